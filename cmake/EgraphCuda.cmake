@@ -1,6 +1,5 @@
 # The plugins for CUDA devices: libegraph_cuda.so with the back-end, where nvcc, cuBLASLt and cuDNN are
-# found, and libegraph_nccl.so with the transport between devices, where NCCL is, too. They share no
-# symbols with the library; what they need of the lower layers they link for themselves.
+# found, and libegraph_nccl.so with the transport between devices, where NCCL is, too.
 option(EGRAPH_CUDA "Build the plugins for CUDA devices (they have not run on a device yet)" OFF)
 set(EGRAPH_HAVE_CUDA OFF)
 set(EGRAPH_HAVE_NCCL OFF)
@@ -28,21 +27,15 @@ if(NOT EGRAPH_HAVE_CUDA)
   return()
 endif()
 
-file(GLOB cuda_sources CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/exec/cuda/*.c" "${CMAKE_SOURCE_DIR}/exec/cuda/*.cu"
-     "${CMAKE_SOURCE_DIR}/exec/plugin/*.c")
-add_library(egraph_cuda MODULE ${cuda_sources})
+file(GLOB cuda_sources CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/exec/cuda/*.c" "${CMAKE_SOURCE_DIR}/exec/cuda/*.cu")
+eg_plugin(egraph_cuda SOURCES ${cuda_sources} LINK CUDA::cudart_static CUDA::cublasLt ${cudnn_library})
 set_target_properties(egraph_cuda PROPERTIES
-  LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}" LINKER_LANGUAGE C
   CUDA_STANDARD 17 CUDA_STANDARD_REQUIRED ON CUDA_VISIBILITY_PRESET hidden)
-target_include_directories(egraph_cuda PRIVATE "${CMAKE_SOURCE_DIR}" "${CMAKE_BINARY_DIR}")
 target_include_directories(egraph_cuda SYSTEM PRIVATE ${CUDAToolkit_INCLUDE_DIRS} ${cudnn_include})
 # A plugin for C programs: nothing of the C++ runtime.
 target_compile_options(egraph_cuda PRIVATE
   "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-fno-exceptions,-fno-rtti,-fno-threadsafe-statics>"
   "$<$<COMPILE_LANGUAGE:C>:$<TARGET_PROPERTY:egraph_flags,INTERFACE_COMPILE_OPTIONS>>")
-target_link_libraries(egraph_cuda PRIVATE eg_pcg eg_ops eg_base CUDA::cudart_static CUDA::cublasLt
-                      ${cudnn_library} m)
-target_link_options(egraph_cuda PRIVATE -Wl,--exclude-libs,ALL -Wl,--gc-sections)
 
 find_path(nccl_include nccl.h HINTS ${CUDAToolkit_INCLUDE_DIRS})
 find_library(nccl_library nccl HINTS ${CUDAToolkit_LIBRARY_DIR})
@@ -51,9 +44,5 @@ if(NOT nccl_include OR NOT nccl_library)
   return()
 endif()
 set(EGRAPH_HAVE_NCCL ON)
-file(GLOB nccl_sources CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/exec/nccl/*.c" "${CMAKE_SOURCE_DIR}/exec/plugin/*.c")
-add_library(egraph_nccl MODULE ${nccl_sources})
-set_target_properties(egraph_nccl PROPERTIES LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}" LINKER_LANGUAGE C)
+eg_plugin(egraph_nccl SOURCES exec/nccl/nccl_transport.c LINK egraph_flags CUDA::cudart_static ${nccl_library})
 target_include_directories(egraph_nccl SYSTEM PRIVATE ${CUDAToolkit_INCLUDE_DIRS} ${nccl_include})
-target_link_libraries(egraph_nccl PRIVATE eg_pcg eg_ops eg_base egraph_flags CUDA::cudart_static ${nccl_library} m)
-target_link_options(egraph_nccl PRIVATE -Wl,--exclude-libs,ALL -Wl,--gc-sections)

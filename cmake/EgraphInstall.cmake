@@ -1,13 +1,9 @@
 # cmake --install: headers below include/egraph, both libraries, the command with its manual pages and
 # completion, a pkg-config file and a CMake package with the targets egraph::egraph (shared) and egraph::static. The package files are
 # written by hand instead of exported, so that they carry no path of the machine they were built on.
-include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
-set(egraph_private_libraries glpk jansson z protobuf-c sqlite3 dnnl)
-if(EGRAPH_HAVE_MPI)
-  list(APPEND egraph_private_libraries mpi)
-endif()
+set(egraph_private_libraries glpk jansson z protobuf-c sqlite3 dnnl ${CMAKE_DL_LIBS})
 
 install(FILES include/egraph.h include/egraph_extract.h include/egraph_arrays.h include/egraph_plan.h include/egraph_optimize.h
               include/egraph_terms.h include/egraph_walk.h include/egraph_search.def
@@ -15,11 +11,6 @@ install(FILES include/egraph.h include/egraph_extract.h include/egraph_arrays.h 
 install(TARGETS egraph_static egraph_shared
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
         LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
-foreach(plugin egraph_cuda egraph_nccl) # found beside the library
-  if(TARGET ${plugin})
-    install(TARGETS ${plugin} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
-  endif()
-endforeach()
 install(TARGETS egraph_command check_certificate RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(DIRECTORY "${CMAKE_BINARY_DIR}/share/man/" DESTINATION ${CMAKE_INSTALL_MANDIR})
 install(DIRECTORY "${CMAKE_BINARY_DIR}/share/bash-completion" "${CMAKE_BINARY_DIR}/share/zsh"

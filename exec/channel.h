@@ -96,13 +96,16 @@ typedef struct eg_channel_options {
 /// Fails with EGRAPH_E_ARGUMENT unless the deadline is in (0, 10^6] seconds.
 egraph_status eg_channel_options_check(const eg_channel_options *options);
 
-/// Opens the channel of this process, one of several that are ranks: "mpi". Fails with
-/// EGRAPH_E_UNSUPPORTED when the channel is not in this build, with EGRAPH_E_ARGUMENT
-/// when there is none of that name. (Ranks that are threads: local/local_channel.h.)
+typedef egraph_status eg_channel_create(const egraph_allocator *alloc,
+                                        const eg_mesh *mesh,
+                                        const eg_channel_options *options,
+                                        eg_channel **out);
+/// Opens the channel of this process, one of several that are ranks: "mpi", a plugin
+/// (plugins.h). Fails with EGRAPH_E_UNSUPPORTED when the plugin cannot be loaded, with
+/// EGRAPH_E_ARGUMENT for other names. (Ranks that are threads: local/local_channel.h.)
 egraph_status eg_channel_open(const egraph_allocator *alloc, const char *name,
                               const eg_mesh *mesh, const eg_channel_options *options,
                               eg_channel **out);
-bool eg_channel_is_built(const char *name);
 void eg_channel_destroy(eg_channel *channel); // NULL is allowed
 /// Runs a collective. Fails with EGRAPH_E_ARGUMENT when the ranks do not agree on it, and
 /// as the rank that ended the channel did: EGRAPH_E_CANCELLED for a missed deadline.

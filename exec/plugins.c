@@ -1,34 +1,155 @@
+// Nothing is remembered here: dlopen counts, and finds a library that is loaded already
+// by its file.
 // SPDX-License-Identifier: Apache-2.0
+#define _GNU_SOURCE // dladdr1
 #include "exec/plugins.h"
 
-#include "exec/plugin_file.h"
+#include <dlfcn.h>
+#include <link.h>
+#include <string.h>
+#include <unistd.h>
 
-static const eg_plugin_name cuda = {.what = "back-end",
-                                    .name = EG_CUDA_BACKEND_NAME,
-                                    .file = "libegraph_cuda.so",
-                                    .symbol = EG_CUDA_PLUGIN_SYMBOL};
-static const eg_plugin_name nccl = {.what = "transport",
-                                    .name = "nccl",
-                                    .file = "libegraph_nccl.so",
-                                    .symbol = EG_NCCL_PLUGIN_SYMBOL};
+#include "exec/plugin/plugin_abi.h"
+#include "exec/reference_backend.h"
 
-bool eg_cuda_plugin_is_asked(const char *name) { return eg_plugin_is_asked(&cuda, name); }
+enum { PATH_BYTES = 4096 };
+
+typedef struct plugin {
+  const char *what; // "back-end", for messages
+  const char *name; // as callers ask for it, with or without ":FILE"
+  const char *file;
+  const char *symbol;
+  const char *needs; // what it is built and run with
+} plugin;
+
+static const plugin cuda = {.what = "back-end",
+                            .name = EG_CUDA_BACKEND_NAME,
+                            .file = "libegraph_cuda.so",
+                            .symbol = EG_CUDA_PLUGIN_SYMBOL,
+                            .needs = "nvcc, cuBLASLt and cuDNN"};
+static const plugin nccl = {.what = "transport",
+                            .name = "nccl",
+                            .file = "libegraph_nccl.so",
+                            .symbol = EG_NCCL_PLUGIN_SYMBOL,
+                            .needs = "nvcc and NCCL"};
+static const plugin mpi = {.what = "channel",
+                           .name = "mpi",
+                           .file = "libegraph_mpi.so",
+                           .symbol = EG_MPI_PLUGIN_SYMBOL,
+                           .needs = "MPI (libopenmpi-dev)"};
+
+static const eg_plugin_host host = {.fail = eg_fail,
+                                    .fail_context = eg_fail_context,
+                                    .last_error = egraph_last_error,
+                                    .reference_compile = eg_reference_compile};
+
+// ---- files ------------------------------------------------------------------------
+
+/// The folder of this library or program, with a slash behind it; "" when it is unknown.
+static void find_own_folder(char out[PATH_BYTES]) {
+  Dl_info info;
+  struct link_map *map = NULL;
+  out[0] = '\0';
+  if (dladdr1(&host, &info, (void **)&map, RTLD_DL_LINKMAP) == 0 || map == NULL) return;
+  if (map->l_name[0] != '\0') { // empty: the program, which dladdr names as it was called
+    snprintf(out, PATH_BYTES, "%s", map->l_name);
+  } else {
+    ssize_t length = readlink("/proc/self/exe", out, PATH_BYTES - 1);
+    out[length < 0 ? 0 : length] = '\0';
+  }
+  char *slash = strrchr(out, '/');
+  out[slash == NULL ? 0 : slash + 1 - out] = '\0';
+}
+
+static egraph_status open_file(const plugin *p, const char *path, const char *searched,
+                               void **out) {
+  *out = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  if (*out != NULL) return EGRAPH_OK;
+  const char *why = dlerror();
+  return EG_FAIL(
+      EGRAPH_E_UNSUPPORTED,
+      "%s '%s': its plugin cannot be loaded: %s%s; install %s, build egraph with "
+      "it and put %s beside the library, or ask for '%s:FILE'",
+      p->what, p->name, why != NULL ? why : path, searched, p->needs, p->file, p->name);
+}
+
+/// The file behind the name; NULL: none is asked for.
+static const char *file_asked_for(const plugin *p, const char *asked) {
+  const char *rest = asked + strlen(p->name);
+  return rest[0] == ':' && rest[1] != '\0' ? rest + 1 : NULL;
+}
+
+static bool is_asked(const plugin *p, const char *asked) {
+  size_t length = strlen(p->name);
+  return strncmp(asked, p->name, length) == 0 &&
+         (asked[length] == '\0' || asked[length] == ':');
+}
+
+static egraph_status open_library(const plugin *p, const char *asked, void **out) {
+  static const char *const tails[] = {"", "../" EG_LIBRARY_FOLDER "/", "../"};
+  const char *file = file_asked_for(p, asked);
+  if (file != NULL) return open_file(p, file, "", out);
+  char folder[PATH_BYTES], path[PATH_BYTES + 64];
+  find_own_folder(folder);
+  for (size_t i = 0; folder[0] != '\0' && i < sizeof tails / sizeof *tails; i++) {
+    snprintf(path, sizeof path, "%s%s%s", folder, tails[i], p->file);
+    if (access(path, R_OK) == 0) return open_file(p, path, "", out);
+  }
+  snprintf(path, sizeof path, " (nor is it in %.400s, ../" EG_LIBRARY_FOLDER " or ..)",
+           folder[0] != '\0' ? folder : "the folder of the program, which is unknown");
+  return open_file(p, p->file, path, out);
+}
+
+static egraph_status load(const plugin *p, const char *asked,
+                          const eg_plugin_entry **out) {
+  void *library = NULL;
+  EG_TRY(open_library(p, asked, &library));
+  const eg_plugin_entry *entry = dlsym(library, p->symbol);
+  if (entry == NULL)
+    return EG_FAIL(EGRAPH_E_UNSUPPORTED,
+                   "%s '%s': the file loaded is no plugin of egraph for it; ask for "
+                   "another one, '%s:FILE'",
+                   p->what, p->name, p->name);
+  if (entry->abi != EG_PLUGIN_ABI)
+    return EG_FAIL(EGRAPH_E_UNSUPPORTED,
+                   "%s '%s': the plugin belongs to another version of the library; use "
+                   "the one built with it",
+                   p->what, p->name);
+  EG_TRY(entry->open(&host));
+  *out = entry;
+  return EGRAPH_OK;
+}
+
+// ---- plugins ----------------------------------------------------------------------
+
+bool eg_cuda_plugin_is_asked(const char *name) { return is_asked(&cuda, name); }
 
 egraph_status eg_cuda_plugin_open(const char *name, const eg_backend_vtable **out) {
   const eg_plugin_entry *entry;
-  EG_TRY(eg_plugin_load(&cuda, name, &entry));
+  EG_TRY(load(&cuda, name, &entry));
   *out = entry->backend;
   return EGRAPH_OK;
 }
 
 egraph_status eg_transport_find(const char *name, const eg_transport_vtable **out) {
   const eg_plugin_entry *entry;
-  if (!eg_plugin_is_asked(&nccl, name))
+  if (!is_asked(&nccl, name))
     return EG_FAIL(EGRAPH_E_ARGUMENT,
                    "no transport '%s' between devices; there is 'nccl', and none, which "
                    "goes through host memory",
                    name);
-  EG_TRY(eg_plugin_load(&nccl, name, &entry));
+  EG_TRY(load(&nccl, name, &entry));
   *out = entry->transport;
   return EGRAPH_OK;
+}
+
+egraph_status eg_channel_open(const egraph_allocator *alloc, const char *name,
+                              const eg_mesh *mesh, const eg_channel_options *options,
+                              eg_channel **out) {
+  const eg_plugin_entry *entry;
+  if (!is_asked(&mpi, name))
+    return EG_FAIL(EGRAPH_E_ARGUMENT, "no channel '%s' between processes; there is 'mpi'",
+                   name);
+  EG_TRY(load(&mpi, name, &entry));
+  return entry->channel(alloc, mesh, options, out);
 }

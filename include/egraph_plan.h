@@ -184,8 +184,7 @@ EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_plan_run_local(
 /// the process of rank 0 (*out_rank, also after a failure if it is known). MPI starts and
 /// ends with the call unless the caller has started it; once in a process. Fails also
 /// with ARGUMENT (another number of processes; plans, steps or seeds that are not the
-/// same), UNSUPPORTED (a channel that is not in
-/// this build).
+/// same), UNSUPPORTED (the channel's plugin, libegraph_mpi.so, cannot be loaded).
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_plan_run_rank(
     const egraph_allocator *alloc, const egraph_plan *plan, const char *channel,
     const egraph_plan_run_options *options, const egraph_tensor *inputs,

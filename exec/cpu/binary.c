@@ -17,37 +17,34 @@ static bool repeats(const eg_loop_nest *nest, uint32_t tensor) {
 }
 
 // Descriptor of a tensor of the nest: repeated dimensions have length 1.
-static egraph_status nest_desc(const eg_loop_nest *nest, uint32_t tensor,
-                               dnnl_memory_desc_t *out) {
+static egraph_status nest_desc(eg_descs *descs, const eg_loop_nest *nest, uint32_t tensor,
+                               const_dnnl_memory_desc_t *out) {
   int64_t dims[EG_MAX_LOOPS], strides[EG_MAX_LOOPS];
   for (uint32_t d = 0; d < nest->rank; d++) {
     bool repeated = nest->strides[tensor][d] == 0;
     dims[d] = repeated ? 1 : nest->dims[d];
     strides[d] = repeated ? 1 : nest->strides[tensor][d];
   }
-  return eg_dnnl_desc_strided(nest->rank, dims, strides, out);
+  return eg_dnnl_desc_strided(descs, nest->rank, dims, strides, out);
 }
 
 typedef struct binary_descs {
-  dnnl_memory_desc_t out, a, b;
+  const_dnnl_memory_desc_t out, a, b;
   dnnl_primitive_desc_t primitive;
 } binary_descs;
 
 static egraph_status describe(eg_cpu_builder *builder, dnnl_alg_kind_t alg,
                               const eg_loop_nest *nest, const eg_eltwise_chain *act,
                               binary_descs *out) {
-  EG_TRY(nest_desc(nest, 0, &out->out));
-  EG_TRY(nest_desc(nest, 1, &out->a));
-  EG_TRY(nest_desc(nest, 2, &out->b));
-  dnnl_binary_desc_t operation;
-  EG_TRY(eg_dnnl_check(
-      dnnl_binary_desc_init(&operation, alg, &out->a, &out->b, &out->out), "binary"));
+  EG_TRY(nest_desc(&builder->descs, nest, 0, &out->out));
+  EG_TRY(nest_desc(&builder->descs, nest, 1, &out->a));
+  EG_TRY(nest_desc(&builder->descs, nest, 2, &out->b));
   dnnl_primitive_attr_t attr;
   EG_TRY(eg_cpu_attr_with_chain(act, &attr));
-  egraph_status status =
-      eg_cpu_describe(builder, &operation, attr, "binary", &out->primitive);
+  dnnl_status_t made = dnnl_binary_primitive_desc_create(
+      &out->primitive, builder->engine, alg, out->a, out->b, out->out, attr);
   dnnl_primitive_attr_destroy(attr);
-  return status;
+  return eg_dnnl_own(&builder->descs, made, out->primitive, "binary");
 }
 
 // Copies a repeated tensor of the nest to `to`, dense like the result; the nest then
@@ -77,21 +74,15 @@ static egraph_status add_merged(eg_cpu_builder *builder, dnnl_alg_kind_t alg,
   binary_descs descs;
   EG_TRY(describe(builder, alg, nest, act, &descs));
   if (eg_cpu_is_slow(descs.primitive) && repeats(nest, 2)) {
-    dnnl_primitive_desc_destroy(descs.primitive);
     eg_place dense = eg_cpu_scratch(builder, nest_bytes(nest));
     EG_TRY(expand(builder, nest, 2, b, dense));
     b = dense;
     EG_TRY(describe(builder, alg, nest, act, &descs));
   }
-  egraph_status status =
-      builder->kernel == NULL ? eg_cpu_name(builder, descs.primitive) : EGRAPH_OK;
-  if (status != EGRAPH_OK) {
-    dnnl_primitive_desc_destroy(descs.primitive);
-    return status;
-  }
-  eg_stage_arg args[] = {{DNNL_ARG_SRC_0, a, &descs.a},
-                         {DNNL_ARG_SRC_1, b, &descs.b},
-                         {DNNL_ARG_DST, out, &descs.out}};
+  if (builder->kernel == NULL) EG_TRY(eg_cpu_name(builder, descs.primitive));
+  eg_stage_arg args[] = {{DNNL_ARG_SRC_0, a, descs.a},
+                         {DNNL_ARG_SRC_1, b, descs.b},
+                         {DNNL_ARG_DST, out, descs.out}};
   return eg_cpu_add_primitive(builder, &builder->run, descs.primitive, args, 3);
 }
 

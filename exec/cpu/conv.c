@@ -20,9 +20,11 @@
 enum { OPERAND_X, OPERAND_W, OPERAND_BIAS, OPERAND_Z };
 
 typedef struct conv_plan {
-  dnnl_memory_desc_t x, weights, bias, result;
-  dnnl_convolution_desc_t operation;
-  bool has_bias, has_z;
+  const_dnnl_memory_desc_t x, weights, result;
+  const_dnnl_memory_desc_t bias;        // NULL: none
+  const_dnnl_memory_desc_t any_weights; // in a format that oneDNN chooses
+  dnnl_alg_kind_t alg;
+  bool has_z;
   eg_eltwise_chain act;      // to be fused
   eg_eltwise_chain act_pass; // or as a pass of its own
 } conv_plan;
@@ -50,31 +52,30 @@ static dnnl_prop_kind_t pass_of(const eg_node_spec *spec) {
                                             : dnnl_forward_training;
 }
 
-static egraph_status plan_operation(const eg_node_spec *spec, dnnl_alg_kind_t alg,
-                                    conv_plan *plan) {
-  uint32_t rank, spatial = spec->inputs[OPERAND_X].rank - 2;
-  int64_t dims[EGRAPH_MAX_RANK + 1], dilates[EGRAPH_MAX_RANK];
-  weight_dims(spec, &rank, dims);
-  dnnl_memory_desc_t any;
-  EG_TRY(eg_dnnl_desc_any(rank, dims, &any));
-  EG_TRY(eg_dnnl_desc_dims(rank, dims, &plan->weights));
+static egraph_status describe(eg_cpu_builder *builder, const conv_plan *plan,
+                              const_dnnl_memory_desc_t weights,
+                              const_dnnl_primitive_attr_t attr,
+                              dnnl_primitive_desc_t *out) {
+  const eg_node_spec *spec = builder->spec;
+  uint32_t spatial = spec->inputs[OPERAND_X].rank - 2;
   const int64_t *pads = eg_attr_at(spec->attrs, EG_A_CONV_PADS)->ints.data;
+  int64_t dilates[EGRAPH_MAX_RANK];
   for (uint32_t i = 0; i < spatial; i++) // oneDNN counts the elements skipped
     dilates[i] = eg_attr_at(spec->attrs, EG_A_CONV_DILATIONS)->ints.data[i] - 1;
-  return eg_dnnl_check(dnnl_dilated_convolution_forward_desc_init(
-                           &plan->operation, pass_of(spec), alg, &plan->x, &any,
-                           plan->has_bias ? &plan->bias : NULL, &plan->result,
-                           eg_attr_at(spec->attrs, EG_A_CONV_STRIDES)->ints.data, dilates,
-                           pads, pads + spatial),
-                       "convolution");
+  dnnl_status_t made = dnnl_convolution_forward_primitive_desc_create(
+      out, builder->engine, pass_of(spec), plan->alg, plan->x, weights, plan->bias,
+      plan->result, eg_attr_at(spec->attrs, EG_A_CONV_STRIDES)->ints.data, dilates, pads,
+      pads + spatial, attr);
+  return eg_dnnl_own(&builder->descs, made, *out, "convolution");
 }
 
-static egraph_status make_plan(const eg_node_spec *spec, conv_plan *plan) {
+static egraph_status make_plan(eg_cpu_builder *builder, conv_plan *plan) {
+  const eg_node_spec *spec = builder->spec;
   const eg_attrs *attrs = spec->attrs;
-  uint32_t spatial = spec->inputs[OPERAND_X].rank - 2;
+  uint32_t rank, spatial = spec->inputs[OPERAND_X].rank - 2;
+  int64_t dims[EGRAPH_MAX_RANK + 1];
   if (spatial == 0 || spatial > 3)
     return EG_FAIL(EGRAPH_E_UNSUPPORTED, "conv: oneDNN has 1 to 3 spatial dimensions");
-  plan->has_bias = spec->input_count > OPERAND_BIAS;
   plan->has_z = spec->input_count > OPERAND_Z;
   plan->act = eg_eltwise_of_act((eg_act)eg_attr_at(attrs, EG_A_CONV_ACT)->i,
                                 eg_attr_at(attrs, EG_A_CONV_ACT_ALPHA)->f,
@@ -84,10 +85,18 @@ static egraph_status make_plan(const eg_node_spec *spec, conv_plan *plan) {
   if (eg_eltwise_loses_nan(&plan->act) && eg_type_has_padding(&spec->results[0]) &&
       !eg_eltwise_keeps_zero(&plan->act))
     return EG_FAIL(EGRAPH_E_UNSUPPORTED, "conv: the clip would change padding channels");
-  EG_TRY(eg_dnnl_desc(&spec->inputs[OPERAND_X], &plan->x));
-  EG_TRY(eg_dnnl_desc(&spec->results[0], &plan->result));
-  if (plan->has_bias) EG_TRY(eg_dnnl_desc(&spec->inputs[OPERAND_BIAS], &plan->bias));
-  return EGRAPH_OK;
+  if (eg_eltwise_loses_infinities(&plan->act)) {
+    plan->act_pass = plan->act;
+    plan->act.count = 0;
+  }
+  weight_dims(spec, &rank, dims);
+  EG_TRY(eg_dnnl_desc(&builder->descs, &spec->inputs[OPERAND_X], &plan->x));
+  EG_TRY(eg_dnnl_desc(&builder->descs, &spec->results[0], &plan->result));
+  EG_TRY(eg_dnnl_desc_dims(&builder->descs, rank, dims, &plan->weights));
+  EG_TRY(eg_dnnl_desc_any(&builder->descs, rank, dims, &plan->any_weights));
+  return spec->input_count > OPERAND_BIAS
+             ? eg_dnnl_desc(&builder->descs, &spec->inputs[OPERAND_BIAS], &plan->bias)
+             : EGRAPH_OK;
 }
 
 // A convolution as it will run. Not fused: the epilogue has to follow.
@@ -100,10 +109,10 @@ typedef struct conv_choice {
 static egraph_status describe_fused(eg_cpu_builder *builder, const conv_plan *plan,
                                     conv_choice *choice) {
   dnnl_primitive_attr_t attr;
-  EG_TRY(eg_cpu_attr_with_epilogue(plan->has_z ? &plan->result : NULL, choice->sums,
+  EG_TRY(eg_cpu_attr_with_epilogue(plan->has_z ? plan->result : NULL, choice->sums,
                                    &plan->act, &attr));
   egraph_status status =
-      eg_cpu_describe(builder, &plan->operation, attr, "convolution", &choice->primitive);
+      describe(builder, plan, plan->any_weights, attr, &choice->primitive);
   dnnl_primitive_attr_destroy(attr);
   return status;
 }
@@ -114,10 +123,8 @@ static egraph_status describe_again(eg_cpu_builder *builder, const conv_plan *pl
   if (!eg_eltwise_loses_nan(&plan->act)) return EGRAPH_OK;
   if (!eg_invalid_flag_works(eg_omp_threads()))
     return EG_FAIL(EGRAPH_E_UNSUPPORTED, "conv: what loses NaN goes unnoticed");
-  dnnl_convolution_desc_t operation = plan->operation;
-  operation.weights_desc =
-      *dnnl_primitive_desc_query_md(choice->primitive, dnnl_query_weights_md, 0);
-  return eg_cpu_describe(builder, &operation, NULL, "convolution", &choice->again);
+  return describe(builder, plan, eg_dnnl_weights_of(choice->primitive), builder->plain,
+                  &choice->again);
 }
 
 // With fused post-ops where that is fast, otherwise without.
@@ -132,12 +139,10 @@ static egraph_status choose_form(eg_cpu_builder *builder, const conv_plan *plan,
                  ? describe_again(builder, plan, choice)
                  : EG_FAIL(EGRAPH_E_UNSUPPORTED, "conv: fused, it would be slow");
     if (status == EGRAPH_OK) return EGRAPH_OK;
-    dnnl_primitive_desc_destroy(choice->primitive);
   }
   if (status != EGRAPH_E_UNSUPPORTED || nothing_to_fuse) return status;
   choice->is_fused = choice->sums = false;
-  return eg_cpu_describe(builder, &plan->operation, NULL, "convolution",
-                         &choice->primitive);
+  return describe(builder, plan, plan->any_weights, builder->plain, &choice->primitive);
 }
 
 // Where oneDNN has no Winograd kernel (stride, format) the direct one computes the same.
@@ -165,8 +170,6 @@ static egraph_status choose_sum(eg_cpu_builder *builder, conv_plan *plan,
   }
   status = describe_fused(builder, plan, &apart);
   choice->sums = status != EGRAPH_OK || !same_kernel(over.primitive, apart.primitive);
-  dnnl_primitive_desc_destroy(over.primitive);
-  if (status == EGRAPH_OK) dnnl_primitive_desc_destroy(apart.primitive);
   if (!choice->sums) return EGRAPH_OK;
   plan->act_pass = plan->act;
   plan->act.count = 0;
@@ -175,7 +178,7 @@ static egraph_status choose_sum(eg_cpu_builder *builder, conv_plan *plan,
 
 static egraph_status choose_of(eg_cpu_builder *builder, dnnl_alg_kind_t alg,
                                conv_plan *plan, conv_choice *choice) {
-  EG_TRY(plan_operation(builder->spec, alg, plan));
+  plan->alg = alg;
   EG_TRY(choose_sum(builder, plan, choice));
   return choose_form(builder, plan, choice);
 }
@@ -194,32 +197,21 @@ static bool is_plain(const eg_node_spec *spec) {
          spec->results[0].layout.format == EG_FORMAT_PLAIN;
 }
 
-/// Appends the primitive, which is consumed; it takes z along with `adds_z`.
+/// Appends the primitive; it takes z along with `adds_z`.
 static egraph_status add_stage(eg_cpu_builder *builder, const conv_plan *plan,
-                               dnnl_primitive_desc_t primitive, eg_place weights,
+                               const_dnnl_primitive_desc_t primitive, eg_place weights,
                                bool adds_z) {
-  const dnnl_memory_desc_t packed =
-      *dnnl_primitive_desc_query_md(primitive, dnnl_query_weights_md, 0);
-  eg_stage_arg args[5] = {{DNNL_ARG_SRC, eg_cpu_read(builder, OPERAND_X), &plan->x},
-                          {DNNL_ARG_WEIGHTS, weights, &packed},
-                          {DNNL_ARG_DST, eg_place_result(0), &plan->result}};
+  eg_stage_arg args[5] = {{DNNL_ARG_SRC, eg_cpu_read(builder, OPERAND_X), plan->x},
+                          {DNNL_ARG_WEIGHTS, weights, eg_dnnl_weights_of(primitive)},
+                          {DNNL_ARG_DST, eg_place_result(0), plan->result}};
   uint32_t count = 3;
-  if (plan->has_bias)
+  if (plan->bias != NULL)
     args[count++] =
-        (eg_stage_arg){DNNL_ARG_BIAS, eg_cpu_read(builder, OPERAND_BIAS), &plan->bias};
+        (eg_stage_arg){DNNL_ARG_BIAS, eg_cpu_read(builder, OPERAND_BIAS), plan->bias};
   if (adds_z)
     args[count++] = (eg_stage_arg){DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1,
-                                   eg_cpu_read(builder, OPERAND_Z), &plan->result};
+                                   eg_cpu_read(builder, OPERAND_Z), plan->result};
   return eg_cpu_add_primitive(builder, &builder->run, primitive, args, count);
-}
-
-// Packs the weights and names the kernel.
-static egraph_status prepare_stage(eg_cpu_builder *builder, const conv_plan *plan,
-                                   const conv_choice *choice, eg_place *out_weights) {
-  const dnnl_memory_desc_t *want =
-      dnnl_primitive_desc_query_md(choice->primitive, dnnl_query_weights_md, 0);
-  EG_TRY(eg_cpu_read_as(builder, OPERAND_W, &plan->weights, want, out_weights));
-  return eg_cpu_name(builder, choice->primitive);
 }
 
 // What the primitive did not do.
@@ -231,25 +223,18 @@ static egraph_status add_rest(eg_cpu_builder *builder, const conv_plan *plan,
   return eg_cpu_add_epilogue(builder, &epilogue);
 }
 
-// Takes over the primitives of the choice.
 static egraph_status add_stages(eg_cpu_builder *builder, const conv_plan *plan,
-                                conv_choice *choice) {
+                                const conv_choice *choice) {
   eg_place weights;
-  egraph_status status = prepare_stage(builder, plan, choice, &weights);
-  dnnl_primitive_desc_t primitive = choice->primitive, again = choice->again;
-  if (status == EGRAPH_OK)
-    status = add_stage(builder, plan, primitive, weights,
-                       plan->has_z && choice->is_fused && !choice->sums);
-  else
-    dnnl_primitive_desc_destroy(primitive);
-  if (status == EGRAPH_OK) status = add_rest(builder, plan, choice->is_fused);
-  if (again == NULL) return status;
-  if (status != EGRAPH_OK) {
-    dnnl_primitive_desc_destroy(again);
-    return status;
-  }
+  EG_TRY(eg_cpu_read_as(builder, OPERAND_W, plan->weights,
+                        eg_dnnl_weights_of(choice->primitive), &weights));
+  EG_TRY(eg_cpu_name(builder, choice->primitive));
+  EG_TRY(add_stage(builder, plan, choice->primitive, weights,
+                   plan->has_z && choice->is_fused && !choice->sums));
+  EG_TRY(add_rest(builder, plan, choice->is_fused));
+  if (choice->again == NULL) return EGRAPH_OK;
   eg_cpu_exchange_lists(builder);
-  status = add_stage(builder, plan, again, weights, false);
+  egraph_status status = add_stage(builder, plan, choice->again, weights, false);
   if (status == EGRAPH_OK) status = add_rest(builder, plan, false);
   eg_cpu_exchange_lists(builder);
   return status;
@@ -259,12 +244,10 @@ egraph_status eg_cpu_conv(eg_cpu_builder *builder) {
   const eg_node_spec *spec = builder->spec;
   conv_plan plan = {0};
   conv_choice choice = {0};
-  EG_TRY(make_plan(spec, &plan));
+  EG_TRY(make_plan(builder, &plan));
   EG_TRY(choose(builder, &plan, &choice));
-  if (eg_cpu_is_slow(choice.primitive) && !is_plain(spec)) {
-    dnnl_primitive_desc_destroy(choice.primitive);
+  if (eg_cpu_is_slow(choice.primitive) && !is_plain(spec))
     return EG_FAIL(EGRAPH_E_UNSUPPORTED, "conv: no fast kernel in these formats");
-  }
   if (choice.sums) builder->overlay = OPERAND_Z;
   return add_stages(builder, &plan, &choice);
 }

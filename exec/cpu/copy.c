@@ -84,10 +84,12 @@ egraph_status eg_cpu_add_copy(eg_cpu_builder *builder, const eg_loop_nest *nest,
   eg_loop_nest merged = *nest;
   eg_loop_nest_merge(&merged, 2);
   if (suits_reorder(&merged, dtype)) {
-    dnnl_memory_desc_t to_desc, from_desc;
-    EG_TRY(eg_dnnl_desc_strided(merged.rank, merged.dims, merged.strides[0], &to_desc));
-    EG_TRY(eg_dnnl_desc_strided(merged.rank, merged.dims, merged.strides[1], &from_desc));
-    return eg_cpu_add_reorder(builder, &builder->run, from, &from_desc, to, &to_desc);
+    const_dnnl_memory_desc_t to_desc, from_desc;
+    EG_TRY(eg_dnnl_desc_strided(&builder->descs, merged.rank, merged.dims,
+                                merged.strides[0], &to_desc));
+    EG_TRY(eg_dnnl_desc_strided(&builder->descs, merged.rank, merged.dims,
+                                merged.strides[1], &from_desc));
+    return eg_cpu_add_reorder(builder, &builder->run, from, from_desc, to, to_desc);
   }
   return add_function(builder, &merged, eg_dtype_bytes(dtype), from, to);
 }

@@ -9,7 +9,7 @@
 typedef struct stage_operand {
   int name;
   eg_place place;
-  dnnl_memory_desc_t desc;
+  const_dnnl_memory_desc_t desc;
 } stage_operand;
 
 typedef struct eg_stage {
@@ -26,6 +26,7 @@ typedef struct cpu_program {
   eg_program base;
   egraph_allocator alloc;
   eg_arena arena;
+  eg_descs descs;
   dnnl_engine_t engine; // of the back-end, which outlives its programs
   dnnl_stream_t stream;
   eg_stage_list prepare, run, again;
@@ -100,19 +101,17 @@ static egraph_status append_stage(eg_cpu_builder *builder, eg_stage_list *list,
   return EGRAPH_OK;
 }
 
-// The scratchpad the primitive asks for, as one more argument. False: none.
-static bool scratchpad_of(eg_cpu_builder *builder, const_dnnl_primitive_desc_t desc,
-                          stage_operand *out) {
-  const dnnl_memory_desc_t *pad =
-      dnnl_primitive_desc_query_md(desc, dnnl_query_scratchpad_md, 0);
-  size_t bytes = pad != NULL ? dnnl_memory_desc_get_size(pad) : 0;
-  if (bytes == 0) return false;
-  *out = (stage_operand){
-      .name = DNNL_ARG_SCRATCHPAD, .place = eg_cpu_scratch(builder, bytes), .desc = *pad};
-  return true;
+static egraph_status add_operand(eg_cpu_builder *builder, eg_stage *stage,
+                                 const eg_stage_arg *arg) {
+  stage_operand *operand = &stage->operands[stage->count];
+  operand->name = arg->name;
+  operand->place = arg->place;
+  EG_TRY(eg_dnnl_desc_copy(builder->stage_descs, arg->desc, &operand->desc));
+  stage->count++;
+  return EGRAPH_OK;
 }
 
-static egraph_status add_primitive(eg_cpu_builder *builder, eg_stage_list *list,
+egraph_status eg_cpu_add_primitive(eg_cpu_builder *builder, eg_stage_list *list,
                                    const_dnnl_primitive_desc_t desc,
                                    const eg_stage_arg *args, uint32_t count) {
   assert(count <= EG_MAX_STAGE_ARGS);
@@ -121,19 +120,14 @@ static egraph_status add_primitive(eg_cpu_builder *builder, eg_stage_list *list,
   EG_TRY(eg_dnnl_check(dnnl_primitive_create(&stage->primitive, desc),
                        "primitive creation"));
   for (uint32_t i = 0; i < count; i++)
-    stage->operands[i] = (stage_operand){
-        .name = args[i].name, .place = args[i].place, .desc = *args[i].desc};
-  stage->count = count;
-  if (scratchpad_of(builder, desc, &stage->operands[count])) stage->count++;
-  return EGRAPH_OK;
-}
-
-egraph_status eg_cpu_add_primitive(eg_cpu_builder *builder, eg_stage_list *list,
-                                   dnnl_primitive_desc_t desc, const eg_stage_arg *args,
-                                   uint32_t count) {
-  egraph_status status = add_primitive(builder, list, desc, args, count);
-  dnnl_primitive_desc_destroy(desc);
-  return status;
+    EG_TRY(add_operand(builder, stage, &args[i]));
+  eg_stage_arg pad = {
+      .name = DNNL_ARG_SCRATCHPAD,
+      .desc = dnnl_primitive_desc_query_md(desc, dnnl_query_scratchpad_md, 0)};
+  size_t bytes = pad.desc != NULL ? dnnl_memory_desc_get_size(pad.desc) : 0;
+  if (bytes == 0) return EGRAPH_OK;
+  pad.place = eg_cpu_scratch(builder, bytes);
+  return add_operand(builder, stage, &pad);
 }
 
 egraph_status eg_cpu_add_function(eg_cpu_builder *builder, eg_stage_list *list,
@@ -178,59 +172,22 @@ egraph_status eg_cpu_attr_create(dnnl_primitive_attr_t *out) {
   return status;
 }
 
-static egraph_status describe(eg_cpu_builder *builder, const void *operation,
-                              const_dnnl_primitive_attr_t attr,
-                              const_dnnl_primitive_desc_t forward, const char *what,
-                              dnnl_primitive_desc_t *out) {
-  if (attr != NULL)
-    return eg_dnnl_check(
-        dnnl_primitive_desc_create(out, operation, attr, builder->engine, forward), what);
-  dnnl_primitive_attr_t own;
-  EG_TRY(eg_cpu_attr_create(&own));
-  egraph_status status = eg_dnnl_check(
-      dnnl_primitive_desc_create(out, operation, own, builder->engine, forward), what);
-  dnnl_primitive_attr_destroy(own);
-  return status;
-}
-
-egraph_status eg_cpu_describe(eg_cpu_builder *builder, const void *operation,
-                              const_dnnl_primitive_attr_t attr, const char *what,
-                              dnnl_primitive_desc_t *out) {
-  return describe(builder, operation, attr, NULL, what, out);
-}
-
-egraph_status eg_cpu_describe_backward(eg_cpu_builder *builder, const void *operation,
-                                       const_dnnl_primitive_desc_t forward,
-                                       const char *what, dnnl_primitive_desc_t *out) {
-  return describe(builder, operation, NULL, forward, what, out);
-}
-
 egraph_status eg_cpu_add_reorder(eg_cpu_builder *builder, eg_stage_list *list,
-                                 eg_place from, const dnnl_memory_desc_t *from_desc,
-                                 eg_place to, const dnnl_memory_desc_t *to_desc) {
-  dnnl_primitive_attr_t attr;
-  EG_TRY(eg_cpu_attr_create(&attr));
-  dnnl_primitive_desc_t desc;
-  egraph_status status =
-      eg_dnnl_check(dnnl_reorder_primitive_desc_create(&desc, from_desc, builder->engine,
-                                                       to_desc, builder->engine, attr),
-                    "reorder");
-  dnnl_primitive_attr_destroy(attr);
-  if (status != EGRAPH_OK) return status;
-  if (builder->kernel == NULL && list == &builder->run) {
-    status = eg_cpu_name(builder, desc);
-    if (status != EGRAPH_OK) {
-      dnnl_primitive_desc_destroy(desc);
-      return status;
-    }
-  }
+                                 eg_place from, const_dnnl_memory_desc_t from_desc,
+                                 eg_place to, const_dnnl_memory_desc_t to_desc) {
+  dnnl_primitive_desc_t desc = NULL;
+  dnnl_status_t made = dnnl_reorder_primitive_desc_create(
+      &desc, from_desc, builder->engine, to_desc, builder->engine, builder->plain);
+  EG_TRY(eg_dnnl_own(&builder->descs, made, desc, "reorder"));
+  if (builder->kernel == NULL && list == &builder->run)
+    EG_TRY(eg_cpu_name(builder, desc));
   eg_stage_arg args[] = {{DNNL_ARG_FROM, from, from_desc}, {DNNL_ARG_TO, to, to_desc}};
   return eg_cpu_add_primitive(builder, list, desc, args, 2);
 }
 
 egraph_status eg_cpu_read_as(eg_cpu_builder *builder, uint32_t index,
-                             const dnnl_memory_desc_t *have,
-                             const dnnl_memory_desc_t *want, eg_place *out) {
+                             const_dnnl_memory_desc_t have, const_dnnl_memory_desc_t want,
+                             eg_place *out) {
   if (dnnl_memory_desc_equal(have, want)) {
     *out = eg_cpu_read(builder, index);
     return EGRAPH_OK;
@@ -306,7 +263,7 @@ static egraph_status bind_stage(cpu_launch *launch, dnnl_engine_t engine,
     const stage_operand *operand = &stage->operands[i];
     out->addresses[i] = resolve(operand->place, bindings);
     if (stage->primitive == NULL) continue;
-    EG_TRY(eg_dnnl_check(dnnl_memory_create(&out->args[i].memory, &operand->desc, engine,
+    EG_TRY(eg_dnnl_check(dnnl_memory_create(&out->args[i].memory, operand->desc, engine,
                                             out->addresses[i]),
                          "memory"));
     out->args[i].arg = operand->name;
@@ -428,6 +385,7 @@ static void program_destroy(eg_program *base) {
   destroy_stages(&program->run);
   destroy_stages(&program->again);
   eg_sizes_deinit(&program->constant_bytes);
+  eg_descs_deinit(&program->descs);
   eg_arena_deinit(&program->arena);
   eg_free(program->alloc, program, 1, sizeof *program);
 }
@@ -483,14 +441,25 @@ egraph_status eg_cpu_program_create(egraph_allocator alloc, dnnl_engine_t engine
   program->stream = stream;
   program->threads = eg_omp_threads();
   eg_arena_init(&program->arena, alloc);
+  program->descs.arena = &program->arena;
+  eg_arena temporary;
+  eg_arena_init(&temporary, alloc);
   eg_cpu_builder builder = {.spec = request->spec,
                             .dying = request->dying,
                             .engine = engine,
                             .alloc = alloc,
                             .arena = &program->arena,
+                            .descs.arena = &temporary,
+                            .stage_descs = &program->descs,
                             .overlay = -1};
   eg_sizes_init(&builder.constant_bytes, alloc);
-  egraph_status status = compile(&builder);
+  egraph_status status = eg_cpu_attr_create(&builder.plain);
+  if (status == EGRAPH_OK) {
+    status = compile(&builder);
+    dnnl_primitive_attr_destroy(builder.plain);
+  }
+  eg_descs_deinit(&builder.descs);
+  eg_arena_deinit(&temporary);
   take_builder(program, &builder);
   if (status != EGRAPH_OK) {
     program_destroy(&program->base);

@@ -44,7 +44,7 @@ typedef struct eg_place {
 typedef struct eg_stage_arg {
   int name;
   eg_place place;
-  const dnnl_memory_desc_t *desc; // copied when the stage is added
+  const_dnnl_memory_desc_t desc; // copied when the stage is added
 } eg_stage_arg;
 
 enum { EG_MAX_STAGE_ARGS = 8 };
@@ -62,8 +62,11 @@ typedef struct eg_cpu_builder {
   const eg_node_spec *spec; // of the request
   uint64_t dying;
   dnnl_engine_t engine;
+  dnnl_primitive_attr_t plain; // attributes of primitives without post-ops
   egraph_allocator alloc;
-  eg_arena *arena; // of the program under construction
+  eg_descs descs;        // until the program is built
+  eg_arena *arena;       // of the program under construction
+  eg_descs *stage_descs; // likewise
   eg_stage_list prepare, run, again;
   eg_sizes constant_bytes;
   size_t scratch_bytes, other_scratch_bytes; // of run and of again, which may share it
@@ -89,11 +92,10 @@ eg_place eg_cpu_read(eg_cpu_builder *builder, uint32_t index);
 /// True when result 0 may overwrite operand `index`, which has the same bytes.
 bool eg_cpu_may_overlay(const eg_cpu_builder *builder, uint32_t index);
 
-/// Appends a primitive to builder->run or builder->prepare. The primitive descriptor is
-/// consumed, also on failure.
+/// Appends a primitive to builder->run or builder->prepare.
 egraph_status eg_cpu_add_primitive(eg_cpu_builder *builder, eg_stage_list *list,
-                                   dnnl_primitive_desc_t desc, const eg_stage_arg *args,
-                                   uint32_t count);
+                                   const_dnnl_primitive_desc_t desc,
+                                   const eg_stage_arg *args, uint32_t count);
 /// Appends a function; payload lives in builder->arena.
 egraph_status eg_cpu_add_function(eg_cpu_builder *builder, eg_stage_list *list,
                                   eg_stage_function function, const void *payload,
@@ -103,12 +105,12 @@ egraph_status eg_cpu_add_function(eg_cpu_builder *builder, eg_stage_list *list,
 /// `have` equals `want`, otherwise a constant (weights) or scratch memory (data)
 /// filled by a reorder.
 egraph_status eg_cpu_read_as(eg_cpu_builder *builder, uint32_t index,
-                             const dnnl_memory_desc_t *have,
-                             const dnnl_memory_desc_t *want, eg_place *out);
+                             const_dnnl_memory_desc_t have, const_dnnl_memory_desc_t want,
+                             eg_place *out);
 /// Appends a reorder (a copy between two descriptions of one shape) to a list.
 egraph_status eg_cpu_add_reorder(eg_cpu_builder *builder, eg_stage_list *list,
-                                 eg_place from, const dnnl_memory_desc_t *from_desc,
-                                 eg_place to, const dnnl_memory_desc_t *to_desc);
+                                 eg_place from, const_dnnl_memory_desc_t from_desc,
+                                 eg_place to, const_dnnl_memory_desc_t to_desc);
 
 /// Exchanges `run` and `again`: stages for `again` are appended between two calls. They
 /// find operands as `run` did (so nothing overlays what they read), and its results.
@@ -116,17 +118,9 @@ void eg_cpu_exchange_lists(eg_cpu_builder *builder);
 /// Appends the reference kernel of the node to builder->run.
 egraph_status eg_cpu_add_reference(eg_cpu_builder *builder);
 
-/// Attributes with scratchpads of ours; destroy with dnnl_primitive_attr_destroy.
+/// Attributes with scratchpads of ours, as all primitives here have them; destroy with
+/// dnnl_primitive_attr_destroy.
 egraph_status eg_cpu_attr_create(dnnl_primitive_attr_t *out);
-/// Creates a primitive descriptor, attributes may be NULL (scratchpads are
-/// ours in any case).
-egraph_status eg_cpu_describe(eg_cpu_builder *builder, const void *operation,
-                              const_dnnl_primitive_attr_t attr, const char *what,
-                              dnnl_primitive_desc_t *out);
-/// The same of a backward pass, which oneDNN fits to the forward one.
-egraph_status eg_cpu_describe_backward(eg_cpu_builder *builder, const void *operation,
-                                       const_dnnl_primitive_desc_t forward,
-                                       const char *what, dnnl_primitive_desc_t *out);
 /// Name of the kernel oneDNN picked, "brgconv:avx512_core"; borrowed from the descriptor.
 const char *eg_cpu_kernel_of(const_dnnl_primitive_desc_t desc);
 /// True when oneDNN would run its own slow reference kernel.

@@ -6,13 +6,13 @@
 enum { OPERAND_X, OPERAND_W, OPERAND_BIAS };
 
 typedef struct deconv_plan {
-  dnnl_memory_desc_t x, weights, bias, result;
-  dnnl_deconvolution_desc_t operation;
-  bool has_bias;
+  const_dnnl_memory_desc_t x, weights, result;
+  const_dnnl_memory_desc_t bias;        // NULL: none
+  const_dnnl_memory_desc_t any_weights; // in a format that oneDNN chooses
 } deconv_plan;
 
-static egraph_status plan_weights(const eg_node_spec *spec, deconv_plan *plan,
-                                  dnnl_memory_desc_t *out_any) {
+static egraph_status plan_weights(eg_cpu_builder *builder, deconv_plan *plan) {
+  const eg_node_spec *spec = builder->spec;
   const eg_type *w = &spec->inputs[OPERAND_W];
   int64_t group = eg_attr_at(spec->attrs, EG_A_CONV_TRANSPOSE_GROUP)->i;
   int64_t dims[EGRAPH_MAX_RANK + 1] = {group, w->dims[1], w->dims[0] / group};
@@ -26,13 +26,15 @@ static egraph_status plan_weights(const eg_node_spec *spec, deconv_plan *plan,
   strides[2] = w->dims[1] * kernel;
   strides[0] = dims[2] * strides[2];
   uint32_t skip = group == 1 ? 1 : 0;
-  EG_TRY(eg_dnnl_desc_any(w->rank + 1 - skip, dims + skip, out_any));
-  return eg_dnnl_desc_strided(w->rank + 1 - skip, dims + skip, strides + skip,
-                              &plan->weights);
+  EG_TRY(eg_dnnl_desc_any(&builder->descs, w->rank + 1 - skip, dims + skip,
+                          &plan->any_weights));
+  return eg_dnnl_desc_strided(&builder->descs, w->rank + 1 - skip, dims + skip,
+                              strides + skip, &plan->weights);
 }
 
-static egraph_status plan_operation(const eg_node_spec *spec, dnnl_alg_kind_t alg,
-                                    deconv_plan *plan) {
+static egraph_status describe(eg_cpu_builder *builder, const deconv_plan *plan,
+                              dnnl_alg_kind_t alg, dnnl_primitive_desc_t *out) {
+  const eg_node_spec *spec = builder->spec;
   const eg_attrs *attrs = spec->attrs;
   uint32_t spatial = spec->inputs[OPERAND_X].rank - 2;
   const int64_t *pads = eg_attr_at(attrs, EG_A_CONV_TRANSPOSE_PADS)->ints.data;
@@ -42,58 +44,42 @@ static egraph_status plan_operation(const eg_node_spec *spec, dnnl_alg_kind_t al
     end[i] = pads[spatial + i] - // negative: rows that no window reaches
              eg_attr_at(attrs, EG_A_CONV_TRANSPOSE_OUTPUT_PADDING)->ints.data[i];
   }
-  dnnl_memory_desc_t any;
-  EG_TRY(plan_weights(spec, plan, &any));
-  return eg_dnnl_check(dnnl_dilated_deconvolution_forward_desc_init(
-                           &plan->operation, dnnl_forward_inference, alg, &plan->x, &any,
-                           plan->has_bias ? &plan->bias : NULL, &plan->result,
-                           eg_attr_at(attrs, EG_A_CONV_TRANSPOSE_STRIDES)->ints.data,
-                           dilates, pads, end),
-                       "transposed convolution");
+  dnnl_status_t made = dnnl_deconvolution_forward_primitive_desc_create(
+      out, builder->engine, dnnl_forward_inference, alg, plan->x, plan->any_weights,
+      plan->bias, plan->result, eg_attr_at(attrs, EG_A_CONV_TRANSPOSE_STRIDES)->ints.data,
+      dilates, pads, end, builder->plain);
+  return eg_dnnl_own(&builder->descs, made, *out, "transposed convolution");
 }
 
 static egraph_status add_stage(eg_cpu_builder *builder, const deconv_plan *plan,
-                               dnnl_primitive_desc_t primitive) {
-  const dnnl_memory_desc_t want =
-      *dnnl_primitive_desc_query_md(primitive, dnnl_query_weights_md, 0);
+                               const_dnnl_primitive_desc_t primitive) {
+  const_dnnl_memory_desc_t want = eg_dnnl_weights_of(primitive);
   eg_place weights;
-  egraph_status status =
-      eg_cpu_is_slow(primitive)
-          ? EG_FAIL(EGRAPH_E_UNSUPPORTED, "conv-transpose: no fast kernel")
-          : eg_cpu_read_as(builder, OPERAND_W, &plan->weights, &want, &weights);
-  builder->kernel = NULL;
-  if (status == EGRAPH_OK) status = eg_cpu_name(builder, primitive);
-  if (status != EGRAPH_OK) {
-    dnnl_primitive_desc_destroy(primitive);
-    return status;
-  }
-  eg_stage_arg args[4] = {{DNNL_ARG_SRC, eg_cpu_read(builder, OPERAND_X), &plan->x},
-                          {DNNL_ARG_WEIGHTS, weights, &want},
-                          {DNNL_ARG_DST, eg_place_result(0), &plan->result}};
+  if (eg_cpu_is_slow(primitive))
+    return EG_FAIL(EGRAPH_E_UNSUPPORTED, "conv-transpose: no fast kernel");
+  EG_TRY(eg_cpu_read_as(builder, OPERAND_W, plan->weights, want, &weights));
+  EG_TRY(eg_cpu_name(builder, primitive));
+  eg_stage_arg args[4] = {{DNNL_ARG_SRC, eg_cpu_read(builder, OPERAND_X), plan->x},
+                          {DNNL_ARG_WEIGHTS, weights, want},
+                          {DNNL_ARG_DST, eg_place_result(0), plan->result}};
   uint32_t count = 3;
-  if (plan->has_bias)
+  if (plan->bias != NULL)
     args[count++] =
-        (eg_stage_arg){DNNL_ARG_BIAS, eg_cpu_read(builder, OPERAND_BIAS), &plan->bias};
+        (eg_stage_arg){DNNL_ARG_BIAS, eg_cpu_read(builder, OPERAND_BIAS), plan->bias};
   return eg_cpu_add_primitive(builder, &builder->run, primitive, args, count);
 }
 
-static egraph_status describe(eg_cpu_builder *builder, dnnl_alg_kind_t alg,
-                              deconv_plan *plan, dnnl_primitive_desc_t *out) {
-  EG_TRY(plan_operation(builder->spec, alg, plan));
-  return eg_cpu_describe(builder, &plan->operation, NULL, "transposed convolution", out);
-}
-
 // Where oneDNN has no Winograd kernel the direct one computes the same.
-static egraph_status choose(eg_cpu_builder *builder, deconv_plan *plan,
+static egraph_status choose(eg_cpu_builder *builder, const deconv_plan *plan,
                             dnnl_primitive_desc_t *out) {
   bool wants_winograd =
       eg_attr_at(builder->spec->attrs, EG_A_CONV_TRANSPOSE_ALGORITHM)->i ==
       EG_CONV_WINOGRAD;
   if (wants_winograd) {
-    egraph_status status = describe(builder, dnnl_deconvolution_winograd, plan, out);
+    egraph_status status = describe(builder, plan, dnnl_deconvolution_winograd, out);
     if (status != EGRAPH_E_UNSUPPORTED) return status;
   }
-  return describe(builder, dnnl_deconvolution_direct, plan, out);
+  return describe(builder, plan, dnnl_deconvolution_direct, out);
 }
 
 egraph_status eg_cpu_conv_transpose(eg_cpu_builder *builder) {
@@ -102,11 +88,13 @@ egraph_status eg_cpu_conv_transpose(eg_cpu_builder *builder) {
   if (spatial == 0 || spatial > 3)
     return EG_FAIL(EGRAPH_E_UNSUPPORTED,
                    "conv-transpose: oneDNN has 1 to 3 spatial dimensions");
-  deconv_plan plan = {.has_bias = spec->input_count > OPERAND_BIAS};
-  EG_TRY(eg_dnnl_desc(&spec->inputs[OPERAND_X], &plan.x));
-  EG_TRY(eg_dnnl_desc(&spec->results[0], &plan.result));
-  if (plan.has_bias) EG_TRY(eg_dnnl_desc(&spec->inputs[OPERAND_BIAS], &plan.bias));
-  dnnl_primitive_desc_t primitive;
+  deconv_plan plan = {0};
+  dnnl_primitive_desc_t primitive = NULL;
+  EG_TRY(eg_dnnl_desc(&builder->descs, &spec->inputs[OPERAND_X], &plan.x));
+  EG_TRY(eg_dnnl_desc(&builder->descs, &spec->results[0], &plan.result));
+  EG_TRY(plan_weights(builder, &plan));
+  if (spec->input_count > OPERAND_BIAS)
+    EG_TRY(eg_dnnl_desc(&builder->descs, &spec->inputs[OPERAND_BIAS], &plan.bias));
   EG_TRY(choose(builder, &plan, &primitive));
   return add_stage(builder, &plan, primitive);
 }

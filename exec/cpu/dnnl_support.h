@@ -1,13 +1,13 @@
-// The seam to oneDNN 2.x: status translation, memory descriptors.
-//
-// <dnnl.h> is included here and nowhere else. The operation-descriptor API used
-// throughout this folder was removed in oneDNN 3.
+// The seam to oneDNN, 2.6 to 3: status translation, memory descriptors. The folder is
+// written for oneDNN 3; dnnl_v2.h makes its calls of those of oneDNN 2.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXEC_CPU_DNNL_SUPPORT_H
 #define EG_EXEC_CPU_DNNL_SUPPORT_H
 
 #include <dnnl.h>
 
+#include "base/memory.h"
+#include "exec/cpu/dnnl_v2.h"
 #include "ops/tensor.h"
 
 /// Translates a oneDNN status; `what` names the call. "Unimplemented" and "invalid
@@ -15,17 +15,36 @@
 /// the shapes or formats.
 egraph_status eg_dnnl_check(dnnl_status_t status, const char *what);
 
+/// Descriptors of memory and of primitives that live until deinit.
+typedef struct eg_descs {
+  eg_arena *arena; // of the cells; it outlives them
+  struct eg_desc_cell *last;
+} eg_descs;
+void eg_descs_deinit(eg_descs *descs);
+/// Takes over a primitive descriptor as a call of oneDNN has made it: `status` is what
+/// the call has returned, `what` names it. Fails as eg_dnnl_check does.
+egraph_status eg_dnnl_own(eg_descs *descs, dnnl_status_t status,
+                          dnnl_primitive_desc_t primitive, const char *what);
+
 /// Descriptor of a float32 tensor as it is stored. Fails with EGRAPH_E_UNSUPPORTED
 /// for other dtypes.
-egraph_status eg_dnnl_desc(const eg_type *type, dnnl_memory_desc_t *out);
+egraph_status eg_dnnl_desc(eg_descs *descs, const eg_type *type,
+                           const_dnnl_memory_desc_t *out);
 /// Row-major float32 descriptor of the given shape.
-egraph_status eg_dnnl_desc_dims(uint32_t rank, const int64_t *dims,
-                                dnnl_memory_desc_t *out);
+egraph_status eg_dnnl_desc_dims(eg_descs *descs, uint32_t rank, const int64_t *dims,
+                                const_dnnl_memory_desc_t *out);
 /// Float32 descriptor with strides in elements.
-egraph_status eg_dnnl_desc_strided(uint32_t rank, const int64_t *dims,
-                                   const int64_t *strides, dnnl_memory_desc_t *out);
+egraph_status eg_dnnl_desc_strided(eg_descs *descs, uint32_t rank, const int64_t *dims,
+                                   const int64_t *strides, const_dnnl_memory_desc_t *out);
 /// Float32 descriptor of a shape whose format the primitive chooses.
-egraph_status eg_dnnl_desc_any(uint32_t rank, const int64_t *dims,
-                               dnnl_memory_desc_t *out);
+egraph_status eg_dnnl_desc_any(eg_descs *descs, uint32_t rank, const int64_t *dims,
+                               const_dnnl_memory_desc_t *out);
+egraph_status eg_dnnl_desc_copy(eg_descs *descs, const_dnnl_memory_desc_t desc,
+                                const_dnnl_memory_desc_t *out);
+/// The weights' format that a primitive has chosen; borrowed from it.
+static inline const_dnnl_memory_desc_t
+eg_dnnl_weights_of(const_dnnl_primitive_desc_t primitive) {
+  return dnnl_primitive_desc_query_md(primitive, dnnl_query_weights_md, 0);
+}
 
 #endif

@@ -38,7 +38,7 @@ eg_eltwise_chain eg_eltwise_of_act(eg_act act, double alpha, double beta) {
   case EG_ACT_GELU: return chain_of(dnnl_eltwise_gelu_erf, 0, 0);
   case EG_ACT_GELU_TANH: return chain_of(dnnl_eltwise_gelu_tanh, 0, 0);
   case EG_ACT_SILU: return chain_of(dnnl_eltwise_swish, 1, 0);
-  case EG_ACT_HARDSWISH: return chain_of(dnnl_eltwise_hardswish, 0, 0);
+  case EG_ACT_HARDSWISH: return chain_of(dnnl_eltwise_hardswish, 1.0 / 6, 0.5);
   case EG_ACT_CLIP: return clip_chain(alpha, beta);
   case EG_ACT_LEAKY_RELU: return chain_of(dnnl_eltwise_relu, alpha, 0);
   case EG_ACT_ELU: return chain_of(dnnl_eltwise_elu, alpha, 0);
@@ -90,9 +90,9 @@ static const simple_row simple_rows[] = {
     {EG_OP_ABS, {dnnl_eltwise_abs, 0, 0}},
     {EG_OP_ROUND, {dnnl_eltwise_round, 0, 0}},
     {EG_OP_SILU, {dnnl_eltwise_swish, 1, 0}},
-    {EG_OP_SOFTPLUS, {dnnl_eltwise_soft_relu, 0, 0}},
+    {EG_OP_SOFTPLUS, {dnnl_eltwise_soft_relu, 1, 0}},
     {EG_OP_MISH, {dnnl_eltwise_mish, 0, 0}},
-    {EG_OP_HARD_SWISH, {dnnl_eltwise_hardswish, 0, 0}},
+    {EG_OP_HARD_SWISH, {dnnl_eltwise_hardswish, 1.0f / 6, 0.5f}},
 };
 
 /// The chain of a unary operator; false when oneDNN has none.
@@ -122,7 +122,7 @@ static bool chain_of_op(const eg_attrs *attrs, eg_eltwise_chain *out) {
 static egraph_status append_chain(dnnl_post_ops_t post_ops,
                                   const eg_eltwise_chain *chain) {
   for (uint32_t i = 0; i < chain->count; i++)
-    EG_TRY(eg_dnnl_check(dnnl_post_ops_append_eltwise(post_ops, 1.0f, chain->step[i].alg,
+    EG_TRY(eg_dnnl_check(dnnl_post_ops_append_eltwise(post_ops, chain->step[i].alg,
                                                       chain->step[i].alpha,
                                                       chain->step[i].beta),
                          "eltwise post-op"));
@@ -145,7 +145,7 @@ static egraph_status attr_with_post_ops(dnnl_post_ops_t post_ops,
   return status;
 }
 
-egraph_status eg_cpu_attr_with_epilogue(const dnnl_memory_desc_t *z, bool sums,
+egraph_status eg_cpu_attr_with_epilogue(const_dnnl_memory_desc_t z, bool sums,
                                         const eg_eltwise_chain *chain,
                                         dnnl_primitive_attr_t *out) {
   dnnl_post_ops_t post_ops;
@@ -153,7 +153,7 @@ egraph_status eg_cpu_attr_with_epilogue(const dnnl_memory_desc_t *z, bool sums,
   egraph_status status = EGRAPH_OK;
   if (z != NULL)
     status =
-        eg_dnnl_check(sums ? dnnl_post_ops_append_sum(post_ops, 1.0f)
+        eg_dnnl_check(sums ? dnnl_post_ops_append_sum(post_ops, 1.0f, 0, dnnl_f32)
                            : dnnl_post_ops_append_binary(post_ops, dnnl_binary_add, z),
                       "addend post-op");
   if (status == EGRAPH_OK) status = append_chain(post_ops, chain);
@@ -170,20 +170,13 @@ egraph_status eg_cpu_attr_with_chain(const eg_eltwise_chain *chain,
 }
 
 static egraph_status add_step(eg_cpu_builder *builder, const eg_eltwise *step,
-                              const dnnl_memory_desc_t *flat, eg_place from,
-                              eg_place to) {
-  dnnl_eltwise_desc_t operation;
-  EG_TRY(eg_dnnl_check(dnnl_eltwise_forward_desc_init(&operation, dnnl_forward_inference,
-                                                      step->alg, flat, step->alpha,
-                                                      step->beta),
-                       "eltwise"));
-  dnnl_primitive_desc_t desc;
-  EG_TRY(eg_cpu_describe(builder, &operation, NULL, "eltwise", &desc));
-  egraph_status status = builder->kernel == NULL ? eg_cpu_name(builder, desc) : EGRAPH_OK;
-  if (status != EGRAPH_OK) {
-    dnnl_primitive_desc_destroy(desc);
-    return status;
-  }
+                              const_dnnl_memory_desc_t flat, eg_place from, eg_place to) {
+  dnnl_primitive_desc_t desc = NULL;
+  dnnl_status_t made = dnnl_eltwise_forward_primitive_desc_create(
+      &desc, builder->engine, dnnl_forward_inference, step->alg, flat, flat, step->alpha,
+      step->beta, builder->plain);
+  EG_TRY(eg_dnnl_own(&builder->descs, made, desc, "eltwise"));
+  if (builder->kernel == NULL) EG_TRY(eg_cpu_name(builder, desc));
   eg_stage_arg args[] = {{DNNL_ARG_SRC, from, flat}, {DNNL_ARG_DST, to, flat}};
   return eg_cpu_add_primitive(builder, &builder->run, desc, args, 2);
 }
@@ -199,6 +192,15 @@ bool eg_eltwise_loses_nan(const eg_eltwise_chain *chain) {
   return false;
 }
 
+// oneDNN 3's gelu makes NaN of infinities (3.2, AVX-512).
+static bool step_loses_infinities(const eg_eltwise *step) {
+  return DNNL_VERSION_MAJOR >= 3 && step->alg == dnnl_eltwise_gelu_erf;
+}
+
+bool eg_eltwise_loses_infinities(const eg_eltwise_chain *chain) {
+  return chain->count == 1 && step_loses_infinities(&chain->step[0]);
+}
+
 static bool step_is_slow(const eg_eltwise *step) {
   return step->alg == dnnl_eltwise_gelu_erf && eg_omp_threads() == 1;
 }
@@ -208,7 +210,8 @@ bool eg_eltwise_is_slow(const eg_eltwise_chain *chain) {
 }
 
 bool eg_eltwise_has_loop(const eg_eltwise_chain *chain) {
-  return eg_eltwise_loses_nan(chain) || eg_eltwise_is_slow(chain);
+  return eg_eltwise_loses_nan(chain) || eg_eltwise_loses_infinities(chain) ||
+         eg_eltwise_is_slow(chain);
 }
 
 // The loop of a step that has one.
@@ -224,16 +227,16 @@ static eg_row row_of(const eg_eltwise *step) {
 // computes something else.
 egraph_status eg_cpu_add_eltwise(eg_cpu_builder *builder, const eg_eltwise_chain *chain,
                                  int64_t elements, eg_place from, eg_place to) {
-  dnnl_memory_desc_t flat;
-  EG_TRY(eg_dnnl_desc_dims(1, &elements, &flat));
+  const_dnnl_memory_desc_t flat;
+  EG_TRY(eg_dnnl_desc_dims(&builder->descs, 1, &elements, &flat));
   for (uint32_t i = 0; i < chain->count; i++) {
     const eg_eltwise *step = &chain->step[i];
     eg_place source = i == 0 ? from : to;
-    if (step_is_slow(step) || step_loses_nan(step)) {
+    if (step_is_slow(step) || step_loses_nan(step) || step_loses_infinities(step)) {
       eg_row row = row_of(step);
       EG_TRY(eg_cpu_add_row(builder, &row, elements, source, to));
     } else {
-      EG_TRY(add_step(builder, step, &flat, source, to));
+      EG_TRY(add_step(builder, step, flat, source, to));
     }
   }
   return EGRAPH_OK;

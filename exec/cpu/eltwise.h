@@ -24,6 +24,8 @@ eg_eltwise_chain eg_eltwise_of_act(eg_act act, double alpha, double beta);
 /// True when oneDNN's function makes numbers of NaN: relu and clip. Its kernels raise the
 /// flag then (invalid_flag.h).
 bool eg_eltwise_loses_nan(const eg_eltwise_chain *chain);
+/// True when oneDNN's function makes NaN of infinities: it must not be fused.
+bool eg_eltwise_loses_infinities(const eg_eltwise_chain *chain);
 /// True when a loop of ours (pointwise.h) is faster than oneDNN's kernel with the threads
 /// there are; fusing such a function costs more than a pass of its own.
 bool eg_eltwise_is_slow(const eg_eltwise_chain *chain);
@@ -40,7 +42,7 @@ egraph_status eg_cpu_attr_with_chain(const eg_eltwise_chain *chain,
                                      dnnl_primitive_attr_t *out);
 /// Attributes of a fused operator: an addend in the format `z` (NULL: none) is added by a
 /// binary post-op or, with `sums`, lies in the result already; then the chain follows.
-egraph_status eg_cpu_attr_with_epilogue(const dnnl_memory_desc_t *z, bool sums,
+egraph_status eg_cpu_attr_with_epilogue(const_dnnl_memory_desc_t z, bool sums,
                                         const eg_eltwise_chain *chain,
                                         dnnl_primitive_attr_t *out);
 

@@ -26,8 +26,7 @@ typedef struct product {
 
 typedef struct matmul_plan {
   product shape;
-  uint32_t rank; // of the primitive's operands
-  dnnl_memory_desc_t a, b, b_any, bias, result;
+  const_dnnl_memory_desc_t a, b, b_any, bias, result;
   bool row_bias; // the bias is one row, as the primitive takes it
   bool has_bias, has_z;
   eg_eltwise_chain act;      // to be fused
@@ -100,8 +99,9 @@ static void collapse(product *p) {
   }
 }
 
-static egraph_status matrix_desc(const int64_t *batch, uint32_t batch_rank, int64_t rows,
-                                 int64_t cols, bool transposed, dnnl_memory_desc_t *out) {
+static egraph_status matrix_desc(eg_descs *descs, const int64_t *batch,
+                                 uint32_t batch_rank, int64_t rows, int64_t cols,
+                                 bool transposed, const_dnnl_memory_desc_t *out) {
   int64_t dims[EGRAPH_MAX_RANK], strides[EGRAPH_MAX_RANK], stride = rows * cols;
   for (uint32_t d = batch_rank; d-- > 0;) {
     dims[d] = batch[d];
@@ -112,22 +112,25 @@ static egraph_status matrix_desc(const int64_t *batch, uint32_t batch_rank, int6
   dims[batch_rank + 1] = cols;
   strides[batch_rank] = transposed ? 1 : cols;
   strides[batch_rank + 1] = transposed ? rows : 1;
-  return eg_dnnl_desc_strided(batch_rank + 2, dims, strides, out);
+  return eg_dnnl_desc_strided(descs, batch_rank + 2, dims, strides, out);
 }
 
-static egraph_status plan_descs(matmul_plan *plan) {
+static egraph_status plan_descs(eg_descs *descs, matmul_plan *plan) {
   const product *p = &plan->shape;
-  int64_t batch[EGRAPH_MAX_RANK], ones[EGRAPH_MAX_RANK];
-  for (uint32_t d = 0; d < p->batch_rank; d++) {
+  uint32_t rank = p->batch_rank;
+  int64_t batch[EGRAPH_MAX_RANK], ones[EGRAPH_MAX_RANK], dims_b[EGRAPH_MAX_RANK];
+  for (uint32_t d = 0; d < rank; d++) {
     batch[d] = p->batch_a[d] > p->batch_b[d] ? p->batch_a[d] : p->batch_b[d];
+    dims_b[d] = p->batch_b[d];
     ones[d] = 1;
   }
-  plan->rank = p->batch_rank + 2;
-  EG_TRY(matrix_desc(p->batch_a, p->batch_rank, p->m, p->k, p->trans_a, &plan->a));
-  EG_TRY(matrix_desc(p->batch_b, p->batch_rank, p->k, p->n, p->trans_b, &plan->b));
-  EG_TRY(eg_dnnl_desc_any((uint32_t)plan->b.ndims, plan->b.dims, &plan->b_any));
-  EG_TRY(matrix_desc(ones, p->batch_rank, 1, p->n, false, &plan->bias));
-  return matrix_desc(batch, p->batch_rank, p->m, p->n, false, &plan->result);
+  dims_b[rank] = p->k;
+  dims_b[rank + 1] = p->n;
+  EG_TRY(matrix_desc(descs, p->batch_a, rank, p->m, p->k, p->trans_a, &plan->a));
+  EG_TRY(matrix_desc(descs, p->batch_b, rank, p->k, p->n, p->trans_b, &plan->b));
+  EG_TRY(eg_dnnl_desc_any(descs, rank + 2, dims_b, &plan->b_any));
+  EG_TRY(matrix_desc(descs, ones, rank, 1, p->n, false, &plan->bias));
+  return matrix_desc(descs, batch, rank, p->m, p->n, false, &plan->result);
 }
 
 // ---- primitive ------------------------------------------------------------------
@@ -140,21 +143,19 @@ typedef struct matmul_choice {
 } matmul_choice;
 
 static egraph_status describe(eg_cpu_builder *builder, const matmul_plan *plan,
-                              const dnnl_memory_desc_t *b,
+                              const_dnnl_memory_desc_t b,
                               const_dnnl_primitive_attr_t attr,
                               dnnl_primitive_desc_t *out) {
-  dnnl_matmul_desc_t operation;
-  EG_TRY(eg_dnnl_check(dnnl_matmul_desc_init(&operation, &plan->a, b,
-                                             plan->row_bias ? &plan->bias : NULL,
-                                             &plan->result),
-                       "matmul"));
-  return eg_cpu_describe(builder, &operation, attr, "matmul", out);
+  dnnl_status_t made = dnnl_matmul_primitive_desc_create(
+      out, builder->engine, plan->a, b, plan->row_bias ? plan->bias : NULL, plan->result,
+      attr);
+  return eg_dnnl_own(&builder->descs, made, *out, "matmul");
 }
 
 static egraph_status describe_fused(eg_cpu_builder *builder, const matmul_plan *plan,
-                                    const dnnl_memory_desc_t *b, matmul_choice *choice) {
+                                    const_dnnl_memory_desc_t b, matmul_choice *choice) {
   dnnl_primitive_attr_t attr;
-  EG_TRY(eg_cpu_attr_with_epilogue(plan->has_z ? &plan->result : NULL, choice->sums,
+  EG_TRY(eg_cpu_attr_with_epilogue(plan->has_z ? plan->result : NULL, choice->sums,
                                    &plan->act, &attr));
   egraph_status status = describe(builder, plan, b, attr, &choice->primitive);
   dnnl_primitive_attr_destroy(attr);
@@ -167,16 +168,15 @@ static egraph_status describe_again(eg_cpu_builder *builder, const matmul_plan *
   if (!eg_eltwise_loses_nan(&plan->act)) return EGRAPH_OK;
   if (!eg_invalid_flag_works(eg_omp_threads()))
     return EG_FAIL(EGRAPH_E_UNSUPPORTED, "matmul: what loses NaN goes unnoticed");
-  const dnnl_memory_desc_t *packed =
-      dnnl_primitive_desc_query_md(choice->primitive, dnnl_query_weights_md, 0);
-  return describe(builder, plan, packed, NULL, &choice->again);
+  return describe(builder, plan, eg_dnnl_weights_of(choice->primitive), builder->plain,
+                  &choice->again);
 }
 
 // With fused post-ops where that is fast, otherwise without.
 static egraph_status choose(eg_cpu_builder *builder, const matmul_plan *plan,
                             matmul_choice *choice) {
-  const dnnl_memory_desc_t *b =
-      eg_spec_is_weight(builder->spec, OPERAND_B) ? &plan->b_any : &plan->b;
+  const_dnnl_memory_desc_t b =
+      eg_spec_is_weight(builder->spec, OPERAND_B) ? plan->b_any : plan->b;
   choice->is_fused = !plan->has_bias || plan->row_bias;
   // What is computed again needs z as it was.
   choice->sums = choice->is_fused && plan->has_z &&
@@ -191,29 +191,27 @@ static egraph_status choose(eg_cpu_builder *builder, const matmul_plan *plan,
                    ? describe_again(builder, plan, choice)
                    : EG_FAIL(EGRAPH_E_UNSUPPORTED, "matmul: fused, it would be slow");
       if (status == EGRAPH_OK) return EGRAPH_OK;
-      dnnl_primitive_desc_destroy(choice->primitive);
     }
     if (status != EGRAPH_E_UNSUPPORTED || nothing_to_fuse) return status;
   }
   choice->is_fused = choice->sums = false;
-  return describe(builder, plan, b, NULL, &choice->primitive);
+  return describe(builder, plan, b, builder->plain, &choice->primitive);
 }
 
-/// Appends the primitive, which is consumed; it takes z along with `adds_z`.
+/// Appends the primitive; it takes z along with `adds_z`.
 static egraph_status add_stage(eg_cpu_builder *builder, const matmul_plan *plan,
-                               dnnl_primitive_desc_t primitive, eg_place b, bool adds_z) {
-  const dnnl_memory_desc_t packed =
-      *dnnl_primitive_desc_query_md(primitive, dnnl_query_weights_md, 0);
-  eg_stage_arg args[5] = {{DNNL_ARG_SRC, eg_cpu_read(builder, OPERAND_A), &plan->a},
-                          {DNNL_ARG_WEIGHTS, b, &packed},
-                          {DNNL_ARG_DST, eg_place_result(0), &plan->result}};
+                               const_dnnl_primitive_desc_t primitive, eg_place b,
+                               bool adds_z) {
+  eg_stage_arg args[5] = {{DNNL_ARG_SRC, eg_cpu_read(builder, OPERAND_A), plan->a},
+                          {DNNL_ARG_WEIGHTS, b, eg_dnnl_weights_of(primitive)},
+                          {DNNL_ARG_DST, eg_place_result(0), plan->result}};
   uint32_t count = 3;
   if (plan->row_bias)
     args[count++] =
-        (eg_stage_arg){DNNL_ARG_BIAS, eg_cpu_read(builder, OPERAND_BIAS), &plan->bias};
+        (eg_stage_arg){DNNL_ARG_BIAS, eg_cpu_read(builder, OPERAND_BIAS), plan->bias};
   if (adds_z)
     args[count++] = (eg_stage_arg){DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1,
-                                   eg_cpu_read(builder, OPERAND_Z), &plan->result};
+                                   eg_cpu_read(builder, OPERAND_Z), plan->result};
   return eg_cpu_add_primitive(builder, &builder->run, primitive, args, count);
 }
 
@@ -228,34 +226,18 @@ static egraph_status add_rest(eg_cpu_builder *builder, const matmul_plan *plan,
   return eg_cpu_add_epilogue(builder, &epilogue);
 }
 
-// Packs b and names the kernel.
-static egraph_status prepare_stage(eg_cpu_builder *builder, const matmul_plan *plan,
-                                   const matmul_choice *choice, eg_place *out_b) {
-  const dnnl_memory_desc_t *want =
-      dnnl_primitive_desc_query_md(choice->primitive, dnnl_query_weights_md, 0);
-  EG_TRY(eg_cpu_read_as(builder, OPERAND_B, &plan->b, want, out_b));
-  return eg_cpu_name(builder, choice->primitive);
-}
-
-// Takes over the primitives of the choice.
 static egraph_status add_stages(eg_cpu_builder *builder, const matmul_plan *plan,
-                                matmul_choice *choice) {
+                                const matmul_choice *choice) {
   eg_place b;
-  egraph_status status = prepare_stage(builder, plan, choice, &b);
-  dnnl_primitive_desc_t primitive = choice->primitive, again = choice->again;
-  if (status == EGRAPH_OK)
-    status = add_stage(builder, plan, primitive, b,
-                       plan->has_z && choice->is_fused && !choice->sums);
-  else
-    dnnl_primitive_desc_destroy(primitive);
-  if (status == EGRAPH_OK) status = add_rest(builder, plan, choice->is_fused);
-  if (again == NULL) return status;
-  if (status != EGRAPH_OK) {
-    dnnl_primitive_desc_destroy(again);
-    return status;
-  }
+  EG_TRY(eg_cpu_read_as(builder, OPERAND_B, plan->b,
+                        eg_dnnl_weights_of(choice->primitive), &b));
+  EG_TRY(eg_cpu_name(builder, choice->primitive));
+  EG_TRY(add_stage(builder, plan, choice->primitive, b,
+                   plan->has_z && choice->is_fused && !choice->sums));
+  EG_TRY(add_rest(builder, plan, choice->is_fused));
+  if (choice->again == NULL) return EGRAPH_OK;
   eg_cpu_exchange_lists(builder);
-  status = add_stage(builder, plan, again, b, false);
+  egraph_status status = add_stage(builder, plan, choice->again, b, false);
   if (status == EGRAPH_OK) status = add_rest(builder, plan, false);
   eg_cpu_exchange_lists(builder);
   return status;
@@ -267,13 +249,13 @@ static egraph_status compile(eg_cpu_builder *builder, matmul_plan *plan) {
     if (spec->inputs[i].dtype != EGRAPH_FLOAT32)
       return EG_FAIL(EGRAPH_E_UNSUPPORTED, "matmul: oneDNN kernels here take float32");
   collapse(&plan->shape);
-  EG_TRY(plan_descs(plan));
+  EG_TRY(plan_descs(&builder->descs, plan));
   if (plan->has_bias) {
     const eg_type *bias = &spec->inputs[OPERAND_BIAS];
     plan->row_bias = bias->rank != 0 && eg_type_elements(bias) == plan->shape.n &&
                      bias->dims[bias->rank - 1] == plan->shape.n;
   }
-  if (eg_eltwise_is_slow(&plan->act)) {
+  if (eg_eltwise_is_slow(&plan->act) || eg_eltwise_loses_infinities(&plan->act)) {
     plan->act_pass = plan->act;
     plan->act.count = 0;
   }
@@ -379,7 +361,7 @@ egraph_status eg_cpu_einsum(eg_cpu_builder *builder) {
   const eg_node_spec *spec = builder->spec;
   eg_labels labels[2];
   eg_einsum terms = {.operands = labels};
-  matmul_plan plan = {.rank = 0};
+  matmul_plan plan = {.has_bias = false};
   if (spec->input_count == 2)
     EG_TRY(eg_einsum_labels(spec->attrs, spec->inputs, spec->input_count, &terms));
   if (spec->input_count != 2 || !is_product(spec, &terms, &plan.shape))

@@ -65,38 +65,32 @@ static egraph_status add_affine(eg_cpu_builder *builder, int64_t channels) {
                            &none);
 }
 
-static egraph_status add_named(eg_cpu_builder *builder, dnnl_primitive_desc_t primitive,
+static egraph_status add_named(eg_cpu_builder *builder,
+                               const_dnnl_primitive_desc_t primitive,
                                const eg_stage_arg *args, uint32_t count) {
-  egraph_status status = eg_cpu_name(builder, primitive);
-  if (status == EGRAPH_OK && eg_cpu_is_slow(primitive))
-    status = EG_FAIL(EGRAPH_E_UNSUPPORTED, "normalization: no fast kernel");
-  if (status != EGRAPH_OK) {
-    dnnl_primitive_desc_destroy(primitive);
-    return status;
-  }
+  if (eg_cpu_is_slow(primitive))
+    return EG_FAIL(EGRAPH_E_UNSUPPORTED, "normalization: no fast kernel");
+  EG_TRY(eg_cpu_name(builder, primitive));
   return eg_cpu_add_primitive(builder, &builder->run, primitive, args, count);
 }
 
 static egraph_status add_batch_norm(eg_cpu_builder *builder, int64_t channels) {
-  dnnl_memory_desc_t x, row;
-  EG_TRY(eg_dnnl_desc(&builder->spec->inputs[OPERAND_X], &x));
-  EG_TRY(eg_dnnl_desc_dims(1, &channels, &row));
-  dnnl_batch_normalization_desc_t operation;
-  EG_TRY(eg_dnnl_check(dnnl_batch_normalization_forward_desc_init(
-                           &operation, dnnl_forward_inference, &x,
-                           (float)epsilon_of(builder),
-                           dnnl_use_global_stats | dnnl_use_scale | dnnl_use_shift),
-                       "batch normalization"));
-  dnnl_primitive_desc_t primitive;
-  EG_TRY(eg_cpu_describe(builder, &operation, NULL, "batch normalization", &primitive));
+  const_dnnl_memory_desc_t x, row;
+  EG_TRY(eg_dnnl_desc(&builder->descs, &builder->spec->inputs[OPERAND_X], &x));
+  EG_TRY(eg_dnnl_desc_dims(&builder->descs, 1, &channels, &row));
+  dnnl_primitive_desc_t primitive = NULL;
+  dnnl_status_t made = dnnl_batch_normalization_forward_primitive_desc_create(
+      &primitive, builder->engine, dnnl_forward_inference, x, x,
+      (float)epsilon_of(builder), dnnl_use_global_stats | dnnl_use_scale | dnnl_use_shift,
+      builder->plain);
+  EG_TRY(eg_dnnl_own(&builder->descs, made, primitive, "batch normalization"));
   if (eg_cpu_may_overlay(builder, OPERAND_X)) builder->overlay = OPERAND_X;
-  eg_stage_arg args[] = {
-      {DNNL_ARG_SRC, eg_cpu_read(builder, OPERAND_X), &x},
-      {DNNL_ARG_SCALE, eg_cpu_read(builder, OPERAND_SCALE), &row},
-      {DNNL_ARG_SHIFT, eg_cpu_read(builder, OPERAND_SHIFT), &row},
-      {DNNL_ARG_MEAN, eg_cpu_read(builder, OPERAND_MEAN), &row},
-      {DNNL_ARG_VARIANCE, eg_cpu_read(builder, OPERAND_VARIANCE), &row},
-      {DNNL_ARG_DST, eg_place_result(0), &x}};
+  eg_stage_arg args[] = {{DNNL_ARG_SRC, eg_cpu_read(builder, OPERAND_X), x},
+                         {DNNL_ARG_SCALE, eg_cpu_read(builder, OPERAND_SCALE), row},
+                         {DNNL_ARG_SHIFT, eg_cpu_read(builder, OPERAND_SHIFT), row},
+                         {DNNL_ARG_MEAN, eg_cpu_read(builder, OPERAND_MEAN), row},
+                         {DNNL_ARG_VARIANCE, eg_cpu_read(builder, OPERAND_VARIANCE), row},
+                         {DNNL_ARG_DST, eg_place_result(0), x}};
   return add_named(builder, primitive, args, 6);
 }
 
@@ -131,25 +125,23 @@ egraph_status eg_cpu_layer_norm(eg_cpu_builder *builder) {
   for (uint32_t i = 1; i < spec->input_count; i++)
     if (eg_type_elements(&spec->inputs[i]) != dims[1])
       return EG_FAIL(EGRAPH_E_UNSUPPORTED, "layer-normalization: scale must be full");
-  dnnl_memory_desc_t x, row;
-  EG_TRY(eg_dnnl_desc_dims(2, dims, &x));
-  EG_TRY(eg_dnnl_desc_dims(1, &dims[1], &row));
-  dnnl_layer_normalization_desc_t operation;
-  EG_TRY(eg_dnnl_check(dnnl_layer_normalization_forward_desc_init(
-                           &operation, dnnl_forward_inference, &x, NULL,
-                           (float)eg_attr_at(spec->attrs, EG_A_LAYER_NORM_EPSILON)->f,
-                           dnnl_use_scale | (has_shift ? dnnl_use_shift : 0u)),
-                       "layer normalization"));
-  dnnl_primitive_desc_t primitive;
-  EG_TRY(eg_cpu_describe(builder, &operation, NULL, "layer normalization", &primitive));
+  const_dnnl_memory_desc_t x, row;
+  EG_TRY(eg_dnnl_desc_dims(&builder->descs, 2, dims, &x));
+  EG_TRY(eg_dnnl_desc_dims(&builder->descs, 1, &dims[1], &row));
+  dnnl_primitive_desc_t primitive = NULL;
+  dnnl_status_t made = dnnl_layer_normalization_forward_primitive_desc_create(
+      &primitive, builder->engine, dnnl_forward_inference, x, x, NULL,
+      (float)eg_attr_at(spec->attrs, EG_A_LAYER_NORM_EPSILON)->f,
+      dnnl_use_scale | (has_shift ? dnnl_use_shift : 0u), builder->plain);
+  EG_TRY(eg_dnnl_own(&builder->descs, made, primitive, "layer normalization"));
   if (eg_cpu_may_overlay(builder, OPERAND_X)) builder->overlay = OPERAND_X;
-  eg_stage_arg args[4] = {{DNNL_ARG_SRC, eg_cpu_read(builder, OPERAND_X), &x},
-                          {DNNL_ARG_SCALE, eg_cpu_read(builder, OPERAND_SCALE), &row},
-                          {DNNL_ARG_DST, eg_place_result(0), &x}};
+  eg_stage_arg args[4] = {{DNNL_ARG_SRC, eg_cpu_read(builder, OPERAND_X), x},
+                          {DNNL_ARG_SCALE, eg_cpu_read(builder, OPERAND_SCALE), row},
+                          {DNNL_ARG_DST, eg_place_result(0), x}};
   uint32_t count = 3;
   if (has_shift)
     args[count++] =
-        (eg_stage_arg){DNNL_ARG_SHIFT, eg_cpu_read(builder, OPERAND_SHIFT), &row};
+        (eg_stage_arg){DNNL_ARG_SHIFT, eg_cpu_read(builder, OPERAND_SHIFT), row};
   return add_named(builder, primitive, args, count);
 }
 
@@ -160,18 +152,16 @@ egraph_status eg_cpu_lrn(eg_cpu_builder *builder) {
   int64_t size = eg_attr_at(spec->attrs, EG_A_LRN_SIZE)->i;
   if (size % 2 == 0 || spec->inputs[0].rank != 4) // the window is centred only when odd
     return EG_FAIL(EGRAPH_E_UNSUPPORTED, "lrn: no kernel for an even window");
-  dnnl_memory_desc_t x;
-  EG_TRY(eg_dnnl_desc(&spec->inputs[0], &x));
-  dnnl_lrn_desc_t operation;
-  EG_TRY(eg_dnnl_check(dnnl_lrn_forward_desc_init(
-                           &operation, dnnl_forward_inference, dnnl_lrn_across_channels,
-                           &x, size, (float)eg_attr_at(spec->attrs, EG_A_LRN_ALPHA)->f,
-                           (float)eg_attr_at(spec->attrs, EG_A_LRN_BETA)->f,
-                           (float)eg_attr_at(spec->attrs, EG_A_LRN_BIAS)->f),
-                       "lrn"));
-  dnnl_primitive_desc_t primitive;
-  EG_TRY(eg_cpu_describe(builder, &operation, NULL, "lrn", &primitive));
-  eg_stage_arg args[] = {{DNNL_ARG_SRC, eg_cpu_read(builder, OPERAND_X), &x},
-                         {DNNL_ARG_DST, eg_place_result(0), &x}};
+  const_dnnl_memory_desc_t x;
+  EG_TRY(eg_dnnl_desc(&builder->descs, &spec->inputs[0], &x));
+  dnnl_primitive_desc_t primitive = NULL;
+  dnnl_status_t made = dnnl_lrn_forward_primitive_desc_create(
+      &primitive, builder->engine, dnnl_forward_inference, dnnl_lrn_across_channels, x, x,
+      size, (float)eg_attr_at(spec->attrs, EG_A_LRN_ALPHA)->f,
+      (float)eg_attr_at(spec->attrs, EG_A_LRN_BETA)->f,
+      (float)eg_attr_at(spec->attrs, EG_A_LRN_BIAS)->f, builder->plain);
+  EG_TRY(eg_dnnl_own(&builder->descs, made, primitive, "lrn"));
+  eg_stage_arg args[] = {{DNNL_ARG_SRC, eg_cpu_read(builder, OPERAND_X), x},
+                         {DNNL_ARG_DST, eg_place_result(0), x}};
   return add_named(builder, primitive, args, 2);
 }

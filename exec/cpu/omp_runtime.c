@@ -1,13 +1,16 @@
 // The runtime is asked for by name in what is loaded, instead of linking a second one.
 // SPDX-License-Identifier: Apache-2.0
-#define _GNU_SOURCE // RTLD_DEFAULT
+#define _GNU_SOURCE // RTLD_DEFAULT, dladdr1
 #include "exec/cpu/omp_runtime.h"
 
 #include <dlfcn.h>
+#include <link.h>
 #include <pthread.h>
+#include <stdatomic.h>
+#include <stddef.h>
 #include <string.h>
-
-#include "exec/cpu/import_table.h"
+#include <sys/mman.h>
+#include <unistd.h>
 
 static _Thread_local eg_team *lent;
 
@@ -22,6 +25,139 @@ bool eg_omp_find(eg_omp_runtime *out) {
   return find_function("omp_set_num_threads", &out->set_threads) &&
          find_function("omp_get_max_threads", &out->max_threads) &&
          find_function("GOMP_parallel", &out->parallel);
+}
+
+// ---- imports ----------------------------------------------------------------------
+
+// Calls that one shared object makes of functions of another go through a table of
+// addresses of its own. Changing an entry changes the calls of that object alone, where a
+// function of the same name in front would take the calls of the whole process. The
+// tables of relocations say which entry belongs to which name. The linker protects the
+// entries after it filled them (RELRO); they are opened for the change only.
+
+typedef struct import {
+  const char *name;
+  void (*function)(void); // what the object shall call instead
+} import;
+
+// What of an object's dynamic section is needed.
+typedef struct object {
+  const ElfW(Sym) * symbols;
+  const char *strings;
+  const ElfW(Rela) * tables[2]; // of calls, and all other
+  size_t bytes[2];
+  ElfW(Addr) base;
+} object;
+
+static struct link_map *map_of(void *address) {
+  Dl_info info;
+  void *map = NULL;
+  return dladdr1(address, &info, &map, RTLD_DL_LINKMAP) != 0 ? map : NULL;
+}
+
+// Some systems leave the addresses of the section relative to the object.
+static const void *absolute(const struct link_map *map, ElfW(Addr) address) {
+  if (address < map->l_addr) address += map->l_addr;
+  const void *out;
+  memcpy(&out, &address, sizeof out);
+  return out;
+}
+
+static bool read_object(const struct link_map *map, object *out) {
+  *out = (object){.base = map->l_addr};
+  bool has_addends = true;
+  for (const ElfW(Dyn) *entry = map->l_ld; entry->d_tag != DT_NULL; entry++) {
+    const void *address = absolute(map, entry->d_un.d_ptr);
+    if (entry->d_tag == DT_SYMTAB) out->symbols = address;
+    if (entry->d_tag == DT_STRTAB) out->strings = address;
+    if (entry->d_tag == DT_JMPREL) out->tables[0] = address;
+    if (entry->d_tag == DT_PLTRELSZ) out->bytes[0] = entry->d_un.d_val;
+    if (entry->d_tag == DT_RELA) out->tables[1] = address;
+    if (entry->d_tag == DT_RELASZ) out->bytes[1] = entry->d_un.d_val;
+    if (entry->d_tag == DT_PLTREL) has_addends = entry->d_un.d_val == DT_RELA;
+  }
+  return out->symbols != NULL && out->strings != NULL && has_addends;
+}
+
+static uint32_t symbol_of(const ElfW(Rela) * relocation) {
+#if UINTPTR_MAX > 0xffffffffu
+  return (uint32_t)ELF64_R_SYM(relocation->r_info);
+#else
+  return (uint32_t)ELF32_R_SYM(relocation->r_info);
+#endif
+}
+
+/// NULL: not imported.
+static void *find_entry(const object *o, const char *name) {
+  for (unsigned t = 0; t < 2; t++)
+    for (size_t i = 0; i < o->bytes[t] / sizeof **o->tables; i++) {
+      const ElfW(Rela) *relocation = &o->tables[t][i];
+      const ElfW(Sym) *symbol = &o->symbols[symbol_of(relocation)];
+      if (symbol_of(relocation) == 0 || relocation->r_addend != 0 ||
+          strcmp(o->strings + symbol->st_name, name) != 0)
+        continue;
+      void *entry;
+      ElfW(Addr) address = o->base + relocation->r_offset;
+      memcpy(&entry, &address, sizeof entry);
+      return entry;
+    }
+  return NULL;
+}
+
+typedef struct protection {
+  const void *entry;
+  bool is_fixed; // by the linker
+} protection;
+
+static int look_up_protection(struct dl_phdr_info *info, size_t size, void *user) {
+  protection *p = user;
+  (void)size;
+  for (unsigned i = 0; i < info->dlpi_phnum; i++) {
+    const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+    uintptr_t begin = info->dlpi_addr + segment->p_vaddr;
+    if (segment->p_type == PT_GNU_RELRO && (uintptr_t)p->entry >= begin &&
+        (uintptr_t)p->entry < begin + segment->p_memsz)
+      p->is_fixed = true;
+  }
+  return p->is_fixed;
+}
+
+static bool write_entry(void *entry, void (*function)(void)) {
+  size_t page = (size_t)sysconf(_SC_PAGESIZE);
+  char *begin = (char *)entry - (uintptr_t)entry % page;
+  protection p = {.entry = entry};
+  (void)dl_iterate_phdr(look_up_protection, &p);
+  if (mprotect(begin, page, PROT_READ | PROT_WRITE) != 0) return false;
+  atomic_store((_Atomic uintptr_t *)entry, (uintptr_t)function);
+  return !p.is_fixed || mprotect(begin, page, PROT_READ) == 0;
+}
+
+/// What is called shall not be unloaded; the main program never is.
+static bool stay_loaded(void (*function)(void)) {
+  void *address;
+  memcpy(&address, &function, sizeof address);
+  struct link_map *map = map_of(address);
+  return map != NULL && dlopen(map->l_name[0] != '\0' ? map->l_name : NULL,
+                               RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE) != NULL;
+}
+
+/// Changes the imports of the object that the function `inside` belongs to, until the
+/// process ends; the object of `imports`' functions stays loaded as long. False, with
+/// nothing changed, when the object does not import the first one, or the system does
+/// not let its table be changed. Names that are not imported are left out. Calls under
+/// way in other threads go one way or the other. From one thread at a time.
+static bool replace_imports(void *inside, const import *imports, unsigned count) {
+  object o;
+  struct link_map *map = map_of(inside);
+  if (map == NULL || !read_object(map, &o)) return false;
+  if (find_entry(&o, imports[0].name) == NULL || !stay_loaded(imports[0].function))
+    return false;
+  // Backwards: the first one decides.
+  for (unsigned i = count; i-- > 0;) {
+    void *entry = find_entry(&o, imports[i].name);
+    if (entry != NULL && !write_entry(entry, imports[i].function)) return false;
+  }
+  return true;
 }
 
 // ---- in the runtime's place -------------------------------------------------------
@@ -81,7 +217,7 @@ static int in_parallel(void) {
 }
 
 static bool take_place(void) {
-  static const eg_import imports[] = {
+  static const import imports[] = {
       {"GOMP_parallel", (void (*)(void))parallel},
       {"GOMP_barrier", (void (*)(void))barrier},
       {"omp_get_max_threads", (void (*)(void))max_threads},
@@ -97,7 +233,7 @@ static bool take_place(void) {
          find_function("omp_get_num_threads", &calls->threads) &&
          find_function("omp_get_thread_num", &calls->thread) &&
          find_function("omp_in_parallel", &calls->in_parallel) &&
-         eg_imports_replace(inside, imports, sizeof imports / sizeof *imports);
+         replace_imports(inside, imports, sizeof imports / sizeof *imports);
 }
 
 bool eg_omp_takes_teams(void) {

@@ -66,21 +66,6 @@ typedef struct reduction_pass {
   float scale;
 } reduction_pass;
 
-static egraph_status add_named(eg_cpu_builder *builder, const reduction_pass *pass,
-                               dnnl_primitive_desc_t primitive,
-                               const dnnl_memory_desc_t *x,
-                               const dnnl_memory_desc_t *result) {
-  egraph_status status = eg_cpu_name(builder, primitive);
-  if (status == EGRAPH_OK && eg_cpu_is_slow(primitive))
-    status = EG_FAIL(EGRAPH_E_UNSUPPORTED, "reduction: no fast kernel");
-  if (status != EGRAPH_OK) {
-    dnnl_primitive_desc_destroy(primitive);
-    return status;
-  }
-  eg_stage_arg args[] = {{DNNL_ARG_SRC, pass->from, x}, {DNNL_ARG_DST, pass->to, result}};
-  return eg_cpu_add_primitive(builder, &builder->run, primitive, args, 2);
-}
-
 /// The result times `scale` as a post-op; 1: none.
 static egraph_status attr_with_scale(float scale, dnnl_primitive_attr_t *out) {
   eg_eltwise_chain chain = {.step = {{dnnl_eltwise_linear, scale, 0}},
@@ -88,56 +73,62 @@ static egraph_status attr_with_scale(float scale, dnnl_primitive_attr_t *out) {
   return eg_cpu_attr_with_chain(&chain, out);
 }
 
-static egraph_status add_scaled(eg_cpu_builder *builder, const reduction_pass *pass,
-                                const void *operation, const char *what,
-                                const dnnl_memory_desc_t *x,
-                                const dnnl_memory_desc_t *result) {
-  dnnl_primitive_attr_t attr;
-  EG_TRY(attr_with_scale(pass->scale, &attr));
-  dnnl_primitive_desc_t primitive;
-  egraph_status status = eg_cpu_describe(builder, operation, attr, what, &primitive);
-  dnnl_primitive_attr_destroy(attr);
-  return status != EGRAPH_OK ? status : add_named(builder, pass, primitive, x, result);
+static egraph_status add_stage(eg_cpu_builder *builder, const reduction_pass *pass,
+                               const_dnnl_primitive_desc_t primitive,
+                               const_dnnl_memory_desc_t x,
+                               const_dnnl_memory_desc_t result) {
+  if (eg_cpu_is_slow(primitive))
+    return EG_FAIL(EGRAPH_E_UNSUPPORTED, "reduction: no fast kernel");
+  EG_TRY(eg_cpu_name(builder, primitive));
+  eg_stage_arg args[] = {{DNNL_ARG_SRC, pass->from, x}, {DNNL_ARG_DST, pass->to, result}};
+  return eg_cpu_add_primitive(builder, &builder->run, primitive, args, 2);
 }
 
 static egraph_status reduce_last(eg_cpu_builder *builder, dnnl_alg_kind_t alg,
                                  const reduction_pass *pass) {
   const shape3 *shape = &pass->shape;
-  dnnl_memory_desc_t x, result;
-  EG_TRY(eg_dnnl_desc_dims(2, (int64_t[]){shape->outer, shape->reduced}, &x));
-  EG_TRY(eg_dnnl_desc_dims(2, (int64_t[]){shape->outer, 1}, &result));
-  dnnl_reduction_desc_t operation;
-  EG_TRY(eg_dnnl_check(dnnl_reduction_desc_init(&operation, alg, &x, &result, 0, 0),
-                       "reduction"));
-  return add_scaled(builder, pass, &operation, "reduction", &x, &result);
+  eg_descs *descs = &builder->descs;
+  const_dnnl_memory_desc_t x, result;
+  EG_TRY(eg_dnnl_desc_dims(descs, 2, (int64_t[]){shape->outer, shape->reduced}, &x));
+  EG_TRY(eg_dnnl_desc_dims(descs, 2, (int64_t[]){shape->outer, 1}, &result));
+  dnnl_primitive_attr_t attr;
+  dnnl_primitive_desc_t primitive = NULL;
+  EG_TRY(attr_with_scale(pass->scale, &attr));
+  dnnl_status_t made = dnnl_reduction_primitive_desc_create(&primitive, builder->engine,
+                                                            alg, x, result, 0, 0, attr);
+  dnnl_primitive_attr_destroy(attr);
+  EG_TRY(eg_dnnl_own(descs, made, primitive, "reduction"));
+  return add_stage(builder, pass, primitive, x, result);
 }
 
-static egraph_status nhwc_desc(const shape3 *shape, int64_t length,
-                               dnnl_memory_desc_t *out) {
+static egraph_status nhwc_desc(eg_descs *descs, const shape3 *shape, int64_t length,
+                               const_dnnl_memory_desc_t *out) {
   int64_t dims[4] = {shape->outer, shape->inner, length, 1};
   int64_t strides[4] = {length * shape->inner, 1, shape->inner, shape->inner};
-  return eg_dnnl_desc_strided(4, dims, strides, out);
+  return eg_dnnl_desc_strided(descs, 4, dims, strides, out);
 }
 
 /// Sums of `windows` windows along the middle dimension, the last one padded with zeros.
 static egraph_status sum_windows(eg_cpu_builder *builder, const reduction_pass *pass,
                                  int64_t windows) {
   const shape3 *shape = &pass->shape;
+  eg_descs *descs = &builder->descs;
   int64_t length = (shape->reduced + windows - 1) / windows;
-  dnnl_memory_desc_t x, result;
-  EG_TRY(nhwc_desc(shape, shape->reduced, &x));
-  EG_TRY(nhwc_desc(shape, windows, &result));
+  const_dnnl_memory_desc_t x, result;
+  EG_TRY(nhwc_desc(descs, shape, shape->reduced, &x));
+  EG_TRY(nhwc_desc(descs, shape, windows, &result));
   dnnl_dims_t window = {length, 1}, zero = {0, 0},
               end = {windows * length - shape->reduced, 0};
-  dnnl_pooling_v2_desc_t operation;
-  EG_TRY(eg_dnnl_check(
-      dnnl_pooling_v2_forward_desc_init(&operation, dnnl_forward_inference,
-                                        dnnl_pooling_avg_include_padding, &x, &result,
-                                        window, window, zero, zero, end),
-      "reduction as pooling"));
-  reduction_pass scaled = *pass;
-  scaled.scale *= (float)length; // of the mean that pooling makes
-  return add_scaled(builder, &scaled, &operation, "reduction as pooling", &x, &result);
+  dnnl_primitive_attr_t attr;
+  dnnl_primitive_desc_t primitive = NULL;
+  // Times the length, because pooling makes means.
+  EG_TRY(attr_with_scale(pass->scale * (float)length, &attr));
+  dnnl_status_t made = dnnl_pooling_forward_primitive_desc_create(
+      &primitive, builder->engine, dnnl_forward_inference,
+      dnnl_pooling_avg_include_padding, x, result, window, window, zero, zero, end, attr);
+  dnnl_primitive_attr_destroy(attr);
+  EG_TRY(eg_dnnl_own(descs, made, primitive, "reduction as pooling"));
+  return add_stage(builder, pass, primitive, x, result);
 }
 
 /// How many windows a dimension is cut into: none of them is empty.

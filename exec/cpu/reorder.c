@@ -13,11 +13,11 @@ egraph_status eg_cpu_identity(eg_cpu_builder *builder) {
     return eg_cpu_add_copy(builder, &nest, to->dtype, eg_cpu_read(builder, 0),
                            eg_place_result(0));
   }
-  dnnl_memory_desc_t from_desc, to_desc;
-  EG_TRY(eg_dnnl_desc(from, &from_desc));
-  EG_TRY(eg_dnnl_desc(to, &to_desc));
-  return eg_cpu_add_reorder(builder, &builder->run, eg_cpu_read(builder, 0), &from_desc,
-                            eg_place_result(0), &to_desc);
+  const_dnnl_memory_desc_t from_desc, to_desc;
+  EG_TRY(eg_dnnl_desc(&builder->descs, from, &from_desc));
+  EG_TRY(eg_dnnl_desc(&builder->descs, to, &to_desc));
+  return eg_cpu_add_reorder(builder, &builder->run, eg_cpu_read(builder, 0), from_desc,
+                            eg_place_result(0), to_desc);
 }
 
 egraph_status eg_cpu_transpose(eg_cpu_builder *builder) {

@@ -40,24 +40,17 @@ egraph_status eg_cpu_softmax(eg_cpu_builder *builder) {
   int64_t dims[3] = {1, type->dims[axis], 1};
   for (uint32_t d = 0; d < type->rank; d++)
     if (d != (uint32_t)axis) dims[d < (uint32_t)axis ? 0 : 2] *= type->dims[d];
-  dnnl_memory_desc_t desc;
-  EG_TRY(eg_dnnl_desc_dims(dims[2] == 1 ? 2 : 3, dims, &desc));
-  dnnl_softmax_v2_desc_t operation;
-  EG_TRY(eg_dnnl_check(
-      dnnl_softmax_v2_forward_desc_init(&operation, dnnl_forward_inference,
-                                        log ? dnnl_softmax_log : dnnl_softmax_accurate,
-                                        &desc, &desc, 1),
-      "softmax"));
-  dnnl_primitive_desc_t primitive;
-  EG_TRY(eg_cpu_describe(builder, &operation, NULL, "softmax", &primitive));
-  egraph_status status = eg_cpu_name(builder, primitive);
-  if (status != EGRAPH_OK) {
-    dnnl_primitive_desc_destroy(primitive);
-    return status;
-  }
+  const_dnnl_memory_desc_t desc;
+  EG_TRY(eg_dnnl_desc_dims(&builder->descs, dims[2] == 1 ? 2 : 3, dims, &desc));
+  dnnl_primitive_desc_t primitive = NULL;
+  dnnl_status_t made = dnnl_softmax_forward_primitive_desc_create(
+      &primitive, builder->engine, dnnl_forward_inference,
+      log ? dnnl_softmax_log : dnnl_softmax_accurate, desc, desc, 1, builder->plain);
+  EG_TRY(eg_dnnl_own(&builder->descs, made, primitive, "softmax"));
+  EG_TRY(eg_cpu_name(builder, primitive));
   if (eg_cpu_may_overlay(builder, 0)) builder->overlay = 0;
-  eg_stage_arg args[] = {{DNNL_ARG_SRC, eg_cpu_read(builder, 0), &desc},
-                         {DNNL_ARG_DST, eg_place_result(0), &desc}};
+  eg_stage_arg args[] = {{DNNL_ARG_SRC, eg_cpu_read(builder, 0), desc},
+                         {DNNL_ARG_DST, eg_place_result(0), desc}};
   EG_TRY(eg_cpu_add_primitive(builder, &builder->run, primitive, args, 2));
   return add_spread(builder, dims);
 }

@@ -1,6 +1,6 @@
-// Failures of this plugin go to the core's message: eg_fail and eg_fail_context are
-// defined here, instead of those of base/status.c, and hand over to the table of the
-// core.
+// Failures of this plugin go to the core's message: eg_fail, eg_fail_context and
+// egraph_last_error are defined here, instead of those of base/status.c, and hand over to
+// the table of the core.
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/plugin/host_calls.h"
 
@@ -29,3 +29,5 @@ egraph_status eg_fail_context(egraph_status code, const char *format, ...) {
   va_end(arguments);
   return eg_plugin_host_get()->fail_context(code, "%s", message);
 }
+
+const char *egraph_last_error(void) { return eg_plugin_host_get()->last_error(); }

@@ -11,19 +11,22 @@
 /// Changes whenever an interface that crosses the border does: counted up by hand, and
 /// with the tables and structs that do.
 #define EG_PLUGIN_ABI                                                                    \
-  (UINT64_C(2) << 56 | (uint64_t)EG_OP_COUNT << 40 | (uint64_t)EG_A_COUNT << 24 |        \
+  (UINT64_C(3) << 56 | (uint64_t)EG_OP_COUNT << 40 | (uint64_t)EG_A_COUNT << 24 |        \
    (uint64_t)(sizeof(eg_backend_vtable) + sizeof(eg_program_info) + sizeof(eg_type) +    \
-              sizeof(eg_transport_vtable)))
+              sizeof(eg_transport_vtable) + sizeof(eg_channel_vtable) +                  \
+              sizeof(eg_channel) + sizeof(eg_collective)))
 
 typedef struct eg_plugin_host {
   egraph_status (*fail)(egraph_status code, const char *format, ...) EG_PRINTF(2, 3);
   egraph_status (*fail_context)(egraph_status code, const char *format, ...)
       EG_PRINTF(2, 3);
+  const char *(*last_error)(void);
   egraph_status (*reference_compile)(egraph_allocator alloc, const eg_node_spec *spec,
                                      eg_program **out);
 } eg_plugin_host;
 
-/// What a plugin exports, under one of the names below. It has a back-end or a transport.
+/// What a plugin exports, under one of the names below. It has a back-end, a transport or
+/// a channel between processes.
 typedef struct eg_plugin_entry {
   uint64_t abi; // EG_PLUGIN_ABI of its build
   /// Tells whether the machine can run it, and keeps `host`, which lives as long as the
@@ -31,9 +34,11 @@ typedef struct eg_plugin_entry {
   egraph_status (*open)(const eg_plugin_host *host);
   const eg_backend_vtable *backend;
   const eg_transport_vtable *transport;
+  eg_channel_create *channel;
 } eg_plugin_entry;
 
 #define EG_CUDA_PLUGIN_SYMBOL "eg_cuda_plugin"
 #define EG_NCCL_PLUGIN_SYMBOL "eg_nccl_plugin"
+#define EG_MPI_PLUGIN_SYMBOL "eg_mpi_plugin"
 
 #endif

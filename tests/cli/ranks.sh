@@ -81,5 +81,5 @@ expect 1 - "^egraph: there is no loss 'hinge'" run mlp.egraph --ranks 2 --train 
 expect 1 - '^egraph: nowhere.json: No such file' run nowhere.json
 # Open MPI keeps memory of its own until the end.
 ASAN_OPTIONS=$ASAN_OPTIONS:detect_leaks=0
-expect 1 - '^egraph: .*(mpirun started 1 processes; use mpirun -n 2|not in this build)' run plan.json --channel mpi
+expect 1 - '^egraph: .*(mpirun started 1 processes; use mpirun -n 2|its plugin cannot be loaded)' run plan.json --channel mpi
 finish

@@ -55,6 +55,32 @@ done
 
 [ "$("$prefix/bin/egraph" --version)" = "egraph $version" ] || { echo "egraph --version"; exit 1; }
 
+# The channel between processes is a plugin: neither the library nor the command needs MPI. The command, called
+# by its name only, and a program that uses the library find the plugin where it is installed; without it they
+# name the file, the folder and the remedy.
+for file in "$libraries/libegraph.so" "$prefix/bin/egraph"; do
+  if ldd "$file" | grep -E 'libmpi|libopen-(rte|pal)|hwloc'; then
+    echo "$file needs MPI"
+    exit 1
+  fi
+done
+printf '(egraph-graph 1)\n(input x "float32[16,8]")\n(let y (relu x))\n(output y)\n' >"$scratch/relu.egraph"
+export PATH=$prefix/bin:$PATH XDG_CACHE_HOME=$scratch
+egraph plan "$scratch/relu.egraph" --machine 'host*2' -o "$scratch/plan.json" >"$scratch/log"
+expect_failure() { # expect_failure REGEX: of the rank of a plan, run by the command and by the program
+  egraph run "$scratch/plan.json" --channel mpi >"$scratch/log" 2>&1 && { echo "one process ran a plan of two"; exit 1; }
+  "$scratch/shared" "$scratch/plan.json" >>"$scratch/log" 2>&1 && { echo "one process ran a plan of two"; exit 1; }
+  [ "$(grep -cE "$1" "$scratch/log")" -eq 2 ] || { echo "not twice '$1':"; cat "$scratch/log"; exit 1; }
+}
+plugin=$libraries/libegraph_mpi.so channel="without MPI"
+if [ -e "$plugin" ]; then
+  export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+  expect_failure 'mpirun started 1 processes; use mpirun -n 2'
+  rm "$plugin"
+  channel="with MPI"
+fi
+expect_failure "channel 'mpi': its plugin .*libegraph_mpi\.so.*$prefix/.*MPI .*beside"
+
 # Programs ask for what the package promises: 0.1 as long as minor versions may break them.
 soname=$(objdump -p "$libraries/libegraph.so" | awk '$1 == "SONAME" { print $2 }')
 major=${version%%.*}
@@ -81,4 +107,4 @@ if ! diff "$scratch/declared" "$scratch/exported"; then
   echo "declared (<) and exported (>) functions differ"
   exit 1
 fi
-echo "installed package works; $(wc -l <"$scratch/exported") functions exported"
+echo "installed package works, $channel; $(wc -l <"$scratch/exported") functions exported"

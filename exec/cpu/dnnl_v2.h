@@ -1,0 +1,184 @@
+// oneDNN 3's calls, as far as this folder uses them, made of those of oneDNN 2, which
+// describes an operation first, and then a primitive. Nothing with oneDNN 3. Only
+// dnnl_support.h includes this.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_EXEC_CPU_DNNL_V2_H
+#define EG_EXEC_CPU_DNNL_V2_H
+
+#include <dnnl.h>
+
+#if DNNL_VERSION_MAJOR == 2
+
+// ---- memory descriptors are values ------------------------------------------------
+
+typedef const dnnl_memory_desc_t *const_dnnl_memory_desc_t;
+
+#define dnnl_memory_desc_create_with_strides dnnl_memory_desc_init_by_strides
+#define dnnl_memory_desc_create_with_tag dnnl_memory_desc_init_by_tag
+
+static inline dnnl_status_t dnnl_memory_desc_clone(dnnl_memory_desc_t *out,
+                                                   const_dnnl_memory_desc_t desc) {
+  *out = *desc;
+  return dnnl_success;
+}
+
+// ---- attributes -------------------------------------------------------------------
+
+#define dnnl_post_ops_append_eltwise(post_ops, alg, alpha, beta)                         \
+  (dnnl_post_ops_append_eltwise)(post_ops, 1.0f, alg, alpha, beta)
+#define dnnl_post_ops_append_sum(post_ops, scale, zero_point, type)                      \
+  (dnnl_post_ops_append_sum)(post_ops, scale)
+
+// ---- primitives -------------------------------------------------------------------
+
+// Begin and end of each function below.
+#define EG_V2_CREATE(init)                                                               \
+  dnnl_status_t status = init;                                                           \
+  return status != dnnl_success                                                          \
+             ? status                                                                    \
+             : dnnl_primitive_desc_create(out, &operation, attr, engine, forward)
+
+static inline dnnl_status_t
+dnnl_binary_primitive_desc_create(dnnl_primitive_desc_t *out, dnnl_engine_t engine,
+                                  dnnl_alg_kind_t alg, const_dnnl_memory_desc_t a,
+                                  const_dnnl_memory_desc_t b, const_dnnl_memory_desc_t y,
+                                  const_dnnl_primitive_attr_t attr) {
+  const const_dnnl_primitive_desc_t forward = NULL;
+  dnnl_binary_desc_t operation;
+  EG_V2_CREATE(dnnl_binary_desc_init(&operation, alg, a, b, y));
+}
+
+static inline dnnl_status_t dnnl_convolution_forward_primitive_desc_create(
+    dnnl_primitive_desc_t *out, dnnl_engine_t engine, dnnl_prop_kind_t pass,
+    dnnl_alg_kind_t alg, const_dnnl_memory_desc_t x, const_dnnl_memory_desc_t w,
+    const_dnnl_memory_desc_t bias, const_dnnl_memory_desc_t y, const int64_t *strides,
+    const int64_t *dilates, const int64_t *begin, const int64_t *end,
+    const_dnnl_primitive_attr_t attr) {
+  const const_dnnl_primitive_desc_t forward = NULL;
+  dnnl_convolution_desc_t operation;
+  EG_V2_CREATE(dnnl_dilated_convolution_forward_desc_init(
+      &operation, pass, alg, x, w, bias, y, strides, dilates, begin, end));
+}
+
+static inline dnnl_status_t dnnl_convolution_backward_weights_primitive_desc_create(
+    dnnl_primitive_desc_t *out, dnnl_engine_t engine, dnnl_alg_kind_t alg,
+    const_dnnl_memory_desc_t x, const_dnnl_memory_desc_t w, const_dnnl_memory_desc_t bias,
+    const_dnnl_memory_desc_t y, const int64_t *strides, const int64_t *dilates,
+    const int64_t *begin, const int64_t *end, const_dnnl_primitive_desc_t forward,
+    const_dnnl_primitive_attr_t attr) {
+  dnnl_convolution_desc_t operation;
+  EG_V2_CREATE(dnnl_dilated_convolution_backward_weights_desc_init(
+      &operation, alg, x, w, bias, y, strides, dilates, begin, end));
+}
+
+static inline dnnl_status_t dnnl_deconvolution_forward_primitive_desc_create(
+    dnnl_primitive_desc_t *out, dnnl_engine_t engine, dnnl_prop_kind_t pass,
+    dnnl_alg_kind_t alg, const_dnnl_memory_desc_t x, const_dnnl_memory_desc_t w,
+    const_dnnl_memory_desc_t bias, const_dnnl_memory_desc_t y, const int64_t *strides,
+    const int64_t *dilates, const int64_t *begin, const int64_t *end,
+    const_dnnl_primitive_attr_t attr) {
+  const const_dnnl_primitive_desc_t forward = NULL;
+  dnnl_deconvolution_desc_t operation;
+  EG_V2_CREATE(dnnl_dilated_deconvolution_forward_desc_init(
+      &operation, pass, alg, x, w, bias, y, strides, dilates, begin, end));
+}
+
+static inline dnnl_status_t dnnl_eltwise_forward_primitive_desc_create(
+    dnnl_primitive_desc_t *out, dnnl_engine_t engine, dnnl_prop_kind_t pass,
+    dnnl_alg_kind_t alg, const_dnnl_memory_desc_t x, const_dnnl_memory_desc_t y,
+    float alpha, float beta, const_dnnl_primitive_attr_t attr) {
+  const const_dnnl_primitive_desc_t forward = NULL;
+  dnnl_eltwise_desc_t operation;
+  (void)y; // as x
+  EG_V2_CREATE(dnnl_eltwise_forward_desc_init(&operation, pass, alg, x, alpha, beta));
+}
+
+static inline dnnl_status_t dnnl_matmul_primitive_desc_create(
+    dnnl_primitive_desc_t *out, dnnl_engine_t engine, const_dnnl_memory_desc_t a,
+    const_dnnl_memory_desc_t b, const_dnnl_memory_desc_t bias, const_dnnl_memory_desc_t y,
+    const_dnnl_primitive_attr_t attr) {
+  const const_dnnl_primitive_desc_t forward = NULL;
+  dnnl_matmul_desc_t operation;
+  EG_V2_CREATE(dnnl_matmul_desc_init(&operation, a, b, bias, y));
+}
+
+static inline dnnl_status_t dnnl_batch_normalization_forward_primitive_desc_create(
+    dnnl_primitive_desc_t *out, dnnl_engine_t engine, dnnl_prop_kind_t pass,
+    const_dnnl_memory_desc_t x, const_dnnl_memory_desc_t y, float epsilon, unsigned flags,
+    const_dnnl_primitive_attr_t attr) {
+  const const_dnnl_primitive_desc_t forward = NULL;
+  dnnl_batch_normalization_desc_t operation;
+  (void)y; // as x
+  EG_V2_CREATE(
+      dnnl_batch_normalization_forward_desc_init(&operation, pass, x, epsilon, flags));
+}
+
+static inline dnnl_status_t dnnl_layer_normalization_forward_primitive_desc_create(
+    dnnl_primitive_desc_t *out, dnnl_engine_t engine, dnnl_prop_kind_t pass,
+    const_dnnl_memory_desc_t x, const_dnnl_memory_desc_t y,
+    const_dnnl_memory_desc_t statistics, float epsilon, unsigned flags,
+    const_dnnl_primitive_attr_t attr) {
+  const const_dnnl_primitive_desc_t forward = NULL;
+  dnnl_layer_normalization_desc_t operation;
+  (void)y; // as x
+  EG_V2_CREATE(dnnl_layer_normalization_forward_desc_init(&operation, pass, x, statistics,
+                                                          epsilon, flags));
+}
+
+static inline dnnl_status_t dnnl_lrn_forward_primitive_desc_create(
+    dnnl_primitive_desc_t *out, dnnl_engine_t engine, dnnl_prop_kind_t pass,
+    dnnl_alg_kind_t alg, const_dnnl_memory_desc_t x, const_dnnl_memory_desc_t y,
+    int64_t size, float alpha, float beta, float k, const_dnnl_primitive_attr_t attr) {
+  const const_dnnl_primitive_desc_t forward = NULL;
+  dnnl_lrn_desc_t operation;
+  (void)y; // as x
+  EG_V2_CREATE(
+      dnnl_lrn_forward_desc_init(&operation, pass, alg, x, size, alpha, beta, k));
+}
+
+static inline dnnl_status_t dnnl_pooling_forward_primitive_desc_create(
+    dnnl_primitive_desc_t *out, dnnl_engine_t engine, dnnl_prop_kind_t pass,
+    dnnl_alg_kind_t alg, const_dnnl_memory_desc_t x, const_dnnl_memory_desc_t y,
+    const int64_t *strides, const int64_t *kernel, const int64_t *dilates,
+    const int64_t *begin, const int64_t *end, const_dnnl_primitive_attr_t attr) {
+  const const_dnnl_primitive_desc_t forward = NULL;
+  dnnl_pooling_v2_desc_t operation;
+  EG_V2_CREATE(dnnl_pooling_v2_forward_desc_init(&operation, pass, alg, x, y, strides,
+                                                 kernel, dilates, begin, end));
+}
+
+static inline dnnl_status_t dnnl_pooling_backward_primitive_desc_create(
+    dnnl_primitive_desc_t *out, dnnl_engine_t engine, dnnl_alg_kind_t alg,
+    const_dnnl_memory_desc_t x, const_dnnl_memory_desc_t y, const int64_t *strides,
+    const int64_t *kernel, const int64_t *dilates, const int64_t *begin,
+    const int64_t *end, const_dnnl_primitive_desc_t forward,
+    const_dnnl_primitive_attr_t attr) {
+  dnnl_pooling_v2_desc_t operation;
+  EG_V2_CREATE(dnnl_pooling_v2_backward_desc_init(&operation, alg, x, y, strides, kernel,
+                                                  dilates, begin, end));
+}
+
+static inline dnnl_status_t
+dnnl_reduction_primitive_desc_create(dnnl_primitive_desc_t *out, dnnl_engine_t engine,
+                                     dnnl_alg_kind_t alg, const_dnnl_memory_desc_t x,
+                                     const_dnnl_memory_desc_t y, float p, float epsilon,
+                                     const_dnnl_primitive_attr_t attr) {
+  const const_dnnl_primitive_desc_t forward = NULL;
+  dnnl_reduction_desc_t operation;
+  EG_V2_CREATE(dnnl_reduction_desc_init(&operation, alg, x, y, p, epsilon));
+}
+
+static inline dnnl_status_t dnnl_softmax_forward_primitive_desc_create(
+    dnnl_primitive_desc_t *out, dnnl_engine_t engine, dnnl_prop_kind_t pass,
+    dnnl_alg_kind_t alg, const_dnnl_memory_desc_t x, const_dnnl_memory_desc_t y, int axis,
+    const_dnnl_primitive_attr_t attr) {
+  const const_dnnl_primitive_desc_t forward = NULL;
+  dnnl_softmax_v2_desc_t operation;
+  EG_V2_CREATE(dnnl_softmax_v2_forward_desc_init(&operation, pass, alg, x, y, axis));
+}
+
+#undef EG_V2_CREATE
+
+#endif // DNNL_VERSION_MAJOR == 2
+
+#endif
