@@ -4,7 +4,7 @@
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
-set(egraph_private_libraries glpk jansson z protobuf-c sqlite3 dnnl)
+set(egraph_private_libraries glpk z protobuf-c sqlite3 dnnl)
 if(EGRAPH_HAVE_MPI)
   list(APPEND egraph_private_libraries mpi)
 endif()

@@ -6,7 +6,7 @@
 set -euo pipefail
 
 packages=(build-essential cmake ninja-build pkg-config libglpk-dev libcmocka-dev libsqlite3-dev
-  libprotobuf-c-dev protobuf-c-compiler protobuf-compiler libdnnl-dev libjansson-dev zlib1g-dev
+  libprotobuf-c-dev protobuf-c-compiler protobuf-compiler libdnnl-dev zlib1g-dev
   uthash-dev libopenmpi-dev openmpi-bin "$@")
 
 if ! command -v dpkg-query >/dev/null; then
