@@ -61,8 +61,7 @@ bool eg_explainer_are_equal(const eg_explainer *explainer, uint32_t a, uint32_t 
   return eg_explainer_root(explainer, a) == eg_explainer_root(explainer, b);
 }
 
-// ---- signatures
-// ------------------------------------------------------------------------
+// ---- signatures ------------------------------------------------------------------
 
 static uint32_t root_halving(eg_explainer *explainer, uint32_t vertex) {
   eg_vertex *vertices = explainer->vertices.data;
@@ -94,8 +93,7 @@ static bool has_signature(const void *user, uint32_t vertex, const void *key) {
   return true;
 }
 
-// ---- uses
-// ------------------------------------------------------------------------------
+// ---- uses ------------------------------------------------------------------------
 
 static egraph_status reserve_uses(eg_explainer *explainer, uint32_t count) {
   return eg_uses_reserve(&explainer->uses, explainer->uses.len + count);
@@ -113,8 +111,7 @@ static void push_use(eg_explainer *explainer, uint32_t root, uint32_t vertex) {
   *first = use;
 }
 
-// ---- the proof forest
-// ------------------------------------------------------------------
+// ---- the proof forest ------------------------------------------------------------
 
 /// Turns the edges between a vertex and the root of its tree around.
 static void reroot(eg_explainer *explainer, uint32_t vertex) {
@@ -158,8 +155,7 @@ static egraph_status add_edge(eg_explainer *explainer, uint32_t a, uint32_t b,
   return EGRAPH_OK;
 }
 
-// ---- uniting
-// ---------------------------------------------------------------------------
+// ---- uniting ---------------------------------------------------------------------
 
 /// The uses of a class leave the table, under the signatures that they have before the
 /// class is united with another one.
@@ -248,8 +244,7 @@ egraph_status eg_explainer_state(eg_explainer *explainer, uint32_t left, uint32_
   return unite_pending(explainer);
 }
 
-// ---- adding
-// ----------------------------------------------------------------------------
+// ---- adding ----------------------------------------------------------------------
 
 static egraph_status add_vertex(eg_explainer *explainer, uint32_t vertex) {
   EG_TRY(eg_vertices_push(&explainer->vertices, (eg_vertex){.up = EG_ROOT_BIT | 1,

@@ -81,8 +81,7 @@ static inline uint32_t eg_edge_other(const eg_edge *edge, uint32_t vertex) {
   return edge->ends[edge->ends[0] == vertex];
 }
 
-// ---- searching (explain_search.c)
-// ------------------------------------------------------
+// ---- searching (explain_search.c) ------------------------------------------------
 
 /// Estimated steps of the way from a to b through the proof forest, in which both are; a
 /// walk that is long is cut.

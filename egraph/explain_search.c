@@ -11,8 +11,7 @@ enum {
   SEARCH_EDGES = 1 << 13
 };
 
-// ---- visits
-// ----------------------------------------------------------------------------
+// ---- visits ----------------------------------------------------------------------
 
 static bool find_visit(const eg_explainer *explainer, uint32_t vertex, uint32_t *out) {
   *out = explainer->vertices.data[vertex].slot;
@@ -30,8 +29,7 @@ static uint32_t next_up(const eg_explainer *explainer, uint32_t vertex) {
   return eg_edge_other(&explainer->edges.data[link], vertex);
 }
 
-// ---- the proof forest
-// ------------------------------------------------------------------
+// ---- the proof forest ------------------------------------------------------------
 
 /// The first common vertex of the ways from a and b to their root, or EG_VERTEX_NONE when
 /// more than `limit` vertices would have to be looked at.
@@ -112,8 +110,7 @@ static egraph_status walk(const eg_explainer *explainer, uint32_t a, uint32_t b,
   return EGRAPH_OK;
 }
 
-// ---- all edges
-// -------------------------------------------------------------------------
+// ---- all edges -------------------------------------------------------------------
 
 static egraph_status push_key(eg_keys *heap, uint64_t key) {
   EG_TRY(eg_keys_push(heap, key));

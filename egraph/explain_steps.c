@@ -49,8 +49,7 @@ void eg_explanation_deinit(eg_explanation *explanation) {
   eg_u32s_deinit(&explanation->positions);
 }
 
-// ---- ways
-// ------------------------------------------------------------------------------
+// ---- ways ------------------------------------------------------------------------
 
 static bool is_way_of(const void *user, uint32_t index, const void *key) {
   const writer *w = user;
@@ -97,8 +96,7 @@ static egraph_status push_frame(writer *w, uint32_t a, uint32_t b, uint32_t boun
   return frame_vec_push(&w->stack, top);
 }
 
-// ---- steps
-// -----------------------------------------------------------------------------
+// ---- steps -----------------------------------------------------------------------
 
 static egraph_status check_room(const writer *w) {
   const eg_explanation *out = w->out;
@@ -186,8 +184,7 @@ static egraph_status write_steps(writer *w, uint32_t from, uint32_t to) {
   return EGRAPH_OK;
 }
 
-// ---- cutting
-// ---------------------------------------------------------------------------
+// ---- cutting ---------------------------------------------------------------------
 
 /// Goes on from the last step that leaves the same term, each time.
 static egraph_status cut_cycles(eg_explanation *e, eg_u32s *last) {
@@ -218,8 +215,7 @@ static void compact_positions(eg_explanation *e) {
   e->positions.len = kept;
 }
 
-// ---- the question
-// ----------------------------------------------------------------------
+// ---- the question ----------------------------------------------------------------
 
 static egraph_status explain_into(writer *w, uint32_t from, uint32_t to) {
   EG_TRY(write_steps(w, from, to));

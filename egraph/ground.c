@@ -81,8 +81,7 @@ egraph_status eg_ground_replace(eg_ground_terms *terms, uint32_t term, uint32_t 
   return eg_ground_add(terms, &changed, out);
 }
 
-// ---- copying
-// ---------------------------------------------------------------------------
+// ---- copying ---------------------------------------------------------------------
 
 void eg_ground_copier_init(eg_ground_copier *copier, const eg_ground_terms *from,
                            eg_ground_terms *to, egraph_allocator alloc) {

@@ -1,4 +1,4 @@
-// What adding terms is made of: shared by hashcons.c, heads.c and batches.c only.
+// What adding terms is made of: shared by hashcons.c and batches.c only.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EGRAPH_HASHCONS_H
 #define EG_EGRAPH_HASHCONS_H

@@ -158,8 +158,7 @@ egraph_status eg_members_clean(eg_engine *engine, uint32_t root) {
   return EGRAPH_OK;
 }
 
-// ---- members with one head
-// --------------------------------------------------------------
+// ---- members with one head -------------------------------------------------------
 
 /// The first member whose head is not below `head`.
 static uint32_t first_from(const eg_engine *engine, const uint32_t *nodes, uint32_t len,

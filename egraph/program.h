@@ -7,7 +7,7 @@
 //
 // Each step enumerates candidates for one term (or variable); a candidate must have the
 // term's operator, arity and payload and pass the moves, which set a register or compare
-// with it. Shared by the compiler (pattern.c, match_plans.c) and the matcher (matcher.c,
+// with it. Shared by the compiler (pattern.c) and the matcher (matcher.c,
 // search_parts.c) only.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EGRAPH_PROGRAM_H
