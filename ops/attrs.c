@@ -5,13 +5,12 @@
 // An entry is only visible when everything it needs was allocated; what a failed call
 // leaves behind in the arena is freed with the pool.
 // SPDX-License-Identifier: Apache-2.0
-#include "ops/attrs.h"
+#include "ops/ops.h"
 
 #include <assert.h>
 #include <string.h>
 
 #include "base/hash.h"
-#include "ops/ops.h"
 
 EG_VEC_DEFINE(attr_lists, eg_attrs *);
 
