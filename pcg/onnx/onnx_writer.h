@@ -138,6 +138,8 @@ egraph_status eg_onnx_add_opset(eg_onnx_writer *writer, const char *domain,
 /// (`converts`) can be made to.
 egraph_status eg_onnx_narrow_to_opaque(eg_onnx_writer *writer, eg_graph_node node,
                                        bool converts, eg_onnx_span *inout);
+/// The sets in which an operator of this set means the same, once it is converted.
+eg_onnx_sets eg_onnx_reach_of(const char *op_type, int64_t opset);
 /// Adds the operator sets and functions that an opaque node needs, and takes the names
 /// that its sub-graphs have within.
 egraph_status eg_onnx_reserve_opaque(eg_onnx_writer *writer, eg_graph_node node);
