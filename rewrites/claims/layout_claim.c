@@ -253,8 +253,7 @@ static egraph_status walk(search *s, bool *out_all) {
   }
 }
 
-// ---- the whole
-// --------------------------------------------------------------------------
+// ---- the whole -------------------------------------------------------------------
 
 static void name_terms(search *s) {
   const eg_rule *rule = s->of->rule;

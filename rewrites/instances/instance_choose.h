@@ -5,10 +5,9 @@
 #define EG_REWRITES_VERIFY_CHOOSE_H
 
 #include "base/hash.h"
-#include "rewrites/instances/instance_hints.h"
 #include "rewrites/saturation/rule_build.h"
 
-enum { EG_VERIFY_INTS = 1 << 12 };
+enum { EG_VERIFY_INTS = 1 << 12, EG_VERIFY_MAX_OPERANDS = 8 };
 
 /// Room for the lists of one draw.
 typedef struct eg_verify_lists {

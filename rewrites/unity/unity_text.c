@@ -271,8 +271,7 @@ static egraph_status write_rule(writer *w) {
   return eg_text_append(w->text, "))\n");
 }
 
-// ---- the whole
-// --------------------------------------------------------------------------
+// ---- the whole -------------------------------------------------------------------
 
 const char *eg_unity_fault(const eg_unity_rule *rule) {
   if (rule->is_too_large) return "is too large";
