@@ -4,7 +4,7 @@
 
 #include "base/clock.h"
 #include "exec/device_channel.h"
-#include "exec/rank_values.h"
+#include "exec/rank_build.h"
 
 /// A failure here ends all ranks.
 static egraph_status end_all(eg_channel *channel, egraph_status status) {
