@@ -75,15 +75,6 @@ egraph_status eg_engine_put(const eg_engine *engine, eg_chunk_writer *writer) {
                    engine->unions.len * sizeof *engine->unions.data);
 }
 
-egraph_status eg_engine_save(const eg_engine *engine, const char *path) {
-  eg_chunk_writer writer;
-  egraph_status status = eg_chunks_start(&writer, engine->alloc, EG_ENGINE_FILE_KIND);
-  if (status == EGRAPH_OK) status = eg_engine_put(engine, &writer);
-  if (status == EGRAPH_OK) status = eg_chunks_save(&writer, path);
-  eg_chunk_writer_deinit(&writer);
-  return status;
-}
-
 // ---- reading --------------------------------------------------------------------------
 
 typedef struct loading {
@@ -284,14 +275,4 @@ egraph_status eg_engine_get(const eg_chunk_reader *reader, egraph_allocator allo
   }
   *out = l.engine;
   return EGRAPH_OK;
-}
-
-egraph_status eg_engine_load(const egraph_allocator *alloc, const char *path,
-                             const eg_analysis *analysis, eg_engine **out) {
-  egraph_allocator heap = eg_allocator_or_heap(alloc);
-  eg_chunk_reader reader;
-  EG_TRY(eg_chunks_open(&reader, heap, path, EG_ENGINE_FILE_KIND));
-  egraph_status status = eg_engine_get(&reader, heap, analysis, out);
-  eg_chunks_close(&reader);
-  return status;
 }

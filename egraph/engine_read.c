@@ -10,10 +10,6 @@ bool eg_engine_is_clean(const eg_engine *engine) {
          engine->modify.next == engine->modify.items.len;
 }
 
-bool eg_engine_is_fresh_node(const eg_engine *engine, eg_node node) {
-  return eg_engine_is_fresh(engine, node.id);
-}
-
 eg_class eg_engine_find(const eg_engine *engine, eg_class class) {
   assert(class.id < engine->up.len);
   return (eg_class){eg_engine_root(engine, class.id)};
@@ -72,15 +68,6 @@ const eg_node *eg_engine_class_nodes(const eg_engine *engine, eg_class class,
   return (const eg_node *)eg_members_of(engine, class.id, out_count);
 }
 
-const eg_node *eg_engine_op_nodes(const eg_engine *engine, uint32_t op,
-                                  uint32_t *out_count) {
-  assert(!engine->is_rebuilding);
-  *out_count = 0;
-  if (op >= engine->ops.len) return NULL;
-  *out_count = engine->ops.data[op].nodes.len;
-  return (const eg_node *)eg_node_list_data(&engine->ops.data[op].nodes);
-}
-
 static eg_node live_from(const eg_engine *engine, uint32_t node) {
   while (node < engine->nodes.len && eg_engine_is_dead(engine, node))
     node = eg_engine_node_after(engine, node);
@@ -100,11 +87,6 @@ eg_term eg_engine_term(const eg_engine *engine, eg_node node) {
 
 eg_class eg_engine_class_of(const eg_engine *engine, eg_node node) {
   return (eg_class){eg_engine_root(engine, eg_engine_class_word(engine, node.id))};
-}
-
-bool eg_engine_is_live(const eg_engine *engine, eg_node node) {
-  assert(node.id < engine->nodes.len);
-  return !eg_engine_is_dead(engine, node.id);
 }
 
 uint32_t eg_engine_node_reason(const eg_engine *engine, eg_node node) {
@@ -137,14 +119,4 @@ eg_parent eg_engine_parents(const eg_engine *engine, eg_class class) {
 
 eg_parent eg_engine_next_parent(const eg_engine *engine, eg_parent parent) {
   return live_parent(engine, *eg_engine_link(engine, parent.node.id, parent.slot));
-}
-
-uint32_t eg_engine_parent_count(const eg_engine *engine, eg_class class) {
-  return engine->classes.data[eg_engine_find(engine, class).id].parent_count;
-}
-
-size_t eg_engine_union_count(const eg_engine *engine) { return engine->unions.len; }
-
-eg_union eg_engine_union_at(const eg_engine *engine, size_t index) {
-  return *eg_unions_at(&engine->unions, index);
 }

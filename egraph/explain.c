@@ -42,17 +42,6 @@ void eg_explainer_destroy(eg_explainer *explainer) {
   eg_free(explainer->alloc, explainer, 1, sizeof *explainer);
 }
 
-size_t eg_explainer_bytes(const eg_explainer *explainer) {
-  return sizeof *explainer + eg_ground_bytes(&explainer->terms) +
-         explainer->vertices.cap * sizeof *explainer->vertices.data +
-         (size_t)explainer->table.capacity * sizeof *explainer->table.slots +
-         explainer->uses.cap * sizeof *explainer->uses.data +
-         explainer->edges.cap * sizeof *explainer->edges.data +
-         explainer->visits.cap * sizeof *explainer->visits.data +
-         explainer->pending.cap * sizeof *explainer->pending.data +
-         explainer->heap.cap * sizeof *explainer->heap.data;
-}
-
 const eg_ground_terms *eg_explainer_terms(const eg_explainer *explainer) {
   return &explainer->terms;
 }

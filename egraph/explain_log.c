@@ -111,26 +111,3 @@ egraph_status eg_log_reader_state(eg_log_reader *reader) {
   }
   return EGRAPH_OK;
 }
-
-// ---- asking ----------------------------------------------------------------------
-
-static egraph_status explain(eg_log_reader *reader, eg_class a, eg_class b,
-                             eg_explanation *out) {
-  uint32_t from, to;
-  EG_TRY(eg_log_reader_term(reader, a, &from));
-  EG_TRY(eg_log_reader_term(reader, b, &to));
-  EG_TRY(eg_log_reader_state(reader));
-  return eg_explainer_explain(reader->explainer, from, to, EG_EXPLAIN_MAX_WORDS, out);
-}
-
-egraph_status eg_engine_explain(const eg_engine *engine, eg_class a, eg_class b,
-                                eg_explanation *out) {
-  eg_explainer *explainer;
-  eg_log_reader reader;
-  EG_TRY(eg_explainer_create(&engine->alloc, &explainer));
-  eg_log_reader_init(&reader, engine, explainer, engine->alloc);
-  egraph_status status = explain(&reader, a, b, out);
-  eg_log_reader_deinit(&reader);
-  eg_explainer_destroy(explainer);
-  return status;
-}
