@@ -109,15 +109,3 @@ egraph_status eg_memory_plan_check(const eg_plan_buffer *buffers, uint32_t count
   }
   return EGRAPH_OK;
 }
-
-size_t eg_memory_plan_bound(const eg_plan_buffer *buffers, uint32_t count) {
-  size_t most = 0;
-  for (uint32_t i = 0; i < count; i++) { // the peak is at the start of some buffer
-    size_t alive = 0;
-    for (uint32_t j = 0; j < count; j++)
-      if (buffers[j].first <= buffers[i].first && buffers[i].first <= buffers[j].last)
-        alive += buffers[j].bytes;
-    if (alive > most) most = alive;
-  }
-  return most;
-}

@@ -26,7 +26,5 @@ egraph_status eg_memory_plan(egraph_allocator alloc, eg_plan_buffer *buffers,
 /// Verifies a plan; EGRAPH_E_INTERNAL names the first two buffers that overlap.
 egraph_status eg_memory_plan_check(const eg_plan_buffer *buffers, uint32_t count,
                                    size_t alignment, size_t bytes);
-/// The most bytes that are alive in one step: no plan can be smaller.
-size_t eg_memory_plan_bound(const eg_plan_buffer *buffers, uint32_t count);
 
 #endif

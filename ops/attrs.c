@@ -198,8 +198,6 @@ const eg_attrs *eg_attr_pool_get(const eg_attr_pool *pool, eg_attrs_id id) {
   return *attr_lists_at(&pool->lists, id.id);
 }
 
-uint32_t eg_attr_pool_len(const eg_attr_pool *pool) { return (uint32_t)pool->lists.len; }
-
 size_t eg_attr_pool_bytes(const eg_attr_pool *pool) {
   return sizeof *pool + pool->arena.bytes + pool->lists.cap * sizeof *pool->lists.data +
          pool->index.capacity * sizeof *pool->index.slots;

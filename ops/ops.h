@@ -90,7 +90,6 @@ void eg_attr_pool_destroy(eg_attr_pool *pool);
 egraph_status eg_attr_pool_add(eg_attr_pool *pool, const eg_attrs *attrs,
                                eg_attrs_id *out);
 const eg_attrs *eg_attr_pool_get(const eg_attr_pool *pool, eg_attrs_id id);
-uint32_t eg_attr_pool_len(const eg_attr_pool *pool);
 size_t eg_attr_pool_bytes(const eg_attr_pool *pool);
 
 bool eg_attr_same(const eg_attr *a, const eg_attr *b); // floats compare bitwise

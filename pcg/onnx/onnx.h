@@ -102,10 +102,4 @@ egraph_status eg_onnx_replace_weights(egraph_allocator alloc, const char *model,
 /// protobuf limit.
 egraph_status eg_onnx_pack(const eg_graph *graph, unsigned char **out, size_t *out_size);
 
-/// Reads a file that holds one TensorProto, as the inputs and outputs of ONNX test cases
-/// do. The caller releases *out. Fails with EGRAPH_E_IO, EGRAPH_E_PARSE,
-/// EGRAPH_E_UNSUPPORTED (strings, complex numbers).
-egraph_status eg_onnx_tensor_read(const egraph_allocator *alloc, const char *path,
-                                  size_t max_bytes, eg_type *out_type, eg_buffer **out);
-
 #endif

@@ -111,8 +111,6 @@ egraph_status eg_machine_load(const egraph_allocator *alloc, const char *name,
 /// what stands behind it, 0: nothing.
 bool eg_machine_is_host(const char *name, uint32_t *out_ranks);
 void eg_machine_deinit(eg_machine *machine);
-/// Appends the text of a machine; parse(print(x)) equals x.
-egraph_status eg_machine_print(eg_text *text, const eg_machine *machine);
 uint32_t eg_machine_devices(const eg_machine *machine);
 
 // ---- this host -------------------------------------------------------------------

@@ -125,9 +125,6 @@ const eg_rule_test *eg_rules_test_at(const eg_rules *rules, uint32_t test) {
 const char *eg_rule_name(const eg_rules *rules, uint32_t rule) {
   return eg_rules_at(rules, rule)->name;
 }
-const char *eg_rule_source(const eg_rules *rules, uint32_t rule) {
-  return eg_rules_at(rules, rule)->source;
-}
 const char *eg_rule_file(const eg_rules *rules, uint32_t rule) {
   return eg_rules_at(rules, rule)->file;
 }

@@ -21,7 +21,6 @@ uint32_t eg_rules_implied_count(const eg_rules *rules);
 /// second named "<name>-reversed".
 uint32_t eg_rules_count(const eg_rules *rules);
 const char *eg_rule_name(const eg_rules *rules, uint32_t rule);
-const char *eg_rule_source(const eg_rules *rules, uint32_t rule);
 const char *eg_rule_file(const eg_rules *rules, uint32_t rule);
 uint32_t eg_rule_line(const eg_rules *rules, uint32_t rule);
 bool eg_rules_find(const eg_rules *rules, const char *name, uint32_t *out_rule);
