@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "base/owner.h"
 #include "egraph/engine_internal.h"
 
 typedef struct pruning {
@@ -14,19 +15,7 @@ typedef struct pruning {
   eg_u32s left;  // nodes that each class has left
   eg_u32s empty; // stack of classes without any
 } pruning;
-
-static void pruning_init(pruning *p, eg_engine *engine) {
-  p->engine = engine;
-  eg_u32s_init(&p->map, engine->alloc);
-  eg_u32s_init(&p->left, engine->alloc);
-  eg_u32s_init(&p->empty, engine->alloc);
-}
-
-static void pruning_deinit(pruning *p) {
-  eg_u32s_deinit(&p->map);
-  eg_u32s_deinit(&p->left);
-  eg_u32s_deinit(&p->empty);
-}
+EG_OWNER_DEFINE_STATIC(pruning, (eg_u32s, map, left, empty))
 
 // ---- what stays -----------------------------------------------------------------------
 
@@ -166,7 +155,8 @@ egraph_status eg_engine_prune(eg_engine *engine,
   if (!eg_engine_is_clean(engine))
     return EG_FAIL(EGRAPH_E_ARGUMENT, "the e-graph is dirty; rebuild it before pruning");
   pruning p;
-  pruning_init(&p, engine);
+  pruning_init(&p, engine->alloc);
+  p.engine = engine;
   egraph_status status = prune(&p, keep, user);
   if (status == EGRAPH_OK && out_map != NULL) {
     eg_u32s map = *out_map;
