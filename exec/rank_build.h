@@ -5,7 +5,8 @@
 #ifndef EG_EXEC_RANK_BUILD_H
 #define EG_EXEC_RANK_BUILD_H
 
-#include "exec/program_cache.h"
+#include "base/strmap.h"
+#include "exec/backend.h"
 #include "exec/rank_program.h"
 #include "exec/regions.h"
 #include "exec/strips.h"
@@ -71,6 +72,14 @@ typedef struct eg_rank_carry {
   bool is_summed; // from micro-batch to micro-batch
 } eg_rank_carry;
 EG_VEC_DEFINE(eg_rank_carries, eg_rank_carry);
+
+/// Compiled programs by what they compute: equal specs share one.
+EG_VEC_DEFINE(eg_program_refs, eg_program *);
+
+typedef struct eg_program_cache {
+  eg_program_refs programs;
+  eg_strmap index; // spec text and dying operands -> place in programs
+} eg_program_cache;
 
 struct eg_rank_program {
   egraph_allocator alloc;
@@ -165,5 +174,12 @@ egraph_status eg_rank_gather(eg_rank_program *program, uint32_t output,
 /// That a tensor has the type of an output, row-major, and data.
 egraph_status eg_rank_check_output(const eg_rank_program *program, uint32_t output,
                                    const eg_tensor *tensor);
+
+void eg_program_cache_init(eg_program_cache *cache, egraph_allocator alloc);
+/// Destroys the programs; before the back-end goes.
+void eg_program_cache_deinit(eg_program_cache *cache);
+/// The program of a request, compiled or found. Borrowed from the cache.
+egraph_status eg_program_cache_find(eg_program_cache *cache, eg_backend *backend,
+                                    const eg_compile_request *request, eg_program **out);
 
 #endif

@@ -3,6 +3,7 @@
 #include "exec/rank_program.h"
 
 #include "base/clock.h"
+#include "base/owner.h"
 #include "exec/device_channel.h"
 #include "exec/rank_build.h"
 
@@ -64,13 +65,9 @@ egraph_status eg_rank_program_create(const egraph_allocator *alloc, const eg_pla
   if (status != EGRAPH_OK) return end_all(channel, status);
   *p = (eg_rank_program){
       .alloc = own, .plan = plan, .channel = channel, .options = *options};
-  eg_arena_init(&p->arena, own);
-  eg_arena_init(&p->part_arena, own);
-  eg_program_cache_init(&p->programs, own);
-  eg_rank_steps_init(&p->steps, own);
-  eg_rank_carries_init(&p->carries, own);
-  eg_regions_init(&p->regions, own);
-  eg_memory_list_init(&p->constants, own);
+  EG_INIT_MEMBERS(p, own, (eg_arena, arena, part_arena), (eg_program_cache, programs),
+                  (eg_rank_steps, steps), (eg_rank_carries, carries),
+                  (eg_regions, regions), (eg_memory_list, constants));
   status = build(p);
   if (status != EGRAPH_OK) {
     status = end_all(channel, status);

@@ -1,6 +1,5 @@
 // The memory plan: examples, the bound, random lifetimes against the overlap check.
 // SPDX-License-Identifier: Apache-2.0
-#include "exec/memory_plan.h"
 #include "exec/regions.h"
 #include "tests/testing.h"
 
