@@ -8,7 +8,6 @@
 
 #include "base/sexpr.h"
 #include "pcg/graph/graph_internal.h"
-#include "pcg/graph/graph_text.h"
 
 // Names that need no quotes: no delimiters, and neither a keyword (":name") nor a
 // comment.

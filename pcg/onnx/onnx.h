@@ -44,7 +44,7 @@ typedef struct eg_onnx_import_options {
   // before; names of constants that stay nodes. NULL: none.
   struct eg_strmap *constants, *out_differing;
   const struct eg_strmap *kept_open;
-  // Of an import with another batch than the file's (pcg/onnx/onnx_batch.c): the graph
+  // Of an import with another batch than the file's (pcg/onnx/onnx_open.c): the graph
   // with the file's, or NULL.
   const eg_graph *as_in_file;
   // Symbolic dimensions of the model, and those of them without a size; NULL: not wanted.

@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 
 #include "base/hash.h"
+#include "base/owner.h"
 #include "pcg/graph/graph_internal.h"
 #include "pcg/onnx/onnx_header.h"
 #include "pcg/onnx/onnx_op.h"
@@ -423,15 +424,10 @@ static egraph_status import_model(eg_onnx_reader *r) {
 
 static void reader_init(eg_onnx_reader *r, egraph_allocator alloc) {
   r->alloc = alloc;
-  eg_onnx_heap_init(&r->heap, alloc);
-  eg_arena_init(&r->arena, alloc);
-  eg_onnx_tensors_init(&r->tensors, alloc);
-  eg_strmap_init(&r->names, alloc);
-  eg_strmap_init(&r->absent, alloc);
-  eg_onnx_dims_init(&r->dims, alloc);
-  eg_strmap_init(&r->reserved, alloc);
-  eg_strmap_init(&r->functions, alloc);
-  eg_onnx_places_init(&r->nodes, alloc);
+  EG_INIT_MEMBERS(r, alloc, (eg_onnx_heap, heap), (eg_arena, arena),
+                  (eg_onnx_tensors, tensors),
+                  (eg_strmap, names, absent, reserved, functions), (eg_onnx_dims, dims),
+                  (eg_onnx_places, nodes));
   r->scope = &r->whole;
   eg_u32s_init(&r->order, alloc);
 }
@@ -439,15 +435,9 @@ static void reader_init(eg_onnx_reader *r, egraph_allocator alloc) {
 static void reader_deinit(eg_onnx_reader *r) {
   for (size_t i = 0; i < r->tensors.len; i++)
     eg_buffer_release(r->tensors.data[i].data);
-  eg_u32s_deinit(&r->order);
-  eg_strmap_deinit(&r->names);
-  eg_strmap_deinit(&r->absent);
-  eg_onnx_dims_deinit(&r->dims);
-  eg_strmap_deinit(&r->reserved);
-  eg_strmap_deinit(&r->functions);
-  eg_onnx_places_deinit(&r->nodes);
-  eg_onnx_tensors_deinit(&r->tensors);
-  eg_arena_deinit(&r->arena);
+  EG_DEINIT_MEMBERS(r, (eg_u32s, order), (eg_strmap, names, absent, reserved, functions),
+                    (eg_onnx_dims, dims), (eg_onnx_places, nodes),
+                    (eg_onnx_tensors, tensors), (eg_arena, arena));
 }
 
 egraph_status eg_onnx_parse(const egraph_allocator *alloc, const char *name,

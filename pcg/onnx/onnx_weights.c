@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/owner.h"
 #include "ops/typing.h"
 #include "pcg/onnx/onnx.h"
 #include "pcg/onnx/onnx_data_file.h"
@@ -229,27 +230,23 @@ static egraph_status replace_from(replacer *r, const void *data, size_t size) {
   return status;
 }
 
+#define OWNED                                                                            \
+  (eg_arena, arena), (tensor_slots, slots), (node_slots, nodes), (tensor_rows, tensors), \
+      (eg_u32s, used)
+
 egraph_status eg_onnx_replace_weights(egraph_allocator alloc, const char *model,
                                       const eg_arrays *arrays, const char *path) {
   replacer r = {.alloc = alloc, .file = model, .path = path, .arrays = arrays};
   char *data;
   size_t size;
   EG_TRY(eg_file_read(alloc, model, MOST_BYTES, &data, &size));
-  eg_arena_init(&r.arena, alloc);
-  tensor_slots_init(&r.slots, alloc);
-  node_slots_init(&r.nodes, alloc);
-  tensor_rows_init(&r.tensors, alloc);
-  eg_u32s_init(&r.used, alloc);
+  EG_INIT_MEMBERS(&r, alloc, OWNED);
   egraph_status status = directory_of(alloc, model, &r.base);
   if (status == EGRAPH_OK) {
     status = replace_from(&r, data, size);
     eg_string_free(alloc, r.base);
   }
-  eg_u32s_deinit(&r.used);
-  tensor_rows_deinit(&r.tensors);
-  node_slots_deinit(&r.nodes);
-  tensor_slots_deinit(&r.slots);
-  eg_arena_deinit(&r.arena);
+  EG_DEINIT_MEMBERS(&r, OWNED);
   eg_free(alloc, data, size + 1, 1);
   return status;
 }

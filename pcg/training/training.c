@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/owner.h"
 #include "ops/build.h"
 #include "ops/typing.h"
 #include "pcg/graph/graph_internal.h"
@@ -656,10 +657,8 @@ static egraph_status allocate(maker *m) {
 static void release(maker *m) {
   uint32_t values = eg_graph_value_count(m->forward);
   egraph_allocator alloc = m->out->alloc;
-  eg_node_cons_deinit(&m->cons);
-  eg_values_deinit(&m->operands);
-  eg_values_deinit(&m->results);
-  eg_text_deinit(&m->text);
+  EG_DEINIT_MEMBERS(m, (eg_node_cons, cons), (eg_values, operands, results),
+                    (eg_text, text));
   eg_free(alloc, m->entry, values, sizeof *m->entry);
   eg_free(alloc, m->map, values, sizeof *m->map);
   eg_free(alloc, m->fates, values, sizeof *m->fates);

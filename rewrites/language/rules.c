@@ -86,12 +86,9 @@ egraph_status eg_rules_create(const egraph_allocator *alloc, eg_rules **out) {
 
 void eg_rules_destroy(eg_rules *rules) {
   if (rules == NULL) return;
-  eg_arena_deinit(&rules->arena);
-  eg_rule_index_deinit(&rules->rules);
-  eg_rule_index_deinit(&rules->implied);
-  eg_rule_tests_deinit(&rules->tests);
-  eg_flatmap_deinit(&rules->test_names);
-  eg_u32s_deinit(&rules->switched);
+  EG_DEINIT_MEMBERS(rules, (eg_arena, arena), (eg_rule_index, rules, implied),
+                    (eg_rule_tests, tests), (eg_flatmap, test_names),
+                    (eg_u32s, switched));
   eg_free(rules->alloc, rules, 1, sizeof *rules);
 }
 
@@ -293,4 +290,29 @@ egraph_status eg_rules_print(const eg_rules *rules, eg_text *out) {
     EG_TRY(eg_rule_test_print(out, rules->tests.data[i]));
   }
   return EGRAPH_OK;
+}
+
+// ---- classes ------------------------------------------------------------------------
+
+static const struct {
+  egraph_math math;
+  const char *name;
+} classes[] = {{EGRAPH_MATH_EXACT, "exact"},
+               {EGRAPH_MATH_ASSOCIATIVE, "associative"},
+               {EGRAPH_MATH_FAST, "fast"}};
+enum { CLASSES = sizeof classes / sizeof *classes };
+
+const char *eg_rule_class_name(egraph_math math) {
+  for (int i = 0; i < CLASSES; i++)
+    if (classes[i].math == math) return classes[i].name;
+  return NULL;
+}
+
+bool eg_rule_class_find(const char *name, egraph_math *out) {
+  for (int i = 0; i < CLASSES; i++) {
+    if (strcmp(classes[i].name, name) != 0) continue;
+    *out = classes[i].math;
+    return true;
+  }
+  return false;
 }

@@ -14,7 +14,7 @@
 #include "base/hash.h"
 #include "base/owner.h"
 #include "ops/tensor.h"
-#include "pcg/onnx/onnx_runtime.h"
+#include "pcg/onnx/onnx_versions.h"
 
 // ---- facts of nodes ----------------------------------------------------------
 

@@ -4,7 +4,7 @@
 #include <inttypes.h>
 
 #include "pcg/parallel/parallel_op.h"
-#include "rewrites/language/rule_class.h"
+#include "rewrites/language/rules.h"
 
 // Terms that are shared are written out, which may be many.
 enum { MAX_TEXT = 1 << 14 };

@@ -16,7 +16,7 @@
 #include "base/hash.h"
 #include "rewrites/claims/layout_check.h"
 #include "rewrites/instances/instance_draw.h"
-#include "rewrites/language/rule_class.h"
+#include "rewrites/language/rules.h"
 
 typedef enum compare_verdict {
   EG_VERIFY_EQUAL,    // within the bound
