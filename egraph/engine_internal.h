@@ -256,7 +256,7 @@ bool eg_engine_find_stored(const eg_engine *engine, uint32_t head, const eg_term
 egraph_status eg_engine_canonical(eg_engine *engine, const eg_term *term, eg_term *out,
                                   uint64_t *out_hash);
 
-// ---- indexes (members.c, engine_index.c) -----------------------------------------
+// ---- indexes (engine_index.c) ----------------------------------------------------
 
 /// Classes from this size on have their members grouped by head, so that a search need
 /// not look at all of them.

@@ -20,11 +20,6 @@ void eg_ground_deinit(eg_ground_terms *terms) {
   eg_flatmap_deinit(&terms->map);
 }
 
-size_t eg_ground_bytes(const eg_ground_terms *terms) {
-  return (terms->words.cap + terms->offsets.cap) * sizeof(uint32_t) +
-         (size_t)terms->map.capacity * sizeof *terms->map.slots;
-}
-
 static uint64_t hash_of(const eg_ground *term) {
   uint64_t hash = eg_hash_combine(term->op, (uint64_t)term->payload << 32 | term->arity);
   for (uint32_t i = 0; i < term->arity; i++)

@@ -19,7 +19,7 @@
 #include "base/quantile.h"
 #include "exec/backend.h"
 #include "exec/views.h"
-#include "pcg/graph/spec_copy.h"
+#include "pcg/graph/node_spec.h"
 #include "pcg/graph/weights.h"
 
 EG_VEC_DEFINE(rig_blocks, eg_device_memory);

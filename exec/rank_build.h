@@ -10,7 +10,7 @@
 #include "exec/rank_program.h"
 #include "exec/regions.h"
 #include "exec/strips.h"
-#include "pcg/graph/spec_copy.h"
+#include "pcg/graph/node_spec.h"
 
 /// A state of the plan on this rank.
 typedef struct eg_rank_state {
@@ -140,8 +140,6 @@ static inline void *eg_rank_scratch(const eg_rank_step *step, size_t offset) {
 egraph_status eg_rank_analyse(eg_rank_program *program);
 /// Shared memory, programs, the memory plan.
 egraph_status eg_rank_compile(eg_rank_program *program);
-/// Where the program settles (rank_loans.c).
-void eg_rank_find_loans(eg_rank_program *program);
 /// The memory of regions, and room for what enters and leaves.
 egraph_status eg_rank_place(eg_rank_program *program);
 /// Constants computed, cut and packed; launches.

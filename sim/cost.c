@@ -9,7 +9,7 @@
 
 #include "base/owner.h"
 #include "base/strmap.h"
-#include "pcg/graph/spec_copy.h"
+#include "pcg/graph/node_spec.h"
 #include "sim/profile_db.h"
 #include "sim/roofline.h"
 

@@ -23,7 +23,7 @@
 #define EG_PCG_TRAINING_H
 
 #include "pcg/graph/graph.h"
-#include "pcg/graph/provenance.h"
+#include "pcg/graph/node_cons.h"
 #include "pcg/training/parameters.h"
 #include "pcg/training/phase.h"
 

@@ -441,7 +441,7 @@ static void settle(eg_verify_choice *choice, const char *name, uint32_t percent)
   if (attr != NULL) attr->i = eg_verify_chance(choice, percent);
 }
 
-void eg_verify_choose_first_operand(eg_verify_choice *choice) {
+static void choose_first_operand(eg_verify_choice *choice) {
   if (choice->type_set[0]) return;
   uint32_t known;
   bool related = known_operand(choice, &known);
@@ -458,7 +458,7 @@ void eg_verify_choose_first_operand(eg_verify_choice *choice) {
   choice->type_set[0] = true;
 }
 
-void eg_verify_choose_other_operands(eg_verify_choice *choice) {
+static void choose_other_operands(eg_verify_choice *choice) {
   for (uint32_t i = 1; i < choice->count; i++) {
     if (choice->type_set[i]) continue;
     choice->types[i] = other_operand(choice, i);
@@ -512,7 +512,7 @@ eg_attr *eg_verify_missing(eg_verify_choice *choice, const char *name) {
 }
 
 void eg_verify_choose(eg_verify_choice *choice) {
-  if (choice->count > 0) eg_verify_choose_first_operand(choice);
+  if (choice->count > 0) choose_first_operand(choice);
   eg_verify_choose_attrs(choice);
-  if (choice->count > 1) eg_verify_choose_other_operands(choice);
+  if (choice->count > 1) choose_other_operands(choice);
 }

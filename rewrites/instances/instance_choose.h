@@ -47,9 +47,6 @@ int64_t *eg_verify_list(eg_verify_choice *choice, uint32_t count);
 /// Slot with this name, or NULL when the operator has none or (`missing`) it is set.
 const eg_attr *eg_verify_known(const eg_verify_choice *choice, const char *name);
 eg_attr *eg_verify_missing(eg_verify_choice *choice, const char *name);
-/// Operand types that are not set.
-void eg_verify_choose_first_operand(eg_verify_choice *choice);
-void eg_verify_choose_other_operands(eg_verify_choice *choice);
 /// Slots that are not set; operand 0 has a type.
 void eg_verify_choose_attrs(eg_verify_choice *choice);
 
