@@ -237,15 +237,6 @@ static egraph_status check_counts(const loading *l) {
   return EGRAPH_OK;
 }
 
-static egraph_status check_whole(const loading *l) {
-  egraph_status status = eg_engine_check(l->engine);
-  if (status != EGRAPH_E_INTERNAL) return status;
-  char reason[EG_MESSAGE_BYTES / 2];
-  strncpy(reason, egraph_last_error(), sizeof reason - 1);
-  reason[sizeof reason - 1] = '\0';
-  return eg_chunks_fail(l->reader, "NODE", "%s", reason);
-}
-
 static egraph_status get_all(loading *l) {
   EG_TRY(get_heads(l));
   EG_TRY(get_roots(l));
@@ -254,7 +245,12 @@ static egraph_status get_all(loading *l) {
   EG_TRY(get_unions(l));
   EG_TRY(eg_engine_reindex(l->engine));
   EG_TRY(check_counts(l));
-  return check_whole(l);
+  egraph_status status = eg_engine_check(l->engine);
+  if (status != EGRAPH_E_INTERNAL) return status;
+  char reason[EG_MESSAGE_BYTES / 2];
+  strncpy(reason, egraph_last_error(), sizeof reason - 1);
+  reason[sizeof reason - 1] = '\0';
+  return eg_chunks_fail(l->reader, "NODE", "%s", reason);
 }
 
 egraph_status eg_engine_get(const eg_chunk_reader *reader, egraph_allocator alloc,

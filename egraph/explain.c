@@ -670,12 +670,6 @@ static egraph_status write_step(writer *w, const eg_edge *edge, bool backward) {
   return check_room(w);
 }
 
-static void pop_frame(writer *w) {
-  w->stack.len--;
-  w->levels.len--;
-  if (w->stack.len != 0) w->position.len--;
-}
-
 /// Goes into the next child that a congruence changes, or past the congruence.
 static egraph_status enter_child(writer *w, uint32_t edge, bool backward) {
   const eg_edge *e = &w->explainer->edges.data[edge];
@@ -699,7 +693,9 @@ static egraph_status advance(writer *w) {
   frame *top = &w->stack.data[w->stack.len - 1];
   const way *current = &w->ways.data[top->way];
   if (top->done == current->count) {
-    pop_frame(w);
+    w->stack.len--;
+    w->levels.len--;
+    if (w->stack.len != 0) w->position.len--;
     return EGRAPH_OK;
   }
   uint32_t index = top->reversed ? current->count - 1 - top->done : top->done;

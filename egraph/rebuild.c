@@ -322,14 +322,6 @@ static bool should_sweep(const eg_engine *engine) {
   return engine->dead_words > (linked + engine->up.len) / 4;
 }
 
-static void drop_dead(eg_engine *engine) {
-  eg_index_clean_ops(engine);
-  if (should_compact(engine))
-    compact(engine);
-  else if (should_sweep(engine))
-    eg_index_link_parents(engine);
-}
-
 /// The stacks are empty between rebuilds; only small ones are worth keeping.
 static void release_stacks(eg_engine *engine) {
   enum { SMALL = 4096 };
@@ -353,7 +345,11 @@ egraph_status eg_engine_rebuild(eg_engine *engine) {
   engine->is_rebuilding = true;
   EG_TRY(reach_fixpoint(engine));
   EG_TRY(clean_members(engine));
-  drop_dead(engine);
+  eg_index_clean_ops(engine);
+  if (should_compact(engine))
+    compact(engine);
+  else if (should_sweep(engine))
+    eg_index_link_parents(engine);
   release_stacks(engine);
   engine->is_rebuilding = false;
 #if EG_CHECK_LEVEL >= 2

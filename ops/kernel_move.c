@@ -251,13 +251,6 @@ egraph_status eg_kernel_merge_gconv(const eg_kernel_call *call) {
 
 // ---- fills --------------------------------------------------------------------------
 
-static void fill_eye(const eg_tensor *to) {
-  int64_t n = to->type.dims[0];
-  eg_tensor_fill(to, 0.0);
-  for (int64_t i = 0; i < n; i++)
-    eg_tensor_set_double(to, i * n + i, 1.0);
-}
-
 // [c, c / group, kernel]: output channel o copies channel o, which is channel o mod (c /
 // group) of its group, through the middle of the kernel.
 static void fill_conv_identity(const eg_tensor *to) {
@@ -274,7 +267,10 @@ egraph_status eg_kernel_fill(const eg_kernel_call *call) {
   if (op == EG_OP_FILL) {
     eg_tensor_fill(to, eg_attr_at(call->attrs, EG_A_FILL_VALUE)->f);
   } else if (op == EG_OP_EYE) {
-    fill_eye(to);
+    int64_t n = to->type.dims[0];
+    eg_tensor_fill(to, 0.0);
+    for (int64_t i = 0; i < n; i++)
+      eg_tensor_set_double(to, i * n + i, 1.0);
   } else if (op == EG_OP_CONV_IDENTITY) {
     fill_conv_identity(to);
   } else {

@@ -285,8 +285,7 @@ const char *eg_op_why_whole(eg_op op);
 /// Floating-point operations (a multiply-add is two): points of work times the
 /// operations per point that the row's flags tell. 0 for data movement, and for nodes
 /// that inference cannot type.
-double eg_op_flops(const eg_attrs *attrs, const eg_type *inputs, uint32_t count,
-                   const eg_type *results, uint32_t result_count);
+double eg_op_flops(const eg_attrs *attrs, const eg_type *inputs, uint32_t count);
 /// Bytes read and written at least once; 0 for views. Gather and slice read only
 /// what they return.
 double eg_op_bytes(const eg_attrs *attrs, const eg_type *inputs, uint32_t count,

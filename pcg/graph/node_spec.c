@@ -30,8 +30,7 @@ egraph_status eg_node_spec_print(eg_text *text, const eg_node_spec *spec) {
 }
 
 double eg_node_spec_flops(const eg_node_spec *spec) {
-  return eg_op_flops(spec->attrs, spec->inputs, spec->input_count, spec->results,
-                     spec->result_count);
+  return eg_op_flops(spec->attrs, spec->inputs, spec->input_count);
 }
 
 bool eg_node_spec_is_reorder(const eg_node_spec *spec) {

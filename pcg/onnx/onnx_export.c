@@ -10,7 +10,6 @@
 #include "pcg/onnx/onnx_header.h"
 #include "pcg/onnx/onnx_message.h"
 #include "pcg/onnx/onnx_opaque.h"
-#include "pcg/onnx/onnx_open_write.h"
 #include "pcg/onnx/onnx_versions.h"
 #include "pcg/onnx/onnx_writer.h"
 

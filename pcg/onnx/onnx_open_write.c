@@ -10,7 +10,7 @@
 //   written    Resize(c, Concat(batch, [8], 2 * Gather(Shape(c), [2]), ...))
 //
 // SPDX-License-Identifier: Apache-2.0
-#include "pcg/onnx/onnx_open_write.h"
+#include "pcg/onnx/onnx_writer.h"
 
 #include "base/owner.h"
 
@@ -18,6 +18,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+
+EG_VEC_DEFINE(eg_onnx_texts, const char *);
 
 /// A dimension of a computed tensor, or the product of two of them, that differs.
 typedef struct computed_size {

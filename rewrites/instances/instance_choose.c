@@ -316,22 +316,6 @@ static eg_type concat_operand(eg_verify_choice *choice, const eg_type *like) {
   return type;
 }
 
-static eg_type normalized(const eg_verify_choice *choice) {
-  eg_type type = choice->types[0];
-  int64_t axis = flag(choice, "axis");
-  if (axis < 0) axis += type.rank;
-  if (axis >= 0 && axis < (int64_t)type.rank)
-    keep_last(&type, type.rank - (uint32_t)axis);
-  return type;
-}
-
-static eg_type indices(eg_verify_choice *choice) {
-  eg_type type = {.dtype = EGRAPH_INT64, .rank = eg_verify_below(choice, 3)};
-  for (uint32_t i = 0; i < type.rank; i++)
-    type.dims[i] = 1 + eg_verify_below(choice, 3);
-  return type;
-}
-
 static eg_type where_operand(eg_verify_choice *choice, uint32_t index) {
   const eg_type *like = index == 2 ? &choice->types[1] : &choice->types[0];
   eg_type type = companion(choice, *like);
@@ -363,12 +347,20 @@ static eg_type channel_vector(eg_verify_choice *choice, uint32_t index) {
 
 static eg_type normalized_vector(eg_verify_choice *choice, uint32_t index) {
   (void)index;
-  return normalized(choice);
+  eg_type type = choice->types[0];
+  int64_t axis = flag(choice, "axis");
+  if (axis < 0) axis += type.rank;
+  if (axis >= 0 && axis < (int64_t)type.rank)
+    keep_last(&type, type.rank - (uint32_t)axis);
+  return type;
 }
 
 static eg_type gather_operand(eg_verify_choice *choice, uint32_t index) {
   (void)index;
-  return indices(choice);
+  eg_type type = {.dtype = EGRAPH_INT64, .rank = eg_verify_below(choice, 3)};
+  for (uint32_t i = 0; i < type.rank; i++)
+    type.dims[i] = 1 + eg_verify_below(choice, 3);
+  return type;
 }
 
 // Operand `index` > 0 for operand 0 and the attributes.

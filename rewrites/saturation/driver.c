@@ -380,14 +380,6 @@ static egraph_status run_rules(driver_state *driver) {
 
 // ---- the loop -------------------------------------------------------------------
 
-static void end_iteration(driver_state *driver) {
-  const eg_saturation_options *options = driver->options;
-  driver->current.nodes = eg_engine_node_count(driver->engine);
-  driver->current.classes = eg_engine_class_count(driver->engine);
-  if (options->on_iteration != NULL)
-    options->on_iteration(options->on_iteration_user, &driver->current);
-}
-
 static egraph_status rebuild(driver_state *driver) {
   eg_engine_start_epoch(driver->engine);
   double start = eg_clock_cpu_seconds();
@@ -422,7 +414,11 @@ static egraph_status iterate(driver_state *driver) {
   bool complete;
   EG_TRY(run_whole(driver, &complete));
   if (driver->report->rolled_back) return EGRAPH_OK;
-  end_iteration(driver);
+  const eg_saturation_options *options = driver->options;
+  driver->current.nodes = eg_engine_node_count(driver->engine);
+  driver->current.classes = eg_engine_class_count(driver->engine);
+  if (options->on_iteration != NULL)
+    options->on_iteration(options->on_iteration_user, &driver->current);
 #if EG_CHECK_LEVEL >= 2
   EG_TRY(eg_engine_check(driver->engine));
 #endif

@@ -168,15 +168,6 @@ static bool bind_nodes(eg_rule_env *env, const uint32_t *words) {
   return true;
 }
 
-static bool bind_lets(eg_rule_env *env) {
-  for (uint32_t i = 0; i < env->rule->let_count; i++) {
-    const eg_rule_let *let = &env->rule->lets[i];
-    if (!let->is_term && !eg_rule_eval(env, let->expr, &env->vars[let->var]))
-      return false;
-  }
-  return true;
-}
-
 // Binds env->vars from a packed match, then the lets that are values. False when the
 // match does not fit after all.
 static bool bind_match(eg_rule_env *env, const uint32_t *words) {
@@ -192,7 +183,12 @@ static bool bind_match(eg_rule_env *env, const uint32_t *words) {
       env->vars[i].tensor = eg_engine_find(engine, (eg_class){.id = words[place]});
   }
   if (!bind_nodes(env, words + rule->pattern_var_count + rule->root_count)) return false;
-  return bind_lets(env);
+  for (uint32_t i = 0; i < env->rule->let_count; i++) {
+    const eg_rule_let *let = &env->rule->lets[i];
+    if (!let->is_term && !eg_rule_eval(env, let->expr, &env->vars[let->var]))
+      return false;
+  }
+  return true;
 }
 
 /// What one search works with; applying has its own. Sized for any rule.

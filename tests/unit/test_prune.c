@@ -202,7 +202,7 @@ static void the_dead_vanish_and_pushed_states_stay(void **state) {
   assert_true(eg_engine_node_limit(e) < eg_engine_node_limit(before));
   assert_int_equal(e->swept_words + e->dead_words, 0);
   assert_ok(eg_engine_check(e));
-  assert_int_equal(eg_engine_pushed(e), 1);
+  assert_int_equal(pushed_states(e), 1);
   assert_ok(eg_engine_pop(e));
   assert_same_state(e, before);
   eg_engine_destroy(before);
