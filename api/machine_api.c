@@ -6,7 +6,7 @@
 #include "api/require.h"
 #include "exec/channel_probe.h"
 #include "exec/profile.h"
-#include "pcg/parallel/machine_host.h"
+#include "pcg/parallel/machine.h"
 #include "pcg/plan/plan.h"
 
 /// A node that is bound by what it computes, by memory, by neither.

@@ -10,7 +10,7 @@
 
 #include "exec/channel_probe.h"
 #include "exec/host_memory.h"
-#include "pcg/parallel/machine_host.h"
+#include "pcg/parallel/machine.h"
 #include "sim/profile_db.h"
 
 // More ranks are taken to be like so many.

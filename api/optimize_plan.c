@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "base/proof.h"
 #include "pcg/graph/open_sizes.h"
-#include "pcg/training/training_options.h"
+#include "pcg/training/training.h"
 
 static const double MEASURING_SHARE = 0.5; // of the time
 

@@ -4,7 +4,7 @@
 
 #include "api/require.h"
 #include "rewrites/language/rule_ast.h"
-#include "rewrites/language/rule_class.h"
+#include "rewrites/language/rules.h"
 #include "rewrites/rule_files.h"
 #include "rewrites/unity/unity_import.h"
 #include "rewrites/verify/rule_tests.h"

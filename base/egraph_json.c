@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/egraph_json.h"
 
+#include "base/owner.h"
+
 #include <string.h>
 
 static const uint64_t MAX_BYTES = UINT64_C(16) << 30;
@@ -234,21 +236,14 @@ egraph_status eg_egraph_json_roots(const eg_egraph_json *json, eg_u32s *out,
 
 // ---- opening ---------------------------------------------------------------------
 
+#define OWNED                                                                            \
+  (eg_strmap, classes, ids), (eg_chars, names, roots, id, key, text),                    \
+      (eg_sizes, class_name, id_name), (eg_u32s, class_of, number_of, children)
+
 static void init(eg_egraph_json *json, egraph_allocator alloc) {
   json->root_count = 0;
   json->has_nodes = json->has_roots = false;
-  eg_strmap_init(&json->classes, alloc);
-  eg_strmap_init(&json->ids, alloc);
-  eg_chars_init(&json->names, alloc);
-  eg_sizes_init(&json->class_name, alloc);
-  eg_sizes_init(&json->id_name, alloc);
-  eg_u32s_init(&json->class_of, alloc);
-  eg_u32s_init(&json->number_of, alloc);
-  eg_u32s_init(&json->children, alloc);
-  eg_chars_init(&json->roots, alloc);
-  eg_chars_init(&json->id, alloc);
-  eg_chars_init(&json->key, alloc);
-  eg_chars_init(&json->text, alloc);
+  EG_INIT_MEMBERS(json, alloc, OWNED);
 }
 
 egraph_status eg_egraph_json_open(eg_egraph_json *json, egraph_allocator alloc,
@@ -266,17 +261,6 @@ egraph_status eg_egraph_json_open_bytes(eg_egraph_json *json, egraph_allocator a
 }
 
 void eg_egraph_json_close(eg_egraph_json *json) {
-  eg_chars_deinit(&json->text);
-  eg_chars_deinit(&json->key);
-  eg_chars_deinit(&json->id);
-  eg_chars_deinit(&json->roots);
-  eg_u32s_deinit(&json->children);
-  eg_u32s_deinit(&json->number_of);
-  eg_u32s_deinit(&json->class_of);
-  eg_sizes_deinit(&json->id_name);
-  eg_sizes_deinit(&json->class_name);
-  eg_chars_deinit(&json->names);
-  eg_strmap_deinit(&json->ids);
-  eg_strmap_deinit(&json->classes);
+  EG_DEINIT_MEMBERS(json, OWNED);
   eg_json_scan_close(&json->scan);
 }

@@ -3,7 +3,17 @@
 
 #include <string.h>
 
-#include "base/uhash.h"
+#include "base/memory.h"
+
+// Allocation of uthash goes through a local variable `uhash_alloc` that every function
+// using a HASH_ macro has in scope; a failed insertion is reported by `uhash_failed`
+// (also local), never by exit().
+#define HASH_NONFATAL_OOM 1
+#define uthash_malloc(size) uhash_alloc.resize(uhash_alloc.self, NULL, 0, (size))
+#define uthash_free(pointer, size)                                                       \
+  ((void)uhash_alloc.resize(uhash_alloc.self, (pointer), (size), 0))
+#define uthash_nonfatal_oom(element) ((void)(element), uhash_failed = true)
+#include <uthash.h>
 
 struct eg_strmap_entry {
   UT_hash_handle hh;

@@ -44,7 +44,6 @@ function(eg_dependency_library name header library package)
   target_link_libraries(egraph_dep_${name} INTERFACE ${${name}_library})
 endfunction()
 
-eg_dependency_library(jansson jansson.h jansson libjansson-dev)
 eg_dependency_library(zlib zlib.h z zlib1g-dev)
 eg_dependency_library(protobuf protobuf-c/protobuf-c.h protobuf-c libprotobuf-c-dev
   VERSIONS 1.3 2 HEADER protobuf-c/protobuf-c.h MACROS PROTOBUF_C_VERSION)

@@ -3,7 +3,7 @@
 # written by hand instead of exported, so that they carry no path of the machine they were built on.
 include(CMakePackageConfigHelpers)
 
-set(egraph_private_libraries glpk jansson z protobuf-c sqlite3 dnnl ${CMAKE_DL_LIBS})
+set(egraph_private_libraries glpk z protobuf-c sqlite3 dnnl ${CMAKE_DL_LIBS})
 
 install(FILES include/egraph.h include/egraph_extract.h include/egraph_arrays.h include/egraph_plan.h include/egraph_optimize.h
               include/egraph_terms.h include/egraph_walk.h include/egraph_search.def

@@ -4,7 +4,7 @@ set(objects "")
 foreach(module IN LISTS modules)
   list(APPEND objects $<TARGET_OBJECTS:${module}>)
 endforeach()
-set(vendor egraph_dep_jansson egraph_dep_zlib egraph_dep_protobuf egraph_dep_sqlite egraph_dep_glpk
+set(vendor egraph_dep_zlib egraph_dep_protobuf egraph_dep_sqlite egraph_dep_glpk
     egraph_dep_dnnl ${CMAKE_DL_LIBS})
 
 # As the package version file promises (SameMinorVersion): before 1.0 a minor version may break programs.

@@ -125,7 +125,6 @@ bool eg_engine_is_clean(const eg_engine *engine);
 /// finds the matches that have something fresh. May be called while additions and unions
 /// wait for a rebuild: what they change is fresh in the new epoch. O(what was fresh).
 void eg_engine_start_epoch(eg_engine *engine);
-bool eg_engine_is_fresh_node(const eg_engine *engine, eg_node node);
 
 /// Canonical representative.
 eg_class eg_engine_find(const eg_engine *engine, eg_class class);
@@ -151,9 +150,6 @@ eg_class eg_engine_next(const eg_engine *engine, eg_class class);
 /// among equal heads); borrowed until the next rebuild.
 const eg_node *eg_engine_class_nodes(const eg_engine *engine, eg_class class,
                                      uint32_t *out_count);
-/// The nodes with this operator, oldest first; borrowed until the next rebuild.
-const eg_node *eg_engine_op_nodes(const eg_engine *engine, uint32_t op,
-                                  uint32_t *out_count);
 /// Iterates the live nodes, oldest first: `for (eg_node n = eg_engine_first_node(g);
 /// n.id != EG_NODE_NONE.id; n = eg_engine_next_node(g, n))`.
 eg_node eg_engine_first_node(const eg_engine *engine);
@@ -161,9 +157,6 @@ eg_node eg_engine_next_node(const eg_engine *engine, eg_node node);
 /// View of a node; its children are canonical on a clean engine.
 eg_term eg_engine_term(const eg_engine *engine, eg_node node);
 eg_class eg_engine_class_of(const eg_engine *engine, eg_node node);
-/// False for a node that became equal to an older one: it is in no list any more, and its
-/// children are those it had at that time.
-bool eg_engine_is_live(const eg_engine *engine, eg_node node);
 /// The (node, child position) pairs whose child is this class, in a fixed order,
 /// by an intrusive list: `for (eg_parent p = eg_engine_parents(g, c); p.node.id !=
 /// EG_NODE_NONE.id; p = eg_engine_next_parent(g, p))`. Dead nodes are passed over.
@@ -174,8 +167,6 @@ typedef struct eg_parent {
 } eg_parent;
 eg_parent eg_engine_parents(const eg_engine *engine, eg_class class);
 eg_parent eg_engine_next_parent(const eg_engine *engine, eg_parent parent);
-/// Upper bound of the length of that list.
-uint32_t eg_engine_parent_count(const eg_engine *engine, eg_class class);
 /// The reason given when the node was added. Needs options.record.
 uint32_t eg_engine_node_reason(const eg_engine *engine, eg_node node);
 /// Analysis data of a class (any of its ids); borrowed until the next change.
@@ -192,8 +183,6 @@ typedef struct eg_union {
   eg_class a, b;
   uint32_t reason;
 } eg_union;
-size_t eg_engine_union_count(const eg_engine *engine);
-eg_union eg_engine_union_at(const eg_engine *engine, size_t index);
 
 /// Verifies every invariant (union-find, hash-cons, congruence, indexes, counts) in
 /// O(size). Fails with EGRAPH_E_INTERNAL naming the first violation.

@@ -75,15 +75,6 @@ egraph_status eg_engine_put(const eg_engine *engine, eg_chunk_writer *writer) {
                    engine->unions.len * sizeof *engine->unions.data);
 }
 
-egraph_status eg_engine_save(const eg_engine *engine, const char *path) {
-  eg_chunk_writer writer;
-  egraph_status status = eg_chunks_start(&writer, engine->alloc, EG_ENGINE_FILE_KIND);
-  if (status == EGRAPH_OK) status = eg_engine_put(engine, &writer);
-  if (status == EGRAPH_OK) status = eg_chunks_save(&writer, path);
-  eg_chunk_writer_deinit(&writer);
-  return status;
-}
-
 // ---- reading --------------------------------------------------------------------------
 
 typedef struct loading {
@@ -246,15 +237,6 @@ static egraph_status check_counts(const loading *l) {
   return EGRAPH_OK;
 }
 
-static egraph_status check_whole(const loading *l) {
-  egraph_status status = eg_engine_check(l->engine);
-  if (status != EGRAPH_E_INTERNAL) return status;
-  char reason[EG_MESSAGE_BYTES / 2];
-  strncpy(reason, egraph_last_error(), sizeof reason - 1);
-  reason[sizeof reason - 1] = '\0';
-  return eg_chunks_fail(l->reader, "NODE", "%s", reason);
-}
-
 static egraph_status get_all(loading *l) {
   EG_TRY(get_heads(l));
   EG_TRY(get_roots(l));
@@ -263,7 +245,12 @@ static egraph_status get_all(loading *l) {
   EG_TRY(get_unions(l));
   EG_TRY(eg_engine_reindex(l->engine));
   EG_TRY(check_counts(l));
-  return check_whole(l);
+  egraph_status status = eg_engine_check(l->engine);
+  if (status != EGRAPH_E_INTERNAL) return status;
+  char reason[EG_MESSAGE_BYTES / 2];
+  strncpy(reason, egraph_last_error(), sizeof reason - 1);
+  reason[sizeof reason - 1] = '\0';
+  return eg_chunks_fail(l->reader, "NODE", "%s", reason);
 }
 
 egraph_status eg_engine_get(const eg_chunk_reader *reader, egraph_allocator alloc,
@@ -284,14 +271,4 @@ egraph_status eg_engine_get(const eg_chunk_reader *reader, egraph_allocator allo
   }
   *out = l.engine;
   return EGRAPH_OK;
-}
-
-egraph_status eg_engine_load(const egraph_allocator *alloc, const char *path,
-                             const eg_analysis *analysis, eg_engine **out) {
-  egraph_allocator heap = eg_allocator_or_heap(alloc);
-  eg_chunk_reader reader;
-  EG_TRY(eg_chunks_open(&reader, heap, path, EG_ENGINE_FILE_KIND));
-  egraph_status status = eg_engine_get(&reader, heap, analysis, out);
-  eg_chunks_close(&reader);
-  return status;
 }

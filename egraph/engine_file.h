@@ -16,19 +16,14 @@
 #include "base/chunks.h"
 #include "egraph/engine.h"
 
-/// Writes a clean engine. Analysis data are written as bytes: they must be plain values,
-/// without pointers. Fails with EGRAPH_E_ARGUMENT (a dirty engine), EGRAPH_E_IO,
-/// EGRAPH_E_MEMORY; the file is then as it was.
-egraph_status eg_engine_save(const eg_engine *engine, const char *path);
+/// Adds the chunks of a clean engine. Analysis data are written as bytes: they must be
+/// plain values, without pointers. Fails with EGRAPH_E_ARGUMENT (a dirty engine),
+/// EGRAPH_E_IO, EGRAPH_E_MEMORY.
+egraph_status eg_engine_put(const eg_engine *engine, eg_chunk_writer *writer);
 /// Reads one. `analysis`: that of the saved engine; NULL when it had none. Everything is
 /// verified, eg_engine_check included, and the memory is at most a small multiple of the
 /// file's size; but an analysis must take any bytes as data. Fails with EGRAPH_E_IO,
 /// EGRAPH_E_PARSE ("path: section: what; remedy"), EGRAPH_E_MEMORY.
-egraph_status eg_engine_load(const egraph_allocator *alloc, const char *path,
-                             const eg_analysis *analysis, eg_engine **out);
-
-/// The same as chunks of a file that holds more.
-egraph_status eg_engine_put(const eg_engine *engine, eg_chunk_writer *writer);
 egraph_status eg_engine_get(const eg_chunk_reader *reader, egraph_allocator alloc,
                             const eg_analysis *analysis, eg_engine **out);
 #define EG_ENGINE_FILE_KIND "engine"

@@ -242,7 +242,7 @@ static inline uint32_t *eg_engine_link(const eg_engine *engine, uint32_t node,
   return &engine->nodes.data[word + eg_engine_head(engine, node)->arity];
 }
 
-// ---- the hash-cons (hashcons.c, heads.c) ----------------------------------------------
+// ---- the hash-cons (hashcons.c) ------------------------------------------------------
 
 uint64_t eg_engine_hash(const eg_term *term);
 bool eg_engine_find_head(const eg_engine *engine, eg_head head, uint32_t *out);
@@ -256,8 +256,7 @@ bool eg_engine_find_stored(const eg_engine *engine, uint32_t head, const eg_term
 egraph_status eg_engine_canonical(eg_engine *engine, const eg_term *term, eg_term *out,
                                   uint64_t *out_hash);
 
-// ---- indexes (members.c, engine_index.c)
-// ------------------------------------------------
+// ---- indexes (engine_index.c) ----------------------------------------------------
 
 /// Classes from this size on have their members grouped by head, so that a search need
 /// not look at all of them.
@@ -300,8 +299,6 @@ void eg_index_clean_ops(eg_engine *engine);
 /// Makes all parents lists again, without what has died. Every child is a root.
 void eg_index_link_parents(eg_engine *engine);
 
-/// Gives back the words of dead nodes (compact.c). Clean engine; nodes get other names.
-void eg_engine_compact(eg_engine *engine);
 void eg_index_deinit(eg_engine *engine);
 /// Makes the classes, all indexes and the hash-cons of an engine that has only nodes (the
 /// live ones under roots, with canonical children), heads, union-find and data; which
@@ -309,8 +306,7 @@ void eg_index_deinit(eg_engine *engine);
 /// good for eg_engine_destroy only. (reindex.c)
 egraph_status eg_engine_reindex(eg_engine *engine);
 
-// ---- the log (explain_log.c)
-// -----------------------------------------------------------
+// ---- the log (explain_log.c) -----------------------------------------------------
 
 /// Whether unions for this reason are logged.
 static inline bool eg_engine_logs(const eg_engine *engine, uint32_t reason) {

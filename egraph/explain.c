@@ -1,15 +1,312 @@
-// The congruence closure. A term that is added is looked up by its signature; when there
-// is one, the two are congruent. A union puts the smaller tree of the proof forest,
-// turned around, below the larger one, and then looks at the uses of the smaller class:
-// each leaves the table under its old signature and returns under the new one, or turns
-// out congruent to what is there, which waits as a pending union.
+// Proofs from congruence closure. A vertex is a ground term. Three structures lie over
+// the vertices:
+//
+//   up       union-find, by number of vertices
+//   table    terms by operator and classes of the children: one vertex per signature;
+//            each such vertex is in the list of uses of every child's class
+//   edges    every equation stated and every congruence found, in the order of time. An
+//            edge that united two classes is part of the proof forest: `link` of a vertex
+//            is the edge towards the root of its tree. There is no path compression: the
+//            way through the tree explains.
+//
+// A congruence f(a1..) = f(b1..) was found when ai and bi were connected already, by
+// edges that are older; what is asked about ai and bi below it uses older edges only. So
+// no explanation needs itself, whichever edges of the graph it takes.
 // SPDX-License-Identifier: Apache-2.0
 #include "egraph/explain.h"
 
 #include "base/hash.h"
-#include "egraph/explain_internal.h"
+#include "base/owner.h"
+
+#define EG_VERTEX_NONE UINT32_MAX
+#define EG_ROOT_BIT (UINT32_C(1) << 31)
+#define EG_EDGE_CONGRUENCE UINT32_MAX // reason of an edge
+
+typedef struct eg_edge {
+  uint32_t ends[2]; // left and right side
+  uint32_t next[2]; // edge of the same end, or EG_VERTEX_NONE
+  uint32_t reason;
+  uint32_t cost; // steps that it is estimated to need, at least 1
+} eg_edge;
+EG_VEC_DEFINE(eg_edges, eg_edge);
+
+typedef struct eg_use {
+  uint32_t vertex, next;
+} eg_use;
+EG_VEC_DEFINE(eg_uses, eg_use);
+
+typedef struct eg_vertex {
+  uint32_t up;    // parent, or EG_ROOT_BIT | size of the class
+  uint32_t uses;  // roots: first of the list
+  uint32_t link;  // edge of the proof forest
+  uint32_t edges; // first edge of the vertex
+  uint32_t slot;  // of a search: index in `visits`, valid when that names the vertex
+  bool is_keyed;  // in the table
+  bool is_copy;   // congruent to another one, in no table and no list
+} eg_vertex;
+EG_VEC_DEFINE(eg_vertices, eg_vertex);
+
+/// What a search knows of a vertex.
+typedef struct eg_visit {
+  uint32_t vertex;
+  uint32_t via;      // edge that led here, or EG_VERTEX_NONE
+  uint32_t distance; // or the side, in a walk through the forest
+} eg_visit;
+EG_VEC_DEFINE(eg_visits, eg_visit);
+EG_VEC_DEFINE(eg_keys, uint64_t);
+
+struct eg_explainer {
+  egraph_allocator alloc;
+  eg_ground_terms terms;
+  eg_vertices vertices; // [terms]
+  eg_flatmap table;
+  eg_uses uses;
+  uint32_t free_uses;
+  eg_edges edges;
+  eg_u32s pending; // pairs of congruent vertices to be united
+  eg_visits visits;
+  eg_keys heap;
+};
+
+static inline uint32_t eg_explainer_root(const eg_explainer *explainer, uint32_t vertex) {
+  const eg_vertex *vertices = explainer->vertices.data;
+  while ((vertices[vertex].up & EG_ROOT_BIT) == 0)
+    vertex = vertices[vertex].up;
+  return vertex;
+}
+
+static inline uint32_t eg_edge_other(const eg_edge *edge, uint32_t vertex) {
+  return edge->ends[edge->ends[0] == vertex];
+}
+
+// ---- ways between equal terms -------------------------------------------------------
+
+// The proof forest has exactly one way; it is found by walking up from both ends in turn,
+// so that the cost follows the length of the way. Dijkstra's algorithm then looks for one
+// over all edges that is estimated to be cheaper, no further than that estimate and a
+// fixed number of edges, so that an explanation stays linear in the number of its
+// different parts.
+
+enum {
+  ESTIMATE_VISITS = 64, // of a walk, after which it counts as long as that
+  SEARCH_EDGES = 1 << 13
+};
+
+// ---- visits ----------------------------------------------------------------------
+
+static bool find_visit(const eg_explainer *explainer, uint32_t vertex, uint32_t *out) {
+  *out = explainer->vertices.data[vertex].slot;
+  return *out < explainer->visits.len && explainer->visits.data[*out].vertex == vertex;
+}
+
+static egraph_status add_visit(eg_explainer *explainer, eg_visit visit) {
+  explainer->vertices.data[visit.vertex].slot = (uint32_t)explainer->visits.len;
+  return eg_visits_push(&explainer->visits, visit);
+}
+
+static uint32_t next_up(const eg_explainer *explainer, uint32_t vertex) {
+  uint32_t link = explainer->vertices.data[vertex].link;
+  if (link == EG_VERTEX_NONE) return EG_VERTEX_NONE;
+  return eg_edge_other(&explainer->edges.data[link], vertex);
+}
+
+// ---- the proof forest ------------------------------------------------------------
+
+/// The first common vertex of the ways from a and b to their root, or EG_VERTEX_NONE when
+/// more than `limit` vertices would have to be looked at.
+static egraph_status find_meeting(eg_explainer *explainer, uint32_t a, uint32_t b,
+                                  size_t limit, uint32_t *out) {
+  uint32_t ends[2] = {a, b}, known;
+  explainer->visits.len = 0;
+  *out = a;
+  if (a == b) return EGRAPH_OK;
+  for (uint32_t side = 0; side < 2; side++)
+    EG_TRY(add_visit(explainer, (eg_visit){.vertex = ends[side], .distance = side}));
+  *out = EG_VERTEX_NONE;
+  for (bool moved = true; moved && explainer->visits.len <= limit;) {
+    moved = false;
+    for (uint32_t side = 0; side < 2; side++) {
+      uint32_t next = next_up(explainer, ends[side]);
+      if (next == EG_VERTEX_NONE) continue;
+      moved = true;
+      ends[side] = next;
+      if (find_visit(explainer, next, &known)) {
+        *out = next;
+        return EGRAPH_OK;
+      }
+      EG_TRY(add_visit(explainer, (eg_visit){.vertex = next, .distance = side}));
+    }
+  }
+  return EGRAPH_OK;
+}
+
+static uint32_t add_cost(uint32_t a, uint32_t b) {
+  return a > UINT32_MAX - b ? UINT32_MAX : a + b;
+}
+
+static uint32_t cost_up_to(const eg_explainer *explainer, uint32_t vertex,
+                           uint32_t meeting) {
+  uint32_t total = 0;
+  while (vertex != meeting) {
+    total = add_cost(total,
+                     explainer->edges.data[explainer->vertices.data[vertex].link].cost);
+    vertex = next_up(explainer, vertex);
+  }
+  return total;
+}
+
+// Estimated steps of the way from a to b through the proof forest, in which both are; a
+// walk that is long is cut.
+static egraph_status estimate_way(eg_explainer *explainer, uint32_t a, uint32_t b,
+                                  uint32_t *out_cost) {
+  uint32_t meeting;
+  EG_TRY(find_meeting(explainer, a, b, ESTIMATE_VISITS, &meeting));
+  *out_cost = meeting == EG_VERTEX_NONE ? ESTIMATE_VISITS
+                                        : add_cost(cost_up_to(explainer, a, meeting),
+                                                   cost_up_to(explainer, b, meeting));
+  return EGRAPH_OK;
+}
+
+/// An edge as it is gone from `vertex`.
+static uint32_t item_from(const eg_explainer *explainer, uint32_t edge, uint32_t vertex) {
+  return 2 * edge + (explainer->edges.data[edge].ends[0] != vertex);
+}
+
+static void turn_around(uint32_t *items, size_t count) {
+  for (size_t i = 0, k = count; i + 1 < k; i++) {
+    uint32_t item = items[--k];
+    items[k] = items[i];
+    items[i] = item;
+  }
+}
+
+/// Appends the items of the way through the forest.
+static egraph_status walk(const eg_explainer *explainer, uint32_t a, uint32_t b,
+                          uint32_t meeting, eg_u32s *inout_way) {
+  const eg_vertex *vertices = explainer->vertices.data;
+  for (; a != meeting; a = next_up(explainer, a))
+    EG_TRY(eg_u32s_push(inout_way, item_from(explainer, vertices[a].link, a)));
+  size_t middle = inout_way->len;
+  for (; b != meeting; b = next_up(explainer, b))
+    EG_TRY(eg_u32s_push(inout_way, item_from(explainer, vertices[b].link, b) ^ 1));
+  turn_around(inout_way->data + middle, inout_way->len - middle);
+  return EGRAPH_OK;
+}
+
+// ---- all edges -------------------------------------------------------------------
+
+static egraph_status push_key(eg_keys *heap, uint64_t key) {
+  EG_TRY(eg_keys_push(heap, key));
+  size_t i = heap->len - 1;
+  for (; i != 0 && heap->data[(i - 1) / 2] > key; i = (i - 1) / 2)
+    heap->data[i] = heap->data[(i - 1) / 2];
+  heap->data[i] = key;
+  return EGRAPH_OK;
+}
+
+static uint64_t pop_key(eg_keys *heap) {
+  uint64_t least = heap->data[0], last = eg_keys_pop(heap);
+  size_t i = 0;
+  for (size_t child; (child = 2 * i + 1) < heap->len; i = child) {
+    if (child + 1 < heap->len && heap->data[child + 1] < heap->data[child]) child++;
+    if (heap->data[child] >= last) break;
+    heap->data[i] = heap->data[child];
+  }
+  if (heap->len != 0) heap->data[i] = last;
+  return least;
+}
+
+/// Notes that a vertex can be reached, unless that is known to be as near or nearer.
+static egraph_status reach(eg_explainer *explainer, eg_visit visit) {
+  uint32_t index;
+  if (find_visit(explainer, visit.vertex, &index)) {
+    if (explainer->visits.data[index].distance <= visit.distance) return EGRAPH_OK;
+    explainer->visits.data[index] = visit;
+  } else {
+    index = (uint32_t)explainer->visits.len;
+    EG_TRY(add_visit(explainer, visit));
+  }
+  return push_key(&explainer->heap, (uint64_t)visit.distance << 32 | index);
+}
+
+/// Looks along the edges of a vertex; *inout_edges counts them.
+static egraph_status expand(eg_explainer *explainer, eg_visit from, uint32_t bound,
+                            uint32_t limit, uint32_t *inout_edges) {
+  uint32_t edge = explainer->vertices.data[from.vertex].edges;
+  while (edge != EG_VERTEX_NONE && *inout_edges < SEARCH_EDGES) {
+    const eg_edge *e = &explainer->edges.data[edge];
+    uint32_t distance = add_cost(from.distance, e->cost);
+    if (edge < bound && distance < limit)
+      EG_TRY(reach(explainer, (eg_visit){.vertex = eg_edge_other(e, from.vertex),
+                                         .via = edge,
+                                         .distance = distance}));
+    edge = e->next[e->ends[0] != from.vertex];
+    ++*inout_edges;
+  }
+  return EGRAPH_OK;
+}
+
+/// Searches from a to b for a way that costs less than `limit`.
+static egraph_status search(eg_explainer *explainer, uint32_t a, uint32_t b,
+                            uint32_t bound, uint32_t limit, bool *out_found) {
+  uint32_t edges = 0;
+  explainer->visits.len = explainer->heap.len = 0;
+  *out_found = false;
+  EG_TRY(reach(explainer, (eg_visit){.vertex = a, .via = EG_VERTEX_NONE}));
+  while (explainer->heap.len != 0 && edges < SEARCH_EDGES) {
+    uint64_t key = pop_key(&explainer->heap);
+    eg_visit visit = explainer->visits.data[(uint32_t)key];
+    if (visit.distance != key >> 32) continue; // it was reached from nearer since
+    *out_found = visit.vertex == b;
+    if (*out_found) return EGRAPH_OK;
+    EG_TRY(expand(explainer, visit, bound, limit, &edges));
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status read_search(const eg_explainer *explainer, uint32_t a, uint32_t b,
+                                 eg_u32s *inout_way) {
+  size_t begin = inout_way->len;
+  for (uint32_t index; b != a;) {
+    bool found = find_visit(explainer, b, &index);
+    assert(found && "the search came through it");
+    (void)found;
+    uint32_t via = explainer->visits.data[index].via;
+    EG_TRY(eg_u32s_push(inout_way, item_from(explainer, via, b) ^ 1));
+    b = eg_edge_other(&explainer->edges.data[via], b);
+  }
+  turn_around(inout_way->data + begin, inout_way->len - begin);
+  return EGRAPH_OK;
+}
+
+// A way from a to b, which are connected by edges below `bound`, over such edges:
+// appends 2 * edge + (1 when it is gone from right to left).
+static egraph_status find_way(eg_explainer *explainer, uint32_t a, uint32_t b,
+                              uint32_t bound, eg_u32s *inout_way) {
+  uint32_t meeting;
+  EG_TRY(find_meeting(explainer, a, b, SIZE_MAX, &meeting));
+  assert(meeting != EG_VERTEX_NONE && "the terms are connected");
+  uint32_t cost =
+      add_cost(cost_up_to(explainer, a, meeting), cost_up_to(explainer, b, meeting));
+  bool found = false;
+  if (cost > 1) EG_TRY(search(explainer, a, b, bound, cost, &found));
+  if (found) return read_search(explainer, a, b, inout_way);
+  return walk(explainer, a, b, meeting, inout_way);
+}
+
+// ---- the congruence closure ---------------------------------------------------------
+
+// A term that is added is looked up by its signature; when there is one, the two are
+// congruent. A union puts the smaller tree of the proof forest, turned around, below the
+// larger one, and then looks at the uses of the smaller class: each leaves the table
+// under its old signature and returns under the new one, or turns out congruent to the
+// term there, which waits as a pending union.
 
 enum { MAX_COST = 1 << 20 };
+
+#define OWNED                                                                            \
+  (eg_ground, terms), (eg_vertices, vertices), (eg_flatmap, table), (eg_uses, uses),     \
+      (eg_edges, edges), (eg_u32s, pending), (eg_visits, visits), (eg_keys, heap)
 
 egraph_status eg_explainer_create(const egraph_allocator *alloc, eg_explainer **out) {
   egraph_allocator heap = eg_allocator_or_heap(alloc);
@@ -17,40 +314,15 @@ egraph_status eg_explainer_create(const egraph_allocator *alloc, eg_explainer **
   EG_TRY(eg_alloc(heap, 1, sizeof *explainer, &explainer));
   explainer->alloc = heap;
   explainer->free_uses = EG_VERTEX_NONE;
-  eg_ground_init(&explainer->terms, heap);
-  eg_vertices_init(&explainer->vertices, heap);
-  eg_flatmap_init(&explainer->table, heap);
-  eg_uses_init(&explainer->uses, heap);
-  eg_edges_init(&explainer->edges, heap);
-  eg_u32s_init(&explainer->pending, heap);
-  eg_visits_init(&explainer->visits, heap);
-  eg_keys_init(&explainer->heap, heap);
+  EG_INIT_MEMBERS(explainer, heap, OWNED);
   *out = explainer;
   return EGRAPH_OK;
 }
 
 void eg_explainer_destroy(eg_explainer *explainer) {
   if (explainer == NULL) return;
-  eg_ground_deinit(&explainer->terms);
-  eg_vertices_deinit(&explainer->vertices);
-  eg_flatmap_deinit(&explainer->table);
-  eg_uses_deinit(&explainer->uses);
-  eg_edges_deinit(&explainer->edges);
-  eg_u32s_deinit(&explainer->pending);
-  eg_visits_deinit(&explainer->visits);
-  eg_keys_deinit(&explainer->heap);
+  EG_DEINIT_MEMBERS(explainer, OWNED);
   eg_free(explainer->alloc, explainer, 1, sizeof *explainer);
-}
-
-size_t eg_explainer_bytes(const eg_explainer *explainer) {
-  return sizeof *explainer + eg_ground_bytes(&explainer->terms) +
-         explainer->vertices.cap * sizeof *explainer->vertices.data +
-         (size_t)explainer->table.capacity * sizeof *explainer->table.slots +
-         explainer->uses.cap * sizeof *explainer->uses.data +
-         explainer->edges.cap * sizeof *explainer->edges.data +
-         explainer->visits.cap * sizeof *explainer->visits.data +
-         explainer->pending.cap * sizeof *explainer->pending.data +
-         explainer->heap.cap * sizeof *explainer->heap.data;
 }
 
 const eg_ground_terms *eg_explainer_terms(const eg_explainer *explainer) {
@@ -61,8 +333,7 @@ bool eg_explainer_are_equal(const eg_explainer *explainer, uint32_t a, uint32_t 
   return eg_explainer_root(explainer, a) == eg_explainer_root(explainer, b);
 }
 
-// ---- signatures
-// ------------------------------------------------------------------------
+// ---- signatures ------------------------------------------------------------------
 
 static uint32_t root_halving(eg_explainer *explainer, uint32_t vertex) {
   eg_vertex *vertices = explainer->vertices.data;
@@ -94,8 +365,7 @@ static bool has_signature(const void *user, uint32_t vertex, const void *key) {
   return true;
 }
 
-// ---- uses
-// ------------------------------------------------------------------------------
+// ---- uses ------------------------------------------------------------------------
 
 static egraph_status reserve_uses(eg_explainer *explainer, uint32_t count) {
   return eg_uses_reserve(&explainer->uses, explainer->uses.len + count);
@@ -113,8 +383,7 @@ static void push_use(eg_explainer *explainer, uint32_t root, uint32_t vertex) {
   *first = use;
 }
 
-// ---- the proof forest
-// ------------------------------------------------------------------
+// ---- the proof forest ------------------------------------------------------------
 
 /// Turns the edges between a vertex and the root of its tree around.
 static void reroot(eg_explainer *explainer, uint32_t vertex) {
@@ -135,7 +404,7 @@ static egraph_status estimate_congruence(eg_explainer *explainer, uint32_t a, ui
   for (uint32_t i = 0; i < arity && total < MAX_COST; i++) {
     uint32_t x = eg_ground_at(&explainer->terms, a).children[i];
     uint32_t y = eg_ground_at(&explainer->terms, b).children[i], cost = 0;
-    if (x != y) EG_TRY(eg_explainer_estimate(explainer, x, y, &cost));
+    if (x != y) EG_TRY(estimate_way(explainer, x, y, &cost));
     total += cost;
   }
   *out = total < 1 ? 1 : total < MAX_COST ? total : MAX_COST;
@@ -158,8 +427,7 @@ static egraph_status add_edge(eg_explainer *explainer, uint32_t a, uint32_t b,
   return EGRAPH_OK;
 }
 
-// ---- uniting
-// ---------------------------------------------------------------------------
+// ---- uniting ---------------------------------------------------------------------
 
 /// The uses of a class leave the table, under the signatures that they have before the
 /// class is united with another one.
@@ -248,8 +516,7 @@ egraph_status eg_explainer_state(eg_explainer *explainer, uint32_t left, uint32_
   return unite_pending(explainer);
 }
 
-// ---- adding
-// ----------------------------------------------------------------------------
+// ---- adding ----------------------------------------------------------------------
 
 static egraph_status add_vertex(eg_explainer *explainer, uint32_t vertex) {
   EG_TRY(eg_vertices_push(&explainer->vertices, (eg_vertex){.up = EG_ROOT_BIT | 1,
@@ -277,4 +544,243 @@ egraph_status eg_explainer_add(eg_explainer *explainer, const eg_ground *term,
   if (*out < explainer->vertices.len) return EGRAPH_OK;
   if (*out >= EG_ROOT_BIT - 1) return EG_FAIL(EGRAPH_E_MEMORY, "more than 2^31 terms");
   return add_vertex(explainer, *out);
+}
+
+// ---- from ways to steps -------------------------------------------------------------
+
+// A way between two terms is a row of edges; a congruence among them asks for the ways
+// between the children, by older edges. Each way is found once and kept with its pair of
+// terms, read in either direction. The steps are written by one walk through the ways,
+// with a stack: going down into child i at a congruence, and at an equation writing the
+// whole term anew along the position. At last, where a term occurs twice, the steps
+// between are cut out.
+
+/// A way from the lower to the higher term number.
+typedef struct way {
+  uint32_t ends[2], bound, begin, count;
+} way;
+EG_VEC_DEFINE(way_vec, way);
+
+/// Where the walk is in a way.
+typedef struct frame {
+  uint32_t way, done; // items gone
+  uint32_t child;     // of the congruence at hand
+  bool reversed;
+} frame;
+EG_VEC_DEFINE(frame_vec, frame);
+
+typedef struct writer {
+  eg_explainer *explainer;
+  size_t max_words;
+  way_vec ways;
+  eg_flatmap map; // pair of terms -> way
+  eg_u32s items;  // of all ways
+  frame_vec stack;
+  eg_u32s position; // child numbers down to the top frame
+  eg_u32s levels;   // terms of `out` at each level of the position, the whole one first
+  eg_ground_copier copier;
+  eg_u32s scratch;
+  eg_explanation *out;
+} writer;
+
+EG_OWNER_DEFINE(eg_explanation, (eg_ground, terms), (eg_steps, steps),
+                (eg_u32s, positions))
+
+// ---- ways ------------------------------------------------------------------------
+
+static bool is_way_of(const void *user, uint32_t index, const void *key) {
+  const writer *w = user;
+  return memcmp(w->ways.data[index].ends, key, sizeof w->ways.data[index].ends) == 0;
+}
+
+static egraph_status fill_way(writer *w, way *out) {
+  out->begin = (uint32_t)w->items.len;
+  EG_TRY(find_way(w->explainer, out->ends[0], out->ends[1], out->bound, &w->items));
+  if (w->items.len > UINT32_MAX / 2)
+    return EG_FAIL(EGRAPH_E_UNSUPPORTED, "the explanation has too many parts");
+  out->count = (uint32_t)w->items.len - out->begin;
+  return EGRAPH_OK;
+}
+
+/// The way between two terms over edges below `bound`. One that was found for a larger
+/// bound may use edges beyond this one; then another is found, and both are right.
+static egraph_status way_between(writer *w, uint32_t a, uint32_t b, uint32_t bound,
+                                 uint32_t *out) {
+  way wanted = {.ends = {a < b ? a : b, a < b ? b : a}, .bound = bound};
+  uint64_t hash = eg_hash_combine(wanted.ends[0], wanted.ends[1]);
+  bool known = eg_flatmap_find(&w->map, hash, wanted.ends, is_way_of, w, out);
+  if (known && w->ways.data[*out].bound <= bound) return EGRAPH_OK;
+  EG_TRY(fill_way(w, &wanted));
+  EG_TRY(way_vec_reserve(&w->ways, w->ways.len + 1));
+  uint32_t index = (uint32_t)w->ways.len;
+  if (known)
+    eg_flatmap_replace(&w->map, hash, *out, index);
+  else
+    EG_TRY(eg_flatmap_insert(&w->map, hash, index));
+  w->ways.data[w->ways.len++] = wanted;
+  *out = index;
+  return EGRAPH_OK;
+}
+
+/// Enters the way from a to b; the way's term is a now.
+static egraph_status push_frame(writer *w, uint32_t a, uint32_t b, uint32_t bound) {
+  frame top = {.reversed = a > b};
+  uint32_t term;
+  EG_TRY(way_between(w, a, b, bound, &top.way));
+  EG_TRY(eg_ground_copy(&w->copier, a, &term));
+  EG_TRY(eg_u32s_push(&w->levels, term));
+  return frame_vec_push(&w->stack, top);
+}
+
+// ---- steps -----------------------------------------------------------------------
+
+static egraph_status check_room(const writer *w) {
+  const eg_explanation *out = w->out;
+  size_t words = out->terms.words.len + out->positions.len +
+                 out->steps.len * (sizeof(eg_step) / sizeof(uint32_t));
+  if (words <= w->max_words) return EGRAPH_OK;
+  return EG_FAIL(EGRAPH_E_UNSUPPORTED,
+                 "the explanation has more than %zu steps, and takes more than %zu words",
+                 out->steps.len, w->max_words);
+}
+
+/// The whole term, once that at the position has become `term`.
+static egraph_status rewrite(writer *w, uint32_t term) {
+  size_t level = w->levels.len - 1;
+  w->levels.data[level] = term;
+  for (; level-- > 0;)
+    EG_TRY(eg_ground_replace(&w->out->terms, w->levels.data[level],
+                             w->position.data[level], w->levels.data[level + 1],
+                             &w->scratch, &w->levels.data[level]));
+  return EGRAPH_OK;
+}
+
+static egraph_status write_step(writer *w, const eg_edge *edge, bool backward) {
+  uint32_t term;
+  eg_step step = {.before = w->levels.data[0],
+                  .reason = edge->reason,
+                  .backward = backward,
+                  .position = (uint32_t)w->out->positions.len,
+                  .depth = (uint32_t)w->position.len};
+  EG_TRY(eg_ground_copy(&w->copier, edge->ends[!backward], &term));
+  EG_TRY(rewrite(w, term));
+  step.after = w->levels.data[0];
+  EG_TRY(eg_u32s_append(&w->out->positions, w->position.data, w->position.len));
+  EG_TRY(eg_steps_push(&w->out->steps, step));
+  return check_room(w);
+}
+
+/// Goes into the next child that a congruence changes, or past the congruence.
+static egraph_status enter_child(writer *w, uint32_t edge, bool backward) {
+  const eg_edge *e = &w->explainer->edges.data[edge];
+  eg_ground before = eg_ground_at(&w->explainer->terms, e->ends[backward]);
+  eg_ground after = eg_ground_at(&w->explainer->terms, e->ends[!backward]);
+  frame *top = &w->stack.data[w->stack.len - 1];
+  while (top->child < before.arity &&
+         before.children[top->child] == after.children[top->child])
+    top->child++;
+  if (top->child == before.arity) {
+    top->child = 0;
+    top->done++;
+    return EGRAPH_OK;
+  }
+  uint32_t child = top->child++;
+  EG_TRY(eg_u32s_push(&w->position, child));
+  return push_frame(w, before.children[child], after.children[child], edge);
+}
+
+static egraph_status advance(writer *w) {
+  frame *top = &w->stack.data[w->stack.len - 1];
+  const way *current = &w->ways.data[top->way];
+  if (top->done == current->count) {
+    w->stack.len--;
+    w->levels.len--;
+    if (w->stack.len != 0) w->position.len--;
+    return EGRAPH_OK;
+  }
+  uint32_t index = top->reversed ? current->count - 1 - top->done : top->done;
+  uint32_t item = w->items.data[current->begin + index] ^ top->reversed;
+  const eg_edge *edge = &w->explainer->edges.data[item / 2];
+  if (edge->reason == EG_EDGE_CONGRUENCE) return enter_child(w, item / 2, item & 1);
+  top->done++;
+  return write_step(w, edge, item & 1);
+}
+
+static egraph_status write_steps(writer *w, uint32_t from, uint32_t to) {
+  EG_TRY(eg_ground_copy(&w->copier, from, &w->out->from));
+  EG_TRY(eg_ground_copy(&w->copier, to, &w->out->to));
+  if (from == to) return EGRAPH_OK;
+  EG_TRY(push_frame(w, from, to, UINT32_MAX));
+  while (w->stack.len != 0)
+    EG_TRY(advance(w));
+  return EGRAPH_OK;
+}
+
+// ---- cutting ---------------------------------------------------------------------
+
+/// Goes on from the last step that leaves the same term, each time.
+static egraph_status cut_cycles(eg_explanation *e, eg_u32s *last) {
+  EG_TRY(eg_u32s_resize(last, eg_ground_count(&e->terms)));
+  for (size_t i = 0; i < e->steps.len; i++)
+    last->data[e->steps.data[i].before] = (uint32_t)i;
+  size_t kept = 0;
+  for (uint32_t term = e->from; term != e->to;) {
+    eg_step step = e->steps.data[last->data[term]];
+    e->steps.data[kept++] = step;
+    term = step.after;
+  }
+  e->steps.len = kept;
+  return EGRAPH_OK;
+}
+
+/// Moves the positions of the steps that are left together.
+static void compact_positions(eg_explanation *e) {
+  uint32_t kept = 0;
+  for (size_t i = 0; i < e->steps.len; i++) {
+    eg_step *step = &e->steps.data[i];
+    if (step->depth != 0)
+      memmove(e->positions.data + kept, e->positions.data + step->position,
+              step->depth * sizeof *e->positions.data);
+    step->position = kept;
+    kept += step->depth;
+  }
+  e->positions.len = kept;
+}
+
+// ---- the question ----------------------------------------------------------------
+
+static egraph_status explain_into(writer *w, uint32_t from, uint32_t to) {
+  EG_TRY(write_steps(w, from, to));
+  w->scratch.len = 0;
+  EG_TRY(cut_cycles(w->out, &w->scratch));
+  compact_positions(w->out);
+  return EGRAPH_OK;
+}
+
+#define WRITER_OWNED                                                                     \
+  (way_vec, ways), (eg_flatmap, map), (eg_u32s, items, position, levels, scratch),       \
+      (frame_vec, stack)
+
+static void writer_init(writer *w, egraph_allocator alloc) {
+  EG_INIT_MEMBERS(w, alloc, WRITER_OWNED);
+  eg_ground_copier_init(&w->copier, &w->explainer->terms, &w->out->terms, alloc);
+}
+
+static void writer_deinit(writer *w) {
+  EG_DEINIT_MEMBERS(w, WRITER_OWNED, (eg_ground_copier, copier));
+}
+
+egraph_status eg_explainer_explain(eg_explainer *explainer, uint32_t from, uint32_t to,
+                                   size_t max_words, eg_explanation *out) {
+  size_t count = explainer->vertices.len;
+  if (from >= count || to >= count)
+    return EG_FAIL(EGRAPH_E_ARGUMENT, "there are %zu terms, but no term %u", count,
+                   from >= count ? from : to);
+  if (!eg_explainer_are_equal(explainer, from, to))
+    return EG_FAIL(EGRAPH_E_ARGUMENT, "the two terms are not known to be equal");
+  writer w = {.explainer = explainer, .max_words = max_words, .out = out};
+  writer_init(&w, explainer->alloc);
+  egraph_status status = explain_into(&w, from, to);
+  writer_deinit(&w);
+  return status;
 }

@@ -43,8 +43,6 @@ typedef struct eg_explainer eg_explainer;
 
 egraph_status eg_explainer_create(const egraph_allocator *alloc, eg_explainer **out);
 void eg_explainer_destroy(eg_explainer *explainer);
-/// Bytes held now.
-size_t eg_explainer_bytes(const eg_explainer *explainer);
 
 /// The number of a term whose children are numbers given before; a new one, or that which
 /// it has. The children must not be borrowed from eg_explainer_terms. O(arity) expected.

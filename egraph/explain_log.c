@@ -38,8 +38,7 @@ void eg_log_class(eg_engine *engine, uint32_t head, const eg_term *term) {
   classes->len += 1 + term->arity;
 }
 
-// ---- notes
-// -----------------------------------------------------------------------------
+// ---- notes -----------------------------------------------------------------------
 
 egraph_status eg_engine_note(eg_engine *engine, const uint32_t *words, size_t count) {
   return eg_u32s_append(&engine->log_notes, words, count);
@@ -55,8 +54,7 @@ void eg_engine_forget_notes(eg_engine *engine, size_t count) {
   engine->log_notes.len -= count;
 }
 
-// ---- reading
-// ---------------------------------------------------------------------------
+// ---- reading ---------------------------------------------------------------------
 
 void eg_log_reader_init(eg_log_reader *reader, const eg_engine *engine,
                         eg_explainer *explainer, egraph_allocator alloc) {
@@ -112,28 +110,4 @@ egraph_status eg_log_reader_state(eg_log_reader *reader) {
     EG_TRY(eg_explainer_state(reader->explainer, left, right, equation.reason));
   }
   return EGRAPH_OK;
-}
-
-// ---- asking
-// ----------------------------------------------------------------------------
-
-static egraph_status explain(eg_log_reader *reader, eg_class a, eg_class b,
-                             eg_explanation *out) {
-  uint32_t from, to;
-  EG_TRY(eg_log_reader_term(reader, a, &from));
-  EG_TRY(eg_log_reader_term(reader, b, &to));
-  EG_TRY(eg_log_reader_state(reader));
-  return eg_explainer_explain(reader->explainer, from, to, EG_EXPLAIN_MAX_WORDS, out);
-}
-
-egraph_status eg_engine_explain(const eg_engine *engine, eg_class a, eg_class b,
-                                eg_explanation *out) {
-  eg_explainer *explainer;
-  eg_log_reader reader;
-  EG_TRY(eg_explainer_create(&engine->alloc, &explainer));
-  eg_log_reader_init(&reader, engine, explainer, engine->alloc);
-  egraph_status status = explain(&reader, a, b, out);
-  eg_log_reader_deinit(&reader);
-  eg_explainer_destroy(explainer);
-  return status;
 }

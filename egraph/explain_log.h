@@ -52,9 +52,5 @@ void eg_log_reader_deinit(eg_log_reader *reader);
 egraph_status eg_log_reader_term(eg_log_reader *reader, eg_class class, uint32_t *out);
 /// States the unions of the log, with their reasons.
 egraph_status eg_log_reader_state(eg_log_reader *reader);
-/// Explains why the terms that made two classes are equal, by the unions of the log.
-/// Fails as eg_explainer_explain; EGRAPH_E_ARGUMENT without a log. O(log).
-egraph_status eg_engine_explain(const eg_engine *engine, eg_class a, eg_class b,
-                                eg_explanation *out);
 
 #endif

@@ -4,6 +4,7 @@
 #include "egraph/ground.h"
 
 #include "base/hash.h"
+#include "base/owner.h"
 
 enum { HEAD_WORDS = 2 };
 
@@ -17,11 +18,6 @@ void eg_ground_deinit(eg_ground_terms *terms) {
   eg_u32s_deinit(&terms->words);
   eg_u32s_deinit(&terms->offsets);
   eg_flatmap_deinit(&terms->map);
-}
-
-size_t eg_ground_bytes(const eg_ground_terms *terms) {
-  return (terms->words.cap + terms->offsets.cap) * sizeof(uint32_t) +
-         (size_t)terms->map.capacity * sizeof *terms->map.slots;
 }
 
 static uint64_t hash_of(const eg_ground *term) {
@@ -81,23 +77,18 @@ egraph_status eg_ground_replace(eg_ground_terms *terms, uint32_t term, uint32_t 
   return eg_ground_add(terms, &changed, out);
 }
 
-// ---- copying
-// ---------------------------------------------------------------------------
+// ---- copying ---------------------------------------------------------------------
+
+#define OWNED (eg_flatmap, map), (eg_u32s, pairs, stack, row)
 
 void eg_ground_copier_init(eg_ground_copier *copier, const eg_ground_terms *from,
                            eg_ground_terms *to, egraph_allocator alloc) {
   *copier = (eg_ground_copier){.from = from, .to = to};
-  eg_flatmap_init(&copier->map, alloc);
-  eg_u32s_init(&copier->pairs, alloc);
-  eg_u32s_init(&copier->stack, alloc);
-  eg_u32s_init(&copier->row, alloc);
+  EG_INIT_MEMBERS(copier, alloc, OWNED);
 }
 
 void eg_ground_copier_deinit(eg_ground_copier *copier) {
-  eg_flatmap_deinit(&copier->map);
-  eg_u32s_deinit(&copier->pairs);
-  eg_u32s_deinit(&copier->stack);
-  eg_u32s_deinit(&copier->row);
+  EG_DEINIT_MEMBERS(copier, OWNED);
 }
 
 static bool is_pair_of(const void *user, uint32_t index, const void *key) {

@@ -25,8 +25,6 @@ void eg_ground_deinit(eg_ground_terms *terms);
 static inline uint32_t eg_ground_count(const eg_ground_terms *terms) {
   return (uint32_t)terms->offsets.len;
 }
-/// Bytes held now.
-size_t eg_ground_bytes(const eg_ground_terms *terms);
 
 /// The number of a term, a new one or that which it has; the children, which exist, must
 /// not be borrowed from `terms`. O(arity) expected. Fails with EGRAPH_E_MEMORY; then

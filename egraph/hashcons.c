@@ -1,15 +1,98 @@
-// The hash-cons: terms to live nodes, and adding one.
+// The hash-cons: terms to live nodes, adding one, and adding many terms of one head,
+// whose look-ups overlap.
 // SPDX-License-Identifier: Apache-2.0
-#include "egraph/hashcons.h"
-
+#include <assert.h>
 #include <string.h>
+
+#include "egraph/engine_internal.h"
+
+// ---- hashing --------------------------------------------------------------------------
+
+static uint64_t hash_head(uint32_t op, uint32_t payload, uint32_t arity) {
+  uint64_t head = (uint64_t)op << 32 | payload;
+  return (head + arity) * UINT64_C(0xd6e8feb86659fd93);
+}
+
+static uint64_t hash_step(uint64_t hash, uint32_t word) {
+  hash = (hash << 5) | (hash >> 59);
+  return (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+}
+
+/// Copies `count` classes as their roots; extends the hash by them.
+static uint64_t copy_roots(eg_engine *engine, uint64_t hash, const eg_class *from,
+                           uint32_t count, eg_class *to) {
+  for (uint32_t i = 0; i < count; i++) {
+    uint32_t class = from[i].id;
+    if (engine->up.data[class] != class) class = eg_engine_root_halving(engine, class);
+    to[i].id = class;
+    hash = hash_step(hash, class);
+  }
+  return eg_hash_mix(hash);
+}
+
+// ---- heads ----------------------------------------------------------------------------
+
+/// The number of the term's head, a new one if need be. Fails with EGRAPH_E_MEMORY.
+static egraph_status intern_head(eg_engine *engine, const eg_term *term, uint32_t *out) {
+  eg_head head = {.op = term->op, .payload = term->payload, .arity = term->arity};
+  *out = engine->last_head; // the same one comes many times in a row
+  if (*out < engine->heads.len) {
+    const eg_head *last = &engine->heads.data[*out];
+    if (last->op == head.op && last->payload == head.payload && last->arity == head.arity)
+      return EGRAPH_OK;
+  }
+  if (!eg_engine_find_head(engine, head, out))
+    EG_TRY(eg_engine_add_head(engine, head, out));
+  engine->last_head = *out;
+  return EGRAPH_OK;
+}
+
+// ---- terms ----------------------------------------------------------------------------
+
+// ---- heads: operator, payload and arity, numbered ----------------------------
+
+static bool is_head(const void *user, uint32_t id, const void *key) {
+  const eg_engine *engine = user;
+  return memcmp(&engine->heads.data[id], key, sizeof(eg_head)) == 0;
+}
+
+static egraph_status reserve_op(eg_engine *engine, uint32_t op) {
+  if (op < engine->ops.len) return EGRAPH_OK;
+  EG_TRY(eg_op_indexes_reserve(&engine->ops, (size_t)op + 1));
+  // Every operator can become dirty once, so that marking one never allocates.
+  EG_TRY(eg_u32s_reserve(&engine->ops_dirty, (size_t)op + 1));
+  while (engine->ops.len <= op)
+    engine->ops.data[engine->ops.len++] = (eg_op_index){.first_dead = UINT32_MAX};
+  return EGRAPH_OK;
+}
+
+static uint64_t hash_of_head(const eg_head *head) {
+  return eg_hash_mix(hash_head(head->op, head->payload, head->arity));
+}
+
+bool eg_engine_find_head(const eg_engine *engine, eg_head head, uint32_t *out) {
+  return eg_flatmap_find(&engine->head_table, hash_of_head(&head), &head, is_head, engine,
+                         out);
+}
+
+egraph_status eg_engine_add_head(eg_engine *engine, eg_head head, uint32_t *out) {
+  if (engine->heads.len > EG_HEAD_MASK)
+    return EG_FAIL(EGRAPH_E_MEMORY, "an e-graph holds at most 2^29 different heads");
+  EG_TRY(reserve_op(engine, head.op));
+  EG_TRY(eg_flatmap_reserve_one(&engine->head_table));
+  uint32_t id = (uint32_t)engine->heads.len;
+  EG_TRY(eg_heads_push(&engine->heads, head));
+  eg_flatmap_put(&engine->head_table, hash_of_head(&head), id);
+  *out = id;
+  return EGRAPH_OK;
+}
 
 // ---- hashing --------------------------------------------------------------------------
 
 uint64_t eg_engine_hash(const eg_term *term) {
-  uint64_t hash = eg_hash_head(term->op, term->payload, term->arity);
+  uint64_t hash = hash_head(term->op, term->payload, term->arity);
   for (uint32_t i = 0; i < term->arity; i++)
-    hash = eg_hash_step(hash, term->children[i].id);
+    hash = hash_step(hash, term->children[i].id);
   return eg_hash_mix(hash);
 }
 
@@ -40,15 +123,15 @@ egraph_status eg_engine_canonical(eg_engine *engine, const eg_term *term, eg_ter
     EG_TRY(eg_classes_reserve(&engine->scratch, term->arity));
   *out = *term;
   out->children = engine->scratch.data;
-  *out_hash =
-      eg_engine_copy_roots(engine, eg_hash_head(term->op, term->payload, term->arity),
-                           term->children, term->arity, engine->scratch.data);
+  *out_hash = copy_roots(engine, hash_head(term->op, term->payload, term->arity),
+                         term->children, term->arity, engine->scratch.data);
   return EGRAPH_OK;
 }
 
 // ---- adding ---------------------------------------------------------------------------
 
-bool eg_engine_is_sound(const eg_engine *engine, const eg_term *term, uint32_t reason) {
+// Whether numbers and children of a term are in range.
+static bool is_sound(const eg_engine *engine, const eg_term *term, uint32_t reason) {
   bool sound = term->op <= EG_ENGINE_MAX_OP && term->arity <= EG_ENGINE_MAX_ARITY &&
                reason <= EG_REASON_SEED;
   for (uint32_t i = 0; sound && i < term->arity; i++)
@@ -56,8 +139,9 @@ bool eg_engine_is_sound(const eg_engine *engine, const eg_term *term, uint32_t r
   return sound;
 }
 
-egraph_status eg_engine_refuse(const eg_engine *engine, const eg_term *term,
-                               uint32_t reason) {
+// Says what is not. Returns EGRAPH_E_ARGUMENT.
+static egraph_status refuse_term(const eg_engine *engine, const eg_term *term,
+                                 uint32_t reason) {
   if (term->op > EG_ENGINE_MAX_OP)
     return EG_FAIL(EGRAPH_E_ARGUMENT, "operator number %u is above %d", term->op,
                    (int)EG_ENGINE_MAX_OP);
@@ -150,9 +234,9 @@ static egraph_status add_new(eg_engine *engine, uint32_t head, const eg_term *te
   return EGRAPH_OK;
 }
 
-egraph_status eg_engine_add_canonical(eg_engine *engine, uint32_t head,
-                                      const eg_term *term, uint64_t hash, uint32_t reason,
-                                      eg_class *out_class) {
+// As eg_engine_add, for a sound term with canonical children.
+static egraph_status add_canonical(eg_engine *engine, uint32_t head, const eg_term *term,
+                                   uint64_t hash, uint32_t reason, eg_class *out_class) {
   uint32_t node;
   if (!eg_engine_find_stored(engine, head, term, hash, &node))
     return add_new(engine, head, term, hash, reason, out_class);
@@ -162,32 +246,32 @@ egraph_status eg_engine_add_canonical(eg_engine *engine, uint32_t head,
 
 egraph_status eg_engine_add(eg_engine *engine, const eg_term *term, uint32_t reason,
                             eg_class *out_class) {
-  if (!eg_engine_is_sound(engine, term, reason))
-    return eg_engine_refuse(engine, term, reason);
+  if (!is_sound(engine, term, reason)) return refuse_term(engine, term, reason);
   eg_term canonical; // a copy: term->children may point into our own nodes
   uint64_t hash;
   uint32_t head;
   EG_TRY(eg_engine_canonical(engine, term, &canonical, &hash));
-  EG_TRY(eg_engine_intern_head(engine, term, &head));
-  return eg_engine_add_canonical(engine, head, &canonical, hash, reason, out_class);
+  EG_TRY(intern_head(engine, term, &head));
+  return add_canonical(engine, head, &canonical, hash, reason, out_class);
 }
 
-egraph_status eg_engine_check_class(const eg_engine *engine, eg_class class) {
+// Fails with EGRAPH_E_ARGUMENT for a class that there is not.
+static egraph_status check_class(const eg_engine *engine, eg_class class) {
   if (class.id < engine->up.len) return EGRAPH_OK;
   return EG_FAIL(EGRAPH_E_ARGUMENT, "class %u, but there are only %zu", class.id,
                  engine->up.len);
 }
 
-egraph_status eg_engine_add_canonical_to(eg_engine *engine, uint32_t head,
-                                         const eg_term *term, uint64_t hash,
-                                         eg_class class, uint32_t reason,
-                                         bool *out_changed) {
+// As eg_engine_add_to, for a sound term with canonical children.
+static egraph_status add_canonical_to(eg_engine *engine, uint32_t head,
+                                      const eg_term *term, uint64_t hash, eg_class class,
+                                      uint32_t reason, bool *out_changed) {
   eg_class added;
   uint32_t node;
   // They look at every class.
   if (engine->record || engine->analysis.data_size != 0 ||
       eg_engine_logs(engine, reason)) {
-    EG_TRY(eg_engine_add_canonical(engine, head, term, hash, reason, &added));
+    EG_TRY(add_canonical(engine, head, term, hash, reason, &added));
     return eg_engine_unite(engine, class, added, reason, out_changed);
   }
   if (eg_engine_find_stored(engine, head, term, hash, &node)) {
@@ -202,16 +286,14 @@ egraph_status eg_engine_add_canonical_to(eg_engine *engine, uint32_t head,
 
 egraph_status eg_engine_add_to(eg_engine *engine, const eg_term *term, eg_class class,
                                uint32_t reason, bool *out_changed) {
-  if (!eg_engine_is_sound(engine, term, reason))
-    return eg_engine_refuse(engine, term, reason);
-  EG_TRY(eg_engine_check_class(engine, class));
+  if (!is_sound(engine, term, reason)) return refuse_term(engine, term, reason);
+  EG_TRY(check_class(engine, class));
   eg_term canonical;
   uint64_t hash;
   uint32_t head;
   EG_TRY(eg_engine_canonical(engine, term, &canonical, &hash));
-  EG_TRY(eg_engine_intern_head(engine, term, &head));
-  return eg_engine_add_canonical_to(engine, head, &canonical, hash, class, reason,
-                                    out_changed);
+  EG_TRY(intern_head(engine, term, &head));
+  return add_canonical_to(engine, head, &canonical, hash, class, reason, out_changed);
 }
 
 // ---- looking up -----------------------------------------------------------------------
@@ -232,10 +314,10 @@ static bool is_congruent(const void *user, uint32_t node, const void *key) {
 
 bool eg_engine_find_term(const eg_engine *engine, const eg_term *term,
                          eg_class *out_class) {
-  uint64_t hash = eg_hash_head(term->op, term->payload, term->arity);
+  uint64_t hash = hash_head(term->op, term->payload, term->arity);
   for (uint32_t i = 0; i < term->arity; i++) {
     if (term->children[i].id >= engine->up.len) return false;
-    hash = eg_hash_step(hash, eg_engine_root(engine, term->children[i].id));
+    hash = hash_step(hash, eg_engine_root(engine, term->children[i].id));
   }
   uint32_t node;
   if (!eg_flatmap_find(&engine->table, eg_hash_mix(hash), term, is_congruent, engine,
@@ -243,4 +325,107 @@ bool eg_engine_find_term(const eg_engine *engine, const eg_term *term,
     return false;
   out_class->id = eg_engine_root(engine, eg_engine_class_word(engine, node));
   return true;
+}
+
+// ---- many terms of one head ---------------------------------------------------------
+
+/// A batch with canonical children, and its hashes. Where a term will be looked for is on
+/// its way to the cache.
+typedef struct looked_up {
+  eg_term term; // children: those of the first
+  uint32_t head;
+  eg_class *children;
+  uint64_t hashes[EG_ENGINE_BATCH];
+} looked_up;
+
+EG_PREFETCHING prefetch(const eg_engine *engine, const looked_up *l, uint32_t count) {
+  const eg_flatmap *table = &engine->table;
+  if (table->capacity == 0) return;
+  for (uint32_t i = 0; i < count; i++) {
+    __builtin_prefetch(eg_flatmap_home(table, l->hashes[i]));
+    __builtin_prefetch(eg_flatmap_home(table, l->hashes[i]) + 7); // where a miss ends
+  }
+  for (uint32_t i = 0; i < count; i++) {
+    uint32_t id = eg_flatmap_home(table, l->hashes[i])->id_plus_one;
+    if (id != 0) __builtin_prefetch(engine->nodes.data + id - 1);
+  }
+}
+
+static egraph_status check_batch(const eg_engine *engine, const eg_term_batch *batch,
+                                 uint32_t reason) {
+  assert(batch->count <= EG_ENGINE_BATCH);
+  eg_term all = {.op = batch->op, .arity = 0};
+  uint32_t highest = 0, classes = batch->count * batch->arity;
+  for (uint32_t i = 0; i < classes; i++)
+    highest = batch->children[i].id > highest ? batch->children[i].id : highest;
+  if (is_sound(engine, &all, reason) && batch->arity <= EG_ENGINE_MAX_ARITY &&
+      (classes == 0 || highest < engine->up.len))
+    return EGRAPH_OK;
+  all.arity = batch->arity;
+  all.children = batch->children;
+  while (is_sound(engine, &all, reason))
+    all.children += batch->arity;
+  return refuse_term(engine, &all, reason);
+}
+
+static egraph_status look_up(eg_engine *engine, const eg_term_batch *batch,
+                             uint32_t reason, looked_up *out) {
+  EG_TRY(check_batch(engine, batch, reason));
+  size_t words = (size_t)batch->count * batch->arity;
+  EG_TRY(eg_classes_reserve(&engine->scratch, words));
+  eg_class *children = engine->scratch.data;
+  out->term = (eg_term){batch->op, batch->payload, batch->arity, children};
+  out->children = children;
+  EG_TRY(intern_head(engine, &out->term, &out->head));
+  uint64_t seed = hash_head(batch->op, batch->payload, batch->arity);
+  for (uint32_t i = 0; i < batch->count; i++) {
+    size_t first = (size_t)i * batch->arity;
+    out->hashes[i] =
+        copy_roots(engine, seed, batch->children + first, batch->arity, children + first);
+  }
+  prefetch(engine, out, batch->count);
+  return EGRAPH_OK;
+}
+
+/// Term `i`. What was added before it may have united its children with others.
+static eg_term term_at(eg_engine *engine, looked_up *l, uint32_t i) {
+  eg_term term = l->term;
+  eg_class *children = l->children + (size_t)i * term.arity;
+  term.children = children;
+  for (uint32_t k = 0; k < term.arity; k++) {
+    if (engine->up.data[children[k].id] == children[k].id) continue;
+    uint64_t seed = hash_head(term.op, term.payload, term.arity);
+    l->hashes[i] = copy_roots(engine, seed, children, term.arity, children);
+    break;
+  }
+  return term;
+}
+
+egraph_status eg_engine_add_batch(eg_engine *engine, const eg_term_batch *batch,
+                                  uint32_t reason, eg_class *out_classes) {
+  looked_up l;
+  EG_TRY(look_up(engine, batch, reason, &l));
+  for (uint32_t i = 0; i < batch->count; i++) {
+    eg_term term = l.term; // nothing is united here
+    term.children = l.children + (size_t)i * term.arity;
+    EG_TRY(add_canonical(engine, l.head, &term, l.hashes[i], reason, &out_classes[i]));
+  }
+  return EGRAPH_OK;
+}
+
+egraph_status eg_engine_add_batch_to(eg_engine *engine, const eg_term_batch *batch,
+                                     const eg_class *classes, uint32_t reason,
+                                     uint32_t *out_changed) {
+  looked_up l;
+  *out_changed = 0;
+  EG_TRY(look_up(engine, batch, reason, &l));
+  for (uint32_t i = 0; i < batch->count; i++) {
+    bool changed;
+    EG_TRY(check_class(engine, classes[i]));
+    eg_term term = term_at(engine, &l, i);
+    EG_TRY(add_canonical_to(engine, l.head, &term, l.hashes[i], classes[i], reason,
+                            &changed));
+    *out_changed += changed;
+  }
+  return EGRAPH_OK;
 }

@@ -7,8 +7,8 @@
 //
 // Each step enumerates candidates for one term (or variable); a candidate must have the
 // term's operator, arity and payload and pass the moves, which set a register or compare
-// with it. Shared by the compiler (pattern.c, match_plans.c) and the matcher (matcher.c,
-// search_parts.c) only.
+// with it. Shared by the compiler (pattern.c) and the matcher (matcher.c)
+// only.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EGRAPH_PROGRAM_H
 #define EG_EGRAPH_PROGRAM_H
@@ -65,8 +65,5 @@ struct eg_matcher {
   uint32_t *order;     // term of each step of plan 0 that matches one
   uint32_t order_count;
 };
-
-/// The number of a term's head when it has only one, and the e-graph knows it.
-bool eg_pattern_head(const eg_engine *engine, const eg_pattern_term *term, uint32_t *out);
 
 #endif

@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "base/owner.h"
 #include "egraph/engine_internal.h"
 
 typedef struct pruning {
@@ -14,19 +15,7 @@ typedef struct pruning {
   eg_u32s left;  // nodes that each class has left
   eg_u32s empty; // stack of classes without any
 } pruning;
-
-static void pruning_init(pruning *p, eg_engine *engine) {
-  p->engine = engine;
-  eg_u32s_init(&p->map, engine->alloc);
-  eg_u32s_init(&p->left, engine->alloc);
-  eg_u32s_init(&p->empty, engine->alloc);
-}
-
-static void pruning_deinit(pruning *p) {
-  eg_u32s_deinit(&p->map);
-  eg_u32s_deinit(&p->left);
-  eg_u32s_deinit(&p->empty);
-}
+EG_OWNER_DEFINE_STATIC(pruning, (eg_u32s, map, left, empty))
 
 // ---- what stays -----------------------------------------------------------------------
 
@@ -166,7 +155,8 @@ egraph_status eg_engine_prune(eg_engine *engine,
   if (!eg_engine_is_clean(engine))
     return EG_FAIL(EGRAPH_E_ARGUMENT, "the e-graph is dirty; rebuild it before pruning");
   pruning p;
-  pruning_init(&p, engine);
+  pruning_init(&p, engine->alloc);
+  p.engine = engine;
   egraph_status status = prune(&p, keep, user);
   if (status == EGRAPH_OK && out_map != NULL) {
     eg_u32s map = *out_map;
@@ -174,61 +164,5 @@ egraph_status eg_engine_prune(eg_engine *engine,
     p.map = map;
   }
   pruning_deinit(&p);
-  return status;
-}
-
-// ---- reachability ---------------------------------------------------------------------
-
-typedef struct reachable {
-  eg_flags is_reached; // of classes
-  eg_u32s stack;
-} reachable;
-
-static egraph_status reach(reachable *r, uint32_t class) {
-  if (r->is_reached.data[class] != 0) return EGRAPH_OK;
-  r->is_reached.data[class] = 1;
-  return eg_u32s_push(&r->stack, class);
-}
-
-static egraph_status reach_below(reachable *r, const eg_engine *engine, uint32_t class) {
-  uint32_t count;
-  const uint32_t *members = eg_members_of(engine, class, &count);
-  for (uint32_t i = 0; i < count; i++) {
-    eg_term term = eg_engine_stored(engine, members[i]);
-    for (uint32_t k = 0; k < term.arity; k++)
-      EG_TRY(reach(r, term.children[k].id));
-  }
-  return EGRAPH_OK;
-}
-
-static egraph_status reach_all(reachable *r, const eg_engine *engine,
-                               const eg_class *roots, uint32_t count) {
-  EG_TRY(eg_flags_resize(&r->is_reached, engine->up.len));
-  for (uint32_t i = 0; i < count; i++) {
-    if (roots[i].id >= engine->up.len)
-      return EG_FAIL(EGRAPH_E_ARGUMENT, "root %u is class %u, but there are only %zu", i,
-                     roots[i].id, engine->up.len);
-    EG_TRY(reach(r, eg_engine_root(engine, roots[i].id)));
-  }
-  while (r->stack.len != 0)
-    EG_TRY(reach_below(r, engine, eg_u32s_pop(&r->stack)));
-  return EGRAPH_OK;
-}
-
-static bool is_reached(void *user, const eg_engine *engine, eg_node node) {
-  const reachable *r = user;
-  return r->is_reached.data[eg_engine_class_word(engine, node.id)] != 0;
-}
-
-egraph_status eg_engine_prune_unreachable(eg_engine *engine, const eg_class *roots,
-                                          uint32_t count, eg_u32s *out_map) {
-  if (!eg_engine_is_clean(engine)) return eg_engine_prune(engine, NULL, NULL, NULL);
-  reachable r;
-  eg_flags_init(&r.is_reached, engine->alloc);
-  eg_u32s_init(&r.stack, engine->alloc);
-  egraph_status status = reach_all(&r, engine, roots, count);
-  eg_u32s_deinit(&r.stack);
-  if (status == EGRAPH_OK) status = eg_engine_prune(engine, is_reached, &r, out_map);
-  eg_flags_deinit(&r.is_reached);
   return status;
 }

@@ -20,9 +20,5 @@
 egraph_status eg_engine_prune(eg_engine *engine,
                               bool (*keep)(void *user, const eg_engine *, eg_node),
                               void *user, eg_u32s *out_map);
-/// Keeps the nodes of the classes that can be reached from these. Fails as
-/// eg_engine_prune.
-egraph_status eg_engine_prune_unreachable(eg_engine *engine, const eg_class *roots,
-                                          uint32_t count, eg_u32s *out_map);
 
 #endif

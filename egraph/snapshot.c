@@ -122,10 +122,3 @@ egraph_status eg_engine_drop(eg_engine *engine) {
   eg_engine_destroy(older);
   return EGRAPH_OK;
 }
-
-uint32_t eg_engine_pushed(const eg_engine *engine) {
-  uint32_t count = 0;
-  for (const eg_engine *older = engine->saved; older != NULL; older = older->saved)
-    count++;
-  return count;
-}

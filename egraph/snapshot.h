@@ -24,7 +24,5 @@ egraph_status eg_engine_push(eg_engine *engine);
 egraph_status eg_engine_pop(eg_engine *engine);
 /// Keeps the present state and forgets the one saved last. Fails as eg_engine_pop.
 egraph_status eg_engine_drop(eg_engine *engine);
-/// States saved.
-uint32_t eg_engine_pushed(const eg_engine *engine);
 
 #endif

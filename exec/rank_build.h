@@ -5,11 +5,12 @@
 #ifndef EG_EXEC_RANK_BUILD_H
 #define EG_EXEC_RANK_BUILD_H
 
-#include "exec/program_cache.h"
+#include "base/strmap.h"
+#include "exec/backend.h"
 #include "exec/rank_program.h"
 #include "exec/regions.h"
 #include "exec/strips.h"
-#include "pcg/graph/spec_copy.h"
+#include "pcg/graph/node_spec.h"
 
 /// A state of the plan on this rank.
 typedef struct eg_rank_state {
@@ -72,6 +73,14 @@ typedef struct eg_rank_carry {
 } eg_rank_carry;
 EG_VEC_DEFINE(eg_rank_carries, eg_rank_carry);
 
+/// Compiled programs by what they compute: equal specs share one.
+EG_VEC_DEFINE(eg_program_refs, eg_program *);
+
+typedef struct eg_program_cache {
+  eg_program_refs programs;
+  eg_strmap index; // spec text and dying operands -> place in programs
+} eg_program_cache;
+
 struct eg_rank_program {
   egraph_allocator alloc;
   const eg_plan *plan;
@@ -131,8 +140,6 @@ static inline void *eg_rank_scratch(const eg_rank_step *step, size_t offset) {
 egraph_status eg_rank_analyse(eg_rank_program *program);
 /// Shared memory, programs, the memory plan.
 egraph_status eg_rank_compile(eg_rank_program *program);
-/// Where the program settles (rank_loans.c).
-void eg_rank_find_loans(eg_rank_program *program);
 /// The memory of regions, and room for what enters and leaves.
 egraph_status eg_rank_place(eg_rank_program *program);
 /// Constants computed, cut and packed; launches.
@@ -141,5 +148,36 @@ void eg_rank_unbind(eg_rank_program *program);
 /// "step 3, matmul 'fc1'" in front of the message of a failure.
 egraph_status eg_rank_blame(const eg_rank_program *program, uint32_t step,
                             egraph_status status);
+
+// ---- rank_values.c: what enters and leaves a rank ---------------------------------
+
+/// Copies what the rank holds of a global row-major tensor to `to`, which is as the state
+/// is stored.
+egraph_status eg_rank_store(eg_rank_program *program, uint32_t state,
+                            const eg_tensor *tensor, void *to);
+/// Bytes of host memory that a state needs on its way in, or out where it is an output.
+egraph_status eg_rank_room_in(const eg_rank_program *program, uint32_t state,
+                              size_t *out);
+egraph_status eg_rank_room_out(const eg_rank_program *program, uint32_t state,
+                               size_t *out);
+
+/// The functions of rank_program.h, without the abort of a failure.
+egraph_status eg_rank_load_carried(eg_rank_program *program);
+egraph_status eg_rank_put_value(eg_rank_program *program, eg_value value,
+                                const eg_tensor *tensor);
+/// Of one micro-batch: [graph inputs].
+egraph_status eg_rank_read_inputs(eg_rank_program *program, const eg_tensor *inputs);
+egraph_status eg_rank_gather(eg_rank_program *program, uint32_t output,
+                             const eg_tensor *out);
+/// That a tensor has the type of an output, row-major, and data.
+egraph_status eg_rank_check_output(const eg_rank_program *program, uint32_t output,
+                                   const eg_tensor *tensor);
+
+void eg_program_cache_init(eg_program_cache *cache, egraph_allocator alloc);
+/// Destroys the programs; before the back-end goes.
+void eg_program_cache_deinit(eg_program_cache *cache);
+/// The program of a request, compiled or found. Borrowed from the cache.
+egraph_status eg_program_cache_find(eg_program_cache *cache, eg_backend *backend,
+                                    const eg_compile_request *request, eg_program **out);
 
 #endif

@@ -5,7 +5,7 @@
 #include "exec/reference_backend.h"
 
 #include "exec/host_memory.h"
-#include "pcg/graph/spec_copy.h"
+#include "pcg/graph/node_spec.h"
 
 typedef struct reference_program {
   eg_program base;

@@ -45,10 +45,34 @@ bool eg_regions_is_whole(eg_regions *regions, uint32_t region);
 /// Regions of operands that have none are EG_REGION_NONE; operands past 63 have no bit.
 uint64_t eg_regions_dying(eg_regions *regions, const uint32_t *operands, uint32_t count,
                           uint32_t result, uint32_t time);
-/// Places all roots in one block of memory of *out_bytes (memory_plan.h). From then on
+/// Places all roots in one block of memory of *out_bytes. From then on
 /// the `offset` of a root is its place in the block. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_regions_place(eg_regions *regions, size_t *out_bytes);
 /// The most bytes of roots that are alive in one step: no block can be smaller. O(n^2).
 size_t eg_regions_bound(const eg_regions *regions);
+
+// ---- placing buffers with known lifetimes in one block of memory --------------------
+
+//   step      0  1  2  3
+//   a [0,1]   #  #            offset 0: a, then d
+//   b [1,2]      #  #         behind:   b, then ...
+//   d [3,3]            #      block of max(a, d) + b instead of a + b + d
+
+/// A buffer that holds a value from step `first` to step `last`, both included.
+typedef struct eg_plan_buffer {
+  size_t bytes;
+  uint32_t first, last;
+  size_t offset; // result of eg_memory_plan
+} eg_plan_buffer;
+
+/// Sets the offsets (multiples of `alignment`, a power of two) so that buffers alive in
+/// the same step do not overlap, and *out_bytes to the size of the block. Largest first,
+/// each into the smallest gap that holds it. O(n^2). Fails with EGRAPH_E_MEMORY, also
+/// when the block would not fit the address space.
+egraph_status eg_memory_plan(egraph_allocator alloc, eg_plan_buffer *buffers,
+                             uint32_t count, size_t alignment, size_t *out_bytes);
+/// Verifies a plan; EGRAPH_E_INTERNAL names the first two buffers that overlap.
+egraph_status eg_memory_plan_check(const eg_plan_buffer *buffers, uint32_t count,
+                                   size_t alignment, size_t bytes);
 
 #endif

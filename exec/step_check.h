@@ -60,4 +60,9 @@ void eg_step_check_destroy(eg_step_check *check);
 egraph_status eg_step_check_run(eg_step_check *check, const eg_tensor *before,
                                 const eg_tensor *after, eg_step_verdict *out);
 
+/// out[value]: terms of the longest sum that the value depends on, at least 1: in which
+/// order n terms are added decides some sqrt(n) units of rounding of their sum. Operators
+/// that are not typed count as none.
+egraph_status eg_sum_terms(const eg_graph *graph, egraph_allocator alloc, double *out);
+
 #endif

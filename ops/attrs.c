@@ -5,13 +5,12 @@
 // An entry is only visible when everything it needs was allocated; what a failed call
 // leaves behind in the arena is freed with the pool.
 // SPDX-License-Identifier: Apache-2.0
-#include "ops/attrs.h"
+#include "ops/ops.h"
 
 #include <assert.h>
 #include <string.h>
 
 #include "base/hash.h"
-#include "ops/ops.h"
 
 EG_VEC_DEFINE(attr_lists, eg_attrs *);
 
@@ -198,8 +197,6 @@ egraph_status eg_attr_pool_add(eg_attr_pool *pool, const eg_attrs *attrs,
 const eg_attrs *eg_attr_pool_get(const eg_attr_pool *pool, eg_attrs_id id) {
   return *attr_lists_at(&pool->lists, id.id);
 }
-
-uint32_t eg_attr_pool_len(const eg_attr_pool *pool) { return (uint32_t)pool->lists.len; }
 
 size_t eg_attr_pool_bytes(const eg_attr_pool *pool) {
   return sizeof *pool + pool->arena.bytes + pool->lists.cap * sizeof *pool->lists.data +

@@ -32,8 +32,8 @@ static bool continues(const eg_broadcast *loop, uint32_t last, int64_t dim,
   return true;
 }
 
-void eg_broadcast_init(eg_broadcast *loop, const eg_type *result, const eg_tensor *inputs,
-                       uint32_t count) {
+static void begin_broadcast(eg_broadcast *loop, const eg_type *result,
+                            const eg_tensor *inputs, uint32_t count) {
   int64_t strides[EG_BROADCAST_OPERANDS][EGRAPH_MAX_RANK] = {{0}};
   assert(count <= EG_BROADCAST_OPERANDS);
   *loop = (eg_broadcast){.operands = count};
@@ -56,7 +56,7 @@ void eg_broadcast_init(eg_broadcast *loop, const eg_type *result, const eg_tenso
   if (loop->rank == 0) loop->dims[loop->rank++] = 1;
 }
 
-bool eg_broadcast_next(eg_broadcast *loop) {
+static bool next_broadcast(eg_broadcast *loop) {
   for (uint32_t d = loop->rank - 1; d-- > 0;) {
     for (uint32_t i = 0; i < loop->operands; i++)
       loop->offsets[i] += loop->strides[i][d];
@@ -112,7 +112,7 @@ static void run_rows(const eg_kernel_call *call, eg_row_binary row,
                      const double params[2]) {
   uint64_t strips[2][STRIP];
   eg_broadcast loop;
-  eg_broadcast_init(&loop, &call->outputs[0].type, call->inputs, 2);
+  begin_broadcast(&loop, &call->outputs[0].type, call->inputs, 2);
   unsigned char *out = call->outputs[0].data;
   size_t out_size = eg_dtype_bytes(call->outputs[0].type.dtype);
   size_t count = (size_t)eg_broadcast_row(&loop);
@@ -127,7 +127,7 @@ static void run_rows(const eg_kernel_call *call, eg_row_binary row,
       b.data += b.step;
       out += some * out_size;
     }
-  } while (eg_broadcast_next(&loop));
+  } while (next_broadcast(&loop));
 }
 
 // A base and an exponent of different types meet in float64; the result has
@@ -208,7 +208,7 @@ egraph_status eg_kernel_where(const eg_kernel_call *call) {
   uint64_t strips[3][STRIP];
   eg_row_source from[3];
   eg_broadcast loop;
-  eg_broadcast_init(&loop, &call->outputs[0].type, call->inputs, 3);
+  begin_broadcast(&loop, &call->outputs[0].type, call->inputs, 3);
   size_t size = eg_dtype_bytes(call->outputs[0].type.dtype);
   where_row row = where_row_of(size);
   unsigned char *out = call->outputs[0].data;
@@ -223,6 +223,6 @@ egraph_status eg_kernel_where(const eg_kernel_call *call) {
         from[i].data += from[i].step;
       out += some * size;
     }
-  } while (eg_broadcast_next(&loop));
+  } while (next_broadcast(&loop));
   return EGRAPH_OK;
 }

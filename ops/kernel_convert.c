@@ -151,15 +151,6 @@ static void write_uints(const eg_tensor *to, size_t at, size_t count,
   }
 }
 
-static void write_strip(eg_kind kind, const eg_tensor *to, size_t at, size_t count,
-                        const eg_strip *strip) {
-  switch (kind) {
-  case KIND_FLOAT: write_floats(to, at, count, strip); break;
-  case KIND_INT: write_ints(to, at, count, strip); break;
-  case KIND_UINT: write_uints(to, at, count, strip); break;
-  }
-}
-
 void eg_tensor_convert(const eg_tensor *from, const eg_tensor *to) {
   size_t count = (size_t)eg_type_elements(&from->type);
   if (count == 0) return;
@@ -172,7 +163,11 @@ void eg_tensor_convert(const eg_tensor *from, const eg_tensor *to) {
   for (size_t at = 0; at < count; at += STRIP) {
     size_t some = count - at < STRIP ? count - at : STRIP;
     read_strip(from, at, some, &strip);
-    write_strip(kind, to, at, some, &strip);
+    switch (kind) {
+    case KIND_FLOAT: write_floats(to, at, some, &strip); break;
+    case KIND_INT: write_ints(to, at, some, &strip); break;
+    case KIND_UINT: write_uints(to, at, some, &strip); break;
+    }
   }
 }
 

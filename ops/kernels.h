@@ -169,11 +169,6 @@ typedef struct eg_broadcast {
 /// Strides of an operand in the result's dimensions; 0 where it is broadcast.
 void eg_broadcast_strides(const eg_type *result, const eg_type *input,
                           int64_t *out_strides);
-/// Operands broadcast to `result`; a rank of at least 1 comes out.
-void eg_broadcast_init(eg_broadcast *loop, const eg_type *result, const eg_tensor *inputs,
-                       uint32_t count);
-/// Goes to the next row (the last dimension is one row); false after the last one.
-bool eg_broadcast_next(eg_broadcast *loop);
 /// Length of a row.
 static inline int64_t eg_broadcast_row(const eg_broadcast *loop) {
   return loop->dims[loop->rank - 1];

@@ -8,11 +8,8 @@ static double flops_per_point(unsigned flags) {
   return (flags & EG_OPF_MULTIPLY_ADD) != 0 ? 2 : 1;
 }
 
-// The factors of a node are its loops. The results are needed only by the signature's
-// contract that cost figures see the whole node.
-double eg_op_flops(const eg_attrs *attrs, const eg_type *inputs, uint32_t count,
-                   const eg_type *results, uint32_t result_count) {
-  (void)results, (void)result_count;
+// The factors of a node are its loops.
+double eg_op_flops(const eg_attrs *attrs, const eg_type *inputs, uint32_t count) {
   double flops = flops_per_point(eg_op_info_of((eg_op)attrs->op)->flags);
   eg_factors factors;
   if (flops == 0 || eg_op_factors(attrs, inputs, count, &factors) != EGRAPH_OK) return 0;

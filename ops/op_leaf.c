@@ -6,15 +6,11 @@
 
 #include "ops/typing.h"
 
-static egraph_status typed_by_owner(const eg_typing *node) {
+egraph_status eg_infer_leaf(const eg_typing *node, eg_type *out) {
+  (void)out;
   return EG_FAIL(EGRAPH_E_ARGUMENT,
                  "%s: the type of this node is known to its graph only",
                  node->info->name);
-}
-
-egraph_status eg_infer_leaf(const eg_typing *node, eg_type *out) {
-  (void)out;
-  return typed_by_owner(node);
 }
 void eg_factors_leaf(const eg_typing *node, const eg_type *results, uint32_t result_count,
                      eg_factors *out) {

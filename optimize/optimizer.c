@@ -19,7 +19,7 @@
 #include "optimize/order.h"
 #include "optimize/predict.h"
 #include "optimize/trials.h"
-#include "rewrites/language/rule_class.h"
+#include "rewrites/language/rules.h"
 
 /// Relative gain below which a round gained nothing.
 static const double SETTLED_GAIN = 1e-5;

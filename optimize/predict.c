@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "pcg/graph/spec_copy.h"
+#include "pcg/graph/node_spec.h"
 
 typedef struct spec_walk {
   const eg_graph *graph;

@@ -7,8 +7,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/owner.h"
 #include "base/strmap.h"
-#include "pcg/graph/spec_copy.h"
+#include "pcg/graph/node_spec.h"
 #include "sim/profile_db.h"
 #include "sim/roofline.h"
 
@@ -126,6 +127,10 @@ static egraph_status open_database(eg_cost_model *model) {
   return EGRAPH_OK;
 }
 
+#define OWNED                                                                            \
+  (entries, entries), (requests, requests), (eg_strmap, index), (eg_arena, memory),      \
+      (eg_text, key)
+
 egraph_status eg_cost_model_create(const egraph_allocator *alloc,
                                    const eg_cost_options *options, eg_cost_model **out) {
   egraph_allocator memory = eg_allocator_or_heap(alloc);
@@ -138,11 +143,7 @@ egraph_status eg_cost_model_create(const egraph_allocator *alloc,
   model->alloc = memory;
   model->options = *options;
   if (model->options.busy_seconds == 0) model->options.busy_seconds = 5;
-  entries_init(&model->entries, memory);
-  requests_init(&model->requests, memory);
-  eg_strmap_init(&model->index, memory);
-  eg_arena_init(&model->memory, memory);
-  eg_text_init(&model->key, memory);
+  EG_INIT_MEMBERS(model, memory, OWNED);
   egraph_status status = eg_string_copy(memory, options->machine, &model->machine);
   if (status == EGRAPH_OK) status = open_database(model);
   if (status == EGRAPH_OK) status = calibrate(model);
@@ -157,11 +158,7 @@ egraph_status eg_cost_model_create(const egraph_allocator *alloc,
 void eg_cost_model_destroy(eg_cost_model *model) {
   if (model == NULL) return;
   eg_profile_db_destroy(model->db);
-  entries_deinit(&model->entries);
-  requests_deinit(&model->requests);
-  eg_strmap_deinit(&model->index);
-  eg_arena_deinit(&model->memory);
-  eg_text_deinit(&model->key);
+  EG_DEINIT_MEMBERS(model, OWNED);
   eg_string_free(model->alloc, model->machine);
   eg_free(model->alloc, model, 1, sizeof *model);
 }

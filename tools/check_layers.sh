@@ -40,8 +40,7 @@ include:              include
 vendors='
 glpk\.h:                        ^extract/ilp_glpk\.c$
 sqlite3\.h:                     ^sim/profile_db\.c$
-uthash\.h|utlist\.h|utarray\.h: ^base/uhash\.h$
-jansson\.h:                     ^base/json\.h$
+uthash\.h|utlist\.h|utarray\.h: ^base/strmap\.c$
 zlib\.h:                        ^base/gzip\.c$|^tools/check_certificate/input\.c$
 dnnl.*\.h|oneapi/.*:            ^exec/cpu/
 protobuf-c/.*|.*\.pb-c\.h:      ^pcg/onnx/|^rewrites/unity/

@@ -9,7 +9,7 @@ set -euo pipefail
 # The names are the same on all systems that are known: Debian 12 (oneDNN 2.6, Open MPI 4.1), Debian 13
 # (oneDNN 3.7, Open MPI 5.0) and Ubuntu 24.04 (oneDNN 3.1, Open MPI 4.1; component universe).
 packages=(build-essential cmake ninja-build pkgconf libglpk-dev libcmocka-dev libsqlite3-dev
-  libprotobuf-c-dev protobuf-c-compiler protobuf-compiler libdnnl-dev libjansson-dev zlib1g-dev
+  libprotobuf-c-dev protobuf-c-compiler protobuf-compiler libdnnl-dev zlib1g-dev
   uthash-dev libopenmpi-dev openmpi-bin "$@")
 
 system=$( ([ -r /etc/os-release ] && . /etc/os-release && echo "${ID:-?} ${VERSION_ID:-?}") || uname -sr)
@@ -19,12 +19,12 @@ case $system in
     cat >&2 <<END
 setup: '$system' is not one of the systems this script knows (Debian 12 and 13, Ubuntu 24.04).
 Needed: a C17 compiler, CMake 3.24, Ninja, pkg-config; the libraries GLPK, oneDNN (2.6 to 3.x, on GNU's OpenMP),
-SQLite, protobuf-c with protoc-c, jansson, zlib, uthash; cmocka for the tests; MPI for ranks in processes.
+SQLite, protobuf-c with protoc-c, zlib, uthash; cmocka for the tests; MPI for ranks in processes.
 Try one of these; the names are other systems' and may differ here:
   apt-get install ${packages[*]}
   dnf install gcc cmake ninja-build pkgconf glpk-devel onednn-devel sqlite-devel protobuf-c-devel protobuf-c-compiler
-    jansson-devel zlib-devel uthash-devel libcmocka-devel openmpi-devel
-  pacman -S base-devel cmake ninja glpk onednn sqlite protobuf-c jansson zlib uthash cmocka openmpi
+    zlib-devel uthash-devel libcmocka-devel openmpi-devel
+  pacman -S base-devel cmake ninja glpk onednn sqlite protobuf-c zlib uthash cmocka openmpi
 END
     exit 0 # CMake names whatever is missing
     ;;

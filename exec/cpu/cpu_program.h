@@ -23,7 +23,7 @@
 
 #include "exec/backend.h"
 #include "exec/cpu/dnnl_support.h"
-#include "pcg/graph/spec_copy.h"
+#include "pcg/graph/node_spec.h"
 
 typedef enum eg_place_kind {
   EG_PLACE_OPERAND,

@@ -14,7 +14,7 @@
 
 #include "exec/cuda/cuda_support.h"
 #include "exec/cuda/device_kernels.h"
-#include "pcg/graph/spec_copy.h"
+#include "pcg/graph/node_spec.h"
 
 typedef enum eg_device_place_kind {
   EG_DEVICE_OPERAND,

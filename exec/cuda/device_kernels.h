@@ -166,11 +166,11 @@ cudaError_t eg_launch_gather_grad(const eg_gathering *work, int32_t dtype, void 
                                   int64_t *links, int32_t *fault, cudaStream_t stream);
 
 /// Cotangent of x of a normalization of contiguous rows; reference:
-/// ops/kernel_backward.c. addresses: result, cotangent, x, scale.
+/// ops/kernel_gradient.c. addresses: result, cotangent, x, scale.
 cudaError_t eg_launch_norm_grad(const eg_norm_rows *work, void *const *addresses,
                                 cudaStream_t stream);
 
-/// Adam's step on `count` elements; reference: ops/kernel_training.c. addresses: weight
+/// Adam's step on `count` elements; reference: ops/kernel_gradient.c. addresses: weight
 /// and moments after it, weight, moments, gradient, learning rate and number of the step
 /// (float64). The new weight may lie over the old one.
 typedef struct eg_adam {

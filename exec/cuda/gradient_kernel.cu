@@ -1,5 +1,5 @@
 // Gradients of gathering and of normalizations; sums in double, in a fixed order.
-// Reference: ops/kernel_gradient.c, ops/kernel_backward.c.
+// Reference: ops/kernel_gradient.c.
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/cuda/kernel_common.cuh"
 

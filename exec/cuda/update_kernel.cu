@@ -1,4 +1,4 @@
-// Updates of training steps. Reference: ops/kernel_training.c.
+// Updates of training steps. Reference: ops/kernel_gradient.c.
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/cuda/kernel_common.cuh"
 

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/spelling.h"
-#include "base/wildcard.h"
 
 #define NONE UINT32_MAX
 enum { LEAST_MIDDLE = 2 };

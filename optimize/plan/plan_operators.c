@@ -8,7 +8,7 @@
 #include "base/hash.h"
 #include "optimize/plan/plan_loops.h"
 #include "optimize/plan/plan_price.h"
-#include "pcg/graph/spec_copy.h"
+#include "pcg/graph/node_spec.h"
 #include "sim/device_cost.h"
 
 typedef struct adder {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "optimize/plan/plan_price.h"
 
-#include "pcg/graph/spec_copy.h"
+#include "pcg/graph/node_spec.h"
 #include "pcg/plan/plan_words.h"
 
 egraph_status eg_strategy_price(const eg_plan_costs *costs, const eg_spread *spread,

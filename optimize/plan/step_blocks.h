@@ -1,6 +1,6 @@
 // Which of the repeated blocks of a model (pcg/graph/blocks.h) the values of its step
 // belong to: of a whole step, or of a folded one. A value is of the block of what it was
-// made for (pcg/graph/provenance.h), and a node of that of its results.
+// made for (pcg/graph/node_cons.h), and a node of that of its results.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_OPTIMIZE_PLAN_STEP_BLOCKS_H
 #define EG_OPTIMIZE_PLAN_STEP_BLOCKS_H

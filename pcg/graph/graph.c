@@ -9,10 +9,16 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/owner.h"
 #include "pcg/graph/graph_internal.h"
 #include "pcg/graph/open_sizes.h"
 
 enum { MAX_ROWS = INT32_MAX };
+
+#define OWNED                                                                            \
+  (eg_arena, arena), (eg_value_rows, values), (eg_node_rows, nodes),                     \
+      (eg_output_rows, outputs), (eg_opaque_rows, opaques), (eg_values, inputs),         \
+      (eg_strmap, names, opaque_keys, output_names)
 
 egraph_status eg_graph_create(const egraph_allocator *alloc, eg_graph **out) {
   egraph_allocator heap = eg_allocator_or_heap(alloc);
@@ -24,15 +30,7 @@ egraph_status eg_graph_create(const egraph_allocator *alloc, eg_graph **out) {
     eg_free(heap, graph, 1, sizeof *graph);
     return status;
   }
-  eg_arena_init(&graph->arena, heap);
-  eg_value_rows_init(&graph->values, heap);
-  eg_node_rows_init(&graph->nodes, heap);
-  eg_output_rows_init(&graph->outputs, heap);
-  eg_opaque_rows_init(&graph->opaques, heap);
-  eg_values_init(&graph->inputs, heap);
-  eg_strmap_init(&graph->names, heap);
-  eg_strmap_init(&graph->opaque_keys, heap);
-  eg_strmap_init(&graph->output_names, heap);
+  EG_INIT_MEMBERS(graph, heap, OWNED);
   *out = graph;
   return EGRAPH_OK;
 }
@@ -43,15 +41,7 @@ void eg_graph_destroy(eg_graph *graph) {
   for (size_t i = 0; i < graph->values.len; i++)
     eg_buffer_release(graph->values.data[i]->data);
   eg_buffer_release(graph->header);
-  eg_strmap_deinit(&graph->output_names);
-  eg_strmap_deinit(&graph->opaque_keys);
-  eg_strmap_deinit(&graph->names);
-  eg_values_deinit(&graph->inputs);
-  eg_opaque_rows_deinit(&graph->opaques);
-  eg_output_rows_deinit(&graph->outputs);
-  eg_node_rows_deinit(&graph->nodes);
-  eg_value_rows_deinit(&graph->values);
-  eg_arena_deinit(&graph->arena);
+  EG_DEINIT_MEMBERS(graph, OWNED);
   eg_attr_pool_destroy(graph->pool);
   eg_free(graph->alloc, graph, 1, sizeof *graph);
 }

@@ -165,7 +165,5 @@ void eg_graph_flag_computed(const eg_graph *graph, bool *inout_flags);
 egraph_status eg_graph_print(const eg_graph *graph, eg_text *out);
 egraph_status eg_graph_parse(const egraph_allocator *alloc, const char *file,
                              const char *text, size_t size, eg_graph **out);
-/// Graphviz.
-egraph_status eg_graph_dot(const eg_graph *graph, eg_text *out);
 
 #endif

@@ -76,4 +76,7 @@ egraph_status eg_graph_check_operands(const eg_graph *graph, const eg_value *inp
 void eg_graph_describe_node(const char *name, const char *op, uint32_t id, char *buffer,
                             size_t size);
 
+/// Weights of at most this many elements are written with their data.
+enum { EG_GRAPH_TEXT_ELEMENTS = 64, EG_GRAPH_TEXT_VERSION = 1 };
+
 #endif

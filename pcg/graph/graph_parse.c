@@ -6,7 +6,6 @@
 #include "base/sexpr.h"
 #include "pcg/graph/attr_list.h"
 #include "pcg/graph/graph_internal.h"
-#include "pcg/graph/graph_text.h"
 
 typedef struct reader {
   const char *file;

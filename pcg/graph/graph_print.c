@@ -8,7 +8,6 @@
 
 #include "base/sexpr.h"
 #include "pcg/graph/graph_internal.h"
-#include "pcg/graph/graph_text.h"
 
 // Names that need no quotes: no delimiters, and neither a keyword (":name") nor a
 // comment.
@@ -182,82 +181,4 @@ egraph_status eg_graph_print(const eg_graph *graph, eg_text *out) {
   for (size_t i = 0; i < graph->outputs.len; i++)
     EG_TRY(print_output(graph, &graph->outputs.data[i], out));
   return graph->header != NULL ? print_header(graph->header, out) : EGRAPH_OK;
-}
-
-// ---- Graphviz -----------------------------------------------------------------------
-
-// A quoted string of the DOT language: backslash and quote are escaped, line breaks
-// become spaces.
-static egraph_status dot_string(eg_text *out, const char *string) {
-  for (const char *c = string; *c != '\0'; c++) {
-    if (*c == '"' || *c == '\\') EG_TRY(eg_text_append(out, "\\"));
-    EG_TRY(eg_text_append_bytes(out, *c == '\n' ? " " : c, 1));
-  }
-  return EGRAPH_OK;
-}
-
-static egraph_status dot_label(const eg_value_info *info, const char *first,
-                               eg_text *out) {
-  EG_TRY(dot_string(out, first));
-  if (!info->typed) return EGRAPH_OK;
-  EG_TRY(eg_text_append(out, "\\n"));
-  return eg_type_print(out, &info->type);
-}
-
-static egraph_status dot_node(const eg_graph *graph, uint32_t id, eg_text *out) {
-  const eg_node_row *row = graph->nodes.data[id];
-  const char *op = row->info.attrs->op == EG_OP_OPAQUE
-                       ? graph->opaques.data[row->opaque].type
-                       : eg_op_info_of((eg_op)row->info.attrs->op)->name;
-  EG_TRY(eg_text_printf(out, "  n%" PRIu32 " [shape=box,label=\"", id));
-  EG_TRY(dot_string(out, op));
-  if (row->info.attrs->op != EG_OP_OPAQUE) {
-    eg_text attrs;
-    eg_text_init(&attrs, graph->alloc);
-    egraph_status status = eg_attrs_print(&attrs, row->info.attrs);
-    if (status == EGRAPH_OK) status = dot_string(out, eg_text_of(&attrs));
-    eg_text_deinit(&attrs);
-    EG_TRY(status);
-  }
-  EG_TRY(eg_text_append(out, "\"];\n"));
-  for (uint32_t i = 0; i < row->info.input_count; i++) {
-    eg_value operand = row->info.inputs[i];
-    const eg_value_info *info = graph->values.data[operand.id];
-    if (info->kind == EG_VALUE_COMPUTED)
-      EG_TRY(eg_text_printf(out, "  n%" PRIu32 " -> n%" PRIu32 " [label=\"",
-                            info->node.id, id));
-    else
-      EG_TRY(eg_text_printf(out, "  v%" PRIu32 " -> n%" PRIu32 " [label=\"", operand.id,
-                            id));
-    EG_TRY(dot_label(info, info->name, out));
-    EG_TRY(eg_text_append(out, "\"];\n"));
-  }
-  return EGRAPH_OK;
-}
-
-static egraph_status dot_output(const eg_graph *graph, size_t index, eg_text *out) {
-  const eg_graph_output_row *output = &graph->outputs.data[index];
-  const eg_value_info *info = graph->values.data[output->value.id];
-  bool computed = info->kind == EG_VALUE_COMPUTED;
-  EG_TRY(eg_text_printf(out, "  o%zu [shape=ellipse,label=\"", index));
-  EG_TRY(dot_label(info, output->name, out));
-  return eg_text_printf(out, "\"];\n  %s%" PRIu32 " -> o%zu;\n", computed ? "n" : "v",
-                        computed ? info->node.id : output->value.id, index);
-}
-
-egraph_status eg_graph_dot(const eg_graph *graph, eg_text *out) {
-  EG_TRY(eg_text_append(out, "digraph egraph {\n"));
-  for (uint32_t i = 0; i < graph->values.len; i++) {
-    const eg_value_info *info = graph->values.data[i];
-    if (info->kind == EG_VALUE_COMPUTED) continue;
-    EG_TRY(eg_text_printf(out, "  v%" PRIu32 " [shape=%s,label=\"", i,
-                          info->kind == EG_VALUE_INPUT ? "ellipse" : "plaintext"));
-    EG_TRY(dot_string(out, info->name));
-    EG_TRY(eg_text_append(out, "\"];\n"));
-  }
-  for (uint32_t i = 0; i < graph->nodes.len; i++)
-    EG_TRY(dot_node(graph, i, out));
-  for (size_t i = 0; i < graph->outputs.len; i++)
-    EG_TRY(dot_output(graph, i, out));
-  return eg_text_append(out, "}\n");
 }

@@ -44,7 +44,7 @@ typedef struct eg_onnx_import_options {
   // before; names of constants that stay nodes. NULL: none.
   struct eg_strmap *constants, *out_differing;
   const struct eg_strmap *kept_open;
-  // Of an import with another batch than the file's (pcg/onnx/onnx_batch.c): the graph
+  // Of an import with another batch than the file's (pcg/onnx/onnx_open.c): the graph
   // with the file's, or NULL.
   const eg_graph *as_in_file;
   // Symbolic dimensions of the model, and those of them without a size; NULL: not wanted.
@@ -101,11 +101,5 @@ egraph_status eg_onnx_replace_weights(egraph_allocator alloc, const char *model,
 /// with eg_free and the graph's allocator. Fails with EGRAPH_E_UNSUPPORTED above the
 /// protobuf limit.
 egraph_status eg_onnx_pack(const eg_graph *graph, unsigned char **out, size_t *out_size);
-
-/// Reads a file that holds one TensorProto, as the inputs and outputs of ONNX test cases
-/// do. The caller releases *out. Fails with EGRAPH_E_IO, EGRAPH_E_PARSE,
-/// EGRAPH_E_UNSUPPORTED (strings, complex numbers).
-egraph_status eg_onnx_tensor_read(const egraph_allocator *alloc, const char *path,
-                                  size_t max_bytes, eg_type *out_type, eg_buffer **out);
 
 #endif

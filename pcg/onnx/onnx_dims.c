@@ -132,7 +132,7 @@ static egraph_status take_sizes(eg_onnx_reader *r, const eg_onnx_symbols *symbol
     bool is_there = false;
     for (size_t s = 0; s < symbols->len; s++)
       is_there = is_there || strcmp(symbols->data[s].name, o->dims[i].name) == 0;
-    // Of a model without symbolic dimensions it is the batch (onnx_batch.c).
+    // Of a model without symbolic dimensions it is the batch (onnx_open.c).
     if (symbols->len == 0 && strcmp(o->dims[i].name, "batch") == 0) continue;
     if (!is_there)
       return refuse(r, symbols, "the inputs have no symbolic dimension", o->dims[i].name);

@@ -7,10 +7,9 @@
 
 #include "base/file.h"
 #include "pcg/onnx/onnx.h"
-#include "pcg/onnx/onnx_data_file.h"
 #include "pcg/onnx/onnx_header.h"
+#include "pcg/onnx/onnx_message.h"
 #include "pcg/onnx/onnx_opaque.h"
-#include "pcg/onnx/onnx_open_write.h"
 #include "pcg/onnx/onnx_versions.h"
 #include "pcg/onnx/onnx_writer.h"
 

@@ -44,4 +44,9 @@ egraph_status eg_onnx_message_pack(egraph_allocator alloc,
                                    const ProtobufCMessage *message, unsigned char **out,
                                    size_t *out_size);
 
+/// Moves the raw data of the tensors into "<model_path>.data" and points the tensors
+/// there; small ones stay. The file is replaced as a whole. Fails with EGRAPH_E_IO.
+egraph_status eg_onnx_data_file_write(eg_arena *arena, const char *model_path,
+                                      Onnx__TensorProto **tensors, size_t count);
+
 #endif

@@ -290,7 +290,7 @@ static bool is_in_file(const eg_onnx_reader *r, eg_onnx_ref ref) {
          strcmp(r->nodes.data[producer].node->op_type, "Constant") == 0;
 }
 
-/// Where the batch is another than the file's (pcg/onnx/onnx_batch.c): a shape of the
+/// Where the batch is another than the file's (pcg/onnx/onnx_open.c): a shape of the
 /// file holds for its operand there. The entry before which as many elements stand as
 /// before the operand's dimension that has changed follows that dimension.
 static egraph_status follow_batch(const eg_onnx_call *call, const eg_type *x,

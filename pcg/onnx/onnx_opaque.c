@@ -310,8 +310,7 @@ egraph_status eg_onnx_import_opaque(const eg_onnx_call *call) {
   return status;
 }
 
-// ---- constants that are others at other sizes
-// ------------------------------------------
+// ---- constants that are others at other sizes ------------------------------------
 
 egraph_status eg_onnx_keep_open(const eg_onnx_call *call) {
   eg_onnx_reader *r = call->reader;

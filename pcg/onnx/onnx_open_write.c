@@ -10,12 +10,16 @@
 //   written    Resize(c, Concat(batch, [8], 2 * Gather(Shape(c), [2]), ...))
 //
 // SPDX-License-Identifier: Apache-2.0
-#include "pcg/onnx/onnx_open_write.h"
+#include "pcg/onnx/onnx_writer.h"
+
+#include "base/owner.h"
 
 #include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+
+EG_VEC_DEFINE(eg_onnx_texts, const char *);
 
 /// A dimension of a computed tensor, or the product of two of them, that differs.
 typedef struct computed_size {
@@ -512,6 +516,10 @@ static egraph_status join_trials(join *j) {
   return add_head(j);
 }
 
+#define OWNED                                                                            \
+  (eg_onnx_texts, tensors), (eg_u32s, places), (computed_sizes, computed),               \
+      (eg_strmap, formulas)
+
 egraph_status eg_onnx_join_trials(eg_onnx_body *const trials[EG_TRIALS],
                                   const eg_open_sizes *sizes) {
   egraph_allocator alloc = trials[0]->writer->alloc;
@@ -519,15 +527,9 @@ egraph_status eg_onnx_join_trials(eg_onnx_body *const trials[EG_TRIALS],
             .sizes = sizes,
             .head = {.writer = trials[0]->writer, .stem = "size"}};
   eg_onnx_nodes_init(&j.head.nodes, alloc);
-  eg_onnx_texts_init(&j.tensors, alloc);
-  eg_u32s_init(&j.places, alloc);
-  computed_sizes_init(&j.computed, alloc);
-  eg_strmap_init(&j.formulas, alloc);
+  EG_INIT_MEMBERS(&j, alloc, OWNED);
   egraph_status status = join_trials(&j);
-  eg_strmap_deinit(&j.formulas);
-  computed_sizes_deinit(&j.computed);
-  eg_u32s_deinit(&j.places);
-  eg_onnx_texts_deinit(&j.tensors);
+  EG_DEINIT_MEMBERS(&j, OWNED);
   eg_onnx_nodes_deinit(&j.head.nodes);
   return status;
 }

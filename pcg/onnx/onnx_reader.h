@@ -174,9 +174,6 @@ egraph_status eg_onnx_register_results(eg_onnx_reader *reader, uint32_t first);
 /// What a file declares for a tensor, if there is one of that name; the first word holds.
 void eg_onnx_declare(eg_onnx_reader *reader, const char *name,
                      const Onnx__ValueInfoProto *declared);
-/// Appends the nodes from `first` on to reader->order; marks tensors that are used. Fails
-/// with EGRAPH_E_PARSE for operands that do not exist and cycles. (onnx_order.c)
-egraph_status eg_onnx_sort_nodes(eg_onnx_reader *reader, uint32_t first);
 /// Sorts and imports the nodes from `first` on, whose results are registered.
 egraph_status eg_onnx_import_from(eg_onnx_reader *reader, uint32_t first);
 /// Puts the file and what it is about ("input", "initializer", ...) in front of the

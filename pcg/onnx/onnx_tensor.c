@@ -1,12 +1,64 @@
+// The type and the bytes of a TensorProto. A file with external data must lie in the
+// model's directory: what links say is asked of the file system (realpath).
 // SPDX-License-Identifier: Apache-2.0
+#define _XOPEN_SOURCE 700
 #include "pcg/onnx/onnx_tensor.h"
 
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/file.h"
 #include "base/number.h"
+#include "pcg/graph/graph.h"
 #include "pcg/onnx/onnx.h"
-#include "pcg/onnx/onnx_external.h"
+
+// What a path can say without asking the file system: relative, and never upwards.
+static bool stays_inside(const char *location) {
+  if (location[0] == '\0' || location[0] == '/' || strchr(location, '\\') != NULL)
+    return false;
+  for (const char *part = location; part != NULL;) {
+    size_t length = strcspn(part, "/");
+    if (length == 2 && part[0] == '.' && part[1] == '.') return false;
+    part = part[length] == '/' ? part + length + 1 : NULL;
+  }
+  return true;
+}
+
+static egraph_status escapes(const char *location) {
+  return EG_FAIL(EGRAPH_E_PARSE,
+                 "external data at '%.200s' is outside of the model's directory; move it "
+                 "beside the model",
+                 location);
+}
+
+static bool is_below(const char *directory, const char *path) {
+  size_t length = strlen(directory);
+  if (strncmp(directory, path, length) != 0) return false;
+  return path[length] == '/' || (length != 0 && directory[length - 1] == '/');
+}
+
+egraph_status eg_onnx_external_map(egraph_allocator alloc, const char *base,
+                                   const char *location, uint64_t offset, size_t size,
+                                   eg_buffer **out) {
+  char joined[PATH_MAX], directory[PATH_MAX], path[PATH_MAX];
+  if (!stays_inside(location)) return escapes(location);
+  int length = snprintf(joined, sizeof joined, "%s/%s", base, location);
+  if (length < 0 || (size_t)length >= sizeof joined)
+    return EG_FAIL(EGRAPH_E_PARSE, "the location of external data is too long");
+  if (realpath(base, directory) == NULL || realpath(joined, path) == NULL) {
+    if (errno == ENOENT || errno == ENOTDIR) return EGRAPH_OK;
+    return EG_FAIL(EGRAPH_E_IO, "external data '%.200s': %s", location, strerror(errno));
+  }
+  if (!is_below(directory, path)) return escapes(location);
+  struct stat info;
+  if (stat(path, &info) == 0 && !S_ISREG(info.st_mode))
+    return EG_FAIL(EGRAPH_E_IO, "external data '%.200s' is not a regular file", location);
+  return eg_buffer_map(&alloc, path, offset, size, out);
+}
 
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "raw data of ONNX tensors is little-endian; add the swap for this machine"
@@ -173,41 +225,4 @@ egraph_status eg_onnx_tensor_data(egraph_allocator alloc, const Onnx__TensorProt
       proto->data_location == ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL)
     return external_data(alloc, proto, type, base, out);
   return embedded_data(alloc, proto, type, out);
-}
-
-// ---- a file with one tensor ---------------------------------------------------------
-
-static egraph_status read_message(egraph_allocator alloc, const char *path,
-                                  const Onnx__TensorProto *proto, eg_type *out_type,
-                                  eg_buffer **out) {
-  bool known;
-  egraph_status status = eg_onnx_tensor_type(proto, &known, out_type);
-  if (status == EGRAPH_OK && !known)
-    return EG_FAIL(EGRAPH_E_UNSUPPORTED,
-                   "%s: tensors of ONNX data type %d are not supported", path,
-                   (int)proto->data_type);
-  if (status == EGRAPH_OK)
-    status = eg_onnx_tensor_data(alloc, proto, out_type, NULL, out);
-  if (status == EGRAPH_OK && *out == NULL)
-    return EG_FAIL(EGRAPH_E_PARSE, "%s: the tensor's data is in another file", path);
-  return status == EGRAPH_E_PARSE ? eg_fail_context(status, "%s", path) : status;
-}
-
-egraph_status eg_onnx_tensor_read(const egraph_allocator *alloc, const char *path,
-                                  size_t max_bytes, eg_type *out_type, eg_buffer **out) {
-  egraph_allocator heap_of = eg_allocator_or_heap(alloc);
-  char *bytes;
-  size_t size;
-  EG_TRY(eg_file_read(heap_of, path, max_bytes, &bytes, &size));
-  eg_onnx_heap heap;
-  eg_onnx_heap_init(&heap, heap_of);
-  ProtobufCMessage *message = NULL;
-  egraph_status status = eg_onnx_message_unpack(
-      &heap, &onnx__tensor_proto__descriptor, path, "ONNX tensor", bytes, size, &message);
-  eg_free(heap_of, bytes, size + 1, 1);
-  if (status == EGRAPH_OK)
-    status =
-        read_message(heap_of, path, (const Onnx__TensorProto *)message, out_type, out);
-  eg_onnx_message_free(&heap, message);
-  return status;
 }

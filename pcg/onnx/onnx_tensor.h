@@ -15,6 +15,13 @@ egraph_status eg_onnx_tensor_type(const Onnx__TensorProto *proto, bool *out_know
 /// directory, EGRAPH_E_IO when the file is too short.
 egraph_status eg_onnx_tensor_data(egraph_allocator alloc, const Onnx__TensorProto *proto,
                                   const eg_type *type, const char *base, eg_buffer **out);
+/// Maps bytes of `location`, relative to the directory `base`. *out stays NULL when there
+/// is no such file. Fails with EGRAPH_E_PARSE when the location is absolute or leaves the
+/// directory (also through symbolic links), EGRAPH_E_IO when the file is too short or
+/// unreadable.
+egraph_status eg_onnx_external_map(egraph_allocator alloc, const char *base,
+                                   const char *location, uint64_t offset, size_t size,
+                                   eg_buffer **out);
 /// The file of external data, "" where none is named.
 const char *eg_onnx_tensor_location(const Onnx__TensorProto *proto);
 

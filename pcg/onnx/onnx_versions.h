@@ -4,7 +4,9 @@
 #ifndef EG_PCG_ONNX_VERSIONS_H
 #define EG_PCG_ONNX_VERSIONS_H
 
+#include "ops/ops.h"
 #include "pcg/onnx/onnx_message.h"
+#include "third_party/onnx/onnx-ml.pb-c.h"
 
 /// The newest operator set that is known.
 int64_t eg_onnx_newest_opset(void);
@@ -45,5 +47,16 @@ bool eg_onnx_has_word(const char *words, const char *word);
 /// Why a set does not have a node in this form; NULL: it does. `dtype` [inputs] are of
 /// TensorProto, 0: not known. Every set has the operators that are not known.
 const char *eg_onnx_fault(const Onnx__NodeProto *node, const int *dtype, int64_t opset);
+
+// ---- ONNX Runtime -------------------------------------------------------------------
+
+/// Whether a node of the standard domain is loaded in an operator set. `dtype` [inputs]
+/// are of TensorProto, 0: not known. True where nothing is known.
+bool eg_onnx_is_loaded(const Onnx__NodeProto *node, const int *dtype, int64_t opset);
+
+/// Whether a node of ours on operands of this element type is loaded as we write it; of
+/// the first operand that is not bool, bool where all are. True for operators that no
+/// model has.
+bool eg_onnx_is_op_loaded(eg_op op, egraph_dtype dtype);
 
 #endif

@@ -6,8 +6,14 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "pcg/onnx/onnx_runtime.h"
+#include "base/owner.h"
 #include "pcg/onnx/onnx_versions.h"
+
+#define OWNED                                                                            \
+  (eg_arena, arena), (eg_onnx_messages, records), (eg_onnx_initializers, initializers),  \
+      (eg_onnx_infos, inputs, outputs, infos), (eg_onnx_functions, functions),           \
+      (eg_onnx_opsets, opsets), (eg_onnx_entries, metadata),                             \
+      (eg_strmap, names, signatures)
 
 // protobuf-c has no const strings and bytes, but packing only reads them.
 static char *borrowed(const char *text) { return (char *)(uintptr_t)text; }
@@ -15,34 +21,13 @@ static char *borrowed(const char *text) { return (char *)(uintptr_t)text; }
 void eg_onnx_writer_init(eg_onnx_writer *w, egraph_allocator alloc, const eg_graph *graph,
                          int64_t opset) {
   *w = (eg_onnx_writer){.graph = graph, .opset = opset, .alloc = alloc};
-  eg_arena_init(&w->arena, w->alloc);
-  eg_onnx_heap_init(&w->heap, w->alloc);
-  eg_onnx_messages_init(&w->records, w->alloc);
-  eg_onnx_initializers_init(&w->initializers, w->alloc);
-  eg_onnx_infos_init(&w->inputs, w->alloc);
-  eg_onnx_infos_init(&w->outputs, w->alloc);
-  eg_onnx_infos_init(&w->infos, w->alloc);
-  eg_onnx_functions_init(&w->functions, w->alloc);
-  eg_onnx_opsets_init(&w->opsets, w->alloc);
-  eg_onnx_entries_init(&w->metadata, w->alloc);
-  eg_strmap_init(&w->names, w->alloc);
-  eg_strmap_init(&w->signatures, w->alloc);
+  EG_INIT_MEMBERS(w, w->alloc, OWNED, (eg_onnx_heap, heap));
 }
 
 void eg_onnx_writer_deinit(eg_onnx_writer *w) {
   for (size_t i = 0; i < w->records.len; i++)
     eg_onnx_message_free(&w->heap, w->records.data[i]);
-  eg_strmap_deinit(&w->signatures);
-  eg_strmap_deinit(&w->names);
-  eg_onnx_entries_deinit(&w->metadata);
-  eg_onnx_opsets_deinit(&w->opsets);
-  eg_onnx_functions_deinit(&w->functions);
-  eg_onnx_infos_deinit(&w->infos);
-  eg_onnx_infos_deinit(&w->outputs);
-  eg_onnx_infos_deinit(&w->inputs);
-  eg_onnx_initializers_deinit(&w->initializers);
-  eg_onnx_messages_deinit(&w->records);
-  eg_arena_deinit(&w->arena);
+  EG_DEINIT_MEMBERS(w, OWNED);
 }
 
 egraph_status eg_onnx_made_up(eg_onnx_body *body, const char **out) {

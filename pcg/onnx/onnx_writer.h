@@ -9,6 +9,7 @@
 
 #include "base/strmap.h"
 #include "pcg/graph/graph.h"
+#include "pcg/graph/open_sizes.h"
 #include "pcg/onnx/onnx_versions.h"
 
 enum { EG_ONNX_FUNCTIONS_IR = 8 }; // the first version of the format with functions
@@ -138,6 +139,8 @@ egraph_status eg_onnx_add_opset(eg_onnx_writer *writer, const char *domain,
 /// (`converts`) can be made to.
 egraph_status eg_onnx_narrow_to_opaque(eg_onnx_writer *writer, eg_graph_node node,
                                        bool converts, eg_onnx_span *inout);
+/// The sets in which an operator of this set means the same, once it is converted.
+eg_onnx_sets eg_onnx_reach_of(const char *op_type, int64_t opset);
 /// Adds the operator sets and functions that an opaque node needs, and takes the names
 /// that its sub-graphs have within.
 egraph_status eg_onnx_reserve_opaque(eg_onnx_writer *writer, eg_graph_node node);
@@ -167,5 +170,11 @@ bool eg_onnx_needs_function(const eg_onnx_item *item);
 /// Writes what the item means in standard operators; operands and results have the item's
 /// names.
 egraph_status eg_onnx_write_meaning(eg_onnx_body *body, const eg_onnx_item *item);
+
+/// Changes the first trial of a model with open dimensions, in which everything is
+/// written, to hold at any sizes of these. Fails with EGRAPH_E_UNSUPPORTED, and the name,
+/// where something that ONNX has fixed differs between trials. (onnx_open_write.c)
+egraph_status eg_onnx_join_trials(eg_onnx_body *const trials[EG_TRIALS],
+                                  const eg_open_sizes *sizes);
 
 #endif

@@ -111,8 +111,23 @@ egraph_status eg_machine_load(const egraph_allocator *alloc, const char *name,
 /// what stands behind it, 0: nothing.
 bool eg_machine_is_host(const char *name, uint32_t *out_ranks);
 void eg_machine_deinit(eg_machine *machine);
-/// Appends the text of a machine; parse(print(x)) equals x.
-egraph_status eg_machine_print(eg_text *text, const eg_machine *machine);
 uint32_t eg_machine_devices(const eg_machine *machine);
+
+// ---- this host -------------------------------------------------------------------
+
+/// Of one processor, and of messages between two ranks.
+typedef struct eg_host_figures {
+  double peak_flops, bandwidth_bytes; // per second, float32
+  double overhead_seconds;            // of a kernel
+  double latency_seconds, link_bytes; // of a message; per second
+} eg_host_figures;
+/// Of a plain core and threads, not measured.
+extern const eg_host_figures eg_host_figures_assumed;
+
+/// Appends the text of a machine of `ranks` ranks (0: one per processor that is online),
+/// each with its part of the memory, and of a processor where there are fewer. The
+/// entries of a profile database are to be preferred to the figures of the processor.
+egraph_status eg_machine_host_print(eg_text *text, uint32_t ranks,
+                                    const eg_host_figures *figures);
 
 #endif

@@ -3,29 +3,155 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
-#include "pcg/parallel/machine_reader.h"
+#include "base/sexpr.h"
+#include "pcg/parallel/machine.h"
+
+typedef struct reader {
+  const char *file;
+  eg_arena scratch; // of the expressions
+  eg_machine *machine;
+  eg_machine_link *links; // those of the machine, while they are made
+  eg_machine_mesh *meshes;
+  uint32_t nodes, nodes_wanted; // 0: not given
+  bool has_device, uses_nodes;
+} reader;
+
+// Figures beyond these are mistakes, and nothing computed from figures within overflows.
+static const double smallest = 1e-30, largest = 1e30;
+
+// ---- atoms ------------------------------------------------------------------------
+
+static bool is_name_byte(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+         c == '-' || c == '_' || c == '.';
+}
+
+// An atom of at most `max` letters, digits, -, _ and '.'; borrowed from the expression.
+static egraph_status read_name(const reader *r, const eg_sexpr *expr, size_t max,
+                               const char **out) {
+  size_t len = 0;
+  if (expr->kind == EG_SEXPR_ATOM)
+    while (is_name_byte(expr->text[len]))
+      len++;
+  if (len == 0 || len > max || expr->text[len] != '\0')
+    return eg_sexpr_fail(
+        r->file, expr, "expected a name of at most %zu letters, digits, -, _ and .", max);
+  *out = expr->text;
+  return EGRAPH_OK;
+}
+
+// The name of a link or an axis.
+static egraph_status read_label(const reader *r, const eg_sexpr *expr,
+                                char out[EG_MESH_NAME_SIZE]) {
+  const char *name = NULL;
+  EG_TRY(read_name(r, expr, EG_MESH_NAME_SIZE - 1, &name));
+  if (strchr(name, '.') != NULL)
+    return eg_sexpr_fail(r->file, expr, "this name may not have a '.'");
+  memset(out, 0, EG_MESH_NAME_SIZE);
+  memcpy(out, name, strlen(name));
+  return EGRAPH_OK;
+}
+
+// (head "text"), not empty; the text is the machine's.
+static egraph_status read_string(const reader *r, const eg_sexpr *form,
+                                 const char **out) {
+  if (form->count != 2 || form->children[1].kind != EG_SEXPR_STRING ||
+      form->children[1].text[0] == '\0')
+    return eg_sexpr_fail(r->file, form, "expected (%s \"text\")", form->children[0].text);
+  const char *text = form->children[1].text;
+  return eg_arena_string(&r->machine->memory, text, strlen(text), out);
+}
+
+// From 1 to EG_MACHINE_MAX_DEVICES.
+static egraph_status read_integer(const reader *r, const eg_sexpr *expr, uint32_t *out) {
+  int64_t value;
+  if (expr->kind != EG_SEXPR_ATOM || !eg_parse_int64(expr->text, &value) || value < 1 ||
+      value > EG_MACHINE_MAX_DEVICES)
+    return eg_sexpr_fail(r->file, expr, "expected a whole number from 1 to %d",
+                         EG_MACHINE_MAX_DEVICES);
+  *out = (uint32_t)value;
+  return EGRAPH_OK;
+}
+
+// The same, or the atom `nodes`.
+static egraph_status read_size(reader *r, const eg_sexpr *expr, uint32_t *out) {
+  if (!eg_sexpr_is_atom(expr, "nodes")) return read_integer(r, expr, out);
+  if (r->nodes == 0)
+    return eg_sexpr_fail(
+        r->file, expr, "the number of nodes is not said; add a clause such as (nodes 8)");
+  r->uses_nodes = true;
+  *out = r->nodes;
+  return EGRAPH_OK;
+}
+
+// (head number) in the range of plausible figures.
+static egraph_status read_figure(const reader *r, const eg_sexpr *form, bool may_be_zero,
+                                 double *out) {
+  double value = 0;
+  if (form->count != 2 || form->children[1].kind != EG_SEXPR_ATOM ||
+      !eg_parse_double(form->children[1].text, &value))
+    return eg_sexpr_fail(r->file, form, "expected (%s number)", form->children[0].text);
+  bool in_range = value >= smallest && value <= largest;
+  if (!in_range && !(may_be_zero && value == 0))
+    return eg_sexpr_fail(r->file, &form->children[1],
+                         "%s must lie between %g and %g%s; give it in bytes, seconds, or "
+                         "operations per second",
+                         form->children[0].text, smallest, largest,
+                         may_be_zero ? ", or be 0" : "");
+  *out = value;
+  return EGRAPH_OK;
+}
+
+// ---- forms of named parts ---------------------------------------------------------
+
+// Finds each part of a form by its name, from child `first` on: (form ... (a ...) (b
+// ...)). Absent parts are NULL.
+static egraph_status find_parts(const reader *r, const eg_sexpr *form, uint32_t first,
+                                const char *const *names, uint32_t count,
+                                const eg_sexpr **out) {
+  for (uint32_t k = 0; k < count; k++)
+    out[k] = NULL;
+  for (uint32_t i = first; i < form->count; i++) {
+    const eg_sexpr *part = &form->children[i];
+    uint32_t k = 0;
+    while (k < count && !eg_sexpr_is_form(part, names[k]))
+      k++;
+    if (k == count) {
+      char list[200] = "";
+      for (uint32_t j = 0; j < count; j++)
+        (void)snprintf(list + strlen(list), sizeof list - strlen(list), "%s(%s ...)",
+                       j == 0 ? "" : " ", names[j]);
+      return eg_sexpr_fail(r->file, part, "expected one of %s", list);
+    }
+    if (out[k] != NULL)
+      return eg_sexpr_fail(r->file, part, "%s is given twice; remove one", names[k]);
+    out[k] = part;
+  }
+  return EGRAPH_OK;
+}
 
 enum { MAX_LINKS = 16, MAX_MESHES = 64, MAX_NAME = 63 };
 
 // ---- clauses ----------------------------------------------------------------------
 
-static egraph_status parse_name(eg_machine_reader *r, const eg_sexpr *form) {
+static egraph_status parse_name(reader *r, const eg_sexpr *form) {
   const char *name = NULL;
   if (form->count != 2) return eg_sexpr_fail(r->file, form, "expected (name NAME)");
-  EG_TRY(eg_machine_read_name(r, &form->children[1], MAX_NAME, &name));
+  EG_TRY(read_name(r, &form->children[1], MAX_NAME, &name));
   return eg_arena_string(&r->machine->memory, name, strlen(name), &r->machine->name);
 }
 
-static egraph_status parse_nodes(eg_machine_reader *r, const eg_sexpr *form) {
+static egraph_status parse_nodes(reader *r, const eg_sexpr *form) {
   if (form->count != 2) return eg_sexpr_fail(r->file, form, "expected (nodes NUMBER)");
-  EG_TRY(eg_machine_read_integer(r, &form->children[1], &r->nodes));
+  EG_TRY(read_integer(r, &form->children[1], &r->nodes));
   if (r->nodes_wanted != 0) r->nodes = r->nodes_wanted;
   return EGRAPH_OK;
 }
 
-static egraph_status parse_compute(eg_machine_reader *r, const eg_sexpr *form) {
+static egraph_status parse_compute(reader *r, const eg_sexpr *form) {
   if (form->count != 2 || !eg_sexpr_is_atom(&form->children[1], "free"))
     return eg_sexpr_fail(r->file, form,
                          "expected (compute free); leave it out where computing costs");
@@ -33,7 +159,7 @@ static egraph_status parse_compute(eg_machine_reader *r, const eg_sexpr *form) {
   return EGRAPH_OK;
 }
 
-static egraph_status parse_collectives(eg_machine_reader *r, const eg_sexpr *form) {
+static egraph_status parse_collectives(reader *r, const eg_sexpr *form) {
   for (int i = 0; form->count == 2 && i < EG_COLLECTIVES_COUNT; i++)
     if (eg_sexpr_is_atom(&form->children[1], eg_collectives_name((eg_collectives)i))) {
       r->machine->collectives = (eg_collectives)i;
@@ -42,7 +168,7 @@ static egraph_status parse_collectives(eg_machine_reader *r, const eg_sexpr *for
   return eg_sexpr_fail(r->file, form, "expected (collectives auto|ring|tree|alpa)");
 }
 
-static egraph_status parse_peaks(const eg_machine_reader *r, const eg_sexpr *form) {
+static egraph_status parse_peaks(const reader *r, const eg_sexpr *form) {
   double *peaks = r->machine->peak_flops;
   for (uint32_t i = 1; i < form->count; i++) {
     const eg_sexpr *part = &form->children[i];
@@ -54,7 +180,7 @@ static egraph_status parse_peaks(const eg_machine_reader *r, const eg_sexpr *for
     if (peaks[dtype] != 0)
       return eg_sexpr_fail(r->file, part, "%s is given twice; remove one",
                            eg_dtype_name(dtype));
-    EG_TRY(eg_machine_read_figure(r, part, false, &peaks[dtype]));
+    EG_TRY(read_figure(r, part, false, &peaks[dtype]));
   }
   if (peaks[EGRAPH_FLOAT32] == 0)
     return eg_sexpr_fail(r->file, form,
@@ -64,13 +190,13 @@ static egraph_status parse_peaks(const eg_machine_reader *r, const eg_sexpr *for
   return EGRAPH_OK;
 }
 
-static egraph_status parse_device(eg_machine_reader *r, const eg_sexpr *form) {
+static egraph_status parse_device(reader *r, const eg_sexpr *form) {
   enum { KIND, PROFILE, SLOWDOWN, MEMORY, BANDWIDTH, OVERHEAD, PEAK, PARTS };
   static const char *const names[PARTS] = {"kind",      "profile",  "slowdown", "memory",
                                            "bandwidth", "overhead", "peak"};
   const eg_sexpr *part[PARTS];
   eg_machine *m = r->machine;
-  EG_TRY(eg_machine_find_parts(r, form, 1, names, PARTS, part));
+  EG_TRY(find_parts(r, form, 1, names, PARTS, part));
   for (uint32_t i = MEMORY; i < PARTS; i++)
     if (m->compute_is_free ? i != MEMORY && part[i] != NULL : part[i] == NULL)
       return eg_sexpr_fail(r->file, form,
@@ -78,27 +204,24 @@ static egraph_status parse_device(eg_machine_reader *r, const eg_sexpr *form) {
                                ? "computing is free, so remove (%s ...)"
                                : "the device has no (%s ...); add it, or (compute free)",
                            names[i]);
-  if (part[KIND] != NULL) EG_TRY(eg_machine_read_string(r, part[KIND], &m->device));
-  if (part[PROFILE] != NULL)
-    EG_TRY(eg_machine_read_string(r, part[PROFILE], &m->profile));
-  if (part[SLOWDOWN] != NULL)
-    EG_TRY(eg_machine_read_figure(r, part[SLOWDOWN], false, &m->slowdown));
-  if (part[MEMORY] != NULL)
-    EG_TRY(eg_machine_read_figure(r, part[MEMORY], false, &m->memory_bytes));
+  if (part[KIND] != NULL) EG_TRY(read_string(r, part[KIND], &m->device));
+  if (part[PROFILE] != NULL) EG_TRY(read_string(r, part[PROFILE], &m->profile));
+  if (part[SLOWDOWN] != NULL) EG_TRY(read_figure(r, part[SLOWDOWN], false, &m->slowdown));
+  if (part[MEMORY] != NULL) EG_TRY(read_figure(r, part[MEMORY], false, &m->memory_bytes));
   r->has_device = true;
   if (m->compute_is_free) return EGRAPH_OK;
-  EG_TRY(eg_machine_read_figure(r, part[BANDWIDTH], false, &m->bandwidth_bytes));
-  EG_TRY(eg_machine_read_figure(r, part[OVERHEAD], true, &m->overhead_seconds));
+  EG_TRY(read_figure(r, part[BANDWIDTH], false, &m->bandwidth_bytes));
+  EG_TRY(read_figure(r, part[OVERHEAD], true, &m->overhead_seconds));
   return parse_peaks(r, part[PEAK]);
 }
 
-static bool find_link(const eg_machine_reader *r, const char *name, uint32_t *out) {
+static bool find_link(const reader *r, const char *name, uint32_t *out) {
   for (*out = 0; *out < r->machine->link_count; ++*out)
     if (strcmp(r->links[*out].name, name) == 0) return true;
   return false;
 }
 
-static egraph_status parse_link(eg_machine_reader *r, const eg_sexpr *form) {
+static egraph_status parse_link(reader *r, const eg_sexpr *form) {
   enum { LATENCY, BANDWIDTH, SHARED, ALPHA, BETA, PARTS };
   static const char *const names[PARTS] = {"latency", "bandwidth", "shared", "alpha",
                                            "beta"};
@@ -108,11 +231,11 @@ static egraph_status parse_link(eg_machine_reader *r, const eg_sexpr *form) {
   if (form->count < 2)
     return eg_sexpr_fail(r->file, form,
                          "expected (link NAME (latency ...) (bandwidth ...))");
-  EG_TRY(eg_machine_read_label(r, &form->children[1], link.name));
+  EG_TRY(read_label(r, &form->children[1], link.name));
   if (find_link(r, link.name, &other))
     return eg_sexpr_fail(r->file, form, "there are two links '%s'; rename one",
                          link.name);
-  EG_TRY(eg_machine_find_parts(r, form, 2, names, PARTS, part));
+  EG_TRY(find_parts(r, form, 2, names, PARTS, part));
   bool data_sheet = part[LATENCY] != NULL && part[BANDWIDTH] != NULL &&
                     part[ALPHA] == NULL && part[BETA] == NULL;
   bool direct = part[LATENCY] == NULL && part[BANDWIDTH] == NULL && part[ALPHA] != NULL &&
@@ -121,35 +244,32 @@ static egraph_status parse_link(eg_machine_reader *r, const eg_sexpr *form) {
     return eg_sexpr_fail(r->file, form,
                          "a link has either (latency ...) and (bandwidth ...), or (alpha "
                          "...) and (beta ...)");
-  EG_TRY(eg_machine_read_figure(r, part[data_sheet ? LATENCY : ALPHA], true,
-                                &link.latency_seconds));
-  EG_TRY(eg_machine_read_figure(r, part[data_sheet ? BANDWIDTH : BETA], false,
-                                data_sheet ? &link.bandwidth_bytes
-                                           : &link.seconds_per_byte));
+  EG_TRY(read_figure(r, part[data_sheet ? LATENCY : ALPHA], true, &link.latency_seconds));
+  EG_TRY(read_figure(r, part[data_sheet ? BANDWIDTH : BETA], false,
+                     data_sheet ? &link.bandwidth_bytes : &link.seconds_per_byte));
   if (data_sheet) link.seconds_per_byte = 1 / link.bandwidth_bytes;
   if (part[SHARED] != NULL && part[SHARED]->count != 2)
     return eg_sexpr_fail(r->file, part[SHARED], "expected (shared DEVICES)");
   if (part[SHARED] != NULL)
-    EG_TRY(eg_machine_read_integer(r, &part[SHARED]->children[1], &link.sharers));
+    EG_TRY(read_integer(r, &part[SHARED]->children[1], &link.sharers));
   r->links[r->machine->link_count++] = link;
   return EGRAPH_OK;
 }
 
-static egraph_status read_link(const eg_machine_reader *r, const eg_sexpr *expr,
-                               uint32_t *out) {
+static egraph_status read_link(const reader *r, const eg_sexpr *expr, uint32_t *out) {
   if (expr->kind == EG_SEXPR_ATOM && find_link(r, expr->text, out)) return EGRAPH_OK;
   return eg_sexpr_fail(r->file, expr,
                        "there is no such link; add (link NAME (latency ...) (bandwidth "
                        "...))");
 }
 
-static egraph_status parse_axis(eg_machine_reader *r, const eg_sexpr *form) {
+static egraph_status parse_axis(reader *r, const eg_sexpr *form) {
   eg_machine *m = r->machine;
   eg_machine_axis axis;
   if (form->count != 4)
     return eg_sexpr_fail(r->file, form, "expected (axis NAME SIZE LINK)");
-  EG_TRY(eg_machine_read_label(r, &form->children[1], axis.name));
-  EG_TRY(eg_machine_read_size(r, &form->children[2], &axis.size));
+  EG_TRY(read_label(r, &form->children[1], axis.name));
+  EG_TRY(read_size(r, &form->children[2], &axis.size));
   EG_TRY(read_link(r, &form->children[3], &axis.link));
   for (uint32_t i = 0; i < m->axis_count; i++)
     if (strcmp(m->axes[i].name, axis.name) == 0)
@@ -170,20 +290,19 @@ typedef struct mesh_text {
   uint32_t links[EG_MAX_MESH_AXES];
 } mesh_text;
 
-static egraph_status parse_mesh_axis(eg_machine_reader *r, const eg_sexpr *form,
-                                     mesh_text *out) {
+static egraph_status parse_mesh_axis(reader *r, const eg_sexpr *form, mesh_text *out) {
   if (form->kind != EG_SEXPR_LIST || (form->count != 2 && form->count != 3))
     return eg_sexpr_fail(r->file, form, "expected (AXIS SIZE) or (AXIS SIZE LINK)");
   uint32_t at = out->mesh.axis_count;
   eg_mesh_axis *axis = &out->mesh.axes[at];
-  EG_TRY(eg_machine_read_label(r, &form->children[0], axis->name));
+  EG_TRY(read_label(r, &form->children[0], axis->name));
   for (uint32_t i = 0; i < at; i++)
     if (strcmp(out->mesh.axes[i].name, axis->name) == 0)
       return eg_sexpr_fail(r->file, form, "the mesh has two axes '%s'; rename one",
                            axis->name);
   axis->size = 0;
   if (!eg_sexpr_is_atom(&form->children[1], "*"))
-    EG_TRY(eg_machine_read_size(r, &form->children[1], &axis->size));
+    EG_TRY(read_size(r, &form->children[1], &axis->size));
   out->links[at] = EG_LINK_AUTO;
   if (form->count == 3) EG_TRY(read_link(r, &form->children[2], &out->links[at]));
   out->mesh.axis_count++;
@@ -191,7 +310,7 @@ static egraph_status parse_mesh_axis(eg_machine_reader *r, const eg_sexpr *form,
 }
 
 /// Gives the axis of size 0 what is left, and drops axes of one device.
-static egraph_status finish_mesh(const eg_machine_reader *r, const eg_sexpr *form,
+static egraph_status finish_mesh(const reader *r, const eg_sexpr *form,
                                  mesh_text *inout) {
   uint32_t devices = eg_machine_devices(r->machine), count = 0, open = 0;
   uint64_t product = 1;
@@ -231,7 +350,7 @@ static bool is_same_mesh(const eg_machine_mesh *a, const eg_machine_mesh *b) {
   return true;
 }
 
-static egraph_status add_mesh(eg_machine_reader *r, const mesh_text *text) {
+static egraph_status add_mesh(reader *r, const mesh_text *text) {
   eg_machine_mesh *made = &r->meshes[r->machine->mesh_count];
   EG_TRY(eg_machine_mesh_of(r->machine, &text->mesh, text->links, made));
   for (uint32_t i = 0; i < r->machine->mesh_count; i++)
@@ -240,7 +359,7 @@ static egraph_status add_mesh(eg_machine_reader *r, const mesh_text *text) {
   return EGRAPH_OK;
 }
 
-static egraph_status parse_mesh(eg_machine_reader *r, const eg_sexpr *form) {
+static egraph_status parse_mesh(reader *r, const eg_sexpr *form) {
   mesh_text text = {.mesh = {.axis_count = 0}};
   if (form->count - 1 > EG_MAX_MESH_AXES)
     return eg_sexpr_fail(r->file, form, "a mesh has at most %d axes", EG_MAX_MESH_AXES);
@@ -251,7 +370,7 @@ static egraph_status parse_mesh(eg_machine_reader *r, const eg_sexpr *form) {
 }
 
 /// The machine as it is built, for files without meshes.
-static egraph_status add_own_mesh(eg_machine_reader *r) {
+static egraph_status add_own_mesh(reader *r) {
   mesh_text text = {.mesh = {.axis_count = 0}};
   for (uint32_t i = 0; i < r->machine->axis_count; i++) {
     const eg_machine_axis *axis = &r->machine->axes[i];
@@ -268,7 +387,7 @@ static egraph_status add_own_mesh(eg_machine_reader *r) {
 
 typedef struct clause {
   const char *name;
-  egraph_status (*parse)(eg_machine_reader *r, const eg_sexpr *form);
+  egraph_status (*parse)(reader *r, const eg_sexpr *form);
   uint32_t min, max; // how often it may stand
 } clause;
 
@@ -284,7 +403,7 @@ static const clause clauses[CLAUSES] = {
     {"mesh", parse_mesh, 0, MAX_MESHES},
 };
 
-static egraph_status check_head(const eg_machine_reader *r, const eg_sexpr *file) {
+static egraph_status check_head(const reader *r, const eg_sexpr *file) {
   const eg_sexpr *head = file->count != 0 ? &file->children[0] : file;
   if (file->count != 0 && eg_sexpr_is_form(head, "egraph-machine") && head->count == 2 &&
       eg_sexpr_is_atom(&head->children[1], "1"))
@@ -295,7 +414,7 @@ static egraph_status check_head(const eg_machine_reader *r, const eg_sexpr *file
                        EG_MACHINE_TEXT_VERSION);
 }
 
-static egraph_status count_clauses(const eg_machine_reader *r, const eg_sexpr *file) {
+static egraph_status count_clauses(const reader *r, const eg_sexpr *file) {
   uint32_t counts[CLAUSES] = {0};
   for (uint32_t i = 1; i < file->count; i++) {
     const eg_sexpr *form = &file->children[i];
@@ -318,7 +437,7 @@ static egraph_status count_clauses(const eg_machine_reader *r, const eg_sexpr *f
   return EGRAPH_OK;
 }
 
-static egraph_status parse_file(eg_machine_reader *r, const char *text, size_t size) {
+static egraph_status parse_file(reader *r, const char *text, size_t size) {
   eg_sexpr file;
   EG_TRY(eg_sexpr_parse(&r->scratch, r->file, text, size, &file));
   EG_TRY(check_head(r, &file));
@@ -351,7 +470,7 @@ egraph_status eg_machine_parse(const egraph_allocator *alloc, const char *file,
                         .profile = "",
                         .memory_bytes = (double)INFINITY,
                         .slowdown = 1};
-  eg_machine_reader r = {.file = file, .machine = &machine, .nodes_wanted = nodes};
+  reader r = {.file = file, .machine = &machine, .nodes_wanted = nodes};
   if (nodes > EG_MACHINE_MAX_DEVICES)
     return EG_FAIL(EGRAPH_E_ARGUMENT, "%s: at most %d nodes", file,
                    EG_MACHINE_MAX_DEVICES);

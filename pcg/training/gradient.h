@@ -17,7 +17,7 @@ typedef struct eg_gradient_seed {
 /// are added in the order in which its users stand, the last first. Node and value order
 /// are the same in every run. Fails with EGRAPH_E_UNSUPPORTED where the way leads through
 /// an operator without a gradient, naming the node. Stamps what it makes, if the others
-/// are stamped (pcg/graph/provenance.h). O(values + nodes).
+/// are stamped (pcg/graph/node_cons.h). O(values + nodes).
 egraph_status eg_graph_gradient(eg_node_cons *cons, const eg_gradient_seed *seeds,
                                 uint32_t seed_count, const eg_value *wrt,
                                 uint32_t wrt_count, eg_value *out_cotangents);

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/spelling.h"
-#include "base/wildcard.h"
 
 // ---- uses ---------------------------------------------------------------------------
 

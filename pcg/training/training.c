@@ -3,11 +3,367 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pcg/training/training.h"
 
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/owner.h"
+#include "ops/build.h"
+#include "ops/typing.h"
 #include "pcg/graph/graph_internal.h"
+#include "pcg/graph/node_cons.h"
 #include "pcg/training/gradient.h"
-#include "pcg/training/training_loss.h"
-#include "pcg/training/training_options.h"
-#include "pcg/training/training_update.h"
+
+// ---- names --------------------------------------------------------------------------
+
+#define SECOND(id, name) [id] = name,
+static const char *const loss_names[EG_LOSS_COUNT] = {EG_LOSS_LIST(SECOND)};
+static const char *const optimizer_names[EG_OPTIMIZER_COUNT] = {
+    EG_OPTIMIZER_LIST(SECOND)};
+#undef SECOND
+
+static bool find_name(const char *const *names, uint32_t count, const char *name,
+                      uint32_t *out) {
+  for (uint32_t i = 0; i < count; i++)
+    if (strcmp(names[i], name) == 0) {
+      *out = i;
+      return true;
+    }
+  return false;
+}
+
+const char *eg_loss_name(eg_loss loss) { return loss_names[loss]; }
+const char *eg_optimizer_name(eg_optimizer optimizer) {
+  return optimizer_names[optimizer];
+}
+bool eg_loss_find(const char *name, eg_loss *out) {
+  uint32_t id;
+  if (!find_name(loss_names, EG_LOSS_COUNT, name, &id)) return false;
+  *out = (eg_loss)id;
+  return true;
+}
+bool eg_optimizer_find(const char *name, eg_optimizer *out) {
+  uint32_t id;
+  if (!find_name(optimizer_names, EG_OPTIMIZER_COUNT, name, &id)) return false;
+  *out = (eg_optimizer)id;
+  return true;
+}
+
+egraph_status eg_training_options_check(const eg_graph *forward,
+                                        const eg_training_options *o) {
+  if (o->output >= eg_graph_output_count(forward))
+    return EG_FAIL(EGRAPH_E_ARGUMENT,
+                   "the loss is to be taken of output %" PRIu32
+                   ", but the graph has %" PRIu32 " outputs; count from 0",
+                   o->output, eg_graph_output_count(forward));
+  if (o->micro_batches == 0)
+    return EG_FAIL(EGRAPH_E_ARGUMENT, "micro_batches is 0; the least is 1");
+  if ((unsigned)o->loss >= EG_LOSS_COUNT || (unsigned)o->optimizer >= EG_OPTIMIZER_COUNT)
+    return EG_FAIL(EGRAPH_E_ARGUMENT, "there is no loss %d or no optimizer %d",
+                   (int)o->loss, (int)o->optimizer);
+  return EGRAPH_OK;
+}
+
+// ---- the loss -------------------------------------------------------------------------
+
+// Losses are sums and maxima, so that the classes may be split: a softmax as one operator
+// would need all of them in one place.
+//
+//   y [.., classes], m = max y, e = exp(y - m), s = sum e, p the target as probabilities
+//   loss     mean over rows of  w (log s + m) - sum(p y),   w = sum p (1 for labels)
+//   y'       (w e / s - p) / rows; m drops out
+
+/// What the backward part reads of the forward part.
+typedef struct loss_terms {
+  eg_loss kind;
+  double share;                              // 1 / number of rows or elements
+  eg_ref exponentials, sums, target, weight; // cross entropy: e^(y - max), ...
+  eg_ref difference;                         // squared error
+} loss_terms;
+
+// The type of the target for the output y. Fails with EGRAPH_E_TYPE.
+static egraph_status loss_target(eg_loss kind, const eg_type *y, eg_type *out) {
+  if (!eg_dtype_is_float(y->dtype) || eg_type_elements(y) == 0)
+    return EG_FAIL(EGRAPH_E_TYPE,
+                   "a loss cannot be taken of %s; choose an output of floating-point "
+                   "elements",
+                   eg_type_text_of(y).text);
+  *out = eg_type_of(y->dtype, y->rank, y->dims);
+  if (kind == EG_LOSS_SQUARED_ERROR) return EGRAPH_OK;
+  if (y->rank == 0)
+    return EG_FAIL(EGRAPH_E_TYPE, "cross entropy needs classes in the last dimension of "
+                                  "the output, which is a scalar");
+  if (kind == EG_LOSS_CROSS_ENTROPY)
+    *out = eg_type_of(EGRAPH_INT64, y->rank - 1, y->dims);
+  return EGRAPH_OK;
+}
+
+// labels [..] as [.., classes]: 1 at the label.
+static eg_ref one_hot(eg_builder *b, eg_ref labels, const eg_type *y) {
+  int64_t dims[EGRAPH_MAX_RANK];
+  for (uint32_t i = 0; i < y->rank; i++)
+    dims[i] = i + 1 < y->rank ? y->dims[i] : 1;
+  eg_ref column = eg_build_reshape(b, labels, y->rank, dims);
+  eg_ref classes = eg_build_range(b, y->dims[y->rank - 1]);
+  eg_ref equal = EG_BUILD(b, EG_OP_EQUAL, column, classes);
+  return eg_build_cast(b, equal, y->dtype);
+}
+
+static eg_ref total(eg_builder *b, eg_ref x) {
+  uint32_t all = eg_operand_bits(eg_build_type(b, x)->rank);
+  return eg_build_reduce(b, EG_OP_REDUCE_SUM, x, all, false);
+}
+
+static eg_ref cross_entropy(eg_builder *b, eg_ref y, eg_ref target, loss_terms *t) {
+  const eg_type *type = eg_build_type(b, y);
+  uint32_t last = UINT32_C(1) << (type->rank - 1);
+  bool labels = t->kind == EG_LOSS_CROSS_ENTROPY;
+  eg_ref m = eg_build_reduce(b, EG_OP_REDUCE_MAX, y, last, true);
+  t->exponentials = EG_FORMULA(b, "(exp (sub y m))", "ym", y, m);
+  t->sums = eg_build_reduce(b, EG_OP_REDUCE_SUM, t->exponentials, last, true);
+  t->target = labels ? one_hot(b, target, type) : target;
+  t->weight = EG_REF_NONE;
+  if (!labels) t->weight = eg_build_reduce(b, EG_OP_REDUCE_SUM, target, last, true);
+  eg_ref products = EG_BUILD(b, EG_OP_MUL, t->target, y);
+  eg_ref k = eg_build_reduce(b, EG_OP_REDUCE_SUM, products, last, true);
+  eg_ref rows = EG_FORMULA(
+      b, labels ? "(sub (add (log s) m) k)" : "(sub (mul w (add (log s) m)) k)", "smkw",
+      t->sums, m, k, t->weight);
+  return total(b, rows);
+}
+
+// Emits the loss. b->dtype is set to y's.
+static eg_ref emit_loss(eg_builder *b, eg_loss kind, eg_ref y, eg_ref target,
+                        loss_terms *out) {
+  const eg_type *type = eg_build_type(b, y);
+  int64_t rows = eg_type_elements(type);
+  *out = (loss_terms){.kind = kind};
+  b->dtype = type->dtype;
+  eg_ref sum;
+  if (kind == EG_LOSS_SQUARED_ERROR) {
+    out->difference = EG_BUILD(b, EG_OP_SUB, y, target);
+    eg_ref squares = EG_BUILD(b, EG_OP_SQUARE, out->difference);
+    sum = total(b, squares);
+  } else {
+    rows /= type->dims[type->rank - 1];
+    sum = cross_entropy(b, y, target, out);
+  }
+  out->share = 1.0 / (double)rows;
+  eg_ref share = eg_build_number(b, out->share);
+  return EG_BUILD(b, EG_OP_MUL, sum, share);
+}
+
+// Emits the cotangent of y.
+static eg_ref emit_loss_gradient(eg_builder *b, const loss_terms *t) {
+  bool squared = t->kind == EG_LOSS_SQUARED_ERROR;
+  eg_ref c = eg_build_number(b, squared ? 2 * t->share : t->share);
+  if (squared) return EG_BUILD(b, EG_OP_MUL, t->difference, c);
+  return EG_FORMULA(b,
+                    eg_ref_exists(t->weight) ? "(mul c (sub (mul w (div e s)) p))"
+                                             : "(mul c (sub (div e s) p))",
+                    "cespw", c, t->exponentials, t->sums, t->target, t->weight);
+}
+
+// Optimizers in the element type of each parameter: as formulas, or as one node per
+// parameter (Adam). The factor of clipping is computed in float64.
+
+// ---- the update -----------------------------------------------------------------------
+
+#define NONE UINT32_MAX
+
+/// Variables: w the weight, g its gradient, s the state before and m after the step, l
+/// the learning rate, u momentum. Without formulas: Adam's, one node per weight.
+typedef struct optimizer_rule {
+  uint32_t states;
+  const char *state_name[EG_MAX_OPTIMIZER_STATES];
+  const char *state, *weight; // after the step
+  bool counts;                // steps
+  bool separate;              // weight decay is no part of the gradient
+} optimizer_rule;
+
+#define ADAM_STATES .states = 2, .state_name = {"m", "v"}, .counts = true
+
+static const optimizer_rule rules[EG_OPTIMIZER_COUNT] = {
+    [EG_OPTIMIZER_SGD] = {.weight = "(sub w (mul l g))"},
+    [EG_OPTIMIZER_MOMENTUM] = {.states = 1,
+                               .state_name = {"velocity"},
+                               .state = "(add (mul u s) g)",
+                               .weight = "(sub w (mul l m))"},
+    [EG_OPTIMIZER_ADAM] = {ADAM_STATES},
+    [EG_OPTIMIZER_ADAMW] = {ADAM_STATES, .separate = true},
+};
+
+/// What the updates of all weights of an element type have in common.
+typedef enum common_part {
+  COMMON_SHARE,    // 1 / micro-batches
+  COMMON_FACTOR,   // of clipping
+  COMMON_DECAY,    // of weights
+  COMMON_MOMENTUM, // of the velocity
+  COMMON_RATE      // of learning
+} common_part;
+enum { COMMON_NORM = 0, COMMON_OF_DTYPE = 1 }; // variants of stamps
+
+typedef struct updater {
+  eg_node_cons *cons;
+  eg_builder b;
+  const eg_graph *forward;
+  const eg_training_options *options;
+  eg_training *training;
+} updater;
+
+/// A number, or a value cast, in the builder's element type.
+static eg_ref emit_common(updater *u, common_part part, double number, eg_ref x) {
+  eg_stamp before = u->cons->stamp;
+  u->cons->stamp = (eg_stamp){EG_STAMP_OF_NONE, EG_MADE_COMMON,
+                              COMMON_OF_DTYPE + (uint32_t)u->b.dtype, part};
+  eg_ref made = eg_ref_exists(x) ? eg_build_cast(&u->b, x, u->b.dtype)
+                                 : eg_build_number(&u->b, number);
+  u->cons->stamp = before;
+  return made;
+}
+
+// The mean over micro-batches.
+static eg_ref read_gradient(updater *u, const eg_training_param *param) {
+  eg_ref sum = eg_ref_of(param->sum.exit);
+  if (u->training->micro_batches == 1) return eg_ref_of(param->gradient);
+  u->b.dtype = eg_build_type(&u->b, sum)->dtype;
+  double number = 1.0 / u->training->micro_batches;
+  eg_ref share = emit_common(u, COMMON_SHARE, number, EG_REF_NONE);
+  return EG_BUILD(&u->b, EG_OP_MUL, sum, share);
+}
+
+// The sum of squares of a gradient, as float64.
+static eg_ref emit_square(updater *u, const eg_training_param *param) {
+  eg_builder *b = &u->b;
+  eg_ref g = read_gradient(u, param);
+  eg_ref squares = EG_BUILD(b, EG_OP_SQUARE, g);
+  uint32_t rank = eg_build_type(b, g)->rank, all = (UINT32_C(1) << rank) - 1;
+  eg_ref sum = eg_build_reduce(b, EG_OP_REDUCE_SUM, squares, all, false);
+  return eg_build_cast(b, sum, EGRAPH_FLOAT64);
+}
+
+// The gradient as the optimizer takes it, but for weight decay.
+static eg_ref emit_final(updater *u, const eg_training_param *param, eg_ref clip) {
+  eg_ref g = read_gradient(u, param);
+  if (!eg_ref_exists(clip)) return g;
+  u->b.dtype = eg_build_type(&u->b, g)->dtype;
+  eg_ref factor = emit_common(u, COMMON_FACTOR, 0, clip);
+  return EG_BUILD(&u->b, EG_OP_MUL, g, factor);
+}
+
+/// Appends the parameters in the order in which the forward graph reads them. `param_of`
+/// is scratch: [values of the forward graph] parameter; NONE: none, or listed.
+static egraph_status list_params(const updater *u, eg_u32s *param_of, eg_u32s *out) {
+  for (uint32_t v = 0; v < eg_graph_value_count(u->forward); v++)
+    EG_TRY(eg_u32s_push(param_of, NONE));
+  for (uint32_t p = 0; p < u->training->param_count; p++)
+    param_of->data[u->training->params[p].weight.id] = p;
+  for (uint32_t n = 0; n < eg_graph_node_count(u->forward); n++) {
+    eg_graph_node_info node = eg_graph_node_at(u->forward, (eg_graph_node){n});
+    for (uint32_t i = 0; i < node.input_count; i++) {
+      uint32_t *param = &param_of->data[node.inputs[i].id];
+      if (*param != NONE) EG_TRY(eg_u32s_push(out, *param));
+      *param = NONE;
+    }
+  }
+  for (uint32_t v = 0; v < param_of->len; v++) // no node reads it: it is the output
+    if (param_of->data[v] != NONE) EG_TRY(eg_u32s_push(out, param_of->data[v]));
+  return EGRAPH_OK;
+}
+
+// limit / max(norm, limit)
+static eg_ref emit_factor(updater *u, const eg_u32s *params) {
+  eg_builder *b = &u->b;
+  eg_ref total = EG_REF_NONE;
+  for (size_t i = 0; i < params->len; i++) {
+    const eg_training_param *param = &u->training->params[params->data[i]];
+    eg_node_cons_stamp(u->cons, param->weight.id, EG_MADE_NORM);
+    eg_ref square = emit_square(u, param);
+    total = i == 0 ? square : EG_BUILD(b, EG_OP_ADD, total, square);
+  }
+  b->dtype = EGRAPH_FLOAT64;
+  u->cons->stamp = (eg_stamp){EG_STAMP_OF_NONE, EG_MADE_COMMON, COMMON_NORM, 0};
+  eg_ref c = eg_build_number(b, u->options->clip_norm);
+  return EG_FORMULA(b, "(div c (max c (sqrt n)))", "cn", c, total);
+}
+
+/// Layers follow each other in the sum, in whatever order a file has their weights: those
+/// that are alike have like parts of it.
+static egraph_status emit_clip(updater *u, eg_ref *out) {
+  eg_u32s param_of, params;
+  *out = EG_REF_NONE;
+  if (u->options->clip_norm <= 0) return EGRAPH_OK;
+  eg_u32s_init(&param_of, u->training->alloc);
+  eg_u32s_init(&params, u->training->alloc);
+  egraph_status status = list_params(u, &param_of, &params);
+  if (status == EGRAPH_OK) *out = emit_factor(u, &params);
+  eg_u32s_deinit(&params);
+  eg_u32s_deinit(&param_of);
+  return status;
+}
+
+static void emit_adam(updater *u, eg_ref g, eg_training_param *param) {
+  const eg_training_options *options = u->options;
+  const eg_ref inputs[] = {
+      eg_ref_of(param->value.entry),         eg_ref_of(param->state[0].entry),
+      eg_ref_of(param->state[1].entry),      g,
+      eg_ref_of(u->training->learning_rate), eg_ref_of(u->training->step)};
+  const eg_attr slots[] = {
+      {.kind = EG_ATTR_FLOAT, .f = options->beta1},
+      {.kind = EG_ATTR_FLOAT, .f = options->beta2},
+      {.kind = EG_ATTR_FLOAT, .f = options->epsilon},
+      {.kind = EG_ATTR_FLOAT, .f = options->weight_decay},
+      {.kind = EG_ATTR_INT, .i = rules[options->optimizer].separate},
+  };
+  eg_ref results[] = {EG_REF_NONE, EG_REF_NONE, EG_REF_NONE};
+  eg_build_results(&u->b, EG_OP_ADAM_UPDATE, slots, inputs, 6, results);
+  param->value.exit = eg_value_of(results[0]);
+  param->state[0].exit = eg_value_of(results[1]);
+  param->state[1].exit = eg_value_of(results[2]);
+}
+
+static void emit_formulas(updater *u, eg_ref g, eg_training_param *param) {
+  const eg_training_options *options = u->options;
+  const optimizer_rule *rule = &rules[options->optimizer];
+  eg_builder *b = &u->b;
+  eg_ref w = eg_ref_of(param->value.entry), m = EG_REF_NONE;
+  b->dtype = eg_build_type(b, w)->dtype;
+  if (options->weight_decay != 0) {
+    eg_ref d = emit_common(u, COMMON_DECAY, options->weight_decay, EG_REF_NONE);
+    g = EG_FORMULA(b, "(add g (mul d w))", "gdw", g, d, w);
+  }
+  if (rule->state != NULL) {
+    eg_ref k = emit_common(u, COMMON_MOMENTUM, options->momentum, EG_REF_NONE);
+    eg_ref s = eg_ref_of(param->state[0].entry);
+    m = EG_FORMULA(b, rule->state, "usg", k, s, g);
+    param->state[0].exit = eg_value_of(m);
+  }
+  eg_ref l = emit_common(u, COMMON_RATE, 0, eg_ref_of(u->training->learning_rate));
+  param->value.exit = eg_value_of(EG_FORMULA(b, rule->weight, "wlgm", w, l, g, m));
+}
+
+// Emits phase O: sets value.exit and state[].exit of every parameter from gradient, or
+// sum.exit where there is one, and the entries. Fails with EGRAPH_E_MEMORY.
+static egraph_status emit_update(eg_node_cons *cons, const eg_graph *forward,
+                                 const eg_training_options *options,
+                                 eg_training *training) {
+  updater u = {.cons = cons,
+               .b = eg_node_cons_builder(cons),
+               .forward = forward,
+               .options = options,
+               .training = training};
+  eg_ref clip;
+  EG_TRY(emit_clip(&u, &clip));
+  for (uint32_t i = 0; i < training->param_count; i++) {
+    eg_training_param *param = &training->params[i];
+    eg_node_cons_stamp(cons, param->weight.id, EG_MADE_UPDATE);
+    eg_ref g = emit_final(&u, param, clip);
+    if (rules[options->optimizer].weight == NULL)
+      emit_adam(&u, g, param);
+    else
+      emit_formulas(&u, g, param);
+  }
+  return u.b.status;
+}
 
 // ---- building -----------------------------------------------------------------------
 
@@ -174,8 +530,7 @@ static egraph_status add_params(maker *m) {
     if (out->micro_batches > 1)
       EG_TRY(add_state(m, param->value.entry, "sum", &param->sum));
     for (uint32_t i = 0; i < out->state_count; i++)
-      EG_TRY(add_state(m, param->value.entry,
-                       eg_optimizer_state_name(m->options->optimizer, i),
+      EG_TRY(add_state(m, param->value.entry, rules[m->options->optimizer].state_name[i],
                        &param->state[i]));
   }
   return EGRAPH_OK;
@@ -185,25 +540,23 @@ static egraph_status add_scalars(maker *m) {
   const eg_type scalar = {.dtype = EGRAPH_FLOAT64};
   eg_node_cons_stamp(&m->cons, EG_STAMP_OF_NONE, EG_MADE_STATE);
   EG_TRY(add_input(m, "learning_rate", &scalar, &m->out->learning_rate));
-  if (!eg_optimizer_counts(m->options->optimizer)) return EGRAPH_OK;
+  if (!rules[m->options->optimizer].counts) return EGRAPH_OK;
   return add_input(m, "step", &scalar, &m->out->step);
 }
 
 // ---- phases -------------------------------------------------------------------------
 
 // The output as the loss takes it: in float32 where it was computed in less.
-static egraph_status emit_loss(maker *m, eg_value output, eg_ref *y,
-                               eg_loss_terms *terms) {
+static egraph_status add_loss(maker *m, eg_value output, eg_ref *y, loss_terms *terms) {
   const eg_value_info *info = eg_graph_value(m->forward, output);
   eg_type target;
   eg_node_cons_stamp(&m->cons, output.id, EG_MADE_CAST);
   *y = eg_build_cast(&m->b, eg_ref_of(m->map[output.id]), info->type.dtype);
   EG_TRY(m->b.status);
-  EG_TRY(eg_loss_target(m->options->loss, eg_build_type(&m->b, *y), &target));
+  EG_TRY(loss_target(m->options->loss, eg_build_type(&m->b, *y), &target));
   eg_node_cons_stamp(&m->cons, output.id, EG_MADE_LOSS);
   EG_TRY(add_input(m, "target", &target, &m->out->target));
-  eg_ref loss =
-      eg_loss_forward(&m->b, m->options->loss, *y, eg_ref_of(m->out->target), terms);
+  eg_ref loss = emit_loss(&m->b, m->options->loss, *y, eg_ref_of(m->out->target), terms);
   m->out->loss = eg_value_of(loss);
   return m->b.status;
 }
@@ -223,11 +576,11 @@ static egraph_status emit_gradient(maker *m, eg_value found, eg_training_param *
 }
 
 static egraph_status emit_backward(maker *m, eg_value output, eg_ref y,
-                                   const eg_loss_terms *terms) {
+                                   const loss_terms *terms) {
   eg_training *out = m->out;
   eg_node_cons_stamp(&m->cons, output.id, EG_MADE_SEED);
   const eg_gradient_seed seed = {eg_value_of(y),
-                                 eg_value_of(eg_loss_backward(&m->b, terms))};
+                                 eg_value_of(emit_loss_gradient(&m->b, terms))};
   EG_TRY(m->b.status);
   EG_TRY(eg_values_resize(&m->operands, out->param_count));
   EG_TRY(eg_values_resize(&m->results, out->param_count));
@@ -262,7 +615,7 @@ static egraph_status add_outputs(maker *m) {
 static egraph_status make_step(maker *m) {
   eg_value output = eg_graph_output(m->forward, m->options->output, NULL);
   const eg_value_info *info = eg_graph_value(m->forward, output);
-  eg_loss_terms terms;
+  loss_terms terms;
   eg_ref y;
   if (!info->typed)
     return EG_FAIL(EGRAPH_E_TYPE,
@@ -272,13 +625,13 @@ static egraph_status make_step(maker *m) {
                             m->needed));
   begin_phase(m, EG_PHASE_FORWARD);
   EG_TRY(copy_forward(m));
-  EG_TRY(emit_loss(m, output, &y, &terms));
+  EG_TRY(add_loss(m, output, &y, &terms));
   EG_TRY(add_scalars(m));
   EG_TRY(add_params(m));
   begin_phase(m, EG_PHASE_BACKWARD);
   EG_TRY(emit_backward(m, output, y, &terms));
   begin_phase(m, EG_PHASE_UPDATE);
-  EG_TRY(eg_training_emit_update(&m->cons, m->forward, m->options, m->out));
+  EG_TRY(emit_update(&m->cons, m->forward, m->options, m->out));
   begin_phase(m, EG_PHASE_COUNT);
   return add_outputs(m);
 }
@@ -304,10 +657,8 @@ static egraph_status allocate(maker *m) {
 static void release(maker *m) {
   uint32_t values = eg_graph_value_count(m->forward);
   egraph_allocator alloc = m->out->alloc;
-  eg_node_cons_deinit(&m->cons);
-  eg_values_deinit(&m->operands);
-  eg_values_deinit(&m->results);
-  eg_text_deinit(&m->text);
+  EG_DEINIT_MEMBERS(m, (eg_node_cons, cons), (eg_values, operands, results),
+                    (eg_text, text));
   eg_free(alloc, m->entry, values, sizeof *m->entry);
   eg_free(alloc, m->map, values, sizeof *m->map);
   eg_free(alloc, m->fates, values, sizeof *m->fates);
@@ -322,7 +673,7 @@ egraph_status eg_training_step(const eg_graph *forward,
                       .target = EG_VALUE_NONE,
                       .learning_rate = EG_VALUE_NONE,
                       .step = EG_VALUE_NONE,
-                      .state_count = eg_optimizer_states(options->optimizer),
+                      .state_count = rules[options->optimizer].states,
                       .micro_batches = options->micro_batches,
                       .alloc = alloc};
   eg_stamps_init(&made.stamps, alloc);

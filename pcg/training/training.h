@@ -23,7 +23,7 @@
 #define EG_PCG_TRAINING_H
 
 #include "pcg/graph/graph.h"
-#include "pcg/graph/provenance.h"
+#include "pcg/graph/node_cons.h"
 #include "pcg/training/parameters.h"
 #include "pcg/training/phase.h"
 
@@ -37,7 +37,7 @@
 typedef enum eg_loss { EG_LOSS_LIST(EG_LOSS_ENUM) EG_LOSS_COUNT } eg_loss;
 #undef EG_LOSS_ENUM
 
-// Optimizers: id, spelling. Their formulas: training_update.c.
+// Optimizers: id, spelling. Their formulas: training.c.
 #define EG_OPTIMIZER_LIST(X)                                                             \
   X(EG_OPTIMIZER_SGD, "sgd")                                                             \
   X(EG_OPTIMIZER_MOMENTUM, "momentum")                                                   \
@@ -112,6 +112,9 @@ void eg_training_deinit(eg_training *training);
 /// they stand where they are used first.
 eg_phase eg_training_phase(const eg_training *training, eg_graph_node node);
 
+/// That the output, the loss and the optimizer are there. Fails with EGRAPH_E_ARGUMENT.
+egraph_status eg_training_options_check(const eg_graph *forward,
+                                        const eg_training_options *options);
 const char *eg_loss_name(eg_loss loss);
 bool eg_loss_find(const char *name, eg_loss *out);
 const char *eg_optimizer_name(eg_optimizer optimizer);

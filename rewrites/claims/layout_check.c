@@ -1,15 +1,280 @@
 // Instances are those of the verifier, with degrees for the axes, and dimensions drawn
 // for the layout variables. Most say nothing, because a size does not divide; a few that
 // hold are enough, because layouts depend on operators and their attributes, hardly on
-// sizes.
+// sizes. A claim that fails is explained by a walk from the variables, in the layouts
+// that the parallel operators around them ask for, to the results: the first term without
+// a layout is the reason.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/claims/layout_check.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 
 #include "base/hash.h"
 #include "rewrites/claims/layout_claim.h"
 #include "rewrites/instances/instance_draw.h"
+
+EG_VEC_DEFINE(layout_list, eg_layout);
+
+/// The layouts that terms can have, parallel operators around them included.
+typedef struct walk {
+  const eg_claim_case *of;
+  eg_arena *arena;
+  layout_list layouts;
+  uint32_t *begin; // by term; one more
+  eg_text *text;
+  uint32_t move;
+  bool is_stuck, is_size;
+} walk;
+
+// ---- words ----------------------------------------------------------------------------
+
+static egraph_status print_digit(eg_text *text, uint8_t digit) {
+  if (eg_digit_is_shard(digit))
+    return eg_text_printf(text, "split along dimension %" PRIu32, eg_digit_dim(digit));
+  return eg_text_append(text, digit == EG_SHARD_R       ? "whole on every device"
+                              : digit == EG_SHARD_P_SUM ? "partial sums"
+                                                        : "partial maxima");
+}
+
+static egraph_status print_axis(const walk *w, uint32_t axis) {
+  const char *name = w->of->rule->axes[axis].name;
+  return name[0] == '\0' ? EGRAPH_OK : eg_text_printf(w->text, " on axis %s", name);
+}
+
+/// "(matmul ...)" or "?x".
+static egraph_status print_head(const walk *w, uint32_t term) {
+  const eg_rule_term *node = &w->of->rule->terms[term];
+  if (node->is_var) return eg_text_append(w->text, w->of->rule->vars[node->var].name);
+  return eg_text_printf(w->text, "(%s ...)", eg_op_info_of(node->op)->name);
+}
+
+static egraph_status print_operand(const walk *w, eg_parallel_kind kind, uint32_t dim) {
+  EG_TRY(eg_text_printf(w->text, "(%s", eg_parallel_name(kind)));
+  if (eg_parallel_has_dim(kind)) EG_TRY(eg_text_printf(w->text, " :dim %" PRIu32, dim));
+  return eg_text_append(w->text, " ...)");
+}
+
+/// What turns a digit into R.
+static egraph_status print_undo(const walk *w, uint8_t digit) {
+  if (eg_digit_is_shard(digit))
+    return print_operand(w, EG_PARALLEL_COMBINE, eg_digit_dim(digit));
+  return print_operand(w, EG_PARALLEL_REDUCE, 0);
+}
+
+// ---- parallel operators ---------------------------------------------------------------
+
+static egraph_status print_remedy(const walk *w, const eg_parallel_op *op,
+                                  uint8_t digit) {
+  if (eg_digit_is_partial(digit)) {
+    EG_TRY(eg_text_append(w->text, "; the sum of partial values is missing: add "));
+    return print_undo(w, digit);
+  }
+  if (op->kind == EG_PARALLEL_REDUCE && digit == EG_SHARD_R)
+    return eg_text_append(
+        w->text, ", and adding the copies would multiply it by the degree; leave "
+                 "reduce out, or make partial sums by splitting what is summed");
+  if (digit == (op->kind == EG_PARALLEL_COMBINE ? eg_digit_shard(op->dim) : EG_SHARD_R))
+    return eg_text_append(w->text,
+                          ", but an axis that comes later cuts the same dimension; "
+                          "partition along it afterwards, and combine it before");
+  if (op->kind == EG_PARALLEL_COMBINE && digit == EG_SHARD_R)
+    return eg_text_append(w->text, ", so there are no blocks to combine; leave it out");
+  EG_TRY(eg_text_append(w->text, "; put "));
+  EG_TRY(print_undo(w, digit));
+  return eg_text_append(w->text, " there");
+}
+
+static egraph_status explain_move(walk *w, uint32_t term, const eg_layout *found) {
+  const eg_parallel_op *op = &w->of->moves[w->move];
+  uint8_t digit = found->sharding[op->axis];
+  eg_layout to = *found;
+  w->is_stuck = true;
+  w->is_size = eg_parallel_apply(&w->of->mesh, op, &to);
+  EG_TRY(eg_text_printf(w->text, "%s does not apply: ", eg_parallel_name(op->kind)));
+  EG_TRY(print_head(w, term));
+  if (w->is_size) {
+    EG_TRY(eg_text_append(w->text, ", a "));
+    EG_TRY(eg_type_print(w->text, &w->of->terms[term].types[0]));
+    return eg_text_printf(w->text,
+                          ", has no dimension %" PRIu32 " that divides by %" PRIu32,
+                          op->dim, w->of->mesh.axes[op->axis].size);
+  }
+  EG_TRY(eg_text_append(w->text, " is "));
+  EG_TRY(print_digit(w->text, digit));
+  EG_TRY(print_axis(w, op->axis));
+  EG_TRY(eg_text_append(w->text, " there"));
+  return print_remedy(w, op, digit);
+}
+
+/// Keeps a layout if the parallel operators around the term take it.
+static egraph_status keep(walk *w, uint32_t term, eg_layout layout, bool *inout_any,
+                          eg_layout *out_refused) {
+  uint32_t move;
+  if (!eg_claim_move(w->of, term, &layout, &move)) {
+    if (!*inout_any) w->move = move;
+    *out_refused = layout;
+    return EGRAPH_OK;
+  }
+  *inout_any = true;
+  for (size_t i = w->begin[term]; i < w->layouts.len; i++)
+    if (eg_layout_same(&w->of->mesh, &w->layouts.data[i], &layout)) return EGRAPH_OK;
+  return layout_list_push(&w->layouts, layout);
+}
+
+// ---- terms ----------------------------------------------------------------------------
+
+/// What the innermost parallel operator of an axis around the variable asks for.
+static eg_layout likely_layout(const eg_claim_case *of, uint32_t var) {
+  eg_layout layout = {.format = EG_FORMAT_PLAIN};
+  bool is_known[EG_MAX_MESH_AXES] = {false};
+  for (uint32_t i = 0; i < of->rule->move_count; i++) {
+    const eg_rule_term *term = &of->rule->terms[of->rule->moves[i].term];
+    const eg_parallel_op *op = &of->moves[i];
+    if (!term->is_var || term->var != var || is_known[op->axis]) continue;
+    is_known[op->axis] = true;
+    if (op->kind == EG_PARALLEL_COMBINE)
+      layout.sharding[op->axis] = eg_digit_shard(op->dim);
+    if (op->kind == EG_PARALLEL_REDUCE) layout.sharding[op->axis] = EG_SHARD_P_SUM;
+  }
+  return layout;
+}
+
+static bool is_among(const walk *w, uint32_t term, const eg_layout *layout) {
+  for (uint32_t i = w->begin[term]; i < w->begin[term + 1]; i++)
+    if (eg_layout_same(&w->of->mesh, &w->layouts.data[i], layout)) return true;
+  return false;
+}
+
+static egraph_status explain_node(walk *w, uint32_t term) {
+  const eg_rule_term *node = &w->of->rule->terms[term];
+  w->is_stuck = true;
+  w->move = EG_RULE_NONE;
+  EG_TRY(eg_text_printf(w->text, "%s cannot be computed from operands that are ",
+                        eg_op_info_of(node->op)->name));
+  for (uint32_t i = 0; i < node->child_count; i++) {
+    const eg_layout *layout = &w->layouts.data[w->begin[node->children[i]]];
+    EG_TRY(eg_text_append(w->text, i == 0 ? "" : ", "));
+    for (uint32_t a = 0; a < w->of->mesh.axis_count; a++) {
+      EG_TRY(eg_text_append(w->text, a == 0 ? "" : " and "));
+      EG_TRY(print_digit(w->text, layout->sharding[a]));
+      EG_TRY(print_axis(w, a));
+    }
+  }
+  return eg_text_append(w->text, "; change the parallel operators around them");
+}
+
+static egraph_status walk_strategies(walk *w, uint32_t term,
+                                     const eg_strategies *strategies) {
+  const eg_rule_term *node = &w->of->rule->terms[term];
+  bool any = false, is_possible = false;
+  eg_layout refused = {.format = EG_FORMAT_PLAIN};
+  for (size_t s = 0; s < strategies->len; s++) {
+    bool fits = true;
+    for (uint32_t i = 0; fits && i < node->child_count; i++)
+      fits = is_among(w, node->children[i], eg_strategy_input(&strategies->data[s], i));
+    if (!fits) continue;
+    is_possible = true;
+    EG_TRY(keep(w, term, strategies->data[s].result, &any, &refused));
+  }
+  if (any) return EGRAPH_OK;
+  return is_possible ? explain_move(w, term, &refused) : explain_node(w, term);
+}
+
+static egraph_status walk_operands(walk *w, uint32_t term, uint32_t first, uint32_t end) {
+  bool any = false;
+  eg_layout refused = {.format = EG_FORMAT_PLAIN};
+  for (uint32_t i = first; i < end; i++)
+    EG_TRY(keep(w, term, w->layouts.data[i], &any, &refused));
+  return any ? EGRAPH_OK : explain_move(w, term, &refused);
+}
+
+/// The term that a let variable stands for, or EG_RULE_NONE.
+static uint32_t meaning_of(const eg_rule *rule, uint32_t var) {
+  for (uint32_t i = 0; i < rule->let_count; i++)
+    if (rule->lets[i].is_term && rule->lets[i].var == var) return rule->lets[i].term;
+  return EG_RULE_NONE;
+}
+
+static egraph_status walk_term(walk *w, uint32_t term) {
+  const eg_rule_term *node = &w->of->rule->terms[term];
+  w->begin[term] = (uint32_t)w->layouts.len;
+  if (node->is_var) {
+    uint32_t meaning = meaning_of(w->of->rule, node->var);
+    if (meaning != EG_RULE_NONE)
+      return walk_operands(w, term, w->begin[meaning], w->begin[meaning + 1]);
+    bool any = false;
+    eg_layout likely = likely_layout(w->of, node->var), refused = likely;
+    EG_TRY(keep(w, term, likely, &any, &refused));
+    return any ? EGRAPH_OK : explain_move(w, term, &refused);
+  }
+  if (node->op == EG_OP_PART)
+    return walk_operands(w, term, w->begin[node->children[0]],
+                         w->begin[node->children[0] + 1]);
+  eg_strategies strategies;
+  eg_strategies_init(&strategies, w->arena->alloc);
+  egraph_status status = eg_claim_strategies(w->of, term, w->arena, &strategies);
+  if (status == EGRAPH_OK) status = walk_strategies(w, term, &strategies);
+  eg_strategies_deinit(&strategies);
+  return status;
+}
+
+// ---- results --------------------------------------------------------------------------
+
+static egraph_status print_result_remedy(walk *w, uint8_t left, uint8_t right) {
+  bool is_left = left != EG_SHARD_R;
+  uint8_t digit = is_left ? left : right;
+  if (left != EG_SHARD_R && right != EG_SHARD_R)
+    return eg_text_append(w->text, "; make both whole, or both lie alike");
+  EG_TRY(eg_text_append(w->text, eg_digit_is_partial(digit)
+                                     ? "; the sum of partial values is missing: add "
+                                     : "; add "));
+  EG_TRY(print_undo(w, digit));
+  return eg_text_printf(w->text, " around the %s side", is_left ? "left" : "right");
+}
+
+static egraph_status explain_results(walk *w) {
+  const eg_rule *rule = w->of->rule;
+  for (uint32_t i = 0; i < rule->root_count; i++) {
+    uint32_t left = rule->lhs[i].term, right = rule->rhs[i].term;
+    const eg_layout *a = &w->layouts.data[w->begin[left]];
+    const eg_layout *b = &w->layouts.data[w->begin[right]];
+    if (is_among(w, right, a) || is_among(w, left, b)) continue;
+    uint32_t axis = 0;
+    while (a->sharding[axis] == b->sharding[axis])
+      axis++;
+    EG_TRY(eg_text_append(w->text, "the left side is "));
+    EG_TRY(print_digit(w->text, a->sharding[axis]));
+    EG_TRY(eg_text_append(w->text, ", the right side "));
+    EG_TRY(print_digit(w->text, b->sharding[axis]));
+    EG_TRY(print_axis(w, axis));
+    return print_result_remedy(w, a->sharding[axis], b->sharding[axis]);
+  }
+  return eg_text_append(w->text, "its sides lie alike for some layouts of the variables "
+                                 "and differ for others; say how they lie by parallel "
+                                 "operators on both sides");
+}
+
+egraph_status eg_claim_explain(const eg_claim_case *of, eg_arena *scratch, eg_text *text,
+                               uint32_t *out_move, bool *out_is_size) {
+  walk w = {.of = of, .arena = scratch, .text = text, .move = EG_RULE_NONE};
+  uint32_t terms = of->rule->term_count;
+  EG_TRY(eg_arena_alloc(scratch, (size_t)terms + 1, sizeof *w.begin, &w.begin));
+  layout_list_init(&w.layouts, scratch->alloc);
+  egraph_status status = EGRAPH_OK;
+  for (uint32_t t = 0; status == EGRAPH_OK && t < terms && !w.is_stuck; t++) {
+    status = walk_term(&w, t);
+    w.begin[t + 1] = (uint32_t)w.layouts.len;
+  }
+  if (status == EGRAPH_OK && !w.is_stuck) {
+    w.move = EG_RULE_NONE;
+    status = explain_results(&w);
+  }
+  layout_list_deinit(&w.layouts);
+  *out_move = w.move;
+  *out_is_size = w.is_size;
+  return status;
+}
 
 // Open degrees are tried as LEAST_DEGREE and the DEGREES - 1 next ones.
 enum { ENOUGH = 4, MOST_DRAWS = 2000, LEAST_DEGREE = 2, DEGREES = 2 };
@@ -28,8 +293,7 @@ typedef struct check {
   bool is_refuted;
 } check;
 
-// ---- one instance
-// -----------------------------------------------------------------------
+// ---- one instance ----------------------------------------------------------------
 
 static bool has_open_degree(const eg_rule *rule) {
   for (uint32_t a = 0; a < rule->axis_count; a++)
@@ -143,8 +407,7 @@ static egraph_status set_moves(check *c, eg_rule_env *env, eg_claim_case *out,
   return EGRAPH_OK;
 }
 
-// ---- judging
-// ----------------------------------------------------------------------------
+// ---- judging ---------------------------------------------------------------------
 
 static egraph_status keep_reason(check *c, const eg_claim_case *of) {
   eg_text text;
@@ -236,8 +499,7 @@ static egraph_status tell(check *c, eg_layout_finding *out) {
   return eg_text_append(c->text, reason);
 }
 
-// ---- the whole
-// --------------------------------------------------------------------------
+// ---- the whole -------------------------------------------------------------------
 
 egraph_status eg_layout_verify(const egraph_allocator *alloc, const eg_rule *rule,
                                uint64_t seed, eg_text *text, eg_layout_finding *out) {

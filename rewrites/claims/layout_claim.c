@@ -4,6 +4,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/claims/layout_claim.h"
 
+#include "base/owner.h"
+
 enum { MOST_STEPS = 1 << 18 };
 
 /// `core` without, `outer` with the parallel operators around the term.
@@ -253,8 +255,7 @@ static egraph_status walk(search *s, bool *out_all) {
   }
 }
 
-// ---- the whole
-// --------------------------------------------------------------------------
+// ---- the whole -------------------------------------------------------------------
 
 static void name_terms(search *s) {
   const eg_rule *rule = s->of->rule;
@@ -289,17 +290,14 @@ static egraph_status run_search(search *s, eg_arena *scratch, eg_claim_verdict *
   return EGRAPH_OK;
 }
 
+#define OWNED                                                                            \
+  (way_list, ways), (layout_list, layouts, assigned), (assignment_list, assignments)
+
 egraph_status eg_claim_run(const eg_claim_case *of, eg_arena *scratch,
                            eg_layout *out_layouts, eg_claim_verdict *out) {
   search s = {.of = of, .found = out_layouts};
-  way_list_init(&s.ways, scratch->alloc);
-  layout_list_init(&s.layouts, scratch->alloc);
-  layout_list_init(&s.assigned, scratch->alloc);
-  assignment_list_init(&s.assignments, scratch->alloc);
+  EG_INIT_MEMBERS(&s, scratch->alloc, OWNED);
   egraph_status status = run_search(&s, scratch, out);
-  way_list_deinit(&s.ways);
-  layout_list_deinit(&s.layouts);
-  layout_list_deinit(&s.assigned);
-  assignment_list_deinit(&s.assignments);
+  EG_DEINIT_MEMBERS(&s, OWNED);
   return status;
 }

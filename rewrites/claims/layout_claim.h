@@ -40,14 +40,12 @@ typedef enum eg_claim_verdict {
 egraph_status eg_claim_run(const eg_claim_case *of, eg_arena *scratch,
                            eg_layout *out_layouts, eg_claim_verdict *out);
 
-/// Appends why the claim does not hold: what on the way from the likeliest layouts of the
-/// variables has no layout, or how the sides differ, and what to do. *out_move is the
-/// parallel operator that it is about, or EG_RULE_NONE; *out_is_size: nothing but a size
-/// that does not divide stands in the way. (layout_words.c)
+/// Appends why the claim does not hold: the term on the way from the likeliest layouts of
+/// the variables that has no layout, or how the sides differ, and the remedy. *out_move
+/// is the parallel operator that it is about, or EG_RULE_NONE; *out_is_size: nothing but
+/// a size that does not divide stands in the way. (layout_check.c)
 egraph_status eg_claim_explain(const eg_claim_case *of, eg_arena *scratch, eg_text *text,
                                uint32_t *out_move, bool *out_is_size);
-
-// ---- for layout_words.c -------------------------------------------------------------
 
 /// Appends how an operator's operands and result can lie.
 egraph_status eg_claim_strategies(const eg_claim_case *of, uint32_t term,

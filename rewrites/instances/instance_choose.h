@@ -5,10 +5,9 @@
 #define EG_REWRITES_VERIFY_CHOOSE_H
 
 #include "base/hash.h"
-#include "rewrites/instances/instance_hints.h"
 #include "rewrites/saturation/rule_build.h"
 
-enum { EG_VERIFY_INTS = 1 << 12 };
+enum { EG_VERIFY_INTS = 1 << 12, EG_VERIFY_MAX_OPERANDS = 8 };
 
 /// Room for the lists of one draw.
 typedef struct eg_verify_lists {
@@ -48,9 +47,6 @@ int64_t *eg_verify_list(eg_verify_choice *choice, uint32_t count);
 /// Slot with this name, or NULL when the operator has none or (`missing`) it is set.
 const eg_attr *eg_verify_known(const eg_verify_choice *choice, const char *name);
 eg_attr *eg_verify_missing(eg_verify_choice *choice, const char *name);
-/// Operand types that are not set.
-void eg_verify_choose_first_operand(eg_verify_choice *choice);
-void eg_verify_choose_other_operands(eg_verify_choice *choice);
 /// Slots that are not set; operand 0 has a type.
 void eg_verify_choose_attrs(eg_verify_choice *choice);
 

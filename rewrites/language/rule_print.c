@@ -7,9 +7,9 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "rewrites/language/rule_class.h"
 #include "rewrites/language/rule_forms.h"
 #include "rewrites/language/rule_functions.h"
+#include "rewrites/language/rules.h"
 
 typedef struct printer {
   eg_text *text;

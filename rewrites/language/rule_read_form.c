@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "base/spelling.h"
-#include "rewrites/language/rule_class.h"
 #include "rewrites/language/rule_forms.h"
 #include "rewrites/language/rule_reader.h"
+#include "rewrites/language/rules.h"
 
 typedef struct clauses {
   const eg_sexpr *source, *lhs, *rhs, *when, *math, *both_ways, *first_let;

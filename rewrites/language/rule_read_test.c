@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/owner.h"
 #include "rewrites/language/rule_forms.h"
 #include "rewrites/language/rule_reader.h"
 
@@ -164,10 +165,8 @@ egraph_status eg_rule_test_read(const eg_rule_source_text *from, const eg_sexpr 
   claims_init(&reader.claims, from->scratch);
   names_init(&reader.rules, from->scratch);
   egraph_status status = read_test(&reader, form);
-  eg_rule_reader_deinit(&reader.rule);
-  givens_deinit(&reader.given);
-  claims_deinit(&reader.claims);
-  names_deinit(&reader.rules);
+  EG_DEINIT_MEMBERS(&reader, (eg_rule_reader, rule), (givens, given), (claims, claims),
+                    (names, rules));
   EG_TRY(status);
   *out = test;
   return EGRAPH_OK;

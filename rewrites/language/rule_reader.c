@@ -3,34 +3,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/language/rule_reader.h"
 
+#include "base/owner.h"
+
 #include <ctype.h>
 #include <string.h>
+
+#define OWNED                                                                            \
+  (eg_rule_vars, vars), (eg_rule_terms, terms), (eg_rule_exprs, exprs),                  \
+      (eg_rule_lets, lets), (eg_rule_roots, roots), (eg_rule_late_slots, late),          \
+      (eg_rule_late_moves, moves), (eg_u32s, conditions), (eg_text, scratch)
 
 void eg_rule_reader_init(eg_rule_reader *reader, eg_arena *arena,
                          egraph_allocator scratch, const char *file) {
   *reader = (eg_rule_reader){.arena = arena, .file = file, .in_pattern = true};
-  eg_rule_vars_init(&reader->vars, scratch);
-  eg_rule_terms_init(&reader->terms, scratch);
-  eg_rule_exprs_init(&reader->exprs, scratch);
-  eg_rule_lets_init(&reader->lets, scratch);
-  eg_rule_roots_init(&reader->roots, scratch);
-  eg_rule_late_slots_init(&reader->late, scratch);
-  eg_rule_late_moves_init(&reader->moves, scratch);
-  eg_u32s_init(&reader->conditions, scratch);
-  eg_text_init(&reader->scratch, scratch);
+  EG_INIT_MEMBERS(reader, scratch, OWNED);
 }
 
-void eg_rule_reader_deinit(eg_rule_reader *reader) {
-  eg_rule_vars_deinit(&reader->vars);
-  eg_rule_terms_deinit(&reader->terms);
-  eg_rule_exprs_deinit(&reader->exprs);
-  eg_rule_lets_deinit(&reader->lets);
-  eg_rule_roots_deinit(&reader->roots);
-  eg_rule_late_slots_deinit(&reader->late);
-  eg_rule_late_moves_deinit(&reader->moves);
-  eg_u32s_deinit(&reader->conditions);
-  eg_text_deinit(&reader->scratch);
-}
+void eg_rule_reader_deinit(eg_rule_reader *reader) { EG_DEINIT_MEMBERS(reader, OWNED); }
 
 uint32_t eg_rule_reader_find(const eg_rule_reader *reader, const char *name) {
   for (size_t i = 0; i < reader->vars.len; i++)

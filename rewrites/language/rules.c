@@ -3,10 +3,70 @@
 
 #include <string.h>
 
+#include "base/flatmap.h"
 #include "base/hash.h"
+#include "base/owner.h"
 #include "base/spelling.h"
+#include "rewrites/language/rule_ast.h"
 #include "rewrites/language/rule_forms.h"
 #include "rewrites/language/rules_internal.h"
+
+// ---- the index ---------------------------------------------------------------
+
+EG_OWNER_DEFINE_STATIC(eg_rule_index, (eg_rule_list, list), (eg_flatmap, names, keys))
+
+static uint64_t hash_text(const char *text) {
+  return eg_hash_bytes(0, text, strlen(text));
+}
+
+static const char *key_of(const eg_rule_index *index, const eg_rule *rule) {
+  return index->parallel ? rule->parallel_key : rule->key;
+}
+
+static bool same_name(const void *user, uint32_t id, const void *key) {
+  const eg_rule_index *index = user;
+  return strcmp(index->list.data[id]->name, key) == 0;
+}
+
+static bool same_key(const void *user, uint32_t id, const void *key) {
+  const eg_rule_index *index = user;
+  return strcmp(key_of(index, index->list.data[id]), key) == 0;
+}
+
+static bool find_name(const eg_rule_index *index, const char *name, uint32_t *out) {
+  return eg_flatmap_find(&index->names, hash_text(name), name, same_name, index, out);
+}
+
+// The rule that says the same up to names of variables.
+static bool find_equal(const eg_rule_index *index, const eg_rule *rule, uint32_t *out) {
+  const char *key = key_of(index, rule);
+  return eg_flatmap_find(&index->keys, hash_text(key), key, same_key, index, out);
+}
+
+// Adds a copy, which lies in the arena. Neither name nor key may be in use.
+static egraph_status add_to_index(eg_rule_index *index, eg_arena *arena,
+                                  const eg_rule *rule) {
+  eg_rule *kept;
+  EG_TRY(eg_arena_alloc(arena, 1, sizeof *kept, &kept));
+  *kept = *rule;
+  EG_TRY(eg_flatmap_reserve_one(&index->names));
+  EG_TRY(eg_flatmap_reserve_one(&index->keys));
+  uint32_t id = (uint32_t)index->list.len;
+  EG_TRY(eg_rule_list_push(&index->list, kept));
+  (void)eg_flatmap_insert(&index->names, hash_text(kept->name), id);
+  (void)eg_flatmap_insert(&index->keys, hash_text(key_of(index, kept)), id);
+  return EGRAPH_OK;
+}
+
+// Takes the rules from `count` on out again.
+static void shrink_index(eg_rule_index *index, size_t count) {
+  while (index->list.len > count) {
+    eg_rule *last = eg_rule_list_pop(&index->list);
+    uint32_t id = (uint32_t)index->list.len;
+    eg_flatmap_remove(&index->names, hash_text(last->name), id);
+    eg_flatmap_remove(&index->keys, hash_text(key_of(index, last)), id);
+  }
+}
 
 egraph_status eg_rules_create(const egraph_allocator *alloc, eg_rules **out) {
   egraph_allocator heap = eg_allocator_or_heap(alloc);
@@ -14,8 +74,9 @@ egraph_status eg_rules_create(const egraph_allocator *alloc, eg_rules **out) {
   EG_TRY(eg_alloc(heap, 1, sizeof *rules, &rules));
   rules->alloc = heap;
   eg_arena_init(&rules->arena, heap);
-  eg_rule_index_init(&rules->rules, heap, false);
-  eg_rule_index_init(&rules->implied, heap, true);
+  eg_rule_index_init(&rules->rules, heap);
+  eg_rule_index_init(&rules->implied, heap);
+  rules->implied.parallel = true;
   eg_rule_tests_init(&rules->tests, heap);
   eg_flatmap_init(&rules->test_names, heap);
   eg_u32s_init(&rules->switched, heap);
@@ -25,12 +86,9 @@ egraph_status eg_rules_create(const egraph_allocator *alloc, eg_rules **out) {
 
 void eg_rules_destroy(eg_rules *rules) {
   if (rules == NULL) return;
-  eg_arena_deinit(&rules->arena);
-  eg_rule_index_deinit(&rules->rules);
-  eg_rule_index_deinit(&rules->implied);
-  eg_rule_tests_deinit(&rules->tests);
-  eg_flatmap_deinit(&rules->test_names);
-  eg_u32s_deinit(&rules->switched);
+  EG_DEINIT_MEMBERS(rules, (eg_arena, arena), (eg_rule_index, rules, implied),
+                    (eg_rule_tests, tests), (eg_flatmap, test_names),
+                    (eg_u32s, switched));
   eg_free(rules->alloc, rules, 1, sizeof *rules);
 }
 
@@ -38,17 +96,13 @@ egraph_allocator eg_rules_allocator(const eg_rules *rules) { return rules->alloc
 
 // ---- look-up --------------------------------------------------------------------
 
-static uint64_t hash_text(const char *text) {
-  return eg_hash_bytes(0, text, strlen(text));
-}
-
 static bool same_test_name(const void *user, uint32_t id, const void *key) {
   const eg_rules *rules = user;
   return strcmp(rules->tests.data[id]->name, key) == 0;
 }
 
 bool eg_rules_find(const eg_rules *rules, const char *name, uint32_t *out_rule) {
-  return eg_rule_index_find(&rules->rules, name, out_rule);
+  return find_name(&rules->rules, name, out_rule);
 }
 
 const eg_rule *eg_rules_at(const eg_rules *rules, uint32_t rule) {
@@ -68,9 +122,6 @@ const eg_rule_test *eg_rules_test_at(const eg_rules *rules, uint32_t test) {
 const char *eg_rule_name(const eg_rules *rules, uint32_t rule) {
   return eg_rules_at(rules, rule)->name;
 }
-const char *eg_rule_source(const eg_rules *rules, uint32_t rule) {
-  return eg_rules_at(rules, rule)->source;
-}
 const char *eg_rule_file(const eg_rules *rules, uint32_t rule) {
   return eg_rules_at(rules, rule)->file;
 }
@@ -84,9 +135,9 @@ static egraph_status check_name(const eg_rules *rules, const eg_rule *rule,
                                 const eg_sexpr *form) {
   const eg_rule *first = NULL;
   uint32_t other;
-  if (eg_rule_index_find(&rules->rules, rule->name, &other))
+  if (find_name(&rules->rules, rule->name, &other))
     first = rules->rules.list.data[other];
-  else if (eg_rule_index_find(&rules->implied, rule->name, &other))
+  else if (find_name(&rules->implied, rule->name, &other))
     first = rules->implied.list.data[other];
   if (first == NULL) return EGRAPH_OK;
   return eg_sexpr_fail(rule->file, form,
@@ -113,41 +164,39 @@ static egraph_status note_shipped(eg_rules *rules, const eg_rule *rule, uint32_t
   uint32_t ignored;
   if (!first->enabled) EG_TRY(eg_u32s_push(&rules->switched, shipped));
   first->enabled = true;
-  if (strcmp(rule->name, first->name) == 0 ||
-      eg_rule_index_find_equal(&rules->implied, rule, &ignored))
+  if (strcmp(rule->name, first->name) == 0 || find_equal(&rules->implied, rule, &ignored))
     return EGRAPH_OK;
   EG_TRY(check_name(rules, rule, form));
   eg_rule known = *rule;
   known.known_as = first->name;
-  return eg_rule_index_add(&rules->implied, &rules->arena, &known);
+  return add_to_index(&rules->implied, &rules->arena, &known);
 }
 
 egraph_status eg_rules_add(eg_rules *rules, const eg_rule *rule, const eg_sexpr *form) {
   uint32_t other;
-  bool is_there = eg_rule_index_find_equal(&rules->rules, rule, &other);
+  bool is_there = find_equal(&rules->rules, rule, &other);
   if (is_there && !rules->is_builtin && rules->rules.list.data[other]->is_shipped)
     return note_shipped(rules, rule, other, form);
   EG_TRY(check_name(rules, rule, form));
   if (is_there) return already_there(rule, rules->rules.list.data[other], form);
   eg_rule added = *rule;
   added.is_shipped = rules->is_builtin;
-  return eg_rule_index_add(&rules->rules, &rules->arena, &added);
+  return add_to_index(&rules->rules, &rules->arena, &added);
 }
 
 egraph_status eg_rules_add_implied(eg_rules *rules, const eg_rule *rule,
                                    const eg_sexpr *form) {
   uint32_t other;
   EG_TRY(check_name(rules, rule, form));
-  if (eg_rule_index_find_equal(&rules->implied, rule, &other))
+  if (find_equal(&rules->implied, rule, &other))
     return already_there(rule, rules->implied.list.data[other], form);
-  return eg_rule_index_add(&rules->implied, &rules->arena, rule);
+  return add_to_index(&rules->implied, &rules->arena, rule);
 }
 
 bool eg_rules_is_known(const eg_rules *rules, const eg_rule *rule,
                        const char **out_name) {
   uint32_t other;
-  if (rule->move_count == 0 || !eg_rule_index_find_equal(&rules->rules, rule, &other))
-    return false;
+  if (rule->move_count == 0 || !find_equal(&rules->rules, rule, &other)) return false;
   *out_name = rules->rules.list.data[other]->name;
   return true;
 }
@@ -179,8 +228,8 @@ eg_rules_mark eg_rules_mark_of(const eg_rules *rules) {
 void eg_rules_shrink(eg_rules *rules, eg_rules_mark to) {
   for (size_t i = 0; i < rules->switched.len; i++)
     rules->rules.list.data[rules->switched.data[i]]->enabled = false;
-  eg_rule_index_shrink(&rules->rules, to.rules);
-  eg_rule_index_shrink(&rules->implied, to.implied);
+  shrink_index(&rules->rules, to.rules);
+  shrink_index(&rules->implied, to.implied);
   while (rules->tests.len > to.tests) {
     eg_rule_test *last = eg_rule_tests_pop(&rules->tests);
     eg_flatmap_remove(&rules->test_names, hash_text(last->name),
@@ -241,4 +290,29 @@ egraph_status eg_rules_print(const eg_rules *rules, eg_text *out) {
     EG_TRY(eg_rule_test_print(out, rules->tests.data[i]));
   }
   return EGRAPH_OK;
+}
+
+// ---- classes ------------------------------------------------------------------------
+
+static const struct {
+  egraph_math math;
+  const char *name;
+} classes[] = {{EGRAPH_MATH_EXACT, "exact"},
+               {EGRAPH_MATH_ASSOCIATIVE, "associative"},
+               {EGRAPH_MATH_FAST, "fast"}};
+enum { CLASSES = sizeof classes / sizeof *classes };
+
+const char *eg_rule_class_name(egraph_math math) {
+  for (int i = 0; i < CLASSES; i++)
+    if (classes[i].math == math) return classes[i].name;
+  return NULL;
+}
+
+bool eg_rule_class_find(const char *name, egraph_math *out) {
+  for (int i = 0; i < CLASSES; i++) {
+    if (strcmp(classes[i].name, name) != 0) continue;
+    *out = classes[i].math;
+    return true;
+  }
+  return false;
 }

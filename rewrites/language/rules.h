@@ -4,6 +4,7 @@
 #ifndef EG_REWRITES_RULES_H
 #define EG_REWRITES_RULES_H
 
+#include "base/status.h"
 #include "base/text.h"
 
 typedef struct eg_rules eg_rules;
@@ -21,7 +22,6 @@ uint32_t eg_rules_implied_count(const eg_rules *rules);
 /// second named "<name>-reversed".
 uint32_t eg_rules_count(const eg_rules *rules);
 const char *eg_rule_name(const eg_rules *rules, uint32_t rule);
-const char *eg_rule_source(const eg_rules *rules, uint32_t rule);
 const char *eg_rule_file(const eg_rules *rules, uint32_t rule);
 uint32_t eg_rule_line(const eg_rules *rules, uint32_t rule);
 bool eg_rules_find(const eg_rules *rules, const char *name, uint32_t *out_rule);
@@ -30,5 +30,10 @@ bool eg_rules_find(const eg_rules *rules, const char *name, uint32_t *out_rule);
 egraph_status eg_rules_enable(eg_rules *rules, const char *name, bool on);
 /// Canonical form; parse(print(rules)) prints identically.
 egraph_status eg_rules_print(const eg_rules *rules, eg_text *out);
+
+/// "exact" and so on; NULL for another number.
+const char *eg_rule_class_name(egraph_math math);
+/// False when there is none of that name.
+bool eg_rule_class_find(const char *name, egraph_math *out);
 
 #endif

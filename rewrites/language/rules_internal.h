@@ -3,9 +3,19 @@
 #ifndef EG_REWRITES_RULES_INTERNAL_H
 #define EG_REWRITES_RULES_INTERNAL_H
 
-#include "rewrites/language/rule_index.h"
+#include "base/flatmap.h"
+#include "rewrites/language/rule_ast.h"
+#include "rewrites/language/rules.h"
 
 EG_VEC_DEFINE(eg_rule_tests, eg_rule_test *);
+EG_VEC_DEFINE(eg_rule_list, eg_rule *);
+
+/// Rules in order, found by name and by what they say.
+typedef struct eg_rule_index {
+  eg_rule_list list;
+  eg_flatmap names, keys;
+  bool parallel; // equal rules have equal parallel_key, instead of equal key
+} eg_rule_index;
 
 struct eg_rules {
   egraph_allocator alloc;

@@ -11,13 +11,170 @@
 // because one explosive rule can take longer than all others together. A stop leaves the
 // rest of the iteration undone and rebuilds, so that the e-graph is always whole; with
 // options.rollback it goes back to the end of the iteration before, a saved state.
+//
+// Lanes are the searches of one rule that run side by side. The parts of the search are
+// given to idle lanes; a lane pauses when its buffer is full, and its matches are taken,
+// in the order of the lanes, before they go on. A turn with a limit begins with one lane
+// and doubles them, because most rules that go beyond their limit do so soon.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/saturation/driver.h"
 
 #include "base/clock.h"
+#include "base/parallel.h"
 #include "egraph/snapshot.h"
-#include "rewrites/saturation/lanes.h"
 #include "rewrites/saturation/scheduler.h"
+
+/// The rule at hand.
+typedef struct driver_turn {
+  uint32_t rule, words_per_match;
+  const eg_matcher *matcher;
+  uint64_t limit, found; // matches; limit UINT64_MAX: none
+  bool fresh_only;       // are looked for
+  bool apply_fresh;      // of all that are found, only fresh ones are applied
+} driver_turn;
+
+struct eg_lane {
+  const driver_turn *turn;
+  eg_cursor *cursor; // NULL: idle
+  eg_u32s words;     // of the matches of this turn that are to be applied
+  uint64_t found, rejected;
+  uint64_t looked_at; // candidates: its work
+};
+
+typedef struct lane_set {
+  egraph_allocator alloc;
+  eg_engine *engine;
+  const eg_driver_rules *rules;
+  uint32_t threads;
+  driver_turn turn;
+  eg_parts parts;   // of the rule's search
+  size_t next_part; // that no lane has had
+  uint32_t count;   // at work, the first ones
+  eg_lane all[EG_DRIVER_LANES];
+} lane_set;
+
+enum {
+  PART_CANDIDATES = 256,  // first nodes that a lane takes at a time, at least
+  LANE_WORDS = 1 << 15,   // of matches, after which a lane pauses
+  LANE_STEPS = 1 << 18,   // of a search, after which it pauses
+  THREAD_CANDIDATES = 512 // a turn with fewer is not worth a thread
+};
+
+static void init_lanes(lane_set *lanes, egraph_allocator alloc, eg_engine *engine,
+                       const eg_driver_rules *rules, uint32_t threads) {
+  *lanes =
+      (lane_set){.alloc = alloc, .engine = engine, .rules = rules, .threads = threads};
+  eg_parts_init(&lanes->parts, alloc);
+  for (size_t i = 0; i < EG_DRIVER_LANES; i++) {
+    lanes->all[i].turn = &lanes->turn;
+    eg_u32s_init(&lanes->all[i].words, alloc);
+  }
+}
+
+static void deinit_lanes(lane_set *lanes) {
+  for (size_t i = 0; i < EG_DRIVER_LANES; i++)
+    eg_u32s_deinit(&lanes->all[i].words);
+  eg_parts_deinit(&lanes->parts);
+}
+
+// Words of the buffers.
+static size_t lane_words(const lane_set *lanes) {
+  size_t words = 0;
+  for (size_t i = 0; i < EG_DRIVER_LANES; i++)
+    words += lanes->all[i].words.cap;
+  return words;
+}
+
+// ---- what rules call ------------------------------------------------------------
+
+void eg_lane_reject(eg_lane *lane) { lane->rejected++; }
+
+egraph_status eg_lane_take(eg_lane *lane, const eg_match *match, uint32_t **out_words,
+                           bool *out_pause) {
+  const driver_turn *turn = lane->turn;
+  eg_u32s *words = &lane->words;
+  if (words->cap - words->len < turn->words_per_match)
+    EG_TRY(eg_u32s_reserve(words, words->len + turn->words_per_match));
+  *out_words = words->data + words->len;
+  lane->found++;
+  if (!turn->apply_fresh || match->is_fresh) words->len += turn->words_per_match;
+  *out_pause = words->len >= LANE_WORDS || lane->found > turn->limit - turn->found;
+  return EGRAPH_OK;
+}
+
+// ---- searching ------------------------------------------------------------------
+
+static eg_search search_on(lane_set *lanes, uint32_t number) {
+  const eg_driver_rules *rules = lanes->rules;
+  eg_search search = {.fresh_only = lanes->turn.fresh_only};
+  rules->search(rules->self, lanes->turn.rule, number, &lanes->all[number], &search);
+  return search;
+}
+
+// Splits the search of the turn. Fails as eg_matcher_split.
+static egraph_status start_lanes(lane_set *lanes) {
+  lanes->parts.len = lanes->next_part = 0;
+  lanes->count = lanes->turn.limit == UINT64_MAX ? EG_DRIVER_LANES : 1;
+  eg_search search = search_on(lanes, 0);
+  return eg_matcher_split(lanes->turn.matcher, lanes->engine, &search, PART_CANDIDATES,
+                          &lanes->parts);
+}
+
+/// Gives parts to idle lanes. Returns how many lanes are busy, the first ones.
+static egraph_status fill_lanes(lane_set *lanes, uint32_t *out_busy,
+                                uint64_t *out_candidates) {
+  *out_busy = 0;
+  *out_candidates = 0;
+  for (uint32_t i = 0; i < lanes->count; i++) {
+    eg_lane *lane = &lanes->all[i];
+    if (lane->cursor == NULL && lanes->next_part < lanes->parts.len) {
+      eg_part part = lanes->parts.data[lanes->next_part++];
+      eg_search search = search_on(lanes, i);
+      EG_TRY(eg_cursor_create(lanes->alloc, lanes->turn.matcher, lanes->engine, &search,
+                              part, &lane->cursor));
+      *out_candidates += part.count;
+    } else if (lane->cursor != NULL) {
+      *out_candidates += THREAD_CANDIDATES; // it had so much to do that it paused
+    }
+    lane->found = lane->rejected = lane->looked_at = lane->words.len = 0;
+    if (lane->cursor != NULL) *out_busy = i + 1;
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status run_lane(void *user, size_t index, uint32_t worker) {
+  lane_set *lanes = user;
+  eg_lane *lane = &lanes->all[index];
+  (void)worker;
+  if (lane->cursor == NULL) return EGRAPH_OK;
+  bool done;
+  uint64_t before = eg_cursor_looked_at(lane->cursor);
+  EG_TRY(eg_cursor_run(lane->cursor, LANE_STEPS, &done));
+  lane->looked_at = eg_cursor_looked_at(lane->cursor) - before;
+  if (!done) return EGRAPH_OK;
+  eg_cursor_destroy(lane->cursor);
+  lane->cursor = NULL;
+  return EGRAPH_OK;
+}
+
+// Lets the lanes search until each is done with its part or pauses. *out_busy: the first
+// so many lanes have searched; 0: there was nothing left to do. Fails as eg_cursor_run.
+static egraph_status search_lanes(lane_set *lanes, uint32_t *out_busy) {
+  uint64_t candidates;
+  EG_TRY(fill_lanes(lanes, out_busy, &candidates));
+  if (*out_busy == 0) return EGRAPH_OK;
+  if (lanes->count < EG_DRIVER_LANES) lanes->count *= 2; // from the next time on
+  uint32_t threads = candidates < THREAD_CANDIDATES ? 1 : lanes->threads;
+  return eg_parallel_for(lanes->alloc, threads, *out_busy, run_lane, lanes);
+}
+
+// Gives up what is not done.
+static void stop_lanes(lane_set *lanes) {
+  for (size_t i = 0; i < EG_DRIVER_LANES; i++) {
+    eg_cursor_destroy(lanes->all[i].cursor);
+    lanes->all[i].cursor = NULL;
+  }
+}
 
 enum {
   POLL_EVERY = 16, // batches of matches
@@ -28,7 +185,7 @@ enum {
   CHANGE_STEPS = 3000 // of a node or a union, rebuilding included
 };
 
-typedef struct eg_driver {
+typedef struct driver_state {
   egraph_allocator alloc;
   eg_engine *engine;
   const eg_driver_rules *rules;
@@ -41,23 +198,23 @@ typedef struct eg_driver {
   eg_stop stop;
   bool *is_seen;   // per rule: searched and applied completely in the last iteration
   uint64_t *known; // per rule that is seen: at most so many matches were there
-  eg_lanes lanes;  // with the rule at hand
+  lane_set lanes;  // with the rule at hand
   eg_u32s held;    // matches of a rule with a limit
   eg_iteration_stats current;
-} eg_driver;
+} driver_state;
 
-static void stop_for(eg_driver *driver, eg_stop reason) {
+static void stop_for(driver_state *driver, eg_stop reason) {
   if (driver->stopped) return;
   driver->stopped = true;
   driver->stop = reason;
 }
 
-static size_t bytes_held(const eg_driver *driver) {
-  size_t words = driver->held.cap + eg_lanes_words(&driver->lanes);
+static size_t bytes_held(const driver_state *driver) {
+  size_t words = driver->held.cap + lane_words(&driver->lanes);
   return driver->rules->bytes(driver->rules->self) + words * sizeof(uint32_t);
 }
 
-static void look_at_budgets(eg_driver *driver) {
+static void look_at_budgets(driver_state *driver) {
   const eg_saturation_options *options = driver->options;
   double now = eg_clock_seconds();
   size_t bytes = bytes_held(driver);
@@ -77,13 +234,13 @@ static void look_at_budgets(eg_driver *driver) {
 
 // ---- apply ----------------------------------------------------------------------
 
-static uint32_t room(const eg_driver *driver) {
+static uint32_t room(const driver_state *driver) {
   uint32_t nodes = eg_engine_node_count(driver->engine);
   uint32_t limit = driver->options->node_limit;
   return nodes < limit ? limit - nodes : 0;
 }
 
-static egraph_status apply_batch(eg_driver *driver, const uint32_t *words,
+static egraph_status apply_batch(driver_state *driver, const uint32_t *words,
                                  uint32_t count) {
   const eg_driver_rules *rules = driver->rules;
   eg_rule_stats *stats = &driver->report->rules[driver->lanes.turn.rule];
@@ -102,7 +259,7 @@ static egraph_status apply_batch(eg_driver *driver, const uint32_t *words,
   return EGRAPH_OK;
 }
 
-static egraph_status apply_all(eg_driver *driver, const eg_u32s *words) {
+static egraph_status apply_all(driver_state *driver, const eg_u32s *words) {
   size_t count = words->len / driver->lanes.turn.words_per_match;
   for (size_t i = 0; i < count && !driver->stopped; i += EG_DRIVER_BATCH) {
     size_t batch = count - i < EG_DRIVER_BATCH ? count - i : EG_DRIVER_BATCH;
@@ -116,8 +273,8 @@ static egraph_status apply_all(eg_driver *driver, const eg_u32s *words) {
 // ---- rules ----------------------------------------------------------------------
 
 /// Counts what the lanes found, and holds it or applies it.
-static egraph_status empty_lanes(eg_driver *driver, uint32_t busy) {
-  eg_turn *turn = &driver->lanes.turn;
+static egraph_status empty_lanes(driver_state *driver, uint32_t busy) {
+  driver_turn *turn = &driver->lanes.turn;
   eg_rule_stats *stats = &driver->report->rules[turn->rule];
   for (uint32_t i = 0; i < busy; i++) {
     const eg_lane *lane = &driver->lanes.all[i];
@@ -134,12 +291,12 @@ static egraph_status empty_lanes(eg_driver *driver, uint32_t busy) {
   return EGRAPH_OK;
 }
 
-static egraph_status search_parts(eg_driver *driver) {
-  const eg_turn *turn = &driver->lanes.turn;
+static egraph_status search_parts(driver_state *driver) {
+  const driver_turn *turn = &driver->lanes.turn;
   for (;;) {
     uint32_t busy;
     double start = eg_clock_cpu_seconds();
-    EG_TRY(eg_lanes_search(&driver->lanes, &busy));
+    EG_TRY(search_lanes(&driver->lanes, &busy));
     if (busy == 0) return EGRAPH_OK;
     double middle = eg_clock_cpu_seconds();
     EG_TRY(empty_lanes(driver, busy));
@@ -151,20 +308,20 @@ static egraph_status search_parts(eg_driver *driver) {
 }
 
 /// Searches for the matches of the turn; applies or holds them.
-static egraph_status run_turn(eg_driver *driver) {
+static egraph_status run_turn(driver_state *driver) {
   const eg_driver_rules *rules = driver->rules;
-  eg_turn *turn = &driver->lanes.turn;
+  driver_turn *turn = &driver->lanes.turn;
   turn->words_per_match = rules->match_words(rules->self, turn->rule);
   driver->held.len = 0;
-  EG_TRY(eg_lanes_start(&driver->lanes));
+  EG_TRY(start_lanes(&driver->lanes));
   egraph_status status = search_parts(driver);
-  eg_lanes_stop(&driver->lanes);
+  stop_lanes(&driver->lanes);
   return status;
 }
 
 /// Limit and matches of a rule with old matches that were applied.
-static egraph_status run_seen_rule(eg_driver *driver, uint64_t known) {
-  eg_turn *turn = &driver->lanes.turn, all = *turn;
+static egraph_status run_seen_rule(driver_state *driver, uint64_t known) {
+  driver_turn *turn = &driver->lanes.turn, all = *turn;
   turn->fresh_only = true;
   if (turn->limit != UINT64_MAX) turn->limit -= known < turn->limit ? known : turn->limit;
   EG_TRY(run_turn(driver));
@@ -180,14 +337,14 @@ static egraph_status run_seen_rule(eg_driver *driver, uint64_t known) {
   return run_turn(driver);
 }
 
-static egraph_status run_rule(eg_driver *driver, uint32_t rule,
+static egraph_status run_rule(driver_state *driver, uint32_t rule,
                               const eg_matcher *matcher) {
   const eg_driver_rules *rules = driver->rules;
-  eg_turn *turn = &driver->lanes.turn;
-  *turn = (eg_turn){.rule = rule,
-                    .matcher = matcher,
-                    .limit =
-                        eg_schedule_limit(driver->schedule, rule, driver->report->rules)};
+  driver_turn *turn = &driver->lanes.turn;
+  *turn = (driver_turn){
+      .rule = rule,
+      .matcher = matcher,
+      .limit = eg_schedule_limit(driver->schedule, rule, driver->report->rules)};
   double start = eg_clock_seconds();
   if (driver->is_seen[rule])
     EG_TRY(run_seen_rule(driver, driver->known[rule]));
@@ -207,7 +364,7 @@ static egraph_status run_rule(eg_driver *driver, uint32_t rule,
   return EGRAPH_OK;
 }
 
-static egraph_status run_rules(eg_driver *driver) {
+static egraph_status run_rules(driver_state *driver) {
   const eg_driver_rules *rules = driver->rules;
   for (uint32_t i = 0; i < rules->count && !driver->stopped; i++) {
     uint32_t rule = eg_schedule_order(driver->schedule)[i];
@@ -223,15 +380,7 @@ static egraph_status run_rules(eg_driver *driver) {
 
 // ---- the loop -------------------------------------------------------------------
 
-static void end_iteration(eg_driver *driver) {
-  const eg_saturation_options *options = driver->options;
-  driver->current.nodes = eg_engine_node_count(driver->engine);
-  driver->current.classes = eg_engine_class_count(driver->engine);
-  if (options->on_iteration != NULL)
-    options->on_iteration(options->on_iteration_user, &driver->current);
-}
-
-static egraph_status rebuild(eg_driver *driver) {
+static egraph_status rebuild(driver_state *driver) {
   eg_engine_start_epoch(driver->engine);
   double start = eg_clock_cpu_seconds();
   EG_TRY(eg_engine_rebuild(driver->engine));
@@ -241,7 +390,7 @@ static egraph_status rebuild(eg_driver *driver) {
 
 /// Runs the rules and rebuilds; *out_complete: nothing of the iteration is left undone.
 /// With options.rollback an iteration that is not complete is taken back.
-static egraph_status run_whole(eg_driver *driver, bool *out_complete) {
+static egraph_status run_whole(driver_state *driver, bool *out_complete) {
   bool saved = driver->options->rollback;
   if (saved) EG_TRY(eg_engine_push(driver->engine));
   egraph_status status = run_rules(driver);
@@ -259,13 +408,17 @@ static egraph_status run_whole(eg_driver *driver, bool *out_complete) {
   return status != EGRAPH_OK ? status : dropped;
 }
 
-static egraph_status iterate(eg_driver *driver) {
+static egraph_status iterate(driver_state *driver) {
   driver->current = (eg_iteration_stats){0};
   driver->changed = false;
   bool complete;
   EG_TRY(run_whole(driver, &complete));
   if (driver->report->rolled_back) return EGRAPH_OK;
-  end_iteration(driver);
+  const eg_saturation_options *options = driver->options;
+  driver->current.nodes = eg_engine_node_count(driver->engine);
+  driver->current.classes = eg_engine_class_count(driver->engine);
+  if (options->on_iteration != NULL)
+    options->on_iteration(options->on_iteration_user, &driver->current);
 #if EG_CHECK_LEVEL >= 2
   EG_TRY(eg_engine_check(driver->engine));
 #endif
@@ -282,7 +435,7 @@ static egraph_status iterate(eg_driver *driver) {
   return EGRAPH_OK;
 }
 
-static egraph_status run_driver(eg_driver *driver) {
+static egraph_status run_driver(driver_state *driver) {
   uint32_t count = driver->rules->count;
   EG_TRY(eg_alloc(driver->alloc, count, sizeof *driver->is_seen, &driver->is_seen));
   EG_TRY(eg_alloc(driver->alloc, count, sizeof *driver->known, &driver->known));
@@ -297,7 +450,7 @@ static egraph_status run_driver(eg_driver *driver) {
   return EGRAPH_OK;
 }
 
-static void finish_report(const eg_driver *driver) {
+static void finish_report(const driver_state *driver) {
   eg_saturation_report *report = driver->report;
   report->stop = driver->stop;
   report->iterations = driver->iteration;
@@ -306,8 +459,8 @@ static void finish_report(const eg_driver *driver) {
   report->seconds = eg_clock_seconds() - driver->start;
 }
 
-static void driver_deinit(eg_driver *driver) {
-  eg_lanes_deinit(&driver->lanes);
+static void driver_deinit(driver_state *driver) {
+  deinit_lanes(&driver->lanes);
   eg_u32s_deinit(&driver->held);
   eg_free(driver->alloc, driver->is_seen, driver->rules->count, sizeof *driver->is_seen);
   eg_free(driver->alloc, driver->known, driver->rules->count, sizeof *driver->known);
@@ -323,19 +476,43 @@ egraph_status eg_driver_run(const egraph_allocator *alloc, eg_engine *engine,
   out_report->rule_count = rules->count;
   eg_schedule schedule;
   EG_TRY(eg_schedule_init(&schedule, heap, options, rules->count));
-  eg_driver driver = {.alloc = heap,
-                      .engine = engine,
-                      .rules = rules,
-                      .options = options,
-                      .report = out_report,
-                      .schedule = &schedule,
-                      .start = eg_clock_seconds()};
+  driver_state driver = {.alloc = heap,
+                         .engine = engine,
+                         .rules = rules,
+                         .options = options,
+                         .report = out_report,
+                         .schedule = &schedule,
+                         .start = eg_clock_seconds()};
   driver.last_progress = driver.start;
-  eg_lanes_init(&driver.lanes, heap, engine, rules, options->threads);
+  init_lanes(&driver.lanes, heap, engine, rules, options->threads);
   eg_u32s_init(&driver.held, heap);
   egraph_status status = run_driver(&driver);
   finish_report(&driver);
   driver_deinit(&driver);
   eg_schedule_deinit(&schedule);
   return status;
+}
+
+// ---- reports --------------------------------------------------------------------
+
+void eg_saturation_report_deinit(eg_saturation_report *report) {
+  eg_free(report->alloc, report->rules, report->rule_count, sizeof *report->rules);
+  report->rules = NULL;
+  report->rule_count = 0;
+}
+
+#define STOP_NAME(id, name, words) name,
+const char *eg_stop_name(eg_stop stop) {
+  static const char *const names[] = {EG_STOP_LIST(STOP_NAME)};
+  return names[stop];
+}
+
+#define STOP_WORDS(id, name, words) words,
+const char *eg_stop_words(eg_stop stop) {
+  static const char *const all[] = {EG_STOP_LIST(STOP_WORDS)};
+  return all[stop];
+}
+
+const char *eg_proven_over(eg_stop stop) {
+  return stop == EG_STOP_SATURATED ? "all variants" : "variants reached";
 }

@@ -13,7 +13,7 @@
 #define EG_REWRITES_DRIVER_H
 
 #include "egraph/pattern.h"
-#include "rewrites/saturation/saturate.h"
+#include "rewrites/saturation/saturation.h"
 
 typedef struct eg_apply_result {
   uint32_t applied;  // matches, the first ones, rejected ones included; fewer than were

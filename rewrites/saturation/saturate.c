@@ -1,4 +1,9 @@
-// Tensor rules under the saturation loop.
+// Tensor rules under the saturation loop. Left sides become patterns of the engine, which
+// matches modulo equality; attributes, types and conditions are checked here.
+//
+// A match is kept as a few words: the classes of the class variables, the classes of the
+// roots, and the nodes whose attributes or class the rule names. Values are read again
+// from the nodes when the match is applied.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/saturation/saturate.h"
 
@@ -6,7 +11,185 @@
 #include "rewrites/saturation/driver.h"
 #include "rewrites/saturation/rule_build.h"
 #include "rewrites/saturation/rule_checks.h"
-#include "rewrites/saturation/rule_match.h"
+#include "rewrites/saturation/rule_eval.h"
+
+// ---- left sides --------------------------------------------------------------
+
+static bool has_guard(const eg_rule_term *term) {
+  uint16_t count = eg_op_info_of(term->op)->attr_count;
+  for (uint16_t i = 0; i < count; i++)
+    if (term->slots[i].form == EG_RULE_SLOT_LITERAL) return true;
+  return false;
+}
+
+// True when a kept match must say which node this term matched.
+static bool is_kept(const eg_rule_term *term) {
+  if (term->is_var) return false;
+  if (term->var != EG_RULE_NONE) return true;
+  uint16_t count = eg_op_info_of(term->op)->attr_count;
+  for (uint16_t i = 0; i < count; i++)
+    if (term->slots[i].form == EG_RULE_SLOT_VAR ||
+        term->slots[i].form == EG_RULE_SLOT_EXPR)
+      return true;
+  return false;
+}
+
+// ---- patterns -------------------------------------------------------------------
+
+// Where the name of a sub-pattern occurs again, the pattern shares that sub-pattern.
+static uint32_t named_term(const eg_rule *rule, uint32_t index) {
+  const eg_rule_term *term = &rule->terms[index];
+  if (!term->is_var || rule->vars[term->var].origin != EG_RULE_VAR_AS) return index;
+  for (uint32_t i = 0; i < index; i++)
+    if (!rule->terms[i].is_var && rule->terms[i].var == term->var) return i;
+  return index;
+}
+
+static void lower_term(const eg_rule *rule, uint32_t index, eg_pattern_term *out,
+                       uint32_t *children, uint32_t *inout_child_count) {
+  const eg_rule_term *term = &rule->terms[index];
+  if (term->is_var) {
+    // A name has no variable; its own term is shared instead, and this
+    // one is not reached.
+    uint32_t var = rule->vars[term->var].pattern_var;
+    *out =
+        (eg_pattern_term){.kind = EG_PATTERN_VAR, .var = var == EG_RULE_NONE ? 0 : var};
+    return;
+  }
+  *out = (eg_pattern_term){.kind = EG_PATTERN_NODE,
+                           .op = term->op,
+                           .guard = has_guard(term) ? index : EG_PATTERN_ANY_PAYLOAD,
+                           .arity = term->child_count,
+                           .children = *inout_child_count};
+  for (uint32_t i = 0; i < term->child_count; i++)
+    children[(*inout_child_count)++] = named_term(rule, term->children[i]);
+}
+
+// The pattern of a left side; its arrays come from the arena. Guards are term indices.
+static egraph_status pattern_of_rule(const eg_rule *rule, eg_arena *arena,
+                                     eg_pattern *out) {
+  uint32_t child_count = 0, count = rule->pattern_term_count;
+  for (uint32_t i = 0; i < count; i++)
+    child_count += rule->terms[i].child_count;
+  eg_pattern_term *terms;
+  uint32_t *children, *roots, filled = 0;
+  EG_TRY(eg_arena_alloc(arena, count, sizeof *terms, &terms));
+  EG_TRY(eg_arena_alloc(arena, child_count, sizeof *children, &children));
+  EG_TRY(eg_arena_alloc(arena, rule->root_count, sizeof *roots, &roots));
+  for (uint32_t i = 0; i < count; i++)
+    lower_term(rule, i, &terms[i], children, &filled);
+  for (uint32_t i = 0; i < rule->root_count; i++)
+    roots[i] = rule->lhs[i].term;
+  *out = (eg_pattern){.terms = terms,
+                      .term_count = count,
+                      .children = children,
+                      .child_count = child_count,
+                      .roots = roots,
+                      .root_count = rule->root_count,
+                      .var_count = rule->pattern_var_count};
+  return EGRAPH_OK;
+}
+
+static bool literal_fits(const eg_attr *wanted, const eg_attr *found) {
+  if (wanted->kind == EG_ATTR_FLOAT)
+    return eg_rule_close(wanted->f, found->f, EG_RULE_NUMBERS);
+  return eg_attr_same(wanted, found);
+}
+
+// Decides a guard: literal attributes of one term.
+static bool accepts_match(const eg_rule *rule, uint32_t guard, const eg_attrs *attrs) {
+  const eg_rule_slot *slots = rule->terms[guard].slots;
+  for (uint16_t i = 0; i < attrs->count; i++)
+    if (slots[i].form == EG_RULE_SLOT_LITERAL &&
+        !literal_fits(&slots[i].literal, &attrs->slots[i]))
+      return false;
+  return true;
+}
+
+// ---- kept matches ---------------------------------------------------------------
+
+// Words of a kept match, at most pattern_var_count + root_count + pattern_term_count.
+static uint32_t match_words_of(const eg_rule *rule) {
+  uint32_t words = rule->pattern_var_count + rule->root_count;
+  for (uint32_t i = 0; i < rule->pattern_term_count; i++)
+    words += is_kept(&rule->terms[i]);
+  return words;
+}
+
+static void pack_match(const eg_rule *rule, const eg_match *match, uint32_t *out_words) {
+  for (uint32_t i = 0; i < rule->pattern_var_count; i++)
+    *out_words++ = match->vars[i].id;
+  for (uint32_t i = 0; i < rule->root_count; i++)
+    *out_words++ = match->roots[i].id;
+  for (uint32_t i = 0; i < rule->pattern_term_count; i++)
+    if (is_kept(&rule->terms[i])) *out_words++ = match->nodes[i].id;
+}
+
+// The class that root i matched.
+static eg_class packed_root(const eg_rule *rule, const uint32_t *words, uint32_t root) {
+  return (eg_class){.id = words[rule->pattern_var_count + root]};
+}
+
+// ---- binding --------------------------------------------------------------------
+
+// A value variable is bound by the first term that has it; kind TENSOR means that it is
+static bool bind_slots(eg_rule_env *env, const eg_rule_term *term,
+                       const eg_attrs *attrs) {
+  for (uint16_t i = 0; i < attrs->count; i++) {
+    const eg_rule_slot *slot = &term->slots[i];
+    if (slot->form != EG_RULE_SLOT_VAR) continue;
+    eg_rule_value value = eg_rule_value_of_attr(term->op, i, &attrs->slots[i]);
+    eg_rule_value *place = &env->vars[slot->index];
+    if (place->kind == EG_RULE_TENSOR)
+      *place = value;
+    else if (!eg_rule_values_identical(place, &value))
+      return false;
+  }
+  return true;
+}
+
+static const eg_attrs *attrs_of_node(const eg_rule_env *env, uint32_t node) {
+  const eg_engine *engine = eg_tensor_egraph_engine_of(env->egraph);
+  eg_term term = eg_engine_term(engine, (eg_node){.id = node});
+  return eg_tensor_egraph_attrs_at(env->egraph, term.payload);
+}
+
+static bool bind_nodes(eg_rule_env *env, const uint32_t *words) {
+  const eg_engine *engine = eg_tensor_egraph_engine_of(env->egraph);
+  const eg_rule *rule = env->rule;
+  for (uint32_t i = 0; i < rule->pattern_term_count; i++) {
+    const eg_rule_term *term = &rule->terms[i];
+    if (!is_kept(term)) continue;
+    uint32_t node = *words++;
+    if (term->var != EG_RULE_NONE)
+      env->vars[term->var].tensor = eg_engine_class_of(engine, (eg_node){.id = node});
+    if (!bind_slots(env, term, attrs_of_node(env, node))) return false;
+  }
+  return true;
+}
+
+// Binds env->vars from a packed match, then the lets that are values. False when the
+// match does not fit after all.
+static bool bind_match(eg_rule_env *env, const uint32_t *words) {
+  const eg_engine *engine = eg_tensor_egraph_engine_of(env->egraph);
+  const eg_rule *rule = env->rule;
+  env->scratch->int_count = 0;
+  env->scratch->value_count = 0;
+  for (uint32_t i = 0; i < rule->var_count; i++) {
+    env->vars[i] = (eg_rule_value){.kind = EG_RULE_TENSOR};
+    env->vars[i].tensor = EG_CLASS_NONE;
+    uint32_t place = rule->vars[i].pattern_var;
+    if (place != EG_RULE_NONE)
+      env->vars[i].tensor = eg_engine_find(engine, (eg_class){.id = words[place]});
+  }
+  if (!bind_nodes(env, words + rule->pattern_var_count + rule->root_count)) return false;
+  for (uint32_t i = 0; i < env->rule->let_count; i++) {
+    const eg_rule_let *let = &env->rule->lets[i];
+    if (!let->is_term && !eg_rule_eval(env, let->expr, &env->vars[let->var]))
+      return false;
+  }
+  return true;
+}
 
 /// What one search works with; applying has its own. Sized for any rule.
 typedef struct context {
@@ -43,7 +226,7 @@ static const eg_matcher *matcher_of(void *self, uint32_t rule) {
 
 static uint32_t words_of(void *self, uint32_t rule) {
   const tensor_rules *all = self;
-  return 1 + eg_rule_match_words(eg_rules_at(all->rules, rule)); // the first: depth
+  return 1 + match_words_of(eg_rules_at(all->rules, rule)); // the first: depth
 }
 
 // These look at the nodes of a class: a match is not fresh when its operand gains one.
@@ -75,8 +258,8 @@ static eg_rule_env env_of(const tensor_rules *all, const eg_rule *rule,
 static bool accept(void *user, uint32_t guard, uint32_t op, uint32_t payload) {
   (void)op;
   const context *c = user;
-  return eg_rule_accepts(c->rule, guard,
-                         eg_tensor_egraph_attrs_at(c->all->egraph, payload));
+  return accepts_match(c->rule, guard,
+                       eg_tensor_egraph_attrs_at(c->all->egraph, payload));
 }
 
 static uint32_t depth_of_node(const tensor_rules *all, uint32_t node) {
@@ -121,7 +304,7 @@ static egraph_status on_match(void *user, const eg_match *match, bool *out_pause
   uint32_t *words;
   EG_TRY(eg_lane_take(c->lane, match, &words, out_pause));
   words[0] = depth_of(c, match) + (c->rule->root_count > 1);
-  eg_rule_pack(c->rule, match, words + 1);
+  pack_match(c->rule, match, words + 1);
   return EGRAPH_OK;
 }
 
@@ -162,7 +345,7 @@ static egraph_status check_types(const tensor_rules *all, const eg_rule *rule,
                                  const uint32_t *match) {
   for (uint32_t i = 0; i < rule->root_count; i++) {
     const eg_tensor_fact *left =
-        eg_tensor_egraph_fact(all->egraph, eg_rule_packed_root(rule, match, i));
+        eg_tensor_egraph_fact(all->egraph, packed_root(rule, match, i));
     const eg_tensor_fact *right = all->builder.terms[rule->rhs[i].term].fact;
     if (!eg_tensor_fact_same_type(left, right)) return unsound(all, rule, left, right);
   }
@@ -175,7 +358,7 @@ static egraph_status unite_roots(tensor_rules *all, const eg_rule *rule, uint32_
   for (uint32_t i = 0; i < rule->root_count; i++) {
     bool changed;
     egraph_status status =
-        eg_engine_unite(engine, eg_rule_packed_root(rule, match, i),
+        eg_engine_unite(engine, packed_root(rule, match, i),
                         all->builder.terms[rule->rhs[i].term].class, index, &changed);
     if (status == EGRAPH_E_TYPE)
       return eg_fail_context(status, "%s:%u: rule %s", rule->file, rule->line,
@@ -209,7 +392,7 @@ static egraph_status apply_match(tensor_rules *all, uint32_t index,
   const eg_rule *rule = eg_rules_at(all->rules, index);
   const uint32_t *match = packed + 1;
   eg_rule_env env = env_of(all, rule, &all->applying);
-  bool ok = eg_rule_bind(&env, match);
+  bool ok = bind_match(&env, match);
   uint32_t missing = 0, first = rule->pattern_term_count, end = rule->term_count;
   if (ok)
     EG_TRY(eg_rule_plan(&all->builder, &env, all->egraph, first, end, &ok, &missing));
@@ -266,7 +449,7 @@ static bool adds_nothing(tensor_rules *all, const eg_rule *rule, const uint32_t 
   const eg_engine *engine = eg_tensor_egraph_engine(all->egraph);
   for (uint32_t i = 0; i < rule->root_count; i++) {
     eg_class right = all->builder.terms[rule->rhs[i].term].class;
-    eg_class left = eg_rule_packed_root(rule, match, i);
+    eg_class left = packed_root(rule, match, i);
     if (eg_engine_find(engine, left).id != eg_engine_find(engine, right).id) return false;
   }
   return true;
@@ -277,10 +460,10 @@ static egraph_status on_deep_match(void *user, const eg_match *match, bool *out_
   tensor_rules *all = s->all;
   const eg_rule *rule = s->context->rule;
   if (depth_of(s->context, match) < all->options->multi_depth) return EGRAPH_OK;
-  EG_TRY(eg_u32s_resize(&s->packed, eg_rule_match_words(rule)));
-  eg_rule_pack(rule, match, s->packed.data);
+  EG_TRY(eg_u32s_resize(&s->packed, match_words_of(rule)));
+  pack_match(rule, match, s->packed.data);
   eg_rule_env env = env_of(all, rule, &all->applying);
-  bool ok = eg_rule_bind(&env, s->packed.data);
+  bool ok = bind_match(&env, s->packed.data);
   uint32_t missing = 0;
   if (ok)
     EG_TRY(eg_rule_plan(&all->builder, &env, all->egraph, rule->pattern_term_count,
@@ -330,7 +513,7 @@ static egraph_status look_deeper(tensor_rules *all, bool *out_found) {
 static egraph_status prepare_rule(tensor_rules *all, uint32_t index,
                                   const eg_rule *rule) {
   eg_pattern pattern;
-  EG_TRY(eg_rule_pattern(rule, &all->arena, &pattern));
+  EG_TRY(pattern_of_rule(rule, &all->arena, &pattern));
   EG_TRY(eg_matcher_create(&all->alloc, &pattern, &all->matchers[index]));
   EG_TRY(
       eg_rule_checks_plan(rule, all->matchers[index], &all->arena, &all->checks[index]));
@@ -404,28 +587,4 @@ egraph_status eg_saturate(eg_tensor_egraph *egraph, const eg_rules *rules,
   if (is_deeper) out_report->stop = EG_STOP_DEPTH_LIMIT;
   release(&all);
   return status;
-}
-
-// ---- reports --------------------------------------------------------------------
-
-void eg_saturation_report_deinit(eg_saturation_report *report) {
-  eg_free(report->alloc, report->rules, report->rule_count, sizeof *report->rules);
-  report->rules = NULL;
-  report->rule_count = 0;
-}
-
-#define STOP_NAME(id, name, words) name,
-const char *eg_stop_name(eg_stop stop) {
-  static const char *const names[] = {EG_STOP_LIST(STOP_NAME)};
-  return names[stop];
-}
-
-#define STOP_WORDS(id, name, words) words,
-const char *eg_stop_words(eg_stop stop) {
-  static const char *const all[] = {EG_STOP_LIST(STOP_WORDS)};
-  return all[stop];
-}
-
-const char *eg_proven_over(eg_stop stop) {
-  return stop == EG_STOP_SATURATED ? "all variants" : "variants reached";
 }

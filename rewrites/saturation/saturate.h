@@ -5,114 +5,8 @@
 #define EG_REWRITES_SATURATE_H
 
 #include "rewrites/language/rules.h"
+#include "rewrites/saturation/saturation.h"
 #include "rewrites/saturation/tensor_egraph.h"
-
-// Why saturation ended: id, spelling in reports, words behind "saturation". After
-// "saturated" the e-graph holds all variants that the rules derive from its terms; after
-// anything else, those that were reached. "depth-limit": nothing is left to do but for
-// rules with several left sides, which multi_depth kept from building upon each other.
-#define EG_STOP_LIST(X)                                                                  \
-  X(EG_STOP_SATURATED, "saturated", "ended")                                             \
-  X(EG_STOP_NODE_LIMIT, "node-limit", "stopped at its node limit")                       \
-  X(EG_STOP_ITERATION_LIMIT, "iteration-limit", "stopped at its iteration limit")        \
-  X(EG_STOP_TIME_LIMIT, "time-limit", "stopped at its time limit")                       \
-  X(EG_STOP_BYTE_LIMIT, "byte-limit", "stopped at its byte limit")                       \
-  X(EG_STOP_CANCELLED, "cancelled", "was cancelled")                                     \
-  X(EG_STOP_WORK_LIMIT, "work-limit", "stopped at its work limit")                       \
-  X(EG_STOP_DEPTH_LIMIT, "depth-limit", "stopped at its depth limit")
-#define EG_STOP_ENUM(id, name, words) id,
-typedef enum eg_stop { EG_STOP_LIST(EG_STOP_ENUM) } eg_stop;
-#undef EG_STOP_ENUM
-
-// How many matches a rule may have (scheduler.h): id, spelling.
-#define EG_SCHEDULER_LIST(X)                                                             \
-  X(EG_SCHEDULER_SIMPLE, "simple")                                                       \
-  X(EG_SCHEDULER_BACKOFF, "backoff")                                                     \
-  X(EG_SCHEDULER_YIELD, "yield")
-#define EG_SCHEDULER_ENUM(id, name) id,
-typedef enum eg_scheduler { EG_SCHEDULER_LIST(EG_SCHEDULER_ENUM) } eg_scheduler;
-#undef EG_SCHEDULER_ENUM
-
-/// The scheduler of a name. Fails with EGRAPH_E_ARGUMENT, which lists them.
-egraph_status eg_scheduler_find(const char *name, eg_scheduler *out);
-
-/// What the caller thinks of a rule.
-typedef struct eg_rule_policy {
-  int32_t priority; // rules with more come first in every iteration
-  double cost;      // > 0: a match counts as so many under a match limit
-} eg_rule_policy;
-
-/// One iteration: counts at its end, CPU seconds of its parts (all threads together).
-typedef struct eg_iteration_stats {
-  uint32_t nodes, classes;
-  uint64_t matches; // found; with incremental search, those that are new
-  double search_seconds, apply_seconds, rebuild_seconds;
-} eg_iteration_stats;
-
-typedef struct eg_saturation_options {
-  uint32_t node_limit, iteration_limit; // 0 is legal: nothing is added
-  double time_limit_seconds;
-  uint64_t work_limit; // steps (base/work.h); 0: none
-  size_t byte_limit;
-  eg_scheduler scheduler;
-  uint32_t match_limit, ban_length; // of "backoff" and "yield" (egg: 1000, 5)
-  /// How many rules with several left sides may build upon each other: a node that
-  /// such a rule made has depth one more than the nodes it matched, and none match
-  /// at this depth (0: they are off). Their results grow doubly exponentially
-  /// otherwise (Tensat, k_multi).
-  uint32_t multi_depth;
-  /// Called after every iteration and now and then inside; returns true to
-  /// cancel. May be NULL.
-  bool (*progress)(void *user, uint32_t iteration, uint32_t nodes, uint32_t classes);
-  void *user;
-  /// Called at the end of every iteration. May be NULL.
-  void (*on_iteration)(void *user, const eg_iteration_stats *stats);
-  void *on_iteration_user;
-  /// Searches for all matches in every iteration, not only for those that are new. The
-  /// e-graph is the same after each ("yield" may decide otherwise: what a rule adds
-  /// depends on the order of its matches).
-  bool naive;
-  uint32_t threads; // of the search; 0: 1. The e-graph does not depend on it
-  /// An iteration that a limit, a cancellation or a failure ends in the middle is taken
-  /// back: the e-graph is as it was at the end of the one before. A copy of the e-graph
-  /// is held during each iteration for that; its bytes count.
-  bool rollback;
-  egraph_math math; // classes of rules to use: this one and those before it
-  /// Which rules to use besides their own switch; may be NULL: all.
-  bool (*use_rule)(void *user, uint32_t rule);
-  void *use_rule_user;
-  /// May be NULL: priority 0, cost 1.
-  eg_rule_policy (*policy)(void *user, uint32_t rule);
-  void *policy_user;
-} eg_saturation_options;
-#define EG_SATURATION_OPTIONS_DEFAULT                                                    \
-  {                                                                                      \
-    .node_limit = 20000, .iteration_limit = 20, .time_limit_seconds = 20.0,              \
-    .byte_limit = (size_t)2 << 30, .scheduler = EG_SCHEDULER_BACKOFF,                    \
-    .match_limit = 1000, .ban_length = 5, .multi_depth = 2                               \
-  }
-
-typedef struct eg_rule_stats {
-  uint64_t matches;  // found, conditions hold
-  uint64_t rejected; // candidates ruled out by conditions, and matches by types
-  uint32_t nodes;    // e-nodes added
-  uint32_t unions;
-  uint32_t bans;
-  double seconds; // search and apply
-} eg_rule_stats;
-
-typedef struct eg_saturation_report {
-  eg_stop stop;
-  uint32_t iterations, nodes, classes;
-  double seconds;
-  uint64_t work; // steps: the same whatever the clock says, and with any threads
-  size_t peak_bytes;
-  bool rolled_back; // the iteration that was ended in the middle; it is not counted, but
-                    // rules have what they did in it
-  eg_rule_stats *rules; // [eg_rules_count]
-  uint32_t rule_count;
-  egraph_allocator alloc;
-} eg_saturation_report;
 
 /// Limits and cancellation are results. Fails with EGRAPH_E_MEMORY, or EGRAPH_E_TYPE when
 /// a rule turns out unsound (it united classes of different types); the report must be
@@ -120,12 +14,5 @@ typedef struct eg_saturation_report {
 egraph_status eg_saturate(eg_tensor_egraph *egraph, const eg_rules *rules,
                           const eg_saturation_options *options,
                           eg_saturation_report *out_report);
-void eg_saturation_report_deinit(eg_saturation_report *report);
-const char *eg_stop_name(eg_stop stop);
-/// Completes "saturation ...": "stopped at its node limit".
-const char *eg_stop_words(eg_stop stop);
-/// What a bound on the e-graph's terms holds for: "all variants" (that the rules derive)
-/// after saturation, otherwise "variants reached".
-const char *eg_proven_over(eg_stop stop);
 
 #endif

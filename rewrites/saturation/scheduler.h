@@ -12,7 +12,7 @@
 #ifndef EG_REWRITES_SCHEDULER_H
 #define EG_REWRITES_SCHEDULER_H
 
-#include "rewrites/saturation/saturate.h"
+#include "rewrites/saturation/saturation.h"
 
 typedef struct eg_schedule_entry {
   eg_rule_policy policy;

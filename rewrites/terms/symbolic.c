@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/owner.h"
 #include "egraph/snapshot.h"
 #include "rewrites/language/rule_for.h"
 #include "rewrites/terms/symbolic_rules.h"
@@ -40,10 +41,8 @@ egraph_status eg_symbolic_create(const egraph_allocator *alloc, eg_symbolic **ou
 void eg_symbolic_destroy(eg_symbolic *symbolic) {
   if (symbolic == NULL) return;
   eg_engine_destroy(symbolic->engine);
-  symbolic_rules_deinit(&symbolic->rules);
-  eg_u32s_deinit(&symbolic->saved_rules);
-  eg_atoms_deinit(&symbolic->atoms);
-  eg_arena_deinit(&symbolic->arena);
+  EG_DEINIT_MEMBERS(symbolic, (symbolic_rules, rules), (eg_u32s, saved_rules),
+                    (eg_atoms, atoms), (eg_arena, arena));
   eg_free(symbolic->alloc, symbolic, 1, sizeof *symbolic);
 }
 

@@ -3,6 +3,7 @@
 // equal numbers; the set is made when the first such step comes.
 // SPDX-License-Identifier: Apache-2.0
 #include "base/hash.h"
+#include "base/owner.h"
 #include "egraph/explain_check.h"
 #include "rewrites/terms/symbolic_explain.h"
 #include "rewrites/terms/symbolic_rules.h"
@@ -102,12 +103,9 @@ egraph_status eg_symbolic_check_explanation(const egraph_allocator *allocator,
       .user = &given, .equation = find_equation, .is_given = is_given};
   egraph_status status = eg_explanation_check(explanation, &rules);
   if (given.status != EGRAPH_OK) status = given.status;
-  eg_log_reader_deinit(&given.reader);
-  eg_ground_deinit(&given.terms);
-  eg_ground_copier_deinit(&given.of_log);
-  eg_ground_copier_deinit(&given.of_explanation);
-  eg_u32s_deinit(&given.pairs);
-  eg_flatmap_deinit(&given.map);
+  EG_DEINIT_MEMBERS(&given, (eg_log_reader, reader), (eg_ground, terms),
+                    (eg_ground_copier, of_log, of_explanation), (eg_u32s, pairs),
+                    (eg_flatmap, map));
   eg_explainer_destroy(given.explainer);
   return status;
 }

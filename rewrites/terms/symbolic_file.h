@@ -14,11 +14,11 @@
 /// there as two, and variables are named anew.
 egraph_status eg_symbolic_print_rules(const eg_symbolic *symbolic, eg_text *out);
 
-/// Writes a clean e-graph. Fails as eg_engine_save.
+/// Writes a clean e-graph. Fails as eg_engine_put.
 egraph_status eg_symbolic_save(const eg_symbolic *symbolic, const char *path);
 /// Reads one without its rules, whose text is appended to `rules`: to be added by whoever
 /// keeps their names. Symbols and classes have the numbers that they had. Fails as
-/// eg_engine_load.
+/// eg_engine_get.
 egraph_status eg_symbolic_load(const egraph_allocator *alloc, const char *path,
                                eg_text *rules, eg_symbolic **out);
 /// The same with a file in memory, which `name` stands for.

@@ -5,6 +5,7 @@
 #include "rewrites/terms/symbolic_json.h"
 
 #include "base/egraph_json.h"
+#include "base/owner.h"
 #include "egraph/prune.h"
 #include "rewrites/terms/symbolic_rules.h"
 
@@ -167,14 +168,13 @@ static egraph_status read_and_build(reader *r, eg_classes *roots) {
   return EGRAPH_OK;
 }
 
+#define OWNED (json_nodes, nodes), (eg_u32s, child_begin, children, roots)
+
 /// Takes the open file.
 static egraph_status read_open(reader *r, egraph_allocator alloc, eg_classes *roots,
                                eg_symbolic **out) {
   r->op = NO_OP;
-  json_nodes_init(&r->nodes, alloc);
-  eg_u32s_init(&r->child_begin, alloc);
-  eg_u32s_init(&r->children, alloc);
-  eg_u32s_init(&r->roots, alloc);
+  EG_INIT_MEMBERS(r, alloc, OWNED);
   egraph_status status = eg_symbolic_create(&alloc, &r->symbolic);
   if (status == EGRAPH_OK) {
     status = read_and_build(r, roots);
@@ -183,10 +183,7 @@ static egraph_status read_open(reader *r, egraph_allocator alloc, eg_classes *ro
     else
       eg_symbolic_destroy(r->symbolic);
   }
-  eg_u32s_deinit(&r->roots);
-  eg_u32s_deinit(&r->children);
-  eg_u32s_deinit(&r->child_begin);
-  json_nodes_deinit(&r->nodes);
+  EG_DEINIT_MEMBERS(r, OWNED);
   eg_egraph_json_close(&r->json);
   return status;
 }

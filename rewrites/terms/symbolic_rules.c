@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/owner.h"
 #include "rewrites/language/rule_reader.h"
 
 // ---- atoms -----------------------------------------------------------------------
@@ -51,17 +52,8 @@ bool eg_symbolic_is_symbol(const char *text) {
 
 // ---- terms -----------------------------------------------------------------------
 
-void eg_symbolic_terms_init(eg_symbolic_terms *terms, egraph_allocator alloc) {
-  eg_pattern_terms_init(&terms->terms, alloc);
-  eg_u32s_init(&terms->children, alloc);
-  eg_atom_vec_init(&terms->names, alloc);
-}
-
-void eg_symbolic_terms_deinit(eg_symbolic_terms *terms) {
-  eg_pattern_terms_deinit(&terms->terms);
-  eg_u32s_deinit(&terms->children);
-  eg_atom_vec_deinit(&terms->names);
-}
+EG_OWNER_DEFINE(eg_symbolic_terms, (eg_pattern_terms, terms), (eg_u32s, children),
+                (eg_atom_vec, names))
 
 static egraph_status read_variable(const char *file, const eg_sexpr *expr,
                                    eg_symbolic_variables variables,

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "egraph/engine_internal.h"
 #include "pcg/graph/weights.h"
 #include "rewrites/rule_files.h"
 #include "rewrites/saturation/saturate.h"
@@ -305,9 +306,8 @@ static void report(const evaluation *e, const eg_rules *rules, eg_node node) {
               reason < eg_rules_count(rules) ? eg_rule_name(rules, reason) : "the graph");
   for (uint32_t i = 0; i < term.arity; i++)
     print_error("  operand class %u\n", term.children[i].id);
-  size_t unions = eg_engine_union_count(e->engine);
-  for (size_t i = 0; i < unions; i++) {
-    eg_union u = eg_engine_union_at(e->engine, i);
+  for (size_t i = 0; i < e->engine->unions.len; i++) {
+    eg_union u = e->engine->unions.data[i];
     if (!eg_class_same(eg_engine_find(e->engine, u.a),
                        eg_engine_class_of(e->engine, node)))
       continue;

@@ -10,6 +10,14 @@
 
 enum { STEP_OPS = 4 };
 
+/// States that are saved.
+static inline uint32_t pushed_states(const eg_engine *engine) {
+  uint32_t count = 0;
+  for (; engine->saved != NULL; engine = engine->saved)
+    count++;
+  return count;
+}
+
 /// A term over what is there; *children has room for two.
 static inline eg_term step_term(const eg_engine *e, eg_rng *rng, eg_class *children) {
   uint32_t classes = eg_engine_class_limit(e);

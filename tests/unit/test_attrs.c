@@ -235,7 +235,6 @@ static void equal_lists_have_one_id_and_distinct_ones_do_not(void **state) {
   const eg_attrs *kept = eg_attr_pool_get(pool, other);
   copy[1] = 99;
   assert_int_equal(eg_attr_at(kept, EG_A_CONV_STRIDES)->ints.data[1], 1);
-  assert_int_equal(eg_attr_pool_len(pool), 3);
   assert_true(eg_attr_pool_bytes(pool) <= heap.live_bytes);
   eg_attr_pool_destroy(pool);
   eg_attr_pool_destroy(NULL);
@@ -263,7 +262,6 @@ static void the_pool_keeps_thousands_apart(void **state) {
       assert_ptr_equal(kept[i], eg_attr_pool_get(pool, id));
       assert_string_equal(kept[i]->slots[0].text, name);
     }
-  assert_int_equal(eg_attr_pool_len(pool), MANY);
   eg_free(eg_allocator_heap(), kept, MANY, sizeof *kept);
   eg_attr_pool_destroy(pool);
 }
@@ -289,17 +287,17 @@ static void lists_that_do_not_fit_their_operator_are_refused(void **state) {
   attrs = (eg_attrs){.op = EG_OP_COUNT};
   assert_fails(eg_attr_pool_add(pool, &attrs, &id), EGRAPH_E_ARGUMENT,
                "no operator number");
-  assert_int_equal(eg_attr_pool_len(pool), 0);
   eg_attr_pool_destroy(pool);
 }
 
-static egraph_status add_many(eg_attr_pool *pool) {
+static egraph_status add_many(eg_attr_pool *pool, uint32_t *out_added) {
   eg_attr slots[MAX_SLOTS];
   eg_attrs attrs = conv_attrs(slots);
   for (int64_t i = 0; i < 40; i++) {
     eg_attrs_id id, again;
     slots[3].i = i;
     EG_TRY(eg_attr_pool_add(pool, &attrs, &id));
+    ++*out_added;
     EG_TRY(eg_attr_pool_add(pool, &attrs, &again));
     assert_int_equal(id.id, i);
     assert_int_equal(again.id, i);
@@ -311,9 +309,10 @@ static egraph_status fill_a_pool(egraph_allocator alloc, void *user) {
   (void)user;
   eg_attr_pool *pool;
   EG_TRY(eg_attr_pool_create(&alloc, &pool));
-  egraph_status status = add_many(pool);
+  uint32_t added = 0;
+  egraph_status status = add_many(pool, &added);
   // Whatever was added before the failure is whole.
-  for (uint32_t i = 0; i < eg_attr_pool_len(pool); i++)
+  for (uint32_t i = 0; i < added; i++)
     assert_int_equal(
         eg_attr_at(eg_attr_pool_get(pool, (eg_attrs_id){i}), EG_A_CONV_GROUP)->i, i);
   eg_attr_pool_destroy(pool);

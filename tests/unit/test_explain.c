@@ -5,6 +5,7 @@
 #include "egraph/explain_log.h"
 #include "egraph/prune.h"
 #include "egraph/snapshot.h"
+#include "tests/explain_classes.h"
 #include "tests/testing.h"
 
 static uint32_t term(eg_explainer *explainer, uint32_t op, uint32_t arity,
@@ -71,7 +72,6 @@ static void the_example_of_the_header_has_two_steps(void **state) {
   explain(x, fc, fc, &e);
   assert_int_equal(e.steps.len, 0);
   eg_explanation_deinit(&e);
-  assert_true(eg_explainer_bytes(x) > 0);
   eg_explainer_destroy(x);
   eg_explainer_destroy(NULL);
 }
@@ -288,7 +288,7 @@ static void assert_engine_steps(const eg_engine *engine, eg_class a, eg_class b,
                                 size_t steps) {
   eg_explanation e;
   eg_explanation_init(&e, eg_allocator_heap());
-  assert_ok(eg_engine_explain(engine, a, b, &e));
+  assert_ok(explain_classes(engine, a, b, &e));
   assert_int_equal(e.steps.len, steps);
   eg_explanation_deinit(&e);
 }
@@ -297,7 +297,7 @@ static void assert_engine_refuses(const eg_engine *engine, eg_class a, eg_class 
                                   const char *part) {
   eg_explanation e;
   eg_explanation_init(&e, eg_allocator_heap());
-  assert_fails(eg_engine_explain(engine, a, b, &e), EGRAPH_E_ARGUMENT, part);
+  assert_fails(explain_classes(engine, a, b, &e), EGRAPH_E_ARGUMENT, part);
   eg_explanation_deinit(&e);
 }
 
@@ -329,7 +329,7 @@ static void unions_of_an_engine_are_explained(void **state) {
   assert_engine_refuses(engine, fb, c, "not known to be equal");
   assert_engine_refuses(engine, a, (eg_class){99}, "class 99");
   assert_ok(eg_engine_rebuild(engine));
-  assert_ok(eg_engine_prune_unreachable(engine, &fa, 1, NULL));
+  assert_ok(eg_engine_prune(engine, NULL, NULL, NULL));
   assert_engine_steps(engine, fa, fb, 1);
   assert_int_equal(eg_engine_logged_count(engine), 2);
   assert_ok(eg_engine_check(engine));
@@ -380,7 +380,7 @@ static egraph_status explain_on(eg_engine *engine, eg_explanation *out) {
   for (uint32_t i = 1; i < 6; i++)
     EG_TRY(eg_engine_unite(engine, classes[i - 1], classes[i], i, &changed));
   EG_TRY(eg_engine_rebuild(engine));
-  EG_TRY(eg_engine_explain(engine, classes[6], classes[11], out));
+  EG_TRY(explain_classes(engine, classes[6], classes[11], out));
   assert_int_equal(out->steps.len, 5);
   return EGRAPH_OK;
 }

@@ -48,21 +48,6 @@ static void printing_inverts_parsing(void **state) {
   assert_int_equal(heap.live_bytes, 0);
 }
 
-static void dot_names_every_value(void **state) {
-  (void)state;
-  eg_graph *graph;
-  eg_text text;
-  eg_text_init(&text, eg_allocator_heap());
-  parse(NULL, sample, &graph);
-  assert_ok(eg_graph_dot(graph, &text));
-  assert_non_null(strstr(eg_text_of(&text), "conv"));
-  assert_non_null(strstr(eg_text_of(&text), "My Op"));
-  assert_non_null(strstr(eg_text_of(&text), "a\\\"b\\\\"));
-  assert_non_null(strstr(eg_text_of(&text), "float32[1,16,8,8]"));
-  eg_graph_destroy(graph);
-  eg_text_deinit(&text);
-}
-
 static void malformed_text_is_refused_with_a_position(void **state) {
   (void)state;
   static const struct {
@@ -139,7 +124,6 @@ static egraph_status round_trip(egraph_allocator alloc, void *user) {
   eg_text text;
   eg_text_init(&text, alloc);
   egraph_status status = eg_graph_print(graph, &text);
-  if (status == EGRAPH_OK) status = eg_graph_dot(graph, &text);
   eg_text_deinit(&text);
   eg_graph_destroy(graph);
   return status;
@@ -153,7 +137,6 @@ static void every_failing_allocation_is_survived(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(printing_inverts_parsing),
-      cmocka_unit_test(dot_names_every_value),
       cmocka_unit_test(malformed_text_is_refused_with_a_position),
       cmocka_unit_test(every_failing_allocation_is_survived),
   };

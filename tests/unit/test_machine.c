@@ -5,6 +5,7 @@
 
 #include "pcg/parallel/builtin_machines.h"
 #include "pcg/parallel/machine.h"
+#include "tests/machine_print.h"
 #include "tests/testing.h"
 
 #define DEVICE                                                                           \
@@ -19,7 +20,7 @@ static egraph_status parse(const char *text, eg_machine *out) {
 
 static void print(const eg_machine *machine, eg_text *out) {
   eg_text_init(out, eg_allocator_heap());
-  assert_ok(eg_machine_print(out, machine));
+  assert_ok(machine_print(out, machine));
 }
 
 /// What is printed reads back as a machine that prints the same, with the same meshes.
@@ -510,7 +511,7 @@ static egraph_status load_and_print(egraph_allocator alloc, void *user) {
   EG_TRY(eg_machine_load(&alloc, user, &m));
   eg_text text;
   eg_text_init(&text, alloc);
-  egraph_status status = eg_machine_print(&text, &m);
+  egraph_status status = machine_print(&text, &m);
   eg_text_deinit(&text);
   eg_machine_deinit(&m);
   return status;

@@ -1,8 +1,20 @@
 // The memory plan: examples, the bound, random lifetimes against the overlap check.
 // SPDX-License-Identifier: Apache-2.0
-#include "exec/memory_plan.h"
 #include "exec/regions.h"
 #include "tests/testing.h"
+
+// The most bytes that are alive in one step: no plan can be smaller.
+static size_t bound_of(const eg_plan_buffer *buffers, uint32_t count) {
+  size_t most = 0;
+  for (uint32_t i = 0; i < count; i++) { // the peak is at the start of some buffer
+    size_t alive = 0;
+    for (uint32_t j = 0; j < count; j++)
+      if (buffers[j].first <= buffers[i].first && buffers[i].first <= buffers[j].last)
+        alive += buffers[j].bytes;
+    if (alive > most) most = alive;
+  }
+  return most;
+}
 
 static size_t plan(eg_plan_buffer *buffers, uint32_t count) {
   size_t bytes;
@@ -78,8 +90,8 @@ static void random_plans_are_valid_and_near_the_bound(void **state) {
                                     .last = first + (uint32_t)eg_rng_below(&rng, 12)};
     }
     size_t bytes = plan(buffers, count);
-    assert_true(bytes >= eg_memory_plan_bound(buffers, count));
-    assert_true(bytes <= 2 * eg_memory_plan_bound(buffers, count));
+    assert_true(bytes >= bound_of(buffers, count));
+    assert_true(bytes <= 2 * bound_of(buffers, count));
   }
 }
 

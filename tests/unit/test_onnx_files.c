@@ -226,34 +226,6 @@ static void weights_may_be_saved_beside_the_model(void **state) {
   eg_graph_destroy(again);
 }
 
-static void tensor_files_are_read(void **state) {
-  (void)state;
-  onnx_kit kit;
-  kit_begin(&kit, 13);
-  Onnx__TensorProto *tensor =
-      kit_tensor(&kit, "t", "float32[2,1]", (const float[]){0.5F, 4.0F});
-  uint8_t bytes[256];
-  size_t size = onnx__tensor_proto__pack(tensor, bytes);
-  write_file("test_onnx_files.tmp/t.pb", bytes, size);
-  eg_type type, wanted = eg_type_of(EGRAPH_FLOAT32, 2, (const int64_t[]){2, 1});
-  eg_buffer *data;
-  assert_ok(eg_onnx_tensor_read(NULL, "test_onnx_files.tmp/t.pb", 1 << 20, &type, &data));
-  assert_true(eg_type_same(&type, &wanted));
-  assert_true(((const float *)eg_buffer_data(data))[1] == 4.0F);
-  eg_buffer_release(data);
-  write_file("test_onnx_files.tmp/t.pb", bytes, size - 1);
-  assert_fails(
-      eg_onnx_tensor_read(NULL, "test_onnx_files.tmp/t.pb", 1 << 20, &type, &data),
-      EGRAPH_E_PARSE, "no ONNX tensor");
-  tensor->data_type = ONNX__TENSOR_PROTO__DATA_TYPE__STRING;
-  size = onnx__tensor_proto__pack(tensor, bytes);
-  write_file("test_onnx_files.tmp/t.pb", bytes, size);
-  assert_fails(
-      eg_onnx_tensor_read(NULL, "test_onnx_files.tmp/t.pb", 1 << 20, &type, &data),
-      EGRAPH_E_UNSUPPORTED, "data type 8");
-  kit_end(&kit);
-}
-
 int main(void) {
   const struct CMUnitTest tests[] = {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -265,7 +237,6 @@ int main(void) {
       CASE(wrong_ranges_are_refused),
       CASE(files_that_cannot_be_read_are_named),
       CASE(weights_may_be_saved_beside_the_model),
-      CASE(tensor_files_are_read),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

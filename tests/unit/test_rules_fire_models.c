@@ -85,10 +85,11 @@ static uint32_t count_classes(const saturated *run, eg_op op, uint32_t arity,
 // Products with a weight that is three weights side by side.
 static uint32_t count_triple_products(const saturated *run) {
   const eg_engine *engine = eg_tensor_egraph_engine_of(run->egraph);
-  uint32_t count, found = 0, last = UINT32_MAX;
-  const eg_node *nodes = eg_engine_op_nodes(engine, EG_OP_MATMUL, &count);
-  for (uint32_t i = 0; i < count; i++) {
-    eg_term product = eg_engine_term(engine, nodes[i]);
+  uint32_t found = 0, last = UINT32_MAX;
+  for (eg_node n = eg_engine_first_node(engine); n.id != EG_NODE_NONE.id;
+       n = eg_engine_next_node(engine, n)) {
+    eg_term product = eg_engine_term(engine, n);
+    if (product.op != EG_OP_MATMUL) continue;
     uint32_t weights;
     const eg_node *weight = eg_engine_class_nodes(engine, product.children[1], &weights);
     for (uint32_t k = 0; k < weights; k++) {

@@ -16,13 +16,13 @@ static eg_engine *create(egraph_allocator alloc, bool analysis, bool record) {
 
 /// Pushes, changes things, perhaps pushes again, and pops all of it.
 static void make_a_detour(eg_engine *e, eg_rng *rng, uint32_t depth) {
-  uint32_t pushed = eg_engine_pushed(e);
+  uint32_t pushed = pushed_states(e);
   assert_ok(eg_engine_push(e));
   steps_random(e, rng, eg_rng_below(rng, 60));
   if (depth > 0) make_a_detour(e, rng, depth - 1);
   steps_random(e, rng, eg_rng_below(rng, 60));
   assert_ok(eg_engine_pop(e));
-  assert_int_equal(eg_engine_pushed(e), pushed);
+  assert_int_equal(pushed_states(e), pushed);
 }
 
 static void run_round(uint64_t seed, egraph_allocator alloc) {
@@ -59,7 +59,7 @@ static void a_clone_is_independent_and_goes_on_the_same_way(void **state) {
   steps_random(e, &rng, 200);
   assert_ok(eg_engine_push(e));
   assert_ok(eg_engine_clone(e, &clone));
-  assert_int_equal(eg_engine_pushed(clone), 0);
+  assert_int_equal(pushed_states(clone), 0);
   eg_rng same = rng;
   steps_random(e, &rng, 200);
   steps_random(clone, &same, 200);
@@ -82,7 +82,7 @@ static void dropping_keeps_the_present_state(void **state) {
   assert_ok(eg_engine_clone(e, &clone));
   assert_ok(eg_engine_drop(e));
   assert_same_state(e, clone);
-  assert_int_equal(eg_engine_pushed(e), 0);
+  assert_int_equal(pushed_states(e), 0);
   assert_fails(eg_engine_drop(e), EGRAPH_E_ARGUMENT, "no state");
   assert_fails(eg_engine_pop(e), EGRAPH_E_ARGUMENT, "no state");
   eg_engine_destroy(clone);
@@ -98,7 +98,7 @@ static void an_engine_with_pushed_states_can_be_destroyed(void **state) {
     steps_random(e, &rng, 50);
     assert_ok(eg_engine_push(e));
   }
-  assert_int_equal(eg_engine_pushed(e), 4);
+  assert_int_equal(pushed_states(e), 4);
   eg_engine_destroy(e);
   assert_int_equal(heap.live_bytes, 0);
 }
@@ -116,7 +116,7 @@ static egraph_status push_and_pop(egraph_allocator alloc, void *user) {
   if (is_built) status = eg_engine_push(e);
   if (is_built) {
     assert_same_state(e, model);
-    assert_int_equal(eg_engine_pushed(e), status == EGRAPH_OK);
+    assert_int_equal(pushed_states(e), status == EGRAPH_OK);
   }
   if (status == EGRAPH_OK) status = eg_engine_pop(e);
   eg_engine_destroy(e);

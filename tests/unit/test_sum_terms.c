@@ -1,6 +1,6 @@
 // The longest sums of graphs: of one operator, along a path, of the longer of two paths.
 // SPDX-License-Identifier: Apache-2.0
-#include "exec/sum_terms.h"
+#include "exec/step_check.h"
 #include "tests/testing.h"
 
 typedef struct sum_case {

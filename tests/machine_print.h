@@ -1,5 +1,9 @@
-// Writer of machine files: sizes are numbers, and every axis of a mesh names its link.
+// Writes a machine as text that the reader takes, for round trips: sizes are numbers, and
+// every axis of a mesh names its link.
 // SPDX-License-Identifier: Apache-2.0
+#ifndef EG_TESTS_MACHINE_PRINT_H
+#define EG_TESTS_MACHINE_PRINT_H
+
 #include <inttypes.h>
 #include <math.h>
 
@@ -7,20 +11,21 @@
 #include "ops/ops.h"
 #include "pcg/parallel/machine.h"
 
-static egraph_status print_figure(eg_text *text, const char *name, double value) {
+static inline egraph_status print_figure(eg_text *text, const char *name, double value) {
   EG_TRY(eg_text_printf(text, " (%s ", name));
   EG_TRY(eg_text_double(text, value));
   return eg_text_append(text, ")");
 }
 
-static egraph_status print_string(eg_text *text, const char *name, const char *value) {
+static inline egraph_status print_string(eg_text *text, const char *name,
+                                         const char *value) {
   if (value[0] == '\0') return EGRAPH_OK;
   EG_TRY(eg_text_printf(text, " (%s ", name));
   EG_TRY(eg_text_quoted(text, value));
   return eg_text_append(text, ")");
 }
 
-static egraph_status print_device(eg_text *text, const eg_machine *m) {
+static inline egraph_status print_device(eg_text *text, const eg_machine *m) {
   EG_TRY(eg_text_append(text, "(device"));
   EG_TRY(print_string(text, "kind", m->device));
   EG_TRY(print_string(text, "profile", m->profile));
@@ -36,7 +41,7 @@ static egraph_status print_device(eg_text *text, const eg_machine *m) {
   return eg_text_append(text, "))\n");
 }
 
-static egraph_status print_link(eg_text *text, const eg_machine_link *link) {
+static inline egraph_status print_link(eg_text *text, const eg_machine_link *link) {
   bool data_sheet = link->bandwidth_bytes != 0;
   EG_TRY(eg_text_printf(text, "(link %s", link->name));
   EG_TRY(print_figure(text, data_sheet ? "latency" : "alpha", link->latency_seconds));
@@ -49,8 +54,8 @@ static egraph_status print_link(eg_text *text, const eg_machine_link *link) {
   return eg_text_append(text, ")\n");
 }
 
-static egraph_status print_mesh(eg_text *text, const eg_machine *m,
-                                const eg_machine_mesh *mesh) {
+static inline egraph_status print_mesh(eg_text *text, const eg_machine *m,
+                                       const eg_machine_mesh *mesh) {
   EG_TRY(eg_text_append(text, "(mesh"));
   for (uint32_t i = 0; i < mesh->mesh.axis_count; i++) {
     const eg_mesh_axis *axis = &mesh->mesh.axes[i];
@@ -60,7 +65,7 @@ static egraph_status print_mesh(eg_text *text, const eg_machine *m,
   return eg_text_append(text, ")\n");
 }
 
-egraph_status eg_machine_print(eg_text *text, const eg_machine *machine) {
+static inline egraph_status machine_print(eg_text *text, const eg_machine *machine) {
   EG_TRY(eg_text_printf(text, "(egraph-machine %d)\n(name %s)\n", EG_MACHINE_TEXT_VERSION,
                         machine->name));
   if (machine->compute_is_free) EG_TRY(eg_text_append(text, "(compute free)\n"));
@@ -77,3 +82,5 @@ egraph_status eg_machine_print(eg_text *text, const eg_machine *machine) {
     EG_TRY(print_mesh(text, machine, &machine->meshes[i]));
   return EGRAPH_OK;
 }
+
+#endif
