@@ -7,7 +7,7 @@
 #include "api/option_structs.h"
 #include "api/require.h"
 #include "base/sexpr.h"
-#include "optimize/predict.h"
+#include "optimize/price/predict.h"
 #include "pcg/graph/open_sizes.h"
 #include "pcg/onnx/onnx.h"
 

@@ -9,9 +9,9 @@
 #include "api/option_structs.h"
 #include "api/require.h"
 #include "base/proof.h"
-#include "optimize/plan/machine_costs.h"
-#include "optimize/plan/plan_price.h"
-#include "optimize/predict.h"
+#include "optimize/price/machine_costs.h"
+#include "optimize/price/plan_price.h"
+#include "optimize/price/predict.h"
 #include "pcg/plan/plan_single.h"
 
 // ---- costs ----------------------------------------------------------------------

@@ -7,8 +7,8 @@
 #include "api/planned.h"
 #include "api/require.h"
 #include "base/clock.h"
-#include "optimize/plan/machine_costs.h"
-#include "optimize/plan/plan_price.h"
+#include "optimize/price/machine_costs.h"
+#include "optimize/price/plan_price.h"
 
 static const double MEASURING_SECONDS = 30.0;
 

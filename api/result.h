@@ -4,7 +4,7 @@
 #define EG_API_RESULT_H
 
 #include "api/planned.h"
-#include "optimize/plan/plan_search.h"
+#include "optimize/plan_search.h"
 
 struct egraph_result {
   egraph_allocator alloc;

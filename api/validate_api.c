@@ -8,7 +8,7 @@
 #include "api/tensors.h"
 #include "base/quantile.h"
 #include "exec/session.h"
-#include "optimize/predict.h"
+#include "optimize/price/predict.h"
 #include "pcg/graph/open_sizes.h"
 
 typedef struct sample {

@@ -2,7 +2,7 @@
 // failures. Costs are given by a function here, so that every expectation is exact.
 // SPDX-License-Identifier: Apache-2.0
 #include "api/result.h"
-#include "optimize/optimizer.h"
+#include "optimize/single/optimizer.h"
 #include "rewrites/rule_files.h"
 #include "tests/unit/session_kit.h"
 

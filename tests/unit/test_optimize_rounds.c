@@ -5,8 +5,8 @@
 
 #include "api/result.h"
 #include "extract/extract.h"
-#include "optimize/optimizer.h"
-#include "optimize/predict.h"
+#include "optimize/single/optimizer.h"
+#include "optimize/price/predict.h"
 #include "rewrites/rule_files.h"
 #include "tests/locked_allocator.h"
 #include "tests/testing.h"

@@ -1,0 +1,484 @@
+// The graph of the whole step is there (unfold_graph.h). Every node asks for its
+// operands in the states that the node standing for it reads, which gives the states that
+// there have to be; these are made where they are wanted first, or at the end of their
+// phase when only a later one wants them.
+// SPDX-License-Identifier: Apache-2.0
+#include "optimize/fold/plan_unfold.h"
+
+#include <math.h>
+#include <string.h>
+
+#define NONE UINT32_MAX
+
+/// A value of the whole step in a layout. Of all states of one value, those that others
+/// are made from stand first.
+typedef struct state {
+  uint32_t value;
+  uint32_t from; // state that a move makes it from; NONE: its node makes it, or it enters
+  uint32_t next; // state of the value
+  eg_phase phase;
+  eg_layout layout;
+  eg_transition transition;
+  eg_node_price price;
+  bool is_kept;  // a later phase starts from it
+  uint32_t made; // state of the plan, or NONE yet
+} state;
+EG_VEC_DEFINE(states, state);
+
+typedef struct unfolder {
+  egraph_allocator alloc;
+  const eg_plan *folded;
+  const eg_plan_costs *costs;
+  eg_unfolded_graph step; // its graph ends up in `out`
+  bool *enters;           // [values] there from the start
+  eg_u32s entry_of;       // [values of the folded plan's graph] state of entry, or NONE
+  states states;          // of the new plan
+  eg_u32s first;          // [values] its first state, the one it is made in
+  eg_u32s wanted;         // states of operands, node by node
+  eg_u32s outputs;        // states of outputs
+  eg_u32s path;
+  eg_emitted_plan *out;
+} unfolder;
+
+static eg_plan *plan_of(const unfolder *u) { return &u->out->plan; }
+static eg_graph *graph_of(const unfolder *u) { return u->out->graph; }
+
+/// The step of the folded plan that a node's is like; NULL: every device does all of it.
+static const eg_plan_step *step_like(const unfolder *u, uint32_t node) {
+  uint32_t step = u->step.like_step.data[node];
+  return step == NONE ? NULL : &u->folded->steps.data[step];
+}
+
+static eg_phase phase_of(const unfolder *u, uint32_t node) {
+  return (eg_phase)u->step.phase.data[node];
+}
+
+/// Whether a node is computed ahead of the first step.
+static bool is_ahead(const unfolder *u, uint32_t node) {
+  return u->enters[eg_graph_node_at(graph_of(u), (eg_graph_node){node}).results[0].id];
+}
+
+static egraph_status fill_none(eg_u32s *list, size_t count) {
+  size_t from = list->len;
+  EG_TRY(eg_u32s_resize(list, count));
+  for (size_t i = from; i < count; i++)
+    list->data[i] = NONE;
+  return EGRAPH_OK;
+}
+
+// ---- states ---------------------------------------------------------------------------
+
+static bool same_layout(const unfolder *u, const eg_layout *a, const eg_layout *b) {
+  return eg_layout_same(&u->folded->mesh, a, b);
+}
+
+/// The first state of a value: as its node makes it, or as it enters.
+static egraph_status add_first(unfolder *u, uint32_t value, const eg_layout *layout,
+                               eg_phase phase) {
+  state mine = {.value = value,
+                .from = NONE,
+                .next = NONE,
+                .phase = phase,
+                .layout = *layout,
+                .made = NONE};
+  u->first.data[value] = (uint32_t)u->states.len;
+  return states_push(&u->states, mine);
+}
+
+/// The state that a move of a phase makes from another one; there already, or new.
+static egraph_status move_to(unfolder *u, uint32_t from, const eg_layout *layout,
+                             eg_phase phase, const eg_transition *transition,
+                             eg_node_price price, uint32_t *out) {
+  uint32_t last = u->first.data[u->states.data[from].value];
+  for (uint32_t s = last; s != NONE; s = u->states.data[s].next) {
+    const state *other = &u->states.data[s];
+    bool is_same = same_layout(u, &other->layout, layout) && other->from != NONE;
+    if (is_same && other->phase == phase) {
+      *out = s;
+      return EGRAPH_OK;
+    }
+    last = s;
+  }
+  state mine = {.value = u->states.data[from].value,
+                .from = from,
+                .next = NONE,
+                .phase = phase,
+                .layout = *layout,
+                .transition = *transition,
+                .price = price,
+                .made = NONE};
+  *out = u->states.data[last].next = (uint32_t)u->states.len;
+  return states_push(&u->states, mine);
+}
+
+/// The cheapest moves from each layout to `target`: per layout the next move.
+static egraph_status route(const eg_layout_graph *graph, uint32_t target,
+                           egraph_allocator alloc, eg_u32s *out_next) {
+  eg_doubles cost;
+  eg_doubles_init(&cost, alloc);
+  egraph_status status = eg_doubles_resize(&cost, graph->layouts.len);
+  if (status == EGRAPH_OK) status = fill_none(out_next, graph->layouts.len);
+  for (size_t l = 0; status == EGRAPH_OK && l < cost.len; l++)
+    cost.data[l] = l == target ? 0 : INFINITY;
+  for (bool changed = status == EGRAPH_OK; changed;) {
+    changed = false;
+    for (uint32_t i = 0; i < graph->moves.len; i++) {
+      const eg_layout_move *move = &graph->moves.data[i];
+      double through = cost.data[move->to] + move->seconds;
+      if (!(through < cost.data[move->from])) continue;
+      cost.data[move->from] = through;
+      out_next->data[move->from] = i;
+      changed = true;
+    }
+  }
+  eg_doubles_deinit(&cost);
+  return status;
+}
+
+/// Moves that the folded plan does not have.
+static egraph_status move_by_costs(unfolder *u, uint32_t from, const eg_layout *target,
+                                   eg_phase phase, uint32_t *out) {
+  const eg_type *type =
+      &eg_graph_value(graph_of(u), (eg_value){u->states.data[from].value})->type;
+  eg_layout_graph graph;
+  eg_u32s next;
+  eg_layout_graph_init(&graph, u->alloc);
+  eg_u32s_init(&next, u->alloc);
+  egraph_status status =
+      eg_layout_graph_build(&graph, &u->folded->mesh, type, u->costs->formats, u->costs);
+  if (status == EGRAPH_OK)
+    status = route(&graph, eg_layout_graph_find(&graph, target), u->alloc, &next);
+  *out = from;
+  while (status == EGRAPH_OK && !same_layout(u, &u->states.data[*out].layout, target)) {
+    uint32_t at = eg_layout_graph_find(&graph, &u->states.data[*out].layout);
+    uint32_t i = at == UINT32_MAX ? NONE : next.data[at];
+    if (i == NONE) {
+      status = EG_FAIL(EGRAPH_E_INTERNAL, "a layout of a plan cannot be reached");
+      break;
+    }
+    const eg_layout_move *move = &graph.moves.data[i];
+    status = move_to(u, *out, &graph.layouts.data[move->to], phase, &move->transition,
+                     (eg_node_price){move->seconds, move->basis}, out);
+  }
+  eg_u32s_deinit(&next);
+  eg_layout_graph_deinit(&graph);
+  return status;
+}
+
+/// Marks what a state that a phase uses takes from the phases before.
+static void mark_kept(unfolder *u, uint32_t number, eg_phase phase) {
+  for (uint32_t s = number; s != NONE; s = u->states.data[s].from) {
+    state *mine = &u->states.data[s];
+    mine->is_kept = mine->is_kept || mine->phase < phase;
+    phase = mine->phase;
+  }
+}
+
+/// What the folded plan does not read enters on every device.
+static egraph_status enter_whole(unfolder *u, uint32_t value) {
+  static const eg_layout whole = {0};
+  return add_first(u, value, &whole, EG_PHASE_FORWARD);
+}
+
+static eg_phase made_in(const unfolder *u, uint32_t like) {
+  uint32_t step = u->folded->states.data[like].step;
+  return step == EG_PLAN_NONE ? EG_PHASE_FORWARD : u->folded->steps.data[step].phase;
+}
+
+/// What a block reads of its neighbour may be a value of another block in the folded plan
+/// than the one that stands for the neighbour. Of that one, the state in the same layout.
+static uint32_t own_state(const unfolder *u, uint32_t value, uint32_t like) {
+  const eg_plan_states *rows = &u->folded->states;
+  uint32_t own = u->step.like_value.data[value], found = like;
+  if (own == NONE || rows->data[like].value.id == own) return like;
+  for (uint32_t s = 0; s < rows->len; s++) {
+    if (rows->data[s].value.id != own ||
+        !same_layout(u, &rows->data[s].layout, &rows->data[like].layout))
+      continue;
+    if (made_in(u, s) == made_in(u, like)) return s;
+    if (found == like && made_in(u, s) < made_in(u, like)) found = s;
+  }
+  return found;
+}
+
+/// A value in the state that is like one of the folded plan, by the same moves.
+static egraph_status want(unfolder *u, uint32_t value, uint32_t like, eg_phase phase,
+                          uint32_t *out) {
+  const eg_plan *folded = u->folded;
+  const eg_layout *target = &folded->states.data[like].layout;
+  like = own_state(u, value, like);
+  if (u->first.data[value] == NONE) EG_TRY(enter_whole(u, value));
+  u->path.len = 0;
+  for (;; like = folded->steps.data[folded->states.data[like].step].from) {
+    uint32_t step = folded->states.data[like].step;
+    if (step == EG_PLAN_NONE || !folded->steps.data[step].is_move) break;
+    EG_TRY(eg_u32s_push(&u->path, step));
+  }
+  *out = u->first.data[value];
+  if (!same_layout(u, &u->states.data[*out].layout, &folded->states.data[like].layout))
+    return move_by_costs(u, *out, target, phase, out);
+  while (u->path.len != 0) {
+    const eg_plan_step *step = &folded->steps.data[eg_u32s_pop(&u->path)];
+    EG_TRY(move_to(u, *out, &folded->states.data[step->to].layout, step->phase,
+                   &step->transition, (eg_node_price){step->seconds, step->basis}, out));
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status want_entries(unfolder *u) {
+  EG_TRY(fill_none(&u->entry_of, eg_graph_value_count(u->folded->graph)));
+  for (uint32_t s = 0; s < u->folded->states.len; s++) {
+    const eg_plan_state *row = &u->folded->states.data[s];
+    if (row->step == EG_PLAN_NONE) u->entry_of.data[row->value.id] = s;
+  }
+  EG_TRY(fill_none(&u->first, eg_graph_value_count(graph_of(u))));
+  for (uint32_t v = 0; v < u->first.len; v++) {
+    uint32_t like = u->step.like_value.data[v];
+    if (!u->enters[v]) continue;
+    uint32_t entry = like == NONE ? NONE : u->entry_of.data[like];
+    if (entry == NONE) continue; // nothing reads it
+    EG_TRY(add_first(u, v, &u->folded->states.data[entry].layout, EG_PHASE_FORWARD));
+  }
+  return EGRAPH_OK;
+}
+
+/// An operand whole on every device.
+static egraph_status want_whole(unfolder *u, uint32_t value, eg_phase phase,
+                                uint32_t *out) {
+  static const eg_layout whole = {0};
+  if (u->first.data[value] == NONE) EG_TRY(enter_whole(u, value));
+  return move_by_costs(u, u->first.data[value], &whole, phase, out);
+}
+
+static egraph_status want_operands(unfolder *u, uint32_t n) {
+  static const eg_layout whole = {0};
+  eg_graph_node_info node = eg_graph_node_at(graph_of(u), (eg_graph_node){n});
+  const eg_plan_step *step = step_like(u, n);
+  const uint32_t *like = step == NULL ? NULL : u->folded->operands.data + step->operands;
+  eg_phase phase = phase_of(u, n);
+  for (uint32_t i = 0; i < node.input_count; i++) {
+    uint32_t operand;
+    EG_TRY(like == NULL ? want_whole(u, node.inputs[i].id, phase, &operand)
+                        : want(u, node.inputs[i].id, like[i], phase, &operand));
+    mark_kept(u, operand, phase);
+    EG_TRY(eg_u32s_push(&u->wanted, operand));
+  }
+  for (uint32_t r = 0; r < node.result_count; r++) {
+    const eg_layout *layout =
+        like == NULL ? &whole
+                     : &u->folded->states.data[like[node.input_count + r]].layout;
+    EG_TRY(add_first(u, node.results[r].id, layout, phase));
+  }
+  return EGRAPH_OK;
+}
+
+/// The output of the folded plan that is like one of the new plan: what the next step
+/// gets has the name under which it enters, all others keep their names.
+static egraph_status output_like(const unfolder *u, uint32_t output, uint32_t *out) {
+  const eg_graph *folded = u->folded->graph;
+  const char *name, *other;
+  eg_value entry;
+  (void)eg_graph_output(graph_of(u), output, &name);
+  if (eg_graph_find_value(graph_of(u), name, &entry) &&
+      eg_graph_value(graph_of(u), entry)->kind != EG_VALUE_COMPUTED &&
+      u->step.like_value.data[entry.id] != NONE)
+    name = eg_graph_value(folded, (eg_value){u->step.like_value.data[entry.id]})->name;
+  for (*out = 0; *out < eg_graph_output_count(folded); (*out)++) {
+    (void)eg_graph_output(folded, *out, &other);
+    if (strcmp(name, other) == 0) return EGRAPH_OK;
+  }
+  return EG_FAIL(EGRAPH_E_INTERNAL, "no output of the plan stands for '%.200s'", name);
+}
+
+static egraph_status want_outputs(unfolder *u) {
+  for (uint32_t o = 0; o < eg_graph_output_count(graph_of(u)); o++) {
+    uint32_t like, value = eg_graph_output(graph_of(u), o, NULL).id, reached;
+    EG_TRY(output_like(u, o, &like));
+    uint32_t first = u->first.data[value];
+    EG_TRY(want(u, value, u->folded->output_states.data[like],
+                first == NONE ? EG_PHASE_FORWARD : u->states.data[first].phase,
+                &reached));
+    EG_TRY(eg_u32s_push(&u->outputs, reached));
+  }
+  return EGRAPH_OK;
+}
+
+// ---- steps ----------------------------------------------------------------------------
+
+static egraph_status make_state(unfolder *u, uint32_t number, uint32_t step) {
+  state *mine = &u->states.data[number];
+  mine->made = (uint32_t)plan_of(u)->states.len;
+  eg_plan_state row = {.value = {mine->value}, .layout = mine->layout, .step = step};
+  return eg_plan_states_push(&plan_of(u)->states, row);
+}
+
+/// The moves that end in a state, as far as they are not made.
+static egraph_status make_moves(unfolder *u, uint32_t number) {
+  u->path.len = 0;
+  for (uint32_t s = number; u->states.data[s].made == NONE; s = u->states.data[s].from)
+    EG_TRY(eg_u32s_push(&u->path, s));
+  while (u->path.len != 0) {
+    uint32_t s = eg_u32s_pop(&u->path), step = (uint32_t)plan_of(u)->steps.len;
+    EG_TRY(make_state(u, s, step));
+    const state *mine = &u->states.data[s];
+    eg_plan_step row = {.is_move = true,
+                        .phase = mine->phase,
+                        .from = u->states.data[mine->from].made,
+                        .to = mine->made,
+                        .transition = mine->transition,
+                        .seconds = mine->price.seconds,
+                        .basis = mine->price.basis};
+    EG_TRY(eg_plan_steps_push(&plan_of(u)->steps, row));
+  }
+  return EGRAPH_OK;
+}
+
+/// A step in which every device does all of a node.
+static egraph_status price_whole(unfolder *u, uint32_t n, eg_plan_step *out) {
+  eg_arena arena;
+  eg_node_spec spec;
+  *out = (eg_plan_step){.node = {n}};
+  eg_arena_init(&arena, u->alloc);
+  egraph_status status = eg_plan_spec(plan_of(u), out, &arena, &spec);
+  eg_node_price price = {.seconds = 0};
+  if (status == EGRAPH_OK) status = u->costs->node(u->costs->self, &spec, &price);
+  out->seconds = price.seconds;
+  out->basis = price.basis;
+  eg_arena_deinit(&arena);
+  return status;
+}
+
+static egraph_status make_node(unfolder *u, uint32_t n, const uint32_t *operands) {
+  eg_graph_node_info node = eg_graph_node_at(graph_of(u), (eg_graph_node){n});
+  eg_plan *plan = plan_of(u);
+  for (uint32_t i = 0; i < node.input_count; i++)
+    EG_TRY(make_moves(u, operands[i]));
+  eg_plan_step row;
+  if (step_like(u, n) != NULL)
+    row = *step_like(u, n);
+  else
+    EG_TRY(price_whole(u, n, &row));
+  row.phase = phase_of(u, n);
+  row.more_blocks = 0;
+  row.node.id = n;
+  row.operands = (uint32_t)plan->operands.len;
+  for (uint32_t i = 0; i < node.input_count; i++)
+    EG_TRY(eg_u32s_push(&plan->operands, u->states.data[operands[i]].made));
+  for (uint32_t r = 0; r < node.result_count; r++) {
+    uint32_t first = u->first.data[node.results[r].id];
+    EG_TRY(make_state(u, first, (uint32_t)plan->steps.len));
+    EG_TRY(eg_u32s_push(&plan->operands, u->states.data[first].made));
+  }
+  return eg_plan_steps_push(&plan->steps, row);
+}
+
+/// What later phases want of a node's results is made at once: what it is made from may
+/// go.
+static egraph_status make_kept(unfolder *u, uint32_t n) {
+  eg_graph_node_info node = eg_graph_node_at(graph_of(u), (eg_graph_node){n});
+  for (uint32_t r = 0; r < node.result_count; r++)
+    for (uint32_t s = u->first.data[node.results[r].id]; s != NONE;
+         s = u->states.data[s].next)
+      if (u->states.data[s].is_kept && u->states.data[s].phase == phase_of(u, n))
+        EG_TRY(make_moves(u, s));
+  return EGRAPH_OK;
+}
+
+/// Nodes stand phase by phase; what else a phase makes, outputs, comes at its end.
+static egraph_status make_steps(unfolder *u) {
+  const uint32_t *operands = u->wanted.data;
+  uint32_t n = 0, nodes = eg_graph_node_count(graph_of(u));
+  for (uint32_t s = 0; s < u->states.len; s++)
+    if (u->enters[u->states.data[s].value] && u->states.data[s].from == NONE)
+      EG_TRY(make_state(u, s, EG_PLAN_NONE));
+  for (eg_phase p = EG_PHASE_FORWARD; p <= EG_PHASE_UPDATE; p++) {
+    for (; n < nodes && phase_of(u, n) == p; n++) {
+      if (is_ahead(u, n)) continue;
+      EG_TRY(make_node(u, n, operands));
+      EG_TRY(make_kept(u, n));
+      operands += eg_graph_node_at(graph_of(u), (eg_graph_node){n}).input_count;
+    }
+    for (uint32_t s = 0; s < u->states.len; s++)
+      if (u->states.data[s].phase == p && u->states.data[s].from != NONE)
+        EG_TRY(make_moves(u, s));
+  }
+  for (uint32_t o = 0; o < u->outputs.len; o++)
+    EG_TRY(eg_u32s_push(&plan_of(u)->output_states,
+                        u->states.data[u->outputs.data[o]].made));
+  return EGRAPH_OK;
+}
+
+/// What leaves the whole step under the name of a value that enters it, if its like in
+/// the folded plan does so.
+static egraph_status carry(unfolder *u) {
+  const eg_plan *folded = u->folded;
+  for (uint32_t o = 0; o < eg_graph_output_count(graph_of(u)); o++) {
+    const char *name;
+    uint32_t like;
+    eg_value entry;
+    (void)eg_graph_output(graph_of(u), o, &name);
+    if (!eg_graph_find_value(graph_of(u), name, &entry)) continue;
+    EG_TRY(output_like(u, o, &like));
+    for (size_t i = 0; i + 1 < folded->carried.len; i += 2) {
+      if (folded->carried.data[i] != like) continue;
+      EG_TRY(eg_u32s_push(&plan_of(u)->carried, o));
+      EG_TRY(eg_u32s_push(&plan_of(u)->carried, entry.id));
+    }
+  }
+  return EGRAPH_OK;
+}
+
+// ---- the whole ------------------------------------------------------------------------
+
+/// Inputs, weights, and what weights alone make in a step that carries nothing (as in
+/// plan_space.c).
+static egraph_status find_entries(unfolder *u) {
+  const eg_plan *plan = plan_of(u);
+  size_t values = eg_graph_value_count(plan->graph);
+  EG_TRY(eg_alloc(u->alloc, values, sizeof *u->enters, &u->enters));
+  if (plan->carried.len == 0) eg_plan_constants(plan, u->enters);
+  for (uint32_t v = 0; v < values; v++)
+    if (eg_graph_value(plan->graph, (eg_value){v})->kind != EG_VALUE_COMPUTED)
+      u->enters[v] = true;
+  return EGRAPH_OK;
+}
+
+static egraph_status unfold(unfolder *u) {
+  eg_plan *plan = plan_of(u);
+  plan->graph = graph_of(u);
+  plan->mesh = u->folded->mesh;
+  plan->micro_batches = u->folded->micro_batches;
+  EG_TRY(carry(u));
+  EG_TRY(find_entries(u));
+  EG_TRY(want_entries(u));
+  for (uint32_t n = 0; n < eg_graph_node_count(graph_of(u)); n++)
+    if (!is_ahead(u, n)) EG_TRY(want_operands(u, n));
+  EG_TRY(want_outputs(u));
+  EG_TRY(make_steps(u));
+  return eg_plan_check(plan, u->alloc);
+}
+
+egraph_status eg_plan_unfold(egraph_allocator alloc, const eg_unfold_steps *steps,
+                             const eg_emitted_plan *folded, const eg_plan_costs *costs,
+                             eg_emitted_plan *out) {
+  unfolder u = {.alloc = alloc, .folded = &folded->plan, .costs = costs, .out = out};
+  EG_TRY(eg_unfolded_graph_init(&u.step, alloc, steps, folded));
+  *out = (eg_emitted_plan){.graph = u.step.graph};
+  u.step.graph = NULL;
+  eg_plan_init(&out->plan, alloc);
+  eg_u32s_init(&out->value_of, alloc);
+  eg_u32s_init(&out->place_of, alloc);
+  eg_u32s_init(&out->value_at, alloc);
+  eg_u32s *const lists[] = {&u.entry_of, &u.first, &u.wanted, &u.outputs, &u.path};
+  for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+    eg_u32s_init(lists[i], alloc);
+  states_init(&u.states, alloc);
+  egraph_status status = unfold(&u);
+  states_deinit(&u.states);
+  eg_free(alloc, u.enters, eg_graph_value_count(out->graph), sizeof *u.enters);
+  for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+    eg_u32s_deinit(lists[i]);
+  eg_unfolded_graph_deinit(&u.step);
+  if (status != EGRAPH_OK) eg_emitted_plan_deinit(out);
+  return status;
+}

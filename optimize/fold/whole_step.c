@@ -1,0 +1,487 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "optimize/fold/whole_step.h"
+
+#include <math.h>
+
+#include "base/clock.h"
+#include "base/proof.h"
+#include "base/work.h"
+#include "optimize/fold/plan_names.h"
+#include "optimize/fold/plan_unfold.h"
+
+enum { MOST_GROUP = 4 };
+static const double LEAST_SECONDS = 0.01, PROVEN_GAP = 1e-9;
+// Shares of all work, and of the time that is left: for the search of the folded step,
+// for what it tells of the whole one, for each search in groups, and for the search of
+// the whole step after these; of the time for mixing, which takes little work.
+static const double FOLDED_SHARE = 0.5, CUT_SHARE = 0.3, GROUP_SHARE = 0.05,
+                    WHOLE_SHARE = 0.3, MIX_SHARE = 0.5;
+// Places and transitions of the whole step: up to which a search of it with rules may
+// take long; up to which it is searched; and where there are no rules for improvements
+// alone.
+static const double TINY_STEP = 10e3, SMALL_STEP = 60e3, LARGE_STEP = 600e3;
+// Steps of each search of a whole step that goes on from a plan, of a large one, or where
+// the gap is small.
+static const uint64_t WHOLE_WORK = UINT64_C(1000000000);
+// A search of the whole step may use all the work that is left, not only WHOLE_WORK, if
+// the folded step leaves a gap above this one; if a proof is asked for, at any gap.
+static const double WIDE_GAP = 0.005;
+
+/// A step whose blocks are folded in groups of so many.
+typedef struct fold {
+  eg_blocks blocks; // of the forward graph; count 0: it is not foldable so
+  eg_folded folded;
+  eg_training training;
+  eg_training_info info;
+  eg_plan_constraints constraints;
+  bool is_made;
+} fold;
+
+struct eg_whole_step {
+  egraph_allocator alloc;
+  eg_whole_input in;
+  eg_fold_ends ends;
+  eg_blocks blocks;
+  eg_training training; // in.training
+  eg_training_info info;
+  eg_plan_constraints constraints;
+  fold folds[MOST_GROUP];
+};
+
+// ---- steps ----------------------------------------------------------------------------
+
+const eg_graph *eg_whole_step_graph(const eg_whole_step *step) {
+  return step->in.training != NULL ? step->training.graph : step->in.forward;
+}
+
+uint32_t eg_whole_step_blocks(const eg_whole_step *step) {
+  return step->folds[0].is_made ? step->folds[0].folded.times : 0;
+}
+
+static const eg_training *training_of(const eg_whole_step *step) {
+  return step->in.training != NULL ? &step->training : NULL;
+}
+
+static eg_unfold_steps unfold_steps(const eg_whole_step *step, const fold *f) {
+  return (eg_unfold_steps){.forward = step->in.forward,
+                           .blocks = &f->blocks,
+                           .ends = step->ends,
+                           .folded = &f->folded,
+                           .whole = training_of(step),
+                           .small = step->in.training != NULL ? &f->training : NULL};
+}
+
+static void fold_deinit(const eg_whole_step *step, fold *f) {
+  if (!f->is_made) return;
+  eg_plan_constraints_deinit(&f->constraints);
+  eg_training_info_deinit(&f->info);
+  if (step->in.training != NULL) eg_training_deinit(&f->training);
+  eg_folded_deinit(&f->folded);
+  f->is_made = false;
+}
+
+static egraph_status fill_fold(eg_whole_step *step, fold *f) {
+  if (step->in.training != NULL)
+    EG_TRY(eg_training_step(f->folded.graph, step->in.training, &f->training));
+  egraph_status status =
+      step->in.training != NULL
+          ? eg_training_info_init(&f->info, step->alloc, &f->training, &f->folded)
+          : eg_forward_info_init(&f->info, step->alloc, &f->folded);
+  if (status != EGRAPH_OK) {
+    if (step->in.training != NULL) eg_training_deinit(&f->training);
+    return status;
+  }
+  f->info.info.memory_limit = step->in.memory_limit;
+  eg_plan_constraints_init(&f->constraints, step->alloc);
+  f->is_made = true;
+  return EGRAPH_OK;
+}
+
+static egraph_status make_fold(eg_whole_step *step, fold *f) {
+  EG_TRY(eg_blocks_fold(step->in.forward, &f->blocks, step->ends, &f->folded));
+  egraph_status status = fill_fold(step, f);
+  if (status != EGRAPH_OK) {
+    eg_folded_deinit(&f->folded);
+    return status;
+  }
+  if (step->in.constraints == NULL) return EGRAPH_OK;
+  EG_TRY(eg_plan_constraints_copy(&f->constraints, &step->constraints));
+  if (!eg_plan_names_any(&step->constraints)) return EGRAPH_OK;
+  const eg_unfold_steps steps = unfold_steps(step, f);
+  return eg_plan_names_fold(&f->constraints, step->alloc, &steps);
+}
+
+/// Whether a weight that an operand reads is trained; false of all else.
+static bool trains_operand(const eg_whole_step *step, uint32_t node, uint32_t operand) {
+  uint32_t found;
+  const eg_graph *graph = step->in.forward;
+  eg_value value = eg_graph_node_at(graph, (eg_graph_node){node}).inputs[operand];
+  const eg_strmap *chosen = step->in.training->parameters.chosen;
+  return eg_graph_value(graph, value)->kind == EG_VALUE_WEIGHT &&
+         eg_strmap_find(chosen, eg_graph_value(graph, value)->name, &found);
+}
+
+/// Blocks of which a user freezes different weights are not equal.
+static bool train_alike(const eg_whole_step *step, const eg_blocks *blocks) {
+  if (step->in.training == NULL || step->in.training->parameters.chosen == NULL)
+    return true;
+  uint32_t end = blocks->first + blocks->period * blocks->count;
+  for (uint32_t n = blocks->first + blocks->period; n < end; n++) {
+    eg_graph_node_info node = eg_graph_node_at(step->in.forward, (eg_graph_node){n});
+    for (uint32_t i = 0; i < node.input_count; i++)
+      if (trains_operand(step, n, i) != trains_operand(step, n - blocks->period, i))
+        return false;
+  }
+  return true;
+}
+
+static egraph_status find_blocks(eg_whole_step *step) {
+  EG_TRY(eg_blocks_find(step->in.forward, &step->blocks));
+  if (!eg_blocks_can_fold(&step->blocks, step->ends) || !train_alike(step, &step->blocks))
+    step->blocks.count = 0;
+  bool names = eg_plan_names_any(&step->constraints);
+  const eg_unfold_steps steps = {.forward = step->in.forward,
+                                 .blocks = &step->blocks,
+                                 .ends = step->ends,
+                                 .whole = training_of(step)};
+  if (step->blocks.count != 0 && names)
+    EG_TRY(eg_plan_names_agree(&step->constraints, step->alloc, &steps, &step->blocks));
+  for (uint32_t size = 1; size <= MOST_GROUP && step->blocks.count != 0; size++) {
+    fold *f = &step->folds[size - 1];
+    f->blocks = eg_blocks_group(&step->blocks, size);
+    if (!eg_blocks_can_fold(&f->blocks, step->ends) || (names && size > 1))
+      f->blocks.count = 0;
+  }
+  if (step->blocks.count == 0) return EGRAPH_OK;
+  EG_TRY(eg_training_info_mark(&step->info, step->alloc, step->in.forward, &step->blocks,
+                               training_of(step)));
+  return make_fold(step, &step->folds[0]);
+}
+
+static egraph_status prepare_step(eg_whole_step *step) {
+  if (step->in.training != NULL)
+    EG_TRY(eg_training_step(step->in.forward, step->in.training, &step->training));
+  egraph_status status =
+      step->in.training != NULL
+          ? eg_training_info_init(&step->info, step->alloc, &step->training, NULL)
+          : eg_forward_info_init(&step->info, step->alloc, NULL);
+  if (status != EGRAPH_OK) {
+    if (step->in.training != NULL) eg_training_deinit(&step->training);
+    step->training.graph = NULL;
+    return status;
+  }
+  step->info.info.memory_limit = step->in.memory_limit;
+  if (step->in.constraints != NULL) {
+    EG_TRY(eg_plan_constraints_copy(&step->constraints, step->in.constraints));
+    EG_TRY(eg_plan_names_match(&step->constraints, eg_whole_step_graph(step)));
+  }
+  return step->in.folds ? find_blocks(step) : EGRAPH_OK;
+}
+
+egraph_status eg_whole_step_create(egraph_allocator alloc, const eg_whole_input *input,
+                                   bool has_rules, eg_whole_step **out) {
+  eg_whole_step *step;
+  EG_TRY(eg_alloc(alloc, 1, sizeof *step, &step));
+  // Blocks beside the one that stands for others must have what it has: before it one
+  // that is not the first, after it one that is not the last, where rules look at them.
+  *step = (eg_whole_step){.alloc = alloc, .in = *input, .ends = {2, has_rules ? 2 : 1}};
+  eg_plan_constraints_init(&step->constraints, alloc);
+  eg_arena_init(&step->info.arena, alloc);
+  egraph_status status = prepare_step(step);
+  if (status == EGRAPH_OK)
+    *out = step;
+  else
+    eg_whole_step_destroy(step);
+  return status;
+}
+
+void eg_whole_step_destroy(eg_whole_step *step) {
+  if (step == NULL) return;
+  for (int i = 0; i < MOST_GROUP; i++)
+    fold_deinit(step, &step->folds[i]);
+  eg_plan_constraints_deinit(&step->constraints);
+  eg_training_info_deinit(&step->info);
+  if (step->training.graph != NULL) eg_training_deinit(&step->training);
+  eg_free(step->alloc, step, 1, sizeof *step);
+}
+
+// ---- searches -------------------------------------------------------------------------
+
+typedef struct searcher {
+  eg_whole_step *step;
+  const eg_planner_input *planner;
+  eg_planning *out;
+  double deadline;
+  bool has_any;      // out is filled
+  double whole_size; // places and transitions of the whole step, about
+  bool is_mixed;     // of blocks of several kinds, which groups would be as well
+} searcher;
+
+static double seconds_left(const searcher *s) {
+  return fmax(s->deadline - eg_clock_seconds(), LEAST_SECONDS);
+}
+
+static eg_planner_input input_for(const searcher *s, const eg_graph *graph,
+                                  const eg_step_info *info,
+                                  const eg_plan_constraints *constraints, double share) {
+  eg_planner_input input = *s->planner;
+  input.graph = graph;
+  input.info = info;
+  input.constraints = s->step->in.constraints != NULL ? constraints : NULL;
+  input.layout.time_limit_seconds = share * seconds_left(s);
+  input.layout.work_limit = eg_work_share(s->planner->layout.work_limit, share);
+  return input;
+}
+
+/// Puts the plan of all blocks in the place of the plan of few.
+static egraph_status unfold_plan(const searcher *s, const fold *f,
+                                 eg_emitted_plan *inout) {
+  const eg_unfold_steps steps = unfold_steps(s->step, f);
+  eg_machine_costs costs = {.mesh = s->planner->mesh};
+  eg_emitted_plan whole;
+  EG_TRY(eg_device_cost_init(&costs.device, s->planner->machine, s->planner->costs));
+  costs.device.plain_only = s->planner->plain_only;
+  eg_plan_costs asked = eg_machine_plan_costs(&costs);
+  EG_TRY(eg_plan_unfold(s->step->alloc, &steps, inout, &asked, &whole));
+  eg_emitted_plan_deinit(inout);
+  *inout = whole;
+  return EGRAPH_OK;
+}
+
+/// A plan that takes more unfolded than its device has is none.
+static egraph_status unfold(const searcher *s, const fold *f, eg_planning *planning) {
+  eg_plan_summary summary;
+  for (int m = 0; m < EG_MATES && planning->has_mates; m++)
+    EG_TRY(unfold_plan(s, f, &planning->mates[m]));
+  if (!planning->has_plan) return EGRAPH_OK;
+  EG_TRY(unfold_plan(s, f, &planning->emitted));
+  EG_TRY(eg_plan_summary_make(&planning->emitted.plan, s->step->alloc, &summary));
+  // What rules have made is read anew in each block, and may cost more there.
+  if (planning->is_exact && s->planner->rules == NULL)
+    EG_TRY(eg_proof_check_equal("seconds of a folded plan and of the same plan unfolded",
+                                planning->cost, summary.seconds));
+  planning->cost = summary.seconds;
+  planning->memory = summary.peak;
+  if (!(planning->memory > s->step->in.memory_limit)) return EGRAPH_OK;
+  eg_emitted_plan_deinit(&planning->emitted);
+  planning->has_plan = false;
+  planning->cost = INFINITY;
+  return EGRAPH_OK;
+}
+
+static void judge(eg_planning *planning) {
+  if (!planning->has_plan) return;
+  double missing = fmax(planning->cost - planning->bound, 0);
+  planning->gap = planning->cost > 0 ? missing / planning->cost : 0;
+  planning->status = planning->gap <= PROVEN_GAP ? EG_LAYOUT_OPTIMAL : EG_LAYOUT_FEASIBLE;
+}
+
+/// What a restricted search has found: a plan, its cost, and nothing about others.
+static void forget_proofs(eg_planning *planning) {
+  planning->bound = planning->cut_bound;
+  planning->least_memory = 0;
+  if (!planning->has_plan) planning->status = EG_LAYOUT_UNKNOWN;
+}
+
+/// Outcomes of the whole step's baselines stand before those of the folded one's.
+static void join_outcomes(eg_planning *out, const eg_planning *next, bool is_whole) {
+  for (int b = 0; b < EG_BASELINE_OUTCOMES; b++)
+    if (next->baseline[b].is_tried && (is_whole || !out->baseline[b].is_tried))
+      out->baseline[b] = next->baseline[b];
+  if (out->single_seconds == 0) out->single_seconds = next->single_seconds;
+}
+
+/// What the next search says about all plans together with what is known. Where rules
+/// make variants, those of the whole step count as soon as they are looked at, as far as
+/// they were reached together with those of the folded one.
+static double join_bounds(const searcher *s, const eg_planning *next, bool is_whole) {
+  double known = s->out->bound, higher = fmax(known, next->bound);
+  if (s->planner->rules == NULL) return higher;
+  bool is_all = next->stop == EG_STOP_SATURATED;
+  if (is_whole) return is_all ? next->bound : fmin(known, next->bound);
+  // Groups have variants of their own: one that is cheaper shows that the bound is none
+  // of them.
+  return next->has_plan && next->cost < higher ? 0 : higher;
+}
+
+static void add_times(eg_planning *out, const eg_planning *other) {
+  out->saturate_seconds += other->saturate_seconds;
+  out->space_seconds += other->space_seconds;
+  out->solve_seconds += other->solve_seconds;
+}
+
+/// Joins what a further search has found to what there is: the cheaper plan, the higher
+/// bound, the proof that there is none.
+static egraph_status join(searcher *s, eg_planning *next, bool is_whole) {
+  eg_planning *out = s->out;
+  if (!s->has_any) {
+    *out = *next;
+    s->has_any = true;
+  } else {
+    eg_planning other = *next;
+    eg_stop stop = next->stop;
+    uint32_t untried = next->untried;
+    double bound = join_bounds(s, next, is_whole);
+    bool is_cheaper = next->has_plan && (!out->has_plan || next->cost < out->cost);
+    if (is_cheaper || (is_whole && !out->has_plan)) {
+      other = *out;
+      *out = *next;
+    }
+    join_outcomes(out, &other, is_whole != (is_cheaper || (is_whole && !out->has_plan)));
+    out->bound = bound;
+    if (is_whole) out->stop = stop;
+    if (is_whole) out->untried = untried;
+    add_times(out, &other);
+    eg_planning_deinit(&other);
+  }
+  judge(out);
+  return eg_proof_check_bound("plan", out->bound, out->has_plan ? out->cost : INFINITY);
+}
+
+/// How large the whole step's problem will be, by the folded one's.
+static double size_of_whole(const searcher *s, const eg_planning *small) {
+  const eg_whole_step *step = s->step;
+  double nodes = eg_graph_node_count(eg_whole_step_graph(step));
+  const fold *f = &step->folds[0];
+  double folded = eg_graph_node_count(step->in.training != NULL ? f->training.graph
+                                                                : f->folded.graph);
+  return ((double)small->places + small->arcs) * nodes / fmax(folded, 1);
+}
+
+/// Equal blocks of two kinds, where a limit of memory lies between them.
+static egraph_status mix(searcher *s, const eg_planning *folded) {
+  eg_whole_step *step = s->step;
+  eg_planner_input input = input_for(s, eg_whole_step_graph(step), &step->info.info,
+                                     &step->constraints, MIX_SHARE);
+  const eg_plan *kind[] = {&folded->mates[EG_MATE_SMALL].plan,
+                           &folded->mates[EG_MATE_CHEAP].plan, &folded->emitted.plan};
+  eg_planning next;
+  EG_TRY(eg_planner_mix(step->alloc, &input, kind, folded->has_plan ? 3 : 2, &next));
+  if (next.has_plan) return join(s, &next, false);
+  eg_planning_deinit(&next);
+  return EGRAPH_OK;
+}
+
+static egraph_status search_folded(searcher *s, fold *f, double share, bool compares) {
+  const eg_whole_step *step = s->step;
+  const eg_graph *graph = step->in.training != NULL ? f->training.graph : f->folded.graph;
+  eg_planner_input input = input_for(s, graph, &f->info.info, &f->constraints, share);
+  eg_planning next;
+  input.compares = compares && s->planner->compares;
+  input.is_alone = f != &step->folds[0];
+  if (!input.is_alone) {
+    input.cut_seconds = CUT_SHARE * seconds_left(s);
+    input.cut_work = eg_work_share(s->planner->layout.work_limit, CUT_SHARE);
+  }
+  EG_TRY(eg_planner_run(step->alloc, &input, &next));
+  egraph_status status = unfold(s, f, &next);
+  forget_proofs(&next);
+  if (f == &step->folds[0]) s->whole_size = size_of_whole(s, &next);
+  s->is_mixed = s->is_mixed || next.has_mates;
+  if (status == EGRAPH_OK && next.has_mates) status = mix(s, &next);
+  if (status == EGRAPH_OK) return join(s, &next, false);
+  eg_planning_deinit(&next);
+  return status;
+}
+
+/// Whether the gap is one at which searches stop after a while.
+static bool is_close(const searcher *s) {
+  const eg_layout_options *layout = &s->planner->layout;
+  return layout->late_work != 0 && s->out->gap <= layout->late_gap;
+}
+
+static bool is_wide(const searcher *s) {
+  const eg_layout_options *layout = &s->planner->layout;
+  double asked =
+      layout->late_work != 0 ? WIDE_GAP : fmax(layout->relative_gap, PROVEN_GAP);
+  return s->has_any && s->out->has_plan && s->out->gap > asked;
+}
+
+/// Whether a search of the whole step counts. With rules it has looked at other variants
+/// than those of the folded one, whose bound holds for the latter alone: it must be worth
+/// that.
+static bool tells_more(const searcher *s, const eg_planning *next) {
+  const eg_planning *out = s->out;
+  if (s->planner->rules == NULL || !out->has_plan) return true;
+  return (next->has_plan && next->cost < out->cost) || next->bound > out->bound;
+}
+
+static egraph_status search_whole(searcher *s, double share, bool compares) {
+  const eg_whole_step *step = s->step;
+  eg_planner_input input = input_for(s, eg_whole_step_graph(step), &step->info.info,
+                                     &step->constraints, share);
+  eg_planning next;
+  // After other searches all the time that is left.
+  input.layout.time_limit_seconds = seconds_left(s);
+  input.known = s->has_any && s->out->has_plan ? &s->out->emitted.plan : NULL;
+  double long_up_to = s->planner->rules != NULL ? TINY_STEP : SMALL_STEP;
+  bool is_minor =
+      input.known != NULL && !is_wide(s) && (s->whole_size > long_up_to || is_close(s));
+  if (is_minor && (input.layout.work_limit == 0 || input.layout.work_limit > WHOLE_WORK))
+    input.layout.work_limit = WHOLE_WORK;
+  input.compares = compares && s->planner->compares;
+  EG_TRY(eg_planner_run(step->alloc, &input, &next));
+  if (s->has_any && !tells_more(s, &next)) {
+    join_outcomes(s->out, &next, true);
+    add_times(s->out, &next);
+    eg_planning_deinit(&next);
+    return EGRAPH_OK;
+  }
+  if (s->has_any) s->out->is_of_reached = false;
+  return join(s, &next, true);
+}
+
+static bool is_open(const searcher *s) {
+  double gap = fmax(s->planner->layout.relative_gap, PROVEN_GAP);
+  return !s->out->is_cancelled && (!s->out->has_plan || s->out->gap > gap);
+}
+
+static egraph_status search_groups(searcher *s) {
+  for (uint32_t size = 2; size <= MOST_GROUP && is_open(s); size++) {
+    fold *f = &s->step->folds[size - 1];
+    if (f->blocks.count == 0 || s->deadline - eg_clock_seconds() < LEAST_SECONDS)
+      continue;
+    if (!f->is_made) EG_TRY(make_fold(s->step, f));
+    EG_TRY(search_folded(s, f, GROUP_SHARE, false));
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status search(searcher *s) {
+  fold *first = &s->step->folds[0];
+  if (!first->is_made) return search_whole(s, 1, true);
+  // Where both are planned, baselines are those of the whole step.
+  EG_TRY(search_folded(s, first, FOLDED_SHARE, true));
+  bool has_rules = s->planner->rules != NULL, is_small = s->whole_size <= SMALL_STEP;
+  // The bound is of variants that the folded step has; the whole one may have others.
+  s->out->is_of_reached = has_rules;
+  if (s->out->is_cancelled) return EGRAPH_OK;
+  bool is_proven = !is_open(s), has_bound = s->out->has_plan && s->out->bound > 0;
+  bool is_told = has_rules && has_bound && !is_small && !is_wide(s);
+  bool is_done = is_proven && !s->planner->compares && !has_rules;
+  if (is_told || is_done) return EGRAPH_OK;
+  if (!is_small && !s->is_mixed) EG_TRY(search_groups(s));
+  if (s->whole_size > LARGE_STEP || s->deadline <= eg_clock_seconds()) return EGRAPH_OK;
+  return search_whole(s, WHOLE_SHARE, is_small);
+}
+
+egraph_status eg_whole_step_plan(eg_whole_step *step, const eg_planner_input *planner,
+                                 eg_planning *out) {
+  searcher s = {.step = step,
+                .planner = planner,
+                .out = out,
+                .deadline = eg_clock_seconds() + planner->layout.time_limit_seconds};
+  egraph_status status = search(&s);
+  if (status != EGRAPH_OK && s.has_any) eg_planning_deinit(out);
+  return status;
+}
+
+egraph_status eg_whole_step_certify(eg_whole_step *step, const eg_planner_input *planner,
+                                    const eg_plan_claim *claim,
+                                    eg_plan_certificate *out) {
+  const searcher s = {.step = step, .planner = planner};
+  const eg_planner_input input =
+      input_for(&s, eg_whole_step_graph(step), &step->info.info, &step->constraints,
+                planner->layout.time_limit_seconds);
+  return eg_planner_certify(step->alloc, &input, claim, out);
+}

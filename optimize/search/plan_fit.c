@@ -1,0 +1,472 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "optimize/search/plan_fit.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/proof.h"
+#include "base/work.h"
+#include "optimize/search/plan_peak.h"
+#include "optimize/search/plan_walk.h"
+#include "pcg/plan/plan_summary.h"
+
+enum { MOST_PEAKS = 24, MOST_ROUNDS = 8 };
+static const double FIRST_SHARE = 0.9; // of the time, when the limit may matter
+static const double LEAST_SECONDS = 0.01;
+static const double COARSE_GAP = 1e-3; // while no plan fits
+static const double LATER_SHARE = 0.5; // of what is left, for one more solution
+static const double MOST_SHARE = 2, LEAST_WORK = 1e8; // of the first one's; steps
+static const double TIES_SHARE = 0.5;  // likewise, for a plan of the same cost
+static const double MOST_CLOCK = 5e-8; // seconds of a step: the second limit
+static const double PROVEN_GAP = 1e-9;
+static const double ANY_GAP = 0.01; // with which a search does not ask for the cheapest
+enum { MOST_STRATEGIES = 1000 };
+static const double LEAST_KEPT = 0.4, MORE = 1.2; // of the limit
+static const double FINE = 5e-3; // of the limit: what the search leaves between
+// Of going through all solutions: a plan that is made and weighed counts as so many tried
+// strategies. About half a second.
+enum { MOST_STEPS = 3000000, FEW_STEPS = 300000, VISIT_STEPS = 300, WALK_WORK = 60 };
+
+typedef struct rows {
+  double at[EG_LAYOUT_MEMORY_ROWS];
+} rows;
+
+typedef struct fitter {
+  egraph_allocator alloc;
+  eg_plan_model *model;
+  const eg_layout_options *options;
+  bool only_fitting;
+  double limit, deadline;
+  eg_work work;
+  uint64_t first_work; // that the first solution took
+  uint32_t rows;       // of the problem as it came, whose limits every plan keeps
+  double least_peak;   // of the plans that were made
+  double known_peak;   // of the plan that keeps least, once it is made
+  double least_cost;   // of those that fit
+  eg_peak_row last_peak, best_peak; // of the last plan that was not taken; of the best
+  eg_plan_walk walk;
+  double walk_share; // of the least cost, that solutions may have
+  eg_u32s found;     // strategies of the cheapest solution whose plan fits, or empty
+  eg_fitted_plan *out;
+} fitter;
+
+/// What came of a solution that keeps at most so much.
+typedef struct attempt {
+  eg_layout_status status;
+  double cost, bound;
+  rows price; // seconds of a byte
+  rows least; // status NO_MEMORY: what a solution keeps that exceeds by little
+  bool is_solved;
+  rows kept;         // is_solved
+  double peak;       // is_solved
+  uint32_t peak_row; // is_solved: the row that the peak is nearest to
+} attempt;
+
+static double seconds_left(const fitter *f) {
+  return fmax(f->deadline - eg_clock_seconds(), LEAST_SECONDS);
+}
+
+/// A share of the work that is left; EG_WORK_UNLIMITED: there is no limit.
+static uint64_t work_left(const fitter *f, double share) {
+  if (f->work.limit == EG_WORK_UNLIMITED) return EG_WORK_UNLIMITED;
+  return (uint64_t)fmax(share * (double)eg_work_left(&f->work), 1);
+}
+
+/// Of `times` solutions that each take what the first one took.
+static uint64_t work_of(const fitter *f, double times) {
+  return (uint64_t)(times * fmax((double)f->first_work, LEAST_WORK));
+}
+
+static uint32_t row_count(const fitter *f) { return f->rows; }
+
+static void limit_rows(fitter *f, const rows *most) {
+  memcpy(f->model->problem.memory_limit, most->at, f->rows * sizeof *most->at);
+}
+
+static double most_of(const fitter *f, const rows *kept) {
+  double most = 0;
+  for (uint32_t r = 0; r < row_count(f); r++)
+    most = fmax(most, kept->at[r]);
+  return most;
+}
+
+static bool fits(const fitter *f, const attempt *a) {
+  return a->is_solved && a->peak <= f->limit;
+}
+
+/// The row that must give way to a peak: of the end of the phase that it is in.
+static uint32_t row_of_peak(const fitter *f, const eg_plan *plan,
+                            const eg_plan_summary *summary, const rows *kept) {
+  if (row_count(f) == 1 || summary->peak_step >= plan->steps.len) return 0;
+  switch (plan->steps.data[summary->peak_step].phase) {
+  case EG_PHASE_FORWARD: return 0;
+  case EG_PHASE_UPDATE: return 1;
+  case EG_PHASE_BACKWARD:
+  case EG_PHASE_COUNT: break;
+  }
+  return kept->at[1] > kept->at[0] ? 1 : 0;
+}
+
+/// Cheaper than the best, or as cheap, up to rounding, and of a lower peak.
+static bool is_better(fitter *f, const eg_layout_solution *solution, const attempt *a) {
+  bool is_cheaper = solution->cost < f->least_cost * (1 - PROVEN_GAP);
+  bool is_equal = solution->cost <= f->least_cost * (1 + PROVEN_GAP / 2);
+  if (f->out->has_plan && !is_cheaper && !(is_equal && a->peak < f->out->memory))
+    return false;
+  f->least_cost = fmin(f->least_cost, solution->cost);
+  return true;
+}
+
+/// Takes the solution's plan over if it fits and is the cheapest.
+static egraph_status weigh(fitter *f, const eg_layout_solution *solution, attempt *out) {
+  eg_emitted_plan emitted;
+  eg_plan_summary summary;
+  rows kept;
+  EG_TRY(eg_plan_emit(f->model, f->alloc, solution, &emitted));
+  egraph_status status = eg_plan_summary_make(&emitted.plan, f->alloc, &summary);
+  if (status == EGRAPH_OK) status = eg_peak_kept(f->model, f->alloc, solution, kept.at);
+  if (status == EGRAPH_OK) {
+    memcpy(out->kept.at, solution->memory, sizeof out->kept.at);
+    out->peak = summary.peak;
+    out->peak_row = row_of_peak(f, &emitted.plan, &summary, &out->kept);
+    f->least_peak = fmin(f->least_peak, out->peak);
+    status = eg_proof_check_bound("memory that a plan keeps, and its peak",
+                                  most_of(f, &kept), out->peak);
+  }
+  bool is_taken = status == EGRAPH_OK && fits(f, out) && is_better(f, solution, out);
+  if (status == EGRAPH_OK && f->walk.visit == NULL)
+    status = eg_peak_row_make(is_taken ? &f->best_peak : &f->last_peak, f->model,
+                              f->alloc, solution, &emitted, summary.peak_step);
+  if (status != EGRAPH_OK || !is_taken) {
+    eg_emitted_plan_deinit(&emitted);
+    return status;
+  }
+  eg_fitted_plan_deinit(f->out);
+  eg_u32s_deinit(&emitted.place_of); // the problem's: nobody reads them but the row
+  eg_u32s_deinit(&emitted.value_at);
+  f->out->emitted = emitted;
+  f->out->has_plan = true;
+  f->out->cost = solution->cost;
+  f->out->kept = most_of(f, &kept);
+  f->out->memory = out->peak;
+  eg_plan_choices_init(&f->out->choices, f->alloc);
+  f->found.len = 0;
+  EG_TRY(eg_u32s_append(&f->found, solution->strategy.data, solution->strategy.len));
+  return eg_plan_choices_note(&f->out->choices, f->model, &solution->strategy);
+}
+
+static egraph_status attempt_within(fitter *f, double share, uint64_t work, double gap,
+                                    attempt *out) {
+  eg_layout_options options = *f->options;
+  eg_layout_result result;
+  uint64_t left = work_left(f, share);
+  options.time_limit_seconds = fmin(share * seconds_left(f), MOST_CLOCK * (double)work);
+  options.work_limit = work < left ? work : left;
+  if (options.work_limit == EG_WORK_UNLIMITED) options.work_limit = 0;
+  options.relative_gap = fmax(gap, options.relative_gap);
+  if (f->found.len != 0) options.incumbent = f->found.data;
+  eg_layout_result_init(&result, f->alloc);
+  egraph_status status = eg_layout_solve(f->alloc, &f->model->problem, &options, &result);
+  eg_work_add(&f->work, result.work);
+  *out = (attempt){.status = result.status,
+                   .cost = result.cost,
+                   .bound = result.bound,
+                   .is_solved = result.solutions.len != 0};
+  memcpy(out->least.at, result.least_memory, sizeof out->least.at);
+  memcpy(out->price.at, result.price, sizeof out->price.at);
+  if (status == EGRAPH_OK && out->is_solved)
+    status = weigh(f, &result.solutions.data[0], out);
+  eg_layout_result_deinit(&result);
+  return status;
+}
+
+static egraph_status try_to_keep(fitter *f, const rows *most, double share, uint64_t work,
+                                 attempt *out) {
+  limit_rows(f, most);
+  return attempt_within(f, share, work, 0, out);
+}
+
+// ---- rows at the peak ---------------------------------------------------------------
+
+static uint32_t spare_rows(const fitter *f) { return EG_LAYOUT_MEMORY_ROWS - f->rows; }
+
+/// Holds less where the peak of the last plan is, and where those before it were, as far
+/// as there are rows, until a plan fits; then its cost is made as low as the rows allow.
+static egraph_status steer(fitter *f, const attempt *first) {
+  eg_layout_problem *problem = &f->model->problem;
+  uint32_t spare = spare_rows(f), used = 0;
+  double gap = COARSE_GAP;
+  uint64_t until = f->work.done + work_of(f, MOST_ROUNDS);
+  double deadline = eg_clock_seconds() + MOST_CLOCK * (double)work_of(f, MOST_ROUNDS);
+  attempt last = *first;
+  for (int round = 0; round < MOST_PEAKS && last.is_solved; round++) {
+    if (fits(f, &last)) {
+      if (!(gap > f->options->relative_gap)) break;
+      gap = 0;
+    } else {
+      if (!eg_peak_row_set(&f->last_peak, problem, f->rows + used % spare, f->limit))
+        break;
+      used++;
+      problem->memory_rows = f->rows + (used < spare ? used : spare);
+    }
+    if (f->work.done > until || eg_clock_seconds() > deadline) break;
+    EG_TRY(attempt_within(f, LATER_SHARE, work_of(f, MOST_SHARE), gap, &last));
+  }
+  problem->memory_rows = f->rows;
+  return EGRAPH_OK;
+}
+
+/// Of solutions as cheap as the best one looks for the plan of a lower peak, with a part
+/// of the work that the first solution took.
+static egraph_status lower_peak(fitter *f) {
+  eg_layout_problem *problem = &f->model->problem;
+  uint64_t until = f->work.done + work_of(f, TIES_SHARE);
+  rows most;
+  for (uint32_t r = 0; r < EG_LAYOUT_MEMORY_ROWS; r++)
+    most.at[r] = f->limit;
+  limit_rows(f, &most);
+  for (uint32_t used = 0; used < spare_rows(f);) {
+    attempt next;
+    double peak = f->out->memory;
+    const eg_peak_row *row = used == 0 ? &f->best_peak : &f->last_peak;
+    if (f->work.done >= until) break;
+    if (!eg_peak_row_set(row, problem, f->rows + used, peak * (1 - FINE))) break;
+    problem->memory_rows = f->rows + ++used;
+    EG_TRY(attempt_within(f, LATER_SHARE, until - f->work.done, 0, &next));
+    if (!next.is_solved || next.cost > f->least_cost * (1 + PROVEN_GAP / 2)) break;
+    if (f->out->memory < peak) used = 0; // the row of the new best
+  }
+  problem->memory_rows = f->rows;
+  return EGRAPH_OK;
+}
+
+// ---- keeping less --------------------------------------------------------------------
+
+/// The plan that keeps least, whatever it costs. Its peak does not depend on the limit,
+/// so with this much memory the same plan is found again.
+static egraph_status try_least(fitter *f, attempt *inout, rows *out_most) {
+  const rows nothing = {{0}};
+  EG_TRY(try_to_keep(f, &nothing, LATER_SHARE, EG_WORK_UNLIMITED, inout));
+  if (!inout->is_solved && inout->status == EG_LAYOUT_NO_MEMORY) {
+    *out_most = inout->least;
+    EG_TRY(try_to_keep(f, out_most, LATER_SHARE, EG_WORK_UNLIMITED, inout));
+  }
+  if (inout->is_solved) f->known_peak = inout->peak;
+  return EGRAPH_OK;
+}
+
+/// Keeps as much less as the peak is too high, until it is not or nothing is so small;
+/// `inout_most` is what the last attempt might keep.
+static egraph_status tighten(fitter *f, attempt *inout, rows *inout_most,
+                             rows *out_too_much) {
+  for (int round = 0; round < MOST_ROUNDS && inout->is_solved && !fits(f, inout);
+       round++) {
+    uint32_t r = inout->peak_row;
+    double excess = fmax(inout->peak - f->limit, FINE * f->limit);
+    *out_too_much = *inout_most;
+    out_too_much->at[r] = fmin(inout_most->at[r], inout->kept.at[r]);
+    inout_most->at[r] = fmax(0, out_too_much->at[r] - excess);
+    EG_TRY(try_to_keep(f, inout_most, LATER_SHARE, work_of(f, MOST_SHARE), inout));
+  }
+  if (fits(f, inout) || f->only_fitting) return EGRAPH_OK;
+  return try_least(f, inout, inout_most);
+}
+
+/// Between what may be kept and what was too much there may be cheaper plans.
+static egraph_status loosen(fitter *f, rows most, rows too_much) {
+  for (int round = 0; round < MOST_ROUNDS; round++) {
+    attempt next;
+    rows middle;
+    double apart = 0;
+    for (uint32_t r = 0; r < EG_LAYOUT_MEMORY_ROWS; r++) {
+      double step = isfinite(most.at[r]) ? too_much.at[r] - most.at[r] : 0;
+      middle.at[r] = most.at[r] + step / 2;
+      apart = fmax(apart, step);
+    }
+    if (!(apart > FINE * f->limit)) break;
+    EG_TRY(try_to_keep(f, &middle, LATER_SHARE, work_of(f, MOST_SHARE), &next));
+    if (!next.is_solved) break;
+    *(fits(f, &next) ? &most : &too_much) = middle;
+  }
+  return EGRAPH_OK;
+}
+
+// ---- solutions one after the other ---------------------------------------------------
+
+static egraph_status weigh_next(void *user, const eg_layout_solution *solution) {
+  fitter *f = user;
+  attempt ignored = {.is_solved = true};
+  EG_TRY(weigh(f, solution, &ignored));
+  f->walk.most_cost = f->least_cost * f->walk_share;
+  return EGRAPH_OK;
+}
+
+/// Of what keeps at most so much, whatever its plan's peak is.
+static egraph_status walk(fitter *f, double kept, double share, uint64_t steps) {
+  for (uint32_t r = 0; r < f->rows; r++)
+    f->model->problem.memory_limit[r] = kept;
+  uint64_t left = work_left(f, 1) / WALK_WORK;
+  f->walk_share = share;
+  f->walk = (eg_plan_walk){.most_cost = f->least_cost * share,
+                           .most_steps = steps < left ? steps : left,
+                           .deadline = f->deadline,
+                           .visit_steps = VISIT_STEPS,
+                           .visit = weigh_next,
+                           .user = f};
+  egraph_status status = eg_plan_walk_run(&f->walk, f->alloc, &f->model->problem);
+  eg_work_add(&f->work, f->walk.steps * WALK_WORK);
+  f->walk.visit = NULL;
+  return status;
+}
+
+/// Whether the cheapest plan is asked for, not just one within the limit.
+static bool wants_best(const fitter *f) {
+  return !f->only_fitting && f->options->relative_gap < ANY_GAP;
+}
+
+/// Whether the solutions of the problem are few enough to be gone through.
+static bool is_small(const fitter *f) {
+  return eg_layout_strategy_count(&f->model->problem) <= MOST_STRATEGIES;
+}
+
+/// Every solution that is cheaper than the cheapest plan that fits, where there are few:
+/// of this cost is the cheapest then.
+static egraph_status go_through(fitter *f, uint64_t steps, attempt *first) {
+  if (!wants_best(f) || !is_small(f)) return EGRAPH_OK;
+  EG_TRY(walk(f, f->limit, 1 - PROVEN_GAP, steps));
+  if (!f->walk.is_complete) return EGRAPH_OK;
+  if (!f->out->has_plan) first->status = EG_LAYOUT_NO_MEMORY;
+  if (f->out->has_plan) first->bound = f->out->cost;
+  return EGRAPH_OK;
+}
+
+/// Where nothing has fitted and there was too much to go through: what keeps less is
+/// less, and its plans have room.
+static egraph_status go_through_less(fitter *f) {
+  uint64_t left = MOST_STEPS;
+  if (!wants_best(f) || !is_small(f)) return EGRAPH_OK;
+  for (double kept = LEAST_KEPT; kept < 1 && !f->out->has_plan; kept *= MORE) {
+    EG_TRY(walk(f, kept * f->limit, 1 - PROVEN_GAP, left));
+    if (!f->walk.is_complete || f->walk.steps >= left) break;
+    left -= f->walk.steps;
+  }
+  f->walk.is_complete = false; // of all
+  return EGRAPH_OK;
+}
+
+/// Every solution that is as cheap as that: one may have a lower peak.
+static egraph_status go_through_equals(fitter *f) {
+  if (!wants_best(f)) return EGRAPH_OK;
+  f->walk.is_complete = false;
+  if (is_small(f)) EG_TRY(walk(f, f->limit, 1 + PROVEN_GAP / 4, FEW_STEPS));
+  return f->walk.is_complete ? EGRAPH_OK : lower_peak(f);
+}
+
+// ---- the whole -----------------------------------------------------------------------
+
+static egraph_status conclude(fitter *f, const attempt *first) {
+  eg_fitted_plan *out = f->out;
+  out->status = first->status;
+  out->bound = first->bound;
+  memcpy(out->price, first->price.at, sizeof out->price);
+  if (!out->has_plan) {
+    out->cost = INFINITY;
+    out->gap = INFINITY;
+    double least = f->walk.is_complete ? f->least_peak : f->known_peak;
+    bool is_known = isinf(least) && first->status == EG_LAYOUT_NO_MEMORY;
+    out->least_memory = isfinite(least) ? least
+                        : is_known      ? most_of(f, &first->least)
+                                        : 0;
+    if (first->is_solved && first->status != EG_LAYOUT_NO_MEMORY)
+      out->status = EG_LAYOUT_UNKNOWN;
+    return EGRAPH_OK;
+  }
+  if (first->status == EG_LAYOUT_NO_MEMORY || first->status == EG_LAYOUT_INFEASIBLE)
+    return EG_FAIL(EGRAPH_E_INTERNAL,
+                   "a plan of %.17g bytes was found within a limit of %.17g, which was "
+                   "proven to allow none; please report this with the input",
+                   out->memory, f->limit);
+  EG_TRY(eg_proof_check_bound("plan", out->bound, out->cost));
+  double missing = fmax(out->cost - out->bound, 0);
+  out->gap = out->cost > 0 ? missing / out->cost : 0;
+  out->status =
+      missing <= PROVEN_GAP * out->cost ? EG_LAYOUT_OPTIMAL : EG_LAYOUT_FEASIBLE;
+  return EGRAPH_OK;
+}
+
+/// Whether a device may not hold everything twice, whole: moves have two ends.
+static bool may_matter(const fitter *f) {
+  const eg_plan_space *space = f->model->space;
+  double bytes = 0;
+  for (uint32_t v = 0; v < space->values.len; v++) // layout 0: R on every axis
+    bytes += 2.0 * space->values.data[v].times * eg_plan_space_bytes(space, v, 0);
+  return bytes > f->limit;
+}
+
+static egraph_status fit(fitter *f) {
+  attempt first, last;
+  rows most, too_much;
+  double share = may_matter(f) ? FIRST_SHARE : 1;
+  for (uint32_t r = 0; r < EG_LAYOUT_MEMORY_ROWS; r++)
+    most.at[r] = r < row_count(f) ? f->limit : INFINITY;
+  too_much = most;
+  EG_TRY(try_to_keep(f, &most, share, EG_WORK_UNLIMITED, &first));
+  f->first_work = f->work.done;
+  last = first;
+  if (first.is_solved && !fits(f, &first)) {
+    EG_TRY(go_through(f, FEW_STEPS, &first));
+    if (!f->walk.is_complete) {
+      EG_TRY(steer(f, &first));
+      EG_TRY(go_through(f, MOST_STEPS, &first));
+    }
+    if (!f->out->has_plan && !f->walk.is_complete) {
+      EG_TRY(tighten(f, &last, &most, &too_much));
+      if (!f->out->has_plan) EG_TRY(go_through_less(f));
+      if (f->out->has_plan) EG_TRY(loosen(f, most, too_much));
+    }
+  }
+  if (f->out->has_plan) EG_TRY(go_through_equals(f));
+  bool is_asked =
+      !f->only_fitting && first.status == EG_LAYOUT_NO_MEMORY && !f->walk.is_complete;
+  if (is_asked && isinf(f->known_peak)) EG_TRY(try_least(f, &last, &most));
+  return conclude(f, &first);
+}
+
+egraph_status eg_plan_fit(eg_plan_model *model, egraph_allocator alloc,
+                          const eg_layout_options *options, bool only_fitting,
+                          eg_fitted_plan *out) {
+  *out = (eg_fitted_plan){.status = EG_LAYOUT_UNKNOWN,
+                          .places = eg_layout_place_count(&model->problem),
+                          .arcs = eg_layout_arc_count(&model->problem)};
+  fitter f = {.alloc = alloc,
+              .model = model,
+              .options = options,
+              .only_fitting = only_fitting,
+              .limit = model->problem.memory_limit[0],
+              .deadline = eg_clock_seconds() + options->time_limit_seconds,
+              .work.limit =
+                  options->work_limit != 0 ? options->work_limit : EG_WORK_UNLIMITED,
+              .rows = model->problem.memory_rows,
+              .least_peak = INFINITY,
+              .known_peak = INFINITY,
+              .least_cost = INFINITY,
+              .out = out};
+  eg_peak_row_init(&f.last_peak, alloc);
+  eg_peak_row_init(&f.best_peak, alloc);
+  eg_u32s_init(&f.found, alloc);
+  egraph_status status = fit(&f);
+  eg_peak_row_deinit(&f.last_peak);
+  eg_peak_row_deinit(&f.best_peak);
+  eg_u32s_deinit(&f.found);
+  for (uint32_t r = 0; r < row_count(&f); r++)
+    model->problem.memory_limit[r] = f.limit;
+  if (status != EGRAPH_OK) eg_fitted_plan_deinit(out);
+  return status;
+}
+
+void eg_fitted_plan_deinit(eg_fitted_plan *fitted) {
+  if (fitted->has_plan) eg_emitted_plan_deinit(&fitted->emitted);
+  fitted->has_plan = false;
+  eg_plan_choices_deinit(&fitted->choices);
+}

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "optimize/search/plan_rules.h"
+
+static egraph_status seal_value(eg_tensor_egraph *egraph, uint32_t value) {
+  return eg_tensor_egraph_seal(egraph,
+                               eg_tensor_egraph_value_class(egraph, (eg_value){value}));
+}
+
+static egraph_status seal(eg_tensor_egraph *egraph, const eg_step_info *info) {
+  for (uint32_t i = 0; i < info->carried_count; i++)
+    if (info->carried[i].is_sum)
+      EG_TRY(eg_tensor_egraph_seal(
+          egraph, eg_tensor_egraph_root(egraph, info->carried[i].output)));
+  for (uint32_t i = 0; i < info->sealed_count; i++)
+    EG_TRY(seal_value(egraph, info->sealed[i]));
+  for (uint32_t i = 0; i < info->fixed_count; i++)
+    EG_TRY(seal_value(egraph, info->fixed[i]));
+  return eg_engine_rebuild(eg_tensor_egraph_engine(egraph));
+}
+
+egraph_status eg_plan_apply_rules(eg_tensor_egraph *egraph, const eg_step_info *info,
+                                  const eg_rules *rules,
+                                  const eg_saturation_options *options,
+                                  eg_saturation_report *out_report) {
+  *out_report = (eg_saturation_report){.alloc = eg_tensor_egraph_allocator(egraph)};
+  EG_TRY(seal(egraph, info));
+  return eg_saturate(egraph, rules, options, out_report);
+}

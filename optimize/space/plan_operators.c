@@ -1,0 +1,314 @@
+// An e-node becomes an operator: its strategies on the mesh, priced, and of those that
+// read and write the same layouts the cheapest.
+// SPDX-License-Identifier: Apache-2.0
+#include "optimize/space/plan_operators.h"
+
+#include <math.h>
+
+#include "base/hash.h"
+#include "optimize/space/plan_loops.h"
+#include "optimize/price/plan_price.h"
+#include "pcg/graph/spec_copy.h"
+#include "sim/device_cost.h"
+
+typedef struct adder {
+  eg_plan_space *space;
+  const eg_plan_costs *costs;
+  eg_arena arena;           // of one operator
+  eg_strategies strategies; // of one operator
+  eg_u32s layouts;          // needs, then the output, of one strategy
+  eg_flatmap known;         // layouts -> strategy of the space
+  eg_bytes useless;         // by node: of no use to any plan
+} adder;
+
+static const eg_engine *engine_of(const adder *a) {
+  return eg_tensor_egraph_engine_of(a->space->egraph);
+}
+
+// ---- operands -----------------------------------------------------------------------
+
+static void put_types(const eg_tensor_fact *fact, eg_type *out) {
+  if (fact->part_count == 0) *out = fact->type;
+  for (uint32_t i = 0; i < fact->part_count; i++)
+    out[i] = fact->parts[i];
+}
+
+static egraph_status spec_of(adder *a, eg_class class, const eg_term *term,
+                             eg_node_spec *out) {
+  const eg_tensor_fact *fact = eg_tensor_egraph_fact(a->space->egraph, class);
+  uint32_t results = fact->part_count == 0 ? 1 : fact->part_count;
+  eg_type *types;
+  EG_TRY(eg_arena_alloc(&a->arena, (size_t)term->arity + results, sizeof *types, &types));
+  for (uint32_t k = 0; k < term->arity;
+       k++) // of a tuple, which only a part reads: type 0
+    types[k] = eg_tensor_egraph_fact(a->space->egraph, term->children[k])->type;
+  put_types(fact, types + term->arity);
+  uint64_t constants = 0;
+  for (uint32_t k = 0; k < term->arity; k++)
+    if (a->space->values.data[a->space->value_of[term->children[k].id]].is_constant)
+      constants |= eg_operand_bit(k);
+  *out =
+      (eg_node_spec){.attrs = eg_tensor_egraph_attrs_at(a->space->egraph, term->payload),
+                     .weight_mask = eg_constant_operands(constants, term->arity),
+                     .inputs = types,
+                     .input_count = term->arity,
+                     .results = types + term->arity,
+                     .result_count = results};
+  return EGRAPH_OK;
+}
+
+// ---- strategies ---------------------------------------------------------------------
+
+/// Whether strategy `id` has the layouts at hand.
+static bool has_layouts(const void *user, uint32_t id, const void *key) {
+  const adder *a = user;
+  const eg_space_operator *op = key;
+  const eg_space_strategy *strategy = &a->space->strategies.data[id];
+  for (uint32_t i = 0; i < op->input_count; i++)
+    if (a->space->needs.data[strategy->needs + i] != a->layouts.data[i]) return false;
+  return strategy->output == a->layouts.data[op->input_count];
+}
+
+/// Adds a strategy with the layouts at hand unless a cheaper one has them.
+static egraph_status keep(adder *a, eg_space_operator *op, const uint8_t *action,
+                          eg_node_price price) {
+  eg_plan_space *space = a->space;
+  uint64_t hash = eg_hash_bytes(0, a->layouts.data, a->layouts.len * sizeof(uint32_t));
+  uint32_t known;
+  if (eg_flatmap_find(&a->known, hash, op, has_layouts, a, &known)) {
+    eg_space_strategy *other = &space->strategies.data[known];
+    if (price.seconds >= other->seconds) return EGRAPH_OK;
+    other->seconds = price.seconds;
+    other->basis = price.basis;
+    memcpy(other->action, action, sizeof other->action);
+    return EGRAPH_OK;
+  }
+  eg_space_strategy strategy = {.needs = (uint32_t)space->needs.len,
+                                .output = a->layouts.data[op->input_count],
+                                .seconds = price.seconds,
+                                .basis = price.basis};
+  memcpy(strategy.action, action, sizeof strategy.action);
+  EG_TRY(eg_u32s_append(&space->needs, a->layouts.data, op->input_count));
+  EG_TRY(eg_space_strategies_push(&space->strategies, strategy));
+  op->strategy_count++;
+  return eg_flatmap_insert(&a->known, hash, (uint32_t)space->strategies.len - 1);
+}
+
+/// Numbers of the layouts of a strategy; false when one is not legal for its value.
+static egraph_status number_layouts(adder *a, const eg_space_operator *op,
+                                    const eg_strategy *strategy, bool *out_legal) {
+  a->layouts.len = 0;
+  *out_legal = true;
+  for (uint32_t i = 0; i <= op->input_count; i++) {
+    bool is_output = i == op->input_count;
+    uint32_t value = is_output ? op->value : a->space->inputs.data[op->inputs + i];
+    const eg_layout *layout =
+        is_output ? &strategy->result : eg_strategy_input(strategy, i);
+    uint32_t number =
+        eg_layout_graph_find(eg_plan_space_layouts(a->space, value), layout);
+    *out_legal = *out_legal && number != UINT32_MAX;
+    EG_TRY(eg_u32s_push(&a->layouts, number));
+  }
+  return EGRAPH_OK;
+}
+
+/// Whether some device repeats what another one does, of an operator that multiplies.
+static bool repeats_work(const adder *a, const eg_node_spec *spec,
+                         const eg_strategy *strategy) {
+  return eg_device_cost_is_heavy(spec) &&
+         strategy->share * eg_mesh_devices(&a->space->mesh) > 1.5;
+}
+
+static egraph_status add_strategy(adder *a, eg_space_operator *op,
+                                  const eg_spread *spread, const eg_strategy *strategy) {
+  bool legal;
+  eg_node_price price = {.basis = 0};
+  EG_TRY(number_layouts(a, op, strategy, &legal));
+  if (!legal) return EGRAPH_OK;
+  EG_TRY(
+      eg_strategy_price(a->costs, spread, &a->space->mesh, strategy, &a->arena, &price));
+  if (isinf(price.seconds)) return EGRAPH_OK; // the device is known not to run it
+  return keep(a, op, strategy->action, price);
+}
+
+/// The memory formats beside plain of what an operator reads and makes.
+static uint32_t formats_of(const adder *a, const eg_space_operator *op) {
+  uint32_t formats = eg_plan_space_layouts(a->space, op->value)->formats;
+  for (uint32_t i = 0; i < op->input_count; i++)
+    formats |=
+        eg_plan_space_layouts(a->space, a->space->inputs.data[op->inputs + i])->formats;
+  return formats;
+}
+
+/// A strategy in all memory formats.
+static egraph_status add_formats(adder *a, eg_space_operator *op, const eg_spread *spread,
+                                 const eg_strategy *strategy, uint32_t formats) {
+  eg_format_choice choices[EG_MAX_FORMAT_CHOICES];
+  uint32_t count;
+  EG_TRY(eg_spread_formats(spread, &a->space->mesh, strategy, formats, &a->arena, choices,
+                           &count));
+  for (uint32_t i = 0; i < count; i++) {
+    eg_strategy mine = *strategy;
+    eg_strategy_set_formats(&mine, &choices[i]);
+    EG_TRY(add_strategy(a, op, spread, &mine));
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status add_strategies(adder *a, eg_space_operator *op,
+                                    const eg_spread *spread, bool may_repeat) {
+  uint32_t formats = formats_of(a, op);
+  for (size_t s = 0; s < a->strategies.len; s++) {
+    const eg_strategy *strategy = &a->strategies.data[s];
+    if (!may_repeat && repeats_work(a, &spread->spec, strategy)) continue;
+    EG_TRY(formats == 0 ? add_strategy(a, op, spread, strategy)
+                        : add_formats(a, op, spread, strategy, formats));
+  }
+  return EGRAPH_OK;
+}
+
+// ---- operators ----------------------------------------------------------------------
+
+/// Whether an input can enter in a layout: in a memory format only from the step before,
+/// as what the caller gives has none; partial sums only where it is a sum itself, which
+/// begins as zero.
+static bool can_enter(const adder *a, const eg_space_value *value,
+                      const eg_layout *layout) {
+  if (layout->format != EG_FORMAT_PLAIN && !value->is_carried) return false;
+  for (uint32_t x = 0; x < a->space->mesh.axis_count; x++) {
+    uint8_t digit = layout->sharding[x];
+    if (digit == EG_SHARD_P_MAX || (digit == EG_SHARD_P_SUM && !value->is_sum))
+      return false;
+  }
+  return true;
+}
+
+static const uint8_t nothing[EG_MAX_MESH_AXES] = {0};
+static const eg_node_price free_of_cost = {.seconds = 0};
+
+/// In every layout, at no cost: leaves, and parts of tuples.
+static egraph_status add_in_place(adder *a, eg_space_operator *op) {
+  const eg_layout_graph *graph = eg_plan_space_layouts(a->space, op->value);
+  for (uint32_t l = 0; l < graph->layouts.len; l++) {
+    const eg_layout *layout = &graph->layouts.data[l];
+    a->layouts.len = 0;
+    if (op->input_count == 0) {
+      if (!can_enter(a, &a->space->values.data[op->value], layout)) continue;
+    } else {
+      uint32_t tuple = a->space->inputs.data[op->inputs];
+      uint32_t from =
+          eg_layout_graph_find(eg_plan_space_layouts(a->space, tuple), layout);
+      if (from == UINT32_MAX) continue;
+      EG_TRY(eg_u32s_push(&a->layouts, from));
+    }
+    EG_TRY(eg_u32s_push(&a->layouts, l));
+    EG_TRY(keep(a, op, nothing, free_of_cost));
+  }
+  return EGRAPH_OK;
+}
+
+/// What nobody knows reads and makes row-major tensors. Of what it costs nothing is known
+/// but that every plan pays it.
+static egraph_status add_unknown(adder *a, eg_space_operator *op, const eg_attrs *attrs) {
+  if (a->space->mesh.axis_count != 0)
+    return EG_FAIL(EGRAPH_E_UNSUPPORTED,
+                   "an operator that is not known ('%.200s') cannot be planned",
+                   eg_attr_at(attrs, EG_A_OPAQUE_KEY)->text);
+  a->layouts.len = 0;
+  for (uint32_t i = 0; i <= op->input_count; i++)
+    EG_TRY(eg_u32s_push(&a->layouts, 0)); // without axes the first layout is plain
+  return keep(a, op, nothing, free_of_cost);
+}
+
+static egraph_status add_spread(adder *a, eg_space_operator *op, eg_class class,
+                                const eg_term *term) {
+  eg_node_spec spec;
+  eg_spread spread;
+  a->strategies.len = 0;
+  EG_TRY(spec_of(a, class, term, &spec));
+  EG_TRY(eg_spread_init(&spec, &spread));
+  EG_TRY(eg_spread_strategies(&spread, &a->space->mesh, &a->arena, &a->strategies));
+  EG_TRY(add_strategies(a, op, &spread, !a->costs->compute_is_free));
+  // Sizes that nothing divides: better repeated than not done.
+  return op->strategy_count != 0 ? EGRAPH_OK : add_strategies(a, op, &spread, true);
+}
+
+static eg_space_operator open_operator(const eg_plan_space *space, uint32_t value,
+                                       eg_node node) {
+  return (eg_space_operator){.node = node,
+                             .value = value,
+                             .inputs = (uint32_t)space->inputs.len,
+                             .strategies = (uint32_t)space->strategies.len};
+}
+
+/// What is made ahead enters as weights do.
+static egraph_status add_ahead(adder *a, uint32_t value) {
+  eg_space_operator op =
+      open_operator(a->space, value, a->space->values.data[value].ahead);
+  eg_flatmap_clear(&a->known);
+  EG_TRY(add_in_place(a, &op));
+  return eg_space_operators_push(&a->space->operators, op);
+}
+
+static egraph_status add_operator(adder *a, uint32_t value, eg_node node) {
+  eg_plan_space *space = a->space;
+  eg_term term = eg_engine_term(engine_of(a), node);
+  if (a->useless.data[node.id] != 0) return EGRAPH_OK;
+  eg_space_operator op = open_operator(space, value, node);
+  op.input_count = term.arity;
+  for (uint32_t k = 0; k < term.arity; k++)
+    EG_TRY(eg_u32s_push(&space->inputs, space->value_of[term.children[k].id]));
+  eg_flatmap_clear(&a->known);
+  bool is_leaf = term.op == EG_OP_INPUT || term.op == EG_OP_WEIGHT;
+  if (is_leaf) space->values.data[value].is_entry = true;
+  if (term.op == EG_OP_OPAQUE)
+    EG_TRY(add_unknown(a, &op, eg_tensor_egraph_attrs_at(space->egraph, term.payload)));
+  else if (is_leaf || term.op == EG_OP_PART)
+    EG_TRY(add_in_place(a, &op));
+  else
+    EG_TRY(add_spread(a, &op, space->values.data[value].class, &term));
+  eg_arena_deinit(&a->arena);
+  return eg_space_operators_push(&space->operators, op);
+}
+
+static egraph_status add_operators(adder *a, uint32_t value) {
+  const eg_space_value *mine = &a->space->values.data[value];
+  if (mine->ahead.id != EG_NODE_NONE.id) return add_ahead(a, value);
+  uint32_t count;
+  const eg_node *nodes = eg_engine_class_nodes(engine_of(a), mine->class, &count);
+  for (uint32_t i = 0; i < count; i++)
+    EG_TRY(add_operator(a, value, nodes[i]));
+  return EGRAPH_OK;
+}
+
+static egraph_status add_all(adder *a) {
+  eg_plan_space *space = a->space;
+  EG_TRY(eg_u32s_push(&space->first_operator, 0));
+  for (uint32_t v = 0; v < space->values.len; v++) {
+    EG_TRY(add_operators(a, v));
+    EG_TRY(eg_u32s_push(&space->first_operator, (uint32_t)space->operators.len));
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status find_useless(adder *a) {
+  if (!a->space->info->may_make_twice) return eg_plan_loops_find(a->space, &a->useless);
+  return eg_bytes_resize(&a->useless, eg_engine_node_limit(engine_of(a)));
+}
+
+egraph_status eg_plan_operators_add(eg_plan_space *space, const eg_plan_costs *costs) {
+  adder a = {.space = space, .costs = costs};
+  eg_arena_init(&a.arena, space->alloc);
+  eg_strategies_init(&a.strategies, space->alloc);
+  eg_u32s_init(&a.layouts, space->alloc);
+  eg_flatmap_init(&a.known, space->alloc);
+  eg_bytes_init(&a.useless, space->alloc);
+  egraph_status status = find_useless(&a);
+  if (status == EGRAPH_OK) status = add_all(&a);
+  eg_arena_deinit(&a.arena);
+  eg_strategies_deinit(&a.strategies);
+  eg_u32s_deinit(&a.layouts);
+  eg_flatmap_deinit(&a.known);
+  eg_bytes_deinit(&a.useless);
+  return status;
+}
