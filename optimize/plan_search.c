@@ -8,7 +8,9 @@
 
 #include "base/clock.h"
 #include "base/proof.h"
-#include "optimize/plan_rivals.h"
+#include "optimize/search/planner.h"
+#include "pcg/plan/plan.h"
+#include "pcg/plan/plan_why.h"
 
 // The default limit is work, so that the same plan is found on a busy machine too; the
 // clock ends what takes six times as long. A time limit of the user's alone is work too,
@@ -24,6 +26,106 @@ static const uint64_t LATE_WORK = UINT64_C(3000000000);
 static const double PROVEN_GAP = 1e-9;
 static const double CERTIFICATE_SHARE = 0.25; // of the time, kept back
 static const double ROUNDING = 3e-9;          // of a certificate's sums
+
+// ---- rivals ------------------------------------------------------------------------
+
+// What became of the baselines on all meshes, for the plan that has won.
+
+/// The best of each baseline up to now; starts as zeros.
+typedef struct rival_list {
+  bool is_wanted;        // among the plan's rivals
+  double single_seconds; // of one device, the least; 0: not known
+  eg_baseline_outcome best[EG_BASELINE_OUTCOMES];
+  eg_mesh mesh[EG_BASELINE_OUTCOMES];
+} rival_list;
+
+static eg_rival_outcome outcome_of(const eg_baseline_outcome *baseline) {
+  if (baseline->obstacle.parts != 0) return EG_RIVAL_UNEVEN;
+  static const eg_rival_outcome outcomes[] = {
+      [EG_LAYOUT_OPTIMAL] = EG_RIVAL_FITS,
+      [EG_LAYOUT_FEASIBLE] = EG_RIVAL_FITS,
+      [EG_LAYOUT_UNKNOWN] = EG_RIVAL_UNKNOWN,
+      [EG_LAYOUT_NO_MEMORY] = EG_RIVAL_TOO_LARGE,
+      [EG_LAYOUT_INFEASIBLE] = EG_RIVAL_IMPOSSIBLE,
+  };
+  return outcomes[baseline->status];
+}
+
+/// A plan that fits, the cheaper the better; then one that takes little memory; then one
+/// that nobody has shown impossible.
+static bool is_better(const eg_baseline_outcome *a, const eg_baseline_outcome *b) {
+  static const int order[EG_RIVAL_OUTCOMES] = {[EG_RIVAL_FITS] = 0,
+                                               [EG_RIVAL_TOO_LARGE] = 1,
+                                               [EG_RIVAL_UNKNOWN] = 2,
+                                               [EG_RIVAL_UNEVEN] = 3,
+                                               [EG_RIVAL_IMPOSSIBLE] = 4};
+  if (!b->is_tried) return a->is_tried;
+  eg_rival_outcome mine = outcome_of(a), other = outcome_of(b);
+  if (!a->is_tried || mine != other) return a->is_tried && order[mine] < order[other];
+  if (mine == EG_RIVAL_TOO_LARGE) return a->least_memory < b->least_memory;
+  return mine == EG_RIVAL_FITS && a->cost < b->cost;
+}
+
+/// Takes over what is better on this mesh.
+static void join_rivals(rival_list *list, const eg_planning *planning,
+                        const eg_mesh *mesh) {
+  double single = planning->single_seconds;
+  if (single > 0 && !(list->single_seconds > 0 && list->single_seconds <= single))
+    list->single_seconds = single;
+  for (uint32_t b = 0; b < EG_BASELINE_OUTCOMES; b++)
+    if (is_better(&planning->baseline[b], &list->best[b])) {
+      list->best[b] = planning->baseline[b];
+      list->mesh[b] = *mesh;
+    }
+}
+
+static eg_plan_rival rival_of(const rival_list *list, uint32_t baseline,
+                              double memory_limit, const eg_plan_summary *plan) {
+  const eg_baseline_outcome *best = &list->best[baseline];
+  eg_plan_rival rival = {.outcome = outcome_of(best), .mesh = list->mesh[baseline]};
+  memcpy(rival.name, best->name, sizeof rival.name);
+  rival.parts = best->obstacle.parts;
+  rival.batch =
+      best->obstacle.batch < UINT32_MAX ? (uint32_t)best->obstacle.batch : UINT32_MAX;
+  if (rival.outcome == EG_RIVAL_TOO_LARGE) {
+    rival.least_memory = best->least_memory;
+    rival.excess = fmax(best->least_memory - memory_limit, 0);
+  }
+  if (!best->has_summary) return rival;
+  rival.seconds = best->cost;
+  rival.memory = best->memory;
+  eg_plan_rival_explain(&rival, plan, &best->summary);
+  return rival;
+}
+
+/// Numbers of those that were tried, the best first.
+static uint32_t rank(const rival_list *list, uint32_t out[EG_BASELINE_OUTCOMES]) {
+  uint32_t count = 0;
+  for (uint32_t b = 0; b < EG_BASELINE_OUTCOMES; b++) {
+    if (!list->best[b].is_tried) continue;
+    uint32_t at = count++;
+    for (; at > 0 && is_better(&list->best[b], &list->best[out[at - 1]]); at--)
+      out[at] = out[at - 1];
+    out[at] = b;
+  }
+  return count;
+}
+
+/// Appends all that were tried to the plan's rivals, if they are wanted: the best first,
+/// with what takes them longer. Tells the plan what one device takes.
+static egraph_status list_rivals(const rival_list *list, double memory_limit,
+                                 eg_plan *plan, egraph_allocator alloc) {
+  eg_plan_summary summary;
+  uint32_t ranked[EG_BASELINE_OUTCOMES];
+  uint32_t count = rank(list, ranked);
+  plan->single_seconds = list->single_seconds;
+  if (count == 0 || !list->is_wanted) return EGRAPH_OK;
+  EG_TRY(eg_plan_summary_make(plan, alloc, &summary));
+  for (uint32_t i = 0; i < count; i++)
+    EG_TRY(eg_plan_rivals_push(&plan->rivals,
+                               rival_of(list, ranked[i], memory_limit, &summary)));
+  return EGRAPH_OK;
+}
 
 typedef struct plan_job {
   const eg_plan_search_input *input;
@@ -41,7 +143,7 @@ typedef struct plan_job {
   bool is_of_reached; // bounds are of variants that some search has reached
   eg_text ruled_out;  // why the constraints leave no plan on the first such mesh
   uint32_t ruled_out_meshes;
-  eg_rival_list rivals;
+  rival_list rivals;
 } plan_job;
 
 static double elapsed(const plan_job *job) {
@@ -193,7 +295,7 @@ static egraph_status plan_on_mesh(plan_job *job, const eg_machine_mesh *mesh,
   bool is_demanded = job->input->constraints != NULL || job->input->baseline != NULL;
   if (status == EGRAPH_E_ARGUMENT && is_demanded) return rule_out(job);
   EG_TRY(status);
-  eg_rival_list_join(&job->rivals, &planning, &mesh->mesh);
+  join_rivals(&job->rivals, &planning, &mesh->mesh);
   keep_best(job, mesh, &planning);
   on_progress(job, planning.cost, planning.bound, 0);
   eg_planning_deinit(&planning);
@@ -341,8 +443,7 @@ static egraph_status describe(plan_job *job) {
   if (!out->has_plan) return EGRAPH_OK;
   EG_TRY(count_nodes(job, plan->graph, &out->report.nodes_after));
   count_steps(&out->report.basis, plan);
-  return eg_rival_list_finish(&job->rivals, job->input->memory_limit, plan,
-                              job->input->alloc);
+  return list_rivals(&job->rivals, job->input->memory_limit, plan, job->input->alloc);
 }
 
 egraph_status eg_plan_search_run(const eg_plan_search_input *input, eg_plan_search *out) {

@@ -26,8 +26,14 @@ rewrites/terms:       egraph rewrites/language rewrites/saturation
 sim:                  ops pcg/graph pcg/parallel
 exec:                 ops pcg/graph pcg/parallel pcg/plan
 extract:              include
-optimize:             include ops pcg/graph pcg/parallel pcg/training pcg/plan rewrites/language rewrites/saturation sim extract
-api:                  include ops pcg/graph pcg/onnx pcg/parallel pcg/training pcg/plan rewrites rewrites/language rewrites/saturation rewrites/verify rewrites/unity rewrites/terms sim extract optimize exec
+optimize/price:       ops pcg/graph pcg/parallel pcg/plan sim
+optimize/space:       ops pcg/graph pcg/parallel pcg/training pcg/plan rewrites/saturation extract optimize/price
+optimize/single:      include ops pcg/graph pcg/plan rewrites/language rewrites/saturation sim extract optimize/price optimize/space
+optimize/model:       ops pcg/graph pcg/parallel pcg/training pcg/plan rewrites/saturation extract optimize/space
+optimize/search:      pcg/graph pcg/parallel pcg/plan rewrites/saturation sim extract optimize/price optimize/space optimize/model
+optimize/fold:        pcg/graph pcg/training pcg/plan sim extract optimize/price optimize/space optimize/model optimize/search
+optimize:             include pcg/graph pcg/parallel pcg/training pcg/plan rewrites/saturation sim optimize/price optimize/single optimize/model optimize/search optimize/fold
+api:                  include ops pcg/graph pcg/onnx pcg/parallel pcg/training pcg/plan rewrites rewrites/language rewrites/saturation rewrites/verify rewrites/unity rewrites/terms sim extract optimize optimize/price optimize/single exec
 tools:                include
 examples:             include
 include:              include

@@ -1,14 +1,265 @@
-// The graph of the whole step is there (unfold_graph.h). Every node asks for its
-// operands in the states that the node standing for it reads, which gives the states that
-// there have to be; these are made where they are wanted first, or at the end of their
-// phase when only a later one wants them.
+// First the graph of the whole step: the drafted nodes (unfold_draft.h), phase by phase,
+// as the plan's steps follow the graph's nodes. Then every node asks for its operands in
+// the states that the node standing for it reads, which gives the states that there have
+// to be; these are made where they are wanted first, or at the end of their phase when
+// only a later one wants them.
 // SPDX-License-Identifier: Apache-2.0
 #include "optimize/fold/plan_unfold.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "base/owner.h"
+#include "optimize/fold/unfold_draft.h"
+#include "pcg/graph/node_cons.h"
+
 #define NONE UINT32_MAX
+
+// What a node or a value of the whole step is like in the folded plan.
+typedef struct node_likeness {
+  uint32_t step; // NONE: every device does all of it
+  eg_phase phase;
+} node_likeness;
+EG_VEC_DEFINE(node_likenesses, node_likeness);
+
+typedef struct value_likeness {
+  uint32_t planned; // value of the folded plan's graph, or NONE
+  uint32_t first;   // its first state, in which it is made or enters, or NONE yet
+  bool enters;      // there from the start
+} value_likeness;
+EG_VEC_DEFINE(value_likenesses, value_likeness);
+
+// ---- the graph ------------------------------------------------------------------------
+
+typedef struct writer {
+  const eg_graph *whole;
+  const eg_training *training; // whose graph that is, or NULL
+  eg_graph *graph;             // that is written
+  node_likenesses *nodes;      // of it
+  value_likenesses *values;
+  eg_unfold_draft draft;
+  eg_u32s written;         // [draft values] value of the new graph, or NONE
+  eg_bytes done;           // [draft nodes] flag
+  eg_u32s node_of;         // [draft values] node that makes it, or NONE: a leaf
+  eg_u32s sum_begin, sums; // [draft values + 1] sums that it is added to
+  eg_arena arena;          // of one node
+  uint32_t next_name;
+} writer;
+EG_OWNER_DEFINE_STATIC(writer, (eg_u32s, written, node_of, sum_begin, sums),
+                       (eg_bytes, done), (eg_arena, arena))
+
+/// A phase begins when the one before is over: what is made of a phase's values is made
+/// in it or later.
+static egraph_status order_phases(writer *w) {
+  eg_u32s phase; // [draft values]
+  eg_u32s_init(&phase, w->written.alloc);
+  egraph_status status = eg_u32s_resize(&phase, w->draft.values.len);
+  for (size_t n = 0; status == EGRAPH_OK && n < w->draft.nodes.len; n++) {
+    eg_draft_node *node = &w->draft.nodes.data[n];
+    for (uint32_t i = 0; i < node->operand_count; i++) {
+      uint32_t operand = phase.data[w->draft.operands.data[node->operands + i]];
+      if (operand > node->phase) node->phase = (eg_phase)operand;
+    }
+    for (uint32_t r = 0; r < node->result_count; r++)
+      phase.data[node->results + r] = node->phase;
+  }
+  eg_u32s_deinit(&phase);
+  return status;
+}
+
+static egraph_status note_value(writer *w, uint32_t drafted, eg_value made) {
+  const value_likeness none = {.planned = NONE, .first = NONE};
+  while (w->values->len <= made.id)
+    EG_TRY(value_likenesses_push(w->values, none));
+  w->values->data[made.id].planned = w->draft.values.data[drafted].planned;
+  return EGRAPH_OK;
+}
+
+static egraph_status write_input(writer *w, eg_value input) {
+  const eg_value_info *info = eg_graph_value(w->whole, input);
+  uint32_t drafted = w->draft.made.data[input.id];
+  eg_value made;
+  EG_TRY(eg_graph_add_input(w->graph, info->name, &info->type, &made));
+  w->written.data[drafted] = made.id;
+  return note_value(w, drafted, made);
+}
+
+/// A weight is written when something reads it first.
+static egraph_status written_value(writer *w, uint32_t drafted, uint32_t *out) {
+  uint32_t *written = &w->written.data[drafted];
+  if (*written == NONE) {
+    eg_value whole = {w->draft.values.data[drafted].whole}, made;
+    const eg_value_info *info = eg_graph_value(w->whole, whole);
+    EG_TRY(eg_graph_add_weight(w->graph, info->name, &info->type, info->data, &made));
+    *written = made.id;
+    EG_TRY(note_value(w, drafted, made));
+  }
+  *out = *written;
+  return EGRAPH_OK;
+}
+
+/// The name in the whole step, or a new one that it does not have.
+static egraph_status name_value(writer *w, uint32_t drafted, const char **out) {
+  uint32_t whole = w->draft.values.data[drafted].whole;
+  char name[32];
+  eg_value taken;
+  if (whole != NONE) {
+    *out = eg_graph_value(w->whole, (eg_value){whole})->name;
+    if (!eg_graph_find_value(w->graph, *out, &taken)) return EGRAPH_OK;
+  }
+  do
+    (void)snprintf(name, sizeof name, "opt_%u", w->next_name++);
+  while (eg_graph_find_value(w->whole, name, &taken));
+  return eg_arena_string(&w->arena, name, strlen(name), out);
+}
+
+static egraph_status write_node(writer *w, eg_node_cons *cons,
+                                const eg_draft_node *node) {
+  eg_value *inputs, *results;
+  const char **names;
+  EG_TRY(eg_arena_alloc(&w->arena, node->operand_count, sizeof *inputs, &inputs));
+  EG_TRY(eg_arena_alloc(&w->arena, node->result_count, sizeof *results, &results));
+  EG_TRY(eg_arena_alloc(&w->arena, node->result_count, sizeof *names, &names));
+  for (uint32_t i = 0; i < node->operand_count; i++)
+    EG_TRY(written_value(w, w->draft.operands.data[node->operands + i], &inputs[i].id));
+  for (uint32_t r = 0; r < node->result_count; r++)
+    EG_TRY(name_value(w, node->results + r, &names[r]));
+  uint32_t before = eg_graph_node_count(w->graph);
+  EG_TRY(eg_node_cons_add(cons, node->name, node->attrs, inputs, node->operand_count,
+                          names, results));
+  bool is_new = eg_graph_node_count(w->graph) != before;
+  for (uint32_t r = 0; r < node->result_count; r++) {
+    w->written.data[node->results + r] = results[r].id;
+    if (is_new) EG_TRY(note_value(w, node->results + r, results[r]));
+  }
+  if (!is_new) return EGRAPH_OK;
+  return node_likenesses_push(w->nodes, (node_likeness){node->step, node->phase});
+}
+
+// ---- order ----------------------------------------------------------------------------
+
+/// Whether a node makes a sum of gradients.
+static bool is_sum(const writer *w, const eg_draft_node *node) {
+  uint32_t whole = w->draft.values.data[node->results].whole;
+  return w->training != NULL && whole != NONE &&
+         w->training->stamps.data[whole].made == EG_MADE_SUM;
+}
+
+/// Fills `sums` by what they wait for.
+static egraph_status list_sums(writer *w) {
+  size_t values = w->draft.values.len;
+  EG_TRY(eg_u32s_resize(&w->sum_begin, values + 2));
+  for (int fills = 0; fills < 2; fills++) {
+    for (uint32_t n = 0; n < w->draft.nodes.len; n++) {
+      const eg_draft_node *node = &w->draft.nodes.data[n];
+      for (uint32_t i = 0; i < node->operand_count && is_sum(w, node); i++) {
+        uint32_t operand = w->draft.operands.data[node->operands + i];
+        if (fills)
+          w->sums.data[w->sum_begin.data[operand + 1]++] = n;
+        else
+          w->sum_begin.data[operand + 2]++;
+      }
+    }
+    for (size_t v = 0; !fills && v < values; v++)
+      w->sum_begin.data[v + 2] += w->sum_begin.data[v + 1];
+    if (!fills) EG_TRY(eg_u32s_resize(&w->sums, w->sum_begin.data[values + 1]));
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status find_sums(writer *w) {
+  EG_TRY(eg_bytes_resize(&w->done, w->draft.nodes.len));
+  for (size_t v = 0; v < w->draft.values.len; v++)
+    EG_TRY(eg_u32s_push(&w->node_of, NONE));
+  for (uint32_t n = 0; n < w->draft.nodes.len; n++)
+    for (uint32_t r = 0; r < w->draft.nodes.data[n].result_count; r++)
+      w->node_of.data[w->draft.nodes.data[n].results + r] = n;
+  return list_sums(w);
+}
+
+static bool is_ready(const writer *w, uint32_t n) {
+  const eg_draft_node *node = &w->draft.nodes.data[n];
+  for (uint32_t i = 0; i < node->operand_count; i++) {
+    uint32_t maker = w->node_of.data[w->draft.operands.data[node->operands + i]];
+    if (maker != NONE && w->done.data[maker] == 0) return false;
+  }
+  return true;
+}
+
+/// A node of a phase, then the sums of the phase that have waited for it. `todo` is
+/// scratch.
+static egraph_status write_from(writer *w, eg_node_cons *cons, uint32_t first,
+                                eg_phase phase, eg_u32s *todo) {
+  EG_TRY(eg_u32s_push(todo, first));
+  while (todo->len != 0) {
+    uint32_t n = eg_u32s_pop(todo);
+    const eg_draft_node *node = &w->draft.nodes.data[n];
+    if (w->done.data[n] != 0 || node->phase != phase || !is_ready(w, n)) continue;
+    w->done.data[n] = 1;
+    egraph_status status = write_node(w, cons, node);
+    eg_arena_deinit(&w->arena);
+    EG_TRY(status);
+    for (uint32_t v = node->results; v < node->results + node->result_count; v++)
+      EG_TRY(eg_u32s_append(todo, w->sums.data + w->sum_begin.data[v],
+                            w->sum_begin.data[v + 1] - w->sum_begin.data[v]));
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status write_nodes(writer *w, eg_node_cons *cons) {
+  eg_u32s todo;
+  eg_u32s_init(&todo, w->written.alloc);
+  egraph_status status = EGRAPH_OK;
+  for (eg_phase p = EG_PHASE_FORWARD; p <= EG_PHASE_UPDATE; p++)
+    for (uint32_t n = 0; status == EGRAPH_OK && n < w->draft.nodes.len; n++)
+      status = write_from(w, cons, n, p, &todo);
+  eg_u32s_deinit(&todo);
+  return status;
+}
+
+static egraph_status write_graph(writer *w) {
+  eg_node_cons cons;
+  for (size_t v = 0; v < w->draft.values.len; v++)
+    EG_TRY(eg_u32s_push(&w->written, NONE));
+  EG_TRY(order_phases(w));
+  EG_TRY(find_sums(w));
+  EG_TRY(eg_graph_create(&w->written.alloc, &w->graph));
+  for (uint32_t i = 0; i < eg_graph_input_count(w->whole); i++)
+    EG_TRY(write_input(w, eg_graph_input(w->whole, i)));
+  EG_TRY(eg_node_cons_init(&cons, w->graph));
+  egraph_status status = write_nodes(w, &cons);
+  eg_node_cons_deinit(&cons);
+  EG_TRY(status);
+  for (uint32_t i = 0; i < eg_graph_output_count(w->whole); i++) {
+    const char *name;
+    uint32_t value = eg_graph_output(w->whole, i, &name).id;
+    EG_TRY(written_value(w, w->draft.made.data[value], &value));
+    EG_TRY(eg_graph_add_output(w->graph, name, (eg_value){value}));
+  }
+  return EGRAPH_OK;
+}
+
+/// Writes what the outputs of the whole step need, phase by phase, equal nodes once, and
+/// all inputs, with the step's names; what rules have made gets new ones.
+static egraph_status write_whole(egraph_allocator alloc, const eg_unfold_steps *steps,
+                                 const eg_emitted_plan *folded, node_likenesses *nodes,
+                                 value_likenesses *values, eg_graph **out) {
+  writer w;
+  writer_init(&w, alloc);
+  w.whole = eg_unfold_whole(steps);
+  w.training = steps->whole;
+  w.nodes = nodes;
+  w.values = values;
+  egraph_status status = eg_unfold_draft_init(&w.draft, alloc, steps, folded);
+  if (status == EGRAPH_OK) status = write_graph(&w);
+  eg_unfold_draft_deinit(&w.draft);
+  writer_deinit(&w);
+  *out = w.graph;
+  return status;
+}
+
+// ---- states ---------------------------------------------------------------------------
 
 /// A value of the whole step in a layout. Of all states of one value, those that others
 /// are made from stand first.
@@ -29,44 +280,37 @@ typedef struct unfolder {
   egraph_allocator alloc;
   const eg_plan *folded;
   const eg_plan_costs *costs;
-  eg_unfolded_graph step; // its graph ends up in `out`
-  bool *enters;           // [values] there from the start
-  eg_u32s entry_of;       // [values of the folded plan's graph] state of entry, or NONE
-  states states;          // of the new plan
-  eg_u32s first;          // [values] its first state, the one it is made in
-  eg_u32s wanted;         // states of operands, node by node
-  eg_u32s outputs;        // states of outputs
+  node_likenesses nodes; // of the new graph
+  value_likenesses values;
+  eg_u32s entry_of; // [values of the folded plan's graph] state of entry, or NONE
+  states states;    // of the new plan
+  eg_u32s wanted;   // states of operands, node by node
+  eg_u32s outputs;  // states of outputs
   eg_u32s path;
   eg_emitted_plan *out;
 } unfolder;
+EG_OWNER_DEFINE_STATIC(unfolder, (node_likenesses, nodes), (value_likenesses, values),
+                       (states, states), (eg_u32s, entry_of, wanted, outputs, path))
 
 static eg_plan *plan_of(const unfolder *u) { return &u->out->plan; }
 static eg_graph *graph_of(const unfolder *u) { return u->out->graph; }
 
 /// The step of the folded plan that a node's is like; NULL: every device does all of it.
 static const eg_plan_step *step_like(const unfolder *u, uint32_t node) {
-  uint32_t step = u->step.like_step.data[node];
+  uint32_t step = u->nodes.data[node].step;
   return step == NONE ? NULL : &u->folded->steps.data[step];
 }
 
 static eg_phase phase_of(const unfolder *u, uint32_t node) {
-  return (eg_phase)u->step.phase.data[node];
+  return u->nodes.data[node].phase;
 }
 
 /// Whether a node is computed ahead of the first step.
 static bool is_ahead(const unfolder *u, uint32_t node) {
-  return u->enters[eg_graph_node_at(graph_of(u), (eg_graph_node){node}).results[0].id];
+  return u->values
+      .data[eg_graph_node_at(graph_of(u), (eg_graph_node){node}).results[0].id]
+      .enters;
 }
-
-static egraph_status fill_none(eg_u32s *list, size_t count) {
-  size_t from = list->len;
-  EG_TRY(eg_u32s_resize(list, count));
-  for (size_t i = from; i < count; i++)
-    list->data[i] = NONE;
-  return EGRAPH_OK;
-}
-
-// ---- states ---------------------------------------------------------------------------
 
 static bool same_layout(const unfolder *u, const eg_layout *a, const eg_layout *b) {
   return eg_layout_same(&u->folded->mesh, a, b);
@@ -81,7 +325,7 @@ static egraph_status add_first(unfolder *u, uint32_t value, const eg_layout *lay
                 .phase = phase,
                 .layout = *layout,
                 .made = NONE};
-  u->first.data[value] = (uint32_t)u->states.len;
+  u->values.data[value].first = (uint32_t)u->states.len;
   return states_push(&u->states, mine);
 }
 
@@ -89,7 +333,7 @@ static egraph_status add_first(unfolder *u, uint32_t value, const eg_layout *lay
 static egraph_status move_to(unfolder *u, uint32_t from, const eg_layout *layout,
                              eg_phase phase, const eg_transition *transition,
                              eg_node_price price, uint32_t *out) {
-  uint32_t last = u->first.data[u->states.data[from].value];
+  uint32_t last = u->values.data[u->states.data[from].value].first;
   for (uint32_t s = last; s != NONE; s = u->states.data[s].next) {
     const state *other = &u->states.data[s];
     bool is_same = same_layout(u, &other->layout, layout) && other->from != NONE;
@@ -116,10 +360,11 @@ static egraph_status route(const eg_layout_graph *graph, uint32_t target,
                            egraph_allocator alloc, eg_u32s *out_next) {
   eg_doubles cost;
   eg_doubles_init(&cost, alloc);
-  egraph_status status = eg_doubles_resize(&cost, graph->layouts.len);
-  if (status == EGRAPH_OK) status = fill_none(out_next, graph->layouts.len);
-  for (size_t l = 0; status == EGRAPH_OK && l < cost.len; l++)
-    cost.data[l] = l == target ? 0 : INFINITY;
+  egraph_status status = EGRAPH_OK;
+  for (size_t l = 0; status == EGRAPH_OK && l < graph->layouts.len; l++) {
+    status = eg_doubles_push(&cost, l == target ? 0 : INFINITY);
+    if (status == EGRAPH_OK) status = eg_u32s_push(out_next, NONE);
+  }
   for (bool changed = status == EGRAPH_OK; changed;) {
     changed = false;
     for (uint32_t i = 0; i < graph->moves.len; i++) {
@@ -189,7 +434,7 @@ static eg_phase made_in(const unfolder *u, uint32_t like) {
 /// than the one that stands for the neighbour. Of that one, the state in the same layout.
 static uint32_t own_state(const unfolder *u, uint32_t value, uint32_t like) {
   const eg_plan_states *rows = &u->folded->states;
-  uint32_t own = u->step.like_value.data[value], found = like;
+  uint32_t own = u->values.data[value].planned, found = like;
   if (own == NONE || rows->data[like].value.id == own) return like;
   for (uint32_t s = 0; s < rows->len; s++) {
     if (rows->data[s].value.id != own ||
@@ -207,14 +452,14 @@ static egraph_status want(unfolder *u, uint32_t value, uint32_t like, eg_phase p
   const eg_plan *folded = u->folded;
   const eg_layout *target = &folded->states.data[like].layout;
   like = own_state(u, value, like);
-  if (u->first.data[value] == NONE) EG_TRY(enter_whole(u, value));
+  if (u->values.data[value].first == NONE) EG_TRY(enter_whole(u, value));
   u->path.len = 0;
   for (;; like = folded->steps.data[folded->states.data[like].step].from) {
     uint32_t step = folded->states.data[like].step;
     if (step == EG_PLAN_NONE || !folded->steps.data[step].is_move) break;
     EG_TRY(eg_u32s_push(&u->path, step));
   }
-  *out = u->first.data[value];
+  *out = u->values.data[value].first;
   if (!same_layout(u, &u->states.data[*out].layout, &folded->states.data[like].layout))
     return move_by_costs(u, *out, target, phase, out);
   while (u->path.len != 0) {
@@ -226,16 +471,16 @@ static egraph_status want(unfolder *u, uint32_t value, uint32_t like, eg_phase p
 }
 
 static egraph_status want_entries(unfolder *u) {
-  EG_TRY(fill_none(&u->entry_of, eg_graph_value_count(u->folded->graph)));
+  for (uint32_t v = 0; v < eg_graph_value_count(u->folded->graph); v++)
+    EG_TRY(eg_u32s_push(&u->entry_of, NONE));
   for (uint32_t s = 0; s < u->folded->states.len; s++) {
     const eg_plan_state *row = &u->folded->states.data[s];
     if (row->step == EG_PLAN_NONE) u->entry_of.data[row->value.id] = s;
   }
-  EG_TRY(fill_none(&u->first, eg_graph_value_count(graph_of(u))));
-  for (uint32_t v = 0; v < u->first.len; v++) {
-    uint32_t like = u->step.like_value.data[v];
-    if (!u->enters[v]) continue;
-    uint32_t entry = like == NONE ? NONE : u->entry_of.data[like];
+  for (uint32_t v = 0; v < u->values.len; v++) {
+    const value_likeness *value = &u->values.data[v];
+    if (!value->enters || value->planned == NONE) continue;
+    uint32_t entry = u->entry_of.data[value->planned];
     if (entry == NONE) continue; // nothing reads it
     EG_TRY(add_first(u, v, &u->folded->states.data[entry].layout, EG_PHASE_FORWARD));
   }
@@ -246,8 +491,8 @@ static egraph_status want_entries(unfolder *u) {
 static egraph_status want_whole(unfolder *u, uint32_t value, eg_phase phase,
                                 uint32_t *out) {
   static const eg_layout whole = {0};
-  if (u->first.data[value] == NONE) EG_TRY(enter_whole(u, value));
-  return move_by_costs(u, u->first.data[value], &whole, phase, out);
+  if (u->values.data[value].first == NONE) EG_TRY(enter_whole(u, value));
+  return move_by_costs(u, u->values.data[value].first, &whole, phase, out);
 }
 
 static egraph_status want_operands(unfolder *u, uint32_t n) {
@@ -281,8 +526,8 @@ static egraph_status output_like(const unfolder *u, uint32_t output, uint32_t *o
   (void)eg_graph_output(graph_of(u), output, &name);
   if (eg_graph_find_value(graph_of(u), name, &entry) &&
       eg_graph_value(graph_of(u), entry)->kind != EG_VALUE_COMPUTED &&
-      u->step.like_value.data[entry.id] != NONE)
-    name = eg_graph_value(folded, (eg_value){u->step.like_value.data[entry.id]})->name;
+      u->values.data[entry.id].planned != NONE)
+    name = eg_graph_value(folded, (eg_value){u->values.data[entry.id].planned})->name;
   for (*out = 0; *out < eg_graph_output_count(folded); (*out)++) {
     (void)eg_graph_output(folded, *out, &other);
     if (strcmp(name, other) == 0) return EGRAPH_OK;
@@ -294,7 +539,7 @@ static egraph_status want_outputs(unfolder *u) {
   for (uint32_t o = 0; o < eg_graph_output_count(graph_of(u)); o++) {
     uint32_t like, value = eg_graph_output(graph_of(u), o, NULL).id, reached;
     EG_TRY(output_like(u, o, &like));
-    uint32_t first = u->first.data[value];
+    uint32_t first = u->values.data[value].first;
     EG_TRY(want(u, value, u->folded->output_states.data[like],
                 first == NONE ? EG_PHASE_FORWARD : u->states.data[first].phase,
                 &reached));
@@ -365,7 +610,7 @@ static egraph_status make_node(unfolder *u, uint32_t n, const uint32_t *operands
   for (uint32_t i = 0; i < node.input_count; i++)
     EG_TRY(eg_u32s_push(&plan->operands, u->states.data[operands[i]].made));
   for (uint32_t r = 0; r < node.result_count; r++) {
-    uint32_t first = u->first.data[node.results[r].id];
+    uint32_t first = u->values.data[node.results[r].id].first;
     EG_TRY(make_state(u, first, (uint32_t)plan->steps.len));
     EG_TRY(eg_u32s_push(&plan->operands, u->states.data[first].made));
   }
@@ -377,7 +622,7 @@ static egraph_status make_node(unfolder *u, uint32_t n, const uint32_t *operands
 static egraph_status make_kept(unfolder *u, uint32_t n) {
   eg_graph_node_info node = eg_graph_node_at(graph_of(u), (eg_graph_node){n});
   for (uint32_t r = 0; r < node.result_count; r++)
-    for (uint32_t s = u->first.data[node.results[r].id]; s != NONE;
+    for (uint32_t s = u->values.data[node.results[r].id].first; s != NONE;
          s = u->states.data[s].next)
       if (u->states.data[s].is_kept && u->states.data[s].phase == phase_of(u, n))
         EG_TRY(make_moves(u, s));
@@ -389,7 +634,7 @@ static egraph_status make_steps(unfolder *u) {
   const uint32_t *operands = u->wanted.data;
   uint32_t n = 0, nodes = eg_graph_node_count(graph_of(u));
   for (uint32_t s = 0; s < u->states.len; s++)
-    if (u->enters[u->states.data[s].value] && u->states.data[s].from == NONE)
+    if (u->values.data[u->states.data[s].value].enters && u->states.data[s].from == NONE)
       EG_TRY(make_state(u, s, EG_PLAN_NONE));
   for (eg_phase p = EG_PHASE_FORWARD; p <= EG_PHASE_UPDATE; p++) {
     for (; n < nodes && phase_of(u, n) == p; n++) {
@@ -434,12 +679,15 @@ static egraph_status carry(unfolder *u) {
 /// plan_space.c).
 static egraph_status find_entries(unfolder *u) {
   const eg_plan *plan = plan_of(u);
-  size_t values = eg_graph_value_count(plan->graph);
-  EG_TRY(eg_alloc(u->alloc, values, sizeof *u->enters, &u->enters));
-  if (plan->carried.len == 0) eg_plan_constants(plan, u->enters);
-  for (uint32_t v = 0; v < values; v++)
-    if (eg_graph_value(plan->graph, (eg_value){v})->kind != EG_VALUE_COMPUTED)
-      u->enters[v] = true;
+  size_t count = u->values.len;
+  bool *constant;
+  EG_TRY(eg_alloc(u->alloc, count, sizeof *constant, &constant));
+  if (plan->carried.len == 0) eg_plan_constants(plan, constant);
+  for (uint32_t v = 0; v < count; v++)
+    u->values.data[v].enters =
+        constant[v] ||
+        eg_graph_value(plan->graph, (eg_value){v})->kind != EG_VALUE_COMPUTED;
+  eg_free(u->alloc, constant, count, sizeof *constant);
   return EGRAPH_OK;
 }
 
@@ -461,24 +709,17 @@ static egraph_status unfold(unfolder *u) {
 egraph_status eg_plan_unfold(egraph_allocator alloc, const eg_unfold_steps *steps,
                              const eg_emitted_plan *folded, const eg_plan_costs *costs,
                              eg_emitted_plan *out) {
-  unfolder u = {.alloc = alloc, .folded = &folded->plan, .costs = costs, .out = out};
-  EG_TRY(eg_unfolded_graph_init(&u.step, alloc, steps, folded));
-  *out = (eg_emitted_plan){.graph = u.step.graph};
-  u.step.graph = NULL;
-  eg_plan_init(&out->plan, alloc);
-  eg_u32s_init(&out->value_of, alloc);
-  eg_u32s_init(&out->place_of, alloc);
-  eg_u32s_init(&out->value_at, alloc);
-  eg_u32s *const lists[] = {&u.entry_of, &u.first, &u.wanted, &u.outputs, &u.path};
-  for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
-    eg_u32s_init(lists[i], alloc);
-  states_init(&u.states, alloc);
-  egraph_status status = unfold(&u);
-  states_deinit(&u.states);
-  eg_free(alloc, u.enters, eg_graph_value_count(out->graph), sizeof *u.enters);
-  for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
-    eg_u32s_deinit(lists[i]);
-  eg_unfolded_graph_deinit(&u.step);
+  unfolder u;
+  unfolder_init(&u, alloc);
+  u.alloc = alloc;
+  u.folded = &folded->plan;
+  u.costs = costs;
+  u.out = out;
+  eg_emitted_plan_init(out, alloc);
+  egraph_status status =
+      write_whole(alloc, steps, folded, &u.nodes, &u.values, &out->graph);
+  if (status == EGRAPH_OK) status = unfold(&u);
+  unfolder_deinit(&u);
   if (status != EGRAPH_OK) eg_emitted_plan_deinit(out);
   return status;
 }

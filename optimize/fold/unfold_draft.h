@@ -1,11 +1,12 @@
 // The nodes of an unfolded graph in the order of the whole step, before they are sorted
-// by phases: each is like a node of the planned graph, in a row (unfold_rows.h), or one
+// by phases: each is like a node of the planned graph, in a row (unfold_draft.c), or one
 // of the whole step's own.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_OPTIMIZE_FOLD_UNFOLD_DRAFT_H
 #define EG_OPTIMIZE_FOLD_UNFOLD_DRAFT_H
 
-#include "optimize/fold/unfold_rows.h"
+#include "optimize/fold/unfold_match.h"
+#include "optimize/model/plan_emit.h"
 
 typedef struct eg_draft_node {
   const eg_attrs *attrs;

@@ -2,12 +2,267 @@
 #include "optimize/fold/whole_step.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "base/proof.h"
+#include "base/spelling.h"
+#include "base/wildcard.h"
 #include "base/work.h"
-#include "optimize/fold/plan_names.h"
 #include "optimize/fold/plan_unfold.h"
+#include "optimize/fold/unfold_match.h"
+#include "optimize/model/plan_constraints.h"
+
+// ---- names of the model ------------------------------------------------------------
+
+// The values of a user's model that constraints name, in the step that is planned: names
+// with wildcards stand for all that they match, and values of repeated blocks for those
+// of the block that stands for many, where all of these are wanted alike.
+// Blocks agree when the statements that name their values are, one after the other, the
+// same but for the block: on the same value one block later.
+
+#define NONE UINT32_MAX
+enum { LEAST_MIDDLE = 2 };
+
+static bool name_any(const eg_plan_constraints *constraints) {
+  for (size_t i = 0; i < constraints->rows.len; i++)
+    if (constraints->rows.data[i].value != NULL) return true;
+  return false;
+}
+
+// ---- wildcards
+// --------------------------------------------------------------------------
+
+static egraph_status fail_unknown(const eg_plan_constraint *row, const eg_graph *whole) {
+  eg_spelling spelling = eg_spelling_start(row->value);
+  if (strchr(row->value, '*') != NULL)
+    return eg_plan_constraint_fail(
+        row,
+        "no value of the step has a name like '%.200s'; take the names from the "
+        "model, or from the text of a plan",
+        row->value);
+  for (uint32_t v = 0; v < eg_graph_value_count(whole); v++)
+    eg_spelling_offer(&spelling, eg_graph_value(whole, (eg_value){v})->name);
+  if (spelling.best != NULL)
+    return eg_plan_constraint_fail(
+        row, "there is no value '%.200s' in the step; did you mean '%.200s'?", row->value,
+        spelling.best);
+  return eg_plan_constraint_fail(
+      row,
+      "there is no value '%.200s' in the step; take the name of an input, weight or "
+      "result from the text of a plan, or say (all KIND)",
+      row->value);
+}
+
+static egraph_status push_for(eg_plan_constraints *constraints, const eg_graph *whole,
+                              const eg_plan_constraint *row, eg_value value,
+                              eg_plan_constraint_rows *out) {
+  eg_plan_constraint copy = *row;
+  const char *name = eg_graph_value(whole, value)->name;
+  EG_TRY(eg_arena_string(&constraints->arena, name, strlen(name), &copy.value));
+  return eg_plan_constraint_rows_push(out, copy);
+}
+
+/// An output has two names: its own, and that of its value. From here on the latter
+/// stands for it.
+static egraph_status match_output(eg_plan_constraints *constraints, const eg_graph *whole,
+                                  const eg_plan_constraint *row,
+                                  eg_plan_constraint_rows *out) {
+  size_t before = out->len;
+  bool has_star = strchr(row->value, '*') != NULL;
+  for (int by_value = 0; by_value < 2 && (has_star || out->len == before); by_value++)
+    for (uint32_t o = 0; o < eg_graph_output_count(whole); o++) {
+      const char *name;
+      eg_value value = eg_graph_output(whole, o, &name);
+      if (by_value != 0) name = eg_graph_value(whole, value)->name;
+      if (has_star ? eg_wildcard_matches(row->value, name)
+                   : strcmp(row->value, name) == 0)
+        EG_TRY(push_for(constraints, whole, row, value, out));
+    }
+  if (out->len != before) return EGRAPH_OK;
+  eg_value other;
+  if (eg_graph_find_value(whole, row->value, &other)) // the limits say that it is none
+    return eg_plan_constraint_rows_push(out, *row);
+  if (has_star)
+    return eg_plan_constraint_fail(row, "no output of the step has a name like '%.200s'",
+                                   row->value);
+  eg_spelling spelling = eg_spelling_start(row->value);
+  for (uint32_t o = 0; o < eg_graph_output_count(whole); o++) {
+    const char *name;
+    (void)eg_graph_output(whole, o, &name);
+    eg_spelling_offer(&spelling, name);
+  }
+  return spelling.best == NULL
+             ? eg_plan_constraint_fail(row, "there is no output '%.200s' in the step",
+                                       row->value)
+             : eg_plan_constraint_fail(
+                   row, "there is no output '%.200s' in the step; did you mean '%.200s'?",
+                   row->value, spelling.best);
+}
+
+static egraph_status match_row(eg_plan_constraints *constraints, const eg_graph *whole,
+                               const eg_plan_constraint *row,
+                               eg_plan_constraint_rows *out) {
+  eg_value value;
+  size_t before = out->len;
+  if (row->value != NULL && row->verb == EG_VERB_DELIVER)
+    return match_output(constraints, whole, row, out);
+  if (row->value == NULL || eg_graph_find_value(whole, row->value, &value))
+    return eg_plan_constraint_rows_push(out, *row);
+  bool has_star = strchr(row->value, '*') != NULL;
+  for (uint32_t v = 0; has_star && v < eg_graph_value_count(whole); v++) {
+    if (eg_wildcard_matches(row->value, eg_graph_value(whole, (eg_value){v})->name))
+      EG_TRY(push_for(constraints, whole, row, (eg_value){v}, out));
+  }
+  return out->len == before ? fail_unknown(row, whole) : EGRAPH_OK;
+}
+
+/// Puts rows in the place of those that there are, or gives them back.
+static egraph_status replace(eg_plan_constraints *constraints,
+                             eg_plan_constraint_rows *rows, egraph_status status) {
+  eg_plan_constraint_rows dropped = status == EGRAPH_OK ? constraints->rows : *rows;
+  if (status == EGRAPH_OK) constraints->rows = *rows;
+  eg_plan_constraint_rows_deinit(&dropped);
+  return status;
+}
+
+/// Puts a statement for every match in the place of one whose name has a '*', which
+/// stands for any characters; a value of just that name comes first. Fails with
+/// EGRAPH_E_ARGUMENT ("file:line:col: ...") for a name that no value of the whole step
+/// has, saying which is closest; EGRAPH_E_MEMORY.
+static egraph_status match_names(eg_plan_constraints *constraints,
+                                 const eg_graph *whole) {
+  eg_plan_constraint_rows rows;
+  egraph_status status = EGRAPH_OK;
+  eg_plan_constraint_rows_init(&rows, constraints->rows.alloc);
+  for (size_t i = 0; status == EGRAPH_OK && i < constraints->rows.len; i++)
+    status = match_row(constraints, whole, &constraints->rows.data[i], &rows);
+  return replace(constraints, &rows, status);
+}
+
+// ---- blocks that agree
+// ------------------------------------------------------------------
+
+typedef struct resolver {
+  const eg_plan_constraints *constraints;
+  const eg_unfold_steps *steps;
+  eg_unfold_match match; // of folding; before that its blocks alone
+} resolver;
+
+/// The value of the whole step that a statement names, or NONE: those of a kind.
+static uint32_t named(const resolver *r, size_t i) {
+  const eg_plan_constraint *row = &r->constraints->rows.data[i];
+  eg_value value;
+  bool is_there = row->value != NULL &&
+                  eg_graph_find_value(eg_unfold_whole(r->steps), row->value, &value);
+  return is_there ? value.id : NONE;
+}
+
+/// The block in the middle of which a statement names a value, or NONE.
+static uint32_t middle_named(const resolver *r, size_t i) {
+  uint32_t value = named(r, i);
+  uint32_t block = value == NONE ? NONE : r->match.blocks.value.data[value];
+  const eg_fold_ends ends = r->steps->ends;
+  bool is_inside =
+      block != NONE && block >= ends.lead && block < r->steps->blocks->count - ends.trail;
+  return is_inside ? block : NONE;
+}
+
+/// Whether statement j demands of a block what statement i does of the one before.
+static bool same_demand(const resolver *r, size_t i, size_t j) {
+  const eg_plan_constraint *a = &r->constraints->rows.data[i],
+                           *b = &r->constraints->rows.data[j];
+  bool same_axis = a->axis == b->axis ||
+                   (a->axis != NULL && b->axis != NULL && strcmp(a->axis, b->axis) == 0);
+  return r->match.blocks.later.data[named(r, i)] == named(r, j) && a->verb == b->verb &&
+         same_axis && a->digits == b->digits && a->moves == b->moves &&
+         a->phase == b->phase;
+}
+
+/// The first statement from `at` on that names a value of a block.
+static size_t next_of(const resolver *r, uint32_t block, size_t at) {
+  while (at < r->constraints->rows.len && middle_named(r, at) != block)
+    at++;
+  return at;
+}
+
+/// Whether a block is wanted like the next one.
+static bool agree(const resolver *r, uint32_t block) {
+  size_t end = r->constraints->rows.len, i = next_of(r, block, 0),
+         j = next_of(r, block + 1, 0);
+  while (i < end && j < end && same_demand(r, i, j)) {
+    i = next_of(r, block, i + 1);
+    j = next_of(r, block + 1, j + 1);
+  }
+  return i == end && j == end;
+}
+
+/// Middle blocks [first, end) that agree, as many as possible one after the other.
+static eg_blocks longest_run(const resolver *r) {
+  const eg_blocks *all = r->steps->blocks;
+  const eg_fold_ends ends = r->steps->ends;
+  eg_blocks best = {.count = 0};
+  for (uint32_t first = ends.lead, end; first + ends.trail < all->count; first = end) {
+    for (end = first + 1; end + ends.trail < all->count && agree(r, end - 1);)
+      end++;
+    uint32_t count = end - first + ends.lead + ends.trail;
+    if (end - first < LEAST_MIDDLE || count <= best.count) continue;
+    best =
+        (eg_blocks){all->first + (first - ends.lead) * all->period, all->period, count};
+  }
+  return best;
+}
+
+/// The longest run of the steps' blocks of which those in the middle are wanted alike; a
+/// count of 0: there is none, so that nothing can be folded. Looks at the whole step
+/// alone. O(names * blocks). Fails with EGRAPH_E_MEMORY.
+static egraph_status find_agreeing(const eg_plan_constraints *constraints,
+                                   egraph_allocator alloc, const eg_unfold_steps *steps,
+                                   eg_blocks *out) {
+  resolver r = {.constraints = constraints, .steps = steps};
+  EG_TRY(eg_step_blocks_init(&r.match.blocks, alloc, steps->forward, steps->blocks,
+                             steps->whole));
+  *out = longest_run(&r);
+  eg_step_blocks_deinit(&r.match.blocks);
+  return EGRAPH_OK;
+}
+
+// ---- names of the small step
+// ------------------------------------------------------------
+
+static egraph_status fold_row(const resolver *r, size_t i, eg_arena *arena,
+                              eg_plan_constraint_rows *out) {
+  eg_plan_constraint row = r->constraints->rows.data[i];
+  uint32_t value = named(r, i), block = middle_named(r, i);
+  if (block != NONE && block != r->steps->ends.lead)
+    return EGRAPH_OK; // as of the first of them
+  if (value != NONE) {
+    eg_value small = {r->match.value.data[value]};
+    const char *name =
+        small.id == NONE ? NULL : eg_graph_value(eg_unfold_small(r->steps), small)->name;
+    if (name == NULL)
+      return eg_plan_constraint_fail(
+          &row, "'%.200s' has no like in the folded step; plan each block (no_fold)",
+          row.value);
+    EG_TRY(eg_arena_string(arena, name, strlen(name), &row.value));
+  }
+  return eg_plan_constraint_rows_push(out, row);
+}
+
+/// Names of the whole step become names of the small one, of blocks on which they agree.
+/// Fails with EGRAPH_E_MEMORY, EGRAPH_E_ARGUMENT for a value that the small step has not.
+static egraph_status fold_names(eg_plan_constraints *constraints, egraph_allocator alloc,
+                                const eg_unfold_steps *steps) {
+  resolver r = {.constraints = constraints, .steps = steps};
+  eg_plan_constraint_rows rows;
+  EG_TRY(eg_unfold_match_init(&r.match, alloc, steps));
+  eg_plan_constraint_rows_init(&rows, constraints->rows.alloc);
+  egraph_status status = EGRAPH_OK;
+  for (size_t i = 0; status == EGRAPH_OK && i < constraints->rows.len; i++)
+    status = fold_row(&r, i, &constraints->arena, &rows);
+  eg_unfold_match_deinit(&r.match);
+  return replace(constraints, &rows, status);
+}
 
 enum { MOST_GROUP = 4 };
 static const double LEAST_SECONDS = 0.01, PROVEN_GAP = 1e-9;
@@ -106,9 +361,9 @@ static egraph_status make_fold(eg_whole_step *step, fold *f) {
   }
   if (step->in.constraints == NULL) return EGRAPH_OK;
   EG_TRY(eg_plan_constraints_copy(&f->constraints, &step->constraints));
-  if (!eg_plan_names_any(&step->constraints)) return EGRAPH_OK;
+  if (!name_any(&step->constraints)) return EGRAPH_OK;
   const eg_unfold_steps steps = unfold_steps(step, f);
-  return eg_plan_names_fold(&f->constraints, step->alloc, &steps);
+  return fold_names(&f->constraints, step->alloc, &steps);
 }
 
 /// Whether a weight that an operand reads is trained; false of all else.
@@ -139,13 +394,13 @@ static egraph_status find_blocks(eg_whole_step *step) {
   EG_TRY(eg_blocks_find(step->in.forward, &step->blocks));
   if (!eg_blocks_can_fold(&step->blocks, step->ends) || !train_alike(step, &step->blocks))
     step->blocks.count = 0;
-  bool names = eg_plan_names_any(&step->constraints);
+  bool names = name_any(&step->constraints);
   const eg_unfold_steps steps = {.forward = step->in.forward,
                                  .blocks = &step->blocks,
                                  .ends = step->ends,
                                  .whole = training_of(step)};
   if (step->blocks.count != 0 && names)
-    EG_TRY(eg_plan_names_agree(&step->constraints, step->alloc, &steps, &step->blocks));
+    EG_TRY(find_agreeing(&step->constraints, step->alloc, &steps, &step->blocks));
   for (uint32_t size = 1; size <= MOST_GROUP && step->blocks.count != 0; size++) {
     fold *f = &step->folds[size - 1];
     f->blocks = eg_blocks_group(&step->blocks, size);
@@ -173,7 +428,7 @@ static egraph_status prepare_step(eg_whole_step *step) {
   step->info.info.memory_limit = step->in.memory_limit;
   if (step->in.constraints != NULL) {
     EG_TRY(eg_plan_constraints_copy(&step->constraints, step->in.constraints));
-    EG_TRY(eg_plan_names_match(&step->constraints, eg_whole_step_graph(step)));
+    EG_TRY(match_names(&step->constraints, eg_whole_step_graph(step)));
   }
   return step->in.folds ? find_blocks(step) : EGRAPH_OK;
 }

@@ -9,8 +9,8 @@
 #ifndef EG_OPTIMIZE_FOLD_WHOLE_STEP_H
 #define EG_OPTIMIZE_FOLD_WHOLE_STEP_H
 
-#include "optimize/search/planner.h"
 #include "optimize/fold/unfold_match.h"
+#include "optimize/search/planner.h"
 
 typedef struct eg_whole_input {
   const eg_graph *forward;

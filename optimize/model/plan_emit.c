@@ -9,8 +9,9 @@
 
 #include <string.h>
 
-#include "optimize/space/graph_writer.h"
+#include "base/owner.h"
 #include "optimize/model/plan_solution.h"
+#include "optimize/space/graph_writer.h"
 
 #define NONE EG_SPACE_NONE
 
@@ -26,10 +27,12 @@ typedef struct emitter {
   const eg_graph *original;
   eg_u32s state_of_place;  // [places] state, or NONE
   eg_u32s sum_begin, sums; // [space values + 1] sums that a value is added to
-  eg_u32s stack;
+  eg_u32s stack, order;
   eg_values operands; // of the node at hand
   eg_emitted_plan *out;
 } emitter;
+EG_OWNER_DEFINE_STATIC(emitter, (eg_u32s, state_of_place, sum_begin, sums, stack, order),
+                       (eg_values, operands))
 
 static const eg_attrs *attrs_of(const emitter *e, const eg_space_operator *op) {
   const eg_engine *engine = eg_tensor_egraph_engine_of(e->space->egraph);
@@ -208,15 +211,14 @@ static egraph_status write_value(emitter *e, uint32_t v) {
 // ---- phases -------------------------------------------------------------------------
 
 /// Pushes operands that are not made yet, and tells whether there are any.
-static egraph_status push_operands(emitter *e, uint32_t v, eg_u32s *order,
-                                   bool *out_waits) {
+static egraph_status push_operands(emitter *e, uint32_t v, bool *out_waits) {
   const eg_space_operator *op = eg_plan_solution_operator(&e->chosen, v);
   *out_waits = false;
   for (uint32_t i = op->input_count; i-- > 0;) {
     uint32_t operand = e->space->inputs.data[op->inputs + i];
     if (e->writer.made.data[operand] != NONE) continue;
     *out_waits = true;
-    EG_TRY(eg_u32s_push(order, operand));
+    EG_TRY(eg_u32s_push(&e->order, operand));
   }
   return EGRAPH_OK;
 }
@@ -238,14 +240,14 @@ static egraph_status write_sums(emitter *e, uint32_t v) {
   return EGRAPH_OK;
 }
 
-static egraph_status write_from(emitter *e, uint32_t v, eg_u32s *order) {
-  EG_TRY(eg_u32s_push(order, v));
-  while (order->len != 0) {
-    uint32_t top = order->data[order->len - 1];
+static egraph_status write_from(emitter *e, uint32_t v) {
+  EG_TRY(eg_u32s_push(&e->order, v));
+  while (e->order.len != 0) {
+    uint32_t top = e->order.data[e->order.len - 1];
     bool waits = false;
-    if (e->writer.made.data[top] == NONE) EG_TRY(push_operands(e, top, order, &waits));
+    if (e->writer.made.data[top] == NONE) EG_TRY(push_operands(e, top, &waits));
     if (waits) continue;
-    order->len--;
+    e->order.len--;
     if (e->writer.made.data[top] != NONE) continue;
     EG_TRY(write_value(e, top));
     EG_TRY(write_sums(e, top));
@@ -306,7 +308,7 @@ static void carry_over(emitter *e, eg_model_role role, eg_phase phase) {
   }
 }
 
-static egraph_status write_phase(emitter *e, eg_phase phase, eg_u32s *order) {
+static egraph_status write_phase(emitter *e, eg_phase phase) {
   carry_over(e, EG_MODEL_KEPT, phase);
   carry_over(e, EG_MODEL_COPY, phase);
   for (uint32_t v = 0; v < e->space->values.len; v++) {
@@ -314,7 +316,7 @@ static egraph_status write_phase(emitter *e, eg_phase phase, eg_u32s *order) {
     if (value->phase != phase || value->is_entry || e->writer.made.data[v] != NONE ||
         eg_plan_solution_operator(&e->chosen, v) == NULL)
       continue;
-    EG_TRY(write_from(e, v, order));
+    EG_TRY(write_from(e, v));
   }
   return flush_moves(e, phase);
 }
@@ -403,7 +405,6 @@ static egraph_status note_values(emitter *e) {
 }
 
 static egraph_status emit(emitter *e) {
-  eg_u32s order;
   e->out->plan.graph = e->out->graph = e->writer.graph;
   e->out->plan.mesh = e->space->mesh;
   e->out->plan.micro_batches = e->space->info->micro_batches;
@@ -411,12 +412,8 @@ static egraph_status emit(emitter *e) {
     EG_TRY(eg_u32s_push(&e->state_of_place, NONE));
   EG_TRY(find_sums(e));
   EG_TRY(write_entries(e));
-  eg_u32s_init(&order, e->alloc);
-  egraph_status status = EGRAPH_OK;
-  for (eg_phase p = EG_PHASE_FORWARD; status == EGRAPH_OK && p <= EG_PHASE_UPDATE; p++)
-    status = write_phase(e, p, &order);
-  eg_u32s_deinit(&order);
-  EG_TRY(status);
+  for (eg_phase p = EG_PHASE_FORWARD; p <= EG_PHASE_UPDATE; p++)
+    EG_TRY(write_phase(e, p));
   EG_TRY(write_outputs(e));
   EG_TRY(write_carried(e));
   EG_TRY(note_values(e));
@@ -433,38 +430,34 @@ static egraph_status write_all(emitter *e) {
 egraph_status eg_plan_emit(const eg_plan_model *model, egraph_allocator alloc,
                            const eg_layout_solution *solution, eg_emitted_plan *out) {
   const eg_plan_space *space = model->space;
-  *out = (eg_emitted_plan){.graph = NULL};
-  eg_plan_init(&out->plan, alloc);
-  eg_u32s_init(&out->value_of, alloc);
-  eg_u32s_init(&out->place_of, alloc);
-  eg_u32s_init(&out->value_at, alloc);
-  emitter e = {.alloc = alloc,
-               .model = model,
-               .space = space,
-               .problem = &model->problem,
-               .original = eg_tensor_egraph_graph(space->egraph),
-               .out = out};
-  eg_u32s *const lists[] = {&e.state_of_place, &e.stack, &e.sum_begin, &e.sums};
-  for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
-    eg_u32s_init(lists[i], alloc);
-  eg_values_init(&e.operands, alloc);
+  emitter e;
+  emitter_init(&e, alloc);
+  e.alloc = alloc;
+  e.model = model;
+  e.space = space;
+  e.problem = &model->problem;
+  e.original = eg_tensor_egraph_graph(space->egraph);
+  e.out = out;
+  eg_emitted_plan_init(out, alloc);
   egraph_status status = eg_plan_solution_init(&e.chosen, alloc, model, solution);
   if (status == EGRAPH_OK) {
     status = write_all(&e);
     eg_plan_solution_deinit(&e.chosen);
   }
-  for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
-    eg_u32s_deinit(lists[i]);
-  eg_values_deinit(&e.operands);
+  emitter_deinit(&e);
   if (status != EGRAPH_OK) eg_emitted_plan_deinit(out);
   return status;
+}
+
+void eg_emitted_plan_init(eg_emitted_plan *emitted, egraph_allocator alloc) {
+  *emitted = (eg_emitted_plan){.graph = NULL};
+  eg_plan_init(&emitted->plan, alloc);
+  EG_INIT_MEMBERS(emitted, alloc, (eg_u32s, value_of, place_of, value_at))
 }
 
 void eg_emitted_plan_deinit(eg_emitted_plan *emitted) {
   eg_plan_deinit(&emitted->plan);
   eg_graph_destroy(emitted->graph);
   emitted->graph = NULL;
-  eg_u32s_deinit(&emitted->value_of);
-  eg_u32s_deinit(&emitted->place_of);
-  eg_u32s_deinit(&emitted->value_at);
+  EG_DEINIT_MEMBERS(emitted, (eg_u32s, value_of, place_of, value_at))
 }

@@ -10,8 +10,8 @@ typedef struct eg_emitted_plan {
   eg_plan plan;
   eg_u32s value_of; // [values of the graph that was planned] the one of `graph` that it
                     // is; UINT32_MAX: not needed. Empty: not known
-  eg_u32s
-      place_of; // [states] place of the problem that it was made for. Empty: not known
+  eg_u32s place_of; // [states] place of the problem that it was made for. Empty: not
+                    // known
   eg_u32s value_at; // [steps] value of the problem that it makes, or moves. Likewise
 } eg_emitted_plan;
 
@@ -19,6 +19,7 @@ typedef struct eg_emitted_plan {
 /// its name. The plan passes eg_plan_check.
 egraph_status eg_plan_emit(const eg_plan_model *model, egraph_allocator alloc,
                            const eg_layout_solution *solution, eg_emitted_plan *out);
+void eg_emitted_plan_init(eg_emitted_plan *emitted, egraph_allocator alloc);
 void eg_emitted_plan_deinit(eg_emitted_plan *emitted);
 
 #endif

@@ -5,8 +5,6 @@
 
 #include <string.h>
 
-#include "optimize/model/plan_kinds.h"
-
 static const uint16_t ALL = UINT16_MAX;
 static const uint16_t WHOLE = 1u << EG_SHARD_R;
 static const uint16_t PARTIALS = (1u << EG_SHARD_P_SUM) | (1u << EG_SHARD_P_MAX);
@@ -17,6 +15,121 @@ static const eg_graph *graph_of(const eg_plan_space *space) {
 
 static uint32_t output_count(const eg_plan_space *space) {
   return eg_graph_output_count(graph_of(space));
+}
+
+// ---- kinds of values ------------------------------------------------------------------
+
+// Inputs and what is carried say what they are; the rest follows. What forward makes of
+// weights alone is a weight (its cast to a narrower type), and what backward only casts
+// or reshapes to a gradient is one.
+
+#define BIT(kind) ((uint16_t)(1u << (kind)))
+
+static uint16_t *kinds_of(const eg_plan_limits *l, uint32_t value) {
+  return &l->values[value].kinds;
+}
+
+static uint32_t value_of(const eg_plan_limits *l, eg_value value) {
+  return eg_plan_space_value(l->space,
+                             eg_tensor_egraph_value_class(l->space->egraph, value));
+}
+
+static void mark(eg_plan_limits *l, eg_value value, eg_plan_kind kind) {
+  uint32_t v = value_of(l, value);
+  if (v != EG_SPACE_NONE) *kinds_of(l, v) |= BIT(kind);
+}
+
+static void mark_carried(eg_plan_limits *l) {
+  const eg_step_info *info = l->space->info;
+  for (uint32_t i = 0; i < info->carried_count; i++) {
+    const eg_carried_value *carried = &info->carried[i];
+    uint32_t v = value_of(l, carried->entry);
+    // Forward reads weights; only the update reads what the optimizer remembers.
+    bool is_state = l->space->values.data[v].phase == EG_PHASE_UPDATE;
+    eg_plan_kind kind = carried->is_sum ? EG_KIND_SUMS
+                        : is_state      ? EG_KIND_STATES
+                                        : EG_KIND_WEIGHTS;
+    mark(l, carried->entry, kind);
+    if (carried->is_sum)
+      mark(l, eg_graph_output(graph_of(l->space), carried->output, NULL), EG_KIND_SUMS);
+  }
+}
+
+/// Of inputs that are not carried. The first with a dimension tells the batch.
+static void mark_inputs(eg_plan_limits *l) {
+  const eg_graph *graph = graph_of(l->space);
+  int64_t batch = 0;
+  for (uint32_t i = 0; i < eg_graph_value_count(graph); i++) {
+    const eg_value_info *info = eg_graph_value(graph, (eg_value){i});
+    uint32_t v =
+        info->kind == EG_VALUE_COMPUTED ? EG_SPACE_NONE : value_of(l, (eg_value){i});
+    if (v == EG_SPACE_NONE || *kinds_of(l, v) != 0) continue;
+    if (info->kind == EG_VALUE_WEIGHT) {
+      *kinds_of(l, v) |= BIT(EG_KIND_WEIGHTS);
+      continue;
+    }
+    *kinds_of(l, v) |= BIT(EG_KIND_INPUTS);
+    if (info->type.rank == 0) continue;
+    if (batch == 0) batch = info->type.dims[0];
+    if (info->type.dims[0] == batch) *kinds_of(l, v) |= BIT(EG_KIND_BATCHES);
+  }
+}
+
+/// Whether some operator makes the value of weights alone.
+static bool is_made_of_weights(const eg_plan_limits *l, const eg_space_operator *op) {
+  const uint32_t *inputs = l->space->inputs.data + op->inputs;
+  for (uint32_t i = 0; i < op->input_count; i++)
+    if ((*kinds_of(l, inputs[i]) & BIT(EG_KIND_WEIGHTS)) == 0) return false;
+  return op->input_count != 0 &&
+         l->space->values.data[op->value].phase == EG_PHASE_FORWARD;
+}
+
+static bool moves_only(const eg_plan_limits *l, const eg_space_operator *op) {
+  eg_term term = eg_engine_term(eg_tensor_egraph_engine_of(l->space->egraph), op->node);
+  return op->input_count == 1 && (term.op == EG_OP_CAST || term.op == EG_OP_RESHAPE ||
+                                  term.op == EG_OP_TRANSPOSE);
+}
+
+static bool pass_on(eg_plan_limits *l, const eg_space_operator *op) {
+  uint16_t *made = kinds_of(l, op->value);
+  if (*made == 0 && is_made_of_weights(l, op)) {
+    *made = BIT(EG_KIND_WEIGHTS);
+    return true;
+  }
+  if ((*made & BIT(EG_KIND_GRADIENTS)) == 0 || !moves_only(l, op)) return false;
+  uint16_t *operand = kinds_of(l, l->space->inputs.data[op->inputs]);
+  if (*operand != 0) return false;
+  *operand = BIT(EG_KIND_GRADIENTS);
+  return true;
+}
+
+/// Fills the kinds of all values. Linear in the space, but for chains of casts of
+/// gradients.
+static void find_kinds(eg_plan_limits *l) {
+  const eg_plan_space *space = l->space;
+  const eg_step_info *info = space->info;
+  const uint16_t none = BIT(EG_PLAN_KINDS); // of no kind but that of all
+  mark_carried(l);
+  mark_inputs(l);
+  for (uint32_t v = 0; v < space->values.len; v++)
+    if (space->values.data[v].ahead.id != EG_NODE_NONE.id)
+      *kinds_of(l, v) |= BIT(EG_KIND_WEIGHTS);
+  for (uint32_t i = 0; i < info->gradient_count; i++)
+    mark(l, info->gradients[i], EG_KIND_GRADIENTS);
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (uint32_t o = 0; o < space->operators.len; o++)
+      if (pass_on(l, &space->operators.data[o])) changed = true;
+  }
+  for (uint32_t o = 0; o < output_count(space); o++)
+    *kinds_of(l, l->outputs[o].value) |=
+        l->outputs[o].is_carried ? none : BIT(EG_KIND_OUTPUTS);
+  for (uint32_t v = 0; v < space->values.len; v++) {
+    uint16_t *kinds = kinds_of(l, v);
+    if (*kinds == 0 && space->values.data[v].phase != EG_PHASE_UPDATE)
+      *kinds = BIT(EG_KIND_ACTIVATIONS);
+    *kinds = (uint16_t)((*kinds & ~none) | BIT(EG_KIND_VALUES));
+  }
 }
 
 static void begin_outputs(eg_plan_limits *limits) {
@@ -42,10 +155,8 @@ egraph_status eg_plan_limits_init(eg_plan_limits *limits, egraph_allocator alloc
   *limits = (eg_plan_limits){.alloc = alloc, .space = space};
   size_t count = space->values.len;
   EG_TRY(eg_alloc(alloc, count, sizeof *limits->values, &limits->values));
-  egraph_status status = eg_alloc(alloc, count, sizeof *limits->kinds, &limits->kinds);
-  if (status == EGRAPH_OK)
-    status =
-        eg_alloc(alloc, output_count(space), sizeof *limits->outputs, &limits->outputs);
+  egraph_status status =
+      eg_alloc(alloc, output_count(space), sizeof *limits->outputs, &limits->outputs);
   if (status != EGRAPH_OK) {
     eg_plan_limits_deinit(limits);
     return status;
@@ -55,20 +166,18 @@ egraph_status eg_plan_limits_init(eg_plan_limits *limits, egraph_allocator alloc
     memset(limits->values[v].place, 0xff, sizeof limits->values[v].place);
     limits->values[v].output = EG_SPACE_NONE;
   }
-  eg_plan_kinds_find(space, limits->kinds);
   begin_outputs(limits);
+  find_kinds(limits);
   return EGRAPH_OK;
 }
 
 void eg_plan_limits_deinit(eg_plan_limits *limits) {
-  size_t count = limits->space->values.len;
-  eg_free(limits->alloc, limits->values, count, sizeof *limits->values);
-  eg_free(limits->alloc, limits->kinds, count, sizeof *limits->kinds);
+  eg_free(limits->alloc, limits->values, limits->space->values.len,
+          sizeof *limits->values);
   eg_free(limits->alloc, limits->outputs, output_count(limits->space),
           sizeof *limits->outputs);
   limits->outputs = NULL;
   limits->values = NULL;
-  limits->kinds = NULL;
 }
 
 // ---- questions ----------------------------------------------------------------------
@@ -259,7 +368,7 @@ static egraph_status add_to_all(eg_plan_limits *limits, const eg_plan_constraint
   const eg_plan_space *space = limits->space;
   uint32_t members = 0, held = 0;
   for (uint32_t v = 0; v < space->values.len; v++) {
-    if ((limits->kinds[v] >> row->kind & 1) == 0) continue;
+    if ((*kinds_of(limits, v) >> row->kind & 1) == 0) continue;
     members++;
     held += try_narrow(limits, v, row, axis);
   }

@@ -16,6 +16,7 @@ typedef struct eg_value_limits {
   uint16_t place[EG_LIMIT_PLACES][EG_MAX_MESH_AXES]; // digits in which it is ever
   uint8_t moves[EG_PHASE_COUNT][EG_MAX_MESH_AXES];   // bit per transition: forbidden
   uint32_t output; // the first one that is this value, or EG_SPACE_NONE
+  uint16_t kinds;  // bit per eg_plan_kind
 } eg_value_limits;
 
 /// The layouts in which an output may be delivered: what a step hands to the next in any
@@ -32,7 +33,6 @@ typedef struct eg_plan_limits {
   egraph_allocator alloc;
   const eg_plan_space *space; // borrowed
   eg_value_limits *values;    // [values of the space]
-  uint16_t *kinds;            // [values of the space]
   eg_output_limits *outputs;  // [outputs of the step]
 } eg_plan_limits;
 

@@ -4,16 +4,25 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/owner.h"
+
 typedef struct builder {
   eg_plan_model *model;
   const eg_plan_space *space;
   const eg_plan_limits *limits; // NULL: none
   bool is_open;
-  uint8_t *uses; // [values] bit per phase that needs a copy; LEAVES
+  eg_bytes uses; // [values] bit per phase that needs a copy; LEAVES
   // Per layout of each value of the space its number in the problem, or NONE: of no use.
   eg_u32s number, first_number; // [layouts], [values]
-  eg_u32s needs;                // of one strategy
+  eg_u32s needs, inputs;        // of one strategy, of one operator
 } builder;
+EG_OWNER_DEFINE_STATIC(builder, (eg_bytes, uses),
+                       (eg_u32s, number, first_number, needs, inputs))
+
+#define MEMBERS                                                                          \
+  (eg_model_values, values),                                                             \
+      (eg_u32s, layouts, operators, strategies, moves, copies, entries, handed),         \
+      (eg_layout_seam_list, seams)
 
 /// Of a value that leaves the step as what entered, beside the bits of phases.
 enum { LEAVES = 1 << EG_PHASE_COUNT };
@@ -68,20 +77,22 @@ static egraph_status number_layouts(builder *b) {
   return EGRAPH_OK;
 }
 
-static void find_uses(builder *b) {
+static egraph_status find_uses(builder *b) {
   const eg_plan_space *space = b->space;
+  EG_TRY(eg_bytes_resize(&b->uses, space->values.len));
   for (uint32_t o = 0; o < space->operators.len; o++) {
     const eg_space_operator *op = &space->operators.data[o];
     for (uint32_t i = 0; i < op->input_count; i++)
-      b->uses[space->inputs.data[op->inputs + i]] |=
+      b->uses.data[space->inputs.data[op->inputs + i]] |=
           (uint8_t)(1u << value_at(b, op->value)->phase);
   }
   for (uint32_t v = 0; v < space->values.len; v++)
-    b->uses[v] |= (uint8_t)(1u << value_at(b, v)->phase);
+    b->uses.data[v] |= (uint8_t)(1u << value_at(b, v)->phase);
   for (uint32_t i = 0; i < space->info->carried_count; i++)
-    b->uses[eg_plan_space_value(
+    b->uses.data[eg_plan_space_value(
         space, eg_tensor_egraph_root(space->egraph, space->info->carried[i].output))] |=
         LEAVES;
+  return EGRAPH_OK;
 }
 
 /// A problem value with the layouts of `like` that are in.
@@ -134,7 +145,7 @@ static egraph_status add_values(builder *b) {
     EG_TRY(eg_u32s_push(&b->model->entries, entry));
     for (uint32_t q = 0; q < EG_PHASE_COUNT; q++) {
       uint32_t copy = EG_SPACE_NONE;
-      if ((b->uses[v] >> q & 1) != 0) {
+      if ((b->uses.data[v] >> q & 1) != 0) {
         EG_TRY(add_value(b, EG_MODEL_COPY, v, v, (eg_phase)q, &copy));
         EG_TRY(add_moves(b, v, (eg_phase)q, copy));
       }
@@ -231,7 +242,7 @@ static egraph_status add_kept(builder *b, uint32_t v, uint32_t from, uint32_t to
 /// The same of a value: a sum over micro-batches, and what the next step gets as an
 /// entry, may be in the storage of the entry, which counts.
 static uint32_t rows_of(const builder *b, uint32_t v, eg_phase p, eg_phase q) {
-  bool has_storage = value_at(b, v)->is_sum || (b->uses[v] & LEAVES) != 0;
+  bool has_storage = value_at(b, v)->is_sum || (b->uses.data[v] & LEAVES) != 0;
   return has_storage ? 0 : rows_between(b, p, q);
 }
 
@@ -250,7 +261,7 @@ static egraph_status add_shared(builder *b, uint32_t v) {
 static egraph_status add_kept_copies(builder *b, uint32_t v) {
   const uint8_t every = (1u << EG_PHASE_COUNT) - 1;
   uint32_t entry = b->model->entries.data[v];
-  bool is_shared = (b->uses[v] & every) == every && !value_at(b, v)->is_sum;
+  bool is_shared = (b->uses.data[v] & every) == every && !value_at(b, v)->is_sum;
   if (is_shared) EG_TRY(add_shared(b, v));
   for (uint32_t q = 0; q < EG_PHASE_COUNT; q++) {
     uint32_t copy = *copy_of(b, v, (eg_phase)q);
@@ -331,16 +342,11 @@ static egraph_status add_operator(builder *b, uint32_t number) {
   if (value->is_entry && op->input_count != 0) return EGRAPH_OK; // it is there already
   uint32_t target = value->is_entry ? b->model->entries.data[op->value]
                                     : *copy_of(b, op->value, value->phase);
-  eg_u32s inputs;
-  eg_u32s_init(&inputs, b->space->alloc);
-  egraph_status status = EGRAPH_OK;
-  for (uint32_t i = 0; status == EGRAPH_OK && i < op->input_count; i++)
-    status = eg_u32s_push(
-        &inputs, operand_of(b, b->space->inputs.data[op->inputs + i], op->value));
-  if (status == EGRAPH_OK)
-    status = open_operator(b, target, inputs.data, op->input_count, number);
-  eg_u32s_deinit(&inputs);
-  EG_TRY(status);
+  b->inputs.len = 0;
+  for (uint32_t i = 0; i < op->input_count; i++)
+    EG_TRY(eg_u32s_push(&b->inputs,
+                        operand_of(b, b->space->inputs.data[op->inputs + i], op->value)));
+  EG_TRY(open_operator(b, target, b->inputs.data, op->input_count, number));
   return add_strategies(b, op, value->is_entry);
 }
 
@@ -489,15 +495,6 @@ static egraph_status add_roots(builder *b) {
   return EGRAPH_OK;
 }
 
-static egraph_status add_ties(builder *b) {
-  const uint32_t *handed = b->model->handed.data;
-  if (b->is_open) return EGRAPH_OK;
-  for (size_t i = 0; i < b->space->seams.len; i++)
-    EG_TRY(eg_layout_problem_tie(&b->model->problem, EG_LAYOUT_TIE_SOURCES,
-                                 handed + i * EG_SEAMS, EG_SEAMS));
-  return EGRAPH_OK;
-}
-
 // ---- limits -------------------------------------------------------------------------
 
 static egraph_status forbid_places(builder *b, uint32_t value) {
@@ -533,14 +530,6 @@ static egraph_status forbid_sources(builder *b, uint32_t op) {
   return EGRAPH_OK;
 }
 
-static egraph_status apply_limits(builder *b) {
-  for (uint32_t v = 0; v < b->model->values.len; v++)
-    if (!is_unlimited(b, v)) EG_TRY(forbid_places(b, v));
-  for (uint32_t o = 0; o < eg_layout_operator_count(&b->model->problem); o++)
-    EG_TRY(forbid_sources(b, o));
-  return EGRAPH_OK;
-}
-
 // ---- entry points -------------------------------------------------------------------
 
 void eg_plan_model_limit_memory(eg_plan_model *model, double bytes) {
@@ -567,13 +556,19 @@ void eg_plan_model_price_memory(eg_plan_model *model, const double *price) {
 
 static egraph_status build(builder *b) {
   EG_TRY(number_layouts(b));
-  find_uses(b);
+  EG_TRY(find_uses(b));
   EG_TRY(add_values(b));
   EG_TRY(add_handed(b));
   EG_TRY(add_operators(b));
   EG_TRY(add_roots(b));
-  EG_TRY(add_ties(b));
-  if (b->limits != NULL) EG_TRY(apply_limits(b));
+  for (size_t i = 0; !b->is_open && i < b->space->seams.len; i++)
+    EG_TRY(eg_layout_problem_tie(&b->model->problem, EG_LAYOUT_TIE_SOURCES,
+                                 b->model->handed.data + i * EG_SEAMS, EG_SEAMS));
+  for (uint32_t v = 0; b->limits != NULL && v < b->model->values.len; v++)
+    if (!is_unlimited(b, v)) EG_TRY(forbid_places(b, v));
+  uint32_t operators = eg_layout_operator_count(&b->model->problem);
+  for (uint32_t o = 0; b->limits != NULL && o < operators; o++)
+    EG_TRY(forbid_sources(b, o));
   b->model->problem.memory_rows = row_count(b);
   eg_plan_model_limit_memory(b->model,
                              b->is_open ? INFINITY : b->space->info->memory_limit);
@@ -583,28 +578,17 @@ static egraph_status build(builder *b) {
 static egraph_status init(eg_plan_model *model, egraph_allocator alloc,
                           const eg_plan_space *space, const eg_plan_limits *limits,
                           bool is_open) {
+  builder b;
+  builder_init(&b, alloc);
+  b.model = model;
+  b.space = space;
+  b.limits = limits;
+  b.is_open = is_open;
   *model = (eg_plan_model){.space = space};
-  eg_model_values_init(&model->values, alloc);
-  eg_u32s_init(&model->layouts, alloc);
-  eg_u32s_init(&model->operators, alloc);
-  eg_u32s_init(&model->strategies, alloc);
-  eg_u32s_init(&model->moves, alloc);
-  eg_u32s_init(&model->copies, alloc);
-  eg_u32s_init(&model->entries, alloc);
-  eg_u32s_init(&model->handed, alloc);
-  eg_layout_seam_list_init(&model->seams, alloc);
-  builder b = {.model = model, .space = space, .limits = limits, .is_open = is_open};
-  eg_u32s_init(&b.first_number, alloc);
-  eg_u32s_init(&b.number, alloc);
-  eg_u32s_init(&b.needs, alloc);
-  uint32_t count = (uint32_t)space->values.len;
+  EG_INIT_MEMBERS(model, alloc, MEMBERS)
   egraph_status status = eg_layout_problem_init(&model->problem, alloc);
-  if (status == EGRAPH_OK) status = eg_alloc(alloc, count, sizeof *b.uses, &b.uses);
   if (status == EGRAPH_OK) status = build(&b);
-  eg_free(alloc, b.uses, count, sizeof *b.uses);
-  eg_u32s_deinit(&b.number);
-  eg_u32s_deinit(&b.first_number);
-  eg_u32s_deinit(&b.needs);
+  builder_deinit(&b);
   if (status != EGRAPH_OK) eg_plan_model_deinit(model);
   return status;
 }
@@ -628,13 +612,5 @@ egraph_status eg_plan_model_init_open(eg_plan_model *model, egraph_allocator all
 
 void eg_plan_model_deinit(eg_plan_model *model) {
   eg_layout_problem_deinit(&model->problem);
-  eg_model_values_deinit(&model->values);
-  eg_u32s_deinit(&model->layouts);
-  eg_u32s_deinit(&model->operators);
-  eg_u32s_deinit(&model->strategies);
-  eg_u32s_deinit(&model->moves);
-  eg_u32s_deinit(&model->copies);
-  eg_u32s_deinit(&model->entries);
-  eg_u32s_deinit(&model->handed);
-  eg_layout_seam_list_deinit(&model->seams);
+  EG_DEINIT_MEMBERS(model, MEMBERS)
 }

@@ -3,7 +3,10 @@
 
 #include <assert.h>
 
+#include "base/owner.h"
+
 #define NONE EG_SPACE_NONE
+#define LISTS (eg_u32s, value_of_place, move_into, operator_of, value_begin, values)
 
 // ---- indexes ------------------------------------------------------------------------
 
@@ -53,11 +56,7 @@ egraph_status eg_plan_solution_init(eg_plan_solution *s, egraph_allocator alloc,
                           .space = model->space,
                           .problem = &model->problem,
                           .solution = solution};
-  eg_u32s_init(&s->value_of_place, alloc);
-  eg_u32s_init(&s->move_into, alloc);
-  eg_u32s_init(&s->operator_of, alloc);
-  eg_u32s_init(&s->value_begin, alloc);
-  eg_u32s_init(&s->values, alloc);
+  EG_INIT_MEMBERS(s, alloc, LISTS)
   egraph_status status = index_places(s);
   if (status == EGRAPH_OK) status = index_strategies(s);
   if (status == EGRAPH_OK) status = index_values(s);
@@ -65,13 +64,7 @@ egraph_status eg_plan_solution_init(eg_plan_solution *s, egraph_allocator alloc,
   return status;
 }
 
-void eg_plan_solution_deinit(eg_plan_solution *s) {
-  eg_u32s_deinit(&s->value_of_place);
-  eg_u32s_deinit(&s->move_into);
-  eg_u32s_deinit(&s->operator_of);
-  eg_u32s_deinit(&s->value_begin);
-  eg_u32s_deinit(&s->values);
-}
+void eg_plan_solution_deinit(eg_plan_solution *s){EG_DEINIT_MEMBERS(s, LISTS)}
 
 // ---- questions ----------------------------------------------------------------------
 

@@ -5,8 +5,17 @@
 #ifndef EG_OPTIMIZE_SEARCH_PLAN_ALGEBRA_H
 #define EG_OPTIMIZE_SEARCH_PLAN_ALGEBRA_H
 
-#include "optimize/price/machine_costs.h"
 #include "optimize/model/plan_model.h"
+#include "optimize/model/plan_recall.h"
+#include "optimize/price/machine_costs.h"
+
+/// Fills `best`, which is initialized and empty: the strategies, by value of the space's
+/// model, of a plan that costs no more than `given`, which costs `cost`; empty when that
+/// is no plan. `layout` has the time limit of all and the progress. Fails with
+/// EGRAPH_E_MEMORY.
+egraph_status eg_plan_improve(egraph_allocator alloc, const eg_plan_space *space,
+                              const eg_layout_options *layout,
+                              const eg_plan_choices *given, double cost, eg_u32s *best);
 
 typedef struct eg_plan_algebra {
   eg_bytes chosen; // [node limit] e-nodes that may be used

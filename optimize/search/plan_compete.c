@@ -4,6 +4,11 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/proof.h"
+#include "extract/layout/layout_bound.h"
+#include "extract/layout/layout_complete.h"
+#include "optimize/model/plan_recall.h"
+
 // ---- one problem --------------------------------------------------------------------
 
 /// Without a plan that fits, what one would cost that does not.
@@ -116,34 +121,44 @@ static egraph_status check_axes(const eg_competition *c) {
   return status;
 }
 
-/// The user's constraints as limits, to be freed when that succeeds.
-static egraph_status limits_of(const eg_competition *c, eg_plan_limits *out) {
-  EG_TRY(check_axes(c));
-  EG_TRY(eg_plan_limits_init(out, c->alloc, c->space));
-  egraph_status status =
-      eg_plan_limits_add(out, c->constraints, c->constraints->rows.len, false);
-  if (status != EGRAPH_OK) eg_plan_limits_deinit(out);
-  return status;
-}
-
 static bool is_free(const eg_competition *c) {
   return c->constraints == NULL || c->constraints->rows.len == 0;
 }
 
-egraph_status eg_compete_check(const eg_competition *competition) {
+/// The user's constraints as limits.
+typedef struct demands {
   eg_plan_limits limits;
-  if (is_free(competition)) return EGRAPH_OK;
-  EG_TRY(limits_of(competition, &limits));
-  eg_plan_limits_deinit(&limits);
+  const eg_plan_limits *held; // NULL: there are none
+} demands;
+
+static egraph_status demands_init(demands *d, const eg_competition *c) {
+  d->held = NULL;
+  if (is_free(c)) return EGRAPH_OK;
+  EG_TRY(check_axes(c));
+  EG_TRY(eg_plan_limits_init(&d->limits, c->alloc, c->space));
+  d->held = &d->limits;
+  egraph_status status =
+      eg_plan_limits_add(&d->limits, c->constraints, c->constraints->rows.len, false);
+  if (status != EGRAPH_OK) eg_plan_limits_deinit(&d->limits);
+  return status;
+}
+
+static void demands_deinit(demands *d) {
+  if (d->held != NULL) eg_plan_limits_deinit(&d->limits);
+}
+
+egraph_status eg_compete_check(const eg_competition *competition) {
+  demands user;
+  EG_TRY(demands_init(&user, competition));
+  demands_deinit(&user);
   return EGRAPH_OK;
 }
 
 egraph_status eg_compete_given(const eg_competition *competition, eg_fitted_plan *out) {
-  eg_plan_limits limits;
-  if (is_free(competition)) return solve(competition, NULL, out);
-  EG_TRY(limits_of(competition, &limits));
-  egraph_status status = solve(competition, &limits, out);
-  eg_plan_limits_deinit(&limits);
+  demands user;
+  EG_TRY(demands_init(&user, competition));
+  egraph_status status = solve(competition, user.held, out);
+  demands_deinit(&user);
   return status;
 }
 
@@ -156,8 +171,10 @@ egraph_status eg_compete_search(const eg_competition *competition, eg_fitted_pla
 egraph_status eg_compete_cut(const eg_competition *competition, const double *price,
                              double cost, bool may_bind, eg_cut *out) {
   const eg_layout_options *layout = &competition->layout;
-  eg_plan_limits limits;
+  demands user;
+  EG_TRY(demands_init(&user, competition));
   eg_cut_input input = {.space = competition->space,
+                        .limits = user.held,
                         .cost = cost,
                         .may_bind = may_bind,
                         .options = {.work_limit = layout->work_limit,
@@ -165,11 +182,8 @@ egraph_status eg_compete_cut(const eg_competition *competition, const double *pr
                                     .progress = layout->progress,
                                     .user = layout->user}};
   memcpy(input.price, price, sizeof input.price);
-  if (is_free(competition)) return eg_plan_cut_bound(competition->alloc, &input, out);
-  EG_TRY(limits_of(competition, &limits));
-  input.limits = &limits;
   egraph_status status = eg_plan_cut_bound(competition->alloc, &input, out);
-  eg_plan_limits_deinit(&limits);
+  demands_deinit(&user);
   return status;
 }
 
@@ -192,11 +206,10 @@ static egraph_status solve_priced(const eg_competition *c, const eg_plan_limits 
 
 egraph_status eg_compete_priced(const eg_competition *competition, const double *price,
                                 eg_emitted_plan *out, bool *out_has) {
-  eg_plan_limits limits;
-  if (is_free(competition)) return solve_priced(competition, NULL, price, out, out_has);
-  EG_TRY(limits_of(competition, &limits));
-  egraph_status status = solve_priced(competition, &limits, price, out, out_has);
-  eg_plan_limits_deinit(&limits);
+  demands user;
+  EG_TRY(demands_init(&user, competition));
+  egraph_status status = solve_priced(competition, user.held, price, out, out_has);
+  demands_deinit(&user);
   return status;
 }
 
@@ -230,7 +243,7 @@ static void check_batches(const eg_competition *c, const eg_plan_limits *limits,
     if (roles->role[a] >= EG_AXIS_DATA && roles->role[a] <= EG_AXIS_ZERO_3)
       parts *= c->space->mesh.axes[a].size;
   for (uint32_t v = 0; v < c->space->values.len; v++)
-    if ((limits->kinds[v] >> EG_KIND_BATCHES & 1) != 0 &&
+    if ((limits->values[v].kinds >> EG_KIND_BATCHES & 1) != 0 &&
         type_of(c, v)->dims[0] % parts != 0) {
       *out = (eg_baseline_obstacle){parts, type_of(c, v)->dims[0]};
       return;
@@ -242,7 +255,7 @@ static bool some_divides(const eg_competition *c, const eg_plan_limits *limits,
                          eg_plan_kind kind, uint32_t parts) {
   bool is_there = false;
   for (uint32_t v = 0; v < c->space->values.len; v++) {
-    if ((limits->kinds[v] >> kind & 1) == 0) continue;
+    if ((limits->values[v].kinds >> kind & 1) == 0) continue;
     const eg_type *type = type_of(c, v);
     is_there = true;
     for (uint32_t d = 0; d < type->rank; d++)
@@ -260,6 +273,15 @@ static void check_weights(const eg_competition *c, const eg_plan_limits *limits,
     if (!some_divides(c, limits, EG_KIND_WEIGHTS, parts))
       *out = (eg_baseline_obstacle){.parts = parts};
   }
+}
+
+static egraph_status baseline_init(demands *d, const eg_competition *c,
+                                   const eg_axis_roles *roles) {
+  EG_TRY(eg_plan_limits_init(&d->limits, c->alloc, c->space));
+  d->held = &d->limits;
+  egraph_status status = add_baseline(c, roles, &d->limits);
+  if (status != EGRAPH_OK) eg_plan_limits_deinit(&d->limits);
+  return status;
 }
 
 egraph_status eg_compete_baseline(const eg_competition *competition,
@@ -282,22 +304,71 @@ egraph_status eg_compete_baseline(const eg_competition *competition,
 
 // ---- certificates -------------------------------------------------------------------
 
-/// The limits of a baseline, or of the search, to be freed when that succeeds.
-static egraph_status limits_for(const eg_competition *c, const eg_axis_roles *roles,
-                                eg_plan_limits *out) {
-  if (roles == NULL) return limits_of(c, out);
-  EG_TRY(eg_plan_limits_init(out, c->alloc, c->space));
-  egraph_status status = add_baseline(c, roles, out);
-  if (status != EGRAPH_OK) eg_plan_limits_deinit(out);
+void eg_plan_certificate_init(eg_plan_certificate *certificate, egraph_allocator alloc) {
+  *certificate = (eg_plan_certificate){.outcome = EG_PLAN_LOST, .checked = -INFINITY};
+  eg_text_init(&certificate->text, alloc);
+}
+
+void eg_plan_certificate_deinit(eg_plan_certificate *certificate) {
+  eg_text_deinit(&certificate->text);
+}
+
+/// Prices for a solution, and both as text.
+static egraph_status prove(const eg_competition *c, const eg_layout_problem *problem,
+                           const eg_layout_solution *solution, double claimed,
+                           eg_plan_certificate *out) {
+  const eg_layout_bound_options wanted = {.work_limit = c->layout.work_limit,
+                                          .time_limit_seconds =
+                                              c->layout.time_limit_seconds,
+                                          .target = solution->strategy.data};
+  eg_layout_dual dual;
+  eg_layout_bounded bounded;
+  egraph_status status = eg_layout_dual_init(&dual, c->alloc);
+  if (status == EGRAPH_OK)
+    status = eg_layout_bound(c->alloc, problem, &wanted, &bounded, &dual);
+  if (status == EGRAPH_OK)
+    status = eg_proof_check_bound("certificate of a plan", bounded.bound, solution->cost);
+  if (status == EGRAPH_OK)
+    status = eg_layout_certificate_write(problem, solution, &dual, claimed, &out->text);
+  out->checked = dual.bound;
+  eg_layout_dual_deinit(&dual);
+  return status;
+}
+
+/// From the plan's strategies to its solution, which must cost what the plan does.
+static egraph_status certify_strategies(const eg_competition *c,
+                                        const eg_layout_problem *problem,
+                                        const eg_plan_claim *claim,
+                                        const uint32_t *strategy,
+                                        eg_plan_certificate *out) {
+  eg_layout_completer *completer;
+  eg_layout_solution solution;
+  bool is_solution;
+  EG_TRY(eg_layout_completer_create(c->alloc, problem, &completer));
+  egraph_status status = eg_layout_complete(completer, strategy, &solution, &is_solution);
+  eg_layout_completer_destroy(completer);
+  EG_TRY(status);
+  out->outcome = EG_PLAN_DIFFERENT;
+  if (!is_solution) return EGRAPH_OK;
+  double larger = fmax(fabs(solution.cost), fabs(claim->cost));
+  if (fabs(solution.cost - claim->cost) <= EG_PROOF_ROUNDING * larger) {
+    out->outcome = EG_PLAN_CERTIFIED;
+    status = prove(c, problem, &solution, claim->bound, out);
+  }
+  eg_layout_solution_deinit(&solution);
   return status;
 }
 
 static egraph_status certify(const eg_competition *c, const eg_plan_limits *limits,
                              const eg_plan_claim *claim, eg_plan_certificate *out) {
-  const eg_certify_options options = {c->layout.work_limit, c->layout.time_limit_seconds};
   eg_plan_model model;
+  eg_u32s strategy;
   EG_TRY(model_within(c, limits, &model));
-  egraph_status status = eg_plan_certify(&model, c->alloc, claim, &options, out);
+  eg_u32s_init(&strategy, c->alloc);
+  egraph_status status = eg_plan_recall(&model, claim->plan, &strategy);
+  if (status == EGRAPH_OK && strategy.len != 0)
+    status = certify_strategies(c, &model.problem, claim, strategy.data, out);
+  eg_u32s_deinit(&strategy);
   eg_plan_model_deinit(&model);
   return status;
 }
@@ -305,11 +376,10 @@ static egraph_status certify(const eg_competition *c, const eg_plan_limits *limi
 egraph_status eg_compete_certify(const eg_competition *competition,
                                  const eg_axis_roles *roles, const eg_plan_claim *claim,
                                  eg_plan_certificate *out) {
-  eg_plan_limits limits;
-  if (roles == NULL && is_free(competition))
-    return certify(competition, NULL, claim, out);
-  EG_TRY(limits_for(competition, roles, &limits));
-  egraph_status status = certify(competition, &limits, claim, out);
-  eg_plan_limits_deinit(&limits);
+  demands held;
+  EG_TRY(roles != NULL ? baseline_init(&held, competition, roles)
+                       : demands_init(&held, competition));
+  egraph_status status = certify(competition, held.held, claim, out);
+  demands_deinit(&held);
   return status;
 }

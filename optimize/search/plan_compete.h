@@ -5,9 +5,10 @@
 #ifndef EG_OPTIMIZE_SEARCH_PLAN_COMPETE_H
 #define EG_OPTIMIZE_SEARCH_PLAN_COMPETE_H
 
+#include "base/text.h"
+#include "optimize/model/plan_model.h"
 #include "optimize/search/plan_algebra.h"
 #include "optimize/search/plan_baselines.h"
-#include "optimize/search/plan_certificate.h"
 #include "optimize/search/plan_cut.h"
 #include "optimize/search/plan_fit.h"
 
@@ -40,6 +41,7 @@ egraph_status eg_compete_priced(const eg_competition *competition, const double 
 /// Fails with EGRAPH_E_ARGUMENT for a constraint that names nothing or leaves a value
 /// nothing.
 egraph_status eg_compete_check(const eg_competition *competition);
+
 /// Why a baseline is none of this step on this mesh: a size that its axes do not divide.
 typedef struct eg_baseline_obstacle {
   uint32_t parts; // in which it should be cut; 0: there is no obstacle
@@ -51,8 +53,39 @@ typedef struct eg_baseline_obstacle {
 egraph_status eg_compete_baseline(const eg_competition *competition,
                                   const eg_axis_roles *roles,
                                   eg_baseline_obstacle *obstacle, eg_fitted_plan *out);
-/// A certificate (plan_certificate.h) on the problem that eg_compete_search solves, or
-/// with roles that of the baseline. Of the options, the limits are those of the proof.
+
+// A certificate of a plan, for tools/check_certificate: the layout problem of its step,
+// the plan as a solution of that problem, and prices that prove a lower bound.
+//
+// A search proves by means that leave no certificate, too: branching, deletions because
+// something else costs less, folded steps cut open. So the prices are found anew, on the
+// problem as it stands. They may prove less than the search did; the certificate then
+// says how much of the bound is unchecked.
+
+/// What the search says of a plan.
+typedef struct eg_plan_claim {
+  const eg_plan *plan; // of the whole step
+  double cost, bound;  // seconds of a step
+} eg_plan_claim;
+
+typedef enum eg_plan_certified {
+  EG_PLAN_CERTIFIED,
+  EG_PLAN_LOST,     // rules have not made again what the plan uses
+  EG_PLAN_DIFFERENT // its choices are no solution of the problem at its cost
+} eg_plan_certified;
+
+typedef struct eg_plan_certificate {
+  eg_plan_certified outcome;
+  eg_text text;   // CERTIFIED: the certificate
+  double checked; // CERTIFIED: the lower bound that it proves
+  bool is_all;    // the problem has all variants that rules make
+} eg_plan_certificate;
+
+void eg_plan_certificate_init(eg_plan_certificate *certificate, egraph_allocator alloc);
+void eg_plan_certificate_deinit(eg_plan_certificate *certificate);
+/// Fills an empty certificate, on the problem that eg_compete_search solves, or with
+/// roles on that of the baseline. Of the options, the limits are those of the proof.
+/// Fails with EGRAPH_E_INTERNAL where the prices contradict the plan.
 egraph_status eg_compete_certify(const eg_competition *competition,
                                  const eg_axis_roles *roles, const eg_plan_claim *claim,
                                  eg_plan_certificate *out);

@@ -12,8 +12,8 @@
 #ifndef EG_OPTIMIZE_SEARCH_PLAN_FIT_H
 #define EG_OPTIMIZE_SEARCH_PLAN_FIT_H
 
-#include "optimize/model/plan_choices.h"
 #include "optimize/model/plan_emit.h"
+#include "optimize/model/plan_recall.h"
 
 typedef struct eg_fitted_plan {
   eg_layout_status status; // NO_MEMORY: proven that no plan fits. UNKNOWN: none was found

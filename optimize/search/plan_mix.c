@@ -2,6 +2,7 @@
 #include "optimize/search/plan_mix.h"
 
 #include "base/clock.h"
+#include "base/owner.h"
 #include "extract/layout/layout_complete.h"
 #include "optimize/model/plan_recall.h"
 #include "pcg/plan/plan_summary.h"
@@ -16,6 +17,9 @@ typedef struct mixer {
   eg_layout_completer *completer;
   eg_mixed_plan *out;
 } mixer;
+EG_OWNER_DEFINE_STATIC(mixer, (eg_u32s, strategy[0], strategy[1], strategy[2], mixed),
+                       (eg_bytes, kind))
+_Static_assert(EG_MIX_KINDS == 3, "each kind has strategies");
 
 static uint32_t block_of(const mixer *m, uint32_t value) {
   return m->model->space->values.data[m->model->values.data[value].value].block;
@@ -111,18 +115,16 @@ static egraph_status run_mixer(mixer *m) {
 
 egraph_status eg_plan_mix(egraph_allocator alloc, const eg_mix_input *input,
                           eg_mixed_plan *out) {
-  mixer m = {.alloc = alloc, .in = input, .model = input->model, .out = out};
+  mixer m;
+  mixer_init(&m, alloc);
+  m.alloc = alloc;
+  m.in = input;
+  m.model = input->model;
+  m.out = out;
   *out = (eg_mixed_plan){.has_plan = false};
   EG_TRY(eg_layout_completer_create(alloc, &m.model->problem, &m.completer));
-  for (uint32_t k = 0; k < EG_MIX_KINDS; k++)
-    eg_u32s_init(&m.strategy[k], alloc);
-  eg_u32s_init(&m.mixed, alloc);
-  eg_bytes_init(&m.kind, alloc);
   egraph_status status = run_mixer(&m);
-  for (uint32_t k = 0; k < EG_MIX_KINDS; k++)
-    eg_u32s_deinit(&m.strategy[k]);
-  eg_u32s_deinit(&m.mixed);
-  eg_bytes_deinit(&m.kind);
+  mixer_deinit(&m);
   eg_layout_completer_destroy(m.completer);
   if (status != EGRAPH_OK && out->has_plan) eg_emitted_plan_deinit(&out->emitted);
   return status;

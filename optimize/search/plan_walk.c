@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/owner.h"
 
 enum { MOST_PLACES = 1 << 14 };
 enum { CLOCK_STEPS = 4096 }; // between two looks at the clock
@@ -15,6 +16,7 @@ static const double ROUNDING = 1e-12;
 typedef struct sums {
   double cost, memory[EG_LAYOUT_MEMORY_ROWS];
 } sums;
+EG_VEC_DEFINE(sums_list, sums);
 
 typedef struct walker {
   eg_plan_walk *walk;
@@ -26,11 +28,15 @@ typedef struct walker {
   eg_u32s value_wanted;              // [values] likewise
   eg_u32s parent;                    // [places] arc into it, or NONE
   eg_u32s value_of;                  // [places]
-  sums *least;                       // [values] of its strategies
+  sums_list least;                   // [values] of its strategies
   eg_u32s todo;                      // places of the value at work to be reached
   eg_layout_solution at;             // what is decided
   bool is_stopped;
 } walker;
+EG_OWNER_DEFINE_STATIC(walker,
+                       (eg_u32s, order, operator_begin, operators, arc_begin, arcs,
+                        wanted, value_wanted, parent, value_of, todo, at.strategy),
+                       (eg_bytes, at.arc_used), (sums_list, least))
 
 static const eg_layout_problem *of(const walker *w) { return w->problem; }
 
@@ -158,7 +164,7 @@ static void want(walker *w, uint32_t s, bool wants, sums *pending) {
   for (uint32_t n = p->need_begin.data[s]; n < p->need_begin.data[s + 1]; n++) {
     uint32_t place = p->needs.data[n], v = w->value_of.data[place];
     uint32_t *count = &w->value_wanted.data[v];
-    if (wants && *count == 0) add(pending, &w->least[v], 1);
+    if (wants && *count == 0) add(pending, &w->least.data[v], 1);
     *count = wants ? *count + 1 : *count - 1;
     w->wanted.data[place] += wants ? 1 : UINT32_MAX;
   }
@@ -191,7 +197,7 @@ static egraph_status decide(walker *w, uint32_t at, sums done, sums pending) {
     at++;
   if (at == w->order.len) return visit(w, &done);
   uint32_t v = w->order.data[at];
-  add(&pending, &w->least[v], -1);
+  add(&pending, &w->least.data[v], -1);
   for (uint32_t i = w->operator_begin.data[v]; i < w->operator_begin.data[v + 1]; i++) {
     uint32_t o = w->operators.data[i];
     for (uint32_t s = p->strategy_begin.data[o]; s < p->strategy_begin.data[o + 1]; s++) {
@@ -245,7 +251,7 @@ static egraph_status find_order(walker *w, bool *out_is_walkable) {
 
 static void find_least(walker *w, uint32_t v) {
   const eg_layout_problem *p = of(w);
-  sums *least = &w->least[v];
+  sums *least = &w->least.data[v];
   bool is_first = true;
   for (uint32_t i = w->operator_begin.data[v]; i < w->operator_begin.data[v + 1]; i++) {
     uint32_t o = w->operators.data[i];
@@ -275,6 +281,7 @@ static egraph_status prepare_walk(walker *w, bool *out_is_walkable) {
   EG_TRY(group(&p->arc_to, places, &w->arc_begin, &w->arcs));
   EG_TRY(eg_u32s_resize(&w->wanted, places));
   EG_TRY(eg_u32s_resize(&w->value_wanted, values));
+  EG_TRY(sums_list_resize(&w->least, values));
   EG_TRY(eg_bytes_resize(&w->at.arc_used, eg_layout_arc_count(p)));
   for (uint32_t v = 0; v < values; v++) {
     find_least(w, v);
@@ -295,7 +302,7 @@ static egraph_status go(walker *w) {
   if (!is_walkable) return EGRAPH_OK;
   for (size_t i = 0; i < p->root_value.len; i++) {
     uint32_t v = p->root_value.data[i];
-    if (w->value_wanted.data[v]++ == 0) add(&pending, &w->least[v], 1);
+    if (w->value_wanted.data[v]++ == 0) add(&pending, &w->least.data[v], 1);
     if (p->root_begin.data[i] == p->root_begin.data[i + 1]) continue;
     uint32_t place = p->root_places.data[p->root_begin.data[i]];
     is_possible = is_possible && !p->place_forbidden.data[place];
@@ -310,22 +317,14 @@ egraph_status eg_plan_walk_run(eg_plan_walk *walk, egraph_allocator alloc,
                                const eg_layout_problem *problem) {
   walk->steps = 0;
   walk->is_complete = false;
-  uint32_t values = eg_layout_value_count(problem);
-  if (values > EG_WALK_VALUES || eg_layout_place_count(problem) > MOST_PLACES ||
-      !has_simple_roots(problem))
+  if (eg_layout_value_count(problem) > EG_WALK_VALUES ||
+      eg_layout_place_count(problem) > MOST_PLACES || !has_simple_roots(problem))
     return EGRAPH_OK;
-  walker w = {.walk = walk, .problem = problem};
-  eg_u32s *const lists[] = {&w.order,    &w.operator_begin, &w.operators,    &w.arc_begin,
-                            &w.arcs,     &w.wanted,         &w.value_wanted, &w.parent,
-                            &w.value_of, &w.todo,           &w.at.strategy};
-  for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
-    eg_u32s_init(lists[i], alloc);
-  eg_bytes_init(&w.at.arc_used, alloc);
-  egraph_status status = eg_alloc(alloc, values, sizeof *w.least, &w.least);
-  if (status == EGRAPH_OK) status = go(&w);
-  eg_free(alloc, w.least, values, sizeof *w.least);
-  eg_bytes_deinit(&w.at.arc_used);
-  for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
-    eg_u32s_deinit(lists[i]);
+  walker w;
+  walker_init(&w, alloc);
+  w.walk = walk;
+  w.problem = problem;
+  egraph_status status = go(&w);
+  walker_deinit(&w);
   return status;
 }

@@ -9,11 +9,9 @@
 #include "base/clock.h"
 #include "base/proof.h"
 #include "base/work.h"
-#include "optimize/search/plan_algebra.h"
-#include "optimize/search/plan_improve.h"
-#include "optimize/search/plan_mix.h"
 #include "optimize/model/plan_recall.h"
-#include "optimize/search/plan_rules.h"
+#include "optimize/search/plan_algebra.h"
+#include "optimize/search/plan_mix.h"
 #include "optimize/space/unit_axes.h"
 
 static const double LEAST_SECONDS = 0.01;
@@ -34,13 +32,16 @@ typedef struct contender {
 } contender;
 EG_VEC_DEFINE(contenders, contender);
 
+/// What is at work. Baselines that may be cheaper than the plan are planned in the stages
+/// of SEEDING and in CONTESTING; in COMPARING those that the user asked for alone.
 typedef enum planner_stage {
-  SEEDING,
-  GIVEN_GRAPH,
+  SEEDING,     // of the graph as it was given
+  GIVEN_GRAPH, // its cheapest plan
   SEEDING_VARIANTS,
   SEARCHING,
   CUTTING,
-  COMPARING
+  CONTESTING, // after a search without a proof
+  COMPARING   // after one with a proof
 } planner_stage;
 
 typedef struct planner {
@@ -50,11 +51,10 @@ typedef struct planner {
   eg_tensor_egraph *egraph;
   eg_mesh mesh; // without axes of one device
   planner_stage stage;
-  bool is_open;  // the plan may be dearer than a baseline
-  bool may_lose; // a baseline is at work that matters only if it is cheaper
+  const contender *at_work; // the baseline that is being planned, or NULL
   bool is_cancelled;
-  bool has_variants; // rules have made some
-  uint32_t tries;    // plans of baselines
+  uint32_t given_nodes; // of the e-graph, before rules
+  uint32_t tries;       // plans of baselines
   contenders contenders;
   eg_plan_choices seed;                // of the cheapest plan before the search
   double price[EG_LAYOUT_MEMORY_ROWS]; // of memory, of the search
@@ -65,32 +65,57 @@ typedef struct planner {
   double start;
 } planner;
 
-static egraph_status apply_rules(planner *p) {
-  const eg_saturation_options defaults = EG_SATURATION_OPTIONS_DEFAULT;
-  const eg_planner_input *input = p->input;
-  eg_saturation_report report;
-  egraph_status status = eg_plan_apply_rules(
-      p->egraph, input->info, input->rules,
-      input->saturation == NULL ? &defaults : input->saturation, &report);
-  p->out->stop = report.stop;
-  p->out->iterations = report.iterations;
-  eg_saturation_report_deinit(&report);
-  return status;
+// ---- rules --------------------------------------------------------------------------
+
+static egraph_status seal(eg_tensor_egraph *egraph, const uint32_t *values,
+                          uint32_t count) {
+  for (uint32_t i = 0; i < count; i++)
+    EG_TRY(eg_tensor_egraph_seal(
+        egraph, eg_tensor_egraph_value_class(egraph, (eg_value){values[i]})));
+  return EGRAPH_OK;
+}
+
+egraph_status eg_plan_apply_rules(eg_tensor_egraph *egraph, const eg_step_info *info,
+                                  const eg_rules *rules,
+                                  const eg_saturation_options *options,
+                                  eg_saturation_report *out_report) {
+  *out_report = (eg_saturation_report){.alloc = eg_tensor_egraph_allocator(egraph)};
+  for (uint32_t i = 0; i < info->carried_count; i++)
+    if (info->carried[i].is_sum)
+      EG_TRY(eg_tensor_egraph_seal(
+          egraph, eg_tensor_egraph_root(egraph, info->carried[i].output)));
+  EG_TRY(seal(egraph, info->sealed, info->sealed_count));
+  EG_TRY(seal(egraph, info->fixed, info->fixed_count));
+  EG_TRY(eg_engine_rebuild(eg_tensor_egraph_engine(egraph)));
+  return eg_saturate(egraph, rules, options, out_report);
 }
 
 static egraph_status saturate(planner *p) {
-  EG_TRY(eg_tensor_egraph_create(&p->alloc, p->input->graph, &p->egraph));
+  const eg_saturation_options defaults = EG_SATURATION_OPTIONS_DEFAULT;
+  const eg_planner_input *input = p->input;
+  EG_TRY(eg_tensor_egraph_create(&p->alloc, input->graph, &p->egraph));
   eg_engine *engine = eg_tensor_egraph_engine(p->egraph);
   EG_TRY(eg_engine_rebuild(engine));
-  uint32_t given = eg_engine_node_count(engine);
+  p->given_nodes = eg_engine_node_count(engine);
   p->out->stop = EG_STOP_SATURATED;
-  if (p->input->rules != NULL) EG_TRY(apply_rules(p));
+  if (input->rules != NULL) {
+    eg_saturation_report report;
+    egraph_status status = eg_plan_apply_rules(
+        p->egraph, input->info, input->rules,
+        input->saturation == NULL ? &defaults : input->saturation, &report);
+    p->out->stop = report.stop;
+    p->out->iterations = report.iterations;
+    eg_saturation_report_deinit(&report);
+    EG_TRY(status);
+  }
   p->out->nodes = eg_engine_node_count(engine);
-  p->has_variants = p->out->nodes != given;
   p->out->classes = eg_engine_class_count(engine);
   p->out->saturate_seconds = eg_clock_seconds() - p->start;
   return EGRAPH_OK;
 }
+
+/// Whether rules have made something.
+static bool has_variants(const planner *p) { return p->out->nodes != p->given_nodes; }
 
 /// Options of a solution in the time that is left.
 static eg_layout_options remaining(const planner *p) {
@@ -118,16 +143,30 @@ static const double PATIENCE = 20.0; // seconds for the steps of one, where othe
 static const double GIVEN_SHARE = 0.3; // of the graph as it was given
 // Of the time, up to which baselines are planned: where a step takes much longer.
 static const double CLOCK_SHARE[] = {
-    [SEEDING] = 0.4, [SEEDING_VARIANTS] = 0.6, [COMPARING] = 1.0};
+    [SEEDING] = 0.4, [SEEDING_VARIANTS] = 0.6, [CONTESTING] = 1.0, [COMPARING] = 1.0};
 enum { FIRST = 3 }; // baselines, planned whatever the time while there is no plan
 static const double PROVEN_GAP = 1e-9;
 
+static bool is_after_search(const planner *p) { return p->stage >= CONTESTING; }
+
+/// Whether the plan may be dearer than a baseline.
+static bool is_open(const planner *p) {
+  return p->stage <= SEEDING_VARIANTS || p->stage == CONTESTING;
+}
+
+/// Whether the user asked for the cost of a baseline, not only for a cheaper plan.
+static bool is_asked(const planner *p, const contender *c) {
+  return p->input->compares && c->outcome != EG_BASELINE_OTHER;
+}
+
 /// While baselines are planned, progress reports only the best cost so far; and a
-/// baseline ends when its bound shows that it is not cheaper.
+/// baseline that matters only if it is cheaper ends when its bound shows that it is not.
 static bool on_progress(void *user, double cost, double bound, double seconds) {
   planner *p = user;
   const eg_layout_options *asked = &p->input->layout;
-  bool has_lost = p->may_lose && bound >= p->out->cost;
+  bool may_lose = p->at_work != NULL && is_open(p) &&
+                  !(is_after_search(p) && is_asked(p, p->at_work));
+  bool has_lost = may_lose && bound >= p->out->cost;
   if (p->is_cancelled || asked->progress == NULL) return p->is_cancelled || has_lost;
   if (p->stage != SEARCHING) bound = p->out->bound;
   cost = p->stage == SEARCHING ? fmin(cost, p->out->cost) : p->out->cost;
@@ -205,30 +244,20 @@ static egraph_status note_outcome(planner *p, const contender *c, const char *na
   return EGRAPH_OK;
 }
 
-/// Whether the user asked for the cost of a baseline, not only for a cheaper plan.
-static bool is_asked(const planner *p, const contender *c) {
-  return p->input->compares && c->outcome != EG_BASELINE_OTHER;
-}
-
 /// Nothing more is to be found out about a baseline.
 static bool is_settled(const planner *p, const contender *c) {
   bool is_proven = c->status == EG_LAYOUT_OPTIMAL || c->status == EG_LAYOUT_INFEASIBLE ||
                    (c->status == EG_LAYOUT_NO_MEMORY && !is_asked(p, c));
-  bool is_wanted = is_asked(p, c) || (p->is_open && c->bound < p->out->cost) ||
+  bool is_wanted = is_asked(p, c) || (is_open(p) && c->bound < p->out->cost) ||
                    (c->outcome == EG_BASELINE_SINGLE && c->status == EG_LAYOUT_UNKNOWN);
   return is_proven || !is_wanted;
 }
 
-/// Steps of all stages, of mesh and graph at work.
-static double all_steps(const planner *p) {
-  const eg_layout_options *asked = &p->input->layout;
-  return asked->work_limit != 0 ? (double)asked->work_limit
-                                : STEPS_PER_SECOND * asked->time_limit_seconds;
-}
-
 /// A share of the steps of all stages, at least so many where there is ample work.
 static double share_of_steps(const planner *p, double share, double least) {
-  double all = all_steps(p);
+  const eg_layout_options *asked = &p->input->layout;
+  double all = asked->work_limit != 0 ? (double)asked->work_limit
+                                      : STEPS_PER_SECOND * asked->time_limit_seconds;
   return fmax(share * all, least * fmin(all / AMPLE_STEPS, 1));
 }
 
@@ -248,17 +277,17 @@ static egraph_status try_baseline(planner *p, eg_competition *competition, conte
   competition->layout.time_limit_seconds =
       is_first(p) ? patience : fmin(patience, remaining(p).time_limit_seconds);
   p->tries++;
-  p->may_lose = p->is_open && !(p->stage == COMPARING && is_asked(p, c));
+  p->at_work = c;
   competition->seed = &p->seed; // where it keeps to the roles
   EG_TRY(eg_compete_baseline(competition, &c->roles, &obstacle, &plan));
   competition->seed = NULL;
   competition->layout.work_limit = work;
+  p->at_work = NULL;
   egraph_status status = note_outcome(p, c, name, &obstacle, &plan);
   if (plan.has_plan) c->cost = fmin(c->cost, plan.cost);
-  if (status == EGRAPH_OK && p->is_open) status = let_win(p, name, &plan);
+  if (status == EGRAPH_OK && is_open(p)) status = let_win(p, name, &plan);
   c->status = plan.status;
   c->bound = fmax(c->bound, plan.bound);
-  p->may_lose = false;
   eg_fitted_plan_deinit(&plan);
   return status;
 }
@@ -300,7 +329,7 @@ static egraph_status try_open(planner *p, eg_competition *competition, contender
                               double steps) {
   if (is_settled(p, c) || p->is_cancelled) return EGRAPH_OK;
   if (is_late(p) && !is_asked(p, c)) {
-    p->out->untried += p->stage == COMPARING;
+    p->out->untried += is_after_search(p);
     return EGRAPH_OK;
   }
   // One device has one layout: what it takes is always known.
@@ -351,7 +380,6 @@ static egraph_status recall(planner *p, const eg_plan_space *space, eg_u32s *kno
 /// Baselines of the graph as it was given.
 static egraph_status seed_baselines(planner *p, eg_competition *competition) {
   p->stage = SEEDING;
-  p->is_open = true;
   competition->layout.relative_gap = fmax(p->input->layout.relative_gap, ROUGH_GAP);
   EG_TRY(try_baselines(p, competition, ROUGH_SHARE, 1, LEAST_ROUGH_STEPS));
   competition->layout.relative_gap = p->input->layout.relative_gap;
@@ -395,7 +423,7 @@ static egraph_status seed_variants(planner *p, eg_competition *competition) {
 /// as it was given, then improved in turn with its layouts (plan_improve.h).
 static egraph_status find_seed(planner *p, eg_competition *competition, eg_u32s *known) {
   if (p->input->baseline != NULL || p->input->is_alone) return EGRAPH_OK;
-  if (!p->has_variants || competition->algebra != NULL)
+  if (!has_variants(p) || competition->algebra != NULL)
     return seed_baselines(p, competition);
   eg_plan_algebra given;
   EG_TRY(eg_plan_algebra_original(&given, p->alloc, p->egraph));
@@ -439,18 +467,6 @@ static egraph_status conclude(planner *p, eg_fitted_plan *found) {
   return EGRAPH_OK;
 }
 
-static egraph_status fail_uneven(const planner *p, const eg_baseline_obstacle *obstacle) {
-  if (obstacle->batch != 0)
-    return EG_FAIL(EGRAPH_E_ARGUMENT,
-                   "there is no plan of baseline %.128s: the batch of %" PRId64
-                   " does not divide by %" PRIu32 "; take another batch, or other axes",
-                   p->input->baseline, obstacle->batch, obstacle->parts);
-  return EG_FAIL(EGRAPH_E_ARGUMENT,
-                 "there is no plan of baseline %.128s: no weight divides by %" PRIu32
-                 "; take other axes",
-                 p->input->baseline, obstacle->parts);
-}
-
 static egraph_status search_baseline(planner *p, const eg_competition *competition,
                                      eg_fitted_plan *out) {
   eg_axis_roles roles;
@@ -458,7 +474,16 @@ static egraph_status search_baseline(planner *p, const eg_competition *competiti
   EG_TRY(eg_axis_roles_parse(p->input->baseline, &p->input->mesh->mesh, &roles));
   EG_TRY(eg_compete_check(competition));
   EG_TRY(eg_compete_baseline(competition, &roles, &obstacle, out));
-  return obstacle.parts != 0 ? fail_uneven(p, &obstacle) : EGRAPH_OK;
+  if (obstacle.parts == 0) return EGRAPH_OK;
+  if (obstacle.batch != 0)
+    return EG_FAIL(EGRAPH_E_ARGUMENT,
+                   "there is no plan of baseline %.128s: the batch of %" PRId64
+                   " does not divide by %" PRIu32 "; take another batch, or other axes",
+                   p->input->baseline, obstacle.batch, obstacle.parts);
+  return EG_FAIL(EGRAPH_E_ARGUMENT,
+                 "there is no plan of baseline %.128s: no weight divides by %" PRIu32
+                 "; take other axes",
+                 p->input->baseline, obstacle.parts);
 }
 
 static egraph_status search(planner *p, const eg_competition *competition) {
@@ -541,7 +566,7 @@ static egraph_status search_and_compare(planner *p, eg_competition *competition,
   bool is_alone = p->input->baseline != NULL && !p->input->compares;
   competition->layout.time_limit_seconds = is_alone ? limit : limit * (1 - KEPT_SHARE);
   if (known->len != 0) competition->layout.incumbent = known->data;
-  if (p->has_variants && !p->input->is_alone)
+  if (has_variants(p) && !p->input->is_alone)
     competition->layout.work_limit =
         eg_work_share(p->input->layout.work_limit, VARIANTS_WORK);
   competition->seed = &p->seed;
@@ -550,10 +575,9 @@ static egraph_status search_and_compare(planner *p, eg_competition *competition,
   competition->layout.work_limit = p->input->layout.work_limit;
   competition->seed = NULL;
   EG_TRY(cut(p, competition));
-  p->stage = COMPARING;
-  p->is_open =
-      p->input->baseline == NULL && (p->out->status == EG_LAYOUT_UNKNOWN ||
-                                     (p->out->has_plan && p->out->gap > PROVEN_GAP));
+  bool is_proven = p->out->status != EG_LAYOUT_UNKNOWN &&
+                   !(p->out->has_plan && p->out->gap > PROVEN_GAP);
+  p->stage = p->input->baseline != NULL || is_proven ? COMPARING : CONTESTING;
   competition->beyond_memory = p->input->compares;
   if (p->input->is_alone) return EGRAPH_OK;
   return try_baselines(p, competition, KEPT_SHARE, 1, LEAST_STEPS);
@@ -631,12 +655,6 @@ static egraph_status certify(planner *p, const eg_plan_space *space,
                             p->certificate);
 }
 
-static egraph_status work_on(planner *p, const eg_plan_space *space,
-                             const eg_plan_algebra *algebra) {
-  if (p->claim != NULL) return certify(p, space, algebra);
-  return p->kinds != 0 ? mix(p, space) : solve(p, space, algebra);
-}
-
 static egraph_status plan_with(planner *p, eg_machine_costs *costs,
                                const eg_plan_algebra *algebra) {
   eg_plan_costs asked = eg_machine_plan_costs(costs);
@@ -648,7 +666,9 @@ static egraph_status plan_with(planner *p, eg_machine_costs *costs,
   p->out->is_exact = space.is_exact;
   for (size_t s = 0; s < space.strategies.len; s++)
     p->out->compared[space.strategies.data[s].basis]++;
-  egraph_status status = work_on(p, &space, algebra);
+  egraph_status status = p->claim != NULL ? certify(p, &space, algebra)
+                         : p->kinds != 0  ? mix(p, &space)
+                                          : solve(p, &space, algebra);
   eg_plan_space_deinit(&space);
   return status;
 }

@@ -13,6 +13,7 @@
 
 #include "optimize/price/machine_costs.h"
 #include "optimize/search/plan_compete.h"
+#include "optimize/space/step_info.h"
 #include "optimize/space/training_info.h"
 #include "pcg/plan/plan_summary.h"
 #include "rewrites/saturation/saturate.h"
@@ -86,6 +87,13 @@ typedef struct eg_planning {
   eg_baseline_outcome baseline[EG_BASELINE_OUTCOMES];
   double single_seconds; // a step on one device, whatever it holds; 0: not known
 } eg_planning;
+
+/// As eg_saturate, but that values are sealed which rules must not look through; `info`
+/// is of the graph that `egraph` was seeded with.
+egraph_status eg_plan_apply_rules(eg_tensor_egraph *egraph, const eg_step_info *info,
+                                  const eg_rules *rules,
+                                  const eg_saturation_options *options,
+                                  eg_saturation_report *out_report);
 
 /// The search begins with the cheapest baseline of the graph as it was given, and where
 /// rules have made variants with the cheapest plan that was found without them. A search

@@ -16,8 +16,8 @@
 
 #include "base/proof.h"
 #include "base/work.h"
-#include "optimize/single/order.h"
 #include "optimize/price/predict.h"
+#include "optimize/single/order.h"
 #include "optimize/single/trials.h"
 #include "rewrites/language/rule_class.h"
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "optimize/single/single_emit.h"
 
+#include "base/owner.h"
 #include "optimize/space/graph_writer.h"
 
 #define NONE EG_SPACE_NONE
@@ -9,7 +10,6 @@
 EG_VEC_DEFINE(eg_values, eg_value);
 
 typedef struct emitter {
-  egraph_allocator alloc;
   const eg_single_problem *single;
   const eg_plan_space *space;
   const uint32_t *choice;
@@ -20,6 +20,7 @@ typedef struct emitter {
   eg_emission *out;
   const eg_emission *before; // where the original's nodes come from; may be NULL
 } emitter;
+EG_OWNER_DEFINE_STATIC(emitter, (eg_u32s, made, stack), (eg_values, operands))
 
 static const eg_single_node *node_of(const emitter *e, uint32_t class) {
   return &e->single->nodes.data[e->choice[class]];
@@ -182,26 +183,21 @@ static egraph_status emit(emitter *e) {
 egraph_status eg_emission_init(eg_emission *emission, egraph_allocator alloc,
                                const eg_single_problem *single, const uint32_t *choice,
                                const eg_emission *before) {
+  emitter e;
+  emitter_init(&e, alloc);
+  e.single = single;
+  e.space = &single->space;
+  e.choice = choice;
+  e.out = emission;
+  e.before = before;
   *emission = (eg_emission){.graph = NULL};
-  eg_strmap_init(&emission->origin_of, alloc);
-  eg_origins_init(&emission->origins, alloc);
-  emitter e = {.alloc = alloc,
-               .single = single,
-               .space = &single->space,
-               .choice = choice,
-               .out = emission,
-               .before = before};
+  EG_INIT_MEMBERS(emission, alloc, (eg_strmap, origin_of), (eg_origins, origins))
   EG_TRY(eg_graph_writer_init(&e.writer, e.space));
   emission->graph = e.writer.graph;
   e.writer.names_nodes = true;
-  eg_u32s_init(&e.made, alloc);
-  eg_u32s_init(&e.stack, alloc);
-  eg_values_init(&e.operands, alloc);
   egraph_status status = emit(&e);
-  eg_u32s_deinit(&e.made);
-  eg_u32s_deinit(&e.stack);
-  eg_values_deinit(&e.operands);
   eg_graph_writer_deinit(&e.writer);
+  emitter_deinit(&e);
   if (status != EGRAPH_OK) eg_emission_deinit(emission);
   return status;
 }
@@ -209,6 +205,5 @@ egraph_status eg_emission_init(eg_emission *emission, egraph_allocator alloc,
 void eg_emission_deinit(eg_emission *emission) {
   eg_graph_destroy(emission->graph);
   emission->graph = NULL;
-  eg_strmap_deinit(&emission->origin_of);
-  eg_origins_deinit(&emission->origins);
+  EG_DEINIT_MEMBERS(emission, (eg_strmap, origin_of), (eg_origins, origins))
 }

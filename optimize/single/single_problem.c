@@ -5,7 +5,12 @@
 
 #include <math.h>
 
+#include "base/owner.h"
 #include "optimize/price/predict.h"
+
+#define MEMBERS                                                                          \
+  (eg_prices, prices), (eg_single_nodes, nodes),                                         \
+      (eg_u32s, value, first_class, first_reorder, node_of)
 
 /// One device, and all of the graph forward.
 static const eg_mesh one_device = {.axis_count = 0};
@@ -200,12 +205,7 @@ static egraph_status build(eg_single_problem *single, const eg_single_source *so
 egraph_status eg_single_problem_init(eg_single_problem *single, egraph_allocator alloc,
                                      const eg_single_source *source) {
   *single = (eg_single_problem){.alloc = alloc};
-  eg_prices_init(&single->prices, alloc);
-  eg_single_nodes_init(&single->nodes, alloc);
-  eg_u32s_init(&single->value, alloc);
-  eg_u32s_init(&single->first_class, alloc);
-  eg_u32s_init(&single->first_reorder, alloc);
-  eg_u32s_init(&single->node_of, alloc);
+  EG_INIT_MEMBERS(single, alloc, MEMBERS)
   egraph_status status = build(single, source);
   if (status != EGRAPH_OK) eg_single_problem_deinit(single);
   return status;
@@ -214,12 +214,7 @@ egraph_status eg_single_problem_init(eg_single_problem *single, egraph_allocator
 void eg_single_problem_deinit(eg_single_problem *single) {
   eg_extract_problem_deinit(&single->problem);
   eg_plan_space_deinit(&single->space);
-  eg_prices_deinit(&single->prices);
-  eg_single_nodes_deinit(&single->nodes);
-  eg_u32s_deinit(&single->value);
-  eg_u32s_deinit(&single->first_class);
-  eg_u32s_deinit(&single->first_reorder);
-  eg_u32s_deinit(&single->node_of);
+  EG_DEINIT_MEMBERS(single, MEMBERS)
 }
 
 uint32_t eg_single_class(const eg_single_problem *single, uint32_t value,

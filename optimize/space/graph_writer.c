@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/owner.h"
+
 #define NONE EG_SPACE_NONE
 
 // ---- names ------------------------------------------------------------------------
@@ -198,10 +200,8 @@ static egraph_status begin(eg_graph_writer *w) {
 egraph_status eg_graph_writer_init(eg_graph_writer *writer, const eg_plan_space *space) {
   *writer = (eg_graph_writer){.space = space,
                               .original = eg_tensor_egraph_graph(space->egraph)};
-  eg_u32s_init(&writer->made, space->alloc);
-  eg_u32s_init(&writer->enode, space->alloc);
-  eg_u32s_init(&writer->stack, space->alloc);
-  eg_arena_init(&writer->scratch, space->alloc);
+  EG_INIT_MEMBERS(writer, space->alloc, (eg_u32s, made, enode, stack),
+                  (eg_arena, scratch))
   egraph_status status = begin(writer);
   if (status != EGRAPH_OK) {
     eg_graph_destroy(writer->graph);
@@ -211,10 +211,7 @@ egraph_status eg_graph_writer_init(eg_graph_writer *writer, const eg_plan_space 
 }
 
 void eg_graph_writer_deinit(eg_graph_writer *writer) {
-  eg_u32s_deinit(&writer->made);
-  eg_u32s_deinit(&writer->enode);
-  eg_u32s_deinit(&writer->stack);
-  eg_arena_deinit(&writer->scratch);
+  EG_DEINIT_MEMBERS(writer, (eg_u32s, made, enode, stack), (eg_arena, scratch))
   eg_free(writer->space->alloc, writer->names, writer->space->values.len,
           sizeof *writer->names);
   writer->names = NULL;

@@ -6,7 +6,9 @@
 #include <math.h>
 
 #include "base/hash.h"
-#include "optimize/space/plan_loops.h"
+#include "base/owner.h"
+#include "extract/bits.h"
+#include "extract/landmarks.h"
 #include "optimize/price/plan_price.h"
 #include "pcg/graph/spec_copy.h"
 #include "sim/device_cost.h"
@@ -20,6 +22,8 @@ typedef struct adder {
   eg_flatmap known;         // layouts -> strategy of the space
   eg_bytes useless;         // by node: of no use to any plan
 } adder;
+EG_OWNER_DEFINE_STATIC(adder, (eg_arena, arena), (eg_strategies, strategies),
+                       (eg_u32s, layouts), (eg_flatmap, known), (eg_bytes, useless))
 
 static const eg_engine *engine_of(const adder *a) {
   return eg_tensor_egraph_engine_of(a->space->egraph);
@@ -167,6 +171,103 @@ static egraph_status add_strategies(adder *a, eg_space_operator *op,
   return EGRAPH_OK;
 }
 
+// ---- e-nodes that no plan uses --------------------------------------------------------
+
+// They are found before anything is enumerated for them: those that come too early for
+// their operands, those that rules have made of what they are to leave as it is
+// (step_info.h), and those that only lead back to where they come from, as y = reshape(z)
+// where z is a reshape of y. Bounds by dual ascent see no cycles: a loop of nodes that
+// cost nothing would hide the cost of everything behind it.
+//
+// The values are a plain extraction problem, whose landmarks (extract/landmarks.h) say
+// what each derivation of a value needs. Only what is flagged by them leaves, so that the
+// derivations of all other values, and with them the landmarks, stay what they are.
+
+typedef struct loop_finder {
+  const eg_plan_space *space;
+  const eg_engine *engine;
+  eg_extract_problem problem; // a class per value
+  eg_u32s node;               // [nodes of the problem] e-node
+  eg_u32s children;
+  eg_class_index index;
+  eg_landmarks landmarks;
+  eg_bytes is_fixed; // [values] rules leave it as it is
+  eg_bytes *out;
+} loop_finder;
+EG_OWNER_DEFINE_STATIC(loop_finder, (eg_u32s, node, children), (eg_class_index, index),
+                       (eg_landmarks, landmarks), (eg_bytes, is_fixed))
+
+/// An operator runs when its value is made; an operand of a later phase comes too late.
+static bool is_timely(const loop_finder *f, uint32_t value) {
+  const eg_space_value *values = f->space->values.data;
+  for (size_t k = 0; k < f->children.len; k++)
+    if (values[f->children.data[k]].phase > values[value].phase) return false;
+  return true;
+}
+
+/// Adds a node to the problem, or flags it.
+static egraph_status add_node(loop_finder *f, uint32_t value, eg_node node) {
+  eg_term term = eg_engine_term(f->engine, node);
+  uint32_t number;
+  f->children.len = 0;
+  for (uint32_t k = 0; k < term.arity; k++)
+    EG_TRY(eg_u32s_push(&f->children, f->space->value_of[term.children[k].id]));
+  bool is_made = eg_engine_node_reason(f->engine, node) != EG_REASON_SEED;
+  if (!is_timely(f, value) || (is_made && f->is_fixed.data[value] != 0)) {
+    f->out->data[node.id] = 1;
+    return EGRAPH_OK;
+  }
+  EG_TRY(eg_extract_problem_add_node(&f->problem, value, 0, f->children.data, term.arity,
+                                     &number));
+  return eg_u32s_push(&f->node, node.id);
+}
+
+static egraph_status flag_useless(loop_finder *f) {
+  const eg_plan_space *space = f->space;
+  const eg_step_info *info = space->info;
+  const eg_patience patience = {.deadline = INFINITY};
+  uint32_t count;
+  bool done;
+  EG_TRY(eg_bytes_resize(&f->is_fixed, space->values.len));
+  for (uint32_t i = 0; i < info->fixed_count; i++) {
+    uint32_t v = eg_plan_space_value(
+        space, eg_tensor_egraph_value_class(space->egraph, (eg_value){info->fixed[i]}));
+    if (v != EG_SPACE_NONE) f->is_fixed.data[v] = 1;
+  }
+  f->problem.class_count = (uint32_t)space->values.len;
+  for (uint32_t v = 0; v < space->values.len; v++) {
+    const eg_node *nodes =
+        eg_engine_class_nodes(f->engine, space->values.data[v].class, &count);
+    for (uint32_t i = 0; i < count; i++)
+      EG_TRY(add_node(f, v, nodes[i]));
+  }
+  EG_TRY(eg_class_index_build(&f->index, &f->problem));
+  EG_TRY(eg_landmarks_find(&f->landmarks, &f->problem, &f->index, patience, &done));
+  for (uint32_t n = 0; done && n < eg_extract_node_count(&f->problem); n++)
+    if (eg_landmarks_node_has(&f->landmarks, &f->problem, n,
+                              f->problem.node_class.data[n]))
+      f->out->data[f->node.data[n]] = 1;
+  return EGRAPH_OK;
+}
+
+/// Sets the flags of nodes, all 0 before, of which an operand is made in a later phase
+/// than their value, or every derivation of an operand needs the value; no plan is lost.
+/// The phases of values are known; operators are not there yet.
+static egraph_status find_useless(const eg_plan_space *space, eg_bytes *inout) {
+  loop_finder f;
+  loop_finder_init(&f, space->alloc);
+  f.space = space;
+  f.engine = eg_tensor_egraph_engine_of(space->egraph);
+  f.out = inout;
+  egraph_status status = eg_extract_problem_init(&f.problem, space->alloc);
+  if (status == EGRAPH_OK) {
+    status = flag_useless(&f);
+    eg_extract_problem_deinit(&f.problem);
+  }
+  loop_finder_deinit(&f);
+  return status;
+}
+
 // ---- operators ----------------------------------------------------------------------
 
 /// Whether an input can enter in a layout: in a memory format only from the step before,
@@ -291,24 +392,15 @@ static egraph_status add_all(adder *a) {
   return EGRAPH_OK;
 }
 
-static egraph_status find_useless(adder *a) {
-  if (!a->space->info->may_make_twice) return eg_plan_loops_find(a->space, &a->useless);
-  return eg_bytes_resize(&a->useless, eg_engine_node_limit(engine_of(a)));
-}
-
 egraph_status eg_plan_operators_add(eg_plan_space *space, const eg_plan_costs *costs) {
-  adder a = {.space = space, .costs = costs};
-  eg_arena_init(&a.arena, space->alloc);
-  eg_strategies_init(&a.strategies, space->alloc);
-  eg_u32s_init(&a.layouts, space->alloc);
-  eg_flatmap_init(&a.known, space->alloc);
-  eg_bytes_init(&a.useless, space->alloc);
-  egraph_status status = find_useless(&a);
+  adder a;
+  adder_init(&a, space->alloc);
+  a.space = space;
+  a.costs = costs;
+  egraph_status status = eg_bytes_resize(&a.useless, eg_engine_node_limit(engine_of(&a)));
+  if (status == EGRAPH_OK && !space->info->may_make_twice)
+    status = find_useless(space, &a.useless);
   if (status == EGRAPH_OK) status = add_all(&a);
-  eg_arena_deinit(&a.arena);
-  eg_strategies_deinit(&a.strategies);
-  eg_u32s_deinit(&a.layouts);
-  eg_flatmap_deinit(&a.known);
-  eg_bytes_deinit(&a.useless);
+  adder_deinit(&a);
   return status;
 }

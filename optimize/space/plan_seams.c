@@ -1,8 +1,16 @@
+// Seams of a folded step: where the block that stands for many meets its neighbours.
+//
+//      head | C | A x n | N | ...        the seams are C|A and A|N
+//
+// A *link* is a value of one block with a value of the next one that is made of it.
+// Copies of A meet each other in the links of both seams at once: what is wanted of a
+// value at C|A is wanted of its like at A|N. So the folded step costs what the whole one
+// does in which all n copies are treated alike, if every link at one seam has its like at
+// the other.
+//
 // Classes are followed one block on from the values of the graph (eg_step_fold.later);
 // what rules have added follows its operands: the same term of these, one block on.
 // SPDX-License-Identifier: Apache-2.0
-#include "optimize/space/plan_seams.h"
-
 #include "optimize/space/plan_space.h"
 
 #define NONE EG_SPACE_NONE

@@ -15,7 +15,6 @@
 #define EG_OPTIMIZE_SPACE_PLAN_SPACE_H
 
 #include "optimize/space/layout_graph.h"
-#include "optimize/space/plan_seams.h"
 #include "optimize/space/step_info.h"
 #include "pcg/parallel/strategy.h"
 #include "rewrites/saturation/tensor_egraph.h"
@@ -58,6 +57,15 @@ typedef struct eg_space_strategy {
 } eg_space_strategy;
 EG_VEC_DEFINE(eg_space_strategies, eg_space_strategy);
 
+enum { EG_SEAMS = 2 }; // before and after the block that stands for many
+
+/// The same link at both seams.
+typedef struct eg_seam_link {
+  uint32_t value[EG_SEAMS]; // of the space
+  uint32_t user[EG_SEAMS];  // of the space, made of it
+} eg_seam_link;
+EG_VEC_DEFINE(eg_seam_links, eg_seam_link);
+
 typedef struct eg_plan_space {
   egraph_allocator alloc;
   eg_tensor_egraph *egraph; // borrowed
@@ -73,14 +81,18 @@ typedef struct eg_plan_space {
   eg_space_strategies strategies;
   eg_seam_links seams; // of a folded step
   bool is_exact; // a folded step costs what the whole one does in which equal blocks are
-                 // treated alike (plan_seams.h)
+                 // treated alike (plan_seams.c)
   bool can_be_cut; // and a bound of it is one of the whole step (plan_cut.h)
 } eg_plan_space;
+#define EG_PLAN_SPACE_MEMBERS                                                            \
+  (eg_layout_graphs, graphs), (eg_space_values, values),                                 \
+      (eg_space_operators, operators), (eg_space_strategies, strategies),                \
+      (eg_u32s, first_operator, inputs, needs), (eg_seam_links, seams)
 
-/// Enumerates. On a mesh without axes operators that are not known, and values without a
-/// type, are taken as they are: row-major, at no cost. On others they fail with
-/// EGRAPH_E_UNSUPPORTED, as does a type with too many layouts; EGRAPH_E_TYPE when what is
-/// carried does not fit where it enters.
+/// Enumerates (space_build.c). On a mesh without axes operators that are not known, and
+/// values without a type, are taken as they are: row-major, at no cost. On others they
+/// fail with EGRAPH_E_UNSUPPORTED, as does a type with too many layouts; EGRAPH_E_TYPE
+/// when what is carried does not fit where it enters.
 egraph_status eg_plan_space_init(eg_plan_space *space, egraph_allocator alloc,
                                  eg_tensor_egraph *egraph, const eg_step_info *info,
                                  const eg_mesh *mesh, const eg_plan_costs *costs);
@@ -100,8 +112,8 @@ static inline const eg_layout_graph *eg_plan_space_layouts(const eg_plan_space *
                                                            uint32_t value) {
   return &space->graphs.data[space->values.data[value].graph];
 }
-/// Whether the layout of a value can be of use: nobody needs to look at partial sums
-/// along an axis on which they are neither made nor wanted.
+/// Whether the layout of a value can be of use (space_build.c): nobody needs to look at
+/// partial sums along an axis on which they are neither made nor wanted.
 bool eg_plan_space_is_useful(const eg_plan_space *space, uint32_t value, uint32_t layout);
 /// Bytes of a value on one device.
 double eg_plan_space_bytes(const eg_plan_space *space, uint32_t value, uint32_t layout);

@@ -96,8 +96,9 @@ static egraph_status note_blocks(eg_training_info *info, const eg_step_blocks *b
   return copy(&info->arena, &blocks->later, &info->info.fold.later);
 }
 
-egraph_status eg_training_info_fold(eg_training_info *info, const eg_folded *folded,
-                                    const eg_training *training) {
+/// Fills the blocks of a folded step and what rules keep to in it.
+static egraph_status mark_folded(eg_training_info *info, const eg_folded *folded,
+                                 const eg_training *training) {
   eg_step_blocks blocks;
   const eg_step_fold fold = {
       .count = folded->blocks.count, .middle = folded->middle, .times = folded->times};
@@ -134,7 +135,7 @@ static egraph_status fill_info(filler *f) {
   EG_TRY(fill_carried(f));
   EG_TRY(fill_gradients(f));
   if (f->folded == NULL) return EGRAPH_OK;
-  return eg_training_info_fold(f->out, f->folded, f->training);
+  return mark_folded(f->out, f->folded, f->training);
 }
 
 egraph_status eg_training_info_init(eg_training_info *info, egraph_allocator alloc,
@@ -153,3 +154,12 @@ egraph_status eg_training_info_init(eg_training_info *info, egraph_allocator all
 }
 
 void eg_training_info_deinit(eg_training_info *info) { eg_arena_deinit(&info->arena); }
+
+egraph_status eg_forward_info_init(eg_training_info *info, egraph_allocator alloc,
+                                   const eg_folded *folded) {
+  *info = (eg_training_info){.info = {.micro_batches = 1, .memory_limit = INFINITY}};
+  eg_arena_init(&info->arena, alloc);
+  egraph_status status = folded == NULL ? EGRAPH_OK : mark_folded(info, folded, NULL);
+  if (status != EGRAPH_OK) eg_training_info_deinit(info);
+  return status;
+}

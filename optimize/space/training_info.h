@@ -28,9 +28,5 @@ void eg_training_info_deinit(eg_training_info *info);
 egraph_status eg_training_info_mark(eg_training_info *info, egraph_allocator alloc,
                                     const eg_graph *forward, const eg_blocks *blocks,
                                     const eg_training *training);
-/// Fills the blocks of a folded step and what rules keep to in it, for the two above;
-/// `training` NULL: a forward graph. Fails with EGRAPH_E_MEMORY.
-egraph_status eg_training_info_fold(eg_training_info *info, const eg_folded *folded,
-                                    const eg_training *training);
 
 #endif

@@ -3,7 +3,7 @@
 // plans that are emitted, whose steps add up to the optimum.
 // SPDX-License-Identifier: Apache-2.0
 #include "optimize/model/plan_emit.h"
-#include "optimize/search/plan_rules.h"
+#include "optimize/search/planner.h"
 #include "rewrites/rule_files.h"
 #include "tests/plan_brute.h"
 #include "tests/plan_equal_terms.h"

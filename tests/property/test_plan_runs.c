@@ -9,7 +9,7 @@
 
 #include "base/hash.h"
 #include "optimize/model/plan_emit.h"
-#include "optimize/search/plan_rules.h"
+#include "optimize/search/planner.h"
 #include "optimize/space/training_info.h"
 #include "pcg/plan/plan_summary.h"
 #include "rewrites/rule_files.h"

@@ -7,7 +7,7 @@
 #include <math.h>
 
 #include "base/hash.h"
-#include "optimize/search/plan_rules.h"
+#include "optimize/search/planner.h"
 #include "optimize/fold/plan_unfold.h"
 #include "optimize/space/training_info.h"
 #include "pcg/plan/plan_summary.h"
