@@ -1,8 +1,12 @@
-// Public functions on plans that are there: files, texts, figures.
+// Public functions on plans that are there: files, figures, prices, texts.
 // SPDX-License-Identifier: Apache-2.0
+#include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "api/costs.h"
+#include "api/option_structs.h"
 #include "api/planned.h"
 #include "api/require.h"
 #include "pcg/plan/plan_diff.h"
@@ -11,7 +15,7 @@
 
 // ---- the object -----------------------------------------------------------------
 
-egraph_status eg_planned_sum_up(egraph_plan *plan) {
+static egraph_status sum_up(egraph_plan *plan) {
   eg_plan_summary summary;
   EG_TRY(eg_plan_summary_make(&plan->planned.plan, plan->alloc, &summary));
   plan->info.cost = summary.seconds;
@@ -26,7 +30,7 @@ static egraph_status describe(egraph_plan *plan) {
   plan->info.devices = eg_mesh_devices(&planned->mesh);
   plan->info.micro_batches = planned->micro_batches;
   plan->info.nodes = eg_graph_node_count(planned->graph);
-  return eg_planned_sum_up(plan);
+  return sum_up(plan);
 }
 
 egraph_status eg_planned_create(egraph_allocator alloc, eg_loaded_plan *planned,
@@ -134,6 +138,22 @@ egraph_plan_account(const egraph_plan *plan,
     on_store(user, &store);
   }
   return EGRAPH_OK;
+}
+
+egraph_status egraph_plan_price(egraph_plan *plan, const egraph_target *target,
+                                egraph_costs *costs) {
+  EG_REQUIRE(plan);
+  egraph_target own;
+  eg_host_costs of_host;
+  char this_host[32];
+  EG_TRY(eg_options_take(EGRAPH_TARGET, target, &own));
+  (void)snprintf(this_host, sizeof this_host, "host*%" PRIu32, plan->info.devices);
+  if (target == NULL) own.machine = this_host;
+  if (costs != NULL) of_host = eg_costs_of_host(costs);
+  EG_TRY(eg_target_price_plan(&plan->planned.plan, plan->alloc, &own,
+                              costs != NULL ? &of_host : NULL, &plan->info.memory_limit));
+  plan->planned.plan.single_seconds = 0; // of the machine before
+  return sum_up(plan);
 }
 
 // ---- texts ----------------------------------------------------------------------

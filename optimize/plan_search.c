@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 #include "base/proof.h"
-#include "optimize/search/planner.h"
+#include "optimize/single/optimizer.h"
 #include "pcg/plan/plan.h"
 #include "pcg/plan/plan_why.h"
 

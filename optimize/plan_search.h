@@ -7,8 +7,8 @@
 #ifndef EG_OPTIMIZE_PLAN_SEARCH_H
 #define EG_OPTIMIZE_PLAN_SEARCH_H
 
+#include "include/egraph.h"
 #include "optimize/fold/whole_step.h"
-#include "optimize/single/optimizer.h"
 #include "pcg/plan/plan_json.h"
 
 typedef struct eg_plan_search_input {

@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-#include "optimize/price/plan_costs.h"
+#include "optimize/price/plan_price.h"
 #include "optimize/space/step_info.h"
 #include "rewrites/saturation/tensor_egraph.h"
 #include "tests/testing.h"

@@ -9,7 +9,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "optimize/price/plan_costs.h"
+#include "optimize/price/plan_price.h"
 #include "optimize/space/step_info.h"
 #include "rewrites/saturation/tensor_egraph.h"
 

@@ -10,16 +10,14 @@
 #include "base/wildcard.h"
 #include "base/work.h"
 #include "optimize/fold/plan_unfold.h"
-#include "optimize/fold/unfold_match.h"
-#include "optimize/model/plan_constraints.h"
 
-// ---- names of the model ------------------------------------------------------------
+// ---- names of the model
+// ----------------------------------------------------------------
 
 // The values of a user's model that constraints name, in the step that is planned: names
 // with wildcards stand for all that they match, and values of repeated blocks for those
-// of the block that stands for many, where all of these are wanted alike.
-// Blocks agree when the statements that name their values are, one after the other, the
-// same but for the block: on the same value one block later.
+// of the block that stands for many, where all of these are wanted alike: where the
+// statements that name their values are, one after the other, the same but for the block.
 
 #define NONE UINT32_MAX
 enum { LEAST_MIDDLE = 2 };
@@ -29,9 +27,6 @@ static bool name_any(const eg_plan_constraints *constraints) {
     if (constraints->rows.data[i].value != NULL) return true;
   return false;
 }
-
-// ---- wildcards
-// --------------------------------------------------------------------------
 
 static egraph_status fail_unknown(const eg_plan_constraint *row, const eg_graph *whole) {
   eg_spelling spelling = eg_spelling_start(row->value);
@@ -140,9 +135,6 @@ static egraph_status match_names(eg_plan_constraints *constraints,
   return replace(constraints, &rows, status);
 }
 
-// ---- blocks that agree
-// ------------------------------------------------------------------
-
 typedef struct resolver {
   const eg_plan_constraints *constraints;
   const eg_unfold_steps *steps;
@@ -227,9 +219,6 @@ static egraph_status find_agreeing(const eg_plan_constraints *constraints,
   return EGRAPH_OK;
 }
 
-// ---- names of the small step
-// ------------------------------------------------------------
-
 static egraph_status fold_row(const resolver *r, size_t i, eg_arena *arena,
                               eg_plan_constraint_rows *out) {
   eg_plan_constraint row = r->constraints->rows.data[i];
@@ -264,6 +253,8 @@ static egraph_status fold_names(eg_plan_constraints *constraints, egraph_allocat
   return replace(constraints, &rows, status);
 }
 
+// ---- steps ----------------------------------------------------------------------------
+
 enum { MOST_GROUP = 4 };
 static const double LEAST_SECONDS = 0.01, PROVEN_GAP = 1e-9;
 // Shares of all work, and of the time that is left: for the search of the folded step,
@@ -282,14 +273,20 @@ static const uint64_t WHOLE_WORK = UINT64_C(1000000000);
 // the folded step leaves a gap above this one; if a proof is asked for, at any gap.
 static const double WIDE_GAP = 0.005;
 
-/// A step whose blocks are folded in groups of so many.
-typedef struct fold {
-  eg_blocks blocks; // of the forward graph; count 0: it is not foldable so
-  eg_folded folded;
-  eg_training training;
+/// A step as it is planned.
+typedef struct planned_step {
+  const eg_graph *graph;
+  eg_training training; // of which the graph is, if it trains
   eg_training_info info;
   eg_plan_constraints constraints;
   bool is_made;
+} planned_step;
+
+/// The same with its blocks folded in groups of so many.
+typedef struct fold {
+  eg_blocks blocks; // of the forward graph; count 0: it is not foldable so
+  eg_folded folded;
+  planned_step small;
 } fold;
 
 struct eg_whole_step {
@@ -297,24 +294,21 @@ struct eg_whole_step {
   eg_whole_input in;
   eg_fold_ends ends;
   eg_blocks blocks;
-  eg_training training; // in.training
-  eg_training_info info;
-  eg_plan_constraints constraints;
+  planned_step whole;
   fold folds[MOST_GROUP];
 };
 
-// ---- steps ----------------------------------------------------------------------------
-
 const eg_graph *eg_whole_step_graph(const eg_whole_step *step) {
-  return step->in.training != NULL ? step->training.graph : step->in.forward;
+  return step->whole.graph;
 }
 
 uint32_t eg_whole_step_blocks(const eg_whole_step *step) {
-  return step->folds[0].is_made ? step->folds[0].folded.times : 0;
+  return step->folds[0].small.is_made ? step->folds[0].folded.times : 0;
 }
 
-static const eg_training *training_of(const eg_whole_step *step) {
-  return step->in.training != NULL ? &step->training : NULL;
+static const eg_training *training_of(const eg_whole_step *step,
+                                      const planned_step *planned) {
+  return step->in.training != NULL ? &planned->training : NULL;
 }
 
 static eg_unfold_steps unfold_steps(const eg_whole_step *step, const fold *f) {
@@ -322,48 +316,50 @@ static eg_unfold_steps unfold_steps(const eg_whole_step *step, const fold *f) {
                            .blocks = &f->blocks,
                            .ends = step->ends,
                            .folded = &f->folded,
-                           .whole = training_of(step),
-                           .small = step->in.training != NULL ? &f->training : NULL};
+                           .whole = training_of(step, &step->whole),
+                           .small = training_of(step, &f->small)};
 }
 
-static void fold_deinit(const eg_whole_step *step, fold *f) {
-  if (!f->is_made) return;
-  eg_plan_constraints_deinit(&f->constraints);
-  eg_training_info_deinit(&f->info);
-  if (step->in.training != NULL) eg_training_deinit(&f->training);
-  eg_folded_deinit(&f->folded);
-  f->is_made = false;
-}
-
-static egraph_status fill_fold(eg_whole_step *step, fold *f) {
-  if (step->in.training != NULL)
-    EG_TRY(eg_training_step(f->folded.graph, step->in.training, &f->training));
+/// `folded`: what the forward graph was made of, or NULL.
+static egraph_status make_step(const eg_whole_step *step, const eg_graph *forward,
+                               const eg_folded *folded, planned_step *out) {
+  const eg_training_options *training = step->in.training;
+  if (training != NULL) EG_TRY(eg_training_step(forward, training, &out->training));
   egraph_status status =
-      step->in.training != NULL
-          ? eg_training_info_init(&f->info, step->alloc, &f->training, &f->folded)
-          : eg_forward_info_init(&f->info, step->alloc, &f->folded);
+      training != NULL
+          ? eg_training_info_init(&out->info, step->alloc, &out->training, folded)
+          : eg_forward_info_init(&out->info, step->alloc, folded);
   if (status != EGRAPH_OK) {
-    if (step->in.training != NULL) eg_training_deinit(&f->training);
+    if (training != NULL) eg_training_deinit(&out->training);
     return status;
   }
-  f->info.info.memory_limit = step->in.memory_limit;
-  eg_plan_constraints_init(&f->constraints, step->alloc);
-  f->is_made = true;
+  out->graph = training != NULL ? out->training.graph : forward;
+  out->info.info.memory_limit = step->in.memory_limit;
+  eg_plan_constraints_init(&out->constraints, step->alloc);
+  out->is_made = true;
   return EGRAPH_OK;
 }
 
+static void planned_step_deinit(planned_step *planned, const eg_whole_step *step) {
+  if (!planned->is_made) return;
+  eg_plan_constraints_deinit(&planned->constraints);
+  eg_training_info_deinit(&planned->info);
+  if (step->in.training != NULL) eg_training_deinit(&planned->training);
+}
+
 static egraph_status make_fold(eg_whole_step *step, fold *f) {
+  const eg_plan_constraints *constraints = &step->whole.constraints;
   EG_TRY(eg_blocks_fold(step->in.forward, &f->blocks, step->ends, &f->folded));
-  egraph_status status = fill_fold(step, f);
+  egraph_status status = make_step(step, f->folded.graph, &f->folded, &f->small);
   if (status != EGRAPH_OK) {
     eg_folded_deinit(&f->folded);
     return status;
   }
   if (step->in.constraints == NULL) return EGRAPH_OK;
-  EG_TRY(eg_plan_constraints_copy(&f->constraints, &step->constraints));
-  if (!name_any(&step->constraints)) return EGRAPH_OK;
+  EG_TRY(eg_plan_constraints_copy(&f->small.constraints, constraints));
+  if (!name_any(constraints)) return EGRAPH_OK;
   const eg_unfold_steps steps = unfold_steps(step, f);
-  return fold_names(&f->constraints, step->alloc, &steps);
+  return fold_names(&f->small.constraints, step->alloc, &steps);
 }
 
 /// Whether a weight that an operand reads is trained; false of all else.
@@ -394,13 +390,13 @@ static egraph_status find_blocks(eg_whole_step *step) {
   EG_TRY(eg_blocks_find(step->in.forward, &step->blocks));
   if (!eg_blocks_can_fold(&step->blocks, step->ends) || !train_alike(step, &step->blocks))
     step->blocks.count = 0;
-  bool names = name_any(&step->constraints);
+  bool names = name_any(&step->whole.constraints);
   const eg_unfold_steps steps = {.forward = step->in.forward,
                                  .blocks = &step->blocks,
                                  .ends = step->ends,
-                                 .whole = training_of(step)};
+                                 .whole = training_of(step, &step->whole)};
   if (step->blocks.count != 0 && names)
-    EG_TRY(find_agreeing(&step->constraints, step->alloc, &steps, &step->blocks));
+    EG_TRY(find_agreeing(&step->whole.constraints, step->alloc, &steps, &step->blocks));
   for (uint32_t size = 1; size <= MOST_GROUP && step->blocks.count != 0; size++) {
     fold *f = &step->folds[size - 1];
     f->blocks = eg_blocks_group(&step->blocks, size);
@@ -408,27 +404,16 @@ static egraph_status find_blocks(eg_whole_step *step) {
       f->blocks.count = 0;
   }
   if (step->blocks.count == 0) return EGRAPH_OK;
-  EG_TRY(eg_training_info_mark(&step->info, step->alloc, step->in.forward, &step->blocks,
-                               training_of(step)));
+  EG_TRY(eg_training_info_mark(&step->whole.info, step->alloc, step->in.forward,
+                               &step->blocks, training_of(step, &step->whole)));
   return make_fold(step, &step->folds[0]);
 }
 
 static egraph_status prepare_step(eg_whole_step *step) {
-  if (step->in.training != NULL)
-    EG_TRY(eg_training_step(step->in.forward, step->in.training, &step->training));
-  egraph_status status =
-      step->in.training != NULL
-          ? eg_training_info_init(&step->info, step->alloc, &step->training, NULL)
-          : eg_forward_info_init(&step->info, step->alloc, NULL);
-  if (status != EGRAPH_OK) {
-    if (step->in.training != NULL) eg_training_deinit(&step->training);
-    step->training.graph = NULL;
-    return status;
-  }
-  step->info.info.memory_limit = step->in.memory_limit;
+  EG_TRY(make_step(step, step->in.forward, NULL, &step->whole));
   if (step->in.constraints != NULL) {
-    EG_TRY(eg_plan_constraints_copy(&step->constraints, step->in.constraints));
-    EG_TRY(match_names(&step->constraints, eg_whole_step_graph(step)));
+    EG_TRY(eg_plan_constraints_copy(&step->whole.constraints, step->in.constraints));
+    EG_TRY(match_names(&step->whole.constraints, step->whole.graph));
   }
   return step->in.folds ? find_blocks(step) : EGRAPH_OK;
 }
@@ -440,8 +425,6 @@ egraph_status eg_whole_step_create(egraph_allocator alloc, const eg_whole_input 
   // Blocks beside the one that stands for others must have what it has: before it one
   // that is not the first, after it one that is not the last, where rules look at them.
   *step = (eg_whole_step){.alloc = alloc, .in = *input, .ends = {2, has_rules ? 2 : 1}};
-  eg_plan_constraints_init(&step->constraints, alloc);
-  eg_arena_init(&step->info.arena, alloc);
   egraph_status status = prepare_step(step);
   if (status == EGRAPH_OK)
     *out = step;
@@ -452,11 +435,12 @@ egraph_status eg_whole_step_create(egraph_allocator alloc, const eg_whole_input 
 
 void eg_whole_step_destroy(eg_whole_step *step) {
   if (step == NULL) return;
-  for (int i = 0; i < MOST_GROUP; i++)
-    fold_deinit(step, &step->folds[i]);
-  eg_plan_constraints_deinit(&step->constraints);
-  eg_training_info_deinit(&step->info);
-  if (step->training.graph != NULL) eg_training_deinit(&step->training);
+  for (int i = 0; i < MOST_GROUP; i++) {
+    fold *f = &step->folds[i];
+    planned_step_deinit(&f->small, step);
+    if (f->small.is_made) eg_folded_deinit(&f->folded);
+  }
+  planned_step_deinit(&step->whole, step);
   eg_free(step->alloc, step, 1, sizeof *step);
 }
 
@@ -476,13 +460,12 @@ static double seconds_left(const searcher *s) {
   return fmax(s->deadline - eg_clock_seconds(), LEAST_SECONDS);
 }
 
-static eg_planner_input input_for(const searcher *s, const eg_graph *graph,
-                                  const eg_step_info *info,
-                                  const eg_plan_constraints *constraints, double share) {
+static eg_planner_input input_for(const searcher *s, const planned_step *planned,
+                                  double share) {
   eg_planner_input input = *s->planner;
-  input.graph = graph;
-  input.info = info;
-  input.constraints = s->step->in.constraints != NULL ? constraints : NULL;
+  input.graph = planned->graph;
+  input.info = &planned->info.info;
+  input.constraints = s->step->in.constraints != NULL ? &planned->constraints : NULL;
   input.layout.time_limit_seconds = share * seconds_left(s);
   input.layout.work_limit = eg_work_share(s->planner->layout.work_limit, share);
   return input;
@@ -595,19 +578,15 @@ static egraph_status join(searcher *s, eg_planning *next, bool is_whole) {
 
 /// How large the whole step's problem will be, by the folded one's.
 static double size_of_whole(const searcher *s, const eg_planning *small) {
-  const eg_whole_step *step = s->step;
-  double nodes = eg_graph_node_count(eg_whole_step_graph(step));
-  const fold *f = &step->folds[0];
-  double folded = eg_graph_node_count(step->in.training != NULL ? f->training.graph
-                                                                : f->folded.graph);
+  double nodes = eg_graph_node_count(s->step->whole.graph);
+  double folded = eg_graph_node_count(s->step->folds[0].small.graph);
   return ((double)small->places + small->arcs) * nodes / fmax(folded, 1);
 }
 
 /// Equal blocks of two kinds, where a limit of memory lies between them.
 static egraph_status mix(searcher *s, const eg_planning *folded) {
   eg_whole_step *step = s->step;
-  eg_planner_input input = input_for(s, eg_whole_step_graph(step), &step->info.info,
-                                     &step->constraints, MIX_SHARE);
+  eg_planner_input input = input_for(s, &step->whole, MIX_SHARE);
   const eg_plan *kind[] = {&folded->mates[EG_MATE_SMALL].plan,
                            &folded->mates[EG_MATE_CHEAP].plan, &folded->emitted.plan};
   eg_planning next;
@@ -619,8 +598,7 @@ static egraph_status mix(searcher *s, const eg_planning *folded) {
 
 static egraph_status search_folded(searcher *s, fold *f, double share, bool compares) {
   const eg_whole_step *step = s->step;
-  const eg_graph *graph = step->in.training != NULL ? f->training.graph : f->folded.graph;
-  eg_planner_input input = input_for(s, graph, &f->info.info, &f->constraints, share);
+  eg_planner_input input = input_for(s, &f->small, share);
   eg_planning next;
   input.compares = compares && s->planner->compares;
   input.is_alone = f != &step->folds[0];
@@ -663,8 +641,7 @@ static bool tells_more(const searcher *s, const eg_planning *next) {
 
 static egraph_status search_whole(searcher *s, double share, bool compares) {
   const eg_whole_step *step = s->step;
-  eg_planner_input input = input_for(s, eg_whole_step_graph(step), &step->info.info,
-                                     &step->constraints, share);
+  eg_planner_input input = input_for(s, &step->whole, share);
   eg_planning next;
   // After other searches all the time that is left.
   input.layout.time_limit_seconds = seconds_left(s);
@@ -696,7 +673,7 @@ static egraph_status search_groups(searcher *s) {
     fold *f = &s->step->folds[size - 1];
     if (f->blocks.count == 0 || s->deadline - eg_clock_seconds() < LEAST_SECONDS)
       continue;
-    if (!f->is_made) EG_TRY(make_fold(s->step, f));
+    if (!f->small.is_made) EG_TRY(make_fold(s->step, f));
     EG_TRY(search_folded(s, f, GROUP_SHARE, false));
   }
   return EGRAPH_OK;
@@ -704,7 +681,7 @@ static egraph_status search_groups(searcher *s) {
 
 static egraph_status search(searcher *s) {
   fold *first = &s->step->folds[0];
-  if (!first->is_made) return search_whole(s, 1, true);
+  if (!first->small.is_made) return search_whole(s, 1, true);
   // Where both are planned, baselines are those of the whole step.
   EG_TRY(search_folded(s, first, FOLDED_SHARE, true));
   bool has_rules = s->planner->rules != NULL, is_small = s->whole_size <= SMALL_STEP;
@@ -736,7 +713,6 @@ egraph_status eg_whole_step_certify(eg_whole_step *step, const eg_planner_input 
                                     eg_plan_certificate *out) {
   const searcher s = {.step = step, .planner = planner};
   const eg_planner_input input =
-      input_for(&s, eg_whole_step_graph(step), &step->info.info, &step->constraints,
-                planner->layout.time_limit_seconds);
+      input_for(&s, &step->whole, planner->layout.time_limit_seconds);
   return eg_planner_certify(step->alloc, &input, claim, out);
 }

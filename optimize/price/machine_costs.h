@@ -3,7 +3,7 @@
 #ifndef EG_OPTIMIZE_PRICE_MACHINE_COSTS_H
 #define EG_OPTIMIZE_PRICE_MACHINE_COSTS_H
 
-#include "optimize/price/plan_costs.h"
+#include "optimize/price/plan_price.h"
 #include "pcg/plan/plan.h"
 #include "sim/collective.h"
 #include "sim/device_cost.h"

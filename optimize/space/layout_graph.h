@@ -7,7 +7,7 @@
 #define EG_OPTIMIZE_SPACE_LAYOUT_GRAPH_H
 
 #include "base/vec.h"
-#include "optimize/price/plan_costs.h"
+#include "optimize/price/plan_price.h"
 
 EG_VEC_DEFINE(eg_layouts, eg_layout);
 
