@@ -98,26 +98,20 @@ static eg_plan_rival rival_of(const rival_list *list, uint32_t baseline,
   return rival;
 }
 
-/// Numbers of those that were tried, the best first.
-static uint32_t rank(const rival_list *list, uint32_t out[EG_BASELINE_OUTCOMES]) {
-  uint32_t count = 0;
-  for (uint32_t b = 0; b < EG_BASELINE_OUTCOMES; b++) {
-    if (!list->best[b].is_tried) continue;
-    uint32_t at = count++;
-    for (; at > 0 && is_better(&list->best[b], &list->best[out[at - 1]]); at--)
-      out[at] = out[at - 1];
-    out[at] = b;
-  }
-  return count;
-}
-
 /// Appends all that were tried to the plan's rivals, if they are wanted: the best first,
 /// with what takes them longer. Tells the plan what one device takes.
 static egraph_status list_rivals(const rival_list *list, double memory_limit,
                                  eg_plan *plan, egraph_allocator alloc) {
   eg_plan_summary summary;
   uint32_t ranked[EG_BASELINE_OUTCOMES];
-  uint32_t count = rank(list, ranked);
+  uint32_t count = 0;
+  for (uint32_t b = 0; b < EG_BASELINE_OUTCOMES; b++) {
+    if (!list->best[b].is_tried) continue;
+    uint32_t at = count++;
+    for (; at > 0 && is_better(&list->best[b], &list->best[ranked[at - 1]]); at--)
+      ranked[at] = ranked[at - 1];
+    ranked[at] = b;
+  }
   plan->single_seconds = list->single_seconds;
   if (count == 0 || !list->is_wanted) return EGRAPH_OK;
   EG_TRY(eg_plan_summary_make(plan, alloc, &summary));
@@ -186,16 +180,6 @@ void eg_plan_search_limits(const egraph_search *search, double *out_seconds,
                             : DEFAULT_SECONDS;
 }
 
-static eg_saturation_options saturation_of(plan_job *job) {
-  const egraph_search *search = job->input->search;
-  eg_saturation_options out = eg_search_saturation(search);
-  out.time_limit_seconds = search->saturate_time_limit >= 0 ? search->saturate_time_limit
-                                                            : DEFAULT_SATURATE_SECONDS;
-  out.progress = on_saturate;
-  out.user = job;
-  return out;
-}
-
 // ---- what costs rest on ---------------------------------------------------------
 
 static void count_basis(egraph_cost_basis *basis, uint32_t of, uint32_t count) {
@@ -206,13 +190,6 @@ static void count_basis(egraph_cost_basis *basis, uint32_t of, uint32_t count) {
   case EG_PRICE_GUESSED: basis->guessed += count; break;
   case EG_PRICE_FREE:
   case EG_PRICE_BASES: break;
-  }
-}
-
-static void count_steps(egraph_cost_basis *basis, const eg_plan *plan) {
-  for (size_t i = 0; i < plan->steps.len; i++) {
-    const eg_plan_step *step = &plan->steps.data[i];
-    count_basis(basis, step->basis, 1 + step->more_blocks);
   }
 }
 
@@ -252,13 +229,6 @@ static void keep_best(plan_job *job, const eg_machine_mesh *mesh, eg_planning *p
   planning->has_plan = false;
 }
 
-/// One mesh without a plan leaves the others; the first says why, should there be none.
-static egraph_status rule_out(plan_job *job) {
-  job->out->report.meshes++;
-  if (job->ruled_out_meshes++ != 0) return EGRAPH_OK;
-  return eg_text_append(&job->ruled_out, egraph_last_error());
-}
-
 static eg_planner_input input_on_mesh(plan_job *job, const eg_machine_mesh *mesh,
                                       double seconds, double steps) {
   const eg_plan_search_input *from = job->input;
@@ -293,7 +263,13 @@ static egraph_status plan_on_mesh(plan_job *job, const eg_machine_mesh *mesh,
   eg_planning planning;
   egraph_status status = eg_whole_step_plan(job->step, &input, &planning);
   bool is_demanded = job->input->constraints != NULL || job->input->baseline != NULL;
-  if (status == EGRAPH_E_ARGUMENT && is_demanded) return rule_out(job);
+  if (status == EGRAPH_E_ARGUMENT && is_demanded) {
+    // One mesh without a plan leaves the others; the first says why, should there be
+    // none.
+    job->out->report.meshes++;
+    if (job->ruled_out_meshes++ != 0) return EGRAPH_OK;
+    return eg_text_append(&job->ruled_out, egraph_last_error());
+  }
   EG_TRY(status);
   join_rivals(&job->rivals, &planning, &mesh->mesh);
   keep_best(job, mesh, &planning);
@@ -336,26 +312,15 @@ static double kept_seconds(const plan_job *job) {
 }
 
 static egraph_status explain_uncertified(plan_job *job, eg_plan_certified outcome) {
-  if (outcome == EG_PLAN_LOST)
-    return eg_text_append(
-        &job->out->uncertified,
-        "no certificate: the plan has operators that rules made in the search and not "
-        "again for the whole step, because a limit cut them off; raise the limits of "
-        "nodes, iterations and time of saturation, or leave rules out");
   return eg_text_append(
       &job->out->uncertified,
-      "no certificate: the plan's choices for folded blocks are no solution of the "
-      "whole step at the same cost; plan without folding");
-}
-
-/// The certificate may prove more than the search did.
-static egraph_status raise_bound(const plan_job *job, double checked) {
-  egraph_report *report = &job->out->report;
-  EG_TRY(eg_proof_check_bound("certificate of a plan", checked, report->cost_after));
-  report->bound =
-      fmin(fmax(report->bound, checked), report->cost_after); // but for rounding
-  judge(job);
-  return EGRAPH_OK;
+      outcome == EG_PLAN_LOST
+          ? "no certificate: the plan has operators that rules made in the search and "
+            "not "
+            "again for the whole step, because a limit cut them off; raise the limits of "
+            "nodes, iterations and time of saturation, or leave rules out"
+          : "no certificate: the plan's choices for folded blocks are no solution of the "
+            "whole step at the same cost; plan without folding");
 }
 
 static egraph_status take_certificate(plan_job *job, const eg_plan_certificate *made) {
@@ -363,7 +328,13 @@ static egraph_status take_certificate(plan_job *job, const eg_plan_certificate *
   if (made->outcome != EG_PLAN_CERTIFIED) return explain_uncertified(job, made->outcome);
   EG_TRY(eg_text_append(&job->out->certificate, eg_text_of(&made->text)));
   job->out->is_certified = true;
-  if (report->meshes == 1 && made->is_all) EG_TRY(raise_bound(job, made->checked));
+  if (report->meshes == 1 && made->is_all) { // it may prove more than the search did
+    EG_TRY(
+        eg_proof_check_bound("certificate of a plan", made->checked, report->cost_after));
+    report->bound =
+        fmin(fmax(report->bound, made->checked), report->cost_after); // but for rounding
+    judge(job);
+  }
   report->checked = fmin(made->checked, report->bound);
   bool is_rounding = report->checked >= report->bound - ROUNDING * fabs(report->bound);
   if (is_rounding) report->checked = report->bound;
@@ -442,7 +413,10 @@ static egraph_status describe(plan_job *job) {
   out->report.cost_before = job->rivals.single_seconds;
   if (!out->has_plan) return EGRAPH_OK;
   EG_TRY(count_nodes(job, plan->graph, &out->report.nodes_after));
-  count_steps(&out->report.basis, plan);
+  for (size_t i = 0; i < plan->steps.len; i++) {
+    const eg_plan_step *step = &plan->steps.data[i];
+    count_basis(&out->report.basis, step->basis, 1 + step->more_blocks);
+  }
   return list_rivals(&job->rivals, job->input->memory_limit, plan, job->input->alloc);
 }
 
@@ -453,9 +427,15 @@ egraph_status eg_plan_search_run(const eg_plan_search_input *input, eg_plan_sear
                   .bound = INFINITY,
                   .least_memory = INFINITY,
                   .is_infeasible = true};
-  eg_plan_search_limits(input->search, &job.time_limit, &job.work);
-  job.saturation = saturation_of(&job);
-  out->report.math = input->search->math;
+  const egraph_search *search = input->search;
+  eg_plan_search_limits(search, &job.time_limit, &job.work);
+  job.saturation = eg_search_saturation(search);
+  job.saturation.time_limit_seconds = search->saturate_time_limit >= 0
+                                          ? search->saturate_time_limit
+                                          : DEFAULT_SATURATE_SECONDS;
+  job.saturation.progress = on_saturate;
+  job.saturation.user = &job;
+  out->report.math = search->math;
   out->report.memory_limit = input->memory_limit;
   out->report.cost_after = INFINITY;
   eg_text_init(&job.mesh_name, input->alloc);

@@ -12,6 +12,7 @@
 
 #include "base/owner.h"
 #include "optimize/fold/unfold_draft.h"
+#include "optimize/space/groups.h"
 #include "pcg/graph/node_cons.h"
 
 #define NONE UINT32_MAX
@@ -39,14 +40,16 @@ typedef struct writer {
   node_likenesses *nodes;      // of it
   value_likenesses *values;
   eg_unfold_draft draft;
-  eg_u32s written;         // [draft values] value of the new graph, or NONE
-  eg_bytes done;           // [draft nodes] flag
-  eg_u32s node_of;         // [draft values] node that makes it, or NONE: a leaf
-  eg_u32s sum_begin, sums; // [draft values + 1] sums that it is added to
-  eg_arena arena;          // of one node
+  eg_u32s written;              // [draft values] value of the new graph, or NONE
+  eg_bytes done;                // [draft nodes] flag
+  eg_u32s node_of;              // [draft values] node that makes it, or NONE: a leaf
+  eg_u32s addends, sums;        // [additions] value, node that makes the sum
+  eg_u32s sum_begin, additions; // [draft values + 1] of a value
+  eg_arena arena;               // of one node
   uint32_t next_name;
 } writer;
-EG_OWNER_DEFINE_STATIC(writer, (eg_u32s, written, node_of, sum_begin, sums),
+EG_OWNER_DEFINE_STATIC(writer,
+                       (eg_u32s, written, node_of, addends, sums, sum_begin, additions),
                        (eg_bytes, done), (eg_arena, arena))
 
 /// A phase begins when the one before is over: what is made of a phase's values is made
@@ -74,15 +77,6 @@ static egraph_status note_value(writer *w, uint32_t drafted, eg_value made) {
     EG_TRY(value_likenesses_push(w->values, none));
   w->values->data[made.id].planned = w->draft.values.data[drafted].planned;
   return EGRAPH_OK;
-}
-
-static egraph_status write_input(writer *w, eg_value input) {
-  const eg_value_info *info = eg_graph_value(w->whole, input);
-  uint32_t drafted = w->draft.made.data[input.id];
-  eg_value made;
-  EG_TRY(eg_graph_add_input(w->graph, info->name, &info->type, &made));
-  w->written.data[drafted] = made.id;
-  return note_value(w, drafted, made);
 }
 
 /// A weight is written when something reads it first.
@@ -139,43 +133,25 @@ static egraph_status write_node(writer *w, eg_node_cons *cons,
 
 // ---- order ----------------------------------------------------------------------------
 
-/// Whether a node makes a sum of gradients.
-static bool is_sum(const writer *w, const eg_draft_node *node) {
-  uint32_t whole = w->draft.values.data[node->results].whole;
-  return w->training != NULL && whole != NONE &&
-         w->training->stamps.data[whole].made == EG_MADE_SUM;
-}
-
-/// Fills `sums` by what they wait for.
-static egraph_status list_sums(writer *w) {
-  size_t values = w->draft.values.len;
-  EG_TRY(eg_u32s_resize(&w->sum_begin, values + 2));
-  for (int fills = 0; fills < 2; fills++) {
-    for (uint32_t n = 0; n < w->draft.nodes.len; n++) {
-      const eg_draft_node *node = &w->draft.nodes.data[n];
-      for (uint32_t i = 0; i < node->operand_count && is_sum(w, node); i++) {
-        uint32_t operand = w->draft.operands.data[node->operands + i];
-        if (fills)
-          w->sums.data[w->sum_begin.data[operand + 1]++] = n;
-        else
-          w->sum_begin.data[operand + 2]++;
-      }
-    }
-    for (size_t v = 0; !fills && v < values; v++)
-      w->sum_begin.data[v + 2] += w->sum_begin.data[v + 1];
-    if (!fills) EG_TRY(eg_u32s_resize(&w->sums, w->sum_begin.data[values + 1]));
-  }
-  return EGRAPH_OK;
-}
-
+/// Which node makes each value, and which sums of gradients it is added to.
 static egraph_status find_sums(writer *w) {
+  size_t values = w->draft.values.len;
   EG_TRY(eg_bytes_resize(&w->done, w->draft.nodes.len));
-  for (size_t v = 0; v < w->draft.values.len; v++)
+  for (size_t v = 0; v < values; v++)
     EG_TRY(eg_u32s_push(&w->node_of, NONE));
-  for (uint32_t n = 0; n < w->draft.nodes.len; n++)
-    for (uint32_t r = 0; r < w->draft.nodes.data[n].result_count; r++)
-      w->node_of.data[w->draft.nodes.data[n].results + r] = n;
-  return list_sums(w);
+  for (uint32_t n = 0; n < w->draft.nodes.len; n++) {
+    const eg_draft_node *node = &w->draft.nodes.data[n];
+    uint32_t whole = w->draft.values.data[node->results].whole;
+    bool is_sum = w->training != NULL && whole != NONE &&
+                  w->training->stamps.data[whole].made == EG_MADE_SUM;
+    for (uint32_t r = 0; r < node->result_count; r++)
+      w->node_of.data[node->results + r] = n;
+    for (uint32_t i = 0; is_sum && i < node->operand_count; i++) {
+      EG_TRY(eg_u32s_push(&w->addends, w->draft.operands.data[node->operands + i]));
+      EG_TRY(eg_u32s_push(&w->sums, n));
+    }
+  }
+  return eg_group_items(&w->addends, values, &w->sum_begin, &w->additions);
 }
 
 static bool is_ready(const writer *w, uint32_t n) {
@@ -201,34 +177,35 @@ static egraph_status write_from(writer *w, eg_node_cons *cons, uint32_t first,
     eg_arena_deinit(&w->arena);
     EG_TRY(status);
     for (uint32_t v = node->results; v < node->results + node->result_count; v++)
-      EG_TRY(eg_u32s_append(todo, w->sums.data + w->sum_begin.data[v],
-                            w->sum_begin.data[v + 1] - w->sum_begin.data[v]));
+      for (uint32_t i = w->sum_begin.data[v]; i < w->sum_begin.data[v + 1]; i++)
+        EG_TRY(eg_u32s_push(todo, w->sums.data[w->additions.data[i]]));
   }
   return EGRAPH_OK;
 }
 
-static egraph_status write_nodes(writer *w, eg_node_cons *cons) {
-  eg_u32s todo;
-  eg_u32s_init(&todo, w->written.alloc);
-  egraph_status status = EGRAPH_OK;
-  for (eg_phase p = EG_PHASE_FORWARD; p <= EG_PHASE_UPDATE; p++)
-    for (uint32_t n = 0; status == EGRAPH_OK && n < w->draft.nodes.len; n++)
-      status = write_from(w, cons, n, p, &todo);
-  eg_u32s_deinit(&todo);
-  return status;
-}
-
 static egraph_status write_graph(writer *w) {
   eg_node_cons cons;
+  eg_u32s todo;
   for (size_t v = 0; v < w->draft.values.len; v++)
     EG_TRY(eg_u32s_push(&w->written, NONE));
   EG_TRY(order_phases(w));
   EG_TRY(find_sums(w));
   EG_TRY(eg_graph_create(&w->written.alloc, &w->graph));
-  for (uint32_t i = 0; i < eg_graph_input_count(w->whole); i++)
-    EG_TRY(write_input(w, eg_graph_input(w->whole, i)));
+  for (uint32_t i = 0; i < eg_graph_input_count(w->whole); i++) {
+    eg_value input = eg_graph_input(w->whole, i), made;
+    const eg_value_info *info = eg_graph_value(w->whole, input);
+    uint32_t drafted = w->draft.made.data[input.id];
+    EG_TRY(eg_graph_add_input(w->graph, info->name, &info->type, &made));
+    w->written.data[drafted] = made.id;
+    EG_TRY(note_value(w, drafted, made));
+  }
   EG_TRY(eg_node_cons_init(&cons, w->graph));
-  egraph_status status = write_nodes(w, &cons);
+  eg_u32s_init(&todo, w->written.alloc);
+  egraph_status status = EGRAPH_OK;
+  for (eg_phase p = EG_PHASE_FORWARD; p <= EG_PHASE_UPDATE; p++)
+    for (uint32_t n = 0; status == EGRAPH_OK && n < w->draft.nodes.len; n++)
+      status = write_from(w, &cons, n, p, &todo);
+  eg_u32s_deinit(&todo);
   eg_node_cons_deinit(&cons);
   EG_TRY(status);
   for (uint32_t i = 0; i < eg_graph_output_count(w->whole); i++) {
@@ -410,15 +387,6 @@ static egraph_status move_by_costs(unfolder *u, uint32_t from, const eg_layout *
   return status;
 }
 
-/// Marks what a state that a phase uses takes from the phases before.
-static void mark_kept(unfolder *u, uint32_t number, eg_phase phase) {
-  for (uint32_t s = number; s != NONE; s = u->states.data[s].from) {
-    state *mine = &u->states.data[s];
-    mine->is_kept = mine->is_kept || mine->phase < phase;
-    phase = mine->phase;
-  }
-}
-
 /// What the folded plan does not read enters on every device.
 static egraph_status enter_whole(unfolder *u, uint32_t value) {
   static const eg_layout whole = {0};
@@ -487,14 +455,6 @@ static egraph_status want_entries(unfolder *u) {
   return EGRAPH_OK;
 }
 
-/// An operand whole on every device.
-static egraph_status want_whole(unfolder *u, uint32_t value, eg_phase phase,
-                                uint32_t *out) {
-  static const eg_layout whole = {0};
-  if (u->values.data[value].first == NONE) EG_TRY(enter_whole(u, value));
-  return move_by_costs(u, u->values.data[value].first, &whole, phase, out);
-}
-
 static egraph_status want_operands(unfolder *u, uint32_t n) {
   static const eg_layout whole = {0};
   eg_graph_node_info node = eg_graph_node_at(graph_of(u), (eg_graph_node){n});
@@ -503,9 +463,19 @@ static egraph_status want_operands(unfolder *u, uint32_t n) {
   eg_phase phase = phase_of(u, n);
   for (uint32_t i = 0; i < node.input_count; i++) {
     uint32_t operand;
-    EG_TRY(like == NULL ? want_whole(u, node.inputs[i].id, phase, &operand)
-                        : want(u, node.inputs[i].id, like[i], phase, &operand));
-    mark_kept(u, operand, phase);
+    uint32_t value = node.inputs[i].id;
+    if (like == NULL && u->values.data[value].first == NONE)
+      EG_TRY(enter_whole(u, value));
+    EG_TRY(like == NULL
+               ? move_by_costs(u, u->values.data[value].first, &whole, phase, &operand)
+               : want(u, value, like[i], phase, &operand));
+    // What it takes from the phases before is kept.
+    eg_phase user = phase;
+    for (uint32_t s = operand; s != NONE; s = u->states.data[s].from) {
+      state *mine = &u->states.data[s];
+      mine->is_kept = mine->is_kept || mine->phase < user;
+      user = mine->phase;
+    }
     EG_TRY(eg_u32s_push(&u->wanted, operand));
   }
   for (uint32_t r = 0; r < node.result_count; r++) {

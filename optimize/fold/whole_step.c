@@ -514,13 +514,6 @@ static void judge(eg_planning *planning) {
   planning->status = planning->gap <= PROVEN_GAP ? EG_LAYOUT_OPTIMAL : EG_LAYOUT_FEASIBLE;
 }
 
-/// What a restricted search has found: a plan, its cost, and nothing about others.
-static void forget_proofs(eg_planning *planning) {
-  planning->bound = planning->cut_bound;
-  planning->least_memory = 0;
-  if (!planning->has_plan) planning->status = EG_LAYOUT_UNKNOWN;
-}
-
 /// Outcomes of the whole step's baselines stand before those of the folded one's.
 static void join_outcomes(eg_planning *out, const eg_planning *next, bool is_whole) {
   for (int b = 0; b < EG_BASELINE_OUTCOMES; b++)
@@ -576,13 +569,6 @@ static egraph_status join(searcher *s, eg_planning *next, bool is_whole) {
   return eg_proof_check_bound("plan", out->bound, out->has_plan ? out->cost : INFINITY);
 }
 
-/// How large the whole step's problem will be, by the folded one's.
-static double size_of_whole(const searcher *s, const eg_planning *small) {
-  double nodes = eg_graph_node_count(s->step->whole.graph);
-  double folded = eg_graph_node_count(s->step->folds[0].small.graph);
-  return ((double)small->places + small->arcs) * nodes / fmax(folded, 1);
-}
-
 /// Equal blocks of two kinds, where a limit of memory lies between them.
 static egraph_status mix(searcher *s, const eg_planning *folded) {
   eg_whole_step *step = s->step;
@@ -608,8 +594,15 @@ static egraph_status search_folded(searcher *s, fold *f, double share, bool comp
   }
   EG_TRY(eg_planner_run(step->alloc, &input, &next));
   egraph_status status = unfold(s, f, &next);
-  forget_proofs(&next);
-  if (f == &step->folds[0]) s->whole_size = size_of_whole(s, &next);
+  // Of a restricted search a plan and its cost stay, and nothing about others.
+  next.bound = next.cut_bound;
+  next.least_memory = 0;
+  if (!next.has_plan) next.status = EG_LAYOUT_UNKNOWN;
+  if (!input.is_alone) { // how large the whole step's problem will be
+    double whole = eg_graph_node_count(step->whole.graph);
+    double small = fmax(eg_graph_node_count(f->small.graph), 1);
+    s->whole_size = ((double)next.places + next.arcs) * whole / small;
+  }
   s->is_mixed = s->is_mixed || next.has_mates;
   if (status == EGRAPH_OK && next.has_mates) status = mix(s, &next);
   if (status == EGRAPH_OK) return join(s, &next, false);
@@ -617,26 +610,11 @@ static egraph_status search_folded(searcher *s, fold *f, double share, bool comp
   return status;
 }
 
-/// Whether the gap is one at which searches stop after a while.
-static bool is_close(const searcher *s) {
-  const eg_layout_options *layout = &s->planner->layout;
-  return layout->late_work != 0 && s->out->gap <= layout->late_gap;
-}
-
 static bool is_wide(const searcher *s) {
   const eg_layout_options *layout = &s->planner->layout;
   double asked =
       layout->late_work != 0 ? WIDE_GAP : fmax(layout->relative_gap, PROVEN_GAP);
   return s->has_any && s->out->has_plan && s->out->gap > asked;
-}
-
-/// Whether a search of the whole step counts. With rules it has looked at other variants
-/// than those of the folded one, whose bound holds for the latter alone: it must be worth
-/// that.
-static bool tells_more(const searcher *s, const eg_planning *next) {
-  const eg_planning *out = s->out;
-  if (s->planner->rules == NULL || !out->has_plan) return true;
-  return (next->has_plan && next->cost < out->cost) || next->bound > out->bound;
 }
 
 static egraph_status search_whole(searcher *s, double share, bool compares) {
@@ -647,13 +625,20 @@ static egraph_status search_whole(searcher *s, double share, bool compares) {
   input.layout.time_limit_seconds = seconds_left(s);
   input.known = s->has_any && s->out->has_plan ? &s->out->emitted.plan : NULL;
   double long_up_to = s->planner->rules != NULL ? TINY_STEP : SMALL_STEP;
+  bool is_close = input.known != NULL && s->planner->layout.late_work != 0 &&
+                  s->out->gap <= s->planner->layout.late_gap;
   bool is_minor =
-      input.known != NULL && !is_wide(s) && (s->whole_size > long_up_to || is_close(s));
+      input.known != NULL && !is_wide(s) && (s->whole_size > long_up_to || is_close);
   if (is_minor && (input.layout.work_limit == 0 || input.layout.work_limit > WHOLE_WORK))
     input.layout.work_limit = WHOLE_WORK;
   input.compares = compares && s->planner->compares;
   EG_TRY(eg_planner_run(step->alloc, &input, &next));
-  if (s->has_any && !tells_more(s, &next)) {
+  // With rules it has looked at other variants than those of the folded one, whose bound
+  // holds for the latter alone: it must be worth that.
+  const eg_planning *out = s->out;
+  bool tells_more = s->planner->rules == NULL || !s->has_any || !out->has_plan ||
+                    (next.has_plan && next.cost < out->cost) || next.bound > out->bound;
+  if (!tells_more) {
     join_outcomes(s->out, &next, true);
     add_times(s->out, &next);
     eg_planning_deinit(&next);

@@ -12,6 +12,7 @@
 #include "base/owner.h"
 #include "optimize/model/plan_solution.h"
 #include "optimize/space/graph_writer.h"
+#include "optimize/space/groups.h"
 
 #define NONE EG_SPACE_NONE
 
@@ -25,13 +26,16 @@ typedef struct emitter {
   eg_plan_solution chosen;
   eg_graph_writer writer;
   const eg_graph *original;
-  eg_u32s state_of_place;  // [places] state, or NONE
-  eg_u32s sum_begin, sums; // [space values + 1] sums that a value is added to
+  eg_u32s state_of_place;       // [places] state, or NONE
+  eg_u32s addends, sums;        // [additions] to sums over micro-batches
+  eg_u32s sum_begin, additions; // [space values + 1] of a value
   eg_u32s stack, order;
   eg_values operands; // of the node at hand
   eg_emitted_plan *out;
 } emitter;
-EG_OWNER_DEFINE_STATIC(emitter, (eg_u32s, state_of_place, sum_begin, sums, stack, order),
+EG_OWNER_DEFINE_STATIC(emitter,
+                       (eg_u32s, state_of_place, addends, sums, sum_begin, additions,
+                        stack, order),
                        (eg_values, operands))
 
 static const eg_attrs *attrs_of(const emitter *e, const eg_space_operator *op) {
@@ -142,26 +146,21 @@ static egraph_status write_part(emitter *e, uint32_t v, const eg_space_operator 
   return EGRAPH_OK;
 }
 
-static egraph_status add_node(emitter *e, uint32_t v, const eg_space_operator *op) {
-  eg_value made;
-  e->operands.len = 0;
-  for (uint32_t i = 0; i < op->input_count; i++)
-    EG_TRY(eg_values_push(&e->operands,
-                          value_made(e, e->space->inputs.data[op->inputs + i])));
-  EG_TRY(eg_graph_writer_node(&e->writer, v, op->node, e->operands.data, op->input_count,
-                              &made));
-  e->writer.made.data[v] = made.id;
-  return EGRAPH_OK;
-}
-
 static egraph_status write_node(emitter *e, uint32_t v, const eg_space_operator *op) {
   uint32_t strategy =
       eg_plan_solution_strategy(&e->chosen, eg_plan_solution_made(&e->chosen, v));
   const uint32_t *needs = e->problem->needs.data + e->problem->need_begin.data[strategy];
   for (uint32_t i = 0; i < op->input_count; i++)
     EG_TRY(reach_place(e, place_of_copy(e, needs[i])));
-  EG_TRY(add_node(e, v, op));
-  const eg_graph_node node = eg_graph_value(e->out->graph, value_made(e, v))->node;
+  e->operands.len = 0;
+  for (uint32_t i = 0; i < op->input_count; i++)
+    EG_TRY(eg_values_push(&e->operands,
+                          value_made(e, e->space->inputs.data[op->inputs + i])));
+  eg_value made;
+  EG_TRY(eg_graph_writer_node(&e->writer, v, op->node, e->operands.data, op->input_count,
+                              &made));
+  e->writer.made.data[v] = made.id;
+  const eg_graph_node node = eg_graph_value(e->out->graph, made)->node;
   const eg_graph_node_info info = eg_graph_node_at(e->out->graph, node);
   const eg_space_strategy *spread = eg_plan_solution_spread(&e->chosen, v);
   eg_plan *plan = plan_of(e);
@@ -230,16 +229,6 @@ static bool has_operands(const emitter *e, uint32_t v) {
   return true;
 }
 
-/// Adds a value to the sums that wait for it.
-static egraph_status write_sums(emitter *e, uint32_t v) {
-  for (uint32_t i = e->sum_begin.data[v]; i < e->sum_begin.data[v + 1]; i++) {
-    uint32_t sum = e->sums.data[i];
-    if (e->writer.made.data[sum] == NONE && has_operands(e, sum))
-      EG_TRY(write_value(e, sum));
-  }
-  return EGRAPH_OK;
-}
-
 static egraph_status write_from(emitter *e, uint32_t v) {
   EG_TRY(eg_u32s_push(&e->order, v));
   while (e->order.len != 0) {
@@ -250,49 +239,28 @@ static egraph_status write_from(emitter *e, uint32_t v) {
     e->order.len--;
     if (e->writer.made.data[top] != NONE) continue;
     EG_TRY(write_value(e, top));
-    EG_TRY(write_sums(e, top));
+    for (uint32_t i = e->sum_begin.data[top]; i < e->sum_begin.data[top + 1]; i++) {
+      uint32_t sum = e->sums.data[e->additions.data[i]]; // that waits for it
+      if (e->writer.made.data[sum] == NONE && has_operands(e, sum))
+        EG_TRY(write_value(e, sum));
+    }
   }
   return EGRAPH_OK;
 }
 
-/// A sum that a step leaves, not as it entered.
-static bool is_sum_made(const emitter *e, uint32_t v) {
-  const eg_space_value *value = &e->space->values.data[v];
-  return value->is_sum && !value->is_entry &&
-         eg_plan_solution_operator(&e->chosen, v) != NULL;
-}
-
+/// Lists the sums that each value is added to.
 static egraph_status find_sums(emitter *e) {
   const eg_plan_space *space = e->space;
-  EG_TRY(eg_u32s_resize(&e->sum_begin, space->values.len + 2));
-  for (int fills = 0; fills < 2; fills++) {
-    for (uint32_t v = 0; v < space->values.len; v++) {
-      if (!is_sum_made(e, v)) continue;
-      const eg_space_operator *op = eg_plan_solution_operator(&e->chosen, v);
-      for (uint32_t i = 0; i < op->input_count; i++) {
-        uint32_t operand = space->inputs.data[op->inputs + i];
-        if (fills)
-          e->sums.data[e->sum_begin.data[operand + 1]++] = v;
-        else
-          e->sum_begin.data[operand + 2]++;
-      }
+  for (uint32_t v = 0; v < space->values.len; v++) {
+    const eg_space_value *value = &space->values.data[v];
+    if (!value->is_sum || value->is_entry) continue; // or as it entered
+    const eg_space_operator *op = eg_plan_solution_operator(&e->chosen, v);
+    for (uint32_t i = 0; op != NULL && i < op->input_count; i++) {
+      EG_TRY(eg_u32s_push(&e->addends, space->inputs.data[op->inputs + i]));
+      EG_TRY(eg_u32s_push(&e->sums, v));
     }
-    for (uint32_t v = 0; !fills && v < space->values.len; v++)
-      e->sum_begin.data[v + 2] += e->sum_begin.data[v + 1];
-    if (!fills)
-      EG_TRY(eg_u32s_resize(&e->sums, e->sum_begin.data[space->values.len + 1]));
   }
-  return EGRAPH_OK;
-}
-
-static egraph_status flush_moves(emitter *e, eg_phase phase) {
-  for (uint32_t a = 0; a < eg_layout_arc_count(e->problem); a++) {
-    if (!e->chosen.solution->arc_used.data[a]) continue;
-    uint32_t to = e->problem->arc_to.data[a];
-    const eg_model_value *value = &e->model->values.data[value_of(e, to)];
-    if (value->role == EG_MODEL_COPY && value->phase == phase) EG_TRY(reach_place(e, to));
-  }
-  return EGRAPH_OK;
+  return eg_group_items(&e->addends, space->values.len, &e->sum_begin, &e->additions);
 }
 
 /// What copies of this phase start from.
@@ -318,18 +286,17 @@ static egraph_status write_phase(emitter *e, eg_phase phase) {
       continue;
     EG_TRY(write_from(e, v));
   }
-  return flush_moves(e, phase);
+  for (uint32_t a = 0; a < eg_layout_arc_count(e->problem); a++) {
+    uint32_t to = e->problem->arc_to.data[a];
+    const eg_model_value *value = &e->model->values.data[value_of(e, to)];
+    if (e->chosen.solution->arc_used.data[a] && value->role == EG_MODEL_COPY &&
+        value->phase == phase)
+      EG_TRY(reach_place(e, to));
+  }
+  return EGRAPH_OK;
 }
 
 // ---- the whole ----------------------------------------------------------------------
-
-static egraph_status write_entries(emitter *e) {
-  for (uint32_t v = 0; v < e->space->values.len; v++)
-    if (e->space->values.data[v].is_entry &&
-        eg_plan_solution_operator(&e->chosen, v) != NULL)
-      EG_TRY(write_entry(e, v));
-  return EGRAPH_OK;
-}
 
 /// Bytes of a device for a value in the layout of a place.
 static double place_bytes(const emitter *e, uint32_t place) {
@@ -411,20 +378,16 @@ static egraph_status emit(emitter *e) {
   for (uint32_t p = 0; p < eg_layout_place_count(e->problem); p++)
     EG_TRY(eg_u32s_push(&e->state_of_place, NONE));
   EG_TRY(find_sums(e));
-  EG_TRY(write_entries(e));
+  for (uint32_t v = 0; v < e->space->values.len; v++)
+    if (e->space->values.data[v].is_entry &&
+        eg_plan_solution_operator(&e->chosen, v) != NULL)
+      EG_TRY(write_entry(e, v));
   for (eg_phase p = EG_PHASE_FORWARD; p <= EG_PHASE_UPDATE; p++)
     EG_TRY(write_phase(e, p));
   EG_TRY(write_outputs(e));
   EG_TRY(write_carried(e));
   EG_TRY(note_values(e));
   return eg_plan_check(&e->out->plan, e->alloc);
-}
-
-static egraph_status write_all(emitter *e) {
-  EG_TRY(eg_graph_writer_init(&e->writer, e->space));
-  egraph_status status = emit(e);
-  eg_graph_writer_deinit(&e->writer);
-  return status;
 }
 
 egraph_status eg_plan_emit(const eg_plan_model *model, egraph_allocator alloc,
@@ -440,10 +403,12 @@ egraph_status eg_plan_emit(const eg_plan_model *model, egraph_allocator alloc,
   e.out = out;
   eg_emitted_plan_init(out, alloc);
   egraph_status status = eg_plan_solution_init(&e.chosen, alloc, model, solution);
+  if (status == EGRAPH_OK) status = eg_graph_writer_init(&e.writer, space);
   if (status == EGRAPH_OK) {
-    status = write_all(&e);
-    eg_plan_solution_deinit(&e.chosen);
+    status = emit(&e);
+    eg_graph_writer_deinit(&e.writer);
   }
+  eg_plan_solution_deinit(&e.chosen);
   emitter_deinit(&e);
   if (status != EGRAPH_OK) eg_emitted_plan_deinit(out);
   return status;

@@ -268,14 +268,6 @@ static bool is_deliverable(const eg_plan_limits *limits, const eg_output_limits 
                      2, may_leave(wanted));
 }
 
-static bool are_deliverable(const eg_plan_limits *limits, uint32_t v,
-                            const eg_value_limits *wanted) {
-  const uint16_t *place = wanted->place[limits->space->values.data[v].phase];
-  for (uint32_t o = wanted->output; o != EG_SPACE_NONE; o = limits->outputs[o].next)
-    if (!is_deliverable(limits, &limits->outputs[o], place)) return false;
-  return true;
-}
-
 /// Whether the value can be made, and be in each of its places.
 static bool is_possible(const eg_plan_limits *limits, uint32_t v,
                         const eg_value_limits *wanted, const eg_plan_constraint *row) {
@@ -296,8 +288,10 @@ static bool try_narrow(eg_plan_limits *limits, uint32_t v, const eg_plan_constra
                        uint32_t axis) {
   eg_value_limits wanted = limits->values[v];
   narrow(&wanted, row, axis);
-  if (!is_possible(limits, v, &wanted, row) || !are_deliverable(limits, v, &wanted))
-    return false;
+  const uint16_t *place = wanted.place[limits->space->values.data[v].phase];
+  if (!is_possible(limits, v, &wanted, row)) return false;
+  for (uint32_t o = wanted.output; o != EG_SPACE_NONE; o = limits->outputs[o].next)
+    if (!is_deliverable(limits, &limits->outputs[o], place)) return false;
   limits->values[v] = wanted;
   return true;
 }
@@ -351,16 +345,6 @@ static egraph_status fail_empty(const eg_plan_limits *limits,
         row->value, eg_text_of(&type), cut->name, cut->size);
   eg_text_deinit(&type);
   return status;
-}
-
-/// The value that a statement names; EG_SPACE_NONE: of a kind, or unknown.
-static uint32_t named_value(const eg_plan_limits *limits, const eg_plan_constraint *row) {
-  const eg_tensor_egraph *egraph = limits->space->egraph;
-  eg_value value;
-  if (row->value == NULL ||
-      !eg_graph_find_value(eg_tensor_egraph_graph(egraph), row->value, &value))
-    return EG_SPACE_NONE;
-  return eg_plan_space_value(limits->space, eg_tensor_egraph_value_class(egraph, value));
 }
 
 static egraph_status add_to_all(eg_plan_limits *limits, const eg_plan_constraint *row,
@@ -448,7 +432,10 @@ static egraph_status add_statement(eg_plan_limits *limits, const eg_plan_constra
         EG_TRY(add_delivery(limits, row, a, lenient));
     return EGRAPH_OK;
   }
-  uint32_t v = named_value(limits, row);
+  eg_value named;
+  bool is_named = row->value != NULL &&
+                  eg_graph_find_value(graph_of(limits->space), row->value, &named);
+  uint32_t v = is_named ? value_of(limits, named) : EG_SPACE_NONE;
   if (row->value != NULL && v == EG_SPACE_NONE)
     return lenient ? EGRAPH_OK : fail_unknown(row);
   for (uint32_t a = 0; a < mesh->axis_count; a++) {

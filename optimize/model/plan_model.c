@@ -57,20 +57,15 @@ static bool is_output(const builder *b, uint32_t v) {
   return false;
 }
 
-/// Whether limits leave a layout to some place of a value.
-static bool is_left(const builder *b, uint32_t v, uint32_t layout) {
-  for (uint32_t place = 0; place < EG_LIMIT_PLACES; place++)
-    if (eg_plan_limits_allow_place(b->limits, v, place, layout)) return true;
-  return false;
-}
-
 static egraph_status number_layouts(builder *b) {
   for (uint32_t v = 0; v < b->space->values.len; v++) {
     bool has_all = b->limits == NULL || is_output(b, v); // outputs have their own limits
     EG_TRY(eg_u32s_push(&b->first_number, (uint32_t)b->number.len));
     for (uint32_t l = 0, kept = 0; l < layout_count(b, v); l++) {
-      bool is_in =
-          eg_plan_space_is_useful(b->space, v, l) && (has_all || is_left(b, v, l));
+      bool is_in = has_all; // or limits leave it to some place
+      for (uint32_t place = 0; !is_in && place < EG_LIMIT_PLACES; place++)
+        is_in = eg_plan_limits_allow_place(b->limits, v, place, l);
+      is_in = is_in && eg_plan_space_is_useful(b->space, v, l);
       EG_TRY(eg_u32s_push(&b->number, is_in ? kept++ : EG_SPACE_NONE));
     }
   }
@@ -328,14 +323,6 @@ static egraph_status add_strategies(builder *b, const eg_space_operator *op,
   return EGRAPH_OK;
 }
 
-/// What an operator reads of a value: its copy, or what a seam hands over.
-static uint32_t operand_of(const builder *b, uint32_t v, uint32_t user) {
-  uint32_t link = link_of(b, v, user);
-  if (link == EG_SPACE_NONE) return *copy_of(b, v, value_at(b, user)->phase);
-  return b->model->handed
-      .data[b->is_open ? link * EG_LINK_ENDS + EG_LINK_READ_END : link];
-}
-
 static egraph_status add_operator(builder *b, uint32_t number) {
   const eg_space_operator *op = &b->space->operators.data[number];
   const eg_space_value *value = value_at(b, op->value);
@@ -343,9 +330,12 @@ static egraph_status add_operator(builder *b, uint32_t number) {
   uint32_t target = value->is_entry ? b->model->entries.data[op->value]
                                     : *copy_of(b, op->value, value->phase);
   b->inputs.len = 0;
-  for (uint32_t i = 0; i < op->input_count; i++)
-    EG_TRY(eg_u32s_push(&b->inputs,
-                        operand_of(b, b->space->inputs.data[op->inputs + i], op->value)));
+  for (uint32_t i = 0; i < op->input_count; i++) { // copies, or what seams hand over
+    uint32_t v = b->space->inputs.data[op->inputs + i], link = link_of(b, v, op->value);
+    uint32_t end = b->is_open ? link * EG_LINK_ENDS + EG_LINK_READ_END : link;
+    EG_TRY(eg_u32s_push(&b->inputs, link == EG_SPACE_NONE ? *copy_of(b, v, value->phase)
+                                                          : b->model->handed.data[end]));
+  }
   EG_TRY(open_operator(b, target, b->inputs.data, op->input_count, number));
   return add_strategies(b, op, value->is_entry);
 }
@@ -424,13 +414,6 @@ static egraph_status add_operators(builder *b) {
 
 // ---- roots --------------------------------------------------------------------------
 
-static const eg_carried_value *carried_of(const builder *b, uint32_t output) {
-  const eg_step_info *info = b->space->info;
-  for (uint32_t i = 0; i < info->carried_count; i++)
-    if (info->carried[i].output == output) return &info->carried[i];
-  return NULL;
-}
-
 /// Delivered in one of the layouts that are allowed; where nothing is said, the same on
 /// every device: layout 0, all R.
 static egraph_status add_plain_root(builder *b, uint32_t output) {
@@ -487,10 +470,14 @@ static egraph_status add_exit(builder *b, const eg_carried_value *carried) {
 }
 
 static egraph_status add_roots(builder *b) {
+  const eg_step_info *info = b->space->info;
   const eg_graph *graph = eg_tensor_egraph_graph(b->space->egraph);
-  for (uint32_t i = 0; i < eg_graph_output_count(graph); i++) {
-    const eg_carried_value *carried = carried_of(b, i);
-    EG_TRY(carried == NULL ? add_plain_root(b, i) : add_exit(b, carried));
+  for (uint32_t o = 0; o < eg_graph_output_count(graph); o++) {
+    uint32_t c = 0;
+    while (c < info->carried_count && info->carried[c].output != o)
+      c++;
+    EG_TRY(c == info->carried_count ? add_plain_root(b, o)
+                                    : add_exit(b, &info->carried[c]));
   }
   return EGRAPH_OK;
 }
@@ -537,20 +524,18 @@ void eg_plan_model_limit_memory(eg_plan_model *model, double bytes) {
     model->problem.memory_limit[r] = bytes;
 }
 
-/// Seconds of what a strategy takes of each memory row, of one of the equal blocks.
-static double price_of(const eg_layout_problem *p, const double *price, uint32_t strategy,
-                       uint32_t value) {
-  double seconds = 0;
-  for (uint32_t r = 0; r < p->memory_rows; r++)
-    seconds += price[r] * p->memory[r].data[strategy];
-  return seconds * p->memory_times.data[value] / p->cost_times.data[value];
-}
-
 void eg_plan_model_price_memory(eg_plan_model *model, const double *price) {
   eg_layout_problem *p = &model->problem;
   for (uint32_t o = 0; o < eg_layout_operator_count(p); o++)
-    for (uint32_t s = p->strategy_begin.data[o]; s < p->strategy_begin.data[o + 1]; s++)
-      p->cost.data[s] += price_of(p, price, s, p->operator_value.data[o]);
+    for (uint32_t s = p->strategy_begin.data[o]; s < p->strategy_begin.data[o + 1]; s++) {
+      uint32_t value = p->operator_value.data[o];
+      double seconds = 0;
+      for (uint32_t r = 0; r < p->memory_rows; r++)
+        seconds += price[r] * p->memory[r].data[s];
+      // Of one of the equal blocks.
+      p->cost.data[s] +=
+          seconds * p->memory_times.data[value] / p->cost_times.data[value];
+    }
   eg_plan_model_limit_memory(model, INFINITY);
 }
 

@@ -5,6 +5,7 @@
 #include "optimize/model/plan_recall.h"
 
 #include "base/owner.h"
+#include "optimize/space/groups.h"
 #include "optimize/space/unit_axes.h"
 
 #define NONE UINT32_MAX
@@ -116,31 +117,6 @@ static uint32_t layout_of(const recaller *r, uint32_t v, uint32_t state) {
 
 // ---- values ---------------------------------------------------------------------------
 
-static egraph_status find_leaf(recaller *r, eg_value value) {
-  const eg_graph *seed = eg_tensor_egraph_graph(r->space->egraph);
-  eg_value mine;
-  const char *name = eg_graph_value(r->plan->graph, value)->name;
-  if (eg_graph_find_value(seed, name, &mine))
-    r->value.data[value.id] = eg_plan_space_value(
-        r->space, eg_tensor_egraph_value_class(r->space->egraph, mine));
-  return EGRAPH_OK;
-}
-
-static egraph_status find_results(recaller *r, const eg_graph_node_info *node,
-                                  uint32_t made) {
-  if (node->result_count == 1) {
-    r->value.data[node->results[0].id] = made;
-    return EGRAPH_OK;
-  }
-  for (uint32_t k = 0; k < node->result_count; k++) {
-    eg_attr slot = {.kind = EG_ATTR_INT, .i = k};
-    eg_attrs part = {.op = EG_OP_PART, .count = 1, .slots = &slot};
-    EG_TRY(eg_plan_space_find_term(r->space, &part, &made, 1,
-                                   &r->value.data[node->results[k].id]));
-  }
-  return EGRAPH_OK;
-}
-
 /// The space value that a node makes, a tuple where it has several results, or NONE.
 static egraph_status find_node(recaller *r, const eg_graph_node_info *node,
                                uint32_t *out) {
@@ -155,12 +131,17 @@ static egraph_status find_node(recaller *r, const eg_graph_node_info *node,
 }
 
 static egraph_status find_values(recaller *r) {
-  const eg_graph *graph = r->plan->graph;
-  EG_TRY(eg_u32s_resize(&r->value, eg_graph_value_count(graph)));
-  for (uint32_t v = 0; v < r->value.len; v++) {
-    r->value.data[v] = NONE;
-    if (eg_graph_value(graph, (eg_value){v})->kind != EG_VALUE_COMPUTED)
-      EG_TRY(find_leaf(r, (eg_value){v}));
+  const eg_graph *graph = r->plan->graph,
+                 *seed = eg_tensor_egraph_graph(r->space->egraph);
+  for (uint32_t v = 0; v < eg_graph_value_count(graph); v++) {
+    const eg_value_info *info = eg_graph_value(graph, (eg_value){v});
+    eg_value leaf;
+    bool is_leaf =
+        info->kind != EG_VALUE_COMPUTED && eg_graph_find_value(seed, info->name, &leaf);
+    EG_TRY(eg_u32s_push(
+        &r->value, is_leaf ? eg_plan_space_value(r->space, eg_tensor_egraph_value_class(
+                                                               r->space->egraph, leaf))
+                           : NONE));
   }
   for (uint32_t n = 0; n < eg_graph_node_count(graph) && !r->is_lost; n++) {
     eg_graph_node_info node = eg_graph_node_at(graph, (eg_graph_node){n});
@@ -168,7 +149,14 @@ static egraph_status find_values(recaller *r) {
     EG_TRY(find_node(r, &node, &made));
     eg_arena_deinit(&r->arena);
     r->is_lost = made == NONE;
-    if (made != NONE) EG_TRY(find_results(r, &node, made));
+    if (made != NONE && node.result_count == 1) r->value.data[node.results[0].id] = made;
+    for (uint32_t k = 0; made != NONE && node.result_count != 1 && k < node.result_count;
+         k++) {
+      eg_attr slot = {.kind = EG_ATTR_INT, .i = k};
+      eg_attrs part = {.op = EG_OP_PART, .count = 1, .slots = &slot};
+      EG_TRY(eg_plan_space_find_term(r->space, &part, &made, 1,
+                                     &r->value.data[node.results[k].id]));
+    }
   }
   return EGRAPH_OK;
 }
@@ -177,16 +165,6 @@ static egraph_status find_values(recaller *r) {
 
 static void choose(recaller *r, uint32_t problem_value, uint32_t strategy) {
   r->strategy->data[r->first + problem_value] = strategy;
-}
-
-static bool is_chosen(const recaller *r, uint32_t problem_value) {
-  return r->strategy->data[r->first + problem_value] != EG_LAYOUT_NONE;
-}
-
-/// The layout of the space that a problem's place is.
-static uint32_t place_layout(const recaller *r, uint32_t problem_value, uint32_t place) {
-  return eg_plan_model_layout(r->model, problem_value,
-                              place - r->problem->place_begin.data[problem_value]);
 }
 
 /// The strategy of a problem value that the space knows by this number.
@@ -211,7 +189,7 @@ static void choose_kept(recaller *r, uint32_t problem_value, uint32_t from,
       continue;
     for (uint32_t s = r->problem->strategy_begin.data[op];
          s < r->problem->strategy_begin.data[op + 1]; s++)
-      if (place_layout(r, problem_value, r->problem->output.data[s]) == layout)
+      if (layout_at_place(r->model, problem_value, r->problem->output.data[s]) == layout)
         choose(r, problem_value, s);
   }
 }
@@ -240,11 +218,6 @@ static bool is_node(const recaller *r, const eg_space_operator *op,
   return true;
 }
 
-/// Whether an operator takes a result from a node with several.
-static bool is_part(const recaller *r, const eg_space_operator *op) {
-  return eg_engine_term(engine_of(r), op->node).op == EG_OP_PART;
-}
-
 /// The strategy by which a value is made from states, as one of the space; without a node
 /// as a part of another value.
 static void recall_made(recaller *r, uint32_t v, const eg_graph_node_info *node,
@@ -252,7 +225,8 @@ static void recall_made(recaller *r, uint32_t v, const eg_graph_node_info *node,
   for (uint32_t o = r->space->first_operator.data[v];
        o < r->space->first_operator.data[v + 1]; o++) {
     const eg_space_operator *op = &r->space->operators.data[o];
-    if (node != NULL ? !is_node(r, op, node) : !is_part(r, op)) continue;
+    bool is_part = eg_engine_term(engine_of(r), op->node).op == EG_OP_PART;
+    if (node != NULL ? !is_node(r, op, node) : !is_part) continue;
     for (uint32_t s = op->strategies; s < op->strategies + op->strategy_count; s++)
       if (has_layouts(r, op, &r->space->strategies.data[s], states, result))
         choose_spread(r, copy_of(r, v, r->space->values.data[v].phase), s);
@@ -335,7 +309,9 @@ static uint32_t shared_of(const recaller *r, uint32_t v) {
 static void recall_copy(recaller *r, uint32_t v, eg_phase phase) {
   uint32_t copy = copy_of(r, v, phase);
   uint32_t state = r->start.data[(size_t)v * EG_PHASE_COUNT + phase];
-  if (copy == EG_SPACE_NONE || state == NONE || is_chosen(r, copy)) return;
+  if (copy == EG_SPACE_NONE || state == NONE ||
+      r->strategy->data[r->first + copy] != EG_LAYOUT_NONE)
+    return;
   uint32_t layout = layout_of(r, v, state), step = state_at(r, state)->step;
   if (step == EG_PLAN_NONE) {
     choose_kept(r, copy, r->model->entries.data[v], layout);
@@ -350,31 +326,7 @@ static void recall_copy(recaller *r, uint32_t v, eg_phase phase) {
   choose_kept(r, copy, from, layout);
 }
 
-static void recall_exits(recaller *r) {
-  for (uint32_t o = 0; o < r->plan->output_states.len; o++) {
-    uint32_t exit = r->problem->root_value.data[o];
-    if (r->model->values.data[exit].role != EG_MODEL_EXIT) continue;
-    uint32_t v = r->model->values.data[exit].value;
-    choose_kept(r, exit, copy_of(r, v, r->space->values.data[v].phase),
-                layout_of(r, v, r->plan->output_states.data[o]));
-  }
-}
-
 // ---- the whole ------------------------------------------------------------------------
-
-static egraph_status index_operators(recaller *r) {
-  const eg_layout_problem *p = r->problem;
-  uint32_t values = eg_layout_value_count(p), ops = eg_layout_operator_count(p);
-  EG_TRY(eg_u32s_resize(&r->op_begin, (size_t)values + 2));
-  EG_TRY(eg_u32s_resize(&r->ops, ops));
-  for (uint32_t o = 0; o < ops; o++)
-    r->op_begin.data[p->operator_value.data[o] + 2]++;
-  for (uint32_t v = 0; v < values; v++)
-    r->op_begin.data[v + 2] += r->op_begin.data[v + 1];
-  for (uint32_t o = 0; o < ops; o++)
-    r->ops.data[r->op_begin.data[p->operator_value.data[o] + 1]++] = o;
-  return EGRAPH_OK;
-}
 
 /// Whether the space's mesh is that of the plan but for axes of one device.
 static bool is_same_mesh(const recaller *r) {
@@ -393,10 +345,10 @@ static egraph_status recall(recaller *r) {
   if (!is_same_mesh(r)) return EGRAPH_OK;
   EG_TRY(find_values(r));
   if (r->is_lost) return EGRAPH_OK;
-  EG_TRY(index_operators(r));
-  EG_TRY(eg_u32s_resize(&r->start, r->space->values.len * EG_PHASE_COUNT));
-  for (size_t i = 0; i < r->start.len; i++)
-    r->start.data[i] = NONE;
+  EG_TRY(eg_group_items(&r->problem->operator_value, eg_layout_value_count(r->problem),
+                        &r->op_begin, &r->ops));
+  for (size_t i = 0; i < r->space->values.len * EG_PHASE_COUNT; i++)
+    EG_TRY(eg_u32s_push(&r->start, NONE));
   for (uint32_t v = 0; v < eg_layout_value_count(r->problem); v++)
     EG_TRY(eg_u32s_push(r->strategy, EG_LAYOUT_NONE));
   note_uses(r);
@@ -406,7 +358,13 @@ static egraph_status recall(recaller *r) {
   for (eg_phase q = EG_PHASE_FORWARD; q < EG_PHASE_COUNT; q++)
     for (uint32_t v = 0; v < r->space->values.len; v++)
       recall_copy(r, v, q);
-  recall_exits(r);
+  for (uint32_t o = 0; o < r->plan->output_states.len; o++) {
+    uint32_t exit = r->problem->root_value.data[o];
+    uint32_t v = r->model->values.data[exit].value;
+    if (r->model->values.data[exit].role == EG_MODEL_EXIT)
+      choose_kept(r, exit, copy_of(r, v, r->space->values.data[v].phase),
+                  layout_of(r, v, r->plan->output_states.data[o]));
+  }
   return EGRAPH_OK;
 }
 

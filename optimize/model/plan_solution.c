@@ -4,13 +4,15 @@
 #include <assert.h>
 
 #include "base/owner.h"
+#include "optimize/space/groups.h"
 
 #define NONE EG_SPACE_NONE
 #define LISTS (eg_u32s, value_of_place, move_into, operator_of, value_begin, values)
 
 // ---- indexes ------------------------------------------------------------------------
 
-static egraph_status index_places(eg_plan_solution *s) {
+/// `row` is scratch: the value of the space that each problem value stands for.
+static egraph_status index_problem(eg_plan_solution *s, eg_u32s *row) {
   const eg_layout_problem *problem = s->problem;
   for (uint32_t v = 0; v < eg_layout_value_count(problem); v++)
     for (uint32_t p = problem->place_begin.data[v]; p < problem->place_begin.data[v + 1];
@@ -20,33 +22,13 @@ static egraph_status index_places(eg_plan_solution *s) {
     }
   for (uint32_t a = 0; a < eg_layout_arc_count(problem); a++)
     if (s->solution->arc_used.data[a]) s->move_into.data[problem->arc_to.data[a]] = a;
-  return EGRAPH_OK;
-}
-
-static egraph_status index_strategies(eg_plan_solution *s) {
-  const eg_u32s *begin = &s->problem->strategy_begin;
-  for (uint32_t o = 0; o < eg_layout_operator_count(s->problem); o++)
-    for (uint32_t k = begin->data[o]; k < begin->data[o + 1]; k++)
+  const uint32_t *begin = problem->strategy_begin.data;
+  for (uint32_t o = 0; o < eg_layout_operator_count(problem); o++)
+    for (uint32_t k = begin[o]; k < begin[o + 1]; k++)
       EG_TRY(eg_u32s_push(&s->operator_of, o));
-  return EGRAPH_OK;
-}
-
-/// Copies and kept values of the problem by the value of the space that they stand for.
-static egraph_status index_values(eg_plan_solution *s) {
-  const eg_model_values *values = &s->model->values;
-  uint32_t count = (uint32_t)s->space->values.len;
-  EG_TRY(eg_u32s_resize(&s->value_begin, (size_t)count + 1));
-  EG_TRY(eg_u32s_resize(&s->values, values->len));
-  for (size_t i = 0; i < values->len; i++)
-    s->value_begin.data[values->data[i].value + 1]++;
-  for (uint32_t v = 0; v < count; v++)
-    s->value_begin.data[v + 1] += s->value_begin.data[v];
-  for (size_t i = 0; i < values->len; i++)
-    s->values.data[s->value_begin.data[values->data[i].value]++] = (uint32_t)i;
-  for (uint32_t v = count; v > 0; v--)
-    s->value_begin.data[v] = s->value_begin.data[v - 1];
-  s->value_begin.data[0] = 0;
-  return EGRAPH_OK;
+  for (size_t i = 0; i < s->model->values.len; i++)
+    EG_TRY(eg_u32s_push(row, s->model->values.data[i].value));
+  return eg_group_items(row, s->space->values.len, &s->value_begin, &s->values);
 }
 
 egraph_status eg_plan_solution_init(eg_plan_solution *s, egraph_allocator alloc,
@@ -57,9 +39,10 @@ egraph_status eg_plan_solution_init(eg_plan_solution *s, egraph_allocator alloc,
                           .problem = &model->problem,
                           .solution = solution};
   EG_INIT_MEMBERS(s, alloc, LISTS)
-  egraph_status status = index_places(s);
-  if (status == EGRAPH_OK) status = index_strategies(s);
-  if (status == EGRAPH_OK) status = index_values(s);
+  eg_u32s row;
+  eg_u32s_init(&row, alloc);
+  egraph_status status = index_problem(s, &row);
+  eg_u32s_deinit(&row);
   if (status != EGRAPH_OK) eg_plan_solution_deinit(s);
   return status;
 }

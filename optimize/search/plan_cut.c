@@ -166,16 +166,6 @@ static egraph_status find_price(cutter *c, uint32_t row) {
   return EGRAPH_OK;
 }
 
-/// Rows that no price is known of matter only where none is known of any.
-static egraph_status find_prices(cutter *c) {
-  bool is_known = false;
-  for (uint32_t r = 0; r < c->model.problem.memory_rows; r++)
-    is_known = is_known || c->in->price[r] > 0;
-  for (uint32_t r = 0; r < c->model.problem.memory_rows; r++)
-    if (!is_known || c->in->price[r] > 0) EG_TRY(find_price(c, r));
-  return EGRAPH_OK;
-}
-
 static egraph_status search(cutter *c) {
   eg_open_options options = remaining(c);
   double bound;
@@ -187,12 +177,18 @@ static egraph_status search(cutter *c) {
 }
 
 static egraph_status run_cutter(cutter *c) {
+  uint32_t rows = c->model.problem.memory_rows;
   double bound;
+  bool is_known = false;
   EG_TRY(
       eg_doubles_append(&c->cost, c->model.problem.cost.data, c->model.problem.cost.len));
   EG_TRY(try_prices(c, c->in->price, &bound));
   if (!(bound > 0) || isinf(bound)) return EGRAPH_OK;
-  if (c->in->may_bind) EG_TRY(find_prices(c));
+  for (uint32_t r = 0; r < rows; r++)
+    is_known = is_known || c->in->price[r] > 0;
+  // Rows that no price is known of matter only where none is known of any.
+  for (uint32_t r = 0; c->in->may_bind && r < rows; r++)
+    if (!is_known || c->in->price[r] > 0) EG_TRY(find_price(c, r));
   return search(c);
 }
 

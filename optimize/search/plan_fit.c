@@ -375,15 +375,13 @@ static uint64_t work_of(const fitter *f, double times) {
   return (uint64_t)(times * fmax((double)f->first_work, LEAST_WORK));
 }
 
-static uint32_t row_count(const fitter *f) { return f->rows; }
-
 static void limit_rows(fitter *f, const rows *most) {
   memcpy(f->model->problem.memory_limit, most->at, f->rows * sizeof *most->at);
 }
 
 static double most_of(const fitter *f, const rows *kept) {
   double most = 0;
-  for (uint32_t r = 0; r < row_count(f); r++)
+  for (uint32_t r = 0; r < f->rows; r++)
     most = fmax(most, kept->at[r]);
   return most;
 }
@@ -395,7 +393,7 @@ static bool fits(const fitter *f, const attempt *a) {
 /// The row that must give way to a peak: of the end of the phase that it is in.
 static uint32_t row_of_peak(const fitter *f, const eg_plan *plan,
                             const eg_plan_summary *summary, const rows *kept) {
-  if (row_count(f) == 1 || summary->peak_step >= plan->steps.len) return 0;
+  if (f->rows == 1 || summary->peak_step >= plan->steps.len) return 0;
   switch (plan->steps.data[summary->peak_step].phase) {
   case EG_PHASE_FORWARD: return 0;
   case EG_PHASE_UPDATE: return 1;
@@ -651,14 +649,6 @@ static egraph_status go_through_less(fitter *f) {
   return EGRAPH_OK;
 }
 
-/// Every solution that is as cheap as that: one may have a lower peak.
-static egraph_status go_through_equals(fitter *f) {
-  if (!wants_best(f)) return EGRAPH_OK;
-  f->walk.is_complete = false;
-  if (is_small(f)) EG_TRY(walk(f, f->limit, 1 + PROVEN_GAP / 4, FEW_STEPS));
-  return f->walk.is_complete ? EGRAPH_OK : lower_peak(f);
-}
-
 // ---- the whole -----------------------------------------------------------------------
 
 static egraph_status conclude(fitter *f, const attempt *first) {
@@ -691,21 +681,16 @@ static egraph_status conclude(fitter *f, const attempt *first) {
   return EGRAPH_OK;
 }
 
-/// Whether a device may not hold everything twice, whole: moves have two ends.
-static bool may_matter(const fitter *f) {
-  const eg_plan_space *space = f->model->space;
-  double bytes = 0;
-  for (uint32_t v = 0; v < space->values.len; v++) // layout 0: R on every axis
-    bytes += 2.0 * space->values.data[v].times * eg_plan_space_bytes(space, v, 0);
-  return bytes > f->limit;
-}
-
 static egraph_status fit(fitter *f) {
   attempt first, last;
   rows most, too_much;
-  double share = may_matter(f) ? FIRST_SHARE : 1;
+  const eg_plan_space *space = f->model->space;
+  double bytes = 0; // of everything twice, whole: moves have two ends
+  for (uint32_t v = 0; v < space->values.len; v++) // layout 0: R on every axis
+    bytes += 2.0 * space->values.data[v].times * eg_plan_space_bytes(space, v, 0);
+  double share = bytes > f->limit ? FIRST_SHARE : 1;
   for (uint32_t r = 0; r < EG_LAYOUT_MEMORY_ROWS; r++)
-    most.at[r] = r < row_count(f) ? f->limit : INFINITY;
+    most.at[r] = r < f->rows ? f->limit : INFINITY;
   too_much = most;
   EG_TRY(try_to_keep(f, &most, share, EG_WORK_UNLIMITED, &first));
   f->first_work = f->work.done;
@@ -722,7 +707,11 @@ static egraph_status fit(fitter *f) {
       if (f->out->has_plan) EG_TRY(loosen(f, most, too_much));
     }
   }
-  if (f->out->has_plan) EG_TRY(go_through_equals(f));
+  if (f->out->has_plan && wants_best(f)) { // one that is as cheap may have a lower peak
+    f->walk.is_complete = false;
+    if (is_small(f)) EG_TRY(walk(f, f->limit, 1 + PROVEN_GAP / 4, FEW_STEPS));
+    if (!f->walk.is_complete) EG_TRY(lower_peak(f));
+  }
   bool is_asked =
       !f->only_fitting && first.status == EG_LAYOUT_NO_MEMORY && !f->walk.is_complete;
   if (is_asked && isinf(f->known_peak)) EG_TRY(try_least(f, &last, &most));
@@ -755,7 +744,7 @@ egraph_status eg_plan_fit(eg_plan_model *model, egraph_allocator alloc,
   peak_row_deinit(&f.last_peak);
   peak_row_deinit(&f.best_peak);
   eg_u32s_deinit(&f.found);
-  for (uint32_t r = 0; r < row_count(&f); r++)
+  for (uint32_t r = 0; r < f.rows; r++)
     model->problem.memory_limit[r] = f.limit;
   if (status != EGRAPH_OK) eg_fitted_plan_deinit(out);
   return status;

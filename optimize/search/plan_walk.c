@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/owner.h"
+#include "optimize/space/groups.h"
 
 enum { MOST_PLACES = 1 << 14 };
 enum { CLOCK_STEPS = 4096 }; // between two looks at the clock
@@ -52,13 +53,6 @@ static sums sums_of_strategy(const walker *w, uint32_t v, uint32_t s) {
   sums out = {.cost = of(w)->cost.data[s] * of(w)->cost_times.data[v]};
   for (uint32_t r = 0; r < of(w)->memory_rows; r++)
     out.memory[r] = of(w)->memory[r].data[s] * of(w)->memory_times.data[v];
-  return out;
-}
-
-static sums sums_of_arc(const walker *w, uint32_t v, uint32_t a) {
-  sums out = {.cost = of(w)->arc_cost.data[a] * of(w)->cost_times.data[v]};
-  for (uint32_t r = 0; r < of(w)->memory_rows; r++)
-    out.memory[r] = of(w)->arc_memory[r].data[a] * of(w)->memory_times.data[v];
   return out;
 }
 
@@ -110,7 +104,10 @@ static egraph_status reach(walker *w, uint32_t at, size_t base, sums done, sums 
   for (uint32_t i = w->arc_begin.data[place];
        status == EGRAPH_OK && !w->is_stopped && i < w->arc_begin.data[place + 1]; i++) {
     uint32_t arc = w->arcs.data[i], from = of(w)->arc_from.data[arc];
-    sums more = sums_of_arc(w, v, arc), next = done;
+    sums more = {.cost = of(w)->arc_cost.data[arc] * of(w)->cost_times.data[v]};
+    sums next = done;
+    for (uint32_t r = 0; r < of(w)->memory_rows; r++)
+      more.memory[r] = of(w)->arc_memory[r].data[arc] * of(w)->memory_times.data[v];
     add(&next, &more, 1);
     if (of(w)->place_forbidden.data[from] || leads_to(w, place, from)) continue;
     if (!take_steps(w, 1) || !may_go_on(w, &next, &pending)) continue;
@@ -210,20 +207,6 @@ static egraph_status decide(walker *w, uint32_t at, sums done, sums pending) {
 
 // ---- indexes --------------------------------------------------------------------------
 
-/// Items of each row in compressed form; `row` is the row of each item.
-static egraph_status group(const eg_u32s *row, size_t rows, eg_u32s *begin,
-                           eg_u32s *items) {
-  EG_TRY(eg_u32s_resize(begin, rows + 2));
-  EG_TRY(eg_u32s_resize(items, row->len));
-  for (size_t i = 0; i < row->len; i++)
-    begin->data[row->data[i] + 2]++;
-  for (size_t r = 0; r < rows; r++)
-    begin->data[r + 2] += begin->data[r + 1];
-  for (size_t i = 0; i < row->len; i++)
-    items->data[begin->data[row->data[i] + 1]++] = (uint32_t)i;
-  return EGRAPH_OK;
-}
-
 /// Whether all that may need v has its place in the order.
 static egraph_status find_order(walker *w, bool *out_is_walkable) {
   const eg_layout_problem *p = of(w);
@@ -277,8 +260,8 @@ static bool has_simple_roots(const eg_layout_problem *p) {
 static egraph_status prepare_walk(walker *w, bool *out_is_walkable) {
   const eg_layout_problem *p = of(w);
   uint32_t values = eg_layout_value_count(p), places = eg_layout_place_count(p);
-  EG_TRY(group(&p->operator_value, values, &w->operator_begin, &w->operators));
-  EG_TRY(group(&p->arc_to, places, &w->arc_begin, &w->arcs));
+  EG_TRY(eg_group_items(&p->operator_value, values, &w->operator_begin, &w->operators));
+  EG_TRY(eg_group_items(&p->arc_to, places, &w->arc_begin, &w->arcs));
   EG_TRY(eg_u32s_resize(&w->wanted, places));
   EG_TRY(eg_u32s_resize(&w->value_wanted, values));
   EG_TRY(sums_list_resize(&w->least, values));

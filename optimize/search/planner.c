@@ -311,13 +311,6 @@ static egraph_status list_contenders(planner *p) {
   return status;
 }
 
-/// Whether the clock leaves no more time for baselines.
-static bool is_late(const planner *p) {
-  double spent = eg_clock_seconds() - p->start;
-  double share = p->out->has_plan ? CLOCK_SHARE[p->stage] : 1;
-  return !is_first(p) && spent > share * p->input->layout.time_limit_seconds;
-}
-
 static int cheapest_first(const void *a, const void *b) {
   const contender *first = a, *second = b;
   if (first->cost != second->cost) return first->cost < second->cost ? -1 : 1;
@@ -328,7 +321,10 @@ static int cheapest_first(const void *a, const void *b) {
 static egraph_status try_open(planner *p, eg_competition *competition, contender *c,
                               double steps) {
   if (is_settled(p, c) || p->is_cancelled) return EGRAPH_OK;
-  if (is_late(p) && !is_asked(p, c)) {
+  double spent = eg_clock_seconds() - p->start;
+  double share = p->out->has_plan ? CLOCK_SHARE[p->stage] : 1;
+  bool is_late = !is_first(p) && spent > share * p->input->layout.time_limit_seconds;
+  if (is_late && !is_asked(p, c)) {
     p->out->untried += is_after_search(p);
     return EGRAPH_OK;
   }
@@ -531,11 +527,6 @@ static egraph_status find_mates(planner *p, eg_competition *competition,
   return status;
 }
 
-static bool memory_may_bind(const planner *p) {
-  double memory = p->out->has_plan ? p->out->memory : INFINITY;
-  return memory > NEAR_LIMIT * p->input->info->memory_limit && !(p->out->gap <= MATE_GAP);
-}
-
 /// What tells of the whole step that this one is the folded one of.
 static egraph_status cut(planner *p, eg_competition *competition) {
   double seconds = p->input->cut_seconds, limit = competition->layout.time_limit_seconds;
@@ -545,7 +536,9 @@ static egraph_status cut(planner *p, eg_competition *competition) {
       competition->algebra != NULL)
     return EGRAPH_OK;
   p->stage = CUTTING;
-  bool may_bind = memory_may_bind(p);
+  double memory = p->out->has_plan ? p->out->memory : INFINITY;
+  bool may_bind =
+      memory > NEAR_LIMIT * p->input->info->memory_limit && !(p->out->gap <= MATE_GAP);
   double share = may_bind ? 1 - 2 * MATE_SHARE : 1;
   competition->layout.time_limit_seconds = share * seconds;
   competition->layout.work_limit = eg_work_share(work, share);
@@ -583,35 +576,30 @@ static egraph_status search_and_compare(planner *p, eg_competition *competition,
   return try_baselines(p, competition, KEPT_SHARE, 1, LEAST_STEPS);
 }
 
-static egraph_status compete(planner *p, eg_competition *competition, eg_u32s *known) {
-  competition->layout = p->input->layout;
-  competition->layout.progress = on_progress;
-  competition->layout.user = p;
-  EG_TRY(list_contenders(p));
-  EG_TRY(recall(p, competition->space, known));
-  if (known->len == 0) EG_TRY(find_seed(p, competition, known));
-  return search_and_compare(p, competition, known);
-}
-
 static egraph_status solve(planner *p, const eg_plan_space *space,
                            const eg_plan_algebra *algebra) {
   eg_competition competition = {.alloc = p->alloc,
                                 .space = space,
                                 .constraints = p->input->constraints,
                                 .algebra = algebra,
+                                .layout = p->input->layout,
                                 .mesh = &p->input->mesh->mesh};
   eg_u32s known;
   double start = eg_clock_seconds();
+  competition.layout.progress = on_progress;
+  competition.layout.user = p;
   eg_u32s_init(&known, p->alloc);
   eg_plan_choices_init(&p->seed, p->alloc);
   contenders_init(&p->contenders, p->alloc);
-  egraph_status status = compete(p, &competition, &known);
+  egraph_status status = list_contenders(p);
+  if (status == EGRAPH_OK) status = recall(p, space, &known);
+  if (status == EGRAPH_OK && known.len == 0) status = find_seed(p, &competition, &known);
+  if (status == EGRAPH_OK) status = search_and_compare(p, &competition, &known);
   contenders_deinit(&p->contenders);
   eg_plan_choices_deinit(&p->seed);
   eg_u32s_deinit(&known);
-  EG_TRY(status);
   p->out->solve_seconds = eg_clock_seconds() - start;
-  return EGRAPH_OK;
+  return status;
 }
 
 static egraph_status mix(planner *p, const eg_plan_space *space) {
@@ -673,16 +661,6 @@ static egraph_status plan_with(planner *p, eg_machine_costs *costs,
   return status;
 }
 
-static egraph_status plan_algebra_first(planner *p, eg_machine_costs *costs) {
-  eg_plan_algebra algebra;
-  eg_layout_options options = remaining(p);
-  EG_TRY(eg_plan_algebra_cheapest(&algebra, p->alloc, p->egraph, p->input->info,
-                                  &costs->device, &options));
-  egraph_status status = algebra.is_found ? plan_with(p, costs, &algebra) : EGRAPH_OK;
-  eg_plan_algebra_deinit(&algebra);
-  return status;
-}
-
 static egraph_status plan(planner *p) {
   eg_machine_mesh mesh = eg_unit_axes_drop(p->input->mesh);
   eg_machine_costs costs = {.mesh = &mesh};
@@ -690,8 +668,14 @@ static egraph_status plan(planner *p) {
   EG_TRY(eg_device_cost_init(&costs.device, p->input->machine, p->input->costs));
   costs.device.plain_only = p->input->plain_only;
   EG_TRY(saturate(p));
-  return p->input->algebra_first ? plan_algebra_first(p, &costs)
-                                 : plan_with(p, &costs, NULL);
+  if (!p->input->algebra_first) return plan_with(p, &costs, NULL);
+  eg_plan_algebra algebra;
+  eg_layout_options options = remaining(p);
+  EG_TRY(eg_plan_algebra_cheapest(&algebra, p->alloc, p->egraph, p->input->info,
+                                  &costs.device, &options));
+  egraph_status status = algebra.is_found ? plan_with(p, &costs, &algebra) : EGRAPH_OK;
+  eg_plan_algebra_deinit(&algebra);
+  return status;
 }
 
 static egraph_status run_planner(planner *p) {

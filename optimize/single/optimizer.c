@@ -29,13 +29,6 @@ static const double DEFAULT_SECONDS = 120.0;
 
 // ---- limits and choices -----------------------------------------------------------
 
-static egraph_status check_range(const char *name, double value, double low,
-                                 double high) {
-  if (value >= low && value <= high) return EGRAPH_OK;
-  return EG_FAIL(EGRAPH_E_ARGUMENT, "option %s is %g; it must lie between %g and %g",
-                 name, value, low, high);
-}
-
 static bool find_extractor(const char *name, eg_extract_method *out) {
 #define METHOD(id, spelling, text)                                                       \
   if (strcmp(name, spelling) == 0) {                                                     \
@@ -49,7 +42,9 @@ static bool find_extractor(const char *name, eg_extract_method *out) {
 
 egraph_status eg_search_check(const egraph_search *search) {
 #define EGRAPH_OPTION(type, name, initial, low, high, help)                              \
-  EG_TRY(check_range(#name, (double)search->name, low, high));
+  if (!((double)search->name >= (low) && (double)search->name <= (high)))                \
+    return EG_FAIL(EGRAPH_E_ARGUMENT, "option %s is %g; it must lie between %g and %g",  \
+                   #name, (double)search->name, (double)(low), (double)(high));
 #include "include/egraph_search.def"
   eg_extract_method method;
   if (search->extractor == NULL || !find_extractor(search->extractor, &method))
@@ -130,7 +125,7 @@ static uint32_t sum_of(uint32_t a, uint32_t b) {
 }
 
 /// Adds the statistics of a round to the result's.
-static egraph_status count_saturation(run *r) {
+static void count_saturation(run *r) {
   eg_saturation_report *all = &r->result->saturation, *own = &r->now.saturation;
   egraph_report *report = &r->result->report;
   report->iterations = sum_of(report->iterations, own->iterations);
@@ -145,7 +140,7 @@ static egraph_status count_saturation(run *r) {
     r->is_all = own->stop == EG_STOP_SATURATED;
     *all = *own;
     *own = (eg_saturation_report){.alloc = r->alloc};
-    return EGRAPH_OK;
+    return;
   }
   for (uint32_t i = 0; i < all->rule_count; i++) {
     eg_rule_stats *sum = &all->rules[i];
@@ -157,7 +152,6 @@ static egraph_status count_saturation(run *r) {
     sum->bans = sum_of(sum->bans, more->bans);
     sum->seconds += more->seconds;
   }
-  return EGRAPH_OK;
 }
 
 static egraph_status saturate(run *r) {
@@ -171,7 +165,8 @@ static egraph_status saturate(run *r) {
   EG_TRY(eg_tensor_egraph_create(&r->alloc, r->now.graph, &r->now.egraph));
   eg_tensor_egraph_restrict(r->now.egraph);
   EG_TRY(eg_saturate(r->now.egraph, r->input->rules, &options, &r->now.saturation));
-  return count_saturation(r);
+  count_saturation(r);
+  return EGRAPH_OK;
 }
 
 static bool on_measure(void *user, uint32_t done, uint32_t total) {
@@ -246,13 +241,6 @@ static bool on_extract(void *user, double cost, double bound, double seconds) {
   return report_progress(user, "extract", line);
 }
 
-/// Part of what is left for extraction that a round may use: rounds to come are fewer the
-/// more this one has reached.
-static double share_of_extraction(const run *r) {
-  if (r->result->report.rounds >= r->search->rounds) return 1;
-  return r->is_all ? 0.75 : 0.5;
-}
-
 /// Options of an extraction that may use a part of what is left.
 static eg_extract_options extract_options(const run *r, double share) {
   const egraph_search *o = r->search;
@@ -270,7 +258,9 @@ static eg_extract_options extract_options(const run *r, double share) {
 
 static egraph_status solve(run *r, const uint32_t *incumbent) {
   egraph_report *report = &r->result->report;
-  eg_extract_options options = extract_options(r, share_of_extraction(r));
+  // Rounds to come are fewer the more this one has reached.
+  bool is_last = report->rounds >= r->search->rounds;
+  eg_extract_options options = extract_options(r, is_last ? 1 : r->is_all ? 0.75 : 0.5);
   options.incumbent = incumbent;
   options.progress = on_extract;
   options.user = r;
@@ -314,17 +304,6 @@ static egraph_status fold_graph(const run *r, const eg_graph *graph, eg_graph **
   return eg_graph_folded(graph, &options, out);
 }
 
-/// Constants that are NaN or infinite once they are folded are no fault of rules where
-/// the graph has as many by itself.
-static egraph_status compare_folded(run *r, uint32_t not_finite) {
-  eg_graph *folded;
-  uint32_t given;
-  EG_TRY(fold_graph(r, r->now.graph, &folded, &given));
-  eg_graph_destroy(folded);
-  r->overflowed = r->search->math != EGRAPH_MATH_EXACT && not_finite > given;
-  return EGRAPH_OK;
-}
-
 /// Weights that can be computed now are; what only absent weights need stays for the
 /// load.
 static egraph_status fold(run *r) {
@@ -333,22 +312,17 @@ static egraph_status fold(run *r) {
   uint32_t not_finite;
   EG_TRY(fold_graph(r, now->emission.graph, &folded, &not_finite));
   egraph_status status = eg_graph_pruned(folded, &now->outcome);
-  if (status == EGRAPH_OK && not_finite != 0) status = compare_folded(r, not_finite);
   eg_graph_destroy(folded);
   eg_graph_destroy(now->emission.graph);
   now->emission.graph = NULL;
-  return status;
-}
-
-/// The graph costs what the extractor said, and no more than the one the round started
-/// from when that was among its variants.
-static egraph_status check_costs(const run *r) {
-  const search_round *now = &r->now;
-  char what[64];
-  (void)snprintf(what, sizeof what, "graph of round %" PRIu32, r->result->report.rounds);
-  EG_TRY(eg_proof_check_equal(what, now->extraction.cost, now->cost));
-  if (!now->is_as_given) return EGRAPH_OK;
-  return eg_proof_check_bound(what, now->cost, now->seed_cost);
+  if (status != EGRAPH_OK || not_finite == 0) return status;
+  // Constants that are NaN or infinite once they are folded are no fault of rules where
+  // the graph has as many by itself.
+  uint32_t given;
+  EG_TRY(fold_graph(r, now->graph, &folded, &given));
+  eg_graph_destroy(folded);
+  r->overflowed = r->search->math != EGRAPH_MATH_EXACT && not_finite > given;
+  return EGRAPH_OK;
 }
 
 static egraph_status emit(run *r) {
@@ -358,7 +332,12 @@ static egraph_status emit(run *r) {
                           now->extraction.choice.data, before));
   EG_TRY(fold(r));
   EG_TRY(eg_graph_predict(now->outcome, r->alloc, r->input->costs, &now->cost));
-  EG_TRY(check_costs(r));
+  // The graph costs what the extractor said, and no more than the one the round started
+  // from when that was among its variants.
+  char what[64];
+  (void)snprintf(what, sizeof what, "graph of round %" PRIu32, r->result->report.rounds);
+  EG_TRY(eg_proof_check_equal(what, now->extraction.cost, now->cost));
+  if (now->is_as_given) EG_TRY(eg_proof_check_bound(what, now->cost, now->seed_cost));
   now->bound = now->extraction.bound;
   // The start is a variant like others.
   if (!now->is_as_given && now->seed_cost < now->bound) now->bound = now->seed_cost;
@@ -436,21 +415,9 @@ static egraph_status keep_original(run *r) {
   return eg_graph_visit_specs(r->result->graph, r->alloc, note_original, r);
 }
 
-/// Makes the outcome of the round the result. The e-graph, which reads the graph that the
-/// round started from, is not used any more.
-static void take_outcome(run *r) {
-  eg_optimization *result = r->result;
-  eg_graph_destroy(result->graph);
-  eg_emission_deinit(&result->emission);
-  result->graph = r->now.outcome;
-  result->emission = r->now.emission;
-  r->now.outcome = NULL;
-  r->now.emission = (eg_emission){.graph = NULL};
-}
-
 /// Keeps the cheaper of start and outcome. *out_gain: relative.
 static egraph_status conclude_round(run *r, double *out_gain) {
-  const search_round *now = &r->now;
+  search_round *now = &r->now;
   bool is_first = r->result->report.rounds == 1;
   bool is_cheaper = now->cost < now->seed_cost;
   *out_gain = is_cheaper ? (now->seed_cost - now->cost) / now->seed_cost : 0;
@@ -458,23 +425,16 @@ static egraph_status conclude_round(run *r, double *out_gain) {
   if (now->bound < r->least_bound) r->least_bound = now->bound;
   if (!is_first && *out_gain > EG_PROOF_ROUNDING) r->is_all = false;
   if (is_first && now->cost > now->seed_cost) return keep_original(r);
-  if (is_first || is_cheaper) take_outcome(r);
+  if (!is_first && !is_cheaper) return EGRAPH_OK;
+  // The e-graph, which reads the graph that the round started from, is not used any more.
+  eg_optimization *result = r->result;
+  eg_graph_destroy(result->graph);
+  eg_emission_deinit(&result->emission);
+  result->graph = now->outcome;
+  result->emission = now->emission;
+  now->outcome = NULL;
+  now->emission = (eg_emission){.graph = NULL};
   return EGRAPH_OK;
-}
-
-/// Whether limits leave room for another round.
-static bool may_go_on(const run *r) {
-  const egraph_report *report = &r->result->report;
-  return report->rounds < r->search->rounds &&
-         report->saturate_seconds < r->saturate_seconds &&
-         report->extract_seconds < r->extract_seconds &&
-         !eg_work_is_spent(&r->saturating) && !eg_work_is_spent(&r->extracting);
-}
-
-/// Whether a limit was that of all rounds together, so that this one had less than a
-/// first one has.
-static bool is_of_all_rounds(eg_stop stop) {
-  return stop == EG_STOP_TIME_LIMIT || stop == EG_STOP_WORK_LIMIT;
 }
 
 static egraph_status run_rounds(run *r) {
@@ -484,10 +444,16 @@ static egraph_status run_rounds(run *r) {
     double gain;
     EG_TRY(play_round(r));
     EG_TRY(conclude_round(r, &gain));
-    bool is_cut_short = is_of_all_rounds(r->last_stop) || r->cancelled;
+    // A limit of all rounds together leaves this one less than a first one has.
+    bool is_cut_short = r->last_stop == EG_STOP_TIME_LIMIT ||
+                        r->last_stop == EG_STOP_WORK_LIMIT || r->cancelled;
+    bool may_go_on = report->rounds < r->search->rounds &&
+                     report->saturate_seconds < r->saturate_seconds &&
+                     report->extract_seconds < r->extract_seconds &&
+                     !eg_work_is_spent(&r->saturating) &&
+                     !eg_work_is_spent(&r->extracting);
     report->settled = gain <= SETTLED_GAIN && !is_cut_short;
-    if (report->settled || is_cut_short || r->overflowed || !may_go_on(r))
-      return EGRAPH_OK;
+    if (report->settled || is_cut_short || r->overflowed || !may_go_on) return EGRAPH_OK;
     end_round(r);
     r->now.graph = r->result->graph;
   }
@@ -528,21 +494,16 @@ static egraph_status report_costs(run *r) {
   return eg_graph_running_nodes(r->result->graph, &report->nodes_after);
 }
 
-static egraph_status copy_rule_names(run *r) {
-  eg_optimization *result = r->result;
-  uint32_t count = result->saturation.rule_count;
-  EG_TRY(eg_alloc(r->alloc, count, sizeof *result->rule_names, &result->rule_names));
-  for (uint32_t i = 0; i < count; i++)
-    EG_TRY(eg_string_copy(r->alloc, eg_rule_name(r->input->rules, i),
-                          &result->rule_names[i]));
-  return EGRAPH_OK;
-}
-
 static egraph_status run_all(run *r) {
   egraph_status status = run_rounds(r);
   end_round(r);
   EG_TRY(status);
-  EG_TRY(copy_rule_names(r));
+  eg_optimization *result = r->result;
+  uint32_t rules = result->saturation.rule_count;
+  EG_TRY(eg_alloc(r->alloc, rules, sizeof *result->rule_names, &result->rule_names));
+  for (uint32_t i = 0; i < rules; i++)
+    EG_TRY(eg_string_copy(r->alloc, eg_rule_name(r->input->rules, i),
+                          &result->rule_names[i]));
   egraph_report *report = &r->result->report;
   if (r->cancelled) {
     r->is_all = false;

@@ -81,22 +81,6 @@ static egraph_status mark_operator(region *r, eg_node node) {
   return EGRAPH_OK;
 }
 
-static bool is_convolution(const region *r, eg_node node) {
-  eg_op op = (eg_op)eg_engine_term(r->engine, node).op;
-  return eg_op_info_of(op)->formats == EG_FORMATS_CONV;
-}
-
-static egraph_status mark_convolutions(region *r) {
-  for (eg_class c = eg_engine_first(r->engine); c.id != EG_CLASS_NONE.id;
-       c = eg_engine_next(r->engine, c)) {
-    uint32_t count;
-    const eg_node *nodes = eg_engine_class_nodes(r->engine, c, &count);
-    for (uint32_t i = 0; i < count; i++)
-      if (is_convolution(r, nodes[i])) EG_TRY(mark_operator(r, nodes[i]));
-  }
-  return EGRAPH_OK;
-}
-
 /// The operators that make a marked value and those that use it.
 static egraph_status mark_around(region *r, eg_class class) {
   uint32_t count;
@@ -110,7 +94,16 @@ static egraph_status mark_around(region *r, eg_class class) {
 }
 
 static egraph_status find(region *r) {
-  EG_TRY(mark_convolutions(r));
+  for (eg_class c = eg_engine_first(r->engine); c.id != EG_CLASS_NONE.id;
+       c = eg_engine_next(r->engine, c)) {
+    uint32_t count;
+    const eg_node *nodes = eg_engine_class_nodes(r->engine, c, &count);
+    for (uint32_t i = 0; i < count; i++) {
+      eg_op op = (eg_op)eg_engine_term(r->engine, nodes[i]).op;
+      if (eg_op_info_of(op)->formats == EG_FORMATS_CONV)
+        EG_TRY(mark_operator(r, nodes[i]));
+    }
+  }
   while (r->fresh.len != 0)
     EG_TRY(mark_around(r, (eg_class){eg_u32s_pop(&r->fresh)}));
   return EGRAPH_OK;

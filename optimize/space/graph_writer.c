@@ -21,14 +21,6 @@ static void note_name(eg_graph_writer *w, eg_value value) {
   if (info->kind == EG_VALUE_COMPUTED && v != NONE) w->names[v] = info->name;
 }
 
-/// Outputs come last, so that the value behind an output keeps its name.
-static void find_names(eg_graph_writer *w) {
-  for (uint32_t i = eg_graph_value_count(w->original); i-- > 0;)
-    note_name(w, (eg_value){i});
-  for (uint32_t i = 0; i < eg_graph_output_count(w->original); i++)
-    note_name(w, eg_graph_output(w->original, i, NULL));
-}
-
 /// A name that no value of the original has, which may still be to come.
 static egraph_status make_name(eg_graph_writer *w, const char **out) {
   char name[32];
@@ -142,15 +134,6 @@ static egraph_status write_made(eg_graph_writer *w, uint32_t v, eg_node node,
   return EGRAPH_OK;
 }
 
-static egraph_status write_entry(eg_graph_writer *w, uint32_t v, eg_node node) {
-  const eg_attrs *attrs = eg_graph_writer_attrs(w, node);
-  if (attrs->op == EG_OP_INPUT) return write_input(w, v, attrs);
-  if (attrs->op == EG_OP_WEIGHT) return write_weight(w, v, attrs);
-  egraph_status status = write_made(w, v, node, attrs);
-  eg_arena_deinit(&w->scratch);
-  return status;
-}
-
 egraph_status eg_graph_writer_entry(eg_graph_writer *writer, uint32_t value,
                                     eg_node leaf) {
   eg_graph_writer *w = writer;
@@ -168,15 +151,31 @@ egraph_status eg_graph_writer_entry(eg_graph_writer *writer, uint32_t value,
       if (w->made.data[operand] == NONE) EG_TRY(eg_u32s_push(&w->stack, operand));
     }
     if (w->stack.len != waiting) continue;
-    if (w->made.data[top] == NONE) EG_TRY(write_entry(w, top, node));
     w->stack.len--;
+    if (w->made.data[top] != NONE) continue;
+    const eg_attrs *attrs = eg_graph_writer_attrs(w, node);
+    egraph_status status = attrs->op == EG_OP_INPUT    ? write_input(w, top, attrs)
+                           : attrs->op == EG_OP_WEIGHT ? write_weight(w, top, attrs)
+                                                       : write_made(w, top, node, attrs);
+    eg_arena_deinit(&w->scratch);
+    EG_TRY(status);
   }
   return EGRAPH_OK;
 }
 
 // ---- the whole --------------------------------------------------------------------
 
-static egraph_status write_inputs(eg_graph_writer *w) {
+static egraph_status begin(eg_graph_writer *w) {
+  EG_TRY(eg_alloc(w->space->alloc, w->space->values.len, sizeof *w->names, &w->names));
+  EG_TRY(eg_graph_create(&w->space->alloc, &w->graph));
+  for (size_t v = 0; v < w->space->values.len; v++)
+    EG_TRY(eg_u32s_push(&w->made, NONE));
+  // Outputs come last, so that the value behind an output keeps its name.
+  for (uint32_t i = eg_graph_value_count(w->original); i-- > 0;)
+    note_name(w, (eg_value){i});
+  for (uint32_t i = 0; i < eg_graph_output_count(w->original); i++)
+    note_name(w, eg_graph_output(w->original, i, NULL));
+  eg_graph_set_header(w->graph, eg_graph_header(w->original));
   for (uint32_t i = 0; i < eg_graph_input_count(w->original); i++) {
     const eg_value_info *info =
         eg_graph_value(w->original, eg_graph_input(w->original, i));
@@ -185,16 +184,6 @@ static egraph_status write_inputs(eg_graph_writer *w) {
     EG_TRY(eg_graph_set_default(w->graph, value, info->data));
   }
   return EGRAPH_OK;
-}
-
-static egraph_status begin(eg_graph_writer *w) {
-  EG_TRY(eg_alloc(w->space->alloc, w->space->values.len, sizeof *w->names, &w->names));
-  EG_TRY(eg_graph_create(&w->space->alloc, &w->graph));
-  for (size_t v = 0; v < w->space->values.len; v++)
-    EG_TRY(eg_u32s_push(&w->made, NONE));
-  find_names(w);
-  eg_graph_set_header(w->graph, eg_graph_header(w->original));
-  return write_inputs(w);
 }
 
 egraph_status eg_graph_writer_init(eg_graph_writer *writer, const eg_plan_space *space) {

@@ -31,12 +31,6 @@ static const eg_engine *engine_of(const adder *a) {
 
 // ---- operands -----------------------------------------------------------------------
 
-static void put_types(const eg_tensor_fact *fact, eg_type *out) {
-  if (fact->part_count == 0) *out = fact->type;
-  for (uint32_t i = 0; i < fact->part_count; i++)
-    out[i] = fact->parts[i];
-}
-
 static egraph_status spec_of(adder *a, eg_class class, const eg_term *term,
                              eg_node_spec *out) {
   const eg_tensor_fact *fact = eg_tensor_egraph_fact(a->space->egraph, class);
@@ -46,7 +40,9 @@ static egraph_status spec_of(adder *a, eg_class class, const eg_term *term,
   for (uint32_t k = 0; k < term->arity;
        k++) // of a tuple, which only a part reads: type 0
     types[k] = eg_tensor_egraph_fact(a->space->egraph, term->children[k])->type;
-  put_types(fact, types + term->arity);
+  types[term->arity] = fact->type;
+  for (uint32_t i = 0; i < fact->part_count; i++)
+    types[term->arity + i] = fact->parts[i];
   uint64_t constants = 0;
   for (uint32_t k = 0; k < term->arity; k++)
     if (a->space->values.data[a->space->value_of[term->children[k].id]].is_constant)
@@ -116,13 +112,6 @@ static egraph_status number_layouts(adder *a, const eg_space_operator *op,
   return EGRAPH_OK;
 }
 
-/// Whether some device repeats what another one does, of an operator that multiplies.
-static bool repeats_work(const adder *a, const eg_node_spec *spec,
-                         const eg_strategy *strategy) {
-  return eg_device_cost_is_heavy(spec) &&
-         strategy->share * eg_mesh_devices(&a->space->mesh) > 1.5;
-}
-
 static egraph_status add_strategy(adder *a, eg_space_operator *op,
                                   const eg_spread *spread, const eg_strategy *strategy) {
   bool legal;
@@ -133,15 +122,6 @@ static egraph_status add_strategy(adder *a, eg_space_operator *op,
       eg_strategy_price(a->costs, spread, &a->space->mesh, strategy, &a->arena, &price));
   if (isinf(price.seconds)) return EGRAPH_OK; // the device is known not to run it
   return keep(a, op, strategy->action, price);
-}
-
-/// The memory formats beside plain of what an operator reads and makes.
-static uint32_t formats_of(const adder *a, const eg_space_operator *op) {
-  uint32_t formats = eg_plan_space_layouts(a->space, op->value)->formats;
-  for (uint32_t i = 0; i < op->input_count; i++)
-    formats |=
-        eg_plan_space_layouts(a->space, a->space->inputs.data[op->inputs + i])->formats;
-  return formats;
 }
 
 /// A strategy in all memory formats.
@@ -161,10 +141,17 @@ static egraph_status add_formats(adder *a, eg_space_operator *op, const eg_sprea
 
 static egraph_status add_strategies(adder *a, eg_space_operator *op,
                                     const eg_spread *spread, bool may_repeat) {
-  uint32_t formats = formats_of(a, op);
+  const eg_plan_space *space = a->space;
+  double devices = eg_mesh_devices(&space->mesh);
+  uint32_t formats = eg_plan_space_layouts(space, op->value)->formats;
+  for (uint32_t i = 0; i < op->input_count; i++)
+    formats |= eg_plan_space_layouts(space, space->inputs.data[op->inputs + i])->formats;
   for (size_t s = 0; s < a->strategies.len; s++) {
     const eg_strategy *strategy = &a->strategies.data[s];
-    if (!may_repeat && repeats_work(a, &spread->spec, strategy)) continue;
+    // Of an operator that multiplies no device repeats what another one does.
+    bool repeats =
+        eg_device_cost_is_heavy(&spread->spec) && strategy->share * devices > 1.5;
+    if (!may_repeat && repeats) continue;
     EG_TRY(formats == 0 ? add_strategy(a, op, spread, strategy)
                         : add_formats(a, op, spread, strategy, formats));
   }
@@ -342,15 +329,6 @@ static eg_space_operator open_operator(const eg_plan_space *space, uint32_t valu
                              .strategies = (uint32_t)space->strategies.len};
 }
 
-/// What is made ahead enters as weights do.
-static egraph_status add_ahead(adder *a, uint32_t value) {
-  eg_space_operator op =
-      open_operator(a->space, value, a->space->values.data[value].ahead);
-  eg_flatmap_clear(&a->known);
-  EG_TRY(add_in_place(a, &op));
-  return eg_space_operators_push(&a->space->operators, op);
-}
-
 static egraph_status add_operator(adder *a, uint32_t value, eg_node node) {
   eg_plan_space *space = a->space;
   eg_term term = eg_engine_term(engine_of(a), node);
@@ -374,8 +352,13 @@ static egraph_status add_operator(adder *a, uint32_t value, eg_node node) {
 
 static egraph_status add_operators(adder *a, uint32_t value) {
   const eg_space_value *mine = &a->space->values.data[value];
-  if (mine->ahead.id != EG_NODE_NONE.id) return add_ahead(a, value);
   uint32_t count;
+  if (mine->ahead.id != EG_NODE_NONE.id) { // it enters as weights do
+    eg_space_operator op = open_operator(a->space, value, mine->ahead);
+    eg_flatmap_clear(&a->known);
+    EG_TRY(add_in_place(a, &op));
+    return eg_space_operators_push(&a->space->operators, op);
+  }
   const eg_node *nodes = eg_engine_class_nodes(engine_of(a), mine->class, &count);
   for (uint32_t i = 0; i < count; i++)
     EG_TRY(add_operator(a, value, nodes[i]));

@@ -105,17 +105,14 @@ static bool join_carried(const eg_plan_space *space, bool *inout) {
   return is_news;
 }
 
-static bool is_any_set(const bool *flags, uint32_t count) {
-  for (uint32_t i = 0; i < count; i++)
-    if (flags[i]) return true;
-  return false;
-}
-
 /// Which values meet at the seams of a folded step is not known yet, and they have the
 /// same layouts, too: where there are convolutions, all that fit have formats.
 static void join_seams(const eg_plan_space *space, bool *inout) {
   const eg_engine *engine = engine_of(space);
-  if (space->info->fold.block == NULL || !is_any_set(inout, space->class_limit)) return;
+  bool is_any = false;
+  for (uint32_t i = 0; i < space->class_limit; i++)
+    is_any = is_any || inout[i];
+  if (space->info->fold.block == NULL || !is_any) return;
   for (eg_class c = eg_engine_first(engine); c.id != EG_CLASS_NONE.id;
        c = eg_engine_next(engine, c))
     inout[c.id] =
@@ -298,54 +295,34 @@ static uint32_t join_blocks(uint32_t a, uint32_t b, uint8_t phase) {
   return phase == EG_PHASE_BACKWARD ? low : high;
 }
 
-/// Phase that a node's operands allow; UNKNOWN when one of them is.
-static uint8_t phase_of_operands(const phases *p, eg_term term) {
-  uint8_t phase = EG_PHASE_FORWARD;
-  for (uint32_t k = 0; k < term.arity; k++) {
-    uint8_t operand = p->of[p->space->value_of[term.children[k].id]].phase;
-    if (operand > phase) phase = operand;
-  }
-  return phase;
-}
-
-static uint32_t block_of_operands(const phases *p, eg_term term, uint8_t phase) {
-  uint32_t block = EG_BLOCK_OUTSIDE;
-  for (uint32_t k = 0; k < term.arity; k++) {
-    uint32_t operand = p->space->value_of[term.children[k].id];
-    block = join_blocks(block, p->space->values.data[operand].block, phase);
-  }
-  return block;
-}
-
+/// Makes a value as early as some node's operands allow.
 static bool improve(phases *p, uint32_t v) {
-  eg_space_value *value = &p->space->values.data[v];
+  eg_space_value *values = p->space->values.data, *value = &values[v];
   uint32_t count;
   const eg_node *nodes = eg_engine_class_nodes(engine_of(p->space), value->class, &count);
   bool changed = false;
   for (uint32_t i = 0; i < count; i++) {
     eg_term term = eg_engine_term(engine_of(p->space), nodes[i]);
-    uint8_t phase = phase_of_operands(p, term);
+    uint8_t phase = EG_PHASE_FORWARD; // UNKNOWN where an operand's is
+    for (uint32_t k = 0; k < term.arity; k++) {
+      uint8_t operand = p->of[p->space->value_of[term.children[k].id]].phase;
+      if (operand > phase) phase = operand;
+    }
     if (phase >= p->of[v].phase) continue;
     bool is_known = value->block != NO_BLOCK && p->of[v].phase == UNKNOWN;
-    if (!is_known) value->block = block_of_operands(p, term, phase);
+    if (!is_known) value->block = EG_BLOCK_OUTSIDE;
+    for (uint32_t k = 0; !is_known && k < term.arity; k++)
+      value->block = join_blocks(
+          value->block, values[p->space->value_of[term.children[k].id]].block, phase);
     p->of[v].phase = phase;
     changed = true;
   }
   return changed;
 }
 
-/// What is carried is in the block of what it becomes.
-static void follow_exits(phases *p) {
-  const eg_step_info *info = p->space->info;
-  const eg_graph *graph = eg_tensor_egraph_graph(p->space->egraph);
-  for (uint32_t i = 0; i < info->carried_count; i++) {
-    uint32_t entry = value_of(p, info->carried[i].entry);
-    uint32_t exit = value_of(p, eg_graph_output(graph, info->carried[i].output, NULL));
-    p->space->values.data[entry].block = p->space->values.data[exit].block;
-  }
-}
-
-static void fill_phases(phases *p) {
+static egraph_status find_phases(eg_plan_space *space) {
+  phases own = {.space = space}, *p = &own;
+  EG_TRY(eg_alloc(space->alloc, space->values.len, sizeof *p->of, &p->of));
   uint32_t count = (uint32_t)p->space->values.len;
   for (uint32_t v = 0; v < count; v++) {
     p->of[v].phase = UNKNOWN;
@@ -358,7 +335,14 @@ static void fill_phases(phases *p) {
     for (uint32_t v = 0; v < count; v++)
       if (!p->of[v].is_seeded && improve(p, v)) changed = true;
   }
-  follow_exits(p);
+  // What is carried is in the block of what it becomes.
+  const eg_step_info *info = p->space->info;
+  const eg_graph *graph = eg_tensor_egraph_graph(p->space->egraph);
+  for (uint32_t i = 0; i < info->carried_count; i++) {
+    uint32_t entry = value_of(p, info->carried[i].entry);
+    uint32_t exit = value_of(p, eg_graph_output(graph, info->carried[i].output, NULL));
+    p->space->values.data[entry].block = p->space->values.data[exit].block;
+  }
   for (uint32_t v = 0; v < count; v++) {
     eg_space_value *value = &p->space->values.data[v];
     // A class that only has itself as operand is made by nobody, in whatever phase.
@@ -366,13 +350,7 @@ static void fill_phases(phases *p) {
     if (value->block == NO_BLOCK) value->block = EG_BLOCK_OUTSIDE;
     value->times = eg_step_fold_times(&p->space->info->fold, value->block);
   }
-}
-
-static egraph_status find_phases(eg_plan_space *space) {
-  phases p = {.space = space};
-  EG_TRY(eg_alloc(space->alloc, space->values.len, sizeof *p.of, &p.of));
-  fill_phases(&p);
-  eg_free(space->alloc, p.of, space->values.len, sizeof *p.of);
+  eg_free(space->alloc, p->of, space->values.len, sizeof *p->of);
   return EGRAPH_OK;
 }
 
