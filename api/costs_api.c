@@ -1,6 +1,7 @@
 // Public functions of costs. egraph_costs joins the cost model with the profiler that
 // feeds it: planning knows the latter as a table of functions (price/target_machine.h).
 // SPDX-License-Identifier: Apache-2.0
+#include "api/convert.h"
 #include "api/costs.h"
 #include "api/option_structs.h"
 #include "api/require.h"
@@ -202,7 +203,5 @@ egraph_status egraph_machine_probe(const egraph_allocator *alloc, uint32_t ranks
   EG_TRY(status);
   eg_text_init(&text, heap);
   status = eg_machine_host_print(&text, ranks, &figures);
-  if (status == EGRAPH_OK) status = eg_text_take(&text, out);
-  eg_text_deinit(&text);
-  return status;
+  return eg_text_hand_over(status, &text, out);
 }

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "api/convert.h"
 #include "api/costs.h"
 #include "api/option_structs.h"
 #include "api/planned.h"
@@ -158,19 +159,12 @@ egraph_status egraph_plan_price(egraph_plan *plan, const egraph_target *target,
 
 // ---- texts ----------------------------------------------------------------------
 
-/// Hands the text over when it was made, frees it otherwise.
-static egraph_status take_text(egraph_status status, eg_text *text, char **out) {
-  if (status == EGRAPH_OK) status = eg_text_take(text, out);
-  eg_text_deinit(text);
-  return status;
-}
-
 egraph_status egraph_plan_pack(const egraph_allocator *alloc, const egraph_plan *plan,
                                char **out) {
   EG_REQUIRE(plan, out);
   eg_text text;
   eg_text_init(&text, eg_allocator_or_heap(alloc));
-  return take_text(eg_plan_write_json(&plan->planned.plan, &text), &text, out);
+  return eg_text_hand_over(eg_plan_write_json(&plan->planned.plan, &text), &text, out);
 }
 
 egraph_status egraph_plan_print(const egraph_allocator *alloc, const egraph_plan *plan,
@@ -185,7 +179,7 @@ egraph_status egraph_plan_print(const egraph_allocator *alloc, const egraph_plan
   if (status == EGRAPH_OK) status = eg_plan_summary_make(planned, plan->alloc, &summary);
   if (status == EGRAPH_OK) status = eg_plan_summary_print(&text, &summary);
   if (status == EGRAPH_OK) status = eg_plan_remarks_print(&text, planned, &summary);
-  return take_text(status, &text, out);
+  return eg_text_hand_over(status, &text, out);
 }
 
 static egraph_status write_summary(eg_text *text, const eg_plan *plan,
@@ -205,7 +199,7 @@ egraph_status egraph_plan_summary_json(const egraph_allocator *alloc,
   eg_text_init(&text, eg_allocator_or_heap(alloc));
   egraph_status status = eg_plan_summary_make(&plan->planned.plan, plan->alloc, &summary);
   if (status == EGRAPH_OK) status = write_summary(&text, &plan->planned.plan, &summary);
-  return take_text(status, &text, out);
+  return eg_text_hand_over(status, &text, out);
 }
 
 static egraph_status write_remarks(eg_text *text, const eg_plan *plan) {
@@ -227,7 +221,7 @@ egraph_status egraph_plan_remarks(const egraph_allocator *alloc, const egraph_pl
   eg_text_init(&text, eg_allocator_or_heap(alloc));
   egraph_status status =
       (json ? write_remarks : print_remarks)(&text, &plan->planned.plan);
-  return take_text(status, &text, out);
+  return eg_text_hand_over(status, &text, out);
 }
 
 egraph_status egraph_plan_diff(const egraph_allocator *alloc, const egraph_plan *before,
@@ -241,5 +235,5 @@ egraph_status egraph_plan_diff(const egraph_allocator *alloc, const egraph_plan 
   egraph_status status =
       (json ? eg_plan_diff_write_json : eg_plan_diff_print)(&text, &diff);
   eg_plan_diff_deinit(&diff);
-  return take_text(status, &text, out);
+  return eg_text_hand_over(status, &text, out);
 }

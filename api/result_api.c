@@ -1,5 +1,6 @@
 // Public functions of the result of an optimization.
 // SPDX-License-Identifier: Apache-2.0
+#include "api/convert.h"
 #include "api/require.h"
 #include "api/result.h"
 
@@ -116,7 +117,5 @@ egraph_status egraph_result_explain(const egraph_allocator *alloc,
   eg_text text;
   eg_text_init(&text, eg_allocator_or_heap(alloc));
   egraph_status status = explain_graph(result->made.optimization, graph, &text);
-  if (status == EGRAPH_OK) status = eg_text_take(&text, out);
-  eg_text_deinit(&text);
-  return status;
+  return eg_text_hand_over(status, &text, out);
 }

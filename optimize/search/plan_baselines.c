@@ -55,8 +55,6 @@ static const struct {
 
 // ---- names --------------------------------------------------------------------------
 
-static const char *name_of(eg_baseline baseline) { return BASELINES[baseline].name; }
-
 static eg_axis_roles roles_of(eg_baseline baseline, const eg_mesh *mesh) {
   eg_axis_roles roles = {.axis_count = mesh->axis_count};
   for (uint32_t a = 0; a < EG_MAX_MESH_AXES && a < mesh->axis_count; a++)
@@ -65,14 +63,12 @@ static eg_axis_roles roles_of(eg_baseline baseline, const eg_mesh *mesh) {
   return roles;
 }
 
-static bool same_roles(const eg_axis_roles *a, const eg_axis_roles *b) {
-  return a->axis_count == b->axis_count && memcmp(a->role, b->role, a->axis_count) == 0;
-}
-
 eg_baseline eg_axis_roles_baseline(const eg_axis_roles *roles, const eg_mesh *mesh) {
   for (int b = 0; b < EG_BASELINES; b++) {
     eg_axis_roles named = roles_of((eg_baseline)b, mesh);
-    if (same_roles(&named, roles)) return (eg_baseline)b;
+    if (named.axis_count == roles->axis_count &&
+        memcmp(named.role, roles->role, roles->axis_count) == 0)
+      return (eg_baseline)b;
   }
   return EG_BASELINES;
 }
@@ -80,7 +76,7 @@ eg_baseline eg_axis_roles_baseline(const eg_axis_roles *roles, const eg_mesh *me
 egraph_status eg_axis_roles_print(eg_text *text, const eg_axis_roles *roles,
                                   const eg_mesh *mesh) {
   eg_baseline named = eg_axis_roles_baseline(roles, mesh);
-  if (named != EG_BASELINES) return eg_text_append(text, name_of(named));
+  if (named != EG_BASELINES) return eg_text_append(text, BASELINES[named].name);
   for (uint32_t a = 0; a < roles->axis_count; a++)
     EG_TRY(eg_text_printf(text, "%s%s=%s", a == 0 ? "" : ",", mesh->axes[a].name,
                           ROLES[roles->role[a]]));
@@ -213,23 +209,18 @@ static egraph_status print_for(eg_text *text, const char *statements, const char
   return EGRAPH_OK;
 }
 
-/// Appends the constraints of a baseline as text, a statement per line.
-static egraph_status print_roles(eg_text *text, const eg_axis_roles *roles,
-                                 const eg_mesh *mesh) {
-  uint32_t data_axes = count_of(roles, EG_AXIS_DATA);
-  for (uint32_t a = 0; a < roles->axis_count; a++) {
-    bool is_shared = roles->role[a] == EG_AXIS_DATA && data_axes > 1;
-    EG_TRY(print_for(text, is_shared ? HIERARCHICAL_DATA : STATEMENTS[roles->role[a]],
-                     mesh->axes[a].name));
-  }
-  return EGRAPH_OK;
-}
-
 egraph_status eg_baseline_constraints(eg_plan_constraints *constraints,
                                       const eg_axis_roles *roles, const eg_mesh *mesh) {
   eg_text text;
   eg_text_init(&text, constraints->rows.alloc);
-  egraph_status status = print_roles(&text, roles, mesh);
+  egraph_status status = EGRAPH_OK;
+  bool is_shared = count_of(roles, EG_AXIS_DATA) > 1; // data parallel along several axes
+  for (uint32_t a = 0; status == EGRAPH_OK && a < roles->axis_count; a++)
+    status = print_for(&text,
+                       roles->role[a] == EG_AXIS_DATA && is_shared
+                           ? HIERARCHICAL_DATA
+                           : STATEMENTS[roles->role[a]],
+                       mesh->axes[a].name);
   if (status == EGRAPH_OK)
     status = eg_plan_constraints_parse(constraints, "baseline", eg_text_of(&text),
                                        text.chars.len, false);

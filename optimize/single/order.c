@@ -41,11 +41,6 @@ static void disturb(const settling *s) {
   }
 }
 
-static void calm(const settling *s) {
-  const eg_single_problem *single = s->in->single;
-  memcpy(single->problem.cost.data, s->costs, single->nodes.len * sizeof *s->costs);
-}
-
 static egraph_status solve(const settling *s, double seconds, eg_extract_result *out) {
   eg_extract_options options = *s->in->extract;
   if (seconds < options.time_limit_seconds) options.time_limit_seconds = seconds;
@@ -66,7 +61,8 @@ static egraph_status find_deciding(const settling *s, uint32_t *out_count) {
   if (status == EGRAPH_OK)
     status = eg_extract_certify(s->in->alloc, &s->in->single->problem,
                                 s->best->choice.data, &own);
-  calm(s);
+  eg_extract_problem *problem = &s->in->single->problem;
+  memcpy(problem->cost.data, s->costs, s->in->single->nodes.len * sizeof *s->costs);
   if (status == EGRAPH_OK && rival.cost < own * (1 - 1e-9)) {
     mark_used(s, &rival.choice, s->decides);
     for (uint32_t e = 0; e < s->entry_count; e++) {
@@ -108,16 +104,6 @@ static egraph_status measure_again(settling *s, eg_order_report *out) {
   return status;
 }
 
-static egraph_status settle(settling *s, eg_order_report *out) {
-  for (;;) {
-    uint32_t deciding;
-    EG_TRY(find_deciding(s, &deciding));
-    out->is_clear = deciding == 0;
-    if (out->is_clear || left(s) <= 0) return EGRAPH_OK;
-    EG_TRY(measure_again(s, out));
-  }
-}
-
 egraph_status eg_order_settle(const eg_order_input *input, eg_extract_result *inout,
                               eg_order_report *out) {
   settling s = {.in = input,
@@ -131,7 +117,13 @@ egraph_status eg_order_settle(const eg_order_input *input, eg_extract_result *in
   if (status == EGRAPH_OK)
     status = eg_alloc(alloc, s.entry_count, sizeof *s.decides, &s.decides);
   if (status == EGRAPH_OK) status = eg_alloc(alloc, nodes, sizeof *s.costs, &s.costs);
-  if (status == EGRAPH_OK) status = settle(&s, out);
+  while (status == EGRAPH_OK) {
+    uint32_t deciding = 0;
+    status = find_deciding(&s, &deciding);
+    out->is_clear = status == EGRAPH_OK && deciding == 0;
+    if (out->is_clear || left(&s) <= 0) break;
+    if (status == EGRAPH_OK) status = measure_again(&s, out);
+  }
   eg_free(alloc, s.costs, nodes, sizeof *s.costs);
   eg_free(alloc, s.decides, s.entry_count, sizeof *s.decides);
   eg_free(alloc, s.is_used, s.entry_count, sizeof *s.is_used);

@@ -26,10 +26,6 @@ static const eg_single_node *node_of(const emitter *e, uint32_t class) {
   return &e->single->nodes.data[e->choice[class]];
 }
 
-static eg_node enode_of(const emitter *e, const eg_single_node *node) {
-  return node->op == NONE ? EG_NODE_NONE : e->space->operators.data[node->op].node;
-}
-
 // ---- origins ----------------------------------------------------------------------
 
 /// The rule that made an e-node; for a node of the original, the one that made it there.
@@ -53,20 +49,6 @@ static egraph_status note_origin(emitter *e, const char *name, eg_node node,
   return eg_origins_push(&e->out->origins, (eg_origin){.reason = reason_of(e, node),
                                                        .seconds = price->seconds,
                                                        .source = price->source});
-}
-
-/// Nodes that make constants were written on the way, without a class.
-static egraph_status note_constants(emitter *e) {
-  const eg_graph *graph = e->writer.graph;
-  for (uint32_t n = 0; n < eg_graph_node_count(graph); n++) {
-    eg_graph_node_info info = eg_graph_node_at(graph, (eg_graph_node){n});
-    const char *name = eg_graph_value(graph, info.results[0])->name;
-    uint32_t known;
-    if (!eg_strmap_find(&e->out->origin_of, name, &known))
-      EG_TRY(note_origin(e, name, (eg_node){e->writer.enode.data[n]},
-                         &e->single->prices.data[0]));
-  }
-  return EGRAPH_OK;
 }
 
 // ---- one class --------------------------------------------------------------------
@@ -105,21 +87,16 @@ static egraph_status take_operands(emitter *e, uint32_t class) {
   return EGRAPH_OK;
 }
 
-static egraph_status set_formats(emitter *e, eg_value first, eg_format format) {
-  if (format == EG_FORMAT_PLAIN) return EGRAPH_OK;
-  eg_graph *graph = e->writer.graph;
-  eg_graph_node_info info = eg_graph_node_at(graph, eg_graph_value(graph, first)->node);
-  for (uint32_t r = 0; r < info.result_count; r++)
-    EG_TRY(eg_graph_set_format(graph, info.results[r], format));
-  return EGRAPH_OK;
-}
-
 static egraph_status write_node(emitter *e, uint32_t class, eg_node node) {
   uint32_t v = e->single->value.data[class];
   eg_value first;
   EG_TRY(eg_graph_writer_node(&e->writer, v, node, e->operands.data,
                               (uint32_t)e->operands.len, &first));
-  EG_TRY(set_formats(e, first, eg_single_format(e->single, class)));
+  eg_graph *graph = e->writer.graph;
+  eg_graph_node_info info = eg_graph_node_at(graph, eg_graph_value(graph, first)->node);
+  eg_format format = eg_single_format(e->single, class);
+  for (uint32_t r = 0; format != EG_FORMAT_PLAIN && r < info.result_count; r++)
+    EG_TRY(eg_graph_set_format(graph, info.results[r], format));
   e->made.data[class] = first.id;
   return note_origin(e, eg_graph_value(e->writer.graph, first)->name, node,
                      eg_single_price(e->single, e->choice[class]));
@@ -127,7 +104,9 @@ static egraph_status write_node(emitter *e, uint32_t class, eg_node node) {
 
 static egraph_status write_class(emitter *e, uint32_t class) {
   EG_TRY(take_operands(e, class));
-  eg_node node = enode_of(e, node_of(e, class));
+  const eg_single_node *chosen = node_of(e, class);
+  eg_node node =
+      chosen->op == NONE ? EG_NODE_NONE : e->space->operators.data[chosen->op].node;
   const eg_attrs *attrs = eg_graph_writer_attrs(&e->writer, node);
   uint32_t v = e->single->value.data[class];
   if (attrs->op == EG_OP_INPUT) {
@@ -174,10 +153,20 @@ static egraph_status emit_outputs(emitter *e) {
 }
 
 static egraph_status emit(emitter *e) {
+  const eg_graph *graph = e->writer.graph;
   for (uint32_t c = 0; c < e->single->problem.class_count; c++)
     EG_TRY(eg_u32s_push(&e->made, NONE));
   EG_TRY(emit_outputs(e));
-  return note_constants(e);
+  // Nodes that make constants were written on the way, without a class.
+  for (uint32_t n = 0; n < eg_graph_node_count(graph); n++) {
+    eg_graph_node_info info = eg_graph_node_at(graph, (eg_graph_node){n});
+    const char *name = eg_graph_value(graph, info.results[0])->name;
+    uint32_t known;
+    if (!eg_strmap_find(&e->out->origin_of, name, &known))
+      EG_TRY(note_origin(e, name, (eg_node){e->writer.enode.data[n]},
+                         &e->single->prices.data[0]));
+  }
+  return EGRAPH_OK;
 }
 
 egraph_status eg_emission_init(eg_emission *emission, egraph_allocator alloc,

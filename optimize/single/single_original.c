@@ -119,36 +119,25 @@ static egraph_status follow_tuple(follower *f, const eg_graph_node_info *info) {
   return EGRAPH_OK;
 }
 
-static egraph_status follow_operands(follower *f, const eg_graph_node_info *info) {
+static egraph_status follow_node(follower *f, eg_graph_node node) {
+  eg_graph_node_info info = eg_graph_node_at(f->graph, node);
+  uint32_t made = NONE; // the first result that the problem has
+  for (uint32_t k = 0; made == NONE && k < info.result_count; k++)
+    made = value_of(f, info.results[k]);
+  if (made == NONE || f->space->values.data[made].is_constant) return EGRAPH_OK;
   f->operands.len = f->layouts.len = 0;
-  for (uint32_t i = 0; i < info->input_count; i++) {
-    uint32_t v = value_of(f, info->inputs[i]);
-    uint32_t layout = v == NONE ? NONE : layout_of(f, v, info->inputs[i]);
+  for (uint32_t i = 0; i < info.input_count; i++) {
+    uint32_t v = value_of(f, info.inputs[i]);
+    uint32_t layout = v == NONE ? NONE : layout_of(f, v, info.inputs[i]);
     f->fits = f->fits && layout != NONE;
     EG_TRY(eg_u32s_push(&f->operands, v));
     EG_TRY(eg_u32s_push(&f->layouts, layout));
   }
-  return EGRAPH_OK;
-}
-
-/// Whether the problem has nothing of a node: weights make it, or no output needs it.
-static bool is_outside(const follower *f, const eg_graph_node_info *info) {
-  for (uint32_t k = 0; k < info->result_count; k++) {
-    uint32_t v = value_of(f, info->results[k]);
-    if (v != NONE) return f->space->values.data[v].is_constant;
-  }
-  return true;
-}
-
-static egraph_status follow_node(follower *f, eg_graph_node node) {
-  eg_graph_node_info info = eg_graph_node_at(f->graph, node);
-  if (is_outside(f, &info)) return EGRAPH_OK;
-  EG_TRY(follow_operands(f, &info));
   if (!f->fits) return EGRAPH_OK;
   if (info.result_count != 1) return follow_tuple(f, &info);
-  uint32_t v = value_of(f, info.results[0]), output = layout_of(f, v, info.results[0]);
-  EG_TRY(choose_made(f, v, info.attrs, output, &f->fits));
-  if (!f->fits) f->fits = output != NONE && choose_reorder(f, info.attrs, v, output);
+  uint32_t output = layout_of(f, made, info.results[0]);
+  EG_TRY(choose_made(f, made, info.attrs, output, &f->fits));
+  if (!f->fits) f->fits = output != NONE && choose_reorder(f, info.attrs, made, output);
   return EGRAPH_OK;
 }
 

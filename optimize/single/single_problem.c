@@ -163,11 +163,27 @@ static egraph_status add_reorders(eg_single_problem *single, uint32_t v,
   return EGRAPH_OK;
 }
 
-static egraph_status add_roots(eg_single_problem *single) {
-  const eg_tensor_egraph *egraph = single->space.egraph;
-  uint32_t count = eg_graph_output_count(eg_tensor_egraph_graph(egraph));
-  for (uint32_t i = 0; i < count; i++) {
-    uint32_t v = eg_plan_space_value(&single->space, eg_tensor_egraph_root(egraph, i));
+// ---- entry points ---------------------------------------------------------------
+
+/// `children` is scratch.
+static egraph_status build(eg_single_problem *single, const eg_single_source *source,
+                           eg_u32s *children) {
+  static const eg_price nothing = {.source = EG_COST_FREE, .entry = EG_COST_NO_ENTRY};
+  const eg_plan_space *space = &single->space;
+  const eg_graph *graph = eg_tensor_egraph_graph(source->egraph);
+  pricing p = {.costs = source->costs, .prices = &single->prices};
+  EG_TRY(eg_prices_push(&single->prices, nothing));
+  EG_TRY(eg_extract_problem_init(&single->problem, single->alloc));
+  EG_TRY(enumerate(&single->space, single->alloc, source, price, &p));
+  EG_TRY(add_classes(single));
+  for (size_t s = 0; s < space->strategies.len; s++)
+    EG_TRY(eg_u32s_push(&single->node_of, EG_EXTRACT_NONE));
+  for (uint32_t o = 0; o < space->operators.len; o++)
+    EG_TRY(add_operator(single, o, children));
+  for (uint32_t v = 0; v < space->values.len; v++)
+    EG_TRY(add_reorders(single, v, children));
+  for (uint32_t i = 0; i < eg_graph_output_count(graph); i++) {
+    uint32_t v = eg_plan_space_value(space, eg_tensor_egraph_root(space->egraph, i));
     uint32_t class = eg_single_class(single, v, EG_FORMAT_PLAIN);
     if (class != EG_EXTRACT_NONE)
       EG_TRY(eg_extract_problem_add_root(&single->problem, class));
@@ -175,38 +191,14 @@ static egraph_status add_roots(eg_single_problem *single) {
   return EGRAPH_OK;
 }
 
-static egraph_status fill_problem(eg_single_problem *single, eg_u32s *children) {
-  EG_TRY(add_classes(single));
-  EG_TRY(eg_u32s_resize(&single->node_of, single->space.strategies.len));
-  for (size_t s = 0; s < single->node_of.len; s++)
-    single->node_of.data[s] = EG_EXTRACT_NONE;
-  for (uint32_t o = 0; o < single->space.operators.len; o++)
-    EG_TRY(add_operator(single, o, children));
-  for (uint32_t v = 0; v < single->space.values.len; v++)
-    EG_TRY(add_reorders(single, v, children));
-  return add_roots(single);
-}
-
-// ---- entry points ---------------------------------------------------------------
-
-static egraph_status build(eg_single_problem *single, const eg_single_source *source) {
-  static const eg_price nothing = {.source = EG_COST_FREE, .entry = EG_COST_NO_ENTRY};
-  pricing p = {.costs = source->costs, .prices = &single->prices};
-  EG_TRY(eg_prices_push(&single->prices, nothing));
-  EG_TRY(eg_extract_problem_init(&single->problem, single->alloc));
-  EG_TRY(enumerate(&single->space, single->alloc, source, price, &p));
-  eg_u32s children;
-  eg_u32s_init(&children, single->alloc);
-  egraph_status status = fill_problem(single, &children);
-  eg_u32s_deinit(&children);
-  return status;
-}
-
 egraph_status eg_single_problem_init(eg_single_problem *single, egraph_allocator alloc,
                                      const eg_single_source *source) {
   *single = (eg_single_problem){.alloc = alloc};
   EG_INIT_MEMBERS(single, alloc, MEMBERS)
-  egraph_status status = build(single, source);
+  eg_u32s children;
+  eg_u32s_init(&children, alloc);
+  egraph_status status = build(single, source, &children);
+  eg_u32s_deinit(&children);
   if (status != EGRAPH_OK) eg_single_problem_deinit(single);
   return status;
 }

@@ -135,17 +135,6 @@ static egraph_status follow_node(follower *f, uint32_t n) {
   return EGRAPH_OK;
 }
 
-static egraph_status follow_values(follower *f) {
-  for (uint32_t v = 0; v < eg_graph_value_count(f->result); v++) {
-    const eg_value_info *info = eg_graph_value(f->result, (eg_value){v});
-    if (info->kind != EG_VALUE_COMPUTED)
-      EG_TRY(follow_leaf(f, v));
-    else if (info->result == 0)
-      EG_TRY(follow_node(f, info->node.id));
-  }
-  return EGRAPH_OK;
-}
-
 // ---- outputs --------------------------------------------------------------------------
 
 static egraph_status follow_outputs(follower *f) {
@@ -166,15 +155,24 @@ static egraph_status follow_outputs(follower *f) {
 
 static egraph_status follow(follower *f) {
   egraph_allocator alloc = eg_graph_allocator(f->result);
+  uint32_t values = eg_graph_value_count(f->result);
   EG_TRY(eg_graph_create(&alloc, &f->to));
-  EG_TRY(eg_arena_alloc(&f->arena, eg_graph_value_count(f->result), sizeof *f->map,
-                        &f->map));
-  EG_TRY(follow_values(f));
+  EG_TRY(eg_arena_alloc(&f->arena, values, sizeof *f->map, &f->map));
+  for (uint32_t v = 0; v < values; v++) {
+    const eg_value_info *info = eg_graph_value(f->result, (eg_value){v});
+    if (info->kind != EG_VALUE_COMPUTED)
+      EG_TRY(follow_leaf(f, v));
+    else if (info->result == 0)
+      EG_TRY(follow_node(f, info->node.id));
+  }
   return follow_outputs(f);
 }
 
-static egraph_status follow_all(const eg_graph *original, const eg_size_table *table,
-                                const eg_graph *result, eg_open_sizes *sizes) {
+egraph_status eg_trials_follow(const eg_graph *original, const eg_size_table *table,
+                               eg_graph *result) {
+  eg_open_sizes *sizes;
+  if (eg_graph_open_sizes(original) == NULL) return EGRAPH_OK;
+  EG_TRY(eg_open_sizes_like(eg_graph_open_sizes(original), &sizes));
   egraph_status status = EGRAPH_OK;
   for (uint32_t t = 1; status == EGRAPH_OK && t < EG_TRIALS; t++) {
     follower f = {.original = original,
@@ -187,15 +185,6 @@ static egraph_status follow_all(const eg_graph *original, const eg_size_table *t
     sizes->trials[t] = f.to; // a half-made one is freed with the others
     eg_arena_deinit(&f.arena);
   }
-  return status;
-}
-
-egraph_status eg_trials_follow(const eg_graph *original, const eg_size_table *table,
-                               eg_graph *result) {
-  eg_open_sizes *sizes;
-  if (eg_graph_open_sizes(original) == NULL) return EGRAPH_OK;
-  EG_TRY(eg_open_sizes_like(eg_graph_open_sizes(original), &sizes));
-  egraph_status status = follow_all(original, table, result, sizes);
   if (status == EGRAPH_OK)
     eg_graph_set_open_sizes(result, sizes);
   else

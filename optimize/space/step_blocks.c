@@ -69,12 +69,6 @@ static void flag_node(const eg_step_blocks *blocks, const eg_graph *step, uint32
   }
 }
 
-static bool is_common(const eg_training *training, uint32_t value) {
-  if (training == NULL) return false;
-  eg_made made = training->stamps.data[value].made;
-  return made == EG_MADE_NORM || made == EG_MADE_COMMON;
-}
-
 egraph_status eg_step_blocks_limits(const eg_step_blocks *blocks,
                                     const eg_training *training, const eg_graph *step,
                                     uint32_t count, eg_u32s *sealed, eg_u32s *fixed) {
@@ -87,7 +81,8 @@ egraph_status eg_step_blocks_limits(const eg_step_blocks *blocks,
     bool ends = (flags.data[v] & (AT_AN_END | IN_THE_MIDDLE)) == AT_AN_END;
     bool is_sealed = (flags.data[v] & SEALED) != 0 || ends;
     if (eg_graph_value(step, (eg_value){v})->kind != EG_VALUE_COMPUTED) continue;
-    if (is_common(training, v))
+    eg_made made = training != NULL ? training->stamps.data[v].made : EG_MADE_COPY;
+    if (made == EG_MADE_NORM || made == EG_MADE_COMMON)
       status = eg_u32s_push(fixed, v);
     else if (is_sealed)
       status = eg_u32s_push(sealed, v);
