@@ -36,7 +36,7 @@ uint32_t eg_whole_step_blocks(const eg_whole_step *step);
 /// its time limit is that of all searches. The plan is whole. Fails like eg_planner_run.
 egraph_status eg_whole_step_plan(eg_whole_step *step, const eg_planner_input *planner,
                                  eg_planning *out);
-/// A certificate (plan_certificate.h), initialized, of a plan that this made, as that of
+/// A certificate (plan_compete.h), initialized, of a plan that this made, as that of
 /// the whole step with all blocks free. Fails like eg_planner_run.
 egraph_status eg_whole_step_certify(eg_whole_step *step, const eg_planner_input *planner,
                                     const eg_plan_claim *claim, eg_plan_certificate *out);

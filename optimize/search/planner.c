@@ -416,7 +416,7 @@ static egraph_status seed_variants(planner *p, eg_competition *competition) {
 }
 
 /// Plans for the search to begin with. Where rules have made variants, the graph is held
-/// as it was given, then improved in turn with its layouts (plan_improve.h).
+/// as it was given, then improved in turn with its layouts (plan_algebra.h).
 static egraph_status find_seed(planner *p, eg_competition *competition, eg_u32s *known) {
   if (p->input->baseline != NULL || p->input->is_alone) return EGRAPH_OK;
   if (!has_variants(p) || competition->algebra != NULL)

@@ -110,7 +110,7 @@ egraph_status eg_planner_run(egraph_allocator alloc, const eg_planner_input *inp
 egraph_status eg_planner_mix(egraph_allocator alloc, const eg_planner_input *input,
                              const eg_plan *const *kind, uint32_t kinds,
                              eg_planning *out);
-/// No search: a certificate (plan_certificate.h), initialized, of a plan of the input's
+/// No search: a certificate (plan_compete.h), initialized, of a plan of the input's
 /// step, in the input's limits of time and work. Fails like eg_planner_run.
 egraph_status eg_planner_certify(egraph_allocator alloc, const eg_planner_input *input,
                                  const eg_plan_claim *claim, eg_plan_certificate *out);

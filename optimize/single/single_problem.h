@@ -1,4 +1,4 @@
-// The space of one device (plan/plan_space.h, on a mesh without axes) as a plain
+// The space of one device (space/plan_space.h, on a mesh without axes) as a plain
 // extraction problem.
 //
 //   value of the space           classes of the problem

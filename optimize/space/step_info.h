@@ -30,7 +30,7 @@ static inline uint32_t eg_step_fold_times(const eg_step_fold *fold, uint32_t blo
 
 typedef struct eg_step_info {
   uint32_t micro_batches; // >= 1
-  bool may_make_twice;    // a value in two layouts: loops are of use (plan_loops.h)
+  bool may_make_twice;    // a value in two layouts: loops are of use (plan_operators.c)
   const eg_phase *phases; // [graph nodes], or NULL: all forward
   eg_step_fold fold;      // block NULL: it has none, or nobody knows
   const eg_carried_value *carried;
