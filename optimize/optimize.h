@@ -32,8 +32,8 @@ typedef struct eg_optimized {
   egraph_report report;          // its texts are those of the search
   eg_optimization *optimization; // of one device; NULL of a search. Its graph is the
                                  // plan's where there is one
-  eg_plan_search search; // the plan; of a search all else
-  eg_text no_plan;       // why there is none
+  eg_plan_search search;         // the plan; of a search all else
+  eg_text no_plan;               // why there is none
 } eg_optimized;
 
 void eg_optimized_init(eg_optimized *optimized, egraph_allocator alloc);

@@ -4,7 +4,7 @@
 #ifndef EG_OPTIMIZE_FOLD_PLAN_UNFOLD_H
 #define EG_OPTIMIZE_FOLD_PLAN_UNFOLD_H
 
-#include "optimize/fold/unfold_match.h"
+#include "optimize/fold/unfold_draft.h"
 #include "optimize/model/plan_emit.h"
 
 /// `folded` is the plan of the small step (its graph's pool of attributes may grow);

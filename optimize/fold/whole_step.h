@@ -9,7 +9,7 @@
 #ifndef EG_OPTIMIZE_FOLD_WHOLE_STEP_H
 #define EG_OPTIMIZE_FOLD_WHOLE_STEP_H
 
-#include "optimize/fold/unfold_match.h"
+#include "optimize/fold/unfold_draft.h"
 #include "optimize/search/planner.h"
 
 typedef struct eg_whole_input {

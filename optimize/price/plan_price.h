@@ -1,11 +1,13 @@
-// What planning asks of a machine; and seconds of strategies and of the steps of a plan
-// that is there already, made of the answers.
+// What planning asks of a machine, the answers of one of its meshes, and seconds of
+// strategies and of the steps of a plan that is there already, made of these.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_OPTIMIZE_PRICE_PLAN_PRICE_H
 #define EG_OPTIMIZE_PRICE_PLAN_PRICE_H
 
 #include "pcg/parallel/strategy.h"
 #include "pcg/plan/plan.h"
+#include "sim/collective.h"
+#include "sim/device_cost.h"
 
 /// What a node costs on one device.
 typedef struct eg_node_price {
@@ -30,6 +32,16 @@ typedef struct eg_plan_costs {
   bool compute_is_free;
   uint32_t formats; // memory formats worth considering beside plain, a bit per eg_format
 } eg_plan_costs;
+
+/// The answers of a mesh of a machine.
+typedef struct eg_machine_costs {
+  eg_device_cost device;
+  const eg_machine_mesh *mesh;
+} eg_machine_costs;
+
+/// `self` is borrowed by the result. A node that the device cannot run costs a second.
+/// The basis of a price is an eg_price_basis.
+eg_plan_costs eg_machine_plan_costs(eg_machine_costs *self);
 
 /// The weights among the operands of a node that runs in every step, of a mask of
 /// constants (eg_operand_bit): none where all are, as it is there to make something of

@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "optimize/price/machine_costs.h"
 #include "optimize/price/plan_price.h"
 #include "sim/profile_db.h"
 

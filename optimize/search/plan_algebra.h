@@ -7,7 +7,7 @@
 
 #include "optimize/model/plan_model.h"
 #include "optimize/model/plan_recall.h"
-#include "optimize/price/machine_costs.h"
+#include "optimize/price/plan_price.h"
 
 /// Fills `best`, which is initialized and empty: the strategies, by value of the space's
 /// model, of a plan that costs no more than `given`, which costs `cost`; empty when that

@@ -11,7 +11,7 @@
 #ifndef EG_OPTIMIZE_SEARCH_PLANNER_H
 #define EG_OPTIMIZE_SEARCH_PLANNER_H
 
-#include "optimize/price/machine_costs.h"
+#include "optimize/price/plan_price.h"
 #include "optimize/search/plan_compete.h"
 #include "optimize/space/step_info.h"
 #include "optimize/space/training_info.h"

@@ -14,13 +14,14 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/proof.h"
 #include "base/work.h"
+#include "extract/extract.h"
 #include "optimize/price/predict.h"
-#include "optimize/single/order.h"
+#include "optimize/single/single_problem.h"
 #include "optimize/single/trials.h"
 #include "rewrites/language/rule_class.h"
-
 /// Relative gain below which a round gained nothing.
 static const double SETTLED_GAIN = 1e-5;
 /// Defaults of work_limit, in millions of steps, and of time_limit.
@@ -344,29 +345,145 @@ static egraph_status emit(run *r) {
   return EGRAPH_OK;
 }
 
-/// Measures again what decides between the choice and its rivals: in the first round, so
-/// that what it proves is of the costs that all rounds have.
+// ---- whether costs tell the optimum ---------------------------------------------------
+
+// A cost is a median of timings and has an error; where the cheapest choice would be
+// another one if its own costs were larger by their errors and all others smaller by
+// theirs, the entries in which the two differ decide. They are measured again, until none
+// is left or the time is over.
+
+typedef struct settling {
+  run *r;
+  eg_single_problem *single;
+  eg_extract_result *best;
+  double deadline;
+  uint32_t entry_count;
+  bool *is_used, *decides; // [entries] by the best choice; in one of two choices only
+  double *costs;           // [nodes] while the problem has others
+} settling;
+
+static double left(const settling *s) { return s->deadline - eg_clock_seconds(); }
+
+/// Marks the entries of a choice.
+static void mark_used(const settling *s, const eg_u32s *choice, bool *out) {
+  memset(out, 0, s->entry_count * sizeof *out);
+  for (size_t c = 0; c < choice->len; c++) {
+    uint32_t node = choice->data[c];
+    if (node == EG_EXTRACT_NONE) continue;
+    uint32_t entry = eg_single_price(s->single, node)->entry;
+    if (entry != EG_COST_NO_ENTRY) out[entry] = true;
+  }
+}
+
+/// Costs of the best choice become larger by their errors, others smaller.
+static void disturb(const settling *s) {
+  eg_single_problem *single = s->single;
+  for (uint32_t n = 0; n < single->nodes.len; n++) {
+    uint32_t entry = eg_single_price(single, n)->entry;
+    s->costs[n] = single->problem.cost.data[n];
+    if (entry == EG_COST_NO_ENTRY) continue;
+    double error = eg_cost_error(s->r->input->costs, entry);
+    single->problem.cost.data[n] =
+        fmax(0, s->costs[n] + (s->is_used[entry] ? error : -error));
+  }
+}
+
+static egraph_status solve_again(const settling *s, double seconds,
+                                 eg_extract_result *out) {
+  eg_extract_options options = extract_options(s->r, 1);
+  if (seconds < options.time_limit_seconds) options.time_limit_seconds = seconds;
+  options.incumbent = s->best->choice.data;
+  options.progress = NULL;
+  return eg_extract_solve(s->r->alloc, &s->single->problem, &options, out);
+}
+
+/// *out_count: entries in which a rival differs, and which can be measured.
+static egraph_status find_deciding(const settling *s, uint32_t *out_count) {
+  eg_extract_result rival;
+  double own;
+  *out_count = 0;
+  mark_used(s, &s->best->choice, s->is_used);
+  eg_extract_result_init(&rival, s->r->alloc);
+  disturb(s);
+  egraph_status status = solve_again(s, fmax(left(s), 1e-3), &rival);
+  if (status == EGRAPH_OK)
+    status =
+        eg_extract_certify(s->r->alloc, &s->single->problem, s->best->choice.data, &own);
+  eg_extract_problem *problem = &s->single->problem;
+  memcpy(problem->cost.data, s->costs, s->single->nodes.len * sizeof *s->costs);
+  if (status == EGRAPH_OK && rival.cost < own * (1 - 1e-9)) {
+    mark_used(s, &rival.choice, s->decides);
+    for (uint32_t e = 0; e < s->entry_count; e++) {
+      s->decides[e] =
+          s->decides[e] != s->is_used[e] && eg_cost_error(s->r->input->costs, e) > 0;
+      *out_count += s->decides[e];
+    }
+  }
+  eg_extract_result_deinit(&rival);
+  return status;
+}
+
+static bool is_over(void *user, uint32_t done, uint32_t total) {
+  (void)done, (void)total;
+  return left(user) <= 0;
+}
+
+static egraph_status measure_again(settling *s) {
+  eg_cost_model *costs = s->r->input->costs;
+  const eg_single_source source = source_of(s->r);
+  EG_TRY(eg_single_problem_request_again(s->r->alloc, &source, s->decides));
+  uint32_t requested = eg_cost_requested(costs);
+  EG_TRY(eg_cost_measure(costs, s->r->input->measurer, is_over, s));
+  s->r->result->report.measured_again += requested - eg_cost_requested(costs);
+  // What the time did not reach keeps its cost: a later round must not change it under
+  // the proof of this one.
+  eg_cost_withdraw(costs);
+  eg_single_problem_reprice(s->single, costs);
+  eg_extract_result found;
+  eg_extract_result_init(&found, s->r->alloc);
+  // What is proven of the new costs is the result: it has all the time of extraction.
+  egraph_status status = solve_again(s, (double)INFINITY, &found);
+  if (status == EGRAPH_OK) {
+    eg_extract_result old = *s->best;
+    *s->best = found;
+    found = old;
+  }
+  eg_extract_result_deinit(&found);
+  return status;
+}
+
+/// In the first round, so that what it proves is of the costs that all rounds have.
 static egraph_status settle(run *r) {
   egraph_report *report = &r->result->report;
   search_round *now = &r->now;
   eg_cost_model *costs = r->input->costs;
   bool is_wanted = r->input->measurer != NULL && r->search->settle_limit > 0;
   if (!is_wanted || report->rounds != 1 || r->cancelled) return EGRAPH_OK;
-  const eg_extract_options options = extract_options(r, 1);
-  const eg_single_source source = source_of(r);
-  const eg_order_input input = {.alloc = r->alloc,
-                                .single = &now->single,
-                                .source = &source,
-                                .measurer = r->input->measurer,
-                                .extract = &options,
-                                .seconds = r->search->settle_limit};
-  eg_order_report order;
-  EG_TRY(eg_order_settle(&input, &now->extraction, &order));
-  report->measured_again = order.again;
-  report->is_order_clear = order.is_clear;
-  if (order.again == 0) return EGRAPH_OK;
+  settling s = {.r = r,
+                .single = &now->single,
+                .best = &now->extraction,
+                .deadline = eg_clock_seconds() + r->search->settle_limit,
+                .entry_count = eg_cost_entry_count(costs)};
+  size_t nodes = now->single.nodes.len;
+  egraph_status status = eg_alloc(r->alloc, s.entry_count, sizeof *s.is_used, &s.is_used);
+  if (status == EGRAPH_OK)
+    status = eg_alloc(r->alloc, s.entry_count, sizeof *s.decides, &s.decides);
+  if (status == EGRAPH_OK) status = eg_alloc(r->alloc, nodes, sizeof *s.costs, &s.costs);
+  while (status == EGRAPH_OK) {
+    uint32_t deciding = 0;
+    status = find_deciding(&s, &deciding);
+    report->is_order_clear = status == EGRAPH_OK && deciding == 0;
+    if (report->is_order_clear || left(&s) <= 0) break;
+    if (status == EGRAPH_OK) status = measure_again(&s);
+  }
+  eg_free(r->alloc, s.costs, nodes, sizeof *s.costs);
+  eg_free(r->alloc, s.decides, s.entry_count, sizeof *s.decides);
+  eg_free(r->alloc, s.is_used, s.entry_count, sizeof *s.is_used);
+  if (status != EGRAPH_OK || report->measured_again == 0) return status;
   return eg_graph_predict(now->graph, r->alloc, costs, &now->seed_cost);
 }
+
+// ---- a round, and all -----------------------------------------------------------------
 
 static egraph_status play_round(run *r) {
   r->now.saturation.alloc = r->alloc;
@@ -389,8 +506,6 @@ static void end_round(run *r) {
   eg_graph_destroy(now->outcome);
   *now = (search_round){.graph = NULL};
 }
-
-// ---- all rounds -----------------------------------------------------------------
 
 static egraph_status note_original(void *user, eg_graph_node node,
                                    const eg_node_spec *spec) {

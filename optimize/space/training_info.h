@@ -8,6 +8,25 @@
 #include "pcg/graph/blocks.h"
 #include "pcg/training/training.h"
 
+/// Which of the repeated blocks of a model (pcg/graph/blocks.h) the values of its step
+/// belong to: of a whole step, or of a folded one. A value is of the block of what it was
+/// made for (pcg/graph/provenance.h), and a node of that of its results.
+typedef struct eg_step_blocks {
+  eg_u32s value; // [values of the step] number of the block, or OUTSIDE
+  eg_u32s later; // [values of the step] the same value one block later, UINT32_MAX: none
+} eg_step_blocks;
+
+/// `training` is made of `forward`; NULL: the step is `forward` itself. Fails with
+/// EGRAPH_E_MEMORY. O(values * values made for one).
+egraph_status eg_step_blocks_init(eg_step_blocks *blocks, egraph_allocator alloc,
+                                  const eg_graph *forward, const eg_blocks *of_forward,
+                                  const eg_training *training);
+void eg_step_blocks_deinit(eg_step_blocks *blocks);
+static inline uint32_t eg_step_blocks_of(const eg_step_blocks *blocks,
+                                         const eg_graph *step, uint32_t node) {
+  return blocks->value.data[eg_graph_node_at(step, (eg_graph_node){node}).results[0].id];
+}
+
 typedef struct eg_training_info {
   eg_step_info info; // points into the arena
   eg_arena arena;
