@@ -62,16 +62,6 @@ static bool find_kind(const char *name, eg_plan_kind *out) {
   return false;
 }
 
-static egraph_status fail_kind(const reader *r, const eg_sexpr *expr) {
-  char list[200] = "";
-  for (int k = 0; k < EG_PLAN_KINDS; k++)
-    (void)snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s",
-                   k == 0 ? "" : ", ", eg_plan_kind_name((eg_plan_kind)k));
-  return eg_sexpr_fail(r->file, expr,
-                       "expected the name of a value, or (all KIND) with a kind of %s",
-                       list);
-}
-
 /// w1, "a name", (all weights)
 static egraph_status read_subject(reader *r, const eg_sexpr *expr,
                                   eg_plan_constraint *row) {
@@ -83,7 +73,14 @@ static egraph_status read_subject(reader *r, const eg_sexpr *expr,
   if (row->verb == EG_VERB_DELIVER && !(is_kind && row->kind == EG_KIND_OUTPUTS))
     return eg_sexpr_fail(r->file, expr,
                          "expected the name of an output, or (all outputs)");
-  return is_kind ? EGRAPH_OK : fail_kind(r, expr);
+  if (is_kind) return EGRAPH_OK;
+  char list[200] = "";
+  for (int k = 0; k < EG_PLAN_KINDS; k++)
+    (void)snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s",
+                   k == 0 ? "" : ", ", eg_plan_kind_name((eg_plan_kind)k));
+  return eg_sexpr_fail(r->file, expr,
+                       "expected the name of a value, or (all KIND) with a kind of %s",
+                       list);
 }
 
 /// R, P, M, S0 and so on as in plans; S is any dimension, ? that or R.
@@ -102,10 +99,6 @@ static bool read_digits(const char *word, uint16_t *out) {
   return true;
 }
 
-static egraph_status add_row(reader *r, const eg_plan_constraint *row) {
-  return eg_plan_constraint_rows_push(&r->out->rows, *row);
-}
-
 /// gpu=S0
 static egraph_status read_place(reader *r, const eg_sexpr *expr,
                                 eg_plan_constraint *row) {
@@ -118,7 +111,7 @@ static egraph_status read_place(reader *r, const eg_sexpr *expr,
   row->axis = NULL;
   if (strncmp(expr->text, "*=", 2) != 0)
     EG_TRY(keep(r, expr->text, (size_t)(equals - expr->text), &row->axis));
-  return add_row(r, row);
+  return eg_plan_constraint_rows_push(&r->out->rows, *row);
 }
 
 /// Of a pin, or of what is delivered.
@@ -132,28 +125,23 @@ static egraph_status read_places(reader *r, const eg_sexpr *form,
   return EGRAPH_OK;
 }
 
-static egraph_status read_axis(reader *r, const eg_sexpr *part, eg_plan_constraint *row) {
-  if (row->axis != NULL || part->count != 2 || part->children[1].kind != EG_SEXPR_ATOM)
-    return eg_sexpr_fail(r->file, part, "expected one (axis NAME)");
-  const char *name = part->children[1].text;
-  return keep(r, name, strlen(name), &row->axis);
-}
-
-static egraph_status read_phase(reader *r, const eg_sexpr *part,
-                                eg_plan_constraint *row) {
-  if (row->phase != EG_PHASE_COUNT || part->count != 2 ||
-      part->children[1].kind != EG_SEXPR_ATOM ||
-      !eg_phase_find(part->children[1].text, &row->phase))
-    return eg_sexpr_fail(r->file, part, "expected one (phase forward|backward|update)");
-  return EGRAPH_OK;
-}
-
 /// What is not to be: a layout, a move, and where.
 static egraph_status read_ban(reader *r, const eg_sexpr *part, eg_plan_constraint *row) {
   uint16_t digits;
   eg_transition_kind move;
-  if (eg_sexpr_is_form(part, "axis")) return read_axis(r, part, row);
-  if (eg_sexpr_is_form(part, "phase")) return read_phase(r, part, row);
+  const char *word = part->count == 2 && part->children[1].kind == EG_SEXPR_ATOM
+                         ? part->children[1].text
+                         : NULL;
+  if (eg_sexpr_is_form(part, "axis")) {
+    if (row->axis != NULL || word == NULL)
+      return eg_sexpr_fail(r->file, part, "expected one (axis NAME)");
+    return keep(r, word, strlen(word), &row->axis);
+  }
+  if (eg_sexpr_is_form(part, "phase")) {
+    if (row->phase == EG_PHASE_COUNT && word != NULL && eg_phase_find(word, &row->phase))
+      return EGRAPH_OK;
+    return eg_sexpr_fail(r->file, part, "expected one (phase forward|backward|update)");
+  }
   if (part->kind == EG_SEXPR_ATOM && read_digits(part->text, &digits))
     row->digits |= digits;
   else if (part->kind == EG_SEXPR_ATOM && eg_transition_find(part->text, &move))
@@ -173,7 +161,7 @@ static egraph_status read_forbid(reader *r, const eg_sexpr *form,
   if (row->digits == 0 && row->moves == 0)
     return eg_sexpr_fail(r->file, form,
                          "expected (forbid VALUE LAYOUT-OR-MOVE ... (axis NAME))");
-  return add_row(r, row);
+  return eg_plan_constraint_rows_push(&r->out->rows, *row);
 }
 
 static bool find_verb(const eg_sexpr *form, eg_plan_verb *out) {

@@ -24,20 +24,6 @@ void eg_plan_algebra_note(eg_plan_algebra *algebra, const eg_plan_model *model,
   algebra->is_found = true;
 }
 
-static egraph_status choose(egraph_allocator alloc, const eg_plan_space *space,
-                            const eg_layout_options *layout, eg_plan_algebra *out) {
-  eg_plan_model model;
-  eg_layout_result result;
-  EG_TRY(eg_plan_model_init(&model, alloc, space));
-  eg_layout_result_init(&result, alloc);
-  egraph_status status = eg_layout_solve(alloc, &model.problem, layout, &result);
-  if (status == EGRAPH_OK && result.solutions.len != 0)
-    eg_plan_algebra_note(out, &model, &result.solutions.data[0].strategy);
-  eg_layout_result_deinit(&result);
-  eg_plan_model_deinit(&model);
-  return status;
-}
-
 static egraph_status fill_algebra(eg_plan_algebra *algebra, egraph_allocator alloc,
                                   eg_tensor_egraph *egraph, const eg_step_info *info,
                                   const eg_device_cost *device,
@@ -48,8 +34,18 @@ static egraph_status fill_algebra(eg_plan_algebra *algebra, egraph_allocator all
   eg_step_info unlimited = *info;
   unlimited.memory_limit = INFINITY;
   eg_plan_space space;
+  eg_plan_model model;
+  eg_layout_result result;
   EG_TRY(eg_plan_space_init(&space, alloc, egraph, &unlimited, &alone.mesh, &asked));
-  egraph_status status = choose(alloc, &space, layout, algebra);
+  eg_layout_result_init(&result, alloc);
+  egraph_status status = eg_plan_model_init(&model, alloc, &space);
+  if (status == EGRAPH_OK) {
+    status = eg_layout_solve(alloc, &model.problem, layout, &result);
+    if (status == EGRAPH_OK && result.solutions.len != 0)
+      eg_plan_algebra_note(algebra, &model, &result.solutions.data[0].strategy);
+    eg_plan_model_deinit(&model);
+  }
+  eg_layout_result_deinit(&result);
   eg_plan_space_deinit(&space);
   return status;
 }
@@ -178,15 +174,12 @@ static egraph_status fix_layouts(improver *m, eg_plan_model *model) {
   return EGRAPH_OK;
 }
 
-static egraph_status fix_algebra(improver *m, eg_plan_model *model) {
-  return eg_plan_algebra_fix(&m->algebra, model);
-}
-
-static egraph_status step(improver *m,
-                          egraph_status (*fix)(improver *, eg_plan_model *)) {
+/// Improves what is not held: layouts, or the algebra.
+static egraph_status step(improver *m, bool holds_layouts) {
   eg_plan_model model;
   EG_TRY(eg_plan_model_init(&model, m->alloc, m->space));
-  egraph_status status = fix(m, &model);
+  egraph_status status =
+      holds_layouts ? fix_layouts(m, &model) : eg_plan_algebra_fix(&m->algebra, &model);
   if (status == EGRAPH_OK) status = solve(m, &model);
   eg_plan_model_deinit(&model);
   return status;
@@ -205,8 +198,8 @@ static egraph_status begin(improver *m, const eg_plan_choices *given) {
 static egraph_status improve(improver *m) {
   for (int round = 0; round < MOST_ROUNDS; round++) {
     double before = m->cost;
-    EG_TRY(step(m, fix_layouts));
-    EG_TRY(step(m, fix_algebra));
+    EG_TRY(step(m, true));
+    EG_TRY(step(m, false));
     bool is_over = eg_work_is_spent(&m->work) || eg_clock_seconds() >= m->deadline;
     if (!(m->cost < before * (1 - WORTHWHILE)) || is_over) break;
   }

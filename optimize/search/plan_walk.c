@@ -39,8 +39,6 @@ EG_OWNER_DEFINE_STATIC(walker,
                         wanted, value_wanted, parent, value_of, todo, at.strategy),
                        (eg_bytes, at.arc_used), (sums_list, least))
 
-static const eg_layout_problem *of(const walker *w) { return w->problem; }
-
 // ---- sums -----------------------------------------------------------------------------
 
 static void add(sums *to, const sums *more, double sign) {
@@ -50,18 +48,18 @@ static void add(sums *to, const sums *more, double sign) {
 }
 
 static sums sums_of_strategy(const walker *w, uint32_t v, uint32_t s) {
-  sums out = {.cost = of(w)->cost.data[s] * of(w)->cost_times.data[v]};
-  for (uint32_t r = 0; r < of(w)->memory_rows; r++)
-    out.memory[r] = of(w)->memory[r].data[s] * of(w)->memory_times.data[v];
+  sums out = {.cost = w->problem->cost.data[s] * w->problem->cost_times.data[v]};
+  for (uint32_t r = 0; r < w->problem->memory_rows; r++)
+    out.memory[r] = w->problem->memory[r].data[s] * w->problem->memory_times.data[v];
   return out;
 }
 
 static bool may_go_on(const walker *w, const sums *done, const sums *pending) {
   double cost = done->cost + pending->cost;
   if (cost > w->walk->most_cost * (1 + ROUNDING)) return false;
-  for (uint32_t r = 0; r < of(w)->memory_rows; r++)
+  for (uint32_t r = 0; r < w->problem->memory_rows; r++)
     if (done->memory[r] + pending->memory[r] >
-        of(w)->memory_limit[r] * (1 + ROUNDING) + ROUNDING)
+        w->problem->memory_limit[r] * (1 + ROUNDING) + ROUNDING)
       return false;
   return true;
 }
@@ -89,7 +87,7 @@ static egraph_status visit(walker *w, const sums *done) {
 /// Whether the place is on the way to `from`, or it itself.
 static bool leads_to(const walker *w, uint32_t place, uint32_t from) {
   while (from != place && w->parent.data[from] != EG_LAYOUT_NONE)
-    from = of(w)->arc_from.data[w->parent.data[from]];
+    from = w->problem->arc_from.data[w->parent.data[from]];
   return from == place;
 }
 
@@ -97,19 +95,21 @@ static bool leads_to(const walker *w, uint32_t place, uint32_t from) {
 /// has from `base` on; then what is left. Leaves `todo` as it was.
 static egraph_status reach(walker *w, uint32_t at, size_t base, sums done, sums pending) {
   if (w->todo.len == base) return decide(w, at + 1, done, pending);
-  uint32_t v = w->order.data[at], source = of(w)->output.data[w->at.strategy.data[v]];
+  uint32_t v = w->order.data[at],
+           source = w->problem->output.data[w->at.strategy.data[v]];
   uint32_t place = eg_u32s_pop(&w->todo);
   size_t left = w->todo.len;
   egraph_status status = EGRAPH_OK;
   for (uint32_t i = w->arc_begin.data[place];
        status == EGRAPH_OK && !w->is_stopped && i < w->arc_begin.data[place + 1]; i++) {
-    uint32_t arc = w->arcs.data[i], from = of(w)->arc_from.data[arc];
-    sums more = {.cost = of(w)->arc_cost.data[arc] * of(w)->cost_times.data[v]};
+    uint32_t arc = w->arcs.data[i], from = w->problem->arc_from.data[arc];
+    sums more = {.cost = w->problem->arc_cost.data[arc] * w->problem->cost_times.data[v]};
     sums next = done;
-    for (uint32_t r = 0; r < of(w)->memory_rows; r++)
-      more.memory[r] = of(w)->arc_memory[r].data[arc] * of(w)->memory_times.data[v];
+    for (uint32_t r = 0; r < w->problem->memory_rows; r++)
+      more.memory[r] =
+          w->problem->arc_memory[r].data[arc] * w->problem->memory_times.data[v];
     add(&next, &more, 1);
-    if (of(w)->place_forbidden.data[from] || leads_to(w, place, from)) continue;
+    if (w->problem->place_forbidden.data[from] || leads_to(w, place, from)) continue;
     if (!take_steps(w, 1) || !may_go_on(w, &next, &pending)) continue;
     bool is_new = from != source && w->parent.data[from] == EG_LAYOUT_NONE;
     for (size_t k = base; k < left; k++)
@@ -128,7 +128,7 @@ static egraph_status reach(walker *w, uint32_t at, size_t base, sums done, sums 
 
 /// Values that are tied to this one and decided are made in the same layout.
 static bool keeps_ties(const walker *w, uint32_t v, uint32_t number) {
-  const eg_layout_problem *p = of(w);
+  const eg_layout_problem *p = w->problem;
   for (uint32_t t = 0; t < p->tie_kind.len; t++) {
     bool is_in = false;
     for (uint32_t i = p->tie_begin.data[t]; i < p->tie_begin.data[t + 1]; i++)
@@ -145,7 +145,7 @@ static bool keeps_ties(const walker *w, uint32_t v, uint32_t number) {
 }
 
 static bool is_allowed(const walker *w, uint32_t v, uint32_t s) {
-  const eg_layout_problem *p = of(w);
+  const eg_layout_problem *p = w->problem;
   uint32_t place = p->output.data[s], number = place - p->place_begin.data[v];
   if (p->forbidden.data[s] || p->place_forbidden.data[place]) return false;
   if (p->source_layout.data[v] != EG_LAYOUT_NONE && p->source_layout.data[v] != number)
@@ -157,7 +157,7 @@ static bool is_allowed(const walker *w, uint32_t v, uint32_t s) {
 
 /// Counts what the strategy needs, or takes it back.
 static void want(walker *w, uint32_t s, bool wants, sums *pending) {
-  const eg_layout_problem *p = of(w);
+  const eg_layout_problem *p = w->problem;
   for (uint32_t n = p->need_begin.data[s]; n < p->need_begin.data[s + 1]; n++) {
     uint32_t place = p->needs.data[n], v = w->value_of.data[place];
     uint32_t *count = &w->value_wanted.data[v];
@@ -168,7 +168,7 @@ static void want(walker *w, uint32_t s, bool wants, sums *pending) {
 }
 
 static egraph_status choose(walker *w, uint32_t at, uint32_t s, sums done, sums pending) {
-  const eg_layout_problem *p = of(w);
+  const eg_layout_problem *p = w->problem;
   uint32_t v = w->order.data[at], source = p->output.data[s];
   sums mine = sums_of_strategy(w, v, s);
   add(&done, &mine, 1);
@@ -189,7 +189,7 @@ static egraph_status choose(walker *w, uint32_t at, uint32_t s, sums done, sums 
 }
 
 static egraph_status decide(walker *w, uint32_t at, sums done, sums pending) {
-  const eg_layout_problem *p = of(w);
+  const eg_layout_problem *p = w->problem;
   while (at < w->order.len && w->value_wanted.data[w->order.data[at]] == 0)
     at++;
   if (at == w->order.len) return visit(w, &done);
@@ -209,7 +209,7 @@ static egraph_status decide(walker *w, uint32_t at, sums done, sums pending) {
 
 /// Whether all that may need v has its place in the order.
 static egraph_status find_order(walker *w, bool *out_is_walkable) {
-  const eg_layout_problem *p = of(w);
+  const eg_layout_problem *p = w->problem;
   uint32_t values = eg_layout_value_count(p);
   eg_u32s users; // [values] operators that read it and have no place yet
   eg_u32s_init(&users, w->order.alloc);
@@ -233,7 +233,7 @@ static egraph_status find_order(walker *w, bool *out_is_walkable) {
 }
 
 static void find_least(walker *w, uint32_t v) {
-  const eg_layout_problem *p = of(w);
+  const eg_layout_problem *p = w->problem;
   sums *least = &w->least.data[v];
   bool is_first = true;
   for (uint32_t i = w->operator_begin.data[v]; i < w->operator_begin.data[v + 1]; i++) {
@@ -258,7 +258,7 @@ static bool has_simple_roots(const eg_layout_problem *p) {
 }
 
 static egraph_status prepare_walk(walker *w, bool *out_is_walkable) {
-  const eg_layout_problem *p = of(w);
+  const eg_layout_problem *p = w->problem;
   uint32_t values = eg_layout_value_count(p), places = eg_layout_place_count(p);
   EG_TRY(eg_group_items(&p->operator_value, values, &w->operator_begin, &w->operators));
   EG_TRY(eg_group_items(&p->arc_to, places, &w->arc_begin, &w->arcs));
@@ -278,7 +278,7 @@ static egraph_status prepare_walk(walker *w, bool *out_is_walkable) {
 }
 
 static egraph_status go(walker *w) {
-  const eg_layout_problem *p = of(w);
+  const eg_layout_problem *p = w->problem;
   sums done = {.cost = 0}, pending = {.cost = 0};
   bool is_walkable, is_possible = true;
   EG_TRY(prepare_walk(w, &is_walkable));

@@ -1,4 +1,3 @@
-// Blocks of nodes and values are found by step_blocks.h.
 // SPDX-License-Identifier: Apache-2.0
 #include "optimize/space/training_info.h"
 
@@ -109,20 +108,14 @@ static egraph_status find_limits(const eg_step_blocks *blocks,
 
 // ---- carried values -------------------------------------------------------------------
 
-static uint32_t output_of(const eg_graph *graph, eg_value value) {
-  uint32_t output = 0;
-  while (eg_graph_output(graph, output, NULL).id != value.id)
-    output++;
-  return output;
-}
-
 static void add_carried(filler *f, eg_carried_value *carried, eg_training_state state,
                         bool is_sum) {
+  uint32_t output = 0;
   if (state.entry.id == EG_VALUE_NONE.id) return;
+  while (eg_graph_output(f->training->graph, output, NULL).id != state.exit.id)
+    output++;
   carried[f->out->info.carried_count++] =
-      (eg_carried_value){.entry = state.entry,
-                         .output = output_of(f->training->graph, state.exit),
-                         .is_sum = is_sum};
+      (eg_carried_value){.entry = state.entry, .output = output, .is_sum = is_sum};
 }
 
 static egraph_status fill_carried(filler *f) {
@@ -139,18 +132,6 @@ static egraph_status fill_carried(filler *f) {
       add_carried(f, carried, param->state[s], false);
   }
   f->out->info.carried = carried;
-  return EGRAPH_OK;
-}
-
-static egraph_status fill_gradients(filler *f) {
-  const eg_training *training = f->training;
-  eg_value *gradients;
-  EG_TRY(eg_arena_alloc(&f->out->arena, training->param_count, sizeof *gradients,
-                        &gradients));
-  for (uint32_t p = 0; p < training->param_count; p++)
-    gradients[p] = training->params[p].gradient;
-  f->out->info.gradients = gradients;
-  f->out->info.gradient_count = training->param_count;
   return EGRAPH_OK;
 }
 
@@ -226,7 +207,13 @@ static egraph_status fill_info(filler *f) {
     phases[n] = eg_training_phase(f->training, (eg_graph_node){n});
   f->out->info.phases = phases;
   EG_TRY(fill_carried(f));
-  EG_TRY(fill_gradients(f));
+  const eg_training *training = f->training;
+  eg_value *gradients;
+  EG_TRY(eg_arena_alloc(arena, training->param_count, sizeof *gradients, &gradients));
+  for (uint32_t p = 0; p < training->param_count; p++)
+    gradients[p] = training->params[p].gradient;
+  f->out->info.gradients = gradients;
+  f->out->info.gradient_count = training->param_count;
   if (f->folded == NULL) return EGRAPH_OK;
   return mark_folded(f->out, f->folded, f->training);
 }
