@@ -167,19 +167,41 @@ egraph_status egraph_plan_pack(const egraph_allocator *alloc, const egraph_plan 
   return eg_text_hand_over(eg_plan_write_json(&plan->planned.plan, &text), &text, out);
 }
 
-egraph_status egraph_plan_print(const egraph_allocator *alloc, const egraph_plan *plan,
-                                bool unity, char **out) {
-  EG_REQUIRE(plan, out);
+typedef egraph_status plan_writer(eg_text *text, const eg_plan *plan,
+                                  const eg_plan_summary *summary);
+
+static egraph_status write_text(const egraph_allocator *alloc, const egraph_plan *plan,
+                                plan_writer *writer, char **out) {
   eg_text text;
   eg_plan_summary summary;
   eg_text_init(&text, eg_allocator_or_heap(alloc));
-  const eg_plan *planned = &plan->planned.plan;
-  egraph_status status =
-      eg_plan_print(planned, unity ? EG_PLAN_UNITY : EG_PLAN_COLLECTIVES, &text);
-  if (status == EGRAPH_OK) status = eg_plan_summary_make(planned, plan->alloc, &summary);
-  if (status == EGRAPH_OK) status = eg_plan_summary_print(&text, &summary);
-  if (status == EGRAPH_OK) status = eg_plan_remarks_print(&text, planned, &summary);
+  egraph_status status = eg_plan_summary_make(&plan->planned.plan, plan->alloc, &summary);
+  if (status == EGRAPH_OK) status = writer(&text, &plan->planned.plan, &summary);
   return eg_text_hand_over(status, &text, out);
+}
+
+static egraph_status print_figures(eg_text *text, const eg_plan *plan,
+                                   const eg_plan_summary *summary) {
+  EG_TRY(eg_plan_summary_print(text, summary));
+  return eg_plan_remarks_print(text, plan, summary);
+}
+
+static egraph_status print_collectives(eg_text *text, const eg_plan *plan,
+                                       const eg_plan_summary *summary) {
+  EG_TRY(eg_plan_print(plan, EG_PLAN_COLLECTIVES, text));
+  return print_figures(text, plan, summary);
+}
+
+static egraph_status print_unity(eg_text *text, const eg_plan *plan,
+                                 const eg_plan_summary *summary) {
+  EG_TRY(eg_plan_print(plan, EG_PLAN_UNITY, text));
+  return print_figures(text, plan, summary);
+}
+
+egraph_status egraph_plan_print(const egraph_allocator *alloc, const egraph_plan *plan,
+                                bool unity, char **out) {
+  EG_REQUIRE(plan, out);
+  return write_text(alloc, plan, unity ? print_unity : print_collectives, out);
 }
 
 static egraph_status write_summary(eg_text *text, const eg_plan *plan,
@@ -194,34 +216,21 @@ static egraph_status write_summary(eg_text *text, const eg_plan *plan,
 egraph_status egraph_plan_summary_json(const egraph_allocator *alloc,
                                        const egraph_plan *plan, char **out) {
   EG_REQUIRE(plan, out);
-  eg_text text;
-  eg_plan_summary summary;
-  eg_text_init(&text, eg_allocator_or_heap(alloc));
-  egraph_status status = eg_plan_summary_make(&plan->planned.plan, plan->alloc, &summary);
-  if (status == EGRAPH_OK) status = write_summary(&text, &plan->planned.plan, &summary);
-  return eg_text_hand_over(status, &text, out);
+  return write_text(alloc, plan, write_summary, out);
 }
 
-static egraph_status write_remarks(eg_text *text, const eg_plan *plan) {
+static egraph_status write_remarks(eg_text *text, const eg_plan *plan,
+                                   const eg_plan_summary *summary) {
+  (void)summary;
   EG_TRY(eg_text_append(text, "{"));
   EG_TRY(eg_plan_remarks_write_members(text, plan));
   return eg_text_append(text, "}");
 }
 
-static egraph_status print_remarks(eg_text *text, const eg_plan *plan) {
-  eg_plan_summary summary;
-  EG_TRY(eg_plan_summary_make(plan, text->chars.alloc, &summary));
-  return eg_plan_remarks_print(text, plan, &summary);
-}
-
 egraph_status egraph_plan_remarks(const egraph_allocator *alloc, const egraph_plan *plan,
                                   bool json, char **out) {
   EG_REQUIRE(plan, out);
-  eg_text text;
-  eg_text_init(&text, eg_allocator_or_heap(alloc));
-  egraph_status status =
-      (json ? write_remarks : print_remarks)(&text, &plan->planned.plan);
-  return eg_text_hand_over(status, &text, out);
+  return write_text(alloc, plan, json ? write_remarks : eg_plan_remarks_print, out);
 }
 
 egraph_status egraph_plan_diff(const egraph_allocator *alloc, const egraph_plan *before,

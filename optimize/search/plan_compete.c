@@ -11,18 +11,6 @@
 
 // ---- one problem --------------------------------------------------------------------
 
-/// Without a plan that fits, what one would cost that does not.
-static egraph_status fit_beyond(const eg_competition *c, eg_plan_model *model,
-                                eg_fitted_plan *out) {
-  eg_fitted_plan free_of_limit;
-  eg_plan_model_limit_memory(model, INFINITY);
-  EG_TRY(eg_plan_fit(model, c->alloc, &c->layout, true, &free_of_limit));
-  free_of_limit.status = out->status;
-  free_of_limit.least_memory = out->least_memory;
-  *out = free_of_limit;
-  return EGRAPH_OK;
-}
-
 /// Solves from the seed on, unless there is something better to begin with.
 static egraph_status fit(const eg_competition *c, eg_plan_model *model,
                          eg_fitted_plan *out) {
@@ -56,8 +44,15 @@ static egraph_status solve(const eg_competition *c, const eg_plan_limits *limits
   EG_TRY(model_within(c, limits, &model));
   egraph_status status = fit(c, &model, out);
   bool is_too_large = !out->has_plan && out->least_memory > 0;
-  if (status == EGRAPH_OK && c->beyond_memory && is_too_large)
-    status = fit_beyond(c, &model, out);
+  if (status == EGRAPH_OK && c->beyond_memory && is_too_large) {
+    // What a plan would cost that does not fit.
+    const eg_layout_status why = out->status;
+    double least_memory = out->least_memory;
+    eg_plan_model_limit_memory(&model, INFINITY);
+    status = eg_plan_fit(&model, c->alloc, &c->layout, true, out);
+    out->status = why;
+    out->least_memory = least_memory;
+  }
   eg_plan_model_deinit(&model);
   return status;
 }

@@ -33,13 +33,6 @@ static double seconds_left(const cutter *c, double share) {
   return limit - (eg_clock_seconds() - c->start);
 }
 
-/// Whether a share of the time or the work is spent.
-static bool is_over(const cutter *c, double share) {
-  double limit = (double)c->in->options.work_limit;
-  return seconds_left(c, share) <= 0 ||
-         (limit > 0 && (double)c->work.done > share * limit);
-}
-
 /// Options in which what is left is the limit.
 static eg_open_options remaining(const cutter *c) {
   eg_open_options options = c->in->options;
@@ -155,7 +148,9 @@ static egraph_status find_price(cutter *c, uint32_t row) {
     price = FIRST_WORTH * c->out->bound / c->in->space->info->memory_limit;
   else
     price *= STEP;
-  while (price >= 0 && v.count < MOST_POINTS && !is_over(c, CLIMB_SHARE)) {
+  double work = CLIMB_SHARE * (double)c->in->options.work_limit; // 0: no limit
+  while (price >= 0 && v.count < MOST_POINTS && seconds_left(c, CLIMB_SHARE) > 0 &&
+         !(work > 0 && (double)c->work.done > work)) {
     double all[EG_LAYOUT_MEMORY_ROWS], bound;
     memcpy(all, c->out->price, sizeof all);
     all[row] = price;
