@@ -100,17 +100,6 @@ static egraph_status run_timed(eg_session *session, const eg_tensor *inputs,
   return EGRAPH_OK;
 }
 
-static egraph_status run_whole(eg_session *session, const eg_tensor *inputs,
-                               const eg_tensor *outputs, uint32_t repeats,
-                               double *times) {
-  for (uint32_t r = 0; r < repeats; r++) {
-    double start = eg_clock_seconds();
-    EG_TRY(eg_session_run(session, inputs, outputs));
-    times[r] = eg_clock_seconds() - start;
-  }
-  return EGRAPH_OK;
-}
-
 static egraph_status measure(validation *v, eg_session *session, const eg_tensor *inputs,
                              const eg_tensor *outputs, uint32_t repeats) {
   double *times;
@@ -120,9 +109,11 @@ static egraph_status measure(validation *v, eg_session *session, const eg_tensor
   eg_session_set_timing(session, true);
   egraph_status status = run_timed(session, inputs, outputs, repeats, times);
   eg_session_set_timing(session, false);
-  if (status == EGRAPH_OK)
-    status =
-        run_whole(session, inputs, outputs, repeats, times + (size_t)steps * repeats);
+  for (uint32_t r = 0; status == EGRAPH_OK && r < repeats; r++) { // of all steps together
+    double start = eg_clock_seconds();
+    status = eg_session_run(session, inputs, outputs);
+    times[(size_t)steps * repeats + r] = eg_clock_seconds() - start;
+  }
   for (uint32_t i = 0; status == EGRAPH_OK && i < steps; i++) {
     double seconds = eg_median(times + (size_t)i * repeats, repeats);
     uint32_t node = eg_session_step_at(session, i)->node.id;

@@ -363,16 +363,6 @@ static egraph_status try_fewer(planner *p, eg_competition *competition) {
 
 // ---- before the search --------------------------------------------------------------
 
-/// The plan that is known, as strategies.
-static egraph_status recall(planner *p, const eg_plan_space *space, eg_u32s *known) {
-  eg_plan_model model;
-  if (p->input->known == NULL) return EGRAPH_OK;
-  EG_TRY(eg_plan_model_init(&model, p->alloc, space));
-  egraph_status status = eg_plan_recall(&model, p->input->known, known);
-  eg_plan_model_deinit(&model);
-  return status;
-}
-
 /// Baselines of the graph as it was given.
 static egraph_status seed_baselines(planner *p, eg_competition *competition) {
   p->stage = SEEDING;
@@ -592,7 +582,14 @@ static egraph_status solve(planner *p, const eg_plan_space *space,
   eg_plan_choices_init(&p->seed, p->alloc);
   contenders_init(&p->contenders, p->alloc);
   egraph_status status = list_contenders(p);
-  if (status == EGRAPH_OK) status = recall(p, space, &known);
+  if (status == EGRAPH_OK && p->input->known != NULL) {
+    eg_plan_model model;
+    status = eg_plan_model_init(&model, p->alloc, space);
+    if (status == EGRAPH_OK) {
+      status = eg_plan_recall(&model, p->input->known, &known);
+      eg_plan_model_deinit(&model);
+    }
+  }
   if (status == EGRAPH_OK && known.len == 0) status = find_seed(p, &competition, &known);
   if (status == EGRAPH_OK) status = search_and_compare(p, &competition, &known);
   contenders_deinit(&p->contenders);

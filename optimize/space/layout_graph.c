@@ -4,18 +4,10 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/owner.h"
 #include "optimize/price/plan_price.h"
 
-void eg_layout_graph_init(eg_layout_graph *graph, egraph_allocator alloc) {
-  *graph = (eg_layout_graph){.type = {.rank = 0}};
-  eg_layouts_init(&graph->layouts, alloc);
-  eg_layout_moves_init(&graph->moves, alloc);
-}
-
-void eg_layout_graph_deinit(eg_layout_graph *graph) {
-  eg_layouts_deinit(&graph->layouts);
-  eg_layout_moves_deinit(&graph->moves);
-}
+EG_OWNER_DEFINE(eg_layout_graph, (eg_layouts, layouts), (eg_layout_moves, moves))
 
 /// The next combination of digits; false after the last.
 static bool step(const eg_mesh *mesh, uint32_t rank, eg_layout *layout) {
@@ -26,15 +18,6 @@ static bool step(const eg_mesh *mesh, uint32_t rank, eg_layout *layout) {
   return false;
 }
 
-static egraph_status add_layout(eg_layout_graph *graph, const eg_layout *layout) {
-  if (graph->layouts.len == EG_LAYOUT_GRAPH_MAX)
-    return EG_FAIL(EGRAPH_E_UNSUPPORTED,
-                   "a tensor of rank %u has more than %d layouts on this mesh; use a "
-                   "mesh of fewer axes",
-                   graph->type.rank, EG_LAYOUT_GRAPH_MAX);
-  return eg_layouts_push(&graph->layouts, *layout);
-}
-
 /// A legal sharding in every memory format that fits what one device holds.
 static egraph_status add_formats(eg_layout_graph *graph, const eg_mesh *mesh,
                                  eg_layout sharding) {
@@ -43,17 +26,14 @@ static egraph_status add_formats(eg_layout_graph *graph, const eg_mesh *mesh,
     bool is_in = f == EG_FORMAT_PLAIN ||
                  ((graph->formats >> f & 1) != 0 && eg_format_fits(&local, (eg_format)f));
     sharding.format = (uint8_t)f;
-    if (is_in) EG_TRY(add_layout(graph, &sharding));
+    if (!is_in) continue;
+    if (graph->layouts.len == EG_LAYOUT_GRAPH_MAX)
+      return EG_FAIL(EGRAPH_E_UNSUPPORTED,
+                     "a tensor of rank %u has more than %d layouts on this mesh; use a "
+                     "mesh of fewer axes",
+                     graph->type.rank, EG_LAYOUT_GRAPH_MAX);
+    EG_TRY(eg_layouts_push(&graph->layouts, sharding));
   }
-  return EGRAPH_OK;
-}
-
-static egraph_status add_layouts(eg_layout_graph *graph, const eg_mesh *mesh) {
-  eg_layout layout = {.format = EG_FORMAT_PLAIN};
-  do
-    if (eg_sharding_check(mesh, &graph->type, &layout) == EG_SHARDING_LEGAL)
-      EG_TRY(add_formats(graph, mesh, layout));
-  while (step(mesh, graph->type.rank, &layout));
   return EGRAPH_OK;
 }
 
@@ -103,7 +83,11 @@ egraph_status eg_layout_graph_build(eg_layout_graph *graph, const eg_mesh *mesh,
   graph->type = *type;
   graph->formats = formats;
   graph->type.layout = (eg_layout){.format = EG_FORMAT_PLAIN};
-  EG_TRY(add_layouts(graph, mesh));
+  eg_layout layout = {.format = EG_FORMAT_PLAIN};
+  do
+    if (eg_sharding_check(mesh, &graph->type, &layout) == EG_SHARDING_LEGAL)
+      EG_TRY(add_formats(graph, mesh, layout));
+  while (step(mesh, graph->type.rank, &layout));
   for (uint32_t i = 0; i < graph->layouts.len; i++) {
     EG_TRY(add_moves_from(graph, mesh, i, costs));
     if (formats != 0) EG_TRY(add_reorders_from(graph, mesh, i, costs));
