@@ -1,3 +1,5 @@
+// Names of the user's model first, then the step as it is planned, whole and folded, then
+// the searches and how their findings are joined.
 // SPDX-License-Identifier: Apache-2.0
 #include "optimize/fold/whole_step.h"
 

@@ -1,3 +1,4 @@
+// The answers of a machine, then prices that are made of answers.
 // SPDX-License-Identifier: Apache-2.0
 #include "optimize/price/plan_price.h"
 

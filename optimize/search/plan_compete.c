@@ -1,3 +1,4 @@
+// Every entry point makes limits of what is demanded, a model within them, and solves it.
 // SPDX-License-Identifier: Apache-2.0
 #include "optimize/search/plan_compete.h"
 

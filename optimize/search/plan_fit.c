@@ -1,3 +1,5 @@
+// What a device holds at a peak becomes a row of memory of the layout problem (the first
+// half); solutions are sought within such rows, then with less kept, then one by one.
 // SPDX-License-Identifier: Apache-2.0
 #include "optimize/search/plan_fit.h"
 

@@ -1,3 +1,4 @@
+// Blocks of a step's values, what it carries, what rules must keep to in it.
 // SPDX-License-Identifier: Apache-2.0
 #include "optimize/space/training_info.h"
 
