@@ -1,7 +1,7 @@
 // The layouts of a type on a mesh, each a legal sharding and a memory format that fits
 // what one device holds, and the transitions between them with their costs: along one
 // axis, and from memory format to memory format. A small graph per type, shared
-// by all values of the type (DESIGN section 5).
+// by all values of the type.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_OPTIMIZE_SPACE_LAYOUT_GRAPH_H
 #define EG_OPTIMIZE_SPACE_LAYOUT_GRAPH_H

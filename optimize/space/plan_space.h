@@ -1,6 +1,6 @@
 // Everything that planning chooses from: the values of an e-graph with their layouts on a
-// mesh, the transitions between these, and the operators with their strategies (DESIGN
-// section 5; notes of the formulation in README.md).
+// mesh, the transitions between these, and the operators with their strategies (notes
+// of the formulation in optimize/PLANS.md).
 //
 //   value      an e-class that the roots can reach. A node with several results makes a
 //              tuple value, which is in the layout of all its parts
