@@ -7,8 +7,8 @@
 #include <math.h>
 
 #include "base/hash.h"
-#include "optimize/search/planner.h"
 #include "optimize/fold/plan_unfold.h"
+#include "optimize/search/planner.h"
 #include "optimize/space/training_info.h"
 #include "pcg/plan/plan_summary.h"
 #include "tests/unit/plan_models.h"
