@@ -1,7 +1,7 @@
-// Stages: baselines of the graph as it was given, roughly, then finely; its cheapest plan;
-// with what rules have made, fewer devices and the best baseline, algebra and layouts in
-// turn; the search; what a folded step tells of the whole one; and, after a search without
-// a proof, the baselines that may still be cheaper.
+// Stages: baselines of the graph as it was given, roughly, then finely; its cheapest
+// plan; with what rules have made, fewer devices and the best baseline, algebra and
+// layouts in turn; the search; what a folded step tells of the whole one; and, after a
+// search without a proof, the baselines that may still be cheaper.
 // SPDX-License-Identifier: Apache-2.0
 #include "optimize/search/planner.h"
 
