@@ -4,7 +4,7 @@
 #define EG_API_COSTS_H
 
 #include "exec/profile.h"
-#include "sim/cost.h"
+#include "optimize/price/target_machine.h"
 
 struct egraph_costs {
   egraph_allocator alloc;
@@ -13,5 +13,8 @@ struct egraph_costs {
   eg_cost_model *model;
   eg_text backend, machine, database;
 };
+
+/// The same as planning knows it; valid as long as the costs.
+eg_host_costs eg_costs_of_host(egraph_costs *costs);
 
 #endif

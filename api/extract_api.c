@@ -129,15 +129,6 @@ static egraph_status convert_options(const egraph_extract_options *given,
 
 // ---- runs and results ------------------------------------------------------------
 
-static egraph_status list_chosen(egraph_extraction *extraction) {
-  const eg_u32s *choice = &extraction->result.choice;
-  extraction->chosen.len = 0;
-  for (uint32_t class = 0; class < choice->len; class ++)
-    if (choice->data[class] != EG_EXTRACT_NONE)
-      EG_TRY(eg_u32s_push(&extraction->chosen, class));
-  return EGRAPH_OK;
-}
-
 static void forget(egraph_extraction *extraction) {
   extraction->has_run = false;
   extraction->chosen.len = 0;
@@ -154,7 +145,9 @@ egraph_status egraph_extraction_run(egraph_extraction *extraction,
   forget(extraction);
   egraph_status status = eg_extract_solve(extraction->alloc, &extraction->problem, &inner,
                                           &extraction->result);
-  if (status == EGRAPH_OK) status = list_chosen(extraction);
+  const eg_u32s *choice = &extraction->result.choice;
+  for (uint32_t c = 0; status == EGRAPH_OK && c < choice->len; c++)
+    if (choice->data[c] != EG_EXTRACT_NONE) status = eg_u32s_push(&extraction->chosen, c);
   if (status != EGRAPH_OK) forget(extraction);
   extraction->has_run = status == EGRAPH_OK;
   return status;

@@ -7,7 +7,7 @@
 #include "api/option_structs.h"
 #include "api/require.h"
 #include "base/sexpr.h"
-#include "optimize/predict.h"
+#include "optimize/price/predict.h"
 #include "pcg/graph/open_sizes.h"
 #include "pcg/onnx/onnx.h"
 
@@ -411,9 +411,7 @@ egraph_status egraph_graph_text(const egraph_allocator *alloc, const egraph_grap
   eg_text text;
   eg_text_init(&text, eg_allocator_or_heap(alloc));
   egraph_status status = eg_graph_print(graph, &text);
-  if (status == EGRAPH_OK) status = eg_text_take(&text, out);
-  eg_text_deinit(&text);
-  return status;
+  return eg_text_hand_over(status, &text, out);
 }
 
 void egraph_string_free(const egraph_allocator *alloc, char *text) {

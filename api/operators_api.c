@@ -1,5 +1,6 @@
 // The operator table as text, for people who write graphs and rules.
 // SPDX-License-Identifier: Apache-2.0
+#include "api/convert.h"
 #include "api/require.h"
 #include "base/text.h"
 #include "ops/ops.h"
@@ -44,7 +45,5 @@ egraph_status egraph_operators_text(const egraph_allocator *alloc, char **out) {
   for (unsigned op = 0; status == EGRAPH_OK && op < EG_OP_COUNT; op++)
     if (is_written_by_name((eg_op)op))
       status = append_operator(&text, eg_op_info_of((eg_op)op));
-  if (status == EGRAPH_OK) status = eg_text_take(&text, out);
-  eg_text_deinit(&text);
-  return status;
+  return eg_text_hand_over(status, &text, out);
 }

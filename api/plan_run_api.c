@@ -132,12 +132,10 @@ struct egraph_step_check {
 
 static egraph_status open_check(egraph_step_check *check, const egraph_graph *step,
                                 const egraph_session_options *given, uint32_t rows) {
-  eg_session_options options = EG_SESSION_OPTIONS_DEFAULT;
   egraph_session_options own;
   EG_TRY(eg_options_take(EGRAPH_SESSION_OPTIONS, given, &own));
-  if (own.backend != NULL) options.backend = own.backend;
-  if (own.threads != 0) options.threads = own.threads;
-  options.seed = own.seed;
+  const eg_session_options options =
+      eg_session_options_of(own.backend, own.threads, own.seed);
   if (rows == 0) return EG_FAIL(EGRAPH_E_ARGUMENT, "micro_batches is 0; the least is 1");
   check->inputs = rows * eg_graph_input_count(step);
   check->outputs = rows * eg_graph_output_count(step);

@@ -15,7 +15,5 @@ struct egraph_plan {
 /// Takes the plan over, whatever it returns, and sums it up.
 egraph_status eg_planned_create(egraph_allocator alloc, eg_loaded_plan *planned,
                                 double memory_limit, egraph_plan **out);
-/// The cost of its steps and its memory.
-egraph_status eg_planned_sum_up(egraph_plan *plan);
 
 #endif

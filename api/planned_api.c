@@ -1,8 +1,13 @@
-// Public functions on plans that are there: files, texts, figures.
+// Public functions on plans that are there: files, figures, prices, texts.
 // SPDX-License-Identifier: Apache-2.0
+#include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "api/convert.h"
+#include "api/costs.h"
+#include "api/option_structs.h"
 #include "api/planned.h"
 #include "api/require.h"
 #include "pcg/plan/plan_diff.h"
@@ -11,7 +16,7 @@
 
 // ---- the object -----------------------------------------------------------------
 
-egraph_status eg_planned_sum_up(egraph_plan *plan) {
+static egraph_status sum_up(egraph_plan *plan) {
   eg_plan_summary summary;
   EG_TRY(eg_plan_summary_make(&plan->planned.plan, plan->alloc, &summary));
   plan->info.cost = summary.seconds;
@@ -26,7 +31,7 @@ static egraph_status describe(egraph_plan *plan) {
   plan->info.devices = eg_mesh_devices(&planned->mesh);
   plan->info.micro_batches = planned->micro_batches;
   plan->info.nodes = eg_graph_node_count(planned->graph);
-  return eg_planned_sum_up(plan);
+  return sum_up(plan);
 }
 
 egraph_status eg_planned_create(egraph_allocator alloc, eg_loaded_plan *planned,
@@ -136,36 +141,67 @@ egraph_plan_account(const egraph_plan *plan,
   return EGRAPH_OK;
 }
 
-// ---- texts ----------------------------------------------------------------------
-
-/// Hands the text over when it was made, frees it otherwise.
-static egraph_status take_text(egraph_status status, eg_text *text, char **out) {
-  if (status == EGRAPH_OK) status = eg_text_take(text, out);
-  eg_text_deinit(text);
-  return status;
+egraph_status egraph_plan_price(egraph_plan *plan, const egraph_target *target,
+                                egraph_costs *costs) {
+  EG_REQUIRE(plan);
+  egraph_target own;
+  eg_host_costs of_host;
+  char this_host[32];
+  EG_TRY(eg_options_take(EGRAPH_TARGET, target, &own));
+  (void)snprintf(this_host, sizeof this_host, "host*%" PRIu32, plan->info.devices);
+  if (target == NULL) own.machine = this_host;
+  if (costs != NULL) of_host = eg_costs_of_host(costs);
+  EG_TRY(eg_target_price_plan(&plan->planned.plan, plan->alloc, &own,
+                              costs != NULL ? &of_host : NULL, &plan->info.memory_limit));
+  plan->planned.plan.single_seconds = 0; // of the machine before
+  return sum_up(plan);
 }
+
+// ---- texts ----------------------------------------------------------------------
 
 egraph_status egraph_plan_pack(const egraph_allocator *alloc, const egraph_plan *plan,
                                char **out) {
   EG_REQUIRE(plan, out);
   eg_text text;
   eg_text_init(&text, eg_allocator_or_heap(alloc));
-  return take_text(eg_plan_write_json(&plan->planned.plan, &text), &text, out);
+  return eg_text_hand_over(eg_plan_write_json(&plan->planned.plan, &text), &text, out);
+}
+
+typedef egraph_status plan_writer(eg_text *text, const eg_plan *plan,
+                                  const eg_plan_summary *summary);
+
+static egraph_status write_text(const egraph_allocator *alloc, const egraph_plan *plan,
+                                plan_writer *writer, char **out) {
+  eg_text text;
+  eg_plan_summary summary;
+  eg_text_init(&text, eg_allocator_or_heap(alloc));
+  egraph_status status = eg_plan_summary_make(&plan->planned.plan, plan->alloc, &summary);
+  if (status == EGRAPH_OK) status = writer(&text, &plan->planned.plan, &summary);
+  return eg_text_hand_over(status, &text, out);
+}
+
+static egraph_status print_figures(eg_text *text, const eg_plan *plan,
+                                   const eg_plan_summary *summary) {
+  EG_TRY(eg_plan_summary_print(text, summary));
+  return eg_plan_remarks_print(text, plan, summary);
+}
+
+static egraph_status print_collectives(eg_text *text, const eg_plan *plan,
+                                       const eg_plan_summary *summary) {
+  EG_TRY(eg_plan_print(plan, EG_PLAN_COLLECTIVES, text));
+  return print_figures(text, plan, summary);
+}
+
+static egraph_status print_unity(eg_text *text, const eg_plan *plan,
+                                 const eg_plan_summary *summary) {
+  EG_TRY(eg_plan_print(plan, EG_PLAN_UNITY, text));
+  return print_figures(text, plan, summary);
 }
 
 egraph_status egraph_plan_print(const egraph_allocator *alloc, const egraph_plan *plan,
                                 bool unity, char **out) {
   EG_REQUIRE(plan, out);
-  eg_text text;
-  eg_plan_summary summary;
-  eg_text_init(&text, eg_allocator_or_heap(alloc));
-  const eg_plan *planned = &plan->planned.plan;
-  egraph_status status =
-      eg_plan_print(planned, unity ? EG_PLAN_UNITY : EG_PLAN_COLLECTIVES, &text);
-  if (status == EGRAPH_OK) status = eg_plan_summary_make(planned, plan->alloc, &summary);
-  if (status == EGRAPH_OK) status = eg_plan_summary_print(&text, &summary);
-  if (status == EGRAPH_OK) status = eg_plan_remarks_print(&text, planned, &summary);
-  return take_text(status, &text, out);
+  return write_text(alloc, plan, unity ? print_unity : print_collectives, out);
 }
 
 static egraph_status write_summary(eg_text *text, const eg_plan *plan,
@@ -180,34 +216,21 @@ static egraph_status write_summary(eg_text *text, const eg_plan *plan,
 egraph_status egraph_plan_summary_json(const egraph_allocator *alloc,
                                        const egraph_plan *plan, char **out) {
   EG_REQUIRE(plan, out);
-  eg_text text;
-  eg_plan_summary summary;
-  eg_text_init(&text, eg_allocator_or_heap(alloc));
-  egraph_status status = eg_plan_summary_make(&plan->planned.plan, plan->alloc, &summary);
-  if (status == EGRAPH_OK) status = write_summary(&text, &plan->planned.plan, &summary);
-  return take_text(status, &text, out);
+  return write_text(alloc, plan, write_summary, out);
 }
 
-static egraph_status write_remarks(eg_text *text, const eg_plan *plan) {
+static egraph_status write_remarks(eg_text *text, const eg_plan *plan,
+                                   const eg_plan_summary *summary) {
+  (void)summary;
   EG_TRY(eg_text_append(text, "{"));
   EG_TRY(eg_plan_remarks_write_members(text, plan));
   return eg_text_append(text, "}");
 }
 
-static egraph_status print_remarks(eg_text *text, const eg_plan *plan) {
-  eg_plan_summary summary;
-  EG_TRY(eg_plan_summary_make(plan, text->chars.alloc, &summary));
-  return eg_plan_remarks_print(text, plan, &summary);
-}
-
 egraph_status egraph_plan_remarks(const egraph_allocator *alloc, const egraph_plan *plan,
                                   bool json, char **out) {
   EG_REQUIRE(plan, out);
-  eg_text text;
-  eg_text_init(&text, eg_allocator_or_heap(alloc));
-  egraph_status status =
-      (json ? write_remarks : print_remarks)(&text, &plan->planned.plan);
-  return take_text(status, &text, out);
+  return write_text(alloc, plan, json ? write_remarks : eg_plan_remarks_print, out);
 }
 
 egraph_status egraph_plan_diff(const egraph_allocator *alloc, const egraph_plan *before,
@@ -221,5 +244,5 @@ egraph_status egraph_plan_diff(const egraph_allocator *alloc, const egraph_plan 
   egraph_status status =
       (json ? eg_plan_diff_write_json : eg_plan_diff_print)(&text, &diff);
   eg_plan_diff_deinit(&diff);
-  return take_text(status, &text, out);
+  return eg_text_hand_over(status, &text, out);
 }

@@ -4,16 +4,12 @@
 #define EG_API_RESULT_H
 
 #include "api/planned.h"
-#include "optimize/plan/plan_search.h"
+#include "optimize/optimize.h"
 
 struct egraph_result {
   egraph_allocator alloc;
-  egraph_report report;
-  eg_optimization *optimization; // of one device; NULL of a plan search. Its graph is the
-                                 // plan's where there is one
-  eg_plan_search search;
+  eg_optimized made;
   egraph_plan *plan; // NULL: none, or taken
-  eg_text no_plan;   // why there is none
 };
 
 #endif

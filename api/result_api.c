@@ -1,25 +1,24 @@
 // Public functions of the result of an optimization.
 // SPDX-License-Identifier: Apache-2.0
+#include "api/convert.h"
 #include "api/require.h"
 #include "api/result.h"
 
 void egraph_result_destroy(egraph_result *result) {
   if (result == NULL) return;
   egraph_plan_destroy(result->plan);
-  eg_optimization_destroy(result->optimization);
-  eg_plan_search_deinit(&result->search);
-  eg_text_deinit(&result->no_plan);
+  eg_optimized_deinit(&result->made);
   eg_free(result->alloc, result, 1, sizeof *result);
 }
 
 const egraph_report *egraph_result_report(const egraph_result *result) {
-  return result != NULL ? &result->report : NULL;
+  return result != NULL ? &result->made.report : NULL;
 }
 
 const egraph_graph *egraph_result_graph(const egraph_result *result) {
   if (result == NULL) return NULL;
   if (result->plan != NULL) return result->plan->planned.graph;
-  return result->optimization != NULL ? result->optimization->graph : NULL;
+  return result->made.optimization != NULL ? result->made.optimization->graph : NULL;
 }
 
 // ---- the plan -------------------------------------------------------------------
@@ -29,7 +28,7 @@ const egraph_plan *egraph_result_plan(const egraph_result *result) {
 }
 
 static egraph_status fail_without_plan(const egraph_result *result) {
-  const char *why = eg_text_of(&result->no_plan);
+  const char *why = eg_text_of(&result->made.no_plan);
   return EG_FAIL(EGRAPH_E_ARGUMENT, "%s",
                  why[0] != '\0' ? why : "the plan was taken from this result before");
 }
@@ -44,28 +43,28 @@ egraph_status egraph_result_take_plan(egraph_result *result, egraph_plan **out) 
 
 egraph_status egraph_result_certificate(const egraph_result *result, const char **out) {
   EG_REQUIRE(result, out);
-  if (result->report.uncertified != NULL)
-    return EG_FAIL(EGRAPH_E_ARGUMENT, "%s", result->report.uncertified);
-  if (!result->search.is_certified)
+  if (result->made.report.uncertified != NULL)
+    return EG_FAIL(EGRAPH_E_ARGUMENT, "%s", result->made.report.uncertified);
+  if (!result->made.search.is_certified)
     return EG_FAIL(EGRAPH_E_ARGUMENT,
                    "there is no certificate: none was asked for (egraph_search.certify), "
                    "or there is no plan");
-  *out = eg_text_of(&result->search.certificate);
+  *out = eg_text_of(&result->made.search.certificate);
   return EGRAPH_OK;
 }
 
 // ---- rules ----------------------------------------------------------------------
 
 uint32_t egraph_result_rule_count(const egraph_result *result) {
-  bool has_rules = result != NULL && result->optimization != NULL;
-  return has_rules ? result->optimization->saturation.rule_count : 0;
+  bool has_rules = result != NULL && result->made.optimization != NULL;
+  return has_rules ? result->made.optimization->saturation.rule_count : 0;
 }
 
 egraph_rule_report egraph_result_rule(const egraph_result *result, uint32_t index) {
   if (index >= egraph_result_rule_count(result))
     return (egraph_rule_report){.name = NULL};
-  const eg_rule_stats *stats = &result->optimization->saturation.rules[index];
-  return (egraph_rule_report){.name = result->optimization->rule_names[index],
+  const eg_rule_stats *stats = &result->made.optimization->saturation.rules[index];
+  return (egraph_rule_report){.name = result->made.optimization->rule_names[index],
                               .matches = stats->matches,
                               .rejected = stats->rejected,
                               .nodes = stats->nodes,
@@ -113,12 +112,10 @@ egraph_status egraph_result_explain(const egraph_allocator *alloc,
   EG_REQUIRE(result, out);
   const egraph_graph *graph = egraph_result_graph(result);
   if (graph == NULL) return fail_without_plan(result);
-  if (result->optimization == NULL)
+  if (result->made.optimization == NULL)
     return egraph_plan_print(alloc, result->plan, false, out);
   eg_text text;
   eg_text_init(&text, eg_allocator_or_heap(alloc));
-  egraph_status status = explain_graph(result->optimization, graph, &text);
-  if (status == EGRAPH_OK) status = eg_text_take(&text, out);
-  eg_text_deinit(&text);
-  return status;
+  egraph_status status = explain_graph(result->made.optimization, graph, &text);
+  return eg_text_hand_over(status, &text, out);
 }

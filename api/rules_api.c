@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <string.h>
 
+#include "api/convert.h"
 #include "api/require.h"
 #include "rewrites/language/rule_ast.h"
 #include "rewrites/language/rules.h"
@@ -149,7 +150,5 @@ egraph_status egraph_rules_text(const egraph_allocator *alloc, const egraph_rule
   eg_text text;
   eg_text_init(&text, eg_allocator_or_heap(alloc));
   egraph_status status = eg_rules_print(rules, &text);
-  if (status == EGRAPH_OK) status = eg_text_take(&text, out);
-  eg_text_deinit(&text);
-  return status;
+  return eg_text_hand_over(status, &text, out);
 }

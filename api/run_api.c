@@ -13,15 +13,6 @@
 
 enum { DEFAULT_REPEATS = 10 };
 
-static eg_session_options session_options(const char *backend, uint32_t threads,
-                                          uint64_t seed) {
-  eg_session_options options = EG_SESSION_OPTIONS_DEFAULT;
-  if (backend != NULL) options.backend = backend;
-  if (threads != 0) options.threads = threads;
-  options.seed = seed;
-  return options;
-}
-
 struct egraph_session {
   eg_session *session;
   uint32_t input_count, output_count;
@@ -32,7 +23,7 @@ static egraph_status open_session(egraph_session *session, const egraph_allocato
                                   const egraph_graph *graph,
                                   const egraph_session_options *options) {
   eg_session_options translated =
-      session_options(options->backend, options->threads, options->seed);
+      eg_session_options_of(options->backend, options->threads, options->seed);
   session->input_count = eg_graph_input_count(graph);
   session->output_count = eg_graph_output_count(graph);
   EG_TRY(eg_tensors_resize(&session->tensors,
@@ -201,7 +192,7 @@ static egraph_status prepare_contender(const egraph_allocator *alloc,
                                        const egraph_compare_options *options,
                                        contender *out) {
   eg_session_options session =
-      session_options(options->backend, options->threads, options->seed);
+      eg_session_options_of(options->backend, options->threads, options->seed);
   EG_TRY(eg_session_create(alloc, graph, &session, &out->session));
   return eg_tensors_make_outputs(graph, &out->outputs);
 }

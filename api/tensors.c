@@ -49,3 +49,12 @@ egraph_status eg_tensors_take(const egraph_tensor *given, uint32_t count,
   }
   return EGRAPH_OK;
 }
+
+eg_session_options eg_session_options_of(const char *backend, uint32_t threads,
+                                         uint64_t seed) {
+  eg_session_options options = EG_SESSION_OPTIONS_DEFAULT;
+  if (backend != NULL) options.backend = backend;
+  if (threads != 0) options.threads = threads;
+  options.seed = seed;
+  return options;
+}

@@ -1,9 +1,9 @@
-// Buffers for all inputs or all outputs of a graph.
+// What runs have in common: buffers for all inputs or all outputs of a graph, options.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_API_TENSORS_H
 #define EG_API_TENSORS_H
 
-#include "pcg/graph/graph.h"
+#include "exec/session.h"
 
 EG_VEC_DEFINE(eg_tensors, eg_tensor);
 
@@ -18,5 +18,9 @@ void eg_tensors_free(eg_tensors *tensors);
 /// The caller's tensors as ours; their data is borrowed. Fails with EGRAPH_E_ARGUMENT for
 /// a type that is none.
 egraph_status eg_tensors_take(const egraph_tensor *given, uint32_t count, eg_tensor *out);
+
+/// What a caller says of a session; NULL and 0: the defaults.
+eg_session_options eg_session_options_of(const char *backend, uint32_t threads,
+                                         uint64_t seed);
 
 #endif

@@ -1,5 +1,7 @@
-// Public functions of e-graphs of plain terms: making, reading and printing them.
+// Public functions of e-graphs of plain terms: making, reading and printing them, and
+// their states.
 // SPDX-License-Identifier: Apache-2.0
+#include "api/convert.h"
 #include "api/require.h"
 #include "api/terms.h"
 
@@ -252,12 +254,30 @@ egraph_status egraph_terms_dot(const egraph_allocator *alloc, const egraph_terms
   eg_text_init(&text, eg_allocator_or_heap(alloc));
   egraph_terms view = *terms; // `spell` takes no const pointer
   egraph_status status = eg_engine_dot(engine_in(terms), spell, &view, &text);
-  if (status == EGRAPH_OK) status = eg_text_take(&text, out);
-  eg_text_deinit(&text);
-  return status;
+  return eg_text_hand_over(status, &text, out);
 }
 
 egraph_status egraph_terms_check(const egraph_terms *terms) {
   EG_REQUIRE(terms);
   return eg_engine_check(engine_in(terms));
+}
+
+// ---- states ----------------------------------------------------------------------
+
+egraph_status egraph_terms_push(egraph_terms *terms) {
+  EG_REQUIRE(terms);
+  return eg_symbolic_push(terms->symbolic);
+}
+
+egraph_status egraph_terms_pop(egraph_terms *terms) {
+  EG_REQUIRE(terms);
+  EG_TRY(eg_symbolic_pop(terms->symbolic));
+  // Rules that are gone have no statistics.
+  eg_saturation_report_deinit(&terms->last);
+  return EGRAPH_OK;
+}
+
+egraph_status egraph_terms_drop(egraph_terms *terms) {
+  EG_REQUIRE(terms);
+  return eg_symbolic_drop(terms->symbolic);
 }

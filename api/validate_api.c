@@ -8,11 +8,12 @@
 #include "api/tensors.h"
 #include "base/quantile.h"
 #include "exec/session.h"
-#include "optimize/predict.h"
+#include "optimize/price/predict.h"
 #include "pcg/graph/open_sizes.h"
 
+enum { PREDICTED, MEASURED, COORDINATES };
 typedef struct sample {
-  double predicted, measured;
+  double at[COORDINATES]; // seconds
 } sample;
 EG_VEC_DEFINE(samples, sample);
 
@@ -33,42 +34,40 @@ static egraph_status add_sample(void *user, eg_graph_node node,
   if (isfinite(seconds)) v->out->predicted += seconds;
   if (source == EG_COST_FREE || v->measured[node.id] < 0 || !isfinite(seconds))
     return EGRAPH_OK;
-  return samples_push(&v->samples, (sample){seconds, v->measured[node.id]});
+  return samples_push(&v->samples, (sample){{seconds, v->measured[node.id]}});
 }
 
 // ---- statistics -----------------------------------------------------------------
 
 static int by_predicted(const void *a, const void *b) {
-  double x = ((const sample *)a)->predicted, y = ((const sample *)b)->predicted;
+  double x = ((const sample *)a)->at[PREDICTED], y = ((const sample *)b)->at[PREDICTED];
   return (x > y) - (x < y);
 }
 static int by_measured(const void *a, const void *b) {
-  double x = ((const sample *)a)->measured, y = ((const sample *)b)->measured;
+  double x = ((const sample *)a)->at[MEASURED], y = ((const sample *)b)->at[MEASURED];
   return (x > y) - (x < y);
 }
 
-/// Replaces one coordinate of samples sorted by it with ranks; ties share
-/// their mean rank.
-static void rank(samples *s, bool predicted) {
-  qsort(s->data, s->len, sizeof *s->data, predicted ? by_predicted : by_measured);
+/// Replaces one coordinate of samples by ranks; ties share their mean rank.
+static void rank(samples *s, int of) {
+  qsort(s->data, s->len, sizeof *s->data, of == PREDICTED ? by_predicted : by_measured);
   for (size_t i = 0, end; i < s->len; i = end) {
-    double value = predicted ? s->data[i].predicted : s->data[i].measured;
-    for (end = i; end < s->len; end++)
-      if ((predicted ? s->data[end].predicted : s->data[end].measured) != value) break;
+    double value = s->data[i].at[of];
+    for (end = i; end < s->len && s->data[end].at[of] == value;)
+      end++;
     for (size_t j = i; j < end; j++)
-      *(predicted ? &s->data[j].predicted : &s->data[j].measured) =
-          (double)(i + end - 1) / 2;
+      s->data[j].at[of] = (double)(i + end - 1) / 2;
   }
 }
 
 /// Spearman's coefficient: Pearson's on ranks. Overwrites the samples.
 static double rank_correlation(samples *s) {
   if (s->len == 0) return 1.0;
-  rank(s, true);
-  rank(s, false);
+  rank(s, PREDICTED);
+  rank(s, MEASURED);
   double mean = ((double)s->len - 1) / 2, xy = 0, xx = 0, yy = 0;
   for (size_t i = 0; i < s->len; i++) {
-    double x = s->data[i].predicted - mean, y = s->data[i].measured - mean;
+    double x = s->data[i].at[PREDICTED] - mean, y = s->data[i].at[MEASURED] - mean;
     xy += x * y;
     xx += x * x;
     yy += y * y;
@@ -79,8 +78,8 @@ static double rank_correlation(samples *s) {
 static void summarize(validation *v) {
   double error = 0, total = 0;
   for (size_t i = 0; i < v->samples.len; i++) {
-    error += fabs(v->samples.data[i].predicted - v->samples.data[i].measured);
-    total += v->samples.data[i].measured;
+    error += fabs(v->samples.data[i].at[PREDICTED] - v->samples.data[i].at[MEASURED]);
+    total += v->samples.data[i].at[MEASURED];
   }
   v->out->operators = (uint32_t)v->samples.len;
   v->out->mean_error = total > 0 ? error / total : 0;
@@ -101,17 +100,6 @@ static egraph_status run_timed(eg_session *session, const eg_tensor *inputs,
   return EGRAPH_OK;
 }
 
-static egraph_status run_whole(eg_session *session, const eg_tensor *inputs,
-                               const eg_tensor *outputs, uint32_t repeats,
-                               double *times) {
-  for (uint32_t r = 0; r < repeats; r++) {
-    double start = eg_clock_seconds();
-    EG_TRY(eg_session_run(session, inputs, outputs));
-    times[r] = eg_clock_seconds() - start;
-  }
-  return EGRAPH_OK;
-}
-
 static egraph_status measure(validation *v, eg_session *session, const eg_tensor *inputs,
                              const eg_tensor *outputs, uint32_t repeats) {
   double *times;
@@ -121,9 +109,11 @@ static egraph_status measure(validation *v, eg_session *session, const eg_tensor
   eg_session_set_timing(session, true);
   egraph_status status = run_timed(session, inputs, outputs, repeats, times);
   eg_session_set_timing(session, false);
-  if (status == EGRAPH_OK)
-    status =
-        run_whole(session, inputs, outputs, repeats, times + (size_t)steps * repeats);
+  for (uint32_t r = 0; status == EGRAPH_OK && r < repeats; r++) { // of all steps together
+    double start = eg_clock_seconds();
+    status = eg_session_run(session, inputs, outputs);
+    times[(size_t)steps * repeats + r] = eg_clock_seconds() - start;
+  }
   for (uint32_t i = 0; status == EGRAPH_OK && i < steps; i++) {
     double seconds = eg_median(times + (size_t)i * repeats, repeats);
     uint32_t node = eg_session_step_at(session, i)->node.id;
@@ -138,10 +128,7 @@ static egraph_status measure(validation *v, eg_session *session, const eg_tensor
 
 static egraph_status validate(validation *v, uint32_t repeats, uint64_t seed) {
   const egraph_costs_options *o = &v->costs->options;
-  eg_session_options options = EG_SESSION_OPTIONS_DEFAULT;
-  options.backend = o->backend;
-  if (o->threads != 0) options.threads = o->threads;
-  options.seed = seed;
+  const eg_session_options options = eg_session_options_of(o->backend, o->threads, seed);
   eg_session *session = NULL;
   eg_tensors inputs, outputs;
   eg_tensors_init(&inputs, v->costs->alloc);

@@ -15,7 +15,7 @@
 #include "exec/channel_probe.h"
 #include "exec/profile.h"
 #include "exec/rank_program.h"
-#include "optimize/plan/planner.h"
+#include "optimize/search/planner.h"
 #include "pcg/graph/weights.h"
 
 enum { RANKS = 2, STEPS = 8, MAX_ROUNDS = 100, MAX_INPUTS = 256 };

@@ -9,7 +9,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "optimize/plan/plan_emit.h"
+#include "optimize/model/plan_emit.h"
 #include "pcg/plan/plan_summary.h"
 #include "tests/testing.h"
 

@@ -6,8 +6,8 @@
 
 #include <math.h>
 
-#include "optimize/plan/plan_costs.h"
-#include "optimize/plan/step_info.h"
+#include "optimize/price/plan_price.h"
+#include "optimize/space/step_info.h"
 #include "rewrites/saturation/tensor_egraph.h"
 #include "tests/testing.h"
 

@@ -9,8 +9,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "optimize/plan/plan_costs.h"
-#include "optimize/plan/step_info.h"
+#include "optimize/price/plan_price.h"
+#include "optimize/space/step_info.h"
 #include "rewrites/saturation/tensor_egraph.h"
 
 enum {

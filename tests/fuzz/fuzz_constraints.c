@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <string.h>
 
-#include "optimize/plan/plan_constraints.h"
+#include "optimize/model/plan_constraints.h"
 #include "tests/fuzz/fuzz.h"
 
 static void print_all(const eg_plan_constraints *constraints, eg_text *out) {

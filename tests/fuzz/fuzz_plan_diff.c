@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "optimize/plan/plan_price.h"
+#include "optimize/price/plan_price.h"
 #include "pcg/plan/plan_diff.h"
 #include "pcg/plan/plan_digest.h"
 #include "pcg/plan/plan_json.h"

@@ -1,7 +1,7 @@
 // Baselines: each is what its name says, none is cheaper than the plan, however early the
 // search ends, and a plan costs the same when its steps are priced anew.
 // SPDX-License-Identifier: Apache-2.0
-#include "optimize/plan/plan_price.h"
+#include "optimize/price/plan_price.h"
 #include "tests/unit/plan_found_kit.h"
 #include "tests/unit/plan_models.h"
 

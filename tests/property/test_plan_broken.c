@@ -1,7 +1,7 @@
 // Plans that are broken in one place are refused: emitted plans of random steps, of which
 // one state, step, operand or output is changed.
 // SPDX-License-Identifier: Apache-2.0
-#include "optimize/plan/plan_emit.h"
+#include "optimize/model/plan_emit.h"
 #include "tests/plan_cases.h"
 
 typedef struct draft {

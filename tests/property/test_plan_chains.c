@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "optimize/plan/whole_step.h"
+#include "optimize/fold/whole_step.h"
 #include "pcg/plan/plan_summary.h"
 #include "tests/testing.h"
 

@@ -3,7 +3,7 @@
 // sharded output costs less than a whole one where that saves putting it together.
 // SPDX-License-Identifier: Apache-2.0
 #include "base/sexpr.h"
-#include "optimize/plan/plan_emit.h"
+#include "optimize/model/plan_emit.h"
 #include "tests/plan_brute.h"
 #include "tests/plan_cases.h"
 

@@ -2,7 +2,7 @@
 // reported, and within the limit; what is said to do does; and no solution that is known
 // to fit is cheaper than the bound.
 // SPDX-License-Identifier: Apache-2.0
-#include "optimize/plan/plan_fit.h"
+#include "optimize/search/plan_fit.h"
 #include "pcg/plan/plan_summary.h"
 #include "tests/peak_brute.h"
 #include "tests/plan_cases.h"

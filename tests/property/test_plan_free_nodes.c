@@ -6,7 +6,7 @@
 // operators.
 // SPDX-License-Identifier: Apache-2.0
 #include "extract/layout/layout_solve.h"
-#include "optimize/plan/plan_model.h"
+#include "optimize/model/plan_model.h"
 #include "tests/plan_cases.h"
 #include "tests/plan_choices.h"
 

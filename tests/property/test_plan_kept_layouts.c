@@ -2,7 +2,7 @@
 // search in which a phase may start from two, both kept, on random small steps without a
 // limit of memory, and on a step that is made for it.
 // SPDX-License-Identifier: Apache-2.0
-#include "optimize/plan/plan_model.h"
+#include "optimize/model/plan_model.h"
 #include "tests/plan_brute.h"
 #include "tests/plan_cases.h"
 

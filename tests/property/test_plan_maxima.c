@@ -5,7 +5,7 @@
 #include <math.h>
 
 #include "exec/rank_program.h"
-#include "optimize/plan/plan_emit.h"
+#include "optimize/model/plan_emit.h"
 #include "tests/unit/session_kit.h"
 
 enum { ROWS = 8, COLUMNS = 3, MICRO_BATCHES = 3, STEPS = 2 };

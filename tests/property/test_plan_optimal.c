@@ -2,8 +2,8 @@
 // micro-batches, carried values, memory limits, one and two axes, equal terms; and the
 // plans that are emitted, whose steps add up to the optimum.
 // SPDX-License-Identifier: Apache-2.0
-#include "optimize/plan/plan_emit.h"
-#include "optimize/plan/plan_rules.h"
+#include "optimize/model/plan_emit.h"
+#include "optimize/search/planner.h"
 #include "rewrites/rule_files.h"
 #include "tests/plan_brute.h"
 #include "tests/plan_equal_terms.h"

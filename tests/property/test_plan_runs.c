@@ -8,9 +8,9 @@
 #include <math.h>
 
 #include "base/hash.h"
-#include "optimize/plan/plan_emit.h"
-#include "optimize/plan/plan_rules.h"
-#include "optimize/plan/training_info.h"
+#include "optimize/model/plan_emit.h"
+#include "optimize/search/planner.h"
+#include "optimize/space/training_info.h"
 #include "pcg/plan/plan_summary.h"
 #include "rewrites/rule_files.h"
 #include "tests/unit/rank_training.h"

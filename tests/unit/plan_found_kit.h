@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-#include "optimize/plan/planner.h"
+#include "optimize/search/planner.h"
 #include "tests/testing.h"
 
 /// Something to plan for, and the last plan of it.

@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-#include "optimize/plan/plan_emit.h"
+#include "optimize/model/plan_emit.h"
 #include "tests/testing.h"
 
 typedef struct plan_case {

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <math.h>
 
-#include "optimize/plan/planner.h"
+#include "optimize/search/planner.h"
 #include "pcg/plan/plan_summary.h"
 #include "rewrites/rule_files.h"
 #include "tests/testing.h"

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "optimize/format_region.h"
+#include "optimize/space/format_region.h"
 #include "tests/testing.h"
 
 #define CONV "(conv :strides [1 1] :pads [1 1 1 1] :dilations [1 1] "

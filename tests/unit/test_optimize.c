@@ -2,7 +2,7 @@
 // failures. Costs are given by a function here, so that every expectation is exact.
 // SPDX-License-Identifier: Apache-2.0
 #include "api/result.h"
-#include "optimize/optimizer.h"
+#include "optimize/single/optimizer.h"
 #include "rewrites/rule_files.h"
 #include "tests/unit/session_kit.h"
 
@@ -198,8 +198,8 @@ static void every_node_of_the_result_is_explained(void **state) {
   eg_optimization *result;
   char *text;
   assert_ok(optimize(f, graph, &result));
-  assert_ok(
-      egraph_result_explain(&alloc, &(egraph_result){.optimization = result}, &text));
+  assert_ok(egraph_result_explain(&alloc, &(egraph_result){.made.optimization = result},
+                                  &text));
   assert_non_null(strstr(text, "conv-bias-relu"));
   assert_non_null(strstr(text, "change of memory format"));
   eg_string_free(alloc, text);
@@ -251,7 +251,7 @@ static egraph_status optimize_tiny(egraph_allocator alloc, void *user) {
                               .search = &search};
   if (status == EGRAPH_OK) status = eg_optimizer_run(alloc, &input, &result);
   if (status == EGRAPH_OK)
-    status = egraph_result_explain(&alloc, &(egraph_result){.optimization = result},
+    status = egraph_result_explain(&alloc, &(egraph_result){.made.optimization = result},
                                    &explanation);
   if (status == EGRAPH_OK) assert_int_equal(result->report.nodes_after, 1);
   eg_string_free(alloc, explanation);

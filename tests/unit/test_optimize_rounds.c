@@ -5,8 +5,8 @@
 
 #include "api/result.h"
 #include "extract/problem.h"
-#include "optimize/optimizer.h"
-#include "optimize/predict.h"
+#include "optimize/price/predict.h"
+#include "optimize/single/optimizer.h"
 #include "rewrites/rule_files.h"
 #include "tests/locked_allocator.h"
 #include "tests/testing.h"
@@ -102,10 +102,10 @@ static void a_round_starts_from_the_best_graph_of_the_one_before(void **state) {
   assert_int_equal(report->nodes, 3 + 3 + 3 + 2);
   for (uint32_t i = 0; i < 3; i++) // each made its node in a round of its own
     assert_int_equal(
-        egraph_result_rule(&(egraph_result){.optimization = result}, i).nodes, 1);
+        egraph_result_rule(&(egraph_result){.made.optimization = result}, i).nodes, 1);
   char *text;
-  assert_ok(
-      egraph_result_explain(&f.alloc, &(egraph_result){.optimization = result}, &text));
+  assert_ok(egraph_result_explain(&f.alloc, &(egraph_result){.made.optimization = result},
+                                  &text));
   assert_non_null(strstr(text, "third"));
   assert_null(strstr(text, "original"));
   egraph_string_free(&f.alloc, text);
@@ -165,8 +165,8 @@ static void explanations_hold_across_rounds(void **state) {
                               "(output y)\n(output n)\n");
   eg_optimization *result = optimize(&f, graph);
   char *text;
-  assert_ok(
-      egraph_result_explain(&f.alloc, &(egraph_result){.optimization = result}, &text));
+  assert_ok(egraph_result_explain(&f.alloc, &(egraph_result){.made.optimization = result},
+                                  &text));
   const char *neg = strstr(text, "neg "), *first = strstr(text, "abs ");
   assert_non_null(neg);
   assert_non_null(first);

@@ -6,7 +6,7 @@
 #include "tests/testing.h"
 
 #include "base/clock.h"
-#include "optimize/optimizer.h"
+#include "optimize/single/optimizer.h"
 
 /// A device whose first timing of an operator is off by a tenth, with a spread that says
 /// so; later ones are right.

@@ -9,7 +9,7 @@
 
 #include "base/file.h"
 #include "base/hash.h"
-#include "optimize/plan/plan_rules.h"
+#include "optimize/search/planner.h"
 #include "rewrites/rule_files.h"
 #include "tests/plan_cases.h"
 #include "tests/unit/plan_found_kit.h"

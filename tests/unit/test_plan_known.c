@@ -1,8 +1,8 @@
 // A search that goes on from a plan that is known ends with one that is no dearer, where
 // the plan has nodes of several results whose parts are made otherwise, too.
 // SPDX-License-Identifier: Apache-2.0
-#include "optimize/plan/planner.h"
-#include "optimize/plan/training_info.h"
+#include "optimize/search/planner.h"
+#include "optimize/space/training_info.h"
 #include "rewrites/rule_files.h"
 #include "tests/unit/session_kit.h"
 

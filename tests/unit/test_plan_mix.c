@@ -1,8 +1,8 @@
-// Steps whose equal blocks are as different plans have them (optimize/plan/plan_mix.h).
+// Steps whose equal blocks are as different plans have them (optimize/search/plan_mix.h).
 // SPDX-License-Identifier: Apache-2.0
 #include <math.h>
 
-#include "optimize/plan/planner.h"
+#include "optimize/search/planner.h"
 #include "tests/testing.h"
 
 enum { BLOCKS = 8, BATCH = 256, WIDTH = 512 };

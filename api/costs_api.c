@@ -1,0 +1,207 @@
+// Public functions of costs. egraph_costs joins the cost model with the profiler that
+// feeds it: planning knows the latter as a table of functions (price/target_machine.h).
+// SPDX-License-Identifier: Apache-2.0
+#include "api/convert.h"
+#include "api/costs.h"
+#include "api/option_structs.h"
+#include "api/require.h"
+#include "exec/channel_probe.h"
+#include "exec/host_memory.h"
+#include "optimize/price/predict.h"
+
+enum { MAX_PROBED_RANKS = 256 };
+
+/// Asks the caller's own function.
+static bool override(void *user, const eg_node_spec *spec, double *out) {
+  egraph_costs *costs = user;
+  eg_text text;
+  eg_text_init(&text, costs->alloc);
+  bool overridden = false;
+  if (eg_node_spec_print(&text, spec) == EGRAPH_OK) {
+    egraph_cost_query query = {.op = eg_op_info_of((eg_op)spec->attrs->op)->name,
+                               .text = eg_text_of(&text),
+                               .flops = eg_node_spec_flops(spec),
+                               .bytes = eg_node_spec_bytes(spec)};
+    overridden = costs->options.override_cost(costs->options.user, &query, out);
+  }
+  eg_text_deinit(&text);
+  return overridden;
+}
+
+// The strings of the options are the caller's: they are copied.
+static egraph_status open_costs(egraph_costs *costs, const egraph_costs_options *o) {
+  eg_profiler_options profiler = EG_PROFILER_OPTIONS_DEFAULT;
+  EG_TRY(eg_text_append(&costs->backend,
+                        o->backend != NULL ? o->backend : profiler.backend));
+  costs->options = *o;
+  if (o->database != NULL) {
+    EG_TRY(eg_text_append(&costs->database, o->database));
+    costs->options.database = eg_text_of(&costs->database);
+  }
+  costs->options.backend = profiler.backend = eg_text_of(&costs->backend);
+  if (o->threads != 0) profiler.threads = o->threads;
+  EG_TRY(eg_profiler_create(&costs->alloc, &profiler, &costs->profiler));
+  EG_TRY(eg_profiler_machine(costs->profiler, &costs->machine));
+  eg_cost_options options = {.database = o->database,
+                             .machine = eg_text_of(&costs->machine),
+                             .read_only = o->read_only,
+                             .again = o->again,
+                             .override_cost = o->override_cost != NULL ? override : NULL,
+                             .user = costs,
+                             .formats = eg_profiler_formats(costs->profiler)};
+  return eg_cost_model_create(&costs->alloc, &options, &costs->model);
+}
+
+egraph_status egraph_costs_create(const egraph_allocator *alloc,
+                                  const egraph_costs_options *options,
+                                  egraph_costs **out) {
+  EG_REQUIRE(out);
+  egraph_costs_options own;
+  EG_TRY(eg_options_take(EGRAPH_COSTS_OPTIONS, options, &own));
+  egraph_costs *costs;
+  egraph_allocator heap = eg_allocator_or_heap(alloc);
+  EG_TRY(eg_alloc(heap, 1, sizeof *costs, &costs));
+  *costs = (egraph_costs){.alloc = heap};
+  eg_text_init(&costs->backend, heap);
+  eg_text_init(&costs->machine, heap);
+  eg_text_init(&costs->database, heap);
+  egraph_status status = open_costs(costs, &own);
+  if (status != EGRAPH_OK)
+    egraph_costs_destroy(costs);
+  else
+    *out = costs;
+  return status;
+}
+
+void egraph_costs_destroy(egraph_costs *costs) {
+  if (costs == NULL) return;
+  eg_cost_model_destroy(costs->model);
+  eg_profiler_destroy(costs->profiler);
+  eg_text_deinit(&costs->backend);
+  eg_text_deinit(&costs->machine);
+  eg_text_deinit(&costs->database);
+  eg_free(costs->alloc, costs, 1, sizeof *costs);
+}
+
+const char *egraph_costs_machine(const egraph_costs *costs) {
+  return costs != NULL ? eg_text_of(&costs->machine) : NULL;
+}
+
+egraph_status egraph_costs_entries(egraph_costs *costs, uint32_t *out) {
+  EG_REQUIRE(costs, out);
+  uint32_t unsupported;
+  return eg_cost_counts(costs->model, out, &unsupported);
+}
+
+egraph_status egraph_costs_predict(egraph_costs *costs, const egraph_graph *graph,
+                                   double *out_seconds) {
+  EG_REQUIRE(costs, graph, out_seconds);
+  if (costs->options.measure) {
+    const eg_measurer measurer = {.measure = eg_profiler_measure,
+                                  .self = costs->profiler};
+    EG_TRY(eg_graph_request_costs(graph, costs->alloc, costs->model));
+    EG_TRY(eg_cost_measure(costs->model, &measurer, costs->options.progress,
+                           costs->options.user));
+  }
+  return eg_graph_predict(graph, costs->alloc, costs->model, out_seconds);
+}
+
+typedef struct cost_visit {
+  egraph_costs *costs;
+  const egraph_graph *graph;
+  egraph_status (*each)(void *user, const egraph_cost_entry *entry);
+  void *user;
+  eg_text text;
+} cost_visit;
+
+static egraph_status visit_cost(void *user, eg_graph_node node,
+                                const eg_node_spec *spec) {
+  static const char *const sources[] = {[EG_COST_USER] = "given",
+                                        [EG_COST_MEASURED] = "measured",
+                                        [EG_COST_ESTIMATED] = "estimated",
+                                        [EG_COST_FREE] = "free"};
+  cost_visit *v = user;
+  eg_cost_source source;
+  eg_evidence evidence;
+  egraph_cost_entry entry = {.node = ""};
+  eg_graph_node_info info = eg_graph_node_at(v->graph, node);
+  if (info.result_count != 0)
+    entry.node = eg_graph_value(v->graph, info.results[0])->name;
+  eg_text_clear(&v->text);
+  EG_TRY(eg_node_spec_print(&v->text, spec));
+  EG_TRY(eg_cost_seconds(v->costs->model, spec, &entry.seconds, &source));
+  EG_TRY(eg_cost_evidence(v->costs->model, spec, &evidence));
+  entry.text = eg_text_of(&v->text);
+  entry.source = sources[source];
+  entry.samples = evidence.samples;
+  entry.spread = evidence.spread;
+  entry.load = evidence.load;
+  entry.date = evidence.date;
+  return v->each(v->user, &entry);
+}
+
+egraph_status egraph_costs_visit(egraph_costs *costs, const egraph_graph *graph,
+                                 egraph_status (*each)(void *user,
+                                                       const egraph_cost_entry *entry),
+                                 void *user) {
+  EG_REQUIRE(costs, graph);
+  EG_REQUIRE_CALL(each);
+  cost_visit v = {.costs = costs, .graph = graph, .each = each, .user = user};
+  eg_text_init(&v.text, costs->alloc);
+  egraph_status status = eg_graph_visit_specs(graph, costs->alloc, visit_cost, &v);
+  eg_text_deinit(&v.text);
+  return status;
+}
+
+// ---- this host ------------------------------------------------------------------
+
+static egraph_status probe_messages(const egraph_allocator *alloc, uint32_t ranks,
+                                    double *out_latency, double *out_per_byte) {
+  eg_link_figures link;
+  EG_TRY(eg_local_probe(alloc, ranks, &link));
+  *out_latency = link.latency_seconds;
+  *out_per_byte = link.seconds_per_byte;
+  return EGRAPH_OK;
+}
+
+static eg_host_meter meter_of(eg_profiler *profiler) {
+  return (eg_host_meter){.operators = {.measure = eg_profiler_measure, .self = profiler},
+                         .messages = probe_messages,
+                         .processors = eg_host_processors()};
+}
+
+eg_host_costs eg_costs_of_host(egraph_costs *costs) {
+  const egraph_costs_options *o = &costs->options;
+  return (eg_host_costs){.model = costs->model,
+                         .meter = meter_of(costs->profiler),
+                         .may_measure = o->measure,
+                         .formats = eg_profiler_formats(costs->profiler),
+                         .database = o->database,
+                         .profile = eg_text_of(&costs->machine),
+                         .read_only = o->read_only,
+                         .override_cost = o->override_cost != NULL ? override : NULL,
+                         .user = costs,
+                         .progress = o->progress,
+                         .progress_user = o->user};
+}
+
+egraph_status egraph_machine_probe(const egraph_allocator *alloc, uint32_t ranks,
+                                   char **out) {
+  EG_REQUIRE(out);
+  egraph_allocator heap = eg_allocator_or_heap(alloc);
+  const eg_profiler_options options = EG_PROFILER_OPTIONS_DEFAULT;
+  eg_profiler *profiler;
+  eg_host_figures figures;
+  eg_text text;
+  if (ranks == 0 || ranks > MAX_PROBED_RANKS)
+    return EG_FAIL(EGRAPH_E_ARGUMENT, "%u ranks cannot be measured; take 1 to %d",
+                   (unsigned)ranks, MAX_PROBED_RANKS);
+  EG_TRY(eg_profiler_create(&heap, &options, &profiler));
+  const eg_host_meter meter = meter_of(profiler);
+  egraph_status status = eg_host_measure(heap, &meter, ranks, &figures);
+  eg_profiler_destroy(profiler);
+  EG_TRY(status);
+  eg_text_init(&text, heap);
+  status = eg_machine_host_print(&text, ranks, &figures);
+  return eg_text_hand_over(status, &text, out);
+}

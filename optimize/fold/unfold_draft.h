@@ -1,0 +1,71 @@
+// Which value of the step that was planned stands for each value of the whole step, when
+// blocks were folded before planning (pcg/graph/blocks.h).
+//
+//   forward graph  -> folded graph     what folding knows (eg_folded.value)
+//        |                |
+//   whole step ------> small step      the same training step made of each
+//
+// And the nodes of an unfolded graph in the order of the whole step, before they are
+// sorted by phases: each is like a node of the planned graph, in a row (unfold_draft.c),
+// or one of the whole step's own.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_OPTIMIZE_FOLD_UNFOLD_DRAFT_H
+#define EG_OPTIMIZE_FOLD_UNFOLD_DRAFT_H
+
+#include "optimize/model/plan_emit.h"
+#include "optimize/space/training_info.h"
+
+/// A step with all its blocks, and the one that was planned.
+typedef struct eg_unfold_steps {
+  const eg_graph *forward; // all blocks
+  const eg_blocks *blocks;
+  eg_fold_ends ends;
+  const eg_folded *folded;
+  const eg_training *whole,
+      *small; // of `forward` and of `folded`; NULL: these themselves
+} eg_unfold_steps;
+
+typedef struct eg_unfold_match {
+  eg_step_blocks blocks; // of the whole step
+  eg_u32s value; // [values of the whole step] of the small step, or UINT32_MAX: none
+} eg_unfold_match;
+
+const eg_graph *eg_unfold_whole(const eg_unfold_steps *steps);
+const eg_graph *eg_unfold_small(const eg_unfold_steps *steps);
+/// Fails with EGRAPH_E_MEMORY.
+egraph_status eg_unfold_match_init(eg_unfold_match *match, egraph_allocator alloc,
+                                   const eg_unfold_steps *steps);
+void eg_unfold_match_deinit(eg_unfold_match *match);
+
+typedef struct eg_draft_node {
+  const eg_attrs *attrs;
+  const char *name;
+  uint32_t step; // of the folded plan that it is like; UINT32_MAX: there is none
+  eg_phase phase;
+  uint32_t operands, operand_count; // draft values, in eg_unfold_draft.operands
+  uint32_t results, result_count;   // draft values, one behind the other
+} eg_draft_node;
+EG_VEC_DEFINE(eg_draft_nodes, eg_draft_node);
+
+typedef struct eg_draft_value {
+  uint32_t whole;   // of the whole step, whose name it gets; UINT32_MAX: a new one
+  uint32_t planned; // of the planned graph that it is like; UINT32_MAX: none
+} eg_draft_value;
+EG_VEC_DEFINE(eg_draft_values, eg_draft_value);
+
+typedef struct eg_unfold_draft {
+  eg_draft_nodes nodes; // operands first
+  eg_draft_values values;
+  eg_u32s operands;
+  eg_u32s made; // [values of the whole step] draft value; UINT32_MAX: not needed
+} eg_unfold_draft;
+
+/// What the outputs of the whole step need. A node that would need itself that way (rules
+/// may turn around what is made of what) becomes the step's own. Fails with
+/// EGRAPH_E_MEMORY.
+egraph_status eg_unfold_draft_init(eg_unfold_draft *draft, egraph_allocator alloc,
+                                   const eg_unfold_steps *steps,
+                                   const eg_emitted_plan *folded);
+void eg_unfold_draft_deinit(eg_unfold_draft *draft);
+
+#endif

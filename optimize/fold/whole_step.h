@@ -1,0 +1,44 @@
+// The cheapest plan of a whole step on one mesh.
+//
+// A step of equal blocks is planned folded first: one block stands for those in the
+// middle, which are all treated alike then, or in groups of 2, 3, 4 neighbours. That is a
+// restriction: its plan is one of the whole step, unfolded, but what is proven of it is
+// not. So the whole step is searched from there on, unless it is too large; and a bound
+// of it comes from the folded step cut open at its seams (plan_cut.h).
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_OPTIMIZE_FOLD_WHOLE_STEP_H
+#define EG_OPTIMIZE_FOLD_WHOLE_STEP_H
+
+#include "optimize/fold/unfold_draft.h"
+#include "optimize/search/planner.h"
+
+typedef struct eg_whole_input {
+  const eg_graph *forward;
+  const eg_training_options *training;    // NULL: the forward graph alone
+  bool folds;                             // look for equal blocks
+  const eg_plan_constraints *constraints; // with names of the whole step; NULL: none
+  double memory_limit;                    // bytes of a device
+} eg_whole_input;
+
+/// The step, whole and folded, of which plans are made on any mesh.
+typedef struct eg_whole_step eg_whole_step;
+
+/// Borrows what the input points to. Fails like eg_training_step, and with
+/// EGRAPH_E_ARGUMENT for constraints on values that are not there.
+egraph_status eg_whole_step_create(egraph_allocator alloc, const eg_whole_input *input,
+                                   bool has_rules, eg_whole_step **out);
+void eg_whole_step_destroy(eg_whole_step *step);
+const eg_graph *eg_whole_step_graph(const eg_whole_step *step);
+/// Equal blocks that one stands for in the first search; 0: the step is not folded.
+uint32_t eg_whole_step_blocks(const eg_whole_step *step);
+
+/// Plans on the mesh of `planner`, whose graph, info, and constraints are filled in here;
+/// its time limit is that of all searches. The plan is whole. Fails like eg_planner_run.
+egraph_status eg_whole_step_plan(eg_whole_step *step, const eg_planner_input *planner,
+                                 eg_planning *out);
+/// A certificate (plan_compete.h), initialized, of a plan that this made, as that of
+/// the whole step with all blocks free. Fails like eg_planner_run.
+egraph_status eg_whole_step_certify(eg_whole_step *step, const eg_planner_input *planner,
+                                    const eg_plan_claim *claim, eg_plan_certificate *out);
+
+#endif

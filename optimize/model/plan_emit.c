@@ -1,0 +1,428 @@
+// Phase by phase: the nodes of the phase, operands first, each with the moves that its
+// operands need, and then those that make what later phases keep of it. What is added to
+// a sum over micro-batches is added as soon as it is there, so that it may go.
+//
+// A state belongs to a place of the problem (value, layout). What is kept has a place in
+// each phase, and one state.
+// SPDX-License-Identifier: Apache-2.0
+#include "optimize/model/plan_emit.h"
+
+#include <string.h>
+
+#include "base/owner.h"
+#include "optimize/model/plan_solution.h"
+#include "optimize/space/graph_writer.h"
+#include "optimize/space/groups.h"
+
+#define NONE EG_SPACE_NONE
+
+EG_VEC_DEFINE(eg_values, eg_value);
+
+typedef struct emitter {
+  egraph_allocator alloc;
+  const eg_plan_model *model;
+  const eg_plan_space *space;
+  const eg_layout_problem *problem;
+  eg_plan_solution chosen;
+  eg_graph_writer writer;
+  const eg_graph *original;
+  eg_u32s state_of_place;       // [places] state, or NONE
+  eg_u32s addends, sums;        // [additions] to sums over micro-batches
+  eg_u32s sum_begin, additions; // [space values + 1] of a value
+  eg_u32s stack, order;
+  eg_values operands; // of the node at hand
+  eg_emitted_plan *out;
+} emitter;
+EG_OWNER_DEFINE_STATIC(emitter,
+                       (eg_u32s, state_of_place, addends, sums, sum_begin, additions,
+                        stack, order),
+                       (eg_values, operands))
+
+static const eg_attrs *attrs_of(const emitter *e, const eg_space_operator *op) {
+  const eg_engine *engine = eg_tensor_egraph_engine_of(e->space->egraph);
+  return eg_tensor_egraph_attrs_at(e->space->egraph,
+                                   eg_engine_term(engine, op->node).payload);
+}
+
+static eg_plan *plan_of(const emitter *e) { return &e->out->plan; }
+
+/// The first value of the new graph that a space value is.
+static eg_value value_made(const emitter *e, uint32_t v) {
+  return (eg_value){e->writer.made.data[v]};
+}
+
+static uint32_t value_of(const emitter *e, uint32_t place) {
+  return e->chosen.value_of_place.data[place];
+}
+
+/// The place in which a space value is made.
+static uint32_t place_made(const emitter *e, uint32_t v) {
+  return eg_plan_solution_place(&e->chosen, eg_plan_solution_made(&e->chosen, v));
+}
+
+// ---- states and moves ---------------------------------------------------------------
+
+/// A state of a value of the new graph, for a place.
+static egraph_status add_state(emitter *e, uint32_t place, eg_value value,
+                               uint32_t step) {
+  uint32_t v = e->model->values.data[value_of(e, place)].value;
+  e->state_of_place.data[place] = (uint32_t)plan_of(e)->states.len;
+  eg_plan_state state = {.value = value,
+                         .layout = eg_plan_solution_layout(&e->chosen, place),
+                         .step = step,
+                         .more_blocks = e->space->values.data[v].times - 1};
+  EG_TRY(eg_u32s_push(&e->out->place_of, place));
+  return eg_plan_states_push(&plan_of(e)->states, state);
+}
+
+static egraph_status add_move(emitter *e, uint32_t arc) {
+  uint32_t from = e->problem->arc_from.data[arc], to = e->problem->arc_to.data[arc];
+  uint32_t copy = value_of(e, to);
+  const eg_model_value *value = &e->model->values.data[copy];
+  const eg_layout_move *move = &eg_plan_space_layouts(e->space, value->value)
+                                    ->moves.data[e->model->moves.data[arc]];
+  uint32_t state = e->state_of_place.data[from], step = (uint32_t)plan_of(e)->steps.len;
+  eg_plan_step mine = {.is_move = true,
+                       .phase = value->phase,
+                       .from = state,
+                       .to = (uint32_t)plan_of(e)->states.len,
+                       .transition = move->transition,
+                       .seconds = move->seconds,
+                       .basis = move->basis,
+                       .more_blocks = e->space->values.data[value->value].times - 1};
+  EG_TRY(add_state(e, to, plan_of(e)->states.data[state].value, step));
+  EG_TRY(eg_u32s_push(&e->out->value_at, copy));
+  return eg_plan_steps_push(&plan_of(e)->steps, mine);
+}
+
+/// What a seam hands over is a state of the copy.
+static uint32_t place_of_copy(const emitter *e, uint32_t place) {
+  uint32_t value = value_of(e, place);
+  bool is_handed = e->model->values.data[value].role == EG_MODEL_HANDED;
+  return is_handed ? eg_plan_solution_kept_from(&e->chosen, value) : place;
+}
+
+/// Makes the state of a place of a copy, if need be by moves from where its value was
+/// made.
+static egraph_status reach_place(emitter *e, uint32_t place) {
+  e->stack.len = 0;
+  while (e->state_of_place.data[place] == NONE) {
+    uint32_t arc = e->chosen.move_into.data[place];
+    if (arc == NONE) {
+      uint32_t before = eg_plan_solution_kept_from(&e->chosen, value_of(e, place));
+      if (before == NONE || e->state_of_place.data[before] == NONE)
+        return EG_FAIL(EGRAPH_E_INTERNAL, "a layout of a plan cannot be reached");
+      e->state_of_place.data[place] = e->state_of_place.data[before];
+      break;
+    }
+    EG_TRY(eg_u32s_push(&e->stack, arc));
+    place = e->problem->arc_from.data[arc];
+  }
+  while (e->stack.len != 0)
+    EG_TRY(add_move(e, eg_u32s_pop(&e->stack)));
+  return EGRAPH_OK;
+}
+
+// ---- nodes --------------------------------------------------------------------------
+
+static egraph_status write_entry(emitter *e, uint32_t v) {
+  EG_TRY(eg_graph_writer_entry(&e->writer, v,
+                               eg_plan_solution_operator(&e->chosen, v)->node));
+  return add_state(e, place_made(e, v), value_made(e, v), EG_PLAN_NONE);
+}
+
+/// A part of a tuple is a result of its node; it has no step of its own.
+static egraph_status write_part(emitter *e, uint32_t v, const eg_space_operator *op) {
+  const eg_plan *plan = plan_of(e);
+  uint32_t tuple = e->space->inputs.data[op->inputs];
+  uint32_t index = (uint32_t)eg_attr_at(attrs_of(e, op), EG_A_PART_INDEX)->i;
+  eg_graph_node node = eg_graph_value(plan->graph, value_made(e, tuple))->node;
+  uint32_t step = plan->states.data[e->state_of_place.data[place_made(e, tuple)]].step;
+  uint32_t first =
+      plan->steps.data[step].operands + eg_graph_node_at(plan->graph, node).input_count;
+  e->writer.made.data[v] = value_made(e, tuple).id + index;
+  e->state_of_place.data[place_made(e, v)] = plan->operands.data[first + index];
+  e->out->place_of.data[plan->operands.data[first + index]] = place_made(e, v);
+  return EGRAPH_OK;
+}
+
+static egraph_status write_node(emitter *e, uint32_t v, const eg_space_operator *op) {
+  uint32_t strategy =
+      eg_plan_solution_strategy(&e->chosen, eg_plan_solution_made(&e->chosen, v));
+  const uint32_t *needs = e->problem->needs.data + e->problem->need_begin.data[strategy];
+  for (uint32_t i = 0; i < op->input_count; i++)
+    EG_TRY(reach_place(e, place_of_copy(e, needs[i])));
+  e->operands.len = 0;
+  for (uint32_t i = 0; i < op->input_count; i++)
+    EG_TRY(eg_values_push(&e->operands,
+                          value_made(e, e->space->inputs.data[op->inputs + i])));
+  eg_value made;
+  EG_TRY(eg_graph_writer_node(&e->writer, v, op->node, e->operands.data, op->input_count,
+                              &made));
+  e->writer.made.data[v] = made.id;
+  const eg_graph_node node = eg_graph_value(e->out->graph, made)->node;
+  const eg_graph_node_info info = eg_graph_node_at(e->out->graph, node);
+  const eg_space_strategy *spread = eg_plan_solution_spread(&e->chosen, v);
+  eg_plan *plan = plan_of(e);
+  eg_plan_step step = {.phase = e->space->values.data[v].phase,
+                       .node = node,
+                       .operands = (uint32_t)plan->operands.len,
+                       .seconds = spread->seconds,
+                       .basis = spread->basis,
+                       .more_blocks = e->space->values.data[v].times - 1};
+  memcpy(step.action, spread->action, sizeof step.action);
+  for (uint32_t i = 0; i < op->input_count; i++)
+    EG_TRY(eg_u32s_push(&plan->operands,
+                        e->state_of_place.data[place_of_copy(e, needs[i])]));
+  // Of a tuple the first part's state stands for the place; each part has one in the end.
+  for (uint32_t r = info.result_count; r-- > 0;)
+    EG_TRY(add_state(e, e->problem->output.data[strategy], info.results[r],
+                     (uint32_t)plan->steps.len));
+  for (uint32_t r = 0; r < info.result_count; r++)
+    EG_TRY(eg_u32s_push(&plan->operands, (uint32_t)plan->states.len - 1 - r));
+  EG_TRY(eg_u32s_push(&e->out->value_at, eg_plan_solution_made(&e->chosen, v)));
+  return eg_plan_steps_push(&plan->steps, step);
+}
+
+/// What later phases want of a value is made at once: what it is made from may go.
+static egraph_status keep_value(emitter *e, uint32_t v) {
+  const eg_plan_solution *chosen = &e->chosen;
+  uint32_t made = eg_plan_solution_made(chosen, v);
+  for (uint32_t i = chosen->value_begin.data[v]; i < chosen->value_begin.data[v + 1];
+       i++) {
+    uint32_t value = chosen->values.data[i];
+    uint32_t before = eg_plan_solution_kept_from(chosen, value);
+    bool is_handed = e->model->values.data[value].role == EG_MODEL_HANDED;
+    if (before != NONE && !is_handed && value_of(e, before) == made)
+      EG_TRY(reach_place(e, before));
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status write_value(emitter *e, uint32_t v) {
+  const eg_space_operator *op = eg_plan_solution_operator(&e->chosen, v);
+  if (e->space->values.data[v].is_entry) return write_entry(e, v);
+  bool is_part = attrs_of(e, op)->op == EG_OP_PART;
+  EG_TRY(is_part ? write_part(e, v, op) : write_node(e, v, op));
+  return keep_value(e, v);
+}
+
+// ---- phases -------------------------------------------------------------------------
+
+/// Pushes operands that are not made yet, and tells whether there are any.
+static egraph_status push_operands(emitter *e, uint32_t v, bool *out_waits) {
+  const eg_space_operator *op = eg_plan_solution_operator(&e->chosen, v);
+  *out_waits = false;
+  for (uint32_t i = op->input_count; i-- > 0;) {
+    uint32_t operand = e->space->inputs.data[op->inputs + i];
+    if (e->writer.made.data[operand] != NONE) continue;
+    *out_waits = true;
+    EG_TRY(eg_u32s_push(&e->order, operand));
+  }
+  return EGRAPH_OK;
+}
+
+static bool has_operands(const emitter *e, uint32_t v) {
+  const eg_space_operator *op = eg_plan_solution_operator(&e->chosen, v);
+  for (uint32_t i = 0; i < op->input_count; i++)
+    if (e->writer.made.data[e->space->inputs.data[op->inputs + i]] == NONE) return false;
+  return true;
+}
+
+static egraph_status write_from(emitter *e, uint32_t v) {
+  EG_TRY(eg_u32s_push(&e->order, v));
+  while (e->order.len != 0) {
+    uint32_t top = e->order.data[e->order.len - 1];
+    bool waits = false;
+    if (e->writer.made.data[top] == NONE) EG_TRY(push_operands(e, top, &waits));
+    if (waits) continue;
+    e->order.len--;
+    if (e->writer.made.data[top] != NONE) continue;
+    EG_TRY(write_value(e, top));
+    for (uint32_t i = e->sum_begin.data[top]; i < e->sum_begin.data[top + 1]; i++) {
+      uint32_t sum = e->sums.data[e->additions.data[i]]; // that waits for it
+      if (e->writer.made.data[sum] == NONE && has_operands(e, sum))
+        EG_TRY(write_value(e, sum));
+    }
+  }
+  return EGRAPH_OK;
+}
+
+/// Lists the sums that each value is added to.
+static egraph_status find_sums(emitter *e) {
+  const eg_plan_space *space = e->space;
+  for (uint32_t v = 0; v < space->values.len; v++) {
+    const eg_space_value *value = &space->values.data[v];
+    if (!value->is_sum || value->is_entry) continue; // or as it entered
+    const eg_space_operator *op = eg_plan_solution_operator(&e->chosen, v);
+    for (uint32_t i = 0; op != NULL && i < op->input_count; i++) {
+      EG_TRY(eg_u32s_push(&e->addends, space->inputs.data[op->inputs + i]));
+      EG_TRY(eg_u32s_push(&e->sums, v));
+    }
+  }
+  return eg_group_items(&e->addends, space->values.len, &e->sum_begin, &e->additions);
+}
+
+/// What copies of this phase start from.
+static void carry_over(emitter *e, eg_model_role role, eg_phase phase) {
+  for (uint32_t copy = 0; copy < e->model->values.len; copy++) {
+    if (e->model->values.data[copy].role != role ||
+        e->model->values.data[copy].phase != phase)
+      continue;
+    uint32_t before = eg_plan_solution_kept_from(&e->chosen, copy);
+    if (before == NONE || e->state_of_place.data[before] == NONE) continue;
+    e->state_of_place.data[eg_plan_solution_place(&e->chosen, copy)] =
+        e->state_of_place.data[before];
+  }
+}
+
+static egraph_status write_phase(emitter *e, eg_phase phase) {
+  carry_over(e, EG_MODEL_KEPT, phase);
+  carry_over(e, EG_MODEL_COPY, phase);
+  for (uint32_t v = 0; v < e->space->values.len; v++) {
+    const eg_space_value *value = &e->space->values.data[v];
+    if (value->phase != phase || value->is_entry || e->writer.made.data[v] != NONE ||
+        eg_plan_solution_operator(&e->chosen, v) == NULL)
+      continue;
+    EG_TRY(write_from(e, v));
+  }
+  for (uint32_t a = 0; a < eg_layout_arc_count(e->problem); a++) {
+    uint32_t to = e->problem->arc_to.data[a];
+    const eg_model_value *value = &e->model->values.data[value_of(e, to)];
+    if (e->chosen.solution->arc_used.data[a] && value->role == EG_MODEL_COPY &&
+        value->phase == phase)
+      EG_TRY(reach_place(e, to));
+  }
+  return EGRAPH_OK;
+}
+
+// ---- the whole ----------------------------------------------------------------------
+
+/// Bytes of a device for a value in the layout of a place.
+static double place_bytes(const emitter *e, uint32_t place) {
+  uint32_t value = value_of(e, place);
+  return eg_plan_space_bytes(
+      e->space, e->model->values.data[value].value,
+      eg_plan_model_layout(e->model, value, place - e->problem->place_begin.data[value]));
+}
+
+/// The place in which an output is delivered: of those that will do and that the solution
+/// reaches, the smallest.
+static egraph_status find_delivered(const emitter *e, uint32_t output, uint32_t *out) {
+  uint32_t value = e->problem->root_value.data[output];
+  uint32_t made = eg_plan_solution_place(&e->chosen, value);
+  *out = NONE;
+  for (uint32_t i = e->problem->root_begin.data[output];
+       i < e->problem->root_begin.data[output + 1]; i++) {
+    uint32_t place = e->problem->root_places.data[i];
+    if (place != made && e->chosen.move_into.data[place] == NONE) continue;
+    if (*out == NONE || place_bytes(e, place) < place_bytes(e, *out)) *out = place;
+  }
+  if (*out == NONE)
+    return EG_FAIL(EGRAPH_E_INTERNAL, "an output of a plan is not delivered");
+  return EGRAPH_OK;
+}
+
+static egraph_status write_outputs(emitter *e) {
+  for (uint32_t i = 0; i < eg_graph_output_count(e->original); i++) {
+    const char *name;
+    (void)eg_graph_output(e->original, i, &name);
+    uint32_t v =
+        eg_plan_space_value(e->space, eg_tensor_egraph_root(e->space->egraph, i));
+    EG_TRY(eg_graph_add_output(e->out->graph, name, value_made(e, v)));
+    // Roots were added in the order of the outputs.
+    uint32_t root = e->problem->root_value.data[i], place;
+    if (e->model->values.data[root].role == EG_MODEL_EXIT)
+      place = eg_plan_solution_kept_from(&e->chosen, root);
+    else
+      EG_TRY(find_delivered(e, i, &place));
+    EG_TRY(reach_place(e, place));
+    EG_TRY(eg_u32s_push(&plan_of(e)->output_states, e->state_of_place.data[place]));
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status write_carried(emitter *e) {
+  const eg_step_info *info = e->space->info;
+  for (uint32_t i = 0; i < info->carried_count; i++) {
+    uint32_t v = eg_plan_space_value(
+        e->space, eg_tensor_egraph_value_class(e->space->egraph, info->carried[i].entry));
+    if (e->writer.made.data[v] == NONE) continue; // nothing in this step reads it
+    EG_TRY(eg_u32s_push(&plan_of(e)->carried, info->carried[i].output));
+    EG_TRY(eg_u32s_push(&plan_of(e)->carried, e->writer.made.data[v]));
+  }
+  return EGRAPH_OK;
+}
+
+/// Inputs are there even if nothing reads them.
+static egraph_status note_values(emitter *e) {
+  for (uint32_t i = 0; i < eg_graph_value_count(e->original); i++) {
+    const eg_value_info *info = eg_graph_value(e->original, (eg_value){i});
+    uint32_t v =
+        !info->typed
+            ? NONE
+            : eg_plan_space_value(e->space, eg_tensor_egraph_value_class(e->space->egraph,
+                                                                         (eg_value){i}));
+    eg_value made = {v == NONE ? NONE : e->writer.made.data[v]};
+    if (info->kind == EG_VALUE_INPUT)
+      (void)eg_graph_find_value(e->out->graph, info->name, &made);
+    EG_TRY(eg_u32s_push(&e->out->value_of, made.id));
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status emit(emitter *e) {
+  e->out->plan.graph = e->out->graph = e->writer.graph;
+  e->out->plan.mesh = e->space->mesh;
+  e->out->plan.micro_batches = e->space->info->micro_batches;
+  for (uint32_t p = 0; p < eg_layout_place_count(e->problem); p++)
+    EG_TRY(eg_u32s_push(&e->state_of_place, NONE));
+  EG_TRY(find_sums(e));
+  for (uint32_t v = 0; v < e->space->values.len; v++)
+    if (e->space->values.data[v].is_entry &&
+        eg_plan_solution_operator(&e->chosen, v) != NULL)
+      EG_TRY(write_entry(e, v));
+  for (eg_phase p = EG_PHASE_FORWARD; p <= EG_PHASE_UPDATE; p++)
+    EG_TRY(write_phase(e, p));
+  EG_TRY(write_outputs(e));
+  EG_TRY(write_carried(e));
+  EG_TRY(note_values(e));
+  return eg_plan_check(&e->out->plan, e->alloc);
+}
+
+egraph_status eg_plan_emit(const eg_plan_model *model, egraph_allocator alloc,
+                           const eg_layout_solution *solution, eg_emitted_plan *out) {
+  const eg_plan_space *space = model->space;
+  emitter e;
+  emitter_init(&e, alloc);
+  e.alloc = alloc;
+  e.model = model;
+  e.space = space;
+  e.problem = &model->problem;
+  e.original = eg_tensor_egraph_graph(space->egraph);
+  e.out = out;
+  eg_emitted_plan_init(out, alloc);
+  egraph_status status = eg_plan_solution_init(&e.chosen, alloc, model, solution);
+  if (status == EGRAPH_OK) status = eg_graph_writer_init(&e.writer, space);
+  if (status == EGRAPH_OK) {
+    status = emit(&e);
+    eg_graph_writer_deinit(&e.writer);
+  }
+  eg_plan_solution_deinit(&e.chosen);
+  emitter_deinit(&e);
+  if (status != EGRAPH_OK) eg_emitted_plan_deinit(out);
+  return status;
+}
+
+void eg_emitted_plan_init(eg_emitted_plan *emitted, egraph_allocator alloc) {
+  *emitted = (eg_emitted_plan){.graph = NULL};
+  eg_plan_init(&emitted->plan, alloc);
+  EG_INIT_MEMBERS(emitted, alloc, (eg_u32s, value_of, place_of, value_at))
+}
+
+void eg_emitted_plan_deinit(eg_emitted_plan *emitted) {
+  eg_plan_deinit(&emitted->plan);
+  eg_graph_destroy(emitted->graph);
+  emitted->graph = NULL;
+  EG_DEINIT_MEMBERS(emitted, (eg_u32s, value_of, place_of, value_at))
+}

@@ -1,0 +1,87 @@
+// A plan space as a layout problem.
+//
+// A value that is used in a later phase than it is made in has a copy there: what was
+// kept (a stash for backward, the sum of a gradient over the micro-batches). An operator
+// keeps each layout as it is, for its bytes; which layout is kept, and of which of the
+// phases before, is a choice. An input or weight has an *entry*, without transitions,
+// from which the copy of each phase starts for nothing, or from what an earlier phase has
+// made of it, for its bytes. What FORWARD hands to both later phases is *kept* once. What
+// is carried to the next step has an *exit* whose layout is tied to that of its entry.
+//
+// A link of a seam (plan_seams.c) hands a copy over: a value without transitions, kept
+// from the copy for nothing, which the user reads instead. The same link is handed over
+// in one layout at both seams. In the *open* model the two ends of a link are free of
+// each other: a value that is made of the copy, and one that the user reads instead, made
+// of nothing. What both have besides the layouts is being *absent*, where rules may leave
+// the user nothing to read (extract/layout/layout_bound.h).
+//
+//   weight w:  entry ---> w in FORWARD ---arcs---> kept, bytes ---> w in BACKWARD
+//                 '------------------------------------------------------^
+//
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_OPTIMIZE_MODEL_PLAN_MODEL_H
+#define EG_OPTIMIZE_MODEL_PLAN_MODEL_H
+
+#include "extract/layout/layout_solve.h"
+#include "optimize/model/plan_limits.h"
+#include "optimize/space/plan_space.h"
+
+/// Ends of a link over a seam.
+enum { EG_LINK_MADE_END, EG_LINK_READ_END, EG_LINK_ENDS };
+
+typedef enum eg_model_role {
+  EG_MODEL_COPY,
+  EG_MODEL_ENTRY,
+  EG_MODEL_KEPT, // of FORWARD, for both later phases
+  EG_MODEL_EXIT,
+  EG_MODEL_HANDED // over a seam
+} eg_model_role;
+
+/// What a value of the problem stands for.
+typedef struct eg_model_value {
+  eg_model_role role;
+  uint32_t value;   // of the space
+  eg_phase phase;   // COPY, HANDED; KEPT: from which on
+  uint32_t layouts; // first of its layouts, in eg_plan_model.layouts
+} eg_model_value;
+EG_VEC_DEFINE(eg_model_values, eg_model_value);
+
+typedef struct eg_plan_model {
+  const eg_plan_space *space; // borrowed
+  eg_layout_problem problem;
+  eg_model_values values;    // [problem values]
+  eg_u32s layouts;           // of the space, per place of the problem
+  eg_u32s operators;         // [problem operators] of the space, or EG_SPACE_NONE: kept
+  eg_u32s strategies;        // [problem strategies] of the space, or EG_SPACE_NONE: kept
+  eg_u32s moves;             // [problem arcs] of the value's layout graph
+  eg_u32s copies;            // [space values][3 phases] problem value, or EG_SPACE_NONE
+  eg_u32s entries;           // [space values] likewise
+  eg_u32s handed;            // [links of seams][EG_SEAMS] problem value; of an open model
+                             // [links of seams][EG_SEAMS][EG_LINK_ENDS]
+  eg_layout_seam_list seams; // of an open model
+} eg_plan_model;
+
+egraph_status eg_plan_model_init(eg_plan_model *model, egraph_allocator alloc,
+                                 const eg_plan_space *space);
+/// The same without what the limits rule out; they are not kept.
+egraph_status eg_plan_model_init_within(eg_plan_model *model, egraph_allocator alloc,
+                                        const eg_plan_space *space,
+                                        const eg_plan_limits *limits);
+/// The open model of a folded step (space->can_be_cut), for a bound of the whole one. No
+/// limit of memory.
+egraph_status eg_plan_model_init_open(eg_plan_model *model, egraph_allocator alloc,
+                                      const eg_plan_space *space,
+                                      const eg_plan_limits *limits);
+void eg_plan_model_deinit(eg_plan_model *model);
+/// Bytes of a device that the plan may keep, at the end of any phase.
+void eg_plan_model_limit_memory(eg_plan_model *model, double bytes);
+/// Takes limits of memory away, and adds to the costs what the memory takes at prices
+/// ([memory rows], seconds of a byte).
+void eg_plan_model_price_memory(eg_plan_model *model, const double *price);
+/// Layout of the space that layout `number` of a problem value is.
+static inline uint32_t eg_plan_model_layout(const eg_plan_model *model, uint32_t value,
+                                            uint32_t number) {
+  return model->layouts.data[model->values.data[value].layouts + number];
+}
+
+#endif

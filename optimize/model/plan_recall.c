@@ -1,0 +1,384 @@
+// The plan's graph is added up from its leaves: the class of a node is that of its term.
+// A step's strategy is the one with the layouts of its states. In a later phase a value
+// starts from the state that the phase uses first of those made before it.
+// SPDX-License-Identifier: Apache-2.0
+#include "optimize/model/plan_recall.h"
+
+#include "base/owner.h"
+#include "optimize/space/groups.h"
+#include "optimize/space/unit_axes.h"
+
+#define NONE UINT32_MAX
+
+// ---- solutions of another model -------------------------------------------------------
+
+// Models of one space have the same values in the same order, whatever is ruled out.
+
+/// The value that a place belongs to.
+static uint32_t value_of_place(const eg_layout_problem *problem, uint32_t place) {
+  const eg_u32s *begin = &problem->place_begin;
+  uint32_t low = 0, high = (uint32_t)begin->len - 1;
+  while (high - low > 1) {
+    uint32_t middle = low + (high - low) / 2;
+    *(begin->data[middle] <= place ? &low : &high) = middle;
+  }
+  return low;
+}
+
+static uint32_t layout_at_place(const eg_plan_model *model, uint32_t value,
+                                uint32_t place) {
+  return eg_plan_model_layout(model, value,
+                              place - model->problem.place_begin.data[value]);
+}
+
+static eg_plan_choice choice_of(const eg_plan_model *model, uint32_t value,
+                                uint32_t strategy) {
+  const eg_layout_problem *problem = &model->problem;
+  eg_plan_choice choice = {
+      .is_needed = true,
+      .strategy = model->strategies.data[strategy],
+      .layout = layout_at_place(model, value, problem->output.data[strategy]),
+      .source = EG_SPACE_NONE};
+  uint32_t need = problem->need_begin.data[strategy];
+  if (choice.strategy != EG_SPACE_NONE || need == problem->need_begin.data[strategy + 1])
+    return choice;
+  choice.source = value_of_place(problem, problem->needs.data[need]);
+  choice.from_layout = layout_at_place(model, choice.source, problem->needs.data[need]);
+  return choice;
+}
+
+static bool same_choice(const eg_plan_choice *a, const eg_plan_choice *b) {
+  return a->is_needed && b->is_needed && a->strategy == b->strategy &&
+         a->layout == b->layout && a->source == b->source &&
+         a->from_layout == b->from_layout;
+}
+
+egraph_status eg_plan_choices_note(eg_plan_choices *choices, const eg_plan_model *model,
+                                   const eg_u32s *strategy) {
+  for (uint32_t v = 0; v < strategy->len; v++) {
+    eg_plan_choice choice = {.is_needed = false};
+    if (strategy->data[v] != EG_LAYOUT_NONE)
+      choice = choice_of(model, v, strategy->data[v]);
+    EG_TRY(eg_plan_choices_push(choices, choice));
+  }
+  return EGRAPH_OK;
+}
+
+egraph_status eg_plan_choices_find(const eg_plan_choices *choices,
+                                   const eg_plan_model *model, eg_u32s *strategy) {
+  const eg_layout_problem *problem = &model->problem;
+  for (size_t v = 0; v < model->values.len; v++)
+    EG_TRY(eg_u32s_push(strategy, EG_LAYOUT_NONE));
+  for (uint32_t o = 0; o < eg_layout_operator_count(problem); o++) {
+    uint32_t v = problem->operator_value.data[o];
+    if (v >= choices->len || !choices->data[v].is_needed) continue;
+    for (uint32_t s = problem->strategy_begin.data[o];
+         s < problem->strategy_begin.data[o + 1]; s++) {
+      eg_plan_choice mine = choice_of(model, v, s);
+      if (same_choice(&mine, &choices->data[v])) strategy->data[v] = s;
+    }
+  }
+  return EGRAPH_OK;
+}
+
+typedef struct recaller {
+  const eg_plan_model *model;
+  const eg_plan_space *space;
+  const eg_layout_problem *problem;
+  const eg_plan *plan;
+  eg_u32s value;         // [values of the plan's graph] of the space
+  eg_u32s op_begin, ops; // [problem values + 1] its operators
+  eg_u32s start;         // [space values][phases] state, or NONE
+  eg_arena arena;        // of one node
+  eg_u32s *strategy;
+  size_t first; // where the problem's values begin in `strategy`
+  bool is_lost; // something is not in the e-graph
+} recaller;
+EG_OWNER_DEFINE_STATIC(recaller, (eg_u32s, value, op_begin, ops, start),
+                       (eg_arena, arena))
+
+static const eg_engine *engine_of(const recaller *r) {
+  return eg_tensor_egraph_engine_of(r->space->egraph);
+}
+
+static const eg_plan_state *state_at(const recaller *r, uint32_t state) {
+  return &r->plan->states.data[state];
+}
+
+static uint32_t copy_of(const recaller *r, uint32_t v, eg_phase phase) {
+  return r->model->copies.data[(size_t)v * EG_PHASE_COUNT + phase];
+}
+
+/// The layout of a space value that a state is in, or NONE.
+static uint32_t layout_of(const recaller *r, uint32_t v, uint32_t state) {
+  eg_layout layout = eg_unit_axes_narrow(&state_at(r, state)->layout, &r->plan->mesh);
+  return eg_layout_graph_find(eg_plan_space_layouts(r->space, v), &layout);
+}
+
+// ---- values ---------------------------------------------------------------------------
+
+/// The space value that a node makes, a tuple where it has several results, or NONE.
+static egraph_status find_node(recaller *r, const eg_graph_node_info *node,
+                               uint32_t *out) {
+  uint32_t *operands;
+  *out = NONE;
+  EG_TRY(eg_arena_alloc(&r->arena, node->input_count, sizeof *operands, &operands));
+  for (uint32_t i = 0; i < node->input_count; i++) {
+    operands[i] = r->value.data[node->inputs[i].id];
+    if (operands[i] == NONE) return EGRAPH_OK;
+  }
+  return eg_plan_space_find_term(r->space, node->attrs, operands, node->input_count, out);
+}
+
+static egraph_status find_values(recaller *r) {
+  const eg_graph *graph = r->plan->graph,
+                 *seed = eg_tensor_egraph_graph(r->space->egraph);
+  for (uint32_t v = 0; v < eg_graph_value_count(graph); v++) {
+    const eg_value_info *info = eg_graph_value(graph, (eg_value){v});
+    eg_value leaf;
+    bool is_leaf =
+        info->kind != EG_VALUE_COMPUTED && eg_graph_find_value(seed, info->name, &leaf);
+    EG_TRY(eg_u32s_push(
+        &r->value, is_leaf ? eg_plan_space_value(r->space, eg_tensor_egraph_value_class(
+                                                               r->space->egraph, leaf))
+                           : NONE));
+  }
+  for (uint32_t n = 0; n < eg_graph_node_count(graph) && !r->is_lost; n++) {
+    eg_graph_node_info node = eg_graph_node_at(graph, (eg_graph_node){n});
+    uint32_t made;
+    EG_TRY(find_node(r, &node, &made));
+    eg_arena_deinit(&r->arena);
+    r->is_lost = made == NONE;
+    if (made != NONE && node.result_count == 1) r->value.data[node.results[0].id] = made;
+    for (uint32_t k = 0; made != NONE && node.result_count != 1 && k < node.result_count;
+         k++) {
+      eg_attr slot = {.kind = EG_ATTR_INT, .i = k};
+      eg_attrs part = {.op = EG_OP_PART, .count = 1, .slots = &slot};
+      EG_TRY(eg_plan_space_find_term(r->space, &part, &made, 1,
+                                     &r->value.data[node.results[k].id]));
+    }
+  }
+  return EGRAPH_OK;
+}
+
+// ---- choices --------------------------------------------------------------------------
+
+static void choose(recaller *r, uint32_t problem_value, uint32_t strategy) {
+  r->strategy->data[r->first + problem_value] = strategy;
+}
+
+/// The strategy of a problem value that the space knows by this number.
+static void choose_spread(recaller *r, uint32_t problem_value, uint32_t spread) {
+  for (uint32_t i = r->op_begin.data[problem_value];
+       i < r->op_begin.data[problem_value + 1]; i++) {
+    uint32_t op = r->ops.data[i];
+    for (uint32_t s = r->problem->strategy_begin.data[op];
+         s < r->problem->strategy_begin.data[op + 1]; s++)
+      if (r->model->strategies.data[s] == spread) choose(r, problem_value, s);
+  }
+}
+
+/// A problem value that is kept from another one in a layout of the space.
+static void choose_kept(recaller *r, uint32_t problem_value, uint32_t from,
+                        uint32_t layout) {
+  for (uint32_t i = r->op_begin.data[problem_value];
+       i < r->op_begin.data[problem_value + 1]; i++) {
+    uint32_t op = r->ops.data[i];
+    if (r->model->operators.data[op] != EG_SPACE_NONE ||
+        r->problem->inputs.data[r->problem->input_begin.data[op]] != from)
+      continue;
+    for (uint32_t s = r->problem->strategy_begin.data[op];
+         s < r->problem->strategy_begin.data[op + 1]; s++)
+      if (layout_at_place(r->model, problem_value, r->problem->output.data[s]) == layout)
+        choose(r, problem_value, s);
+  }
+}
+
+static bool has_layouts(const recaller *r, const eg_space_operator *op,
+                        const eg_space_strategy *strategy, const uint32_t *states,
+                        uint32_t result) {
+  const eg_plan_space *space = r->space;
+  for (uint32_t i = 0; i < op->input_count; i++)
+    if (layout_of(r, space->inputs.data[op->inputs + i], states[i]) !=
+        space->needs.data[strategy->needs + i])
+      return false;
+  return layout_of(r, op->value, result) == strategy->output;
+}
+
+static bool is_node(const recaller *r, const eg_space_operator *op,
+                    const eg_graph_node_info *node) {
+  eg_term term = eg_engine_term(engine_of(r), op->node);
+  if (term.op != node->attrs->op || op->input_count != node->input_count ||
+      !eg_attrs_same(eg_tensor_egraph_attrs_at(r->space->egraph, term.payload),
+                     node->attrs))
+    return false;
+  for (uint32_t i = 0; i < op->input_count; i++)
+    if (r->space->inputs.data[op->inputs + i] != r->value.data[node->inputs[i].id])
+      return false;
+  return true;
+}
+
+/// The strategy by which a value is made from states, as one of the space; without a node
+/// as a part of another value.
+static void recall_made(recaller *r, uint32_t v, const eg_graph_node_info *node,
+                        const uint32_t *states, uint32_t result) {
+  for (uint32_t o = r->space->first_operator.data[v];
+       o < r->space->first_operator.data[v + 1]; o++) {
+    const eg_space_operator *op = &r->space->operators.data[o];
+    bool is_part = eg_engine_term(engine_of(r), op->node).op == EG_OP_PART;
+    if (node != NULL ? !is_node(r, op, node) : !is_part) continue;
+    for (uint32_t s = op->strategies; s < op->strategies + op->strategy_count; s++)
+      if (has_layouts(r, op, &r->space->strategies.data[s], states, result))
+        choose_spread(r, copy_of(r, v, r->space->values.data[v].phase), s);
+  }
+}
+
+static egraph_status recall_node(recaller *r, const eg_plan_step *step) {
+  eg_graph_node_info node = eg_graph_node_at(r->plan->graph, step->node);
+  const uint32_t *states = r->plan->operands.data + step->operands;
+  uint32_t made = r->value.data[node.results[0].id];
+  if (node.result_count != 1) EG_TRY(find_node(r, &node, &made));
+  eg_arena_deinit(&r->arena);
+  uint32_t first = states[node.input_count];
+  recall_made(r, made, &node, states, first);
+  for (uint32_t k = 0; node.result_count != 1 && k < node.result_count; k++)
+    recall_made(r, r->value.data[node.results[k].id], NULL, &first,
+                states[node.input_count + k]);
+  return EGRAPH_OK;
+}
+
+/// A phase uses a state; made before it, the value starts from there.
+static void note_use(recaller *r, uint32_t state, eg_phase phase) {
+  const eg_plan_state *mine = state_at(r, state);
+  uint32_t v = r->value.data[mine->value.id];
+  uint32_t *start = &r->start.data[(size_t)v * EG_PHASE_COUNT + phase];
+  bool is_before =
+      mine->step == EG_PLAN_NONE || r->plan->steps.data[mine->step].phase < phase;
+  if (is_before && *start == NONE) *start = state;
+}
+
+static void note_uses(recaller *r) {
+  for (uint32_t i = 0; i < r->plan->steps.len; i++) {
+    const eg_plan_step *step = &r->plan->steps.data[i];
+    if (step->is_move) {
+      note_use(r, step->from, step->phase);
+      continue;
+    }
+    uint32_t count = eg_graph_node_at(r->plan->graph, step->node).input_count;
+    for (uint32_t k = 0; k < count; k++)
+      note_use(r, r->plan->operands.data[step->operands + k], step->phase);
+  }
+  for (uint32_t o = 0; o < r->plan->output_states.len; o++) {
+    uint32_t state = r->plan->output_states.data[o];
+    uint32_t v = r->value.data[state_at(r, state)->value.id];
+    if (v != NONE) note_use(r, state, r->space->values.data[v].phase);
+  }
+}
+
+static void recall_entries(recaller *r) {
+  for (uint32_t s = 0; s < r->plan->states.len; s++) {
+    uint32_t v = r->value.data[state_at(r, s)->value.id];
+    if (state_at(r, s)->step != EG_PLAN_NONE || v == NONE ||
+        r->model->entries.data[v] == EG_SPACE_NONE)
+      continue;
+    for (uint32_t o = r->space->first_operator.data[v];
+         o < r->space->first_operator.data[v + 1]; o++) {
+      const eg_space_operator *op = &r->space->operators.data[o];
+      for (uint32_t k = op->strategies; k < op->strategies + op->strategy_count; k++)
+        if (op->input_count == 0 &&
+            r->space->strategies.data[k].output == layout_of(r, v, s))
+          choose_spread(r, r->model->entries.data[v], k);
+    }
+  }
+}
+
+/// The value that FORWARD keeps for both later phases, or NONE.
+static uint32_t shared_of(const recaller *r, uint32_t v) {
+  uint32_t copy = copy_of(r, v, EG_PHASE_BACKWARD);
+  if (copy == EG_SPACE_NONE) return NONE;
+  for (uint32_t i = r->op_begin.data[copy]; i < r->op_begin.data[copy + 1]; i++) {
+    uint32_t op = r->ops.data[i];
+    if (r->problem->input_begin.data[op] == r->problem->input_begin.data[op + 1])
+      continue;
+    uint32_t from = r->problem->inputs.data[r->problem->input_begin.data[op]];
+    if (r->model->values.data[from].role == EG_MODEL_KEPT) return from;
+  }
+  return NONE;
+}
+
+static void recall_copy(recaller *r, uint32_t v, eg_phase phase) {
+  uint32_t copy = copy_of(r, v, phase);
+  uint32_t state = r->start.data[(size_t)v * EG_PHASE_COUNT + phase];
+  if (copy == EG_SPACE_NONE || state == NONE ||
+      r->strategy->data[r->first + copy] != EG_LAYOUT_NONE)
+    return;
+  uint32_t layout = layout_of(r, v, state), step = state_at(r, state)->step;
+  if (step == EG_PLAN_NONE) {
+    choose_kept(r, copy, r->model->entries.data[v], layout);
+    return;
+  }
+  eg_phase before = r->plan->steps.data[step].phase;
+  uint32_t from = copy_of(r, v, before), shared = shared_of(r, v);
+  if (before == EG_PHASE_FORWARD && shared != NONE) {
+    choose_kept(r, shared, from, layout);
+    from = shared;
+  }
+  choose_kept(r, copy, from, layout);
+}
+
+// ---- the whole ------------------------------------------------------------------------
+
+/// Whether the space's mesh is that of the plan but for axes of one device.
+static bool is_same_mesh(const recaller *r) {
+  const eg_mesh *whole = &r->plan->mesh, *mine = &r->space->mesh;
+  uint32_t count = 0;
+  for (uint32_t a = 0; a < whole->axis_count; a++) {
+    if (whole->axes[a].size == 1) continue;
+    if (count == mine->axis_count || whole->axes[a].size != mine->axes[count].size)
+      return false;
+    count++;
+  }
+  return count == mine->axis_count;
+}
+
+static egraph_status recall(recaller *r) {
+  if (!is_same_mesh(r)) return EGRAPH_OK;
+  EG_TRY(find_values(r));
+  if (r->is_lost) return EGRAPH_OK;
+  EG_TRY(eg_group_items(&r->problem->operator_value, eg_layout_value_count(r->problem),
+                        &r->op_begin, &r->ops));
+  for (size_t i = 0; i < r->space->values.len * EG_PHASE_COUNT; i++)
+    EG_TRY(eg_u32s_push(&r->start, NONE));
+  for (uint32_t v = 0; v < eg_layout_value_count(r->problem); v++)
+    EG_TRY(eg_u32s_push(r->strategy, EG_LAYOUT_NONE));
+  note_uses(r);
+  recall_entries(r);
+  for (uint32_t i = 0; i < r->plan->steps.len; i++)
+    if (!r->plan->steps.data[i].is_move) EG_TRY(recall_node(r, &r->plan->steps.data[i]));
+  for (eg_phase q = EG_PHASE_FORWARD; q < EG_PHASE_COUNT; q++)
+    for (uint32_t v = 0; v < r->space->values.len; v++)
+      recall_copy(r, v, q);
+  for (uint32_t o = 0; o < r->plan->output_states.len; o++) {
+    uint32_t exit = r->problem->root_value.data[o];
+    uint32_t v = r->model->values.data[exit].value;
+    if (r->model->values.data[exit].role == EG_MODEL_EXIT)
+      choose_kept(r, exit, copy_of(r, v, r->space->values.data[v].phase),
+                  layout_of(r, v, r->plan->output_states.data[o]));
+  }
+  return EGRAPH_OK;
+}
+
+egraph_status eg_plan_recall(const eg_plan_model *model, const eg_plan *plan,
+                             eg_u32s *strategy) {
+  recaller r;
+  recaller_init(&r, model->space->alloc);
+  r.model = model;
+  r.space = model->space;
+  r.problem = &model->problem;
+  r.plan = plan;
+  r.strategy = strategy;
+  r.first = strategy->len;
+  egraph_status status = recall(&r);
+  recaller_deinit(&r);
+  return status;
+}

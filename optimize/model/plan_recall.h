@@ -1,0 +1,34 @@
+// A plan that is there already, found again in a plan model of its step: for a search to
+// begin with.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_OPTIMIZE_MODEL_PLAN_RECALL_H
+#define EG_OPTIMIZE_MODEL_PLAN_RECALL_H
+
+#include "optimize/model/plan_model.h"
+
+/// What makes a problem value, in terms of the space.
+typedef struct eg_plan_choice {
+  bool is_needed;
+  uint32_t strategy;            // of the space; EG_SPACE_NONE: it is kept
+  uint32_t layout;              // of the value
+  uint32_t source, from_layout; // problem value that it is kept from; EG_SPACE_NONE: none
+} eg_plan_choice;
+EG_VEC_DEFINE(eg_plan_choices, eg_plan_choice);
+
+/// Fills the empty `choices` by problem value. Fails with EGRAPH_E_MEMORY.
+egraph_status eg_plan_choices_note(eg_plan_choices *choices, const eg_plan_model *model,
+                                   const eg_u32s *strategy);
+/// Fills the empty `strategy` by problem value: those of the model that are the choices;
+/// EG_LAYOUT_NONE where it has none. Fails with EGRAPH_E_MEMORY. O(strategies).
+egraph_status eg_plan_choices_find(const eg_plan_choices *choices,
+                                   const eg_plan_model *model, eg_u32s *strategy);
+
+/// Appends the strategy of every problem value, EG_LAYOUT_NONE where it is not needed.
+/// The plan is of the model's mesh, which may lack axes of one device, its graph one that
+/// the e-graph of the space holds; nothing is appended where it does not: rules have made
+/// something there that they have not made here. Fails with EGRAPH_E_MEMORY. O(plan +
+/// problem).
+egraph_status eg_plan_recall(const eg_plan_model *model, const eg_plan *plan,
+                             eg_u32s *strategy);
+
+#endif

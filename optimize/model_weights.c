@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "optimize/model_weights.h"
+
+#include "ops/typing.h"
+
+// What is folded may be this large: a mask of a long sequence, not a table.
+enum { MOST_FOLDED = 1 << 26 };
+
+static egraph_status fold(const eg_graph *model, const bool *kept, eg_graph **out) {
+  const eg_fold_options options = {.max_bytes = MOST_FOLDED, .kept = kept};
+  return eg_graph_folded(model, &options, out);
+}
+
+// ---- what is trained ----------------------------------------------------------------
+
+/// What becomes of the values of a model.
+typedef struct fates {
+  uint32_t count; // values
+  eg_weight_fate *of;
+  bool *needed, *kept;
+} fates;
+
+static egraph_status fates_init(fates *f, const eg_graph *model) {
+  egraph_allocator alloc = eg_graph_allocator(model);
+  *f = (fates){.count = eg_graph_value_count(model)};
+  EG_TRY(eg_alloc(alloc, f->count, sizeof *f->of, &f->of));
+  EG_TRY(eg_alloc(alloc, f->count, sizeof *f->needed, &f->needed));
+  return eg_alloc(alloc, f->count, sizeof *f->kept, &f->kept);
+}
+
+static void fates_deinit(fates *f, const eg_graph *model) {
+  egraph_allocator alloc = eg_graph_allocator(model);
+  eg_free(alloc, f->kept, f->count, sizeof *f->kept);
+  eg_free(alloc, f->needed, f->count, sizeof *f->needed);
+  eg_free(alloc, f->of, f->count, sizeof *f->of);
+}
+
+static egraph_status find_fates(const fates *f, const eg_graph *model, uint32_t output,
+                                const eg_parameter_wish *wish) {
+  eg_value value = eg_graph_output(model, output, NULL);
+  return eg_parameters_find(model, value, wish, f->of, f->needed);
+}
+
+/// Parameters of any output; of a training step those of the first one that are trained.
+static egraph_status keep_parameters(const fates *f, const eg_graph *model,
+                                     const eg_parameter_wish *wish) {
+  const eg_parameter_wish all = {.freeze = NULL};
+  uint32_t outputs = eg_graph_output_count(model);
+  for (uint32_t o = 0; o < (wish != NULL && outputs != 0 ? 1 : outputs); o++) {
+    EG_TRY(find_fates(f, model, o, wish != NULL ? wish : &all));
+    for (uint32_t v = 0; v < f->count; v++)
+      f->kept[v] = f->kept[v] || f->of[v] == EG_FATE_TRAINED;
+  }
+  return EGRAPH_OK;
+}
+
+egraph_status eg_model_prepare(const eg_graph *model, const eg_parameter_wish *wish,
+                               eg_strmap *names, eg_graph **out) {
+  fates f;
+  egraph_status status = fates_init(&f, model);
+  if (status == EGRAPH_OK) status = keep_parameters(&f, model, wish);
+  if (status == EGRAPH_OK && wish != NULL)
+    status = eg_parameters_names(model, f.of, names);
+  if (status == EGRAPH_OK) status = fold(model, f.kept, out);
+  fates_deinit(&f, model);
+  return status;
+}
+
+egraph_status eg_model_visit_weights(const eg_graph *model, const eg_parameter_wish *wish,
+                                     void (*visit)(void *user,
+                                                   const eg_value_info *weight,
+                                                   eg_weight_fate fate),
+                                     void *user) {
+  fates f;
+  if (eg_graph_output_count(model) == 0)
+    return EG_FAIL(EGRAPH_E_ARGUMENT, "the graph has no output to take a loss of");
+  egraph_status status = fates_init(&f, model);
+  if (status == EGRAPH_OK) status = find_fates(&f, model, 0, wish);
+  for (uint32_t v = 0; status == EGRAPH_OK && v < f.count; v++)
+    if (f.of[v] != EG_FATE_NONE)
+      visit(user, eg_graph_value(model, (eg_value){v}), f.of[v]);
+  fates_deinit(&f, model);
+  return status;
+}
+
+// ---- data of weights ----------------------------------------------------------------
+
+/// Weights that the step reads under their own names, trained ones among them, are not
+/// folded into others.
+static void keep_named(const eg_graph *model, const eg_graph *step, bool *kept) {
+  eg_value there;
+  for (uint32_t v = 0; v < eg_graph_value_count(model); v++) {
+    const eg_value_info *info = eg_graph_value(model, (eg_value){v});
+    kept[v] = info->kind == EG_VALUE_WEIGHT &&
+              eg_graph_find_value(step, info->name, &there) &&
+              eg_graph_value(step, there)->kind == EG_VALUE_INPUT;
+  }
+}
+
+/// A weight of the step gets the data of the value of its name.
+static egraph_status take_weight(const eg_graph *model, eg_graph *step, eg_value value) {
+  const eg_value_info *info = eg_graph_value(step, value);
+  eg_value named;
+  if (info->kind == EG_VALUE_COMPUTED ||
+      !eg_graph_find_value(model, info->name, &named) ||
+      eg_graph_value(model, named)->kind != EG_VALUE_WEIGHT)
+    return EGRAPH_OK;
+  const eg_value_info *from = eg_graph_value(model, named);
+  if (!eg_type_same_shape(&from->type, &info->type) ||
+      from->type.dtype != info->type.dtype)
+    return EG_FAIL(
+        EGRAPH_E_TYPE,
+        "weight '%.200s' is %s in the model and %s in the plan; give the model "
+        "that the plan was made of",
+        info->name, eg_type_text_of(&from->type).text, eg_type_text_of(&info->type).text);
+  if (info->kind == EG_VALUE_WEIGHT && info->data == NULL && from->data != NULL)
+    eg_graph_set_data(step, value, from->data);
+  return EGRAPH_OK;
+}
+
+/// A weight that optimizing has made of others has a name that the model does not know.
+static egraph_status check_known(const eg_graph *model, const eg_graph *step) {
+  eg_value there;
+  for (uint32_t v = 0; v < eg_graph_value_count(step); v++) {
+    const eg_value_info *info = eg_graph_value(step, (eg_value){v});
+    if (info->kind == EG_VALUE_WEIGHT && info->data == NULL &&
+        !eg_graph_find_value(model, info->name, &there))
+      return EG_FAIL(
+          EGRAPH_E_ARGUMENT,
+          "weight '%.200s' of the plan is not in the model: optimizing for one "
+          "device made it of others, and plans in files leave its data out; "
+          "write the optimized graph as .onnx, which keeps it",
+          info->name);
+  }
+  return EGRAPH_OK;
+}
+
+egraph_status eg_model_give_weights(const eg_graph *model, eg_graph *step) {
+  egraph_allocator alloc = eg_graph_allocator(model);
+  uint32_t values = eg_graph_value_count(model);
+  eg_graph *folded = NULL;
+  bool *kept;
+  EG_TRY(check_known(model, step));
+  EG_TRY(eg_alloc(alloc, values, sizeof *kept, &kept));
+  keep_named(model, step, kept);
+  egraph_status status = fold(model, kept, &folded);
+  eg_free(alloc, kept, values, sizeof *kept);
+  for (uint32_t v = 0; status == EGRAPH_OK && v < eg_graph_value_count(step); v++) {
+    status = take_weight(model, step, (eg_value){v}); // as it stands in the model
+    if (status == EGRAPH_OK) status = take_weight(folded, step, (eg_value){v});
+  }
+  eg_graph_destroy(folded);
+  return status;
+}

@@ -1,0 +1,460 @@
+// The mesh loop: every mesh gets its part of the time and the work that is left.
+// SPDX-License-Identifier: Apache-2.0
+#include "optimize/plan_search.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/proof.h"
+#include "optimize/single/optimizer.h"
+#include "pcg/plan/plan.h"
+#include "pcg/plan/plan_why.h"
+
+// The default limit is work, so that the same plan is found on a busy machine too; the
+// clock ends what takes six times as long. A time limit of the user's alone is work too,
+// a billion steps a second.
+static const double DEFAULT_STEPS = 60e9, DEFAULT_SECONDS = 360.0, LEAST_SECONDS = 0.01;
+static const double STEPS_PER_SECOND = 1e9;
+static const double NO_TIME_LIMIT = 1e9; // seconds: work decides
+static const double STEPS_OF_WORK = 1e6; // in a unit of work_limit
+static const double DEFAULT_SATURATE_SECONDS = 15.0;
+// What will do once a search has spent a few seconds' work.
+static const double LATE_GAP = 1e-3;
+static const uint64_t LATE_WORK = UINT64_C(3000000000);
+static const double PROVEN_GAP = 1e-9;
+static const double CERTIFICATE_SHARE = 0.25; // of the time, kept back
+static const double ROUNDING = 3e-9;          // of a certificate's sums
+
+// ---- rivals ------------------------------------------------------------------------
+
+// What became of the baselines on all meshes, for the plan that has won.
+
+/// The best of each baseline up to now; starts as zeros.
+typedef struct rival_list {
+  bool is_wanted;        // among the plan's rivals
+  double single_seconds; // of one device, the least; 0: not known
+  eg_baseline_outcome best[EG_BASELINE_OUTCOMES];
+  eg_mesh mesh[EG_BASELINE_OUTCOMES];
+} rival_list;
+
+static eg_rival_outcome outcome_of(const eg_baseline_outcome *baseline) {
+  if (baseline->obstacle.parts != 0) return EG_RIVAL_UNEVEN;
+  static const eg_rival_outcome outcomes[] = {
+      [EG_LAYOUT_OPTIMAL] = EG_RIVAL_FITS,
+      [EG_LAYOUT_FEASIBLE] = EG_RIVAL_FITS,
+      [EG_LAYOUT_UNKNOWN] = EG_RIVAL_UNKNOWN,
+      [EG_LAYOUT_NO_MEMORY] = EG_RIVAL_TOO_LARGE,
+      [EG_LAYOUT_INFEASIBLE] = EG_RIVAL_IMPOSSIBLE,
+  };
+  return outcomes[baseline->status];
+}
+
+/// A plan that fits, the cheaper the better; then one that takes little memory; then one
+/// that nobody has shown impossible.
+static bool is_better(const eg_baseline_outcome *a, const eg_baseline_outcome *b) {
+  static const int order[EG_RIVAL_OUTCOMES] = {[EG_RIVAL_FITS] = 0,
+                                               [EG_RIVAL_TOO_LARGE] = 1,
+                                               [EG_RIVAL_UNKNOWN] = 2,
+                                               [EG_RIVAL_UNEVEN] = 3,
+                                               [EG_RIVAL_IMPOSSIBLE] = 4};
+  if (!b->is_tried) return a->is_tried;
+  eg_rival_outcome mine = outcome_of(a), other = outcome_of(b);
+  if (!a->is_tried || mine != other) return a->is_tried && order[mine] < order[other];
+  if (mine == EG_RIVAL_TOO_LARGE) return a->least_memory < b->least_memory;
+  return mine == EG_RIVAL_FITS && a->cost < b->cost;
+}
+
+/// Takes over what is better on this mesh.
+static void join_rivals(rival_list *list, const eg_planning *planning,
+                        const eg_mesh *mesh) {
+  double single = planning->single_seconds;
+  if (single > 0 && !(list->single_seconds > 0 && list->single_seconds <= single))
+    list->single_seconds = single;
+  for (uint32_t b = 0; b < EG_BASELINE_OUTCOMES; b++)
+    if (is_better(&planning->baseline[b], &list->best[b])) {
+      list->best[b] = planning->baseline[b];
+      list->mesh[b] = *mesh;
+    }
+}
+
+static eg_plan_rival rival_of(const rival_list *list, uint32_t baseline,
+                              double memory_limit, const eg_plan_summary *plan) {
+  const eg_baseline_outcome *best = &list->best[baseline];
+  eg_plan_rival rival = {.outcome = outcome_of(best), .mesh = list->mesh[baseline]};
+  memcpy(rival.name, best->name, sizeof rival.name);
+  rival.parts = best->obstacle.parts;
+  rival.batch =
+      best->obstacle.batch < UINT32_MAX ? (uint32_t)best->obstacle.batch : UINT32_MAX;
+  if (rival.outcome == EG_RIVAL_TOO_LARGE) {
+    rival.least_memory = best->least_memory;
+    rival.excess = fmax(best->least_memory - memory_limit, 0);
+  }
+  if (!best->has_summary) return rival;
+  rival.seconds = best->cost;
+  rival.memory = best->memory;
+  eg_plan_rival_explain(&rival, plan, &best->summary);
+  return rival;
+}
+
+/// Appends all that were tried to the plan's rivals, if they are wanted: the best first,
+/// with what takes them longer. Tells the plan what one device takes.
+static egraph_status list_rivals(const rival_list *list, double memory_limit,
+                                 eg_plan *plan, egraph_allocator alloc) {
+  eg_plan_summary summary;
+  uint32_t ranked[EG_BASELINE_OUTCOMES];
+  uint32_t count = 0;
+  for (uint32_t b = 0; b < EG_BASELINE_OUTCOMES; b++) {
+    if (!list->best[b].is_tried) continue;
+    uint32_t at = count++;
+    for (; at > 0 && is_better(&list->best[b], &list->best[ranked[at - 1]]); at--)
+      ranked[at] = ranked[at - 1];
+    ranked[at] = b;
+  }
+  plan->single_seconds = list->single_seconds;
+  if (count == 0 || !list->is_wanted) return EGRAPH_OK;
+  EG_TRY(eg_plan_summary_make(plan, alloc, &summary));
+  for (uint32_t i = 0; i < count; i++)
+    EG_TRY(eg_plan_rivals_push(&plan->rivals,
+                               rival_of(list, ranked[i], memory_limit, &summary)));
+  return EGRAPH_OK;
+}
+
+typedef struct plan_job {
+  const eg_plan_search_input *input;
+  eg_saturation_options saturation;
+  double time_limit;
+  double work; // steps, of all meshes together
+  eg_plan_search *out;
+  eg_whole_step *step;
+  eg_text mesh_name; // of the mesh at work
+  double bound, least_memory;
+  eg_machine_mesh best_mesh; // of the plan
+  double best_bound;         // of all plans on it
+  bool is_cancelled;
+  bool is_infeasible; // on all meshes up to now
+  bool is_of_reached; // bounds are of variants that some search has reached
+  eg_text ruled_out;  // why the constraints leave no plan on the first such mesh
+  uint32_t ruled_out_meshes;
+  rival_list rivals;
+} plan_job;
+
+static double elapsed(const plan_job *job) {
+  return eg_clock_seconds() - job->input->start;
+}
+
+static bool on_progress(void *user, double cost, double bound, double seconds) {
+  (void)seconds;
+  plan_job *job = user;
+  const eg_plan_search_input *input = job->input;
+  const char *mesh = eg_text_of(&job->mesh_name);
+  char line[320];
+  if (input->progress == NULL || job->is_cancelled) return job->is_cancelled;
+  int length = snprintf(line, sizeof line, "%s, %.1f s, ",
+                        mesh[0] != '\0' ? mesh : "one device", elapsed(job));
+  size_t used = length > 0 && (size_t)length < sizeof line ? (size_t)length : 0;
+  if (isinf(cost))
+    (void)snprintf(line + used, sizeof line - used, "no plan yet");
+  else
+    (void)snprintf(line + used, sizeof line - used, "cost %.4g s, bound %.4g s", cost,
+                   bound);
+  job->is_cancelled = input->progress(input->user, "plan", line);
+  return job->is_cancelled;
+}
+
+static bool on_saturate(void *user, uint32_t iteration, uint32_t nodes,
+                        uint32_t classes) {
+  (void)iteration, (void)nodes, (void)classes;
+  return on_progress(user, INFINITY, 0, 0);
+}
+
+void eg_plan_search_limits(const egraph_search *search, double *out_seconds,
+                           double *out_steps) {
+  bool has_time = search->time_limit >= 0, has_work = search->work_limit != 0;
+  *out_steps = has_work   ? (double)search->work_limit * STEPS_OF_WORK
+               : has_time ? search->time_limit * STEPS_PER_SECOND
+                          : DEFAULT_STEPS;
+  *out_seconds = has_time   ? search->time_limit
+                 : has_work ? NO_TIME_LIMIT
+                            : DEFAULT_SECONDS;
+}
+
+// ---- what costs rest on ---------------------------------------------------------
+
+static void count_basis(egraph_cost_basis *basis, uint32_t of, uint32_t count) {
+  switch ((eg_price_basis)of) {
+  case EG_PRICE_GIVEN: basis->given += count; break;
+  case EG_PRICE_MEASURED: basis->measured += count; break;
+  case EG_PRICE_ESTIMATED: basis->estimated += count; break;
+  case EG_PRICE_GUESSED: basis->guessed += count; break;
+  case EG_PRICE_FREE:
+  case EG_PRICE_BASES: break;
+  }
+}
+
+// ---- meshes ---------------------------------------------------------------------
+
+/// Takes a plan over that is cheaper than what there is, and joins the bounds.
+static void keep_best(plan_job *job, const eg_machine_mesh *mesh, eg_planning *planning) {
+  eg_plan_search *out = job->out;
+  bool is_impossible =
+      planning->status == EG_LAYOUT_NO_MEMORY || planning->status == EG_LAYOUT_INFEASIBLE;
+  out->report.meshes++;
+  out->report.space_seconds += planning->saturate_seconds + planning->space_seconds;
+  out->report.solve_seconds += planning->solve_seconds;
+  out->report.nodes = planning->nodes; // the same on every mesh
+  out->report.classes = planning->classes;
+  out->report.iterations = planning->iterations;
+  out->report.stop = eg_stop_name(planning->stop);
+  out->report.stop_words = eg_stop_words(planning->stop);
+  out->report.untried += planning->untried;
+  for (uint32_t b = 0; b < EG_PRICE_BASES; b++)
+    count_basis(&out->report.compared, b, planning->compared[b]);
+  job->is_of_reached = job->is_of_reached || planning->is_of_reached;
+  if (!is_impossible) job->bound = fmin(job->bound, planning->bound);
+  if (!is_impossible) job->is_infeasible = false;
+  if (planning->least_memory > 0)
+    job->least_memory = fmin(job->least_memory, planning->least_memory);
+  if (!planning->has_plan || planning->cost >= out->report.cost_after) return;
+  if (out->has_plan) eg_loaded_plan_deinit(&out->planned);
+  out->planned = (eg_loaded_plan){planning->emitted.graph, planning->emitted.plan};
+  eg_u32s_deinit(&planning->emitted.value_of);
+  out->has_plan = true;
+  job->best_mesh = *mesh;
+  job->best_bound = planning->bound;
+  out->report.cost_after = planning->cost;
+  memcpy(out->seed, planning->seed, sizeof out->seed);
+  out->report.seed = out->seed[0] != '\0' ? out->seed : NULL;
+  planning->has_plan = false;
+}
+
+static eg_planner_input input_on_mesh(plan_job *job, const eg_machine_mesh *mesh,
+                                      double seconds, double steps) {
+  const eg_plan_search_input *from = job->input;
+  const egraph_search *search = from->search;
+  eg_planner_input input = {.machine = from->machine,
+                            .mesh = mesh,
+                            .layout = EG_LAYOUT_OPTIONS_DEFAULT,
+                            .compares = from->compares,
+                            .baseline = from->baseline,
+                            .costs = from->costs,
+                            .rules = from->rules,
+                            .plain_only = search->formats == 0,
+                            .saturation = &job->saturation,
+                            .algebra_first = search->algebra_first};
+  input.layout.time_limit_seconds = fmax(seconds, LEAST_SECONDS);
+  input.layout.work_limit = (uint64_t)fmin(fmax(steps, 1), 1e18);
+  input.layout.relative_gap = fmax(search->relative_gap, 0);
+  if (search->relative_gap < 0) {
+    input.layout.late_gap = LATE_GAP;
+    input.layout.late_work = LATE_WORK;
+  }
+  input.layout.progress = on_progress;
+  input.layout.user = job;
+  return input;
+}
+
+static egraph_status plan_on_mesh(plan_job *job, const eg_machine_mesh *mesh,
+                                  double seconds, double steps) {
+  const eg_planner_input input = input_on_mesh(job, mesh, seconds, steps);
+  eg_text_clear(&job->mesh_name);
+  EG_TRY(eg_mesh_print(&job->mesh_name, &mesh->mesh));
+  eg_planning planning;
+  egraph_status status = eg_whole_step_plan(job->step, &input, &planning);
+  bool is_demanded = job->input->constraints != NULL || job->input->baseline != NULL;
+  if (status == EGRAPH_E_ARGUMENT && is_demanded) {
+    // One mesh without a plan leaves the others; the first says why, should there be
+    // none.
+    job->out->report.meshes++;
+    if (job->ruled_out_meshes++ != 0) return EGRAPH_OK;
+    return eg_text_append(&job->ruled_out, egraph_last_error());
+  }
+  EG_TRY(status);
+  join_rivals(&job->rivals, &planning, &mesh->mesh);
+  keep_best(job, mesh, &planning);
+  on_progress(job, planning.cost, planning.bound, 0);
+  eg_planning_deinit(&planning);
+  return EGRAPH_OK;
+}
+
+static void judge(const plan_job *job) {
+  egraph_report *report = &job->out->report;
+  bool is_all =
+      !job->is_of_reached && strcmp(report->stop, eg_stop_name(EG_STOP_SATURATED)) == 0;
+  report->gap = report->cost_after > 0
+                    ? fmax(report->cost_after - report->bound, 0) / report->cost_after
+                    : 0;
+  report->proven_over = is_all ? "all variants" : "variants reached";
+  if (report->gap > PROVEN_GAP)
+    report->status = "feasible";
+  else
+    report->status = is_all ? "optimal" : "optimal of the variants reached";
+}
+
+static void conclude(plan_job *job, uint32_t meshes) {
+  egraph_report *report = &job->out->report;
+  bool is_whole = report->meshes == meshes;
+  report->bound = is_whole && isfinite(job->bound) ? job->bound : 0;
+  if (job->out->has_plan) {
+    judge(job);
+  } else {
+    report->gap = INFINITY;
+    report->proven_over = "all variants";
+    report->status = is_whole && job->is_infeasible ? "infeasible" : "unknown";
+    if (is_whole && !isinf(job->least_memory)) report->least_memory = job->least_memory;
+  }
+}
+
+/// Time that the search leaves for a certificate.
+static double kept_seconds(const plan_job *job) {
+  return job->input->search->certify ? CERTIFICATE_SHARE * job->time_limit : 0;
+}
+
+static egraph_status explain_uncertified(plan_job *job, eg_plan_certified outcome) {
+  return eg_text_append(
+      &job->out->uncertified,
+      outcome == EG_PLAN_LOST
+          ? "no certificate: the plan has operators that rules made in the search and "
+            "not "
+            "again for the whole step, because a limit cut them off; raise the limits of "
+            "nodes, iterations and time of saturation, or leave rules out"
+          : "no certificate: the plan's choices for folded blocks are no solution of the "
+            "whole step at the same cost; plan without folding");
+}
+
+static egraph_status take_certificate(plan_job *job, const eg_plan_certificate *made) {
+  egraph_report *report = &job->out->report;
+  if (made->outcome != EG_PLAN_CERTIFIED) return explain_uncertified(job, made->outcome);
+  EG_TRY(eg_text_append(&job->out->certificate, eg_text_of(&made->text)));
+  job->out->is_certified = true;
+  if (report->meshes == 1 && made->is_all) { // it may prove more than the search did
+    EG_TRY(
+        eg_proof_check_bound("certificate of a plan", made->checked, report->cost_after));
+    report->bound =
+        fmin(fmax(report->bound, made->checked), report->cost_after); // but for rounding
+    judge(job);
+  }
+  report->checked = fmin(made->checked, report->bound);
+  bool is_rounding = report->checked >= report->bound - ROUNDING * fabs(report->bound);
+  if (is_rounding) report->checked = report->bound;
+  return EGRAPH_OK;
+}
+
+static egraph_status certify(plan_job *job) {
+  double left = job->time_limit - elapsed(job);
+  const eg_planner_input input =
+      input_on_mesh(job, &job->best_mesh,
+                    job->is_cancelled ? LEAST_SECONDS : fmax(left, kept_seconds(job)),
+                    CERTIFICATE_SHARE * job->work);
+  const eg_plan_claim claim = {.plan = &job->out->planned.plan,
+                               .cost = job->out->report.cost_after,
+                               .bound = job->best_bound};
+  eg_plan_certificate certificate;
+  double start = elapsed(job);
+  eg_plan_certificate_init(&certificate, job->input->alloc);
+  egraph_status status = eg_whole_step_certify(job->step, &input, &claim, &certificate);
+  if (status == EGRAPH_OK) status = take_certificate(job, &certificate);
+  eg_plan_certificate_deinit(&certificate);
+  job->out->report.certify_seconds = elapsed(job) - start;
+  return status;
+}
+
+/// In training, what weights alone make belongs to the step, too.
+static egraph_status count_nodes(const plan_job *job, const eg_graph *graph,
+                                 uint32_t *out) {
+  *out = eg_graph_node_count(graph);
+  return job->input->training != NULL ? EGRAPH_OK : eg_graph_running_nodes(graph, out);
+}
+
+static egraph_status plan_on_meshes(plan_job *job) {
+  eg_machine_mesh named;
+  const eg_machine_mesh *meshes = job->input->machine->meshes;
+  uint32_t count = job->input->machine->mesh_count;
+  if (job->input->mesh != NULL) {
+    EG_TRY(eg_machine_find_mesh(job->input->machine, job->input->mesh, &named));
+    meshes = &named;
+    count = 1;
+  }
+  egraph_report *report = &job->out->report;
+  EG_TRY(count_nodes(job, eg_whole_step_graph(job->step), &report->nodes_before));
+  report->blocks = eg_whole_step_blocks(job->step);
+  report->prepare_seconds = elapsed(job);
+  double end = job->time_limit - kept_seconds(job);
+  for (uint32_t i = 0; i < count && !job->is_cancelled; i++)
+    EG_TRY(plan_on_mesh(job, &meshes[i], (end - elapsed(job)) / (count - i),
+                        job->work / count));
+  if (job->ruled_out_meshes == count)
+    return EG_FAIL(EGRAPH_E_ARGUMENT, "%s", eg_text_of(&job->ruled_out));
+  conclude(job, count);
+  bool is_certified = job->input->search->certify && job->out->has_plan;
+  return is_certified ? certify(job) : EGRAPH_OK;
+}
+
+// ---- the whole ------------------------------------------------------------------
+
+static egraph_status search_step(plan_job *job) {
+  const eg_plan_search_input *from = job->input;
+  eg_whole_input input = {.forward = from->forward,
+                          .training = from->training,
+                          .folds = !from->search->no_fold,
+                          .constraints = from->constraints,
+                          .memory_limit = from->memory_limit};
+  EG_TRY(eg_whole_step_create(from->alloc, &input, from->rules != NULL, &job->step));
+  egraph_status status = plan_on_meshes(job);
+  eg_whole_step_destroy(job->step);
+  return status;
+}
+
+/// What the report says of the plan, and the plan of others.
+static egraph_status describe(plan_job *job) {
+  eg_plan_search *out = job->out;
+  eg_plan *plan = &out->planned.plan;
+  out->report.cost_before = job->rivals.single_seconds;
+  if (!out->has_plan) return EGRAPH_OK;
+  EG_TRY(count_nodes(job, plan->graph, &out->report.nodes_after));
+  for (size_t i = 0; i < plan->steps.len; i++) {
+    const eg_plan_step *step = &plan->steps.data[i];
+    count_basis(&out->report.basis, step->basis, 1 + step->more_blocks);
+  }
+  return list_rivals(&job->rivals, job->input->memory_limit, plan, job->input->alloc);
+}
+
+egraph_status eg_plan_search_run(const eg_plan_search_input *input, eg_plan_search *out) {
+  plan_job job = {.input = input,
+                  .out = out,
+                  .rivals = {.is_wanted = input->compares},
+                  .bound = INFINITY,
+                  .least_memory = INFINITY,
+                  .is_infeasible = true};
+  const egraph_search *search = input->search;
+  eg_plan_search_limits(search, &job.time_limit, &job.work);
+  job.saturation = eg_search_saturation(search);
+  job.saturation.time_limit_seconds = search->saturate_time_limit >= 0
+                                          ? search->saturate_time_limit
+                                          : DEFAULT_SATURATE_SECONDS;
+  job.saturation.progress = on_saturate;
+  job.saturation.user = &job;
+  out->report.math = search->math;
+  out->report.memory_limit = input->memory_limit;
+  out->report.cost_after = INFINITY;
+  eg_text_init(&job.mesh_name, input->alloc);
+  eg_text_init(&job.ruled_out, input->alloc);
+  egraph_status status = search_step(&job);
+  if (status == EGRAPH_OK) status = describe(&job);
+  eg_text_deinit(&job.mesh_name);
+  eg_text_deinit(&job.ruled_out);
+  return status;
+}
+
+void eg_plan_search_init(eg_plan_search *search, egraph_allocator alloc) {
+  *search = (eg_plan_search){.has_plan = false};
+  eg_text_init(&search->uncertified, alloc);
+  eg_text_init(&search->certificate, alloc);
+}
+
+void eg_plan_search_deinit(eg_plan_search *search) {
+  if (search->has_plan) eg_loaded_plan_deinit(&search->planned);
+  eg_text_deinit(&search->uncertified);
+  eg_text_deinit(&search->certificate);
+}

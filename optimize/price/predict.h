@@ -1,0 +1,28 @@
+// Predicted cost of a graph as it stands, in the memory formats that it carries.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_OPTIMIZE_PRICE_PREDICT_H
+#define EG_OPTIMIZE_PRICE_PREDICT_H
+
+#include "pcg/graph/graph.h"
+#include "sim/cost.h"
+
+/// Types of the operands or results of a node.
+EG_VEC_DEFINE(eg_types, eg_type);
+
+/// Calls visit for every node that runs at run time (weight-only and opaque
+/// nodes do not count).
+egraph_status eg_graph_visit_specs(const eg_graph *graph, egraph_allocator alloc,
+                                   egraph_status (*visit)(void *user, eg_graph_node node,
+                                                          const eg_node_spec *spec),
+                                   void *user);
+/// Notes every cost of the graph for measurement.
+egraph_status eg_graph_request_costs(const eg_graph *graph, egraph_allocator alloc,
+                                     eg_cost_model *costs);
+/// What a node counts as that no back-end runs.
+#define EG_UNPRICED_SECONDS 1.0
+
+/// Sum of the costs of its nodes, in seconds.
+egraph_status eg_graph_predict(const eg_graph *graph, egraph_allocator alloc,
+                               eg_cost_model *costs, double *out_seconds);
+
+#endif

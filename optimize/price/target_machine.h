@@ -1,0 +1,73 @@
+// The machine that a target names, with the costs of its device; and this host as a
+// machine, measured: operators one by one as planning asks for them, messages at once.
+// Both are kept in a profile database.
+//
+// Whoever calls knows how to measure: this room has no executor, and sees it as a table
+// of functions.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_OPTIMIZE_PRICE_TARGET_MACHINE_H
+#define EG_OPTIMIZE_PRICE_TARGET_MACHINE_H
+
+#include "include/egraph.h"
+#include "pcg/parallel/machine.h"
+#include "pcg/plan/plan.h"
+#include "sim/cost.h"
+
+/// How this host is measured.
+typedef struct eg_host_meter {
+  eg_measurer operators;
+  /// Seconds of a round of a collective, and of each byte that passes a device.
+  egraph_status (*messages)(const egraph_allocator *alloc, uint32_t ranks,
+                            double *out_latency, double *out_per_byte);
+  uint32_t processors;
+} eg_host_meter;
+
+/// What is known of the costs of this host, or of others in the same database.
+typedef struct eg_host_costs {
+  eg_cost_model *model;
+  eg_host_meter meter;
+  bool may_measure;     // what the database lacks
+  uint32_t formats;     // memory formats worth considering, a bit per eg_format
+  const char *database; // NULL: none
+  const char *profile;  // this host in it
+  bool read_only;
+  bool (*override_cost)(void *user, const eg_node_spec *spec, double *out); // or NULL
+  void *user;
+  bool (*progress)(void *user, uint32_t done, uint32_t total); // of measuring; or NULL
+  void *progress_user;
+} eg_host_costs;
+
+typedef struct eg_target_machine {
+  eg_machine machine;
+  eg_cost_model *costs; // borrowed; NULL: the machine's figures
+  eg_cost_model *own;   // of a device that is not of this host; NULL
+  // Of this host, while it is measured:
+  const eg_host_costs *host; // NULL: it is not
+  eg_cost_prober prober;
+  bool (*stop)(void *user); // asked before each operator: true leaves it to an estimate
+  void *user;
+  uint32_t measured; // operators
+} eg_target_machine;
+
+/// Opens the machine of a target: this host, measured where `costs` (may be NULL) say so,
+/// or with what they have; or another one, with the entries of its device in the database
+/// of the costs. Of one that is zeros, but for `stop` and its user; it stays where it is.
+/// Operators that would take long, or much memory, are never measured. Fails as
+/// eg_machine_load and eg_cost_model_create do; eg_target_machine_close follows in any
+/// case.
+egraph_status eg_target_machine_open(eg_target_machine *target, egraph_allocator alloc,
+                                     const egraph_target *options,
+                                     const eg_host_costs *costs);
+void eg_target_machine_close(eg_target_machine *target);
+
+/// Prices the steps of a plan that passes eg_plan_check for a target, in half a minute of
+/// measuring. On failure the plan keeps its prices.
+egraph_status eg_target_price_plan(eg_plan *plan, egraph_allocator alloc,
+                                   const egraph_target *options,
+                                   const eg_host_costs *costs, double *out_memory_bytes);
+
+/// Measures one processor of this host, and messages between `ranks` ranks.
+egraph_status eg_host_measure(egraph_allocator alloc, const eg_host_meter *meter,
+                              uint32_t ranks, eg_host_figures *out);
+
+#endif

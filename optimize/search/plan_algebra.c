@@ -1,0 +1,226 @@
+// A single device is a mesh without axes: every value has one layout, so that the plan of
+// the space says which e-nodes make its values.
+// SPDX-License-Identifier: Apache-2.0
+#include "optimize/search/plan_algebra.h"
+
+#include <math.h>
+
+#include "base/clock.h"
+#include "base/work.h"
+
+void eg_plan_algebra_note(eg_plan_algebra *algebra, const eg_plan_model *model,
+                          const eg_u32s *strategy) {
+  const eg_layout_problem *problem = &model->problem;
+  for (size_t i = 0; i < algebra->chosen.len; i++)
+    algebra->chosen.data[i] = 0;
+  for (uint32_t o = 0; o < eg_layout_operator_count(problem); o++) {
+    uint32_t used = strategy->data[problem->operator_value.data[o]];
+    bool is_used = used >= problem->strategy_begin.data[o] &&
+                   used < problem->strategy_begin.data[o + 1];
+    uint32_t op = model->operators.data[o];
+    if (used != EG_LAYOUT_NONE && is_used && op != EG_SPACE_NONE)
+      algebra->chosen.data[model->space->operators.data[op].node.id] = 1;
+  }
+  algebra->is_found = true;
+}
+
+static egraph_status fill_algebra(eg_plan_algebra *algebra, egraph_allocator alloc,
+                                  eg_tensor_egraph *egraph, const eg_step_info *info,
+                                  const eg_device_cost *device,
+                                  const eg_layout_options *layout) {
+  const eg_machine_mesh alone = {.mesh = {.axis_count = 0}};
+  eg_machine_costs costs = {.device = *device, .mesh = &alone};
+  eg_plan_costs asked = eg_machine_plan_costs(&costs);
+  eg_step_info unlimited = *info;
+  unlimited.memory_limit = INFINITY;
+  eg_plan_space space;
+  eg_plan_model model;
+  eg_layout_result result;
+  EG_TRY(eg_plan_space_init(&space, alloc, egraph, &unlimited, &alone.mesh, &asked));
+  eg_layout_result_init(&result, alloc);
+  egraph_status status = eg_plan_model_init(&model, alloc, &space);
+  if (status == EGRAPH_OK) {
+    status = eg_layout_solve(alloc, &model.problem, layout, &result);
+    if (status == EGRAPH_OK && result.solutions.len != 0)
+      eg_plan_algebra_note(algebra, &model, &result.solutions.data[0].strategy);
+    eg_plan_model_deinit(&model);
+  }
+  eg_layout_result_deinit(&result);
+  eg_plan_space_deinit(&space);
+  return status;
+}
+
+static egraph_status init_none(eg_plan_algebra *algebra, egraph_allocator alloc,
+                               const eg_engine *engine) {
+  uint32_t nodes = eg_engine_node_limit(engine);
+  *algebra = (eg_plan_algebra){.is_found = false};
+  eg_bytes_init(&algebra->chosen, alloc);
+  EG_TRY(eg_bytes_resize(&algebra->chosen, nodes));
+  for (uint32_t i = 0; i < nodes; i++)
+    algebra->chosen.data[i] = 0;
+  return EGRAPH_OK;
+}
+
+egraph_status eg_plan_algebra_cheapest(eg_plan_algebra *algebra, egraph_allocator alloc,
+                                       eg_tensor_egraph *egraph, const eg_step_info *info,
+                                       const eg_device_cost *device,
+                                       const eg_layout_options *layout) {
+  EG_TRY(init_none(algebra, alloc, eg_tensor_egraph_engine_of(egraph)));
+  egraph_status status = fill_algebra(algebra, alloc, egraph, info, device, layout);
+  if (status != EGRAPH_OK) eg_plan_algebra_deinit(algebra);
+  return status;
+}
+
+egraph_status eg_plan_algebra_original(eg_plan_algebra *algebra, egraph_allocator alloc,
+                                       const eg_tensor_egraph *egraph) {
+  const eg_engine *engine = eg_tensor_egraph_engine_of(egraph);
+  EG_TRY(init_none(algebra, alloc, engine));
+  for (eg_class c = eg_engine_first(engine); c.id != EG_CLASS_NONE.id;
+       c = eg_engine_next(engine, c)) {
+    uint32_t count;
+    const eg_node *nodes = eg_engine_class_nodes(engine, c, &count);
+    for (uint32_t i = 0; i < count; i++)
+      algebra->chosen.data[nodes[i].id] =
+          eg_engine_node_reason(engine, nodes[i]) == EG_REASON_SEED;
+  }
+  algebra->is_found = true;
+  return EGRAPH_OK;
+}
+
+void eg_plan_algebra_deinit(eg_plan_algebra *algebra) {
+  eg_bytes_deinit(&algebra->chosen);
+}
+
+egraph_status eg_plan_algebra_fix(const eg_plan_algebra *algebra, eg_plan_model *model) {
+  eg_layout_problem *problem = &model->problem;
+  for (uint32_t o = 0; o < eg_layout_operator_count(problem); o++) {
+    uint32_t op = model->operators.data[o];
+    if (op == EG_SPACE_NONE ||
+        algebra->chosen.data[model->space->operators.data[op].node.id] != 0)
+      continue;
+    uint32_t count =
+        problem->strategy_begin.data[o + 1] - problem->strategy_begin.data[o];
+    for (uint32_t s = 0; s < count; s++)
+      EG_TRY(eg_layout_problem_forbid_strategy(problem, o, s));
+  }
+  return EGRAPH_OK;
+} // ---- in turn -----------------------------------------------------------------------
+
+// A good plan in a large space, for the solver to begin with. Rules change a graph here
+// and there, layouts are chosen across all of it; so one is held while the other is
+// chosen, in turn:
+//
+//   a plan of the graph as it was given ---> algebra in its layouts -> layouts ...
+//
+// Each solution is no worse than the one before. Together they are left to the solver.
+// Both steps are the whole problem with parts of it forbidden, so that strategies have
+// the same numbers in all.
+
+static const double LEAST_SECONDS = 0.01;
+// Of the work and the time that are left; and what is not worth the time to prove.
+static const double STEP_SHARE = 0.5, STEP_GAP = 0.002;
+static const double WORTHWHILE = 1e-4; // of the cost, for another round
+enum { MOST_ROUNDS = 4 };
+
+typedef struct improver {
+  egraph_allocator alloc;
+  const eg_plan_space *space;
+  const eg_layout_options *layout;
+  double deadline;
+  eg_work work;
+  double cost; // of the best
+  eg_u32s *best;
+  eg_plan_algebra algebra;
+} improver;
+
+static egraph_status keep(improver *m, const eg_plan_model *model,
+                          const eg_layout_result *result) {
+  if (result->solutions.len == 0 || !(result->cost < m->cost)) return EGRAPH_OK;
+  const eg_u32s *strategy = &result->solutions.data[0].strategy;
+  m->cost = result->cost;
+  m->best->len = 0;
+  EG_TRY(eg_u32s_append(m->best, strategy->data, strategy->len));
+  eg_plan_algebra_note(&m->algebra, model, strategy);
+  return EGRAPH_OK;
+}
+
+static egraph_status solve(improver *m, const eg_plan_model *model) {
+  eg_layout_result result;
+  eg_layout_options options = *m->layout;
+  double left = m->deadline - eg_clock_seconds();
+  options.time_limit_seconds = fmax(STEP_SHARE * left, LEAST_SECONDS);
+  if (m->work.limit != EG_WORK_UNLIMITED)
+    options.work_limit = 1 + (uint64_t)(STEP_SHARE * (double)eg_work_left(&m->work));
+  options.relative_gap = fmax(options.relative_gap, STEP_GAP);
+  options.incumbent = m->best->data;
+  eg_layout_result_init(&result, m->alloc);
+  egraph_status status = eg_layout_solve(m->alloc, &model->problem, &options, &result);
+  eg_work_add(&m->work, result.work);
+  if (status == EGRAPH_OK) status = keep(m, model, &result);
+  eg_layout_result_deinit(&result);
+  return status;
+}
+
+/// What is there stays in the layout that it is made in; how it is made is free, and all
+/// that was not there before.
+static egraph_status fix_layouts(improver *m, eg_plan_model *model) {
+  eg_layout_problem *problem = &model->problem;
+  for (uint32_t v = 0; v < m->best->len; v++) {
+    uint32_t strategy = m->best->data[v];
+    if (strategy == EG_LAYOUT_NONE) continue;
+    EG_TRY(eg_layout_problem_fix_layout(
+        problem, v, problem->output.data[strategy] - problem->place_begin.data[v]));
+  }
+  return EGRAPH_OK;
+}
+
+/// Improves what is not held: layouts, or the algebra.
+static egraph_status step(improver *m, bool holds_layouts) {
+  eg_plan_model model;
+  EG_TRY(eg_plan_model_init(&model, m->alloc, m->space));
+  egraph_status status =
+      holds_layouts ? fix_layouts(m, &model) : eg_plan_algebra_fix(&m->algebra, &model);
+  if (status == EGRAPH_OK) status = solve(m, &model);
+  eg_plan_model_deinit(&model);
+  return status;
+}
+
+/// Finds the given plan among the strategies of the space's model.
+static egraph_status begin(improver *m, const eg_plan_choices *given) {
+  eg_plan_model model;
+  EG_TRY(eg_plan_model_init(&model, m->alloc, m->space));
+  egraph_status status = eg_plan_choices_find(given, &model, m->best);
+  if (status == EGRAPH_OK) eg_plan_algebra_note(&m->algebra, &model, m->best);
+  eg_plan_model_deinit(&model);
+  return status;
+}
+
+static egraph_status improve(improver *m) {
+  for (int round = 0; round < MOST_ROUNDS; round++) {
+    double before = m->cost;
+    EG_TRY(step(m, true));
+    EG_TRY(step(m, false));
+    bool is_over = eg_work_is_spent(&m->work) || eg_clock_seconds() >= m->deadline;
+    if (!(m->cost < before * (1 - WORTHWHILE)) || is_over) break;
+  }
+  return EGRAPH_OK;
+}
+
+egraph_status eg_plan_improve(egraph_allocator alloc, const eg_plan_space *space,
+                              const eg_layout_options *layout,
+                              const eg_plan_choices *given, double cost, eg_u32s *best) {
+  improver m = {.alloc = alloc,
+                .space = space,
+                .layout = layout,
+                .deadline = eg_clock_seconds() + layout->time_limit_seconds,
+                .work.limit =
+                    layout->work_limit != 0 ? layout->work_limit : EG_WORK_UNLIMITED,
+                .cost = cost,
+                .best = best};
+  if (given->len == 0) return EGRAPH_OK;
+  EG_TRY(eg_plan_algebra_original(&m.algebra, alloc, space->egraph));
+  egraph_status status = begin(&m, given);
+  if (status == EGRAPH_OK) status = improve(&m);
+  eg_plan_algebra_deinit(&m.algebra);
+  return status;
+}

@@ -1,0 +1,41 @@
+// The graph fixed before its layouts are: as it was given, for a plan to begin with; or
+// the one that is cheapest on one device. The latter is algebra first, parallelism
+// second, as systems that optimize one after the other do: to compare planning with.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_OPTIMIZE_SEARCH_PLAN_ALGEBRA_H
+#define EG_OPTIMIZE_SEARCH_PLAN_ALGEBRA_H
+
+#include "optimize/model/plan_model.h"
+#include "optimize/model/plan_recall.h"
+#include "optimize/price/plan_price.h"
+
+/// Fills `best`, which is initialized and empty: the strategies, by value of the space's
+/// model, of a plan that costs no more than `given`, which costs `cost`; empty when that
+/// is no plan. `layout` has the time limit of all and the progress. Fails with
+/// EGRAPH_E_MEMORY.
+egraph_status eg_plan_improve(egraph_allocator alloc, const eg_plan_space *space,
+                              const eg_layout_options *layout,
+                              const eg_plan_choices *given, double cost, eg_u32s *best);
+
+typedef struct eg_plan_algebra {
+  eg_bytes chosen; // [node limit] e-nodes that may be used
+  bool is_found;   // false: no graph in time
+} eg_plan_algebra;
+
+/// The graph that is cheapest on one device of unlimited memory. `layout` has the time
+/// limit. Fails with EGRAPH_E_MEMORY, EGRAPH_E_UNSUPPORTED.
+egraph_status eg_plan_algebra_cheapest(eg_plan_algebra *algebra, egraph_allocator alloc,
+                                       eg_tensor_egraph *egraph, const eg_step_info *info,
+                                       const eg_device_cost *device,
+                                       const eg_layout_options *layout);
+/// The nodes that no rule has made. Fails with EGRAPH_E_MEMORY.
+egraph_status eg_plan_algebra_original(eg_plan_algebra *algebra, egraph_allocator alloc,
+                                       const eg_tensor_egraph *egraph);
+/// The nodes of a solution instead: strategies by value of the model's problem.
+void eg_plan_algebra_note(eg_plan_algebra *algebra, const eg_plan_model *model,
+                          const eg_u32s *strategy);
+void eg_plan_algebra_deinit(eg_plan_algebra *algebra);
+/// Forbids everything else in a model of the same e-graph.
+egraph_status eg_plan_algebra_fix(const eg_plan_algebra *algebra, eg_plan_model *model);
+
+#endif

@@ -1,0 +1,93 @@
+// Plans on one plan space: the cheapest within the user's constraints, and the baselines
+// (plan_baselines.h), which seed a search that ended without a proof and show what a plan
+// is worth.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_OPTIMIZE_SEARCH_PLAN_COMPETE_H
+#define EG_OPTIMIZE_SEARCH_PLAN_COMPETE_H
+
+#include "base/text.h"
+#include "optimize/model/plan_model.h"
+#include "optimize/search/plan_algebra.h"
+#include "optimize/search/plan_baselines.h"
+#include "optimize/search/plan_cut.h"
+#include "optimize/search/plan_fit.h"
+
+typedef struct eg_competition {
+  egraph_allocator alloc;
+  const eg_plan_space *space;
+  const eg_plan_constraints *constraints; // the user's; NULL: none
+  const eg_plan_algebra *algebra;         // NULL: chosen with the layouts
+  eg_layout_options layout;
+  const eg_mesh *mesh;         // with the axes of one device, which the space has not
+  bool beyond_memory;          // where nothing fits, plan as if all did
+  bool only_fitting;           // eg_plan_fit
+  const eg_plan_choices *seed; // to begin the search with; NULL: none
+} eg_competition;
+
+/// The cheapest plan. Fails with EGRAPH_E_ARGUMENT when the constraints leave none,
+/// naming the first statement from which on there is none.
+egraph_status eg_compete_search(const eg_competition *competition, eg_fitted_plan *out);
+/// The same, but that there is none is a result.
+egraph_status eg_compete_given(const eg_competition *competition, eg_fitted_plan *out);
+/// A bound of all plans of the whole step (plan_cut.h), in the time of the options,
+/// beginning with prices ([memory rows]) that a search has found, up to the cost of the
+/// plan that it has found (or INFINITY). `may_bind`: the limit of memory.
+egraph_status eg_compete_cut(const eg_competition *competition, const double *price,
+                             double cost, bool may_bind, eg_cut *out);
+/// The plan that is cheapest where memory has prices ([memory rows], seconds of a byte)
+/// and no limit. *out_has: one was found.
+egraph_status eg_compete_priced(const eg_competition *competition, const double *price,
+                                eg_emitted_plan *out, bool *out_has);
+/// Fails with EGRAPH_E_ARGUMENT for a constraint that names nothing or leaves a value
+/// nothing.
+egraph_status eg_compete_check(const eg_competition *competition);
+
+/// Why a baseline is none of this step on this mesh: a size that its axes do not divide.
+typedef struct eg_baseline_obstacle {
+  uint32_t parts; // in which it should be cut; 0: there is no obstacle
+  int64_t batch;  // dimension 0 of the batches; 0: no weight divides
+} eg_baseline_obstacle;
+
+/// The cheapest plan of a baseline, as far as the user's constraints allow it. With an
+/// obstacle nothing is solved: *out is INFEASIBLE.
+egraph_status eg_compete_baseline(const eg_competition *competition,
+                                  const eg_axis_roles *roles,
+                                  eg_baseline_obstacle *obstacle, eg_fitted_plan *out);
+
+// A certificate of a plan, for tools/check_certificate: the layout problem of its step,
+// the plan as a solution of that problem, and prices that prove a lower bound.
+//
+// A search proves by means that leave no certificate, too: branching, deletions because
+// something else costs less, folded steps cut open. So the prices are found anew, on the
+// problem as it stands. They may prove less than the search did; the certificate then
+// says how much of the bound is unchecked.
+
+/// What the search says of a plan.
+typedef struct eg_plan_claim {
+  const eg_plan *plan; // of the whole step
+  double cost, bound;  // seconds of a step
+} eg_plan_claim;
+
+typedef enum eg_plan_certified {
+  EG_PLAN_CERTIFIED,
+  EG_PLAN_LOST,     // rules have not made again what the plan uses
+  EG_PLAN_DIFFERENT // its choices are no solution of the problem at its cost
+} eg_plan_certified;
+
+typedef struct eg_plan_certificate {
+  eg_plan_certified outcome;
+  eg_text text;   // CERTIFIED: the certificate
+  double checked; // CERTIFIED: the lower bound that it proves
+  bool is_all;    // the problem has all variants that rules make
+} eg_plan_certificate;
+
+void eg_plan_certificate_init(eg_plan_certificate *certificate, egraph_allocator alloc);
+void eg_plan_certificate_deinit(eg_plan_certificate *certificate);
+/// Fills an empty certificate, on the problem that eg_compete_search solves, or with
+/// roles on that of the baseline. Of the options, the limits are those of the proof.
+/// Fails with EGRAPH_E_INTERNAL where the prices contradict the plan.
+egraph_status eg_compete_certify(const eg_competition *competition,
+                                 const eg_axis_roles *roles, const eg_plan_claim *claim,
+                                 eg_plan_certificate *out);
+
+#endif

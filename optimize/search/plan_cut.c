@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "optimize/search/plan_cut.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/work.h"
+
+// The bound is concave in a price, of few pieces, each a line. So the lines through the
+// two best-known points on either side of the best one meet at the next price to try.
+static const double STEP = 1.3, FAR_STEP = 4; // to further points; where none is positive
+static const double FIRST_WORTH = 0.1; // of the bound, what a limit may be worth at first
+static const double WORTHWHILE = 1e-4; // of the bound, what another price must promise
+enum { MOST_POINTS = 16 };
+static const double CLIMB_SHARE = 0.6; // of time and work, for better prices
+static const double BEYOND = 1e-6;     // of a plan's cost: a bound above it is to be seen
+static const double LEAST_SECONDS = 0.01;
+
+typedef struct cutter {
+  egraph_allocator alloc;
+  const eg_cut_input *in;
+  eg_plan_model model;
+  eg_doubles cost; // of its strategies, without prices
+  eg_layout_potentials best;
+  double start;
+  eg_work work;
+  eg_cut *out;
+} cutter;
+
+static double seconds_left(const cutter *c, double share) {
+  double limit = share * c->in->options.time_limit_seconds;
+  return limit - (eg_clock_seconds() - c->start);
+}
+
+/// Options in which what is left is the limit.
+static eg_open_options remaining(const cutter *c) {
+  eg_open_options options = c->in->options;
+  options.time_limit_seconds = fmax(seconds_left(c, 1), LEAST_SECONDS);
+  if (options.work_limit != 0)
+    options.work_limit =
+        options.work_limit > c->work.done ? options.work_limit - c->work.done : 1;
+  return options;
+}
+
+/// What the limits may take at these prices.
+static double allowance(const cutter *c, const double *price) {
+  double seconds = 0;
+  for (uint32_t r = 0; r < c->model.problem.memory_rows; r++)
+    if (price[r] > 0) seconds += price[r] * c->in->space->info->memory_limit;
+  return seconds;
+}
+
+static void set_prices(cutter *c, const double *price) {
+  memcpy(c->model.problem.cost.data, c->cost.data, c->cost.len * sizeof *c->cost.data);
+  eg_plan_model_price_memory(&c->model, price);
+}
+
+/// Keeps the bound at these prices if it is the best.
+static egraph_status try_prices(cutter *c, const double *price, double *out_bound) {
+  eg_open_options options = remaining(c);
+  eg_layout_potentials potentials;
+  double bound = 0;
+  uint64_t work = 0;
+  options.work_limit = eg_work_share(options.work_limit, CLIMB_SHARE);
+  set_prices(c, price);
+  eg_layout_potentials_init(&potentials, c->alloc, &c->model.seams);
+  egraph_status status = eg_layout_open_climb(c->alloc, &c->model.problem, &options,
+                                              &potentials, &bound, &work);
+  eg_work_add(&c->work, work);
+  bound -= allowance(c, price);
+  *out_bound = bound;
+  if (status == EGRAPH_OK && bound > c->out->bound) {
+    const eg_layout_potentials before = c->best;
+    c->best = potentials;
+    potentials = before;
+    c->out->bound = bound;
+    memcpy(c->out->price, price, sizeof c->out->price);
+  }
+  eg_layout_potentials_deinit(&potentials);
+  return status;
+}
+
+// ---- prices ---------------------------------------------------------------------------
+
+/// Bounds at prices of one row, the others as they are best; by price.
+typedef struct curve {
+  uint32_t row, count, best;
+  double price[MOST_POINTS], bound[MOST_POINTS];
+} curve;
+
+static void add_point(curve *v, double price, double bound) {
+  uint32_t at = v->count++;
+  for (; at > 0 && v->price[at - 1] > price; at--) {
+    v->price[at] = v->price[at - 1];
+    v->bound[at] = v->bound[at - 1];
+  }
+  v->price[at] = price;
+  v->bound[at] = bound;
+  v->best = 0;
+  for (uint32_t i = 1; i < v->count; i++)
+    if (v->bound[i] > v->bound[v->best]) v->best = i;
+}
+
+/// The line through points i and i + 1, at a price.
+static double line_at(const curve *v, uint32_t i, double price) {
+  double slope = (v->bound[i + 1] - v->bound[i]) / (v->price[i + 1] - v->price[i]);
+  return v->bound[i] + slope * (price - v->price[i]);
+}
+
+/// Where in the gap after point i the lines on its sides meet, and how high; in the
+/// middle where only one side has a line.
+static double meet(const curve *v, uint32_t i, double *out_bound) {
+  bool has_left = i > 0, has_right = i + 2 < v->count;
+  double low = v->price[i], high = v->price[i + 1], middle = low + (high - low) / 2;
+  *out_bound = INFINITY;
+  if (!has_left && !has_right) return middle;
+  if (has_left && has_right) {
+    double at_low = line_at(v, i + 1, low) - v->bound[i];
+    double at_high = v->bound[i + 1] - line_at(v, i - 1, high);
+    double share = at_low - at_high > 0 ? at_low / (at_low - at_high) : 0.5;
+    middle = low + fmin(fmax(share, 0), 1) * (high - low);
+  }
+  *out_bound = line_at(v, has_left ? i - 1 : i + 1, middle);
+  return middle;
+}
+
+/// The next price, or a negative one: none is worth a try.
+static double next_price(const curve *v, double bound) {
+  uint32_t b = v->best;
+  double price[2] = {-1, -1}, promise[2] = {0, 0};
+  if (b + 1 == v->count) return v->price[b] * STEP;
+  if (b == 0 && v->price[0] > 0) return v->price[0] / STEP;
+  if (b == 0 && v->count == 2) return v->price[1] / FAR_STEP;
+  if (b == 0 && v->count > 3) return -1; // at price 0 it is the best
+  if (b > 0) price[0] = meet(v, b - 1, &promise[0]);
+  price[1] = meet(v, b, &promise[1]);
+  int higher = promise[1] > promise[0];
+  return promise[higher] > bound * (1 + WORTHWHILE) ? price[higher] : -1;
+}
+
+/// The best price of one row.
+static egraph_status find_price(cutter *c, uint32_t row) {
+  curve v = {.row = row};
+  double price = c->out->price[row];
+  add_point(&v, price, c->out->bound);
+  if (!(price > 0))
+    price = FIRST_WORTH * c->out->bound / c->in->space->info->memory_limit;
+  else
+    price *= STEP;
+  double work = CLIMB_SHARE * (double)c->in->options.work_limit; // 0: no limit
+  while (price >= 0 && v.count < MOST_POINTS && seconds_left(c, CLIMB_SHARE) > 0 &&
+         !(work > 0 && (double)c->work.done > work)) {
+    double all[EG_LAYOUT_MEMORY_ROWS], bound;
+    memcpy(all, c->out->price, sizeof all);
+    all[row] = price;
+    EG_TRY(try_prices(c, all, &bound));
+    add_point(&v, price, bound);
+    price = next_price(&v, v.bound[v.best]);
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status search(cutter *c) {
+  eg_open_options options = remaining(c);
+  double bound;
+  options.ceiling = c->in->cost * (1 + BEYOND) + allowance(c, c->out->price);
+  set_prices(c, c->out->price);
+  EG_TRY(eg_layout_open_search(c->alloc, &c->model.problem, &options, &c->best, &bound));
+  c->out->bound = fmax(c->out->bound, bound - allowance(c, c->out->price));
+  return EGRAPH_OK;
+}
+
+static egraph_status run_cutter(cutter *c) {
+  uint32_t rows = c->model.problem.memory_rows;
+  double bound;
+  bool is_known = false;
+  EG_TRY(
+      eg_doubles_append(&c->cost, c->model.problem.cost.data, c->model.problem.cost.len));
+  EG_TRY(try_prices(c, c->in->price, &bound));
+  if (!(bound > 0) || isinf(bound)) return EGRAPH_OK;
+  for (uint32_t r = 0; r < rows; r++)
+    is_known = is_known || c->in->price[r] > 0;
+  // Rows that no price is known of matter only where none is known of any.
+  for (uint32_t r = 0; c->in->may_bind && r < rows; r++)
+    if (!is_known || c->in->price[r] > 0) EG_TRY(find_price(c, r));
+  return search(c);
+}
+
+egraph_status eg_plan_cut_bound(egraph_allocator alloc, const eg_cut_input *input,
+                                eg_cut *out) {
+  cutter c = {.alloc = alloc, .in = input, .start = eg_clock_seconds(), .out = out};
+  *out = (eg_cut){.bound = 0};
+  memcpy(out->price, input->price, sizeof out->price);
+  if (!input->space->can_be_cut) return EGRAPH_OK;
+  EG_TRY(eg_plan_model_init_open(&c.model, alloc, input->space, input->limits));
+  eg_doubles_init(&c.cost, alloc);
+  eg_layout_potentials_init(&c.best, alloc, &c.model.seams);
+  egraph_status status = run_cutter(&c);
+  eg_layout_potentials_deinit(&c.best);
+  eg_doubles_deinit(&c.cost);
+  eg_plan_model_deinit(&c.model);
+  return status;
+}

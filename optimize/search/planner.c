@@ -1,0 +1,720 @@
+// Stages: baselines of the graph as it was given, roughly, then finely; its cheapest
+// plan; with what rules have made, fewer devices and the best baseline, algebra and
+// layouts in turn; the search; what a folded step tells of the whole one; and, after a
+// search without a proof, the baselines that may still be cheaper.
+// SPDX-License-Identifier: Apache-2.0
+#include "optimize/search/planner.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/proof.h"
+#include "base/work.h"
+#include "optimize/model/plan_recall.h"
+#include "optimize/search/plan_algebra.h"
+#include "optimize/search/plan_mix.h"
+#include "optimize/space/unit_axes.h"
+
+static const double LEAST_SECONDS = 0.01;
+static const double IMPROVING_SHARE = 0.9;
+// Of the work, where rules have made variants: for these stages, and for the search then.
+static const double GIVEN_WORK = 0.3, IMPROVING_WORK = 0.2, VARIANTS_WORK = 0.5;
+
+// ---- planning -----------------------------------------------------------------------
+
+/// A baseline of the mesh at work.
+typedef struct contender {
+  eg_axis_roles roles;
+  bool is_fewer;           // planning for fewer devices
+  uint32_t number;         // in the order of eg_baselines_of_mesh
+  uint32_t outcome;        // its place in eg_planning.baseline
+  double cost, bound;      // of its plans; INFINITY, 0: none is known
+  eg_layout_status status; // of the last time that it was planned
+} contender;
+EG_VEC_DEFINE(contenders, contender);
+
+/// What is at work. Baselines that may be cheaper than the plan are planned in the stages
+/// of SEEDING and in CONTESTING; in COMPARING those that the user asked for alone.
+typedef enum planner_stage {
+  SEEDING,     // of the graph as it was given
+  GIVEN_GRAPH, // its cheapest plan
+  SEEDING_VARIANTS,
+  SEARCHING,
+  CUTTING,
+  CONTESTING, // after a search without a proof
+  COMPARING   // after one with a proof
+} planner_stage;
+
+typedef struct planner {
+  egraph_allocator alloc;
+  const eg_planner_input *input;
+  eg_planning *out;
+  eg_tensor_egraph *egraph;
+  eg_mesh mesh; // without axes of one device
+  planner_stage stage;
+  const contender *at_work; // the baseline that is being planned, or NULL
+  bool is_cancelled;
+  uint32_t given_nodes; // of the e-graph, before rules
+  uint32_t tries;       // plans of baselines
+  contenders contenders;
+  eg_plan_choices seed;                // of the cheapest plan before the search
+  double price[EG_LAYOUT_MEMORY_ROWS]; // of memory, of the search
+  const eg_plan *const *kind;          // to be mixed, no search
+  uint32_t kinds;                      // 0: none
+  const eg_plan_claim *claim;          // to be certified, no search; NULL: none
+  eg_plan_certificate *certificate;
+  double start;
+} planner;
+
+// ---- rules --------------------------------------------------------------------------
+
+static egraph_status seal(eg_tensor_egraph *egraph, const uint32_t *values,
+                          uint32_t count) {
+  for (uint32_t i = 0; i < count; i++)
+    EG_TRY(eg_tensor_egraph_seal(
+        egraph, eg_tensor_egraph_value_class(egraph, (eg_value){values[i]})));
+  return EGRAPH_OK;
+}
+
+egraph_status eg_plan_apply_rules(eg_tensor_egraph *egraph, const eg_step_info *info,
+                                  const eg_rules *rules,
+                                  const eg_saturation_options *options,
+                                  eg_saturation_report *out_report) {
+  *out_report = (eg_saturation_report){.alloc = eg_tensor_egraph_allocator(egraph)};
+  for (uint32_t i = 0; i < info->carried_count; i++)
+    if (info->carried[i].is_sum)
+      EG_TRY(eg_tensor_egraph_seal(
+          egraph, eg_tensor_egraph_root(egraph, info->carried[i].output)));
+  EG_TRY(seal(egraph, info->sealed, info->sealed_count));
+  EG_TRY(seal(egraph, info->fixed, info->fixed_count));
+  EG_TRY(eg_engine_rebuild(eg_tensor_egraph_engine(egraph)));
+  return eg_saturate(egraph, rules, options, out_report);
+}
+
+static egraph_status saturate(planner *p) {
+  const eg_saturation_options defaults = EG_SATURATION_OPTIONS_DEFAULT;
+  const eg_planner_input *input = p->input;
+  EG_TRY(eg_tensor_egraph_create(&p->alloc, input->graph, &p->egraph));
+  eg_engine *engine = eg_tensor_egraph_engine(p->egraph);
+  EG_TRY(eg_engine_rebuild(engine));
+  p->given_nodes = eg_engine_node_count(engine);
+  p->out->stop = EG_STOP_SATURATED;
+  if (input->rules != NULL) {
+    eg_saturation_report report;
+    egraph_status status = eg_plan_apply_rules(
+        p->egraph, input->info, input->rules,
+        input->saturation == NULL ? &defaults : input->saturation, &report);
+    p->out->stop = report.stop;
+    p->out->iterations = report.iterations;
+    eg_saturation_report_deinit(&report);
+    EG_TRY(status);
+  }
+  p->out->nodes = eg_engine_node_count(engine);
+  p->out->classes = eg_engine_class_count(engine);
+  p->out->saturate_seconds = eg_clock_seconds() - p->start;
+  return EGRAPH_OK;
+}
+
+/// Whether rules have made something.
+static bool has_variants(const planner *p) { return p->out->nodes != p->given_nodes; }
+
+/// Options of a solution in the time that is left.
+static eg_layout_options remaining(const planner *p) {
+  eg_layout_options options = p->input->layout;
+  options.time_limit_seconds =
+      fmax(options.time_limit_seconds - (eg_clock_seconds() - p->start), LEAST_SECONDS);
+  return options;
+}
+
+// ---- baselines ----------------------------------------------------------------------
+
+// Shares of the work of all stages. Before the search each baseline gets an equal part of
+// the first for a rough plan; searches for fewer devices get the second each; then those
+// that may be the cheapest equal parts of the third for a better plan, but no more than
+// the fourth each; after a search without a proof those that may still be cheaper get
+// equal parts of the fifth, those that were cheapest before it first. Where the work is
+// ample, none gets less than a number of steps; where it is less, in proportion. Where
+// only the clock limits, a second counts as a billion steps.
+static const double ROUGH_SHARE = 0.15, FEWER_SHARE = 0.1, FINE_SHARE = 0.4,
+                    MOST_FINE_SHARE = 0.04, KEPT_SHARE = 0.1;
+static const double ROUGH_GAP = 0.01;
+static const double STEPS_PER_SECOND = 1e9, AMPLE_STEPS = 4e9, LEAST_ROUGH_STEPS = 1e8,
+                    LEAST_STEPS = 2.5e8, LEAST_FEWER_STEPS = 1e9;
+static const double PATIENCE = 20.0; // seconds for the steps of one, where others compute
+static const double GIVEN_SHARE = 0.3; // of the graph as it was given
+// Of the time, up to which baselines are planned: where a step takes much longer.
+static const double CLOCK_SHARE[] = {
+    [SEEDING] = 0.4, [SEEDING_VARIANTS] = 0.6, [CONTESTING] = 1.0, [COMPARING] = 1.0};
+enum { FIRST = 3 }; // baselines, planned whatever the time while there is no plan
+static const double PROVEN_GAP = 1e-9;
+
+static bool is_after_search(const planner *p) { return p->stage >= CONTESTING; }
+
+/// Whether the plan may be dearer than a baseline.
+static bool is_open(const planner *p) {
+  return p->stage <= SEEDING_VARIANTS || p->stage == CONTESTING;
+}
+
+/// Whether the user asked for the cost of a baseline, not only for a cheaper plan.
+static bool is_asked(const planner *p, const contender *c) {
+  return p->input->compares && c->outcome != EG_BASELINE_OTHER;
+}
+
+/// While baselines are planned, progress reports only the best cost so far; and a
+/// baseline that matters only if it is cheaper ends when its bound shows that it is not.
+static bool on_progress(void *user, double cost, double bound, double seconds) {
+  planner *p = user;
+  const eg_layout_options *asked = &p->input->layout;
+  bool may_lose = p->at_work != NULL && is_open(p) &&
+                  !(is_after_search(p) && is_asked(p, p->at_work));
+  bool has_lost = may_lose && bound >= p->out->cost;
+  if (p->is_cancelled || asked->progress == NULL) return p->is_cancelled || has_lost;
+  if (p->stage != SEARCHING) bound = p->out->bound;
+  cost = p->stage == SEARCHING ? fmin(cost, p->out->cost) : p->out->cost;
+  p->is_cancelled = asked->progress(asked->user, cost, bound, seconds);
+  return p->is_cancelled || has_lost;
+}
+
+static void take_plan(planner *p, eg_fitted_plan *plan) {
+  eg_planning *out = p->out;
+  if (out->has_plan) eg_emitted_plan_deinit(&out->emitted);
+  out->cost = plan->cost;
+  out->memory = plan->memory;
+  out->kept = plan->kept;
+  out->has_plan = plan->has_plan;
+  out->emitted = plan->emitted;
+  out->seed[0] = '\0';
+  if (plan->has_plan) eg_unit_axes_restore(&out->emitted.plan, &p->input->mesh->mesh);
+  plan->has_plan = false;
+}
+
+/// A plan that fits and is cheaper than the planner's becomes the plan, and what the
+/// search begins with.
+static egraph_status let_win(planner *p, const char *name, eg_fitted_plan *plan) {
+  eg_planning *out = p->out;
+  bool fits = plan->has_plan && plan->memory <= p->input->info->memory_limit;
+  if (!fits || plan->cost >= out->cost) return EGRAPH_OK;
+  EG_TRY(eg_proof_check_bound(name, out->bound, plan->cost));
+  take_plan(p, plan);
+  eg_plan_choices_deinit(&p->seed);
+  p->seed = plan->choices;
+  eg_plan_choices_init(&plan->choices, p->alloc);
+  memcpy(out->seed, name, strlen(name) + 1);
+  out->status = EG_LAYOUT_FEASIBLE;
+  out->gap = out->cost > 0 ? (out->cost - out->bound) / out->cost : 0;
+  return EGRAPH_OK;
+}
+
+static bool is_free(const planner *p) {
+  return p->input->constraints == NULL || p->input->constraints->rows.len == 0;
+}
+
+static egraph_status name_of(const planner *p, const eg_axis_roles *roles,
+                             char out[EG_RIVAL_NAME_SIZE]) {
+  eg_text text;
+  eg_text_init(&text, p->alloc);
+  egraph_status status = eg_axis_roles_print(&text, roles, &p->mesh);
+  size_t length = text.chars.len < EG_RIVAL_NAME_SIZE ? text.chars.len : 0;
+  memcpy(out, eg_text_of(&text), length);
+  out[length] = '\0';
+  eg_text_deinit(&text);
+  return status;
+}
+
+static egraph_status note_outcome(planner *p, const contender *c, const char *name,
+                                  const eg_baseline_obstacle *obstacle,
+                                  const eg_fitted_plan *plan) {
+  eg_baseline_outcome *outcome = &p->out->baseline[c->outcome];
+  bool is_news = c->outcome != EG_BASELINE_OTHER && !outcome->has_summary;
+  if (!is_news && !(plan->cost < outcome->cost)) return EGRAPH_OK;
+  *outcome = (eg_baseline_outcome){.is_tried = true,
+                                   .obstacle = *obstacle,
+                                   .status = plan->status,
+                                   .cost = plan->cost,
+                                   .memory = plan->memory,
+                                   .least_memory = plan->least_memory,
+                                   .has_summary = plan->has_plan};
+  memcpy(outcome->name, name, strlen(name) + 1);
+  if (!plan->has_plan) return EGRAPH_OK;
+  if (c->outcome == EG_BASELINE_SINGLE && is_free(p)) p->out->single_seconds = plan->cost;
+  if (p->input->sum_up == NULL)
+    return eg_plan_summary_make(&plan->emitted.plan, p->alloc, &outcome->summary);
+  EG_TRY(p->input->sum_up(p->input->sum_up_user, &plan->emitted, &outcome->summary));
+  outcome->cost = outcome->summary.seconds;
+  outcome->memory = outcome->summary.peak;
+  return EGRAPH_OK;
+}
+
+/// Nothing more is to be found out about a baseline.
+static bool is_settled(const planner *p, const contender *c) {
+  bool is_proven = c->status == EG_LAYOUT_OPTIMAL || c->status == EG_LAYOUT_INFEASIBLE ||
+                   (c->status == EG_LAYOUT_NO_MEMORY && !is_asked(p, c));
+  bool is_wanted = is_asked(p, c) || (is_open(p) && c->bound < p->out->cost) ||
+                   (c->outcome == EG_BASELINE_SINGLE && c->status == EG_LAYOUT_UNKNOWN);
+  return is_proven || !is_wanted;
+}
+
+/// A share of the steps of all stages, at least so many where there is ample work.
+static double share_of_steps(const planner *p, double share, double least) {
+  const eg_layout_options *asked = &p->input->layout;
+  double all = asked->work_limit != 0 ? (double)asked->work_limit
+                                      : STEPS_PER_SECOND * asked->time_limit_seconds;
+  return fmax(share * all, least * fmin(all / AMPLE_STEPS, 1));
+}
+
+/// Whether a baseline is to be planned however late it is: where there is no plan, the
+/// first ones.
+static bool is_first(const planner *p) { return !p->out->has_plan && p->tries < FIRST; }
+
+static egraph_status try_baseline(planner *p, eg_competition *competition, contender *c,
+                                  double steps) {
+  eg_fitted_plan plan;
+  eg_baseline_obstacle obstacle;
+  char name[EG_RIVAL_NAME_SIZE];
+  EG_TRY(name_of(p, &c->roles, name));
+  uint64_t work = competition->layout.work_limit;
+  competition->layout.work_limit = (uint64_t)fmin(fmax(steps, 1), 1e18);
+  double patience = PATIENCE * steps / STEPS_PER_SECOND;
+  competition->layout.time_limit_seconds =
+      is_first(p) ? patience : fmin(patience, remaining(p).time_limit_seconds);
+  p->tries++;
+  p->at_work = c;
+  competition->seed = &p->seed; // where it keeps to the roles
+  EG_TRY(eg_compete_baseline(competition, &c->roles, &obstacle, &plan));
+  competition->seed = NULL;
+  competition->layout.work_limit = work;
+  p->at_work = NULL;
+  egraph_status status = note_outcome(p, c, name, &obstacle, &plan);
+  if (plan.has_plan) c->cost = fmin(c->cost, plan.cost);
+  if (status == EGRAPH_OK && is_open(p)) status = let_win(p, name, &plan);
+  c->status = plan.status;
+  c->bound = fmax(c->bound, plan.bound);
+  eg_fitted_plan_deinit(&plan);
+  return status;
+}
+
+static egraph_status list_contenders(planner *p) {
+  eg_axis_roles_list all;
+  const eg_step_info *info = p->input->info;
+  eg_axis_roles_list_init(&all, p->alloc);
+  egraph_status status = eg_baselines_of_mesh(&p->mesh, info->gradient_count != 0,
+                                              info->micro_batches, &all);
+  for (size_t i = 0; status == EGRAPH_OK && i < all.len; i++) {
+    contender mine = {.roles = all.data[i],
+                      .is_fewer = eg_axis_roles_are_free(&all.data[i]),
+                      .number = (uint32_t)i,
+                      .outcome = eg_axis_roles_baseline(&all.data[i], &p->mesh),
+                      .cost = INFINITY,
+                      .status = EG_LAYOUT_UNKNOWN};
+    status = contenders_push(&p->contenders, mine);
+  }
+  eg_axis_roles_list_deinit(&all);
+  return status;
+}
+
+static int cheapest_first(const void *a, const void *b) {
+  const contender *first = a, *second = b;
+  if (first->cost != second->cost) return first->cost < second->cost ? -1 : 1;
+  return (first->number > second->number) - (first->number < second->number);
+}
+
+/// Plans a baseline in so many steps, unless it is settled or the time is over.
+static egraph_status try_open(planner *p, eg_competition *competition, contender *c,
+                              double steps) {
+  if (is_settled(p, c) || p->is_cancelled) return EGRAPH_OK;
+  double spent = eg_clock_seconds() - p->start;
+  double share = p->out->has_plan ? CLOCK_SHARE[p->stage] : 1;
+  bool is_late = !is_first(p) && spent > share * p->input->layout.time_limit_seconds;
+  if (is_late && !is_asked(p, c)) {
+    p->out->untried += is_after_search(p);
+    return EGRAPH_OK;
+  }
+  // One device has one layout: what it takes is always known.
+  bool beyond = competition->beyond_memory;
+  competition->beyond_memory = beyond || c->outcome == EG_BASELINE_SINGLE;
+  competition->only_fitting = !competition->beyond_memory;
+  egraph_status status = try_baseline(p, competition, c, steps);
+  competition->beyond_memory = beyond;
+  competition->only_fitting = false;
+  return status;
+}
+
+/// Plans each baseline that is not settled in an equal part of a share of all steps,
+/// which is at most `most` and at least so many.
+static egraph_status try_baselines(planner *p, eg_competition *competition, double share,
+                                   double most, double least) {
+  size_t open = 0;
+  for (size_t i = 0; i < p->contenders.len; i++)
+    open += !is_settled(p, &p->contenders.data[i]);
+  double part = fmin(share / (double)(open != 0 ? open : 1), most);
+  double steps = share_of_steps(p, part, least);
+  for (size_t i = 0; i < p->contenders.len; i++)
+    EG_TRY(try_open(p, competition, &p->contenders.data[i], steps));
+  return EGRAPH_OK;
+}
+
+/// Searches for fewer devices.
+static egraph_status try_fewer(planner *p, eg_competition *competition) {
+  double steps = share_of_steps(p, FEWER_SHARE, LEAST_FEWER_STEPS);
+  for (size_t i = 0; i < p->contenders.len; i++)
+    if (p->contenders.data[i].is_fewer)
+      EG_TRY(try_open(p, competition, &p->contenders.data[i], steps));
+  return EGRAPH_OK;
+}
+
+// ---- before the search --------------------------------------------------------------
+
+/// Baselines of the graph as it was given.
+static egraph_status seed_baselines(planner *p, eg_competition *competition) {
+  p->stage = SEEDING;
+  competition->layout.relative_gap = fmax(p->input->layout.relative_gap, ROUGH_GAP);
+  EG_TRY(try_baselines(p, competition, ROUGH_SHARE, 1, LEAST_ROUGH_STEPS));
+  competition->layout.relative_gap = p->input->layout.relative_gap;
+  EG_TRY(try_fewer(p, competition));
+  EG_TRY(try_baselines(p, competition, FINE_SHARE, MOST_FINE_SHARE, 0));
+  if (p->contenders.len > 1)
+    qsort(p->contenders.data, p->contenders.len, sizeof *p->contenders.data,
+          cheapest_first);
+  return EGRAPH_OK;
+}
+
+/// The cheapest plan without what rules have made: none with it is dearer.
+static egraph_status plan_given(planner *p, eg_competition *competition) {
+  eg_fitted_plan plan;
+  p->stage = GIVEN_GRAPH;
+  competition->layout.time_limit_seconds = GIVEN_SHARE * remaining(p).time_limit_seconds;
+  competition->layout.work_limit = eg_work_share(p->input->layout.work_limit, GIVEN_WORK);
+  competition->seed = &p->seed;
+  EG_TRY(eg_compete_given(competition, &plan));
+  competition->seed = NULL;
+  competition->layout.work_limit = p->input->layout.work_limit;
+  egraph_status status = let_win(p, "", &plan);
+  eg_fitted_plan_deinit(&plan);
+  return status;
+}
+
+/// With what rules have made, the baseline that is cheapest without, and fewer devices.
+static egraph_status seed_variants(planner *p, eg_competition *competition) {
+  p->stage = SEEDING_VARIANTS;
+  for (size_t i = 0; i < p->contenders.len; i++) { // variants may be cheaper
+    p->contenders.data[i].status = EG_LAYOUT_UNKNOWN;
+    p->contenders.data[i].bound = 0;
+  }
+  if (p->contenders.len == 0) return EGRAPH_OK;
+  EG_TRY(try_fewer(p, competition));
+  return try_open(p, competition, &p->contenders.data[0],
+                  share_of_steps(p, MOST_FINE_SHARE, 0));
+}
+
+/// Plans for the search to begin with. Where rules have made variants, the graph is held
+/// as it was given, then improved in turn with its layouts (plan_algebra.h).
+static egraph_status find_seed(planner *p, eg_competition *competition, eg_u32s *known) {
+  if (p->input->baseline != NULL || p->input->is_alone) return EGRAPH_OK;
+  if (!has_variants(p) || competition->algebra != NULL)
+    return seed_baselines(p, competition);
+  eg_plan_algebra given;
+  EG_TRY(eg_plan_algebra_original(&given, p->alloc, p->egraph));
+  competition->algebra = &given;
+  egraph_status status = seed_baselines(p, competition);
+  if (status == EGRAPH_OK && !p->is_cancelled) status = plan_given(p, competition);
+  competition->algebra = NULL;
+  eg_plan_algebra_deinit(&given);
+  EG_TRY(status);
+  EG_TRY(seed_variants(p, competition));
+  if (!is_free(p) || p->is_cancelled) return EGRAPH_OK;
+  eg_layout_options options = remaining(p);
+  options.time_limit_seconds *= IMPROVING_SHARE;
+  options.work_limit = eg_work_share(options.work_limit, IMPROVING_WORK);
+  options.progress = on_progress;
+  options.user = p;
+  return eg_plan_improve(p->alloc, competition->space, &options, &p->seed, p->out->cost,
+                         known);
+}
+
+// ---- the search ---------------------------------------------------------------------
+
+/// What the search has found, and its proofs; a plan from before that is cheaper stays.
+static egraph_status conclude(planner *p, eg_fitted_plan *found) {
+  eg_planning *out = p->out;
+  bool stays = out->has_plan && !(found->has_plan && found->cost <= out->cost);
+  out->status = found->status;
+  out->bound = found->bound;
+  out->gap = found->gap;
+  out->least_memory = found->least_memory;
+  out->places = found->places;
+  out->arcs = found->arcs;
+  if (!stays) {
+    take_plan(p, found);
+    return EGRAPH_OK;
+  }
+  EG_TRY(eg_proof_check_bound("plan of a mesh", out->bound, out->cost));
+  out->gap = out->cost > 0 ? (out->cost - out->bound) / out->cost : 0;
+  out->status = out->gap <= PROVEN_GAP ? EG_LAYOUT_OPTIMAL : EG_LAYOUT_FEASIBLE;
+  out->least_memory = 0;
+  return EGRAPH_OK;
+}
+
+static egraph_status search_baseline(planner *p, const eg_competition *competition,
+                                     eg_fitted_plan *out) {
+  eg_axis_roles roles;
+  eg_baseline_obstacle obstacle;
+  EG_TRY(eg_axis_roles_parse(p->input->baseline, &p->input->mesh->mesh, &roles));
+  EG_TRY(eg_compete_check(competition));
+  EG_TRY(eg_compete_baseline(competition, &roles, &obstacle, out));
+  if (obstacle.parts == 0) return EGRAPH_OK;
+  if (obstacle.batch != 0)
+    return EG_FAIL(EGRAPH_E_ARGUMENT,
+                   "there is no plan of baseline %.128s: the batch of %" PRId64
+                   " does not divide by %" PRIu32 "; take another batch, or other axes",
+                   p->input->baseline, obstacle.batch, obstacle.parts);
+  return EG_FAIL(EGRAPH_E_ARGUMENT,
+                 "there is no plan of baseline %.128s: no weight divides by %" PRIu32
+                 "; take other axes",
+                 p->input->baseline, obstacle.parts);
+}
+
+static egraph_status search(planner *p, const eg_competition *competition) {
+  eg_fitted_plan found;
+  p->stage = SEARCHING;
+  memset(found.price, 0, sizeof found.price);
+  EG_TRY(p->input->baseline != NULL ? search_baseline(p, competition, &found)
+                                    : eg_compete_search(competition, &found));
+  memcpy(p->price, found.price, sizeof p->price);
+  egraph_status status = conclude(p, &found);
+  eg_fitted_plan_deinit(&found);
+  return status;
+}
+
+// Of what is wanted for the whole step: the time for each mate; how far their prices are
+// from the best; how near to the cheapest they must be.
+static const double MATE_SHARE = 0.3, MATE_STEP = 0.03, MATE_GAP = 1e-3;
+static const double NEAR_LIMIT = 0.5; // of memory: from there on a limit may bind
+static const double TIE_PRICE = 1e-3; // of the highest one: equal costs keep less in rows
+                                      // that do not bind
+
+/// Plans on both sides of the limit.
+static egraph_status find_mates(planner *p, eg_competition *competition,
+                                const double *best) {
+  eg_planning *out = p->out;
+  bool has[EG_MATES] = {false, false};
+  double highest = 0;
+  for (uint32_t r = 0; r < EG_LAYOUT_MEMORY_ROWS; r++)
+    highest = fmax(highest, best[r]);
+  if (!(highest > 0)) return EGRAPH_OK;
+  egraph_status status = EGRAPH_OK;
+  competition->layout.relative_gap = fmax(p->input->layout.relative_gap, MATE_GAP);
+  for (int m = 0; m < EG_MATES && status == EGRAPH_OK; m++) {
+    double price[EG_LAYOUT_MEMORY_ROWS];
+    for (uint32_t r = 0; r < EG_LAYOUT_MEMORY_ROWS; r++)
+      price[r] = fmax(best[r], TIE_PRICE * highest) *
+                 (m == EG_MATE_SMALL ? 1 + MATE_STEP : 1 - MATE_STEP);
+    status = eg_compete_priced(competition, price, &out->mates[m], &has[m]);
+    if (has[m]) eg_unit_axes_restore(&out->mates[m].plan, &p->input->mesh->mesh);
+  }
+  competition->layout.relative_gap = p->input->layout.relative_gap;
+  out->has_mates = status == EGRAPH_OK && has[EG_MATE_SMALL] && has[EG_MATE_CHEAP];
+  for (int m = 0; m < EG_MATES && !out->has_mates; m++)
+    if (has[m]) eg_emitted_plan_deinit(&out->mates[m]);
+  return status;
+}
+
+/// What tells of the whole step that this one is the folded one of.
+static egraph_status cut(planner *p, eg_competition *competition) {
+  double seconds = p->input->cut_seconds, limit = competition->layout.time_limit_seconds;
+  uint64_t work = p->input->cut_work;
+  eg_cut result;
+  if (!(seconds > 0) || p->is_cancelled || p->input->baseline != NULL ||
+      competition->algebra != NULL)
+    return EGRAPH_OK;
+  p->stage = CUTTING;
+  double memory = p->out->has_plan ? p->out->memory : INFINITY;
+  bool may_bind =
+      memory > NEAR_LIMIT * p->input->info->memory_limit && !(p->out->gap <= MATE_GAP);
+  double share = may_bind ? 1 - 2 * MATE_SHARE : 1;
+  competition->layout.time_limit_seconds = share * seconds;
+  competition->layout.work_limit = eg_work_share(work, share);
+  double cost = p->out->has_plan ? p->out->cost : INFINITY;
+  EG_TRY(eg_compete_cut(competition, p->price, cost, may_bind, &result));
+  p->out->cut_bound = result.bound;
+  competition->layout.time_limit_seconds = MATE_SHARE * seconds;
+  competition->layout.work_limit = eg_work_share(work, MATE_SHARE);
+  if (may_bind) EG_TRY(find_mates(p, competition, result.price));
+  competition->layout.time_limit_seconds = limit;
+  competition->layout.work_limit = p->input->layout.work_limit;
+  return EGRAPH_OK;
+}
+
+static egraph_status search_and_compare(planner *p, eg_competition *competition,
+                                        const eg_u32s *known) {
+  double limit = remaining(p).time_limit_seconds;
+  bool is_alone = p->input->baseline != NULL && !p->input->compares;
+  competition->layout.time_limit_seconds = is_alone ? limit : limit * (1 - KEPT_SHARE);
+  if (known->len != 0) competition->layout.incumbent = known->data;
+  if (has_variants(p) && !p->input->is_alone)
+    competition->layout.work_limit =
+        eg_work_share(p->input->layout.work_limit, VARIANTS_WORK);
+  competition->seed = &p->seed;
+  EG_TRY(search(p, competition));
+  competition->layout.incumbent = NULL;
+  competition->layout.work_limit = p->input->layout.work_limit;
+  competition->seed = NULL;
+  EG_TRY(cut(p, competition));
+  bool is_proven = p->out->status != EG_LAYOUT_UNKNOWN &&
+                   !(p->out->has_plan && p->out->gap > PROVEN_GAP);
+  p->stage = p->input->baseline != NULL || is_proven ? COMPARING : CONTESTING;
+  competition->beyond_memory = p->input->compares;
+  if (p->input->is_alone) return EGRAPH_OK;
+  return try_baselines(p, competition, KEPT_SHARE, 1, LEAST_STEPS);
+}
+
+static egraph_status solve(planner *p, const eg_plan_space *space,
+                           const eg_plan_algebra *algebra) {
+  eg_competition competition = {.alloc = p->alloc,
+                                .space = space,
+                                .constraints = p->input->constraints,
+                                .algebra = algebra,
+                                .layout = p->input->layout,
+                                .mesh = &p->input->mesh->mesh};
+  eg_u32s known;
+  double start = eg_clock_seconds();
+  competition.layout.progress = on_progress;
+  competition.layout.user = p;
+  eg_u32s_init(&known, p->alloc);
+  eg_plan_choices_init(&p->seed, p->alloc);
+  contenders_init(&p->contenders, p->alloc);
+  egraph_status status = list_contenders(p);
+  if (status == EGRAPH_OK && p->input->known != NULL) {
+    eg_plan_model model;
+    status = eg_plan_model_init(&model, p->alloc, space);
+    if (status == EGRAPH_OK) {
+      status = eg_plan_recall(&model, p->input->known, &known);
+      eg_plan_model_deinit(&model);
+    }
+  }
+  if (status == EGRAPH_OK && known.len == 0) status = find_seed(p, &competition, &known);
+  if (status == EGRAPH_OK) status = search_and_compare(p, &competition, &known);
+  contenders_deinit(&p->contenders);
+  eg_plan_choices_deinit(&p->seed);
+  eg_u32s_deinit(&known);
+  p->out->solve_seconds = eg_clock_seconds() - start;
+  return status;
+}
+
+static egraph_status mix(planner *p, const eg_plan_space *space) {
+  eg_mixed_plan mixed;
+  eg_plan_model model;
+  double start = eg_clock_seconds();
+  EG_TRY(eg_plan_model_init(&model, p->alloc, space));
+  eg_mix_input input = {.model = &model,
+                        .kinds = p->kinds,
+                        .memory_limit = p->input->info->memory_limit,
+                        .deadline = p->start + p->input->layout.time_limit_seconds};
+  memcpy(input.kind, p->kind, p->kinds * sizeof *p->kind);
+  egraph_status status = eg_plan_mix(p->alloc, &input, &mixed);
+  eg_plan_model_deinit(&model);
+  EG_TRY(status);
+  p->out->solve_seconds = eg_clock_seconds() - start;
+  if (!mixed.has_plan) return EGRAPH_OK;
+  p->out->status = EG_LAYOUT_FEASIBLE;
+  p->out->has_plan = true;
+  p->out->cost = mixed.cost;
+  p->out->memory = mixed.memory;
+  p->out->emitted = mixed.emitted;
+  eg_unit_axes_restore(&p->out->emitted.plan, &p->input->mesh->mesh);
+  return EGRAPH_OK;
+}
+
+static egraph_status certify(planner *p, const eg_plan_space *space,
+                             const eg_plan_algebra *algebra) {
+  const eg_competition competition = {.alloc = p->alloc,
+                                      .space = space,
+                                      .constraints = p->input->constraints,
+                                      .algebra = algebra,
+                                      .layout = remaining(p),
+                                      .mesh = &p->input->mesh->mesh};
+  eg_axis_roles roles;
+  const char *baseline = p->input->baseline;
+  if (baseline != NULL)
+    EG_TRY(eg_axis_roles_parse(baseline, &p->input->mesh->mesh, &roles));
+  p->certificate->is_all = p->out->stop == EG_STOP_SATURATED;
+  return eg_compete_certify(&competition, baseline != NULL ? &roles : NULL, p->claim,
+                            p->certificate);
+}
+
+static egraph_status plan_with(planner *p, eg_machine_costs *costs,
+                               const eg_plan_algebra *algebra) {
+  eg_plan_costs asked = eg_machine_plan_costs(costs);
+  eg_plan_space space;
+  double start = eg_clock_seconds();
+  EG_TRY(eg_plan_space_init(&space, p->alloc, p->egraph, p->input->info,
+                            &costs->mesh->mesh, &asked));
+  p->out->space_seconds = eg_clock_seconds() - start;
+  p->out->is_exact = space.is_exact;
+  for (size_t s = 0; s < space.strategies.len; s++)
+    p->out->compared[space.strategies.data[s].basis]++;
+  egraph_status status = p->claim != NULL ? certify(p, &space, algebra)
+                         : p->kinds != 0  ? mix(p, &space)
+                                          : solve(p, &space, algebra);
+  eg_plan_space_deinit(&space);
+  return status;
+}
+
+static egraph_status plan(planner *p) {
+  eg_machine_mesh mesh = eg_unit_axes_drop(p->input->mesh);
+  eg_machine_costs costs = {.mesh = &mesh};
+  p->mesh = mesh.mesh;
+  EG_TRY(eg_device_cost_init(&costs.device, p->input->machine, p->input->costs));
+  costs.device.plain_only = p->input->plain_only;
+  EG_TRY(saturate(p));
+  if (!p->input->algebra_first) return plan_with(p, &costs, NULL);
+  eg_plan_algebra algebra;
+  eg_layout_options options = remaining(p);
+  EG_TRY(eg_plan_algebra_cheapest(&algebra, p->alloc, p->egraph, p->input->info,
+                                  &costs.device, &options));
+  egraph_status status = algebra.is_found ? plan_with(p, &costs, &algebra) : EGRAPH_OK;
+  eg_plan_algebra_deinit(&algebra);
+  return status;
+}
+
+static egraph_status run_planner(planner *p) {
+  p->start = eg_clock_seconds();
+  *p->out = (eg_planning){.status = EG_LAYOUT_UNKNOWN, .cost = INFINITY};
+  egraph_status status = plan(p);
+  eg_tensor_egraph_destroy(p->egraph);
+  if (status != EGRAPH_OK) eg_planning_deinit(p->out);
+  return status;
+}
+
+egraph_status eg_planner_run(egraph_allocator alloc, const eg_planner_input *input,
+                             eg_planning *out) {
+  planner p = {.alloc = alloc, .input = input, .out = out};
+  return run_planner(&p);
+}
+
+egraph_status eg_planner_mix(egraph_allocator alloc, const eg_planner_input *input,
+                             const eg_plan *const *kind, uint32_t kinds,
+                             eg_planning *out) {
+  planner p = {.alloc = alloc, .input = input, .out = out, .kind = kind, .kinds = kinds};
+  return run_planner(&p);
+}
+
+egraph_status eg_planner_certify(egraph_allocator alloc, const eg_planner_input *input,
+                                 const eg_plan_claim *claim, eg_plan_certificate *out) {
+  eg_planning ignored;
+  planner p = {.alloc = alloc,
+               .input = input,
+               .out = &ignored,
+               .claim = claim,
+               .certificate = out};
+  return run_planner(&p);
+}
+
+void eg_planning_deinit(eg_planning *planning) {
+  if (planning->has_plan) eg_emitted_plan_deinit(&planning->emitted);
+  for (int m = 0; m < EG_MATES && planning->has_mates; m++)
+    eg_emitted_plan_deinit(&planning->mates[m]);
+  planning->has_plan = planning->has_mates = false;
+}

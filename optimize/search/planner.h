@@ -1,0 +1,119 @@
+// From the graph of a step to the cheapest plan of it on a mesh of devices.
+//
+//   graph -> e-graph -> saturate -> plan space -> layout problem -> solve -> plan
+//
+// What rules have found and how it is split are chosen together. Rules do not look across
+// what adds up over micro-batches, nor from block to block of a folded step: what is
+// equal in one micro-batch need not be in the step, and a block that stands for many is
+// rewritten alone.
+//
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_OPTIMIZE_SEARCH_PLANNER_H
+#define EG_OPTIMIZE_SEARCH_PLANNER_H
+
+#include "optimize/price/plan_price.h"
+#include "optimize/search/plan_compete.h"
+#include "optimize/space/step_info.h"
+#include "optimize/space/training_info.h"
+#include "pcg/plan/plan_summary.h"
+#include "rewrites/saturation/saturate.h"
+
+typedef struct eg_planner_input {
+  const eg_graph *graph;
+  const eg_step_info *info;
+  const eg_machine *machine;
+  const eg_machine_mesh *mesh;             // of the machine
+  eg_cost_model *costs;                    // profile of the machine's device, or NULL
+  bool plain_only;                         // no memory formats beside plain
+  const eg_rules *rules;                   // NULL: the graph as it is
+  const eg_saturation_options *saturation; // NULL: defaults
+  bool algebra_first;       // the graph cheapest on one device, then its layouts
+                            // (plan_algebra.h)
+  eg_layout_options layout; // limits of time and of work for all stages, gap, passes,
+                            // progress
+  const eg_plan_constraints *constraints; // NULL: none
+  bool compares;                          // plan every baseline, for comparison
+  bool is_alone;        // no baselines, neither to begin with nor afterwards
+  const char *baseline; // plan this one instead (eg_axis_roles_parse); NULL: search
+  double cut_seconds;   // of a folded step: for what tells of the whole one (cut_bound,
+                        // mates); 0: nothing is wanted
+  uint64_t cut_work;    // likewise, steps; 0: no limit
+  const eg_plan *known; // of this step, to begin the search with; NULL: none
+  /// Sums up the plan of a baseline as its user would get it: of a folded step, unfolded.
+  /// The plan is one of the mesh without axes of one device. NULL: the plan as it is.
+  egraph_status (*sum_up)(void *user, const eg_emitted_plan *plan, eg_plan_summary *out);
+  void *sum_up_user;
+} eg_planner_input;
+
+/// What became of a baseline.
+typedef struct eg_baseline_outcome {
+  bool is_tried;
+  char name[EG_RIVAL_NAME_SIZE];
+  eg_baseline_obstacle obstacle;
+  eg_layout_status status;
+  double cost, memory, least_memory; // as in eg_fitted_plan
+  bool has_summary;
+  eg_plan_summary summary; // of its plan
+} eg_baseline_outcome;
+
+/// Those with a name, and the cheapest of the others (eg_baselines_of_mesh).
+enum { EG_BASELINE_OTHER = EG_BASELINES, EG_BASELINE_OUTCOMES };
+
+enum { EG_MATE_SMALL, EG_MATE_CHEAP, EG_MATES };
+
+typedef struct eg_planning {
+  eg_layout_status status; // as eg_fitted_plan has it, likewise what follows
+  double cost, bound, gap; // seconds of a step; gap = (cost - bound) / cost
+  double memory, kept;     // bytes of a device
+  double least_memory;
+  bool is_exact;      // eg_plan_space
+  bool is_of_reached; // the bound is of variants that a search has reached, though rules
+                      // came to an end: a folded step has not all of the whole one's
+  double cut_bound;   // of a folded step: of the whole one, 0 if none is known
+  bool is_cancelled;
+  uint32_t nodes, classes, iterations; // of the e-graph
+  uint32_t compared[EG_PRICE_BASES];   // strategies of operators by what they rest on
+  uint32_t places, arcs; // of the layout problem: values in their layouts, transitions
+  eg_stop stop;          // of saturation
+  double saturate_seconds, space_seconds, solve_seconds; // the last with the cut
+  bool has_plan;
+  eg_emitted_plan emitted;
+  // Of a folded step whose limit of memory binds: plans that are the cheapest at prices
+  // of memory a little too high and too low, to be mixed (plan_mix.h).
+  bool has_mates;
+  eg_emitted_plan mates[EG_MATES];
+  char seed[EG_RIVAL_NAME_SIZE]; // baseline whose plan this is; "": the search's
+  uint32_t untried; // baselines that may be cheaper, for which the clock left no time
+  eg_baseline_outcome baseline[EG_BASELINE_OUTCOMES];
+  double single_seconds; // a step on one device, whatever it holds; 0: not known
+} eg_planning;
+
+/// As eg_saturate, but that values are sealed which rules must not look through; `info`
+/// is of the graph that `egraph` was seeded with.
+egraph_status eg_plan_apply_rules(eg_tensor_egraph *egraph, const eg_step_info *info,
+                                  const eg_rules *rules,
+                                  const eg_saturation_options *options,
+                                  eg_saturation_report *out_report);
+
+/// The search begins with the cheapest baseline of the graph as it was given, and where
+/// rules have made variants with the cheapest plan that was found without them. A search
+/// that ends without a proof is followed by the baselines that may still be cheaper, as
+/// far as the time goes; the cheapest plan wins, so that no baseline that was tried is
+/// cheaper than the plan.
+/// Limits and "does not fit" are results. Fails with EGRAPH_E_UNSUPPORTED (operators of
+/// unknown type, too many layouts), EGRAPH_E_TYPE (an unsound rule), EGRAPH_E_ARGUMENT
+/// (constraints that leave no plan on this mesh), EGRAPH_E_MEMORY.
+egraph_status eg_planner_run(egraph_allocator alloc, const eg_planner_input *input,
+                             eg_planning *out);
+/// No search: the best mixture of plans of the step, whose equal blocks are known
+/// (plan_mix.h). Fails like eg_planner_run.
+egraph_status eg_planner_mix(egraph_allocator alloc, const eg_planner_input *input,
+                             const eg_plan *const *kind, uint32_t kinds,
+                             eg_planning *out);
+/// No search: a certificate (plan_compete.h), initialized, of a plan of the input's
+/// step, in the input's limits of time and work. Fails like eg_planner_run.
+egraph_status eg_planner_certify(egraph_allocator alloc, const eg_planner_input *input,
+                                 const eg_plan_claim *claim, eg_plan_certificate *out);
+void eg_planning_deinit(eg_planning *planning);
+
+#endif

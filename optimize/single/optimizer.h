@@ -1,0 +1,48 @@
+// The pipeline behind egraph_optimize for one device:
+//
+//   graph -> e-graph -> saturate -> (class, format) problem
+//         -> costs, measured where missing -> extract -> graph -> fold weights
+//
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_OPTIMIZE_SINGLE_OPTIMIZER_H
+#define EG_OPTIMIZE_SINGLE_OPTIMIZER_H
+
+#include "extract/search/extract.h"
+#include "optimize/single/single_emit.h"
+#include "rewrites/saturation/saturate.h"
+
+typedef struct eg_optimizer_input {
+  const eg_graph *graph;
+  const eg_rules *rules;
+  eg_cost_model *costs;
+  const eg_measurer *measurer; // NULL: missing costs are estimated
+  bool (*measure_progress)(void *user, uint32_t done, uint32_t total); // may be NULL
+  void *measure_user;
+  uint32_t formats; // bit mask of eg_format worth considering
+  const egraph_search *search;
+  bool (*progress)(void *user, const char *phase, const char *line); // may be NULL
+  void *user;
+} eg_optimizer_input;
+
+typedef struct eg_optimization {
+  egraph_allocator alloc;
+  egraph_report report;
+  eg_saturation_report saturation;
+  eg_graph *graph;
+  eg_emission emission; // origins; its graph was taken
+  char **rule_names;    // [saturation.rule_count]
+} eg_optimization;
+
+/// Checks limits and choices against egraph_search.def and the names.
+/// Fails with EGRAPH_E_ARGUMENT.
+egraph_status eg_search_check(const egraph_search *search);
+/// What they say of saturation, but for limits of time and work. They were checked.
+eg_saturation_options eg_search_saturation(const egraph_search *search);
+/// Runs the pipeline; *out is destroyed with eg_optimization_destroy. Limits end a phase
+/// and are reported, cancelling returns the best so far. Fails with EGRAPH_E_ARGUMENT (an
+/// option), EGRAPH_E_TYPE (an unsound rule), EGRAPH_E_MEMORY, or as the measurer does.
+egraph_status eg_optimizer_run(egraph_allocator alloc, const eg_optimizer_input *input,
+                               eg_optimization **out);
+void eg_optimization_destroy(eg_optimization *result); // NULL is allowed
+
+#endif

@@ -1,0 +1,34 @@
+// From a choice of the plain extractor back to a graph.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_OPTIMIZE_SINGLE_SINGLE_EMIT_H
+#define EG_OPTIMIZE_SINGLE_SINGLE_EMIT_H
+
+#include "base/strmap.h"
+#include "optimize/single/single_problem.h"
+
+/// Where a node of the emitted graph comes from, found by the name of its first result.
+typedef struct eg_origin {
+  uint32_t reason; // rule number, EG_REASON_SEED, or EG_REORDER for a change of format
+  double seconds;  // 0 for what weights alone make
+  eg_cost_source source;
+} eg_origin;
+#define EG_REORDER (UINT32_MAX - 2)
+EG_VEC_DEFINE(eg_origins, eg_origin);
+
+typedef struct eg_emission {
+  eg_graph *graph;
+  eg_strmap origin_of; // name of a node's first result -> index into origins
+  eg_origins origins;
+} eg_emission;
+
+/// Writes the chosen nodes as a graph with the original's inputs, outputs and, where a
+/// value survives, names. `choice` covers the problem's roots. What weights alone make
+/// gets the derivation with the fewest bytes written. `before` (may be NULL) tells where
+/// the nodes of the e-graph's own graph come from, when that was emitted itself.
+egraph_status eg_emission_init(eg_emission *emission, egraph_allocator alloc,
+                               const eg_single_problem *single, const uint32_t *choice,
+                               const eg_emission *before);
+/// Destroys the graph too unless it was taken (set to NULL).
+void eg_emission_deinit(eg_emission *emission);
+
+#endif

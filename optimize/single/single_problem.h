@@ -1,0 +1,87 @@
+// The space of one device (space/plan_space.h, on a mesh without axes) as a plain
+// extraction problem.
+//
+//   value of the space           classes of the problem
+//   v7: conv(v1, w)      ->     (v7,plain) (v7,nhwc) (v7,16c)
+//                                ^----reorder----^ ...
+//
+// A node per strategy and, from layout to layout of a value, per reorder. Without ties,
+// memory, phases and moves between devices the plain extractor is exact and fastest, and
+// may make a value twice, in two formats. What weights alone make costs nothing in a run:
+// it has no class.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_OPTIMIZE_SINGLE_SINGLE_PROBLEM_H
+#define EG_OPTIMIZE_SINGLE_SINGLE_PROBLEM_H
+
+#include "extract/problem.h"
+#include "optimize/space/plan_space.h"
+#include "sim/cost.h"
+
+/// What the cost of a strategy or of a reorder rests on.
+typedef struct eg_price {
+  double seconds;
+  eg_cost_source source;
+  bool is_guess;  // estimated without any measurement, or no back-end runs it
+  uint32_t entry; // its measurement (sim/cost.h), or EG_COST_NO_ENTRY
+} eg_price;
+EG_VEC_DEFINE(eg_prices, eg_price);
+
+/// What a node of the problem stands for.
+typedef struct eg_single_node {
+  uint32_t op;     // operator of the space; EG_SPACE_NONE: a reorder
+  uint32_t choice; // strategy of the space; of a reorder, move of the value's layouts
+  uint32_t basis;  // its price
+} eg_single_node;
+EG_VEC_DEFINE(eg_single_nodes, eg_single_node);
+
+typedef struct eg_single_problem {
+  egraph_allocator alloc;
+  eg_plan_space space;
+  eg_extract_problem problem;
+  eg_prices prices;      // by basis; 0: free
+  eg_single_nodes nodes; // [problem nodes]
+  eg_u32s value;         // [problem classes] of the space
+  eg_u32s first_class; // [space values] the class of its first layout, or EG_EXTRACT_NONE
+  eg_u32s first_reorder; // [space values] the node of its first reorder
+  eg_u32s node_of;       // [space strategies] node, or EG_EXTRACT_NONE
+} eg_single_problem;
+
+/// Of what the problem of an e-graph is made.
+typedef struct eg_single_source {
+  eg_tensor_egraph *egraph;
+  eg_cost_model *costs;
+  uint32_t formats; // memory formats beside plain, a bit per eg_format
+} eg_single_source;
+
+/// Asks the cost model to note every cost of the problem (eg_cost_request).
+egraph_status eg_single_problem_request(egraph_allocator alloc,
+                                        const eg_single_source *source);
+/// Notes that what a marked measurement prices is measured again (the smaller cost
+/// stays). `again`: [entries of the cost model].
+egraph_status eg_single_problem_request_again(egraph_allocator alloc,
+                                              const eg_single_source *source,
+                                              const bool *again);
+/// Builds the problem with the costs as they are.
+egraph_status eg_single_problem_init(eg_single_problem *single, egraph_allocator alloc,
+                                     const eg_single_source *source);
+void eg_single_problem_deinit(eg_single_problem *single);
+/// Prices what was measured anew.
+void eg_single_problem_reprice(eg_single_problem *single, const eg_cost_model *costs);
+
+static inline const eg_price *eg_single_price(const eg_single_problem *single,
+                                              uint32_t node) {
+  return &single->prices.data[single->nodes.data[node].basis];
+}
+/// The class of a value of the space in a memory format; EG_EXTRACT_NONE: it has none.
+uint32_t eg_single_class(const eg_single_problem *single, uint32_t value,
+                         unsigned format);
+/// The memory format of a class.
+eg_format eg_single_format(const eg_single_problem *single, uint32_t class);
+
+/// The choice that is the graph of the e-graph: [problem classes] node, or
+/// EG_EXTRACT_NONE. *out_as_given: in the formats that it carries; false: all plain,
+/// because the problem lacks one of them. (single_original.c)
+egraph_status eg_single_original(const eg_single_problem *single, uint32_t *out_choice,
+                                 bool *out_as_given);
+
+#endif

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "optimize/space/layout_graph.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/owner.h"
+#include "optimize/price/plan_price.h"
+
+EG_OWNER_DEFINE(eg_layout_graph, (eg_layouts, layouts), (eg_layout_moves, moves))
+
+/// The next combination of digits; false after the last.
+static bool step(const eg_mesh *mesh, uint32_t rank, eg_layout *layout) {
+  for (uint32_t a = mesh->axis_count; a-- > 0;) {
+    if (++layout->sharding[a] < EG_SHARD_S0 + rank) return true;
+    layout->sharding[a] = EG_SHARD_R;
+  }
+  return false;
+}
+
+/// A legal sharding in every memory format that fits what one device holds.
+static egraph_status add_formats(eg_layout_graph *graph, const eg_mesh *mesh,
+                                 eg_layout sharding) {
+  eg_type local = eg_sharding_local(mesh, &graph->type, &sharding);
+  for (unsigned f = EG_FORMAT_PLAIN; f < EG_FORMAT_COUNT; f++) {
+    bool is_in = f == EG_FORMAT_PLAIN ||
+                 ((graph->formats >> f & 1) != 0 && eg_format_fits(&local, (eg_format)f));
+    sharding.format = (uint8_t)f;
+    if (!is_in) continue;
+    if (graph->layouts.len == EG_LAYOUT_GRAPH_MAX)
+      return EG_FAIL(EGRAPH_E_UNSUPPORTED,
+                     "a tensor of rank %u has more than %d layouts on this mesh; use a "
+                     "mesh of fewer axes",
+                     graph->type.rank, EG_LAYOUT_GRAPH_MAX);
+    EG_TRY(eg_layouts_push(&graph->layouts, sharding));
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status add_reorders_from(eg_layout_graph *graph, const eg_mesh *mesh,
+                                       uint32_t from, const eg_plan_costs *costs) {
+  const eg_layout layout = graph->layouts.data[from];
+  const eg_type local = eg_sharding_local(mesh, &graph->type, &layout);
+  for (unsigned f = EG_FORMAT_PLAIN; f < EG_FORMAT_COUNT; f++) {
+    eg_layout to = layout;
+    eg_type target = local;
+    to.format = target.layout.format = (uint8_t)f;
+    eg_layout_move move = {.from = from, .to = eg_layout_graph_find(graph, &to)};
+    if (move.to == UINT32_MAX ||
+        !eg_transition_between(mesh, &graph->type, &layout, &to, &move.transition))
+      continue;
+    eg_node_price price = {.basis = 0};
+    EG_TRY(eg_reorder_price(costs, &local, &target, &price));
+    move.seconds = price.seconds;
+    move.basis = price.basis;
+    if (isfinite(move.seconds)) EG_TRY(eg_layout_moves_push(&graph->moves, move));
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status add_moves_from(eg_layout_graph *graph, const eg_mesh *mesh,
+                                    uint32_t from, const eg_plan_costs *costs) {
+  const eg_layout *layout = &graph->layouts.data[from];
+  for (uint32_t a = 0; a < mesh->axis_count; a++)
+    for (uint32_t digit = 0; digit < EG_SHARD_S0 + graph->type.rank; digit++) {
+      eg_layout to = *layout;
+      to.sharding[a] = (uint8_t)digit;
+      eg_layout_move move = {.from = from, .to = eg_layout_graph_find(graph, &to)};
+      if (move.to == UINT32_MAX ||
+          !eg_transition_between(mesh, &graph->type, layout, &to, &move.transition))
+        continue;
+      double bytes = eg_transition_bytes(mesh, &graph->type, layout, &move.transition);
+      if (!eg_transition_is_local(move.transition.kind))
+        move.seconds = costs->transition(costs->self, &move.transition, bytes);
+      EG_TRY(eg_layout_moves_push(&graph->moves, move));
+    }
+  return EGRAPH_OK;
+}
+
+egraph_status eg_layout_graph_build(eg_layout_graph *graph, const eg_mesh *mesh,
+                                    const eg_type *type, uint32_t formats,
+                                    const eg_plan_costs *costs) {
+  graph->type = *type;
+  graph->formats = formats;
+  graph->type.layout = (eg_layout){.format = EG_FORMAT_PLAIN};
+  eg_layout layout = {.format = EG_FORMAT_PLAIN};
+  do
+    if (eg_sharding_check(mesh, &graph->type, &layout) == EG_SHARDING_LEGAL)
+      EG_TRY(add_formats(graph, mesh, layout));
+  while (step(mesh, graph->type.rank, &layout));
+  for (uint32_t i = 0; i < graph->layouts.len; i++) {
+    EG_TRY(add_moves_from(graph, mesh, i, costs));
+    if (formats != 0) EG_TRY(add_reorders_from(graph, mesh, i, costs));
+  }
+  return EGRAPH_OK;
+}
+
+_Static_assert(sizeof(eg_layout) == EG_MAX_MESH_AXES + 1,
+               "layouts are compared as bytes: digits, then the format");
+
+uint32_t eg_layout_graph_find(const eg_layout_graph *graph, const eg_layout *layout) {
+  size_t low = 0, high = graph->layouts.len;
+  while (low < high) {
+    size_t middle = low + (high - low) / 2;
+    int order = memcmp(&graph->layouts.data[middle], layout, sizeof *layout);
+    if (order == 0) return (uint32_t)middle;
+    if (order < 0)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return UINT32_MAX;
+}

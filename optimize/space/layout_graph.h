@@ -1,0 +1,42 @@
+// The layouts of a type on a mesh, each a legal sharding and a memory format that fits
+// what one device holds, and the transitions between them with their costs: along one
+// axis, and from memory format to memory format. A small graph per type, shared
+// by all values of the type.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_OPTIMIZE_SPACE_LAYOUT_GRAPH_H
+#define EG_OPTIMIZE_SPACE_LAYOUT_GRAPH_H
+
+#include "base/vec.h"
+#include "optimize/price/plan_price.h"
+
+EG_VEC_DEFINE(eg_layouts, eg_layout);
+
+typedef struct eg_layout_move {
+  uint32_t from, to; // layouts
+  eg_transition transition;
+  double seconds;
+  uint32_t basis; // of the seconds of a reorder (eg_node_price)
+} eg_layout_move;
+EG_VEC_DEFINE(eg_layout_moves, eg_layout_move);
+
+typedef struct eg_layout_graph {
+  eg_type type;
+  uint32_t formats;   // memory formats beside plain, a bit per eg_format
+  eg_layouts layouts; // in ascending order of their digits, axis 0 first, formats last
+  eg_layout_moves moves;
+} eg_layout_graph;
+EG_VEC_DEFINE(eg_layout_graphs, eg_layout_graph);
+
+enum { EG_LAYOUT_GRAPH_MAX = 1 << 14 };
+
+void eg_layout_graph_init(eg_layout_graph *graph, egraph_allocator alloc);
+void eg_layout_graph_deinit(eg_layout_graph *graph);
+/// Fills an empty graph. Fails with EGRAPH_E_UNSUPPORTED beyond EG_LAYOUT_GRAPH_MAX
+/// layouts.
+egraph_status eg_layout_graph_build(eg_layout_graph *graph, const eg_mesh *mesh,
+                                    const eg_type *type, uint32_t formats,
+                                    const eg_plan_costs *costs);
+/// Number of a layout, or UINT32_MAX when it is not legal for the type.
+uint32_t eg_layout_graph_find(const eg_layout_graph *graph, const eg_layout *layout);
+
+#endif

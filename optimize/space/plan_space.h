@@ -1,0 +1,121 @@
+// Everything that planning chooses from: the values of an e-graph with their layouts on a
+// mesh, the transitions between these, and the operators with their strategies (notes
+// of the formulation in optimize/PLANS.md).
+//
+//   value      an e-class that the roots can reach. A node with several results makes a
+//              tuple value, which is in the layout of all its parts
+//   layouts    legal shardings of a type and their single-axis transitions; one graph per
+//              type and mesh, shared between values
+//   operator   an e-node with its strategies; of those that read and write the same
+//              layouts only the cheapest. What is made ahead has one, without operands
+//
+// Costs are seconds of one execution.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_OPTIMIZE_SPACE_PLAN_SPACE_H
+#define EG_OPTIMIZE_SPACE_PLAN_SPACE_H
+
+#include "optimize/space/layout_graph.h"
+#include "optimize/space/step_info.h"
+#include "pcg/parallel/strategy.h"
+#include "rewrites/saturation/tensor_egraph.h"
+
+#define EG_SPACE_NONE UINT32_MAX
+#define EG_BLOCK_SEVERAL (EG_BLOCK_OUTSIDE - 1) // what rules make of several blocks
+
+typedef struct eg_space_value {
+  eg_class class;
+  uint32_t graph; // of layouts
+  eg_phase phase; // in which it is made
+  uint32_t block; // of a folded step, EG_BLOCK_OUTSIDE, EG_BLOCK_SEVERAL
+  uint32_t times; // equal blocks that this one stands for
+  bool is_tuple;
+  bool is_entry;    // an input or constant: there from the start
+  bool is_carried;  // an entry that each step leaves for the next, in its layout
+  bool is_constant; // the same in every step: a weight that is not carried, or made ahead
+  bool is_sum;      // accumulates over micro-batches: entry and exit share their memory
+  eg_node ahead;    // of what weights alone make in a step that carries nothing: the node
+                    // that makes it before the first step; else EG_NODE_NONE
+  // Bit per axis: partial sums (maxima) are made, or wanted, along it.
+  uint8_t makes_sum, makes_max, wants_sum, wants_max;
+} eg_space_value;
+EG_VEC_DEFINE(eg_space_values, eg_space_value);
+
+typedef struct eg_space_operator {
+  eg_node node;
+  uint32_t value;
+  uint32_t inputs, input_count; // values, in eg_plan_space.inputs
+  uint32_t strategies, strategy_count;
+} eg_space_operator;
+EG_VEC_DEFINE(eg_space_operators, eg_space_operator);
+
+typedef struct eg_space_strategy {
+  uint8_t action[EG_MAX_MESH_AXES];
+  uint32_t needs;  // a layout per input, in eg_plan_space.needs
+  uint32_t output; // layout
+  double seconds;
+  uint32_t basis; // of the seconds (eg_node_price)
+} eg_space_strategy;
+EG_VEC_DEFINE(eg_space_strategies, eg_space_strategy);
+
+enum { EG_SEAMS = 2 }; // before and after the block that stands for many
+
+/// The same link at both seams.
+typedef struct eg_seam_link {
+  uint32_t value[EG_SEAMS]; // of the space
+  uint32_t user[EG_SEAMS];  // of the space, made of it
+} eg_seam_link;
+EG_VEC_DEFINE(eg_seam_links, eg_seam_link);
+
+typedef struct eg_plan_space {
+  egraph_allocator alloc;
+  eg_tensor_egraph *egraph; // borrowed
+  const eg_step_info *info; // borrowed
+  eg_mesh mesh;
+  eg_layout_graphs graphs;
+  eg_space_values values; // ascending classes
+  uint32_t *value_of;     // [class_limit] value, or EG_SPACE_NONE
+  uint32_t class_limit;
+  eg_space_operators operators; // by value
+  eg_u32s first_operator;       // [values + 1]
+  eg_u32s inputs, needs;
+  eg_space_strategies strategies;
+  eg_seam_links seams; // of a folded step
+  bool is_exact; // a folded step costs what the whole one does in which equal blocks are
+                 // treated alike (plan_seams.c)
+  bool can_be_cut; // and a bound of it is one of the whole step (plan_cut.h)
+} eg_plan_space;
+#define EG_PLAN_SPACE_MEMBERS                                                            \
+  (eg_layout_graphs, graphs), (eg_space_values, values),                                 \
+      (eg_space_operators, operators), (eg_space_strategies, strategies),                \
+      (eg_u32s, first_operator, inputs, needs), (eg_seam_links, seams)
+
+/// Enumerates (space_build.c). On a mesh without axes operators that are not known, and
+/// values without a type, are taken as they are: row-major, at no cost. On others they
+/// fail with EGRAPH_E_UNSUPPORTED, as does a type with too many layouts; EGRAPH_E_TYPE
+/// when what is carried does not fit where it enters.
+egraph_status eg_plan_space_init(eg_plan_space *space, egraph_allocator alloc,
+                                 eg_tensor_egraph *egraph, const eg_step_info *info,
+                                 const eg_mesh *mesh, const eg_plan_costs *costs);
+void eg_plan_space_deinit(eg_plan_space *space);
+
+/// Fills the links of a space whose values and operators are there, and whether they are
+/// all. (plan_seams.c) Fails with EGRAPH_E_MEMORY.
+egraph_status eg_plan_seams_find(eg_plan_space *space);
+/// The value of a class.
+uint32_t eg_plan_space_value(const eg_plan_space *space, eg_class class);
+/// The value that a node on operands (values) makes, or EG_SPACE_NONE: there is no such
+/// node. Fails with EGRAPH_E_MEMORY.
+egraph_status eg_plan_space_find_term(const eg_plan_space *space, const eg_attrs *attrs,
+                                      const uint32_t *operands, uint32_t count,
+                                      uint32_t *out);
+static inline const eg_layout_graph *eg_plan_space_layouts(const eg_plan_space *space,
+                                                           uint32_t value) {
+  return &space->graphs.data[space->values.data[value].graph];
+}
+/// Whether the layout of a value can be of use (space_build.c): nobody needs to look at
+/// partial sums along an axis on which they are neither made nor wanted.
+bool eg_plan_space_is_useful(const eg_plan_space *space, uint32_t value, uint32_t layout);
+/// Bytes of a value on one device.
+double eg_plan_space_bytes(const eg_plan_space *space, uint32_t value, uint32_t layout);
+
+#endif

@@ -1,0 +1,515 @@
+// From an e-graph to the plan space: the classes that the roots reach, their formats and
+// phases, and what is there from the start; then operators with their strategies
+// (plan_operators.c), seams, and the partial sums that are of use.
+// SPDX-License-Identifier: Apache-2.0
+#include "base/owner.h"
+#include "extract/search/extract.h"
+#include "ops/typing.h"
+#include "optimize/space/format_region.h"
+#include "optimize/space/plan_operators.h"
+
+static const eg_engine *engine_of(const eg_plan_space *space) {
+  return eg_tensor_egraph_engine_of(space->egraph);
+}
+
+// ---- values -----------------------------------------------------------------------
+
+static egraph_status reach(eg_plan_space *space, eg_class class, eg_u32s *stack) {
+  class = eg_engine_find(engine_of(space), class);
+  if (space->value_of[class.id] != EG_SPACE_NONE) return EGRAPH_OK;
+  space->value_of[class.id] = 0; // numbered below
+  return eg_u32s_push(stack, class.id);
+}
+
+static egraph_status reach_all(eg_plan_space *space, eg_u32s *stack) {
+  const eg_engine *engine = engine_of(space);
+  const eg_graph *graph = eg_tensor_egraph_graph(space->egraph);
+  for (uint32_t i = 0; i < eg_graph_output_count(graph); i++)
+    EG_TRY(reach(space, eg_tensor_egraph_root(space->egraph, i), stack));
+  for (uint32_t i = 0; i < space->info->carried_count; i++)
+    EG_TRY(reach(
+        space, eg_tensor_egraph_value_class(space->egraph, space->info->carried[i].entry),
+        stack));
+  while (stack->len != 0) {
+    uint32_t count;
+    const eg_node *nodes =
+        eg_engine_class_nodes(engine, (eg_class){eg_u32s_pop(stack)}, &count);
+    for (uint32_t i = 0; i < count; i++) {
+      eg_term term = eg_engine_term(engine, nodes[i]);
+      for (uint32_t k = 0; k < term.arity; k++)
+        EG_TRY(reach(space, term.children[k], stack));
+    }
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status graph_of(eg_plan_space *space, const eg_type *type, uint32_t formats,
+                              const eg_plan_costs *costs, uint32_t *out) {
+  for (uint32_t i = 0; i < space->graphs.len; i++)
+    if (eg_type_same(&space->graphs.data[i].type, type) &&
+        space->graphs.data[i].formats == formats) {
+      *out = i;
+      return EGRAPH_OK;
+    }
+  eg_layout_graph graph;
+  eg_layout_graph_init(&graph, space->alloc);
+  egraph_status status =
+      eg_layout_graph_build(&graph, &space->mesh, type, formats, costs);
+  if (status == EGRAPH_OK) status = eg_layout_graphs_push(&space->graphs, graph);
+  if (status != EGRAPH_OK) eg_layout_graph_deinit(&graph);
+  *out = (uint32_t)space->graphs.len - 1;
+  return status;
+}
+
+/// The type whose layouts a value has; of a tuple, that of its first part. Where it is
+/// not known the value stays as it is made: as a number does.
+static egraph_status type_of(const eg_plan_space *space, const eg_tensor_fact *fact,
+                             eg_type *out) {
+  *out = fact->part_count != 0 ? fact->parts[0] : fact->type;
+  if (fact->typed && (fact->part_count == 0 || !eg_tensor_part_is_unknown(fact->parts)))
+    return EGRAPH_OK;
+  *out = (eg_type){.rank = 0};
+  if (space->mesh.axis_count != 0)
+    return EG_FAIL(EGRAPH_E_UNSUPPORTED,
+                   "a value of unknown type (of an unknown operator) cannot be planned");
+  return EGRAPH_OK;
+}
+
+static egraph_status add_value(eg_plan_space *space, eg_class class,
+                               bool may_have_formats, const eg_plan_costs *costs) {
+  const eg_tensor_fact *fact = eg_tensor_egraph_fact(space->egraph, class);
+  eg_type type;
+  EG_TRY(type_of(space, fact, &type));
+  eg_space_value value = {.class = class,
+                          .phase = EG_PHASE_FORWARD,
+                          .times = 1,
+                          .ahead = EG_NODE_NONE,
+                          .is_tuple = fact->part_count != 0};
+  EG_TRY(
+      graph_of(space, &type, may_have_formats ? costs->formats : 0, costs, &value.graph));
+  space->value_of[class.id] = (uint32_t)space->values.len;
+  return eg_space_values_push(&space->values, value);
+}
+
+/// What enters and what leaves as it have the same layouts to choose from.
+static bool join_carried(const eg_plan_space *space, bool *inout) {
+  const eg_step_info *info = space->info;
+  bool is_news = false;
+  for (uint32_t i = 0; i < info->carried_count; i++) {
+    const eg_carried_value *carried = &info->carried[i];
+    bool *entry = &inout[eg_tensor_egraph_value_class(space->egraph, carried->entry).id];
+    bool *exit = &inout[eg_tensor_egraph_root(space->egraph, carried->output).id];
+    is_news = is_news || *entry != *exit;
+    *entry = *exit = *entry || *exit;
+  }
+  return is_news;
+}
+
+/// Which values meet at the seams of a folded step is not known yet, and they have the
+/// same layouts, too: where there are convolutions, all that fit have formats.
+static void join_seams(const eg_plan_space *space, bool *inout) {
+  const eg_engine *engine = engine_of(space);
+  bool is_any = false;
+  for (uint32_t i = 0; i < space->class_limit; i++)
+    is_any = is_any || inout[i];
+  if (space->info->fold.block == NULL || !is_any) return;
+  for (eg_class c = eg_engine_first(engine); c.id != EG_CLASS_NONE.id;
+       c = eg_engine_next(engine, c))
+    inout[c.id] =
+        eg_format_fits_fact(eg_tensor_egraph_fact(space->egraph, c), EG_FORMAT_NHWC);
+}
+
+static egraph_status number_values(eg_plan_space *space, const eg_plan_costs *costs) {
+  const eg_engine *engine = engine_of(space);
+  bool *may_have; // [classes] formats
+  EG_TRY(eg_alloc(space->alloc, space->class_limit, sizeof *may_have, &may_have));
+  egraph_status status = EGRAPH_OK;
+  if (costs->formats != 0) {
+    status = eg_format_region_find(space->egraph, space->alloc, may_have);
+    join_seams(space, may_have);
+    while (join_carried(space, may_have))
+      continue;
+  }
+  for (eg_class c = eg_engine_first(engine);
+       status == EGRAPH_OK && c.id != EG_CLASS_NONE.id; c = eg_engine_next(engine, c))
+    if (space->value_of[c.id] != EG_SPACE_NONE)
+      status = add_value(space, c, may_have[c.id], costs);
+  eg_free(space->alloc, may_have, space->class_limit, sizeof *may_have);
+  return status;
+}
+
+// ---- what weights alone make --------------------------------------------------------
+
+/// Work to derive a weight: bytes written, so leaves are free.
+static double derivation_cost(const eg_tensor_fact *fact, const eg_term *term) {
+  if (eg_op_info_of((eg_op)term->op)->flags & EG_OPF_LEAF) return 0.0;
+  return 1.0 + (fact->part_count == 0 ? (double)eg_type_bytes(&fact->type) : 0.0);
+}
+
+static egraph_status add_class(const eg_tensor_egraph *egraph, eg_class class,
+                               eg_extract_problem *problem, eg_u32s *nodes) {
+  const eg_engine *engine = eg_tensor_egraph_engine_of(egraph);
+  const eg_tensor_fact *fact = eg_tensor_egraph_fact(egraph, class);
+  if (!fact->weight_only) return EGRAPH_OK;
+  EG_TRY(eg_extract_problem_add_root(problem, class.id));
+  uint32_t count;
+  const eg_node *members = eg_engine_class_nodes(engine, class, &count);
+  for (uint32_t i = 0; i < count; i++) {
+    eg_term term = eg_engine_term(engine, members[i]);
+    uint32_t number;
+    EG_TRY(eg_extract_problem_add_node(problem, class.id, derivation_cost(fact, &term),
+                                       (const uint32_t *)(const void *)term.children,
+                                       term.arity, &number));
+    EG_TRY(eg_u32s_push(nodes, members[i].id));
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status solve_derivations(egraph_allocator alloc,
+                                       const eg_extract_problem *problem,
+                                       const eg_u32s *nodes, eg_node *out) {
+  eg_extract_options options = EG_EXTRACT_OPTIONS_DEFAULT;
+  options.method = EG_EXTRACT_TREE;
+  eg_extract_result result;
+  eg_extract_result_init(&result, alloc);
+  egraph_status status = eg_extract_solve(alloc, problem, &options, &result);
+  if (status == EGRAPH_OK && result.status == EG_EXTRACT_INFEASIBLE)
+    status =
+        EG_FAIL(EGRAPH_E_INTERNAL, "a weight has no derivation from the model's weights");
+  for (uint32_t c = 0; status == EGRAPH_OK && c < problem->class_count; c++) {
+    uint32_t chosen = result.choice.data[c];
+    out[c] = chosen == EG_EXTRACT_NONE ? EG_NODE_NONE : (eg_node){nodes->data[chosen]};
+  }
+  eg_extract_result_deinit(&result);
+  return status;
+}
+
+/// Fills `out`, [class limit of the engine]: of each class that weights alone make the
+/// node of its derivation with the fewest bytes written, of all others EG_NODE_NONE. The
+/// operands of a node that is chosen have derivations, and there are no cycles.
+static egraph_status find_derivations(egraph_allocator alloc,
+                                      const eg_tensor_egraph *egraph, eg_node *out) {
+  _Static_assert(sizeof(eg_class) == sizeof(uint32_t), "children are class numbers");
+  const eg_engine *engine = eg_tensor_egraph_engine_of(egraph);
+  eg_extract_problem problem;
+  eg_u32s nodes;
+  EG_TRY(eg_extract_problem_init(&problem, alloc));
+  eg_u32s_init(&nodes, alloc);
+  egraph_status status = EGRAPH_OK;
+  for (uint32_t c = 0, number; status == EGRAPH_OK && c < eg_engine_class_limit(engine);
+       c++)
+    status = eg_extract_problem_add_class(&problem, &number);
+  for (eg_class c = eg_engine_first(engine);
+       status == EGRAPH_OK && c.id != EG_CLASS_NONE.id; c = eg_engine_next(engine, c))
+    status = add_class(egraph, c, &problem, &nodes);
+  if (status == EGRAPH_OK) status = solve_derivations(alloc, &problem, &nodes, out);
+  eg_u32s_deinit(&nodes);
+  eg_extract_problem_deinit(&problem);
+  return status;
+}
+
+// ---- phases and blocks of values -----------------------------------------------------
+
+// Of the seed graph every value has its phase: the earliest of the nodes that make it, of
+// an input the earliest of its users. What rules have added is made as soon as its
+// operands are there.
+//
+// Likewise for blocks of a folded step. What stands in several blocks is of none: equal
+// nodes on what is outside. What rules have made of values of two neighbours is of the
+// one that comes later in its phase. A node with several results is in the block of
+// these.
+
+enum { UNKNOWN = EG_PHASE_COUNT };
+#define NO_BLOCK (UINT32_MAX - 2) // not known yet
+
+typedef struct timing {
+  uint8_t phase;
+  bool is_seeded; // by the graph
+} timing;
+
+typedef struct phases {
+  eg_plan_space *space;
+  timing *of; // [values]
+} phases;
+
+/// The value of the space that a value of the graph is, or EG_SPACE_NONE: out of reach.
+static uint32_t value_of(const phases *p, eg_value value) {
+  return eg_plan_space_value(p->space,
+                             eg_tensor_egraph_value_class(p->space->egraph, value));
+}
+
+static void seed_value(phases *p, eg_value value, eg_phase phase) {
+  const uint32_t *block = p->space->info->fold.block;
+  uint32_t v = value_of(p, value);
+  if (v == EG_SPACE_NONE) return;
+  eg_space_value *mine = &p->space->values.data[v];
+  p->of[v].is_seeded = true;
+  if (phase < p->of[v].phase) p->of[v].phase = (uint8_t)phase;
+  if (block == NULL) return;
+  if (mine->block == NO_BLOCK) mine->block = block[value.id];
+  if (mine->block != block[value.id]) mine->block = EG_BLOCK_OUTSIDE;
+}
+
+static void seed_all(phases *p) {
+  const eg_step_info *info = p->space->info;
+  const eg_graph *graph = eg_tensor_egraph_graph(p->space->egraph);
+  for (uint32_t n = 0; n < eg_graph_node_count(graph); n++) {
+    eg_graph_node_info node = eg_graph_node_at(graph, (eg_graph_node){n});
+    eg_phase phase = info->phases == NULL ? EG_PHASE_FORWARD : info->phases[n];
+    for (uint32_t r = 0; r < node.result_count; r++)
+      seed_value(p, node.results[r], phase);
+    for (uint32_t i = 0; i < node.input_count; i++)
+      if (eg_graph_value(graph, node.inputs[i])->kind != EG_VALUE_COMPUTED)
+        seed_value(p, node.inputs[i], phase);
+  }
+}
+
+/// The value whose part a node is, or EG_SPACE_NONE: it is no part.
+static uint32_t tuple_of(const phases *p, eg_node node) {
+  eg_term term = eg_engine_term(engine_of(p->space), node);
+  return term.op == EG_OP_PART ? p->space->value_of[term.children[0].id] : EG_SPACE_NONE;
+}
+
+/// A tuple is in the block of its parts, as far as these are of the graph.
+static void seed_tuples(phases *p) {
+  eg_space_value *values = p->space->values.data;
+  for (uint32_t v = 0; v < p->space->values.len; v++) {
+    uint32_t count;
+    const eg_node *nodes =
+        eg_engine_class_nodes(engine_of(p->space), values[v].class, &count);
+    for (uint32_t i = 0; p->of[v].is_seeded && i < count; i++) {
+      uint32_t tuple = tuple_of(p, nodes[i]);
+      if (tuple != EG_SPACE_NONE && !p->of[tuple].is_seeded)
+        values[tuple].block = values[v].block;
+    }
+  }
+}
+
+/// The block of two values together.
+static uint32_t join_blocks(uint32_t a, uint32_t b, uint8_t phase) {
+  if (a == b || b == EG_BLOCK_OUTSIDE) return a;
+  if (a == EG_BLOCK_OUTSIDE) return b;
+  if (a == EG_BLOCK_SEVERAL || b == EG_BLOCK_SEVERAL) return EG_BLOCK_SEVERAL;
+  uint32_t low = a < b ? a : b, high = a < b ? b : a;
+  if (high - low != 1) return EG_BLOCK_SEVERAL;
+  return phase == EG_PHASE_BACKWARD ? low : high;
+}
+
+/// Makes a value as early as some node's operands allow.
+static bool improve(phases *p, uint32_t v) {
+  eg_space_value *values = p->space->values.data, *value = &values[v];
+  uint32_t count;
+  const eg_node *nodes = eg_engine_class_nodes(engine_of(p->space), value->class, &count);
+  bool changed = false;
+  for (uint32_t i = 0; i < count; i++) {
+    eg_term term = eg_engine_term(engine_of(p->space), nodes[i]);
+    uint8_t phase = EG_PHASE_FORWARD; // UNKNOWN where an operand's is
+    for (uint32_t k = 0; k < term.arity; k++) {
+      uint8_t operand = p->of[p->space->value_of[term.children[k].id]].phase;
+      if (operand > phase) phase = operand;
+    }
+    if (phase >= p->of[v].phase) continue;
+    bool is_known = value->block != NO_BLOCK && p->of[v].phase == UNKNOWN;
+    if (!is_known) value->block = EG_BLOCK_OUTSIDE;
+    for (uint32_t k = 0; !is_known && k < term.arity; k++)
+      value->block = join_blocks(
+          value->block, values[p->space->value_of[term.children[k].id]].block, phase);
+    p->of[v].phase = phase;
+    changed = true;
+  }
+  return changed;
+}
+
+static egraph_status find_phases(eg_plan_space *space) {
+  phases own = {.space = space}, *p = &own;
+  EG_TRY(eg_alloc(space->alloc, space->values.len, sizeof *p->of, &p->of));
+  uint32_t count = (uint32_t)p->space->values.len;
+  for (uint32_t v = 0; v < count; v++) {
+    p->of[v].phase = UNKNOWN;
+    p->space->values.data[v].block = NO_BLOCK;
+  }
+  seed_all(p);
+  seed_tuples(p);
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (uint32_t v = 0; v < count; v++)
+      if (!p->of[v].is_seeded && improve(p, v)) changed = true;
+  }
+  // What is carried is in the block of what it becomes.
+  const eg_step_info *info = p->space->info;
+  const eg_graph *graph = eg_tensor_egraph_graph(p->space->egraph);
+  for (uint32_t i = 0; i < info->carried_count; i++) {
+    uint32_t entry = value_of(p, info->carried[i].entry);
+    uint32_t exit = value_of(p, eg_graph_output(graph, info->carried[i].output, NULL));
+    p->space->values.data[entry].block = p->space->values.data[exit].block;
+  }
+  for (uint32_t v = 0; v < count; v++) {
+    eg_space_value *value = &p->space->values.data[v];
+    // A class that only has itself as operand is made by nobody, in whatever phase.
+    value->phase = p->of[v].phase == UNKNOWN ? EG_PHASE_UPDATE : (eg_phase)p->of[v].phase;
+    if (value->block == NO_BLOCK) value->block = EG_BLOCK_OUTSIDE;
+    value->times = eg_step_fold_times(&p->space->info->fold, value->block);
+  }
+  eg_free(space->alloc, p->of, space->values.len, sizeof *p->of);
+  return EGRAPH_OK;
+}
+
+// ---- partial sums that are of use ---------------------------------------------------
+
+static void note_partials(const eg_mesh *mesh, const eg_layout *layout, uint8_t *sum,
+                          uint8_t *max) {
+  for (uint32_t a = 0; a < mesh->axis_count; a++) {
+    if (layout->sharding[a] == EG_SHARD_P_SUM) *sum |= (uint8_t)(1u << a);
+    if (layout->sharding[a] == EG_SHARD_P_MAX) *max |= (uint8_t)(1u << a);
+  }
+}
+
+static void find_partials(eg_plan_space *space) {
+  for (uint32_t o = 0; o < space->operators.len; o++) {
+    const eg_space_operator *op = &space->operators.data[o];
+    eg_space_value *made = &space->values.data[op->value];
+    for (uint32_t s = 0; s < op->strategy_count; s++) {
+      const eg_space_strategy *strategy = &space->strategies.data[op->strategies + s];
+      note_partials(
+          &space->mesh,
+          &eg_plan_space_layouts(space, op->value)->layouts.data[strategy->output],
+          &made->makes_sum, &made->makes_max);
+      for (uint32_t i = 0; i < op->input_count; i++) {
+        uint32_t v = space->inputs.data[op->inputs + i];
+        uint32_t need = space->needs.data[strategy->needs + i];
+        eg_space_value *used = &space->values.data[v];
+        note_partials(&space->mesh, &eg_plan_space_layouts(space, v)->layouts.data[need],
+                      &used->wants_sum, &used->wants_max);
+      }
+    }
+  }
+}
+
+/// What meets at both seams has the same layouts to choose from.
+static void share_partials(eg_plan_space *space) {
+  for (size_t i = 0; i < space->seams.len; i++) {
+    const eg_seam_link *link = &space->seams.data[i];
+    eg_space_value *a = &space->values.data[link->value[0]],
+                   *b = &space->values.data[link->value[1]];
+    a->makes_sum = b->makes_sum |= a->makes_sum;
+    a->makes_max = b->makes_max |= a->makes_max;
+    a->wants_sum = b->wants_sum |= a->wants_sum;
+    a->wants_max = b->wants_max |= a->wants_max;
+  }
+}
+
+bool eg_plan_space_is_useful(const eg_plan_space *space, uint32_t value,
+                             uint32_t layout) {
+  const eg_space_value *v = &space->values.data[value];
+  uint8_t sum = 0, max = 0;
+  note_partials(&space->mesh, &eg_plan_space_layouts(space, value)->layouts.data[layout],
+                &sum, &max);
+  return (sum & ~(v->makes_sum | v->wants_sum)) == 0 &&
+         (max & ~(v->makes_max | v->wants_max)) == 0;
+}
+
+// ---- entry points -------------------------------------------------------------------
+
+/// What is carried must fit where it enters, before anything is tied to it.
+static egraph_status check_carried(const eg_plan_space *space) {
+  const eg_graph *graph = eg_tensor_egraph_graph(space->egraph);
+  for (uint32_t i = 0; i < space->info->carried_count; i++) {
+    const eg_carried_value *carried = &space->info->carried[i];
+    const char *name;
+    eg_value left = eg_graph_output(graph, carried->output, &name);
+    const eg_value_info *entry = eg_graph_value(graph, carried->entry),
+                        *exit = eg_graph_value(graph, left);
+    if (!entry->typed || !exit->typed || !eg_type_same(&entry->type, &exit->type))
+      return EG_FAIL(EGRAPH_E_TYPE,
+                     "output '%.200s' (%s) cannot enter the next step as '%.200s' (%s); "
+                     "what is carried must keep its type and shape",
+                     name, eg_type_text_of(&exit->type).text, entry->name,
+                     eg_type_text_of(&entry->type).text);
+  }
+  return EGRAPH_OK;
+}
+
+static void mark_carried(eg_plan_space *space) {
+  const eg_step_info *info = space->info;
+  for (uint32_t i = 0; i < info->carried_count; i++) {
+    const eg_carried_value *carried = &info->carried[i];
+    eg_class ends[] = {eg_tensor_egraph_value_class(space->egraph, carried->entry),
+                       eg_tensor_egraph_root(space->egraph, carried->output)};
+    space->values.data[eg_plan_space_value(space, ends[0])].is_carried = true;
+    for (int e = 0; carried->is_sum && e < 2; e++)
+      space->values.data[eg_plan_space_value(space, ends[e])].is_sum = true;
+  }
+}
+
+/// Weights that nothing carries from step to step.
+static void mark_constants(eg_plan_space *space) {
+  const eg_graph *graph = eg_tensor_egraph_graph(space->egraph);
+  const eg_step_info *info = space->info;
+  for (uint32_t i = 0; i < eg_graph_value_count(graph); i++) {
+    const eg_value value = {i};
+    bool is_weight = eg_graph_value(graph, value)->kind == EG_VALUE_WEIGHT;
+    uint32_t v = is_weight ? eg_plan_space_value(space, eg_tensor_egraph_value_class(
+                                                            space->egraph, value))
+                           : EG_SPACE_NONE;
+    if (v != EG_SPACE_NONE) space->values.data[v].is_constant = true;
+  }
+  for (uint32_t i = 0; i < info->carried_count; i++)
+    space->values
+        .data[eg_plan_space_value(
+            space, eg_tensor_egraph_value_class(space->egraph, info->carried[i].entry))]
+        .is_constant = false;
+}
+
+/// What weights alone make is there from the start, unless some of them change: in a step
+/// that carries weights all of it belongs to the step.
+static egraph_status mark_ahead(eg_plan_space *space) {
+  eg_node *derivation; // [classes]
+  if (space->info->carried_count != 0) return EGRAPH_OK;
+  EG_TRY(eg_alloc(space->alloc, space->class_limit, sizeof *derivation, &derivation));
+  egraph_status status = find_derivations(space->alloc, space->egraph, derivation);
+  for (uint32_t v = 0; status == EGRAPH_OK && v < space->values.len; v++) {
+    eg_space_value *value = &space->values.data[v];
+    value->ahead = derivation[value->class.id];
+    if (value->ahead.id != EG_NODE_NONE.id) value->is_constant = value->is_entry = true;
+  }
+  eg_free(space->alloc, derivation, space->class_limit, sizeof *derivation);
+  return status;
+}
+
+static egraph_status build(eg_plan_space *space, const eg_plan_costs *costs) {
+  EG_TRY(check_carried(space));
+  EG_TRY(eg_alloc(space->alloc, space->class_limit, sizeof *space->value_of,
+                  &space->value_of));
+  for (uint32_t c = 0; c < space->class_limit; c++)
+    space->value_of[c] = EG_SPACE_NONE;
+  eg_u32s stack;
+  eg_u32s_init(&stack, space->alloc);
+  egraph_status status = reach_all(space, &stack);
+  eg_u32s_deinit(&stack);
+  EG_TRY(status);
+  EG_TRY(number_values(space, costs));
+  mark_carried(space);
+  mark_constants(space);
+  EG_TRY(mark_ahead(space));
+  EG_TRY(find_phases(space));
+  EG_TRY(eg_plan_operators_add(space, costs));
+  EG_TRY(eg_plan_seams_find(space));
+  find_partials(space);
+  share_partials(space);
+  return EGRAPH_OK;
+}
+
+egraph_status eg_plan_space_init(eg_plan_space *space, egraph_allocator alloc,
+                                 eg_tensor_egraph *egraph, const eg_step_info *info,
+                                 const eg_mesh *mesh, const eg_plan_costs *costs) {
+  *space = (eg_plan_space){.alloc = alloc,
+                           .egraph = egraph,
+                           .info = info,
+                           .mesh = *mesh,
+                           .class_limit =
+                               eg_engine_class_limit(eg_tensor_egraph_engine(egraph))};
+  EG_INIT_MEMBERS(space, alloc, EG_PLAN_SPACE_MEMBERS)
+  egraph_status status = build(space, costs);
+  if (status != EGRAPH_OK) eg_plan_space_deinit(space);
+  return status;
+}

@@ -1,0 +1,49 @@
+// What planning must know of a step beyond its graph.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_OPTIMIZE_SPACE_STEP_INFO_H
+#define EG_OPTIMIZE_SPACE_STEP_INFO_H
+
+#include "pcg/graph/blocks.h"
+#include "pcg/plan/plan.h"
+
+/// A value that leaves the step and enters the next one: parameters, optimizer states. A
+/// sum over the micro-batches leaves one and enters the next; it is zero at first.
+typedef struct eg_carried_value {
+  eg_value entry;  // input or weight
+  uint32_t output; // index of the graph output
+  bool is_sum;
+} eg_carried_value;
+
+/// Equal blocks of a step; of a folded one, one of them stands for several.
+typedef struct eg_step_fold {
+  const uint32_t *block; // [graph values] number of its block, or EG_BLOCK_OUTSIDE
+  const uint32_t *later; // [graph values] the same one block later; UINT32_MAX: none
+  uint32_t count;        // blocks of the step
+  uint32_t middle; // the one that stands for others; of a step that is not folded: count
+  uint32_t times;  // how many it stands for; 0: the step is not folded
+} eg_step_fold;
+
+/// In how many equal blocks a value of this block is.
+static inline uint32_t eg_step_fold_times(const eg_step_fold *fold, uint32_t block) {
+  return fold->block != NULL && block == fold->middle ? fold->times : 1;
+}
+
+typedef struct eg_step_info {
+  uint32_t micro_batches; // >= 1
+  bool may_make_twice;    // a value in two layouts: loops are of use (plan_operators.c)
+  const eg_phase *phases; // [graph nodes], or NULL: all forward
+  eg_step_fold fold;      // block NULL: it has none, or nobody knows
+  const eg_carried_value *carried;
+  uint32_t carried_count;
+  const eg_value *gradients; // of what is trained, of one micro-batch
+  uint32_t gradient_count;
+  // Of a folded step, values: what rules do not look through (it goes from block to
+  // block, or is not the same for all), and what they leave as it is.
+  const uint32_t *sealed;
+  uint32_t sealed_count;
+  const uint32_t *fixed;
+  uint32_t fixed_count;
+  double memory_limit; // bytes of a device; INFINITY: none
+} eg_step_info;
+
+#endif

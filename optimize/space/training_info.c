@@ -1,0 +1,246 @@
+// Blocks of a step's values, what it carries, what rules must keep to in it.
+// SPDX-License-Identifier: Apache-2.0
+#include "optimize/space/training_info.h"
+
+#include <math.h>
+#include <string.h>
+typedef struct filler {
+  eg_training_info *out;
+  const eg_training *training;
+  const eg_folded *folded;
+  uint32_t nodes;
+} filler;
+
+// ---- blocks of a step --------------------------------------------------------------
+
+/// The block of each value by that of the forward value it was made for.
+static egraph_status find_blocks(const eg_stamps *stamps, const eg_u32s *forward,
+                                 eg_u32s *out) {
+  for (size_t v = 0; v < stamps->len; v++) {
+    uint32_t of = stamps->data[v].of;
+    EG_TRY(
+        eg_u32s_push(out, of == EG_STAMP_OF_NONE ? EG_BLOCK_OUTSIDE : forward->data[of]));
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status find(eg_step_blocks *out, const eg_graph *forward,
+                          const eg_blocks *of_forward, const eg_training *training) {
+  eg_u32s block, later; // [values of the forward graph]
+  if (training == NULL)
+    return eg_blocks_places(forward, of_forward, &out->value, &out->later);
+  eg_u32s_init(&block, out->value.alloc);
+  eg_u32s_init(&later, out->value.alloc);
+  egraph_status status = eg_blocks_places(forward, of_forward, &block, &later);
+  if (status == EGRAPH_OK) status = find_blocks(&training->stamps, &block, &out->value);
+  if (status == EGRAPH_OK)
+    status = eg_stamps_map(&training->stamps, &training->stamps, &later, &out->later);
+  eg_u32s_deinit(&later);
+  eg_u32s_deinit(&block);
+  for (size_t v = 0; status == EGRAPH_OK && v < out->later.len; v++)
+    if (out->value.data[v] == EG_BLOCK_OUTSIDE) out->later.data[v] = UINT32_MAX;
+  return status;
+}
+
+egraph_status eg_step_blocks_init(eg_step_blocks *blocks, egraph_allocator alloc,
+                                  const eg_graph *forward, const eg_blocks *of_forward,
+                                  const eg_training *training) {
+  eg_u32s_init(&blocks->value, alloc);
+  eg_u32s_init(&blocks->later, alloc);
+  egraph_status status = find(blocks, forward, of_forward, training);
+  if (status != EGRAPH_OK) eg_step_blocks_deinit(blocks);
+  return status;
+}
+
+void eg_step_blocks_deinit(eg_step_blocks *blocks) {
+  eg_u32s_deinit(&blocks->value);
+  eg_u32s_deinit(&blocks->later);
+}
+
+// ---- limits ---------------------------------------------------------------------------
+
+enum { SEALED = 1, AT_AN_END = 2, IN_THE_MIDDLE = 4 };
+
+/// Whether a value of a block is used where it is not the same for all: in another block;
+/// outside, unless it comes from an end.
+static bool crosses(uint32_t count, uint32_t from, uint32_t to) {
+  if (from == EG_BLOCK_OUTSIDE || from == to) return false;
+  bool is_inner = from != 0 && from != count - 1;
+  return is_inner || to != EG_BLOCK_OUTSIDE;
+}
+
+static void flag_node(const eg_step_blocks *blocks, const eg_graph *step, uint32_t count,
+                      uint32_t n, uint32_t *flags) {
+  eg_graph_node_info node = eg_graph_node_at(step, (eg_graph_node){n});
+  uint32_t to = eg_step_blocks_of(blocks, step, n);
+  for (uint32_t i = 0; i < node.input_count; i++) {
+    uint32_t v = node.inputs[i].id, from = blocks->value.data[v];
+    if (crosses(count, from, to)) flags[v] |= SEALED;
+    if (from != EG_BLOCK_OUTSIDE || to == EG_BLOCK_OUTSIDE) continue;
+    flags[v] |= to == 0 || to == count - 1 ? AT_AN_END : IN_THE_MIDDLE;
+  }
+}
+
+/// What rules must keep to in a folded step, so that what they find in the block in the
+/// middle holds in all that it stands for. Appends what they must not look through: what
+/// goes from block to block, and what the outside hands to ends only; and what they must
+/// leave as it is: what the optimizer makes for several (a norm of all gradients).
+static egraph_status find_limits(const eg_step_blocks *blocks,
+                                 const eg_training *training, const eg_graph *step,
+                                 uint32_t count, eg_u32s *sealed, eg_u32s *fixed) {
+  eg_u32s flags;
+  eg_u32s_init(&flags, sealed->alloc);
+  egraph_status status = eg_u32s_resize(&flags, eg_graph_value_count(step));
+  for (uint32_t n = 0; status == EGRAPH_OK && n < eg_graph_node_count(step); n++)
+    flag_node(blocks, step, count, n, flags.data);
+  for (uint32_t v = 0; status == EGRAPH_OK && v < flags.len; v++) {
+    bool ends = (flags.data[v] & (AT_AN_END | IN_THE_MIDDLE)) == AT_AN_END;
+    bool is_sealed = (flags.data[v] & SEALED) != 0 || ends;
+    if (eg_graph_value(step, (eg_value){v})->kind != EG_VALUE_COMPUTED) continue;
+    eg_made made = training != NULL ? training->stamps.data[v].made : EG_MADE_COPY;
+    if (made == EG_MADE_NORM || made == EG_MADE_COMMON)
+      status = eg_u32s_push(fixed, v);
+    else if (is_sealed)
+      status = eg_u32s_push(sealed, v);
+  }
+  eg_u32s_deinit(&flags);
+  return status;
+}
+
+// ---- carried values -------------------------------------------------------------------
+
+static void add_carried(filler *f, eg_carried_value *carried, eg_training_state state,
+                        bool is_sum) {
+  uint32_t output = 0;
+  if (state.entry.id == EG_VALUE_NONE.id) return;
+  while (eg_graph_output(f->training->graph, output, NULL).id != state.exit.id)
+    output++;
+  carried[f->out->info.carried_count++] =
+      (eg_carried_value){.entry = state.entry, .output = output, .is_sum = is_sum};
+}
+
+static egraph_status fill_carried(filler *f) {
+  const eg_training *training = f->training;
+  eg_carried_value *carried;
+  EG_TRY(eg_arena_alloc(&f->out->arena,
+                        (size_t)training->param_count * (2 + EG_MAX_OPTIMIZER_STATES),
+                        sizeof *carried, &carried));
+  for (uint32_t p = 0; p < training->param_count; p++) {
+    const eg_training_param *param = &training->params[p];
+    add_carried(f, carried, param->value, false);
+    add_carried(f, carried, param->sum, true);
+    for (uint32_t s = 0; s < training->state_count; s++)
+      add_carried(f, carried, param->state[s], false);
+  }
+  f->out->info.carried = carried;
+  return EGRAPH_OK;
+}
+
+// ---- blocks ---------------------------------------------------------------------------
+
+static egraph_status copy(eg_arena *arena, const eg_u32s *list, const uint32_t **out) {
+  uint32_t *mine;
+  EG_TRY(eg_arena_alloc(arena, list->len, sizeof *mine, &mine));
+  if (list->len != 0) memcpy(mine, list->data, list->len * sizeof *mine);
+  *out = mine;
+  return EGRAPH_OK;
+}
+
+/// What rules keep to in a folded step.
+static egraph_status limit(eg_training_info *info, const eg_step_blocks *blocks,
+                           const eg_training *training, const eg_graph *step) {
+  eg_u32s sealed, fixed;
+  eg_step_info *out = &info->info;
+  eg_u32s_init(&sealed, blocks->value.alloc);
+  eg_u32s_init(&fixed, blocks->value.alloc);
+  egraph_status status =
+      find_limits(blocks, training, step, out->fold.count, &sealed, &fixed);
+  if (status == EGRAPH_OK) status = copy(&info->arena, &sealed, &out->sealed);
+  if (status == EGRAPH_OK) status = copy(&info->arena, &fixed, &out->fixed);
+  out->sealed_count = (uint32_t)sealed.len;
+  out->fixed_count = (uint32_t)fixed.len;
+  eg_u32s_deinit(&fixed);
+  eg_u32s_deinit(&sealed);
+  return status;
+}
+
+static egraph_status note_blocks(eg_training_info *info, const eg_step_blocks *blocks,
+                                 eg_step_fold fold) {
+  info->info.fold = fold;
+  EG_TRY(copy(&info->arena, &blocks->value, &info->info.fold.block));
+  return copy(&info->arena, &blocks->later, &info->info.fold.later);
+}
+
+/// Fills the blocks of a folded step and what rules keep to in it.
+static egraph_status mark_folded(eg_training_info *info, const eg_folded *folded,
+                                 const eg_training *training) {
+  eg_step_blocks blocks;
+  const eg_step_fold fold = {
+      .count = folded->blocks.count, .middle = folded->middle, .times = folded->times};
+  EG_TRY(eg_step_blocks_init(&blocks, folded->alloc, folded->graph, &folded->blocks,
+                             training));
+  egraph_status status = note_blocks(info, &blocks, fold);
+  if (status == EGRAPH_OK)
+    status = limit(info, &blocks, training,
+                   training != NULL ? training->graph : folded->graph);
+  eg_step_blocks_deinit(&blocks);
+  return status;
+}
+
+egraph_status eg_training_info_mark(eg_training_info *info, egraph_allocator alloc,
+                                    const eg_graph *forward, const eg_blocks *of_forward,
+                                    const eg_training *training) {
+  eg_step_blocks blocks;
+  const eg_step_fold fold = {.count = of_forward->count, .middle = of_forward->count};
+  EG_TRY(eg_step_blocks_init(&blocks, alloc, forward, of_forward, training));
+  egraph_status status = note_blocks(info, &blocks, fold);
+  eg_step_blocks_deinit(&blocks);
+  return status;
+}
+
+// ---- the whole ------------------------------------------------------------------------
+
+static egraph_status fill_info(filler *f) {
+  eg_phase *phases;
+  eg_arena *arena = &f->out->arena;
+  EG_TRY(eg_arena_alloc(arena, f->nodes, sizeof *phases, &phases));
+  for (uint32_t n = 0; n < f->nodes; n++)
+    phases[n] = eg_training_phase(f->training, (eg_graph_node){n});
+  f->out->info.phases = phases;
+  EG_TRY(fill_carried(f));
+  const eg_training *training = f->training;
+  eg_value *gradients;
+  EG_TRY(eg_arena_alloc(arena, training->param_count, sizeof *gradients, &gradients));
+  for (uint32_t p = 0; p < training->param_count; p++)
+    gradients[p] = training->params[p].gradient;
+  f->out->info.gradients = gradients;
+  f->out->info.gradient_count = training->param_count;
+  if (f->folded == NULL) return EGRAPH_OK;
+  return mark_folded(f->out, f->folded, f->training);
+}
+
+egraph_status eg_training_info_init(eg_training_info *info, egraph_allocator alloc,
+                                    const eg_training *training,
+                                    const eg_folded *folded) {
+  *info = (eg_training_info){
+      .info = {.micro_batches = training->micro_batches, .memory_limit = INFINITY}};
+  eg_arena_init(&info->arena, alloc);
+  filler f = {.out = info,
+              .training = training,
+              .folded = folded,
+              .nodes = eg_graph_node_count(training->graph)};
+  egraph_status status = fill_info(&f);
+  if (status != EGRAPH_OK) eg_training_info_deinit(info);
+  return status;
+}
+
+void eg_training_info_deinit(eg_training_info *info) { eg_arena_deinit(&info->arena); }
+
+egraph_status eg_forward_info_init(eg_training_info *info, egraph_allocator alloc,
+                                   const eg_folded *folded) {
+  *info = (eg_training_info){.info = {.micro_batches = 1, .memory_limit = INFINITY}};
+  eg_arena_init(&info->arena, alloc);
+  egraph_status status = folded == NULL ? EGRAPH_OK : mark_folded(info, folded, NULL);
+  if (status != EGRAPH_OK) eg_training_info_deinit(info);
+  return status;
+}
