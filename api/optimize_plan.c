@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/proof.h"
 #include "pcg/graph/open_sizes.h"
+#include "pcg/plan/plan_worth.h"
 #include "pcg/training/training_options.h"
 
 static const double MEASURING_SHARE = 0.5; // of the time
@@ -142,6 +143,9 @@ static egraph_status search_target(plan_call *p) {
       &p->target, call->alloc, call->target != NULL ? call->target : &one_device,
       call->costs);
   if (status == EGRAPH_OK) status = prepare_and_search(p);
+  if (status == EGRAPH_OK && p->result->search.has_plan)
+    status = eg_plan_find_peak(&p->result->search.planned.plan, call->alloc,
+                               &p->target.machine);
   p->result->search.report.measured = p->target.host.measured;
   eg_target_machine_close(&p->target);
   return status;

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "optimize/plan/machine_costs.h"
 #include "optimize/plan/plan_price.h"
+#include "pcg/plan/plan_worth.h"
 
 static const double MEASURING_SECONDS = 30.0;
 
@@ -49,6 +50,8 @@ egraph_status egraph_plan_price(egraph_plan *plan, const egraph_target *target,
   eg_target_machine machine = {.host = {.stop = stops_measuring, .user = &until}};
   egraph_status status = eg_target_machine_open(&machine, plan->alloc, &own, costs);
   if (status == EGRAPH_OK) status = price(plan, &machine);
+  if (status == EGRAPH_OK)
+    status = eg_plan_find_peak(&plan->planned.plan, plan->alloc, &machine.machine);
   if (status == EGRAPH_OK) plan->info.memory_limit = machine.machine.memory_bytes;
   eg_target_machine_close(&machine);
   EG_TRY(status);

@@ -5,6 +5,7 @@
 
 #include "api/planned.h"
 #include "api/require.h"
+#include "pcg/plan/plan_answer.h"
 #include "pcg/plan/plan_diff.h"
 #include "pcg/plan/plan_remarks.h"
 #include "pcg/plan/plan_text.h"
@@ -164,7 +165,6 @@ egraph_status egraph_plan_print(const egraph_allocator *alloc, const egraph_plan
       eg_plan_print(planned, unity ? EG_PLAN_UNITY : EG_PLAN_COLLECTIVES, &text);
   if (status == EGRAPH_OK) status = eg_plan_summary_make(planned, plan->alloc, &summary);
   if (status == EGRAPH_OK) status = eg_plan_summary_print(&text, &summary);
-  if (status == EGRAPH_OK) status = eg_plan_remarks_print(&text, planned, &summary);
   return take_text(status, &text, out);
 }
 
@@ -188,16 +188,18 @@ egraph_status egraph_plan_summary_json(const egraph_allocator *alloc,
   return take_text(status, &text, out);
 }
 
-static egraph_status write_remarks(eg_text *text, const eg_plan *plan) {
+static egraph_status write_remarks(eg_text *text, const egraph_plan *plan) {
   EG_TRY(eg_text_append(text, "{"));
-  EG_TRY(eg_plan_remarks_write_members(text, plan));
+  EG_TRY(eg_plan_remarks_write_members(text, &plan->planned.plan));
   return eg_text_append(text, "}");
 }
 
-static egraph_status print_remarks(eg_text *text, const eg_plan *plan) {
+static egraph_status print_report(eg_text *text, const egraph_plan *plan) {
+  const eg_plan *planned = &plan->planned.plan;
   eg_plan_summary summary;
-  EG_TRY(eg_plan_summary_make(plan, text->chars.alloc, &summary));
-  return eg_plan_remarks_print(text, plan, &summary);
+  EG_TRY(eg_plan_summary_make(planned, text->chars.alloc, &summary));
+  EG_TRY(eg_plan_answer_print(text, planned, &summary, plan->info.memory_limit));
+  return eg_plan_remarks_print(text, planned, &summary);
 }
 
 egraph_status egraph_plan_remarks(const egraph_allocator *alloc, const egraph_plan *plan,
@@ -205,9 +207,7 @@ egraph_status egraph_plan_remarks(const egraph_allocator *alloc, const egraph_pl
   EG_REQUIRE(plan, out);
   eg_text text;
   eg_text_init(&text, eg_allocator_or_heap(alloc));
-  egraph_status status =
-      (json ? write_remarks : print_remarks)(&text, &plan->planned.plan);
-  return take_text(status, &text, out);
+  return take_text((json ? write_remarks : print_report)(&text, plan), &text, out);
 }
 
 egraph_status egraph_plan_diff(const egraph_allocator *alloc, const egraph_plan *before,

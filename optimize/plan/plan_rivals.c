@@ -25,7 +25,8 @@ static bool is_better(const eg_baseline_outcome *a, const eg_baseline_outcome *b
                                                [EG_RIVAL_TOO_LARGE] = 1,
                                                [EG_RIVAL_UNKNOWN] = 2,
                                                [EG_RIVAL_UNEVEN] = 3,
-                                               [EG_RIVAL_IMPOSSIBLE] = 4};
+                                               [EG_RIVAL_IMPOSSIBLE] = 4,
+                                               [EG_RIVAL_FORBIDDEN] = 4};
   if (!b->is_tried) return a->is_tried;
   eg_rival_outcome mine = outcome_of(a), other = outcome_of(b);
   if (!a->is_tried || mine != other) return a->is_tried && order[mine] < order[other];
@@ -49,6 +50,8 @@ static eg_plan_rival rival_of(const eg_rival_list *list, uint32_t baseline,
                               double memory_limit, const eg_plan_summary *plan) {
   const eg_baseline_outcome *best = &list->best[baseline];
   eg_plan_rival rival = {.outcome = outcome_of(best), .mesh = list->mesh[baseline]};
+  if (rival.outcome == EG_RIVAL_IMPOSSIBLE && list->is_constrained)
+    rival.outcome = EG_RIVAL_FORBIDDEN;
   memcpy(rival.name, best->name, sizeof rival.name);
   rival.parts = best->obstacle.parts;
   rival.batch =

@@ -9,6 +9,7 @@
 /// The best of each baseline up to now; starts as zeros.
 typedef struct eg_rival_list {
   bool is_wanted;        // among the plan's rivals
+  bool is_constrained;   // all of them keep to the user's constraints
   double single_seconds; // of one device, the least; 0: not known
   eg_baseline_outcome best[EG_BASELINE_OUTCOMES];
   eg_mesh mesh[EG_BASELINE_OUTCOMES];

@@ -348,7 +348,8 @@ static egraph_status describe(plan_job *job) {
 egraph_status eg_plan_search_run(const eg_plan_search_input *input, eg_plan_search *out) {
   plan_job job = {.input = input,
                   .out = out,
-                  .rivals = {.is_wanted = input->compares},
+                  .rivals = {.is_wanted = input->compares,
+                             .is_constrained = input->constraints != NULL},
                   .bound = INFINITY,
                   .least_memory = INFINITY,
                   .is_infeasible = true};
