@@ -114,9 +114,9 @@ EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_plan_parse(const egraph_allocat
                                                             const char *text, size_t size,
                                                             egraph_plan **out);
 
-/// The steps of a plan as text, a line each, seconds by phase and memory by purpose at the
-/// end. `unity`: exchanges in the words of parallel computation graphs (Partition, Combine, Replicate,
-/// Reduce). Free with egraph_string_free, like the texts below.
+/// The steps of a plan as text, a line each, seconds by phase and memory by purpose at
+/// the end. `unity`: exchanges in the words of parallel computation graphs (Partition,
+/// Combine, Replicate, Reduce). Free with egraph_string_free, like the texts below.
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_plan_print(const egraph_allocator *alloc,
                                                             const egraph_plan *plan,
                                                             bool unity, char **out);

@@ -124,7 +124,8 @@ static bool find_demand(const file_flags *f, size_t line, const char **out_flag,
   const struct {
     const char *flag;
     const text_list *list;
-  } lists[] = {{"--pin", &f->pins}, {"--forbid", &f->bans}, {"--deliver", &f->deliveries}};
+  } lists[] = {
+      {"--pin", &f->pins}, {"--forbid", &f->bans}, {"--deliver", &f->deliveries}};
   for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
     if (line >= 1 && line <= lists[i].list->count) {
       *out_flag = lists[i].flag;
@@ -166,7 +167,8 @@ static void note_fused(const char *flag_name, const text_list *list,
     if (*text == '(' || length >= sizeof name) continue;
     memcpy(name, text, length);
     name[length] = '\0';
-    if (strchr(name, '*') != NULL || egraph_graph_find_value(step, name, &value)) continue;
+    if (strchr(name, '*') != NULL || egraph_graph_find_value(step, name, &value))
+      continue;
     fprintf(stderr,
             "egraph: note: %s \"%s\" changes nothing: rules made %s part of another "
             "operator; pin its result, or keep them out with --disable or --no-builtin\n",

@@ -178,8 +178,9 @@ static int print_text(const saturation *s) {
   printf("matches     %" PRIu64 "\n", r->matches);
   egraph_status status = EGRAPH_OK;
   if (s->texts.count == 0)
-    printf("smallest    of no term: the loaded file keeps no start terms; give them with "
-           "--term\n");
+    printf(
+        "terms       the file keeps none to start from; --term TERM prints the smallest "
+        "that equals it\n");
   for (size_t i = 0; status == EGRAPH_OK && i < s->texts.count; i++) {
     char *text;
     uint64_t size;

@@ -308,7 +308,7 @@ static void print_proof(const egraph_result *result, const char *certificate) {
   const egraph_report *r = egraph_result_report(result);
   egraph_plan_info info = egraph_plan_info_of(egraph_result_plan(result));
   if (certificate == NULL || !is_certified(r)) return;
-  printf("certificate %s", certificate);
+  printf("proof       %s", certificate);
   if (r->meshes > 1)
     printf(", of %s alone", info.mesh[0] != '\0' ? info.mesh : "one device");
   if (r->checked < r->bound)

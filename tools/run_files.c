@@ -243,8 +243,8 @@ static bool write_arrays(const rank_run *r,
 bool rank_run_can_save(const rank_run *r) {
   if (r->flags->save == NULL) return true;
   char path[4096];
-  int length = snprintf(path, sizeof path, "%s.%ld.try.onnx", r->flags->save,
-                        (long)getpid());
+  int length =
+      snprintf(path, sizeof path, "%s.%ld.try.onnx", r->flags->save, (long)getpid());
   if (length < 0 || (size_t)length + sizeof ".data" > sizeof path) return true;
   egraph_arrays *arrays = NULL;
   egraph_status status = egraph_arrays_create(NULL, &arrays);

@@ -60,13 +60,13 @@ static egraph_status print_memory(eg_text *text, const eg_plan_summary *summary,
     EG_TRY(eg_text_append(text, " of "));
     EG_TRY(eg_text_bytes(text, limit));
   }
-  return eg_text_append(text,
-                        eg_mesh_devices(&summary->mesh) == 1 ? "\n" : " on every device\n");
+  return eg_text_append(
+      text, eg_mesh_devices(&summary->mesh) == 1 ? "\n" : " on every device\n");
 }
 
 /// Seconds of computing, then of the exchanges over each axis; the longest first.
 static egraph_status print_bottleneck(eg_text *text, const eg_plan_summary *summary,
-                                 double limit) {
+                                      double limit) {
   double seconds[1 + EG_MAX_MESH_AXES] = {0};
   uint32_t count = 1 + summary->mesh.axis_count, told = 0;
   for (int p = 0; p < EG_PHASE_COUNT; p++) {
@@ -88,8 +88,8 @@ static egraph_status print_bottleneck(eg_text *text, const eg_plan_summary *summ
     if (most == 0)
       EG_TRY(eg_text_append(text, "computing "));
     else
-      EG_TRY(eg_text_printf(text, "exchanges over %s ",
-                            summary->mesh.axes[most - 1].name));
+      EG_TRY(
+          eg_text_printf(text, "exchanges over %s ", summary->mesh.axes[most - 1].name));
     EG_TRY(eg_text_percent(text, share));
     if (told == 0) EG_TRY(eg_text_append(text, " of the seconds"));
     seconds[most] = 0;

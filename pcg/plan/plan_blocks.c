@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "pcg/graph/repeats.h"
-#include "pcg/plan/plan_names.h"
+#include "pcg/plan/plan_labels.h"
 #include "pcg/plan/plan_words.h"
 
 enum { MOST_NAMES = 6 }; // of one layout
@@ -95,8 +95,8 @@ static void place_forward(finder *f) {
   for (uint32_t p = 0; p + 1 < f->parts.len; p++) {
     const part *at = &f->parts.data[p];
     for (uint32_t i = at->first; i < at->first + at->count; i++) {
-      eg_graph_node_info info = eg_graph_node_at(
-          f->plan->graph, f->plan->steps.data[f->nodes.data[i]].node);
+      eg_graph_node_info info =
+          eg_graph_node_at(f->plan->graph, f->plan->steps.data[f->nodes.data[i]].node);
       for (uint32_t k = 0; k < info.input_count; k++)
         place_value(f, info.inputs[k], p);
       for (uint32_t k = 0; k < info.result_count; k++)
@@ -106,7 +106,8 @@ static void place_forward(finder *f) {
 }
 
 /// A node of a later phase belongs to the part of the weight that it reads, or of the
-/// last activation; where it reads gradients only, to the part that backward came to last.
+/// last activation; where it reads gradients only, to the part that backward came to
+/// last.
 static uint32_t part_of_node(const finder *f, const eg_graph_node_info *info) {
   uint32_t activation = NO_PART, gradient = NO_PART;
   for (uint32_t i = 0; i < info->input_count; i++) {
@@ -114,8 +115,8 @@ static uint32_t part_of_node(const finder *f, const eg_graph_node_info *info) {
     if (number == NO_PART || number + 1 == f->parts.len) continue;
     if (role_of(f, info->inputs[i]) == ROLE_WEIGHT) return number;
     uint32_t step = f->plan->states.data[f->first_state[info->inputs[i].id]].step;
-    bool is_forward = step == EG_PLAN_NONE ||
-                      f->plan->steps.data[step].phase == EG_PHASE_FORWARD;
+    bool is_forward =
+        step == EG_PLAN_NONE || f->plan->steps.data[step].phase == EG_PHASE_FORWARD;
     if (is_forward && (activation == NO_PART || number > activation)) activation = number;
     if (!is_forward && number < gradient) gradient = number;
   }
@@ -156,8 +157,8 @@ static egraph_status prepare_values(finder *f) {
   EG_TRY(eg_arena_alloc(&f->arena, values, sizeof *f->part_of, &f->part_of));
   EG_TRY(eg_arena_alloc(&f->arena, values, sizeof *f->first_state, &f->first_state));
   EG_TRY(eg_arena_alloc(&f->arena, values, sizeof *f->is_carried, &f->is_carried));
-  EG_TRY(eg_arena_alloc(&f->arena, plan->states.len, sizeof *f->next_state,
-                        &f->next_state));
+  EG_TRY(
+      eg_arena_alloc(&f->arena, plan->states.len, sizeof *f->next_state, &f->next_state));
   for (uint32_t v = 0; v < values; v++)
     f->part_of[v] = f->first_state[v] = EG_PLAN_NONE;
   for (uint32_t s = (uint32_t)plan->states.len; s-- > 0;) {
@@ -203,8 +204,8 @@ static egraph_status list_values(finder *f, uint32_t number, row_values *out) {
   const part *at = &f->parts.data[number];
   out->len = 0;
   for (uint32_t i = at->first; i < at->first + at->count; i++) {
-    eg_graph_node_info info = eg_graph_node_at(
-        f->plan->graph, f->plan->steps.data[f->nodes.data[i]].node);
+    eg_graph_node_info info =
+        eg_graph_node_at(f->plan->graph, f->plan->steps.data[f->nodes.data[i]].node);
     for (uint32_t k = 0; k < info.input_count + info.result_count; k++) {
       bool is_input = k < info.input_count;
       eg_value value = is_input ? info.inputs[k] : info.results[k - info.input_count];
@@ -290,7 +291,7 @@ static egraph_status print_title(eg_text *text, const finder *f, uint32_t first,
   const part *at = &f->parts.data[first];
   if (at->block == 0) {
     if (f->blocks == 0) return eg_text_append(text, "the whole model");
-    return eg_text_append(text, first == 0                   ? "before the blocks"
+    return eg_text_append(text, first == 0                  ? "before the blocks"
                                 : first + 2 == f->parts.len ? "behind the blocks"
                                                             : "between the blocks");
   }

@@ -55,8 +55,8 @@ static egraph_status print_totals(eg_text *text, const eg_plan_summary *before,
   }
   EG_TRY(print_total(text, "memory", "", before->peak, after->peak, eg_text_bytes));
   for (int s = 0; s < EG_STORES; s++)
-    EG_TRY(print_total(text, "memory, most for ", eg_store_words((eg_store)s), before->most[s],
-                       after->most[s], eg_text_bytes));
+    EG_TRY(print_total(text, "memory, most for ", eg_store_words((eg_store)s),
+                       before->most[s], after->most[s], eg_text_bytes));
   return EGRAPH_OK;
 }
 

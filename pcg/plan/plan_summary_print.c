@@ -61,7 +61,8 @@ static egraph_status print_exchange(eg_text *text, const eg_plan_summary *summar
   EG_TRY(eg_text_seconds(text, sum->seconds));
   EG_TRY(pad(text, start, 9));
   start = text->chars.len;
-  EG_TRY(eg_text_percent(text, summary->seconds > 0 ? sum->seconds / summary->seconds : 0));
+  EG_TRY(
+      eg_text_percent(text, summary->seconds > 0 ? sum->seconds / summary->seconds : 0));
   EG_TRY(pad(text, start, 8));
   return eg_text_printf(text, "%s\n", WORDS[kind]);
 }

@@ -5,13 +5,13 @@
 
 #include "pcg/graph/repeats.h"
 #include "pcg/parallel/parallel_op.h"
-#include "pcg/plan/plan_names.h"
+#include "pcg/plan/plan_labels.h"
 #include "pcg/plan/plan_words.h"
 
 typedef struct printer {
   const eg_plan *plan;
   eg_plan_words words;
-  eg_plan_names names;
+  eg_plan_labels names;
   eg_arena arena; // of one step
   eg_text *out;
 } printer;
@@ -144,10 +144,9 @@ static egraph_status print_actions(printer *p, const eg_plan_step *step) {
     if (mesh->axes[a].size == 1) continue;
     EG_TRY(eg_text_append(p->out, is_first ? " [" : "; "));
     EG_TRY(eg_plan_action_words(p->out, p->plan, step, &spread.factors, a));
-    EG_TRY(eg_text_printf(p->out,
-                          step->action[a] == EG_ACTION_REPLICATE ? " along %s"
-                                                                 : " over %s",
-                          mesh->axes[a].name));
+    EG_TRY(eg_text_printf(
+        p->out, step->action[a] == EG_ACTION_REPLICATE ? " along %s" : " over %s",
+        mesh->axes[a].name));
     is_first = false;
   }
   eg_arena_deinit(&p->arena);
@@ -289,7 +288,7 @@ static egraph_status print_outputs(const eg_plan *plan, eg_text *out) {
 
 static egraph_status print_all(printer *p) {
   const eg_plan *plan = p->plan;
-  EG_TRY(eg_plan_names_make(plan, p->arena.alloc, &p->names));
+  EG_TRY(eg_plan_labels_make(plan, p->arena.alloc, &p->names));
   EG_TRY(eg_text_append(p->out, "STEPS on "));
   EG_TRY(plan->mesh.axis_count == 0 ? eg_text_append(p->out, "one device")
                                     : eg_mesh_print(p->out, &plan->mesh));
@@ -306,7 +305,7 @@ egraph_status eg_plan_print(const eg_plan *plan, eg_plan_words words, eg_text *o
   eg_arena_init(&p.arena, out->chars.alloc);
   eg_arena_init(&p.names.arena, out->chars.alloc);
   egraph_status status = print_all(&p);
-  eg_plan_names_deinit(&p.names);
+  eg_plan_labels_deinit(&p.names);
   eg_arena_deinit(&p.arena);
   return status;
 }

@@ -1,6 +1,6 @@
-// The steps of a plan: a line each, phase by phase; steps that come again and again in the
-// same layouts, as those of repeated blocks, once. Values have the names and layouts of
-// constraints and plan files; made-up names say what they are (plan_names.h).
+// The steps of a plan: a line each, phase by phase; steps that come again and again in
+// the same layouts, as those of repeated blocks, once. Values have the names and layouts
+// of constraints and plan files; made-up names say what they are (plan_labels.h).
 //
 //   STEPS on gpu=4
 //   inputs, weights and states

@@ -159,7 +159,8 @@ static egraph_status print_outcome(eg_text *text, const eg_plan_rival *rival,
   case EG_RIVAL_IMPOSSIBLE: return eg_text_append(text, "not possible for this step");
   case EG_RIVAL_FORBIDDEN:
     return eg_text_append(text, "not possible under the constraints");
-  case EG_RIVAL_UNKNOWN: return eg_text_append(text, "none was found within the limits of the search");
+  case EG_RIVAL_UNKNOWN:
+    return eg_text_append(text, "none was found within the limits of the search");
   case EG_RIVAL_UNEVEN: return print_uneven(text, rival);
   case EG_RIVAL_OUTCOMES: break;
   }

@@ -134,7 +134,7 @@ static egraph_status print_split(eg_text *text, const eg_plan *plan,
   eg_place place = eg_plan_factor_place(plan, step, factor);
   const eg_value_info *value = eg_graph_value(plan->graph, place.value);
   if (!place.is_result)
-    EG_TRY(eg_text_append(text, factor->kind == EG_FACTOR_MAX ? "the maximum's "
+    EG_TRY(eg_text_append(text, factor->kind == EG_FACTOR_MAX   ? "the maximum's "
                                 : factor->kind == EG_FACTOR_SUM ? "the summed "
                                                                 : ""));
   EG_TRY(print_dim(text, place.dim, value->type.rank));

@@ -25,8 +25,7 @@ uint32_t eg_plan_useful_devices(const eg_plan *plan) {
 
 /// Seconds of all devices at their peak for the operations of a node, whole.
 static egraph_status add_peak(const eg_plan *plan, const eg_plan_step *step,
-                              const eg_machine *machine, eg_arena *arena,
-                              double *inout) {
+                              const eg_machine *machine, eg_arena *arena, double *inout) {
   eg_node_spec spec;
   EG_TRY(eg_plan_spec(plan, step, arena, &spec));
   if (spec.input_count == 0 || spec.attrs->op == EG_OP_OPAQUE) return EGRAPH_OK;

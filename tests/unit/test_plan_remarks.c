@@ -89,7 +89,8 @@ static void rivals_are_told_line_by_line(void **state) {
   assert_ok(eg_plan_rivals_print(&text, &plan, &summary));
   assert_string_equal(
       eg_text_of(&text),
-      "baseline    slow: 3 s (50 % more), 2 GB, fits; more seconds: all-reduce over gpu in "
+      "baseline    slow: 3 s (50 % more), 2 GB, fits; more seconds: all-reduce over gpu "
+      "in "
       "backward +1.25 s (4 MB), computing +500 ms\n"
       "baseline    large on all=8: does not fit: it takes at least 3 GB, 1 GB beyond the "
       "limit; without the limit 4 s and 5 GB\n"
@@ -313,7 +314,8 @@ static void layouts_of_outputs_are_told(void **state) {
   leave_as_made(&made.plan, 0);
   assert_ok(eg_plan_check(&made.plan, eg_allocator_heap()));
   assert_ok(eg_plan_remarks_print(&text, &made.plan, &summary));
-  assert_non_null(strstr(eg_text_of(&text), "delivered   out: rows (dimension 0) over gpu\n"));
+  assert_non_null(
+      strstr(eg_text_of(&text), "delivered   out: rows (dimension 0) over gpu\n"));
   eg_text_clear(&text);
   assert_ok(eg_plan_remarks_write_members(&text, &made.plan));
   assert_non_null(strstr(eg_text_of(&text),
@@ -337,7 +339,8 @@ static void even_plans_have_no_remarks(void **state) {
   eg_emitted_plan_deinit(&made);
 }
 
-// ---- the answer ------------------------------------------------------------------------
+// ---- the answer
+// ------------------------------------------------------------------------
 
 static void print_answer(const eg_plan *plan, double limit, eg_text *out) {
   eg_plan_summary summary;
@@ -390,8 +393,9 @@ static void idle_axes_are_a_warning(void **state) {
   made.plan.single_seconds = 1e-12;
   print_answer(&made.plan, INFINITY, &text);
   has(&text, "peak        unknown: ");
-  has(&text, "warning     all devices along gpu=4 repeat the same work: 1 device of 4 would "
-             "do\n");
+  has(&text,
+      "warning     all devices along gpu=4 repeat the same work: 1 device of 4 would "
+      "do\n");
   has(&text, "warning     this plan wins nothing over one device\n");
   made.plan.single_seconds = 0;
   print_answer(&made.plan, INFINITY, &text);
@@ -408,9 +412,10 @@ static void idle_axes_are_a_warning(void **state) {
 static void a_peak_is_of_all_operators_on_all_devices(void **state) {
   (void)state;
   eg_emitted_plan made;
-  static const plan_case product = {"(egraph-graph 1)(input x \"float32[8,16]\")(weight w "
-                                    "\"float32[16,32]\")(let y (matmul x w))(output y)",
-                                    "gpu=4", 2, 1e-12};
+  static const plan_case product = {
+      "(egraph-graph 1)(input x \"float32[8,16]\")(weight w "
+      "\"float32[16,32]\")(let y (matmul x w))(output y)",
+      "gpu=4", 2, 1e-12};
   plan_make(&product, &made);
   eg_machine machine = {.peak_flops = {[EGRAPH_FLOAT32] = 1e6}};
   assert_ok(eg_plan_find_peak(&made.plan, eg_allocator_heap(), &machine));
@@ -431,10 +436,12 @@ static void equal_blocks_are_told_once(void **state) {
   for (int i = 0; i < 6; i++) {
     assert_ok(eg_text_printf(&graph, "(weight a%d \"float32[16,16]\")", i));
     assert_ok(eg_text_printf(&graph, "(let m%d (matmul h%d a%d))", i, i, i));
-    assert_ok(eg_text_printf(&graph, "(let r%d (relu m%d))(let s%d (sin r%d))", i, i, i, i));
+    assert_ok(
+        eg_text_printf(&graph, "(let r%d (relu m%d))(let s%d (sin r%d))", i, i, i, i));
     assert_ok(eg_text_printf(&graph, "(let h%d (cos s%d))", i + 1, i));
   }
-  assert_ok(eg_text_append(&graph, "(let y (reduce-sum :axes [0] :keepdims 0 h6))(output y)"));
+  assert_ok(
+      eg_text_append(&graph, "(let y (reduce-sum :axes [0] :keepdims 0 h6))(output y)"));
   const plan_case blocks = {eg_text_of(&graph), "gpu=2", 1, 1};
   plan_make(&blocks, &made);
   print_answer(&made.plan, INFINITY, &text);

@@ -106,7 +106,8 @@ static void a_plan_has_a_line_per_step(void **state) {
               "  x@S1: float32[4,3] of float32[4,6]\n"
               "  w@S0: float32[3,8] of float32[6,8]\n"
               "forward\n"
-              "  y@P = matmul x@S1 w@S0 [the summed columns (dimension 1) of x over gpu], 1.5 us\n"
+              "  y@P = matmul x@S1 w@S0 [the summed columns (dimension 1) of x over "
+              "gpu], 1.5 us\n"
               "  all-reduce y P -> R over gpu, 128 B, 2.5 ms\n"
               "  reduce-scatter y P -> S0 over gpu, 128 B, 2.5 ms\n"
               "backward\n"
@@ -129,7 +130,8 @@ static void unity_has_one_or_two_operators_per_move(void **state) {
               "  x@S1: float32[4,3] of float32[4,6]\n"
               "  w@S0: float32[3,8] of float32[6,8]\n"
               "forward\n"
-              "  y@P = matmul x@S1 w@S0 [the summed columns (dimension 1) of x over gpu], 1.5 us\n"
+              "  y@P = matmul x@S1 w@S0 [the summed columns (dimension 1) of x over "
+              "gpu], 1.5 us\n"
               "  Reduce(2) y P -> R over gpu, 128 B, 2.5 ms\n"
               "  Reduce(2), Partition(0, 2) y P -> S0 over gpu, 128 B, 2.5 ms\n"
               "backward\n"
@@ -142,6 +144,45 @@ static void unity_has_one_or_two_operators_per_move(void **state) {
               "outputs\n"
               "  y@R\n"
               "  z@S1 as next, the next x\n");
+}
+
+// A made-up name says what it is: by the update, which reads the gradient of the shape.
+static void made_up_names_say_what_they_are(void **state) {
+  (void)state;
+  static const char STEP[] =
+      "{\"egraph-plan\": 1, \"mesh\": \"gpu=2\", \"micro_batches\": 1, \"graph\": ["
+      "\"(egraph-graph 1)\", \"(input x \\\"float32[4,6]\\\")\","
+      "\"(input w \\\"float32[4,6]\\\")\", \"(let v1 (mul x w))\","
+      "\"(let v2 (neg v1))\", \"(let v3 (sub w v2))\", \"(output loss v1)\","
+      "\"(output w v3)\"], \"states\": [" STATE("x", "R") "," STATE("w", "R") "," STATE(
+          "v1", "R") "," STATE("v2",
+                               "R") "," STATE("v3",
+                                              "R") "], \"steps\": ["
+                                                   "{\"phase\": \"forward\", \"node\": "
+                                                   "\"v1\", \"operands\": [0, 1], "
+                                                   "\"results\": [2], \"seconds\": 0},"
+                                                   "{\"phase\": \"backward\", \"node\": "
+                                                   "\"v2\", \"operands\": [2], "
+                                                   "\"results\": [3], \"seconds\": 0},"
+                                                   "{\"phase\": \"update\", \"node\": "
+                                                   "\"v3\", \"operands\": [1, 3], "
+                                                   "\"results\": [4], \"seconds\": 0}],"
+                                                   "\"outputs\": [2, 4], \"carried\": "
+                                                   "[{\"output\": 1, \"entry\": \"w\"}]}";
+  expect_plan(STEP, EG_PLAN_COLLECTIVES,
+              "STEPS on gpu=2\n"
+              "inputs, weights and states\n"
+              "  x@R: float32[4,6]\n"
+              "  w@R: float32[4,6]\n"
+              "forward\n"
+              "  v1@R (loss) = mul x@R w@R [repeated]\n"
+              "backward\n"
+              "  v2@R (gradient of w) = neg v1@R [repeated]\n"
+              "update\n"
+              "  v3@R (new w) = sub w@R v2@R [repeated]\n"
+              "outputs\n"
+              "  v1@R as loss\n"
+              "  v3@R as w, the next w\n");
 }
 
 // x: 48 bytes of a device, w: 96. The output y@R is a sum of micro-batches, as is what
@@ -172,13 +213,17 @@ static void a_summary_tells_time_exchanges_and_memory(void **state) {
       "  scratch of exchanges          128 B at the peak, 128 B at most\n"
       "\nEXCHANGES of a step\n"
       "phase     kind            axis        times  bytes    seconds  share   result\n"
-      "forward   reduce-scatter  gpu             2  256 B    5 ms     20 %    partial sums "
+      "forward   reduce-scatter  gpu             2  256 B    5 ms     20 %    partial "
+      "sums "
       "become parts\n"
-      "forward   all-reduce      gpu             2  256 B    5 ms     20 %    partial sums "
+      "forward   all-reduce      gpu             2  256 B    5 ms     20 %    partial "
+      "sums "
       "become whole\n"
-      "backward  all-gather      gpu             2  256 B    5 ms     20 %    parts become "
+      "backward  all-gather      gpu             2  256 B    5 ms     20 %    parts "
+      "become "
       "whole\n"
-      "backward  all-to-all      gpu             2  256 B    5 ms     20 %    parts become "
+      "backward  all-to-all      gpu             2  256 B    5 ms     20 %    parts "
+      "become "
       "parts of another dimension\n");
   eg_text_deinit(&out);
   eg_loaded_plan_deinit(&loaded);
@@ -323,6 +368,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_plan_has_a_line_per_step),
       cmocka_unit_test(unity_has_one_or_two_operators_per_move),
+      cmocka_unit_test(made_up_names_say_what_they_are),
       cmocka_unit_test(a_summary_tells_time_exchanges_and_memory),
       cmocka_unit_test(a_difference_tells_layouts_moves_and_totals),
       cmocka_unit_test(actions_are_found_by_their_names),

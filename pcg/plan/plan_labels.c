@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "pcg/plan/plan_names.h"
+#include "pcg/plan/plan_labels.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -21,7 +21,7 @@ bool eg_name_is_made_up(const char *name) {
 
 typedef struct namer {
   const eg_plan *plan;
-  eg_plan_names *out;
+  eg_plan_labels *out;
   eg_phase *phase_of; // [nodes]
   uint32_t *visited;  // [values]: the entry that was traced last, plus 1
   eg_u32s stack;
@@ -110,8 +110,8 @@ static egraph_status name_all(namer *n) {
   return EGRAPH_OK;
 }
 
-egraph_status eg_plan_names_make(const eg_plan *plan, egraph_allocator alloc,
-                                 eg_plan_names *out) {
+egraph_status eg_plan_labels_make(const eg_plan *plan, egraph_allocator alloc,
+                                  eg_plan_labels *out) {
   uint32_t values = eg_graph_value_count(plan->graph);
   namer n = {.plan = plan, .out = out};
   eg_arena scratch;
@@ -132,4 +132,4 @@ egraph_status eg_plan_names_make(const eg_plan *plan, egraph_allocator alloc,
   return status;
 }
 
-void eg_plan_names_deinit(eg_plan_names *names) { eg_arena_deinit(&names->arena); }
+void eg_plan_labels_deinit(eg_plan_labels *names) { eg_arena_deinit(&names->arena); }
