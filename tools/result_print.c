@@ -110,8 +110,10 @@ static void print_status(const egraph_report *r) {
   bool is_all = strcmp(r->proven_over, "all variants") == 0;
   if (strcmp(r->status, "feasible") != 0)
     printf("%s: proven", r->status);
+  else if (r->bound > 0 && r->cost_after < 2 * r->bound)
+    printf("within %.2g %% of the optimum", 100 * (r->cost_after / r->bound - 1));
   else if (r->bound > 0)
-    printf("within %.2g %% of the optimum", 100 * r->gap);
+    printf("at most %.3g times the optimum", r->cost_after / r->bound);
   else
     printf("feasible; how far from the optimum is not known");
   if (is_all)

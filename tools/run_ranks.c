@@ -193,9 +193,10 @@ static void print_begin(const rank_run *r) {
     rank_run_print_weights(r);
     json_open("steps", '[');
   } else {
-    printf("plan        %s: %u ranks, %u micro-batches, predicted %s a step\n",
+    printf("plan        %s: %u rank%s, %u micro-batch%s, predicted %s a step\n",
            info.mesh[0] != '\0' ? info.mesh : "one device", info.devices,
-           info.micro_batches, seconds_text(info.cost).text);
+           info.devices == 1 ? "" : "s", info.micro_batches,
+           info.micro_batches == 1 ? "" : "es", seconds_text(info.cost).text);
     rank_run_print_weights(r);
   }
 }

@@ -29,7 +29,7 @@ check 0 '^verified' - zero.cert
 if cmp -s zero.cert mlp.cert; then fail 'the problem of a baseline has its limits'; fi
 
 # Blocks, with a limit of memory that binds, and on a mesh with an axis of one device.
-expect 0 '^memory .* limit 90000$' - plan deep.egraph $train --mesh cpu=4 --no-builtin --memory 90000 --certificate tight.cert
+expect 0 '^memory .* of 90 kB on every device$' - plan deep.egraph $train --mesh cpu=4 --no-builtin --memory 90000 --certificate tight.cert
 matches stdout '^proof +tight.cert'
 check 0 '^verified' - tight.cert
 matches tight.cert '^limits 9e\+04 9e\+04$'
