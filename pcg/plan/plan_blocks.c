@@ -32,12 +32,18 @@ typedef struct finder {
 
 // ---- parts of the forward phase -----------------------------------------------------
 
-typedef enum role { ROLE_WEIGHT, ROLE_INPUT, ROLE_ACTIVATION, ROLES } role;
+typedef enum role {
+  ROLE_WEIGHT,
+  ROLE_INPUT,
+  ROLE_ACTIVATION,
+  ROLE_UNNAMED, // an activation that the model has no name for
+} role;
 
 static role role_of(const finder *f, eg_value value) {
   const eg_value_info *info = eg_graph_value(f->plan->graph, value);
   if (info->kind == EG_VALUE_WEIGHT || f->is_carried[value.id]) return ROLE_WEIGHT;
-  return info->kind == EG_VALUE_INPUT ? ROLE_INPUT : ROLE_ACTIVATION;
+  if (info->kind == EG_VALUE_INPUT) return ROLE_INPUT;
+  return eg_name_is_made_up(info->name) ? ROLE_UNNAMED : ROLE_ACTIVATION;
 }
 
 static bool same_values(const finder *f, eg_value a, eg_value b) {
@@ -186,7 +192,7 @@ static egraph_status print_layouts(const finder *f, eg_value value, eg_text *tex
       is_new = !eg_layout_same(&plan->mesh, &plan->states.data[s].layout,
                                &plan->states.data[t].layout);
     if (!is_new) continue;
-    if (s != f->first_state[value.id]) EG_TRY(eg_text_append(text, ", then "));
+    if (s != f->first_state[value.id]) EG_TRY(eg_text_append(text, "; then "));
     EG_TRY(eg_layout_words(text, &plan->mesh, type->rank, &plan->states.data[s].layout));
   }
   return EGRAPH_OK;
@@ -199,7 +205,8 @@ typedef struct row_value {
 } row_value;
 EG_VEC_DEFINE(row_values, row_value);
 
-/// Values that are first used or made in a part, without those that have no state.
+/// Values that are first used or made in a part, without those that have no state. Beside
+/// activations with names the layouts of those without are not told.
 static egraph_status list_values(finder *f, uint32_t number, row_values *out) {
   const part *at = &f->parts.data[number];
   out->len = 0;
@@ -210,7 +217,7 @@ static egraph_status list_values(finder *f, uint32_t number, row_values *out) {
       bool is_input = k < info.input_count;
       eg_value value = is_input ? info.inputs[k] : info.results[k - info.input_count];
       role r = role_of(f, value);
-      if (f->part_of[value.id] != number || is_input == (r == ROLE_ACTIVATION) ||
+      if (f->part_of[value.id] != number || is_input == (r >= ROLE_ACTIVATION) ||
           f->first_state[value.id] == EG_PLAN_NONE)
         continue;
       bool is_new = true;
@@ -219,7 +226,12 @@ static egraph_status list_values(finder *f, uint32_t number, row_values *out) {
       if (is_new) EG_TRY(row_values_push(out, (row_value){.value = value, .role = r}));
     }
   }
+  bool has_names = false;
+  for (size_t j = 0; j < out->len; j++)
+    has_names = has_names || out->data[j].role == ROLE_ACTIVATION;
   for (size_t j = 0; j < out->len; j++) {
+    out->data[j].layouts = "--text tells their layouts";
+    if (out->data[j].role == ROLE_UNNAMED && has_names) continue;
     eg_text text;
     eg_text_init(&text, f->arena.alloc);
     egraph_status status = print_layouts(f, out->data[j].value, &text);
@@ -241,45 +253,40 @@ static bool same_layouts(const row_values *a, const row_values *b) {
   return true;
 }
 
-/// The values of one role and layout, from value `first` on, in a line.
+static bool is_in(const row_value *group, const row_value *value) {
+  return value->role == group->role && strcmp(value->layouts, group->layouts) == 0;
+}
+
+/// The values of the role and layout of the value with number `first` in a line.
 static egraph_status print_group(eg_text *text, const finder *f, const row_values *values,
                                  size_t first) {
   const row_value *group = &values->data[first];
-  uint32_t named = 0, made_up = 0;
-  EG_TRY(eg_text_printf(text, "%s: ", group->layouts));
-  for (size_t i = first; i < values->len; i++) {
-    const row_value *at = &values->data[i];
-    const char *name = eg_graph_value(f->plan->graph, at->value)->name;
-    if (at->role != group->role || strcmp(at->layouts, group->layouts) != 0) continue;
-    if (eg_name_is_made_up(name)) {
-      made_up++;
-      continue;
-    }
-    if (named++ < MOST_NAMES)
-      EG_TRY(eg_text_printf(text, "%s%s", named == 1 ? "" : ", ", name));
-  }
-  if (named > MOST_NAMES)
-    EG_TRY(eg_text_printf(text, " and %" PRIu32 " more", named - MOST_NAMES));
-  if (made_up != 0)
-    EG_TRY(eg_text_printf(text, "%s%" PRIu32 " without a name in the model",
-                          named == 0 ? "" : ", ", made_up));
-  return eg_text_append(text, "\n");
+  bool is_named = group->role != ROLE_UNNAMED;
+  uint32_t count = 0;
+  for (size_t i = first; i < values->len; i++)
+    if (is_in(group, &values->data[i]) && count++ < MOST_NAMES && is_named)
+      EG_TRY(eg_text_printf(text, "%s%s", count == 1 ? "" : ", ",
+                            eg_graph_value(f->plan->graph, values->data[i].value)->name));
+  if (!is_named)
+    EG_TRY(eg_text_printf(text, "%" PRIu32 " activations", count));
+  else if (count > MOST_NAMES)
+    EG_TRY(eg_text_printf(text, " and %" PRIu32 " more", count - MOST_NAMES));
+  return eg_text_printf(text, ": %s\n", group->layouts);
 }
 
 static egraph_status print_values(eg_text *text, const finder *f,
                                   const row_values *values) {
-  static const char *const NAMES[ROLES] = {"weights", "inputs", "activations"};
-  for (int r = 0; r < ROLES; r++) {
-    bool is_first = true;
+  static const char *const NAMES[] = {"weights", "inputs", "activations", "unnamed"};
+  for (int r = 0; r <= ROLE_UNNAMED; r++) {
+    const char *name = NAMES[r];
     for (size_t i = 0; i < values->len; i++) {
       bool is_new = values->data[i].role == (role)r;
       for (size_t j = 0; j < i && is_new; j++)
-        is_new = values->data[j].role != (role)r ||
-                 strcmp(values->data[j].layouts, values->data[i].layouts) != 0;
+        is_new = !is_in(&values->data[i], &values->data[j]);
       if (!is_new) continue;
-      EG_TRY(eg_text_printf(text, "  %-12s ", is_first ? NAMES[r] : ""));
+      EG_TRY(eg_text_printf(text, "  %-12s ", name));
       EG_TRY(print_group(text, f, values, i));
-      is_first = false;
+      name = "";
     }
   }
   return EGRAPH_OK;
@@ -334,7 +341,7 @@ static egraph_status print_rows(eg_text *text, finder *f, row_values *values,
     p = end;
   }
   if (f->parts.data[last].seconds <= 0) return EGRAPH_OK;
-  EG_TRY(eg_text_append(text, "what belongs to no block: "));
+  EG_TRY(eg_text_append(text, "in no block: "));
   EG_TRY(eg_text_seconds(text, f->parts.data[last].seconds));
   return eg_text_append(text, "\n");
 }

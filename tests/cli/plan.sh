@@ -18,14 +18,14 @@ matches stdout '^step +[0-9.]+ us on (cpu=4|outer=2,inner=2): 4 devices$'
 matches stdout '^memory +[0-9.]+ kB of [0-9.]+ [GT]B on every device$'
 matches stdout '^bottleneck +computing [0-9.]+ % of the seconds, exchanges over cpu '
 matches stdout '^warning +[0-9.]+ % of the seconds are costs of operators guessed'
-matches stdout '^  weights +columns .dimension 1. over cpu: w1$'
+matches stdout '^  weights +w1: columns .dimension 1. over cpu$'
 matches stdout '^forward +all-reduce +cpu +1 '
 [ "$(sed -n 1p stdout | cut -c1-4)" = plan ] || fail 'the answer stands first'
 if grep -q 'w1[.]m' stdout; then fail 'states are told on demand only'; fi
 present plan.json
 expect 0 '^step +[0-9.]+ us on cpu=4: 4 devices$' - explain plan.json
-matches stdout '^  activations +columns .dimension 1. over cpu: h$'
-matches stdout '^               partial sums over cpu, then whole on every device: y$'
+matches stdout '^  activations +h: columns .dimension 1. over cpu$'
+matches stdout '^               y: partial sums over cpu; then whole on every device$'
 if grep -q '^STEPS' stdout; then fail 'steps are told on demand only'; fi
 expect 0 '^STEPS on cpu=4$' - explain plan.json --text
 matches stdout 'all-reduce y P -> R over cpu, 4.1 kB'

@@ -448,7 +448,7 @@ static void equal_blocks_are_told_once(void **state) {
   has(&text, "\nbefore the blocks: ");
   has(&text, "\nblocks 1 to 6 (6 times): ");
   has(&text, " each; names are those of block 1\n");
-  has(&text, ": m0, r0, s0, h1\n");
+  has(&text, "  activations  m0, r0, s0, h1: ");
   has(&text, "\nbehind the blocks: ");
   eg_text_deinit(&text);
   eg_text_deinit(&graph);
