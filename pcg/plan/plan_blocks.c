@@ -205,8 +205,28 @@ typedef struct row_value {
 } row_value;
 EG_VEC_DEFINE(row_values, row_value);
 
-/// Values that are first used or made in a part, without those that have no state. Beside
-/// activations with names the layouts of those without are not told.
+/// Beside activations with names the layouts of those without are not told.
+static egraph_status fill_layouts(finder *f, row_values *inout) {
+  bool has_names = false;
+  for (size_t i = 0; i < inout->len; i++)
+    has_names = has_names || inout->data[i].role == ROLE_ACTIVATION;
+  for (size_t i = 0; i < inout->len; i++) {
+    row_value *row = &inout->data[i];
+    row->layouts = "--text tells their layouts";
+    if (row->role == ROLE_UNNAMED && has_names) continue;
+    eg_text text;
+    eg_text_init(&text, f->arena.alloc);
+    egraph_status status = print_layouts(f, row->value, &text);
+    if (status == EGRAPH_OK)
+      status =
+          eg_arena_string(&f->arena, eg_text_of(&text), text.chars.len, &row->layouts);
+    eg_text_deinit(&text);
+    EG_TRY(status);
+  }
+  return EGRAPH_OK;
+}
+
+/// Values that are first used or made in a part, without those that have no state.
 static egraph_status list_values(finder *f, uint32_t number, row_values *out) {
   const part *at = &f->parts.data[number];
   out->len = 0;
@@ -226,35 +246,18 @@ static egraph_status list_values(finder *f, uint32_t number, row_values *out) {
       if (is_new) EG_TRY(row_values_push(out, (row_value){.value = value, .role = r}));
     }
   }
-  bool has_names = false;
-  for (size_t j = 0; j < out->len; j++)
-    has_names = has_names || out->data[j].role == ROLE_ACTIVATION;
-  for (size_t j = 0; j < out->len; j++) {
-    out->data[j].layouts = "--text tells their layouts";
-    if (out->data[j].role == ROLE_UNNAMED && has_names) continue;
-    eg_text text;
-    eg_text_init(&text, f->arena.alloc);
-    egraph_status status = print_layouts(f, out->data[j].value, &text);
-    if (status == EGRAPH_OK)
-      status = eg_arena_string(&f->arena, eg_text_of(&text), text.chars.len,
-                               &out->data[j].layouts);
-    eg_text_deinit(&text);
-    EG_TRY(status);
-  }
-  return EGRAPH_OK;
-}
-
-static bool same_layouts(const row_values *a, const row_values *b) {
-  if (a->len != b->len) return false;
-  for (size_t i = 0; i < a->len; i++)
-    if (a->data[i].role != b->data[i].role ||
-        strcmp(a->data[i].layouts, b->data[i].layouts) != 0)
-      return false;
-  return true;
+  return fill_layouts(f, out);
 }
 
 static bool is_in(const row_value *group, const row_value *value) {
   return value->role == group->role && strcmp(value->layouts, group->layouts) == 0;
+}
+
+static bool same_layouts(const row_values *a, const row_values *b) {
+  bool same = a->len == b->len;
+  for (size_t i = 0; same && i < a->len; i++)
+    same = is_in(&a->data[i], &b->data[i]);
+  return same;
 }
 
 /// The values of the role and layout of the value with number `first` in a line.

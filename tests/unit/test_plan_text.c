@@ -315,6 +315,29 @@ static void actions_are_found_by_their_names(void **state) {
     assert_false(eg_action_find(NONE[i], &found));
 }
 
+static void layouts_are_told_in_words(void **state) {
+  (void)state;
+  static const eg_mesh grid = {.axis_count = 3,
+                               .axes = {{"node", 2}, {"gpu", 4}, {"one", 1}}};
+  static const struct {
+    uint32_t rank;
+    const char *layout, *words;
+  } ROWS[] = {{2, "R,R,R", "whole on every device"},
+              {2, "S0,S0,R", "rows (dimension 0) over node and gpu"},
+              {2, "R,S1,R", "the same along node, columns (dimension 1) over gpu"},
+              {3, "S2,P,R", "dimension 2 over node, partial sums over gpu"},
+              {4, "M,R,R:nhwc", "partial maxima over node, the same along gpu, in nhwc"}};
+  for (size_t i = 0; i < sizeof ROWS / sizeof *ROWS; i++) {
+    eg_text text;
+    eg_layout layout;
+    eg_text_init(&text, eg_allocator_heap());
+    assert_ok(eg_layout_parse(&grid, ROWS[i].layout, &layout));
+    assert_ok(eg_layout_words(&text, &grid, ROWS[i].rank, &layout));
+    assert_string_equal(eg_text_of(&text), ROWS[i].words);
+    eg_text_deinit(&text);
+  }
+}
+
 static void amounts_have_the_largest_unit_that_fits(void **state) {
   (void)state;
   static const struct {
@@ -372,6 +395,7 @@ int main(void) {
       cmocka_unit_test(a_summary_tells_time_exchanges_and_memory),
       cmocka_unit_test(a_difference_tells_layouts_moves_and_totals),
       cmocka_unit_test(actions_are_found_by_their_names),
+      cmocka_unit_test(layouts_are_told_in_words),
       cmocka_unit_test(amounts_have_the_largest_unit_that_fits),
       cmocka_unit_test(failing_allocations_are_survived),
   };
