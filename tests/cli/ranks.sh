@@ -31,7 +31,7 @@ for optimizer in sgd momentum adam adamw; do
   expect 0 'outputs equal' - run mlp.egraph --ranks 2 --train 3 --optimizer $optimizer $square --verify --rate 0.05
 done
 expect 0 'outputs equal' - run mlp.egraph --ranks 3 --verify --repeats 2
-expect 0 '^plan +one device: 1 ranks' - run mlp.egraph --train 2 $square
+expect 0 '^plan +one device: 1 rank, 1 micro-batch, ' - run mlp.egraph --train 2 $square
 expect 0 'outputs equal' - run mlp.egraph --ranks 4 --channel local --backend reference --verify --repeats 1
 
 # Plans for this host are made of what is measured, once, and kept.
