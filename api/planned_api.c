@@ -10,6 +10,7 @@
 #include "api/option_structs.h"
 #include "api/planned.h"
 #include "api/require.h"
+#include "pcg/plan/plan_answer.h"
 #include "pcg/plan/plan_diff.h"
 #include "pcg/plan/plan_remarks.h"
 #include "pcg/plan/plan_text.h"
@@ -180,22 +181,16 @@ static egraph_status write_text(const egraph_allocator *alloc, const egraph_plan
   return eg_text_hand_over(status, &text, out);
 }
 
-static egraph_status print_figures(eg_text *text, const eg_plan *plan,
-                                   const eg_plan_summary *summary) {
-  EG_TRY(eg_plan_summary_print(text, summary));
-  return eg_plan_remarks_print(text, plan, summary);
-}
-
 static egraph_status print_collectives(eg_text *text, const eg_plan *plan,
                                        const eg_plan_summary *summary) {
   EG_TRY(eg_plan_print(plan, EG_PLAN_COLLECTIVES, text));
-  return print_figures(text, plan, summary);
+  return eg_plan_summary_print(text, summary);
 }
 
 static egraph_status print_unity(eg_text *text, const eg_plan *plan,
                                  const eg_plan_summary *summary) {
   EG_TRY(eg_plan_print(plan, EG_PLAN_UNITY, text));
-  return print_figures(text, plan, summary);
+  return eg_plan_summary_print(text, summary);
 }
 
 egraph_status egraph_plan_print(const egraph_allocator *alloc, const egraph_plan *plan,
@@ -227,10 +222,21 @@ static egraph_status write_remarks(eg_text *text, const eg_plan *plan,
   return eg_text_append(text, "}");
 }
 
+static egraph_status print_report(eg_text *text, const egraph_plan *plan) {
+  const eg_plan *planned = &plan->planned.plan;
+  eg_plan_summary summary;
+  EG_TRY(eg_plan_summary_make(planned, plan->alloc, &summary));
+  EG_TRY(eg_plan_answer_print(text, planned, &summary, plan->info.memory_limit));
+  return eg_plan_remarks_print(text, planned, &summary);
+}
+
 egraph_status egraph_plan_remarks(const egraph_allocator *alloc, const egraph_plan *plan,
                                   bool json, char **out) {
   EG_REQUIRE(plan, out);
-  return write_text(alloc, plan, json ? write_remarks : eg_plan_remarks_print, out);
+  if (json) return write_text(alloc, plan, write_remarks, out);
+  eg_text text;
+  eg_text_init(&text, eg_allocator_or_heap(alloc));
+  return eg_text_hand_over(print_report(&text, plan), &text, out);
 }
 
 egraph_status egraph_plan_diff(const egraph_allocator *alloc, const egraph_plan *before,

@@ -3,6 +3,7 @@
 #include "api/convert.h"
 #include "api/require.h"
 #include "api/result.h"
+#include "pcg/plan/plan_words.h"
 
 void egraph_result_destroy(egraph_result *result) {
   if (result == NULL) return;
@@ -82,23 +83,41 @@ static const char *reason_name(const eg_optimization *result, uint32_t reason) {
                                                 : "congruence";
 }
 
-static egraph_status explain_node(const eg_optimization *result, const eg_graph *graph,
+egraph_origin egraph_result_origin(const egraph_result *result, egraph_node node) {
+  const eg_optimization *of = result != NULL ? result->made.optimization : NULL;
+  const eg_graph *graph = egraph_result_graph(result);
+  if (of == NULL || graph == NULL || node.id >= eg_graph_node_count(graph))
+    return (egraph_origin){.made_by = NULL};
+  eg_graph_node_info info = eg_graph_node_at(graph, (eg_graph_node){node.id});
+  eg_origin origin = {.reason = EG_REASON_SEED};
+  uint32_t index;
+  if (info.result_count != 0 &&
+      eg_strmap_find(&of->emission.origin_of,
+                     eg_graph_value(graph, info.results[0])->name, &index))
+    origin = of->emission.origins.data[index];
+  return (egraph_origin){reason_name(of, origin.reason), origin.seconds};
+}
+
+static egraph_status explain_node(const egraph_result *result, const eg_graph *graph,
                                   eg_graph_node node, eg_text *text) {
   eg_graph_node_info info = eg_graph_node_at(graph, node);
   if (info.result_count == 0) return EGRAPH_OK;
   const eg_value_info *value = eg_graph_value(graph, info.results[0]);
-  uint32_t index;
-  eg_origin origin = {.reason = EG_REASON_SEED};
-  if (eg_strmap_find(&result->emission.origin_of, value->name, &index))
-    origin = result->emission.origins.data[index];
-  EG_TRY(eg_text_printf(text, "%10.3f us  %-20s  %-32s  %s  ", 1e6 * origin.seconds,
-                        egraph_node_operator(graph, (egraph_node){node.id}),
-                        reason_name(result, origin.reason), value->name));
+  egraph_origin origin = egraph_result_origin(result, (egraph_node){node.id});
+  eg_text seconds;
+  eg_text_init(&seconds, text->chars.alloc);
+  egraph_status status = eg_text_seconds(&seconds, origin.seconds);
+  if (status == EGRAPH_OK)
+    status = eg_text_printf(text, "%13s  %-20s  %-32s  %s  ", eg_text_of(&seconds),
+                            egraph_node_operator(graph, (egraph_node){node.id}),
+                            origin.made_by, value->name);
+  eg_text_deinit(&seconds);
+  EG_TRY(status);
   if (value->typed) EG_TRY(eg_type_print(text, &value->type));
   return eg_text_append(text, "\n");
 }
 
-static egraph_status explain_graph(const eg_optimization *result, const eg_graph *graph,
+static egraph_status explain_graph(const egraph_result *result, const eg_graph *graph,
                                    eg_text *text) {
   EG_TRY(eg_text_printf(text, "%13s  %-20s  %-32s  %s\n", "cost", "operator", "made by",
                         "value"));
@@ -116,6 +135,5 @@ egraph_status egraph_result_explain(const egraph_allocator *alloc,
     return egraph_plan_print(alloc, result->plan, false, out);
   eg_text text;
   eg_text_init(&text, eg_allocator_or_heap(alloc));
-  egraph_status status = explain_graph(result->made.optimization, graph, &text);
-  return eg_text_hand_over(status, &text, out);
+  return eg_text_hand_over(explain_graph(result, graph, &text), &text, out);
 }

@@ -1,5 +1,5 @@
 // Walks a model, or a plan (a file that ends in .json), and prints what is in it in the
-// words of `egraph explain`. Usage: 10_walk FILE
+// words of `egraph explain`, without what explains a step. Usage: 10_walk FILE
 // SPDX-License-Identifier: Apache-2.0
 #include <egraph.h>
 #include <inttypes.h>
@@ -55,17 +55,13 @@ static egraph_status walk_model(const char *path) {
 
 // ---- a plan -------------------------------------------------------------------------
 
-/// Three digits at most: "4.2 MB", "130 us".
+/// Three digits at most: "4.25 MB", "13 us".
 static void print_amount(double amount, double unit, const char *const *names) {
-  while (amount < unit && names[1] != NULL) {
+  while (amount < unit * 0.9995 && names[1] != NULL) {
     unit /= 1000;
     names++;
   }
-  int64_t tenths = (int64_t)(amount / unit * 10 + 0.5);
-  if (tenths >= 1000 || tenths % 10 == 0)
-    printf(", %" PRId64 " %s", (int64_t)(amount / unit + 0.5), *names);
-  else
-    printf(", %" PRId64 ".%" PRId64 " %s", tenths / 10, tenths % 10, *names);
+  printf(", %.3g %s", amount / unit, *names);
 }
 
 /// "x@S0,R": a value in a layout.
@@ -106,7 +102,7 @@ static void print_move(const egraph_plan *plan, uint32_t step) {
          egraph_value_name(egraph_plan_graph(plan), egraph_plan_state_value(plan, from)),
          before.text, after.text);
   uint32_t axis = egraph_plan_step_axis(plan, step);
-  if (axis != EGRAPH_NONE) printf(" on %s", egraph_plan_axis(plan, axis, &size));
+  if (axis != EGRAPH_NONE) printf(" over %s", egraph_plan_axis(plan, axis, &size));
   double bytes = egraph_plan_step_bytes(plan, step);
   if (bytes > 0) print_amount(bytes, 1e12, units);
 }
@@ -163,14 +159,14 @@ static egraph_status walk_plan(const char *path) {
   egraph_state state;
   egraph_status status = egraph_plan_load(NULL, path, &plan);
   if (status != EGRAPH_OK) return status;
-  printf("plan on %s", egraph_plan_axis_count(plan) == 0 ? "one device" : "");
+  printf("STEPS on %s", egraph_plan_axis_count(plan) == 0 ? "one device" : "");
   for (uint32_t a = 0; a < egraph_plan_axis_count(plan); a++) {
     const char *name = egraph_plan_axis(plan, a, &size);
     printf("%s%s=%" PRIu32, a == 0 ? "" : ",", name, size);
   }
   uint32_t batches = egraph_plan_info_of(plan).micro_batches;
   if (batches > 1) printf(", %" PRIu32 " micro-batches", batches);
-  printf("\nthere from the start\n");
+  printf("\ninputs, weights and states\n");
   for (uint32_t i = 0; i < egraph_plan_state_count(plan); i++)
     if (!egraph_plan_state_step(plan, (egraph_state){i}, &step))
       print_entry(plan, (egraph_state){i});

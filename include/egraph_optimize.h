@@ -278,8 +278,8 @@ EGRAPH_API uint32_t egraph_result_rule_count(const egraph_result *result);
 /// index < egraph_result_rule_count.
 EGRAPH_API egraph_rule_report egraph_result_rule(const egraph_result *result,
                                                  uint32_t index);
-/// Of one device which rule made each node of the optimized graph, and what it costs: one
-/// line per node. Of a plan its steps (egraph_plan_print). Free with egraph_string_free.
+/// Of one device the origins of all nodes (egraph_result_origin) as text: one line per
+/// node. Of a plan its steps (egraph_plan_print). Free with egraph_string_free.
 /// Fails with ARGUMENT where there is no graph (egraph_result_graph).
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_result_explain(
     const egraph_allocator *alloc, const egraph_result *result, char **out);

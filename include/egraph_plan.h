@@ -76,13 +76,14 @@ EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_plan_account(
     void (*on_exchange)(void *user, const egraph_plan_exchange *exchange),
     void (*on_store)(void *user, const egraph_plan_store *store), void *user);
 
-/// What its figures do not say, as text, or as a JSON object {"baselines", "uneven",
-/// "whole", "delivered", "useful_devices", "idle_axes", "single_device_seconds"}: what
-/// the plan was compared with, which splits sizes that do not divide did
-/// not allow, where it cost most, which operators can be split along
-/// no axis, and why, the layout of each output that no step hands to
-/// the next, the speedup over one device, and how many devices
-/// would do the same. Free with egraph_string_free.
+/// A plan for people, as text: seconds of a step, speedup, share of the machine's peak,
+/// memory, warnings; blocks of the model with layouts in words; exchanges; then remarks.
+/// Or the remarks as a JSON object {"baselines", "uneven", "whole", "delivered",
+/// "useful_devices", "idle_axes", "single_device_seconds", "peak_seconds"}: what the plan
+/// was compared with, which splits sizes that do not divide did not allow, where it cost
+/// most, which operators can be split along no axis, and why, the layout of each output
+/// that no step hands to the next, how many devices would do the same, the seconds of one
+/// device, and those of all devices at their peak. Free with egraph_string_free.
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_plan_remarks(
     const egraph_allocator *alloc, const egraph_plan *plan, bool json, char **out);
 /// Prices every step anew, by the figures of a machine: of a plan from a file that was
@@ -115,9 +116,9 @@ EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_plan_parse(const egraph_allocat
                                                             const char *text, size_t size,
                                                             egraph_plan **out);
 
-/// The plan as text, a line per step, its figures and remarks at the end. `unity`:
-/// exchanges in the words of parallel computation graphs (Partition, Combine, Replicate,
-/// Reduce). Free with egraph_string_free, like the texts below.
+/// The steps of a plan as text, a line each, seconds by phase and memory by purpose at
+/// the end. `unity`: exchanges in the words of parallel computation graphs (Partition,
+/// Combine, Replicate, Reduce). Free with egraph_string_free, like the texts below.
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_plan_print(const egraph_allocator *alloc,
                                                             const egraph_plan *plan,
                                                             bool unity, char **out);

@@ -110,6 +110,16 @@ EGRAPH_API uint32_t egraph_node_attribute_count(const egraph_graph *graph,
 EGRAPH_API bool egraph_node_attribute(const egraph_graph *graph, egraph_node node,
                                       uint32_t index, egraph_attribute *out);
 
+/// How a node of the optimized graph came to be: the rule that made it, "original",
+/// "congruence" (with operands that are equal to the given ones), or "change of memory
+/// format"; and its predicted seconds. Of a plan, and past the last node: NULL, 0.
+typedef struct egraph_origin {
+  const char *made_by; // borrowed from the result
+  double seconds;
+} egraph_origin;
+EGRAPH_API egraph_origin egraph_result_origin(const egraph_result *result,
+                                              egraph_node node);
+
 // ---- plans ------------------------------------------------------------------------
 
 enum { EGRAPH_MAX_AXES = 6 };

@@ -11,6 +11,7 @@
 #include "pcg/graph/open_sizes.h"
 #include "pcg/plan/plan_single.h"
 #include "pcg/plan/plan_summary.h"
+#include "pcg/plan/plan_worth.h"
 #include "pcg/training/training.h"
 
 static const double MEASURING_SHARE = 0.5; // of the time
@@ -189,6 +190,8 @@ egraph_status eg_optimize_plan(const eg_optimize_call *call, eg_optimized *out) 
       &p.target, call->alloc, call->target != NULL ? call->target : &one_device,
       call->costs);
   if (status == EGRAPH_OK) status = prepare_and_search(&p);
+  if (status == EGRAPH_OK && search->has_plan)
+    status = eg_plan_find_peak(&search->planned.plan, call->alloc, &p.target.machine);
   search->report.measured = p.target.measured;
   eg_target_machine_close(&p.target);
   EG_TRY(status);

@@ -34,6 +34,7 @@ static const double ROUNDING = 3e-9;          // of a certificate's sums
 /// The best of each baseline up to now; starts as zeros.
 typedef struct rival_list {
   bool is_wanted;        // among the plan's rivals
+  bool is_constrained;   // all of them keep to the user's constraints
   double single_seconds; // of one device, the least; 0: not known
   eg_baseline_outcome best[EG_BASELINE_OUTCOMES];
   eg_mesh mesh[EG_BASELINE_OUTCOMES];
@@ -58,7 +59,8 @@ static bool is_better(const eg_baseline_outcome *a, const eg_baseline_outcome *b
                                                [EG_RIVAL_TOO_LARGE] = 1,
                                                [EG_RIVAL_UNKNOWN] = 2,
                                                [EG_RIVAL_UNEVEN] = 3,
-                                               [EG_RIVAL_IMPOSSIBLE] = 4};
+                                               [EG_RIVAL_IMPOSSIBLE] = 4,
+                                               [EG_RIVAL_FORBIDDEN] = 4};
   if (!b->is_tried) return a->is_tried;
   eg_rival_outcome mine = outcome_of(a), other = outcome_of(b);
   if (!a->is_tried || mine != other) return a->is_tried && order[mine] < order[other];
@@ -83,6 +85,8 @@ static eg_plan_rival rival_of(const rival_list *list, uint32_t baseline,
                               double memory_limit, const eg_plan_summary *plan) {
   const eg_baseline_outcome *best = &list->best[baseline];
   eg_plan_rival rival = {.outcome = outcome_of(best), .mesh = list->mesh[baseline]};
+  if (rival.outcome == EG_RIVAL_IMPOSSIBLE && list->is_constrained)
+    rival.outcome = EG_RIVAL_FORBIDDEN;
   memcpy(rival.name, best->name, sizeof rival.name);
   rival.parts = best->obstacle.parts;
   rival.batch =
@@ -423,7 +427,8 @@ static egraph_status describe(plan_job *job) {
 egraph_status eg_plan_search_run(const eg_plan_search_input *input, eg_plan_search *out) {
   plan_job job = {.input = input,
                   .out = out,
-                  .rivals = {.is_wanted = input->compares},
+                  .rivals = {.is_wanted = input->compares,
+                             .is_constrained = input->constraints != NULL},
                   .bound = INFINITY,
                   .least_memory = INFINITY,
                   .is_infeasible = true};

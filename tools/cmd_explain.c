@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <stdio.h>
 
-#include "tools/plan_files.h"
 #include "tools/result_print.h"
 
 static void print_rule_statistics(const optimize_session *session) {
@@ -15,12 +14,6 @@ static void print_rule_statistics(const optimize_session *session) {
              (unsigned long long)r.matches, (unsigned long long)r.rejected, r.nodes,
              r.unions, r.bans, r.seconds);
   }
-}
-
-static void print_explanation_json(const char *text) {
-  json_begin();
-  json_text("explanation", text);
-  json_end();
 }
 
 int command_explain(int argc, char **argv) {
@@ -39,6 +32,8 @@ int command_explain(int argc, char **argv) {
   add_load_flags(&cmd, &flags.load);
   add_heading(&cmd, "Plan");
   add_text(&cmd, "--against PLAN", &view.against, "say what is different in this plan");
+  add_switch(&cmd, "--text", &view.text,
+             "print every step, too, states of the optimizer, memory by purpose");
   add_switch(&cmd, "--unity", &view.unity,
              "write exchanges as Partition, Combine, Replicate, Reduce");
   add_text(&cmd, "--machine NAME", &view.machine,
@@ -50,21 +45,21 @@ int command_explain(int argc, char **argv) {
   view.json = flags.json;
   view.costs = &flags.costs;
   if (is_plan_file(models.items[0])) return explain_plan_file(models.items[0], &view);
-  if (view.against != NULL || view.machine != NULL || view.unity) {
+  if (view.against != NULL || view.machine != NULL || view.text || view.unity) {
     fprintf(stderr,
-            "egraph: %s is no plan (.json); --against, --machine and --unity are of "
-            "plans\n",
+            "egraph: %s is no plan (.json); --against, --machine, --text and --unity are "
+            "of plans\n",
             models.items[0]);
     return EXIT_USAGE;
   }
   optimize_session session;
   egraph_status status = optimize_run(&flags, models.items[0], &session);
   char *text = NULL;
-  if (status == EGRAPH_OK) status = egraph_result_explain(NULL, session.result, &text);
-  if (status == EGRAPH_OK) {
-    if (flags.json) {
-      print_explanation_json(text);
-    } else {
+  if (status == EGRAPH_OK && flags.json) {
+    print_graph_json(&session, true);
+  } else if (status == EGRAPH_OK) {
+    status = egraph_result_explain(NULL, session.result, &text);
+    if (status == EGRAPH_OK) {
       print_graph_text(&session);
       printf("\n%s", text);
       print_rule_statistics(&session);

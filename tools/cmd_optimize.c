@@ -5,14 +5,13 @@
 #define _POSIX_C_SOURCE 200809L
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "tools/plan_files.h"
 #include "tools/result_print.h"
 #include "tools/text_file.h"
-#include "tools/trained_text.h"
 
 enum { MAX_PATH_BYTES = 4096, MAX_DEMANDS = 1 << 14 };
 
@@ -131,6 +130,64 @@ static bool demands_fit(file_flags *f) {
   return true;
 }
 
+/// The flag of statement `line` (from 1) of those that write_demands wrote.
+static bool find_demand(const file_flags *f, size_t line, const char **out_flag,
+                        const char **out_text) {
+  const struct {
+    const char *flag;
+    const text_list *list;
+  } lists[] = {
+      {"--pin", &f->pins}, {"--forbid", &f->bans}, {"--deliver", &f->deliveries}};
+  for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+    if (line >= 1 && line <= lists[i].list->count) {
+      *out_flag = lists[i].flag;
+      *out_text = lists[i].list->items[line - 1];
+      return true;
+    }
+    line -= lists[i].list->count;
+  }
+  return false;
+}
+
+/// What is wrong with a statement is said of its flag, not of a line that nobody wrote.
+static int report_demand(const file_flags *f, egraph_status status) {
+  static const char place[] = "constraints:";
+  const char *message = egraph_last_error(), *flag_name, *text;
+  char *end;
+  if (f->demands[0] == '\0' || strncmp(message, place, sizeof place - 1) != 0)
+    return report_failure(status);
+  unsigned long line = strtoul(message + sizeof place - 1, &end, 10);
+  const char *rest = strstr(end, ": ");
+  if (rest == NULL || !find_demand(f, line, &flag_name, &text))
+    return report_failure(status);
+  progress_clear();
+  fprintf(stderr, "egraph: %s \"%s\"%s\n", flag_name, text, rest);
+  return EXIT_FAILED;
+}
+
+/// Statements about a value that rules have made part of another operator: it has no
+/// layout.
+static void note_fused(const char *flag_name, const text_list *list,
+                       const egraph_graph *step) {
+  for (size_t i = 0; i < list->count; i++) {
+    const char *text = list->items[i] + strspn(list->items[i], " ");
+    char name[256];
+    egraph_value value;
+    bool is_quoted = *text == '"';
+    text += is_quoted;
+    size_t length = strcspn(text, is_quoted ? "\"" : " ");
+    if (*text == '(' || length >= sizeof name) continue;
+    memcpy(name, text, length);
+    name[length] = '\0';
+    if (strchr(name, '*') != NULL || egraph_graph_find_value(step, name, &value))
+      continue;
+    fprintf(stderr,
+            "egraph: note: %s \"%s\" changes nothing: rules made %s part of another "
+            "operator; pin its result, or keep them out with --disable or --no-builtin\n",
+            flag_name, list->items[i], name);
+  }
+}
+
 // ---- files ------------------------------------------------------------------------
 
 /// Whether an output file can be written, with a message when it cannot: looks before
@@ -230,17 +287,15 @@ static bool write_certificate(const egraph_result *result, const char *path) {
 // ---- the command ------------------------------------------------------------------
 
 static egraph_status hand_out_plan(const file_flags *f, const optimize_session *session) {
-  const egraph_plan *plan = egraph_result_plan(session->result);
+  const plan_view view = {.text = f->text, .unity = f->unity};
   egraph_status status = EGRAPH_OK;
+  note_fused("--pin", &f->pins, egraph_result_graph(session->result));
+  note_fused("--forbid", &f->bans, egraph_result_graph(session->result));
   if (f->run.json) status = print_plan_json(session->result, f->certificate);
-  if (status == EGRAPH_OK && plan == NULL) return fail_without_plan(session->result);
+  if (status == EGRAPH_OK && egraph_result_plan(session->result) == NULL)
+    return fail_without_plan(session->result);
   if (status != EGRAPH_OK || f->run.json) return status;
-  if (f->run.optimizer != NULL)
-    status = print_trained(session->graph, &session->training);
-  if (status == EGRAPH_OK) status = print_plan_text(session->result, f->certificate);
-  if (status != EGRAPH_OK || !(f->text || f->unity)) return status;
-  printf("\n");
-  return plan_print_steps(plan, f->unity);
+  return print_plan_text(session, &view, f->certificate);
 }
 
 static egraph_status hand_out(const file_flags *f, const optimize_session *session) {
@@ -250,7 +305,10 @@ static egraph_status hand_out(const file_flags *f, const optimize_session *sessi
   if (f->output != NULL && is_there) status = write_output(result, f->output);
   if (status != EGRAPH_OK) return status;
   if (optimize_flags_plan(&f->run)) return hand_out_plan(f, session);
-  (f->run.json ? print_graph_json : print_graph_text)(session);
+  if (f->run.json)
+    print_graph_json(session, false);
+  else
+    print_graph_text(session);
   return EGRAPH_OK;
 }
 
@@ -287,8 +345,9 @@ static int run_command(const command *base, file_flags *f, int argc, char **argv
     outcome = write_certificate(session.result, f->certificate)
                   ? certified_outcome(session.result)
                   : EXIT_FAILED;
-  int finished = optimize_finish(&session, status);
-  return finished != EXIT_DONE ? finished : outcome;
+  if (status != EGRAPH_OK) outcome = report_demand(f, status);
+  optimize_close(&session);
+  return outcome;
 }
 
 int command_optimize(int argc, char **argv) {

@@ -57,7 +57,7 @@ static int compare_models(const run_flags *flags, const positional *models) {
       printf("not finite: %" PRIu64 " elements of the first model's outputs, %" PRIu64
              " of the second's\n",
              c.not_finite_a, c.not_finite_b);
-    printf("%.3f ms -> %.3f ms: %.2fx\n", 1e3 * c.time_a, 1e3 * c.time_b,
+    printf("%s -> %s: %.2fx\n", seconds_text(c.time_a).text, seconds_text(c.time_b).text,
            c.time_a / c.time_b);
   }
   return equal ? EXIT_DONE : EXIT_FAILED;
@@ -137,7 +137,7 @@ static void print_step(void *user, const egraph_step *step) {
     json_real("bytes", step->bytes);
     json_close('}');
   } else {
-    printf("%10.1f us %8.1f GFLOP/s  %-20s %-28s %s\n", 1e6 * step->seconds,
+    printf("%10s %8.1f GFLOP/s  %-20s %-28s %s\n", seconds_text(step->seconds).text,
            step->seconds > 0 ? 1e-9 * step->flops / step->seconds : 0.0, step->op,
            step->kernel, step->node);
   }
@@ -152,7 +152,7 @@ static egraph_status print_run(run_state *state, run_flags *flags) {
     json_int("repeats", flags->repeats);
     if (flags->steps) json_open("steps", '[');
   } else {
-    printf("%.3f ms, %.1f GFLOP/s (median of %llu runs)\n", 1e3 * median,
+    printf("%s, %.1f GFLOP/s (median of %llu runs)\n", seconds_text(median).text,
            1e-9 * state->info.flops / median, (unsigned long long)flags->repeats);
   }
   egraph_status status = EGRAPH_OK;

@@ -341,6 +341,10 @@ static int print_text(const saturation *s) {
          r->classes, 1e-6 * (double)info.bytes, 1e-6 * (double)r->peak_bytes);
   printf("matches     %" PRIu64 "\n", r->matches);
   egraph_status status = EGRAPH_OK;
+  if (s->texts.count == 0)
+    printf(
+        "terms       the file keeps none to start from; --term TERM prints the smallest "
+        "that equals it\n");
   for (size_t i = 0; status == EGRAPH_OK && i < s->texts.count; i++) {
     char *text;
     uint64_t size;

@@ -18,6 +18,36 @@ int report_failure(egraph_status status) {
   return EXIT_FAILED;
 }
 
+// ---- amounts ------------------------------------------------------------------
+
+typedef struct unit {
+  double size;
+  const char *name;
+} unit;
+
+/// In the largest unit in which it is 1 or more; the last unit is for less.
+static amount_text in_units(double value, const unit *units, size_t count) {
+  amount_text out;
+  while (count > 1 && value < units->size * 0.9995) {
+    units++;
+    count--;
+  }
+  (void)snprintf(out.text, sizeof out.text, "%.3g %s", value / units->size, units->name);
+  return out;
+}
+
+amount_text seconds_text(double seconds) {
+  static const unit UNITS[] = {{1, "s"}, {1e-3, "ms"}, {1e-6, "us"}, {1e-9, "ns"}};
+  bool is_some = seconds > 0 && seconds < 9995;
+  return in_units(seconds, UNITS, is_some ? sizeof UNITS / sizeof *UNITS : 1);
+}
+
+amount_text bytes_text(double bytes) {
+  static const unit UNITS[] = {
+      {1e12, "TB"}, {1e9, "GB"}, {1e6, "MB"}, {1e3, "kB"}, {1, "B"}};
+  return in_units(bytes, UNITS, sizeof UNITS / sizeof *UNITS);
+}
+
 // ---- progress -------------------------------------------------------------------
 
 static bool line_shown;

@@ -16,6 +16,12 @@ int report_failure(egraph_status status);
 
 /// A clock that only goes forwards.
 double now_seconds(void);
+/// Amounts for people, three digits: "1.23 ms", "19.4 MB".
+typedef struct amount_text {
+  char text[24];
+} amount_text;
+amount_text seconds_text(double seconds);
+amount_text bytes_text(double bytes);
 
 /// One line that is redrawn on a terminal, at most ten times a second; nothing elsewhere.
 /// Also reports whether Ctrl-C was pressed since install_interrupt: callers then stop

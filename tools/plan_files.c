@@ -22,15 +22,14 @@ static egraph_status print_made(egraph_status status, char *text, const char *en
   return status;
 }
 
-egraph_status plan_print_steps(const egraph_plan *plan, bool unity) {
-  char *text = NULL;
-  egraph_status status = egraph_plan_print(NULL, plan, unity, &text);
-  return print_made(status, text, "");
-}
-
-egraph_status plan_print_remarks(const egraph_plan *plan) {
+egraph_status plan_print(const egraph_plan *plan, const plan_view *view) {
   char *text = NULL;
   egraph_status status = egraph_plan_remarks(NULL, plan, false, &text);
+  status = print_made(status, text, "");
+  if (status != EGRAPH_OK || !(view->text || view->unity)) return status;
+  text = NULL;
+  status = egraph_plan_print(NULL, plan, view->unity, &text);
+  if (status == EGRAPH_OK) printf("\n");
   return print_made(status, text, "");
 }
 
@@ -48,7 +47,7 @@ static egraph_status load(const char *path, const plan_view *view, egraph_plan *
 
 static egraph_status explain_one(const egraph_plan *plan, const plan_view *view) {
   char *text = NULL;
-  if (!view->json) return plan_print_steps(plan, view->unity);
+  if (!view->json) return plan_print(plan, view);
   egraph_status status = egraph_plan_summary_json(NULL, plan, &text);
   return print_made(status, text, "\n");
 }

@@ -7,16 +7,17 @@
 
 /// Whether a file is meant to be a plan: by its name, ".json" or ".json.gz".
 bool is_plan_file(const char *path);
-/// Prints every step of a plan, and its figures.
-egraph_status plan_print_steps(const egraph_plan *plan, bool unity);
-/// Prints what a plan was compared with, and which splits sizes did not allow.
-egraph_status plan_print_remarks(const egraph_plan *plan);
 typedef struct plan_view {
   const char *against;     // what is different in this one; NULL: the plan itself
   const char *machine;     // whose prices to take; NULL: those in the file
   const cost_flags *costs; // of that machine, as egraph plan has them
-  bool unity, json;
+  bool text;               // every step, too
+  bool unity;              // the same, exchanges in Unity's words
+  bool json;
 } plan_view;
+/// Prints the answer, blocks, exchanges and remarks of a plan, and its steps where they
+/// are wanted.
+egraph_status plan_print(const egraph_plan *plan, const plan_view *view);
 /// egraph explain of a plan: its steps and figures, or what is different in another one.
 /// An exit status.
 int explain_plan_file(const char *path, const plan_view *view);

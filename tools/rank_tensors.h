@@ -55,6 +55,9 @@ void rank_tensors_free(const rank_run *r, egraph_tensor *tensors, uint32_t count
 /// Opens --data and --resume, and compares names and types with the plan's; false with a
 /// message. (run_files.c)
 bool rank_run_open_files(rank_run *r);
+/// Whether --save will be possible: tries it before anything is trained, beside the file.
+/// False with a message. (run_files.c)
+bool rank_run_can_save(const rank_run *r);
 /// Writes --checkpoint and --save, after the last step; false with a message.
 bool rank_run_write_files(const rank_run *r);
 /// Says in a line each what is trained, and which weights were begun with.

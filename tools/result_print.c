@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "tools/plan_files.h"
+#include "tools/trained_text.h"
 
 // ---- one device -------------------------------------------------------------------
 
@@ -19,7 +19,23 @@ static void print_basis_json(const char *name, const egraph_cost_basis *basis) {
   json_close('}');
 }
 
-void print_graph_json(const optimize_session *session) {
+static void explanation_json(const egraph_result *result) {
+  const egraph_graph *graph = egraph_result_graph(result);
+  json_open("explanation", '[');
+  for (uint32_t i = 0; i < egraph_graph_node_count(graph); i++) {
+    egraph_node node = {i};
+    egraph_origin origin = egraph_result_origin(result, node);
+    json_open(NULL, '{');
+    json_text("value", egraph_value_name(graph, egraph_node_result(graph, node, 0)));
+    json_text("operator", egraph_node_operator(graph, node));
+    json_text("made_by", origin.made_by);
+    json_real("seconds", origin.seconds);
+    json_close('}');
+  }
+  json_close(']');
+}
+
+void print_graph_json(const optimize_session *session, bool explains) {
   const egraph_report *r = egraph_result_report(session->result);
   json_begin();
   json_real("cost_before", r->cost_before);
@@ -78,6 +94,7 @@ void print_graph_json(const optimize_session *session) {
     json_close('}');
   }
   json_close(']');
+  if (explains) explanation_json(session->result);
   json_end();
 }
 
@@ -85,6 +102,24 @@ static void print_basis_text(const char *name, const egraph_cost_basis *basis) {
   printf("%s %u measured, %u estimated from measurements, %u guessed", name,
          basis->measured, basis->estimated, basis->guessed);
   if (basis->given != 0) printf(", %u given", basis->given);
+}
+
+/// How good the result is: "optimal: proven, over all variants", "within 0.3 % of the
+/// optimum, over the variants reached".
+static void print_status(const egraph_report *r) {
+  bool is_all = strcmp(r->proven_over, "all variants") == 0;
+  if (strcmp(r->status, "feasible") != 0)
+    printf("%s: proven", r->status);
+  else if (r->bound > 0 && r->cost_after < 2 * r->bound)
+    printf("within %.2g %% of the optimum", 100 * (r->cost_after / r->bound - 1));
+  else if (r->bound > 0)
+    printf("at most %.3g times the optimum", r->cost_after / r->bound);
+  else
+    printf("feasible; how far from the optimum is not known");
+  if (is_all)
+    printf(", over all variants");
+  else if (strcmp(r->status, "feasible") == 0)
+    printf(", over the variants reached");
 }
 
 /// Dimensions that stay open, with the sizes that costs are of.
@@ -115,12 +150,14 @@ static void print_measuring(const egraph_report *r) {
 void print_graph_text(const optimize_session *session) {
   const egraph_report *r = egraph_result_report(session->result);
   print_open_dims(session->graph);
-  printf("predicted   %.3f ms -> %.3f ms (%.2fx), %u -> %u operators\n",
-         1e3 * r->cost_before, 1e3 * r->cost_after,
+  printf("predicted   %s -> %s (%.2fx), %u -> %u operators\n",
+         seconds_text(r->cost_before).text, seconds_text(r->cost_after).text,
          r->cost_after > 0 ? r->cost_before / r->cost_after : 1.0, r->nodes_before,
          r->nodes_after);
-  printf("proven      %s, bound %.3f ms, gap %.4f %% (%s); saturation %s\n", r->status,
-         1e3 * r->bound, 100 * r->gap, r->proven_over, r->stop_words);
+  printf("proven      ");
+  print_status(r);
+  printf("; no less than %s; saturation %s\n", seconds_text(r->bound).text,
+         r->stop_words);
   printf("search      %u %s, %s; e-graphs: %u nodes, %u classes, %u iterations\n",
          r->rounds, r->rounds == 1 ? "round" : "rounds",
          r->settled ? "the last gained nothing" : "ended by a limit", r->nodes,
@@ -132,8 +169,8 @@ void print_graph_text(const optimize_session *session) {
   print_basis_text("; variants compared:", &r->compared);
   printf("\n");
   print_measuring(r);
-  printf("greedy      tree %.3f ms, dag %.3f ms\n", 1e3 * r->tree_cost,
-         1e3 * r->dag_cost);
+  printf("greedy      tree %s, dag %s\n", seconds_text(r->tree_cost).text,
+         seconds_text(r->dag_cost).text);
   printf("work        saturate %.0f, extract %.0f million steps\n", r->saturate_work,
          r->extract_work);
   printf(
@@ -235,78 +272,59 @@ egraph_status print_plan_json(const egraph_result *result, const char *certifica
 
 // ---- plans: text ------------------------------------------------------------------
 
-static void print_exchange(void *user, const egraph_plan_exchange *exchange) {
-  bool *any = user;
-  if (!*any)
-    printf("\n%-9s %-15s %-12s %8s %14s %12s\n", "phase", "collective", "axis", "count",
-           "bytes", "seconds");
-  *any = true;
-  printf("%-9s %-15s %-12s %8" PRIu64 " %14.0f %12.3g\n", exchange->phase, exchange->kind,
-         exchange->axis, exchange->count, exchange->bytes, exchange->seconds);
-}
-
-static void print_store(void *user, const egraph_plan_store *store) {
-  (void)user;
-  if (store->most > 0)
-    printf("  %-13s %14.0f at the peak, %.0f at most\n", store->kind, store->at_peak,
-           store->most);
-}
-
-static void print_report(const egraph_result *result) {
-  const egraph_report *r = egraph_result_report(result);
-  egraph_plan_info info = egraph_plan_info_of(egraph_result_plan(result));
-  printf("plan      %s on %s: %u devices, %u micro-batches, %u nodes; meshes tried: %u\n",
-         r->status, info.mesh[0] != '\0' ? info.mesh : "one device", info.devices,
-         info.micro_batches, r->nodes_after, r->meshes);
+/// What the search did; warnings that concern the plan stand in its report.
+static egraph_status print_search(const optimize_session *session) {
+  const egraph_report *r = egraph_result_report(session->result);
+  egraph_status status = EGRAPH_OK;
+  printf("\nSEARCH\n");
+  if (session->training.optimizer != NULL)
+    status = print_trained(session->graph, &session->training);
+  printf("bound       no plan takes less than %s; meshes tried: %u\n",
+         seconds_text(r->bound).text, r->meshes);
+  printf("e-graph     %u nodes, %u classes, %u iterations; saturation %s\n", r->nodes,
+         r->classes, r->iterations, r->stop_words);
   if (r->blocks != 0)
-    printf("blocks    %u equal ones had the choices of one in the first search\n",
+    printf("blocks      %u equal ones were planned as one in the first search\n",
            r->blocks);
-  printf("e-graph   %u nodes, %u classes, %u iterations, %s\n", r->nodes, r->classes,
-         r->iterations, r->stop);
-  if (r->measured != 0)
-    printf("measured  %u operators of this host, for the profile database\n",
-           r->measured);
-  print_basis_text("costs     steps:", &r->basis);
+  print_basis_text("costs       steps:", &r->basis);
   print_basis_text("; strategies compared:", &r->compared);
   printf("\n");
+  if (r->measured != 0)
+    printf("measured    %u operators of this host, for the profile database\n",
+           r->measured);
   if (r->measured != 0 && r->compared.estimated + r->compared.guessed != 0)
-    printf(
-        "again     the same command measures what is not measured yet: the time for it "
-        "was over\n");
-  printf("cost      %.6g s, bound %.6g s, gap %.4f %%, over %s\n", r->cost_after,
-         r->bound, 100 * r->gap, r->proven_over);
+    printf("again       the same command measures what is not measured yet: the time for "
+           "it was over\n");
   if (r->seed != NULL)
-    printf("seed      the plan is that of %s; the search found none as cheap\n", r->seed);
+    printf("seed        the plan is that of %s; the search found none as cheap\n",
+           r->seed);
   if (r->untried != 0)
-    printf("untried   %u baselines that may be cheaper: the time was over\n", r->untried);
-  printf("memory    %.0f bytes of a device", info.memory);
-  if (isinf(r->memory_limit))
-    printf(", no limit\n");
-  else
-    printf(", limit %.0f\n", r->memory_limit);
+    printf("untried     %u baselines that may be cheaper: the time was over\n",
+           r->untried);
+  printf("seconds     %.2f: prepare %.2f, space %.2f, solve %.2f\n", r->total_seconds,
+         r->prepare_seconds, r->space_seconds, r->solve_seconds);
+  return status;
 }
 
 static void print_proof(const egraph_result *result, const char *certificate) {
   const egraph_report *r = egraph_result_report(result);
   egraph_plan_info info = egraph_plan_info_of(egraph_result_plan(result));
   if (certificate == NULL || !is_certified(r)) return;
-  printf("proof     %s", certificate);
+  printf("proof       %s", certificate);
   if (r->meshes > 1)
     printf(", of %s alone", info.mesh[0] != '\0' ? info.mesh : "one device");
-  if (r->checked < r->bound) printf(", bound unchecked beyond %.6g s", r->checked);
+  if (r->checked < r->bound)
+    printf(", proves no more than %s", seconds_text(r->checked).text);
   printf("; %.2f seconds\n", r->certify_seconds);
 }
 
-egraph_status print_plan_text(const egraph_result *result, const char *certificate) {
-  const egraph_report *r = egraph_result_report(result);
-  const egraph_plan *plan = egraph_result_plan(result);
-  bool any = false;
-  print_report(result);
-  print_proof(result, certificate);
-  egraph_status status = egraph_plan_account(plan, NULL, print_store, NULL);
-  if (status == EGRAPH_OK) status = plan_print_remarks(plan);
-  printf("seconds   %.2f: prepare %.2f, space %.2f, solve %.2f\n", r->total_seconds,
-         r->prepare_seconds, r->space_seconds, r->solve_seconds);
-  if (status == EGRAPH_OK) status = egraph_plan_account(plan, print_exchange, NULL, &any);
+egraph_status print_plan_text(const optimize_session *session, const plan_view *view,
+                              const char *certificate) {
+  printf("plan        ");
+  print_status(egraph_result_report(session->result));
+  printf("\n");
+  egraph_status status = plan_print(egraph_result_plan(session->result), view);
+  if (status == EGRAPH_OK) status = print_search(session);
+  print_proof(session->result, certificate);
   return status;
 }

@@ -4,10 +4,12 @@
 // A checkpoint is an archive of NumPy: every weight and every state of the optimizer
 // under its name in the plan, whole, and "egraph.step", how many steps were done.
 // SPDX-License-Identifier: Apache-2.0
+#define _POSIX_C_SOURCE 200809L
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "tools/rank_tensors.h"
 #include "tools/tensor_files.h"
@@ -236,6 +238,26 @@ static bool write_arrays(const rank_run *r,
   if (status == EGRAPH_OK) status = write(r, arrays);
   egraph_arrays_destroy(arrays);
   return status == EGRAPH_OK || report_failure(status) == EXIT_DONE;
+}
+
+bool rank_run_can_save(const rank_run *r) {
+  if (r->flags->save == NULL) return true;
+  char path[4096];
+  int length =
+      snprintf(path, sizeof path, "%s.%ld.try.onnx", r->flags->save, (long)getpid());
+  if (length < 0 || (size_t)length + sizeof ".data" > sizeof path) return true;
+  egraph_arrays *arrays = NULL;
+  egraph_status status = egraph_arrays_create(NULL, &arrays);
+  if (status == EGRAPH_OK) status = collect(r, false, arrays);
+  if (status == EGRAPH_OK) status = egraph_model_save(NULL, r->model_path, arrays, path);
+  egraph_arrays_destroy(arrays);
+  (void)remove(path);
+  memcpy(path + length, ".data", sizeof ".data");
+  (void)remove(path);
+  if (status == EGRAPH_OK) return true;
+  (void)report_failure(status);
+  fprintf(stderr, "egraph: --save would fail after training; nothing was trained\n");
+  return false;
 }
 
 bool rank_run_write_files(const rank_run *r) {

@@ -193,9 +193,10 @@ static void print_begin(const rank_run *r) {
     rank_run_print_weights(r);
     json_open("steps", '[');
   } else {
-    printf("plan      %s: %u ranks, %u micro-batches, predicted %.3f ms a step\n",
+    printf("plan        %s: %u rank%s, %u micro-batch%s, predicted %s a step\n",
            info.mesh[0] != '\0' ? info.mesh : "one device", info.devices,
-           info.micro_batches, 1e3 * info.cost);
+           info.devices == 1 ? "" : "s", info.micro_batches,
+           info.micro_batches == 1 ? "" : "es", seconds_text(info.cost).text);
     rank_run_print_weights(r);
   }
 }
@@ -218,9 +219,9 @@ static bool on_step(void *user, const egraph_plan_step *step) {
     json_real("seconds", step->seconds);
     json_close('}');
   } else {
-    printf("step %-4llu loss %-12.6g %10.3f ms\n",
+    printf("step %-4llu loss %-12.6g %10s\n",
            (unsigned long long)(r->first_step + step->step + 1), loss,
-           1e3 * step->seconds);
+           seconds_text(step->seconds).text);
   }
   return interrupted();
 }
@@ -264,10 +265,10 @@ static void print_time(const rank_run *r) {
     json_real("time_busy", busy);
     json_real("predicted", predicted);
   } else {
-    printf("time      median %.3f ms, least %.3f ms, of the processor %.3f ms; predicted "
-           "%.3f ms",
-           1e3 * median, 1e3 * least, 1e3 * busy, 1e3 * predicted);
-    if (predicted > 0) printf(": measured %.2f of it", median / predicted);
+    printf("time        median %s, least %s, of the processor %s; predicted %s",
+           seconds_text(median).text, seconds_text(least).text, seconds_text(busy).text,
+           seconds_text(predicted).text);
+    if (predicted > 0) printf(": measured %.3g of it", median / predicted);
     printf("\n");
   }
 }
@@ -284,9 +285,10 @@ static bool print_verdict(const rank_run *r) {
     json_real("time_alone", alone);
   } else {
     printf(
-        "verify    outputs %s: largest error %.3g of the scale of '%s', where rounding "
-        "explains %.3g; one device takes %.3f ms\n",
-        v->equal ? "equal" : "DIFFER", v->error, v->output, v->noise, 1e3 * alone);
+        "verify      outputs %s: largest error %.3g of the scale of '%s', where rounding "
+        "explains %.3g; one device takes %s\n",
+        v->equal ? "equal" : "DIFFER", v->error, v->output, v->noise,
+        seconds_text(alone).text);
   }
   return v->equal;
 }
@@ -408,6 +410,7 @@ int run_on_ranks(const run_flags *flags, const char *path) {
                                    egraph_graph_output, "output") &&
                  rank_run_open_files(&r);
   if (status == EGRAPH_OK && files_fine) status = rank_run_fill(&r, &files_fine);
+  if (status == EGRAPH_OK && files_fine) files_fine = rank_run_can_save(&r);
   int outcome = status != EGRAPH_OK ? report_failure(status)
                 : files_fine        ? run_and_print(&r)
                                     : EXIT_FAILED;

@@ -95,7 +95,7 @@ static void print_reason(const weight_list *list, size_t first) {
 
 static void print_text(const weight_list *list) {
   const char *separator = "; not: ";
-  printf("trains    %" PRIu64 " %s of %" PRId64 " elements", list->trained,
+  printf("trains      %" PRIu64 " %s of %" PRId64 " elements", list->trained,
          list->trained == 1 ? "weight" : "weights", list->elements);
   for (size_t i = 0; i < list->rest_count; i++) {
     bool is_first = true;
@@ -144,7 +144,7 @@ static void print_drawn(const rank_run *r) {
   if (r->flags->json) {
     json_int("drawn_weights", drawn);
   } else if (drawn != 0) {
-    printf("weights   %" PRIu64 " have no data and are drawn from seed %" PRIu64 "%s\n",
+    printf("weights     %" PRIu64 " have no data and are drawn from seed %" PRIu64 "%s\n",
            drawn, r->flags->seed,
            r->model == NULL ? "; give the model with --weights" : "");
   }

@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "optimize/price/plan_price.h"
+#include "pcg/plan/plan_worth.h"
 #include "sim/profile_db.h"
 
 // More ranks are taken to be like so many.
@@ -184,6 +185,7 @@ egraph_status eg_target_price_plan(eg_plan *plan, egraph_allocator alloc,
     before[i] = plan->steps.data[i].seconds;
   egraph_status status = eg_target_machine_open(&target, alloc, options, costs);
   if (status == EGRAPH_OK) status = price_steps(plan, alloc, &target);
+  if (status == EGRAPH_OK) status = eg_plan_find_peak(plan, alloc, &target.machine);
   if (status == EGRAPH_OK) *out_memory_bytes = target.machine.memory_bytes;
   for (size_t i = 0; status != EGRAPH_OK && i < steps; i++)
     plan->steps.data[i].seconds = before[i];

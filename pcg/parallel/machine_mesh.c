@@ -62,7 +62,9 @@ egraph_status eg_machine_mesh_of(const eg_machine *machine, const eg_mesh *mesh,
   if (devices != eg_machine_devices(machine))
     return EG_FAIL(EGRAPH_E_ARGUMENT,
                    "the axes of a mesh multiply to %" PRIu64
-                   " devices, but the machine '%s' has %" PRIu32,
+                   " devices, but the machine '%s' has %" PRIu32
+                   "; a mesh has all devices of the machine: change its axes, or name a "
+                   "machine of as many (NAME*NODES, or a file: machines/README.md)",
                    devices, machine->name, eg_machine_devices(machine));
   *out = (eg_machine_mesh){.mesh = *mesh, .collectives = machine->collectives};
   uint64_t stride = 1;

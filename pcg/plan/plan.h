@@ -68,6 +68,8 @@ typedef struct eg_plan {
                          // enters the next one, in the same layout
   eg_plan_rivals rivals; // what else was planned; says nothing of the plan itself
   double single_seconds; // the step on one device, as far as planning knows; 0: not known
+  double peak_seconds;   // that all devices take for the step's operations at their peak;
+                         // 0: not known
 } eg_plan;
 
 void eg_plan_init(eg_plan *plan, egraph_allocator alloc);

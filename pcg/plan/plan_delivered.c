@@ -4,6 +4,7 @@
 #include <inttypes.h>
 
 #include "base/json_text.h"
+#include "pcg/plan/plan_words.h"
 
 enum { MOST_LINES = 5 };
 
@@ -24,11 +25,10 @@ static bool is_whole(const eg_plan *plan, uint32_t output) {
 
 static egraph_status print_line(eg_text *text, const eg_plan *plan, uint32_t output) {
   const char *name;
-  (void)eg_graph_output(plan->graph, output, &name);
-  EG_TRY(eg_text_printf(text, "delivered %s as ", name));
-  EG_TRY(eg_layout_print(text, &plan->mesh, layout_of(plan, output)));
-  EG_TRY(eg_text_append(text, " on "));
-  EG_TRY(eg_mesh_print(text, &plan->mesh));
+  eg_value value = eg_graph_output(plan->graph, output, &name);
+  EG_TRY(eg_text_printf(text, "delivered   %s: ", name));
+  EG_TRY(eg_layout_words(text, &plan->mesh, eg_graph_value(plan->graph, value)->type.rank,
+                         layout_of(plan, output)));
   return eg_text_append(text, "\n");
 }
 
@@ -39,7 +39,7 @@ egraph_status eg_plan_delivered_print(eg_text *text, const eg_plan *plan) {
     if (count++ < MOST_LINES) EG_TRY(print_line(text, plan, o));
   }
   if (count <= MOST_LINES) return EGRAPH_OK;
-  return eg_text_printf(text, "delivered %" PRIu32 " more in parts\n",
+  return eg_text_printf(text, "delivered   %" PRIu32 " more outputs in parts\n",
                         count - MOST_LINES);
 }
 

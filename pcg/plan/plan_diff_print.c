@@ -11,7 +11,7 @@ static const char *or_nothing(const char *layouts) {
 }
 
 static egraph_status print_move(eg_text *text, const eg_move_change *move) {
-  EG_TRY(eg_text_printf(text, "%c %s %s %s %s -> %s on %s", move->is_added ? '+' : '-',
+  EG_TRY(eg_text_printf(text, "%c %s %s %s %s -> %s over %s", move->is_added ? '+' : '-',
                         eg_phase_name(move->phase), eg_transition_name(move->kind),
                         move->value, move->from, move->to, move->axis));
   if (move->bytes > 0) {
@@ -48,19 +48,20 @@ static egraph_status print_totals(eg_text *text, const eg_plan_summary *before,
   EG_TRY(print_total(text, "time", "", before->seconds, after->seconds, eg_text_seconds));
   for (int p = 0; p < EG_PHASE_COUNT; p++) {
     const char *name = eg_phase_name((eg_phase)p);
-    EG_TRY(print_total(text, name, ", work", before->node_seconds[p],
+    EG_TRY(print_total(text, name, ", computing", before->node_seconds[p],
                        after->node_seconds[p], eg_text_seconds));
-    EG_TRY(print_total(text, name, ", moves", before->move_seconds[p],
+    EG_TRY(print_total(text, name, ", exchanging", before->move_seconds[p],
                        after->move_seconds[p], eg_text_seconds));
   }
   EG_TRY(print_total(text, "memory", "", before->peak, after->peak, eg_text_bytes));
   for (int s = 0; s < EG_STORES; s++)
-    EG_TRY(print_total(text, "memory, most ", eg_store_name((eg_store)s), before->most[s],
-                       after->most[s], eg_text_bytes));
+    EG_TRY(print_total(text, "memory, most for ", eg_store_words((eg_store)s),
+                       before->most[s], after->most[s], eg_text_bytes));
   return EGRAPH_OK;
 }
 
 egraph_status eg_plan_diff_print(eg_text *text, const eg_plan_diff *diff) {
+  size_t before = text->chars.len;
   if (!eg_mesh_same(&diff->before.mesh, &diff->after.mesh) ||
       diff->before.micro_batches != diff->after.micro_batches) {
     EG_TRY(print_mesh(text, &diff->before));
@@ -80,7 +81,10 @@ egraph_status eg_plan_diff_print(eg_text *text, const eg_plan_diff *diff) {
   }
   for (size_t i = 0; i < diff->moves.len; i++)
     EG_TRY(print_move(text, &diff->moves.data[i]));
-  return print_totals(text, &diff->before, &diff->after);
+  EG_TRY(print_totals(text, &diff->before, &diff->after));
+  if (text->chars.len > before) return EGRAPH_OK;
+  return eg_text_append(text, "the plans are the same: layouts, exchanges, seconds and "
+                              "memory\n");
 }
 
 // ---- JSON -----------------------------------------------------------------------------

@@ -164,5 +164,9 @@ egraph_status eg_plan_write_json(const eg_plan *plan, eg_text *out) {
     EG_TRY(eg_text_append(out, ",\n \"single_device_seconds\": "));
     EG_TRY(eg_text_json_double(out, plan->single_seconds));
   }
+  if (plan->peak_seconds > 0) {
+    EG_TRY(eg_text_append(out, ",\n \"peak_seconds\": "));
+    EG_TRY(eg_text_json_double(out, plan->peak_seconds));
+  }
   return eg_text_append(out, "}\n");
 }

@@ -51,6 +51,7 @@ static egraph_status build_frame(builder *b, egraph_allocator alloc) {
   plan_of(b)->graph = b->out->graph;
   plan_of(b)->micro_batches = records->micro_batches;
   plan_of(b)->single_seconds = records->single_seconds;
+  plan_of(b)->peak_seconds = records->peak_seconds;
   return EGRAPH_OK;
 }
 

@@ -162,6 +162,11 @@ static egraph_status read_single(reader *r, void *record) {
   return eg_json_fields_amount(r, &records->single_seconds);
 }
 
+static egraph_status read_peak(reader *r, void *record) {
+  eg_plan_records *records = record;
+  return eg_json_fields_amount(r, &records->peak_seconds);
+}
+
 static egraph_status read_states(reader *r, void *record) {
   return eg_json_fields_array(r, read_state, record);
 }
@@ -190,7 +195,8 @@ static egraph_status read_document(reader *r, eg_plan_records *records) {
       {"outputs", true, read_outputs},
       {"carried", true, read_carried},
       {"baselines", false, eg_plan_records_read_rivals},
-      {"single_device_seconds", false, read_single}};
+      {"single_device_seconds", false, read_single},
+      {"peak_seconds", false, read_peak}};
   EG_TRY(eg_json_fields_object(r, fields, COUNT(fields), records));
   return eg_json_scan_end(r->scan);
 }

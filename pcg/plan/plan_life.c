@@ -18,10 +18,17 @@ typedef struct living {
 } living;
 
 const char *eg_store_name(eg_store store) {
-#define STORE_NAME(id, name) name,
+#define STORE_NAME(id, name, words) name,
   static const char *const NAMES[] = {EG_STORE_LIST(STORE_NAME)};
 #undef STORE_NAME
   return NAMES[store];
+}
+
+const char *eg_store_words(eg_store store) {
+#define STORE_WORDS(id, name, words) words,
+  static const char *const WORDS[] = {EG_STORE_LIST(STORE_WORDS)};
+#undef STORE_WORDS
+  return WORDS[store];
 }
 
 // ---- uses -----------------------------------------------------------------------------

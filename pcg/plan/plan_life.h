@@ -23,19 +23,21 @@
 
 #include "pcg/plan/plan.h"
 
-// What storage is for, spelling.
+// What storage is for: id, spelling in files, words.
 #define EG_STORE_LIST(X)                                                                 \
-  X(EG_STORE_CARRIED, "carried")          /* entries that the next step gets anew */     \
-  X(EG_STORE_INPUT, "inputs")             /* other inputs and constants */               \
-  X(EG_STORE_STASH, "stashes")            /* made in FORWARD, used in BACKWARD */        \
-  X(EG_STORE_ACCUMULATOR, "accumulators") /* made earlier, used in UPDATE */             \
-  X(EG_STORE_OUTPUT, "outputs")           /* to the end, not in an entry's storage */    \
-  X(EG_STORE_TRANSIENT, "transient")      /* made and used in one phase */               \
-  X(EG_STORE_SCRATCH, "scratch")          /* of a step, while it runs */
-#define EG_STORE_ENUM(id, name) id,
+  /* entries that the next step gets anew */                                             \
+  X(EG_STORE_CARRIED, "carried", "weights, optimizer states")                            \
+  X(EG_STORE_INPUT, "inputs", "inputs, constants")                                       \
+  X(EG_STORE_STASH, "stashes", "saved for backward") /* made in FORWARD */               \
+  X(EG_STORE_ACCUMULATOR, "accumulators", "gradients for the update")                    \
+  X(EG_STORE_OUTPUT, "outputs", "outputs") /* to the end, not in an entry's storage */   \
+  X(EG_STORE_TRANSIENT, "transient", "temporary") /* made and used in one phase */       \
+  X(EG_STORE_SCRATCH, "scratch", "scratch of exchanges") /* of a step, while it runs */
+#define EG_STORE_ENUM(id, name, words) id,
 typedef enum eg_store { EG_STORE_LIST(EG_STORE_ENUM) EG_STORES } eg_store;
 #undef EG_STORE_ENUM
 const char *eg_store_name(eg_store store);
+const char *eg_store_words(eg_store store); // for people
 
 typedef struct eg_life {
   uint32_t state; // EG_PLAN_NONE: scratch

@@ -52,7 +52,7 @@ typedef struct eg_plan_records {
   const char *file; // borrowed
   eg_arena arena;   // of all texts
   uint32_t micro_batches;
-  double single_seconds;
+  double single_seconds, peak_seconds;
   const char *mesh;
   eg_text graph;
   eg_state_records states;

@@ -26,13 +26,23 @@ static egraph_status with_wholes(eg_text *text, const eg_plan *plan, write_whole
   return status;
 }
 
-egraph_status eg_plan_remarks_print(eg_text *text, const eg_plan *plan,
-                                    const eg_plan_summary *summary) {
-  EG_TRY(eg_plan_worth_print(text, plan, summary));
+static egraph_status print_all(eg_text *text, const eg_plan *plan,
+                               const eg_plan_summary *summary) {
   EG_TRY(eg_plan_rivals_print(text, plan, summary));
   EG_TRY(eg_plan_delivered_print(text, plan));
   EG_TRY(with_unevens(text, plan, eg_plan_unevens_print));
   return with_wholes(text, plan, eg_plan_wholes_print);
+}
+
+egraph_status eg_plan_remarks_print(eg_text *text, const eg_plan *plan,
+                                    const eg_plan_summary *summary) {
+  eg_text remarks;
+  eg_text_init(&remarks, text->chars.alloc);
+  egraph_status status = print_all(&remarks, plan, summary);
+  if (status == EGRAPH_OK && remarks.chars.len != 0)
+    status = eg_text_printf(text, "\n%s", eg_text_of(&remarks));
+  eg_text_deinit(&remarks);
+  return status;
 }
 
 egraph_status eg_plan_remarks_write_members(eg_text *text, const eg_plan *plan) {

@@ -1,6 +1,6 @@
 // What the figures of a plan (pcg/plan/plan_summary.h) do not say: what it was compared
-// with, what it wins over fewer devices, in which layouts it delivers outputs, which
-// splits sizes did not allow, and which operators cannot be split.
+// with, in which layouts it delivers outputs, which splits sizes did not allow, and which
+// operators cannot be split.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_PCG_PLAN_REMARKS_H
 #define EG_PCG_PLAN_REMARKS_H
@@ -11,7 +11,7 @@
 #include "pcg/plan/plan_why.h"
 #include "pcg/plan/plan_worth.h"
 
-/// Text for people, a line per remark.
+/// Text for people, a line per remark, behind an empty one.
 egraph_status eg_plan_remarks_print(eg_text *text, const eg_plan *plan,
                                     const eg_plan_summary *summary);
 /// Members of a JSON object, without its braces:

@@ -15,6 +15,7 @@ enum { EG_RIVAL_NAME_SIZE = 192, EG_RIVAL_REASONS = 3 };
   X(EG_RIVAL_FITS, "fits")                                                               \
   X(EG_RIVAL_TOO_LARGE, "too large")    /* no such plan fits the memory */               \
   X(EG_RIVAL_IMPOSSIBLE, "impossible")  /* there is no such plan */                      \
+  X(EG_RIVAL_FORBIDDEN, "forbidden")    /* none that keeps to the constraints */         \
   X(EG_RIVAL_UNKNOWN, "unknown")        /* none was found in the work given */           \
   X(EG_RIVAL_UNEVEN, "does not divide") /* a size that its axes do not divide */
 #define EG_RIVAL_ENUM(id, name) id,

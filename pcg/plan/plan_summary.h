@@ -43,7 +43,10 @@ egraph_status eg_plan_visit_memory(const eg_plan *plan, egraph_allocator alloc,
                                    void (*each)(void *user, uint32_t step,
                                                 const double now[EG_STORES]),
                                    void *user);
-/// Text for people.
+/// Text for people: a table of the exchanges between devices, after an empty line;
+/// nothing where there are none. (plan_summary_print.c)
+egraph_status eg_plan_exchanges_print(eg_text *text, const eg_plan_summary *summary);
+/// Text for people: seconds by phase, memory by purpose. (plan_summary_print.c)
 egraph_status eg_plan_summary_print(eg_text *text, const eg_plan_summary *summary);
 /// One JSON object:
 ///   {"devices", "micro_batches", "seconds", "phases": [{"phase", "node_seconds",

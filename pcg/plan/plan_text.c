@@ -5,7 +5,16 @@
 
 #include "pcg/graph/repeats.h"
 #include "pcg/parallel/parallel_op.h"
+#include "pcg/plan/plan_labels.h"
 #include "pcg/plan/plan_words.h"
+
+typedef struct printer {
+  const eg_plan *plan;
+  eg_plan_words words;
+  eg_plan_labels names;
+  eg_arena arena; // of one step
+  eg_text *out;
+} printer;
 
 // ---- states ---------------------------------------------------------------------------
 
@@ -100,7 +109,7 @@ static uint32_t entry_count(const eg_plan *plan) {
 /// Entries stand first, as planning writes them; some may come later in other plans.
 static egraph_status print_entries(const eg_plan *plan, eg_text *out) {
   uint32_t first = entry_count(plan);
-  EG_TRY(eg_text_append(out, "there from the start\n"));
+  EG_TRY(eg_text_append(out, "inputs, weights and states\n"));
   for (uint32_t i = 0; i < first;) {
     eg_repeat repeat = eg_repeat_at(i, first, alike_entries, plan);
     for (uint32_t k = i; k < i + repeat.period; k++)
@@ -115,34 +124,51 @@ static egraph_status print_entries(const eg_plan *plan, eg_text *out) {
 
 // ---- nodes ----------------------------------------------------------------------------
 
-static egraph_status print_states(const eg_plan *plan, const uint32_t *states,
-                                  uint32_t count, eg_text *out) {
-  for (uint32_t i = 0; i < count; i++) {
-    EG_TRY(eg_text_append(out, " "));
-    EG_TRY(print_state(plan, states[i], out));
-  }
-  return EGRAPH_OK;
+static bool is_repeated(const eg_mesh *mesh, const eg_plan_step *step) {
+  for (uint32_t a = 0; a < mesh->axis_count; a++)
+    if (step->action[a] != EG_ACTION_REPLICATE) return false;
+  return true;
 }
 
-static egraph_status print_actions(const eg_plan *plan, const eg_plan_step *step,
-                                   eg_text *out) {
-  if (plan->mesh.axis_count == 0) return EGRAPH_OK;
-  for (uint32_t a = 0; a < plan->mesh.axis_count; a++) {
-    EG_TRY(eg_text_append(out, a == 0 ? " [" : ", "));
-    EG_TRY(eg_action_print(out, step->action[a]));
+/// " [columns (dimension 1) of y over gpu; repeated along node]"
+static egraph_status print_actions(printer *p, const eg_plan_step *step) {
+  const eg_mesh *mesh = &p->plan->mesh;
+  eg_node_spec spec;
+  eg_spread spread;
+  bool is_first = true;
+  if (eg_mesh_devices(mesh) == 1) return EGRAPH_OK;
+  if (is_repeated(mesh, step)) return eg_text_append(p->out, " [repeated]");
+  EG_TRY(eg_plan_spec(p->plan, step, &p->arena, &spec));
+  EG_TRY(eg_spread_init(&spec, &spread));
+  for (uint32_t a = 0; a < mesh->axis_count; a++) {
+    if (mesh->axes[a].size == 1) continue;
+    EG_TRY(eg_text_append(p->out, is_first ? " [" : "; "));
+    EG_TRY(eg_plan_action_words(p->out, p->plan, step, &spread.factors, a));
+    EG_TRY(eg_text_printf(
+        p->out, step->action[a] == EG_ACTION_REPLICATE ? " along %s" : " over %s",
+        mesh->axes[a].name));
+    is_first = false;
   }
-  return eg_text_append(out, "]");
+  eg_arena_deinit(&p->arena);
+  return eg_text_append(p->out, "]");
 }
 
-static egraph_status print_node(const eg_plan *plan, const eg_plan_step *step,
-                                eg_text *out) {
-  eg_graph_node_info info = eg_graph_node_at(plan->graph, step->node);
-  const uint32_t *operands = plan->operands.data + step->operands;
-  EG_TRY(eg_text_append(out, " "));
-  EG_TRY(print_states(plan, operands + info.input_count, info.result_count, out));
-  EG_TRY(eg_text_printf(out, " = %s", eg_op_info_of((eg_op)info.attrs->op)->name));
-  EG_TRY(print_states(plan, operands, info.input_count, out));
-  return print_actions(plan, step, out);
+static egraph_status print_node(printer *p, const eg_plan_step *step) {
+  eg_graph_node_info info = eg_graph_node_at(p->plan->graph, step->node);
+  const uint32_t *operands = p->plan->operands.data + step->operands;
+  EG_TRY(eg_text_append(p->out, " "));
+  for (uint32_t i = 0; i < info.result_count; i++) {
+    const char *words = p->names.words[info.results[i].id];
+    EG_TRY(eg_text_append(p->out, " "));
+    EG_TRY(print_state(p->plan, operands[info.input_count + i], p->out));
+    if (words != NULL) EG_TRY(eg_text_printf(p->out, " (%s)", words));
+  }
+  EG_TRY(eg_text_printf(p->out, " = %s", eg_op_info_of((eg_op)info.attrs->op)->name));
+  for (uint32_t i = 0; i < info.input_count; i++) {
+    EG_TRY(eg_text_append(p->out, " "));
+    EG_TRY(print_state(p->plan, operands[i], p->out));
+  }
+  return print_actions(p, step);
 }
 
 // ---- moves ----------------------------------------------------------------------------
@@ -190,7 +216,7 @@ static egraph_status print_move(const eg_plan *plan, const eg_plan_step *step,
   EG_TRY(eg_text_append(out, " -> "));
   EG_TRY(print_layout(plan, step->to, out));
   if (step->transition.kind != EG_TRANSITION_REORDER)
-    EG_TRY(eg_text_printf(out, " on %s", plan->mesh.axes[step->transition.axis].name));
+    EG_TRY(eg_text_printf(out, " over %s", plan->mesh.axes[step->transition.axis].name));
   if (bytes <= 0) return EGRAPH_OK;
   EG_TRY(eg_text_append(out, ", "));
   return eg_text_bytes(out, bytes);
@@ -198,29 +224,29 @@ static egraph_status print_move(const eg_plan *plan, const eg_plan_step *step,
 
 // ---- the whole ------------------------------------------------------------------------
 
-static egraph_status print_step(const eg_plan *plan, const eg_plan_step *step,
-                                eg_plan_words words, eg_text *out) {
-  EG_TRY(step->is_move ? print_move(plan, step, words, out)
-                       : print_node(plan, step, out));
+static egraph_status print_step(printer *p, const eg_plan_step *step) {
+  EG_TRY(step->is_move ? print_move(p->plan, step, p->words, p->out)
+                       : print_node(p, step));
   if (step->seconds > 0) {
-    EG_TRY(eg_text_append(out, ", "));
-    EG_TRY(eg_text_seconds(out, step->seconds));
+    EG_TRY(eg_text_append(p->out, ", "));
+    EG_TRY(eg_text_seconds(p->out, step->seconds));
   }
   double blocks = eg_plan_step_blocks(step);
-  if (blocks > 1) EG_TRY(eg_text_printf(out, ", in %.0f blocks", blocks));
-  return eg_text_append(out, "\n");
+  if (blocks > 1) EG_TRY(eg_text_printf(p->out, ", in %.0f blocks", blocks));
+  return eg_text_append(p->out, "\n");
 }
 
-static egraph_status print_steps(const eg_plan *plan, eg_plan_words words, eg_text *out) {
+static egraph_status print_steps(printer *p) {
+  const eg_plan *plan = p->plan;
   uint32_t len = (uint32_t)plan->steps.len;
   for (uint32_t i = 0; i < len;) {
     eg_phase phase = plan->steps.data[i].phase;
     if (i == 0 || phase != plan->steps.data[i - 1].phase)
-      EG_TRY(eg_text_printf(out, "%s\n", eg_phase_name(phase)));
+      EG_TRY(eg_text_printf(p->out, "%s\n", eg_phase_name(phase)));
     eg_repeat repeat = eg_repeat_at(i, len, alike_steps, plan);
     for (uint32_t k = i; k < i + repeat.period; k++)
-      EG_TRY(print_step(plan, &plan->steps.data[k], words, out));
-    EG_TRY(print_repeat(repeat, out));
+      EG_TRY(print_step(p, &plan->steps.data[k]));
+    EG_TRY(print_repeat(repeat, p->out));
     i += repeat.period * repeat.count;
   }
   return EGRAPH_OK;
@@ -260,14 +286,26 @@ static egraph_status print_outputs(const eg_plan *plan, eg_text *out) {
   return EGRAPH_OK;
 }
 
-egraph_status eg_plan_print(const eg_plan *plan, eg_plan_words words, eg_text *out) {
-  EG_TRY(eg_text_append(out, "plan on "));
-  EG_TRY(plan->mesh.axis_count == 0 ? eg_text_append(out, "one device")
-                                    : eg_mesh_print(out, &plan->mesh));
+static egraph_status print_all(printer *p) {
+  const eg_plan *plan = p->plan;
+  EG_TRY(eg_plan_labels_make(plan, p->arena.alloc, &p->names));
+  EG_TRY(eg_text_append(p->out, "STEPS on "));
+  EG_TRY(plan->mesh.axis_count == 0 ? eg_text_append(p->out, "one device")
+                                    : eg_mesh_print(p->out, &plan->mesh));
   if (plan->micro_batches > 1)
-    EG_TRY(eg_text_printf(out, ", %" PRIu32 " micro-batches", plan->micro_batches));
-  EG_TRY(eg_text_append(out, "\n"));
-  EG_TRY(print_entries(plan, out));
-  EG_TRY(print_steps(plan, words, out));
-  return print_outputs(plan, out);
+    EG_TRY(eg_text_printf(p->out, ", %" PRIu32 " micro-batches", plan->micro_batches));
+  EG_TRY(eg_text_append(p->out, "\n"));
+  EG_TRY(print_entries(plan, p->out));
+  EG_TRY(print_steps(p));
+  return print_outputs(plan, p->out);
+}
+
+egraph_status eg_plan_print(const eg_plan *plan, eg_plan_words words, eg_text *out) {
+  printer p = {.plan = plan, .words = words, .out = out};
+  eg_arena_init(&p.arena, out->chars.alloc);
+  eg_arena_init(&p.names.arena, out->chars.alloc);
+  egraph_status status = print_all(&p);
+  eg_plan_labels_deinit(&p.names);
+  eg_arena_deinit(&p.arena);
+  return status;
 }

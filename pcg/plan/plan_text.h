@@ -1,13 +1,14 @@
-// A plan for people: a line per step, phase by phase; steps that come again and again in
-// the same layouts, as those of repeated blocks, once.
+// The steps of a plan: a line each, phase by phase; steps that come again and again in
+// the same layouts, as those of repeated blocks, once. Values have the names and layouts
+// of constraints and plan files; made-up names say what they are (plan_labels.h).
 //
-//   plan on gpu=4
-//   there from the start
+//   STEPS on gpu=4
+//   inputs, weights and states
 //     x@S0: float32[2,8] of float32[8,8]
 //     w@R: float32[8,8]
 //   forward
-//     h@S0 = matmul x@S0 w@R [split 0], 1.2 us
-//     all-gather h S0 -> R on gpu, 256 B, 2 us
+//     h@S0 = matmul x@S0 w@R [rows (dimension 0) of h over gpu], 1.2 us
+//     all-gather h S0 -> R over gpu, 256 B, 2 us
 //   outputs
 //     h@R
 //

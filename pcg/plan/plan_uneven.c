@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/json_text.h"
 #include "pcg/plan/plan_words.h"
@@ -28,22 +29,6 @@ static double part_saved(int64_t size, uint32_t devices) {
   return 1 - (double)parts_left(size, devices) / (double)size;
 }
 
-/// The tensor and dimension that a factor indexes.
-static void place(const finder *f, const eg_plan_step *step, const eg_factor *factor,
-                  eg_plan_uneven *inout) {
-  eg_graph_node_info info = eg_graph_node_at(f->plan->graph, step->node);
-  inout->tensor = info.results[0];
-  if (factor->output_dim[0] != EG_NO_DIM) {
-    inout->dim = (uint32_t)factor->output_dim[0];
-    return;
-  }
-  for (uint32_t i = info.input_count; i-- > 0;)
-    if (factor->input_dim[eg_factor_row(i)] != EG_NO_DIM) {
-      inout->tensor = info.inputs[i];
-      inout->dim = (uint32_t)factor->input_dim[eg_factor_row(i)];
-    }
-}
-
 /// Joins the unevens of a step along one axis.
 static egraph_status add_axis(finder *f, uint32_t number, const eg_spread *spread,
                               uint32_t axis) {
@@ -62,7 +47,9 @@ static egraph_status add_axis(finder *f, uint32_t number, const eg_spread *sprea
     if (part_saved(factor->size, devices) <= best) continue;
     best = part_saved(factor->size, devices);
     row.size = factor->size;
-    place(f, step, factor, &row);
+    eg_place place = eg_plan_factor_place(f->plan, step, factor);
+    row.tensor = place.value;
+    row.dim = place.dim;
   }
   if (row.splits == 0) return EGRAPH_OK;
   if (step->action[axis] == EG_ACTION_REPLICATE) row.saved = row.seconds * best;
@@ -140,28 +127,52 @@ static totals sum_up(const eg_plan_unevens *unevens) {
   return all;
 }
 
-static egraph_status print_row(eg_text *text, const eg_plan *plan,
-                               const eg_plan_uneven *row) {
+/// The same operator along the same axis, with a dimension of the same number and size:
+/// those of repeated blocks.
+static bool alike(const eg_plan *plan, const eg_plan_uneven *a, const eg_plan_uneven *b) {
+  return a->axis == b->axis && a->dim == b->dim && a->size == b->size &&
+         strcmp(words_of(plan, a).op, words_of(plan, b).op) == 0;
+}
+
+/// One line for row `first` and all that are alike.
+static egraph_status print_rows(eg_text *text, const eg_plan *plan,
+                                const eg_plan_unevens *unevens, size_t first) {
+  const eg_plan_uneven *row = &unevens->data[first];
   uneven_words w = words_of(plan, row);
+  uint32_t more = 0;
+  double seconds = row->seconds, saved = row->saved;
+  for (size_t i = first + 1; i < unevens->len; i++) {
+    if (!alike(plan, row, &unevens->data[i])) continue;
+    seconds += unevens->data[i].seconds;
+    saved += unevens->data[i].saved;
+    more++;
+  }
+  EG_TRY(eg_text_printf(text, "uneven      %s (%s)", w.value, w.op));
+  if (more != 0) EG_TRY(eg_text_printf(text, " and %" PRIu32 " alike", more));
   EG_TRY(eg_text_printf(text,
-                        "uneven    %s = %s: dimension %" PRIu32 " of %s is %" PRId64
-                        ", which %s=%" PRIu32 " does not divide; all repeat ",
-                        w.value, w.op, row->dim, w.tensor, row->size, w.axis->name,
-                        w.axis->size));
-  EG_TRY(eg_text_seconds(text, row->seconds));
-  EG_TRY(eg_text_append(text, " of work, "));
-  EG_TRY(eg_text_seconds(text, row->saved));
+                        ": dimension %" PRIu32 " of %s is %" PRId64 ", which %s=%" PRIu32
+                        " does not divide; every device repeats ",
+                        row->dim, w.tensor, row->size, w.axis->name, w.axis->size));
+  EG_TRY(eg_text_seconds(text, seconds));
+  EG_TRY(eg_text_append(text, " of computing, "));
+  EG_TRY(eg_text_seconds(text, saved));
   return eg_text_append(text, " more than if split\n");
 }
 
 egraph_status eg_plan_unevens_print(eg_text *text, const eg_plan *plan,
                                     const eg_plan_unevens *unevens) {
   totals all = sum_up(unevens);
+  uint32_t lines = 0;
   if (all.operators == 0) return EGRAPH_OK;
-  for (uint32_t i = 0; i < eg_plan_unevens_worth(unevens); i++)
-    EG_TRY(print_row(text, plan, &unevens->data[i]));
+  for (size_t i = 0; i < unevens->len && lines < MOST_LINES; i++) {
+    bool is_new = unevens->data[i].saved > 0;
+    for (size_t j = 0; j < i && is_new; j++)
+      is_new = !alike(plan, &unevens->data[j], &unevens->data[i]);
+    if (is_new) EG_TRY(print_rows(text, plan, unevens, i));
+    lines += is_new;
+  }
   return eg_text_printf(text,
-                        "uneven    %" PRIu64 " splits of %" PRIu64
+                        "uneven      %" PRIu64 " splits of %" PRIu64
                         " operators in all do not divide\n",
                         all.splits, all.operators);
 }

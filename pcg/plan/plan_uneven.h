@@ -28,7 +28,8 @@ egraph_status eg_plan_unevens_find(const eg_plan *plan, egraph_allocator alloc,
                                    eg_plan_unevens *inout);
 /// How many of them are worth a line: those that save something, five at most.
 uint32_t eg_plan_unevens_worth(const eg_plan_unevens *unevens);
-/// Text for people: a line for each of these, and how many there are in all.
+/// Text for people: a line for each of these, those alike together, and how many there
+/// are in all.
 egraph_status eg_plan_unevens_print(eg_text *text, const eg_plan *plan,
                                     const eg_plan_unevens *unevens);
 /// One JSON object: {"operators", "splits", "worst": [{"value", "operator", "tensor",

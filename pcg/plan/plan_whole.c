@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/json_text.h"
 #include "pcg/plan/plan_words.h"
@@ -107,17 +108,41 @@ static size_t worst(const eg_plan_wholes *wholes) {
   return wholes->len < MOST_LINES ? wholes->len : MOST_LINES;
 }
 
+/// The same operator, for the same reason: those of repeated blocks.
+static bool alike(const eg_plan *plan, const eg_plan_whole *a, const eg_plan_whole *b) {
+  return strcmp(words_of(plan, a).op, words_of(plan, b).op) == 0;
+}
+
+/// One line for row `first` and all that are alike.
+static egraph_status print_rows(eg_text *text, const eg_plan *plan,
+                                const eg_plan_wholes *wholes, size_t first) {
+  whole_words w = words_of(plan, &wholes->data[first]);
+  double seconds = wholes->data[first].seconds;
+  uint32_t more = 0;
+  for (size_t i = first + 1; i < wholes->len; i++) {
+    if (!alike(plan, &wholes->data[first], &wholes->data[i])) continue;
+    seconds += wholes->data[i].seconds;
+    more++;
+  }
+  EG_TRY(eg_text_printf(text, "whole       %s (%s)", w.value, w.op));
+  if (more != 0) EG_TRY(eg_text_printf(text, " and %" PRIu32 " alike", more));
+  EG_TRY(eg_text_printf(text, " cannot be split: %s; every device repeats ", w.why));
+  EG_TRY(eg_text_seconds(text, seconds));
+  return eg_text_append(text, " of computing\n");
+}
+
 egraph_status eg_plan_wholes_print(eg_text *text, const eg_plan *plan,
                                    const eg_plan_wholes *wholes) {
+  uint32_t lines = 0;
   if (wholes->len == 0) return EGRAPH_OK;
-  for (size_t i = 0; i < worst(wholes); i++) {
-    whole_words w = words_of(plan, &wholes->data[i]);
-    EG_TRY(eg_text_printf(text, "whole     %s = %s cannot be split: %s; all repeat ",
-                          w.value, w.op, w.why));
-    EG_TRY(eg_text_seconds(text, wholes->data[i].seconds));
-    EG_TRY(eg_text_append(text, " of work\n"));
+  for (size_t i = 0; i < wholes->len && lines < MOST_LINES; i++) {
+    bool is_new = true;
+    for (size_t j = 0; j < i && is_new; j++)
+      is_new = !alike(plan, &wholes->data[j], &wholes->data[i]);
+    if (is_new) EG_TRY(print_rows(text, plan, wholes, i));
+    lines += is_new;
   }
-  return eg_text_printf(text, "whole     %zu operators in all cannot be split\n",
+  return eg_text_printf(text, "whole       %zu operators in all cannot be split\n",
                         wholes->len);
 }
 

@@ -17,8 +17,8 @@ EG_VEC_DEFINE(eg_plan_wholes, eg_plan_whole);
 /// eg_plan_check.
 egraph_status eg_plan_wholes_find(const eg_plan *plan, egraph_allocator alloc,
                                   eg_plan_wholes *inout);
-/// Text for people: a line for the five longest, with the reason (eg_op_why_whole), and
-/// how many there are in all.
+/// Text for people: a line for the five longest, those of an operator together, with the
+/// reason (eg_op_why_whole), and how many there are in all.
 egraph_status eg_plan_wholes_print(eg_text *text, const eg_plan *plan,
                                    const eg_plan_wholes *wholes);
 /// One JSON object: {"operators", "worst": [{"value", "operator", "why", "seconds"}]}

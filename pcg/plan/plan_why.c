@@ -100,16 +100,20 @@ static egraph_status print_seconds(eg_text *text, double seconds, double than) {
   return eg_text_printf(text, " (%" PRId64 " %% more)", (int64_t)(percent + 0.5));
 }
 
+/// "all-reduce over gpu in backward +13.9 ms (3 GB)"
 static egraph_status print_reason(eg_text *text, const eg_rival_reason *reason) {
-  if (reason->exchange != EG_EXCHANGES)
-    EG_TRY(eg_text_printf(text, "%s ", eg_phase_name(reason->phase)));
-  EG_TRY(eg_text_append(text, eg_rival_reason_kind(reason)));
-  if (reason->exchange != EG_EXCHANGES) {
-    EG_TRY(eg_text_printf(text, " on %s of ", reason->axis));
-    EG_TRY(eg_text_bytes(text, reason->bytes));
-  }
+  bool is_work = reason->exchange == EG_EXCHANGES;
+  if (is_work)
+    EG_TRY(eg_text_append(text, "computing"));
+  else
+    EG_TRY(eg_text_printf(text, "%s over %s in %s", eg_rival_reason_kind(reason),
+                          reason->axis, eg_phase_name(reason->phase)));
   EG_TRY(eg_text_append(text, " +"));
-  return eg_text_seconds(text, reason->seconds);
+  EG_TRY(eg_text_seconds(text, reason->seconds));
+  if (is_work) return EGRAPH_OK;
+  EG_TRY(eg_text_append(text, " ("));
+  EG_TRY(eg_text_bytes(text, reason->bytes));
+  return eg_text_append(text, ")");
 }
 
 static egraph_status print_found(eg_text *text, const eg_plan_rival *rival,
@@ -119,25 +123,25 @@ static egraph_status print_found(eg_text *text, const eg_plan_rival *rival,
   EG_TRY(eg_text_bytes(text, rival->memory));
   EG_TRY(eg_text_append(text, ", fits"));
   for (uint32_t i = 0; i < rival->reason_count; i++) {
-    EG_TRY(eg_text_append(text, i == 0 ? "; longer: " : ", "));
+    EG_TRY(eg_text_append(text, i == 0 ? "; more seconds: " : ", "));
     EG_TRY(print_reason(text, &rival->reasons[i]));
   }
   return EGRAPH_OK;
 }
 
 static egraph_status print_too_large(eg_text *text, const eg_plan_rival *rival) {
-  EG_TRY(eg_text_append(text, "does not fit, takes "));
+  EG_TRY(eg_text_append(text, "does not fit: it takes at least "));
   EG_TRY(eg_text_bytes(text, rival->least_memory));
   if (rival->excess > 0) {
-    EG_TRY(eg_text_append(text, " ("));
+    EG_TRY(eg_text_append(text, ", "));
     EG_TRY(eg_text_bytes(text, rival->excess));
-    EG_TRY(eg_text_append(text, " beyond the limit)"));
+    EG_TRY(eg_text_append(text, " beyond the limit"));
   }
   if (rival->seconds <= 0) return EGRAPH_OK;
-  EG_TRY(eg_text_append(text, " at least; with "));
-  EG_TRY(eg_text_bytes(text, rival->memory));
-  EG_TRY(eg_text_append(text, " "));
-  return eg_text_seconds(text, rival->seconds);
+  EG_TRY(eg_text_append(text, "; without the limit "));
+  EG_TRY(eg_text_seconds(text, rival->seconds));
+  EG_TRY(eg_text_append(text, " and "));
+  return eg_text_bytes(text, rival->memory);
 }
 
 static egraph_status print_uneven(eg_text *text, const eg_plan_rival *rival) {
@@ -153,7 +157,10 @@ static egraph_status print_outcome(eg_text *text, const eg_plan_rival *rival,
   case EG_RIVAL_FITS: return print_found(text, rival, summary);
   case EG_RIVAL_TOO_LARGE: return print_too_large(text, rival);
   case EG_RIVAL_IMPOSSIBLE: return eg_text_append(text, "not possible for this step");
-  case EG_RIVAL_UNKNOWN: return eg_text_append(text, "none found in the work given");
+  case EG_RIVAL_FORBIDDEN:
+    return eg_text_append(text, "not possible under the constraints");
+  case EG_RIVAL_UNKNOWN:
+    return eg_text_append(text, "none was found within the limits of the search");
   case EG_RIVAL_UNEVEN: return print_uneven(text, rival);
   case EG_RIVAL_OUTCOMES: break;
   }
@@ -162,7 +169,7 @@ static egraph_status print_outcome(eg_text *text, const eg_plan_rival *rival,
 
 static egraph_status print_rival(eg_text *text, const eg_plan_rival *rival,
                                  const eg_plan_summary *summary) {
-  EG_TRY(eg_text_printf(text, "baseline  %s", rival->name));
+  EG_TRY(eg_text_printf(text, "baseline    %s", rival->name));
   if (!eg_mesh_same(&rival->mesh, &summary->mesh)) {
     EG_TRY(eg_text_append(text, " on "));
     EG_TRY(eg_mesh_print(text, &rival->mesh));

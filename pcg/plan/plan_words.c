@@ -57,6 +57,105 @@ bool eg_action_find(const char *name, uint8_t *out) {
   return true;
 }
 
+// ---- layouts and strategies in words --------------------------------------------------
+
+static egraph_status print_dim(eg_text *text, uint32_t dim, uint32_t rank) {
+  if (rank == 2) EG_TRY(eg_text_append(text, dim == 0 ? "rows (" : "columns ("));
+  EG_TRY(eg_text_printf(text, "dimension %" PRIu32, dim));
+  return rank == 2 ? eg_text_append(text, ")") : EGRAPH_OK;
+}
+
+/// "node and gpu": the axes of several devices with this digit.
+static egraph_status print_axes(eg_text *text, const eg_mesh *mesh,
+                                const eg_layout *layout, uint8_t digit) {
+  bool is_first = true;
+  for (uint32_t a = 0; a < mesh->axis_count; a++) {
+    if (layout->sharding[a] != digit || mesh->axes[a].size == 1) continue;
+    EG_TRY(eg_text_printf(text, "%s%s", is_first ? "" : " and ", mesh->axes[a].name));
+    is_first = false;
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status print_digit(eg_text *text, const eg_mesh *mesh, uint32_t rank,
+                                 const eg_layout *layout, uint8_t digit) {
+  if (digit == EG_SHARD_R) {
+    EG_TRY(eg_text_append(text, "the same along "));
+  } else {
+    if (digit == EG_SHARD_P_SUM) EG_TRY(eg_text_append(text, "partial sums"));
+    if (digit == EG_SHARD_P_MAX) EG_TRY(eg_text_append(text, "partial maxima"));
+    if (eg_digit_is_shard(digit)) EG_TRY(print_dim(text, eg_digit_dim(digit), rank));
+    EG_TRY(eg_text_append(text, " over "));
+  }
+  return print_axes(text, mesh, layout, digit);
+}
+
+egraph_status eg_layout_words(eg_text *text, const eg_mesh *mesh, uint32_t rank,
+                              const eg_layout *layout) {
+  uint8_t digits[EG_MAX_MESH_AXES];
+  uint32_t count = 0;
+  for (uint32_t a = 0; a < mesh->axis_count; a++) {
+    if (mesh->axes[a].size == 1) continue;
+    uint32_t at = 0;
+    while (at < count && digits[at] != layout->sharding[a])
+      at++;
+    digits[at] = layout->sharding[a];
+    if (at == count) count++;
+  }
+  if (count == 0) EG_TRY(eg_text_append(text, "whole"));
+  if (count == 1 && digits[0] == EG_SHARD_R)
+    EG_TRY(eg_text_append(text, "whole on every device"));
+  else
+    for (uint32_t i = 0; i < count; i++) {
+      if (i != 0) EG_TRY(eg_text_append(text, ", "));
+      EG_TRY(print_digit(text, mesh, rank, layout, digits[i]));
+    }
+  if (layout->format == EG_FORMAT_PLAIN) return EGRAPH_OK;
+  return eg_text_printf(text, ", in %s", eg_format_name(layout->format));
+}
+
+eg_place eg_plan_factor_place(const eg_plan *plan, const eg_plan_step *step,
+                              const eg_factor *factor) {
+  eg_graph_node_info info = eg_graph_node_at(plan->graph, step->node);
+  for (uint32_t r = 0; r < info.result_count; r++)
+    if (factor->output_dim[eg_factor_row(r)] != EG_NO_DIM)
+      return (eg_place){info.results[r], (uint32_t)factor->output_dim[eg_factor_row(r)],
+                        true};
+  eg_place place = {.value = info.results[0]};
+  for (uint32_t i = info.input_count; i-- > 0;)
+    if (factor->input_dim[eg_factor_row(i)] != EG_NO_DIM)
+      place = (eg_place){info.inputs[i], (uint32_t)factor->input_dim[eg_factor_row(i)],
+                         false};
+  return place;
+}
+
+static egraph_status print_split(eg_text *text, const eg_plan *plan,
+                                 const eg_plan_step *step, const eg_factor *factor) {
+  eg_place place = eg_plan_factor_place(plan, step, factor);
+  const eg_value_info *value = eg_graph_value(plan->graph, place.value);
+  if (!place.is_result)
+    EG_TRY(eg_text_append(text, factor->kind == EG_FACTOR_MAX   ? "the maximum's "
+                                : factor->kind == EG_FACTOR_SUM ? "the summed "
+                                                                : ""));
+  EG_TRY(print_dim(text, place.dim, value->type.rank));
+  return eg_text_printf(text, " of %s", value->name);
+}
+
+egraph_status eg_plan_action_words(eg_text *text, const eg_plan *plan,
+                                   const eg_plan_step *step, const eg_factors *factors,
+                                   uint32_t axis) {
+  uint8_t action = step->action[axis];
+  if (action == EG_ACTION_REPLICATE) return eg_text_append(text, "repeated");
+  if (action == EG_ACTION_PASS_JOINT)
+    return eg_text_append(text, "partial results of all operands");
+  if (action >= EG_ACTION_SPLIT)
+    return print_split(text, plan, step, &factors->factor[action - EG_ACTION_SPLIT]);
+  eg_graph_node_info info = eg_graph_node_at(plan->graph, step->node);
+  uint32_t operand = (uint32_t)(action - EG_ACTION_PASS);
+  return eg_text_printf(text, "partial results of %s",
+                        eg_graph_value(plan->graph, info.inputs[operand])->name);
+}
+
 // ---- amounts --------------------------------------------------------------------------
 
 typedef struct unit {
@@ -64,31 +163,47 @@ typedef struct unit {
   const char *name;
 } unit;
 
-/// In the largest unit that is not larger, by integers: "%g" depends on the locale.
+/// In the largest unit in which it is 1 or more, by integers: "%g" depends on the locale.
 static egraph_status print_amount(eg_text *text, double amount, const unit *units,
                                   size_t count) {
-  while (count > 1 && amount < units->size) {
-    units++;
-    count--;
+  size_t at = 0, last = count - 1;
+  while (at < last && amount < units[at].size * 0.9995)
+    at++;
+  double scaled = amount / units[at].size;
+  if (!(scaled < 1e15)) return eg_text_printf(text, "over 1000000 %s", units[at].name);
+  EG_TRY(eg_text_digits(text, scaled));
+  return eg_text_printf(text, " %s", units[at].name);
+}
+
+egraph_status eg_text_digits(eg_text *text, double value) {
+  int decimals = value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
+  int64_t scale = decimals == 2 ? 100 : decimals == 1 ? 10 : 1;
+  int64_t units = (int64_t)(value * (double)scale + 0.5), rest = units % scale;
+  while (rest != 0 && rest % 10 == 0) {
+    rest /= 10;
+    decimals--;
   }
-  double scaled = amount / units->size;
-  if (!(scaled < 1e15)) return eg_text_printf(text, "over 1000000 %s", units->name);
-  int64_t tenths = (int64_t)(scaled * 10 + 0.5);
-  if (tenths >= 1000 || tenths % 10 == 0)
-    return eg_text_printf(text, "%" PRId64 " %s", (int64_t)(scaled + 0.5), units->name);
-  return eg_text_printf(text, "%" PRId64 ".%" PRId64 " %s", tenths / 10, tenths % 10,
-                        units->name);
+  EG_TRY(eg_text_printf(text, "%" PRId64, units / scale));
+  return rest != 0 ? eg_text_printf(text, ".%0*" PRId64, decimals, rest) : EGRAPH_OK;
 }
 
 egraph_status eg_text_bytes(eg_text *text, double bytes) {
   static const unit UNITS[] = {
       {1e12, "TB"}, {1e9, "GB"}, {1e6, "MB"}, {1e3, "kB"}, {1, "B"}};
+  if (!(bytes > 0)) return eg_text_append(text, "0 B");
   return print_amount(text, bytes, UNITS, sizeof UNITS / sizeof *UNITS);
 }
 
 egraph_status eg_text_seconds(eg_text *text, double seconds) {
   static const unit UNITS[] = {{1, "s"}, {1e-3, "ms"}, {1e-6, "us"}, {1e-9, "ns"}};
+  if (!(seconds > 0)) return eg_text_append(text, "0 s");
   return print_amount(text, seconds, UNITS, sizeof UNITS / sizeof *UNITS);
+}
+
+egraph_status eg_text_percent(eg_text *text, double share) {
+  if (share > 0 && share < 5e-5) return eg_text_append(text, "under 0.01 %");
+  EG_TRY(eg_text_digits(text, 100 * share));
+  return eg_text_append(text, " %");
 }
 
 // ---- figures --------------------------------------------------------------------------

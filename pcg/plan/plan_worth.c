@@ -4,8 +4,7 @@
 #include <inttypes.h>
 
 #include "base/json_text.h"
-
-static const double NOTHING = 1.0005; // a speedup that rounds to 1
+#include "pcg/plan/plan_words.h"
 
 uint32_t eg_plan_idle_axes(const eg_plan *plan) {
   uint32_t idle = 0;
@@ -24,34 +23,36 @@ uint32_t eg_plan_useful_devices(const eg_plan *plan) {
   return devices;
 }
 
-static egraph_status print_speedup(eg_text *text, const eg_plan *plan,
-                                   const eg_plan_summary *summary) {
-  double speedup = plan->single_seconds / summary->seconds;
-  EG_TRY(eg_text_printf(text, "speedup   %.3g over one device (", speedup));
-  EG_TRY(eg_text_seconds(text, plan->single_seconds));
-  return eg_text_append(
-      text, speedup < NOTHING ? "): this plan wins nothing over one device\n" : ")\n");
+/// Seconds of all devices at their peak for the operations of a node, whole.
+static egraph_status add_peak(const eg_plan *plan, const eg_plan_step *step,
+                              const eg_machine *machine, eg_arena *arena, double *inout) {
+  eg_node_spec spec;
+  EG_TRY(eg_plan_spec(plan, step, arena, &spec));
+  if (spec.input_count == 0 || spec.attrs->op == EG_OP_OPAQUE) return EGRAPH_OK;
+  double peak = machine->peak_flops[spec.inputs[0].dtype];
+  if (peak > 0)
+    *inout += eg_phase_runs(plan, step->phase) * eg_plan_step_blocks(step) *
+              eg_node_spec_flops(&spec) / (peak * eg_mesh_devices(&plan->mesh));
+  return EGRAPH_OK;
 }
 
-static egraph_status print_idle(eg_text *text, const eg_plan *plan, uint32_t idle) {
-  uint32_t devices = eg_plan_useful_devices(plan);
-  EG_TRY(eg_text_append(text, "idle      all devices along"));
-  for (uint32_t a = 0; a < plan->mesh.axis_count; a++)
-    if ((idle >> a & 1) != 0)
-      EG_TRY(eg_text_printf(text, " %s=%" PRIu32, plan->mesh.axes[a].name,
-                            plan->mesh.axes[a].size));
-  return eg_text_printf(
-      text, " do the same work: %" PRIu32 " device%s of %" PRIu32 " would do\n", devices,
-      devices == 1 ? "" : "s", eg_mesh_devices(&plan->mesh));
+egraph_status eg_plan_find_peak(eg_plan *plan, egraph_allocator alloc,
+                                const eg_machine *machine) {
+  double seconds = 0;
+  egraph_status status = EGRAPH_OK;
+  eg_arena arena;
+  eg_arena_init(&arena, alloc);
+  for (size_t i = 0; i < plan->steps.len && status == EGRAPH_OK; i++) {
+    if (plan->steps.data[i].is_move) continue;
+    status = add_peak(plan, &plan->steps.data[i], machine, &arena, &seconds);
+    eg_arena_deinit(&arena);
+  }
+  if (status == EGRAPH_OK) plan->peak_seconds = machine->compute_is_free ? 0 : seconds;
+  return status;
 }
 
-egraph_status eg_plan_worth_print(eg_text *text, const eg_plan *plan,
-                                  const eg_plan_summary *summary) {
-  uint32_t idle = eg_plan_idle_axes(plan);
-  if (eg_mesh_devices(&plan->mesh) == 1) return EGRAPH_OK;
-  if (plan->single_seconds > 0 && summary->seconds > 0)
-    EG_TRY(print_speedup(text, plan, summary));
-  return idle == 0 ? EGRAPH_OK : print_idle(text, plan, idle);
+static egraph_status write_known(eg_text *text, double seconds) {
+  return seconds > 0 ? eg_text_json_double(text, seconds) : eg_text_append(text, "null");
 }
 
 egraph_status eg_plan_worth_write_members(eg_text *text, const eg_plan *plan) {
@@ -63,6 +64,7 @@ egraph_status eg_plan_worth_write_members(eg_text *text, const eg_plan *plan) {
       EG_TRY(eg_text_printf(text, "%s\"%s\"", written++ == 0 ? "" : ", ",
                             plan->mesh.axes[a].name));
   EG_TRY(eg_text_append(text, "], \"single_device_seconds\": "));
-  return plan->single_seconds > 0 ? eg_text_json_double(text, plan->single_seconds)
-                                  : eg_text_append(text, "null");
+  EG_TRY(write_known(text, plan->single_seconds));
+  EG_TRY(eg_text_append(text, ", \"peak_seconds\": "));
+  return write_known(text, plan->peak_seconds);
 }

@@ -574,9 +574,9 @@ static egraph_status check_data(verification *run, const eg_verify_instance *ins
   egraph_status status = eg_text_append(&where, eg_text_of(&run->text));
   eg_text_clear(&run->text);
   if (status == EGRAPH_OK && result.verdict != EG_VERIFY_DIFFERENT)
-    status =
-        eg_text_printf(&run->text, "class %s, not %s, ", eg_rule_class_name(result.math),
-                       eg_rule_class_name(run->rule->math));
+    status = eg_text_printf(
+        &run->text, "its sides differ as only class %s allows, but it claims class %s, ",
+        eg_rule_class_name(result.math), eg_rule_class_name(run->rule->math));
   if (status == EGRAPH_OK && data != EG_VERIFY_ORDINARY)
     status = eg_text_append(&run->text, names[data]);
   if (status == EGRAPH_OK) status = eg_text_append(&run->text, eg_text_of(&where));

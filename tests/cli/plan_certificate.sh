@@ -29,7 +29,7 @@ check 0 '^verified' - zero.cert
 if cmp -s zero.cert mlp.cert; then fail 'the problem of a baseline has its limits'; fi
 
 # Blocks, with a limit of memory that binds, and on a mesh with an axis of one device.
-expect 0 '^memory .* limit 90000$' - plan deep.egraph $train --mesh cpu=4 --no-builtin --memory 90000 --certificate tight.cert
+expect 0 '^memory .* of 90 kB on every device$' - plan deep.egraph $train --mesh cpu=4 --no-builtin --memory 90000 --certificate tight.cert
 matches stdout '^proof +tight.cert'
 check 0 '^verified' - tight.cert
 matches tight.cert '^limits 9e\+04 9e\+04$'
@@ -52,7 +52,7 @@ check 1 - '^check_certificate: changed.cert:' changed.cert
 cp mlp.cert none.cert
 expect 1 - 'the least peak that is known' plan mlp.egraph $train --memory 1000 --certificate none.cert
 absent none.cert
-expect 1 '^cost ' '^egraph: no certificate: .* raise the limits of nodes' plan deep.egraph $train --mesh cpu=4 --node-limit 130 --certificate none.cert -o lost.json
+expect 1 '^step ' '^egraph: no certificate: .* raise the limits of nodes' plan deep.egraph $train --mesh cpu=4 --node-limit 130 --certificate none.cert -o lost.json
 absent none.cert
 present lost.json
 expect 1 '"checked":null,"bound_unchecked":true,' '^egraph: no certificate: ' plan deep.egraph $train --mesh cpu=4 --node-limit 130 --json --certificate none.cert

@@ -76,6 +76,7 @@ expect 0 '^e-graph +[1-9][0-9]* nodes' - saturate ring.rules some.terms --save r
 present ring.eg
 grep '^e-graph' stdout | cut -d, -f1,2 >before
 expect 0 '^stop +saturated after 1 iterations' - saturate --load ring.eg --save again.eg
+matches stdout '^terms +the file keeps none to start from; --term'
 if grep -q '^smallest' stdout; then fail 'a term that was not asked for'; fi
 matches stdout '^zero +1 '
 grep '^e-graph' stdout | cut -d, -f1,2 >after

@@ -50,6 +50,7 @@ report() { # SCHEMA ARGUMENTS...
 report optimize-report optimize mlp.egraph --no-measure -o best.egraph
 report profile-report profile mlp.egraph --db costs.db --show --validate 2
 report optimize-report optimize mlp.egraph --db costs.db --read-only
+report optimize-report explain mlp.egraph --db costs.db --read-only
 report run-report run mlp.egraph --draw-weights --steps
 report run-report run --compare mlp.egraph best.egraph --draw-weights
 report run-report run plan.json --draw-weights --verify

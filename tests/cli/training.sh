@@ -82,6 +82,8 @@ expect 1 - "sgd.npz: array 'w1' is float32\[3,4\] where the plan has float32\[32
   run mlp.egraph --train 1 $square --resume sgd.npz
 expect 1 - '^egraph: net.egraph: is no zip archive' run net.egraph --train 1 $square --resume net.egraph
 expect 1 - '--save, --checkpoint and --resume are of training' run net.egraph --ranks 2 --no-measure --checkpoint c.npz
+expect 1 '' '^egraph: --save would fail after training; nothing was trained' run net.egraph --no-measure --train 1 --loss mean-squared-error --draw-weights --save m.onnx
+absent m.onnx
 expect 1 - '^egraph: --save writes a copy of the model, and sizes.json is a plan alone' run sizes.json --train 1 --save m.onnx
 
 # Batches: a checkpoint is no data.

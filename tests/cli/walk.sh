@@ -26,15 +26,18 @@ same stdout wanted
 [ -s wanted ] || fail 'there is nothing to compare'
 grep -q '^    :ends 64 128$' walked || fail 'the example prints no attribute'
 
-# Of a plan: all but the figures behind it. Nothing repeats in these plans, so no line is left out.
+# Of a plan: its steps, but for the words that say what a step splits (loops have numbers there) and what a made-up name
+# is. Nothing repeats in these plans, so no line is left out.
+bare() { sed -E '/^ /{s/ \([^)]*\) / /g; s/ \([^)]*\) / /g; s/ \[.*\]//}' "$1"; }
 plans() { # MODEL ARGUMENTS...
   expect 0 '^plan ' '' plan "$@" --no-measure -o plan.json
-  expect 0 '^plan on ' - explain plan.json --no-measure
+  expect 0 '^STEPS on ' - explain plan.json --text --no-measure
+  sed -n '/^STEPS/,/^SECONDS/p' stdout | sed '$d' >steps
   "$WALK" plan.json >walked 2>stderr || fail 'the example fails'
-  if grep -q ' times more the same' stdout; then fail 'a line is left out: nothing to compare with'; fi
-  head -n "$(wc -l <walked)" stdout >wanted
-  same walked wanted
-  tail -n +"$(($(wc -l <walked) + 1))" stdout | grep -q '^outputs$' && fail 'the plan goes on'
+  if grep -q ' times more the same' steps; then fail 'a line is left out: nothing to compare with'; fi
+  bare steps >wanted
+  bare walked >walked.bare
+  same walked.bare wanted
 }
 plans mlp.egraph --machine 'host*1'
 plans mlp.egraph --machine 'host*4' --mesh a=2,b=2

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <string.h>
 
+#include "pcg/plan/plan_answer.h"
 #include "pcg/plan/plan_diff.h"
 #include "pcg/plan/plan_json.h"
 #include "pcg/plan/plan_remarks.h"
@@ -33,6 +34,7 @@ static void check_texts(const eg_plan *plan) {
   FUZZ_CHECK(eg_plan_diff_make(plan, plan, eg_allocator_heap(), &diff) == EGRAPH_OK);
   FUZZ_CHECK(diff.layouts.len == 0 && diff.moves.len == 0);
   FUZZ_CHECK(eg_plan_diff_print(&text, &diff) == EGRAPH_OK);
+  FUZZ_CHECK(eg_plan_answer_print(&text, plan, &diff.before, 1e9) == EGRAPH_OK);
   FUZZ_CHECK(eg_plan_remarks_print(&text, plan, &diff.before) == EGRAPH_OK);
   double sum = 0;
   for (int s = 0; s < EG_STORES; s++)

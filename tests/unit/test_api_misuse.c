@@ -285,6 +285,7 @@ static void nothing_is_in_what_is_not_there(void **state) {
   assert_null(egraph_result_graph(NULL));
   assert_int_equal(egraph_result_rule_count(NULL), 0);
   assert_null(egraph_result_rule(NULL, 0).name);
+  assert_null(egraph_result_origin(NULL, (egraph_node){0}).made_by);
   assert_null(egraph_result_plan(NULL));
   assert_int_equal(egraph_plan_info_of(NULL).devices, 0);
   assert_null(egraph_plan_graph(NULL));

@@ -76,7 +76,7 @@ static void the_result_says_which_rules_did_what(void **state) {
   assert_ok(egraph_result_explain(&kit->alloc, result, &text));
   assert_non_null(strstr(text, "matmul"));
   assert_non_null(strstr(text, "fuse"));
-  assert_non_null(strstr(text, "1.000 us"));
+  assert_non_null(strstr(text, " 1 us"));
   egraph_string_free(&kit->alloc, text);
   // The result stands alone: nothing it says is borrowed from what made it.
   close_bench(&b);
@@ -390,7 +390,7 @@ static void an_input_that_the_search_cannot_reach_is_kept(void **state) {
   assert_ok(egraph_result_explain(&kit->alloc, result, &text));
   assert_non_null(strstr(text, "conv"));
   assert_non_null(strstr(text, "original"));
-  assert_non_null(strstr(text, "0.100 us"));
+  assert_non_null(strstr(text, " 100 ns"));
   assert_non_null(strstr(text, "@nChw16c"));
   egraph_string_free(&kit->alloc, text);
   egraph_comparison c;

@@ -1,6 +1,7 @@
 // What is said of a plan beyond its figures: rivals, why they lost, and splits that sizes
 // did not allow; as text, as JSON, and in files.
 // SPDX-License-Identifier: Apache-2.0
+#include "pcg/plan/plan_answer.h"
 #include "pcg/plan/plan_json.h"
 #include "pcg/plan/plan_remarks.h"
 #include "tests/unit/plan_kit.h"
@@ -65,6 +66,8 @@ static void add_rivals(eg_plan *plan) {
   add_rival(plan, &large, "large");
   add_rival(plan, &(eg_plan_rival){.outcome = EG_RIVAL_IMPOSSIBLE, .mesh = plan->mesh},
             "odd");
+  add_rival(plan, &(eg_plan_rival){.outcome = EG_RIVAL_FORBIDDEN, .mesh = plan->mesh},
+            "barred");
   add_rival(plan, &(eg_plan_rival){.outcome = EG_RIVAL_UNKNOWN, .mesh = plan->mesh},
             "late");
   eg_plan_rival uneven = {
@@ -86,15 +89,16 @@ static void rivals_are_told_line_by_line(void **state) {
   assert_ok(eg_plan_rivals_print(&text, &plan, &summary));
   assert_string_equal(
       eg_text_of(&text),
-      "baseline  slow: 3 s (50 % more), 2 GB, fits; longer: backward all-reduce on gpu "
-      "of "
-      "4 MB +1.3 s, work +500 ms\n"
-      "baseline  large on all=8: does not fit, takes 3 GB (1 GB beyond the limit) at "
-      "least; with 5 GB 4 s\n"
-      "baseline  odd: not possible for this step\n"
-      "baseline  late: none found in the work given\n"
-      "baseline  cut: the batch of 6 does not divide by 8\n"
-      "baseline  thin: no weight divides by 8\n");
+      "baseline    slow: 3 s (50 % more), 2 GB, fits; more seconds: all-reduce over gpu "
+      "in "
+      "backward +1.25 s (4 MB), computing +500 ms\n"
+      "baseline    large on all=8: does not fit: it takes at least 3 GB, 1 GB beyond the "
+      "limit; without the limit 4 s and 5 GB\n"
+      "baseline    odd: not possible for this step\n"
+      "baseline    barred: not possible under the constraints\n"
+      "baseline    late: none was found within the limits of the search\n"
+      "baseline    cut: the batch of 6 does not divide by 8\n"
+      "baseline    thin: no weight divides by 8\n");
   eg_text_deinit(&text);
   eg_plan_deinit(&plan);
 }
@@ -116,9 +120,10 @@ static void rivals_are_in_the_file(void **state) {
   plan_make(&PLAN_CASES[0], &made);
   add_rivals(&made.plan);
   made.plan.single_seconds = 7;
+  made.plan.peak_seconds = 0.5;
   save(&made.plan, &first);
   assert_ok(load(eg_text_of(&first), &loaded));
-  assert_int_equal(loaded.plan.rivals.len, 6);
+  assert_int_equal(loaded.plan.rivals.len, 7);
   const eg_plan_rival *slow = &loaded.plan.rivals.data[0];
   assert_string_equal(slow->name, "slow");
   assert_true(slow->outcome == EG_RIVAL_FITS && slow->seconds == 3 &&
@@ -128,9 +133,9 @@ static void rivals_are_in_the_file(void **state) {
   assert_int_equal(slow->reasons[1].exchange, EG_EXCHANGES);
   assert_string_equal(loaded.plan.rivals.data[1].mesh.axes[0].name, "all");
   assert_true(loaded.plan.rivals.data[1].excess == 1e9);
-  assert_true(loaded.plan.rivals.data[4].batch == 6 &&
-              loaded.plan.rivals.data[4].parts == 8);
-  assert_true(loaded.plan.single_seconds == 7);
+  assert_true(loaded.plan.rivals.data[5].batch == 6 &&
+              loaded.plan.rivals.data[5].parts == 8);
+  assert_true(loaded.plan.single_seconds == 7 && loaded.plan.peak_seconds == 0.5);
   save(&loaded.plan, &second);
   assert_string_equal(eg_text_of(&first), eg_text_of(&second));
   eg_text_deinit(&first);
@@ -226,10 +231,10 @@ static void unevens_are_told(void **state) {
   assert_ok(eg_plan_remarks_print(&text, &made.plan, &summary));
   assert_non_null(
       strstr(eg_text_of(&text),
-             "uneven    e = exp: dimension 0 of e is 10, which gpu=4 does not "
-             "divide; all repeat "));
+             "uneven      e (exp): dimension 0 of e is 10, which gpu=4 does not "
+             "divide; every device repeats "));
   assert_non_null(strstr(eg_text_of(&text),
-                         "uneven    3 splits of 2 operators in all do not divide\n"));
+                         "uneven      3 splits of 2 operators in all do not divide\n"));
   eg_text_clear(&text);
   assert_ok(eg_plan_remarks_write_members(&text, &made.plan));
   static const char begin[] =
@@ -264,13 +269,14 @@ static void operators_that_cannot_be_split_say_why(void **state) {
   assert_ok(eg_plan_summary_make(&made.plan, eg_allocator_heap(), &summary));
   assert_ok(eg_plan_remarks_print(&text, &made.plan, &summary));
   assert_non_null(strstr(eg_text_of(&text),
-                         "whole     y = cum-sum cannot be split: every "
-                         "element needs all before it; all repeat "));
+                         "whole       y (cum-sum) cannot be split: every "
+                         "element needs all before it; every device repeats "));
   assert_non_null(strstr(eg_text_of(&text),
-                         "whole     r = softmax cannot be split: every element needs the "
-                         "sum of all; the loss is written as sums; all repeat "));
+                         "whole       r (softmax) cannot be split: every element needs "
+                         "the sum of all; the loss is written as sums; every device "
+                         "repeats "));
   assert_non_null(
-      strstr(eg_text_of(&text), "whole     2 operators in all cannot be split"));
+      strstr(eg_text_of(&text), "whole       2 operators in all cannot be split"));
   eg_text_clear(&text);
   assert_ok(eg_plan_remarks_write_members(&text, &made.plan));
   assert_non_null(
@@ -308,7 +314,8 @@ static void layouts_of_outputs_are_told(void **state) {
   leave_as_made(&made.plan, 0);
   assert_ok(eg_plan_check(&made.plan, eg_allocator_heap()));
   assert_ok(eg_plan_remarks_print(&text, &made.plan, &summary));
-  assert_non_null(strstr(eg_text_of(&text), "delivered out as S0 on gpu=4\n"));
+  assert_non_null(
+      strstr(eg_text_of(&text), "delivered   out: rows (dimension 0) over gpu\n"));
   eg_text_clear(&text);
   assert_ok(eg_plan_remarks_write_members(&text, &made.plan));
   assert_non_null(strstr(eg_text_of(&text),
@@ -332,9 +339,22 @@ static void even_plans_have_no_remarks(void **state) {
   eg_emitted_plan_deinit(&made);
 }
 
-// ---- fewer devices --------------------------------------------------------------------
+// ---- the answer
+// ------------------------------------------------------------------------
 
-static void idle_axes_and_the_speedup_are_told(void **state) {
+static void print_answer(const eg_plan *plan, double limit, eg_text *out) {
+  eg_plan_summary summary;
+  assert_ok(eg_plan_summary_make(plan, eg_allocator_heap(), &summary));
+  eg_text_clear(out);
+  assert_ok(eg_plan_answer_print(out, plan, &summary, limit));
+}
+
+static void has(const eg_text *text, const char *part) {
+  if (strstr(eg_text_of(text), part) == NULL)
+    fail_msg("no '%s' in\n%s", part, eg_text_of(text));
+}
+
+static void the_answer_stands_first(void **state) {
   (void)state;
   eg_emitted_plan made;
   eg_plan_summary summary;
@@ -342,26 +362,96 @@ static void idle_axes_and_the_speedup_are_told(void **state) {
   plan_make(&UNEVEN, &made);
   eg_text_init(&text, eg_allocator_heap());
   assert_ok(eg_plan_summary_make(&made.plan, eg_allocator_heap(), &summary));
-  assert_int_equal(eg_plan_useful_devices(&made.plan), 4);
   made.plan.single_seconds = 3 * summary.seconds;
-  assert_ok(eg_plan_worth_print(&text, &made.plan, &summary));
-  assert_memory_equal(eg_text_of(&text), "speedup   3 over one device (", 29);
-  assert_null(strstr(eg_text_of(&text), "idle"));
+  made.plan.peak_seconds = 0.25 * summary.seconds;
+  print_answer(&made.plan, 80e9, &text);
+  assert_memory_equal(eg_text_of(&text), "step        ", 12);
+  has(&text, " on gpu=4: 4 devices\nspeedup     3 times as fast as one device (");
+  has(&text, "\npeak        25 % of the machine's peak\nmemory      ");
+  has(&text, " of 80 GB on every device\nbottleneck  computing ");
+  has(&text, "\nBLOCKS, ");
+  assert_null(strstr(eg_text_of(&text), "warning"));
+  for (size_t i = 0; i < made.plan.steps.len; i++)
+    made.plan.steps.data[i].basis = EG_PRICE_GUESSED;
+  print_answer(&made.plan, summary.peak, &text);
+  has(&text, "; memory is 100 % full\n");
+  has(&text, " of the seconds are costs of operators guessed from the machine's figures, "
+             "not measured\n");
+  eg_text_deinit(&text);
+  eg_emitted_plan_deinit(&made);
+}
+
+static void idle_axes_are_a_warning(void **state) {
+  (void)state;
+  eg_emitted_plan made;
+  eg_text text;
+  plan_make(&UNEVEN, &made);
+  eg_text_init(&text, eg_allocator_heap());
+  assert_int_equal(eg_plan_useful_devices(&made.plan), 4);
   for (size_t i = 0; i < made.plan.states.len; i++)
     made.plan.states.data[i].layout.sharding[0] = EG_SHARD_R;
-  made.plan.single_seconds = summary.seconds;
-  eg_text_clear(&text);
-  assert_ok(eg_plan_worth_print(&text, &made.plan, &summary));
-  assert_non_null(strstr(eg_text_of(&text), "this plan wins nothing over one device\n"));
-  assert_non_null(strstr(eg_text_of(&text),
-                         "idle      all devices along gpu=4 do the same "
-                         "work: 1 device of 4 would do\n"));
+  made.plan.single_seconds = 1e-12;
+  print_answer(&made.plan, INFINITY, &text);
+  has(&text, "peak        unknown: ");
+  has(&text,
+      "warning     all devices along gpu=4 repeat the same work: 1 device of 4 would "
+      "do\n");
+  has(&text, "warning     this plan wins nothing over one device\n");
   made.plan.single_seconds = 0;
+  print_answer(&made.plan, INFINITY, &text);
+  has(&text, "speedup     unknown: ");
   eg_text_clear(&text);
   assert_ok(eg_plan_worth_write_members(&text, &made.plan));
   assert_string_equal(eg_text_of(&text), ", \"useful_devices\": 1, \"idle_axes\": "
-                                         "[\"gpu\"], \"single_device_seconds\": null");
+                                         "[\"gpu\"], \"single_device_seconds\": null, "
+                                         "\"peak_seconds\": null");
   eg_text_deinit(&text);
+  eg_emitted_plan_deinit(&made);
+}
+
+static void a_peak_is_of_all_operators_on_all_devices(void **state) {
+  (void)state;
+  eg_emitted_plan made;
+  static const plan_case product = {
+      "(egraph-graph 1)(input x \"float32[8,16]\")(weight w "
+      "\"float32[16,32]\")(let y (matmul x w))(output y)",
+      "gpu=4", 2, 1e-12};
+  plan_make(&product, &made);
+  eg_machine machine = {.peak_flops = {[EGRAPH_FLOAT32] = 1e6}};
+  assert_ok(eg_plan_find_peak(&made.plan, eg_allocator_heap(), &machine));
+  double flops = 2.0 * 2 * 8 * 16 * 32; // of two micro-batches
+  assert_true(fabs(made.plan.peak_seconds - flops / 4e6) < 1e-9);
+  eg_emitted_plan_deinit(&made);
+}
+
+// Six equal blocks; what is before and behind them.
+static void equal_blocks_are_told_once(void **state) {
+  (void)state;
+  eg_emitted_plan made;
+  eg_text graph, text;
+  eg_text_init(&graph, eg_allocator_heap());
+  eg_text_init(&text, eg_allocator_heap());
+  assert_ok(eg_text_append(&graph, "(egraph-graph 1)(input x \"float32[8,10]\")"
+                                   "(weight w \"float32[10,16]\")(let h0 (matmul x w))"));
+  for (int i = 0; i < 6; i++) {
+    assert_ok(eg_text_printf(&graph, "(weight a%d \"float32[16,16]\")", i));
+    assert_ok(eg_text_printf(&graph, "(let m%d (matmul h%d a%d))", i, i, i));
+    assert_ok(
+        eg_text_printf(&graph, "(let r%d (relu m%d))(let s%d (sin r%d))", i, i, i, i));
+    assert_ok(eg_text_printf(&graph, "(let h%d (cos s%d))", i + 1, i));
+  }
+  assert_ok(
+      eg_text_append(&graph, "(let y (reduce-sum :axes [0] :keepdims 0 h6))(output y)"));
+  const plan_case blocks = {eg_text_of(&graph), "gpu=2", 1, 1};
+  plan_make(&blocks, &made);
+  print_answer(&made.plan, INFINITY, &text);
+  has(&text, "\nbefore the blocks: ");
+  has(&text, "\nblocks 1 to 6 (6 times): ");
+  has(&text, " each; names are those of block 1\n");
+  has(&text, "  activations  m0, r0, s0, h1: ");
+  has(&text, "\nbehind the blocks: ");
+  eg_text_deinit(&text);
+  eg_text_deinit(&graph);
   eg_emitted_plan_deinit(&made);
 }
 
@@ -375,6 +465,8 @@ static egraph_status everything(egraph_allocator alloc, void *user) {
   EG_TRY(eg_plan_parse_json(alloc, "p.json", file, strlen(file), &loaded));
   eg_text_init(&text, alloc);
   egraph_status status = eg_plan_summary_make(&loaded.plan, alloc, &summary);
+  if (status == EGRAPH_OK)
+    status = eg_plan_answer_print(&text, &loaded.plan, &summary, 1e9);
   if (status == EGRAPH_OK) status = eg_plan_remarks_print(&text, &loaded.plan, &summary);
   if (status == EGRAPH_OK) status = eg_plan_remarks_write_members(&text, &loaded.plan);
   if (status == EGRAPH_OK) status = eg_plan_write_json(&loaded.plan, &text);
@@ -406,7 +498,10 @@ int main(void) {
       cmocka_unit_test(operators_that_cannot_be_split_say_why),
       cmocka_unit_test(layouts_of_outputs_are_told),
       cmocka_unit_test(even_plans_have_no_remarks),
-      cmocka_unit_test(idle_axes_and_the_speedup_are_told),
+      cmocka_unit_test(the_answer_stands_first),
+      cmocka_unit_test(idle_axes_are_a_warning),
+      cmocka_unit_test(a_peak_is_of_all_operators_on_all_devices),
+      cmocka_unit_test(equal_blocks_are_told_once),
       cmocka_unit_test(failing_allocations_are_survived),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

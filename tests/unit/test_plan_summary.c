@@ -310,7 +310,7 @@ static void a_plan_does_not_differ_from_itself(void **state) {
     eg_text_init(&text, eg_allocator_heap());
     assert_ok(eg_plan_diff_make(&made.plan, &made.plan, eg_allocator_heap(), &diff));
     assert_ok(eg_plan_diff_print(&text, &diff));
-    assert_string_equal(eg_text_of(&text), "");
+    assert_non_null(strstr(eg_text_of(&text), "the plans are the same: "));
     eg_text_deinit(&text);
     eg_plan_diff_deinit(&diff);
     eg_emitted_plan_deinit(&made);

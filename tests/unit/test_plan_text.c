@@ -101,21 +101,22 @@ static void expect_plan(const char *text, eg_plan_words words, const char *wante
 static void a_plan_has_a_line_per_step(void **state) {
   (void)state;
   expect_plan(MOVES, EG_PLAN_COLLECTIVES,
-              "plan on gpu=2, 2 micro-batches\n"
-              "there from the start\n"
+              "STEPS on gpu=2, 2 micro-batches\n"
+              "inputs, weights and states\n"
               "  x@S1: float32[4,3] of float32[4,6]\n"
               "  w@S0: float32[3,8] of float32[6,8]\n"
               "forward\n"
-              "  y@P = matmul x@S1 w@S0 [split 2], 1.5 us\n"
-              "  all-reduce y P -> R on gpu, 128 B, 2.5 ms\n"
-              "  reduce-scatter y P -> S0 on gpu, 128 B, 2.5 ms\n"
+              "  y@P = matmul x@S1 w@S0 [the summed columns (dimension 1) of x over "
+              "gpu], 1.5 us\n"
+              "  all-reduce y P -> R over gpu, 128 B, 2.5 ms\n"
+              "  reduce-scatter y P -> S0 over gpu, 128 B, 2.5 ms\n"
               "backward\n"
-              "  all-to-all y S0 -> S1 on gpu, 128 B, 2.5 ms\n"
-              "  all-gather y S1 -> R on gpu, 128 B, 2.5 ms\n"
+              "  all-to-all y S0 -> S1 over gpu, 128 B, 2.5 ms\n"
+              "  all-gather y S1 -> R over gpu, 128 B, 2.5 ms\n"
               "update\n"
-              "  slice y R -> S1 on gpu, 2.5 ms\n"
-              "  mask y R -> P on gpu, 2.5 ms\n"
-              "  z@S1 = relu x@S1 [split 1]\n"
+              "  slice y R -> S1 over gpu, 2.5 ms\n"
+              "  mask y R -> P over gpu, 2.5 ms\n"
+              "  z@S1 = relu x@S1 [columns (dimension 1) of z over gpu]\n"
               "outputs\n"
               "  y@R\n"
               "  z@S1 as next, the next x\n");
@@ -124,24 +125,64 @@ static void a_plan_has_a_line_per_step(void **state) {
 static void unity_has_one_or_two_operators_per_move(void **state) {
   (void)state;
   expect_plan(MOVES, EG_PLAN_UNITY,
-              "plan on gpu=2, 2 micro-batches\n"
-              "there from the start\n"
+              "STEPS on gpu=2, 2 micro-batches\n"
+              "inputs, weights and states\n"
               "  x@S1: float32[4,3] of float32[4,6]\n"
               "  w@S0: float32[3,8] of float32[6,8]\n"
               "forward\n"
-              "  y@P = matmul x@S1 w@S0 [split 2], 1.5 us\n"
-              "  Reduce(2) y P -> R on gpu, 128 B, 2.5 ms\n"
-              "  Reduce(2), Partition(0, 2) y P -> S0 on gpu, 128 B, 2.5 ms\n"
+              "  y@P = matmul x@S1 w@S0 [the summed columns (dimension 1) of x over "
+              "gpu], 1.5 us\n"
+              "  Reduce(2) y P -> R over gpu, 128 B, 2.5 ms\n"
+              "  Reduce(2), Partition(0, 2) y P -> S0 over gpu, 128 B, 2.5 ms\n"
               "backward\n"
-              "  Combine(0, 2), Partition(1, 2) y S0 -> S1 on gpu, 128 B, 2.5 ms\n"
-              "  Combine(1, 2) y S1 -> R on gpu, 128 B, 2.5 ms\n"
+              "  Combine(0, 2), Partition(1, 2) y S0 -> S1 over gpu, 128 B, 2.5 ms\n"
+              "  Combine(1, 2) y S1 -> R over gpu, 128 B, 2.5 ms\n"
               "update\n"
-              "  Partition(1, 2) y R -> S1 on gpu, 2.5 ms\n"
-              "  Replicate(2) y R -> P on gpu, 2.5 ms\n"
-              "  z@S1 = relu x@S1 [split 1]\n"
+              "  Partition(1, 2) y R -> S1 over gpu, 2.5 ms\n"
+              "  Replicate(2) y R -> P over gpu, 2.5 ms\n"
+              "  z@S1 = relu x@S1 [columns (dimension 1) of z over gpu]\n"
               "outputs\n"
               "  y@R\n"
               "  z@S1 as next, the next x\n");
+}
+
+// A made-up name says what it is: by the update, which reads the gradient of the shape.
+static void made_up_names_say_what_they_are(void **state) {
+  (void)state;
+  static const char STEP[] =
+      "{\"egraph-plan\": 1, \"mesh\": \"gpu=2\", \"micro_batches\": 1, \"graph\": ["
+      "\"(egraph-graph 1)\", \"(input x \\\"float32[4,6]\\\")\","
+      "\"(input w \\\"float32[4,6]\\\")\", \"(let v1 (mul x w))\","
+      "\"(let v2 (neg v1))\", \"(let v3 (sub w v2))\", \"(output loss v1)\","
+      "\"(output w v3)\"], \"states\": [" STATE("x", "R") "," STATE("w", "R") "," STATE(
+          "v1", "R") "," STATE("v2",
+                               "R") "," STATE("v3",
+                                              "R") "], \"steps\": ["
+                                                   "{\"phase\": \"forward\", \"node\": "
+                                                   "\"v1\", \"operands\": [0, 1], "
+                                                   "\"results\": [2], \"seconds\": 0},"
+                                                   "{\"phase\": \"backward\", \"node\": "
+                                                   "\"v2\", \"operands\": [2], "
+                                                   "\"results\": [3], \"seconds\": 0},"
+                                                   "{\"phase\": \"update\", \"node\": "
+                                                   "\"v3\", \"operands\": [1, 3], "
+                                                   "\"results\": [4], \"seconds\": 0}],"
+                                                   "\"outputs\": [2, 4], \"carried\": "
+                                                   "[{\"output\": 1, \"entry\": \"w\"}]}";
+  expect_plan(STEP, EG_PLAN_COLLECTIVES,
+              "STEPS on gpu=2\n"
+              "inputs, weights and states\n"
+              "  x@R: float32[4,6]\n"
+              "  w@R: float32[4,6]\n"
+              "forward\n"
+              "  v1@R (loss) = mul x@R w@R [repeated]\n"
+              "backward\n"
+              "  v2@R (gradient of w) = neg v1@R [repeated]\n"
+              "update\n"
+              "  v3@R (new w) = sub w@R v2@R [repeated]\n"
+              "outputs\n"
+              "  v1@R as loss\n"
+              "  v3@R as w, the next w\n");
 }
 
 // x: 48 bytes of a device, w: 96. The output y@R is a sum of micro-batches, as is what
@@ -155,18 +196,35 @@ static void a_summary_tells_time_exchanges_and_memory(void **state) {
   assert_ok(eg_plan_summary_make(&loaded.plan, eg_allocator_heap(), &summary));
   eg_text_init(&out, eg_allocator_heap());
   assert_ok(eg_plan_summary_print(&out, &summary));
+  assert_ok(eg_plan_exchanges_print(&out, &summary));
   assert_string_equal(
       eg_text_of(&out),
-      "time      25 ms\n"
-      "forward   3 us of work, 10 ms of moves\n"
-      "backward  0 ns of work, 10 ms of moves\n"
-      "update    0 ns of work, 5 ms of moves\n"
-      "forward   2 reduce-scatter on gpu, 256 B, 5 ms\n"
-      "forward   2 all-reduce on gpu, 256 B, 5 ms\n"
-      "backward  2 all-gather on gpu, 256 B, 5 ms\n"
-      "backward  2 all-to-all on gpu, 256 B, 5 ms\n"
-      "memory    720 B at step 4: carried 48 B, inputs 96 B, accumulators 128 B, "
-      "outputs 128 B, transient 192 B, scratch 128 B\n");
+      "SECONDS of a step: 25 ms\n"
+      "  forward                       3 us computing, 10 ms exchanging\n"
+      "  backward                      0 s computing, 10 ms exchanging\n"
+      "  update                        0 s computing, 5 ms exchanging\n"
+      "MEMORY of a device: 720 B at the peak, in step 4\n"
+      "  weights, optimizer states     48 B at the peak, 48 B at most\n"
+      "  inputs, constants             96 B at the peak, 96 B at most\n"
+      "  saved for backward            0 B at the peak, 64 B at most\n"
+      "  gradients for the update      128 B at the peak, 128 B at most\n"
+      "  outputs                       128 B at the peak, 128 B at most\n"
+      "  temporary                     192 B at the peak, 256 B at most\n"
+      "  scratch of exchanges          128 B at the peak, 128 B at most\n"
+      "\nEXCHANGES of a step\n"
+      "phase     kind            axis        times  bytes    seconds  share   result\n"
+      "forward   reduce-scatter  gpu             2  256 B    5 ms     20 %    partial "
+      "sums "
+      "become parts\n"
+      "forward   all-reduce      gpu             2  256 B    5 ms     20 %    partial "
+      "sums "
+      "become whole\n"
+      "backward  all-gather      gpu             2  256 B    5 ms     20 %    parts "
+      "become "
+      "whole\n"
+      "backward  all-to-all      gpu             2  256 B    5 ms     20 %    parts "
+      "become "
+      "parts of another dimension\n");
   eg_text_deinit(&out);
   eg_loaded_plan_deinit(&loaded);
 }
@@ -190,20 +248,20 @@ static void a_difference_tells_layouts_moves_and_totals(void **state) {
                       "y: P R S0 S1 R S1 P -> S1 R\n"
                       "z: S1 -> nothing\n"
                       "v: nothing -> R\n"
-                      "- forward all-reduce y P -> R on gpu, 128 B, 2.5 ms\n"
-                      "- forward reduce-scatter y P -> S0 on gpu, 128 B, 2.5 ms\n"
-                      "- backward all-to-all y S0 -> S1 on gpu, 128 B, 2.5 ms\n"
-                      "- update slice y R -> S1 on gpu, 2.5 ms\n"
-                      "- update mask y R -> P on gpu, 2.5 ms\n"
+                      "- forward all-reduce y P -> R over gpu, 128 B, 2.5 ms\n"
+                      "- forward reduce-scatter y P -> S0 over gpu, 128 B, 2.5 ms\n"
+                      "- backward all-to-all y S0 -> S1 over gpu, 128 B, 2.5 ms\n"
+                      "- update slice y R -> S1 over gpu, 2.5 ms\n"
+                      "- update mask y R -> P over gpu, 2.5 ms\n"
                       "time: 25 ms -> 2.5 ms\n"
-                      "forward, work: 3 us -> 0 ns\n"
-                      "forward, moves: 10 ms -> 0 ns\n"
-                      "backward, moves: 10 ms -> 2.5 ms\n"
-                      "update, moves: 5 ms -> 0 ns\n"
+                      "forward, computing: 3 us -> 0 s\n"
+                      "forward, exchanging: 10 ms -> 0 s\n"
+                      "backward, exchanging: 10 ms -> 2.5 ms\n"
+                      "update, exchanging: 5 ms -> 0 s\n"
                       "memory: 720 B -> 512 B\n"
-                      "memory, most carried: 48 B -> 96 B\n"
-                      "memory, most accumulators: 128 B -> 0 B\n"
-                      "memory, most transient: 256 B -> 0 B\n");
+                      "memory, most for weights, optimizer states: 48 B -> 96 B\n"
+                      "memory, most for gradients for the update: 128 B -> 0 B\n"
+                      "memory, most for temporary: 256 B -> 0 B\n");
   eg_text_clear(&out);
   diff.before = diff.after;
   diff.layouts.len = 1;
@@ -257,6 +315,29 @@ static void actions_are_found_by_their_names(void **state) {
     assert_false(eg_action_find(NONE[i], &found));
 }
 
+static void layouts_are_told_in_words(void **state) {
+  (void)state;
+  static const eg_mesh grid = {.axis_count = 3,
+                               .axes = {{"node", 2}, {"gpu", 4}, {"one", 1}}};
+  static const struct {
+    uint32_t rank;
+    const char *layout, *words;
+  } ROWS[] = {{2, "R,R,R", "whole on every device"},
+              {2, "S0,S0,R", "rows (dimension 0) over node and gpu"},
+              {2, "R,S1,R", "the same along node, columns (dimension 1) over gpu"},
+              {3, "S2,P,R", "dimension 2 over node, partial sums over gpu"},
+              {4, "M,R,R:nhwc", "partial maxima over node, the same along gpu, in nhwc"}};
+  for (size_t i = 0; i < sizeof ROWS / sizeof *ROWS; i++) {
+    eg_text text;
+    eg_layout layout;
+    eg_text_init(&text, eg_allocator_heap());
+    assert_ok(eg_layout_parse(&grid, ROWS[i].layout, &layout));
+    assert_ok(eg_layout_words(&text, &grid, ROWS[i].rank, &layout));
+    assert_string_equal(eg_text_of(&text), ROWS[i].words);
+    eg_text_deinit(&text);
+  }
+}
+
 static void amounts_have_the_largest_unit_that_fits(void **state) {
   (void)state;
   static const struct {
@@ -266,13 +347,14 @@ static void amounts_have_the_largest_unit_that_fits(void **state) {
   } ROWS[] = {{0, true, "0 B"},
               {999, true, "999 B"},
               {1000, true, "1 kB"},
-              {4.2e6, true, "4.2 MB"},
+              {4.25e6, true, "4.25 MB"},
+              {999600, true, "1 MB"},
               {123456789, true, "123 MB"},
               {7.25e13, true, "72.5 TB"},
               {1e30, true, "over 1000000 TB"},
-              {0, false, "0 ns"},
+              {0, false, "0 s"},
               {2.5e-7, false, "250 ns"},
-              {1.57e-3, false, "1.6 ms"},
+              {1.57e-3, false, "1.57 ms"},
               {90, false, "90 s"}};
   for (size_t i = 0; i < sizeof ROWS / sizeof *ROWS; i++) {
     eg_text text;
@@ -309,9 +391,11 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_plan_has_a_line_per_step),
       cmocka_unit_test(unity_has_one_or_two_operators_per_move),
+      cmocka_unit_test(made_up_names_say_what_they_are),
       cmocka_unit_test(a_summary_tells_time_exchanges_and_memory),
       cmocka_unit_test(a_difference_tells_layouts_moves_and_totals),
       cmocka_unit_test(actions_are_found_by_their_names),
+      cmocka_unit_test(layouts_are_told_in_words),
       cmocka_unit_test(amounts_have_the_largest_unit_that_fits),
       cmocka_unit_test(failing_allocations_are_survived),
   };
