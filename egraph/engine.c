@@ -136,14 +136,6 @@ static bool is_lighter(const eg_engine *engine, uint32_t a, uint32_t b) {
   return weight_a != weight_b ? weight_a < weight_b : a > b;
 }
 
-/// The members and the parents of `drop` move in rebuild.
-static void link_roots(eg_engine *engine, uint32_t keep, uint32_t drop) {
-  engine->up.data[drop] = keep;
-  engine->classes.data[keep].parent_count += engine->classes.data[drop].parent_count;
-  engine->class_count--;
-  engine->repairs.data[engine->repairs.len++] = drop;
-}
-
 egraph_status eg_engine_unite(eg_engine *engine, eg_class a, eg_class b, uint32_t reason,
                               bool *out_changed) {
   if (a.id >= engine->up.len || b.id >= engine->up.len)
@@ -169,7 +161,11 @@ egraph_status eg_engine_unite(eg_engine *engine, eg_class a, eg_class b, uint32_
   EG_TRY(join_data(engine, keep, drop, &data_changed));
   if (engine->analysis.data_size != 0)
     memcpy(data_at(engine, keep), engine->scratch_data, engine->analysis.data_size);
-  link_roots(engine, keep, drop);
+  // The members and the parents of `drop` move in rebuild.
+  engine->up.data[drop] = keep;
+  engine->classes.data[keep].parent_count += engine->classes.data[drop].parent_count;
+  engine->class_count--;
+  engine->repairs.data[engine->repairs.len++] = drop;
   if (data_changed) eg_engine_data_changed(engine, keep);
   if (engine->record)
     engine->unions.data[engine->unions.len++] = (eg_union){a, b, reason};

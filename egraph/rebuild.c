@@ -87,22 +87,18 @@ static void move_nodes(eg_engine *engine) {
   engine->nodes.len = end;
 }
 
-static void restore_classes(eg_engine *engine) {
-  for (uint32_t c = 0; c < engine->classes.len; c++) {
-    uint32_t count;
-    const uint32_t *members = eg_members_of(engine, c, &count);
-    for (uint32_t i = 0; i < count; i++)
-      engine->nodes.data[members[i] + EG_CLASS_WORD] = c;
-  }
-}
-
 static void compact(eg_engine *engine) {
   choose_places(engine);
   rename_in_classes(engine);
   rename_in_ops(engine);
   rename_in_table(engine);
   move_nodes(engine);
-  restore_classes(engine);
+  for (uint32_t c = 0; c < engine->classes.len; c++) {
+    uint32_t count;
+    const uint32_t *members = eg_members_of(engine, c, &count);
+    for (uint32_t i = 0; i < count; i++)
+      engine->nodes.data[members[i] + EG_CLASS_WORD] = c;
+  }
   eg_index_link_parents(engine);
   engine->child_words -= engine->swept_words;
   engine->swept_words = 0;
@@ -322,14 +318,6 @@ static bool should_sweep(const eg_engine *engine) {
   return engine->dead_words > (linked + engine->up.len) / 4;
 }
 
-/// The stacks are empty between rebuilds; only small ones are worth keeping.
-static void release_stacks(eg_engine *engine) {
-  enum { SMALL = 4096 };
-  if (engine->repairs.cap > SMALL) eg_u32s_deinit(&engine->repairs);
-  if (engine->touched.cap > SMALL) eg_u32s_deinit(&engine->touched);
-  if (engine->sort_scratch.cap > SMALL) eg_keys_deinit(&engine->sort_scratch);
-}
-
 #if EG_CHECK_LEVEL >= 2
 /// Checks a large engine only when a sixteenth of it has changed since the last time, so
 /// that many small rebuilds stay linear.
@@ -350,7 +338,11 @@ egraph_status eg_engine_rebuild(eg_engine *engine) {
     compact(engine);
   else if (should_sweep(engine))
     eg_index_link_parents(engine);
-  release_stacks(engine);
+  // The stacks are empty between rebuilds; only small ones are worth keeping.
+  enum { SMALL = 4096 };
+  if (engine->repairs.cap > SMALL) eg_u32s_deinit(&engine->repairs);
+  if (engine->touched.cap > SMALL) eg_u32s_deinit(&engine->touched);
+  if (engine->sort_scratch.cap > SMALL) eg_keys_deinit(&engine->sort_scratch);
   engine->is_rebuilding = false;
 #if EG_CHECK_LEVEL >= 2
   EG_TRY(check_in_turn(engine));

@@ -4,8 +4,6 @@
 #include <assert.h>
 #include <string.h>
 
-#include "exec/mpi/mpi_channel.h"
-
 const char *eg_collective_name(eg_collective_kind kind) {
 #define NAME(id, name) name,
   static const char *const names[] = {EG_COLLECTIVE_LIST(NAME)};
@@ -129,52 +127,4 @@ egraph_status eg_channel_abort(eg_channel *channel, egraph_status status) {
   snprintf(message, sizeof message, "%s", egraph_last_error());
   channel->vtable->end(channel, status, message);
   return EG_FAIL(status, "%s", message);
-}
-
-// ---- the channels of this build -----------------------------------------------------
-
-#if EG_HAVE_MPI
-#endif
-
-typedef egraph_status (*channel_create)(const egraph_allocator *alloc,
-                                        const eg_mesh *mesh,
-                                        const eg_channel_options *options,
-                                        eg_channel **out);
-
-typedef struct channel_row {
-  const char *name;
-  channel_create create; // NULL: not in this build
-  const char *remedy;
-} channel_row;
-
-static const channel_row rows[] = {
-#if EG_HAVE_MPI
-    {"mpi", eg_mpi_channel_create, ""},
-#else
-    {"mpi", NULL, "install libopenmpi-dev and configure again"},
-#endif
-};
-
-static const channel_row *find_row(const char *name) {
-  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-    if (strcmp(rows[i].name, name) == 0) return &rows[i];
-  return NULL;
-}
-
-bool eg_channel_is_built(const char *name) {
-  const channel_row *row = find_row(name);
-  return row != NULL && row->create != NULL;
-}
-
-egraph_status eg_channel_open(const egraph_allocator *alloc, const char *name,
-                              const eg_mesh *mesh, const eg_channel_options *options,
-                              eg_channel **out) {
-  const channel_row *row = find_row(name);
-  if (row == NULL)
-    return EG_FAIL(EGRAPH_E_ARGUMENT, "no channel '%s' between processes; there is 'mpi'",
-                   name);
-  if (row->create == NULL)
-    return EG_FAIL(EGRAPH_E_UNSUPPORTED, "channel '%s' is not in this build; %s", name,
-                   row->remedy);
-  return row->create(alloc, mesh, options, out);
 }

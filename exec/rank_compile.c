@@ -316,14 +316,6 @@ static egraph_status compile_program(eg_rank_program *p, uint32_t index) {
 
 // ---- all ----------------------------------------------------------------------------
 
-/// What a step takes while it runs is placed like a value of that step.
-static egraph_status add_scratch(eg_rank_program *p, uint32_t index) {
-  eg_rank_step *step = &p->steps.data[index];
-  if (step->scratch_bytes == 0) return EGRAPH_OK;
-  step->scratch_region = (uint32_t)p->regions.len;
-  return eg_regions_add(&p->regions, step->scratch_bytes, index + 1, index + 1);
-}
-
 static egraph_status compile_step(eg_rank_program *p, uint32_t index) {
   if (p->steps.data[index].is_view)
     p->steps.data[index].figures.kernel = "view";
@@ -331,17 +323,11 @@ static egraph_status compile_step(eg_rank_program *p, uint32_t index) {
     compile_relayout(p, index);
   else
     EG_TRY(compile_program(p, index));
-  return add_scratch(p, index);
-}
-
-/// Entries hold their value between the micro-batches, or the steps.
-static void extend_carried(eg_rank_program *p) {
-  for (uint32_t s = 0; s < p->plan->states.len; s++) {
-    if (!p->states[s].is_carried) continue;
-    uint32_t root = eg_regions_find(&p->regions, region_of(p, s)).root;
-    p->regions.data[root].first = 0;
-    p->regions.data[root].last = eg_rank_end(p);
-  }
+  // What a step takes while it runs is placed like a value of that step.
+  eg_rank_step *step = &p->steps.data[index];
+  if (step->scratch_bytes == 0) return EGRAPH_OK;
+  step->scratch_region = (uint32_t)p->regions.len;
+  return eg_regions_add(&p->regions, step->scratch_bytes, index + 1, index + 1);
 }
 
 static egraph_status count_kept(eg_rank_program *p) {
@@ -359,7 +345,13 @@ egraph_status eg_rank_compile(eg_rank_program *p) {
     egraph_status status = compile_step(p, i);
     if (status != EGRAPH_OK) return eg_rank_blame(p, i, status);
   }
-  extend_carried(p);
+  // Entries hold their value between the micro-batches, or the steps.
+  for (uint32_t s = 0; s < p->plan->states.len; s++) {
+    if (!p->states[s].is_carried) continue;
+    uint32_t root = eg_regions_find(&p->regions, region_of(p, s)).root;
+    p->regions.data[root].first = 0;
+    p->regions.data[root].last = eg_rank_end(p);
+  }
   EG_TRY(count_kept(p));
   return eg_regions_place(&p->regions, &p->arena_bytes);
 }

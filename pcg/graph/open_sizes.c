@@ -119,15 +119,6 @@ static egraph_status differs(const char *what, const char *name) {
                  what, name);
 }
 
-static egraph_status match_outputs(const eg_graph *a, const eg_graph *b) {
-  if (a->outputs.len != b->outputs.len) return differs("the list of", "outputs");
-  for (size_t i = 0; i < a->outputs.len; i++)
-    if (a->outputs.data[i].value.id != b->outputs.data[i].value.id ||
-        strcmp(a->outputs.data[i].name, b->outputs.data[i].name) != 0)
-      return differs("output", a->outputs.data[i].name);
-  return EGRAPH_OK;
-}
-
 static egraph_status match(const eg_graph *a, const eg_graph *b) {
   size_t nodes = a->nodes.len < b->nodes.len ? a->nodes.len : b->nodes.len;
   for (size_t i = 0; i < nodes; i++) {
@@ -140,7 +131,12 @@ static egraph_status match(const eg_graph *a, const eg_graph *b) {
   for (size_t i = 0; i < a->values.len; i++)
     if (!same_value(a->values.data[i], b->values.data[i]))
       return differs("tensor", a->values.data[i]->name);
-  return match_outputs(a, b);
+  if (a->outputs.len != b->outputs.len) return differs("the list of", "outputs");
+  for (size_t i = 0; i < a->outputs.len; i++)
+    if (a->outputs.data[i].value.id != b->outputs.data[i].value.id ||
+        strcmp(a->outputs.data[i].name, b->outputs.data[i].name) != 0)
+      return differs("output", a->outputs.data[i].name);
+  return EGRAPH_OK;
 }
 
 static void share_weights(const eg_graph *from, eg_graph *to) {

@@ -96,18 +96,14 @@ static egraph_status read_trial(opening *o, uint32_t trial,
   return status;
 }
 
-static void drop_trials(opening *o) {
+/// Notes which constants differ, or keeps those that do.
+static egraph_status read_trials(opening *o, constants *c, bool keeps) {
   eg_graph_destroy(o->graph);
   o->graph = NULL;
   for (uint32_t t = 1; t < EG_TRIALS; t++) {
     eg_graph_destroy(o->sizes->trials[t]);
     o->sizes->trials[t] = NULL;
   }
-}
-
-/// Notes which constants differ, or keeps those that do.
-static egraph_status read_trials(opening *o, constants *c, bool keeps) {
-  drop_trials(o);
   for (uint32_t t = 0; t < EG_TRIALS; t++) {
     eg_onnx_import_options options = *o->options;
     options.constants = keeps ? NULL : &c->digests;
