@@ -17,7 +17,7 @@ typedef struct draw {
 } draw;
 
 #ifdef NDEBUG
-enum { PROBLEMS = 10000 };
+enum { PROBLEMS = 3000 };
 #else
 enum { PROBLEMS = 1000 }; // assertions, and sanitizers most of the time
 #endif

@@ -230,7 +230,7 @@ static void graphs_that_rules_make_are_chosen_with_their_layouts(void **state) {
   assert_ok(eg_rules_add_builtin(rules));
   for (size_t i = 0; i < sizeof variants / sizeof *variants; i++)
     assert_ok(eg_rules_enable(rules, variants[i], true));
-  try_rounds(test_seed(20261105), test_rounds(300), &limits, false, rules);
+  try_rounds(test_seed(20261105), test_rounds(100), &limits, false, rules);
   eg_rules_destroy(rules);
 }
 
