@@ -429,14 +429,14 @@ static void work_is_a_limit(void **state) {
   (void)state;
   uint64_t all = 0;
   size_t optimal = 0, open = 0;
-  for (uint64_t share = 0; share <= 8; share++) {
+  for (uint64_t share = 0; share <= 4; share++) {
     eg_layout_result result[2];
     chain c;
-    chain_init(&c, 6, 512, 1024);
-    c.p.memory_limit[0] = 1.5e8;
+    chain_init(&c, 3, 512, 1024);
+    c.p.memory_limit[0] = 9e7;
     eg_layout_options options = EG_LAYOUT_OPTIONS_DEFAULT;
     options.time_limit_seconds = 1e6;
-    options.work_limit = share == 0 ? 0 : 1 + all * share / 8;
+    options.work_limit = share == 0 ? 0 : 1 + all * share / 4;
     for (int i = 0; i < 2; i++) {
       eg_layout_result_init(&result[i], eg_allocator_heap());
       assert_ok(eg_layout_solve(eg_allocator_heap(), &c.p, &options, &result[i]));
