@@ -260,7 +260,7 @@ static void joint_is_never_dearer(void **state) {
       "bus)";
   const case_limits limits = {.nodes = 6, .axes = 1, .has_phases = true};
   uint64_t seed = test_seed(20261201);
-  size_t rounds = test_rounds(150), cheaper = 0, rewritten = 0;
+  size_t rounds = test_rounds(60), cheaper = 0, rewritten = 0;
   planned machine;
   eg_mesh axes;
   eg_rules *rules = rules_with_variants();
