@@ -8,6 +8,7 @@
 #ifndef EG_OPTIMIZE_SEARCH_PLAN_CUT_H
 #define EG_OPTIMIZE_SEARCH_PLAN_CUT_H
 
+#include "extract/layout/layout_bound.h"
 #include "optimize/model/plan_model.h"
 
 typedef struct eg_cut_input {
