@@ -55,12 +55,9 @@ static eg_rival_outcome outcome_of(const eg_baseline_outcome *baseline) {
 /// A plan that fits, the cheaper the better; then one that takes little memory; then one
 /// that nobody has shown impossible.
 static bool is_better(const eg_baseline_outcome *a, const eg_baseline_outcome *b) {
-  static const int order[EG_RIVAL_OUTCOMES] = {[EG_RIVAL_FITS] = 0,
-                                               [EG_RIVAL_TOO_LARGE] = 1,
-                                               [EG_RIVAL_UNKNOWN] = 2,
-                                               [EG_RIVAL_UNEVEN] = 3,
-                                               [EG_RIVAL_IMPOSSIBLE] = 4,
-                                               [EG_RIVAL_FORBIDDEN] = 4};
+  static const int order[EG_RIVAL_OUTCOMES] = {
+      [EG_RIVAL_FITS] = 0,   [EG_RIVAL_TOO_LARGE] = 1,  [EG_RIVAL_UNKNOWN] = 2,
+      [EG_RIVAL_UNEVEN] = 3, [EG_RIVAL_IMPOSSIBLE] = 4, [EG_RIVAL_FORBIDDEN] = 4};
   if (!b->is_tried) return a->is_tried;
   eg_rival_outcome mine = outcome_of(a), other = outcome_of(b);
   if (!a->is_tried || mine != other) return a->is_tried && order[mine] < order[other];

@@ -31,13 +31,13 @@ extract/search:       include extract extract/presolve
 extract/layout:       extract extract/presolve extract/search
 extract/shard:        include extract
 optimize/price:       include pcg/graph pcg/parallel pcg/plan sim
-optimize/space:       ops pcg/graph pcg/parallel pcg/training pcg/plan rewrites/saturation extract sim optimize/price
-optimize/single:      include pcg/graph rewrites/language rewrites/saturation sim extract optimize/price optimize/space
-optimize/model:       pcg/parallel pcg/training pcg/plan extract optimize/space
-optimize/search:      pcg/plan rewrites/saturation extract optimize/price optimize/space optimize/model
+optimize/space:       ops pcg/graph pcg/parallel pcg/training pcg/plan rewrites/saturation extract extract/presolve extract/search sim optimize/price
+optimize/single:      include pcg/graph rewrites/language rewrites/saturation sim extract extract/search optimize/price optimize/space
+optimize/model:       pcg/parallel pcg/training pcg/plan optimize/space extract/layout
+optimize/search:      pcg/plan rewrites/saturation optimize/price optimize/space optimize/model extract/layout
 optimize/fold:        pcg/graph optimize/space optimize/model optimize/search
 optimize:             include ops pcg/graph pcg/training pcg/plan optimize/price optimize/single optimize/fold
-api:                  include ops pcg/graph pcg/onnx pcg/plan rewrites rewrites/language rewrites/saturation rewrites/verify rewrites/unity rewrites/terms extract exec optimize optimize/price
+api:                  include ops pcg/graph pcg/onnx pcg/plan rewrites rewrites/language rewrites/saturation rewrites/verify rewrites/unity rewrites/terms extract extract/presolve extract/search extract/shard exec optimize optimize/price
 tools:                include
 examples:             include
 include:              include

@@ -4,8 +4,8 @@
 #include "base/clock.h"
 #include "base/owner.h"
 #include "extract/dual_ascent.h"
-#include "extract/search/extract.h"
 #include "extract/presolve/landmarks.h"
+#include "extract/search/extract.h"
 
 // ---- landmarks ----------------------------------------------------------------------
 

@@ -9,7 +9,6 @@
 #include "base/clock.h"
 #include "base/proof.h"
 #include "base/spelling.h"
-#include "base/spelling.h"
 #include "base/work.h"
 #include "optimize/fold/plan_unfold.h"
 

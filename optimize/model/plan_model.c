@@ -546,7 +546,8 @@ static egraph_status build(builder *b) {
   EG_TRY(add_operators(b));
   EG_TRY(add_roots(b));
   for (size_t i = 0; !b->is_open && i < b->space->seams.len; i++)
-    EG_TRY(eg_layout_problem_tie(&b->model->problem, b->model->handed.data + i * EG_SEAMS, EG_SEAMS));
+    EG_TRY(eg_layout_problem_tie(&b->model->problem, b->model->handed.data + i * EG_SEAMS,
+                                 EG_SEAMS));
   for (uint32_t v = 0; b->limits != NULL && v < b->model->values.len; v++)
     if (!is_unlimited(b, v)) EG_TRY(forbid_places(b, v));
   uint32_t operators = eg_layout_operator_count(&b->model->problem);
