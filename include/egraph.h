@@ -465,7 +465,7 @@ EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_costs_predict(egraph_costs *cos
                                                                const egraph_graph *graph,
                                                                double *out_seconds);
 
-/// What an operator of a graph costs, and what that rests on.
+/// The cost of an operator of a graph, and the basis of that cost.
 typedef struct egraph_cost_entry {
   const char *node;   // the first result's name
   const char *text;   // the key of the profile database
@@ -527,7 +527,7 @@ typedef struct egraph_compare_options {
 } egraph_compare_options;
 /// Seed 1.
 EGRAPH_OPTIONS_DEFAULT(EGRAPH_COMPARE_OPTIONS, egraph_compare_options)
-/// What two graphs differ in, and how long they take.
+/// The difference between the results of two graphs, and their times.
 typedef struct egraph_comparison {
   // The largest, over the outputs, of: largest absolute difference over largest absolute
   // value of a's output; infinite where only one is NaN, or infinities differ.
@@ -543,7 +543,7 @@ EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_compare(
     const egraph_allocator *alloc, const egraph_graph *a, const egraph_graph *b,
     const egraph_compare_options *options, egraph_comparison *out);
 
-/// What one step of a session cost, and where. Borrowed strings.
+/// The cost of one step of a session, and the step. Borrowed strings.
 typedef struct egraph_step {
   const char *node, *op, *kernel;
   double seconds, flops, bytes;

@@ -12,7 +12,7 @@ extern "C" {
 
 // ---- extraction from any e-graph --------------------------------------------------
 
-/// An e-graph read from a file, and what was last extracted from it.
+/// An e-graph read from a file, and the last choice extracted from it.
 typedef struct egraph_extraction egraph_extraction;
 
 /// Reads an e-graph in the JSON of egraph-serialize (as extraction-gym has it), plain or
@@ -77,12 +77,12 @@ typedef enum egraph_extract_part {
 } egraph_extract_part;
 #undef EGRAPH_PART_ENUM
 
-/// What an extraction found, and what it took.
+/// The result of an extraction, and its effort.
 typedef struct egraph_extract_report {
   const char *status; // "optimal", "feasible", "infeasible"; "none" before the first run
   double cost;        // of the choice; INFINITY when there is none
   double bound, gap;  // proven lower bound; (cost - bound) / |cost|
-  double tree_cost, dag_cost; // what the greedy extractors alone reach; INFINITY: not run
+  double tree_cost, dag_cost; // costs of the greedy extractors; INFINITY: not run
   double seconds;
   double part_seconds[EGRAPH_PART_COUNT];  // CPU time of the parts, all threads together
   uint32_t nodes, classes;                 // of the file
@@ -94,7 +94,7 @@ typedef struct egraph_extract_report {
   uint64_t work;           // million steps done
   uint32_t roots_left_out; // roots of the file that are the class of no node
 } egraph_extract_report;
-/// What egraph_extraction_run found.
+/// The result of egraph_extraction_run.
 EGRAPH_API egraph_extract_report
 egraph_extraction_report(const egraph_extraction *extraction);
 
@@ -122,7 +122,7 @@ typedef struct egraph_extract_pass_info {
 /// A presolve pass; its name is NULL past the last one.
 EGRAPH_API egraph_extract_pass_info egraph_extract_pass(uint32_t index);
 
-/// What one presolve pass takes away in all its runs (negative: it makes more).
+/// Nodes and classes that one presolve pass removes in all its runs (negative: it adds).
 typedef struct egraph_extract_pass_report {
   uint32_t runs;
   double seconds;
@@ -215,7 +215,7 @@ EGRAPH_OPTIONS_DEFAULT(EGRAPH_SHARD_OPTIONS, egraph_shard_options)
 /// A choice of strategies, one for each node.
 typedef struct egraph_shard_plan egraph_shard_plan;
 
-/// What a choice costs, and what finding it took.
+/// The cost of a choice, and the effort of finding it.
 typedef struct egraph_shard_report {
   const char *status; // "optimal" (proven), "feasible", "infeasible" (proven), or
                       // "unknown": nothing found and nothing proven within the time

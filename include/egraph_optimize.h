@@ -10,7 +10,7 @@
 extern "C" {
 #endif
 
-// ---- what is asked for ----------------------------------------------------------
+// ---- options ----------------------------------------------------------
 
 /// The machine that the graph is to run on.
 typedef struct egraph_target {
@@ -51,7 +51,7 @@ typedef struct egraph_training {
 EGRAPH_OPTIONS_DEFAULT(EGRAPH_TRAINING, egraph_training)
 
 #define EGRAPH_OPTION(type, name, initial, low, high, help) type name;
-/// How long to search, and what in. "One device" marks what a search for a plan
+/// Limits of the search, and its options. "One device" marks what a search for a plan
 /// (egraph_optimize) does not read.
 typedef struct egraph_search {
   size_t size; // of this struct; set by its default
@@ -71,7 +71,7 @@ typedef struct egraph_search {
 /// The defaults of egraph_search.def.
 EGRAPH_OPTIONS_DEFAULT(EGRAPH_SEARCH, egraph_search)
 
-/// What a plan must keep to, as a file, and as statements of one: "(pin w gpu=S0)
+/// Constraints of a plan, as a file, and as statements of one: "(pin w gpu=S0)
 /// (deliver y gpu=S0) (forbid (all states) R)"; docs/plan.md has the format. pin says in
 /// which layout a value is made, and an input or weight enters the step; deliver in which
 /// one an output leaves it, however it was made: without it whole on every device, or as
@@ -117,7 +117,7 @@ EGRAPH_OPTIONS_DEFAULT(EGRAPH_OPTIMIZE_OPTIONS, egraph_options)
 
 // ---- the search -----------------------------------------------------------------
 
-/// What a search found.
+/// The result of a search: a graph or a plan, and its report.
 typedef struct egraph_result egraph_result;
 
 /// Finds the cheapest graph that the rules derive from the given one, and how it runs on
@@ -162,9 +162,9 @@ EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_optimize(
 /// Frees it; NULL is allowed.
 EGRAPH_API void egraph_result_destroy(egraph_result *result);
 
-/// What costs of operators rest on: how many are given by override_cost, measured on this
-/// machine, estimated by a model that was fitted to such measurements, or guessed (by the
-/// figures of a machine, or the model of a plain CPU core: nothing like them was
+/// The basis of the costs of operators: how many are given by override_cost, measured on
+/// this machine, estimated by a model that was fitted to such measurements, or guessed
+/// (by the figures of a machine, or the model of a plain CPU core: nothing like them was
 /// measured; or a second, because no back-end runs them). Operators that cost nothing are
 /// not counted. Of a plan: its steps, of one device's part, and reorders; compared are
 /// the strategies of operators on all meshes.
@@ -212,7 +212,7 @@ typedef struct egraph_report {
   uint32_t rounds; // each from the best graph of those before
   bool settled; // the last one gained nothing (at most a relative 1e-5): optimizing the
                 // result again would not either. False: a limit ended the rounds
-  double tree_cost, dag_cost;         // what the greedy extractors reach
+  double tree_cost, dag_cost;         // costs of the greedy extractors
   double saturate_work, extract_work; // millions of steps: the same on a busy machine
   double saturate_seconds, profile_seconds, extract_seconds;
   uint32_t measured_again; // measurements repeated, because they decide (settle_limit)
@@ -229,7 +229,7 @@ typedef struct egraph_report {
   const char *seed;    // baseline ("zero-1", "node=idle,gpu=zero-1") whose plan this is,
                        // because the search ended with none as cheap; NULL: the search's
   uint32_t untried;    // baselines that may be cheaper, on all meshes: the time was over
-  uint32_t blocks;     // equal blocks that had the choices of one in the first search; 0
+  uint32_t blocks; // equal blocks that shared the choices of one in the first search; 0
   double checked; // the part of the bound that the certificate proves, on the mesh of the
                   // plan; 0: there is none
   const char *uncertified; // why there is none for this plan, though one was asked for,
@@ -263,8 +263,8 @@ EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_result_take_plan(egraph_result 
 EGRAPH_API EGRAPH_NODISCARD egraph_status
 egraph_result_certificate(const egraph_result *result, const char **out);
 
-/// What one rule did in the search, in all rounds together. Names are borrowed from the
-/// result.
+/// The effect of one rule in the search, in all rounds together. Names are borrowed from
+/// the result.
 typedef struct egraph_rule_report {
   const char *name;
   uint64_t matches;       // found, conditions hold

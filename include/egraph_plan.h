@@ -29,7 +29,7 @@ typedef struct egraph_plan_info {
   uint32_t devices, micro_batches;
   uint32_t nodes; // of the step
 } egraph_plan_info;
-/// What a plan is for, what it costs, and how sure that is.
+/// The target of a plan, its cost, and the proof of that cost.
 EGRAPH_API egraph_plan_info egraph_plan_info_of(const egraph_plan *plan);
 
 /// This host with `ranks` ranks (1 to 256) as the text of a machine file
@@ -126,7 +126,7 @@ EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_plan_print(const egraph_allocat
 /// installed files.
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_plan_summary_json(
     const egraph_allocator *alloc, const egraph_plan *plan, char **out);
-/// What is different in two plans of graphs whose values have the same names: layouts,
+/// Differences between two plans of graphs whose values have the same names: layouts,
 /// exchanges, figures. As text, or as a JSON object.
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_plan_diff(const egraph_allocator *alloc,
                                                            const egraph_plan *before,
@@ -198,10 +198,10 @@ typedef struct egraph_step_check egraph_step_check;
 /// How far ranks are from one device.
 typedef struct egraph_step_verdict {
   const char *output; // the worst one, borrowed from the graph
-  double error;  // root mean square of what it differs by, over that of what it should be
-  double noise;  // the most of that which rounding explains
-  double excess; // how many times what is allowed the worst is off by
-  bool equal;    // excess is at most 1: rounding explains all differences
+  double error;   // root mean square of the difference, over that of the expected values
+  double noise;   // the most of that which rounding explains
+  double excess;  // the largest difference, over the allowed one
+  bool equal;     // excess is at most 1: rounding explains all differences
   double seconds; // of the step on one device
 } egraph_step_verdict;
 /// `step` (egraph_plan_graph of training) is borrowed; `options` may be NULL: the

@@ -106,7 +106,7 @@ typedef struct egraph_terms_iteration {
   double search_seconds, apply_seconds, rebuild_seconds;
 } egraph_terms_iteration;
 
-/// What the caller thinks of a rule.
+/// The answer of the caller about a rule.
 typedef struct egraph_rule_policy {
   bool enabled;
   int32_t priority; // rules with more come first in every iteration; otherwise in order
@@ -134,7 +134,7 @@ typedef struct egraph_terms_options {
   bool (*on_iteration)(void *user, const egraph_terms_iteration *iteration);
   /// Called now and then inside iterations too; returns true to stop.
   bool (*progress)(void *user, uint32_t iteration, uint32_t nodes, uint32_t classes);
-  /// What to think of a rule (index as in egraph_terms_rule). May be NULL.
+  /// The answer about a rule (index as in egraph_terms_rule). May be NULL.
   egraph_rule_policy (*policy)(void *user, uint32_t rule);
   void *user;
 } egraph_terms_options;
@@ -142,7 +142,7 @@ typedef struct egraph_terms_options {
 /// iterations.
 EGRAPH_OPTIONS_DEFAULT(EGRAPH_TERMS_OPTIONS, egraph_terms_options)
 
-/// What saturation reached, and what it took.
+/// The result of saturation, and its effort.
 typedef struct egraph_terms_report {
   const char *stop; // why it ended: as egraph_report.stop
   uint32_t iterations, nodes, classes;
@@ -157,8 +157,8 @@ typedef struct egraph_terms_report {
 EGRAPH_API EGRAPH_NODISCARD egraph_status
 egraph_terms_saturate(egraph_terms *terms, const egraph_terms_options *options,
                       egraph_terms_report *out_report);
-/// What a rule did in the last saturation; only its name when there was none, or the rule
-/// is newer. index < egraph_terms_rule_count.
+/// The effect of a rule in the last saturation; only its name when there was none, or the
+/// rule is newer. index < egraph_terms_rule_count.
 EGRAPH_API egraph_rule_report egraph_terms_rule(const egraph_terms *terms,
                                                 uint32_t index);
 

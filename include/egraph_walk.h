@@ -83,7 +83,7 @@ EGRAPH_API bool egraph_node_is_opaque(const egraph_graph *graph, egraph_node nod
 EGRAPH_API const void *egraph_node_record(const egraph_graph *graph, egraph_node node,
                                           size_t *out_size);
 
-/// What a value of an attribute is, and the members that have it.
+/// The kind of a value of an attribute, and the member of egraph_attribute that has it.
 typedef enum egraph_attribute_kind {
   EGRAPH_ATTRIBUTE_INTEGER,  // integers[0]
   EGRAPH_ATTRIBUTE_INTEGERS, // integers[count]
@@ -150,14 +150,14 @@ typedef struct egraph_layout {
                       // single device
 } egraph_layout;
 
-/// What an operator does along one axis of the mesh.
+/// The action of an operator along one axis of the mesh.
 typedef enum egraph_action_kind {
   EGRAPH_ACTION_REPLICATE,  // every device does the same
   EGRAPH_ACTION_SPLIT,      // loop `index` of the operator is split
   EGRAPH_ACTION_PASS,       // partial sums of operand `index` pass through
   EGRAPH_ACTION_PASS_JOINT, // ... of all operands that the operator is linear in together
 } egraph_action_kind;
-/// What an operator does along one axis.
+/// The action of an operator along one axis, with its factor.
 typedef struct egraph_action {
   egraph_action_kind kind;
   uint32_t index;
@@ -186,8 +186,8 @@ EGRAPH_API bool egraph_plan_state_step(const egraph_plan *plan, egraph_state sta
                                        uint32_t *out_step);
 /// The state in which the index-th output leaves the step.
 EGRAPH_API egraph_state egraph_plan_output_state(const egraph_plan *plan, uint32_t index);
-/// What leaves a step and enters the next one, in the same layout: the number of an
-/// output, and an input or weight. False past the end.
+/// A value that leaves a step and enters the next one, in the same layout: the number of
+/// an output, and an input or weight. False past the end.
 EGRAPH_API uint32_t egraph_plan_carried_count(const egraph_plan *plan);
 EGRAPH_API bool egraph_plan_carried(const egraph_plan *plan, uint32_t index,
                                     uint32_t *out_output, egraph_value *out_value);
@@ -211,7 +211,7 @@ EGRAPH_API egraph_state egraph_plan_step_operand(const egraph_plan *plan, uint32
 EGRAPH_API uint32_t egraph_plan_step_result_count(const egraph_plan *plan, uint32_t step);
 EGRAPH_API egraph_state egraph_plan_step_result(const egraph_plan *plan, uint32_t step,
                                                 uint32_t index);
-/// What a node does along an axis; false for a move, and past the end.
+/// The action of a node along an axis; false for a move, and past the end.
 EGRAPH_API bool egraph_plan_step_action(const egraph_plan *plan, uint32_t step,
                                         uint32_t axis, egraph_action *out);
 /// The axis of a move; EGRAPH_NONE for a node, and a reorder.
