@@ -274,8 +274,10 @@ egraph_status egraph_graph_add_weight(egraph_graph *graph, const char *name,
 static egraph_status parse_attributes(eg_arena *arena, eg_op op, const char *text,
                                       eg_attr *slots) {
   eg_sexpr list;
+  bool *given;
   EG_TRY(eg_sexpr_parse(arena, "attributes", text, strlen(text), &list));
   const eg_op_info *info = eg_op_info_of(op);
+  EG_TRY(eg_arena_alloc(arena, info->attr_count, sizeof *given, &given));
   for (uint32_t i = 0; i < list.count; i += 2) {
     const eg_sexpr *name = &list.children[i];
     uint16_t slot;
@@ -294,7 +296,14 @@ static egraph_status parse_attributes(eg_arena *arena, eg_op op, const char *tex
       status = eg_attr_parse(arena, op, slot, eg_text_of(&value), &slots[slot]);
     eg_text_deinit(&value);
     EG_TRY(status);
+    given[slot] = true;
   }
+  bool is_operator = op != EG_OP_INPUT && op != EG_OP_WEIGHT && op != EG_OP_PART &&
+                     op != EG_OP_OPAQUE; // those are no nodes that are added so
+  for (uint16_t i = 0; i < info->attr_count; i++)
+    if (is_operator && !given[i] && info->attrs[i].default_text[0] == '\0')
+      return EG_FAIL(EGRAPH_E_PARSE, "%s needs the attribute :%s", info->name,
+                     info->attrs[i].name);
   return EGRAPH_OK;
 }
 
@@ -311,7 +320,7 @@ static egraph_status add_operator(eg_arena *arena, egraph_graph *graph, const ch
   eg_attr *slots;
   EG_TRY(eg_arena_alloc(arena, info->attr_count, sizeof *slots, &slots));
   eg_attrs_defaults(op, slots);
-  if (attributes != NULL) EG_TRY(parse_attributes(arena, op, attributes, slots));
+  EG_TRY(parse_attributes(arena, op, attributes != NULL ? attributes : "", slots));
   eg_attrs attrs = {.op = (uint16_t)op, .count = info->attr_count, .slots = slots};
   eg_value *operands, *results;
   uint32_t result_count = eg_op_results(&attrs);

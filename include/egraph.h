@@ -264,10 +264,11 @@ EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_graph_add_weight(
     egraph_graph *graph, const char *name, egraph_dtype dtype, uint32_t rank,
     const int64_t *dims, const void *data, egraph_value *out);
 /// Adds an operator of the table (egraph_operators_text): op is its spelling,
-/// attributes as in rule files: ":strides [2 2] :pads [1 1 1 1]" (NULL: defaults).
-/// `name` may be NULL. out_results has room for the operator's results. Fails with
+/// attributes as in rule files: ":strides [2 2] :pads [1 1 1 1]" (NULL: defaults, where
+/// every attribute has one). `name` is that of the node, not of its results; it may be
+/// NULL. out_results has room for the operator's results. Fails with
 /// ARGUMENT for an unknown operator or value, TYPE when operands do not fit, PARSE when
-/// the attributes are malformed.
+/// the attributes are malformed or one without default is missing.
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_graph_add(
     egraph_graph *graph, const char *name, const char *op, const char *attributes,
     const egraph_value *inputs, uint32_t count, egraph_value *out_results);
@@ -328,11 +329,10 @@ EGRAPH_API void egraph_bytes_free(const egraph_allocator *alloc, void *bytes,
 /// of that class and of those before it. What the classes promise, and how they are
 /// checked: rewrites/README.md.
 ///   exact        the same bits (one NaN is as good as another)
-///   associative  sums and products are regrouped, constants folded: rounding, the sign
-///   of
-///                a zero, and overflow of intermediate results may change. What is not
-///                finite stays so, and no number becomes NaN or infinite, as long as
-///                inputs are what is not finite; an infinity may become NaN.
+///   associative  sums and products are regrouped, constants folded: rounding, the
+///                sign of a zero, and overflow of intermediate results may change. What
+///                is not finite stays so, and no number becomes NaN or infinite, as long
+///                as inputs are what is not finite; an infinity may become NaN.
 ///   fast         for ordinary numbers only: log(exp(x)) = x, x - x = 0
 typedef enum egraph_math {
   EGRAPH_MATH_EXACT = -1,

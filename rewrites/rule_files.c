@@ -95,10 +95,11 @@ static void note_rejection(void *user, const char *name, bool accepted,
   uint32_t rule;
   if (accepted || found->message[0] != '\0' || !eg_rules_find(found->rules, name, &rule))
     return;
-  (void)snprintf(found->message, sizeof found->message,
-                 "%s:%" PRIu32 ": rule %s does not hold: %s; correct it, or trust it",
-                 eg_rule_file(found->rules, rule), eg_rule_line(found->rules, rule), name,
-                 detail);
+  (void)snprintf(
+      found->message, sizeof found->message,
+      "%s:%" PRIu32
+      ": rule %s does not hold: %s; correct it, declare another class, or trust it",
+      eg_rule_file(found->rules, rule), eg_rule_line(found->rules, rule), name, detail);
 }
 
 static egraph_status run_tests(const eg_rules *rules, uint32_t first) {

@@ -165,25 +165,24 @@ static int report_demand(const file_flags *f, egraph_status status) {
   return EXIT_FAILED;
 }
 
-/// Statements about a value that rules have made part of another operator: it has no
-/// layout.
+/// Statements about a value that the plan has no longer under its name: it is equal to
+/// another one, or part of an operator.
 static void note_fused(const char *flag_name, const text_list *list,
                        const egraph_graph *step) {
   for (size_t i = 0; i < list->count; i++) {
     const char *text = list->items[i] + strspn(list->items[i], " ");
     char name[256];
     egraph_value value;
-    bool is_quoted = *text == '"';
-    text += is_quoted;
-    size_t length = strcspn(text, is_quoted ? "\"" : " ");
-    if (*text == '(' || length >= sizeof name) continue;
+    size_t length = strcspn(text, " \t\n");
+    if (strchr("(\"", *text) != NULL || length >= sizeof name) continue;
     memcpy(name, text, length);
     name[length] = '\0';
     if (strchr(name, '*') != NULL || egraph_graph_find_value(step, name, &value))
       continue;
     fprintf(stderr,
-            "egraph: note: %s \"%s\" changes nothing: rules made %s part of another "
-            "operator; pin its result, or keep them out with --disable or --no-builtin\n",
+            "egraph: note: %s \"%s\": the plan has no value %s; it is equal to another "
+            "value, of which the statement holds then, or part of an operator, where it "
+            "has no layout (--no-builtin keeps it apart)\n",
             flag_name, list->items[i], name);
   }
 }
@@ -368,9 +367,9 @@ int command_optimize(int argc, char **argv) {
 int command_plan(int argc, char **argv) {
   static const command cmd = {
       .name = "plan",
-      .usage = "MODEL --machine NAME [-o PLAN.json] [options]",
-      .summary = "egraph optimize for the devices of a machine (default: this host): the "
-                 "cheapest plan that fits their memory.",
+      .usage = "MODEL [--machine NAME] [-o PLAN.json] [options]",
+      .summary = "Does what egraph optimize does, for the devices of a machine (default: "
+                 "this host): finds the cheapest plan that fits their memory.",
       .min_positional = 1,
       .max_positional = 1};
   file_flags flags = {.output = NULL};

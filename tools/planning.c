@@ -177,6 +177,27 @@ static void note_repeated(const egraph_rules *rules, uint32_t first) {
   }
 }
 
+/// The class of rules that --math names.
+static egraph_math rule_flags_math(const rule_flags *flags) {
+  egraph_math math = EGRAPH_MATH_ASSOCIATIVE;
+  if (flags->math != NULL) (void)egraph_math_find(flags->math, &math); // a choice
+  return math;
+}
+
+/// Says which rules of the user's files are of a class that --math does not allow.
+static void note_not_allowed(const egraph_rules *rules, uint32_t first,
+                             egraph_math allowed) {
+  for (uint32_t i = first; i < egraph_rules_count(rules); i++) {
+    egraph_rule_info info = egraph_rules_at(rules, i);
+    if (info.math > allowed)
+      fprintf(stderr,
+              "egraph: note: %s:%u: rule %s is of class %s and is not applied; --math %s "
+              "allows it\n",
+              info.file, info.line, info.name, egraph_math_name(info.math),
+              egraph_math_name(info.math));
+  }
+}
+
 /// The rules that the flags name; destroy *out whatever it returns (NULL is possible).
 static egraph_status rule_flags_load(const rule_flags *flags, egraph_rules **out) {
   *out = NULL;
@@ -184,21 +205,17 @@ static egraph_status rule_flags_load(const rule_flags *flags, egraph_rules **out
   if (status == EGRAPH_OK && !flags->no_builtin) status = egraph_rules_add_builtin(*out);
   if (status == EGRAPH_OK) egraph_rules_trust(*out, flags->trust);
   uint32_t shipped = status == EGRAPH_OK ? egraph_rules_implied_count(*out) : 0;
+  uint32_t first = status == EGRAPH_OK ? egraph_rules_count(*out) : 0;
   for (size_t i = 0; status == EGRAPH_OK && i < flags->files.count; i++)
     status = egraph_rules_add_file(*out, flags->files.items[i]);
   if (status == EGRAPH_OK) note_repeated(*out, shipped);
+  if (status == EGRAPH_OK && flags->math == NULL)
+    note_not_allowed(*out, first, rule_flags_math(flags));
   for (size_t i = 0; status == EGRAPH_OK && i < flags->enabled.count; i++)
     status = egraph_rules_enable(*out, flags->enabled.items[i], true);
   for (size_t i = 0; status == EGRAPH_OK && i < flags->disabled.count; i++)
     status = egraph_rules_enable(*out, flags->disabled.items[i], false);
   return status;
-}
-
-/// The class of rules that --math names.
-static egraph_math rule_flags_math(const rule_flags *flags) {
-  egraph_math math = EGRAPH_MATH_ASSOCIATIVE;
-  if (flags->math != NULL) (void)egraph_math_find(flags->math, &math); // a choice
-  return math;
 }
 
 static egraph_status open_costs(const cost_flags *flags, const char *database,

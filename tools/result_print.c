@@ -111,7 +111,7 @@ static void print_status(const egraph_report *r) {
   if (strcmp(r->status, "feasible") != 0)
     printf("%s: proven", r->status);
   else if (r->bound > 0 && r->cost_after < 2 * r->bound)
-    printf("within %.2g %% of the optimum", 100 * (r->cost_after / r->bound - 1));
+    printf("within %.2g %% of the optimum", 100 * (1 - r->bound / r->cost_after));
   else if (r->bound > 0)
     printf("at most %.3g times the optimum", r->cost_after / r->bound);
   else
@@ -150,10 +150,13 @@ static void print_measuring(const egraph_report *r) {
 void print_graph_text(const optimize_session *session) {
   const egraph_report *r = egraph_result_report(session->result);
   print_open_dims(session->graph);
-  printf("predicted   %s -> %s (%.2fx), %u -> %u operators\n",
-         seconds_text(r->cost_before).text, seconds_text(r->cost_after).text,
-         r->cost_after > 0 ? r->cost_before / r->cost_after : 1.0, r->nodes_before,
-         r->nodes_after);
+  printf("predicted   %s -> %s ", seconds_text(r->cost_before).text,
+         seconds_text(r->cost_after).text);
+  if (r->cost_after > 0)
+    printf("(%.2fx)", r->cost_before / r->cost_after);
+  else
+    printf("(nothing left to compute)");
+  printf(", %u -> %u operators\n", r->nodes_before, r->nodes_after);
   printf("proven      ");
   print_status(r);
   printf("; no less than %s; saturation %s\n", seconds_text(r->bound).text,

@@ -357,8 +357,7 @@ static egraph_status print_parts(eg_text *text, finder *f) {
   place_forward(f);
   place_later(f);
   add_seconds(f);
-  EG_TRY(eg_text_append(text, "\nBLOCKS, with their seconds of forward, backward and "
-                              "update\n"));
+  EG_TRY(eg_text_append(text, "\nBLOCKS, seconds of all phases together\n"));
   row_values values, next;
   row_values_init(&values, f->arena.alloc);
   row_values_init(&next, f->arena.alloc);

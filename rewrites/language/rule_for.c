@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+enum { MOST_NAMES = 16, MOST_CHARACTERS = 4096 };
+
 typedef struct binding {
   const eg_sexpr *name, *value;
   const struct binding *outer;
@@ -66,6 +68,10 @@ static egraph_status copy_text(expansion *e, const binding *env, const eg_sexpr 
       status = eg_sexpr_fail(e->file, from,
                              "%.*s is a list; only a word can be part of a word",
                              (int)name_length(c), c);
+    if (status == EGRAPH_OK && text.chars.len > MOST_CHARACTERS)
+      status = eg_sexpr_fail(e->file, from,
+                             "the values of for make a word of more than %d characters",
+                             MOST_CHARACTERS);
     if (status == EGRAPH_OK) status = eg_text_append(&text, value->text);
     c += name_length(c);
   }
@@ -111,6 +117,7 @@ static egraph_status copy(expansion *e, const binding *env, const eg_sexpr *from
       EG_TRY(copy(e, NULL, &value->children[i], depth, out));
     if (is_list) return EGRAPH_OK;
     made = *value;
+    if (value->text == NULL) EG_TRY(copy_list(e, NULL, value, depth, &made));
     made.line = from->line;
     made.column = from->column;
   } else if (strchr(from->text, '$') != NULL) {
@@ -141,14 +148,17 @@ static egraph_status check_loop(const expansion *e, const eg_sexpr *loop) {
   bool is_whole = loop->count >= 4 && loop->children[2].kind == EG_SEXPR_LIST;
   const eg_sexpr *names = is_whole ? &loop->children[1] : loop;
   bool is_list = names->kind == EG_SEXPR_LIST;
-  is_whole = is_whole && (is_list ? names->count != 0 : is_name(names));
+  is_whole = is_whole &&
+             (is_list ? names->count != 0 && names->count <= MOST_NAMES : is_name(names));
   for (uint32_t i = 0; is_whole && i < names->count; i++)
     is_whole = is_name(&names->children[i]);
   if (is_whole) return EGRAPH_OK;
   return eg_sexpr_fail(
       e->file, loop,
       "malformed; write (for $name (value ...) form ...) or (for ($a $b) "
-      "((value value) ...) form ...); names are small letters");
+      "((value value) ...) form ...); names are small letters, "
+      "at most %d of them",
+      MOST_NAMES);
 }
 
 static egraph_status check_tuple(const expansion *e, const eg_sexpr *names,

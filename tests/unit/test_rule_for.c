@@ -68,6 +68,7 @@ static void malformed_loops_are_refused(void **state) {
       {"(for ($x $y) ((a)) (r))", "write a list of 2 values"},
       {"(for $x (a)\n (r $y))", "t.rules:2:5: no for binds $y; write (for $y (value"},
       {"(for $x (a) (r $))", "no for binds $"},
+      {"(for ($a $b $c $d $e $f $g $h $i $j $k $l $m $n $o $p $q) () (r))", "at most 16"},
       {"(for $x ((a b)) (r-$x))", "$x is a list; only a word can be part of a word"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -93,6 +94,29 @@ static void loops_in_loops_are_bounded(void **state) {
       assert_ok(eg_text_append(&text, ")"));
     assert_fails(expand(eg_allocator_heap(), eg_text_of(&text), &out), EGRAPH_E_PARSE,
                  "write fewer");
+    eg_text_deinit(&text);
+    eg_text_deinit(&out);
+  }
+}
+
+/// Every value is made of the one before it twice, as a list or as a word.
+static void values_that_double_are_bounded(void **state) {
+  (void)state;
+  for (int f = 0; f < 2; f++) {
+    eg_text text, out;
+    eg_text_init(&text, eg_allocator_heap());
+    eg_text_init(&out, eg_allocator_heap());
+    assert_ok(eg_text_append(&text, f == 0 ? "(for $a ([x y])" : "(for $a (x)"));
+    for (char c = 'b'; c <= 'z'; c++) {
+      assert_ok(eg_text_printf(&text, " (for $%c ", c));
+      assert_ok(
+          eg_text_printf(&text, f == 0 ? "([$%c $%c])" : "(\"$%c-$%c\")", c - 1, c - 1));
+    }
+    assert_ok(eg_text_append(&text, " (r $z)"));
+    for (char c = 'a'; c <= 'z'; c++)
+      assert_ok(eg_text_append(&text, ")"));
+    assert_fails(expand(eg_allocator_heap(), eg_text_of(&text), &out), EGRAPH_E_PARSE,
+                 f == 0 ? "write fewer" : "more than 4096 characters");
     eg_text_deinit(&text);
     eg_text_deinit(&out);
   }
@@ -153,6 +177,7 @@ int main(void) {
       cmocka_unit_test(values_take_the_place_of_names),
       cmocka_unit_test(malformed_loops_are_refused),
       cmocka_unit_test(loops_in_loops_are_bounded),
+      cmocka_unit_test(values_that_double_are_bounded),
       cmocka_unit_test(nesting_is_bounded),
       cmocka_unit_test(rules_of_a_loop_have_its_line),
       cmocka_unit_test(failing_allocations_lose_nothing),
