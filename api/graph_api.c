@@ -8,7 +8,7 @@
 #include "api/require.h"
 #include "base/sexpr.h"
 #include "optimize/price/predict.h"
-#include "pcg/graph/open_sizes.h"
+#include "pcg/graph/graph.h"
 #include "pcg/onnx/onnx.h"
 
 #define VERSION_TEXT_(a, b, c) #a "." #b "." #c

@@ -8,7 +8,7 @@
 #include "api/tensors.h"
 #include "base/quantile.h"
 #include "exec/session.h"
-#include "pcg/graph/open_sizes.h"
+#include "pcg/graph/graph.h"
 #include "pcg/graph/weights.h"
 
 enum { DEFAULT_REPEATS = 10 };

@@ -3,7 +3,7 @@
 #ifndef EG_API_TERMS_H
 #define EG_API_TERMS_H
 
-#include "rewrites/terms/symbolic_rules.h"
+#include "rewrites/terms/symbolic_internal.h"
 
 struct egraph_terms {
   egraph_allocator alloc;

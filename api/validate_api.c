@@ -9,7 +9,7 @@
 #include "base/quantile.h"
 #include "exec/session.h"
 #include "optimize/price/predict.h"
-#include "pcg/graph/open_sizes.h"
+#include "pcg/graph/graph.h"
 
 enum { PREDICTED, MEASURED, COORDINATES };
 typedef struct sample {

@@ -12,7 +12,7 @@
 #include <assert.h>
 
 #include "egraph/engine_internal.h"
-#include "egraph/program.h"
+#include "egraph/pattern_internal.h"
 
 typedef struct frame {
   const uint32_t *nodes; // SCAN, BIND, LOOKUP: candidates next .. count

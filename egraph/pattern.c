@@ -12,7 +12,7 @@
 
 #include <string.h>
 
-#include "egraph/program.h"
+#include "egraph/pattern_internal.h"
 
 typedef struct compiler {
   eg_matcher *program;

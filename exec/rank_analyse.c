@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "exec/rank_build.h"
+#include "exec/rank_program_internal.h"
 
 // ---- states -----------------------------------------------------------------------
 

@@ -4,7 +4,7 @@
 // Memory of what is carried is shared with nothing but its own exit: whatever else lay
 // over an entry could be overwritten when the exits are copied to their entries.
 // SPDX-License-Identifier: Apache-2.0
-#include "exec/rank_build.h"
+#include "exec/rank_program_internal.h"
 #include "exec/views.h"
 
 // ---- compiled programs by what they compute -----------------------------------------

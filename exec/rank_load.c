@@ -6,7 +6,7 @@
 //   value of the graph, whole  --all of it, or a part in the graph's data-->  state
 //                              --copied, in its memory format------------->  state
 // SPDX-License-Identifier: Apache-2.0
-#include "exec/rank_build.h"
+#include "exec/rank_program_internal.h"
 #include "pcg/graph/weights.h"
 
 /// A constant value, whole, in the type of the graph.

@@ -1,11 +1,11 @@
-// The life of a rank's program and its runs; how it is built: rank_build.h.
+// The life of a rank's program and its runs; how it is built: rank_program_internal.h.
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/rank_program.h"
 
 #include "base/clock.h"
 #include "base/owner.h"
 #include "exec/device_channel.h"
-#include "exec/rank_build.h"
+#include "exec/rank_program_internal.h"
 
 // ---- loans --------------------------------------------------------------------------
 

@@ -1,6 +1,6 @@
 // What enters and leaves a rank: blocks of global tensors.
 // SPDX-License-Identifier: Apache-2.0
-#include "exec/rank_build.h"
+#include "exec/rank_program_internal.h"
 
 #include "pcg/graph/weights.h"
 

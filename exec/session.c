@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/session.h"
 
-#include "exec/rank_build.h"
+#include "exec/rank_program_internal.h"
 #include "pcg/plan/plan_single.h"
 
 struct eg_session {

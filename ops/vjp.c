@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <assert.h>
 
-#include "ops/vjp_rules.h"
+#include "ops/vjp_internal.h"
 
 #define EG_OP(ID, NAME, ONNX, MIN, MAX, RESULTS, FAMILY, ...)                            \
   [EG_OP_##ID] = eg_vjp_##FAMILY,

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "ops/einsum_labels.h"
-#include "ops/vjp_rules.h"
+#include "ops/vjp_internal.h"
 
 enum { A, B, BIAS, Z };
 

@@ -1,7 +1,7 @@
 // Gradients of convolutions and pooling. That of a convolution's data is a transposed
 // convolution with the same weight; that of its weight an operator of its own.
 // SPDX-License-Identifier: Apache-2.0
-#include "ops/vjp_rules.h"
+#include "ops/vjp_internal.h"
 
 enum { X, W, BIAS, Z };
 

@@ -2,7 +2,7 @@
 // and zeros where they were dropped.
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/resize.h"
-#include "ops/vjp_rules.h"
+#include "ops/vjp_internal.h"
 
 // squeeze, unsqueeze and flatten as well.
 void eg_vjp_reshape(const eg_vjp *v) {

@@ -1,7 +1,7 @@
 // Gradients of normalizations. With n = (x - mean) r normalized over rows, the scale gets
 // the sums of d n; n is the normalization once more, with a scale of ones.
 // SPDX-License-Identifier: Apache-2.0
-#include "ops/vjp_rules.h"
+#include "ops/vjp_internal.h"
 
 enum { X, SCALE, BIAS, MEAN, VARIANCE };
 

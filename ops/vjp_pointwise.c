@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <string.h>
 
-#include "ops/vjp_rules.h"
+#include "ops/vjp_internal.h"
 
 /// The cotangent of the operand: d that of the result, x operand, y result, a and b the
 /// first two numeric attributes, t the value of `common`. NULL: the slope is zero.

@@ -1,6 +1,6 @@
 // Gradients of reductions, running sums and the largest k.
 // SPDX-License-Identifier: Apache-2.0
-#include "ops/vjp_rules.h"
+#include "ops/vjp_internal.h"
 
 // A reduced tensor with ones in place of the reduced dimensions of x.
 static eg_ref with_ones(eg_builder *b, eg_ref reduced, const eg_type *x, uint32_t dims) {

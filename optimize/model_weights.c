@@ -2,6 +2,7 @@
 #include "optimize/model_weights.h"
 
 #include "ops/typing.h"
+#include "pcg/graph/graph_copy.h"
 
 // What is folded may be this large: a mask of a long sequence, not a table.
 enum { MOST_FOLDED = 1 << 26 };

@@ -8,7 +8,7 @@
 #include "base/proof.h"
 #include "optimize/model_weights.h"
 #include "optimize/price/plan_price.h"
-#include "pcg/graph/open_sizes.h"
+#include "pcg/graph/graph.h"
 #include "pcg/plan/plan_single.h"
 #include "pcg/plan/plan_summary.h"
 #include "pcg/plan/plan_worth.h"

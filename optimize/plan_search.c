@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/proof.h"
 #include "optimize/single/optimizer.h"
+#include "pcg/graph/graph_copy.h"
 #include "pcg/plan/plan.h"
 #include "pcg/plan/plan_why.h"
 

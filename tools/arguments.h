@@ -1,59 +1,11 @@
-// Flags of a command, one call each: parsing, range checks, --help, the manual page and
-// completion follow.
+// The arguments of a command, read by its flags.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_TOOLS_ARGUMENTS_H
 #define EG_TOOLS_ARGUMENTS_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "tools/flags.h"
 
-enum { MAX_POSITIONAL = 64, MAX_LIST = 64, MAX_FLAGS = 88, MAX_SPELLING = 48 };
-
-typedef struct text_list {
-  const char *items[MAX_LIST];
-  size_t count;
-} text_list;
-
-typedef enum flag_kind {
-  FLAG_HEADING, // of the flags that follow
-  FLAG_SWITCH,
-  FLAG_TEXT,
-  FLAG_CHOICE, // one of the words of its value: ilp|dag|tree
-  FLAG_UINT,
-  FLAG_REAL,
-  FLAG_LIST // a text each time
-} flag_kind;
-
-typedef struct flag {
-  flag_kind kind;
-  const char *spelling; // name and value: "--seed N"; an underscore is a hyphen
-  void *target;         // bool, const char *, uint64_t, double or text_list
-  const char *help;
-  double low, high;           // of numbers; both 0: anything from 0
-  char initial[MAX_SPELLING]; // the default; "" where it is none, or 0
-} flag;
-
-typedef struct command {
-  const char *name, *usage, *summary;
-  size_t min_positional, max_positional;
-  flag flags[MAX_FLAGS];
-  size_t flag_count;
-} command;
-
-/// Each adds a flag; a target holds its default.
-void add_heading(command *cmd, const char *text);
-void add_switch(command *cmd, const char *name, bool *target, const char *help);
-void add_text(command *cmd, const char *spelling, const char **target, const char *help);
-void add_choice(command *cmd, const char *spelling, const char **target,
-                const char *help);
-void add_list(command *cmd, const char *spelling, text_list *target, const char *help);
-void add_uint(command *cmd, const char *spelling, uint64_t *target, double low,
-              double high, const char *help);
-void add_real(command *cmd, const char *spelling, double *target, double low, double high,
-              const char *help);
-/// --json, which most commands have.
-void add_json(command *cmd, bool *target);
+enum { MAX_POSITIONAL = 64 };
 
 typedef struct positional {
   const char *items[MAX_POSITIONAL];
@@ -65,10 +17,5 @@ enum { PARSE_RUN = -1 };
 /// command that has nothing left to do. Complaints go to standard error, --help to
 /// standard output.
 int parse_arguments(const command *cmd, int argc, char **argv, positional *out);
-
-/// The name of a flag, "--node-limit".
-const char *flag_name(const flag *f, char out[MAX_SPELLING]);
-/// What stands for its value, "N"; "" for switches.
-const char *flag_value(const flag *f);
 
 #endif

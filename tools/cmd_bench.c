@@ -18,6 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "tools/arguments.h"
 #include "tools/csv.h"
 #include "tools/planning.h"
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <stdio.h>
 
+#include "tools/arguments.h"
 #include "tools/result_print.h"
 
 static void print_rule_statistics(const optimize_session *session) {

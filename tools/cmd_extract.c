@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <sys/resource.h>
 
+#include "tools/arguments.h"
 #include "tools/planning.h"
 
 typedef struct extract_flags {

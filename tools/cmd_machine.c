@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tools/arguments.h"
 #include "tools/planning.h"
 #include "tools/tensor_files.h"
 

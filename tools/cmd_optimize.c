@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tools/arguments.h"
 #include "tools/result_print.h"
 #include "tools/text_file.h"
 

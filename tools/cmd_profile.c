@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "tools/arguments.h"
 #include "tools/planning.h"
 
 static void print_validation(const char *which, const egraph_validation *v, bool json) {

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/arguments.h"
 #include "tools/planning.h"
 
 typedef struct verify_counts {

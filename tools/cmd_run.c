@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/arguments.h"
 #include "tools/planning.h"
 #include "tools/run_ranks.h"
 #include "tools/tensor_files.h"

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "tools/arguments.h"
 #include "tools/planning.h"
 
 typedef struct shard_flags {

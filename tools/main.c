@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/spelling.h"
+#include "tools/arguments.h"
 #include "tools/help.h"
 #include "tools/planning.h"
 

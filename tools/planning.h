@@ -4,8 +4,8 @@
 #ifndef EG_TOOLS_PLANNING_H
 #define EG_TOOLS_PLANNING_H
 
-#include "tools/arguments.h"
 #include "tools/console.h"
+#include "tools/flags.h"
 
 /// Largest value of symbolic dimensions; a limit keeps typing errors readable.
 enum { MAX_BATCH = 1000000000, MAX_REPEATS = 1000000 };

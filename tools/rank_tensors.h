@@ -4,7 +4,8 @@
 #ifndef EG_TOOLS_RANK_TENSORS_H
 #define EG_TOOLS_RANK_TENSORS_H
 
-#include "tools/run_ranks.h"
+#include "include/egraph.h"
+#include "tools/run_flags.h"
 
 typedef struct rank_run {
   const run_flags *flags;

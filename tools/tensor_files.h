@@ -4,7 +4,7 @@
 #define EG_TOOLS_TENSOR_FILES_H
 
 #include "include/egraph.h"
-#include "tools/arguments.h"
+#include "tools/flags.h"
 
 typedef egraph_status (*tensor_getter)(const egraph_graph *, uint32_t, const char **,
                                        egraph_tensor *);

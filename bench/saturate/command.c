@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "bench/saturate/measure.h"
+#include "tools/arguments.h"
 #include "tools/planning.h"
 #include "tools/text_file.h"
 

@@ -4,7 +4,7 @@
 #ifndef EG_EXEC_CPU_COPY_H
 #define EG_EXEC_CPU_COPY_H
 
-#include "exec/cpu/cpu_program.h"
+#include "exec/cpu/cpu_builder.h"
 #include "exec/cpu/loop_nest.h"
 
 /// Appends the copy from[strides 1] -> to[strides 0] over the nest, which is merged here.

@@ -4,7 +4,7 @@
 #ifndef EG_EXEC_CPU_ELTWISE_H
 #define EG_EXEC_CPU_ELTWISE_H
 
-#include "exec/cpu/cpu_program.h"
+#include "exec/cpu/cpu_builder.h"
 
 typedef struct eg_eltwise {
   dnnl_alg_kind_t alg;

@@ -4,7 +4,7 @@
 #ifndef EG_EXEC_CPU_FAMILIES_H
 #define EG_EXEC_CPU_FAMILIES_H
 
-#include "exec/cpu/cpu_program.h"
+#include "exec/cpu/cpu_builder.h"
 
 /// Fills the builder with the stages of builder->spec, or
 /// fails with EGRAPH_E_UNSUPPORTED.

@@ -6,7 +6,7 @@
 #ifndef EG_EXEC_CPU_POINTWISE_H
 #define EG_EXEC_CPU_POINTWISE_H
 
-#include "exec/cpu/cpu_program.h"
+#include "exec/cpu/cpu_builder.h"
 
 /// y[i] = f(x[i], operand); y may be x.
 typedef void (*eg_row_function)(const float *x, const float *operand, float *y,

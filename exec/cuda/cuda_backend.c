@@ -2,6 +2,7 @@
 // exports.
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/cuda/cuda_program.h"
+#include "exec/cuda/device_kernels.h"
 #include "exec/cuda/series.h"
 
 typedef struct cuda_backend {

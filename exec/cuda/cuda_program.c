@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/cuda/cuda_program.h"
 
-#include <string.h>
-
 #include "exec/cuda/device_families.h"
 #include "exec/cuda/series.h"
 
@@ -28,63 +26,6 @@ typedef struct cuda_launch {
   bound_stage *stages;
   uint32_t count;
 } cuda_launch;
-
-// ---- builder --------------------------------------------------------------------
-
-eg_device_place eg_cuda_scratch(eg_cuda_builder *builder, size_t bytes) {
-  size_t mask = 255; // what cuBLASLt and cuDNN like
-  eg_device_place place = {.kind = EG_DEVICE_SCRATCH, .offset = builder->scratch_bytes};
-  builder->scratch_bytes += (bytes + mask) & ~mask;
-  return place;
-}
-
-static egraph_status copy_stage(eg_cuda_builder *builder, const void *payload,
-                                size_t payload_bytes, eg_device_stage **out) {
-  EG_TRY(eg_arena_alloc(builder->arena, 1, sizeof **out, out));
-  EG_TRY(eg_arena_alloc(builder->arena, 1, payload_bytes, &(*out)->payload));
-  memcpy((*out)->payload, payload, payload_bytes);
-  return EGRAPH_OK;
-}
-
-egraph_status eg_cuda_add(eg_cuda_builder *builder, eg_device_function function,
-                          const void *payload, size_t payload_bytes,
-                          eg_device_release release, const eg_device_place *places,
-                          uint32_t count) {
-  eg_device_stage *stage = NULL;
-  EG_TRY(copy_stage(builder, payload, payload_bytes, &stage));
-  stage->function = function;
-  stage->release = release;
-  stage->count = count;
-  memcpy(stage->places, places, count * sizeof *places);
-  if (builder->last != NULL)
-    builder->last->next = stage;
-  else
-    builder->first = stage;
-  builder->last = stage;
-  return EGRAPH_OK;
-}
-
-static void release_stages(const eg_device_stage *from) {
-  for (const eg_device_stage *s = from; s != NULL; s = s->next)
-    if (s->release != NULL) s->release(s->payload);
-}
-
-void eg_cuda_rewind(eg_cuda_builder *builder, const eg_cuda_builder *mark) {
-  release_stages(mark->last != NULL ? mark->last->next : builder->first);
-  *builder = *mark;
-  if (mark->last != NULL) mark->last->next = NULL;
-}
-
-bool eg_cuda_may_overlay(const eg_cuda_builder *builder, uint32_t index) {
-  const eg_node_spec *spec = builder->spec;
-  return (builder->dying & eg_operand_bit(index)) != 0 &&
-         eg_type_bytes(&spec->inputs[index]) == eg_type_bytes(&spec->results[0]);
-}
-
-egraph_status eg_cuda_refuse(const eg_cuda_builder *builder, const char *why) {
-  return EG_FAIL(EGRAPH_E_UNSUPPORTED, "%s: no kernel on this back-end: %s",
-                 eg_op_info_of((eg_op)builder->spec->attrs->op)->name, why);
-}
 
 // ---- launches -------------------------------------------------------------------
 
@@ -155,7 +96,7 @@ static egraph_status program_bind(const eg_program *base, const eg_bindings *bin
 
 static void program_destroy(eg_program *base) {
   cuda_program *program = (cuda_program *)base;
-  release_stages(program->stages);
+  eg_device_stages_release(program->stages);
   eg_arena_deinit(&program->arena);
   eg_free(program->alloc, program, 1, sizeof *program);
 }

@@ -4,7 +4,7 @@
 #ifndef EG_EXEC_DEVICE_FAMILIES_H
 #define EG_EXEC_DEVICE_FAMILIES_H
 
-#include "exec/cuda/cuda_program.h"
+#include "exec/cuda/cuda_builder.h"
 
 /// Fills the builder with the stages of builder->spec, or fails with
 /// EGRAPH_E_UNSUPPORTED. No tensor is empty or in blocks of channels.

@@ -5,7 +5,7 @@
 #ifndef EG_EXEC_STRIDED_H
 #define EG_EXEC_STRIDED_H
 
-#include "exec/cuda/cuda_program.h"
+#include "exec/cuda/cuda_builder.h"
 
 /// Strides of an operand in the dimensions of a result that it broadcasts to.
 void eg_spread_strides(const eg_type *result, const eg_type *operand, int64_t *out);

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 
 #include "base/owner.h"
-#include "extract/shard/shard_proof.h"
 
 #define SHARD_MODEL_MEMBERS                                                              \
   (eg_shard_nodes, nodes), (eg_shard_edges, edges), (eg_shard_items, items),             \
@@ -559,7 +558,6 @@ static egraph_status move_edges(eg_shard_model *model, uint32_t n, uint32_t gone
 egraph_status eg_shard_absorb(eg_shard_model *model, uint32_t n, uint32_t gone,
                               uint32_t edge, const uint32_t *of) {
   EG_TRY(record(model, n, gone, of));
-  if (model->proof != NULL) EG_TRY(eg_shard_proof_merge(model->proof, n, gone));
   uint32_t half = 2 * edge + (model->edges.data[edge].ends[0] == n ? 0 : 1);
   eg_shard_view view = eg_shard_view_of(model, half);
   int64_t *cost = model->cost.data + model->nodes.data[n].values;

@@ -174,6 +174,8 @@ static egraph_status merge_at(eg_shard_model *model, uint32_t half, bool *merged
   egraph_status status = eg_u32s_resize(&of, count);
   if (status == EGRAPH_OK && find_function(model, half, of.data)) {
     status = eg_shard_absorb(model, n, other, half >> 1, of.data);
+    if (status == EGRAPH_OK && model->proof != NULL)
+      status = eg_shard_proof_merge(model->proof, n, other);
     *merged = true;
   }
   eg_u32s_deinit(&of);

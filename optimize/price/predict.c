@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "pcg/graph/graph_copy.h"
 #include "pcg/graph/node_spec.h"
 
 typedef struct spec_walk {

@@ -21,6 +21,7 @@
 #include "optimize/price/predict.h"
 #include "optimize/single/single_problem.h"
 #include "optimize/single/trials.h"
+#include "pcg/graph/graph_copy.h"
 #include "rewrites/language/rules.h"
 /// Relative gain below which a round gained nothing.
 static const double SETTLED_GAIN = 1e-5;

@@ -11,7 +11,6 @@
 
 #include "base/owner.h"
 #include "pcg/graph/graph_internal.h"
-#include "pcg/graph/open_sizes.h"
 
 enum { MAX_ROWS = INT32_MAX };
 
@@ -55,6 +54,71 @@ void eg_graph_set_header(eg_graph *graph, eg_buffer *header) {
   eg_buffer *before = graph->header;
   graph->header = eg_buffer_retain(header);
   eg_buffer_release(before);
+}
+
+// ---- open dimensions ----------------------------------------------------------------
+
+egraph_status eg_open_sizes_create(egraph_allocator alloc, uint32_t dim_count,
+                                   eg_open_sizes **out) {
+  eg_open_sizes *sizes;
+  EG_TRY(eg_alloc(alloc, 1, sizeof *sizes, &sizes));
+  *sizes = (eg_open_sizes){.alloc = alloc, .dim_count = dim_count};
+  eg_arena_init(&sizes->arena, alloc);
+  egraph_status status =
+      eg_arena_alloc(&sizes->arena, dim_count, sizeof *sizes->dims, &sizes->dims);
+  if (status == EGRAPH_OK)
+    *out = sizes;
+  else
+    eg_open_sizes_destroy(sizes);
+  return status;
+}
+
+static egraph_status copy_dims(const eg_open_sizes *from, eg_open_sizes *to) {
+  for (uint32_t i = 0; i < from->dim_count; i++) {
+    const eg_open_dim *dim = &from->dims[i];
+    to->dims[i] = *dim;
+    EG_TRY(eg_arena_string(&to->arena, dim->name, strlen(dim->name), &to->dims[i].name));
+    EG_TRY(
+        eg_arena_string(&to->arena, dim->input, strlen(dim->input), &to->dims[i].input));
+  }
+  return EGRAPH_OK;
+}
+
+egraph_status eg_open_sizes_like(const eg_open_sizes *from, eg_open_sizes **out) {
+  EG_TRY(eg_open_sizes_create(from->alloc, from->dim_count, out));
+  egraph_status status = copy_dims(from, *out);
+  if (status != EGRAPH_OK) eg_open_sizes_destroy(*out);
+  return status;
+}
+
+void eg_open_sizes_destroy(eg_open_sizes *sizes) {
+  if (sizes == NULL) return;
+  for (uint32_t i = 0; i < EG_TRIALS; i++)
+    eg_graph_destroy(sizes->trials[i]);
+  eg_arena_deinit(&sizes->arena);
+  eg_free(sizes->alloc, sizes, 1, sizeof *sizes);
+}
+
+const eg_open_sizes *eg_graph_open_sizes(const eg_graph *graph) {
+  return graph->open_sizes;
+}
+
+const eg_graph *eg_graph_trial(const eg_graph *graph, uint32_t trial) {
+  return trial == 0 ? graph : graph->open_sizes->trials[trial];
+}
+
+void eg_graph_set_open_sizes(eg_graph *graph, eg_open_sizes *sizes) {
+  assert(graph->open_sizes == NULL);
+  graph->open_sizes = sizes;
+}
+
+egraph_status eg_graph_check_fixed(const eg_graph *graph, const char *what) {
+  const eg_open_sizes *sizes = graph->open_sizes;
+  if (sizes == NULL) return EGRAPH_OK;
+  return EG_FAIL(EGRAPH_E_UNSUPPORTED,
+                 "%s needs the sizes of all dimensions, and '%.100s' is open; give it "
+                 "when the model is loaded (--dim %.100s=N)",
+                 what, sizes->dims[0].name, sizes->dims[0].name);
 }
 
 // ---- reading ------------------------------------------------------------------------

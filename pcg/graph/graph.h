@@ -60,7 +60,6 @@ typedef struct eg_graph_node_info {
 } eg_graph_node_info;
 
 typedef struct eg_graph eg_graph;
-struct eg_size_table; // pcg/graph/open_sizes.h
 
 egraph_status eg_graph_create(const egraph_allocator *alloc, eg_graph **out);
 void eg_graph_destroy(eg_graph *graph);
@@ -134,31 +133,46 @@ void eg_graph_set_header(eg_graph *graph, eg_buffer *header); // retained
 
 /// Verifies every invariant; EGRAPH_E_INTERNAL names the first violation.
 egraph_status eg_graph_check(const eg_graph *graph);
-/// A copy without nodes and weights that no output needs (inputs stay). Names are kept.
-egraph_status eg_graph_pruned(const eg_graph *graph, eg_graph **out);
-/// What folding leaves alone. NULL and SIZE_MAX: nothing.
-typedef struct eg_fold_options {
-  size_t max_bytes; // larger results stay
-  const bool *kept; // [value_count] weights that stay, and all that needs them
-  const struct eg_size_table *open; // what differs with open dimensions stays
-  uint32_t *out_not_finite; // counts results that hold NaN or infinity and were computed,
-                            // not moved; NULL: not wanted
-} eg_fold_options;
-/// A copy in which computed values that need only weights with data (and fills) become
-/// weights, by the reference kernels. Names are kept.
-egraph_status eg_graph_folded(const eg_graph *graph, const eg_fold_options *options,
-                              eg_graph **out);
 /// Gives a weight that is absent its data, of its size (retained).
 void eg_graph_set_data(eg_graph *graph, eg_value weight, eg_buffer *data);
-/// True for values computed from weights and fills only (weights included): [value_count]
-/// flags.
-egraph_status eg_graph_weight_only(const eg_graph *graph, bool *out_flags);
-/// How many nodes a run executes: all that need more than weights and fills. Fails with
-/// EGRAPH_E_MEMORY.
-egraph_status eg_graph_running_nodes(const eg_graph *graph, uint32_t *out);
-/// Of computed values, sets the flags of those that are made of flagged values, and of
-/// fills, and of no other.
-void eg_graph_flag_computed(const eg_graph *graph, bool *inout_flags);
+
+// ---- open dimensions: the graph at several sizes (open_sizes.h) -----------------------
+
+enum { EG_TRIALS = 3, EG_MAX_OPEN_DIMS = 8 };
+
+typedef struct eg_open_dim {
+  const char *name;         // of the file; "INPUT.AXIS" for one without a name
+  bool is_named;            // by the file
+  const char *input;        // the first input that has it
+  uint32_t axis;            // and where
+  int64_t sizes[EG_TRIALS]; // [0]: the example
+} eg_open_dim;
+
+typedef struct eg_open_sizes {
+  egraph_allocator alloc;
+  eg_arena arena; // of dims and their names
+  eg_open_dim *dims;
+  uint32_t dim_count;
+  eg_graph *trials[EG_TRIALS]; // owned; [0] is NULL: the graph that these sizes are of
+} eg_open_sizes;
+
+/// An owner without trials. Free with eg_open_sizes_destroy.
+egraph_status eg_open_sizes_create(egraph_allocator alloc, uint32_t dim_count,
+                                   eg_open_sizes **out);
+/// Dimensions of `from`; without trials.
+egraph_status eg_open_sizes_like(const eg_open_sizes *from, eg_open_sizes **out);
+void eg_open_sizes_destroy(eg_open_sizes *sizes); // NULL is allowed
+
+/// The open dimensions of a graph, or NULL where all sizes are fixed.
+const eg_open_sizes *eg_graph_open_sizes(const eg_graph *graph);
+/// The graph at the sizes of a trial; 0 is the graph itself.
+const eg_graph *eg_graph_trial(const eg_graph *graph, uint32_t trial);
+/// Takes ownership of `sizes`.
+void eg_graph_set_open_sizes(eg_graph *graph, eg_open_sizes *sizes);
+/// Fails with EGRAPH_E_UNSUPPORTED where dimensions are open: `what` needs their sizes.
+egraph_status eg_graph_check_fixed(const eg_graph *graph, const char *what);
+
+// ---- text ---------------------------------------------------------------------------
 
 /// Text form; parse(print(g)) prints identically. Data of at most 64 elements (of a
 /// weight, or an input's default) is written.

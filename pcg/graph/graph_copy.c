@@ -1,14 +1,12 @@
-// Copies of a graph that leave something out: pruned and folded ones; and which values
-// depend on weights only.
-//
 // A copy walks values in their order (which is topological), and a map takes old values
 // to new ones.
 // SPDX-License-Identifier: Apache-2.0
+#include "pcg/graph/graph_copy.h"
+
 #include <assert.h>
 #include <string.h>
 
 #include "pcg/graph/graph_internal.h"
-#include "pcg/graph/open_sizes.h"
 
 static const eg_graph_node_info *node_of(const eg_graph *graph, uint32_t id) {
   return &graph->nodes.data[id]->info;

@@ -50,8 +50,8 @@ struct eg_graph {
   eg_strmap names;
   eg_strmap opaque_keys;
   eg_strmap output_names;
-  struct eg_open_sizes *open_sizes; // owned; NULL: all sizes are fixed
-  eg_buffer *header;                // or NULL
+  eg_open_sizes *open_sizes; // owned; NULL: all sizes are fixed
+  eg_buffer *header;         // or NULL
 };
 
 typedef struct eg_new_node {

@@ -1,9 +1,8 @@
 // Graphs with open dimensions: the same nodes at several sizes.
 //
-//   trial 0, the example   batch 11, seq 131   x [11,131,768]   reshape :shape [11 131 12
-//   64] trial 1                batch  5, seq  29   x [5,29,768]     reshape :shape [5 29
-//   12 64] trial 2                batch  3, seq  17   x [3,17,768]     reshape :shape [3
-//   17 12 64]
+//   trial 0, the example   batch 11, seq 131   x [11,131,768]   :shape [11 131 12 64]
+//   trial 1                batch  5, seq  29   x [5,29,768]     :shape [5 29 12 64]
+//   trial 2                batch  3, seq  17   x [3,17,768]     :shape [3 17 12 64]
 //
 // A number that is the same in all trials is a constant. One that differs is an
 // expression of the open dimensions: "batch", "12 * batch", "seq + 1". Whoever changes
@@ -17,40 +16,6 @@
 #define EG_PCG_OPEN_SIZES_H
 
 #include "pcg/graph/graph.h"
-
-enum { EG_TRIALS = 3, EG_MAX_OPEN_DIMS = 8 };
-
-typedef struct eg_open_dim {
-  const char *name;         // of the file; "INPUT.AXIS" for one without a name
-  bool is_named;            // by the file
-  const char *input;        // the first input that has it
-  uint32_t axis;            // and where
-  int64_t sizes[EG_TRIALS]; // [0]: the example
-} eg_open_dim;
-
-typedef struct eg_open_sizes {
-  egraph_allocator alloc;
-  eg_arena arena; // of dims and their names
-  eg_open_dim *dims;
-  uint32_t dim_count;
-  eg_graph *trials[EG_TRIALS]; // owned; [0] is NULL: the graph that these sizes are of
-} eg_open_sizes;
-
-/// An owner without trials. Free with eg_open_sizes_destroy.
-egraph_status eg_open_sizes_create(egraph_allocator alloc, uint32_t dim_count,
-                                   eg_open_sizes **out);
-/// Dimensions of `from`; without trials.
-egraph_status eg_open_sizes_like(const eg_open_sizes *from, eg_open_sizes **out);
-void eg_open_sizes_destroy(eg_open_sizes *sizes); // NULL is allowed
-
-/// The open dimensions of a graph, or NULL where all sizes are fixed.
-const eg_open_sizes *eg_graph_open_sizes(const eg_graph *graph);
-/// The graph at the sizes of a trial; 0 is the graph itself.
-const eg_graph *eg_graph_trial(const eg_graph *graph, uint32_t trial);
-/// Takes ownership of `sizes`.
-void eg_graph_set_open_sizes(eg_graph *graph, eg_open_sizes *sizes);
-/// Fails with EGRAPH_E_UNSUPPORTED where dimensions are open: `what` needs their sizes.
-egraph_status eg_graph_check_fixed(const eg_graph *graph, const char *what);
 
 /// Whether all trials are the graph but for sizes: same nodes, operands, names, weights;
 /// attributes differ in integers only. Fails with EGRAPH_E_UNSUPPORTED and names the

@@ -15,6 +15,7 @@
 
 #include "base/hash.h"
 #include "base/owner.h"
+#include "pcg/graph/graph_copy.h"
 #include "pcg/graph/graph_internal.h"
 #include "pcg/onnx/onnx_header.h"
 #include "pcg/onnx/onnx_op.h"

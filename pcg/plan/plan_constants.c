@@ -1,5 +1,6 @@
 // What of a plan is there before a run.
 // SPDX-License-Identifier: Apache-2.0
+#include "pcg/graph/graph_copy.h"
 #include "pcg/plan/plan.h"
 
 #include <math.h>

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/spelling.h"
+#include "pcg/graph/graph_copy.h"
 
 // ---- uses ---------------------------------------------------------------------------
 

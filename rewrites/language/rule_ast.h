@@ -12,7 +12,6 @@
 #include "egraph/engine.h"
 #include "ops/ops.h"
 #include "pcg/parallel/parallel_op.h"
-#include "rewrites/language/rules.h"
 
 // Kinds of values in rules: id, words for messages. The first ones are those of
 // attributes, in that order.
@@ -207,15 +206,6 @@ typedef struct eg_rule_test {
   const eg_rule_claim *claims;
   uint32_t claim_count;
 } eg_rule_test;
-
-/// Borrowed until the rules are destroyed.
-const eg_rule *eg_rules_at(const eg_rules *rules, uint32_t rule);
-const eg_rule *eg_rules_implied_at(const eg_rules *rules, uint32_t rule);
-uint32_t eg_rules_test_count(const eg_rules *rules);
-const eg_rule_test *eg_rules_test_at(const eg_rules *rules, uint32_t test);
-/// True when the rule is called `name`, is its reverse, or stands in the
-/// file with that stem.
-bool eg_rule_answers_to(const eg_rule *rule, const char *name);
 
 const char *eg_rule_kind_words(eg_rule_kind kind);
 

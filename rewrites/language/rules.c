@@ -7,7 +7,6 @@
 #include "base/hash.h"
 #include "base/owner.h"
 #include "base/spelling.h"
-#include "rewrites/language/rule_ast.h"
 #include "rewrites/language/rule_forms.h"
 #include "rewrites/language/rules_internal.h"
 

@@ -4,8 +4,8 @@
 #ifndef EG_REWRITES_RULES_H
 #define EG_REWRITES_RULES_H
 
-#include "base/status.h"
 #include "base/text.h"
+#include "rewrites/language/rule_ast.h"
 
 typedef struct eg_rules eg_rules;
 
@@ -25,6 +25,14 @@ const char *eg_rule_name(const eg_rules *rules, uint32_t rule);
 const char *eg_rule_file(const eg_rules *rules, uint32_t rule);
 uint32_t eg_rule_line(const eg_rules *rules, uint32_t rule);
 bool eg_rules_find(const eg_rules *rules, const char *name, uint32_t *out_rule);
+/// Borrowed until the rules are destroyed.
+const eg_rule *eg_rules_at(const eg_rules *rules, uint32_t rule);
+const eg_rule *eg_rules_implied_at(const eg_rules *rules, uint32_t rule);
+uint32_t eg_rules_test_count(const eg_rules *rules);
+const eg_rule_test *eg_rules_test_at(const eg_rules *rules, uint32_t test);
+/// True when the rule is called `name`, is its reverse, or stands in the
+/// file with that stem.
+bool eg_rule_answers_to(const eg_rule *rule, const char *name);
 /// Switches a rule on or off for saturation: both directions, or the second one by its
 /// own name, or all rules of a file by its stem. EGRAPH_E_ARGUMENT when unknown.
 egraph_status eg_rules_enable(eg_rules *rules, const char *name, bool on);

@@ -4,7 +4,6 @@
 #define EG_REWRITES_RULES_INTERNAL_H
 
 #include "base/flatmap.h"
-#include "rewrites/language/rule_ast.h"
 #include "rewrites/language/rules.h"
 
 EG_VEC_DEFINE(eg_rule_tests, eg_rule_test *);

@@ -7,7 +7,7 @@
 #include "base/owner.h"
 #include "egraph/snapshot.h"
 #include "rewrites/language/rule_for.h"
-#include "rewrites/terms/symbolic_rules.h"
+#include "rewrites/terms/symbolic_internal.h"
 
 EG_VEC_DEFINE(symbolic_rules, eg_symbolic_rule);
 

@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/terms/symbolic_explain.h"
 
-#include "rewrites/terms/symbolic_rules.h"
+#include "rewrites/terms/symbolic_internal.h"
 
 // ---- ground terms as text ----------------------------------------------------
 

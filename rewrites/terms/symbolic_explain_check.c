@@ -6,7 +6,7 @@
 #include "base/owner.h"
 #include "egraph/explain_check.h"
 #include "rewrites/terms/symbolic_explain.h"
-#include "rewrites/terms/symbolic_rules.h"
+#include "rewrites/terms/symbolic_internal.h"
 
 typedef struct given_pairs {
   const eg_symbolic *symbolic;

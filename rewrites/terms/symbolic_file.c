@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "egraph/engine_file.h"
-#include "rewrites/terms/symbolic_rules.h"
+#include "rewrites/terms/symbolic_internal.h"
 
 // ---- rules as text --------------------------------------------------------------------
 

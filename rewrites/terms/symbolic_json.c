@@ -7,7 +7,7 @@
 #include "base/egraph_json.h"
 #include "base/owner.h"
 #include "egraph/prune.h"
-#include "rewrites/terms/symbolic_rules.h"
+#include "rewrites/terms/symbolic_internal.h"
 
 // ---- writing --------------------------------------------------------------------------
 

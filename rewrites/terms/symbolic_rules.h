@@ -6,7 +6,6 @@
 #include "base/flatmap.h"
 #include "base/sexpr.h"
 #include "egraph/pattern.h"
-#include "rewrites/terms/symbolic.h"
 
 /// Atoms by number; numbers are the operators of the engine.
 typedef struct eg_atom {
@@ -22,6 +21,9 @@ typedef struct eg_atoms {
 void eg_atoms_init(eg_atoms *atoms, eg_arena *arena, egraph_allocator alloc);
 void eg_atoms_deinit(eg_atoms *atoms);
 egraph_status eg_atoms_add(eg_atoms *atoms, const char *text, uint32_t *out);
+
+/// Whether a text can be a symbol: no blanks, brackets, quotes or ;, no ?variable.
+bool eg_symbolic_is_symbol(const char *text);
 
 EG_VEC_DEFINE(eg_pattern_terms, eg_pattern_term);
 
@@ -62,19 +64,5 @@ typedef struct eg_symbolic_rule {
 egraph_status eg_symbolic_read_rule(eg_atoms *atoms, egraph_allocator scratch,
                                     const char *file, const eg_sexpr *form, bool reversed,
                                     eg_symbolic_rule *out, bool *out_both_ways);
-
-// ---- the inside of an eg_symbolic ------------------------------------------------
-
-const eg_symbolic_rule *eg_symbolic_rule_at(const eg_symbolic *symbolic, uint32_t rule);
-eg_atoms *eg_symbolic_atoms(eg_symbolic *symbolic);
-egraph_allocator eg_symbolic_allocator(const eg_symbolic *symbolic);
-uint32_t eg_symbolic_atom_count(const eg_symbolic *symbolic);
-/// Of its engine, and of its atoms and rules.
-size_t eg_symbolic_bytes(const eg_symbolic *symbolic);
-/// Whether a text can be a symbol: no blanks, brackets, quotes or ;, no ?variable.
-bool eg_symbolic_is_symbol(const char *text);
-/// Takes an engine, whose operators are its atoms, in the place of its own, which is
-/// destroyed with the states that were pushed.
-void eg_symbolic_adopt(eg_symbolic *symbolic, eg_engine *engine);
 
 #endif

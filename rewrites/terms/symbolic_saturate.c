@@ -3,8 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "egraph/explain_log.h"
 #include "rewrites/saturation/driver.h"
-#include "rewrites/terms/symbolic.h"
-#include "rewrites/terms/symbolic_rules.h"
+#include "rewrites/terms/symbolic_internal.h"
 
 /// What one lane of the search works with.
 typedef struct lane_context {

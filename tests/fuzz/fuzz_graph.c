@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <string.h>
 
+#include "pcg/graph/graph_copy.h"
 #include "tests/fuzz/fuzz_models.h"
 
 static void check_round_trip(const eg_graph *graph) {

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "pcg/graph/attr_list.h"
+#include "pcg/graph/graph_copy.h"
 #include "pcg/graph/weights.h"
 #include "pcg/onnx/onnx.h"
 

@@ -4,7 +4,7 @@
 #include "tests/testing.h"
 
 #include "pcg/graph/attr_list.h"
-#include "pcg/graph/graph.h"
+#include "pcg/graph/graph_copy.h"
 
 static test_heap heap;
 static egraph_allocator alloc;

@@ -1,6 +1,7 @@
 // What a model says beside its nodes survives reading and writing: documentation,
 // metadata, who made it, inputs with a default value.
 // SPDX-License-Identifier: Apache-2.0
+#include "pcg/graph/graph_copy.h"
 #include "tests/unit/onnx_kit.h"
 
 static void put_entry(onnx_kit *kit, const char *key, const char *value) {

@@ -1,6 +1,7 @@
 // Import of whole ONNX models: order, names, constants, what is unknown, and what is
 // broken or hostile.
 // SPDX-License-Identifier: Apache-2.0
+#include "pcg/graph/graph_copy.h"
 #include "tests/unit/onnx_kit.h"
 
 #include <stdlib.h>

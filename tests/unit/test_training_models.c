@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <math.h>
 
+#include "pcg/graph/graph_copy.h"
 #include "tests/unit/training_kit.h"
 
 #define LET(name, term) "(let " name " (" term "))"

@@ -1,9 +1,9 @@
-// How a rank's program is put together, in the order of these functions. For the files
-// rank_*.c only. Time is counted in steps of the plan: step s runs at s + 1, inputs are
+// How a rank's program is put together, in the order of these functions; for rank_*.c and
+// session.c only. Time is counted in steps of the plan: step s runs at s + 1, inputs are
 // there at 0, outputs are read at step_count + 1.
 // SPDX-License-Identifier: Apache-2.0
-#ifndef EG_EXEC_RANK_BUILD_H
-#define EG_EXEC_RANK_BUILD_H
+#ifndef EG_EXEC_RANK_PROGRAM_INTERNAL_H
+#define EG_EXEC_RANK_PROGRAM_INTERNAL_H
 
 #include "base/strmap.h"
 #include "exec/backend.h"

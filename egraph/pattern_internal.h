@@ -10,8 +10,8 @@
 // with it. Shared by the compiler (pattern.c) and the matcher (matcher.c)
 // only.
 // SPDX-License-Identifier: Apache-2.0
-#ifndef EG_EGRAPH_PROGRAM_H
-#define EG_EGRAPH_PROGRAM_H
+#ifndef EG_EGRAPH_PATTERN_INTERNAL_H
+#define EG_EGRAPH_PATTERN_INTERNAL_H
 
 #include "egraph/pattern.h"
 

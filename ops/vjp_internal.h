@@ -3,8 +3,8 @@
 // and passes only nodes with at least one cotangent and one wanted float input. Failures
 // are kept in the builder.
 // SPDX-License-Identifier: Apache-2.0
-#ifndef EG_OPS_VJP_RULES_H
-#define EG_OPS_VJP_RULES_H
+#ifndef EG_OPS_VJP_INTERNAL_H
+#define EG_OPS_VJP_INTERNAL_H
 
 #include "ops/typing.h"
 #include "ops/vjp.h"

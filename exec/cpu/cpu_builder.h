@@ -1,0 +1,149 @@
+// The stages of a node program of the CPU back-end: two lists over numbered places.
+// `prepare` turns weight operands into constants once, `run` computes the results. A
+// stage is a oneDNN primitive or a function of ours.
+//
+//   conv (plain):  prepare  reorder      operand 1 -> constant 0
+//                  run      convolution  operand 0, constant 0 -> result 0
+//                           binary       result 0, operand 3 -> result 0
+//
+// Some kernels of oneDNN make numbers of NaN. What they raise the flag for
+// (invalid_flag.h) is computed again, or mended, by a third list, which is empty where
+// kernels keep NaN:
+//
+//   conv+relu (nhwc):  run    convolution, relu fused   operand 0, constant 0 -> result 0
+//                      again  convolution               operand 0, constant 0 -> result 0
+//                             relu, a loop of ours      result 0 -> result 0
+//
+// The builder is filled by one function per operator family (family files of this
+// folder). A family that has no kernel for a node returns EGRAPH_E_UNSUPPORTED; the node
+// then runs on its reference kernel.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_EXEC_CPU_BUILDER_H
+#define EG_EXEC_CPU_BUILDER_H
+
+#include "exec/backend.h"
+#include "exec/cpu/dnnl_support.h"
+#include "pcg/graph/node_spec.h"
+
+typedef enum eg_place_kind {
+  EG_PLACE_OPERAND,
+  EG_PLACE_RESULT,
+  EG_PLACE_CONSTANT,
+  EG_PLACE_SCRATCH
+} eg_place_kind;
+
+/// Memory a stage touches: the address of an operand, result or constant, or of the
+/// scratch memory, plus offset.
+typedef struct eg_place {
+  eg_place_kind kind;
+  uint32_t index;
+  size_t offset; // bytes
+} eg_place;
+
+/// One argument of a primitive: DNNL_ARG_*, where it lies and how.
+typedef struct eg_stage_arg {
+  int name;
+  eg_place place;
+  const_dnnl_memory_desc_t desc; // copied when the stage is added
+} eg_stage_arg;
+
+enum { EG_MAX_STAGE_ARGS = 8 };
+
+/// A function of ours as a stage: `addresses` in the order of the places
+/// it was added with.
+typedef egraph_status (*eg_stage_function)(const void *payload, void *const *addresses);
+
+/// An argument as the program keeps it.
+typedef struct eg_stage_operand {
+  int name;
+  eg_place place;
+  const_dnnl_memory_desc_t desc;
+} eg_stage_operand;
+
+typedef struct eg_stage {
+  struct eg_stage *next;
+  dnnl_primitive_t primitive; // NULL: another kind
+  eg_program *reference;      // NULL: another kind; places: its scratch memory
+  eg_stage_function function;
+  const void *payload;
+  eg_stage_operand *operands;
+  uint32_t count;
+} eg_stage;
+
+typedef struct eg_stage_list {
+  eg_stage *first, *last;
+  uint32_t count;
+} eg_stage_list;
+
+typedef struct eg_cpu_builder {
+  const eg_node_spec *spec; // of the request
+  uint64_t dying;
+  dnnl_engine_t engine;
+  dnnl_primitive_attr_t plain; // attributes of primitives without post-ops
+  egraph_allocator alloc;
+  eg_descs descs;        // until the program is built
+  eg_arena *arena;       // of the program under construction
+  eg_descs *stage_descs; // likewise
+  eg_stage_list prepare, run, again;
+  eg_sizes constant_bytes;
+  size_t scratch_bytes, other_scratch_bytes; // of run and of again, which may share it
+  uint64_t kept;
+  int32_t overlay;
+  const char *kernel; // name of the main stage
+} eg_cpu_builder;
+
+static inline eg_place eg_place_operand(uint32_t index) {
+  return (eg_place){.kind = EG_PLACE_OPERAND, .index = index};
+}
+static inline eg_place eg_place_result(uint32_t index) {
+  return (eg_place){.kind = EG_PLACE_RESULT, .index = index};
+}
+/// Allots scratch memory for the run of this node.
+eg_place eg_cpu_scratch(eg_cpu_builder *builder, size_t bytes);
+/// Allots a constant, to be written by a stage of `prepare`.
+egraph_status eg_cpu_constant(eg_cpu_builder *builder, size_t bytes, eg_place *out);
+/// The place of operand `index` for a run stage; a weight is then kept.
+eg_place eg_cpu_read(eg_cpu_builder *builder, uint32_t index);
+/// True when result 0 may overwrite operand `index`, which has the same bytes.
+bool eg_cpu_may_overlay(const eg_cpu_builder *builder, uint32_t index);
+
+/// Appends a primitive to builder->run or builder->prepare.
+egraph_status eg_cpu_add_primitive(eg_cpu_builder *builder, eg_stage_list *list,
+                                   const_dnnl_primitive_desc_t desc,
+                                   const eg_stage_arg *args, uint32_t count);
+/// Appends a function; payload lives in builder->arena.
+egraph_status eg_cpu_add_function(eg_cpu_builder *builder, eg_stage_list *list,
+                                  eg_stage_function function, const void *payload,
+                                  const eg_place *places, uint32_t count);
+
+/// Where operand `index` can be read in the wanted form: the operand itself when
+/// `have` equals `want`, otherwise a constant (weights) or scratch memory (data)
+/// filled by a reorder.
+egraph_status eg_cpu_read_as(eg_cpu_builder *builder, uint32_t index,
+                             const_dnnl_memory_desc_t have, const_dnnl_memory_desc_t want,
+                             eg_place *out);
+/// Appends a reorder (a copy between two descriptions of one shape) to a list.
+egraph_status eg_cpu_add_reorder(eg_cpu_builder *builder, eg_stage_list *list,
+                                 eg_place from, const_dnnl_memory_desc_t from_desc,
+                                 eg_place to, const_dnnl_memory_desc_t to_desc);
+
+/// Exchanges `run` and `again`: stages for `again` are appended between two calls. They
+/// find operands as `run` did (so nothing overlays what they read), and its results.
+void eg_cpu_exchange_lists(eg_cpu_builder *builder);
+/// Appends the reference kernel of the node to builder->run.
+egraph_status eg_cpu_add_reference(eg_cpu_builder *builder);
+
+/// Attributes with scratchpads of ours, as all primitives here have them; destroy with
+/// dnnl_primitive_attr_destroy.
+egraph_status eg_cpu_attr_create(dnnl_primitive_attr_t *out);
+/// Name of the kernel oneDNN picked, "brgconv:avx512_core"; borrowed from the descriptor.
+const char *eg_cpu_kernel_of(const_dnnl_primitive_desc_t desc);
+/// True when oneDNN would run its own slow reference kernel.
+bool eg_cpu_is_slow(const_dnnl_primitive_desc_t desc);
+/// Whether a primitive with post-ops is as fast as without: its kernel is generated, and
+/// no product of matrices with a pass behind it.
+bool eg_cpu_fuses_well(const_dnnl_primitive_desc_t desc);
+/// Makes the kernel of this primitive the name of the program.
+egraph_status eg_cpu_name(eg_cpu_builder *builder, const_dnnl_primitive_desc_t desc);
+
+#endif
