@@ -69,15 +69,17 @@ void eg_string_free(egraph_allocator alloc, char *text) {
   if (text != NULL) eg_free(alloc, text, strlen(text) + 1, 1);
 }
 
-// An arena is a list of blocks. A request larger than half a block gets a block of its
-// own, put behind the newest one so that the room left there stays in use.
+// An arena is a list of blocks, each twice as large as the one before up to a most: one
+// that is filled and emptied many times clears little. A request larger than half of the
+// most gets a block of its own, put behind the newest one so that the room left there
+// stays in use.
 struct eg_arena_block {
   struct eg_arena_block *next;
   size_t size; // bytes of payload
   max_align_t payload[];
 };
 
-enum { ARENA_BLOCK_BYTES = 64 * 1024 };
+enum { ARENA_FIRST_BYTES = 4 * 1024, ARENA_BLOCK_BYTES = 64 * 1024 };
 
 void eg_arena_init(eg_arena *arena, egraph_allocator alloc) {
   *arena = (eg_arena){.alloc = alloc};
@@ -118,10 +120,17 @@ static egraph_status alloc_alone(eg_arena *arena, size_t bytes, void **out) {
   return EGRAPH_OK;
 }
 
+static size_t next_size(const eg_arena *arena, size_t bytes) {
+  size_t size = arena->blocks == NULL ? ARENA_FIRST_BYTES : 2 * arena->blocks->size;
+  while (size < bytes)
+    size *= 2;
+  return size < ARENA_BLOCK_BYTES ? size : ARENA_BLOCK_BYTES;
+}
+
 static egraph_status alloc_shared(eg_arena *arena, size_t bytes, void **out) {
   if (arena->blocks == NULL || arena->blocks->size - arena->used < bytes) {
     struct eg_arena_block *block;
-    EG_TRY(create_block(arena, ARENA_BLOCK_BYTES, &block));
+    EG_TRY(create_block(arena, next_size(arena, bytes), &block));
     block->next = arena->blocks;
     arena->blocks = block;
     arena->used = 0;

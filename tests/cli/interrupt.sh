@@ -20,7 +20,7 @@
 # Waits until the database of a run in the background holds something, or the run ends.
 until_measuring() { # PID DATABASE
   while kill -0 "$1" 2>/dev/null && [ ! -s "$2" ]; do sleep 0.05; done
-  sleep 0.3
+  sleep 0.1
 }
 
 last='egraph optimize, interrupted' cases=$((cases + 1))
@@ -37,7 +37,7 @@ expect 0 'outputs equal' - run --compare slow.egraph slow.onnx --repeats 1
 last='egraph profile, killed' cases=$((cases + 1))
 "$EGRAPH" profile slow.egraph --db killed.db >stdout 2>stderr &
 until_measuring $! killed.db
-sleep 0.7
+sleep 0.2
 kill -KILL $! 2>/dev/null
 wait $! 2>/dev/null
 expect 0 '^predicted' - optimize layer.egraph --db killed.db

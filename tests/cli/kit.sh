@@ -3,6 +3,7 @@
 #   expect STATUS 'regex on standard output' 'regex on standard error' arguments...
 #   keys NAME[.NAME] ...     the last output is one JSON object that has these keys
 #   same FILE FILE, absent FILE, present FILE
+#   until_interruptible PID  waits until a command in the background handles Ctrl-C, or ends
 #
 # A regex of '-' wants nothing on that stream, '' does not look. Every failing command must say
 # "egraph: ..." on its last line, and no command may print sanitizer reports.
@@ -54,6 +55,11 @@ expect() {
 keys() {
   "$CMAKE" -DFILE=stdout "-DKEYS=$(printf '%s;' "$@")" -P "$CLI/json_keys.cmake" >json_log 2>&1 ||
     fail "JSON: $(cat json_log)"
+}
+
+# The signal is in the mask of those that are caught: bit 1 of the last digit.
+until_interruptible() { # PID
+  while kill -0 "$1" 2>/dev/null && ! grep -q '^SigCgt:.*[2367abef]$' "/proc/$1/status" 2>/dev/null; do sleep 0.02; done
 }
 
 same() { cmp -s "$1" "$2" || fail "$1 and $2 differ"; }

@@ -66,7 +66,8 @@ matches stdout '^e-graph +911 nodes, 256 classes'
 last='egraph saturate, interrupted' cases=$((cases + 1))
 "$EGRAPH" saturate "$B/math24.rules" --rules "$B/math26.rules" "$B/math.terms" --scheduler simple \
   --node-limit 50000000 --iteration-limit 99 --time-limit 60 --byte-limit 400000000 >stdout 2>stderr &
-sleep 1
+until_interruptible $!
+sleep 0.2
 kill -INT $! 2>/dev/null
 wait $!
 judge $? 0 '^stop +(cancelled|byte-limit)' -

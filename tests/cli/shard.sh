@@ -98,11 +98,12 @@ awk 'BEGIN {
   print "]}, \"usage_limit\": 14000}}"
 }' >grid.json
 
-expect 0 '"status":"(feasible|optimal)"' - shard grid.json --time-limit 2 --json
+expect 0 '"status":"(feasible|optimal)"' - shard grid.json --time-limit 0.3 --json
 keys cost bound gap status seconds peak limit choices
 last='egraph shard, interrupted' cases=$((cases + 1))
 "$EGRAPH" shard grid.json --time-limit 200 --json >stdout 2>stderr &
-sleep 2
+until_interruptible $!
+sleep 0.3
 kill -INT $! 2>/dev/null
 wait $!
 judge $? 0 '"status":"(feasible|optimal)"' ''
