@@ -1,0 +1,37 @@
+// Pending events of a simulation: a binary heap of (time, event), in which an event
+// stands once and can be moved or removed by its number. Ties go to the smaller number.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_SIM_EVENT_QUEUE_H
+#define EG_SIM_EVENT_QUEUE_H
+
+#include <stdbool.h>
+
+#include "base/vec.h"
+
+typedef struct eg_event {
+  double time;
+  uint32_t number;
+} eg_event;
+EG_VEC_DEFINE(eg_events, eg_event);
+
+typedef struct eg_event_queue {
+  eg_events heap;
+  eg_u32s place; // [number] 1 + its place in the heap; 0: not pending
+} eg_event_queue;
+
+void eg_event_queue_init(eg_event_queue *queue, egraph_allocator alloc);
+void eg_event_queue_deinit(eg_event_queue *queue);
+/// Makes room for events of numbers below `count`; setting one of them cannot fail then.
+egraph_status eg_event_queue_reserve(eg_event_queue *queue, uint32_t count);
+/// Puts an event at a time, or moves it there. O(log n).
+void eg_event_queue_set(eg_event_queue *queue, uint32_t number, double time);
+/// Does nothing where it is not pending.
+void eg_event_queue_remove(eg_event_queue *queue, uint32_t number);
+/// INFINITY where it is not pending.
+double eg_event_queue_time(const eg_event_queue *queue, uint32_t number);
+/// The earliest event stays in the queue. The queue must not be empty.
+eg_event eg_event_queue_first(const eg_event_queue *queue);
+bool eg_event_queue_is_empty(const eg_event_queue *queue);
+void eg_event_queue_clear(eg_event_queue *queue);
+
+#endif

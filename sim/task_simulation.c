@@ -1,0 +1,436 @@
+// The events of a simulation, in the order of time, and of tasks where times are equal.
+//
+// A simulation looks at some tasks; all others are KNOWN: they have the times of the last
+// simulation, without an event. What an event changes reaches KNOWN tasks in three ways,
+// each before the time at which they would take part otherwise:
+//
+//   a task ends earlier than in the last simulation   those after it are looked at then
+//   a task has not ended when it did (OLD_END)         likewise
+//   a flow begins to send, or did in the last          flows that send on its links are
+//   simulation (OLD_BEGIN), or one that is KNOWN       replayed, from the beginning of
+//   the does beside it (LINK)                              period in which a link was
+//   busy
+//
+// A replay lies in the past of the event that asks for it, and is finished before that
+// event goes on. Up to there it gives the times that are known, since nothing that it
+// meets is different: where it would be, the flow would be looked at already.
+// SPDX-License-Identifier: Apache-2.0
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "sim/task_graph_internal.h"
+
+static bool sends(const eg_task *task) { return task->is_flow && task->bytes > 0; }
+
+static void set_next(eg_task_graph *graph, uint32_t task, double time) {
+  eg_event_queue_set(&graph->queue, eg_event_number(EG_EVENT_NEXT, task), time);
+}
+
+static bool is_awaited(const eg_task *task) {
+  return task->state != EG_TASK_KNOWN && task->state != EG_TASK_ENDED;
+}
+
+egraph_status eg_task_events_reserve(eg_task_graph *graph) {
+  size_t most = graph->tasks.len > graph->links.len ? graph->tasks.len : graph->links.len;
+  if (most > UINT32_MAX / EG_EVENTS)
+    return EG_FAIL(EGRAPH_E_ARGUMENT, "a task graph has at most %" PRIu32 " tasks",
+                   UINT32_MAX / EG_EVENTS);
+  return eg_event_queue_reserve(&graph->queue, (uint32_t)most * EG_EVENTS);
+}
+
+// ---- looking at tasks -----------------------------------------------------------
+
+/// When all before a task has ended, as far as is known.
+static double ready_time(const eg_task_graph *graph, const eg_task *task) {
+  double ready = 0;
+  for (uint32_t e = task->in; e != EG_TASK_NONE; e = graph->edges.data[e].next_in)
+    ready = fmax(ready, graph->tasks.data[graph->edges.data[e].from].end);
+  return ready;
+}
+
+static void wait_for_others(eg_task_graph *graph, uint32_t number) {
+  eg_task *task = &graph->tasks.data[number];
+  task->state = EG_TASK_WAITING;
+  task->is_replayed = false;
+  task->unresolved = 0;
+  for (uint32_t e = task->in; e != EG_TASK_NONE; e = graph->edges.data[e].next_in)
+    task->unresolved += is_awaited(&graph->tasks.data[graph->edges.data[e].from]);
+  if (task->unresolved == 0) set_next(graph, number, ready_time(graph, task));
+}
+
+/// A KNOWN task is one no longer.
+static egraph_status begin_to_look(eg_task_graph *graph, uint32_t number) {
+  eg_task *task = &graph->tasks.data[number];
+  EG_TRY(eg_u32s_push(&graph->looked_at, number));
+  for (uint32_t i = 0; i < task->link_count; i++) {
+    uint32_t l = graph->flow_links.data[task->first_link + i];
+    if (graph->links.data[l].is_stale) continue;
+    EG_TRY(eg_u32s_push(&graph->stale, l));
+    graph->links.data[l].is_stale = true;
+  }
+  for (uint32_t e = task->out; e != EG_TASK_NONE; e = graph->edges.data[e].next_out) {
+    uint32_t to = graph->edges.data[e].to;
+    if (graph->tasks.data[to].state != EG_TASK_WAITING) continue;
+    graph->tasks.data[to].unresolved++;
+    eg_event_queue_remove(&graph->queue, eg_event_number(EG_EVENT_NEXT, to));
+  }
+  if (!task->has_times) return EGRAPH_OK;
+  task->old_begin = task->begin;
+  task->old_end = task->end;
+  eg_event_queue_set(&graph->queue, eg_event_number(EG_EVENT_OLD_END, number), task->end);
+  return EGRAPH_OK;
+}
+
+egraph_status eg_task_look_at(eg_task_graph *graph, uint32_t number) {
+  eg_task *task = &graph->tasks.data[number];
+  if (task->state == EG_TASK_KNOWN) {
+    EG_TRY(begin_to_look(graph, number));
+    if (task->has_times && sends(task))
+      eg_event_queue_set(&graph->queue, eg_event_number(EG_EVENT_OLD_BEGIN, number),
+                         task->begin);
+  } else if (task->is_replayed && task->state == EG_TASK_DELAYED) {
+    eg_event_queue_remove(&graph->queue, eg_event_number(EG_EVENT_NEXT, number));
+  } else {
+    return EGRAPH_OK;
+  }
+  wait_for_others(graph, number);
+  return EGRAPH_OK;
+}
+
+egraph_status eg_task_count_edge(eg_task_graph *graph, uint32_t number, uint32_t on,
+                                 bool added) {
+  eg_task *task = &graph->tasks.data[number];
+  if (!added || !is_awaited(&graph->tasks.data[on])) {
+    wait_for_others(graph, number);
+    return EGRAPH_OK;
+  }
+  task->unresolved++;
+  eg_event_queue_remove(&graph->queue, eg_event_number(EG_EVENT_NEXT, number));
+  return EGRAPH_OK;
+}
+
+/// The first use of a link that begins at `time` or later.
+static size_t find_use(const eg_link_uses *uses, double time) {
+  size_t from = 0, to = uses->len;
+  while (from < to) {
+    size_t middle = from + (to - from) / 2;
+    if (uses->data[middle].begin < time)
+      from = middle + 1;
+    else
+      to = middle;
+  }
+  return from;
+}
+
+static eg_task_link *link_of(const eg_task_graph *graph, const eg_task *task,
+                             uint32_t index) {
+  return &graph->links.data[graph->flow_links.data[task->first_link + index]];
+}
+
+/// From a time on, flows that begin on a link find it other than it was.
+static void watch(eg_task_graph *graph, eg_task_link *link, double from, double until) {
+  size_t next = find_use(&link->uses, from);
+  uint32_t event = eg_event_number(EG_EVENT_LINK, (uint32_t)(link - graph->links.data));
+  link->changed_until = fmax(link->changed_until, until);
+  if (next < link->uses.len &&
+      link->uses.data[next].begin < eg_event_queue_time(&graph->queue, event))
+    eg_event_queue_set(&graph->queue, event, link->uses.data[next].begin);
+}
+
+/// Replays the flows of a period that began to send by then: a flow starts as it did, and
+/// takes what its links give it.
+static egraph_status replay_period(eg_task_graph *graph, eg_link_uses *uses, size_t at,
+                                   double time) {
+  eg_link_use *first = &uses->data[uses->data[at].first];
+  while (first->replayed < uses->len) {
+    const eg_link_use *use = &uses->data[first->replayed];
+    if (&uses->data[use->first] != first || use->begin > time) break;
+    first->replayed++;
+    eg_task *task = &graph->tasks.data[use->task];
+    if (task->state != EG_TASK_KNOWN) continue;
+    EG_TRY(begin_to_look(graph, use->task));
+    task->state = EG_TASK_DELAYED;
+    task->is_replayed = true;
+    set_next(graph, use->task, task->begin);
+  }
+  return EGRAPH_OK;
+}
+
+/// Replays what sent beside a flow when it began to send, in the last simulation, and
+/// watches its links for what began later.
+static egraph_status replay_beside(eg_task_graph *graph, uint32_t number) {
+  const eg_task *task = &graph->tasks.data[number];
+  for (uint32_t i = 0; i < task->link_count && task->has_times; i++) {
+    eg_task_link *link = link_of(graph, task, i);
+    eg_link_uses *uses = &link->uses;
+    size_t at = find_use(uses, task->old_begin);
+    while (at < uses->len && uses->data[at].begin == task->old_begin &&
+           uses->data[at].task != number)
+      at++;
+    if (at == uses->len || uses->data[at].task != number) continue;
+    EG_TRY(replay_period(graph, uses, at, task->old_begin));
+    watch(graph, link, task->old_begin, task->old_end);
+  }
+  return EGRAPH_OK;
+}
+
+/// The same for all flows that are looked at since then.
+static egraph_status replay_further(eg_task_graph *graph, size_t from) {
+  for (size_t i = from; i < graph->looked_at.len; i++)
+    EG_TRY(replay_beside(graph, graph->looked_at.data[i]));
+  return EGRAPH_OK;
+}
+
+egraph_status eg_task_look_at_sharers(eg_task_graph *graph, uint32_t task) {
+  size_t from = graph->looked_at.len;
+  EG_TRY(replay_beside(graph, task));
+  return replay_further(graph, from);
+}
+
+// ---- events ---------------------------------------------------------------------
+
+static egraph_status end_task(eg_task_graph *graph, uint32_t number, double now) {
+  eg_task *task = &graph->tasks.data[number];
+  if (!isfinite(now))
+    return EG_FAIL(EGRAPH_E_ARGUMENT, "task %" PRIu32 " never ends: its times overflow",
+                   number);
+  if (task->state == EG_TASK_BUSY && sends(task)) EG_TRY(eg_flow_leave(graph, number));
+  task->state = EG_TASK_ENDED;
+  task->end = now;
+  eg_event_queue_remove(&graph->queue, eg_event_number(EG_EVENT_OLD_END, number));
+  for (uint32_t e = task->out; e != EG_TASK_NONE; e = graph->edges.data[e].next_out) {
+    eg_task *to = &graph->tasks.data[graph->edges.data[e].to];
+    if (to->state == EG_TASK_WAITING && --to->unresolved == 0)
+      set_next(graph, graph->edges.data[e].to, ready_time(graph, to));
+  }
+  bool is_changed = !task->has_times || now != task->old_end;
+  for (uint32_t e = task->out; e != EG_TASK_NONE && is_changed;
+       e = graph->edges.data[e].next_out)
+    EG_TRY(eg_task_look_at(graph, graph->edges.data[e].to));
+  return EGRAPH_OK;
+}
+
+/// A flow begins to send: beside others, of which some may be KNOWN.
+static egraph_status begin_to_send(eg_task_graph *graph, uint32_t number, double now) {
+  eg_task *task = &graph->tasks.data[number];
+  size_t from = graph->looked_at.len;
+  if (!sends(task)) {
+    task->begin = now;
+    return end_task(graph, number, now);
+  }
+  for (uint32_t i = 0; i < task->link_count; i++) {
+    eg_task_link *link = link_of(graph, task, i);
+    size_t next = find_use(&link->uses, now);
+    if (next > 0 && link->uses.data[next - 1].period_end > now)
+      EG_TRY(replay_period(graph, &link->uses, next - 1, now));
+    watch(graph, link, now, 0);
+  }
+  EG_TRY(replay_further(graph, from));
+  if (!eg_event_queue_is_empty(&graph->queue) &&
+      eg_event_queue_first(&graph->queue).time < now) { // the replay comes first
+    set_next(graph, number, now);
+    return EGRAPH_OK;
+  }
+  task->state = EG_TASK_BUSY;
+  task->begin = now;
+  return eg_flow_join(graph, number);
+}
+
+static egraph_status start_task(eg_task_graph *graph, uint32_t number, double now) {
+  eg_task *task = &graph->tasks.data[number];
+  assert(task->unresolved == 0 && ready_time(graph, task) == now);
+  task->start = task->begin = now;
+  task->state = task->is_flow ? EG_TASK_DELAYED : EG_TASK_BUSY;
+  set_next(graph, number, now + task->seconds);
+  return EGRAPH_OK;
+}
+
+static egraph_status serve_next(eg_task_graph *graph, uint32_t task, double now) {
+  switch (graph->tasks.data[task].state) {
+  case EG_TASK_WAITING: return start_task(graph, task, now);
+  case EG_TASK_DELAYED: return begin_to_send(graph, task, now);
+  case EG_TASK_BUSY: return end_task(graph, task, now);
+  case EG_TASK_KNOWN:
+  case EG_TASK_ENDED: break;
+  }
+  return EG_FAIL(EGRAPH_E_INTERNAL, "an event of a task that has none");
+}
+
+static egraph_status serve_old_end(eg_task_graph *graph, uint32_t task) {
+  for (uint32_t e = graph->tasks.data[task].out; e != EG_TASK_NONE;
+       e = graph->edges.data[e].next_out)
+    EG_TRY(eg_task_look_at(graph, graph->edges.data[e].to));
+  return EGRAPH_OK;
+}
+
+/// A flow that is KNOWN begins to send where others send, or sent, that are not.
+static egraph_status serve_link(eg_task_graph *graph, uint32_t l, double now) {
+  eg_task_link *link = &graph->links.data[l];
+  size_t from = graph->looked_at.len, at = find_use(&link->uses, now);
+  if (link->sending.len == 0 && now >= link->changed_until) return EGRAPH_OK;
+  for (; at < link->uses.len && link->uses.data[at].begin == now; at++)
+    EG_TRY(replay_period(graph, &link->uses, at, now));
+  if (at < link->uses.len) watch(graph, link, link->uses.data[at].begin, 0);
+  return replay_further(graph, from);
+}
+
+static egraph_status serve(eg_task_graph *graph, eg_event event) {
+  uint32_t of = event.number / EG_EVENTS;
+  eg_event_queue_remove(&graph->queue, event.number);
+  switch (event.number % EG_EVENTS) {
+  case EG_EVENT_NEXT: return serve_next(graph, of, event.time);
+  case EG_EVENT_OLD_END: return serve_old_end(graph, of);
+  case EG_EVENT_OLD_BEGIN: return eg_task_look_at_sharers(graph, of);
+  default: return serve_link(graph, of, event.time);
+  }
+}
+
+static egraph_status serve_all(eg_task_graph *graph) {
+  double now = -1;
+  for (;;) {
+    bool is_empty = eg_event_queue_is_empty(&graph->queue);
+    if (is_empty || eg_event_queue_first(&graph->queue).time != now) {
+      size_t pending = graph->touched.len;
+      EG_TRY(eg_flow_rates_update(graph, now));
+      if (pending != 0) continue; // ends of flows may be the first events now
+      if (is_empty) return EGRAPH_OK;
+    }
+    eg_event event = eg_event_queue_first(&graph->queue);
+    now = event.time;
+    EG_TRY(serve(graph, event));
+  }
+}
+
+// ---- keeping the result ---------------------------------------------------------
+
+static int by_begin(const void *a, const void *b) {
+  const eg_link_use *x = a, *y = b;
+  if (x->begin != y->begin) return x->begin < y->begin ? -1 : 1;
+  return (x->task > y->task) - (x->task < y->task);
+}
+
+/// Merges the uses from `kept` on into those before, which are sorted.
+static egraph_status sort_uses(eg_task_graph *graph, eg_link_uses *uses, size_t kept) {
+  size_t count = uses->len - kept, at = uses->len;
+  if (count > 1) qsort(uses->data + kept, count, sizeof *uses->data, by_begin);
+  graph->sorted.len = 0;
+  EG_TRY(eg_link_uses_append(&graph->sorted, uses->data + kept, count));
+  while (count != 0) {
+    bool is_kept =
+        kept != 0 && by_begin(&uses->data[kept - 1], &graph->sorted.data[count - 1]) > 0;
+    uses->data[--at] = is_kept ? uses->data[--kept] : graph->sorted.data[--count];
+  }
+  return EGRAPH_OK;
+}
+
+static void find_periods(eg_link_uses *uses) {
+  uint32_t first = 0;
+  double end = 0;
+  for (uint32_t i = 0; i < uses->len; i++) {
+    if (uses->data[i].begin >= end) first = i;
+    end = fmax(end, uses->data[i].end);
+    uses->data[i].first = first;
+    uses->data[i].period_end = end;
+    uses->data[i].replayed = first;
+  }
+  for (size_t i = uses->len; i-- > 1;)
+    if (uses->data[i - 1].first == uses->data[i].first)
+      uses->data[i - 1].period_end = uses->data[i].period_end;
+}
+
+/// Uses of a stale link: those of flows that were looked at go, then come again.
+static egraph_status write_uses(eg_task_graph *graph) {
+  graph->visited.len = 0; // uses that are kept, of each stale link
+  for (size_t i = 0; i < graph->looked_at.len; i++) {
+    const eg_task *task = &graph->tasks.data[graph->looked_at.data[i]];
+    for (uint32_t k = 0; k < task->link_count; k++) {
+      uint32_t l = graph->flow_links.data[task->first_link + k];
+      if (graph->links.data[l].is_stale) continue; // a link that it had not before
+      graph->links.data[l].is_stale = true;
+      EG_TRY(eg_u32s_push(&graph->stale, l));
+    }
+  }
+  for (size_t i = 0; i < graph->stale.len; i++) {
+    eg_link_uses *uses = &graph->links.data[graph->stale.data[i]].uses;
+    size_t kept = 0;
+    for (size_t k = 0; k < uses->len; k++)
+      if (graph->tasks.data[uses->data[k].task].state == EG_TASK_KNOWN)
+        uses->data[kept++] = uses->data[k];
+    uses->len = kept;
+    EG_TRY(eg_u32s_push(&graph->visited, (uint32_t)kept));
+  }
+  for (size_t i = 0; i < graph->looked_at.len; i++) {
+    const eg_task *task = &graph->tasks.data[graph->looked_at.data[i]];
+    eg_link_use use = {
+        .task = graph->looked_at.data[i], .begin = task->begin, .end = task->end};
+    for (uint32_t k = 0; k < task->link_count && sends(task); k++)
+      EG_TRY(eg_link_uses_push(
+          &graph->links.data[graph->flow_links.data[task->first_link + k]].uses, use));
+  }
+  for (size_t i = 0; i < graph->stale.len; i++) {
+    eg_task_link *link = &graph->links.data[graph->stale.data[i]];
+    link->is_stale = false;
+    link->changed_until = 0;
+    EG_TRY(sort_uses(graph, &link->uses, graph->visited.data[i]));
+    find_periods(&link->uses);
+  }
+  graph->stale.len = 0;
+  return EGRAPH_OK;
+}
+
+static egraph_status check_ended(const eg_task_graph *graph) {
+  for (size_t i = 0; i < graph->looked_at.len; i++)
+    if (graph->tasks.data[graph->looked_at.data[i]].state != EG_TASK_ENDED)
+      return EG_FAIL(EGRAPH_E_ARGUMENT,
+                     "task %" PRIu32 " waits for itself, or for tasks that do",
+                     graph->looked_at.data[i]);
+  return EGRAPH_OK;
+}
+
+static egraph_status simulate(eg_task_graph *graph) {
+  EG_TRY(serve_all(graph));
+  EG_TRY(check_ended(graph));
+  EG_TRY(write_uses(graph));
+  for (size_t i = 0; i < graph->looked_at.len; i++) {
+    eg_task *task = &graph->tasks.data[graph->looked_at.data[i]];
+    task->state = EG_TASK_KNOWN;
+    task->has_times = true;
+    task->is_replayed = false;
+  }
+  graph->last_looked_at = (uint32_t)graph->looked_at.len;
+  graph->looked_at.len = 0;
+  graph->is_broken = false;
+  return EGRAPH_OK;
+}
+
+egraph_status eg_task_graph_simulate_anew(eg_task_graph *graph) {
+  graph->is_broken = true;
+  eg_event_queue_clear(&graph->queue);
+  graph->looked_at.len = graph->touched.len = graph->stale.len = 0;
+  for (size_t l = 0; l < graph->links.len; l++) {
+    eg_task_link *link = &graph->links.data[l];
+    link->sending.len = link->uses.len = 0;
+    link->is_touched = link->is_visited = link->is_stale = false;
+    link->changed_until = 0;
+  }
+  for (size_t i = 0; i < graph->tasks.len; i++) {
+    eg_task *task = &graph->tasks.data[i];
+    task->state = EG_TASK_KNOWN;
+    task->has_times = task->is_replayed = task->is_visited = task->is_fixed = false;
+    task->end = 0;
+  }
+  for (uint32_t i = 0; i < graph->tasks.len; i++)
+    EG_TRY(eg_task_look_at(graph, i));
+  return simulate(graph);
+}
+
+egraph_status eg_task_graph_simulate(eg_task_graph *graph) {
+  if (graph->is_broken) return eg_task_graph_simulate_anew(graph);
+  graph->is_broken = true;
+  return simulate(graph);
+}
+
+uint32_t eg_task_graph_looked_at(const eg_task_graph *graph) {
+  return graph->last_looked_at;
+}
