@@ -117,6 +117,7 @@ typedef struct egraph_origin {
   const char *made_by; // borrowed from the result
   double seconds;
 } egraph_origin;
+/// The origin of a node of egraph_result_graph. O(1).
 EGRAPH_API egraph_origin egraph_result_origin(const egraph_result *result,
                                               egraph_node node);
 

@@ -170,12 +170,13 @@ static egraph_status print_amount(eg_text *text, double amount, const unit *unit
   while (at < last && amount < units[at].size * 0.9995)
     at++;
   double scaled = amount / units[at].size;
-  if (!(scaled < 1e15)) return eg_text_printf(text, "over 1000000 %s", units[at].name);
   EG_TRY(eg_text_digits(text, scaled));
   return eg_text_printf(text, " %s", units[at].name);
 }
 
 egraph_status eg_text_digits(eg_text *text, double value) {
+  if (!(value >= 0)) return eg_text_append(text, "?"); // plans in files say anything
+  if (value >= 1e15) return eg_text_append(text, "over 1000000");
   int decimals = value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
   int64_t scale = decimals == 2 ? 100 : decimals == 1 ? 10 : 1;
   int64_t units = (int64_t)(value * (double)scale + 0.5), rest = units % scale;

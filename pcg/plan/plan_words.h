@@ -33,7 +33,7 @@ egraph_status eg_plan_action_words(eg_text *text, const eg_plan *plan,
 /// For people, three digits at most: "4.25 MB", "13 us".
 egraph_status eg_text_bytes(eg_text *text, double bytes);
 egraph_status eg_text_seconds(eg_text *text, double seconds);
-egraph_status eg_text_digits(eg_text *text, double value);  // from 0 to 10^15
+egraph_status eg_text_digits(eg_text *text, double value);  // "?": below 0, NaN
 egraph_status eg_text_percent(eg_text *text, double share); // of 1: "12.5 %"
 
 /// Blocks that a step stands for; 1 in plans of graphs that are not folded.

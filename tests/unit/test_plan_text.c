@@ -5,6 +5,8 @@
 #include "pcg/plan/plan_text.h"
 #include "tests/testing.h"
 
+#include <math.h>
+
 #define STATE(value, layout) "{\"value\": \"" value "\", \"layout\": \"" layout "\"}"
 #define MOVE(phase, kind, from, to)                                                      \
   "{\"phase\": \"" phase "\", \"move\": \"" kind                                         \
@@ -366,6 +368,24 @@ static void amounts_have_the_largest_unit_that_fits(void **state) {
   }
 }
 
+/// Files of plans may say any number.
+static void shares_of_nothing_are_unknown(void **state) {
+  (void)state;
+  static const struct {
+    double share;
+    const char *text;
+  } ROWS[] = {{0.125, "12.5 %"},         {0, "0 %"},
+              {(double)NAN, "? %"},      {-1e308, "? %"},
+              {1e308, "over 1000000 %"}, {(double)INFINITY, "over 1000000 %"}};
+  for (size_t i = 0; i < sizeof ROWS / sizeof *ROWS; i++) {
+    eg_text text;
+    eg_text_init(&text, eg_allocator_heap());
+    assert_ok(eg_text_percent(&text, ROWS[i].share));
+    assert_string_equal(eg_text_of(&text), ROWS[i].text);
+    eg_text_deinit(&text);
+  }
+}
+
 // ---- allocations
 // ------------------------------------------------------------------------
 
@@ -397,6 +417,7 @@ int main(void) {
       cmocka_unit_test(actions_are_found_by_their_names),
       cmocka_unit_test(layouts_are_told_in_words),
       cmocka_unit_test(amounts_have_the_largest_unit_that_fits),
+      cmocka_unit_test(shares_of_nothing_are_unknown),
       cmocka_unit_test(failing_allocations_are_survived),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
