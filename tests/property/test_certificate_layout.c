@@ -193,6 +193,7 @@ static void what_is_changed_is_refused(void **state) {
 /// all the same of the problem that is there then.
 static void what_is_still_claimed_is_true(void **state) {
   (void)state;
+  enum { CHANGES = 8 }; // of one certificate
   static const char *const WORDS[] = {"arc",    "strategy", "made",  "used",  "tied",
                                       "in-cut", "prices",   "value", "limits"};
   uint64_t seed = test_seed(20261213);
@@ -206,30 +207,30 @@ static void what_is_still_claimed_is_true(void **state) {
     draw(&rng, &p, round % 2 == 0, &exact);
     eg_text_init(&text, eg_allocator_heap());
     eg_text_init(&changed, eg_allocator_heap());
-    if (write_certificate(&p, &text, &bound)) {
+    bool is_written = write_certificate(&p, &text, &bound);
+    for (int change = 0; change < CHANGES && is_written; change++) {
       verdict found;
       refusal why;
       const char *word = WORDS[draw_below(&rng, 9)];
       bool in_prices = word[0] == 'm' || word[0] == 'u' || word[0] == 't' ||
                        word[0] == 'i' || word[0] == 'p';
-      if (change_number(&rng, eg_text_of(&text), word, draw_below(&rng, 8), 1,
-                        draw_below(&rng, 2) ? 0.5 : -0.5, &changed)) {
-        if (is_accepted(eg_text_of(&changed), changed.chars.len, &found, &why)) {
-          accepted++;
-          // Prices are anybody's: the problem is as it was, and so is the optimum.
-          if (in_prices)
-            assert_true(strtod(found.bound, NULL) <= exact.best[0].sum[0] * (1 + 1e-9));
-        } else {
-          refused++;
-        }
-      }
+      eg_text_clear(&changed);
+      if (!change_number(&rng, eg_text_of(&text), word, draw_below(&rng, 8), 1,
+                         draw_below(&rng, 2) ? 0.5 : -0.5, &changed))
+        continue;
+      bool is_still_accepted =
+          is_accepted(eg_text_of(&changed), changed.chars.len, &found, &why);
+      (*(is_still_accepted ? &accepted : &refused))++;
+      // Prices are anybody's: the problem is as it was, and so is the optimum.
+      if (is_still_accepted && in_prices)
+        assert_true(strtod(found.bound, NULL) <= exact.best[0].sum[0] * (1 + 1e-9));
     }
     eg_text_deinit(&changed);
     eg_text_deinit(&text);
     eg_layout_problem_deinit(&p);
   }
   print_message("%zu refused, %zu accepted\n", refused, accepted);
-  assert_true(refused * 2 > accepted); // few are drawn under sanitizers
+  assert_true(refused > accepted);
 }
 
 int main(void) {

@@ -140,7 +140,7 @@ static double ring(uint32_t n, double bytes, double latency, uint32_t rounds) {
 /// Recursive doubling: in each round pairs exchange all, through one port each way.
 static double tree(uint32_t n, double bytes, double latency) {
   eg_task_graph *graph;
-  uint32_t out[16], in[16], last[16], next[16], number;
+  uint32_t out[16], in[16], last[16], next[16];
   assert_ok(eg_task_graph_create(eg_allocator_heap(), &graph));
   for (uint32_t d = 0; d < n; d++) {
     assert_ok(eg_task_graph_add_link(graph, 1, &out[d]));
@@ -157,7 +157,6 @@ static double tree(uint32_t n, double bytes, double latency) {
     }
     memcpy(last, next, sizeof last);
   }
-  (void)number;
   assert_ok(eg_task_graph_simulate(graph));
   double seconds = eg_task_graph_makespan(graph);
   eg_task_graph_destroy(graph);
