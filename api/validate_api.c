@@ -88,6 +88,8 @@ static void summarize(validation *v) {
 
 // ---- measuring ------------------------------------------------------------------
 
+enum { FIGURES = 2 }; // of a whole run, behind those of its steps
+
 /// times[step * repeats + run]; the first run is not counted.
 static egraph_status run_timed(eg_session *session, const eg_tensor *inputs,
                                const eg_tensor *outputs, uint32_t repeats,
@@ -104,15 +106,17 @@ static egraph_status measure(validation *v, eg_session *session, const eg_tensor
                              const eg_tensor *outputs, uint32_t repeats) {
   double *times;
   uint32_t steps = eg_session_step_count(session);
-  size_t count = ((size_t)steps + 1) * repeats;
+  size_t count = ((size_t)steps + FIGURES) * repeats;
   EG_TRY(eg_alloc(v->costs->alloc, count, sizeof *times, &times));
   eg_session_set_timing(session, true);
   egraph_status status = run_timed(session, inputs, outputs, repeats, times);
   eg_session_set_timing(session, false);
+  double *whole = times + (size_t)steps * repeats, *transfers = whole + repeats;
   for (uint32_t r = 0; status == EGRAPH_OK && r < repeats; r++) { // of all steps together
     double start = eg_clock_seconds();
     status = eg_session_run(session, inputs, outputs);
-    times[(size_t)steps * repeats + r] = eg_clock_seconds() - start;
+    whole[r] = eg_session_steps_seconds(session);
+    transfers[r] = eg_clock_seconds() - start - whole[r];
   }
   for (uint32_t i = 0; status == EGRAPH_OK && i < steps; i++) {
     double seconds = eg_median(times + (size_t)i * repeats, repeats);
@@ -120,8 +124,10 @@ static egraph_status measure(validation *v, eg_session *session, const eg_tensor
     v->out->steps += seconds;
     if (node != UINT32_MAX) v->measured[node] = fmax(v->measured[node], 0) + seconds;
   }
-  if (status == EGRAPH_OK)
-    v->out->measured = eg_median(times + (size_t)steps * repeats, repeats);
+  if (status == EGRAPH_OK) {
+    v->out->measured = eg_median(whole, repeats);
+    v->out->transfers = eg_median(transfers, repeats);
+  }
   eg_free(v->costs->alloc, times, count, sizeof *times);
   return status;
 }

@@ -148,7 +148,8 @@ typedef struct eg_backend_vtable {
 struct eg_backend {
   const eg_backend_vtable *vtable;
   egraph_allocator alloc;
-  uint32_t threads; // as resolved from the options
+  uint32_t threads;   // as resolved from the options
+  size_t cache_bytes; // of the device's last cache; 0: host memory, or not known
 };
 
 // ---- registry -------------------------------------------------------------------

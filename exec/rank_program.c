@@ -294,15 +294,18 @@ static egraph_status carry(eg_rank_program *p, bool is_summed) {
 /// Kernels run between begin and end of the back-end; the caller's function, outside.
 static egraph_status run_phase(eg_rank_program *p, uint32_t from, uint32_t to) {
   if (from == to) return EGRAPH_OK;
+  double start = eg_clock_seconds();
   EG_TRY(eg_backend_begin(p->backend));
   egraph_status status = run_steps(p, from, to);
   egraph_status end = eg_backend_end(p->backend);
+  p->steps_seconds += eg_clock_seconds() - start;
   return status == EGRAPH_OK ? end : status;
 }
 
 static egraph_status run_program(eg_rank_program *p, const eg_tensor *inputs) {
   if (!p->is_loaded) return EG_FAIL(EGRAPH_E_ARGUMENT, "the weights are not loaded yet");
   uint32_t input_count = eg_graph_input_count(p->plan->graph);
+  p->steps_seconds = 0;
   EG_TRY(begin_sums(p));
   for (uint32_t m = 0; m < p->plan->micro_batches; m++) {
     if (m != 0) EG_TRY(carry(p, true));
@@ -339,6 +342,10 @@ eg_rank_memory eg_rank_program_memory(const eg_rank_program *p) {
       count_kernel(step->strips[s].program, &memory);
   }
   return memory;
+}
+
+double eg_rank_program_steps_seconds(const eg_rank_program *p) {
+  return p->steps_seconds;
 }
 
 void eg_rank_program_set_timing(eg_rank_program *p, bool on) { p->is_timed = on; }

@@ -89,6 +89,9 @@ typedef struct eg_step_figures {
   double seconds;
   double flops, bytes; // of a node
 } eg_step_figures;
+/// Seconds of all steps of the last run together, until the back-end is done with them:
+/// without reading inputs and fetching outputs.
+double eg_rank_program_steps_seconds(const eg_rank_program *program);
 /// Steps of an asynchronous back-end are then waited for one by one.
 void eg_rank_program_set_timing(eg_rank_program *program, bool on);
 uint32_t eg_rank_program_step_count(const eg_rank_program *program);

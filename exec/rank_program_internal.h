@@ -102,7 +102,8 @@ struct eg_rank_program {
   size_t arena_bytes, kept_bytes, packed_bytes;
   char *room; // for inputs on their way in, and outputs on their way out
   size_t room_bytes;
-  uint32_t body; // steps in phases FORWARD and BACKWARD
+  uint32_t body;        // steps in phases FORWARD and BACKWARD
+  double steps_seconds; // of the last run
   bool is_bound, is_loaded, is_timed;
 };
 

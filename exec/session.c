@@ -58,6 +58,10 @@ egraph_status eg_session_run(eg_session *session, const eg_tensor *inputs,
   return EGRAPH_OK;
 }
 
+double eg_session_steps_seconds(const eg_session *session) {
+  return eg_rank_program_steps_seconds(session->program);
+}
+
 void eg_session_set_timing(eg_session *session, bool on) {
   eg_rank_program_set_timing(session->program, on);
 }

@@ -557,7 +557,9 @@ egraph_session_steps(egraph_session *session, uint64_t seed, uint32_t repeats,
 /// How well the cost model predicts what runs.
 typedef struct egraph_validation {
   double predicted;        // seconds of one run: the sum of its operators
-  double measured;         // seconds of one run: the median of whole runs
+  double measured;         // the same, measured: the median of whole runs
+  double transfers;        // seconds of a run that read inputs and write outputs; beside
+                           // those of operators
   double steps;            // sum of the operators' own median times inside a run
   double rank_correlation; // Spearman, predicted against measured, over operators
   double mean_error; // of operators: sum of |predicted - measured| over sum of measured

@@ -91,40 +91,53 @@ static egraph_status make_plans(const eg_cuda_device *device, eg_conv_problem *p
   return eg_conv_plan_create(device->dnn, NULL, problem, &out->plan[1]);
 }
 
-/// Where the weights can be read in the order of the data, and their strides there.
-static egraph_status place_weights(eg_cuda_builder *builder, const conv_shape *shape,
-                                   int64_t *out_strides, eg_device_place *out) {
+/// The weights as blocks: as they lie, and in the order of the data, which is what cuDNN
+/// reads or writes. The same place where both orders are one; otherwise scratch.
+static void place_weights(eg_cuda_builder *builder, const conv_shape *shape,
+                          eg_block *out_own, eg_block *out_ordered) {
   const eg_type *w = shape->w;
   eg_type like = *w;
-  *out = shape->places[2];
   like.layout.format = shape->large->layout.format;
-  eg_type_strides(&like, out_strides);
-  if (like.layout.format == w->layout.format) return EGRAPH_OK;
-  eg_block from = {.place = *out},
-           to = {.place = eg_cuda_scratch(builder, eg_type_bytes(w))};
-  eg_type_strides(w, from.strides);
-  memcpy(to.strides, out_strides, w->rank * sizeof *out_strides);
-  *out = to.place;
-  return eg_cuda_add_move(builder, w->rank, w->dims, eg_dtype_bytes(w->dtype), &to,
-                          &from);
+  out_own->place = out_ordered->place = shape->places[2];
+  eg_type_strides(w, out_own->strides);
+  eg_type_strides(&like, out_ordered->strides);
+  if (like.layout.format != w->layout.format)
+    out_ordered->place = eg_cuda_scratch(builder, eg_type_bytes(w));
 }
 
-static egraph_status add_planned(eg_cuda_builder *builder, const conv_shape *shape) {
-  eg_device_place places[] = {shape->places[0], shape->places[1], shape->places[2]};
-  int64_t w_strides[EGRAPH_MAX_RANK] = {0};
+static egraph_status reorder_weights(eg_cuda_builder *builder, const conv_shape *shape,
+                                     const eg_block *to, const eg_block *from) {
+  const eg_type *w = shape->w;
+  if (shape->large->layout.format == w->layout.format) return EGRAPH_OK;
+  return eg_cuda_add_move(builder, w->rank, w->dims, eg_dtype_bytes(w->dtype), to, from);
+}
+
+static egraph_status add_plan(eg_cuda_builder *builder, const conv_shape *shape,
+                              const eg_block *weights) {
+  const eg_device_place places[] = {shape->places[0], shape->places[1], weights->place};
   conv_payload payload = {.plan = {{.plan = NULL}}};
-  if (builder->device->dnn == NULL) return eg_cuda_refuse(builder, "cuDNN did not open");
-  if (shape->large->layout.format != shape->small->layout.format)
-    return eg_cuda_refuse(builder, "two memory formats");
-  EG_TRY(place_weights(builder, shape, w_strides, &places[2]));
-  eg_conv_problem problem = problem_of(shape, w_strides);
+  eg_conv_problem problem = problem_of(shape, weights->strides);
   egraph_status status = make_plans(builder->device, &problem, &payload);
   if (status == EGRAPH_OK)
     status =
         eg_cuda_add(builder, run_conv, &payload, sizeof payload, release_conv, places, 3);
   if (status != EGRAPH_OK) release_conv(&payload);
-  builder->kernel = "cuDNN";
   return status;
+}
+
+static egraph_status add_planned(eg_cuda_builder *builder, const conv_shape *shape) {
+  eg_block own = {.strides = {0}}, ordered = {.strides = {0}};
+  if (builder->device->dnn == NULL) return eg_cuda_refuse(builder, "cuDNN did not open");
+  if (shape->large->layout.format != shape->small->layout.format)
+    return eg_cuda_refuse(builder, "two memory formats");
+  builder->kernel = "cuDNN";
+  place_weights(builder, shape, &own, &ordered);
+  if (shape->kind == EG_CONV_WEIGHT) { // the weights are the result
+    EG_TRY(add_plan(builder, shape, &ordered));
+    return reorder_weights(builder, shape, &own, &ordered);
+  }
+  EG_TRY(reorder_weights(builder, shape, &ordered, &own));
+  return add_plan(builder, shape, &ordered);
 }
 
 // ---- kernels of ours ------------------------------------------------------------

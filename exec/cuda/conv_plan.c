@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/cuda/conv_plan.h"
 
-enum { ID_X = 'x', ID_W = 'w', ID_Y = 'y', MOST_CONFIGS = 32, MOST_NOTES = 32 };
+enum { ID_X = 'x', ID_W = 'w', ID_Y = 'y', MOST_CONFIGS = 256, MOST_NOTES = 32 };
 
 typedef cudnnBackendDescriptor_t descriptor;
 

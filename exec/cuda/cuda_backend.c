@@ -113,6 +113,14 @@ static void cuda_destroy(eg_backend *base) {
   eg_free(base->alloc, backend, 1, sizeof *backend);
 }
 
+static egraph_status read_cache(eg_backend *base, int ordinal) {
+  int bytes = 0;
+  EG_TRY(eg_cuda_check(cudaDeviceGetAttribute(&bytes, cudaDevAttrL2CacheSize, ordinal),
+                       "size of the cache"));
+  base->cache_bytes = bytes > 0 ? (size_t)bytes : 0;
+  return EGRAPH_OK;
+}
+
 extern const eg_backend_vtable eg_cuda_backend;
 
 static egraph_status cuda_create(egraph_allocator alloc,
@@ -121,6 +129,7 @@ static egraph_status cuda_create(egraph_allocator alloc,
   EG_TRY(eg_alloc(alloc, 1, sizeof *backend, &backend));
   backend->base = (eg_backend){.vtable = &eg_cuda_backend, .alloc = alloc, .threads = 1};
   egraph_status status = open_stream(&backend->device, options->device);
+  if (status == EGRAPH_OK) status = read_cache(&backend->base, backend->device.ordinal);
   if (status == EGRAPH_OK) status = open_libraries(&backend->device);
   if (status == EGRAPH_OK)
     status =

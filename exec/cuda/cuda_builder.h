@@ -28,7 +28,7 @@ typedef struct eg_device_place {
   size_t offset; // bytes
 } eg_device_place;
 
-enum { EG_MAX_STAGE_PLACES = 9 };
+enum { EG_MAX_STAGE_PLACES = EG_MOST_JOINED + 1 };
 
 /// Puts the work on the device's stream; `addresses` in the order of the places.
 typedef egraph_status (*eg_device_function)(const eg_cuda_device *device,

@@ -19,7 +19,7 @@ typedef struct eg_cuda_device {
   const eg_plugin_host *host;
 } eg_cuda_device;
 
-enum { EG_CUDA_WORKSPACE = 32 << 20 };
+enum { EG_CUDA_WORKSPACE = 256 << 20 };
 
 /// EGRAPH_OK, or a failure that names the call and what the library says: out of memory
 /// is EGRAPH_E_MEMORY, everything else EGRAPH_E_UNSUPPORTED.

@@ -28,13 +28,20 @@ typedef struct eg_device_loop {
 typedef enum eg_compute { EG_COMPUTE_F32, EG_COMPUTE_F64, EG_COMPUTE_I64 } eg_compute;
 
 /// result = op(operands), point by point; reference: ops/kernel_unary.c, kernel_binary.c.
-/// Tensor 0 of the loop is the result. EG_OP_FILL writes params[0].
+/// Tensor 0 of the loop is the result. EG_OP_FILL writes params[0]. The rest of a chain,
+/// value = op(value, operand), follows in the same pass.
+enum { EG_POINTWISE_CHAIN = 2 };
 typedef struct eg_pointwise {
   eg_device_loop loop;
   int32_t op; // eg_op
   int32_t compute;
   int32_t dtype[EG_LOOP_TENSORS]; // egraph_dtype
   double params[2];               // the operator's numeric attributes
+  int32_t chained;
+  struct {
+    int32_t op, tensor; // 0: no operand but the value
+    double params[2];
+  } chain[EG_POINTWISE_CHAIN];
 } eg_pointwise;
 cudaError_t eg_launch_pointwise(const eg_pointwise *work, void *const *addresses,
                                 cudaStream_t stream);
@@ -42,6 +49,17 @@ cudaError_t eg_launch_pointwise(const eg_pointwise *work, void *const *addresses
 /// Copies elements of 1, 2, 4 or 8 bytes: tensor 0 from tensor 1.
 cudaError_t eg_launch_move(const eg_device_loop *loop, int32_t element_bytes, void *to,
                            const void *from, cudaStream_t stream);
+
+/// Rows that lie side by side in one tensor and apart in others: joined, or split.
+enum { EG_MOST_JOINED = 32 };
+typedef struct eg_join {
+  int64_t rows, whole_step;     // of the one tensor, from row to row, bytes
+  int64_t ends[EG_MOST_JOINED]; // bytes of a row up to the end of part p
+  int32_t parts, is_split;
+} eg_join;
+/// addresses: the whole, the parts.
+cudaError_t eg_launch_join(const eg_join *work, void *const *addresses,
+                           cudaStream_t stream);
 
 /// result[kept] = fold over `folded`; reference: ops/kernel_reduce.c, kernel_select.c.
 /// Tensor 0 is the result, 1 the operand. ARG_MAX and ARG_MIN write int64 positions.

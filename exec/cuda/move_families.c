@@ -141,36 +141,99 @@ egraph_status eg_cuda_tile(eg_cuda_builder *builder) {
                           &from);
 }
 
-egraph_status eg_cuda_concat(eg_cuda_builder *builder) {
-  const eg_node_spec *spec = builder->spec;
-  const eg_type *result = &spec->results[0];
-  uint32_t axis = eg_axis_of(result, eg_attr_at(spec->attrs, EG_A_CONCAT_AXIS)->i);
-  eg_block to = block_of(eg_device_result(0), result);
-  builder->kernel = "CUDA copy";
-  for (uint32_t i = 0; i < spec->input_count; i++) {
-    const eg_type *part = &spec->inputs[i];
-    eg_block from = block_of(eg_device_operand(i), part);
-    EG_TRY(eg_cuda_add_move(builder, part->rank, part->dims, eg_dtype_bytes(part->dtype),
-                            &to, &from));
-    to.offset += part->dims[axis] * to.strides[axis];
+// ---- joins ----------------------------------------------------------------------
+
+static egraph_status run_join(const eg_cuda_device *device, const void *payload,
+                              void *const *addresses) {
+  return eg_cuda_check(eg_launch_join(payload, addresses, device->stream), "copy kernel");
+}
+
+/// Of a tensor cut along an axis: bytes of what lies together of it.
+static int64_t row_bytes(const eg_type *type, uint32_t axis) {
+  int64_t strides[EGRAPH_MAX_RANK] = {0};
+  eg_type_strides(type, strides);
+  return type->dims[axis] * strides[axis] * (int64_t)eg_dtype_bytes(type->dtype);
+}
+
+/// A tensor and its parts along an axis, all in one memory format.
+typedef struct cut_tensor {
+  const eg_type *whole, *parts;
+  uint32_t count, axis;
+  bool is_split;
+} cut_tensor;
+
+static eg_device_place whole_place(const cut_tensor *cut) {
+  return cut->is_split ? eg_device_operand(0) : eg_device_result(0);
+}
+static eg_device_place part_place(const cut_tensor *cut, uint32_t i) {
+  return cut->is_split ? eg_device_result(i) : eg_device_operand(i);
+}
+
+static egraph_status add_join(eg_cuda_builder *builder, const cut_tensor *cut) {
+  eg_device_place whole = whole_place(cut);
+  int64_t step = row_bytes(cut->whole, cut->axis);
+  if (step == 0 || eg_type_bytes(cut->whole) == 0) return EGRAPH_OK;
+  for (uint32_t from = 0; from < cut->count; from += EG_MOST_JOINED) {
+    eg_device_place places[EG_MAX_STAGE_PLACES] = {whole};
+    eg_join work = {.rows = (int64_t)eg_type_bytes(cut->whole) / step,
+                    .whole_step = step,
+                    .is_split = cut->is_split};
+    int64_t end = 0;
+    for (uint32_t i = from; i < cut->count && work.parts < EG_MOST_JOINED; i++) {
+      end += row_bytes(&cut->parts[i], cut->axis);
+      places[work.parts + 1] = part_place(cut, i);
+      work.ends[work.parts++] = end;
+    }
+    if (end != 0)
+      EG_TRY(eg_cuda_add(builder, run_join, &work, sizeof work, NULL, places,
+                         (uint32_t)work.parts + 1));
+    whole.offset += (size_t)end;
   }
   return EGRAPH_OK;
+}
+
+/// One copy for each part: their memory formats differ.
+static egraph_status add_part_moves(eg_cuda_builder *builder, const cut_tensor *cut) {
+  eg_block whole = block_of(whole_place(cut), cut->whole);
+  for (uint32_t i = 0; i < cut->count; i++) {
+    const eg_type *type = &cut->parts[i];
+    eg_block part = block_of(part_place(cut, i), type);
+    const eg_block *to = cut->is_split ? &part : &whole;
+    const eg_block *from = cut->is_split ? &whole : &part;
+    EG_TRY(eg_cuda_add_move(builder, type->rank, type->dims, eg_dtype_bytes(type->dtype),
+                            to, from));
+    whole.offset += type->dims[cut->axis] * whole.strides[cut->axis];
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status add_cut(eg_cuda_builder *builder, const cut_tensor *cut) {
+  builder->kernel = "CUDA copy";
+  for (uint32_t i = 0; i < cut->count; i++)
+    if (cut->parts[i].layout.format != cut->whole->layout.format)
+      return add_part_moves(builder, cut);
+  return add_join(builder, cut);
+}
+
+egraph_status eg_cuda_concat(eg_cuda_builder *builder) {
+  const eg_node_spec *spec = builder->spec;
+  const eg_type *whole = &spec->results[0];
+  int64_t axis = eg_attr_at(spec->attrs, EG_A_CONCAT_AXIS)->i;
+  return add_cut(builder, &(cut_tensor){.whole = whole,
+                                        .parts = spec->inputs,
+                                        .count = spec->input_count,
+                                        .axis = eg_axis_of(whole, axis)});
 }
 
 egraph_status eg_cuda_split(eg_cuda_builder *builder) {
   const eg_node_spec *spec = builder->spec;
   const eg_type *whole = &spec->inputs[0];
-  uint32_t axis = eg_axis_of(whole, eg_attr_at(spec->attrs, EG_A_SPLIT_AXIS)->i);
-  eg_block from = block_of(eg_device_operand(0), whole);
-  builder->kernel = "CUDA copy";
-  for (uint32_t i = 0; i < spec->result_count; i++) {
-    const eg_type *part = &spec->results[i];
-    eg_block to = block_of(eg_device_result(i), part);
-    EG_TRY(eg_cuda_add_move(builder, part->rank, part->dims, eg_dtype_bytes(part->dtype),
-                            &to, &from));
-    from.offset += part->dims[axis] * from.strides[axis];
-  }
-  return EGRAPH_OK;
+  int64_t axis = eg_attr_at(spec->attrs, EG_A_SPLIT_AXIS)->i;
+  return add_cut(builder, &(cut_tensor){.whole = whole,
+                                        .parts = spec->results,
+                                        .count = spec->result_count,
+                                        .axis = eg_axis_of(whole, axis),
+                                        .is_split = true});
 }
 
 egraph_status eg_cuda_pad(eg_cuda_builder *builder) {

@@ -160,7 +160,13 @@ __global__ void pointwise_kernel(const eg_pointwise work, void *to, const void *
     const T x = load<T>(a, work.dtype[1], at[1]);
     const T y = operands > 1 ? load<T>(b, work.dtype[2], at[2]) : T(0);
     const T z = operands > 2 ? load<T>(c, work.dtype[3], at[3]) : T(0);
-    store<T>(to, work.dtype[0], at[0], apply<T>(work.op, x, y, z, p, q));
+    T value = apply<T>(work.op, x, y, z, p, q);
+    for (int32_t k = 0; k < work.chained; k++) {
+      const auto &next = work.chain[k];
+      value = apply<T>(next.op, value, next.tensor == 3 ? z : y, T(0),
+                       bound<T>(next.params[0], true), bound<T>(next.params[1], false));
+    }
+    store<T>(to, work.dtype[0], at[0], value);
   }
 }
 
@@ -208,4 +214,60 @@ extern "C" cudaError_t eg_launch_move(const eg_device_loop *loop, int32_t elemen
   case 8: return move<uint64_t>(loop, to, from, stream);
   }
   return cudaErrorInvalidValue;
+}
+
+// ---- joins ----------------------------------------------------------------------
+
+struct join_parts {
+  void *address[EG_MOST_JOINED];
+};
+
+// T is a unit that divides all sizes and addresses.
+template <typename T>
+__global__ void join_kernel(const eg_join work, const join_parts parts, void *whole) {
+  const int64_t unit = static_cast<int64_t>(sizeof(T));
+  const int64_t width = work.ends[work.parts - 1] / unit;
+  for (int64_t i = first_item(); i < work.rows * width; i += item_step()) {
+    const int64_t row = i / width, at = (i - row * width) * unit;
+    int32_t low = 0, high = work.parts - 1; // the part of `at` is in [low, high]
+    while (low < high) {
+      const int32_t middle = (low + high) / 2;
+      if (at < work.ends[middle])
+        high = middle;
+      else
+        low = middle + 1;
+    }
+    const int64_t begin = low != 0 ? work.ends[low - 1] : 0;
+    T *one = reinterpret_cast<T *>(static_cast<char *>(whole) + row * work.whole_step + at);
+    T *other = reinterpret_cast<T *>(static_cast<char *>(parts.address[low]) +
+                                     row * (work.ends[low] - begin) + at - begin);
+    if (work.is_split)
+      *other = *one;
+    else
+      *one = *other;
+  }
+}
+
+template <typename T>
+static cudaError_t join(const eg_join *work, const join_parts &parts, void *whole,
+                        cudaStream_t stream) {
+  const int64_t units = work->rows * work->ends[work->parts - 1] / (int64_t)sizeof(T);
+  return EG_LAUNCH(join_kernel<T>, blocks_for(units, EG_BLOCK), EG_BLOCK, stream, *work,
+                   parts, whole);
+}
+
+extern "C" cudaError_t eg_launch_join(const eg_join *work, void *const *addresses,
+                                      cudaStream_t stream) {
+  join_parts parts;
+  uintptr_t bits = reinterpret_cast<uintptr_t>(addresses[0]) |
+                   static_cast<uintptr_t>(work->whole_step);
+  for (int32_t p = 0; p < work->parts; p++) {
+    parts.address[p] = addresses[p + 1];
+    bits |= reinterpret_cast<uintptr_t>(addresses[p + 1]) |
+            static_cast<uintptr_t>(work->ends[p]);
+  }
+  if (bits % 16 == 0) return join<uint4>(work, parts, addresses[0], stream);
+  if (bits % 4 == 0) return join<uint32_t>(work, parts, addresses[0], stream);
+  if (bits % 2 == 0) return join<uint16_t>(work, parts, addresses[0], stream);
+  return join<uint8_t>(work, parts, addresses[0], stream);
 }

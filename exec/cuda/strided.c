@@ -112,10 +112,58 @@ egraph_status eg_cuda_add_move(eg_cuda_builder *builder, uint32_t rank,
   return eg_cuda_add(builder, run_move, &move, sizeof move, NULL, places, 2);
 }
 
+/// Kept as planned, too: what follows may be joined to it.
+typedef struct pointwise_payload {
+  eg_pointwise work;
+  eg_loop_plan plan;
+} pointwise_payload;
+
 static egraph_status run_pointwise(const eg_cuda_device *device, const void *payload,
                                    void *const *addresses) {
-  return eg_cuda_check(eg_launch_pointwise(payload, addresses, device->stream),
+  const pointwise_payload *pointwise = payload;
+  return eg_cuda_check(eg_launch_pointwise(&pointwise->work, addresses, device->stream),
                        "pointwise kernel");
+}
+
+/// Appends a tensor that broadcasts to the result, in the result's dimensions.
+static void add_tensor(pointwise_payload *payload, const eg_type *result,
+                       const eg_type *type) {
+  int64_t strides[EGRAPH_MAX_RANK] = {0};
+  uint32_t t = payload->plan.tensors++;
+  eg_spread_strides(result, type, strides);
+  memcpy(payload->plan.strides[t], strides, result->rank * sizeof *strides);
+  payload->work.dtype[t] = (int32_t)type->dtype;
+}
+
+static bool is_result(const eg_device_place *place) {
+  return place->kind == EG_DEVICE_RESULT && place->index == 0 && place->offset == 0;
+}
+
+/// Lets the pointwise stage before take the operator along where that reads and writes
+/// what the stage has just written. False where it cannot.
+static bool extend_chain(eg_cuda_builder *builder, eg_op op, const double params[2],
+                         eg_compute compute, const eg_pointwise_operand *operands,
+                         uint32_t count) {
+  eg_device_stage *stage = builder->last;
+  if (stage == NULL || stage->function != run_pointwise || count == 0 || count > 2 ||
+      !is_result(&operands[0].place) || compute == EG_COMPUTE_I64) // integers wrap
+    return false;
+  pointwise_payload payload = *(const pointwise_payload *)stage->payload;
+  if (payload.work.op == EG_OP_FILL || payload.work.compute != (int32_t)compute ||
+      payload.work.chained == EG_POINTWISE_CHAIN ||
+      (count == 2 &&
+       (payload.plan.tensors == EG_LOOP_TENSORS || is_result(&operands[1].place))))
+    return false;
+  if (count == 2) add_tensor(&payload, &builder->spec->results[0], operands[1].type);
+  int32_t tensor = count == 2 ? (int32_t)payload.plan.tensors - 1 : 0;
+  int32_t k = payload.work.chained++;
+  payload.work.chain[k].op = (int32_t)op;
+  payload.work.chain[k].tensor = tensor;
+  memcpy(payload.work.chain[k].params, params, 2 * sizeof *params);
+  if (!eg_loop_merge(&payload.plan, &payload.work.loop)) return false;
+  if (count == 2) stage->places[stage->count++] = operands[1].place;
+  *(pointwise_payload *)stage->payload = payload;
+  return true;
 }
 
 egraph_status eg_cuda_add_pointwise(eg_cuda_builder *builder, eg_op op,
@@ -123,25 +171,22 @@ egraph_status eg_cuda_add_pointwise(eg_cuda_builder *builder, eg_op op,
                                     const eg_pointwise_operand *operands,
                                     uint32_t count) {
   const eg_type *result = &builder->spec->results[0];
-  int64_t strides[EG_LOOP_TENSORS][EGRAPH_MAX_RANK] = {{0}};
+  if (extend_chain(builder, op, params, compute, operands, count)) return EGRAPH_OK;
   eg_device_place places[EG_LOOP_TENSORS] = {eg_device_result(0)};
-  eg_pointwise work = {.op = (int32_t)op,
-                       .compute = (int32_t)compute,
-                       .dtype = {(int32_t)result->dtype},
-                       .params = {params[0], params[1]}};
-  eg_type_strides(result, strides[0]);
+  pointwise_payload payload = {.work = {.op = (int32_t)op,
+                                        .compute = (int32_t)compute,
+                                        .params = {params[0], params[1]}},
+                               .plan = {.rank = result->rank}};
+  memcpy(payload.plan.dims, result->dims, result->rank * sizeof *result->dims);
+  add_tensor(&payload, result, result);
   for (uint32_t i = 0; i < count; i++) {
-    eg_spread_strides(result, operands[i].type, strides[i + 1]);
+    add_tensor(&payload, result, operands[i].type);
     places[i + 1] = operands[i].place;
-    work.dtype[i + 1] = (int32_t)operands[i].type->dtype;
   }
-  eg_loop_plan plan = {.tensors = count + 1};
-  for (uint32_t d = 0; d < result->rank; d++)
-    eg_loop_add(&plan, result->dims[d],
-                (int64_t[]){strides[0][d], strides[1][d], strides[2][d], strides[3][d]});
-  if (!eg_loop_merge(&plan, &work.loop))
+  if (!eg_loop_merge(&payload.plan, &payload.work.loop))
     return eg_cuda_refuse(builder, "too many dimensions");
-  return eg_cuda_add(builder, run_pointwise, &work, sizeof work, NULL, places, count + 1);
+  return eg_cuda_add(builder, run_pointwise, &payload, sizeof payload, NULL, places,
+                     count + 1);
 }
 
 egraph_status eg_cuda_add_fill(eg_cuda_builder *builder, double value) {

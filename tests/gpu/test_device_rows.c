@@ -68,7 +68,7 @@ static bool is_native(eg_backend *backend, const char *name, const eg_node_spec 
   return native;
 }
 
-enum { MOST_TENSORS = 16 };
+enum { MOST_TENSORS = 64 };
 
 static uint32_t check_node(eg_backend *backend, const char *name, const eg_graph *graph,
                            eg_graph_node node) {
