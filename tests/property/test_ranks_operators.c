@@ -14,27 +14,31 @@ typedef struct resize {
 static const resize resizes[] = {
     {1, 1, 110000}, {8, 1, 110000}, {64, 1, 110000}, {1, 2, 20000}, {1, 4, 20000}};
 
-/// A graph of one node. False when the operands are not well-typed or too large.
+/// A graph of one node. False when the operands are not well-typed or too large, and when
+/// no dimension changes: the case as it is comes once.
 static bool graph_of(const ops_case *row, const resize *size, eg_graph **out) {
   fixture f;
   eg_value inputs[FIXTURE_MAX_TYPES], results[FIXTURE_MAX_TYPES];
   eg_type types[FIXTURE_MAX_TYPES];
-  bool fits = true;
+  bool fits = true, changes = size->divisor == 1 && size->factor == 1;
   fixture_init(&f, row);
   assert_ok(eg_graph_create(NULL, out));
   for (uint32_t i = 0; i < f.count; i++) {
-    for (uint32_t d = 0; d < f.inputs[i].rank; d++)
-      if (f.inputs[i].dims[d] > 32)
-        f.inputs[i].dims[d] /= size->divisor;
-      else if (f.inputs[i].dims[d] != 1)
-        f.inputs[i].dims[d] *= size->factor;
+    for (uint32_t d = 0; d < f.inputs[i].rank; d++) {
+      int64_t *dim = &f.inputs[i].dims[d], before = *dim;
+      if (*dim > 32)
+        *dim /= size->divisor;
+      else if (*dim != 1)
+        *dim *= size->factor;
+      changes = changes || *dim != before;
+    }
     char name[16];
     snprintf(name, sizeof name, "x%u", i);
     fits = fits && eg_type_elements(&f.inputs[i]) <= size->most_elements;
     assert_ok(eg_graph_add_input(*out, name, &f.inputs[i], &inputs[i]));
   }
   uint32_t count = eg_op_results(&f.attrs);
-  fits = fits && eg_op_infer(&f.attrs, f.inputs, f.count, types) == EGRAPH_OK;
+  fits = fits && changes && eg_op_infer(&f.attrs, f.inputs, f.count, types) == EGRAPH_OK;
   for (uint32_t r = 0; fits && r < count; r++)
     fits = eg_type_elements(&types[r]) <= size->most_elements;
   if (fits)
