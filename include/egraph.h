@@ -115,7 +115,8 @@ typedef struct egraph_allocator {
   X(EGRAPH_PLAN_RUN_OPTIONS, egraph_plan_run_options)                                    \
   X(EGRAPH_EXTRACT_OPTIONS, egraph_extract_options)                                      \
   X(EGRAPH_SHARD_OPTIONS, egraph_shard_options)                                          \
-  X(EGRAPH_TERMS_OPTIONS, egraph_terms_options)
+  X(EGRAPH_TERMS_OPTIONS, egraph_terms_options)                                          \
+  X(EGRAPH_SIMULATE_OPTIONS, egraph_simulate_options)
 #define EGRAPH_OPTIONS_ENUM(id, name) id,
 /// The structs of options: EGRAPH_OPTIONS_LIST.
 typedef enum egraph_options_kind {
@@ -581,6 +582,7 @@ EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_costs_validate(egraph_costs *co
 #include "egraph_extract.h"  // IWYU pragma: export
 #include "egraph_optimize.h" // IWYU pragma: export
 #include "egraph_plan.h"     // IWYU pragma: export
+#include "egraph_simulate.h" // IWYU pragma: export
 #include "egraph_terms.h"    // IWYU pragma: export
 #include "egraph_walk.h"     // IWYU pragma: export
 

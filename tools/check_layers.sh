@@ -24,6 +24,7 @@ rewrites:             rewrites/language rewrites/claims rewrites/verify
 rewrites/unity:       pcg/parallel rewrites rewrites/language rewrites/verify
 rewrites/terms:       egraph rewrites/language rewrites/saturation
 sim:                  ops pcg/graph pcg/parallel
+sim/plan:             pcg/parallel pcg/plan sim
 exec:                 ops pcg/graph pcg/parallel pcg/plan
 extract:              include
 extract/presolve:     include extract
@@ -37,7 +38,7 @@ optimize/model:       pcg/parallel pcg/training pcg/plan optimize/space extract/
 optimize/search:      pcg/plan rewrites/saturation optimize/price optimize/space optimize/model extract/layout
 optimize/fold:        pcg/graph optimize/space optimize/model optimize/search
 optimize:             include ops pcg/graph pcg/training pcg/plan optimize/price optimize/single optimize/fold
-api:                  include ops pcg/graph pcg/onnx pcg/plan rewrites rewrites/language rewrites/saturation rewrites/verify rewrites/unity rewrites/terms extract extract/presolve extract/search extract/shard exec optimize optimize/price
+api:                  include ops pcg/graph pcg/onnx pcg/plan sim/plan rewrites rewrites/language rewrites/saturation rewrites/verify rewrites/unity rewrites/terms extract extract/presolve extract/search extract/shard exec optimize optimize/price
 tools:                include
 examples:             include
 include:              include

@@ -90,6 +90,11 @@ bool interrupted(void) { return interrupt_seen != 0; }
 // ---- JSON -----------------------------------------------------------------------
 
 static bool first_item = true;
+static FILE *json_file; // NULL: standard output
+
+void json_to(FILE *file) { json_file = file; }
+
+static FILE *out_file(void) { return json_file != NULL ? json_file : stdout; }
 
 /// Bytes of the UTF-8 character at `c`; 0 when it is none (too long, a surrogate, ...).
 static size_t utf8_length(const unsigned char *c) {
@@ -105,45 +110,47 @@ static size_t utf8_length(const unsigned char *c) {
 
 // Names of models may hold any bytes; what is no UTF-8 becomes U+FFFD.
 static void print_string(const char *text) {
-  putchar('"');
+  (void)fputc('"', out_file());
+  bool is_tag = false; // a "</script>" in a name must not end that of a page
   for (const unsigned char *c = (const unsigned char *)text; *c != '\0';) {
     size_t length = utf8_length(c);
-    if (*c == '"' || *c == '\\')
-      printf("\\%c", *c);
+    if (*c == '"' || *c == '\\' || (*c == '/' && is_tag))
+      fprintf(out_file(), "\\%c", *c);
     else if (*c < 0x20)
-      printf("\\u%04x", *c);
+      fprintf(out_file(), "\\u%04x", *c);
     else if (length == 0)
-      printf("\\ufffd");
+      fprintf(out_file(), "\\ufffd");
     else
-      (void)fwrite(c, 1, length, stdout);
+      (void)fwrite(c, 1, length, out_file());
+    is_tag = *c == '<';
     c += length != 0 ? length : 1;
   }
-  putchar('"');
+  (void)fputc('"', out_file());
 }
 
 static void key_of(const char *key) {
-  if (!first_item) putchar(',');
+  if (!first_item) (void)fputc(',', out_file());
   first_item = false;
   if (key == NULL) return;
   print_string(key);
-  putchar(':');
+  (void)fputc(':', out_file());
 }
 
 void json_begin(void) {
   first_item = true;
-  putchar('{');
+  (void)fputc('{', out_file());
 }
 
-void json_end(void) { printf("}\n"); }
+void json_end(void) { fprintf(out_file(), "}\n"); }
 
 void json_open(const char *key, char bracket) {
   key_of(key);
-  putchar(bracket);
+  (void)fputc(bracket, out_file());
   first_item = true;
 }
 
 void json_close(char bracket) {
-  putchar(bracket);
+  (void)fputc(bracket, out_file());
   first_item = false;
 }
 
@@ -155,22 +162,27 @@ void json_text(const char *key, const char *value) {
 void json_real(const char *key, double value) {
   key_of(key);
   if (isfinite(value))
-    printf("%.17g", value);
+    fprintf(out_file(), "%.17g", value);
   else
-    printf("null");
+    fprintf(out_file(), "null");
+}
+
+void json_short(const char *key, double value) {
+  key_of(key);
+  fprintf(out_file(), "%.6g", value);
 }
 
 void json_int(const char *key, uint64_t value) {
   key_of(key);
-  printf("%" PRIu64, value);
+  fprintf(out_file(), "%" PRIu64, value);
 }
 
 void json_bool(const char *key, bool value) {
   key_of(key);
-  printf(value ? "true" : "false");
+  fprintf(out_file(), value ? "true" : "false");
 }
 
 void json_value(const char *key, const char *json) {
   key_of(key);
-  printf("%s", json);
+  fprintf(out_file(), "%s", json);
 }

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "include/egraph.h"
 
@@ -31,7 +32,9 @@ void progress_clear(void);
 void install_interrupt(void);
 bool interrupted(void);
 
-/// JSON objects, keys in the order they are written.
+/// JSON objects, keys in the order they are written: to a file, or to standard output
+/// (NULL).
+void json_to(FILE *file);
 void json_begin(void);
 void json_end(void);
 void json_open(const char *key,
@@ -39,6 +42,7 @@ void json_open(const char *key,
 void json_close(char bracket);
 void json_text(const char *key, const char *value);
 void json_real(const char *key, double value);
+void json_short(const char *key, double value); // finite; six digits
 void json_int(const char *key, uint64_t value);
 void json_bool(const char *key, bool value);
 /// A value that is JSON text already.

@@ -24,6 +24,7 @@ static const struct command_row {
     {"plan", command_plan, "find the cheapest plan for the devices of a machine"},
     {"machine", command_machine, "measure this host, to plan for it"},
     {"run", command_run, "execute a model or a plan, or compare two models"},
+    {"simulate", command_simulate, "time the step of a plan with overlapping exchanges"},
     {"profile", command_profile, "measure operators into the profile database"},
     {"extract", command_extract, "find the cheapest choice in an e-graph of a file"},
     {"shard", command_shard, "find the cheapest strategies of a sharding problem"},

@@ -33,13 +33,13 @@ egraph_status plan_print(const egraph_plan *plan, const plan_view *view) {
   return print_made(status, text, "");
 }
 
-/// Loads a plan, and prices it if that is asked for.
-static egraph_status load(const char *path, const plan_view *view, egraph_plan **out) {
+egraph_status plan_load(const char *path, const char *machine, const cost_flags *flags,
+                        egraph_plan **out) {
   egraph_status status = egraph_plan_load(NULL, path, out);
-  if (status != EGRAPH_OK || view->machine == NULL) return status;
-  const egraph_target target = {.size = sizeof target, .machine = view->machine};
+  if (status != EGRAPH_OK || machine == NULL) return status;
+  const egraph_target target = {.size = sizeof target, .machine = machine};
   egraph_costs *costs;
-  status = open_plan_costs(view->costs, view->machine, &costs);
+  status = open_plan_costs(flags, machine, &costs);
   if (status == EGRAPH_OK) status = egraph_plan_price(*out, &target, costs);
   egraph_costs_destroy(costs);
   return status;
@@ -55,7 +55,7 @@ static egraph_status explain_one(const egraph_plan *plan, const plan_view *view)
 static egraph_status explain_two(const egraph_plan *plan, const plan_view *view) {
   egraph_plan *other = NULL;
   char *text = NULL;
-  egraph_status status = load(view->against, view, &other);
+  egraph_status status = plan_load(view->against, view->machine, view->costs, &other);
   if (status == EGRAPH_OK)
     status = egraph_plan_diff(NULL, plan, other, view->json, &text);
   egraph_plan_destroy(other);
@@ -64,7 +64,7 @@ static egraph_status explain_two(const egraph_plan *plan, const plan_view *view)
 
 int explain_plan_file(const char *path, const plan_view *view) {
   egraph_plan *plan = NULL;
-  egraph_status status = load(path, view, &plan);
+  egraph_status status = plan_load(path, view->machine, view->costs, &plan);
   if (status == EGRAPH_OK)
     status = (view->against != NULL ? explain_two : explain_one)(plan, view);
   egraph_plan_destroy(plan);

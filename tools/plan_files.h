@@ -15,6 +15,9 @@ typedef struct plan_view {
   bool unity;              // the same, exchanges in Unity's words
   bool json;
 } plan_view;
+/// Reads a plan, and prices it anew by a machine's figures (NULL: as it is).
+egraph_status plan_load(const char *path, const char *machine, const cost_flags *flags,
+                        egraph_plan **out);
 /// Prints the answer, blocks, exchanges and remarks of a plan, and its steps where they
 /// are wanted.
 egraph_status plan_print(const egraph_plan *plan, const plan_view *view);

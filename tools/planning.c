@@ -56,7 +56,7 @@ static void add_rule_flags(command *cmd, rule_flags *flags) {
   add_switch(cmd, "--trust", &flags->trust, "use rule files without verifying them");
 }
 
-static void add_cost_flags(command *cmd, cost_flags *flags) {
+void add_cost_flags(command *cmd, cost_flags *flags) {
   add_heading(cmd, "Costs");
   add_text(cmd, "--db FILE", &flags->database,
            "profile database (default: in the user's cache folder)");

@@ -71,6 +71,7 @@ typedef struct optimize_session {
 void optimize_flags_init(optimize_flags *flags);
 /// The flags of rules, costs, the search and the output, which every command has that
 /// optimizes.
+void add_cost_flags(command *cmd, cost_flags *flags);
 void add_optimize_flags(command *cmd, optimize_flags *flags);
 /// Whether a file has the text form of graphs, by its name.
 bool is_graph_text(const char *path);
@@ -110,6 +111,7 @@ egraph_status open_plan_costs(const cost_flags *flags, const char *machine,
 int command_optimize(int argc, char **argv);
 int command_profile(int argc, char **argv);
 int command_explain(int argc, char **argv);
+int command_simulate(int argc, char **argv);
 int command_plan(int argc, char **argv);
 int command_machine(int argc, char **argv);
 int command_run(int argc, char **argv);

@@ -56,6 +56,7 @@ report run-report run --compare mlp.egraph best.egraph --draw-weights
 report run-report run plan.json --draw-weights --verify
 expect 0 '' '' plan mlp.egraph --no-measure --machine 'host*2' -o forward.json
 report run-report run forward.json --draw-weights
+report simulate-report simulate plan.json --machine 'host*4' --no-measure
 report rules-report rules
 cat >sides.json <<'X'
 {"nodes": {"r": {"children": ["a"], "eclass": "R", "cost": 0}, "a": {"eclass": "A", "cost": 1},

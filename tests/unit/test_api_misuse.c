@@ -151,6 +151,8 @@ static void plans_refuse_null(void **state) {
   REFUSES(egraph_step_check_run, "out", AT, AT, 1, AT, 1, NULL);
   REFUSES(egraph_step_check_run, "inputs", AT, NULL, 1, AT, 1, AT);
   REFUSES(egraph_step_check_run, "outputs", AT, AT, 1, NULL, 1, AT);
+  REFUSES(egraph_simulate, "plan", NULL, NULL, NULL, AT);
+  REFUSES(egraph_simulate, "out", NULL, AT, NULL, NULL);
   REFUSES(egraph_plan_remarks, "plan", NULL, NULL, false, AT);
   REFUSES(egraph_plan_remarks, "out", NULL, AT, false, NULL);
   REFUSES(egraph_plan_account, "plan", NULL, NULL, NULL, NULL);
@@ -289,6 +291,13 @@ static void nothing_is_in_what_is_not_there(void **state) {
   assert_null(egraph_result_plan(NULL));
   assert_int_equal(egraph_plan_info_of(NULL).devices, 0);
   assert_null(egraph_plan_graph(NULL));
+  egraph_simulation_destroy(NULL);
+  assert_int_equal(egraph_simulation_info_of(NULL).tasks, 0);
+  assert_null(egraph_simulation_stream_at(NULL, 0).name);
+  assert_null(egraph_simulation_task_at(NULL, 0).name);
+  assert_null(egraph_simulation_wait_at(NULL, 0).kind);
+  assert_true(egraph_simulation_memory_at(NULL, 0).bytes == 0);
+  assert_null(egraph_simulation_alive_at(NULL, 0).name);
   assert_true(isinf(egraph_tensor_error(NULL, NULL)));
   assert_int_equal(egraph_tensor_not_finite(NULL), 0);
   assert_int_equal(egraph_arrays_count(NULL), 0);

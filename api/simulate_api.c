@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <stdlib.h>
+
+#include "api/option_structs.h"
+#include "api/planned.h"
+#include "api/require.h"
+#include "pcg/plan/plan_labels.h"
+#include "pcg/plan/plan_words.h"
+#include "sim/plan/plan_simulation.h"
+
+EG_VEC_DEFINE(simulation_waits, egraph_simulation_wait);
+
+struct egraph_simulation {
+  egraph_allocator alloc;
+  const eg_plan *plan;
+  eg_plan_labels labels;
+  eg_machine machine; // zeroed where none was named
+  eg_machine_mesh links;
+  eg_plan_simulation result;
+  double in_order;
+  simulation_waits waits;
+  uint8_t *is_critical; // [tasks]
+};
+
+static egraph_status take_machine(egraph_simulation *s, const char *name) {
+  if (name == NULL) return EGRAPH_OK;
+  EG_TRY(eg_machine_load(&s->alloc, name, &s->machine));
+  return eg_machine_find_mesh(&s->machine, &s->plan->mesh, &s->links);
+}
+
+static int by_seconds(const void *a, const void *b) {
+  const egraph_simulation_wait *x = a, *y = b;
+  return (x->seconds < y->seconds) - (x->seconds > y->seconds);
+}
+
+static egraph_status list_waits(egraph_simulation *s) {
+  const eg_mesh *mesh = &s->plan->mesh;
+  for (int p = 0; p < EG_PHASE_COUNT; p++)
+    for (uint32_t a = 0; a < mesh->axis_count; a++)
+      for (int k = 0; k < EG_TRANSITION_KINDS; k++) {
+        const eg_plan_wait *wait = &s->result.wait[p][a][k];
+        if (wait->count == 0) continue;
+        EG_TRY(simulation_waits_push(
+            &s->waits,
+            (egraph_simulation_wait){eg_phase_name((eg_phase)p),
+                                     eg_transition_name((eg_transition_kind)k),
+                                     mesh->axes[a].name, wait->seconds, wait->count}));
+      }
+  if (s->waits.len != 0)
+    qsort(s->waits.data, s->waits.len, sizeof *s->waits.data, by_seconds);
+  return EGRAPH_OK;
+}
+
+static egraph_status flag_critical(egraph_simulation *s) {
+  EG_TRY(eg_alloc(s->alloc, s->result.tasks.tasks.len, 1, &s->is_critical));
+  for (size_t i = 0; i < s->result.critical.len; i++)
+    s->is_critical[s->result.critical.data[i]] = 1;
+  return EGRAPH_OK;
+}
+
+static void sum_in_order(egraph_simulation *s) {
+  for (uint32_t t = 0; t < s->result.tasks.tasks.len; t++)
+    s->in_order += s->plan->steps.data[s->result.tasks.tasks.data[t].step].seconds;
+}
+
+static egraph_status simulate(egraph_simulation *s,
+                              const egraph_simulate_options *options) {
+  EG_TRY(take_machine(s, options->machine));
+  EG_TRY(eg_plan_simulate(s->plan, options->machine != NULL ? &s->links : NULL,
+                          !options->in_order, &s->result));
+  EG_TRY(eg_plan_labels_make(s->plan, s->alloc, &s->labels));
+  sum_in_order(s);
+  EG_TRY(list_waits(s));
+  return flag_critical(s);
+}
+
+egraph_status egraph_simulate(const egraph_allocator *alloc, const egraph_plan *plan,
+                              const egraph_simulate_options *options,
+                              egraph_simulation **out) {
+  EG_REQUIRE(plan, out);
+  egraph_allocator own = eg_allocator_or_heap(alloc);
+  egraph_simulate_options taken;
+  egraph_simulation *s;
+  EG_TRY(eg_options_take(EGRAPH_SIMULATE_OPTIONS, options, &taken));
+  EG_TRY(eg_alloc(own, 1, sizeof *s, &s));
+  *s = (egraph_simulation){.alloc = own, .plan = &plan->planned.plan};
+  eg_arena_init(&s->labels.arena, own);
+  eg_arena_init(&s->machine.memory, own);
+  eg_plan_simulation_init(&s->result, own);
+  simulation_waits_init(&s->waits, own);
+  egraph_status status = simulate(s, &taken);
+  if (status != EGRAPH_OK) {
+    egraph_simulation_destroy(s);
+    return status;
+  }
+  *out = s;
+  return EGRAPH_OK;
+}
+
+void egraph_simulation_destroy(egraph_simulation *s) {
+  if (s == NULL) return;
+  eg_plan_labels_deinit(&s->labels);
+  eg_machine_deinit(&s->machine);
+  eg_free(s->alloc, s->is_critical, s->result.tasks.tasks.len, 1);
+  eg_plan_simulation_deinit(&s->result);
+  simulation_waits_deinit(&s->waits);
+  eg_free(s->alloc, s, 1, sizeof *s);
+}
+
+// ---- figures ----------------------------------------------------------------------
+
+egraph_simulation_info egraph_simulation_info_of(const egraph_simulation *s) {
+  if (s == NULL) return (egraph_simulation_info){.seconds = 0};
+  const eg_plan_simulation *r = &s->result;
+  return (egraph_simulation_info){.seconds = r->seconds,
+                                  .in_order = s->in_order,
+                                  .most_busy = r->most_busy,
+                                  .peak_bytes = r->peak_bytes,
+                                  .peak_seconds = r->peak_seconds,
+                                  .streams = r->tasks.stream_count,
+                                  .tasks = (uint32_t)r->tasks.tasks.len,
+                                  .waits = (uint32_t)s->waits.len,
+                                  .memory_points = (uint32_t)r->memory.len,
+                                  .alive = (uint32_t)r->alive.len};
+}
+
+/// The class of links of a stream of exchanges.
+static const char *link_name(const egraph_simulation *s, uint32_t stream) {
+  const eg_mesh *mesh = &s->plan->mesh;
+  for (uint32_t a = 0; a < mesh->axis_count && s->machine.name != NULL; a++) {
+    uint32_t link = s->links.links[a].link;
+    if (s->result.tasks.stream_of_axis[a] == stream && link != EG_LINK_AUTO)
+      return s->machine.links[link].name;
+  }
+  return "exchanges";
+}
+
+egraph_simulation_stream egraph_simulation_stream_at(const egraph_simulation *s,
+                                                     uint32_t index) {
+  if (s == NULL || index >= s->result.tasks.stream_count)
+    return (egraph_simulation_stream){.name = NULL};
+  double busy = s->result.busy[index];
+  return (egraph_simulation_stream){.name = index == 0 ? "compute" : link_name(s, index),
+                                    .busy = busy,
+                                    .idle = s->result.seconds - busy};
+}
+
+static const char *value_name(const egraph_simulation *s, eg_value value) {
+  const char *label = s->labels.words[value.id];
+  return label != NULL ? label : eg_graph_value(s->plan->graph, value)->name;
+}
+
+egraph_simulation_task egraph_simulation_task_at(const egraph_simulation *s,
+                                                 uint32_t index) {
+  if (s == NULL || index >= s->result.tasks.tasks.len)
+    return (egraph_simulation_task){.stream = EGRAPH_NONE};
+  const eg_plan_task *task = &s->result.tasks.tasks.data[index];
+  const eg_plan_step *step = &s->plan->steps.data[task->step];
+  eg_task_times times = eg_task_graph_times(s->result.tasks.graph, index);
+  egraph_simulation_task out = {.axis = "",
+                                .phase = eg_phase_name(step->phase),
+                                .micro_batch = task->micro_batch,
+                                .stream = task->stream,
+                                .start = times.start,
+                                .end = times.end,
+                                .is_critical = s->is_critical[index] != 0};
+  if (step->is_move) {
+    out.name = value_name(s, s->plan->states.data[step->from].value);
+    out.what = eg_transition_name(step->transition.kind);
+    if (eg_plan_step_is_exchange(step)) {
+      out.axis = s->plan->mesh.axes[step->transition.axis].name;
+      out.bytes = eg_plan_move_bytes(s->plan, step);
+    }
+    return out;
+  }
+  eg_graph_node_info info = eg_graph_node_at(s->plan->graph, step->node);
+  out.name = value_name(s, info.results[0]);
+  out.what = eg_op_info_of((eg_op)info.attrs->op)->name;
+  return out;
+}
+
+egraph_simulation_wait egraph_simulation_wait_at(const egraph_simulation *s,
+                                                 uint32_t index) {
+  if (s == NULL || index >= s->waits.len) return (egraph_simulation_wait){.phase = NULL};
+  return s->waits.data[index];
+}
+
+egraph_simulation_memory egraph_simulation_memory_at(const egraph_simulation *s,
+                                                     uint32_t index) {
+  if (s == NULL || index >= s->result.memory.len)
+    return (egraph_simulation_memory){.seconds = 0};
+  const eg_memory_point *point = &s->result.memory.data[index];
+  return (egraph_simulation_memory){point->seconds, point->bytes};
+}
+
+egraph_simulation_alive egraph_simulation_alive_at(const egraph_simulation *s,
+                                                   uint32_t index) {
+  if (s == NULL || index >= s->result.alive.len)
+    return (egraph_simulation_alive){.name = NULL};
+  const eg_life *life = &s->result.alive.data[index];
+  const char *name = life->state == EG_PLAN_NONE
+                         ? ""
+                         : value_name(s, s->plan->states.data[life->state].value);
+  return (egraph_simulation_alive){name, eg_store_name(life->store), life->bytes};
+}

@@ -1,0 +1,117 @@
+// The public API, part: how long the step of a plan takes when exchanges between devices
+// overlap with computing. Conventions as in egraph.h, which includes this.
+//
+// egraph_plan_info.cost adds up all steps of a plan, one after the other: that is how
+// egraph_plan_run_local and egraph_plan_run_rank run it. A simulation gives exchanges
+// streams of their own, reductions as soon as their operand is made, and gathers of
+// weights ahead of their readers; it says what that would gain, what computing still
+// waits for, and what devices hold meanwhile. All devices do the same at the same time,
+// so figures are those of any one of them.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EGRAPH_SIMULATE_H
+#define EGRAPH_SIMULATE_H
+
+#include "egraph_plan.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// How a plan is simulated.
+typedef struct egraph_simulate_options {
+  size_t size;         // of this struct; set by its default
+  const char *machine; // as egraph_target.machine: exchanges along axes that go over one
+                       // class of its links wait for each other, others do not. NULL: all
+                       // wait for each other. Steps are not priced anew
+                       // (egraph_plan_price)
+  bool in_order;       // nothing overlaps
+} egraph_simulate_options;
+/// All zero.
+EGRAPH_OPTIONS_DEFAULT(EGRAPH_SIMULATE_OPTIONS, egraph_simulate_options)
+
+/// A simulated step. Borrows from the plan, which must stay.
+typedef struct egraph_simulation egraph_simulation;
+
+/// Simulates one step of training, or of inference. Deterministic. Fails with ARGUMENT (a
+/// machine that has no such mesh, more than 2^31 tasks), PARSE and IO (machine file).
+/// O(tasks log tasks), a task being a run of a step in a micro-batch.
+EGRAPH_API EGRAPH_NODISCARD egraph_status
+egraph_simulate(const egraph_allocator *alloc, const egraph_plan *plan,
+                const egraph_simulate_options *options, egraph_simulation **out);
+/// Frees it; NULL is allowed.
+EGRAPH_API void egraph_simulation_destroy(egraph_simulation *simulation);
+
+/// Figures of a simulated step. In any order of issue a step takes at least
+/// `most_busy`, and at most `in_order`.
+typedef struct egraph_simulation_info {
+  double seconds;      // of the step
+  double in_order;     // seconds without overlap: what its tasks add up to
+  double most_busy;    // of all streams: seconds in which it works
+  double peak_bytes;   // of a device
+  double peak_seconds; // when that is first reached
+  uint32_t streams, tasks, waits, memory_points, alive;
+} egraph_simulation_info;
+/// The figures, and the lengths of the lists below.
+EGRAPH_API egraph_simulation_info
+egraph_simulation_info_of(const egraph_simulation *simulation);
+
+/// Stream 0 computes; others exchange.
+typedef struct egraph_simulation_stream {
+  const char *name; // "compute", the class of links, or "exchanges"
+  double busy, idle;
+} egraph_simulation_stream;
+/// All zero past the end, like the following.
+EGRAPH_API egraph_simulation_stream
+egraph_simulation_stream_at(const egraph_simulation *simulation, uint32_t index);
+
+/// A run of a step of the plan in a micro-batch, in the order of issue. What takes no
+/// time (views, slices) is on no stream.
+typedef struct egraph_simulation_task {
+  const char *name; // of the first result, or of what is moved
+  const char *what; // operator, or kind of exchange
+  const char *axis; // of the mesh; "" of an operator
+  const char *phase;
+  uint32_t micro_batch, stream; // EGRAPH_NONE: no stream
+  double start, end;            // seconds
+  double bytes;                 // of an exchange: of the tensor that a group exchanges
+  bool is_critical;             // the chain of such tasks is as long as the step
+} egraph_simulation_task;
+/// The index-th task.
+EGRAPH_API egraph_simulation_task
+egraph_simulation_task_at(const egraph_simulation *simulation, uint32_t index);
+
+/// Seconds in which computing waits for exchanges of one kind: with the seconds in which
+/// it works they add up to those of the step.
+typedef struct egraph_simulation_wait {
+  const char *phase, *kind, *axis;
+  double seconds;
+  uint32_t count; // exchanges that are waited for
+} egraph_simulation_wait;
+/// The index-th, the longest first.
+EGRAPH_API egraph_simulation_wait
+egraph_simulation_wait_at(const egraph_simulation *simulation, uint32_t index);
+
+/// From `seconds` on a device holds `bytes`: in the last micro-batch, with what the whole
+/// step holds.
+typedef struct egraph_simulation_memory {
+  double seconds, bytes;
+} egraph_simulation_memory;
+/// The index-th point of the curve.
+EGRAPH_API egraph_simulation_memory
+egraph_simulation_memory_at(const egraph_simulation *simulation, uint32_t index);
+
+/// What a device holds at the peak.
+typedef struct egraph_simulation_alive {
+  const char *name;  // of the value; "" of scratch
+  const char *store; // as egraph_plan_store.kind
+  double bytes;
+} egraph_simulation_alive;
+/// The index-th, the largest first.
+EGRAPH_API egraph_simulation_alive
+egraph_simulation_alive_at(const egraph_simulation *simulation, uint32_t index);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/plan/plan_simulation.h"
+
+#include <stdlib.h>
+
+#include "base/owner.h"
+
+EG_OWNER_DEFINE(eg_plan_simulation, (eg_plan_tasks, tasks), (eg_u32s, critical),
+                (eg_memory_curve, memory), (eg_lives, alive))
+
+static eg_task_times times_of(const eg_plan_simulation *s, uint32_t task) {
+  return eg_task_graph_times(s->tasks.graph, task);
+}
+
+// ---- streams ----------------------------------------------------------------------
+
+static void sum_busy(eg_plan_simulation *s) {
+  for (uint32_t t = 0; t < s->tasks.tasks.len; t++) {
+    uint32_t stream = s->tasks.tasks.data[t].stream;
+    eg_task_times times = times_of(s, t);
+    if (stream != EG_PLAN_NO_STREAM) s->busy[stream] += times.end - times.start;
+  }
+  for (uint32_t i = 0; i < s->tasks.stream_count; i++)
+    if (s->busy[i] > s->most_busy) s->most_busy = s->busy[i];
+}
+
+// ---- waits ------------------------------------------------------------------------
+
+/// Charges the time from `since` to the end of `task`, in which computing is idle, to the
+/// tasks that run then, each of which is the cause of the next one.
+static void charge(const eg_plan *plan, eg_plan_simulation *s, uint32_t task,
+                   double since) {
+  while (task != EG_PLAN_NONE) {
+    const eg_plan_step *step = &plan->steps.data[s->tasks.tasks.data[task].step];
+    eg_task_times times = times_of(s, task);
+    double begin = times.start > since ? times.start : since;
+    if (times.end <= since) return;
+    if (eg_plan_step_is_exchange(step) && times.end > begin) {
+      eg_plan_wait *wait =
+          &s->wait[step->phase][step->transition.axis][step->transition.kind];
+      wait->seconds += times.end - begin;
+      wait->count++;
+    }
+    task = eg_task_graph_cause(s->tasks.graph, task);
+  }
+}
+
+/// A task that ends when the step does, and takes time where there is one.
+static uint32_t last_task(const eg_plan_simulation *s) {
+  uint32_t last = EG_PLAN_NONE;
+  for (uint32_t t = 0; t < s->tasks.tasks.len; t++)
+    if (times_of(s, t).end == s->seconds &&
+        (last == EG_PLAN_NONE || s->tasks.tasks.data[last].stream == EG_PLAN_NO_STREAM))
+      last = t;
+  return last;
+}
+
+static void find_waits(const eg_plan *plan, eg_plan_simulation *s) {
+  double since = 0;
+  for (uint32_t t = 0; t < s->tasks.tasks.len; t++) {
+    if (s->tasks.tasks.data[t].stream != 0) continue;
+    eg_task_times times = times_of(s, t);
+    if (times.start > since)
+      charge(plan, s, eg_task_graph_cause(s->tasks.graph, t), since);
+    since = times.end;
+  }
+  if (s->seconds > since) charge(plan, s, last_task(s), since);
+}
+
+static egraph_status find_critical(eg_plan_simulation *s) {
+  for (uint32_t t = last_task(s); t != EG_PLAN_NONE;
+       t = eg_task_graph_cause(s->tasks.graph, t))
+    EG_TRY(eg_u32s_push(&s->critical, t));
+  for (size_t i = 0, j = s->critical.len; i + 1 < j; i++) {
+    uint32_t other = s->critical.data[--j];
+    s->critical.data[j] = s->critical.data[i];
+    s->critical.data[i] = other;
+  }
+  return EGRAPH_OK;
+}
+
+// ---- memory -----------------------------------------------------------------------
+
+/// Bytes come (> 0) or go.
+typedef struct memory_event {
+  double seconds, bytes;
+} memory_event;
+EG_VEC_DEFINE(memory_events, memory_event);
+
+typedef struct memory_sum {
+  const eg_plan *plan;
+  eg_plan_simulation *s;
+  eg_u32s task_of;    // [steps] in the last micro-batch
+  eg_u32s first_read; // [states + 1] of `reads`
+  eg_u32s reads;      // steps
+  eg_lives lives;
+  eg_doubles from, until; // [lives] seconds
+  memory_events events;
+} memory_sum;
+EG_OWNER_DEFINE_STATIC(memory_sum, (eg_u32s, task_of, first_read, reads),
+                       (eg_lives, lives), (eg_doubles, from, until),
+                       (memory_events, events))
+
+static egraph_status find_tasks(memory_sum *m) {
+  EG_TRY(eg_u32s_resize(&m->task_of, m->plan->steps.len));
+  for (uint32_t t = 0; t < m->s->tasks.tasks.len; t++)
+    m->task_of.data[m->s->tasks.tasks.data[t].step] = t; // later ones stand behind
+  return EGRAPH_OK;
+}
+
+static egraph_status find_reads(memory_sum *m) {
+  const eg_plan *plan = m->plan;
+  eg_u32s *first = &m->first_read;
+  EG_TRY(eg_u32s_resize(first, plan->states.len + 1));
+  for (int pass = 0; pass < 2; pass++) {
+    for (uint32_t s = 0; s < plan->steps.len; s++) {
+      const eg_plan_step *step = &plan->steps.data[s];
+      uint32_t count =
+          step->is_move ? 1 : eg_graph_node_at(plan->graph, step->node).input_count;
+      const uint32_t *operands =
+          step->is_move ? &step->from : plan->operands.data + step->operands;
+      for (uint32_t i = 0; i < count; i++)
+        if (pass == 0)
+          first->data[operands[i]]++;
+        else
+          m->reads.data[--first->data[operands[i]]] = s;
+    }
+    if (pass == 1) break;
+    for (size_t i = 1; i < first->len; i++)
+      first->data[i] += first->data[i - 1];
+    EG_TRY(eg_u32s_resize(&m->reads, first->data[first->len - 1]));
+  }
+  return EGRAPH_OK;
+}
+
+/// When a life ends: with the last of its readers to end, which need not be the last one
+/// of the plan.
+static double end_of(const memory_sum *m, const eg_life *life) {
+  double end = times_of(m->s, m->task_of.data[life->until]).end;
+  if (life->state == EG_PLAN_NONE) return end;
+  for (uint32_t i = m->first_read.data[life->state];
+       i < m->first_read.data[life->state + 1]; i++) {
+    uint32_t step = m->reads.data[i];
+    if (step > life->until || step < life->from) continue;
+    double own = times_of(m->s, m->task_of.data[step]).end;
+    if (own > end) end = own;
+  }
+  return end;
+}
+
+static egraph_status place_lives(memory_sum *m) {
+  EG_TRY(eg_plan_lives(m->plan, m->lives.alloc, &m->lives));
+  for (size_t i = 0; i < m->lives.len; i++) {
+    const eg_life *life = &m->lives.data[i];
+    bool is_whole = life->store == EG_STORE_CARRIED || life->store == EG_STORE_INPUT;
+    bool is_sum = life->store == EG_STORE_ACCUMULATOR && life->from == 0;
+    double from = is_whole || is_sum || m->plan->steps.len == 0
+                      ? 0
+                      : times_of(m->s, m->task_of.data[life->from]).start;
+    double until = is_whole || life->store == EG_STORE_OUTPUT || m->plan->steps.len == 0
+                       ? m->s->seconds
+                       : end_of(m, life);
+    EG_TRY(eg_doubles_push(&m->from, from));
+    EG_TRY(eg_doubles_push(&m->until, until));
+    EG_TRY(memory_events_push(&m->events, (memory_event){from, life->bytes}));
+    if (until < m->s->seconds)
+      EG_TRY(memory_events_push(&m->events, (memory_event){until, -life->bytes}));
+  }
+  return EGRAPH_OK;
+}
+
+/// What goes, goes before what comes at the same time.
+static int by_time(const void *a, const void *b) {
+  const memory_event *x = a, *y = b;
+  if (x->seconds != y->seconds) return x->seconds < y->seconds ? -1 : 1;
+  return (x->bytes > y->bytes) - (x->bytes < y->bytes);
+}
+
+static egraph_status draw_curve(memory_sum *m) {
+  eg_plan_simulation *s = m->s;
+  double bytes = 0;
+  if (m->events.len != 0)
+    qsort(m->events.data, m->events.len, sizeof *m->events.data, by_time);
+  for (size_t i = 0; i < m->events.len; i++) {
+    bytes += m->events.data[i].bytes;
+    double seconds = m->events.data[i].seconds;
+    if (i + 1 < m->events.len && m->events.data[i + 1].seconds == seconds) continue;
+    EG_TRY(eg_memory_curve_push(&s->memory, (eg_memory_point){seconds, bytes}));
+    if (bytes <= s->peak_bytes) continue;
+    s->peak_bytes = bytes;
+    s->peak_seconds = seconds;
+  }
+  return EGRAPH_OK;
+}
+
+static int by_bytes(const void *a, const void *b) {
+  const eg_life *x = a, *y = b;
+  if (x->bytes != y->bytes) return x->bytes > y->bytes ? -1 : 1;
+  return (x->state > y->state) - (x->state < y->state);
+}
+
+static egraph_status find_alive(memory_sum *m) {
+  eg_lives *alive = &m->s->alive;
+  double at = m->s->peak_seconds;
+  for (size_t i = 0; i < m->lives.len; i++)
+    if (m->from.data[i] <= at &&
+        (m->until.data[i] > at || m->until.data[i] == m->s->seconds))
+      EG_TRY(eg_lives_push(alive, m->lives.data[i]));
+  if (alive->len != 0) qsort(alive->data, alive->len, sizeof *alive->data, by_bytes);
+  return EGRAPH_OK;
+}
+
+static egraph_status sum_memory(const eg_plan *plan, eg_plan_simulation *s) {
+  memory_sum m;
+  memory_sum_init(&m, s->memory.alloc);
+  m.plan = plan;
+  m.s = s;
+  egraph_status status = find_tasks(&m);
+  if (status == EGRAPH_OK) status = find_reads(&m);
+  if (status == EGRAPH_OK) status = place_lives(&m);
+  if (status == EGRAPH_OK) status = draw_curve(&m);
+  if (status == EGRAPH_OK) status = find_alive(&m);
+  memory_sum_deinit(&m);
+  return status;
+}
+
+egraph_status eg_plan_simulate(const eg_plan *plan, const eg_machine_mesh *links,
+                               bool is_overlapped, eg_plan_simulation *out) {
+  EG_TRY(eg_plan_tasks_make(plan, links, is_overlapped, &out->tasks));
+  EG_TRY(eg_task_graph_simulate(out->tasks.graph));
+  out->seconds = eg_task_graph_makespan(out->tasks.graph);
+  sum_busy(out);
+  find_waits(plan, out);
+  EG_TRY(find_critical(out));
+  return sum_memory(plan, out);
+}

@@ -1,0 +1,43 @@
+// A plan's step, simulated: when every task runs, what computing waits for, what bounds
+// the step from below, and what a device holds over time.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_SIM_PLAN_SIMULATION_H
+#define EG_SIM_PLAN_SIMULATION_H
+
+#include "pcg/plan/plan_life.h"
+#include "sim/plan/plan_tasks.h"
+
+/// What exchanges of one kind keep computing from going on: the parts of its idle time in
+/// which it waits for them.
+typedef struct eg_plan_wait {
+  double seconds;
+  uint32_t count; // exchanges
+} eg_plan_wait;
+
+/// From `seconds` on a device holds `bytes`.
+typedef struct eg_memory_point {
+  double seconds, bytes;
+} eg_memory_point;
+EG_VEC_DEFINE(eg_memory_curve, eg_memory_point);
+
+typedef struct eg_plan_simulation {
+  eg_plan_tasks tasks;               // simulated
+  double seconds;                    // when the last task ends
+  double busy[EG_MAX_MESH_AXES + 1]; // [streams]
+  double most_busy; // of all streams: no order of issue makes the step shorter
+  eg_plan_wait wait[EG_PHASE_COUNT][EG_MAX_MESH_AXES][EG_TRANSITION_KINDS];
+  eg_u32s critical; // tasks, each of which begins when the one before it ends; the last
+                    // one ends the step
+  eg_memory_curve memory; // of the last micro-batch, with what the whole step holds
+  double peak_bytes, peak_seconds;
+  eg_lives alive; // at the peak, the largest first; steps as in the plan
+} eg_plan_simulation;
+
+void eg_plan_simulation_init(eg_plan_simulation *simulation, egraph_allocator alloc);
+void eg_plan_simulation_deinit(eg_plan_simulation *simulation);
+/// Simulates a plan that passes eg_plan_check; `out` is initialized. Arguments and errors
+/// of eg_plan_tasks_make. O(tasks log tasks + lives log lives).
+egraph_status eg_plan_simulate(const eg_plan *plan, const eg_machine_mesh *links,
+                               bool is_overlapped, eg_plan_simulation *out);
+
+#endif

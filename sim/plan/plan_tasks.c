@@ -1,0 +1,296 @@
+// Outline: every run of a step in a micro-batch is a task. A task gets a place in the
+// order of issue (a micro-batch, then twice the step after which it stands, plus one for
+// what comes behind that step's own task), tasks are added in this order, and depend on
+// those that make what they read. A place is never before that of a maker, so the order
+// is one in which a single stream could run everything, and no two streams wait for each
+// other.
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/plan/plan_tasks.h"
+
+#include <stdlib.h>
+
+#include "base/owner.h"
+
+#define NEVER UINT32_MAX
+#define MOST_TASKS (UINT32_C(1) << 31)
+
+/// A run of a step, before it is a task.
+typedef struct issued {
+  uint32_t micro_batch, place, step;
+} issued;
+EG_VEC_DEFINE(issue_order, issued);
+
+typedef struct maker {
+  const eg_plan *plan;
+  eg_plan_tasks *out;
+  eg_u32s reader;   // [states] first step, moves apart, that needs it; NEVER
+  eg_u32s is_entry; // [states] there from the start, or moved from such
+  eg_u32s place;    // [steps] of the order of issue
+  eg_u32s gate;     // [steps] of computing, after which a gather may begin; NEVER
+  eg_u32s gate_lag; // [steps] micro-batches before its own that the gate is in
+  eg_u32s task_of;  // [micro-batch * steps + step]
+  issue_order order;
+  uint32_t computing; // the last task added that computes; NEVER
+} maker;
+EG_OWNER_DEFINE_STATIC(maker, (eg_u32s, reader, is_entry, place, gate, gate_lag, task_of),
+                       (issue_order, order))
+
+void eg_plan_tasks_init(eg_plan_tasks *tasks, egraph_allocator alloc) {
+  *tasks = (eg_plan_tasks){.graph = NULL};
+  eg_plan_task_list_init(&tasks->tasks, alloc);
+}
+
+void eg_plan_tasks_deinit(eg_plan_tasks *tasks) {
+  eg_task_graph_destroy(tasks->graph);
+  eg_plan_task_list_deinit(&tasks->tasks);
+  tasks->graph = NULL;
+}
+
+bool eg_plan_step_is_exchange(const eg_plan_step *step) {
+  return step->is_move && !eg_transition_is_local(step->transition.kind) &&
+         step->seconds > 0;
+}
+
+static bool is_computing(const eg_plan_step *step) {
+  return step->seconds > 0 && !eg_plan_step_is_exchange(step);
+}
+
+static bool is_reduction(const eg_plan_step *step) {
+  return step->transition.kind == EG_TRANSITION_ALL_REDUCE ||
+         step->transition.kind == EG_TRANSITION_REDUCE_SCATTER;
+}
+
+static uint32_t operand_count(const eg_plan *plan, const eg_plan_step *step) {
+  return step->is_move ? 1 : eg_graph_node_at(plan->graph, step->node).input_count;
+}
+
+static uint32_t operand_at(const eg_plan *plan, const eg_plan_step *step, uint32_t i) {
+  return step->is_move ? step->from : plan->operands.data[step->operands + i];
+}
+
+// ---- who reads what ---------------------------------------------------------------
+
+static egraph_status find_readers(maker *m) {
+  const eg_plan *plan = m->plan;
+  EG_TRY(eg_u32s_resize(&m->reader, plan->states.len));
+  EG_TRY(eg_u32s_resize(&m->is_entry, plan->states.len));
+  for (size_t i = 0; i < plan->states.len; i++) {
+    m->reader.data[i] = NEVER;
+    m->is_entry.data[i] = plan->states.data[i].step == EG_PLAN_NONE;
+  }
+  for (uint32_t s = 0; s < plan->steps.len; s++) {
+    const eg_plan_step *step = &plan->steps.data[s];
+    if (step->is_move) m->is_entry.data[step->to] = m->is_entry.data[step->from];
+  }
+  for (uint32_t s = (uint32_t)plan->steps.len; s-- > 0;) { // the first one wins
+    const eg_plan_step *step = &plan->steps.data[s];
+    for (uint32_t i = 0; i < operand_count(plan, step); i++) {
+      uint32_t state = operand_at(plan, step, i);
+      uint32_t reader = step->is_move ? m->reader.data[step->to] : s;
+      if (reader < m->reader.data[state]) m->reader.data[state] = reader;
+    }
+  }
+  return EGRAPH_OK;
+}
+
+// ---- the order of issue -----------------------------------------------------------
+
+/// Where what a step reads is there: behind its makers. 0: from the start.
+static uint32_t place_of_operands(const maker *m, const eg_plan_step *step) {
+  uint32_t place = 0;
+  for (uint32_t i = 0; i < operand_count(m->plan, step); i++) {
+    uint32_t by = m->plan->states.data[operand_at(m->plan, step, i)].step;
+    if (by != EG_PLAN_NONE && m->place.data[by] + 1 > place)
+      place = m->place.data[by] + 1;
+  }
+  return place;
+}
+
+static bool is_gather_ahead(const maker *m, const eg_plan_step *step) {
+  return eg_plan_step_is_exchange(step) && !is_reduction(step) &&
+         step->phase != EG_PHASE_UPDATE && m->is_entry.data[step->from] &&
+         m->reader.data[step->to] != NEVER;
+}
+
+/// The last computing step before `step` in its micro-batch; where there is none, the
+/// last of the micro-batch before.
+static uint32_t computing_before(const maker *m, uint32_t step, uint32_t *out_lag) {
+  const eg_plan *plan = m->plan;
+  *out_lag = 0;
+  for (uint32_t s = step; s-- > 0;)
+    if (is_computing(&plan->steps.data[s])) return s;
+  *out_lag = 1;
+  for (uint32_t s = (uint32_t)plan->steps.len; s-- > 0;)
+    if (is_computing(&plan->steps.data[s]) &&
+        plan->steps.data[s].phase != EG_PHASE_UPDATE)
+      return s;
+  return NEVER;
+}
+
+/// Gathers may begin when the reader of those before begins. Those of the first reader
+/// wait for the last reader of the micro-batch before.
+static egraph_status find_gates(maker *m) {
+  const eg_plan *plan = m->plan;
+  uint32_t steps = (uint32_t)plan->steps.len, reader = NEVER, before = NEVER;
+  uint32_t last_reader = NEVER;
+  EG_TRY(eg_u32s_resize(&m->gate, steps));
+  EG_TRY(eg_u32s_resize(&m->gate_lag, steps));
+  for (uint32_t s = 0; s < steps; s++) {
+    m->gate.data[s] = NEVER;
+    if (is_gather_ahead(m, &plan->steps.data[s]))
+      last_reader = m->reader.data[plan->steps.data[s].to];
+  }
+  for (uint32_t s = 0; s < steps; s++) {
+    if (!is_gather_ahead(m, &plan->steps.data[s])) continue;
+    uint32_t mine = m->reader.data[plan->steps.data[s].to], lag = 0;
+    if (mine != reader) {
+      before = reader;
+      reader = mine;
+    }
+    bool is_first = before == NEVER;
+    m->gate.data[s] = computing_before(m, is_first ? last_reader : before, &lag);
+    m->gate_lag.data[s] = lag + (is_first ? 1 : 0);
+  }
+  return EGRAPH_OK;
+}
+
+/// The place in the micro-batch of the gather; one whose gate is in an earlier
+/// micro-batch has the first.
+static uint32_t place_of_gather(const maker *m, uint32_t s) {
+  if (m->gate.data[s] == NEVER || m->gate_lag.data[s] != 0) return 0;
+  return 2 * m->gate.data[s] + 1;
+}
+
+static egraph_status find_places(maker *m) {
+  const eg_plan *plan = m->plan;
+  uint32_t steps = (uint32_t)plan->steps.len;
+  EG_TRY(eg_u32s_resize(&m->place, steps));
+  for (uint32_t s = 0; s < steps; s++) {
+    const eg_plan_step *step = &plan->steps.data[s];
+    uint32_t made = place_of_operands(m, step), wanted = 2 * s;
+    if (m->out->is_overlapped && eg_plan_step_is_exchange(step)) {
+      if (is_reduction(step)) wanted = made;
+      if (is_gather_ahead(m, step)) wanted = place_of_gather(m, s);
+    }
+    m->place.data[s] = wanted > made ? wanted : made;
+  }
+  return EGRAPH_OK;
+}
+
+static int by_place(const void *a, const void *b) {
+  const issued *x = a, *y = b;
+  if (x->micro_batch != y->micro_batch) return x->micro_batch < y->micro_batch ? -1 : 1;
+  if (x->place != y->place) return x->place < y->place ? -1 : 1;
+  return (x->step > y->step) - (x->step < y->step);
+}
+
+static egraph_status order_runs(maker *m) {
+  const eg_plan *plan = m->plan;
+  if ((double)plan->steps.len * plan->micro_batches > MOST_TASKS)
+    return EG_FAIL(
+        EGRAPH_E_ARGUMENT,
+        "%zu steps in %u micro-batches are more than %u tasks: simulate a plan "
+        "of fewer micro-batches",
+        plan->steps.len, plan->micro_batches, MOST_TASKS);
+  for (uint32_t b = 0; b < plan->micro_batches; b++)
+    for (uint32_t s = 0; s < plan->steps.len; s++)
+      if (plan->steps.data[s].phase != EG_PHASE_UPDATE || b + 1 == plan->micro_batches)
+        EG_TRY(issue_order_push(&m->order, (issued){b, m->place.data[s], s}));
+  if (m->order.len != 0)
+    qsort(m->order.data, m->order.len, sizeof *m->order.data, by_place);
+  return EGRAPH_OK;
+}
+
+// ---- tasks ------------------------------------------------------------------------
+
+static egraph_status add_streams(maker *m, const eg_machine_mesh *links) {
+  eg_plan_tasks *out = m->out;
+  const eg_mesh *mesh = &m->plan->mesh;
+  uint32_t link_of[EG_MAX_MESH_AXES + 1] = {0};
+  out->stream_count = 1;
+  for (uint32_t a = 0; a < mesh->axis_count; a++) {
+    uint32_t link = links == NULL ? 0 : links->links[a].link, stream = 1;
+    while (stream < out->stream_count && link_of[stream] != link)
+      stream++;
+    if (stream == out->stream_count) out->stream_count++;
+    link_of[stream] = link;
+    out->stream_of_axis[a] = stream;
+  }
+  for (uint32_t i = 0, stream; i < out->stream_count; i++)
+    EG_TRY(eg_task_graph_add_stream(out->graph, &stream));
+  return EGRAPH_OK;
+}
+
+static uint32_t stream_of(const maker *m, const eg_plan_step *step) {
+  if (!m->out->is_overlapped || is_computing(step)) return 0;
+  if (!(step->seconds > 0)) return EG_PLAN_NO_STREAM;
+  return m->out->stream_of_axis[step->transition.axis];
+}
+
+static uint32_t *task_at(maker *m, uint32_t micro_batch, uint32_t step) {
+  return &m->task_of.data[(size_t)micro_batch * m->plan->steps.len + step];
+}
+
+// What takes no time (a view, a slice) never comes before the computing that it stands
+// behind, lest it held memory early, and never keeps computing from going on.
+static egraph_status add_dependencies(maker *m, const issued *run, uint32_t task) {
+  const eg_plan_step *step = &m->plan->steps.data[run->step];
+  for (uint32_t i = 0; i < operand_count(m->plan, step); i++) {
+    uint32_t by = m->plan->states.data[operand_at(m->plan, step, i)].step;
+    if (by != EG_PLAN_NONE)
+      EG_TRY(
+          eg_task_graph_depend(m->out->graph, task, *task_at(m, run->micro_batch, by)));
+  }
+  if (m->out->tasks.data[task].stream == EG_PLAN_NO_STREAM && m->computing != NEVER)
+    return eg_task_graph_depend(m->out->graph, task, m->computing);
+  if (!m->out->is_overlapped || !is_gather_ahead(m, step)) return EGRAPH_OK;
+  uint32_t gate = m->gate.data[run->step], lag = m->gate_lag.data[run->step];
+  if (gate == NEVER || lag > run->micro_batch) return EGRAPH_OK;
+  return eg_task_graph_depend(m->out->graph, task,
+                              *task_at(m, run->micro_batch - lag, gate));
+}
+
+static egraph_status add_task(maker *m, const issued *run) {
+  eg_plan_tasks *out = m->out;
+  const eg_plan_step *step = &m->plan->steps.data[run->step];
+  uint32_t stream = stream_of(m, step), task = 0;
+  EG_TRY(eg_task_graph_add_compute(out->graph, step->seconds, &stream,
+                                   stream != EG_PLAN_NO_STREAM, &task));
+  *task_at(m, run->micro_batch, run->step) = task;
+  EG_TRY(eg_plan_task_list_push(&out->tasks,
+                                (eg_plan_task){run->step, run->micro_batch, stream}));
+  EG_TRY(add_dependencies(m, run, task));
+  if (stream == 0) m->computing = task;
+  return EGRAPH_OK;
+}
+
+static egraph_status make(maker *m, const eg_machine_mesh *links) {
+  const eg_plan *plan = m->plan;
+  EG_TRY(find_readers(m));
+  EG_TRY(find_gates(m));
+  EG_TRY(find_places(m));
+  EG_TRY(order_runs(m));
+  EG_TRY(eg_task_graph_create(m->order.alloc, &m->out->graph));
+  EG_TRY(add_streams(m, links));
+  EG_TRY(eg_u32s_resize(&m->task_of, plan->steps.len * plan->micro_batches));
+  for (size_t i = 0; i < m->order.len; i++)
+    EG_TRY(add_task(m, &m->order.data[i]));
+  return EGRAPH_OK;
+}
+
+egraph_status eg_plan_tasks_make(const eg_plan *plan, const eg_machine_mesh *links,
+                                 bool is_overlapped, eg_plan_tasks *out) {
+  if (eg_plan_is_folded(plan))
+    return EG_FAIL(EGRAPH_E_ARGUMENT,
+                   "a plan of which one block stands for several can be looked at, not "
+                   "simulated");
+  maker m;
+  maker_init(&m, out->tasks.alloc);
+  m.plan = plan;
+  m.out = out;
+  m.computing = NEVER;
+  out->is_overlapped = is_overlapped;
+  egraph_status status = make(&m, links);
+  maker_deinit(&m);
+  return status;
+}

@@ -1,0 +1,55 @@
+// A plan as a task graph. All devices of a plan do the same at the same time, so one
+// stands for all: its compute stream, and a stream for each class of links on which it
+// exchanges data with others. The seconds of a task are those of the plan's step, halos
+// and all.
+//
+// In order, everything is on one stream, as the executor runs it today, and the end is
+// the plan's cost. Overlapped, exchanges have streams of their own, and are issued in an
+// order that does not follow the plan's:
+//
+//   a reduction (all-reduce, reduce-scatter)   as soon as what it reduces is made: those
+//                                              of gradients go under the backward pass
+//   a gather of what is there from the start   while the reader of the gather before it
+//   (of weights: ZeRO-3, FSDP's prefetching)   runs: one reader's gathers ahead, so that
+//                                              memory holds one set more than in order
+//   everything else                            in its place
+//
+// Streams are work-conserving, so an overlapped step never takes longer than one in
+// order, and never less than any stream is busy.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_SIM_PLAN_TASKS_H
+#define EG_SIM_PLAN_TASKS_H
+
+#include "pcg/parallel/machine.h"
+#include "pcg/plan/plan.h"
+#include "sim/task_graph.h"
+
+#define EG_PLAN_NO_STREAM UINT32_MAX
+
+/// Task i of the task graph.
+typedef struct eg_plan_task {
+  uint32_t step, micro_batch; // of UPDATE: the last micro-batch
+  uint32_t stream;            // 0: computing; EG_PLAN_NO_STREAM: it takes no time
+} eg_plan_task;
+EG_VEC_DEFINE(eg_plan_task_list, eg_plan_task);
+
+typedef struct eg_plan_tasks {
+  eg_task_graph *graph;
+  eg_plan_task_list tasks;
+  uint32_t stream_count;
+  uint32_t stream_of_axis[EG_MAX_MESH_AXES]; // of exchanges along it
+  bool is_overlapped;
+} eg_plan_tasks;
+
+void eg_plan_tasks_init(eg_plan_tasks *tasks, egraph_allocator alloc);
+void eg_plan_tasks_deinit(eg_plan_tasks *tasks);
+/// The tasks of one step of training, not simulated yet. `links` says which axes of the
+/// plan's mesh go over one class of links; NULL: all exchanges are on one stream. `out`
+/// is initialized. Fails with EGRAPH_E_ARGUMENT on a folded plan, or one of more than
+/// 2^31 tasks. O(tasks log tasks).
+egraph_status eg_plan_tasks_make(const eg_plan *plan, const eg_machine_mesh *links,
+                                 bool is_overlapped, eg_plan_tasks *out);
+/// Whether a step of a plan is an exchange between devices that takes time.
+bool eg_plan_step_is_exchange(const eg_plan_step *step);
+
+#endif

@@ -1,0 +1,47 @@
+# egraph simulate: figures, trace, report, and what is said of bad input.
+# SPDX-License-Identifier: Apache-2.0
+. "$(dirname "$0")/kit.sh"
+
+expect 0 '^usage: egraph simulate PLAN.json' - simulate --help
+expect 2 - 'a file is missing; usage: egraph simulate' simulate
+expect 1 - 'none.json: No such file' simulate none.json
+expect 1 - '' simulate mlp.egraph
+train='--no-measure --machine host*4 --train adam --loss mean-squared-error'
+expect 0 '^plan +optimal' - plan mlp.egraph $train -o plan.json
+
+# Overlapped is never longer than in order; with the bound and the waits everything adds up.
+expect 0 '^step ' - simulate plan.json
+matches stdout '^at least +[0-9.]+ us in any order of issue'
+matches stdout '^streams +compute +busy '
+matches stdout '^ +exchanges +busy '
+matches stdout '^memory +[0-9.]+ kB at the peak'
+expect 0 '"seconds":' - simulate plan.json --json
+keys seconds in_order most_busy critical_path tasks devices
+"$CMAKE" -E cat stdout >overlapped.json
+expect 0 '"seconds":' - simulate plan.json --in-order --json
+matches stdout '"streams":\[\{"name":"compute","busy":[^,]+,"idle":0\}'
+expect 0 '' - simulate plan.json --machine 'host*4' --no-measure
+matches stdout '^ +message +busy |^ +[a-z]+ +busy '
+expect 1 - "has 64 devices|64" simulate plan.json --machine dgx-h100
+expect 1 - 'none.machine' simulate plan.json --machine none.machine
+
+# Files: a trace whose events are complete, a report without anything from elsewhere.
+expect 0 '' - simulate plan.json --trace trace.json --html report.html
+"$CMAKE" -E cat trace.json >stdout
+keys displayTimeUnit traceEvents
+grep -q '"ph":"X"' trace.json || fail 'the trace has no events'
+grep -q '"ph":"C"' trace.json || fail 'the trace has no memory'
+grep -q '@DATA@' report.html && fail 'the report has no data'
+grep -Eq 'https?://|src=|<link' report.html && fail 'the report asks for something'
+grep -q 'gradient of w1' report.html || fail 'the report does not name values as people do'
+[ "$(wc -c <report.html)" -lt 200000 ] || fail 'the report is large'
+expect 1 - 'cannot be written' simulate plan.json --trace no/such/folder.json
+expect 1 - 'cannot be written' simulate plan.json --html no/such/folder.html
+[ -s stdout ] && fail 'nothing is printed where a file could not be written'
+
+# A name must not end the page's data.
+sed 's/"w1"/"<\/script><b>"/g' plan.json >odd.json
+if "$EGRAPH" simulate odd.json --html odd.html >stdout 2>stderr; then
+  [ "$(grep -c '</script>' odd.html)" -eq 2 ] || fail 'a name ends the data'
+fi
+finish

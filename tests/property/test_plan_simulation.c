@@ -1,0 +1,209 @@
+// Simulated steps of random plans: training steps of two layers in any layouts, with
+// random seconds, over several micro-batches. What is claimed of every simulation is
+// checked against the plan and against a simulation that knows no streams.
+// SPDX-License-Identifier: Apache-2.0
+#include "pcg/plan/plan_summary.h"
+#include "sim/plan/plan_simulation.h"
+#include "tests/unit/random_plans.h"
+#include "tests/unit/rank_training.h"
+
+static const char forward_text[] =
+    "(egraph-graph 1)(input x \"float32[8,4]\")(weight v \"float32[4,8]\")"
+    "(weight b \"float32[8]\")(weight w \"float32[8,4]\")"
+    "(let p (matmul x v))(let q (add p b))(let h (relu q))(let y (matmul h w))(output y)";
+
+static const char *const meshes[] = {"a=2", "a=4", "a=2,b=2", "a=2,b=2,c=2"};
+
+/// Seconds in sixteenths, so that sums are exact; a fourth of the steps takes none.
+static void draw_seconds(eg_plan *plan, eg_rng *rng) {
+  for (size_t i = 0; i < plan->steps.len; i++)
+    plan->steps.data[i].seconds =
+        eg_rng_below(rng, 4) == 0 ? 0 : (double)(1 + eg_rng_below(rng, 64)) / 16;
+}
+
+static void make_plan(const problem *p, uint32_t round, uint64_t seed, eg_plan *out) {
+  eg_rng rng = {seed + 77};
+  eg_plan_init(out, eg_allocator_heap());
+  out->graph = p->training.graph;
+  out->micro_batches = 1 + round % 3;
+  assert_ok(eg_mesh_parse(meshes[round % 4], &out->mesh));
+  for (uint32_t i = 0; i < p->pair_count; i++) {
+    assert_ok(eg_u32s_push(&out->carried, p->pairs[i].output));
+    assert_ok(
+        eg_u32s_push(&out->carried, eg_graph_input(out->graph, p->pairs[i].input).id));
+  }
+  plan_maker maker = {
+      .plan = out, .rng = {seed}, .phases = p->phases, .strategy = UINT32_MAX};
+  plan_make(&maker);
+  draw_seconds(out, &rng);
+}
+
+/// Axis c over the links of axis a.
+static eg_machine_mesh links_of(const eg_plan *plan) {
+  eg_machine_mesh links = {.mesh = plan->mesh};
+  for (uint32_t a = 0; a < plan->mesh.axis_count; a++)
+    links.links[a].link = a % 2;
+  return links;
+}
+
+static double add_up(const eg_plan *plan) {
+  double sum = 0;
+  for (size_t i = 0; i < plan->steps.len; i++)
+    sum += plan->steps.data[i].seconds * eg_phase_runs(plan, plan->steps.data[i].phase);
+  return sum;
+}
+
+// ---- what holds for every simulation ------------------------------------------------
+
+static eg_task_times times_of(const eg_plan_simulation *s, size_t task) {
+  return eg_task_graph_times(s->tasks.graph, (uint32_t)task);
+}
+
+static bool makes(const eg_plan *plan, const eg_plan_step *reader, uint32_t maker) {
+  if (reader->is_move) return plan->states.data[reader->from].step == maker;
+  uint32_t count = eg_graph_node_at(plan->graph, reader->node).input_count;
+  for (uint32_t i = 0; i < count; i++)
+    if (plan->states.data[plan->operands.data[reader->operands + i]].step == maker)
+      return true;
+  return false;
+}
+
+/// Every run of every step is one task, takes its seconds, and begins after what makes
+/// its operands has ended; no two tasks of a stream run at once.
+static void check_tasks(const eg_plan *plan, const eg_plan_simulation *s) {
+  size_t expected = 0;
+  for (size_t i = 0; i < plan->steps.len; i++)
+    expected += eg_phase_runs(plan, plan->steps.data[i].phase);
+  assert_int_equal(s->tasks.tasks.len, expected);
+  for (size_t i = 0; i < s->tasks.tasks.len; i++) {
+    const eg_plan_task *a = &s->tasks.tasks.data[i];
+    const eg_plan_step *step = &plan->steps.data[a->step];
+    eg_task_times own = times_of(s, i);
+    assert_true(own.end - own.start == step->seconds);
+    for (size_t j = 0; j < s->tasks.tasks.len; j++) {
+      const eg_plan_task *b = &s->tasks.tasks.data[j];
+      eg_task_times other = times_of(s, j);
+      if (a->micro_batch == b->micro_batch && makes(plan, step, b->step))
+        assert_true(own.start >= other.end);
+      if (i != j && a->stream != EG_PLAN_NO_STREAM && a->stream == b->stream)
+        assert_true(own.end <= other.start || other.end <= own.start);
+    }
+  }
+}
+
+static double waited(const eg_plan_simulation *s) {
+  double sum = 0;
+  for (int p = 0; p < EG_PHASE_COUNT; p++)
+    for (int a = 0; a < EG_MAX_MESH_AXES; a++)
+      for (int k = 0; k < EG_TRANSITION_KINDS; k++)
+        sum += s->wait[p][a][k].seconds;
+  return sum;
+}
+
+/// The critical path is a chain without gaps, from the beginning to the end.
+static void check_critical(const eg_plan_simulation *s) {
+  double at = 0;
+  for (size_t i = 0; i < s->critical.len; i++) {
+    eg_task_times times = times_of(s, s->critical.data[i]);
+    assert_true(times.start == at);
+    at = times.end;
+  }
+  assert_true(at == s->seconds);
+}
+
+/// Bytes held at a time, added up life by life.
+static double held_at(const eg_plan *plan, const eg_plan_simulation *s, double at) {
+  eg_lives lives;
+  double bytes = 0;
+  eg_lives_init(&lives, eg_allocator_heap());
+  assert_ok(eg_plan_lives(plan, eg_allocator_heap(), &lives));
+  for (size_t i = 0; i < lives.len; i++) {
+    const eg_life *life = &lives.data[i];
+    bool is_whole = life->store == EG_STORE_CARRIED || life->store == EG_STORE_INPUT;
+    bool is_sum = life->store == EG_STORE_ACCUMULATOR && life->from == 0;
+    double from = is_whole || is_sum ? 0 : INFINITY, until = 0;
+    for (size_t t = 0; t < s->tasks.tasks.len; t++) {
+      const eg_plan_task *task = &s->tasks.tasks.data[t];
+      const eg_plan_step *step = &plan->steps.data[task->step];
+      bool is_last = task->micro_batch + 1 == plan->micro_batches;
+      eg_task_times times = times_of(s, t);
+      if (!is_last || task->step < life->from || task->step > life->until) continue;
+      if (task->step == life->from && !is_whole && !is_sum) from = times.start;
+      bool uses = task->step == life->until;
+      for (size_t u = 0; life->state != EG_PLAN_NONE && u < plan->states.len; u++)
+        if (u == life->state && step->is_move) uses = uses || step->from == u;
+      if (life->state != EG_PLAN_NONE && !step->is_move) {
+        uint32_t count = eg_graph_node_at(plan->graph, step->node).input_count;
+        for (uint32_t o = 0; o < count; o++)
+          uses = uses || plan->operands.data[step->operands + o] == life->state;
+      }
+      if (uses && times.end > until) until = times.end;
+    }
+    if (is_whole || life->store == EG_STORE_OUTPUT) until = INFINITY;
+    if (until >= s->seconds) until = INFINITY;
+    if (from <= at && at < until) bytes += life->bytes;
+  }
+  eg_lives_deinit(&lives);
+  return bytes;
+}
+
+static void check_memory(const eg_plan *plan, const eg_plan_simulation *s) {
+  double alive = 0;
+  for (size_t i = 0; i < s->memory.len; i++) {
+    assert_true(i == 0 || s->memory.data[i - 1].seconds < s->memory.data[i].seconds);
+    assert_true(s->memory.data[i].bytes == held_at(plan, s, s->memory.data[i].seconds));
+    assert_true(s->memory.data[i].bytes <= s->peak_bytes);
+  }
+  for (size_t i = 0; i < s->alive.len; i++)
+    alive += s->alive.data[i].bytes;
+  assert_true(alive == s->peak_bytes);
+}
+
+static void check(const eg_plan *plan, bool is_overlapped, eg_plan_simulation *out) {
+  eg_machine_mesh links = links_of(plan);
+  eg_plan_simulation_init(out, eg_allocator_heap());
+  assert_ok(eg_plan_simulate(plan, &links, is_overlapped, out));
+  check_tasks(plan, out);
+  check_critical(out);
+  check_memory(plan, out);
+  assert_true(out->busy[0] + waited(out) == out->seconds);
+  for (uint32_t i = 0; i < out->tasks.stream_count; i++)
+    assert_true(out->busy[i] <= out->seconds);
+}
+
+static void a_step_is_what_its_streams_allow(void **state) {
+  (void)state;
+  uint64_t seed = test_seed(50);
+  uint32_t shorter = 0, higher = 0;
+  problem p;
+  eg_training_options options = EG_TRAINING_OPTIONS_DEFAULT;
+  problem_init(&p, forward_text, &options);
+  for (uint32_t round = 0; round < test_rounds(60); round++) {
+    eg_plan plan;
+    eg_plan_summary summary;
+    eg_plan_simulation in_order, overlapped;
+    make_plan(&p, round, seed + round, &plan);
+    assert_ok(eg_plan_summary_make(&plan, eg_allocator_heap(), &summary));
+    check(&plan, false, &in_order);
+    check(&plan, true, &overlapped);
+    assert_true(in_order.seconds == add_up(&plan));
+    assert_true(overlapped.seconds <= in_order.seconds);
+    assert_true(overlapped.seconds >= overlapped.most_busy);
+    assert_true(in_order.peak_bytes <= summary.peak);
+    shorter += overlapped.seconds < in_order.seconds;
+    higher += overlapped.peak_bytes > in_order.peak_bytes;
+    eg_plan_simulation_deinit(&in_order);
+    eg_plan_simulation_deinit(&overlapped);
+    eg_plan_deinit(&plan);
+  }
+  problem_deinit(&p);
+  print_message("%u steps are shorter overlapped, %u hold more\n", shorter, higher);
+  assert_true(shorter > 0);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(a_step_is_what_its_streams_allow),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,135 @@
+// egraph simulate: how long the step of a plan takes when exchanges overlap with
+// computing.
+// SPDX-License-Identifier: Apache-2.0
+#include <stdio.h>
+
+#include "tools/arguments.h"
+#include "tools/plan_files.h"
+#include "tools/simulate_files.h"
+
+enum { MOST_LINES = 8 };
+
+typedef struct simulate_flags {
+  const char *machine, *trace, *html;
+  cost_flags costs;
+  bool in_order, json;
+} simulate_flags;
+
+static double percent_of(double part, double whole) {
+  return whole > 0 ? 100 * part / whole : 0;
+}
+
+static void print_streams(const simulated_plan *s, const egraph_simulation_info *info) {
+  for (uint32_t i = 0; i < info->streams; i++) {
+    egraph_simulation_stream stream = egraph_simulation_stream_at(s->simulation, i);
+    printf("%-11s %-12s busy %-9s %5.1f %%\n", i == 0 ? "streams" : "", stream.name,
+           seconds_text(stream.busy).text, percent_of(stream.busy, info->seconds));
+  }
+}
+
+static void print_waits(const simulated_plan *s, const egraph_simulation_info *info) {
+  for (uint32_t i = 0; i < info->waits && i < MOST_LINES; i++) {
+    egraph_simulation_wait wait = egraph_simulation_wait_at(s->simulation, i);
+    printf("%-11s %s, %s over %s: %s, %.1f %%, in %u exchanges\n", i == 0 ? "waits" : "",
+           wait.phase, wait.kind, wait.axis, seconds_text(wait.seconds).text,
+           percent_of(wait.seconds, info->seconds), wait.count);
+  }
+  if (info->waits == 0) printf("waits       computing waits for no exchange\n");
+  if (info->waits > MOST_LINES)
+    printf("%-11s and %u more\n", "", info->waits - MOST_LINES);
+}
+
+static void print_memory(const simulated_plan *s, const egraph_simulation_info *info) {
+  double limit = egraph_plan_info_of(s->plan).memory_limit;
+  printf("memory      %s at the peak, %s into the step",
+         bytes_text(info->peak_bytes).text, seconds_text(info->peak_seconds).text);
+  if (limit < 1e300) printf("; a device has %s", bytes_text(limit).text);
+  printf("\n");
+  for (uint32_t i = 0; i < info->alive && i < MOST_LINES; i++) {
+    egraph_simulation_alive alive = egraph_simulation_alive_at(s->simulation, i);
+    printf("%-11s %-9s %-12s %s\n", i == 0 ? "at the peak" : "",
+           bytes_text(alive.bytes).text, alive.store, alive.name);
+  }
+  if (info->alive > MOST_LINES)
+    printf("%-11s and %u more\n", "", info->alive - MOST_LINES);
+  if (info->peak_bytes > limit)
+    printf("warning     that is more than a device has: gathers that run ahead hold what "
+           "in order is\n            not there yet; run it in order\n");
+}
+
+static void print_text(const simulated_plan *s) {
+  egraph_simulation_info info = egraph_simulation_info_of(s->simulation);
+  printf("step        %s", seconds_text(info.seconds).text);
+  if (info.seconds < info.in_order)
+    printf(", exchanges overlapped; one thing after the other %s (%.3gx)",
+           seconds_text(info.in_order).text, info.in_order / info.seconds);
+  printf(
+      "\nat least    %s in any order of issue: a stream is busy so long; %.3g %% below\n",
+      seconds_text(info.most_busy).text,
+      percent_of(info.seconds - info.most_busy, info.seconds));
+  print_streams(s, &info);
+  print_waits(s, &info);
+  print_memory(s, &info);
+  if (info.seconds < info.in_order)
+    printf("note        egraph run does one thing after the other\n");
+}
+
+static egraph_status simulate(const simulate_flags *flags, simulated_plan *s) {
+  egraph_simulate_options options = egraph_simulate_options_default();
+  options.machine = flags->machine;
+  options.in_order = true;
+  egraph_status status = egraph_simulate(NULL, s->plan, &options, &s->in_order);
+  options.in_order = flags->in_order;
+  if (status == EGRAPH_OK)
+    status = egraph_simulate(NULL, s->plan, &options, &s->simulation);
+  return status;
+}
+
+static bool write_files(const simulate_flags *flags, const simulated_plan *s) {
+  bool written = flags->trace == NULL || trace_write(flags->trace, s);
+  return written && (flags->html == NULL || report_write(flags->html, s));
+}
+
+int command_simulate(int argc, char **argv) {
+  simulate_flags flags = {.machine = NULL};
+  command cmd = {.name = "simulate",
+                 .usage = "PLAN.json [--machine NAME] [--trace FILE.json] [--html FILE]",
+                 .summary =
+                     "Simulates the step of a plan: exchanges run beside computing, "
+                     "reductions as soon as they can, gathers of weights ahead of "
+                     "their readers. Says what computing waits for, and what "
+                     "devices hold over time.",
+                 .min_positional = 1,
+                 .max_positional = 1};
+  add_heading(&cmd, "Machine");
+  add_text(&cmd, "--machine NAME", &flags.machine,
+           "price the steps anew for this machine; exchanges over different classes of "
+           "its links run beside each other");
+  add_switch(&cmd, "--in-order", &flags.in_order, "overlap nothing");
+  add_cost_flags(&cmd, &flags.costs);
+  add_heading(&cmd, "Output");
+  add_text(&cmd, "--trace FILE", &flags.trace,
+           "write a trace for Perfetto or chrome://tracing");
+  add_text(&cmd, "--html FILE", &flags.html,
+           "write a report that a browser shows without a network");
+  add_json(&cmd, &flags.json);
+  positional plans;
+  int parsed = parse_arguments(&cmd, argc, argv, &plans);
+  if (parsed != PARSE_RUN) return parsed;
+  simulated_plan s = {.path = plans.items[0]};
+  egraph_status status = plan_load(s.path, flags.machine, &flags.costs, &s.plan);
+  if (status == EGRAPH_OK) status = simulate(&flags, &s);
+  bool written = status == EGRAPH_OK && write_files(&flags, &s);
+  if (written && flags.json) {
+    json_begin();
+    simulation_json(&s);
+    json_end();
+  } else if (written) {
+    print_text(&s);
+  }
+  egraph_simulation_destroy(s.simulation);
+  egraph_simulation_destroy(s.in_order);
+  egraph_plan_destroy(s.plan);
+  if (status != EGRAPH_OK) return report_failure(status);
+  return written ? EXIT_DONE : EXIT_FAILED;
+}

@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/simulate_files.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+// ---- files ------------------------------------------------------------------------
+
+static bool close_whole(FILE *file, const char *path) {
+  bool whole = ferror(file) == 0;
+  whole = fclose(file) == 0 && whole;
+  if (whole) return true;
+  fprintf(stderr, "egraph: %s: cannot be written: %s; choose another file\n", path,
+          strerror(errno));
+  struct stat info;
+  if (stat(path, &info) == 0 && S_ISREG(info.st_mode)) (void)remove(path);
+  return false;
+}
+
+static FILE *open_file(const char *path) {
+  FILE *file = fopen(path, "wb");
+  if (file == NULL)
+    fprintf(stderr, "egraph: %s: cannot be written: %s; choose another file\n", path,
+            strerror(errno));
+  return file;
+}
+
+// ---- figures ----------------------------------------------------------------------
+
+static void write_streams(const egraph_simulation *simulation, uint32_t count) {
+  json_open("streams", '[');
+  for (uint32_t i = 0; i < count; i++) {
+    egraph_simulation_stream stream = egraph_simulation_stream_at(simulation, i);
+    json_open(NULL, '{');
+    json_text("name", stream.name);
+    json_real("busy", stream.busy);
+    json_real("idle", stream.idle);
+    json_close('}');
+  }
+  json_close(']');
+}
+
+static void write_waits(const egraph_simulation *simulation, uint32_t count) {
+  json_open("waits", '[');
+  for (uint32_t i = 0; i < count; i++) {
+    egraph_simulation_wait wait = egraph_simulation_wait_at(simulation, i);
+    json_open(NULL, '{');
+    json_text("phase", wait.phase);
+    json_text("kind", wait.kind);
+    json_text("axis", wait.axis);
+    json_real("seconds", wait.seconds);
+    json_int("count", wait.count);
+    json_close('}');
+  }
+  json_close(']');
+}
+
+static void write_alive(const egraph_simulation *simulation, uint32_t count) {
+  json_open("alive", '[');
+  for (uint32_t i = 0; i < count; i++) {
+    egraph_simulation_alive alive = egraph_simulation_alive_at(simulation, i);
+    json_open(NULL, '{');
+    json_text("name", alive.name);
+    json_text("store", alive.store);
+    json_real("bytes", alive.bytes);
+    json_close('}');
+  }
+  json_close(']');
+}
+
+/// All devices do the same: one entry stands for them.
+static void write_devices(const simulated_plan *s, const egraph_simulation_info *info) {
+  json_open("devices", '[');
+  json_open(NULL, '{');
+  json_int("count", egraph_plan_info_of(s->plan).devices);
+  json_real("busy", egraph_simulation_stream_at(s->simulation, 0).busy);
+  json_real("peak_bytes", info->peak_bytes);
+  json_real("peak_seconds", info->peak_seconds);
+  write_streams(s->simulation, info->streams);
+  write_waits(s->simulation, info->waits);
+  write_alive(s->simulation, info->alive);
+  json_close('}');
+  json_close(']');
+}
+
+void simulation_json(const simulated_plan *s) {
+  egraph_simulation_info info = egraph_simulation_info_of(s->simulation);
+  double critical = 0;
+  for (uint32_t t = 0; t < info.tasks; t++) {
+    egraph_simulation_task task = egraph_simulation_task_at(s->simulation, t);
+    if (task.is_critical) critical += task.end - task.start;
+  }
+  json_real("seconds", info.seconds);
+  json_real("in_order", info.in_order);
+  json_real("most_busy", info.most_busy);
+  json_real("critical_path", critical);
+  json_int("tasks", info.tasks);
+  write_devices(s, &info);
+}
+
+// ---- trace ------------------------------------------------------------------------
+
+static void write_row_name(const char *kind, uint32_t row, const char *name) {
+  json_open(NULL, '{');
+  json_text("ph", "M");
+  json_text("name", kind);
+  json_int("pid", 0);
+  json_int("tid", row);
+  json_open("args", '{');
+  json_text("name", name);
+  json_close('}');
+  json_close('}');
+}
+
+static void write_event(const egraph_simulation_task *task) {
+  char name[256];
+  (void)snprintf(name, sizeof name, "%s %s", task->what, task->name);
+  json_open(NULL, '{');
+  json_text("ph", "X");
+  json_text("name", name);
+  json_text("cat", task->phase);
+  json_int("pid", 0);
+  json_int("tid", task->stream);
+  json_real("ts", 1e6 * task->start);
+  json_real("dur", 1e6 * (task->end - task->start));
+  json_open("args", '{');
+  json_int("micro_batch", task->micro_batch);
+  if (task->axis[0] != '\0') {
+    json_text("axis", task->axis);
+    json_real("bytes", task->bytes);
+  }
+  json_bool("critical", task->is_critical);
+  json_close('}');
+  json_close('}');
+}
+
+static void write_memory_event(egraph_simulation_memory point) {
+  json_open(NULL, '{');
+  json_text("ph", "C");
+  json_text("name", "memory");
+  json_int("pid", 0);
+  json_real("ts", 1e6 * point.seconds);
+  json_open("args", '{');
+  json_real("bytes", point.bytes);
+  json_close('}');
+  json_close('}');
+}
+
+bool trace_write(const char *path, const simulated_plan *s) {
+  egraph_simulation_info info = egraph_simulation_info_of(s->simulation);
+  FILE *file = open_file(path);
+  if (file == NULL) return false;
+  json_to(file);
+  json_begin();
+  json_text("displayTimeUnit", "ms");
+  json_open("traceEvents", '[');
+  write_row_name("process_name", 0, "every device");
+  for (uint32_t i = 0; i < info.streams; i++)
+    write_row_name("thread_name", i, egraph_simulation_stream_at(s->simulation, i).name);
+  for (uint32_t t = 0; t < info.tasks; t++) {
+    egraph_simulation_task task = egraph_simulation_task_at(s->simulation, t);
+    if (task.stream != EGRAPH_NONE) write_event(&task);
+  }
+  for (uint32_t i = 0; i < info.memory_points; i++)
+    write_memory_event(egraph_simulation_memory_at(s->simulation, i));
+  json_close(']');
+  json_end();
+  json_to(NULL);
+  return close_whole(file, path);
+}
+
+// ---- report -----------------------------------------------------------------------
+
+/// Texts that tasks have in common, each once.
+typedef struct text_table {
+  const char **texts;
+  uint32_t count;
+} text_table;
+
+static int by_text(const void *a, const void *b) {
+  return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static bool list_texts(const egraph_simulation *simulation, uint32_t tasks,
+                       text_table *out) {
+  out->texts = malloc((2 * (size_t)tasks + 1) * sizeof *out->texts);
+  if (out->texts == NULL) return false;
+  uint32_t count = 0;
+  for (uint32_t t = 0; t < tasks; t++) {
+    egraph_simulation_task task = egraph_simulation_task_at(simulation, t);
+    out->texts[count++] = task.name;
+    out->texts[count++] = task.what;
+  }
+  qsort(out->texts, count, sizeof *out->texts, by_text);
+  for (uint32_t i = 0; i < count; i++)
+    if (out->count == 0 || strcmp(out->texts[out->count - 1], out->texts[i]) != 0)
+      out->texts[out->count++] = out->texts[i];
+  return true;
+}
+
+static uint32_t text_number(const text_table *table, const char *text) {
+  const char **found =
+      bsearch(&text, table->texts, table->count, sizeof *table->texts, by_text);
+  return (uint32_t)(found - table->texts);
+}
+
+/// [name, what, axis, phase, micro-batch, stream, start, seconds, bytes, critical]: a
+/// page of a large plan stays small.
+static void write_task(const text_table *texts, const egraph_simulation_task *task) {
+  json_open(NULL, '[');
+  json_int(NULL, text_number(texts, task->name));
+  json_int(NULL, text_number(texts, task->what));
+  json_text(NULL, task->axis);
+  json_text(NULL, task->phase);
+  json_int(NULL, task->micro_batch);
+  json_int(NULL, task->stream);
+  json_short(NULL, task->start);
+  json_short(NULL, task->end - task->start);
+  json_short(NULL, task->bytes);
+  json_int(NULL, task->is_critical);
+  json_close(']');
+}
+
+static void write_tasks(const simulated_plan *s, const text_table *texts,
+                        uint32_t count) {
+  json_open("texts", '[');
+  for (uint32_t i = 0; i < texts->count; i++)
+    json_text(NULL, texts->texts[i]);
+  json_close(']');
+  json_open("tasks", '[');
+  for (uint32_t t = 0; t < count; t++) {
+    egraph_simulation_task task = egraph_simulation_task_at(s->simulation, t);
+    if (task.stream != EGRAPH_NONE) write_task(texts, &task);
+  }
+  json_close(']');
+}
+
+static void write_memory(const egraph_simulation *simulation, const char *key) {
+  uint32_t count = egraph_simulation_info_of(simulation).memory_points;
+  json_open(key, '[');
+  for (uint32_t i = 0; i < count; i++) {
+    egraph_simulation_memory point = egraph_simulation_memory_at(simulation, i);
+    json_short(NULL, point.seconds);
+    json_short(NULL, point.bytes);
+  }
+  json_close(']');
+}
+
+static void write_data(const simulated_plan *s, const text_table *texts,
+                       const char *explanation) {
+  egraph_plan_info plan = egraph_plan_info_of(s->plan);
+  json_begin();
+  json_text("plan", s->path);
+  json_text("mesh", plan.mesh);
+  json_real("memory_limit", plan.memory_limit);
+  simulation_json(s);
+  write_memory(s->simulation, "memory");
+  write_memory(s->in_order, "memory_in_order");
+  json_text("explanation", explanation);
+  write_tasks(s, texts, egraph_simulation_info_of(s->simulation).tasks);
+  json_end();
+}
+
+static bool write_page(const char *path, const simulated_plan *s, const text_table *texts,
+                       const char *explanation) {
+  static const char mark[] = "@DATA@";
+  const char *page = (const char *)report_files[0].text, *at = strstr(page, mark);
+  FILE *file = open_file(path);
+  if (file == NULL) return false;
+  (void)fwrite(page, 1, (size_t)(at - page), file);
+  json_to(file);
+  write_data(s, texts, explanation);
+  json_to(NULL);
+  (void)fputs(at + sizeof mark - 1, file);
+  return close_whole(file, path);
+}
+
+bool report_write(const char *path, const simulated_plan *s) {
+  text_table texts = {.count = 0};
+  char *explanation = NULL;
+  uint32_t tasks = egraph_simulation_info_of(s->simulation).tasks;
+  bool written = false;
+  if (egraph_plan_remarks(NULL, s->plan, false, &explanation) != EGRAPH_OK ||
+      !list_texts(s->simulation, tasks, &texts))
+    fprintf(stderr, "egraph: %s: there is not enough memory for the report\n", path);
+  else
+    written = write_page(path, s, &texts, explanation);
+  egraph_string_free(NULL, explanation);
+  free(texts.texts);
+  return written;
+}

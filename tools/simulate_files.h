@@ -1,0 +1,34 @@
+// A simulated step as files: a trace for Perfetto and Chrome (chrome://tracing), and a
+// report that a browser opens without a network.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_TOOLS_SIMULATE_FILES_H
+#define EG_TOOLS_SIMULATE_FILES_H
+
+#include "tools/console.h"
+
+typedef struct report_file {
+  const char *name;
+  const unsigned char *text; // NUL-terminated
+  size_t size;
+} report_file;
+/// The report's page, of which "@DATA@" is to be replaced. Ends with a NULL name.
+extern const report_file report_files[];
+extern const size_t report_file_count;
+
+typedef struct simulated_plan {
+  const char *path;
+  egraph_plan *plan;
+  egraph_simulation *simulation, *in_order;
+} simulated_plan;
+
+/// The Trace Event Format: a complete event for every task that takes time, a row for
+/// every stream, a counter of memory; microseconds. False, with a message, when the file
+/// cannot be written.
+bool trace_write(const char *path, const simulated_plan *simulated);
+/// The report.
+bool report_write(const char *path, const simulated_plan *simulated);
+/// The members of a JSON object: figures, streams, waits, the critical path's length,
+/// what is alive at the peak.
+void simulation_json(const simulated_plan *simulated);
+
+#endif
