@@ -62,7 +62,7 @@ int command_explain(int argc, char **argv) {
     status = egraph_result_explain(NULL, session.result, &text);
     if (status == EGRAPH_OK) {
       print_graph_text(&session);
-      printf("\n%s", text);
+      show(stdout, "\n%s", text);
       print_rule_statistics(&session);
     }
   }

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "tools/arguments.h"
+#include "tools/plan_files.h"
 #include "tools/result_print.h"
 #include "tools/text_file.h"
 
@@ -162,7 +163,7 @@ static int report_demand(const file_flags *f, egraph_status status) {
   if (rest == NULL || !find_demand(f, line, &flag_name, &text))
     return report_failure(status);
   progress_clear();
-  fprintf(stderr, "egraph: %s \"%s\"%s\n", flag_name, text, rest);
+  show(stderr, "egraph: %s \"%s\"%s\n", flag_name, text, rest);
   return EXIT_FAILED;
 }
 
@@ -222,6 +223,19 @@ static bool say_clash(const char *path, const char *other) {
   return false;
 }
 
+/// Whether the name of an output says what is to be written. A device takes a model.
+static bool says_its_form(const char *path) {
+  struct stat info;
+  bool is_special = stat(path, &info) == 0 && !S_ISREG(info.st_mode);
+  if (is_special || is_plan_file(path) || is_graph_text(path) || is_onnx_file(path))
+    return true;
+  fprintf(stderr,
+          "egraph: %s: the name does not say what is to be written; end it in .json (a "
+          "plan), .onnx or .egraph (a graph)\n",
+          path);
+  return false;
+}
+
 static bool files_can_be_written(const file_flags *f, const char *model) {
   if (is_same_file(f->certificate, model))
     return say_clash(f->certificate, "the model itself");
@@ -229,7 +243,7 @@ static bool files_can_be_written(const file_flags *f, const char *model) {
     return say_clash(f->output, "the model itself");
   if (is_same_file(f->output, f->certificate))
     return say_clash(f->certificate, "the output, too");
-  return (f->output == NULL || can_be_written(f->output)) &&
+  return (f->output == NULL || (can_be_written(f->output) && says_its_form(f->output))) &&
          (f->certificate == NULL || can_be_written(f->certificate));
 }
 

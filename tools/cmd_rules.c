@@ -110,7 +110,7 @@ static egraph_status import(egraph_rules *rules, const char *path, bool quiet,
 }
 
 static void list_rule(egraph_rule_info info) {
-  printf("%-44s %s:%u  %s\n", info.name, info.file, info.line, info.source);
+  show(stdout, "%-44s %s:%u  %s\n", info.name, info.file, info.line, info.source);
 }
 
 static void list_text(const egraph_rules *rules) {

@@ -138,9 +138,9 @@ static void print_step(void *user, const egraph_step *step) {
     json_real("bytes", step->bytes);
     json_close('}');
   } else {
-    printf("%10s %8.1f GFLOP/s  %-20s %-28s %s\n", seconds_text(step->seconds).text,
-           step->seconds > 0 ? 1e-9 * step->flops / step->seconds : 0.0, step->op,
-           step->kernel, step->node);
+    show(stdout, "%10s %8.1f GFLOP/s  %-20s %-28s %s\n", seconds_text(step->seconds).text,
+         step->seconds > 0 ? 1e-9 * step->flops / step->seconds : 0.0, step->op,
+         step->kernel, step->node);
   }
 }
 

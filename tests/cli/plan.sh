@@ -50,6 +50,26 @@ matches stdout '"layouts": \[\], "outputs": \[\], "moves": \[\]'
 expect 0 '^plan +optimal' - plan mlp.egraph --machine 'dgx-h100*2' --mesh node=2,gpu=8 --train sgd --bf16 --micro-batches 2 --clip 1
 expect 0 '"devices":1,' - plan mlp.egraph --machine 'host*1' --json --no-measure
 
+# Before the search: whether the name says what is to be written.
+for command in plan optimize; do
+  expect 1 - '^egraph: p.txt: the name does not say what is to be written; end it in .json .a plan., .onnx or' $command mlp.egraph --no-measure -o p.txt
+  absent p.txt
+done
+
+# Names that a terminal would obey are shown.
+printf '(egraph-graph 1)\n(input "x\033[2J" "float32[8,8]")\n(weight "w\302\233" "float32[8,8]")\n(let "y\033" (matmul "x\033[2J" "w\302\233"))\n(output "y\033")\n' >odd.egraph
+shows() { # REGEX ARGUMENTS...
+  wanted=$1
+  shift
+  expect 0 "$wanted" '' "$@"
+  if LC_ALL=C grep -q "[$(printf '\001-\010\013-\037\177\233\377')]" stdout stderr; then fail 'control characters reach the terminal'; fi
+}
+shows 'x.x1b.2J' plan odd.egraph --no-measure --machine 'host*2' -o odd.json --text
+shows 'w.xc2.x9b' explain odd.json --text
+shows 'y.x1b' explain odd.egraph --no-measure
+shows 'y.x1b' run odd.egraph --steps --draw-weights
+expect 1 - 'they are: x.x1b.2J' run odd.egraph --draw-weights --input z=none
+
 # optimize is the same command: for one device of this host where no flag names a target.
 expect 0 '^plan +optimal: ' - optimize mlp.egraph $train
 expect 0 '^step .* on one device$' - optimize mlp.egraph --no-measure --train adam --loss mean-squared-error
