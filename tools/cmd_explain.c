@@ -39,6 +39,7 @@ int command_explain(int argc, char **argv) {
              "write exchanges as Partition, Combine, Replicate, Reduce");
   add_text(&cmd, "--machine NAME", &view.machine,
            "price the steps anew, for this machine; of a plan that was edited, say");
+  offer_words(&cmd, MACHINE_WORDS);
   add_optimize_flags(&cmd, &flags);
   positional models;
   int parsed = parse_arguments(&cmd, argc, argv, &models);

@@ -235,6 +235,7 @@ int command_run(int argc, char **argv) {
   add_switch(&cmd, "--compare", &flags.compare,
              "run two models on the same data and compare their outputs");
   add_text(&cmd, "--backend NAME", &flags.backend, "cpu (the default), reference, cuda");
+  offer_words(&cmd, BACKEND_WORDS);
   add_uint(&cmd, "--threads N", &flags.threads, 1, 1024, "threads of the executor");
   add_uint(&cmd, "--repeats N", &flags.repeats, 1, MAX_REPEATS,
            "timed runs after one to warm up");
@@ -261,6 +262,7 @@ int command_run(int argc, char **argv) {
   add_choice(&cmd, "--optimizer sgd|momentum|adam|adamw", &flags.optimizer,
              "optimizer of a model that is trained (default sgd)");
   add_text(&cmd, "--loss NAME", &flags.loss, "its loss; see egraph plan --help");
+  offer_words(&cmd, LOSS_WORDS);
   add_real(&cmd, "--rate X", &flags.rate, 0, 1e30, "learning rate");
   add_training_flags(&cmd, &flags.training);
   add_text(&cmd, "--weights MODEL", &flags.weights,
