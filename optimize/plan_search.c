@@ -432,6 +432,8 @@ static egraph_status describe(plan_job *job) {
   eg_plan *plan = &out->planned.plan;
   out->report.cost_before = job->rivals.single_seconds;
   if (!out->has_plan) return EGRAPH_OK;
+  double limit = job->input->memory_limit;
+  plan->memory_limit = isfinite(limit) ? limit : 0;
   EG_TRY(count_nodes(job, plan->graph, &out->report.nodes_after));
   for (size_t i = 0; i < plan->steps.len; i++) {
     const eg_plan_step *step = &plan->steps.data[i];

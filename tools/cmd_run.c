@@ -222,6 +222,29 @@ static int run_model(run_flags *flags, const char *model) {
   return outcome;
 }
 
+/// Of plans and training run_ranks.c says more than that a flag has no effect.
+static bool run_flags_matter(const command *cmd, const run_flags *flags,
+                             const positional *given) {
+#define OF_MODELS "--dim --batch --fix-defaults --draw-weights "
+#define OF_RUNS "--backend --threads --repeats --seed --json "
+  if (flags->compare)
+    return given_flags_matter(cmd, given, OF_MODELS OF_RUNS "--compare",
+                              "a comparison of two models", "leave it out");
+  if (!runs_on_ranks(flags, given->items[0]))
+    return given_flags_matter(cmd, given, OF_MODELS OF_RUNS "--input --output --steps",
+                              "a model on one device",
+                              "give --ranks or --train, too, or leave it out");
+  if (flags->train == 0)
+    return given_flags_matter(
+        cmd, given,
+        OF_MODELS OF_RUNS "--input --output --steps --ranks --channel --deadline "
+                          "--verify --db --no-measure --optimizer --loss --freeze "
+                          "--train-only --decay --weights --data --resume --checkpoint "
+                          "--save",
+        "a run without training", "give --train, too, or leave it out");
+  return true;
+}
+
 int command_run(int argc, char **argv) {
   run_flags flags = {.threads = 1, .repeats = 10, .seed = 1, .rate = 0.01};
   command cmd = {.name = "run",
@@ -293,6 +316,7 @@ int command_run(int argc, char **argv) {
                     "of ranks and plans\n");
     return EXIT_USAGE;
   }
+  if (!run_flags_matter(&cmd, &flags, &models)) return EXIT_USAGE;
   if (flags.compare) return compare_models(&flags, &models);
   if (flags.backend == NULL && flags.channel != NULL &&
       strcmp(flags.channel, "nccl") == 0)
