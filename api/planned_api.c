@@ -88,7 +88,8 @@ static egraph_status load_plan(const egraph_allocator *alloc, const char *path,
   eg_loaded_plan loaded;
   EG_TRY(text != NULL ? eg_plan_parse_json(heap, path, text, size, &loaded)
                       : eg_plan_read_json(heap, path, &loaded));
-  return eg_planned_create(heap, &loaded, INFINITY, out);
+  double limit = loaded.plan.memory_limit;
+  return eg_planned_create(heap, &loaded, limit > 0 ? limit : INFINITY, out);
 }
 
 egraph_status egraph_plan_load(const egraph_allocator *alloc, const char *path,
@@ -154,6 +155,8 @@ egraph_status egraph_plan_price(egraph_plan *plan, const egraph_target *target,
   if (costs != NULL) of_host = eg_costs_of_host(costs);
   EG_TRY(eg_target_price_plan(&plan->planned.plan, plan->alloc, &own,
                               costs != NULL ? &of_host : NULL, &plan->info.memory_limit));
+  double limit = plan->info.memory_limit;
+  plan->planned.plan.memory_limit = isfinite(limit) ? limit : 0;
   plan->planned.plan.single_seconds = 0; // of the machine before
   return sum_up(plan);
 }

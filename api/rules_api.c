@@ -81,7 +81,8 @@ static egraph_rule_info info_of(const eg_rule *rule) {
                             .file = rule->file,
                             .line = rule->line,
                             .known_as = rule->known_as,
-                            .math = rule->math};
+                            .math = rule->math,
+                            .is_on = rule->enabled};
 }
 
 egraph_rule_info egraph_rules_at(const egraph_rules *rules, uint32_t index) {

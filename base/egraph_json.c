@@ -196,7 +196,10 @@ egraph_status eg_egraph_json_read(eg_egraph_json *json, const eg_egraph_json_sin
   reader r = {.json = json, .sink = sink};
   EG_TRY(read_file(&r));
   if (json->has_nodes) return EGRAPH_OK;
-  return EG_FAIL(EGRAPH_E_PARSE, "%s: no object \"nodes\"", json->scan.file.path);
+  return EG_FAIL(
+      EGRAPH_E_PARSE,
+      "%s: no object \"nodes\"; is it an e-graph, as egraph-serialize writes it?",
+      json->scan.file.path);
 }
 
 // ---- names become classes --------------------------------------------------------

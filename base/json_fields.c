@@ -94,6 +94,9 @@ egraph_status eg_json_fields_u32(eg_json_fields_reader *reader, uint32_t least,
 egraph_status eg_json_fields_amount(eg_json_fields_reader *reader, double *out) {
   EG_TRY(eg_json_scan_double(reader->scan, out));
   if (*out < 0) return eg_json_scan_fail(reader->scan, "a number below zero");
+  if (*out > EG_JSON_AMOUNT_MAX)
+    return eg_json_scan_fail(reader->scan, "a number above %g, more than any amount is",
+                             EG_JSON_AMOUNT_MAX);
   return EGRAPH_OK;
 }
 

@@ -51,7 +51,8 @@ egraph_status eg_json_fields_text(eg_json_fields_reader *reader, const char **ou
 /// An integer of [least, UINT32_MAX - 1].
 egraph_status eg_json_fields_u32(eg_json_fields_reader *reader, uint32_t least,
                                  uint32_t *out);
-/// A number >= 0.
+/// A number of seconds or bytes: from 0 to EG_JSON_AMOUNT_MAX.
+#define EG_JSON_AMOUNT_MAX 1e21
 egraph_status eg_json_fields_amount(eg_json_fields_reader *reader, double *out);
 /// Puts "; at $.steps[3]" behind the message of a failure that the file is to blame for,
 /// and returns `status` unchanged.

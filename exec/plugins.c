@@ -1,12 +1,14 @@
 // Nothing is remembered here: dlopen counts, and finds a library that is loaded already
 // by its file.
 // SPDX-License-Identifier: Apache-2.0
-#define _GNU_SOURCE // dladdr1
+#define _GNU_SOURCE // dladdr1, fileno
 #include "exec/plugins.h"
 
 #include <dlfcn.h>
 #include <link.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "exec/plugin/plugin_abi.h"
@@ -61,8 +63,48 @@ static void find_own_folder(char out[PATH_BYTES]) {
   out[slash == NULL ? 0 : slash + 1 - out] = '\0';
 }
 
+/// Whether `length` bytes at `offset` are within the first `size`.
+static bool is_within(uint64_t offset, uint64_t length, uint64_t size) {
+  return offset <= size && length <= size - offset;
+}
+
+/// Whether a library lacks its end, as after an interrupted copy: its tables, or a
+/// segment to load, go beyond the file. The loader would map what is not there and die of
+/// it. What is no library at all is left to the loader, which says so.
+static bool is_cut_off(FILE *file) {
+  ElfW(Ehdr) head;
+  ElfW(Phdr) segment;
+  struct stat info;
+  if (fstat(fileno(file), &info) != 0 || !S_ISREG(info.st_mode)) return false;
+  uint64_t size = (uint64_t)info.st_size;
+  if (fread(&head, sizeof head, 1, file) != 1)
+    return fseek(file, 0, SEEK_SET) == 0 && fread(head.e_ident, SELFMAG, 1, file) == 1 &&
+           memcmp(head.e_ident, ELFMAG, SELFMAG) == 0;
+  if (memcmp(head.e_ident, ELFMAG, SELFMAG) != 0) return false;
+  if (!is_within(head.e_shoff, (uint64_t)head.e_shnum * head.e_shentsize, size) ||
+      !is_within(head.e_phoff, (uint64_t)head.e_phnum * sizeof segment, size))
+    return true;
+  if (fseek(file, (long)head.e_phoff, SEEK_SET) != 0) return true;
+  for (uint32_t i = 0; i < head.e_phnum; i++) {
+    if (fread(&segment, sizeof segment, 1, file) != 1) return true;
+    if (!is_within(segment.p_offset, segment.p_filesz, size)) return true;
+  }
+  return false;
+}
+
+static egraph_status check_whole(const plugin *p, const char *path) {
+  FILE *file = fopen(path, "rb");
+  bool is_broken = file != NULL && is_cut_off(file);
+  if (file != NULL) (void)fclose(file);
+  if (!is_broken) return EGRAPH_OK;
+  return EG_FAIL(EGRAPH_E_UNSUPPORTED,
+                 "%s '%s': the end of %s is missing; copy or build it again", p->what,
+                 p->name, path);
+}
+
 static egraph_status open_file(const plugin *p, const char *path, const char *searched,
                                void **out) {
+  EG_TRY(check_whole(p, path));
   *out = dlopen(path, RTLD_NOW | RTLD_LOCAL);
   if (*out != NULL) return EGRAPH_OK;
   const char *why = dlerror();

@@ -388,6 +388,7 @@ typedef struct egraph_rule_info {
   uint32_t line;
   const char *known_as; // the rule that it repeats; NULL: none
   egraph_math math;     // its class, as declared
+  bool is_on;           // egraph_rules_enable; it is applied where its class is allowed
 } egraph_rule_info;
 /// Directions count separately: a two-way rule is two.
 EGRAPH_API uint32_t egraph_rules_count(const egraph_rules *rules);

@@ -198,6 +198,10 @@ typedef struct egraph_report {
   // with several left sides, option multi_depth), "cancelled" (also later); and words
   // that complete "saturation ...": "stopped at its node limit".
   const char *stop, *stop_words;
+  // Why the search ended: "proven" (the bound meets the cost), "settled" (one device: the
+  // last round gained nothing), "gap" (relative_gap), "round-limit", "work-limit",
+  // "time-limit", "cancelled". Of two limits, the one that was nearer.
+  const char *ended;
   egraph_math math; // of the rules that were applied: EGRAPH_MATH_EXACT, whatever was
                     // allowed, where constants that other rules fold would overflow
   uint32_t nodes, classes, iterations; // of the e-graphs of all rounds together

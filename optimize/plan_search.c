@@ -27,6 +27,7 @@ static const uint64_t LATE_WORK = UINT64_C(3000000000);
 static const double PROVEN_GAP = 1e-9;
 static const double CERTIFICATE_SHARE = 0.25; // of the time, kept back
 static const double ROUNDING = 3e-9;          // of a certificate's sums
+static const double LATE_SHARE = 0.85; // of the time, when the clock ended a search
 
 // ---- rivals ------------------------------------------------------------------------
 
@@ -280,6 +281,11 @@ static egraph_status plan_on_mesh(plan_job *job, const eg_machine_mesh *mesh,
   return EGRAPH_OK;
 }
 
+/// Time that the search leaves for a certificate.
+static double kept_seconds(const plan_job *job) {
+  return job->input->search->certify ? CERTIFICATE_SHARE * job->time_limit : 0;
+}
+
 static void judge(const plan_job *job) {
   egraph_report *report = &job->out->report;
   bool is_all =
@@ -294,6 +300,21 @@ static void judge(const plan_job *job) {
     report->status = is_all ? "optimal" : "optimal of the variants reached";
 }
 
+/// Why the search ended: parts of the time are kept for baselines and the certificate, so
+/// the clock was it where nearly all is over.
+static const char *why_ended(const plan_job *job) {
+  const egraph_report *report = &job->out->report;
+  const egraph_search *search = job->input->search;
+  double enough = search->relative_gap >= 0 ? search->relative_gap : LATE_GAP;
+  if (job->is_cancelled) return "cancelled";
+  if (strcmp(report->status, "infeasible") == 0 || report->gap <= PROVEN_GAP)
+    return "proven";
+  if (report->gap <= enough) return "gap";
+  bool is_timed = search->time_limit >= 0 && search->work_limit == 0;
+  bool is_late = elapsed(job) >= LATE_SHARE * (job->time_limit - kept_seconds(job));
+  return is_timed || is_late ? "time-limit" : "work-limit";
+}
+
 static void conclude(plan_job *job, uint32_t meshes) {
   egraph_report *report = &job->out->report;
   bool is_whole = report->meshes == meshes;
@@ -306,11 +327,7 @@ static void conclude(plan_job *job, uint32_t meshes) {
     report->status = is_whole && job->is_infeasible ? "infeasible" : "unknown";
     if (is_whole && !isinf(job->least_memory)) report->least_memory = job->least_memory;
   }
-}
-
-/// Time that the search leaves for a certificate.
-static double kept_seconds(const plan_job *job) {
-  return job->input->search->certify ? CERTIFICATE_SHARE * job->time_limit : 0;
+  report->ended = why_ended(job);
 }
 
 static egraph_status explain_uncertified(plan_job *job, eg_plan_certified outcome) {
@@ -336,6 +353,7 @@ static egraph_status take_certificate(plan_job *job, const eg_plan_certificate *
     report->bound =
         fmin(fmax(report->bound, made->checked), report->cost_after); // but for rounding
     judge(job);
+    if (report->gap <= PROVEN_GAP) report->ended = "proven";
   }
   report->checked = fmin(made->checked, report->bound);
   bool is_rounding = report->checked >= report->bound - ROUNDING * fabs(report->bound);
@@ -414,6 +432,8 @@ static egraph_status describe(plan_job *job) {
   eg_plan *plan = &out->planned.plan;
   out->report.cost_before = job->rivals.single_seconds;
   if (!out->has_plan) return EGRAPH_OK;
+  double limit = job->input->memory_limit;
+  plan->memory_limit = isfinite(limit) ? limit : 0;
   EG_TRY(count_nodes(job, plan->graph, &out->report.nodes_after));
   for (size_t i = 0; i < plan->steps.len; i++) {
     const eg_plan_step *step = &plan->steps.data[i];

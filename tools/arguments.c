@@ -136,12 +136,14 @@ static const flag *find_flag(const command *cmd, const char *text, size_t length
 }
 
 // "--name value", "--name=value" or a switch; *index is moved past what was used.
-static bool parse_flag(const command *cmd, int argc, char **argv, int *index) {
+static bool parse_flag(const command *cmd, int argc, char **argv, int *index,
+                       positional *out) {
   const char *text = argv[*index];
   const char *equals = strchr(text, '=');
   size_t length = equals != NULL ? (size_t)(equals - text) : strlen(text);
   const flag *f = find_flag(cmd, text, length);
   if (f == NULL) return complain_of_name(cmd, text, length);
+  out->is_given[f - cmd->flags] = true;
   if (f->kind == FLAG_SWITCH) {
     if (equals != NULL) return complain(cmd, "this option takes no value:", text);
     return set_flag(cmd, f, NULL);
@@ -153,14 +155,14 @@ static bool parse_flag(const command *cmd, int argc, char **argv, int *index) {
 
 int parse_arguments(const command *cmd, int argc, char **argv, positional *out) {
   bool only_positional = false;
-  out->count = 0;
+  *out = (positional){.count = 0};
   for (int i = 0; i < argc; i++) {
     if (!only_positional && strcmp(argv[i], "--") == 0) {
       only_positional = true;
     } else if (!only_positional && print_help_as(cmd, argv[i])) {
       return EXIT_DONE;
     } else if (!only_positional && argv[i][0] == '-' && argv[i][1] != '\0') {
-      if (!parse_flag(cmd, argc, argv, &i)) return EXIT_USAGE;
+      if (!parse_flag(cmd, argc, argv, &i, out)) return EXIT_USAGE;
     } else if (out->count == cmd->max_positional) {
       complain(cmd, "unexpected argument", argv[i]);
       return EXIT_USAGE;
@@ -172,4 +174,23 @@ int parse_arguments(const command *cmd, int argc, char **argv, positional *out) 
   fprintf(stderr, "egraph: a file is missing; usage: egraph %s %s\n", cmd->name,
           cmd->usage);
   return EXIT_USAGE;
+}
+
+static bool is_among(const char *name, const char *names) {
+  size_t length = strlen(name);
+  for (const char *at = names; (at = strstr(at, name)) != NULL; at += length)
+    if ((at == names || at[-1] == ' ') && (at[length] == ' ' || at[length] == '\0'))
+      return true;
+  return false;
+}
+
+bool given_flags_matter(const command *cmd, const positional *given, const char *names,
+                        const char *what, const char *remedy) {
+  char name[MAX_SPELLING];
+  for (size_t i = 0; i < cmd->flag_count; i++) {
+    if (!given->is_given[i] || is_among(flag_name(&cmd->flags[i], name), names)) continue;
+    fprintf(stderr, "egraph: %s has no effect on %s; %s\n", name, what, remedy);
+    return false;
+  }
+  return true;
 }

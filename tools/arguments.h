@@ -10,6 +10,7 @@ enum { MAX_POSITIONAL = 64 };
 typedef struct positional {
   const char *items[MAX_POSITIONAL];
   size_t count;
+  bool is_given[MAX_FLAGS]; // flags of the command
 } positional;
 
 enum { PARSE_RUN = -1 };
@@ -17,5 +18,9 @@ enum { PARSE_RUN = -1 };
 /// command that has nothing left to do. Complaints go to standard error, --help to
 /// standard output.
 int parse_arguments(const command *cmd, int argc, char **argv, positional *out);
+/// Whether all flags that were given are among `names`, "--json --text"; otherwise says
+/// which one has no effect on `what`, and where it has one.
+bool given_flags_matter(const command *cmd, const positional *given, const char *names,
+                        const char *what, const char *remedy);
 
 #endif

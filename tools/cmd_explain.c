@@ -17,6 +17,15 @@ static void print_rule_statistics(const optimize_session *session) {
   }
 }
 
+/// A plan is searched for by egraph plan; here it is read, and priced where a machine is
+/// named.
+static bool plan_flags_matter(const command *cmd, const positional *given) {
+  static const char of_plans[] = "--json --text --unity --against --machine --db "
+                                 "--no-measure --read-only --backend --run-threads";
+  return given_flags_matter(cmd, given, of_plans, "a plan that is there",
+                            "give it to egraph plan");
+}
+
 int command_explain(int argc, char **argv) {
   optimize_flags flags;
   optimize_flags_init(&flags);
@@ -39,13 +48,16 @@ int command_explain(int argc, char **argv) {
              "write exchanges as Partition, Combine, Replicate, Reduce");
   add_text(&cmd, "--machine NAME", &view.machine,
            "price the steps anew, for this machine; of a plan that was edited, say");
+  offer_words(&cmd, MACHINE_WORDS);
   add_optimize_flags(&cmd, &flags);
   positional models;
   int parsed = parse_arguments(&cmd, argc, argv, &models);
   if (parsed != PARSE_RUN) return parsed;
   view.json = flags.json;
   view.costs = &flags.costs;
-  if (is_plan_file(models.items[0])) return explain_plan_file(models.items[0], &view);
+  if (is_plan_file(models.items[0]))
+    return plan_flags_matter(&cmd, &models) ? explain_plan_file(models.items[0], &view)
+                                            : EXIT_USAGE;
   if (view.against != NULL || view.machine != NULL || view.text || view.unity) {
     fprintf(stderr,
             "egraph: %s is no plan (.json); --against, --machine, --text and --unity are "
@@ -62,7 +74,7 @@ int command_explain(int argc, char **argv) {
     status = egraph_result_explain(NULL, session.result, &text);
     if (status == EGRAPH_OK) {
       print_graph_text(&session);
-      printf("\n%s", text);
+      show(stdout, "\n%s", text);
       print_rule_statistics(&session);
     }
   }

@@ -11,9 +11,11 @@
 #include <unistd.h>
 
 #include "tools/arguments.h"
+#include "tools/plan_files.h"
 #include "tools/result_print.h"
 #include "tools/text_file.h"
 
+#define DEMANDS_NAME "constraints" // of a text of statements, in messages
 enum { MAX_PATH_BYTES = 4096, MAX_DEMANDS = 1 << 14 };
 
 typedef struct file_flags {
@@ -32,6 +34,7 @@ static void add_machine_flags(command *cmd, optimize_flags *o) {
            "host (this one, a rank per processor), alpa, dgx-a100, dgx-h100, "
            "p3-16xlarge, or a file. Alone it has as many nodes as its file says: "
            "dgx-h100 is 8 nodes, 64 devices; NAME*N is N nodes, host*N is N ranks");
+  offer_words(cmd, MACHINE_WORDS);
   add_text(cmd, "--mesh AXES", &o->target.mesh,
            "plan for one mesh: node=2,gpu=4 (default: all of the machine)");
   add_real(cmd, "--memory X", &o->target.memory_limit, 1, 1e18,
@@ -45,6 +48,7 @@ static void add_step_flags(command *cmd, optimize_flags *o) {
   add_text(cmd, "--loss NAME", &o->training.loss,
            "loss of the first output: softmax-cross-entropy (the default), "
            "softmax-cross-entropy-of-probabilities, mean-squared-error");
+  offer_words(cmd, LOSS_WORDS);
   add_uint(cmd, "--micro-batches N", &o->micro_batches, 1, 1 << 20,
            "micro-batches in a step, each the model's batch (default 1)");
   add_real(cmd, "--clip X", &o->training.clip_norm, 0, 1e30,
@@ -79,6 +83,7 @@ static void add_comparison_flags(command *cmd, optimize_flags *o) {
            "zero-2, zero-3, megatron (tensor parallel along the last axis); or each axis "
            "idle, data-parallel, zero-1, zero-2, zero-3, tensor or any: "
            "node=idle,gpu=zero-1");
+  offer_words(cmd, "single-device data-parallel zero-1 zero-2 zero-3 megatron");
   add_switch(cmd, "--no-fold", &o->search.no_fold,
              "choose for each repeated block, not once for the middle ones");
   add_switch(cmd, "--algebra-first", &o->search.algebra_first,
@@ -115,6 +120,8 @@ static bool write_demands(file_flags *f, const char *verb, const text_list *list
     int more = snprintf(f->demands + length, sizeof f->demands - length, "(%s %s)\n",
                         verb, list->items[i]);
     if (more < 0 || (size_t)more >= sizeof f->demands - length) return false;
+    for (char *c = f->demands + length; c[1] != '\0'; c++)
+      if (*c == '\n') *c = ' '; // a statement a line: find_demand counts them
     length += (size_t)more;
   }
   return true;
@@ -127,7 +134,12 @@ static bool demands_fit(file_flags *f) {
                     "and give --constraints\n");
     return false;
   }
-  if (f->demands[0] != '\0') f->run.constraints.text = f->demands;
+  if (f->demands[0] == '\0') return true;
+  f->run.constraints.text = f->demands;
+  // The library calls a text "constraints"; a file of that name needs another one.
+  const char *file = f->run.constraints.file;
+  if (file != NULL && strcmp(file, DEMANDS_NAME) == 0)
+    f->run.constraints.file = "./" DEMANDS_NAME;
   return true;
 }
 
@@ -152,7 +164,7 @@ static bool find_demand(const file_flags *f, size_t line, const char **out_flag,
 
 /// What is wrong with a statement is said of its flag, not of a line that nobody wrote.
 static int report_demand(const file_flags *f, egraph_status status) {
-  static const char place[] = "constraints:";
+  static const char place[] = DEMANDS_NAME ":";
   const char *message = egraph_last_error(), *flag_name, *text;
   char *end;
   if (f->demands[0] == '\0' || strncmp(message, place, sizeof place - 1) != 0)
@@ -162,7 +174,7 @@ static int report_demand(const file_flags *f, egraph_status status) {
   if (rest == NULL || !find_demand(f, line, &flag_name, &text))
     return report_failure(status);
   progress_clear();
-  fprintf(stderr, "egraph: %s \"%s\"%s\n", flag_name, text, rest);
+  show(stderr, "egraph: %s \"%s\"%s\n", flag_name, text, rest);
   return EXIT_FAILED;
 }
 
@@ -222,6 +234,19 @@ static bool say_clash(const char *path, const char *other) {
   return false;
 }
 
+/// Whether the name of an output says what is to be written. A device takes a model.
+static bool says_its_form(const char *path) {
+  struct stat info;
+  bool is_special = stat(path, &info) == 0 && !S_ISREG(info.st_mode);
+  if (is_special || is_plan_file(path) || is_graph_text(path) || is_onnx_file(path))
+    return true;
+  fprintf(stderr,
+          "egraph: %s: the name does not say what is to be written; end it in .json (a "
+          "plan), .onnx or .egraph (a graph)\n",
+          path);
+  return false;
+}
+
 static bool files_can_be_written(const file_flags *f, const char *model) {
   if (is_same_file(f->certificate, model))
     return say_clash(f->certificate, "the model itself");
@@ -229,7 +254,7 @@ static bool files_can_be_written(const file_flags *f, const char *model) {
     return say_clash(f->output, "the model itself");
   if (is_same_file(f->output, f->certificate))
     return say_clash(f->certificate, "the output, too");
-  return (f->output == NULL || can_be_written(f->output)) &&
+  return (f->output == NULL || (can_be_written(f->output) && says_its_form(f->output))) &&
          (f->certificate == NULL || can_be_written(f->certificate));
 }
 

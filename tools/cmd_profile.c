@@ -57,8 +57,8 @@ static egraph_status print_entry(void *user, const egraph_cost_entry *e) {
     json_text("date", date);
     json_close('}');
   } else {
-    printf("%11.4f %10.4f %8u %6.2f  %-20s %-9s %s  %s\n", 1e3 * e->seconds,
-           1e3 * e->spread, e->samples, e->load, date, e->source, e->node, e->text);
+    show(stdout, "%11.4f %10.4f %8u %6.2f  %-20s %-9s %s  %s\n", 1e3 * e->seconds,
+         1e3 * e->spread, e->samples, e->load, date, e->source, e->node, e->text);
   }
   return EGRAPH_OK;
 }

@@ -109,27 +109,38 @@ static egraph_status import(egraph_rules *rules, const char *path, bool quiet,
   return status;
 }
 
-static void list_rule(egraph_rule_info info) {
-  printf("%-44s %s:%u  %s\n", info.name, info.file, info.line, info.source);
+/// Whether it is applied where no flag says otherwise.
+static bool is_on(const egraph_rule_info *info) {
+  return info->is_on && info->math <= EGRAPH_MATH_ASSOCIATIVE;
+}
+
+static void list_rule(egraph_rule_info info, const char *use) {
+  show(stdout, "%-44s %-11s %-7s  %s:%u  %s\n", info.name, egraph_math_name(info.math),
+       use, info.file, info.line, info.source);
 }
 
 static void list_text(const egraph_rules *rules) {
   uint32_t implied = egraph_rules_implied_count(rules);
-  for (uint32_t i = 0; i < egraph_rules_count(rules); i++)
-    list_rule(egraph_rules_at(rules, i));
+  printf("%-44s %-11s %-7s  from\n", "rule", "class", "default");
+  for (uint32_t i = 0; i < egraph_rules_count(rules); i++) {
+    egraph_rule_info info = egraph_rules_at(rules, i);
+    list_rule(info, is_on(&info) ? "on" : "off");
+  }
   if (implied == 0) return;
   printf("\n%u say%s nothing that layouts do not imply, or repeat%s a rule:\n", implied,
          implied == 1 ? "s" : "", implied == 1 ? "s" : "");
   for (uint32_t i = 0; i < implied; i++)
-    list_rule(egraph_rules_implied_at(rules, i));
+    list_rule(egraph_rules_implied_at(rules, i), "implied");
 }
 
-static void json_rule(egraph_rule_info info) {
+static void json_rule(egraph_rule_info info, bool is_applied) {
   json_open(NULL, '{');
   json_text("name", info.name);
   json_text("file", info.file);
   json_int("line", info.line);
   json_text("source", info.source);
+  json_text("class", egraph_math_name(info.math));
+  json_bool("on", is_applied && is_on(&info));
   if (info.known_as != NULL) json_text("known_as", info.known_as);
   json_close('}');
 }
@@ -138,11 +149,11 @@ static void list_json(const egraph_rules *rules) {
   json_begin();
   json_open("rules", '[');
   for (uint32_t i = 0; i < egraph_rules_count(rules); i++)
-    json_rule(egraph_rules_at(rules, i));
+    json_rule(egraph_rules_at(rules, i), true);
   json_close(']');
   json_open("implied", '[');
   for (uint32_t i = 0; i < egraph_rules_implied_count(rules); i++)
-    json_rule(egraph_rules_implied_at(rules, i));
+    json_rule(egraph_rules_implied_at(rules, i), false);
   json_close(']');
   json_end();
 }

@@ -138,9 +138,9 @@ static void print_step(void *user, const egraph_step *step) {
     json_real("bytes", step->bytes);
     json_close('}');
   } else {
-    printf("%10s %8.1f GFLOP/s  %-20s %-28s %s\n", seconds_text(step->seconds).text,
-           step->seconds > 0 ? 1e-9 * step->flops / step->seconds : 0.0, step->op,
-           step->kernel, step->node);
+    show(stdout, "%10s %8.1f GFLOP/s  %-20s %-28s %s\n", seconds_text(step->seconds).text,
+         step->seconds > 0 ? 1e-9 * step->flops / step->seconds : 0.0, step->op,
+         step->kernel, step->node);
   }
 }
 
@@ -222,6 +222,29 @@ static int run_model(run_flags *flags, const char *model) {
   return outcome;
 }
 
+/// Of plans and training run_ranks.c says more than that a flag has no effect.
+static bool run_flags_matter(const command *cmd, const run_flags *flags,
+                             const positional *given) {
+#define OF_MODELS "--dim --batch --fix-defaults --draw-weights "
+#define OF_RUNS "--backend --threads --repeats --seed --json "
+  if (flags->compare)
+    return given_flags_matter(cmd, given, OF_MODELS OF_RUNS "--compare",
+                              "a comparison of two models", "leave it out");
+  if (!runs_on_ranks(flags, given->items[0]))
+    return given_flags_matter(cmd, given, OF_MODELS OF_RUNS "--input --output --steps",
+                              "a model on one device",
+                              "give --ranks or --train, too, or leave it out");
+  if (flags->train == 0)
+    return given_flags_matter(
+        cmd, given,
+        OF_MODELS OF_RUNS "--input --output --steps --ranks --channel --deadline "
+                          "--verify --db --no-measure --optimizer --loss --freeze "
+                          "--train-only --decay --weights --data --resume --checkpoint "
+                          "--save",
+        "a run without training", "give --train, too, or leave it out");
+  return true;
+}
+
 int command_run(int argc, char **argv) {
   run_flags flags = {.threads = 1, .repeats = 10, .seed = 1, .rate = 0.01};
   command cmd = {.name = "run",
@@ -235,6 +258,7 @@ int command_run(int argc, char **argv) {
   add_switch(&cmd, "--compare", &flags.compare,
              "run two models on the same data and compare their outputs");
   add_text(&cmd, "--backend NAME", &flags.backend, "cpu (the default), reference, cuda");
+  offer_words(&cmd, BACKEND_WORDS);
   add_uint(&cmd, "--threads N", &flags.threads, 1, 1024, "threads of the executor");
   add_uint(&cmd, "--repeats N", &flags.repeats, 1, MAX_REPEATS,
            "timed runs after one to warm up");
@@ -261,6 +285,7 @@ int command_run(int argc, char **argv) {
   add_choice(&cmd, "--optimizer sgd|momentum|adam|adamw", &flags.optimizer,
              "optimizer of a model that is trained (default sgd)");
   add_text(&cmd, "--loss NAME", &flags.loss, "its loss; see egraph plan --help");
+  offer_words(&cmd, LOSS_WORDS);
   add_real(&cmd, "--rate X", &flags.rate, 0, 1e30, "learning rate");
   add_training_flags(&cmd, &flags.training);
   add_text(&cmd, "--weights MODEL", &flags.weights,
@@ -291,6 +316,7 @@ int command_run(int argc, char **argv) {
                     "of ranks and plans\n");
     return EXIT_USAGE;
   }
+  if (!run_flags_matter(&cmd, &flags, &models)) return EXIT_USAGE;
   if (flags.compare) return compare_models(&flags, &models);
   if (flags.backend == NULL && flags.channel != NULL &&
       strcmp(flags.channel, "nccl") == 0)

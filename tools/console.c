@@ -5,16 +5,61 @@
 #include <inttypes.h>
 #include <math.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
+// ---- text of others ---------------------------------------------------------------
+
+/// Bytes of the UTF-8 character at `c`; 0 when it is none (too long, a surrogate, ...).
+static size_t utf8_length(const unsigned char *c) {
+  if (c[0] < 0x80) return 1;
+  size_t length = c[0] >= 0xF0 ? 4 : c[0] >= 0xE0 ? 3 : 2;
+  if (c[0] < 0xC2 || c[0] > 0xF4) return 0;
+  for (size_t i = 1; i < length; i++)
+    if ((c[i] & 0xC0) != 0x80) return 0;
+  bool valid = !(c[0] == 0xE0 && c[1] < 0xA0) && !(c[0] == 0xED && c[1] > 0x9F) &&
+               !(c[0] == 0xF0 && c[1] < 0x90) && !(c[0] == 0xF4 && c[1] > 0x8F);
+  return valid ? length : 0;
+}
+
+static bool is_control(const unsigned char *c) {
+  bool is_second_set = c[0] == 0xC2 && c[1] < 0xA0; // U+0080 to U+009F
+  return (c[0] < 0x20 && c[0] != '\n') || c[0] == 0x7F || is_second_set;
+}
+
+void show(FILE *file, const char *format, ...) {
+  va_list args, again;
+  va_start(args, format);
+  va_copy(again, args);
+  int length = vsnprintf(NULL, 0, format, args);
+  va_end(args);
+  char *text = length >= 0 ? malloc((size_t)length + 1) : NULL;
+  if (text != NULL) (void)vsnprintf(text, (size_t)length + 1, format, again);
+  va_end(again);
+  if (text == NULL) {
+    fprintf(file, "(out of memory)\n");
+    return;
+  }
+  for (const unsigned char *c = (const unsigned char *)text; *c != '\0';) {
+    size_t bytes = utf8_length(c);
+    if (bytes != 0 && !is_control(c)) {
+      (void)fwrite(c, 1, bytes, file);
+      c += bytes;
+    } else {
+      fprintf(file, "\\x%02x", *c++);
+    }
+  }
+  free(text);
+}
+
 int report_failure(egraph_status status) {
   progress_clear();
-  fprintf(stderr, "egraph: %s\n",
-          egraph_last_error()[0] != '\0' ? egraph_last_error()
-                                         : egraph_status_name(status));
+  show(stderr, "egraph: %s\n",
+       egraph_last_error()[0] != '\0' ? egraph_last_error() : egraph_status_name(status));
   return EXIT_FAILED;
 }
 
@@ -65,7 +110,8 @@ void progress_line(const char *phase, const char *line) {
   if (!isatty(STDERR_FILENO) || now - last_drawn < 0.1) return;
   last_drawn = now;
   line_shown = true;
-  fprintf(stderr, "\r\033[K%s: %s", phase, line);
+  fprintf(stderr, "\r\033[K%s: ", phase);
+  show(stderr, "%s", line);
   (void)fflush(stderr);
 }
 
@@ -95,18 +141,6 @@ static FILE *json_file; // NULL: standard output
 void json_to(FILE *file) { json_file = file; }
 
 static FILE *out_file(void) { return json_file != NULL ? json_file : stdout; }
-
-/// Bytes of the UTF-8 character at `c`; 0 when it is none (too long, a surrogate, ...).
-static size_t utf8_length(const unsigned char *c) {
-  if (c[0] < 0x80) return 1;
-  size_t length = c[0] >= 0xF0 ? 4 : c[0] >= 0xE0 ? 3 : 2;
-  if (c[0] < 0xC2 || c[0] > 0xF4) return 0;
-  for (size_t i = 1; i < length; i++)
-    if ((c[i] & 0xC0) != 0x80) return 0;
-  bool valid = !(c[0] == 0xE0 && c[1] < 0xA0) && !(c[0] == 0xED && c[1] > 0x9F) &&
-               !(c[0] == 0xF0 && c[1] < 0x90) && !(c[0] == 0xF4 && c[1] > 0x8F);
-  return valid ? length : 0;
-}
 
 // Names of models may hold any bytes; what is no UTF-8 becomes U+FFFD.
 static void print_string(const char *text) {

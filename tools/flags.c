@@ -57,6 +57,10 @@ void add_real(command *cmd, const char *spelling, double *target, double low, do
   bound(add_flag(cmd, FLAG_REAL, spelling, target, help), low, high, *target);
 }
 
+void offer_words(command *cmd, const char *words) {
+  cmd->flags[cmd->flag_count - 1].words = words;
+}
+
 void add_json(command *cmd, bool *target) {
   add_switch(cmd, "--json", target, "print one JSON object on standard output");
 }

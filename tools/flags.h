@@ -32,11 +32,13 @@ typedef struct flag {
   const char *help;
   double low, high;           // of numbers; both 0: anything from 0
   char initial[MAX_SPELLING]; // the default; "" where it is none, or 0
+  const char *words;          // that completion offers for its value; NULL: none
 } flag;
 
 typedef struct command {
   const char *name, *usage, *summary;
   size_t min_positional, max_positional;
+  const char *words; // that completion offers where no flag is; NULL: files
   flag flags[MAX_FLAGS];
   size_t flag_count;
 } command;
@@ -52,6 +54,8 @@ void add_uint(command *cmd, const char *spelling, uint64_t *target, double low,
               double high, const char *help);
 void add_real(command *cmd, const char *spelling, double *target, double low, double high,
               const char *help);
+/// Of the flag that was added last: words, "a b", that completion offers for its value.
+void offer_words(command *cmd, const char *words);
 /// --json, which most commands have.
 void add_json(command *cmd, bool *target);
 

@@ -109,13 +109,17 @@ static void print_shell(const char *text, const char *special) {
       printf(strchr(special, *text) != NULL ? "\\%c" : "%c", *text);
 }
 
-/// The words of a choice, or where a value is not one, nothing.
+static bool has_words(const flag *f) {
+  return f->kind == FLAG_CHOICE || f->words != NULL;
+}
+
+/// The words of a choice, or those that stand beside other values.
 static void print_words(const flag *f) {
-  for (const char *c = flag_value(f); f->kind == FLAG_CHOICE && *c != '\0'; c++)
+  for (const char *c = f->words != NULL ? f->words : flag_value(f); *c != '\0'; c++)
     (void)putchar(*c == '|' ? ' ' : *c);
 }
 
-/// A case of `$words`: sets `flags`, and `values` behind a choice.
+/// A case of `$words`: sets `flags`, and `values` behind a flag with words.
 static void print_bash(const command *cmd) {
   char name[MAX_SPELLING];
   printf("  '%s '*)\n    flags='", cmd->name);
@@ -124,12 +128,25 @@ static void print_bash(const command *cmd) {
       printf("%s ", flag_name(flag_at(cmd, i), name));
   printf("'\n    case $previous in\n");
   for (size_t i = 0; i < cmd->flag_count; i++) {
-    if (cmd->flags[i].kind != FLAG_CHOICE) continue;
+    if (!has_words(&cmd->flags[i])) continue;
     printf("      %s) values='", flag_name(&cmd->flags[i], name));
     print_words(&cmd->flags[i]);
     printf("' ;;\n");
   }
+  if (cmd->words != NULL)
+    printf("      *) case $current in -*) ;; *) values='%s' ;; esac ;;\n", cmd->words);
   printf("    esac ;;\n");
+}
+
+/// A choice has no other values; beside words there may be files.
+static void print_zsh_value(const flag *f) {
+  const char *before = f->kind == FLAG_CHOICE ? ":("
+                       : f->words != NULL     ? ":{compadd -- "
+                       : f->kind == FLAG_TEXT ? ":_files"
+                                              : ": ";
+  printf("%s", before);
+  if (has_words(f)) print_words(f);
+  printf("%s", f->kind == FLAG_CHOICE ? ")" : f->words != NULL ? "; _files}" : "");
 }
 
 /// A case of `$line`: calls _arguments.
@@ -145,13 +162,14 @@ static void print_zsh(const command *cmd) {
     if (f->kind != FLAG_SWITCH) {
       printf(":");
       print_shell(flag_value(f), "[]\\:");
-      printf(f->kind == FLAG_CHOICE ? ":(" : f->kind == FLAG_TEXT ? ":_files" : ": ");
-      print_words(f);
-      printf(f->kind == FLAG_CHOICE ? ")" : "");
+      print_zsh_value(f);
     }
     printf("'");
   }
-  printf(" \\\n      '*:file:_files' ;;\n");
+  if (cmd->words != NULL)
+    printf(" \\\n      '*:command:(%s)' ;;\n", cmd->words);
+  else
+    printf(" \\\n      '*:file:_files' ;;\n");
 }
 
 bool print_help_as(const command *cmd, const char *argument) {

@@ -8,7 +8,7 @@
 #include "tools/help.h"
 #include "tools/planning.h"
 
-enum { MAX_NAME = 64 };
+enum { MAX_NAME = 64, MAX_WORDS = 256 };
 
 static const char TITLE[] = "optimizes deep-learning graphs by equality saturation";
 
@@ -79,22 +79,26 @@ static bool is_group(int argc, char **argv) {
   return false;
 }
 
+/// `group`: whose commands are close; "": none.
+static int refuse_name(const char *given, const char *group) {
+  eg_spelling spelling = eg_spelling_start(given);
+  for (size_t i = 0; i < COMMAND_COUNT; i++)
+    eg_spelling_offer(&spelling, COMMANDS[i].name);
+  show(stderr, "egraph: unknown command '%s'", given);
+  if (spelling.best != NULL)
+    fprintf(stderr, "; did you mean '%s'?\n", spelling.best);
+  else
+    fprintf(stderr, "; see egraph help%s%s\n", *group != '\0' ? " " : "", group);
+  return EXIT_USAGE;
+}
+
 static int refuse(int argc, char **argv) {
   char given[128];
   bool in_group = is_group(argc, argv);
   bool has_word = in_group && argc > 1 && argv[1][0] != '-';
   (void)snprintf(given, sizeof given, "%s%s%s", argv[0], has_word ? " " : "",
                  has_word ? argv[1] : "");
-  eg_spelling spelling = eg_spelling_start(given);
-  for (size_t i = 0; i < COMMAND_COUNT; i++)
-    eg_spelling_offer(&spelling, COMMANDS[i].name);
-  fprintf(stderr, "egraph: unknown command '%s'", given);
-  if (spelling.best != NULL)
-    fprintf(stderr, "; did you mean '%s'?\n", spelling.best);
-  else
-    fprintf(stderr, "; see egraph help%s%s\n", in_group ? " " : "",
-            in_group ? argv[0] : "");
-  return EXIT_USAGE;
+  return refuse_name(given, in_group ? argv[0] : "");
 }
 
 static bool is_help(const char *argument) {
@@ -128,18 +132,16 @@ static int run_command(int argc, char **argv) {
 
 // ---- help ------------------------------------------------------------------------
 
-/// Prints the help of a command, of one or two words, in one of its forms
-/// (tools/help.h).
+/// Prints the help of a command, of one or two words, or of a group, in one of its forms
+/// (tools/help.h). Nothing else of the name reaches a command.
 static int describe(const char *name, const char *form) {
   char copy[MAX_NAME], last[16];
   (void)snprintf(copy, sizeof copy, "%s", name);
   (void)snprintf(last, sizeof last, "%s", form);
-  char *second = strchr(copy, ' '), *argv[] = {copy, last, last};
-  if (second != NULL) {
-    *second++ = '\0';
-    argv[1] = second;
-  }
-  return run_command(second != NULL ? 3 : 2, argv);
+  char *argv[] = {copy, last};
+  for (size_t i = 0; i < COMMAND_COUNT; i++)
+    if (strcmp(name, COMMANDS[i].name) == 0) return COMMANDS[i].run(1, argv + 1);
+  return strchr(name, ' ') == NULL ? run_command(2, argv) : refuse_name(name, "");
 }
 
 /// "egraph-bench-extract", in capitals or not.
@@ -179,27 +181,29 @@ static int print_manual(const char *name) {
 }
 
 /// Words that may follow: those of a group, or the first of every name.
-static void print_next_words(const char *group) {
+static const char *next_words(const char *group, char out[MAX_WORDS]) {
   const char *last = "";
+  int used = 0;
   for (size_t i = 0; i < COMMAND_COUNT; i++) {
     const char *name = COMMANDS[i].name, *blank = strchr(name, ' ');
     size_t length = strcspn(name, " ");
-    if (group == NULL && strncmp(last, name, length) != 0)
-      printf("%.*s ", (int)length, name);
-    if (group != NULL && blank != NULL && strncmp(group, name, length) == 0)
-      printf("%s ", blank + 1);
+    bool is_next = group == NULL ? strncmp(last, name, length) != 0
+                                 : blank != NULL && strncmp(group, name, length) == 0;
+    const char *word = group == NULL || blank == NULL ? name : blank + 1;
+    if (is_next)
+      used += snprintf(out + used, (size_t)(MAX_WORDS - used), "%.*s ",
+                       (int)strcspn(word, " "), word);
     last = name;
   }
+  return out;
 }
 
 static void print_cases(const char *form, const char *before, const char *after) {
   for (size_t i = 0; i < COMMAND_COUNT; i++)
     (void)describe(COMMANDS[i].name, form);
-  printf("  'bench '*) %s", before);
-  print_next_words("bench");
-  printf("%s ;;\n  ' ') %s", after, before);
-  print_next_words(NULL);
-  printf("%s ;;\n  esac\n", after);
+  char words[MAX_WORDS];
+  printf("  'bench '*) %s%s%s ;;\n", before, next_words("bench", words), after);
+  printf("  ' ') %s%s%s ;;\n  esac\n", before, next_words(NULL, words), after);
 }
 
 static int print_completion(const char *shell) {
@@ -229,10 +233,12 @@ static int print_completion(const char *shell) {
 static int command_help(int argc, char **argv) {
   bool is_manual = false;
   const char *shell = NULL;
+  char others[MAX_WORDS];
   command cmd = {.name = "help",
                  .usage = "[COMMAND] [--man] | --completion bash|zsh",
                  .summary = "Describes egraph, or one of its commands.",
-                 .max_positional = 2};
+                 .max_positional = 2,
+                 .words = next_words(NULL, others)};
   add_switch(&cmd, "--man", &is_manual, "print the manual page instead: | man -l -");
   add_choice(&cmd, "--completion bash|zsh", &shell,
              "print a file that completes commands and options in this shell");

@@ -7,6 +7,8 @@
 
 /// Whether a file is meant to be a plan: by its name, ".json" or ".json.gz".
 bool is_plan_file(const char *path);
+/// Likewise an ONNX model, ".onnx".
+bool is_onnx_file(const char *path);
 typedef struct plan_view {
   const char *against;     // what is different in this one; NULL: the plan itself
   const char *machine;     // whose prices to take; NULL: those in the file

@@ -48,6 +48,7 @@ static void add_rule_flags(command *cmd, rule_flags *flags) {
   add_switch(cmd, "--no-builtin", &flags->no_builtin, "leave the shipped rules out");
   add_list(cmd, "--enable NAME", &flags->enabled,
            "switch a rule, or all rules of a file, on: explore-matmul (repeatable)");
+  offer_words(cmd, "explore-algebra explore-conv explore-matmul explore-parallel");
   add_list(cmd, "--disable NAME", &flags->disabled,
            "switch a rule, or all rules of a file, off (repeatable)");
   add_choice(
@@ -65,6 +66,7 @@ void add_cost_flags(command *cmd, cost_flags *flags) {
   add_switch(cmd, "--read-only", &flags->read_only, "do not write to the database");
   add_text(cmd, "--backend NAME", &flags->backend,
            "back-end that runs the graph: cpu (the default), reference, cuda");
+  offer_words(cmd, BACKEND_WORDS);
   add_uint(cmd, "--run-threads N", &flags->threads, 1, 1024,
            "threads of the executor, in each rank");
 }

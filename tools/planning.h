@@ -7,6 +7,12 @@
 #include "tools/console.h"
 #include "tools/flags.h"
 
+// For completion; flags that take such names list them in their help, too.
+#define MACHINE_WORDS "host alpa dgx-a100 dgx-h100 p3-16xlarge"
+#define LOSS_WORDS                                                                       \
+  "softmax-cross-entropy softmax-cross-entropy-of-probabilities mean-squared-error"
+#define BACKEND_WORDS "cpu reference cuda"
+
 /// Largest value of symbolic dimensions; a limit keeps typing errors readable.
 enum { MAX_BATCH = 1000000000, MAX_REPEATS = 1000000 };
 

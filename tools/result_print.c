@@ -44,6 +44,7 @@ void print_graph_json(const optimize_session *session, bool explains) {
   json_real("gap", r->gap);
   json_text("status", r->status);
   json_text("proven_over", r->proven_over);
+  json_text("ended", r->ended);
   json_text("stop", r->stop);
   json_text("math", egraph_math_name(r->math));
   json_int("rounds", r->rounds);
@@ -104,6 +105,22 @@ static void print_basis_text(const char *name, const egraph_cost_basis *basis) {
   if (basis->given != 0) printf(", %u given", basis->given);
 }
 
+/// Why the search ended, and the flag that lets it go on.
+static const char *end_words(const egraph_report *r) {
+  static const struct {
+    const char *ended, *words;
+  } all[] = {{"proven", "with a proof"},
+             {"gap", "at its relative gap; --gap 0 goes on to a proof"},
+             {"round-limit", "at its limit of rounds; --rounds N raises it"},
+             {"work-limit", "at its work limit; --work N or --time-limit X raises it"},
+             {"time-limit", "at its time limit; --time-limit X raises it"},
+             {"cancelled", "cancelled"}};
+  size_t i = 0;
+  while (i + 1 < sizeof all / sizeof *all && strcmp(r->ended, all[i].ended) != 0)
+    i++;
+  return all[i].words;
+}
+
 /// How good the result is: "optimal: proven, over all variants", "within 0.3 % of the
 /// optimum, over the variants reached".
 static void print_status(const egraph_report *r) {
@@ -128,8 +145,8 @@ static void print_open_dims(const egraph_graph *graph) {
   for (uint32_t i = 0; i < count; i++) {
     egraph_dim dim;
     if (egraph_graph_open_dim(graph, i, &dim) != EGRAPH_OK) return;
-    printf("%s%s (example %lld)%s", i == 0 ? "open        " : "", dim.name,
-           (long long)dim.size, i + 1 < count ? ", " : "\n");
+    show(stdout, "%s%s (example %lld)%s", i == 0 ? "open        " : "", dim.name,
+         (long long)dim.size, i + 1 < count ? ", " : "\n");
   }
 }
 
@@ -161,10 +178,11 @@ void print_graph_text(const optimize_session *session) {
   print_status(r);
   printf("; no less than %s; saturation %s\n", seconds_text(r->bound).text,
          r->stop_words);
-  printf("search      %u %s, %s; e-graphs: %u nodes, %u classes, %u iterations\n",
+  printf("search      %u %s%s; e-graphs: %u nodes, %u classes, %u iterations\n",
          r->rounds, r->rounds == 1 ? "round" : "rounds",
-         r->settled ? "the last gained nothing" : "ended by a limit", r->nodes,
-         r->classes, r->iterations);
+         r->settled ? ", the last gained nothing" : "", r->nodes, r->classes,
+         r->iterations);
+  if (strcmp(r->ended, "settled") != 0) printf("ended       %s\n", end_words(r));
   if (r->math != session->math)
     printf("math        exact: constants that %s rules fold overflow here\n",
            egraph_math_name(session->math));
@@ -222,6 +240,7 @@ static void report_json(const egraph_result *result, const char *certificate) {
               !is_certified(r) || r->meshes > 1 || r->checked < r->bound);
   }
   json_text("proven_over", r->proven_over);
+  json_text("ended", r->ended);
   json_text("mesh", info.mesh);
   if (r->seed != NULL) json_text("seed", r->seed);
   json_int("untried", r->untried);
@@ -284,6 +303,7 @@ static egraph_status print_search(const optimize_session *session) {
     status = print_trained(session->graph, &session->training);
   printf("bound       no plan takes less than %s; meshes tried: %u\n",
          seconds_text(r->bound).text, r->meshes);
+  printf("ended       %s\n", end_words(r));
   printf("e-graph     %u nodes, %u classes, %u iterations; saturation %s\n", r->nodes,
          r->classes, r->iterations, r->stop_words);
   if (r->blocks != 0)

@@ -44,7 +44,7 @@ static bool same_type(const egraph_tensor *a, const egraph_tensor *b) {
 static bool complain_of_type(const char *path, const char *name,
                              const egraph_tensor *have, const egraph_tensor *want,
                              const char *remedy) {
-  fprintf(stderr, "egraph: %s: array '%s' is ", path, name);
+  show(stderr, "egraph: %s: array '%s' is ", path, name);
   print_type(have);
   fprintf(stderr, " where the plan has ");
   print_type(want);
@@ -69,7 +69,7 @@ static bool is_fed(const rank_run *r, uint32_t input) {
 
 static void list_fed(const rank_run *r) {
   for (uint32_t i = 0; i < r->input_count; i++)
-    if (is_fed(r, i)) fprintf(stderr, " %s", r->input_names[i]);
+    if (is_fed(r, i)) show(stderr, " %s", r->input_names[i]);
   fprintf(stderr, "\n");
 }
 
@@ -168,7 +168,7 @@ static bool check_checkpoint(const rank_run *r) {
     if (!is_kept(r, i)) continue;
     kept++;
     if (!egraph_arrays_find(r->resumed, r->input_names[i], &have)) {
-      fprintf(stderr, "egraph: %s has no '%s'; %s\n", path, r->input_names[i], remedy);
+      show(stderr, "egraph: %s has no '%s'; %s\n", path, r->input_names[i], remedy);
       return false;
     }
     if (!same_type(&have, &r->inputs[i]))
@@ -180,8 +180,8 @@ static bool check_checkpoint(const rank_run *r) {
     (void)egraph_arrays_at(r->resumed, i, &name);
     int32_t input = find_input(r, name);
     if (strcmp(name, STEP_NAME) != 0 && (input < 0 || !is_kept(r, (uint32_t)input)))
-      fprintf(stderr, "egraph: %s has '%s', which the plan does not train; %s\n", path,
-              name, remedy);
+      show(stderr, "egraph: %s has '%s', which the plan does not train; %s\n", path, name,
+           remedy);
   }
   return false;
 }

@@ -345,10 +345,12 @@ static bool flags_fit(const run_flags *flags, const char *path) {
             "write one with egraph plan -o, and give it instead of the model\n");
     return false;
   }
-  bool is_sized = flags->load.batch != 0 || flags->load.dims.count != 0;
+  bool is_sized =
+      flags->load.batch != 0 || flags->load.dims.count != 0 || flags->load.fix_defaults;
   if (is_plan && ((is_sized && flags->weights == NULL) || flags->database != NULL ||
                   flags->no_measure)) {
-    fprintf(stderr, "egraph: --dim, --batch, --db and --no-measure are of models; give "
+    fprintf(stderr, "egraph: --dim, --batch, --fix-defaults, --db and --no-measure are "
+                    "of models; give "
                     "them to egraph plan\n");
     return false;
   }

@@ -2,6 +2,8 @@
 #define _POSIX_C_SOURCE 200809L
 #include "tools/tensor_files.h"
 
+#include "tools/console.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -70,7 +72,7 @@ bool tensors_are_named(const text_list *list, const egraph_graph *graph, uint32_
     for (uint32_t j = 0; j < count; j++) {
       const char *name;
       egraph_tensor type;
-      if (get(graph, j, &name, &type) == EGRAPH_OK) fprintf(stderr, " %s", name);
+      if (get(graph, j, &name, &type) == EGRAPH_OK) show(stderr, " %s", name);
     }
     fprintf(stderr, "\n");
     return false;

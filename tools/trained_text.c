@@ -87,7 +87,8 @@ static void print_reason(const weight_list *list, size_t first) {
   size_t count = 0;
   for (size_t i = first; i < list->rest_count; i++) {
     if (!same_why(&list->rest[i], &list->rest[first])) continue;
-    if (count++ < MOST_NAMES) printf("%s%s", count == 1 ? "" : ", ", list->rest[i].name);
+    if (count++ < MOST_NAMES)
+      show(stdout, "%s%s", count == 1 ? "" : ", ", list->rest[i].name);
   }
   if (count > MOST_NAMES) printf(", %zu more", count - MOST_NAMES);
   if (list->rest[first].why != NULL) printf(" (%s)", list->rest[first].why);

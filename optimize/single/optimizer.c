@@ -610,6 +610,26 @@ static egraph_status report_costs(run *r) {
   return eg_graph_running_nodes(r->result->graph, &report->nodes_after);
 }
 
+/// The part of a limit that was used up.
+static double used_share(double used, double limit) {
+  return limit > 0 ? used / limit : 1;
+}
+
+/// Why no further round was played, or why the last extraction ended without a proof.
+static const char *why_ended(const run *r) {
+  const egraph_report *report = &r->result->report;
+  bool is_exact = strcmp(r->search->extractor, "ilp") == 0;
+  if (r->cancelled) return "cancelled";
+  if (report->settled && (report->gap == 0 || !is_exact)) return "settled";
+  if (report->settled && report->gap <= r->search->relative_gap) return "gap";
+  if (!report->settled && report->rounds >= r->search->rounds) return "round-limit";
+  double time = fmax(used_share(report->saturate_seconds, r->saturate_seconds),
+                     used_share(report->extract_seconds, r->extract_seconds));
+  double work = fmax(used_share((double)r->saturating.done, (double)r->saturating.limit),
+                     used_share((double)r->extracting.done, (double)r->extracting.limit));
+  return time > work ? "time-limit" : "work-limit";
+}
+
 static egraph_status run_all(run *r) {
   egraph_status status = run_rounds(r);
   end_round(r);
@@ -630,6 +650,7 @@ static egraph_status run_all(run *r) {
   report->extract_work = (double)r->extracting.done / 1e6;
   report->busy = eg_cost_busy(r->input->costs) - r->busy_before;
   EG_TRY(report_costs(r));
+  report->ended = why_ended(r);
   return eg_trials_follow(r->input->graph, &r->open, r->result->graph);
 }
 

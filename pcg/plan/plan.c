@@ -3,6 +3,20 @@
 
 #include <inttypes.h>
 
+#define PRICE_BASIS_NAME(id, name) name,
+static const char *const price_basis_names[] = {EG_PRICE_BASIS_LIST(PRICE_BASIS_NAME)};
+
+const char *eg_price_basis_name(uint32_t basis) { return price_basis_names[basis]; }
+
+bool eg_price_basis_find(const char *name, uint32_t *out) {
+  for (uint32_t b = 0; b < EG_PRICE_BASES; b++)
+    if (strcmp(name, price_basis_names[b]) == 0) {
+      *out = b;
+      return true;
+    }
+  return false;
+}
+
 void eg_plan_init(eg_plan *plan, egraph_allocator alloc) {
   *plan = (eg_plan){.micro_batches = 1};
   eg_plan_states_init(&plan->states, alloc);

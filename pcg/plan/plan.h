@@ -29,15 +29,21 @@ typedef struct eg_plan_state {
 } eg_plan_state;
 EG_VEC_DEFINE(eg_plan_states, eg_plan_state);
 
-/// What the seconds of a step rest on.
+// What the seconds of a step rest on, spelling.
+#define EG_PRICE_BASIS_LIST(X)                                                           \
+  X(EG_PRICE_FREE, "free")                                                               \
+  X(EG_PRICE_GIVEN, "given")         /* by the caller */                                 \
+  X(EG_PRICE_MEASURED, "measured")   /* on this device */                                \
+  X(EG_PRICE_ESTIMATED, "estimated") /* by a model fitted to such measurements */        \
+  X(EG_PRICE_GUESSED, "guessed")     /* by assumed figures of the device alone */
+#define EG_PRICE_BASIS_ENUM(id, name) id,
 typedef enum eg_price_basis {
-  EG_PRICE_FREE,
-  EG_PRICE_GIVEN,     // by the caller
-  EG_PRICE_MEASURED,  // on this device
-  EG_PRICE_ESTIMATED, // by a model that was fitted to such measurements
-  EG_PRICE_GUESSED,   // by assumed figures of the device alone
-  EG_PRICE_BASES
+  EG_PRICE_BASIS_LIST(EG_PRICE_BASIS_ENUM) EG_PRICE_BASES
 } eg_price_basis;
+#undef EG_PRICE_BASIS_ENUM
+/// basis < EG_PRICE_BASES.
+const char *eg_price_basis_name(uint32_t basis);
+bool eg_price_basis_find(const char *name, uint32_t *out);
 
 typedef struct eg_plan_step {
   bool is_move;
@@ -51,7 +57,7 @@ typedef struct eg_plan_step {
   eg_transition transition;
   // both: what the plan was made with, seconds of one execution, in one block
   double seconds;
-  uint32_t basis;       // eg_price_basis of an operator or reorder; not in files
+  uint32_t basis;       // eg_price_basis of an operator or reorder
   uint32_t more_blocks; // beside its own that it stands for, as of states
 } eg_plan_step;
 EG_VEC_DEFINE(eg_plan_steps, eg_plan_step);
@@ -70,6 +76,7 @@ typedef struct eg_plan {
   double single_seconds; // the step on one device, as far as planning knows; 0: not known
   double peak_seconds;   // that all devices take for the step's operations at their peak;
                          // 0: not known
+  double memory_limit;   // bytes of a device of the machine; 0: none, or not known
 } eg_plan;
 
 void eg_plan_init(eg_plan *plan, egraph_allocator alloc);

@@ -31,7 +31,8 @@ static egraph_status print_speedup(eg_text *text, const eg_plan *plan,
                                    const eg_plan_summary *summary) {
   if (eg_mesh_devices(&plan->mesh) == 1) return EGRAPH_OK;
   if (!(plan->single_seconds > 0 && summary->seconds > 0))
-    return eg_text_append(text, "speedup     unknown: one device was not planned\n");
+    return eg_text_append(text, "speedup     unknown: one device was not planned, which "
+                                "takes a search without constraints\n");
   EG_TRY(eg_text_append(text, "speedup     "));
   EG_TRY(eg_text_digits(text, plan->single_seconds / summary->seconds));
   EG_TRY(eg_text_append(text, " times as fast as one device ("));

@@ -118,6 +118,10 @@ static egraph_status write_step(const eg_plan *plan, uint32_t number, eg_text *o
   EG_TRY(step->is_move ? write_move(plan, step, out) : write_node(plan, step, out));
   EG_TRY(eg_text_append(out, ", \"seconds\": "));
   EG_TRY(eg_text_json_double(out, step->seconds));
+  if (step->basis != EG_PRICE_FREE) {
+    EG_TRY(eg_text_append(out, ", "));
+    EG_TRY(write_key(out, "basis", eg_price_basis_name(step->basis)));
+  }
   return eg_text_append(out, "}");
 }
 
@@ -142,6 +146,13 @@ static egraph_status write_rows(const eg_plan *plan, const char *key, size_t cou
   return eg_text_append(out, "]");
 }
 
+/// Where it is known.
+static egraph_status write_figure(eg_text *out, const char *key, double figure) {
+  if (!(figure > 0)) return EGRAPH_OK;
+  EG_TRY(eg_text_printf(out, ",\n \"%s\": ", key));
+  return eg_text_json_double(out, figure);
+}
+
 egraph_status eg_plan_write_json(const eg_plan *plan, eg_text *out) {
   EG_TRY(eg_text_append(out, "{\"egraph-plan\": 1,\n \"mesh\": \""));
   EG_TRY(eg_mesh_print(out, &plan->mesh));
@@ -160,13 +171,8 @@ egraph_status eg_plan_write_json(const eg_plan *plan, eg_text *out) {
     EG_TRY(eg_text_append(out, ",\n \"baselines\": "));
     EG_TRY(eg_plan_rivals_write_json(out, &plan->rivals));
   }
-  if (plan->single_seconds > 0) {
-    EG_TRY(eg_text_append(out, ",\n \"single_device_seconds\": "));
-    EG_TRY(eg_text_json_double(out, plan->single_seconds));
-  }
-  if (plan->peak_seconds > 0) {
-    EG_TRY(eg_text_append(out, ",\n \"peak_seconds\": "));
-    EG_TRY(eg_text_json_double(out, plan->peak_seconds));
-  }
+  EG_TRY(write_figure(out, "single_device_seconds", plan->single_seconds));
+  EG_TRY(write_figure(out, "peak_seconds", plan->peak_seconds));
+  EG_TRY(write_figure(out, "memory_limit_bytes", plan->memory_limit));
   return eg_text_append(out, "}\n");
 }

@@ -5,7 +5,7 @@
 //    "states": [{"value": "x", "layout": "S0"}, ...],
 //    "steps": [
 //     {"phase": "forward", "node": "h", "actions": {"gpu": "split 0"},
-//      "operands": [0, 1], "results": [2], "seconds": 1e-06},
+//      "operands": [0, 1], "results": [2], "seconds": 1e-06, "basis": "guessed"},
 //     {"phase": "forward", "move": "all-gather", "axis": "gpu", "from": 2, "to": 3,
 //      "bytes": 4096.0, "seconds": 2e-06}, ...],
 //    "outputs": [3], "carried": [{"output": 0, "entry": "w"}]}
@@ -16,8 +16,10 @@
 // a folded graph that stands for several blocks has "more_blocks", one less. A
 // layout names its memory format where that is not plain: "S0,R:nhwc". Data of weights
 // beyond 64 elements is not in the file.
-// "baselines" (pcg/plan/plan_why.h), of a plan that was compared with others, and
-// "single_device_seconds" (pcg/plan/plan_worth.h) may be left out.
+// May be left out: "basis", what the seconds of an operator or reorder rest on;
+// "baselines" (pcg/plan/plan_why.h), of a plan that was compared with others;
+// "single_device_seconds", "peak_seconds" (pcg/plan/plan_worth.h); "memory_limit_bytes"
+// of a device.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_PCG_PLAN_JSON_H
 #define EG_PCG_PLAN_JSON_H

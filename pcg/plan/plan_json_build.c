@@ -52,6 +52,7 @@ static egraph_status build_frame(builder *b, egraph_allocator alloc) {
   plan_of(b)->micro_batches = records->micro_batches;
   plan_of(b)->single_seconds = records->single_seconds;
   plan_of(b)->peak_seconds = records->peak_seconds;
+  plan_of(b)->memory_limit = records->memory_limit;
   return EGRAPH_OK;
 }
 
@@ -190,7 +191,8 @@ static egraph_status build_move(builder *b, uint32_t number, const eg_step_recor
                          .phase = step->phase,
                          .from = record->from,
                          .to = record->to,
-                         .seconds = step->seconds};
+                         .seconds = step->seconds,
+                         .basis = step->basis};
   const eg_layout *from = &plan->states.data[step->from].layout;
   const eg_layout *to = &plan->states.data[step->to].layout;
   if (!eg_transition_between(
@@ -220,6 +222,11 @@ static egraph_status build_steps(builder *b) {
     if ((record->node == NULL) == (record->move == NULL))
       return BAD(b, "a step has one of \"node\" and \"move\"; at $.steps[%" PRIu32 "]",
                  i);
+    if (record->basis != NULL && !eg_price_basis_find(record->basis, &step.basis))
+      return BAD(b,
+                 "'%.64s' is no basis of a cost; write given, measured, estimated or "
+                 "guessed; at $.steps[%" PRIu32 "].basis",
+                 record->basis, i);
     EG_TRY(record->node != NULL ? build_node(b, i, record, &step)
                                 : build_move(b, i, record, &step));
     uint32_t made =

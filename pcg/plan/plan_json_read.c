@@ -55,6 +55,7 @@ TEXT_FIELD(read_phase, step_reading, step.phase)
 TEXT_FIELD(read_node, step_reading, step.node)
 TEXT_FIELD(read_move, step_reading, step.move)
 TEXT_FIELD(read_axis, step_reading, step.axis)
+TEXT_FIELD(read_basis, step_reading, step.basis)
 NUMBER_FIELD(read_from, step_reading, step.from, 0)
 NUMBER_FIELD(read_to, step_reading, step.to, 0)
 AMOUNT_FIELD(read_bytes, step_reading, step.bytes)
@@ -111,7 +112,7 @@ static egraph_status read_step(reader *r, void *record) {
       {"results", false, read_results}, {"move", false, read_move},
       {"axis", false, read_axis},       {"from", false, read_from},
       {"to", false, read_to},           {"bytes", false, read_bytes},
-      {"seconds", true, read_seconds}};
+      {"seconds", true, read_seconds},  {"basis", false, read_basis}};
   step_reading s = {.records = record,
                     .step = {.from = EG_PLAN_NONE, .to = EG_PLAN_NONE, .bytes = NAN}};
   EG_TRY(eg_json_fields_object(r, fields, COUNT(fields), &s));
@@ -121,8 +122,9 @@ static egraph_status read_step(reader *r, void *record) {
 // ---- the document ---------------------------------------------------------------------
 
 static egraph_status read_version(reader *r, void *record) {
-  (void)record;
+  eg_plan_records *records = record;
   uint32_t version;
+  records->has_version = true;
   EG_TRY(eg_json_fields_u32(r, 0, &version));
   if (version != 1)
     return eg_json_scan_fail(
@@ -157,15 +159,9 @@ static egraph_status read_pair(reader *r, void *record) {
 TEXT_FIELD(read_mesh, eg_plan_records, mesh)
 NUMBER_FIELD(read_micro_batches, eg_plan_records, micro_batches, 1)
 
-static egraph_status read_single(reader *r, void *record) {
-  eg_plan_records *records = record;
-  return eg_json_fields_amount(r, &records->single_seconds);
-}
-
-static egraph_status read_peak(reader *r, void *record) {
-  eg_plan_records *records = record;
-  return eg_json_fields_amount(r, &records->peak_seconds);
-}
+AMOUNT_FIELD(read_single, eg_plan_records, single_seconds)
+AMOUNT_FIELD(read_peak, eg_plan_records, peak_seconds)
+AMOUNT_FIELD(read_memory_limit, eg_plan_records, memory_limit)
 
 static egraph_status read_states(reader *r, void *record) {
   return eg_json_fields_array(r, read_state, record);
@@ -196,7 +192,8 @@ static egraph_status read_document(reader *r, eg_plan_records *records) {
       {"carried", true, read_carried},
       {"baselines", false, eg_plan_records_read_rivals},
       {"single_device_seconds", false, read_single},
-      {"peak_seconds", false, read_peak}};
+      {"peak_seconds", false, read_peak},
+      {"memory_limit_bytes", false, read_memory_limit}};
   EG_TRY(eg_json_fields_object(r, fields, COUNT(fields), records));
   return eg_json_scan_end(r->scan);
 }
@@ -239,6 +236,11 @@ static egraph_status read_scan(egraph_allocator alloc, eg_json_scan *scan,
   records_init(&records, alloc, scan->file.path);
   eg_json_fields_init(&r, alloc, scan, &records.arena);
   egraph_status status = eg_json_fields_tell(&r, read_document(&r, &records));
+  if (status == EGRAPH_E_PARSE && !records.has_version)
+    status = eg_fail_context(status,
+                             "%s does not begin as a plan does, a JSON file that egraph "
+                             "plan -o writes, with the key \"egraph-plan\"",
+                             records.file);
   eg_json_fields_deinit(&r);
   eg_json_scan_close(scan);
   if (status == EGRAPH_OK) {

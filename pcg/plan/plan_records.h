@@ -19,7 +19,7 @@ EG_VEC_DEFINE(eg_action_records, eg_action_record);
 
 typedef struct eg_step_record {
   const char *phase;
-  const char *node, *move, *axis;                          // NULL: not there
+  const char *node, *move, *axis, *basis;                  // NULL: not there
   uint32_t operands, operand_count, results, result_count; // in eg_plan_records.numbers
   uint32_t actions, action_count;                          // in eg_plan_records.actions
   uint32_t from, to;                                       // EG_PLAN_NONE: not there
@@ -50,9 +50,10 @@ EG_VEC_DEFINE(eg_rival_records, eg_rival_record);
 
 typedef struct eg_plan_records {
   const char *file; // borrowed
-  eg_arena arena;   // of all texts
+  bool has_version;
+  eg_arena arena; // of all texts
   uint32_t micro_batches;
-  double single_seconds, peak_seconds;
+  double single_seconds, peak_seconds, memory_limit;
   const char *mesh;
   eg_text graph;
   eg_state_records states;

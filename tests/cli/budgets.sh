@@ -22,6 +22,17 @@ stops node-limit --node-limit 14
 expect 0 '"status":"optimal of the variants reached","proven_over":"variants reached"' - optimize conv.egraph $quick \
   --json --node-limit 14
 expect 0 '"rounds":1,"settled":false' - optimize conv.egraph $quick --json --rounds 1
+# Why the search ended.
+expect 0 '"ended":"settled"' - optimize conv.egraph $quick --json
+expect 0 '"ended":"round-limit"' - optimize conv.egraph $quick --json --rounds 1
+expect 0 '^ended +at its limit of rounds; --rounds N raises it$' - optimize conv.egraph $quick --rounds 1
+expect 0 '"ended":"time-limit"' - optimize conv.egraph $quick --json --time-limit 0
+expect 0 '^ended +with a proof$' - plan deep.egraph --no-measure --machine 'host*2'
+step="--no-measure --machine host*4 --train adam --loss mean-squared-error"
+expect 0 '^ended +at its work limit; --work N or --time-limit X raises it$' - plan deep.egraph $step --work 1
+expect 0 '"ended":"work-limit"' - plan deep.egraph $step --work 1 --json
+expect 0 '"ended":"time-limit"' - plan deep.egraph $step --time-limit 0 --json
+expect 0 '"ended":"gap"' - plan deep.egraph $step --gap 0.9 --json
 expect 0 'proven +optimal of the variants reached: proven; .*saturation stopped at its node limit' - optimize conv.egraph \
   $quick --node-limit 14
 expect 0 '"status":"optimal","proven_over":"all variants"' - optimize conv.egraph $quick --json

@@ -26,6 +26,9 @@ cat >rules.constraints <<'X'
 X
 expect 0 '^  w1@S0: ' - plan mlp.egraph $train --constraints rules.constraints --text
 expect 1 - '^egraph: --forbid .w1 S0.: this leaves .w1. ' plan mlp.egraph $train --constraints rules.constraints --forbid 'w1 S0'
+printf '(egraph-constraints 1)\n(pin w9 cpu=S0)\n' >constraints
+expect 1 - '^egraph: ./constraints:2:.*no value .w9.' plan mlp.egraph $train --constraints constraints --pin 'w1 cpu=S0' --pin 'w2 cpu=S0'
+expect 1 - '^egraph: --pin .w9' plan mlp.egraph $train --pin "$(printf 'w1\ncpu=S0')" --pin 'w9 cpu=S0' --forbid 'w1 S1'
 expect 1 - "^egraph: --pin .w9 cpu=S0.: there is no value 'w9' in the step; did you mean 'w1'" plan mlp.egraph $train --pin 'w9 cpu=S0'
 expect 1 - "^egraph: --forbid .w1 R .axis gpu..: there is no axis 'gpu' in the mesh cpu=4; name one" plan mlp.egraph $train --pin 'w1 cpu=S0' --forbid 'w1 R (axis gpu)'
 expect 1 - '^egraph: --pin .w2 cpu=S2.: .*no layout on axis cpu=4: a dimension is not there or does not divide' plan mlp.egraph $train --pin 'w2 cpu=S2'

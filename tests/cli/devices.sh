@@ -27,6 +27,12 @@ expect 2 - '--deadline must lie between' run plan.json --channel nccl --deadline
 EGRAPH_CUDA_PLUGIN=$DISTANT
 expect 1 - "^egraph: rank [01] failed: transport 'nccl': its plugin cannot be loaded" run plan.json --channel nccl --train 1
 
+# A plugin whose end is missing would kill the process that loads it.
+for bytes in 700 9000 $(($(wc -c <"$DISTANT") / 2)) $(($(wc -c <"$DISTANT") - 1)); do
+  head -c "$bytes" "$DISTANT" >cut.so
+  expect 1 - "^egraph: back-end 'cuda': the end of ./cut.so is missing; copy or build it again$" run mlp.egraph --draw-weights --backend cuda:./cut.so
+done
+
 # Devices in this process.
 EGRAPH_NCCL_PLUGIN=$DISTANT
 expect 0 '^verify +outputs equal' - run plan.json --backend cuda --train 3 --verify

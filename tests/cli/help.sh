@@ -52,6 +52,10 @@ done
 expect 2 - "unknown command 'plam'; did you mean 'plan'\?$" plam
 expect 2 - "unknown command 'bench saturat'; did you mean 'bench saturate'\?$" bench saturat
 expect 2 - "unknown command 'plam'; did you mean" help plam
+expect 2 - "^egraph: unknown command 'machine -o'" help -- machine -o
+expect 2 - "^egraph: unknown command 'machine -o'" help --man -- machine -o
+expect 2 - "unknown command 'bench saturat'; did you mean 'bench saturate'\?$" help bench saturat
+absent --help
 expect 2 - "unknown option '--machin'; did you mean '--machine'\?$" plan m.onnx --machin dgx-h100
 expect 2 - "unknown option '--itertion-limit=3'; did you mean '--iteration-limit'\?$" optimize --itertion-limit=3
 expect 2 - "not 'adamm'; did you mean 'adam'\?$" plan m.onnx --train adamm
@@ -80,5 +84,17 @@ if command -v bash >/dev/null; then
   complete_word '^adam adamw$' egraph plan m.onnx --train ad
   complete_word '^--repeat$' egraph bench saturate ac7 --rep
   complete_word '^$' egraph plan m
+  complete_word '^dgx-a100 dgx-h100$' egraph plan m.onnx --machine dgx
+  complete_word '^mean-squared-error$' egraph run m.onnx --loss mean
+  complete_word '^zero-1 zero-2 zero-3$' egraph plan m.onnx --baseline zero
+  complete_word '^cpu cuda$' egraph optimize m.onnx --backend c
+  complete_word '^plan profile$' egraph help p
+  complete_word '^--man$' egraph help --m
+  for file in "$SOURCE"/machines/*.machine; do
+    complete_word "^$(basename "$file" .machine)\$" egraph plan m.onnx --machine "$(basename "$file" .machine)"
+  done
+  for file in "$SOURCE"/rewrites/rules/explore-*.rules; do
+    complete_word "^$(basename "$file" .rules)\$" egraph plan m.onnx --enable "$(basename "$file" .rules)"
+  done
 fi
 finish

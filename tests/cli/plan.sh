@@ -50,6 +50,54 @@ matches stdout '"layouts": \[\], "outputs": \[\], "moves": \[\]'
 expect 0 '^plan +optimal' - plan mlp.egraph --machine 'dgx-h100*2' --mesh node=2,gpu=8 --train sgd --bf16 --micro-batches 2 --clip 1
 expect 0 '"devices":1,' - plan mlp.egraph --machine 'host*1' --json --no-measure
 
+# Before the search: whether the name says what is to be written.
+for command in plan optimize; do
+  expect 1 - '^egraph: p.txt: the name does not say what is to be written; end it in .json .a plan., .onnx or' $command mlp.egraph --no-measure -o p.txt
+  absent p.txt
+done
+
+# Names that a terminal would obey are shown.
+printf '(egraph-graph 1)\n(input "x\033[2J" "float32[8,8]")\n(weight "w\302\233" "float32[8,8]")\n(let "y\033" (matmul "x\033[2J" "w\302\233"))\n(output "y\033")\n' >odd.egraph
+shows() { # REGEX ARGUMENTS...
+  wanted=$1
+  shift
+  expect 0 "$wanted" '' "$@"
+  if LC_ALL=C grep -q "[$(printf '\001-\010\013-\037\177\233\377')]" stdout stderr; then fail 'control characters reach the terminal'; fi
+}
+shows 'x.x1b.2J' plan odd.egraph --no-measure --machine 'host*2' -o odd.json --text
+shows 'w.xc2.x9b' explain odd.json --text
+shows 'y.x1b' explain odd.egraph --no-measure
+shows 'y.x1b' run odd.egraph --steps --draw-weights
+expect 1 - 'they are: x.x1b.2J' run odd.egraph --draw-weights --input z=none
+
+# A file of a plan says what its costs rest on, and what a device holds; older files do not.
+expect 0 '^memory +[0-9.]+ kB of [0-9.]+ GB on every device$' - explain plan.json
+matches stdout '^warning .* guessed'
+grep -q '"basis": "guessed"' plan.json || fail 'steps have no basis'
+grep -q '"memory_limit_bytes": ' plan.json || fail 'the plan has no limit of memory'
+sed -e 's/, "basis": "guessed"//' -e 's/"peak_seconds"/"peak_seconds"/' -e '/memory_limit_bytes/d' -e 's/\("peak_seconds": [0-9.e-]*\),$/\1}/' plan.json >older.json
+expect 0 '^memory +[0-9.]+ kB on every device$' - explain older.json
+if grep guessed stdout; then fail 'an older file does not know'; fi
+edited() { # FROM TO REGEX
+  sed "s/$1/$2/" plan.json >edited.json
+  expect 1 - "^egraph: edited.json:.*$3" explain edited.json
+}
+edited '"single_device_seconds": [0-9.e-]*' '"single_device_seconds": -1' 'a number below zero; at ..single_device_seconds'
+edited '"single_device_seconds": [0-9.e-]*' '"single_device_seconds": 1e300' 'a number above 1e.21, .*; at ..single_device_seconds'
+edited '"single_device_seconds": [0-9.e-]*' '"single_device_seconds": "NaN"' 'at ..single_device_seconds'
+edited '"memory_limit_bytes": [0-9.e+]*' '"memory_limit_bytes": -8' 'at ..memory_limit_bytes'
+edited '"basis": "guessed"' '"basis": "dreamt"' 'dreamt. is no basis of a cost; .*; at ..steps.[0-9]+..basis'
+echo '{"nodes": {}}' >other.json
+expect 1 - '^egraph: other.json does not begin as a plan does, a JSON file that egraph plan -o writes, .*unknown key "nodes"' explain other.json
+expect 1 - '^egraph: other.json does not begin as a plan does' run other.json
+
+# Flags without effect are named.
+expect 2 - '^egraph: --node-limit has no effect on a plan that is there; give it to egraph plan$' explain plan.json --node-limit 5
+expect 2 - '^egraph: --rate has no effect on a run without training; give --train' run plan.json --rate 3
+expect 2 - '^egraph: --optimizer has no effect on a model on one device; ' run mlp.egraph --draw-weights --optimizer adam
+expect 2 - '^egraph: --steps has no effect on a comparison of two models; ' run --compare mlp.egraph mlp.egraph --draw-weights --steps
+expect 2 - '--dim, --batch, --fix-defaults, --db and --no-measure are of models' run plan.json --fix-defaults
+
 # optimize is the same command: for one device of this host where no flag names a target.
 expect 0 '^plan +optimal: ' - optimize mlp.egraph $train
 expect 0 '^step .* on one device$' - optimize mlp.egraph --no-measure --train adam --loss mean-squared-error

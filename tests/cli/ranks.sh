@@ -65,7 +65,7 @@ expect 1 - 'short.raw: cannot be read' run plan.json --train 1 --input x=short.r
 expect 1 - 'input z=x.raw: write NAME=FILE .* they are: x ' run plan.json --input z=x.raw
 
 # What does not fit.
-expect 2 - '^egraph: --dim, --batch, --db and --no-measure are of models' run plan.json --batch 4
+expect 2 - '^egraph: --dim, --batch, --fix-defaults, --db and --no-measure are of models' run plan.json --batch 4
 expect 2 - '^egraph: --steps times the operators of a model on one device' run mlp.egraph --ranks 2 --steps
 expect 2 - '^egraph: --compare runs two models on one device' run --compare mlp.egraph mlp.egraph --ranks 2
 echo '(egraph-graph 1)' >empty.egraph

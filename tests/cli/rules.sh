@@ -4,8 +4,14 @@
 quick="--no-measure --db estimates.db"
 
 expect 0 '^matmul-|^conv-' - rules
+# Class, and whether a rule is applied where no flag says otherwise.
+matches stdout '^rule +class +default +from$'
+matches stdout '^neg-neg +exact +on '
+matches stdout ' off +[^ ]*explore-matmul'
+if grep ' on  .*explore-' stdout; then fail 'rules of explore-* are off'; fi
+if grep ' fast  *on ' stdout; then fail 'rules of class fast are off'; fi
 expect 0 '^\{' - rules --json
-keys rules rules.0.name rules.0.file rules.0.line rules.0.source
+keys rules rules.0.class rules.0.on rules.0.name rules.0.file rules.0.line rules.0.source
 expect 0 '^\(egraph-rules 1\)' - rules --print
 cp stdout printed.rules
 expect 0 '^\(egraph-rules 1\)' - rules printed.rules --print --trust
@@ -20,7 +26,7 @@ cat >mine.rules <<'X'
 (egraph-rules 1)
 (rule fuse (source "mine") (lhs (relu (matmul ?x ?w))) (rhs (matmul :act relu ?x ?w)))
 X
-expect 0 '^fuse +mine.rules:2 +mine$' - rules mine.rules
+expect 0 '^fuse +associative +on +mine.rules:2 +mine$' - rules mine.rules
 expect 0 '^1 accepted, 0 rejected$' - rules mine.rules --verify
 expect 0 '^\{' - rules mine.rules --verify --json --seed 3
 keys rules accepted rejected

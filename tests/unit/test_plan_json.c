@@ -177,6 +177,13 @@ static const edit BROKEN[] = {
     {"\"results\": [1]", "\"results\": [0]", "a state that nothing makes"},
     {"\"seconds\": 0.5", "\"seconds\": -0.5", "below zero; at $.steps[0].seconds"},
     {"\"seconds\": 0.5", "\"seconds\": 1e999", "at $.steps[0].seconds"},
+    {"\"seconds\": 0.5", "\"seconds\": 1e300",
+     "above 1e+21, more than any amount is; at "
+     "$.steps[0].seconds"},
+    {"\"seconds\": 0.5", "\"seconds\": \"NaN\"", "at $.steps[0].seconds"},
+    {"\"seconds\": 0.5", "\"seconds\": 0.5, \"basis\": \"dreamt\"",
+     "'dreamt' is no basis of a cost; write given, measured, estimated or guessed; at "
+     "$.steps[0].basis"},
     {"\"move\": \"all-gather\"", "\"move\": \"teleport\"", "at $.steps[1].move"},
     {"\"move\": \"all-gather\"", "\"move\": \"slice\"", "is not slice along gpu"},
     {"\"axis\": \"gpu\"", "\"axis\": \"cpu\"", "at $.steps[1].axis"},

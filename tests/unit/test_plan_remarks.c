@@ -269,14 +269,14 @@ static void operators_that_cannot_be_split_say_why(void **state) {
   assert_ok(eg_plan_summary_make(&made.plan, eg_allocator_heap(), &summary));
   assert_ok(eg_plan_remarks_print(&text, &made.plan, &summary));
   assert_non_null(strstr(eg_text_of(&text),
-                         "whole       y (cum-sum) cannot be split: every "
+                         "repeated    y (cum-sum) cannot be split: every "
                          "element needs all before it; every device repeats "));
   assert_non_null(strstr(eg_text_of(&text),
-                         "whole       r (softmax) cannot be split: every element needs "
+                         "repeated    r (softmax) cannot be split: every element needs "
                          "the sum of all; the loss is written as sums; every device "
                          "repeats "));
   assert_non_null(
-      strstr(eg_text_of(&text), "whole       2 operators in all cannot be split"));
+      strstr(eg_text_of(&text), "repeated    2 operators in all cannot be split"));
   eg_text_clear(&text);
   assert_ok(eg_plan_remarks_write_members(&text, &made.plan));
   assert_non_null(
