@@ -24,7 +24,7 @@ typedef struct option_groups {
 /// Whether there is more to choose than a graph: what ties, memory, phases and moves say.
 static bool wants_plan(const egraph_options *o, const egraph_search *search) {
   return o->target != NULL || o->training != NULL || o->constraints != NULL ||
-         o->compare != NULL || search->certify;
+         o->compare != NULL || search->certify || search->overlap;
 }
 
 static egraph_status take_groups(const egraph_options *given, option_groups *own,
@@ -89,6 +89,10 @@ static egraph_status plan(const option_groups *own, eg_optimize_call *call,
   eg_training_options training;
   eg_plan_constraints constraints;
   EG_TRY(eg_optimize_check_plannable(call->graph));
+  if (own->search.overlap && own->search.certify)
+    return EG_FAIL(EGRAPH_E_ARGUMENT,
+                   "a certificate is of seconds one thing after the other; ask for it "
+                   "without overlap");
   if (call->target != NULL)
     EG_TRY(check_amount("memory_limit", call->target->memory_limit));
   if (own->options.training != NULL) {

@@ -65,6 +65,10 @@ typedef struct egraph_search {
                 // whole step is searched on, as far as its size allows
   bool algebra_first; // first the graph that is cheapest on one device, then how it is
                       // split, as if one did not depend on the other: to compare
+  bool overlap; // take the plan whose step is shortest when exchanges run beside
+                // computing (egraph_simulate), not the one that is cheapest one thing
+                // after the other: that one is searched first, then others by as much
+                // work again, in the same time limit
   bool certify; // make a certificate (egraph_result_certificate); a quarter of the time
                 // is kept for it
 } egraph_search;
@@ -239,6 +243,11 @@ typedef struct egraph_report {
   const char *uncertified; // why there is none for this plan, though one was asked for,
                            // and what would help; NULL
   double prepare_seconds, space_seconds, solve_seconds, certify_seconds;
+  // With egraph_search.overlap, otherwise 0: seconds of the step with exchanges beside
+  // computing (one thing after the other, where it does not fit in memory otherwise); a
+  // lower bound of those of all plans that fit, over the same variants; plans simulated.
+  double overlapped, overlap_bound;
+  uint32_t overlap_plans;
 } egraph_report;
 /// The figures of a search.
 EGRAPH_API const egraph_report *egraph_result_report(const egraph_result *result);

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/proof.h"
+#include "optimize/overlap.h"
 #include "optimize/single/optimizer.h"
 #include "pcg/graph/graph_copy.h"
 #include "pcg/plan/plan.h"
@@ -133,8 +134,10 @@ typedef struct plan_job {
   eg_whole_step *step;
   eg_text mesh_name; // of the mesh at work
   double bound, least_memory;
+  double overlap_bound; // of all overlapped steps
   eg_machine_mesh best_mesh; // of the plan
   double best_bound;         // of all plans on it
+  double best_worth;         // seconds that the plan was chosen by
   bool is_cancelled;
   bool is_infeasible; // on all meshes up to now
   bool is_of_reached; // bounds are of variants that some search has reached
@@ -198,8 +201,8 @@ static void count_basis(egraph_cost_basis *basis, uint32_t of, uint32_t count) {
 
 // ---- meshes ---------------------------------------------------------------------
 
-/// Takes a plan over that is cheaper than what there is, and joins the bounds.
-static void keep_best(plan_job *job, const eg_machine_mesh *mesh, eg_planning *planning) {
+/// Joins the bounds of a mesh, and what its search did.
+static void join_bounds(plan_job *job, const eg_planning *planning) {
   eg_plan_search *out = job->out;
   bool is_impossible =
       planning->status == EG_LAYOUT_NO_MEMORY || planning->status == EG_LAYOUT_INFEASIBLE;
@@ -219,13 +222,19 @@ static void keep_best(plan_job *job, const eg_machine_mesh *mesh, eg_planning *p
   if (!is_impossible) job->is_infeasible = false;
   if (planning->least_memory > 0)
     job->least_memory = fmin(job->least_memory, planning->least_memory);
-  if (!planning->has_plan || planning->cost >= out->report.cost_after) return;
+}
+
+/// Takes a plan over, from which `worth` seconds are wanted less than from any before.
+static void take_plan(plan_job *job, const eg_machine_mesh *mesh, eg_planning *planning,
+                      double worth) {
+  eg_plan_search *out = job->out;
   if (out->has_plan) eg_loaded_plan_deinit(&out->planned);
   out->planned = (eg_loaded_plan){planning->emitted.graph, planning->emitted.plan};
   eg_u32s_deinit(&planning->emitted.value_of);
   out->has_plan = true;
   job->best_mesh = *mesh;
   job->best_bound = planning->bound;
+  job->best_worth = worth;
   out->report.cost_after = planning->cost;
   memcpy(out->seed, planning->seed, sizeof out->seed);
   out->report.seed = out->seed[0] != '\0' ? out->seed : NULL;
@@ -258,8 +267,81 @@ static eg_planner_input input_on_mesh(plan_job *job, const eg_machine_mesh *mesh
   return input;
 }
 
+// ---- overlapped steps -------------------------------------------------------------
+
+// The first search has the work of one without overlap, so that no step is longer than
+// that of its plan; those with weights have as much again, each half of what is left. All
+// share the time.
+static const double OVERLAP_GAP = 1e-3, OVERLAP_SHARE = 0.5;
+
+/// Counts a plan that a search has made, and takes it over if its step is the shortest.
+/// Frees the planning.
+static egraph_status add_overlapped(plan_job *job, eg_overlap *overlap,
+                                    eg_planning *planning) {
+  double seconds = INFINITY;
+  egraph_status status = EGRAPH_OK;
+  if (planning->has_plan)
+    status = eg_overlap_add(overlap, &planning->emitted.plan, job->input->alloc, &seconds);
+  if (status == EGRAPH_OK && seconds < job->best_worth)
+    take_plan(job, overlap->mesh, planning, seconds);
+  job->out->report.overlap_plans += planning->has_plan || seconds < INFINITY;
+  eg_planning_deinit(planning);
+  return status;
+}
+
+/// Seconds of the steps of a plan that was searched with weights, without them.
+static egraph_status price_unweighted(const plan_job *job, const eg_machine_mesh *mesh,
+                                      eg_planning *planning) {
+  eg_machine_costs costs = {.mesh = mesh};
+  eg_plan_summary summary;
+  EG_TRY(eg_device_cost_init(&costs.device, job->input->machine, job->input->costs));
+  costs.device.plain_only = job->input->search->formats == 0;
+  eg_plan_costs asked = eg_machine_plan_costs(&costs);
+  EG_TRY(eg_plan_price(&planning->emitted.plan, job->input->alloc, &asked));
+  EG_TRY(eg_plan_summary_make(&planning->emitted.plan, job->input->alloc, &summary));
+  planning->cost = summary.seconds;
+  return EGRAPH_OK;
+}
+
+/// Of the plan of the first search, and of those of searches with weights.
+static egraph_status overlap_on_mesh(plan_job *job, const eg_machine_mesh *mesh,
+                                     eg_planning *planning, double seconds,
+                                     double steps) {
+  eg_overlap overlap;
+  double gap = job->input->search->relative_gap;
+  eg_overlap_init(&overlap, mesh, job->input->memory_limit);
+  bool is_impossible =
+      planning->status == EG_LAYOUT_NO_MEMORY || planning->status == EG_LAYOUT_INFEASIBLE;
+  eg_overlap_set_bound(&overlap, planning->bound / overlap.streams);
+  EG_TRY(add_overlapped(job, &overlap, planning));
+  while (!is_impossible && !job->is_cancelled &&
+         eg_overlap_next(&overlap, gap >= 0 ? gap : OVERLAP_GAP)) {
+    const eg_cost_weights weights = eg_overlap_prices(&overlap);
+    seconds *= OVERLAP_SHARE;
+    steps *= OVERLAP_SHARE;
+    eg_planner_input input = input_on_mesh(job, mesh, seconds, steps);
+    eg_planning next;
+    input.weights = &weights;
+    input.compares = false;
+    EG_TRY(eg_whole_step_plan(job->step, &input, &next));
+    eg_overlap_set_bound(&overlap, next.bound);
+    job->is_of_reached = job->is_of_reached || next.is_of_reached;
+    egraph_status status =
+        next.has_plan ? price_unweighted(job, mesh, &next) : EGRAPH_OK;
+    if (status != EGRAPH_OK) {
+      eg_planning_deinit(&next);
+      return status;
+    }
+    EG_TRY(add_overlapped(job, &overlap, &next));
+    on_progress(job, overlap.shortest, overlap.bound, 0);
+  }
+  if (!is_impossible) job->overlap_bound = fmin(job->overlap_bound, overlap.bound);
+  return EGRAPH_OK;
+}
+
 static egraph_status plan_on_mesh(plan_job *job, const eg_machine_mesh *mesh,
                                   double seconds, double steps) {
+  if (job->input->search->overlap) seconds *= OVERLAP_SHARE;
   const eg_planner_input input = input_on_mesh(job, mesh, seconds, steps);
   eg_text_clear(&job->mesh_name);
   EG_TRY(eg_mesh_print(&job->mesh_name, &mesh->mesh));
@@ -275,8 +357,12 @@ static egraph_status plan_on_mesh(plan_job *job, const eg_machine_mesh *mesh,
   }
   EG_TRY(status);
   join_rivals(&job->rivals, &planning, &mesh->mesh);
-  keep_best(job, mesh, &planning);
+  join_bounds(job, &planning);
   on_progress(job, planning.cost, planning.bound, 0);
+  if (job->input->search->overlap)
+    return overlap_on_mesh(job, mesh, &planning, seconds, steps);
+  if (planning.has_plan && planning.cost < job->best_worth)
+    take_plan(job, mesh, &planning, planning.cost);
   eg_planning_deinit(&planning);
   return EGRAPH_OK;
 }
@@ -315,12 +401,22 @@ static const char *why_ended(const plan_job *job) {
   return is_timed || is_late ? "time-limit" : "work-limit";
 }
 
-static void conclude(plan_job *job, uint32_t meshes) {
+static egraph_status judge_overlap(const plan_job *job, bool is_whole) {
+  egraph_report *report = &job->out->report;
+  double bound = is_whole && isfinite(job->overlap_bound) ? job->overlap_bound : 0;
+  EG_TRY(eg_proof_check_bound("overlapped step", bound, job->best_worth));
+  report->overlapped = job->best_worth;
+  report->overlap_bound = fmin(bound, job->best_worth); // but for rounding
+  return EGRAPH_OK;
+}
+
+static egraph_status conclude(plan_job *job, uint32_t meshes) {
   egraph_report *report = &job->out->report;
   bool is_whole = report->meshes == meshes;
   report->bound = is_whole && isfinite(job->bound) ? job->bound : 0;
   if (job->out->has_plan) {
     judge(job);
+    if (job->input->search->overlap) EG_TRY(judge_overlap(job, is_whole));
   } else {
     report->gap = INFINITY;
     report->proven_over = "all variants";
@@ -328,6 +424,7 @@ static void conclude(plan_job *job, uint32_t meshes) {
     if (is_whole && !isinf(job->least_memory)) report->least_memory = job->least_memory;
   }
   report->ended = why_ended(job);
+  return EGRAPH_OK;
 }
 
 static egraph_status explain_uncertified(plan_job *job, eg_plan_certified outcome) {
@@ -406,7 +503,7 @@ static egraph_status plan_on_meshes(plan_job *job) {
                         job->work / count));
   if (job->ruled_out_meshes == count)
     return EG_FAIL(EGRAPH_E_ARGUMENT, "%s", eg_text_of(&job->ruled_out));
-  conclude(job, count);
+  EG_TRY(conclude(job, count));
   bool is_certified = job->input->search->certify && job->out->has_plan;
   return is_certified ? certify(job) : EGRAPH_OK;
 }
@@ -448,6 +545,8 @@ egraph_status eg_plan_search_run(const eg_plan_search_input *input, eg_plan_sear
                   .rivals = {.is_wanted = input->compares,
                              .is_constrained = input->constraints != NULL},
                   .bound = INFINITY,
+                  .overlap_bound = INFINITY,
+                  .best_worth = INFINITY,
                   .least_memory = INFINITY,
                   .is_infeasible = true};
   const egraph_search *search = input->search;

@@ -37,7 +37,7 @@ optimize/single:      include pcg/graph rewrites/language rewrites/saturation si
 optimize/model:       pcg/parallel pcg/training pcg/plan optimize/space extract/layout
 optimize/search:      pcg/plan rewrites/saturation optimize/price optimize/space optimize/model extract/layout
 optimize/fold:        pcg/graph optimize/space optimize/model optimize/search
-optimize:             include ops pcg/graph pcg/training pcg/plan optimize/price optimize/single optimize/fold
+optimize:             include ops pcg/graph pcg/training pcg/plan sim/plan optimize/price optimize/single optimize/fold
 api:                  include ops pcg/graph pcg/onnx pcg/plan sim/plan rewrites rewrites/language rewrites/saturation rewrites/verify rewrites/unity rewrites/terms extract extract/presolve extract/search extract/shard exec optimize optimize/price
 tools:                include
 examples:             include

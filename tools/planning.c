@@ -326,7 +326,7 @@ static bool has_baselines(const optimize_flags *f) {
 
 bool optimize_flags_plan(const optimize_flags *f) {
   return has_target(f) || f->optimizer != NULL || has_constraints(f) ||
-         has_baselines(f) || f->search.certify;
+         has_baselines(f) || f->search.certify || f->search.overlap;
 }
 
 static egraph_status call_optimize(const optimize_flags *flags, optimize_session *out) {

@@ -240,6 +240,13 @@ static void report_json(const egraph_result *result, const char *certificate) {
               !is_certified(r) || r->meshes > 1 || r->checked < r->bound);
   }
   json_text("proven_over", r->proven_over);
+  if (r->overlap_plans != 0) {
+    json_open("overlap", '{');
+    json_real("seconds", r->overlapped);
+    json_real("bound", r->overlap_bound);
+    json_int("plans", r->overlap_plans);
+    json_close('}');
+  }
   json_text("ended", r->ended);
   json_text("mesh", info.mesh);
   if (r->seed != NULL) json_text("seed", r->seed);
@@ -294,6 +301,15 @@ egraph_status print_plan_json(const egraph_result *result, const char *certifica
 
 // ---- plans: text ------------------------------------------------------------------
 
+/// What the plan was chosen by, and how short a step could be.
+static void print_overlap(const egraph_report *r) {
+  printf("overlapped  %s with exchanges beside computing", seconds_text(r->overlapped).text);
+  if (r->overlap_bound > 0)
+    printf(", within %.2g %% of the least (no plan takes less than %s)",
+           100 * (1 - r->overlap_bound / r->overlapped), seconds_text(r->overlap_bound).text);
+  printf("; plans simulated: %u\n", r->overlap_plans);
+}
+
 /// What the search did; warnings that concern the plan stand in its report.
 static egraph_status print_search(const optimize_session *session) {
   const egraph_report *r = egraph_result_report(session->result);
@@ -304,6 +320,7 @@ static egraph_status print_search(const optimize_session *session) {
   printf("bound       no plan takes less than %s; meshes tried: %u\n",
          seconds_text(r->bound).text, r->meshes);
   printf("ended       %s\n", end_words(r));
+  if (r->overlap_plans != 0) print_overlap(r);
   printf("e-graph     %u nodes, %u classes, %u iterations; saturation %s\n", r->nodes,
          r->classes, r->iterations, r->stop_words);
   if (r->blocks != 0)

@@ -476,7 +476,7 @@ static eg_planner_input input_for(const searcher *s, const planned_step *planned
 static egraph_status unfold_plan(const searcher *s, const fold *f,
                                  eg_emitted_plan *inout) {
   const eg_unfold_steps steps = unfold_steps(s->step, f);
-  eg_machine_costs costs = {.mesh = s->planner->mesh};
+  eg_machine_costs costs = {.mesh = s->planner->mesh, .weights = s->planner->weights};
   eg_emitted_plan whole;
   EG_TRY(eg_device_cost_init(&costs.device, s->planner->machine, s->planner->costs));
   costs.device.plain_only = s->planner->plain_only;

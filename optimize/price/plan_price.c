@@ -30,18 +30,24 @@ static egraph_status answer_node(void *self, const eg_node_spec *local,
   out->basis = (uint32_t)basis_of(&costs->device, local, source);
   if (!isfinite(out->seconds) && eg_node_spec_is_plain(local))
     *out = (eg_node_price){.seconds = EG_UNPRICED_SECONDS, .basis = EG_PRICE_GUESSED};
+  if (costs->weights != NULL && isfinite(out->seconds))
+    out->seconds *= costs->weights->compute;
   return EGRAPH_OK;
 }
 
 static double transition_seconds(void *self, const eg_transition *transition,
                                  double bytes) {
   const eg_machine_costs *costs = self;
-  return eg_collective_seconds(costs->mesh, transition, bytes);
+  double seconds = eg_collective_seconds(costs->mesh, transition, bytes);
+  uint32_t link = costs->mesh->links[transition->axis].link;
+  if (costs->weights == NULL || link == EG_LINK_AUTO) return seconds;
+  return costs->weights->link[link] * seconds;
 }
 
 static double halo_seconds(void *self, const eg_halo *halo, const eg_type *local) {
   const eg_machine_costs *costs = self;
-  return eg_collective_halo_seconds(costs->mesh, halo, local);
+  double seconds = eg_collective_halo_seconds(costs->mesh, halo, local);
+  return costs->weights != NULL ? costs->weights->compute * seconds : seconds;
 }
 
 eg_plan_costs eg_machine_plan_costs(eg_machine_costs *self) {

@@ -33,10 +33,17 @@ typedef struct eg_plan_costs {
   uint32_t formats; // memory formats worth considering beside plain, a bit per eg_format
 } eg_plan_costs;
 
+/// What seconds are multiplied by: of computing (halos included, as in the seconds of a
+/// step), and of exchanges over each class of links.
+typedef struct eg_cost_weights {
+  double compute, link[EG_MACHINE_MAX_LINKS];
+} eg_cost_weights;
+
 /// The answers of a mesh of a machine.
 typedef struct eg_machine_costs {
   eg_device_cost device;
   const eg_machine_mesh *mesh;
+  const eg_cost_weights *weights; // NULL: 1
 } eg_machine_costs;
 
 /// `self` is borrowed by the result. A node that the device cannot run costs a second.

@@ -664,7 +664,7 @@ static egraph_status plan_with(planner *p, eg_machine_costs *costs,
 
 static egraph_status plan(planner *p) {
   eg_machine_mesh mesh = eg_unit_axes_drop(p->input->mesh);
-  eg_machine_costs costs = {.mesh = &mesh};
+  eg_machine_costs costs = {.mesh = &mesh, .weights = p->input->weights};
   p->mesh = mesh.mesh;
   EG_TRY(eg_device_cost_init(&costs.device, p->input->machine, p->input->costs));
   costs.device.plain_only = p->input->plain_only;

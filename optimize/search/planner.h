@@ -24,6 +24,7 @@ typedef struct eg_planner_input {
   const eg_machine *machine;
   const eg_machine_mesh *mesh;             // of the machine
   eg_cost_model *costs;                    // profile of the machine's device, or NULL
+  const eg_cost_weights *weights;          // of all seconds; NULL: 1
   bool plain_only;                         // no memory formats beside plain
   const eg_rules *rules;                   // NULL: the graph as it is
   const eg_saturation_options *saturation; // NULL: defaults

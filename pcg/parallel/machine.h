@@ -18,7 +18,11 @@
 
 #include "pcg/parallel/mesh.h"
 
-enum { EG_MACHINE_MAX_DEVICES = 1 << 20, EG_MACHINE_TEXT_VERSION = 1 };
+enum {
+  EG_MACHINE_MAX_DEVICES = 1 << 20,
+  EG_MACHINE_MAX_LINKS = 16, // classes of them
+  EG_MACHINE_TEXT_VERSION = 1
+};
 #define EG_LINK_AUTO UINT32_MAX
 
 // How collectives are priced: id, spelling. The formulas are in sim/collective.h.

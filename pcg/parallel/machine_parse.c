@@ -133,7 +133,7 @@ static egraph_status find_parts(const reader *r, const eg_sexpr *form, uint32_t 
   return EGRAPH_OK;
 }
 
-enum { MAX_LINKS = 16, MAX_MESHES = 64, MAX_NAME = 63 };
+enum { MAX_MESHES = 64, MAX_NAME = 63 };
 
 // ---- clauses ----------------------------------------------------------------------
 
@@ -398,7 +398,7 @@ static const clause clauses[CLAUSES] = {
     {"compute", parse_compute, 0, 1},
     {"collectives", parse_collectives, 0, 1},
     {"device", parse_device, 0, 1},
-    {"link", parse_link, 0, MAX_LINKS},
+    {"link", parse_link, 0, EG_MACHINE_MAX_LINKS},
     {"axis", parse_axis, 0, EG_MAX_MESH_AXES},
     {"mesh", parse_mesh, 0, MAX_MESHES},
 };
@@ -442,7 +442,7 @@ static egraph_status parse_file(reader *r, const char *text, size_t size) {
   EG_TRY(eg_sexpr_parse(&r->scratch, r->file, text, size, &file));
   EG_TRY(check_head(r, &file));
   EG_TRY(count_clauses(r, &file));
-  EG_TRY(eg_arena_alloc(&r->machine->memory, MAX_LINKS, sizeof *r->links, &r->links));
+  EG_TRY(eg_arena_alloc(&r->machine->memory, EG_MACHINE_MAX_LINKS, sizeof *r->links, &r->links));
   EG_TRY(eg_arena_alloc(&r->machine->memory, MAX_MESHES, sizeof *r->meshes, &r->meshes));
   r->machine->links = r->links;
   r->machine->meshes = r->meshes;
