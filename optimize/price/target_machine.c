@@ -177,18 +177,18 @@ static egraph_status price_steps(eg_plan *plan, egraph_allocator alloc,
 egraph_status eg_target_price_plan(eg_plan *plan, egraph_allocator alloc,
                                    const egraph_target *options,
                                    const eg_host_costs *costs, double *out_memory_bytes) {
-  double *before, until = eg_clock_seconds() + PRICING_SECONDS;
+  eg_plan_step *before;
+  double until = eg_clock_seconds() + PRICING_SECONDS;
   size_t steps = plan->steps.len;
   eg_target_machine target = {.stop = is_past, .user = &until};
   EG_TRY(eg_alloc(alloc, steps, sizeof *before, &before));
-  for (size_t i = 0; i < steps; i++)
-    before[i] = plan->steps.data[i].seconds;
+  if (steps != 0) memcpy(before, plan->steps.data, steps * sizeof *before);
   egraph_status status = eg_target_machine_open(&target, alloc, options, costs);
   if (status == EGRAPH_OK) status = price_steps(plan, alloc, &target);
   if (status == EGRAPH_OK) status = eg_plan_find_peak(plan, alloc, &target.machine);
   if (status == EGRAPH_OK) *out_memory_bytes = target.machine.memory_bytes;
-  for (size_t i = 0; status != EGRAPH_OK && i < steps; i++)
-    plan->steps.data[i].seconds = before[i];
+  if (status != EGRAPH_OK && steps != 0)
+    memcpy(plan->steps.data, before, steps * sizeof *before);
   eg_target_machine_close(&target);
   eg_free(alloc, before, steps, sizeof *before);
   return status;

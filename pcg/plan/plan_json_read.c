@@ -237,10 +237,10 @@ static egraph_status read_scan(egraph_allocator alloc, eg_json_scan *scan,
   eg_json_fields_init(&r, alloc, scan, &records.arena);
   egraph_status status = eg_json_fields_tell(&r, read_document(&r, &records));
   if (status == EGRAPH_E_PARSE && !records.has_version)
-    status = eg_fail_context(status,
-                             "%s does not begin as a plan does, a JSON file that egraph "
-                             "plan -o writes, with the key \"egraph-plan\"",
-                             records.file);
+    status = EG_FAIL(status,
+                     "%s; is it a plan? egraph plan -o writes such files, which begin "
+                     "with \"egraph-plan\"",
+                     egraph_last_error());
   eg_json_fields_deinit(&r);
   eg_json_scan_close(scan);
   if (status == EGRAPH_OK) {

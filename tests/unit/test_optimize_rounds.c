@@ -126,6 +126,7 @@ static void too_few_rounds_are_not_settled(void **state) {
     const egraph_report *report = &result->report;
     assert_int_equal(report->rounds, rounds);
     assert_false(report->settled);
+    assert_string_equal(report->ended, "round-limit");
     assert_true(report->cost_after == (double)(8u >> rounds) * 1e-6);
     assert_string_equal(report->status, "optimal of the variants reached");
     eg_optimization_destroy(result);
@@ -144,6 +145,7 @@ static void saturation_that_ends_is_over_all_variants(void **state) {
   assert_true(report->cost_after == 1e-6);
   assert_int_equal(report->rounds, 2); // the second finds nothing
   assert_true(report->settled);
+  assert_string_equal(report->ended, "settled");
   assert_string_equal(report->stop, "saturated");
   assert_string_equal(report->stop_words, "ended");
   assert_string_equal(report->proven_over, "all variants");
