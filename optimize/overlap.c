@@ -9,10 +9,8 @@
 enum { GAME_ROUNDS = 20000 };
 
 void eg_overlap_init(eg_overlap *o, const eg_machine_mesh *mesh, double memory_limit) {
-  *o = (eg_overlap){.mesh = mesh,
-                    .memory_limit = memory_limit,
-                    .streams = 1,
-                    .shortest = INFINITY};
+  *o = (eg_overlap){
+      .mesh = mesh, .memory_limit = memory_limit, .streams = 1, .shortest = INFINITY};
   for (uint32_t a = 0; a < mesh->mesh.axis_count; a++) { // as eg_plan_tasks_make does
     uint32_t link = mesh->links[a].link;
     if (link != EG_LINK_AUTO && o->stream_of_link[link] == 0)

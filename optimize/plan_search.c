@@ -134,7 +134,7 @@ typedef struct plan_job {
   eg_whole_step *step;
   eg_text mesh_name; // of the mesh at work
   double bound, least_memory;
-  double overlap_bound; // of all overlapped steps
+  double overlap_bound;      // of all overlapped steps
   eg_machine_mesh best_mesh; // of the plan
   double best_bound;         // of all plans on it
   double best_worth;         // seconds that the plan was chosen by
@@ -281,7 +281,8 @@ static egraph_status add_overlapped(plan_job *job, eg_overlap *overlap,
   double seconds = INFINITY;
   egraph_status status = EGRAPH_OK;
   if (planning->has_plan)
-    status = eg_overlap_add(overlap, &planning->emitted.plan, job->input->alloc, &seconds);
+    status =
+        eg_overlap_add(overlap, &planning->emitted.plan, job->input->alloc, &seconds);
   if (status == EGRAPH_OK && seconds < job->best_worth)
     take_plan(job, overlap->mesh, planning, seconds);
   job->out->report.overlap_plans += planning->has_plan || seconds < INFINITY;
@@ -326,8 +327,7 @@ static egraph_status overlap_on_mesh(plan_job *job, const eg_machine_mesh *mesh,
     EG_TRY(eg_whole_step_plan(job->step, &input, &next));
     eg_overlap_set_bound(&overlap, next.bound);
     job->is_of_reached = job->is_of_reached || next.is_of_reached;
-    egraph_status status =
-        next.has_plan ? price_unweighted(job, mesh, &next) : EGRAPH_OK;
+    egraph_status status = next.has_plan ? price_unweighted(job, mesh, &next) : EGRAPH_OK;
     if (status != EGRAPH_OK) {
       eg_planning_deinit(&next);
       return status;

@@ -303,10 +303,12 @@ egraph_status print_plan_json(const egraph_result *result, const char *certifica
 
 /// What the plan was chosen by, and how short a step could be.
 static void print_overlap(const egraph_report *r) {
-  printf("overlapped  %s with exchanges beside computing", seconds_text(r->overlapped).text);
+  printf("overlapped  %s with exchanges beside computing",
+         seconds_text(r->overlapped).text);
   if (r->overlap_bound > 0)
     printf(", within %.2g %% of the least (no plan takes less than %s)",
-           100 * (1 - r->overlap_bound / r->overlapped), seconds_text(r->overlap_bound).text);
+           100 * (1 - r->overlap_bound / r->overlapped),
+           seconds_text(r->overlap_bound).text);
   printf("; plans simulated: %u\n", r->overlap_plans);
 }
 

@@ -442,7 +442,8 @@ static egraph_status parse_file(reader *r, const char *text, size_t size) {
   EG_TRY(eg_sexpr_parse(&r->scratch, r->file, text, size, &file));
   EG_TRY(check_head(r, &file));
   EG_TRY(count_clauses(r, &file));
-  EG_TRY(eg_arena_alloc(&r->machine->memory, EG_MACHINE_MAX_LINKS, sizeof *r->links, &r->links));
+  EG_TRY(eg_arena_alloc(&r->machine->memory, EG_MACHINE_MAX_LINKS, sizeof *r->links,
+                        &r->links));
   EG_TRY(eg_arena_alloc(&r->machine->memory, MAX_MESHES, sizeof *r->meshes, &r->meshes));
   r->machine->links = r->links;
   r->machine->meshes = r->meshes;

@@ -1,0 +1,166 @@
+// The bound of overlapped steps, and the shortest that is found, against drawn plans:
+// two products in random sizes on machines of random links.
+// SPDX-License-Identifier: Apache-2.0
+#include "optimize/model/plan_emit.h"
+#include "optimize/overlap.h"
+#include "sim/plan/plan_simulation.h"
+#include "tests/unit/plan_found_kit.h"
+#include "tests/unit/random_plans.h"
+
+enum { DRAWN_PLANS = 150 };
+
+/// Two products, the second of them of what the first makes or of the input, and a sum.
+static void draw_model(eg_rng *rng, eg_text *out) {
+  static const int sizes[] = {2, 4, 64, 256, 1024, 4096};
+#define SIZE() sizes[eg_rng_below(rng, sizeof sizes / sizeof *sizes)]
+  int batch = SIZE(), in = SIZE(), middle = SIZE();
+  bool is_chain = eg_rng_below(rng, 2) != 0;
+  int last = is_chain ? SIZE() : middle;
+#undef SIZE
+  assert_ok(eg_text_printf(out,
+                           "(egraph-graph 1)(input x \"float32[%d,%d]\")"
+                           "(weight v \"float32[%d,%d]\")(weight w \"float32[%d,%d]\")"
+                           "(let h (matmul x v))(let y (matmul %s w))",
+                           batch, in, in, middle, is_chain ? middle : in, last,
+                           is_chain ? "h" : "x"));
+  assert_ok(eg_text_append(out, is_chain ? "(output y)" : "(let z (add h y))(output z)"));
+}
+
+static void draw_machine(eg_rng *rng, eg_text *out) {
+  static const char *const rates[] = {"1e9", "1e10", "1e11"};
+  assert_ok(eg_text_printf(
+      out,
+      "(egraph-machine 1)(name small)(nodes 2)(device (memory 1e12)(bandwidth 1e12)"
+      "(overhead 1e-6)(peak (float32 1e13)))(link near (latency 1e-6)(bandwidth %s))"
+      "(link far (latency 5e-6)(bandwidth %s))(axis node nodes far)(axis gpu 2 near)",
+      rates[eg_rng_below(rng, 3)], rates[eg_rng_below(rng, 3)]));
+}
+
+/// The layout problem of a step at some weights.
+typedef struct priced {
+  eg_machine_costs costs;
+  eg_plan_space space;
+  eg_plan_model model;
+  eg_layout_result result;
+} priced;
+
+static void solve(const planned *p, eg_tensor_egraph *egraph,
+                  const eg_cost_weights *weights, priced *out) {
+  eg_layout_options options = EG_LAYOUT_OPTIONS_DEFAULT;
+  out->costs = (eg_machine_costs){.mesh = &p->mesh, .weights = weights};
+  assert_ok(eg_device_cost_init(&out->costs.device, &p->machine, NULL));
+  out->costs.device.plain_only = true;
+  eg_plan_costs asked = eg_machine_plan_costs(&out->costs);
+  assert_ok(eg_plan_space_init(&out->space, eg_allocator_heap(), egraph, &p->info,
+                               &p->mesh.mesh, &asked));
+  assert_ok(eg_plan_model_init(&out->model, eg_allocator_heap(), &out->space));
+  options.time_limit_seconds = 5;
+  eg_layout_result_init(&out->result, eg_allocator_heap());
+  assert_ok(
+      eg_layout_solve(eg_allocator_heap(), &out->model.problem, &options, &out->result));
+  assert_true(out->result.solutions.len > 0);
+}
+
+static void priced_deinit(priced *own) {
+  eg_layout_result_deinit(&own->result);
+  eg_plan_model_deinit(&own->model);
+  eg_plan_space_deinit(&own->space);
+}
+
+static void emit(priced *own, eg_emitted_plan *out) {
+  eg_machine_costs costs = own->costs;
+  costs.weights = NULL;
+  eg_plan_costs asked = eg_machine_plan_costs(&costs);
+  assert_ok(eg_plan_emit(&own->model, eg_allocator_heap(), &own->result.solutions.data[0],
+                         out));
+  assert_ok(eg_plan_price(&out->plan, eg_allocator_heap(), &asked));
+}
+
+/// The shortest step of random plans: any strategies, any layouts of what enters.
+static double find_shortest(const planned *p, uint64_t seed) {
+  eg_machine_costs costs = {.mesh = &p->mesh};
+  double best = INFINITY;
+  assert_ok(eg_device_cost_init(&costs.device, &p->machine, NULL));
+  costs.device.plain_only = true;
+  eg_plan_costs asked = eg_machine_plan_costs(&costs);
+  for (uint32_t i = 0; i < DRAWN_PLANS; i++) {
+    eg_plan plan;
+    eg_plan_simulation s;
+    eg_plan_init(&plan, eg_allocator_heap());
+    plan.graph = p->forward;
+    plan.micro_batches = 1;
+    plan.mesh = p->mesh.mesh;
+    plan_maker maker = {.plan = &plan, .rng = {seed + i}, .strategy = UINT32_MAX};
+    plan_make(&maker);
+    assert_ok(eg_plan_price(&plan, eg_allocator_heap(), &asked));
+    eg_plan_simulation_init(&s, eg_allocator_heap());
+    assert_ok(eg_plan_simulate(&plan, &p->mesh, true, &s));
+    best = fmin(best, s.seconds);
+    eg_plan_simulation_deinit(&s);
+    eg_plan_deinit(&plan);
+  }
+  return best;
+}
+
+/// As optimize/plan_search.c does.
+/// Returns the overlapped seconds of the cheapest plan.
+static double search(const planned *p, eg_tensor_egraph *egraph, eg_overlap *out) {
+  double first = 0;
+  eg_overlap_init(out, &p->mesh, INFINITY);
+  do {
+    const eg_cost_weights weights = eg_overlap_prices(out);
+    priced at;
+    eg_emitted_plan emitted;
+    double seconds;
+    solve(p, egraph, &weights, &at);
+    assert_int_equal(at.result.status, EG_LAYOUT_OPTIMAL);
+    eg_overlap_set_bound(out, at.result.bound);
+    emit(&at, &emitted);
+    assert_ok(eg_overlap_add(out, &emitted.plan, eg_allocator_heap(), &seconds));
+    if (out->plans == 1) first = seconds;
+    eg_emitted_plan_deinit(&emitted);
+    priced_deinit(&at);
+  } while (eg_overlap_next(out, 1e-6));
+  return first;
+}
+
+static void no_plan_is_shorter_than_the_bound(void **state) {
+  (void)state;
+  eg_rng rng = {test_seed(60)};
+  uint32_t gains = 0, shortest = 0, rounds = (uint32_t)test_rounds(60);
+  double worst = 0;
+  for (uint32_t round = 0; round < rounds; round++) {
+    eg_text model, machine;
+    eg_tensor_egraph *egraph;
+    eg_overlap overlap;
+    planned p;
+    eg_text_init(&model, eg_allocator_heap());
+    eg_text_init(&machine, eg_allocator_heap());
+    draw_model(&rng, &model);
+    draw_machine(&rng, &machine);
+    planned_init(&p, &model, eg_text_of(&machine), "node=2,gpu=2", NULL);
+    assert_ok(eg_tensor_egraph_create(NULL, p.forward, &egraph));
+    double first = search(&p, egraph, &overlap), drawn = find_shortest(&p, round * 1000);
+    if (overlap.bound > fmin(drawn, overlap.shortest) * (1 + 1e-9))
+      fail_msg("round %u: bound %.17g, but a step takes %.17g", round, overlap.bound,
+               fmin(drawn, overlap.shortest));
+    assert_true(overlap.shortest <= first);
+    shortest += overlap.shortest <= drawn * (1 + 1e-9);
+    gains += overlap.shortest < first * (1 - 1e-6);
+    worst = fmax(worst, 1 - overlap.bound / overlap.shortest);
+    eg_tensor_egraph_destroy(egraph);
+    planned_deinit(&p);
+    eg_text_deinit(&model);
+    eg_text_deinit(&machine);
+  }
+  print_message("of %u steps, no drawn plan is shorter in %u; shorter than that of the "
+                "cheapest plan in %u; largest gap %.3g\n",
+                rounds, shortest, gains, worst);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(no_plan_is_shorter_than_the_bound),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
