@@ -19,7 +19,7 @@ enum { // steps of work, fitted to a core's time as those of the saturation are
   CANDIDATE_STEPS = 40,
   MATCH_STEPS = 200,
   PLACE_STEPS = 20,
-  TERM_STEPS = 1000 // that is made anew
+  TERM_STEPS = 500 // that is made anew
 };
 
 egraph_status eg_graph_rewrites_init(eg_graph_rewrites *rewrites, eg_term_store *store,
@@ -124,14 +124,6 @@ static egraph_status open_place(resolution *s, uint32_t place) {
   return EGRAPH_OK;
 }
 
-static egraph_status add_term(resolution *s, const eg_attrs *attrs, uint32_t reason,
-                              uint32_t *out) {
-  eg_graph_rewrites *of = s->of;
-  eg_work_add(&of->work, TERM_STEPS);
-  return eg_term_store_add(of->store, attrs, of->operands.data,
-                           (uint32_t)of->operands.len, reason, out);
-}
-
 /// Makes a place whose operands are there.
 static egraph_status make_place(resolution *s, uint32_t place) {
   eg_graph_rewrites *of = s->of;
@@ -145,8 +137,10 @@ static egraph_status make_place(resolution *s, uint32_t place) {
   }
   if (class == EG_TERM_NONE) {
     uint32_t payload = s->rewrite->terms[place - s->classes].payload;
-    return add_term(s, eg_tensor_egraph_attrs_at(of->own, payload), s->rewrite->number,
-                    out);
+    eg_work_add(&of->work, TERM_STEPS);
+    return eg_term_store_add(
+        of->store, eg_tensor_egraph_attrs_at(of->own, payload), of->operands.data,
+        (uint32_t)of->operands.len, s->rewrite->number, out);
   }
   uint32_t term = of->live.data[class];
   eg_term before = class_at(s, class);
@@ -155,8 +149,8 @@ static egraph_status make_place(resolution *s, uint32_t place) {
     is_same = is_same && before.children[i].id == of->operands.data[i];
   *out = term;
   if (is_same) return EGRAPH_OK;
-  return add_term(s, eg_term_store_attrs(of->store, term),
-                  eg_term_store_reason(of->store, term), out);
+  eg_work_add(&of->work, TERM_STEPS);
+  return eg_term_store_add_like(of->store, term, of->operands.data, out);
 }
 
 static egraph_status resolve(resolution *s, uint32_t root) {
@@ -212,6 +206,13 @@ typedef struct visit_call {
   bool is_stopped;
 } visit_call;
 
+/// Rewrites of weights alone change no cost, and there are very many.
+static bool is_of_weights(const eg_graph_rewrites *of, const eg_rewrite *rewrite) {
+  for (uint32_t i = 0; i < rewrite->rule->root_count; i++)
+    if (!eg_tensor_egraph_fact(of->own, rewrite->roots[i])->weight_only) return false;
+  return true;
+}
+
 static egraph_status on_rewrite(void *user, const eg_rewrite *rewrite, bool *out_stop) {
   visit_call *call = user;
   eg_graph_rewrites *of = call->of;
@@ -219,6 +220,7 @@ static egraph_status on_rewrite(void *user, const eg_rewrite *rewrite, bool *out
                   .rewrite = rewrite,
                   .classes = (uint32_t)of->live.len,
                   .terms = rewrite->rule->term_count};
+  if (is_of_weights(of, rewrite)) return EGRAPH_OK;
   of->tried++;
   eg_work_add(&of->work, MATCH_STEPS);
   EG_TRY(begin(&s));

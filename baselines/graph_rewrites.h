@@ -42,8 +42,8 @@ egraph_status eg_graph_rewrites_init(eg_graph_rewrites *rewrites, eg_term_store 
 void eg_graph_rewrites_deinit(eg_graph_rewrites *rewrites);
 
 /// Tells of every graph that one rewrite makes of a graph, rule by rule; the same graph
-/// may come several times. A rewrite is left out when its result would be above itself,
-/// or is ill-typed. Fails with EGRAPH_E_TYPE (an unsound rule), EGRAPH_E_MEMORY, or as
+/// may come several times. A rewrite is left out when all its roots are made of weights
+/// alone, its result would be above itself, or is ill-typed. Fails with EGRAPH_E_TYPE (an unsound rule), EGRAPH_E_MEMORY, or as
 /// `visit` does.
 egraph_status eg_graph_rewrites_visit(eg_graph_rewrites *rewrites, const uint32_t *roots,
                                       egraph_status (*visit)(void *user,

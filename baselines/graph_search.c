@@ -14,7 +14,10 @@
 
 static const double DEFAULT_SECONDS = 120;
 static const double LOOK_EVERY = 0.05; // seconds between two lines of progress
-enum { MOST_GROWTH = 2 };              // operators of a graph over those of the given one
+enum { // operators of a graph, for each one of the given graph
+  MOST_OPERATORS = 2,        // TASO's code has the same
+  MOST_WEIGHT_OPERATORS = 16 // of weights alone
+};
 
 // ---- graphs that were found -----------------------------------------------------------
 
@@ -83,12 +86,11 @@ typedef struct visit_call {
 static egraph_status on_graph(void *user, const uint32_t *roots, bool *out_stop) {
   const visit_call *call = user;
   eg_graph_search *search = call->search;
-  double seconds;
-  uint32_t operators;
-  EG_TRY(eg_term_store_price(&search->store, roots, search->root_count, &seconds,
-                             &operators));
-  if (operators <= search->operator_limit)
-    EG_TRY(call->found(call->user, roots, seconds));
+  eg_graph_figures figures;
+  EG_TRY(eg_term_store_price(&search->store, roots, search->root_count, &figures));
+  if (figures.operators <= search->operator_limit &&
+      figures.weight_operators <= search->weight_operator_limit)
+    EG_TRY(call->found(call->user, roots, figures.seconds));
   look_at_limits(search);
   *out_stop = eg_graph_search_is_over(search);
   return EGRAPH_OK;
@@ -120,19 +122,20 @@ egraph_status eg_graph_search_visit(eg_graph_search *search, uint32_t graph,
 
 static egraph_status keep_given(eg_graph_search *search) {
   eg_u32s roots;
-  uint32_t graph, operators;
-  double seconds;
+  eg_graph_figures figures = {.seconds = 0};
+  uint32_t graph;
   bool is_new;
   eg_u32s_init(&roots, search->alloc);
   egraph_status status = EGRAPH_OK;
   for (uint32_t i = 0; status == EGRAPH_OK && i < search->root_count; i++)
     status = eg_u32s_push(&roots, eg_term_store_root(&search->store, i));
   if (status == EGRAPH_OK)
-    status = eg_term_store_price(&search->store, roots.data, search->root_count, &seconds,
-                                 &operators);
+    status = eg_term_store_price(&search->store, roots.data, search->root_count, &figures);
   if (status == EGRAPH_OK)
-    status = eg_graph_search_keep(search, roots.data, seconds, &graph, &is_new);
-  search->operator_limit = MOST_GROWTH * operators;
+    status = eg_graph_search_keep(search, roots.data, figures.seconds, &graph, &is_new);
+  uint32_t operators = figures.operators + figures.weight_operators;
+  search->operator_limit = MOST_OPERATORS * operators;
+  search->weight_operator_limit = MOST_WEIGHT_OPERATORS * operators;
   eg_u32s_deinit(&roots);
   return status;
 }

@@ -91,6 +91,26 @@ egraph_status eg_term_store_add(eg_term_store *store, const eg_attrs *attrs,
   return class.id == store->node.len ? note_term(store, next) : EGRAPH_OK;
 }
 
+/// Whether an operand is made of weights alone is a part of what a cost is of.
+static bool is_like(const eg_term_store *store, uint32_t operand, uint32_t like) {
+  return eg_tensor_egraph_fact(store->terms, (eg_class){operand})->weight_only ==
+         eg_tensor_egraph_fact(store->terms, (eg_class){like})->weight_only;
+}
+
+egraph_status eg_term_store_add_like(eg_term_store *store, uint32_t like,
+                                     const uint32_t *operands, uint32_t *out) {
+  uint32_t arity = eg_term_store_at(store, like).arity;
+  EG_TRY(eg_term_store_add(store, eg_term_store_attrs(store, like), operands, arity,
+                           eg_term_store_reason(store, like), out));
+  eg_term term = eg_term_store_at(store, like);
+  bool is_same_cost = store->seconds.data[*out] < 0;
+  for (uint32_t i = 0; is_same_cost && i < arity; i++)
+    is_same_cost = is_like(store, operands[i], term.children[i].id);
+  // Most terms that a search makes only stand above a change.
+  if (is_same_cost) store->seconds.data[*out] = store->seconds.data[like];
+  return EGRAPH_OK;
+}
+
 // ---- costs ----------------------------------------------------------------------------
 
 static egraph_status ask(eg_term_store *store, const eg_node_spec *spec, double *out) {
@@ -190,10 +210,8 @@ static egraph_status step(eg_term_store *store, uint32_t *out) {
 }
 
 egraph_status eg_term_store_price(eg_term_store *store, const uint32_t *roots,
-                                  uint32_t count, double *out_seconds,
-                                  uint32_t *out_operators) {
-  *out_seconds = 0;
-  *out_operators = 0;
+                                  uint32_t count, eg_graph_figures *out) {
+  *out = (eg_graph_figures){.seconds = 0};
   begin_walk(store);
   for (uint32_t i = 0; i < count; i++)
     EG_TRY(reach(store, roots[i]));
@@ -202,10 +220,13 @@ egraph_status eg_term_store_price(eg_term_store *store, const uint32_t *roots,
     double seconds;
     EG_TRY(step(store, &number));
     EG_TRY(seconds_of(store, number, &seconds));
-    *out_seconds += seconds;
+    out->seconds += seconds;
     uint32_t op = eg_term_store_at(store, number).op;
-    *out_operators +=
-        op != EG_OP_PART && (eg_op_info_of((eg_op)op)->flags & EG_OPF_LEAF) == 0;
+    if (op == EG_OP_PART || (eg_op_info_of((eg_op)op)->flags & EG_OPF_LEAF) != 0)
+      continue;
+    bool is_weight =
+        eg_tensor_egraph_fact(store->terms, (eg_class){number})->weight_only;
+    *(is_weight ? &out->weight_operators : &out->operators) += 1;
   }
   return EGRAPH_OK;
 }

@@ -57,13 +57,18 @@ uint32_t eg_term_store_reason(const eg_term_store *store, uint32_t term);
 egraph_status eg_term_store_add(eg_term_store *store, const eg_attrs *attrs,
                                 const uint32_t *operands, uint32_t count, uint32_t reason,
                                 uint32_t *out);
+/// A term on other operands, which have the types of its own. Fails as eg_term_store_add.
+egraph_status eg_term_store_add_like(eg_term_store *store, uint32_t like,
+                                     const uint32_t *operands, uint32_t *out);
 
-/// Seconds and operators (leaves and parts of tuples are none) of a graph. Of an operator
-/// the cheapest choice of memory formats counts; changes between formats do not. Weights
-/// cost nothing.
+/// Of an operator the cheapest choice of memory formats counts; changes between formats
+/// do not. What weights alone make costs nothing.
+typedef struct eg_graph_figures {
+  double seconds;
+  uint32_t operators, weight_operators; // of a run; of weights alone
+} eg_graph_figures;
 egraph_status eg_term_store_price(eg_term_store *store, const uint32_t *roots,
-                                  uint32_t count, double *out_seconds,
-                                  uint32_t *out_operators);
+                                  uint32_t count, eg_graph_figures *out);
 /// The terms of a graph, operands before what is made of them.
 egraph_status eg_term_store_collect(eg_term_store *store, const uint32_t *roots,
                                     uint32_t count, eg_u32s *out);
