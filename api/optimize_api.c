@@ -29,8 +29,7 @@ static bool wants_plan(const egraph_options *o, const egraph_search *search) {
 }
 
 /// The algorithm that the search names. Those that find graphs are for one device.
-static egraph_status find_algorithm(const option_groups *own,
-                                    const eg_algorithm **out) {
+static egraph_status find_algorithm(const option_groups *own, const eg_algorithm **out) {
   *out = NULL;
   if (own->search.algorithm == NULL) return EGRAPH_OK;
   EG_TRY(eg_algorithm_find(own->search.algorithm, out));

@@ -37,8 +37,8 @@ egraph_status eg_algorithm_find(const char *name, const eg_algorithm **out) {
 }
 
 egraph_status eg_algorithm_optimize(const void *algorithm, egraph_allocator alloc,
-                                   const eg_optimizer_input *input,
-                                   eg_optimization **out) {
+                                    const eg_optimizer_input *input,
+                                    eg_optimization **out) {
   const eg_algorithm *row = algorithm;
   return eg_graph_search_run(row->name, row->graphs, alloc, input, out);
 }

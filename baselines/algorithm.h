@@ -19,7 +19,7 @@ egraph_status eg_algorithm_find(const char *name, const eg_algorithm **out);
 /// Searches for a graph. `algorithm` is an eg_algorithm with `graphs`. Fails as
 /// eg_optimizer_run.
 egraph_status eg_algorithm_optimize(const void *algorithm, egraph_allocator alloc,
-                                   const eg_optimizer_input *input,
-                                   eg_optimization **out);
+                                    const eg_optimizer_input *input,
+                                    eg_optimization **out);
 
 #endif

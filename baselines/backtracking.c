@@ -20,7 +20,8 @@ typedef struct backtracking {
 
 static bool comes_before(const backtracking *b, uint32_t x, uint32_t y) {
   const eg_found_graph *graphs = b->search->graphs.data;
-  if (graphs[x].seconds != graphs[y].seconds) return graphs[x].seconds < graphs[y].seconds;
+  if (graphs[x].seconds != graphs[y].seconds)
+    return graphs[x].seconds < graphs[y].seconds;
   return x < y;
 }
 

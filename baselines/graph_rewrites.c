@@ -13,7 +13,8 @@
 
 #include "base/owner.h"
 
-#define MEMBERS (eg_u32s, live, made, stack, operands, root_of, roots), (eg_chars, is_open)
+#define MEMBERS                                                                          \
+  (eg_u32s, live, made, stack, operands, root_of, roots), (eg_chars, is_open)
 
 enum { // steps of work, fitted to a core's time as those of the saturation are
   CANDIDATE_STEPS = 40,
@@ -53,7 +54,9 @@ typedef struct resolution {
   bool is_cyclic;
 } resolution;
 
-static uint32_t root_count_of(const resolution *s) { return s->rewrite->rule->root_count; }
+static uint32_t root_count_of(const resolution *s) {
+  return s->rewrite->rule->root_count;
+}
 
 static eg_term class_at(const resolution *s, uint32_t class) {
   return eg_term_store_at(s->of->store, s->of->live.data[class]);
@@ -81,8 +84,7 @@ static uint32_t class_of_place(const resolution *s, uint32_t place) {
 static uint32_t alias_of_place(const resolution *s, uint32_t place) {
   const eg_rule *rule = s->rewrite->rule;
   if (class_of_place(s, place) != EG_TERM_NONE) return EG_TERM_NONE;
-  if (place < s->classes)
-    return s->classes + rule->rhs[s->of->root_of.data[place]].term;
+  if (place < s->classes) return s->classes + rule->rhs[s->of->root_of.data[place]].term;
   const eg_rule_term *term = &rule->terms[place - s->classes];
   return term->is_var ? place_of_variable(s, term->var) : EG_TERM_NONE;
 }
@@ -138,9 +140,9 @@ static egraph_status make_place(resolution *s, uint32_t place) {
   if (class == EG_TERM_NONE) {
     uint32_t payload = s->rewrite->terms[place - s->classes].payload;
     eg_work_add(&of->work, TERM_STEPS);
-    return eg_term_store_add(
-        of->store, eg_tensor_egraph_attrs_at(of->own, payload), of->operands.data,
-        (uint32_t)of->operands.len, s->rewrite->number, out);
+    return eg_term_store_add(of->store, eg_tensor_egraph_attrs_at(of->own, payload),
+                             of->operands.data, (uint32_t)of->operands.len,
+                             s->rewrite->number, out);
   }
   uint32_t term = of->live.data[class];
   eg_term before = class_at(s, class);

@@ -4,8 +4,9 @@
 // saturation's matcher, conditions and typed right sides serve whole graphs, too. A
 // rewrite then replaces the terms that the left side matched as roots:
 //
-//   before  4: (relu 3)  3: (matmul 1 2)     rule (relu (matmul ?x ?w)) -> (matmul :act relu ?x ?w)
-//   after   above 4 all terms anew, with (matmul :act relu 1 2) in the place of 4; 3 stays where another
+//   before  4: (relu 3)  3: (matmul 1 2)     rule (relu (matmul ?x ?w)) -> (matmul :act
+//   relu ?x ?w) after   above 4 all terms anew, with (matmul :act relu 1 2) in the place
+//   of 4; 3 stays where another
 //           term reads it, and is gone otherwise
 //
 // SPDX-License-Identifier: Apache-2.0
@@ -43,8 +44,8 @@ void eg_graph_rewrites_deinit(eg_graph_rewrites *rewrites);
 
 /// Tells of every graph that one rewrite makes of a graph, rule by rule; the same graph
 /// may come several times. A rewrite is left out when all its roots are made of weights
-/// alone, its result would be above itself, or is ill-typed. Fails with EGRAPH_E_TYPE (an unsound rule), EGRAPH_E_MEMORY, or as
-/// `visit` does.
+/// alone, its result would be above itself, or is ill-typed. Fails with EGRAPH_E_TYPE (an
+/// unsound rule), EGRAPH_E_MEMORY, or as `visit` does.
 egraph_status eg_graph_rewrites_visit(eg_graph_rewrites *rewrites, const uint32_t *roots,
                                       egraph_status (*visit)(void *user,
                                                              const uint32_t *roots,

@@ -14,7 +14,7 @@
 
 static const double DEFAULT_SECONDS = 120;
 static const double LOOK_EVERY = 0.05; // seconds between two lines of progress
-enum { // operators of a graph, for each one of the given graph
+enum {                       // operators of a graph, for each one of the given graph
   MOST_OPERATORS = 2,        // TASO's code has the same
   MOST_WEIGHT_OPERATORS = 16 // of weights alone
 };
@@ -45,7 +45,8 @@ egraph_status eg_graph_search_keep(eg_graph_search *search, const uint32_t *root
   return EGRAPH_OK;
 }
 
-// ---- limits -----------------------------------------------------------------------------
+// ---- limits
+// -----------------------------------------------------------------------------
 
 static size_t bytes_of(const eg_graph_search *search) {
   return eg_term_store_bytes(&search->store) + search->roots.cap * sizeof(uint32_t) +
@@ -75,7 +76,8 @@ static void look_at_limits(eg_graph_search *search) {
   report_progress(search, now);
 }
 
-// ---- visiting ---------------------------------------------------------------------------
+// ---- visiting
+// ---------------------------------------------------------------------------
 
 typedef struct visit_call {
   eg_graph_search *search;
@@ -118,7 +120,8 @@ egraph_status eg_graph_search_visit(eg_graph_search *search, uint32_t graph,
   return status;
 }
 
-// ---- one search -------------------------------------------------------------------------
+// ---- one search
+// -------------------------------------------------------------------------
 
 static egraph_status keep_given(eg_graph_search *search) {
   eg_u32s roots;
@@ -130,7 +133,8 @@ static egraph_status keep_given(eg_graph_search *search) {
   for (uint32_t i = 0; status == EGRAPH_OK && i < search->root_count; i++)
     status = eg_u32s_push(&roots, eg_term_store_root(&search->store, i));
   if (status == EGRAPH_OK)
-    status = eg_term_store_price(&search->store, roots.data, search->root_count, &figures);
+    status =
+        eg_term_store_price(&search->store, roots.data, search->root_count, &figures);
   if (status == EGRAPH_OK)
     status = eg_graph_search_keep(search, roots.data, figures.seconds, &graph, &is_new);
   uint32_t operators = figures.operators + figures.weight_operators;
@@ -170,7 +174,8 @@ static void search_deinit(eg_graph_search *search) {
   EG_DEINIT_MEMBERS(search, MEMBERS)
 }
 
-// ---- the best graph ---------------------------------------------------------------------
+// ---- the best graph
+// ---------------------------------------------------------------------
 
 typedef struct outcome {
   eg_graph *graph; // the best one, row-major, with its weights as they are made
@@ -251,7 +256,8 @@ static egraph_status search_graphs(eg_graph_algorithm *algorithm, egraph_allocat
   return search_once(algorithm, alloc, input, EGRAPH_MATH_EXACT, out);
 }
 
-// ---- memory formats ---------------------------------------------------------------------
+// ---- memory formats
+// ---------------------------------------------------------------------
 
 /// The product's own choice of memory formats for a graph, by no rule.
 static egraph_status choose_formats(egraph_allocator alloc,

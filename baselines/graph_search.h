@@ -56,10 +56,10 @@ static inline bool eg_graph_cheaper(double a, double b) { return a < b * (1 - 1e
 egraph_status eg_graph_search_keep(eg_graph_search *search, const uint32_t *roots,
                                    double seconds, uint32_t *out, bool *out_new);
 /// Visits a graph: tells of each graph, with its cost, that a rewrite makes of it, as
-/// long as no limit strikes. A graph is left out that has more than twice the operators of
-/// the given one (TASO's code does so), or more than 16 operators on weights for each of
-/// them, so that there are finitely many. Where the limit of graphs is reached, nothing is
-/// visited.
+/// long as no limit strikes. A graph is left out that has more than twice the operators
+/// of the given one (TASO's code does so), or more than 16 operators on weights for each
+/// of them, so that there are finitely many. Where the limit of graphs is reached,
+/// nothing is visited.
 egraph_status eg_graph_search_visit(eg_graph_search *search, uint32_t graph,
                                     egraph_status (*found)(void *user,
                                                            const uint32_t *roots,

@@ -118,8 +118,7 @@ static egraph_status write_term(emitter *e, uint32_t term, eg_u32s *reasons) {
   eg_value first = EG_VALUE_NONE;
   e->operands.len = 0;
   for (uint32_t i = 0; i < view.arity; i++)
-    EG_TRY(value_list_push(&e->operands,
-                           (eg_value){e->made.data[view.children[i].id]}));
+    EG_TRY(value_list_push(&e->operands, (eg_value){e->made.data[view.children[i].id]}));
   if (attrs->op == EG_OP_INPUT || attrs->op == EG_OP_WEIGHT) {
     EG_TRY(write_leaf(e, attrs, &first));
   } else if (attrs->op == EG_OP_PART) {
@@ -158,8 +157,7 @@ static egraph_status emit(emitter *e, eg_u32s *reasons) {
   for (uint32_t i = 0; i < e->root_count; i++) {
     const char *name;
     (void)eg_graph_output(e->store->given, i, &name);
-    EG_TRY(
-        eg_graph_add_output(e->graph, name, (eg_value){e->made.data[e->roots[i]]}));
+    EG_TRY(eg_graph_add_output(e->graph, name, (eg_value){e->made.data[e->roots[i]]}));
   }
   return EGRAPH_OK;
 }

@@ -129,9 +129,8 @@ static egraph_status ask(eg_term_store *store, const eg_node_spec *spec, double 
 static egraph_status price_formats(eg_term_store *store, eg_node_spec *spec,
                                    eg_type *inputs, eg_type *results, double *out) {
   eg_format_choice choices[EG_MAX_FORMAT_CHOICES];
-  uint32_t count =
-      eg_op_formats(spec->attrs, inputs, spec->input_count, results, spec->result_count,
-                    store->costs.formats, choices);
+  uint32_t count = eg_op_formats(spec->attrs, inputs, spec->input_count, results,
+                                 spec->result_count, store->costs.formats, choices);
   EG_TRY(ask(store, spec, out));
   for (uint32_t c = 1; c < count; c++) {
     double seconds;
@@ -187,7 +186,8 @@ static egraph_status seconds_of(eg_term_store *store, uint32_t term, double *out
   return EGRAPH_OK;
 }
 
-// ---- walks over a graph -----------------------------------------------------------------
+// ---- walks over a graph
+// -----------------------------------------------------------------
 
 static void begin_walk(eg_term_store *store) {
   store->stack.len = 0;
@@ -224,8 +224,7 @@ egraph_status eg_term_store_price(eg_term_store *store, const uint32_t *roots,
     uint32_t op = eg_term_store_at(store, number).op;
     if (op == EG_OP_PART || (eg_op_info_of((eg_op)op)->flags & EG_OPF_LEAF) != 0)
       continue;
-    bool is_weight =
-        eg_tensor_egraph_fact(store->terms, (eg_class){number})->weight_only;
+    bool is_weight = eg_tensor_egraph_fact(store->terms, (eg_class){number})->weight_only;
     *(is_weight ? &out->weight_operators : &out->operators) += 1;
   }
   return EGRAPH_OK;
