@@ -73,7 +73,7 @@ static const char rules_text[] =
     "(rule swap (source \"test\") (lhs (add ?a ?b)) (rhs (add ?b ?a)))\n"
     "(rule pull (source \"test\") (lhs (mul (neg ?a) ?b)) (rhs (neg (mul ?a ?b))))\n"
     "(rule clip (source \"test\") (lhs (relu (relu ?x))) (rhs (relu ?x)))\n"
-    "(rule grow (source \"test\") (lhs (relu ?x)) (rhs (relu (relu ?x))))\n";
+    "(rule grow (source \"test\") (lhs (as ?y (relu ?x))) (rhs (relu ?y)))\n";
 enum { RULES = 7 };
 
 static bool is_op(const oracle *o, int t, int op) { return o->terms[t].op == op; }
