@@ -3,7 +3,7 @@
 
 #include "base/text.h"
 #include "baselines/backtracking.h"
-#include "baselines/greedy.h"
+#include "baselines/greedy_descent.h"
 
 #define EGRAPH_ALGORITHM(name, kind, function, what, paper)                              \
   {name, what, paper, .kind = function},

@@ -8,6 +8,6 @@
 
 #include "baselines/graph_search.h"
 
-eg_graph_algorithm eg_backtracking_search;
+egraph_status eg_backtracking_search(eg_graph_search *search);
 
 #endif

@@ -48,6 +48,7 @@ report() { # SCHEMA ARGUMENTS...
   valid "$schema" "$schema.json"
 }
 report optimize-report optimize mlp.egraph --no-measure -o best.egraph
+report optimize-report optimize mlp.egraph --no-measure --search backtracking
 report profile-report profile mlp.egraph --db costs.db --show --validate 2
 report optimize-report optimize mlp.egraph --db costs.db --read-only
 report optimize-report explain mlp.egraph --db costs.db --read-only

@@ -203,8 +203,8 @@ static double cost_by(const bench *b, const char *algorithm, uint64_t *out_queue
   if (algorithm == NULL) assert_string_equal(report->status, "optimal");
   if (algorithm != NULL && algorithm[0] == 'b')
     assert_string_equal(report->stop, "exhausted");
-  assert_ok(egraph_compare(NULL, b->graph, egraph_result_graph(result), NULL,
-                           &comparison));
+  assert_ok(
+      egraph_compare(NULL, b->graph, egraph_result_graph(result), NULL, &comparison));
   assert_true(comparison.max_error < 1e-5);
   egraph_result_destroy(result);
   return cost;

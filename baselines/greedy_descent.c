@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "baselines/greedy.h"
+#include "baselines/greedy_descent.h"
 
 /// Of equally cheap graphs the first one counts.
 static egraph_status found(void *user, const uint32_t *roots, double seconds) {
