@@ -49,7 +49,8 @@ egraph_status eg_graph_search_keep(eg_graph_search *search, const uint32_t *root
 // -----------------------------------------------------------------------------
 
 static size_t bytes_of(const eg_graph_search *search) {
-  return eg_term_store_bytes(&search->store) + search->roots.cap * sizeof(uint32_t) +
+  return eg_term_store_bytes(&search->store) + eg_term_prices_bytes(&search->prices) +
+         search->roots.cap * sizeof(uint32_t) +
          search->graphs.cap * sizeof(eg_found_graph) +
          search->map.capacity * sizeof(eg_flat_slot);
 }
@@ -89,7 +90,7 @@ static egraph_status on_graph(void *user, const uint32_t *roots, bool *out_stop)
   const visit_call *call = user;
   eg_graph_search *search = call->search;
   eg_graph_figures figures;
-  EG_TRY(eg_term_store_price(&search->store, roots, search->root_count, &figures));
+  EG_TRY(eg_term_prices_graph(&search->prices, roots, search->root_count, &figures));
   if (figures.operators <= search->operator_limit &&
       figures.weight_operators <= search->weight_operator_limit)
     EG_TRY(call->found(call->user, roots, figures.seconds));
@@ -134,7 +135,7 @@ static egraph_status keep_given(eg_graph_search *search) {
     status = eg_u32s_push(&roots, eg_term_store_root(&search->store, i));
   if (status == EGRAPH_OK)
     status =
-        eg_term_store_price(&search->store, roots.data, search->root_count, &figures);
+        eg_term_prices_graph(&search->prices, roots.data, search->root_count, &figures);
   if (status == EGRAPH_OK)
     status = eg_graph_search_keep(search, roots.data, figures.seconds, &graph, &is_new);
   uint32_t operators = figures.operators + figures.weight_operators;
@@ -154,7 +155,8 @@ static egraph_status begin_search(eg_graph_search *search) {
   search->start = eg_clock_seconds();
   search->deadline = search->start + seconds;
   search->root_count = eg_graph_output_count(input->graph);
-  EG_TRY(eg_term_store_init(&search->store, search->alloc, input->graph, &costs));
+  EG_TRY(eg_term_store_init(&search->store, search->alloc, input->graph));
+  eg_term_prices_init(&search->prices, &search->store, &costs);
   EG_TRY(eg_graph_rewrites_init(&search->rewrites, &search->store, input->rules,
                                 search->math, search->root_count));
   if (limits->work_limit != 0)
@@ -170,6 +172,7 @@ static void search_init(eg_graph_search *search, egraph_allocator alloc,
 
 static void search_deinit(eg_graph_search *search) {
   eg_graph_rewrites_deinit(&search->rewrites);
+  if (search->prices.store != NULL) eg_term_prices_deinit(&search->prices);
   if (search->store.given != NULL) eg_term_store_deinit(&search->store);
   EG_DEINIT_MEMBERS(search, MEMBERS)
 }
@@ -212,7 +215,7 @@ static egraph_status conclude(eg_graph_search *search, outcome *out) {
                                  .stop = STOP_NAMES[search->stop],
                                  .stop_words = STOP_WORDS_OF[search->stop],
                                  .math = search->math};
-  out->measured = search->store.measured;
+  out->measured = search->prices.measured;
   out->stats = rewrites->stats;
   rewrites->stats = NULL; // moved
   return EGRAPH_OK;

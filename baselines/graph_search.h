@@ -2,14 +2,15 @@
 // their costs; what one rewrite makes of a graph; limits and figures. An algorithm only
 // says which graph is next.
 //
-// Costs of the search are eg_term_store_price's. The memory formats of the graph that it
-// ends with are chosen afterwards, by the product's own extractor.
+// Costs of the search are eg_term_prices_graph's. The memory formats of the graph that it
+// ends with are chosen exactly, by the product's own extractor.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_BASELINES_GRAPH_SEARCH_H
 #define EG_BASELINES_GRAPH_SEARCH_H
 
 #include "base/flatmap.h"
 #include "baselines/graph_rewrites.h"
+#include "baselines/term_prices.h"
 #include "optimize/single/optimizer.h"
 
 // Why a search over graphs ended: id, spelling in reports, words behind "search".
@@ -37,6 +38,7 @@ typedef struct eg_graph_search {
   const eg_optimizer_input *input;
   egraph_math math;
   eg_term_store store;
+  eg_term_prices prices;
   eg_graph_rewrites rewrites;
   uint32_t root_count, operator_limit, weight_operator_limit;
   eg_found_graphs graphs; // 0: the given one

@@ -15,33 +15,24 @@
 
 #include "base/vec.h"
 #include "rewrites/saturation/tensor_egraph.h"
-#include "sim/cost.h"
 
 #define EG_TERM_NONE UINT32_MAX
-
-/// Of what the costs of terms are.
-typedef struct eg_term_costs {
-  eg_cost_model *model;
-  const eg_measurer *measurer; // of what the model lacks; NULL: it is estimated
-  uint32_t formats; // memory formats beside plain that an operator may choose, a bit each
-} eg_term_costs;
 
 typedef struct eg_term_store {
   egraph_allocator alloc;
   const eg_graph *given;
   eg_tensor_egraph *terms;
-  eg_term_costs costs;
-  eg_u32s node;       // [terms] in the e-graph
-  eg_doubles seconds; // [terms] below 0: nobody asked yet
-  eg_u32s seen;       // [terms] the walk that came here last
+  eg_u32s node; // [terms] in the e-graph
+  eg_u32s like; // [terms] one that is the same operator on the same types: itself, or the
+                // first of those that were made of each other
+  eg_u32s seen; // [terms] the walk that came here last
   uint32_t walk;
   eg_u32s stack; // of a walk
-  uint32_t measured;
 } eg_term_store;
 
 /// Begins with the terms of a graph, which is borrowed. Destroy it also after a failure.
 egraph_status eg_term_store_init(eg_term_store *store, egraph_allocator alloc,
-                                 const eg_graph *given, const eg_term_costs *costs);
+                                 const eg_graph *given);
 void eg_term_store_deinit(eg_term_store *store);
 size_t eg_term_store_bytes(const eg_term_store *store);
 
@@ -50,6 +41,7 @@ uint32_t eg_term_store_root(const eg_term_store *store, uint32_t output);
 /// Operator, attributes and operands; borrowed until the next addition.
 eg_term eg_term_store_at(const eg_term_store *store, uint32_t term);
 const eg_attrs *eg_term_store_attrs(const eg_term_store *store, uint32_t term);
+const eg_tensor_fact *eg_term_store_fact(const eg_term_store *store, uint32_t term);
 /// The rule that made a term first; EG_REASON_SEED: it is of the given graph.
 uint32_t eg_term_store_reason(const eg_term_store *store, uint32_t term);
 /// The term that an operator makes of others. Fails with EGRAPH_E_TYPE for an ill-typed
@@ -61,14 +53,6 @@ egraph_status eg_term_store_add(eg_term_store *store, const eg_attrs *attrs,
 egraph_status eg_term_store_add_like(eg_term_store *store, uint32_t like,
                                      const uint32_t *operands, uint32_t *out);
 
-/// Of an operator the cheapest choice of memory formats counts; changes between formats
-/// do not. What weights alone make costs nothing.
-typedef struct eg_graph_figures {
-  double seconds;
-  uint32_t operators, weight_operators; // of a run; of weights alone
-} eg_graph_figures;
-egraph_status eg_term_store_price(eg_term_store *store, const uint32_t *roots,
-                                  uint32_t count, eg_graph_figures *out);
 /// The terms of a graph, operands before what is made of them.
 egraph_status eg_term_store_collect(eg_term_store *store, const uint32_t *roots,
                                     uint32_t count, eg_u32s *out);
