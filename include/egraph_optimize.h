@@ -130,9 +130,8 @@ typedef struct egraph_result egraph_result;
 /// an e-graph with the rules within the budget, extracts the cheapest equivalent graph
 /// under the cost model, and starts again from that graph until a round gains nothing or
 /// a limit ends it. The result is never worse than the input under that model. With
-/// egraph_search.algorithm another search does that, for comparison: it guides itself by
-/// operators in their cheapest memory formats each, and the formats of its best graph are
-/// chosen at the end.
+/// egraph_search.algorithm another search does that, for comparison: it prices graphs
+/// with memory formats that are chosen quickly, and those of its best graph exactly.
 ///
 /// Otherwise a plan is searched: what the graph, or the training step of it, becomes by
 /// rules, and how that is split over the devices, are chosen together, within the memory

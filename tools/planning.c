@@ -91,7 +91,7 @@ static void add_search_flags(command *cmd, egraph_search *search) {
            "one device: search by another algorithm, to compare:"
 #define EGRAPH_ALGORITHM(name, kind, function, what, paper) " " name " (" what ");"
 #include "include/egraph_algorithms.def"
-           " the formats of its graph are chosen at the end");
+           " the formats of its graph are chosen exactly at the end");
   add_choice(cmd, "--extractor ilp|dag|tree", &search->extractor,
              "one device: extract exactly (ilp) or greedily");
   add_choice(cmd, "--scheduler backoff|simple|yield", &search->scheduler,
