@@ -27,6 +27,15 @@ expect 0 '"made_by":"conv-batch-norm"' - explain conv.egraph $quick --search gre
 expect 0 '"stop":"work-limit"' - optimize deep.egraph $quick --search backtracking --work 1 --json
 expect 0 '"stop":"saturated","math"' - optimize layer.egraph $quick --json
 
+# Open dimensions stay open, and operators that nobody knows stay as they are.
+for search in greedy backtracking; do
+  expect 0 '^open +N \(example 11\)' - optimize "$SOURCE/tests/fuzz/corpus/onnx/symbolic" $quick --search $search -o open.onnx
+  for size in 3 8; do
+    expect 0 'outputs equal' - run --compare "$SOURCE/tests/fuzz/corpus/onnx/symbolic" open.onnx --dim N=$size --draw-weights \
+      --repeats 1
+  done
+done
+
 expect 1 - "there is no search algorithm 'best'; leave it out, or choose one of: backtracking, greedy" optimize layer.egraph \
   $quick --search best
 expect 1 - "search algorithm 'greedy' finds a graph for one device, no plan" optimize layer.egraph $quick --search greedy \

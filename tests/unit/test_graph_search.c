@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <math.h>
 
+#include "pcg/graph/graph.h"
 #include "tests/unit/api_kit.h"
 
 /// Microseconds of an operator; of all others 1.
@@ -264,6 +265,46 @@ static void graphs_without_operators_are_searched(void **state) {
   close_bench(&b);
 }
 
+/// x -> Magic (of unknown type) -> Magic of two results -> neg, neg, relu of the first.
+static void operators_that_nobody_knows_stay(void **state) {
+  api_kit *kit = *state;
+  bench b = open_bench(kit, GRAPH "(output x)\n", RULES TWICE);
+  eg_graph *graph;
+  eg_value x, unknown, known[2], y;
+  const eg_type four = eg_type_of(EGRAPH_FLOAT32, 1, (int64_t[]){4});
+  const eg_type *types[] = {&four, NULL};
+  egraph_graph_destroy(b.graph);
+  assert_ok(eg_graph_create(&kit->alloc, &graph));
+  b.graph = graph;
+  assert_ok(eg_graph_add_input(graph, "x", &four, &x));
+  assert_ok(
+      eg_graph_add_opaque(graph, "m", "Magic", "r", 1, &x, 1, NULL, NULL, 1, &unknown));
+  assert_ok(eg_graph_add_opaque(graph, "n", "Magic", "s", 1, &unknown, 1, types, NULL, 2,
+                                known));
+  y = known[0];
+  for (int i = 0; i < 3; i++) {
+    const eg_attrs attrs = {.op = i < 2 ? EG_OP_NEG : EG_OP_RELU};
+    assert_ok(eg_graph_add_node(graph, NULL, &attrs, &y, 1, NULL, &y));
+  }
+  assert_ok(eg_graph_add_output(graph, "y", y));
+  assert_ok(eg_graph_add_output(graph, "z", known[1]));
+  static const char *const algorithms[] = {"backtracking", "greedy"};
+  for (size_t i = 0; i < 2; i++) {
+    b.search.algorithm = algorithms[i];
+    const egraph_options options = {.size = sizeof options, .search = &b.search};
+    egraph_result *result;
+    assert_ok(egraph_optimize(&kit->alloc, b.graph, b.rules, b.costs, &options, &result));
+    assert_int_equal(egraph_result_report(result)->nodes_after, 3);
+    char *text;
+    assert_ok(egraph_graph_text(&kit->alloc, egraph_result_graph(result), &text));
+    assert_null(strstr(text, "neg"));
+    assert_non_null(strstr(text, "Magic"));
+    egraph_string_free(&kit->alloc, text);
+    egraph_result_destroy(result);
+  }
+  close_bench(&b);
+}
+
 // ---- calls ------------------------------------------------------------------------
 
 static bool cancel(void *user, const char *phase, const char *line) {
@@ -342,6 +383,7 @@ int main(void) {
       api_test(shipped_rules_reach_what_the_e_graph_reaches),
       api_test(the_same_call_gives_the_same_graph),
       api_test(graphs_without_operators_are_searched),
+      api_test(operators_that_nobody_knows_stay),
       api_test(cancelling_gives_the_best_so_far),
       api_test(what_an_algorithm_is_not_for_is_refused),
       api_test(every_allocation_may_fail),
