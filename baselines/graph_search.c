@@ -18,6 +18,7 @@ enum {                       // operators of a graph, for each one of the given 
   MOST_OPERATORS = 2,        // TASO's code has the same
   MOST_WEIGHT_OPERATORS = 16 // of weights alone
 };
+enum { TERM_STEPS = 20, FORMAT_STEPS = 100 }; // of work, for each term that is priced
 
 // ---- graphs that were found -----------------------------------------------------------
 
@@ -91,6 +92,9 @@ static egraph_status on_graph(void *user, const uint32_t *roots, bool *out_stop)
   eg_graph_search *search = call->search;
   eg_graph_figures figures;
   EG_TRY(eg_term_prices_graph(&search->prices, roots, search->root_count, &figures));
+  bool has_formats = search->prices.costs.formats != 0;
+  eg_work_add(&search->rewrites.work,
+              search->prices.live.len * (has_formats ? FORMAT_STEPS : TERM_STEPS));
   if (figures.operators <= search->operator_limit &&
       figures.weight_operators <= search->weight_operator_limit)
     EG_TRY(call->found(call->user, roots, figures.seconds));
