@@ -8,6 +8,7 @@
 #include "api/require.h"
 #include "api/result.h"
 #include "api/trained.h"
+#include "baselines/algorithm.h"
 
 // ---- options --------------------------------------------------------------------
 
@@ -25,6 +26,20 @@ typedef struct option_groups {
 static bool wants_plan(const egraph_options *o, const egraph_search *search) {
   return o->target != NULL || o->training != NULL || o->constraints != NULL ||
          o->compare != NULL || search->certify || search->overlap;
+}
+
+/// The algorithm that the search names. Those that find graphs are for one device.
+static egraph_status find_algorithm(const option_groups *own, const eg_algorithm **out) {
+  *out = NULL;
+  if (own->search.algorithm == NULL) return EGRAPH_OK;
+  EG_TRY(eg_algorithm_find(own->search.algorithm, out));
+  if ((*out)->graphs == NULL || !wants_plan(&own->options, &own->search))
+    return EGRAPH_OK;
+  return EG_FAIL(EGRAPH_E_UNSUPPORTED,
+                 "search algorithm '%s' finds a graph for one device, no plan; leave out "
+                 "target, training, constraints, baselines and certificate, or the "
+                 "algorithm",
+                 (*out)->name);
 }
 
 static egraph_status take_groups(const egraph_options *given, option_groups *own,
@@ -148,7 +163,11 @@ egraph_status egraph_optimize(const egraph_allocator *alloc, const egraph_graph 
   eg_host_costs of_host;
   eg_optimize_call call = {
       .alloc = eg_allocator_or_heap(alloc), .graph = graph, .rules = rules};
+  const eg_algorithm *algorithm;
   EG_TRY(take_groups(options, &own, &call));
+  EG_TRY(find_algorithm(&own, &algorithm));
+  const eg_graph_searcher searcher = {.run = eg_algorithm_optimize, .self = algorithm};
+  if (algorithm != NULL) call.searcher = &searcher;
   if (costs != NULL) of_host = eg_costs_of_host(costs);
   if (costs != NULL) call.costs = &of_host;
   EG_TRY(eg_alloc(call.alloc, 1, sizeof *result, &result));

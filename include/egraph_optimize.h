@@ -59,6 +59,9 @@ typedef struct egraph_search {
   const char *extractor; // of one device: "ilp" (default), "dag" or "tree"
   const char *scheduler; // "backoff" (default), "yield" or "simple"
   egraph_math math;      // rules that may be applied
+  const char *algorithm; // NULL: the product's own search. Of one device, to compare
+                         // with: "backtracking" (TASO, MetaFlow) or "greedy", which
+                         // rewrite whole graphs by the same rules under the same costs
   // Of a plan:
   bool no_fold; // search the whole step from the start. Otherwise equal blocks in the
                 // middle get the choices of one in a first search, from whose plan the
@@ -110,9 +113,9 @@ typedef struct egraph_options {
   const egraph_search *search;           // NULL: the defaults
   const egraph_constraints *constraints; // NULL: none
   const egraph_baselines *compare;       // NULL: with none
-  /// Called now and then with the phase ("saturate", "profile", "extract"; "plan", also
-  /// after every mesh) and a line about it; returns true to cancel: the best result so
-  /// far is then returned.
+  /// Called now and then with the phase ("saturate", "search", "profile", "extract";
+  /// "plan", also after every mesh) and a line about it; returns true to cancel: the best
+  /// result so far is then returned.
   bool (*progress)(void *user, const char *phase, const char *line);
   void *user;
 } egraph_options;
@@ -130,7 +133,9 @@ typedef struct egraph_result egraph_result;
 /// Of one device (no target, training, constraints, baselines or certificate): saturates
 /// an e-graph with the rules within the budget, extracts the cheapest equivalent graph
 /// under the cost model, and starts again from that graph until a round gains nothing or
-/// a limit ends it. The result is never worse than the input under that model.
+/// a limit ends it. The result is never worse than the input under that model. With
+/// egraph_search.algorithm another search does that, for comparison: it prices graphs
+/// with memory formats that are chosen quickly, and those of its best graph exactly.
 ///
 /// Otherwise a plan is searched: what the graph, or the training step of it, becomes by
 /// rules, and how that is split over the devices, are chosen together, within the memory
@@ -154,12 +159,12 @@ typedef struct egraph_result egraph_result;
 /// clock only where a time limit struck, and in a search for a plan that ends without a
 /// proof: its parts have limits of time, too, so that a busy machine may find another
 /// plan. `options` may be NULL: the defaults. Fails with
-/// ARGUMENT (an option out of range, a mesh of another number of devices, nothing to
-/// train, constraints that name nothing or leave no plan: "file:line:col: ..."), PARSE
-/// (machine, mesh, constraints, database), IO, BUSY (database), TYPE (an unsound rule, a
-/// loss that does not fit the output), UNSUPPORTED (of a plan: open dimensions, operators
-/// without a gradient or of unknown type), MEMORY, INTERNAL when two proofs contradict
-/// each other.
+/// ARGUMENT (an option out of range, an unknown algorithm, a mesh of another number of
+/// devices, nothing to train, constraints that name nothing or leave no plan:
+/// "file:line:col: ..."), PARSE (machine, mesh, constraints, database), IO, BUSY
+/// (database), TYPE (an unsound rule, a loss that does not fit the output), UNSUPPORTED
+/// (of a plan: open dimensions, operators without a gradient or of unknown type, an
+/// algorithm that finds graphs), MEMORY, INTERNAL when two proofs contradict each other.
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_optimize(
     const egraph_allocator *alloc, const egraph_graph *graph, const egraph_rules *rules,
     egraph_costs *costs, const egraph_options *options, egraph_result **out);
@@ -204,7 +209,8 @@ typedef struct egraph_report {
   const char *stop, *stop_words;
   // Why the search ended: "proven" (the bound meets the cost), "settled" (one device: the
   // last round gained nothing), "gap" (relative_gap), "round-limit", "work-limit",
-  // "time-limit", "cancelled". Of two limits, the one that was nearer.
+  // "time-limit", "cancelled". Of two limits, the one that was nearer. Of another
+  // algorithm (egraph_search.algorithm) as `stop`.
   const char *ended;
   egraph_math math; // of the rules that were applied: EGRAPH_MATH_EXACT, whatever was
                     // allowed, where constants that other rules fold would overflow
@@ -228,6 +234,16 @@ typedef struct egraph_report {
                            // where nothing is measured in this call
   uint32_t busy;           // measurements of this call made while others used the
                            // machine (a quarter of it or more)
+
+  // Of a search of another algorithm; otherwise 0 and NULL. `stop` is then "exhausted",
+  // "no-gain", "graph-limit", "time-limit", "work-limit", "byte-limit" or "cancelled",
+  // and no bound is known.
+  const char *algorithm;   // its name
+  uint64_t graphs_visited; // whose rewrites were looked at
+  uint64_t graphs_queued;  // to be visited, the given one included
+  uint64_t rewrites_tried; // matches of rules whose conditions hold
+  double search_work;      // millions of steps: the same on a busy machine
+  double search_seconds;   // without the choice of memory formats
 
   // Of a plan; otherwise 0 and NULL.
   uint32_t meshes;     // that were tried

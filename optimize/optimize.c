@@ -80,7 +80,10 @@ egraph_status eg_optimize_device(const eg_optimize_call *call, eg_optimized *out
       .search = call->search,
       .progress = call->progress,
       .user = call->user};
-  EG_TRY(eg_optimizer_run(call->alloc, &input, &out->optimization));
+  const eg_graph_searcher *searcher = call->searcher;
+  EG_TRY(searcher == NULL
+             ? eg_optimizer_run(call->alloc, &input, &out->optimization)
+             : searcher->run(searcher->self, call->alloc, &input, &out->optimization));
   out->report = out->optimization->report;
   // A graph that no plan can be of, with open dimensions or operators of unknown type, is
   // a result all the same.

@@ -13,6 +13,13 @@
 #include "optimize/price/target_machine.h"
 #include "optimize/single/optimizer.h"
 
+/// A search for the cheapest graph for one device, as eg_optimizer_run is one.
+typedef struct eg_graph_searcher {
+  egraph_status (*run)(const void *self, egraph_allocator alloc,
+                       const eg_optimizer_input *input, eg_optimization **out);
+  const void *self;
+} eg_graph_searcher;
+
 /// Options were checked; of a plan alone: target, training, constraints, compare.
 typedef struct eg_optimize_call {
   egraph_allocator alloc;
@@ -22,6 +29,7 @@ typedef struct eg_optimize_call {
   const egraph_target *target;            // NULL: one device of this host
   eg_training_options *training;          // NULL: the graph alone
   const egraph_search *search;            // not NULL
+  const eg_graph_searcher *searcher;      // of one device; NULL: the optimizer
   const eg_plan_constraints *constraints; // NULL: none
   const egraph_baselines *compare;        // NULL: with nothing
   bool (*progress)(void *user, const char *phase, const char *line); // may be NULL

@@ -35,6 +35,18 @@ static void explanation_json(const egraph_result *result) {
   json_close(']');
 }
 
+/// Of a search that is not the product's own.
+static void search_json(const egraph_report *r) {
+  json_open("search", '{');
+  json_text("algorithm", r->algorithm);
+  json_int("graphs_visited", r->graphs_visited);
+  json_int("graphs_queued", r->graphs_queued);
+  json_int("rewrites_tried", r->rewrites_tried);
+  json_real("work", r->search_work);
+  json_real("seconds", r->search_seconds);
+  json_close('}');
+}
+
 void print_graph_json(const optimize_session *session, bool explains) {
   const egraph_report *r = egraph_result_report(session->result);
   json_begin();
@@ -46,6 +58,7 @@ void print_graph_json(const optimize_session *session, bool explains) {
   json_text("proven_over", r->proven_over);
   json_text("ended", r->ended);
   json_text("stop", r->stop);
+  if (r->algorithm != NULL) search_json(r);
   json_text("math", egraph_math_name(r->math));
   json_int("rounds", r->rounds);
   json_bool("settled", r->settled);
@@ -164,6 +177,46 @@ static void print_measuring(const egraph_report *r) {
         r->busy);
 }
 
+static void print_rounds(const egraph_report *r) {
+  printf("proven      ");
+  print_status(r);
+  printf("; no less than %s; saturation %s\n", seconds_text(r->bound).text,
+         r->stop_words);
+  printf("search      %u %s%s; e-graphs: %u nodes, %u classes, %u iterations\n",
+         r->rounds, r->rounds == 1 ? "round" : "rounds",
+         r->settled ? ", the last gained nothing" : "", r->nodes, r->classes,
+         r->iterations);
+  if (strcmp(r->ended, "settled") != 0) printf("ended       %s\n", end_words(r));
+}
+
+static void print_rounds_time(const egraph_report *r) {
+  printf("greedy      tree %s, dag %s\n", seconds_text(r->tree_cost).text,
+         seconds_text(r->dag_cost).text);
+  printf("work        saturate %.0f, extract %.0f million steps\n", r->saturate_work,
+         r->extract_work);
+  printf(
+      "seconds     saturate %.2f, costs %.2f (%u measured), extract %.2f, total %.2f\n",
+      r->saturate_seconds, r->profile_seconds, r->measured, r->extract_seconds,
+      r->total_seconds);
+}
+
+/// Of a search that is not the product's own.
+static void print_algorithm(const egraph_report *r) {
+  printf("proven      nothing: search %s looks at single graphs\n", r->algorithm);
+  printf("search      %s: %s, %" PRIu64 " graphs visited, %" PRIu64 " queued, %" PRIu64
+         " rewrites tried, %.2f seconds; it %s\n",
+         r->algorithm, seconds_text(r->cost_after).text, r->graphs_visited,
+         r->graphs_queued, r->rewrites_tried, r->search_seconds, r->stop_words);
+}
+
+static void print_algorithm_time(const egraph_report *r) {
+  printf("work        search %.0f, extract %.0f million steps\n", r->search_work,
+         r->extract_work);
+  printf("seconds     search %.2f, costs %.2f (%u measured), extract %.2f, total %.2f\n",
+         r->search_seconds, r->profile_seconds, r->measured, r->extract_seconds,
+         r->total_seconds);
+}
+
 void print_graph_text(const optimize_session *session) {
   const egraph_report *r = egraph_result_report(session->result);
   print_open_dims(session->graph);
@@ -174,15 +227,10 @@ void print_graph_text(const optimize_session *session) {
   else
     printf("(nothing left to compute)");
   printf(", %u -> %u operators\n", r->nodes_before, r->nodes_after);
-  printf("proven      ");
-  print_status(r);
-  printf("; no less than %s; saturation %s\n", seconds_text(r->bound).text,
-         r->stop_words);
-  printf("search      %u %s%s; e-graphs: %u nodes, %u classes, %u iterations\n",
-         r->rounds, r->rounds == 1 ? "round" : "rounds",
-         r->settled ? ", the last gained nothing" : "", r->nodes, r->classes,
-         r->iterations);
-  if (strcmp(r->ended, "settled") != 0) printf("ended       %s\n", end_words(r));
+  if (r->algorithm != NULL)
+    print_algorithm(r);
+  else
+    print_rounds(r);
   if (r->math != session->math)
     printf("math        exact: constants that %s rules fold overflow here\n",
            egraph_math_name(session->math));
@@ -190,14 +238,10 @@ void print_graph_text(const optimize_session *session) {
   print_basis_text("; variants compared:", &r->compared);
   printf("\n");
   print_measuring(r);
-  printf("greedy      tree %s, dag %s\n", seconds_text(r->tree_cost).text,
-         seconds_text(r->dag_cost).text);
-  printf("work        saturate %.0f, extract %.0f million steps\n", r->saturate_work,
-         r->extract_work);
-  printf(
-      "seconds     saturate %.2f, costs %.2f (%u measured), extract %.2f, total %.2f\n",
-      r->saturate_seconds, r->profile_seconds, r->measured, r->extract_seconds,
-      r->total_seconds);
+  if (r->algorithm != NULL)
+    print_algorithm_time(r);
+  else
+    print_rounds_time(r);
 }
 
 // ---- plans: JSON ------------------------------------------------------------------

@@ -588,3 +588,109 @@ egraph_status eg_saturate(eg_tensor_egraph *egraph, const eg_rules *rules,
   release(&all);
   return status;
 }
+
+// ---- one rewrite at a time --------------------------------------------------------
+
+struct eg_rewriter {
+  tensor_rules all;
+  eg_saturation_options options;
+  eg_u32s packed;   // the match at hand
+  eg_classes roots; // of it
+  uint32_t rule;    // that is searched
+  eg_rewrite_visitor visitor;
+};
+
+egraph_status eg_rewriter_create(egraph_allocator alloc, const eg_rules *rules,
+                                 egraph_math math, eg_rewriter **out) {
+  eg_rewriter *r;
+  EG_TRY(eg_alloc(alloc, 1, sizeof *r, &r));
+  r->options = (eg_saturation_options)EG_SATURATION_OPTIONS_DEFAULT;
+  r->options.math = math;
+  r->all = (tensor_rules){.alloc = alloc,
+                          .rules = rules,
+                          .options = &r->options,
+                          .count = eg_rules_count(rules)};
+  eg_arena_init(&r->all.arena, alloc);
+  eg_rule_builder_init(&r->all.builder, alloc);
+  eg_u32s_init(&r->all.depths, alloc);
+  eg_u32s_init(&r->packed, alloc);
+  eg_classes_init(&r->roots, alloc);
+  egraph_status status = prepare_rules(&r->all);
+  if (status != EGRAPH_OK)
+    eg_rewriter_destroy(r);
+  else
+    *out = r;
+  return status;
+}
+
+void eg_rewriter_destroy(eg_rewriter *rewriter) {
+  if (rewriter == NULL) return;
+  egraph_allocator alloc = rewriter->all.alloc;
+  eg_u32s_deinit(&rewriter->packed);
+  eg_classes_deinit(&rewriter->roots);
+  release(&rewriter->all);
+  eg_free(alloc, rewriter, 1, sizeof *rewriter);
+}
+
+static bool rewriter_accept(void *user, uint32_t guard, uint32_t op, uint32_t payload) {
+  eg_rewriter *r = user;
+  return accept(&r->all.lanes[0], guard, op, payload);
+}
+
+static bool rewriter_is_possible(void *user, uint32_t step, const eg_match *so_far) {
+  eg_rewriter *r = user;
+  bool is_possible_so_far = is_possible(&r->all.lanes[0], step, so_far);
+  if (r->visitor.stats != NULL) r->visitor.stats[r->rule].rejected += !is_possible_so_far;
+  *r->visitor.looked_at += 1;
+  return is_possible_so_far;
+}
+
+static egraph_status on_rewrite(void *user, const eg_match *match, bool *out_pause) {
+  eg_rewriter *r = user;
+  tensor_rules *all = &r->all;
+  const eg_rule *rule = eg_rules_at(all->rules, r->rule);
+  EG_TRY(eg_u32s_resize(&r->packed, match_words_of(rule)));
+  pack_match(rule, match, r->packed.data);
+  eg_rule_env env = env_of(all, rule, &all->applying);
+  bool ok = bind_match(&env, r->packed.data);
+  uint32_t missing = 0;
+  if (ok)
+    EG_TRY(eg_rule_plan(&all->builder, &env, all->egraph, rule->pattern_term_count,
+                        rule->term_count, &ok, &missing));
+  if (r->visitor.stats != NULL) r->visitor.stats[r->rule].matches++;
+  if (!ok && r->visitor.stats != NULL) r->visitor.stats[r->rule].rejected++;
+  if (!ok) return EGRAPH_OK;
+  EG_TRY(check_types(all, rule, r->packed.data));
+  EG_TRY(eg_classes_resize(&r->roots, rule->root_count));
+  for (uint32_t i = 0; i < rule->root_count; i++)
+    r->roots.data[i] = packed_root(rule, r->packed.data, i);
+  const eg_rewrite rewrite = {.number = r->rule,
+                              .rule = rule,
+                              .roots = r->roots.data,
+                              .vars = env.vars,
+                              .terms = all->builder.terms,
+                              .alias = all->builder.alias};
+  return r->visitor.visit(r->visitor.user, &rewrite, out_pause);
+}
+
+egraph_status eg_rewriter_visit(eg_rewriter *rewriter, eg_tensor_egraph *egraph,
+                                uint32_t rule, const eg_rewrite_visitor *visitor) {
+  tensor_rules *all = &rewriter->all;
+  context *c = &all->lanes[0];
+  if (all->matchers[rule] == NULL) return EGRAPH_OK;
+  all->egraph = egraph;
+  rewriter->rule = rule;
+  rewriter->visitor = *visitor;
+  *c = (context){.vars = c->vars,
+                 .marks = c->marks,
+                 .scratch = c->scratch,
+                 .all = all,
+                 .rule = eg_rules_at(all->rules, rule),
+                 .checks = &all->checks[rule]};
+  c->marks[0] = 0;
+  const eg_search search = {.accept = rewriter_accept,
+                            .on_match = on_rewrite,
+                            .is_possible = rewriter_is_possible,
+                            .user = rewriter};
+  return eg_matcher_search(all->matchers[rule], eg_tensor_egraph_engine(egraph), &search);
+}

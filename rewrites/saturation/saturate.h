@@ -5,8 +5,8 @@
 #define EG_REWRITES_SATURATE_H
 
 #include "rewrites/language/rules.h"
+#include "rewrites/saturation/rule_build.h"
 #include "rewrites/saturation/saturation.h"
-#include "rewrites/saturation/tensor_egraph.h"
 
 /// Limits and cancellation are results. Fails with EGRAPH_E_MEMORY, or EGRAPH_E_TYPE when
 /// a rule turns out unsound (it united classes of different types); the report must be
@@ -14,5 +14,38 @@
 egraph_status eg_saturate(eg_tensor_egraph *egraph, const eg_rules *rules,
                           const eg_saturation_options *options,
                           eg_saturation_report *out_report);
+
+// ---- one rewrite at a time --------------------------------------------------------
+
+/// A match of a rule whose conditions hold, with its right side, which is well-typed and
+/// not added. Borrowed during the call that tells of it. The e-graph may get attributes
+/// meanwhile, but no nodes.
+typedef struct eg_rewrite {
+  uint32_t number; // of the rule
+  const eg_rule *rule;
+  const eg_class *roots;      // [root_count] that the left side matched
+  const eg_rule_value *vars;  // [var_count] of class variables: what they stand for
+  const eg_built_term *terms; // [term_count] of the right side: operators and payloads
+  const uint32_t *alias;      // [var_count] of names of terms: the term
+} eg_rewrite;
+
+typedef struct eg_rewrite_visitor {
+  egraph_status (*visit)(void *user, const eg_rewrite *rewrite, bool *out_stop);
+  void *user;
+  eg_rule_stats *stats; // [rules] matches and rejected are added to; NULL: not wanted
+  uint64_t *looked_at;  // candidates are added: the work of the search
+} eg_rewrite_visitor;
+
+/// Rules that are on and of a class that `math` allows, compiled for e-graphs that are
+/// looked at one after the other.
+typedef struct eg_rewriter eg_rewriter;
+egraph_status eg_rewriter_create(egraph_allocator alloc, const eg_rules *rules,
+                                 egraph_math math, eg_rewriter **out);
+void eg_rewriter_destroy(eg_rewriter *rewriter); // NULL is allowed
+/// Tells of every rewrite by a rule in a rebuilt e-graph, in a fixed order, until the
+/// visitor stops it. Fails with EGRAPH_E_TYPE (an unsound rule), EGRAPH_E_MEMORY, or as
+/// the visitor does.
+egraph_status eg_rewriter_visit(eg_rewriter *rewriter, eg_tensor_egraph *egraph,
+                                uint32_t rule, const eg_rewrite_visitor *visitor);
 
 #endif

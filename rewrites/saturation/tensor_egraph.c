@@ -496,17 +496,17 @@ static egraph_status seed(eg_tensor_egraph *egraph) {
   return eg_engine_rebuild(egraph->engine);
 }
 
-static egraph_status set_up(eg_tensor_egraph *egraph) {
+static egraph_status set_up(eg_tensor_egraph *egraph, bool is_seeded) {
   EG_TRY(eg_attr_pool_create(&egraph->alloc, &egraph->attrs));
   egraph->facts.attrs = egraph->attrs;
   eg_analysis analysis = analysis_of_facts(&egraph->facts);
   eg_engine_options options = {.analysis = &analysis, .record = true};
   EG_TRY(eg_engine_create(&egraph->alloc, &options, &egraph->engine));
-  return seed(egraph);
+  return is_seeded ? seed(egraph) : EGRAPH_OK;
 }
 
-egraph_status eg_tensor_egraph_create(const egraph_allocator *alloc,
-                                      const eg_graph *graph, eg_tensor_egraph **out) {
+static egraph_status create(const egraph_allocator *alloc, const eg_graph *graph,
+                            bool is_seeded, eg_tensor_egraph **out) {
   egraph_allocator heap = eg_allocator_or_heap(alloc);
   eg_tensor_egraph *egraph;
   EG_TRY(eg_alloc(heap, 1, sizeof *egraph, &egraph));
@@ -517,13 +517,24 @@ egraph_status eg_tensor_egraph_create(const egraph_allocator *alloc,
   eg_classes_init(&egraph->values, heap);
   eg_classes_init(&egraph->scratch, heap);
   seed_entries_init(&egraph->seeds, heap);
-  egraph_status status = set_up(egraph);
+  egraph_status status = set_up(egraph, is_seeded);
   if (status != EGRAPH_OK) {
     eg_tensor_egraph_destroy(egraph);
     return status;
   }
   *out = egraph;
   return EGRAPH_OK;
+}
+
+egraph_status eg_tensor_egraph_create(const egraph_allocator *alloc,
+                                      const eg_graph *graph, eg_tensor_egraph **out) {
+  return create(alloc, graph, true, out);
+}
+
+egraph_status eg_tensor_egraph_create_empty(const egraph_allocator *alloc,
+                                            const eg_graph *graph,
+                                            eg_tensor_egraph **out) {
+  return create(alloc, graph, false, out);
 }
 
 void eg_tensor_egraph_destroy(eg_tensor_egraph *egraph) {

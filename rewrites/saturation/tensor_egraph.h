@@ -38,6 +38,11 @@ typedef struct eg_tensor_egraph eg_tensor_egraph;
 /// outputs, in order.
 egraph_status eg_tensor_egraph_create(const egraph_allocator *alloc,
                                       const eg_graph *graph, eg_tensor_egraph **out);
+/// Without any node: to be filled by eg_tensor_egraph_add with terms whose leaves, and
+/// opaque nodes, are those of the graph (kept by reference, too). It has no roots.
+egraph_status eg_tensor_egraph_create_empty(const egraph_allocator *alloc,
+                                            const eg_graph *graph,
+                                            eg_tensor_egraph **out);
 void eg_tensor_egraph_destroy(eg_tensor_egraph *egraph);
 egraph_allocator eg_tensor_egraph_allocator(const eg_tensor_egraph *egraph);
 

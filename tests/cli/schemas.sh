@@ -48,6 +48,7 @@ report() { # SCHEMA ARGUMENTS...
   valid "$schema" "$schema.json"
 }
 report optimize-report optimize mlp.egraph --no-measure -o best.egraph
+report optimize-report optimize mlp.egraph --no-measure --search backtracking
 report profile-report profile mlp.egraph --db costs.db --show --validate 2
 report optimize-report optimize mlp.egraph --db costs.db --read-only
 report optimize-report explain mlp.egraph --db costs.db --read-only
@@ -57,6 +58,7 @@ report run-report run plan.json --draw-weights --verify
 expect 0 '' '' plan mlp.egraph --no-measure --machine 'host*2' -o forward.json
 report run-report run forward.json --draw-weights
 report simulate-report simulate plan.json --machine 'host*4' --no-measure
+report plan-report plan mlp.egraph --no-measure --machine 'host*2' --train sgd --loss mean-squared-error --overlap
 report rules-report rules
 cat >sides.json <<'X'
 {"nodes": {"r": {"children": ["a"], "eclass": "R", "cost": 0}, "a": {"eclass": "A", "cost": 1},

@@ -152,12 +152,15 @@ static bool random_cost(void *user, const egraph_cost_query *query, double *out_
   return true;
 }
 
-static void check_seed(const egraph_rules *rules, uint64_t seed) {
-  egraph_graph *graph = random_graph(seed);
+/// `algorithm` NULL: the e-graph.
+static void check_algorithm(const egraph_graph *graph, const egraph_rules *rules,
+                            const char *algorithm, uint64_t seed) {
   egraph_costs_options options = {
       .size = sizeof options, .override_cost = random_cost, .user = &seed};
   egraph_search search = egraph_search_default();
   const egraph_options limits = {.size = sizeof limits, .search = &search};
+  search.algorithm = algorithm;
+  search.graph_limit = 20;
   search.node_limit = 1500;
   search.time_limit = 2;
   egraph_costs *costs;
@@ -174,27 +177,42 @@ static void check_seed(const egraph_rules *rules, uint64_t seed) {
     char *before, *after;
     assert_ok(egraph_graph_text(NULL, graph, &before));
     assert_ok(egraph_graph_text(NULL, egraph_result_graph(result), &after));
-    print_error("seed %llu: error %g\n%s\nbecame\n%s\n", (unsigned long long)seed,
+    print_error("seed %llu, search %s: error %g\n%s\nbecame\n%s\n",
+                (unsigned long long)seed, algorithm != NULL ? algorithm : "e-graph",
                 comparison.max_error, before, after);
     fail();
   }
   egraph_result_destroy(result);
   egraph_costs_destroy(costs);
-  egraph_graph_destroy(graph);
 }
 
-static void optimized_graphs_compute_the_same(void **state) {
-  (void)state;
+static void check_seeds(size_t rounds, const char *const *algorithms, size_t count) {
   uint64_t seed = test_seed(1);
   egraph_rules *rules;
   assert_ok(egraph_rules_create(NULL, &rules));
   assert_ok(egraph_rules_add_builtin(rules));
-  for (size_t round = 0; round < test_rounds(60); round++)
-    check_seed(rules, seed + round);
+  for (size_t round = 0; round < rounds; round++) {
+    egraph_graph *graph = random_graph(seed + round);
+    for (size_t i = 0; i < count; i++)
+      check_algorithm(graph, rules, algorithms[i], seed + round);
+    egraph_graph_destroy(graph);
+  }
   egraph_rules_destroy(rules);
 }
 
+static void optimized_graphs_compute_the_same(void **state) {
+  (void)state;
+  check_seeds(test_rounds(60), (const char *const[]){NULL}, 1);
+}
+
+static void graphs_that_other_searches_find_compute_the_same(void **state) {
+  (void)state;
+  check_seeds(test_rounds(30), (const char *const[]){"backtracking", "greedy"}, 2);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(optimized_graphs_compute_the_same)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(optimized_graphs_compute_the_same),
+      cmocka_unit_test(graphs_that_other_searches_find_compute_the_same)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

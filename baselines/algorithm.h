@@ -1,0 +1,25 @@
+// The searches that the product's own is compared with, by name. Graph searches take and
+// give what the optimizer of one device does (optimize/single/optimizer.h): the same
+// graph, rules, cost model and limits, and the same kind of result.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_BASELINES_ALGORITHM_H
+#define EG_BASELINES_ALGORITHM_H
+
+#include "baselines/graph_search.h"
+
+typedef struct eg_algorithm {
+  const char *name, *what, *paper;
+  // What it finds: one of them.
+  eg_graph_algorithm *graphs; // a graph for one device
+  // NULL: it finds no graph
+} eg_algorithm;
+
+/// Fails with EGRAPH_E_ARGUMENT, listing the names, where there is none of that name.
+egraph_status eg_algorithm_find(const char *name, const eg_algorithm **out);
+/// Searches for a graph. `algorithm` is an eg_algorithm with `graphs`. Fails as
+/// eg_optimizer_run.
+egraph_status eg_algorithm_optimize(const void *algorithm, egraph_allocator alloc,
+                                    const eg_optimizer_input *input,
+                                    eg_optimization **out);
+
+#endif

@@ -1,0 +1,89 @@
+//   queue := { given }, by cost; best := given
+//   while the queue is not empty:
+//     graph := the cheapest of the queue, the older one of equals
+//     for every graph that one rewrite makes of it and that was not queued before:
+//       if its cost < alpha * cost(best): into the queue
+//       if its cost < cost(best): best := it
+//
+// The bound is that of the moment: as the papers have it, a queued graph is visited even
+// if `best` has become so cheap meanwhile that it would not enter any more.
+// SPDX-License-Identifier: Apache-2.0
+#include "baselines/backtracking.h"
+
+typedef struct backtracking {
+  eg_graph_search *search;
+  double alpha;
+  eg_u32s queue; // binary heap of graphs
+} backtracking;
+
+// ---- the queue ----------------------------------------------------------------------
+
+static bool comes_before(const backtracking *b, uint32_t x, uint32_t y) {
+  const eg_found_graph *graphs = b->search->graphs.data;
+  if (graphs[x].seconds != graphs[y].seconds)
+    return graphs[x].seconds < graphs[y].seconds;
+  return x < y;
+}
+
+static void swap(eg_u32s *queue, size_t i, size_t j) {
+  uint32_t kept = queue->data[i];
+  queue->data[i] = queue->data[j];
+  queue->data[j] = kept;
+}
+
+static egraph_status enqueue(backtracking *b, uint32_t graph) {
+  eg_u32s *queue = &b->queue;
+  EG_TRY(eg_u32s_push(queue, graph));
+  b->search->queued++;
+  for (size_t at = queue->len - 1; at != 0; at = (at - 1) / 2) {
+    size_t above = (at - 1) / 2;
+    if (!comes_before(b, queue->data[at], queue->data[above])) break;
+    swap(queue, at, above);
+  }
+  return EGRAPH_OK;
+}
+
+static uint32_t dequeue(backtracking *b) {
+  eg_u32s *queue = &b->queue;
+  swap(queue, 0, queue->len - 1);
+  uint32_t first = eg_u32s_pop(queue);
+  for (size_t at = 0, next; (next = 2 * at + 1) < queue->len; at = next) {
+    bool is_right = next + 1 < queue->len &&
+                    comes_before(b, queue->data[next + 1], queue->data[next]);
+    next += is_right;
+    if (!comes_before(b, queue->data[next], queue->data[at])) break;
+    swap(queue, at, next);
+  }
+  return first;
+}
+
+// ---- the search -----------------------------------------------------------------------
+
+static egraph_status found(void *user, const uint32_t *roots, double seconds) {
+  backtracking *b = user;
+  eg_graph_search *search = b->search;
+  double best = search->graphs.data[search->best].seconds;
+  uint32_t graph;
+  bool is_new;
+  if (!eg_graph_cheaper(seconds, b->alpha * best)) return EGRAPH_OK;
+  EG_TRY(eg_graph_search_keep(search, roots, seconds, &graph, &is_new));
+  if (!is_new) return EGRAPH_OK;
+  if (eg_graph_cheaper(seconds, best)) search->best = graph;
+  return enqueue(b, graph);
+}
+
+static egraph_status run(backtracking *b) {
+  EG_TRY(enqueue(b, 0));
+  while (b->queue.len != 0 && !eg_graph_search_is_over(b->search))
+    EG_TRY(eg_graph_search_visit(b->search, dequeue(b), found, b));
+  eg_graph_search_end(b->search, EG_GRAPH_STOP_EXHAUSTED);
+  return EGRAPH_OK;
+}
+
+egraph_status eg_backtracking_search(eg_graph_search *search) {
+  backtracking b = {.search = search, .alpha = search->input->search->alpha};
+  eg_u32s_init(&b.queue, search->alloc);
+  egraph_status status = run(&b);
+  eg_u32s_deinit(&b.queue);
+  return status;
+}

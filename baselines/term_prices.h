@@ -1,0 +1,93 @@
+// What graphs of a term store cost, in memory formats. The formats are chosen in two
+// passes over a graph:
+//
+//   forward   of each value and format: by how much the cheapest way to have it exceeds
+//             the cheapest format of the value. An operand that several read counts for
+//             each with its share
+//   backward  of each value: the format that it is made in, so that this and the changes
+//             to the formats that its readers have chosen are cheapest
+//
+// As in the product's own search, only values have formats that operators with a choice
+// of them connect to a convolution (optimize/space/format_region.h).
+//
+// That is a choice of formats, and the price is its cost, changes of formats included. It
+// is exact where no value with a choice has several readers, and otherwise at least the
+// exact cost. Linear in the graph, while the exact choice is a search of its own.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_BASELINES_TERM_PRICES_H
+#define EG_BASELINES_TERM_PRICES_H
+
+#include "baselines/term_store.h"
+#include "sim/cost.h"
+
+/// Of what the costs of terms are.
+typedef struct eg_term_costs {
+  eg_cost_model *model;
+  const eg_measurer *measurer; // of what the model lacks; NULL: it is estimated
+  uint32_t formats;            // memory formats beside plain, a bit each
+} eg_term_costs;
+
+/// A way to compute a term.
+typedef struct eg_priced_choice {
+  double seconds;
+  eg_format_choice formats;
+} eg_priced_choice;
+EG_VEC_DEFINE(eg_priced_choices, eg_priced_choice);
+
+/// Seconds of the changes of format of a type, [from][to]; below 0: nobody asked yet.
+typedef struct eg_reorder_table {
+  eg_type type;
+  double seconds[EG_FORMAT_COUNT][EG_FORMAT_COUNT];
+} eg_reorder_table;
+EG_VEC_DEFINE(eg_reorder_tables, eg_reorder_table);
+
+/// Of all terms that are like each other.
+typedef struct eg_term_price {
+  uint32_t first, count; // choices; none: weights alone make it
+  uint32_t reorders;     // table, or EG_TERM_NONE: it has no other format
+  bool is_operator, is_weight, is_convolution;
+  uint32_t operand_ends; // operands that some choice has in a format, a bit each
+  bool is_end;           // and the results
+} eg_term_price;
+EG_VEC_DEFINE(eg_term_price_list, eg_term_price);
+
+/// A term of the graph at hand.
+typedef struct eg_term_place {
+  uint32_t price, readers;
+  uint32_t demanded;              // formats, a bit each
+  bool has_formats;               // it is connected to a convolution
+  double excess[EG_FORMAT_COUNT]; // of making it in a format
+} eg_term_place;
+EG_VEC_DEFINE(eg_term_places, eg_term_place);
+
+typedef struct eg_term_prices {
+  eg_term_store *store; // borrowed
+  eg_term_costs costs;
+  eg_u32s price_of; // [terms] 1 + price; 0: nobody asked yet
+  eg_term_price_list prices;
+  eg_priced_choices choices;
+  eg_reorder_tables reorders;
+  uint32_t measured;
+  // Of the graph at hand:
+  eg_u32s live, place_of; // terms, operands first; [terms] their places
+  eg_term_places places;
+} eg_term_prices;
+
+typedef struct eg_graph_figures {
+  double seconds;
+  uint32_t operators, weight_operators; // of a run; of weights alone
+} eg_graph_figures;
+
+/// Formats are looked at where the given graph has a convolution, as in the product's own
+/// search.
+void eg_term_prices_init(eg_term_prices *prices, eg_term_store *store,
+                         const eg_term_costs *costs);
+void eg_term_prices_deinit(eg_term_prices *prices);
+size_t eg_term_prices_bytes(const eg_term_prices *prices);
+/// Prices a graph whose inputs and outputs are row-major. What weights alone make costs
+/// nothing; leaves and parts of tuples are no operators. Fails as eg_cost_seconds and
+/// eg_cost_measure.
+egraph_status eg_term_prices_graph(eg_term_prices *prices, const uint32_t *roots,
+                                   uint32_t count, eg_graph_figures *out);
+
+#endif

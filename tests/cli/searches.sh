@@ -1,0 +1,46 @@
+# Searches of others, to compare with: what they say, in which form, and what they refuse.
+# SPDX-License-Identifier: Apache-2.0
+. "$(dirname "$0")/kit.sh"
+quick="--no-measure --db estimates.db"
+
+cat >deep.rules <<'X'
+(egraph-rules 1)
+(rule fuse (source "test") (lhs (relu (matmul ?x ?w))) (rhs (matmul :act relu ?x ?w)))
+X
+# Eight equal layers. Greedy descent fuses them one by one; with a large alpha every subset of fused layers is visited.
+only="--no-builtin --rules deep.rules"
+for search in greedy backtracking; do
+  expect 0 "proven +nothing: search $search looks at single graphs" - optimize deep.egraph $quick $only --search $search
+done
+expect 0 'search +greedy: [0-9.]+ us, 9 graphs visited, 9 queued, 36 rewrites tried, [0-9.]+ seconds; it ended: no single' \
+  - optimize deep.egraph $quick $only --search greedy -o greedy.egraph
+expect 0 'outputs equal' - run --compare deep.egraph greedy.egraph --draw-weights --repeats 1
+expect 0 'search +backtracking: [0-9.]+ us, 256 graphs visited, 256 queued, 1024 rewrites tried, .*; it ended: no graph is left' \
+  - optimize deep.egraph $quick $only --search backtracking --alpha 2 -o all.egraph
+same greedy.egraph all.egraph
+expect 0 'search +backtracking: .* 5 graphs visited, .*; it stopped at its graph limit' - optimize deep.egraph $quick $only \
+  --search backtracking --graph-limit 5
+expect 0 '"bound":0,"gap":1,"status":"feasible","proven_over":"variants reached","ended":"graph-limit","stop":"graph-limit"' - optimize conv.egraph \
+  $quick --search backtracking --alpha 1.2 --graph-limit 1 --json
+keys search.algorithm search.graphs_visited search.graphs_queued search.rewrites_tried search.work search.seconds
+expect 0 '"made_by":"conv-batch-norm"' - explain conv.egraph $quick --search greedy --json
+expect 0 '"stop":"work-limit"' - optimize deep.egraph $quick --search backtracking --work 1 --json
+expect 0 '"stop":"saturated","math"' - optimize layer.egraph $quick --json
+
+# Open dimensions stay open, and operators that nobody knows stay as they are.
+for search in greedy backtracking; do
+  expect 0 '^open +N \(example 11\)' - optimize "$SOURCE/tests/fuzz/corpus/onnx/symbolic" $quick --search $search -o open.onnx
+  for size in 3 8; do
+    expect 0 'outputs equal' - run --compare "$SOURCE/tests/fuzz/corpus/onnx/symbolic" open.onnx --dim N=$size --draw-weights \
+      --repeats 1
+  done
+done
+
+expect 1 - "there is no search algorithm 'best'; leave it out, or choose one of: backtracking, greedy" optimize layer.egraph \
+  $quick --search best
+expect 1 - "search algorithm 'greedy' finds a graph for one device, no plan" optimize layer.egraph $quick --search greedy \
+  --machine 'host*2'
+expect 1 - "search algorithm 'greedy' finds a graph for one device, no plan" optimize mlp.egraph $quick --search greedy \
+  --train sgd
+expect 2 - '--alpha' optimize layer.egraph $quick --search backtracking --alpha 0.5
+finish
