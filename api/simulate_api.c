@@ -67,7 +67,7 @@ static egraph_status simulate(egraph_simulation *s,
                               const egraph_simulate_options *options) {
   EG_TRY(take_machine(s, options->machine));
   EG_TRY(eg_plan_simulate(s->plan, options->machine != NULL ? &s->links : NULL,
-                          !options->in_order, &s->result));
+                          (eg_issue)options->issue, &s->result));
   EG_TRY(eg_plan_labels_make(s->plan, s->alloc, &s->labels));
   sum_in_order(s);
   EG_TRY(list_waits(s));
@@ -82,6 +82,9 @@ egraph_status egraph_simulate(const egraph_allocator *alloc, const egraph_plan *
   egraph_simulate_options taken;
   egraph_simulation *s;
   EG_TRY(eg_options_take(EGRAPH_SIMULATE_OPTIONS, options, &taken));
+  if ((unsigned)taken.issue >= EG_ISSUES)
+    return EG_FAIL(EGRAPH_E_ARGUMENT, "there is no order of issue %d; see egraph_issue",
+                   (int)taken.issue);
   EG_TRY(eg_alloc(own, 1, sizeof *s, &s));
   *s = (egraph_simulation){.alloc = own, .plan = &plan->planned.plan};
   eg_arena_init(&s->labels.arena, own);

@@ -17,6 +17,14 @@
 extern "C" {
 #endif
 
+/// The order in which exchanges are issued (sim/plan/plan_tasks.h).
+typedef enum egraph_issue {
+  EGRAPH_ISSUE_AHEAD, // reductions as soon as they can, gathers of weights one reader
+                      // ahead, everything else when its operand is there
+  EGRAPH_ISSUE_REDUCTIONS, // reductions as soon as they can, everything else in its place
+  EGRAPH_ISSUE_IN_ORDER    // nothing overlaps
+} egraph_issue;
+
 /// How a plan is simulated.
 typedef struct egraph_simulate_options {
   size_t size;         // of this struct; set by its default
@@ -24,17 +32,18 @@ typedef struct egraph_simulate_options {
                        // class of its links wait for each other, others do not. NULL: all
                        // wait for each other. Steps are not priced anew
                        // (egraph_plan_price)
-  bool in_order;       // nothing overlaps
+  egraph_issue issue;
 } egraph_simulate_options;
-/// All zero.
+/// EGRAPH_ISSUE_AHEAD, no machine.
 EGRAPH_OPTIONS_DEFAULT(EGRAPH_SIMULATE_OPTIONS, egraph_simulate_options)
 
 /// A simulated step. Borrows from the plan, which must stay.
 typedef struct egraph_simulation egraph_simulation;
 
 /// Simulates one step of training, or of inference. Deterministic. Fails with ARGUMENT (a
-/// machine that has no such mesh, more than 2^31 tasks), PARSE and IO (machine file).
-/// O(tasks log tasks), a task being a run of a step in a micro-batch.
+/// machine that has no such mesh, more than 2^31 tasks, an unknown order of issue), PARSE
+/// and IO (machine file). O(tasks log tasks), a task being a run of a step in a
+/// micro-batch.
 EGRAPH_API EGRAPH_NODISCARD egraph_status
 egraph_simulate(const egraph_allocator *alloc, const egraph_plan *plan,
                 const egraph_simulate_options *options, egraph_simulation **out);

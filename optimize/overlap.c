@@ -31,27 +31,29 @@ static void take_busy(const eg_overlap *o, const eg_plan_simulation *s, double *
   }
 }
 
-static double sum_of(const double *values, uint32_t count) {
-  double sum = 0;
-  for (uint32_t i = 0; i < count; i++)
-    sum += values[i];
-  return sum;
+static egraph_status add_issued(eg_overlap *o, const eg_plan *plan, eg_issue issue,
+                                eg_plan_simulation *s, bool *out_fits,
+                                double *out_seconds) {
+  EG_TRY(eg_plan_simulate(plan, o->mesh, issue, s));
+  *out_fits = s->peak_bytes <= o->memory_limit || issue == EG_ISSUE_IN_ORDER;
+  *out_seconds = s->seconds;
+  if (issue == EG_ISSUE_AHEAD && o->plans < EG_OVERLAP_PLANS)
+    take_busy(o, s, o->busy[o->plans++]);
+  return EGRAPH_OK;
 }
 
 egraph_status eg_overlap_add(eg_overlap *o, const eg_plan *plan, egraph_allocator alloc,
                              double *out_seconds) {
-  eg_plan_simulation s;
-  double busy[EG_OVERLAP_STREAMS];
-  eg_plan_simulation_init(&s, alloc);
-  egraph_status status = eg_plan_simulate(plan, o->mesh, true, &s);
-  if (status == EGRAPH_OK) {
-    take_busy(o, &s, busy);
-    *out_seconds = s.peak_bytes > o->memory_limit ? sum_of(busy, o->streams) : s.seconds;
-    o->shortest = fmin(o->shortest, *out_seconds);
-    if (o->plans < EG_OVERLAP_PLANS) memcpy(o->busy[o->plans++], busy, sizeof busy);
+  bool fits = false;
+  for (int issue = EG_ISSUE_AHEAD; issue < EG_ISSUES && !fits; issue++) {
+    eg_plan_simulation s;
+    eg_plan_simulation_init(&s, alloc);
+    egraph_status status = add_issued(o, plan, (eg_issue)issue, &s, &fits, out_seconds);
+    eg_plan_simulation_deinit(&s);
+    EG_TRY(status);
   }
-  eg_plan_simulation_deinit(&s);
-  return status;
+  o->shortest = fmin(o->shortest, *out_seconds);
+  return EGRAPH_OK;
 }
 
 void eg_overlap_set_bound(eg_overlap *o, double weighted) {

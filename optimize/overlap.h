@@ -31,8 +31,8 @@ typedef struct eg_overlap {
 /// With equal weights.
 void eg_overlap_init(eg_overlap *overlap, const eg_machine_mesh *mesh,
                      double memory_limit);
-/// The seconds of a plan's step, overlapped; one thing after the other where it holds
-/// more than the limit otherwise. The plan counts for the next weights.
+/// The seconds of a plan's step, in the first order of issue (eg_issue) in which it holds
+/// no more than the limit. The plan counts for the next weights.
 egraph_status eg_overlap_add(eg_overlap *overlap, const eg_plan *plan,
                              egraph_allocator alloc, double *out_seconds);
 /// A lower bound of weighted seconds, by a search with the current weights.

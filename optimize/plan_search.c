@@ -304,27 +304,32 @@ static egraph_status price_unweighted(const plan_job *job, const eg_machine_mesh
   return EGRAPH_OK;
 }
 
-/// Of the plan of the first search, and of those of searches with weights.
+/// Of the plan of the first search, which took `seconds` at most, and of those of
+/// searches with weights, as long as another one like the last ends in as much time
+/// again.
 static egraph_status overlap_on_mesh(plan_job *job, const eg_machine_mesh *mesh,
                                      eg_planning *planning, double seconds,
                                      double steps) {
   eg_overlap overlap;
+  double end = elapsed(job) + seconds, last = 0;
   double gap = job->input->search->relative_gap;
   eg_overlap_init(&overlap, mesh, job->input->memory_limit);
   bool is_impossible =
       planning->status == EG_LAYOUT_NO_MEMORY || planning->status == EG_LAYOUT_INFEASIBLE;
   eg_overlap_set_bound(&overlap, planning->bound / overlap.streams);
   EG_TRY(add_overlapped(job, &overlap, planning));
-  while (!is_impossible && !job->is_cancelled &&
+  while (!is_impossible && !job->is_cancelled && elapsed(job) + last <= end &&
          eg_overlap_next(&overlap, gap >= 0 ? gap : OVERLAP_GAP)) {
     const eg_cost_weights weights = eg_overlap_prices(&overlap);
     seconds *= OVERLAP_SHARE;
     steps *= OVERLAP_SHARE;
     eg_planner_input input = input_on_mesh(job, mesh, seconds, steps);
     eg_planning next;
+    double start = elapsed(job);
     input.weights = &weights;
     input.compares = false;
     EG_TRY(eg_whole_step_plan(job->step, &input, &next));
+    last = elapsed(job) - start;
     eg_overlap_set_bound(&overlap, next.bound);
     job->is_of_reached = job->is_of_reached || next.is_of_reached;
     egraph_status status = next.has_plan ? price_unweighted(job, mesh, &next) : EGRAPH_OK;

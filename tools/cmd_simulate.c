@@ -2,6 +2,7 @@
 // computing.
 // SPDX-License-Identifier: Apache-2.0
 #include <stdio.h>
+#include <string.h>
 
 #include "tools/arguments.h"
 #include "tools/plan_files.h"
@@ -12,7 +13,8 @@ enum { MOST_LINES = 8 };
 typedef struct simulate_flags {
   const char *machine, *trace, *html;
   cost_flags costs;
-  bool in_order, json;
+  const char *issue;
+  bool json;
 } simulate_flags;
 
 static double percent_of(double part, double whole) {
@@ -53,8 +55,8 @@ static void print_memory(const simulated_plan *s, const egraph_simulation_info *
   if (info->alive > MOST_LINES)
     printf("%-11s and %u more\n", "", info->alive - MOST_LINES);
   if (info->peak_bytes > limit)
-    printf("warning     that is more than a device has: gathers that run ahead hold what "
-           "in order is\n            not there yet; run it in order\n");
+    printf("warning     that is more than a device has; --issue reductions holds less, "
+           "--issue in-order the least\n");
 }
 
 static void print_text(const simulated_plan *s) {
@@ -74,12 +76,18 @@ static void print_text(const simulated_plan *s) {
     printf("note        egraph run does one thing after the other\n");
 }
 
+static egraph_issue issue_of(const char *name) {
+  if (name == NULL || strcmp(name, "ahead") == 0) return EGRAPH_ISSUE_AHEAD;
+  return strcmp(name, "reductions") == 0 ? EGRAPH_ISSUE_REDUCTIONS
+                                         : EGRAPH_ISSUE_IN_ORDER;
+}
+
 static egraph_status simulate(const simulate_flags *flags, simulated_plan *s) {
   egraph_simulate_options options = egraph_simulate_options_default();
   options.machine = flags->machine;
-  options.in_order = true;
+  options.issue = EGRAPH_ISSUE_IN_ORDER;
   egraph_status status = egraph_simulate(NULL, s->plan, &options, &s->in_order);
-  options.in_order = flags->in_order;
+  options.issue = issue_of(flags->issue);
   if (status == EGRAPH_OK)
     status = egraph_simulate(NULL, s->plan, &options, &s->simulation);
   return status;
@@ -105,7 +113,9 @@ int command_simulate(int argc, char **argv) {
   add_text(&cmd, "--machine NAME", &flags.machine,
            "price the steps anew for this machine; exchanges over different classes of "
            "its links run beside each other");
-  add_switch(&cmd, "--in-order", &flags.in_order, "overlap nothing");
+  add_choice(&cmd, "--issue ahead|reductions|in-order", &flags.issue,
+             "what overlaps: everything, weights gathered ahead of their readers (the "
+             "default); reductions only, which holds less; nothing");
   add_cost_flags(&cmd, &flags.costs);
   add_heading(&cmd, "Output");
   add_text(&cmd, "--trace FILE", &flags.trace,

@@ -225,8 +225,8 @@ static egraph_status sum_memory(const eg_plan *plan, eg_plan_simulation *s) {
 }
 
 egraph_status eg_plan_simulate(const eg_plan *plan, const eg_machine_mesh *links,
-                               bool is_overlapped, eg_plan_simulation *out) {
-  EG_TRY(eg_plan_tasks_make(plan, links, is_overlapped, &out->tasks));
+                               eg_issue issue, eg_plan_simulation *out) {
+  EG_TRY(eg_plan_tasks_make(plan, links, issue, &out->tasks));
   EG_TRY(eg_task_graph_simulate(out->tasks.graph));
   out->seconds = eg_task_graph_makespan(out->tasks.graph);
   sum_busy(out);

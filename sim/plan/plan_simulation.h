@@ -38,6 +38,6 @@ void eg_plan_simulation_deinit(eg_plan_simulation *simulation);
 /// Simulates a plan that passes eg_plan_check; `out` is initialized. Arguments and errors
 /// of eg_plan_tasks_make. O(tasks log tasks + lives log lives).
 egraph_status eg_plan_simulate(const eg_plan *plan, const eg_machine_mesh *links,
-                               bool is_overlapped, eg_plan_simulation *out);
+                               eg_issue issue, eg_plan_simulation *out);
 
 #endif

@@ -107,9 +107,9 @@ static uint32_t place_of_operands(const maker *m, const eg_plan_step *step) {
 }
 
 static bool is_gather_ahead(const maker *m, const eg_plan_step *step) {
-  return eg_plan_step_is_exchange(step) && !is_reduction(step) &&
-         step->phase != EG_PHASE_UPDATE && m->is_entry.data[step->from] &&
-         m->reader.data[step->to] != NEVER;
+  return m->out->issue == EG_ISSUE_AHEAD && eg_plan_step_is_exchange(step) &&
+         !is_reduction(step) && step->phase != EG_PHASE_UPDATE &&
+         m->is_entry.data[step->from] && m->reader.data[step->to] != NEVER;
 }
 
 /// The last computing step before `step` in its micro-batch; where there is none, the
@@ -168,7 +168,7 @@ static egraph_status find_places(maker *m) {
   for (uint32_t s = 0; s < steps; s++) {
     const eg_plan_step *step = &plan->steps.data[s];
     uint32_t made = place_of_operands(m, step), wanted = 2 * s;
-    if (m->out->is_overlapped && eg_plan_step_is_exchange(step)) {
+    if (m->out->issue != EG_ISSUE_IN_ORDER && eg_plan_step_is_exchange(step)) {
       if (is_reduction(step)) wanted = made;
       if (is_gather_ahead(m, step)) wanted = place_of_gather(m, s);
     }
@@ -222,7 +222,7 @@ static egraph_status add_streams(maker *m, const eg_machine_mesh *links) {
 }
 
 static uint32_t stream_of(const maker *m, const eg_plan_step *step) {
-  if (!m->out->is_overlapped || is_computing(step)) return 0;
+  if (m->out->issue == EG_ISSUE_IN_ORDER || is_computing(step)) return 0;
   if (!(step->seconds > 0)) return EG_PLAN_NO_STREAM;
   return m->out->stream_of_axis[step->transition.axis];
 }
@@ -231,8 +231,14 @@ static uint32_t *task_at(maker *m, uint32_t micro_batch, uint32_t step) {
   return &m->task_of.data[(size_t)micro_batch * m->plan->steps.len + step];
 }
 
-// What takes no time (a view, a slice) never comes before the computing that it stands
-// behind, lest it held memory early, and never keeps computing from going on.
+/// Whether a task waits for the computing that it stands behind, lest it held memory
+/// early: what takes no time (a view, a slice), which never keeps computing from going
+/// on, and exchanges in their place.
+static bool stands_behind(const maker *m, const eg_plan_step *step, uint32_t stream) {
+  if (stream == EG_PLAN_NO_STREAM) return true;
+  return stream != 0 && m->out->issue == EG_ISSUE_REDUCTIONS && !is_reduction(step);
+}
+
 static egraph_status add_dependencies(maker *m, const issued *run, uint32_t task) {
   const eg_plan_step *step = &m->plan->steps.data[run->step];
   for (uint32_t i = 0; i < operand_count(m->plan, step); i++) {
@@ -241,9 +247,9 @@ static egraph_status add_dependencies(maker *m, const issued *run, uint32_t task
       EG_TRY(
           eg_task_graph_depend(m->out->graph, task, *task_at(m, run->micro_batch, by)));
   }
-  if (m->out->tasks.data[task].stream == EG_PLAN_NO_STREAM && m->computing != NEVER)
+  if (stands_behind(m, step, m->out->tasks.data[task].stream) && m->computing != NEVER)
     return eg_task_graph_depend(m->out->graph, task, m->computing);
-  if (!m->out->is_overlapped || !is_gather_ahead(m, step)) return EGRAPH_OK;
+  if (!is_gather_ahead(m, step)) return EGRAPH_OK;
   uint32_t gate = m->gate.data[run->step], lag = m->gate_lag.data[run->step];
   if (gate == NEVER || lag > run->micro_batch) return EGRAPH_OK;
   return eg_task_graph_depend(m->out->graph, task,
@@ -279,7 +285,7 @@ static egraph_status make(maker *m, const eg_machine_mesh *links) {
 }
 
 egraph_status eg_plan_tasks_make(const eg_plan *plan, const eg_machine_mesh *links,
-                                 bool is_overlapped, eg_plan_tasks *out) {
+                                 eg_issue issue, eg_plan_tasks *out) {
   if (eg_plan_is_folded(plan))
     return EG_FAIL(EGRAPH_E_ARGUMENT,
                    "a plan of which one block stands for several can be looked at, not "
@@ -289,7 +295,7 @@ egraph_status eg_plan_tasks_make(const eg_plan *plan, const eg_machine_mesh *lin
   m.plan = plan;
   m.out = out;
   m.computing = NEVER;
-  out->is_overlapped = is_overlapped;
+  out->issue = issue;
   egraph_status status = make(&m, links);
   maker_deinit(&m);
   return status;

@@ -4,15 +4,16 @@
 // and all.
 //
 // In order, everything is on one stream, as the executor runs it today, and the end is
-// the plan's cost. Overlapped, exchanges have streams of their own, and are issued in an
-// order that does not follow the plan's:
+// the plan's cost. Otherwise exchanges have streams of their own:
 //
 //   a reduction (all-reduce, reduce-scatter)   as soon as what it reduces is made: those
 //                                              of gradients go under the backward pass
-//   a gather of what is there from the start   while the reader of the gather before it
-//   (of weights: ZeRO-3, FSDP's prefetching)   runs: one reader's gathers ahead, so that
-//                                              memory holds one set more than in order
-//   everything else                            in its place
+//   everything else, EG_ISSUE_REDUCTIONS       in its place: behind the computing that
+//                                              stands before it
+//   a gather of what is there from the start,  while the reader of the gather before it
+//   EG_ISSUE_AHEAD (of weights: ZeRO-3,        runs: one reader's gathers ahead, so that
+//   FSDP's prefetching)                        memory holds one set more
+//   everything else, EG_ISSUE_AHEAD            when its stream and its operand allow
 //
 // Streams are work-conserving, so an overlapped step never takes longer than one in
 // order, and never less than any stream is busy.
@@ -26,6 +27,14 @@
 
 #define EG_PLAN_NO_STREAM UINT32_MAX
 
+/// Later ones hold less memory and take longer, as a rule.
+typedef enum eg_issue {
+  EG_ISSUE_AHEAD,
+  EG_ISSUE_REDUCTIONS,
+  EG_ISSUE_IN_ORDER,
+  EG_ISSUES
+} eg_issue;
+
 /// Task i of the task graph.
 typedef struct eg_plan_task {
   uint32_t step, micro_batch; // of UPDATE: the last micro-batch
@@ -38,7 +47,7 @@ typedef struct eg_plan_tasks {
   eg_plan_task_list tasks;
   uint32_t stream_count;
   uint32_t stream_of_axis[EG_MAX_MESH_AXES]; // of exchanges along it
-  bool is_overlapped;
+  eg_issue issue;
 } eg_plan_tasks;
 
 void eg_plan_tasks_init(eg_plan_tasks *tasks, egraph_allocator alloc);
@@ -48,7 +57,7 @@ void eg_plan_tasks_deinit(eg_plan_tasks *tasks);
 /// is initialized. Fails with EGRAPH_E_ARGUMENT on a folded plan, or one of more than
 /// 2^31 tasks. O(tasks log tasks).
 egraph_status eg_plan_tasks_make(const eg_plan *plan, const eg_machine_mesh *links,
-                                 bool is_overlapped, eg_plan_tasks *out);
+                                 eg_issue issue, eg_plan_tasks *out);
 /// Whether a step of a plan is an exchange between devices that takes time.
 bool eg_plan_step_is_exchange(const eg_plan_step *step);
 

@@ -18,7 +18,9 @@ matches stdout '^memory +[0-9.]+ kB at the peak'
 expect 0 '"seconds":' - simulate plan.json --json
 keys seconds in_order most_busy critical_path tasks devices
 "$CMAKE" -E cat stdout >overlapped.json
-expect 0 '"seconds":' - simulate plan.json --in-order --json
+expect 0 '^step ' - simulate plan.json --issue reductions
+expect 2 - 'ahead' simulate plan.json --issue never
+expect 0 '"seconds":' - simulate plan.json --issue in-order --json
 matches stdout '"streams":\[\{"name":"compute","busy":[^,]+,"idle":0\}'
 expect 0 '' - simulate plan.json --machine 'host*4' --no-measure
 matches stdout '^ +message +busy |^ +[a-z]+ +busy '

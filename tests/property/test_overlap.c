@@ -97,7 +97,7 @@ static double find_shortest(const planned *p, uint64_t seed) {
       plan.output_states.data[o] = plan_reach(&maker, plan.output_states.data[o], &whole);
     assert_ok(eg_plan_price(&plan, eg_allocator_heap(), &asked));
     eg_plan_simulation_init(&s, eg_allocator_heap());
-    assert_ok(eg_plan_simulate(&plan, &p->mesh, true, &s));
+    assert_ok(eg_plan_simulate(&plan, &p->mesh, EG_ISSUE_AHEAD, &s));
     best = fmin(best, s.seconds);
     eg_plan_simulation_deinit(&s);
     eg_plan_deinit(&plan);

@@ -159,10 +159,10 @@ static void check_memory(const eg_plan *plan, const eg_plan_simulation *s) {
   assert_true(alive == s->peak_bytes);
 }
 
-static void check(const eg_plan *plan, bool is_overlapped, eg_plan_simulation *out) {
+static void check(const eg_plan *plan, eg_issue issue, eg_plan_simulation *out) {
   eg_machine_mesh links = links_of(plan);
   eg_plan_simulation_init(out, eg_allocator_heap());
-  assert_ok(eg_plan_simulate(plan, &links, is_overlapped, out));
+  assert_ok(eg_plan_simulate(plan, &links, issue, out));
   check_tasks(plan, out);
   check_critical(out);
   check_memory(plan, out);
@@ -181,18 +181,21 @@ static void a_step_is_what_its_streams_allow(void **state) {
   for (uint32_t round = 0; round < test_rounds(60); round++) {
     eg_plan plan;
     eg_plan_summary summary;
-    eg_plan_simulation in_order, overlapped;
+    eg_plan_simulation in_order, reductions, overlapped;
     make_plan(&p, round, seed + round, &plan);
     assert_ok(eg_plan_summary_make(&plan, eg_allocator_heap(), &summary));
-    check(&plan, false, &in_order);
-    check(&plan, true, &overlapped);
+    check(&plan, EG_ISSUE_IN_ORDER, &in_order);
+    check(&plan, EG_ISSUE_REDUCTIONS, &reductions);
+    check(&plan, EG_ISSUE_AHEAD, &overlapped);
     assert_true(in_order.seconds == add_up(&plan));
     assert_true(overlapped.seconds <= in_order.seconds);
     assert_true(overlapped.seconds >= overlapped.most_busy);
+    assert_true(reductions.seconds <= in_order.seconds);
     assert_true(in_order.peak_bytes <= summary.peak);
     shorter += overlapped.seconds < in_order.seconds;
     higher += overlapped.peak_bytes > in_order.peak_bytes;
     eg_plan_simulation_deinit(&in_order);
+    eg_plan_simulation_deinit(&reductions);
     eg_plan_simulation_deinit(&overlapped);
     eg_plan_deinit(&plan);
   }

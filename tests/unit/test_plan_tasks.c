@@ -96,7 +96,7 @@ static void check_ends(const eg_plan *plan, const eg_machine_mesh *links,
                        const double *starts, const double *ends) {
   eg_plan_simulation s;
   eg_plan_simulation_init(&s, eg_allocator_heap());
-  assert_ok(eg_plan_simulate(plan, links, true, &s));
+  assert_ok(eg_plan_simulate(plan, links, EG_ISSUE_AHEAD, &s));
   for (uint32_t i = 0; i < plan->steps.len; i++) {
     eg_task_times times = step_times(&s, i);
     if (times.start != starts[i] || times.end != ends[i])
@@ -122,7 +122,7 @@ static void gathers_run_one_reader_ahead(void **state) {
   plan.micro_batches = 2;
   eg_plan_simulation s;
   eg_plan_simulation_init(&s, eg_allocator_heap());
-  assert_ok(eg_plan_simulate(&plan, NULL, true, &s));
+  assert_ok(eg_plan_simulate(&plan, NULL, EG_ISSUE_AHEAD, &s));
   assert_true(s.seconds == 61);
   assert_true(s.wait[EG_PHASE_FORWARD][0][EG_TRANSITION_ALL_GATHER].seconds == 1);
   for (uint32_t t = 0; t < s.tasks.tasks.len; t++)
@@ -185,7 +185,7 @@ static void what_stands_for_several_blocks_is_refused(void **state) {
   make_zero3(graph, 1, 1, &plan);
   plan.states.data[0].more_blocks = 3;
   eg_plan_simulation_init(&s, eg_allocator_heap());
-  assert_int_equal(eg_plan_simulate(&plan, NULL, true, &s), EGRAPH_E_ARGUMENT);
+  assert_int_equal(eg_plan_simulate(&plan, NULL, EG_ISSUE_AHEAD, &s), EGRAPH_E_ARGUMENT);
   eg_plan_simulation_deinit(&s);
   eg_plan_deinit(&plan);
   eg_graph_destroy(graph);
@@ -199,7 +199,7 @@ static void a_plan_without_steps_takes_no_time(void **state) {
   plan_begin(&plan, graph, "");
   (void)add_state(&plan, "x", 'R', EG_PLAN_NONE);
   eg_plan_simulation_init(&s, eg_allocator_heap());
-  assert_ok(eg_plan_simulate(&plan, NULL, true, &s));
+  assert_ok(eg_plan_simulate(&plan, NULL, EG_ISSUE_AHEAD, &s));
   assert_true(s.seconds == 0 && s.peak_bytes == 4 * 8 * 4);
   eg_plan_simulation_deinit(&s);
   eg_plan_deinit(&plan);
