@@ -50,8 +50,8 @@ egraph_simulate(const egraph_allocator *alloc, const egraph_plan *plan,
 /// Frees it; NULL is allowed.
 EGRAPH_API void egraph_simulation_destroy(egraph_simulation *simulation);
 
-/// Figures of a simulated step. In any order of issue a step takes at least
-/// `most_busy`, and at most `in_order`.
+/// Figures of a simulated step. It takes at least `most_busy`, in any order of issue in
+/// which exchanges overlap, and at most `in_order`.
 typedef struct egraph_simulation_info {
   double seconds;      // of the step
   double in_order;     // seconds without overlap: what its tasks add up to

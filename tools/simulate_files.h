@@ -18,6 +18,7 @@ extern const size_t report_file_count;
 typedef struct simulated_plan {
   const char *path;
   egraph_plan *plan;
+  egraph_issue issue; // of `simulation`
   egraph_simulation *simulation, *in_order;
 } simulated_plan;
 

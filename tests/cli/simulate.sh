@@ -41,6 +41,13 @@ expect 1 - 'cannot be written' simulate plan.json --trace no/such/folder.json
 expect 1 - 'cannot be written' simulate plan.json --html no/such/folder.html
 [ -s stdout ] && fail 'nothing is printed where a file could not be written'
 
+# The plan whose overlapped step is shortest, with a bound; no certificate of it.
+expect 0 '^overlapped +[0-9.]+ us with exchanges beside computing, within ' - plan mlp.egraph $train --overlap -o short.json
+expect 0 '"overlap":\{"seconds":' - plan mlp.egraph $train --overlap --json
+keys overlap.seconds overlap.bound overlap.plans
+expect 1 - 'ask for it without overlap' plan mlp.egraph $train --overlap --certificate proof.txt
+expect 0 '^step ' - simulate short.json --machine 'host*4' --no-measure
+
 # A name must not end the page's data.
 sed 's/"w1"/"<\/script><b>"/g' plan.json >odd.json
 if "$EGRAPH" simulate odd.json --html odd.html >stdout 2>stderr; then
