@@ -49,8 +49,8 @@ static void print_memory(const simulated_plan *s, const egraph_simulation_info *
   printf("\n");
   for (uint32_t i = 0; i < info->alive && i < MOST_LINES; i++) {
     egraph_simulation_alive alive = egraph_simulation_alive_at(s->simulation, i);
-    printf("%-11s %-9s %-12s %s\n", i == 0 ? "at the peak" : "",
-           bytes_text(alive.bytes).text, alive.store, alive.name);
+    show(stdout, "%-11s %-9s %-12s %s\n", i == 0 ? "at the peak" : "",
+         bytes_text(alive.bytes).text, alive.store, alive.name);
   }
   if (info->alive > MOST_LINES)
     printf("%-11s and %u more\n", "", info->alive - MOST_LINES);
