@@ -412,15 +412,16 @@ static uint32_t device_batch_for(const node_rig *rig, double seconds) {
   return (uint32_t)(fmax(1, fmin(turns, most)) * rig->copy_count);
 }
 
-/// The last run of those that do not count. On a device the first run loads kernels, one
-/// turn of all copies tells how long one takes, and a batch is noted, then captured.
+/// The last run of those that do not count. On a device the first run loads kernels,
+/// however long that takes, one turn of all copies tells how long one takes, and a batch
+/// is noted, then captured.
 static egraph_status warm_up(node_rig *rig, const eg_profiler_options *options,
                              uint32_t *out_batch, double *inout_total,
                              double *out_seconds) {
   const uint32_t runs = is_device(rig) ? 4 : options->warmup;
   for (uint32_t i = 0; i < runs && *inout_total <= options->max_seconds; i++) {
     EG_TRY(run_batch(rig, is_device(rig) ? *out_batch : 1, out_seconds));
-    *inout_total += *out_seconds * *out_batch;
+    if (!is_device(rig) || i != 0) *inout_total += *out_seconds * *out_batch;
     if (!is_device(rig))
       *out_batch = batch_for(rig, *out_seconds);
     else if (i < 2)

@@ -14,7 +14,7 @@
 
 #include "optimize/price/plan_price.h"
 
-enum { EG_OVERLAP_PLANS = 8, EG_OVERLAP_STREAMS = EG_MACHINE_MAX_LINKS + 1 };
+enum { EG_OVERLAP_PLANS = 16, EG_OVERLAP_STREAMS = EG_MACHINE_MAX_LINKS + 1 };
 
 typedef struct eg_overlap {
   const eg_machine_mesh *mesh;

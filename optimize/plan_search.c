@@ -270,9 +270,9 @@ static eg_planner_input input_on_mesh(plan_job *job, const eg_machine_mesh *mesh
 // ---- overlapped steps -------------------------------------------------------------
 
 // The first search has the work of one without overlap, so that no step is longer than
-// that of its plan; those with weights have as much again, each half of what is left. All
-// share the time.
-static const double OVERLAP_GAP = 1e-3, OVERLAP_SHARE = 0.5;
+// that of its plan; those with weights have as much again, each half of what is left, and
+// each baseline a fiftieth. All share the time.
+static const double OVERLAP_GAP = 1e-3, OVERLAP_SHARE = 0.5, BASELINE_SHARE = 0.02;
 
 /// Counts a plan that a search has made, and takes it over if its step is the shortest.
 /// Frees the planning.
@@ -304,43 +304,81 @@ static egraph_status price_unweighted(const plan_job *job, const eg_machine_mesh
   return EGRAPH_OK;
 }
 
-/// Of the plan of the first search, which took `seconds` at most, and of those of
-/// searches with weights, as long as another one like the last ends in as much time
-/// again.
+/// Searches a plan with weights, or one of a baseline, and counts it. `*out_bound` is of
+/// what was searched.
+static egraph_status search_overlapped(plan_job *job, eg_overlap *overlap,
+                                       const eg_planner_input *input, double *out_bound) {
+  eg_planning next;
+  EG_TRY(eg_whole_step_plan(job->step, input, &next));
+  *out_bound = next.bound;
+  job->is_of_reached = job->is_of_reached || next.is_of_reached;
+  egraph_status status =
+      next.has_plan ? price_unweighted(job, overlap->mesh, &next) : EGRAPH_OK;
+  if (status != EGRAPH_OK) {
+    eg_planning_deinit(&next);
+    return status;
+  }
+  return add_overlapped(job, overlap, &next);
+}
+
+/// Baselines that are dear one thing after the other may overlap well.
+static egraph_status overlap_baselines(plan_job *job, eg_overlap *overlap, double seconds,
+                                       double steps) {
+#define BASELINE_NAME(id, name, last, outer) name,
+  static const char *const names[] = {EG_BASELINE_LIST(BASELINE_NAME)};
+#undef BASELINE_NAME
+  double ignored, end = elapsed(job) + seconds;
+  for (int b = 0; b < EG_BASELINES && !job->is_cancelled && elapsed(job) < end; b++) {
+    eg_planner_input input = input_on_mesh(job, overlap->mesh, BASELINE_SHARE * seconds,
+                                           BASELINE_SHARE * steps);
+    input.baseline = names[b];
+    input.compares = false;
+    egraph_status status = search_overlapped(job, overlap, &input, &ignored);
+    if (status != EGRAPH_E_ARGUMENT) EG_TRY(status); // sizes do not divide
+  }
+  return EGRAPH_OK;
+}
+
+/// Searches with weights, as long as another one like the last ends in time.
+static egraph_status overlap_prices(plan_job *job, eg_overlap *overlap, double seconds,
+                                    double steps) {
+  double end = elapsed(job) + seconds, last = 0, gap = job->input->search->relative_gap;
+  while (!job->is_cancelled && elapsed(job) + last <= end &&
+         eg_overlap_next(overlap, gap >= 0 ? gap : OVERLAP_GAP)) {
+    const eg_cost_weights weights = eg_overlap_prices(overlap);
+    double start = elapsed(job), bound;
+    seconds *= OVERLAP_SHARE;
+    steps *= OVERLAP_SHARE;
+    eg_planner_input input = input_on_mesh(job, overlap->mesh, seconds, steps);
+    input.weights = &weights;
+    input.compares = false;
+    EG_TRY(search_overlapped(job, overlap, &input, &bound));
+    eg_overlap_set_bound(overlap, bound);
+    on_progress(job, overlap->shortest, overlap->bound, 0);
+    last = elapsed(job) - start;
+  }
+  return EGRAPH_OK;
+}
+
+/// Of the plan of the first search, which took `seconds` at most, those of baselines, and
+/// those of searches with weights.
 static egraph_status overlap_on_mesh(plan_job *job, const eg_machine_mesh *mesh,
                                      eg_planning *planning, double seconds,
                                      double steps) {
   eg_overlap overlap;
-  double end = elapsed(job) + seconds, last = 0;
-  double gap = job->input->search->relative_gap;
-  eg_overlap_init(&overlap, mesh, job->input->memory_limit);
   bool is_impossible =
       planning->status == EG_LAYOUT_NO_MEMORY || planning->status == EG_LAYOUT_INFEASIBLE;
+  eg_overlap_init(&overlap, mesh, job->input->memory_limit);
   eg_overlap_set_bound(&overlap, planning->bound / overlap.streams);
   EG_TRY(add_overlapped(job, &overlap, planning));
-  while (!is_impossible && !job->is_cancelled && elapsed(job) + last <= end &&
-         eg_overlap_next(&overlap, gap >= 0 ? gap : OVERLAP_GAP)) {
-    const eg_cost_weights weights = eg_overlap_prices(&overlap);
-    seconds *= OVERLAP_SHARE;
-    steps *= OVERLAP_SHARE;
-    eg_planner_input input = input_on_mesh(job, mesh, seconds, steps);
-    eg_planning next;
-    double start = elapsed(job);
-    input.weights = &weights;
-    input.compares = false;
-    EG_TRY(eg_whole_step_plan(job->step, &input, &next));
-    last = elapsed(job) - start;
-    eg_overlap_set_bound(&overlap, next.bound);
-    job->is_of_reached = job->is_of_reached || next.is_of_reached;
-    egraph_status status = next.has_plan ? price_unweighted(job, mesh, &next) : EGRAPH_OK;
-    if (status != EGRAPH_OK) {
-      eg_planning_deinit(&next);
-      return status;
-    }
-    EG_TRY(add_overlapped(job, &overlap, &next));
-    on_progress(job, overlap.shortest, overlap.bound, 0);
+  if (is_impossible || overlap.streams == 1) {
+    if (!is_impossible) job->overlap_bound = fmin(job->overlap_bound, overlap.bound);
+    return EGRAPH_OK;
   }
-  if (!is_impossible) job->overlap_bound = fmin(job->overlap_bound, overlap.bound);
+  if (job->input->baseline == NULL)
+    EG_TRY(overlap_baselines(job, &overlap, seconds, steps));
+  EG_TRY(overlap_prices(job, &overlap, seconds, steps));
+  job->overlap_bound = fmin(job->overlap_bound, overlap.bound);
   return EGRAPH_OK;
 }
 
