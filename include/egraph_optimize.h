@@ -68,10 +68,10 @@ typedef struct egraph_search {
                 // whole step is searched on, as far as its size allows
   bool algebra_first; // first the graph that is cheapest on one device, then how it is
                       // split, as if one did not depend on the other: to compare
-  bool overlap;       // take the plan whose step is shortest when exchanges run beside
-                // computing (egraph_simulate), not the one that is cheapest one thing
-                // after the other: that one is searched first, then others by as much
-                // work again, in the same time limit
+  bool overlap; // of several plans take the one whose step is shortest when exchanges
+                // run beside computing (egraph_simulate): of the one that is cheapest one
+                // thing after the other, searched first, of baselines, and of those that
+                // further searches find by as much work again, in the same time limit
   bool certify; // make a certificate (egraph_result_certificate); a quarter of the time
                 // is kept for it
 } egraph_search;

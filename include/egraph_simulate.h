@@ -73,8 +73,8 @@ typedef struct egraph_simulation_stream {
 EGRAPH_API egraph_simulation_stream
 egraph_simulation_stream_at(const egraph_simulation *simulation, uint32_t index);
 
-/// A run of a step of the plan in a micro-batch, in the order of issue. What takes no
-/// time (views, slices) is on no stream.
+/// A run of a step of the plan in a micro-batch, in the order of issue. Where exchanges
+/// overlap, what takes no time (views, slices) is on no stream.
 typedef struct egraph_simulation_task {
   const char *name; // of the first result, or of what is moved
   const char *what; // operator, or kind of exchange
@@ -100,8 +100,7 @@ typedef struct egraph_simulation_wait {
 EGRAPH_API egraph_simulation_wait
 egraph_simulation_wait_at(const egraph_simulation *simulation, uint32_t index);
 
-/// From `seconds` on a device holds `bytes`: in the last micro-batch, with what the whole
-/// step holds.
+/// From `seconds` on a device holds `bytes`.
 typedef struct egraph_simulation_memory {
   double seconds, bytes;
 } egraph_simulation_memory;

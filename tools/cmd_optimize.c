@@ -87,8 +87,8 @@ static void add_comparison_flags(command *cmd, optimize_flags *o) {
   add_switch(cmd, "--no-fold", &o->search.no_fold,
              "choose for each repeated block, not once for the middle ones");
   add_switch(cmd, "--overlap", &o->search.overlap,
-             "take the plan whose step is shortest when exchanges run beside computing "
-             "(egraph simulate), not one thing after the other");
+             "of the plans that several searches find, take the one whose step is "
+             "shortest when exchanges run beside computing (egraph simulate)");
   add_switch(cmd, "--algebra-first", &o->search.algebra_first,
              "choose the graph for one device first, and split that one");
 }

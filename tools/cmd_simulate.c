@@ -100,6 +100,10 @@ static bool write_files(const simulate_flags *flags, const simulated_plan *s) {
   return written && (flags->html == NULL || report_write(flags->html, s));
 }
 
+static bool are_distinct(const char *a, const char *b) {
+  return a == NULL || b == NULL || strcmp(a, b) != 0;
+}
+
 int command_simulate(int argc, char **argv) {
   simulate_flags flags = {.machine = NULL};
   command cmd = {.name = "simulate",
@@ -129,6 +133,11 @@ int command_simulate(int argc, char **argv) {
   int parsed = parse_arguments(&cmd, argc, argv, &plans);
   if (parsed != PARSE_RUN) return parsed;
   simulated_plan s = {.path = plans.items[0]};
+  if (!are_distinct(s.path, flags.trace) || !are_distinct(s.path, flags.html) ||
+      !are_distinct(flags.trace, flags.html)) {
+    fprintf(stderr, "egraph: the plan, --trace and --html are three files\n");
+    return EXIT_USAGE;
+  }
   egraph_status status = plan_load(s.path, flags.machine, &flags.costs, &s.plan);
   if (status == EGRAPH_OK) status = simulate(&flags, &s);
   bool written = status == EGRAPH_OK && write_files(&flags, &s);

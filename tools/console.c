@@ -145,18 +145,16 @@ static FILE *out_file(void) { return json_file != NULL ? json_file : stdout; }
 // Names of models may hold any bytes; what is no UTF-8 becomes U+FFFD.
 static void print_string(const char *text) {
   (void)fputc('"', out_file());
-  bool is_tag = false; // a "</script>" in a name must not end that of a page
   for (const unsigned char *c = (const unsigned char *)text; *c != '\0';) {
     size_t length = utf8_length(c);
-    if (*c == '"' || *c == '\\' || (*c == '/' && is_tag))
+    if (*c == '"' || *c == '\\')
       fprintf(out_file(), "\\%c", *c);
-    else if (*c < 0x20)
+    else if (*c < 0x20 || (*c == '<' && json_file != NULL)) // may stand in a page
       fprintf(out_file(), "\\u%04x", *c);
     else if (length == 0)
       fprintf(out_file(), "\\ufffd");
     else
       (void)fwrite(c, 1, length, out_file());
-    is_tag = *c == '<';
     c += length != 0 ? length : 1;
   }
   (void)fputc('"', out_file());

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/plan/plan_simulation.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "base/owner.h"
@@ -90,22 +91,30 @@ EG_VEC_DEFINE(memory_events, memory_event);
 typedef struct memory_sum {
   const eg_plan *plan;
   eg_plan_simulation *s;
-  eg_u32s task_of;    // [steps] in the last micro-batch
-  eg_u32s first_read; // [states + 1] of `reads`
-  eg_u32s reads;      // steps
-  eg_lives lives;
-  eg_doubles from, until; // [lives] seconds
+  eg_u32s task_of;        // [micro-batch * steps + step]
+  eg_u32s first_read;     // [states + 1] of `reads`
+  eg_u32s reads;          // steps
+  eg_lives lives, placed; // of the plan; in each micro-batch
+  eg_doubles from, until; // [placed] seconds; until INFINITY: the end
   memory_events events;
 } memory_sum;
 EG_OWNER_DEFINE_STATIC(memory_sum, (eg_u32s, task_of, first_read, reads),
-                       (eg_lives, lives), (eg_doubles, from, until),
+                       (eg_lives, lives, placed), (eg_doubles, from, until),
                        (memory_events, events))
 
 static egraph_status find_tasks(memory_sum *m) {
-  EG_TRY(eg_u32s_resize(&m->task_of, m->plan->steps.len));
-  for (uint32_t t = 0; t < m->s->tasks.tasks.len; t++)
-    m->task_of.data[m->s->tasks.tasks.data[t].step] = t; // later ones stand behind
+  size_t steps = m->plan->steps.len;
+  EG_TRY(eg_u32s_resize(&m->task_of, steps * m->plan->micro_batches));
+  for (uint32_t t = 0; t < m->s->tasks.tasks.len; t++) {
+    const eg_plan_task *task = &m->s->tasks.tasks.data[t];
+    m->task_of.data[task->micro_batch * steps + task->step] = t;
+  }
   return EGRAPH_OK;
+}
+
+static eg_task_times run_times(const memory_sum *m, uint32_t micro_batch, uint32_t step) {
+  size_t at = (size_t)micro_batch * m->plan->steps.len + step;
+  return times_of(m->s, m->task_of.data[at]);
 }
 
 static egraph_status find_reads(memory_sum *m) {
@@ -133,39 +142,52 @@ static egraph_status find_reads(memory_sum *m) {
   return EGRAPH_OK;
 }
 
-/// When a life ends: with the last of its readers to end, which need not be the last one
-/// of the plan.
-static double end_of(const memory_sum *m, const eg_life *life) {
-  double end = times_of(m->s, m->task_of.data[life->until]).end;
+/// When a life of a micro-batch ends: with the last of its readers to end, which need not
+/// be the last one of the plan.
+static double end_of(const memory_sum *m, const eg_life *life, uint32_t micro_batch) {
+  double end = run_times(m, micro_batch, life->until).end;
   if (life->state == EG_PLAN_NONE) return end;
   for (uint32_t i = m->first_read.data[life->state];
        i < m->first_read.data[life->state + 1]; i++) {
     uint32_t step = m->reads.data[i];
     if (step > life->until || step < life->from) continue;
-    double own = times_of(m->s, m->task_of.data[step]).end;
+    double own = run_times(m, micro_batch, step).end;
     if (own > end) end = own;
   }
   return end;
 }
 
+static egraph_status add_life(memory_sum *m, const eg_life *life, double from,
+                              double until) {
+  EG_TRY(eg_lives_push(&m->placed, *life));
+  EG_TRY(eg_doubles_push(&m->from, from));
+  EG_TRY(eg_doubles_push(&m->until, until));
+  EG_TRY(memory_events_push(&m->events, (memory_event){from, life->bytes}));
+  if (isinf(until)) return EGRAPH_OK;
+  return memory_events_push(&m->events, (memory_event){until, -life->bytes});
+}
+
+/// What is made and used within a micro-batch lives once in each.
+static egraph_status place_life(memory_sum *m, const eg_life *life) {
+  uint32_t last = m->plan->micro_batches - 1;
+  bool is_whole = life->store == EG_STORE_CARRIED || life->store == EG_STORE_INPUT;
+  bool is_sum = life->store == EG_STORE_ACCUMULATOR && life->from == 0;
+  bool is_own = life->store == EG_STORE_TRANSIENT || life->store == EG_STORE_STASH ||
+                life->store == EG_STORE_SCRATCH;
+  if (m->plan->steps.len == 0 || is_whole) return add_life(m, life, 0, INFINITY);
+  bool repeats = is_own && m->plan->steps.data[life->from].phase != EG_PHASE_UPDATE;
+  for (uint32_t b = repeats ? 0 : last; b <= last; b++) {
+    double from = is_sum ? 0 : run_times(m, b, life->from).start;
+    double until = life->store == EG_STORE_OUTPUT ? INFINITY : end_of(m, life, b);
+    EG_TRY(add_life(m, life, from, until));
+  }
+  return EGRAPH_OK;
+}
+
 static egraph_status place_lives(memory_sum *m) {
   EG_TRY(eg_plan_lives(m->plan, m->lives.alloc, &m->lives));
-  for (size_t i = 0; i < m->lives.len; i++) {
-    const eg_life *life = &m->lives.data[i];
-    bool is_whole = life->store == EG_STORE_CARRIED || life->store == EG_STORE_INPUT;
-    bool is_sum = life->store == EG_STORE_ACCUMULATOR && life->from == 0;
-    double from = is_whole || is_sum || m->plan->steps.len == 0
-                      ? 0
-                      : times_of(m->s, m->task_of.data[life->from]).start;
-    double until = is_whole || life->store == EG_STORE_OUTPUT || m->plan->steps.len == 0
-                       ? m->s->seconds
-                       : end_of(m, life);
-    EG_TRY(eg_doubles_push(&m->from, from));
-    EG_TRY(eg_doubles_push(&m->until, until));
-    EG_TRY(memory_events_push(&m->events, (memory_event){from, life->bytes}));
-    if (until < m->s->seconds)
-      EG_TRY(memory_events_push(&m->events, (memory_event){until, -life->bytes}));
-  }
+  for (size_t i = 0; i < m->lives.len; i++)
+    EG_TRY(place_life(m, &m->lives.data[i]));
   return EGRAPH_OK;
 }
 
@@ -202,10 +224,9 @@ static int by_bytes(const void *a, const void *b) {
 static egraph_status find_alive(memory_sum *m) {
   eg_lives *alive = &m->s->alive;
   double at = m->s->peak_seconds;
-  for (size_t i = 0; i < m->lives.len; i++)
-    if (m->from.data[i] <= at &&
-        (m->until.data[i] > at || m->until.data[i] == m->s->seconds))
-      EG_TRY(eg_lives_push(alive, m->lives.data[i]));
+  for (size_t i = 0; i < m->placed.len; i++)
+    if (m->from.data[i] <= at && m->until.data[i] > at)
+      EG_TRY(eg_lives_push(alive, m->placed.data[i]));
   if (alive->len != 0) qsort(alive->data, alive->len, sizeof *alive->data, by_bytes);
   return EGRAPH_OK;
 }

@@ -28,7 +28,7 @@ typedef struct eg_plan_simulation {
   eg_plan_wait wait[EG_PHASE_COUNT][EG_MAX_MESH_AXES][EG_TRANSITION_KINDS];
   eg_u32s critical; // tasks, each of which begins when the one before it ends; the last
                     // one ends the step
-  eg_memory_curve memory; // of the last micro-batch, with what the whole step holds
+  eg_memory_curve memory;
   double peak_bytes, peak_seconds;
   eg_lives alive; // at the peak, the largest first; steps as in the plan
 } eg_plan_simulation;

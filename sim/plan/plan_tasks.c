@@ -23,16 +23,19 @@ EG_VEC_DEFINE(issue_order, issued);
 typedef struct maker {
   const eg_plan *plan;
   eg_plan_tasks *out;
-  eg_u32s reader;   // [states] first step, moves apart, that needs it; NEVER
-  eg_u32s is_entry; // [states] there from the start, or moved from such
-  eg_u32s place;    // [steps] of the order of issue
-  eg_u32s gate;     // [steps] of computing, after which a gather may begin; NEVER
-  eg_u32s gate_lag; // [steps] micro-batches before its own that the gate is in
-  eg_u32s task_of;  // [micro-batch * steps + step]
+  eg_u32s reader;           // [states] first step, moves apart, that needs it; NEVER
+  eg_u32s is_entry;         // [states] there from the start, or moved from such
+  eg_u32s computing_before; // [steps + 1]
+  eg_u32s place;            // [steps] of the order of issue
+  eg_u32s gate;             // [steps] of computing, after which a gather may begin; NEVER
+  eg_u32s gate_lag;         // [steps] micro-batches before its own that the gate is in
+  eg_u32s task_of;          // [micro-batch * steps + step]
   issue_order order;
   uint32_t computing; // the last task added that computes; NEVER
 } maker;
-EG_OWNER_DEFINE_STATIC(maker, (eg_u32s, reader, is_entry, place, gate, gate_lag, task_of),
+EG_OWNER_DEFINE_STATIC(maker,
+                       (eg_u32s, reader, is_entry, computing_before, place, gate,
+                        gate_lag, task_of),
                        (issue_order, order))
 
 void eg_plan_tasks_init(eg_plan_tasks *tasks, egraph_allocator alloc) {
@@ -112,19 +115,29 @@ static bool is_gather_ahead(const maker *m, const eg_plan_step *step) {
          m->is_entry.data[step->from] && m->reader.data[step->to] != NEVER;
 }
 
+/// For every step the last computing one before it, NEVER: none; behind all steps the
+/// last one of a micro-batch.
+static egraph_status find_computing(maker *m) {
+  const eg_plan *plan = m->plan;
+  uint32_t before = NEVER, last = NEVER;
+  EG_TRY(eg_u32s_resize(&m->computing_before, plan->steps.len + 1));
+  for (uint32_t s = 0; s < plan->steps.len; s++) {
+    const eg_plan_step *step = &plan->steps.data[s];
+    m->computing_before.data[s] = before;
+    if (!is_computing(step)) continue;
+    before = s;
+    if (step->phase != EG_PHASE_UPDATE) last = s;
+  }
+  m->computing_before.data[plan->steps.len] = last;
+  return EGRAPH_OK;
+}
+
 /// The last computing step before `step` in its micro-batch; where there is none, the
 /// last of the micro-batch before.
 static uint32_t computing_before(const maker *m, uint32_t step, uint32_t *out_lag) {
-  const eg_plan *plan = m->plan;
-  *out_lag = 0;
-  for (uint32_t s = step; s-- > 0;)
-    if (is_computing(&plan->steps.data[s])) return s;
-  *out_lag = 1;
-  for (uint32_t s = (uint32_t)plan->steps.len; s-- > 0;)
-    if (is_computing(&plan->steps.data[s]) &&
-        plan->steps.data[s].phase != EG_PHASE_UPDATE)
-      return s;
-  return NEVER;
+  uint32_t before = m->computing_before.data[step];
+  *out_lag = before == NEVER;
+  return before != NEVER ? before : m->computing_before.data[m->plan->steps.len];
 }
 
 /// Gathers may begin when the reader of those before begins. Those of the first reader
@@ -273,6 +286,7 @@ static egraph_status add_task(maker *m, const issued *run) {
 static egraph_status make(maker *m, const eg_machine_mesh *links) {
   const eg_plan *plan = m->plan;
   EG_TRY(find_readers(m));
+  EG_TRY(find_computing(m));
   EG_TRY(find_gates(m));
   EG_TRY(find_places(m));
   EG_TRY(order_runs(m));

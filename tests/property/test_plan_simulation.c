@@ -111,6 +111,36 @@ static void check_critical(const eg_plan_simulation *s) {
   assert_true(at == s->seconds);
 }
 
+static bool uses_state(const eg_plan *plan, const eg_plan_step *step, uint32_t state) {
+  if (step->is_move) return step->from == state;
+  uint32_t count = eg_graph_node_at(plan->graph, step->node).input_count;
+  for (uint32_t o = 0; o < count; o++)
+    if (plan->operands.data[step->operands + o] == state) return true;
+  return false;
+}
+
+/// Bytes of a life that are held at a time, in one micro-batch.
+static double held_of(const eg_plan *plan, const eg_plan_simulation *s,
+                      const eg_life *life, uint32_t micro_batch, double at) {
+  bool is_whole = life->store == EG_STORE_CARRIED || life->store == EG_STORE_INPUT;
+  bool is_sum = life->store == EG_STORE_ACCUMULATOR && life->from == 0;
+  double from = is_whole || is_sum ? 0 : INFINITY, until = 0;
+  for (size_t t = 0; t < s->tasks.tasks.len; t++) {
+    const eg_plan_task *task = &s->tasks.tasks.data[t];
+    eg_task_times times = times_of(s, t);
+    if (task->micro_batch != micro_batch || task->step < life->from ||
+        task->step > life->until)
+      continue;
+    if (task->step == life->from && !is_whole && !is_sum) from = times.start;
+    bool uses = task->step == life->until ||
+                (life->state != EG_PLAN_NONE &&
+                 uses_state(plan, &plan->steps.data[task->step], life->state));
+    if (uses && times.end > until) until = times.end;
+  }
+  if (is_whole || life->store == EG_STORE_OUTPUT) until = INFINITY;
+  return from <= at && at < until ? life->bytes : 0;
+}
+
 /// Bytes held at a time, added up life by life.
 static double held_at(const eg_plan *plan, const eg_plan_simulation *s, double at) {
   eg_lives lives;
@@ -119,29 +149,12 @@ static double held_at(const eg_plan *plan, const eg_plan_simulation *s, double a
   assert_ok(eg_plan_lives(plan, eg_allocator_heap(), &lives));
   for (size_t i = 0; i < lives.len; i++) {
     const eg_life *life = &lives.data[i];
-    bool is_whole = life->store == EG_STORE_CARRIED || life->store == EG_STORE_INPUT;
-    bool is_sum = life->store == EG_STORE_ACCUMULATOR && life->from == 0;
-    double from = is_whole || is_sum ? 0 : INFINITY, until = 0;
-    for (size_t t = 0; t < s->tasks.tasks.len; t++) {
-      const eg_plan_task *task = &s->tasks.tasks.data[t];
-      const eg_plan_step *step = &plan->steps.data[task->step];
-      bool is_last = task->micro_batch + 1 == plan->micro_batches;
-      eg_task_times times = times_of(s, t);
-      if (!is_last || task->step < life->from || task->step > life->until) continue;
-      if (task->step == life->from && !is_whole && !is_sum) from = times.start;
-      bool uses = task->step == life->until;
-      for (size_t u = 0; life->state != EG_PLAN_NONE && u < plan->states.len; u++)
-        if (u == life->state && step->is_move) uses = uses || step->from == u;
-      if (life->state != EG_PLAN_NONE && !step->is_move) {
-        uint32_t count = eg_graph_node_at(plan->graph, step->node).input_count;
-        for (uint32_t o = 0; o < count; o++)
-          uses = uses || plan->operands.data[step->operands + o] == life->state;
-      }
-      if (uses && times.end > until) until = times.end;
-    }
-    if (is_whole || life->store == EG_STORE_OUTPUT) until = INFINITY;
-    if (until >= s->seconds) until = INFINITY;
-    if (from <= at && at < until) bytes += life->bytes;
+    bool is_of_each = plan->steps.data[life->from].phase != EG_PHASE_UPDATE &&
+                      (life->store == EG_STORE_TRANSIENT ||
+                       life->store == EG_STORE_STASH || life->store == EG_STORE_SCRATCH);
+    uint32_t last = plan->micro_batches - 1;
+    for (uint32_t b = is_of_each ? 0 : last; b <= last; b++)
+      bytes += held_of(plan, s, life, b, at);
   }
   eg_lives_deinit(&lives);
   return bytes;
