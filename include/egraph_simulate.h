@@ -17,7 +17,7 @@
 extern "C" {
 #endif
 
-/// The order in which exchanges are issued (sim/plan/plan_tasks.h).
+/// The order in which exchanges are issued.
 typedef enum egraph_issue {
   EGRAPH_ISSUE_AHEAD, // reductions as soon as they can, gathers of weights one reader
                       // ahead, everything else when its operand is there
