@@ -261,7 +261,8 @@ typedef struct egraph_report {
   double prepare_seconds, space_seconds, solve_seconds, certify_seconds;
   // With egraph_search.overlap, otherwise 0: seconds of the step with exchanges beside
   // computing (one thing after the other, where it does not fit in memory otherwise); a
-  // lower bound of those of all plans that fit, over the same variants; plans simulated.
+  // lower bound of those of all plans that fit in memory one thing after the other (with
+  // a baseline alone, of its plans), over the same variants; plans simulated.
   double overlapped, overlap_bound;
   uint32_t overlap_plans;
 } egraph_report;
