@@ -31,28 +31,44 @@ static bool is_control(const unsigned char *c) {
   return (c[0] < 0x20 && c[0] != '\n') || c[0] == 0x7F || is_second_set;
 }
 
+/// Writes `text` to `to`, which has room for four bytes of each of its own; returns the
+/// end.
+static char *append_shown(char *to, const unsigned char *text) {
+  static const char DIGITS[] = "0123456789abcdef";
+  for (const unsigned char *c = text; *c != '\0';) {
+    size_t bytes = utf8_length(c);
+    if (bytes != 0 && !is_control(c)) {
+      while (bytes-- != 0)
+        *to++ = (char)*c++;
+    } else {
+      *to++ = '\\';
+      *to++ = 'x';
+      *to++ = DIGITS[*c >> 4];
+      *to++ = DIGITS[*c++ & 15];
+    }
+  }
+  return to;
+}
+
 void show(FILE *file, const char *format, ...) {
   va_list args, again;
   va_start(args, format);
   va_copy(again, args);
   int length = vsnprintf(NULL, 0, format, args);
   va_end(args);
-  char *text = length >= 0 ? malloc((size_t)length + 1) : NULL;
-  if (text != NULL) (void)vsnprintf(text, (size_t)length + 1, format, again);
+  // The text, and behind it the text as it is shown.
+  size_t size = (size_t)length + 1;
+  char *text = length >= 0 ? malloc(5 * size) : NULL;
+  if (text != NULL) (void)vsnprintf(text, size, format, again);
   va_end(again);
   if (text == NULL) {
     fprintf(file, "(out of memory)\n");
     return;
   }
-  for (const unsigned char *c = (const unsigned char *)text; *c != '\0';) {
-    size_t bytes = utf8_length(c);
-    if (bytes != 0 && !is_control(c)) {
-      (void)fwrite(c, 1, bytes, file);
-      c += bytes;
-    } else {
-      fprintf(file, "\\x%02x", *c++);
-    }
-  }
+  char *shown = text + size;
+  char *end = append_shown(shown, (const unsigned char *)text);
+  // At once: standard error has no buffer, and ranks that fail together share it.
+  (void)fwrite(shown, 1, (size_t)(end - shown), file);
   free(text);
 }
 
