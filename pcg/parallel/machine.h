@@ -41,18 +41,18 @@ const char *eg_collectives_name(eg_collectives collectives);
 
 // How the ports of a class of links are joined: id, spelling.
 #define EG_PORTS_LIST(X)                                                                 \
-  X(EG_PORTS_UNKNOWN, "")         /* not said: exchanges take their closed form */       \
-  X(EG_PORTS_SWITCH, "switch")    /* any to any, each at its full bandwidth */           \
+  X(EG_PORTS_UNKNOWN, "")          /* not said: exchanges take their closed form */      \
+  X(EG_PORTS_SWITCH, "switch")     /* any to any, each at its full bandwidth */          \
   X(EG_PORTS_FAT_TREE, "fat-tree") /* switches of switches, with narrower links up */    \
-  X(EG_PORTS_TORUS, "torus")      /* wires to both neighbours along each axis */
+  X(EG_PORTS_TORUS, "torus")       /* wires to both neighbours along each axis */
 #define EG_PORTS_ENUM(id, name) id,
 typedef enum eg_ports { EG_PORTS_LIST(EG_PORTS_ENUM) EG_PORTS_COUNT } eg_ports;
 #undef EG_PORTS_ENUM
 const char *eg_ports_name(eg_ports ports);
 
-/// Switches of one level of a fat tree: what goes up from one, and comes down, is what its
-/// ports carry over `oversubscription`. Switches of the last level are joined by one that
-/// is never too narrow.
+/// Switches of one level of a fat tree: what goes up from one, and comes down, is what
+/// its ports carry over `oversubscription`. Switches of the last level are joined by one
+/// that is never too narrow.
 typedef struct eg_tree_level {
   uint32_t devices;        // neighbouring ranks below one switch
   double oversubscription; // >= 1

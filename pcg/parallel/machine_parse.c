@@ -246,9 +246,10 @@ static egraph_status parse_level(const reader *r, const eg_sexpr *form,
   uint32_t below = link->level_count == 0 ? link->sharers
                                           : link->levels[link->level_count - 1].devices;
   if (form->kind != EG_SEXPR_LIST || form->count != 2)
-    return eg_sexpr_fail(r->file, form,
-                         "expected (DEVICES OVERSUBSCRIPTION): how many devices are below "
-                         "a switch, and how many times what goes up is narrower");
+    return eg_sexpr_fail(
+        r->file, form,
+        "expected (DEVICES OVERSUBSCRIPTION): how many devices are below "
+        "a switch, and how many times what goes up is narrower");
   EG_TRY(read_integer(r, &form->children[0], &level.devices));
   if (level.devices % below != 0 || (link->level_count != 0 && level.devices == below))
     return eg_sexpr_fail(r->file, form,
@@ -275,8 +276,8 @@ static egraph_status parse_ports(const reader *r, const eg_sexpr *form,
                          "expected (ports switch), (ports torus) or (ports fat-tree "
                          "(DEVICES OVERSUBSCRIPTION) ...)");
   if (link->ports == EG_PORTS_TORUS && link->sharers != 1)
-    return eg_sexpr_fail(r->file, form,
-                         "devices of a torus have wires of their own; remove (shared ...)");
+    return eg_sexpr_fail(
+        r->file, form, "devices of a torus have wires of their own; remove (shared ...)");
   for (uint32_t i = 2; i < form->count; i++)
     EG_TRY(parse_level(r, &form->children[i], link));
   return EGRAPH_OK;

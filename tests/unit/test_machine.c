@@ -102,15 +102,14 @@ static void every_clause_is_read(void **state) {
 static void links_say_how_their_ports_are_joined(void **state) {
   (void)state;
   eg_machine m;
-  assert_ok(
-      parse("(egraph-machine 1)(name n)(compute free)(device (beside 1.25))\n"
-            "(link pcie (latency 0) (bandwidth 6e10) (shared 2) (ports switch))\n"
-            "(link nic (latency 0) (bandwidth 5e10) (shared 4)\n"
-            "  (ports fat-tree (16 1) (64 2.5)) (through pcie))\n"
-            "(link ici (latency 0) (bandwidth 1e11) (ports torus))\n"
-            "(link plain (latency 0) (bandwidth 1e11))\n"
-            "(axis rack 2 nic) (axis x 4 ici) (axis y 4 plain)\n",
-            &m));
+  assert_ok(parse("(egraph-machine 1)(name n)(compute free)(device (beside 1.25))\n"
+                  "(link pcie (latency 0) (bandwidth 6e10) (shared 2) (ports switch))\n"
+                  "(link nic (latency 0) (bandwidth 5e10) (shared 4)\n"
+                  "  (ports fat-tree (16 1) (64 2.5)) (through pcie))\n"
+                  "(link ici (latency 0) (bandwidth 1e11) (ports torus))\n"
+                  "(link plain (latency 0) (bandwidth 1e11))\n"
+                  "(axis rack 2 nic) (axis x 4 ici) (axis y 4 plain)\n",
+                  &m));
   assert_true(m.beside == 1.25);
   assert_int_equal(m.links[0].ports, EG_PORTS_SWITCH);
   assert_int_equal(m.links[0].through, EG_LINK_AUTO);
@@ -460,7 +459,7 @@ static const bad bads[] = {
     {HEAD DEVICE LINKS "(link fast (alpha 1) (beta 1))", "two links 'fast'"},
     {HEAD DEVICE "(link a.b (alpha 1) (beta 1))", "may not have a '.'"},
     {HEAD DEVICE "(link abcdefghijklmnop (alpha 1) (beta 1))", "at most 15 letters"},
-    // ports
+// ports
 #define PORTS(ports) HEAD DEVICE "(link a (alpha 1) (beta 1) " ports ")"
     {PORTS("(ports)"), "expected (ports switch)"},
     {PORTS("(ports ring)"), "expected (ports switch)"},
