@@ -10,19 +10,27 @@ EG_OWNER_DEFINE(eg_plan_simulation, (eg_plan_tasks, tasks), (eg_u32s, critical),
                 (eg_memory_curve, memory), (eg_lives, alive))
 
 static eg_task_times times_of(const eg_plan_simulation *s, uint32_t task) {
-  return eg_task_graph_times(s->tasks.graph, task);
+  return eg_plan_task_times(&s->tasks, task);
 }
 
 // ---- streams ----------------------------------------------------------------------
 
-static void sum_busy(eg_plan_simulation *s) {
+/// The bound adds up what nothing slows down: of exchanges in rounds what their links carry.
+static void sum_busy(const eg_plan *plan, eg_plan_simulation *s) {
+  double least[EG_MAX_MESH_AXES + 1] = {0};
+  bool in_rounds = s->tasks.flow_count > 0;
   for (uint32_t t = 0; t < s->tasks.tasks.len; t++) {
-    uint32_t stream = s->tasks.tasks.data[t].stream;
+    const eg_plan_task *task = &s->tasks.tasks.data[t];
+    const eg_plan_step *step = &plan->steps.data[task->step];
     eg_task_times times = times_of(s, t);
-    if (stream != EG_PLAN_NO_STREAM) s->busy[stream] += times.end - times.start;
+    if (task->stream == EG_PLAN_NO_STREAM) continue;
+    s->busy[task->stream] += times.end - times.start;
+    if (!in_rounds || !eg_plan_step_is_exchange(step))
+      least[task->stream] += step->seconds;
   }
+  s->most_busy = eg_exchange_flows_most_busy(&s->tasks.flows);
   for (uint32_t i = 0; i < s->tasks.stream_count; i++)
-    if (s->busy[i] > s->most_busy) s->most_busy = s->busy[i];
+    if (least[i] > s->most_busy) s->most_busy = least[i];
 }
 
 // ---- waits ------------------------------------------------------------------------
@@ -42,7 +50,7 @@ static void charge(const eg_plan *plan, eg_plan_simulation *s, uint32_t task,
       wait->seconds += times.end - begin;
       wait->count++;
     }
-    task = eg_task_graph_cause(s->tasks.graph, task);
+    task = eg_plan_task_cause(&s->tasks, task);
   }
 }
 
@@ -62,7 +70,7 @@ static void find_waits(const eg_plan *plan, eg_plan_simulation *s) {
     if (s->tasks.tasks.data[t].stream != 0) continue;
     eg_task_times times = times_of(s, t);
     if (times.start > since)
-      charge(plan, s, eg_task_graph_cause(s->tasks.graph, t), since);
+      charge(plan, s, eg_plan_task_cause(&s->tasks, t), since);
     since = times.end;
   }
   if (s->seconds > since) charge(plan, s, last_task(s), since);
@@ -70,7 +78,7 @@ static void find_waits(const eg_plan *plan, eg_plan_simulation *s) {
 
 static egraph_status find_critical(eg_plan_simulation *s) {
   for (uint32_t t = last_task(s); t != EG_PLAN_NONE;
-       t = eg_task_graph_cause(s->tasks.graph, t))
+       t = eg_plan_task_cause(&s->tasks, t))
     EG_TRY(eg_u32s_push(&s->critical, t));
   for (size_t i = 0, j = s->critical.len; i + 1 < j; i++) {
     uint32_t other = s->critical.data[--j];
@@ -245,13 +253,20 @@ static egraph_status sum_memory(const eg_plan *plan, eg_plan_simulation *s) {
   return status;
 }
 
-egraph_status eg_plan_simulate(const eg_plan *plan, const eg_machine_mesh *links,
-                               eg_issue issue, eg_plan_simulation *out) {
-  EG_TRY(eg_plan_tasks_make(plan, links, issue, &out->tasks));
+egraph_status eg_plan_simulate_as(const eg_plan *plan, const eg_simulation_setup *setup,
+                                  eg_plan_simulation *out) {
+  EG_TRY(eg_plan_tasks_make_as(plan, setup, &out->tasks));
   EG_TRY(eg_task_graph_simulate(out->tasks.graph));
+  eg_plan_tasks_show(&out->tasks);
   out->seconds = eg_task_graph_makespan(out->tasks.graph);
-  sum_busy(out);
+  sum_busy(plan, out);
   find_waits(plan, out);
   EG_TRY(find_critical(out));
   return sum_memory(plan, out);
+}
+
+egraph_status eg_plan_simulate(const eg_plan *plan, const eg_machine_mesh *links,
+                               eg_issue issue, eg_plan_simulation *out) {
+  return eg_plan_simulate_as(
+      plan, &(eg_simulation_setup){.links = links, .issue = issue}, out);
 }
