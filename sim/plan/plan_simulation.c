@@ -18,14 +18,13 @@ static eg_task_times times_of(const eg_plan_simulation *s, uint32_t task) {
 /// The bound adds up what nothing slows down: of exchanges in rounds what their links carry.
 static void sum_busy(const eg_plan *plan, eg_plan_simulation *s) {
   double least[EG_MAX_MESH_AXES + 1] = {0};
-  bool in_rounds = s->tasks.flow_count > 0;
   for (uint32_t t = 0; t < s->tasks.tasks.len; t++) {
     const eg_plan_task *task = &s->tasks.tasks.data[t];
     const eg_plan_step *step = &plan->steps.data[task->step];
     eg_task_times times = times_of(s, t);
     if (task->stream == EG_PLAN_NO_STREAM) continue;
     s->busy[task->stream] += times.end - times.start;
-    if (!in_rounds || !eg_plan_step_is_exchange(step))
+    if (!s->tasks.is_in_rounds || !eg_plan_step_is_exchange(step))
       least[task->stream] += step->seconds;
   }
   s->most_busy = eg_exchange_flows_most_busy(&s->tasks.flows);

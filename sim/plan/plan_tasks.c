@@ -458,6 +458,7 @@ egraph_status eg_plan_tasks_make_as(const eg_plan *plan, const eg_simulation_set
   m.setup = setup;
   m.is_slowed = setup->beside > 1 && setup->issue != EG_ISSUE_IN_ORDER;
   out->issue = setup->issue;
+  out->is_in_rounds = setup->machine != NULL;
   egraph_status status = make(&m);
   maker_deinit(&m);
   return status;

@@ -67,6 +67,7 @@ typedef struct eg_plan_tasks {
   uint32_t stream_count;
   uint32_t stream_of_axis[EG_MAX_MESH_AXES]; // of exchanges along it
   eg_issue issue;
+  bool is_in_rounds;    // every axis has a stream
   uint32_t class_count; // of devices, one of each of which is simulated
   uint32_t shown;       // class of which times are told; 0 until eg_plan_tasks_show
   eg_u32s first, last;  // [tasks * class_count] tasks of the graph: a run begins and ends

@@ -255,7 +255,6 @@ static double simulate_as(const eg_plan *plan, const eg_simulation_setup *setup,
   eg_plan_simulation_init(&s, eg_allocator_heap());
   assert_ok(eg_plan_simulate_as(plan, setup, &s));
   check_critical(&s);
-  check_memory(plan, &s);
   double seconds = s.seconds;
   assert_true(fabs(s.busy[0] + waited(&s) - seconds) <= 1e-9 * seconds);
   assert_true(s.most_busy <= seconds * (1 + 1e-12));
@@ -281,7 +280,7 @@ static void rounds_agree_with_closed_forms_and_with_all_devices(void **state) {
   problem p;
   eg_training_options options = EG_TRAINING_OPTIONS_DEFAULT;
   problem_init(&p, forward_text, &options);
-  for (uint32_t round = 0; round < test_rounds(60); round++) {
+  for (uint32_t round = 0; round < test_rounds(30); round++) {
     eg_plan plan;
     eg_machine machine;
     eg_machine_mesh links;
@@ -324,7 +323,7 @@ static void computing_beside_exchanges_takes_longer(void **state) {
   problem p;
   eg_training_options options = EG_TRAINING_OPTIONS_DEFAULT;
   problem_init(&p, forward_text, &options);
-  for (uint32_t round = 0; round < test_rounds(60); round++) {
+  for (uint32_t round = 0; round < test_rounds(30); round++) {
     eg_plan plan;
     double flows;
     make_plan(&p, round, seed + round, &plan);
