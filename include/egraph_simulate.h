@@ -70,16 +70,16 @@ EGRAPH_API void egraph_simulation_destroy(egraph_simulation *simulation);
 /// which exchanges overlap, and at most `in_order`, unless exchanges slow down each other
 /// (rounds) or computing.
 typedef struct egraph_simulation_info {
-  double seconds;      // of the step
-  double in_order;     // seconds without overlap: what its tasks add up to
-  double closed_form;  // seconds if all exchanges took their closed form
-  double messages;     // between all devices, in rounds; 0: none
-  double beside;       // computing takes so many times as long while the device exchanges;
-                       // 0: the machine does not say, 1 is taken
-  uint32_t kinds;      // of devices, one of each of which is simulated: others are equal
-  uint32_t closed;     // exchanges that took their closed form
-  double most_busy;    // of all streams: seconds in which it works
-  double peak_bytes;   // of a device
+  double seconds;     // of the step
+  double in_order;    // seconds without overlap: what its tasks add up to
+  double closed_form; // seconds if all exchanges took their closed form
+  double messages;    // between all devices, in rounds; 0: none
+  double beside;      // computing takes so many times as long while the device exchanges;
+                      // 0: the machine does not say, 1 is taken
+  uint32_t kinds;     // of devices, one of each of which is simulated: others are equal
+  uint32_t closed;    // exchanges that took their closed form
+  double most_busy;   // of all streams: seconds in which it works
+  double peak_bytes;  // of a device
   double peak_seconds; // when that is first reached
   uint32_t streams, tasks, waits, memory_points, alive;
 } egraph_simulation_info;

@@ -15,7 +15,8 @@ static eg_task_times times_of(const eg_plan_simulation *s, uint32_t task) {
 
 // ---- streams ----------------------------------------------------------------------
 
-/// The bound adds up what nothing slows down: of exchanges in rounds what their links carry.
+/// The bound adds up what nothing slows down: of exchanges in rounds what their links
+/// carry.
 static void sum_busy(const eg_plan *plan, eg_plan_simulation *s) {
   double least[EG_MAX_MESH_AXES + 1] = {0};
   for (uint32_t t = 0; t < s->tasks.tasks.len; t++) {
@@ -68,16 +69,14 @@ static void find_waits(const eg_plan *plan, eg_plan_simulation *s) {
   for (uint32_t t = 0; t < s->tasks.tasks.len; t++) {
     if (s->tasks.tasks.data[t].stream != 0) continue;
     eg_task_times times = times_of(s, t);
-    if (times.start > since)
-      charge(plan, s, eg_plan_task_cause(&s->tasks, t), since);
+    if (times.start > since) charge(plan, s, eg_plan_task_cause(&s->tasks, t), since);
     since = times.end;
   }
   if (s->seconds > since) charge(plan, s, last_task(s), since);
 }
 
 static egraph_status find_critical(eg_plan_simulation *s) {
-  for (uint32_t t = last_task(s); t != EG_PLAN_NONE;
-       t = eg_plan_task_cause(&s->tasks, t))
+  for (uint32_t t = last_task(s); t != EG_PLAN_NONE; t = eg_plan_task_cause(&s->tasks, t))
     EG_TRY(eg_u32s_push(&s->critical, t));
   for (size_t i = 0, j = s->critical.len; i + 1 < j; i++) {
     uint32_t other = s->critical.data[--j];
@@ -266,6 +265,6 @@ egraph_status eg_plan_simulate_as(const eg_plan *plan, const eg_simulation_setup
 
 egraph_status eg_plan_simulate(const eg_plan *plan, const eg_machine_mesh *links,
                                eg_issue issue, eg_plan_simulation *out) {
-  return eg_plan_simulate_as(
-      plan, &(eg_simulation_setup){.links = links, .issue = issue}, out);
+  return eg_plan_simulate_as(plan, &(eg_simulation_setup){.links = links, .issue = issue},
+                             out);
 }

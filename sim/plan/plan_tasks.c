@@ -35,10 +35,10 @@ typedef struct maker {
   issue_order order;
   uint32_t computing; // the last task added that computes; NEVER
   const eg_simulation_setup *setup;
-  bool is_slowed;      // computing is, beside exchanges
-  eg_u32s shape;       // [steps] of exchanges that are rounds; NEVER
-  eg_u32s processor;   // [classes] links on which a device computes
-  eg_u32s wire;        // [streams * classes] links of exchanges in closed form
+  bool is_slowed;                // computing is, beside exchanges
+  eg_u32s shape;                 // [steps] of exchanges that are rounds; NEVER
+  eg_u32s processor;             // [classes] links on which a device computes
+  eg_u32s wire;                  // [streams * classes] links of exchanges in closed form
   eg_u32s enter, leave, streams; // [classes] of the exchange being added
 } maker;
 EG_OWNER_DEFINE_STATIC(maker,
@@ -297,7 +297,8 @@ static egraph_status add_streams(maker *m, const eg_machine_mesh *links) {
   return EGRAPH_OK;
 }
 
-/// A processor for each class, and a wire for each stream, which flows have to themselves.
+/// A processor for each class, and a wire for each stream, which flows have to
+/// themselves.
 static egraph_status add_processors(maker *m) {
   eg_plan_tasks *out = m->out;
   uint32_t link;
@@ -343,8 +344,8 @@ static egraph_status add_dependencies(maker *m, const issued *run, uint32_t numb
   for (uint32_t i = 0; i < operand_count(m->plan, step); i++) {
     uint32_t by = m->plan->states.data[operand_at(m->plan, step, i)].step;
     if (by != EG_PLAN_NONE)
-      EG_TRY(eg_task_graph_depend(
-          graph, task, end_of(m, *task_at(m, run->micro_batch, by), class)));
+      EG_TRY(eg_task_graph_depend(graph, task,
+                                  end_of(m, *task_at(m, run->micro_batch, by), class)));
   }
   if (stands_behind(m, step, m->out->tasks.data[number].stream) && m->computing != NEVER)
     return eg_task_graph_depend(graph, task, end_of(m, m->computing, class));

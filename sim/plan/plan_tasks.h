@@ -21,9 +21,9 @@
 // With a machine that says its ports, exchanges can be rounds of flows over its links
 // (sim/exchange_flows.h): every axis has a stream, and flows of different axes that share
 // links slow each other down; with one that
-// says how much, computing is slower while the device exchanges. Then neither holds. Where
-// devices differ in what their exchanges take, one of each class is simulated; what is
-// told is of a class that ends last.
+// says how much, computing is slower while the device exchanges. Then neither holds.
+// Where devices differ in what their exchanges take, one of each class is simulated; what
+// is told is of a class that ends last.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_SIM_PLAN_TASKS_H
 #define EG_SIM_PLAN_TASKS_H
@@ -44,8 +44,8 @@ typedef enum eg_issue {
 
 /// How a step is simulated.
 typedef struct eg_simulation_setup {
-  const eg_machine_mesh *links; // which axes go over one class of links, and what exchanges
-                                // take; NULL: all are on one stream
+  const eg_machine_mesh *links; // which axes go over one class of links, and what
+                                // exchanges take; NULL: all are on one stream
   eg_issue issue;
   const eg_machine *machine; // exchanges over its known ports are rounds of flows; NULL:
                              // all take the seconds of their steps. With `links`

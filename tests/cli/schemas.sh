@@ -58,6 +58,7 @@ report run-report run plan.json --draw-weights --verify
 expect 0 '' '' plan mlp.egraph --no-measure --machine 'host*2' -o forward.json
 report run-report run forward.json --draw-weights
 report simulate-report simulate plan.json --machine 'host*4' --no-measure
+report simulate-report simulate plan.json --machine 'host*4' --no-measure --rounds auto
 report plan-report plan mlp.egraph --no-measure --machine 'host*2' --train sgd --loss mean-squared-error --overlap
 report rules-report rules
 cat >sides.json <<'X'

@@ -244,8 +244,8 @@ static void price_exchanges(eg_plan *plan, const eg_machine_mesh *links) {
   for (size_t i = 0; i < plan->steps.len; i++) {
     eg_plan_step *step = &plan->steps.data[i];
     if (step->is_move)
-      step->seconds = eg_collective_seconds(links, &step->transition,
-                                            eg_plan_move_bytes(plan, step));
+      step->seconds =
+          eg_collective_seconds(links, &step->transition, eg_plan_move_bytes(plan, step));
   }
 }
 
@@ -314,8 +314,8 @@ static void rounds_agree_with_closed_forms_and_with_all_devices(void **state) {
   assert_true(others > 0 && several > 0);
 }
 
-/// Computing that is slowed down beside exchanges only makes a step longer than without, in
-/// closed forms, and not by more than the factor.
+/// Computing that is slowed down beside exchanges only makes a step longer than without,
+/// in closed forms, and not by more than the factor.
 static void computing_beside_exchanges_takes_longer(void **state) {
   (void)state;
   uint64_t seed = test_seed(70);
