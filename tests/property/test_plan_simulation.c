@@ -59,7 +59,8 @@ static double add_up(const eg_plan *plan) {
 // ---- what holds for every simulation ------------------------------------------------
 
 static eg_task_times times_of(const eg_plan_simulation *s, size_t task) {
-  return eg_plan_task_times(&s->tasks, (uint32_t)task);
+  return s->tasks.is_in_rounds ? eg_plan_task_times(&s->tasks, (uint32_t)task)
+                               : eg_task_graph_times(s->tasks.graph, (uint32_t)task);
 }
 
 static bool makes(const eg_plan *plan, const eg_plan_step *reader, uint32_t maker) {
@@ -249,12 +250,15 @@ static void price_exchanges(eg_plan *plan, const eg_machine_mesh *links) {
   }
 }
 
+enum { CHECKED = 100 }; // tasks: memory is checked in cubic time
+
 static double simulate_as(const eg_plan *plan, const eg_simulation_setup *setup,
                           double *out_flows, uint32_t *out_classes) {
   eg_plan_simulation s;
   eg_plan_simulation_init(&s, eg_allocator_heap());
   assert_ok(eg_plan_simulate_as(plan, setup, &s));
   check_critical(&s);
+  if (s.tasks.tasks.len < CHECKED) check_memory(plan, &s);
   double seconds = s.seconds;
   assert_true(fabs(s.busy[0] + waited(&s) - seconds) <= 1e-9 * seconds);
   assert_true(s.most_busy <= seconds * (1 + 1e-12));
