@@ -286,10 +286,3 @@ egraph_status eg_rounds_make_neighbours(uint32_t n, eg_rounds *out) {
   }
   return EGRAPH_OK;
 }
-
-uint32_t eg_rounds_count(const eg_rounds *rounds) {
-  uint32_t count = 0;
-  for (size_t i = 0; i < rounds->rounds.len; i++)
-    count += rounds->rounds.data[i].repeat;
-  return count;
-}

@@ -61,7 +61,5 @@ egraph_status eg_rounds_make(eg_collective_algorithm algorithm, eg_transition_ki
 egraph_status eg_rounds_make_broadcast(uint32_t n, eg_rounds *out);
 /// All send to the place behind them, then to the one before; not round the ends: halos.
 egraph_status eg_rounds_make_neighbours(uint32_t n, eg_rounds *out);
-/// Repeated ones counted each.
-uint32_t eg_rounds_count(const eg_rounds *rounds);
 
 #endif

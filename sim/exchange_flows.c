@@ -234,7 +234,7 @@ egraph_status eg_exchange_flows_make(eg_exchange_flows *f, const eg_machine *mac
   for (size_t i = 0; i < f->shapes.len && status == EGRAPH_OK; i++)
     for (uint32_t r = 0; r < f->shapes.data[i].round_count; r++) {
       const eg_round *round = &f->rounds.data[f->shapes.data[i].first_round + r];
-      f->shapes.data[i].tasks += round->count * round->repeat;
+      f->shapes.data[i].tasks += (double)round->count * round->repeat;
     }
   return status;
 }

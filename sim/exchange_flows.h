@@ -17,8 +17,7 @@ typedef struct eg_exchange_shape {
   eg_transition_kind kind;
   eg_collective_algorithm algorithm;
   uint32_t first_round, round_count; // of eg_exchange_flows.rounds
-  uint32_t tasks;                    // flows of one device of each class
-  double flows;                      // of all devices
+  double tasks, flows; // flows of one device of each class, and of all devices
 } eg_exchange_shape;
 EG_VEC_DEFINE(eg_exchange_shapes, eg_exchange_shape);
 

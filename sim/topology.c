@@ -130,17 +130,6 @@ static egraph_status pass_torus(way *w, uint32_t l, uint32_t *inout_at, uint32_t
   return EGRAPH_OK;
 }
 
-bool eg_topology_is_known(const eg_topology *t, uint32_t from, uint32_t to) {
-  const eg_machine *machine = t->machine;
-  for (uint32_t a = 0; a < machine->axis_count; a++) {
-    uint32_t stride = stride_of(machine, a), size = machine->axes[a].size;
-    if (from / stride % size == to / stride % size) continue;
-    eg_ports ports = machine->links[machine->axes[a].link].ports;
-    if (ports != EG_PORTS_TORUS) return ports != EG_PORTS_UNKNOWN;
-  }
-  return true;
-}
-
 egraph_status eg_topology_path(const eg_topology *t, uint32_t from, uint32_t to,
                                eg_u32s *out_links, double *out_latency) {
   const eg_machine *machine = t->machine;

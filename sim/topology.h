@@ -44,12 +44,9 @@ typedef struct eg_topology {
 egraph_status eg_topology_make(const eg_machine *machine, eg_topology *out);
 /// The part of a link, its bandwidth among others.
 uint32_t eg_topology_part_of(const eg_topology *topology, uint32_t link);
-/// Whether the ports of all classes are known that a message may pass on its way along
-/// axes in which its devices differ.
-bool eg_topology_is_known(const eg_topology *topology, uint32_t from, uint32_t to);
 /// Appends the links that a message from one rank to another passes, all distinct;
-/// *out_latency: seconds before it begins to send. The way is known; a message to its own
-/// device passes none.
+/// *out_latency: seconds before it begins to send. The ports of the classes on its way
+/// are known; a message to its own device passes none.
 egraph_status eg_topology_path(const eg_topology *topology, uint32_t from, uint32_t to,
                                eg_u32s *out_links, double *out_latency);
 

@@ -20,7 +20,6 @@ static void check_way(const eg_topology *t, uint32_t from, uint32_t to,
   double is;
   eg_u32s links;
   eg_u32s_init(&links, eg_allocator_heap());
-  assert_true(eg_topology_is_known(t, from, to));
   assert_ok(eg_topology_path(t, from, to, &links, &is));
   for (size_t i = 0; i < links.len; i++) {
     uint32_t part = eg_topology_part_of(t, links.data[i]);
@@ -86,20 +85,6 @@ static void messages_go_the_shorter_way_round_a_torus(void **state) {
   eg_machine_deinit(&m);
 }
 
-static void links_without_ports_are_no_way(void **state) {
-  (void)state;
-  eg_machine m;
-  eg_topology t;
-  load(HEAD "(link plain (latency 1) (bandwidth 1))"
-            "(link wire (latency 1) (bandwidth 1) (ports torus))"
-            "(axis x 2 wire)(axis y 2 plain)",
-       &m, &t);
-  assert_true(eg_topology_is_known(&t, 0, 2));
-  assert_false(eg_topology_is_known(&t, 0, 1));
-  assert_false(eg_topology_is_known(&t, 0, 3)); // over the torus, then on
-  eg_machine_deinit(&m);
-}
-
 static void too_many_links_are_refused(void **state) {
   (void)state;
   char text[2048] = HEAD;
@@ -121,7 +106,6 @@ int main(void) {
       cmocka_unit_test(messages_pass_ports_and_switches),
       cmocka_unit_test(messages_pass_what_lies_on_the_way),
       cmocka_unit_test(messages_go_the_shorter_way_round_a_torus),
-      cmocka_unit_test(links_without_ports_are_no_way),
       cmocka_unit_test(too_many_links_are_refused),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
