@@ -27,6 +27,12 @@ static FILE *open_file(const char *path) {
   return file;
 }
 
+const char *const issue_names[] = {[EGRAPH_ISSUE_AHEAD_4] = "ahead-4",
+                                   [EGRAPH_ISSUE_AHEAD_2] = "ahead-2",
+                                   [EGRAPH_ISSUE_AHEAD] = "ahead",
+                                   [EGRAPH_ISSUE_REDUCTIONS] = "reductions",
+                                   [EGRAPH_ISSUE_IN_ORDER] = "in-order"};
+
 // ---- figures ----------------------------------------------------------------------
 
 static void write_streams(const egraph_simulation *simulation, uint32_t count) {
@@ -92,6 +98,7 @@ void simulation_json(const simulated_plan *s) {
     egraph_simulation_task task = egraph_simulation_task_at(s->simulation, t);
     if (task.is_critical) critical += task.end - task.start;
   }
+  json_text("issue", issue_names[info.issue]);
   json_real("seconds", info.seconds);
   json_real("in_order", info.in_order);
   json_real("most_busy", info.most_busy);
