@@ -13,27 +13,28 @@
 
 // Where a task is. Between simulations all are KNOWN but those that changes reached.
 typedef enum eg_task_state {
-  EG_TASK_KNOWN,   // its times of the last simulation hold as far as is known
-  EG_TASK_WAITING, // for what is before it
-  EG_TASK_DELAYED, // a flow in its latency
-  EG_TASK_BUSY,    // a compute that runs, a flow that sends
-  EG_TASK_ENDED    // in this simulation
+  EG_TASK_KNOWN,    // its times of the last simulation hold as far as is known
+  EG_TASK_REPLAYED, // a flow that starts as it did, and begins to send again
+  EG_TASK_WAITING,  // for what is before it; with an event, for its end or to send
+  EG_TASK_SENDING,  // a flow
+  EG_TASK_ENDED     // in this simulation
 } eg_task_state;
 
 typedef struct eg_task {
   eg_task_state state;
   bool is_flow;
-  bool has_times;   // of an earlier simulation, in start, begin, end, until it starts
-  bool is_replayed; // looked at because of its links: its start is as it was
-  bool is_visited;  // while rates are computed
-  bool is_fixed;    // its rate is, while rates are computed
-  double seconds, bytes; // of a flow: latency and what it sends
-  double start, begin, end;
+  bool has_times;      // of an earlier simulation, in start, begin, end, until it starts
+  bool is_visited;     // while rates are computed
+  bool is_fixed;       // its rate is, while rates are computed
+  uint32_t unresolved; // while WAITING: tasks before it that have not ended
+  uint32_t in, out;    // first edges; EG_TASK_NONE: none
+  double start, end;
+  double due;                      // once it is looked at: ends then at the earliest
+  double seconds, bytes;           // of a flow: latency and what it sends
+  double begin;                    // of sending
   double old_begin, old_end;       // of the last simulation, once it is looked at
   double rate, left, since;        // of a flow that sends: bytes left at that time
   uint32_t first_link, link_count; // of flow_links
-  uint32_t in, out;                // first edges; EG_TASK_NONE: none
-  uint32_t unresolved;             // while WAITING: tasks before it that have not ended
 } eg_task;
 EG_VEC_DEFINE(eg_tasks, eg_task);
 
@@ -85,22 +86,20 @@ struct eg_task_graph {
   bool is_broken;          // a simulation failed half-way
 };
 
-// Events: what a task does next; its end in the last simulation; the begin of its sending
-// in the last simulation; the next flow of the last simulation on a link.
-enum { EG_EVENT_NEXT, EG_EVENT_OLD_END, EG_EVENT_OLD_BEGIN, EG_EVENT_LINK, EG_EVENTS };
+// Events: what a task does next; the next start, in the last simulation, of a task that
+// is after it; the begin of its sending in the last simulation; the next flow of the last
+// simulation on a link.
+enum { EG_EVENT_NEXT, EG_EVENT_OLD_START, EG_EVENT_OLD_BEGIN, EG_EVENT_LINK, EG_EVENTS };
 static inline uint32_t eg_event_number(uint32_t kind, uint32_t of) {
   return of * EG_EVENTS + kind;
 }
 
-/// Looks at a task again, in the next simulation or in this one from now on: it waits for
-/// what is before it.
+/// Looks at a task again, in the next simulation or in this one from now on: it is
+/// WAITING, and not yet counted for how many.
 egraph_status eg_task_look_at(eg_task_graph *graph, uint32_t task);
 /// Looks again at flows that sent beside it in the last simulation: at those that had
 /// begun to send before it, now, and at later ones when they begin.
 egraph_status eg_task_look_at_sharers(eg_task_graph *graph, uint32_t task);
-/// After an edge came or went: one that is awaited or not.
-egraph_status eg_task_count_edge(eg_task_graph *graph, uint32_t task, uint32_t on,
-                                 bool added);
 /// Makes room for the events of all tasks and links.
 egraph_status eg_task_events_reserve(eg_task_graph *graph);
 

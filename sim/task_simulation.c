@@ -31,6 +31,13 @@ static bool is_awaited(const eg_task *task) {
   return task->state != EG_TASK_KNOWN && task->state != EG_TASK_ENDED;
 }
 
+/// It starts when it did, as far as is known.
+static bool keeps_start(const eg_task *task) {
+  return task->state == EG_TASK_KNOWN || task->state == EG_TASK_REPLAYED;
+}
+
+static double later(double a, double b) { return a > b ? a : b; }
+
 egraph_status eg_task_events_reserve(eg_task_graph *graph) {
   size_t most = graph->tasks.len > graph->links.len ? graph->tasks.len : graph->links.len;
   if (most > UINT32_MAX / EG_EVENTS)
@@ -45,19 +52,48 @@ egraph_status eg_task_events_reserve(eg_task_graph *graph) {
 static double ready_time(const eg_task_graph *graph, const eg_task *task) {
   double ready = 0;
   for (uint32_t e = task->in; e != EG_TASK_NONE; e = graph->edges.data[e].next_in)
-    ready = fmax(ready, graph->tasks.data[graph->edges.data[e].from].end);
+    ready = later(ready, graph->tasks.data[graph->edges.data[e].from].end);
   return ready;
 }
 
+/// Nothing before it is awaited: it starts at `start`, and has an event for its end, or
+/// for the end of its latency.
+static void schedule(eg_task_graph *graph, uint32_t number, double start) {
+  eg_task *task = &graph->tasks.data[number];
+  task->start = start;
+  if (!task->is_flow) task->due = start + task->seconds;
+  set_next(graph, number, start + task->seconds);
+}
+
+static eg_task_link *link_of(const eg_task_graph *graph, const eg_task *task,
+                             uint32_t index) {
+  return &graph->links.data[graph->flow_links.data[task->first_link + index]];
+}
+
+/// Seconds that the bytes of a flow take if nothing shares its links; 0 of a compute.
+static double least_sending(const eg_task_graph *graph, const eg_task *task) {
+  double least = 0;
+  for (uint32_t i = 0; i < task->link_count; i++)
+    least = later(least, task->bytes / link_of(graph, task, i)->bandwidth);
+  return least;
+}
+
+/// Counts what a WAITING task waits for.
 static void wait_for_others(eg_task_graph *graph, uint32_t number) {
   eg_task *task = &graph->tasks.data[number];
-  task->state = EG_TASK_WAITING;
-  task->is_replayed = false;
+  double ready = 0;
   task->unresolved = 0;
-  for (uint32_t e = task->in; e != EG_TASK_NONE; e = graph->edges.data[e].next_in)
-    task->unresolved += is_awaited(&graph->tasks.data[graph->edges.data[e].from]);
-  if (task->unresolved == 0) set_next(graph, number, ready_time(graph, task));
+  for (uint32_t e = task->in; e != EG_TASK_NONE; e = graph->edges.data[e].next_in) {
+    const eg_task *from = &graph->tasks.data[graph->edges.data[e].from];
+    bool awaited = is_awaited(from);
+    task->unresolved += awaited;
+    ready = later(ready, awaited ? from->due : from->end);
+  }
+  if (task->has_times) task->due = ready + task->seconds + least_sending(graph, task);
+  if (task->unresolved == 0) schedule(graph, number, ready);
 }
+
+static egraph_status look_after(eg_task_graph *graph, uint32_t number, double before);
 
 /// A KNOWN task is one no longer.
 static egraph_status begin_to_look(eg_task_graph *graph, uint32_t number) {
@@ -69,16 +105,17 @@ static egraph_status begin_to_look(eg_task_graph *graph, uint32_t number) {
     EG_TRY(eg_u32s_push(&graph->stale, l));
     graph->links.data[l].is_stale = true;
   }
-  for (uint32_t e = task->out; e != EG_TASK_NONE; e = graph->edges.data[e].next_out) {
-    uint32_t to = graph->edges.data[e].to;
-    if (graph->tasks.data[to].state != EG_TASK_WAITING) continue;
-    graph->tasks.data[to].unresolved++;
-    eg_event_queue_remove(&graph->queue, eg_event_number(EG_EVENT_NEXT, to));
-  }
   if (!task->has_times) return EGRAPH_OK;
   task->old_begin = task->begin;
   task->old_end = task->end;
-  eg_event_queue_set(&graph->queue, eg_event_number(EG_EVENT_OLD_END, number), task->end);
+  task->due = 0;
+  for (uint32_t e = task->out; e != EG_TASK_NONE; e = graph->edges.data[e].next_out) {
+    uint32_t to = graph->edges.data[e].to;
+    if (graph->tasks.data[to].state != EG_TASK_WAITING) continue;
+    if (graph->tasks.data[to].unresolved++ != 0) continue;
+    eg_event_queue_remove(&graph->queue, eg_event_number(EG_EVENT_NEXT, to));
+    EG_TRY(look_after(graph, to, 0)); // it may end later than it was scheduled to
+  }
   return EGRAPH_OK;
 }
 
@@ -89,24 +126,47 @@ egraph_status eg_task_look_at(eg_task_graph *graph, uint32_t number) {
     if (task->has_times && sends(task))
       eg_event_queue_set(&graph->queue, eg_event_number(EG_EVENT_OLD_BEGIN, number),
                          task->begin);
-  } else if (task->is_replayed && task->state == EG_TASK_DELAYED) {
+  } else if (task->state == EG_TASK_REPLAYED) {
     eg_event_queue_remove(&graph->queue, eg_event_number(EG_EVENT_NEXT, number));
   } else {
     return EGRAPH_OK;
   }
-  wait_for_others(graph, number);
+  task->state = EG_TASK_WAITING;
   return EGRAPH_OK;
 }
 
-egraph_status eg_task_count_edge(eg_task_graph *graph, uint32_t number, uint32_t on,
-                                 bool added) {
-  eg_task *task = &graph->tasks.data[number];
-  if (!added || !is_awaited(&graph->tasks.data[on])) {
-    wait_for_others(graph, number);
-    return EGRAPH_OK;
+/// Looks at tasks after this one that start before a time; has an event for the first
+/// start of the others, unless this one is sure to have ended by then.
+static egraph_status look_after(eg_task_graph *graph, uint32_t number, double before) {
+  const eg_task *task = &graph->tasks.data[number];
+  double next = INFINITY;
+  bool is_scheduled =
+      task->state == EG_TASK_WAITING && !task->is_flow && task->unresolved == 0;
+  if (!task->has_times) return EGRAPH_OK; // all after it is looked at
+  if (is_scheduled) before = later(before, task->due);
+  for (uint32_t e = task->out; e != EG_TASK_NONE; e = graph->edges.data[e].next_out) {
+    uint32_t to = graph->edges.data[e].to;
+    if (!keeps_start(&graph->tasks.data[to])) continue;
+    if (graph->tasks.data[to].start >= before) {
+      if (graph->tasks.data[to].start < next) next = graph->tasks.data[to].start;
+      continue;
+    }
+    EG_TRY(eg_task_look_at(graph, to));
+    wait_for_others(graph, to);
   }
-  task->unresolved++;
-  eg_event_queue_remove(&graph->queue, eg_event_number(EG_EVENT_NEXT, number));
+  if (next < INFINITY && !is_scheduled)
+    eg_event_queue_set(&graph->queue, eg_event_number(EG_EVENT_OLD_START, number), next);
+  return EGRAPH_OK;
+}
+
+/// After all tasks that are looked at since then: what is sure to start later than it did
+/// is looked at, too.
+static egraph_status look_ahead(eg_task_graph *graph, size_t from) {
+  for (size_t i = from; i < graph->looked_at.len; i++) {
+    uint32_t number = graph->looked_at.data[i];
+    if (graph->tasks.data[number].state == EG_TASK_WAITING)
+      EG_TRY(look_after(graph, number, graph->tasks.data[number].due));
+  }
   return EGRAPH_OK;
 }
 
@@ -121,11 +181,6 @@ static size_t find_use(const eg_link_uses *uses, double time) {
       to = middle;
   }
   return from;
-}
-
-static eg_task_link *link_of(const eg_task_graph *graph, const eg_task *task,
-                             uint32_t index) {
-  return &graph->links.data[graph->flow_links.data[task->first_link + index]];
 }
 
 /// From a time on, flows that begin on a link find it other than it was.
@@ -150,9 +205,11 @@ static egraph_status replay_period(eg_task_graph *graph, eg_link_uses *uses, siz
     eg_task *task = &graph->tasks.data[use->task];
     if (task->state != EG_TASK_KNOWN) continue;
     EG_TRY(begin_to_look(graph, use->task));
-    task->state = EG_TASK_DELAYED;
-    task->is_replayed = true;
+    task->state = EG_TASK_REPLAYED;
+    task->unresolved = 0;
+    task->due = task->begin;
     set_next(graph, use->task, task->begin);
+    EG_TRY(look_after(graph, use->task, 0));
   }
   return EGRAPH_OK;
 }
@@ -192,23 +249,31 @@ egraph_status eg_task_look_at_sharers(eg_task_graph *graph, uint32_t task) {
 
 static egraph_status end_task(eg_task_graph *graph, uint32_t number, double now) {
   eg_task *task = &graph->tasks.data[number];
+  size_t looked_at = graph->looked_at.len;
   if (!isfinite(now))
     return EG_FAIL(EGRAPH_E_ARGUMENT, "task %" PRIu32 " never ends: its times overflow",
                    number);
-  if (task->state == EG_TASK_BUSY && sends(task)) EG_TRY(eg_flow_leave(graph, number));
+  assert(task->unresolved == 0 && ready_time(graph, task) == task->start);
   task->state = EG_TASK_ENDED;
   task->end = now;
-  eg_event_queue_remove(&graph->queue, eg_event_number(EG_EVENT_OLD_END, number));
+  eg_event_queue_remove(&graph->queue, eg_event_number(EG_EVENT_OLD_START, number));
   for (uint32_t e = task->out; e != EG_TASK_NONE; e = graph->edges.data[e].next_out) {
-    eg_task *to = &graph->tasks.data[graph->edges.data[e].to];
-    if (to->state == EG_TASK_WAITING && --to->unresolved == 0)
-      set_next(graph, graph->edges.data[e].to, ready_time(graph, to));
+    uint32_t to = graph->edges.data[e].to;
+    if (graph->tasks.data[to].state == EG_TASK_WAITING &&
+        --graph->tasks.data[to].unresolved == 0)
+      schedule(graph, to, ready_time(graph, &graph->tasks.data[to]));
   }
-  bool is_changed = !task->has_times || now != task->old_end;
-  for (uint32_t e = task->out; e != EG_TASK_NONE && is_changed;
-       e = graph->edges.data[e].next_out)
-    EG_TRY(eg_task_look_at(graph, graph->edges.data[e].to));
-  return EGRAPH_OK;
+  if (!task->has_times || now >= task->old_end) return EGRAPH_OK;
+  for (uint32_t e = task->out; e != EG_TASK_NONE; e = graph->edges.data[e].next_out) {
+    uint32_t to = graph->edges.data[e].to;
+    const eg_task *after = &graph->tasks.data[to];
+    if (!keeps_start(after) || after->start != task->old_end ||
+        ready_time(graph, after) == after->start)
+      continue; // it waits for another
+    EG_TRY(eg_task_look_at(graph, to));
+    wait_for_others(graph, to);
+  }
+  return look_ahead(graph, looked_at);
 }
 
 /// A flow begins to send: beside others, of which some may be KNOWN.
@@ -232,36 +297,27 @@ static egraph_status begin_to_send(eg_task_graph *graph, uint32_t number, double
     set_next(graph, number, now);
     return EGRAPH_OK;
   }
-  task->state = EG_TASK_BUSY;
+  task->state = EG_TASK_SENDING;
   task->begin = now;
   return eg_flow_join(graph, number);
 }
 
-static egraph_status start_task(eg_task_graph *graph, uint32_t number, double now) {
+static egraph_status serve_next(eg_task_graph *graph, uint32_t number, double now) {
   eg_task *task = &graph->tasks.data[number];
-  assert(task->unresolved == 0 && ready_time(graph, task) == now);
-  task->start = task->begin = now;
-  task->state = task->is_flow ? EG_TASK_DELAYED : EG_TASK_BUSY;
-  set_next(graph, number, now + task->seconds);
-  return EGRAPH_OK;
-}
-
-static egraph_status serve_next(eg_task_graph *graph, uint32_t task, double now) {
-  switch (graph->tasks.data[task].state) {
-  case EG_TASK_WAITING: return start_task(graph, task, now);
-  case EG_TASK_DELAYED: return begin_to_send(graph, task, now);
-  case EG_TASK_BUSY: return end_task(graph, task, now);
-  case EG_TASK_KNOWN:
-  case EG_TASK_ENDED: break;
+  if (task->state == EG_TASK_SENDING) {
+    EG_TRY(eg_flow_leave(graph, number));
+    return end_task(graph, number, now);
   }
-  return EG_FAIL(EGRAPH_E_INTERNAL, "an event of a task that has none");
+  if (task->is_flow) return begin_to_send(graph, number, now);
+  task->begin = task->start;
+  return end_task(graph, number, now);
 }
 
-static egraph_status serve_old_end(eg_task_graph *graph, uint32_t task) {
-  for (uint32_t e = graph->tasks.data[task].out; e != EG_TASK_NONE;
-       e = graph->edges.data[e].next_out)
-    EG_TRY(eg_task_look_at(graph, graph->edges.data[e].to));
-  return EGRAPH_OK;
+/// A task has not ended, and others after it started now.
+static egraph_status serve_old_start(eg_task_graph *graph, uint32_t task, double now) {
+  size_t from = graph->looked_at.len;
+  EG_TRY(look_after(graph, task, nextafter(now, INFINITY)));
+  return look_ahead(graph, from);
 }
 
 /// A flow that is KNOWN begins to send where others send, or sent, that are not.
@@ -280,7 +336,7 @@ static egraph_status serve(eg_task_graph *graph, eg_event event) {
   eg_event_queue_remove(&graph->queue, event.number);
   switch (event.number % EG_EVENTS) {
   case EG_EVENT_NEXT: return serve_next(graph, of, event.time);
-  case EG_EVENT_OLD_END: return serve_old_end(graph, of);
+  case EG_EVENT_OLD_START: return serve_old_start(graph, of, event.time);
   case EG_EVENT_OLD_BEGIN: return eg_task_look_at_sharers(graph, of);
   default: return serve_link(graph, of, event.time);
   }
@@ -389,6 +445,10 @@ static egraph_status check_ended(const eg_task_graph *graph) {
 }
 
 static egraph_status simulate(eg_task_graph *graph) {
+  for (size_t i = 0; i < graph->looked_at.len; i++)
+    if (graph->tasks.data[graph->looked_at.data[i]].state == EG_TASK_WAITING)
+      wait_for_others(graph, graph->looked_at.data[i]);
+  EG_TRY(look_ahead(graph, 0));
   EG_TRY(serve_all(graph));
   EG_TRY(check_ended(graph));
   EG_TRY(write_uses(graph));
@@ -396,7 +456,6 @@ static egraph_status simulate(eg_task_graph *graph) {
     eg_task *task = &graph->tasks.data[graph->looked_at.data[i]];
     task->state = EG_TASK_KNOWN;
     task->has_times = true;
-    task->is_replayed = false;
   }
   graph->last_looked_at = (uint32_t)graph->looked_at.len;
   graph->looked_at.len = 0;
@@ -417,7 +476,7 @@ egraph_status eg_task_graph_simulate_anew(eg_task_graph *graph) {
   for (size_t i = 0; i < graph->tasks.len; i++) {
     eg_task *task = &graph->tasks.data[i];
     task->state = EG_TASK_KNOWN;
-    task->has_times = task->is_replayed = task->is_visited = task->is_fixed = false;
+    task->has_times = task->is_visited = task->is_fixed = false;
     task->end = 0;
   }
   for (uint32_t i = 0; i < graph->tasks.len; i++)
