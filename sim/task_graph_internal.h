@@ -24,6 +24,7 @@ typedef struct eg_task {
   eg_task_state state;
   bool is_flow;
   bool has_times;      // of an earlier simulation, in start, begin, end, until it starts
+  bool has_company;    // it may have been in a period of others on one of its links
   bool is_visited;     // while rates are computed
   bool is_fixed;       // its rate is, while rates are computed
   uint32_t unresolved; // while WAITING: tasks before it that have not ended
@@ -51,19 +52,22 @@ EG_VEC_DEFINE(eg_task_edges, eg_task_edge);
 typedef struct eg_link_use {
   uint32_t task, first;
   uint32_t replayed; // of the first of a period: the next use of it to replay
+  uint32_t next;     // none in between is of a KNOWN flow
   double begin, end, period_end;
 } eg_link_use;
 EG_VEC_DEFINE(eg_link_uses, eg_link_use);
 
 typedef struct eg_task_link {
   double bandwidth;
-  eg_u32s sending;      // flows
-  eg_link_uses uses;    // of the last simulation
-  bool is_touched;      // a flow began or ended to send: rates are due
-  bool is_visited;      // while rates are computed
-  bool is_stale;        // uses are to be written anew
-  double changed_until; // by then, flows that are looked at had sent on it
-  double free;          // bandwidth and flows without a rate, while rates are computed
+  eg_u32s sending;   // flows
+  eg_link_uses uses; // of the last simulation
+  bool is_touched;   // a flow began or ended to send: rates are due
+  bool is_visited;   // while rates are computed
+  bool is_stale;     // uses are to be written anew, from that time on
+  double stale_from;
+  size_t first_stale, kept; // uses that stay: up to there sorted, up to there in all
+  double changed_until;     // by then, flows that are looked at had sent on it
+  double free; // bandwidth and flows without a rate, while rates are computed
   uint32_t open;
 } eg_task_link;
 EG_VEC_DEFINE(eg_task_links, eg_task_link);

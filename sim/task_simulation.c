@@ -93,18 +93,27 @@ static void wait_for_others(eg_task_graph *graph, uint32_t number) {
   if (task->unresolved == 0) schedule(graph, number, ready);
 }
 
+/// From a time on, uses of a link are to be written anew.
+static egraph_status make_stale(eg_task_graph *graph, uint32_t l, double from) {
+  eg_task_link *link = &graph->links.data[l];
+  if (link->is_stale) {
+    if (from < link->stale_from) link->stale_from = from;
+    return EGRAPH_OK;
+  }
+  link->is_stale = true;
+  link->stale_from = from;
+  return eg_u32s_push(&graph->stale, l);
+}
+
 static egraph_status look_after(eg_task_graph *graph, uint32_t number, double before);
 
 /// A KNOWN task is one no longer.
 static egraph_status begin_to_look(eg_task_graph *graph, uint32_t number) {
   eg_task *task = &graph->tasks.data[number];
   EG_TRY(eg_u32s_push(&graph->looked_at, number));
-  for (uint32_t i = 0; i < task->link_count; i++) {
-    uint32_t l = graph->flow_links.data[task->first_link + i];
-    if (graph->links.data[l].is_stale) continue;
-    EG_TRY(eg_u32s_push(&graph->stale, l));
-    graph->links.data[l].is_stale = true;
-  }
+  for (uint32_t i = 0; i < task->link_count; i++)
+    EG_TRY(make_stale(graph, graph->flow_links.data[task->first_link + i],
+                      task->has_times ? task->begin : INFINITY));
   if (!task->has_times) return EGRAPH_OK;
   task->old_begin = task->begin;
   task->old_end = task->end;
@@ -123,7 +132,7 @@ egraph_status eg_task_look_at(eg_task_graph *graph, uint32_t number) {
   eg_task *task = &graph->tasks.data[number];
   if (task->state == EG_TASK_KNOWN) {
     EG_TRY(begin_to_look(graph, number));
-    if (task->has_times && sends(task))
+    if (task->has_times && sends(task) && task->has_company)
       eg_event_queue_set(&graph->queue, eg_event_number(EG_EVENT_OLD_BEGIN, number),
                          task->begin);
   } else if (task->state == EG_TASK_REPLAYED) {
@@ -183,11 +192,24 @@ static size_t find_use(const eg_link_uses *uses, double time) {
   return from;
 }
 
+/// The first use from there on whose flow is KNOWN; uses in between are skipped from now
+/// on.
+static size_t find_known(const eg_task_graph *graph, eg_link_uses *uses, size_t from) {
+  size_t at = from;
+  while (at < uses->len && graph->tasks.data[uses->data[at].task].state != EG_TASK_KNOWN)
+    at = uses->data[at].next;
+  for (size_t next; from < at; from = next) {
+    next = uses->data[from].next;
+    uses->data[from].next = (uint32_t)at;
+  }
+  return at;
+}
+
 /// From a time on, flows that begin on a link find it other than it was.
 static void watch(eg_task_graph *graph, eg_task_link *link, double from, double until) {
-  size_t next = find_use(&link->uses, from);
+  size_t next = find_known(graph, &link->uses, find_use(&link->uses, from));
   uint32_t event = eg_event_number(EG_EVENT_LINK, (uint32_t)(link - graph->links.data));
-  link->changed_until = fmax(link->changed_until, until);
+  link->changed_until = later(link->changed_until, until);
   if (next < link->uses.len &&
       link->uses.data[next].begin < eg_event_queue_time(&graph->queue, event))
     eg_event_queue_set(&graph->queue, event, link->uses.data[next].begin);
@@ -380,41 +402,42 @@ static egraph_status sort_uses(eg_task_graph *graph, eg_link_uses *uses, size_t 
   return EGRAPH_OK;
 }
 
-static void find_periods(eg_link_uses *uses) {
-  uint32_t first = 0;
+/// Periods of all uses from the one that use `from` begins, or is in or right after.
+static void find_periods(eg_task_graph *graph, eg_link_uses *uses, size_t from) {
+  uint32_t first = from != 0 ? uses->data[from - 1].first : 0, start = first;
   double end = 0;
-  for (uint32_t i = 0; i < uses->len; i++) {
+  for (uint32_t i = start; i < uses->len; i++) {
     if (uses->data[i].begin >= end) first = i;
-    end = fmax(end, uses->data[i].end);
+    end = later(end, uses->data[i].end);
     uses->data[i].first = first;
     uses->data[i].period_end = end;
     uses->data[i].replayed = first;
+    uses->data[i].next = i + 1;
+    if (i == first) continue;
+    graph->tasks.data[uses->data[i].task].has_company = true;
+    graph->tasks.data[uses->data[first].task].has_company = true;
   }
-  for (size_t i = uses->len; i-- > 1;)
+  for (size_t i = uses->len; i-- > start + 1;)
     if (uses->data[i - 1].first == uses->data[i].first)
       uses->data[i - 1].period_end = uses->data[i].period_end;
 }
 
-/// Uses of a stale link: those of flows that were looked at go, then come again.
+/// Uses of stale links: those of flows that were looked at go, then come again.
 static egraph_status write_uses(eg_task_graph *graph) {
-  graph->visited.len = 0; // uses that are kept, of each stale link
   for (size_t i = 0; i < graph->looked_at.len; i++) {
-    const eg_task *task = &graph->tasks.data[graph->looked_at.data[i]];
-    for (uint32_t k = 0; k < task->link_count; k++) {
-      uint32_t l = graph->flow_links.data[task->first_link + k];
-      if (graph->links.data[l].is_stale) continue; // a link that it had not before
-      graph->links.data[l].is_stale = true;
-      EG_TRY(eg_u32s_push(&graph->stale, l));
-    }
+    eg_task *task = &graph->tasks.data[graph->looked_at.data[i]];
+    task->has_company = false;
+    for (uint32_t k = 0; k < task->link_count; k++)
+      EG_TRY(
+          make_stale(graph, graph->flow_links.data[task->first_link + k], task->begin));
   }
   for (size_t i = 0; i < graph->stale.len; i++) {
-    eg_link_uses *uses = &graph->links.data[graph->stale.data[i]].uses;
-    size_t kept = 0;
-    for (size_t k = 0; k < uses->len; k++)
-      if (graph->tasks.data[uses->data[k].task].state == EG_TASK_KNOWN)
-        uses->data[kept++] = uses->data[k];
-    uses->len = kept;
-    EG_TRY(eg_u32s_push(&graph->visited, (uint32_t)kept));
+    eg_task_link *link = &graph->links.data[graph->stale.data[i]];
+    size_t kept = link->first_stale = find_use(&link->uses, link->stale_from);
+    for (size_t k = kept; k < link->uses.len; k++)
+      if (graph->tasks.data[link->uses.data[k].task].state == EG_TASK_KNOWN)
+        link->uses.data[kept++] = link->uses.data[k];
+    link->uses.len = link->kept = kept;
   }
   for (size_t i = 0; i < graph->looked_at.len; i++) {
     const eg_task *task = &graph->tasks.data[graph->looked_at.data[i]];
@@ -428,8 +451,8 @@ static egraph_status write_uses(eg_task_graph *graph) {
     eg_task_link *link = &graph->links.data[graph->stale.data[i]];
     link->is_stale = false;
     link->changed_until = 0;
-    EG_TRY(sort_uses(graph, &link->uses, graph->visited.data[i]));
-    find_periods(&link->uses);
+    EG_TRY(sort_uses(graph, &link->uses, link->kept));
+    find_periods(graph, &link->uses, link->first_stale);
   }
   graph->stale.len = 0;
   return EGRAPH_OK;
@@ -476,7 +499,7 @@ egraph_status eg_task_graph_simulate_anew(eg_task_graph *graph) {
   for (size_t i = 0; i < graph->tasks.len; i++) {
     eg_task *task = &graph->tasks.data[i];
     task->state = EG_TASK_KNOWN;
-    task->has_times = task->is_visited = task->is_fixed = false;
+    task->has_times = task->has_company = task->is_visited = task->is_fixed = false;
     task->end = 0;
   }
   for (uint32_t i = 0; i < graph->tasks.len; i++)
