@@ -23,7 +23,8 @@ typedef enum eg_task_state {
 typedef struct eg_task {
   eg_task_state state;
   bool is_flow;
-  bool has_times;      // of an earlier simulation, in start, begin, end, until it starts
+  bool has_times;  // of an earlier simulation, in start, begin, end, until it starts
+  bool must_await; // tasks after it start, in the last simulation, once it may have ended
   bool has_company;    // it may have been in a period of others on one of its links
   bool is_visited;     // while rates are computed
   bool is_fixed;       // its rate is, while rates are computed

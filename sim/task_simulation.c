@@ -105,7 +105,18 @@ static egraph_status make_stale(eg_task_graph *graph, uint32_t l, double from) {
   return eg_u32s_push(&graph->stale, l);
 }
 
-static egraph_status look_after(eg_task_graph *graph, uint32_t number, double before);
+/// Has an event for the first start, in the last simulation, of what is after a task and
+/// keeps its start as far as is known.
+static void await_starts(eg_task_graph *graph, uint32_t number) {
+  double next = INFINITY;
+  for (uint32_t e = graph->tasks.data[number].out; e != EG_TASK_NONE;
+       e = graph->edges.data[e].next_out) {
+    const eg_task *to = &graph->tasks.data[graph->edges.data[e].to];
+    if (keeps_start(to) && to->start < next) next = to->start;
+  }
+  if (next < INFINITY)
+    eg_event_queue_set(&graph->queue, eg_event_number(EG_EVENT_OLD_START, number), next);
+}
 
 /// A KNOWN task is one no longer.
 static egraph_status begin_to_look(eg_task_graph *graph, uint32_t number) {
@@ -118,12 +129,14 @@ static egraph_status begin_to_look(eg_task_graph *graph, uint32_t number) {
   task->old_begin = task->begin;
   task->old_end = task->end;
   task->due = 0;
+  task->must_await = false;
   for (uint32_t e = task->out; e != EG_TASK_NONE; e = graph->edges.data[e].next_out) {
     uint32_t to = graph->edges.data[e].to;
     if (graph->tasks.data[to].state != EG_TASK_WAITING) continue;
     if (graph->tasks.data[to].unresolved++ != 0) continue;
     eg_event_queue_remove(&graph->queue, eg_event_number(EG_EVENT_NEXT, to));
-    EG_TRY(look_after(graph, to, 0)); // it may end later than it was scheduled to
+    if (graph->tasks.data[to].has_times)
+      await_starts(graph, to); // it may end later than it was scheduled to
   }
   return EGRAPH_OK;
 }
@@ -144,38 +157,38 @@ egraph_status eg_task_look_at(eg_task_graph *graph, uint32_t number) {
   return EGRAPH_OK;
 }
 
-/// Looks at tasks after this one that start before a time; has an event for the first
-/// start of the others, unless this one is sure to have ended by then.
+/// Looks at tasks after this one that start before a time.
 static egraph_status look_after(eg_task_graph *graph, uint32_t number, double before) {
-  const eg_task *task = &graph->tasks.data[number];
-  double next = INFINITY;
+  eg_task *task = &graph->tasks.data[number];
   bool is_scheduled =
       task->state == EG_TASK_WAITING && !task->is_flow && task->unresolved == 0;
+  task->must_await = false;
   if (!task->has_times) return EGRAPH_OK; // all after it is looked at
   if (is_scheduled) before = later(before, task->due);
   for (uint32_t e = task->out; e != EG_TASK_NONE; e = graph->edges.data[e].next_out) {
     uint32_t to = graph->edges.data[e].to;
     if (!keeps_start(&graph->tasks.data[to])) continue;
     if (graph->tasks.data[to].start >= before) {
-      if (graph->tasks.data[to].start < next) next = graph->tasks.data[to].start;
+      task->must_await = !is_scheduled; // otherwise it has ended by then
       continue;
     }
     EG_TRY(eg_task_look_at(graph, to));
     wait_for_others(graph, to);
   }
-  if (next < INFINITY && !is_scheduled)
-    eg_event_queue_set(&graph->queue, eg_event_number(EG_EVENT_OLD_START, number), next);
   return EGRAPH_OK;
 }
 
 /// After all tasks that are looked at since then: what is sure to start later than it did
-/// is looked at, too.
+/// is looked at, too; starts of the rest are awaited.
 static egraph_status look_ahead(eg_task_graph *graph, size_t from) {
   for (size_t i = from; i < graph->looked_at.len; i++) {
     uint32_t number = graph->looked_at.data[i];
     if (graph->tasks.data[number].state == EG_TASK_WAITING)
       EG_TRY(look_after(graph, number, graph->tasks.data[number].due));
   }
+  for (size_t i = from; i < graph->looked_at.len; i++)
+    if (graph->tasks.data[graph->looked_at.data[i]].must_await)
+      await_starts(graph, graph->looked_at.data[i]);
   return EGRAPH_OK;
 }
 
@@ -231,7 +244,7 @@ static egraph_status replay_period(eg_task_graph *graph, eg_link_uses *uses, siz
     task->unresolved = 0;
     task->due = task->begin;
     set_next(graph, use->task, task->begin);
-    EG_TRY(look_after(graph, use->task, 0));
+    await_starts(graph, use->task);
   }
   return EGRAPH_OK;
 }
@@ -339,7 +352,9 @@ static egraph_status serve_next(eg_task_graph *graph, uint32_t number, double no
 static egraph_status serve_old_start(eg_task_graph *graph, uint32_t task, double now) {
   size_t from = graph->looked_at.len;
   EG_TRY(look_after(graph, task, nextafter(now, INFINITY)));
-  return look_ahead(graph, from);
+  EG_TRY(look_ahead(graph, from));
+  if (graph->tasks.data[task].must_await) await_starts(graph, task);
+  return EGRAPH_OK;
 }
 
 /// A flow that is KNOWN begins to send where others send, or sent, that are not.
