@@ -149,7 +149,9 @@ egraph_status eg_task_graph_depend(eg_task_graph *graph, uint32_t task, uint32_t
   EG_TRY(check_number("task", task, graph->tasks.len));
   EG_TRY(check_number("task", on, graph->tasks.len));
   EG_TRY(eg_task_look_at(graph, task));
-  return add_edge(graph, task, on, false);
+  EG_TRY(add_edge(graph, task, on, false));
+  graph->backward_edges += on > task;
+  return EGRAPH_OK;
 }
 
 // ---- changing -------------------------------------------------------------------
@@ -215,6 +217,7 @@ egraph_status eg_task_graph_undepend(eg_task_graph *graph, uint32_t task, uint32
     unlink_edge(graph, &graph->tasks.data[on].out, e, false);
     graph->edges.data[e].next_in = graph->free_edge;
     graph->free_edge = e;
+    graph->backward_edges -= on > task;
     return EGRAPH_OK;
   }
   return EG_FAIL(EGRAPH_E_ARGUMENT, "task %" PRIu32 " does not depend on task %" PRIu32,

@@ -23,8 +23,8 @@ typedef enum eg_task_state {
 typedef struct eg_task {
   eg_task_state state;
   bool is_flow;
-  bool has_times;  // of an earlier simulation, in start, begin, end, until it starts
-  bool must_await; // tasks after it start, in the last simulation, once it may have ended
+  bool has_times;      // of an earlier simulation, in start, begin, end, until it starts
+  bool must_await;     // what is after it and keeps its start, once it is looked at
   bool has_company;    // it may have been in a period of others on one of its links
   bool is_visited;     // while rates are computed
   bool is_fixed;       // its rate is, while rates are computed
@@ -80,7 +80,8 @@ struct eg_task_graph {
   eg_u32s streams; // the last task of each, or EG_TASK_NONE
   eg_u32s flow_links;
   eg_task_edges edges;
-  uint32_t free_edge; // linked by next_in
+  size_t backward_edges; // to a task from one of a larger number
+  uint32_t free_edge;    // linked by next_in
   eg_event_queue queue;
   eg_u32s looked_at;       // tasks, in this simulation or for the next one
   eg_u32s touched;         // links

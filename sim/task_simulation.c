@@ -1,19 +1,25 @@
 // The events of a simulation, in the order of time, and of tasks where times are equal.
 //
 // A simulation looks at some tasks; all others are KNOWN: they have the times of the last
-// simulation, without an event. What an event changes reaches KNOWN tasks in three ways,
+// simulation, without an event. What an event changes reaches KNOWN tasks in these ways,
 // each before the time at which they would take part otherwise:
 //
-//   a task ends earlier than in the last simulation   those after it are looked at then
-//   a task has not ended when it did (OLD_END)         likewise
-//   a flow begins to send, or did in the last          flows that send on its links are
-//   simulation (OLD_BEGIN), or one that is KNOWN       replayed, from the beginning of
-//   the does beside it (LINK)                              period in which a link was
-//   busy
+//   a task ends earlier than it did, and nothing      what is after it and started when
+//   else kept what is after it                        it had ended is looked at then
+//   a task has not ended when what is after it        what is after it is looked at then
+//   started (OLD_START)
+//   a task cannot end before what is after it         the same at once, so that no event
+//   started                                           is needed (look_ahead)
+//   a flow begins to send, or did (OLD_BEGIN), or     flows that send on its links are
+//   one that is KNOWN does beside it (LINK)           replayed, from the beginning of the
+//                                                     period in which a link was busy
 //
 // A replay lies in the past of the event that asks for it, and is finished before that
 // event goes on. Up to there it gives the times that are known, since nothing that it
 // meets is different: where it would be, the flow would be looked at already.
+//
+// Tasks are served in the order of their numbers where times are equal: a change must
+// have passed what is before a task when the task is served.
 // SPDX-License-Identifier: Apache-2.0
 #include <inttypes.h>
 #include <math.h>
@@ -523,7 +529,8 @@ egraph_status eg_task_graph_simulate_anew(eg_task_graph *graph) {
 }
 
 egraph_status eg_task_graph_simulate(eg_task_graph *graph) {
-  if (graph->is_broken) return eg_task_graph_simulate_anew(graph);
+  bool is_in_order = graph->backward_edges == 0 || graph->looked_at.len == 0;
+  if (graph->is_broken || !is_in_order) return eg_task_graph_simulate_anew(graph);
   graph->is_broken = true;
   return simulate(graph);
 }
