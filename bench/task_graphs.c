@@ -108,6 +108,20 @@ static double whole_seconds(builder *b, int rounds) {
   return least;
 }
 
+/// Two devices send to each other over one link after every operator: their flows share
+/// it.
+static void shared_link(builder *b) {
+  uint32_t flow = 0;
+  for (int l = 0; l < 72; l++)
+    for (uint32_t d = 0; d < DEVICES; d++) {
+      uint32_t task = compute(b, d, 1), after = flow;
+      must(eg_task_graph_add_flow(b->graph, 0, 0.4, &b->links[d / 2], 1,
+                                  &b->communicate[d], 1, &flow));
+      must(eg_task_graph_depend(b->graph, flow, task));
+      if (d % 2 == 1) must(eg_task_graph_depend(b->graph, compute(b, d, 0.1), after));
+    }
+}
+
 /// Every operator in turn takes half to one and a half times as long, and as before
 /// again; after each change the graph is simulated. Returns the seconds of one change.
 static double change_seconds(builder *b, uint64_t seed,
@@ -132,7 +146,7 @@ static double change_seconds(builder *b, uint64_t seed,
 /// several rounds.
 static void measure_changes(const char *name, void (*build)(builder *), uint64_t seed) {
   static builder b;
-  start(&b, seed, 1);
+  start(&b, seed, DEVICES / 2);
   build(&b);
   must(eg_task_graph_simulate(b.graph));
   double tasks = eg_task_graph_task_count(b.graph), looked_at, all, followed = 1e9,
@@ -184,6 +198,7 @@ int main(int argc, char **argv) {
   measure_changes("data parallel", data_parallel, seed);
   measure_changes("tensor parallel", tensor_parallel, seed);
   measure_changes("branches", branches, seed);
+  measure_changes("shared link", shared_link, seed);
   measure_large("computes", 100000, 0, 32, seed);
   measure_large("shared links", 100000, 20000, 32, seed);
   return 0;
