@@ -242,8 +242,9 @@ typedef struct egraph_report {
   uint64_t graphs_visited; // whose rewrites were looked at
   uint64_t graphs_queued;  // to be visited, the given one included
   uint64_t rewrites_tried; // matches of rules whose conditions hold
-  double search_work;      // millions of steps: the same on a busy machine
-  double search_seconds;   // without the choice of memory formats
+  double search_work;    // millions of steps: the same on a busy machine. Also of a plan:
+                         // of all searches for layouts
+  double search_seconds; // without the choice of memory formats
 
   // Of a plan; otherwise 0 and NULL.
   uint32_t meshes;     // that were tried

@@ -63,7 +63,7 @@ void row_set_count(compare_row *row, compare_column column, uint64_t count) {
 
 void row_set_real(compare_row *row, compare_column column, double value) {
   char text[32];
-  (void)snprintf(text, sizeof text, "%.9g", value);
+  (void)snprintf(text, sizeof text, "%.12g", value);
   row_set(row, column, isfinite(value) ? text : "");
 }
 

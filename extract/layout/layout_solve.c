@@ -274,6 +274,7 @@ egraph_status eg_layout_solve(egraph_allocator alloc, const eg_layout_problem *p
   }
   eg_layout_choice_deinit(&s.best);
   result->work = s.clock.work.done;
+  if (options->done != NULL) *options->done += result->work;
   return status;
 }
 

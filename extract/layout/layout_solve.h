@@ -28,6 +28,7 @@ typedef struct eg_layout_options {
   /// and bound of the solution at work; true stops. May be NULL.
   bool (*progress)(void *user, double cost, double bound, double seconds);
   void *user;
+  uint64_t *done; // steps are added here, too, of all searches with these options; NULL
 } eg_layout_options;
 #define EG_LAYOUT_OPTIONS_DEFAULT                                                        \
   { .time_limit_seconds = 20.0, .solutions = 1 }

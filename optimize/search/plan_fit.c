@@ -612,6 +612,7 @@ static egraph_status walk(fitter *f, double kept, double share, uint64_t steps) 
                            .user = f};
   egraph_status status = eg_plan_walk_run(&f->walk, f->alloc, &f->model->problem);
   eg_work_add(&f->work, f->walk.steps * WALK_WORK);
+  if (f->options->done != NULL) *f->options->done += f->walk.steps * WALK_WORK;
   f->walk.visit = NULL;
   return status;
 }
