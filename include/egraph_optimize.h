@@ -158,7 +158,8 @@ typedef struct egraph_result egraph_result;
 /// Limits, and that nothing fits, are reported, not errors. The result depends on the
 /// clock only where a time limit struck, and in a search for a plan that ends without a
 /// proof: its parts have limits of time, too, so that a busy machine may find another
-/// plan. `options` may be NULL: the defaults. Fails with
+/// plan; but for saturation they have none where work is limited and time is not.
+/// `options` may be NULL: the defaults. Fails with
 /// ARGUMENT (an option out of range, an unknown algorithm, a mesh of another number of
 /// devices, nothing to train, constraints that name nothing or leave no plan:
 /// "file:line:col: ..."), PARSE (machine, mesh, constraints, database), IO, BUSY

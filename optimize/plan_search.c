@@ -266,6 +266,7 @@ static eg_planner_input input_on_mesh(plan_job *job, const eg_machine_mesh *mesh
   input.layout.progress = on_progress;
   input.layout.user = job;
   input.layout.done = &job->done;
+  input.layout.by_work = search->work_limit != 0 && search->time_limit < 0;
   return input;
 }
 

@@ -100,8 +100,10 @@ static bool read_names(const char *spelled, const char *text,
   return true;
 }
 
+/// NULL: one entry, "", which is as many as the machine has.
 static bool read_nodes(const char *text, text_array *out) {
-  split_list(text, out);
+  split_list(text != NULL ? text : "", out);
+  if (text == NULL) return true;
   for (size_t i = 0; i < out->count; i++) {
     const char *word = out->items[i];
     bool is_number = *word != '\0' && *word != '0' && strlen(word) <= 5 &&
@@ -229,8 +231,9 @@ static bool list_entries(comparison *c) {
     for (size_t n = 0; n < c->nodes.count; n++) {
       char machine[MAX_MACHINE];
       uint32_t devices;
-      int length = snprintf(machine, sizeof machine, "%s*%s", c->machines.items[m],
-                            c->nodes.items[n]);
+      const char *nodes = c->nodes.items[n];
+      int length = snprintf(machine, sizeof machine, "%s%s%s", c->machines.items[m],
+                            *nodes != '\0' ? "*" : "", nodes);
       if (length < 0 || (size_t)length >= sizeof machine) {
         fprintf(stderr, "egraph: --machine: a name of more than %d letters\n",
                 MAX_MACHINE);
@@ -458,7 +461,6 @@ static bool flags_fit(const compare_flags *f) {
 
 int command_bench_compare(int argc, char **argv) {
   compare_flags flags = {.machines = "dgx-h100",
-                         .nodes = "1",
                          .scaling = "weak",
                          .types = "float32",
                          .work = 20000,
@@ -477,7 +479,8 @@ int command_bench_compare(int argc, char **argv) {
   add_text(&cmd, "--machine LIST", &flags.machines,
            "machines, as egraph plan takes them");
   offer_words(&cmd, MACHINE_WORDS);
-  add_text(&cmd, "--nodes LIST", &flags.nodes, "numbers of nodes; of host, of ranks");
+  add_text(&cmd, "--nodes LIST", &flags.nodes,
+           "numbers of nodes; of host, of ranks (default: as many as the machine has)");
   add_choice(&cmd, "--scaling weak|strong", &flags.scaling,
              "weak: batch or size grow with the devices; strong: those of 64 devices");
   add_text(&cmd, "--types LIST", &flags.types,
