@@ -273,6 +273,12 @@ void zoo_build_tensat_squeezenet(zoo_net *net, int64_t batch, const zoo_size *si
   zoo_output(net, flat_output(net, x));
 }
 
+/// A product with a weight that is given by output and input, and transposed.
+static zoo_tensor turned_dense(zoo_net *net, zoo_tensor x, int64_t units) {
+  zoo_tensor w = zoo_weight(net, (zoo_shape){2, {units, x.dims[1]}});
+  return zoo_matmul(net, x, zoo_transpose(net, w, "10"), false);
+}
+
 void zoo_build_tensat_vgg19(zoo_net *net, int64_t batch, const zoo_size *size) {
   static const struct {
     int repeats;
@@ -285,7 +291,7 @@ void zoo_build_tensat_vgg19(zoo_net *net, int64_t batch, const zoo_size *size) {
       x = same(net, x, 3, stages[s].channels);
     x = zoo_pool(net, "max-pool", x, zoo_square(2, 2, false));
   }
-  x = zoo_dense(net, flat_output(net, x), 4096, false, "relu");
-  zoo_output(net,
-             zoo_dense(net, zoo_dense(net, x, 4096, false, "relu"), 1000, false, NULL));
+  x = zoo_unary(net, "relu", turned_dense(net, flat_output(net, x), 4096));
+  x = zoo_unary(net, "relu", turned_dense(net, x, 4096));
+  zoo_output(net, turned_dense(net, x, 1000));
 }
