@@ -101,8 +101,8 @@ static void write_bar(FILE *file, const compare_row *row, double own, double x,
           : is_relative && ratio < 1 - 1e-6 ? "bar ahead"
                                             : "bar");
   if (is_relative)
-    (void)snprintf(label, sizeof label, "%.3g%s   %s", ratio,
-                   ratio > MOST_RATIO ? " (cut)" : "", seconds_text(seconds).text);
+    (void)snprintf(label, sizeof label, "%.2fx, %s%s", ratio, seconds_text(seconds).text,
+                   ratio > MOST_RATIO ? " (bar cut)" : "");
   else
     (void)snprintf(label, sizeof label, "%s", seconds_text(seconds).text);
   write_text(file, left + width + 5, base, "value", label);
