@@ -25,7 +25,8 @@ static bool has_several_results(const eg_graph *graph) {
   return false;
 }
 
-/// Plans a model, with the shipped rules where it is asked for, and goes on from the plan.
+/// Plans a model, with the shipped rules where it is asked for, and goes on from the
+/// plan.
 static void go_on_from_plan(const char *model, bool has_rules) {
   eg_graph *graph = kit_parse("model", model);
   eg_rules *rules;
