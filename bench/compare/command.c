@@ -485,6 +485,7 @@ int command_bench_compare(int argc, char **argv) {
              "weak: batch or size grow with the devices; strong: those of 64 devices");
   add_text(&cmd, "--types LIST", &flags.types,
            "float32, or bfloat16 with weights and states in float32");
+  offer_words(&cmd, "float32 bfloat16");
   add_text(&cmd, "--search LIST", &flags.searches, "searches (default: all that fit)");
   add_heading(&cmd, "Search");
   add_uint(
