@@ -129,7 +129,8 @@ typedef struct plan_job {
   const eg_plan_search_input *input;
   eg_saturation_options saturation;
   double time_limit;
-  double work; // steps, of all meshes together
+  double work;   // steps, of all meshes together
+  uint64_t done; // of these
   eg_plan_search *out;
   eg_whole_step *step;
   eg_text mesh_name; // of the mesh at work
@@ -264,6 +265,8 @@ static eg_planner_input input_on_mesh(plan_job *job, const eg_machine_mesh *mesh
   }
   input.layout.progress = on_progress;
   input.layout.user = job;
+  input.layout.done = &job->done;
+  input.layout.by_work = search->work_limit != 0 && search->time_limit < 0;
   return input;
 }
 
@@ -486,6 +489,7 @@ static egraph_status conclude(plan_job *job, uint32_t meshes) {
     if (is_whole && !isinf(job->least_memory)) report->least_memory = job->least_memory;
   }
   report->ended = why_ended(job);
+  report->search_work = (double)job->done / STEPS_OF_WORK;
   return EGRAPH_OK;
 }
 
