@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <math.h>
 #include <stdlib.h>
 
 #include "api/option_structs.h"
@@ -98,12 +99,16 @@ static egraph_status simulate(egraph_simulation *s,
                               const egraph_simulate_options *options) {
   EG_TRY(take_machine(s, options->machine));
   bool in_rounds = options->rounds != EGRAPH_ROUNDS_NONE;
-  const eg_simulation_setup setup = {.links = options->machine != NULL ? &s->links : NULL,
-                                     .issue = (eg_issue)options->issue,
-                                     .machine = in_rounds ? &s->machine : NULL,
-                                     .algorithm = algorithms[options->rounds],
-                                     .beside = s->machine.beside};
-  EG_TRY(eg_plan_simulate_as(s->plan, &setup, &s->result));
+  double limit = s->plan->memory_limit > 0 ? s->plan->memory_limit : INFINITY;
+  eg_simulation_setup setup = {.links = options->machine != NULL ? &s->links : NULL,
+                               .issue = (eg_issue)options->issue,
+                               .machine = in_rounds ? &s->machine : NULL,
+                               .algorithm = algorithms[options->rounds],
+                               .beside = s->machine.beside};
+  EG_TRY(options->issue == EGRAPH_ISSUE_SHORTEST
+             ? eg_plan_simulate_shortest_as(s->plan, &setup, limit, &s->result)
+             : eg_plan_simulate_as(s->plan, &setup, &s->result));
+  setup.issue = s->result.tasks.issue;
   EG_TRY(eg_plan_labels_make(s->plan, s->alloc, &s->labels));
   EG_TRY(compare(s, &setup));
   EG_TRY(list_waits(s));
@@ -111,7 +116,7 @@ static egraph_status simulate(egraph_simulation *s,
 }
 
 static egraph_status check_options(const egraph_simulate_options *options) {
-  if ((unsigned)options->issue >= EG_ISSUES)
+  if ((unsigned)options->issue > EGRAPH_ISSUE_SHORTEST)
     return EG_FAIL(EGRAPH_E_ARGUMENT, "there is no order of issue %d; see egraph_issue",
                    (int)options->issue);
   if ((unsigned)options->rounds >= ROUNDS)
@@ -162,7 +167,8 @@ void egraph_simulation_destroy(egraph_simulation *s) {
 egraph_simulation_info egraph_simulation_info_of(const egraph_simulation *s) {
   if (s == NULL) return (egraph_simulation_info){.seconds = 0};
   const eg_plan_simulation *r = &s->result;
-  return (egraph_simulation_info){.seconds = r->seconds,
+  return (egraph_simulation_info){.issue = (egraph_issue)r->tasks.issue,
+                                  .seconds = r->seconds,
                                   .in_order = s->in_order,
                                   .closed_form = s->closed_form,
                                   .messages = r->tasks.flow_count,

@@ -78,7 +78,7 @@ EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_plan_account(
 
 /// A plan for people, as text: seconds of a step, speedup, share of the machine's peak,
 /// memory, warnings; blocks of the model with layouts in words; exchanges; then remarks.
-/// Or the remarks as a JSON object {"baselines", "uneven", "whole", "delivered",
+/// Or the remarks as a JSON object {"baselines", "uneven", "repeated", "delivered",
 /// "useful_devices", "idle_axes", "single_device_seconds", "peak_seconds"}: what the plan
 /// was compared with, which splits sizes that do not divide did not allow, where it cost
 /// most, which operators can be split along no axis, and why, the layout of each output

@@ -19,10 +19,14 @@ extern "C" {
 
 /// The order in which exchanges are issued.
 typedef enum egraph_issue {
-  EGRAPH_ISSUE_AHEAD, // reductions as soon as they can, gathers of weights one reader
-                      // ahead, everything else when its operand is there
+  EGRAPH_ISSUE_AHEAD_4,    // whatever is ready, the first of the plan first; gathers of
+                           // weights run four readers ahead
+  EGRAPH_ISSUE_AHEAD_2,    // two
+  EGRAPH_ISSUE_AHEAD,      // one
   EGRAPH_ISSUE_REDUCTIONS, // reductions as soon as they can, everything else in its place
-  EGRAPH_ISSUE_IN_ORDER    // nothing overlaps
+  EGRAPH_ISSUE_IN_ORDER,   // nothing overlaps
+  EGRAPH_ISSUE_SHORTEST    // that whose step is shortest, of those that hold no more than
+                           // the plan's limit of memory; in order, where all hold more
 } egraph_issue;
 
 /// What exchanges are simulated as.
@@ -48,7 +52,7 @@ typedef struct egraph_simulate_options {
                         // (ports), where they share them; exchanges over others take
                         // their closed form
 } egraph_simulate_options;
-/// EGRAPH_ISSUE_AHEAD, no machine, no rounds.
+/// EGRAPH_ISSUE_SHORTEST, no machine, no rounds.
 EGRAPH_OPTIONS_DEFAULT(EGRAPH_SIMULATE_OPTIONS, egraph_simulate_options)
 
 /// A simulated step. Borrows from the plan, which must stay.
@@ -70,6 +74,7 @@ EGRAPH_API void egraph_simulation_destroy(egraph_simulation *simulation);
 /// which exchanges overlap, and at most `in_order`, unless exchanges slow down each other
 /// (rounds) or computing.
 typedef struct egraph_simulation_info {
+  egraph_issue issue; // the order of issue; never EGRAPH_ISSUE_SHORTEST
   double seconds;     // of the step
   double in_order;    // seconds without overlap: what its tasks add up to
   double closed_form; // seconds if all exchanges took their closed form

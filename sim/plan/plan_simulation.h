@@ -31,7 +31,8 @@ typedef struct eg_plan_simulation {
                     // one ends the step
   eg_memory_curve memory;
   double peak_bytes, peak_seconds;
-  eg_lives alive; // at the peak, the largest first; steps as in the plan
+  double wanted_bytes; // peak of the order of issue that is shortest, whatever it holds
+  eg_lives alive;      // at the peak, the largest first; steps as in the plan
 } eg_plan_simulation;
 
 void eg_plan_simulation_init(eg_plan_simulation *simulation, egraph_allocator alloc);
@@ -43,5 +44,13 @@ egraph_status eg_plan_simulate(const eg_plan *plan, const eg_machine_mesh *links
 /// The same, as the setup says. Arguments and errors of eg_plan_tasks_make_as.
 egraph_status eg_plan_simulate_as(const eg_plan *plan, const eg_simulation_setup *setup,
                                   eg_plan_simulation *out);
+/// The same in the order of issue whose step is the shortest, of those that hold no more
+/// than the limit; in order, where all hold more. O(orders of issue) more.
+egraph_status eg_plan_simulate_shortest(const eg_plan *plan, const eg_machine_mesh *links,
+                                        double memory_limit, eg_plan_simulation *out);
+/// The same, as the setup says, whatever its order of issue.
+egraph_status eg_plan_simulate_shortest_as(const eg_plan *plan,
+                                           const eg_simulation_setup *setup,
+                                           double memory_limit, eg_plan_simulation *out);
 
 #endif

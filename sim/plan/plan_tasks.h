@@ -3,27 +3,33 @@
 // exchanges data with others. The seconds of a task are those of the plan's step, halos
 // and all.
 //
-// In order, everything is on one stream, as the executor runs it today, and the end is
-// the plan's cost. Otherwise exchanges have streams of their own:
+// In order, everything is on one stream, as the plan says it, and the end is the plan's
+// cost. Otherwise exchanges have streams of their own, and every stream runs what is
+// ready, the first of the plan first (list_schedule.h):
 //
-//   a reduction (all-reduce, reduce-scatter)   as soon as what it reduces is made: those
-//                                              of gradients go under the backward pass
-//   everything else, EG_ISSUE_REDUCTIONS       in its place: behind the computing that
-//                                              stands before it
-//   a gather of what is there from the start,  while the reader of the gather before it
-//   EG_ISSUE_AHEAD (of weights: ZeRO-3,        runs: one reader's gathers ahead, so that
-//   FSDP's prefetching)                        memory holds one set more
-//   everything else, EG_ISSUE_AHEAD            when its stream and its operand allow
+//   ahead        computing, too, goes on with what is ready while something else waits;
+//                updates of weights run as soon as their gradients are there, under the
+//                backward pass. A gather of what is there from the start (of weights:
+//                ZeRO-3, FSDP's prefetching) begins when the fourth reader before its own
+//                does (or second, or the one before): memory holds as many sets more. One
+//                of the update waits until the gradient is there
+//   reductions   computing keeps the order of the plan. Reductions (all-reduce, reduce-
+//                scatter) begin as soon as what they reduce is made: those of gradients
+//                go under the backward pass. Other exchanges are in their place: behind
+//                the computing that stands before them
 //
-// Streams are work-conserving, so an overlapped step never takes longer than one in
-// order, and never less than any stream is busy.
+// A weight is not updated before the last of its readers has ended. Of several
+// micro-batches, computing begins one when all of the one before has begun. Some stream
+// is always at work, so an overlapped step never takes longer than one in order, and
+// never less than any stream is busy.
 //
 // With a machine that says its ports, exchanges can be rounds of flows over its links
 // (sim/exchange_flows.h): every axis has a stream, and flows of different axes that share
-// links slow each other down; with one that
-// says how much, computing is slower while the device exchanges. Then neither holds.
-// Where devices differ in what their exchanges take, one of each class is simulated; what
-// is told is of a class that ends last.
+// links slow each other down; with one that says how much, computing is slower while the
+// device exchanges. Streams keep the order that the seconds of the plan's steps make.
+// Then a step may take longer than one in order. Where devices differ in what their
+// exchanges take, one of each class is simulated; what is told is of a class that ends
+// last.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_SIM_PLAN_TASKS_H
 #define EG_SIM_PLAN_TASKS_H
@@ -34,13 +40,17 @@
 
 #define EG_PLAN_NO_STREAM UINT32_MAX
 
-/// Later ones hold less memory and take longer, as a rule.
-typedef enum eg_issue {
-  EG_ISSUE_AHEAD,
-  EG_ISSUE_REDUCTIONS,
-  EG_ISSUE_IN_ORDER,
-  EG_ISSUES
-} eg_issue;
+// Orders of issue: id, readers that gathers run ahead. Later ones hold less memory and
+// take longer, as a rule. As in egraph_issue (include/egraph_simulate.h).
+#define EG_ISSUE_LIST(X)                                                                 \
+  X(EG_ISSUE_AHEAD_4, 4)                                                                 \
+  X(EG_ISSUE_AHEAD_2, 2)                                                                 \
+  X(EG_ISSUE_AHEAD, 1)                                                                   \
+  X(EG_ISSUE_REDUCTIONS, 0)                                                              \
+  X(EG_ISSUE_IN_ORDER, 0)
+#define EG_ISSUE_ENUM(id, readers) id,
+typedef enum eg_issue { EG_ISSUE_LIST(EG_ISSUE_ENUM) EG_ISSUES } eg_issue;
+#undef EG_ISSUE_ENUM
 
 /// How a step is simulated.
 typedef struct eg_simulation_setup {
@@ -54,7 +64,8 @@ typedef struct eg_simulation_setup {
   double beside; // computing takes so many times as long while the device exchanges; 0: 1
 } eg_simulation_setup;
 
-/// A run of a step. Without rounds, task i of the task graph.
+/// A run of a step. They stand as they begin where exchanges take the seconds of their
+/// steps; without rounds, run i is task i of the task graph.
 typedef struct eg_plan_task {
   uint32_t step, micro_batch; // of UPDATE: the last micro-batch
   uint32_t stream;            // 0: computing; EG_PLAN_NO_STREAM: it takes no time

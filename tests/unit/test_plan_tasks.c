@@ -92,11 +92,11 @@ static void make_zero3(const eg_graph *graph, double gather, double product,
   }
 }
 
-static void check_ends(const eg_plan *plan, const eg_machine_mesh *links,
-                       const double *starts, const double *ends) {
+static void check_issued(const eg_plan *plan, const eg_machine_mesh *links,
+                         eg_issue issue, const double *starts, const double *ends) {
   eg_plan_simulation s;
   eg_plan_simulation_init(&s, eg_allocator_heap());
-  assert_ok(eg_plan_simulate(plan, links, EG_ISSUE_AHEAD, &s));
+  assert_ok(eg_plan_simulate(plan, links, issue, &s));
   for (uint32_t i = 0; i < plan->steps.len; i++) {
     eg_task_times times = step_times(&s, i);
     if (times.start != starts[i] || times.end != ends[i])
@@ -104,6 +104,11 @@ static void check_ends(const eg_plan *plan, const eg_machine_mesh *links,
                starts[i], ends[i]);
   }
   eg_plan_simulation_deinit(&s);
+}
+
+static void check_ends(const eg_plan *plan, const eg_machine_mesh *links,
+                       const double *starts, const double *ends) {
+  check_issued(plan, links, EG_ISSUE_AHEAD, starts, ends);
 }
 
 static void gathers_run_one_reader_ahead(void **state) {
@@ -118,6 +123,9 @@ static void gathers_run_one_reader_ahead(void **state) {
   make_zero3(graph, 1, 10, &plan);
   check_ends(&plan, NULL, (double[]){0, 1, 1, 11, 11, 21},
              (double[]){1, 11, 2, 21, 12, 31});
+  // Two readers ahead it need not wait.
+  check_issued(&plan, NULL, EG_ISSUE_AHEAD_2, (double[]){0, 1, 1, 11, 2, 21},
+               (double[]){1, 11, 2, 21, 3, 31});
   // So it does in the next micro-batch: that of u waits until the reader of w begins.
   plan.micro_batches = 2;
   eg_plan_simulation s;
