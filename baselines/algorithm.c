@@ -5,6 +5,7 @@
 #include "baselines/backtracking.h"
 #include "baselines/exact_layouts.h"
 #include "baselines/greedy_descent.h"
+#include "baselines/mcmc.h"
 
 #define EGRAPH_ALGORITHM(name, kind, row, what, paper) {name, what, paper, .kind = row},
 static const eg_algorithm ROWS[] = {
@@ -50,6 +51,8 @@ static egraph_status search_plan(const void *algorithm, const eg_plan_question *
 }
 
 eg_plan_searcher eg_algorithm_plan_searcher(const eg_algorithm *algorithm) {
-  return (eg_plan_searcher){
-      .run = search_plan, .self = algorithm->plans, .graphs = algorithm->plans->graphs};
+  return (eg_plan_searcher){.run = search_plan,
+                            .self = algorithm->plans,
+                            .graphs = algorithm->plans->graphs,
+                            .is_whole = algorithm->plans->is_whole};
 }

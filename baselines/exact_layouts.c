@@ -31,5 +31,5 @@ static egraph_status choose(const eg_plan_question *q, eg_plan_answer *out) {
   return take(q, &found, out);
 }
 
-const eg_plan_algorithm eg_algebra_first = {choose, EG_PLAN_CHEAPEST_GRAPH};
-const eg_plan_algorithm eg_alpa_intra = {choose, EG_PLAN_GIVEN_GRAPH};
+const eg_plan_algorithm eg_algebra_first = {choose, EG_PLAN_CHEAPEST_GRAPH, false};
+const eg_plan_algorithm eg_alpa_intra = {choose, EG_PLAN_GIVEN_GRAPH, false};

@@ -8,6 +8,7 @@
 typedef struct eg_plan_algorithm {
   egraph_status (*search)(const eg_plan_question *question, eg_plan_answer *out);
   eg_plan_graphs graphs; // that the question is of
+  bool is_whole;         // no block stands for others
 } eg_plan_algorithm;
 
 #endif

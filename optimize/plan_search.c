@@ -609,7 +609,8 @@ static egraph_status search_step(plan_job *job) {
   const eg_plan_search_input *from = job->input;
   eg_whole_input input = {.forward = from->forward,
                           .training = from->training,
-                          .folds = !from->search->no_fold,
+                          .folds = !from->search->no_fold &&
+                                   !(from->searcher != NULL && from->searcher->is_whole),
                           .constraints = from->constraints,
                           .memory_limit = from->memory_limit};
   EG_TRY(eg_whole_step_create(from->alloc, &input, from->rules != NULL, &job->step));

@@ -51,6 +51,7 @@ typedef struct eg_plan_searcher {
                        eg_plan_answer *out);
   const void *self;
   eg_plan_graphs graphs;
+  bool is_whole; // of the whole step, no block stands for others
 } eg_plan_searcher;
 
 /// What a search says of itself.

@@ -15,7 +15,9 @@ enum { COUNT = sizeof ALGORITHMS / sizeof *ALGORITHMS };
 
 static bool finds_plans(int i) { return strcmp(ALGORITHMS[i].kind, "plans") == 0; }
 
+/// In so little work that a walk at random ends soon.
 static egraph_result *search_by(api_kit *kit, api_problem *problem, const char *name) {
+  if (problem->search.work_limit == 0) problem->search.work_limit = 200;
   problem->search.algorithm = name;
   return api_optimize_layer(kit, problem);
 }
