@@ -6,6 +6,7 @@
 #include "baselines/exact_layouts.h"
 #include "baselines/greedy_descent.h"
 #include "baselines/mcmc.h"
+#include "baselines/optcnn.h"
 
 #define EGRAPH_ALGORITHM(name, kind, row, what, paper) {name, what, paper, .kind = row},
 static const eg_algorithm ROWS[] = {
