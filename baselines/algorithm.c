@@ -4,9 +4,11 @@
 #include "base/text.h"
 #include "baselines/backtracking.h"
 #include "baselines/exact_layouts.h"
+#include "baselines/exhaustive.h"
 #include "baselines/greedy_descent.h"
 #include "baselines/mcmc.h"
 #include "baselines/optcnn.h"
+#include "baselines/unity.h"
 
 #define EGRAPH_ALGORITHM(name, kind, row, what, paper) {name, what, paper, .kind = row},
 static const eg_algorithm ROWS[] = {

@@ -38,7 +38,7 @@ optimize/model:       pcg/parallel pcg/training pcg/plan optimize/space extract/
 optimize/search:      pcg/parallel pcg/plan rewrites/saturation optimize/price optimize/space optimize/model extract/layout
 optimize/fold:        pcg/graph optimize/space optimize/model optimize/search
 optimize:             include ops pcg/graph pcg/training pcg/plan sim/plan optimize/price optimize/single optimize/fold
-baselines:            include pcg/graph rewrites/saturation sim optimize/price optimize/single optimize/search
+baselines:            include pcg/graph rewrites/saturation sim sim/plan optimize/price optimize/single optimize/search
 api:                  include ops pcg/graph pcg/onnx pcg/plan sim/plan rewrites rewrites/language rewrites/saturation rewrites/verify rewrites/unity rewrites/terms extract extract/presolve extract/search extract/shard exec optimize optimize/price baselines
 tools:                include
 examples:             include
