@@ -8,6 +8,13 @@
 
 enum { GRAPHS = 12, OPERATORS = 4 };
 
+/// Four devices on which an exchange takes about as long as an operator.
+static const char MACHINE[] =
+    "(egraph-machine 1)\n(name four)\n"
+    "(device (kind \"a device\") (profile \"four\") (overhead 1e-7) (slowdown 1.0)\n"
+    "  (memory 1e10) (bandwidth 1e11) (peak (float32 1e12)))\n"
+    "(link wire (latency 1e-6) (bandwidth 4e10))\n(axis gpu 4 wire)\n(mesh (gpu 4))\n";
+
 typedef struct distance {
   const char *name; // NULL: the product's own, by simulated seconds
   double most;      // times the shortest that it may take: measured, with some room
@@ -53,7 +60,7 @@ static egraph_graph *draw_graph(api_kit *kit, uint64_t *state) {
 }
 
 static double seconds_by(api_kit *kit, const egraph_graph *graph, const char *name) {
-  api_problem problem = api_target("host*4", "cpu=4");
+  api_problem problem = api_target(kit->path, "gpu=4");
   egraph_result *result;
   problem.search.algorithm = name;
   problem.search.overlap = name == NULL;
@@ -74,6 +81,8 @@ static void no_search_beats_all_plans(void **state) {
                     {.name = "unity", .most = 1.3}};
   enum { COUNT = sizeof all / sizeof *all };
   uint64_t random = 7;
+  (void)snprintf(kit->path, sizeof kit->path, "test_plan_search_distance.machine");
+  api_write_file(kit->path, MACHINE, strlen(MACHINE));
   for (int g = 0; g < GRAPHS; g++) {
     egraph_graph *graph = draw_graph(kit, &random);
     double shortest = seconds_by(kit, graph, "exhaustive");
