@@ -4,12 +4,13 @@
 #include "baselines/optcnn.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "base/owner.h"
 #include "baselines/soap_costs.h"
 
 enum { MOST_SCOPE = 8 };             // neighbours in one table
-static const double MOST_ROWS = 2e6; // of a table
+static const double MOST_ROWS = 2e5; // of a table
 #define NONE EG_SOAP_NONE
 
 /// Costs of the options of a few leads, the last one counting fastest.
@@ -37,6 +38,7 @@ typedef struct eliminator {
   eliminations gone;
   eg_bytes is_gone; // [leads]
   eg_u32s choice;   // [leads]
+  eg_u32s start;    // [leads] where searches begin
 } eliminator;
 
 static uint32_t options(const eliminator *e, uint32_t lead) {
@@ -153,15 +155,26 @@ static egraph_status eliminate(eliminator *e, uint32_t lead, table made, eg_u32s
   return eliminations_push(&e->gone, gone);
 }
 
-/// A lead takes the option that is cheapest on its own: its tables get one dimension
-/// less.
+/// The option of a lead that is cheapest where its neighbours are as searches begin.
+static uint32_t cheapest_beside(eliminator *e, uint32_t lead, const eg_u32s *mine) {
+  double least = INFINITY;
+  uint32_t best = e->start.data[lead];
+  memcpy(e->choice.data, e->start.data, e->start.len * sizeof(uint32_t));
+  for (uint32_t o = 0; o < options(e, lead); o++) {
+    double sum = 0;
+    e->choice.data[lead] = o;
+    for (size_t i = 0; i < mine->len; i++)
+      sum += look_up(e, &e->tables.data[mine->data[i]]);
+    if (sum < least) best = o;
+    if (sum < least) least = sum;
+  }
+  return best;
+}
+
+/// A lead takes an option for good: its tables get one dimension less.
 static egraph_status settle(eliminator *e, uint32_t lead, eg_u32s *mine) {
   EG_TRY(list_tables(e, lead, mine));
-  uint32_t best = 0;
-  for (uint32_t o = 1; o < options(e, lead); o++)
-    if (e->sums.own.data[e->sums.own_begin.data[lead] + o] <
-        e->sums.own.data[e->sums.own_begin.data[lead] + best])
-      best = o;
+  uint32_t best = cheapest_beside(e, lead, mine);
   for (size_t i = 0; i < mine->len; i++) {
     table old = e->tables.data[mine->data[i]], made = {.begin = e->costs.len};
     for (uint32_t k = 0; k < old.count; k++)
@@ -225,6 +238,7 @@ static egraph_status run(eliminator *e, const eg_plan_question *question,
   EG_TRY(add_pairs(e));
   EG_TRY(eg_bytes_resize(&e->is_gone, e->soap->leads.len));
   EG_TRY(eg_u32s_resize(&e->choice, e->soap->leads.len));
+  EG_TRY(eg_soap_start(e->soap, &e->start));
   eg_u32s_init(&mine, question->alloc);
   egraph_status status = EGRAPH_OK;
   for (size_t i = 0; status == EGRAPH_OK && i < e->soap->leads.len; i++) {
@@ -248,7 +262,8 @@ static egraph_status search(const eg_plan_question *question, eg_plan_answer *ou
   EG_TRY(eg_soap_init(&soap, question));
   eliminator e = {.soap = &soap};
   EG_INIT_MEMBERS(&e, question->alloc, (tables, tables), (eg_doubles, costs),
-                  (eg_u32s, best, choice), (eliminations, gone), (eg_bytes, is_gone))
+                  (eg_u32s, best, choice, start), (eliminations, gone),
+                  (eg_bytes, is_gone))
   out->stop = EG_PLAN_STOP_EXHAUSTED;
   egraph_status status = eg_soap_costs_init(&e.sums, &soap);
   if (status == EGRAPH_OK) {
@@ -256,8 +271,9 @@ static egraph_status search(const eg_plan_question *question, eg_plan_answer *ou
     eg_soap_costs_deinit(&e.sums);
   }
   out->work = soap.work;
-  EG_DEINIT_MEMBERS(&e, (tables, tables), (eg_doubles, costs), (eg_u32s, best, choice),
-                    (eliminations, gone), (eg_bytes, is_gone))
+  EG_DEINIT_MEMBERS(&e, (tables, tables), (eg_doubles, costs),
+                    (eg_u32s, best, choice, start), (eliminations, gone),
+                    (eg_bytes, is_gone))
   eg_soap_deinit(&soap);
   return status;
 }
