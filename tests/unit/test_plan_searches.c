@@ -19,6 +19,10 @@ static bool finds_plans(int i) {
          strcmp(ALGORITHMS[i].name, "exhaustive") != 0;
 }
 
+static const char TWO[] = "(egraph-graph 1)(input x \"float32[8,8]\")"
+                          "(weight w \"float32[8,8]\")(let m (matmul x w))"
+                          "(let y (relu m))(output y)";
+
 /// In so little work that a walk at random ends soon.
 static egraph_result *search_by(api_kit *kit, api_problem *problem, const char *name) {
   if (problem->search.work_limit == 0) problem->search.work_limit = 200;
@@ -138,6 +142,62 @@ static void what_a_search_is_not_for_is_refused(void **state) {
   egraph_graph_destroy(graph);
 }
 
+static egraph_status search_in(egraph_allocator alloc, void *user) {
+  const api_problem *problem = user;
+  egraph_graph *graph;
+  egraph_status status =
+      egraph_graph_parse(&alloc, "two.egraph", TWO, sizeof TWO - 1, NULL, &graph);
+  if (status != EGRAPH_OK) return status;
+  egraph_result *result;
+  status = api_optimize(&alloc, graph, problem, &result);
+  if (status == EGRAPH_OK) egraph_result_destroy(result);
+  egraph_graph_destroy(graph);
+  return status;
+}
+
+static void every_allocation_may_fail(void **state) {
+  (void)state;
+  static const char *const names[] = {"mcmc", "optcnn", "unity", "exhaustive"};
+  api_problem problem = api_target("host*2", "cpu=2");
+  problem.search.work_limit = 1;
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    problem.search.algorithm = names[i];
+    test_every_allocation_failing(search_in, &problem);
+  }
+}
+
+/// A step of several micro-batches, and a pin that every search keeps to.
+static void searches_keep_to_constraints(void **state) {
+  api_kit *kit = *state;
+  api_problem problem = api_training();
+  problem.training.micro_batches = 3;
+  problem.constraints.text = "(pin w cpu=S1)";
+  for (int i = 0; i < COUNT; i++) {
+    if (!finds_plans(i)) continue;
+    egraph_result *result = search_by(kit, &problem, ALGORITHMS[i].name);
+    char *text;
+    assert_ok(egraph_plan_print(&kit->alloc, egraph_result_plan(result), false, &text));
+    assert_non_null(strstr(text, " w@S1"));
+    egraph_string_free(&kit->alloc, text);
+    egraph_result_destroy(result);
+  }
+}
+
+static bool stop_at_once(void *user, const char *phase, const char *line) {
+  (void)user, (void)phase, (void)line;
+  return true;
+}
+
+static void cancelling_ends_a_walk(void **state) {
+  api_kit *kit = *state;
+  api_problem problem = api_training();
+  problem.search.work_limit = 100000;
+  problem.progress = stop_at_once;
+  egraph_result *result = search_by(kit, &problem, "mcmc");
+  assert_string_equal(egraph_result_report(result)->ended, "cancelled");
+  egraph_result_destroy(result);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       api_test(every_search_finds_a_plan),
@@ -145,6 +205,9 @@ int main(void) {
       api_test(a_plan_that_does_not_fit_says_by_how_much),
       api_test(a_limit_of_work_ends_every_search),
       api_test(what_a_search_is_not_for_is_refused),
+      api_test(searches_keep_to_constraints),
+      api_test(cancelling_ends_a_walk),
+      api_test(every_allocation_may_fail),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
