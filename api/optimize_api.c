@@ -28,13 +28,28 @@ static bool wants_plan(const egraph_options *o, const egraph_search *search) {
          o->compare != NULL || search->certify || search->overlap;
 }
 
-/// The algorithm that the search names. Those that find graphs are for one device.
+static egraph_status check_plan_algorithm(const option_groups *own,
+                                          const eg_algorithm *algorithm) {
+  if (!wants_plan(&own->options, &own->search))
+    return EG_FAIL(EGRAPH_E_UNSUPPORTED,
+                   "search algorithm '%s' finds a plan, no graph for one device; name a "
+                   "target, or leave the algorithm out",
+                   algorithm->name);
+  if (!own->search.certify && own->options.compare == NULL && !own->search.algebra_first)
+    return EGRAPH_OK;
+  return EG_FAIL(EGRAPH_E_UNSUPPORTED,
+                 "search algorithm '%s' has no certificate, plans no baselines, and says "
+                 "itself what becomes of algebra; leave these out, or the algorithm",
+                 algorithm->name);
+}
+
+/// The algorithm that the search names.
 static egraph_status find_algorithm(const option_groups *own, const eg_algorithm **out) {
   *out = NULL;
   if (own->search.algorithm == NULL) return EGRAPH_OK;
   EG_TRY(eg_algorithm_find(own->search.algorithm, out));
-  if ((*out)->graphs == NULL || !wants_plan(&own->options, &own->search))
-    return EGRAPH_OK;
+  if ((*out)->plans != NULL) return check_plan_algorithm(own, *out);
+  if (!wants_plan(&own->options, &own->search)) return EGRAPH_OK;
   return EG_FAIL(EGRAPH_E_UNSUPPORTED,
                  "search algorithm '%s' finds a graph for one device, no plan; leave out "
                  "target, training, constraints, baselines and certificate, or the "
@@ -167,7 +182,12 @@ egraph_status egraph_optimize(const egraph_allocator *alloc, const egraph_graph 
   EG_TRY(take_groups(options, &own, &call));
   EG_TRY(find_algorithm(&own, &algorithm));
   const eg_graph_searcher searcher = {.run = eg_algorithm_optimize, .self = algorithm};
-  if (algorithm != NULL) call.searcher = &searcher;
+  eg_plan_searcher plan_searcher;
+  if (algorithm != NULL && algorithm->graphs != NULL) call.searcher = &searcher;
+  if (algorithm != NULL && algorithm->plans != NULL) {
+    plan_searcher = eg_algorithm_plan_searcher(algorithm);
+    call.plan_searcher = &plan_searcher;
+  }
   if (costs != NULL) of_host = eg_costs_of_host(costs);
   if (costs != NULL) call.costs = &of_host;
   EG_TRY(eg_alloc(call.alloc, 1, sizeof *result, &result));
@@ -176,6 +196,7 @@ egraph_status egraph_optimize(const egraph_allocator *alloc, const egraph_graph 
   egraph_status status = wants_plan(&own.options, &own.search)
                              ? plan(&own, &call, &result->made)
                              : optimize_device(&call, &result->made);
+  if (algorithm != NULL) result->made.report.algorithm = algorithm->name;
   if (status == EGRAPH_OK) status = take_plan(result);
   if (status == EGRAPH_OK)
     *out = result;

@@ -119,7 +119,9 @@ static bool stops_measuring(void *user) {
 static egraph_status search_model(plan_call *p, const eg_graph *forward) {
   const eg_optimize_call *call = p->call;
   const egraph_target *target = call->target;
-  bool has_rules = call->rules != NULL && eg_rules_count(call->rules) != 0;
+  const eg_plan_searcher *searcher = call->plan_searcher;
+  bool has_rules = call->rules != NULL && eg_rules_count(call->rules) != 0 &&
+                   !(searcher != NULL && searcher->graphs == EG_PLAN_GIVEN_GRAPH);
   double limit = target != NULL ? target->memory_limit : 0;
   eg_plan_search_input input = {
       .alloc = call->alloc,
@@ -133,6 +135,7 @@ static egraph_status search_model(plan_call *p, const eg_graph *forward) {
       .constraints = call->constraints,
       .compares = call->compare != NULL && call->compare->all,
       .baseline = call->compare != NULL ? call->compare->only : NULL,
+      .searcher = searcher,
       .start = p->start,
       .progress = on_progress,
       .user = p};

@@ -30,6 +30,7 @@ typedef struct eg_optimize_call {
   eg_training_options *training;          // NULL: the graph alone
   const egraph_search *search;            // not NULL
   const eg_graph_searcher *searcher;      // of one device; NULL: the optimizer
+  const eg_plan_searcher *plan_searcher;  // of a plan; NULL: the product's own search
   const eg_plan_constraints *constraints; // NULL: none
   const egraph_baselines *compare;        // NULL: with nothing
   bool (*progress)(void *user, const char *phase, const char *line); // may be NULL

@@ -36,11 +36,26 @@ for search in greedy backtracking; do
   done
 done
 
-expect 1 - "there is no search algorithm 'best'; leave it out, or choose one of: backtracking, greedy" optimize layer.egraph \
+expect 1 - "there is no search algorithm 'best'; leave it out, or choose one of: backtracking, greedy, " optimize layer.egraph \
   $quick --search best
 expect 1 - "search algorithm 'greedy' finds a graph for one device, no plan" optimize layer.egraph $quick --search greedy \
   --machine 'host*2'
 expect 1 - "search algorithm 'greedy' finds a graph for one device, no plan" optimize mlp.egraph $quick --search greedy \
   --train sgd
 expect 2 - '--alpha' optimize layer.egraph $quick --search backtracking --alpha 0.5
+
+# Plans.
+for search in algebra-first alpa-intra mcmc optcnn unity; do
+  expect 0 "search +$search: [0-9]+ plans compared, [0-9]+ million steps, [0-9.]+ seconds; meshes tried: 1; no bound is known" - \
+    plan mlp.egraph $quick --machine 'host*2' --mesh cpu=2 --train sgd --work 200 --search $search -o $search.json
+  expect 0 'step +[0-9.]+ us' - simulate $search.json
+  expect 0 '"excess_bytes":0' - plan mlp.egraph $quick --machine 'host*2' --mesh cpu=2 --train sgd --work 200 --search $search --json
+  keys search.algorithm search.proposals search.work search.seconds search.excess_bytes overlap.seconds overlap.plans
+  expect 0 'too large +by [0-9]+ bytes of a device' - plan mlp.egraph $quick --machine 'host*2' --mesh cpu=2 --train sgd \
+    --work 200 --search $search --memory 10000
+done
+expect 1 - "all plans of a tiny step" plan mlp.egraph $quick --machine 'host*2' --train sgd --search exhaustive --work 20
+expect 1 - "search algorithm 'alpa-intra' finds a plan, no graph for one device" optimize layer.egraph $quick --search alpa-intra
+expect 1 - "search algorithm 'alpa-intra' has no certificate" plan mlp.egraph $quick --machine 'host*2' --search alpa-intra \
+  --baselines
 finish
