@@ -20,11 +20,12 @@ static uint32_t *task_of(const builder *b, bool is_backward, uint32_t part, uint
 }
 
 static egraph_status add_passes(builder *b, uint32_t stage) {
-  const eg_schedule *schedule = b->of->schedule;
-  uint32_t stream, count = eg_schedule_passes_of_stage(schedule);
+  const eg_pipeline_schedule *schedule = b->of->schedule;
+  uint32_t stream, count = eg_pipeline_schedule_passes_of_stage(schedule);
   EG_TRY(eg_task_graph_add_stream(b->graph, &stream));
   for (uint32_t i = 0; i < count; i++) {
-    const eg_schedule_pass *pass = &schedule->passes.data[(size_t)stage * count + i];
+    const eg_pipeline_schedule_pass *pass =
+        &schedule->passes.data[(size_t)stage * count + i];
     uint32_t part = pass->chunk * b->stages + stage;
     double seconds = pass->is_backward ? b->of->backward[part] : b->of->forward[part];
     EG_TRY(eg_task_graph_add_compute(
@@ -88,7 +89,7 @@ static egraph_status build(builder *b) {
 
 egraph_status eg_pipeline_simulate(const eg_pipeline *pipeline, egraph_allocator alloc,
                                    eg_pipeline_times *out) {
-  const eg_schedule *schedule = pipeline->schedule;
+  const eg_pipeline_schedule *schedule = pipeline->schedule;
   builder b = {.of = pipeline,
                .stages = schedule->stages,
                .parts = schedule->stages * schedule->chunks,

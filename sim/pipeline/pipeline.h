@@ -14,7 +14,7 @@ typedef struct eg_pipeline_message {
 } eg_pipeline_message;
 
 typedef struct eg_pipeline {
-  const eg_schedule *schedule;
+  const eg_pipeline_schedule *schedule;
   // [parts = stages * chunks], in the order in which a micro-batch passes them
   const double *forward, *backward; // seconds of a micro-batch
   const double *update;             // [stages] seconds, once; NULL: none
@@ -29,7 +29,7 @@ typedef struct eg_pipeline_times {
   double busiest; // of the stage that computes most
 } eg_pipeline_times;
 
-/// The schedule passes eg_schedule_check. Fails as adding tasks does, with
+/// The schedule passes eg_pipeline_schedule_check. Fails as adding tasks does, with
 /// EGRAPH_E_ARGUMENT for figures out of range. O(passes log passes) without messages.
 egraph_status eg_pipeline_simulate(const eg_pipeline *pipeline, egraph_allocator alloc,
                                    eg_pipeline_times *out);

@@ -6,20 +6,22 @@
 #define NAME(id, name) [id] = name,
 static const char *const names[] = {EG_SCHEDULE_LIST(NAME)};
 #undef NAME
-const char *eg_schedule_name(eg_schedule_kind kind) { return names[kind]; }
-
-void eg_schedule_init(eg_schedule *schedule, egraph_allocator alloc) {
-  *schedule = (eg_schedule){.stages = 0};
-  eg_schedule_passes_init(&schedule->passes, alloc);
+const char *eg_pipeline_schedule_name(eg_pipeline_schedule_kind kind) {
+  return names[kind];
 }
-void eg_schedule_deinit(eg_schedule *schedule) {
-  eg_schedule_passes_deinit(&schedule->passes);
+
+void eg_pipeline_schedule_init(eg_pipeline_schedule *schedule, egraph_allocator alloc) {
+  *schedule = (eg_pipeline_schedule){.stages = 0};
+  eg_pipeline_schedule_passes_init(&schedule->passes, alloc);
+}
+void eg_pipeline_schedule_deinit(eg_pipeline_schedule *schedule) {
+  eg_pipeline_schedule_passes_deinit(&schedule->passes);
 }
 
 // ---- the rules --------------------------------------------------------------------
 
-static uint64_t passes_ahead(eg_schedule_kind kind, const eg_schedule *of,
-                             uint32_t stage) {
+static uint64_t passes_ahead(eg_pipeline_schedule_kind kind,
+                             const eg_pipeline_schedule *of, uint32_t stage) {
   uint64_t all = (uint64_t)of->chunks * of->micro_batches, ahead = all,
            behind = of->stages - 1 - stage;
   if (kind == EG_SCHEDULE_1F1B) ahead = behind;
@@ -30,29 +32,31 @@ static uint64_t passes_ahead(eg_schedule_kind kind, const eg_schedule *of,
 
 /// Forward or backward pass number k of any stage. Micro-batches go in groups of as many
 /// as there are stages; a group passes chunk after chunk.
-static eg_schedule_pass pass_at(const eg_schedule *of, bool is_backward, uint64_t k) {
+static eg_pipeline_schedule_pass pass_at(const eg_pipeline_schedule *of, bool is_backward,
+                                         uint64_t k) {
   uint64_t group = (uint64_t)of->stages * of->chunks;
   uint32_t chunk = (uint32_t)(k % group / of->stages);
-  return (eg_schedule_pass){.is_backward = is_backward,
-                            .chunk = is_backward ? of->chunks - 1 - chunk : chunk,
-                            .micro_batch =
-                                (uint32_t)(k / group * of->stages + k % of->stages)};
+  return (eg_pipeline_schedule_pass){
+      .is_backward = is_backward,
+      .chunk = is_backward ? of->chunks - 1 - chunk : chunk,
+      .micro_batch = (uint32_t)(k / group * of->stages + k % of->stages)};
 }
 
-static egraph_status push_stage(eg_schedule *of, uint64_t ahead) {
+static egraph_status push_stage(eg_pipeline_schedule *of, uint64_t ahead) {
   uint64_t all = (uint64_t)of->chunks * of->micro_batches, forward = 0;
   for (; forward < ahead; forward++)
-    EG_TRY(eg_schedule_passes_push(&of->passes, pass_at(of, false, forward)));
+    EG_TRY(eg_pipeline_schedule_passes_push(&of->passes, pass_at(of, false, forward)));
   for (uint64_t backward = 0; backward < all; backward++) {
     if (forward < all)
-      EG_TRY(eg_schedule_passes_push(&of->passes, pass_at(of, false, forward++)));
-    EG_TRY(eg_schedule_passes_push(&of->passes, pass_at(of, true, backward)));
+      EG_TRY(
+          eg_pipeline_schedule_passes_push(&of->passes, pass_at(of, false, forward++)));
+    EG_TRY(eg_pipeline_schedule_passes_push(&of->passes, pass_at(of, true, backward)));
   }
   return EGRAPH_OK;
 }
 
-static egraph_status check_sizes(eg_schedule_kind kind, uint32_t stages, uint32_t chunks,
-                                 uint32_t micro_batches) {
+static egraph_status check_sizes(eg_pipeline_schedule_kind kind, uint32_t stages,
+                                 uint32_t chunks, uint32_t micro_batches) {
   if (stages == 0 || chunks == 0 || micro_batches == 0)
     return EG_FAIL(EGRAPH_E_ARGUMENT,
                    "a schedule of %" PRIu32 " stages, %" PRIu32 " chunks and %" PRIu32
@@ -62,7 +66,7 @@ static egraph_status check_sizes(eg_schedule_kind kind, uint32_t stages, uint32_
     return EG_FAIL(EGRAPH_E_ARGUMENT,
                    "a %s schedule has one chunk per stage, not %" PRIu32
                    "; several are interleaved",
-                   eg_schedule_name(kind), chunks);
+                   eg_pipeline_schedule_name(kind), chunks);
   if (kind == EG_SCHEDULE_INTERLEAVED && micro_batches % stages != 0)
     return EG_FAIL(EGRAPH_E_ARGUMENT,
                    "%" PRIu32 " micro-batches are no multiple of %" PRIu32
@@ -76,8 +80,9 @@ static egraph_status check_sizes(eg_schedule_kind kind, uint32_t stages, uint32_
   return EGRAPH_OK;
 }
 
-egraph_status eg_schedule_make(eg_schedule_kind kind, uint32_t stages, uint32_t chunks,
-                               uint32_t micro_batches, eg_schedule *out) {
+egraph_status eg_pipeline_schedule_make(eg_pipeline_schedule_kind kind, uint32_t stages,
+                                        uint32_t chunks, uint32_t micro_batches,
+                                        eg_pipeline_schedule *out) {
   EG_TRY(check_sizes(kind, stages, chunks, micro_batches));
   out->stages = stages;
   out->chunks = chunks;
@@ -91,25 +96,25 @@ egraph_status eg_schedule_make(eg_schedule_kind kind, uint32_t stages, uint32_t 
 // ---- the checker ------------------------------------------------------------------
 
 typedef struct walk {
-  const eg_schedule *of;
+  const eg_pipeline_schedule *of;
   eg_chars done; // [2 * parts * micro-batches] passes that have run
   eg_u32s next;  // [stages] of its passes
 } walk;
 
-static size_t slot_of(const eg_schedule *of, bool is_backward, uint32_t part,
+static size_t slot_of(const eg_pipeline_schedule *of, bool is_backward, uint32_t part,
                       uint32_t micro_batch) {
   size_t parts = (size_t)of->stages * of->chunks;
   return ((is_backward ? parts : 0) + part) * of->micro_batches + micro_batch;
 }
 
-static eg_schedule_pass pass_of(const walk *w, uint32_t stage) {
-  size_t begin = (size_t)stage * eg_schedule_passes_of_stage(w->of);
+static eg_pipeline_schedule_pass pass_of(const walk *w, uint32_t stage) {
+  size_t begin = (size_t)stage * eg_pipeline_schedule_passes_of_stage(w->of);
   return w->of->passes.data[begin + w->next.data[stage]];
 }
 
 /// Whether what a pass reads is there: the pass of the part before it, on its way; the
 /// first backward pass of a micro-batch reads the last forward pass.
-static bool is_ready(const walk *w, uint32_t stage, eg_schedule_pass pass) {
+static bool is_ready(const walk *w, uint32_t stage, eg_pipeline_schedule_pass pass) {
   uint32_t part = pass.chunk * w->of->stages + stage,
            last = w->of->stages * w->of->chunks - 1;
   if (!pass.is_backward)
@@ -120,7 +125,8 @@ static bool is_ready(const walk *w, uint32_t stage, eg_schedule_pass pass) {
                     w->done.data[slot_of(w->of, true, part + 1, pass.micro_batch)] != 0);
 }
 
-static egraph_status fail_pass(uint32_t stage, eg_schedule_pass pass, const char *why) {
+static egraph_status fail_pass(uint32_t stage, eg_pipeline_schedule_pass pass,
+                               const char *why) {
   return EG_FAIL(EGRAPH_E_INTERNAL,
                  "schedule: stage %" PRIu32 ", %s pass of micro-batch %" PRIu32
                  ", chunk %" PRIu32 ": %s",
@@ -130,8 +136,8 @@ static egraph_status fail_pass(uint32_t stage, eg_schedule_pass pass, const char
 
 /// Runs the passes of a stage that need not wait.
 static egraph_status advance(walk *w, uint32_t stage, bool *out_moved) {
-  while (w->next.data[stage] < eg_schedule_passes_of_stage(w->of)) {
-    eg_schedule_pass pass = pass_of(w, stage);
+  while (w->next.data[stage] < eg_pipeline_schedule_passes_of_stage(w->of)) {
+    eg_pipeline_schedule_pass pass = pass_of(w, stage);
     if (pass.chunk >= w->of->chunks || pass.micro_batch >= w->of->micro_batches)
       return fail_pass(stage, pass, "there is none");
     if (!is_ready(w, stage, pass)) return EGRAPH_OK;
@@ -153,13 +159,13 @@ static egraph_status run_all(walk *w) {
       EG_TRY(advance(w, s, &has_moved));
   }
   for (uint32_t s = 0; s < w->of->stages; s++)
-    if (w->next.data[s] < eg_schedule_passes_of_stage(w->of))
+    if (w->next.data[s] < eg_pipeline_schedule_passes_of_stage(w->of))
       return fail_pass(s, pass_of(w, s), "it waits for ever");
   return EGRAPH_OK;
 }
 
-static void find_peaks(const eg_schedule *of, uint32_t *out_peaks) {
-  uint32_t count = eg_schedule_passes_of_stage(of);
+static void find_peaks(const eg_pipeline_schedule *of, uint32_t *out_peaks) {
+  uint32_t count = eg_pipeline_schedule_passes_of_stage(of);
   for (uint32_t s = 0; s < of->stages; s++) {
     uint32_t now = 0;
     out_peaks[s] = 0;
@@ -170,10 +176,11 @@ static void find_peaks(const eg_schedule *of, uint32_t *out_peaks) {
   }
 }
 
-egraph_status eg_schedule_check(const eg_schedule *schedule, egraph_allocator alloc,
-                                uint32_t *out_peaks) {
+egraph_status eg_pipeline_schedule_check(const eg_pipeline_schedule *schedule,
+                                         egraph_allocator alloc, uint32_t *out_peaks) {
   walk w = {.of = schedule};
-  size_t expected = (size_t)schedule->stages * eg_schedule_passes_of_stage(schedule);
+  size_t expected =
+      (size_t)schedule->stages * eg_pipeline_schedule_passes_of_stage(schedule);
   if (schedule->passes.len != expected)
     return EG_FAIL(EGRAPH_E_INTERNAL, "schedule: %zu passes instead of %zu",
                    schedule->passes.len, expected);

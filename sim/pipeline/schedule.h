@@ -26,41 +26,43 @@
   X(EG_SCHEDULE_1F1B, "1f1b")                                                            \
   X(EG_SCHEDULE_INTERLEAVED, "interleaved")
 #define EG_SCHEDULE_ENUM(id, name) id,
-typedef enum eg_schedule_kind {
+typedef enum eg_pipeline_schedule_kind {
   EG_SCHEDULE_LIST(EG_SCHEDULE_ENUM) EG_SCHEDULES
-} eg_schedule_kind;
+} eg_pipeline_schedule_kind;
 #undef EG_SCHEDULE_ENUM
-const char *eg_schedule_name(eg_schedule_kind kind);
+const char *eg_pipeline_schedule_name(eg_pipeline_schedule_kind kind);
 
 /// Passes of all stages together, at most.
 enum { EG_SCHEDULE_MOST_PASSES = 1 << 26 };
 
-typedef struct eg_schedule_pass {
+typedef struct eg_pipeline_schedule_pass {
   bool is_backward;
   uint32_t chunk, micro_batch;
-} eg_schedule_pass;
-EG_VEC_DEFINE(eg_schedule_passes, eg_schedule_pass);
+} eg_pipeline_schedule_pass;
+EG_VEC_DEFINE(eg_pipeline_schedule_passes, eg_pipeline_schedule_pass);
 
-typedef struct eg_schedule {
+typedef struct eg_pipeline_schedule {
   uint32_t stages, chunks, micro_batches;
-  eg_schedule_passes passes; // of stage 0 in their order, then of stage 1, ...
-} eg_schedule;
+  eg_pipeline_schedule_passes passes; // of stage 0 in their order, then of stage 1, ...
+} eg_pipeline_schedule;
 
-void eg_schedule_init(eg_schedule *schedule, egraph_allocator alloc);
-void eg_schedule_deinit(eg_schedule *schedule);
+void eg_pipeline_schedule_init(eg_pipeline_schedule *schedule, egraph_allocator alloc);
+void eg_pipeline_schedule_deinit(eg_pipeline_schedule *schedule);
 /// Fills an initialized schedule. Fails with EGRAPH_E_ARGUMENT where a number is 0, there
 /// are too many passes, a schedule other than interleaved has several chunks, or the
 /// micro-batches of an interleaved one are no multiple of its stages. O(passes).
-egraph_status eg_schedule_make(eg_schedule_kind kind, uint32_t stages, uint32_t chunks,
-                               uint32_t micro_batches, eg_schedule *out);
-static inline uint32_t eg_schedule_passes_of_stage(const eg_schedule *schedule) {
+egraph_status eg_pipeline_schedule_make(eg_pipeline_schedule_kind kind, uint32_t stages,
+                                        uint32_t chunks, uint32_t micro_batches,
+                                        eg_pipeline_schedule *out);
+static inline uint32_t
+eg_pipeline_schedule_passes_of_stage(const eg_pipeline_schedule *schedule) {
   return 2 * schedule->chunks * schedule->micro_batches;
 }
 /// Checks that each stage runs every pass once, and that no stage waits for ever for what
 /// another one sends. out_peaks[stages]: the most forward passes, each of a chunk, whose
 /// backward pass is still to come, at any time. Fails with EGRAPH_E_INTERNAL, naming the
 /// pass. O(passes * stages).
-egraph_status eg_schedule_check(const eg_schedule *schedule, egraph_allocator alloc,
-                                uint32_t *out_peaks);
+egraph_status eg_pipeline_schedule_check(const eg_pipeline_schedule *schedule,
+                                         egraph_allocator alloc, uint32_t *out_peaks);
 
 #endif

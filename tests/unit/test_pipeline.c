@@ -9,21 +9,22 @@
 enum { MOST_PARTS = 64 };
 
 typedef struct made {
-  eg_schedule schedule;
+  eg_pipeline_schedule schedule;
   uint32_t peaks[MOST_PARTS];
 } made;
 
-static made make(eg_schedule_kind kind, uint32_t stages, uint32_t chunks,
+static made make(eg_pipeline_schedule_kind kind, uint32_t stages, uint32_t chunks,
                  uint32_t micro_batches) {
   made m;
-  eg_schedule_init(&m.schedule, eg_allocator_heap());
-  assert_ok(eg_schedule_make(kind, stages, chunks, micro_batches, &m.schedule));
-  assert_ok(eg_schedule_check(&m.schedule, eg_allocator_heap(), m.peaks));
+  eg_pipeline_schedule_init(&m.schedule, eg_allocator_heap());
+  assert_ok(eg_pipeline_schedule_make(kind, stages, chunks, micro_batches, &m.schedule));
+  assert_ok(eg_pipeline_schedule_check(&m.schedule, eg_allocator_heap(), m.peaks));
   return m;
 }
 
 /// Seconds of a step whose parts take 1 / chunks forward, 2 / chunks backward.
-static double step_seconds(const eg_schedule *schedule, double latency, double bytes) {
+static double step_seconds(const eg_pipeline_schedule *schedule, double latency,
+                           double bytes) {
   double forward[MOST_PARTS], backward[MOST_PARTS];
   eg_pipeline_message messages[MOST_PARTS];
   for (uint32_t i = 0; i < MOST_PARTS; i++) {
@@ -44,14 +45,14 @@ static double step_seconds(const eg_schedule *schedule, double latency, double b
   return times.seconds;
 }
 
-static void expect(eg_schedule_kind kind, uint32_t stages, uint32_t chunks,
+static void expect(eg_pipeline_schedule_kind kind, uint32_t stages, uint32_t chunks,
                    uint32_t micro_batches, double latency, double seconds) {
   made m = make(kind, stages, chunks, micro_batches);
   double is = step_seconds(&m.schedule, latency, 0);
   if (fabs(is - seconds) > 1e-9)
     fail_msg("%s of %u stages, %u chunks, %u micro-batches takes %.17g, not %g",
-             eg_schedule_name(kind), stages, chunks, micro_batches, is, seconds);
-  eg_schedule_deinit(&m.schedule);
+             eg_pipeline_schedule_name(kind), stages, chunks, micro_batches, is, seconds);
+  eg_pipeline_schedule_deinit(&m.schedule);
 }
 
 static void steps_take_their_time(void **state) {
@@ -97,13 +98,13 @@ static void micro_batches_in_flight_are_as_published(void **state) {
         assert_int_equal(all.peaks[s], m);
         assert_int_equal(few.peaks[s], p - s);
       }
-      eg_schedule_deinit(&all.schedule);
-      eg_schedule_deinit(&few.schedule);
+      eg_pipeline_schedule_deinit(&all.schedule);
+      eg_pipeline_schedule_deinit(&few.schedule);
       for (uint32_t v = 2; v <= 4; v++) { // in chunks
         made some = make(EG_SCHEDULE_INTERLEAVED, p, v, m);
         uint32_t full = p * v + p - 1 < m * v ? p * v + p - 1 : m * v;
         assert_int_equal(some.peaks[0], groups == 1 ? m * v : full);
-        eg_schedule_deinit(&some.schedule);
+        eg_pipeline_schedule_deinit(&some.schedule);
       }
     }
 }
@@ -114,11 +115,11 @@ static void messages_share_ports(void **state) {
   made plain = make(EG_SCHEDULE_1F1B, 2, 1, 1);
   assert_true(step_seconds(&plain.schedule, 0, 1) == 8); // 1, 1 on the way, 1, 2, 1, 2
   assert_true(step_seconds(&plain.schedule, 0.5, 1) == 9);
-  eg_schedule_deinit(&plain.schedule);
+  eg_pipeline_schedule_deinit(&plain.schedule);
   made chunks = make(EG_SCHEDULE_INTERLEAVED, 2, 2, 2);
   double free_of_bytes = step_seconds(&chunks.schedule, 0, 0);
   assert_true(step_seconds(&chunks.schedule, 0, 1) > free_of_bytes);
-  eg_schedule_deinit(&chunks.schedule);
+  eg_pipeline_schedule_deinit(&chunks.schedule);
 }
 
 static void updates_follow_the_last_backward_pass(void **state) {
@@ -133,37 +134,37 @@ static void updates_follow_the_last_backward_pass(void **state) {
   assert_ok(eg_pipeline_simulate(&pipeline, eg_allocator_heap(), &times));
   // Stage 1 ends its passes at 7 and its update at 12, stage 0 at 9 and 9.5.
   assert_true(times.seconds == 12 && times.busiest == 11);
-  eg_schedule_deinit(&m.schedule);
+  eg_pipeline_schedule_deinit(&m.schedule);
 }
 
 static void wrong_schedules_are_found(void **state) {
   (void)state;
   egraph_allocator heap = eg_allocator_heap();
   made m = make(EG_SCHEDULE_1F1B, 3, 1, 4);
-  eg_schedule_pass *passes = m.schedule.passes.data, kept = passes[0];
+  eg_pipeline_schedule_pass *passes = m.schedule.passes.data, kept = passes[0];
   passes[0] = passes[1];
-  assert_fails(eg_schedule_check(&m.schedule, heap, m.peaks), EGRAPH_E_INTERNAL,
+  assert_fails(eg_pipeline_schedule_check(&m.schedule, heap, m.peaks), EGRAPH_E_INTERNAL,
                "it runs twice");
   passes[0].micro_batch = 9;
-  assert_fails(eg_schedule_check(&m.schedule, heap, m.peaks), EGRAPH_E_INTERNAL,
+  assert_fails(eg_pipeline_schedule_check(&m.schedule, heap, m.peaks), EGRAPH_E_INTERNAL,
                "there is none");
   passes[0] = passes[7]; // the last backward pass first
   passes[7] = kept;
-  assert_fails(eg_schedule_check(&m.schedule, heap, m.peaks), EGRAPH_E_INTERNAL,
+  assert_fails(eg_pipeline_schedule_check(&m.schedule, heap, m.peaks), EGRAPH_E_INTERNAL,
                "it waits for ever");
   m.schedule.passes.len--;
-  assert_fails(eg_schedule_check(&m.schedule, heap, m.peaks), EGRAPH_E_INTERNAL,
+  assert_fails(eg_pipeline_schedule_check(&m.schedule, heap, m.peaks), EGRAPH_E_INTERNAL,
                "23 passes instead of 24");
-  eg_schedule *out = &m.schedule;
-  assert_fails(eg_schedule_make(EG_SCHEDULE_1F1B, 0, 1, 4, out), EGRAPH_E_ARGUMENT,
-               "1 or more");
-  assert_fails(eg_schedule_make(EG_SCHEDULE_GPIPE, 2, 2, 4, out), EGRAPH_E_ARGUMENT,
-               "one chunk");
-  assert_fails(eg_schedule_make(EG_SCHEDULE_INTERLEAVED, 3, 2, 4, out), EGRAPH_E_ARGUMENT,
-               "no multiple of 3 stages");
-  assert_fails(eg_schedule_make(EG_SCHEDULE_1F1B, 65536, 1, 65536, out),
+  eg_pipeline_schedule *out = &m.schedule;
+  assert_fails(eg_pipeline_schedule_make(EG_SCHEDULE_1F1B, 0, 1, 4, out),
+               EGRAPH_E_ARGUMENT, "1 or more");
+  assert_fails(eg_pipeline_schedule_make(EG_SCHEDULE_GPIPE, 2, 2, 4, out),
+               EGRAPH_E_ARGUMENT, "one chunk");
+  assert_fails(eg_pipeline_schedule_make(EG_SCHEDULE_INTERLEAVED, 3, 2, 4, out),
+               EGRAPH_E_ARGUMENT, "no multiple of 3 stages");
+  assert_fails(eg_pipeline_schedule_make(EG_SCHEDULE_1F1B, 65536, 1, 65536, out),
                EGRAPH_E_ARGUMENT, "take fewer");
-  eg_schedule_deinit(&m.schedule);
+  eg_pipeline_schedule_deinit(&m.schedule);
 }
 
 static egraph_status make_and_simulate(egraph_allocator alloc, void *user) {
@@ -172,17 +173,18 @@ static egraph_status make_and_simulate(egraph_allocator alloc, void *user) {
   const eg_pipeline_message message[] = {{1, 1}, {1, 1}, {1, 1}};
   uint32_t peaks[2];
   eg_pipeline_times times;
-  eg_schedule schedule;
-  eg_schedule_init(&schedule, alloc);
-  egraph_status status = eg_schedule_make(EG_SCHEDULE_INTERLEAVED, 2, 2, 4, &schedule);
-  if (status == EGRAPH_OK) status = eg_schedule_check(&schedule, alloc, peaks);
+  eg_pipeline_schedule schedule;
+  eg_pipeline_schedule_init(&schedule, alloc);
+  egraph_status status =
+      eg_pipeline_schedule_make(EG_SCHEDULE_INTERLEAVED, 2, 2, 4, &schedule);
+  if (status == EGRAPH_OK) status = eg_pipeline_schedule_check(&schedule, alloc, peaks);
   const eg_pipeline pipeline = {.schedule = &schedule,
                                 .forward = seconds,
                                 .backward = seconds,
                                 .activations = message,
                                 .port_bytes = 1};
   if (status == EGRAPH_OK) status = eg_pipeline_simulate(&pipeline, alloc, &times);
-  eg_schedule_deinit(&schedule);
+  eg_pipeline_schedule_deinit(&schedule);
   return status;
 }
 
