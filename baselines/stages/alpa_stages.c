@@ -55,8 +55,11 @@ static egraph_status add_cell(finder *f, uint32_t first, uint32_t last,
   const eg_stage_place place = place_of(shape);
   if (first <= last && is_balanced(f, first, last, shape))
     EG_TRY(eg_stage_planner_plan(&f->planner, first, last, &place, &plan));
+  // Gradients are exchanged once a step, in the update: each micro-batch has its share.
   if (plan.has_plan)
-    cell = (eg_stage_cell){plan.forward + plan.backward, most_behind(f, &plan)};
+    cell = (eg_stage_cell){plan.forward + plan.backward +
+                               plan.update / f->planner.input->training->micro_batches,
+                           most_behind(f, &plan)};
   EG_TRY(eg_stage_plans_push(&f->plans, plan));
   return cells_push(&f->cells, cell);
 }

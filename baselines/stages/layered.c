@@ -98,18 +98,17 @@ static double work_of(const eg_layered *l, uint32_t place) {
   return eg_op_flops(node.attrs, types, node.input_count);
 }
 
-/// A number of layers that divides the blocks, so that equal blocks make equal layers. The
-/// first and the last block may differ in what they read: where there are nodes enough for
-/// them beside the equal ones they count.
+/// A number of layers that divides the blocks, so that equal blocks make equal layers.
+/// The first and the last block may differ in what they read: where there are nodes
+/// enough for them beside the equal ones they count.
 static egraph_status layers_that_fit(const eg_layered *l, uint32_t *out) {
   eg_blocks blocks;
   EG_TRY(eg_blocks_find(l->forward, &blocks));
   *out = PLAIN_LAYERS;
   if (blocks.count == 0) return EGRAPH_OK;
-  uint32_t behind =
-      eg_graph_node_count(l->forward) - blocks.first - blocks.period * blocks.count;
+  uint32_t others = eg_graph_node_count(l->forward) - blocks.period * blocks.count;
   uint32_t count =
-      blocks.count + (blocks.first >= blocks.period) + (behind >= blocks.period);
+      blocks.count + (others < 2 * blocks.period ? others / blocks.period : 2);
   *out = count < MOST_LAYERS ? count : MOST_LAYERS;
   for (uint32_t n = MOST_LAYERS; n >= LEAST_LAYERS; n--)
     if (count % n == 0) {

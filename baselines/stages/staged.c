@@ -28,8 +28,9 @@ typedef struct run {
   eg_pipeline_schedule schedule;
   eg_u32s peaks;                      // [stages]
   eg_doubles forward, backward;       // [parts]
-  eg_doubles update, together, bytes; // [stages] together: of a micro-batch, all chunks
-  messages activations, gradients;    // [parts - 1]
+  eg_doubles update, together, bytes; // [stages] together: of a micro-batch, with all
+                                      // chunks and its share of the update
+  messages activations, gradients; // [parts - 1]
 } run;
 
 /// Stages lie on devices in their order. Whether two neighbours, in a ring, are in one
@@ -93,7 +94,7 @@ static egraph_status add_up_stage(run *r, uint32_t stage) {
     update += plan->update;
     fixed += plan->fixed_bytes;
     flight = fmax(flight, plan->flight_bytes);
-    together += plan->forward + plan->backward;
+    together += plan->forward + plan->backward + plan->update / r->micro_batches;
   }
   EG_TRY(eg_doubles_push(&r->update, update));
   EG_TRY(eg_doubles_push(&r->together, together));

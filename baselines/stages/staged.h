@@ -23,8 +23,8 @@ typedef struct eg_staged_row {
   char name[EG_STAGED_NAME_SIZE];
   bool is_possible; // every stage has a plan
   double formula;   // seconds: stages one after the other, and the longest again for each
-                    // further micro-batch; without messages and updates
-  double seconds;   // simulated, with them
+                    // further micro-batch, each with its share of the update; no messages
+  double seconds;   // simulated, with messages and the update behind the last pass
   double busiest;   // of the stage that computes most
   double bytes;     // of the device that holds most
   double excess;    // of that device over the limit

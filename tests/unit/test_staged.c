@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "baselines/stages/alpa_stages.h"
+#include "baselines/stages/megatron_grid.h"
 #include "tests/testing.h"
 
 static eg_graph *parse_graph(const char *text) {
@@ -104,9 +105,19 @@ static void a_slow_network_makes_stages(void **state) {
   tear_down(&s);
 }
 
+static void the_grid_has_every_factorization(void **state) {
+  (void)state;
+  setting s;
+  set_up(&s, chain(8, 64, 1024), 16, "1e8", "80e9");
+  assert_ok(eg_megatron_grid(&s.input, &s.staged));
+  print(&s.staged);
+  tear_down(&s);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_slow_network_makes_stages),
+      cmocka_unit_test(the_grid_has_every_factorization),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
