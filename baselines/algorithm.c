@@ -4,6 +4,8 @@
 #include "base/text.h"
 #include "baselines/backtracking.h"
 #include "baselines/greedy_descent.h"
+#include "baselines/stages/alpa_stages.h"
+#include "baselines/stages/megatron_grid.h"
 
 #define EGRAPH_ALGORITHM(name, kind, function, what, paper)                              \
   {name, what, paper, .kind = function},

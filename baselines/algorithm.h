@@ -6,12 +6,14 @@
 #define EG_BASELINES_ALGORITHM_H
 
 #include "baselines/graph_search.h"
+#include "baselines/stages/staged.h"
 
 typedef struct eg_algorithm {
   const char *name, *what, *paper;
   // What it finds: one of them.
   eg_graph_algorithm *graphs; // a graph for one device
   // NULL: it finds no graph
+  eg_stage_search *stages; // pipelines of a training step; NULL: it finds none
 } eg_algorithm;
 
 /// Fails with EGRAPH_E_ARGUMENT, listing the names, where there is none of that name.

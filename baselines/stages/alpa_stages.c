@@ -108,7 +108,7 @@ static egraph_status add_choice(finder *f, eg_staged *out) {
 }
 
 static egraph_status choose(finder *f, eg_staged *out) {
-  const eg_stages_input *input = f->planner.input;
+  const eg_plan_search_input *input = f->planner.input;
   EG_TRY(eg_submeshes_of(f->planner.shape.nodes, f->planner.shape.width, &f->shapes));
   EG_TRY(fill_table(f));
   const eg_interop_problem problem = {.layers = eg_layered_count(f->planner.layered),
@@ -123,7 +123,7 @@ static egraph_status choose(finder *f, eg_staged *out) {
   return f->choice.stages.len == 0 ? EGRAPH_OK : add_choice(f, out);
 }
 
-static egraph_status find(const eg_stages_input *input, const eg_layered *layered,
+static egraph_status find(const eg_plan_search_input *input, const eg_layered *layered,
                           eg_staged *out) {
   finder f;
   EG_TRY(eg_stage_planner_init(&f.planner, input, layered));
@@ -141,7 +141,7 @@ static egraph_status find(const eg_stages_input *input, const eg_layered *layere
   return status;
 }
 
-egraph_status eg_alpa_stages(const eg_stages_input *input, eg_staged *out) {
+egraph_status eg_alpa_stages(const eg_plan_search_input *input, eg_staged *out) {
   eg_layered layered;
   double start = eg_clock_seconds();
   out->algorithm = "alpa-stages";

@@ -8,6 +8,6 @@
 #include "baselines/stages/staged.h"
 
 /// Fills an initialized result. Fails like eg_stage_planner_plan.
-egraph_status eg_alpa_stages(const eg_stages_input *input, eg_staged *out);
+eg_stage_search eg_alpa_stages;
 
 #endif

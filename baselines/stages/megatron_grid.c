@@ -101,7 +101,7 @@ static egraph_status add_all(grid *g) {
   return EGRAPH_OK;
 }
 
-static egraph_status walk(const eg_stages_input *input, const eg_layered *layered,
+static egraph_status walk(const eg_plan_search_input *input, const eg_layered *layered,
                           eg_staged *out) {
   grid g = {.out = out};
   EG_TRY(eg_stage_planner_init(&g.planner, input, layered));
@@ -118,7 +118,7 @@ static egraph_status walk(const eg_stages_input *input, const eg_layered *layere
   return status;
 }
 
-egraph_status eg_megatron_grid(const eg_stages_input *input, eg_staged *out) {
+egraph_status eg_megatron_grid(const eg_plan_search_input *input, eg_staged *out) {
   eg_layered layered;
   double start = eg_clock_seconds();
   out->algorithm = "megatron-grid";

@@ -10,6 +10,6 @@
 
 /// Fills an initialized result: a row for each point of the grid whose stages and chunks
 /// divide the layers. Fails like eg_stage_planner_plan.
-egraph_status eg_megatron_grid(const eg_stages_input *input, eg_staged *out);
+eg_stage_search eg_megatron_grid;
 
 #endif

@@ -7,7 +7,6 @@
 
 #include "base/clock.h"
 #include "optimize/fold/whole_step.h"
-#include "optimize/plan_search.h"
 
 // Of all work, for each stage; a few hundred are planned, most of them alike.
 static const double STAGE_SHARE = 0.01, LEAST_WORK = 1e6, LEAST_SECONDS = 0.05;
@@ -29,7 +28,7 @@ egraph_status eg_machine_shape_of(const eg_machine *machine, eg_machine_shape *o
 }
 
 egraph_status eg_stage_planner_init(eg_stage_planner *planner,
-                                    const eg_stages_input *input,
+                                    const eg_plan_search_input *input,
                                     const eg_layered *layered) {
   double seconds, steps;
   *planner =
@@ -169,7 +168,7 @@ static egraph_status read_plan(const eg_stage_planner *planner, const eg_slice *
 
 static bool on_progress(void *user, double cost, double bound, double seconds) {
   eg_stage_planner *planner = user;
-  const eg_stages_input *input = planner->input;
+  const eg_plan_search_input *input = planner->input;
   char line[120];
   (void)cost, (void)bound, (void)seconds;
   if (input->progress == NULL || planner->is_cancelled) return planner->is_cancelled;
@@ -199,9 +198,14 @@ static egraph_status plan_step(eg_stage_planner *planner, eg_whole_step *step,
   input.layout.user = planner;
   eg_planning planning;
   egraph_status status = eg_whole_step_plan(step, &input, &planning);
-  if (status == EGRAPH_E_ARGUMENT) return EGRAPH_OK; // no operator can be split so
+  if (status == EGRAPH_E_ARGUMENT) { // no operator can be split so
+    *out = (eg_stage_plan){.is_proven = true};
+    return EGRAPH_OK;
+  }
   EG_TRY(status);
-  *out = (eg_stage_plan){.least_bytes = planning.least_memory};
+  *out = (eg_stage_plan){.is_proven = planning.status == EG_LAYOUT_INFEASIBLE ||
+                                      planning.status == EG_LAYOUT_NO_MEMORY,
+                         .least_bytes = planning.least_memory};
   if (planning.has_plan) status = read_plan(planner, slice, &planning.emitted.plan, out);
   eg_planning_deinit(&planning);
   return status;

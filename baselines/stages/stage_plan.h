@@ -5,23 +5,7 @@
 #define EG_BASELINES_STAGE_PLAN_H
 
 #include "baselines/stages/layered.h"
-#include "include/egraph.h"
-#include "pcg/parallel/machine.h"
-#include "sim/cost.h"
-
-/// What a search for stages is given.
-typedef struct eg_stages_input {
-  egraph_allocator alloc;
-  const eg_graph *forward;             // what weights alone make is folded
-  const eg_training_options *training; // not NULL; what is trained by name
-  const eg_machine *machine;
-  double memory_limit;         // bytes of a device; INFINITY: none
-  eg_cost_model *costs;        // of the machine's device; NULL: its figures
-  const egraph_search *search; // checked
-  /// As in egraph_options; may be NULL.
-  bool (*progress)(void *user, const char *phase, const char *line);
-  void *user;
-} eg_stages_input;
+#include "optimize/plan_search.h"
 
 /// Nodes, and devices of each; a machine of one axis is one node.
 typedef struct eg_machine_shape {
@@ -49,6 +33,7 @@ static inline uint32_t eg_stage_devices(const eg_stage_place *place) {
 
 typedef struct eg_stage_plan {
   bool has_plan;
+  bool is_proven; // without a plan: that there is none, not that limits ended the search
   double forward, backward; // seconds of a micro-batch
   double update;            // of a step
   // A device holds fixed + n * flight bytes with n micro-batches in flight: all that one
@@ -62,7 +47,7 @@ EG_VEC_DEFINE(eg_stage_plans, eg_stage_plan);
 
 /// Plans stages, and remembers them.
 typedef struct eg_stage_planner {
-  const eg_stages_input *input;
+  const eg_plan_search_input *input;
   const eg_layered *layered;
   eg_machine_shape shape;
   double work;        // steps of each plan
@@ -75,7 +60,7 @@ typedef struct eg_stage_planner {
 } eg_stage_planner;
 
 egraph_status eg_stage_planner_init(eg_stage_planner *planner,
-                                    const eg_stages_input *input,
+                                    const eg_plan_search_input *input,
                                     const eg_layered *layered);
 void eg_stage_planner_deinit(eg_stage_planner *planner);
 /// Layers [first, last] on a part of the machine. That there is no plan is a result.

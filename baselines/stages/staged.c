@@ -30,7 +30,7 @@ typedef struct run {
   eg_doubles forward, backward;       // [parts]
   eg_doubles update, together, bytes; // [stages] together: of a micro-batch, with all
                                       // chunks and its share of the update
-  messages activations, gradients; // [parts - 1]
+  messages activations, gradients;    // [parts - 1]
 } run;
 
 /// Stages lie on devices in their order. Whether two neighbours, in a ring, are in one
@@ -187,8 +187,10 @@ egraph_status eg_staged_add(eg_staged *staged, const eg_stage_planner *planner,
            .micro_batches = planner->input->training->micro_batches};
   eg_staged_row row = {.is_possible = true};
   memcpy(row.name, choice->name, sizeof row.name);
-  for (uint32_t part = 0; part < r.parts; part++)
+  for (uint32_t part = 0; part < r.parts; part++) {
     row.is_possible = row.is_possible && choice->plans[part].has_plan;
+    row.is_proven = row.is_proven || choice->plans[part].is_proven;
+  }
   if (!row.is_possible) return eg_staged_rows_push(&staged->rows, row);
   eg_pipeline_schedule_init(&r.schedule, alloc);
   eg_u32s_init(&r.peaks, alloc);
@@ -220,7 +222,10 @@ void eg_staged_note(eg_staged *staged, const eg_stage_planner *planner) {
 
 static egraph_status print_row(eg_text *text, const eg_staged_row *row) {
   if (!row->is_possible)
-    return eg_text_printf(text, "%-28s  no operators can be split so\n", row->name);
+    return eg_text_printf(text, "%-28s  %s\n", row->name,
+                          row->is_proven
+                              ? "its operators cannot be split so"
+                              : "no plan of a stage was found within the limits");
   EG_TRY(eg_text_printf(text, "%-28s  %9.4g s simulated  %9.4g s formula  %7.2f GB",
                         row->name, row->seconds, row->formula, row->bytes / 1e9));
   return row->excess > 0

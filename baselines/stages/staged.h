@@ -22,6 +22,7 @@ typedef struct eg_pipeline_choice {
 typedef struct eg_staged_row {
   char name[EG_STAGED_NAME_SIZE];
   bool is_possible; // every stage has a plan
+  bool is_proven;   // otherwise: some stage has none, not only that none was found
   double formula;   // seconds: stages one after the other, and the longest again for each
                     // further micro-batch, each with its share of the update; no messages
   double seconds;   // simulated, with messages and the update behind the last pass
@@ -61,6 +62,11 @@ void eg_staged_deinit(eg_staged *staged);
 /// the shorter, or of those that do not fit the smaller; of equal ones the first.
 egraph_status eg_staged_add(eg_staged *staged, const eg_stage_planner *planner,
                             const eg_pipeline_choice *choice);
+/// A search for pipelines of a training step, by no rule. Of its input `training`, with
+/// what is trained by name, is there; mesh, rules, constraints and baselines are not
+/// read. Fills an initialized result; that no pipeline is possible is one.
+typedef egraph_status eg_stage_search(const eg_plan_search_input *input, eg_staged *out);
+
 /// Notes what a planner did.
 void eg_staged_note(eg_staged *staged, const eg_stage_planner *planner);
 /// Text for people: the best row and its stages, and all rows if wanted.

@@ -11,7 +11,16 @@
 #define EG_PCG_LOSS_H
 
 #include "ops/build.h"
-#include "pcg/training/training.h"
+
+// Losses: id, spelling. All are means over the elements, or over the rows of classes in
+// the last dimension. Targets: int64 labels within [0, classes), probabilities, values.
+#define EG_LOSS_LIST(X)                                                                  \
+  X(EG_LOSS_CROSS_ENTROPY, "softmax-cross-entropy")                                      \
+  X(EG_LOSS_CROSS_ENTROPY_OF, "softmax-cross-entropy-of-probabilities")                  \
+  X(EG_LOSS_SQUARED_ERROR, "mean-squared-error")
+#define EG_LOSS_ENUM(id, name) id,
+typedef enum eg_loss { EG_LOSS_LIST(EG_LOSS_ENUM) EG_LOSS_COUNT } eg_loss;
+#undef EG_LOSS_ENUM
 
 /// What the backward part reads of the forward part.
 typedef struct eg_loss_terms {

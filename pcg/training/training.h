@@ -24,18 +24,9 @@
 
 #include "pcg/graph/graph.h"
 #include "pcg/graph/node_cons.h"
+#include "pcg/training/loss.h"
 #include "pcg/training/parameters.h"
 #include "pcg/training/phase.h"
-
-// Losses: id, spelling. All are means over the elements, or over the rows of classes in
-// the last dimension. Targets: int64 labels within [0, classes), probabilities, values.
-#define EG_LOSS_LIST(X)                                                                  \
-  X(EG_LOSS_CROSS_ENTROPY, "softmax-cross-entropy")                                      \
-  X(EG_LOSS_CROSS_ENTROPY_OF, "softmax-cross-entropy-of-probabilities")                  \
-  X(EG_LOSS_SQUARED_ERROR, "mean-squared-error")
-#define EG_LOSS_ENUM(id, name) id,
-typedef enum eg_loss { EG_LOSS_LIST(EG_LOSS_ENUM) EG_LOSS_COUNT } eg_loss;
-#undef EG_LOSS_ENUM
 
 // Optimizers: id, spelling. Their formulas: training.c.
 #define EG_OPTIMIZER_LIST(X)                                                             \

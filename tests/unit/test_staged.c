@@ -35,7 +35,7 @@ typedef struct setting {
   eg_machine machine;
   eg_training_options training;
   egraph_search search;
-  eg_stages_input input;
+  eg_plan_search_input input;
   eg_staged staged;
 } setting;
 
@@ -64,7 +64,7 @@ static void set_up(setting *s, eg_graph *graph, uint32_t micro_batches, const ch
       assert_ok(eg_strmap_put(&s->trained, info->name, v));
   }
   s->training.parameters.chosen = &s->trained;
-  s->input = (eg_stages_input){.alloc = eg_allocator_heap(),
+  s->input = (eg_plan_search_input){.alloc = eg_allocator_heap(),
                                .forward = graph,
                                .training = &s->training,
                                .machine = &s->machine,
