@@ -5,6 +5,7 @@
 
 #include "baselines/stages/interop.h"
 #include "baselines/stages/layers.h"
+#include "baselines/stages/min_cut.h"
 #include "tests/testing.h"
 
 enum { MOST_LAYERS = 5, MOST_SHAPES = 8, MOST_OPERATORS = 9 };
@@ -216,11 +217,147 @@ static void layers_receive_as_little_as_can_be(void **state) {
   }
 }
 
+// ---- cuts -------------------------------------------------------------------------
+
+enum { MOST_VERTICES = 10, MOST_NETS = 14 };
+
+typedef struct cut_drawn {
+  eg_cut_problem problem;
+  double weight[MOST_VERTICES], bytes[MOST_NETS];
+  uint32_t begin[MOST_NETS + 1], pins[MOST_NETS * 3];
+} cut_drawn;
+
+static void draw_cut(eg_rng *rng, cut_drawn *out) {
+  uint32_t vertices = 2 + below(rng, MOST_VERTICES - 1), nets = 1 + below(rng, MOST_NETS);
+  out->begin[0] = 0;
+  for (uint32_t v = 0; v < vertices; v++)
+    out->weight[v] = 1;
+  for (uint32_t n = 0; n < nets; n++) {
+    uint32_t first = below(rng, vertices), end = out->begin[n];
+    for (uint32_t i = 0; i < 2 + below(rng, 2) && i < vertices; i++)
+      out->pins[end++] = (first + i * (1 + n % 2)) % vertices;
+    if (end - out->begin[n] > 1 && out->pins[end - 1] == first) end--; // each once
+    out->bytes[n] = 1 + below(rng, 9);
+    out->begin[n + 1] = end;
+  }
+  out->problem = (eg_cut_problem){vertices,   nets,       2,         out->weight,
+                                  out->bytes, out->begin, out->pins, 0.1};
+}
+
+static double cut_of(const eg_cut_problem *p, const uint32_t *part) {
+  double bytes = 0;
+  for (uint32_t n = 0; n < p->nets; n++) {
+    bool is_cut = false;
+    for (uint32_t i = p->begin[n]; i < p->begin[n + 1]; i++)
+      is_cut = is_cut || part[p->pins[i]] != part[p->pins[p->begin[n]]];
+    if (is_cut) bytes += p->bytes[n];
+  }
+  return bytes;
+}
+
+static bool is_half(const eg_cut_problem *p, const uint32_t *part) {
+  double ones = 0;
+  for (uint32_t v = 0; v < p->vertices; v++)
+    ones += part[v];
+  double most = p->vertices / 2.0 + fmax(0.05 * p->vertices, 0.5);
+  return ones <= most && p->vertices - ones <= most;
+}
+
+static double brute_cut(const eg_cut_problem *p) {
+  double best = INFINITY;
+  for (uint32_t bits = 0; bits < 1U << p->vertices; bits++) {
+    uint32_t part[MOST_VERTICES];
+    for (uint32_t v = 0; v < p->vertices; v++)
+      part[v] = bits >> v & 1;
+    if (is_half(p, part)) best = fmin(best, cut_of(p, part));
+  }
+  return best;
+}
+
+/// A heuristic: halves always, and nearly always the least cut.
+static void cuts_are_near_the_least(void **state) {
+  (void)state;
+  eg_rng rng = {test_seed(3)};
+  size_t least = 0, rounds = test_rounds(400);
+  for (size_t round = 0; round < rounds; round++) {
+    cut_drawn d;
+    uint32_t part[MOST_VERTICES], again[MOST_VERTICES];
+    draw_cut(&rng, &d);
+    const eg_cut_problem *p = &d.problem;
+    assert_ok(eg_min_cut(p, eg_allocator_heap(), part));
+    assert_ok(eg_min_cut(p, eg_allocator_heap(), again));
+    assert_memory_equal(part, again, p->vertices * sizeof *part);
+    assert_true(is_half(p, part));
+    double best = brute_cut(p), is = cut_of(p, part);
+    assert_true(is >= best);
+    least += is == best;
+  }
+  printf("least cut in %zu of %zu\n", least, rounds);
+  assert_true(least * 10 >= rounds * 9);
+}
+
+/// A chain of many vertices falls into pieces: about one net is cut between two parts.
+static void a_chain_is_cut_hardly_more_than_it_must(void **state) {
+  (void)state;
+  enum { COUNT = 1000 };
+  static double weight[COUNT], bytes[COUNT];
+  static uint32_t begin[COUNT], pins[2 * COUNT], part[COUNT];
+  for (uint32_t v = 0; v < COUNT; v++) {
+    weight[v] = 1;
+    bytes[v] = 1;
+    begin[v] = 2 * v;
+    pins[2 * v] = v;
+    pins[2 * v + 1] = v + 1;
+  }
+  const eg_cut_problem problem = {COUNT, COUNT - 1, 8, weight, bytes, begin, pins, 0.1};
+  assert_ok(eg_min_cut(&problem, eg_allocator_heap(), part));
+  uint32_t size[8] = {0};
+  for (uint32_t v = 0; v < COUNT; v++) {
+    assert_true(part[v] < 8);
+    size[part[v]]++;
+  }
+  for (uint32_t i = 0; i < 8; i++)
+    assert_true(size[i] >= 80 && size[i] <= 170);
+  assert_true(cut_of(&problem, part) <= 8); // 7 is the least
+}
+
+static egraph_status choose_and_cut(egraph_allocator alloc, void *user) {
+  (void)user;
+  eg_rng rng = {4};
+  uint32_t part[MOST_VERTICES];
+  cut_drawn cut;
+  operators o;
+  eg_u32s first;
+  draw_cut(&rng, &cut);
+  draw_operators(&rng, &o);
+  eg_u32s_init(&first, alloc);
+  egraph_status status = eg_layers_cluster(&o.problem, alloc, &first);
+  if (status == EGRAPH_OK) status = eg_min_cut(&cut.problem, alloc, part);
+  eg_u32s_deinit(&first);
+  eg_layer_reads_deinit(&o.reads);
+  drawn d;
+  eg_interop_choice choice;
+  draw(&rng, &d);
+  eg_interop_choice_init(&choice, alloc);
+  if (status == EGRAPH_OK) status = eg_interop_choose(&d.problem, alloc, &choice);
+  eg_interop_choice_deinit(&choice);
+  eg_submeshes_deinit(&d.shapes);
+  return status;
+}
+
+static void failing_allocations_lose_nothing(void **state) {
+  (void)state;
+  test_every_allocation_failing(choose_and_cut, NULL);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(stages_are_the_best_of_all),
       cmocka_unit_test(submeshes_are_parts_of_a_node_or_whole_nodes),
       cmocka_unit_test(layers_receive_as_little_as_can_be),
+      cmocka_unit_test(cuts_are_near_the_least),
+      cmocka_unit_test(a_chain_is_cut_hardly_more_than_it_must),
+      cmocka_unit_test(failing_allocations_lose_nothing),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
