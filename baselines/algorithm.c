@@ -6,6 +6,7 @@
 #include "baselines/greedy_descent.h"
 #include "baselines/stages/alpa_stages.h"
 #include "baselines/stages/megatron_grid.h"
+#include "baselines/stages/min_cut_placement.h"
 
 #define EGRAPH_ALGORITHM(name, kind, function, what, paper)                              \
   {name, what, paper, .kind = function},

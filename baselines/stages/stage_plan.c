@@ -219,6 +219,8 @@ static egraph_status plan_slice(eg_stage_planner *planner, const eg_slice *slice
   eg_whole_step *step;
   EG_TRY(take_part(planner->input->machine, place, &on));
   write_roles(place, roles, sizeof roles);
+  // Roles are of weights: a stage without any does what is cheapest.
+  if (eg_strmap_len(&slice->trained) == 0) roles[0] = '\0';
   eg_plan_constraints_init(&constraints, planner->input->alloc);
   eg_whole_input input = {
       .forward = slice->graph,
