@@ -186,7 +186,6 @@ static egraph_status plan_step(eg_stage_planner *planner, eg_whole_step *step,
                             .mesh = &on->mesh,
                             .costs = planner->input->costs,
                             .plain_only = search->formats == 0,
-                            .is_alone = true,
                             .baseline = roles[0] != '\0' ? roles : NULL,
                             .layout = EG_LAYOUT_OPTIONS_DEFAULT};
   input.layout.time_limit_seconds =
