@@ -4,7 +4,7 @@
 #define EG_API_RESULT_H
 
 #include "api/planned.h"
-#include "baselines/stages/staged.h"
+#include "baselines/stages/stage_report.h"
 #include "optimize/optimize.h"
 
 struct egraph_result {

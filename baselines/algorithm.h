@@ -6,7 +6,7 @@
 #define EG_BASELINES_ALGORITHM_H
 
 #include "baselines/graph_search.h"
-#include "baselines/stages/staged.h"
+#include "baselines/stages/stage_report.h"
 
 typedef struct eg_algorithm {
   const char *name, *what, *paper;

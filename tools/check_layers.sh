@@ -39,7 +39,7 @@ optimize/model:       pcg/parallel pcg/training pcg/plan optimize/space extract/
 optimize/search:      pcg/plan rewrites/saturation optimize/price optimize/space optimize/model extract/layout
 optimize/fold:        pcg/graph optimize/space optimize/model optimize/search
 optimize:             include ops pcg/graph pcg/training pcg/plan sim/plan optimize/price optimize/single optimize/fold
-baselines/stages:     include pcg/graph pcg/training sim/pipeline optimize optimize/fold
+baselines/stages:     include pcg/graph pcg/training sim sim/pipeline optimize optimize/price optimize/fold
 baselines:            include pcg/graph rewrites/saturation sim optimize/price optimize/single baselines/stages
 api:                  include ops pcg/graph pcg/onnx pcg/plan sim/plan rewrites rewrites/language rewrites/saturation rewrites/verify rewrites/unity rewrites/terms extract extract/presolve extract/search extract/shard exec optimize optimize/price baselines baselines/stages
 tools:                include

@@ -5,9 +5,9 @@
 #ifndef EG_BASELINES_ALPA_STAGES_H
 #define EG_BASELINES_ALPA_STAGES_H
 
-#include "baselines/stages/staged.h"
+#include "baselines/stages/stage_report.h"
 
 /// Fills an initialized result. Fails like eg_stage_planner_plan.
-eg_stage_search eg_alpa_stages;
+egraph_status eg_alpa_stages(const eg_plan_search_input *input, eg_staged *out);
 
 #endif

@@ -6,10 +6,10 @@
 #ifndef EG_BASELINES_MEGATRON_GRID_H
 #define EG_BASELINES_MEGATRON_GRID_H
 
-#include "baselines/stages/staged.h"
+#include "baselines/stages/stage_report.h"
 
 /// Fills an initialized result: a row for each point of the grid whose stages and chunks
 /// divide the layers. Fails like eg_stage_planner_plan.
-eg_stage_search eg_megatron_grid;
+egraph_status eg_megatron_grid(const eg_plan_search_input *input, eg_staged *out);
 
 #endif

@@ -7,10 +7,10 @@
 #ifndef EG_BASELINES_MIN_CUT_PLACEMENT_H
 #define EG_BASELINES_MIN_CUT_PLACEMENT_H
 
-#include "baselines/stages/staged.h"
+#include "baselines/stages/stage_report.h"
 
 /// One row, with a stage per device; layers are none. Fails like eg_training_step, with
 /// EGRAPH_E_UNSUPPORTED where a step has more passes of operators than are simulated.
-eg_stage_search eg_min_cut_placement;
+egraph_status eg_min_cut_placement(const eg_plan_search_input *input, eg_staged *out);
 
 #endif

@@ -1,8 +1,8 @@
 // Pipelines that a search has looked at, simulated, the best first among equals; and what
 // is said of them. They have no plan that runs: executors have no stages.
 // SPDX-License-Identifier: Apache-2.0
-#ifndef EG_BASELINES_STAGED_H
-#define EG_BASELINES_STAGED_H
+#ifndef EG_BASELINES_STAGE_REPORT_H
+#define EG_BASELINES_STAGE_REPORT_H
 
 #include "baselines/stages/stage_plan.h"
 #include "sim/pipeline/schedule.h"
@@ -24,11 +24,12 @@ typedef struct eg_staged_row {
   bool is_possible; // every stage has a plan
   bool is_proven;   // otherwise: some stage has none, not only that none was found
   double formula;   // seconds: stages one after the other, and the longest again for each
-                    // further micro-batch, each with its share of the update; no messages
-  double seconds;   // simulated, with messages and the update behind the last pass
-  double busiest;   // of the stage that computes most
-  double bytes;     // of the device that holds most
-  double excess;    // of that device over the limit
+                  // further micro-batch, each with its share of the update; no messages.
+                  // Of single operators: all of them one after the other
+  double seconds; // simulated, with messages and the update behind the last pass
+  double busiest; // of the stage that computes most
+  double bytes;   // of the device that holds most
+  double excess;  // of that device over the limit
 } eg_staged_row;
 EG_VEC_DEFINE(eg_staged_rows, eg_staged_row);
 
@@ -45,7 +46,7 @@ EG_VEC_DEFINE(eg_staged_stages, eg_staged_stage);
 
 typedef struct eg_staged {
   const char *algorithm;
-  uint32_t layers, micro_batches, devices;
+  uint32_t layers, micro_batches, devices; // no layers: operators are placed one by one
   uint32_t asked, planned; // stages: looked at, and distinct ones, which were planned
   double search_seconds;
   bool is_cancelled;

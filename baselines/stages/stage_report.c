@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "baselines/stages/staged.h"
+#include "baselines/stages/stage_report.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -220,58 +220,71 @@ void eg_staged_note(eg_staged *staged, const eg_stage_planner *planner) {
 
 // ---- text -----------------------------------------------------------------------------
 
-static egraph_status print_row(eg_text *text, const eg_staged_row *row) {
+static egraph_status print_row(eg_text *text, const eg_staged *staged,
+                               const eg_staged_row *row) {
   if (!row->is_possible)
     return eg_text_printf(text, "%-28s  %s\n", row->name,
                           row->is_proven
                               ? "its operators cannot be split so"
                               : "no plan of a stage was found within the limits");
-  EG_TRY(eg_text_printf(text, "%-28s  %9.4g s simulated  %9.4g s formula  %7.2f GB",
-                        row->name, row->seconds, row->formula, row->bytes / 1e9));
+  EG_TRY(eg_text_printf(
+      text, "%-28s  %9.4g s simulated  %9.4g s %s  %7.2f GB", row->name, row->seconds,
+      row->formula, staged->layers != 0 ? "formula" : "on one device", row->bytes / 1e9));
   return row->excess > 0
              ? eg_text_printf(text, "  too large by %.2f GB\n", row->excess / 1e9)
              : eg_text_append(text, "\n");
 }
 
 static egraph_status print_stages(eg_text *text, const eg_staged *staged) {
+  bool has_layers = staged->layers != 0;
   EG_TRY(eg_text_printf(text,
-                        "\nstage  layers   devices  forward s  backward s   update s"
-                        "  in flight  memory GB\n"));
+                        "\n%s  devices  forward s  backward s   update s  in flight  "
+                        "memory GB\n",
+                        has_layers ? "stage  layers " : "device        "));
   for (uint32_t s = 0; s < staged->stages.len; s++) {
     const eg_staged_stage *stage = &staged->stages.data[s];
-    char layers[32];
-    (void)snprintf(layers, sizeof layers, "%" PRIu32 "..%" PRIu32, stage->first,
-                   stage->last);
+    char layers[32] = "";
+    if (has_layers)
+      (void)snprintf(layers, sizeof layers, "%" PRIu32 "..%" PRIu32, stage->first,
+                     stage->last);
     EG_TRY(eg_text_printf(
         text,
         "%5" PRIu32 "  %-7s  %7" PRIu32 "  %9.4g  %10.4g  %9.4g  %9" PRIu32 "  %9.2f\n",
         s, layers, eg_stage_devices(&stage->place), stage->forward, stage->backward,
         stage->update, stage->in_flight, stage->bytes / 1e9));
   }
+  if (!has_layers && staged->stages.len < staged->devices)
+    EG_TRY(eg_text_printf(text, "and %zu more devices\n",
+                          staged->devices - staged->stages.len));
   return EGRAPH_OK;
 }
 
+static egraph_status print_head(eg_text *text, const eg_staged *staged) {
+  EG_TRY(eg_text_printf(text, "%s: %" PRIu32 " micro-batches, %" PRIu32 " devices",
+                        staged->algorithm, staged->micro_batches, staged->devices));
+  if (staged->layers != 0)
+    EG_TRY(eg_text_printf(
+        text, ", %" PRIu32 " layers; %" PRIu32 " stages wanted, %" PRIu32 " planned",
+        staged->layers, staged->asked, staged->planned));
+  return eg_text_printf(text, "; %.1f s%s\n", staged->search_seconds,
+                        staged->is_cancelled ? "; cancelled" : "");
+}
+
 egraph_status eg_staged_print(eg_text *text, const eg_staged *staged, bool all) {
-  EG_TRY(eg_text_printf(
-      text,
-      "%s: %" PRIu32 " layers, %" PRIu32 " micro-batches, %" PRIu32 " devices; %" PRIu32
-      " stages wanted, %" PRIu32 " planned in %.1f s%s\n",
-      staged->algorithm, staged->layers, staged->micro_batches, staged->devices,
-      staged->asked, staged->planned, staged->search_seconds,
-      staged->is_cancelled ? "; cancelled" : ""));
+  EG_TRY(print_head(text, staged));
   if (staged->best == UINT32_MAX)
     EG_TRY(eg_text_append(text,
                           "no pipeline is possible: a stage has no plan on any part "
                           "of the machine; raise the limit of memory, or take "
                           "smaller micro-batches\n"));
   else {
-    EG_TRY(print_row(text, &staged->rows.data[staged->best]));
+    EG_TRY(print_row(text, staged, &staged->rows.data[staged->best]));
     EG_TRY(print_stages(text, staged));
   }
   if (!all) return EGRAPH_OK;
   EG_TRY(eg_text_append(text, "\n"));
   for (size_t i = 0; i < staged->rows.len; i++)
-    EG_TRY(print_row(text, &staged->rows.data[i]));
+    EG_TRY(print_row(text, staged, &staged->rows.data[i]));
   return EGRAPH_OK;
 }
 
