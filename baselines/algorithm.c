@@ -8,8 +8,7 @@
 #include "baselines/stages/megatron_grid.h"
 #include "baselines/stages/min_cut_placement.h"
 
-#define EGRAPH_ALGORITHM(name, kind, function, what, paper)                              \
-  {name, what, paper, .kind = function},
+#define EGRAPH_ALGORITHM(name, kind, row, what, paper) {name, what, paper, .kind = row},
 static const eg_algorithm ROWS[] = {
 #include "include/egraph_algorithms.def"
 };

@@ -10,6 +10,7 @@
 // A stage with more, or less, of the work than this times its part of the devices is not
 // planned (Alpa's stage_imbalance_tolerance).
 static const double MOST_IMBALANCE = 2;
+enum { MOST_LAYERS = 16 };          // the table grows with their square
 static const double EPSILON = 1e-6; // seconds, Alpa's
 
 EG_VEC_DEFINE(cells, eg_stage_cell);
@@ -145,7 +146,8 @@ egraph_status eg_alpa_stages(const eg_plan_search_input *input, eg_staged *out) 
   eg_layered layered;
   double start = eg_clock_seconds();
   out->algorithm = "alpa-stages";
-  EG_TRY(eg_layered_init(&layered, input->alloc, input->forward, input->training, 0));
+  EG_TRY(eg_layered_init(&layered, input->alloc, input->forward, input->training,
+                         MOST_LAYERS));
   egraph_status status = find(input, &layered, out);
   eg_layered_deinit(&layered);
   out->search_seconds = eg_clock_seconds() - start;

@@ -8,7 +8,7 @@
 #include "pcg/graph/graph_copy.h"
 
 #define NONE EG_LAYERED_NONE
-enum { MOST_LAYERS = 16, LEAST_LAYERS = 4, PLAIN_LAYERS = 8 };
+enum { LEAST_LAYERS = 4, PLAIN_LAYERS = 8 };
 // Alpa's delta: how much more than the average a layer may compute.
 static const double SLACK = 0.5;
 
@@ -101,16 +101,16 @@ static double work_of(const eg_layered *l, uint32_t place) {
 /// A number of layers that divides the blocks, so that equal blocks make equal layers.
 /// The first and the last block may differ in what they read: where there are nodes
 /// enough for them beside the equal ones they count.
-static egraph_status layers_that_fit(const eg_layered *l, uint32_t *out) {
+static egraph_status layers_that_fit(const eg_layered *l, uint32_t most, uint32_t *out) {
   eg_blocks blocks;
   EG_TRY(eg_blocks_find(l->forward, &blocks));
-  *out = PLAIN_LAYERS;
+  *out = PLAIN_LAYERS < most ? PLAIN_LAYERS : most;
   if (blocks.count == 0) return EGRAPH_OK;
   uint32_t others = eg_graph_node_count(l->forward) - blocks.period * blocks.count;
   uint32_t count =
       blocks.count + (others < 2 * blocks.period ? others / blocks.period : 2);
-  *out = count < MOST_LAYERS ? count : MOST_LAYERS;
-  for (uint32_t n = MOST_LAYERS; n >= LEAST_LAYERS; n--)
+  *out = count < most ? count : most;
+  for (uint32_t n = *out; n >= LEAST_LAYERS; n--)
     if (count % n == 0) {
       *out = n;
       return EGRAPH_OK;
@@ -175,7 +175,8 @@ static egraph_status cut(eg_layered *l, uint32_t wanted) {
 
 egraph_status eg_layered_init(eg_layered *layered, egraph_allocator alloc,
                               const eg_graph *forward,
-                              const eg_training_options *training, uint32_t wanted) {
+                              const eg_training_options *training, uint32_t most) {
+  uint32_t wanted;
   *layered = (eg_layered){.alloc = alloc,
                           .forward = forward,
                           .loss_of = eg_graph_output(forward, training->output, NULL),
@@ -187,7 +188,7 @@ egraph_status eg_layered_init(eg_layered *layered, egraph_allocator alloc,
   eg_u32s_init(&layered->last_use, alloc);
   eg_chars_init(&layered->constant, alloc);
   egraph_status status = find_running(layered);
-  if (status == EGRAPH_OK && wanted == 0) status = layers_that_fit(layered, &wanted);
+  if (status == EGRAPH_OK) status = layers_that_fit(layered, most, &wanted);
   if (status == EGRAPH_OK) status = cut(layered, wanted);
   if (status != EGRAPH_OK) eg_layered_deinit(layered);
   return status;

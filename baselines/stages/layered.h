@@ -27,12 +27,12 @@ typedef struct eg_layered {
 } eg_layered;
 #define EG_LAYERED_NONE UINT32_MAX
 
-/// As many layers as `wanted`; 0: as fits the model's repeated blocks, up to 16, or 8
-/// where it has none. Fails with EGRAPH_E_MEMORY, EGRAPH_E_ARGUMENT for an output that
+/// Of repeated blocks as many layers as divide them, at most `most`; 8 layers of a model
+/// without any. Fails with EGRAPH_E_MEMORY, EGRAPH_E_ARGUMENT for an output that
 /// nothing computes.
 egraph_status eg_layered_init(eg_layered *layered, egraph_allocator alloc,
                               const eg_graph *forward,
-                              const eg_training_options *training, uint32_t wanted);
+                              const eg_training_options *training, uint32_t most);
 void eg_layered_deinit(eg_layered *layered);
 static inline uint32_t eg_layered_count(const eg_layered *layered) {
   return (uint32_t)layered->first.len;

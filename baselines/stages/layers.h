@@ -1,4 +1,4 @@
-// Alpa's operator clustering (OSDI'22, section 5.2, equation 6): operators, in their
+// Alpa's operator clustering (OSDI'22, section 5.2): operators, in their
 // order, become a number of layers of which none computes much more than the average, so
 // that the layer that receives most receives least.
 // SPDX-License-Identifier: Apache-2.0

@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 
-enum { MOST_CHUNKS = 8 };
+enum { MOST_CHUNKS = 8, MOST_LAYERS = 128 };
 
 EG_VEC_DEFINE(places, eg_stage_place);
 
@@ -122,7 +122,8 @@ egraph_status eg_megatron_grid(const eg_plan_search_input *input, eg_staged *out
   eg_layered layered;
   double start = eg_clock_seconds();
   out->algorithm = "megatron-grid";
-  EG_TRY(eg_layered_init(&layered, input->alloc, input->forward, input->training, 0));
+  EG_TRY(eg_layered_init(&layered, input->alloc, input->forward, input->training,
+                         MOST_LAYERS));
   egraph_status status = walk(input, &layered, out);
   eg_layered_deinit(&layered);
   out->search_seconds = eg_clock_seconds() - start;

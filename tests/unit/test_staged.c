@@ -123,7 +123,7 @@ static void equal_slices_have_equal_texts(void **state) {
   eg_layered layered;
   eg_slice slices[4];
   set_up(&s, chain(8, 64, 1024), 4, "1e9", "80e9");
-  assert_ok(eg_layered_init(&layered, eg_allocator_heap(), s.graph, &s.training, 0));
+  assert_ok(eg_layered_init(&layered, eg_allocator_heap(), s.graph, &s.training, 16));
   assert_int_equal(eg_layered_count(&layered), 8);
   for (uint32_t i = 0; i < 7; i++) {
     assert_true(layered.first.data[i] == 2 * i);
