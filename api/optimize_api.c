@@ -174,6 +174,24 @@ static egraph_status search_stages(void *self, const eg_plan_search_input *input
   return call->algorithm->stages(input, call->out);
 }
 
+/// The report of a search for pipelines: nothing is saturated, and nothing proven.
+static void report_stages(egraph_result *result, const char *algorithm) {
+  const eg_staged *staged = &result->staged;
+  bool has_any = staged->best != UINT32_MAX;
+  const char *ended = staged->is_cancelled ? "cancelled" : "exhausted";
+  result->made.report = (egraph_report){
+      .cost_after = has_any ? staged->rows.data[staged->best].seconds : INFINITY,
+      .gap = has_any ? 1 : INFINITY,
+      .status = has_any ? "feasible" : "unknown",
+      .proven_over = "variants reached",
+      .stop = ended,
+      .stop_words = "took no part",
+      .ended = ended,
+      .algorithm = algorithm,
+      .search_seconds = staged->search_seconds,
+      .total_seconds = staged->search_seconds};
+}
+
 /// The plan of what was made, as an object of its own.
 static egraph_status take_plan(egraph_result *result) {
   eg_plan_search *search = &result->made.search;
@@ -212,6 +230,7 @@ egraph_status egraph_optimize(const egraph_allocator *alloc, const egraph_graph 
   egraph_status status = wants_plan(&own.options, &own.search)
                              ? plan(&own, &call, &result->made)
                              : optimize_device(&call, &result->made);
+  if (status == EGRAPH_OK && result->is_staged) report_stages(result, algorithm->name);
   if (status == EGRAPH_OK) status = take_plan(result);
   if (status == EGRAPH_OK)
     *out = result;

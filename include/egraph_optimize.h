@@ -302,7 +302,8 @@ typedef enum egraph_stages_form {
 } egraph_stages_form;
 /// The pipelines of a training step that a search of the kind `stages` has found
 /// (egraph_algorithms.def): their seconds are simulated, they have no plan that runs.
-/// Free with egraph_string_free. Fails with ARGUMENT where the search was another.
+/// egraph_report.cost_after has the seconds of the best, whether it fits or not. Free
+/// with egraph_string_free. Fails with ARGUMENT where the search was another.
 EGRAPH_API EGRAPH_NODISCARD egraph_status
 egraph_result_stages(const egraph_allocator *alloc, const egraph_result *result,
                      egraph_stages_form form, char **out);

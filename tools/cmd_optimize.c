@@ -377,8 +377,10 @@ static egraph_status hand_out(const file_flags *f, const optimize_session *sessi
   return EGRAPH_OK;
 }
 
-/// The failure to certify stands after the plan, which is handed out all the same.
+/// The failure to certify stands after the plan, which is handed out all the same; that
+/// no pipeline is possible in the report.
 static int certified_outcome(const egraph_result *result) {
+  if (strcmp(egraph_result_report(result)->status, "unknown") == 0) return EXIT_FAILED;
   const char *why = egraph_result_report(result)->uncertified;
   if (why == NULL) return EXIT_DONE;
   fprintf(stderr, "egraph: %s\n", why);
