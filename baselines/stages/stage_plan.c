@@ -8,8 +8,10 @@
 #include "base/clock.h"
 #include "optimize/fold/whole_step.h"
 
-// Of all work, for each stage; a few hundred are planned, most of them alike.
-static const double STAGE_SHARE = 0.01, LEAST_WORK = 1e6, LEAST_SECONDS = 0.05;
+// For each stage, of all work, and of the time that is left: about a hundred are planned,
+// and the last ones must have a plan, too.
+static const double STAGE_SHARE = 0.01, TIME_SHARE = 0.05;
+static const double LEAST_WORK = 1e6, LEAST_SECONDS = 0.05;
 static const double DEFAULT_GAP = 1e-3; // what a longer search might gain
 // What leaves a stage may leave it in any layout.
 static const char DELIVERED[] = "(deliver (all outputs) *=?)";
@@ -189,7 +191,7 @@ static egraph_status plan_step(eg_stage_planner *planner, eg_whole_step *step,
                             .baseline = roles[0] != '\0' ? roles : NULL,
                             .layout = EG_LAYOUT_OPTIONS_DEFAULT};
   input.layout.time_limit_seconds =
-      fmax(planner->deadline - eg_clock_seconds(), LEAST_SECONDS);
+      fmax(TIME_SHARE * (planner->deadline - eg_clock_seconds()), LEAST_SECONDS);
   input.layout.work_limit = (uint64_t)fmin(planner->work, 1e18);
   input.layout.relative_gap =
       search->relative_gap >= 0 ? search->relative_gap : DEFAULT_GAP;
