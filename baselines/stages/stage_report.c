@@ -216,6 +216,10 @@ void eg_staged_note(eg_staged *staged, const eg_stage_planner *planner) {
   staged->asked = planner->asked;
   staged->planned = (uint32_t)planner->plans.len;
   staged->is_cancelled = planner->is_cancelled;
+  for (size_t i = 0; i < planner->plans.len; i++) {
+    const eg_stage_plan *plan = &planner->plans.data[i];
+    staged->was_limited = staged->was_limited || (!plan->has_plan && !plan->is_proven);
+  }
 }
 
 // ---- text -----------------------------------------------------------------------------
@@ -273,10 +277,13 @@ static egraph_status print_head(eg_text *text, const eg_staged *staged) {
 egraph_status eg_staged_print(eg_text *text, const eg_staged *staged, bool all) {
   EG_TRY(print_head(text, staged));
   if (staged->best == UINT32_MAX)
-    EG_TRY(eg_text_append(text,
-                          "no pipeline is possible: a stage has no plan on any part "
-                          "of the machine; raise the limit of memory, or take "
-                          "smaller micro-batches\n"));
+    EG_TRY(eg_text_append(
+        text,
+        staged->was_limited
+            ? "no pipeline was found: limits ended the search for plans of some "
+              "stages; raise --work and --time-limit\n"
+            : "no pipeline is possible: a stage has no plan on any part of the "
+              "machine; raise the limit of memory, or take smaller micro-batches\n"));
   else {
     EG_TRY(print_row(text, staged, &staged->rows.data[staged->best]));
     EG_TRY(print_stages(text, staged));

@@ -50,6 +50,7 @@ typedef struct eg_staged {
   uint32_t asked, planned; // stages: looked at, and distinct ones, which were planned
   double search_seconds;
   bool is_cancelled;
+  bool was_limited; // limits ended the search for some stage's plan without one
   eg_staged_rows rows;
   uint32_t best;                      // row; UINT32_MAX: none is possible
   eg_pipeline_schedule_kind schedule; // of the best row

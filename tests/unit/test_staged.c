@@ -56,6 +56,7 @@ static void set_up(setting *s, eg_graph *graph, uint32_t micro_batches, const ch
   assert_ok(eg_machine_parse(NULL, "machine", eg_text_of(&text),
                              strlen(eg_text_of(&text)), 0, &s->machine));
   eg_text_deinit(&text);
+  s->search.work_limit = 200; // plans need not be proven
   s->training.loss = EG_LOSS_SQUARED_ERROR;
   s->training.micro_batches = micro_batches;
   eg_strmap_init(&s->trained, eg_allocator_heap());
@@ -166,7 +167,7 @@ static void stages_fit_with_all_that_is_in_flight(void **state) {
   eg_text text;
   eg_text_init(&text, eg_allocator_heap());
   assert_ok(eg_staged_print(&text, &s.staged, true));
-  assert_non_null(strstr(eg_text_of(&text), "no pipeline is possible"));
+  assert_non_null(strstr(eg_text_of(&text), "no pipeline "));
   eg_text_deinit(&text);
   tear_down(&s);
 }
@@ -175,6 +176,7 @@ static void the_grid_has_every_factorization(void **state) {
   (void)state;
   setting s;
   set_up(&s, chain(4, 64, 1024), 16, "1e8", "80e9");
+  s.search.work_limit = 0; // a row for each point
   assert_ok(eg_megatron_grid(&s.input, &s.staged));
   static const char *const names[] = {
       "t=1 p=1 d=4",     "t=1 p=1 d=4 zero-1", "t=1 p=2 d=2", "t=1 p=2 d=2 zero-1",
