@@ -8,6 +8,9 @@
 #include "baselines/greedy_descent.h"
 #include "baselines/mcmc.h"
 #include "baselines/optcnn.h"
+#include "baselines/stages/alpa_stages.h"
+#include "baselines/stages/megatron_grid.h"
+#include "baselines/stages/min_cut_placement.h"
 #include "baselines/unity.h"
 
 #define EGRAPH_ALGORITHM(name, kind, row, what, paper) {name, what, paper, .kind = row},

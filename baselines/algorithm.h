@@ -8,6 +8,7 @@
 
 #include "baselines/graph_search.h"
 #include "baselines/plan_algorithm.h"
+#include "baselines/stages/stage_report.h"
 
 typedef struct eg_algorithm {
   const char *name, *what, *paper;
@@ -15,6 +16,7 @@ typedef struct eg_algorithm {
   eg_graph_algorithm *graphs;     // a graph for one device
                                   // NULL: it finds no graph
   const eg_plan_algorithm *plans; // a plan for several; NULL: it finds no plan
+  eg_stage_search *stages;        // pipelines of a training step; NULL: it finds none
 } eg_algorithm;
 
 /// Fails with EGRAPH_E_ARGUMENT, listing the names, where there is none of that name.

@@ -23,19 +23,15 @@ typedef struct visitor {
   double shortest;
 } visitor;
 
-/// Seconds of a plan in the first order of issue in which it fits; INFINITY: it does not.
+/// Seconds of a plan in the shortest order of issue that fits; INFINITY: none does.
 static egraph_status measure(const visitor *v, const eg_plan *plan, double *out) {
-  *out = INFINITY;
-  for (int issue = EG_ISSUE_AHEAD; issue < EG_ISSUES && isinf(*out); issue++) {
-    eg_plan_simulation s;
-    eg_plan_simulation_init(&s, v->question->alloc);
-    egraph_status status = eg_plan_simulate(plan, v->question->mesh, (eg_issue)issue, &s);
-    if (status == EGRAPH_OK && s.peak_bytes <= v->question->memory_limit)
-      *out = s.seconds;
-    eg_plan_simulation_deinit(&s);
-    EG_TRY(status);
-  }
-  return EGRAPH_OK;
+  eg_plan_simulation s;
+  eg_plan_simulation_init(&s, v->question->alloc);
+  egraph_status status =
+      eg_plan_simulate_shortest(plan, v->question->mesh, v->question->memory_limit, &s);
+  *out = s.peak_bytes <= v->question->memory_limit ? s.seconds : INFINITY;
+  eg_plan_simulation_deinit(&s);
+  return status;
 }
 
 /// Of the same strategies with the cheapest arcs, which is the plan that becomes of them;

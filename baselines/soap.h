@@ -83,9 +83,10 @@ egraph_status eg_soap_follow(eg_soap *soap, uint32_t lead, uint32_t option,
 /// Fills `strategy` of all problem values.
 egraph_status eg_soap_choose(eg_soap *soap, const uint32_t *choice);
 /// The seconds of a step with exchanges beside computing, each class of links a stream:
-/// an estimate of what eg_plan_simulate gives with EG_ISSUE_AHEAD. Gathers of entries
-/// have no gates, ways share arcs only where they run along the same, and further
-/// micro-batches take as long as the second. INFINITY: no plan.
+/// an estimate of what eg_plan_simulate gives with gathers ahead. Computing keeps the
+/// order of the step, gathers of entries have no windows, ways share arcs only where they
+/// run along the same, and further micro-batches take as long as the second. INFINITY: no
+/// plan.
 egraph_status eg_soap_simulate(eg_soap *soap, const uint32_t *choice, double *out);
 /// The ways from a place, by number of the layout.
 egraph_status eg_soap_ways_from(eg_soap *soap, uint32_t place, const eg_soap_way **out);

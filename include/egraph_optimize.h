@@ -308,6 +308,21 @@ EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_result_take_plan(egraph_result 
 EGRAPH_API EGRAPH_NODISCARD egraph_status
 egraph_result_certificate(const egraph_result *result, const char **out);
 
+/// What is told of pipelines: the best one with its stages; all that were looked at, too;
+/// or all as one JSON object.
+typedef enum egraph_stages_form {
+  EGRAPH_STAGES_BEST,
+  EGRAPH_STAGES_ALL,
+  EGRAPH_STAGES_JSON
+} egraph_stages_form;
+/// The pipelines of a training step that a search of the kind `stages` has found
+/// (egraph_algorithms.def): their seconds are simulated, they have no plan that runs.
+/// egraph_report.cost_after has the seconds of the best, whether it fits or not. Free
+/// with egraph_string_free. Fails with ARGUMENT where the search was another.
+EGRAPH_API EGRAPH_NODISCARD egraph_status
+egraph_result_stages(const egraph_allocator *alloc, const egraph_result *result,
+                     egraph_stages_form form, char **out);
+
 /// The effect of one rule in the search, in all rounds together. Names are borrowed from
 /// the result.
 typedef struct egraph_rule_report {

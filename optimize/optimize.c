@@ -144,7 +144,9 @@ static egraph_status search_model(plan_call *p, const eg_graph *forward) {
     EG_TRY(eg_mesh_parse(target->mesh, &mesh));
     input.mesh = &mesh;
   }
-  return eg_plan_search_run(&input, &p->out->search);
+  return call->stage_searcher != NULL
+             ? call->stage_searcher->run(call->stage_searcher->self, &input)
+             : eg_plan_search_run(&input, &p->out->search);
 }
 
 /// Constants are computed before anything is planned; what is trained is known by name
@@ -184,6 +186,13 @@ static egraph_status explain_absence(const egraph_report *report, eg_text *text)
                         report->least_memory);
 }
 
+/// Pipelines are no plan.
+static egraph_status explain_staged(eg_optimized *out) {
+  return eg_text_append(
+      &out->no_plan, "there is no plan: staged plans are simulated only, and cannot be "
+                     "written or run; search without an algorithm for a plan");
+}
+
 egraph_status eg_optimize_plan(const eg_optimize_call *call, eg_optimized *out) {
   static const egraph_target one_device = {.machine = "host*1"};
   eg_plan_search *search = &out->search;
@@ -202,6 +211,7 @@ egraph_status eg_optimize_plan(const eg_optimize_call *call, eg_optimized *out) 
   eg_target_machine_close(&p.target);
   EG_TRY(status);
   out->report = search->report;
+  if (call->stage_searcher != NULL) return explain_staged(out);
   EG_TRY(search->has_plan ? check_cost(call, out, "steps of the plan")
                           : explain_absence(&search->report, &out->no_plan));
   if (eg_text_of(&search->uncertified)[0] != '\0')
