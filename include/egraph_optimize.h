@@ -316,7 +316,7 @@ typedef enum egraph_stages_form {
   EGRAPH_STAGES_JSON
 } egraph_stages_form;
 /// The pipelines of a training step that a search of the kind `stages` has found
-/// (egraph_algorithms.def): their seconds are simulated, they have no plan that runs.
+/// (egraph_algorithm_info.kind): their seconds are simulated, they have no plan to run.
 /// egraph_report.cost_after has the seconds of the best, whether it fits or not. Free
 /// with egraph_string_free. Fails with ARGUMENT where the search was another.
 EGRAPH_API EGRAPH_NODISCARD egraph_status
