@@ -118,6 +118,37 @@ typedef struct egraph_simulation_alive {
 EGRAPH_API egraph_simulation_alive
 egraph_simulation_alive_at(const egraph_simulation *simulation, uint32_t index);
 
+// ---- exchanges of this host ---------------------------------------------------------
+
+/// What ranks of this host take for exchanges of one kind and class of sizes, fitted to
+/// measurements: latency_seconds + bytes * seconds_per_byte.
+typedef struct egraph_exchange_class {
+  const char *exchange; // "all-gather", "reduce-scatter", "all-reduce", "all-to-all",
+                        // "halo"
+  uint32_t devices;     // in a group
+  const char *size;     // "small", "medium", "large"
+  double most_bytes;    // of this class; the last one has no limit
+  double latency_seconds, seconds_per_byte;
+  uint32_t points;                // measurements; 0: as the class beside it
+  double mean_error, worst_error; // of the fit at these, of what was measured
+} egraph_exchange_class;
+
+/// Measures all kinds of exchange by size between `ranks` ranks of this host, some
+/// seconds long, and stores them in the database of the costs, in place of older ones.
+/// channel: "local", threads of this process (NULL: that); "mpi", of which this process
+/// is one rank, *out_rank; rank 0 stores. Plans for "host*RANKS", or "host-mpi*RANKS",
+/// are then priced with them. Fails with ARGUMENT where there is no database to write to,
+/// or fewer than two ranks.
+EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_costs_measure_exchanges(
+    egraph_costs *costs, const char *channel, uint32_t ranks, uint32_t *out_rank);
+/// Calls `each` (NULL: nothing) for every class that the database of the costs has for
+/// this host, by devices and exchange. *out_date is that of the oldest measurement, in
+/// seconds since 1970; 0: nothing was measured.
+EGRAPH_API EGRAPH_NODISCARD egraph_status
+egraph_costs_exchanges(egraph_costs *costs, const char *channel, uint32_t ranks,
+                       egraph_status (*each)(void *user, const egraph_exchange_class *c),
+                       void *user, int64_t *out_date);
+
 #ifdef __cplusplus
 }
 #endif

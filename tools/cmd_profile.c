@@ -103,16 +103,85 @@ static void print_profile(const optimize_session *session, uint32_t entries,
   if (json) json_end();
 }
 
+// ---- exchanges ------------------------------------------------------------------
+
+static egraph_status print_class(void *user, const egraph_exchange_class *c) {
+  const bool *json = user;
+  if (*json) {
+    json_open(NULL, '{');
+    json_text("exchange", c->exchange);
+    json_int("devices", c->devices);
+    json_text("size", c->size);
+    json_real("most_bytes", c->most_bytes);
+    json_real("latency", c->latency_seconds);
+    json_real("per_byte", c->seconds_per_byte);
+    json_int("points", c->points);
+    json_real("mean_error", c->mean_error);
+    json_real("worst_error", c->worst_error);
+    json_close('}');
+    return EGRAPH_OK;
+  }
+  char speed[32] = "any";
+  if (c->seconds_per_byte > 0)
+    (void)snprintf(speed, sizeof speed, "%.2f", 1e-9 / c->seconds_per_byte);
+  printf("%-15s %7u  %-7s %12s %8s %6u %7.1f %% %7.1f %%\n", c->exchange, c->devices,
+         c->size, seconds_text(c->latency_seconds).text, speed, c->points,
+         100 * c->mean_error, 100 * c->worst_error);
+  return EGRAPH_OK;
+}
+
+static egraph_status print_exchanges(egraph_costs *costs, const char *channel,
+                                     uint32_t ranks, bool json) {
+  int64_t date;
+  if (json) {
+    json_begin();
+    json_text("machine", egraph_costs_machine(costs));
+    json_text("channel", channel);
+    json_int("ranks", ranks);
+    json_open("exchanges", '[');
+  } else {
+    printf("%u ranks over %s, each exchange behind 0.1 ms of computing\n%s\n%-15s %7s  "
+           "%-7s %12s %8s %6s %9s %9s\n",
+           ranks, channel, egraph_costs_machine(costs), "exchange", "devices", "size",
+           "latency", "GB/s", "points", "error", "worst");
+  }
+  egraph_status status =
+      egraph_costs_exchanges(costs, channel, ranks, print_class, &json, &date);
+  if (json) {
+    json_close(']');
+    json_end();
+  }
+  return status;
+}
+
+/// Only rank 0 has something to say.
+static int profile_exchanges(const optimize_flags *flags, const char *channel,
+                             uint32_t ranks) {
+  egraph_costs *costs = NULL;
+  uint32_t rank = 0;
+  egraph_status status = open_plan_costs(&flags->costs, NULL, &costs);
+  if (status == EGRAPH_OK)
+    status = egraph_costs_measure_exchanges(costs, channel, ranks, &rank);
+  if (status == EGRAPH_OK && rank == 0)
+    status = print_exchanges(costs, channel, ranks, flags->json);
+  egraph_costs_destroy(costs);
+  return status == EGRAPH_OK ? EXIT_DONE : report_failure(status);
+}
+
+// ---- the command ----------------------------------------------------------------
+
 int command_profile(int argc, char **argv) {
   optimize_flags flags;
   optimize_flags_init(&flags);
-  uint64_t repeats = 0;
-  bool shows = false;
+  uint64_t repeats = 0, ranks = 2;
+  bool shows = false, exchanges = false;
+  const char *channel = NULL;
   command cmd = {
       .name = "profile",
-      .usage = "MODEL [--db FILE] [options]",
-      .summary = "Measures every operator variant that optimizing the model asks for.",
-      .min_positional = 1,
+      .usage = "MODEL [--db FILE] [options] | --collectives [--ranks N] [--db FILE]",
+      .summary = "Measures every operator variant that optimizing the model asks for; or "
+                 "the exchanges between ranks of this host.",
+      .min_positional = 0,
       .max_positional = 1};
   add_load_flags(&cmd, &flags.load);
   add_heading(&cmd, "Measurement");
@@ -122,10 +191,25 @@ int command_profile(int argc, char **argv) {
              "list the costs of all operators, and what they rest on");
   add_uint(&cmd, "--validate N", &repeats, 0, MAX_REPEATS,
            "run the model N times and compare measured with predicted costs");
+  add_heading(&cmd, "Exchanges");
+  add_switch(&cmd, "--collectives", &exchanges,
+             "measure every kind of exchange by size, for plans for host*RANKS");
+  add_uint(&cmd, "--ranks N", &ranks, 2, 256, "of this host (default 2)");
+  add_choice(&cmd, "--channel local|mpi", &channel,
+             "ranks are threads (local, the default), or processes that mpirun started "
+             "(mpi), for plans for host-mpi*RANKS");
   add_optimize_flags(&cmd, &flags);
   positional models;
   int parsed = parse_arguments(&cmd, argc, argv, &models);
   if (parsed != PARSE_RUN) return parsed;
+  if (exchanges == (models.count != 0)) {
+    fprintf(stderr, "egraph: profile takes a model, or --collectives; see egraph profile "
+                    "--help\n");
+    return EXIT_USAGE;
+  }
+  if (exchanges)
+    return profile_exchanges(&flags, channel != NULL ? channel : "local",
+                             (uint32_t)ranks);
   optimize_session session;
   egraph_status status = optimize_run(&flags, models.items[0], &session);
   uint32_t entries = 0;
