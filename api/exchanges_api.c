@@ -1,4 +1,5 @@
-// Public functions of exchanges between ranks of this host.
+// Public functions of exchanges between ranks of this host, and of how good estimates
+// are.
 // SPDX-License-Identifier: Apache-2.0
 #include "api/costs.h"
 #include "api/require.h"
@@ -24,6 +25,23 @@ egraph_status egraph_costs_measure_exchanges(egraph_costs *costs, const char *ch
     status = eg_host_exchanges_store(costs->alloc, &host, name, ranks, &points);
   eg_exchange_points_deinit(&points);
   return status;
+}
+
+egraph_status egraph_costs_estimate_errors(
+    const egraph_costs *costs,
+    egraph_status (*each)(void *user, const egraph_estimate_error *error), void *user) {
+  EG_REQUIRE(costs);
+  EG_REQUIRE_CALL(each);
+  eg_estimate_error errors[EG_OP_COUNT];
+  eg_cost_estimate_errors(costs->model, errors);
+  for (int op = 0; op < EG_OP_COUNT; op++) {
+    const egraph_estimate_error error = {.op = eg_op_info_of((eg_op)op)->name,
+                                         .count = errors[op].count,
+                                         .mean = errors[op].mean,
+                                         .worst = errors[op].worst};
+    if (error.count != 0) EG_TRY(each(user, &error));
+  }
+  return EGRAPH_OK;
 }
 
 static egraph_status visit_classes(const eg_fitted_exchange *fitted,

@@ -118,6 +118,20 @@ typedef struct egraph_simulation_alive {
 EGRAPH_API egraph_simulation_alive
 egraph_simulation_alive_at(const egraph_simulation *simulation, uint32_t index);
 
+// ---- estimates of operators -----------------------------------------------------------
+
+/// How far estimates of an operator are from the measurements that they are fitted to:
+/// |estimated / measured - 1|.
+typedef struct egraph_estimate_error {
+  const char *op;
+  uint32_t count; // measurements
+  double mean, worst;
+} egraph_estimate_error;
+/// Calls `each` for every operator of which the costs have measurements.
+EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_costs_estimate_errors(
+    const egraph_costs *costs,
+    egraph_status (*each)(void *user, const egraph_estimate_error *error), void *user);
+
 // ---- exchanges of this host ---------------------------------------------------------
 
 /// What ranks of this host take for exchanges of one kind and class of sizes, fitted to

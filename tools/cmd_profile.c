@@ -77,6 +77,45 @@ static egraph_status show_entries(const optimize_session *session,
   return status;
 }
 
+typedef struct estimate_errors {
+  uint32_t count;
+  double sum;
+  bool lists, json;
+} estimate_errors;
+
+static egraph_status add_error(void *user, const egraph_estimate_error *error) {
+  estimate_errors *all = user;
+  all->count += error->count;
+  all->sum += error->count * error->mean;
+  if (all->json) {
+    json_open(NULL, '{');
+    json_text("op", error->op);
+    json_int("count", error->count);
+    json_real("mean_error", error->mean);
+    json_real("worst_error", error->worst);
+    json_close('}');
+  } else if (all->lists) {
+    printf("%-28s %6u %7.1f %% %7.1f %%\n", error->op, error->count, 100 * error->mean,
+           100 * error->worst);
+  }
+  return EGRAPH_OK;
+}
+
+/// What an estimate of what is not measured is worth: how far it is off where it is.
+static void print_estimates(const optimize_session *session, bool shows, bool json) {
+  estimate_errors all = {.lists = shows, .json = json};
+  if (json)
+    json_open("estimates", '[');
+  else if (shows)
+    printf("\n%-28s %6s %9s %9s\n", "estimates of operators", "count", "error", "worst");
+  egraph_status status = egraph_costs_estimate_errors(session->costs, add_error, &all);
+  if (json) json_close(']');
+  if (status == EGRAPH_OK && !json && all.count != 0)
+    printf("estimates of the %u operators that are measured are off by %.0f %% in the "
+           "mean%s\n",
+           all.count, 100 * all.sum / all.count, shows ? "" : "; --show lists them");
+}
+
 /// `validation` is NULL when none was asked for.
 static void print_profile(const optimize_session *session, uint32_t entries,
                           const egraph_validation *validation, bool shows, bool json) {
@@ -100,6 +139,7 @@ static void print_profile(const optimize_session *session, uint32_t entries,
   if (shows && show_entries(session, session->graph, "original_costs", json) == EGRAPH_OK)
     (void)!show_entries(session, egraph_result_graph(session->result), "optimized_costs",
                         json);
+  print_estimates(session, shows, json);
   if (json) json_end();
 }
 

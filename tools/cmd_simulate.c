@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "tools/arguments.h"
+#include "tools/exchanges_told.h"
 #include "tools/plan_files.h"
 #include "tools/simulate_files.h"
 
@@ -147,6 +148,8 @@ int command_simulate(int argc, char **argv) {
     json_end();
   } else if (written) {
     print_text(&s);
+    status =
+        exchanges_tell(flags.machine, egraph_plan_info_of(s.plan).devices, &flags.costs);
   }
   egraph_simulation_destroy(s.simulation);
   egraph_simulation_destroy(s.in_order);

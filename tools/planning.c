@@ -238,8 +238,7 @@ static egraph_status open_costs(const cost_flags *flags, const char *database,
   return egraph_costs_create(NULL, &options, out);
 }
 
-/// Whether a target is this host. NULL is.
-static bool is_this_host(const char *machine) {
+bool is_this_host(const char *machine) {
   static const char *const hosts[] = {"host", "host-mpi"};
   size_t length = machine == NULL ? 0 : strcspn(machine, "*");
   for (size_t i = 0; machine != NULL && i < sizeof hosts / sizeof *hosts; i++)
