@@ -23,19 +23,12 @@ EG_VEC_DEFINE(issue_order, issued);
 typedef struct maker {
   const eg_plan *plan;
   eg_plan_tasks *out;
-  eg_u32s reader;           // [states] first step, moves apart, that needs it; NEVER
-  eg_u32s is_entry;         // [states] there from the start, or moved from such
-  eg_u32s computing_before; // [steps + 1]
-  eg_u32s place;            // [steps] of the order of issue
-  eg_u32s gate;             // [steps] of computing, after which a gather may begin; NEVER
-  eg_u32s gate_lag;         // [steps] micro-batches before its own that the gate is in
-  eg_u32s task_of;          // [micro-batch * steps + step]
+  eg_issue_order issued; // its places
+  eg_u32s task_of;       // [micro-batch * steps + step]
   issue_order order;
   uint32_t computing; // the last task added that computes; NEVER
 } maker;
-EG_OWNER_DEFINE_STATIC(maker,
-                       (eg_u32s, reader, is_entry, computing_before, place, gate,
-                        gate_lag, task_of),
+EG_OWNER_DEFINE_STATIC(maker, (eg_issue_order, issued), (eg_u32s, task_of),
                        (issue_order, order))
 
 void eg_plan_tasks_init(eg_plan_tasks *tasks, egraph_allocator alloc) {
@@ -47,147 +40,6 @@ void eg_plan_tasks_deinit(eg_plan_tasks *tasks) {
   eg_task_graph_destroy(tasks->graph);
   eg_plan_task_list_deinit(&tasks->tasks);
   tasks->graph = NULL;
-}
-
-bool eg_plan_step_is_exchange(const eg_plan_step *step) {
-  return step->is_move && !eg_transition_is_local(step->transition.kind) &&
-         step->seconds > 0;
-}
-
-static bool is_computing(const eg_plan_step *step) {
-  return step->seconds > 0 && !eg_plan_step_is_exchange(step);
-}
-
-static bool is_reduction(const eg_plan_step *step) {
-  return step->transition.kind == EG_TRANSITION_ALL_REDUCE ||
-         step->transition.kind == EG_TRANSITION_REDUCE_SCATTER;
-}
-
-static uint32_t operand_count(const eg_plan *plan, const eg_plan_step *step) {
-  return step->is_move ? 1 : eg_graph_node_at(plan->graph, step->node).input_count;
-}
-
-static uint32_t operand_at(const eg_plan *plan, const eg_plan_step *step, uint32_t i) {
-  return step->is_move ? step->from : plan->operands.data[step->operands + i];
-}
-
-// ---- who reads what ---------------------------------------------------------------
-
-static egraph_status find_readers(maker *m) {
-  const eg_plan *plan = m->plan;
-  EG_TRY(eg_u32s_resize(&m->reader, plan->states.len));
-  EG_TRY(eg_u32s_resize(&m->is_entry, plan->states.len));
-  for (size_t i = 0; i < plan->states.len; i++) {
-    m->reader.data[i] = NEVER;
-    m->is_entry.data[i] = plan->states.data[i].step == EG_PLAN_NONE;
-  }
-  for (uint32_t s = 0; s < plan->steps.len; s++) {
-    const eg_plan_step *step = &plan->steps.data[s];
-    if (step->is_move) m->is_entry.data[step->to] = m->is_entry.data[step->from];
-  }
-  for (uint32_t s = (uint32_t)plan->steps.len; s-- > 0;) { // the first one wins
-    const eg_plan_step *step = &plan->steps.data[s];
-    for (uint32_t i = 0; i < operand_count(plan, step); i++) {
-      uint32_t state = operand_at(plan, step, i);
-      uint32_t reader = step->is_move ? m->reader.data[step->to] : s;
-      if (reader < m->reader.data[state]) m->reader.data[state] = reader;
-    }
-  }
-  return EGRAPH_OK;
-}
-
-// ---- the order of issue -----------------------------------------------------------
-
-/// Where what a step reads is there: behind its makers. 0: from the start.
-static uint32_t place_of_operands(const maker *m, const eg_plan_step *step) {
-  uint32_t place = 0;
-  for (uint32_t i = 0; i < operand_count(m->plan, step); i++) {
-    uint32_t by = m->plan->states.data[operand_at(m->plan, step, i)].step;
-    if (by != EG_PLAN_NONE && m->place.data[by] + 1 > place)
-      place = m->place.data[by] + 1;
-  }
-  return place;
-}
-
-static bool is_gather_ahead(const maker *m, const eg_plan_step *step) {
-  return m->out->issue == EG_ISSUE_AHEAD && eg_plan_step_is_exchange(step) &&
-         !is_reduction(step) && step->phase != EG_PHASE_UPDATE &&
-         m->is_entry.data[step->from] && m->reader.data[step->to] != NEVER;
-}
-
-/// For every step the last computing one before it, NEVER: none; behind all steps the
-/// last one of a micro-batch.
-static egraph_status find_computing(maker *m) {
-  const eg_plan *plan = m->plan;
-  uint32_t before = NEVER, last = NEVER;
-  EG_TRY(eg_u32s_resize(&m->computing_before, plan->steps.len + 1));
-  for (uint32_t s = 0; s < plan->steps.len; s++) {
-    const eg_plan_step *step = &plan->steps.data[s];
-    m->computing_before.data[s] = before;
-    if (!is_computing(step)) continue;
-    before = s;
-    if (step->phase != EG_PHASE_UPDATE) last = s;
-  }
-  m->computing_before.data[plan->steps.len] = last;
-  return EGRAPH_OK;
-}
-
-/// The last computing step before `step` in its micro-batch; where there is none, the
-/// last of the micro-batch before.
-static uint32_t computing_before(const maker *m, uint32_t step, uint32_t *out_lag) {
-  uint32_t before = m->computing_before.data[step];
-  *out_lag = before == NEVER;
-  return before != NEVER ? before : m->computing_before.data[m->plan->steps.len];
-}
-
-/// Gathers may begin when the reader of those before begins. Those of the first reader
-/// wait for the last reader of the micro-batch before.
-static egraph_status find_gates(maker *m) {
-  const eg_plan *plan = m->plan;
-  uint32_t steps = (uint32_t)plan->steps.len, reader = NEVER, before = NEVER;
-  uint32_t last_reader = NEVER;
-  EG_TRY(eg_u32s_resize(&m->gate, steps));
-  EG_TRY(eg_u32s_resize(&m->gate_lag, steps));
-  for (uint32_t s = 0; s < steps; s++) {
-    m->gate.data[s] = NEVER;
-    if (is_gather_ahead(m, &plan->steps.data[s]))
-      last_reader = m->reader.data[plan->steps.data[s].to];
-  }
-  for (uint32_t s = 0; s < steps; s++) {
-    if (!is_gather_ahead(m, &plan->steps.data[s])) continue;
-    uint32_t mine = m->reader.data[plan->steps.data[s].to], lag = 0;
-    if (mine != reader) {
-      before = reader;
-      reader = mine;
-    }
-    bool is_first = before == NEVER;
-    m->gate.data[s] = computing_before(m, is_first ? last_reader : before, &lag);
-    m->gate_lag.data[s] = lag + (is_first ? 1 : 0);
-  }
-  return EGRAPH_OK;
-}
-
-/// The place in the micro-batch of the gather; one whose gate is in an earlier
-/// micro-batch has the first.
-static uint32_t place_of_gather(const maker *m, uint32_t s) {
-  if (m->gate.data[s] == NEVER || m->gate_lag.data[s] != 0) return 0;
-  return 2 * m->gate.data[s] + 1;
-}
-
-static egraph_status find_places(maker *m) {
-  const eg_plan *plan = m->plan;
-  uint32_t steps = (uint32_t)plan->steps.len;
-  EG_TRY(eg_u32s_resize(&m->place, steps));
-  for (uint32_t s = 0; s < steps; s++) {
-    const eg_plan_step *step = &plan->steps.data[s];
-    uint32_t made = place_of_operands(m, step), wanted = 2 * s;
-    if (m->out->issue != EG_ISSUE_IN_ORDER && eg_plan_step_is_exchange(step)) {
-      if (is_reduction(step)) wanted = made;
-      if (is_gather_ahead(m, step)) wanted = place_of_gather(m, s);
-    }
-    m->place.data[s] = wanted > made ? wanted : made;
-  }
-  return EGRAPH_OK;
 }
 
 static int by_place(const void *a, const void *b) {
@@ -208,7 +60,7 @@ static egraph_status order_runs(maker *m) {
   for (uint32_t b = 0; b < plan->micro_batches; b++)
     for (uint32_t s = 0; s < plan->steps.len; s++)
       if (plan->steps.data[s].phase != EG_PHASE_UPDATE || b + 1 == plan->micro_batches)
-        EG_TRY(issue_order_push(&m->order, (issued){b, m->place.data[s], s}));
+        EG_TRY(issue_order_push(&m->order, (issued){b, m->issued.place.data[s], s}));
   if (m->order.len != 0)
     qsort(m->order.data, m->order.len, sizeof *m->order.data, by_place);
   return EGRAPH_OK;
@@ -235,7 +87,7 @@ static egraph_status add_streams(maker *m, const eg_machine_mesh *links) {
 }
 
 static uint32_t stream_of(const maker *m, const eg_plan_step *step) {
-  if (m->out->issue == EG_ISSUE_IN_ORDER || is_computing(step)) return 0;
+  if (m->out->issue == EG_ISSUE_IN_ORDER || eg_plan_step_computes(step)) return 0;
   if (!(step->seconds > 0)) return EG_PLAN_NO_STREAM;
   return m->out->stream_of_axis[step->transition.axis];
 }
@@ -249,21 +101,23 @@ static uint32_t *task_at(maker *m, uint32_t micro_batch, uint32_t step) {
 /// on, and exchanges in their place.
 static bool stands_behind(const maker *m, const eg_plan_step *step, uint32_t stream) {
   if (stream == EG_PLAN_NO_STREAM) return true;
-  return stream != 0 && m->out->issue == EG_ISSUE_REDUCTIONS && !is_reduction(step);
+  return stream != 0 && m->out->issue == EG_ISSUE_REDUCTIONS &&
+         !eg_plan_step_is_reduction(step);
 }
 
 static egraph_status add_dependencies(maker *m, const issued *run, uint32_t task) {
   const eg_plan_step *step = &m->plan->steps.data[run->step];
-  for (uint32_t i = 0; i < operand_count(m->plan, step); i++) {
-    uint32_t by = m->plan->states.data[operand_at(m->plan, step, i)].step;
+  for (uint32_t i = 0; i < eg_plan_step_operand_count(m->plan, step); i++) {
+    uint32_t by = m->plan->states.data[eg_plan_step_operand(m->plan, step, i)].step;
     if (by != EG_PLAN_NONE)
       EG_TRY(
           eg_task_graph_depend(m->out->graph, task, *task_at(m, run->micro_batch, by)));
   }
   if (stands_behind(m, step, m->out->tasks.data[task].stream) && m->computing != NEVER)
     return eg_task_graph_depend(m->out->graph, task, m->computing);
-  if (!is_gather_ahead(m, step)) return EGRAPH_OK;
-  uint32_t gate = m->gate.data[run->step], lag = m->gate_lag.data[run->step];
+  if (!eg_issue_is_ahead(&m->issued, step)) return EGRAPH_OK;
+  uint32_t gate = m->issued.gate.data[run->step],
+           lag = m->issued.gate_lag.data[run->step];
   if (gate == NEVER || lag > run->micro_batch) return EGRAPH_OK;
   return eg_task_graph_depend(m->out->graph, task,
                               *task_at(m, run->micro_batch - lag, gate));
@@ -285,10 +139,7 @@ static egraph_status add_task(maker *m, const issued *run) {
 
 static egraph_status make(maker *m, const eg_machine_mesh *links) {
   const eg_plan *plan = m->plan;
-  EG_TRY(find_readers(m));
-  EG_TRY(find_computing(m));
-  EG_TRY(find_gates(m));
-  EG_TRY(find_places(m));
+  EG_TRY(eg_issue_order_find(&m->issued, plan, m->out->issue));
   EG_TRY(order_runs(m));
   EG_TRY(eg_task_graph_create(m->order.alloc, &m->out->graph));
   EG_TRY(add_streams(m, links));

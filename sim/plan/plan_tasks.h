@@ -22,18 +22,10 @@
 #define EG_SIM_PLAN_TASKS_H
 
 #include "pcg/parallel/machine.h"
-#include "pcg/plan/plan.h"
+#include "pcg/plan/plan_issue.h"
 #include "sim/task_graph.h"
 
 #define EG_PLAN_NO_STREAM UINT32_MAX
-
-/// Later ones hold less memory and take longer, as a rule.
-typedef enum eg_issue {
-  EG_ISSUE_AHEAD,
-  EG_ISSUE_REDUCTIONS,
-  EG_ISSUE_IN_ORDER,
-  EG_ISSUES
-} eg_issue;
 
 /// Task i of the task graph.
 typedef struct eg_plan_task {
@@ -58,7 +50,5 @@ void eg_plan_tasks_deinit(eg_plan_tasks *tasks);
 /// 2^31 tasks. O(tasks log tasks).
 egraph_status eg_plan_tasks_make(const eg_plan *plan, const eg_machine_mesh *links,
                                  eg_issue issue, eg_plan_tasks *out);
-/// Whether a step of a plan is an exchange between devices that takes time.
-bool eg_plan_step_is_exchange(const eg_plan_step *step);
 
 #endif
