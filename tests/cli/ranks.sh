@@ -34,6 +34,15 @@ expect 0 'outputs equal' - run mlp.egraph --ranks 3 --verify --repeats 2
 expect 0 '^plan +one device: 1 rank, 1 micro-batch, ' - run mlp.egraph --train 2 $square
 expect 0 'outputs equal' - run mlp.egraph --ranks 4 --channel local --backend reference --verify --repeats 1
 
+# Exchanges beside computing: the same losses.
+for issue in ahead reductions in-order; do
+  expect 0 '^\{' - run plan.json --train 2 --json --verify --issue $issue
+  [ "$(sed 's/"seconds"[^}]*//g; s/"time".*//' once)" = "$(sed 's/"seconds"[^}]*//g; s/"time".*//' stdout)" ] ||
+    fail "the losses differ with --issue $issue"
+done
+expect 2 - '--issue is one of ahead' run plan.json --issue never
+expect 0 'outputs equal' - run mlp.egraph --ranks 4 --train 2 $square --verify --issue ahead
+
 # Plans for this host are made of what is measured, once, and kept.
 expect 0 '^measured +[0-9]+ operators of this host, ' - plan mlp.egraph --machine 'host*2' --db measured.db -o first.json
 present measured.db
