@@ -76,7 +76,8 @@ static void print_text(const simulated_plan *s) {
   print_waits(s, &info);
   print_memory(s, &info);
   if (info.seconds < info.in_order)
-    printf("note        egraph run does one thing after the other\n");
+    printf("note        egraph run does one thing after the other, unless --issue is "
+           "given\n");
 }
 
 static egraph_issue issue_of(const char *name) {
