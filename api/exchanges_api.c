@@ -14,15 +14,17 @@ egraph_status egraph_costs_measure_exchanges(egraph_costs *costs, const char *ch
   EG_REQUIRE(costs, out_rank);
   const char *name = channel != NULL ? channel : "local";
   eg_exchange_points points;
+  double slowdown;
   if (ranks < 2 || ranks > MAX_PROBED_RANKS)
     return EG_FAIL(EGRAPH_E_ARGUMENT,
                    "%u ranks have no exchanges that could be measured; take 2 to %d",
                    (unsigned)ranks, MAX_PROBED_RANKS);
   eg_exchange_points_init(&points, costs->alloc);
   const eg_host_costs host = eg_costs_of_host(costs);
-  egraph_status status = eg_exchange_probe(costs->alloc, name, ranks, &points, out_rank);
+  egraph_status status =
+      eg_exchange_probe(costs->alloc, name, ranks, &points, &slowdown, out_rank);
   if (status == EGRAPH_OK && *out_rank == 0)
-    status = eg_host_exchanges_store(costs->alloc, &host, name, ranks, &points);
+    status = eg_host_exchanges_store(costs->alloc, &host, name, ranks, &points, slowdown);
   eg_exchange_points_deinit(&points);
   return status;
 }
@@ -68,15 +70,16 @@ static egraph_status visit_classes(const eg_fitted_exchange *fitted,
 egraph_status
 egraph_costs_exchanges(egraph_costs *costs, const char *channel, uint32_t ranks,
                        egraph_status (*each)(void *user, const egraph_exchange_class *c),
-                       void *user, int64_t *out_date) {
-  EG_REQUIRE(costs, out_date);
+                       void *user, egraph_exchange_basis *out) {
+  EG_REQUIRE(costs, out);
   const eg_host_costs host = eg_costs_of_host(costs);
   eg_host_exchanges exchanges;
   eg_host_exchanges_init(&exchanges, costs->alloc);
   egraph_status status = eg_host_exchanges_load(
       &exchanges, costs->alloc, &host, channel != NULL ? channel : "local",
       ranks != 0 ? ranks : host.meter.processors);
-  *out_date = exchanges.oldest;
+  *out =
+      (egraph_exchange_basis){.date = exchanges.oldest, .slowdown = exchanges.slowdown};
   for (size_t i = 0; status == EGRAPH_OK && each != NULL && i < exchanges.curves.len; i++)
     status = visit_classes(&exchanges.curves.data[i], each, user);
   eg_host_exchanges_deinit(&exchanges);

@@ -66,6 +66,7 @@ static void sum_in_order(egraph_simulation *s) {
 static egraph_status simulate(egraph_simulation *s,
                               const egraph_simulate_options *options) {
   EG_TRY(take_machine(s, options->machine));
+  if (options->slowdown > 0) s->result.tasks.slowdown = options->slowdown;
   EG_TRY(eg_plan_simulate(s->plan, options->machine != NULL ? &s->links : NULL,
                           (eg_issue)options->issue, &s->result));
   EG_TRY(eg_plan_labels_make(s->plan, s->alloc, &s->labels));
@@ -85,6 +86,11 @@ egraph_status egraph_simulate(const egraph_allocator *alloc, const egraph_plan *
   if ((unsigned)taken.issue >= EG_ISSUES)
     return EG_FAIL(EGRAPH_E_ARGUMENT, "there is no order of issue %d; see egraph_issue",
                    (int)taken.issue);
+  if (!(taken.slowdown == 0 || (taken.slowdown >= 1 && taken.slowdown <= 1e9)))
+    return EG_FAIL(EGRAPH_E_ARGUMENT,
+                   "computing takes %g times as long beside an exchange; that is 1 or "
+                   "more, or 0: not known",
+                   taken.slowdown);
   EG_TRY(eg_alloc(own, 1, sizeof *s, &s));
   *s = (egraph_simulation){.alloc = own, .plan = &plan->planned.plan};
   eg_arena_init(&s->labels.arena, own);

@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "base/quantile.h"
+#include "exec/lane.h"
 #include "exec/local/local_channel.h"
 
 // Bytes of the tensor that an exchange is about: each four times the last.
@@ -123,8 +124,81 @@ static egraph_status time_all(const prober *p, eg_exchange_points *out) {
   return EGRAPH_OK;
 }
 
+// ---- beside computing -----------------------------------------------------------------
+
+enum { BESIDE_BYTES = 1 << 20, MOST_CHUNKS = 100 };
+static const double MOST_SLOWDOWN = 1000; // computing stands still
+
+typedef struct beside {
+  const prober *p;
+  eg_lane *lane;
+  eg_collective what;
+} beside;
+
+static egraph_status run_collective(void *user, const void *what, eg_channel *channel) {
+  (void)user;
+  return eg_channel_run(channel, what);
+}
+
+/// Seconds of an exchange, of `chunks` of computing, or of both beside each other.
+static egraph_status time_beside(const beside *b, bool exchanges, int chunks,
+                                 double *out) {
+  uint32_t number = 0;
+  EG_TRY(eg_channel_barrier(eg_lane_channel(b->lane)));
+  double start = eg_clock_seconds();
+  if (exchanges) number = eg_lane_start(b->lane, run_collective, NULL, &b->what);
+  for (int c = 0; c < chunks; c++)
+    compute(b->p, 0);
+  if (exchanges) EG_TRY(eg_lane_wait(b->lane, number));
+  *out = fmin(*out, eg_clock_seconds() - start);
+  return EGRAPH_OK;
+}
+
+/// All ranks compute as long as an exchange takes. Where both take no longer than one,
+/// nothing slows down; where they take as long as one after the other, computing stands
+/// still.
+static egraph_status measure_slowdown(const beside *b, double *out) {
+  double exchange = INFINITY, chunk = INFINITY, alone = INFINITY, both = INFINITY;
+  for (int i = 0; i < BLOCKS; i++) {
+    EG_TRY(time_beside(b, true, 0, &exchange));
+    EG_TRY(time_beside(b, false, 1, &chunk));
+  }
+  double ratio[1] = {exchange / chunk};
+  EG_TRY(eg_channel_run(eg_lane_channel(b->lane),
+                        &(eg_collective){.kind = EG_COLLECTIVE_ALL_REDUCE,
+                                         .combining = EG_COMBINE_MAX,
+                                         .axis = b->p->axis,
+                                         .dtype = EGRAPH_FLOAT64,
+                                         .count = 1,
+                                         .send = ratio,
+                                         .recv = ratio}));
+  int chunks = (int)fmax(1, fmin(ratio[0] + 0.5, MOST_CHUNKS));
+  for (int i = 0; i < BLOCKS; i++) {
+    EG_TRY(time_beside(b, false, chunks, &alone));
+    EG_TRY(time_beside(b, true, chunks, &both));
+  }
+  double rate = (alone + exchange) / both - 1; // of computing, beside the exchange
+  *out = rate * MOST_SLOWDOWN <= 1 ? MOST_SLOWDOWN : fmax(1 / rate, 1);
+  return EGRAPH_OK;
+}
+
+static egraph_status time_slowdown(const prober *p, double *out) {
+  beside b = {.p = p,
+              .what = {.kind = EG_COLLECTIVE_ALL_REDUCE,
+                       .axis = p->axis,
+                       .dtype = EGRAPH_FLOAT32,
+                       .count = BESIDE_BYTES / sizeof(float),
+                       .send = p->send,
+                       .recv = p->recv}};
+  EG_TRY(eg_lane_create(p->channel->alloc, p->channel, &b.lane));
+  egraph_status status = measure_slowdown(&b, out);
+  eg_lane_destroy(b.lane);
+  return status;
+}
+
 /// All groups along the channel's last axis, at the same time.
-static egraph_status probe_channel(eg_channel *channel, eg_exchange_points *out) {
+static egraph_status probe_channel(eg_channel *channel, eg_exchange_points *out,
+                                   double *out_slowdown) {
   prober p = {.channel = channel, .axis = channel->mesh.axis_count - 1};
   const eg_collective along = {.kind = EG_COLLECTIVE_ALL_GATHER, .axis = p.axis};
   p.group = eg_group_of(channel, &along);
@@ -134,6 +208,11 @@ static egraph_status probe_channel(eg_channel *channel, eg_exchange_points *out)
   if (status == EGRAPH_OK)
     status = eg_alloc(channel->alloc, CHUNK_FLOATS, sizeof(float), &p.chunk);
   if (status == EGRAPH_OK) status = time_all(&p, out);
+  bool is_whole = p.group.size == eg_mesh_devices(&channel->mesh);
+  double slowdown = 0;
+  if (status == EGRAPH_OK && is_whole && !channel->is_bound)
+    status = time_slowdown(&p, &slowdown);
+  if (channel->rank == 0) *out_slowdown = slowdown;
   if (status != EGRAPH_OK) status = eg_channel_abort(channel, status);
   eg_free(channel->alloc, p.chunk, CHUNK_FLOATS, sizeof(float));
   eg_free(channel->alloc, p.recv, room, 1);
@@ -153,33 +232,36 @@ static egraph_status mesh_of(uint32_t ranks, uint32_t devices, eg_mesh *out) {
   return eg_mesh_parse(text, out);
 }
 
+typedef struct probed {
+  eg_exchange_points *points;
+  double *slowdown;
+} probed;
+
 static egraph_status probe_rank(void *user, eg_channel *channel) {
-  eg_exchange_points *points = user;
-  return probe_channel(channel, points);
+  const probed *out = user;
+  return probe_channel(channel, out->points, out->slowdown);
 }
 
 static egraph_status probe_threads(egraph_allocator alloc, const eg_mesh *mesh,
-                                   eg_exchange_points *out) {
+                                   probed *out) {
   const eg_channel_options options = EG_CHANNEL_OPTIONS_DEFAULT;
   return eg_local_ranks_run(&alloc, mesh, &options, probe_rank, out);
 }
 
 static egraph_status probe_process(egraph_allocator alloc, const char *name,
-                                   const eg_mesh *mesh, eg_exchange_points *out,
-                                   uint32_t *out_rank) {
+                                   const eg_mesh *mesh, probed *out, uint32_t *out_rank) {
   const eg_channel_options options = EG_CHANNEL_OPTIONS_DEFAULT;
   eg_channel *channel;
   EG_TRY(eg_channel_open(&alloc, name, mesh, &options, &channel));
   *out_rank = channel->rank;
-  egraph_status status = probe_channel(channel, out);
+  egraph_status status = probe_channel(channel, out->points, out->slowdown);
   eg_channel_destroy(channel);
   return status;
 }
 
 /// Sizes of groups, the smallest first.
 static egraph_status probe_sizes(egraph_allocator alloc, const char *channel,
-                                 uint32_t ranks, eg_exchange_points *out,
-                                 uint32_t *out_rank) {
+                                 uint32_t ranks, probed *out, uint32_t *out_rank) {
   for (uint32_t devices = 2; devices <= ranks; devices++) {
     eg_mesh mesh;
     if (ranks % devices != 0) continue;
@@ -193,18 +275,20 @@ static egraph_status probe_sizes(egraph_allocator alloc, const char *channel,
 
 egraph_status eg_exchange_probe(egraph_allocator alloc, const char *channel,
                                 uint32_t ranks, eg_exchange_points *out,
-                                uint32_t *out_rank) {
+                                double *out_slowdown, uint32_t *out_rank) {
   eg_mesh whole;
+  probed both = {out, out_slowdown};
   eg_channel *held = NULL;
   const eg_channel_options options = EG_CHANNEL_OPTIONS_DEFAULT;
   *out_rank = 0;
+  *out_slowdown = 0;
   if (ranks < 2)
     return EG_FAIL(EGRAPH_E_ARGUMENT, "%" PRIu32 " ranks have nobody to talk to", ranks);
   // What a channel starts (MPI) lasts until the first one ends.
   EG_TRY(mesh_of(ranks, ranks, &whole));
   if (strcmp(channel, "local") != 0)
     EG_TRY(eg_channel_open(&alloc, channel, &whole, &options, &held));
-  egraph_status status = probe_sizes(alloc, channel, ranks, out, out_rank);
+  egraph_status status = probe_sizes(alloc, channel, ranks, &both, out_rank);
   eg_channel_destroy(held);
   return status;
 }

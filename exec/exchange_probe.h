@@ -12,10 +12,12 @@
 /// process; or another that eg_channel_open takes, of which this process is one rank. All
 /// groups of n ranks for every n > 1 that divides the ranks, all at the same time.
 /// *out_rank is the rank of this process, 0 where all are in it; only rank 0 has points,
-/// in the order of devices, kinds and bytes. Fails with EGRAPH_E_ARGUMENT for fewer than
+/// in the order of devices, kinds and bytes. *out_slowdown says how many times as long a
+/// rank computes while an exchange of all ranks runs beside it (lane.h); 0: the channel
+/// does not let another thread use it. Fails with EGRAPH_E_ARGUMENT for fewer than
 /// two ranks, and as the channel does.
 egraph_status eg_exchange_probe(egraph_allocator alloc, const char *channel,
                                 uint32_t ranks, eg_exchange_points *out,
-                                uint32_t *out_rank);
+                                double *out_slowdown, uint32_t *out_rank);
 
 #endif

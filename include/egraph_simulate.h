@@ -33,6 +33,8 @@ typedef struct egraph_simulate_options {
                        // wait for each other. Steps are not priced anew
                        // (egraph_plan_price)
   egraph_issue issue;
+  double slowdown; // how many times as long computing takes while an exchange runs beside
+                   // it (egraph_exchange_basis); 0: 1, not known
 } egraph_simulate_options;
 /// EGRAPH_ISSUE_AHEAD, no machine.
 EGRAPH_OPTIONS_DEFAULT(EGRAPH_SIMULATE_OPTIONS, egraph_simulate_options)
@@ -147,6 +149,13 @@ typedef struct egraph_exchange_class {
   double mean_error, worst_error; // of the fit at these, of what was measured
 } egraph_exchange_class;
 
+/// What seconds of exchanges rest on.
+typedef struct egraph_exchange_basis {
+  int64_t date; // of the oldest measurement, seconds since 1970; 0: nothing is measured
+  double slowdown; // how many times as long a rank computes while an exchange runs beside
+                   // it; 0: not measured
+} egraph_exchange_basis;
+
 /// Measures all kinds of exchange by size between `ranks` ranks of this host, some
 /// seconds long, and stores them in the database of the costs, in place of older ones.
 /// channel: "local", threads of this process (NULL: that); "mpi", of which this process
@@ -156,12 +165,11 @@ typedef struct egraph_exchange_class {
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_costs_measure_exchanges(
     egraph_costs *costs, const char *channel, uint32_t ranks, uint32_t *out_rank);
 /// Calls `each` (NULL: nothing) for every class that the database of the costs has for
-/// this host, by devices and exchange. *out_date is that of the oldest measurement, in
-/// seconds since 1970; 0: nothing was measured.
+/// this host, by devices and exchange.
 EGRAPH_API EGRAPH_NODISCARD egraph_status
 egraph_costs_exchanges(egraph_costs *costs, const char *channel, uint32_t ranks,
                        egraph_status (*each)(void *user, const egraph_exchange_class *c),
-                       void *user, int64_t *out_date);
+                       void *user, egraph_exchange_basis *out);
 
 #ifdef __cplusplus
 }

@@ -172,7 +172,7 @@ static egraph_status print_class(void *user, const egraph_exchange_class *c) {
 
 static egraph_status print_exchanges(egraph_costs *costs, const char *channel,
                                      uint32_t ranks, bool json) {
-  int64_t date;
+  egraph_exchange_basis basis;
   if (json) {
     json_begin();
     json_text("machine", egraph_costs_machine(costs));
@@ -186,10 +186,14 @@ static egraph_status print_exchanges(egraph_costs *costs, const char *channel,
            "latency", "GB/s", "points", "error", "worst");
   }
   egraph_status status =
-      egraph_costs_exchanges(costs, channel, ranks, print_class, &json, &date);
+      egraph_costs_exchanges(costs, channel, ranks, print_class, &json, &basis);
   if (json) {
     json_close(']');
+    json_real("slowdown", basis.slowdown);
     json_end();
+  } else if (status == EGRAPH_OK && basis.slowdown > 0) {
+    printf("computing takes %.3g times as long while an exchange runs beside it\n",
+           basis.slowdown);
   }
   return status;
 }

@@ -90,7 +90,11 @@ static egraph_status simulate(const simulate_flags *flags, simulated_plan *s) {
   egraph_simulate_options options = egraph_simulate_options_default();
   options.machine = flags->machine;
   options.issue = EGRAPH_ISSUE_IN_ORDER;
-  egraph_status status = egraph_simulate(NULL, s->plan, &options, &s->in_order);
+  egraph_status status = exchanges_find(
+      flags->machine, egraph_plan_info_of(s->plan).devices, &flags->costs, &s->basis);
+  options.slowdown = s->basis.slowdown;
+  if (status == EGRAPH_OK)
+    status = egraph_simulate(NULL, s->plan, &options, &s->in_order);
   s->issue = options.issue = issue_of(flags->issue);
   if (status == EGRAPH_OK)
     status = egraph_simulate(NULL, s->plan, &options, &s->simulation);
@@ -149,8 +153,7 @@ int command_simulate(int argc, char **argv) {
     json_end();
   } else if (written) {
     print_text(&s);
-    status =
-        exchanges_tell(flags.machine, egraph_plan_info_of(s.plan).devices, &flags.costs);
+    exchanges_tell(flags.machine, egraph_plan_info_of(s.plan).devices, &s.basis);
   }
   egraph_simulation_destroy(s.simulation);
   egraph_simulation_destroy(s.in_order);

@@ -8,7 +8,9 @@
 
 enum { STALE_DAYS = 30, DAY_SECONDS = 86400 };
 
-static void tell(int64_t date, const char *channel, uint32_t ranks) {
+static void tell(const egraph_exchange_basis *basis, const char *channel,
+                 uint32_t ranks) {
+  int64_t date = basis->date;
   char day[16] = "-";
   struct tm parts;
   time_t seconds = (time_t)date;
@@ -24,19 +26,35 @@ static void tell(int64_t date, const char *channel, uint32_t ranks) {
     printf("; %segraph profile --collectives --ranks %u%s measures them%s",
            is_mpi ? "mpirun " : "", ranks, is_mpi ? " --channel mpi" : "",
            date != 0 ? " again" : "");
-  printf("\n");
+  printf("\nslowdown    ");
+  if (basis->slowdown > 0)
+    printf("computing takes %.3g times as long while an exchange runs beside it\n",
+           basis->slowdown);
+  else
+    printf("of computing beside exchanges: not measured, taken to be none\n");
 }
 
-egraph_status exchanges_tell(const char *machine, uint32_t ranks,
-                             const cost_flags *flags) {
+static bool has_exchanges(const char *machine, uint32_t ranks) {
+  return machine != NULL && is_this_host(machine) && ranks > 1;
+}
+
+static const char *channel_of(const char *machine) {
+  return strncmp(machine, "host-mpi", 8) == 0 ? "mpi" : "local";
+}
+
+egraph_status exchanges_find(const char *machine, uint32_t ranks, const cost_flags *flags,
+                             egraph_exchange_basis *out) {
   egraph_costs *costs = NULL;
-  int64_t date = 0;
-  if (machine == NULL || !is_this_host(machine) || ranks < 2) return EGRAPH_OK;
-  const char *channel = strncmp(machine, "host-mpi", 8) == 0 ? "mpi" : "local";
+  *out = (egraph_exchange_basis){.date = 0};
+  if (!has_exchanges(machine, ranks)) return EGRAPH_OK;
   egraph_status status = open_plan_costs(flags, machine, &costs);
   if (status == EGRAPH_OK && costs != NULL)
-    status = egraph_costs_exchanges(costs, channel, ranks, NULL, NULL, &date);
+    status = egraph_costs_exchanges(costs, channel_of(machine), ranks, NULL, NULL, out);
   egraph_costs_destroy(costs);
-  if (status == EGRAPH_OK) tell(date, channel, ranks);
   return status;
+}
+
+void exchanges_tell(const char *machine, uint32_t ranks,
+                    const egraph_exchange_basis *basis) {
+  if (has_exchanges(machine, ranks)) tell(basis, channel_of(machine), ranks);
 }

@@ -5,9 +5,13 @@
 
 #include "tools/planning.h"
 
+/// What the seconds of exchanges between ranks of a machine rest on, where it is this
+/// host; all 0 for other machines.
+egraph_status exchanges_find(const char *machine, uint32_t ranks, const cost_flags *flags,
+                             egraph_exchange_basis *out);
 /// Prints a line, "exchanges", for a machine of several ranks of this host: when its
 /// exchanges were measured, or the command that does it. Nothing for other machines.
-egraph_status exchanges_tell(const char *machine, uint32_t ranks,
-                             const cost_flags *flags);
+void exchanges_tell(const char *machine, uint32_t ranks,
+                    const egraph_exchange_basis *basis);
 
 #endif

@@ -19,6 +19,7 @@ typedef struct simulated_plan {
   const char *path;
   egraph_plan *plan;
   egraph_issue issue; // of `simulation`
+  egraph_exchange_basis basis;
   egraph_simulation *simulation, *in_order;
 } simulated_plan;
 

@@ -25,6 +25,11 @@ static void print_key(char out[KEY_BYTES], const eg_exchange_point *point,
       eg_exchange_name(point->exchange), point->devices, point->bytes, ranks, channel);
 }
 
+static void print_slowdown_key(char out[KEY_BYTES], const char *channel, uint32_t ranks) {
+  (void)snprintf(out, KEY_BYTES, "(slowdown :ranks %" PRIu32 " :channel %s)", ranks,
+                 channel);
+}
+
 static bool find_exchange(const char *name, uint32_t *out) {
   for (*out = 0; *out < EG_EXCHANGES; ++*out)
     if (eg_exchange_is_remote(*out) && strcmp(name, eg_exchange_name(*out)) == 0)
@@ -37,6 +42,7 @@ typedef struct reading {
   uint32_t ranks;
   eg_exchange_points points;
   int64_t oldest;
+  double slowdown;
 } reading;
 
 /// Whatever is no such key is passed over.
@@ -46,6 +52,8 @@ static egraph_status read_entry(void *user, const eg_profile_entry *entry) {
   eg_exchange_point point = {.seconds = entry->seconds,
                              .spread = entry->evidence.spread,
                              .samples = entry->evidence.samples};
+  print_slowdown_key(key, r->channel, r->ranks);
+  if (strcmp(entry->spec, key) == 0) r->slowdown = entry->seconds;
   if (strcmp(entry->op, "message") != 0 ||
       sscanf(entry->spec, "(exchange %31s :devices %" SCNu32 " :bytes %lf ", name,
              &point.devices, &point.bytes) != 3 ||
@@ -98,13 +106,14 @@ egraph_status eg_host_exchanges_load(eg_host_exchanges *out, egraph_allocator al
   }
   if (status == EGRAPH_OK) status = fit_curves(out, &r.points);
   out->oldest = r.oldest;
+  out->slowdown = r.slowdown;
   eg_exchange_points_deinit(&r.points);
   return status;
 }
 
 egraph_status eg_host_exchanges_store(egraph_allocator alloc, const eg_host_costs *host,
                                       const char *channel, uint32_t ranks,
-                                      const eg_exchange_points *points) {
+                                      const eg_exchange_points *points, double slowdown) {
   const eg_profile_db_options options = {.path = host->database, .busy_seconds = 5};
   char(*keys)[KEY_BYTES] = NULL;
   eg_profile_entry *entries = NULL;
@@ -113,11 +122,11 @@ egraph_status eg_host_exchanges_store(egraph_allocator alloc, const eg_host_cost
     return EG_FAIL(EGRAPH_E_ARGUMENT,
                    "no database that may be written to; give one with --db, without "
                    "--read-only");
-  size_t count = points->len;
+  size_t count = points->len + (slowdown > 0); // the slowdown last
   egraph_status status = eg_alloc(alloc, count, sizeof *keys, &keys);
   if (status == EGRAPH_OK) status = eg_alloc(alloc, count, sizeof *entries, &entries);
   if (status == EGRAPH_OK) status = eg_profile_db_create(&alloc, &options, &db);
-  for (size_t i = 0; status == EGRAPH_OK && i < count; i++) {
+  for (size_t i = 0; status == EGRAPH_OK && i < points->len; i++) {
     const eg_exchange_point *point = &points->data[i];
     print_key(keys[i], point, channel, ranks);
     entries[i] = (eg_profile_entry){.spec = keys[i],
@@ -127,6 +136,13 @@ egraph_status eg_host_exchanges_store(egraph_allocator alloc, const eg_host_cost
                                     .evidence = {.samples = point->samples,
                                                  .spread = point->spread,
                                                  .date = (int64_t)time(NULL)}};
+  }
+  if (status == EGRAPH_OK && slowdown > 0) {
+    print_slowdown_key(keys[count - 1], channel, ranks);
+    entries[count - 1] = (eg_profile_entry){.spec = keys[count - 1],
+                                            .op = "message",
+                                            .seconds = slowdown,
+                                            .evidence = {.date = (int64_t)time(NULL)}};
   }
   if (status == EGRAPH_OK)
     status = eg_profile_db_store(db, host->profile, entries, (uint32_t)count, true);

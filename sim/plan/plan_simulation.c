@@ -15,11 +15,15 @@ static eg_task_times times_of(const eg_plan_simulation *s, uint32_t task) {
 
 // ---- streams ----------------------------------------------------------------------
 
-static void sum_busy(eg_plan_simulation *s) {
+/// Of what is slowed down, the seconds that it takes alone: no order takes less.
+static void sum_busy(const eg_plan *plan, eg_plan_simulation *s) {
   for (uint32_t t = 0; t < s->tasks.tasks.len; t++) {
     uint32_t stream = s->tasks.tasks.data[t].stream;
     eg_task_times times = times_of(s, t);
-    if (stream != EG_PLAN_NO_STREAM) s->busy[stream] += times.end - times.start;
+    double seconds = s->tasks.slowdown > 1
+                         ? plan->steps.data[s->tasks.tasks.data[t].step].seconds
+                         : times.end - times.start;
+    if (stream != EG_PLAN_NO_STREAM) s->busy[stream] += seconds;
   }
   for (uint32_t i = 0; i < s->tasks.stream_count; i++)
     if (s->busy[i] > s->most_busy) s->most_busy = s->busy[i];
@@ -250,7 +254,7 @@ egraph_status eg_plan_simulate(const eg_plan *plan, const eg_machine_mesh *links
   EG_TRY(eg_plan_tasks_make(plan, links, issue, &out->tasks));
   EG_TRY(eg_task_graph_simulate(out->tasks.graph));
   out->seconds = eg_task_graph_makespan(out->tasks.graph);
-  sum_busy(out);
+  sum_busy(plan, out);
   find_waits(plan, out);
   EG_TRY(find_critical(out));
   return sum_memory(plan, out);

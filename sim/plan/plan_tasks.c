@@ -32,7 +32,7 @@ EG_OWNER_DEFINE_STATIC(maker, (eg_issue_order, issued), (eg_u32s, task_of),
                        (issue_order, order))
 
 void eg_plan_tasks_init(eg_plan_tasks *tasks, egraph_allocator alloc) {
-  *tasks = (eg_plan_tasks){.graph = NULL};
+  *tasks = (eg_plan_tasks){.graph = NULL, .slowdown = 1};
   eg_plan_task_list_init(&tasks->tasks, alloc);
 }
 
@@ -83,6 +83,10 @@ static egraph_status add_streams(maker *m, const eg_machine_mesh *links) {
   }
   for (uint32_t i = 0, stream; i < out->stream_count; i++)
     EG_TRY(eg_task_graph_add_stream(out->graph, &stream));
+  if (!(out->slowdown > 1)) return EGRAPH_OK;
+  EG_TRY(eg_task_graph_add_link(out->graph, 1 + 1 / out->slowdown, &out->device));
+  for (uint32_t i = 0; i < out->stream_count; i++)
+    EG_TRY(eg_task_graph_add_link(out->graph, 1, &out->own[i]));
   return EGRAPH_OK;
 }
 
@@ -127,8 +131,15 @@ static egraph_status add_task(maker *m, const issued *run) {
   eg_plan_tasks *out = m->out;
   const eg_plan_step *step = &m->plan->steps.data[run->step];
   uint32_t stream = stream_of(m, step), task = 0;
-  EG_TRY(eg_task_graph_add_compute(out->graph, step->seconds, &stream,
-                                   stream != EG_PLAN_NO_STREAM, &task));
+  if (out->slowdown > 1 && out->issue != EG_ISSUE_IN_ORDER &&
+      stream != EG_PLAN_NO_STREAM) {
+    const uint32_t links[] = {out->device, out->own[stream]};
+    EG_TRY(eg_task_graph_add_flow(out->graph, 0, step->seconds, links, 2, &stream, 1,
+                                  &task));
+  } else {
+    EG_TRY(eg_task_graph_add_compute(out->graph, step->seconds, &stream,
+                                     stream != EG_PLAN_NO_STREAM, &task));
+  }
   *task_at(m, run->micro_batch, run->step) = task;
   EG_TRY(eg_plan_task_list_push(&out->tasks,
                                 (eg_plan_task){run->step, run->micro_batch, stream}));

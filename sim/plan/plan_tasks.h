@@ -15,6 +15,10 @@
 //   FSDP's prefetching)                        memory holds one set more
 //   everything else, EG_ISSUE_AHEAD            when its stream and its operand allow
 //
+// Where computing takes `slowdown` times as long beside an exchange, streams share a
+// device that does 1 + 1 / slowdown of what one stream alone does, each at most 1, at
+// max-min fair rates. 1: they do not notice each other; very much: nothing overlaps.
+//
 // Streams are work-conserving, so an overlapped step never takes longer than one in
 // order, and never less than any stream is busy.
 // SPDX-License-Identifier: Apache-2.0
@@ -40,6 +44,9 @@ typedef struct eg_plan_tasks {
   uint32_t stream_count;
   uint32_t stream_of_axis[EG_MAX_MESH_AXES]; // of exchanges along it
   eg_issue issue;
+  double slowdown; // before they are made; 1 at first
+  uint32_t device; // link that all streams share, where they slow each other down
+  uint32_t own[EG_MAX_MESH_AXES + 1]; // links of the streams, then
 } eg_plan_tasks;
 
 void eg_plan_tasks_init(eg_plan_tasks *tasks, egraph_allocator alloc);

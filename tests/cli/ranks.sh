@@ -68,10 +68,11 @@ expect 1 - "exchanges of 'host-mpi\*2' are not measured; run mpirun -n 2 egraph 
 expect 0 '^2 ranks over local' - profile --collectives --ranks 2 --db measured.db
 matches stdout '^all-reduce +2  small +[0-9.]+ [num]?s '
 matches stdout '^halo +2  huge '
+matches stdout "^computing takes [0-9.e+]+ times as long while an exchange runs beside it$"
 expect 0 '^exchanges   measured 20[0-9-]+ between 2 ranks over local$' - simulate first.json --machine 'host*2' --db measured.db
 expect 0 '"measured":0,' - plan mlp.egraph --machine 'host*2' --no-measure --db measured.db --json
 expect 0 '^\{' - profile --collectives --ranks 2 --db measured.db --json
-keys machine channel ranks exchanges exchanges.0.latency exchanges.0.worst_error
+keys machine channel ranks exchanges exchanges.0.latency exchanges.0.worst_error slowdown
 
 # This host, measured, as a file.
 expect 0 '^\(egraph-machine 1\)$' - machine

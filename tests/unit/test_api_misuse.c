@@ -158,7 +158,7 @@ static void plans_refuse_null(void **state) {
   REFUSES(egraph_costs_measure_exchanges, "costs", NULL, NULL, 2, AT);
   REFUSES(egraph_costs_measure_exchanges, "out_rank", AT, NULL, 2, NULL);
   REFUSES(egraph_costs_exchanges, "costs", NULL, NULL, 2, NULL, NULL, AT);
-  REFUSES(egraph_costs_exchanges, "out_date", AT, NULL, 2, NULL, NULL, NULL);
+  REFUSES(egraph_costs_exchanges, "out", AT, NULL, 2, NULL, NULL, NULL);
   REFUSES(egraph_plan_remarks, "plan", NULL, NULL, false, AT);
   REFUSES(egraph_plan_remarks, "out", NULL, AT, false, NULL);
   REFUSES(egraph_plan_account, "plan", NULL, NULL, NULL, NULL);

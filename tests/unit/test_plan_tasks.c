@@ -106,6 +106,31 @@ static void check_ends(const eg_plan *plan, const eg_machine_mesh *links,
   eg_plan_simulation_deinit(&s);
 }
 
+/// Gathers of 4, products of 4: alone 4 + 4 * 3; beside each other they take as long as
+/// one after the other where computing stands still, half as long again where it takes
+/// twice the time.
+static void streams_that_slow_each_other_down_share_the_device(void **state) {
+  (void)state;
+  static const double slowdowns_ends[][2] = {
+      {1, 16}, {2, 4 + 2 * 8 / 1.5 + 4}, {1e9, 24}};
+  eg_graph *graph = kit_parse("three", three_text);
+  eg_plan plan;
+  make_zero3(graph, 4, 4, &plan);
+  for (int i = 0; i < 3; i++) {
+    eg_plan_simulation s;
+    eg_plan_simulation_init(&s, eg_allocator_heap());
+    s.tasks.slowdown = slowdowns_ends[i][0];
+    assert_ok(eg_plan_simulate(&plan, NULL, EG_ISSUE_AHEAD, &s));
+    if (!(fabs(s.seconds - slowdowns_ends[i][1]) < 1e-6))
+      fail_msg("slowdown %g: %.17g, not %g", slowdowns_ends[i][0], s.seconds,
+               slowdowns_ends[i][1]);
+    assert_true(s.most_busy == 12);
+    eg_plan_simulation_deinit(&s);
+  }
+  eg_plan_deinit(&plan);
+  eg_graph_destroy(graph);
+}
+
 static void gathers_run_one_reader_ahead(void **state) {
   (void)state;
   eg_graph *graph = kit_parse("three", three_text);
@@ -209,6 +234,7 @@ static void a_plan_without_steps_takes_no_time(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(gathers_run_one_reader_ahead),
+      cmocka_unit_test(streams_that_slow_each_other_down_share_the_device),
       cmocka_unit_test(reductions_go_under_what_follows),
       cmocka_unit_test(classes_of_links_are_streams),
       cmocka_unit_test(what_stands_for_several_blocks_is_refused),
