@@ -5,7 +5,7 @@
 #ifndef EG_OPTIMIZE_PRICE_HOST_EXCHANGES_H
 #define EG_OPTIMIZE_PRICE_HOST_EXCHANGES_H
 
-#include "optimize/price/target_machine.h"
+#include "optimize/price/host_costs.h"
 #include "sim/link_fit.h"
 
 /// A curve, and how far it is from what was measured.
