@@ -4,7 +4,11 @@
 // least: others who use the processors only add time, and ranks that wait for each other
 // do not count what the last one did.
 //
-//   plan_steps PLAN.json [RUNS]      default 50
+//   plan_steps PLAN.json [RUNS [ahead|reductions]]      default 50, in order
+//
+// With an order of issue exchanges run beside computing: the seconds of a step are then
+// those in which its rank is busy with it, and the memory of ranks stands beside what the
+// plan says.
 // SPDX-License-Identifier: Apache-2.0
 #include <math.h>
 #include <stdio.h>
@@ -24,6 +28,8 @@ typedef struct bench {
   const eg_plan *plan;
   const eg_tensor *inputs;
   uint32_t runs;
+  eg_issue issue;
+  size_t arena[MAX_RANKS];  // bytes of a rank
   double *steps[MAX_RANKS]; // [plan steps] least
   double least[MAX_RANKS];  // of a whole step, untimed
 } bench;
@@ -50,10 +56,13 @@ static egraph_status time_steps(bench *b, eg_rank_program *program, uint32_t ran
 
 static egraph_status run_rank(void *user, eg_channel *channel) {
   bench *b = user;
-  const eg_rank_options options = EG_RANK_OPTIONS_DEFAULT;
+  eg_rank_options options = EG_RANK_OPTIONS_DEFAULT;
+  options.overlaps = b->issue != EG_ISSUE_IN_ORDER;
+  options.issue = b->issue;
   eg_rank_program *program;
   EG_TRY(eg_rank_program_create(NULL, b->plan, channel, &options, &program));
   egraph_status status = eg_rank_program_load(program);
+  b->arena[channel->rank] = eg_rank_program_memory(program).arena;
   b->least[channel->rank] = (double)INFINITY;
   for (uint32_t r = 0; status == EGRAPH_OK && r <= b->runs; r++) {
     status = eg_channel_barrier(channel);
@@ -101,10 +110,11 @@ static void print_table(const bench *b, uint32_t ranks) {
     whole = fmax(whole, b->least[r]);
   printf("%-24s %6zu %12.1f %12.1f %8.2f\n", "all", b->plan->steps.len, 1e6 * all_planned,
          1e6 * all_taken, all_taken / all_planned);
-  printf("least step, untimed %.1f us\n", 1e6 * whole);
+  printf("least step, untimed %.1f us; memory of rank 0 %zu bytes\n", 1e6 * whole,
+         b->arena[0]);
 }
 
-static egraph_status run_plan(const eg_plan *plan, uint32_t runs) {
+static egraph_status run_plan(const eg_plan *plan, uint32_t runs, eg_issue issue) {
   static eg_tensor inputs[MAX_INPUTS];
   static bench b;
   uint32_t ranks = eg_mesh_devices(&plan->mesh),
@@ -121,7 +131,7 @@ static egraph_status run_plan(const eg_plan *plan, uint32_t runs) {
     if (inputs[i].data == NULL) return EGRAPH_E_MEMORY;
     fill_tensor(info->name, &inputs[i]);
   }
-  b = (bench){.plan = plan, .inputs = inputs, .runs = runs};
+  b = (bench){.plan = plan, .inputs = inputs, .runs = runs, .issue = issue};
   for (uint32_t r = 0; r < ranks; r++)
     if ((b.steps[r] = calloc(plan->steps.len + 1, sizeof(double))) == NULL)
       return EGRAPH_E_MEMORY;
@@ -130,15 +140,21 @@ static egraph_status run_plan(const eg_plan *plan, uint32_t runs) {
   return EGRAPH_OK;
 }
 
+static eg_issue issue_of(const char *name) {
+  if (name == NULL) return EG_ISSUE_IN_ORDER;
+  return strcmp(name, "ahead") == 0 ? EG_ISSUE_AHEAD : EG_ISSUE_REDUCTIONS;
+}
+
 int main(int argc, char **argv) {
   eg_loaded_plan read;
   uint32_t runs = argc > 2 ? (uint32_t)strtoul(argv[2], NULL, 10) : 50;
   if (argc < 2 || runs == 0) {
-    fprintf(stderr, "usage: plan_steps PLAN.json [RUNS]\n");
+    fprintf(stderr, "usage: plan_steps PLAN.json [RUNS [ahead|reductions]]\n");
     return 2;
   }
   egraph_status status = eg_plan_read_json(eg_allocator_or_heap(NULL), argv[1], &read);
-  if (status == EGRAPH_OK) status = run_plan(&read.plan, runs);
+  if (status == EGRAPH_OK)
+    status = run_plan(&read.plan, runs, issue_of(argc > 3 ? argv[3] : NULL));
   if (status != EGRAPH_OK) fprintf(stderr, "plan_steps: %s\n", egraph_last_error());
   return status != EGRAPH_OK;
 }

@@ -103,7 +103,7 @@ static egraph_status list_states(eg_rank_program *p, const bool *is_ahead) {
                         .result_count = 1,
                         .is_view = step->is_move && is_ahead[step->to],
                         .scratch_region = EG_REGION_NONE,
-                        .read = EG_PLAN_NONE,
+                        .until = EG_PLAN_NONE,
                         .awaits = EG_PLAN_NONE,
                         .figures.node = {UINT32_MAX}};
     if (!step->is_move) {
@@ -196,6 +196,6 @@ egraph_status eg_rank_analyse(eg_rank_program *p) {
   EG_TRY(find_inputs(p));
   EG_TRY(list_all(p));
   set_last_uses(p);
-  eg_rank_find_overlaps(p);
+  EG_TRY(eg_rank_find_overlaps(p));
   return describe_steps(p);
 }

@@ -1,7 +1,8 @@
 // Exchanges beside computing. Which ones: those with something to compute between them
-// and their first reader. Until when: to that reader, or as long as memory that they use
-// is not needed otherwise. That is found where memory is placed, by the bytes of the
-// arena that a step reads and writes, so that whatever shares memory is seen:
+// and their first reader. Until when: to that reader, or until memory that they use is
+// needed otherwise, which is theirs as long as they take by the seconds of the plan. That
+// is found where memory is placed, by the bytes of the arena that a step reads and
+// writes, so that whatever shares memory is seen:
 //
 //   step            reads     writes
 //   exchange s      [0,4)     [4,8)      started
@@ -33,15 +34,64 @@ static void find_overlap(eg_rank_program *p, uint32_t index) {
     at++;
   }
   step->overlaps = computes;
-  if (computes) step->read = at;
+  if (computes) step->until = at;
 }
 
-void eg_rank_find_overlaps(eg_rank_program *p) {
-  if (p->lane == NULL) return;
+/// When a step begins, and an exchange ends, by the seconds of the plan: computing waits
+/// for what it reads, exchanges for each other.
+typedef struct schedule {
+  double *begins, *ends; // [steps]
+  double clock, lane;    // when both are free
+} schedule;
+
+static void wait_for_operands(const eg_rank_program *p, const eg_rank_step *step,
+                              schedule *s) {
+  for (uint32_t i = 0; i < step->operand_count; i++) {
+    uint32_t by = p->plan->states.data[step->operands[i]].step;
+    if (by != EG_PLAN_NONE && p->steps.data[by].overlaps && s->clock < s->ends[by])
+      s->clock = s->ends[by];
+  }
+}
+
+static void schedule_step(const eg_rank_program *p, uint32_t index, schedule *s) {
+  const eg_rank_step *step = &p->steps.data[index];
+  double seconds = p->plan->steps.data[index].seconds;
+  s->begins[index] = s->clock;
+  if (step->overlaps) {
+    s->lane = (s->lane > s->clock ? s->lane : s->clock) + seconds;
+    s->ends[index] = s->lane;
+    return;
+  }
+  wait_for_operands(p, step, s);
+  bool exchanges = eg_plan_step_is_exchange(&p->plan->steps.data[index]);
+  if (exchanges && s->clock < s->lane) s->clock = s->lane;
+  s->clock += seconds;
+  if (exchanges) s->lane = s->clock;
+}
+
+/// What an exchange uses is held as long as it takes, as the simulator has it, and no
+/// longer: who needs the memory then waits where it takes longer.
+static void shorten(eg_rank_program *p, uint32_t index, const schedule *s) {
+  eg_rank_step *step = &p->steps.data[index];
+  uint32_t at = index + 1;
+  while (at < step->until && s->begins[at] < s->ends[index])
+    at++;
+  step->until = at;
+}
+
+egraph_status eg_rank_find_overlaps(eg_rank_program *p) {
+  schedule s = {.clock = 0};
+  if (p->lane == NULL) return EGRAPH_OK;
+  EG_TRY(eg_arena_alloc(&p->part_arena, p->steps.len, sizeof *s.begins, &s.begins));
+  EG_TRY(eg_arena_alloc(&p->part_arena, p->steps.len, sizeof *s.ends, &s.ends));
   for (uint32_t i = 0; i < p->steps.len; i++) {
     const eg_plan_step *step = &p->plan->steps.data[i];
     if (eg_plan_step_is_exchange(step) && !p->steps.data[i].is_view) find_overlap(p, i);
+    schedule_step(p, i, &s);
   }
+  for (uint32_t i = 0; i < p->steps.len; i++)
+    if (p->steps.data[i].overlaps) shorten(p, i, &s);
+  return EGRAPH_OK;
 }
 
 // ---- until when -----------------------------------------------------------------------

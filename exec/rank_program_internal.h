@@ -40,7 +40,7 @@ typedef struct eg_rank_step {
   bool is_view;
   bool settles;    // before it runs: it writes where other ranks may still read
   bool overlaps;   // an exchange that the lane runs
-  uint32_t read;   // its first reader that computes; the end of its phase where none does
+  uint32_t until;  // step up to which memory that it uses is its own
   uint32_t awaits; // step whose exchange has to end before this runs; EG_PLAN_NONE
   uint32_t ticket; // of the exchange, once it is started
   // a node, or a move between formats
@@ -150,7 +150,7 @@ egraph_status eg_rank_analyse(eg_rank_program *program);
 /// Shared memory, programs, the memory plan.
 egraph_status eg_rank_compile(eg_rank_program *program);
 /// Of exchanges that run beside computing: which do, and until when.
-void eg_rank_find_overlaps(eg_rank_program *program);
+egraph_status eg_rank_find_overlaps(eg_rank_program *program);
 /// Which exchange a step waits for, once memory is placed.
 egraph_status eg_rank_find_waits(eg_rank_program *program);
 /// The memory of regions, and room for what enters and leaves.
