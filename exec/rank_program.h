@@ -18,8 +18,8 @@
 //
 // With `overlaps` the steps stand in the order of issue. An exchange is started in its
 // turn, and waited for where its result is read, where what it reads or writes would be
-// written over, and where a phase ends; its buffers are its own as long as it takes by the
-// seconds of the plan. The results have the same bits.
+// written over, and where a phase ends; its buffers are its own as long as it takes by
+// the seconds of the plan. The results have the same bits.
 //
 // Calls of which a header says "all ranks" are collective. When a rank fails in any call
 // it aborts the channel, so that all fail with its error.
