@@ -14,7 +14,7 @@ egraph_status egraph_costs_measure_exchanges(egraph_costs *costs, const char *ch
   EG_REQUIRE(costs, out_rank);
   const char *name = channel != NULL ? channel : "local";
   eg_exchange_points points;
-  double slowdown;
+  double beside;
   if (ranks < 2 || ranks > MAX_PROBED_RANKS)
     return EG_FAIL(EGRAPH_E_ARGUMENT,
                    "%u ranks have no exchanges that could be measured; take 2 to %d",
@@ -22,9 +22,9 @@ egraph_status egraph_costs_measure_exchanges(egraph_costs *costs, const char *ch
   eg_exchange_points_init(&points, costs->alloc);
   const eg_host_costs host = eg_costs_of_host(costs);
   egraph_status status =
-      eg_exchange_probe(costs->alloc, name, ranks, &points, &slowdown, out_rank);
+      eg_exchange_probe(costs->alloc, name, ranks, &points, &beside, out_rank);
   if (status == EGRAPH_OK && *out_rank == 0)
-    status = eg_host_exchanges_store(costs->alloc, &host, name, ranks, &points, slowdown);
+    status = eg_host_exchanges_store(costs->alloc, &host, name, ranks, &points, beside);
   eg_exchange_points_deinit(&points);
   return status;
 }
@@ -78,8 +78,9 @@ egraph_costs_exchanges(egraph_costs *costs, const char *channel, uint32_t ranks,
   egraph_status status = eg_host_exchanges_load(
       &exchanges, costs->alloc, &host, channel != NULL ? channel : "local",
       ranks != 0 ? ranks : host.meter.processors);
-  *out =
-      (egraph_exchange_basis){.date = exchanges.oldest, .slowdown = exchanges.slowdown};
+  *out = (egraph_exchange_basis){.date = exchanges.oldest,
+                                 .beside = exchanges.beside,
+                                 .stood_still = exchanges.beside >= EG_MOST_BESIDE};
   for (size_t i = 0; status == EGRAPH_OK && each != NULL && i < exchanges.curves.len; i++)
     status = visit_classes(&exchanges.curves.data[i], each, user);
   eg_host_exchanges_deinit(&exchanges);

@@ -46,7 +46,9 @@ static egraph_status on_step(void *user, const eg_step_report *report) {
 }
 
 static egraph_status take_issue(const char *name, eg_rank_options *out) {
-  static const char *const names[EG_ISSUES] = {[EG_ISSUE_AHEAD] = "ahead",
+  static const char *const names[EG_ISSUES] = {[EG_ISSUE_AHEAD_4] = "ahead-4",
+                                               [EG_ISSUE_AHEAD_2] = "ahead-2",
+                                               [EG_ISSUE_AHEAD] = "ahead",
                                                [EG_ISSUE_REDUCTIONS] = "reductions",
                                                [EG_ISSUE_IN_ORDER] = "in-order"};
   for (int i = 0; name != NULL && i < EG_ISSUES; i++)
@@ -57,8 +59,8 @@ static egraph_status take_issue(const char *name, eg_rank_options *out) {
     }
   if (name == NULL) return EGRAPH_OK;
   return EG_FAIL(EGRAPH_E_ARGUMENT,
-                 "there is no order of issue '%.32s'; there are ahead, reductions and "
-                 "in-order",
+                 "there is no order of issue '%.32s'; there are ahead-4, ahead-2, ahead, "
+                 "reductions and in-order",
                  name);
 }
 

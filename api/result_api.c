@@ -108,9 +108,9 @@ static egraph_status explain_node(const egraph_result *result, const eg_graph *g
   eg_text_init(&seconds, text->chars.alloc);
   egraph_status status = eg_text_seconds(&seconds, origin.seconds);
   if (status == EGRAPH_OK)
-    status = eg_text_printf(text, "%13s  %-20s  %-32s  %s  ", eg_text_of(&seconds),
-                            egraph_node_operator(graph, (egraph_node){node.id}),
-                            origin.made_by, value->name);
+    status = eg_text_print_names(text, "%13s  %-20s  %-32s  %s  ", eg_text_of(&seconds),
+                                 egraph_node_operator(graph, (egraph_node){node.id}),
+                                 origin.made_by, value->name);
   eg_text_deinit(&seconds);
   EG_TRY(status);
   if (value->typed) EG_TRY(eg_type_print(text, &value->type));

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <math.h>
 #include <stdlib.h>
 
 #include "api/option_structs.h"
@@ -66,9 +67,12 @@ static void sum_in_order(egraph_simulation *s) {
 static egraph_status simulate(egraph_simulation *s,
                               const egraph_simulate_options *options) {
   EG_TRY(take_machine(s, options->machine));
-  if (options->slowdown > 0) s->result.tasks.slowdown = options->slowdown;
-  EG_TRY(eg_plan_simulate(s->plan, options->machine != NULL ? &s->links : NULL,
-                          (eg_issue)options->issue, &s->result));
+  if (options->beside > 0) s->result.tasks.beside = options->beside;
+  const eg_machine_mesh *links = options->machine != NULL ? &s->links : NULL;
+  double limit = s->plan->memory_limit > 0 ? s->plan->memory_limit : INFINITY;
+  EG_TRY(options->issue == EGRAPH_ISSUE_SHORTEST
+             ? eg_plan_simulate_shortest(s->plan, links, limit, &s->result)
+             : eg_plan_simulate(s->plan, links, (eg_issue)options->issue, &s->result));
   EG_TRY(eg_plan_labels_make(s->plan, s->alloc, &s->labels));
   sum_in_order(s);
   EG_TRY(list_waits(s));
@@ -83,14 +87,14 @@ egraph_status egraph_simulate(const egraph_allocator *alloc, const egraph_plan *
   egraph_simulate_options taken;
   egraph_simulation *s;
   EG_TRY(eg_options_take(EGRAPH_SIMULATE_OPTIONS, options, &taken));
-  if ((unsigned)taken.issue >= EG_ISSUES)
+  if ((unsigned)taken.issue > EGRAPH_ISSUE_SHORTEST)
     return EG_FAIL(EGRAPH_E_ARGUMENT, "there is no order of issue %d; see egraph_issue",
                    (int)taken.issue);
-  if (!(taken.slowdown == 0 || (taken.slowdown >= 1 && taken.slowdown <= 1e9)))
+  if (!(taken.beside == 0 || (taken.beside >= 1 && taken.beside <= 1e9)))
     return EG_FAIL(EGRAPH_E_ARGUMENT,
                    "computing takes %g times as long beside an exchange; that is 1 or "
                    "more, or 0: not known",
-                   taken.slowdown);
+                   taken.beside);
   EG_TRY(eg_alloc(own, 1, sizeof *s, &s));
   *s = (egraph_simulation){.alloc = own, .plan = &plan->planned.plan};
   eg_arena_init(&s->labels.arena, own);
@@ -121,7 +125,8 @@ void egraph_simulation_destroy(egraph_simulation *s) {
 egraph_simulation_info egraph_simulation_info_of(const egraph_simulation *s) {
   if (s == NULL) return (egraph_simulation_info){.seconds = 0};
   const eg_plan_simulation *r = &s->result;
-  return (egraph_simulation_info){.seconds = r->seconds,
+  return (egraph_simulation_info){.issue = (egraph_issue)r->tasks.issue,
+                                  .seconds = r->seconds,
                                   .in_order = s->in_order,
                                   .most_busy = r->most_busy,
                                   .peak_bytes = r->peak_bytes,

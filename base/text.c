@@ -27,9 +27,8 @@ egraph_status eg_text_append(eg_text *text, const char *string) {
   return eg_text_append_bytes(text, string, strlen(string));
 }
 
-egraph_status eg_text_printf(eg_text *text, const char *format, ...) {
-  va_list args, copy;
-  va_start(args, format);
+static egraph_status print_args(eg_text *text, const char *format, va_list args) {
+  va_list copy;
   va_copy(copy, args);
   int needed = vsnprintf(NULL, 0, format, copy);
   va_end(copy);
@@ -40,8 +39,50 @@ egraph_status eg_text_printf(eg_text *text, const char *format, ...) {
     (void)vsnprintf(text->chars.data + text->chars.len, (size_t)needed + 1, format, args);
     text->chars.len += (size_t)needed;
   }
+  return status;
+}
+
+egraph_status eg_text_printf(eg_text *text, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  egraph_status status = print_args(text, format, args);
   va_end(args);
   return status;
+}
+
+/// Line ends from a place on become \x0a.
+static egraph_status escape_line_ends(eg_text *text, size_t from) {
+  static const char ESCAPE[] = "\\x0a";
+  size_t more = 0, at = text->chars.len;
+  for (size_t i = from; i < text->chars.len; i++)
+    more += text->chars.data[i] == '\n' ? sizeof ESCAPE - 2 : 0;
+  if (more == 0) return EGRAPH_OK;
+  EG_TRY(eg_chars_reserve(&text->chars, text->chars.len + more + 1));
+  text->chars.len += more;
+  text->chars.data[text->chars.len] = '\0';
+  for (size_t to = text->chars.len; at-- > from;) {
+    bool is_end = text->chars.data[at] == '\n';
+    to -= is_end ? sizeof ESCAPE - 1 : 1;
+    if (is_end)
+      memcpy(text->chars.data + to, ESCAPE, sizeof ESCAPE - 1);
+    else
+      text->chars.data[to] = text->chars.data[at];
+  }
+  return EGRAPH_OK;
+}
+
+egraph_status eg_text_print_names(eg_text *text, const char *format, ...) {
+  size_t from = text->chars.len, ends = 0, length = strlen(format);
+  while (ends < length && format[length - 1 - ends] == '\n')
+    ends++;
+  va_list args;
+  va_start(args, format);
+  egraph_status status = print_args(text, format, args);
+  va_end(args);
+  EG_TRY(status);
+  text->chars.len -= ends;
+  EG_TRY(escape_line_ends(text, from));
+  return eg_text_append(text, format + length - ends);
 }
 
 egraph_status eg_text_double(eg_text *text, double value) {

@@ -23,6 +23,9 @@ void eg_text_clear(eg_text *text);
 egraph_status eg_text_append(eg_text *text, const char *string);
 egraph_status eg_text_append_bytes(eg_text *text, const char *bytes, size_t count);
 egraph_status eg_text_printf(eg_text *text, const char *format, ...) EG_PRINTF(2, 3);
+/// As eg_text_printf, for names in a line of text for people: line ends of the arguments
+/// are written \x0a. The format has line ends at its end only.
+egraph_status eg_text_print_names(eg_text *text, const char *format, ...) EG_PRINTF(2, 3);
 /// The shortest decimal form that reads back as the same double; always has a '.', 'e',
 /// "inf" or "nan". Independent of the locale (eg_text_printf("%g") is not).
 egraph_status eg_text_double(eg_text *text, double value);

@@ -5,8 +5,8 @@
   bench/overlap.py BUILD_FOLDER MACHINE MESH MODEL [options of egraph plan]
       bench/overlap.py build/release 'dgx-h100*8' node=8,gpu=8 gpt.egraph --train adam --memory 3e9
 
-Markdown rows: seconds simulated and one after the other, bytes at the peak, seconds of the search. A step that does
-not fit in memory with gathers ahead is simulated with reductions ahead only, then in order; the row says so. Fails
+Markdown rows: seconds simulated and one after the other, bytes at the peak, seconds of the search. Steps are
+simulated in the order of issue that is shortest and fits in memory; the row names it. Fails
 when the step planned for overlap is longer than any other.
 """
 import json
@@ -22,14 +22,11 @@ def run(*command):
     return (json.loads(done.stdout), "") if done.returncode == 0 else (None, done.stderr.strip().split("\n")[-1])
 
 
-def simulate(egraph, machine, plan, limit):
-    """The first order of issue that fits."""
-    for issue in ["ahead", "reductions", "in-order"]:
-        report, why = run(egraph, "simulate", plan, "--machine", machine, "--no-measure", "--issue", issue, "--json")
-        if report is None:
-            sys.exit(why)
-        if report["devices"][0]["peak_bytes"] <= limit or issue == "in-order":
-            return report, issue
+def simulate(egraph, machine, plan):
+    report, why = run(egraph, "simulate", plan, "--machine", machine, "--no-measure", "--json")
+    if report is None:
+        sys.exit(why)
+    return report
 
 
 def main():
@@ -48,10 +45,9 @@ def main():
             if report is None or report["cost"] is None:
                 print(f"| {name} | none: {why or report['status']} | | | | |", flush=True)
                 continue
-            limit = report["memory_limit_bytes"] or float("inf")
-            result, issue = simulate(egraph, machine, plan, limit)
+            result = simulate(egraph, machine, plan)
             seconds[name] = result["seconds"]
-            print(f"| {name} | {result['seconds']:.4g} | {result['in_order']:.4g} | {issue} | "
+            print(f"| {name} | {result['seconds']:.4g} | {result['in_order']:.4g} | {result['issue']} | "
                   f"{result['devices'][0]['peak_bytes'] / 1e9:.3g} | {report['seconds']['total']:.3g} |", flush=True)
     if seconds["planned overlapped"] > min(seconds.values()) * (1 + 1e-9):
         sys.exit("a plan's step is shorter than that of the plan for overlapped steps")

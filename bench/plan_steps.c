@@ -4,7 +4,7 @@
 // least: others who use the processors only add time, and ranks that wait for each other
 // do not count what the last one did.
 //
-//   plan_steps PLAN.json [RUNS [ahead|reductions]]      default 50, in order
+//   plan_steps PLAN.json [RUNS [ISSUE]]      default 50, in order
 //
 // With an order of issue exchanges run beside computing: the seconds of a step are then
 // those in which its rank is busy with it, and the memory of ranks stands beside what the
@@ -141,15 +141,20 @@ static egraph_status run_plan(const eg_plan *plan, uint32_t runs, eg_issue issue
 }
 
 static eg_issue issue_of(const char *name) {
-  if (name == NULL) return EG_ISSUE_IN_ORDER;
-  return strcmp(name, "ahead") == 0 ? EG_ISSUE_AHEAD : EG_ISSUE_REDUCTIONS;
+  static const char *const names[] = {[EG_ISSUE_AHEAD_4] = "ahead-4",
+                                      [EG_ISSUE_AHEAD_2] = "ahead-2",
+                                      [EG_ISSUE_AHEAD] = "ahead",
+                                      [EG_ISSUE_REDUCTIONS] = "reductions"};
+  for (int i = 0; name != NULL && i < EG_ISSUE_IN_ORDER; i++)
+    if (strcmp(name, names[i]) == 0) return (eg_issue)i;
+  return EG_ISSUE_IN_ORDER;
 }
 
 int main(int argc, char **argv) {
   eg_loaded_plan read;
   uint32_t runs = argc > 2 ? (uint32_t)strtoul(argv[2], NULL, 10) : 50;
   if (argc < 2 || runs == 0) {
-    fprintf(stderr, "usage: plan_steps PLAN.json [RUNS [ahead|reductions]]\n");
+    fprintf(stderr, "usage: plan_steps PLAN.json [RUNS [ISSUE]]\n");
     return 2;
   }
   egraph_status status = eg_plan_read_json(eg_allocator_or_heap(NULL), argv[1], &read);

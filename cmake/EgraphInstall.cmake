@@ -17,7 +17,7 @@ install(DIRECTORY "${CMAKE_BINARY_DIR}/share/bash-completion" "${CMAKE_BINARY_DI
         DESTINATION ${CMAKE_INSTALL_DATADIR})
 install(FILES LICENSE README.md DESTINATION ${CMAKE_INSTALL_DOCDIR} OPTIONAL)
 foreach(document GLOSSARY.md machines/README.md rewrites/README.md rewrites/CLASSES.md rewrites/rules/LANGUAGE.md
-                 docs/optimize.md docs/plan.md docs/rules.md docs/terms.md) # README and headers cite them
+                 docs/optimize.md docs/plan.md docs/rules.md docs/terms.md docs/compare.md) # README and headers cite them
   get_filename_component(folder ${document} DIRECTORY)
   install(FILES ${document} DESTINATION ${CMAKE_INSTALL_DOCDIR}/${folder})
 endforeach()

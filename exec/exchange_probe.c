@@ -127,13 +127,12 @@ static egraph_status time_all(const prober *p, eg_exchange_points *out) {
 // ---- beside computing -----------------------------------------------------------------
 
 enum { BESIDE_BYTES = 1 << 20, MOST_CHUNKS = 100 };
-static const double MOST_SLOWDOWN = 1000; // computing stands still
 
-typedef struct beside {
+typedef struct beside_probe {
   const prober *p;
   eg_lane *lane;
   eg_collective what;
-} beside;
+} beside_probe;
 
 static egraph_status run_collective(void *user, const void *what, eg_channel *channel) {
   (void)user;
@@ -141,7 +140,7 @@ static egraph_status run_collective(void *user, const void *what, eg_channel *ch
 }
 
 /// Seconds of an exchange, of `chunks` of computing, or of both beside each other.
-static egraph_status time_beside(const beside *b, bool exchanges, int chunks,
+static egraph_status time_beside(const beside_probe *b, bool exchanges, int chunks,
                                  double *out) {
   uint32_t number = 0;
   EG_TRY(eg_channel_barrier(eg_lane_channel(b->lane)));
@@ -157,7 +156,7 @@ static egraph_status time_beside(const beside *b, bool exchanges, int chunks,
 /// All ranks compute as long as an exchange takes. Where both take no longer than one,
 /// nothing slows down; where they take as long as one after the other, computing stands
 /// still.
-static egraph_status measure_slowdown(const beside *b, double *out) {
+static egraph_status measure_beside(const beside_probe *b, double *out) {
   double exchange = INFINITY, chunk = INFINITY, alone = INFINITY, both = INFINITY;
   for (int i = 0; i < BLOCKS; i++) {
     EG_TRY(time_beside(b, true, 0, &exchange));
@@ -178,27 +177,27 @@ static egraph_status measure_slowdown(const beside *b, double *out) {
     EG_TRY(time_beside(b, true, chunks, &both));
   }
   double rate = (alone + exchange) / both - 1; // of computing, beside the exchange
-  *out = rate * MOST_SLOWDOWN <= 1 ? MOST_SLOWDOWN : fmax(1 / rate, 1);
+  *out = rate * EG_MOST_BESIDE <= 1 ? EG_MOST_BESIDE : fmax(1 / rate, 1);
   return EGRAPH_OK;
 }
 
-static egraph_status time_slowdown(const prober *p, double *out) {
-  beside b = {.p = p,
-              .what = {.kind = EG_COLLECTIVE_ALL_REDUCE,
-                       .axis = p->axis,
-                       .dtype = EGRAPH_FLOAT32,
-                       .count = BESIDE_BYTES / sizeof(float),
-                       .send = p->send,
-                       .recv = p->recv}};
+static egraph_status time_rates(const prober *p, double *out) {
+  beside_probe b = {.p = p,
+                    .what = {.kind = EG_COLLECTIVE_ALL_REDUCE,
+                             .axis = p->axis,
+                             .dtype = EGRAPH_FLOAT32,
+                             .count = BESIDE_BYTES / sizeof(float),
+                             .send = p->send,
+                             .recv = p->recv}};
   EG_TRY(eg_lane_create(p->channel->alloc, p->channel, &b.lane));
-  egraph_status status = measure_slowdown(&b, out);
+  egraph_status status = measure_beside(&b, out);
   eg_lane_destroy(b.lane);
   return status;
 }
 
 /// All groups along the channel's last axis, at the same time.
 static egraph_status probe_channel(eg_channel *channel, eg_exchange_points *out,
-                                   double *out_slowdown) {
+                                   double *out_beside) {
   prober p = {.channel = channel, .axis = channel->mesh.axis_count - 1};
   const eg_collective along = {.kind = EG_COLLECTIVE_ALL_GATHER, .axis = p.axis};
   p.group = eg_group_of(channel, &along);
@@ -209,10 +208,10 @@ static egraph_status probe_channel(eg_channel *channel, eg_exchange_points *out,
     status = eg_alloc(channel->alloc, CHUNK_FLOATS, sizeof(float), &p.chunk);
   if (status == EGRAPH_OK) status = time_all(&p, out);
   bool is_whole = p.group.size == eg_mesh_devices(&channel->mesh);
-  double slowdown = 0;
+  double beside = 0;
   if (status == EGRAPH_OK && is_whole && !channel->is_bound)
-    status = time_slowdown(&p, &slowdown);
-  if (channel->rank == 0) *out_slowdown = slowdown;
+    status = time_rates(&p, &beside);
+  if (channel->rank == 0) *out_beside = beside;
   if (status != EGRAPH_OK) status = eg_channel_abort(channel, status);
   eg_free(channel->alloc, p.chunk, CHUNK_FLOATS, sizeof(float));
   eg_free(channel->alloc, p.recv, room, 1);
@@ -234,12 +233,12 @@ static egraph_status mesh_of(uint32_t ranks, uint32_t devices, eg_mesh *out) {
 
 typedef struct probed {
   eg_exchange_points *points;
-  double *slowdown;
+  double *beside;
 } probed;
 
 static egraph_status probe_rank(void *user, eg_channel *channel) {
   const probed *out = user;
-  return probe_channel(channel, out->points, out->slowdown);
+  return probe_channel(channel, out->points, out->beside);
 }
 
 static egraph_status probe_threads(egraph_allocator alloc, const eg_mesh *mesh,
@@ -254,7 +253,7 @@ static egraph_status probe_process(egraph_allocator alloc, const char *name,
   eg_channel *channel;
   EG_TRY(eg_channel_open(&alloc, name, mesh, &options, &channel));
   *out_rank = channel->rank;
-  egraph_status status = probe_channel(channel, out->points, out->slowdown);
+  egraph_status status = probe_channel(channel, out->points, out->beside);
   eg_channel_destroy(channel);
   return status;
 }
@@ -275,13 +274,13 @@ static egraph_status probe_sizes(egraph_allocator alloc, const char *channel,
 
 egraph_status eg_exchange_probe(egraph_allocator alloc, const char *channel,
                                 uint32_t ranks, eg_exchange_points *out,
-                                double *out_slowdown, uint32_t *out_rank) {
+                                double *out_beside, uint32_t *out_rank) {
   eg_mesh whole;
-  probed both = {out, out_slowdown};
+  probed both = {out, out_beside};
   eg_channel *held = NULL;
   const eg_channel_options options = EG_CHANNEL_OPTIONS_DEFAULT;
   *out_rank = 0;
-  *out_slowdown = 0;
+  *out_beside = 0;
   if (ranks < 2)
     return EG_FAIL(EGRAPH_E_ARGUMENT, "%" PRIu32 " ranks have nobody to talk to", ranks);
   // What a channel starts (MPI) lasts until the first one ends.

@@ -16,7 +16,8 @@
 // enters the next micro-batch, and begins each step as zeros. A run allocates nothing
 // (reference kernels, fetch with moves, and exchange through host memory may).
 //
-// With `overlaps` the steps stand in the order of issue. An exchange is started in its
+// With `overlaps` the steps of a micro-batch, and of the update, stand in the order of
+// issue (eg_plan_issued). An exchange is started in its
 // turn, and waited for where its result is read, where what it reads or writes would be
 // written over, and where a phase ends; its buffers are its own as long as it takes by
 // the seconds of the plan. The results have the same bits.

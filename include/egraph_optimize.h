@@ -158,7 +158,8 @@ typedef struct egraph_result egraph_result;
 /// Limits, and that nothing fits, are reported, not errors. The result depends on the
 /// clock only where a time limit struck, and in a search for a plan that ends without a
 /// proof: its parts have limits of time, too, so that a busy machine may find another
-/// plan. `options` may be NULL: the defaults. Fails with
+/// plan; but for saturation they have none where work is limited and time is not.
+/// `options` may be NULL: the defaults. Fails with
 /// ARGUMENT (an option out of range, an unknown algorithm, a mesh of another number of
 /// devices, nothing to train, constraints that name nothing or leave no plan:
 /// "file:line:col: ..."), PARSE (machine, mesh, constraints, database), IO, BUSY
@@ -242,8 +243,9 @@ typedef struct egraph_report {
   uint64_t graphs_visited; // whose rewrites were looked at
   uint64_t graphs_queued;  // to be visited, the given one included
   uint64_t rewrites_tried; // matches of rules whose conditions hold
-  double search_work;      // millions of steps: the same on a busy machine
-  double search_seconds;   // without the choice of memory formats
+  double search_work;    // millions of steps: the same on a busy machine. Also of a plan:
+                         // of all searches for layouts
+  double search_seconds; // without the choice of memory formats
 
   // Of a plan; otherwise 0 and NULL.
   uint32_t meshes;     // that were tried

@@ -78,7 +78,7 @@ EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_plan_account(
 
 /// A plan for people, as text: seconds of a step, speedup, share of the machine's peak,
 /// memory, warnings; blocks of the model with layouts in words; exchanges; then remarks.
-/// Or the remarks as a JSON object {"baselines", "uneven", "whole", "delivered",
+/// Or the remarks as a JSON object {"baselines", "uneven", "repeated", "delivered",
 /// "useful_devices", "idle_axes", "single_device_seconds", "peak_seconds"}: what the plan
 /// was compared with, which splits sizes that do not divide did not allow, where it cost
 /// most, which operators can be split along no axis, and why, the layout of each output
@@ -163,7 +163,8 @@ typedef struct egraph_plan_run_options {
   void *user;
   bool every_step; // outputs that the update makes (weights, states) are handed out after
                    // every step, before on_step; otherwise after the last one
-  /// When exchanges are issued, as in egraph_simulate_options: "ahead" or "reductions",
+  /// When steps are issued, within every micro-batch and within the update as in
+  /// egraph_simulate_options: "ahead-4", "ahead-2", "ahead" or "reductions", exchanges
   /// beside computing, on a thread more for every rank; NULL or "in-order": in their
   /// turn. The results have the same bits. On the CPU; with "mpi", where MPI lets another
   /// thread use it.

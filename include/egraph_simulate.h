@@ -19,10 +19,14 @@ extern "C" {
 
 /// The order in which exchanges are issued.
 typedef enum egraph_issue {
-  EGRAPH_ISSUE_AHEAD, // reductions as soon as they can, gathers of weights one reader
-                      // ahead, everything else when its operand is there
+  EGRAPH_ISSUE_AHEAD_4,    // whatever is ready, the first of the plan first; gathers of
+                           // weights run four readers ahead
+  EGRAPH_ISSUE_AHEAD_2,    // two
+  EGRAPH_ISSUE_AHEAD,      // one
   EGRAPH_ISSUE_REDUCTIONS, // reductions as soon as they can, everything else in its place
-  EGRAPH_ISSUE_IN_ORDER    // nothing overlaps
+  EGRAPH_ISSUE_IN_ORDER,   // nothing overlaps
+  EGRAPH_ISSUE_SHORTEST    // that whose step is shortest, of those that hold no more than
+                           // the plan's limit of memory; in order, where all hold more
 } egraph_issue;
 
 /// How a plan is simulated.
@@ -33,10 +37,10 @@ typedef struct egraph_simulate_options {
                        // wait for each other. Steps are not priced anew
                        // (egraph_plan_price)
   egraph_issue issue;
-  double slowdown; // how many times as long computing takes while an exchange runs beside
-                   // it (egraph_exchange_basis); 0: 1, not known
+  double beside; // how many times as long computing takes while an exchange runs beside
+                 // it (egraph_exchange_basis); 0: 1, not known
 } egraph_simulate_options;
-/// EGRAPH_ISSUE_AHEAD, no machine.
+/// EGRAPH_ISSUE_SHORTEST, no machine.
 EGRAPH_OPTIONS_DEFAULT(EGRAPH_SIMULATE_OPTIONS, egraph_simulate_options)
 
 /// A simulated step. Borrows from the plan, which must stay.
@@ -55,6 +59,7 @@ EGRAPH_API void egraph_simulation_destroy(egraph_simulation *simulation);
 /// Figures of a simulated step. It takes at least `most_busy`, in any order of issue in
 /// which exchanges overlap, and at most `in_order`.
 typedef struct egraph_simulation_info {
+  egraph_issue issue;  // the order of issue; never EGRAPH_ISSUE_SHORTEST
   double seconds;      // of the step
   double in_order;     // seconds without overlap: what its tasks add up to
   double most_busy;    // of all streams: seconds in which it works
@@ -151,9 +156,12 @@ typedef struct egraph_exchange_class {
 
 /// What seconds of exchanges rest on.
 typedef struct egraph_exchange_basis {
-  int64_t date; // of the oldest measurement, seconds since 1970; 0: nothing is measured
-  double slowdown; // how many times as long a rank computes while an exchange runs beside
-                   // it; 0: not measured
+  int64_t date;  // of the oldest measurement, seconds since 1970; 0: nothing is measured
+  double beside; // how many times as long a rank computes while an exchange runs beside
+                 // it; 0: not measured
+  bool stood_still; // computing all but did when that was measured: ranks share
+                    // processors, or others were at work. What overlaps then gains
+                    // nothing, and a machine at rest may say otherwise
 } egraph_exchange_basis;
 
 /// Measures all kinds of exchange by size between `ranks` ranks of this host, some

@@ -129,7 +129,8 @@ typedef struct plan_job {
   const eg_plan_search_input *input;
   eg_saturation_options saturation;
   double time_limit;
-  double work; // steps, of all meshes together
+  double work;   // steps, of all meshes together
+  uint64_t done; // of these
   eg_plan_search *out;
   eg_whole_step *step;
   eg_text mesh_name; // of the mesh at work
@@ -264,6 +265,8 @@ static eg_planner_input input_on_mesh(plan_job *job, const eg_machine_mesh *mesh
   }
   input.layout.progress = on_progress;
   input.layout.user = job;
+  input.layout.done = &job->done;
+  input.layout.by_work = search->work_limit != 0 && search->time_limit < 0;
   return input;
 }
 
@@ -273,6 +276,7 @@ static eg_planner_input input_on_mesh(plan_job *job, const eg_machine_mesh *mesh
 // that of its plan; those with weights have as much again, each half of what is left, and
 // each baseline a fiftieth. All share the time.
 static const double OVERLAP_GAP = 1e-3, OVERLAP_SHARE = 0.5, BASELINE_SHARE = 0.02;
+static const double ROOM_SHARE = 0.5; // of a search with weights
 
 /// Counts a plan that a search has made, and takes it over if its step is the shortest.
 /// Frees the planning.
@@ -339,6 +343,18 @@ static egraph_status overlap_baselines(plan_job *job, eg_overlap *overlap, doubl
   return EGRAPH_OK;
 }
 
+/// Of a plan that would be shorter with more memory: the same again, with so much less
+/// for what is not gathered ahead.
+static egraph_status leave_room(plan_job *job, eg_overlap *overlap,
+                                const eg_planner_input *input, double bytes) {
+  double limit = job->input->memory_limit, ignored;
+  if (!(bytes > 0 && bytes < limit)) return EGRAPH_OK;
+  eg_whole_step_limit_memory(job->step, limit - bytes);
+  egraph_status status = search_overlapped(job, overlap, input, &ignored);
+  eg_whole_step_limit_memory(job->step, limit);
+  return status;
+}
+
 /// Searches with weights, as long as another one like the last ends in time.
 static egraph_status overlap_prices(plan_job *job, eg_overlap *overlap, double seconds,
                                     double steps) {
@@ -354,6 +370,10 @@ static egraph_status overlap_prices(plan_job *job, eg_overlap *overlap, double s
     input.compares = false;
     EG_TRY(search_overlapped(job, overlap, &input, &bound));
     eg_overlap_set_bound(overlap, bound);
+    input = input_on_mesh(job, overlap->mesh, ROOM_SHARE * seconds, ROOM_SHARE * steps);
+    input.weights = &weights;
+    input.compares = false;
+    EG_TRY(leave_room(job, overlap, &input, overlap->missing));
     on_progress(job, overlap->shortest, overlap->bound, 0);
     last = elapsed(job) - start;
   }
@@ -368,7 +388,9 @@ static egraph_status overlap_on_mesh(plan_job *job, const eg_machine_mesh *mesh,
   eg_overlap overlap;
   bool is_impossible =
       planning->status == EG_LAYOUT_NO_MEMORY || planning->status == EG_LAYOUT_INFEASIBLE;
-  eg_overlap_init(&overlap, mesh, job->input->memory_limit);
+  eg_overlap_init(&overlap, mesh,
+                  job->input->training != NULL ? job->input->training->micro_batches : 1,
+                  job->input->memory_limit);
   eg_overlap_set_bound(&overlap, planning->bound / overlap.streams);
   EG_TRY(add_overlapped(job, &overlap, planning));
   if (is_impossible || overlap.streams == 1) {
@@ -467,6 +489,7 @@ static egraph_status conclude(plan_job *job, uint32_t meshes) {
     if (is_whole && !isinf(job->least_memory)) report->least_memory = job->least_memory;
   }
   report->ended = why_ended(job);
+  report->search_work = (double)job->done / STEPS_OF_WORK;
   return EGRAPH_OK;
 }
 

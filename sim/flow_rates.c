@@ -105,7 +105,7 @@ static void fix_rate(eg_task_graph *graph, eg_task *task, double rate) {
   for (uint32_t i = 0; i < task->link_count; i++) {
     eg_task_link *link = &graph->links.data[graph->flow_links.data[task->first_link + i]];
     link->open--;
-    link->free = fmax(link->free - rate, 0); // below 0 by rounding only
+    link->free = link->free > rate ? link->free - rate : 0; // less by rounding only
   }
 }
 
@@ -135,7 +135,8 @@ static egraph_status update_component(eg_task_graph *graph, uint32_t link, doubl
   EG_TRY(gather_component(graph, link, now));
   for (size_t i = 0; i < graph->flows.len; i++) {
     eg_task *task = &graph->tasks.data[graph->flows.data[i]];
-    task->left = fmax(task->left - task->rate * (now - task->since), 0); // rounding
+    double sent = task->rate * (now - task->since);
+    task->left = task->left > sent ? task->left - sent : 0; // less by rounding only
     task->since = now;
   }
   fill(graph);

@@ -80,6 +80,14 @@ static egraph_status add_edge(eg_task_graph *graph, uint32_t task, uint32_t on,
   return EGRAPH_OK;
 }
 
+/// Of a task that is added: tasks are often in turn on several streams.
+static bool has_edge(const eg_task_graph *graph, uint32_t task, uint32_t on) {
+  for (uint32_t e = graph->tasks.data[task].in; e != EG_TASK_NONE;
+       e = graph->edges.data[e].next_in)
+    if (graph->edges.data[e].from == on) return true;
+  return false;
+}
+
 static egraph_status check_links(const eg_task_graph *graph, double bytes,
                                  const uint32_t *links, size_t count) {
   for (size_t i = 0; i < count; i++) {
@@ -106,7 +114,7 @@ static egraph_status add_task(eg_task_graph *graph, eg_task task, const uint32_t
   EG_TRY(eg_tasks_push(&graph->tasks, task));
   for (size_t i = 0; i < stream_count; i++) {
     uint32_t *last = &graph->streams.data[streams[i]];
-    if (*last != EG_TASK_NONE && *last != number)
+    if (*last != EG_TASK_NONE && *last != number && !has_edge(graph, number, *last))
       EG_TRY(add_edge(graph, number, *last, true));
     *last = number;
   }
@@ -142,7 +150,8 @@ egraph_status eg_task_graph_depend(eg_task_graph *graph, uint32_t task, uint32_t
   EG_TRY(check_number("task", on, graph->tasks.len));
   EG_TRY(eg_task_look_at(graph, task));
   EG_TRY(add_edge(graph, task, on, false));
-  return eg_task_count_edge(graph, task, on, true);
+  graph->backward_edges += on > task;
+  return EGRAPH_OK;
 }
 
 // ---- changing -------------------------------------------------------------------
@@ -208,7 +217,8 @@ egraph_status eg_task_graph_undepend(eg_task_graph *graph, uint32_t task, uint32
     unlink_edge(graph, &graph->tasks.data[on].out, e, false);
     graph->edges.data[e].next_in = graph->free_edge;
     graph->free_edge = e;
-    return eg_task_count_edge(graph, task, on, false);
+    graph->backward_edges -= on > task;
+    return EGRAPH_OK;
   }
   return EG_FAIL(EGRAPH_E_ARGUMENT, "task %" PRIu32 " does not depend on task %" PRIu32,
                  task, on);

@@ -63,10 +63,11 @@ egraph_status eg_task_graph_undepend(eg_task_graph *graph, uint32_t task, uint32
 
 // ---- simulating -----------------------------------------------------------------
 
-/// Brings all times up to date: of the whole graph the first time, of what changes may
-/// have reached later on. Cost O(tasks looked at x log) without shared links. Fails with
-/// EGRAPH_E_ARGUMENT on a cycle, naming a task in it or behind it, and EGRAPH_E_MEMORY;
-/// the next simulation is one of the whole graph then.
+/// Brings all times up to date: of the whole graph the first time, and while a task
+/// depends on one that was added after it; of what changes may have reached otherwise.
+/// Cost O(tasks looked at x log) without shared links. Fails with EGRAPH_E_ARGUMENT on a
+/// cycle, naming a task in it or behind it, and EGRAPH_E_MEMORY; the next simulation is
+/// one of the whole graph then.
 egraph_status eg_task_graph_simulate(eg_task_graph *graph);
 /// The same, of the whole graph.
 egraph_status eg_task_graph_simulate_anew(eg_task_graph *graph);

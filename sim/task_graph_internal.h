@@ -6,34 +6,37 @@
 
 #include <stdbool.h>
 
-#include "sim/event_queue.h"
+#include "base/event_queue.h"
 #include "sim/task_graph.h"
 
 #define EG_TASK_NONE UINT32_MAX
 
 // Where a task is. Between simulations all are KNOWN but those that changes reached.
 typedef enum eg_task_state {
-  EG_TASK_KNOWN,   // its times of the last simulation hold as far as is known
-  EG_TASK_WAITING, // for what is before it
-  EG_TASK_DELAYED, // a flow in its latency
-  EG_TASK_BUSY,    // a compute that runs, a flow that sends
-  EG_TASK_ENDED    // in this simulation
+  EG_TASK_KNOWN,    // its times of the last simulation hold as far as is known
+  EG_TASK_REPLAYED, // a flow that starts as it did, and begins to send again
+  EG_TASK_WAITING,  // for what is before it; with an event, for its end or to send
+  EG_TASK_SENDING,  // a flow
+  EG_TASK_ENDED     // in this simulation
 } eg_task_state;
 
 typedef struct eg_task {
   eg_task_state state;
   bool is_flow;
-  bool has_times;   // of an earlier simulation, in start, begin, end, until it starts
-  bool is_replayed; // looked at because of its links: its start is as it was
-  bool is_visited;  // while rates are computed
-  bool is_fixed;    // its rate is, while rates are computed
-  double seconds, bytes; // of a flow: latency and what it sends
-  double start, begin, end;
+  bool has_times;      // of an earlier simulation, in start, begin, end, until it starts
+  bool must_await;     // what is after it and keeps its start, once it is looked at
+  bool has_company;    // it may have been in a period of others on one of its links
+  bool is_visited;     // while rates are computed
+  bool is_fixed;       // its rate is, while rates are computed
+  uint32_t unresolved; // while WAITING: tasks before it that have not ended
+  uint32_t in, out;    // first edges; EG_TASK_NONE: none
+  double start, end;
+  double due;                      // once it is looked at: ends then at the earliest
+  double seconds, bytes;           // of a flow: latency and what it sends
+  double begin;                    // of sending
   double old_begin, old_end;       // of the last simulation, once it is looked at
   double rate, left, since;        // of a flow that sends: bytes left at that time
   uint32_t first_link, link_count; // of flow_links
-  uint32_t in, out;                // first edges; EG_TASK_NONE: none
-  uint32_t unresolved;             // while WAITING: tasks before it that have not ended
 } eg_task;
 EG_VEC_DEFINE(eg_tasks, eg_task);
 
@@ -50,19 +53,22 @@ EG_VEC_DEFINE(eg_task_edges, eg_task_edge);
 typedef struct eg_link_use {
   uint32_t task, first;
   uint32_t replayed; // of the first of a period: the next use of it to replay
+  uint32_t next;     // none in between is of a KNOWN flow
   double begin, end, period_end;
 } eg_link_use;
 EG_VEC_DEFINE(eg_link_uses, eg_link_use);
 
 typedef struct eg_task_link {
   double bandwidth;
-  eg_u32s sending;      // flows
-  eg_link_uses uses;    // of the last simulation
-  bool is_touched;      // a flow began or ended to send: rates are due
-  bool is_visited;      // while rates are computed
-  bool is_stale;        // uses are to be written anew
-  double changed_until; // by then, flows that are looked at had sent on it
-  double free;          // bandwidth and flows without a rate, while rates are computed
+  eg_u32s sending;   // flows
+  eg_link_uses uses; // of the last simulation
+  bool is_touched;   // a flow began or ended to send: rates are due
+  bool is_visited;   // while rates are computed
+  bool is_stale;     // uses are to be written anew, from that time on
+  double stale_from;
+  size_t first_stale, kept; // uses that stay: up to there sorted, up to there in all
+  double changed_until;     // by then, flows that are looked at had sent on it
+  double free; // bandwidth and flows without a rate, while rates are computed
   uint32_t open;
 } eg_task_link;
 EG_VEC_DEFINE(eg_task_links, eg_task_link);
@@ -74,7 +80,8 @@ struct eg_task_graph {
   eg_u32s streams; // the last task of each, or EG_TASK_NONE
   eg_u32s flow_links;
   eg_task_edges edges;
-  uint32_t free_edge; // linked by next_in
+  size_t backward_edges; // to a task from one of a larger number
+  uint32_t free_edge;    // linked by next_in
   eg_event_queue queue;
   eg_u32s looked_at;       // tasks, in this simulation or for the next one
   eg_u32s touched;         // links
@@ -85,22 +92,20 @@ struct eg_task_graph {
   bool is_broken;          // a simulation failed half-way
 };
 
-// Events: what a task does next; its end in the last simulation; the begin of its sending
-// in the last simulation; the next flow of the last simulation on a link.
-enum { EG_EVENT_NEXT, EG_EVENT_OLD_END, EG_EVENT_OLD_BEGIN, EG_EVENT_LINK, EG_EVENTS };
+// Events: what a task does next; the next start, in the last simulation, of a task that
+// is after it; the begin of its sending in the last simulation; the next flow of the last
+// simulation on a link.
+enum { EG_EVENT_NEXT, EG_EVENT_OLD_START, EG_EVENT_OLD_BEGIN, EG_EVENT_LINK, EG_EVENTS };
 static inline uint32_t eg_event_number(uint32_t kind, uint32_t of) {
   return of * EG_EVENTS + kind;
 }
 
-/// Looks at a task again, in the next simulation or in this one from now on: it waits for
-/// what is before it.
+/// Looks at a task again, in the next simulation or in this one from now on: it is
+/// WAITING, and not yet counted for how many.
 egraph_status eg_task_look_at(eg_task_graph *graph, uint32_t task);
 /// Looks again at flows that sent beside it in the last simulation: at those that had
 /// begun to send before it, now, and at later ones when they begin.
 egraph_status eg_task_look_at_sharers(eg_task_graph *graph, uint32_t task);
-/// After an edge came or went: one that is awaited or not.
-egraph_status eg_task_count_edge(eg_task_graph *graph, uint32_t task, uint32_t on,
-                                 bool added);
 /// Makes room for the events of all tasks and links.
 egraph_status eg_task_events_reserve(eg_task_graph *graph);
 

@@ -1,19 +1,25 @@
 // The events of a simulation, in the order of time, and of tasks where times are equal.
 //
 // A simulation looks at some tasks; all others are KNOWN: they have the times of the last
-// simulation, without an event. What an event changes reaches KNOWN tasks in three ways,
+// simulation, without an event. What an event changes reaches KNOWN tasks in these ways,
 // each before the time at which they would take part otherwise:
 //
-//   a task ends earlier than in the last simulation   those after it are looked at then
-//   a task has not ended when it did (OLD_END)         likewise
-//   a flow begins to send, or did in the last          flows that send on its links are
-//   simulation (OLD_BEGIN), or one that is KNOWN       replayed, from the beginning of
-//   the does beside it (LINK)                              period in which a link was
-//   busy
+//   a task ends earlier than it did, and nothing      what is after it and started when
+//   else kept what is after it                        it had ended is looked at then
+//   a task has not ended when what is after it        what is after it is looked at then
+//   started (OLD_START)
+//   a task cannot end before what is after it         the same at once, so that no event
+//   started                                           is needed (look_ahead)
+//   a flow begins to send, or did (OLD_BEGIN), or     flows that send on its links are
+//   one that is KNOWN does beside it (LINK)           replayed, from the beginning of the
+//                                                     period in which a link was busy
 //
 // A replay lies in the past of the event that asks for it, and is finished before that
 // event goes on. Up to there it gives the times that are known, since nothing that it
 // meets is different: where it would be, the flow would be looked at already.
+//
+// Tasks are served in the order of their numbers where times are equal: a change must
+// have passed what is before a task when the task is served.
 // SPDX-License-Identifier: Apache-2.0
 #include <inttypes.h>
 #include <math.h>
@@ -31,6 +37,13 @@ static bool is_awaited(const eg_task *task) {
   return task->state != EG_TASK_KNOWN && task->state != EG_TASK_ENDED;
 }
 
+/// It starts when it did, as far as is known.
+static bool keeps_start(const eg_task *task) {
+  return task->state == EG_TASK_KNOWN || task->state == EG_TASK_REPLAYED;
+}
+
+static double later(double a, double b) { return a > b ? a : b; }
+
 egraph_status eg_task_events_reserve(eg_task_graph *graph) {
   size_t most = graph->tasks.len > graph->links.len ? graph->tasks.len : graph->links.len;
   if (most > UINT32_MAX / EG_EVENTS)
@@ -45,40 +58,92 @@ egraph_status eg_task_events_reserve(eg_task_graph *graph) {
 static double ready_time(const eg_task_graph *graph, const eg_task *task) {
   double ready = 0;
   for (uint32_t e = task->in; e != EG_TASK_NONE; e = graph->edges.data[e].next_in)
-    ready = fmax(ready, graph->tasks.data[graph->edges.data[e].from].end);
+    ready = later(ready, graph->tasks.data[graph->edges.data[e].from].end);
   return ready;
 }
 
+/// Nothing before it is awaited: it starts at `start`, and has an event for its end, or
+/// for the end of its latency.
+static void schedule(eg_task_graph *graph, uint32_t number, double start) {
+  eg_task *task = &graph->tasks.data[number];
+  task->start = start;
+  if (!task->is_flow) task->due = start + task->seconds;
+  set_next(graph, number, start + task->seconds);
+}
+
+static eg_task_link *link_of(const eg_task_graph *graph, const eg_task *task,
+                             uint32_t index) {
+  return &graph->links.data[graph->flow_links.data[task->first_link + index]];
+}
+
+/// Seconds that the bytes of a flow take if nothing shares its links; 0 of a compute.
+static double least_sending(const eg_task_graph *graph, const eg_task *task) {
+  double least = 0;
+  for (uint32_t i = 0; i < task->link_count; i++)
+    least = later(least, task->bytes / link_of(graph, task, i)->bandwidth);
+  return least;
+}
+
+/// Counts what a WAITING task waits for.
 static void wait_for_others(eg_task_graph *graph, uint32_t number) {
   eg_task *task = &graph->tasks.data[number];
-  task->state = EG_TASK_WAITING;
-  task->is_replayed = false;
+  double ready = 0;
   task->unresolved = 0;
-  for (uint32_t e = task->in; e != EG_TASK_NONE; e = graph->edges.data[e].next_in)
-    task->unresolved += is_awaited(&graph->tasks.data[graph->edges.data[e].from]);
-  if (task->unresolved == 0) set_next(graph, number, ready_time(graph, task));
+  for (uint32_t e = task->in; e != EG_TASK_NONE; e = graph->edges.data[e].next_in) {
+    const eg_task *from = &graph->tasks.data[graph->edges.data[e].from];
+    bool awaited = is_awaited(from);
+    task->unresolved += awaited;
+    ready = later(ready, awaited ? from->due : from->end);
+  }
+  if (task->has_times) task->due = ready + task->seconds + least_sending(graph, task);
+  if (task->unresolved == 0) schedule(graph, number, ready);
+}
+
+/// From a time on, uses of a link are to be written anew.
+static egraph_status make_stale(eg_task_graph *graph, uint32_t l, double from) {
+  eg_task_link *link = &graph->links.data[l];
+  if (link->is_stale) {
+    if (from < link->stale_from) link->stale_from = from;
+    return EGRAPH_OK;
+  }
+  link->is_stale = true;
+  link->stale_from = from;
+  return eg_u32s_push(&graph->stale, l);
+}
+
+/// Has an event for the first start, in the last simulation, of what is after a task and
+/// keeps its start as far as is known.
+static void await_starts(eg_task_graph *graph, uint32_t number) {
+  double next = INFINITY;
+  for (uint32_t e = graph->tasks.data[number].out; e != EG_TASK_NONE;
+       e = graph->edges.data[e].next_out) {
+    const eg_task *to = &graph->tasks.data[graph->edges.data[e].to];
+    if (keeps_start(to) && to->start < next) next = to->start;
+  }
+  if (next < INFINITY)
+    eg_event_queue_set(&graph->queue, eg_event_number(EG_EVENT_OLD_START, number), next);
 }
 
 /// A KNOWN task is one no longer.
 static egraph_status begin_to_look(eg_task_graph *graph, uint32_t number) {
   eg_task *task = &graph->tasks.data[number];
   EG_TRY(eg_u32s_push(&graph->looked_at, number));
-  for (uint32_t i = 0; i < task->link_count; i++) {
-    uint32_t l = graph->flow_links.data[task->first_link + i];
-    if (graph->links.data[l].is_stale) continue;
-    EG_TRY(eg_u32s_push(&graph->stale, l));
-    graph->links.data[l].is_stale = true;
-  }
-  for (uint32_t e = task->out; e != EG_TASK_NONE; e = graph->edges.data[e].next_out) {
-    uint32_t to = graph->edges.data[e].to;
-    if (graph->tasks.data[to].state != EG_TASK_WAITING) continue;
-    graph->tasks.data[to].unresolved++;
-    eg_event_queue_remove(&graph->queue, eg_event_number(EG_EVENT_NEXT, to));
-  }
+  for (uint32_t i = 0; i < task->link_count; i++)
+    EG_TRY(make_stale(graph, graph->flow_links.data[task->first_link + i],
+                      task->has_times ? task->begin : INFINITY));
   if (!task->has_times) return EGRAPH_OK;
   task->old_begin = task->begin;
   task->old_end = task->end;
-  eg_event_queue_set(&graph->queue, eg_event_number(EG_EVENT_OLD_END, number), task->end);
+  task->due = 0;
+  task->must_await = false;
+  for (uint32_t e = task->out; e != EG_TASK_NONE; e = graph->edges.data[e].next_out) {
+    uint32_t to = graph->edges.data[e].to;
+    if (graph->tasks.data[to].state != EG_TASK_WAITING) continue;
+    if (graph->tasks.data[to].unresolved++ != 0) continue;
+    eg_event_queue_remove(&graph->queue, eg_event_number(EG_EVENT_NEXT, to));
+    if (graph->tasks.data[to].has_times)
+      await_starts(graph, to); // it may end later than it was scheduled to
+  }
   return EGRAPH_OK;
 }
 
@@ -86,27 +151,50 @@ egraph_status eg_task_look_at(eg_task_graph *graph, uint32_t number) {
   eg_task *task = &graph->tasks.data[number];
   if (task->state == EG_TASK_KNOWN) {
     EG_TRY(begin_to_look(graph, number));
-    if (task->has_times && sends(task))
+    if (task->has_times && sends(task) && task->has_company)
       eg_event_queue_set(&graph->queue, eg_event_number(EG_EVENT_OLD_BEGIN, number),
                          task->begin);
-  } else if (task->is_replayed && task->state == EG_TASK_DELAYED) {
+  } else if (task->state == EG_TASK_REPLAYED) {
     eg_event_queue_remove(&graph->queue, eg_event_number(EG_EVENT_NEXT, number));
   } else {
     return EGRAPH_OK;
   }
-  wait_for_others(graph, number);
+  task->state = EG_TASK_WAITING;
   return EGRAPH_OK;
 }
 
-egraph_status eg_task_count_edge(eg_task_graph *graph, uint32_t number, uint32_t on,
-                                 bool added) {
+/// Looks at tasks after this one that start before a time.
+static egraph_status look_after(eg_task_graph *graph, uint32_t number, double before) {
   eg_task *task = &graph->tasks.data[number];
-  if (!added || !is_awaited(&graph->tasks.data[on])) {
-    wait_for_others(graph, number);
-    return EGRAPH_OK;
+  bool is_scheduled =
+      task->state == EG_TASK_WAITING && !task->is_flow && task->unresolved == 0;
+  task->must_await = false;
+  if (!task->has_times) return EGRAPH_OK; // all after it is looked at
+  if (is_scheduled) before = later(before, task->due);
+  for (uint32_t e = task->out; e != EG_TASK_NONE; e = graph->edges.data[e].next_out) {
+    uint32_t to = graph->edges.data[e].to;
+    if (!keeps_start(&graph->tasks.data[to])) continue;
+    if (graph->tasks.data[to].start >= before) {
+      task->must_await = !is_scheduled; // otherwise it has ended by then
+      continue;
+    }
+    EG_TRY(eg_task_look_at(graph, to));
+    wait_for_others(graph, to);
   }
-  task->unresolved++;
-  eg_event_queue_remove(&graph->queue, eg_event_number(EG_EVENT_NEXT, number));
+  return EGRAPH_OK;
+}
+
+/// After all tasks that are looked at since then: what is sure to start later than it did
+/// is looked at, too; starts of the rest are awaited.
+static egraph_status look_ahead(eg_task_graph *graph, size_t from) {
+  for (size_t i = from; i < graph->looked_at.len; i++) {
+    uint32_t number = graph->looked_at.data[i];
+    if (graph->tasks.data[number].state == EG_TASK_WAITING)
+      EG_TRY(look_after(graph, number, graph->tasks.data[number].due));
+  }
+  for (size_t i = from; i < graph->looked_at.len; i++)
+    if (graph->tasks.data[graph->looked_at.data[i]].must_await)
+      await_starts(graph, graph->looked_at.data[i]);
   return EGRAPH_OK;
 }
 
@@ -123,16 +211,24 @@ static size_t find_use(const eg_link_uses *uses, double time) {
   return from;
 }
 
-static eg_task_link *link_of(const eg_task_graph *graph, const eg_task *task,
-                             uint32_t index) {
-  return &graph->links.data[graph->flow_links.data[task->first_link + index]];
+/// The first use from there on whose flow is KNOWN; uses in between are skipped from now
+/// on.
+static size_t find_known(const eg_task_graph *graph, eg_link_uses *uses, size_t from) {
+  size_t at = from;
+  while (at < uses->len && graph->tasks.data[uses->data[at].task].state != EG_TASK_KNOWN)
+    at = uses->data[at].next;
+  for (size_t next; from < at; from = next) {
+    next = uses->data[from].next;
+    uses->data[from].next = (uint32_t)at;
+  }
+  return at;
 }
 
 /// From a time on, flows that begin on a link find it other than it was.
 static void watch(eg_task_graph *graph, eg_task_link *link, double from, double until) {
-  size_t next = find_use(&link->uses, from);
+  size_t next = find_known(graph, &link->uses, find_use(&link->uses, from));
   uint32_t event = eg_event_number(EG_EVENT_LINK, (uint32_t)(link - graph->links.data));
-  link->changed_until = fmax(link->changed_until, until);
+  link->changed_until = later(link->changed_until, until);
   if (next < link->uses.len &&
       link->uses.data[next].begin < eg_event_queue_time(&graph->queue, event))
     eg_event_queue_set(&graph->queue, event, link->uses.data[next].begin);
@@ -150,9 +246,11 @@ static egraph_status replay_period(eg_task_graph *graph, eg_link_uses *uses, siz
     eg_task *task = &graph->tasks.data[use->task];
     if (task->state != EG_TASK_KNOWN) continue;
     EG_TRY(begin_to_look(graph, use->task));
-    task->state = EG_TASK_DELAYED;
-    task->is_replayed = true;
+    task->state = EG_TASK_REPLAYED;
+    task->unresolved = 0;
+    task->due = task->begin;
     set_next(graph, use->task, task->begin);
+    await_starts(graph, use->task);
   }
   return EGRAPH_OK;
 }
@@ -192,23 +290,31 @@ egraph_status eg_task_look_at_sharers(eg_task_graph *graph, uint32_t task) {
 
 static egraph_status end_task(eg_task_graph *graph, uint32_t number, double now) {
   eg_task *task = &graph->tasks.data[number];
+  size_t looked_at = graph->looked_at.len;
   if (!isfinite(now))
     return EG_FAIL(EGRAPH_E_ARGUMENT, "task %" PRIu32 " never ends: its times overflow",
                    number);
-  if (task->state == EG_TASK_BUSY && sends(task)) EG_TRY(eg_flow_leave(graph, number));
+  assert(task->unresolved == 0 && ready_time(graph, task) == task->start);
   task->state = EG_TASK_ENDED;
   task->end = now;
-  eg_event_queue_remove(&graph->queue, eg_event_number(EG_EVENT_OLD_END, number));
+  eg_event_queue_remove(&graph->queue, eg_event_number(EG_EVENT_OLD_START, number));
   for (uint32_t e = task->out; e != EG_TASK_NONE; e = graph->edges.data[e].next_out) {
-    eg_task *to = &graph->tasks.data[graph->edges.data[e].to];
-    if (to->state == EG_TASK_WAITING && --to->unresolved == 0)
-      set_next(graph, graph->edges.data[e].to, ready_time(graph, to));
+    uint32_t to = graph->edges.data[e].to;
+    if (graph->tasks.data[to].state == EG_TASK_WAITING &&
+        --graph->tasks.data[to].unresolved == 0)
+      schedule(graph, to, ready_time(graph, &graph->tasks.data[to]));
   }
-  bool is_changed = !task->has_times || now != task->old_end;
-  for (uint32_t e = task->out; e != EG_TASK_NONE && is_changed;
-       e = graph->edges.data[e].next_out)
-    EG_TRY(eg_task_look_at(graph, graph->edges.data[e].to));
-  return EGRAPH_OK;
+  if (!task->has_times || now >= task->old_end) return EGRAPH_OK;
+  for (uint32_t e = task->out; e != EG_TASK_NONE; e = graph->edges.data[e].next_out) {
+    uint32_t to = graph->edges.data[e].to;
+    const eg_task *after = &graph->tasks.data[to];
+    if (!keeps_start(after) || after->start != task->old_end ||
+        ready_time(graph, after) == after->start)
+      continue; // it waits for another
+    EG_TRY(eg_task_look_at(graph, to));
+    wait_for_others(graph, to);
+  }
+  return look_ahead(graph, looked_at);
 }
 
 /// A flow begins to send: beside others, of which some may be KNOWN.
@@ -232,35 +338,28 @@ static egraph_status begin_to_send(eg_task_graph *graph, uint32_t number, double
     set_next(graph, number, now);
     return EGRAPH_OK;
   }
-  task->state = EG_TASK_BUSY;
+  task->state = EG_TASK_SENDING;
   task->begin = now;
   return eg_flow_join(graph, number);
 }
 
-static egraph_status start_task(eg_task_graph *graph, uint32_t number, double now) {
+static egraph_status serve_next(eg_task_graph *graph, uint32_t number, double now) {
   eg_task *task = &graph->tasks.data[number];
-  assert(task->unresolved == 0 && ready_time(graph, task) == now);
-  task->start = task->begin = now;
-  task->state = task->is_flow ? EG_TASK_DELAYED : EG_TASK_BUSY;
-  set_next(graph, number, now + task->seconds);
-  return EGRAPH_OK;
-}
-
-static egraph_status serve_next(eg_task_graph *graph, uint32_t task, double now) {
-  switch (graph->tasks.data[task].state) {
-  case EG_TASK_WAITING: return start_task(graph, task, now);
-  case EG_TASK_DELAYED: return begin_to_send(graph, task, now);
-  case EG_TASK_BUSY: return end_task(graph, task, now);
-  case EG_TASK_KNOWN:
-  case EG_TASK_ENDED: break;
+  if (task->state == EG_TASK_SENDING) {
+    EG_TRY(eg_flow_leave(graph, number));
+    return end_task(graph, number, now);
   }
-  return EG_FAIL(EGRAPH_E_INTERNAL, "an event of a task that has none");
+  if (task->is_flow) return begin_to_send(graph, number, now);
+  task->begin = task->start;
+  return end_task(graph, number, now);
 }
 
-static egraph_status serve_old_end(eg_task_graph *graph, uint32_t task) {
-  for (uint32_t e = graph->tasks.data[task].out; e != EG_TASK_NONE;
-       e = graph->edges.data[e].next_out)
-    EG_TRY(eg_task_look_at(graph, graph->edges.data[e].to));
+/// A task has not ended, and others after it started now.
+static egraph_status serve_old_start(eg_task_graph *graph, uint32_t task, double now) {
+  size_t from = graph->looked_at.len;
+  EG_TRY(look_after(graph, task, nextafter(now, INFINITY)));
+  EG_TRY(look_ahead(graph, from));
+  if (graph->tasks.data[task].must_await) await_starts(graph, task);
   return EGRAPH_OK;
 }
 
@@ -280,7 +379,7 @@ static egraph_status serve(eg_task_graph *graph, eg_event event) {
   eg_event_queue_remove(&graph->queue, event.number);
   switch (event.number % EG_EVENTS) {
   case EG_EVENT_NEXT: return serve_next(graph, of, event.time);
-  case EG_EVENT_OLD_END: return serve_old_end(graph, of);
+  case EG_EVENT_OLD_START: return serve_old_start(graph, of, event.time);
   case EG_EVENT_OLD_BEGIN: return eg_task_look_at_sharers(graph, of);
   default: return serve_link(graph, of, event.time);
   }
@@ -324,41 +423,42 @@ static egraph_status sort_uses(eg_task_graph *graph, eg_link_uses *uses, size_t 
   return EGRAPH_OK;
 }
 
-static void find_periods(eg_link_uses *uses) {
-  uint32_t first = 0;
+/// Periods of all uses from the one that use `from` begins, or is in or right after.
+static void find_periods(eg_task_graph *graph, eg_link_uses *uses, size_t from) {
+  uint32_t first = from != 0 ? uses->data[from - 1].first : 0, start = first;
   double end = 0;
-  for (uint32_t i = 0; i < uses->len; i++) {
+  for (uint32_t i = start; i < uses->len; i++) {
     if (uses->data[i].begin >= end) first = i;
-    end = fmax(end, uses->data[i].end);
+    end = later(end, uses->data[i].end);
     uses->data[i].first = first;
     uses->data[i].period_end = end;
     uses->data[i].replayed = first;
+    uses->data[i].next = i + 1;
+    if (i == first) continue;
+    graph->tasks.data[uses->data[i].task].has_company = true;
+    graph->tasks.data[uses->data[first].task].has_company = true;
   }
-  for (size_t i = uses->len; i-- > 1;)
+  for (size_t i = uses->len; i-- > start + 1;)
     if (uses->data[i - 1].first == uses->data[i].first)
       uses->data[i - 1].period_end = uses->data[i].period_end;
 }
 
-/// Uses of a stale link: those of flows that were looked at go, then come again.
+/// Uses of stale links: those of flows that were looked at go, then come again.
 static egraph_status write_uses(eg_task_graph *graph) {
-  graph->visited.len = 0; // uses that are kept, of each stale link
   for (size_t i = 0; i < graph->looked_at.len; i++) {
-    const eg_task *task = &graph->tasks.data[graph->looked_at.data[i]];
-    for (uint32_t k = 0; k < task->link_count; k++) {
-      uint32_t l = graph->flow_links.data[task->first_link + k];
-      if (graph->links.data[l].is_stale) continue; // a link that it had not before
-      graph->links.data[l].is_stale = true;
-      EG_TRY(eg_u32s_push(&graph->stale, l));
-    }
+    eg_task *task = &graph->tasks.data[graph->looked_at.data[i]];
+    task->has_company = false;
+    for (uint32_t k = 0; k < task->link_count; k++)
+      EG_TRY(
+          make_stale(graph, graph->flow_links.data[task->first_link + k], task->begin));
   }
   for (size_t i = 0; i < graph->stale.len; i++) {
-    eg_link_uses *uses = &graph->links.data[graph->stale.data[i]].uses;
-    size_t kept = 0;
-    for (size_t k = 0; k < uses->len; k++)
-      if (graph->tasks.data[uses->data[k].task].state == EG_TASK_KNOWN)
-        uses->data[kept++] = uses->data[k];
-    uses->len = kept;
-    EG_TRY(eg_u32s_push(&graph->visited, (uint32_t)kept));
+    eg_task_link *link = &graph->links.data[graph->stale.data[i]];
+    size_t kept = link->first_stale = find_use(&link->uses, link->stale_from);
+    for (size_t k = kept; k < link->uses.len; k++)
+      if (graph->tasks.data[link->uses.data[k].task].state == EG_TASK_KNOWN)
+        link->uses.data[kept++] = link->uses.data[k];
+    link->uses.len = link->kept = kept;
   }
   for (size_t i = 0; i < graph->looked_at.len; i++) {
     const eg_task *task = &graph->tasks.data[graph->looked_at.data[i]];
@@ -372,8 +472,8 @@ static egraph_status write_uses(eg_task_graph *graph) {
     eg_task_link *link = &graph->links.data[graph->stale.data[i]];
     link->is_stale = false;
     link->changed_until = 0;
-    EG_TRY(sort_uses(graph, &link->uses, graph->visited.data[i]));
-    find_periods(&link->uses);
+    EG_TRY(sort_uses(graph, &link->uses, link->kept));
+    find_periods(graph, &link->uses, link->first_stale);
   }
   graph->stale.len = 0;
   return EGRAPH_OK;
@@ -389,6 +489,10 @@ static egraph_status check_ended(const eg_task_graph *graph) {
 }
 
 static egraph_status simulate(eg_task_graph *graph) {
+  for (size_t i = 0; i < graph->looked_at.len; i++)
+    if (graph->tasks.data[graph->looked_at.data[i]].state == EG_TASK_WAITING)
+      wait_for_others(graph, graph->looked_at.data[i]);
+  EG_TRY(look_ahead(graph, 0));
   EG_TRY(serve_all(graph));
   EG_TRY(check_ended(graph));
   EG_TRY(write_uses(graph));
@@ -396,7 +500,6 @@ static egraph_status simulate(eg_task_graph *graph) {
     eg_task *task = &graph->tasks.data[graph->looked_at.data[i]];
     task->state = EG_TASK_KNOWN;
     task->has_times = true;
-    task->is_replayed = false;
   }
   graph->last_looked_at = (uint32_t)graph->looked_at.len;
   graph->looked_at.len = 0;
@@ -417,7 +520,7 @@ egraph_status eg_task_graph_simulate_anew(eg_task_graph *graph) {
   for (size_t i = 0; i < graph->tasks.len; i++) {
     eg_task *task = &graph->tasks.data[i];
     task->state = EG_TASK_KNOWN;
-    task->has_times = task->is_replayed = task->is_visited = task->is_fixed = false;
+    task->has_times = task->has_company = task->is_visited = task->is_fixed = false;
     task->end = 0;
   }
   for (uint32_t i = 0; i < graph->tasks.len; i++)
@@ -426,7 +529,8 @@ egraph_status eg_task_graph_simulate_anew(eg_task_graph *graph) {
 }
 
 egraph_status eg_task_graph_simulate(eg_task_graph *graph) {
-  if (graph->is_broken) return eg_task_graph_simulate_anew(graph);
+  bool is_in_order = graph->backward_edges == 0 || graph->looked_at.len == 0;
+  if (graph->is_broken || !is_in_order) return eg_task_graph_simulate_anew(graph);
   graph->is_broken = true;
   return simulate(graph);
 }

@@ -74,7 +74,8 @@ int command_explain(int argc, char **argv) {
     status = egraph_result_explain(NULL, session.result, &text);
     if (status == EGRAPH_OK) {
       print_graph_text(&session);
-      show(stdout, "\n%s", text);
+      printf("\n");
+      show_lines(stdout, text);
       print_rule_statistics(&session);
     }
   }

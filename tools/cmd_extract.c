@@ -150,7 +150,8 @@ static egraph_status print_text(const extract_flags *flags,
   for (uint32_t i = 0; flags->choices && i < egraph_extraction_choice_count(extraction);
        i++) {
     egraph_extract_choice c = egraph_extraction_choice(extraction, i);
-    show(stdout, "%s%s %s\n", i == 0 ? "\nclass node\n" : "", c.class_name, c.node_name);
+    if (i == 0) printf("\nclass node\n");
+    show(stdout, "%s %s\n", c.class_name, c.node_name);
   }
   if (!flags->statistics) return EGRAPH_OK;
   print_parts_text(r.part_seconds);

@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "tools/arguments.h"
+#include "tools/exchanges_told.h"
 #include "tools/planning.h"
 
 static void print_validation(const char *which, const egraph_validation *v, bool json) {
@@ -189,11 +190,11 @@ static egraph_status print_exchanges(egraph_costs *costs, const char *channel,
       egraph_costs_exchanges(costs, channel, ranks, print_class, &json, &basis);
   if (json) {
     json_close(']');
-    json_real("slowdown", basis.slowdown);
+    json_real("beside", basis.beside);
+    json_bool("stood_still", basis.stood_still);
     json_end();
-  } else if (status == EGRAPH_OK && basis.slowdown > 0) {
-    printf("computing takes %.3g times as long while an exchange runs beside it\n",
-           basis.slowdown);
+  } else if (status == EGRAPH_OK && basis.beside > 0) {
+    beside_tell(&basis);
   }
   return status;
 }

@@ -274,9 +274,9 @@ int command_run(int argc, char **argv) {
   add_real(&cmd, "--deadline X", &flags.deadline, 0.001, 1e6,
            "seconds that ranks wait for each other before all fail (default 60)");
   add_choice(
-      &cmd, "--issue ahead|reductions|in-order", &flags.issue,
-      "run exchanges beside computing: everything, weights gathered ahead of their "
-      "readers; reductions; or in their turn (the default)");
+      &cmd, "--issue ahead-4|ahead-2|ahead|reductions|in-order", &flags.issue,
+      "run exchanges beside computing: everything, weights gathered 4, 2 or 1 readers "
+      "ahead; reductions; or in their turn (the default)");
   add_switch(&cmd, "--verify", &flags.verify,
              "compare what ranks compute with one device");
   add_text(&cmd, "--db FILE", &flags.database,

@@ -67,7 +67,8 @@ static void print_text(const simulated_plan *s) {
     printf(", exchanges overlapped; one thing after the other %s (%.3gx)",
            seconds_text(info.in_order).text, info.in_order / info.seconds);
   printf("\n");
-  if (s->issue != EGRAPH_ISSUE_IN_ORDER)
+  printf("issue       %s\n", issue_names[info.issue]);
+  if (info.issue != EGRAPH_ISSUE_IN_ORDER)
     printf(
         "at least    %s in any order of issue: a stream is busy so long; %.3g %% below\n",
         seconds_text(info.most_busy).text,
@@ -81,9 +82,9 @@ static void print_text(const simulated_plan *s) {
 }
 
 static egraph_issue issue_of(const char *name) {
-  if (name == NULL || strcmp(name, "ahead") == 0) return EGRAPH_ISSUE_AHEAD;
-  return strcmp(name, "reductions") == 0 ? EGRAPH_ISSUE_REDUCTIONS
-                                         : EGRAPH_ISSUE_IN_ORDER;
+  for (int i = 0; name != NULL && i < EGRAPH_ISSUE_SHORTEST; i++)
+    if (strcmp(name, issue_names[i]) == 0) return (egraph_issue)i;
+  return EGRAPH_ISSUE_SHORTEST;
 }
 
 static egraph_status simulate(const simulate_flags *flags, simulated_plan *s) {
@@ -92,10 +93,10 @@ static egraph_status simulate(const simulate_flags *flags, simulated_plan *s) {
   options.issue = EGRAPH_ISSUE_IN_ORDER;
   egraph_status status = exchanges_find(
       flags->machine, egraph_plan_info_of(s->plan).devices, &flags->costs, &s->basis);
-  options.slowdown = s->basis.slowdown;
+  options.beside = s->basis.beside;
   if (status == EGRAPH_OK)
     status = egraph_simulate(NULL, s->plan, &options, &s->in_order);
-  s->issue = options.issue = issue_of(flags->issue);
+  options.issue = issue_of(flags->issue);
   if (status == EGRAPH_OK)
     status = egraph_simulate(NULL, s->plan, &options, &s->simulation);
   return status;
@@ -125,9 +126,11 @@ int command_simulate(int argc, char **argv) {
   add_text(&cmd, "--machine NAME", &flags.machine,
            "price the steps anew for this machine; exchanges over different classes of "
            "its links run beside each other");
-  add_choice(&cmd, "--issue ahead|reductions|in-order", &flags.issue,
-             "what overlaps: everything, weights gathered ahead of their readers (the "
-             "default); reductions only, which holds less; nothing");
+  add_choice(&cmd, "--issue shortest|ahead-4|ahead-2|ahead|reductions|in-order",
+             &flags.issue,
+             "what overlaps: everything, weights gathered 4, 2 or 1 readers ahead; "
+             "reductions only, which holds less; nothing. Default: the shortest that "
+             "fits in memory");
   add_cost_flags(&cmd, &flags.costs);
   add_heading(&cmd, "Output");
   add_text(&cmd, "--trace FILE", &flags.trace,

@@ -28,16 +28,16 @@ static size_t utf8_length(const unsigned char *c) {
 
 static bool is_control(const unsigned char *c) {
   bool is_second_set = c[0] == 0xC2 && c[1] < 0xA0; // U+0080 to U+009F
-  return (c[0] < 0x20 && c[0] != '\n') || c[0] == 0x7F || is_second_set;
+  return c[0] < 0x20 || c[0] == 0x7F || is_second_set;
 }
 
 /// Writes `text` to `to`, which has room for four bytes of each of its own; returns the
 /// end.
-static char *append_shown(char *to, const unsigned char *text) {
+static char *append_shown(char *to, const unsigned char *text, bool keeps_lines) {
   static const char DIGITS[] = "0123456789abcdef";
   for (const unsigned char *c = text; *c != '\0';) {
     size_t bytes = utf8_length(c);
-    if (bytes != 0 && !is_control(c)) {
+    if (bytes != 0 && (!is_control(c) || (keeps_lines && *c == '\n'))) {
       while (bytes-- != 0)
         *to++ = (char)*c++;
     } else {
@@ -50,8 +50,21 @@ static char *append_shown(char *to, const unsigned char *text) {
   return to;
 }
 
+/// Writes a text and line ends after it; `shown` is room for four bytes of each.
+static void write_shown(FILE *file, char *shown, const char *text, bool keeps_lines,
+                        size_t ends) {
+  char *end = append_shown(shown, (const unsigned char *)text, keeps_lines);
+  while (ends-- != 0)
+    *end++ = '\n';
+  // At once: standard error has no buffer, and ranks that fail together share it.
+  (void)fwrite(shown, 1, (size_t)(end - shown), file);
+}
+
 void show(FILE *file, const char *format, ...) {
   va_list args, again;
+  size_t format_length = strlen(format), ends = 0;
+  while (ends < format_length && format[format_length - 1 - ends] == '\n')
+    ends++;
   va_start(args, format);
   va_copy(again, args);
   int length = vsnprintf(NULL, 0, format, args);
@@ -65,11 +78,18 @@ void show(FILE *file, const char *format, ...) {
     fprintf(file, "(out of memory)\n");
     return;
   }
-  char *shown = text + size;
-  char *end = append_shown(shown, (const unsigned char *)text);
-  // At once: standard error has no buffer, and ranks that fail together share it.
-  (void)fwrite(shown, 1, (size_t)(end - shown), file);
+  text[(size_t)length - ends] = '\0';
+  write_shown(file, text + size, text, false, ends);
   free(text);
+}
+
+void show_lines(FILE *file, const char *text) {
+  char *shown = malloc(4 * strlen(text) + 1);
+  if (shown == NULL)
+    fprintf(file, "(out of memory)\n");
+  else
+    write_shown(file, shown, text, true, 0);
+  free(shown);
 }
 
 int report_failure(egraph_status status) {

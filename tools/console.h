@@ -12,9 +12,12 @@
 // Exit statuses.
 enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 
-/// As fprintf, for what has names of a model in it: control characters but line ends, and
-/// what is no UTF-8, are printed as \x1b, so that a terminal does not obey a name.
+/// As fprintf, for what has names of a model in it: control characters, and what is no
+/// UTF-8, are printed as \x1b, so that a terminal does not obey a name and a line stays
+/// one. The format has line ends at its end only.
 void show(FILE *file, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/// The same of a text of several lines, of which the names have no line ends.
+void show_lines(FILE *file, const char *text);
 
 /// Prints the library's last error; returns EXIT_FAILED.
 int report_failure(egraph_status status);

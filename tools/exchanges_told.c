@@ -8,6 +8,16 @@
 
 enum { STALE_DAYS = 30, DAY_SECONDS = 86400 };
 
+void beside_tell(const egraph_exchange_basis *basis) {
+  if (!basis->stood_still)
+    printf("computing takes %.3g times as long while an exchange runs beside it\n",
+           basis->beside);
+  else
+    printf("computing stood still while an exchange ran beside it, so overlap gains "
+           "nothing; doubtful: ranks share processors, or others were at work; measure "
+           "again on a machine at rest\n");
+}
+
 static void tell(const egraph_exchange_basis *basis, const char *channel,
                  uint32_t ranks) {
   int64_t date = basis->date;
@@ -26,12 +36,11 @@ static void tell(const egraph_exchange_basis *basis, const char *channel,
     printf("; %segraph profile --collectives --ranks %u%s measures them%s",
            is_mpi ? "mpirun " : "", ranks, is_mpi ? " --channel mpi" : "",
            date != 0 ? " again" : "");
-  printf("\nslowdown    ");
-  if (basis->slowdown > 0)
-    printf("computing takes %.3g times as long while an exchange runs beside it\n",
-           basis->slowdown);
+  printf("\nbeside      ");
+  if (basis->beside > 0)
+    beside_tell(basis);
   else
-    printf("of computing beside exchanges: not measured, taken to be none\n");
+    printf("computing is taken not to slow down beside exchanges: not measured\n");
 }
 
 static bool has_exchanges(const char *machine, uint32_t ranks) {

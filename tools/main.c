@@ -34,6 +34,7 @@ static const struct command_row {
     {"bench extract", command_bench_extract, "measure extraction on a folder of files"},
     {"bench saturate", command_bench_saturate,
      "measure saturation, and check its counts"},
+    {"bench compare", command_bench_compare, "stand searches for plans side by side"},
     {"help", command_help, "describe a command; write manual pages, completion"}};
 enum { COMMAND_COUNT = sizeof COMMANDS / sizeof *COMMANDS };
 

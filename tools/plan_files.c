@@ -19,7 +19,10 @@ bool is_onnx_file(const char *path) { return ends_with(path, ".onnx"); }
 
 /// Prints and frees a text that was made.
 static egraph_status print_made(egraph_status status, char *text, const char *end) {
-  if (status == EGRAPH_OK) show(stdout, "%s%s", text, end);
+  if (status == EGRAPH_OK) {
+    show_lines(stdout, text);
+    printf("%s", end);
+  }
   egraph_string_free(NULL, text);
   return status;
 }

@@ -129,6 +129,7 @@ int command_extract(int argc, char **argv);
 int command_shard(int argc, char **argv);
 int command_bench_extract(int argc, char **argv);
 int command_bench_saturate(int argc, char **argv);
+int command_bench_compare(int argc, char **argv);
 int command_saturate(int argc, char **argv);
 
 #endif

@@ -158,8 +158,9 @@ static void print_open_dims(const egraph_graph *graph) {
   for (uint32_t i = 0; i < count; i++) {
     egraph_dim dim;
     if (egraph_graph_open_dim(graph, i, &dim) != EGRAPH_OK) return;
-    show(stdout, "%s%s (example %lld)%s", i == 0 ? "open        " : "", dim.name,
-         (long long)dim.size, i + 1 < count ? ", " : "\n");
+    show(stdout, "%s%s (example %lld)", i == 0 ? "open        " : "", dim.name,
+         (long long)dim.size);
+    printf("%s", i + 1 < count ? ", " : "\n");
   }
 }
 

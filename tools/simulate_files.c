@@ -6,6 +6,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "tools/left_out.h"
+
 // ---- files ------------------------------------------------------------------------
 
 static bool close_whole(FILE *file, const char *path) {
@@ -26,6 +28,12 @@ static FILE *open_file(const char *path) {
             strerror(errno));
   return file;
 }
+
+const char *const issue_names[] = {[EGRAPH_ISSUE_AHEAD_4] = "ahead-4",
+                                   [EGRAPH_ISSUE_AHEAD_2] = "ahead-2",
+                                   [EGRAPH_ISSUE_AHEAD] = "ahead",
+                                   [EGRAPH_ISSUE_REDUCTIONS] = "reductions",
+                                   [EGRAPH_ISSUE_IN_ORDER] = "in-order"};
 
 // ---- figures ----------------------------------------------------------------------
 
@@ -92,6 +100,7 @@ void simulation_json(const simulated_plan *s) {
     egraph_simulation_task task = egraph_simulation_task_at(s->simulation, t);
     if (task.is_critical) critical += task.end - task.start;
   }
+  json_text("issue", issue_names[info.issue]);
   json_real("seconds", info.seconds);
   json_real("in_order", info.in_order);
   json_real("most_busy", info.most_busy);
@@ -148,8 +157,32 @@ static void write_memory_event(egraph_simulation_memory point) {
   json_close('}');
 }
 
+static bool report_no_memory(const char *path) {
+  fprintf(stderr, "egraph: %s: there is not enough memory for it\n", path);
+  return false;
+}
+
+/// On a row of its own: micro-batches that repeat the one before.
+static void write_left_out_event(const left_out *left, uint32_t row) {
+  char name[96];
+  (void)snprintf(name, sizeof name, "micro-batches %u to %u repeat the one before",
+                 left->first, left->first + left->count - 1);
+  write_row_name("thread_name", row, "left out");
+  json_open(NULL, '{');
+  json_text("ph", "X");
+  json_text("name", name);
+  json_text("cat", "left out");
+  json_int("pid", 0);
+  json_int("tid", row);
+  json_real("ts", 1e6 * left->from);
+  json_real("dur", 1e6 * (left->until - left->from));
+  json_close('}');
+}
+
 bool trace_write(const char *path, const simulated_plan *s) {
   egraph_simulation_info info = egraph_simulation_info_of(s->simulation);
+  left_out left;
+  if (!left_out_find(s->simulation, &left)) return report_no_memory(path);
   FILE *file = open_file(path);
   if (file == NULL) return false;
   json_to(file);
@@ -161,10 +194,14 @@ bool trace_write(const char *path, const simulated_plan *s) {
     write_row_name("thread_name", i, egraph_simulation_stream_at(s->simulation, i).name);
   for (uint32_t t = 0; t < info.tasks; t++) {
     egraph_simulation_task task = egraph_simulation_task_at(s->simulation, t);
-    if (task.stream != EGRAPH_NONE) write_event(&task);
+    if (task.stream != EGRAPH_NONE && !left_out_has(&left, task.micro_batch))
+      write_event(&task);
   }
-  for (uint32_t i = 0; i < info.memory_points; i++)
-    write_memory_event(egraph_simulation_memory_at(s->simulation, i));
+  if (left.count != 0) write_left_out_event(&left, info.streams);
+  for (uint32_t i = 0; i < info.memory_points; i++) {
+    egraph_simulation_memory point = egraph_simulation_memory_at(s->simulation, i);
+    if (!left_out_has_time(&left, point.seconds)) write_memory_event(point);
+  }
   json_close(']');
   json_end();
   json_to(NULL);
@@ -223,8 +260,18 @@ static void write_task(const text_table *texts, const egraph_simulation_task *ta
   json_close(']');
 }
 
-static void write_tasks(const simulated_plan *s, const text_table *texts,
-                        uint32_t count) {
+/// The page counts the micro-batch before the first for each of them.
+static void write_left_out(const left_out *left) {
+  json_open("left_out", '{');
+  json_int("first", left->first);
+  json_int("count", left->count);
+  json_real("from", left->from);
+  json_real("until", left->until);
+  json_close('}');
+}
+
+static void write_tasks(const simulated_plan *s, const text_table *texts, uint32_t count,
+                        const left_out *left) {
   json_open("texts", '[');
   for (uint32_t i = 0; i < texts->count; i++)
     json_text(NULL, texts->texts[i]);
@@ -232,62 +279,71 @@ static void write_tasks(const simulated_plan *s, const text_table *texts,
   json_open("tasks", '[');
   for (uint32_t t = 0; t < count; t++) {
     egraph_simulation_task task = egraph_simulation_task_at(s->simulation, t);
-    if (task.stream != EGRAPH_NONE) write_task(texts, &task);
+    if (task.stream != EGRAPH_NONE && !left_out_has(left, task.micro_batch))
+      write_task(texts, &task);
   }
   json_close(']');
 }
 
-static void write_memory(const egraph_simulation *simulation, const char *key) {
+static void write_memory(const egraph_simulation *simulation, const char *key,
+                         const left_out *left) {
   uint32_t count = egraph_simulation_info_of(simulation).memory_points;
   json_open(key, '[');
   for (uint32_t i = 0; i < count; i++) {
     egraph_simulation_memory point = egraph_simulation_memory_at(simulation, i);
+    if (left_out_has_time(left, point.seconds)) continue;
     json_short(NULL, point.seconds);
     json_short(NULL, point.bytes);
   }
   json_close(']');
 }
 
-static void write_data(const simulated_plan *s, const text_table *texts,
-                       const char *explanation) {
+typedef struct report_parts {
+  text_table texts;
+  char *explanation;
+  left_out left, left_in_order; // of the two simulations
+} report_parts;
+
+static void write_data(const simulated_plan *s, const report_parts *parts) {
   egraph_plan_info plan = egraph_plan_info_of(s->plan);
   json_begin();
   json_text("plan", s->path);
   json_text("mesh", plan.mesh);
   json_real("memory_limit", plan.memory_limit);
   simulation_json(s);
-  write_memory(s->simulation, "memory");
-  write_memory(s->in_order, "memory_in_order");
-  json_text("explanation", explanation);
-  write_tasks(s, texts, egraph_simulation_info_of(s->simulation).tasks);
+  write_left_out(&parts->left);
+  write_memory(s->simulation, "memory", &parts->left);
+  write_memory(s->in_order, "memory_in_order", &parts->left_in_order);
+  json_text("explanation", parts->explanation);
+  write_tasks(s, &parts->texts, egraph_simulation_info_of(s->simulation).tasks,
+              &parts->left);
   json_end();
 }
 
-static bool write_page(const char *path, const simulated_plan *s, const text_table *texts,
-                       const char *explanation) {
+static bool write_page(const char *path, const simulated_plan *s,
+                       const report_parts *parts) {
   static const char mark[] = "@DATA@";
   const char *page = (const char *)report_files[0].text, *at = strstr(page, mark);
   FILE *file = open_file(path);
   if (file == NULL) return false;
   (void)fwrite(page, 1, (size_t)(at - page), file);
   json_to(file);
-  write_data(s, texts, explanation);
+  write_data(s, parts);
   json_to(NULL);
   (void)fputs(at + sizeof mark - 1, file);
   return close_whole(file, path);
 }
 
 bool report_write(const char *path, const simulated_plan *s) {
-  text_table texts = {.count = 0};
-  char *explanation = NULL;
+  report_parts parts = {.explanation = NULL};
   uint32_t tasks = egraph_simulation_info_of(s->simulation).tasks;
-  bool written = false;
-  if (egraph_plan_remarks(NULL, s->plan, false, &explanation) != EGRAPH_OK ||
-      !list_texts(s->simulation, tasks, &texts))
-    fprintf(stderr, "egraph: %s: there is not enough memory for the report\n", path);
-  else
-    written = write_page(path, s, &texts, explanation);
-  egraph_string_free(NULL, explanation);
-  free(texts.texts);
+  bool is_ready =
+      egraph_plan_remarks(NULL, s->plan, false, &parts.explanation) == EGRAPH_OK &&
+      list_texts(s->simulation, tasks, &parts.texts) &&
+      left_out_find(s->simulation, &parts.left) &&
+      left_out_find(s->in_order, &parts.left_in_order);
+  bool written = is_ready ? write_page(path, s, &parts) : report_no_memory(path);
+  egraph_string_free(NULL, parts.explanation);
+  free(parts.texts.texts);
   return written;
 }

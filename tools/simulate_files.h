@@ -15,10 +15,12 @@ typedef struct report_file {
 extern const report_file report_files[];
 extern const size_t report_file_count;
 
+/// Of orders of issue, as --issue has them.
+extern const char *const issue_names[EGRAPH_ISSUE_SHORTEST];
+
 typedef struct simulated_plan {
   const char *path;
   egraph_plan *plan;
-  egraph_issue issue; // of `simulation`
   egraph_exchange_basis basis;
   egraph_simulation *simulation, *in_order;
 } simulated_plan;

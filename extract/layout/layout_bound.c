@@ -116,6 +116,7 @@ egraph_status eg_layout_bound(egraph_allocator alloc, const eg_layout_problem *p
   eg_layout_excess_deinit(&b.excess);
   eg_layout_view_deinit(&b.view);
   out->work = b.clock.work.done;
+  if (options->done != NULL) *options->done += out->work;
   return status;
 }
 
@@ -152,7 +153,8 @@ egraph_status eg_layout_open_climb(egraph_allocator alloc,
   const eg_layout_bound_options bound_options = {.work_limit = options->work_limit,
                                                  .time_limit_seconds =
                                                      options->time_limit_seconds,
-                                                 .potentials = potentials};
+                                                 .potentials = potentials,
+                                                 .done = options->done};
   eg_layout_bounded bounded;
   EG_TRY(check(problem, potentials->seams));
   EG_TRY(eg_layout_bound(alloc, problem, &bound_options, &bounded, NULL));
@@ -245,6 +247,7 @@ egraph_status eg_layout_open_search(egraph_allocator alloc, eg_layout_problem *p
   layout.ceiling = fmax(options->ceiling - o.constant + o.rounding, DBL_MIN);
   layout.progress = on_progress;
   layout.user = &o;
+  layout.done = options->done;
   eg_layout_result_init(&result, alloc);
   egraph_status status = eg_layout_solve(alloc, problem, &layout, &result);
   *out_bound = result.bound + o.constant - o.rounding;

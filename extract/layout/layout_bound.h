@@ -22,6 +22,7 @@ typedef struct eg_layout_bound_options {
   eg_layout_potentials *potentials; // of an open problem, whose seams are given: empty,
                                     // to be filled; the bound is of rows of copies
                                     // then, without a dual. NULL: none
+  uint64_t *done;                   // as in eg_layout_options
 } eg_layout_bound_options;
 
 typedef struct eg_layout_bounded {
@@ -63,7 +64,8 @@ typedef struct eg_open_options {
   double time_limit_seconds; // > 0
   double ceiling; // of a search: > 0, its bound goes up to here; may be INFINITY
   bool (*progress)(void *user, double cost, double bound, double seconds);
-  void *user; // as in eg_layout_options; `cost` is INFINITY
+  void *user;     // as in eg_layout_options; `cost` is INFINITY
+  uint64_t *done; // likewise
 } eg_open_options;
 
 /// A bound of all rows of copies by dual ascent, and its potentials, which are

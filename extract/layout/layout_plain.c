@@ -223,11 +223,13 @@ static egraph_status expand(expansion *x) {
   return EGRAPH_OK;
 }
 
+/// It is called by the clock. Where only steps count, the plain solver ends by its own.
 static bool report(void *user, double cost, double bound, double seconds) {
+  eg_layout_search *search = user;
   (void)cost;
   (void)bound;
   (void)seconds;
-  return eg_layout_search_stop(user);
+  return !search->clock->by_work && eg_layout_search_stop(search);
 }
 
 /// Cost and memory of the plain solution as it stands, and its strategies as a solution.

@@ -240,14 +240,21 @@ uint64_t eg_layout_search_share(const eg_layout_search *search, uint64_t part) {
   return work->limit == 0 ? 0 : 1 + eg_work_left(work) / part;
 }
 
+// The caller may stop because of what has been found: where only steps count, it is asked
+// after the same ones in every run.
+enum { ASK_STEPS = 10000000 };
+
 bool eg_layout_search_stop(eg_layout_search *search) {
   eg_layout_clock *clock = search->clock;
   double now = eg_clock_seconds(), value = eg_layout_search_value(search);
   double bound = fmin(search->bound, search->whole);
   bool is_spent = clock->work.limit != 0 && eg_work_is_spent(&clock->work);
   if (now >= clock->deadline || is_spent) clock->stopped = true;
-  if (clock->progress != NULL && now - clock->asked_seconds >= 0.1 && !clock->stopped) {
+  bool is_due = clock->by_work ? clock->work.done - clock->asked_work >= ASK_STEPS
+                               : now - clock->asked_seconds >= 0.1;
+  if (clock->progress != NULL && is_due && !clock->stopped) {
     clock->asked_seconds = now;
+    clock->asked_work = clock->work.done;
     clock->stopped =
         clock->progress(clock->user, value, bound, now - clock->start_seconds);
   }

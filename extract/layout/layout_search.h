@@ -13,6 +13,8 @@
 typedef struct eg_layout_clock {
   double start_seconds, deadline; // of eg_clock_seconds()
   double asked_seconds;           // when progress was last called
+  uint64_t asked_work;            // likewise: steps done then
+  bool by_work;                   // eg_layout_options
   bool (*progress)(void *user, double cost, double bound, double seconds);
   void *user;
   bool stopped;

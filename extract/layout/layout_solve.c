@@ -262,6 +262,7 @@ egraph_status eg_layout_solve(egraph_allocator alloc, const eg_layout_problem *p
               .clock = {.start_seconds = now,
                         .deadline = now + options->time_limit_seconds,
                         .asked_seconds = now,
+                        .by_work = options->by_work,
                         .work.limit = options->work_limit,
                         .progress = options->progress,
                         .user = options->user}};
@@ -274,6 +275,7 @@ egraph_status eg_layout_solve(egraph_allocator alloc, const eg_layout_problem *p
   }
   eg_layout_choice_deinit(&s.best);
   result->work = s.clock.work.done;
+  if (options->done != NULL) *options->done += result->work;
   return status;
 }
 

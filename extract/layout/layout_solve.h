@@ -15,6 +15,8 @@ typedef enum eg_layout_status {
 
 typedef struct eg_layout_options {
   double time_limit_seconds; // > 0
+  bool by_work;              // of callers with these options: only steps limit parts of
+                             // the search, no clock, however busy the machine is
   uint64_t work_limit;       // steps (base/work.h), the first limit; 0: none
   double relative_gap;       // stop when (cost - bound) / cost is at most this
   double late_gap;           // the same once late_work steps are done
@@ -24,10 +26,12 @@ typedef struct eg_layout_options {
   uint32_t solutions;        // how many, cheapest first; they differ in strategies; >= 1
   const uint32_t *incumbent; // strategy per value (EG_LAYOUT_NONE: none), or NULL;
                              // ignored when it is no solution
-  /// Called at most ten times a second with the best cost (INFINITY before there is one)
+  /// Called at most ten times a second, or every so many steps where only they limit the
+  /// search (by_work), with the best cost (INFINITY before there is one)
   /// and bound of the solution at work; true stops. May be NULL.
   bool (*progress)(void *user, double cost, double bound, double seconds);
   void *user;
+  uint64_t *done; // steps are added here, too, of all searches with these options; NULL
 } eg_layout_options;
 #define EG_LAYOUT_OPTIONS_DEFAULT                                                        \
   { .time_limit_seconds = 20.0, .solutions = 1 }

@@ -357,6 +357,12 @@ static egraph_status route(const eg_layout_graph *graph, uint32_t target,
   return status;
 }
 
+/// The phase that makes a value; FORWARD of an entry.
+static eg_phase first_made_in(const unfolder *u, uint32_t value) {
+  return u->values.data[value].enters ? EG_PHASE_FORWARD
+                                      : u->states.data[u->values.data[value].first].phase;
+}
+
 /// Moves that the folded plan does not have.
 static egraph_status move_by_costs(unfolder *u, uint32_t from, const eg_layout *target,
                                    eg_phase phase, uint32_t *out) {
@@ -379,8 +385,10 @@ static egraph_status move_by_costs(unfolder *u, uint32_t from, const eg_layout *
       break;
     }
     const eg_layout_move *move = &graph.moves.data[i];
+    double weight = eg_transition_weight(u->costs->weights, &move->transition, phase,
+                                         first_made_in(u, u->states.data[from].value));
     status = move_to(u, *out, &graph.layouts.data[move->to], phase, &move->transition,
-                     (eg_node_price){move->seconds, move->basis}, out);
+                     (eg_node_price){move->seconds * weight, move->basis}, out);
   }
   eg_u32s_deinit(&next);
   eg_layout_graph_deinit(&graph);
@@ -557,7 +565,7 @@ static egraph_status price_whole(unfolder *u, uint32_t n, eg_plan_step *out) {
   egraph_status status = eg_plan_spec(plan_of(u), out, &arena, &spec);
   eg_node_price price = {.seconds = 0};
   if (status == EGRAPH_OK) status = u->costs->node(u->costs->self, &spec, &price);
-  out->seconds = price.seconds;
+  out->seconds = price.seconds * eg_node_weight(u->costs->weights, phase_of(u, n));
   out->basis = price.basis;
   eg_arena_deinit(&arena);
   return status;

@@ -307,6 +307,13 @@ uint32_t eg_whole_step_blocks(const eg_whole_step *step) {
   return step->folds[0].small.is_made ? step->folds[0].folded.times : 0;
 }
 
+void eg_whole_step_limit_memory(eg_whole_step *step, double bytes) {
+  step->in.memory_limit = bytes;
+  step->whole.info.info.memory_limit = bytes;
+  for (int i = 0; i < MOST_GROUP; i++)
+    step->folds[i].small.info.info.memory_limit = bytes;
+}
+
 static const eg_training *training_of(const eg_whole_step *step,
                                       const planned_step *planned) {
   return step->in.training != NULL ? &planned->training : NULL;

@@ -32,6 +32,9 @@ const eg_graph *eg_whole_step_graph(const eg_whole_step *step);
 /// Equal blocks that one stands for in the first search; 0: the step is not folded.
 uint32_t eg_whole_step_blocks(const eg_whole_step *step);
 
+/// The bytes of a device that plans may hold from now on.
+void eg_whole_step_limit_memory(eg_whole_step *step, double bytes);
+
 /// Plans on the mesh of `planner`, whose graph, info, and constraints are filled in here;
 /// its time limit is that of all searches. The plan is whole. Fails like eg_planner_run.
 egraph_status eg_whole_step_plan(eg_whole_step *step, const eg_planner_input *planner,

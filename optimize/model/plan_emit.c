@@ -81,13 +81,16 @@ static egraph_status add_move(emitter *e, uint32_t arc) {
   const eg_model_value *value = &e->model->values.data[copy];
   const eg_layout_move *move = &eg_plan_space_layouts(e->space, value->value)
                                     ->moves.data[e->model->moves.data[arc]];
+  double weight =
+      eg_transition_weight(e->space->weights, &move->transition, value->phase,
+                           eg_space_value_made(&e->space->values.data[value->value]));
   uint32_t state = e->state_of_place.data[from], step = (uint32_t)plan_of(e)->steps.len;
   eg_plan_step mine = {.is_move = true,
                        .phase = value->phase,
                        .from = state,
                        .to = (uint32_t)plan_of(e)->states.len,
                        .transition = move->transition,
-                       .seconds = move->seconds,
+                       .seconds = move->seconds * weight,
                        .basis = move->basis,
                        .more_blocks = e->space->values.data[value->value].times - 1};
   EG_TRY(add_state(e, to, plan_of(e)->states.data[state].value, step));
@@ -164,10 +167,12 @@ static egraph_status write_node(emitter *e, uint32_t v, const eg_space_operator 
   const eg_graph_node_info info = eg_graph_node_at(e->out->graph, node);
   const eg_space_strategy *spread = eg_plan_solution_spread(&e->chosen, v);
   eg_plan *plan = plan_of(e);
-  eg_plan_step step = {.phase = e->space->values.data[v].phase,
+  eg_phase phase = e->space->values.data[v].phase;
+  eg_plan_step step = {.phase = phase,
                        .node = node,
                        .operands = (uint32_t)plan->operands.len,
-                       .seconds = spread->seconds,
+                       .seconds =
+                           spread->seconds * eg_node_weight(e->space->weights, phase),
                        .basis = spread->basis,
                        .more_blocks = e->space->values.data[v].times - 1};
   memcpy(step.action, spread->action, sizeof step.action);

@@ -116,10 +116,12 @@ static egraph_status add_moves(builder *b, uint32_t v, eg_phase phase, uint32_t 
   if (value->is_tuple) return EGRAPH_OK;
   for (uint32_t m = 0; m < graph->moves.len; m++) {
     const eg_layout_move *move = &graph->moves.data[m];
+    double weight = eg_transition_weight(b->space->weights, &move->transition, phase,
+                                         eg_space_value_made(value));
     eg_layout_arc arc = {.value = copy,
                          .from = number_of(b, v, move->from),
                          .to = number_of(b, v, move->to),
-                         .cost = move->seconds};
+                         .cost = move->seconds * weight};
     if (arc.from == EG_SPACE_NONE || arc.to == EG_SPACE_NONE) continue;
     bool masks = move->transition.kind == EG_TRANSITION_MASK;
     if (masks && (value->wants_sum >> move->transition.axis & 1) == 0) continue;
@@ -306,6 +308,7 @@ static egraph_status number_strategy(builder *b, const eg_space_operator *op,
 
 static egraph_status add_strategies(builder *b, const eg_space_operator *op,
                                     bool takes_memory) {
+  double weight = eg_node_weight(b->space->weights, value_at(b, op->value)->phase);
   for (uint32_t s = 0; s < op->strategy_count; s++) {
     const eg_space_strategy *strategy = &b->space->strategies.data[op->strategies + s];
     uint32_t output;
@@ -313,7 +316,7 @@ static egraph_status add_strategies(builder *b, const eg_space_operator *op,
     EG_TRY(number_strategy(b, op, strategy, &output, &is_in));
     if (!is_in) continue;
     eg_layout_strategy mine = {
-        .needs = b->needs.data, .output = output, .cost = strategy->seconds};
+        .needs = b->needs.data, .output = output, .cost = strategy->seconds * weight};
     if (takes_memory)
       take_memory(b, eg_plan_space_bytes(b->space, op->value, strategy->output),
                   WHOLE_STEP, mine.memory);

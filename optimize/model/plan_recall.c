@@ -241,9 +241,11 @@ static egraph_status recall_node(recaller *r, const eg_plan_step *step) {
   eg_arena_deinit(&r->arena);
   uint32_t first = states[node.input_count];
   recall_made(r, made, &node, states, first);
-  for (uint32_t k = 0; node.result_count != 1 && k < node.result_count; k++)
-    recall_made(r, r->value.data[node.results[k].id], NULL, &first,
-                states[node.input_count + k]);
+  for (uint32_t k = 0; node.result_count != 1 && k < node.result_count; k++) {
+    uint32_t part = r->value.data[node.results[k].id];
+    if (part == NONE) continue; // nobody reads it
+    recall_made(r, part, NULL, &first, states[node.input_count + k]);
+  }
   return EGRAPH_OK;
 }
 

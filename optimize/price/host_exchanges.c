@@ -25,8 +25,8 @@ static void print_key(char out[KEY_BYTES], const eg_exchange_point *point,
       eg_exchange_name(point->exchange), point->devices, point->bytes, ranks, channel);
 }
 
-static void print_slowdown_key(char out[KEY_BYTES], const char *channel, uint32_t ranks) {
-  (void)snprintf(out, KEY_BYTES, "(slowdown :ranks %" PRIu32 " :channel %s)", ranks,
+static void print_beside_key(char out[KEY_BYTES], const char *channel, uint32_t ranks) {
+  (void)snprintf(out, KEY_BYTES, "(beside :ranks %" PRIu32 " :channel %s)", ranks,
                  channel);
 }
 
@@ -42,7 +42,7 @@ typedef struct reading {
   uint32_t ranks;
   eg_exchange_points points;
   int64_t oldest;
-  double slowdown;
+  double beside;
 } reading;
 
 /// Whatever is no such key is passed over.
@@ -52,8 +52,8 @@ static egraph_status read_entry(void *user, const eg_profile_entry *entry) {
   eg_exchange_point point = {.seconds = entry->seconds,
                              .spread = entry->evidence.spread,
                              .samples = entry->evidence.samples};
-  print_slowdown_key(key, r->channel, r->ranks);
-  if (strcmp(entry->spec, key) == 0) r->slowdown = entry->seconds;
+  print_beside_key(key, r->channel, r->ranks);
+  if (strcmp(entry->spec, key) == 0) r->beside = entry->seconds;
   if (strcmp(entry->op, "message") != 0 ||
       sscanf(entry->spec, "(exchange %31s :devices %" SCNu32 " :bytes %lf ", name,
              &point.devices, &point.bytes) != 3 ||
@@ -106,14 +106,14 @@ egraph_status eg_host_exchanges_load(eg_host_exchanges *out, egraph_allocator al
   }
   if (status == EGRAPH_OK) status = fit_curves(out, &r.points);
   out->oldest = r.oldest;
-  out->slowdown = r.slowdown;
+  out->beside = r.beside;
   eg_exchange_points_deinit(&r.points);
   return status;
 }
 
 egraph_status eg_host_exchanges_store(egraph_allocator alloc, const eg_host_costs *host,
                                       const char *channel, uint32_t ranks,
-                                      const eg_exchange_points *points, double slowdown) {
+                                      const eg_exchange_points *points, double beside) {
   const eg_profile_db_options options = {.path = host->database, .busy_seconds = 5};
   char(*keys)[KEY_BYTES] = NULL;
   eg_profile_entry *entries = NULL;
@@ -122,7 +122,7 @@ egraph_status eg_host_exchanges_store(egraph_allocator alloc, const eg_host_cost
     return EG_FAIL(EGRAPH_E_ARGUMENT,
                    "no database that may be written to; give one with --db, without "
                    "--read-only");
-  size_t count = points->len + (slowdown > 0); // the slowdown last
+  size_t count = points->len + (beside > 0); // that of computing last
   egraph_status status = eg_alloc(alloc, count, sizeof *keys, &keys);
   if (status == EGRAPH_OK) status = eg_alloc(alloc, count, sizeof *entries, &entries);
   if (status == EGRAPH_OK) status = eg_profile_db_create(&alloc, &options, &db);
@@ -137,11 +137,11 @@ egraph_status eg_host_exchanges_store(egraph_allocator alloc, const eg_host_cost
                                                  .spread = point->spread,
                                                  .date = (int64_t)time(NULL)}};
   }
-  if (status == EGRAPH_OK && slowdown > 0) {
-    print_slowdown_key(keys[count - 1], channel, ranks);
+  if (status == EGRAPH_OK && beside > 0) {
+    print_beside_key(keys[count - 1], channel, ranks);
     entries[count - 1] = (eg_profile_entry){.spec = keys[count - 1],
                                             .op = "message",
-                                            .seconds = slowdown,
+                                            .seconds = beside,
                                             .evidence = {.date = (int64_t)time(NULL)}};
   }
   if (status == EGRAPH_OK)

@@ -18,7 +18,7 @@ EG_VEC_DEFINE(eg_fitted_exchanges, eg_fitted_exchange);
 typedef struct eg_host_exchanges {
   eg_fitted_exchanges curves; // by devices and kind; none: nothing was measured
   int64_t oldest;             // measurement, seconds since 1970; 0: none
-  double slowdown;            // of computing beside an exchange; 0: not measured
+  double beside;              // of computing beside an exchange; 0: not measured
 } eg_host_exchanges;
 
 void eg_host_exchanges_init(eg_host_exchanges *exchanges, egraph_allocator alloc);
@@ -27,12 +27,12 @@ void eg_host_exchanges_deinit(eg_host_exchanges *exchanges);
 egraph_status eg_host_exchanges_load(eg_host_exchanges *out, egraph_allocator alloc,
                                      const eg_host_costs *host, const char *channel,
                                      uint32_t ranks);
-/// Replaces what the database has of these points, and of the slowdown unless it is 0.
-/// Fails with EGRAPH_E_ARGUMENT where
-/// there is none that could be written.
+/// Replaces what the database has of these points, and of how much computing slows down
+/// unless that is 0. Fails with EGRAPH_E_ARGUMENT where there is none that could be
+/// written.
 egraph_status eg_host_exchanges_store(egraph_allocator alloc, const eg_host_costs *host,
                                       const char *channel, uint32_t ranks,
-                                      const eg_exchange_points *points, double slowdown);
+                                      const eg_exchange_points *points, double beside);
 /// The clauses of a machine file, for a link.
 egraph_status eg_host_exchanges_print(const eg_host_exchanges *exchanges,
                                       const char *link, eg_text *text);

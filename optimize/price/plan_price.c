@@ -30,24 +30,18 @@ static egraph_status answer_node(void *self, const eg_node_spec *local,
   out->basis = (uint32_t)basis_of(&costs->device, local, source);
   if (!isfinite(out->seconds) && eg_node_spec_is_plain(local))
     *out = (eg_node_price){.seconds = EG_UNPRICED_SECONDS, .basis = EG_PRICE_GUESSED};
-  if (costs->weights != NULL && isfinite(out->seconds))
-    out->seconds *= costs->weights->compute;
   return EGRAPH_OK;
 }
 
 static double transition_seconds(void *self, const eg_transition *transition,
                                  double bytes) {
   const eg_machine_costs *costs = self;
-  double seconds = eg_collective_seconds(costs->mesh, transition, bytes);
-  uint32_t link = costs->mesh->links[transition->axis].link;
-  if (costs->weights == NULL || link == EG_LINK_AUTO) return seconds;
-  return costs->weights->link[link] * seconds;
+  return eg_collective_seconds(costs->mesh, transition, bytes);
 }
 
 static double halo_seconds(void *self, const eg_halo *halo, const eg_type *local) {
   const eg_machine_costs *costs = self;
-  double seconds = eg_collective_halo_seconds(costs->mesh, halo, local);
-  return costs->weights != NULL ? costs->weights->compute * seconds : seconds;
+  return eg_collective_halo_seconds(costs->mesh, halo, local);
 }
 
 eg_plan_costs eg_machine_plan_costs(eg_machine_costs *self) {
@@ -56,7 +50,22 @@ eg_plan_costs eg_machine_plan_costs(eg_machine_costs *self) {
                          .transition = transition_seconds,
                          .halo = halo_seconds,
                          .compute_is_free = self->device.machine->compute_is_free,
-                         .formats = eg_device_cost_formats(&self->device)};
+                         .formats = eg_device_cost_formats(&self->device),
+                         .weights = self->weights};
+}
+
+double eg_node_weight(const eg_cost_weights *weights, eg_phase phase) {
+  if (weights == NULL) return 1;
+  return phase == EG_PHASE_FORWARD ? weights->forward : weights->later;
+}
+
+double eg_transition_weight(const eg_cost_weights *weights,
+                            const eg_transition *transition, eg_phase phase,
+                            eg_phase made) {
+  if (weights == NULL) return 1;
+  if (eg_transition_is_local(transition->kind)) return eg_node_weight(weights, phase);
+  return (made == EG_PHASE_FORWARD ? weights->exchange
+                                   : weights->late_exchange)[transition->axis];
 }
 
 // ---- prices ---------------------------------------------------------------------------

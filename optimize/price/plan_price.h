@@ -17,6 +17,21 @@ typedef struct eg_node_price {
                   // or nobody asks
 } eg_node_price;
 
+/// What seconds of a plan are multiplied by: of computing (halos included, as in the
+/// seconds of a step) and of exchanges along each axis.
+typedef struct eg_cost_weights {
+  double forward, later;                  // computing of FORWARD, of later phases
+  double exchange[EG_MAX_MESH_AXES];      // of entries, and of what FORWARD makes
+  double late_exchange[EG_MAX_MESH_AXES]; // of what later phases make
+} eg_cost_weights;
+/// Of a node of a phase; NULL: 1.
+double eg_node_weight(const eg_cost_weights *weights, eg_phase phase);
+/// Of a transition in a phase of a value; `made`: the phase that makes it, FORWARD of an
+/// entry.
+double eg_transition_weight(const eg_cost_weights *weights,
+                            const eg_transition *transition, eg_phase phase,
+                            eg_phase made);
+
 typedef struct eg_plan_costs {
   void *self;
   /// The price of a node, local types.
@@ -31,19 +46,14 @@ typedef struct eg_plan_costs {
   /// every axis: replicating them everywhere would be free.
   bool compute_is_free;
   uint32_t formats; // memory formats worth considering beside plain, a bit per eg_format
+  const eg_cost_weights *weights; // of the answers in a plan; NULL: 1
 } eg_plan_costs;
-
-/// What seconds are multiplied by: of computing (halos included, as in the seconds of a
-/// step), and of exchanges over each class of links.
-typedef struct eg_cost_weights {
-  double compute, link[EG_MACHINE_MAX_LINKS];
-} eg_cost_weights;
 
 /// The answers of a mesh of a machine.
 typedef struct eg_machine_costs {
   eg_device_cost device;
   const eg_machine_mesh *mesh;
-  const eg_cost_weights *weights; // NULL: 1
+  const eg_cost_weights *weights; // eg_plan_costs
 } eg_machine_costs;
 
 /// `self` is borrowed by the result. A node that the device cannot run costs a second.

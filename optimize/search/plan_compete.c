@@ -176,7 +176,8 @@ egraph_status eg_compete_cut(const eg_competition *competition, const double *pr
                         .options = {.work_limit = layout->work_limit,
                                     .time_limit_seconds = layout->time_limit_seconds,
                                     .progress = layout->progress,
-                                    .user = layout->user}};
+                                    .user = layout->user,
+                                    .done = layout->done}};
   memcpy(input.price, price, sizeof input.price);
   egraph_status status = eg_plan_cut_bound(competition->alloc, &input, out);
   demands_deinit(&user);
@@ -316,7 +317,8 @@ static egraph_status prove(const eg_competition *c, const eg_layout_problem *pro
   const eg_layout_bound_options wanted = {.work_limit = c->layout.work_limit,
                                           .time_limit_seconds =
                                               c->layout.time_limit_seconds,
-                                          .target = solution->strategy.data};
+                                          .target = solution->strategy.data,
+                                          .done = c->layout.done};
   eg_layout_dual dual;
   eg_layout_bounded bounded;
   eg_layout_dual_init(&dual, c->alloc);

@@ -453,12 +453,17 @@ static egraph_status weigh(fitter *f, const eg_layout_solution *solution, attemp
   return eg_plan_choices_note(&f->out->choices, f->model, &solution->strategy);
 }
 
+/// Seconds that so many steps may take.
+static double clock_of(const fitter *f, uint64_t work) {
+  return f->options->by_work ? seconds_left(f) : MOST_CLOCK * (double)work;
+}
+
 static egraph_status attempt_within(fitter *f, double share, uint64_t work, double gap,
                                     attempt *out) {
   eg_layout_options options = *f->options;
   eg_layout_result result;
   uint64_t left = work_left(f, share);
-  options.time_limit_seconds = fmin(share * seconds_left(f), MOST_CLOCK * (double)work);
+  options.time_limit_seconds = fmin(share * seconds_left(f), clock_of(f, work));
   options.work_limit = work < left ? work : left;
   if (options.work_limit == EG_WORK_UNLIMITED) options.work_limit = 0;
   options.relative_gap = fmax(gap, options.relative_gap);
@@ -495,7 +500,7 @@ static egraph_status steer(fitter *f, const attempt *first) {
   uint32_t spare = spare_rows(f), used = 0;
   double gap = COARSE_GAP;
   uint64_t until = f->work.done + work_of(f, MOST_ROUNDS);
-  double deadline = eg_clock_seconds() + MOST_CLOCK * (double)work_of(f, MOST_ROUNDS);
+  double deadline = eg_clock_seconds() + clock_of(f, work_of(f, MOST_ROUNDS));
   attempt last = *first;
   for (int round = 0; round < MOST_PEAKS && last.is_solved; round++) {
     if (fits(f, &last)) {
@@ -612,6 +617,7 @@ static egraph_status walk(fitter *f, double kept, double share, uint64_t steps) 
                            .user = f};
   egraph_status status = eg_plan_walk_run(&f->walk, f->alloc, &f->model->problem);
   eg_work_add(&f->work, f->walk.steps * WALK_WORK);
+  if (f->options->done != NULL) *f->options->done += f->walk.steps * WALK_WORK;
   f->walk.visit = NULL;
   return status;
 }

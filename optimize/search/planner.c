@@ -277,7 +277,8 @@ static egraph_status try_baseline(planner *p, eg_competition *competition, conte
   EG_TRY(name_of(p, &c->roles, name));
   uint64_t work = competition->layout.work_limit;
   competition->layout.work_limit = (uint64_t)fmin(fmax(steps, 1), 1e18);
-  double patience = PATIENCE * steps / STEPS_PER_SECOND;
+  double patience = p->input->layout.by_work ? remaining(p).time_limit_seconds
+                                             : PATIENCE * steps / STEPS_PER_SECOND;
   competition->layout.time_limit_seconds =
       is_first(p) ? patience : fmin(patience, remaining(p).time_limit_seconds);
   p->tries++;

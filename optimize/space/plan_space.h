@@ -39,6 +39,10 @@ typedef struct eg_space_value {
   uint8_t makes_sum, makes_max, wants_sum, wants_max;
 } eg_space_value;
 EG_VEC_DEFINE(eg_space_values, eg_space_value);
+/// For eg_transition_weight.
+static inline eg_phase eg_space_value_made(const eg_space_value *value) {
+  return value->is_entry ? EG_PHASE_FORWARD : value->phase;
+}
 
 typedef struct eg_space_operator {
   eg_node node;
@@ -71,6 +75,7 @@ typedef struct eg_plan_space {
   eg_tensor_egraph *egraph; // borrowed
   const eg_step_info *info; // borrowed
   eg_mesh mesh;
+  const eg_cost_weights *weights; // of seconds in plans, which are without them here
   eg_layout_graphs graphs;
   eg_space_values values; // ascending classes
   uint32_t *value_of;     // [class_limit] value, or EG_SPACE_NONE

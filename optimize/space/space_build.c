@@ -506,6 +506,7 @@ egraph_status eg_plan_space_init(eg_plan_space *space, egraph_allocator alloc,
                            .egraph = egraph,
                            .info = info,
                            .mesh = *mesh,
+                           .weights = costs->weights,
                            .class_limit =
                                eg_engine_class_limit(eg_tensor_egraph_engine(egraph))};
   EG_INIT_MEMBERS(space, alloc, EG_PLAN_SPACE_MEMBERS)

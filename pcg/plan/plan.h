@@ -108,4 +108,23 @@ bool eg_plan_is_folded(const eg_plan *plan);
 /// EGRAPH_E_INTERNAL names the first violation.
 egraph_status eg_plan_check(const eg_plan *plan, egraph_allocator alloc);
 
+/// States that a step reads, and makes.
+static inline uint32_t eg_plan_step_operand_count(const eg_plan *plan,
+                                                  const eg_plan_step *step) {
+  return step->is_move ? 1 : eg_graph_node_at(plan->graph, step->node).input_count;
+}
+static inline uint32_t eg_plan_step_operand(const eg_plan *plan, const eg_plan_step *step,
+                                            uint32_t i) {
+  return step->is_move ? step->from : plan->operands.data[step->operands + i];
+}
+static inline uint32_t eg_plan_step_result_count(const eg_plan *plan,
+                                                 const eg_plan_step *step) {
+  return step->is_move ? 1 : eg_graph_node_at(plan->graph, step->node).result_count;
+}
+static inline uint32_t eg_plan_step_result(const eg_plan *plan, const eg_plan_step *step,
+                                           uint32_t i) {
+  uint32_t operands = eg_plan_step_operand_count(plan, step);
+  return step->is_move ? step->to : plan->operands.data[step->operands + operands + i];
+}
+
 #endif

@@ -268,8 +268,9 @@ static egraph_status print_group(eg_text *text, const finder *f, const row_value
   uint32_t count = 0;
   for (size_t i = first; i < values->len; i++)
     if (is_in(group, &values->data[i]) && count++ < MOST_NAMES && is_named)
-      EG_TRY(eg_text_printf(text, "%s%s", count == 1 ? "" : ", ",
-                            eg_graph_value(f->plan->graph, values->data[i].value)->name));
+      EG_TRY(eg_text_print_names(
+          text, "%s%s", count == 1 ? "" : ", ",
+          eg_graph_value(f->plan->graph, values->data[i].value)->name));
   if (!is_named)
     EG_TRY(eg_text_printf(text, "%" PRIu32 " activations", count));
   else if (count > MOST_NAMES)

@@ -26,7 +26,7 @@ static bool is_whole(const eg_plan *plan, uint32_t output) {
 static egraph_status print_line(eg_text *text, const eg_plan *plan, uint32_t output) {
   const char *name;
   eg_value value = eg_graph_output(plan->graph, output, &name);
-  EG_TRY(eg_text_printf(text, "delivered   %s: ", name));
+  EG_TRY(eg_text_print_names(text, "delivered   %s: ", name));
   EG_TRY(eg_layout_words(text, &plan->mesh, eg_graph_value(plan->graph, value)->type.rank,
                          layout_of(plan, output)));
   return eg_text_append(text, "\n");

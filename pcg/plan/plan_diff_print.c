@@ -11,9 +11,10 @@ static const char *or_nothing(const char *layouts) {
 }
 
 static egraph_status print_move(eg_text *text, const eg_move_change *move) {
-  EG_TRY(eg_text_printf(text, "%c %s %s %s %s -> %s over %s", move->is_added ? '+' : '-',
-                        eg_phase_name(move->phase), eg_transition_name(move->kind),
-                        move->value, move->from, move->to, move->axis));
+  EG_TRY(eg_text_print_names(text, "%c %s %s %s %s -> %s over %s",
+                             move->is_added ? '+' : '-', eg_phase_name(move->phase),
+                             eg_transition_name(move->kind), move->value, move->from,
+                             move->to, move->axis));
   if (move->bytes > 0) {
     EG_TRY(eg_text_append(text, ", "));
     EG_TRY(eg_text_bytes(text, move->bytes));
@@ -71,13 +72,13 @@ egraph_status eg_plan_diff_print(eg_text *text, const eg_plan_diff *diff) {
   }
   for (size_t i = 0; i < diff->layouts.len; i++) {
     const eg_layout_change *change = &diff->layouts.data[i];
-    EG_TRY(eg_text_printf(text, "%s: %s -> %s\n", change->value,
-                          or_nothing(change->before), or_nothing(change->after)));
+    EG_TRY(eg_text_print_names(text, "%s: %s -> %s\n", change->value,
+                               or_nothing(change->before), or_nothing(change->after)));
   }
   for (size_t i = 0; i < diff->outputs.len; i++) {
     const eg_layout_change *change = &diff->outputs.data[i];
-    EG_TRY(eg_text_printf(text, "output %s, delivered: %s -> %s\n", change->value,
-                          or_nothing(change->before), or_nothing(change->after)));
+    EG_TRY(eg_text_print_names(text, "output %s, delivered: %s -> %s\n", change->value,
+                               or_nothing(change->before), or_nothing(change->after)));
   }
   for (size_t i = 0; i < diff->moves.len; i++)
     EG_TRY(print_move(text, &diff->moves.data[i]));

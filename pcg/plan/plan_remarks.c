@@ -50,7 +50,7 @@ egraph_status eg_plan_remarks_write_members(eg_text *text, const eg_plan *plan) 
   EG_TRY(eg_plan_rivals_write_json(text, &plan->rivals));
   EG_TRY(eg_text_append(text, ", \"uneven\": "));
   EG_TRY(with_unevens(text, plan, eg_plan_unevens_write_json));
-  EG_TRY(eg_text_append(text, ", \"whole\": "));
+  EG_TRY(eg_text_append(text, ", \"repeated\": "));
   EG_TRY(with_wholes(text, plan, eg_plan_wholes_write_json));
   EG_TRY(eg_text_append(text, ", \"delivered\": "));
   EG_TRY(eg_plan_delivered_write_json(text, plan));

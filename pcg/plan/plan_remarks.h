@@ -16,7 +16,7 @@ egraph_status eg_plan_remarks_print(eg_text *text, const eg_plan *plan,
                                     const eg_plan_summary *summary);
 /// Members of a JSON object, without its braces:
 ///   "baselines": eg_plan_rivals_write_json, "uneven": eg_plan_unevens_write_json,
-///   "whole": eg_plan_wholes_write_json, "delivered": eg_plan_delivered_write_json,
+///   "repeated": eg_plan_wholes_write_json, "delivered": eg_plan_delivered_write_json,
 ///   then eg_plan_worth_write_members
 egraph_status eg_plan_remarks_write_members(eg_text *text, const eg_plan *plan);
 

@@ -28,7 +28,7 @@ static egraph_status print_layout(const eg_plan *plan, uint32_t state, eg_text *
 
 /// "x@S0,R", "x@S0,R:nhwc"; on a single device "x", "x@:nhwc".
 static egraph_status print_state(const eg_plan *plan, uint32_t state, eg_text *out) {
-  EG_TRY(eg_text_append(out, value_of(plan, state)->name));
+  EG_TRY(eg_text_print_names(out, "%s", value_of(plan, state)->name));
   if (plan->mesh.axis_count == 0 &&
       plan->states.data[state].layout.format == EG_FORMAT_PLAIN)
     return EGRAPH_OK;
@@ -161,7 +161,7 @@ static egraph_status print_node(printer *p, const eg_plan_step *step) {
     const char *words = p->names.words[info.results[i].id];
     EG_TRY(eg_text_append(p->out, " "));
     EG_TRY(print_state(p->plan, operands[info.input_count + i], p->out));
-    if (words != NULL) EG_TRY(eg_text_printf(p->out, " (%s)", words));
+    if (words != NULL) EG_TRY(eg_text_print_names(p->out, " (%s)", words));
   }
   EG_TRY(eg_text_printf(p->out, " = %s", eg_op_info_of((eg_op)info.attrs->op)->name));
   for (uint32_t i = 0; i < info.input_count; i++) {
@@ -211,7 +211,7 @@ static egraph_status print_move(const eg_plan *plan, const eg_plan_step *step,
   double bytes = eg_plan_move_bytes(plan, step);
   EG_TRY(eg_text_append(out, "  "));
   EG_TRY(print_kind(plan, &step->transition, words, out));
-  EG_TRY(eg_text_printf(out, " %s ", value_of(plan, step->from)->name));
+  EG_TRY(eg_text_print_names(out, " %s ", value_of(plan, step->from)->name));
   EG_TRY(print_layout(plan, step->from, out));
   EG_TRY(eg_text_append(out, " -> "));
   EG_TRY(print_layout(plan, step->to, out));
@@ -255,7 +255,7 @@ static egraph_status print_steps(printer *p) {
 static egraph_status print_carried(const eg_plan *plan, uint32_t output, eg_text *out) {
   for (size_t i = 0; i + 1 < plan->carried.len; i += 2)
     if (plan->carried.data[i] == output)
-      EG_TRY(eg_text_printf(
+      EG_TRY(eg_text_print_names(
           out, ", the next %s",
           eg_graph_value(plan->graph, (eg_value){plan->carried.data[i + 1]})->name));
   return EGRAPH_OK;
@@ -268,7 +268,7 @@ static egraph_status print_output(const eg_plan *plan, uint32_t output, eg_text 
   EG_TRY(eg_text_append(out, "  "));
   EG_TRY(print_state(plan, state, out));
   if (strcmp(name, value_of(plan, state)->name) != 0)
-    EG_TRY(eg_text_printf(out, " as %s", name));
+    EG_TRY(eg_text_print_names(out, " as %s", name));
   EG_TRY(print_carried(plan, output, out));
   return eg_text_append(out, "\n");
 }

@@ -147,12 +147,13 @@ static egraph_status print_rows(eg_text *text, const eg_plan *plan,
     saved += unevens->data[i].saved;
     more++;
   }
-  EG_TRY(eg_text_printf(text, "uneven      %s (%s)", w.value, w.op));
+  EG_TRY(eg_text_print_names(text, "uneven      %s (%s)", w.value, w.op));
   if (more != 0) EG_TRY(eg_text_printf(text, " and %" PRIu32 " alike", more));
-  EG_TRY(eg_text_printf(text,
-                        ": dimension %" PRIu32 " of %s is %" PRId64 ", which %s=%" PRIu32
-                        " does not divide; every device repeats ",
-                        row->dim, w.tensor, row->size, w.axis->name, w.axis->size));
+  EG_TRY(eg_text_print_names(text,
+                             ": dimension %" PRIu32 " of %s is %" PRId64
+                             ", which %s=%" PRIu32
+                             " does not divide; every device repeats ",
+                             row->dim, w.tensor, row->size, w.axis->name, w.axis->size));
   EG_TRY(eg_text_seconds(text, seconds));
   EG_TRY(eg_text_append(text, " of computing, "));
   EG_TRY(eg_text_seconds(text, saved));

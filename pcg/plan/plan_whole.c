@@ -124,7 +124,7 @@ static egraph_status print_rows(eg_text *text, const eg_plan *plan,
     seconds += wholes->data[i].seconds;
     more++;
   }
-  EG_TRY(eg_text_printf(text, "repeated    %s (%s)", w.value, w.op));
+  EG_TRY(eg_text_print_names(text, "repeated    %s (%s)", w.value, w.op));
   if (more != 0) EG_TRY(eg_text_printf(text, " and %" PRIu32 " alike", more));
   EG_TRY(eg_text_printf(text, " cannot be split: %s; every device repeats ", w.why));
   EG_TRY(eg_text_seconds(text, seconds));

@@ -138,7 +138,7 @@ static egraph_status print_split(eg_text *text, const eg_plan *plan,
                                 : factor->kind == EG_FACTOR_SUM ? "the summed "
                                                                 : ""));
   EG_TRY(print_dim(text, place.dim, value->type.rank));
-  return eg_text_printf(text, " of %s", value->name);
+  return eg_text_print_names(text, " of %s", value->name);
 }
 
 egraph_status eg_plan_action_words(eg_text *text, const eg_plan *plan,
@@ -152,8 +152,8 @@ egraph_status eg_plan_action_words(eg_text *text, const eg_plan *plan,
     return print_split(text, plan, step, &factors->factor[action - EG_ACTION_SPLIT]);
   eg_graph_node_info info = eg_graph_node_at(plan->graph, step->node);
   uint32_t operand = (uint32_t)(action - EG_ACTION_PASS);
-  return eg_text_printf(text, "partial results of %s",
-                        eg_graph_value(plan->graph, info.inputs[operand])->name);
+  return eg_text_print_names(text, "partial results of %s",
+                             eg_graph_value(plan->graph, info.inputs[operand])->name);
 }
 
 // ---- amounts --------------------------------------------------------------------------

@@ -20,7 +20,7 @@ static void sum_busy(const eg_plan *plan, eg_plan_simulation *s) {
   for (uint32_t t = 0; t < s->tasks.tasks.len; t++) {
     uint32_t stream = s->tasks.tasks.data[t].stream;
     eg_task_times times = times_of(s, t);
-    double seconds = s->tasks.slowdown > 1
+    double seconds = s->tasks.beside > 1
                          ? plan->steps.data[s->tasks.tasks.data[t].step].seconds
                          : times.end - times.start;
     if (stream != EG_PLAN_NO_STREAM) s->busy[stream] += seconds;
@@ -128,15 +128,13 @@ static egraph_status find_reads(memory_sum *m) {
   for (int pass = 0; pass < 2; pass++) {
     for (uint32_t s = 0; s < plan->steps.len; s++) {
       const eg_plan_step *step = &plan->steps.data[s];
-      uint32_t count =
-          step->is_move ? 1 : eg_graph_node_at(plan->graph, step->node).input_count;
-      const uint32_t *operands =
-          step->is_move ? &step->from : plan->operands.data + step->operands;
-      for (uint32_t i = 0; i < count; i++)
+      for (uint32_t i = 0; i < eg_plan_step_operand_count(plan, step); i++) {
+        uint32_t state = eg_plan_step_operand(plan, step, i);
         if (pass == 0)
-          first->data[operands[i]]++;
+          first->data[state]++;
         else
-          m->reads.data[--first->data[operands[i]]] = s;
+          m->reads.data[--first->data[state]] = s;
+      }
     }
     if (pass == 1) break;
     for (size_t i = 1; i < first->len; i++)
@@ -257,5 +255,36 @@ egraph_status eg_plan_simulate(const eg_plan *plan, const eg_machine_mesh *links
   sum_busy(plan, out);
   find_waits(plan, out);
   EG_TRY(find_critical(out));
-  return sum_memory(plan, out);
+  EG_TRY(sum_memory(plan, out));
+  out->wanted_bytes = out->peak_bytes;
+  return EGRAPH_OK;
+}
+
+egraph_status eg_plan_simulate_shortest(const eg_plan *plan, const eg_machine_mesh *links,
+                                        double memory_limit, eg_plan_simulation *out) {
+  bool has_any = false;
+  double shortest = INFINITY, wanted = 0;
+  egraph_status status = EGRAPH_OK;
+  for (int issue = 0; status == EGRAPH_OK && issue < EG_ISSUES; issue++) {
+    eg_plan_simulation next;
+    eg_plan_simulation_init(&next, out->memory.alloc);
+    next.tasks.beside = out->tasks.beside;
+    status = eg_plan_simulate(plan, links, (eg_issue)issue, &next);
+    if (next.seconds < shortest) {
+      shortest = next.seconds;
+      wanted = next.peak_bytes;
+    }
+    bool fits = next.peak_bytes <= memory_limit;
+    bool is_better = fits ? !has_any || next.seconds < out->seconds
+                          : !has_any && issue == EG_ISSUE_IN_ORDER;
+    if (status == EGRAPH_OK && is_better) {
+      eg_plan_simulation other = *out;
+      *out = next;
+      next = other;
+      has_any = true;
+    }
+    eg_plan_simulation_deinit(&next);
+  }
+  out->wanted_bytes = wanted;
+  return status;
 }

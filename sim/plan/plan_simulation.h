@@ -30,7 +30,8 @@ typedef struct eg_plan_simulation {
                     // one ends the step
   eg_memory_curve memory;
   double peak_bytes, peak_seconds;
-  eg_lives alive; // at the peak, the largest first; steps as in the plan
+  double wanted_bytes; // peak of the order of issue that is shortest, whatever it holds
+  eg_lives alive;      // at the peak, the largest first; steps as in the plan
 } eg_plan_simulation;
 
 void eg_plan_simulation_init(eg_plan_simulation *simulation, egraph_allocator alloc);
@@ -39,5 +40,9 @@ void eg_plan_simulation_deinit(eg_plan_simulation *simulation);
 /// of eg_plan_tasks_make. O(tasks log tasks + lives log lives).
 egraph_status eg_plan_simulate(const eg_plan *plan, const eg_machine_mesh *links,
                                eg_issue issue, eg_plan_simulation *out);
+/// The same in the order of issue whose step is the shortest, of those that hold no more
+/// than the limit; in order, where all hold more. O(orders of issue) more.
+egraph_status eg_plan_simulate_shortest(const eg_plan *plan, const eg_machine_mesh *links,
+                                        double memory_limit, eg_plan_simulation *out);
 
 #endif

@@ -5,7 +5,7 @@
 expect 0 '^egraph [0-9]+\.[0-9]+\.[0-9]+$' - -V
 expect 0 '^usage: egraph COMMAND' - help
 sed -nE 's/^  ([a-z]+( [a-z]+)?)  .*/\1/p' stdout >commands
-[ "$(wc -l <commands)" -eq 14 ] || fail "14 commands are listed: $(cat commands)"
+[ "$(wc -l <commands)" -eq 15 ] || fail "15 commands are listed: $(cat commands)"
 
 # Lines of 90 columns; -h, --help and help say the same; a page without complaints.
 check_page() { # COMMAND...
@@ -78,7 +78,7 @@ complete_word() { # WANTED-REGEX WORDS...: the last word is completed
 if command -v bash >/dev/null; then
   sed -i 's/^complete -o/: complete -o/' completion # of an interactive shell
   complete_word '^plan$' egraph pl
-  complete_word '^extract saturate$' egraph bench ''
+  complete_word '^extract saturate compare$' egraph bench ''
   complete_word '^saturate$' egraph bench s
   complete_word '^--machine$' egraph plan m.onnx --machi
   complete_word '^adam adamw$' egraph plan m.onnx --train ad

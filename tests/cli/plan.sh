@@ -70,6 +70,21 @@ shows 'y.x1b' explain odd.egraph --no-measure
 shows 'y.x1b' run odd.egraph --steps --draw-weights
 expect 1 - 'they are: x.x1b.2J' run odd.egraph --draw-weights --input z=none
 
+# A line end in a name does not end the line.
+printf '(egraph-graph 1)\n(input "x\nbound 0" "float32[8,8]")\n(weight "w\nbound 1" "float32[8,8]")\n(let "y\nbound 2" (matmul "x\nbound 0" "w\nbound 1"))\n(let z (relu "y\nbound 2"))\n(output "y\nbound 2")\n(output z)\n' >lines.egraph
+on_lines() { # REGEX ARGUMENTS...
+  wanted=$1
+  shift
+  expect 0 "$wanted" '' "$@"
+  if grep -Eq '^bound [012]' stdout stderr; then fail 'a name makes a line of its own'; fi
+}
+on_lines 'w.x0abound 1' plan lines.egraph $train -o lines.json --text
+on_lines 'w.x0abound 1' explain lines.json --text
+on_lines 'w.x0abound 1' simulate lines.json
+on_lines 'y.x0abound 2' explain lines.egraph --no-measure
+on_lines 'y.x0abound 2' run lines.egraph --steps --draw-weights
+expect 1 - 'they are: x.x0abound 0' run lines.egraph --draw-weights --input z=none
+
 # A file of a plan says what its costs rest on, and what a device holds; older files do not.
 expect 0 '^memory +[0-9.]+ kB of [0-9.]+ GB on every device$' - explain plan.json
 matches stdout '^warning .* guessed'

@@ -35,7 +35,7 @@ expect 0 '^plan +one device: 1 rank, 1 micro-batch, ' - run mlp.egraph --train 2
 expect 0 'outputs equal' - run mlp.egraph --ranks 4 --channel local --backend reference --verify --repeats 1
 
 # Exchanges beside computing: the same losses.
-for issue in ahead reductions in-order; do
+for issue in ahead-4 ahead-2 ahead reductions in-order; do
   expect 0 '^\{' - run plan.json --train 2 --json --verify --issue $issue
   [ "$(sed 's/"seconds"[^}]*//g; s/"time".*//' once)" = "$(sed 's/"seconds"[^}]*//g; s/"time".*//' stdout)" ] ||
     fail "the losses differ with --issue $issue"
@@ -68,11 +68,11 @@ expect 1 - "exchanges of 'host-mpi\*2' are not measured; run mpirun -n 2 egraph 
 expect 0 '^2 ranks over local' - profile --collectives --ranks 2 --db measured.db
 matches stdout '^all-reduce +2  small +[0-9.]+ [num]?s '
 matches stdout '^halo +2  huge '
-matches stdout "^computing takes [0-9.e+]+ times as long while an exchange runs beside it$"
+matches stdout "^computing (takes [0-9.e+]+ times as long|stood still) while an exchange r[au]n(s)? beside it"
 expect 0 '^exchanges   measured 20[0-9-]+ between 2 ranks over local$' - simulate first.json --machine 'host*2' --db measured.db
 expect 0 '"measured":0,' - plan mlp.egraph --machine 'host*2' --no-measure --db measured.db --json
 expect 0 '^\{' - profile --collectives --ranks 2 --db measured.db --json
-keys machine channel ranks exchanges exchanges.0.latency exchanges.0.worst_error slowdown
+keys machine channel ranks exchanges exchanges.0.latency exchanges.0.worst_error beside
 
 # This host, measured, as a file.
 expect 0 '^\(egraph-machine 1\)$' - machine

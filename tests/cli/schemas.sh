@@ -59,6 +59,8 @@ expect 0 '' '' plan mlp.egraph --no-measure --machine 'host*2' -o forward.json
 report run-report run forward.json --draw-weights
 report simulate-report simulate plan.json --machine 'host*4' --no-measure
 report plan-report plan mlp.egraph --no-measure --machine 'host*2' --train sgd --loss mean-squared-error --overlap
+expect 0 '' '' bench compare --models dlrm,tensat-squeezenet --machine dgx-h100 --nodes 1 --work 10 --search egraph,single-device --json compare.json
+valid compare-report compare.json
 report rules-report rules
 cat >sides.json <<'X'
 {"nodes": {"r": {"children": ["a"], "eclass": "R", "cost": 0}, "a": {"eclass": "A", "cost": 1},

@@ -41,6 +41,17 @@ expect 1 - 'cannot be written' simulate plan.json --trace no/such/folder.json
 expect 1 - 'cannot be written' simulate plan.json --html no/such/folder.html
 [ -s stdout ] && fail 'nothing is printed where a file could not be written'
 
+# Micro-batches that repeat are left out of the files of a long step; figures count them.
+expect 0 '' - plan mlp.egraph $train --micro-batches 20000 -o long.json
+expect 0 '^waits .* in 20000 exchanges' - simulate long.json --trace trace.json --html report.html
+for file in trace.json report.html; do
+  [ "$(wc -c <$file)" -lt 5000000 ] || fail "$file is large"
+done
+grep -q '"name":"micro-batches 2 to 19996 repeat the one before"' trace.json || fail 'the trace does not say what it leaves out'
+grep -q '"left_out":{"first":2,"count":19995,' report.html || fail 'the report does not say what it leaves out'
+[ "$(grep -o '"ph":"X"' trace.json | wc -l)" -lt 200 ] || fail 'the trace has what it leaves out'
+expect 0 '"tasks":380011' - simulate long.json --json
+
 # The plan whose overlapped step is shortest, with a bound; no certificate of it.
 expect 0 '^overlapped +[0-9.]+ us with exchanges beside computing, within ' - plan mlp.egraph $train --overlap -o short.json
 expect 0 '"overlap":\{"seconds":' - plan mlp.egraph $train --overlap --json

@@ -1,5 +1,6 @@
 // The bound of overlapped steps, and the shortest that is found, against drawn plans:
-// two products in random sizes on machines of random links.
+// two products in random sizes, alone or trained in one or two micro-batches, on machines
+// of random links.
 // SPDX-License-Identifier: Apache-2.0
 #include "optimize/model/plan_emit.h"
 #include "optimize/overlap.h"
@@ -76,6 +77,27 @@ static void emit(priced *own, eg_emitted_plan *out) {
   assert_ok(eg_plan_price(&out->plan, eg_allocator_heap(), &asked));
 }
 
+static const eg_graph *graph_of(const planned *p) {
+  return p->is_training ? p->step.graph : p->forward;
+}
+
+static bool is_carried(const eg_plan *plan, uint32_t output) {
+  for (size_t i = 0; i < plan->carried.len; i += 2)
+    if (plan->carried.data[i] == output) return true;
+  return false;
+}
+
+/// Outputs are whole, as planned ones are, but for those that enter the next step.
+static void deliver(plan_maker *maker) {
+  const eg_layout whole = {{0}, 0};
+  eg_plan *plan = maker->plan;
+  for (uint32_t o = 0; o < plan->output_states.len; o++) {
+    uint32_t state = plan->output_states.data[o];
+    if (!is_carried(plan, o))
+      plan->output_states.data[o] = plan_reach(maker, state, &whole);
+  }
+}
+
 /// The shortest step of random plans: any strategies, any layouts of what enters.
 static double find_shortest(const planned *p, uint64_t seed) {
   eg_machine_costs costs = {.mesh = &p->mesh};
@@ -87,17 +109,22 @@ static double find_shortest(const planned *p, uint64_t seed) {
     eg_plan plan;
     eg_plan_simulation s;
     eg_plan_init(&plan, eg_allocator_heap());
-    plan.graph = p->forward;
-    plan.micro_batches = 1;
+    plan.graph = graph_of(p);
+    plan.micro_batches = p->info.micro_batches;
     plan.mesh = p->mesh.mesh;
-    plan_maker maker = {.plan = &plan, .rng = {seed + i}, .strategy = UINT32_MAX};
+    for (uint32_t c = 0; c < p->info.carried_count; c++) {
+      assert_ok(eg_u32s_push(&plan.carried, p->info.carried[c].output));
+      assert_ok(eg_u32s_push(&plan.carried, p->info.carried[c].entry.id));
+    }
+    plan_maker maker = {.plan = &plan,
+                        .rng = {seed + i},
+                        .phases = p->info.phases,
+                        .strategy = UINT32_MAX};
     plan_make(&maker);
-    const eg_layout whole = {{0}, 0}; // as plans deliver outputs
-    for (size_t o = 0; o < plan.output_states.len; o++)
-      plan.output_states.data[o] = plan_reach(&maker, plan.output_states.data[o], &whole);
+    deliver(&maker);
     assert_ok(eg_plan_price(&plan, eg_allocator_heap(), &asked));
     eg_plan_simulation_init(&s, eg_allocator_heap());
-    assert_ok(eg_plan_simulate(&plan, &p->mesh, EG_ISSUE_AHEAD, &s));
+    assert_ok(eg_plan_simulate_shortest(&plan, &p->mesh, INFINITY, &s));
     best = fmin(best, s.seconds);
     eg_plan_simulation_deinit(&s);
     eg_plan_deinit(&plan);
@@ -109,7 +136,7 @@ static double find_shortest(const planned *p, uint64_t seed) {
 /// Returns the overlapped seconds of the cheapest plan.
 static double search(const planned *p, eg_tensor_egraph *egraph, eg_overlap *out) {
   double first = 0;
-  eg_overlap_init(out, &p->mesh, INFINITY);
+  eg_overlap_init(out, &p->mesh, p->info.micro_batches, INFINITY);
   do {
     const eg_cost_weights weights = eg_overlap_prices(out);
     priced at;
@@ -141,8 +168,13 @@ static void no_plan_is_shorter_than_the_bound(void **state) {
     eg_text_init(&machine, eg_allocator_heap());
     draw_model(&rng, &model);
     draw_machine(&rng, &machine);
-    planned_init(&p, &model, eg_text_of(&machine), "node=2,gpu=2", NULL);
-    assert_ok(eg_tensor_egraph_create(NULL, p.forward, &egraph));
+    eg_training_options training = EG_TRAINING_OPTIONS_DEFAULT;
+    training.loss = EG_LOSS_SQUARED_ERROR;
+    training.micro_batches = 1 + round % 2;
+    training.optimizer = round % 8 < 4 ? EG_OPTIMIZER_SGD : EG_OPTIMIZER_ADAM;
+    planned_init(&p, &model, eg_text_of(&machine), "node=2,gpu=2",
+                 round % 4 < 2 ? NULL : &training);
+    assert_ok(eg_tensor_egraph_create(NULL, graph_of(&p), &egraph));
     double first = search(&p, egraph, &overlap), drawn = find_shortest(&p, round * 1000);
     if (overlap.bound > fmin(drawn, overlap.shortest) * (1 + 1e-9))
       fail_msg("round %u: bound %.17g, but a step takes %.17g", round, overlap.bound,

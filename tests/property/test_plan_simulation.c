@@ -91,6 +91,53 @@ static void check_tasks(const eg_plan *plan, const eg_plan_simulation *s) {
   }
 }
 
+/// Computing of the backward pass begins when that of the forward pass has ended.
+static void check_passes(const eg_plan *plan, const eg_plan_simulation *s) {
+  for (uint32_t b = 0; b < plan->micro_batches; b++) {
+    double ended = 0, begun = INFINITY;
+    for (size_t i = 0; i < s->tasks.tasks.len; i++) {
+      const eg_plan_task *task = &s->tasks.tasks.data[i];
+      const eg_plan_step *step = &plan->steps.data[task->step];
+      if (task->micro_batch != b || step->is_move) continue;
+      if (step->phase != EG_PHASE_FORWARD)
+        begun = fmin(begun, times_of(s, i).start);
+      else if (step->seconds > 0)
+        ended = fmax(ended, times_of(s, i).end);
+    }
+    assert_true(ended <= begun);
+  }
+}
+
+static uint32_t task_of(const eg_plan_simulation *s, uint32_t step,
+                        uint32_t micro_batch) {
+  for (uint32_t i = 0; i < s->tasks.tasks.len; i++)
+    if (s->tasks.tasks.data[i].step == step &&
+        s->tasks.tasks.data[i].micro_batch == micro_batch)
+      return i;
+  return EG_PLAN_NONE;
+}
+
+/// What leaves the step in the storage of an entry is made when all have ended that read
+/// the entry before it in the plan.
+static void check_entries(const eg_plan *plan, const eg_plan_simulation *s) {
+  uint32_t last = plan->micro_batches - 1;
+  for (size_t c = 0; c < plan->carried.len; c += 2) {
+    uint32_t leaves = plan->output_states.data[plan->carried.data[c]];
+    uint32_t writer = plan->states.data[leaves].step;
+    if (writer == EG_PLAN_NONE) continue;
+    double begun = times_of(s, task_of(s, writer, last)).start;
+    for (uint32_t r = 0; r < writer; r++)
+      for (uint32_t i = 0; i < eg_plan_step_operand_count(plan, &plan->steps.data[r]);
+           i++) {
+        const eg_plan_state *operand =
+            &plan->states.data[eg_plan_step_operand(plan, &plan->steps.data[r], i)];
+        if (operand->step == EG_PLAN_NONE &&
+            operand->value.id == plan->carried.data[c + 1])
+          assert_true(times_of(s, task_of(s, r, last)).end <= begun);
+      }
+  }
+}
+
 static double waited(const eg_plan_simulation *s) {
   double sum = 0;
   for (int p = 0; p < EG_PHASE_COUNT; p++)
@@ -177,6 +224,8 @@ static void check(const eg_plan *plan, eg_issue issue, eg_plan_simulation *out) 
   eg_plan_simulation_init(out, eg_allocator_heap());
   assert_ok(eg_plan_simulate(plan, &links, issue, out));
   check_tasks(plan, out);
+  check_passes(plan, out);
+  check_entries(plan, out);
   check_critical(out);
   check_memory(plan, out);
   assert_true(out->busy[0] + waited(out) == out->seconds);
@@ -194,12 +243,17 @@ static void a_step_is_what_its_streams_allow(void **state) {
   for (uint32_t round = 0; round < test_rounds(60); round++) {
     eg_plan plan;
     eg_plan_summary summary;
-    eg_plan_simulation in_order, reductions, overlapped;
+    eg_plan_simulation in_order, reductions, overlapped, ahead;
     make_plan(&p, round, seed + round, &plan);
     assert_ok(eg_plan_summary_make(&plan, eg_allocator_heap(), &summary));
     check(&plan, EG_ISSUE_IN_ORDER, &in_order);
     check(&plan, EG_ISSUE_REDUCTIONS, &reductions);
     check(&plan, EG_ISSUE_AHEAD, &overlapped);
+    for (int issue = EG_ISSUE_AHEAD_4; issue < EG_ISSUE_AHEAD; issue++) {
+      check(&plan, (eg_issue)issue, &ahead);
+      assert_true(ahead.seconds <= in_order.seconds);
+      eg_plan_simulation_deinit(&ahead);
+    }
     assert_true(in_order.seconds == add_up(&plan));
     assert_true(overlapped.seconds <= in_order.seconds);
     assert_true(overlapped.seconds >= overlapped.most_busy);

@@ -21,7 +21,8 @@ typedef struct drawn_task {
 
 typedef struct drawn {
   uint32_t task_count, link_count, stream_count, edge_count;
-  bool is_shared; // links belong to several flows at a time
+  bool is_shared;            // links belong to several flows at a time
+  uint32_t rank[MOST_TASKS]; // edges lead from smaller ranks on; most often the numbers
   double bandwidth[MOST_LINKS];
   drawn_task tasks[MOST_TASKS];
   struct {
@@ -45,6 +46,29 @@ static void draw_links(eg_rng *rng, const drawn *d, uint32_t task, drawn_task *o
   if (out->link_count == 0) out->links[out->link_count++] = task % d->link_count;
 }
 
+/// An edge to a task from one of a smaller rank, if there is one.
+static bool draw_edge(eg_rng *rng, const drawn *d, uint32_t task, uint32_t *out_on) {
+  *out_on = (uint32_t)eg_rng_below(rng, d->task_count);
+  return d->rank[*out_on] < d->rank[task];
+}
+
+/// Tasks without streams in an order that is not that of their numbers.
+static void shuffle(eg_rng *rng, drawn *d) {
+  for (uint32_t t = d->task_count; t-- > 1;) {
+    uint32_t other = (uint32_t)eg_rng_below(rng, t + 1), rank = d->rank[t];
+    d->rank[t] = d->rank[other];
+    d->rank[other] = rank;
+  }
+  d->edge_count = 0;
+  for (uint32_t t = 0; t < d->task_count; t++) {
+    d->tasks[t].stream_count = 0;
+    for (int e = 0; e < 4 && d->edge_count < MOST_EDGES; e++) {
+      d->edges[d->edge_count].task = t;
+      d->edge_count += draw_edge(rng, d, t, &d->edges[d->edge_count].on);
+    }
+  }
+}
+
 static void draw(eg_rng *rng, bool is_shared, drawn *out) {
   *out = (drawn){.task_count = 2 + (uint32_t)eg_rng_below(rng, MOST_TASKS - 2),
                  .link_count = MOST_LINKS,
@@ -54,6 +78,7 @@ static void draw(eg_rng *rng, bool is_shared, drawn *out) {
     out->bandwidth[l] = 1 + (double)eg_rng_below(rng, 3);
   for (uint32_t t = 0; t < out->task_count; t++) {
     drawn_task *task = &out->tasks[t];
+    out->rank[t] = t;
     task->is_flow = eg_rng_below(rng, 2) != 0;
     task->seconds = task->is_flow ? 0.25 * draw_figure(rng) : draw_figure(rng);
     task->bytes = draw_figure(rng);
@@ -306,8 +331,9 @@ static void change(eg_rng *rng, drawn *d, eg_task_graph *graph) {
       uint32_t e = (uint32_t)eg_rng_below(rng, d->edge_count);
       assert_ok(eg_task_graph_undepend(graph, d->edges[e].task, d->edges[e].on));
       d->edges[e] = d->edges[--d->edge_count];
-    } else if (t != 0 && d->edge_count < MOST_EDGES) {
-      uint32_t on = (uint32_t)eg_rng_below(rng, t);
+    } else if (d->edge_count < MOST_EDGES) {
+      uint32_t on;
+      if (!draw_edge(rng, d, t, &on)) break;
       d->edges[d->edge_count].task = t;
       d->edges[d->edge_count++].on = on;
       assert_ok(eg_task_graph_depend(graph, t, on));
@@ -322,6 +348,7 @@ static void changes_are_followed_to_the_bit(void **state) {
   for (size_t round = 0; edits < wanted; round++) {
     drawn d;
     draw(&rng, round % 2 != 0, &d);
+    if (round % 8 == 7) shuffle(&rng, &d);
     eg_task_graph *graph = build(&d, 1, 1);
     assert_ok(eg_task_graph_simulate(graph));
     for (int k = 0; k < 25; k++) {

@@ -207,6 +207,19 @@ static void clocks_run_forward(void **state) {
   assert_true(eg_clock_seconds() > wall);
 }
 
+static void names_stay_on_their_line(void **state) {
+  (void)state;
+  eg_text text;
+  eg_text_init(&text, eg_allocator_heap());
+  assert_ok(eg_text_append(&text, "values\n"));
+  assert_ok(eg_text_print_names(&text, "%s, %s\n", "a\n\nb", "\n"));
+  assert_ok(eg_text_print_names(&text, "%d %s", 7, "c\\n"));
+  assert_ok(eg_text_print_names(&text, "%s", ""));
+  assert_ok(eg_text_print_names(&text, "\n"));
+  assert_string_equal(eg_text_of(&text), "values\na\\x0a\\x0ab, \\x0a\n7 c\\n\n");
+  eg_text_deinit(&text);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(text_grows_and_stays_terminated),
@@ -218,6 +231,7 @@ int main(void) {
       cmocka_unit_test(doubles_print_in_their_shortest_form),
       cmocka_unit_test(numbers_do_not_depend_on_the_locale),
       cmocka_unit_test(clocks_run_forward),
+      cmocka_unit_test(names_stay_on_their_line),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

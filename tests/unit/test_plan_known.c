@@ -13,15 +13,22 @@ static const char MODEL[] =
     "(let p (matmul x a))(let q (matmul x b))(let r (matmul x c))(let s (matmul x d))"
     "(let pq (mul p q))(let rs (mul r s))(let y (mul pq rs))(output y)";
 
+// Nobody reads the second half.
+static const char HALF[] =
+    "(egraph-graph 1)(input x \"float32[64,64]\")(weight a \"float32[32,64]\")"
+    "(let [first second] (split :axis 1 :sizes [32 32] x))"
+    "(let y (matmul first a))(output y)";
+
 static bool has_several_results(const eg_graph *graph) {
   for (uint32_t n = 0; n < eg_graph_node_count(graph); n++)
     if (eg_graph_node_at(graph, (eg_graph_node){n}).result_count > 1) return true;
   return false;
 }
 
-static void searches_go_on_from_joined_products(void **state) {
-  (void)state;
-  eg_graph *graph = kit_parse("model", MODEL);
+/// Plans a model, with the shipped rules where it is asked for, and goes on from the
+/// plan.
+static void go_on_from_plan(const char *model, bool has_rules) {
+  eg_graph *graph = kit_parse("model", model);
   eg_rules *rules;
   eg_training_info info;
   eg_machine machine;
@@ -34,7 +41,7 @@ static void searches_go_on_from_joined_products(void **state) {
                             .info = &info.info,
                             .machine = &machine,
                             .mesh = &machine.meshes[0],
-                            .rules = rules,
+                            .rules = has_rules ? rules : NULL,
                             .layout = EG_LAYOUT_OPTIONS_DEFAULT};
   assert_ok(eg_planner_run(eg_allocator_heap(), &input, &known));
   assert_true(known.has_plan);
@@ -50,9 +57,20 @@ static void searches_go_on_from_joined_products(void **state) {
   eg_graph_destroy(graph);
 }
 
+static void searches_go_on_from_joined_products(void **state) {
+  (void)state;
+  go_on_from_plan(MODEL, true);
+}
+
+static void searches_go_on_from_a_split_that_is_read_in_part(void **state) {
+  (void)state;
+  go_on_from_plan(HALF, false);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(searches_go_on_from_joined_products),
+      cmocka_unit_test(searches_go_on_from_a_split_that_is_read_in_part),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

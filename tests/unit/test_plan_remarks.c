@@ -280,7 +280,7 @@ static void operators_that_cannot_be_split_say_why(void **state) {
   eg_text_clear(&text);
   assert_ok(eg_plan_remarks_write_members(&text, &made.plan));
   assert_non_null(
-      strstr(eg_text_of(&text), "\"whole\": {\"operators\": 2, \"worst\": ["));
+      strstr(eg_text_of(&text), "\"repeated\": {\"operators\": 2, \"worst\": ["));
   assert_non_null(strstr(eg_text_of(&text),
                          "\"operator\": \"cum-sum\", \"why\": \"every element needs all "
                          "before it\", \"seconds\": "));

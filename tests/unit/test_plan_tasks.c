@@ -92,11 +92,11 @@ static void make_zero3(const eg_graph *graph, double gather, double product,
   }
 }
 
-static void check_ends(const eg_plan *plan, const eg_machine_mesh *links,
-                       const double *starts, const double *ends) {
+static void check_issued(const eg_plan *plan, const eg_machine_mesh *links,
+                         eg_issue issue, const double *starts, const double *ends) {
   eg_plan_simulation s;
   eg_plan_simulation_init(&s, eg_allocator_heap());
-  assert_ok(eg_plan_simulate(plan, links, EG_ISSUE_AHEAD, &s));
+  assert_ok(eg_plan_simulate(plan, links, issue, &s));
   for (uint32_t i = 0; i < plan->steps.len; i++) {
     eg_task_times times = step_times(&s, i);
     if (times.start != starts[i] || times.end != ends[i])
@@ -111,24 +111,28 @@ static void check_ends(const eg_plan *plan, const eg_machine_mesh *links,
 /// twice the time.
 static void streams_that_slow_each_other_down_share_the_device(void **state) {
   (void)state;
-  static const double slowdowns_ends[][2] = {
-      {1, 16}, {2, 4 + 2 * 8 / 1.5 + 4}, {1e9, 24}};
+  static const double besides_ends[][2] = {{1, 16}, {2, 4 + 2 * 8 / 1.5 + 4}, {1e9, 24}};
   eg_graph *graph = kit_parse("three", three_text);
   eg_plan plan;
   make_zero3(graph, 4, 4, &plan);
   for (int i = 0; i < 3; i++) {
     eg_plan_simulation s;
     eg_plan_simulation_init(&s, eg_allocator_heap());
-    s.tasks.slowdown = slowdowns_ends[i][0];
+    s.tasks.beside = besides_ends[i][0];
     assert_ok(eg_plan_simulate(&plan, NULL, EG_ISSUE_AHEAD, &s));
-    if (!(fabs(s.seconds - slowdowns_ends[i][1]) < 1e-6))
-      fail_msg("slowdown %g: %.17g, not %g", slowdowns_ends[i][0], s.seconds,
-               slowdowns_ends[i][1]);
+    if (!(fabs(s.seconds - besides_ends[i][1]) < 1e-6))
+      fail_msg("beside %g: %.17g, not %g", besides_ends[i][0], s.seconds,
+               besides_ends[i][1]);
     assert_true(s.most_busy == 12);
     eg_plan_simulation_deinit(&s);
   }
   eg_plan_deinit(&plan);
   eg_graph_destroy(graph);
+}
+
+static void check_ends(const eg_plan *plan, const eg_machine_mesh *links,
+                       const double *starts, const double *ends) {
+  check_issued(plan, links, EG_ISSUE_AHEAD, starts, ends);
 }
 
 static void gathers_run_one_reader_ahead(void **state) {
@@ -143,6 +147,9 @@ static void gathers_run_one_reader_ahead(void **state) {
   make_zero3(graph, 1, 10, &plan);
   check_ends(&plan, NULL, (double[]){0, 1, 1, 11, 11, 21},
              (double[]){1, 11, 2, 21, 12, 31});
+  // Two readers ahead it need not wait.
+  check_issued(&plan, NULL, EG_ISSUE_AHEAD_2, (double[]){0, 1, 1, 11, 2, 21},
+               (double[]){1, 11, 2, 21, 3, 31});
   // So it does in the next micro-batch: that of u waits until the reader of w begins.
   plan.micro_batches = 2;
   eg_plan_simulation s;

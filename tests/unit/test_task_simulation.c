@@ -294,6 +294,38 @@ static void cycles_are_found(void **state) {
   eg_task_graph_destroy(graph);
 }
 
+/// Two branches of 3 and of 5 meet in a collective; 2 more after it.
+static void a_change_is_followed_as_far_as_starts_change(void **state) {
+  (void)state;
+  static const struct {
+    uint32_t task;
+    double seconds, makespan;
+    uint32_t looked_at;
+  } changes[] = {
+      {0, 4, 9, 1},   // the other branch is the last one still
+      {0, 5, 9, 1},   // as late as the other
+      {0, 6, 10, 3},  // later
+      {0, 3, 9, 3},   // as it was
+      {1, 4, 8, 3},   // the last one ends earlier
+      {1, 1, 7, 3},   // so that the other is the last
+      {1, 2, 7, 1},   // no matter
+      {2, 1.5, 7, 1}, // a latency in place of bytes
+      {3, 7, 12, 1},  // nothing is after it
+  };
+  eg_task_graph *graph = task_graph_of("1", "3@0 5@1 2/0@2<0,1 2@0<2");
+  assert_ok(eg_task_graph_simulate(graph));
+  for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
+    if (changes[i].task == 2) assert_ok(eg_task_graph_set_bytes(graph, 2, 0.5));
+    assert_ok(eg_task_graph_set_seconds(graph, changes[i].task, changes[i].seconds));
+    assert_ok(eg_task_graph_simulate(graph));
+    assert_seconds(eg_task_graph_makespan(graph), changes[i].makespan, 0);
+    if (eg_task_graph_looked_at(graph) != changes[i].looked_at)
+      fail_msg("change %zu looks at %u tasks, not at %u", i,
+               eg_task_graph_looked_at(graph), changes[i].looked_at);
+  }
+  eg_task_graph_destroy(graph);
+}
+
 static void causes_are_the_last_to_end(void **state) {
   (void)state;
   eg_task_graph *graph = task_graph_of("", "1@0 2@1 2@2 1<0,1,2 1");
@@ -337,6 +369,7 @@ int main(void) {
       cmocka_unit_test(more_bandwidth_may_take_longer),
       cmocka_unit_test(mistakes_are_named),
       cmocka_unit_test(cycles_are_found),
+      cmocka_unit_test(a_change_is_followed_as_far_as_starts_change),
       cmocka_unit_test(causes_are_the_last_to_end),
       cmocka_unit_test(failing_allocations_lose_nothing),
   };

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/compare/chart.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "bench/compare/searches.h"
+#include "tools/console.h"
+
+// ---- what is compared --------------------------------------------------------------
+
+double row_seconds(const compare_row *row) {
+  if (!row_is(row, STATUS_FITS)) return NAN;
+  double simulated = row_number(row, COL_SIMULATED);
+  return isfinite(simulated) ? simulated : row_number(row, COL_COST);
+}
+
+static bool is_own(const compare_row *row) {
+  const search_entry *search = search_find(row_cell(row, COL_SEARCH));
+  return search != NULL &&
+         (search->kind == SEARCH_OWN || search->kind == SEARCH_OWN_OVERLAP);
+}
+
+/// Rows of one panel: all of the key but the search.
+static bool is_same_panel(const compare_row *a, const compare_row *b) {
+  static const compare_column columns[] = {COL_MODEL, COL_MACHINE, COL_DEVICES,
+                                           COL_SCALING, COL_TYPE};
+  for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
+    if (strcmp(row_cell(a, columns[i]), row_cell(b, columns[i])) != 0) return false;
+  return true;
+}
+
+double rows_own_seconds(const compare_row *const *rows, size_t count,
+                        const compare_row *row) {
+  double best = NAN;
+  for (size_t i = 0; i < count; i++)
+    if (is_own(rows[i]) && is_same_panel(rows[i], row))
+      best = fmin(best, row_seconds(rows[i])); // fmin passes over NAN
+  return best;
+}
+
+// ---- the picture -----------------------------------------------------------------
+
+enum {
+  PANELS_ABREAST = 3,
+  PANEL_WIDTH = 400,
+  LINE_HEIGHT = 17,
+  NAME_WIDTH = 112,
+  BAR_WIDTH = 150, // of MOST_RATIO
+  MARGIN = 12,
+  HEAD_HEIGHT = 58
+};
+static const double MOST_RATIO = 3;
+
+/// Text inside an element: nothing of it is markup, or a character that XML lacks.
+static void write_escaped(FILE *file, const char *text) {
+  for (const unsigned char *c = (const unsigned char *)text; *c != '\0'; c++) {
+    if (*c == '&')
+      fprintf(file, "&amp;");
+    else if (*c == '<')
+      fprintf(file, "&lt;");
+    else if (*c < 0x20 || *c > 0x7e) // names of models and machines are ASCII
+      fputc('?', file);
+    else
+      fputc(*c, file);
+  }
+}
+
+static void write_text(FILE *file, double x, double y, const char *class,
+                       const char *text) {
+  fprintf(file, "<text x=\"%.1f\" y=\"%.1f\" class=\"%s\">", x, y, class);
+  write_escaped(file, text);
+  fprintf(file, "</text>\n");
+}
+
+/// The bar of a row, and what it says.
+static void write_bar(FILE *file, const compare_row *row, double own, double x,
+                      double y) {
+  char label[96];
+  double seconds = row_seconds(row), ratio = seconds / own;
+  double left = x + NAME_WIDTH, base = y + LINE_HEIGHT - 5;
+  write_text(file, left - 6, base, is_own(row) ? "name own" : "name",
+             row_cell(row, COL_SEARCH));
+  if (!isfinite(seconds)) {
+    double missing = row_number(row, COL_SHORT);
+    if (row_is(row, STATUS_TOO_LARGE) && isfinite(missing))
+      (void)snprintf(label, sizeof label, "does not fit: %s short",
+                     bytes_text(missing).text);
+    else
+      (void)snprintf(label, sizeof label, "%s", row_cell(row, COL_STATUS));
+    write_text(file, left + 4, base, "none", label);
+    return;
+  }
+  bool is_relative = isfinite(ratio) && own > 0;
+  double shown = is_relative ? fmin(ratio, MOST_RATIO) : 1;
+  double width = BAR_WIDTH * shown / MOST_RATIO;
+  fprintf(file,
+          "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%d\" class=\"%s\"/>\n",
+          left, y + 2, width, LINE_HEIGHT - 4,
+          is_own(row)                       ? "bar own"
+          : is_relative && ratio < 1 - 1e-6 ? "bar ahead"
+                                            : "bar");
+  if (is_relative)
+    (void)snprintf(label, sizeof label, "%.2fx, %s%s", ratio, seconds_text(seconds).text,
+                   ratio > MOST_RATIO ? " (bar cut)" : "");
+  else
+    (void)snprintf(label, sizeof label, "%s", seconds_text(seconds).text);
+  write_text(file, left + width + 5, base, "value", label);
+}
+
+static size_t count_panel(const compare_row *const *rows, size_t count, size_t first) {
+  size_t in_panel = 0;
+  for (size_t i = first; i < count; i++)
+    in_panel += is_same_panel(rows[i], rows[first]);
+  return in_panel;
+}
+
+static bool begins_panel(const compare_row *const *rows, size_t at) {
+  for (size_t i = 0; i < at; i++)
+    if (is_same_panel(rows[i], rows[at])) return false;
+  return true;
+}
+
+static void write_panel(FILE *file, const compare_row *const *rows, size_t count,
+                        size_t first, double x, double y) {
+  char title[160];
+  const compare_row *row = rows[first];
+  double own = rows_own_seconds(rows, count, row);
+  const char *machine = row_cell(row, COL_MACHINE);
+  (void)snprintf(title, sizeof title, "%.40s, %.10s of %.40s, %.10s",
+                 row_cell(row, COL_MODEL), row_cell(row, COL_DEVICES), machine,
+                 row_cell(row, COL_TYPE));
+  write_text(file, x, y + 12, "title", title);
+  y += LINE_HEIGHT + 2;
+  for (size_t i = first; i < count; i++) {
+    if (!is_same_panel(rows[i], row)) continue;
+    write_bar(file, rows[i], own, x, y);
+    y += LINE_HEIGHT;
+  }
+}
+
+/// Where panels stand: each column takes the next one where it is shortest.
+typedef struct panel_columns {
+  double bottom[PANELS_ABREAST];
+} panel_columns;
+
+static int shortest(const panel_columns *columns) {
+  int at = 0;
+  for (int i = 1; i < PANELS_ABREAST; i++)
+    if (columns->bottom[i] < columns->bottom[at]) at = i;
+  return at;
+}
+
+/// Writes the panels, or only finds out how low they reach (file NULL).
+static double write_panels(FILE *file, const compare_row *const *rows, size_t count) {
+  panel_columns columns;
+  double lowest = HEAD_HEIGHT;
+  for (int i = 0; i < PANELS_ABREAST; i++)
+    columns.bottom[i] = HEAD_HEIGHT;
+  for (size_t i = 0; i < count; i++) {
+    if (!begins_panel(rows, i)) continue;
+    int at = shortest(&columns);
+    if (file != NULL)
+      write_panel(file, rows, count, i, MARGIN + (double)at * PANEL_WIDTH,
+                  columns.bottom[at]);
+    columns.bottom[at] +=
+        LINE_HEIGHT * (double)(count_panel(rows, count, i) + 1) + 2 * MARGIN;
+    lowest = fmax(lowest, columns.bottom[at]);
+  }
+  return lowest;
+}
+
+void rows_write_svg(FILE *file, const compare_row *const *rows, size_t count) {
+  int width = PANELS_ABREAST * PANEL_WIDTH + 2 * MARGIN;
+  double height = write_panels(NULL, rows, count);
+  fprintf(file,
+          "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%.0f\" "
+          "viewBox=\"0 0 %d %.0f\">\n"
+          "<style>text{font:11px sans-serif;fill:#222}.title{font-weight:bold}"
+          ".name{text-anchor:end}.own{font-weight:bold}.none{fill:#888}"
+          ".bar{fill:#a8b4c4}rect.own{fill:#1f5fa8}.ahead{fill:#c8553d}"
+          ".head{font-size:15px;font-weight:bold}</style>\n"
+          "<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n",
+          width, height, width, height);
+  write_text(file, MARGIN, 22, "head",
+             "Seconds of a step, exchanges beside computing, relative to egraph's best");
+  write_text(file, MARGIN, 40, "note",
+             "Shorter is better. Blue: egraph. Red: ahead of it. Graphs for one device "
+             "are compared by their cost.");
+  (void)write_panels(file, rows, count);
+  fprintf(file, "</svg>\n");
+}

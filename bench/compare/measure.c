@@ -1,0 +1,295 @@
+// The process writes its row to a pipe and ends without cleaning up; whatever happens to
+// it (out of memory, a crash) becomes the message of a failed row.
+// SPDX-License-Identifier: Apache-2.0
+#define _GNU_SOURCE
+#include "bench/compare/measure.h"
+
+#include <errno.h>
+#include <math.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#if defined(__linux__)
+#include <sys/prctl.h>
+#endif
+
+#include "tools/console.h"
+
+#define TRY(call)                                                                        \
+  do {                                                                                   \
+    egraph_status status_ = (call);                                                      \
+    if (status_ != EGRAPH_OK) return status_;                                            \
+  } while (0)
+
+// ---- machines --------------------------------------------------------------------
+
+/// A plan of the smallest graph says how many devices there are.
+static egraph_status plan_one_node(const egraph_graph *graph, const char *machine,
+                                   uint32_t *out) {
+  egraph_target target = egraph_target_default();
+  egraph_options options = egraph_options_default();
+  egraph_result *result;
+  target.machine = machine;
+  options.target = &target;
+  TRY(egraph_optimize(NULL, graph, NULL, NULL, &options, &result));
+  const egraph_plan *plan = egraph_result_plan(result);
+  *out = plan != NULL ? egraph_plan_info_of(plan).devices : 1;
+  egraph_result_destroy(result);
+  return EGRAPH_OK;
+}
+
+egraph_status machine_devices(const char *machine, uint32_t *out) {
+  egraph_graph *graph;
+  egraph_value x;
+  const int64_t one = 1;
+  TRY(egraph_graph_create(NULL, &graph));
+  egraph_status status = egraph_graph_add_input(graph, "x", EGRAPH_FLOAT32, 1, &one, &x);
+  if (status == EGRAPH_OK)
+    status = egraph_graph_add(graph, NULL, "relu", NULL, &x, 1, &x);
+  if (status == EGRAPH_OK) status = egraph_graph_add_output(graph, NULL, x);
+  if (status == EGRAPH_OK) status = plan_one_node(graph, machine, out);
+  egraph_graph_destroy(graph);
+  return status;
+}
+
+// ---- the search ------------------------------------------------------------------
+
+/// What egraph_optimize is called with.
+typedef struct optimize_call {
+  egraph_options options;
+  egraph_target target;
+  egraph_training training;
+  egraph_search search;
+  egraph_baselines baselines;
+} optimize_call;
+
+static const char *const FROZEN[] = {"mask"};
+
+static void prepare_call(const compare_case *c, const egraph_graph *graph,
+                         optimize_call *call) {
+  const zoo_model *model = c->model.model;
+  egraph_tensor mask;
+  *call = (optimize_call){.options = egraph_options_default(),
+                          .target = egraph_target_default(),
+                          .training = egraph_training_default(),
+                          .search = egraph_search_default(),
+                          .baselines = egraph_baselines_default()};
+  call->search.work_limit = c->work_limit;
+  call->search.saturate_time_limit = 1e6; // nodes and iterations limit it, no clock
+  call->search.seed = c->seed;
+  call->options.search = &call->search;
+  if (c->search->kind == SEARCH_ALGORITHM) call->search.algorithm = c->search->name;
+  call->search.overlap = c->search->kind == SEARCH_OWN_OVERLAP;
+  if (!zoo_trains(model)) return;
+  call->target.machine = c->machine;
+  call->options.target = &call->target;
+  call->training.optimizer = model->optimizer;
+  call->training.loss = model->loss;
+  call->training.micro_batches = c->model.micro_batches;
+  call->training.mixed_precision = c->is_bfloat16;
+  if (egraph_graph_find_weight(graph, FROZEN[0], &mask) == EGRAPH_OK) {
+    call->training.freeze = FROZEN;
+    call->training.freeze_count = 1;
+  }
+  call->options.training = &call->training;
+  if (c->search->kind != SEARCH_BASELINE) return;
+  call->baselines.only = c->search->name;
+  call->options.compare = &call->baselines;
+}
+
+/// Seconds of the step in the first order of issue whose peak is within the memory; the
+/// last order is that of the plan.
+static egraph_status simulate(const egraph_plan *plan, const char *machine,
+                              double memory_limit, double *out) {
+  egraph_simulate_options options = egraph_simulate_options_default();
+  options.machine = machine;
+  for (int issue = EGRAPH_ISSUE_AHEAD; issue <= EGRAPH_ISSUE_IN_ORDER; issue++) {
+    egraph_simulation *simulation;
+    options.issue = (egraph_issue)issue;
+    TRY(egraph_simulate(NULL, plan, &options, &simulation));
+    egraph_simulation_info info = egraph_simulation_info_of(simulation);
+    egraph_simulation_destroy(simulation);
+    *out = info.seconds;
+    if (info.peak_bytes <= memory_limit) break;
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status tell_plan(const compare_case *c, const egraph_plan *plan,
+                               compare_row *row) {
+  egraph_plan_info info = egraph_plan_info_of(plan);
+  double simulated;
+  TRY(simulate(plan, c->machine, info.memory_limit, &simulated));
+  bool is_short = info.memory > info.memory_limit;
+  row_set(row, COL_STATUS,
+          compare_status_word(is_short ? STATUS_TOO_LARGE : STATUS_FITS));
+  if (is_short) row_set_real(row, COL_SHORT, info.memory - info.memory_limit);
+  row_set_real(row, COL_SIMULATED, simulated);
+  row_set_real(row, COL_MEMORY, info.memory);
+  row_set(row, COL_MESH, info.mesh);
+  return EGRAPH_OK;
+}
+
+/// There is no plan: for lack of memory, or because a limit came first.
+static void tell_absence(egraph_result *result, compare_row *row) {
+  const egraph_report *report = egraph_result_report(result);
+  egraph_plan *none;
+  bool is_short = report->least_memory > report->memory_limit;
+  row_set(row, COL_STATUS,
+          compare_status_word(is_short ? STATUS_TOO_LARGE : STATUS_NONE_FOUND));
+  if (is_short) {
+    row_set_real(row, COL_SHORT, report->least_memory - report->memory_limit);
+    row_set_real(row, COL_MEMORY, report->least_memory);
+  }
+  if (egraph_result_take_plan(result, &none) == EGRAPH_OK)
+    egraph_plan_destroy(none); // there was one after all
+  else
+    row_set(row, COL_MESSAGE, egraph_last_error());
+}
+
+static void tell_report(const egraph_report *report, compare_row *row) {
+  double work = report->search_work + report->saturate_work + report->extract_work;
+  row_set_real(row, COL_COST, report->cost_after);
+  if (report->bound > 0) row_set_real(row, COL_BOUND, report->bound);
+  if (report->overlap_bound > 0)
+    row_set_real(row, COL_SIMULATED_BOUND, report->overlap_bound);
+  if (report->memory_limit > 0) row_set_real(row, COL_MEMORY_LIMIT, report->memory_limit);
+  row_set(row, COL_ENDED, report->ended != NULL ? report->ended : "");
+  if (work > 0) row_set_real(row, COL_WORK, work);
+  row_set_real(row, COL_SECONDS, report->total_seconds);
+}
+
+/// Shows what the search says behind the name of the row.
+static bool show_progress(void *user, const char *phase, const char *line) {
+  char text[512];
+  (void)phase;
+  (void)snprintf(text, sizeof text, "%s: %s", (const char *)user, line);
+  progress_line("bench", text);
+  return false;
+}
+
+static egraph_status load_rules(bool has_rules, egraph_rules **out) {
+  *out = NULL;
+  if (!has_rules) return EGRAPH_OK;
+  TRY(egraph_rules_create(NULL, out));
+  return egraph_rules_add_builtin(*out);
+}
+
+static egraph_status search_row(const compare_case *c, compare_row *row) {
+  egraph_graph *graph;
+  egraph_rules *rules;
+  egraph_result *result;
+  optimize_call call;
+  char name[96];
+  TRY(zoo_build(&c->model, &graph));
+  TRY(load_rules(c->has_rules, &rules));
+  prepare_call(c, graph, &call);
+  (void)snprintf(name, sizeof name, "%s, %s devices, %s", c->model.name,
+                 row_cell(row, COL_DEVICES), c->search->name);
+  call.options.progress = show_progress;
+  call.options.user = name;
+  TRY(egraph_optimize(NULL, graph, rules, NULL, &call.options, &result));
+  tell_report(egraph_result_report(result), row);
+  const egraph_plan *plan = egraph_result_plan(result);
+  if (!zoo_trains(c->model.model)) {
+    row_set(row, COL_STATUS, compare_status_word(STATUS_FITS));
+    return EGRAPH_OK;
+  }
+  if (plan != NULL) return tell_plan(c, plan, row);
+  tell_absence(result, row);
+  return EGRAPH_OK;
+}
+
+static void tell_failure(compare_row *row, const char *message) {
+  row_set(row, COL_STATUS, compare_status_word(STATUS_FAILED));
+  row_set(row, COL_MESSAGE, message);
+}
+
+// ---- the process -----------------------------------------------------------------
+
+static void run_child(const compare_case *c, compare_row *row, int to) {
+  (void)signal(SIGINT, SIG_DFL);
+#if defined(__linux__)
+  (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+#endif
+  double start = now_seconds();
+  egraph_status status = search_row(c, row);
+  if (status != EGRAPH_OK) {
+    const char *message = egraph_last_error();
+    tell_failure(row, *message != '\0' ? message : egraph_status_name(status));
+    row_set_real(row, COL_SECONDS, now_seconds() - start);
+  }
+  FILE *out = fdopen(to, "w");
+  if (out == NULL) _exit(EXIT_FAILED);
+  row_write(out, row);
+  _exit(fclose(out) == 0 ? EXIT_DONE : EXIT_FAILED);
+}
+
+/// All that the child writes, up to its end. False: interrupted, or it took too long.
+static bool read_all(int from, double patience, FILE *to) {
+  double end = now_seconds() + patience;
+  char bytes[4096];
+  for (;;) {
+    struct pollfd wait = {.fd = from, .events = POLLIN};
+    if (interrupted() || (patience > 0 && now_seconds() > end)) return false;
+    if (poll(&wait, 1, 200) <= 0) continue;
+    ssize_t count = read(from, bytes, sizeof bytes);
+    if (count == 0) return true;
+    if (count > 0) (void)fwrite(bytes, 1, (size_t)count, to);
+    if (count < 0 && errno != EINTR) return true;
+  }
+}
+
+static void judge_child(const compare_case *c, bool is_read, int status, FILE *text,
+                        compare_row *row) {
+  char message[200];
+  compare_row answer;
+  rewind(text);
+  if (is_read && WIFEXITED(status) && WEXITSTATUS(status) == EXIT_DONE &&
+      row_read(text, &answer, message, sizeof message)) {
+    row_free(row);
+    *row = answer;
+    return;
+  }
+  if (!is_read)
+    (void)snprintf(message, sizeof message, "took more than %g seconds (--patience)",
+                   c->patience);
+  else if (WIFSIGNALED(status))
+    (void)snprintf(message, sizeof message, "the process was ended by signal %d",
+                   WTERMSIG(status));
+  else
+    (void)snprintf(message, sizeof message, "the process gave no row");
+  tell_failure(row, message);
+  if (!is_read) row_set_real(row, COL_SECONDS, c->patience);
+}
+
+bool measure_row(const compare_case *c, compare_row *row) {
+  int ends[2], status = 0;
+  FILE *text = tmpfile();
+  if (text == NULL || pipe(ends) != 0) {
+    if (text != NULL) (void)fclose(text);
+    tell_failure(row, strerror(errno));
+    return true;
+  }
+  (void)fflush(NULL);
+  pid_t child = fork();
+  if (child == 0) {
+    (void)close(ends[0]);
+    run_child(c, row, ends[1]);
+  }
+  (void)close(ends[1]);
+  bool is_read = child > 0 && read_all(ends[0], c->patience, text);
+  if (child > 0 && !is_read) (void)kill(child, SIGKILL);
+  while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  (void)close(ends[0]);
+  if (child < 0)
+    tell_failure(row, "no process can be started");
+  else if (!interrupted())
+    judge_child(c, is_read, status, text, row);
+  (void)fclose(text);
+  return !interrupted();
+}

@@ -1,0 +1,30 @@
+// One row of a comparison: a model is built, a search plans it in a process of its own,
+// and the plan is simulated.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_BENCH_COMPARE_MEASURE_H
+#define EG_BENCH_COMPARE_MEASURE_H
+
+#include "bench/compare/searches.h"
+#include "bench/compare/table.h"
+#include "bench/zoo/zoo.h"
+
+/// What a row is made of.
+typedef struct compare_case {
+  zoo_case model;
+  const char *machine; // "dgx-h100*4"; "": one device, whose costs are estimated
+  bool is_bfloat16;
+  const search_entry *search;
+  bool has_rules;
+  uint64_t work_limit; // millions of steps
+  uint64_t seed;
+  double patience; // seconds, after which the process is ended; 0: none
+} compare_case;
+
+/// Devices of a machine. Fails as egraph_optimize does for a machine that is none.
+egraph_status machine_devices(const char *machine, uint32_t *out);
+
+/// Fills the results of a row whose keys and settings are there. False: the user wants to
+/// stop, and there is no result.
+bool measure_row(const compare_case *c, compare_row *row);
+
+#endif

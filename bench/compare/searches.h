@@ -1,0 +1,27 @@
+// All searches that can be compared, from the tables that the library expands: its own,
+// the baselines, and the algorithms of others.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_BENCH_COMPARE_SEARCHES_H
+#define EG_BENCH_COMPARE_SEARCHES_H
+
+#include "include/egraph.h"
+
+typedef enum search_kind {
+  SEARCH_OWN,
+  SEARCH_OWN_OVERLAP, // egraph_search.overlap
+  SEARCH_BASELINE,    // egraph_baselines.only
+  SEARCH_ALGORITHM    // egraph_search.algorithm
+} search_kind;
+
+typedef struct search_entry {
+  const char *name;
+  search_kind kind;
+  bool finds_plans, finds_graphs;
+} search_entry;
+
+/// In the order in which rows stand; the product's own come first.
+const search_entry *search_entries(uint32_t *out_count);
+/// NULL: there is none of that name.
+const search_entry *search_find(const char *name);
+
+#endif

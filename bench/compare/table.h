@@ -1,0 +1,107 @@
+// The table of a comparison: a row for each model, machine, number of devices, type and
+// search, as comma-separated values that a later run goes on with, and as JSON.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_BENCH_COMPARE_TABLE_H
+#define EG_BENCH_COMPARE_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+// Columns: id, name, kind of its cells, role. Rows of one key are the same row; settings
+// are what it was made with; only the last column differs from run to run.
+#define COMPARE_COLUMN_LIST(X)                                                           \
+  X(COL_MODEL, "model", TEXT, KEY)                                                       \
+  X(COL_MACHINE, "machine", TEXT, KEY)                                                   \
+  X(COL_DEVICES, "devices", COUNT, KEY)                                                  \
+  X(COL_SCALING, "scaling", TEXT, KEY)                                                   \
+  X(COL_TYPE, "type", TEXT, KEY)                                                         \
+  X(COL_SEARCH, "search", TEXT, KEY)                                                     \
+  X(COL_BATCH, "batch", COUNT, SETTING)                                                  \
+  X(COL_MICRO_BATCHES, "micro_batches", COUNT, SETTING)                                  \
+  X(COL_RULES, "rules", TEXT, SETTING)                                                   \
+  X(COL_WORK_LIMIT, "work_limit", COUNT, SETTING)                                        \
+  X(COL_SEED, "seed", COUNT, SETTING)                                                    \
+  X(COL_STATUS, "status", TEXT, RESULT)                                                  \
+  X(COL_COST, "cost_seconds", REAL, RESULT)                                              \
+  X(COL_SIMULATED, "simulated_seconds", REAL, RESULT)                                    \
+  X(COL_BOUND, "bound_seconds", REAL, RESULT)                                            \
+  X(COL_SIMULATED_BOUND, "simulated_bound_seconds", REAL, RESULT)                        \
+  X(COL_MEMORY, "memory_bytes", REAL, RESULT)                                            \
+  X(COL_MEMORY_LIMIT, "memory_limit_bytes", REAL, RESULT)                                \
+  X(COL_SHORT, "short_bytes", REAL, RESULT)                                              \
+  X(COL_MESH, "mesh", TEXT, RESULT)                                                      \
+  X(COL_ENDED, "ended", TEXT, RESULT)                                                    \
+  X(COL_WORK, "work", REAL, RESULT)                                                      \
+  X(COL_MESSAGE, "message", TEXT, RESULT)                                                \
+  X(COL_SECONDS, "search_seconds", REAL, RESULT)
+#define COMPARE_COLUMN_ENUM(id, name, kind, role) id,
+typedef enum compare_column {
+  COMPARE_COLUMN_LIST(COMPARE_COLUMN_ENUM) COMPARE_COLUMNS
+} compare_column;
+#undef COMPARE_COLUMN_ENUM
+
+// What became of a search: id, word.
+#define COMPARE_STATUS_LIST(X)                                                           \
+  X(STATUS_FITS, "fits")              /* there is a plan, or a graph */                  \
+  X(STATUS_TOO_LARGE, "does not fit") /* short_bytes says by how much */                 \
+  X(STATUS_NONE_FOUND, "none found")  /* a limit ended the search before */              \
+  X(STATUS_FAILED, "failed")          /* message says why */
+#define COMPARE_STATUS_ENUM(id, word) id,
+typedef enum compare_status {
+  COMPARE_STATUS_LIST(COMPARE_STATUS_ENUM) COMPARE_STATUSES
+} compare_status;
+#undef COMPARE_STATUS_ENUM
+const char *compare_status_word(compare_status status);
+
+/// Cells are texts of their own; "": nothing to say. Starts as zeros.
+typedef struct compare_row {
+  char *cell[COMPARE_COLUMNS];
+} compare_row;
+/// The text of a cell, never NULL.
+const char *row_cell(const compare_row *row, compare_column column);
+/// The number in a cell; NAN where there is none.
+double row_number(const compare_row *row, compare_column column);
+bool row_is(const compare_row *row, compare_status status);
+/// Running out of memory ends the program.
+void row_set(compare_row *row, compare_column column, const char *text);
+void row_set_count(compare_row *row, compare_column column, uint64_t count);
+/// What is not finite is left out.
+void row_set_real(compare_row *row, compare_column column, double value);
+void row_copy(compare_row *row, const compare_row *from);
+void row_free(compare_row *row);
+/// One line of comma-separated values.
+void row_write(FILE *file, const compare_row *row);
+/// Reads one such line; false at the end of the file, and for a line that is not whole or
+/// has cells that are no numbers where numbers stand: *out_wrong then says what,
+/// otherwise it is empty.
+bool row_read(FILE *file, compare_row *out, char *out_wrong, size_t room);
+
+typedef struct compare_table {
+  compare_row *rows; // of earlier runs
+  size_t count, room;
+  FILE *file; // NULL: rows are not kept
+  const char *path;
+  int write_error; // errno of the first row that could not be written, or 0
+} compare_table;
+
+/// Opens the file that keeps the rows. `resumes`: reads those that are there, and cuts
+/// off what follows the last whole one; otherwise there must not be any. False, with a
+/// message on standard error, when it cannot be opened or holds something else. NULL:
+/// none.
+bool table_open(compare_table *table, const char *path, bool resumes);
+/// The row of an earlier run of the same key; NULL: there is none.
+const compare_row *table_find(const compare_table *table, const compare_row *row);
+/// Whether a row was made with the settings of another; otherwise says on standard error
+/// which one differs, and what to do.
+bool table_settings_match(const compare_table *table, const compare_row *have,
+                          const compare_row *want);
+/// Writes a row to the file.
+void table_write(compare_table *table, const compare_row *row);
+/// Frees everything; false, with a message, when some row could not be written.
+bool table_close(compare_table *table);
+/// Writes rows as one JSON object (schema/compare-report.json).
+void rows_write_json(FILE *file, const compare_row *const *rows, size_t count);
+
+#endif

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pcg/plan/list_schedule.h"
+
+#include "base/event_queue.h"
+#include "base/owner.h"
+#include "base/status.h"
+
+enum { MOST_STREAMS = 16 };
+
+/// A schedule that is made. Times of events are seconds in `running`, windows in `closed`
+/// and 0 in `ready`, whose runs come by their numbers.
+typedef struct scheduler {
+  eg_list_schedule *s;
+  uint32_t streams, ahead;
+  eg_u32s first, waiters; // [runs + 1]: those that wait for a run
+  eg_u32s left;           // [runs] that a run still waits for
+  eg_u32s opened;         // [windows] flags
+  eg_u32s instant;        // ready, and on no stream
+  eg_u32s late;           // the same, but their turn has not come
+  eg_event_queue running, closed, ready[MOST_STREAMS];
+  bool is_busy[MOST_STREAMS];
+  uint32_t open; // windows that have been opened, all before the first that is not
+  uint32_t turn, turn_left; // on stream 0; runs of the turn that have not ended
+  uint32_t next_of_turn;    // run from which on to count the next turn
+  double now;
+} scheduler;
+EG_OWNER_DEFINE_STATIC(scheduler, (eg_u32s, first, waiters, left, opened, instant, late),
+                       (eg_event_queue, running, closed))
+
+EG_OWNER_DEFINE(eg_list_schedule, (eg_runs, runs),
+                (eg_u32s, waiter, waits_for, order, let_in))
+
+egraph_status eg_list_schedule_wait(eg_list_schedule *s, uint32_t waiter, uint32_t on) {
+  EG_TRY(eg_u32s_push(&s->waiter, waiter));
+  return eg_u32s_push(&s->waits_for, on);
+}
+
+static egraph_status list_waiters(scheduler *c) {
+  const eg_list_schedule *s = c->s;
+  EG_TRY(eg_u32s_resize(&c->first, s->runs.len + 2));
+  EG_TRY(eg_u32s_resize(&c->waiters, s->waiter.len));
+  EG_TRY(eg_u32s_resize(&c->left, s->runs.len));
+  for (size_t i = 0; i < s->waiter.len; i++) {
+    c->first.data[s->waits_for.data[i] + 2]++;
+    c->left.data[s->waiter.data[i]]++;
+  }
+  for (size_t i = 2; i < c->first.len; i++)
+    c->first.data[i] += c->first.data[i - 1];
+  for (size_t i = 0; i < s->waiter.len; i++)
+    c->waiters.data[c->first.data[s->waits_for.data[i] + 1]++] = s->waiter.data[i];
+  return EGRAPH_OK;
+}
+
+static egraph_status reserve(scheduler *c) {
+  uint32_t runs = (uint32_t)c->s->runs.len, windows = 0;
+  EG_TRY(eg_event_queue_reserve(&c->running, runs));
+  EG_TRY(eg_event_queue_reserve(&c->closed, runs));
+  for (uint32_t i = 0; i < c->streams; i++)
+    EG_TRY(eg_event_queue_reserve(&c->ready[i], runs));
+  for (uint32_t r = 0; r < runs; r++) {
+    uint32_t opens = c->s->runs.data[r].opens;
+    if (opens != EG_RUN_NONE && opens >= windows) windows = opens + 1;
+  }
+  EG_TRY(eg_u32s_resize(&c->opened, windows));
+  EG_TRY(eg_u32s_resize(&c->s->let_in, runs));
+  for (uint32_t r = 0; r < runs; r++)
+    c->s->let_in.data[r] = EG_RUN_NONE;
+  return EGRAPH_OK;
+}
+
+/// Goes on to the next turn of stream 0 that has runs, once all of this one have ended.
+static egraph_status take_turn(scheduler *c) {
+  const eg_runs *runs = &c->s->runs;
+  if (c->turn_left != 0) return EGRAPH_OK;
+  c->turn = UINT32_MAX; // behind the last one
+  for (; c->next_of_turn < runs->len; c->next_of_turn++) {
+    const eg_run *run = &runs->data[c->next_of_turn];
+    if (run->stream != 0) continue;
+    if (c->turn_left != 0 && run->turn != c->turn) break;
+    c->turn = run->turn;
+    c->turn_left++;
+  }
+  for (; c->late.len != 0; c->late.len--)
+    EG_TRY(eg_u32s_push(&c->instant, c->late.data[c->late.len - 1]));
+  return EGRAPH_OK;
+}
+
+static egraph_status queue_run(scheduler *c, uint32_t r) {
+  const eg_run *run = &c->s->runs.data[r];
+  if (run->stream == EG_RUN_NONE)
+    return eg_u32s_push(run->turn > c->turn ? &c->late : &c->instant, r);
+  eg_event_queue_set(&c->ready[run->stream], r, 0);
+  return EGRAPH_OK;
+}
+
+/// What a run waited for has ended.
+static egraph_status release(scheduler *c, uint32_t r) {
+  uint32_t window = c->s->runs.data[r].window;
+  if (window == EG_RUN_NONE || window < c->open + c->ahead) return queue_run(c, r);
+  eg_event_queue_set(&c->closed, r, window);
+  return EGRAPH_OK;
+}
+
+static egraph_status end(scheduler *c, uint32_t r) {
+  if (c->s->runs.data[r].stream == 0) {
+    c->turn_left--;
+    EG_TRY(take_turn(c));
+  }
+  for (uint32_t i = c->first.data[r]; i < c->first.data[r + 1]; i++)
+    if (--c->left.data[c->waiters.data[i]] == 0) EG_TRY(release(c, c->waiters.data[i]));
+  return EGRAPH_OK;
+}
+
+static egraph_status open_windows(scheduler *c, uint32_t r) {
+  c->opened.data[c->s->runs.data[r].opens] = 1;
+  while (c->open < c->opened.len && c->opened.data[c->open])
+    c->open++;
+  while (!eg_event_queue_is_empty(&c->closed)) {
+    eg_event first = eg_event_queue_first(&c->closed);
+    if (first.time >= (double)c->open + c->ahead) break;
+    eg_event_queue_remove(&c->closed, first.number);
+    c->s->let_in.data[first.number] = r;
+    EG_TRY(queue_run(c, first.number));
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status begin(scheduler *c, uint32_t r) {
+  EG_TRY(eg_u32s_push(&c->s->order, r));
+  return c->s->runs.data[r].opens == EG_RUN_NONE ? EGRAPH_OK : open_windows(c, r);
+}
+
+static egraph_status run_instant(scheduler *c) {
+  while (c->instant.len != 0) {
+    uint32_t r = eg_u32s_pop(&c->instant);
+    if (c->s->runs.data[r].turn > c->turn) {
+      EG_TRY(eg_u32s_push(&c->late, r));
+      continue;
+    }
+    EG_TRY(begin(c, r));
+    EG_TRY(end(c, r));
+  }
+  return EGRAPH_OK;
+}
+
+/// Begins the next run of a stream, if it is idle and one is ready.
+static egraph_status feed(scheduler *c, uint32_t stream, bool *out_began) {
+  eg_event_queue *ready = &c->ready[stream];
+  *out_began = false;
+  if (c->is_busy[stream] || eg_event_queue_is_empty(ready)) return EGRAPH_OK;
+  uint32_t r = eg_event_queue_first(ready).number;
+  const eg_run *run = &c->s->runs.data[r];
+  if (stream == 0 && run->turn > c->turn) return EGRAPH_OK;
+  eg_event_queue_remove(ready, r);
+  c->is_busy[stream] = true;
+  eg_event_queue_set(&c->running, r, c->now + run->seconds);
+  *out_began = true;
+  return begin(c, r);
+}
+
+static egraph_status feed_all(scheduler *c) {
+  for (bool goes_on = true; goes_on;) {
+    goes_on = false;
+    EG_TRY(run_instant(c));
+    for (uint32_t i = 0; i < c->streams; i++) {
+      bool began;
+      EG_TRY(feed(c, i, &began));
+      goes_on = goes_on || began;
+    }
+    goes_on = goes_on || c->instant.len != 0;
+  }
+  return EGRAPH_OK;
+}
+
+/// Ends all that end next.
+static egraph_status advance(scheduler *c) {
+  c->now = eg_event_queue_first(&c->running).time;
+  while (!eg_event_queue_is_empty(&c->running) &&
+         eg_event_queue_first(&c->running).time == c->now) {
+    uint32_t r = eg_event_queue_first(&c->running).number;
+    eg_event_queue_remove(&c->running, r);
+    c->is_busy[c->s->runs.data[r].stream] = false;
+    EG_TRY(end(c, r));
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status make(scheduler *c) {
+  uint32_t runs = (uint32_t)c->s->runs.len;
+  EG_TRY(list_waiters(c));
+  EG_TRY(reserve(c));
+  EG_TRY(take_turn(c));
+  for (uint32_t r = 0; r < runs; r++)
+    if (c->left.data[r] == 0) EG_TRY(release(c, r));
+  EG_TRY(feed_all(c));
+  while (!eg_event_queue_is_empty(&c->running)) {
+    EG_TRY(advance(c));
+    EG_TRY(feed_all(c));
+  }
+  if (c->s->order.len != runs)
+    return EG_FAIL(EGRAPH_E_INTERNAL, "%zu of %u tasks of a plan are never ready",
+                   runs - c->s->order.len, runs);
+  return EGRAPH_OK;
+}
+
+egraph_status eg_list_schedule_make(eg_list_schedule *s, uint32_t streams,
+                                    uint32_t ahead) {
+  assert(streams <= MOST_STREAMS && ahead >= 1);
+  scheduler c;
+  scheduler_init(&c, s->order.alloc);
+  c.s = s;
+  c.streams = streams;
+  c.ahead = ahead;
+  for (uint32_t i = 0; i < streams; i++)
+    eg_event_queue_init(&c.ready[i], s->order.alloc);
+  s->order.len = 0;
+  egraph_status status = make(&c);
+  for (uint32_t i = 0; i < streams; i++)
+    eg_event_queue_deinit(&c.ready[i]);
+  scheduler_deinit(&c);
+  return status;
+}

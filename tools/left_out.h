@@ -1,0 +1,24 @@
+// Micro-batches in the middle of a simulated step that take the course of the one before
+// them: files that draw a long step leave them out.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_TOOLS_LEFT_OUT_H
+#define EG_TOOLS_LEFT_OUT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "include/egraph.h"
+
+typedef struct left_out {
+  uint32_t first, count; // micro-batches; those around them take the same course
+  double from, until; // seconds: the start of the first, and of the one behind the last
+} left_out;
+
+/// None in a step of at most 20,000 tasks. Otherwise the longest run of micro-batches of
+/// the same tasks, of which each is as much later as the next, but two at either end.
+/// False: there is not enough memory.
+bool left_out_find(const egraph_simulation *simulation, left_out *out);
+bool left_out_has(const left_out *out, uint32_t micro_batch);
+bool left_out_has_time(const left_out *out, double seconds);
+
+#endif
