@@ -59,19 +59,20 @@ static bool writes_over(eg_rank_program *p, const eg_rank_step *step,
   return is_lent(loans, span_of(p, step->scratch_region, step->scratch_bytes));
 }
 
-/// What a step lends replaces what was lent along the axis.
-static void lend(eg_rank_program *p, const eg_rank_step *step,
+/// What a step lends replaces what was lent along the axis. Whether it lends anything.
+static bool lend(eg_rank_program *p, const eg_rank_step *step,
                  loan loans[EG_MAX_MESH_AXES]) {
   span scratch = span_of(p, step->scratch_region, step->scratch_bytes);
   for (uint32_t h = 0; h < step->halo_count; h++)
     loans[step->halos[h].halo.axis] = (loan){.spans = {[SCRATCH] = scratch}};
   bool is_move = step->program == NULL && !step->is_view;
   const eg_transition *transition = &step->move.transition;
-  if (!is_move || eg_transition_is_local(transition->kind)) return;
+  if (!is_move || eg_transition_is_local(transition->kind)) return step->halo_count != 0;
   loans[transition->axis] =
       (loan){.spans = {[OPERAND] = span_of_state(p, step->operands[0]),
                        [RESULT] = span_of_state(p, step->results[0]),
                        [SCRATCH] = scratch}};
+  return true;
 }
 
 static void find_loans(eg_rank_program *p) {
@@ -82,7 +83,7 @@ static void find_loans(eg_rank_program *p) {
     // It settles when its turn comes, steps behind it may run before; it lends nothing.
     if (step->overlaps) continue;
     if (step->settles) memset(loans, 0, sizeof loans);
-    lend(p, step, loans);
+    step->lends = lend(p, step, loans);
   }
 }
 
@@ -162,7 +163,7 @@ egraph_status eg_rank_program_create(const egraph_allocator *alloc, const eg_pla
   egraph_status status = eg_alloc(own, 1, sizeof *p, &p);
   if (status != EGRAPH_OK) return end_all(channel, status);
   *p = (eg_rank_program){
-      .alloc = own, .plan = plan, .channel = channel, .options = *options};
+      .alloc = own, .given = plan, .plan = plan, .channel = channel, .options = *options};
   EG_INIT_MEMBERS(p, own, (eg_arena, arena, part_arena), (eg_program_cache, programs),
                   (eg_rank_steps, steps), (eg_rank_carries, carries),
                   (eg_regions, regions), (eg_memory_list, constants), (eg_plan, issued));
@@ -286,6 +287,14 @@ static egraph_status run_step(eg_rank_program *p, eg_rank_step *step) {
   return step->launch->vtable->run(step->launch);
 }
 
+/// What stands behind a step of the update counts on what that waits for, and ends.
+static egraph_status skip_step(eg_rank_program *p, eg_rank_step *step) {
+  if (step->overlaps) step->ticket = p->last_ticket;
+  if (step->settles || step->lends) eg_channel_settle(p->channel);
+  if (step->awaits == EG_PLAN_NONE) return EGRAPH_OK;
+  return eg_lane_wait(p->lane, p->steps.data[step->awaits].ticket);
+}
+
 static egraph_status run_timed(eg_rank_program *p, eg_rank_step *step) {
   double start = eg_clock_seconds();
   EG_TRY(run_step(p, step));
@@ -298,7 +307,9 @@ static egraph_status run_steps(eg_rank_program *p, uint32_t from, uint32_t to) {
   egraph_status status = EGRAPH_OK;
   for (uint32_t i = from; status == EGRAPH_OK && i < to; i++) {
     eg_rank_step *step = &p->steps.data[i];
-    status = p->is_timed ? run_timed(p, step) : run_step(p, step);
+    status = p->skips_update && step->is_update ? skip_step(p, step)
+             : p->is_timed                      ? run_timed(p, step)
+                                                : run_step(p, step);
     if (status != EGRAPH_OK) status = eg_rank_blame(p, i, status);
   }
   if (p->lane != NULL && status == EGRAPH_OK)
@@ -350,6 +361,7 @@ static egraph_status run_program(eg_rank_program *p, const eg_tensor *inputs) {
     if (m != 0) EG_TRY(carry(p, true));
     const eg_tensor *mine = input_count == 0 ? NULL : inputs + (size_t)m * input_count;
     EG_TRY(eg_rank_read_inputs(p, mine));
+    p->skips_update = m + 1 < p->plan->micro_batches;
     EG_TRY(run_phase(p, 0, p->body));
     if (p->options.after_micro_batch != NULL)
       EG_TRY(p->options.after_micro_batch(p->options.user, p, m));

@@ -16,8 +16,9 @@
 // enters the next micro-batch, and begins each step as zeros. A run allocates nothing
 // (reference kernels, fetch with moves, and exchange through host memory may).
 //
-// With `overlaps` the steps of a micro-batch, and of the update, stand in the order of
-// issue (eg_plan_issued). An exchange is started in its
+// With `overlaps` the steps of a micro-batch stand in the order of issue
+// (eg_plan_issued), in the last one with those of UPDATE among them; each ends, with its
+// exchanges, before the next one begins. An exchange is started in its
 // turn, and waited for where its result is read, where what it reads or writes would be
 // written over, and where a phase ends; its buffers are its own as long as it takes by
 // the seconds of the plan. The results have the same bits.
@@ -41,9 +42,9 @@ typedef struct eg_rank_options {
   uint64_t seed;         // of weights whose data is absent
   bool overlaps; // exchanges run beside computing, on a thread of the rank's own (lane.h)
   eg_issue issue; // the order of the steps then
-  /// Called after each micro-batch's BACKWARD phase, on all ranks; NULL: nothing. Outputs
-  /// made in FORWARD and BACKWARD can be fetched there; later they are those of the last
-  /// micro-batch.
+  /// Called after each micro-batch's BACKWARD phase, with `overlaps` of the last one
+  /// after UPDATE, too, on all ranks; NULL: nothing. Outputs made in FORWARD and BACKWARD
+  /// can be fetched there; later they are those of the last micro-batch.
   egraph_status (*after_micro_batch)(void *user, eg_rank_program *program,
                                      uint32_t index);
   void *user;

@@ -38,7 +38,9 @@ typedef struct eg_rank_step {
   const uint32_t *operands, *results; // states, in the plan
   uint32_t operand_count, result_count;
   bool is_view;
+  bool is_update;  // of phase UPDATE, wherever it is issued
   bool settles;    // before it runs: it writes where other ranks may still read
+  bool lends;      // to other ranks
   bool overlaps;   // an exchange that the lane runs
   uint32_t until;  // step up to which memory that it uses is its own
   uint32_t awaits; // step whose exchange has to end before this runs; EG_PLAN_NONE
@@ -88,8 +90,9 @@ typedef struct eg_program_cache {
 
 struct eg_rank_program {
   egraph_allocator alloc;
-  const eg_plan *plan;
-  eg_plan issued;             // `plan` is it where steps stand in the order of issue
+  const eg_plan *given;
+  eg_plan issued;             // the same in the order of issue
+  const eg_plan *plan;        // that which runs: one of both
   eg_lane *lane;              // NULL: exchanges run in their turn
   eg_channel *channel;        // NULL: the plan is for a mesh without axes
   eg_channel *device_channel; // over the one given; NULL: the back-end has host memory
@@ -109,7 +112,8 @@ struct eg_rank_program {
   size_t arena_bytes, kept_bytes, packed_bytes;
   char *room; // for inputs on their way in, and outputs on their way out
   size_t room_bytes;
-  uint32_t body;        // steps in phases FORWARD and BACKWARD
+  uint32_t body;        // steps in phases FORWARD and BACKWARD; in an order of issue all
+  bool skips_update;    // in this micro-batch
   uint32_t last_ticket; // of an exchange that was started
   double steps_seconds; // of the last run
   bool is_bound, is_loaded, is_timed;

@@ -382,13 +382,11 @@ static egraph_status copy_words(eg_u32s *to, const eg_u32s *from) {
 static egraph_status copy_in_order(const eg_plan *plan, const eg_issue_order *order,
                                    eg_u32s *new_step, eg_plan *out) {
   EG_TRY(eg_u32s_resize(new_step, plan->steps.len));
-  for (int updates = 0; updates < 2; updates++)
-    for (size_t i = 0; i < order->schedule.order.len; i++) {
-      uint32_t s = order->step_of.data[order->schedule.order.data[i]];
-      if ((plan->steps.data[s].phase == EG_PHASE_UPDATE) != (updates == 1)) continue;
-      new_step->data[s] = (uint32_t)out->steps.len;
-      EG_TRY(eg_plan_steps_push(&out->steps, plan->steps.data[s]));
-    }
+  for (size_t i = 0; i < order->schedule.order.len; i++) {
+    uint32_t s = order->step_of.data[order->schedule.order.data[i]];
+    new_step->data[s] = (uint32_t)out->steps.len;
+    EG_TRY(eg_plan_steps_push(&out->steps, plan->steps.data[s]));
+  }
   for (size_t s = 0; s < plan->states.len; s++) {
     eg_plan_state state = plan->states.data[s];
     if (state.step != EG_PLAN_NONE) state.step = new_step->data[state.step];
@@ -399,9 +397,9 @@ static egraph_status copy_in_order(const eg_plan *plan, const eg_issue_order *or
   return copy_words(&out->carried, &plan->carried);
 }
 
-/// A backward step issued between forward ones would let phases go back: what is of both
-/// is then told by the first phase in the order. Only the border to UPDATE matters to
-/// those who run a plan.
+/// Phases never go back in a plan: what is issued before a step of an earlier phase is
+/// told to be of that. Whoever has to know the phase of a step asks the plan in its
+/// order.
 static void smooth_phases(eg_plan *plan) {
   eg_phase least = EG_PHASE_UPDATE;
   for (size_t i = plan->steps.len; i-- > 0;) {

@@ -60,8 +60,9 @@ egraph_status eg_issue_order_find(eg_issue_order *order, const eg_plan *plan,
                                   const eg_machine_mesh *links, eg_issue issue);
 
 /// The same plan with its steps in the order in which those of a step of one micro-batch
-/// begin, all exchanges on one stream, but for UPDATE, which stays behind the rest; what
-/// the plan says beside steps and states stays behind. `out` is initialized.
+/// begin, all exchanges on one stream. What is issued before steps of an earlier phase
+/// (updates under the backward pass) is of that; states keep their numbers, what the plan
+/// says beside steps and states stays behind. `out` is initialized.
 egraph_status eg_plan_issued(const eg_plan *plan, eg_issue issue, eg_plan *out);
 
 /// Whether a step of a plan is an exchange between devices that takes time; whether it is

@@ -59,18 +59,26 @@ static void draw_seconds(eg_plan *plan, uint64_t seed) {
     plan->steps.data[i].seconds = (double)eg_rng_below(&rng, 4);
 }
 
-/// That the plan in its order of issue is a plan; how many exchanges left their place.
-static uint32_t check_issued(const eg_plan *plan, eg_issue issue) {
+static uint32_t count_updates(const eg_plan *plan) {
+  uint32_t count = 0;
+  for (size_t i = 0; i < plan->steps.len; i++)
+    count += plan->steps.data[i].phase == EG_PHASE_UPDATE;
+  return count;
+}
+
+/// That the plan in its order of issue is a plan. Counts exchanges that left their place,
+/// and steps of the update that stand before others.
+static void check_issued(const eg_plan *plan, eg_issue issue, uint32_t *moved,
+                         uint32_t *early) {
   eg_plan issued;
-  uint32_t moved = 0;
   eg_plan_init(&issued, eg_allocator_heap());
   assert_ok(eg_plan_issued(plan, issue, &issued));
   assert_ok(eg_plan_check(&issued, eg_allocator_heap()));
   assert_int_equal(issued.steps.len, plan->steps.len);
   for (size_t i = 0; i < plan->steps.len; i++)
-    moved += issued.steps.data[i].is_move != plan->steps.data[i].is_move;
+    *moved += issued.steps.data[i].is_move != plan->steps.data[i].is_move;
+  *early += count_updates(plan) - count_updates(&issued);
   eg_plan_deinit(&issued);
-  return moved;
 }
 
 static void assert_same_bits(const kit_tensors *want, const kit_tensors *have,
@@ -86,7 +94,7 @@ static void overlapped_steps_give_the_same_bits(void **state) {
   (void)state;
   static const char *const meshes[] = {"a=2", "a=4", "a=2,b=2", "a=2,b=2,c=2"};
   uint64_t seed = test_seed(42);
-  uint32_t moved = 0;
+  uint32_t moved = 0, early = 0;
   for (size_t round = 0; round < test_rounds(24); round++) {
     problem p;
     eg_plan plan;
@@ -103,7 +111,7 @@ static void overlapped_steps_give_the_same_bits(void **state) {
     p.overlaps = true;
     for (int issue = EG_ISSUE_AHEAD_4; issue < EG_ISSUES; issue++) {
       p.issue = (eg_issue)issue;
-      moved += check_issued(&plan, p.issue);
+      check_issued(&plan, p.issue, &moved, &early);
       train_on_ranks(&p);
       assert_same_bits(&want, &p.have, meshes[round % 4], seed + round, p.issue);
     }
@@ -112,6 +120,7 @@ static void overlapped_steps_give_the_same_bits(void **state) {
     problem_deinit(&p);
   }
   assert_true(moved > 0);
+  assert_true(early > 0);
 }
 
 int main(void) {
