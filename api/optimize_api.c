@@ -28,13 +28,48 @@ static bool wants_plan(const egraph_options *o, const egraph_search *search) {
          o->compare != NULL || search->certify || search->overlap;
 }
 
-/// The algorithm that the search names. Those that find graphs are for one device.
+static egraph_status check_plan_algorithm(const option_groups *own,
+                                          const eg_algorithm *algorithm) {
+  if (!wants_plan(&own->options, &own->search))
+    return EG_FAIL(EGRAPH_E_UNSUPPORTED,
+                   "search algorithm '%s' finds a plan, no graph for one device; name a "
+                   "target, or leave the algorithm out",
+                   algorithm->name);
+  if (!own->search.certify && own->options.compare == NULL && !own->search.algebra_first)
+    return EGRAPH_OK;
+  return EG_FAIL(EGRAPH_E_UNSUPPORTED,
+                 "search algorithm '%s' has no certificate, plans no baselines, and says "
+                 "itself what becomes of algebra; leave these out, or the algorithm",
+                 algorithm->name);
+}
+
+/// Searches for pipelines take a training step and a machine as they are.
+static egraph_status check_stage_algorithm(const option_groups *own, const char *name) {
+  if (own->options.training == NULL)
+    return EG_FAIL(EGRAPH_E_UNSUPPORTED,
+                   "search algorithm '%s' finds stages of a training step; give training "
+                   "options with several micro-batches, and a target",
+                   name);
+  bool is_plain = own->options.constraints == NULL && own->options.compare == NULL &&
+                  !own->search.certify && !own->search.overlap &&
+                  !own->search.algebra_first &&
+                  (own->options.target == NULL || own->target.mesh == NULL);
+  if (is_plain) return EGRAPH_OK;
+  return EG_FAIL(EGRAPH_E_UNSUPPORTED,
+                 "search algorithm '%s' places stages itself: it takes no mesh, "
+                 "constraints, baselines, certificate, overlap or algebra-first; leave "
+                 "these out, or the algorithm",
+                 name);
+}
+
+/// The algorithm that the search names.
 static egraph_status find_algorithm(const option_groups *own, const eg_algorithm **out) {
   *out = NULL;
   if (own->search.algorithm == NULL) return EGRAPH_OK;
   EG_TRY(eg_algorithm_find(own->search.algorithm, out));
-  if ((*out)->graphs == NULL || !wants_plan(&own->options, &own->search))
-    return EGRAPH_OK;
+  if ((*out)->stages != NULL) return check_stage_algorithm(own, (*out)->name);
+  if ((*out)->plans != NULL) return check_plan_algorithm(own, *out);
+  if (!wants_plan(&own->options, &own->search)) return EGRAPH_OK;
   return EG_FAIL(EGRAPH_E_UNSUPPORTED,
                  "search algorithm '%s' finds a graph for one device, no plan; leave out "
                  "target, training, constraints, baselines and certificate, or the "
@@ -143,6 +178,37 @@ static egraph_status optimize_device(eg_optimize_call *call, eg_optimized *out) 
   return status;
 }
 
+/// A search for pipelines, and where its result goes.
+typedef struct stage_call {
+  const eg_algorithm *algorithm;
+  eg_staged *out;
+} stage_call;
+
+static egraph_status search_stages(void *self, const eg_plan_search_input *input) {
+  const stage_call *call = self;
+  return call->algorithm->stages(input, call->out);
+}
+
+/// The report of a search for pipelines: nothing is saturated, and nothing proven.
+static void report_stages(egraph_result *result, const char *algorithm) {
+  const eg_staged *staged = &result->staged;
+  bool has_any = staged->best != UINT32_MAX;
+  const eg_staged_row *best = has_any ? &staged->rows.data[staged->best] : NULL;
+  const char *ended = staged->is_cancelled ? "cancelled" : "exhausted";
+  result->made.report = (egraph_report){.cost_after = has_any ? best->seconds : INFINITY,
+                                        .overlapped = has_any ? best->seconds : 0,
+                                        .excess_memory = has_any ? best->excess : 0,
+                                        .gap = has_any ? 1 : INFINITY,
+                                        .status = has_any ? "feasible" : "unknown",
+                                        .proven_over = "variants reached",
+                                        .stop = ended,
+                                        .stop_words = "took no part",
+                                        .ended = ended,
+                                        .algorithm = algorithm,
+                                        .search_seconds = staged->search_seconds,
+                                        .total_seconds = staged->search_seconds};
+}
+
 /// The plan of what was made, as an object of its own.
 static egraph_status take_plan(egraph_result *result) {
   eg_plan_search *search = &result->made.search;
@@ -167,15 +233,27 @@ egraph_status egraph_optimize(const egraph_allocator *alloc, const egraph_graph 
   EG_TRY(take_groups(options, &own, &call));
   EG_TRY(find_algorithm(&own, &algorithm));
   const eg_graph_searcher searcher = {.run = eg_algorithm_optimize, .self = algorithm};
-  if (algorithm != NULL) call.searcher = &searcher;
+  eg_plan_searcher plan_searcher;
+  if (algorithm != NULL && algorithm->graphs != NULL) call.searcher = &searcher;
+  if (algorithm != NULL && algorithm->plans != NULL) {
+    plan_searcher = eg_algorithm_plan_searcher(algorithm);
+    call.plan_searcher = &plan_searcher;
+  }
   if (costs != NULL) of_host = eg_costs_of_host(costs);
   if (costs != NULL) call.costs = &of_host;
   EG_TRY(eg_alloc(call.alloc, 1, sizeof *result, &result));
   *result = (egraph_result){.alloc = call.alloc};
   eg_optimized_init(&result->made, call.alloc);
+  eg_staged_init(&result->staged, call.alloc);
+  stage_call stages = {algorithm, &result->staged};
+  const eg_stage_searcher stage_searcher = {search_stages, &stages};
+  result->is_staged = algorithm != NULL && algorithm->stages != NULL;
+  if (result->is_staged) call.stage_searcher = &stage_searcher;
   egraph_status status = wants_plan(&own.options, &own.search)
                              ? plan(&own, &call, &result->made)
                              : optimize_device(&call, &result->made);
+  if (algorithm != NULL) result->made.report.algorithm = algorithm->name;
+  if (status == EGRAPH_OK && result->is_staged) report_stages(result, algorithm->name);
   if (status == EGRAPH_OK) status = take_plan(result);
   if (status == EGRAPH_OK)
     *out = result;

@@ -4,12 +4,15 @@
 #define EG_API_RESULT_H
 
 #include "api/planned.h"
+#include "baselines/stages/stage_report.h"
 #include "optimize/optimize.h"
 
 struct egraph_result {
   egraph_allocator alloc;
   eg_optimized made;
   egraph_plan *plan; // NULL: none, or taken
+  bool is_staged;    // by a search for pipelines
+  eg_staged staged;
 };
 
 #endif

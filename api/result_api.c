@@ -9,6 +9,7 @@ void egraph_result_destroy(egraph_result *result) {
   if (result == NULL) return;
   egraph_plan_destroy(result->plan);
   eg_optimized_deinit(&result->made);
+  eg_staged_deinit(&result->staged);
   eg_free(result->alloc, result, 1, sizeof *result);
 }
 
@@ -52,6 +53,25 @@ egraph_status egraph_result_certificate(const egraph_result *result, const char 
                    "or there is no plan");
   *out = eg_text_of(&result->made.search.certificate);
   return EGRAPH_OK;
+}
+
+// ---- pipelines ------------------------------------------------------------------
+
+egraph_status egraph_result_stages(const egraph_allocator *alloc,
+                                   const egraph_result *result, egraph_stages_form form,
+                                   char **out) {
+  EG_REQUIRE(result, out);
+  if (!result->is_staged)
+    return EG_FAIL(EGRAPH_E_ARGUMENT,
+                   "the search was for no pipelines; name an algorithm that finds stages "
+                   "(egraph_search.algorithm)");
+  eg_text text;
+  eg_text_init(&text, eg_allocator_or_heap(alloc));
+  egraph_status status =
+      form == EGRAPH_STAGES_JSON
+          ? eg_staged_write_json(&text, &result->staged)
+          : eg_staged_print(&text, &result->staged, form == EGRAPH_STAGES_ALL);
+  return eg_text_hand_over(status, &text, out);
 }
 
 // ---- rules ----------------------------------------------------------------------

@@ -3,10 +3,17 @@
 
 #include "base/text.h"
 #include "baselines/backtracking.h"
+#include "baselines/exact_layouts.h"
+#include "baselines/exhaustive.h"
 #include "baselines/greedy_descent.h"
+#include "baselines/mcmc.h"
+#include "baselines/optcnn.h"
+#include "baselines/stages/alpa_stages.h"
+#include "baselines/stages/megatron_grid.h"
+#include "baselines/stages/min_cut_placement.h"
+#include "baselines/unity.h"
 
-#define EGRAPH_ALGORITHM(name, kind, function, what, paper)                              \
-  {name, what, paper, .kind = function},
+#define EGRAPH_ALGORITHM(name, kind, row, what, paper) {name, what, paper, .kind = row},
 static const eg_algorithm ROWS[] = {
 #include "include/egraph_algorithms.def"
 };
@@ -41,4 +48,17 @@ egraph_status eg_algorithm_optimize(const void *algorithm, egraph_allocator allo
                                     eg_optimization **out) {
   const eg_algorithm *row = algorithm;
   return eg_graph_search_run(row->name, row->graphs, alloc, input, out);
+}
+
+static egraph_status search_plan(const void *algorithm, const eg_plan_question *question,
+                                 eg_plan_answer *out) {
+  const eg_plan_algorithm *plans = algorithm;
+  return plans->search(question, out);
+}
+
+eg_plan_searcher eg_algorithm_plan_searcher(const eg_algorithm *algorithm) {
+  return (eg_plan_searcher){.run = search_plan,
+                            .self = algorithm->plans,
+                            .graphs = algorithm->plans->graphs,
+                            .is_whole = algorithm->plans->is_whole};
 }

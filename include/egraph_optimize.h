@@ -59,9 +59,10 @@ typedef struct egraph_search {
   const char *extractor; // of one device: "ilp" (default), "dag" or "tree"
   const char *scheduler; // "backoff" (default), "yield" or "simple"
   egraph_math math;      // rules that may be applied
-  const char *algorithm; // NULL: the product's own search. Of one device, to compare
-                         // with: "backtracking" (TASO, MetaFlow) or "greedy", which
-                         // rewrite whole graphs by the same rules under the same costs
+  const char *algorithm; // NULL: the product's own search; else one of the names of
+                         // egraph_algorithms.def, to compare with, under the same costs.
+                         // Those that find graphs are of one device, by the same rules;
+                         // those that find plans of a target, training or constraints
   // Of a plan:
   bool no_fold; // search the whole step from the start. Otherwise equal blocks in the
                 // middle get the choices of one in a first search, from whose plan the
@@ -145,6 +146,11 @@ typedef struct egraph_result egraph_result;
 /// cheaper are planned with the rest of the time, and the cheapest plan wins; the report
 /// tells of those that the time did not suffice for.
 ///
+/// With an algorithm of the kind `plans` it searches instead, each mesh once. The plan is
+/// one that fits in memory where some mesh has one; of these the one whose step is
+/// shortest when exchanges run beside computing. No bound is known.
+/// egraph_report.excess_memory tells of a plan that does not fit.
+///
 /// `rules` may be NULL: the graph as it is. `costs` may be NULL: nothing is measured. Of
 /// a target that is this host they are its costs; with `measure`, operators and messages
 /// that they lack are measured as planning asks for them, in up to half of the time (the
@@ -165,7 +171,8 @@ typedef struct egraph_result egraph_result;
 /// "file:line:col: ..."), PARSE (machine, mesh, constraints, database), IO, BUSY
 /// (database), TYPE (an unsound rule, a loss that does not fit the output), UNSUPPORTED
 /// (of a plan: open dimensions, operators without a gradient or of unknown type, an
-/// algorithm that finds graphs), MEMORY, INTERNAL when two proofs contradict each other.
+/// algorithm that finds graphs; without one: an algorithm that finds plans), MEMORY,
+/// INTERNAL when two proofs contradict each other.
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_optimize(
     const egraph_allocator *alloc, const egraph_graph *graph, const egraph_rules *rules,
     egraph_costs *costs, const egraph_options *options, egraph_result **out);
@@ -244,8 +251,13 @@ typedef struct egraph_report {
   uint64_t graphs_queued;  // to be visited, the given one included
   uint64_t rewrites_tried; // matches of rules whose conditions hold
   double search_work;    // millions of steps: the same on a busy machine. Also of a plan:
-                         // of all searches for layouts
+                         // of all searches for layouts, or of another algorithm
   double search_seconds; // without the choice of memory formats
+  // Of another algorithm for plans, which has no graphs or rewrites. `stop` is that of
+  // saturation then, `ended` that of the search, on the last mesh: "exhausted",
+  // "no-gain", "work-limit", "time-limit" or "cancelled".
+  uint64_t proposals;   // plans that were compared, on all meshes
+  double excess_memory; // bytes that a device lacks at the plan's peak; 0: it fits
 
   // Of a plan; otherwise 0 and NULL.
   uint32_t meshes;     // that were tried
@@ -261,10 +273,11 @@ typedef struct egraph_report {
   const char *uncertified; // why there is none for this plan, though one was asked for,
                            // and what would help; NULL
   double prepare_seconds, space_seconds, solve_seconds, certify_seconds;
-  // With egraph_search.overlap, otherwise 0: seconds of the step with exchanges beside
-  // computing (one thing after the other, where it does not fit in memory otherwise); a
-  // lower bound of those of all plans that fit in memory one thing after the other (with
-  // a baseline alone, of its plans), over the same variants; plans simulated.
+  // With egraph_search.overlap or another algorithm, otherwise 0: seconds of the step
+  // with exchanges beside computing (one thing after the other, where it does not fit in
+  // memory otherwise); a lower bound of those of all plans that fit in memory one thing
+  // after the other (with a baseline alone, of its plans), over the same variants; plans
+  // simulated.
   double overlapped, overlap_bound;
   uint32_t overlap_plans;
 } egraph_report;
@@ -294,6 +307,21 @@ EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_result_take_plan(egraph_result 
 /// was asked for, there is no plan, or as egraph_report.uncertified says.
 EGRAPH_API EGRAPH_NODISCARD egraph_status
 egraph_result_certificate(const egraph_result *result, const char **out);
+
+/// What is told of pipelines: the best one with its stages; all that were looked at, too;
+/// or all as one JSON object.
+typedef enum egraph_stages_form {
+  EGRAPH_STAGES_BEST,
+  EGRAPH_STAGES_ALL,
+  EGRAPH_STAGES_JSON
+} egraph_stages_form;
+/// The pipelines of a training step that a search of the kind `stages` has found
+/// (egraph_algorithms.def): their seconds are simulated, they have no plan that runs.
+/// egraph_report.cost_after has the seconds of the best, whether it fits or not. Free
+/// with egraph_string_free. Fails with ARGUMENT where the search was another.
+EGRAPH_API EGRAPH_NODISCARD egraph_status
+egraph_result_stages(const egraph_allocator *alloc, const egraph_result *result,
+                     egraph_stages_form form, char **out);
 
 /// The effect of one rule in the search, in all rounds together. Names are borrowed from
 /// the result.

@@ -119,7 +119,9 @@ static bool stops_measuring(void *user) {
 static egraph_status search_model(plan_call *p, const eg_graph *forward) {
   const eg_optimize_call *call = p->call;
   const egraph_target *target = call->target;
-  bool has_rules = call->rules != NULL && eg_rules_count(call->rules) != 0;
+  const eg_plan_searcher *searcher = call->plan_searcher;
+  bool has_rules = call->rules != NULL && eg_rules_count(call->rules) != 0 &&
+                   !(searcher != NULL && searcher->graphs == EG_PLAN_GIVEN_GRAPH);
   double limit = target != NULL ? target->memory_limit : 0;
   eg_plan_search_input input = {
       .alloc = call->alloc,
@@ -133,6 +135,7 @@ static egraph_status search_model(plan_call *p, const eg_graph *forward) {
       .constraints = call->constraints,
       .compares = call->compare != NULL && call->compare->all,
       .baseline = call->compare != NULL ? call->compare->only : NULL,
+      .searcher = searcher,
       .start = p->start,
       .progress = on_progress,
       .user = p};
@@ -141,7 +144,9 @@ static egraph_status search_model(plan_call *p, const eg_graph *forward) {
     EG_TRY(eg_mesh_parse(target->mesh, &mesh));
     input.mesh = &mesh;
   }
-  return eg_plan_search_run(&input, &p->out->search);
+  return call->stage_searcher != NULL
+             ? call->stage_searcher->run(call->stage_searcher->self, &input)
+             : eg_plan_search_run(&input, &p->out->search);
 }
 
 /// Constants are computed before anything is planned; what is trained is known by name
@@ -181,6 +186,13 @@ static egraph_status explain_absence(const egraph_report *report, eg_text *text)
                         report->least_memory);
 }
 
+/// Pipelines are no plan.
+static egraph_status explain_staged(eg_optimized *out) {
+  return eg_text_append(
+      &out->no_plan, "there is no plan: staged plans are simulated only, and cannot be "
+                     "written or run; search without an algorithm for a plan");
+}
+
 egraph_status eg_optimize_plan(const eg_optimize_call *call, eg_optimized *out) {
   static const egraph_target one_device = {.machine = "host*1"};
   eg_plan_search *search = &out->search;
@@ -199,6 +211,7 @@ egraph_status eg_optimize_plan(const eg_optimize_call *call, eg_optimized *out) 
   eg_target_machine_close(&p.target);
   EG_TRY(status);
   out->report = search->report;
+  if (call->stage_searcher != NULL) return explain_staged(out);
   EG_TRY(search->has_plan ? check_cost(call, out, "steps of the plan")
                           : explain_absence(&search->report, &out->no_plan));
   if (eg_text_of(&search->uncertified)[0] != '\0')

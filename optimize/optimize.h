@@ -20,18 +20,27 @@ typedef struct eg_graph_searcher {
   const void *self;
 } eg_graph_searcher;
 
+/// A search for pipelines of a training step, which have no plan: what it finds is its
+/// own.
+typedef struct eg_stage_searcher {
+  egraph_status (*run)(void *self, const eg_plan_search_input *input);
+  void *self;
+} eg_stage_searcher;
+
 /// Options were checked; of a plan alone: target, training, constraints, compare.
 typedef struct eg_optimize_call {
   egraph_allocator alloc;
   const eg_graph *graph;
-  const eg_rules *rules;                  // NULL: none; of one device not NULL
-  const eg_host_costs *costs;             // NULL: none; of one device not NULL
-  const egraph_target *target;            // NULL: one device of this host
-  eg_training_options *training;          // NULL: the graph alone
-  const egraph_search *search;            // not NULL
-  const eg_graph_searcher *searcher;      // of one device; NULL: the optimizer
-  const eg_plan_constraints *constraints; // NULL: none
-  const egraph_baselines *compare;        // NULL: with nothing
+  const eg_rules *rules;                   // NULL: none; of one device not NULL
+  const eg_host_costs *costs;              // NULL: none; of one device not NULL
+  const egraph_target *target;             // NULL: one device of this host
+  eg_training_options *training;           // NULL: the graph alone
+  const egraph_search *search;             // not NULL
+  const eg_graph_searcher *searcher;       // of one device; NULL: the optimizer
+  const eg_stage_searcher *stage_searcher; // instead of a plan; NULL: a plan
+  const eg_plan_searcher *plan_searcher;   // of a plan; NULL: the product's own search
+  const eg_plan_constraints *constraints;  // NULL: none
+  const egraph_baselines *compare;         // NULL: with nothing
   bool (*progress)(void *user, const char *phase, const char *line); // may be NULL
   void *user;
 } eg_optimize_call;

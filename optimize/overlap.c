@@ -73,6 +73,7 @@ egraph_status eg_overlap_add(eg_overlap *o, const eg_plan *plan, egraph_allocato
   eg_plan_simulation_init(&s, alloc);
   egraph_status status = eg_plan_simulate_shortest(plan, o->mesh, o->memory_limit, &s);
   *out_seconds = s.seconds;
+  o->last = s.seconds;
   o->missing = fmax(s.wanted_bytes - o->memory_limit, 0);
   eg_plan_simulation_deinit(&s);
   EG_TRY(status);

@@ -35,7 +35,8 @@ typedef struct eg_overlap {
   double seconds[EG_OVERLAP_PLANS][EG_OVERLAP_PATHS]; // of a plan's paths
   double bound;                                       // of the step of any plan
   double shortest;                                    // of all plans met
-  double missing; // bytes without which the last plan's step is longer; 0: none
+  double last;                                        // seconds of the last plan's step
+  double missing;                  // bytes without which that is longer; 0: none
   double weight[EG_OVERLAP_PATHS]; // of the search to come
 } eg_overlap;
 

@@ -139,6 +139,7 @@ typedef struct plan_job {
   eg_machine_mesh best_mesh; // of the plan
   double best_bound;         // of all plans on it
   double best_worth;         // seconds that the plan was chosen by
+  double best_excess;        // of another search: bytes over the limit of memory
   bool is_cancelled;
   bool is_infeasible; // on all meshes up to now
   bool is_of_reached; // bounds are of variants that some search has reached
@@ -255,7 +256,11 @@ static eg_planner_input input_on_mesh(plan_job *job, const eg_machine_mesh *mesh
                             .rules = from->rules,
                             .plain_only = search->formats == 0,
                             .saturation = &job->saturation,
-                            .algebra_first = search->algebra_first};
+                            .algebra_first = search->algebra_first,
+                            .searcher = from->searcher,
+                            .seed = search->seed};
+  if (from->searcher != NULL)
+    input.algebra_first = from->searcher->graphs == EG_PLAN_CHEAPEST_GRAPH;
   input.layout.time_limit_seconds = fmax(seconds, LEAST_SECONDS);
   input.layout.work_limit = (uint64_t)fmin(fmax(steps, 1), 1e18);
   input.layout.relative_gap = fmax(search->relative_gap, 0);
@@ -274,9 +279,13 @@ static eg_planner_input input_on_mesh(plan_job *job, const eg_machine_mesh *mesh
 
 // The first search has the work of one without overlap, so that no step is longer than
 // that of its plan; those with weights have as much again, each half of what is left, and
-// each baseline a fiftieth. All share the time.
-static const double OVERLAP_GAP = 1e-3, OVERLAP_SHARE = 0.5, BASELINE_SHARE = 0.02;
+// each baseline a twentieth, but the best all. All share the time.
+static const double OVERLAP_GAP = 1e-3, OVERLAP_SHARE = 0.5, BASELINE_SHARE = 0.05;
 static const double ROOM_SHARE = 0.5; // of a search with weights
+
+static uint32_t micro_batches_of(const plan_job *job) {
+  return job->input->training != NULL ? job->input->training->micro_batches : 1;
+}
 
 /// Counts a plan that a search has made, and takes it over if its step is the shortest.
 /// Frees the planning.
@@ -325,22 +334,40 @@ static egraph_status search_overlapped(plan_job *job, eg_overlap *overlap,
   return add_overlapped(job, overlap, &next);
 }
 
-/// Baselines that are dear one thing after the other may overlap well.
+/// The plan of a baseline; INFINITY: it has none on this mesh.
+static egraph_status overlap_baseline(plan_job *job, eg_overlap *overlap,
+                                      const char *name, double seconds, double steps,
+                                      double *out) {
+  eg_planner_input input = input_on_mesh(job, overlap->mesh, seconds, steps);
+  double ignored;
+  input.baseline = name;
+  input.compares = false;
+  overlap->last = INFINITY;
+  egraph_status status = search_overlapped(job, overlap, &input, &ignored);
+  *out = overlap->last;
+  return status == EGRAPH_E_ARGUMENT ? EGRAPH_OK : status; // sizes do not divide
+}
+
+/// Baselines that are dear one thing after the other may overlap well. The one that does
+/// best is searched again, with all the work.
 static egraph_status overlap_baselines(plan_job *job, eg_overlap *overlap, double seconds,
                                        double steps) {
 #define BASELINE_NAME(id, name, last, outer) name,
   static const char *const names[] = {EG_BASELINE_LIST(BASELINE_NAME)};
 #undef BASELINE_NAME
-  double ignored, end = elapsed(job) + seconds;
+  double end = elapsed(job) + seconds, shortest = INFINITY, own;
+  int best = EG_BASELINES;
   for (int b = 0; b < EG_BASELINES && !job->is_cancelled && elapsed(job) < end; b++) {
-    eg_planner_input input = input_on_mesh(job, overlap->mesh, BASELINE_SHARE * seconds,
-                                           BASELINE_SHARE * steps);
-    input.baseline = names[b];
-    input.compares = false;
-    egraph_status status = search_overlapped(job, overlap, &input, &ignored);
-    if (status != EGRAPH_E_ARGUMENT) EG_TRY(status); // sizes do not divide
+    EG_TRY(overlap_baseline(job, overlap, names[b], BASELINE_SHARE * seconds,
+                            BASELINE_SHARE * steps, &own));
+    if (!(own < shortest)) continue;
+    shortest = own;
+    best = b;
   }
-  return EGRAPH_OK;
+  bool is_over = best == EG_BASELINES || job->is_cancelled || elapsed(job) >= end;
+  return is_over ? EGRAPH_OK
+                 : overlap_baseline(job, overlap, names[best], end - elapsed(job), steps,
+                                    &own);
 }
 
 /// Of a plan that would be shorter with more memory: the same again, with so much less
@@ -388,9 +415,7 @@ static egraph_status overlap_on_mesh(plan_job *job, const eg_machine_mesh *mesh,
   eg_overlap overlap;
   bool is_impossible =
       planning->status == EG_LAYOUT_NO_MEMORY || planning->status == EG_LAYOUT_INFEASIBLE;
-  eg_overlap_init(&overlap, mesh,
-                  job->input->training != NULL ? job->input->training->micro_batches : 1,
-                  job->input->memory_limit);
+  eg_overlap_init(&overlap, mesh, micro_batches_of(job), job->input->memory_limit);
   eg_overlap_set_bound(&overlap, planning->bound / overlap.streams);
   EG_TRY(add_overlapped(job, &overlap, planning));
   if (is_impossible || overlap.streams == 1) {
@@ -404,9 +429,38 @@ static egraph_status overlap_on_mesh(plan_job *job, const eg_machine_mesh *mesh,
   return EGRAPH_OK;
 }
 
+/// The plan of another search: one that fits before one that does not, then the one whose
+/// overlapped step is shortest. Frees the planning.
+static egraph_status add_searched(plan_job *job, const eg_machine_mesh *mesh,
+                                  eg_planning *planning) {
+  egraph_report *report = &job->out->report;
+  double limit = job->input->memory_limit, worth = INFINITY;
+  double excess = fmax(planning->memory - limit, 0);
+  eg_overlap overlap;
+  report->proposals += planning->searched.proposals;
+  report->search_work += (double)planning->searched.work / STEPS_OF_WORK;
+  report->search_seconds += planning->searched.seconds;
+  report->ended = eg_plan_stop_name(planning->searched.stop);
+  eg_overlap_init(&overlap, mesh, micro_batches_of(job), excess > 0 ? INFINITY : limit);
+  egraph_status status = EGRAPH_OK;
+  if (planning->has_plan) {
+    report->overlap_plans++;
+    status = eg_overlap_add(&overlap, &planning->emitted.plan, job->input->alloc, &worth);
+    if (status == EGRAPH_OK &&
+        (!job->out->has_plan || excess < job->best_excess ||
+         (excess == job->best_excess && worth < job->best_worth))) {
+      take_plan(job, mesh, planning, worth);
+      job->best_excess = excess;
+    }
+  }
+  eg_planning_deinit(planning);
+  return status;
+}
+
 static egraph_status plan_on_mesh(plan_job *job, const eg_machine_mesh *mesh,
                                   double seconds, double steps) {
-  if (job->input->search->overlap) seconds *= OVERLAP_SHARE;
+  bool is_own = job->input->searcher == NULL;
+  if (is_own && job->input->search->overlap) seconds *= OVERLAP_SHARE;
   const eg_planner_input input = input_on_mesh(job, mesh, seconds, steps);
   eg_text_clear(&job->mesh_name);
   EG_TRY(eg_mesh_print(&job->mesh_name, &mesh->mesh));
@@ -424,6 +478,7 @@ static egraph_status plan_on_mesh(plan_job *job, const eg_machine_mesh *mesh,
   join_rivals(&job->rivals, &planning, &mesh->mesh);
   join_bounds(job, &planning);
   on_progress(job, planning.cost, planning.bound, 0);
+  if (!is_own) return add_searched(job, mesh, &planning);
   if (job->input->search->overlap)
     return overlap_on_mesh(job, mesh, &planning, seconds, steps);
   if (planning.has_plan && planning.cost < job->best_worth)
@@ -475,8 +530,25 @@ static egraph_status judge_overlap(const plan_job *job, bool is_whole) {
   return EGRAPH_OK;
 }
 
+/// Another search proves nothing.
+static void conclude_searched(plan_job *job) {
+  egraph_report *report = &job->out->report;
+  bool has_plan = job->out->has_plan;
+  report->bound = 0;
+  report->gap = has_plan ? report->cost_after > 0 : INFINITY;
+  report->proven_over = "variants reached";
+  report->status = has_plan ? "feasible" : "unknown";
+  report->overlapped = has_plan ? job->best_worth : 0;
+  report->excess_memory = has_plan ? job->best_excess : 0;
+  if (job->is_cancelled) report->ended = eg_plan_stop_name(EG_PLAN_STOP_CANCELLED);
+}
+
 static egraph_status conclude(plan_job *job, uint32_t meshes) {
   egraph_report *report = &job->out->report;
+  if (job->input->searcher != NULL) {
+    conclude_searched(job);
+    return EGRAPH_OK;
+  }
   bool is_whole = report->meshes == meshes;
   report->bound = is_whole && isfinite(job->bound) ? job->bound : 0;
   if (job->out->has_plan) {
@@ -489,7 +561,7 @@ static egraph_status conclude(plan_job *job, uint32_t meshes) {
     if (is_whole && !isinf(job->least_memory)) report->least_memory = job->least_memory;
   }
   report->ended = why_ended(job);
-  report->search_work = (double)job->done / STEPS_OF_WORK;
+  report->search_work += (double)job->done / STEPS_OF_WORK;
   return EGRAPH_OK;
 }
 
@@ -580,7 +652,8 @@ static egraph_status search_step(plan_job *job) {
   const eg_plan_search_input *from = job->input;
   eg_whole_input input = {.forward = from->forward,
                           .training = from->training,
-                          .folds = !from->search->no_fold,
+                          .folds = !from->search->no_fold &&
+                                   !(from->searcher != NULL && from->searcher->is_whole),
                           .constraints = from->constraints,
                           .memory_limit = from->memory_limit};
   EG_TRY(eg_whole_step_create(from->alloc, &input, from->rules != NULL, &job->step));

@@ -24,6 +24,7 @@ typedef struct eg_plan_search_input {
   const eg_plan_constraints *constraints; // NULL: none
   bool compares;                          // plan every baseline, for comparison
   const char *baseline;                   // plan this one instead; NULL: search
+  const eg_plan_searcher *searcher; // by another algorithm; NULL: by the product's own
   double start; // when the clock of the time limit began to run (base/clock.h)
   /// As in egraph_options; may be NULL.
   bool (*progress)(void *user, const char *phase, const char *line);

@@ -25,6 +25,7 @@ rewrites/unity:       pcg/parallel rewrites rewrites/language rewrites/verify
 rewrites/terms:       egraph rewrites/language rewrites/saturation
 sim:                  ops pcg/graph pcg/parallel
 sim/plan:             pcg/plan sim
+sim/pipeline:         sim
 exec:                 ops pcg/graph pcg/parallel pcg/plan
 extract:              include
 extract/presolve:     include extract
@@ -35,11 +36,12 @@ optimize/price:       include pcg/graph pcg/parallel pcg/plan sim
 optimize/space:       ops pcg/graph pcg/parallel pcg/training pcg/plan rewrites/saturation extract extract/presolve extract/search sim optimize/price
 optimize/single:      include pcg/graph rewrites/language rewrites/saturation sim extract extract/search optimize/price optimize/space
 optimize/model:       pcg/parallel pcg/training pcg/plan optimize/space extract/layout
-optimize/search:      pcg/plan rewrites/saturation optimize/price optimize/space optimize/model extract/layout
+optimize/search:      pcg/parallel pcg/plan rewrites/saturation optimize/price optimize/space optimize/model extract/layout
 optimize/fold:        pcg/graph optimize/space optimize/model optimize/search
 optimize:             include ops pcg/graph pcg/training pcg/plan sim/plan optimize/price optimize/single optimize/fold
-baselines:            include pcg/graph rewrites/saturation sim optimize/price optimize/single
-api:                  include ops pcg/graph pcg/onnx pcg/plan sim/plan rewrites rewrites/language rewrites/saturation rewrites/verify rewrites/unity rewrites/terms extract extract/presolve extract/search extract/shard exec optimize optimize/price baselines
+baselines/stages:     include pcg/graph pcg/training sim sim/pipeline optimize optimize/price optimize/fold
+baselines:            include pcg/graph rewrites/saturation sim sim/plan optimize/price optimize/single optimize/search baselines/stages
+api:                  include ops pcg/graph pcg/onnx pcg/plan sim/plan rewrites rewrites/language rewrites/saturation rewrites/verify rewrites/unity rewrites/terms extract extract/presolve extract/search extract/shard exec optimize optimize/price baselines baselines/stages
 tools:                include
 examples:             include
 include:              include

@@ -326,7 +326,44 @@ static egraph_status hand_out_plan(const file_flags *f, const optimize_session *
   return print_plan_text(session, &view, f->certificate);
 }
 
+/// Whether the search is for pipelines, which have no plan.
+static bool finds_stages(const file_flags *f) {
+  static const struct {
+    const char *name, *kind;
+  } all[] = {
+#define EGRAPH_ALGORITHM(name, kind, row, what, paper) {name, #kind},
+#include "include/egraph_algorithms.def"
+  };
+  for (size_t i = 0; f->run.search.algorithm != NULL && i < sizeof all / sizeof *all; i++)
+    if (strcmp(all[i].name, f->run.search.algorithm) == 0)
+      return strcmp(all[i].kind, "stages") == 0;
+  return false;
+}
+
+static egraph_status hand_out_stages(const file_flags *f,
+                                     const optimize_session *session) {
+  egraph_stages_form form = f->run.json ? EGRAPH_STAGES_JSON
+                            : f->text   ? EGRAPH_STAGES_ALL
+                                        : EGRAPH_STAGES_BEST;
+  char *text;
+  egraph_status status = egraph_result_stages(NULL, session->result, form, &text);
+  if (status != EGRAPH_OK) return status;
+  show(stdout, "%s%s", text, f->run.json ? "\n" : "");
+  egraph_string_free(NULL, text);
+  return EGRAPH_OK;
+}
+
+static bool stages_can_be_written(const file_flags *f) {
+  if (!finds_stages(f) || f->output == NULL) return true;
+  fprintf(stderr,
+          "egraph: %s: staged plans are simulated only, there is nothing to write; leave "
+          "-o out, or --search\n",
+          f->output);
+  return false;
+}
+
 static egraph_status hand_out(const file_flags *f, const optimize_session *session) {
+  if (finds_stages(f)) return hand_out_stages(f, session);
   egraph_result *result = session->result;
   bool is_there = egraph_result_graph(result) != NULL;
   egraph_status status = EGRAPH_OK;
@@ -340,8 +377,10 @@ static egraph_status hand_out(const file_flags *f, const optimize_session *sessi
   return EGRAPH_OK;
 }
 
-/// The failure to certify stands after the plan, which is handed out all the same.
+/// The failure to certify stands after the plan, which is handed out all the same; that
+/// no pipeline is possible in the report.
 static int certified_outcome(const egraph_result *result) {
+  if (strcmp(egraph_result_report(result)->status, "unknown") == 0) return EXIT_FAILED;
   const char *why = egraph_result_report(result)->uncertified;
   if (why == NULL) return EXIT_DONE;
   fprintf(stderr, "egraph: %s\n", why);
@@ -362,7 +401,8 @@ static int run_command(const command *base, file_flags *f, int argc, char **argv
   if (parsed != PARSE_RUN) return parsed;
   if (!training_fits(&f->run) || !demands_fit(f)) return EXIT_USAGE;
   f->run.search.certify = f->certificate != NULL;
-  if (!files_can_be_written(f, models.items[0])) return EXIT_FAILED;
+  if (!stages_can_be_written(f) || !files_can_be_written(f, models.items[0]))
+    return EXIT_FAILED;
   optimize_session session;
   egraph_status status = optimize_load(&f->run, models.items[0], &session);
   if (status == EGRAPH_OK) remove_old_certificate(f->certificate);

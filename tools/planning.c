@@ -90,8 +90,8 @@ static void add_search_flags(command *cmd, egraph_search *search) {
                        &search->name, low > 0 ? low : 0, high, help);
 #include "include/egraph_search.def"
   add_text(cmd, "--search NAME", &search->algorithm,
-           "one device: search by another algorithm, to compare:"
-#define EGRAPH_ALGORITHM(name, kind, function, what, paper) " " name " (" what ");"
+           "search by another algorithm, to compare; of one device, or a plan:"
+#define EGRAPH_ALGORITHM(name, kind, row, what, paper) " " name " (" #kind ": " what ");"
 #include "include/egraph_algorithms.def"
            " the formats of its graph are chosen exactly at the end");
   add_choice(cmd, "--extractor ilp|dag|tree", &search->extractor,

@@ -127,6 +127,8 @@ static const char *end_words(const egraph_report *r) {
              {"round-limit", "at its limit of rounds; --rounds N raises it"},
              {"work-limit", "at its work limit; --work N or --time-limit X raises it"},
              {"time-limit", "at its time limit; --time-limit X raises it"},
+             {"exhausted", "with nothing left to look at"},
+             {"no-gain", "after half of its work without a gain"},
              {"cancelled", "cancelled"}};
   size_t i = 0;
   while (i + 1 < sizeof all / sizeof *all && strcmp(r->ended, all[i].ended) != 0)
@@ -271,6 +273,17 @@ static bool is_certified(const egraph_report *r) {
   return isfinite(r->cost_after) && r->uncertified == NULL;
 }
 
+/// Of a search that is not the product's own.
+static void plan_search_json(const egraph_report *r) {
+  json_open("search", '{');
+  json_text("algorithm", r->algorithm);
+  json_int("proposals", r->proposals);
+  json_real("work", r->search_work);
+  json_real("seconds", r->search_seconds);
+  json_real("excess_bytes", r->excess_memory);
+  json_close('}');
+}
+
 static void report_json(const egraph_result *result, const char *certificate) {
   const egraph_report *r = egraph_result_report(result);
   const egraph_plan *plan = egraph_result_plan(result);
@@ -285,6 +298,7 @@ static void report_json(const egraph_result *result, const char *certificate) {
               !is_certified(r) || r->meshes > 1 || r->checked < r->bound);
   }
   json_text("proven_over", r->proven_over);
+  if (r->algorithm != NULL) plan_search_json(r);
   if (r->overlap_plans != 0) {
     json_open("overlap", '{');
     json_real("seconds", r->overlapped);
@@ -357,6 +371,21 @@ static void print_overlap(const egraph_report *r) {
   printf("; plans simulated: %u\n", r->overlap_plans);
 }
 
+/// What another search did, and whether its plan is one.
+static void print_searched(const egraph_report *r) {
+  if (r->algorithm == NULL) {
+    printf("bound       no plan takes less than %s; meshes tried: %u\n",
+           seconds_text(r->bound).text, r->meshes);
+    return;
+  }
+  printf("search      %s: %" PRIu64 " plans compared, %.0f million steps, %.2f seconds; "
+         "meshes tried: %u; no bound is known\n",
+         r->algorithm, r->proposals, r->search_work, r->search_seconds, r->meshes);
+  if (r->excess_memory > 0)
+    printf("too large   by %.0f bytes of a device: the search has no plan that fits\n",
+           r->excess_memory);
+}
+
 /// What the search did; warnings that concern the plan stand in its report.
 static egraph_status print_search(const optimize_session *session) {
   const egraph_report *r = egraph_result_report(session->result);
@@ -364,8 +393,7 @@ static egraph_status print_search(const optimize_session *session) {
   printf("\nSEARCH\n");
   if (session->training.optimizer != NULL)
     status = print_trained(session->graph, &session->training);
-  printf("bound       no plan takes less than %s; meshes tried: %u\n",
-         seconds_text(r->bound).text, r->meshes);
+  print_searched(r);
   printf("ended       %s\n", end_words(r));
   if (r->overlap_plans != 0) print_overlap(r);
   printf("e-graph     %u nodes, %u classes, %u iterations; saturation %s\n", r->nodes,

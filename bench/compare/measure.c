@@ -100,21 +100,13 @@ static void prepare_call(const compare_case *c, const egraph_graph *graph,
   call->options.compare = &call->baselines;
 }
 
-/// Seconds of the step in the first order of issue whose peak is within the memory; the
-/// last order is that of the plan.
-static egraph_status simulate(const egraph_plan *plan, const char *machine,
-                              double memory_limit, double *out) {
+static egraph_status simulate(const egraph_plan *plan, const char *machine, double *out) {
   egraph_simulate_options options = egraph_simulate_options_default();
+  egraph_simulation *simulation;
   options.machine = machine;
-  for (int issue = EGRAPH_ISSUE_AHEAD; issue <= EGRAPH_ISSUE_IN_ORDER; issue++) {
-    egraph_simulation *simulation;
-    options.issue = (egraph_issue)issue;
-    TRY(egraph_simulate(NULL, plan, &options, &simulation));
-    egraph_simulation_info info = egraph_simulation_info_of(simulation);
-    egraph_simulation_destroy(simulation);
-    *out = info.seconds;
-    if (info.peak_bytes <= memory_limit) break;
-  }
+  TRY(egraph_simulate(NULL, plan, &options, &simulation));
+  *out = egraph_simulation_info_of(simulation).seconds;
+  egraph_simulation_destroy(simulation);
   return EGRAPH_OK;
 }
 
@@ -122,7 +114,7 @@ static egraph_status tell_plan(const compare_case *c, const egraph_plan *plan,
                                compare_row *row) {
   egraph_plan_info info = egraph_plan_info_of(plan);
   double simulated;
-  TRY(simulate(plan, c->machine, info.memory_limit, &simulated));
+  TRY(simulate(plan, c->machine, &simulated));
   bool is_short = info.memory > info.memory_limit;
   row_set(row, COL_STATUS,
           compare_status_word(is_short ? STATUS_TOO_LARGE : STATUS_FITS));
@@ -131,6 +123,15 @@ static egraph_status tell_plan(const compare_case *c, const egraph_plan *plan,
   row_set_real(row, COL_MEMORY, info.memory);
   row_set(row, COL_MESH, info.mesh);
   return EGRAPH_OK;
+}
+
+/// A pipeline has no plan: it was simulated by its search.
+static void tell_pipeline(const egraph_report *report, compare_row *row) {
+  bool is_short = report->excess_memory > 0;
+  row_set(row, COL_STATUS,
+          compare_status_word(is_short ? STATUS_TOO_LARGE : STATUS_FITS));
+  if (is_short) row_set_real(row, COL_SHORT, report->excess_memory);
+  row_set_real(row, COL_SIMULATED, report->overlapped);
 }
 
 /// There is no plan: for lack of memory, or because a limit came first.
@@ -199,6 +200,10 @@ static egraph_status search_row(const compare_case *c, compare_row *row) {
     return EGRAPH_OK;
   }
   if (plan != NULL) return tell_plan(c, plan, row);
+  if (egraph_result_report(result)->overlapped > 0) {
+    tell_pipeline(egraph_result_report(result), row);
+    return EGRAPH_OK;
+  }
   tell_absence(result, row);
   return EGRAPH_OK;
 }

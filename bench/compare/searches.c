@@ -6,11 +6,11 @@
 #include "optimize/search/plan_baselines.h"
 
 // What an algorithm of the table finds.
-enum { FINDS_graphs = 1, FINDS_plans = 2 };
+enum { FINDS_graphs, FINDS_plans, FINDS_stages };
 
 #define BASELINE_ENTRY(id, name, last, outer) {name, SEARCH_BASELINE, true, false},
 #define EGRAPH_ALGORITHM(name, finds, function, what, paper)                             \
-  {name, SEARCH_ALGORITHM, FINDS_##finds == FINDS_plans, FINDS_##finds == FINDS_graphs},
+  {name, SEARCH_ALGORITHM, FINDS_##finds != FINDS_graphs, FINDS_##finds == FINDS_graphs},
 static const search_entry ENTRIES[] = {
     {"egraph", SEARCH_OWN, true, true},
     {"egraph-overlap", SEARCH_OWN_OVERLAP, true, false},

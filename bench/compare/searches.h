@@ -16,7 +16,7 @@ typedef enum search_kind {
 typedef struct search_entry {
   const char *name;
   search_kind kind;
-  bool finds_plans, finds_graphs;
+  bool finds_plans, finds_graphs; // pipelines count as plans
 } search_entry;
 
 /// In the order in which rows stand; the product's own come first.

@@ -508,7 +508,8 @@ static egraph_status unfold(const searcher *s, const fold *f, eg_planning *plann
                                 planning->cost, summary.seconds));
   planning->cost = summary.seconds;
   planning->memory = summary.peak;
-  if (!(planning->memory > s->step->in.memory_limit)) return EGRAPH_OK;
+  bool fits = !(planning->memory > s->step->in.memory_limit);
+  if (fits || s->planner->searcher != NULL) return EGRAPH_OK;
   eg_emitted_plan_deinit(&planning->emitted);
   planning->has_plan = false;
   planning->cost = INFINITY;
@@ -672,8 +673,19 @@ static egraph_status search_groups(searcher *s) {
   return EGRAPH_OK;
 }
 
+/// One search, by another algorithm.
+static egraph_status search_by(searcher *s) {
+  const fold *first = &s->step->folds[0];
+  bool is_folded = first->small.is_made;
+  eg_planner_input input = input_for(s, is_folded ? &first->small : &s->step->whole, 1);
+  EG_TRY(eg_planner_run(s->step->alloc, &input, s->out));
+  s->has_any = true;
+  return is_folded ? unfold(s, first, s->out) : EGRAPH_OK;
+}
+
 static egraph_status search(searcher *s) {
   fold *first = &s->step->folds[0];
+  if (s->planner->searcher != NULL) return search_by(s);
   if (!first->small.is_made) return search_whole(s, 1, true);
   // Where both are planned, baselines are those of the whole step.
   EG_TRY(search_folded(s, first, FOLDED_SHARE, true));

@@ -36,7 +36,8 @@ uint32_t eg_whole_step_blocks(const eg_whole_step *step);
 void eg_whole_step_limit_memory(eg_whole_step *step, double bytes);
 
 /// Plans on the mesh of `planner`, whose graph, info, and constraints are filled in here;
-/// its time limit is that of all searches. The plan is whole. Fails like eg_planner_run.
+/// its time limit is that of all searches. The plan is whole; of another searcher it is
+/// that of the folded step, where there is one, unfolded. Fails like eg_planner_run.
 egraph_status eg_whole_step_plan(eg_whole_step *step, const eg_planner_input *planner,
                                  eg_planning *out);
 /// A certificate (plan_compete.h), initialized, of a plan that this made, as that of

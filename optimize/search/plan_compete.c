@@ -5,10 +5,12 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/proof.h"
 #include "extract/layout/layout_bound.h"
 #include "extract/layout/layout_solve.h"
 #include "optimize/model/plan_recall.h"
+#include "pcg/plan/plan_summary.h"
 
 // ---- one problem --------------------------------------------------------------------
 
@@ -162,6 +164,78 @@ egraph_status eg_compete_search(const eg_competition *competition, eg_fitted_pla
   EG_TRY(eg_compete_given(competition, out));
   bool is_blamed = out->status == EG_LAYOUT_INFEASIBLE && !is_free(competition);
   return is_blamed ? blame(competition) : EGRAPH_OK;
+}
+
+/// The plan of an answer: strategies with the arcs of least cost that go with them.
+static egraph_status emit_answer(const eg_competition *c, const eg_plan_model *model,
+                                 const uint32_t *strategy, eg_fitted_plan *out) {
+  eg_layout_completer *completer;
+  eg_layout_solution solution;
+  bool is_solution;
+  EG_TRY(eg_layout_completer_create(c->alloc, &model->problem, &completer));
+  egraph_status status = eg_layout_complete(completer, strategy, &solution, &is_solution);
+  eg_layout_completer_destroy(completer);
+  EG_TRY(status);
+  if (!is_solution)
+    return EG_FAIL(EGRAPH_E_INTERNAL, "a search has found strategies that are no plan");
+  status = eg_plan_emit(model, c->alloc, &solution, &out->emitted);
+  out->has_plan = status == EGRAPH_OK;
+  if (out->has_plan) { // of the problem, which goes
+    eg_u32s_deinit(&out->emitted.place_of);
+    eg_u32s_deinit(&out->emitted.value_at);
+  }
+  out->cost = solution.cost;
+  for (uint32_t r = 0; r < model->problem.memory_rows; r++)
+    out->kept = fmax(out->kept, solution.memory[r]);
+  eg_layout_solution_deinit(&solution);
+  return status;
+}
+
+static egraph_status ask(const eg_competition *c, const eg_plan_searcher *searcher,
+                         const eg_plan_question *question, eg_plan_model *model,
+                         eg_fitted_plan *out, eg_plan_searched *out_searched) {
+  eg_plan_question asked = *question;
+  eg_plan_answer answer = {.stop = EG_PLAN_STOP_EXHAUSTED};
+  eg_plan_summary summary;
+  double start = eg_clock_seconds();
+  asked.model = model;
+  eg_u32s_init(&answer.strategy, c->alloc);
+  egraph_status status = searcher->run(searcher->self, &asked, &answer);
+  *out_searched = (eg_plan_searched){.proposals = answer.proposals,
+                                     .work = answer.work,
+                                     .seconds = eg_clock_seconds() - start,
+                                     .stop = answer.stop};
+  if (status == EGRAPH_OK && answer.strategy.len != 0) {
+    eg_plan_model_limit_memory(model, INFINITY);
+    status = emit_answer(c, model, answer.strategy.data, out);
+  }
+  eg_u32s_deinit(&answer.strategy);
+  EG_TRY(status);
+  if (!out->has_plan) return EGRAPH_OK;
+  out->status = EG_LAYOUT_FEASIBLE;
+  status = eg_plan_summary_make(&out->emitted.plan, c->alloc, &summary);
+  if (status == EGRAPH_OK)
+    out->memory = summary.peak;
+  else
+    eg_fitted_plan_deinit(out);
+  return status;
+}
+
+egraph_status eg_compete_by(const eg_competition *competition,
+                            const eg_plan_searcher *searcher,
+                            const eg_plan_question *question, eg_fitted_plan *out,
+                            eg_plan_searched *out_searched) {
+  demands user;
+  eg_plan_model model;
+  *out = (eg_fitted_plan){.status = EG_LAYOUT_UNKNOWN, .cost = INFINITY};
+  eg_plan_choices_init(&out->choices, competition->alloc);
+  EG_TRY(demands_init(&user, competition));
+  egraph_status status = model_within(competition, user.held, &model);
+  demands_deinit(&user);
+  EG_TRY(status);
+  status = ask(competition, searcher, question, &model, out, out_searched);
+  eg_plan_model_deinit(&model);
+  return status;
 }
 
 egraph_status eg_compete_cut(const eg_competition *competition, const double *price,

@@ -11,6 +11,7 @@
 #include "optimize/search/plan_baselines.h"
 #include "optimize/search/plan_cut.h"
 #include "optimize/search/plan_fit.h"
+#include "optimize/search/plan_searcher.h"
 
 typedef struct eg_competition {
   egraph_allocator alloc;
@@ -29,6 +30,13 @@ typedef struct eg_competition {
 egraph_status eg_compete_search(const eg_competition *competition, eg_fitted_plan *out);
 /// The same, but that there is none is a result.
 egraph_status eg_compete_given(const eg_competition *competition, eg_fitted_plan *out);
+/// The plan that another search finds, whether it fits or not: `question` lacks nothing
+/// but the model. The status is UNKNOWN where it finds none. Fails as eg_compete_search
+/// and the search do.
+egraph_status eg_compete_by(const eg_competition *competition,
+                            const eg_plan_searcher *searcher,
+                            const eg_plan_question *question, eg_fitted_plan *out,
+                            eg_plan_searched *out_searched);
 /// A bound of all plans of the whole step (plan_cut.h), in the time of the options,
 /// beginning with prices ([memory rows]) that a search has found, up to the cost of the
 /// plan that it has found (or INFINITY). `may_bind`: the limit of memory.

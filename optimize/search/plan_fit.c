@@ -754,6 +754,7 @@ egraph_status eg_plan_fit(eg_plan_model *model, egraph_allocator alloc,
   eg_u32s_deinit(&f.found);
   for (uint32_t r = 0; r < f.rows; r++)
     model->problem.memory_limit[r] = f.limit;
+  out->work = f.work.done;
   if (status != EGRAPH_OK) eg_fitted_plan_deinit(out);
   return status;
 }

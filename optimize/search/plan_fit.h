@@ -23,6 +23,7 @@ typedef struct eg_fitted_plan {
   double price[EG_LAYOUT_MEMORY_ROWS]; // seconds of a byte of each row, of the bound
   double least_memory;   // without a plan: the least peak of any that was made, or 0
   uint32_t places, arcs; // of the layout problem
+  uint64_t work;         // steps done
   bool has_plan;
   eg_emitted_plan emitted;
   eg_plan_choices choices; // of the solution that it is made of

@@ -604,6 +604,37 @@ static egraph_status solve(planner *p, const eg_plan_space *space,
   return status;
 }
 
+/// The plan of another search, as it is.
+static egraph_status solve_by(planner *p, const eg_plan_space *space,
+                              const eg_plan_algebra *algebra) {
+  const eg_machine_mesh mesh = eg_unit_axes_drop(p->input->mesh);
+  const eg_competition competition = {.alloc = p->alloc,
+                                      .space = space,
+                                      .constraints = p->input->constraints,
+                                      .algebra = algebra,
+                                      .mesh = &p->input->mesh->mesh};
+  eg_plan_question question = {.alloc = p->alloc,
+                               .mesh = &mesh,
+                               .memory_limit = p->input->info->memory_limit,
+                               .layout = remaining(p),
+                               .seed = p->input->seed};
+  eg_fitted_plan found;
+  double start = eg_clock_seconds();
+  p->stage = SEARCHING;
+  question.layout.progress = on_progress;
+  question.layout.user = p;
+  egraph_status status = eg_compete_by(&competition, p->input->searcher, &question,
+                                       &found, &p->out->searched);
+  if (status == EGRAPH_OK) {
+    p->out->status = found.status;
+    take_plan(p, &found);
+    p->out->gap = 1;
+  }
+  eg_fitted_plan_deinit(&found);
+  p->out->solve_seconds = eg_clock_seconds() - start;
+  return status;
+}
+
 static egraph_status mix(planner *p, const eg_plan_space *space) {
   eg_mixed_plan mixed;
   eg_plan_model model;
@@ -656,9 +687,10 @@ static egraph_status plan_with(planner *p, eg_machine_costs *costs,
   p->out->is_exact = space.is_exact;
   for (size_t s = 0; s < space.strategies.len; s++)
     p->out->compared[space.strategies.data[s].basis]++;
-  egraph_status status = p->claim != NULL ? certify(p, &space, algebra)
-                         : p->kinds != 0  ? mix(p, &space)
-                                          : solve(p, &space, algebra);
+  egraph_status status = p->claim != NULL             ? certify(p, &space, algebra)
+                         : p->kinds != 0              ? mix(p, &space)
+                         : p->input->searcher != NULL ? solve_by(p, &space, algebra)
+                                                      : solve(p, &space, algebra);
   eg_plan_space_deinit(&space);
   return status;
 }

@@ -40,6 +40,8 @@ typedef struct eg_planner_input {
                         // mates); 0: nothing is wanted
   uint64_t cut_work;    // likewise, steps; 0: no limit
   const eg_plan *known; // of this step, to begin the search with; NULL: none
+  const eg_plan_searcher *searcher; // instead of all this, to compare; NULL: none
+  uint64_t seed;                    // of its random choices
   /// Sums up the plan of a baseline as its user would get it: of a folded step, unfolded.
   /// The plan is one of the mesh without axes of one device. NULL: the plan as it is.
   egraph_status (*sum_up)(void *user, const eg_emitted_plan *plan, eg_plan_summary *out);
@@ -86,7 +88,8 @@ typedef struct eg_planning {
   char seed[EG_RIVAL_NAME_SIZE]; // baseline whose plan this is; "": the search's
   uint32_t untried; // baselines that may be cheaper, for which the clock left no time
   eg_baseline_outcome baseline[EG_BASELINE_OUTCOMES];
-  double single_seconds; // a step on one device, whatever it holds; 0: not known
+  double single_seconds;     // a step on one device, whatever it holds; 0: not known
+  eg_plan_searched searched; // of another search
 } eg_planning;
 
 /// As eg_saturate, but that values are sealed which rules must not look through; `info`
@@ -101,6 +104,7 @@ egraph_status eg_plan_apply_rules(eg_tensor_egraph *egraph, const eg_step_info *
 /// that ends without a proof is followed by the baselines that may still be cheaper, as
 /// far as the time goes; the cheapest plan wins, so that no baseline that was tried is
 /// cheaper than the plan.
+/// With another searcher its plan is the result, whether it fits or not, without a bound.
 /// Limits and "does not fit" are results. Fails with EGRAPH_E_UNSUPPORTED (operators of
 /// unknown type, too many layouts), EGRAPH_E_TYPE (an unsound rule), EGRAPH_E_ARGUMENT
 /// (constraints that leave no plan on this mesh), EGRAPH_E_MEMORY.

@@ -4,6 +4,7 @@
 #define EG_OPTIMIZE_SPACE_STEP_INFO_H
 
 #include "pcg/graph/blocks.h"
+#include "pcg/graph/node_cons.h"
 #include "pcg/plan/plan.h"
 
 /// A value that leaves the step and enters the next one: parameters, optimizer states. A
@@ -37,6 +38,8 @@ typedef struct eg_step_info {
   uint32_t carried_count;
   const eg_value *gradients; // of what is trained, of one micro-batch
   uint32_t gradient_count;
+  const eg_stamp *stamps; // [graph values] what of the forward graph they are made for;
+                          // NULL: the graph is that
   // Of a folded step, values: what rules do not look through (it goes from block to
   // block, or is not the same for all), and what they leave as it is.
   const uint32_t *sealed;

@@ -214,6 +214,7 @@ static egraph_status fill_info(filler *f) {
   for (uint32_t p = 0; p < training->param_count; p++)
     gradients[p] = training->params[p].gradient;
   f->out->info.gradients = gradients;
+  f->out->info.stamps = training->stamps.data;
   f->out->info.gradient_count = training->param_count;
   if (f->folded == NULL) return EGRAPH_OK;
   return mark_folded(f->out, f->folded, f->training);

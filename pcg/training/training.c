@@ -12,6 +12,7 @@
 #include "pcg/graph/graph_internal.h"
 #include "pcg/graph/node_cons.h"
 #include "pcg/training/gradient.h"
+#include "pcg/training/loss.h"
 
 // ---- names --------------------------------------------------------------------------
 
@@ -61,106 +62,6 @@ egraph_status eg_training_options_check(const eg_graph *forward,
     return EG_FAIL(EGRAPH_E_ARGUMENT, "there is no loss %d or no optimizer %d",
                    (int)o->loss, (int)o->optimizer);
   return EGRAPH_OK;
-}
-
-// ---- the loss -------------------------------------------------------------------------
-
-// Losses are sums and maxima, so that the classes may be split: a softmax as one operator
-// would need all of them in one place.
-//
-//   y [.., classes], m = max y, e = exp(y - m), s = sum e, p the target as probabilities
-//   loss     mean over rows of  w (log s + m) - sum(p y),   w = sum p (1 for labels)
-//   y'       (w e / s - p) / rows; m drops out
-
-/// What the backward part reads of the forward part.
-typedef struct loss_terms {
-  eg_loss kind;
-  double share;                              // 1 / number of rows or elements
-  eg_ref exponentials, sums, target, weight; // cross entropy: e^(y - max), ...
-  eg_ref difference;                         // squared error
-} loss_terms;
-
-// The type of the target for the output y. Fails with EGRAPH_E_TYPE.
-static egraph_status loss_target(eg_loss kind, const eg_type *y, eg_type *out) {
-  if (!eg_dtype_is_float(y->dtype) || eg_type_elements(y) == 0)
-    return EG_FAIL(EGRAPH_E_TYPE,
-                   "a loss cannot be taken of %s; choose an output of floating-point "
-                   "elements",
-                   eg_type_text_of(y).text);
-  *out = eg_type_of(y->dtype, y->rank, y->dims);
-  if (kind == EG_LOSS_SQUARED_ERROR) return EGRAPH_OK;
-  if (y->rank == 0)
-    return EG_FAIL(EGRAPH_E_TYPE, "cross entropy needs classes in the last dimension of "
-                                  "the output, which is a scalar");
-  if (kind == EG_LOSS_CROSS_ENTROPY)
-    *out = eg_type_of(EGRAPH_INT64, y->rank - 1, y->dims);
-  return EGRAPH_OK;
-}
-
-// labels [..] as [.., classes]: 1 at the label.
-static eg_ref one_hot(eg_builder *b, eg_ref labels, const eg_type *y) {
-  int64_t dims[EGRAPH_MAX_RANK];
-  for (uint32_t i = 0; i < y->rank; i++)
-    dims[i] = i + 1 < y->rank ? y->dims[i] : 1;
-  eg_ref column = eg_build_reshape(b, labels, y->rank, dims);
-  eg_ref classes = eg_build_range(b, y->dims[y->rank - 1]);
-  eg_ref equal = EG_BUILD(b, EG_OP_EQUAL, column, classes);
-  return eg_build_cast(b, equal, y->dtype);
-}
-
-static eg_ref total(eg_builder *b, eg_ref x) {
-  uint32_t all = eg_operand_bits(eg_build_type(b, x)->rank);
-  return eg_build_reduce(b, EG_OP_REDUCE_SUM, x, all, false);
-}
-
-static eg_ref cross_entropy(eg_builder *b, eg_ref y, eg_ref target, loss_terms *t) {
-  const eg_type *type = eg_build_type(b, y);
-  uint32_t last = UINT32_C(1) << (type->rank - 1);
-  bool labels = t->kind == EG_LOSS_CROSS_ENTROPY;
-  eg_ref m = eg_build_reduce(b, EG_OP_REDUCE_MAX, y, last, true);
-  t->exponentials = EG_FORMULA(b, "(exp (sub y m))", "ym", y, m);
-  t->sums = eg_build_reduce(b, EG_OP_REDUCE_SUM, t->exponentials, last, true);
-  t->target = labels ? one_hot(b, target, type) : target;
-  t->weight = EG_REF_NONE;
-  if (!labels) t->weight = eg_build_reduce(b, EG_OP_REDUCE_SUM, target, last, true);
-  eg_ref products = EG_BUILD(b, EG_OP_MUL, t->target, y);
-  eg_ref k = eg_build_reduce(b, EG_OP_REDUCE_SUM, products, last, true);
-  eg_ref rows = EG_FORMULA(
-      b, labels ? "(sub (add (log s) m) k)" : "(sub (mul w (add (log s) m)) k)", "smkw",
-      t->sums, m, k, t->weight);
-  return total(b, rows);
-}
-
-// Emits the loss. b->dtype is set to y's.
-static eg_ref emit_loss(eg_builder *b, eg_loss kind, eg_ref y, eg_ref target,
-                        loss_terms *out) {
-  const eg_type *type = eg_build_type(b, y);
-  int64_t rows = eg_type_elements(type);
-  *out = (loss_terms){.kind = kind};
-  b->dtype = type->dtype;
-  eg_ref sum;
-  if (kind == EG_LOSS_SQUARED_ERROR) {
-    out->difference = EG_BUILD(b, EG_OP_SUB, y, target);
-    eg_ref squares = EG_BUILD(b, EG_OP_SQUARE, out->difference);
-    sum = total(b, squares);
-  } else {
-    rows /= type->dims[type->rank - 1];
-    sum = cross_entropy(b, y, target, out);
-  }
-  out->share = 1.0 / (double)rows;
-  eg_ref share = eg_build_number(b, out->share);
-  return EG_BUILD(b, EG_OP_MUL, sum, share);
-}
-
-// Emits the cotangent of y.
-static eg_ref emit_loss_gradient(eg_builder *b, const loss_terms *t) {
-  bool squared = t->kind == EG_LOSS_SQUARED_ERROR;
-  eg_ref c = eg_build_number(b, squared ? 2 * t->share : t->share);
-  if (squared) return EG_BUILD(b, EG_OP_MUL, t->difference, c);
-  return EG_FORMULA(b,
-                    eg_ref_exists(t->weight) ? "(mul c (sub (mul w (div e s)) p))"
-                                             : "(mul c (sub (div e s) p))",
-                    "cespw", c, t->exponentials, t->sums, t->target, t->weight);
 }
 
 // Optimizers in the element type of each parameter: as formulas, or as one node per
@@ -378,6 +279,7 @@ typedef struct maker {
   eg_value *map;         // [forward values] in the step, as it is computed with
   eg_value *entry;       // [forward values] of trained weights
   eg_values operands, results;
+  eg_values sent_back; // inputs of the forward graph
   eg_text text;
 } maker;
 
@@ -387,14 +289,18 @@ static egraph_status add_input(maker *m, const char *name, const eg_type *type,
   return eg_node_cons_note(&m->cons, 1);
 }
 
-// "w.m"
+/// Sets m->text to "w.m".
+static egraph_status write_name(maker *m, const char *of, const char *suffix) {
+  eg_text_clear(&m->text);
+  EG_TRY(eg_text_append(&m->text, of));
+  EG_TRY(eg_text_append(&m->text, "."));
+  return eg_text_append(&m->text, suffix);
+}
+
 static egraph_status add_state(maker *m, eg_value of, const char *suffix,
                                eg_training_state *out) {
   const eg_value_info *info = eg_graph_value(m->out->graph, of);
-  eg_text_clear(&m->text);
-  EG_TRY(eg_text_append(&m->text, info->name));
-  EG_TRY(eg_text_append(&m->text, "."));
-  EG_TRY(eg_text_append(&m->text, suffix));
+  EG_TRY(write_name(m, info->name, suffix));
   return add_input(m, eg_text_of(&m->text), &info->type, &out->entry);
 }
 
@@ -510,7 +416,8 @@ static egraph_status add_params(maker *m) {
   eg_training *out = m->out;
   for (uint32_t v = 0; v < eg_graph_value_count(m->forward); v++)
     out->param_count += is_trained(m, v);
-  if (out->param_count == 0)
+  bool is_stage = m->options->is_inner || m->options->sent_back_count != 0;
+  if (out->param_count == 0 && !is_stage)
     return EG_FAIL(
         EGRAPH_E_ARGUMENT,
         "there is nothing to train: the output depends on no weight that looks "
@@ -547,16 +454,18 @@ static egraph_status add_scalars(maker *m) {
 // ---- phases -------------------------------------------------------------------------
 
 // The output as the loss takes it: in float32 where it was computed in less.
-static egraph_status add_loss(maker *m, eg_value output, eg_ref *y, loss_terms *terms) {
+static egraph_status add_loss(maker *m, eg_value output, eg_ref *y,
+                              eg_loss_terms *terms) {
   const eg_value_info *info = eg_graph_value(m->forward, output);
   eg_type target;
   eg_node_cons_stamp(&m->cons, output.id, EG_MADE_CAST);
   *y = eg_build_cast(&m->b, eg_ref_of(m->map[output.id]), info->type.dtype);
   EG_TRY(m->b.status);
-  EG_TRY(loss_target(m->options->loss, eg_build_type(&m->b, *y), &target));
+  EG_TRY(eg_loss_target(m->options->loss, eg_build_type(&m->b, *y), &target));
   eg_node_cons_stamp(&m->cons, output.id, EG_MADE_LOSS);
   EG_TRY(add_input(m, "target", &target, &m->out->target));
-  eg_ref loss = emit_loss(&m->b, m->options->loss, *y, eg_ref_of(m->out->target), terms);
+  eg_ref loss =
+      eg_loss_emit(&m->b, m->options->loss, *y, eg_ref_of(m->out->target), terms);
   m->out->loss = eg_value_of(loss);
   return m->b.status;
 }
@@ -575,22 +484,100 @@ static egraph_status emit_gradient(maker *m, eg_value found, eg_training_param *
   return m->b.status;
 }
 
-static egraph_status emit_backward(maker *m, eg_value output, eg_ref y,
-                                   const loss_terms *terms) {
+/// The cotangent of an output of a stage, which the stage behind it sends.
+static egraph_status add_arriving(maker *m, uint32_t output, eg_gradient_seed *out) {
+  eg_value value = eg_graph_output(m->forward, output, NULL);
+  const eg_value_info *made = eg_graph_value(m->out->graph, m->map[value.id]);
+  EG_TRY(write_name(m, eg_graph_value(m->forward, value)->name, "cotangent"));
+  eg_node_cons_stamp(&m->cons, value.id, EG_MADE_SEED);
+  out->value = m->map[value.id];
+  return add_input(m, eg_text_of(&m->text), &made->type, &out->cotangent);
+}
+
+static bool has_cotangent(const maker *m, uint32_t output) {
+  eg_value value = eg_graph_output(m->forward, output, NULL);
+  return eg_dtype_is_float(eg_graph_value(m->forward, value)->type.dtype);
+}
+
+/// Fills seeds[outputs of the forward graph].
+static egraph_status add_all_arriving(maker *m, eg_gradient_seed *seeds,
+                                      uint32_t *out_count) {
+  *out_count = 0;
+  for (uint32_t o = 0; o < eg_graph_output_count(m->forward); o++)
+    if (has_cotangent(m, o)) EG_TRY(add_arriving(m, o, &seeds[(*out_count)++]));
+  return EGRAPH_OK;
+}
+
+static egraph_status find_sent_back(maker *m) {
+  for (uint32_t i = 0; i < m->options->sent_back_count; i++) {
+    eg_value input;
+    const char *name = m->options->sent_back[i];
+    if (!eg_graph_find_value(m->forward, name, &input) ||
+        eg_graph_value(m->forward, input)->kind != EG_VALUE_INPUT ||
+        !eg_dtype_is_float(eg_graph_value(m->forward, input)->type.dtype))
+      return EG_FAIL(EGRAPH_E_ARGUMENT,
+                     "the stage has no floating-point input '%.200s' to send a cotangent "
+                     "back for",
+                     name);
+    EG_TRY(eg_values_push(&m->sent_back, input));
+  }
+  return EGRAPH_OK;
+}
+
+/// The cotangents of inputs that stages before this one wait for; zero where no output
+/// depends on them.
+static egraph_status add_sent_back(maker *m, const eg_value *found) {
+  for (size_t i = 0; i < m->sent_back.len; i++) {
+    eg_value input = m->sent_back.data[i], entry = m->entry[input.id];
+    eg_ref cotangent = eg_ref_of(found[i]);
+    eg_node_cons_stamp(&m->cons, input.id, EG_MADE_GRADIENT);
+    if (!eg_ref_exists(cotangent))
+      cotangent = eg_build_fill(&m->b, eg_build_type(&m->b, eg_ref_of(entry)), 0);
+    EG_TRY(m->b.status);
+    EG_TRY(write_name(m, eg_graph_value(m->forward, input)->name, "cotangent"));
+    EG_TRY(
+        eg_graph_add_output(m->out->graph, eg_text_of(&m->text), eg_value_of(cotangent)));
+  }
+  return EGRAPH_OK;
+}
+
+/// The gradients of all parameters, and the cotangents that are sent back.
+static egraph_status emit_backward(maker *m, const eg_gradient_seed *seeds,
+                                   uint32_t seed_count) {
   eg_training *out = m->out;
+  uint32_t params = out->param_count, sent = (uint32_t)m->sent_back.len;
+  EG_TRY(eg_values_resize(&m->operands, params + sent));
+  EG_TRY(eg_values_resize(&m->results, params + sent));
+  for (uint32_t i = 0; i < params; i++)
+    m->operands.data[i] = out->params[i].value.entry;
+  for (uint32_t i = 0; i < sent; i++)
+    m->operands.data[params + i] = m->entry[m->sent_back.data[i].id];
+  EG_TRY(eg_graph_gradient(&m->cons, seeds, seed_count, m->operands.data, params + sent,
+                           m->results.data));
+  for (uint32_t i = 0; i < params; i++)
+    EG_TRY(emit_gradient(m, m->results.data[i], &out->params[i]));
+  return add_sent_back(m, m->results.data + params);
+}
+
+/// Backward from the loss.
+static egraph_status emit_backward_of_loss(maker *m, eg_value output, eg_ref y,
+                                           const eg_loss_terms *terms) {
   eg_node_cons_stamp(&m->cons, output.id, EG_MADE_SEED);
   const eg_gradient_seed seed = {eg_value_of(y),
-                                 eg_value_of(emit_loss_gradient(&m->b, terms))};
+                                 eg_value_of(eg_loss_emit_gradient(&m->b, terms))};
   EG_TRY(m->b.status);
-  EG_TRY(eg_values_resize(&m->operands, out->param_count));
-  EG_TRY(eg_values_resize(&m->results, out->param_count));
-  for (uint32_t i = 0; i < out->param_count; i++)
-    m->operands.data[i] = out->params[i].value.entry;
-  EG_TRY(eg_graph_gradient(&m->cons, &seed, 1, m->operands.data, out->param_count,
-                           m->results.data));
-  for (uint32_t i = 0; i < out->param_count; i++)
-    EG_TRY(emit_gradient(m, m->results.data[i], &out->params[i]));
-  return EGRAPH_OK;
+  return emit_backward(m, &seed, 1);
+}
+
+/// Backward from the cotangents of all outputs.
+static egraph_status emit_backward_of_outputs(maker *m) {
+  eg_gradient_seed *seeds;
+  uint32_t outputs = eg_graph_output_count(m->forward), count;
+  EG_TRY(eg_alloc(m->out->alloc, outputs, sizeof *seeds, &seeds));
+  egraph_status status = add_all_arriving(m, seeds, &count);
+  if (status == EGRAPH_OK) status = emit_backward(m, seeds, count);
+  eg_free(m->out->alloc, seeds, outputs, sizeof *seeds);
+  return status;
 }
 
 static egraph_status add_exit(maker *m, eg_training_state state) {
@@ -601,7 +588,13 @@ static egraph_status add_exit(maker *m, eg_training_state state) {
 
 static egraph_status add_outputs(maker *m) {
   const eg_training *out = m->out;
-  EG_TRY(eg_graph_add_output(out->graph, "loss", out->loss));
+  if (!m->options->is_inner) EG_TRY(eg_graph_add_output(out->graph, "loss", out->loss));
+  for (uint32_t o = 0; m->options->is_inner && o < eg_graph_output_count(m->forward);
+       o++) {
+    const char *name;
+    eg_value value = eg_graph_output(m->forward, o, &name);
+    EG_TRY(eg_graph_add_output(out->graph, name, m->map[value.id]));
+  }
   for (uint32_t i = 0; i < out->param_count; i++) {
     const eg_training_param *param = &out->params[i];
     EG_TRY(add_exit(m, param->value));
@@ -612,24 +605,53 @@ static egraph_status add_outputs(maker *m) {
   return EGRAPH_OK;
 }
 
+/// What is trained: of a stage without a loss, all that any output depends on.
+static egraph_status find_parameters(maker *m) {
+  const eg_parameter_wish *wish = &m->options->parameters;
+  if (!m->options->is_inner)
+    return eg_parameters_find(m->forward,
+                              eg_graph_output(m->forward, m->options->output, NULL), wish,
+                              m->fates, m->needed);
+  uint32_t values = eg_graph_value_count(m->forward);
+  eg_weight_fate *fates = NULL;
+  bool *needed = NULL;
+  egraph_allocator alloc = m->out->alloc;
+  egraph_status status = eg_alloc(alloc, values, sizeof *fates, &fates);
+  if (status == EGRAPH_OK) status = eg_alloc(alloc, values, sizeof *needed, &needed);
+  for (uint32_t o = 0; status == EGRAPH_OK && o < eg_graph_output_count(m->forward);
+       o++) {
+    status = eg_parameters_find(m->forward, eg_graph_output(m->forward, o, NULL), wish,
+                                fates, needed);
+    for (uint32_t v = 0; status == EGRAPH_OK && v < values; v++) {
+      if (fates[v] > m->fates[v]) m->fates[v] = fates[v];
+      m->needed[v] = m->needed[v] || needed[v];
+    }
+  }
+  eg_free(alloc, needed, values, sizeof *needed);
+  eg_free(alloc, fates, values, sizeof *fates);
+  return status;
+}
+
 static egraph_status make_step(maker *m) {
   eg_value output = eg_graph_output(m->forward, m->options->output, NULL);
   const eg_value_info *info = eg_graph_value(m->forward, output);
-  loss_terms terms;
+  bool is_inner = m->options->is_inner;
+  eg_loss_terms terms;
   eg_ref y;
   if (!info->typed)
     return EG_FAIL(EGRAPH_E_TYPE,
                    "the type of output '%.200s' is not known; declare it (value_info)",
                    info->name);
-  EG_TRY(eg_parameters_find(m->forward, output, &m->options->parameters, m->fates,
-                            m->needed));
+  EG_TRY(find_parameters(m));
+  EG_TRY(find_sent_back(m));
   begin_phase(m, EG_PHASE_FORWARD);
   EG_TRY(copy_forward(m));
-  EG_TRY(add_loss(m, output, &y, &terms));
+  if (!is_inner) EG_TRY(add_loss(m, output, &y, &terms));
   EG_TRY(add_scalars(m));
   EG_TRY(add_params(m));
   begin_phase(m, EG_PHASE_BACKWARD);
-  EG_TRY(emit_backward(m, output, y, &terms));
+  EG_TRY(is_inner ? emit_backward_of_outputs(m)
+                  : emit_backward_of_loss(m, output, y, &terms));
   begin_phase(m, EG_PHASE_UPDATE);
   EG_TRY(emit_update(&m->cons, m->forward, m->options, m->out));
   begin_phase(m, EG_PHASE_COUNT);
@@ -657,7 +679,7 @@ static egraph_status allocate(maker *m) {
 static void release(maker *m) {
   uint32_t values = eg_graph_value_count(m->forward);
   egraph_allocator alloc = m->out->alloc;
-  EG_DEINIT_MEMBERS(m, (eg_node_cons, cons), (eg_values, operands, results),
+  EG_DEINIT_MEMBERS(m, (eg_node_cons, cons), (eg_values, operands, results, sent_back),
                     (eg_text, text));
   eg_free(alloc, m->entry, values, sizeof *m->entry);
   eg_free(alloc, m->map, values, sizeof *m->map);
@@ -681,6 +703,7 @@ egraph_status eg_training_step(const eg_graph *forward,
   eg_flatmap_init(&m.cons.nodes, alloc);
   eg_values_init(&m.operands, alloc);
   eg_values_init(&m.results, alloc);
+  eg_values_init(&m.sent_back, alloc);
   eg_text_init(&m.text, alloc);
   egraph_status status = allocate(&m);
   if (status == EGRAPH_OK) status = make_step(&m);

@@ -24,18 +24,9 @@
 
 #include "pcg/graph/graph.h"
 #include "pcg/graph/node_cons.h"
+#include "pcg/training/loss.h"
 #include "pcg/training/parameters.h"
 #include "pcg/training/phase.h"
-
-// Losses: id, spelling. All are means over the elements, or over the rows of classes in
-// the last dimension. Targets: int64 labels within [0, classes), probabilities, values.
-#define EG_LOSS_LIST(X)                                                                  \
-  X(EG_LOSS_CROSS_ENTROPY, "softmax-cross-entropy")                                      \
-  X(EG_LOSS_CROSS_ENTROPY_OF, "softmax-cross-entropy-of-probabilities")                  \
-  X(EG_LOSS_SQUARED_ERROR, "mean-squared-error")
-#define EG_LOSS_ENUM(id, name) id,
-typedef enum eg_loss { EG_LOSS_LIST(EG_LOSS_ENUM) EG_LOSS_COUNT } eg_loss;
-#undef EG_LOSS_ENUM
 
 // Optimizers: id, spelling. Their formulas: training.c.
 #define EG_OPTIMIZER_LIST(X)                                                             \
@@ -66,6 +57,11 @@ typedef struct eg_training_options {
   // weights, weights and states stay float32.
   bool mixed_precision;
   eg_parameter_wish parameters; // what is trained
+  // A stage of a pipeline is a step that others begin or end:
+  bool is_inner; // no loss: the cotangent of each floating-point output y enters as an
+                 // input y.cotangent, and all outputs leave the step
+  const char *const *sent_back; // inputs x whose cotangent leaves as x.cotangent
+  uint32_t sent_back_count;
 } eg_training_options;
 #define EG_TRAINING_OPTIONS_DEFAULT                                                      \
   {                                                                                      \
@@ -89,7 +85,7 @@ typedef struct eg_training_param {
 
 typedef struct eg_training {
   eg_graph *graph;
-  eg_value loss; // scalar
+  eg_value loss; // scalar; with target: none of a stage without a loss
   eg_value target;
   eg_value learning_rate; // float64 scalar
   eg_value step;          // float64 scalar, 1 in the first step; none without Adam
@@ -102,9 +98,9 @@ typedef struct eg_training {
 
 /// Builds the step. Trained are the parameters (pcg/training/parameters.h) that the loss
 /// depends on, as far as options->parameters wants them. Memory formats of the forward
-/// graph are dropped. `out` owns what it points to: eg_training_deinit. Fails with
-/// EGRAPH_E_UNSUPPORTED for operators without a gradient, EGRAPH_E_ARGUMENT and
-/// EGRAPH_E_TYPE for options that do not fit the graph.
+/// graph are dropped. A stage may have nothing to train. `out` owns what it points to:
+/// eg_training_deinit. Fails with EGRAPH_E_UNSUPPORTED for operators without a gradient,
+/// EGRAPH_E_ARGUMENT and EGRAPH_E_TYPE for options that do not fit the graph.
 egraph_status eg_training_step(const eg_graph *forward,
                                const eg_training_options *options, eg_training *out);
 void eg_training_deinit(eg_training *training);

@@ -35,6 +35,7 @@ plans() { # ARGUMENTS...
   valid plan-summary summary.json
 }
 plans --machine 'host*1'
+plans --machine 'host*2' --search alpa-intra
 plans --machine 'host*4' --train adam --loss mean-squared-error --baselines --certificate proof.json
 expect 1 '' '' plan mlp.egraph --machine 'host*2' --memory 1000 --no-measure --json
 cp stdout none.json
@@ -58,6 +59,9 @@ report run-report run plan.json --draw-weights --verify
 expect 0 '' '' plan mlp.egraph --no-measure --machine 'host*2' -o forward.json
 report run-report run forward.json --draw-weights
 report simulate-report simulate plan.json --machine 'host*4' --no-measure
+for search in alpa-stages megatron-grid min-cut; do
+  report stages-report plan mlp.egraph --machine 'host*2' --no-measure --train sgd --loss mean-squared-error --micro-batches 2 --search $search
+done
 report plan-report plan mlp.egraph --no-measure --machine 'host*2' --train sgd --loss mean-squared-error --overlap
 expect 0 '' '' bench compare --models dlrm,tensat-squeezenet --machine dgx-h100 --nodes 1 --work 10 --search egraph,single-device --json compare.json
 valid compare-report compare.json

@@ -36,11 +36,41 @@ for search in greedy backtracking; do
   done
 done
 
-expect 1 - "there is no search algorithm 'best'; leave it out, or choose one of: backtracking, greedy" optimize layer.egraph \
+expect 1 - "there is no search algorithm 'best'; leave it out, or choose one of: backtracking, greedy, " optimize layer.egraph \
   $quick --search best
 expect 1 - "search algorithm 'greedy' finds a graph for one device, no plan" optimize layer.egraph $quick --search greedy \
   --machine 'host*2'
 expect 1 - "search algorithm 'greedy' finds a graph for one device, no plan" optimize mlp.egraph $quick --search greedy \
   --train sgd
 expect 2 - '--alpha' optimize layer.egraph $quick --search backtracking --alpha 0.5
+
+# Plans.
+for search in algebra-first alpa-intra mcmc optcnn unity; do
+  expect 0 "search +$search: [0-9]+ plans compared, [0-9]+ million steps, [0-9.]+ seconds; meshes tried: 1; no bound is known" - \
+    plan mlp.egraph $quick --machine 'host*2' --mesh cpu=2 --train sgd --work 200 --search $search -o $search.json
+  expect 0 'step +[0-9.]+ us' - simulate $search.json
+  expect 0 '"excess_bytes":0' - plan mlp.egraph $quick --machine 'host*2' --mesh cpu=2 --train sgd --work 200 --search $search --json
+  keys search.algorithm search.proposals search.work search.seconds search.excess_bytes overlap.seconds overlap.plans
+  expect 0 'too large +by [0-9]+ bytes of a device' - plan mlp.egraph $quick --machine 'host*2' --mesh cpu=2 --train sgd \
+    --work 200 --search $search --memory 10000
+done
+expect 1 - "all plans of a tiny step" plan mlp.egraph $quick --machine 'host*2' --train sgd --search exhaustive --work 20
+expect 1 - "search algorithm 'alpa-intra' finds a plan, no graph for one device" optimize layer.egraph $quick --search alpa-intra
+expect 1 - "search algorithm 'alpa-intra' has no certificate" plan mlp.egraph $quick --machine 'host*2' --search alpa-intra \
+  --baselines
+
+# Pipelines, simulated.
+plan="plan mlp.egraph $quick --machine host*2 --train sgd --loss mean-squared-error"
+for search in alpa-stages megatron-grid; do
+  expect 0 "$search: 4 micro-batches, 2 devices, [0-9]+ layers; [0-9]+ stages wanted, [0-9]+ planned" - \
+    $plan --micro-batches 4 --search $search
+  expect 0 's simulated +[0-9.e-]+ s formula +[0-9.]+ GB' - $plan --micro-batches 4 --search $search --text
+  expect 0 '"algorithm": "'$search'", "micro_batches": 4' - $plan --micro-batches 4 --search $search --json
+done
+expect 1 'no pipeline (is possible|was found)' - $plan --micro-batches 4 --search alpa-stages --memory 1000
+expect 0 's simulated +[0-9.e-]+ s on one device' - $plan --micro-batches 4 --search min-cut
+expect 0 'too large by' - $plan --search min-cut --memory 1000
+expect 1 - 'staged.json: staged plans are simulated only, there is nothing to write' $plan --search megatron-grid -o staged.json
+expect 1 - "search algorithm 'min-cut' finds stages of a training step" plan mlp.egraph $quick --machine 'host*2' --search min-cut
+expect 1 - "search algorithm 'alpa-stages' places stages itself" $plan --search alpa-stages --mesh cpu=2
 finish

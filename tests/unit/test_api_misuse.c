@@ -114,6 +114,8 @@ static void optimizing_and_running_refuse_null(void **state) {
   REFUSES(egraph_optimize, "out", NULL, AT, AT, AT, NULL, NULL);
   REFUSES(egraph_result_explain, "result", NULL, NULL, AT);
   REFUSES(egraph_result_explain, "out", NULL, AT, NULL);
+  REFUSES(egraph_result_stages, "result", NULL, NULL, EGRAPH_STAGES_BEST, AT);
+  REFUSES(egraph_result_stages, "out", NULL, AT, EGRAPH_STAGES_BEST, NULL);
   REFUSES(egraph_session_create, "graph", NULL, NULL, NULL, AT);
   REFUSES(egraph_session_create, "out", NULL, AT, NULL, NULL);
   REFUSES(egraph_session_run, "session", NULL, AT, 1, AT, 1);

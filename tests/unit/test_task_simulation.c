@@ -179,57 +179,6 @@ static void collectives_in_rounds(void **state) {
   assert_true(tree(8, 0.1, 0.1) < ring(8, 0.1, 0.1, 14));
 }
 
-// ---- pipelines ------------------------------------------------------------------
-
-enum { FORWARD = 1, BACKWARD = 2, MOST_STAGES = 8, MOST_BATCHES = 32 };
-
-/// GPipe or 1F1B: stages that pass micro-batches on; a message takes `message` seconds on
-/// the way, but occupies nobody.
-static double pipeline(uint32_t stages, uint32_t batches, bool is_1f1b, double message) {
-  static uint32_t forward[MOST_STAGES][MOST_BATCHES], backward[MOST_STAGES][MOST_BATCHES];
-  eg_task_graph *graph;
-  uint32_t stream, delay;
-  assert_ok(eg_task_graph_create(eg_allocator_heap(), &graph));
-  for (uint32_t s = 0; s < stages; s++) {
-    assert_ok(eg_task_graph_add_stream(graph, &stream));
-    uint32_t ahead = is_1f1b ? stages - s : batches, f = 0, b = 0;
-    while (b < batches)
-      if (f < batches && f < b + ahead)
-        assert_ok(
-            eg_task_graph_add_compute(graph, FORWARD, &stream, 1, &forward[s][f++]));
-      else
-        assert_ok(
-            eg_task_graph_add_compute(graph, BACKWARD, &stream, 1, &backward[s][b++]));
-  }
-  for (uint32_t s = 0; s + 1 < stages; s++)
-    for (uint32_t i = 0; i < batches; i++) {
-      assert_ok(eg_task_graph_add_compute(graph, message, NULL, 0, &delay));
-      assert_ok(eg_task_graph_depend(graph, delay, forward[s][i]));
-      assert_ok(eg_task_graph_depend(graph, forward[s + 1][i], delay));
-      assert_ok(eg_task_graph_add_compute(graph, message, NULL, 0, &delay));
-      assert_ok(eg_task_graph_depend(graph, delay, backward[s + 1][i]));
-      assert_ok(eg_task_graph_depend(graph, backward[s][i], delay));
-    }
-  for (uint32_t i = 0; i < batches; i++)
-    assert_ok(
-        eg_task_graph_depend(graph, backward[stages - 1][i], forward[stages - 1][i]));
-  assert_ok(eg_task_graph_simulate(graph));
-  double seconds = eg_task_graph_makespan(graph);
-  eg_task_graph_destroy(graph);
-  return seconds;
-}
-
-static void pipelines_take_their_time(void **state) {
-  (void)state;
-  for (int is_1f1b = 0; is_1f1b < 2; is_1f1b++) {
-    assert_seconds(pipeline(4, 8, is_1f1b, 0), 33, 0);
-    assert_seconds(pipeline(8, 32, is_1f1b, 0), 117, 0);
-    assert_seconds(pipeline(1, 8, is_1f1b, 1), 24, 0);
-  }
-  assert_seconds(pipeline(4, 8, true, 1), 49, 0);
-  assert_seconds(pipeline(4, 8, false, 1), 39, 0);
-}
-
 // ---- what is not so -------------------------------------------------------------
 
 /// With shared links more bandwidth may make a schedule longer: with a faster link 0 the
@@ -365,7 +314,6 @@ int main(void) {
       cmocka_unit_test(flows_on_links),
       cmocka_unit_test(schedules_that_overlap),
       cmocka_unit_test(collectives_in_rounds),
-      cmocka_unit_test(pipelines_take_their_time),
       cmocka_unit_test(more_bandwidth_may_take_longer),
       cmocka_unit_test(mistakes_are_named),
       cmocka_unit_test(cycles_are_found),

@@ -294,6 +294,84 @@ static void a_weight_without_influence_keeps_its_value(void **state) {
   stepper_deinit(&s);
 }
 
+static void copy_named(stepper *from, const char *output, stepper *to,
+                       const char *input) {
+  const eg_tensor *made = stepper_output(from, output);
+  eg_tensor *given = stepper_input(to, input);
+  assert_true(eg_type_bytes(&made->type) == eg_type_bytes(&given->type));
+  memcpy(given->data, made->data, eg_type_bytes(&made->type));
+}
+
+static void expect_same(stepper *a, stepper *b, const char *output) {
+  const eg_tensor *x = stepper_output(a, output), *y = stepper_output(b, output);
+  for (int64_t i = 0; i < eg_type_elements(&x->type); i++)
+    assert_true(fabs(eg_tensor_get_double(x, i) - eg_tensor_get_double(y, i)) < 1e-12);
+}
+
+#define STAGE_LEAVES(more)                                                               \
+  "(egraph-graph 1)(input x \"float64[4,3]\")(weight v \"float64[3,5]\")" more
+#define STAGE_FRONT "(let p (matmul x v))(let h (tanh p))(let s (mul h h))"
+#define STAGE_BACK                                                                       \
+  "(let q (matmul h w))(let r (reduce-sum :axes [1] :keepdims 1 s))(let y (add q r))"    \
+  "(output y)"
+
+/// Two stages, of which one sends two values to the other, make the step of the whole.
+static void stages_make_the_step_of_the_whole(void **state) {
+  (void)state;
+  static const char *const sent_back[] = {"h", "s"};
+  eg_rng rng = {test_seed(5)};
+  eg_training_options whole_options = options_of(EG_OPTIMIZER_SGD),
+                      front_options = whole_options, back_options = whole_options;
+  stepper whole, front, back;
+  front_options.is_inner = true;
+  back_options.sent_back = sent_back;
+  back_options.sent_back_count = 2;
+  stepper_init(&whole, STAGE_LEAVES("(weight w \"float64[5,2]\")") STAGE_FRONT STAGE_BACK,
+               &whole_options);
+  stepper_init(&front, STAGE_LEAVES("") STAGE_FRONT "(output h)(output s)",
+               &front_options);
+  stepper_init(&back,
+               "(egraph-graph 1)(input h \"float64[4,5]\")(input s \"float64[4,5]\")"
+               "(weight w \"float64[5,2]\")" STAGE_BACK,
+               &back_options);
+  static const char *const drawn[] = {"x", "v", "w", "target"};
+  for (size_t i = 0; i < 4; i++) {
+    stepper_draw(&whole, drawn[i], &rng, 2);
+    stepper *to = i < 2 ? &front : &back;
+    const eg_tensor *from = stepper_input(&whole, drawn[i]);
+    memcpy(stepper_input(to, drawn[i])->data, from->data, eg_type_bytes(&from->type));
+  }
+  stepper_set(&whole, "learning_rate", 0.25);
+  stepper_set(&front, "learning_rate", 0.25);
+  stepper_set(&back, "learning_rate", 0.25);
+  double loss = stepper_run(&whole);
+  assert_ok(eg_session_run(front.session, front.inputs.items, front.outputs.items));
+  copy_named(&front, "h", &back, "h");
+  copy_named(&front, "s", &back, "s");
+  assert_true(fabs(stepper_run(&back) - loss) < 1e-12);
+  copy_named(&back, "h.cotangent", &front, "h.cotangent");
+  copy_named(&back, "s.cotangent", &front, "s.cotangent");
+  assert_ok(eg_session_run(front.session, front.inputs.items, front.outputs.items));
+  expect_same(&whole, &front, "v");
+  expect_same(&whole, &back, "w");
+  stepper_deinit(&back);
+  stepper_deinit(&front);
+  stepper_deinit(&whole);
+}
+
+static void a_stage_sends_back_for_inputs_alone(void **state) {
+  (void)state;
+  static const char *const wrong[] = {"v"};
+  eg_training_options options = options_of(EG_OPTIMIZER_SGD);
+  eg_training step;
+  options.sent_back = wrong;
+  options.sent_back_count = 1;
+  eg_graph *graph = kit_parse("model", STAGE_LEAVES("") STAGE_FRONT "(output s)");
+  assert_fails(eg_training_step(graph, &options, &step), EGRAPH_E_ARGUMENT,
+               "no floating-point input 'v'");
+  eg_graph_destroy(graph);
+}
+
 static egraph_status make_step(egraph_allocator alloc, void *user) {
   static const char text[] = NETWORK("float32", "8");
   eg_graph *graph;
@@ -313,6 +391,11 @@ static void every_allocation_may_fail(void **state) {
   options.clip_norm = 1;
   options.mixed_precision = true;
   test_every_allocation_failing(make_step, &options);
+  static const char *const sent_back[] = {"x"};
+  options.is_inner = true;
+  options.sent_back = sent_back;
+  options.sent_back_count = 1;
+  test_every_allocation_failing(make_step, &options);
 }
 
 int main(void) {
@@ -327,6 +410,8 @@ int main(void) {
       cmocka_unit_test(entries_and_exits_have_one_name_and_type),
       cmocka_unit_test(wrong_input_is_refused),
       cmocka_unit_test(a_weight_without_influence_keeps_its_value),
+      cmocka_unit_test(stages_make_the_step_of_the_whole),
+      cmocka_unit_test(a_stage_sends_back_for_inputs_alone),
       cmocka_unit_test(every_allocation_may_fail),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,281 @@
+// A table over the options of some leads has the least cost of all that was eliminated;
+// the options that reach it are read backwards.
+// SPDX-License-Identifier: Apache-2.0
+#include "baselines/optcnn.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/owner.h"
+#include "baselines/soap_costs.h"
+
+enum { MOST_SCOPE = 8 };             // neighbours in one table
+static const double MOST_ROWS = 2e5; // of a table
+#define NONE EG_SOAP_NONE
+
+/// Costs of the options of a few leads, the last one counting fastest.
+typedef struct table {
+  uint32_t count, lead[MOST_SCOPE];
+  bool is_gone;
+  size_t begin; // in eliminator.costs
+} table;
+EG_VEC_DEFINE(tables, table);
+
+/// An eliminated lead: its best option for each row of the table that was made.
+typedef struct elimination {
+  uint32_t lead, table; // NONE: it took an option for good
+  uint32_t option;
+  size_t begin; // in eliminator.best
+} elimination;
+EG_VEC_DEFINE(eliminations, elimination);
+
+typedef struct eliminator {
+  eg_soap *soap;
+  eg_soap_costs sums;
+  tables tables;
+  eg_doubles costs;
+  eg_u32s best;
+  eliminations gone;
+  eg_bytes is_gone; // [leads]
+  eg_u32s choice;   // [leads]
+  eg_u32s start;    // [leads] where searches begin
+} eliminator;
+
+static uint32_t options(const eliminator *e, uint32_t lead) {
+  return eg_soap_option_count(e->soap, lead);
+}
+
+static double rows(const eliminator *e, const table *t) {
+  double count = 1;
+  for (uint32_t i = 0; i < t->count; i++)
+    count *= options(e, t->lead[i]);
+  return count;
+}
+
+static egraph_status add_own(eliminator *e) {
+  for (uint32_t l = 0; l < e->soap->leads.len; l++) {
+    table t = {.count = 1, .lead = {l}, .begin = e->costs.len};
+    uint32_t begin = e->sums.own_begin.data[l];
+    EG_TRY(eg_doubles_append(&e->costs, e->sums.own.data + begin, options(e, l)));
+    EG_TRY(tables_push(&e->tables, t));
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status add_pairs(eliminator *e) {
+  for (uint32_t p = 0; p < e->sums.pairs.len; p++) {
+    const eg_soap_pair *pair = &e->sums.pairs.data[p];
+    table t = {.count = 2, .lead = {pair->first, pair->second}, .begin = e->costs.len};
+    for (uint32_t i = 0; i < options(e, pair->first); i++)
+      for (uint32_t j = 0; j < options(e, pair->second); j++) {
+        double seconds;
+        EG_TRY(eg_soap_costs_pair(&e->sums, p, i, j, &seconds));
+        EG_TRY(eg_doubles_push(&e->costs, seconds));
+      }
+    EG_TRY(tables_push(&e->tables, t));
+  }
+  return EGRAPH_OK;
+}
+
+static bool has(const table *t, uint32_t lead) {
+  for (uint32_t i = 0; i < t->count; i++)
+    if (t->lead[i] == lead) return true;
+  return false;
+}
+
+/// The neighbours of a lead; false: too many.
+static bool neighbours(const eliminator *e, uint32_t lead, table *out) {
+  *out = (table){.count = 0};
+  for (size_t i = 0; i < e->tables.len; i++) {
+    const table *t = &e->tables.data[i];
+    if (t->is_gone || !has(t, lead)) continue;
+    for (uint32_t k = 0; k < t->count; k++) {
+      if (t->lead[k] == lead || has(out, t->lead[k])) continue;
+      if (out->count == MOST_SCOPE) return false;
+      out->lead[out->count++] = t->lead[k];
+    }
+  }
+  return true;
+}
+
+/// Cost in a table under the choices at hand.
+static double look_up(const eliminator *e, const table *t) {
+  size_t at = 0;
+  for (uint32_t i = 0; i < t->count; i++)
+    at = at * options(e, t->lead[i]) + e->choice.data[t->lead[i]];
+  return e->costs.data[t->begin + at];
+}
+
+/// The next row of a table's options; false after the last.
+static bool advance(eliminator *e, const table *t) {
+  for (uint32_t i = t->count; i-- > 0;) {
+    uint32_t *option = &e->choice.data[t->lead[i]];
+    if (++*option < options(e, t->lead[i])) return true;
+    *option = 0;
+  }
+  return false;
+}
+
+/// The tables that a lead is in.
+static egraph_status list_tables(const eliminator *e, uint32_t lead, eg_u32s *out) {
+  out->len = 0;
+  for (uint32_t i = 0; i < e->tables.len; i++)
+    if (!e->tables.data[i].is_gone && has(&e->tables.data[i], lead))
+      EG_TRY(eg_u32s_push(out, i));
+  return EGRAPH_OK;
+}
+
+/// Makes one table over its neighbours of all that a lead is in.
+static egraph_status eliminate(eliminator *e, uint32_t lead, table made, eg_u32s *mine) {
+  EG_TRY(list_tables(e, lead, mine));
+  elimination gone = {
+      .lead = lead, .table = (uint32_t)e->tables.len, .begin = e->best.len};
+  made.begin = e->costs.len;
+  for (uint32_t i = 0; i < made.count; i++)
+    e->choice.data[made.lead[i]] = 0;
+  do {
+    double least = INFINITY;
+    uint32_t best = 0;
+    for (uint32_t o = 0; o < options(e, lead); o++) {
+      double sum = 0;
+      e->choice.data[lead] = o;
+      for (size_t i = 0; i < mine->len; i++)
+        sum += look_up(e, &e->tables.data[mine->data[i]]);
+      if (sum < least) best = o;
+      if (sum < least) least = sum;
+    }
+    e->soap->work += (uint64_t)options(e, lead) * mine->len * 4;
+    EG_TRY(eg_doubles_push(&e->costs, least));
+    EG_TRY(eg_u32s_push(&e->best, best));
+  } while (advance(e, &made));
+  for (size_t i = 0; i < mine->len; i++)
+    e->tables.data[mine->data[i]].is_gone = true;
+  e->is_gone.data[lead] = 1;
+  EG_TRY(tables_push(&e->tables, made));
+  return eliminations_push(&e->gone, gone);
+}
+
+/// The option of a lead that is cheapest where its neighbours are as searches begin.
+static uint32_t cheapest_beside(eliminator *e, uint32_t lead, const eg_u32s *mine) {
+  double least = INFINITY;
+  uint32_t best = e->start.data[lead];
+  memcpy(e->choice.data, e->start.data, e->start.len * sizeof(uint32_t));
+  for (uint32_t o = 0; o < options(e, lead); o++) {
+    double sum = 0;
+    e->choice.data[lead] = o;
+    for (size_t i = 0; i < mine->len; i++)
+      sum += look_up(e, &e->tables.data[mine->data[i]]);
+    if (sum < least) best = o;
+    if (sum < least) least = sum;
+  }
+  return best;
+}
+
+/// A lead takes an option for good: its tables get one dimension less.
+static egraph_status settle(eliminator *e, uint32_t lead, eg_u32s *mine) {
+  EG_TRY(list_tables(e, lead, mine));
+  uint32_t best = cheapest_beside(e, lead, mine);
+  for (size_t i = 0; i < mine->len; i++) {
+    table old = e->tables.data[mine->data[i]], made = {.begin = e->costs.len};
+    for (uint32_t k = 0; k < old.count; k++)
+      if (old.lead[k] != lead) made.lead[made.count++] = old.lead[k];
+    for (uint32_t k = 0; k < made.count; k++)
+      e->choice.data[made.lead[k]] = 0;
+    e->choice.data[lead] = best;
+    do
+      EG_TRY(eg_doubles_push(&e->costs, look_up(e, &old)));
+    while (advance(e, &made));
+    e->tables.data[mine->data[i]].is_gone = true;
+    EG_TRY(tables_push(&e->tables, made));
+  }
+  e->is_gone.data[lead] = 1;
+  return eliminations_push(&e->gone,
+                           (elimination){.lead = lead, .table = NONE, .option = best});
+}
+
+/// The lead of the smallest table to be made; the one of the most tables where all are
+/// too large.
+static uint32_t pick(const eliminator *e, table *out, bool *out_fits) {
+  uint32_t best = NONE;
+  double least = INFINITY;
+  *out_fits = false;
+  for (uint32_t l = 0; l < e->soap->leads.len; l++) {
+    table around;
+    if (e->is_gone.data[l]) continue;
+    bool fits = neighbours(e, l, &around) && rows(e, &around) <= MOST_ROWS;
+    double size = fits ? rows(e, &around) : -(double)options(e, l);
+    bool is_better = fits && !*out_fits ? true : fits == *out_fits && size < least;
+    if (best != NONE && !is_better) continue;
+    best = l;
+    least = size;
+    *out = around;
+    *out_fits = fits;
+  }
+  return best;
+}
+
+static void read_back(eliminator *e) {
+  for (size_t i = e->gone.len; i-- > 0;) {
+    const elimination *gone = &e->gone.data[i];
+    uint32_t option = gone->option;
+    if (gone->table != NONE) {
+      const table *t = &e->tables.data[gone->table];
+      size_t at = 0;
+      for (uint32_t k = 0; k < t->count; k++)
+        at = at * options(e, t->lead[k]) + e->choice.data[t->lead[k]];
+      option = e->best.data[gone->begin + at];
+    }
+    e->choice.data[gone->lead] = option;
+  }
+}
+
+static egraph_status run(eliminator *e, const eg_plan_question *question,
+                         eg_plan_answer *out) {
+  eg_u32s mine;
+  table around;
+  bool fits;
+  EG_TRY(add_own(e));
+  EG_TRY(add_pairs(e));
+  EG_TRY(eg_bytes_resize(&e->is_gone, e->soap->leads.len));
+  EG_TRY(eg_u32s_resize(&e->choice, e->soap->leads.len));
+  EG_TRY(eg_soap_start(e->soap, &e->start));
+  eg_u32s_init(&mine, question->alloc);
+  egraph_status status = EGRAPH_OK;
+  for (size_t i = 0; status == EGRAPH_OK && i < e->soap->leads.len; i++) {
+    bool is_spent =
+        question->layout.work_limit != 0 && e->soap->work >= question->layout.work_limit;
+    uint32_t lead = pick(e, &around, &fits);
+    if (!fits || is_spent) out->stop = EG_PLAN_STOP_WORK_LIMIT;
+    status =
+        fits && !is_spent ? eliminate(e, lead, around, &mine) : settle(e, lead, &mine);
+  }
+  eg_u32s_deinit(&mine);
+  EG_TRY(status);
+  read_back(e);
+  out->proposals = e->best.len + 1;
+  EG_TRY(eg_soap_choose(e->soap, e->choice.data));
+  return eg_u32s_append(&out->strategy, e->soap->strategy.data, e->soap->strategy.len);
+}
+
+static egraph_status search(const eg_plan_question *question, eg_plan_answer *out) {
+  eg_soap soap;
+  EG_TRY(eg_soap_init(&soap, question));
+  eliminator e = {.soap = &soap};
+  EG_INIT_MEMBERS(&e, question->alloc, (tables, tables), (eg_doubles, costs),
+                  (eg_u32s, best, choice, start), (eliminations, gone),
+                  (eg_bytes, is_gone))
+  out->stop = EG_PLAN_STOP_EXHAUSTED;
+  egraph_status status = eg_soap_costs_init(&e.sums, &soap);
+  if (status == EGRAPH_OK) {
+    status = run(&e, question, out);
+    eg_soap_costs_deinit(&e.sums);
+  }
+  out->work = soap.work;
+  EG_DEINIT_MEMBERS(&e, (tables, tables), (eg_doubles, costs),
+                    (eg_u32s, best, choice, start), (eliminations, gone),
+                    (eg_bytes, is_gone))
+  eg_soap_deinit(&soap);
+  return status;
+}
+
+const eg_plan_algorithm eg_optcnn = {search, EG_PLAN_GIVEN_GRAPH, .is_whole = true};

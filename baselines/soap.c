@@ -1,0 +1,359 @@
+// What the graph fixes: an operator of each value, an order, leads with their followers.
+// SPDX-License-Identifier: Apache-2.0
+#include "baselines/soap.h"
+
+#include <string.h>
+
+#include "base/owner.h"
+
+#define NONE EG_SOAP_NONE
+#define MEMBERS                                                                          \
+  (eg_u32s, place_value, arc_begin, arcs, operator_of, order, lead_of, leads,            \
+   member_begin, members, option_begin, options),                                        \
+      (eg_u32s, kept_strategy, carried_entry, way_row, follow_row, follow, near,         \
+       strategy, need_first, need_next, need_place, touched, path),                      \
+      (eg_soap_ways, ways), (eg_doubles, ready)
+
+static uint32_t value_count(const eg_soap *s) {
+  return eg_layout_value_count(s->problem);
+}
+
+static const eg_model_value *model_value(const eg_soap *s, uint32_t value) {
+  return &s->question->model->values.data[value];
+}
+
+static egraph_status fill(eg_u32s *list, size_t count, uint32_t what) {
+  EG_TRY(eg_u32s_resize(list, count));
+  for (size_t i = 0; i < count; i++)
+    list->data[i] = what;
+  return EGRAPH_OK;
+}
+
+/// Groups items by key: `begin` [keys + 1], items in ascending order.
+static egraph_status group(const eg_u32s *key, size_t keys, eg_u32s *begin,
+                           eg_u32s *items) {
+  EG_TRY(fill(begin, keys + 1, 0));
+  size_t count = 0;
+  for (size_t i = 0; i < key->len; i++)
+    if (key->data[i] != NONE) {
+      begin->data[key->data[i] + 1]++;
+      count++;
+    }
+  for (size_t k = 0; k < keys; k++)
+    begin->data[k + 1] += begin->data[k];
+  EG_TRY(fill(items, count, 0));
+  for (size_t i = 0; i < key->len; i++)
+    if (key->data[i] != NONE) items->data[begin->data[key->data[i]]++] = (uint32_t)i;
+  for (size_t k = keys; k > 0; k--)
+    begin->data[k] = begin->data[k - 1];
+  begin->data[0] = 0;
+  return EGRAPH_OK;
+}
+
+static egraph_status index_places(eg_soap *s) {
+  const eg_layout_problem *p = s->problem;
+  eg_u32s key;
+  for (uint32_t v = 0; v < value_count(s); v++)
+    for (uint32_t i = 0; i < eg_layout_layout_count(p, v); i++)
+      EG_TRY(eg_u32s_push(&s->place_value, v));
+  eg_u32s_init(&key, s->question->alloc);
+  egraph_status status = EGRAPH_OK;
+  for (uint32_t a = 0; status == EGRAPH_OK && a < eg_layout_arc_count(p); a++)
+    status = eg_u32s_push(&key, s->place_value.data[p->arc_from.data[a]]);
+  if (status == EGRAPH_OK) status = group(&key, value_count(s), &s->arc_begin, &s->arcs);
+  eg_u32s_deinit(&key);
+  return status;
+}
+
+// ---- operators ----------------------------------------------------------------------
+
+static bool is_allowed(const eg_layout_problem *p, uint32_t strategy) {
+  if (p->forbidden.data[strategy] || p->place_forbidden.data[p->output.data[strategy]])
+    return false;
+  for (uint32_t i = p->need_begin.data[strategy]; i < p->need_begin.data[strategy + 1];
+       i++)
+    if (p->place_forbidden.data[p->needs.data[i]]) return false;
+  return true;
+}
+
+static bool has_allowed(const eg_layout_problem *p, uint32_t op) {
+  for (uint32_t t = p->strategy_begin.data[op]; t < p->strategy_begin.data[op + 1]; t++)
+    if (is_allowed(p, t)) return true;
+  return false;
+}
+
+/// Of several operators that keep a value the first: from its entry, else from what
+/// FORWARD shares, else from the phase that makes it.
+static egraph_status pick_operators(eg_soap *s) {
+  const eg_layout_problem *p = s->problem;
+  EG_TRY(fill(&s->operator_of, value_count(s), NONE));
+  for (uint32_t o = 0; o < eg_layout_operator_count(p); o++) {
+    uint32_t *mine = &s->operator_of.data[p->operator_value.data[o]];
+    if (*mine == NONE && has_allowed(p, o)) *mine = o;
+  }
+  return EGRAPH_OK;
+}
+
+typedef struct walker {
+  eg_soap *s;
+  eg_bytes seen;
+  eg_u32s stack, cursor;
+} walker;
+EG_OWNER_DEFINE_STATIC(walker, (eg_bytes, seen), (eg_u32s, stack, cursor))
+
+static egraph_status enter(walker *w, uint32_t value) {
+  if (w->seen.data[value]) return EGRAPH_OK;
+  if (w->s->operator_of.data[value] == NONE)
+    return EG_FAIL(EGRAPH_E_UNSUPPORTED,
+                   "this search needs an operator for each value, and constraints leave "
+                   "one without; loosen them, or take another search");
+  w->seen.data[value] = 1;
+  EG_TRY(eg_u32s_push(&w->stack, value));
+  return eg_u32s_push(&w->cursor,
+                      w->s->problem->input_begin.data[w->s->operator_of.data[value]]);
+}
+
+static egraph_status walk_from(walker *w, uint32_t root, eg_u32s *order) {
+  const eg_layout_problem *p = w->s->problem;
+  EG_TRY(enter(w, root));
+  while (w->stack.len != 0) {
+    uint32_t value = w->stack.data[w->stack.len - 1];
+    uint32_t at = w->cursor.data[w->stack.len - 1]++;
+    if (at < p->input_begin.data[w->s->operator_of.data[value] + 1]) {
+      EG_TRY(enter(w, p->inputs.data[at]));
+      continue;
+    }
+    w->stack.len--;
+    w->cursor.len--;
+    EG_TRY(eg_u32s_push(order, value));
+  }
+  return EGRAPH_OK;
+}
+
+/// Needed values first phase first, operands first.
+static egraph_status find_order(walker *w) {
+  eg_soap *s = w->s;
+  eg_u32s needed;
+  eg_u32s_init(&needed, s->question->alloc);
+  egraph_status status = eg_bytes_resize(&w->seen, value_count(s));
+  for (size_t r = 0; status == EGRAPH_OK && r < s->problem->root_value.len; r++)
+    status = walk_from(w, s->problem->root_value.data[r], &needed);
+  for (uint32_t v = 0; status == EGRAPH_OK && v < value_count(s); v++)
+    if (!w->seen.data[v]) s->operator_of.data[v] = NONE;
+  if (status == EGRAPH_OK) memset(w->seen.data, 0, w->seen.len);
+  for (int phase = 0; phase < EG_PHASE_COUNT; phase++)
+    for (uint32_t v = 0; status == EGRAPH_OK && v < value_count(s); v++)
+      if (s->operator_of.data[v] != NONE && (int)model_value(s, v)->phase == phase &&
+          model_value(s, v)->role == EG_MODEL_COPY)
+        status = walk_from(w, v, &s->order);
+  for (uint32_t v = 0; status == EGRAPH_OK && v < value_count(s); v++)
+    if (s->operator_of.data[v] != NONE) status = walk_from(w, v, &s->order);
+  eg_u32s_deinit(&needed);
+  return status;
+}
+
+// ---- leads --------------------------------------------------------------------------
+
+typedef struct grouper {
+  eg_soap *s;
+  eg_u32s of, is_copy; // [space values] of the forward graph that it is made for, or NONE
+  eg_u32s lead_of_value; // [values of the forward graph] problem value
+} grouper;
+EG_OWNER_DEFINE_STATIC(grouper, (eg_u32s, of, is_copy, lead_of_value))
+
+static bool is_made(const eg_soap *s, uint32_t value) {
+  uint32_t op = s->operator_of.data[value];
+  return op != NONE && s->question->model->operators.data[op] != EG_SPACE_NONE &&
+         !s->space->values.data[model_value(s, value)->value].is_entry;
+}
+
+static egraph_status read_stamps(grouper *g) {
+  const eg_plan_space *space = g->s->space;
+  const eg_stamp *stamps = space->info->stamps;
+  const eg_graph *graph = eg_tensor_egraph_graph(space->egraph);
+  uint32_t most = 0;
+  EG_TRY(fill(&g->of, space->values.len, NONE));
+  EG_TRY(fill(&g->is_copy, space->values.len, 0));
+  for (uint32_t i = 0; stamps != NULL && i < eg_graph_value_count(graph); i++) {
+    uint32_t v = eg_plan_space_value(
+        space, eg_tensor_egraph_value_class(space->egraph, (eg_value){i}));
+    if (stamps[i].of != EG_STAMP_OF_NONE && stamps[i].of >= most) most = stamps[i].of + 1;
+    if (v == EG_SPACE_NONE || g->of.data[v] != NONE) continue;
+    g->of.data[v] = stamps[i].of;
+    g->is_copy.data[v] = stamps[i].made == EG_MADE_COPY;
+  }
+  for (uint32_t o = 0; o < space->operators.len; o++) { // parts tell of their tuple
+    const eg_space_operator *op = &space->operators.data[o];
+    for (uint32_t i = 0; i < op->input_count; i++) {
+      uint32_t input = space->inputs.data[op->inputs + i];
+      if (!space->values.data[input].is_tuple || g->of.data[input] != NONE) continue;
+      g->of.data[input] = g->of.data[op->value];
+      g->is_copy.data[input] = g->is_copy.data[op->value];
+    }
+  }
+  return fill(&g->lead_of_value, most, NONE);
+}
+
+/// Operators of the forward graph, and what their weights belong to: the first reader.
+static void find_forward_leads(grouper *g) {
+  eg_soap *s = g->s;
+  const eg_layout_problem *p = s->problem;
+  for (int pass = 0; pass < 2; pass++)
+    for (size_t i = 0; i < s->order.len; i++) {
+      uint32_t value = s->order.data[i], v = model_value(s, value)->value;
+      uint32_t of = g->of.data[v];
+      bool is_lead = is_made(s, value) && of != NONE && g->is_copy.data[v] &&
+                     model_value(s, value)->phase == EG_PHASE_FORWARD;
+      if (!is_lead) continue;
+      if (pass == 0 && g->lead_of_value.data[of] == NONE)
+        g->lead_of_value.data[of] = value;
+      uint32_t op = s->operator_of.data[value];
+      for (uint32_t k = p->input_begin.data[op];
+           pass == 1 && k < p->input_begin.data[op + 1]; k++) {
+        uint32_t read = g->of.data[model_value(s, p->inputs.data[k])->value];
+        if (read != NONE && g->lead_of_value.data[read] == NONE)
+          g->lead_of_value.data[read] = value;
+      }
+    }
+}
+
+static egraph_status number_leads(grouper *g) {
+  eg_soap *s = g->s;
+  EG_TRY(fill(&s->lead_of, value_count(s), NONE));
+  for (size_t i = 0; i < s->order.len; i++) {
+    uint32_t value = s->order.data[i];
+    if (!is_made(s, value)) continue;
+    uint32_t of = g->of.data[model_value(s, value)->value];
+    uint32_t lead = of == NONE ? NONE : g->lead_of_value.data[of];
+    if (lead == NONE) lead = value;
+    if (s->lead_of.data[lead] == NONE) {
+      s->lead_of.data[lead] = (uint32_t)s->leads.len;
+      EG_TRY(eg_u32s_push(&s->leads, lead));
+    }
+    s->lead_of.data[value] = s->lead_of.data[lead];
+  }
+  return EGRAPH_OK;
+}
+
+/// Members in order; the lead first, though its operands' casts may stand before it.
+static egraph_status list_members(eg_soap *s) {
+  eg_u32s key, items;
+  eg_u32s_init(&key, s->question->alloc);
+  eg_u32s_init(&items, s->question->alloc);
+  egraph_status status = EGRAPH_OK;
+  for (size_t i = 0; status == EGRAPH_OK && i < s->order.len; i++) {
+    uint32_t lead = s->lead_of.data[s->order.data[i]];
+    bool is_lead = lead != NONE && s->leads.data[lead] == s->order.data[i];
+    status = eg_u32s_push(&key, is_lead ? NONE : lead);
+  }
+  if (status == EGRAPH_OK) status = group(&key, s->leads.len, &s->member_begin, &items);
+  uint32_t shift = 0;
+  for (uint32_t l = 0; status == EGRAPH_OK && l < s->leads.len; l++) {
+    uint32_t begin = s->member_begin.data[l], end = s->member_begin.data[l + 1];
+    s->member_begin.data[l] = begin + shift++;
+    status = eg_u32s_push(&s->members, s->leads.data[l]);
+    for (uint32_t i = begin; status == EGRAPH_OK && i < end; i++)
+      status = eg_u32s_push(&s->members, s->order.data[items.data[i]]);
+  }
+  if (status == EGRAPH_OK) s->member_begin.data[s->leads.len] = (uint32_t)s->members.len;
+  eg_u32s_deinit(&items);
+  eg_u32s_deinit(&key);
+  return status;
+}
+
+static egraph_status list_options(eg_soap *s) {
+  const eg_layout_problem *p = s->problem;
+  for (uint32_t l = 0; l < s->leads.len; l++) {
+    uint32_t op = s->operator_of.data[s->leads.data[l]];
+    EG_TRY(eg_u32s_push(&s->option_begin, (uint32_t)s->options.len));
+    for (uint32_t t = p->strategy_begin.data[op]; t < p->strategy_begin.data[op + 1]; t++)
+      if (is_allowed(p, t)) EG_TRY(eg_u32s_push(&s->options, t));
+  }
+  EG_TRY(eg_u32s_push(&s->option_begin, (uint32_t)s->options.len));
+  return fill(&s->follow_row, s->options.len, 0);
+}
+
+static egraph_status find_leads(eg_soap *s) {
+  grouper g;
+  grouper_init(&g, s->question->alloc);
+  g.s = s;
+  egraph_status status = read_stamps(&g);
+  if (status == EGRAPH_OK) find_forward_leads(&g);
+  if (status == EGRAPH_OK) status = number_leads(&g);
+  if (status == EGRAPH_OK) status = list_members(s);
+  if (status == EGRAPH_OK) status = list_options(s);
+  grouper_deinit(&g);
+  return status;
+}
+
+// ---- what is kept -------------------------------------------------------------------
+
+static egraph_status note_kept(eg_soap *s) {
+  const eg_layout_problem *p = s->problem;
+  const eg_plan_space *space = s->space;
+  EG_TRY(fill(&s->kept_strategy, eg_layout_place_count(p), NONE));
+  for (uint32_t v = 0; v < value_count(s); v++) {
+    uint32_t op = s->operator_of.data[v];
+    if (op == NONE || is_made(s, v)) continue;
+    for (uint32_t t = p->strategy_begin.data[op]; t < p->strategy_begin.data[op + 1]; t++)
+      if (is_allowed(p, t) && s->kept_strategy.data[p->output.data[t]] == NONE)
+        s->kept_strategy.data[p->output.data[t]] = t;
+  }
+  EG_TRY(fill(&s->carried_entry, space->values.len, NONE));
+  for (uint32_t i = 0; i < space->info->carried_count; i++) {
+    const eg_carried_value *carried = &space->info->carried[i];
+    uint32_t exit =
+        eg_plan_space_value(space, eg_tensor_egraph_root(space->egraph, carried->output));
+    s->carried_entry.data[exit] = eg_plan_space_value(
+        space, eg_tensor_egraph_value_class(space->egraph, carried->entry));
+  }
+  return EGRAPH_OK;
+}
+
+static void find_streams(eg_soap *s) { // as eg_plan_tasks_make does
+  const eg_machine_mesh *mesh = s->question->mesh;
+  uint32_t link_of[EG_MAX_MESH_AXES + 1] = {0};
+  s->streams = 1;
+  for (uint32_t a = 0; a < mesh->mesh.axis_count; a++) {
+    uint32_t stream = 1;
+    while (stream < s->streams && link_of[stream] != mesh->links[a].link)
+      stream++;
+    if (stream == s->streams) s->streams++;
+    link_of[stream] = mesh->links[a].link;
+    s->stream_of_arc_axis[a] = stream;
+  }
+}
+
+static egraph_status prepare(eg_soap *s) {
+  walker w;
+  EG_TRY(index_places(s));
+  EG_TRY(pick_operators(s));
+  walker_init(&w, s->question->alloc);
+  w.s = s;
+  egraph_status status = find_order(&w);
+  walker_deinit(&w);
+  EG_TRY(status);
+  EG_TRY(find_leads(s));
+  EG_TRY(note_kept(s));
+  find_streams(s);
+  EG_TRY(fill(&s->way_row, eg_layout_place_count(s->problem), 0));
+  EG_TRY(fill(&s->near, s->space->values.len, NONE));
+  EG_TRY(fill(&s->strategy, value_count(s), NONE));
+  EG_TRY(fill(&s->need_first, value_count(s), 0));
+  EG_TRY(eg_doubles_resize(&s->ready, eg_layout_place_count(s->problem)));
+  for (size_t i = 0; i < s->ready.len; i++)
+    s->ready.data[i] = -1;
+  return EGRAPH_OK;
+}
+
+egraph_status eg_soap_init(eg_soap *soap, const eg_plan_question *question) {
+  *soap = (eg_soap){.question = question,
+                    .space = question->model->space,
+                    .problem = &question->model->problem};
+  EG_INIT_MEMBERS(soap, question->alloc, MEMBERS)
+  egraph_status status = prepare(soap);
+  if (status != EGRAPH_OK) eg_soap_deinit(soap);
+  return status;
+}
+
+void eg_soap_deinit(eg_soap *soap) { EG_DEINIT_MEMBERS(soap, MEMBERS) }

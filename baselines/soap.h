@@ -1,0 +1,94 @@
+// The plans that FlexFlow, OptCNN and Unity search: every operator of the model has one
+// configuration, how it is split along each axis of the mesh (samples, other dimensions
+// of the result, summed dimensions: SOAP), and all else of a step follows from that.
+//
+//   lead           an operator of the forward graph, or one of a step that belongs to
+//   none configuration  a strategy of a lead follower       what a step makes for a lead:
+//   gradients, sums, the update of a weight.
+//                  Its strategy is the one that costs least where the operands lie as the
+//                  lead has them; of a cotangent that comes from the next operator, as
+//                  the lead's result
+//   kept           an entry lies as its first reader needs it. What a later phase reads
+//   is
+//                  kept as that phase needs it where it is there so, else as it was made
+//
+// Exchanges follow: along the cheapest way from where a value is made to each layout that
+// is needed. Every value has one operator: problems of a single graph.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_BASELINES_SOAP_H
+#define EG_BASELINES_SOAP_H
+
+#include "baselines/plan_algorithm.h"
+
+#define EG_SOAP_NONE UINT32_MAX
+
+/// Shortest ways from one place of a value to all of its places.
+typedef struct eg_soap_way {
+  double seconds; // of a step; INFINITY: there is no way
+  uint32_t arc;   // the last one; EG_SOAP_NONE: it begins here
+} eg_soap_way;
+EG_VEC_DEFINE(eg_soap_ways, eg_soap_way);
+
+typedef struct eg_soap {
+  const eg_plan_question *question;
+  const eg_plan_space *space;
+  const eg_layout_problem *problem;
+  uint64_t work; // steps done
+
+  // Fixed by the graph.
+  eg_u32s place_value;           // [places] problem value
+  eg_u32s arc_begin, arcs;       // [problem values + 1] arcs of a value
+  eg_u32s operator_of;           // [problem values] of the problem; NONE: not needed
+  eg_u32s order;                 // needed problem values, operands first
+  eg_u32s lead_of;               // [problem values] number of the lead; NONE: kept
+  eg_u32s leads;                 // problem values
+  eg_u32s member_begin, members; // [leads + 1] problem values in order, the lead first
+  eg_u32s option_begin, options; // [leads + 1] strategies of the lead
+  eg_u32s kept_strategy;         // [places] of what is kept, or NONE
+  eg_u32s carried_entry;         // [space values] that this leaves the step as, or NONE
+  uint32_t stream_of_arc_axis[EG_MAX_MESH_AXES], streams; // 0: computing
+
+  // Made as it is asked for.
+  eg_u32s way_row;    // [places] 1 + row in ways; 0: not known
+  eg_soap_ways ways;  // [rows][places of the value]
+  eg_u32s follow_row; // [options] 1 + row in follow
+  eg_u32s follow;     // [rows][members of the lead] strategies
+  eg_u32s near;       // [space values] scratch: layout that a lead gives
+
+  // Of the last evaluation.
+  eg_u32s strategy;                          // [problem values]
+  eg_u32s need_first, need_next, need_place; // lists of needed places by value
+  eg_doubles ready;                          // [places] seconds; < 0: not made
+  eg_u32s touched;                           // places that are made
+  eg_u32s path;
+  double clock[EG_MACHINE_MAX_LINKS + 1];
+} eg_soap;
+
+/// Fails with EGRAPH_E_MEMORY, and with EGRAPH_E_UNSUPPORTED where a value has no
+/// operator (constraints leave it none).
+egraph_status eg_soap_init(eg_soap *soap, const eg_plan_question *question);
+void eg_soap_deinit(eg_soap *soap);
+
+static inline uint32_t eg_soap_option_count(const eg_soap *soap, uint32_t lead) {
+  return soap->option_begin.data[lead + 1] - soap->option_begin.data[lead];
+}
+
+/// Data parallelism, as far as operators have it: along each axis dimension 0 of a result
+/// is split, and weights are whole. `choice`: [leads] option.
+egraph_status eg_soap_start(const eg_soap *soap, eg_u32s *choice);
+/// The strategies of a lead's members under one of its options, in the order of
+/// `members`. Valid until the next call. Fails with EGRAPH_E_MEMORY.
+egraph_status eg_soap_follow(eg_soap *soap, uint32_t lead, uint32_t option,
+                             const uint32_t **out);
+/// Fills `strategy` of all problem values.
+egraph_status eg_soap_choose(eg_soap *soap, const uint32_t *choice);
+/// The seconds of a step with exchanges beside computing, each class of links a stream:
+/// an estimate of what eg_plan_simulate gives with gathers ahead. Computing keeps the
+/// order of the step, gathers of entries have no windows, ways share arcs only where they
+/// run along the same, and further micro-batches take as long as the second. INFINITY: no
+/// plan.
+egraph_status eg_soap_simulate(eg_soap *soap, const uint32_t *choice, double *out);
+/// The ways from a place, by number of the layout.
+egraph_status eg_soap_ways_from(eg_soap *soap, uint32_t place, const eg_soap_way **out);
+
+#endif

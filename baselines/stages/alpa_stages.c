@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "baselines/stages/alpa_stages.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "base/clock.h"
+#include "baselines/stages/interop.h"
+
+// A stage with more, or less, of the work than this times its part of the devices is not
+// planned (Alpa's stage_imbalance_tolerance).
+static const double MOST_IMBALANCE = 2;
+enum { MOST_LAYERS = 16 };          // the table grows with their square
+static const double EPSILON = 1e-6; // seconds, Alpa's
+
+EG_VEC_DEFINE(cells, eg_stage_cell);
+EG_VEC_DEFINE(places, eg_stage_place);
+
+typedef struct finder {
+  eg_stage_planner planner;
+  eg_submeshes shapes;
+  cells cells;
+  eg_stage_plans plans; // [cells]
+  eg_interop_choice choice;
+} finder;
+
+static eg_stage_place place_of(eg_submesh shape) {
+  return (eg_stage_place){shape.nodes, 1, shape.width, EG_STAGE_FREE};
+}
+
+static bool is_balanced(const finder *f, uint32_t first, uint32_t last,
+                        eg_submesh shape) {
+  const eg_layered *layered = f->planner.layered;
+  double all = 0, mine = 0;
+  for (uint32_t i = 0; i < layered->work.len; i++) {
+    all += layered->work.data[i];
+    if (i >= first && i <= last) mine += layered->work.data[i];
+  }
+  double devices = (double)f->planner.shape.nodes * f->planner.shape.width;
+  double ratio = mine * devices, fair = all * eg_submesh_devices(shape);
+  return ratio <= MOST_IMBALANCE * fair && fair <= MOST_IMBALANCE * ratio;
+}
+
+/// Stages that may be behind one: it has a micro-batch in flight for each, and its own.
+static uint32_t most_behind(const finder *f, const eg_stage_plan *plan) {
+  double room = f->planner.input->memory_limit - plan->fixed_bytes - plan->flight_bytes;
+  if (room < 0) return 0; // the plan itself fits: rounding
+  if (!(plan->flight_bytes > 0) || room / plan->flight_bytes > 1e6) return UINT32_MAX;
+  return (uint32_t)(room / plan->flight_bytes);
+}
+
+static egraph_status add_cell(finder *f, uint32_t first, uint32_t last,
+                              eg_submesh shape) {
+  eg_stage_plan plan = {.has_plan = false};
+  eg_stage_cell cell = {INFINITY, 0};
+  const eg_stage_place place = place_of(shape);
+  if (first <= last && is_balanced(f, first, last, shape))
+    EG_TRY(eg_stage_planner_plan(&f->planner, first, last, &place, &plan));
+  // Gradients are exchanged once a step, in the update: each micro-batch has its share.
+  if (plan.has_plan)
+    cell = (eg_stage_cell){plan.forward + plan.backward +
+                               plan.update / f->planner.input->training->micro_batches,
+                           most_behind(f, &plan)};
+  EG_TRY(eg_stage_plans_push(&f->plans, plan));
+  return cells_push(&f->cells, cell);
+}
+
+static egraph_status fill_table(finder *f) {
+  uint32_t layers = eg_layered_count(f->planner.layered);
+  for (uint32_t first = 0; first < layers; first++)
+    for (uint32_t last = 0; last < layers; last++)
+      for (size_t s = 0; s < f->shapes.len; s++)
+        EG_TRY(add_cell(f, first, last, f->shapes.data[s]));
+  return EGRAPH_OK;
+}
+
+static egraph_status add_choice(finder *f, eg_staged *out) {
+  eg_stage_plans plans;
+  places where;
+  eg_u32s last;
+  egraph_status status = EGRAPH_OK;
+  egraph_allocator alloc = f->planner.input->alloc;
+  size_t count = f->choice.stages.len;
+  eg_stage_plans_init(&plans, alloc);
+  places_init(&where, alloc);
+  eg_u32s_init(&last, alloc);
+  for (size_t i = 0; status == EGRAPH_OK && i < count; i++) {
+    const eg_interop_stage *stage = &f->choice.stages.data[i];
+    size_t cell =
+        eg_interop_cell_at(eg_layered_count(f->planner.layered), (uint32_t)f->shapes.len,
+                           stage->first, stage->last, stage->shape);
+    status = eg_stage_plans_push(&plans, f->plans.data[cell]);
+    if (status == EGRAPH_OK)
+      status = places_push(&where, place_of(f->shapes.data[stage->shape]));
+    if (status == EGRAPH_OK) status = eg_u32s_push(&last, stage->last);
+  }
+  eg_pipeline_choice choice = {.schedule = EG_SCHEDULE_1F1B,
+                               .stages = (uint32_t)count,
+                               .chunks = 1,
+                               .plans = plans.data,
+                               .places = where.data,
+                               .last = last.data};
+  (void)snprintf(choice.name, sizeof choice.name, "%zu stages, 1f1b", count);
+  if (status == EGRAPH_OK) status = eg_staged_add(out, &f->planner, &choice);
+  eg_u32s_deinit(&last);
+  places_deinit(&where);
+  eg_stage_plans_deinit(&plans);
+  return status;
+}
+
+static egraph_status choose(finder *f, eg_staged *out) {
+  const eg_plan_search_input *input = f->planner.input;
+  EG_TRY(eg_submeshes_of(f->planner.shape.nodes, f->planner.shape.width, &f->shapes));
+  EG_TRY(fill_table(f));
+  const eg_interop_problem problem = {.layers = eg_layered_count(f->planner.layered),
+                                      .devices =
+                                          f->planner.shape.nodes * f->planner.shape.width,
+                                      .micro_batches = input->training->micro_batches,
+                                      .shapes = f->shapes.data,
+                                      .shape_count = (uint32_t)f->shapes.len,
+                                      .cells = f->cells.data,
+                                      .epsilon = EPSILON};
+  EG_TRY(eg_interop_choose(&problem, input->alloc, &f->choice));
+  return f->choice.stages.len == 0 ? EGRAPH_OK : add_choice(f, out);
+}
+
+static egraph_status find(const eg_plan_search_input *input, const eg_layered *layered,
+                          eg_staged *out) {
+  finder f;
+  EG_TRY(eg_stage_planner_init(&f.planner, input, layered));
+  eg_submeshes_init(&f.shapes, input->alloc);
+  cells_init(&f.cells, input->alloc);
+  eg_stage_plans_init(&f.plans, input->alloc);
+  eg_interop_choice_init(&f.choice, input->alloc);
+  egraph_status status = choose(&f, out);
+  eg_staged_note(out, &f.planner);
+  eg_interop_choice_deinit(&f.choice);
+  eg_stage_plans_deinit(&f.plans);
+  cells_deinit(&f.cells);
+  eg_submeshes_deinit(&f.shapes);
+  eg_stage_planner_deinit(&f.planner);
+  return status;
+}
+
+egraph_status eg_alpa_stages(const eg_plan_search_input *input, eg_staged *out) {
+  eg_layered layered;
+  double start = eg_clock_seconds();
+  out->algorithm = "alpa-stages";
+  EG_TRY(eg_layered_init(&layered, input->alloc, input->forward, input->training,
+                         MOST_LAYERS));
+  egraph_status status = find(input, &layered, out);
+  eg_layered_deinit(&layered);
+  out->search_seconds = eg_clock_seconds() - start;
+  return status;
+}

@@ -1,0 +1,66 @@
+// Alpa's choice of stages (OSDI'22, section 5.2): layers, in their order, are cut into
+// stages, and each stage gets a submesh, so that all devices are used and
+//
+//   sum over stages of t + (micro-batches - 1) * the longest t
+//
+// is least, t being the seconds of one micro-batch, there and back. A stage keeps one
+// micro-batch in flight for each stage behind it and one of its own; a cell of the table
+// says how many stages it bears behind it. Pure: a table comes in, stages go out.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_BASELINES_INTEROP_H
+#define EG_BASELINES_INTEROP_H
+
+#include <stdbool.h>
+
+#include "base/vec.h"
+
+/// Devices of one node (nodes 1), or whole nodes.
+typedef struct eg_submesh {
+  uint32_t nodes, width; // devices of each node
+} eg_submesh;
+EG_VEC_DEFINE(eg_submeshes, eg_submesh);
+static inline uint32_t eg_submesh_devices(eg_submesh mesh) {
+  return mesh.nodes * mesh.width;
+}
+/// Appends 1, 2, 4, ... devices of one node, all of one, then 2, 4, ... nodes, all of
+/// them. Shapes whose devices add up to those of the machine always tile it (Alpa,
+/// appendix A), where the devices of a node are a power of two.
+egraph_status eg_submeshes_of(uint32_t nodes, uint32_t width, eg_submeshes *out);
+
+typedef struct eg_stage_cell {
+  double seconds;       // of a micro-batch; INFINITY: no plan
+  uint32_t most_behind; // stages that it bears behind it; UINT32_MAX: any number
+} eg_stage_cell;
+
+typedef struct eg_interop_problem {
+  uint32_t layers, devices, micro_batches;
+  const eg_submesh *shapes;
+  uint32_t shape_count;
+  const eg_stage_cell *cells; // [first layer][last layer][shape]; last < first: not read
+  double epsilon; // seconds: of longest t's closer than this only the largest is tried,
+                  // so that the result is dearer by at most (micro-batches - 1) * epsilon
+} eg_interop_problem;
+static inline size_t eg_interop_cell_at(uint32_t layers, uint32_t shapes, uint32_t first,
+                                        uint32_t last, uint32_t shape) {
+  return ((size_t)first * layers + last) * shapes + shape;
+}
+
+typedef struct eg_interop_stage {
+  uint32_t first, last, shape;
+} eg_interop_stage;
+EG_VEC_DEFINE(eg_interop_stages, eg_interop_stage);
+
+typedef struct eg_interop_choice {
+  double seconds;           // of the formula; INFINITY: no choice fits
+  eg_interop_stages stages; // the first layers first; empty: none
+  uint32_t tried;           // longest t's
+} eg_interop_choice;
+
+void eg_interop_choice_init(eg_interop_choice *choice, egraph_allocator alloc);
+void eg_interop_choice_deinit(eg_interop_choice *choice);
+/// Fills an initialized choice; of equal ones always the same. O(layers^3 * devices *
+/// shapes) for each longest t that is tried. Fails with EGRAPH_E_MEMORY.
+egraph_status eg_interop_choose(const eg_interop_problem *problem, egraph_allocator alloc,
+                                eg_interop_choice *out);
+
+#endif

@@ -1,0 +1,396 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "baselines/stages/layered.h"
+
+#include <stdio.h>
+
+#include "baselines/stages/layers.h"
+#include "pcg/graph/blocks.h"
+#include "pcg/graph/graph_copy.h"
+
+#define NONE EG_LAYERED_NONE
+enum { LEAST_LAYERS = 4, PLAIN_LAYERS = 8 };
+// Alpa's delta: how much more than the average a layer may compute.
+static const double SLACK = 0.5;
+
+static eg_graph_node_info node_at(const eg_layered *l, uint32_t place) {
+  return eg_graph_node_at(l->forward, (eg_graph_node){l->nodes.data[place]});
+}
+
+// ---- what runs ----------------------------------------------------------------------
+
+static void mark_operands(const eg_graph *graph, uint32_t node, char *needed) {
+  eg_graph_node_info info = eg_graph_node_at(graph, (eg_graph_node){node});
+  for (uint32_t i = 0; i < info.input_count; i++)
+    needed[info.inputs[i].id] = 1;
+}
+
+static bool makes_any(const eg_graph *graph, uint32_t node, const char *flags) {
+  eg_graph_node_info info = eg_graph_node_at(graph, (eg_graph_node){node});
+  for (uint32_t i = 0; i < info.result_count; i++)
+    if (flags[info.results[i].id] != 0) return true;
+  return false;
+}
+
+/// Lists the nodes that the loss needs and that are not made of weights alone.
+static egraph_status list_nodes(eg_layered *l, char *needed) {
+  uint32_t count = eg_graph_node_count(l->forward);
+  needed[l->loss_of.id] = 1;
+  for (uint32_t n = count; n-- > 0;)
+    if (makes_any(l->forward, n, needed)) mark_operands(l->forward, n, needed);
+  for (uint32_t n = 0; n < count; n++)
+    if (makes_any(l->forward, n, needed) && !makes_any(l->forward, n, l->constant.data))
+      EG_TRY(eg_u32s_push(&l->nodes, n));
+  if (l->nodes.len == 0)
+    return EG_FAIL(
+        EGRAPH_E_ARGUMENT,
+        "output '%.200s' is not computed from any input; stages are cut out of "
+        "what computes the loss: name another output",
+        eg_graph_value(l->forward, l->loss_of)->name);
+  return EGRAPH_OK;
+}
+
+static void note_places(eg_layered *l) {
+  for (uint32_t p = 0; p < l->nodes.len; p++) {
+    eg_graph_node_info node = node_at(l, p);
+    for (uint32_t i = 0; i < node.result_count; i++)
+      l->place.data[node.results[i].id] = p;
+    for (uint32_t i = 0; i < node.input_count; i++)
+      l->last_use.data[node.inputs[i].id] = p;
+  }
+}
+
+static egraph_status find_running(eg_layered *l) {
+  uint32_t values = eg_graph_value_count(l->forward);
+  eg_chars needed;
+  EG_TRY(eg_chars_resize(&l->constant, values));
+  for (uint32_t v = 0; v < values; v++) {
+    EG_TRY(eg_u32s_push(&l->place, NONE));
+    EG_TRY(eg_u32s_push(&l->last_use, NONE));
+  }
+  bool *constant;
+  EG_TRY(eg_alloc(l->alloc, values, sizeof *constant, &constant));
+  egraph_status status = eg_graph_weight_only(l->forward, constant);
+  for (uint32_t v = 0; v < values; v++)
+    l->constant.data[v] = constant[v] ? 1 : 0;
+  eg_free(l->alloc, constant, values, sizeof *constant);
+  eg_chars_init(&needed, l->alloc);
+  if (status == EGRAPH_OK) status = eg_chars_resize(&needed, values);
+  if (status == EGRAPH_OK) status = list_nodes(l, needed.data);
+  eg_chars_deinit(&needed);
+  if (status == EGRAPH_OK) note_places(l);
+  return status;
+}
+
+// ---- layers -------------------------------------------------------------------------
+
+static double sent_bytes(const eg_layered *l, uint32_t value) {
+  const eg_value_info *info = eg_graph_value(l->forward, (eg_value){value});
+  double bytes = (double)eg_type_bytes(&info->type);
+  return l->halves && info->type.dtype == EGRAPH_FLOAT32 ? bytes / 2 : bytes;
+}
+
+static double work_of(const eg_layered *l, uint32_t place) {
+  eg_graph_node_info node = node_at(l, place);
+  eg_type types[64];
+  if (node.input_count > 64) return 0;
+  for (uint32_t i = 0; i < node.input_count; i++)
+    types[i] = eg_graph_value(l->forward, node.inputs[i])->type;
+  return eg_op_flops(node.attrs, types, node.input_count);
+}
+
+/// A number of layers that divides the blocks, so that equal blocks make equal layers.
+/// The first and the last block may differ in what they read: where there are nodes
+/// enough for them beside the equal ones they count.
+static egraph_status layers_that_fit(const eg_layered *l, uint32_t most, uint32_t *out) {
+  eg_blocks blocks;
+  EG_TRY(eg_blocks_find(l->forward, &blocks));
+  *out = PLAIN_LAYERS < most ? PLAIN_LAYERS : most;
+  if (blocks.count == 0) return EGRAPH_OK;
+  uint32_t others = eg_graph_node_count(l->forward) - blocks.period * blocks.count;
+  uint32_t count =
+      blocks.count + (others < 2 * blocks.period ? others / blocks.period : 2);
+  *out = count < most ? count : most;
+  for (uint32_t n = *out; n >= LEAST_LAYERS; n--)
+    if (count % n == 0) {
+      *out = n;
+      return EGRAPH_OK;
+    }
+  return EGRAPH_OK;
+}
+
+typedef struct cutter {
+  eg_layered *layered;
+  eg_doubles work;
+  eg_u32s begin;
+  eg_layer_reads reads;
+} cutter;
+
+static egraph_status list_reads(cutter *c) {
+  const eg_layered *l = c->layered;
+  for (uint32_t p = 0; p < l->nodes.len; p++) {
+    eg_graph_node_info node = node_at(l, p);
+    EG_TRY(eg_u32s_push(&c->begin, (uint32_t)c->reads.len));
+    EG_TRY(eg_doubles_push(&c->work, work_of(l, p)));
+    for (uint32_t i = 0; i < node.input_count; i++) {
+      uint32_t value = node.inputs[i].id, maker = l->place.data[value];
+      if (maker != NONE)
+        EG_TRY(eg_layer_reads_push(&c->reads,
+                                   (eg_layer_read){maker, value, sent_bytes(l, value)}));
+    }
+  }
+  return eg_u32s_push(&c->begin, (uint32_t)c->reads.len);
+}
+
+static egraph_status add_work(eg_layered *l, const eg_doubles *work) {
+  for (uint32_t i = 0; i < l->first.len; i++) {
+    uint32_t end = i + 1 < l->first.len ? l->first.data[i + 1] : (uint32_t)l->nodes.len;
+    double sum = 0;
+    for (uint32_t p = l->first.data[i]; p < end; p++)
+      sum += work->data[p];
+    EG_TRY(eg_doubles_push(&l->work, sum));
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status cut(eg_layered *l, uint32_t wanted) {
+  cutter c = {.layered = l};
+  eg_doubles_init(&c.work, l->alloc);
+  eg_u32s_init(&c.begin, l->alloc);
+  eg_layer_reads_init(&c.reads, l->alloc);
+  egraph_status status = list_reads(&c);
+  const eg_layer_problem problem = {.operators = (uint32_t)l->nodes.len,
+                                    .values = eg_graph_value_count(l->forward),
+                                    .layers = wanted,
+                                    .work = c.work.data,
+                                    .reads_begin = c.begin.data,
+                                    .reads = c.reads.data,
+                                    .slack = SLACK};
+  if (status == EGRAPH_OK) status = eg_layers_cluster(&problem, l->alloc, &l->first);
+  if (status == EGRAPH_OK) status = add_work(l, &c.work);
+  eg_layer_reads_deinit(&c.reads);
+  eg_u32s_deinit(&c.begin);
+  eg_doubles_deinit(&c.work);
+  return status;
+}
+
+egraph_status eg_layered_init(eg_layered *layered, egraph_allocator alloc,
+                              const eg_graph *forward,
+                              const eg_training_options *training, uint32_t most) {
+  uint32_t wanted;
+  *layered = (eg_layered){.alloc = alloc,
+                          .forward = forward,
+                          .loss_of = eg_graph_output(forward, training->output, NULL),
+                          .halves = training->mixed_precision};
+  eg_u32s_init(&layered->nodes, alloc);
+  eg_u32s_init(&layered->first, alloc);
+  eg_doubles_init(&layered->work, alloc);
+  eg_u32s_init(&layered->place, alloc);
+  eg_u32s_init(&layered->last_use, alloc);
+  eg_chars_init(&layered->constant, alloc);
+  egraph_status status = find_running(layered);
+  if (status == EGRAPH_OK) status = layers_that_fit(layered, most, &wanted);
+  if (status == EGRAPH_OK) status = cut(layered, wanted);
+  if (status != EGRAPH_OK) eg_layered_deinit(layered);
+  return status;
+}
+
+void eg_layered_deinit(eg_layered *layered) {
+  eg_chars_deinit(&layered->constant);
+  eg_u32s_deinit(&layered->last_use);
+  eg_u32s_deinit(&layered->place);
+  eg_doubles_deinit(&layered->work);
+  eg_u32s_deinit(&layered->first);
+  eg_u32s_deinit(&layered->nodes);
+}
+
+/// The place behind a layer's last node.
+static uint32_t end_of(const eg_layered *l, uint32_t layer) {
+  return layer + 1 < l->first.len ? l->first.data[layer + 1] : (uint32_t)l->nodes.len;
+}
+
+double eg_layered_crossing_bytes(const eg_layered *l, uint32_t layer) {
+  uint32_t end = end_of(l, layer);
+  double bytes = 0;
+  for (uint32_t v = 0; v < l->place.len; v++) {
+    bool is_made = l->place.data[v] != NONE && l->place.data[v] < end;
+    bool is_read = l->last_use.data[v] != NONE && l->last_use.data[v] >= end;
+    if (is_made && is_read) bytes += sent_bytes(l, v);
+  }
+  return bytes;
+}
+
+// ---- slices -------------------------------------------------------------------------
+
+EG_VEC_DEFINE(value_list, eg_value);
+
+typedef struct slicer {
+  const eg_layered *of;
+  const eg_parameter_wish *wish;
+  eg_slice *out;
+  uint32_t begin, end; // places
+  eg_u32s map;         // [values of the model] of the slice, or NONE
+  value_list operands, results;
+  eg_u32s stack; // nodes made of weights alone, to be copied
+  eg_u32s sent;  // inputs of the slice
+} slicer;
+
+static egraph_status add_leaf(slicer *s, uint32_t v) {
+  const eg_value_info *info = eg_graph_value(s->of->forward, (eg_value){v});
+  eg_graph *graph = s->out->graph;
+  eg_type type = info->type;
+  uint32_t number = eg_graph_value_count(graph), found;
+  char name[24];
+  eg_value made;
+  type.layout.format = EG_FORMAT_PLAIN;
+  bool is_weight = info->kind == EG_VALUE_WEIGHT;
+  (void)snprintf(name, sizeof name, "%c%u", is_weight ? 'w' : 'x', (unsigned)number);
+  EG_TRY(is_weight ? eg_graph_add_weight(graph, name, &type, NULL, &made)
+                   : eg_graph_add_input(graph, name, &type, &made));
+  s->map.data[v] = made.id;
+  bool is_trained = is_weight && (s->wish->chosen == NULL ||
+                                  eg_strmap_find(s->wish->chosen, info->name, &found));
+  if (is_trained) EG_TRY(eg_strmap_put(&s->out->trained, name, made.id));
+  bool is_sent = s->of->place.data[v] != NONE && eg_dtype_is_float(type.dtype);
+  return is_sent ? eg_u32s_push(&s->sent, made.id) : EGRAPH_OK;
+}
+
+static egraph_status copy_node(slicer *s, uint32_t n) {
+  eg_graph_node_info node = eg_graph_node_at(s->of->forward, (eg_graph_node){n});
+  s->operands.len = 0;
+  for (uint32_t i = 0; i < node.input_count; i++)
+    EG_TRY(value_list_push(&s->operands, (eg_value){s->map.data[node.inputs[i].id]}));
+  s->results.len = 0;
+  EG_TRY(value_list_resize(&s->results, node.result_count));
+  EG_TRY(eg_graph_add_node(s->out->graph, "", node.attrs, s->operands.data,
+                           node.input_count, NULL, s->results.data));
+  for (uint32_t i = 0; i < node.result_count; i++)
+    s->map.data[node.results[i].id] = s->results.data[i].id;
+  return EGRAPH_OK;
+}
+
+static bool is_made_here(const slicer *s, uint32_t v) {
+  uint32_t place = s->of->place.data[v];
+  return place != NONE && place >= s->begin && place < s->end;
+}
+
+/// Whether a value must be made of weights first.
+static bool is_constant_node(const slicer *s, uint32_t v) {
+  const eg_value_info *info = eg_graph_value(s->of->forward, (eg_value){v});
+  return s->map.data[v] == NONE && info->kind == EG_VALUE_COMPUTED &&
+         s->of->constant.data[v] != 0;
+}
+
+/// Adds the operands of a node that are leaves of the slice; of those that are made of
+/// weights alone first their own operands, on a stack.
+static egraph_status copy_with_constants(slicer *s, uint32_t n) {
+  EG_TRY(eg_u32s_push(&s->stack, n));
+  while (s->stack.len != 0) {
+    uint32_t top = s->stack.data[s->stack.len - 1];
+    size_t before = s->stack.len;
+    eg_graph_node_info node = eg_graph_node_at(s->of->forward, (eg_graph_node){top});
+    for (uint32_t i = 0; i < node.input_count; i++) {
+      uint32_t v = node.inputs[i].id;
+      if (is_constant_node(s, v))
+        EG_TRY(eg_u32s_push(&s->stack,
+                            eg_graph_value(s->of->forward, (eg_value){v})->node.id));
+      else if (s->map.data[v] == NONE)
+        EG_TRY(add_leaf(s, v));
+    }
+    if (s->stack.len != before) continue; // these first
+    s->stack.len--;
+    bool is_there = node.result_count != 0 && s->map.data[node.results[0].id] != NONE;
+    if (!is_there) EG_TRY(copy_node(s, top));
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status add_outputs(slicer *s, bool has_loss) {
+  if (has_loss)
+    return eg_graph_add_output(s->out->graph, NULL,
+                               (eg_value){s->map.data[s->of->loss_of.id]});
+  for (uint32_t v = 0; v < s->map.len; v++) {
+    uint32_t last = s->of->last_use.data[v];
+    if (is_made_here(s, v) && last != NONE && last >= s->end)
+      EG_TRY(eg_graph_add_output(s->out->graph, NULL, (eg_value){s->map.data[v]}));
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status name_sent_back(slicer *s) {
+  eg_slice *out = s->out;
+  EG_TRY(
+      eg_arena_alloc(&out->arena, s->sent.len, sizeof *out->sent_back, &out->sent_back));
+  for (size_t i = 0; i < s->sent.len; i++)
+    out->sent_back[out->sent_back_count++] =
+        eg_graph_value(out->graph, (eg_value){s->sent.data[i]})->name;
+  return EGRAPH_OK;
+}
+
+static egraph_status write_key(eg_slice *out) {
+  EG_TRY(eg_graph_print(out->graph, &out->key));
+  EG_TRY(eg_text_append(&out->key, out->training.is_inner ? "inner" : "loss"));
+  for (uint32_t i = 0; i < out->sent_back_count; i++)
+    EG_TRY(eg_text_printf(&out->key, " %s", out->sent_back[i]));
+  for (uint32_t v = 0; v < eg_graph_value_count(out->graph); v++) {
+    uint32_t found;
+    const char *name = eg_graph_value(out->graph, (eg_value){v})->name;
+    if (eg_strmap_find(&out->trained, name, &found))
+      EG_TRY(eg_text_printf(&out->key, " %s", name));
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status fill(slicer *s, const eg_training_options *training, bool has_loss) {
+  eg_slice *out = s->out;
+  for (uint32_t v = 0; v < eg_graph_value_count(s->of->forward); v++)
+    EG_TRY(eg_u32s_push(&s->map, NONE));
+  for (uint32_t p = s->begin; p < s->end; p++)
+    EG_TRY(copy_with_constants(s, s->of->nodes.data[p]));
+  EG_TRY(add_outputs(s, has_loss));
+  EG_TRY(name_sent_back(s));
+  out->training = *training;
+  out->training.output = 0;
+  out->training.is_inner = !has_loss;
+  out->training.sent_back = out->sent_back;
+  out->training.sent_back_count = out->sent_back_count;
+  out->training.parameters = (eg_parameter_wish){.chosen = &out->trained};
+  return write_key(out);
+}
+
+egraph_status eg_slice_init(eg_slice *slice, const eg_layered *layered,
+                            const eg_training_options *training, uint32_t first,
+                            uint32_t last) {
+  slicer s = {.of = layered,
+              .wish = &training->parameters,
+              .out = slice,
+              .begin = layered->first.data[first],
+              .end = end_of(layered, last)};
+  egraph_allocator alloc = layered->alloc;
+  *slice = (eg_slice){.graph = NULL};
+  eg_strmap_init(&slice->trained, alloc);
+  eg_text_init(&slice->key, alloc);
+  eg_arena_init(&slice->arena, alloc);
+  eg_u32s_init(&s.map, alloc);
+  value_list_init(&s.operands, alloc);
+  value_list_init(&s.results, alloc);
+  eg_u32s_init(&s.stack, alloc);
+  eg_u32s_init(&s.sent, alloc);
+  egraph_status status = eg_graph_create(&alloc, &slice->graph);
+  if (status == EGRAPH_OK)
+    status = fill(&s, training, last + 1 == eg_layered_count(layered));
+  eg_u32s_deinit(&s.sent);
+  eg_u32s_deinit(&s.stack);
+  value_list_deinit(&s.results);
+  value_list_deinit(&s.operands);
+  eg_u32s_deinit(&s.map);
+  if (status != EGRAPH_OK) eg_slice_deinit(slice);
+  return status;
+}
+
+void eg_slice_deinit(eg_slice *slice) {
+  eg_arena_deinit(&slice->arena);
+  eg_text_deinit(&slice->key);
+  eg_strmap_deinit(&slice->trained);
+  eg_graph_destroy(slice->graph);
+  slice->graph = NULL;
+}

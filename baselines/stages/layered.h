@@ -1,0 +1,60 @@
+// A model as a row of layers (layers.h), and graphs of some of them: the stage of a
+// pipeline as a model of its own. What weights alone make is made anew in each stage
+// that reads it. Values have names by their place, so that equal stages have equal texts,
+// and are planned once.
+//
+//   layers   0 | 1 | 2 | 3        slice [1, 2]: inputs   what they read of layer 0
+//                                               outputs  what layer 3 reads of them
+//
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_BASELINES_LAYERED_H
+#define EG_BASELINES_LAYERED_H
+
+#include "base/text.h"
+#include "pcg/training/training.h"
+
+typedef struct eg_layered {
+  egraph_allocator alloc;
+  const eg_graph *forward; // borrowed
+  eg_value loss_of;        // the output
+  bool halves;             // activations are sent in bfloat16 where they are float32
+  eg_u32s nodes;           // that a step runs and the loss needs, in their order
+  eg_u32s first;           // [layers] its first one of these
+  eg_doubles work;         // [layers] operations
+  eg_u32s place;           // [values] which of the nodes makes it; EG_LAYERED_NONE: none
+  eg_u32s last_use;        // [values] the last of the nodes that reads it, or NONE
+  eg_chars constant;       // [values] made of weights alone
+} eg_layered;
+#define EG_LAYERED_NONE UINT32_MAX
+
+/// Of repeated blocks as many layers as divide them, at most `most`; 8 layers of a model
+/// without any. Fails with EGRAPH_E_MEMORY, EGRAPH_E_ARGUMENT for an output that
+/// nothing computes.
+egraph_status eg_layered_init(eg_layered *layered, egraph_allocator alloc,
+                              const eg_graph *forward,
+                              const eg_training_options *training, uint32_t most);
+void eg_layered_deinit(eg_layered *layered);
+static inline uint32_t eg_layered_count(const eg_layered *layered) {
+  return (uint32_t)layered->first.len;
+}
+/// Bytes of all values that are made in a layer up to this one and read behind it.
+double eg_layered_crossing_bytes(const eg_layered *layered, uint32_t layer);
+
+typedef struct eg_slice {
+  eg_graph *graph;
+  eg_strmap trained;            // names of what is trained
+  const char **sent_back;       // names of inputs that other layers make
+  uint32_t sent_back_count;     // of these, of floating-point elements
+  eg_training_options training; // points into the slice
+  eg_text key;                  // equal slices have equal texts
+  eg_arena arena;
+} eg_slice;
+
+/// Layers [first, last] as a model, and the options of its step as a stage. The options
+/// point into the slice, which stays where it is. Fails with EGRAPH_E_MEMORY.
+egraph_status eg_slice_init(eg_slice *slice, const eg_layered *layered,
+                            const eg_training_options *training, uint32_t first,
+                            uint32_t last);
+void eg_slice_deinit(eg_slice *slice);
+
+#endif

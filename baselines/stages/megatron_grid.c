@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "baselines/stages/megatron_grid.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/clock.h"
+
+enum { MOST_CHUNKS = 8, MOST_LAYERS = 128 };
+
+EG_VEC_DEFINE(places, eg_stage_place);
+
+/// A point of the grid: t, p, d; chunks of a stage.
+typedef struct point {
+  uint32_t tensor, stages, data, chunks;
+  eg_stage_roles roles;
+} point;
+
+typedef struct grid {
+  eg_stage_planner planner;
+  eg_staged *out;
+  eg_stage_plans plans; // of the point at work, as what follows
+  places places;
+  eg_u32s last;
+} grid;
+
+/// The devices of a stage: those of one node where they are enough, or of whole nodes.
+static bool place_of(const grid *g, const point *at, eg_stage_place *out) {
+  uint32_t width = g->planner.shape.width, devices = at->tensor * at->data;
+  if (devices > width && devices % width != 0) return false;
+  uint32_t nodes = devices > width ? devices / width : 1;
+  *out = (eg_stage_place){nodes, devices / nodes / at->tensor, at->tensor, at->roles};
+  return true;
+}
+
+static void write_name(const point *at, char *out) {
+  int used = snprintf(out, EG_STAGED_NAME_SIZE, "t=%" PRIu32 " p=%" PRIu32 " d=%" PRIu32,
+                      at->tensor, at->stages, at->data);
+  if (used < 0) return;
+  if (at->chunks > 1)
+    used += snprintf(out + used, EG_STAGED_NAME_SIZE - (size_t)used, " v=%" PRIu32,
+                     at->chunks);
+  if (at->roles == EG_STAGE_ZERO_1)
+    (void)snprintf(out + used, EG_STAGED_NAME_SIZE - (size_t)used, " zero-1");
+}
+
+static egraph_status add_point(grid *g, const point *at) {
+  uint32_t layers = eg_layered_count(g->planner.layered), parts = at->stages * at->chunks,
+           each = layers / parts;
+  eg_stage_place place;
+  eg_stage_plan plan;
+  eg_pipeline_choice choice = {.schedule = at->chunks > 1 ? EG_SCHEDULE_INTERLEAVED
+                                                          : EG_SCHEDULE_1F1B,
+                               .stages = at->stages,
+                               .chunks = at->chunks};
+  if (!place_of(g, at, &place)) return EGRAPH_OK;
+  g->plans.len = g->places.len = g->last.len = 0;
+  for (uint32_t part = 0; part < parts; part++) {
+    uint32_t last = (part + 1) * each - 1;
+    EG_TRY(eg_stage_planner_plan(&g->planner, part * each, last, &place, &plan));
+    EG_TRY(eg_stage_plans_push(&g->plans, plan));
+    EG_TRY(places_push(&g->places, place));
+    EG_TRY(eg_u32s_push(&g->last, last));
+  }
+  write_name(at, choice.name);
+  choice.plans = g->plans.data;
+  choice.places = g->places.data;
+  choice.last = g->last.data;
+  return eg_staged_add(g->out, &g->planner, &choice);
+}
+
+/// Both kinds of data parallelism, where there are several replicas.
+static egraph_status add_roles(grid *g, point at) {
+  at.roles = EG_STAGE_DATA;
+  EG_TRY(add_point(g, &at));
+  if (at.data == 1) return EGRAPH_OK;
+  at.roles = EG_STAGE_ZERO_1;
+  return add_point(g, &at);
+}
+
+/// All numbers of chunks that there are layers and micro-batches for.
+static egraph_status add_chunks(grid *g, point at) {
+  uint32_t layers = eg_layered_count(g->planner.layered),
+           micro_batches = g->planner.input->training->micro_batches;
+  for (at.chunks = 1; at.chunks <= MOST_CHUNKS; at.chunks++) {
+    bool is_even = layers % (at.stages * at.chunks) == 0;
+    bool is_round = at.stages > 1 && micro_batches % at.stages == 0;
+    if (is_even && (at.chunks == 1 || is_round)) EG_TRY(add_roles(g, at));
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status add_all(grid *g) {
+  uint32_t width = g->planner.shape.width, devices = g->planner.shape.nodes * width;
+  uint32_t layers = eg_layered_count(g->planner.layered);
+  for (uint32_t t = 1; t <= width; t++)
+    for (uint32_t p = 1; p <= layers && width % t == 0; p++)
+      if (devices % (t * p) == 0)
+        EG_TRY(
+            add_chunks(g, (point){.tensor = t, .stages = p, .data = devices / (t * p)}));
+  return EGRAPH_OK;
+}
+
+static egraph_status walk(const eg_plan_search_input *input, const eg_layered *layered,
+                          eg_staged *out) {
+  grid g = {.out = out};
+  EG_TRY(eg_stage_planner_init(&g.planner, input, layered));
+  g.planner.limits_memory = false; // a row that does not fit says by how much
+  eg_stage_plans_init(&g.plans, input->alloc);
+  places_init(&g.places, input->alloc);
+  eg_u32s_init(&g.last, input->alloc);
+  egraph_status status = add_all(&g);
+  eg_staged_note(out, &g.planner);
+  eg_u32s_deinit(&g.last);
+  places_deinit(&g.places);
+  eg_stage_plans_deinit(&g.plans);
+  eg_stage_planner_deinit(&g.planner);
+  return status;
+}
+
+egraph_status eg_megatron_grid(const eg_plan_search_input *input, eg_staged *out) {
+  eg_layered layered;
+  double start = eg_clock_seconds();
+  out->algorithm = "megatron-grid";
+  EG_TRY(eg_layered_init(&layered, input->alloc, input->forward, input->training,
+                         MOST_LAYERS));
+  egraph_status status = walk(input, &layered, out);
+  eg_layered_deinit(&layered);
+  out->search_seconds = eg_clock_seconds() - start;
+  return status;
+}

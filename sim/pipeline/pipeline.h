@@ -1,0 +1,37 @@
+// Seconds of a step of a pipeline: its schedule as a task graph (sim/task_graph.h). A
+// stage is a stream, which runs passes in the order of the schedule, and then its update.
+// A message from part to part is a flow: a latency in which it takes nothing, then bytes
+// through the port out of its stage and the port into the next one. It occupies no stage,
+// so a stage computes while its messages are on their way.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_SIM_PIPELINE_H
+#define EG_SIM_PIPELINE_H
+
+#include "sim/pipeline/schedule.h"
+
+typedef struct eg_pipeline_message {
+  double latency_seconds, bytes;
+} eg_pipeline_message;
+
+typedef struct eg_pipeline {
+  const eg_pipeline_schedule *schedule;
+  // [parts = stages * chunks], in the order in which a micro-batch passes them
+  const double *forward, *backward; // seconds of a micro-batch
+  const double *update;             // [stages] seconds, once; NULL: none
+  // [parts - 1]: what part i + 1 reads of part i, and what comes back; NULL: nothing.
+  // Between two chunks of one stage nothing is sent.
+  const eg_pipeline_message *activations, *gradients;
+  double port_bytes; // a second, each way, of all messages of a stage; with messages
+} eg_pipeline;
+
+typedef struct eg_pipeline_times {
+  double seconds; // of the step
+  double busiest; // of the stage that computes most
+} eg_pipeline_times;
+
+/// The schedule passes eg_pipeline_schedule_check. Fails as adding tasks does, with
+/// EGRAPH_E_ARGUMENT for figures out of range. O(passes log passes) without messages.
+egraph_status eg_pipeline_simulate(const eg_pipeline *pipeline, egraph_allocator alloc,
+                                   eg_pipeline_times *out);
+
+#endif
