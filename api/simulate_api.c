@@ -18,7 +18,8 @@ struct egraph_simulation {
   eg_machine machine; // zeroed where none was named
   eg_machine_mesh links;
   eg_plan_simulation result;
-  double in_order;
+  double in_order, closed_form;
+  double beside; // of computing; 0: not known
   simulation_waits waits;
   uint8_t *is_critical; // [tasks]
 };
@@ -59,24 +60,79 @@ static egraph_status flag_critical(egraph_simulation *s) {
   return EGRAPH_OK;
 }
 
-static void sum_in_order(egraph_simulation *s) {
+// Of each kind of rounds; of AUTO that of the closed form.
+static const eg_collective_algorithm algorithms[] = {
+    [EGRAPH_ROUNDS_NONE] = EG_ALGORITHM_NONE,
+    [EGRAPH_ROUNDS_AUTO] = EG_ALGORITHM_NONE,
+    [EGRAPH_ROUNDS_RING] = EG_ALGORITHM_RING,
+    [EGRAPH_ROUNDS_HALVING] = EG_ALGORITHM_HALVING,
+    [EGRAPH_ROUNDS_DOUBLING] = EG_ALGORITHM_DOUBLING,
+    [EGRAPH_ROUNDS_TREE] = EG_ALGORITHM_TREE,
+    [EGRAPH_ROUNDS_LEVELS] = EG_ALGORITHM_HIERARCHICAL};
+enum { ROUNDS = sizeof algorithms / sizeof *algorithms };
+
+static egraph_status simulate_seconds(const egraph_simulation *s,
+                                      const eg_simulation_setup *setup,
+                                      double *out_seconds) {
+  eg_plan_simulation other;
+  eg_plan_simulation_init(&other, s->alloc);
+  egraph_status status = eg_plan_simulate_as(s->plan, setup, &other);
+  *out_seconds = other.seconds;
+  eg_plan_simulation_deinit(&other);
+  return status;
+}
+
+/// In order, closed forms add up; rounds are simulated.
+static egraph_status compare(egraph_simulation *s, const eg_simulation_setup *setup) {
+  eg_simulation_setup other = *setup;
+  s->closed_form = s->result.seconds;
   for (uint32_t t = 0; t < s->result.tasks.tasks.len; t++)
     s->in_order += s->plan->steps.data[s->result.tasks.tasks.data[t].step].seconds;
+  if (setup->machine == NULL) return EGRAPH_OK;
+  other.issue = EG_ISSUE_IN_ORDER;
+  EG_TRY(simulate_seconds(s, &other, &s->in_order));
+  other = *setup;
+  other.machine = NULL;
+  return simulate_seconds(s, &other, &s->closed_form);
 }
 
 static egraph_status simulate(egraph_simulation *s,
                               const egraph_simulate_options *options) {
   EG_TRY(take_machine(s, options->machine));
-  if (options->beside > 0) s->result.tasks.beside = options->beside;
-  const eg_machine_mesh *links = options->machine != NULL ? &s->links : NULL;
+  s->beside = options->beside > 0 ? options->beside : s->machine.beside;
+  bool in_rounds = options->rounds != EGRAPH_ROUNDS_NONE;
   double limit = s->plan->memory_limit > 0 ? s->plan->memory_limit : INFINITY;
+  eg_simulation_setup setup = {.links = options->machine != NULL ? &s->links : NULL,
+                               .issue = (eg_issue)options->issue,
+                               .machine = in_rounds ? &s->machine : NULL,
+                               .algorithm = algorithms[options->rounds],
+                               .beside = s->beside};
   EG_TRY(options->issue == EGRAPH_ISSUE_SHORTEST
-             ? eg_plan_simulate_shortest(s->plan, links, limit, &s->result)
-             : eg_plan_simulate(s->plan, links, (eg_issue)options->issue, &s->result));
+             ? eg_plan_simulate_shortest_as(s->plan, &setup, limit, &s->result)
+             : eg_plan_simulate_as(s->plan, &setup, &s->result));
+  setup.issue = s->result.tasks.issue;
   EG_TRY(eg_plan_labels_make(s->plan, s->alloc, &s->labels));
-  sum_in_order(s);
+  EG_TRY(compare(s, &setup));
   EG_TRY(list_waits(s));
   return flag_critical(s);
+}
+
+static egraph_status check_options(const egraph_simulate_options *options) {
+  if ((unsigned)options->issue > EGRAPH_ISSUE_SHORTEST)
+    return EG_FAIL(EGRAPH_E_ARGUMENT, "there is no order of issue %d; see egraph_issue",
+                   (int)options->issue);
+  if ((unsigned)options->rounds >= ROUNDS)
+    return EG_FAIL(EGRAPH_E_ARGUMENT, "there are no rounds %d; see egraph_rounds",
+                   (int)options->rounds);
+  if (options->rounds != EGRAPH_ROUNDS_NONE && options->machine == NULL)
+    return EG_FAIL(EGRAPH_E_ARGUMENT,
+                   "rounds of messages go over the links of a machine; name one");
+  if (!(options->beside == 0 || (options->beside >= 1 && options->beside <= 1e9)))
+    return EG_FAIL(EGRAPH_E_ARGUMENT,
+                   "computing takes %g times as long beside an exchange; that is 1 or "
+                   "more, or 0: not known",
+                   options->beside);
+  return EGRAPH_OK;
 }
 
 egraph_status egraph_simulate(const egraph_allocator *alloc, const egraph_plan *plan,
@@ -87,14 +143,7 @@ egraph_status egraph_simulate(const egraph_allocator *alloc, const egraph_plan *
   egraph_simulate_options taken;
   egraph_simulation *s;
   EG_TRY(eg_options_take(EGRAPH_SIMULATE_OPTIONS, options, &taken));
-  if ((unsigned)taken.issue > EGRAPH_ISSUE_SHORTEST)
-    return EG_FAIL(EGRAPH_E_ARGUMENT, "there is no order of issue %d; see egraph_issue",
-                   (int)taken.issue);
-  if (!(taken.beside == 0 || (taken.beside >= 1 && taken.beside <= 1e9)))
-    return EG_FAIL(EGRAPH_E_ARGUMENT,
-                   "computing takes %g times as long beside an exchange; that is 1 or "
-                   "more, or 0: not known",
-                   taken.beside);
+  EG_TRY(check_options(&taken));
   EG_TRY(eg_alloc(own, 1, sizeof *s, &s));
   *s = (egraph_simulation){.alloc = own, .plan = &plan->planned.plan};
   eg_arena_init(&s->labels.arena, own);
@@ -128,6 +177,11 @@ egraph_simulation_info egraph_simulation_info_of(const egraph_simulation *s) {
   return (egraph_simulation_info){.issue = (egraph_issue)r->tasks.issue,
                                   .seconds = r->seconds,
                                   .in_order = s->in_order,
+                                  .closed_form = s->closed_form,
+                                  .messages = r->tasks.flow_count,
+                                  .beside = s->beside,
+                                  .kinds = r->tasks.class_count,
+                                  .closed = r->tasks.closed_exchanges,
                                   .most_busy = r->most_busy,
                                   .peak_bytes = r->peak_bytes,
                                   .peak_seconds = r->peak_seconds,
@@ -138,9 +192,11 @@ egraph_simulation_info egraph_simulation_info_of(const egraph_simulation *s) {
                                   .alive = (uint32_t)r->alive.len};
 }
 
-/// The class of links of a stream of exchanges.
+/// The class of links of a stream of exchanges; in rounds, its axis.
 static const char *link_name(const egraph_simulation *s, uint32_t stream) {
   const eg_mesh *mesh = &s->plan->mesh;
+  for (uint32_t a = 0; a < mesh->axis_count && s->result.tasks.is_in_rounds; a++)
+    if (s->result.tasks.stream_of_axis[a] == stream) return mesh->axes[a].name;
   for (uint32_t a = 0; a < mesh->axis_count && s->machine.name != NULL; a++) {
     uint32_t link = s->links.links[a].link;
     if (s->result.tasks.stream_of_axis[a] == stream && link != EG_LINK_AUTO)
@@ -170,7 +226,7 @@ egraph_simulation_task egraph_simulation_task_at(const egraph_simulation *s,
     return (egraph_simulation_task){.stream = EGRAPH_NONE};
   const eg_plan_task *task = &s->result.tasks.tasks.data[index];
   const eg_plan_step *step = &s->plan->steps.data[task->step];
-  eg_task_times times = eg_task_graph_times(s->result.tasks.graph, index);
+  eg_task_times times = eg_plan_task_times(&s->result.tasks, index);
   egraph_simulation_task out = {.axis = "",
                                 .phase = eg_phase_name(step->phase),
                                 .micro_batch = task->micro_batch,

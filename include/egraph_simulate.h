@@ -29,6 +29,17 @@ typedef enum egraph_issue {
                            // the plan's limit of memory; in order, where all hold more
 } egraph_issue;
 
+/// What exchanges are simulated as.
+typedef enum egraph_rounds {
+  EGRAPH_ROUNDS_NONE,     // closed forms: the seconds of their steps in the plan
+  EGRAPH_ROUNDS_AUTO,     // rounds of messages, by the algorithm of the closed form
+  EGRAPH_ROUNDS_RING,     // rings; all-to-alls pairwise
+  EGRAPH_ROUNDS_HALVING,  // recursive halving and doubling
+  EGRAPH_ROUNDS_DOUBLING, // the same, but all-reduces of everything in each round
+  EGRAPH_ROUNDS_TREE,     // all-reduces along two binary trees, the others as halving
+  EGRAPH_ROUNDS_LEVELS    // a ring on each level of the machine
+} egraph_rounds;
+
 /// How a plan is simulated.
 typedef struct egraph_simulate_options {
   size_t size;         // of this struct; set by its default
@@ -37,19 +48,24 @@ typedef struct egraph_simulate_options {
                        // wait for each other. Steps are not priced anew
                        // (egraph_plan_price)
   egraph_issue issue;
-  double beside; // how many times as long computing takes while an exchange runs beside
-                 // it (egraph_exchange_basis); 0: 1, not known
+  egraph_rounds rounds; // with a machine: messages go over the links that its file says
+                        // (ports), where they share them; exchanges over others take
+                        // their closed form
+  double beside; // how many times as long computing takes while the device exchanges
+                 // (egraph_exchange_basis); 0: as the machine says
 } egraph_simulate_options;
-/// EGRAPH_ISSUE_SHORTEST, no machine.
+/// EGRAPH_ISSUE_SHORTEST, no machine, no rounds.
 EGRAPH_OPTIONS_DEFAULT(EGRAPH_SIMULATE_OPTIONS, egraph_simulate_options)
 
 /// A simulated step. Borrows from the plan, which must stay.
 typedef struct egraph_simulation egraph_simulation;
 
-/// Simulates one step of training, or of inference. Deterministic. Fails with ARGUMENT (a
-/// machine that has no such mesh, more than 2^31 tasks, an unknown order of issue), PARSE
-/// and IO (machine file). O(tasks log tasks), a task being a run of a step in a
-/// micro-batch.
+/// Simulates one step of training, or of inference. Where the machine's file says by how
+/// much exchanges slow computing down (`beside`), they do. Deterministic. Fails with
+/// ARGUMENT (a machine that has no such mesh, rounds without a machine, more than 2^31
+/// tasks, or 2^21 with rounds, an unknown order of issue or kind of rounds), PARSE and IO
+/// (machine file). O(tasks log tasks), a task being a run of a step in a micro-batch, or
+/// of rounds a message of each kind of devices.
 EGRAPH_API EGRAPH_NODISCARD egraph_status
 egraph_simulate(const egraph_allocator *alloc, const egraph_plan *plan,
                 const egraph_simulate_options *options, egraph_simulation **out);
@@ -57,13 +73,20 @@ egraph_simulate(const egraph_allocator *alloc, const egraph_plan *plan,
 EGRAPH_API void egraph_simulation_destroy(egraph_simulation *simulation);
 
 /// Figures of a simulated step. It takes at least `most_busy`, in any order of issue in
-/// which exchanges overlap, and at most `in_order`.
+/// which exchanges overlap, and at most `in_order`, unless exchanges slow down each other
+/// (rounds) or computing.
 typedef struct egraph_simulation_info {
-  egraph_issue issue;  // the order of issue; never EGRAPH_ISSUE_SHORTEST
-  double seconds;      // of the step
-  double in_order;     // seconds without overlap: what its tasks add up to
-  double most_busy;    // of all streams: seconds in which it works
-  double peak_bytes;   // of a device
+  egraph_issue issue; // the order of issue; never EGRAPH_ISSUE_SHORTEST
+  double seconds;     // of the step
+  double in_order;    // seconds without overlap: what its tasks add up to
+  double closed_form; // seconds if all exchanges took their closed form
+  double messages;    // between all devices, in rounds; 0: none
+  double beside;      // computing takes so many times as long while the device exchanges;
+                      // 0: the machine does not say, 1 is taken
+  uint32_t kinds;     // of devices, one of each of which is simulated: others are equal
+  uint32_t closed;    // exchanges that took their closed form
+  double most_busy;   // of all streams: seconds in which it works
+  double peak_bytes;  // of a device
   double peak_seconds; // when that is first reached
   uint32_t streams, tasks, waits, memory_points, alive;
 } egraph_simulation_info;
@@ -73,7 +96,7 @@ egraph_simulation_info_of(const egraph_simulation *simulation);
 
 /// Stream 0 computes; others exchange.
 typedef struct egraph_simulation_stream {
-  const char *name; // "compute", the class of links, or "exchanges"
+  const char *name; // "compute", the class of links, with rounds the axis, or "exchanges"
   double busy, idle;
 } egraph_simulation_stream;
 /// All zero past the end, like the following.

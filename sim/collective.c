@@ -36,13 +36,14 @@ static double ones_of_block(uint32_t n) { return ones_below(n) / n / n; }
 
 // ---- the table of collective.h ----------------------------------------------------
 
-typedef struct algorithm {
+typedef struct formula {
   unsigned used_by; // bit per eg_collectives
   eg_transition_kind kind;
+  eg_collective_algorithm algorithm;
   bool is_far; // devices send to others than their neighbours
   figure *rounds, *volume;
   double constant;
-} algorithm;
+} formula;
 
 enum {
   AUTO = 1 << EG_COLLECTIVES_AUTO,
@@ -51,23 +52,56 @@ enum {
   ALPA = 1 << EG_COLLECTIVES_ALPA
 };
 
-static const algorithm algorithms[] = {
-    {RING, EG_TRANSITION_ALL_GATHER, false, others, rest, 0},
-    {RING, EG_TRANSITION_REDUCE_SCATTER, false, others, rest, 0},
-    {RING, EG_TRANSITION_ALL_REDUCE, false, twice_others, twice_rest, 0},
-    {RING, EG_TRANSITION_ALL_TO_ALL, true, others, rest_of_block, 0},
-    {TREE, EG_TRANSITION_ALL_GATHER, true, levels, rest, 0},
-    {TREE, EG_TRANSITION_REDUCE_SCATTER, true, levels, rest, 0},
-    {TREE, EG_TRANSITION_ALL_REDUCE, true, twice_levels, twice_rest, 0},
-    {TREE, EG_TRANSITION_ALL_REDUCE, true, levels, levels, 0},
-    {TREE, EG_TRANSITION_ALL_TO_ALL, true, levels, ones_of_block, 0},
-    {ALPA, EG_TRANSITION_ALL_GATHER, false, once, rest, 0.1},
-    {ALPA, EG_TRANSITION_REDUCE_SCATTER, false, once, rest, 0.001},
-    {ALPA, EG_TRANSITION_ALL_REDUCE, false, once, twice_rest, 0.01},
-    {ALPA, EG_TRANSITION_ALL_TO_ALL, false, once, half_rest, 0.001},
+// clang-format off
+static const formula formulas[] = {
+    {RING, EG_TRANSITION_ALL_GATHER, EG_ALGORITHM_RING, false, others, rest, 0},
+    {RING, EG_TRANSITION_REDUCE_SCATTER, EG_ALGORITHM_RING, false, others, rest, 0},
+    {RING, EG_TRANSITION_ALL_REDUCE, EG_ALGORITHM_RING, false, twice_others, twice_rest, 0},
+    {RING, EG_TRANSITION_ALL_TO_ALL, EG_ALGORITHM_RING, true, others, rest_of_block, 0},
+    {TREE, EG_TRANSITION_ALL_GATHER, EG_ALGORITHM_HALVING, true, levels, rest, 0},
+    {TREE, EG_TRANSITION_REDUCE_SCATTER, EG_ALGORITHM_HALVING, true, levels, rest, 0},
+    {TREE, EG_TRANSITION_ALL_REDUCE, EG_ALGORITHM_HALVING, true, twice_levels, twice_rest, 0},
+    {TREE, EG_TRANSITION_ALL_REDUCE, EG_ALGORITHM_DOUBLING, true, levels, levels, 0},
+    {TREE, EG_TRANSITION_ALL_TO_ALL, EG_ALGORITHM_HALVING, true, levels, ones_of_block, 0},
+    {ALPA, EG_TRANSITION_ALL_GATHER, EG_ALGORITHM_NONE, false, once, rest, 0.1},
+    {ALPA, EG_TRANSITION_REDUCE_SCATTER, EG_ALGORITHM_NONE, false, once, rest, 0.001},
+    {ALPA, EG_TRANSITION_ALL_REDUCE, EG_ALGORITHM_NONE, false, once, twice_rest, 0.01},
+    {ALPA, EG_TRANSITION_ALL_TO_ALL, EG_ALGORITHM_NONE, false, once, half_rest, 0.001},
 };
+// clang-format on
 
-enum { ALGORITHMS = sizeof algorithms / sizeof *algorithms };
+enum { FORMULAS = sizeof formulas / sizeof *formulas };
+
+const char *eg_collective_algorithm_name(eg_collective_algorithm algorithm) {
+#define NAME(id, name) name,
+  static const char *const names[] = {EG_ALGORITHM_LIST(NAME)};
+#undef NAME
+  return names[algorithm];
+}
+
+/// The cheapest formula; NULL where the transition is free.
+static const formula *cheapest(const eg_machine_mesh *mesh,
+                               const eg_transition *transition, double bytes,
+                               double *out_seconds) {
+  uint32_t n = mesh->mesh.axes[transition->axis].size;
+  const eg_mesh_link *link = &mesh->links[transition->axis];
+  const formula *best = NULL;
+  *out_seconds = 0;
+  if (n <= 1 || eg_transition_is_local(transition->kind)) return NULL;
+  *out_seconds = (double)INFINITY;
+  for (size_t i = 0; i < FORMULAS; i++) {
+    const formula *f = &formulas[i];
+    if (f->kind != transition->kind || (f->used_by >> mesh->collectives & 1) == 0)
+      continue;
+    double beta = f->is_far ? link->exchange_seconds_per_byte : link->seconds_per_byte;
+    double seconds =
+        f->rounds(n) * link->latency_seconds + f->volume(n) * bytes * beta + f->constant;
+    if (!(seconds < *out_seconds)) continue;
+    *out_seconds = seconds;
+    best = f;
+  }
+  return best;
+}
 
 // ---- measured -----------------------------------------------------------------------
 
@@ -92,22 +126,21 @@ static bool find_measured(const eg_machine_mesh *mesh, uint32_t axis, uint32_t e
 
 double eg_collective_seconds(const eg_machine_mesh *mesh, const eg_transition *transition,
                              double bytes) {
+  double seconds;
   uint32_t n = mesh->mesh.axes[transition->axis].size;
-  const eg_mesh_link *link = &mesh->links[transition->axis];
-  if (n <= 1 || eg_transition_is_local(transition->kind)) return 0;
-  double best = (double)INFINITY, measured;
-  if (find_measured(mesh, transition->axis, transition->kind, bytes, &measured))
-    return measured;
-  for (size_t i = 0; i < ALGORITHMS; i++) {
-    const algorithm *a = &algorithms[i];
-    if (a->kind != transition->kind || (a->used_by >> mesh->collectives & 1) == 0)
-      continue;
-    double beta = a->is_far ? link->exchange_seconds_per_byte : link->seconds_per_byte;
-    double seconds =
-        a->rounds(n) * link->latency_seconds + a->volume(n) * bytes * beta + a->constant;
-    if (seconds < best) best = seconds;
-  }
-  return best;
+  if (n > 1 && !eg_transition_is_local(transition->kind) &&
+      find_measured(mesh, transition->axis, transition->kind, bytes, &seconds))
+    return seconds;
+  (void)cheapest(mesh, transition, bytes, &seconds);
+  return seconds;
+}
+
+eg_collective_algorithm eg_collective_algorithm_of(const eg_machine_mesh *mesh,
+                                                   const eg_transition *transition,
+                                                   double bytes) {
+  double seconds;
+  const formula *best = cheapest(mesh, transition, bytes, &seconds);
+  return best == NULL ? EG_ALGORITHM_NONE : best->algorithm;
 }
 
 double eg_collective_halo_seconds(const eg_machine_mesh *mesh, const eg_halo *halo,

@@ -35,10 +35,30 @@
 #include "pcg/parallel/machine.h"
 #include "pcg/parallel/strategy.h"
 
+// How the devices of an exchange send to each other: id, spelling. The rounds of each are
+// in sim/collective_rounds.h.
+#define EG_ALGORITHM_LIST(X)                                                             \
+  X(EG_ALGORITHM_NONE, "")               /* no rounds: Alpa's formulas */                \
+  X(EG_ALGORITHM_RING, "ring")           /* ring, and pairwise exchange */               \
+  X(EG_ALGORITHM_HALVING, "halving")     /* tree, least data */                          \
+  X(EG_ALGORITHM_DOUBLING, "doubling")   /* tree, few rounds */                          \
+  X(EG_ALGORITHM_TREE, "tree")           /* two binary trees */                          \
+  X(EG_ALGORITHM_HIERARCHICAL, "levels") /* rings of each level of the machine */
+#define EG_ALGORITHM_ENUM(id, name) id,
+typedef enum eg_collective_algorithm {
+  EG_ALGORITHM_LIST(EG_ALGORITHM_ENUM) EG_ALGORITHMS
+} eg_collective_algorithm;
+#undef EG_ALGORITHM_ENUM
+const char *eg_collective_algorithm_name(eg_collective_algorithm algorithm);
+
 /// Seconds of a transition of `bytes` (eg_transition_bytes), when all devices of the mesh
 /// take part.
 double eg_collective_seconds(const eg_machine_mesh *mesh, const eg_transition *transition,
                              double bytes);
+/// The algorithm whose formula gives these seconds; NONE: it is free, or Alpa's.
+eg_collective_algorithm eg_collective_algorithm_of(const eg_machine_mesh *mesh,
+                                                   const eg_transition *transition,
+                                                   double bytes);
 /// Seconds of the exchange of a halo of operand 0, whose local type (without halo) is
 /// given: a message to each neighbour that needs rows, through one port.
 double eg_collective_halo_seconds(const eg_machine_mesh *mesh, const eg_halo *halo,

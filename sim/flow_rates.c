@@ -1,5 +1,6 @@
 // Max-min fair rates by progressive filling: the link with the smallest fair share fixes
-// the rates of its flows; then the same among the rest (Bertsekas, Gallager, 6.5.2).
+// the rates of its flows; then the same among the rest (Bertsekas, Gallager, 6.5.2). A
+// flow of weight w on a link counts as w flows there.
 //
 // Flows that links connect make a component. An event of a component changes rates in it
 // alone, and bytes left are counted anew for its flows alone: what is computed for a flow
@@ -104,8 +105,9 @@ static void fix_rate(eg_task_graph *graph, eg_task *task, double rate) {
   task->is_fixed = true;
   for (uint32_t i = 0; i < task->link_count; i++) {
     eg_task_link *link = &graph->links.data[graph->flow_links.data[task->first_link + i]];
-    link->open--;
-    link->free = link->free > rate ? link->free - rate : 0; // less by rounding only
+    double weight = graph->flow_weights.data[task->first_link + i], taken = weight * rate;
+    link->open -= weight;
+    link->free = link->free > taken ? link->free - taken : 0; // less by rounding only
   }
 }
 
@@ -118,15 +120,21 @@ static void fill(eg_task_graph *graph) {
   }
   for (size_t i = 0; i < graph->flows.len; i++) {
     const eg_task *task = &graph->tasks.data[graph->flows.data[i]];
-    for (uint32_t k = 0; k < task->link_count; k++)
-      graph->links.data[graph->flow_links.data[task->first_link + k]].open++;
+    for (uint32_t k = 0; k < task->link_count; k++) {
+      eg_task_link *link =
+          &graph->links.data[graph->flow_links.data[task->first_link + k]];
+      uint32_t weight = graph->flow_weights.data[task->first_link + k];
+      link->open += weight;
+      if (weight == 0) link->free = link->slowed;
+    }
   }
   for (uint32_t l; (l = tightest_link(graph, &share)) != EG_TASK_NONE;)
     for (size_t i = 0; i < graph->flows.len && graph->links.data[l].open != 0; i++) {
       eg_task *task = &graph->tasks.data[graph->flows.data[i]];
       bool uses = false;
       for (uint32_t k = 0; k < task->link_count && !task->is_fixed; k++)
-        uses |= graph->flow_links.data[task->first_link + k] == l;
+        uses |= graph->flow_links.data[task->first_link + k] == l &&
+                graph->flow_weights.data[task->first_link + k] != 0;
       if (uses) fix_rate(graph, task, share);
     }
 }

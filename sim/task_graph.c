@@ -10,7 +10,8 @@
 #define OWNED                                                                            \
   (eg_tasks, tasks), (eg_task_links, links), (eg_task_edges, edges),                     \
       (eg_event_queue, queue), (eg_link_uses, sorted),                                   \
-      (eg_u32s, streams, flow_links, looked_at, touched, stale, flows, visited)
+      (eg_u32s, streams, flow_links, flow_weights, looked_at, touched, stale, flows,     \
+       visited)
 
 egraph_status eg_task_graph_create(egraph_allocator alloc, eg_task_graph **out) {
   eg_task_graph *graph;
@@ -53,11 +54,18 @@ egraph_status eg_task_graph_add_stream(eg_task_graph *graph, uint32_t *out_strea
 
 egraph_status eg_task_graph_add_link(eg_task_graph *graph, double bandwidth,
                                      uint32_t *out_link) {
-  eg_task_link link = {.bandwidth = bandwidth};
-  if (!(bandwidth > 0 && isfinite(bandwidth)))
-    return EG_FAIL(EGRAPH_E_ARGUMENT,
-                   "a link has %g bytes per second; it must be positive and finite",
-                   bandwidth);
+  return eg_task_graph_add_slowed_link(graph, bandwidth, bandwidth, out_link);
+}
+
+egraph_status eg_task_graph_add_slowed_link(eg_task_graph *graph, double bandwidth,
+                                            double slowed, uint32_t *out_link) {
+  eg_task_link link = {.bandwidth = bandwidth, .slowed = slowed};
+  if (!(bandwidth > 0 && isfinite(bandwidth) && slowed > 0 && slowed <= bandwidth))
+    return EG_FAIL(
+        EGRAPH_E_ARGUMENT,
+        "a link has %g bytes per second, slowed down %g; both must be positive "
+        "and finite, the second not above the first",
+        bandwidth, slowed);
   eg_u32s_init(&link.sending, graph->alloc);
   eg_link_uses_init(&link.uses, graph->alloc);
   *out_link = (uint32_t)graph->links.len;
@@ -88,29 +96,35 @@ static bool has_edge(const eg_task_graph *graph, uint32_t task, uint32_t on) {
   return false;
 }
 
+/// `weights` NULL: all are 1.
 static egraph_status check_links(const eg_task_graph *graph, double bytes,
-                                 const uint32_t *links, size_t count) {
+                                 const uint32_t *links, const uint32_t *weights,
+                                 size_t count) {
+  bool takes_some = false;
   for (size_t i = 0; i < count; i++) {
+    takes_some |= weights == NULL || weights[i] != 0;
     EG_TRY(check_number("link", links[i], graph->links.len));
     for (size_t k = 0; k < i; k++)
       if (links[k] == links[i])
         return EG_FAIL(EGRAPH_E_ARGUMENT, "a flow goes over link %" PRIu32 " twice",
                        links[i]);
   }
-  if (count == 0 && bytes > 0)
+  if (!takes_some && bytes > 0)
     return EG_FAIL(EGRAPH_E_ARGUMENT, "a flow of %g bytes goes over no link", bytes);
   return EGRAPH_OK;
 }
 
 static egraph_status add_task(eg_task_graph *graph, eg_task task, const uint32_t *links,
-                              const uint32_t *streams, size_t stream_count,
-                              uint32_t *out_task) {
+                              const uint32_t *weights, const uint32_t *streams,
+                              size_t stream_count, uint32_t *out_task) {
   uint32_t number = (uint32_t)graph->tasks.len;
   for (size_t i = 0; i < stream_count; i++)
     EG_TRY(check_number("stream", streams[i], graph->streams.len));
   task.in = task.out = EG_TASK_NONE;
   task.first_link = (uint32_t)graph->flow_links.len;
   EG_TRY(eg_u32s_append(&graph->flow_links, links, task.link_count));
+  for (uint32_t i = 0; i < task.link_count; i++)
+    EG_TRY(eg_u32s_push(&graph->flow_weights, weights == NULL ? 1 : weights[i]));
   EG_TRY(eg_tasks_push(&graph->tasks, task));
   for (size_t i = 0; i < stream_count; i++) {
     uint32_t *last = &graph->streams.data[streams[i]];
@@ -127,7 +141,7 @@ egraph_status eg_task_graph_add_compute(eg_task_graph *graph, double seconds,
                                         const uint32_t *streams, size_t stream_count,
                                         uint32_t *out_task) {
   EG_TRY(check_figure("the seconds of a task", seconds));
-  return add_task(graph, (eg_task){.seconds = seconds}, NULL, streams, stream_count,
+  return add_task(graph, (eg_task){.seconds = seconds}, NULL, NULL, streams, stream_count,
                   out_task);
 }
 
@@ -135,14 +149,22 @@ egraph_status eg_task_graph_add_flow(eg_task_graph *graph, double latency, doubl
                                      const uint32_t *links, size_t link_count,
                                      const uint32_t *streams, size_t stream_count,
                                      uint32_t *out_task) {
+  return eg_task_graph_add_flows(graph, latency, bytes, links, NULL, link_count, streams,
+                                 stream_count, out_task);
+}
+
+egraph_status eg_task_graph_add_flows(eg_task_graph *graph, double latency, double bytes,
+                                      const uint32_t *links, const uint32_t *weights,
+                                      size_t link_count, const uint32_t *streams,
+                                      size_t stream_count, uint32_t *out_task) {
   EG_TRY(check_figure("the seconds of a latency", latency));
   EG_TRY(check_figure("the bytes of a flow", bytes));
-  EG_TRY(check_links(graph, bytes, links, link_count));
+  EG_TRY(check_links(graph, bytes, links, weights, link_count));
   eg_task task = {.is_flow = true,
                   .seconds = latency,
                   .bytes = bytes,
                   .link_count = (uint32_t)link_count};
-  return add_task(graph, task, links, streams, stream_count, out_task);
+  return add_task(graph, task, links, weights, streams, stream_count, out_task);
 }
 
 egraph_status eg_task_graph_depend(eg_task_graph *graph, uint32_t task, uint32_t on) {
@@ -180,7 +202,7 @@ egraph_status eg_task_graph_set_bytes(eg_task_graph *graph, uint32_t task, doubl
   EG_TRY(look_at_flow(graph, task));
   eg_task *flow = &graph->tasks.data[task];
   EG_TRY(check_links(graph, bytes, graph->flow_links.data + flow->first_link,
-                     flow->link_count));
+                     graph->flow_weights.data + flow->first_link, flow->link_count));
   flow->bytes = bytes;
   return EGRAPH_OK;
 }
@@ -189,14 +211,17 @@ egraph_status eg_task_graph_set_links(eg_task_graph *graph, uint32_t task,
                                       const uint32_t *links, size_t link_count) {
   EG_TRY(look_at_flow(graph, task));
   eg_task *flow = &graph->tasks.data[task];
-  EG_TRY(check_links(graph, flow->bytes, links, link_count));
+  EG_TRY(check_links(graph, flow->bytes, links, NULL, link_count));
   if (link_count > flow->link_count) {
     flow->first_link = (uint32_t)graph->flow_links.len;
     EG_TRY(eg_u32s_resize(&graph->flow_links, graph->flow_links.len + link_count));
+    EG_TRY(eg_u32s_resize(&graph->flow_weights, graph->flow_links.len));
   }
   flow->link_count = (uint32_t)link_count;
-  for (size_t i = 0; i < link_count; i++)
+  for (size_t i = 0; i < link_count; i++) {
     graph->flow_links.data[flow->first_link + i] = links[i];
+    graph->flow_weights.data[flow->first_link + i] = 1;
+  }
   return EGRAPH_OK;
 }
 

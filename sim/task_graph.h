@@ -35,6 +35,10 @@ egraph_status eg_task_graph_add_stream(eg_task_graph *graph, uint32_t *out_strea
 /// Bytes per second, > 0 and finite.
 egraph_status eg_task_graph_add_link(eg_task_graph *graph, double bandwidth,
                                      uint32_t *out_link);
+/// The same; while a flow of weight 0 sends over it, it has `slowed`, > 0 and not above
+/// `bandwidth`.
+egraph_status eg_task_graph_add_slowed_link(eg_task_graph *graph, double bandwidth,
+                                            double slowed, uint32_t *out_link);
 /// Seconds >= 0 and finite. A task may have no stream. Fails with EGRAPH_E_ARGUMENT on
 /// figures out of range and unknown streams.
 egraph_status eg_task_graph_add_compute(eg_task_graph *graph, double seconds,
@@ -45,6 +49,13 @@ egraph_status eg_task_graph_add_flow(eg_task_graph *graph, double latency, doubl
                                      const uint32_t *links, size_t link_count,
                                      const uint32_t *streams, size_t stream_count,
                                      uint32_t *out_task);
+/// A flow that stands for several equal ones, of which weights[i] go over link i; NULL: 1
+/// each. One of weight 0 takes nothing of a link, but slows it down. A flow that sends
+/// has a weight above 0 somewhere.
+egraph_status eg_task_graph_add_flows(eg_task_graph *graph, double latency, double bytes,
+                                      const uint32_t *links, const uint32_t *weights,
+                                      size_t link_count, const uint32_t *streams,
+                                      size_t stream_count, uint32_t *out_task);
 /// `task` starts after `on` has ended. `on` may have been added later; a cycle is found
 /// by the simulation.
 egraph_status eg_task_graph_depend(eg_task_graph *graph, uint32_t task, uint32_t on);
@@ -55,6 +66,7 @@ egraph_status eg_task_graph_depend(eg_task_graph *graph, uint32_t task, uint32_t
 egraph_status eg_task_graph_set_seconds(eg_task_graph *graph, uint32_t task,
                                         double seconds);
 egraph_status eg_task_graph_set_bytes(eg_task_graph *graph, uint32_t task, double bytes);
+/// All weights are 1 then.
 egraph_status eg_task_graph_set_links(eg_task_graph *graph, uint32_t task,
                                       const uint32_t *links, size_t link_count);
 /// Removes one dependency that eg_task_graph_depend added. Fails with EGRAPH_E_ARGUMENT

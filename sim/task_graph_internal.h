@@ -59,17 +59,16 @@ typedef struct eg_link_use {
 EG_VEC_DEFINE(eg_link_uses, eg_link_use);
 
 typedef struct eg_task_link {
-  double bandwidth;
-  eg_u32s sending;   // flows
-  eg_link_uses uses; // of the last simulation
-  bool is_touched;   // a flow began or ended to send: rates are due
-  bool is_visited;   // while rates are computed
-  bool is_stale;     // uses are to be written anew, from that time on
+  double bandwidth, slowed; // of a plain link the same
+  eg_u32s sending;          // flows
+  eg_link_uses uses;        // of the last simulation
+  bool is_touched;          // a flow began or ended to send: rates are due
+  bool is_visited;          // while rates are computed
+  bool is_stale;            // uses are to be written anew, from that time on
   double stale_from;
   size_t first_stale, kept; // uses that stay: up to there sorted, up to there in all
   double changed_until;     // by then, flows that are looked at had sent on it
-  double free; // bandwidth and flows without a rate, while rates are computed
-  uint32_t open;
+  double free, open; // bandwidth, and flows without a rate, while rates are computed
 } eg_task_link;
 EG_VEC_DEFINE(eg_task_links, eg_task_link);
 
@@ -79,6 +78,7 @@ struct eg_task_graph {
   eg_task_links links;
   eg_u32s streams; // the last task of each, or EG_TASK_NONE
   eg_u32s flow_links;
+  eg_u32s flow_weights; // [flow_links]
   eg_task_edges edges;
   size_t backward_edges; // to a task from one of a larger number
   uint32_t free_edge;    // linked by next_in

@@ -79,8 +79,11 @@ static eg_task_link *link_of(const eg_task_graph *graph, const eg_task *task,
 /// Seconds that the bytes of a flow take if nothing shares its links; 0 of a compute.
 static double least_sending(const eg_task_graph *graph, const eg_task *task) {
   double least = 0;
-  for (uint32_t i = 0; i < task->link_count; i++)
-    least = later(least, task->bytes / link_of(graph, task, i)->bandwidth);
+  for (uint32_t i = 0; i < task->link_count; i++) {
+    uint32_t weight = graph->flow_weights.data[task->first_link + i];
+    if (weight == 0) continue;
+    least = later(least, task->bytes / (link_of(graph, task, i)->bandwidth / weight));
+  }
   return least;
 }
 

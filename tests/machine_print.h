@@ -29,6 +29,7 @@ static inline egraph_status print_device(eg_text *text, const eg_machine *m) {
   EG_TRY(eg_text_append(text, "(device"));
   EG_TRY(print_string(text, "kind", m->device));
   EG_TRY(print_string(text, "profile", m->profile));
+  if (m->beside != 0) EG_TRY(print_figure(text, "beside", m->beside));
   if (m->slowdown != 1) EG_TRY(print_figure(text, "slowdown", m->slowdown));
   if (isfinite(m->memory_bytes)) EG_TRY(print_figure(text, "memory", m->memory_bytes));
   if (m->compute_is_free) return eg_text_append(text, ")\n");
@@ -41,7 +42,19 @@ static inline egraph_status print_device(eg_text *text, const eg_machine *m) {
   return eg_text_append(text, "))\n");
 }
 
-static inline egraph_status print_link(eg_text *text, const eg_machine_link *link) {
+static inline egraph_status print_ports(eg_text *text, const eg_machine_link *link) {
+  if (link->ports == EG_PORTS_UNKNOWN) return EGRAPH_OK;
+  EG_TRY(eg_text_printf(text, " (ports %s", eg_ports_name(link->ports)));
+  for (uint32_t i = 0; i < link->level_count; i++) {
+    EG_TRY(eg_text_printf(text, " (%" PRIu32 " ", link->levels[i].devices));
+    EG_TRY(eg_text_double(text, link->levels[i].oversubscription));
+    EG_TRY(eg_text_append(text, ")"));
+  }
+  return eg_text_append(text, ")");
+}
+
+static inline egraph_status print_link(eg_text *text, const eg_machine *m,
+                                       const eg_machine_link *link) {
   bool data_sheet = link->bandwidth_bytes != 0;
   EG_TRY(eg_text_printf(text, "(link %s", link->name));
   EG_TRY(print_figure(text, data_sheet ? "latency" : "alpha", link->latency_seconds));
@@ -51,6 +64,9 @@ static inline egraph_status print_link(eg_text *text, const eg_machine_link *lin
     EG_TRY(print_figure(text, "beta", link->seconds_per_byte));
   if (link->sharers != 1)
     EG_TRY(eg_text_printf(text, " (shared %" PRIu32 ")", link->sharers));
+  EG_TRY(print_ports(text, link));
+  if (link->through != EG_LINK_AUTO)
+    EG_TRY(eg_text_printf(text, " (through %s)", m->links[link->through].name));
   return eg_text_append(text, ")\n");
 }
 
@@ -87,7 +103,7 @@ static inline egraph_status machine_print(eg_text *text, const eg_machine *machi
   EG_TRY(eg_text_printf(text, "(collectives %s)\n",
                         eg_collectives_name(machine->collectives)));
   for (uint32_t i = 0; i < machine->link_count; i++)
-    EG_TRY(print_link(text, &machine->links[i]));
+    EG_TRY(print_link(text, machine, &machine->links[i]));
   for (uint32_t i = 0; i < machine->link_count; i++)
     EG_TRY(print_curves(text, &machine->links[i]));
   for (uint32_t i = 0; i < machine->axis_count; i++)

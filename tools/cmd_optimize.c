@@ -348,7 +348,8 @@ static egraph_status hand_out_stages(const file_flags *f,
   char *text;
   egraph_status status = egraph_result_stages(NULL, session->result, form, &text);
   if (status != EGRAPH_OK) return status;
-  show(stdout, "%s%s", text, f->run.json ? "\n" : "");
+  show_lines(stdout, text);
+  if (f->run.json) printf("\n");
   egraph_string_free(NULL, text);
   return EGRAPH_OK;
 }

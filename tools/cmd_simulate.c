@@ -14,7 +14,7 @@ enum { MOST_LINES = 8 };
 typedef struct simulate_flags {
   const char *machine, *trace, *html;
   cost_flags costs;
-  const char *issue;
+  const char *issue, *rounds;
   bool json;
 } simulate_flags;
 
@@ -60,6 +60,25 @@ static void print_memory(const simulated_plan *s, const egraph_simulation_info *
            "--issue in-order the least\n");
 }
 
+/// What the seconds rest on, beside those of the plan.
+static void print_rounds(const simulated_plan *s, const egraph_simulation_info *info) {
+  if (info->messages > 0) {
+    printf("rounds      %.4g messages of %u devices", info->messages,
+           egraph_plan_info_of(s->plan).devices);
+    printf(", simulated for %u; all exchanges in closed form %s\n", info->kinds,
+           seconds_text(info->closed_form).text);
+  }
+  if (s->rounds != EGRAPH_ROUNDS_NONE && info->closed != 0)
+    printf("%-11s %u exchanges in closed form: the machine does not say their ports\n",
+           info->messages > 0 ? "" : "rounds", info->closed);
+  if (info->beside > 0)
+    printf("computing   takes %.3g times as long while its device exchanges\n",
+           info->beside);
+  else if (s->rounds != EGRAPH_ROUNDS_NONE)
+    printf("computing   is not slowed down by exchanges: the machine does not say how "
+           "much\n");
+}
+
 static void print_text(const simulated_plan *s) {
   egraph_simulation_info info = egraph_simulation_info_of(s->simulation);
   printf("step        %s", seconds_text(info.seconds).text);
@@ -73,6 +92,7 @@ static void print_text(const simulated_plan *s) {
         "at least    %s in any order of issue: a stream is busy so long; %.3g %% below\n",
         seconds_text(info.most_busy).text,
         percent_of(info.seconds - info.most_busy, info.seconds));
+  print_rounds(s, &info);
   print_streams(s, &info);
   print_waits(s, &info);
   print_memory(s, &info);
@@ -87,10 +107,20 @@ static egraph_issue issue_of(const char *name) {
   return EGRAPH_ISSUE_SHORTEST;
 }
 
+static const char *const rounds_names[] = {"none",     "auto", "ring",  "halving",
+                                           "doubling", "tree", "levels"};
+
+static egraph_rounds rounds_of(const char *name) {
+  for (size_t i = 0; name != NULL && i < sizeof rounds_names / sizeof *rounds_names; i++)
+    if (strcmp(name, rounds_names[i]) == 0) return (egraph_rounds)i;
+  return EGRAPH_ROUNDS_NONE;
+}
+
 static egraph_status simulate(const simulate_flags *flags, simulated_plan *s) {
   egraph_simulate_options options = egraph_simulate_options_default();
   options.machine = flags->machine;
   options.issue = EGRAPH_ISSUE_IN_ORDER;
+  s->rounds = options.rounds = rounds_of(flags->rounds);
   egraph_status status = exchanges_find(
       flags->machine, egraph_plan_info_of(s->plan).devices, &flags->costs, &s->basis);
   options.beside = s->basis.beside;
@@ -131,6 +161,9 @@ int command_simulate(int argc, char **argv) {
              "what overlaps: everything, weights gathered 4, 2 or 1 readers ahead; "
              "reductions only, which holds less; nothing. Default: the shortest that "
              "fits in memory");
+  add_choice(&cmd, "--rounds none|auto|ring|halving|doubling|tree|levels", &flags.rounds,
+             "exchanges as rounds of messages over the ports of --machine, where they "
+             "share links; auto: by the algorithm that the plan's seconds are of");
   add_cost_flags(&cmd, &flags.costs);
   add_heading(&cmd, "Output");
   add_text(&cmd, "--trace FILE", &flags.trace,
@@ -145,6 +178,10 @@ int command_simulate(int argc, char **argv) {
   if (!are_distinct(s.path, flags.trace) || !are_distinct(s.path, flags.html) ||
       !are_distinct(flags.trace, flags.html)) {
     fprintf(stderr, "egraph: the plan, --trace and --html are three files\n");
+    return EXIT_USAGE;
+  }
+  if (rounds_of(flags.rounds) != EGRAPH_ROUNDS_NONE && flags.machine == NULL) {
+    fprintf(stderr, "egraph: --rounds go over the links of a machine; add --machine\n");
     return EXIT_USAGE;
   }
   egraph_status status = plan_load(s.path, flags.machine, &flags.costs, &s.plan);

@@ -36,11 +36,14 @@ static void tell(const egraph_exchange_basis *basis, const char *channel,
     printf("; %segraph profile --collectives --ranks %u%s measures them%s",
            is_mpi ? "mpirun " : "", ranks, is_mpi ? " --channel mpi" : "",
            date != 0 ? " again" : "");
-  printf("\nbeside      ");
-  if (basis->beside > 0)
+  printf("\n");
+  if (basis->stood_still) {
+    printf("beside      ");
     beside_tell(basis);
-  else
-    printf("computing is taken not to slow down beside exchanges: not measured\n");
+  } else if (!(basis->beside > 0)) {
+    printf("beside      computing is taken not to slow down beside exchanges: not "
+           "measured\n");
+  }
 }
 
 static bool has_exchanges(const char *machine, uint32_t ranks) {

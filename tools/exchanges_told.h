@@ -12,9 +12,9 @@ egraph_status exchanges_find(const char *machine, uint32_t ranks, const cost_fla
 /// Prints the rest of a line: how much computing slows down beside an exchange, where it
 /// was measured, and whether that is to be doubted.
 void beside_tell(const egraph_exchange_basis *basis);
-/// Prints lines, "exchanges" and "beside", for a machine of several ranks of this host:
-/// when its exchanges were measured, or the command that does it. Nothing for other
-/// machines.
+/// Prints a line, "exchanges", and one, "beside", where that is not known or doubtful,
+/// for a machine of several ranks of this host: when its exchanges were measured, or the
+/// command that does it. Nothing for other machines.
 void exchanges_tell(const char *machine, uint32_t ranks,
                     const egraph_exchange_basis *basis);
 

@@ -105,7 +105,13 @@ void simulation_json(const simulated_plan *s) {
   json_real("in_order", info.in_order);
   json_real("most_busy", info.most_busy);
   json_real("critical_path", critical);
+  json_real("closed_form", info.closed_form);
   json_int("tasks", info.tasks);
+  json_real("messages", info.messages);
+  json_int("kinds", info.kinds);
+  json_int("closed_exchanges", info.closed);
+  json_real("beside", info.beside > 0 ? info.beside : 1);
+  json_bool("beside_known", info.beside > 0);
   write_devices(s, &info);
 }
 

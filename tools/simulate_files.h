@@ -22,6 +22,7 @@ typedef struct simulated_plan {
   const char *path;
   egraph_plan *plan;
   egraph_exchange_basis basis;
+  egraph_rounds rounds;
   egraph_simulation *simulation, *in_order;
 } simulated_plan;
 

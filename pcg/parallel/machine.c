@@ -18,6 +18,13 @@ const char *eg_collectives_name(eg_collectives collectives) {
   return names[collectives];
 }
 
+const char *eg_ports_name(eg_ports ports) {
+#define NAME(id, name) name,
+  static const char *const names[] = {EG_PORTS_LIST(NAME)};
+#undef NAME
+  return names[ports];
+}
+
 uint32_t eg_machine_devices(const eg_machine *machine) {
   uint32_t devices = 1;
   for (uint32_t i = 0; i < machine->axis_count; i++)

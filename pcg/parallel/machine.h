@@ -21,6 +21,7 @@
 enum {
   EG_MACHINE_MAX_DEVICES = 1 << 20,
   EG_MACHINE_MAX_LINKS = 16, // classes of them
+  EG_MACHINE_MAX_LEVELS = 4, // of a fat tree
   EG_MACHINE_TEXT_VERSION = 1
 };
 #define EG_LINK_AUTO UINT32_MAX
@@ -63,6 +64,24 @@ typedef struct eg_exchange_point {
   uint32_t samples;
 } eg_exchange_point;
 EG_VEC_DEFINE(eg_exchange_points, eg_exchange_point);
+// How the ports of a class of links are joined: id, spelling.
+#define EG_PORTS_LIST(X)                                                                 \
+  X(EG_PORTS_UNKNOWN, "")          /* not said: exchanges take their closed form */      \
+  X(EG_PORTS_SWITCH, "switch")     /* any to any, each at its full bandwidth */          \
+  X(EG_PORTS_FAT_TREE, "fat-tree") /* switches of switches, with narrower links up */    \
+  X(EG_PORTS_TORUS, "torus")       /* wires to both neighbours along each axis */
+#define EG_PORTS_ENUM(id, name) id,
+typedef enum eg_ports { EG_PORTS_LIST(EG_PORTS_ENUM) EG_PORTS_COUNT } eg_ports;
+#undef EG_PORTS_ENUM
+const char *eg_ports_name(eg_ports ports);
+
+/// Switches of one level of a fat tree: what goes up from one, and comes down, is what
+/// its ports carry over `oversubscription`. Switches of the last level are joined by one
+/// that is never too narrow.
+typedef struct eg_tree_level {
+  uint32_t devices;        // neighbouring ranks below one switch
+  double oversubscription; // >= 1
+} eg_tree_level;
 
 /// A class of links. What a device sends per second, into and out of it at the same time.
 typedef struct eg_machine_link {
@@ -73,6 +92,11 @@ typedef struct eg_machine_link {
   uint32_t sharers;        // neighbouring ranks that share one port; 1: each has its own
   uint32_t curve_count;
   const eg_link_curve *curves; // of exchanges that were measured over it
+  eg_ports ports;
+  uint32_t through; // another class whose ports messages pass as well (PCIe on the way to
+                    // a NIC); EG_LINK_AUTO: none
+  uint32_t level_count; // of a fat tree, from the devices on
+  eg_tree_level levels[EG_MACHINE_MAX_LEVELS];
 } eg_machine_link;
 
 typedef struct eg_machine_axis {
@@ -111,6 +135,8 @@ typedef struct eg_machine {
   double overhead_seconds; // of a kernel
   double slowdown;         // entries of the profile take so many times as long: devices
                            // of a plan that share one; 1 unless the file says otherwise
+  double beside; // computing takes so many times as long while the device exchanges; 0:
+                 // not said
   double peak_flops[EGRAPH_DTYPE_COUNT]; // per second
   eg_collectives collectives;
   uint32_t axis_count, link_count, mesh_count;

@@ -21,6 +21,7 @@ typedef struct reader {
 
 // Figures beyond these are mistakes, and nothing computed from figures within overflows.
 static const double smallest = 1e-30, largest = 1e30;
+enum { MAX_RATIO = 1000 };
 
 // ---- atoms ------------------------------------------------------------------------
 
@@ -101,6 +102,20 @@ static egraph_status read_figure(const reader *r, const eg_sexpr *form, bool may
                          "operations per second",
                          form->children[0].text, smallest, largest,
                          may_be_zero ? ", or be 0" : "");
+  *out = value;
+  return EGRAPH_OK;
+}
+
+/// A figure from 1 to MAX_RATIO, of a form's second child.
+static egraph_status read_ratio(const reader *r, const eg_sexpr *form, double *out) {
+  double value = 0;
+  if (form->count != 2 || form->children[1].kind != EG_SEXPR_ATOM ||
+      !eg_parse_double(form->children[1].text, &value) || !(value >= 1) ||
+      value > MAX_RATIO)
+    return eg_sexpr_fail(r->file, form, "%s is a number from 1 to %d: how many times",
+                         form->children[0].kind == EG_SEXPR_ATOM ? form->children[0].text
+                                                                 : "this",
+                         MAX_RATIO);
   *out = value;
   return EGRAPH_OK;
 }
@@ -191,9 +206,9 @@ static egraph_status parse_peaks(const reader *r, const eg_sexpr *form) {
 }
 
 static egraph_status parse_device(reader *r, const eg_sexpr *form) {
-  enum { KIND, PROFILE, SLOWDOWN, MEMORY, BANDWIDTH, OVERHEAD, PEAK, PARTS };
-  static const char *const names[PARTS] = {"kind",      "profile",  "slowdown", "memory",
-                                           "bandwidth", "overhead", "peak"};
+  enum { KIND, PROFILE, SLOWDOWN, BESIDE, MEMORY, BANDWIDTH, OVERHEAD, PEAK, PARTS };
+  static const char *const names[PARTS] = {"kind",   "profile",   "slowdown", "beside",
+                                           "memory", "bandwidth", "overhead", "peak"};
   const eg_sexpr *part[PARTS];
   eg_machine *m = r->machine;
   EG_TRY(find_parts(r, form, 1, names, PARTS, part));
@@ -207,6 +222,7 @@ static egraph_status parse_device(reader *r, const eg_sexpr *form) {
   if (part[KIND] != NULL) EG_TRY(read_string(r, part[KIND], &m->device));
   if (part[PROFILE] != NULL) EG_TRY(read_string(r, part[PROFILE], &m->profile));
   if (part[SLOWDOWN] != NULL) EG_TRY(read_figure(r, part[SLOWDOWN], false, &m->slowdown));
+  if (part[BESIDE] != NULL) EG_TRY(read_ratio(r, part[BESIDE], &m->beside));
   if (part[MEMORY] != NULL) EG_TRY(read_figure(r, part[MEMORY], false, &m->memory_bytes));
   r->has_device = true;
   if (m->compute_is_free) return EGRAPH_OK;
@@ -221,12 +237,77 @@ static bool find_link(const reader *r, const char *name, uint32_t *out) {
   return false;
 }
 
+// ---- ports ------------------------------------------------------------------------
+
+/// (DEVICES OVERSUBSCRIPTION): a level of a fat tree, above those read so far.
+static egraph_status parse_level(const reader *r, const eg_sexpr *form,
+                                 eg_machine_link *link) {
+  eg_tree_level level;
+  uint32_t below = link->level_count == 0 ? link->sharers
+                                          : link->levels[link->level_count - 1].devices;
+  if (form->kind != EG_SEXPR_LIST || form->count != 2)
+    return eg_sexpr_fail(
+        r->file, form,
+        "expected (DEVICES OVERSUBSCRIPTION): how many devices are below "
+        "a switch, and how many times what goes up is narrower");
+  EG_TRY(read_integer(r, &form->children[0], &level.devices));
+  if (level.devices % below != 0 || (link->level_count != 0 && level.devices == below))
+    return eg_sexpr_fail(r->file, form,
+                         "a switch has whole switches and ports below it; let %" PRIu32
+                         " be a multiple of %" PRIu32,
+                         level.devices, below);
+  if (link->level_count == EG_MACHINE_MAX_LEVELS)
+    return eg_sexpr_fail(r->file, form, "a fat tree has at most %d levels",
+                         EG_MACHINE_MAX_LEVELS);
+  EG_TRY(read_ratio(r, form, &level.oversubscription));
+  link->levels[link->level_count++] = level;
+  return EGRAPH_OK;
+}
+
+/// (ports switch), (ports torus), (ports fat-tree (DEVICES OVERSUBSCRIPTION) ...).
+static egraph_status parse_ports(const reader *r, const eg_sexpr *form,
+                                 eg_machine_link *link) {
+  for (int i = EG_PORTS_UNKNOWN + 1; i < EG_PORTS_COUNT && form->count >= 2; i++)
+    if (eg_sexpr_is_atom(&form->children[1], eg_ports_name((eg_ports)i)))
+      link->ports = (eg_ports)i;
+  bool is_tree = link->ports == EG_PORTS_FAT_TREE;
+  if (link->ports == EG_PORTS_UNKNOWN || is_tree != (form->count > 2))
+    return eg_sexpr_fail(r->file, form,
+                         "expected (ports switch), (ports torus) or (ports fat-tree "
+                         "(DEVICES OVERSUBSCRIPTION) ...)");
+  if (link->ports == EG_PORTS_TORUS && link->sharers != 1)
+    return eg_sexpr_fail(
+        r->file, form, "devices of a torus have wires of their own; remove (shared ...)");
+  for (uint32_t i = 2; i < form->count; i++)
+    EG_TRY(parse_level(r, &form->children[i], link));
+  return EGRAPH_OK;
+}
+
+/// (through LINK), of links whose ports are known.
+static egraph_status parse_through(const reader *r, const eg_sexpr *form,
+                                   eg_machine_link *link) {
+  if (form->count != 2 || form->children[1].kind != EG_SEXPR_ATOM ||
+      !find_link(r, form->children[1].text, &link->through))
+    return eg_sexpr_fail(r->file, form,
+                         "expected (through LINK), a link that stands before this one");
+  if (link->ports == EG_PORTS_UNKNOWN)
+    return eg_sexpr_fail(r->file, form,
+                         "a link through another one has ports of its own; add (ports "
+                         "...)");
+  if (r->links[link->through].ports != EG_PORTS_SWITCH)
+    return eg_sexpr_fail(r->file, form,
+                         "messages pass the ports of '%s' on their way, so it has (ports "
+                         "switch); add that to it",
+                         r->links[link->through].name);
+  return EGRAPH_OK;
+}
+
 static egraph_status parse_link(reader *r, const eg_sexpr *form) {
-  enum { LATENCY, BANDWIDTH, SHARED, ALPHA, BETA, PARTS };
+  enum { LATENCY, BANDWIDTH, SHARED, ALPHA, BETA, PORTS, THROUGH, PARTS };
   static const char *const names[PARTS] = {"latency", "bandwidth", "shared", "alpha",
-                                           "beta"};
+                                           "beta",    "ports",     "through"};
   const eg_sexpr *part[PARTS];
-  eg_machine_link link = {.sharers = 1};
+  eg_machine_link link = {.sharers = 1, .through = EG_LINK_AUTO};
   uint32_t other;
   if (form->count < 2)
     return eg_sexpr_fail(r->file, form,
@@ -252,6 +333,8 @@ static egraph_status parse_link(reader *r, const eg_sexpr *form) {
     return eg_sexpr_fail(r->file, part[SHARED], "expected (shared DEVICES)");
   if (part[SHARED] != NULL)
     EG_TRY(read_integer(r, &part[SHARED]->children[1], &link.sharers));
+  if (part[PORTS] != NULL) EG_TRY(parse_ports(r, part[PORTS], &link));
+  if (part[THROUGH] != NULL) EG_TRY(parse_through(r, part[THROUGH], &link));
   r->links[r->machine->link_count++] = link;
   return EGRAPH_OK;
 }

@@ -332,12 +332,12 @@ static egraph_status add_waits(maker *m) {
 
 /// Exchanges over one class of links share a stream.
 static void find_streams(eg_issue_order *out, const eg_mesh *mesh,
-                         const eg_machine_mesh *links) {
+                         const eg_machine_mesh *links, bool by_axis) {
   uint32_t link_of[EG_MAX_MESH_AXES + 1] = {0};
   out->stream_count = 1;
   for (uint32_t a = 0; a < mesh->axis_count; a++) {
     uint32_t link = links == NULL ? 0 : links->links[a].link, stream = 1;
-    while (stream < out->stream_count && link_of[stream] != link)
+    while (stream < out->stream_count && (by_axis || link_of[stream] != link))
       stream++;
     if (stream == out->stream_count) out->stream_count++;
     link_of[stream] = link;
@@ -357,14 +357,15 @@ static egraph_status find_order(maker *m) {
 }
 
 egraph_status eg_issue_order_find(eg_issue_order *order, const eg_plan *plan,
-                                  const eg_machine_mesh *links, eg_issue issue) {
+                                  const eg_machine_mesh *links, bool by_axis,
+                                  eg_issue issue) {
   maker m;
   maker_init(&m, order->step_of.alloc);
   m.plan = plan;
   m.out = order;
   m.issue = issue;
   m.readers_ahead = readers_ahead[issue];
-  find_streams(order, &plan->mesh, links);
+  find_streams(order, &plan->mesh, links, by_axis);
   egraph_status status = find_order(&m);
   maker_deinit(&m);
   return status;
@@ -420,7 +421,7 @@ egraph_status eg_plan_issued(const eg_plan *plan, eg_issue issue, eg_plan *out) 
   out->memory_limit = plan->memory_limit;
   eg_issue_order_init(&order, out->steps.alloc);
   eg_u32s_init(&new_step, out->steps.alloc);
-  egraph_status status = eg_issue_order_find(&order, &one, NULL, issue);
+  egraph_status status = eg_issue_order_find(&order, &one, NULL, false, issue);
   if (status == EGRAPH_OK) status = copy_in_order(plan, &order, &new_step, out);
   if (status == EGRAPH_OK) smooth_phases(out);
   eg_u32s_deinit(&new_step);

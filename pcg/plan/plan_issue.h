@@ -54,10 +54,12 @@ typedef struct eg_issue_order {
 void eg_issue_order_init(eg_issue_order *order, egraph_allocator alloc);
 void eg_issue_order_deinit(eg_issue_order *order);
 /// Of one step of training. `links` says which axes of the plan's mesh go over one class
-/// of links; NULL: all exchanges are on one stream. `order` is initialized. Fails with
-/// EGRAPH_E_ARGUMENT on a plan of more than 2^31 runs. O(runs log runs).
+/// of links; NULL: all exchanges are on one stream; `by_axis`: every axis has its own.
+/// `order` is initialized. Fails with EGRAPH_E_ARGUMENT on a plan of more than 2^31 runs.
+/// O(runs log runs).
 egraph_status eg_issue_order_find(eg_issue_order *order, const eg_plan *plan,
-                                  const eg_machine_mesh *links, eg_issue issue);
+                                  const eg_machine_mesh *links, bool by_axis,
+                                  eg_issue issue);
 
 /// The same plan with its steps in the order in which those of a step of one micro-batch
 /// begin, all exchanges on one stream. What is issued before steps of an earlier phase

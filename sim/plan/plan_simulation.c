@@ -10,23 +10,27 @@ EG_OWNER_DEFINE(eg_plan_simulation, (eg_plan_tasks, tasks), (eg_u32s, critical),
                 (eg_memory_curve, memory), (eg_lives, alive))
 
 static eg_task_times times_of(const eg_plan_simulation *s, uint32_t task) {
-  return eg_task_graph_times(s->tasks.graph, task);
+  return eg_plan_task_times(&s->tasks, task);
 }
 
 // ---- streams ----------------------------------------------------------------------
 
-/// Of what is slowed down, the seconds that it takes alone: no order takes less.
+/// The bound adds up what nothing slows down: of exchanges in rounds what their links
+/// carry.
 static void sum_busy(const eg_plan *plan, eg_plan_simulation *s) {
+  double least[EG_MAX_MESH_AXES + 1] = {0};
   for (uint32_t t = 0; t < s->tasks.tasks.len; t++) {
-    uint32_t stream = s->tasks.tasks.data[t].stream;
+    const eg_plan_task *task = &s->tasks.tasks.data[t];
+    const eg_plan_step *step = &plan->steps.data[task->step];
     eg_task_times times = times_of(s, t);
-    double seconds = s->tasks.beside > 1
-                         ? plan->steps.data[s->tasks.tasks.data[t].step].seconds
-                         : times.end - times.start;
-    if (stream != EG_PLAN_NO_STREAM) s->busy[stream] += seconds;
+    if (task->stream == EG_PLAN_NO_STREAM) continue;
+    s->busy[task->stream] += times.end - times.start;
+    if (!s->tasks.is_in_rounds || !eg_plan_step_is_exchange(step))
+      least[task->stream] += step->seconds;
   }
+  s->most_busy = eg_exchange_flows_most_busy(&s->tasks.flows);
   for (uint32_t i = 0; i < s->tasks.stream_count; i++)
-    if (s->busy[i] > s->most_busy) s->most_busy = s->busy[i];
+    if (least[i] > s->most_busy) s->most_busy = least[i];
 }
 
 // ---- waits ------------------------------------------------------------------------
@@ -46,7 +50,7 @@ static void charge(const eg_plan *plan, eg_plan_simulation *s, uint32_t task,
       wait->seconds += times.end - begin;
       wait->count++;
     }
-    task = eg_task_graph_cause(s->tasks.graph, task);
+    task = eg_plan_task_cause(&s->tasks, task);
   }
 }
 
@@ -65,16 +69,14 @@ static void find_waits(const eg_plan *plan, eg_plan_simulation *s) {
   for (uint32_t t = 0; t < s->tasks.tasks.len; t++) {
     if (s->tasks.tasks.data[t].stream != 0) continue;
     eg_task_times times = times_of(s, t);
-    if (times.start > since)
-      charge(plan, s, eg_task_graph_cause(s->tasks.graph, t), since);
+    if (times.start > since) charge(plan, s, eg_plan_task_cause(&s->tasks, t), since);
     since = times.end;
   }
   if (s->seconds > since) charge(plan, s, last_task(s), since);
 }
 
 static egraph_status find_critical(eg_plan_simulation *s) {
-  for (uint32_t t = last_task(s); t != EG_PLAN_NONE;
-       t = eg_task_graph_cause(s->tasks.graph, t))
+  for (uint32_t t = last_task(s); t != EG_PLAN_NONE; t = eg_plan_task_cause(&s->tasks, t))
     EG_TRY(eg_u32s_push(&s->critical, t));
   for (size_t i = 0, j = s->critical.len; i + 1 < j; i++) {
     uint32_t other = s->critical.data[--j];
@@ -247,10 +249,11 @@ static egraph_status sum_memory(const eg_plan *plan, eg_plan_simulation *s) {
   return status;
 }
 
-egraph_status eg_plan_simulate(const eg_plan *plan, const eg_machine_mesh *links,
-                               eg_issue issue, eg_plan_simulation *out) {
-  EG_TRY(eg_plan_tasks_make(plan, links, issue, &out->tasks));
+egraph_status eg_plan_simulate_as(const eg_plan *plan, const eg_simulation_setup *setup,
+                                  eg_plan_simulation *out) {
+  EG_TRY(eg_plan_tasks_make_as(plan, setup, &out->tasks));
   EG_TRY(eg_task_graph_simulate(out->tasks.graph));
+  eg_plan_tasks_show(&out->tasks);
   out->seconds = eg_task_graph_makespan(out->tasks.graph);
   sum_busy(plan, out);
   find_waits(plan, out);
@@ -260,16 +263,18 @@ egraph_status eg_plan_simulate(const eg_plan *plan, const eg_machine_mesh *links
   return EGRAPH_OK;
 }
 
-egraph_status eg_plan_simulate_shortest(const eg_plan *plan, const eg_machine_mesh *links,
-                                        double memory_limit, eg_plan_simulation *out) {
+egraph_status eg_plan_simulate_shortest_as(const eg_plan *plan,
+                                           const eg_simulation_setup *setup,
+                                           double memory_limit, eg_plan_simulation *out) {
+  eg_simulation_setup own = *setup;
   bool has_any = false;
   double shortest = INFINITY, wanted = 0;
   egraph_status status = EGRAPH_OK;
   for (int issue = 0; status == EGRAPH_OK && issue < EG_ISSUES; issue++) {
     eg_plan_simulation next;
     eg_plan_simulation_init(&next, out->memory.alloc);
-    next.tasks.beside = out->tasks.beside;
-    status = eg_plan_simulate(plan, links, (eg_issue)issue, &next);
+    own.issue = (eg_issue)issue;
+    status = eg_plan_simulate_as(plan, &own, &next);
     if (next.seconds < shortest) {
       shortest = next.seconds;
       wanted = next.peak_bytes;
@@ -287,4 +292,16 @@ egraph_status eg_plan_simulate_shortest(const eg_plan *plan, const eg_machine_me
   }
   out->wanted_bytes = wanted;
   return status;
+}
+
+egraph_status eg_plan_simulate(const eg_plan *plan, const eg_machine_mesh *links,
+                               eg_issue issue, eg_plan_simulation *out) {
+  return eg_plan_simulate_as(plan, &(eg_simulation_setup){.links = links, .issue = issue},
+                             out);
+}
+
+egraph_status eg_plan_simulate_shortest(const eg_plan *plan, const eg_machine_mesh *links,
+                                        double memory_limit, eg_plan_simulation *out) {
+  return eg_plan_simulate_shortest_as(plan, &(eg_simulation_setup){.links = links},
+                                      memory_limit, out);
 }

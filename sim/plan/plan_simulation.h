@@ -24,7 +24,8 @@ typedef struct eg_plan_simulation {
   eg_plan_tasks tasks;               // simulated
   double seconds;                    // when the last task ends
   double busy[EG_MAX_MESH_AXES + 1]; // [streams]
-  double most_busy; // of all streams: no order of issue makes the step shorter
+  double most_busy; // of all streams, and links of rounds: no order of issue makes the
+                    // step shorter
   eg_plan_wait wait[EG_PHASE_COUNT][EG_MAX_MESH_AXES][EG_TRANSITION_KINDS];
   eg_u32s critical; // tasks, each of which begins when the one before it ends; the last
                     // one ends the step
@@ -40,9 +41,16 @@ void eg_plan_simulation_deinit(eg_plan_simulation *simulation);
 /// of eg_plan_tasks_make. O(tasks log tasks + lives log lives).
 egraph_status eg_plan_simulate(const eg_plan *plan, const eg_machine_mesh *links,
                                eg_issue issue, eg_plan_simulation *out);
+/// The same, as the setup says. Arguments and errors of eg_plan_tasks_make_as.
+egraph_status eg_plan_simulate_as(const eg_plan *plan, const eg_simulation_setup *setup,
+                                  eg_plan_simulation *out);
 /// The same in the order of issue whose step is the shortest, of those that hold no more
 /// than the limit; in order, where all hold more. O(orders of issue) more.
 egraph_status eg_plan_simulate_shortest(const eg_plan *plan, const eg_machine_mesh *links,
                                         double memory_limit, eg_plan_simulation *out);
+/// The same, as the setup says, whatever its order of issue.
+egraph_status eg_plan_simulate_shortest_as(const eg_plan *plan,
+                                           const eg_simulation_setup *setup,
+                                           double memory_limit, eg_plan_simulation *out);
 
 #endif

@@ -10,10 +10,12 @@ cat >duo.machine <<'M'
 (link wire (latency 2e-6) (bandwidth 4.5e11))
 (axis gpu nodes wire)
 M
+list=egraph,egraph-overlap,single-device,data-parallel,zero-1,mcmc,optcnn
+searches=7
 compare() { # STATUS OUT ERR arguments...: a small comparison
   status=$1 out=$2 err=$3
   shift 3
-  expect "$status" "$out" "$err" bench compare --models mlp --machine ./duo.machine --nodes 2,4 --work 60 "$@"
+  expect "$status" "$out" "$err" bench compare --models mlp --machine ./duo.machine --nodes 2,4 --work 60 --search "$list" "$@"
 }
 without_seconds() { # FILE: all but the last column
   sed 's/,[^,]*$//' "$1"
@@ -27,9 +29,9 @@ matches stdout 'bert-large: 705 operators, 335.2 million weights'
 matches stdout 'gpt-39B: of 64 devices, 1444 operators, 3.909e\+04 million weights'
 matches stdout 'moe-70B: of 64 devices, 1412 operators, 7.04e\+04 million weights'
 matches stdout 'wide-resnet-1B: of 4 devices, 176 operators, 1006 million weights'
-searches=$(sed -n 's/^searches for plans: //p' stdout | wc -w)
+matches stdout '^searches for plans: .* mcmc optcnn unity exhaustive alpa-stages megatron-grid min-cut$'
 
-# All searches on 2 and 4 devices, twice: the same rows but for seconds.
+# Searches on 2 and 4 devices, twice: the same rows but for seconds.
 compare 0 "^$((2 * searches)) of $((2 * searches)) rows, $((2 * searches)) made now" - --csv one.csv --json one.json --svg one.svg
 cp stdout first
 [ "$(wc -l <one.csv)" -eq $((2 * searches + 1)) ] || fail "rows: $(wc -l <one.csv)"
@@ -47,6 +49,9 @@ awk -F, '$12 == "fits" && ($15 + 0 > $13 * 1.000001 || $16 + 0 > $14 * 1.000001)
   $12 == "fits" && !($14 > 0 && $14 <= $13 * 1.000001 && $22 > 0) { print "no step: " $0 }' one.csv >wrong
 [ ! -s wrong ] || fail "$(cat wrong)"
 matches first '^egraph is behind no other search$'
+
+# Pipelines have no plan, and are simulated by their search.
+expect 0 '^mlp +2  float32   min-cut +[0-9.]+ ms' - bench compare --models mlp --machine ./duo.machine --nodes 2 --search min-cut
 
 # A run goes on where it was: after a row, and in the middle of one.
 head -n 4 one.csv >part.csv

@@ -55,7 +55,10 @@ def main(schema_path, path):
     with open(schema_path, encoding="utf-8") as file:
         schema = json.load(file)
     with open(path, encoding="utf-8") as file:
-        document = json.load(file)
+        try:
+            document = json.load(file)
+        except ValueError as error:
+            sys.exit(f"{path}: {error}")
     Draft202012Validator.check_schema(schema)
     validator = Draft202012Validator(schema)
     wrong = [f"{path}: {error.json_path}: {error.message[:200]}" for error in validator.iter_errors(document)]

@@ -59,6 +59,7 @@ report run-report run plan.json --draw-weights --verify
 expect 0 '' '' plan mlp.egraph --no-measure --machine 'host*2' -o forward.json
 report run-report run forward.json --draw-weights
 report simulate-report simulate plan.json --machine 'host*4' --no-measure
+report simulate-report simulate plan.json --machine 'host*4' --no-measure --rounds auto
 for search in alpa-stages megatron-grid min-cut; do
   report stages-report plan mlp.egraph --machine 'host*2' --no-measure --train sgd --loss mean-squared-error --micro-batches 2 --search $search
 done

@@ -27,6 +27,30 @@ matches stdout '^ +message +busy |^ +[a-z]+ +busy '
 expect 1 - "has 64 devices|64" simulate plan.json --machine dgx-h100
 expect 1 - 'none.machine' simulate plan.json --machine none.machine
 
+# Rounds of messages over the ports of a machine; without ports closed forms, and it is said.
+cat >two.machine <<'X'
+(egraph-machine 1) (name two) (nodes 2)
+(device (memory 1e9) (bandwidth 1e8) (overhead 1e-6) (peak (float32 1e9)) (beside 1.25))
+(link nic (latency 1e-6) (bandwidth 1e8) (shared 2) (ports switch))
+(link wire (latency 1e-6) (bandwidth 1e9) (ports switch))
+(axis node nodes nic) (axis gpu 2 wire)
+X
+two='--machine two.machine --no-measure'
+expect 0 '^plan ' - plan mlp.egraph $two --train adam --loss mean-squared-error --baseline data-parallel -o two.json
+expect 0 '^step ' - simulate two.json $two
+matches stdout '^computing +takes 1.25 times as long while its device exchanges'
+expect 0 '^step ' - simulate two.json $two --rounds auto
+matches stdout '^rounds +[0-9]+ messages of 4 devices, simulated for 1; all exchanges in closed form [0-9.]+ [mu]?s'
+matches stdout '^ +node +busy '
+expect 0 '"beside":1.25,"beside_known":true' - simulate two.json $two --rounds levels --json
+keys closed_form messages kinds closed_exchanges
+sed 's/(ports switch)//; s/(beside 1.25)//' two.machine >plain.machine # of the NIC alone
+expect 0 '^step ' - simulate two.json --machine plain.machine --no-measure --rounds ring
+matches stdout '[0-9]+ exchanges in closed form: the machine does not say their ports'
+matches stdout '^computing +is not slowed down'
+expect 2 - 'over the links of a machine; add --machine' simulate two.json --rounds auto
+expect 2 - 'none|auto' simulate two.json $two --rounds star
+
 # Files: a trace whose events are complete, a report without anything from elsewhere.
 expect 0 '' - simulate plan.json --trace trace.json --html report.html
 "$CMAKE" -E cat trace.json >stdout

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "sim/collective.h"
+#include "sim/topology.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/machine_print.h"
 
@@ -38,6 +39,31 @@ static void check_mesh(const eg_machine *machine, const eg_machine_mesh *mesh) {
   FUZZ_CHECK(devices == eg_machine_devices(machine));
 }
 
+/// Every message has its way over links of the machine, each with a bandwidth, unless
+/// ports on it are not known.
+static void check_ways(const eg_machine *machine) {
+  static eg_topology t;
+  eg_u32s links;
+  double latency;
+  uint32_t devices = eg_machine_devices(machine);
+  for (uint32_t l = 0; l < machine->link_count; l++)
+    if (machine->links[l].ports == EG_PORTS_UNKNOWN) return;
+  if (eg_topology_make(machine, &t) != EGRAPH_OK) return;
+  eg_u32s_init(&links, eg_allocator_heap());
+  for (uint32_t i = 0; i < 8; i++) {
+    links.len = 0;
+    FUZZ_CHECK(eg_topology_path(&t, i % devices, devices - 1 - 3 * i % devices, &links,
+                                &latency) == EGRAPH_OK);
+    FUZZ_CHECK(latency >= 0 && isfinite(latency));
+    for (size_t k = 0; k < links.len; k++) {
+      FUZZ_CHECK(links.data[k] < t.link_count);
+      double bandwidth = t.parts[eg_topology_part_of(&t, links.data[k])].bandwidth;
+      FUZZ_CHECK(bandwidth > 0 && isfinite(bandwidth));
+    }
+  }
+  eg_u32s_deinit(&links);
+}
+
 static void check(const uint8_t *data, size_t size, uint32_t nodes) {
   eg_machine machine;
   egraph_status status =
@@ -50,6 +76,7 @@ static void check(const uint8_t *data, size_t size, uint32_t nodes) {
   for (uint32_t i = 0; i < machine.mesh_count; i++)
     check_mesh(&machine, &machine.meshes[i]);
   check_round_trip(&machine);
+  check_ways(&machine);
   eg_machine_deinit(&machine);
 }
 

@@ -2,7 +2,10 @@
 // random seconds, over several micro-batches. What is claimed of every simulation is
 // checked against the plan and against a simulation that knows no streams.
 // SPDX-License-Identifier: Apache-2.0
+#include <math.h>
+
 #include "pcg/plan/plan_summary.h"
+#include "pcg/plan/plan_words.h"
 #include "sim/plan/plan_simulation.h"
 #include "tests/unit/random_plans.h"
 #include "tests/unit/rank_training.h"
@@ -56,7 +59,8 @@ static double add_up(const eg_plan *plan) {
 // ---- what holds for every simulation ------------------------------------------------
 
 static eg_task_times times_of(const eg_plan_simulation *s, size_t task) {
-  return eg_task_graph_times(s->tasks.graph, (uint32_t)task);
+  return s->tasks.is_in_rounds ? eg_plan_task_times(&s->tasks, (uint32_t)task)
+                               : eg_task_graph_times(s->tasks.graph, (uint32_t)task);
 }
 
 static bool makes(const eg_plan *plan, const eg_plan_step *reader, uint32_t maker) {
@@ -271,9 +275,138 @@ static void a_step_is_what_its_streams_allow(void **state) {
   assert_true(shorter > 0);
 }
 
+// ---- in rounds --------------------------------------------------------------------
+
+enum { TEXT = 1024 };
+
+/// A machine whose axes are those of the plan's mesh, over a class of links each.
+static void load_machine(const eg_plan *plan, const char *ports, eg_machine *out,
+                         eg_machine_mesh *out_links) {
+  char text[TEXT] = "(egraph-machine 1)(name n)(compute free)"
+                    "(link pcie (latency 0) (bandwidth 100) (shared 2) (ports switch))";
+  for (uint32_t a = 0; a < plan->mesh.axis_count; a++) {
+    size_t len = strlen(text);
+    (void)snprintf(text + len, TEXT - len,
+                   "(link l%u (latency %u) (bandwidth %u) %s)(axis %s %u l%u)", a, a,
+                   40 << a, ports, plan->mesh.axes[a].name, plan->mesh.axes[a].size, a);
+  }
+  assert_ok(eg_machine_parse(NULL, "m", text, strlen(text), 0, out));
+  assert_ok(eg_machine_mesh_of(out, &plan->mesh, NULL, out_links));
+}
+
+/// Exchanges take their closed forms.
+static void price_exchanges(eg_plan *plan, const eg_machine_mesh *links) {
+  for (size_t i = 0; i < plan->steps.len; i++) {
+    eg_plan_step *step = &plan->steps.data[i];
+    if (step->is_move)
+      step->seconds =
+          eg_collective_seconds(links, &step->transition, eg_plan_move_bytes(plan, step));
+  }
+}
+
+enum { CHECKED = 100 }; // tasks: memory is checked in cubic time
+
+static double simulate_as(const eg_plan *plan, const eg_simulation_setup *setup,
+                          double *out_flows, uint32_t *out_classes) {
+  eg_plan_simulation s;
+  eg_plan_simulation_init(&s, eg_allocator_heap());
+  assert_ok(eg_plan_simulate_as(plan, setup, &s));
+  check_critical(&s);
+  if (s.tasks.tasks.len < CHECKED) check_memory(plan, &s);
+  double seconds = s.seconds;
+  assert_true(fabs(s.busy[0] + waited(&s) - seconds) <= 1e-9 * seconds);
+  assert_true(s.most_busy <= seconds * (1 + 1e-12));
+  *out_flows = s.tasks.flow_count;
+  if (out_classes != NULL) *out_classes = s.tasks.class_count;
+  eg_plan_simulation_deinit(&s);
+  return seconds;
+}
+
+static void assert_same_seconds(double a, double b) {
+  if (fabs(a - b) > 1e-9 * (a + b)) fail_msg("%.15g s are not %.15g s", a, b);
+}
+
+/// Where no two axes share a link, rounds take what closed forms do, in every order of
+/// issue. Where they do, one device of each class still has the times of all.
+static void rounds_agree_with_closed_forms_and_with_all_devices(void **state) {
+  static const char *const ports[] = {"(ports switch)", "(ports switch) (through pcie)",
+                                      "(shared 2) (ports switch) (through pcie)",
+                                      "(ports fat-tree (2 3))", "(ports torus)"};
+  (void)state;
+  uint64_t seed = test_seed(60);
+  uint32_t others = 0, several = 0;
+  problem p;
+  eg_training_options options = EG_TRAINING_OPTIONS_DEFAULT;
+  problem_init(&p, forward_text, &options);
+  for (uint32_t round = 0; round < test_rounds(30); round++) {
+    eg_plan plan;
+    eg_machine machine;
+    eg_machine_mesh links;
+    double flows, all_flows;
+    uint32_t classes;
+    make_plan(&p, round, seed + round, &plan);
+    load_machine(&plan, ports[round % 5], &machine, &links);
+    price_exchanges(&plan, &links);
+    eg_simulation_setup setup = {.links = &links,
+                                 .issue = (eg_issue)(round / 5 % EG_ISSUES)};
+    double closed = simulate_as(&plan, &setup, &flows, NULL);
+    assert_true(flows == 0);
+    setup.machine = &machine;
+    double rounds = simulate_as(&plan, &setup, &flows, &classes);
+    if (round % 5 == 0) assert_same_seconds(rounds, closed);
+    others += fabs(rounds - closed) > 1e-6 * closed;
+    several += classes > 1;
+    setup.all_devices = true;
+    assert_same_seconds(simulate_as(&plan, &setup, &all_flows, NULL), rounds);
+    assert_true(all_flows == flows);
+    setup.algorithm = EG_ALGORITHM_HIERARCHICAL;
+    setup.beside = 1.5;
+    double slowed = simulate_as(&plan, &setup, &all_flows, NULL);
+    setup.all_devices = false;
+    assert_same_seconds(simulate_as(&plan, &setup, &flows, NULL), slowed);
+    eg_machine_deinit(&machine);
+    eg_plan_deinit(&plan);
+  }
+  problem_deinit(&p);
+  print_message("%u steps take other times in rounds, of %u devices differ\n", others,
+                several);
+  assert_true(others > 0 && several > 0);
+}
+
+/// Computing that is slowed down beside exchanges only makes a step longer than without,
+/// in closed forms, and not by more than the factor.
+static void computing_beside_exchanges_takes_longer(void **state) {
+  (void)state;
+  uint64_t seed = test_seed(70);
+  uint32_t longer = 0;
+  problem p;
+  eg_training_options options = EG_TRAINING_OPTIONS_DEFAULT;
+  problem_init(&p, forward_text, &options);
+  for (uint32_t round = 0; round < test_rounds(30); round++) {
+    eg_plan plan;
+    double flows;
+    make_plan(&p, round, seed + round, &plan);
+    eg_machine_mesh links = links_of(&plan);
+    eg_simulation_setup setup = {.links = &links, .issue = (eg_issue)(round % EG_ISSUES)};
+    double plain = simulate_as(&plan, &setup, &flows, NULL);
+    setup.beside = 1;
+    assert_true(simulate_as(&plan, &setup, &flows, NULL) == plain);
+    setup.beside = 1.25;
+    double slowed = simulate_as(&plan, &setup, &flows, NULL);
+    assert_true(slowed >= plain && slowed <= 1.25 * plain);
+    assert_true(setup.issue != EG_ISSUE_IN_ORDER || slowed == plain);
+    longer += slowed > plain;
+    eg_plan_deinit(&plan);
+  }
+  problem_deinit(&p);
+  assert_true(longer > 0);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_step_is_what_its_streams_allow),
+      cmocka_unit_test(rounds_agree_with_closed_forms_and_with_all_devices),
+      cmocka_unit_test(computing_beside_exchanges_takes_longer),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

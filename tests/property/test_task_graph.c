@@ -15,7 +15,7 @@ enum { MOST_TASKS = 64, MOST_LINKS = 6, MOST_STREAMS = 6, MOST_EDGES = 128 };
 typedef struct drawn_task {
   bool is_flow;
   double seconds, bytes;
-  uint32_t links[MOST_LINKS], streams[2];
+  uint32_t links[MOST_LINKS], weights[MOST_LINKS], streams[2];
   size_t link_count, stream_count;
 } drawn_task;
 
@@ -23,7 +23,7 @@ typedef struct drawn {
   uint32_t task_count, link_count, stream_count, edge_count;
   bool is_shared;            // links belong to several flows at a time
   uint32_t rank[MOST_TASKS]; // edges lead from smaller ranks on; most often the numbers
-  double bandwidth[MOST_LINKS];
+  double bandwidth[MOST_LINKS], slowed[MOST_LINKS];
   drawn_task tasks[MOST_TASKS];
   struct {
     uint32_t task, on;
@@ -32,6 +32,14 @@ typedef struct drawn {
 
 /// Small whole numbers, so that many times are equal.
 static double draw_figure(eg_rng *rng) { return (double)eg_rng_below(rng, 6); }
+
+/// A third of the flows stands for several, or slows links down that it takes nothing of.
+static void draw_weights(eg_rng *rng, const drawn *d, drawn_task *out) {
+  bool are_equal = !d->is_shared || eg_rng_below(rng, 3) != 0;
+  for (size_t i = 0; i < MOST_LINKS; i++)
+    out->weights[i] = are_equal ? 1 : (uint32_t)eg_rng_below(rng, 4);
+  if (out->weights[0] == 0) out->weights[0] = 1;
+}
 
 static void draw_links(eg_rng *rng, const drawn *d, uint32_t task, drawn_task *out) {
   out->link_count = 0;
@@ -75,7 +83,9 @@ static void draw(eg_rng *rng, bool is_shared, drawn *out) {
                  .stream_count = MOST_STREAMS,
                  .is_shared = is_shared};
   for (uint32_t l = 0; l < out->link_count; l++)
-    out->bandwidth[l] = 1 + (double)eg_rng_below(rng, 3);
+    out->slowed[l] = out->bandwidth[l] = 1 + (double)eg_rng_below(rng, 3);
+  for (uint32_t l = 0; l < out->link_count && is_shared; l++)
+    out->slowed[l] /= 1 + (double)eg_rng_below(rng, 2);
   for (uint32_t t = 0; t < out->task_count; t++) {
     drawn_task *task = &out->tasks[t];
     out->rank[t] = t;
@@ -86,6 +96,7 @@ static void draw(eg_rng *rng, bool is_shared, drawn *out) {
     task->streams[1] = (task->streams[0] + 1) % out->stream_count;
     task->stream_count = is_shared ? eg_rng_below(rng, 3) : 1;
     draw_links(rng, out, t, task);
+    draw_weights(rng, out, task);
     for (int e = 0; e < 2 && t != 0 && out->edge_count < MOST_EDGES; e++)
       if (eg_rng_below(rng, 2) != 0) {
         out->edges[out->edge_count].task = t;
@@ -99,15 +110,16 @@ static eg_task_graph *build(const drawn *d, double scale, double bandwidth) {
   uint32_t number;
   assert_ok(eg_task_graph_create(eg_allocator_heap(), &graph));
   for (uint32_t l = 0; l < d->link_count; l++)
-    assert_ok(eg_task_graph_add_link(graph, d->bandwidth[l] * bandwidth, &number));
+    assert_ok(eg_task_graph_add_slowed_link(graph, d->bandwidth[l] * bandwidth,
+                                            d->slowed[l] * bandwidth, &number));
   for (uint32_t s = 0; s < d->stream_count; s++)
     assert_ok(eg_task_graph_add_stream(graph, &number));
   for (uint32_t t = 0; t < d->task_count; t++) {
     const drawn_task *task = &d->tasks[t];
     if (task->is_flow)
-      assert_ok(eg_task_graph_add_flow(graph, task->seconds * scale, task->bytes * scale,
-                                       task->links, task->link_count, task->streams,
-                                       task->stream_count, &number));
+      assert_ok(eg_task_graph_add_flows(graph, task->seconds * scale, task->bytes * scale,
+                                        task->links, task->weights, task->link_count,
+                                        task->streams, task->stream_count, &number));
     else
       assert_ok(eg_task_graph_add_compute(graph, task->seconds * scale, task->streams,
                                           task->stream_count, &number));
@@ -146,10 +158,19 @@ static bool is_sending(const naive *n, uint32_t t, double now) {
          n->start[t] + task->seconds <= now;
 }
 
-static bool goes_over(const drawn_task *task, uint32_t link) {
+/// -1: it does not go over the link.
+static double weight_on(const drawn_task *task, uint32_t link) {
   for (size_t i = 0; i < task->link_count; i++)
-    if (task->links[i] == link) return true;
-  return false;
+    if (task->links[i] == link) return task->weights[i];
+  return -1;
+}
+
+/// A link without what flows take of it.
+static double bandwidth_now(const naive *n, uint32_t link, double now) {
+  for (uint32_t t = 0; t < n->d->task_count; t++)
+    if (is_sending(n, t, now) && weight_on(&n->d->tasks[t], link) == 0)
+      return n->d->slowed[link];
+  return n->d->bandwidth[link];
 }
 
 /// All rates rise together; whoever meets a full link stops.
@@ -158,24 +179,24 @@ static void naive_rates(naive *n, double now) {
   for (uint32_t t = 0; t < n->d->task_count; t++)
     n->rate[t] = 0;
   for (;;) {
-    double step = INFINITY, used[MOST_LINKS] = {0};
-    uint32_t rising[MOST_LINKS] = {0};
+    double step = INFINITY, free[MOST_LINKS], rising[MOST_LINKS] = {0};
     for (uint32_t l = 0; l < n->d->link_count; l++) {
+      free[l] = bandwidth_now(n, l, now);
       for (uint32_t t = 0; t < n->d->task_count; t++) {
-        if (!is_sending(n, t, now) || !goes_over(&n->d->tasks[t], l)) continue;
-        used[l] += n->rate[t];
-        rising[l] += !stopped[t];
+        double weight = weight_on(&n->d->tasks[t], l);
+        if (!is_sending(n, t, now) || weight <= 0) continue;
+        free[l] -= weight * n->rate[t];
+        rising[l] += stopped[t] ? 0 : weight;
       }
-      if (rising[l] != 0) step = fmin(step, (n->d->bandwidth[l] - used[l]) / rising[l]);
+      if (rising[l] != 0) step = fmin(step, free[l] / rising[l]);
     }
     if (step == INFINITY) return;
     for (uint32_t t = 0; t < n->d->task_count; t++)
       if (is_sending(n, t, now) && !stopped[t]) n->rate[t] += step;
     for (uint32_t l = 0; l < n->d->link_count; l++)
-      if (rising[l] != 0 &&
-          (n->d->bandwidth[l] - used[l]) / rising[l] <= step * (1 + 1e-12) + 1e-12)
+      if (rising[l] != 0 && free[l] / rising[l] <= step * (1 + 1e-12) + 1e-12)
         for (uint32_t t = 0; t < n->d->task_count; t++)
-          if (goes_over(&n->d->tasks[t], l)) stopped[t] = true;
+          if (weight_on(&n->d->tasks[t], l) > 0) stopped[t] = true;
   }
 }
 
@@ -245,7 +266,8 @@ static double least_seconds(const drawn *d, const drawn_task *task) {
   double slowest = INFINITY;
   if (!task->is_flow) return task->seconds;
   for (size_t i = 0; i < task->link_count; i++)
-    slowest = fmin(slowest, d->bandwidth[task->links[i]]);
+    if (task->weights[i] != 0)
+      slowest = fmin(slowest, d->bandwidth[task->links[i]] / task->weights[i]);
   return task->seconds + task->bytes / slowest;
 }
 
@@ -272,7 +294,7 @@ static void the_makespan_has_its_bounds(void **state) {
       for (size_t i = 0; i < d.tasks[t].stream_count; i++)
         loads[d.tasks[t].streams[i]] += least;
       for (size_t i = 0; i < d.tasks[t].link_count && d.tasks[t].is_flow; i++)
-        bytes[d.tasks[t].links[i]] += d.tasks[t].bytes;
+        bytes[d.tasks[t].links[i]] += d.tasks[t].bytes * d.tasks[t].weights[i];
     }
     assert_true(seconds >= longest * (1 - 1e-12));
     for (uint32_t s = 0; s < d.stream_count; s++)
@@ -324,6 +346,8 @@ static void change(eg_rng *rng, drawn *d, eg_task_graph *graph) {
   case 3:
     if (!task->is_flow) break;
     draw_links(rng, d, t + (uint32_t)eg_rng_below(rng, 6), task);
+    for (size_t i = 0; i < MOST_LINKS; i++)
+      task->weights[i] = 1;
     assert_ok(eg_task_graph_set_links(graph, t, task->links, task->link_count));
     break;
   default:

@@ -99,6 +99,31 @@ static void every_clause_is_read(void **state) {
   eg_machine_deinit(&m);
 }
 
+static void links_say_how_their_ports_are_joined(void **state) {
+  (void)state;
+  eg_machine m;
+  assert_ok(parse("(egraph-machine 1)(name n)(compute free)(device (beside 1.25))\n"
+                  "(link pcie (latency 0) (bandwidth 6e10) (shared 2) (ports switch))\n"
+                  "(link nic (latency 0) (bandwidth 5e10) (shared 4)\n"
+                  "  (ports fat-tree (16 1) (64 2.5)) (through pcie))\n"
+                  "(link ici (latency 0) (bandwidth 1e11) (ports torus))\n"
+                  "(link plain (latency 0) (bandwidth 1e11))\n"
+                  "(axis rack 2 nic) (axis x 4 ici) (axis y 4 plain)\n",
+                  &m));
+  assert_true(m.beside == 1.25);
+  assert_int_equal(m.links[0].ports, EG_PORTS_SWITCH);
+  assert_int_equal(m.links[0].through, EG_LINK_AUTO);
+  assert_int_equal(m.links[1].ports, EG_PORTS_FAT_TREE);
+  assert_int_equal(m.links[1].through, 0);
+  assert_int_equal(m.links[1].level_count, 2);
+  assert_int_equal(m.links[1].levels[1].devices, 64);
+  assert_true(m.links[1].levels[1].oversubscription == 2.5);
+  assert_int_equal(m.links[2].ports, EG_PORTS_TORUS);
+  assert_int_equal(m.links[3].ports, EG_PORTS_UNKNOWN);
+  check_round_trip(&m);
+  eg_machine_deinit(&m);
+}
+
 static void free_compute_needs_no_device(void **state) {
   (void)state;
   eg_machine m;
@@ -389,7 +414,7 @@ static const bad bads[] = {
     {HEAD "(device (bandwidth 1) (overhead 1) (peak (float32 1)))", "no (memory ...)"},
     {HEAD "(device (memory 1) (memory 1))", "memory is given twice"},
     {HEAD "(device (price 1))",
-     "expected one of (kind ...) (profile ...) (slowdown ...) (memory ...)"},
+     "expected one of (kind ...) (profile ...) (slowdown ...) (beside ...) (memory ...)"},
     {HEAD "(device memory)", "expected one of (kind ...)"},
     {HEAD "(compute free)(device (bandwidth 1))", "so remove (bandwidth ...)"},
     {HEAD "(device (memory 0) (bandwidth 1) (overhead 1) (peak (float32 1)))",
@@ -434,6 +459,31 @@ static const bad bads[] = {
     {HEAD DEVICE LINKS "(link fast (alpha 1) (beta 1))", "two links 'fast'"},
     {HEAD DEVICE "(link a.b (alpha 1) (beta 1))", "may not have a '.'"},
     {HEAD DEVICE "(link abcdefghijklmnop (alpha 1) (beta 1))", "at most 15 letters"},
+// ports
+#define PORTS(ports) HEAD DEVICE "(link a (alpha 1) (beta 1) " ports ")"
+    {PORTS("(ports)"), "expected (ports switch)"},
+    {PORTS("(ports ring)"), "expected (ports switch)"},
+    {PORTS("(ports switch 8)"), "expected (ports switch)"},
+    {PORTS("(ports fat-tree)"), "expected (ports switch)"},
+    {PORTS("(ports fat-tree 8)"), "expected (DEVICES OVERSUBSCRIPTION)"},
+    {PORTS("(ports fat-tree (8))"), "expected (DEVICES OVERSUBSCRIPTION)"},
+    {PORTS("(ports fat-tree (0 1))"), "whole number from 1"},
+    {PORTS("(ports fat-tree (8 0.5))"), "a number from 1 to 1000"},
+    {PORTS("(ports fat-tree (8 nan))"), "a number from 1 to 1000"},
+    {PORTS("(ports fat-tree (8 1e9))"), "a number from 1 to 1000"},
+    {PORTS("(ports fat-tree (8 1) (12 1))"), "let 12 be a multiple of 8"},
+    {PORTS("(ports fat-tree (8 1) (8 1))"), "let 8 be a multiple of 8"},
+    {PORTS("(shared 4) (ports fat-tree (6 1))"), "let 6 be a multiple of 4"},
+    {PORTS("(ports fat-tree (1 1) (2 1) (4 1) (8 1) (16 1))"), "at most 4 levels"},
+    {PORTS("(shared 2) (ports torus)"), "remove (shared ...)"},
+    {PORTS("(ports switch) (ports switch)"), "ports is given twice"},
+    {PORTS("(through b)"), "a link that stands before this one"},
+    {PORTS("(ports switch) (through a)"), "a link that stands before this one"},
+    {PORTS(") (link b (alpha 1) (beta 1) (ports switch) (through a)"),
+     "messages pass the ports of 'a'"},
+    {PORTS("(ports switch)) (link b (alpha 1) (beta 1) (through a)"),
+     "ports of its own; add (ports"},
+    {HEAD "(compute free)(device (beside 0.9))", "beside is a number from 1 to 1000"},
     // axes
     {HEAD DEVICE LINKS "(axis a 2)", "expected (axis NAME SIZE LINK)"},
     {HEAD DEVICE LINKS "(axis a 0 fast)", "whole number from 1"},
@@ -536,6 +586,7 @@ static void failing_allocations_are_survived(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_clause_is_read),
+      cmocka_unit_test(links_say_how_their_ports_are_joined),
       cmocka_unit_test(free_compute_needs_no_device),
       cmocka_unit_test(nodes_scale_a_machine),
       cmocka_unit_test(axes_go_over_the_slowest_link_they_cover),

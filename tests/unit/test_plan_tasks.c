@@ -106,30 +106,6 @@ static void check_issued(const eg_plan *plan, const eg_machine_mesh *links,
   eg_plan_simulation_deinit(&s);
 }
 
-/// Gathers of 4, products of 4: alone 4 + 4 * 3; beside each other they take as long as
-/// one after the other where computing stands still, half as long again where it takes
-/// twice the time.
-static void streams_that_slow_each_other_down_share_the_device(void **state) {
-  (void)state;
-  static const double besides_ends[][2] = {{1, 16}, {2, 4 + 2 * 8 / 1.5 + 4}, {1e9, 24}};
-  eg_graph *graph = kit_parse("three", three_text);
-  eg_plan plan;
-  make_zero3(graph, 4, 4, &plan);
-  for (int i = 0; i < 3; i++) {
-    eg_plan_simulation s;
-    eg_plan_simulation_init(&s, eg_allocator_heap());
-    s.tasks.beside = besides_ends[i][0];
-    assert_ok(eg_plan_simulate(&plan, NULL, EG_ISSUE_AHEAD, &s));
-    if (!(fabs(s.seconds - besides_ends[i][1]) < 1e-6))
-      fail_msg("beside %g: %.17g, not %g", besides_ends[i][0], s.seconds,
-               besides_ends[i][1]);
-    assert_true(s.most_busy == 12);
-    eg_plan_simulation_deinit(&s);
-  }
-  eg_plan_deinit(&plan);
-  eg_graph_destroy(graph);
-}
-
 static void check_ends(const eg_plan *plan, const eg_machine_mesh *links,
                        const double *starts, const double *ends) {
   check_issued(plan, links, EG_ISSUE_AHEAD, starts, ends);
@@ -209,6 +185,87 @@ static void classes_of_links_are_streams(void **state) {
   eg_graph_destroy(graph);
 }
 
+static void check_as(const eg_plan *plan, const eg_simulation_setup *setup,
+                     const double *starts, const double *ends) {
+  eg_plan_simulation s;
+  eg_plan_simulation_init(&s, eg_allocator_heap());
+  assert_ok(eg_plan_simulate_as(plan, setup, &s));
+  for (uint32_t t = 0; t < s.tasks.tasks.len; t++) {
+    eg_task_times times = eg_plan_task_times(&s.tasks, t);
+    uint32_t i = s.tasks.tasks.data[t].step;
+    if (times.start != starts[i] || times.end != ends[i])
+      fail_msg("step %u runs from %g to %g, not from %g to %g", i, times.start, times.end,
+               starts[i], ends[i]);
+  }
+  eg_plan_simulation_deinit(&s);
+}
+
+/// Reductions of 128 bytes along two axes, by rings of two rounds of 64 bytes, over one
+/// port of 64 bytes per second: the first one has a round to itself, then they share the
+/// port.
+static void rounds_of_two_axes_share_a_port(void **state) {
+  (void)state;
+  static const char text[] = "(egraph-machine 1)(name n)(compute free)"
+                             "(link port (latency 0) (bandwidth 64) (ports switch))"
+                             "(link other (latency 0) (bandwidth 64) (ports switch))"
+                             "(axis node 2 %s)(axis gpu 2 port)";
+  static const char *const links[] = {"port", "other"};
+  static const double starts[2][5] = {{0, 1, 1, 2, 5}, {0, 1, 1, 2, 4}};
+  static const double ends[2][5] = {{1, 2, 4, 5, 6}, {1, 2, 3, 4, 5}};
+  eg_graph *graph = kit_parse("three", three_text);
+  eg_plan plan;
+  plan_begin(&plan, graph, "node=2,gpu=2");
+  uint32_t x = add_state(&plan, "x", 'R', EG_PLAN_NONE);
+  uint32_t u = add_state(&plan, "u", 'R', EG_PLAN_NONE);
+  uint32_t a = add_node(&plan, "a", x, u, 'P', EG_PHASE_FORWARD, 1);
+  uint32_t b = add_node(&plan, "b", x, u, 'P', EG_PHASE_FORWARD, 1);
+  uint32_t first =
+      add_move(&plan, a, 'R', 0, EG_TRANSITION_ALL_REDUCE, EG_PHASE_FORWARD, 2);
+  uint32_t second =
+      add_move(&plan, b, 'R', 1, EG_TRANSITION_ALL_REDUCE, EG_PHASE_FORWARD, 2);
+  uint32_t c = add_node(&plan, "c", first, second, 'R', EG_PHASE_FORWARD, 1);
+  assert_ok(eg_u32s_append(&plan.output_states, (uint32_t[]){a, b, c}, 3));
+  for (int i = 0; i < 2; i++) {
+    char machine_text[512];
+    eg_machine machine;
+    eg_machine_mesh mesh;
+    (void)snprintf(machine_text, sizeof machine_text, text, links[i]);
+    assert_ok(
+        eg_machine_parse(NULL, "m", machine_text, strlen(machine_text), 0, &machine));
+    assert_ok(eg_machine_find_mesh(&machine, &plan.mesh, &mesh));
+    eg_simulation_setup setup = {.links = &mesh, .machine = &machine};
+    check_as(&plan, &setup, starts[i], ends[i]);
+    setup.all_devices = true;
+    check_as(&plan, &setup, starts[i], ends[i]);
+    eg_machine_deinit(&machine);
+  }
+  eg_plan_deinit(&plan);
+  eg_graph_destroy(graph);
+}
+
+/// A product of 3 s beside a reduction of 2 s that begins when it does: half as fast for
+/// 2 s is 1 s of work, and 2 s are left.
+static void products_beside_a_reduction_take_longer(void **state) {
+  (void)state;
+  eg_graph *graph = kit_parse("three", three_text);
+  eg_plan plan;
+  plan_begin(&plan, graph, "gpu=2");
+  uint32_t x = add_state(&plan, "x", '0', EG_PLAN_NONE);
+  uint32_t u = add_state(&plan, "u", 'R', EG_PLAN_NONE);
+  uint32_t w = add_state(&plan, "w", 'R', EG_PLAN_NONE);
+  uint32_t a = add_node(&plan, "a", x, u, 'P', EG_PHASE_BACKWARD, 2);
+  uint32_t b = add_node(&plan, "b", x, u, '0', EG_PHASE_BACKWARD, 3);
+  uint32_t sum = add_move(&plan, a, 'R', 0, EG_TRANSITION_ALL_REDUCE, EG_PHASE_UPDATE, 2);
+  uint32_t c = add_node(&plan, "c", sum, w, 'R', EG_PHASE_UPDATE, 1);
+  assert_ok(eg_u32s_append(&plan.output_states, (uint32_t[]){a, b, c}, 3));
+  eg_simulation_setup setup = {.beside = 2};
+  check_as(&plan, &setup, (double[]){0, 2, 2, 6}, (double[]){2, 6, 4, 7});
+  setup.issue = EG_ISSUE_IN_ORDER; // nothing is beside anything
+  check_as(&plan, &setup, (double[]){0, 2, 5, 7}, (double[]){2, 5, 7, 8});
+  eg_plan_deinit(&plan);
+  eg_graph_destroy(graph);
+}
+
 static void what_stands_for_several_blocks_is_refused(void **state) {
   (void)state;
   eg_graph *graph = kit_parse("three", three_text);
@@ -241,9 +298,10 @@ static void a_plan_without_steps_takes_no_time(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(gathers_run_one_reader_ahead),
-      cmocka_unit_test(streams_that_slow_each_other_down_share_the_device),
       cmocka_unit_test(reductions_go_under_what_follows),
       cmocka_unit_test(classes_of_links_are_streams),
+      cmocka_unit_test(rounds_of_two_axes_share_a_port),
+      cmocka_unit_test(products_beside_a_reduction_take_longer),
       cmocka_unit_test(what_stands_for_several_blocks_is_refused),
       cmocka_unit_test(a_plan_without_steps_takes_no_time),
   };

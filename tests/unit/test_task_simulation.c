@@ -200,6 +200,45 @@ static void more_bandwidth_may_take_longer(void **state) {
   assert_seconds(seconds[1], 14, 0);
 }
 
+/// A flow that stands for three on a link takes three parts of it; on another link, that
+/// one of them passes, one.
+static void flows_stand_for_several(void **state) {
+  (void)state;
+  static const uint32_t links[] = {0, 1}, weights[] = {3, 1};
+  eg_task_graph *graph = task_graph_of("4 9", "2/0 8/1"); // and six bytes, thrice
+  uint32_t several;
+  assert_ok(eg_task_graph_add_flows(graph, 0, 6, links, weights, 2, NULL, 0, &several));
+  assert_ok(eg_task_graph_simulate(graph));
+  // 1 each on link 0; after 2 s four are left for three. Link 1 gives the other flow 8.
+  assert_seconds(eg_task_graph_times(graph, 0).end, 2, 1e-12);
+  assert_seconds(eg_task_graph_times(graph, 1).end, 1, 1e-12);
+  assert_seconds(eg_task_graph_times(graph, several).end, 2 + 4 * 3.0 / 4, 1e-12);
+  eg_task_graph_destroy(graph);
+}
+
+/// A compute as a flow over a processor of one second per second, half as fast while an
+/// exchange sends: 5 s, of which 2 + 2 s are slow.
+static void computing_is_slowed_down_beside_an_exchange(void **state) {
+  (void)state;
+  eg_task_graph *graph = task_graph_of("1", "");
+  uint32_t processor, compute, exchange, second;
+  assert_ok(eg_task_graph_add_slowed_link(graph, 1, 0.5, &processor));
+  const uint32_t links[] = {0, processor}, weights[] = {1, 0};
+  assert_ok(eg_task_graph_add_flow(graph, 0, 5, &processor, 1, NULL, 0, &compute));
+  assert_ok(eg_task_graph_add_flows(graph, 1, 2, links, weights, 2, NULL, 0, &exchange));
+  assert_ok(eg_task_graph_add_flows(graph, 1, 2, links, weights, 2, NULL, 0, &second));
+  assert_ok(eg_task_graph_depend(graph, second, exchange));
+  assert_ok(eg_task_graph_simulate(graph));
+  assert_seconds(eg_task_graph_times(graph, exchange).end, 3, 1e-12);
+  assert_seconds(eg_task_graph_times(graph, second).end, 6, 1e-12);
+  // 1 at full speed in the latency, 1 in 2 s, 1 in the latency, 1 in 2 s, then the last
+  assert_seconds(eg_task_graph_times(graph, compute).end, 7, 1e-12);
+  assert_ok(eg_task_graph_set_bytes(graph, second, 0));
+  assert_ok(eg_task_graph_simulate(graph));
+  assert_seconds(eg_task_graph_times(graph, compute).end, 6, 1e-12);
+  eg_task_graph_destroy(graph);
+}
+
 static void mistakes_are_named(void **state) {
   (void)state;
   eg_task_graph *graph;
@@ -223,6 +262,11 @@ static void mistakes_are_named(void **state) {
                EGRAPH_E_ARGUMENT, "no link 7");
   assert_fails(eg_task_graph_add_flow(graph, 0, 1, twice, 2, NULL, 0, &task),
                EGRAPH_E_ARGUMENT, "link 0 twice");
+  const uint32_t nothing = 0;
+  assert_fails(eg_task_graph_add_flows(graph, 0, 1, &link, &nothing, 1, NULL, 0, &task),
+               EGRAPH_E_ARGUMENT, "over no link");
+  assert_fails(eg_task_graph_add_slowed_link(graph, 1, 2, &link), EGRAPH_E_ARGUMENT,
+               "not above the first");
   assert_ok(eg_task_graph_add_compute(graph, 1, &stream, 1, &task));
   assert_fails(eg_task_graph_depend(graph, task, 9), EGRAPH_E_ARGUMENT, "no task 9");
   assert_fails(eg_task_graph_set_bytes(graph, task, 1), EGRAPH_E_ARGUMENT, "no flow");
@@ -275,6 +319,27 @@ static void a_change_is_followed_as_far_as_starts_change(void **state) {
   eg_task_graph_destroy(graph);
 }
 
+/// A link that a flow only slows down does not say how long the flow sends: what is after
+/// it keeps its start. A link of which it takes twice does.
+static void a_slow_link_does_not_delay_what_only_slows_it_down(void **state) {
+  (void)state;
+  static const uint32_t links[] = {0, 1}, weights[] = {0, 2};
+  eg_task_graph *graph = task_graph_of("1 4", "4");
+  uint32_t flow, after, stream;
+  assert_ok(eg_task_graph_add_stream(graph, &stream));
+  assert_ok(eg_task_graph_add_flows(graph, 0, 8, links, weights, 2, NULL, 0, &flow));
+  assert_ok(eg_task_graph_add_compute(graph, 1, &stream, 1, &after));
+  assert_ok(eg_task_graph_depend(graph, after, 0));
+  assert_ok(eg_task_graph_depend(graph, after, flow));
+  assert_ok(eg_task_graph_simulate(graph));
+  assert_seconds(eg_task_graph_times(graph, after).start, 4, 0);
+  assert_ok(eg_task_graph_set_bytes(graph, flow, 6)); // 3 s; 6 s if it took of link 0
+  assert_ok(eg_task_graph_simulate(graph));
+  assert_seconds(eg_task_graph_times(graph, flow).end, 3, 0);
+  assert_int_equal(eg_task_graph_looked_at(graph), 1);
+  eg_task_graph_destroy(graph);
+}
+
 static void causes_are_the_last_to_end(void **state) {
   (void)state;
   eg_task_graph *graph = task_graph_of("", "1@0 2@1 2@2 1<0,1,2 1");
@@ -315,9 +380,12 @@ int main(void) {
       cmocka_unit_test(schedules_that_overlap),
       cmocka_unit_test(collectives_in_rounds),
       cmocka_unit_test(more_bandwidth_may_take_longer),
+      cmocka_unit_test(flows_stand_for_several),
+      cmocka_unit_test(computing_is_slowed_down_beside_an_exchange),
       cmocka_unit_test(mistakes_are_named),
       cmocka_unit_test(cycles_are_found),
       cmocka_unit_test(a_change_is_followed_as_far_as_starts_change),
+      cmocka_unit_test(a_slow_link_does_not_delay_what_only_slows_it_down),
       cmocka_unit_test(causes_are_the_last_to_end),
       cmocka_unit_test(failing_allocations_lose_nothing),
   };

@@ -1,0 +1,65 @@
+// Exchanges of a group of devices, message by message. Devices are places 0 .. n-1 of the
+// group. A message goes when both of its devices have done with all messages that they
+// send and get in earlier rounds; they wait for nobody else.
+//
+//                      ring                 halving                  doubling
+//   all-gather         n-1 to the next      L, blocks double         as halving
+//   reduce-scatter     n-1 to the next      L, blocks halve          as halving
+//   all-reduce         one after the other  one after the other      L, everything
+//   all-to-all         n-1, each to one     L, ones of the distance  as halving
+//
+//   tree          all-reduce: two binary trees, each for half of the data in PIECES
+//   pieces,
+//                 up and down again; else as halving
+//   hierarchical  a ring per level: all-gathers from the outermost level in,
+//                 reduce-scatters from the innermost out, all-reduces out and in again,
+//                 all-to-alls each level on its own
+//
+// L is log2 n, rounded up. Where n is no power of two, halving goes round the circle by
+// distances 1, 2, 4, ... (Bruck et al., 1997), and an all-reduce by doubling first takes
+// the devices that are too many to a partner, and back at the end: two more rounds.
+//
+// Sources: as sim/collective.h. Two trees: Sanders, Speck, Träff, "Two-tree algorithms
+// for full bandwidth broadcast, reduction and scan", 2009; the trees are those of NCCL.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_SIM_COLLECTIVE_ROUNDS_H
+#define EG_SIM_COLLECTIVE_ROUNDS_H
+
+#include "base/vec.h"
+#include "sim/collective.h"
+
+enum { EG_ROUNDS_PIECES = 8, EG_ROUNDS_MOST_MESSAGES = 1 << 22 };
+
+/// A part of the exchange's bytes (eg_transition_bytes) from one place to another.
+typedef struct eg_message {
+  uint32_t from, to;
+  double share;
+} eg_message;
+EG_VEC_DEFINE(eg_messages, eg_message);
+
+/// Messages that are sent `repeat` times, a round each.
+typedef struct eg_round {
+  uint32_t first, count, repeat;
+} eg_round;
+EG_VEC_DEFINE(eg_round_list, eg_round);
+
+typedef struct eg_rounds {
+  eg_messages messages;
+  eg_round_list rounds;
+} eg_rounds;
+
+void eg_rounds_init(eg_rounds *rounds, egraph_allocator alloc);
+void eg_rounds_deinit(eg_rounds *rounds);
+/// The rounds of an exchange that is not local, by an algorithm other than
+/// EG_ALGORITHM_NONE. `levels`: sizes of a hierarchy, the innermost first, whose product
+/// is n; read by EG_ALGORITHM_HIERARCHICAL alone. `out` is initialized and empty. Fails
+/// with EGRAPH_E_ARGUMENT on more than EG_ROUNDS_MOST_MESSAGES.
+egraph_status eg_rounds_make(eg_collective_algorithm algorithm, eg_transition_kind kind,
+                             uint32_t n, const uint32_t *levels, uint32_t level_count,
+                             eg_rounds *out);
+/// Place 0 sends everything to all others: L rounds along a binomial tree.
+egraph_status eg_rounds_make_broadcast(uint32_t n, eg_rounds *out);
+/// All send to the place behind them, then to the one before; not round the ends: halos.
+egraph_status eg_rounds_make_neighbours(uint32_t n, eg_rounds *out);
+
+#endif
