@@ -1,5 +1,7 @@
 // The public functions that run plans: on threads, or as one process of several.
 // SPDX-License-Identifier: Apache-2.0
+#include <string.h>
+
 #include "api/convert.h"
 #include "api/option_structs.h"
 #include "api/planned.h"
@@ -41,6 +43,25 @@ static egraph_status on_step(void *user, const eg_step_report *report) {
                                  .busy_seconds = report->busy_seconds};
   if (!options->on_step(options->user, &step)) return EGRAPH_OK;
   return EG_FAIL(EGRAPH_E_CANCELLED, "stopped after step %u", report->step + 1);
+}
+
+static egraph_status take_issue(const char *name, eg_rank_options *out) {
+  static const char *const names[EG_ISSUES] = {[EG_ISSUE_AHEAD_4] = "ahead-4",
+                                               [EG_ISSUE_AHEAD_2] = "ahead-2",
+                                               [EG_ISSUE_AHEAD] = "ahead",
+                                               [EG_ISSUE_REDUCTIONS] = "reductions",
+                                               [EG_ISSUE_IN_ORDER] = "in-order"};
+  for (int i = 0; name != NULL && i < EG_ISSUES; i++)
+    if (strcmp(name, names[i]) == 0) {
+      out->issue = (eg_issue)i;
+      out->overlaps = out->issue != EG_ISSUE_IN_ORDER;
+      return EGRAPH_OK;
+    }
+  if (name == NULL) return EGRAPH_OK;
+  return EG_FAIL(EGRAPH_E_ARGUMENT,
+                 "there is no order of issue '%.32s'; there are ahead-4, ahead-2, ahead, "
+                 "reductions and in-order",
+                 name);
 }
 
 static void fill_run(plan_runner *r, uint32_t input_count) {
@@ -90,6 +111,9 @@ static egraph_status run_plan(plan_runner *r, const egraph_allocator *alloc,
     status = eg_tensors_take(outputs, output_count, r->tensors.data + input_count);
   if (status == EGRAPH_OK) {
     fill_run(r, input_count);
+    status = take_issue(r->options.issue, &r->run.rank);
+  }
+  if (status == EGRAPH_OK) {
     status = r->channel != NULL ? run_process(r, &heap)
                                 : eg_plan_run_local(&heap, planned, &r->run);
   }

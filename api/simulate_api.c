@@ -19,6 +19,7 @@ struct egraph_simulation {
   eg_machine_mesh links;
   eg_plan_simulation result;
   double in_order, closed_form;
+  double beside; // of computing; 0: not known
   simulation_waits waits;
   uint8_t *is_critical; // [tasks]
 };
@@ -98,13 +99,14 @@ static egraph_status compare(egraph_simulation *s, const eg_simulation_setup *se
 static egraph_status simulate(egraph_simulation *s,
                               const egraph_simulate_options *options) {
   EG_TRY(take_machine(s, options->machine));
+  s->beside = options->beside > 0 ? options->beside : s->machine.beside;
   bool in_rounds = options->rounds != EGRAPH_ROUNDS_NONE;
   double limit = s->plan->memory_limit > 0 ? s->plan->memory_limit : INFINITY;
   eg_simulation_setup setup = {.links = options->machine != NULL ? &s->links : NULL,
                                .issue = (eg_issue)options->issue,
                                .machine = in_rounds ? &s->machine : NULL,
                                .algorithm = algorithms[options->rounds],
-                               .beside = s->machine.beside};
+                               .beside = s->beside};
   EG_TRY(options->issue == EGRAPH_ISSUE_SHORTEST
              ? eg_plan_simulate_shortest_as(s->plan, &setup, limit, &s->result)
              : eg_plan_simulate_as(s->plan, &setup, &s->result));
@@ -125,6 +127,11 @@ static egraph_status check_options(const egraph_simulate_options *options) {
   if (options->rounds != EGRAPH_ROUNDS_NONE && options->machine == NULL)
     return EG_FAIL(EGRAPH_E_ARGUMENT,
                    "rounds of messages go over the links of a machine; name one");
+  if (!(options->beside == 0 || (options->beside >= 1 && options->beside <= 1e9)))
+    return EG_FAIL(EGRAPH_E_ARGUMENT,
+                   "computing takes %g times as long beside an exchange; that is 1 or "
+                   "more, or 0: not known",
+                   options->beside);
   return EGRAPH_OK;
 }
 
@@ -172,7 +179,7 @@ egraph_simulation_info egraph_simulation_info_of(const egraph_simulation *s) {
                                   .in_order = s->in_order,
                                   .closed_form = s->closed_form,
                                   .messages = r->tasks.flow_count,
-                                  .beside = s->machine.beside,
+                                  .beside = s->beside,
                                   .kinds = r->tasks.class_count,
                                   .closed = r->tasks.closed_exchanges,
                                   .most_busy = r->most_busy,

@@ -86,6 +86,7 @@ struct eg_channel {
   uint32_t rank;
   double deadline_seconds; // > 0
   eg_backend *backend;     // whose device memory buffers lie in; NULL: host memory
+  bool is_bound;           // only the thread that opened it may use it
 };
 
 typedef struct eg_channel_options {

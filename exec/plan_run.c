@@ -127,6 +127,8 @@ static egraph_status compare_runs(const run_job *job, eg_channel *channel) {
   uint64_t own, all[2];
   EG_TRY(eg_plan_digest(job->plan, eg_allocator_or_heap(job->alloc), &own));
   own = eg_hash_combine(eg_hash_combine(own, job->run->steps), job->run->rank.seed);
+  own = eg_hash_combine(own, job->run->rank.overlaps ? 1u + (uint64_t)job->run->rank.issue
+                                                     : 0);
   for (uint32_t axis = 0; axis < channel->mesh.axis_count; axis++) {
     all[0] = own;
     all[1] = ~own;
@@ -138,10 +140,11 @@ static egraph_status compare_runs(const run_job *job, eg_channel *channel) {
                                                     .send = all,
                                                     .recv = all}));
     if (all[0] != own || all[1] != ~own)
-      return EG_FAIL(EGRAPH_E_ARGUMENT,
-                     "the ranks along '%s' have different plans, numbers of steps or "
-                     "seeds; give all processes the same file and options",
-                     channel->mesh.axes[axis].name);
+      return EG_FAIL(
+          EGRAPH_E_ARGUMENT,
+          "the ranks along '%s' have different plans, numbers of steps, "
+          "orders of issue or seeds; give all processes the same file and options",
+          channel->mesh.axes[axis].name);
   }
   return EGRAPH_OK;
 }

@@ -12,6 +12,11 @@ static uint32_t find_entry(const eg_rank_program *p, uint32_t value) {
   return EG_PLAN_NONE;
 }
 
+static bool makes_update(const eg_rank_program *p, uint32_t state) {
+  uint32_t step = p->given->states.data[state].step;
+  return p->given->steps.data[step].phase == EG_PHASE_UPDATE;
+}
+
 /// An exit that is its entry, unchanged, needs nothing.
 static egraph_status add_carry(eg_rank_program *p, uint32_t output, uint32_t value) {
   eg_rank_carry carry = {.entry = find_entry(p, value),
@@ -19,11 +24,10 @@ static egraph_status add_carry(eg_rank_program *p, uint32_t output, uint32_t val
   if (carry.entry == EG_PLAN_NONE) return EGRAPH_OK;
   p->states[carry.entry].is_carried = true;
   if (carry.entry == carry.exit) return EGRAPH_OK;
-  uint32_t step = p->plan->states.data[carry.exit].step;
-  if (step == EG_PLAN_NONE)
+  if (p->plan->states.data[carry.exit].step == EG_PLAN_NONE)
     return EG_FAIL(EGRAPH_E_UNSUPPORTED, "'%s' becomes another input as it is",
                    eg_rank_value(p, carry.entry)->name);
-  carry.is_summed = step < p->body;
+  carry.is_summed = !makes_update(p, carry.exit);
   p->states[carry.exit].carry = carry.entry;
   return eg_rank_carries_push(&p->carries, carry);
 }
@@ -103,6 +107,8 @@ static egraph_status list_states(eg_rank_program *p, const bool *is_ahead) {
                         .result_count = 1,
                         .is_view = step->is_move && is_ahead[step->to],
                         .scratch_region = EG_REGION_NONE,
+                        .until = EG_PLAN_NONE,
+                        .awaits = EG_PLAN_NONE,
                         .figures.node = {UINT32_MAX}};
     if (!step->is_move) {
       eg_graph_node_info info = eg_graph_node_at(plan->graph, step->node);
@@ -112,6 +118,7 @@ static egraph_status list_states(eg_rank_program *p, const bool *is_ahead) {
       out.results = out.operands + info.input_count;
       out.figures.node = step->node;
     }
+    out.is_update = makes_update(p, out.results[0]);
     p->steps.data[i] = out;
   }
   return EGRAPH_OK;
@@ -187,12 +194,13 @@ static egraph_status list_all(eg_rank_program *p) {
 
 egraph_status eg_rank_analyse(eg_rank_program *p) {
   while (p->body < p->plan->steps.len &&
-         p->plan->steps.data[p->body].phase != EG_PHASE_UPDATE)
+         (p->lane != NULL || p->plan->steps.data[p->body].phase != EG_PHASE_UPDATE))
     p->body++;
   EG_TRY(make_states(p));
   EG_TRY(find_carries(p));
   EG_TRY(find_inputs(p));
   EG_TRY(list_all(p));
   set_last_uses(p);
+  EG_TRY(eg_rank_find_overlaps(p));
   return describe_steps(p);
 }

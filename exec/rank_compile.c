@@ -175,17 +175,25 @@ static bool works_in_place(const eg_relayout *move) {
          move->transition.kind == EG_TRANSITION_MASK;
 }
 
+/// What an exchange reads stays while it may be on its way.
+static void keep_until(eg_rank_program *p, uint32_t region, uint32_t step) {
+  if (region == EG_REGION_NONE || step == EG_PLAN_NONE) return;
+  eg_region *root = &p->regions.data[eg_regions_find(&p->regions, region).root];
+  if (root->last < step) root->last = step;
+}
+
 static void compile_relayout(eg_rank_program *p, uint32_t index) {
   eg_rank_step *step = &p->steps.data[index];
   uint32_t from = step->operands[0], source = region_of(p, from);
   uint32_t target = region_of(p, step->results[0]);
   step->figures.kernel = eg_transition_name(step->move.transition.kind);
   step->scratch_bytes = step->move.scratch_bytes;
-  step->move.lends = true;
+  step->move.lends = !step->overlaps;
   p->states[from].is_kept = true;
   if (may_share(p, from) && !makes_placed_exit(p, step) && works_in_place(&step->move) &&
       eg_regions_dying(&p->regions, &source, 1, target, index + 1) != 0)
     (void)eg_regions_join(&p->regions, target, source, 0);
+  keep_until(p, source, step->until);
 }
 
 // ---- programs -----------------------------------------------------------------------
@@ -327,7 +335,8 @@ static egraph_status compile_step(eg_rank_program *p, uint32_t index) {
   eg_rank_step *step = &p->steps.data[index];
   if (step->scratch_bytes == 0) return EGRAPH_OK;
   step->scratch_region = (uint32_t)p->regions.len;
-  return eg_regions_add(&p->regions, step->scratch_bytes, index + 1, index + 1);
+  uint32_t last = step->overlaps ? step->until : index + 1;
+  return eg_regions_add(&p->regions, step->scratch_bytes, index + 1, last);
 }
 
 static egraph_status count_kept(eg_rank_program *p) {

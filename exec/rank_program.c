@@ -59,19 +59,20 @@ static bool writes_over(eg_rank_program *p, const eg_rank_step *step,
   return is_lent(loans, span_of(p, step->scratch_region, step->scratch_bytes));
 }
 
-/// What a step lends replaces what was lent along the axis.
-static void lend(eg_rank_program *p, const eg_rank_step *step,
+/// What a step lends replaces what was lent along the axis. Whether it lends anything.
+static bool lend(eg_rank_program *p, const eg_rank_step *step,
                  loan loans[EG_MAX_MESH_AXES]) {
   span scratch = span_of(p, step->scratch_region, step->scratch_bytes);
   for (uint32_t h = 0; h < step->halo_count; h++)
     loans[step->halos[h].halo.axis] = (loan){.spans = {[SCRATCH] = scratch}};
   bool is_move = step->program == NULL && !step->is_view;
   const eg_transition *transition = &step->move.transition;
-  if (!is_move || eg_transition_is_local(transition->kind)) return;
+  if (!is_move || eg_transition_is_local(transition->kind)) return step->halo_count != 0;
   loans[transition->axis] =
       (loan){.spans = {[OPERAND] = span_of_state(p, step->operands[0]),
                        [RESULT] = span_of_state(p, step->results[0]),
                        [SCRATCH] = scratch}};
+  return true;
 }
 
 static void find_loans(eg_rank_program *p) {
@@ -79,8 +80,10 @@ static void find_loans(eg_rank_program *p) {
   for (uint32_t i = 0; i < p->steps.len; i++) {
     eg_rank_step *step = &p->steps.data[i];
     step->settles = writes_over(p, step, loans);
+    // It settles when its turn comes, steps behind it may run before; it lends nothing.
+    if (step->overlaps) continue;
     if (step->settles) memset(loans, 0, sizeof loans);
-    lend(p, step, loans);
+    step->lends = lend(p, step, loans);
   }
 }
 
@@ -119,6 +122,21 @@ static egraph_status open_channel(eg_rank_program *p) {
   return EGRAPH_OK;
 }
 
+static egraph_status open_lane(eg_rank_program *p) {
+  if (p->channel == NULL || p->plan->mesh.axis_count == 0) return EGRAPH_OK;
+  if (!p->backend->vtable->host_memory)
+    return EG_FAIL(EGRAPH_E_UNSUPPORTED,
+                   "exchanges run beside computing on the CPU only; back-end '%s' runs "
+                   "in order",
+                   p->backend->vtable->name);
+  EG_TRY(eg_plan_issued(p->plan, p->options.issue, &p->issued));
+  EG_TRY(eg_plan_check(&p->issued, p->alloc));
+  EG_TRY(eg_lane_create(p->alloc, p->channel, &p->lane));
+  p->plan = &p->issued;
+  p->channel = eg_lane_channel(p->lane);
+  return EGRAPH_OK;
+}
+
 static egraph_status build(eg_rank_program *p) {
   EG_TRY(check(p));
   EG_TRY(eg_backend_create(
@@ -126,9 +144,11 @@ static egraph_status build(eg_rank_program *p) {
       &(eg_backend_options){.threads = p->options.threads, .device = eg_rank_number(p)},
       &p->backend));
   EG_TRY(open_channel(p));
+  if (p->options.overlaps) EG_TRY(open_lane(p));
   EG_TRY(eg_rank_analyse(p));
   EG_TRY(eg_rank_compile(p));
   find_loans(p);
+  if (p->lane != NULL) EG_TRY(eg_rank_find_waits(p));
   EG_TRY(eg_rank_place(p));
   eg_arena_deinit(&p->part_arena);
   p->parts = NULL;
@@ -143,10 +163,10 @@ egraph_status eg_rank_program_create(const egraph_allocator *alloc, const eg_pla
   egraph_status status = eg_alloc(own, 1, sizeof *p, &p);
   if (status != EGRAPH_OK) return end_all(channel, status);
   *p = (eg_rank_program){
-      .alloc = own, .plan = plan, .channel = channel, .options = *options};
+      .alloc = own, .given = plan, .plan = plan, .channel = channel, .options = *options};
   EG_INIT_MEMBERS(p, own, (eg_arena, arena, part_arena), (eg_program_cache, programs),
                   (eg_rank_steps, steps), (eg_rank_carries, carries),
-                  (eg_regions, regions), (eg_memory_list, constants));
+                  (eg_regions, regions), (eg_memory_list, constants), (eg_plan, issued));
   status = build(p);
   if (status != EGRAPH_OK) {
     status = end_all(channel, status);
@@ -159,6 +179,8 @@ egraph_status eg_rank_program_create(const egraph_allocator *alloc, const eg_pla
 
 void eg_rank_program_destroy(eg_rank_program *p) {
   if (p == NULL) return;
+  size_t states = p->plan->states.len;
+  eg_lane_destroy(p->lane); // it may still be at work
   eg_rank_unbind(p);
   eg_rank_steps_deinit(&p->steps);
   eg_program_cache_deinit(&p->programs);
@@ -169,7 +191,8 @@ void eg_rank_program_destroy(eg_rank_program *p) {
   eg_free(p->alloc, p->room, p->room_bytes, 1);
   eg_rank_carries_deinit(&p->carries);
   eg_regions_deinit(&p->regions);
-  eg_free(p->alloc, p->states, p->plan->states.len, sizeof *p->states);
+  eg_free(p->alloc, p->states, states, sizeof *p->states);
+  eg_plan_deinit(&p->issued);
   eg_arena_deinit(&p->part_arena);
   eg_arena_deinit(&p->arena);
   eg_free(p->alloc, p, 1, sizeof *p);
@@ -240,13 +263,36 @@ static egraph_status run_relayout(eg_rank_program *p, const eg_rank_step *step) 
                          p->states[step->results[0]].address, step->scratch);
 }
 
-static egraph_status run_step(eg_rank_program *p, const eg_rank_step *step) {
+static egraph_status run_exchange(void *user, const void *what, eg_channel *channel) {
+  const eg_rank_program *p = user;
+  const eg_rank_step *step = what;
+  if (step->settles) eg_channel_settle(channel);
+  return eg_relayout_run(&step->move, channel, p->states[step->operands[0]].address,
+                         p->states[step->results[0]].address, step->scratch);
+}
+
+static egraph_status run_step(eg_rank_program *p, eg_rank_step *step) {
   if (step->is_view) return EGRAPH_OK;
+  if (step->awaits != EG_PLAN_NONE)
+    EG_TRY(eg_lane_wait(p->lane, p->steps.data[step->awaits].ticket));
+  if (step->overlaps) {
+    step->ticket = eg_lane_start(p->lane, run_exchange, p, step);
+    p->last_ticket = step->ticket;
+    return EGRAPH_OK;
+  }
   if (step->settles) eg_channel_settle(p->channel);
   if (step->program == NULL) return run_relayout(p, step);
   if (step->has_strips) return run_with_strips(p, step);
   if (step->halo_count != 0) EG_TRY(run_halos(p, step));
   return step->launch->vtable->run(step->launch);
+}
+
+/// What stands behind a step of the update counts on what that waits for, and ends.
+static egraph_status skip_step(eg_rank_program *p, eg_rank_step *step) {
+  if (step->overlaps) step->ticket = p->last_ticket;
+  if (step->settles || step->lends) eg_channel_settle(p->channel);
+  if (step->awaits == EG_PLAN_NONE) return EGRAPH_OK;
+  return eg_lane_wait(p->lane, p->steps.data[step->awaits].ticket);
 }
 
 static egraph_status run_timed(eg_rank_program *p, eg_rank_step *step) {
@@ -261,9 +307,13 @@ static egraph_status run_steps(eg_rank_program *p, uint32_t from, uint32_t to) {
   egraph_status status = EGRAPH_OK;
   for (uint32_t i = from; status == EGRAPH_OK && i < to; i++) {
     eg_rank_step *step = &p->steps.data[i];
-    status = p->is_timed ? run_timed(p, step) : run_step(p, step);
+    status = p->skips_update && step->is_update ? skip_step(p, step)
+             : p->is_timed                      ? run_timed(p, step)
+                                                : run_step(p, step);
     if (status != EGRAPH_OK) status = eg_rank_blame(p, i, status);
   }
+  if (p->lane != NULL && status == EGRAPH_OK)
+    status = eg_lane_wait(p->lane, p->last_ticket);
   if (p->channel != NULL) eg_channel_settle(p->channel); // what failed has lent, too
   return status;
 }
@@ -311,6 +361,7 @@ static egraph_status run_program(eg_rank_program *p, const eg_tensor *inputs) {
     if (m != 0) EG_TRY(carry(p, true));
     const eg_tensor *mine = input_count == 0 ? NULL : inputs + (size_t)m * input_count;
     EG_TRY(eg_rank_read_inputs(p, mine));
+    p->skips_update = m + 1 < p->plan->micro_batches;
     EG_TRY(run_phase(p, 0, p->body));
     if (p->options.after_micro_batch != NULL)
       EG_TRY(p->options.after_micro_batch(p->options.user, p, m));

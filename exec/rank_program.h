@@ -16,6 +16,13 @@
 // enters the next micro-batch, and begins each step as zeros. A run allocates nothing
 // (reference kernels, fetch with moves, and exchange through host memory may).
 //
+// With `overlaps` the steps of a micro-batch stand in the order of issue
+// (eg_plan_issued), in the last one with those of UPDATE among them; each ends, with its
+// exchanges, before the next one begins. An exchange is started in its
+// turn, and waited for where its result is read, where what it reads or writes would be
+// written over, and where a phase ends; its buffers are its own as long as it takes by
+// the seconds of the plan. The results have the same bits.
+//
 // Calls of which a header says "all ranks" are collective. When a rank fails in any call
 // it aborts the channel, so that all fail with its error.
 // SPDX-License-Identifier: Apache-2.0
@@ -23,7 +30,7 @@
 #define EG_EXEC_RANK_PROGRAM_H
 
 #include "exec/channel.h"
-#include "pcg/plan/plan.h"
+#include "pcg/plan/plan_issue.h"
 
 typedef struct eg_rank_program eg_rank_program;
 
@@ -33,9 +40,11 @@ typedef struct eg_rank_options {
                          // host memory and the channel (device_channel.h)
   uint32_t threads;      // of this rank's kernels; 0: as many as the machine has
   uint64_t seed;         // of weights whose data is absent
-  /// Called after each micro-batch's BACKWARD phase, on all ranks; NULL: nothing. Outputs
-  /// made in FORWARD and BACKWARD can be fetched there; later they are those of the last
-  /// micro-batch.
+  bool overlaps; // exchanges run beside computing, on a thread of the rank's own (lane.h)
+  eg_issue issue; // the order of the steps then
+  /// Called after each micro-batch's BACKWARD phase, with `overlaps` of the last one
+  /// after UPDATE, too, on all ranks; NULL: nothing. Outputs made in FORWARD and BACKWARD
+  /// can be fetched there; later they are those of the last micro-batch.
   egraph_status (*after_micro_batch)(void *user, eg_rank_program *program,
                                      uint32_t index);
   void *user;

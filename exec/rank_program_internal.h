@@ -7,6 +7,7 @@
 
 #include "base/strmap.h"
 #include "exec/backend.h"
+#include "exec/lane.h"
 #include "exec/rank_program.h"
 #include "exec/regions.h"
 #include "exec/strips.h"
@@ -37,7 +38,13 @@ typedef struct eg_rank_step {
   const uint32_t *operands, *results; // states, in the plan
   uint32_t operand_count, result_count;
   bool is_view;
-  bool settles; // before it runs: it writes where other ranks may still read
+  bool is_update;  // of phase UPDATE, wherever it is issued
+  bool settles;    // before it runs: it writes where other ranks may still read
+  bool lends;      // to other ranks
+  bool overlaps;   // an exchange that the lane runs
+  uint32_t until;  // step up to which memory that it uses is its own
+  uint32_t awaits; // step whose exchange has to end before this runs; EG_PLAN_NONE
+  uint32_t ticket; // of the exchange, once it is started
   // a node, or a move between formats
   eg_program *program; // borrowed from the cache; NULL: a view or a relayout
   eg_launch *launch;
@@ -83,7 +90,10 @@ typedef struct eg_program_cache {
 
 struct eg_rank_program {
   egraph_allocator alloc;
-  const eg_plan *plan;
+  const eg_plan *given;
+  eg_plan issued;             // the same in the order of issue
+  const eg_plan *plan;        // that which runs: one of both
+  eg_lane *lane;              // NULL: exchanges run in their turn
   eg_channel *channel;        // NULL: the plan is for a mesh without axes
   eg_channel *device_channel; // over the one given; NULL: the back-end has host memory
   eg_rank_options options;
@@ -102,7 +112,9 @@ struct eg_rank_program {
   size_t arena_bytes, kept_bytes, packed_bytes;
   char *room; // for inputs on their way in, and outputs on their way out
   size_t room_bytes;
-  uint32_t body;        // steps in phases FORWARD and BACKWARD
+  uint32_t body;        // steps in phases FORWARD and BACKWARD; in an order of issue all
+  bool skips_update;    // in this micro-batch
+  uint32_t last_ticket; // of an exchange that was started
   double steps_seconds; // of the last run
   bool is_bound, is_loaded, is_timed;
 };
@@ -141,6 +153,10 @@ static inline void *eg_rank_scratch(const eg_rank_step *step, size_t offset) {
 egraph_status eg_rank_analyse(eg_rank_program *program);
 /// Shared memory, programs, the memory plan.
 egraph_status eg_rank_compile(eg_rank_program *program);
+/// Of exchanges that run beside computing: which do, and until when.
+egraph_status eg_rank_find_overlaps(eg_rank_program *program);
+/// Which exchange a step waits for, once memory is placed.
+egraph_status eg_rank_find_waits(eg_rank_program *program);
 /// The memory of regions, and room for what enters and leaves.
 egraph_status eg_rank_place(eg_rank_program *program);
 /// Constants computed, cut and packed; launches.

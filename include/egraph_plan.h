@@ -163,6 +163,12 @@ typedef struct egraph_plan_run_options {
   void *user;
   bool every_step; // outputs that the update makes (weights, states) are handed out after
                    // every step, before on_step; otherwise after the last one
+  /// When steps are issued, within every micro-batch, the last one together with the
+  /// update, as in egraph_simulate_options: "ahead-4", "ahead-2", "ahead" or
+  /// "reductions", exchanges beside computing, on a thread more for every rank; NULL or
+  /// "in-order": in their turn. The results have the same bits. On the CPU; with "mpi",
+  /// where MPI lets another thread use it.
+  const char *issue;
 } egraph_plan_run_options;
 /// Seed 1.
 EGRAPH_OPTIONS_DEFAULT(EGRAPH_PLAN_RUN_OPTIONS, egraph_plan_run_options)

@@ -51,6 +51,8 @@ typedef struct egraph_simulate_options {
   egraph_rounds rounds; // with a machine: messages go over the links that its file says
                         // (ports), where they share them; exchanges over others take
                         // their closed form
+  double beside; // how many times as long computing takes while the device exchanges
+                 // (egraph_exchange_basis); 0: as the machine says
 } egraph_simulate_options;
 /// EGRAPH_ISSUE_SHORTEST, no machine, no rounds.
 EGRAPH_OPTIONS_DEFAULT(EGRAPH_SIMULATE_OPTIONS, egraph_simulate_options)
@@ -145,6 +147,60 @@ typedef struct egraph_simulation_alive {
 /// The index-th, the largest first.
 EGRAPH_API egraph_simulation_alive
 egraph_simulation_alive_at(const egraph_simulation *simulation, uint32_t index);
+
+// ---- estimates of operators -----------------------------------------------------------
+
+/// How far estimates of an operator are from the measurements that they are fitted to:
+/// |estimated / measured - 1|.
+typedef struct egraph_estimate_error {
+  const char *op;
+  uint32_t count; // measurements
+  double mean, worst;
+} egraph_estimate_error;
+/// Calls `each` for every operator of which the costs have measurements.
+EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_costs_estimate_errors(
+    const egraph_costs *costs,
+    egraph_status (*each)(void *user, const egraph_estimate_error *error), void *user);
+
+// ---- exchanges of this host ---------------------------------------------------------
+
+/// What ranks of this host take for exchanges of one kind and class of sizes, fitted to
+/// measurements: latency_seconds + bytes * seconds_per_byte.
+typedef struct egraph_exchange_class {
+  const char *exchange; // "all-gather", "reduce-scatter", "all-reduce", "all-to-all",
+                        // "halo"
+  uint32_t devices;     // in a group
+  const char *size;     // "small", "medium", "large"
+  double most_bytes;    // of this class; the last one has no limit
+  double latency_seconds, seconds_per_byte;
+  uint32_t points;                // measurements; 0: as the class beside it
+  double mean_error, worst_error; // of the fit at these, of what was measured
+} egraph_exchange_class;
+
+/// What seconds of exchanges rest on.
+typedef struct egraph_exchange_basis {
+  int64_t date;  // of the oldest measurement, seconds since 1970; 0: nothing is measured
+  double beside; // how many times as long a rank computes while an exchange runs beside
+                 // it; 0: not measured
+  bool stood_still; // computing all but did when that was measured: ranks share
+                    // processors, or others were at work. What overlaps then gains
+                    // nothing, and a machine at rest may say otherwise
+} egraph_exchange_basis;
+
+/// Measures all kinds of exchange by size between `ranks` ranks of this host, some
+/// seconds long, and stores them in the database of the costs, in place of older ones.
+/// channel: "local", threads of this process (NULL: that); "mpi", of which this process
+/// is one rank, *out_rank; rank 0 stores. Plans for "host*RANKS", or "host-mpi*RANKS",
+/// are then priced with them. Fails with ARGUMENT where there is no database to write to,
+/// or fewer than two ranks.
+EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_costs_measure_exchanges(
+    egraph_costs *costs, const char *channel, uint32_t ranks, uint32_t *out_rank);
+/// Calls `each` (NULL: nothing) for every class that the database of the costs has for
+/// this host, by devices and exchange.
+EGRAPH_API EGRAPH_NODISCARD egraph_status
+egraph_costs_exchanges(egraph_costs *costs, const char *channel, uint32_t ranks,
+                       egraph_status (*each)(void *user, const egraph_exchange_class *c),
+                       void *user, egraph_exchange_basis *out);
 
 #ifdef __cplusplus
 }

@@ -103,9 +103,34 @@ static const formula *cheapest(const eg_machine_mesh *mesh,
   return best;
 }
 
+// ---- measured -----------------------------------------------------------------------
+
+/// False: nobody has measured this exchange between so many devices.
+static bool find_measured(const eg_machine_mesh *mesh, uint32_t axis, uint32_t exchange,
+                          double bytes, double *out_seconds) {
+  const eg_mesh_link *link = &mesh->links[axis];
+  for (uint32_t i = 0; i < link->curve_count; i++) {
+    const eg_link_curve *curve = &link->curves[i];
+    if (curve->exchange != exchange || curve->devices != mesh->mesh.axes[axis].size)
+      continue;
+    const eg_size_class *c = curve->classes, *last = c + curve->class_count - 1;
+    while (c < last && bytes > c->most_bytes)
+      c++;
+    *out_seconds = fmax(c->latency_seconds + bytes * c->seconds_per_byte, 0);
+    return true;
+  }
+  return false;
+}
+
+// ---- seconds ------------------------------------------------------------------------
+
 double eg_collective_seconds(const eg_machine_mesh *mesh, const eg_transition *transition,
                              double bytes) {
   double seconds;
+  uint32_t n = mesh->mesh.axes[transition->axis].size;
+  if (n > 1 && !eg_transition_is_local(transition->kind) &&
+      find_measured(mesh, transition->axis, transition->kind, bytes, &seconds))
+    return seconds;
   (void)cheapest(mesh, transition, bytes, &seconds);
   return seconds;
 }
@@ -126,5 +151,9 @@ double eg_collective_halo_seconds(const eg_machine_mesh *mesh, const eg_halo *ha
   int messages = (halo->before > 0) + (halo->after > 0);
   double rows = (double)(halo->before > 0 ? halo->before : 0) +
                 (double)(halo->after > 0 ? halo->after : 0);
+  double measured;
+  if (messages != 0 &&
+      find_measured(mesh, halo->axis, EG_EXCHANGE_HALO, rows * row, &measured))
+    return measured;
   return messages * link->latency_seconds + rows * row * link->seconds_per_byte;
 }

@@ -241,6 +241,21 @@ bool eg_cost_is_calibrated(const eg_cost_model *model, const eg_node_spec *spec)
   return model->roofline.is_calibrated[point.op][point.formatted];
 }
 
+void eg_cost_estimate_errors(const eg_cost_model *model,
+                             eg_estimate_error out[EG_OP_COUNT]) {
+  memset(out, 0, EG_OP_COUNT * sizeof *out);
+  for (size_t i = 0; i < model->entries.len; i++) {
+    const entry *e = &model->entries.data[i];
+    if (!e->measured || !isfinite(e->point.seconds) || !(e->point.seconds > 0)) continue;
+    eg_estimate_error *error = &out[e->point.op];
+    double estimate = eg_roofline_estimate(&model->roofline, &e->point);
+    double off = fabs(estimate / e->point.seconds - 1);
+    error->mean = (error->mean * error->count + off) / (error->count + 1.0);
+    error->worst = fmax(error->worst, off);
+    error->count++;
+  }
+}
+
 void eg_cost_set_prober(eg_cost_model *model, const eg_cost_prober *prober) {
   model->prober = prober;
 }

@@ -64,6 +64,15 @@ egraph_status eg_cost_seconds(eg_cost_model *model, const eg_node_spec *spec,
 /// the guess of a plain CPU core.
 bool eg_cost_is_calibrated(const eg_cost_model *model, const eg_node_spec *spec);
 
+/// How far estimates are from the measurements that they are fitted to, of one operator.
+typedef struct eg_estimate_error {
+  uint32_t count;     // measurements; 0: none, nothing is known
+  double mean, worst; // of |estimated / measured - 1|
+} eg_estimate_error;
+/// O(entries).
+void eg_cost_estimate_errors(const eg_cost_model *model,
+                             eg_estimate_error out[EG_OP_COUNT]);
+
 /// From now on what is not known is measured when it is asked for, by a borrowed prober;
 /// NULL, as at first: it is estimated.
 void eg_cost_set_prober(eg_cost_model *model, const eg_cost_prober *prober);

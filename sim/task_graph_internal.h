@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 
-#include "sim/event_queue.h"
+#include "base/event_queue.h"
 #include "sim/task_graph.h"
 
 #define EG_TASK_NONE UINT32_MAX

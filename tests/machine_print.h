@@ -70,6 +70,20 @@ static inline egraph_status print_link(eg_text *text, const eg_machine *m,
   return eg_text_append(text, ")\n");
 }
 
+static inline egraph_status print_curves(eg_text *text, const eg_machine_link *link) {
+  for (uint32_t i = 0; i < link->curve_count; i++) {
+    const eg_link_curve *curve = &link->curves[i];
+    EG_TRY(eg_text_printf(text, "(exchange %s %s %" PRIu32, link->name,
+                          eg_exchange_name(curve->exchange), curve->devices));
+    for (uint32_t c = 0; c < curve->class_count; c++)
+      EG_TRY(eg_text_printf(text, " (%.17g %.17g %.17g)", curve->classes[c].most_bytes,
+                            curve->classes[c].latency_seconds,
+                            curve->classes[c].seconds_per_byte));
+    EG_TRY(eg_text_append(text, ")\n"));
+  }
+  return EGRAPH_OK;
+}
+
 static inline egraph_status print_mesh(eg_text *text, const eg_machine *m,
                                        const eg_machine_mesh *mesh) {
   EG_TRY(eg_text_append(text, "(mesh"));
@@ -90,6 +104,8 @@ static inline egraph_status machine_print(eg_text *text, const eg_machine *machi
                         eg_collectives_name(machine->collectives)));
   for (uint32_t i = 0; i < machine->link_count; i++)
     EG_TRY(print_link(text, machine, &machine->links[i]));
+  for (uint32_t i = 0; i < machine->link_count; i++)
+    EG_TRY(print_curves(text, &machine->links[i]));
   for (uint32_t i = 0; i < machine->axis_count; i++)
     EG_TRY(eg_text_printf(text, "(axis %s %" PRIu32 " %s)\n", machine->axes[i].name,
                           machine->axes[i].size,

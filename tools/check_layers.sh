@@ -24,7 +24,7 @@ rewrites:             rewrites/language rewrites/claims rewrites/verify
 rewrites/unity:       pcg/parallel rewrites rewrites/language rewrites/verify
 rewrites/terms:       egraph rewrites/language rewrites/saturation
 sim:                  ops pcg/graph pcg/parallel
-sim/plan:             pcg/parallel pcg/plan sim
+sim/plan:             pcg/plan sim
 sim/pipeline:         sim
 exec:                 ops pcg/graph pcg/parallel pcg/plan
 extract:              include

@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "tools/arguments.h"
+#include "tools/exchanges_told.h"
 #include "tools/planning.h"
 
 static void print_validation(const char *which, const egraph_validation *v, bool json) {
@@ -77,6 +78,45 @@ static egraph_status show_entries(const optimize_session *session,
   return status;
 }
 
+typedef struct estimate_errors {
+  uint32_t count;
+  double sum;
+  bool lists, json;
+} estimate_errors;
+
+static egraph_status add_error(void *user, const egraph_estimate_error *error) {
+  estimate_errors *all = user;
+  all->count += error->count;
+  all->sum += error->count * error->mean;
+  if (all->json) {
+    json_open(NULL, '{');
+    json_text("op", error->op);
+    json_int("count", error->count);
+    json_real("mean_error", error->mean);
+    json_real("worst_error", error->worst);
+    json_close('}');
+  } else if (all->lists) {
+    printf("%-28s %6u %7.1f %% %7.1f %%\n", error->op, error->count, 100 * error->mean,
+           100 * error->worst);
+  }
+  return EGRAPH_OK;
+}
+
+/// What an estimate of what is not measured is worth: how far it is off where it is.
+static void print_estimates(const optimize_session *session, bool shows, bool json) {
+  estimate_errors all = {.lists = shows, .json = json};
+  if (json)
+    json_open("estimates", '[');
+  else if (shows)
+    printf("\n%-28s %6s %9s %9s\n", "estimates of operators", "count", "error", "worst");
+  egraph_status status = egraph_costs_estimate_errors(session->costs, add_error, &all);
+  if (json) json_close(']');
+  if (status == EGRAPH_OK && !json && all.count != 0)
+    printf("estimates of the %u operators that are measured are off by %.0f %% in the "
+           "mean%s\n",
+           all.count, 100 * all.sum / all.count, shows ? "" : "; --show lists them");
+}
+
 /// `validation` is NULL when none was asked for.
 static void print_profile(const optimize_session *session, uint32_t entries,
                           const egraph_validation *validation, bool shows, bool json) {
@@ -100,19 +140,93 @@ static void print_profile(const optimize_session *session, uint32_t entries,
   if (shows && show_entries(session, session->graph, "original_costs", json) == EGRAPH_OK)
     (void)!show_entries(session, egraph_result_graph(session->result), "optimized_costs",
                         json);
+  print_estimates(session, shows, json);
   if (json) json_end();
 }
+
+// ---- exchanges ------------------------------------------------------------------
+
+static egraph_status print_class(void *user, const egraph_exchange_class *c) {
+  const bool *json = user;
+  if (*json) {
+    json_open(NULL, '{');
+    json_text("exchange", c->exchange);
+    json_int("devices", c->devices);
+    json_text("size", c->size);
+    json_real("most_bytes", c->most_bytes);
+    json_real("latency", c->latency_seconds);
+    json_real("per_byte", c->seconds_per_byte);
+    json_int("points", c->points);
+    json_real("mean_error", c->mean_error);
+    json_real("worst_error", c->worst_error);
+    json_close('}');
+    return EGRAPH_OK;
+  }
+  char speed[32] = "any";
+  if (c->seconds_per_byte > 0)
+    (void)snprintf(speed, sizeof speed, "%.2f", 1e-9 / c->seconds_per_byte);
+  printf("%-15s %7u  %-7s %12s %8s %6u %7.1f %% %7.1f %%\n", c->exchange, c->devices,
+         c->size, seconds_text(c->latency_seconds).text, speed, c->points,
+         100 * c->mean_error, 100 * c->worst_error);
+  return EGRAPH_OK;
+}
+
+static egraph_status print_exchanges(egraph_costs *costs, const char *channel,
+                                     uint32_t ranks, bool json) {
+  egraph_exchange_basis basis;
+  if (json) {
+    json_begin();
+    json_text("machine", egraph_costs_machine(costs));
+    json_text("channel", channel);
+    json_int("ranks", ranks);
+    json_open("exchanges", '[');
+  } else {
+    printf("%u ranks over %s, each exchange behind 0.1 ms of computing\n%s\n%-15s %7s  "
+           "%-7s %12s %8s %6s %9s %9s\n",
+           ranks, channel, egraph_costs_machine(costs), "exchange", "devices", "size",
+           "latency", "GB/s", "points", "error", "worst");
+  }
+  egraph_status status =
+      egraph_costs_exchanges(costs, channel, ranks, print_class, &json, &basis);
+  if (json) {
+    json_close(']');
+    json_real("beside", basis.beside);
+    json_bool("stood_still", basis.stood_still);
+    json_end();
+  } else if (status == EGRAPH_OK && basis.beside > 0) {
+    beside_tell(&basis);
+  }
+  return status;
+}
+
+/// Only rank 0 has something to say.
+static int profile_exchanges(const optimize_flags *flags, const char *channel,
+                             uint32_t ranks) {
+  egraph_costs *costs = NULL;
+  uint32_t rank = 0;
+  egraph_status status = open_plan_costs(&flags->costs, NULL, &costs);
+  if (status == EGRAPH_OK)
+    status = egraph_costs_measure_exchanges(costs, channel, ranks, &rank);
+  if (status == EGRAPH_OK && rank == 0)
+    status = print_exchanges(costs, channel, ranks, flags->json);
+  egraph_costs_destroy(costs);
+  return status == EGRAPH_OK ? EXIT_DONE : report_failure(status);
+}
+
+// ---- the command ----------------------------------------------------------------
 
 int command_profile(int argc, char **argv) {
   optimize_flags flags;
   optimize_flags_init(&flags);
-  uint64_t repeats = 0;
-  bool shows = false;
+  uint64_t repeats = 0, ranks = 2;
+  bool shows = false, exchanges = false;
+  const char *channel = NULL;
   command cmd = {
       .name = "profile",
-      .usage = "MODEL [--db FILE] [options]",
-      .summary = "Measures every operator variant that optimizing the model asks for.",
-      .min_positional = 1,
+      .usage = "MODEL [--db FILE] [options] | --collectives [--ranks N] [--db FILE]",
+      .summary = "Measures every operator variant that optimizing the model asks for; or "
+                 "the exchanges between ranks of this host.",
+      .min_positional = 0,
       .max_positional = 1};
   add_load_flags(&cmd, &flags.load);
   add_heading(&cmd, "Measurement");
@@ -122,10 +236,25 @@ int command_profile(int argc, char **argv) {
              "list the costs of all operators, and what they rest on");
   add_uint(&cmd, "--validate N", &repeats, 0, MAX_REPEATS,
            "run the model N times and compare measured with predicted costs");
+  add_heading(&cmd, "Exchanges");
+  add_switch(&cmd, "--collectives", &exchanges,
+             "measure every kind of exchange by size, for plans for host*RANKS");
+  add_uint(&cmd, "--ranks N", &ranks, 2, 256, "of this host (default 2)");
+  add_choice(&cmd, "--channel local|mpi", &channel,
+             "ranks are threads (local, the default), or processes that mpirun started "
+             "(mpi), for plans for host-mpi*RANKS");
   add_optimize_flags(&cmd, &flags);
   positional models;
   int parsed = parse_arguments(&cmd, argc, argv, &models);
   if (parsed != PARSE_RUN) return parsed;
+  if (exchanges == (models.count != 0)) {
+    fprintf(stderr, "egraph: profile takes a model, or --collectives; see egraph profile "
+                    "--help\n");
+    return EXIT_USAGE;
+  }
+  if (exchanges)
+    return profile_exchanges(&flags, channel != NULL ? channel : "local",
+                             (uint32_t)ranks);
   optimize_session session;
   egraph_status status = optimize_run(&flags, models.items[0], &session);
   uint32_t entries = 0;

@@ -237,7 +237,7 @@ static bool run_flags_matter(const command *cmd, const run_flags *flags,
   if (flags->train == 0)
     return given_flags_matter(
         cmd, given,
-        OF_MODELS OF_RUNS "--input --output --steps --ranks --channel --deadline "
+        OF_MODELS OF_RUNS "--input --output --steps --ranks --channel --deadline --issue "
                           "--verify --db --no-measure --optimizer --loss --freeze "
                           "--train-only --decay --weights --data --resume --checkpoint "
                           "--save",
@@ -273,6 +273,10 @@ int command_run(int argc, char **argv) {
              "(mpi); either, data going from device to device (nccl)");
   add_real(&cmd, "--deadline X", &flags.deadline, 0.001, 1e6,
            "seconds that ranks wait for each other before all fail (default 60)");
+  add_choice(
+      &cmd, "--issue ahead-4|ahead-2|ahead|reductions|in-order", &flags.issue,
+      "run exchanges beside computing: everything, weights gathered 4, 2 or 1 readers "
+      "ahead; reductions; or in their turn (the default)");
   add_switch(&cmd, "--verify", &flags.verify,
              "compare what ranks compute with one device");
   add_text(&cmd, "--db FILE", &flags.database,

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "tools/arguments.h"
+#include "tools/exchanges_told.h"
 #include "tools/plan_files.h"
 #include "tools/simulate_files.h"
 
@@ -96,7 +97,8 @@ static void print_text(const simulated_plan *s) {
   print_waits(s, &info);
   print_memory(s, &info);
   if (info.seconds < info.in_order)
-    printf("note        egraph run does one thing after the other\n");
+    printf("note        egraph run does one thing after the other, unless --issue is "
+           "given\n");
 }
 
 static egraph_issue issue_of(const char *name) {
@@ -119,7 +121,11 @@ static egraph_status simulate(const simulate_flags *flags, simulated_plan *s) {
   options.machine = flags->machine;
   options.issue = EGRAPH_ISSUE_IN_ORDER;
   s->rounds = options.rounds = rounds_of(flags->rounds);
-  egraph_status status = egraph_simulate(NULL, s->plan, &options, &s->in_order);
+  egraph_status status = exchanges_find(
+      flags->machine, egraph_plan_info_of(s->plan).devices, &flags->costs, &s->basis);
+  options.beside = s->basis.beside;
+  if (status == EGRAPH_OK)
+    status = egraph_simulate(NULL, s->plan, &options, &s->in_order);
   options.issue = issue_of(flags->issue);
   if (status == EGRAPH_OK)
     status = egraph_simulate(NULL, s->plan, &options, &s->simulation);
@@ -187,6 +193,7 @@ int command_simulate(int argc, char **argv) {
     json_end();
   } else if (written) {
     print_text(&s);
+    exchanges_tell(flags.machine, egraph_plan_info_of(s.plan).devices, &s.basis);
   }
   egraph_simulation_destroy(s.simulation);
   egraph_simulation_destroy(s.in_order);

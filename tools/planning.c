@@ -238,10 +238,13 @@ static egraph_status open_costs(const cost_flags *flags, const char *database,
   return egraph_costs_create(NULL, &options, out);
 }
 
-/// Whether a target is this host. NULL is.
-static bool is_this_host(const char *machine) {
-  return machine == NULL || strcmp(machine, "host") == 0 ||
-         strncmp(machine, "host*", 5) == 0;
+bool is_this_host(const char *machine) {
+  static const char *const hosts[] = {"host", "host-mpi"};
+  size_t length = machine == NULL ? 0 : strcspn(machine, "*");
+  for (size_t i = 0; machine != NULL && i < sizeof hosts / sizeof *hosts; i++)
+    if (strlen(hosts[i]) == length && strncmp(machine, hosts[i], length) == 0)
+      return true;
+  return machine == NULL;
 }
 
 egraph_status open_plan_costs(const cost_flags *flags, const char *machine,

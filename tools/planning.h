@@ -108,6 +108,9 @@ const char *default_database(void);
 /// file of its plugin where EGRAPH_CUDA_PLUGIN or EGRAPH_NCCL_PLUGIN names one.
 const char *with_plugin(const char *name);
 
+/// Whether a target is this host, its ranks threads or processes. NULL is.
+bool is_this_host(const char *machine);
+
 /// The costs of plans for a machine: of this host measured, unless that is not wanted,
 /// and kept in the profile database; of others what the database that is named has. *out
 /// NULL: the machine's figures.

@@ -13,7 +13,7 @@ typedef struct run_flags {
   text_list inputs, outputs;
   // plans
   uint64_t ranks, train; // 0: not given
-  const char *channel, *optimizer, *loss;
+  const char *channel, *optimizer, *loss, *issue;
   double rate, deadline; // deadline: seconds; 0: not given
   bool verify, no_measure;
   const char *database;

@@ -12,7 +12,8 @@
 
 bool runs_on_ranks(const run_flags *flags, const char *path) {
   return flags->ranks != 0 || flags->train != 0 || flags->channel != NULL ||
-         flags->deadline > 0 || flags->verify || is_plan_file(path);
+         flags->deadline > 0 || flags->issue != NULL || flags->verify ||
+         is_plan_file(path);
 }
 
 static const double VERIFY_DEADLINE = 3600; // seconds
@@ -240,7 +241,8 @@ static egraph_status run_steps(rank_run *r) {
                                            .deadline_seconds = deadline,
                                            .on_step = on_step,
                                            .user = r,
-                                           .every_step = r->flags->verify};
+                                           .every_step = r->flags->verify,
+                                           .issue = r->flags->issue};
   uint32_t inputs = r->rows * r->input_count, outputs = r->rows * r->output_count;
   if (has_process_ranks(r->flags))
     return egraph_plan_run_rank(NULL, r->plan, "mpi", &options, r->inputs, inputs,

@@ -21,6 +21,7 @@ extern const char *const issue_names[EGRAPH_ISSUE_SHORTEST];
 typedef struct simulated_plan {
   const char *path;
   egraph_plan *plan;
+  egraph_exchange_basis basis;
   egraph_rounds rounds;
   egraph_simulation *simulation, *in_order;
 } simulated_plan;

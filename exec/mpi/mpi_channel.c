@@ -1,6 +1,6 @@
 // The channel between the processes that mpirun started, and what its plugin exports. The
 // rank is that in MPI_COMM_WORLD, which has as many processes as the mesh has devices.
-// All processes create theirs together, and use it from one thread.
+// All processes create theirs together, and use it from one thread at a time.
 //
 // When the program has not called MPI_Init, the channel does, and its end calls
 // MPI_Finalize; MPI starts once per process, so a second such channel fails. A channel
@@ -426,9 +426,13 @@ static egraph_status start_mpi(mpi_channel *channel) {
     return EG_FAIL(EGRAPH_E_ARGUMENT,
                    "MPI has ended in this process and cannot start again; call MPI_Init "
                    "yourself to use several channels");
-  if (is_started) return EGRAPH_OK;
-  EG_TRY(check_mpi(MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &level), "start"));
-  channel->owns_mpi = true;
+  if (!is_started) {
+    EG_TRY(
+        check_mpi(MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &level), "start"));
+    channel->owns_mpi = true;
+  }
+  EG_TRY(check_mpi(MPI_Query_thread(&level), "level of threads"));
+  channel->base.is_bound = level < MPI_THREAD_SERIALIZED;
   return EGRAPH_OK;
 }
 

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "optimize/price/host_exchanges.h"
 #include "optimize/price/plan_price.h"
 #include "pcg/plan/plan_worth.h"
 #include "sim/profile_db.h"
@@ -100,18 +101,42 @@ static egraph_status probe(void *self, const eg_node_spec *spec, double estimate
   return EGRAPH_OK;
 }
 
-static egraph_status open_host(eg_target_machine *target, egraph_allocator alloc,
-                               const eg_host_costs *costs, uint32_t ranks) {
+/// Figures, then what was measured of exchanges.
+static egraph_status print_host(eg_text *text, egraph_allocator alloc,
+                                const eg_host_costs *costs, const char *name,
+                                uint32_t ranks) {
   eg_host_figures figures = eg_host_figures_assumed;
+  const char *channel = eg_machine_host_channel(name);
+  uint32_t count = ranks != 0 ? ranks : costs->meter.processors;
+  eg_host_exchanges exchanges;
+  eg_host_exchanges_init(&exchanges, alloc);
+  egraph_status status = eg_host_exchanges_load(&exchanges, alloc, costs, channel, count);
+  bool is_known = exchanges.curves.len != 0;
+  if (status == EGRAPH_OK && !is_known && count > 1 && strcmp(channel, "local") != 0)
+    status = EG_FAIL(EGRAPH_E_ARGUMENT,
+                     "exchanges of '%.64s' are not measured; run mpirun -n %" PRIu32
+                     " egraph profile --collectives --channel %s, with the same --db",
+                     name, count, channel);
+  if (status == EGRAPH_OK && !is_known && costs->may_measure)
+    status = find_messages(costs, alloc, count, &figures);
+  if (status == EGRAPH_OK) status = eg_machine_host_print(text, ranks, &figures);
+  if (status == EGRAPH_OK) status = eg_host_exchanges_print(&exchanges, "memory", text);
+  eg_host_exchanges_deinit(&exchanges);
+  return status;
+}
+
+static egraph_status open_host(eg_target_machine *target, egraph_allocator alloc,
+                               const eg_host_costs *costs, const char *name,
+                               uint32_t ranks) {
   eg_text text;
-  target->host = costs;
   target->costs = costs->model;
-  target->prober = (eg_cost_prober){.probe = probe, .self = target};
-  eg_cost_set_prober(costs->model, &target->prober);
-  EG_TRY(find_messages(costs, alloc, ranks != 0 ? ranks : costs->meter.processors,
-                       &figures));
+  if (costs->may_measure) {
+    target->host = costs;
+    target->prober = (eg_cost_prober){.probe = probe, .self = target};
+    eg_cost_set_prober(costs->model, &target->prober);
+  }
   eg_text_init(&text, alloc);
-  egraph_status status = eg_machine_host_print(&text, ranks, &figures);
+  egraph_status status = print_host(&text, alloc, costs, name, ranks);
   if (status == EGRAPH_OK)
     status = eg_machine_parse(&alloc, "host", eg_text_of(&text), text.chars.len, 0,
                               &target->machine);
@@ -139,9 +164,8 @@ egraph_status eg_target_machine_open(eg_target_machine *target, egraph_allocator
                                      const eg_host_costs *costs) {
   const char *name = options->machine != NULL ? options->machine : "host";
   uint32_t ranks;
-  if (costs != NULL && costs->may_measure && options->machine_text == NULL &&
-      eg_machine_is_host(name, &ranks))
-    return open_host(target, alloc, costs, ranks);
+  if (costs != NULL && options->machine_text == NULL && eg_machine_is_host(name, &ranks))
+    return open_host(target, alloc, costs, name, ranks);
   EG_TRY(options->machine_text != NULL
              ? eg_machine_parse(&alloc, name, options->machine_text,
                                 strlen(options->machine_text), 0, &target->machine)

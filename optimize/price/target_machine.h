@@ -9,33 +9,10 @@
 #define EG_OPTIMIZE_PRICE_TARGET_MACHINE_H
 
 #include "include/egraph.h"
+#include "optimize/price/host_costs.h"
 #include "pcg/parallel/machine.h"
 #include "pcg/plan/plan.h"
 #include "sim/cost.h"
-
-/// How this host is measured.
-typedef struct eg_host_meter {
-  eg_measurer operators;
-  /// Seconds of a round of a collective, and of each byte that passes a device.
-  egraph_status (*messages)(const egraph_allocator *alloc, uint32_t ranks,
-                            double *out_latency, double *out_per_byte);
-  uint32_t processors;
-} eg_host_meter;
-
-/// What is known of the costs of this host, or of others in the same database.
-typedef struct eg_host_costs {
-  eg_cost_model *model;
-  eg_host_meter meter;
-  bool may_measure;     // what the database lacks
-  uint32_t formats;     // memory formats worth considering, a bit per eg_format
-  const char *database; // NULL: none
-  const char *profile;  // this host in it
-  bool read_only;
-  bool (*override_cost)(void *user, const eg_node_spec *spec, double *out); // or NULL
-  void *user;
-  bool (*progress)(void *user, uint32_t done, uint32_t total); // of measuring; or NULL
-  void *progress_user;
-} eg_host_costs;
 
 typedef struct eg_target_machine {
   eg_machine machine;

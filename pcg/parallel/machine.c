@@ -102,16 +102,32 @@ static bool read_nodes(const char *star, int64_t *out) {
          (eg_parse_int64(star + 1, out) && *out >= 1 && *out <= EG_MACHINE_MAX_DEVICES);
 }
 
+/// Names of this host, and what its ranks then talk over.
+static const struct {
+  const char *name, *channel;
+} hosts[] = {{"host", "local"}, {"host-mpi", "mpi"}};
+enum { HOSTS = sizeof hosts / sizeof *hosts };
+
+/// HOSTS: it is none.
+static size_t find_host(const char *name, size_t len) {
+  size_t i = 0;
+  while (i < HOSTS &&
+         (strlen(hosts[i].name) != len || strncmp(name, hosts[i].name, len) != 0))
+    i++;
+  return i;
+}
+
 bool eg_machine_is_host(const char *name, uint32_t *out_ranks) {
-  static const char host[] = "host";
-  const size_t len = sizeof host - 1;
   const char *star = strchr(name, '*');
+  size_t len = star != NULL ? (size_t)(star - name) : strlen(name);
   int64_t ranks;
-  if (strncmp(name, host, len) != 0 || (name[len] != '\0' && name + len != star) ||
-      !read_nodes(star, &ranks))
-    return false;
+  if (find_host(name, len) == HOSTS || !read_nodes(star, &ranks)) return false;
   *out_ranks = (uint32_t)ranks;
   return true;
+}
+
+const char *eg_machine_host_channel(const char *name) {
+  return hosts[find_host(name, strcspn(name, "*"))].channel;
 }
 
 egraph_status eg_machine_load(const egraph_allocator *alloc, const char *name,
@@ -129,7 +145,8 @@ egraph_status eg_machine_load(const egraph_allocator *alloc, const char *name,
   EG_TRY(eg_string_copy(heap, name, &stem));
   size_t len = strlen(stem);
   if (star != NULL) stem[star - name] = '\0';
-  egraph_status status = strcmp(stem, "host") == 0 ? load_host(heap, (uint32_t)nodes, out)
+  egraph_status status = find_host(stem, strlen(stem)) != HOSTS
+                             ? load_host(heap, (uint32_t)nodes, out)
                          : is_file(stem) ? load_file(heap, stem, (uint32_t)nodes, out)
                                          : load_builtin(heap, stem, (uint32_t)nodes, out);
   eg_free(heap, stem, len + 1, 1);

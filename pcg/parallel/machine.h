@@ -39,6 +39,31 @@ typedef enum eg_collectives {
 #undef EG_COLLECTIVES_ENUM
 const char *eg_collectives_name(eg_collectives collectives);
 
+/// Seconds of exchanges up to a size: latency + bytes / speed.
+typedef struct eg_size_class {
+  double most_bytes;       // of the last class no limit, whatever it says
+  double latency_seconds;  // below 0 where seconds grow faster than bytes
+  double seconds_per_byte; // >= 0
+} eg_size_class;
+
+enum { EG_SIZE_CLASSES = 8 };
+/// Measured seconds of one kind of exchange, in place of a formula. The bytes are those
+/// of eg_transition_bytes; of a halo, those that arrive from both sides.
+typedef struct eg_link_curve {
+  uint32_t exchange; // an eg_transition_kind that is not local, or EG_EXCHANGE_HALO
+  uint32_t devices;  // of the axis; > 1
+  uint32_t class_count;
+  eg_size_class classes[EG_SIZE_CLASSES]; // by size
+} eg_link_curve;
+
+/// A measurement that a curve goes through.
+typedef struct eg_exchange_point {
+  uint32_t exchange, devices; // as in eg_link_curve
+  double bytes, seconds;
+  double spread; // half the distance of the quartiles
+  uint32_t samples;
+} eg_exchange_point;
+EG_VEC_DEFINE(eg_exchange_points, eg_exchange_point);
 // How the ports of a class of links are joined: id, spelling.
 #define EG_PORTS_LIST(X)                                                                 \
   X(EG_PORTS_UNKNOWN, "")          /* not said: exchanges take their closed form */      \
@@ -65,6 +90,8 @@ typedef struct eg_machine_link {
   double seconds_per_byte; // beta; > 0
   double bandwidth_bytes;  // 1 / beta where the file says so, else 0
   uint32_t sharers;        // neighbouring ranks that share one port; 1: each has its own
+  uint32_t curve_count;
+  const eg_link_curve *curves; // of exchanges that were measured over it
   eg_ports ports;
   uint32_t through; // another class whose ports messages pass as well (PCIe on the way to
                     // a NIC); EG_LINK_AUTO: none
@@ -85,6 +112,8 @@ typedef struct eg_mesh_link {
   double seconds_per_byte;          // beta between neighbours: rings, halos
   double exchange_seconds_per_byte; // beta between any two: every sharer of a port uses
                                     // it at once, where a ring passes it once
+  uint32_t curve_count;
+  const eg_link_curve *curves; // of the machine's link, in place of these figures
 } eg_mesh_link;
 
 /// One way to look at a machine. The axes of a file's are larger than 1; no axis: a
@@ -135,12 +164,16 @@ egraph_status eg_machine_parse(const egraph_allocator *alloc, const char *file,
                                eg_machine *out);
 /// A shipped machine or a file (anything with a '/' or ending in ".machine"); "*n"
 /// behind it is the number of nodes: "dgx-h100*16", "my.machine". "host" is this host,
-/// a rank per processor; "host*4" has four ranks. Fails also with EGRAPH_E_IO.
+/// a rank per processor; "host*4" has four ranks; those of "host-mpi*4" are processes.
+/// Fails also with EGRAPH_E_IO.
 egraph_status eg_machine_load(const egraph_allocator *alloc, const char *name,
                               eg_machine *out);
 /// Whether a name that eg_machine_load takes is that of this host; *out_ranks is then
 /// what stands behind it, 0: nothing.
 bool eg_machine_is_host(const char *name, uint32_t *out_ranks);
+/// What the ranks of this host talk over: "local", threads, for "host"; "mpi", processes,
+/// for "host-mpi". `name` is one that eg_machine_is_host takes.
+const char *eg_machine_host_channel(const char *name);
 void eg_machine_deinit(eg_machine *machine);
 uint32_t eg_machine_devices(const eg_machine *machine);
 

@@ -31,7 +31,9 @@ static eg_mesh_link link_of(const eg_machine *machine, span axis, uint32_t link)
                         .latency_seconds = l->latency_seconds,
                         .seconds_per_byte = l->seconds_per_byte *
                                             (double)groups_of_port(axis, l->sharers),
-                        .exchange_seconds_per_byte = l->seconds_per_byte * l->sharers};
+                        .exchange_seconds_per_byte = l->seconds_per_byte * l->sharers,
+                        .curve_count = l->curve_count,
+                        .curves = l->curves};
 }
 
 static bool is_slower(const eg_mesh_link *a, const eg_mesh_link *b) {

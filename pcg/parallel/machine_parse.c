@@ -346,6 +346,75 @@ static egraph_status read_link(const reader *r, const eg_sexpr *expr, uint32_t *
                        "...))");
 }
 
+static egraph_status read_class(const reader *r, const eg_sexpr *form,
+                                eg_size_class *out) {
+  double *const figures[] = {&out->most_bytes, &out->latency_seconds,
+                             &out->seconds_per_byte};
+  bool is_good = form->kind == EG_SEXPR_LIST && form->count == 3;
+  for (uint32_t i = 0; is_good && i < 3; i++)
+    is_good = form->children[i].kind == EG_SEXPR_ATOM &&
+              eg_parse_double(form->children[i].text, figures[i]) &&
+              fabs(*figures[i]) <= largest &&
+              (i == 0 ? *figures[i] >= smallest : i == 1 || *figures[i] >= 0);
+  if (is_good) return EGRAPH_OK;
+  return eg_sexpr_fail(r->file, form,
+                       "expected (MOST-BYTES LATENCY SECONDS-PER-BYTE), at most %g; of "
+                       "large sizes the latency may be below 0",
+                       largest);
+}
+
+static egraph_status read_classes(const reader *r, const eg_sexpr *form,
+                                  eg_link_curve *out) {
+  for (uint32_t i = 4; i < form->count; i++) {
+    eg_size_class *made = &out->classes[out->class_count++];
+    EG_TRY(read_class(r, &form->children[i], made));
+    if (i != 4 && made->most_bytes <= made[-1].most_bytes)
+      return eg_sexpr_fail(r->file, &form->children[i],
+                           "classes stand by their bytes, each with more than the last");
+  }
+  return EGRAPH_OK;
+}
+
+static bool has_curve(const eg_machine_link *link, const eg_link_curve *curve) {
+  for (uint32_t i = 0; i < link->curve_count; i++)
+    if (link->curves[i].exchange == curve->exchange &&
+        link->curves[i].devices == curve->devices)
+      return true;
+  return false;
+}
+
+static egraph_status parse_exchange(reader *r, const eg_sexpr *form) {
+  eg_link_curve curve = {.exchange = 0}, *all;
+  uint32_t at;
+  if (form->count < 5 || form->count > 4 + EG_SIZE_CLASSES)
+    return eg_sexpr_fail(r->file, form,
+                         "expected (exchange LINK KIND DEVICES (MOST-BYTES LATENCY "
+                         "SECONDS-PER-BYTE) ...), at most %d classes of sizes",
+                         EG_SIZE_CLASSES);
+  EG_TRY(read_link(r, &form->children[1], &at));
+  while (curve.exchange < EG_EXCHANGES &&
+         !(eg_exchange_is_remote(curve.exchange) &&
+           eg_sexpr_is_atom(&form->children[2], eg_exchange_name(curve.exchange))))
+    curve.exchange++;
+  if (curve.exchange == EG_EXCHANGES)
+    return eg_sexpr_fail(r->file, &form->children[2],
+                         "expected all-gather, reduce-scatter, all-reduce, all-to-all or "
+                         "halo");
+  EG_TRY(read_integer(r, &form->children[3], &curve.devices));
+  EG_TRY(read_classes(r, form, &curve));
+  eg_machine_link *link = &r->links[at];
+  if (has_curve(link, &curve))
+    return eg_sexpr_fail(r->file, form, "this exchange is given twice; remove one");
+  EG_TRY(eg_arena_alloc(&r->machine->memory, link->curve_count + 1u, sizeof *all, &all));
+  for (uint32_t i = 0; i < link->curve_count; i++)
+    all[i] = link->curves[i];
+  all[link->curve_count++] = curve;
+  link->curves = all;
+  return EGRAPH_OK;
+}
+
+// ---- axes ---------------------------------------------------------------------------
+
 static egraph_status parse_axis(reader *r, const eg_sexpr *form) {
   eg_machine *m = r->machine;
   eg_machine_axis axis;
@@ -474,7 +543,7 @@ typedef struct clause {
   uint32_t min, max; // how often it may stand
 } clause;
 
-enum { CLAUSES = 8 };
+enum { CLAUSES = 9, MAX_CURVES = 256 };
 static const clause clauses[CLAUSES] = {
     {"name", parse_name, 1, 1},
     {"nodes", parse_nodes, 0, 1},
@@ -482,6 +551,7 @@ static const clause clauses[CLAUSES] = {
     {"collectives", parse_collectives, 0, 1},
     {"device", parse_device, 0, 1},
     {"link", parse_link, 0, EG_MACHINE_MAX_LINKS},
+    {"exchange", parse_exchange, 0, MAX_CURVES},
     {"axis", parse_axis, 0, EG_MAX_MESH_AXES},
     {"mesh", parse_mesh, 0, MAX_MESHES},
 };
@@ -507,8 +577,8 @@ static egraph_status count_clauses(const reader *r, const eg_sexpr *file) {
     if (k == CLAUSES)
       return eg_sexpr_fail(r->file, form,
                            "expected (name ...), (nodes ...), (compute ...), "
-                           "(collectives ...), (device ...), (link ...), (axis ...) or "
-                           "(mesh ...)");
+                           "(collectives ...), (device ...), (link ...), (exchange ...), "
+                           "(axis ...) or (mesh ...)");
     if (++counts[k] > clauses[k].max)
       return eg_sexpr_fail(r->file, form, "more than %" PRIu32 " of (%s ...); remove one",
                            clauses[k].max, clauses[k].name);

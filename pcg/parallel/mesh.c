@@ -212,6 +212,16 @@ bool eg_transition_is_local(eg_transition_kind kind) {
          kind == EG_TRANSITION_REORDER;
 }
 
+bool eg_exchange_is_remote(uint32_t exchange) {
+  return exchange == EG_EXCHANGE_HALO ||
+         !eg_transition_is_local((eg_transition_kind)exchange);
+}
+
+const char *eg_exchange_name(uint32_t exchange) {
+  return exchange == EG_EXCHANGE_HALO ? "halo"
+                                      : eg_transition_name((eg_transition_kind)exchange);
+}
+
 static bool kind_of(uint8_t from, uint8_t to, eg_transition_kind *out) {
   bool shards = eg_digit_is_shard(from), to_shard = eg_digit_is_shard(to);
   bool partial = eg_digit_is_partial(from);

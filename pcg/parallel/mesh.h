@@ -95,6 +95,12 @@ const char *eg_transition_name(eg_transition_kind kind);
 /// Whether each device works alone.
 bool eg_transition_is_local(eg_transition_kind kind);
 
+/// Beside the kinds of transitions: exchanges with neighbours before a window.
+enum { EG_EXCHANGE_HALO = EG_TRANSITION_KINDS, EG_EXCHANGES };
+const char *eg_exchange_name(uint32_t exchange);
+/// Whether devices talk to each other.
+bool eg_exchange_is_remote(uint32_t exchange);
+
 typedef struct eg_transition {
   eg_transition_kind kind;
   uint32_t axis;    // of a reorder 0

@@ -6,12 +6,6 @@
 #include "pcg/plan/plan_life.h"
 #include "pcg/plan/plan_words.h"
 
-/// Beside the kinds of transitions: exchanges with neighbours before a window.
-enum { EG_EXCHANGE_HALO = EG_TRANSITION_KINDS, EG_EXCHANGES };
-const char *eg_exchange_name(uint32_t exchange);
-/// Whether devices talk to each other.
-bool eg_exchange_is_remote(uint32_t exchange);
-
 /// Of one kind, in a step of training: every micro-batch counts, and every block that a
 /// step stands for.
 typedef struct eg_exchange_sum {

@@ -4,16 +4,6 @@
 #include "base/json_text.h"
 #include "pcg/plan/plan_summary.h"
 
-bool eg_exchange_is_remote(uint32_t exchange) {
-  return exchange == EG_EXCHANGE_HALO ||
-         !eg_transition_is_local((eg_transition_kind)exchange);
-}
-
-const char *eg_exchange_name(uint32_t exchange) {
-  return exchange == EG_EXCHANGE_HALO ? "halo"
-                                      : eg_transition_name((eg_transition_kind)exchange);
-}
-
 typedef egraph_status (*exchange_row)(eg_text *text, const eg_plan_summary *summary,
                                       eg_phase phase, uint32_t axis, uint32_t kind);
 

@@ -1,27 +1,5 @@
-// A plan as a task graph. All devices of a plan do the same at the same time, so one
-// stands for all: its compute stream, and a stream for each class of links on which it
-// exchanges data with others. The seconds of a task are those of the plan's step, halos
-// and all.
-//
-// In order, everything is on one stream, as the plan says it, and the end is the plan's
-// cost. Otherwise exchanges have streams of their own, and every stream runs what is
-// ready, the first of the plan first (list_schedule.h):
-//
-//   ahead        computing, too, goes on with what is ready while something else waits;
-//                updates of weights run as soon as their gradients are there, under the
-//                backward pass. A gather of what is there from the start (of weights:
-//                ZeRO-3, FSDP's prefetching) begins when the fourth reader before its own
-//                does (or second, or the one before): memory holds as many sets more. One
-//                of the update waits until the gradient is there
-//   reductions   computing keeps the order of the plan. Reductions (all-reduce, reduce-
-//                scatter) begin as soon as what they reduce is made: those of gradients
-//                go under the backward pass. Other exchanges are in their place: behind
-//                the computing that stands before them
-//
-// A weight is not updated before the last of its readers has ended. Of several
-// micro-batches, computing begins one when all of the one before has begun. Some stream
-// is always at work, so an overlapped step never takes longer than one in order, and
-// never less than any stream is busy.
+// A plan as a task graph: its runs, in their order of issue (pcg/plan/plan_issue.h). The
+// seconds of a task are those of the plan's step, halos and all.
 //
 // With a machine that says its ports, exchanges can be rounds of flows over its links
 // (sim/exchange_flows.h): every axis has a stream, and flows of different axes that share
@@ -34,23 +12,10 @@
 #ifndef EG_SIM_PLAN_TASKS_H
 #define EG_SIM_PLAN_TASKS_H
 
-#include "pcg/parallel/machine.h"
-#include "pcg/plan/plan.h"
+#include "pcg/plan/plan_issue.h"
 #include "sim/exchange_flows.h"
 
-#define EG_PLAN_NO_STREAM UINT32_MAX
-
-// Orders of issue: id, readers that gathers run ahead. Later ones hold less memory and
-// take longer, as a rule. As in egraph_issue (include/egraph_simulate.h).
-#define EG_ISSUE_LIST(X)                                                                 \
-  X(EG_ISSUE_AHEAD_4, 4)                                                                 \
-  X(EG_ISSUE_AHEAD_2, 2)                                                                 \
-  X(EG_ISSUE_AHEAD, 1)                                                                   \
-  X(EG_ISSUE_REDUCTIONS, 0)                                                              \
-  X(EG_ISSUE_IN_ORDER, 0)
-#define EG_ISSUE_ENUM(id, readers) id,
-typedef enum eg_issue { EG_ISSUE_LIST(EG_ISSUE_ENUM) EG_ISSUES } eg_issue;
-#undef EG_ISSUE_ENUM
+#define EG_PLAN_NO_STREAM EG_RUN_NONE
 
 /// How a step is simulated.
 typedef struct eg_simulation_setup {
@@ -106,7 +71,5 @@ void eg_plan_tasks_show(eg_plan_tasks *tasks);
 eg_task_times eg_plan_task_times(const eg_plan_tasks *tasks, uint32_t task);
 /// A run that ended when this one began, and before it had to; EG_PLAN_NONE: none.
 uint32_t eg_plan_task_cause(const eg_plan_tasks *tasks, uint32_t task);
-/// Whether a step of a plan is an exchange between devices that takes time.
-bool eg_plan_step_is_exchange(const eg_plan_step *step);
 
 #endif

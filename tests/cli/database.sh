@@ -13,6 +13,7 @@ same a.onnx c.onnx
 expect 0 '\(1.00x\)' - optimize a.onnx --db p.db --no-measure -o again.onnx
 expect 0 'outputs equal' - run --compare layer.egraph again.onnx --repeats 1
 expect 0 '^0 operators measured' - profile layer.egraph --db p.db
+matches stdout '^estimates of the [1-9][0-9]* operators that are measured are off by [0-9]+ % in the mean; --show'
 expect 0 '^optimized +predicted' - profile layer.egraph --db p.db --validate 2
 expect 0 '^ +[0-9.]+ +[0-9.]+ +[1-9][0-9]* +[0-9.]+  20[0-9-]+T[0-9:]+Z +measured ' - profile layer.egraph --db p.db --show
 expect 0 '^\{' - profile layer.egraph --db p.db --show --json

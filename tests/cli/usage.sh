@@ -17,10 +17,12 @@ for command in optimize run profile rules explain extract 'bench extract'; do
   expect 2 - "unknown option '--abracadabra=1'; see egraph $command --help$" $command --abracadabra=1
   expect 0 '' '' $command --help --jason
 done
-for command in optimize run profile explain; do
+for command in optimize run explain; do
   expect 2 - "a file is missing; usage: egraph $command" $command
   expect 2 - "unexpected argument|--compare takes two models" $command a b c
 done
+expect 2 - 'profile takes a model, or --collectives' profile
+expect 2 - 'unexpected argument' profile a b c
 expect 2 - "unexpected argument" rules $(seq 65)
 
 # Every flag with a number: what is no number, and what is out of range.

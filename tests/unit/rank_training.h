@@ -27,6 +27,8 @@ typedef struct problem {
   eg_tensor rows[MICRO_BATCHES * KIT_MAX_TENSORS];
   uint32_t micro_batches;
   const eg_plan *plan; // of the step, or of a graph equal to it
+  bool overlaps;       // with exchanges beside computing
+  eg_issue issue;      // then
   kit_tensors have;
 } problem;
 
@@ -164,7 +166,11 @@ static inline egraph_status run_steps(const problem *p, eg_rank_program *program
 static inline egraph_status train(void *user, eg_channel *channel) {
   const problem *p = user;
   eg_rank_program *program;
-  eg_rank_options options = {.backend = "reference", .threads = 1, .seed = 7};
+  eg_rank_options options = {.backend = "reference",
+                             .threads = 1,
+                             .seed = 7,
+                             .overlaps = p->overlaps,
+                             .issue = p->issue};
   EG_TRY(eg_rank_program_create(NULL, p->plan, channel, &options, &program));
   egraph_status status = run_steps(p, program, channel->rank == 0);
   eg_rank_program_destroy(program);

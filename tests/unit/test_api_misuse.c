@@ -155,6 +155,12 @@ static void plans_refuse_null(void **state) {
   REFUSES(egraph_step_check_run, "outputs", AT, AT, 1, NULL, 1, AT);
   REFUSES(egraph_simulate, "plan", NULL, NULL, NULL, AT);
   REFUSES(egraph_simulate, "out", NULL, AT, NULL, NULL);
+  REFUSES(egraph_costs_estimate_errors, "costs", NULL, NULL, NULL);
+  REFUSES(egraph_costs_estimate_errors, "each", AT, NULL, NULL);
+  REFUSES(egraph_costs_measure_exchanges, "costs", NULL, NULL, 2, AT);
+  REFUSES(egraph_costs_measure_exchanges, "out_rank", AT, NULL, 2, NULL);
+  REFUSES(egraph_costs_exchanges, "costs", NULL, NULL, 2, NULL, NULL, AT);
+  REFUSES(egraph_costs_exchanges, "out", AT, NULL, 2, NULL, NULL, NULL);
   REFUSES(egraph_plan_remarks, "plan", NULL, NULL, false, AT);
   REFUSES(egraph_plan_remarks, "out", NULL, AT, false, NULL);
   REFUSES(egraph_plan_account, "plan", NULL, NULL, NULL, NULL);

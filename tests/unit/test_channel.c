@@ -8,6 +8,7 @@
 
 #include "exec/channel_probe.h"
 #include "exec/combine.h"
+#include "exec/lane.h"
 #include "exec/local/local_channel.h"
 #include "tests/unit/channel_suite.h"
 
@@ -39,6 +40,86 @@ static void every_collective_gives_what_the_ranks_sent(void **state) {
   for (size_t i = 0; i < sizeof meshes / sizeof *meshes; i++)
     assert_ok(run_ranks(meshes[i], 60, run_suite, NULL));
 }
+
+// ---- lanes --------------------------------------------------------------------------
+
+typedef struct on_lane {
+  eg_rank_body body;
+  void *user;
+} on_lane;
+
+/// A body whose channel is that of a lane.
+static egraph_status run_on_lane(void *user, eg_channel *channel) {
+  const on_lane *o = user;
+  eg_lane *lane;
+  EG_TRY(eg_lane_create(eg_allocator_heap(), channel, &lane));
+  egraph_status status = o->body(o->user, eg_lane_channel(lane));
+  if (status != EGRAPH_OK) status = eg_channel_abort(eg_lane_channel(lane), status);
+  eg_lane_destroy(lane);
+  return status;
+}
+
+static egraph_status run_lanes(const char *mesh, double deadline, eg_rank_body body,
+                               void *user) {
+  return run_ranks(mesh, deadline, run_on_lane, &(on_lane){body, user});
+}
+
+static void a_lane_is_a_channel(void **state) {
+  (void)state;
+  for (size_t i = 0; i < sizeof meshes / sizeof *meshes; i++)
+    assert_ok(run_lanes(meshes[i], 60, run_suite, NULL));
+}
+
+enum { LANE_SUMS = 200 };
+
+static egraph_status add_ranks(void *user, const void *what, eg_channel *channel) {
+  int32_t *sum = user;
+  (void)what;
+  *sum = (int32_t)channel->rank + 1;
+  return eg_channel_run(channel, &(eg_collective){.kind = EG_COLLECTIVE_ALL_REDUCE,
+                                                  .dtype = EGRAPH_INT32,
+                                                  .count = 1,
+                                                  .send = sum,
+                                                  .recv = sum});
+}
+
+/// More than there is room for; waits for some of them, now and then.
+static egraph_status start_many(void *user, eg_channel *channel) {
+  (void)user;
+  eg_lane *lane;
+  int32_t sums[LANE_SUMS] = {0};
+  uint32_t numbers[LANE_SUMS];
+  EG_TRY(eg_lane_create(eg_allocator_heap(), channel, &lane));
+  egraph_status status = EGRAPH_OK;
+  for (int i = 0; i < LANE_SUMS && status == EGRAPH_OK; i++) {
+    numbers[i] = eg_lane_start(lane, add_ranks, &sums[i], NULL);
+    if (i % 50 != 49) continue;
+    status = eg_lane_wait(lane, numbers[i - 20]);
+    for (int j = 0; j <= i - 20 && status == EGRAPH_OK; j++)
+      if (sums[j] != 6) status = EG_FAIL(EGRAPH_E_INTERNAL, "sum %d is %d", j, sums[j]);
+  }
+  if (status == EGRAPH_OK) status = eg_lane_wait(lane, numbers[LANE_SUMS - 1]);
+  eg_lane_destroy(lane);
+  for (int j = 0; j < LANE_SUMS && status == EGRAPH_OK; j++)
+    if (sums[j] != 6) status = EG_FAIL(EGRAPH_E_INTERNAL, "sum %d is %d", j, sums[j]);
+  return status;
+}
+
+static void a_lane_runs_what_is_started_in_order(void **state) {
+  (void)state;
+  assert_ok(run_ranks("gpu=3", 60, start_many, NULL));
+}
+
+static void a_lane_needs_a_channel_that_others_may_use(void **state) {
+  (void)state;
+  eg_lane *lane;
+  const eg_channel_vtable vtable = {.name = "here"};
+  eg_channel bound = {.vtable = &vtable, .is_bound = true};
+  assert_fails(eg_lane_create(eg_allocator_heap(), &bound, &lane), EGRAPH_E_UNSUPPORTED,
+               "channel 'here'");
+}
+
+// ---- numbers ------------------------------------------------------------------------
 
 static void sixteen_bit_floats_are_rounded_once(void **state) {
   (void)state;
@@ -267,6 +348,52 @@ static void ranks_that_disagree_are_named(void **state) {
   trouble_seen_by_all(&t, 3, EGRAPH_E_ARGUMENT, "rank 2 begins");
 }
 
+// The same through lanes: failures and deadlines reach all.
+static void lanes_end_as_their_channels_do(void **state) {
+  (void)state;
+  trouble never = {.rank = 0}, fails = {.rank = 1}, differs = {.rank = 2};
+  assert_fails(run_lanes("gpu=4", 0.05, never_come, &never), EGRAPH_E_CANCELLED,
+               "rank 0 did not come to all-reduce of 1 float32 along 'gpu'");
+  trouble_seen_by_all(&never, 4, EGRAPH_E_CANCELLED, "rank 0 did not come");
+  assert_fails(run_lanes("gpu=4", 3600, fail_midway, &fails), EGRAPH_E_UNSUPPORTED,
+               "rank 1 failed: no kernel for this");
+  trouble_seen_by_all(&fails, 4, EGRAPH_E_UNSUPPORTED, "rank 1 failed: no kernel");
+  assert_fails(run_lanes("gpu=3", 3600, differ, &differs), EGRAPH_E_ARGUMENT,
+               "rank 2 begins all-reduce of 2 float32");
+}
+
+/// Rank 1 fails while exchanges that it has started wait in its lane.
+static egraph_status fail_with_more_to_do(void *user, eg_channel *channel) {
+  trouble *t = user;
+  eg_lane *lane;
+  int32_t sums[20] = {0};
+  uint32_t last = 0;
+  EG_TRY(eg_lane_create(eg_allocator_heap(), channel, &lane));
+  for (int i = 0; i < 20; i++)
+    last = eg_lane_start(lane, add_ranks, &sums[i], NULL);
+  egraph_status status = channel->rank == t->rank
+                             ? EG_FAIL(EGRAPH_E_UNSUPPORTED, "no kernel for this")
+                             : eg_lane_wait(lane, last);
+  for (int i = 0; status == EGRAPH_OK && i < 20; i++) // nobody comes to all of these
+    status = reduce_one(eg_lane_channel(lane), 0);
+  if (channel->rank == t->rank)
+    status = eg_channel_abort(eg_lane_channel(lane), status);
+  else
+    (void)trouble_note(t, channel, status);
+  eg_lane_destroy(lane);
+  return status;
+}
+
+static void a_rank_that_fails_leaves_out_what_its_lane_has_not_begun(void **state) {
+  (void)state;
+  for (int i = 0; i < 20; i++) {
+    trouble t = {.rank = 1};
+    assert_fails(run_ranks("gpu=3", 3600, fail_with_more_to_do, &t), EGRAPH_E_UNSUPPORTED,
+                 "rank 1 failed: no kernel for this");
+    trouble_seen_by_all(&t, 3, EGRAPH_E_UNSUPPORTED, "rank 1 failed");
+  }
+}
+
 static egraph_status misuse(void *user, eg_channel *channel) {
   (void)user;
   uint8_t x = 0;
@@ -343,6 +470,11 @@ static void messages_are_probed(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_collective_gives_what_the_ranks_sent),
+      cmocka_unit_test(a_lane_is_a_channel),
+      cmocka_unit_test(a_lane_runs_what_is_started_in_order),
+      cmocka_unit_test(a_lane_needs_a_channel_that_others_may_use),
+      cmocka_unit_test(lanes_end_as_their_channels_do),
+      cmocka_unit_test(a_rank_that_fails_leaves_out_what_its_lane_has_not_begun),
       cmocka_unit_test(sixteen_bit_floats_are_rounded_once),
       cmocka_unit_test(the_maximum_of_a_number_and_nan_is_nan),
       cmocka_unit_test(sums_of_integers_wrap),

@@ -212,6 +212,32 @@ static void halos_pay_for_rows_and_neighbours(void **state) {
   assert_true(eg_collective_halo_seconds(&mesh, &halo, &local) == 0);
 }
 
+static void what_was_measured_takes_the_place_of_a_formula(void **state) {
+  (void)state;
+  eg_machine machine;
+  eg_machine_mesh mesh;
+  static const char text[] =
+      "(egraph-machine 1)(name n)(compute free)(link l (alpha 10) (beta 2))(axis x 4 l)"
+      "(mesh (x 4)) (mesh (a 2) (b 2))"
+      "(exchange l all-reduce 4 (100 3 0) (1000 5 0.25)) (exchange l halo 4 (8 1 0.5))";
+  assert_ok(eg_machine_parse(NULL, "m", text, sizeof text - 1, 0, &machine));
+  mesh = machine.meshes[0];
+  eg_transition reduce = {.kind = EG_TRANSITION_ALL_REDUCE};
+  static const double rows_of_bytes[][2] = {
+      {0, 3}, {100, 3}, {101, 5 + 101 * 0.25}, {1e6, 5 + 1e6 * 0.25}};
+  for (size_t i = 0; i < sizeof rows_of_bytes / sizeof *rows_of_bytes; i++)
+    assert_near(eg_collective_seconds(&mesh, &reduce, rows_of_bytes[i][0]),
+                rows_of_bytes[i][1]);
+  const eg_type local = {.dtype = EGRAPH_FLOAT32, .rank = 1, .dims = {6}};
+  const eg_halo halo = {.axis = 0, .before = 1, .after = 2};
+  assert_near(eg_collective_halo_seconds(&mesh, &halo, &local), 1 + 12 * 0.5);
+  // Another kind, another number of devices: formulas.
+  eg_transition gather = {.kind = EG_TRANSITION_ALL_GATHER};
+  assert_near(eg_collective_seconds(&mesh, &gather, 4), 20 + 6);
+  assert_near(eg_collective_seconds(&machine.meshes[1], &reduce, 4), 10 + 8);
+  eg_machine_deinit(&machine);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(formulas_give_what_a_hand_computes),
@@ -223,6 +249,7 @@ int main(void) {
       cmocka_unit_test(rings_pass_a_shared_port_once),
       cmocka_unit_test(a_named_machine_prices_its_collectives),
       cmocka_unit_test(halos_pay_for_rows_and_neighbours),
+      cmocka_unit_test(what_was_measured_takes_the_place_of_a_formula),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/event_queue.h"
+#include "base/event_queue.h"
 
 #include <math.h>
 

@@ -1,8 +1,8 @@
 // Pending events of a simulation: a binary heap of (time, event), in which an event
 // stands once and can be moved or removed by its number. Ties go to the smaller number.
 // SPDX-License-Identifier: Apache-2.0
-#ifndef EG_SIM_EVENT_QUEUE_H
-#define EG_SIM_EVENT_QUEUE_H
+#ifndef EG_BASE_EVENT_QUEUE_H
+#define EG_BASE_EVENT_QUEUE_H
 
 #include <stdbool.h>
 

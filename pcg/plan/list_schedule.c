@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/plan/list_schedule.h"
+#include "pcg/plan/list_schedule.h"
 
+#include "base/event_queue.h"
 #include "base/owner.h"
 #include "base/status.h"
-#include "sim/event_queue.h"
 
 enum { MOST_STREAMS = 16 };
 

@@ -6,8 +6,8 @@
 // when it begins (the reader of a gather), and window w is open once those of all windows
 // up to w - ahead have begun.
 // SPDX-License-Identifier: Apache-2.0
-#ifndef EG_SIM_PLAN_LIST_SCHEDULE_H
-#define EG_SIM_PLAN_LIST_SCHEDULE_H
+#ifndef EG_PCG_PLAN_LIST_SCHEDULE_H
+#define EG_PCG_PLAN_LIST_SCHEDULE_H
 
 #include "base/vec.h"
 

@@ -1,0 +1,293 @@
+// A block is a few turns of computing and an exchange; what the same computing takes
+// alone, on all ranks at the same time, is taken off. The least of the blocks counts:
+// what others do only adds time.
+//
+// The computing writes what is sent, as programs do: what others read then lies in the
+// cache of who made it.
+// SPDX-License-Identifier: Apache-2.0
+#include "exec/exchange_probe.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/quantile.h"
+#include "exec/lane.h"
+#include "exec/local/local_channel.h"
+
+// Bytes of the tensor that an exchange is about: each four times the last.
+enum { LEAST_BYTES = 256, MOST_BYTES = 16 << 20, BYTES_STEP = 4 };
+// Of a block: turns, less where they take long.
+enum { MOST_TURNS = 8, TURN_BYTES = 1 << 19, BLOCKS = 21 };
+// Of the computing in a turn: about 0.1 ms, as between the exchanges of small models.
+enum { CHUNK_FLOATS = 8 << 10, CHUNK_PASSES = 24 };
+
+typedef struct prober {
+  eg_channel *channel;
+  eg_group group;
+  uint32_t axis;
+  float *send, *recv, *chunk; // [MOST_BYTES], [MOST_BYTES], [CHUNK_FLOATS]
+} prober;
+
+// ---- what is exchanged ----------------------------------------------------------------
+
+/// `bytes` are those of eg_exchange_point.
+static eg_collective exchange_of(const prober *p, uint32_t exchange, size_t bytes) {
+  size_t n = p->group.size, count = bytes / sizeof(float);
+  eg_collective what = {.axis = p->axis,
+                        .dtype = EGRAPH_FLOAT32,
+                        .send = p->send,
+                        .recv = p->recv,
+                        .lends = true}; // as programs do
+  static const eg_collective_kind kinds[EG_EXCHANGES] = {
+      [EG_TRANSITION_ALL_GATHER] = EG_COLLECTIVE_ALL_GATHER,
+      [EG_TRANSITION_REDUCE_SCATTER] = EG_COLLECTIVE_REDUCE_SCATTER,
+      [EG_TRANSITION_ALL_REDUCE] = EG_COLLECTIVE_ALL_REDUCE,
+      [EG_TRANSITION_ALL_TO_ALL] = EG_COLLECTIVE_ALL_TO_ALL,
+      [EG_EXCHANGE_HALO] = EG_COLLECTIVE_NEIGHBOURS};
+  const size_t counts[EG_EXCHANGES] = {[EG_TRANSITION_ALL_GATHER] = count / n,
+                                       [EG_TRANSITION_REDUCE_SCATTER] = count / n,
+                                       [EG_TRANSITION_ALL_REDUCE] = count,
+                                       [EG_TRANSITION_ALL_TO_ALL] = count / n / n,
+                                       [EG_EXCHANGE_HALO] = count / 2};
+  what.kind = kinds[exchange];
+  what.count = counts[exchange] != 0 ? counts[exchange] : 1;
+  if (exchange == EG_EXCHANGE_HALO) what.count_back = what.count;
+  return what;
+}
+
+static size_t sent_floats(const eg_collective *what, uint32_t devices) {
+  bool is_of_parts = what->kind == EG_COLLECTIVE_REDUCE_SCATTER ||
+                     what->kind == EG_COLLECTIVE_ALL_TO_ALL;
+  return is_of_parts ? what->count * devices : what->count + what->count_back;
+}
+
+// ---- blocks ---------------------------------------------------------------------------
+
+/// The compiler may not leave it out: what it makes is sent.
+static void compute(const prober *p, size_t sent) {
+  for (int pass = 0; pass < CHUNK_PASSES; pass++)
+    for (size_t i = 0; i < CHUNK_FLOATS; i++)
+      p->chunk[i] = p->chunk[i] * 0.5f + 1;
+  for (size_t done = 0; done < sent; done += CHUNK_FLOATS)
+    memcpy(p->send + done, p->chunk,
+           (sent - done < CHUNK_FLOATS ? sent - done : CHUNK_FLOATS) * sizeof(float));
+}
+
+static egraph_status run_block(const prober *p, const eg_collective *what, int turns,
+                               bool exchanges, double *out_seconds) {
+  size_t sent = sent_floats(what, p->group.size);
+  EG_TRY(eg_channel_barrier(p->channel));
+  double start = eg_clock_seconds();
+  for (int t = 0; t < turns; t++) {
+    if (exchanges) eg_channel_settle(p->channel); // others read what is written now
+    compute(p, sent);
+    if (exchanges) EG_TRY(eg_channel_run(p->channel, what));
+  }
+  eg_channel_settle(p->channel);
+  *out_seconds = (eg_clock_seconds() - start) / turns;
+  return EGRAPH_OK;
+}
+
+static egraph_status time_exchange(const prober *p, uint32_t exchange, size_t bytes,
+                                   eg_exchange_point *out) {
+  double with[BLOCKS], without[BLOCKS];
+  eg_collective what = exchange_of(p, exchange, bytes);
+  int turns = bytes < TURN_BYTES / MOST_TURNS ? MOST_TURNS : (int)(TURN_BYTES / bytes);
+  if (turns < 1) turns = 1;
+  for (int b = 0; b < BLOCKS; b++) {
+    EG_TRY(run_block(p, &what, turns, false, &without[b]));
+    EG_TRY(run_block(p, &what, turns, true, &with[b]));
+  }
+  double alone = eg_quantile(without, BLOCKS, 0);
+  double spread = (eg_quantile(with, BLOCKS, 0.75) - eg_quantile(with, BLOCKS, 0.25)) / 2;
+  *out = (eg_exchange_point){.exchange = exchange,
+                             .devices = p->group.size,
+                             .bytes = (double)bytes,
+                             .seconds = fmax(eg_quantile(with, BLOCKS, 0) - alone, 0),
+                             .spread = spread,
+                             .samples = BLOCKS};
+  return EGRAPH_OK;
+}
+
+static egraph_status time_all(const prober *p, eg_exchange_points *out) {
+  for (uint32_t exchange = 0; exchange < EG_EXCHANGES; exchange++) {
+    if (!eg_exchange_is_remote(exchange)) continue;
+    for (size_t bytes = LEAST_BYTES; bytes <= MOST_BYTES; bytes *= BYTES_STEP) {
+      eg_exchange_point point;
+      EG_TRY(time_exchange(p, exchange, bytes, &point));
+      if (p->channel->rank == 0) EG_TRY(eg_exchange_points_push(out, point));
+    }
+  }
+  return EGRAPH_OK;
+}
+
+// ---- beside computing -----------------------------------------------------------------
+
+enum { BESIDE_BYTES = 1 << 20, MOST_CHUNKS = 100 };
+
+typedef struct beside_probe {
+  const prober *p;
+  eg_lane *lane;
+  eg_collective what;
+} beside_probe;
+
+static egraph_status run_collective(void *user, const void *what, eg_channel *channel) {
+  (void)user;
+  return eg_channel_run(channel, what);
+}
+
+/// Seconds of an exchange, of `chunks` of computing, or of both beside each other.
+static egraph_status time_beside(const beside_probe *b, bool exchanges, int chunks,
+                                 double *out) {
+  uint32_t number = 0;
+  EG_TRY(eg_channel_barrier(eg_lane_channel(b->lane)));
+  double start = eg_clock_seconds();
+  if (exchanges) number = eg_lane_start(b->lane, run_collective, NULL, &b->what);
+  for (int c = 0; c < chunks; c++)
+    compute(b->p, 0);
+  if (exchanges) EG_TRY(eg_lane_wait(b->lane, number));
+  *out = fmin(*out, eg_clock_seconds() - start);
+  return EGRAPH_OK;
+}
+
+/// All ranks compute as long as an exchange takes. Where both take no longer than one,
+/// nothing slows down; where they take as long as one after the other, computing stands
+/// still.
+static egraph_status measure_beside(const beside_probe *b, double *out) {
+  double exchange = INFINITY, chunk = INFINITY, alone = INFINITY, both = INFINITY;
+  for (int i = 0; i < BLOCKS; i++) {
+    EG_TRY(time_beside(b, true, 0, &exchange));
+    EG_TRY(time_beside(b, false, 1, &chunk));
+  }
+  double ratio[1] = {exchange / chunk};
+  EG_TRY(eg_channel_run(eg_lane_channel(b->lane),
+                        &(eg_collective){.kind = EG_COLLECTIVE_ALL_REDUCE,
+                                         .combining = EG_COMBINE_MAX,
+                                         .axis = b->p->axis,
+                                         .dtype = EGRAPH_FLOAT64,
+                                         .count = 1,
+                                         .send = ratio,
+                                         .recv = ratio}));
+  int chunks = (int)fmax(1, fmin(ratio[0] + 0.5, MOST_CHUNKS));
+  for (int i = 0; i < BLOCKS; i++) {
+    EG_TRY(time_beside(b, false, chunks, &alone));
+    EG_TRY(time_beside(b, true, chunks, &both));
+  }
+  double rate = (alone + exchange) / both - 1; // of computing, beside the exchange
+  *out = rate * EG_MOST_BESIDE <= 1 ? EG_MOST_BESIDE : fmax(1 / rate, 1);
+  return EGRAPH_OK;
+}
+
+static egraph_status time_rates(const prober *p, double *out) {
+  beside_probe b = {.p = p,
+                    .what = {.kind = EG_COLLECTIVE_ALL_REDUCE,
+                             .axis = p->axis,
+                             .dtype = EGRAPH_FLOAT32,
+                             .count = BESIDE_BYTES / sizeof(float),
+                             .send = p->send,
+                             .recv = p->recv}};
+  EG_TRY(eg_lane_create(p->channel->alloc, p->channel, &b.lane));
+  egraph_status status = measure_beside(&b, out);
+  eg_lane_destroy(b.lane);
+  return status;
+}
+
+/// All groups along the channel's last axis, at the same time.
+static egraph_status probe_channel(eg_channel *channel, eg_exchange_points *out,
+                                   double *out_beside) {
+  prober p = {.channel = channel, .axis = channel->mesh.axis_count - 1};
+  const eg_collective along = {.kind = EG_COLLECTIVE_ALL_GATHER, .axis = p.axis};
+  p.group = eg_group_of(channel, &along);
+  size_t room = MOST_BYTES + 4u * p.group.size * p.group.size * sizeof(float);
+  egraph_status status = eg_alloc(channel->alloc, room, 1, &p.send);
+  if (status == EGRAPH_OK) status = eg_alloc(channel->alloc, room, 1, &p.recv);
+  if (status == EGRAPH_OK)
+    status = eg_alloc(channel->alloc, CHUNK_FLOATS, sizeof(float), &p.chunk);
+  if (status == EGRAPH_OK) status = time_all(&p, out);
+  bool is_whole = p.group.size == eg_mesh_devices(&channel->mesh);
+  double beside = 0;
+  if (status == EGRAPH_OK && is_whole && !channel->is_bound)
+    status = time_rates(&p, &beside);
+  if (channel->rank == 0) *out_beside = beside;
+  if (status != EGRAPH_OK) status = eg_channel_abort(channel, status);
+  eg_free(channel->alloc, p.chunk, CHUNK_FLOATS, sizeof(float));
+  eg_free(channel->alloc, p.recv, room, 1);
+  eg_free(channel->alloc, p.send, room, 1);
+  return status;
+}
+
+// ---- meshes ---------------------------------------------------------------------------
+
+static egraph_status mesh_of(uint32_t ranks, uint32_t devices, eg_mesh *out) {
+  char text[64];
+  if (devices == ranks)
+    (void)snprintf(text, sizeof text, "cpu=%" PRIu32, ranks);
+  else
+    (void)snprintf(text, sizeof text, "outer=%" PRIu32 ",inner=%" PRIu32, ranks / devices,
+                   devices);
+  return eg_mesh_parse(text, out);
+}
+
+typedef struct probed {
+  eg_exchange_points *points;
+  double *beside;
+} probed;
+
+static egraph_status probe_rank(void *user, eg_channel *channel) {
+  const probed *out = user;
+  return probe_channel(channel, out->points, out->beside);
+}
+
+static egraph_status probe_threads(egraph_allocator alloc, const eg_mesh *mesh,
+                                   probed *out) {
+  const eg_channel_options options = EG_CHANNEL_OPTIONS_DEFAULT;
+  return eg_local_ranks_run(&alloc, mesh, &options, probe_rank, out);
+}
+
+static egraph_status probe_process(egraph_allocator alloc, const char *name,
+                                   const eg_mesh *mesh, probed *out, uint32_t *out_rank) {
+  const eg_channel_options options = EG_CHANNEL_OPTIONS_DEFAULT;
+  eg_channel *channel;
+  EG_TRY(eg_channel_open(&alloc, name, mesh, &options, &channel));
+  *out_rank = channel->rank;
+  egraph_status status = probe_channel(channel, out->points, out->beside);
+  eg_channel_destroy(channel);
+  return status;
+}
+
+/// Sizes of groups, the smallest first.
+static egraph_status probe_sizes(egraph_allocator alloc, const char *channel,
+                                 uint32_t ranks, probed *out, uint32_t *out_rank) {
+  for (uint32_t devices = 2; devices <= ranks; devices++) {
+    eg_mesh mesh;
+    if (ranks % devices != 0) continue;
+    EG_TRY(mesh_of(ranks, devices, &mesh));
+    EG_TRY(strcmp(channel, "local") == 0
+               ? probe_threads(alloc, &mesh, out)
+               : probe_process(alloc, channel, &mesh, out, out_rank));
+  }
+  return EGRAPH_OK;
+}
+
+egraph_status eg_exchange_probe(egraph_allocator alloc, const char *channel,
+                                uint32_t ranks, eg_exchange_points *out,
+                                double *out_beside, uint32_t *out_rank) {
+  eg_mesh whole;
+  probed both = {out, out_beside};
+  eg_channel *held = NULL;
+  const eg_channel_options options = EG_CHANNEL_OPTIONS_DEFAULT;
+  *out_rank = 0;
+  *out_beside = 0;
+  if (ranks < 2)
+    return EG_FAIL(EGRAPH_E_ARGUMENT, "%" PRIu32 " ranks have nobody to talk to", ranks);
+  // What a channel starts (MPI) lasts until the first one ends.
+  EG_TRY(mesh_of(ranks, ranks, &whole));
+  if (strcmp(channel, "local") != 0)
+    EG_TRY(eg_channel_open(&alloc, channel, &whole, &options, &held));
+  egraph_status status = probe_sizes(alloc, channel, ranks, &both, out_rank);
+  eg_channel_destroy(held);
+  return status;
+}

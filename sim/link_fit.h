@@ -1,0 +1,29 @@
+// A curve through measured exchanges: for each class of sizes the latency and the seconds
+// per byte whose relative errors are least, in squares.
+//
+//   class    up to     points of 256, 1 K, 4 K .. 16 MiB
+//   small    16 KiB    4
+//   medium   1 MiB     4, the first one that of `small`, so that curves have no steps
+//   large    4 MiB     2
+//   huge     any       2
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_SIM_LINK_FIT_H
+#define EG_SIM_LINK_FIT_H
+
+#include "pcg/parallel/machine.h"
+
+/// The relative errors of a class at its points.
+typedef struct eg_fit_error {
+  uint32_t points;
+  double mean, worst;
+} eg_fit_error;
+
+/// Fits the classes of a curve that have a point (the others take what the class beside
+/// them says); its exchange and devices stay. Points are of one
+/// exchange and stand by bytes, at least one. Points of no seconds count as a tenth of a
+/// microsecond.
+void eg_link_fit(const eg_exchange_point *points, size_t count, eg_link_curve *inout,
+                 eg_fit_error out_errors[EG_SIZE_CLASSES]);
+const char *eg_size_class_name(uint32_t index);
+
+#endif
