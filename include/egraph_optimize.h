@@ -59,8 +59,8 @@ typedef struct egraph_search {
   const char *extractor; // of one device: "ilp" (default), "dag" or "tree"
   const char *scheduler; // "backoff" (default), "yield" or "simple"
   egraph_math math;      // rules that may be applied
-  const char *algorithm; // NULL: the product's own search; else one of the names of
-                         // egraph_algorithms.def, to compare with, under the same costs.
+  const char *algorithm; // NULL: the product's own search; else that of another to
+                         // compare with (--search of the command), at the same costs.
                          // Those that find graphs are of one device, by the same rules;
                          // those that find plans of a target, training or constraints
   // Of a plan:
@@ -315,8 +315,8 @@ typedef enum egraph_stages_form {
   EGRAPH_STAGES_ALL,
   EGRAPH_STAGES_JSON
 } egraph_stages_form;
-/// The pipelines of a training step that a search of the kind `stages` has found
-/// (egraph_algorithm_info.kind): their seconds are simulated, they have no plan to run.
+/// The pipelines of a training step that another search has found ("alpa-stages",
+/// "megatron-grid", "min-cut"): their seconds are simulated, they have no plan to run.
 /// egraph_report.cost_after has the seconds of the best, whether it fits or not. Free
 /// with egraph_string_free. Fails with ARGUMENT where the search was another.
 EGRAPH_API EGRAPH_NODISCARD egraph_status
