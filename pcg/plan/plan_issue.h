@@ -18,10 +18,10 @@
 //                go under the backward pass. Other exchanges are in their place: behind
 //                the computing that stands before them
 //
-// A weight is not updated before the last of its readers has ended. Of several
-// micro-batches, computing begins one when all of the one before has begun. Some stream
-// is always at work, so an overlapped step never takes longer than one in order, and
-// never less than any stream is busy.
+// A weight is not updated before the last of its readers has ended. Computing of a
+// micro-batch begins when that of the one before has ended, and its backward pass when
+// its forward pass has. Some stream is always at work, so an overlapped step never takes
+// longer than one in order, and never less than any stream is busy.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_PCG_PLAN_ISSUE_H
 #define EG_PCG_PLAN_ISSUE_H
