@@ -61,7 +61,7 @@ static egraph_status visit(void *user, const eg_layout_solution *solution) {
   visitor *v = user;
   double seconds;
   EG_TRY(measure_strategies(v, solution, &seconds));
-  v->out->proposals += isfinite(seconds);
+  v->out->proposals += isfinite(seconds) ? 1 : 0;
   if (!(seconds < v->shortest)) return EGRAPH_OK;
   v->shortest = seconds;
   v->walk->most_cost = fmin(v->walk->most_cost, v->streams * seconds * (1 + ROUNDING));

@@ -55,7 +55,7 @@ enum { TABLES = 4, TABLE_ROWS = 1000000 };
 static void embed_all(zoo_net *net, int64_t batch, int64_t width,
                       zoo_tensor parts[TABLES]) {
   for (int i = 0; i < TABLES; i++) {
-    char name[16];
+    char name[24];
     (void)snprintf(name, sizeof name, "indices%d", i);
     zoo_tensor indices = zoo_input(net, name, EGRAPH_INT64, (zoo_shape){1, {batch}});
     zoo_tensor table = zoo_weight(net, (zoo_shape){2, {TABLE_ROWS, width}});
