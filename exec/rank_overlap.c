@@ -96,43 +96,26 @@ egraph_status eg_rank_find_overlaps(eg_rank_program *p) {
 
 // ---- until when -----------------------------------------------------------------------
 
-/// Bytes of the arena; begin == end: none.
-typedef struct span {
-  size_t begin, end;
-} span;
-
-static span span_of(eg_rank_program *p, uint32_t region, size_t bytes) {
-  if (region == EG_REGION_NONE) return (span){0};
-  eg_region_place place = eg_regions_find(&p->regions, region);
-  size_t begin = p->regions.data[place.root].offset + place.offset;
-  return (span){begin, begin + bytes};
-}
-
-static span span_of_state(eg_rank_program *p, uint32_t state) {
-  return span_of(p, p->states[state].region, eg_type_bytes(&p->states[state].type));
-}
-
-static bool meet(span a, span b) { return a.begin < b.end && b.begin < a.end; }
-
 static bool exchange_writes(eg_rank_program *p, const eg_rank_step *exchange,
-                            span bytes) {
-  return meet(bytes, span_of_state(p, exchange->results[0])) ||
-         meet(bytes, span_of(p, exchange->scratch_region, exchange->scratch_bytes));
+                            eg_rank_span bytes) {
+  return eg_rank_spans_meet(bytes, eg_rank_state_span(p, exchange->results[0])) ||
+         eg_rank_spans_meet(bytes, eg_rank_scratch_span(p, exchange));
 }
 
-static bool exchange_uses(eg_rank_program *p, const eg_rank_step *exchange, span bytes) {
+static bool exchange_uses(eg_rank_program *p, const eg_rank_step *exchange,
+                          eg_rank_span bytes) {
   return exchange_writes(p, exchange, bytes) ||
-         meet(bytes, span_of_state(p, exchange->operands[0]));
+         eg_rank_spans_meet(bytes, eg_rank_state_span(p, exchange->operands[0]));
 }
 
 static bool has_to_wait(eg_rank_program *p, const eg_rank_step *step,
                         const eg_rank_step *exchange) {
   for (uint32_t i = 0; i < step->operand_count; i++)
-    if (exchange_writes(p, exchange, span_of_state(p, step->operands[i]))) return true;
+    if (exchange_writes(p, exchange, eg_rank_state_span(p, step->operands[i])))
+      return true;
   for (uint32_t r = 0; r < step->result_count; r++)
-    if (exchange_uses(p, exchange, span_of_state(p, step->results[r]))) return true;
-  return exchange_uses(p, exchange,
-                       span_of(p, step->scratch_region, step->scratch_bytes));
+    if (exchange_uses(p, exchange, eg_rank_state_span(p, step->results[r]))) return true;
+  return exchange_uses(p, exchange, eg_rank_scratch_span(p, step));
 }
 
 /// `started`: exchanges that may be on their way, in order.

@@ -20,34 +20,16 @@
 //   kernel b      [8,12)          [0,4)
 //   kernel c      [2,8)           -               settles first
 
-/// Bytes of the arena; begin == end: none.
-typedef struct span {
-  size_t begin, end;
-} span;
-
 enum { OPERAND, RESULT, SCRATCH, SPANS };
 
 typedef struct loan {
-  span spans[SPANS];
+  eg_rank_span spans[SPANS];
 } loan;
 
-static span span_of(eg_rank_program *p, uint32_t region, size_t bytes) {
-  if (region == EG_REGION_NONE) return (span){0};
-  eg_region_place place = eg_regions_find(&p->regions, region);
-  size_t begin = p->regions.data[place.root].offset + place.offset;
-  return (span){begin, begin + bytes};
-}
-
-static span span_of_state(eg_rank_program *p, uint32_t state) {
-  return span_of(p, p->states[state].region, eg_type_bytes(&p->states[state].type));
-}
-
-static bool is_lent(const loan loans[EG_MAX_MESH_AXES], span written) {
+static bool is_lent(const loan loans[EG_MAX_MESH_AXES], eg_rank_span written) {
   for (uint32_t a = 0; a < EG_MAX_MESH_AXES; a++)
-    for (uint32_t i = 0; i < SPANS; i++) {
-      const span *s = &loans[a].spans[i];
-      if (s->begin < written.end && written.begin < s->end) return true;
-    }
+    for (uint32_t i = 0; i < SPANS; i++)
+      if (eg_rank_spans_meet(loans[a].spans[i], written)) return true;
   return false;
 }
 
@@ -55,22 +37,22 @@ static bool writes_over(eg_rank_program *p, const eg_rank_step *step,
                         const loan loans[EG_MAX_MESH_AXES]) {
   if (step->is_view) return false;
   for (uint32_t r = 0; r < step->result_count; r++)
-    if (is_lent(loans, span_of_state(p, step->results[r]))) return true;
-  return is_lent(loans, span_of(p, step->scratch_region, step->scratch_bytes));
+    if (is_lent(loans, eg_rank_state_span(p, step->results[r]))) return true;
+  return is_lent(loans, eg_rank_scratch_span(p, step));
 }
 
 /// What a step lends replaces what was lent along the axis. Whether it lends anything.
 static bool lend(eg_rank_program *p, const eg_rank_step *step,
                  loan loans[EG_MAX_MESH_AXES]) {
-  span scratch = span_of(p, step->scratch_region, step->scratch_bytes);
+  eg_rank_span scratch = eg_rank_scratch_span(p, step);
   for (uint32_t h = 0; h < step->halo_count; h++)
     loans[step->halos[h].halo.axis] = (loan){.spans = {[SCRATCH] = scratch}};
   bool is_move = step->program == NULL && !step->is_view;
   const eg_transition *transition = &step->move.transition;
   if (!is_move || eg_transition_is_local(transition->kind)) return step->halo_count != 0;
   loans[transition->axis] =
-      (loan){.spans = {[OPERAND] = span_of_state(p, step->operands[0]),
-                       [RESULT] = span_of_state(p, step->results[0]),
+      (loan){.spans = {[OPERAND] = eg_rank_state_span(p, step->operands[0]),
+                       [RESULT] = eg_rank_state_span(p, step->results[0]),
                        [SCRATCH] = scratch}};
   return true;
 }

@@ -168,6 +168,30 @@ egraph_status eg_rank_blame(const eg_rank_program *program, uint32_t step,
 
 // ---- rank_values.c: what enters and leaves a rank ---------------------------------
 
+/// Bytes of the arena; begin == end: none.
+typedef struct eg_rank_span {
+  size_t begin, end;
+} eg_rank_span;
+
+static inline eg_rank_span eg_rank_span_of(eg_rank_program *p, uint32_t region,
+                                           size_t bytes) {
+  if (region == EG_REGION_NONE) return (eg_rank_span){0};
+  eg_region_place place = eg_regions_find(&p->regions, region);
+  size_t begin = p->regions.data[place.root].offset + place.offset;
+  return (eg_rank_span){begin, begin + bytes};
+}
+static inline eg_rank_span eg_rank_state_span(eg_rank_program *p, uint32_t state) {
+  return eg_rank_span_of(p, p->states[state].region,
+                         eg_type_bytes(&p->states[state].type));
+}
+static inline eg_rank_span eg_rank_scratch_span(eg_rank_program *p,
+                                                const eg_rank_step *step) {
+  return eg_rank_span_of(p, step->scratch_region, step->scratch_bytes);
+}
+static inline bool eg_rank_spans_meet(eg_rank_span a, eg_rank_span b) {
+  return a.begin < b.end && b.begin < a.end;
+}
+
 /// Copies what the rank holds of a global row-major tensor to `to`, which is as the state
 /// is stored.
 egraph_status eg_rank_store(eg_rank_program *program, uint32_t state,
