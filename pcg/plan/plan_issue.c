@@ -128,7 +128,9 @@ static bool is_gather_ahead(const maker *m, uint32_t s) {
   if (!eg_plan_step_is_exchange(step) || is_reduction(step) || is_update(m, s))
     return false;
   uint32_t reader = m->reader.data[step->to];
-  return reads_old(m, step) && reader != NEVER && !is_update(m, reader);
+  if (reader == NEVER || is_update(m, reader) || !reads_old(m, step)) return false;
+  // What is written over waits for this gather: it must not wait for what reads that.
+  return reader <= m->writer.data[step->from];
 }
 
 /// Gathers for one reader share a window. In the order of the readers, as what a reader
@@ -348,8 +350,8 @@ static void find_streams(eg_issue_order *out, const eg_mesh *mesh,
 static egraph_status find_order(maker *m) {
   EG_TRY(find_readers(m));
   EG_TRY(find_computing(m));
-  EG_TRY(find_windows(m));
   EG_TRY(find_writers(m));
+  EG_TRY(find_windows(m));
   EG_TRY(add_runs(m));
   EG_TRY(add_waits(m));
   return eg_list_schedule_make(&m->out->schedule, m->out->stream_count,

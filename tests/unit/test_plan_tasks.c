@@ -141,6 +141,30 @@ static void gathers_run_one_reader_ahead(void **state) {
   eg_graph_destroy(graph);
 }
 
+/// What is written over waits for its gather, which must not wait for readers behind it:
+/// u is gathered, left as a, then read by c; in between b reads a.
+static void gathers_do_not_wait_for_what_waits_for_them(void **state) {
+  (void)state;
+  eg_graph *graph = kit_parse("three", three_text);
+  eg_plan plan;
+  plan_begin(&plan, graph, "gpu=2");
+  uint32_t x = add_state(&plan, "x", '0', EG_PLAN_NONE);
+  uint32_t u = add_state(&plan, "u", '0', EG_PLAN_NONE);
+  uint32_t v = add_state(&plan, "v", '0', EG_PLAN_NONE);
+  uint32_t w = add_state(&plan, "w", 'R', EG_PLAN_NONE);
+  const eg_transition_kind gather = EG_TRANSITION_ALL_GATHER;
+  uint32_t all_u = add_move(&plan, u, 'R', 0, gather, EG_PHASE_FORWARD, 1);
+  uint32_t all_v = add_move(&plan, v, 'R', 0, gather, EG_PHASE_FORWARD, 1);
+  uint32_t a = add_node(&plan, "a", x, w, '0', EG_PHASE_FORWARD, 1);
+  uint32_t b = add_node(&plan, "b", a, all_v, '0', EG_PHASE_FORWARD, 1);
+  uint32_t c = add_node(&plan, "c", b, all_u, '0', EG_PHASE_FORWARD, 1);
+  assert_ok(eg_u32s_append(&plan.output_states, (uint32_t[]){a, b, c}, 3));
+  assert_ok(eg_u32s_append(&plan.carried, (uint32_t[]){0, value_of(graph, "u")}, 2));
+  check_ends(&plan, NULL, (double[]){0, 1, 1, 2, 3}, (double[]){1, 2, 2, 3, 4});
+  eg_plan_deinit(&plan);
+  eg_graph_destroy(graph);
+}
+
 /// Partial sums of a, reduced only where the update reads them, go under b and c.
 static void reductions_go_under_what_follows(void **state) {
   (void)state;
@@ -298,6 +322,7 @@ static void a_plan_without_steps_takes_no_time(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(gathers_run_one_reader_ahead),
+      cmocka_unit_test(gathers_do_not_wait_for_what_waits_for_them),
       cmocka_unit_test(reductions_go_under_what_follows),
       cmocka_unit_test(classes_of_links_are_streams),
       cmocka_unit_test(rounds_of_two_axes_share_a_port),
