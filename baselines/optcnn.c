@@ -259,7 +259,7 @@ static egraph_status run(eliminator *e, const eg_plan_question *question,
 
 static egraph_status search(const eg_plan_question *question, eg_plan_answer *out) {
   eg_soap soap;
-  EG_TRY(eg_soap_init(&soap, question));
+  EG_TRY(eg_soap_init(&soap, question, NULL));
   eliminator e = {.soap = &soap};
   EG_INIT_MEMBERS(&e, question->alloc, (tables, tables), (eg_doubles, costs),
                   (eg_u32s, best, choice, start), (eliminations, gone),

@@ -4,7 +4,7 @@
 #ifndef EG_BASELINES_SOAP_COSTS_H
 #define EG_BASELINES_SOAP_COSTS_H
 
-#include "baselines/soap.h"
+#include "optimize/soap/soap.h"
 
 /// A pair of leads that exchange something.
 typedef struct eg_soap_pair {

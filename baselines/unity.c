@@ -253,7 +253,7 @@ static egraph_status run(unity *u) {
 
 static egraph_status search(const eg_plan_question *question, eg_plan_answer *out) {
   eg_soap soap;
-  EG_TRY(eg_soap_init(&soap, question));
+  EG_TRY(eg_soap_init(&soap, question, NULL));
   unity u = {.soap = &soap, .question = question, .out = out};
   EG_INIT_MEMBERS(&u, question->alloc, MEMBERS)
   out->stop = EG_PLAN_STOP_EXHAUSTED;

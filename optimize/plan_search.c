@@ -10,6 +10,7 @@
 #include "base/proof.h"
 #include "optimize/overlap.h"
 #include "optimize/single/optimizer.h"
+#include "optimize/soap/plan_descent.h"
 #include "pcg/graph/graph_copy.h"
 #include "pcg/plan/plan.h"
 #include "pcg/plan/plan_why.h"
@@ -282,6 +283,7 @@ static eg_planner_input input_on_mesh(plan_job *job, const eg_machine_mesh *mesh
 // each baseline a twentieth, but the best all. All share the time.
 static const double OVERLAP_GAP = 1e-3, OVERLAP_SHARE = 0.5, BASELINE_SHARE = 0.05;
 static const double ROOM_SHARE = 0.5; // of a search with weights
+enum { DESCENTS = 4, DATA_PARALLEL_DESCENT = 1 };
 
 static uint32_t micro_batches_of(const plan_job *job) {
   return job->input->training != NULL ? job->input->training->micro_batches : 1;
@@ -293,6 +295,7 @@ static egraph_status add_overlapped(plan_job *job, eg_overlap *overlap,
                                     eg_planning *planning) {
   double seconds = INFINITY;
   egraph_status status = EGRAPH_OK;
+  if (planning->memory > job->input->memory_limit) eg_planning_deinit(planning);
   if (planning->has_plan)
     status =
         eg_overlap_add(overlap, &planning->emitted.plan, job->input->alloc, &seconds);
@@ -407,6 +410,28 @@ static egraph_status overlap_prices(plan_job *job, eg_overlap *overlap, double s
   return EGRAPH_OK;
 }
 
+/// Walks from the best plan up to now, and one from data parallelism in the graph as it
+/// is.
+static egraph_status overlap_descents(plan_job *job, eg_overlap *overlap, double seconds,
+                                      double steps) {
+  double end = elapsed(job) + seconds, ignored;
+  bool is_of_mesh = job->out->has_plan && job->best_worth == overlap->shortest;
+  for (int i = 0; is_of_mesh && i < DESCENTS && !job->is_cancelled; i++) {
+    bool is_parallel = i == DATA_PARALLEL_DESCENT;
+    const eg_plan_descent descent = {is_parallel ? NULL : &job->out->planned.plan};
+    const eg_plan_searcher searcher = eg_plan_descent_searcher(&descent);
+    eg_planner_input input = input_on_mesh(
+        job, overlap->mesh, (end - elapsed(job)) / (DESCENTS - i), steps / DESCENTS);
+    if (is_parallel) input.rules = NULL;
+    input.compares = false;
+    input.searcher = &searcher;
+    input.seed += (uint64_t)i;
+    EG_TRY(search_overlapped(job, overlap, &input, &ignored));
+    on_progress(job, overlap->shortest, overlap->bound, 0);
+  }
+  return EGRAPH_OK;
+}
+
 /// Of the plan of the first search, which took `seconds` at most, those of baselines, and
 /// those of searches with weights.
 static egraph_status overlap_on_mesh(plan_job *job, const eg_machine_mesh *mesh,
@@ -425,6 +450,7 @@ static egraph_status overlap_on_mesh(plan_job *job, const eg_machine_mesh *mesh,
   if (job->input->baseline == NULL)
     EG_TRY(overlap_baselines(job, &overlap, seconds, steps));
   EG_TRY(overlap_prices(job, &overlap, seconds, steps));
+  EG_TRY(overlap_descents(job, &overlap, OVERLAP_SHARE * seconds, OVERLAP_SHARE * steps));
   job->overlap_bound = fmin(job->overlap_bound, overlap.bound);
   return EGRAPH_OK;
 }

@@ -37,10 +37,11 @@ optimize/space:       ops pcg/graph pcg/parallel pcg/training pcg/plan rewrites/
 optimize/single:      include pcg/graph rewrites/language rewrites/saturation sim extract extract/search optimize/price optimize/space
 optimize/model:       pcg/parallel pcg/training pcg/plan optimize/space extract/layout
 optimize/search:      pcg/parallel pcg/plan rewrites/saturation optimize/price optimize/space optimize/model extract/layout
+optimize/soap:        pcg/plan optimize/model optimize/search
 optimize/fold:        pcg/graph optimize/space optimize/model optimize/search
-optimize:             include ops pcg/graph pcg/training pcg/plan sim/plan optimize/price optimize/single optimize/fold
+optimize:             include ops pcg/graph pcg/training pcg/plan sim/plan optimize/price optimize/single optimize/soap optimize/fold
 baselines/stages:     include pcg/graph pcg/training sim sim/pipeline optimize optimize/price optimize/fold
-baselines:            include pcg/graph rewrites/saturation sim sim/plan optimize/price optimize/single optimize/search baselines/stages
+baselines:            include pcg/graph rewrites/saturation sim sim/plan optimize/price optimize/single optimize/search optimize/soap baselines/stages
 api:                  include ops pcg/graph pcg/onnx pcg/plan sim/plan rewrites rewrites/language rewrites/saturation rewrites/verify rewrites/unity rewrites/terms extract extract/presolve extract/search extract/shard exec optimize optimize/price baselines baselines/stages
 tools:                include
 examples:             include

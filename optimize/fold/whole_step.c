@@ -676,7 +676,7 @@ static egraph_status search_groups(searcher *s) {
 /// One search, by another algorithm.
 static egraph_status search_by(searcher *s) {
   const fold *first = &s->step->folds[0];
-  bool is_folded = first->small.is_made;
+  bool is_folded = first->small.is_made && !s->planner->searcher->is_whole;
   eg_planner_input input = input_for(s, is_folded ? &first->small : &s->step->whole, 1);
   EG_TRY(eg_planner_run(s->step->alloc, &input, s->out));
   s->has_any = true;

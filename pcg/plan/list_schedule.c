@@ -197,6 +197,7 @@ static egraph_status make(scheduler *c) {
     EG_TRY(advance(c));
     EG_TRY(feed_all(c));
   }
+  c->s->seconds = c->now;
   if (c->s->order.len != runs)
     return EG_FAIL(EGRAPH_E_INTERNAL, "%zu of %u tasks of a plan are never ready",
                    runs - c->s->order.len, runs);

@@ -31,6 +31,7 @@ typedef struct eg_list_schedule {
   eg_u32s order;  // runs as they begin
   eg_u32s let_in; // [runs] the run whose beginning opened the window of a run;
                   // EG_RUN_NONE: nothing had to
+  double seconds; // when the last run ends
 } eg_list_schedule;
 
 void eg_list_schedule_init(eg_list_schedule *schedule, egraph_allocator alloc);
@@ -39,8 +40,8 @@ void eg_list_schedule_deinit(eg_list_schedule *schedule);
 /// there is no cycle.
 egraph_status eg_list_schedule_wait(eg_list_schedule *schedule, uint32_t waiter,
                                     uint32_t on);
-/// Fills `order` and `let_in`. `ahead` >= 1. Fails with EGRAPH_E_INTERNAL where not all
-/// runs begin. O((runs + waits) log runs).
+/// Fills `order`, `let_in` and `seconds`. `ahead` >= 1. Fails with EGRAPH_E_INTERNAL
+/// where not all runs begin. O((runs + waits) log runs).
 egraph_status eg_list_schedule_make(eg_list_schedule *schedule, uint32_t streams,
                                     uint32_t ahead);
 

@@ -241,12 +241,14 @@ static egraph_status wait_for_operands(maker *m, uint32_t run, uint32_t b,
   return EGRAPH_OK;
 }
 
-/// Waits for the last computing step before `s` in its micro-batch; where there is none,
-/// for the last of the micro-batch before.
-static egraph_status stand_behind(maker *m, uint32_t b, uint32_t s) {
-  uint32_t run = run_at(m, b, s), before = m->computing_before.data[s];
-  if (before == NEVER && b > 0) {
-    before = m->computing_before.data[m->plan->steps.len];
+/// Waits for the computing step that stands so many before `s`, in its micro-batch or in
+/// the one before.
+static egraph_status stand_behind(maker *m, uint32_t b, uint32_t s, uint32_t behind) {
+  uint32_t run = run_at(m, b, s), before = s, steps = (uint32_t)m->plan->steps.len;
+  for (uint32_t i = 0; i < behind && before != NEVER; i++) {
+    before = m->computing_before.data[before];
+    if (before != NEVER || b == 0) continue;
+    before = m->computing_before.data[steps];
     b--;
   }
   return before == NEVER ? EGRAPH_OK : wait_for(m, run, run_at(m, b, before));
@@ -277,19 +279,20 @@ static egraph_status wait_for_gradient(maker *m, uint32_t b, uint32_t s,
 }
 
 /// Besides for their operands: what could begin at once though its reader comes late, and
-/// has no window, stands behind the computing before it.
+/// has no window, runs as far ahead as gathers do, counted in computing steps.
 static egraph_status wait_ahead(maker *m, uint32_t b, uint32_t s) {
   const eg_plan_step *step = &m->plan->steps.data[s];
   bool waits;
   EG_TRY(wait_for_gradient(m, b, s, &waits));
   if (waits || m->window.data[s] != NEVER) return EGRAPH_OK;
-  return reads_old(m, step) ? stand_behind(m, b, s) : EGRAPH_OK;
+  uint32_t behind = step->seconds > 0 ? m->readers_ahead : 1;
+  return reads_old(m, step) ? stand_behind(m, b, s, behind) : EGRAPH_OK;
 }
 
 static egraph_status wait_in_place(maker *m, uint32_t b, uint32_t s, uint32_t *last) {
   uint32_t run = run_at(m, b, s);
   if (m->out->schedule.runs.data[run].stream != 0)
-    return is_reduction(&m->plan->steps.data[s]) ? EGRAPH_OK : stand_behind(m, b, s);
+    return is_reduction(&m->plan->steps.data[s]) ? EGRAPH_OK : stand_behind(m, b, s, 1);
   if (*last != NEVER) EG_TRY(wait_for(m, run, *last));
   *last = run;
   return EGRAPH_OK;

@@ -12,7 +12,8 @@
 //                backward pass. A gather of what is there from the start (of weights:
 //                ZeRO-3, FSDP's prefetching) begins when the fourth reader before its own
 //                does (or second, or the one before): memory holds as many sets more. One
-//                of the update waits until the gradient is there
+//                of the update waits until the gradient is there. Computing that reads
+//                nothing but what is there runs ahead of as many steps
 //   reductions   computing keeps the order of the plan. Reductions (all-reduce, reduce-
 //                scatter) begin as soon as what they reduce is made: those of gradients
 //                go under the backward pass. Other exchanges are in their place: behind

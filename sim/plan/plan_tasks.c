@@ -27,6 +27,7 @@ typedef struct maker {
   eg_u32s processor; // [classes] links on which a device computes
   eg_u32s wire;      // [streams * classes] links of exchanges in closed form
   eg_u32s enter, leave, streams; // [classes] of the exchange being added
+  uint32_t turn, turn_end; // of computing up to now; the last run of the turn before
 } maker;
 EG_OWNER_DEFINE_STATIC(maker, (eg_u32s, first_wait, waits, task_of, before),
                        (eg_u32s, shape, processor, wire, enter, leave, streams),
@@ -231,13 +232,26 @@ static egraph_status add_rounds(maker *m, uint32_t run, const eg_plan_step *step
   return EGRAPH_OK;
 }
 
+/// What takes no time is on no stream, and waits for the last computing of the turn
+/// before its own.
+static egraph_status wait_for_turn(maker *m, uint32_t task, uint32_t turn, uint32_t last,
+                                   uint32_t class) {
+  uint32_t on = turn > m->turn ? last : m->turn_end;
+  return turn < m->turn || on == NEVER ? EGRAPH_OK : depend_on(m, task, on, class);
+}
+
 static egraph_status add_task(maker *m, uint32_t run, uint32_t *last) {
   eg_plan_tasks *out = m->out;
   uint32_t steps = (uint32_t)m->plan->steps.len, index = m->order.step_of.data[run];
   uint32_t s = index % steps, stream = m->order.schedule.runs.data[run].stream;
   const eg_plan_step *step = &m->plan->steps.data[s];
+  uint32_t turn = m->order.schedule.runs.data[run].turn;
   m->task_of.data[run] = (uint32_t)out->tasks.len;
   EG_TRY(eg_plan_task_list_push(&out->tasks, (eg_plan_task){s, index / steps, stream}));
+  if (stream == 0 && turn > m->turn) {
+    m->turn = turn;
+    m->turn_end = last[0];
+  }
   if (stream != EG_RUN_NONE) {
     m->before.data[run] = last[stream];
     last[stream] = run;
@@ -247,6 +261,7 @@ static egraph_status add_task(maker *m, uint32_t run, uint32_t *last) {
     EG_TRY(add_closed(m, step, c, stream, &task));
     EG_TRY(add_ends(m, m->task_of.data[run], task, task));
     EG_TRY(depend(m, task, run, c));
+    if (stream == EG_RUN_NONE) EG_TRY(wait_for_turn(m, task, turn, last[0], c));
   }
   return EGRAPH_OK;
 }
@@ -262,6 +277,7 @@ static egraph_status add_tasks(maker *m) {
   uint32_t last[EG_MAX_MESH_AXES + 1];
   for (size_t i = 0; i < sizeof last / sizeof *last; i++)
     last[i] = NEVER;
+  m->turn_end = NEVER;
   EG_TRY(list_waits(m));
   EG_TRY(eg_u32s_resize(&m->task_of, m->order.schedule.runs.len));
   EG_TRY(fill(&m->before, m->order.schedule.runs.len));

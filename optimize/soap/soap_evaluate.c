@@ -3,10 +3,12 @@
 #include <math.h>
 #include <string.h>
 
-#include "baselines/soap.h"
+#include "optimize/soap/soap.h"
 
 #define NONE EG_SOAP_NONE
-enum { STEPS_OF_VALUE = 40 }; // measured: a pass takes so many nanoseconds of each
+#define START UINT32_MAX // there when the step begins
+// Nanoseconds, as measured.
+enum { STEPS_OF_VALUE = 40, STEPS_OF_RUN = 250 };
 
 static const eg_model_value *model_value(const eg_soap *s, uint32_t value) {
   return &s->question->model->values.data[value];
@@ -264,6 +266,7 @@ static void keep_first(eg_soap *s, uint32_t value) { // any that there is
 /// An entry, as its first reader needs it.
 static void choose_entry(eg_soap *s, uint32_t value) {
   uint32_t v = model_value(s, value)->value;
+  s->strategy.data[value] = s->kept.data[value];
   for (uint32_t q = 0; q < EG_PHASE_COUNT; q++) {
     uint32_t copy = copy_of(s, v, q);
     uint32_t need = copy == EG_SPACE_NONE ? NONE : first_need(s, copy);
@@ -276,6 +279,8 @@ static void choose_entry(eg_soap *s, uint32_t value) {
 /// What is kept of another value of the problem.
 static void choose_kept(eg_soap *s, uint32_t value) {
   const eg_layout_problem *p = s->problem;
+  s->strategy.data[value] = s->kept.data[value];
+  if (s->strategy.data[value] != NONE) return;
   uint32_t from = p->inputs.data[p->input_begin.data[s->operator_of.data[value]]];
   uint32_t made = number_of(s, p->output.data[s->strategy.data[from]]);
   const eg_model_value *mine = model_value(s, value);
@@ -297,6 +302,8 @@ static void choose_kept(eg_soap *s, uint32_t value) {
 static egraph_status note_needs(eg_soap *s, uint32_t value) {
   const eg_layout_problem *p = s->problem;
   uint32_t strategy = s->strategy.data[value];
+  for (uint32_t r = 0; r < p->memory_rows; r++)
+    s->memory[r] += p->memory[r].data[strategy] * p->memory_times.data[value];
   for (uint32_t i = p->need_begin.data[strategy]; i < p->need_begin.data[strategy + 1];
        i++)
     EG_TRY(add_need(s, p->needs.data[i]));
@@ -306,6 +313,7 @@ static egraph_status note_needs(eg_soap *s, uint32_t value) {
 egraph_status eg_soap_choose(eg_soap *s, const uint32_t *choice) {
   const eg_layout_problem *p = s->problem;
   s->need_place.len = s->need_next.len = 0;
+  memset(s->memory, 0, sizeof s->memory);
   memset(s->need_first.data, 0, s->need_first.len * sizeof(uint32_t));
   for (size_t v = 0; v < s->strategy.len; v++)
     s->strategy.data[v] = NONE;
@@ -327,7 +335,7 @@ egraph_status eg_soap_choose(eg_soap *s, const uint32_t *choice) {
     if (s->lead_of.data[value] != NONE) continue;
     bool is_entry = model_value(s, value)->role == EG_MODEL_ENTRY;
     (is_entry ? choose_entry : choose_kept)(s, value);
-    if (!is_entry && s->strategy.data[value] != NONE) EG_TRY(note_needs(s, value));
+    if (s->strategy.data[value] != NONE) EG_TRY(note_needs(s, value));
   }
   s->work += STEPS_OF_VALUE * s->order.len;
   return EGRAPH_OK;
@@ -342,10 +350,15 @@ static const eg_layout_move *move_of(const eg_soap *s, uint32_t arc) {
   return &graph->moves.data[s->question->model->moves.data[arc]];
 }
 
-static egraph_status make_place(eg_soap *s, uint32_t place, double seconds) {
-  if (s->ready.data[place] < 0) EG_TRY(eg_u32s_push(&s->touched, place));
-  s->ready.data[place] = seconds;
+static egraph_status make_place(eg_soap *s, uint32_t place, uint32_t made_by) {
+  if (s->run_of_place.data[place] == 0) EG_TRY(eg_u32s_push(&s->touched, place));
+  s->run_of_place.data[place] = made_by;
   return EGRAPH_OK;
+}
+
+static egraph_status wait_for_place(eg_soap *s, uint32_t run, uint32_t place) {
+  uint32_t by = s->run_of_place.data[place];
+  return by == START ? EGRAPH_OK : eg_list_schedule_wait(&s->schedule, run, by - 1);
 }
 
 /// Seconds of one run.
@@ -355,22 +368,67 @@ static double run_seconds(const eg_soap *s, uint32_t value, double cost) {
   return cost * times_of(s, value) / runs;
 }
 
-static egraph_status run_arc(eg_soap *s, uint32_t value, uint32_t arc) {
-  const eg_layout_problem *p = s->problem;
-  const eg_layout_move *move = move_of(s, arc);
-  double start = s->ready.data[p->arc_from.data[arc]];
-  double seconds = run_seconds(s, value, p->arc_cost.data[arc]);
-  bool is_local = eg_transition_is_local(move->transition.kind);
-  double *clock = &s->clock[is_local ? 0 : s->stream_of_arc_axis[move->transition.axis]];
-  if (!(seconds > 0)) return make_place(s, p->arc_to.data[arc], start);
-  if (*clock > start) start = *clock;
-  *clock = start + seconds;
-  return make_place(s, p->arc_to.data[arc], *clock);
-}
-
 static bool is_reduction(const eg_soap *s, uint32_t arc) {
   eg_transition_kind kind = move_of(s, arc)->transition.kind;
   return kind == EG_TRANSITION_ALL_REDUCE || kind == EG_TRANSITION_REDUCE_SCATTER;
+}
+
+/// Whether a value is there when its phase begins; of the update, from the start.
+static bool is_old(const eg_soap *s, uint32_t value) {
+  const eg_layout_problem *p = s->problem;
+  bool is_update = model_value(s, value)->phase == EG_PHASE_UPDATE;
+  while (is_update && s->lead_of.data[value] == NONE) {
+    uint32_t first = p->input_begin.data[s->operator_of.data[value]];
+    if (first == p->input_begin.data[s->operator_of.data[value] + 1]) return true;
+    value = p->inputs.data[first];
+  }
+  return s->lead_of.data[value] == NONE;
+}
+
+/// Does not run further ahead of computing than gathers do.
+static egraph_status stand_behind(eg_soap *s, uint32_t run, uint32_t computing) {
+  return computing == NONE ? EGRAPH_OK
+                           : eg_list_schedule_wait(&s->schedule, run, computing);
+}
+
+/// A gather of what is there when its phase begins has the window of the value at work;
+/// other exchanges of that stand behind the computing before them.
+static egraph_status keep_back(eg_soap *s, uint32_t value, uint32_t arc, uint32_t run) {
+  if (!is_old(s, value)) return EGRAPH_OK;
+  if (!is_reduction(s, arc) && model_value(s, value)->phase != EG_PHASE_UPDATE) {
+    if (s->window == NONE) s->window = s->windows++;
+    s->schedule.runs.data[run].window = s->window;
+    return EGRAPH_OK;
+  }
+  return stand_behind(s, run, s->computing[EG_SOAP_AHEAD - 1]);
+}
+
+static egraph_status add_run(eg_soap *s, double seconds, uint32_t stream, uint32_t *out) {
+  *out = (uint32_t)s->schedule.runs.len;
+  if (stream == 0) {
+    memmove(s->computing + 1, s->computing, sizeof s->computing - sizeof *s->computing);
+    s->computing[0] = *out;
+  }
+  return eg_runs_push(&s->schedule.runs, (eg_run){.seconds = seconds,
+                                                  .stream = stream,
+                                                  .turn = stream == 0 ? s->turn : 0,
+                                                  .window = EG_RUN_NONE,
+                                                  .opens = EG_RUN_NONE});
+}
+
+static egraph_status run_arc(eg_soap *s, uint32_t value, uint32_t arc) {
+  const eg_layout_problem *p = s->problem;
+  const eg_layout_move *move = move_of(s, arc);
+  uint32_t from = p->arc_from.data[arc], run;
+  double seconds = run_seconds(s, value, p->arc_cost.data[arc]);
+  if (!(seconds > 0))
+    return make_place(s, p->arc_to.data[arc], s->run_of_place.data[from]);
+  bool is_local = eg_transition_is_local(move->transition.kind);
+  EG_TRY(add_run(s, seconds, is_local ? 0 : s->stream_of_arc_axis[move->transition.axis],
+                 &run));
+  EG_TRY(wait_for_place(s, run, from));
+  if (!is_local) EG_TRY(keep_back(s, value, arc, run));
+  return make_place(s, p->arc_to.data[arc], run + 1);
 }
 
 /// Runs the moves that lead to a place from where its value was made; `reductions`: only
@@ -379,11 +437,11 @@ static egraph_status reach(eg_soap *s, uint32_t place, bool reductions, bool *ou
   uint32_t value = s->place_value.data[place];
   const eg_soap_way *row;
   *out = true;
-  if (s->ready.data[place] >= 0) return EGRAPH_OK;
+  if (s->run_of_place.data[place] != 0) return EGRAPH_OK;
   if (s->strategy.data[value] == NONE) return *out = false, EGRAPH_OK;
   EG_TRY(eg_soap_ways_from(s, s->problem->output.data[s->strategy.data[value]], &row));
   s->path.len = 0;
-  while (s->ready.data[place] < 0) {
+  while (s->run_of_place.data[place] == 0) {
     uint32_t arc = row[number_of(s, place)].arc;
     if (arc == NONE) return *out = false, EGRAPH_OK;
     EG_TRY(eg_u32s_push(&s->path, arc));
@@ -397,23 +455,38 @@ static egraph_status reach(eg_soap *s, uint32_t place, bool reductions, bool *ou
   return EGRAPH_OK;
 }
 
+/// Makes the place of a value, as soon as all that its strategy needs is there.
+static egraph_status make_value(eg_soap *s, uint32_t value) {
+  const eg_layout_problem *p = s->problem;
+  uint32_t strategy = s->strategy.data[value], run, made_by = START;
+  uint32_t begin = p->need_begin.data[strategy], end = p->need_begin.data[strategy + 1];
+  double seconds = run_seconds(s, value, p->cost.data[strategy]);
+  if (!(seconds > 0) && end - begin <= 1 && s->window == NONE) {
+    if (begin != end) made_by = s->run_of_place.data[p->needs.data[begin]];
+    return make_place(s, p->output.data[strategy], made_by);
+  }
+  uint32_t before = s->computing[EG_SOAP_AHEAD - 1];
+  bool reads_old = true;
+  EG_TRY(add_run(s, seconds, seconds > 0 ? 0 : EG_RUN_NONE, &run));
+  s->schedule.runs.data[run].opens = s->window;
+  for (uint32_t i = begin; i < end; i++) {
+    reads_old = reads_old && is_old(s, s->place_value.data[p->needs.data[i]]);
+    EG_TRY(wait_for_place(s, run, p->needs.data[i]));
+  }
+  if (reads_old) EG_TRY(stand_behind(s, run, before));
+  return make_place(s, p->output.data[strategy], run + 1);
+}
+
 static egraph_status run_value(eg_soap *s, uint32_t value, bool *out) {
   const eg_layout_problem *p = s->problem;
   uint32_t strategy = s->strategy.data[value];
-  double start = 0;
   *out = strategy != NONE;
+  s->window = NONE;
   for (uint32_t i = *out ? p->need_begin.data[strategy] : 0;
-       *out && i < p->need_begin.data[strategy + 1]; i++) {
+       *out && i < p->need_begin.data[strategy + 1]; i++)
     EG_TRY(reach(s, p->needs.data[i], false, out));
-    if (*out) start = fmax(start, s->ready.data[p->needs.data[i]]);
-  }
   if (!*out) return EGRAPH_OK;
-  double seconds = run_seconds(s, value, p->cost.data[strategy]);
-  if (seconds > 0) {
-    start = fmax(start, s->clock[0]);
-    s->clock[0] = start + seconds;
-  }
-  EG_TRY(make_place(s, p->output.data[strategy], start + seconds));
+  EG_TRY(make_value(s, value));
   for (uint32_t at = s->need_first.data[value]; at != 0 && *out;
        at = s->need_next.data[at - 1])
     EG_TRY(reach(s, s->need_place.data[at - 1], true, out));
@@ -425,53 +498,62 @@ static bool is_of_update(const eg_soap *s, uint32_t value) {
   return mine->phase == EG_PHASE_UPDATE && mine->role != EG_MODEL_ENTRY;
 }
 
-static egraph_status run_part(eg_soap *s, bool of_update, bool *out) {
-  for (size_t i = 0; i < s->order.len && *out; i++)
-    if (is_of_update(s, s->order.data[i]) == of_update)
-      EG_TRY(run_value(s, s->order.data[i], out));
-  s->work += STEPS_OF_VALUE * s->order.len;
+static egraph_status run_part(eg_soap *s, uint32_t batch, bool of_update, bool *out) {
+  for (size_t i = 0; i < s->order.len && *out; i++) {
+    uint32_t value = s->order.data[i];
+    if (is_of_update(s, value) != of_update) continue;
+    uint32_t turn = 2 * batch + (model_value(s, value)->phase != EG_PHASE_FORWARD);
+    if (s->lead_of.data[value] != NONE && turn > s->turn) s->turn = turn;
+    EG_TRY(run_value(s, value, out));
+  }
   return EGRAPH_OK;
-}
-
-static double latest(const eg_soap *s) {
-  double latest = 0;
-  for (uint32_t i = 0; i < s->streams; i++)
-    latest = fmax(latest, s->clock[i]);
-  return latest;
 }
 
 static void forget_places(eg_soap *s) {
   for (size_t i = 0; i < s->touched.len; i++)
-    s->ready.data[s->touched.data[i]] = -1;
+    s->run_of_place.data[s->touched.data[i]] = 0;
   s->touched.len = 0;
 }
 
-/// Forward and backward of two micro-batches tell how long each further one takes.
-static egraph_status run_step(eg_soap *s, bool *out, double *out_seconds) {
-  uint32_t batches = s->space->info->micro_batches;
-  double first = 0, shift = 0;
-  for (uint32_t b = 0; b < batches && b < 2; b++) {
-    if (b != 0) forget_places(s);
-    EG_TRY(run_part(s, false, out));
-    if (b == 0) first = latest(s);
+static egraph_status add_runs(eg_soap *s, uint32_t batches, bool *out) {
+  s->schedule.runs.len = s->schedule.waiter.len = s->schedule.waits_for.len = 0;
+  s->window = NONE;
+  for (int i = 0; i < EG_SOAP_AHEAD; i++)
+    s->computing[i] = NONE;
+  s->windows = s->turn = 0;
+  for (uint32_t b = 0; b < batches && *out; b++) {
+    forget_places(s);
+    EG_TRY(run_part(s, b, false, out));
   }
-  if (batches > 2) shift = (batches - 2) * (latest(s) - first);
-  EG_TRY(run_part(s, true, out));
+  if (*out) EG_TRY(run_part(s, batches - 1, true, out));
   for (size_t r = 0; r < s->problem->root_value.len && *out; r++)
     if (s->problem->root_begin.data[r] != s->problem->root_begin.data[r + 1])
       EG_TRY(reach(s, s->problem->root_places.data[s->problem->root_begin.data[r]], false,
                    out));
-  *out_seconds = *out ? latest(s) + shift : INFINITY;
+  forget_places(s);
+  return EGRAPH_OK;
+}
+
+static egraph_status run_step(eg_soap *s, uint32_t batches, double *out) {
+  bool is_plan = true;
+  EG_TRY(add_runs(s, batches, &is_plan));
+  *out = INFINITY;
+  if (!is_plan) return EGRAPH_OK;
+  EG_TRY(eg_list_schedule_make(&s->schedule, s->streams, EG_SOAP_AHEAD));
+  s->work += STEPS_OF_RUN * s->schedule.runs.len;
+  *out = s->schedule.seconds;
   return EGRAPH_OK;
 }
 
 egraph_status eg_soap_simulate(eg_soap *s, const uint32_t *choice, double *out) {
-  bool is_plan = true;
+  uint32_t batches = s->space->info->micro_batches;
+  double one, two;
   EG_TRY(eg_soap_choose(s, choice));
-  memset(s->clock, 0, sizeof s->clock);
-  egraph_status status = run_step(s, &is_plan, out);
-  forget_places(s);
-  return status;
+  if (batches <= 2) return run_step(s, batches, out);
+  EG_TRY(run_step(s, 1, &one));
+  EG_TRY(run_step(s, 2, &two));
+  *out = two + (batches - 2) * (two - one);
+  return EGRAPH_OK;
 }
 
 // ---- where searches begin -----------------------------------------------------------
@@ -501,6 +583,12 @@ static uint32_t rows_of(const eg_soap *s, uint32_t value, uint32_t strategy) {
     count += is_row;
   }
   return count;
+}
+
+egraph_status eg_soap_start_known(const eg_soap *s, eg_u32s *choice) {
+  for (uint32_t l = 0; l < s->leads.len; l++)
+    EG_TRY(eg_u32s_push(choice, eg_soap_option_count(s, l) - 1));
+  return EGRAPH_OK;
 }
 
 egraph_status eg_soap_start(const eg_soap *s, eg_u32s *choice) {

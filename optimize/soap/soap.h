@@ -13,14 +13,18 @@
 //                  kept as that phase needs it where it is there so, else as it was made
 //
 // Exchanges follow: along the cheapest way from where a value is made to each layout that
-// is needed. Every value has one operator: problems of a single graph.
+// is needed. Every value has one operator: of a problem with several graphs, that of a
+// known solution. The known solution is then one more option of each lead, whose
+// followers, and what is kept, are as they are there.
 // SPDX-License-Identifier: Apache-2.0
-#ifndef EG_BASELINES_SOAP_H
-#define EG_BASELINES_SOAP_H
+#ifndef EG_OPTIMIZE_SOAP_SOAP_H
+#define EG_OPTIMIZE_SOAP_SOAP_H
 
-#include "baselines/plan_algorithm.h"
+#include "optimize/search/plan_searcher.h"
+#include "pcg/plan/list_schedule.h"
 
 #define EG_SOAP_NONE UINT32_MAX
+enum { EG_SOAP_AHEAD = 4 }; // readers that gathers run ahead
 
 /// Shortest ways from one place of a value to all of its places.
 typedef struct eg_soap_way {
@@ -33,7 +37,8 @@ typedef struct eg_soap {
   const eg_plan_question *question;
   const eg_plan_space *space;
   const eg_layout_problem *problem;
-  uint64_t work; // steps done
+  const uint32_t *known; // [problem values] strategies, borrowed; NULL: no solution
+  uint64_t work;         // steps done
 
   // Fixed by the graph.
   eg_u32s place_value;           // [places] problem value
@@ -46,6 +51,7 @@ typedef struct eg_soap {
   eg_u32s option_begin, options; // [leads + 1] strategies of the lead
   eg_u32s kept_strategy;         // [places] of what is kept, or NONE
   eg_u32s carried_entry;         // [space values] that this leaves the step as, or NONE
+  eg_u32s kept; // [problem values] strategy of what is kept; NONE: by the rules above
   uint32_t stream_of_arc_axis[EG_MAX_MESH_AXES], streams; // 0: computing
 
   // Made as it is asked for.
@@ -58,15 +64,21 @@ typedef struct eg_soap {
   // Of the last evaluation.
   eg_u32s strategy;                          // [problem values]
   eg_u32s need_first, need_next, need_place; // lists of needed places by value
-  eg_doubles ready;                          // [places] seconds; < 0: not made
-  eg_u32s touched;                           // places that are made
+  eg_u32s run_of_place; // 1 + run that makes it; START: it is there; 0: not made
+  eg_u32s touched;      // places that are made
   eg_u32s path;
-  double clock[EG_MACHINE_MAX_LINKS + 1];
+  eg_list_schedule schedule;
+  uint32_t computing[EG_SOAP_AHEAD];    // the last runs of stream 0, latest first; NONE
+  uint32_t window, windows;             // of the value at work; NONE: none
+  uint32_t turn;                        // forward pass, or the rest, of each micro-batch
+  double memory[EG_LAYOUT_MEMORY_ROWS]; // that is taken, of the problem's rows
 } eg_soap;
 
-/// Fails with EGRAPH_E_MEMORY, and with EGRAPH_E_UNSUPPORTED where a value has no
-/// operator (constraints leave it none).
-egraph_status eg_soap_init(eg_soap *soap, const eg_plan_question *question);
+/// `known`: strategies of a solution, [problem values], or NULL. Fails with
+/// EGRAPH_E_MEMORY, and with EGRAPH_E_UNSUPPORTED where a value has no operator
+/// (constraints leave it none).
+egraph_status eg_soap_init(eg_soap *soap, const eg_plan_question *question,
+                           const uint32_t *known);
 void eg_soap_deinit(eg_soap *soap);
 
 static inline uint32_t eg_soap_option_count(const eg_soap *soap, uint32_t lead) {
@@ -76,6 +88,8 @@ static inline uint32_t eg_soap_option_count(const eg_soap *soap, uint32_t lead) 
 /// Data parallelism, as far as operators have it: along each axis dimension 0 of a result
 /// is split, and weights are whole. `choice`: [leads] option.
 egraph_status eg_soap_start(const eg_soap *soap, eg_u32s *choice);
+/// The known solution. `choice`: [leads] option.
+egraph_status eg_soap_start_known(const eg_soap *soap, eg_u32s *choice);
 /// The strategies of a lead's members under one of its options, in the order of
 /// `members`. Valid until the next call. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_soap_follow(eg_soap *soap, uint32_t lead, uint32_t option,
@@ -83,10 +97,10 @@ egraph_status eg_soap_follow(eg_soap *soap, uint32_t lead, uint32_t option,
 /// Fills `strategy` of all problem values.
 egraph_status eg_soap_choose(eg_soap *soap, const uint32_t *choice);
 /// The seconds of a step with exchanges beside computing, each class of links a stream:
-/// an estimate of what eg_plan_simulate gives with gathers ahead. Computing keeps the
-/// order of the step, gathers of entries have no windows, ways share arcs only where they
-/// run along the same, and further micro-batches take as long as the second. INFINITY: no
-/// plan.
+/// an estimate of what eg_plan_simulate gives with gathers four readers ahead
+/// (pcg/plan/plan_issue.h). What is written over does not wait for its readers, ways
+/// share arcs only where they run along the same, and further micro-batches take as long
+/// as the second. INFINITY: no plan.
 egraph_status eg_soap_simulate(eg_soap *soap, const uint32_t *choice, double *out);
 /// The ways from a place, by number of the layout.
 egraph_status eg_soap_ways_from(eg_soap *soap, uint32_t place, const eg_soap_way **out);

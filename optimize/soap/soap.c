@@ -1,6 +1,6 @@
 // What the graph fixes: an operator of each value, an order, leads with their followers.
 // SPDX-License-Identifier: Apache-2.0
-#include "baselines/soap.h"
+#include "optimize/soap/soap.h"
 
 #include <string.h>
 
@@ -10,9 +10,9 @@
 #define MEMBERS                                                                          \
   (eg_u32s, place_value, arc_begin, arcs, operator_of, order, lead_of, leads,            \
    member_begin, members, option_begin, options),                                        \
-      (eg_u32s, kept_strategy, carried_entry, way_row, follow_row, follow, near,         \
-       strategy, need_first, need_next, need_place, touched, path),                      \
-      (eg_soap_ways, ways), (eg_doubles, ready)
+      (eg_u32s, kept_strategy, carried_entry, kept, way_row, follow_row, follow, near,   \
+       strategy, need_first, need_next, need_place, run_of_place, touched, path),        \
+      (eg_soap_ways, ways), (eg_list_schedule, schedule)
 
 static uint32_t value_count(const eg_soap *s) {
   return eg_layout_value_count(s->problem);
@@ -82,14 +82,17 @@ static bool has_allowed(const eg_layout_problem *p, uint32_t op) {
   return false;
 }
 
-/// Of several operators that keep a value the first: from its entry, else from what
-/// FORWARD shares, else from the phase that makes it.
+/// The known operator. Of several that keep a value else the first: from its entry, else
+/// from what FORWARD shares, else from the phase that makes it.
 static egraph_status pick_operators(eg_soap *s) {
   const eg_layout_problem *p = s->problem;
   EG_TRY(fill(&s->operator_of, value_count(s), NONE));
   for (uint32_t o = 0; o < eg_layout_operator_count(p); o++) {
     uint32_t *mine = &s->operator_of.data[p->operator_value.data[o]];
     if (*mine == NONE && has_allowed(p, o)) *mine = o;
+    for (uint32_t t = p->strategy_begin.data[o];
+         s->known != NULL && t < p->strategy_begin.data[o + 1]; t++)
+      if (s->known[p->operator_value.data[o]] == t) *mine = o;
   }
   return EGRAPH_OK;
 }
@@ -268,9 +271,27 @@ static egraph_status list_options(eg_soap *s) {
     EG_TRY(eg_u32s_push(&s->option_begin, (uint32_t)s->options.len));
     for (uint32_t t = p->strategy_begin.data[op]; t < p->strategy_begin.data[op + 1]; t++)
       if (is_allowed(p, t)) EG_TRY(eg_u32s_push(&s->options, t));
+    if (s->known != NULL) EG_TRY(eg_u32s_push(&s->options, s->known[s->leads.data[l]]));
   }
   EG_TRY(eg_u32s_push(&s->option_begin, (uint32_t)s->options.len));
   return fill(&s->follow_row, s->options.len, 0);
+}
+
+/// The last option of each lead: its members, and what is kept, as they are known.
+static egraph_status note_known(eg_soap *s) {
+  EG_TRY(fill(&s->kept, value_count(s), NONE));
+  for (uint32_t v = 0; s->known != NULL && v < value_count(s); v++)
+    if (s->operator_of.data[v] != NONE && s->lead_of.data[v] == NONE)
+      s->kept.data[v] = s->known[v];
+  for (size_t i = 0; s->known != NULL && i < s->order.len; i++)
+    if (s->known[s->order.data[i]] == NONE)
+      return EG_FAIL(EGRAPH_E_UNSUPPORTED, "the known solution lacks a value");
+  for (uint32_t l = 0; s->known != NULL && l < s->leads.len; l++) {
+    s->follow_row.data[s->option_begin.data[l + 1] - 1] = (uint32_t)s->follow.len + 1;
+    for (uint32_t i = s->member_begin.data[l]; i < s->member_begin.data[l + 1]; i++)
+      EG_TRY(eg_u32s_push(&s->follow, s->known[s->members.data[i]]));
+  }
+  return EGRAPH_OK;
 }
 
 static egraph_status find_leads(eg_soap *s) {
@@ -335,19 +356,19 @@ static egraph_status prepare(eg_soap *s) {
   EG_TRY(status);
   EG_TRY(find_leads(s));
   EG_TRY(note_kept(s));
+  EG_TRY(note_known(s));
   find_streams(s);
   EG_TRY(fill(&s->way_row, eg_layout_place_count(s->problem), 0));
   EG_TRY(fill(&s->near, s->space->values.len, NONE));
   EG_TRY(fill(&s->strategy, value_count(s), NONE));
   EG_TRY(fill(&s->need_first, value_count(s), 0));
-  EG_TRY(eg_doubles_resize(&s->ready, eg_layout_place_count(s->problem)));
-  for (size_t i = 0; i < s->ready.len; i++)
-    s->ready.data[i] = -1;
-  return EGRAPH_OK;
+  return fill(&s->run_of_place, eg_layout_place_count(s->problem), 0);
 }
 
-egraph_status eg_soap_init(eg_soap *soap, const eg_plan_question *question) {
+egraph_status eg_soap_init(eg_soap *soap, const eg_plan_question *question,
+                           const uint32_t *known) {
   *soap = (eg_soap){.question = question,
+                    .known = known,
                     .space = question->model->space,
                     .problem = &question->model->problem};
   EG_INIT_MEMBERS(soap, question->alloc, MEMBERS)

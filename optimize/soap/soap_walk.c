@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "optimize/soap/soap_walk.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/owner.h"
+
+#define NONE EG_SOAP_NONE
+#define MEMBERS                                                                          \
+  (eg_u32s, choice, best, best_kept, alike, near_begin, near, undo_lead, undo_option,    \
+   undo_value, undo_kept)
+
+// Of the seconds of the first plan: a step longer by a hundredth is taken once in e
+// times. The paper has no figure; its code multiplies milliseconds by a constant.
+static const double BETA = 100;
+static const double SHORTER = 1e-9; // relative: less is rounding
+enum { LOOK_EVERY = 64 };
+
+// ---- chance -------------------------------------------------------------------------
+
+/// SplitMix64 (Steele, Lea, Flood, OOPSLA'14).
+static uint64_t draw(uint64_t *state) {
+  uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
+  z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+  z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
+  return z ^ z >> 31;
+}
+
+static uint32_t draw_below(eg_soap_walk *w, uint32_t count) {
+  return (uint32_t)((draw(&w->random) >> 32) * count >> 32);
+}
+
+static double draw_share(eg_soap_walk *w) {
+  return (double)(draw(&w->random) >> 11) * 0x1p-53;
+}
+
+uint32_t eg_soap_walk_draw(eg_soap_walk *w, uint32_t lead) {
+  return draw_below(w, eg_soap_option_count(w->soap, lead));
+}
+
+// ---- neighbours ---------------------------------------------------------------------
+
+/// Whether two leads have the same operator with options of the same costs: the same in
+/// another block, say, or another projection of a block.
+static bool are_alike(const eg_soap *s, uint32_t a, uint32_t b) {
+  const eg_layout_problem *p = s->problem;
+  uint32_t known = s->known != NULL, options = eg_soap_option_count(s, a) - known;
+  if (eg_soap_option_count(s, b) - known != options) return false;
+  for (uint32_t o = 0; o < options; o++) {
+    uint32_t x = s->options.data[s->option_begin.data[a] + o];
+    uint32_t y = s->options.data[s->option_begin.data[b] + o];
+    uint32_t needs = p->need_begin.data[x + 1] - p->need_begin.data[x];
+    if (p->cost.data[x] != p->cost.data[y] ||
+        p->memory[0].data[x] != p->memory[0].data[y] ||
+        p->need_begin.data[y + 1] - p->need_begin.data[y] != needs)
+      return false;
+  }
+  return s->member_begin.data[a + 1] - s->member_begin.data[a] ==
+         s->member_begin.data[b + 1] - s->member_begin.data[b];
+}
+
+/// Rings of leads: each joins that of the first lead that is like it.
+static egraph_status find_alike(eg_soap_walk *w) {
+  uint32_t count = (uint32_t)w->soap->leads.len;
+  eg_u32s firsts;
+  eg_u32s_init(&firsts, w->question->alloc);
+  egraph_status status = EGRAPH_OK;
+  for (uint32_t l = 0; status == EGRAPH_OK && l < count; l++) {
+    size_t f = 0;
+    status = eg_u32s_push(&w->alike, l);
+    while (f < firsts.len && !are_alike(w->soap, firsts.data[f], l))
+      f++;
+    if (status == EGRAPH_OK && f == firsts.len) status = eg_u32s_push(&firsts, l);
+    if (status != EGRAPH_OK) break;
+    w->alike.data[l] = w->alike.data[firsts.data[f]];
+    w->alike.data[firsts.data[f]] = l;
+  }
+  eg_u32s_deinit(&firsts);
+  return status;
+}
+
+static bool is_kept(const eg_soap *s, uint32_t value) {
+  return s->operator_of.data[value] != NONE && s->lead_of.data[value] == NONE;
+}
+
+/// Lists a kept value, and those that it is kept from.
+static egraph_status list_chain(eg_soap_walk *w, uint32_t value) {
+  const eg_soap *s = w->soap;
+  const eg_layout_problem *p = s->problem;
+  while (is_kept(s, value)) {
+    uint32_t op = s->operator_of.data[value];
+    EG_TRY(eg_u32s_push(&w->near, value));
+    if (p->input_begin.data[op] == p->input_begin.data[op + 1]) break;
+    value = p->inputs.data[p->input_begin.data[op]];
+  }
+  return EGRAPH_OK;
+}
+
+/// What is kept of the operands of a lead's members, and of their results.
+static egraph_status find_near(eg_soap_walk *w) {
+  const eg_soap *s = w->soap;
+  const eg_layout_problem *p = s->problem;
+  eg_u32s first, next; // values that are kept from a value, in lists
+  eg_u32s_init(&first, w->question->alloc);
+  eg_u32s_init(&next, w->question->alloc);
+  egraph_status status = eg_u32s_resize(&first, s->lead_of.len);
+  if (status == EGRAPH_OK) status = eg_u32s_resize(&next, s->lead_of.len);
+  for (uint32_t v = 0; status == EGRAPH_OK && v < s->lead_of.len; v++)
+    first.data[v] = next.data[v] = NONE;
+  for (uint32_t v = 0; status == EGRAPH_OK && v < s->lead_of.len; v++) {
+    uint32_t op = s->operator_of.data[v];
+    if (!is_kept(s, v) || p->input_begin.data[op] == p->input_begin.data[op + 1])
+      continue;
+    uint32_t from = p->inputs.data[p->input_begin.data[op]];
+    next.data[v] = first.data[from];
+    first.data[from] = v;
+  }
+  for (uint32_t l = 0; status == EGRAPH_OK && l < s->leads.len; l++) {
+    status = eg_u32s_push(&w->near_begin, (uint32_t)w->near.len);
+    for (uint32_t m = s->member_begin.data[l];
+         status == EGRAPH_OK && m < s->member_begin.data[l + 1]; m++) {
+      uint32_t value = s->members.data[m], op = s->operator_of.data[value];
+      for (uint32_t i = p->input_begin.data[op];
+           status == EGRAPH_OK && i < p->input_begin.data[op + 1]; i++)
+        status = list_chain(w, p->inputs.data[i]);
+      for (uint32_t k = first.data[value]; status == EGRAPH_OK && k != NONE;
+           k = next.data[k])
+        status = eg_u32s_push(&w->near, k);
+    }
+  }
+  if (status == EGRAPH_OK) status = eg_u32s_push(&w->near_begin, (uint32_t)w->near.len);
+  eg_u32s_deinit(&first);
+  eg_u32s_deinit(&next);
+  return status;
+}
+
+// ---- proposals ----------------------------------------------------------------------
+
+static egraph_status set_kept(eg_soap_walk *w, uint32_t value, uint32_t strategy) {
+  EG_TRY(eg_u32s_push(&w->undo_value, value));
+  EG_TRY(eg_u32s_push(&w->undo_kept, w->soap->kept.data[value]));
+  w->soap->kept.data[value] = strategy;
+  return EGRAPH_OK;
+}
+
+/// Gives a lead an option; what is kept near it follows, or is as it is known again.
+static egraph_status change(eg_soap_walk *w, uint32_t lead, uint32_t option,
+                            bool follows) {
+  const eg_soap *s = w->soap;
+  bool is_known = s->known != NULL && option + 1 == eg_soap_option_count(s, lead);
+  EG_TRY(eg_u32s_push(&w->undo_lead, lead));
+  EG_TRY(eg_u32s_push(&w->undo_option, w->choice.data[lead]));
+  w->choice.data[lead] = option;
+  if (!follows) return EGRAPH_OK;
+  for (uint32_t i = w->near_begin.data[lead]; i < w->near_begin.data[lead + 1]; i++) {
+    uint32_t value = w->near.data[i];
+    EG_TRY(set_kept(w, value, is_known ? s->known[value] : NONE));
+  }
+  return EGRAPH_OK;
+}
+
+static void undo(eg_soap_walk *w) {
+  while (w->undo_lead.len != 0)
+    w->choice.data[eg_u32s_pop(&w->undo_lead)] = eg_u32s_pop(&w->undo_option);
+  while (w->undo_value.len != 0)
+    w->soap->kept.data[eg_u32s_pop(&w->undo_value)] = eg_u32s_pop(&w->undo_kept);
+}
+
+static egraph_status measure(eg_soap_walk *w, double *out) {
+  const eg_layout_problem *p = w->soap->problem;
+  w->proposals++;
+  EG_TRY(eg_soap_simulate(w->soap, w->choice.data, out));
+  for (uint32_t r = 0; w->is_alike && r < p->memory_rows; r++)
+    if (w->soap->memory[r] > p->memory_limit[r]) *out = INFINITY;
+  return EGRAPH_OK;
+}
+
+static egraph_status note_best(eg_soap_walk *w) {
+  if (!(w->current < w->shortest)) return EGRAPH_OK;
+  w->shortest = w->current;
+  w->best.len = w->best_kept.len = 0;
+  EG_TRY(eg_u32s_append(&w->best, w->choice.data, w->choice.len));
+  return eg_u32s_append(&w->best_kept, w->soap->kept.data, w->soap->kept.len);
+}
+
+static bool is_stopped(eg_soap_walk *w) {
+  const eg_layout_options *layout = &w->question->layout;
+  double now = eg_clock_seconds();
+  bool is_cancelled = layout->progress != NULL &&
+                      layout->progress(layout->user, w->shortest, 0, now - w->start);
+  if (is_cancelled) w->stop = EG_PLAN_STOP_CANCELLED;
+  if (!is_cancelled && now > w->deadline) w->stop = EG_PLAN_STOP_TIME_LIMIT;
+  w->is_over = is_cancelled || now > w->deadline;
+  return w->is_over;
+}
+
+static egraph_status change_at_random(eg_soap_walk *w) {
+  uint32_t lead = draw_below(w, (uint32_t)w->soap->leads.len);
+  uint32_t option = eg_soap_walk_draw(w, lead);
+  w->undo_lead.len = w->undo_option.len = w->undo_value.len = w->undo_kept.len = 0;
+  if (!w->is_alike) return change(w, lead, option, false);
+  bool is_of_all = draw_below(w, 2) == 0, follows = draw_below(w, 2) == 0;
+  uint32_t at = lead;
+  do {
+    EG_TRY(change(w, at, option, follows));
+    at = w->alike.data[at];
+  } while (is_of_all && at != lead);
+  return EGRAPH_OK;
+}
+
+/// One proposal.
+static egraph_status propose(eg_soap_walk *w, double scale) {
+  double seconds;
+  EG_TRY(change_at_random(w));
+  EG_TRY(measure(w, &seconds));
+  double longer = seconds - w->current;
+  bool is_taken = !(longer > 0) || draw_share(w) < exp(-BETA * longer / scale);
+  if (!is_taken) {
+    undo(w);
+    return EGRAPH_OK;
+  }
+  w->current = seconds;
+  return note_best(w);
+}
+
+egraph_status eg_soap_walk_on(eg_soap_walk *w, uint64_t steps) {
+  uint64_t begin = w->soap->work, gained = begin;
+  EG_TRY(measure(w, &w->current));
+  EG_TRY(note_best(w));
+  double scale = isfinite(w->current) && w->current > 0 ? w->current : 1;
+  double least = w->current;
+  w->stop = EG_PLAN_STOP_WORK_LIMIT;
+  for (uint32_t i = 1; w->soap->work - begin < steps; i++) {
+    if (i % LOOK_EVERY == 0 && is_stopped(w)) return EGRAPH_OK;
+    EG_TRY(propose(w, scale));
+    if (w->current < least * (1 - SHORTER)) { // of this walk
+      least = w->current;
+      gained = w->soap->work;
+    }
+    if (w->soap->work - gained <= steps / 2) continue;
+    w->stop = EG_PLAN_STOP_NO_GAIN;
+    return EGRAPH_OK;
+  }
+  return EGRAPH_OK;
+}
+
+// ---- the whole ----------------------------------------------------------------------
+
+egraph_status eg_soap_walk_init(eg_soap_walk *w, eg_soap *soap,
+                                const eg_plan_question *question, bool is_alike) {
+  *w = (eg_soap_walk){.soap = soap,
+                      .question = question,
+                      .is_alike = is_alike,
+                      .current = INFINITY,
+                      .shortest = INFINITY,
+                      .random = question->seed,
+                      .start = eg_clock_seconds()};
+  w->deadline = w->start + question->layout.time_limit_seconds;
+  EG_INIT_MEMBERS(w, question->alloc, MEMBERS)
+  egraph_status status = EGRAPH_OK;
+  if (is_alike) status = find_alike(w);
+  if (status == EGRAPH_OK && is_alike) status = find_near(w);
+  if (status != EGRAPH_OK) eg_soap_walk_deinit(w);
+  return status;
+}
+
+void eg_soap_walk_deinit(eg_soap_walk *w){EG_DEINIT_MEMBERS(w, MEMBERS)}
+
+egraph_status eg_soap_walk_answer(eg_soap_walk *w, eg_plan_answer *out) {
+  out->stop = w->stop;
+  out->proposals = w->proposals;
+  if (w->best.len != 0) {
+    memcpy(w->soap->kept.data, w->best_kept.data, w->best_kept.len * sizeof(uint32_t));
+    EG_TRY(eg_soap_choose(w->soap, w->best.data));
+    EG_TRY(eg_u32s_append(&out->strategy, w->soap->strategy.data, w->soap->strategy.len));
+  }
+  out->work = w->soap->work;
+  return EGRAPH_OK;
+}

@@ -1,0 +1,40 @@
+// A random walk over configurations by simulated seconds, as FlexFlow's (MLSys'19, 6): a
+// proposal gives one operator another configuration; a shorter step is taken, a longer
+// one with a probability that falls with what it is longer.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_OPTIMIZE_SOAP_SOAP_WALK_H
+#define EG_OPTIMIZE_SOAP_SOAP_WALK_H
+
+#include "optimize/soap/soap.h"
+
+typedef struct eg_soap_walk {
+  eg_soap *soap;                    // borrowed
+  const eg_plan_question *question; // borrowed
+  bool is_alike;  // of a known solution: half of the proposals change all leads that are
+                  // alike, half let what is kept near them follow; none takes more memory
+                  // than the problem's limit
+  eg_u32s choice; // [leads] option, where the walk is
+  eg_u32s best, best_kept;        // of the shortest step; empty: no plan yet
+  double current, shortest;       // seconds
+  eg_u32s alike;                  // [leads] the next lead that is alike, in a ring
+  eg_u32s near_begin, near;       // [leads + 1] values that are kept near a lead
+  eg_u32s undo_lead, undo_option; // of a proposal
+  eg_u32s undo_value, undo_kept;
+  uint64_t random, proposals;
+  double start, deadline; // seconds of the clock
+  eg_plan_stop stop;
+  bool is_over; // the clock, or the caller, has ended the walk
+} eg_soap_walk;
+
+egraph_status eg_soap_walk_init(eg_soap_walk *walk, eg_soap *soap,
+                                const eg_plan_question *question, bool is_alike);
+void eg_soap_walk_deinit(eg_soap_walk *walk);
+/// An option of a lead at random.
+uint32_t eg_soap_walk_draw(eg_soap_walk *walk, uint32_t lead);
+/// Goes on from `choice` until so many steps are done, or half of them have gained
+/// nothing. Fails with EGRAPH_E_MEMORY.
+egraph_status eg_soap_walk_on(eg_soap_walk *walk, uint64_t steps);
+/// Appends the strategies of the shortest step to the answer, and fills in the rest.
+egraph_status eg_soap_walk_answer(eg_soap_walk *walk, eg_plan_answer *out);
+
+#endif
