@@ -283,7 +283,7 @@ static eg_planner_input input_on_mesh(plan_job *job, const eg_machine_mesh *mesh
 // each baseline a twentieth, but the best all. All share the time.
 static const double OVERLAP_GAP = 1e-3, OVERLAP_SHARE = 0.5, BASELINE_SHARE = 0.05;
 static const double ROOM_SHARE = 0.5; // of a search with weights
-enum { DESCENTS = 4, DATA_PARALLEL_DESCENT = 1 };
+enum { DESCENTS = 6, DATA_PARALLEL_DESCENT = 1 };
 
 static uint32_t micro_batches_of(const plan_job *job) {
   return job->input->training != NULL ? job->input->training->micro_batches : 1;
@@ -450,7 +450,7 @@ static egraph_status overlap_on_mesh(plan_job *job, const eg_machine_mesh *mesh,
   if (job->input->baseline == NULL)
     EG_TRY(overlap_baselines(job, &overlap, seconds, steps));
   EG_TRY(overlap_prices(job, &overlap, seconds, steps));
-  EG_TRY(overlap_descents(job, &overlap, OVERLAP_SHARE * seconds, OVERLAP_SHARE * steps));
+  EG_TRY(overlap_descents(job, &overlap, seconds, steps));
   job->overlap_bound = fmin(job->overlap_bound, overlap.bound);
   return EGRAPH_OK;
 }
