@@ -52,6 +52,7 @@ typedef struct eg_stage_planner {
   eg_machine_shape shape;
   double work;        // steps of each plan
   double deadline;    // of all, by base/clock.h
+  bool by_work;       // no time limit was asked for: steps alone limit a plan
   bool limits_memory; // plans must fit with one micro-batch in flight
   eg_strmap known;    // slice, place: number of
   eg_stage_plans plans;

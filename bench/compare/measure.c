@@ -66,6 +66,7 @@ typedef struct optimize_call {
   egraph_baselines baselines;
 } optimize_call;
 
+static const double NO_CLOCK = 1e6; // seconds, the most that options take
 static const char *const FROZEN[] = {"mask"};
 
 static void prepare_call(const compare_case *c, const egraph_graph *graph,
@@ -78,12 +79,16 @@ static void prepare_call(const compare_case *c, const egraph_graph *graph,
                           .search = egraph_search_default(),
                           .baselines = egraph_baselines_default()};
   call->search.work_limit = c->work_limit;
-  call->search.saturate_time_limit = 1e6; // nodes and iterations limit it, no clock
+  call->search.saturate_time_limit = NO_CLOCK; // nodes and iterations limit it
   call->search.seed = c->seed;
   call->options.search = &call->search;
   if (c->search->kind == SEARCH_ALGORITHM) call->search.algorithm = c->search->name;
   call->search.overlap = c->search->kind == SEARCH_OWN_OVERLAP;
-  if (!zoo_trains(model)) return;
+  // Work limits a search for a plan alone; one for a graph has a clock where none is set.
+  if (!zoo_trains(model)) {
+    call->search.time_limit = NO_CLOCK;
+    return;
+  }
   call->target.machine = c->machine;
   call->options.target = &call->target;
   call->training.optimizer = model->optimizer;
