@@ -35,7 +35,7 @@ egraph_status eg_stage_planner_init(eg_stage_planner *planner,
                                     const eg_layered *layered) {
   double seconds, steps;
   *planner =
-      (eg_stage_planner){.input = input, .layered = layered, .limits_memory = true};
+      (eg_stage_planner){.input = input, .layered = layered, .most_bytes = INFINITY};
   EG_TRY(eg_machine_shape_of(input->machine, &planner->shape));
   eg_plan_search_limits(input->search, &seconds, &steps);
   // A table of stages is as good as its worst entry: a clock that nobody asked for would
@@ -228,12 +228,11 @@ static egraph_status plan_slice(eg_stage_planner *planner, const eg_slice *slice
   // Roles are of weights: a stage without any does what is cheapest.
   if (eg_strmap_len(&slice->trained) == 0) roles[0] = '\0';
   eg_plan_constraints_init(&constraints, planner->input->alloc);
-  eg_whole_input input = {
-      .forward = slice->graph,
-      .training = &slice->training,
-      .folds = !planner->input->search->no_fold,
-      .constraints = &constraints,
-      .memory_limit = planner->limits_memory ? planner->input->memory_limit : INFINITY};
+  eg_whole_input input = {.forward = slice->graph,
+                          .training = &slice->training,
+                          .folds = !planner->input->search->no_fold,
+                          .constraints = &constraints,
+                          .memory_limit = planner->most_bytes};
   egraph_status status = eg_plan_constraints_parse(&constraints, "stages", DELIVERED,
                                                    strlen(DELIVERED), false);
   if (status == EGRAPH_OK)
@@ -249,8 +248,8 @@ static egraph_status plan_slice(eg_stage_planner *planner, const eg_slice *slice
 static egraph_status plan_once(eg_stage_planner *planner, eg_slice *slice,
                                const eg_stage_place *place, eg_stage_plan *out) {
   uint32_t number;
-  EG_TRY(eg_text_printf(&slice->key, " %u %u %u %d %d", place->nodes, place->outer,
-                        place->inner, (int)place->roles, (int)planner->limits_memory));
+  EG_TRY(eg_text_printf(&slice->key, " %u %u %u %d %a", place->nodes, place->outer,
+                        place->inner, (int)place->roles, planner->most_bytes));
   if (eg_strmap_find(&planner->known, eg_text_of(&slice->key), &number)) {
     *out = planner->plans.data[number];
     return EGRAPH_OK;

@@ -137,6 +137,7 @@ static void tell_pipeline(const egraph_report *report, compare_row *row) {
           compare_status_word(is_short ? STATUS_TOO_LARGE : STATUS_FITS));
   if (is_short) row_set_real(row, COL_SHORT, report->excess_memory);
   row_set_real(row, COL_SIMULATED, report->overlapped);
+  row_set_real(row, COL_MEMORY, report->peak_memory);
 }
 
 /// There is no plan: for lack of memory, or because a limit came first.

@@ -51,7 +51,7 @@ awk -F, '$12 == "fits" && ($15 + 0 > $13 * 1.000001 || $16 + 0 > $14 * 1.000001)
 matches first '^egraph is behind no other search$'
 
 # Pipelines have no plan, and are simulated by their search.
-expect 0 '^mlp +2  float32   min-cut +[0-9.]+ ms' - bench compare --models mlp --machine ./duo.machine --nodes 2 --search min-cut
+expect 0 '^mlp +2  float32   min-cut +[0-9.]+ ms, in order [0-9.]+ ms, [0-9.]+ GB on a device$' - bench compare --models mlp --machine ./duo.machine --nodes 2 --search min-cut
 
 # A run goes on where it was: after a row, and in the middle of one.
 head -n 4 one.csv >part.csv
