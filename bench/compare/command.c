@@ -291,12 +291,19 @@ static void measure_all(comparison *c) {
   }
 }
 
-/// Where another search is ahead of the product's own.
+/// Where another search is ahead of the product's own, or has a plan and the product's
+/// own has none, though it was asked.
 static void print_behind(const compare_row *const *rows, size_t count) {
   static const double ROUNDING = 1e-6;
   size_t behind = 0;
   for (size_t i = 0; i < count; i++) {
     double own = rows_own_seconds(rows, count, rows[i]), seconds = row_seconds(rows[i]);
+    if (isfinite(seconds) && !isfinite(own) && rows_have_own(rows, count, rows[i])) {
+      show(stdout, "%s has a plan of %s, %s devices, %s, where egraph has none\n",
+           row_cell(rows[i], COL_SEARCH), row_cell(rows[i], COL_MODEL),
+           row_cell(rows[i], COL_DEVICES), row_cell(rows[i], COL_TYPE));
+      behind++;
+    }
     if (!(seconds < own * (1 - ROUNDING))) continue; // NAN, too
     show(stdout, "%s is ahead on %s, %s devices, %s: %.4g of the seconds\n",
          row_cell(rows[i], COL_SEARCH), row_cell(rows[i], COL_MODEL),
