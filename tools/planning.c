@@ -94,6 +94,10 @@ static void add_search_flags(command *cmd, egraph_search *search) {
 #define EGRAPH_ALGORITHM(name, kind, row, what, paper) " " name " (" #kind ": " what ");"
 #include "include/egraph_algorithms.def"
            " the formats of its graph are chosen exactly at the end");
+  offer_words(cmd,
+#define EGRAPH_ALGORITHM(name, kind, row, what, paper) name " "
+#include "include/egraph_algorithms.def"
+  );
   add_choice(cmd, "--extractor ilp|dag|tree", &search->extractor,
              "one device: extract exactly (ilp) or greedily");
   add_choice(cmd, "--scheduler backoff|simple|yield", &search->scheduler,
