@@ -59,6 +59,7 @@ grep -q '"ph":"X"' trace.json || fail 'the trace has no events'
 grep -q '"ph":"C"' trace.json || fail 'the trace has no memory'
 grep -q '@DATA@' report.html && fail 'the report has no data'
 grep -Eq 'https?://|src=|<link' report.html && fail 'the report asks for something'
+[ "$(grep -o '"tasks":' report.html | wc -l)" -eq 1 ] || fail 'a key stands twice in the data of the report'
 grep -q 'gradient of w1' report.html || fail 'the report does not name values as people do'
 [ "$(wc -c <report.html)" -lt 200000 ] || fail 'the report is large'
 expect 1 - 'cannot be written' simulate plan.json --trace no/such/folder.json
