@@ -258,7 +258,8 @@ egraph_status open_plan_costs(const cost_flags *flags, const char *machine,
   const char *database = flags->database;
   *out = NULL;
   if (measure && database == NULL) database = default_database();
-  if (!measure && database == NULL) return EGRAPH_OK;
+  bool has_device = is_this_host(machine) && flags->backend != NULL; // with its memory
+  if (!measure && database == NULL && !has_device) return EGRAPH_OK;
   own.read_only = own.read_only || !is_this_host(machine);
   return open_costs(&own, database, measure, out);
 }
