@@ -165,9 +165,13 @@ static egraph_status probe_messages(const egraph_allocator *alloc, uint32_t rank
 }
 
 static eg_host_meter meter_of(eg_profiler *profiler) {
+  size_t bytes;
+  bool has_device = eg_profiler_is_device(profiler, &bytes);
   return (eg_host_meter){.operators = {.measure = eg_profiler_measure, .self = profiler},
                          .messages = probe_messages,
-                         .processors = eg_host_processors()};
+                         .processors = eg_host_processors(),
+                         .has_device = has_device,
+                         .device_bytes = has_device ? (double)bytes : 0};
 }
 
 eg_host_costs eg_costs_of_host(egraph_costs *costs) {

@@ -198,6 +198,8 @@ static void report_stages(egraph_result *result, const char *algorithm) {
   result->made.report = (egraph_report){.cost_after = has_any ? best->seconds : INFINITY,
                                         .overlapped = has_any ? best->seconds : 0,
                                         .excess_memory = has_any ? best->excess : 0,
+                                        .peak_memory = has_any ? best->bytes : 0,
+                                        .memory_limit = staged->memory_limit,
                                         .gap = has_any ? 1 : INFINITY,
                                         .status = has_any ? "feasible" : "unknown",
                                         .proven_over = "variants reached",

@@ -155,7 +155,9 @@ static egraph_status begin_search(eg_graph_search *search) {
   const eg_term_costs costs = {.model = input->costs,
                                .measurer = input->measurer,
                                .formats = limits->formats ? input->formats & ~1u : 0};
-  double seconds = limits->time_limit >= 0 ? limits->time_limit : DEFAULT_SECONDS;
+  double seconds = limits->time_limit >= 0   ? limits->time_limit
+                   : limits->work_limit != 0 ? INFINITY
+                                             : DEFAULT_SECONDS;
   search->start = eg_clock_seconds();
   search->deadline = search->start + seconds;
   search->root_count = eg_graph_output_count(input->graph);

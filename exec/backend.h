@@ -150,6 +150,7 @@ struct eg_backend {
   egraph_allocator alloc;
   uint32_t threads;   // as resolved from the options
   size_t cache_bytes; // of the device's last cache; 0: host memory, or not known
+  size_t total_bytes; // of the device's memory, all of it; 0: host memory, or not known
 };
 
 // ---- registry -------------------------------------------------------------------

@@ -364,6 +364,11 @@ uint32_t eg_profiler_formats(const eg_profiler *profiler) {
   return profiler->backend->vtable->formats(profiler->backend);
 }
 
+bool eg_profiler_is_device(const eg_profiler *profiler, size_t *out_bytes) {
+  *out_bytes = profiler->backend->total_bytes;
+  return !profiler->backend->vtable->host_memory;
+}
+
 // ---- measuring ------------------------------------------------------------------
 
 // With one thread, time taken away by other processes is not the node's: the smaller of

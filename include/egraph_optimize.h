@@ -258,6 +258,8 @@ typedef struct egraph_report {
   // "no-gain", "work-limit", "time-limit" or "cancelled".
   uint64_t proposals;   // plans that were compared, on all meshes
   double excess_memory; // bytes that a device lacks at the plan's peak; 0: it fits
+  double peak_memory; // of pipelines, which have no plan: bytes of the device that holds
+                      // most; otherwise 0
 
   // Of a plan; otherwise 0 and NULL.
   uint32_t meshes;     // that were tried

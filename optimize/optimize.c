@@ -175,7 +175,7 @@ static egraph_status explain_absence(const egraph_report *report, eg_text *text)
         text, is_proven ? "no operators of this step can be split so; take another "
                           "baseline, or none"
                         : "the search ended without one, nor a proof; raise the limit of "
-                          "time, or take a mesh instead of all");
+                          "work or of time, or take a mesh instead of all");
   EG_TRY(eg_text_append(text, "a device may hold "));
   EG_TRY(eg_text_bytes(text, report->memory_limit));
   EG_TRY(eg_text_append(text, ", the least peak that is known is "));

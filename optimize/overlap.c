@@ -11,9 +11,10 @@ enum { GAME_ROUNDS = 20000 };
 static const double SAME_WEIGHT = 1e-6;
 
 void eg_overlap_init(eg_overlap *o, const eg_machine_mesh *mesh, uint32_t micro_batches,
-                     double memory_limit) {
+                     double memory_limit, double beside) {
   *o = (eg_overlap){.mesh = mesh,
                     .memory_limit = memory_limit,
+                    .beside = beside,
                     .streams = 1,
                     .micro_batches = micro_batches,
                     .shortest = INFINITY};
@@ -71,7 +72,8 @@ egraph_status eg_overlap_add(eg_overlap *o, const eg_plan *plan, egraph_allocato
                              double *out_seconds) {
   eg_plan_simulation s;
   eg_plan_simulation_init(&s, alloc);
-  egraph_status status = eg_plan_simulate_shortest(plan, o->mesh, o->memory_limit, &s);
+  const eg_simulation_setup setup = {.links = o->mesh, .beside = o->beside};
+  egraph_status status = eg_plan_simulate_shortest_as(plan, &setup, o->memory_limit, &s);
   *out_seconds = s.seconds;
   o->last = s.seconds;
   o->missing = fmax(s.wanted_bytes - o->memory_limit, 0);

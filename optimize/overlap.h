@@ -27,6 +27,7 @@ enum { EG_OVERLAP_PLANS = 16, EG_OVERLAP_PATHS = 2 * EG_MACHINE_MAX_LINKS + 1 };
 typedef struct eg_overlap {
   const eg_machine_mesh *mesh;
   double memory_limit;
+  double beside; // as of eg_simulation_setup
   uint32_t streams;
   uint32_t stream_of_link[EG_MACHINE_MAX_LINKS]; // 0: no axis goes over it
   uint32_t micro_batches;
@@ -40,11 +41,13 @@ typedef struct eg_overlap {
   double weight[EG_OVERLAP_PATHS]; // of the search to come
 } eg_overlap;
 
-/// With equal weights.
+/// With equal weights. `beside`: computing takes so many times as long while its device
+/// exchanges (eg_machine.beside); the bound does not know it, and holds all the more.
 void eg_overlap_init(eg_overlap *overlap, const eg_machine_mesh *mesh,
-                     uint32_t micro_batches, double memory_limit);
-/// The seconds of a plan's step, in the order of issue (eg_issue) in which it is shortest
-/// and holds no more than the limit. The plan counts for the next weights.
+                     uint32_t micro_batches, double memory_limit, double beside);
+/// The seconds of a plan's step, exchanges in closed form, in the order of issue
+/// (eg_issue) in which it is shortest and holds no more than the limit. The plan counts
+/// for the next weights.
 egraph_status eg_overlap_add(eg_overlap *overlap, const eg_plan *plan,
                              egraph_allocator alloc, double *out_seconds);
 /// A lower bound of weighted seconds, by a search with the current weights.

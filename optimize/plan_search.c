@@ -440,7 +440,8 @@ static egraph_status overlap_on_mesh(plan_job *job, const eg_machine_mesh *mesh,
   eg_overlap overlap;
   bool is_impossible =
       planning->status == EG_LAYOUT_NO_MEMORY || planning->status == EG_LAYOUT_INFEASIBLE;
-  eg_overlap_init(&overlap, mesh, micro_batches_of(job), job->input->memory_limit);
+  eg_overlap_init(&overlap, mesh, micro_batches_of(job), job->input->memory_limit,
+                  job->input->machine->beside);
   eg_overlap_set_bound(&overlap, planning->bound / overlap.streams);
   EG_TRY(add_overlapped(job, &overlap, planning));
   if (is_impossible || overlap.streams == 1) {
@@ -467,7 +468,8 @@ static egraph_status add_searched(plan_job *job, const eg_machine_mesh *mesh,
   report->search_work += (double)planning->searched.work / STEPS_OF_WORK;
   report->search_seconds += planning->searched.seconds;
   report->ended = eg_plan_stop_name(planning->searched.stop);
-  eg_overlap_init(&overlap, mesh, micro_batches_of(job), excess > 0 ? INFINITY : limit);
+  eg_overlap_init(&overlap, mesh, micro_batches_of(job), excess > 0 ? INFINITY : limit,
+                  job->input->machine->beside);
   egraph_status status = EGRAPH_OK;
   if (planning->has_plan) {
     report->overlap_plans++;

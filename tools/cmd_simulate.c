@@ -190,6 +190,7 @@ int command_simulate(int argc, char **argv) {
   if (written && flags.json) {
     json_begin();
     simulation_json(&s);
+    exchanges_json(flags.machine, egraph_plan_info_of(s.plan).devices, &s.basis);
     json_end();
   } else if (written) {
     print_text(&s);

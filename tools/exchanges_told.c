@@ -70,3 +70,24 @@ void exchanges_tell(const char *machine, uint32_t ranks,
                     const egraph_exchange_basis *basis) {
   if (has_exchanges(machine, ranks)) tell(basis, channel_of(machine), ranks);
 }
+
+void exchanges_json(const char *machine, uint32_t ranks,
+                    const egraph_exchange_basis *basis) {
+  bool is_host = has_exchanges(machine, ranks);
+  char date[32];
+  struct tm parts;
+  time_t seconds = (time_t)basis->date;
+  json_open("exchanges", '{');
+  json_text("basis", machine == NULL    ? "plan"
+                     : !is_host         ? "machine"
+                     : basis->date == 0 ? "messages"
+                                        : "measured");
+  if (is_host) json_text("channel", channel_of(machine));
+  if (is_host) json_int("ranks", ranks);
+  if (is_host && basis->date != 0 && gmtime_r(&seconds, &parts) != NULL) {
+    (void)strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", &parts);
+    json_text("date", date);
+    json_bool("stood_still", basis->stood_still);
+  }
+  json_close('}');
+}

@@ -9,6 +9,10 @@
 /// host; all 0 for other machines.
 egraph_status exchanges_find(const char *machine, uint32_t ranks, const cost_flags *flags,
                              egraph_exchange_basis *out);
+/// Writes an object, "exchanges": whether their seconds are those of the plan's file, a
+/// machine's figures, figures of messages of this host, or measured here, and when.
+void exchanges_json(const char *machine, uint32_t ranks,
+                    const egraph_exchange_basis *basis);
 /// Prints the rest of a line: how much computing slows down beside an exchange, where it
 /// was measured, and whether that is to be doubted.
 void beside_tell(const egraph_exchange_basis *basis);

@@ -94,6 +94,10 @@ static void add_search_flags(command *cmd, egraph_search *search) {
 #define EGRAPH_ALGORITHM(name, kind, row, what, paper) " " name " (" #kind ": " what ");"
 #include "include/egraph_algorithms.def"
            " the formats of its graph are chosen exactly at the end");
+  offer_words(cmd,
+#define EGRAPH_ALGORITHM(name, kind, row, what, paper) name " "
+#include "include/egraph_algorithms.def"
+  );
   add_choice(cmd, "--extractor ilp|dag|tree", &search->extractor,
              "one device: extract exactly (ilp) or greedily");
   add_choice(cmd, "--scheduler backoff|simple|yield", &search->scheduler,
@@ -254,7 +258,8 @@ egraph_status open_plan_costs(const cost_flags *flags, const char *machine,
   const char *database = flags->database;
   *out = NULL;
   if (measure && database == NULL) database = default_database();
-  if (!measure && database == NULL) return EGRAPH_OK;
+  bool has_device = is_this_host(machine) && flags->backend != NULL; // with its memory
+  if (!measure && database == NULL && !has_device) return EGRAPH_OK;
   own.read_only = own.read_only || !is_this_host(machine);
   return open_costs(&own, database, measure, out);
 }

@@ -282,7 +282,7 @@ static void write_tasks(const simulated_plan *s, const text_table *texts, uint32
   for (uint32_t i = 0; i < texts->count; i++)
     json_text(NULL, texts->texts[i]);
   json_close(']');
-  json_open("tasks", '[');
+  json_open("timeline", '[');
   for (uint32_t t = 0; t < count; t++) {
     egraph_simulation_task task = egraph_simulation_task_at(s->simulation, t);
     if (task.stream != EGRAPH_NONE && !left_out_has(left, task.micro_batch))

@@ -43,6 +43,7 @@ static bool is_balanced(const finder *f, uint32_t first, uint32_t last,
 
 /// Stages that may be behind one: it has a micro-batch in flight for each, and its own.
 static uint32_t most_behind(const finder *f, const eg_stage_plan *plan) {
+  if (isinf(f->planner.most_bytes)) return UINT32_MAX;
   double room = f->planner.input->memory_limit - plan->fixed_bytes - plan->flight_bytes;
   if (room < 0) return 0; // the plan itself fits: rounding
   if (!(plan->flight_bytes > 0) || room / plan->flight_bytes > 1e6) return UINT32_MAX;
@@ -108,9 +109,10 @@ static egraph_status add_choice(finder *f, eg_staged *out) {
   return status;
 }
 
+/// Fills the table within the planner's limit, and adds the choice from it, if any.
 static egraph_status choose(finder *f, eg_staged *out) {
   const eg_plan_search_input *input = f->planner.input;
-  EG_TRY(eg_submeshes_of(f->planner.shape.nodes, f->planner.shape.width, &f->shapes));
+  f->cells.len = f->plans.len = f->choice.stages.len = 0;
   EG_TRY(fill_table(f));
   const eg_interop_problem problem = {.layers = eg_layered_count(f->planner.layered),
                                       .devices =
@@ -124,6 +126,16 @@ static egraph_status choose(finder *f, eg_staged *out) {
   return f->choice.stages.len == 0 ? EGRAPH_OK : add_choice(f, out);
 }
 
+/// Where nothing fits, the choice without the limit says how much memory is missing.
+static egraph_status choose_fitting(finder *f, eg_staged *out) {
+  EG_TRY(eg_submeshes_of(f->planner.shape.nodes, f->planner.shape.width, &f->shapes));
+  f->planner.most_bytes = f->planner.input->memory_limit;
+  EG_TRY(choose(f, out));
+  if (out->best != UINT32_MAX || isinf(f->planner.most_bytes)) return EGRAPH_OK;
+  f->planner.most_bytes = INFINITY;
+  return choose(f, out);
+}
+
 static egraph_status find(const eg_plan_search_input *input, const eg_layered *layered,
                           eg_staged *out) {
   finder f;
@@ -132,7 +144,7 @@ static egraph_status find(const eg_plan_search_input *input, const eg_layered *l
   cells_init(&f.cells, input->alloc);
   eg_stage_plans_init(&f.plans, input->alloc);
   eg_interop_choice_init(&f.choice, input->alloc);
-  egraph_status status = choose(&f, out);
+  egraph_status status = choose_fitting(&f, out);
   eg_staged_note(out, &f.planner);
   eg_interop_choice_deinit(&f.choice);
   eg_stage_plans_deinit(&f.plans);

@@ -2,6 +2,7 @@
 #include "baselines/stages/megatron_grid.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 
 #include "base/clock.h"
@@ -14,6 +15,7 @@ EG_VEC_DEFINE(places, eg_stage_place);
 typedef struct point {
   uint32_t tensor, stages, data, chunks;
   eg_stage_roles roles;
+  bool is_fitted; // planned for less memory than it takes when it is planned for time
 } point;
 
 typedef struct grid {
@@ -41,7 +43,9 @@ static void write_name(const point *at, char *out) {
     used += snprintf(out + used, EG_STAGED_NAME_SIZE - (size_t)used, " v=%" PRIu32,
                      at->chunks);
   if (at->roles == EG_STAGE_ZERO_1)
-    (void)snprintf(out + used, EG_STAGED_NAME_SIZE - (size_t)used, " zero-1");
+    used += snprintf(out + used, EG_STAGED_NAME_SIZE - (size_t)used, " zero-1");
+  if (at->is_fitted)
+    (void)snprintf(out + used, EG_STAGED_NAME_SIZE - (size_t)used, " fitted");
 }
 
 static egraph_status add_point(grid *g, const point *at) {
@@ -69,13 +73,43 @@ static egraph_status add_point(grid *g, const point *at) {
   return eg_staged_add(g->out, &g->planner, &choice);
 }
 
+/// What the largest part may hold with one micro-batch in flight, so that its device
+/// fits: as much less as the device lacks, if the chunks give way alike.
+static double room_of_part(const grid *g, const eg_staged_row *row, uint32_t chunks) {
+  double most = 0;
+  for (size_t i = 0; i < g->plans.len; i++)
+    most = fmax(most, g->plans.data[i].fixed_bytes + g->plans.data[i].flight_bytes);
+  return most - row->excess / chunks;
+}
+
+/// A point is planned for time. One that does not fit then, and would be the best if it
+/// did, is planned again for the room that there is: a row of its own.
+static egraph_status add_fitting(grid *g, point at) {
+  size_t before = g->out->rows.len;
+  EG_TRY(add_point(g, &at));
+  if (g->out->rows.len == before || g->planner.is_cancelled) return EGRAPH_OK;
+  const eg_staged_row *row = &g->out->rows.data[before];
+  if (!row->is_possible || row->excess <= 0) return EGRAPH_OK;
+  const eg_staged_row *best = &g->out->rows.data[g->out->best];
+  if (best->excess <= 0 && best->seconds <= row->seconds) return EGRAPH_OK;
+  double room = room_of_part(g, row, at.chunks);
+  if (!(room > 0)) return EGRAPH_OK;
+  at.is_fitted = true;
+  g->planner.most_bytes = room;
+  egraph_status status = add_point(g, &at);
+  g->planner.most_bytes = INFINITY;
+  if (status == EGRAPH_OK && !g->out->rows.data[before + 1].is_possible)
+    g->out->rows.len--; // the row planned for time says what is missing
+  return status;
+}
+
 /// Both kinds of data parallelism, where there are several replicas.
 static egraph_status add_roles(grid *g, point at) {
   at.roles = EG_STAGE_DATA;
-  EG_TRY(add_point(g, &at));
+  EG_TRY(add_fitting(g, at));
   if (at.data == 1) return EGRAPH_OK;
   at.roles = EG_STAGE_ZERO_1;
-  return add_point(g, &at);
+  return add_fitting(g, at);
 }
 
 /// All numbers of chunks that there are layers and micro-batches for.
@@ -105,7 +139,6 @@ static egraph_status walk(const eg_plan_search_input *input, const eg_layered *l
                           eg_staged *out) {
   grid g = {.out = out};
   EG_TRY(eg_stage_planner_init(&g.planner, input, layered));
-  g.planner.limits_memory = false; // a row that does not fit says by how much
   eg_stage_plans_init(&g.plans, input->alloc);
   places_init(&g.places, input->alloc);
   eg_u32s_init(&g.last, input->alloc);

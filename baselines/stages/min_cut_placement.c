@@ -472,6 +472,7 @@ static egraph_status report(const placer *p, double seconds, eg_staged *out) {
   (void)snprintf(row.name, sizeof row.name, "%" PRIu32 " devices", p->devices);
   out->micro_batches = p->micro_batches;
   out->devices = p->devices;
+  out->memory_limit = p->input->memory_limit;
   out->chunks = 1;
   for (uint32_t n = 0; n < p->nodes; n++)
     row.formula += times(p, n) * p->seconds.data[n]; // one device after the other

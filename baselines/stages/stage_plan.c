@@ -8,9 +8,10 @@
 #include "base/clock.h"
 #include "optimize/fold/whole_step.h"
 
-// For each stage, of all work, and of the time that is left: about a hundred are planned,
-// and the last ones must have a plan, too.
+// For each stage, of all work, and of the time that is left, where the caller limits
+// time: about a hundred are planned, and the last ones must have a plan, too.
 static const double STAGE_SHARE = 0.01, TIME_SHARE = 0.05;
+static const double NO_TIME_LIMIT = 1e9; // seconds: work decides
 static const double LEAST_WORK = 1e6, LEAST_SECONDS = 0.05;
 static const double DEFAULT_GAP = 1e-3; // what a longer search might gain
 // What leaves a stage may leave it in any layout.
@@ -34,11 +35,14 @@ egraph_status eg_stage_planner_init(eg_stage_planner *planner,
                                     const eg_layered *layered) {
   double seconds, steps;
   *planner =
-      (eg_stage_planner){.input = input, .layered = layered, .limits_memory = true};
+      (eg_stage_planner){.input = input, .layered = layered, .most_bytes = INFINITY};
   EG_TRY(eg_machine_shape_of(input->machine, &planner->shape));
   eg_plan_search_limits(input->search, &seconds, &steps);
+  // A table of stages is as good as its worst entry: a clock that nobody asked for would
+  // choose other stages on a busy machine.
+  planner->by_work = input->search->time_limit < 0;
   planner->work = fmax(steps * STAGE_SHARE, LEAST_WORK);
-  planner->deadline = eg_clock_seconds() + seconds;
+  planner->deadline = eg_clock_seconds() + (planner->by_work ? NO_TIME_LIMIT : seconds);
   eg_strmap_init(&planner->known, input->alloc);
   eg_stage_plans_init(&planner->plans, input->alloc);
   return EGRAPH_OK;
@@ -193,6 +197,7 @@ static egraph_status plan_step(eg_stage_planner *planner, eg_whole_step *step,
   input.layout.time_limit_seconds =
       fmax(TIME_SHARE * (planner->deadline - eg_clock_seconds()), LEAST_SECONDS);
   input.layout.work_limit = (uint64_t)fmin(planner->work, 1e18);
+  input.layout.by_work = planner->by_work;
   input.layout.relative_gap =
       search->relative_gap >= 0 ? search->relative_gap : DEFAULT_GAP;
   input.layout.progress = on_progress;
@@ -223,12 +228,11 @@ static egraph_status plan_slice(eg_stage_planner *planner, const eg_slice *slice
   // Roles are of weights: a stage without any does what is cheapest.
   if (eg_strmap_len(&slice->trained) == 0) roles[0] = '\0';
   eg_plan_constraints_init(&constraints, planner->input->alloc);
-  eg_whole_input input = {
-      .forward = slice->graph,
-      .training = &slice->training,
-      .folds = !planner->input->search->no_fold,
-      .constraints = &constraints,
-      .memory_limit = planner->limits_memory ? planner->input->memory_limit : INFINITY};
+  eg_whole_input input = {.forward = slice->graph,
+                          .training = &slice->training,
+                          .folds = !planner->input->search->no_fold,
+                          .constraints = &constraints,
+                          .memory_limit = planner->most_bytes};
   egraph_status status = eg_plan_constraints_parse(&constraints, "stages", DELIVERED,
                                                    strlen(DELIVERED), false);
   if (status == EGRAPH_OK)
@@ -244,8 +248,8 @@ static egraph_status plan_slice(eg_stage_planner *planner, const eg_slice *slice
 static egraph_status plan_once(eg_stage_planner *planner, eg_slice *slice,
                                const eg_stage_place *place, eg_stage_plan *out) {
   uint32_t number;
-  EG_TRY(eg_text_printf(&slice->key, " %u %u %u %d %d", place->nodes, place->outer,
-                        place->inner, (int)place->roles, (int)planner->limits_memory));
+  EG_TRY(eg_text_printf(&slice->key, " %u %u %u %d %a", place->nodes, place->outer,
+                        place->inner, (int)place->roles, planner->most_bytes));
   if (eg_strmap_find(&planner->known, eg_text_of(&slice->key), &number)) {
     *out = planner->plans.data[number];
     return EGRAPH_OK;

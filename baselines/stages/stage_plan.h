@@ -50,10 +50,11 @@ typedef struct eg_stage_planner {
   const eg_plan_search_input *input;
   const eg_layered *layered;
   eg_machine_shape shape;
-  double work;        // steps of each plan
-  double deadline;    // of all, by base/clock.h
-  bool limits_memory; // plans must fit with one micro-batch in flight
-  eg_strmap known;    // slice, place: number of
+  double work;       // steps of each plan
+  double deadline;   // of all, by base/clock.h
+  bool by_work;      // no time limit was asked for: steps alone limit a plan
+  double most_bytes; // of a device with one micro-batch in flight; INFINITY: any
+  eg_strmap known;   // slice, place: number of
   eg_stage_plans plans;
   uint32_t asked;
   bool is_cancelled; // from then on there are no plans

@@ -210,6 +210,7 @@ egraph_status eg_staged_add(eg_staged *staged, const eg_stage_planner *planner,
 }
 
 void eg_staged_note(eg_staged *staged, const eg_stage_planner *planner) {
+  staged->memory_limit = planner->input->memory_limit;
   staged->layers = eg_layered_count(planner->layered);
   staged->micro_batches = planner->input->training->micro_batches;
   staged->devices = planner->shape.nodes * planner->shape.width;

@@ -47,6 +47,7 @@ EG_VEC_DEFINE(eg_staged_stages, eg_staged_stage);
 typedef struct eg_staged {
   const char *algorithm;
   uint32_t layers, micro_batches, devices; // no layers: operators are placed one by one
+  double memory_limit;                     // of a device; INFINITY: none
   uint32_t asked, planned; // stages: looked at, and distinct ones, which were planned
   double search_seconds;
   bool is_cancelled;

@@ -30,6 +30,12 @@ static bool is_same_panel(const compare_row *a, const compare_row *b) {
   return true;
 }
 
+bool rows_have_own(const compare_row *const *rows, size_t count, const compare_row *row) {
+  for (size_t i = 0; i < count; i++)
+    if (is_own(rows[i]) && is_same_panel(rows[i], row)) return true;
+  return false;
+}
+
 double rows_own_seconds(const compare_row *const *rows, size_t count,
                         const compare_row *row) {
   double best = NAN;

@@ -291,12 +291,19 @@ static void measure_all(comparison *c) {
   }
 }
 
-/// Where another search is ahead of the product's own.
+/// Where another search is ahead of the product's own, or has a plan and the product's
+/// own has none, though it was asked.
 static void print_behind(const compare_row *const *rows, size_t count) {
   static const double ROUNDING = 1e-6;
   size_t behind = 0;
   for (size_t i = 0; i < count; i++) {
     double own = rows_own_seconds(rows, count, rows[i]), seconds = row_seconds(rows[i]);
+    if (isfinite(seconds) && !isfinite(own) && rows_have_own(rows, count, rows[i])) {
+      show(stdout, "%s has a plan of %s, %s devices, %s, where egraph has none\n",
+           row_cell(rows[i], COL_SEARCH), row_cell(rows[i], COL_MODEL),
+           row_cell(rows[i], COL_DEVICES), row_cell(rows[i], COL_TYPE));
+      behind++;
+    }
     if (!(seconds < own * (1 - ROUNDING))) continue; // NAN, too
     show(stdout, "%s is ahead on %s, %s devices, %s: %.4g of the seconds\n",
          row_cell(rows[i], COL_SEARCH), row_cell(rows[i], COL_MODEL),
@@ -394,6 +401,35 @@ static int run_comparison(const compare_flags *flags) {
   return is_fine && !interrupted() ? EXIT_DONE : outcome;
 }
 
+// ---- words that completion offers -------------------------------------------------
+
+enum { MAX_NAMES = 1024 };
+
+/// All names of a list, with a space between them.
+static const char *join_names(const char *(*name_at)(uint32_t), uint32_t count,
+                              char out[MAX_NAMES]) {
+  size_t used = 0;
+  out[0] = '\0';
+  for (uint32_t i = 0; i < count && used < MAX_NAMES; i++)
+    used += (size_t)snprintf(out + used, MAX_NAMES - used, "%s%s", i != 0 ? " " : "",
+                             name_at(i));
+  return out;
+}
+
+static void offer_models(command *cmd) {
+  static char words[MAX_NAMES]; // completion reads them later
+  uint32_t count;
+  (void)zoo_models(&count);
+  offer_words(cmd, join_names(model_at, count, words));
+}
+
+static void offer_searches(command *cmd) {
+  static char words[MAX_NAMES]; // completion reads them later
+  uint32_t count;
+  (void)search_entries(&count);
+  offer_words(cmd, join_names(search_at, count, words));
+}
+
 // ---- the command -----------------------------------------------------------------
 
 /// "64 per device", "1024", and micro-batches.
@@ -476,6 +512,7 @@ int command_bench_compare(int argc, char **argv) {
   add_switch(&cmd, "--list", &flags.lists,
              "print models, with the source of their configuration, and searches");
   add_text(&cmd, "--models LIST", &flags.models, "models to plan (default: all)");
+  offer_models(&cmd);
   add_text(&cmd, "--machine LIST", &flags.machines,
            "machines, as egraph plan takes them");
   offer_words(&cmd, MACHINE_WORDS);
@@ -487,6 +524,7 @@ int command_bench_compare(int argc, char **argv) {
            "float32, or bfloat16 with weights and states in float32");
   offer_words(&cmd, "float32 bfloat16");
   add_text(&cmd, "--search LIST", &flags.searches, "searches (default: all that fit)");
+  offer_searches(&cmd);
   add_heading(&cmd, "Search");
   add_uint(
       &cmd, "--work N", &flags.work, 1, 1e12,

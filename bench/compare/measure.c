@@ -16,13 +16,8 @@
 #include <sys/prctl.h>
 #endif
 
+#include "base/status.h"
 #include "tools/console.h"
-
-#define TRY(call)                                                                        \
-  do {                                                                                   \
-    egraph_status status_ = (call);                                                      \
-    if (status_ != EGRAPH_OK) return status_;                                            \
-  } while (0)
 
 // ---- machines --------------------------------------------------------------------
 
@@ -34,7 +29,7 @@ static egraph_status plan_one_node(const egraph_graph *graph, const char *machin
   egraph_result *result;
   target.machine = machine;
   options.target = &target;
-  TRY(egraph_optimize(NULL, graph, NULL, NULL, &options, &result));
+  EG_TRY(egraph_optimize(NULL, graph, NULL, NULL, &options, &result));
   const egraph_plan *plan = egraph_result_plan(result);
   *out = plan != NULL ? egraph_plan_info_of(plan).devices : 1;
   egraph_result_destroy(result);
@@ -45,7 +40,7 @@ egraph_status machine_devices(const char *machine, uint32_t *out) {
   egraph_graph *graph;
   egraph_value x;
   const int64_t one = 1;
-  TRY(egraph_graph_create(NULL, &graph));
+  EG_TRY(egraph_graph_create(NULL, &graph));
   egraph_status status = egraph_graph_add_input(graph, "x", EGRAPH_FLOAT32, 1, &one, &x);
   if (status == EGRAPH_OK)
     status = egraph_graph_add(graph, NULL, "relu", NULL, &x, 1, &x);
@@ -66,6 +61,7 @@ typedef struct optimize_call {
   egraph_baselines baselines;
 } optimize_call;
 
+static const double NO_CLOCK = 1e6; // seconds, the most that options take
 static const char *const FROZEN[] = {"mask"};
 
 static void prepare_call(const compare_case *c, const egraph_graph *graph,
@@ -78,12 +74,16 @@ static void prepare_call(const compare_case *c, const egraph_graph *graph,
                           .search = egraph_search_default(),
                           .baselines = egraph_baselines_default()};
   call->search.work_limit = c->work_limit;
-  call->search.saturate_time_limit = 1e6; // nodes and iterations limit it, no clock
+  call->search.saturate_time_limit = NO_CLOCK; // nodes and iterations limit it
   call->search.seed = c->seed;
   call->options.search = &call->search;
   if (c->search->kind == SEARCH_ALGORITHM) call->search.algorithm = c->search->name;
   call->search.overlap = c->search->kind == SEARCH_OWN_OVERLAP;
-  if (!zoo_trains(model)) return;
+  // Work limits a search for a plan alone; one for a graph has a clock where none is set.
+  if (!zoo_trains(model)) {
+    call->search.time_limit = NO_CLOCK;
+    return;
+  }
   call->target.machine = c->machine;
   call->options.target = &call->target;
   call->training.optimizer = model->optimizer;
@@ -104,7 +104,7 @@ static egraph_status simulate(const egraph_plan *plan, const char *machine, doub
   egraph_simulate_options options = egraph_simulate_options_default();
   egraph_simulation *simulation;
   options.machine = machine;
-  TRY(egraph_simulate(NULL, plan, &options, &simulation));
+  EG_TRY(egraph_simulate(NULL, plan, &options, &simulation));
   *out = egraph_simulation_info_of(simulation).seconds;
   egraph_simulation_destroy(simulation);
   return EGRAPH_OK;
@@ -114,7 +114,7 @@ static egraph_status tell_plan(const compare_case *c, const egraph_plan *plan,
                                compare_row *row) {
   egraph_plan_info info = egraph_plan_info_of(plan);
   double simulated;
-  TRY(simulate(plan, c->machine, &simulated));
+  EG_TRY(simulate(plan, c->machine, &simulated));
   bool is_short = info.memory > info.memory_limit;
   row_set(row, COL_STATUS,
           compare_status_word(is_short ? STATUS_TOO_LARGE : STATUS_FITS));
@@ -132,6 +132,7 @@ static void tell_pipeline(const egraph_report *report, compare_row *row) {
           compare_status_word(is_short ? STATUS_TOO_LARGE : STATUS_FITS));
   if (is_short) row_set_real(row, COL_SHORT, report->excess_memory);
   row_set_real(row, COL_SIMULATED, report->overlapped);
+  row_set_real(row, COL_MEMORY, report->peak_memory);
 }
 
 /// There is no plan: for lack of memory, or because a limit came first.
@@ -175,7 +176,7 @@ static bool show_progress(void *user, const char *phase, const char *line) {
 static egraph_status load_rules(bool has_rules, egraph_rules **out) {
   *out = NULL;
   if (!has_rules) return EGRAPH_OK;
-  TRY(egraph_rules_create(NULL, out));
+  EG_TRY(egraph_rules_create(NULL, out));
   return egraph_rules_add_builtin(*out);
 }
 
@@ -185,14 +186,14 @@ static egraph_status search_row(const compare_case *c, compare_row *row) {
   egraph_result *result;
   optimize_call call;
   char name[96];
-  TRY(zoo_build(&c->model, &graph));
-  TRY(load_rules(c->has_rules, &rules));
+  EG_TRY(zoo_build(&c->model, &graph));
+  EG_TRY(load_rules(c->has_rules, &rules));
   prepare_call(c, graph, &call);
   (void)snprintf(name, sizeof name, "%s, %s devices, %s", c->model.name,
                  row_cell(row, COL_DEVICES), c->search->name);
   call.options.progress = show_progress;
   call.options.user = name;
-  TRY(egraph_optimize(NULL, graph, rules, NULL, &call.options, &result));
+  EG_TRY(egraph_optimize(NULL, graph, rules, NULL, &call.options, &result));
   tell_report(egraph_result_report(result), row);
   const egraph_plan *plan = egraph_result_plan(result);
   if (!zoo_trains(c->model.model)) {

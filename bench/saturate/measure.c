@@ -15,14 +15,9 @@
 #include <malloc.h>
 #endif
 
+#include "base/status.h"
 #include "tools/console.h"
 #include "tools/term_lines.h"
-
-#define TRY(call)                                                                        \
-  do {                                                                                   \
-    egraph_status status_ = (call);                                                      \
-    if (status_ != EGRAPH_OK) return status_;                                            \
-  } while (0)
 
 // ---- start graphs ----------------------------------------------------------------
 
@@ -30,7 +25,7 @@ static egraph_status add(egraph_terms *terms, const char *head,
                          const egraph_class *children, uint32_t count,
                          egraph_class *out) {
   egraph_symbol symbol;
-  TRY(egraph_terms_symbol(terms, head, &symbol));
+  EG_TRY(egraph_terms_symbol(terms, head, &symbol));
   return egraph_terms_add_node(terms, symbol, children, count, out);
 }
 
@@ -49,37 +44,37 @@ typedef struct nasrnn {
 
 static egraph_status product(nasrnn *n, egraph_class value, egraph_class *out) {
   egraph_class weight;
-  TRY(add_leaf(n->terms, "w", ++n->weights, &weight));
+  EG_TRY(add_leaf(n->terms, "w", ++n->weights, &weight));
   return add(n->terms, "matmul", (egraph_class[]){n->zero, value, weight}, 3, out);
 }
 
 static egraph_status combine(nasrnn *n, egraph_class input, egraph_class *out) {
   egraph_class sides[2];
-  TRY(product(n, input, &sides[0]));
-  TRY(product(n, n->state, &sides[1]));
+  EG_TRY(product(n, input, &sides[0]));
+  EG_TRY(product(n, n->state, &sides[1]));
   return add(n->terms, "ewadd", sides, 2, out);
 }
 
 static egraph_status join(nasrnn *n, const char *head, const char *left, egraph_class a,
                           const char *right, egraph_class b, egraph_class *out) {
   egraph_class sides[2];
-  TRY(add(n->terms, left, &a, 1, &sides[0]));
-  TRY(add(n->terms, right, &b, 1, &sides[1]));
+  EG_TRY(add(n->terms, left, &a, 1, &sides[0]));
+  EG_TRY(add(n->terms, right, &b, 1, &sides[1]));
   return add(n->terms, head, sides, 2, out);
 }
 
 static egraph_status add_cell(nasrnn *n, uint32_t number) {
   egraph_class x, t[8], m[7];
-  TRY(add_leaf(n->terms, "x", number, &x));
+  EG_TRY(add_leaf(n->terms, "x", number, &x));
   for (uint32_t i = 0; i < 8; i++)
-    TRY(combine(n, x, &t[i]));
-  TRY(join(n, "ewadd", "relu", t[0], "sigmoid", t[3], &m[0]));
-  TRY(join(n, "ewadd", "sigmoid", t[1], "tanh", t[2], &m[1]));
-  TRY(join(n, "ewmul", "sigmoid", t[4], "tanh", t[5], &m[2]));
-  TRY(join(n, "ewmul", "sigmoid", t[6], "relu", t[7], &m[3]));
-  TRY(join(n, "ewadd", "sigmoid", m[1], "tanh", m[2], &m[4]));
-  TRY(join(n, "ewmul", "tanh", m[0], "tanh", m[3], &m[5]));
-  TRY(join(n, "ewmul", "tanh", m[4], "tanh", m[5], &m[6]));
+    EG_TRY(combine(n, x, &t[i]));
+  EG_TRY(join(n, "ewadd", "relu", t[0], "sigmoid", t[3], &m[0]));
+  EG_TRY(join(n, "ewadd", "sigmoid", t[1], "tanh", t[2], &m[1]));
+  EG_TRY(join(n, "ewmul", "sigmoid", t[4], "tanh", t[5], &m[2]));
+  EG_TRY(join(n, "ewmul", "sigmoid", t[6], "relu", t[7], &m[3]));
+  EG_TRY(join(n, "ewadd", "sigmoid", m[1], "tanh", m[2], &m[4]));
+  EG_TRY(join(n, "ewmul", "tanh", m[0], "tanh", m[3], &m[5]));
+  EG_TRY(join(n, "ewmul", "tanh", m[4], "tanh", m[5], &m[6]));
   return add(n->terms, "tanh", &m[6], 1, &n->state);
 }
 
@@ -87,10 +82,10 @@ static egraph_status add_cell(nasrnn *n, uint32_t number) {
 /// weights, joined by activations, sums and products. Its text would be exponential.
 static egraph_status add_nasrnn(egraph_terms *terms, uint32_t cells) {
   nasrnn n = {.terms = terms};
-  TRY(add(terms, "0", NULL, 0, &n.zero));
-  TRY(add_leaf(terms, "w", ++n.weights, &n.state));
+  EG_TRY(add(terms, "0", NULL, 0, &n.zero));
+  EG_TRY(add_leaf(terms, "w", ++n.weights, &n.state));
   for (uint32_t i = 0; i < cells; i++)
-    TRY(add_cell(&n, i));
+    EG_TRY(add_cell(&n, i));
   return EGRAPH_OK;
 }
 
@@ -116,7 +111,7 @@ static egraph_status add_sums(egraph_terms *terms, raw_bench *raw) {
   for (uint32_t k = FIRST_SUMS; k < raw->size + FIRST_SUMS; k++) {
     egraph_class sides[2];
     sides_of(raw->ids, k, sides);
-    TRY(egraph_terms_add_node(terms, raw->plus, sides, 2, &raw->ids[k]));
+    EG_TRY(egraph_terms_add_node(terms, raw->plus, sides, 2, &raw->ids[k]));
   }
   return EGRAPH_OK;
 }
@@ -129,37 +124,37 @@ static egraph_status find_sums(egraph_terms *terms, raw_bench *raw) {
     uint32_t count = raw->size - k < MANY ? raw->size - k : MANY;
     for (uint32_t i = 0; i < count; i++)
       sides_of(raw->ids, k + i + FIRST_SUMS, sides + 2 * i);
-    TRY(egraph_terms_add_nodes(terms, raw->plus, 2, sides, count,
-                               raw->ids + k + FIRST_SUMS));
+    EG_TRY(egraph_terms_add_nodes(terms, raw->plus, 2, sides, count,
+                                  raw->ids + k + FIRST_SUMS));
   }
   return EGRAPH_OK;
 }
 
 static egraph_status build_sums(egraph_terms *terms, raw_bench *raw) {
   for (uint32_t i = 0; i < FIRST_SUMS; i++)
-    TRY(add_leaf(terms, "n_", i, &raw->ids[i]));
+    EG_TRY(add_leaf(terms, "n_", i, &raw->ids[i]));
   return raw->kind == RAW_ADD ? EGRAPH_OK : add_sums(terms, raw);
 }
 
 static egraph_status build_chain(egraph_terms *terms, raw_bench *raw, const char *leaf,
                                  egraph_class *out_leaf) {
   egraph_class last;
-  TRY(add(terms, leaf, NULL, 0, out_leaf));
+  EG_TRY(add(terms, leaf, NULL, 0, out_leaf));
   last = *out_leaf;
   for (uint32_t i = 0; i < raw->size; i++)
-    TRY(egraph_terms_add_node(terms, raw->f, &last, 1, &last));
+    EG_TRY(egraph_terms_add_node(terms, raw->f, &last, 1, &last));
   return EGRAPH_OK;
 }
 
 static egraph_status build_wide(egraph_terms *terms, raw_bench *raw) {
   egraph_class none;
   for (uint32_t i = 0; i < raw->size; i++)
-    TRY(add_leaf(terms, "x_", i, &raw->ids[i]));
+    EG_TRY(add_leaf(terms, "x_", i, &raw->ids[i]));
   for (uint32_t i = 0; i < raw->size; i++)
-    TRY(egraph_terms_add_node(terms, raw->f, &raw->ids[i], 1, &none));
+    EG_TRY(egraph_terms_add_node(terms, raw->f, &raw->ids[i], 1, &none));
   for (uint32_t i = 0; i < raw->size; i++) {
     egraph_class sides[2] = {raw->ids[i], raw->ids[(i + 1) % raw->size]};
-    TRY(egraph_terms_add_node(terms, raw->plus, sides, 2, &none));
+    EG_TRY(egraph_terms_add_node(terms, raw->plus, sides, 2, &none));
   }
   return EGRAPH_OK;
 }
@@ -167,10 +162,10 @@ static egraph_status build_wide(egraph_terms *terms, raw_bench *raw) {
 static egraph_status build_groups(egraph_terms *terms, raw_bench *raw) {
   egraph_class sides[2], none;
   for (uint32_t g = 0; g < raw->size; g++) {
-    TRY(add_leaf(terms, "x_", g, &sides[0]));
+    EG_TRY(add_leaf(terms, "x_", g, &sides[0]));
     for (uint32_t j = 0; j < 4; j++) {
-      TRY(add_leaf(terms, "y_", 4 * g + j, &sides[1]));
-      TRY(egraph_terms_add_node(terms, raw->times, sides, 2, &none));
+      EG_TRY(add_leaf(terms, "y_", 4 * g + j, &sides[1]));
+      EG_TRY(egraph_terms_add_node(terms, raw->times, sides, 2, &none));
     }
   }
   return EGRAPH_OK;
@@ -182,7 +177,7 @@ static egraph_status build(egraph_terms *terms, raw_bench *raw) {
   case RAW_HIT:
   case RAW_HIT_MANY: return build_sums(terms, raw);
   case RAW_CHAIN:
-    TRY(build_chain(terms, raw, "a", &raw->ids[0]));
+    EG_TRY(build_chain(terms, raw, "a", &raw->ids[0]));
     return build_chain(terms, raw, "b", &raw->ids[1]);
   case RAW_WIDE:
   case RAW_WIDE_EACH: return build_wide(terms, raw);
@@ -198,17 +193,17 @@ static egraph_status build_raw(egraph_terms *terms, raw_kind kind, uint32_t size
   *out = (raw_bench){.kind = kind, .size = size};
   out->ids = calloc((size_t)size + FIRST_SUMS, sizeof *out->ids);
   if (out->ids == NULL) return EGRAPH_E_MEMORY;
-  TRY(egraph_terms_symbol(terms, "+", &out->plus));
-  TRY(egraph_terms_symbol(terms, "f", &out->f));
-  TRY(egraph_terms_symbol(terms, "*", &out->times));
-  TRY(build(terms, out));
+  EG_TRY(egraph_terms_symbol(terms, "+", &out->plus));
+  EG_TRY(egraph_terms_symbol(terms, "f", &out->f));
+  EG_TRY(egraph_terms_symbol(terms, "*", &out->times));
+  EG_TRY(build(terms, out));
   return egraph_terms_rebuild(terms);
 }
 
 static egraph_status unite_wide(egraph_terms *terms, const raw_bench *raw) {
   for (uint32_t i = 1; i < raw->size; i++) {
-    TRY(egraph_terms_unite(terms, raw->ids[0], raw->ids[i], NULL));
-    if (raw->kind == RAW_WIDE_EACH) TRY(egraph_terms_rebuild(terms));
+    EG_TRY(egraph_terms_unite(terms, raw->ids[0], raw->ids[i], NULL));
+    if (raw->kind == RAW_WIDE_EACH) EG_TRY(egraph_terms_rebuild(terms));
   }
   return EGRAPH_OK;
 }
@@ -299,13 +294,13 @@ static egraph_status add_taso_rules(egraph_terms *terms, const char *text) {
 
 static egraph_status prepare_terms(egraph_terms *terms, const bench_spec *spec,
                                    const bench_mode *mode) {
-  if (spec->wants_taso && mode->taso != NULL) TRY(add_taso_rules(terms, mode->taso));
+  if (spec->wants_taso && mode->taso != NULL) EG_TRY(add_taso_rules(terms, mode->taso));
   for (size_t i = 0; i < spec->rules.count; i++)
-    TRY(egraph_terms_add_rule_text(terms, spec->rule_names.items[i],
-                                   spec->rules.items[i]));
+    EG_TRY(egraph_terms_add_rule_text(terms, spec->rule_names.items[i],
+                                      spec->rules.items[i]));
   for (size_t i = 0; i < spec->terms.count; i++)
-    TRY(term_lines_add(terms, spec->term_names.items[i], spec->terms.items[i], NULL,
-                       NULL));
+    EG_TRY(term_lines_add(terms, spec->term_names.items[i], spec->terms.items[i], NULL,
+                          NULL));
   return spec->cells != 0 ? add_nasrnn(terms, spec->cells) : EGRAPH_OK;
 }
 
@@ -322,7 +317,7 @@ static egraph_status saturate(egraph_terms *terms, const bench_spec *spec,
   options.on_iteration = on_iteration;
   options.user = out;
   egraph_terms_report report;
-  TRY(egraph_terms_saturate(terms, &options, &report));
+  EG_TRY(egraph_terms_saturate(terms, &options, &report));
   (void)snprintf(out->stop, sizeof out->stop, "%s", report.stop);
   out->iterations = report.iterations;
   out->matches = report.matches;
@@ -332,13 +327,13 @@ static egraph_status saturate(egraph_terms *terms, const bench_spec *spec,
 
 static egraph_status run_raw(egraph_terms *terms, const bench_spec *spec, raw_bench *raw,
                              bench_result *out) {
-  TRY(build_raw(terms, spec->raw, spec->raw_size, raw));
+  EG_TRY(build_raw(terms, spec->raw, spec->raw_size, raw));
   out->matches = spec->raw_size;
   out->iterations = 1;
   double wall = seconds_on(CLOCK_MONOTONIC), start = seconds_on(CLOCK_PROCESS_CPUTIME_ID);
-  TRY(operate_raw(terms, raw, &out->matches));
+  EG_TRY(operate_raw(terms, raw, &out->matches));
   double middle = seconds_on(CLOCK_PROCESS_CPUTIME_ID);
-  TRY(egraph_terms_rebuild(terms));
+  EG_TRY(egraph_terms_rebuild(terms));
   double end = seconds_on(CLOCK_PROCESS_CPUTIME_ID);
   out->wall_seconds = seconds_on(CLOCK_MONOTONIC) - wall;
   out->cpu_seconds = end - start;
@@ -355,9 +350,9 @@ static egraph_status run_spec(egraph_terms *terms, const bench_spec *spec,
     free(raw.ids);
     return status;
   }
-  TRY(prepare_terms(terms, spec, mode));
+  EG_TRY(prepare_terms(terms, spec, mode));
   double wall = seconds_on(CLOCK_MONOTONIC), start = seconds_on(CLOCK_PROCESS_CPUTIME_ID);
-  TRY(saturate(terms, spec, mode, out));
+  EG_TRY(saturate(terms, spec, mode, out));
   out->cpu_seconds = seconds_on(CLOCK_PROCESS_CPUTIME_ID) - start;
   out->wall_seconds = seconds_on(CLOCK_MONOTONIC) - wall;
   return EGRAPH_OK;
@@ -367,8 +362,8 @@ static egraph_status measure(const bench_spec *spec, const bench_mode *mode,
                              bench_result *out) {
   uint64_t before = memory_of_process("VmRSS:");
   egraph_terms *terms;
-  TRY(egraph_terms_create(NULL, &terms));
-  TRY(run_spec(terms, spec, mode, out));
+  EG_TRY(egraph_terms_create(NULL, &terms));
+  EG_TRY(run_spec(terms, spec, mode, out));
   egraph_terms_info info = egraph_terms_info_of(terms);
   out->nodes = info.nodes;
   out->classes = info.classes;

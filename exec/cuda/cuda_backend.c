@@ -121,6 +121,12 @@ static egraph_status read_cache(eg_backend *base, int ordinal) {
   return EGRAPH_OK;
 }
 
+/// What others have of it now is not subtracted: a plan is made once.
+static egraph_status read_memory(eg_backend *base) {
+  size_t unused;
+  return eg_cuda_check(cudaMemGetInfo(&unused, &base->total_bytes), "size of the memory");
+}
+
 extern const eg_backend_vtable eg_cuda_backend;
 
 static egraph_status cuda_create(egraph_allocator alloc,
@@ -130,6 +136,7 @@ static egraph_status cuda_create(egraph_allocator alloc,
   backend->base = (eg_backend){.vtable = &eg_cuda_backend, .alloc = alloc, .threads = 1};
   egraph_status status = open_stream(&backend->device, options->device);
   if (status == EGRAPH_OK) status = read_cache(&backend->base, backend->device.ordinal);
+  if (status == EGRAPH_OK) status = read_memory(&backend->base);
   if (status == EGRAPH_OK) status = open_libraries(&backend->device);
   if (status == EGRAPH_OK)
     status =

@@ -12,6 +12,8 @@ typedef struct eg_host_meter {
   egraph_status (*messages)(const egraph_allocator *alloc, uint32_t ranks,
                             double *out_latency, double *out_per_byte);
   uint32_t processors;
+  bool has_device;     // what is measured is a device, not a processor of the host
+  double device_bytes; // memory of the device; 0: not known
 } eg_host_meter;
 
 /// What is known of the costs of this host, or of others in the same database.

@@ -106,6 +106,8 @@ static egraph_status print_host(eg_text *text, egraph_allocator alloc,
                                 const eg_host_costs *costs, const char *name,
                                 uint32_t ranks) {
   eg_host_figures figures = eg_host_figures_assumed;
+  figures.has_device = costs->meter.has_device;
+  figures.device_bytes = costs->meter.device_bytes;
   const char *channel = eg_machine_host_channel(name);
   uint32_t count = ranks != 0 ? ranks : costs->meter.processors;
   eg_host_exchanges exchanges;
@@ -140,6 +142,7 @@ static egraph_status open_host(eg_target_machine *target, egraph_allocator alloc
   if (status == EGRAPH_OK)
     status = eg_machine_parse(&alloc, "host", eg_text_of(&text), text.chars.len, 0,
                               &target->machine);
+  target->machine.has_assumed_peak = costs->meter.has_device;
   eg_text_deinit(&text);
   return status;
 }

@@ -552,7 +552,7 @@ egraph_status eg_soap_simulate(eg_soap *s, const uint32_t *choice, double *out) 
   if (batches <= 2) return run_step(s, batches, out);
   EG_TRY(run_step(s, 1, &one));
   EG_TRY(run_step(s, 2, &two));
-  *out = two + (batches - 2) * (two - one);
+  *out = isinf(two) ? two : two + (batches - 2) * (two - one);
   return EGRAPH_OK;
 }
 

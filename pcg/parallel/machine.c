@@ -4,6 +4,7 @@
 #include "pcg/parallel/machine.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -169,6 +170,13 @@ const eg_host_figures eg_host_figures_assumed = {.peak_flops = 4e10,
                                                  .latency_seconds = 2e-6,
                                                  .link_bytes = 5e9};
 
+/// Of a rank: its device's, as far as that is known, or its part of the host's.
+static double memory_of_rank(const eg_host_figures *figures, uint32_t count) {
+  if (figures->has_device)
+    return figures->device_bytes > 0 ? figures->device_bytes : INFINITY;
+  return host_memory_bytes() / count;
+}
+
 typedef struct figure_row {
   const char *before;
   double value;
@@ -179,18 +187,25 @@ egraph_status eg_machine_host_print(eg_text *text, uint32_t ranks,
   long online = sysconf(_SC_NPROCESSORS_ONLN);
   uint32_t processors = online > 0 ? (uint32_t)online : 1;
   uint32_t count = ranks != 0 ? ranks : processors;
-  double cores = count > processors ? (double)processors / count : 1;
+  bool is_shared = count > processors && !figures->has_device;
+  double cores = is_shared ? (double)processors / count : 1;
+  double memory = memory_of_rank(figures, count);
   const figure_row rows[] = {
-      {"(egraph-machine 1)\n(name host)\n"
-       "(device (kind \"a processor of this host\") (profile \"host\")\n  (overhead ",
+      {figures->has_device
+           ? "(egraph-machine 1)\n(name host)\n"
+             "(device (kind \"a device of this host\") (profile \"host\")\n  (overhead "
+           : "(egraph-machine 1)\n(name host)\n"
+             "(device (kind \"a processor of this host\") (profile \"host\")\n  "
+             "(overhead ",
        figures->overhead_seconds},
       {") (slowdown ", 1 / cores},
-      {") (memory ", host_memory_bytes() / count},
+      {") (memory ", memory},
       {") (bandwidth ", figures->bandwidth_bytes * cores},
       {") (peak (float32 ", figures->peak_flops * cores},
       {")))\n(link memory (latency ", figures->latency_seconds},
       {") (bandwidth ", figures->link_bytes}};
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    if (isinf(rows[i].value)) continue; // memory that is not known is not said
     EG_TRY(eg_text_append(text, rows[i].before));
     EG_TRY(eg_text_double(text, rows[i].value));
   }

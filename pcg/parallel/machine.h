@@ -138,6 +138,8 @@ typedef struct eg_machine {
   double beside; // computing takes so many times as long while the device exchanges; 0:
                  // not said
   double peak_flops[EGRAPH_DTYPE_COUNT]; // per second
+  bool
+      has_assumed_peak; // nobody knows it: costs are guessed from it, shares of it untold
   eg_collectives collectives;
   uint32_t axis_count, link_count, mesh_count;
   eg_machine_axis axes[EG_MAX_MESH_AXES];
@@ -181,6 +183,8 @@ uint32_t eg_machine_devices(const eg_machine *machine);
 
 /// Of one processor, and of messages between two ranks.
 typedef struct eg_host_figures {
+  bool has_device;                    // ranks have a device each, not processors
+  double device_bytes;                // of its memory; 0: not known
   double peak_flops, bandwidth_bytes; // per second, float32
   double overhead_seconds;            // of a kernel
   double latency_seconds, link_bytes; // of a message; per second

@@ -47,7 +47,8 @@ egraph_status eg_plan_find_peak(eg_plan *plan, egraph_allocator alloc,
     status = add_peak(plan, &plan->steps.data[i], machine, &arena, &seconds);
     eg_arena_deinit(&arena);
   }
-  if (status == EGRAPH_OK) plan->peak_seconds = machine->compute_is_free ? 0 : seconds;
+  bool is_known = !machine->compute_is_free && !machine->has_assumed_peak;
+  if (status == EGRAPH_OK) plan->peak_seconds = is_known ? seconds : 0;
   return status;
 }
 

@@ -51,7 +51,7 @@ awk -F, '$12 == "fits" && ($15 + 0 > $13 * 1.000001 || $16 + 0 > $14 * 1.000001)
 matches first '^egraph is behind no other search$'
 
 # Pipelines have no plan, and are simulated by their search.
-expect 0 '^mlp +2  float32   min-cut +[0-9.]+ ms' - bench compare --models mlp --machine ./duo.machine --nodes 2 --search min-cut
+expect 0 '^mlp +2  float32   min-cut +[0-9.]+ ms, in order [0-9.]+ ms, [0-9.]+ GB on a device$' - bench compare --models mlp --machine ./duo.machine --nodes 2 --search min-cut
 
 # A run goes on where it was: after a row, and in the middle of one.
 head -n 4 one.csv >part.csv
@@ -93,6 +93,12 @@ expect 0 '^mlp +2  float32   egraph +failed: took more than 0\.01 seconds' - ben
   --search egraph,data-parallel --work 100000 --patience 0.01 --csv failed.csv
 matches stdout '2 failed'
 matches failed.csv ',failed,'
+# A search that has a plan where egraph has none is told; where egraph was not asked there is nothing to compare.
+four="bench compare --models mlp --machine ./duo.machine --nodes 4 --work 60"
+expect 0 ' failed: took more' - $four --search egraph --patience 0.01 --csv none.csv
+expect 0 '^zero-3 has a plan of mlp, 4 devices, float32, where egraph has none$' - $four --search egraph,zero-3 \
+  --csv none.csv --resume
+expect 0 '^egraph is behind no other search$' - $four --search zero-3
 
 # Graphs for one device, and types.
 expect 0 '^tensat-squeezenet +1  float32   backtracking ' - bench compare --models tensat-squeezenet --work 50

@@ -39,6 +39,14 @@ expect 0 '^verify +outputs equal' - run plan.json --backend cuda --train 3 --ver
 expect 0 '^verify +outputs equal' - run plan.json --channel nccl --train 3 --verify
 expect 0 '"channel":"nccl"' - run mlp.egraph --ranks 4 --channel nccl --verify --repeats 1 --json
 
+# A plan for devices of this host has their memory, and no share of a peak that nobody knows.
+for ranks in 1 4; do
+  for measures in '' --no-measure; do
+    expect 0 '^memory +.* of 3 GB( on every device)?$' - plan mlp.egraph --machine "host*$ranks" --backend cuda $measures
+    matches stdout '^peak +unknown: no peak of the machine is known$'
+  done
+done
+
 # Ranks that never come are given up at the deadline.
 DISTANT_TROUBLE=waits
 export DISTANT_TROUBLE

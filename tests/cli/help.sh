@@ -87,6 +87,9 @@ if command -v bash >/dev/null; then
   complete_word '^dgx-a100 dgx-h100$' egraph plan m.onnx --machine dgx
   complete_word '^mean-squared-error$' egraph run m.onnx --loss mean
   complete_word '^zero-1 zero-2 zero-3$' egraph plan m.onnx --baseline zero
+  complete_word '^alpa-intra alpa-stages$' egraph plan m.onnx --search alpa
+  complete_word '^egraph egraph-overlap exhaustive$' egraph bench compare --search e
+  complete_word '^mlp moe$' egraph bench compare --models m
   complete_word '^cpu cuda$' egraph optimize m.onnx --backend c
   complete_word '^plan profile$' egraph help p
   complete_word '^--man$' egraph help --m

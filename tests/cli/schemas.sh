@@ -60,6 +60,20 @@ expect 0 '' '' plan mlp.egraph --no-measure --machine 'host*2' -o forward.json
 report run-report run forward.json --draw-weights
 report simulate-report simulate plan.json --machine 'host*4' --no-measure
 report simulate-report simulate plan.json --machine 'host*4' --no-measure --rounds auto
+report simulate-report simulate plan.json
+cat >four.machine <<'M'
+(egraph-machine 1)
+(name four)
+(nodes 4)
+(device (memory 1e9) (bandwidth 1e11) (overhead 1e-6) (peak (float32 1e11)))
+(link wire (latency 1e-6) (bandwidth 1e9))
+(axis cpu nodes wire)
+M
+report simulate-report simulate plan.json --machine ./four.machine
+report exchanges-report profile --collectives --ranks 2 --db costs.db
+expect 0 '' '' plan mlp.egraph --db costs.db --read-only --machine 'host*2' -o two.json
+report simulate-report simulate two.json --machine 'host*2' --db costs.db --read-only
+matches simulate-report.json '"exchanges":\{"basis":"measured","channel":"local","ranks":2,"date":"20'
 for search in alpa-stages megatron-grid min-cut; do
   report stages-report plan mlp.egraph --machine 'host*2' --no-measure --train sgd --loss mean-squared-error --micro-batches 2 --search $search
 done

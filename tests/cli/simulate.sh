@@ -59,6 +59,7 @@ grep -q '"ph":"X"' trace.json || fail 'the trace has no events'
 grep -q '"ph":"C"' trace.json || fail 'the trace has no memory'
 grep -q '@DATA@' report.html && fail 'the report has no data'
 grep -Eq 'https?://|src=|<link' report.html && fail 'the report asks for something'
+[ "$(grep -o '"tasks":' report.html | wc -l)" -eq 1 ] || fail 'a key stands twice in the data of the report'
 grep -q 'gradient of w1' report.html || fail 'the report does not name values as people do'
 [ "$(wc -c <report.html)" -lt 200000 ] || fail 'the report is large'
 expect 1 - 'cannot be written' simulate plan.json --trace no/such/folder.json
@@ -82,6 +83,25 @@ expect 0 '"overlap":\{"seconds":' - plan mlp.egraph $train --overlap --json
 keys overlap.seconds overlap.bound overlap.plans
 expect 1 - 'ask for it without overlap' plan mlp.egraph $train --overlap --certificate proof.txt
 expect 0 '^step ' - simulate short.json --machine 'host*4' --no-measure
+
+# Where the machine says how much exchanges slow computing down, the choice knows it, too.
+awk 'BEGIN {
+  print "(egraph-graph 1)\n(input x0 \"float32[64,512]\")"
+  for (i = 0; i < 4; i++) printf "(weight w%d \"float32[512,512]\")\n", i
+  for (i = 0; i < 4; i++) printf "(let p%d (matmul x%d w%d))(let x%d (tanh p%d))\n", i, i, i, i + 1, i
+  print "(output x4)"
+}' >chain.egraph
+cat >slow.machine <<'M'
+(egraph-machine 1)
+(name slow)
+(nodes 4)
+(device (memory 1e9) (bandwidth 1e11) (overhead 1e-6) (peak (float32 1e11)) (beside 1.3))
+(link wire (latency 1e-6) (bandwidth 1e9))
+(axis cpu nodes wire)
+M
+expect 0 '' '' plan chain.egraph --no-measure --machine ./slow.machine --train sgd --loss mean-squared-error --overlap --json -o slow.json
+chosen=$(sed 's/.*"overlap":{"seconds":\([0-9.e+-]*\).*/\1/' stdout)
+expect 0 "\"seconds\":$chosen," - simulate slow.json --machine ./slow.machine --json
 
 expect 2 - 'three files' simulate plan.json --trace both --html both
 expect 2 - 'three files' simulate plan.json --trace plan.json

@@ -132,7 +132,10 @@ static egraph_status create(egraph_allocator alloc, const eg_backend_options *op
   eg_backend *backend;
   (void)options;
   EG_TRY(eg_alloc(alloc, 1, sizeof *backend, &backend));
-  *backend = (eg_backend){.vtable = &distant_backend, .alloc = alloc, .threads = 1};
+  *backend = (eg_backend){.vtable = &distant_backend,
+                          .alloc = alloc,
+                          .threads = 1,
+                          .total_bytes = 3000000000};
   *out = backend;
   return EGRAPH_OK;
 }

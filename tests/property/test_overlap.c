@@ -136,7 +136,7 @@ static double find_shortest(const planned *p, uint64_t seed) {
 /// Returns the overlapped seconds of the cheapest plan.
 static double search(const planned *p, eg_tensor_egraph *egraph, eg_overlap *out) {
   double first = 0;
-  eg_overlap_init(out, &p->mesh, p->info.micro_batches, INFINITY);
+  eg_overlap_init(out, &p->mesh, p->info.micro_batches, INFINITY, 0);
   do {
     const eg_cost_weights weights = eg_overlap_prices(out);
     priced at;

@@ -427,6 +427,8 @@ static void every_backend_describes_its_machine(void **state) {
     assert_ok(backend->vtable->describe(backend, &text));
     assert_non_null(strstr(eg_text_of(&text), "1 thread"));
     assert_true((backend->vtable->formats(backend) & 1u << EG_FORMAT_PLAIN) != 0);
+    // A device says how much memory it has, the host's is not the back-end's to tell.
+    assert_true(backend->vtable->host_memory == (backend->total_bytes == 0));
     eg_backend_destroy(backend);
     eg_text_deinit(&text);
   }

@@ -163,12 +163,38 @@ static void stages_fit_with_all_that_is_in_flight(void **state) {
   eg_staged_init(&s.staged, eg_allocator_heap());
   s.input.memory_limit = 1e6; // a weight has four times as much
   assert_ok(eg_alpa_stages(&s.input, &s.staged));
-  assert_int_equal(s.staged.best, UINT32_MAX);
+  const eg_staged_row *large = best_of(&s.staged);
+  assert_true(large->excess > 0 && large->bytes - large->excess == 1e6);
+  assert_true(s.staged.memory_limit == 1e6);
   eg_text text;
   eg_text_init(&text, eg_allocator_heap());
   assert_ok(eg_staged_print(&text, &s.staged, true));
-  assert_non_null(strstr(eg_text_of(&text), "no pipeline "));
+  assert_non_null(strstr(eg_text_of(&text), "too large by"));
   eg_text_deinit(&text);
+  tear_down(&s);
+}
+
+/// Over a slow link whole weights are faster, and do not fit: the same point of the grid
+/// with some of them split does.
+static void points_of_the_grid_are_fitted(void **state) {
+  (void)state;
+  setting s;
+  set_up(&s, chain(4, 64, 1024), 1, "1e8", "80e9");
+  s.machine.axes[0].size = 1;
+  s.machine.axes[1].link = s.machine.axes[0].link;
+  assert_ok(eg_megatron_grid(&s.input, &s.staged));
+  assert_string_equal(best_of(&s.staged)->name, "t=2 p=1 d=1");
+  double bytes = best_of(&s.staged)->bytes, seconds = best_of(&s.staged)->seconds;
+  eg_staged_deinit(&s.staged);
+  eg_staged_init(&s.staged, eg_allocator_heap());
+  s.input.memory_limit = 0.9 * bytes;
+  assert_ok(eg_megatron_grid(&s.input, &s.staged));
+  const eg_staged_row *large = row_named(&s.staged, "t=2 p=1 d=1"),
+                      *fitted = row_named(&s.staged, "t=2 p=1 d=1 fitted");
+  assert_true(large->seconds == seconds && large->excess > 0);
+  assert_true(fitted->is_possible && fitted->excess == 0 && fitted->seconds > seconds);
+  assert_true(best_of(&s.staged)->excess == 0);
+  assert_true(best_of(&s.staged)->seconds <= fitted->seconds);
   tear_down(&s);
 }
 
@@ -359,6 +385,7 @@ int main(void) {
       cmocka_unit_test(stages_fit_with_all_that_is_in_flight),
       cmocka_unit_test(the_grid_has_every_factorization),
       cmocka_unit_test(rows_that_do_not_fit_stay),
+      cmocka_unit_test(points_of_the_grid_are_fitted),
       cmocka_unit_test(one_device_is_cut_nowhere),
       cmocka_unit_test(chains_are_placed_apart),
       cmocka_unit_test(reports_are_text_and_json),
