@@ -10,7 +10,7 @@
 enum { CHOICES = 8, WALKS = 2, MOST_OPERATORS = 4 };
 // Of steps of one micro-batch, of several, as shares of the simulated seconds: measured
 // with 800 rounds, with some room.
-static const double MOST_ABOVE[] = {0.7, 0.7}, MOST_BELOW[] = {0.35, 0.35},
+static const double MOST_ABOVE[] = {1.5, 1.5}, MOST_BELOW[] = {0.35, 0.35},
                     MOST_MEAN[] = {0.04, 0.04};
 
 /// A chain of products and functions; some values are read again further on.
