@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/language/rules.h"
 #include "rewrites/rule_files.h"
-#include "rewrites/unity/unity_text.h"
+#include "rewrites/import/unity_text.h"
 #include "tests/fuzz/fuzz.h"
 
 enum { MOST_RULES = 64 };
