@@ -248,19 +248,28 @@ static egraph_status read_equation(text_reader *r, eg_substitution *out) {
 
 // ---- rules of two results -------------------------------------------------------------
 
-static bool has_free_variable(const eg_substitution *rule) {
+typedef struct freedom {
+  bool any;     // a right side has a variable that its left side lacks
+  bool is_said; // and the left side of the other equation has it
+} freedom;
+
+static void note_free(const eg_substitution *rule, const eg_substitution *other,
+                      freedom *inout) {
   for (uint32_t i = 0; i < rule->right.op_count; i++)
     for (uint32_t k = 0; k < rule->right.ops[i].input_count; k++) {
       int32_t op = rule->right.ops[i].inputs[k].op;
-      if (op < 0 && !eg_subst_side_has(&rule->left, rule->result_count, op)) return true;
+      if (op >= 0 || eg_subst_side_has(&rule->left, rule->result_count, op)) continue;
+      inout->any = true;
+      if (!eg_subst_side_has(&other->left, other->result_count, op)) inout->is_said = false;
     }
-  return false;
 }
 
 static bool are_pairs(const eg_substitutions *list) {
+  freedom found = {.is_said = true};
+  if (list->len % 2 != 0) return false;
   for (size_t i = 0; i < list->len; i++)
-    if (has_free_variable(&list->data[i])) return list->len % 2 == 0;
-  return false;
+    note_free(&list->data[i], &list->data[i ^ 1], &found);
+  return found.any && found.is_said;
 }
 
 static eg_subst_tensor moved(eg_subst_tensor tensor, const int32_t *places) {

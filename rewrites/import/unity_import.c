@@ -30,16 +30,28 @@ static egraph_status try_form(eg_importer *in, const eg_unity_form *form,
 }
 
 /// As published, then under the guard that sizes are the same; sides that differ may do so
-/// in what is not finite alone.
-static egraph_status try_axes(eg_importer *in, eg_unity_form *form, eg_import_trial *out) {
+/// in what is not finite alone. A guard that nothing satisfies is none.
+static egraph_status try_guards(eg_importer *in, eg_unity_form *form, eg_text *first,
+                                eg_import_trial *out) {
   static const egraph_math classes[] = {EGRAPH_MATH_ASSOCIATIVE, EGRAPH_MATH_FAST};
   *out = EG_TRIAL_DIFFERENT;
   for (uint32_t i = 0; i < 4 && *out == EG_TRIAL_DIFFERENT; i++) {
     form->same_shapes = i >= 2;
     form->math = classes[i % 2];
     EG_TRY(try_form(in, form, out));
+    if (i == 1) EG_TRY(eg_text_append(first, eg_text_of(&in->detail)));
   }
-  return EGRAPH_OK;
+  if (!form->same_shapes || *out != EG_TRIAL_NO_INSTANCES) return EGRAPH_OK;
+  *out = EG_TRIAL_DIFFERENT;
+  return eg_import_decide(in, EG_IMPORT_REFUTED, eg_text_of(first));
+}
+
+static egraph_status try_axes(eg_importer *in, eg_unity_form *form, eg_import_trial *out) {
+  eg_text first;
+  eg_text_init(&first, in->alloc);
+  egraph_status status = try_guards(in, form, &first, out);
+  eg_text_deinit(&first);
+  return status;
 }
 
 /// What has no meaning on a mesh may still be true or false of its values. That it is true

@@ -157,10 +157,9 @@ static void check_case(void *user, uint32_t number, eg_import_outcome outcome,
                        const char *detail) {
   uint32_t *seen = user;
   assert_int_equal(number, (*seen)++);
-  assert_string_equal(eg_import_outcome_name(outcome),
-                      eg_import_outcome_name(cases[number].outcome));
-  if (strstr(detail, cases[number].detail) == NULL)
-    fail_msg("%u: '%s', wanted '%s'", number, detail, cases[number].detail);
+  if (outcome != cases[number].outcome || strstr(detail, cases[number].detail) == NULL)
+    fail_msg("%u: %s '%s', wanted %s '%s'", number, eg_import_outcome_name(outcome), detail,
+             eg_import_outcome_name(cases[number].outcome), cases[number].detail);
 }
 
 static void every_outcome_has_its_reason(void **state) {
@@ -228,7 +227,7 @@ static void importing_survives_every_allocation_failing(void **state) {
 // ---- texts ----------------------------------------------------------------------------
 
 #define CONV(act, x, w) "conv2d(1,1,0," #act ",input_" #x ",input_" #w ")"
-#define MAX_POOL(x) "poolmax(3,3,1,1,0," x ")"
+#define MEAN(h, w, x) "poolavg(" #h "," #w ",1,1,0," x ")"
 
 typedef struct text_case {
   const char *text;
@@ -237,13 +236,14 @@ typedef struct text_case {
 } text_case;
 
 static const text_case texts[] = {
-    {"relu(" MAX_POOL("input_7") ")==" MAX_POOL("relu(input_7)"), EG_IMPORT_TESTED,
-     "any stride, any padding, any dilation, any kernel, any rank"},
-    {MAX_POOL("relu(input_2)") "==relu(" MAX_POOL("input_2") ")", EG_IMPORT_DUPLICATE,
+    {MEAN(3, 1, MEAN(1, 3, "input_7")) "==" MEAN(3, 3, "input_7"), EG_IMPORT_TESTED, ""},
+    {MEAN(3, 3, "input_2") "==" MEAN(3, 1, MEAN(1, 3, "input_2")), EG_IMPORT_DUPLICATE,
      "of 0"},
+    {"tanh(" MEAN(3, 1, MEAN(1, 3, CONV(0, 7, 10))) ")==tanh(" MEAN(3, 3, CONV(0, 7, 10)) ")",
+     EG_IMPORT_TESTED, "any dilation, any activation"},
     // Groups come from shapes: the sum of two convolutions is one only without groups.
-    {"relu(" MAX_POOL("ewadd(" CONV(0, 7, 10) "," CONV(0, 8, 11) ")") ")=="
-     MAX_POOL("relu(conv2d(1,1,0,0,concat(1,input_7,input_8),concat(1,input_10,input_11)))"),
+    {MEAN(3, 1, MEAN(1, 3, "ewadd(" CONV(0, 7, 10) "," CONV(0, 8, 11) ")")) "=="
+     MEAN(3, 3, "conv2d(1,1,0,0,concat(1,input_7,input_8),concat(1,input_10,input_11))"),
      EG_IMPORT_GUARDED, "(= group 1)"},
     // Convolutions side by side: of as many channels in each group.
     {"concat(1," CONV(0, 7, 10) "," CONV(0, 8, 11) ")==conv2d(1,1,0,0,concat(1,input_7,"
@@ -251,7 +251,7 @@ static const text_case texts[] = {
      EG_IMPORT_IMPLIED, "holds if (= (* (dim ?x10 0) ?g1) (* (dim ?x11 0) ?g0))"},
     // An even kernel in the middle of a larger one is not where it was.
     {CONV(0, 7, 10) "==conv2d(1,1,0,0,input_7,enlarge(3,3,input_10))", EG_IMPORT_IMPLIED,
-     "with explore rules: conv-enlarge; holds if (odd (dim ?x10 2)) (odd (dim ?x10 3))"},
+     "conv-enlarge; holds if (odd (dim ?x10 2)) (odd (dim ?x10 3))"},
     {"relu(" CONV(0, 7, 10) ")==" CONV(2, 7, 10), EG_IMPORT_IMPLIED,
      "on by default: conv-relu"},
     {"matmul(matmul(input_1,input_4),input_5)==matmul(input_1,matmul(input_4,input_5))",
@@ -259,9 +259,9 @@ static const text_case texts[] = {
     {"relu(input_1)==tanh(input_1)", EG_IMPORT_REFUTED, "result 0, element"},
     // The same up to the laws of sums, and with other names.
     {"tanh(ewadd(input_3,ewadd(input_1,input_2)))==relu(ewadd(input_2,input_1))",
-     EG_IMPORT_FOREIGN, "has a variable on the right side alone"},
+     EG_IMPORT_REFUTED, "result 0, element"},
     {"relu(ewadd(input_5,input_4))==tanh(ewadd(ewadd(input_5,input_6),input_4))",
-     EG_IMPORT_DUPLICATE, "of 8"},
+     EG_IMPORT_DUPLICATE, "of 9"},
     {"relu(dropout(input_1))==relu(input_1)", EG_IMPORT_FOREIGN,
      "dropout is no operator of a rule over tensors"},
     {"relu(matmul(input_1,input_7))==relu(" CONV(0, 7, 1) ")", EG_IMPORT_FOREIGN,
@@ -269,6 +269,8 @@ static const text_case texts[] = {
     {"poolavg(3,3,1,1,0,input_7)==conv2d(1,1,0,0,input_7,Cpool(3,3))", EG_IMPORT_IMPLIED,
      "with explore rules: average-pool-as-conv"},
     {"matmul(input_1,Imatmul)==relu(input_1)", EG_IMPORT_REFUTED, "result 0, element"},
+    {"relu(ewadd(input_1,input_2))==relu(ewadd(input_1,input_3))", EG_IMPORT_FOREIGN,
+     "has a variable on the right side alone"},
 };
 enum { TEXTS = sizeof texts / sizeof *texts };
 
@@ -300,7 +302,7 @@ static void every_verdict_of_a_text_has_its_reason(void **state) {
   assert_ok(eg_rules_create(NULL, &rules));
   assert_ok(eg_rules_import(rules, path, check_text, &seen));
   assert_int_equal(seen, TEXTS);
-  assert_int_equal(eg_rules_count(rules), 2);
+  assert_int_equal(eg_rules_count(rules), 3);
   assert_true(eg_rules_find(rules, "tensat-test-rules-import-0", &rule));
   assert_string_equal(eg_rules_at(rules, rule)->source,
                       "Tensat (MLSys'21), test_rules_import.pb, substitution 0");
