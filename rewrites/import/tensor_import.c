@@ -12,7 +12,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-enum { NAMED_GUARDS = 16 }; // of which pairs are tried
+// Guards of which pairs are tried; instances to find one.
+enum { NAMED_GUARDS = 16, GUARD_INSTANCES = 24 };
 
 typedef struct attempt {
   eg_importer *in;
@@ -62,7 +63,7 @@ static egraph_status try_form(attempt *a, uint32_t instances, uint64_t seed,
 /// A guard is found on few instances, and believed on many.
 static egraph_status holds_guarded(attempt *a, bool *out) {
   eg_import_trial trial;
-  EG_TRY(try_form(a, EG_IMPORT_INSTANCES, 1, &trial));
+  EG_TRY(try_form(a, GUARD_INSTANCES, 1, &trial));
   for (uint64_t seed = 2; trial == EG_TRIAL_HOLDS && seed < 4; seed++)
     EG_TRY(try_form(a, EG_VERIFY_INSTANCES, seed, &trial));
   *out = trial == EG_TRIAL_HOLDS;
