@@ -4,10 +4,10 @@
 
 #include "api/convert.h"
 #include "api/require.h"
+#include "rewrites/import/import.h"
 #include "rewrites/language/rule_ast.h"
 #include "rewrites/language/rules.h"
 #include "rewrites/rule_files.h"
-#include "rewrites/import/import.h"
 #include "rewrites/verify/rule_tests.h"
 #include "rewrites/verify/verify.h"
 

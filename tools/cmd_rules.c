@@ -223,9 +223,10 @@ int command_rules(int argc, char **argv) {
       .max_positional = MAX_POSITIONAL};
   add_heading(&cmd, "Rules");
   add_switch(&cmd, "--builtin", &builtin, "add the shipped rules to the files given");
-  add_list(&cmd, "--import FILE", &imported,
-           "add published substitutions of TASO, Tensat or Unity, and report what becomes "
-           "of each (repeatable)");
+  add_list(
+      &cmd, "--import FILE", &imported,
+      "add published substitutions of TASO, Tensat or Unity, and report what becomes "
+      "of each (repeatable)");
   add_switch(&cmd, "--trust", &trust, "read rule files without verifying them");
   add_heading(&cmd, "Output");
   add_switch(&cmd, "--verify", &do_verify, "check both sides of every rule numerically");

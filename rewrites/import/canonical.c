@@ -120,9 +120,10 @@ static egraph_status print_parameters(const eg_subst_op *op, eg_text *out) {
                                  EG_SUBST_PM_DEGREE,     EG_SUBST_PM_PERM};
   for (size_t i = 0; i < sizeof told / sizeof *told; i++)
     if (op->parameter[told[i]] != 0)
-      EG_TRY(eg_text_printf(out, ".%" PRId32 "=%" PRId32, told[i],
-                            op->parameter[told[i]]));
-  if (op->kind == EG_SUBST_CONV) return EGRAPH_OK; // does not depend on what it was found on
+      EG_TRY(
+          eg_text_printf(out, ".%" PRId32 "=%" PRId32, told[i], op->parameter[told[i]]));
+  if (op->kind == EG_SUBST_CONV)
+    return EGRAPH_OK; // does not depend on what it was found on
   return eg_text_printf(out, ".%" PRId32 "x%" PRId32, op->parameter[EG_SUBST_PM_KERNEL_H],
                         op->parameter[EG_SUBST_PM_KERNEL_W]);
 }
@@ -142,7 +143,8 @@ static egraph_status print_op(canon *c, const eg_subst_side *side, eg_subst_tens
   return eg_text_append(out, ")");
 }
 
-// Recursion ends after EG_SUBST_OPS; the length of the text ends what is shared too often.
+// Recursion ends after EG_SUBST_OPS; the length of the text ends what is shared too
+// often.
 static egraph_status print(canon *c, const eg_subst_side *side, eg_subst_tensor tensor,
                            eg_text *out) {
   c->is_too_large = c->is_too_large || out->chars.len > MAX_TEXT;

@@ -7,10 +7,11 @@
 
 #include "rewrites/import/substitution.h"
 
-/// Overwrites `out`. Where these laws alone make both sides the same, they are not applied:
-/// such substitutions are instances of the laws, and not all one. "" for one that is too
-/// large to tell. Fails with EGRAPH_E_MEMORY. O(n! n log n) for n <= 6 variables; with
-/// more of them their names are those of their first occurrence, which tells less.
+/// Overwrites `out`. Where these laws alone make both sides the same, they are not
+/// applied: such substitutions are instances of the laws, and not all one. "" for one
+/// that is too large to tell. Fails with EGRAPH_E_MEMORY. O(n! n log n) for n <= 6
+/// variables; with more of them their names are those of their first occurrence, which
+/// tells less.
 egraph_status eg_subst_canonical(const eg_substitution *subst, egraph_allocator alloc,
                                  eg_text *out);
 

@@ -1,5 +1,6 @@
-// An instance is good evidence when sizes that may differ do: of the instances drawn, those
-// with most distinct sizes are kept. Which rules it took is found by leaving others out.
+// An instance is good evidence when sizes that may differ do: of the instances drawn,
+// those with most distinct sizes are kept. Which rules it took is found by leaving others
+// out.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/import/implied.h"
 
@@ -39,8 +40,8 @@ static egraph_status switch_all_on(eg_implied_checker *checker) {
   eg_rules *rules = checker->rules;
   EG_TRY(eg_rules_add_builtin(rules));
   uint32_t count = eg_rules_count(rules);
-  EG_TRY(eg_alloc(checker->alloc, count, sizeof *checker->is_default,
-                  &checker->is_default));
+  EG_TRY(
+      eg_alloc(checker->alloc, count, sizeof *checker->is_default, &checker->is_default));
   for (uint32_t i = 0; i < count; i++)
     checker->is_default[i] = eg_rules_at(rules, i)->enabled;
   for (uint32_t i = 0; i < count; i++)
@@ -70,7 +71,7 @@ void eg_implied_checker_deinit(eg_implied_checker *checker) {
 /// The variables of an instance: types of tensors, values of the others.
 typedef struct sample {
   uint32_t merit;
-  eg_type *types;       // [var_count]
+  eg_type *types;        // [var_count]
   eg_rule_value *values; // [var_count]
 } sample;
 
@@ -82,7 +83,7 @@ typedef struct check {
   uint32_t sample_count;
   bool is_kernel[MAX_VARIABLES];
   const stage *stage;
-  bool *is_used; // [rules] of those that may be used
+  bool *is_used;            // [rules] of those that may be used
   eg_rule_value *vars;      // [var_count] of the trial at hand
   eg_rule_scratch *scratch; // of the trial at hand
 } check;
@@ -171,8 +172,7 @@ static egraph_status offer(check *c, const eg_verify_instance *instance) {
 
 static egraph_status draw_samples(check *c) {
   eg_verify_draws *draws;
-  egraph_status status =
-      eg_verify_draws_create(&c->checker->alloc, c->rule, 1, &draws);
+  egraph_status status = eg_verify_draws_create(&c->checker->alloc, c->rule, 1, &draws);
   if (status == EGRAPH_E_UNSUPPORTED) return EGRAPH_OK; // too many variables
   EG_TRY(status);
   for (uint32_t i = 0; status == EGRAPH_OK && i < DRAWS; i++) {
@@ -226,9 +226,8 @@ static egraph_status set_up(trial *t) {
     t->env.vars[i] = t->sample->values[i];
     if (!is_tensor(rule, i)) continue;
     eg_value value = {.id = seen++}; // values were added in this order
-    t->env.vars[i] =
-        (eg_rule_value){.kind = EG_RULE_TENSOR,
-                        .tensor = eg_tensor_egraph_value_class(t->egraph, value)};
+    t->env.vars[i] = (eg_rule_value){
+        .kind = EG_RULE_TENSOR, .tensor = eg_tensor_egraph_value_class(t->egraph, value)};
   }
   return EGRAPH_OK;
 }
@@ -257,8 +256,8 @@ static egraph_status add_terms(trial *t, uint32_t first, uint32_t end, bool *out
     EG_TRY(eg_rule_commit(&t->builder, rule, t->egraph, i, i + 1, EG_REASON_SEED));
     const eg_rule_term *term = &rule->terms[i];
     if (!term->is_var && term->var != EG_RULE_NONE)
-      t->env.vars[term->var] = (eg_rule_value){.kind = EG_RULE_TENSOR,
-                                               .tensor = t->builder.terms[i].class};
+      t->env.vars[term->var] =
+          (eg_rule_value){.kind = EG_RULE_TENSOR, .tensor = t->builder.terms[i].class};
   }
   return EGRAPH_OK;
 }

@@ -13,9 +13,7 @@
   X(EG_IMPLIED_BY_EXPLORING, "with explore rules")                                       \
   X(EG_IMPLIED_BY_EXPLORING_MEETING, "with explore rules, from both sides")
 #define EG_IMPLIED_ENUM(id, words) id,
-typedef enum eg_implied {
-  EG_IMPLIED_LIST(EG_IMPLIED_ENUM) EG_IMPLIED_NOT
-} eg_implied;
+typedef enum eg_implied { EG_IMPLIED_LIST(EG_IMPLIED_ENUM) EG_IMPLIED_NOT } eg_implied;
 #undef EG_IMPLIED_ENUM
 /// NULL for EG_IMPLIED_NOT.
 const char *eg_implied_words(eg_implied how);
@@ -31,9 +29,9 @@ egraph_status eg_implied_checker_init(eg_implied_checker *checker,
                                       egraph_allocator alloc);
 void eg_implied_checker_deinit(eg_implied_checker *checker);
 /// Looks at instances of a rule (of any set), of which kernels of convolutions are
-/// weights. `names` (overwritten) gets the shipped rules that the first one takes: without
-/// any of them its sides are not found equal. Equal seeds, equal answers. Fails with
-/// EGRAPH_E_MEMORY.
+/// weights. `names` (overwritten) gets the shipped rules that the first one takes:
+/// without any of them its sides are not found equal. Equal seeds, equal answers. Fails
+/// with EGRAPH_E_MEMORY.
 egraph_status eg_implied_check(const eg_implied_checker *checker, const eg_rule *rule,
                                eg_implied *out, eg_text *names);
 

@@ -22,8 +22,8 @@ typedef enum eg_import_outcome {
 const char *eg_import_outcome_name(eg_import_outcome outcome);
 
 /// Called once per substitution of the file, in order. `detail`: tested and holds-if, the
-/// guard and what of its attributes was made variable; implied, by which rules; duplicate,
-/// of which; refuted, the counterexample; not-convertible, why.
+/// guard and what of its attributes was made variable; implied, by which rules;
+/// duplicate, of which; refuted, the counterexample; not-convertible, why.
 typedef void eg_import_report(void *user, uint32_t number, eg_import_outcome outcome,
                               const char *detail);
 

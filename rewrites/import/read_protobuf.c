@@ -63,7 +63,8 @@ static bool read_op(span message, eg_subst_op *out, bool *out_too_large) {
     if (!read_numbers(f.message, pair, 2)) return false;
     if (f.number == 3)
       eg_subst_set(out, pair[0], pair[1]);
-    else if (!eg_subst_add_input(out, (eg_subst_tensor){.op = pair[0], .output = pair[1]}))
+    else if (!eg_subst_add_input(out,
+                                 (eg_subst_tensor){.op = pair[0], .output = pair[1]}))
       *out_too_large = true;
   }
   return true;
@@ -136,15 +137,16 @@ static void renumber(eg_subst_side *side) {
 
 egraph_status eg_subst_read_protobuf(const char *name, const char *bytes, size_t size,
                                      eg_subst_file *out) {
-  span s = {.at = (const unsigned char *)bytes, .end = (const unsigned char *)bytes + size};
+  span s = {.at = (const unsigned char *)bytes,
+            .end = (const unsigned char *)bytes + size};
   while (s.at != s.end) {
     field f;
     eg_substitution rule;
     if (!read_field(&s, &f) || f.number != 1 || !read_rule(f.message, &rule))
       return fail(name);
     if (out->list.len == EG_SUBST_MOST)
-      return EG_FAIL(EGRAPH_E_PARSE, "%s: more than %d substitutions; split the file", name,
-                     EG_SUBST_MOST);
+      return EG_FAIL(EGRAPH_E_PARSE, "%s: more than %d substitutions; split the file",
+                     name, EG_SUBST_MOST);
     EG_TRY(eg_substitutions_push(&out->list, rule));
   }
   if (!is_flexflow(&out->list)) return EGRAPH_OK;

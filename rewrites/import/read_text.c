@@ -19,8 +19,10 @@ typedef struct text_op {
 } text_op;
 
 #define KEYS_6(a, b, c, d, e, f, ...)                                                    \
-  { EG_SUBST_PM_##a, EG_SUBST_PM_##b, EG_SUBST_PM_##c, EG_SUBST_PM_##d, EG_SUBST_PM_##e, \
-    EG_SUBST_PM_##f }
+  {                                                                                      \
+    EG_SUBST_PM_##a, EG_SUBST_PM_##b, EG_SUBST_PM_##c, EG_SUBST_PM_##d, EG_SUBST_PM_##e, \
+        EG_SUBST_PM_##f                                                                  \
+  }
 #define KEYS(...)                                                                        \
   KEYS_6(__VA_ARGS__, OP_TYPE, OP_TYPE, OP_TYPE, OP_TYPE, OP_TYPE, OP_TYPE)
 static const text_op text_ops[] = {
@@ -52,8 +54,8 @@ static egraph_status fail(const text_reader *r, const char *what) {
 }
 
 static void skip_blanks(text_reader *r) {
-  for (; r->at < r->end && (*r->at == ' ' || *r->at == '\t' || *r->at == '\r' ||
-                            *r->at == '\n');
+  for (; r->at < r->end &&
+         (*r->at == ' ' || *r->at == '\t' || *r->at == '\r' || *r->at == '\n');
        r->at++)
     if (*r->at == '\n') {
       r->line++;
@@ -260,7 +262,8 @@ static void note_free(const eg_substitution *rule, const eg_substitution *other,
       int32_t op = rule->right.ops[i].inputs[k].op;
       if (op >= 0 || eg_subst_side_has(&rule->left, rule->result_count, op)) continue;
       inout->any = true;
-      if (!eg_subst_side_has(&other->left, other->result_count, op)) inout->is_said = false;
+      if (!eg_subst_side_has(&other->left, other->result_count, op))
+        inout->is_said = false;
     }
 }
 
@@ -318,8 +321,8 @@ egraph_status eg_subst_read_text(const char *name, const char *bytes, size_t siz
   for (skip_blanks(&r); r.at < r.end; skip_blanks(&r)) {
     eg_substitution rule;
     if (out->list.len == EG_SUBST_MOST)
-      return EG_FAIL(EGRAPH_E_PARSE, "%s: more than %d substitutions; split the file", name,
-                     EG_SUBST_MOST);
+      return EG_FAIL(EGRAPH_E_PARSE, "%s: more than %d substitutions; split the file",
+                     name, EG_SUBST_MOST);
     EG_TRY(read_equation(&r, &rule));
     EG_TRY(eg_substitutions_push(&out->list, rule));
   }

@@ -29,9 +29,13 @@ typedef enum eg_subst_parameter {
 } eg_subst_parameter;
 
 // Values of parameters.
-enum { EG_SUBST_SAME = 0, EG_SUBST_VALID = 1 };                        // PAD
-enum { EG_SUBST_ACT_NONE = 0, EG_SUBST_ACT_SIGMOID, EG_SUBST_ACT_RELU, // ACTIVATION
-       EG_SUBST_ACT_TANH };
+enum { EG_SUBST_SAME = 0, EG_SUBST_VALID = 1 }; // PAD
+enum {
+  EG_SUBST_ACT_NONE = 0,
+  EG_SUBST_ACT_SIGMOID,
+  EG_SUBST_ACT_RELU, // ACTIVATION
+  EG_SUBST_ACT_TANH
+};
 
 /// Result `output` of the operator `op` of the same side; op < 0: the variable -op.
 typedef struct eg_subst_tensor {

@@ -16,8 +16,8 @@ const char *eg_freedom_words(eg_freedom freedom) { return freedom_words[freedom]
 typedef struct op_shape {
   int32_t kind;
   uint32_t operands;
-  int8_t rank;     // of results and operands; UNKNOWN: all the same; 0: see below
-  uint32_t frees;  // bits of freedoms
+  int8_t rank;    // of results and operands; UNKNOWN: all the same; 0: see below
+  uint32_t frees; // bits of freedoms
 } op_shape;
 
 #define BIT(id) (UINT32_C(1) << (id))
@@ -120,8 +120,7 @@ static bool add_variable(eg_tensor_form *form, int32_t variable) {
 static bool add_variables(eg_tensor_form *form, const eg_subst_side *side) {
   for (uint32_t i = 0; i < side->op_count; i++)
     for (uint32_t k = 0; k < side->ops[i].input_count; k++)
-      if (side->ops[i].inputs[k].op < 0 &&
-          !add_variable(form, side->ops[i].inputs[k].op))
+      if (side->ops[i].inputs[k].op < 0 && !add_variable(form, side->ops[i].inputs[k].op))
         return false;
   for (uint32_t i = 0; i < form->subst->result_count; i++)
     if (side->results[i].op < 0 && !add_variable(form, side->results[i].op)) return false;
@@ -186,7 +185,8 @@ static int8_t *rank_at(eg_tensor_form *form, const eg_subst_side *side,
                        eg_subst_tensor tensor) {
   if (tensor.op < 0)
     return &form->variable_ranks[eg_tensor_form_variable(form, tensor.op)];
-  return side == form->left ? &form->left_ranks[tensor.op] : &form->right_ranks[tensor.op];
+  return side == form->left ? &form->left_ranks[tensor.op]
+                            : &form->right_ranks[tensor.op];
 }
 
 int8_t eg_tensor_form_rank(const eg_tensor_form *form, const eg_subst_side *side,

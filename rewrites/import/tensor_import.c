@@ -176,8 +176,8 @@ static egraph_status add_general(attempt *a) {
     in->outcome = EG_IMPORT_REFUTED;
     return EGRAPH_OK;
   }
-  EG_TRY(eg_import_add(in,
-                       a->form.guard_count != 0 ? EG_IMPORT_GUARDED : EG_IMPORT_TESTED));
+  EG_TRY(
+      eg_import_add(in, a->form.guard_count != 0 ? EG_IMPORT_GUARDED : EG_IMPORT_TESTED));
   if (in->outcome != EG_IMPORT_GUARDED && in->outcome != EG_IMPORT_TESTED)
     return EGRAPH_OK;
   eg_text_clear(&in->detail);
@@ -191,8 +191,8 @@ static egraph_status judge_true(attempt *a) {
   eg_text_init(&names, a->in->alloc);
   egraph_status status = check_implied(a, &how, &names);
   if (status == EGRAPH_OK)
-    status = how == EG_IMPLIED_NOT ? add_general(a)
-                                   : tell_implied(a, how, eg_text_of(&names));
+    status =
+        how == EG_IMPLIED_NOT ? add_general(a) : tell_implied(a, how, eg_text_of(&names));
   eg_text_deinit(&names);
   return status;
 }

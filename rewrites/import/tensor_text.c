@@ -104,11 +104,12 @@ static egraph_status write_constant_dim(writer *w, int32_t index, int32_t axis) 
   const eg_subst_op *op = &w->side->ops[index];
   use where = use_of(w, index);
   if (axis >= 2)
-    return eg_text_printf(w->text, "%" PRId32,
-                          op->parameter[axis == 2 ? EG_SUBST_PM_KERNEL_H
-                                                  : EG_SUBST_PM_KERNEL_W]);
+    return eg_text_printf(
+        w->text, "%" PRId32,
+        op->parameter[axis == 2 ? EG_SUBST_PM_KERNEL_H : EG_SUBST_PM_KERNEL_W]);
   if (axis == 1 && op->kind == EG_SUBST_POOL_KERNEL) return eg_text_append(w->text, "1");
-  if (where.has_multiplied) return write_dim(w, where.multiplied, 1 - (int32_t)where.place);
+  if (where.has_multiplied)
+    return write_dim(w, where.multiplied, 1 - (int32_t)where.place);
   if (op->kind == EG_SUBST_MATMUL_ONE && where.has_sibling)
     return write_dim(w, where.sibling, 1);
   if (axis == 1 && where.has_sibling) return write_dim(w, where.sibling, 1);
@@ -145,7 +146,8 @@ static bool find_halves(const writer *w, eg_subst_tensor tensor, int32_t axis,
       halves[1] = op->inputs[1];
       return true;
     }
-    bool is_second = (op->kind == EG_SUBST_CONV || op->kind == EG_SUBST_MATMUL) && axis == 1;
+    bool is_second =
+        (op->kind == EG_SUBST_CONV || op->kind == EG_SUBST_MATMUL) && axis == 1;
     if (op->kind == EG_SUBST_CONV && axis == 1) axis = 0;
     if (op->kind == EG_SUBST_TRANSPOSE) axis = 1 - axis;
     if (op->input_count == 0) return false;
@@ -172,14 +174,15 @@ static egraph_status write_op_dim(writer *w, eg_subst_tensor tensor, int32_t axi
                       op->parameter[EG_SUBST_PM_STRIDE_W] == 1;
   if (is_constant(op->kind)) return write_constant_dim(w, tensor.op, axis);
   if (op->kind == EG_SUBST_CONCAT && along == axis) return write_joint_dim(w, op, axis);
-  if (op->kind == EG_SUBST_SPLIT && along == axis) return write_half(w, op, tensor.output);
+  if (op->kind == EG_SUBST_SPLIT && along == axis)
+    return write_half(w, op, tensor.output);
   if (op->kind == EG_SUBST_TRANSPOSE) return write_dim(w, op->inputs[0], 1 - axis);
   if (op->kind == EG_SUBST_MATMUL) return write_dim(w, op->inputs[axis], axis);
   if (op->kind == EG_SUBST_CONV && axis == 1) return write_dim(w, op->inputs[1], 0);
   if (op->kind == EG_SUBST_ENLARGE && axis >= 2)
-    return eg_text_printf(w->text, "%" PRId32,
-                          op->parameter[axis == 2 ? EG_SUBST_PM_KERNEL_H
-                                                  : EG_SUBST_PM_KERNEL_W]);
+    return eg_text_printf(
+        w->text, "%" PRId32,
+        op->parameter[axis == 2 ? EG_SUBST_PM_KERNEL_H : EG_SUBST_PM_KERNEL_W]);
   bool has_window = op->kind == EG_SUBST_CONV || op->kind == EG_SUBST_MAX_POOL ||
                     op->kind == EG_SUBST_AVERAGE_POOL;
   if (has_window && axis >= 2 && !is_same_size) {
@@ -192,12 +195,13 @@ static egraph_status write_op_dim(writer *w, eg_subst_tensor tensor, int32_t axi
 // Two constants may each say the size of the other.
 static egraph_status write_dim(writer *w, eg_subst_tensor tensor, int32_t axis) {
   int8_t rank = eg_tensor_form_rank(w->form, w->side, tensor);
-  if (w->depth == 2 * EG_SUBST_OPS) w->fault = "has a constant of which nothing says the size";
+  if (w->depth == 2 * EG_SUBST_OPS)
+    w->fault = "has a constant of which nothing says the size";
   if (rank != EG_FORM_UNKNOWN && axis >= rank) w->fault = "has an axis that is not there";
   if (has_ended(w)) return EGRAPH_OK;
   w->depth++;
-  egraph_status status = tensor.op < 0 ? write_variable_dim(w, tensor, axis)
-                                       : write_op_dim(w, tensor, axis);
+  egraph_status status =
+      tensor.op < 0 ? write_variable_dim(w, tensor, axis) : write_op_dim(w, tensor, axis);
   w->depth--;
   return status;
 }
@@ -325,8 +329,10 @@ static egraph_status write_one(writer *w, int32_t index) {
   static const char *const heads[] = {"(eye", "(conv-identity", "(fill", "(pool-kernel"};
   EG_TRY(eg_text_append(w->text, heads[op->kind - EG_SUBST_MATMUL_ONE]));
   EG_TRY(write_dtype(w));
-  if (op->kind == EG_SUBST_MUL_ONE) return eg_text_append(w->text, " :shape [] :value 1.0");
-  EG_TRY(eg_text_append(w->text, op->kind == EG_SUBST_MATMUL_ONE ? " :n " : " :channels "));
+  if (op->kind == EG_SUBST_MUL_ONE)
+    return eg_text_append(w->text, " :shape [] :value 1.0");
+  EG_TRY(
+      eg_text_append(w->text, op->kind == EG_SUBST_MATMUL_ONE ? " :n " : " :channels "));
   EG_TRY(write_constant_dim(w, index, 0));
   if (op->kind == EG_SUBST_MATMUL_ONE) return EGRAPH_OK;
   EG_TRY(write_kernel_shape(w, op));
@@ -349,8 +355,8 @@ static egraph_status write_head(writer *w, eg_subst_tensor self) {
     return write_act(w, op);
   case EG_SUBST_MAX_POOL:
   case EG_SUBST_AVERAGE_POOL:
-    EG_TRY(eg_text_append(w->text, op->kind == EG_SUBST_MAX_POOL ? "(max-pool"
-                                                                 : "(average-pool"));
+    EG_TRY(eg_text_append(w->text,
+                          op->kind == EG_SUBST_MAX_POOL ? "(max-pool" : "(average-pool"));
     EG_TRY(write_kernel_shape(w, op));
     return write_window(w, op);
   case EG_SUBST_MATMUL:
@@ -418,7 +424,8 @@ static egraph_status write_tensor(writer *w, eg_subst_tensor tensor) {
   return eg_text_append(w->text, is_split || is_named ? "))" : ")");
 }
 
-static egraph_status write_side(writer *w, const char *clause, const eg_subst_side *side) {
+static egraph_status write_side(writer *w, const char *clause,
+                                const eg_subst_side *side) {
   w->side = side;
   EG_TRY(eg_text_printf(w->text, "\n  (%s", clause));
   for (uint32_t i = 0; i < w->form->subst->result_count; i++) {
@@ -501,8 +508,8 @@ static egraph_status write_shapes(writer *w, const eg_subst_side *side) {
     if (!is_reached(side, w->form->subst->result_count, i) ||
         op->inputs[0].op == op->inputs[1].op)
       continue;
-    bool has_constant = (a != NULL && is_constant(a->kind)) ||
-                        (b != NULL && is_constant(b->kind));
+    bool has_constant =
+        (a != NULL && is_constant(a->kind)) || (b != NULL && is_constant(b->kind));
     if (has_constant || !can_name(w, op->inputs[0]) || !can_name(w, op->inputs[1])) {
       EG_TRY(write_same_dims(w, op->inputs[0], op->inputs[1]));
       continue;
@@ -546,7 +553,8 @@ static egraph_status write_guard(writer *w, const eg_guard *guard) {
     EG_TRY(write_dim(w, b, guard->dim));
     return eg_text_append(w->text, ")");
   case EG_GUARD_SAME_GROUPS:
-    return eg_text_printf(w->text, " (= ?g%" PRIu32 " ?g%" PRIu32 ")", guard->a, guard->b);
+    return eg_text_printf(w->text, " (= ?g%" PRIu32 " ?g%" PRIu32 ")", guard->a,
+                          guard->b);
   case EG_GUARD_SAME_CHANNELS:
     EG_TRY(eg_text_append(w->text, " (= "));
     EG_TRY(write_channels(w, guard->a, guard->b));

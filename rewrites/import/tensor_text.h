@@ -5,8 +5,8 @@
 
 #include "rewrites/import/tensor_form.h"
 
-/// Overwrites `text` with a rule file of one rule. *out_fault is NULL, or why the form has
-/// no text: sizes that cannot be said, or too long. Fails with EGRAPH_E_MEMORY.
+/// Overwrites `text` with a rule file of one rule. *out_fault is NULL, or why the form
+/// has no text: sizes that cannot be said, or too long. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_tensor_form_write(const eg_tensor_form *form, const char *name,
                                    const char *source, eg_text *text,
                                    const char **out_fault);

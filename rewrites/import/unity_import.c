@@ -12,7 +12,8 @@ enum { MAX_PARALLEL = 8, TILE_INSTANCES = 24 };
 
 /// The next choice of axes; false after the last.
 static bool next_axes(eg_unity_form *form, uint32_t count) {
-  if (count < 2 || (form->axes == EG_UNITY_TWO_AXES && ++form->second >> (count - 1) != 0))
+  if (count < 2 ||
+      (form->axes == EG_UNITY_TWO_AXES && ++form->second >> (count - 1) != 0))
     return false;
   if (form->axes == EG_UNITY_BY_DIMENSION) form->second = 1;
   if (form->axes != EG_UNITY_TWO_AXES) form->axes++;
@@ -29,8 +30,8 @@ static egraph_status try_form(eg_importer *in, const eg_unity_form *form,
   return eg_import_decide(in, EG_IMPORT_FOREIGN, "is too large");
 }
 
-/// As published, then under the guard that sizes are the same; sides that differ may do so
-/// in what is not finite alone. A guard that nothing satisfies is none.
+/// As published, then under the guard that sizes are the same; sides that differ may do
+/// so in what is not finite alone. A guard that nothing satisfies is none.
 static egraph_status try_guards(eg_importer *in, eg_unity_form *form, eg_text *first,
                                 eg_import_trial *out) {
   static const egraph_math classes[] = {EGRAPH_MATH_ASSOCIATIVE, EGRAPH_MATH_FAST};
@@ -46,7 +47,8 @@ static egraph_status try_guards(eg_importer *in, eg_unity_form *form, eg_text *f
   return eg_import_decide(in, EG_IMPORT_REFUTED, eg_text_of(first));
 }
 
-static egraph_status try_axes(eg_importer *in, eg_unity_form *form, eg_import_trial *out) {
+static egraph_status try_axes(eg_importer *in, eg_unity_form *form,
+                              eg_import_trial *out) {
   eg_text first;
   eg_text_init(&first, in->alloc);
   egraph_status status = try_guards(in, form, &first, out);
@@ -54,8 +56,8 @@ static egraph_status try_axes(eg_importer *in, eg_unity_form *form, eg_import_tr
   return status;
 }
 
-/// What has no meaning on a mesh may still be true or false of its values. That it is true
-/// is no rule for us.
+/// What has no meaning on a mesh may still be true or false of its values. That it is
+/// true is no rule for us.
 static egraph_status judge_tiles(eg_importer *in, const char *fault) {
   eg_unity_form form = {.as_tiles = true};
   eg_import_trial trial;
@@ -65,10 +67,10 @@ static egraph_status judge_tiles(eg_importer *in, const char *fault) {
   EG_TRY(eg_import_decide(in, EG_IMPORT_FOREIGN, fault));
   if (trial != EG_TRIAL_HOLDS)
     return eg_text_append(&in->detail, "; of tiles it cannot be said");
-  return eg_text_append(&in->detail, form.same_shapes
-                                         ? "; of tiles it holds if both sides have the same "
-                                           "sizes"
-                                         : "; of tiles it holds");
+  return eg_text_append(
+      &in->detail, form.same_shapes ? "; of tiles it holds if both sides have the same "
+                                      "sizes"
+                                    : "; of tiles it holds");
 }
 
 /// The message of the first choice is told: most substitutions mean one axis.

@@ -34,7 +34,8 @@ static const char *fault_of(const eg_subst_op *op, bool as_tiles) {
   switch (op->kind) {
   case EG_SUBST_REPLICATE:
   case EG_SUBST_REDUCE:
-    if (dim != 0 && !as_tiles) return "copies or sums along a dimension of the data, which are tiles";
+    if (dim != 0 && !as_tiles)
+      return "copies or sums along a dimension of the data, which are tiles";
     break;
   case EG_SUBST_PARTITION:
   case EG_SUBST_COMBINE:
@@ -46,7 +47,8 @@ static const char *fault_of(const eg_subst_op *op, bool as_tiles) {
     operands = op->kind == EG_SUBST_CONCAT ? 2 : 1;
     break;
   case EG_SUBST_LINEAR:
-    if (op->parameter[EG_SUBST_PM_ACTIVATION] % 2 != 0) return "has an unknown activation";
+    if (op->parameter[EG_SUBST_PM_ACTIVATION] % 2 != 0)
+      return "has an unknown activation";
     operands = 2;
     break;
   case EG_SUBST_ADD:
@@ -106,8 +108,8 @@ static egraph_status write_dim(writer *w, const eg_subst_side *side,
     EG_TRY(write_dim(w, side, op->inputs[1], dim));
     return eg_text_append(w->text, ")");
   }
-  bool is_half = (op->kind == EG_SUBST_SPLIT && is_cut) ||
-                 (op->kind == EG_SUBST_REDUCE && is_moved);
+  bool is_half =
+      (op->kind == EG_SUBST_SPLIT && is_cut) || (op->kind == EG_SUBST_REDUCE && is_moved);
   bool is_twice = op->kind == EG_SUBST_REPLICATE && is_moved;
   EG_TRY(eg_text_append(w->text, is_half ? "(/ " : is_twice ? "(* " : ""));
   EG_TRY(write_dim(w, side, op->inputs[0], dim));
@@ -166,7 +168,8 @@ static egraph_status write_head(writer *w, const eg_subst_side *side,
 /// Half of an operand along a dimension.
 static egraph_status write_half(writer *w, const eg_subst_side *side, eg_subst_tensor of,
                                 int dim, int index) {
-  EG_TRY(eg_text_printf(w->text, "(part :index %d (split :axis %d :sizes [(/ ", index, dim));
+  EG_TRY(
+      eg_text_printf(w->text, "(part :index %d (split :axis %d :sizes [(/ ", index, dim));
   EG_TRY(write_dim(w, side, of, dim));
   EG_TRY(eg_text_append(w->text, " 2) (/ "));
   EG_TRY(write_dim(w, side, of, dim));

@@ -31,8 +31,8 @@ typedef struct eg_unity_form {
                     // nothing
 } eg_unity_form;
 
-/// Writes rule unity-<number>, overwriting `text`; *out_fits is false when it would be too
-/// long. The substitution has no fault.
+/// Writes rule unity-<number>, overwriting `text`; *out_fits is false when it would be
+/// too long. The substitution has no fault.
 egraph_status eg_unity_write(const eg_substitution *rule, uint32_t number,
                              const eg_unity_form *form, eg_text *text, bool *out_fits);
 

@@ -1,6 +1,6 @@
-// What the targets of files of substitutions share: any bytes are refused with a reason, or
-// give substitutions; those that have a meaning are written as rules, which parse or are
-// refused with a reason.
+// What the targets of files of substitutions share: any bytes are refused with a reason,
+// or give substitutions; those that have a meaning are written as rules, which parse or
+// are refused with a reason.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_TESTS_FUZZ_SUBSTITUTIONS_H
 #define EG_TESTS_FUZZ_SUBSTITUTIONS_H
@@ -33,8 +33,7 @@ static void check_unity(const eg_substitution *subst, eg_text *text) {
                                 .second = 1,
                                 .same_shapes = i != 0,
                                 .as_tiles = i == 3};
-    bool is_said =
-        (form.as_tiles ? eg_unity_tile_fault : eg_unity_fault)(subst) == NULL;
+    bool is_said = (form.as_tiles ? eg_unity_tile_fault : eg_unity_fault)(subst) == NULL;
     if (!is_said || eg_unity_parallel_count(subst) > 8) continue;
     FUZZ_CHECK(eg_unity_write(subst, i, &form, text, &fits) == EGRAPH_OK);
     if (fits) check_parse(text);

@@ -158,8 +158,8 @@ static void check_case(void *user, uint32_t number, eg_import_outcome outcome,
   uint32_t *seen = user;
   assert_int_equal(number, (*seen)++);
   if (outcome != cases[number].outcome || strstr(detail, cases[number].detail) == NULL)
-    fail_msg("%u: %s '%s', wanted %s '%s'", number, eg_import_outcome_name(outcome), detail,
-             eg_import_outcome_name(cases[number].outcome), cases[number].detail);
+    fail_msg("%u: %s '%s', wanted %s '%s'", number, eg_import_outcome_name(outcome),
+             detail, eg_import_outcome_name(cases[number].outcome), cases[number].detail);
 }
 
 static void every_outcome_has_its_reason(void **state) {
@@ -239,15 +239,17 @@ static const text_case texts[] = {
     {MEAN(3, 1, MEAN(1, 3, "input_7")) "==" MEAN(3, 3, "input_7"), EG_IMPORT_TESTED, ""},
     {MEAN(3, 3, "input_2") "==" MEAN(3, 1, MEAN(1, 3, "input_2")), EG_IMPORT_DUPLICATE,
      "of 0"},
-    {"tanh(" MEAN(3, 1, MEAN(1, 3, CONV(0, 7, 10))) ")==tanh(" MEAN(3, 3, CONV(0, 7, 10)) ")",
+    {"tanh(" MEAN(3, 1, MEAN(1, 3, CONV(0, 7, 10))) ")==tanh(" MEAN(3, 3,
+                                                                    CONV(0, 7, 10)) ")",
      EG_IMPORT_TESTED, "any dilation, any activation"},
     // Groups come from shapes: the sum of two convolutions is one only without groups.
-    {MEAN(3, 1, MEAN(1, 3, "ewadd(" CONV(0, 7, 10) "," CONV(0, 8, 11) ")")) "=="
-     MEAN(3, 3, "conv2d(1,1,0,0,concat(1,input_7,input_8),concat(1,input_10,input_11))"),
+    {MEAN(3, 1, MEAN(1, 3, "ewadd(" CONV(0, 7, 10) "," CONV(0, 8, 11) ")")) "==" MEAN(
+         3, 3, "conv2d(1,1,0,0,concat(1,input_7,input_8),concat(1,input_10,input_11))"),
      EG_IMPORT_GUARDED, "(= group 1)"},
     // Convolutions side by side: of as many channels in each group.
-    {"concat(1," CONV(0, 7, 10) "," CONV(0, 8, 11) ")==conv2d(1,1,0,0,concat(1,input_7,"
-     "input_8),concat(0,input_10,input_11))",
+    {"concat(1," CONV(0, 7, 10) "," CONV(0, 8,
+                                         11) ")==conv2d(1,1,0,0,concat(1,input_7,"
+                                             "input_8),concat(0,input_10,input_11))",
      EG_IMPORT_IMPLIED, "holds if (= (* (dim ?x10 0) ?g1) (* (dim ?x11 0) ?g0))"},
     // An even kernel in the middle of a larger one is not where it was.
     {CONV(0, 7, 10) "==conv2d(1,1,0,0,input_7,enlarge(3,3,input_10))", EG_IMPORT_IMPLIED,
@@ -286,8 +288,8 @@ static void check_text(void *user, uint32_t number, eg_import_outcome outcome,
   uint32_t *seen = user;
   assert_int_equal(number, (*seen)++);
   if (outcome != texts[number].outcome || strstr(detail, texts[number].detail) == NULL)
-    fail_msg("%u: %s '%s', wanted %s '%s'", number, eg_import_outcome_name(outcome), detail,
-             eg_import_outcome_name(texts[number].outcome), texts[number].detail);
+    fail_msg("%u: %s '%s', wanted %s '%s'", number, eg_import_outcome_name(outcome),
+             detail, eg_import_outcome_name(texts[number].outcome), texts[number].detail);
 }
 
 static void every_verdict_of_a_text_has_its_reason(void **state) {
@@ -334,16 +336,18 @@ static void two_lines_are_a_rule_of_two_results(void **state) {
   eg_text out;
   eg_text_init(&out, eg_allocator_heap());
   // With variables of the other line: pairs.
-  import_text("(matmul 0 ?input_1 ?input_4)=>(split_0 (split 1 (matmul 0 ?input_1 (concat 1 "
-              "2 ?input_4 ?input_5))))\n(matmul 0 ?input_1 ?input_5)=>(split_1 (split 1 "
-              "(matmul 0 ?input_1 (concat 1 2 ?input_4 ?input_5))))\n",
-              &out);
+  import_text(
+      "(matmul 0 ?input_1 ?input_4)=>(split_0 (split 1 (matmul 0 ?input_1 (concat 1 "
+      "2 ?input_4 ?input_5))))\n(matmul 0 ?input_1 ?input_5)=>(split_1 (split 1 "
+      "(matmul 0 ?input_1 (concat 1 2 ?input_4 ?input_5))))\n",
+      &out);
   assert_string_equal(eg_text_of(&out), "0 implied;");
   // The halves exchanged: wrong.
-  import_text("(matmul 0 ?input_1 ?input_4)=>(split_1 (split 1 (matmul 0 ?input_1 (concat 1 "
-              "2 ?input_4 ?input_5))))\n(matmul 0 ?input_1 ?input_5)=>(split_0 (split 1 "
-              "(matmul 0 ?input_1 (concat 1 2 ?input_4 ?input_5))))\n",
-              &out);
+  import_text(
+      "(matmul 0 ?input_1 ?input_4)=>(split_1 (split 1 (matmul 0 ?input_1 (concat 1 "
+      "2 ?input_4 ?input_5))))\n(matmul 0 ?input_1 ?input_5)=>(split_0 (split 1 "
+      "(matmul 0 ?input_1 (concat 1 2 ?input_4 ?input_5))))\n",
+      &out);
   assert_string_equal(eg_text_of(&out), "0 refuted;");
   // Without: rules of one result each.
   import_text("(relu (concat 0 2 ?input_1 ?input_2))=>(concat 0 2 (relu ?input_1) (relu "
@@ -363,7 +367,8 @@ static void a_text_that_is_wrong_is_refused_with_its_place(void **state) {
       {"relu(input_1)==", "a term is missing here"},
       {"(relu ?input_1)=>\n(sin ?input_1)", "test_rules_import.pb:2: sin is no operator"},
       {"relu(input_1)==relu(input_1)relu(input_2)", "== or => is missing here"},
-      {"relu(input_1)==relu(input_1,input_2)", "relu has 0 numbers and 2 operands; it takes"},
+      {"relu(input_1)==relu(input_1,input_2)",
+       "relu has 0 numbers and 2 operands; it takes"},
       {"conv2d(1,input_1,input_2)==relu(input_1)", "conv2d has 1 numbers and 2 operands"},
       {"relu(input_1)==relu(input_99999999)", "a number this large has no meaning"},
       {"relu(input_0)==relu(input_1)", "variables count from input_1"},
@@ -379,7 +384,8 @@ static void a_text_that_is_wrong_is_refused_with_its_place(void **state) {
     eg_rules *rules;
     write_text(bad[i].text);
     assert_ok(eg_rules_create(NULL, &rules));
-    assert_fails(eg_rules_import(rules, path, NULL, NULL), EGRAPH_E_PARSE, bad[i].message);
+    assert_fails(eg_rules_import(rules, path, NULL, NULL), EGRAPH_E_PARSE,
+                 bad[i].message);
     assert_int_equal(eg_rules_count(rules), 0);
     eg_rules_destroy(rules);
   }
@@ -400,7 +406,8 @@ static void nested_terms_end_somewhere(void **state) {
   eg_text_clear(&text);
   for (int i = 0; i < 30; i++) // more operators than are kept, fewer levels than allowed
     assert_ok(eg_text_append(&text, "relu("));
-  assert_ok(eg_text_append(&text, "input_1))))))))))))))))))))))))))))))==relu(input_1)"));
+  assert_ok(
+      eg_text_append(&text, "input_1))))))))))))))))))))))))))))))==relu(input_1)"));
   eg_text seen;
   eg_text_init(&seen, eg_allocator_heap());
   import_text(eg_text_of(&text), &seen);
@@ -412,12 +419,14 @@ static void nested_terms_end_somewhere(void **state) {
 
 // ---- JSON -----------------------------------------------------------------------------
 
-#define JSON_OP(type, inputs) "{\"_t\":\"Operator\",\"type\":\"" type "\",\"input\":[" inputs "],\"para\":[]}"
+#define JSON_OP(type, inputs)                                                            \
+  "{\"_t\":\"Operator\",\"type\":\"" type "\",\"input\":[" inputs "],\"para\":[]}"
 #define JSON_TENSOR(op) "{\"_t\":\"Tensor\",\"opId\":" #op ",\"tsId\":0}"
 #define JSON_MAP(l, r)                                                                   \
-  "{\"_t\":\"MapOutput\",\"srcOpId\":" #l ",\"srcTsId\":0,\"dstOpId\":" #r ",\"dstTsId\":0}"
+  "{\"_t\":\"MapOutput\",\"srcOpId\":" #l ",\"srcTsId\":0,\"dstOpId\":" #r               \
+  ",\"dstTsId\":0}"
 #define JSON_RULE(left, right, map)                                                      \
-  "{\"_t\":\"Rule\",\"name\":\"taso_rule_0\",\"srcOp\":[" left "],\"dstOp\":[" right           \
+  "{\"_t\":\"Rule\",\"name\":\"taso_rule_0\",\"srcOp\":[" left "],\"dstOp\":[" right     \
   "],\"mappedOutput\":[" map "]}"
 #define JSON_FILE(rules) "{\"_t\":\"RuleCollection\",\"rule\":[" rules "]}"
 
@@ -426,14 +435,18 @@ static void json_of_flexflow_is_read(void **state) {
   eg_text out;
   eg_text_init(&out, eg_allocator_heap());
   import_text(
-      JSON_FILE(JSON_RULE(JSON_OP("OP_EW_ADD", JSON_TENSOR(-1) "," JSON_TENSOR(-2)),
-                          JSON_OP("OP_EW_ADD", JSON_TENSOR(-2) "," JSON_TENSOR(-1)),
-                          JSON_MAP(0, 0)) ","
-                JSON_RULE(JSON_OP("OP_EW_ADD", JSON_TENSOR(-1) "," JSON_TENSOR(-2)),
-                          JSON_OP("OP_EW_MUL", JSON_TENSOR(-2) "," JSON_TENSOR(-1)),
-                          JSON_MAP(0, 0)) ","
-                JSON_RULE(JSON_OP("OP_NEW", JSON_TENSOR(-1)),
-                          JSON_OP("OP_RELU", JSON_TENSOR(-1)), JSON_MAP(0, 0))),
+      JSON_FILE(JSON_RULE(
+          JSON_OP("OP_EW_ADD", JSON_TENSOR(-1) "," JSON_TENSOR(-2)),
+          JSON_OP("OP_EW_ADD", JSON_TENSOR(-2) "," JSON_TENSOR(-1)),
+          JSON_MAP(
+              0,
+              0)) "," JSON_RULE(JSON_OP("OP_EW_ADD", JSON_TENSOR(-1) "," JSON_TENSOR(-2)),
+                                JSON_OP("OP_EW_MUL", JSON_TENSOR(-2) "," JSON_TENSOR(-1)),
+                                JSON_MAP(0, 0)) "," JSON_RULE(JSON_OP("OP_NEW",
+                                                                      JSON_TENSOR(-1)),
+                                                              JSON_OP("OP_RELU",
+                                                                      JSON_TENSOR(-1)),
+                                                              JSON_MAP(0, 0))),
       &out);
   assert_string_equal(eg_text_of(&out), "0 tested;1 refuted;2 not-convertible;");
   eg_text_deinit(&out);
@@ -459,7 +472,8 @@ static void json_that_is_wrong_is_refused_with_its_place(void **state) {
     eg_rules *rules;
     write_text(bad[i].text);
     assert_ok(eg_rules_create(NULL, &rules));
-    assert_fails(eg_rules_import(rules, path, NULL, NULL), EGRAPH_E_PARSE, bad[i].message);
+    assert_fails(eg_rules_import(rules, path, NULL, NULL), EGRAPH_E_PARSE,
+                 bad[i].message);
     eg_rules_destroy(rules);
   }
 }
