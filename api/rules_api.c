@@ -4,10 +4,10 @@
 
 #include "api/convert.h"
 #include "api/require.h"
+#include "rewrites/import/import.h"
 #include "rewrites/language/rule_ast.h"
 #include "rewrites/language/rules.h"
 #include "rewrites/rule_files.h"
-#include "rewrites/unity/unity_import.h"
 #include "rewrites/verify/rule_tests.h"
 #include "rewrites/verify/verify.h"
 
@@ -63,7 +63,7 @@ egraph_status egraph_rules_import(egraph_rules *rules, const char *path,
                                   void *user) {
   EG_REQUIRE(rules, path);
   import_report to = {.report = report, .user = user};
-  return eg_rules_import_unity(rules, path, report != NULL ? on_import : NULL, &to);
+  return eg_rules_import(rules, path, report != NULL ? on_import : NULL, &to);
 }
 
 egraph_status egraph_rules_enable(egraph_rules *rules, const char *name, bool on) {

@@ -370,10 +370,13 @@ EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_rules_add_file(egraph_rules *ru
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_rules_add_text(egraph_rules *rules,
                                                                 const char *name,
                                                                 const char *text);
-/// Adds the substitutions that Unity (FlexFlow) published, from their file of protocol
-/// buffers, as rules with parallel operators: those that are verified in layouts and
-/// values. `report` (may be NULL) is called for each, with `outcome` "added", "implied"
-/// (by layouts), "known" (a rule is there), or "refused" and why. Fails with PARSE or IO.
+/// Adds substitutions that others published: TASO's and FlexFlow's (Unity's) files of
+/// protocol buffers, FlexFlow's JSON of the same, Tensat's texts. What holds, and neither
+/// shipped rules nor layouts imply, becomes a rule, with attributes as general as they
+/// may be. `report` (may be NULL) is called for each, with `outcome` "tested" (added),
+/// "holds-if" (added with a guard), "implied" (and by which rules), "duplicate",
+/// "refuted" (and the counterexample), or "not-convertible" (and why). Fails with PARSE
+/// or IO.
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_rules_import(
     egraph_rules *rules, const char *path,
     void (*report)(void *user, uint32_t number, const char *outcome, const char *detail),

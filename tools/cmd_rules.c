@@ -6,20 +6,27 @@
 
 #include "tools/arguments.h"
 #include "tools/planning.h"
+#include "tools/tensor_files.h"
 
 typedef struct verify_counts {
   uint32_t accepted, rejected;
   bool json;
 } verify_counts;
 
+// What egraph_rules_import says of a substitution, in the order of the summary.
+static const char *const outcomes[] = {"tested",    "holds-if", "implied",
+                                       "duplicate", "refuted",  "not-convertible"};
+enum { OUTCOMES = sizeof outcomes / sizeof *outcomes };
+
 typedef struct import_row {
+  const char *file, *outcome;
   uint32_t number;
-  const char *outcome;
   char *detail;
 } import_row;
 
 typedef struct import_report {
-  uint32_t all, added, implied, known, refused;
+  const char *file; // at the moment
+  uint32_t all, count[OUTCOMES];
   import_row *rows;
   uint32_t row_count;
 } import_report;
@@ -55,39 +62,41 @@ static void on_imported(void *user, uint32_t number, const char *outcome,
                         const char *detail) {
   import_report *report = user;
   report->all++;
-  report->added += strcmp(outcome, "added") == 0;
-  report->implied += strcmp(outcome, "implied") == 0;
-  report->known += strcmp(outcome, "known") == 0;
-  report->refused += strcmp(outcome, "refused") == 0;
+  for (uint32_t i = 0; i < OUTCOMES; i++)
+    report->count[i] += strcmp(outcome, outcomes[i]) == 0;
   progress_line("import", outcome);
   size_t size = strlen(detail) + 1;
   import_row *rows = realloc(report->rows, report->all * sizeof *rows);
   if (rows == NULL) return; // the report is shorter then
   report->rows = rows;
-  import_row row = {.number = number, .outcome = outcome, .detail = malloc(size)};
+  import_row row = {.file = report->file, .number = number, .outcome = outcome};
+  row.detail = malloc(size);
   if (row.detail == NULL) return;
   memcpy(row.detail, detail, size);
   rows[report->row_count++] = row;
 }
 
-static void print_import(const import_report *report, bool json) {
-  if (!json) {
-    for (uint32_t i = 0; i < report->row_count; i++)
-      if (report->rows[i].detail[0] != '\0')
-        printf("refused  %u: %s\n", report->rows[i].number, report->rows[i].detail);
-    printf("%u substitutions: %u added, %u implied by layouts, %u known, %u refused\n",
-           report->all, report->added, report->implied, report->known, report->refused);
-    return;
+static void print_import(const import_report *report) {
+  for (uint32_t i = 0; i < report->row_count; i++) {
+    const import_row *row = &report->rows[i];
+    show(stdout, "%-15s  %s:%u%s%s\n", row->outcome, row->file, row->number,
+         row->detail[0] != '\0' ? ": " : "", row->detail);
   }
+  printf("%u substitutions:", report->all);
+  for (uint32_t i = 0; i < OUTCOMES; i++)
+    printf("%s %u %s", i == 0 ? "" : ",", report->count[i], outcomes[i]);
+  printf("\n");
+}
+
+static void json_import(const import_report *report) {
   json_begin();
   json_int("substitutions", report->all);
-  json_int("added", report->added);
-  json_int("implied", report->implied);
-  json_int("known", report->known);
-  json_int("refused", report->refused);
+  for (uint32_t i = 0; i < OUTCOMES; i++)
+    json_int(outcomes[i], report->count[i]);
   json_open("report", '[');
   for (uint32_t i = 0; i < report->row_count; i++) {
     json_open(NULL, '{');
+    json_text("file", report->rows[i].file);
     json_int("number", report->rows[i].number);
     json_text("outcome", report->rows[i].outcome);
     json_text("detail", report->rows[i].detail);
@@ -97,12 +106,16 @@ static void print_import(const import_report *report, bool json) {
   json_end();
 }
 
-static egraph_status import(egraph_rules *rules, const char *path, bool quiet,
+static egraph_status import(egraph_rules *rules, const text_list *files, bool quiet,
                             bool json) {
   import_report report = {.rows = NULL};
-  egraph_status status = egraph_rules_import(rules, path, on_imported, &report);
+  egraph_status status = EGRAPH_OK;
+  for (size_t i = 0; status == EGRAPH_OK && i < files->count; i++) {
+    report.file = files->items[i];
+    status = egraph_rules_import(rules, report.file, on_imported, &report);
+  }
   progress_clear();
-  if (status == EGRAPH_OK && !quiet) print_import(&report, json);
+  if (status == EGRAPH_OK && !quiet) (json ? json_import : print_import)(&report);
   for (uint32_t i = 0; i < report.row_count; i++)
     free(report.rows[i].detail);
   free(report.rows);
@@ -179,6 +192,17 @@ static egraph_status print_canonical(const egraph_rules *rules, bool json) {
   return print_text(status, text, "text", json);
 }
 
+/// False when the file cannot be written, which has been said.
+static egraph_status write_rules(const egraph_rules *rules, const char *path,
+                                 bool *out_written) {
+  char *text = NULL;
+  egraph_status status = egraph_rules_text(NULL, rules, &text);
+  if (status != EGRAPH_OK) return status;
+  *out_written = tensor_write(path, text, strlen(text));
+  egraph_string_free(NULL, text);
+  return EGRAPH_OK;
+}
+
 static egraph_status print_operators(bool json) {
   char *text = NULL;
   egraph_status status = egraph_operators_text(NULL, &text);
@@ -188,7 +212,9 @@ static egraph_status print_operators(bool json) {
 int command_rules(int argc, char **argv) {
   bool json = false, do_verify = false, print = false, builtin = false, operators = false,
        trust = false;
-  const char *imported = NULL;
+  text_list imported = {.count = 0};
+  const char *output = NULL;
+  bool is_written = true;
   uint64_t seed = 1;
   command cmd = {
       .name = "rules",
@@ -197,8 +223,10 @@ int command_rules(int argc, char **argv) {
       .max_positional = MAX_POSITIONAL};
   add_heading(&cmd, "Rules");
   add_switch(&cmd, "--builtin", &builtin, "add the shipped rules to the files given");
-  add_text(&cmd, "--import FILE", &imported,
-           "add Unity's published substitutions, and report what becomes of each");
+  add_list(
+      &cmd, "--import FILE", &imported,
+      "add published substitutions of TASO, Tensat or Unity, and report what becomes "
+      "of each (repeatable)");
   add_switch(&cmd, "--trust", &trust, "read rule files without verifying them");
   add_heading(&cmd, "Output");
   add_switch(&cmd, "--verify", &do_verify, "check both sides of every rule numerically");
@@ -206,6 +234,7 @@ int command_rules(int argc, char **argv) {
   add_switch(&cmd, "--print", &print, "print the rules in canonical form");
   add_switch(&cmd, "--operators", &operators,
              "list the operators that graphs and rules are written with");
+  add_text(&cmd, "-o FILE", &output, "write the rules there: my.rules");
   add_json(&cmd, &json);
   positional files;
   int parsed = parse_arguments(&cmd, argc, argv, &files);
@@ -217,22 +246,24 @@ int command_rules(int argc, char **argv) {
   egraph_rules *rules = NULL;
   uint32_t rejected = 0;
   egraph_status status = egraph_rules_create(NULL, &rules);
-  if (status == EGRAPH_OK && (builtin || (files.count == 0 && imported == NULL)))
+  if (status == EGRAPH_OK && (builtin || (files.count == 0 && imported.count == 0)))
     status = egraph_rules_add_builtin(rules);
   if (status == EGRAPH_OK) egraph_rules_trust(rules, trust || do_verify);
   for (size_t i = 0; status == EGRAPH_OK && i < files.count; i++)
     status = egraph_rules_add_file(rules, files.items[i]);
-  if (status == EGRAPH_OK && imported != NULL)
-    status = import(rules, imported, do_verify || print, json);
+  if (status == EGRAPH_OK && imported.count != 0)
+    status = import(rules, &imported, do_verify || print, json);
+  if (status == EGRAPH_OK && output != NULL)
+    status = write_rules(rules, output, &is_written);
   if (status == EGRAPH_OK) {
     if (do_verify)
       status = verify(rules, seed, json, &rejected);
     else if (print)
       status = print_canonical(rules, json);
-    else if (imported == NULL)
+    else if (imported.count == 0 && output == NULL)
       (json ? list_json : list_text)(rules);
   }
   egraph_rules_destroy(rules);
   if (status != EGRAPH_OK) return report_failure(status);
-  return rejected != 0 ? EXIT_FAILED : EXIT_DONE;
+  return rejected != 0 || !is_written ? EXIT_FAILED : EXIT_DONE;
 }

@@ -48,7 +48,8 @@ static void add_rule_flags(command *cmd, rule_flags *flags) {
   add_switch(cmd, "--no-builtin", &flags->no_builtin, "leave the shipped rules out");
   add_list(cmd, "--enable NAME", &flags->enabled,
            "switch a rule, or all rules of a file, on: explore-matmul (repeatable)");
-  offer_words(cmd, "explore-algebra explore-conv explore-matmul explore-parallel");
+  offer_words(
+      cmd, "explore-algebra explore-conv explore-matmul explore-parallel explore-scale");
   add_list(cmd, "--disable NAME", &flags->disabled,
            "switch a rule, or all rules of a file, off (repeatable)");
   add_choice(

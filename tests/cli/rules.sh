@@ -135,6 +135,21 @@ printf '\n\044\n\013\010\010\022\007\010\377\377\377\177\020\000' >cut.pb
 expect 1 - '^egraph: cut.pb: this is no file of substitutions' rules --import cut.pb
 expect 1 - '^egraph: absent.pb: ' rules --import absent.pb
 printf '' >empty.pb
-expect 0 '^0 substitutions: 0 added, 0 implied by layouts, 0 known, 0 refused$' - rules --import empty.pb
-expect 0 '^\{"substitutions":0' - rules --import empty.pb --json
+expect 0 '^0 substitutions: 0 tested, 0 holds-if, 0 implied, 0 duplicate, 0 refuted, 0 not-convertible$' - rules --import empty.pb
+expect 0 '^\{"substitutions":0,"tested":0' - rules --import empty.pb --json
+
+# Tensat's texts: a verdict each, and a file of ours with what is new.
+cat >some.txt <<'X'
+(relu (conv2d 1 1 0 0 ?input_7 ?input_10))=>(conv2d 1 1 0 2 ?input_7 ?input_10)
+(relu ?input_1)=>(tanh ?input_1)
+X
+printf 'poolavg(3,1,1,1,0,poolavg(1,3,1,1,0,input_7))==poolavg(3,3,1,1,0,input_7)' >means.txt
+expect 0 '^implied  *some.txt:0: on by default: conv-relu$' - rules --import some.txt
+expect 0 '^refuted  *some.txt:1: result 0, element' - rules --import some.txt
+expect 0 '^3 substitutions: 1 tested, 0 holds-if, 1 implied, 0 duplicate, 1 refuted, 0 not-convertible$' - rules --import some.txt --import means.txt -o new.rules
+expect 0 '^1 accepted, 0 rejected$' - rules new.rules --verify
+expect 0 "Tensat \(MLSys'21\), means.txt, substitution 0" - rules new.rules
+expect 0 '"file":"means.txt","number":0,"outcome":"tested"' - rules --import means.txt --json
+printf 'relu(input_1)==sin(input_1)' >wrong.txt
+expect 1 - '^egraph: wrong.txt:1: sin is no operator' rules --import wrong.txt
 finish

@@ -1,0 +1,38 @@
+// Whether the shipped rules say already what a rule says: an instance of its left side is
+// saturated, and its right side looked for in the same class.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_REWRITES_IMPORT_IMPLIED_H
+#define EG_REWRITES_IMPORT_IMPLIED_H
+
+#include "rewrites/language/rules.h"
+
+// How a rule is implied, the strongest first: id, words.
+#define EG_IMPLIED_LIST(X)                                                               \
+  X(EG_IMPLIED_BY_DEFAULT, "on by default")                                              \
+  X(EG_IMPLIED_BY_DEFAULT_MEETING, "on by default, from both sides")                     \
+  X(EG_IMPLIED_BY_EXPLORING, "with explore rules")                                       \
+  X(EG_IMPLIED_BY_EXPLORING_MEETING, "with explore rules, from both sides")
+#define EG_IMPLIED_ENUM(id, words) id,
+typedef enum eg_implied { EG_IMPLIED_LIST(EG_IMPLIED_ENUM) EG_IMPLIED_NOT } eg_implied;
+#undef EG_IMPLIED_ENUM
+/// NULL for EG_IMPLIED_NOT.
+const char *eg_implied_words(eg_implied how);
+
+/// The shipped rules. Rules of every class are used, whatever a search would allow.
+typedef struct eg_implied_checker {
+  eg_rules *rules;  // all of them switched on
+  bool *is_default; // [rules] which ones are on by default
+  egraph_allocator alloc;
+} eg_implied_checker;
+
+egraph_status eg_implied_checker_init(eg_implied_checker *checker,
+                                      egraph_allocator alloc);
+void eg_implied_checker_deinit(eg_implied_checker *checker);
+/// Looks at instances of a rule (of any set), of which kernels of convolutions are
+/// weights. `names` (overwritten) gets the shipped rules that the first one takes:
+/// without any of them its sides are not found equal. Equal seeds, equal answers. Fails
+/// with EGRAPH_E_MEMORY.
+egraph_status eg_implied_check(const eg_implied_checker *checker, const eg_rule *rule,
+                               eg_implied *out, eg_text *names);
+
+#endif
