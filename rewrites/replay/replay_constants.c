@@ -136,6 +136,7 @@ static void let_go(eg_replay_terms *terms, size_t buffers, uint32_t root,
 egraph_status eg_replay_terms_add_constant(eg_replay_terms *terms, uint32_t of,
                                            uint32_t *out) {
   eg_tensor_fact fact = *eg_replay_terms_fact(terms, of);
+  const eg_type type = fact.type;
   const eg_ground ground = {.op = EG_EXPLAINED_CONSTANT, .arity = 1, .children = &of};
   if (!fact.typed || fact.part_count != 0 || !fact.weight_only)
     return EG_FAIL(EGRAPH_E_ARGUMENT,
@@ -148,7 +149,7 @@ egraph_status eg_replay_terms_add_constant(eg_replay_terms *terms, uint32_t of,
   egraph_status status = compute(&c, of);
   let_go(terms, buffers, of, status == EGRAPH_OK ? &data : NULL);
   EG_TRY(status);
-  eg_tensor_facts_of_data(&fact.type, data, &fact);
+  eg_tensor_facts_of_data(&type, data, &fact);
   status = eg_replay_buffers_push(&terms->buffers, data);
   if (status != EGRAPH_OK) eg_buffer_release(data);
   EG_TRY(status);
