@@ -11,18 +11,24 @@
 // ---- what expressions ask --------------------------------------------------------
 
 static const eg_tensor_fact *fact_of(const void *self, eg_class tensor) {
-  return eg_replay_terms_fact(self, tensor.id);
+  const eg_replay_stepper *s = self;
+  return eg_replay_terms_fact(s->terms, tensor.id);
 }
 
-/// The search takes one order of two different classes, so that any will do.
+// What only steers a search is no property of tensors: which of two comes first, and what
+// else is known to be equal to one. Either answer will do (condition_holds): a rule holds
+// for all tensors.
+
 static bool is_before(const void *self, eg_class a, eg_class b) {
-  (void)self;
-  return a.id != b.id;
+  const eg_replay_stepper *s = self;
+  (void)a, (void)b;
+  return s->answer;
 }
 
 static bool is_made_by(const void *self, eg_class tensor, eg_op op) {
-  const eg_attrs *attrs = eg_replay_terms_attrs(self, tensor.id);
-  return attrs != NULL && attrs->op == op;
+  const eg_replay_stepper *s = self;
+  (void)tensor, (void)op;
+  return s->answer;
 }
 
 // ---- matching --------------------------------------------------------------------
@@ -113,6 +119,13 @@ static bool slots_hold(eg_replay_stepper *s, eg_rule_env *env) {
   return true;
 }
 
+static bool condition_holds(eg_replay_stepper *s, eg_rule_env *env, uint32_t condition) {
+  s->answer = false;
+  bool holds = eg_rule_holds(env, condition);
+  s->answer = true;
+  return holds || eg_rule_holds(env, condition);
+}
+
 static egraph_status check_conditions(eg_replay_stepper *s) {
   eg_rule_env env = env_of(s);
   s->scratch->int_count = s->scratch->value_count = 0;
@@ -123,7 +136,7 @@ static egraph_status check_conditions(eg_replay_stepper *s) {
   }
   if (!slots_hold(s, &env)) return REFUSE("an attribute is not as its left side says");
   for (uint32_t i = 0; i < s->rule->condition_count; i++)
-    if (!eg_rule_holds(&env, s->rule->conditions[i]))
+    if (!condition_holds(s, &env, s->rule->conditions[i]))
       return REFUSE("condition %u of %u does not hold", i + 1, s->rule->condition_count);
   return EGRAPH_OK;
 }
@@ -230,7 +243,7 @@ egraph_status eg_replay_step(eg_replay_stepper *stepper, const eg_rule *rule,
 
 egraph_status eg_replay_stepper_init(eg_replay_stepper *stepper, eg_replay_terms *terms) {
   *stepper = (eg_replay_stepper){.terms = terms,
-                                 .tensors = {.self = terms,
+                                 .tensors = {.self = stepper,
                                              .fact = fact_of,
                                              .is_before = is_before,
                                              .is_made_by = is_made_by}};

@@ -20,11 +20,11 @@ typedef struct eg_rule_scratch {
 } eg_rule_scratch;
 
 /// What expressions ask of the tensors that class variables stand for, where these are
-/// not the classes of an e-graph. Any order that is fixed will do for `is_before`.
+/// not the classes of an e-graph.
 typedef struct eg_rule_tensors {
   const void *self;
   const eg_tensor_fact *(*fact)(const void *self, eg_class tensor);
-  bool (*is_before)(const void *self, eg_class a, eg_class b); // false for one tensor
+  bool (*is_before)(const void *self, eg_class a, eg_class b);
   bool (*is_made_by)(const void *self, eg_class tensor, eg_op op);
 } eg_rule_tensors;
 

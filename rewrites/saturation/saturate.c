@@ -381,14 +381,12 @@ static egraph_status unite_roots(tensor_rules *all, const eg_rule *rule, uint32_
 }
 
 /// What explains the unions of a match (tensor_explain.h), forgotten if there are none.
-static egraph_status unite_noted(tensor_rules *all, const eg_rule_env *env,
-                                 uint32_t index, const uint32_t *match,
-                                 uint32_t *inout_unions) {
+static egraph_status unite_noted(tensor_rules *all, const eg_rule *rule, uint32_t index,
+                                 const uint32_t *match, uint32_t *inout_unions) {
   eg_engine *engine = eg_tensor_egraph_engine(all->egraph);
-  const eg_rule *rule = env->rule;
   const uint32_t *nodes = match + rule->pattern_var_count + rule->root_count;
   uint32_t unions = *inout_unions;
-  eg_tensor_rewrite rewrite = {.rule = index, .vars = env->vars};
+  eg_tensor_rewrite rewrite = {.rule = index, .classes = match};
   EG_TRY(eg_u32s_resize(&all->note, rule->term_count));
   rewrite.payloads = all->note.data;
   for (uint32_t i = 0; i < rule->term_count; i++) {
@@ -439,7 +437,7 @@ static egraph_status apply_match(tensor_rules *all, uint32_t index,
   EG_TRY(eg_rule_commit(&all->builder, rule, all->egraph, first, end, index));
   EG_TRY(note_depths(all, first_new, packed[0]));
   if (!keeps_all(all)) return unite_roots(all, rule, index, match, inout_unions);
-  return unite_noted(all, &env, index, match, inout_unions);
+  return unite_noted(all, rule, index, match, inout_unions);
 }
 
 static egraph_status apply(void *self, uint32_t rule, const uint32_t *matches,

@@ -44,8 +44,9 @@ egraph_status eg_tensor_rewrite_note(eg_tensor_egraph *egraph, const eg_rule *ru
   (void)eg_engine_notes(engine, &before);
   EG_TRY(eg_engine_note(engine, &rewrite->rule, 1));
   for (uint32_t v = 0; v < rule->var_count; v++) {
-    if (rule->vars[v].pattern_var == EG_RULE_NONE) continue;
-    uint32_t word = tensor_word(egraph, rule, v, rewrite->vars[v].tensor);
+    uint32_t place = rule->vars[v].pattern_var;
+    if (place == EG_RULE_NONE) continue;
+    uint32_t word = tensor_word(egraph, rule, v, (eg_class){rewrite->classes[place]});
     EG_TRY(eg_engine_note(engine, &word, 1));
   }
   for (uint32_t i = 0; i < rule->term_count; i++)

@@ -16,8 +16,8 @@
 /// A rewrite to be noted.
 typedef struct eg_tensor_rewrite {
   uint32_t rule;
-  const eg_rule_value *vars; // [var_count] of class variables: what they stand for
-  const uint32_t *payloads;  // [term_count] of those that are operators
+  const uint32_t *classes;  // [pattern_var_count] that were matched, as they were then
+  const uint32_t *payloads; // [term_count] of those that are operators
 } eg_tensor_rewrite;
 
 /// Notes a rewrite in the log of the engine; *out_words: what eg_engine_forget_notes
