@@ -101,12 +101,12 @@ static inline void replay_unknown(replay_maker *m) {
 }
 
 static inline void replay_image(replay_maker *m) {
-  unsigned w = replay_weight(m, "float32[4,4,3,3]", 144);
+  unsigned w = replay_weight(m, "float32[4,1,3,3]", 36);
   unsigned k = replay_weight(m, "float32[4,4,1,1]", 16);
   unsigned s = replay_weight(m, "float32[4]", 4), t = replay_weight(m, "float32[4]", 4);
   PUT("(weight mean \"float32[4]\" [0.1 0.2 0.3 0.4])"
       "(weight var \"float32[4]\" [1.1 1.2 1.3 1.4])\n"
-      "(let c0 (conv :strides [1 1] :pads [1 1 1 1] :dilations [1 1] image w%u))\n"
+      "(let c0 (conv :strides [1 1] :pads [1 1 1 1] :dilations [1 1] :group 4 image w%u))\n"
       "(let c1 (batch-normalization c0 w%u w%u mean var)) (let c2 (relu c1))\n"
       "(let c3 (conv :strides [1 1] :pads [0 0 0 0] :dilations [1 1] image w%u))\n"
       "(let c4 (add c3 c2)) (let c5 (%s c4)) (output c5)\n",
@@ -142,6 +142,49 @@ static inline bool replay_cost(void *user, const egraph_cost_query *query,
   uint64_t hash = eg_hash_bytes(*(uint64_t *)user, query->text, strlen(query->text));
   *out_seconds = 1e-6 * (1.0 + (double)(hash % 1000));
   return true;
+}
+
+/// As the graph has it in text, with one word changed, so that it computes something
+/// else on random inputs; NULL where that was not found in some tries.
+static inline egraph_graph *replay_changed(const egraph_graph *graph, uint64_t seed) {
+  static const char *const words[][2] = {
+      {"(relu ", "(tanh "},     {"(tanh ", "(relu "},     {"(add ", "(sub "},
+      {"(sub ", "(add "},       {"(mul ", "(add "},       {"(neg ", "(relu "},
+      {"(sigmoid ", "(tanh "},  {"[1 0]", "[0 1]"},       {"0.5", "0.75"},
+      {" v0", " v1"},           {" v1", " v0"},           {":axis 1", ":axis 0"},
+      {"[2 2]", "[1 3]"},       {":act relu", ":act tanh"}, {"(softmax", "(log-softmax"},
+      {"[1.0]", "[1.5]"},       {":max 0.5", ":max 0.25"}, {"(matmul", "(matmul :transB 1"}};
+  enum { COUNT = sizeof words / sizeof *words, TRIES = 60 };
+  eg_rng rng = {seed};
+  char *text;
+  assert_ok(egraph_graph_text(NULL, graph, &text));
+  egraph_graph *out = NULL;
+  for (int i = 0; i < TRIES && out == NULL; i++) {
+    const char *const *word = words[eg_rng_below(&rng, COUNT)];
+    const char *begin = strstr(text, "(let "), *place = NULL;
+    if (begin == NULL) break;
+    unsigned seen = 0; // a random occurrence
+    for (const char *at = strstr(begin, word[0]); at != NULL; at = strstr(at + 1, word[0]))
+      if (eg_rng_below(&rng, ++seen) == 0) place = at;
+    if (place == NULL) continue;
+    eg_text changed;
+    eg_text_init(&changed, eg_allocator_heap());
+    assert_ok(eg_text_append_bytes(&changed, text, (size_t)(place - text)));
+    assert_ok(eg_text_append(&changed, word[1]));
+    assert_ok(eg_text_append(&changed, place + strlen(word[0])));
+    egraph_compare_options compare = {.size = sizeof compare, .repeats = 1, .seed = seed};
+    egraph_comparison found = {.max_error = 0};
+    if (eg_graph_parse(NULL, "changed", eg_text_of(&changed), changed.chars.len, &out) ==
+            EGRAPH_OK &&
+        (egraph_compare(NULL, graph, out, &compare, &found) != EGRAPH_OK ||
+         !(found.max_error > 1e-2))) {
+      egraph_graph_destroy(out);
+      out = NULL;
+    }
+    eg_text_deinit(&changed);
+  }
+  egraph_string_free(NULL, text);
+  return out;
 }
 
 /// Optimized with an explanation, under costs that lead everywhere.
