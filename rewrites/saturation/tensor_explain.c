@@ -141,10 +141,11 @@ static egraph_status find_tensor(eg_tensor_explainer *e, uint32_t word, uint32_t
 static uint32_t named_term(const eg_rule *rule, uint32_t var) {
   for (uint32_t i = 0; i < rule->let_count; i++)
     if (rule->lets[i].is_term && rule->lets[i].var == var) return rule->lets[i].term;
-  for (uint32_t i = 0; i < rule->pattern_term_count; i++)
-    if (!rule->terms[i].is_var && rule->terms[i].var == var) return i;
-  assert(!"a name is of a term");
-  return 0;
+  uint32_t named = 0;
+  while (rule->terms[named].is_var || rule->terms[named].var != var)
+    named++;
+  assert(named < rule->pattern_term_count && "a name is of a term");
+  return named;
 }
 
 static egraph_status build_term(eg_tensor_explainer *e, const eg_rule *rule, uint32_t i,
