@@ -533,7 +533,8 @@ static bool is_way_of(const void *user, uint32_t index, const void *key) {
 
 static egraph_status fill_way(writer *w, way *out) {
   out->begin = (uint32_t)w->items.len;
-  EG_TRY(eg_explainer_find_way(w->explainer, out->ends[0], out->ends[1], out->bound, &w->items));
+  EG_TRY(eg_explainer_find_way(w->explainer, out->ends[0], out->ends[1], out->bound,
+                               &w->items));
   if (w->items.len > UINT32_MAX / 2)
     return EG_FAIL(EGRAPH_E_UNSUPPORTED, "the explanation has too many parts");
   out->count = (uint32_t)w->items.len - out->begin;

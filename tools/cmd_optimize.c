@@ -305,8 +305,8 @@ static egraph_status write_output(egraph_result *result, const char *path) {
                             : save_graph(egraph_result_graph(result), path);
 }
 
-/// A certificate or explanation of another run is not to be taken for that of this one; what is no plain
-/// file stays.
+/// A certificate or explanation of another run is not to be taken for that of this one;
+/// what is no plain file stays.
 static void remove_old_proof(const char *path) {
   struct stat info;
   if (path != NULL && lstat(path, &info) == 0 && S_ISREG(info.st_mode))

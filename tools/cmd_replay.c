@@ -91,8 +91,8 @@ int command_replay(int argc, char **argv) {
   }
   egraph_status status = load_all(&flags, files.items, &s);
   if (status == EGRAPH_OK)
-    status = egraph_replay(NULL, s.given, s.result, s.rules, files.items[2], s.text,
-                           &report);
+    status =
+        egraph_replay(NULL, s.given, s.result, s.rules, files.items[2], s.text, &report);
   if (status == EGRAPH_OK) print_report(&report, flags.json);
   int outcome = status == EGRAPH_OK ? EXIT_DONE : report_failure(status);
   egraph_graph_destroy(s.given);

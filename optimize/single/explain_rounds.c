@@ -211,8 +211,8 @@ static egraph_status take_rewrite(void *user, uint32_t rule, const uint32_t *roo
   EG_TRY(eg_u32s_resize(&w->roots, count));
   for (uint32_t i = 0; i < count; i++)
     EG_TRY(translate(w, roots[i], &w->roots.data[i]));
-  return eg_explained_add_step(&w->rounds->explained,
-                               eg_rule_name(w->round->rules, rule), w->roots.data, count);
+  return eg_explained_add_step(&w->rounds->explained, eg_rule_name(w->round->rules, rule),
+                               w->roots.data, count);
 }
 
 /// A weight of the graph that was found: one of the start, or a value computed ahead.
@@ -257,9 +257,8 @@ static egraph_status add_round(walk *w) {
 egraph_status eg_explained_rounds_add(eg_explained_rounds *rounds,
                                       const eg_explained_round *round) {
   egraph_allocator alloc = rounds->explained.alloc;
-  walk w = {.rounds = rounds,
-            .round = round,
-            .start = eg_tensor_egraph_graph(round->egraph)};
+  walk w = {
+      .rounds = rounds, .round = round, .start = eg_tensor_egraph_graph(round->egraph)};
   EG_INIT_MEMBERS(&w, alloc, OWNED);
   egraph_status status =
       eg_tensor_explainer_create(alloc, round->egraph, round->rules, &w.explainer);

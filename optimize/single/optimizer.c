@@ -677,8 +677,7 @@ static egraph_status run_all(run *r) {
 
 static egraph_status run_explained(run *r) {
   eg_explained_rounds explained;
-  egraph_status status =
-      eg_explained_rounds_init(&explained, r->alloc, r->input->graph);
+  egraph_status status = eg_explained_rounds_init(&explained, r->alloc, r->input->graph);
   r->explained = &explained;
   if (status == EGRAPH_OK) status = run_all(r);
   if (status == EGRAPH_OK)
@@ -713,8 +712,7 @@ static egraph_status optimize(egraph_allocator alloc, const eg_optimizer_input *
   egraph_status status = EGRAPH_OK;
   if (eg_graph_open_sizes(input->graph) != NULL)
     status = eg_size_table_init(&r.open, input->graph);
-  if (status == EGRAPH_OK)
-    status = search->explain ? run_explained(&r) : run_all(&r);
+  if (status == EGRAPH_OK) status = search->explain ? run_explained(&r) : run_all(&r);
   eg_size_table_deinit(&r.open);
   if (status != EGRAPH_OK) {
     eg_optimization_destroy(r.result);

@@ -81,8 +81,7 @@ static egraph_status print_term(const eg_explained *e, uint32_t term,
   eg_ground ground = eg_ground_at(&e->terms, term);
   const eg_attrs *attrs = eg_explained_attrs(e, term);
   EG_TRY(eg_text_printf(
-      out, "\n (%s",
-      attrs == NULL ? "constant" : eg_op_info_of((eg_op)attrs->op)->name));
+      out, "\n (%s", attrs == NULL ? "constant" : eg_op_info_of((eg_op)attrs->op)->name));
   if (attrs != NULL) EG_TRY(eg_attrs_print(out, attrs));
   return print_numbers(ground.children, ground.arity, numbers, out);
 }

@@ -32,7 +32,7 @@ EG_VEC_DEFINE(eg_explained_steps, eg_explained_step);
 typedef struct eg_explained {
   egraph_allocator alloc;
   eg_arena names;
-  eg_attr_pool *attrs;    // payloads of terms are ids of it; of constants 0
+  eg_attr_pool *attrs; // payloads of terms are ids of it; of constants 0
   eg_ground_terms terms;
   eg_explained_steps steps;
   eg_u32s roots, outputs; // terms

@@ -143,8 +143,7 @@ static egraph_status read_file(reader *r, const char *text, size_t size) {
                          "an explanation begins with (egraph-explanation 1); this is "
                          "none, or of a newer version");
   if (file.count != 1 + COUNT)
-    return eg_sexpr_fail(r->file, head,
-                         "expected (terms ...) (steps ...) (outputs ...)");
+    return eg_sexpr_fail(r->file, head, "expected (terms ...) (steps ...) (outputs ...)");
   for (uint32_t i = 0; i < COUNT; i++) {
     const eg_sexpr *form = &file.children[1 + i];
     if (!eg_sexpr_is_form(form, forms[i].name))

@@ -8,8 +8,8 @@
 typedef struct replay {
   const eg_replay_input *input;
   eg_replay_terms terms;
-  eg_u32s numbers;   // [terms of the explanation] terms
-  eg_u32s equations; // pairs of terms
+  eg_u32s numbers;      // [terms of the explanation] terms
+  eg_u32s equations;    // pairs of terms
   eg_u32s roots, right; // of the step at hand
   eg_u32s is_used;      // [rules]
   eg_replay_report *report;
@@ -35,7 +35,8 @@ static egraph_status add_term(replay *r, uint32_t term) {
   for (uint32_t i = 0; i < ground.arity; i++)
     r->roots.data[i] = r->numbers.data[ground.children[i]];
   r->report->constants += attrs == NULL;
-  if (attrs == NULL) return eg_replay_terms_add_constant(&r->terms, r->roots.data[0], out);
+  if (attrs == NULL)
+    return eg_replay_terms_add_constant(&r->terms, r->roots.data[0], out);
   EG_TRY(eg_replay_terms_add(&r->terms, attrs, r->roots.data, ground.arity, out));
   EG_TRY(eg_replay_terms_fit(&r->terms, *out, &is_fitting));
   return is_fitting ? EGRAPH_OK
@@ -67,8 +68,7 @@ static egraph_status take_step(replay *r, eg_replay_stepper *stepper,
   EG_TRY(eg_u32s_resize(&r->roots, step->count));
   EG_TRY(eg_u32s_resize(&r->right, step->count));
   for (uint32_t i = 0; i < step->count; i++)
-    r->roots.data[i] =
-        r->numbers.data[r->input->explained->roots.data[step->first + i]];
+    r->roots.data[i] = r->numbers.data[r->input->explained->roots.data[step->first + i]];
   EG_TRY(eg_replay_step(stepper, rule, r->roots.data, step->count, r->right.data));
   for (uint32_t i = 0; i < step->count; i++) {
     const uint32_t pair[2] = {r->roots.data[i], r->right.data[i]};
@@ -97,8 +97,8 @@ static egraph_status take_steps(replay *r) {
 
 static egraph_status state_all(replay *r, eg_replay_closure *closure) {
   for (size_t i = 0; i < r->equations.len; i += 2)
-    EG_TRY(eg_replay_closure_unite(closure, r->equations.data[i],
-                                   r->equations.data[i + 1]));
+    EG_TRY(
+        eg_replay_closure_unite(closure, r->equations.data[i], r->equations.data[i + 1]));
   for (uint32_t t = 0; t < eg_ground_count(&r->terms.ground); t++) {
     eg_ground ground = eg_ground_at(&r->terms.ground, t);
     if (ground.op == EG_EXPLAINED_CONSTANT)
@@ -128,8 +128,7 @@ static egraph_status compare_outputs(replay *r, eg_replay_closure *closure) {
 static egraph_status check_outputs(replay *r) {
   const eg_graph *given = r->input->given, *result = r->input->result;
   uint32_t count = eg_graph_output_count(given);
-  if (eg_graph_output_count(result) != count ||
-      r->input->explained->outputs.len != count)
+  if (eg_graph_output_count(result) != count || r->input->explained->outputs.len != count)
     return EG_FAIL(EGRAPH_E_ARGUMENT,
                    "the given model has %u outputs, the result %u, the explanation %zu",
                    count, eg_graph_output_count(result),

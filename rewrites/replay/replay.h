@@ -26,7 +26,7 @@ typedef struct eg_replay_input {
 /// What was replayed.
 typedef struct eg_replay_report {
   uint32_t steps, rules, terms, constants; // rules: different ones
-  egraph_math math; // the class of the rules that keeps least
+  egraph_math math;                        // the class of the rules that keeps least
 } eg_replay_report;
 
 /// Succeeds when the result is equal. Otherwise fails with EGRAPH_E_ARGUMENT, naming the

@@ -8,8 +8,7 @@
 #include "base/owner.h"
 
 #define NONE UINT32_MAX
-#define OWNED                                                                            \
-  (eg_u32s, up, uses, next, last, sizes, user, pending), (eg_flatmap, table)
+#define OWNED (eg_u32s, up, uses, next, last, sizes, user, pending), (eg_flatmap, table)
 
 void eg_replay_closure_deinit(eg_replay_closure *closure) {
   EG_DEINIT_MEMBERS(closure, OWNED);

@@ -58,10 +58,9 @@ static egraph_status run(computer *c, uint32_t term, const eg_ground *ground) {
   EG_TRY(eg_alloc(terms->alloc, count, sizeof *tensors, &tensors));
   // Kernels only read their operands, so that shared and mapped bytes are safe here.
   for (uint32_t i = 0; i < ground->arity; i++)
-    tensors[i] = (eg_tensor){
-        .type = *type_of(terms, ground->children[i], 0),
-        .data = (void *)(uintptr_t)eg_buffer_data(
-            result_of(terms, ground->children[i], 0))};
+    tensors[i] = (eg_tensor){.type = *type_of(terms, ground->children[i], 0),
+                             .data = (void *)(uintptr_t)eg_buffer_data(
+                                 result_of(terms, ground->children[i], 0))};
   for (uint32_t i = 0; i < results; i++)
     tensors[ground->arity + i] =
         (eg_tensor){.type = *type_of(terms, term, i),

@@ -57,8 +57,7 @@ static egraph_status follow_input(const follower *f, eg_value value, uint32_t te
     return refuse_value(f, value, "is an input, and not its term");
   const eg_value_info *other = eg_graph_value(f->given, given);
   if (!is_plain_type(&info->type, &other->type) || !is_same_data(info->data, other->data))
-    return refuse_value(f, value,
-                        "has another type or default than in the given model");
+    return refuse_value(f, value, "has another type or default than in the given model");
   return EGRAPH_OK;
 }
 
@@ -71,11 +70,12 @@ static egraph_status follow_weight(const follower *f, eg_value value, uint32_t t
   if (!is_plain_type(&info->type, &eg_replay_terms_fact(f->terms, term)->type))
     return refuse_value(f, value, "has another type than its term");
   if (info->data == NULL && data != NULL)
-    return refuse_value(f, value,
-                        "is a weight without data, which cannot be compared; write .onnx, "
-                        "which keeps them");
-  bool is_named = attrs != NULL &&
-                  strcmp(eg_attr_at(attrs, EG_A_WEIGHT_NAME)->text, info->name) == 0;
+    return refuse_value(
+        f, value,
+        "is a weight without data, which cannot be compared; write .onnx, "
+        "which keeps them");
+  bool is_named =
+      attrs != NULL && strcmp(eg_attr_at(attrs, EG_A_WEIGHT_NAME)->text, info->name) == 0;
   if (!is_same_data(info->data, data) || (data == NULL && !is_named))
     return refuse_value(f, value, "is a weight with other data than its term");
   return EGRAPH_OK;
@@ -132,7 +132,8 @@ static egraph_status follow_node(follower *f, eg_value value, uint32_t term) {
                  (attrs->op == EG_OP_OPAQUE && node.attrs->op == EG_OP_OPAQUE
                       ? is_same_opaque(f, id, term, attrs)
                       : is_same_operator(attrs, node.attrs));
-  if (!is_same) return refuse_value(f, value, "is made by another operator than its term");
+  if (!is_same)
+    return refuse_value(f, value, "is made by another operator than its term");
   for (uint32_t i = 0; i < ground.arity; i++)
     EG_TRY(push(f, node.inputs[i], ground.children[i]));
   return EGRAPH_OK;
@@ -176,8 +177,9 @@ static egraph_status follow(follower *f, const uint32_t *outputs) {
     eg_value value = eg_graph_output(f->result, i, &name);
     (void)eg_graph_output(f->given, i, &given);
     if (strcmp(name, given) != 0)
-      return REFUSE("output %u is '%.100s' in the result, and '%.100s' in the given model",
-                    i + 1, name, given);
+      return REFUSE(
+          "output %u is '%.100s' in the result, and '%.100s' in the given model", i + 1,
+          name, given);
     EG_TRY(push(f, value, outputs[i]));
   }
   while (f->waiting.len != 0)

@@ -176,9 +176,9 @@ static egraph_status build_node(eg_replay_stepper *s, const eg_rule_term *term,
   EG_TRY(status);
   bool is_fitting;
   EG_TRY(eg_replay_terms_fit(s->terms, *out, &is_fitting));
-  return is_fitting ? EGRAPH_OK
-                    : REFUSE("its %s makes a number that the type does not hold",
-                             op->name);
+  return is_fitting
+             ? EGRAPH_OK
+             : REFUSE("its %s makes a number that the type does not hold", op->name);
 }
 
 /// The term of the rule that a name of a term stands for.
@@ -212,8 +212,8 @@ static egraph_status prepare(eg_replay_stepper *s, const eg_rule *rule) {
   EG_TRY(eg_u32s_resize(&s->bound, rule->var_count));
   EG_TRY(eg_u32s_resize(&s->found, rule->term_count));
   if (rule->var_count <= s->var_cap) return EGRAPH_OK;
-  EG_TRY(eg_resize(s->terms->alloc, s->var_cap, rule->var_count, sizeof *s->vars,
-                   &s->vars));
+  EG_TRY(
+      eg_resize(s->terms->alloc, s->var_cap, rule->var_count, sizeof *s->vars, &s->vars));
   s->var_cap = rule->var_count;
   return EGRAPH_OK;
 }

@@ -13,7 +13,7 @@ typedef struct eg_replay_stepper {
   eg_replay_terms *terms;
   eg_rule_scratch *scratch;
   eg_rule_tensors tensors;
-  bool answer; // to what only steers a search
+  bool answer;         // to what only steers a search
   const eg_rule *rule; // of the step at hand
   eg_rule_value *vars; // [var_cap]
   uint32_t var_cap;

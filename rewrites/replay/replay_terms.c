@@ -138,8 +138,7 @@ static egraph_status add_given(eg_replay_terms *terms) {
 
 egraph_status eg_replay_terms_init(eg_replay_terms *terms, egraph_allocator alloc,
                                    const eg_graph *given, size_t max_bytes) {
-  *terms =
-      (eg_replay_terms){.alloc = alloc, .given = given, .max_bytes = max_bytes};
+  *terms = (eg_replay_terms){.alloc = alloc, .given = given, .max_bytes = max_bytes};
   EG_INIT_MEMBERS(terms, alloc, OWNED);
   eg_tensor_facts_init(&terms->of, alloc, given);
   EG_TRY(eg_attr_pool_create(&alloc, &terms->attrs));

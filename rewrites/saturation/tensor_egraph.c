@@ -360,7 +360,8 @@ const eg_ground_terms *eg_tensor_egraph_witnesses(const eg_tensor_egraph *egraph
 size_t eg_tensor_egraph_bytes(const eg_tensor_egraph *egraph) {
   return eg_engine_bytes(egraph->engine) + eg_attr_pool_bytes(egraph->attrs) +
          eg_tensor_facts_bytes(&egraph->facts) +
-         (egraph->witnesses.words.cap + egraph->witnesses.offsets.cap) * sizeof(uint32_t) +
+         (egraph->witnesses.words.cap + egraph->witnesses.offsets.cap) *
+             sizeof(uint32_t) +
          (egraph->values.cap + egraph->scratch.cap) * sizeof(eg_class) +
          egraph->seeds.cap * sizeof(seed_entry);
 }

@@ -50,8 +50,7 @@ egraph_status eg_tensor_rewrite_note(eg_tensor_egraph *egraph, const eg_rule *ru
     EG_TRY(eg_engine_note(engine, &word, 1));
   }
   for (uint32_t i = 0; i < rule->term_count; i++)
-    if (!rule->terms[i].is_var)
-      EG_TRY(eg_engine_note(engine, &rewrite->payloads[i], 1));
+    if (!rule->terms[i].is_var) EG_TRY(eg_engine_note(engine, &rewrite->payloads[i], 1));
   (void)eg_engine_notes(engine, &after);
   *out_words = after - before;
   return EGRAPH_OK;
@@ -65,9 +64,9 @@ struct eg_tensor_explainer {
   const eg_rules *rules;
   eg_explainer *closure;
   eg_log_reader log;
-  eg_u32s witnesses;              // [witnesses of the e-graph] term + 1, or 0
-  eg_u32s notes;                  // first word of each rewrite
-  eg_u32s vars, built, operands;  // of the rewrite at hand
+  eg_u32s witnesses;             // [witnesses of the e-graph] term + 1, or 0
+  eg_u32s notes;                 // first word of each rewrite
+  eg_u32s vars, built, operands; // of the rewrite at hand
   eg_u32s stack, marks;
   eg_reasons reasons;
 };
@@ -275,7 +274,8 @@ egraph_status eg_tensor_explainer_visit(eg_tensor_explainer *explainer,
   marks->len = 0;
   EG_TRY(eg_u32s_resize(marks, e->notes.len));
   for (size_t i = 0; i < e->reasons.reasons.len; i++)
-    if (e->reasons.reasons.data[i] != NO_RULE) marks->data[e->reasons.reasons.data[i]] = 1;
+    if (e->reasons.reasons.data[i] != NO_RULE)
+      marks->data[e->reasons.reasons.data[i]] = 1;
   for (uint32_t i = 0; i < e->notes.len; i++)
     if (marks->data[i] != 0) EG_TRY(visit_one(e, i, visit, user));
   return EGRAPH_OK;

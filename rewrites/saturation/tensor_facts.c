@@ -134,8 +134,7 @@ static egraph_status opaque_parts(eg_tensor_facts *facts, const eg_graph_node_in
   }
   out->typed = true;
   out->part_count = node->result_count;
-  egraph_status status =
-      intern_type_list(facts, types, node->result_count, &out->parts);
+  egraph_status status = intern_type_list(facts, types, node->result_count, &out->parts);
   eg_free(facts->alloc, types, node->result_count, sizeof *types);
   return status;
 }
@@ -224,8 +223,7 @@ static egraph_status set_results(eg_tensor_facts *facts, const eg_attrs *attrs,
   eg_type *types;
   EG_TRY(eg_alloc(facts->alloc, results, sizeof *types, &types));
   egraph_status status = eg_op_infer(attrs, inputs, count, types);
-  if (status == EGRAPH_OK)
-    status = intern_type_list(facts, types, results, &out->parts);
+  if (status == EGRAPH_OK) status = intern_type_list(facts, types, results, &out->parts);
   eg_free(facts->alloc, types, results, sizeof *types);
   EG_TRY(status);
   out->typed = true;
@@ -266,8 +264,8 @@ static egraph_status operator_fact(eg_tensor_facts *facts, const eg_attrs *attrs
 }
 
 egraph_status eg_tensor_facts_of_node(eg_tensor_facts *facts, const eg_attrs *attrs,
-                                   const eg_tensor_fact *const *children, uint32_t count,
-                                   eg_tensor_fact *out) {
+                                      const eg_tensor_fact *const *children,
+                                      uint32_t count, eg_tensor_fact *out) {
   eg_tensor_fact fact;
   memset(&fact, 0, sizeof fact);
   egraph_status status;
@@ -309,9 +307,8 @@ egraph_status eg_tensor_constants_fit(egraph_allocator alloc, const eg_attrs *at
   uint64_t data[MOST + 1];
   eg_tensor inputs[MOST],
       result = {.type = eg_type_of(dtype, 0, NULL), .data = data + MOST};
-  bool is_known =
-      (eg_op_info_of((eg_op)attrs->op)->flags & EG_OPF_POINTWISE) != 0 &&
-      eg_dtype_is_float(dtype);
+  bool is_known = (eg_op_info_of((eg_op)attrs->op)->flags & EG_OPF_POINTWISE) != 0 &&
+                  eg_dtype_is_float(dtype);
   for (uint32_t i = 0; is_known && i < count; i++) {
     inputs[i] = (eg_tensor){.type = eg_type_of(children[i]->type.dtype, 0, NULL),
                             .data = data + i};
@@ -352,4 +349,3 @@ egraph_status eg_tensor_fact_print(eg_text *text, const eg_tensor_fact *fact) {
   }
   return eg_text_append(text, ")");
 }
-

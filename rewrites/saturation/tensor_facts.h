@@ -8,8 +8,8 @@
 #include "base/flatmap.h"
 #include "pcg/graph/graph.h"
 
-/// What is known of a class or term. Types are plain in layout: memory formats are chosen by
-/// extraction. A node of split, top-k, or of an opaque operator with other than one
+/// What is known of a class or term. Types are plain in layout: memory formats are chosen
+/// by extraction. A node of split, top-k, or of an opaque operator with other than one
 /// result makes a tuple; PART nodes take its results.
 typedef struct eg_tensor_fact {
   bool typed;   // false: result of an opaque node that nobody knows; no rule applies

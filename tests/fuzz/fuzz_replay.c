@@ -19,8 +19,8 @@ typedef struct part {
 /// Takes what stands before the next border from the front.
 static part take_part(part *rest) {
   size_t length = sizeof BORDER - 1, size = 0;
-  while (size < rest->size && !(rest->size - size >= length &&
-                                memcmp(rest->text + size, BORDER, length) == 0))
+  while (size < rest->size &&
+         !(rest->size - size >= length && memcmp(rest->text + size, BORDER, length) == 0))
     size++;
   part found = {rest->text, size};
   size_t skip = size < rest->size ? size + length : size;

@@ -61,7 +61,8 @@ static inline void replay_unary(replay_maker *m) {
 }
 
 static inline void replay_binary(replay_maker *m) {
-  static const char *const ops[] = {"add", "sub", "mul", "add", "mul", "matmul", "matmul"};
+  static const char *const ops[] = {"add", "sub",    "mul",   "add",
+                                    "mul", "matmul", "matmul"};
   unsigned x = replay_operand(m), y = replay_operand(m);
   PUT("(let v%u (%s v%u v%u))\n", m->values++, ops[replay_pick(m, 7)], x, y);
 }
@@ -106,7 +107,8 @@ static inline void replay_image(replay_maker *m) {
   unsigned s = replay_weight(m, "float32[4]", 4), t = replay_weight(m, "float32[4]", 4);
   PUT("(weight mean \"float32[4]\" [0.1 0.2 0.3 0.4])"
       "(weight var \"float32[4]\" [1.1 1.2 1.3 1.4])\n"
-      "(let c0 (conv :strides [1 1] :pads [1 1 1 1] :dilations [1 1] :group 4 image w%u))\n"
+      "(let c0 (conv :strides [1 1] :pads [1 1 1 1] :dilations [1 1] :group 4 image "
+      "w%u))\n"
       "(let c1 (batch-normalization c0 w%u w%u mean var)) (let c2 (relu c1))\n"
       "(let c3 (conv :strides [1 1] :pads [0 0 0 0] :dilations [1 1] image w%u))\n"
       "(let c4 (add c3 c2)) (let c5 (%s c4)) (output c5)\n",
@@ -116,9 +118,8 @@ static inline void replay_image(replay_maker *m) {
 /// `is_known`: without operators that cannot run.
 static inline egraph_graph *replay_graph(uint64_t seed, bool is_known) {
   static void (*const steps[])(replay_maker *) = {
-      replay_unary,       replay_unary,       replay_binary, replay_binary,
-      replay_with_weight, replay_with_weight, replay_towers, replay_split,
-      replay_unknown};
+      replay_unary,       replay_unary,  replay_binary, replay_binary, replay_with_weight,
+      replay_with_weight, replay_towers, replay_split,  replay_unknown};
   replay_maker maker = {.rng = {seed}}, *m = &maker;
   eg_text_init(&m->text, eg_allocator_heap());
   PUT("(egraph-graph 1)\n(input v0 \"float32[4,4]\") (input v1 \"float32[4,4]\")\n"
@@ -131,8 +132,8 @@ static inline egraph_graph *replay_graph(uint64_t seed, bool is_known) {
   if (replay_pick(m, 2) == 0) PUT("(output more v%u)\n", replay_pick(m, m->values));
   if (replay_pick(m, 3) == 0) replay_image(m);
   egraph_graph *graph;
-  assert_ok(eg_graph_parse(NULL, "random", eg_text_of(&m->text), m->text.chars.len,
-                           &graph));
+  assert_ok(
+      eg_graph_parse(NULL, "random", eg_text_of(&m->text), m->text.chars.len, &graph));
   eg_text_deinit(&m->text);
   return graph;
 }
@@ -147,13 +148,24 @@ static inline bool replay_cost(void *user, const egraph_cost_query *query,
 /// As the graph has it in text, with one word changed, so that it computes something
 /// else on random inputs; NULL where that was not found in some tries.
 static inline egraph_graph *replay_changed(const egraph_graph *graph, uint64_t seed) {
-  static const char *const words[][2] = {
-      {"(relu ", "(tanh "},     {"(tanh ", "(relu "},     {"(add ", "(sub "},
-      {"(sub ", "(add "},       {"(mul ", "(add "},       {"(neg ", "(relu "},
-      {"(sigmoid ", "(tanh "},  {"[1 0]", "[0 1]"},       {"0.5", "0.75"},
-      {" v0", " v1"},           {" v1", " v0"},           {":axis 1", ":axis 0"},
-      {"[2 2]", "[1 3]"},       {":act relu", ":act tanh"}, {"(softmax", "(log-softmax"},
-      {"[1.0]", "[1.5]"},       {":max 0.5", ":max 0.25"}, {"(matmul", "(matmul :transB 1"}};
+  static const char *const words[][2] = {{"(relu ", "(tanh "},
+                                         {"(tanh ", "(relu "},
+                                         {"(add ", "(sub "},
+                                         {"(sub ", "(add "},
+                                         {"(mul ", "(add "},
+                                         {"(neg ", "(relu "},
+                                         {"(sigmoid ", "(tanh "},
+                                         {"[1 0]", "[0 1]"},
+                                         {"0.5", "0.75"},
+                                         {" v0", " v1"},
+                                         {" v1", " v0"},
+                                         {":axis 1", ":axis 0"},
+                                         {"[2 2]", "[1 3]"},
+                                         {":act relu", ":act tanh"},
+                                         {"(softmax", "(log-softmax"},
+                                         {"[1.0]", "[1.5]"},
+                                         {":max 0.5", ":max 0.25"},
+                                         {"(matmul", "(matmul :transB 1"}};
   enum { COUNT = sizeof words / sizeof *words, TRIES = 60 };
   eg_rng rng = {seed};
   char *text;
@@ -164,7 +176,8 @@ static inline egraph_graph *replay_changed(const egraph_graph *graph, uint64_t s
     const char *begin = strstr(text, "(let "), *place = NULL;
     if (begin == NULL) break;
     unsigned seen = 0; // a random occurrence
-    for (const char *at = strstr(begin, word[0]); at != NULL; at = strstr(at + 1, word[0]))
+    for (const char *at = strstr(begin, word[0]); at != NULL;
+         at = strstr(at + 1, word[0]))
       if (eg_rng_below(&rng, ++seen) == 0) place = at;
     if (place == NULL) continue;
     eg_text changed;
@@ -208,7 +221,8 @@ static inline egraph_result *replay_optimize(const egraph_graph *graph,
 
 /// The shipped rules, those that only make variants too.
 static inline egraph_rules *replay_rules(bool explores) {
-  static const char *const files[] = {"explore-algebra", "explore-matmul", "explore-conv"};
+  static const char *const files[] = {"explore-algebra", "explore-matmul",
+                                      "explore-conv"};
   egraph_rules *rules;
   assert_ok(egraph_rules_create(NULL, &rules));
   assert_ok(egraph_rules_add_builtin(rules));

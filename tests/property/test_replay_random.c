@@ -42,9 +42,10 @@ static void check(bool explores, size_t usual, uint64_t first) {
   size_t rounds = test_rounds(usual);
   for (size_t round = 0; round < rounds; round++)
     check_seed(rules, seed + round, &all);
-  print_message("%llu steps, %llu times a rule, %llu constants, %u of %zu graphs changed\n",
-                (unsigned long long)all.steps, (unsigned long long)all.rules,
-                (unsigned long long)all.constants, all.changed, rounds);
+  print_message(
+      "%llu steps, %llu times a rule, %llu constants, %u of %zu graphs changed\n",
+      (unsigned long long)all.steps, (unsigned long long)all.rules,
+      (unsigned long long)all.constants, all.changed, rounds);
   assert_true(all.changed * 2 > rounds && all.constants > rounds / 4);
   egraph_rules_destroy(rules);
 }

@@ -1,7 +1,7 @@
-// Explanations that were tampered with. Those of another model, of another result and with
-// another output are refused. Of those changed in the middle the ones that are accepted
-// still say that the two graphs are equal, by other steps or with fewer; so they are no
-// explanation of a graph that computes something else.
+// Explanations that were tampered with. Those of another model, of another result and
+// with another output are refused. Of those changed in the middle the ones that are
+// accepted still say that the two graphs are equal, by other steps or with fewer; so they
+// are no explanation of a graph that computes something else.
 // SPDX-License-Identifier: Apache-2.0
 #include <ctype.h>
 #include <stdlib.h>
@@ -25,8 +25,7 @@ static void open_scene(const egraph_rules *rules, uint64_t seed, scene *s) {
   *s = (scene){.given = replay_graph(seed, true)};
   s->of_given = replay_optimize(s->given, rules, seed);
   assert_ok(egraph_result_explanation(s->of_given, &s->text));
-  assert_true(
-      accepts(rules, s->given, egraph_result_graph(s->of_given), s->text));
+  assert_true(accepts(rules, s->given, egraph_result_graph(s->of_given), s->text));
   s->changed = replay_changed(s->given, seed);
   if (s->changed == NULL) return;
   s->of_changed = replay_optimize(s->changed, rules, seed + 1);
@@ -171,9 +170,9 @@ static void put_other_number(const lines *l, size_t i, eg_rng *rng, eg_text *out
   put(out, line, place);
   if (place != end) {
     unsigned long old = strtoul(place, NULL, 10);
-    assert_ok(eg_text_printf(out, "%lu", eg_rng_below(rng, 2) == 0
-                                             ? old + 1
-                                             : (unsigned long)eg_rng_below(rng, old + 2)));
+    assert_ok(eg_text_printf(
+        out, "%lu",
+        eg_rng_below(rng, 2) == 0 ? old + 1 : (unsigned long)eg_rng_below(rng, old + 2)));
     put(out, place + strspn(place, "0123456789"), end);
   }
   assert_ok(eg_text_append(out, "\n"));
@@ -187,7 +186,15 @@ static void put_other_rule(const lines *l, size_t rule, size_t terms, eg_text *o
   assert_ok(eg_text_append(out, "\n"));
 }
 
-enum { DROP_STEP, SWAP_LINES, CHANGE_TERM, CHANGE_STEP, CHANGE_OPERATOR, SWAP_RULES, KINDS };
+enum {
+  DROP_STEP,
+  SWAP_LINES,
+  CHANGE_TERM,
+  CHANGE_STEP,
+  CHANGE_OPERATOR,
+  SWAP_RULES,
+  KINDS
+};
 
 static void tamper(const lines *l, unsigned kind, eg_rng *rng, eg_text *out) {
   bool is_of_steps = kind == DROP_STEP || kind == CHANGE_STEP || kind == SWAP_RULES;
@@ -231,8 +238,9 @@ static void changed_explanations_prove_nothing_else(void **state) {
       bool is_same = strncmp(eg_text_of(&text), s.text, text.chars.len - 1) == 0;
       tried[kind] += !is_same;
       all += !is_same;
-      accepted[kind] += !is_same && accepts(rules, s.given, egraph_result_graph(s.of_given),
-                                            eg_text_of(&text));
+      accepted[kind] +=
+          !is_same &&
+          accepts(rules, s.given, egraph_result_graph(s.of_given), eg_text_of(&text));
       must_refuse(rules, s.given, egraph_result_graph(s.of_changed), eg_text_of(&text),
                   seed + round);
       must_refuse(rules, s.changed, egraph_result_graph(s.of_given), eg_text_of(&text),
@@ -241,9 +249,8 @@ static void changed_explanations_prove_nothing_else(void **state) {
     }
     close_scene(&s);
   }
-  static const char *const names[] = {"step dropped",   "terms swapped",
-                                      "number in term", "number in step",
-                                      "operator",       "rules swapped"};
+  static const char *const names[] = {"step dropped",   "terms swapped", "number in term",
+                                      "number in step", "operator",      "rules swapped"};
   for (unsigned kind = 0; kind < KINDS; kind++)
     print_message("%-16s %4u tampered, %3u still explain the same\n", names[kind],
                   tried[kind], accepted[kind]);

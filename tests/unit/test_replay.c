@@ -165,7 +165,8 @@ static void constants_are_computed_again(void **state) {
       "(egraph-graph 1) (input x \"float32[2]\") (weight s \"float32[2]\" [5 5]) "
       "(let y (add x s)) (output y)";
 #define CONSTANT_TERMS                                                                   \
-  "(egraph-explanation 1) (terms (input :name \"x\") (weight :name \"w\") (weight :name " \
+  "(egraph-explanation 1) (terms (input :name \"x\") (weight :name \"w\") (weight "      \
+  ":name "                                                                               \
   "\"v\") (split :axis 0 :sizes [1 1] 2) (part :index 0 3) (part :index 1 3) "           \
   "(concat :axis 0 5 4) (add 1 6) (constant 7) (add 0 8)) "
   assert_ok(replay(given, result, CONSTANT_TERMS "(steps) (outputs 9)", &report));
@@ -260,14 +261,13 @@ static void explanations_are_asked_for(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(steps_are_replayed),
-      cmocka_unit_test(wrong_steps_are_named),
-      cmocka_unit_test(malformed_texts_have_places),
-      cmocka_unit_test(results_are_followed),
-      cmocka_unit_test(constants_are_computed_again),
-      cmocka_unit_test(unknown_operators_stand_once),
-      cmocka_unit_test(allocations_may_fail),
-      cmocka_unit_test(explanations_are_asked_for)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(steps_are_replayed),
+                                     cmocka_unit_test(wrong_steps_are_named),
+                                     cmocka_unit_test(malformed_texts_have_places),
+                                     cmocka_unit_test(results_are_followed),
+                                     cmocka_unit_test(constants_are_computed_again),
+                                     cmocka_unit_test(unknown_operators_stand_once),
+                                     cmocka_unit_test(allocations_may_fail),
+                                     cmocka_unit_test(explanations_are_asked_for)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -30,8 +30,8 @@ static void check_model(const char *path, const egraph_rules *rules) {
   search.explain = true;
   assert_ok(egraph_optimize(NULL, graph, rules, NULL, &options, &result));
   assert_ok(egraph_result_explanation(result, &text));
-  assert_ok(egraph_replay(NULL, graph, egraph_result_graph(result), rules, "e", text,
-                          &report));
+  assert_ok(
+      egraph_replay(NULL, graph, egraph_result_graph(result), rules, "e", text, &report));
   char file[] = "/tmp/egraph-replay-XXXXXX.onnx";
   assert_true(mkstemps(file, 5) >= 0);
   assert_ok(egraph_graph_save(egraph_result_graph(result), file));
