@@ -23,7 +23,7 @@ rewrites/verify:      rewrites/language rewrites/saturation rewrites/instances r
 rewrites:             rewrites/language rewrites/claims rewrites/verify
 rewrites/unity:       pcg/parallel rewrites rewrites/language rewrites/verify
 rewrites/terms:       egraph rewrites/language rewrites/saturation
-rewrites/replay:      egraph/ground.h ops pcg/graph rewrites/language rewrites/saturation/rule_eval.h rewrites/saturation/tensor_facts.h
+rewrites/replay:      egraph/ground.h ops pcg/graph pcg/onnx/onnx_record.h rewrites/language rewrites/saturation/rule_eval.h rewrites/saturation/tensor_facts.h
 sim:                  ops pcg/graph pcg/parallel
 sim/plan:             pcg/plan sim
 sim/pipeline:         sim

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/owner.h"
+#include "pcg/onnx/onnx_record.h"
 #include "rewrites/replay/replay.h"
 #include "rewrites/saturation/rule_eval.h"
 
@@ -102,24 +103,24 @@ static bool is_same_operator(const eg_attrs *a, const eg_attrs *b) {
 }
 
 /// Whether an unknown operator is the given one, which stands in the result once.
-static bool is_same_opaque(follower *f, eg_graph_node node, uint32_t term,
-                           const eg_attrs *attrs) {
+static egraph_status is_same_opaque(follower *f, eg_graph_node node, uint32_t term,
+                                    const eg_attrs *attrs, bool *out) {
   eg_graph_node given;
-  if (!eg_graph_find_opaque(f->given, eg_attr_at(attrs, EG_A_OPAQUE_KEY)->text, &given))
-    return false;
+  uint32_t *known = &f->node_of.data[term];
+  *out =
+      eg_graph_find_opaque(f->given, eg_attr_at(attrs, EG_A_OPAQUE_KEY)->text, &given) &&
+      (*known == 0 || *known == node.id + 1) &&
+      strcmp(eg_graph_opaque_type(f->result, node),
+             eg_graph_opaque_type(f->given, given)) == 0 &&
+      eg_graph_node_at(f->result, node).result_count ==
+          eg_graph_node_at(f->given, given).result_count;
+  *known = node.id + 1;
+  if (!*out) return EGRAPH_OK;
   size_t size, given_size;
   const void *record = eg_graph_opaque_record(f->result, node, &size);
   const void *given_record = eg_graph_opaque_record(f->given, given, &given_size);
-  uint32_t *known = &f->node_of.data[term];
-  bool is_same = size == given_size &&
-                 (size == 0 || memcmp(record, given_record, size) == 0) &&
-                 strcmp(eg_graph_opaque_type(f->result, node),
-                        eg_graph_opaque_type(f->given, given)) == 0 &&
-                 eg_graph_node_at(f->result, node).result_count ==
-                     eg_graph_node_at(f->given, given).result_count &&
-                 (*known == 0 || *known == node.id + 1);
-  *known = node.id + 1;
-  return is_same;
+  return eg_onnx_is_same_record(f->terms->alloc, record, size, given_record, given_size,
+                                out);
 }
 
 /// Follows the operands of a node that is a term, but for its results.
@@ -128,10 +129,11 @@ static egraph_status follow_node(follower *f, eg_value value, uint32_t term) {
   eg_graph_node_info node = eg_graph_node_at(f->result, id);
   const eg_attrs *attrs = eg_replay_terms_attrs(f->terms, term);
   eg_ground ground = eg_ground_at(&f->terms->ground, term);
-  bool is_same = attrs != NULL && ground.arity == node.input_count &&
-                 (attrs->op == EG_OP_OPAQUE && node.attrs->op == EG_OP_OPAQUE
-                      ? is_same_opaque(f, id, term, attrs)
-                      : is_same_operator(attrs, node.attrs));
+  bool is_same = attrs != NULL && ground.arity == node.input_count;
+  if (is_same && attrs->op == EG_OP_OPAQUE && node.attrs->op == EG_OP_OPAQUE)
+    EG_TRY(is_same_opaque(f, id, term, attrs, &is_same));
+  else
+    is_same = is_same && is_same_operator(attrs, node.attrs);
   if (!is_same)
     return refuse_value(f, value, "is made by another operator than its term");
   for (uint32_t i = 0; i < ground.arity; i++)

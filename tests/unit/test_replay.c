@@ -209,6 +209,30 @@ static void unknown_operators_stand_once(void **state) {
                EGRAPH_E_ARGUMENT, "is made by another operator than its term");
 }
 
+#define RECORD_HEAD                                                                      \
+  "3a550a3a0a01781201791a00220f436f6e7374616e744f6653686170652a1d0a0576616c75652a110801" \
+  "10"                                                                                   \
+  "012204"
+#define RECORD_TAIL                                                                      \
+  "420576616c7565a001043a006a170a017912120a100801120c0a0208040a0208030a02080242040a0010"
+#define WITH_RECORD(name, value, opset)                                                  \
+  "(egraph-graph 1) (input " name " \"int64[3]\") (let y (opaque ConstantOfShape " name  \
+  ") :types [\"float32[4,3,2]\"] :record \"" RECORD_HEAD value RECORD_TAIL opset         \
+  "\") (output y)"
+
+static void unknown_operators_are_compared_by_meaning(void **state) {
+  (void)state;
+  egraph_replay_report report;
+  static const char given[] = WITH_RECORD("x", "0000803f", "09");
+  static const char terms[] = "(egraph-explanation 1) (terms (input :name \"x\") (opaque "
+                              ":key \"ConstantOfShape#0\" 0)) (steps) (outputs 1)";
+  assert_ok(replay(given, WITH_RECORD("x", "0000803f", "0d"), terms, &report));
+  assert_fails(replay(given, WITH_RECORD("x", "00000040", "0d"), terms, &report),
+               EGRAPH_E_ARGUMENT, "is made by another operator than its term");
+  assert_fails(replay(given, WITH_RECORD("x", "0000803f", "07"), terms, &report),
+               EGRAPH_E_ARGUMENT, "is made by another operator than its term");
+}
+
 // ---- making ----------------------------------------------------------------------
 
 static egraph_status explain_and_replay(egraph_allocator alloc, void *user) {
@@ -261,13 +285,15 @@ static void explanations_are_asked_for(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(steps_are_replayed),
-                                     cmocka_unit_test(wrong_steps_are_named),
-                                     cmocka_unit_test(malformed_texts_have_places),
-                                     cmocka_unit_test(results_are_followed),
-                                     cmocka_unit_test(constants_are_computed_again),
-                                     cmocka_unit_test(unknown_operators_stand_once),
-                                     cmocka_unit_test(allocations_may_fail),
-                                     cmocka_unit_test(explanations_are_asked_for)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(steps_are_replayed),
+      cmocka_unit_test(wrong_steps_are_named),
+      cmocka_unit_test(malformed_texts_have_places),
+      cmocka_unit_test(results_are_followed),
+      cmocka_unit_test(constants_are_computed_again),
+      cmocka_unit_test(unknown_operators_stand_once),
+      cmocka_unit_test(unknown_operators_are_compared_by_meaning),
+      cmocka_unit_test(allocations_may_fail),
+      cmocka_unit_test(explanations_are_asked_for)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
