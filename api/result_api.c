@@ -55,6 +55,17 @@ egraph_status egraph_result_certificate(const egraph_result *result, const char 
   return EGRAPH_OK;
 }
 
+egraph_status egraph_result_explanation(const egraph_result *result, const char **out) {
+  EG_REQUIRE(result, out);
+  const eg_optimization *of = result->made.optimization;
+  const char *text = of != NULL ? eg_text_of(&of->explanation) : "";
+  if (*text == '\0')
+    return EG_FAIL(EGRAPH_E_ARGUMENT,
+                   "there is no explanation: none was asked for (egraph_search.explain)");
+  *out = text;
+  return EGRAPH_OK;
+}
+
 // ---- pipelines ------------------------------------------------------------------
 
 egraph_status egraph_result_stages(const egraph_allocator *alloc,

@@ -69,4 +69,19 @@ egraph_status eg_explainer_explain(eg_explainer *explainer, uint32_t from, uint3
                                    size_t max_words, eg_explanation *out);
 enum { EG_EXPLAIN_MAX_WORDS = 1 << 27 };
 
+/// Why some terms are equal, without the steps: the reasons of the equations behind it,
+/// from which it follows by congruence. As many as there are different equations, where
+/// the steps repeat them. Only terms of one explainer, which states nothing meanwhile.
+typedef struct eg_reasons {
+  eg_u32s reasons;    // each once
+  eg_u32s seen;       // [edges] 1: it was looked at
+  eg_u32s way, stack; // scratch
+} eg_reasons;
+void eg_reasons_init(eg_reasons *reasons, egraph_allocator alloc);
+void eg_reasons_deinit(eg_reasons *reasons);
+/// Adds what makes two terms equal. O(length of the ways that were not gone before).
+/// Fails with EGRAPH_E_ARGUMENT when they are not known to be equal, or EGRAPH_E_MEMORY.
+egraph_status eg_explainer_collect(eg_explainer *explainer, uint32_t from, uint32_t to,
+                                   eg_reasons *inout);
+
 #endif

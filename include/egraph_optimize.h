@@ -75,6 +75,8 @@ typedef struct egraph_search {
                 // further searches find by as much work again, in the same time limit
   bool certify; // make a certificate (egraph_result_certificate); a quarter of the time
                 // is kept for it
+  // Of one device:
+  bool explain; // keep which rewrites make the result (egraph_result_explanation)
 } egraph_search;
 /// The defaults of egraph_search.def.
 EGRAPH_OPTIONS_DEFAULT(EGRAPH_SEARCH, egraph_search)
@@ -237,6 +239,8 @@ typedef struct egraph_report {
   double tree_cost, dag_cost;         // costs of the greedy extractors
   double saturate_work, extract_work; // millions of steps: the same on a busy machine
   double saturate_seconds, profile_seconds, extract_seconds;
+  double explain_seconds; // from what saturation kept to the explanation, if it was asked
+                          // for (egraph_search.explain)
   uint32_t measured_again; // measurements repeated, because they decide (settle_limit)
   bool is_order_clear;     // no rival is within the errors of measured costs; true
                            // where nothing is measured in this call
@@ -309,6 +313,34 @@ EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_result_take_plan(egraph_result 
 /// was asked for, there is no plan, or as egraph_report.uncertified says.
 EGRAPH_API EGRAPH_NODISCARD egraph_status
 egraph_result_certificate(const egraph_result *result, const char **out);
+
+/// Why the result is equal to the given graph: instances of rules, and the weights that
+/// were computed ahead, as a text for egraph_replay. Borrowed. Fails with ARGUMENT where
+/// there is none: none was asked for (egraph_search.explain).
+EGRAPH_API EGRAPH_NODISCARD egraph_status
+egraph_result_explanation(const egraph_result *result, const char **out);
+
+/// What egraph_replay has replayed.
+typedef struct egraph_replay_report {
+  uint32_t steps;     // instances of rules
+  uint32_t rules;     // different ones
+  uint32_t constants; // weights that were computed again
+  egraph_math math;   // what the rules together promise: the class that promises least
+  double seconds;
+} egraph_replay_report;
+/// Replays an explanation of `result`: each step's left sides are matched, its conditions
+/// hold, its right sides are built; equal operands make equal results; weights computed
+/// ahead have the very bytes that the reference kernels make. Needs the rules that are
+/// named, switched on or not, and no search. Not covered: memory formats, names but those
+/// of inputs and outputs, sizes of open dimensions but the first; numbers among the
+/// attributes of `result` may differ by a rounding to float32, as files do. `file` is the
+/// name of the text for messages. Succeeds when the result is equal. Otherwise fails with
+/// PARSE ("file:line:col: ..."), ARGUMENT (naming the first step, output or value that is
+/// wrong), UNSUPPORTED (a constant that no kernel computes), MEMORY.
+EGRAPH_API EGRAPH_NODISCARD egraph_status
+egraph_replay(const egraph_allocator *alloc, const egraph_graph *given,
+              const egraph_graph *result, const egraph_rules *rules, const char *file,
+              const char *explanation, egraph_replay_report *out);
 
 /// What is told of pipelines: the best one with its stages; all that were looked at, too;
 /// or all as one JSON object.

@@ -23,6 +23,7 @@ rewrites/verify:      rewrites/language rewrites/saturation rewrites/instances r
 rewrites:             rewrites/language rewrites/claims rewrites/verify
 rewrites/import:      pcg/parallel rewrites rewrites/language rewrites/saturation rewrites/instances rewrites/verify
 rewrites/terms:       egraph rewrites/language rewrites/saturation
+rewrites/replay:      egraph/ground.h ops pcg/graph pcg/onnx/onnx_record.h rewrites/language rewrites/saturation/rule_eval.h rewrites/saturation/tensor_facts.h
 sim:                  ops pcg/graph pcg/parallel
 sim/plan:             pcg/plan sim
 sim/pipeline:         sim
@@ -34,7 +35,7 @@ extract/layout:       extract extract/presolve extract/search
 extract/shard:        include extract
 optimize/price:       include pcg/graph pcg/parallel pcg/plan sim
 optimize/space:       ops pcg/graph pcg/parallel pcg/training pcg/plan rewrites/saturation extract extract/presolve extract/search sim optimize/price
-optimize/single:      include pcg/graph rewrites/language rewrites/saturation sim extract extract/search optimize/price optimize/space
+optimize/single:      include pcg/graph rewrites/language rewrites/saturation rewrites/replay sim extract extract/search optimize/price optimize/space
 optimize/model:       pcg/parallel pcg/training pcg/plan optimize/space extract/layout
 optimize/search:      pcg/parallel pcg/plan rewrites/saturation optimize/price optimize/space optimize/model extract/layout
 optimize/soap:        pcg/plan optimize/model optimize/search
@@ -42,7 +43,7 @@ optimize/fold:        pcg/graph optimize/space optimize/model optimize/search
 optimize:             include ops pcg/graph pcg/training pcg/plan sim/plan optimize/price optimize/single optimize/soap optimize/fold
 baselines/stages:     include pcg/graph pcg/training sim sim/pipeline optimize optimize/price optimize/fold
 baselines:            include pcg/graph rewrites/saturation sim sim/plan optimize/price optimize/single optimize/search optimize/soap baselines/stages
-api:                  include ops pcg/graph pcg/onnx pcg/plan sim/plan rewrites rewrites/language rewrites/saturation rewrites/verify rewrites/import rewrites/terms extract extract/presolve extract/search extract/shard exec optimize optimize/price baselines baselines/stages
+api:                  include ops pcg/graph pcg/onnx pcg/plan sim/plan rewrites rewrites/language rewrites/saturation rewrites/verify rewrites/import rewrites/terms rewrites/replay extract extract/presolve extract/search extract/shard exec optimize optimize/price baselines baselines/stages
 tools:                include
 examples:             include
 include:              include

@@ -20,7 +20,7 @@ enum { MAX_PATH_BYTES = 4096, MAX_DEMANDS = 1 << 14 };
 
 typedef struct file_flags {
   optimize_flags run;
-  const char *output, *certificate;
+  const char *output, *certificate, *explanation;
   text_list pins, deliveries, bans;
   char demands[MAX_DEMANDS]; // the same as statements
   bool text, unity;
@@ -99,6 +99,9 @@ static void add_file_flags(command *cmd, file_flags *f) {
            "write the plan (.json), or the graph (.onnx or .egraph)");
   add_text(cmd, "--certificate FILE", &f->certificate,
            "write a proof of a plan's cost and bound, for check_certificate");
+  add_text(cmd, "--explanation FILE", &f->explanation,
+           "write why the graph is equal to the model: instances of rules, for egraph "
+           "replay");
   add_switch(cmd, "--text", &f->text, "print every step of a plan, too");
   add_switch(cmd, "--unity", &f->unity,
              "print them, with Partition, Combine, Replicate, Reduce");
@@ -257,8 +260,13 @@ static bool files_can_be_written(const file_flags *f, const char *model) {
     return say_clash(f->output, "the model itself");
   if (is_same_file(f->output, f->certificate))
     return say_clash(f->certificate, "the output, too");
+  if (is_same_file(f->explanation, model))
+    return say_clash(f->explanation, "the model itself");
+  if (is_same_file(f->explanation, f->output))
+    return say_clash(f->explanation, "the output, too");
   return (f->output == NULL || (can_be_written(f->output) && says_its_form(f->output))) &&
-         (f->certificate == NULL || can_be_written(f->certificate));
+         (f->certificate == NULL || can_be_written(f->certificate)) &&
+         (f->explanation == NULL || can_be_written(f->explanation));
 }
 
 /// The text form holds small weights only: says so when some were left out.
@@ -297,9 +305,9 @@ static egraph_status write_output(egraph_result *result, const char *path) {
                             : save_graph(egraph_result_graph(result), path);
 }
 
-/// A certificate of another run is not to be taken for that of this one; what is no plain
-/// file stays.
-static void remove_old_certificate(const char *path) {
+/// A certificate or explanation of another run is not to be taken for that of this one;
+/// what is no plain file stays.
+static void remove_old_proof(const char *path) {
   struct stat info;
   if (path != NULL && lstat(path, &info) == 0 && S_ISREG(info.st_mode))
     (void)remove(path);
@@ -309,6 +317,13 @@ static void remove_old_certificate(const char *path) {
 static bool write_certificate(const egraph_result *result, const char *path) {
   const char *text;
   if (path == NULL || egraph_result_certificate(result, &text) != EGRAPH_OK) return true;
+  return text_file_write(path, text);
+}
+
+/// False, with a message, when it cannot be written.
+static bool write_explanation(const egraph_result *result, const char *path) {
+  const char *text;
+  if (path == NULL || egraph_result_explanation(result, &text) != EGRAPH_OK) return true;
   return text_file_write(path, text);
 }
 
@@ -402,16 +417,19 @@ static int run_command(const command *base, file_flags *f, int argc, char **argv
   if (parsed != PARSE_RUN) return parsed;
   if (!training_fits(&f->run) || !demands_fit(f)) return EXIT_USAGE;
   f->run.search.certify = f->certificate != NULL;
+  f->run.search.explain = f->explanation != NULL;
   if (!stages_can_be_written(f) || !files_can_be_written(f, models.items[0]))
     return EXIT_FAILED;
   optimize_session session;
   egraph_status status = optimize_load(&f->run, models.items[0], &session);
-  if (status == EGRAPH_OK) remove_old_certificate(f->certificate);
+  if (status == EGRAPH_OK) remove_old_proof(f->certificate);
+  if (status == EGRAPH_OK) remove_old_proof(f->explanation);
   if (status == EGRAPH_OK) status = optimize_search(&f->run, &session);
   int outcome = EXIT_DONE;
   if (status == EGRAPH_OK) status = hand_out(f, &session);
   if (status == EGRAPH_OK)
-    outcome = write_certificate(session.result, f->certificate)
+    outcome = write_certificate(session.result, f->certificate) &&
+                      write_explanation(session.result, f->explanation)
                   ? certified_outcome(session.result)
                   : EXIT_FAILED;
   if (status != EGRAPH_OK) outcome = report_demand(f, status);

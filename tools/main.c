@@ -30,6 +30,7 @@ static const struct command_row {
     {"shard", command_shard, "find the cheapest strategies of a sharding problem"},
     {"saturate", command_saturate, "rewrite plain terms by rules"},
     {"rules", command_rules, "list, print or verify rewrite rules"},
+    {"replay", command_replay, "check an optimized graph by its explanation"},
     {"explain", command_explain, "say which rule made an operator, or what a plan does"},
     {"bench extract", command_bench_extract, "measure extraction on a folder of files"},
     {"bench saturate", command_bench_saturate,

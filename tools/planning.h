@@ -120,6 +120,7 @@ egraph_status open_plan_costs(const cost_flags *flags, const char *machine,
 int command_optimize(int argc, char **argv);
 int command_profile(int argc, char **argv);
 int command_explain(int argc, char **argv);
+int command_replay(int argc, char **argv);
 int command_simulate(int argc, char **argv);
 int command_plan(int argc, char **argv);
 int command_machine(int argc, char **argv);

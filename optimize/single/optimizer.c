@@ -19,6 +19,7 @@
 #include "base/work.h"
 #include "extract/search/extract.h"
 #include "optimize/price/predict.h"
+#include "optimize/single/explain_rounds.h"
 #include "optimize/single/single_problem.h"
 #include "optimize/single/trials.h"
 #include "pcg/graph/graph_copy.h"
@@ -84,6 +85,7 @@ typedef struct search_round {
   eg_saturation_report saturation;
   eg_extract_result extraction;
   eg_emission emission; // its graph becomes the outcome
+  eg_graph *emitted;    // that graph, kept to explain the outcome
   eg_graph *outcome;
   double cost, bound;
 } search_round;
@@ -103,6 +105,7 @@ typedef struct run {
   uint32_t busy_before; // measurements on a busy machine
   bool overflowed;      // a rule made a constant that is not finite once it is folded
   eg_size_table open;   // numbers of the given graph, where dimensions of it are open
+  eg_explained_rounds *explained; // NULL: not wanted
 } run;
 
 static bool report_progress(run *r, const char *phase, const char *line) {
@@ -164,7 +167,9 @@ static egraph_status saturate(run *r) {
   options.work_limit = steps > 0 ? steps : 1;
   options.progress = on_saturate;
   options.user = r;
-  EG_TRY(eg_tensor_egraph_create(&r->alloc, r->now.graph, &r->now.egraph));
+  EG_TRY(r->explained != NULL
+             ? eg_tensor_egraph_create_explained(&r->alloc, r->now.graph, &r->now.egraph)
+             : eg_tensor_egraph_create(&r->alloc, r->now.graph, &r->now.egraph));
   eg_tensor_egraph_restrict(r->now.egraph);
   EG_TRY(eg_saturate(r->now.egraph, r->input->rules, &options, &r->now.saturation));
   count_saturation(r);
@@ -315,7 +320,7 @@ static egraph_status fold(run *r) {
   EG_TRY(fold_graph(r, now->emission.graph, &folded, &not_finite));
   egraph_status status = eg_graph_pruned(folded, &now->outcome);
   eg_graph_destroy(folded);
-  eg_graph_destroy(now->emission.graph);
+  now->emitted = now->emission.graph;
   now->emission.graph = NULL;
   if (status != EGRAPH_OK || not_finite == 0) return status;
   // Constants that are NaN or infinite once they are folded are no fault of rules where
@@ -504,6 +509,7 @@ static void end_round(run *r) {
   eg_tensor_egraph_destroy(now->egraph);
   eg_saturation_report_deinit(&now->saturation);
   eg_emission_deinit(&now->emission);
+  eg_graph_destroy(now->emitted);
   eg_graph_destroy(now->outcome);
   *now = (search_round){.graph = NULL};
 }
@@ -531,6 +537,20 @@ static egraph_status keep_original(run *r) {
   return eg_graph_visit_specs(r->result->graph, r->alloc, note_original, r);
 }
 
+/// Of a round whose outcome is kept.
+static egraph_status explain_round(run *r) {
+  const search_round *now = &r->now;
+  double start = eg_clock_seconds();
+  const eg_explained_round round = {.egraph = now->egraph,
+                                    .rules = r->input->rules,
+                                    .emitted = now->emitted,
+                                    .found = now->outcome};
+  if (r->explained == NULL) return EGRAPH_OK;
+  EG_TRY(eg_explained_rounds_add(r->explained, &round));
+  r->result->report.explain_seconds += eg_clock_seconds() - start;
+  return EGRAPH_OK;
+}
+
 /// Keeps the cheaper of start and outcome. *out_gain: relative.
 static egraph_status conclude_round(run *r, double *out_gain) {
   search_round *now = &r->now;
@@ -542,6 +562,7 @@ static egraph_status conclude_round(run *r, double *out_gain) {
   if (!is_first && *out_gain > EG_PROOF_ROUNDING) r->is_all = false;
   if (is_first && now->cost > now->seed_cost) return keep_original(r);
   if (!is_first && !is_cheaper) return EGRAPH_OK;
+  EG_TRY(explain_round(r));
   // The e-graph, which reads the graph that the round started from, is not used any more.
   eg_optimization *result = r->result;
   eg_graph_destroy(result->graph);
@@ -654,6 +675,17 @@ static egraph_status run_all(run *r) {
   return eg_trials_follow(r->input->graph, &r->open, r->result->graph);
 }
 
+static egraph_status run_explained(run *r) {
+  eg_explained_rounds explained;
+  egraph_status status = eg_explained_rounds_init(&explained, r->alloc, r->input->graph);
+  r->explained = &explained;
+  if (status == EGRAPH_OK) status = run_all(r);
+  if (status == EGRAPH_OK)
+    status = eg_explained_print(&explained.explained, &r->result->explanation);
+  eg_explained_rounds_deinit(&explained);
+  return status;
+}
+
 static egraph_status optimize(egraph_allocator alloc, const eg_optimizer_input *input,
                               eg_optimization **out, bool *out_overflowed) {
   const egraph_search *search = input->search;
@@ -673,13 +705,14 @@ static egraph_status optimize(egraph_allocator alloc, const eg_optimizer_input *
            .least_bound = INFINITY};
   EG_TRY(eg_alloc(alloc, 1, sizeof *r.result, &r.result));
   r.result->alloc = alloc;
+  eg_text_init(&r.result->explanation, alloc);
   r.result->saturation.alloc = alloc;
   r.result->report.is_order_clear = true;
   r.result->report.math = search->math;
   egraph_status status = EGRAPH_OK;
   if (eg_graph_open_sizes(input->graph) != NULL)
     status = eg_size_table_init(&r.open, input->graph);
-  if (status == EGRAPH_OK) status = run_all(&r);
+  if (status == EGRAPH_OK) status = search->explain ? run_explained(&r) : run_all(&r);
   eg_size_table_deinit(&r.open);
   if (status != EGRAPH_OK) {
     eg_optimization_destroy(r.result);
@@ -721,5 +754,6 @@ void eg_optimization_destroy(eg_optimization *result) {
   eg_saturation_report_deinit(&result->saturation);
   eg_emission_deinit(&result->emission);
   eg_graph_destroy(result->graph);
+  eg_text_deinit(&result->explanation);
   eg_free(result->alloc, result, 1, sizeof *result);
 }

@@ -31,6 +31,7 @@ typedef struct eg_optimization {
   eg_graph *graph;
   eg_emission emission; // origins; its graph was taken
   char **rule_names;    // [saturation.rule_count]
+  eg_text explanation;  // of the graph, where it was asked for; otherwise ""
 } eg_optimization;
 
 /// Checks limits and choices against egraph_search.def and the names.

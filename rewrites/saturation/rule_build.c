@@ -5,7 +5,7 @@
 #include "rewrites/saturation/rule_build.h"
 
 #include <assert.h>
-#include <math.h>
+
 void eg_rule_builder_init(eg_rule_builder *builder, egraph_allocator alloc) {
   *builder = (eg_rule_builder){.alloc = alloc};
 }
@@ -104,45 +104,6 @@ static void plan_variable(eg_rule_builder *builder, eg_rule_env *env,
   out->fact = eg_tensor_egraph_fact(env->egraph, out->class);
 }
 
-/// A constant must be one of its type: none that rounds to infinity or to nothing.
-static bool fill_fits(const eg_attrs *attrs) {
-  double value = eg_attr_at(attrs, EG_A_FILL_VALUE)->f;
-  return !isfinite(value) ||
-         eg_dtype_holds((egraph_dtype)eg_attr_at(attrs, EG_A_FILL_DTYPE)->i, value);
-}
-
-/// Whether constants that are known numbers make one that is not finite, or no normal
-/// number, of finite ones.
-static egraph_status splats_fit(const eg_rule_builder *builder, const eg_attrs *attrs,
-                                const eg_built_term *term, uint32_t count, bool *out_ok) {
-  enum { MOST = 4 };
-  const eg_op_info *info = eg_op_info_of((eg_op)attrs->op);
-  egraph_dtype dtype = term->fact->type.dtype;
-  uint64_t data[MOST + 1];
-  eg_tensor inputs[MOST],
-      result = {.type = eg_type_of(dtype, 0, NULL), .data = data + MOST};
-  bool is_known = (info->flags & EG_OPF_POINTWISE) != 0 && count != 0 && count <= MOST &&
-                  eg_dtype_is_float(dtype);
-  for (uint32_t i = 0; is_known && i < count; i++) {
-    const eg_tensor_fact *fact = builder->facts[i];
-    inputs[i] =
-        (eg_tensor){.type = eg_type_of(fact->type.dtype, 0, NULL), .data = data + i};
-    is_known = fact->splat && fact->weight_only && isfinite(fact->splat_value);
-    if (is_known) eg_tensor_set_double(&inputs[i], 0, fact->splat_value);
-  }
-  if (!is_known) return EGRAPH_OK;
-  eg_kernel_call call = {.attrs = attrs,
-                         .inputs = inputs,
-                         .input_count = count,
-                         .outputs = &result,
-                         .output_count = 1,
-                         .alloc = builder->alloc};
-  egraph_status status = eg_op_run(&call);
-  if (status == EGRAPH_E_UNSUPPORTED) return EGRAPH_OK;
-  *out_ok = eg_dtype_holds(dtype, eg_tensor_get_double(&result, 0));
-  return status;
-}
-
 // Looks the node up, or infers what it would be.
 static egraph_status plan_node(eg_rule_builder *builder, eg_tensor_egraph *egraph,
                                const eg_rule_term *term, eg_built_term *out,
@@ -168,10 +129,11 @@ static egraph_status plan_node(eg_rule_builder *builder, eg_tensor_egraph *egrap
   const eg_attrs *attrs = eg_tensor_egraph_attrs_at(egraph, out->payload);
   egraph_status status = eg_tensor_egraph_infer(egraph, attrs, builder->facts,
                                                 term->child_count, &out->inferred);
-  *out_ok = status == EGRAPH_OK && (term->op != EG_OP_FILL || fill_fits(attrs));
+  *out_ok = false;
   if (status == EGRAPH_E_TYPE) return EGRAPH_OK;
   EG_TRY(status);
-  return *out_ok ? splats_fit(builder, attrs, out, term->child_count, out_ok) : EGRAPH_OK;
+  return eg_tensor_constants_fit(builder->alloc, attrs, builder->facts, term->child_count,
+                                 out->fact, out_ok);
 }
 
 static void note_aliases(eg_rule_builder *builder, const eg_rule *rule) {

@@ -44,8 +44,13 @@ bool eg_rule_index(int64_t index, uint32_t len, uint32_t *out) {
   return true;
 }
 
+const eg_tensor_fact *eg_rule_fact(const eg_rule_env *env, eg_class tensor) {
+  return env->tensors != NULL ? env->tensors->fact(env->tensors->self, tensor)
+                              : eg_tensor_egraph_fact(env->egraph, tensor);
+}
+
 const eg_tensor_fact *eg_rule_tensor(const eg_rule_env *env, const eg_rule_value *value) {
-  const eg_tensor_fact *fact = eg_tensor_egraph_fact(env->egraph, value->tensor);
+  const eg_tensor_fact *fact = eg_rule_fact(env, value->tensor);
   return fact->typed && fact->part_count == 0 ? fact : NULL;
 }
 
@@ -83,6 +88,7 @@ bool eg_rule_values_equal(const eg_rule_env *env, const eg_rule_value *a,
   case EG_RULE_SYMBOL:
   case EG_RULE_STRING: return strcmp(a->text, b->text) == 0;
   case EG_RULE_TENSOR: {
+    if (env->tensors != NULL) return eg_class_same(a->tensor, b->tensor);
     const eg_engine *engine = eg_tensor_egraph_engine_of(env->egraph);
     return eg_class_same(eg_engine_find(engine, a->tensor),
                          eg_engine_find(engine, b->tensor));

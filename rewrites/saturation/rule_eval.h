@@ -19,8 +19,18 @@ typedef struct eg_rule_scratch {
   uint32_t int_count, value_count;
 } eg_rule_scratch;
 
+/// What expressions ask of the tensors that class variables stand for, where these are
+/// not the classes of an e-graph.
+typedef struct eg_rule_tensors {
+  const void *self;
+  const eg_tensor_fact *(*fact)(const void *self, eg_class tensor);
+  bool (*is_before)(const void *self, eg_class a, eg_class b);
+  bool (*is_made_by)(const void *self, eg_class tensor, eg_op op);
+} eg_rule_tensors;
+
 typedef struct eg_rule_env {
   const eg_tensor_egraph *egraph;
+  const eg_rule_tensors *tensors; // instead; NULL: the e-graph
   const eg_rule *rule;
   eg_rule_value *vars; // [rule->var_count]
   eg_rule_scratch *scratch;
@@ -61,6 +71,8 @@ eg_rule_value eg_rule_int(int64_t value);
 eg_rule_value eg_rule_float(double value);
 /// Index counted from the end when negative; false when out of range.
 bool eg_rule_index(int64_t index, uint32_t len, uint32_t *out);
+/// What is known of a tensor.
+const eg_tensor_fact *eg_rule_fact(const eg_rule_env *env, eg_class tensor);
 /// Facts of a tensor with one known type, or NULL.
 const eg_tensor_fact *eg_rule_tensor(const eg_rule_env *env, const eg_rule_value *value);
 

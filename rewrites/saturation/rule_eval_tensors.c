@@ -183,26 +183,26 @@ EVALUATOR(same_dtype) {
 
 EVALUATOR(weight_only) {
   (void)count;
-  *out = eg_rule_bool(eg_tensor_egraph_fact(env->egraph, args[0].tensor)->weight_only);
+  *out = eg_rule_bool(eg_rule_fact(env, args[0].tensor)->weight_only);
   return true;
 }
 
 EVALUATOR(is_splat) {
   (void)count;
-  *out = eg_rule_bool(eg_tensor_egraph_fact(env->egraph, args[0].tensor)->splat);
+  *out = eg_rule_bool(eg_rule_fact(env, args[0].tensor)->splat);
   return true;
 }
 
 EVALUATOR(splat) {
   (void)count;
-  const eg_tensor_fact *fact = eg_tensor_egraph_fact(env->egraph, args[0].tensor);
+  const eg_tensor_fact *fact = eg_rule_fact(env, args[0].tensor);
   *out = eg_rule_float(fact->splat_value);
   return fact->splat && !isnan(fact->splat_value);
 }
 
 EVALUATOR(splat_is) {
   (void)count;
-  const eg_tensor_fact *fact = eg_tensor_egraph_fact(env->egraph, args[0].tensor);
+  const eg_tensor_fact *fact = eg_rule_fact(env, args[0].tensor);
   *out = eg_rule_bool(
       fact->splat &&
       eg_rule_close(fact->splat_value, eg_rule_number(&args[1]), fact->type.dtype));
@@ -214,6 +214,10 @@ EVALUATOR(splat_is) {
 // Whether a class held a node of an operator at the last rebuild.
 static bool holds(eg_rule_env *env, const eg_rule_value *value, eg_op op,
                   eg_rule_value *out) {
+  if (env->tensors != NULL) {
+    *out = eg_rule_bool(env->tensors->is_made_by(env->tensors->self, value->tensor, op));
+    return true;
+  }
   const eg_engine *engine = eg_tensor_egraph_engine_of(env->egraph);
   uint32_t nodes;
   const eg_node *node = eg_engine_class_nodes(engine, value->tensor, &nodes);
@@ -236,8 +240,10 @@ EVALUATOR(is_conv) {
 // An order of classes: symmetric rules match once instead of once per order. Matched
 // classes are canonical as of the last rebuild.
 EVALUATOR(before) {
-  (void)env;
   (void)count;
-  *out = eg_rule_bool(args[0].tensor.id < args[1].tensor.id);
+  eg_class a = args[0].tensor, b = args[1].tensor;
+  *out = eg_rule_bool(env->tensors != NULL
+                          ? env->tensors->is_before(env->tensors->self, a, b)
+                          : a.id < b.id);
   return true;
 }

@@ -12,6 +12,7 @@
 #include "rewrites/saturation/rule_build.h"
 #include "rewrites/saturation/rule_checks.h"
 #include "rewrites/saturation/rule_eval.h"
+#include "rewrites/saturation/tensor_explain.h"
 
 // ---- left sides --------------------------------------------------------------
 
@@ -22,9 +23,11 @@ static bool has_guard(const eg_rule_term *term) {
   return false;
 }
 
-// True when a kept match must say which node this term matched.
-static bool is_kept(const eg_rule_term *term) {
+// True when a kept match must say which node this term matched; of explained e-graphs
+// all nodes are kept, because a node's attributes need not be those of the pattern.
+static bool is_kept(const eg_rule_term *term, bool keeps_all) {
   if (term->is_var) return false;
+  if (keeps_all) return true;
   if (term->var != EG_RULE_NONE) return true;
   uint16_t count = eg_op_info_of(term->op)->attr_count;
   for (uint16_t i = 0; i < count; i++)
@@ -109,20 +112,21 @@ static bool accepts_match(const eg_rule *rule, uint32_t guard, const eg_attrs *a
 // ---- kept matches ---------------------------------------------------------------
 
 // Words of a kept match, at most pattern_var_count + root_count + pattern_term_count.
-static uint32_t match_words_of(const eg_rule *rule) {
+static uint32_t match_words_of(const eg_rule *rule, bool keeps_all) {
   uint32_t words = rule->pattern_var_count + rule->root_count;
   for (uint32_t i = 0; i < rule->pattern_term_count; i++)
-    words += is_kept(&rule->terms[i]);
+    words += is_kept(&rule->terms[i], keeps_all);
   return words;
 }
 
-static void pack_match(const eg_rule *rule, const eg_match *match, uint32_t *out_words) {
+static void pack_match(const eg_rule *rule, const eg_match *match, bool keeps_all,
+                       uint32_t *out_words) {
   for (uint32_t i = 0; i < rule->pattern_var_count; i++)
     *out_words++ = match->vars[i].id;
   for (uint32_t i = 0; i < rule->root_count; i++)
     *out_words++ = match->roots[i].id;
   for (uint32_t i = 0; i < rule->pattern_term_count; i++)
-    if (is_kept(&rule->terms[i])) *out_words++ = match->nodes[i].id;
+    if (is_kept(&rule->terms[i], keeps_all)) *out_words++ = match->nodes[i].id;
 }
 
 // The class that root i matched.
@@ -157,9 +161,10 @@ static const eg_attrs *attrs_of_node(const eg_rule_env *env, uint32_t node) {
 static bool bind_nodes(eg_rule_env *env, const uint32_t *words) {
   const eg_engine *engine = eg_tensor_egraph_engine_of(env->egraph);
   const eg_rule *rule = env->rule;
+  bool keeps_all = eg_tensor_egraph_is_explained(env->egraph);
   for (uint32_t i = 0; i < rule->pattern_term_count; i++) {
     const eg_rule_term *term = &rule->terms[i];
-    if (!is_kept(term)) continue;
+    if (!is_kept(term, keeps_all)) continue;
     uint32_t node = *words++;
     if (term->var != EG_RULE_NONE)
       env->vars[term->var].tensor = eg_engine_class_of(engine, (eg_node){.id = node});
@@ -217,7 +222,12 @@ typedef struct tensor_rules {
   uint32_t var_cap, step_cap; // most of any rule
   eg_rule_builder builder;
   eg_u32s depths; // of nodes: rules with several left sides that stand behind them
+  eg_u32s note;   // of the match at hand, of an explained e-graph
 } tensor_rules;
+
+static bool keeps_all(const tensor_rules *all) {
+  return eg_tensor_egraph_is_explained(all->egraph);
+}
 
 static const eg_matcher *matcher_of(void *self, uint32_t rule) {
   const tensor_rules *all = self;
@@ -226,7 +236,8 @@ static const eg_matcher *matcher_of(void *self, uint32_t rule) {
 
 static uint32_t words_of(void *self, uint32_t rule) {
   const tensor_rules *all = self;
-  return 1 + match_words_of(eg_rules_at(all->rules, rule)); // the first: depth
+  // The first: depth.
+  return 1 + match_words_of(eg_rules_at(all->rules, rule), keeps_all(all));
 }
 
 // These look at the nodes of a class: a match is not fresh when its operand gains one.
@@ -304,7 +315,7 @@ static egraph_status on_match(void *user, const eg_match *match, bool *out_pause
   uint32_t *words;
   EG_TRY(eg_lane_take(c->lane, match, &words, out_pause));
   words[0] = depth_of(c, match) + (c->rule->root_count > 1);
-  pack_match(c->rule, match, words + 1);
+  pack_match(c->rule, match, keeps_all(c->all), words + 1);
   return EGRAPH_OK;
 }
 
@@ -369,6 +380,28 @@ static egraph_status unite_roots(tensor_rules *all, const eg_rule *rule, uint32_
   return EGRAPH_OK;
 }
 
+/// What explains the unions of a match (tensor_explain.h), forgotten if there are none.
+static egraph_status unite_noted(tensor_rules *all, const eg_rule *rule, uint32_t index,
+                                 const uint32_t *match, uint32_t *inout_unions) {
+  eg_engine *engine = eg_tensor_egraph_engine(all->egraph);
+  const uint32_t *nodes = match + rule->pattern_var_count + rule->root_count;
+  uint32_t unions = *inout_unions;
+  eg_tensor_rewrite rewrite = {.rule = index, .classes = match};
+  EG_TRY(eg_u32s_resize(&all->note, rule->term_count));
+  rewrite.payloads = all->note.data;
+  for (uint32_t i = 0; i < rule->term_count; i++) {
+    if (rule->terms[i].is_var) continue;
+    all->note.data[i] = i < rule->pattern_term_count
+                            ? eg_engine_term(engine, (eg_node){*nodes++}).payload
+                            : all->builder.terms[i].payload;
+  }
+  size_t words;
+  EG_TRY(eg_tensor_rewrite_note(all->egraph, rule, &rewrite, &words));
+  EG_TRY(unite_roots(all, rule, index, match, inout_unions));
+  if (*inout_unions == unions) eg_engine_forget_notes(engine, words);
+  return EGRAPH_OK;
+}
+
 // Nodes from `first` on get the depth of the match that made them. What is past the end
 // of the list has depth 0.
 static egraph_status note_depths(tensor_rules *all, uint32_t first, uint32_t depth) {
@@ -403,7 +436,8 @@ static egraph_status apply_match(tensor_rules *all, uint32_t index,
   uint32_t first_new = eg_engine_node_limit(eg_tensor_egraph_engine(all->egraph));
   EG_TRY(eg_rule_commit(&all->builder, rule, all->egraph, first, end, index));
   EG_TRY(note_depths(all, first_new, packed[0]));
-  return unite_roots(all, rule, index, match, inout_unions);
+  if (!keeps_all(all)) return unite_roots(all, rule, index, match, inout_unions);
+  return unite_noted(all, rule, index, match, inout_unions);
 }
 
 static egraph_status apply(void *self, uint32_t rule, const uint32_t *matches,
@@ -460,8 +494,8 @@ static egraph_status on_deep_match(void *user, const eg_match *match, bool *out_
   tensor_rules *all = s->all;
   const eg_rule *rule = s->context->rule;
   if (depth_of(s->context, match) < all->options->multi_depth) return EGRAPH_OK;
-  EG_TRY(eg_u32s_resize(&s->packed, match_words_of(rule)));
-  pack_match(rule, match, s->packed.data);
+  EG_TRY(eg_u32s_resize(&s->packed, match_words_of(rule, keeps_all(all))));
+  pack_match(rule, match, keeps_all(all), s->packed.data);
   eg_rule_env env = env_of(all, rule, &all->applying);
   bool ok = bind_match(&env, s->packed.data);
   uint32_t missing = 0;
@@ -552,6 +586,7 @@ static void release(tensor_rules *all) {
   eg_free(all->alloc, all->matchers, all->count, sizeof(eg_matcher *));
   eg_rule_builder_deinit(&all->builder);
   eg_u32s_deinit(&all->depths);
+  eg_u32s_deinit(&all->note);
   eg_arena_deinit(&all->arena);
 }
 
@@ -568,6 +603,7 @@ egraph_status eg_saturate(eg_tensor_egraph *egraph, const eg_rules *rules,
   eg_arena_init(&all.arena, heap);
   eg_rule_builder_init(&all.builder, heap);
   eg_u32s_init(&all.depths, heap);
+  eg_u32s_init(&all.note, heap);
   eg_driver_rules driver_rules = {.self = &all,
                                   .count = all.count,
                                   .matcher = matcher_of,
@@ -613,6 +649,7 @@ egraph_status eg_rewriter_create(egraph_allocator alloc, const eg_rules *rules,
   eg_arena_init(&r->all.arena, alloc);
   eg_rule_builder_init(&r->all.builder, alloc);
   eg_u32s_init(&r->all.depths, alloc);
+  eg_u32s_init(&r->all.note, alloc);
   eg_u32s_init(&r->packed, alloc);
   eg_classes_init(&r->roots, alloc);
   egraph_status status = prepare_rules(&r->all);
@@ -649,8 +686,8 @@ static egraph_status on_rewrite(void *user, const eg_match *match, bool *out_pau
   eg_rewriter *r = user;
   tensor_rules *all = &r->all;
   const eg_rule *rule = eg_rules_at(all->rules, r->rule);
-  EG_TRY(eg_u32s_resize(&r->packed, match_words_of(rule)));
-  pack_match(rule, match, r->packed.data);
+  EG_TRY(eg_u32s_resize(&r->packed, match_words_of(rule, keeps_all(all))));
+  pack_match(rule, match, keeps_all(all), r->packed.data);
   eg_rule_env env = env_of(all, rule, &all->applying);
   bool ok = bind_match(&env, r->packed.data);
   uint32_t missing = 0;

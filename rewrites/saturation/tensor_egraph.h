@@ -10,27 +10,8 @@
 #ifndef EG_REWRITES_TENSOR_EGRAPH_H
 #define EG_REWRITES_TENSOR_EGRAPH_H
 
-#include "egraph/engine.h"
-#include "pcg/graph/graph.h"
-
-/// What is known of a class. Types are plain in layout: memory formats are chosen by
-/// extraction. A node of split, top-k, or of an opaque operator with other than one
-/// result makes a tuple; PART nodes take its results.
-typedef struct eg_tensor_fact {
-  bool typed;   // false: result of an opaque node that nobody knows; no rule applies
-  eg_type type; // typed, not a tuple
-  // Tuple: [part_count], owned by the e-graph; equal lists have one address.
-  const eg_type *parts;
-  uint32_t part_count; // 0: not a tuple
-  bool weight_only;    // computed from weights and fills alone
-  bool splat; // every element (of every part) equals splat_value (known data or fill)
-  double splat_value;
-  bool is_unloaded; // of a node of the seed: ONNX Runtime has no kernel for it
-  bool is_sealed;   // rules do not look into the class: eg_tensor_egraph_seal
-} eg_tensor_fact;
-
-/// True for a result of an opaque tuple whose type is not known.
-bool eg_tensor_part_is_unknown(const eg_type *part);
+#include "egraph/explain_log.h"
+#include "rewrites/saturation/tensor_facts.h"
 
 typedef struct eg_tensor_egraph eg_tensor_egraph;
 
@@ -38,6 +19,11 @@ typedef struct eg_tensor_egraph eg_tensor_egraph;
 /// outputs, in order.
 egraph_status eg_tensor_egraph_create(const egraph_allocator *alloc,
                                       const eg_graph *graph, eg_tensor_egraph **out);
+/// The same, and it keeps what explains its equalities (tensor_explain.h): the log of the
+/// engine, rewrites as saturation notes them, and terms that show a fact.
+egraph_status eg_tensor_egraph_create_explained(const egraph_allocator *alloc,
+                                                const eg_graph *graph,
+                                                eg_tensor_egraph **out);
 /// Without any node: to be filled by eg_tensor_egraph_add with terms whose leaves, and
 /// opaque nodes, are those of the graph (kept by reference, too). It has no roots.
 egraph_status eg_tensor_egraph_create_empty(const egraph_allocator *alloc,
@@ -80,11 +66,11 @@ egraph_status eg_tensor_egraph_add(eg_tensor_egraph *egraph, const eg_attrs *att
 egraph_status eg_tensor_egraph_infer(eg_tensor_egraph *egraph, const eg_attrs *attrs,
                                      const eg_tensor_fact *const *children,
                                      uint32_t count, eg_tensor_fact *out);
-/// True when the two have the same type or the same types of parts; unknown
-/// types agree with all.
-bool eg_tensor_fact_same_type(const eg_tensor_fact *a, const eg_tensor_fact *b);
-/// Appends the type: "float32[2,3]", "(float32[1], int64[1])" for a tuple, or "unknown".
-egraph_status eg_tensor_fact_print(eg_text *text, const eg_tensor_fact *fact);
+bool eg_tensor_egraph_is_explained(const eg_tensor_egraph *egraph);
+/// Terms that show facts (eg_tensor_fact.weight_term, splat_term): operators with
+/// payloads, and EG_WITNESS_CLASS for the term that made the class of that number.
+const eg_ground_terms *eg_tensor_egraph_witnesses(const eg_tensor_egraph *egraph);
+#define EG_WITNESS_CLASS UINT32_MAX
 /// Bytes held by engine, attributes and facts.
 size_t eg_tensor_egraph_bytes(const eg_tensor_egraph *egraph);
 

@@ -53,6 +53,8 @@ report optimize-report optimize mlp.egraph --no-measure --search backtracking
 report profile-report profile mlp.egraph --db costs.db --show --validate 2
 report optimize-report optimize mlp.egraph --db costs.db --read-only
 report optimize-report explain mlp.egraph --db costs.db --read-only
+expect 0 '' '' optimize mlp.egraph --no-measure -o best.egraph --explanation why
+report replay-report replay mlp.egraph best.egraph why
 report run-report run mlp.egraph --draw-weights --steps
 report run-report run --compare mlp.egraph best.egraph --draw-weights
 report run-report run plan.json --draw-weights --verify

@@ -1,10 +1,11 @@
 // Random rules and terms: equal terms are explained by steps that replay, as texts by a
 // checker that shares nothing with the library; others are refused. And random ground
-// equations, against a closure by fixpoint.
+// equations, against a closure by fixpoint; the closure of replays against the same.
 // SPDX-License-Identifier: Apache-2.0
 #include <stdlib.h>
 
 #include "egraph/explain_check.h"
+#include "rewrites/replay/replay_closure.h"
 #include "rewrites/terms/symbolic_explain.h"
 #include "tests/explain_classes.h"
 #include "tests/text_replay.h"
@@ -91,6 +92,39 @@ static bool is_side_pair(void *user, const eg_ground_terms *terms, uint32_t left
   return false;
 }
 
+/// The closure of replays, which shares nothing with the explainer.
+static void check_closure(const ground_problem *p) {
+  eg_replay_closure closure;
+  assert_ok(eg_replay_closure_init(&closure, eg_allocator_heap(),
+                                   eg_explainer_terms(p->explainer)));
+  for (uint32_t i = 0; i < p->equations; i++)
+    assert_ok(eg_replay_closure_unite(&closure, p->sides[i][0], p->sides[i][1]));
+  for (uint32_t a = 0; a < p->count; a++)
+    for (uint32_t b = 0; b < p->count; b++)
+      assert_int_equal(eg_replay_closure_are_equal(&closure, a, b), p->equal[a][b]);
+  eg_replay_closure_deinit(&closure);
+}
+
+/// The equations that are collected for two terms make them equal, without the others.
+static void check_reasons(ground_problem *p, uint32_t a, uint32_t b) {
+  eg_reasons reasons;
+  eg_reasons_init(&reasons, eg_allocator_heap());
+  if (p->equal[a][b]) {
+    ground_problem less = {.explainer = p->explainer, .count = p->count};
+    assert_ok(eg_explainer_collect(p->explainer, a, b, &reasons));
+    assert_true(reasons.reasons.len <= p->equations);
+    for (size_t i = 0; i < reasons.reasons.len; i++)
+      memcpy(less.sides[less.equations++], p->sides[reasons.reasons.data[i]],
+             sizeof *less.sides);
+    close_naively(&less);
+    assert_true(less.equal[a][b]);
+  } else {
+    assert_fails(eg_explainer_collect(p->explainer, a, b, &reasons), EGRAPH_E_ARGUMENT,
+                 "are not known to be equal");
+  }
+  eg_reasons_deinit(&reasons);
+}
+
 static void ask(ground_problem *p, uint32_t a, uint32_t b) {
   eg_explanation explanation;
   eg_explanation_init(&explanation, eg_allocator_heap());
@@ -125,9 +159,12 @@ static void run_ground_round(eg_rng *rng) {
     if (p.count < GROUND_TERMS) add_ground(&p, rng);
     if (below(rng, 4) != 0) continue;
     close_naively(&p);
+    check_closure(&p);
     for (uint32_t a = 0; a < p.count; a++)
-      for (uint32_t b = 0; b < p.count; b++)
+      for (uint32_t b = 0; b < p.count; b++) {
         ask(&p, a, b);
+        if (below(rng, 8) == 0) check_reasons(&p, a, b);
+      }
   }
   eg_explainer_destroy(p.explainer);
 }

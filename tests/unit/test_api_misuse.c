@@ -114,6 +114,14 @@ static void optimizing_and_running_refuse_null(void **state) {
   REFUSES(egraph_optimize, "out", NULL, AT, AT, AT, NULL, NULL);
   REFUSES(egraph_result_explain, "result", NULL, NULL, AT);
   REFUSES(egraph_result_explain, "out", NULL, AT, NULL);
+  REFUSES(egraph_result_explanation, "result", NULL, AT);
+  REFUSES(egraph_result_explanation, "out", AT, NULL);
+  REFUSES(egraph_replay, "given", NULL, NULL, AT, AT, AT, AT, AT);
+  REFUSES(egraph_replay, "result", NULL, AT, NULL, AT, AT, AT, AT);
+  REFUSES(egraph_replay, "rules", NULL, AT, AT, NULL, AT, AT, AT);
+  REFUSES(egraph_replay, "file", NULL, AT, AT, AT, NULL, AT, AT);
+  REFUSES(egraph_replay, "explanation", NULL, AT, AT, AT, AT, NULL, AT);
+  REFUSES(egraph_replay, "out", NULL, AT, AT, AT, AT, AT, NULL);
   REFUSES(egraph_result_stages, "result", NULL, NULL, EGRAPH_STAGES_BEST, AT);
   REFUSES(egraph_result_stages, "out", NULL, AT, EGRAPH_STAGES_BEST, NULL);
   REFUSES(egraph_session_create, "graph", NULL, NULL, NULL, AT);

@@ -1,0 +1,35 @@
+// The explanation of rounds of a search: each round's rewrites turn the graph that it
+// starts from into the one that it found, and the terms of all rounds are terms over the
+// given graph. Weights that a round computes ahead are constants of the next one.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_OPTIMIZE_SINGLE_EXPLAIN_ROUNDS_H
+#define EG_OPTIMIZE_SINGLE_EXPLAIN_ROUNDS_H
+
+#include "rewrites/language/rules.h"
+#include "rewrites/replay/explained.h"
+#include "rewrites/saturation/tensor_egraph.h"
+
+typedef struct eg_explained_rounds {
+  eg_explained explained; // of the graph that was found last
+  eg_u32s values;         // [values of that graph] terms
+  uint32_t noted;         // rewrites in the e-graphs of the rounds that were explained
+} eg_explained_rounds;
+
+/// The given graph: nothing to explain. Free it after a failure, too.
+egraph_status eg_explained_rounds_init(eg_explained_rounds *rounds,
+                                       egraph_allocator alloc, const eg_graph *given);
+void eg_explained_rounds_deinit(eg_explained_rounds *rounds);
+
+/// What a round made of the graph of its e-graph, which is the one that was found last.
+typedef struct eg_explained_round {
+  eg_tensor_egraph *egraph; // an explained one (eg_tensor_egraph_create_explained)
+  const eg_rules *rules;    // of its saturation
+  const eg_graph *emitted;  // as extraction left it
+  const eg_graph *found;    // the same with weights computed ahead, by their names
+} eg_explained_round;
+/// Adds a round. Fails with EGRAPH_E_INTERNAL where an output is not known to be equal,
+/// or EGRAPH_E_MEMORY.
+egraph_status eg_explained_rounds_add(eg_explained_rounds *rounds,
+                                      const eg_explained_round *round);
+
+#endif

@@ -1,0 +1,15 @@
+// Whether two records of opaque nodes (onnx_opaque.h) are of one operator.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_PCG_ONNX_RECORD_H
+#define EG_PCG_ONNX_RECORD_H
+
+#include "base/memory.h"
+
+/// True when the records have the same bytes; or when they are nodes without sub-graphs
+/// of the same operator with the same attributes, with operands and results in the same
+/// places, in operator sets in which that means the same. Names of tensors and of the
+/// node are free. Fails with EGRAPH_E_MEMORY.
+egraph_status eg_onnx_is_same_record(egraph_allocator alloc, const void *a, size_t a_size,
+                                     const void *b, size_t b_size, bool *out);
+
+#endif

@@ -1,0 +1,43 @@
+// Replays the explanation of an optimized graph: whether the steps, and nothing else,
+// make the outputs of the given graph equal to those of the result.
+//
+//   given graph ─────▶ terms ◀──────── explanation: terms, steps (rule, what it matches)
+//                        │ each step: match the left sides, check the conditions, build
+//                        ▼            the right sides, unite                  rule files
+//   result ──follow──▶ terms of the outputs, equal to those of the given graph?
+//
+// It shares the readers, the operator table with its types and reference kernels, and the
+// functions of rules with the search; matching, building and congruence are its own.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_REWRITES_REPLAY_H
+#define EG_REWRITES_REPLAY_H
+
+#include "rewrites/language/rules.h"
+#include "rewrites/replay/explained.h"
+#include "rewrites/replay/replay_terms.h"
+
+typedef struct eg_replay_input {
+  const eg_graph *given, *result;
+  const eg_rules *rules; // switched off or not
+  const eg_explained *explained;
+  size_t max_bytes; // that a constant may be computed with
+} eg_replay_input;
+
+/// What was replayed.
+typedef struct eg_replay_report {
+  uint32_t steps, rules, terms, constants; // rules: different ones
+  egraph_math math;                        // the class of the rules that keeps least
+} eg_replay_report;
+
+/// Succeeds when the result is equal. Otherwise fails with EGRAPH_E_ARGUMENT, naming the
+/// first step, term, output or value that is wrong; EGRAPH_E_UNSUPPORTED (a constant has
+/// no kernel), EGRAPH_E_MEMORY. Where dimensions are open: of their first sizes.
+egraph_status eg_replay(egraph_allocator alloc, const eg_replay_input *input,
+                        eg_replay_report *out);
+
+/// Checks that the outputs of a graph are these terms, value by value. Fails as
+/// eg_replay. (replay_result.c)
+egraph_status eg_replay_follow(const eg_replay_terms *terms, const eg_graph *result,
+                               const uint32_t *outputs);
+
+#endif

@@ -1,0 +1,201 @@
+// Values of the result and terms are followed together, from the outputs on. A value is
+// one term; a node that the operator table does not know, one node.
+// SPDX-License-Identifier: Apache-2.0
+#include <string.h>
+
+#include "base/owner.h"
+#include "pcg/onnx/onnx_record.h"
+#include "rewrites/replay/replay.h"
+#include "rewrites/saturation/rule_eval.h"
+
+#define REFUSE(...) EG_FAIL(EGRAPH_E_ARGUMENT, __VA_ARGS__)
+
+typedef struct follower {
+  const eg_replay_terms *terms;
+  const eg_graph *given, *result;
+  eg_u32s term_of;  // [values] one more, or 0
+  eg_u32s tuple_of; // [nodes] likewise: of nodes with several results
+  eg_u32s node_of;  // [terms] one more: the opaque node that it is
+  eg_u32s waiting;  // values
+} follower;
+
+static const char *name_of(const follower *f, eg_value value) {
+  return eg_graph_value(f->result, value)->name;
+}
+
+static egraph_status refuse_value(const follower *f, eg_value value, const char *what) {
+  return REFUSE("value '%.200s' of the result %s", name_of(f, value), what);
+}
+
+static egraph_status push(follower *f, eg_value value, uint32_t term) {
+  uint32_t *known = &f->term_of.data[value.id];
+  if (*known == term + 1) return EGRAPH_OK;
+  if (*known != 0) return refuse_value(f, value, "would be two terms");
+  *known = term + 1;
+  return eg_u32s_push(&f->waiting, value.id);
+}
+
+// ---- leaves ----------------------------------------------------------------------
+
+static bool is_same_data(const eg_buffer *a, const eg_buffer *b) {
+  if (a == NULL || b == NULL) return a == b;
+  size_t size = eg_buffer_size(a);
+  return size == eg_buffer_size(b) &&
+         (size == 0 || memcmp(eg_buffer_data(a), eg_buffer_data(b), size) == 0);
+}
+
+static bool is_plain_type(const eg_type *a, const eg_type *b) {
+  return eg_type_same_shape(a, b) && a->dtype == b->dtype;
+}
+
+static egraph_status follow_input(const follower *f, eg_value value, uint32_t term) {
+  const eg_value_info *info = eg_graph_value(f->result, value);
+  const eg_attrs *attrs = eg_replay_terms_attrs(f->terms, term);
+  eg_value given;
+  if (attrs == NULL || attrs->op != EG_OP_INPUT ||
+      strcmp(eg_attr_at(attrs, EG_A_INPUT_NAME)->text, info->name) != 0 ||
+      !eg_graph_find_value(f->given, info->name, &given))
+    return refuse_value(f, value, "is an input, and not its term");
+  const eg_value_info *other = eg_graph_value(f->given, given);
+  if (!is_plain_type(&info->type, &other->type) || !is_same_data(info->data, other->data))
+    return refuse_value(f, value, "has another type or default than in the given model");
+  return EGRAPH_OK;
+}
+
+static egraph_status follow_weight(const follower *f, eg_value value, uint32_t term) {
+  const eg_value_info *info = eg_graph_value(f->result, value);
+  const eg_attrs *attrs = eg_replay_terms_attrs(f->terms, term);
+  const eg_buffer *data = eg_replay_terms_data(f->terms, term);
+  if (attrs != NULL && attrs->op != EG_OP_WEIGHT)
+    return refuse_value(f, value, "is a weight, and not its term");
+  if (!is_plain_type(&info->type, &eg_replay_terms_fact(f->terms, term)->type))
+    return refuse_value(f, value, "has another type than its term");
+  if (info->data == NULL && data != NULL)
+    return refuse_value(
+        f, value,
+        "is a weight without data, which cannot be compared; write .onnx, "
+        "which keeps them");
+  bool is_named =
+      attrs != NULL && strcmp(eg_attr_at(attrs, EG_A_WEIGHT_NAME)->text, info->name) == 0;
+  if (!is_same_data(info->data, data) || (data == NULL && !is_named))
+    return refuse_value(f, value, "is a weight with other data than its term");
+  return EGRAPH_OK;
+}
+
+// ---- nodes -----------------------------------------------------------------------
+
+/// Numbers are float32 in files.
+static bool is_same_attr(const eg_attr *a, const eg_attr *b) {
+  if (a->kind == EG_ATTR_FLOAT && b->kind == EG_ATTR_FLOAT)
+    return eg_rule_close(a->f, b->f, EG_RULE_NUMBERS);
+  if (a->kind != EG_ATTR_FLOATS || b->kind != EG_ATTR_FLOATS) return eg_attr_same(a, b);
+  bool is_same = a->floats.len == b->floats.len;
+  for (uint32_t i = 0; is_same && i < a->floats.len; i++)
+    is_same = eg_rule_close(a->floats.data[i], b->floats.data[i], EG_RULE_NUMBERS);
+  return is_same;
+}
+
+static bool is_same_operator(const eg_attrs *a, const eg_attrs *b) {
+  if (a->op != b->op || a->count != b->count) return false;
+  for (uint16_t i = 0; i < a->count; i++)
+    if (!is_same_attr(&a->slots[i], &b->slots[i])) return false;
+  return true;
+}
+
+/// Whether an unknown operator is the given one, which stands in the result once.
+static egraph_status is_same_opaque(follower *f, eg_graph_node node, uint32_t term,
+                                    const eg_attrs *attrs, bool *out) {
+  eg_graph_node given;
+  uint32_t *known = &f->node_of.data[term];
+  *out =
+      eg_graph_find_opaque(f->given, eg_attr_at(attrs, EG_A_OPAQUE_KEY)->text, &given) &&
+      (*known == 0 || *known == node.id + 1) &&
+      strcmp(eg_graph_opaque_type(f->result, node),
+             eg_graph_opaque_type(f->given, given)) == 0 &&
+      eg_graph_node_at(f->result, node).result_count ==
+          eg_graph_node_at(f->given, given).result_count;
+  *known = node.id + 1;
+  if (!*out) return EGRAPH_OK;
+  size_t size, given_size;
+  const void *record = eg_graph_opaque_record(f->result, node, &size);
+  const void *given_record = eg_graph_opaque_record(f->given, given, &given_size);
+  return eg_onnx_is_same_record(f->terms->alloc, record, size, given_record, given_size,
+                                out);
+}
+
+/// Follows the operands of a node that is a term, but for its results.
+static egraph_status follow_node(follower *f, eg_value value, uint32_t term) {
+  eg_graph_node id = eg_graph_value(f->result, value)->node;
+  eg_graph_node_info node = eg_graph_node_at(f->result, id);
+  const eg_attrs *attrs = eg_replay_terms_attrs(f->terms, term);
+  eg_ground ground = eg_ground_at(&f->terms->ground, term);
+  bool is_same = attrs != NULL && ground.arity == node.input_count;
+  if (is_same && attrs->op == EG_OP_OPAQUE && node.attrs->op == EG_OP_OPAQUE)
+    EG_TRY(is_same_opaque(f, id, term, attrs, &is_same));
+  else
+    is_same = is_same && is_same_operator(attrs, node.attrs);
+  if (!is_same)
+    return refuse_value(f, value, "is made by another operator than its term");
+  for (uint32_t i = 0; i < ground.arity; i++)
+    EG_TRY(push(f, node.inputs[i], ground.children[i]));
+  return EGRAPH_OK;
+}
+
+/// A result of several: the term is a part.
+static egraph_status follow_part(follower *f, eg_value value, uint32_t term) {
+  const eg_value_info *info = eg_graph_value(f->result, value);
+  const eg_attrs *attrs = eg_replay_terms_attrs(f->terms, term);
+  uint32_t *known = &f->tuple_of.data[info->node.id];
+  if (attrs == NULL || attrs->op != EG_OP_PART ||
+      eg_attr_at(attrs, EG_A_PART_INDEX)->i != info->result)
+    return refuse_value(f, value, "is one of several results, and not its term");
+  uint32_t tuple = eg_ground_at(&f->terms->ground, term).children[0];
+  if (*known == tuple + 1) return EGRAPH_OK;
+  if (*known != 0) return refuse_value(f, value, "would be of two terms");
+  *known = tuple + 1;
+  return follow_node(f, value, tuple);
+}
+
+static egraph_status follow_value(follower *f, eg_value value) {
+  const eg_value_info *info = eg_graph_value(f->result, value);
+  uint32_t term = f->term_of.data[value.id] - 1;
+  if (info->kind == EG_VALUE_INPUT) return follow_input(f, value, term);
+  if (info->kind == EG_VALUE_WEIGHT) return follow_weight(f, value, term);
+  eg_graph_node_info node = eg_graph_node_at(f->result, info->node);
+  // An identity, which is also how a memory format changes, is its operand.
+  if (node.attrs->op == EG_OP_IDENTITY) return push(f, node.inputs[0], term);
+  return node.result_count == 1 ? follow_node(f, value, term)
+                                : follow_part(f, value, term);
+}
+
+// ---- all -------------------------------------------------------------------------
+
+static egraph_status follow(follower *f, const uint32_t *outputs) {
+  EG_TRY(eg_u32s_resize(&f->term_of, eg_graph_value_count(f->result)));
+  EG_TRY(eg_u32s_resize(&f->tuple_of, eg_graph_node_count(f->result)));
+  EG_TRY(eg_u32s_resize(&f->node_of, eg_ground_count(&f->terms->ground)));
+  for (uint32_t i = 0; i < eg_graph_output_count(f->result); i++) {
+    const char *name, *given;
+    eg_value value = eg_graph_output(f->result, i, &name);
+    (void)eg_graph_output(f->given, i, &given);
+    if (strcmp(name, given) != 0)
+      return REFUSE(
+          "output %u is '%.100s' in the result, and '%.100s' in the given model", i + 1,
+          name, given);
+    EG_TRY(push(f, value, outputs[i]));
+  }
+  while (f->waiting.len != 0)
+    EG_TRY(follow_value(f, (eg_value){eg_u32s_pop(&f->waiting)}));
+  return EGRAPH_OK;
+}
+
+#define OWNED (eg_u32s, term_of, tuple_of, node_of, waiting)
+
+egraph_status eg_replay_follow(const eg_replay_terms *terms, const eg_graph *result,
+                               const uint32_t *outputs) {
+  follower f = {.terms = terms, .given = terms->given, .result = result};
+  EG_INIT_MEMBERS(&f, terms->alloc, OWNED);
+  egraph_status status = follow(&f, outputs);
+  EG_DEINIT_MEMBERS(&f, OWNED);
+  return status;
+}

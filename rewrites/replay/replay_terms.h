@@ -1,0 +1,54 @@
+// Terms of a replay: each distinct one once, with what is known of it alone, from the
+// operator table and the data of the given graph. An identity is its operand.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_REWRITES_REPLAY_TERMS_H
+#define EG_REWRITES_REPLAY_TERMS_H
+
+#include "rewrites/replay/explained.h"
+#include "rewrites/saturation/tensor_facts.h"
+
+EG_VEC_DEFINE(eg_replay_facts, eg_tensor_fact);
+EG_VEC_DEFINE(eg_replay_buffers, eg_buffer *);
+
+typedef struct eg_replay_terms {
+  egraph_allocator alloc;
+  const eg_graph *given; // borrowed
+  size_t max_bytes;      // of all data that one constant is computed with
+  eg_attr_pool *attrs;
+  eg_ground_terms ground; // payloads are ids of `attrs`; constants as in an explanation
+  eg_replay_facts facts;  // [terms]
+  eg_tensor_facts of;
+  eg_u32s values;       // [values of the given graph] terms
+  uint32_t given_count; // terms of the given graph, which come first
+  // Of constants, and while one is computed: first results in `buffers`, one more.
+  eg_u32s data; // [terms]
+  eg_replay_buffers buffers;
+  eg_u32s made, stack, operands; // scratch
+} eg_replay_terms;
+
+/// With the terms of a graph. Free it after a failure, too.
+egraph_status eg_replay_terms_init(eg_replay_terms *terms, egraph_allocator alloc,
+                                   const eg_graph *given, size_t max_bytes);
+void eg_replay_terms_deinit(eg_replay_terms *terms);
+/// The number of a term on operands that have one. Fails with EGRAPH_E_TYPE when it is
+/// ill-typed, or no such leaf of the given graph; EGRAPH_E_MEMORY.
+egraph_status eg_replay_terms_add(eg_replay_terms *terms, const eg_attrs *attrs,
+                                  const uint32_t *operands, uint32_t count,
+                                  uint32_t *out);
+/// A weight with the value of a term, which is computed by the reference kernels. Fails
+/// with EGRAPH_E_ARGUMENT when it needs more than weights with data and fills, or more
+/// than max_bytes; EGRAPH_E_UNSUPPORTED, EGRAPH_E_MEMORY. (replay_constants.c)
+egraph_status eg_replay_terms_add_constant(eg_replay_terms *terms, uint32_t of,
+                                           uint32_t *out);
+/// Whether a term that is not of the given graph keeps to constants that their types
+/// hold, as right sides of rules must. Fails with EGRAPH_E_MEMORY.
+egraph_status eg_replay_terms_fit(const eg_replay_terms *terms, uint32_t term,
+                                  bool *out_fit);
+
+/// Attributes; NULL of a constant.
+const eg_attrs *eg_replay_terms_attrs(const eg_replay_terms *terms, uint32_t term);
+const eg_tensor_fact *eg_replay_terms_fact(const eg_replay_terms *terms, uint32_t term);
+/// The bytes of a weight or constant; NULL: absent, or another term.
+const eg_buffer *eg_replay_terms_data(const eg_replay_terms *terms, uint32_t term);
+
+#endif

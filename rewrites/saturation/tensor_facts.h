@@ -1,0 +1,74 @@
+// What is known of a tensor from the operator that makes it and from what is known of its
+// operands: its type, whether it needs weights only, and splat values. Leaves and opaque
+// nodes are those of a graph.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_REWRITES_TENSOR_FACTS_H
+#define EG_REWRITES_TENSOR_FACTS_H
+
+#include "base/flatmap.h"
+#include "pcg/graph/graph.h"
+
+/// What is known of a class or term. Types are plain in layout: memory formats are chosen
+/// by extraction. A node of split, top-k, or of an opaque operator with other than one
+/// result makes a tuple; PART nodes take its results.
+typedef struct eg_tensor_fact {
+  bool typed;   // false: result of an opaque node that nobody knows; no rule applies
+  eg_type type; // typed, not a tuple
+  // Tuple: [part_count], owned by the e-graph; equal lists have one address.
+  const eg_type *parts;
+  uint32_t part_count; // 0: not a tuple
+  bool weight_only;    // computed from weights and fills alone
+  bool splat; // every element (of every part) equals splat_value (known data or fill)
+  double splat_value;
+  bool is_unloaded; // of a node of the seed: ONNX Runtime has no kernel for it
+  bool is_sealed;   // rules do not look into the class: eg_tensor_egraph_seal
+  // Where explanations are kept (eg_tensor_egraph_create_explained): one more than the
+  // number of a term of the class that is weight-only, or a splat, by itself.
+  uint32_t weight_term, splat_term;
+} eg_tensor_fact;
+
+/// True for a result of an opaque tuple whose type is not known.
+bool eg_tensor_part_is_unknown(const eg_type *part);
+
+/// Lists of types of the results of nodes with several, equal ones once.
+typedef struct eg_type_list {
+  const eg_type *types;
+  uint32_t count;
+} eg_type_list;
+EG_VEC_DEFINE(eg_type_list_vec, eg_type_list);
+
+/// What facts are computed from. They borrow from it.
+typedef struct eg_tensor_facts {
+  egraph_allocator alloc;
+  const eg_graph *graph;
+  bool is_restricted; // to nodes that ONNX Runtime loads
+  eg_arena arena;     // of type lists
+  eg_type_list_vec lists;
+  eg_flatmap map; // hash of a list -> its place in `lists`
+} eg_tensor_facts;
+
+void eg_tensor_facts_init(eg_tensor_facts *facts, egraph_allocator alloc,
+                          const eg_graph *graph);
+void eg_tensor_facts_deinit(eg_tensor_facts *facts);
+size_t eg_tensor_facts_bytes(const eg_tensor_facts *facts);
+/// The fact of a node on operands of which facts are given. Fails with EGRAPH_E_TYPE.
+egraph_status eg_tensor_facts_of_node(eg_tensor_facts *facts, const eg_attrs *attrs,
+                                      const eg_tensor_fact *const *children,
+                                      uint32_t count, eg_tensor_fact *out);
+/// Makes a fact that of a weight with these bytes (NULL: absent).
+void eg_tensor_facts_of_data(const eg_type *type, const eg_buffer *data,
+                             eg_tensor_fact *out);
+/// False where constants that are known numbers make one that is not finite, or no normal
+/// number, of finite ones; or where a fill is none of its type. `fact` is the node's.
+/// Fails with EGRAPH_E_MEMORY.
+egraph_status eg_tensor_constants_fit(egraph_allocator alloc, const eg_attrs *attrs,
+                                      const eg_tensor_fact *const *children,
+                                      uint32_t count, const eg_tensor_fact *fact,
+                                      bool *out_fit);
+/// True when the two have the same type or the same types of parts; unknown
+/// types agree with all.
+bool eg_tensor_fact_same_type(const eg_tensor_fact *a, const eg_tensor_fact *b);
+/// Appends the type: "float32[2,3]", "(float32[1], int64[1])" for a tuple, or "unknown".
+egraph_status eg_tensor_fact_print(eg_text *text, const eg_tensor_fact *fact);
+
+#endif

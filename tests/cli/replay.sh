@@ -1,0 +1,48 @@
+# egraph optimize --explanation and egraph replay: what is explained, and what is refused.
+# SPDX-License-Identifier: Apache-2.0
+. "$(dirname "$0")/kit.sh"
+
+cat >model.egraph <<'X'
+(egraph-graph 1)
+(input x "float32[2,3]") (weight w "float32[3,3]" [1 2 3 4 5 6 7 8 9]) (weight b "float32[3]" [0.5 1 2])
+(let a (matmul x w)) (let c (add a b)) (let d (relu c)) (let e (transpose :perm [1 0] d)) (output e)
+X
+sed 's/relu/tanh/' model.egraph >other.egraph
+sed 's/9]/8]/' model.egraph >weight.egraph
+expect 0 '^predicted' - optimize model.egraph --no-measure -o out.onnx --explanation why
+matches why '^\(egraph-explanation 1\)$'
+matches why '^ \(matmul-'
+expect 0 '^equal by [1-9][0-9]* steps of [1-9]' - replay model.egraph out.onnx why
+expect 0 '"equal":true,"steps":[1-9]' - replay model.egraph out.onnx why --json
+keys equal steps rules constants math seconds
+expect 1 - "output 'e' of the given model does not follow" replay other.egraph out.onnx why
+expect 1 - "weight with other data" replay weight.egraph out.onnx why
+expect 1 - "value '.*' of the result" replay model.egraph other.egraph why
+sed '/^ (matmul-.* [0-9]*)$/d' why >less
+expect 1 - 'does not follow|expected' replay model.egraph out.onnx less
+sed 's/^ (matmul-\([a-z-]*\) / (matmul-nothing-\1 /' why >named
+expect 1 - 'step [0-9]+ \(matmul-nothing-.*\): there is no such rule; give the file' replay model.egraph out.onnx named
+sed 's/(relu \([0-9]*\))/(relu 99)/' why >number
+expect 1 - '^egraph: number:[0-9]+:[0-9]+: expected the number of a term before' replay model.egraph out.onnx number
+expect 1 - 'begins with \(egraph-explanation 1\)' replay model.egraph out.onnx model.egraph
+expect 1 - 'nowhere' replay model.egraph out.onnx nowhere
+expect 2 - 'missing' replay model.egraph out.onnx
+expect 1 - 'the model itself' optimize model.egraph --no-measure --explanation model.egraph
+expect 1 - 'the output, too' optimize model.egraph --no-measure -o o.onnx --explanation o.onnx
+expect 1 - 'only the graph that the search for one device finds is explained' plan model.egraph --no-measure \
+  --explanation no
+absent no why-not
+
+# Rules of files are read again, and the wrong file has none of them.
+cat >mine.rules <<'X'
+(egraph-rules 1)
+(rule my-double-negation (source "definition") (class exact) (lhs (sub ?x (sub ?x ?y))) (rhs ?y) (when (same-type ?x ?y) (is-int ?x)))
+X
+cat >ints.egraph <<'X'
+(egraph-graph 1) (input x "int64[4]") (input y "int64[4]") (let a (sub x y)) (let b (sub x a)) (let c (neg b)) (output c)
+X
+expect 0 '^predicted' - optimize ints.egraph --no-measure --rules mine.rules -o ints.onnx --explanation ints
+matches ints 'my-double-negation'
+expect 0 '^equal by 1 steps of 1 rules \(math exact\)' - replay ints.egraph ints.onnx ints --rules mine.rules
+expect 1 - 'there is no such rule' replay ints.egraph ints.onnx ints
+finish
