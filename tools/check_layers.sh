@@ -21,7 +21,7 @@ rewrites/instances:   rewrites/language rewrites/saturation
 rewrites/claims:      pcg/parallel rewrites/language rewrites/instances
 rewrites/verify:      rewrites/language rewrites/saturation rewrites/instances rewrites/claims
 rewrites:             rewrites/language rewrites/claims rewrites/verify
-rewrites/generate:    ops
+rewrites/generate:    ops pcg/graph rewrites rewrites/language rewrites/saturation rewrites/verify
 rewrites/unity:       pcg/parallel rewrites rewrites/language rewrites/verify
 rewrites/terms:       egraph rewrites/language rewrites/saturation
 sim:                  ops pcg/graph pcg/parallel
@@ -42,7 +42,7 @@ optimize/fold:        pcg/graph optimize/space optimize/model optimize/search
 optimize:             include ops pcg/graph pcg/training pcg/plan sim/plan optimize/price optimize/single optimize/fold
 baselines/stages:     include pcg/graph pcg/training sim sim/pipeline optimize optimize/price optimize/fold
 baselines:            include pcg/graph rewrites/saturation sim sim/plan optimize/price optimize/single optimize/search baselines/stages
-api:                  include ops pcg/graph pcg/onnx pcg/plan sim/plan rewrites rewrites/language rewrites/saturation rewrites/verify rewrites/unity rewrites/terms extract extract/presolve extract/search extract/shard exec optimize optimize/price baselines baselines/stages
+api:                  include ops pcg/graph pcg/onnx pcg/plan sim/plan rewrites rewrites/language rewrites/saturation rewrites/verify rewrites/generate rewrites/unity rewrites/terms extract extract/presolve extract/search extract/shard exec optimize optimize/price baselines baselines/stages
 tools:                include
 examples:             include
 include:              include

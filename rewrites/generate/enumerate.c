@@ -156,21 +156,23 @@ static void first_operands(const growth *g, uint32_t size, uint16_t type,
 /// Whether operands may be those of a template that wants leaves there.
 static bool has_leaves(const growth *g, const eg_variant *v, uint32_t a, uint32_t b) {
   uint32_t leaves = g->space->family->templates[v->template].leaves;
-  const eg_term *terms = g->space->terms.data;
+  const eg_space_term *terms = g->space->terms.data;
   return leaves == 0 || (((leaves & 1) == 0 || terms[a].variant == EG_TERM_NONE) &&
                          ((leaves & 2) == 0 || terms[b].variant == EG_TERM_NONE));
 }
 
-static bool is_disjoint(const eg_term *a, const eg_term *b) {
+static bool is_disjoint(const eg_space_term *a, const eg_space_term *b) {
   for (uint32_t i = 0; i < a->size; i++)
     for (uint32_t k = 0; k < b->size; k++)
       if (a->apps[i] == b->apps[k]) return false;
   return true;
 }
 
-/// Whether the leaves of b and the extras go on as those of a canonical a began.
-static bool goes_on(const growth *g, const eg_variant *v, const eg_term *a,
-                    const eg_term *b) {
+/// Whether there is a leaf, and those of b and the extras go on as a canonical a began.
+static bool goes_on(const growth *g, const eg_variant *v, const eg_space_term *a,
+                    const eg_space_term *b) {
+  uint64_t with_b = b != NULL ? a->leaves | b->leaves : a->leaves;
+  if (with_b == 0 && v->operand_count == v->free_count) return false; // to be folded
   if (g->keep) return true;
   const eg_family_leaf *leaves = g->space->family->leaves;
   uint64_t seen = a->leaves;
@@ -243,6 +245,7 @@ static egraph_status emit(growth *g, size_t at, uint32_t typed_id, uint32_t a, u
 static egraph_status run_unary(growth *g, const job *j, size_t at) {
   const eg_typed_variant *typed = &g->space->typed.data[j->typed];
   const eg_variant *v = &g->space->variants.data[typed->variant];
+  if (v->free_count == 0) return emit(g, at, j->typed, EG_TERM_NONE, EG_TERM_NONE, NULL);
   const uint32_t *firsts;
   uint32_t count;
   first_operands(g, j->size_a, typed->a, &firsts, &count);
@@ -258,7 +261,7 @@ static egraph_status run_unary(growth *g, const job *j, size_t at) {
 static egraph_status run_cross(growth *g, const job *j, size_t at) {
   const eg_typed_variant *typed = &g->space->typed.data[j->typed];
   const eg_variant *v = &g->space->variants.data[typed->variant];
-  const eg_term *terms = g->space->terms.data;
+  const eg_space_term *terms = g->space->terms.data;
   const uint32_t *firsts,
       *seconds = g->in.all.data + g->in.all_begin[bucket_of(j->size_b, typed->b)];
   uint32_t count;
@@ -283,7 +286,7 @@ static egraph_status run_cross(growth *g, const job *j, size_t at) {
 
 /// All variants over a pair of operands that share operators.
 static egraph_status emit_pair(growth *g, size_t at, uint32_t a, uint32_t b) {
-  const eg_term *terms = g->space->terms.data;
+  const eg_space_term *terms = g->space->terms.data;
   if (!g->keep && !terms[a].is_canonical) return EGRAPH_OK;
   uint32_t key = (uint32_t)terms[a].type * 1024 + terms[b].type;
   const uint32_t *begin = g->in.types_begin.data;
@@ -299,7 +302,7 @@ static egraph_status emit_pair(growth *g, size_t at, uint32_t a, uint32_t b) {
 
 /// Of a term of size k - 1: the pairs with it and a term of one of its operators.
 static egraph_status emit_contained(growth *g, size_t at, uint32_t whole) {
-  const eg_term *t = &g->space->terms.data[whole];
+  const eg_space_term *t = &g->space->terms.data[whole];
   for (uint32_t i = 0; i < t->size; i++) {
     uint32_t part = g->space->apps.data[t->apps[i]].first_term;
     for (; part != EG_TERM_NONE; part = g->space->terms.data[part].next_of_app) {
@@ -313,7 +316,7 @@ static egraph_status emit_contained(growth *g, size_t at, uint32_t whole) {
 }
 
 static egraph_status emit_sharing(growth *g, size_t at, uint32_t a) {
-  const eg_term *terms = g->space->terms.data;
+  const eg_space_term *terms = g->space->terms.data;
   const uint32_t *begin = g->in.pairs_begin.data;
   for (uint32_t i = 0; i < 2; i++) {
     uint32_t app = terms[a].apps[i], other = terms[a].apps[1 - i];
@@ -328,7 +331,7 @@ static egraph_status emit_sharing(growth *g, size_t at, uint32_t a) {
 
 static egraph_status run_overlap(growth *g, const job *j, size_t at) {
   for (uint32_t i = j->begin; i < j->end; i++) {
-    const eg_term *t = &g->space->terms.data[i];
+    const eg_space_term *t = &g->space->terms.data[i];
     if (t->size == g->size - 1) EG_TRY(emit_contained(g, at, i));
     if (g->size == 4 && t->size == 2) EG_TRY(emit_sharing(g, at, i));
   }
@@ -373,9 +376,9 @@ static egraph_status list_jobs(growth *g) {
         EG_TRY(cut(g, j, g->in.all_begin[b + 1] - g->in.all_begin[b],
                    TERMS_OF_A_JOB / count));
     }
-    if (free_count != 1) continue;
-    uint32_t count;
-    first_operands(g, g->size - 1, typed->a, &firsts, &count);
+    if (free_count == 2 || (free_count == 0 && g->size != 1)) continue;
+    uint32_t count = 1;
+    if (free_count != 0) first_operands(g, g->size - 1, typed->a, &firsts, &count);
     job j = {.kind = JOB_UNARY, .typed = t, .size_a = (uint8_t)(g->size - 1)};
     EG_TRY(cut(g, j, count, TERMS_OF_A_JOB));
   }
@@ -405,7 +408,7 @@ static egraph_status add_pair(growth *g, uint64_t first, eg_term_code other) {
 }
 
 static egraph_status keep_found(growth *g, const found_term *found) {
-  eg_term term;
+  eg_space_term term;
   if (!eg_term_space_decode(g->space, found->code, &term)) return EGRAPH_OK;
   uint32_t first = eg_term_space_find(g->space, found->fingerprint);
   if (first != EG_TERM_NONE)
@@ -418,7 +421,7 @@ static egraph_status keep_found(growth *g, const found_term *found) {
   uint64_t values[EG_FIELD_MAX_ELEMENTS];
   room.used = 0;
   uint16_t b = term.b == EG_TERM_NONE ? 0 : g->space->terms.data[term.b].type;
-  uint16_t a = g->space->terms.data[term.a].type;
+  uint16_t a = term.a == EG_TERM_NONE ? 0 : g->space->terms.data[term.a].type;
   eg_term_space_run(g->space, eg_term_space_typed(g->space, term.variant, a, b), term.a,
                     term.b, &room, values);
   return eg_term_space_keep(g->space, &term, found->fingerprint, values);
@@ -525,7 +528,7 @@ static int by_code(const void *a, const void *b) {
 }
 
 static egraph_status grow(growth *g) {
-  EG_TRY(eg_term_space_plan(g->space));
+  EG_TRY(eg_term_space_plan_all(g->space));
   EG_TRY(build_index(g));
   EG_TRY(list_jobs(g));
   size_t before = g->pairs->len;

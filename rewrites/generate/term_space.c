@@ -123,12 +123,12 @@ static egraph_status plan_variant(eg_term_space *space, uint32_t number, uint16_
   return EGRAPH_OK;
 }
 
-egraph_status eg_term_space_plan(eg_term_space *space) {
+egraph_status eg_term_space_plan_all(eg_term_space *space) {
   uint32_t have = (uint32_t)space->types.len, tried = space->tried_types;
   for (uint32_t v = 0; v < space->variants.len; v++) {
     uint32_t free_count = space->variants.data[v].free_count;
-    if (free_count == 0) continue;
-    for (uint32_t a = 0; a < have; a++)
+    if (free_count == 0 && tried == 0) EG_TRY(plan_variant(space, v, 0, 0));
+    for (uint32_t a = 0; a < (free_count == 0 ? 0 : have); a++)
       for (uint32_t b = 0; b < (free_count == 2 ? have : 1); b++)
         if (a >= tried || (free_count == 2 && b >= tried))
           EG_TRY(plan_variant(space, v, (uint16_t)a, (uint16_t)b));
@@ -143,13 +143,13 @@ egraph_status eg_term_space_plan(eg_term_space *space) {
 // most three deep.
 const uint64_t *eg_term_values(const eg_term_space *space, uint32_t term,
                                eg_value_room *room) {
-  const eg_term *t = &space->terms.data[term];
+  const eg_space_term *t = &space->terms.data[term];
   if (t->values != EG_TERM_NO_VALUES) return space->values.data + t->values;
   assert(room->used < sizeof room->values / sizeof *room->values);
   uint64_t *out = room->values[room->used++];
+  uint16_t a = t->a == EG_TERM_NONE ? 0 : space->terms.data[t->a].type;
   uint16_t b = t->b == EG_TERM_NONE ? 0 : space->terms.data[t->b].type;
-  const eg_typed_variant *typed =
-      eg_term_space_typed(space, t->variant, space->terms.data[t->a].type, b);
+  const eg_typed_variant *typed = eg_term_space_typed(space, t->variant, a, b);
   eg_term_space_run(space, typed, t->a, t->b, room, out);
   return out;
 }
@@ -167,7 +167,7 @@ void eg_term_space_run(const eg_term_space *space, const eg_typed_variant *typed
   room->used = used;
 }
 
-static bool add_leaf(const eg_term_space *space, eg_term *term, uint32_t leaf) {
+static bool add_leaf(const eg_term_space *space, eg_space_term *term, uint32_t leaf) {
   uint64_t bit = UINT64_C(1) << leaf;
   if ((term->leaves & bit) != 0) return true;
   if (term->var_count == EG_TERM_MAX_VARS) return false;
@@ -179,7 +179,8 @@ static bool add_leaf(const eg_term_space *space, eg_term *term, uint32_t leaf) {
 }
 
 /// Union of sorted lists; false when it has more than EG_TERM_MAX_SIZE.
-static bool unite_apps(const eg_term *a, const eg_term *b, eg_term *out) {
+static bool unite_apps(const eg_space_term *a, const eg_space_term *b,
+                       eg_space_term *out) {
   uint32_t i = 0, k = 0, count = 0;
   while (i < a->size || k < b->size) {
     bool take_a = k == b->size || (i < a->size && a->apps[i] <= b->apps[k]);
@@ -194,17 +195,17 @@ static bool unite_apps(const eg_term *a, const eg_term *b, eg_term *out) {
 }
 
 bool eg_term_space_describe(const eg_term_space *space, uint32_t variant, uint32_t a,
-                            uint32_t b, eg_term *out) {
+                            uint32_t b, eg_space_term *out) {
   const eg_variant *v = &space->variants.data[variant];
-  static const eg_term NOTHING = {.size = 0};
-  const eg_term *first = v->free_count > 0 ? &space->terms.data[a] : &NOTHING;
-  const eg_term *second = v->free_count > 1 ? &space->terms.data[b] : &NOTHING;
-  *out = (eg_term){.variant = variant,
-                   .a = v->free_count > 0 ? a : EG_TERM_NONE,
-                   .b = v->free_count > 1 ? b : EG_TERM_NONE,
-                   .app = EG_TERM_NONE,
-                   .next_of_app = EG_TERM_NONE,
-                   .is_canonical = true};
+  static const eg_space_term NOTHING = {.size = 0};
+  const eg_space_term *first = v->free_count > 0 ? &space->terms.data[a] : &NOTHING;
+  const eg_space_term *second = v->free_count > 1 ? &space->terms.data[b] : &NOTHING;
+  *out = (eg_space_term){.variant = variant,
+                         .a = v->free_count > 0 ? a : EG_TERM_NONE,
+                         .b = v->free_count > 1 ? b : EG_TERM_NONE,
+                         .app = EG_TERM_NONE,
+                         .next_of_app = EG_TERM_NONE,
+                         .is_canonical = true};
   if (!unite_apps(first, second, out) || out->size == EG_TERM_MAX_SIZE) return false;
   for (uint32_t i = 0; i < first->var_count; i++)
     if (!add_leaf(space, out, first->vars[i])) return false;
@@ -212,7 +213,7 @@ bool eg_term_space_describe(const eg_term_space *space, uint32_t variant, uint32
     if (!add_leaf(space, out, second->vars[i])) return false;
   for (uint32_t i = 2; i < v->operand_count; i++)
     if (!add_leaf(space, out, v->extras[i - 2])) return false;
-  if (v->free_count > 0) out->size++; // a constant has no size
+  out->size++;
   return true;
 }
 
@@ -234,7 +235,8 @@ static bool same_app(const void *user, uint32_t id, const void *key) {
          memcmp(have->extras, want->extras, sizeof want->extras) == 0;
 }
 
-static egraph_status add_app(eg_term_space *space, const eg_term *term, uint32_t *out) {
+static egraph_status add_app(eg_term_space *space, const eg_space_term *term,
+                             uint32_t *out) {
   const eg_variant *v = &space->variants.data[term->variant];
   eg_application made = {
       .template = v->template, .a = term->a, .b = term->b, .first_term = EG_TERM_NONE};
@@ -251,16 +253,16 @@ static egraph_status add_app(eg_term_space *space, const eg_term *term, uint32_t
   return EGRAPH_OK;
 }
 
-static void insert_app(eg_term *term, uint32_t app) {
+static void insert_app(eg_space_term *term, uint32_t app) {
   uint32_t at = term->size - 1u;
   for (; at > 0 && term->apps[at - 1] > app; at--)
     term->apps[at] = term->apps[at - 1];
   term->apps[at] = app;
 }
 
-egraph_status eg_term_space_keep(eg_term_space *space, const eg_term *term,
+egraph_status eg_term_space_keep(eg_term_space *space, const eg_space_term *term,
                                  uint64_t fingerprint, const uint64_t *values) {
-  eg_term made = *term;
+  eg_space_term made = *term;
   if (space->terms.len == EG_TERM_MAX_TERMS)
     return EG_FAIL(EGRAPH_E_UNSUPPORTED,
                    "family %s: too many terms; take fewer operators",
@@ -301,35 +303,15 @@ static uint64_t fingerprint_of(const eg_term_space *space, uint16_t type,
 static egraph_status add_leaf_term(eg_term_space *space, uint32_t leaf) {
   const eg_family_leaf *from = &space->family->leaves[leaf];
   uint64_t values[EG_FIELD_MAX_ELEMENTS];
-  eg_term term = {.variant = EG_TERM_NONE,
-                  .a = leaf,
-                  .b = EG_TERM_NONE,
-                  .app = EG_TERM_NONE,
-                  .next_of_app = EG_TERM_NONE,
-                  .is_canonical = true};
+  eg_space_term term = {.variant = EG_TERM_NONE,
+                        .a = leaf,
+                        .b = EG_TERM_NONE,
+                        .app = EG_TERM_NONE,
+                        .next_of_app = EG_TERM_NONE,
+                        .is_canonical = true};
   EG_TRY(add_type(space, &from->type, &term.type));
   (void)add_leaf(space, &term, leaf);
   draw_leaf(&from->type, space->seed, leaf, values);
-  return eg_term_space_keep(space, &term, fingerprint_of(space, term.type, values),
-                            values);
-}
-
-static egraph_status add_constant(eg_term_space *space, uint32_t number) {
-  const eg_variant *v = &space->variants.data[number];
-  const eg_attrs *attrs = &space->family->templates[v->template].attrs;
-  uint64_t values[EG_FIELD_MAX_ELEMENTS];
-  eg_typed_variant made = {.variant = number};
-  EG_TRY(eg_field_plan_make(&space->arena, attrs, NULL, 0, v->result, space->seed,
-                            &made.plan));
-  EG_TRY(add_type(space, &made.plan.type, &made.type));
-  typed_key key = {.variant = number};
-  EG_TRY(eg_flatmap_reserve_one(&space->typed_map));
-  EG_TRY(eg_typed_variants_push(&space->typed, made));
-  eg_flatmap_put(&space->typed_map, hash_typed(&key), (uint32_t)space->typed.len - 1);
-  eg_field_plan_run(&made.plan, NULL, values);
-  eg_term term;
-  (void)eg_term_space_describe(space, number, EG_TERM_NONE, EG_TERM_NONE, &term);
-  term.type = made.type;
   return eg_term_space_keep(space, &term, fingerprint_of(space, term.type, values),
                             values);
 }
@@ -339,8 +321,6 @@ static egraph_status fill(eg_term_space *space) {
     EG_TRY(add_leaf_term(space, i));
   for (uint32_t t = 0; t < space->family->template_count; t++)
     EG_TRY(add_variants(space, t));
-  for (uint32_t v = 0; v < space->variants.len; v++)
-    if (space->variants.data[v].free_count == 0) EG_TRY(add_constant(space, v));
   return EGRAPH_OK;
 }
 
@@ -379,7 +359,7 @@ const eg_family *eg_term_space_family(const eg_term_space *space) {
 uint32_t eg_term_space_count(const eg_term_space *space) {
   return (uint32_t)space->terms.len;
 }
-const eg_term *eg_term_space_at(const eg_term_space *space, uint32_t term) {
+const eg_space_term *eg_term_space_at(const eg_term_space *space, uint32_t term) {
   return eg_term_vec_at(&space->terms, term);
 }
 const eg_variant *eg_term_space_variant(const eg_term_space *space, uint32_t variant) {
@@ -402,7 +382,8 @@ size_t eg_term_space_bytes(const eg_term_space *space) {
 
 // ---- codes ----------------------------------------------------------------------
 
-bool eg_term_space_decode(const eg_term_space *space, eg_term_code code, eg_term *out) {
+bool eg_term_space_decode(const eg_term_space *space, eg_term_code code,
+                          eg_space_term *out) {
   uint32_t variant = (uint32_t)(code >> 52), kept = (uint32_t)space->terms.len;
   if (variant == 0xfff) {
     uint64_t id = code & ((UINT64_C(1) << 52) - 1);
@@ -413,12 +394,13 @@ bool eg_term_space_decode(const eg_term_space *space, eg_term_code code, eg_term
   uint32_t a = eg_term_a(code), b = eg_term_b(code);
   if (variant >= space->variants.len) return false;
   uint32_t free_count = space->variants.data[variant].free_count;
-  if (free_count == 0 || a >= kept || (free_count == 2) != (b != EG_TERM_NONE))
+  if ((free_count == 0) != (a == EG_TERM_NONE) ||
+      (free_count == 2) != (b != EG_TERM_NONE))
     return false;
-  if (free_count == 2 && b >= kept) return false;
+  if ((free_count > 0 && a >= kept) || (free_count == 2 && b >= kept)) return false;
+  uint16_t type_a = free_count == 0 ? 0 : space->terms.data[a].type;
   uint16_t type_b = free_count == 2 ? space->terms.data[b].type : 0;
-  const eg_typed_variant *typed =
-      eg_term_space_typed(space, variant, space->terms.data[a].type, type_b);
+  const eg_typed_variant *typed = eg_term_space_typed(space, variant, type_a, type_b);
   if (typed == NULL || !eg_term_space_describe(space, variant, a, b, out)) return false;
   out->type = typed->type;
   return true;
@@ -438,7 +420,7 @@ static void list_terms(const eg_term_space *space, uint32_t term, uint32_t given
   if (term == EG_TERM_NONE) return;
   for (uint32_t i = 0; i < out->count; i++)
     if (out->order[i] == term) return;
-  const eg_term *t = &space->terms.data[term];
+  const eg_space_term *t = &space->terms.data[term];
   if (t->variant != EG_TERM_NONE && term != given) {
     const eg_variant *v = &space->variants.data[t->variant];
     list_terms(space, t->a, given, out);
@@ -479,7 +461,7 @@ static void run_variant(const eg_term_space *space, point_run *run, uint32_t var
 
 egraph_status eg_term_space_value(eg_term_space *space, eg_term_code code,
                                   const eg_term_point *point, eg_values *out) {
-  eg_term root;
+  eg_space_term root;
   if (!eg_term_space_decode(space, code, &root))
     return EG_FAIL(EGRAPH_E_ARGUMENT, "there is no term of that code");
   point_run run = {.values = &space->scratch_values};
@@ -501,7 +483,7 @@ egraph_status eg_term_space_value(eg_term_space *space, eg_term_code code,
   EG_TRY(eg_values_resize(run.values, room));
   for (uint32_t i = 0; i < run.terms.count; i++) {
     uint32_t id = run.terms.order[i];
-    const eg_term *t = &space->terms.data[id];
+    const eg_space_term *t = &space->terms.data[id];
     uint64_t *to = run.values->data + run.places[i];
     if (t->variant == EG_TERM_NONE || id == point->given)
       draw_leaf(&space->types.data[t->type].type, point->seed, id, to);

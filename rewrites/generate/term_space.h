@@ -2,9 +2,9 @@
 // random point of the field.
 //
 // A term of size k has k operators, shared ones counted once (results of one split are of
-// one operator). Leaves and constants have none. Only the first term of every value is
-// kept and built upon: a term over another one of that value is equal to the same term
-// over the first.
+// one operator); a constant is one. Terms of several operators have a leaf. Only the
+// first term of every value is kept and built upon: a term over another one of that value
+// is equal to the same term over the first.
 //
 // Of terms that differ in the names of leaves only, the canonical one has the leaves of
 // every group in the order in which they first occur, from the left.
@@ -37,7 +37,7 @@ typedef struct eg_typed_variant {
   eg_field_plan plan;
 } eg_typed_variant;
 
-typedef struct eg_term {
+typedef struct eg_space_term {
   uint32_t variant; // EG_TERM_NONE: a leaf, number a
   uint32_t a, b;    // terms, or EG_TERM_NONE
   uint32_t app;     // application that it is a result of; EG_TERM_NONE of size 0
@@ -49,11 +49,11 @@ typedef struct eg_term {
   uint64_t leaves;                 // their bits
   uint32_t apps[EG_TERM_MAX_SIZE]; // sorted, [size]
   size_t values;                   // place of them, or EG_TERM_NO_VALUES
-} eg_term;
+} eg_space_term;
 
 #define EG_TERM_NO_VALUES SIZE_MAX
 
-EG_VEC_DEFINE(eg_term_vec, eg_term);
+EG_VEC_DEFINE(eg_term_vec, eg_space_term);
 EG_VEC_DEFINE(eg_values, uint64_t);
 
 /// A term that need not be kept: a kept one, or a variant over kept ones, in 64 bits.
@@ -66,7 +66,7 @@ enum { EG_TERM_MAX_VARIANTS = 0xffe, EG_TERM_MAX_TERMS = (1 << 26) - 2 };
 
 typedef struct eg_term_space eg_term_space;
 
-/// Leaves and constants of a family (kept by reference). Fails with EGRAPH_E_UNSUPPORTED
+/// Leaves of a family (kept by reference). Fails with EGRAPH_E_UNSUPPORTED
 /// where the family has what the field does not know.
 egraph_status eg_term_space_create(const egraph_allocator *alloc, const eg_family *family,
                                    uint64_t seed, eg_term_space **out);
@@ -74,13 +74,18 @@ void eg_term_space_destroy(eg_term_space *space);
 const eg_family *eg_term_space_family(const eg_term_space *space);
 size_t eg_term_space_bytes(const eg_term_space *space);
 uint32_t eg_term_space_count(const eg_term_space *space);
-const eg_term *eg_term_space_at(const eg_term_space *space, uint32_t term);
+const eg_space_term *eg_term_space_at(const eg_term_space *space, uint32_t term);
 const eg_variant *eg_term_space_variant(const eg_term_space *space, uint32_t variant);
 const eg_type *eg_term_space_type(const eg_term_space *space, uint32_t type);
 
+/// Makes the operators known on all types that there are, so that codes of larger terms
+/// can be read; growing does it by itself.
+egraph_status eg_term_space_plan_all(eg_term_space *space);
+
 /// What a term of a code would be, for those made by this space; false for other codes
 /// (of a file). `out->values` is not set; app is EG_TERM_NONE.
-bool eg_term_space_decode(const eg_term_space *space, eg_term_code code, eg_term *out);
+bool eg_term_space_decode(const eg_term_space *space, eg_term_code code,
+                          eg_space_term *out);
 
 /// Two terms of one value: the first one of it, and another. `size` is that of the other.
 typedef struct eg_term_pair {

@@ -67,8 +67,6 @@ static inline uint32_t eg_term_a(eg_term_code code) {
   return a == 0x3ffffff ? EG_TERM_NONE : a;
 }
 
-/// Typed variants of all types that there are. May add types of results.
-egraph_status eg_term_space_plan(eg_term_space *space);
 /// NULL where the operands do not fit.
 const eg_typed_variant *eg_term_space_typed(const eg_term_space *space, uint32_t variant,
                                             uint16_t a, uint16_t b);
@@ -76,11 +74,11 @@ const eg_typed_variant *eg_term_space_typed(const eg_term_space *space, uint32_t
 /// EG_TERM_MAX_SIZE operators or EG_TERM_MAX_VARS leaves. Its own operator is counted,
 /// but not in apps.
 bool eg_term_space_describe(const eg_term_space *space, uint32_t variant, uint32_t a,
-                            uint32_t b, eg_term *out);
+                            uint32_t b, eg_space_term *out);
 /// The kept term of a fingerprint, or EG_TERM_NONE.
 uint32_t eg_term_space_find(const eg_term_space *space, uint64_t fingerprint);
 /// `values` may be NULL: they are computed when they are wanted.
-egraph_status eg_term_space_keep(eg_term_space *space, const eg_term *term,
+egraph_status eg_term_space_keep(eg_term_space *space, const eg_space_term *term,
                                  uint64_t fingerprint, const uint64_t *values);
 
 #endif

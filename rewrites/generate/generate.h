@@ -1,0 +1,48 @@
+// Makes rules by machine: enumerates terms of a family, pairs those of one value, leaves
+// out what rules imply, generalizes and verifies the rest, smallest first.
+//
+// Steps and their state: terms below the largest are enumerated again by every run (some
+// seconds); candidates, how far they are judged, and the rules kept are in the state
+// file, so that a run that was ended goes on.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_REWRITES_GENERATE_GENERATE_H
+#define EG_REWRITES_GENERATE_GENERATE_H
+
+#include "base/text.h"
+#include "rewrites/generate/candidates.h"
+
+typedef struct eg_generate_options {
+  const char *family; // a shipped one, or a file
+  uint32_t operators; // of a term, 1 to EG_TERM_MAX_SIZE
+  uint64_t seed;
+  uint32_t threads;    // 0: 1
+  size_t byte_limit;   // of enumeration; 0: none
+  uint64_t candidates; // judged at most in this run; 0: all
+  bool is_alone;       // shipped rules imply nothing
+  const char *state;   // file; NULL: none
+  /// Called now and then with a line of what is done; returns true to stop. May be NULL.
+  bool (*progress)(void *user, const char *line);
+  void *user;
+} eg_generate_options;
+
+/// What became of everything, in order.
+typedef struct eg_generate_report {
+  eg_enumeration_counts sizes[EG_TERM_MAX_SIZE];
+  eg_candidate_counts sieve;
+  uint64_t candidates, judged;
+  uint64_t implied, refused, unsound; // unsound: its sides had different types somewhere
+  uint64_t minimized;                 // implied by rules that were kept later
+  uint64_t kept, turned;              // rules; those that are both-ways
+  uint64_t guards[16];                // rules by eg_guard
+  bool is_complete;                   // all candidates are judged
+  double enumerate_seconds, sift_seconds, judge_seconds; // of this run
+} eg_generate_report;
+
+/// Appends a file of rules, with where they come from. Being stopped by `progress` or by
+/// `candidates` is a result: the rules up to then. Fails with EGRAPH_E_ARGUMENT (unknown
+/// family, byte limit), EGRAPH_E_PARSE (state file of another run, or damaged).
+egraph_status eg_rules_generate(const egraph_allocator *alloc,
+                                const eg_generate_options *options, eg_text *out,
+                                eg_generate_report *report);
+
+#endif
