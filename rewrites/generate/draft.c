@@ -217,18 +217,16 @@ static egraph_status print_same_shapes(const eg_draft *draft, const eg_space_ter
   return EGRAPH_OK;
 }
 
-static egraph_status print_dims(const eg_draft *draft, const eg_space_term *left,
-                                uint32_t dropped, uint32_t min_rank, eg_text *out) {
+/// Dimensions of weights after the second one.
+static egraph_status print_kernels(const eg_draft *draft, const eg_space_term *left,
+                                   eg_text *out) {
   for (uint32_t i = 0; i < left->var_count; i++) {
     const eg_type *type = type_of_var(draft, left, i);
-    if (type->rank < min_rank) continue;
-    if (dropped != 0)
-      EG_TRY(eg_text_printf(out, " (= (drop (shape ?x%" PRIu32 ") %" PRIu32 ") [", i + 1,
-                            dropped));
-    else
-      EG_TRY(eg_text_printf(out, " (= (shape ?x%" PRIu32 ") [", i + 1));
-    for (uint32_t d = dropped; d < type->rank; d++)
-      EG_TRY(eg_text_printf(out, "%s%" PRId64, d == dropped ? "" : " ", type->dims[d]));
+    const eg_family *family = eg_term_space_family(draft->space);
+    if (type->rank < 3 || !family->leaves[left->vars[i]].is_weight) continue;
+    EG_TRY(eg_text_printf(out, " (= (drop (shape ?x%" PRIu32 ") 2) [", i + 1));
+    for (uint32_t d = 2; d < type->rank; d++)
+      EG_TRY(eg_text_printf(out, "%s%" PRId64, d == 2 ? "" : " ", type->dims[d]));
     EG_TRY(eg_text_append(out, "])"));
   }
   return EGRAPH_OK;
@@ -241,14 +239,13 @@ static egraph_status print_guard(const eg_draft *draft, const eg_space_term *lef
   size_t before = out->chars.len;
   EG_TRY(eg_text_append(out, "\n  (when"));
   size_t empty = out->chars.len;
-  if (g != EG_GUARD_FLOAT && g != EG_GUARD_SAME_SHAPE && g != EG_GUARD_SHAPE)
+  if (g != EG_GUARD_FLOAT && g != EG_GUARD_SAME_SHAPE)
     EG_TRY(print_ranks(draft, left, out));
   if (g == EG_GUARD_FLOAT || g == EG_GUARD_RANK_FLOAT)
     EG_TRY(eg_text_append(out, " (is-float ?x1)"));
   if (g == EG_GUARD_SAME_SHAPE || g == EG_GUARD_RANK_SAME_SHAPE)
     EG_TRY(print_same_shapes(draft, left, out));
-  if (g == EG_GUARD_KERNEL) EG_TRY(print_dims(draft, left, 2, 3, out));
-  if (g == EG_GUARD_SHAPE) EG_TRY(print_dims(draft, left, 0, 0, out));
+  if (g == EG_GUARD_KERNEL) EG_TRY(print_kernels(draft, left, out));
   if (out->chars.len != empty) return eg_text_append(out, ")");
   out->chars.len = before; // nothing to say
   out->chars.data[before] = '\0';

@@ -18,8 +18,7 @@
   X(EG_GUARD_RANK, "ranks")                                                              \
   X(EG_GUARD_RANK_FLOAT, "ranks, float")                                                 \
   X(EG_GUARD_RANK_SAME_SHAPE, "ranks, same shapes")                                      \
-  X(EG_GUARD_KERNEL, "ranks, kernel sizes")                                              \
-  X(EG_GUARD_SHAPE, "shapes")
+  X(EG_GUARD_KERNEL, "ranks, kernel sizes")
 #define EG_GUARD_ENUM(id, words) id,
 typedef enum eg_guard { EG_GUARD_LIST(EG_GUARD_ENUM) EG_GUARD_COUNT } eg_guard;
 #undef EG_GUARD_ENUM

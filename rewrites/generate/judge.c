@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/hash.h"
 #include "rewrites/rule_files.h"
 #include "rewrites/saturation/saturate.h"
 #include "rewrites/verify/verify.h"
@@ -148,65 +149,95 @@ static egraph_status is_accepted(const eg_judge_options *options, const eg_draft
   return status;
 }
 
-enum { FEW_INSTANCES = 24 };
+// A guard that hardly any draw fulfils costs most, so a try begins with few instances.
+enum { FEW_INSTANCES = 8, MAX_TRIES = 48 };
 
-/// The weakest guard with which the draft passes.
-static egraph_status weaken(const eg_judge_options *options, eg_draft *draft,
-                            bool *out_accepted) {
+/// Drafts that were refused, by the hash of their text: another guard may say the same.
+typedef struct tries {
+  const eg_judge_options *options;
+  uint64_t refused[MAX_TRIES];
+  uint32_t count;
+} tries;
+
+static egraph_status hash_draft(const eg_draft *draft, uint64_t *out) {
+  eg_text text;
+  eg_text_init(&text, eg_allocator_heap());
+  egraph_status status = eg_draft_print(draft, "draft", "draft", &text);
+  if (status == EGRAPH_OK) *out = eg_hash_bytes(0, text.chars.data, text.chars.len);
+  eg_text_deinit(&text);
+  return status;
+}
+
+static egraph_status try_draft(tries *t, eg_draft *draft, eg_guard guard, uint32_t lifted,
+                               bool *out_accepted) {
+  uint64_t hash;
+  draft->guard = guard;
+  draft->lifted = lifted;
   *out_accepted = false;
-  for (int guard = 0; guard < EG_GUARD_COUNT; guard++) {
-    draft->guard = (eg_guard)guard;
-    EG_TRY(is_accepted(options, draft, FEW_INSTANCES, out_accepted));
-    if (*out_accepted) break;
-  }
+  EG_TRY(hash_draft(draft, &hash));
+  for (uint32_t i = 0; i < t->count; i++)
+    if (t->refused[i] == hash) return EGRAPH_OK;
+  EG_TRY(is_accepted(t->options, draft, FEW_INSTANCES, out_accepted));
+  if (*out_accepted)
+    EG_TRY(is_accepted(t->options, draft, t->options->instances, out_accepted));
+  if (!*out_accepted && t->count < MAX_TRIES) t->refused[t->count++] = hash;
   return EGRAPH_OK;
 }
 
-/// Lifts single values of a draft that passes.
-static egraph_status lift(const eg_judge_options *options, eg_draft *draft) {
+/// With nothing lifted: the ranks of the instance, then what says more.
+static egraph_status find_guard(tries *t, eg_draft *draft, bool *out_accepted) {
+  static const eg_guard ORDER[] = {EG_GUARD_RANK, EG_GUARD_RANK_FLOAT,
+                                   EG_GUARD_RANK_SAME_SHAPE, EG_GUARD_KERNEL};
+  *out_accepted = false;
+  for (size_t i = 0; i < sizeof ORDER / sizeof *ORDER && !*out_accepted; i++)
+    EG_TRY(try_draft(t, draft, ORDER[i], 0, out_accepted));
+  return EGRAPH_OK;
+}
+
+/// Lifts values of a draft that passes, then says less in its guard.
+static egraph_status loosen(tries *t, eg_draft *draft) {
+  static const eg_guard ORDER[] = {EG_GUARD_NONE, EG_GUARD_FLOAT, EG_GUARD_SAME_SHAPE};
+  eg_guard guard = draft->guard;
+  uint32_t lifted = 0;
+  bool accepted;
   for (uint32_t i = 0; i < draft->group_count; i++) {
-    uint32_t before = draft->lifted;
-    bool accepted;
-    draft->lifted |= 1u << i;
-    if (draft->lifted == before) continue;
-    EG_TRY(is_accepted(options, draft, FEW_INSTANCES, &accepted));
-    if (!accepted) draft->lifted = before;
+    EG_TRY(try_draft(t, draft, guard, lifted | 1u << i, &accepted));
+    if (accepted) lifted |= 1u << i;
   }
+  for (size_t i = 0; i < sizeof ORDER / sizeof *ORDER; i++) {
+    EG_TRY(try_draft(t, draft, ORDER[i], lifted, &accepted));
+    if (accepted) return EGRAPH_OK;
+  }
+  draft->guard = guard;
+  draft->lifted = lifted;
   return EGRAPH_OK;
 }
 
-static egraph_status find_class(const eg_judge_options *options, eg_draft *draft,
-                                bool *out_accepted) {
-  static const char *const CLASSES[] = {"exact", "associative", "associative spreads",
-                                        "fast"};
-  *out_accepted = false;
-  for (size_t i = 0; i < sizeof CLASSES / sizeof *CLASSES && !*out_accepted; i++) {
+/// Its strictest class, and backwards, too, where that passes.
+static egraph_status settle(const eg_judge_options *options, eg_draft *draft) {
+  static const char *const CLASSES[] = {"exact", "associative", "associative spreads"};
+  bool accepted = false;
+  draft->both_ways = eg_draft_can_turn(draft);
+  if (draft->both_ways)
+    EG_TRY(is_accepted(options, draft, options->instances, &draft->both_ways));
+  for (size_t i = 0; i < sizeof CLASSES / sizeof *CLASSES && !accepted; i++) {
     draft->class_text = CLASSES[i];
-    EG_TRY(is_accepted(options, draft, options->instances, out_accepted));
+    EG_TRY(is_accepted(options, draft, options->instances, &accepted));
   }
+  if (!accepted) draft->class_text = "fast";
   return EGRAPH_OK;
 }
 
 egraph_status eg_judge_generalize(const eg_judge_options *options, eg_draft *draft,
                                   bool *out_accepted) {
-  draft->class_text = "fast";
+  tries t = {.options = options};
   EG_TRY(eg_draft_list_groups(draft));
-  draft->lifted = (1u << draft->group_count) - 1;
-  draft->guard = EG_GUARD_NONE;
-  EG_TRY(is_accepted(options, draft, FEW_INSTANCES, out_accepted));
-  if (!*out_accepted && draft->lifted != 0) {
-    draft->guard = EG_GUARD_RANK;
-    EG_TRY(is_accepted(options, draft, FEW_INSTANCES, out_accepted));
-  }
+  uint32_t all = (1u << draft->group_count) - 1;
+  draft->class_text = "fast";
+  EG_TRY(try_draft(&t, draft, EG_GUARD_NONE, all, out_accepted));
   if (!*out_accepted) {
-    draft->lifted = 0;
-    EG_TRY(weaken(options, draft, out_accepted));
-    if (*out_accepted) EG_TRY(lift(options, draft));
+    EG_TRY(find_guard(&t, draft, out_accepted));
+    if (*out_accepted) EG_TRY(loosen(&t, draft));
   }
-  if (!*out_accepted) return EGRAPH_OK;
-  draft->both_ways = eg_draft_can_turn(draft);
-  EG_TRY(find_class(options, draft, out_accepted));
-  if (*out_accepted || !draft->both_ways) return EGRAPH_OK;
-  draft->both_ways = false; // the other direction may be what is wrong
-  return find_class(options, draft, out_accepted);
+  return *out_accepted ? settle(options, draft) : EGRAPH_OK;
 }

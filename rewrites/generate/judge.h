@@ -19,9 +19,9 @@ egraph_status eg_judge_implied(const eg_rules *rules, const eg_judge_options *op
                                const eg_draft *const *drafts, uint32_t count,
                                bool *out_implied);
 
-/// Finds what can be left out of a draft so that the verifier accepts the rule: guards
-/// from the weakest on with everything lifted, or nothing; then single values; and its
-/// class. *out_accepted is false where not even the shapes of the instance do.
+/// Finds what can be left out of a draft so that the verifier accepts the rule:
+/// everything; or values that are lifted one by one under the guard that is needed; and
+/// its class. *out_accepted is false where no guard does.
 egraph_status eg_judge_generalize(const eg_judge_options *options, eg_draft *draft,
                                   bool *out_accepted);
 
