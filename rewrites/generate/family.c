@@ -169,7 +169,7 @@ static egraph_status read_choice(const reader *r, eg_op op, const eg_sexpr *key,
                                  const eg_sexpr *value, choices *out) {
   if (eg_sexpr_is_atom(key, ":operands")) return read_count(r, value, 6, &out->operands);
   if (eg_sexpr_is_atom(key, ":leaves")) return read_leaf_operands(r, value, out);
-  if (eg_sexpr_is_atom(key, ":ends")) return read_ends(r, value, out);
+  if (eg_sexpr_is_atom(key, ":kernel")) return read_ends(r, value, out);
   choice c = {.values = value, .count = 1};
   if (key->kind != EG_SEXPR_ATOM || key->text[0] != ':' ||
       !eg_op_find_attr(op, key->text + 1, &c.slot))

@@ -3,15 +3,15 @@
 //   file     := (egraph-families 1) family*
 //   family   := (family NAME (about "text") (elements N)? (inputs leaf*) (weights leaf*)?
 //                (operators template*))
-//   leaf     := (NAME COUNT "float32[4,4]")                  NAME1, NAME2, ... of one
-//   type template := (OP choice* (:operands N)? (:leaves [i ...])? (:ends [n ...])?)
+//   leaf     := (NAME COUNT "float32[4,4]")          NAME1, NAME2, ..., of one type
+//   template := (OP choice* (:operands N)? (:leaves [i ...])? (:kernel [n ...])?)
 //   choice   := :attribute value | :attribute (each value value ...)
 //
 // A template with `each` stands for one of every combination. `:operands` is how many
 // there are, the fewest that the operator takes if left out. Operands from the third on,
-// and those that `:leaves` numbers, are inputs or weights, not computed. `:ends` are the
-// last dimensions of the second operand: a kernel's size. An operator without operands is
-// a constant. Results of more than `elements` elements are left out.
+// and those that `:leaves` numbers, are inputs or weights, not computed. `:kernel` is how
+// the dimensions of the second operand end. An operator without operands is a constant.
+// Results of more than `elements` elements are left out.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_REWRITES_GENERATE_FAMILY_H
 #define EG_REWRITES_GENERATE_FAMILY_H
