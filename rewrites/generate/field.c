@@ -110,6 +110,12 @@ uint64_t eg_field_log(uint64_t key, uint64_t x) {
   return x;
 }
 
+// What has no value must not be equal to anything: such a rule would be about nothing.
+uint64_t eg_field_divide(uint64_t a, uint64_t b) {
+  const uint64_t no_value = UINT64_C(0x5bd1e995c0ffee);
+  return b == 0 ? eg_field_exp(no_value, a) : eg_field_mul(a, eg_field_inverse(b));
+}
+
 static uint64_t key_of(uint64_t key, eg_op op) {
   return eg_hash_combine(key, (uint64_t)op + 1);
 }
@@ -177,9 +183,9 @@ uint64_t eg_field_apply(const eg_field_function *f, uint64_t x) {
   EG_APPLY(SIGN, x == 0 ? 0 : is_negative(x) ? EG_FIELD_P - 1 : 1)
   EG_APPLY(EXP, eg_field_exp(key, x))
   EG_APPLY(LOG, eg_field_log(key, x))
-  EG_APPLY(RECIPROCAL, eg_field_inverse(x))
+  EG_APPLY(RECIPROCAL, eg_field_divide(1, x))
   EG_APPLY(SQRT, eg_field_sqrt(x))
-  EG_APPLY(RSQRT, eg_field_inverse(eg_field_sqrt(x)))
+  EG_APPLY(RSQRT, eg_field_divide(1, eg_field_sqrt(x)))
   EG_APPLY(TANH, tanh_of(key, x))
   EG_APPLY(SIGMOID, sigmoid(key, x))
   EG_APPLY(SILU, eg_field_mul(x, sigmoid(key, x)))

@@ -82,6 +82,8 @@ bool eg_field_activation(eg_act act, double alpha, double beta, uint64_t key,
                          eg_field_function *out);
 uint64_t eg_field_apply(const eg_field_function *f, uint64_t x);
 
+/// a / b. Of 0 as divisor some number that depends on a and fits no identity.
+uint64_t eg_field_divide(uint64_t a, uint64_t b);
 uint64_t eg_field_exp(uint64_t key, uint64_t x);
 uint64_t eg_field_log(uint64_t key, uint64_t x);
 uint64_t eg_field_sqrt(uint64_t x);

@@ -49,7 +49,7 @@ static uint64_t pair(eg_op op, uint64_t a, uint64_t b) {
   int64_t x = eg_field_signed(a), y = eg_field_signed(b);
 #define EG_PAIR(OP, value)                                                               \
   if (op == EG_OP_##OP) return value;
-  EG_PAIR(DIV, eg_field_mul(a, eg_field_inverse(b)))
+  EG_PAIR(DIV, eg_field_divide(a, b))
   EG_PAIR(MAX, x >= y ? a : b)
   EG_PAIR(MIN, x <= y ? a : b)
   EG_PAIR(EQUAL, x == y)

@@ -235,7 +235,10 @@ static egraph_status save(run *r) {
 static egraph_status judge(run *r) {
   uint64_t all = r->state.candidates.len, end = all;
   uint64_t limit = r->options->candidates;
-  if (limit != 0 && all - r->state.next > limit) end = r->state.next + limit;
+  // Whole batches, so that what a run finds does not depend on where others ended.
+  if (limit != 0 && limit < all - r->state.next)
+    end = r->state.next + (limit + BATCH - 1) / BATCH * BATCH;
+  if (end > all) end = all;
   EG_TRY(save(r));
   while (r->state.next < end && !r->is_stopped) {
     uint64_t left = end - r->state.next;
