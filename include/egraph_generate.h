@@ -22,7 +22,7 @@ typedef struct egraph_generate_options {
   uint32_t threads;    // of the enumeration; 0: 1. The rules do not depend on it
   uint64_t seed;       // of the points at which terms are compared
   size_t byte_limit;   // of the enumeration; 0: none. Too small a one fails
-  uint64_t candidates; // looked at most in this call; 0: all
+  uint64_t candidates; // judged in this call, in whole batches of 16; 0: all
   bool alone;          // rules that are shipped are found again, not left out
   const char *state;   // file that a run that was ended goes on from; NULL: none
   /// Called now and then with what is done; returns true to stop. May be NULL.

@@ -115,7 +115,7 @@ int command_rules_generate(int argc, char **argv) {
   add_uint(&cmd, "--byte-limit N", &byte_limit, 0, 0,
            "bytes of the enumeration, in several passes; 0: no limit");
   add_uint(&cmd, "--candidates N", &options.candidates, 0, 0,
-           "candidates to judge in this run; 0: all");
+           "candidates to judge in this run, in batches of 16; 0: all");
   add_text(&cmd, "--state FILE", &options.state,
            "keep there what is done, and go on from it");
   add_heading(&cmd, "Output");

@@ -17,7 +17,7 @@ typedef struct eg_generate_options {
   uint64_t seed;
   uint32_t threads;    // 0: 1
   size_t byte_limit;   // of enumeration; 0: none
-  uint64_t candidates; // judged at most in this run; 0: all
+  uint64_t candidates; // judged in this run, in whole batches of 16; 0: all
   bool is_alone;       // shipped rules imply nothing
   const char *state;   // file; NULL: none
   /// Called now and then with a line of what is done; returns true to stop. May be NULL.

@@ -17,11 +17,9 @@ static void write_file(const char *path, const char *text) {
   assert_ok(eg_file_write(path, text, strlen(text)));
 }
 
-static char *read_file(const char *path) {
-  char *text;
+static void read_file(const char *path, char **out) {
   size_t size;
-  assert_ok(eg_file_read(eg_allocator_heap(), path, 1 << 24, &text, &size));
-  return text;
+  assert_ok(eg_file_read(eg_allocator_heap(), path, 1 << 24, out, &size));
 }
 
 static void free_file(char *text) {
@@ -68,11 +66,11 @@ static void a_file_of_rules_verifies_and_has_known_ones(void **state) {
   static const char *const known[] = {
       "(lhs (neg (neg ?x1)))\n  (rhs ?x1))",
       "(lhs (abs (neg ?x1)))\n  (rhs (abs ?x1))\n  both-ways)",
-      "(lhs (transpose :perm [1 0] (transpose :perm [1 0] ?x1)))\n  (rhs ?x1)",
-      "(lhs (concat :axis 1 (neg ?x1) (neg ?x2)))\n  (rhs (neg (concat :axis 1 ?x1"};
+      "(lhs (transpose :perm ?v1 (transpose :perm ?v1 ?x1)))\n  (rhs ?x1)\n  (when (= "
+      "(rank "};
   // The axis is lifted where the rule holds for all.
-  assert_non_null(strstr(text, "(rhs (neg (concat :axis ?v1 ?x1 ?x2)))"));
-  for (size_t i = 0; i < 3; i++)
+  assert_non_null(strstr(text, "(rhs (neg (concat :axis ?v1 ?x1 ?x1)))"));
+  for (size_t i = 0; i < sizeof known / sizeof *known; i++)
     if (strstr(text, known[i]) == NULL) fail_msg("no rule %s in\n%s", known[i], text);
   egraph_rules *rules;
   uint32_t rejected;
@@ -163,10 +161,13 @@ static void stopping_is_a_result(void **state) {
 static char *replaced(const char *text, const char *from, const char *to) {
   const char *at = strstr(text, from);
   assert_non_null(at);
-  size_t size = strlen(text) + strlen(to) + 1;
-  char *out = malloc(size);
+  size_t before = (size_t)(at - text), added = strlen(to);
+  const char *rest = at + strlen(from);
+  char *out = malloc(before + added + strlen(rest) + 1);
   assert_non_null(out);
-  (void)snprintf(out, size, "%.*s%s%s", (int)(at - text), text, to, at + strlen(from));
+  memcpy(out, text, before);
+  memcpy(out + before, to, added);
+  memcpy(out + before + added, rest, strlen(rest) + 1);
   return out;
 }
 
@@ -177,15 +178,16 @@ static void state_files_are_not_trusted(void **state) {
   egraph_generate_options options = tiny();
   egraph_generate_report report;
   options.state = STATE_FILE;
-  options.candidates = 40;
+  options.candidates = 40; // three batches
   egraph_string_free(NULL, generate(&options, &report));
-  char *good = read_file(STATE_FILE), *out = NULL;
+  char *good = NULL, *out = NULL;
+  read_file(STATE_FILE, &good);
   static const char *const changes[][3] = {
       {"(run tiny ", "(run other ", "the state of another run"},
       {"(egraph-generate 1)", "(egraph-rules 1)", "it is no whole state"},
       {"(counts ", "(counts x ", "it has other counts"},
-      {"(next 40)", "(next 4000000)", "is beyond the candidates"},
-      {"(next 40)", "(next -1)", "(next N) is a number"},
+      {"(next 48)", "(next 4000000)", "is beyond the candidates"},
+      {"(next 48)", "(next -1)", "(next N) is a number"},
       {"(candidates\n (", "(candidates\n (18446744073709551615 7 1) (",
        "a candidate that is no pair of terms"},
       {"(candidates\n (", "(candidates\n (18446744073709551616 7 1) (",
