@@ -15,6 +15,7 @@ static egraph_generate_report report_of(const eg_generate_report *from) {
                                .implied = from->implied,
                                .refused = from->refused,
                                .unsound = from->unsound,
+                               .minimized = from->minimized,
                                .rules = from->kept,
                                .both_ways = from->turned,
                                .enumerate_seconds = from->enumerate_seconds,

@@ -41,6 +41,7 @@ typedef struct egraph_generate_report {
   uint64_t candidates, judged;  // what is left; looked at so far, all runs together
   uint64_t implied, refused;    // by rules that are there; by the verifier
   uint64_t unsound;             // kept, and dropped when its sides had different types
+  uint64_t minimized;           // kept, and implied by what was kept later
   uint64_t rules, both_ways;    // made; of them those that hold backwards, too
   uint32_t passes;              // over the largest terms, for the limit of memory
   size_t peak_bytes;            // of the enumeration in this call

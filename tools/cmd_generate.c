@@ -23,8 +23,9 @@ static void print_report(FILE *file, const egraph_generate_report *r) {
           r->accidents, r->instances, r->repeated);
   fprintf(file,
           "candidates  %" PRIu64 ", of which %" PRIu64 " are judged: %" PRIu64
-          " implied, %" PRIu64 " refused, %" PRIu64 " unsound\n",
-          r->candidates, r->judged, r->implied, r->refused, r->unsound);
+          " implied, %" PRIu64 " refused, %" PRIu64 " unsound, %" PRIu64
+          " implied later\n",
+          r->candidates, r->judged, r->implied, r->refused, r->unsound, r->minimized);
   fprintf(file, "rules       %" PRIu64 ", of which %" PRIu64 " hold both ways%s\n",
           r->rules, r->both_ways,
           r->is_complete ? "" : "; not all candidates are judged");
@@ -49,6 +50,7 @@ static void json_report(const egraph_generate_report *r) {
   json_int("implied", r->implied);
   json_int("refused", r->refused);
   json_int("unsound", r->unsound);
+  json_int("implied_later", r->minimized);
   json_int("rules", r->rules);
   json_int("both_ways", r->both_ways);
   json_bool("complete", r->is_complete);

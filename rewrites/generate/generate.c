@@ -10,7 +10,13 @@
 #include "rewrites/rule_files.h"
 
 // Candidates that are asked about in one e-graph; limits of it.
-enum { BATCH = 16, ITERATIONS = 4, NODES_OF_A_PAIR = 500, INSTANCES = 128 };
+enum {
+  BATCH = 16,
+  ITERATIONS = 4,
+  NODES_OF_A_PAIR = 500,
+  INSTANCES = 128,
+  NAME_BYTES = 128
+};
 static const double SECONDS_BETWEEN_STATES = 10;
 
 typedef struct run {
@@ -124,24 +130,23 @@ static egraph_status open_rules(run *r) {
   return EGRAPH_OK;
 }
 
+static size_t name_rule(const run *r, uint64_t candidate, char out[NAME_BYTES]) {
+  return (size_t)snprintf(out, NAME_BYTES, "%.100s-%" PRIu64, r->family.name,
+                          candidate + 1);
+}
+
 /// A rule that unites different types ends saturation with an error that names it.
 static egraph_status drop_unsound(run *r, bool *out_dropped) {
   char message[EG_MESSAGE_BYTES];
   (void)snprintf(message, sizeof message, "%s", egraph_last_error());
   *out_dropped = false;
   for (size_t i = 0; i < r->state.rules.len; i++) {
-    const char *text = r->state.rules.data[i].text + strlen("(rule ");
-    char name[128];
-    size_t length = strcspn(text, "\n ");
-    if (length >= sizeof name) continue;
-    memcpy(name, text, length);
-    name[length] = '\0';
+    char name[NAME_BYTES];
+    size_t length = name_rule(r, r->state.rules.data[i].candidate, name);
     const char *at = strstr(message, name);
     if (at == NULL || (at[length] >= '0' && at[length] <= '9')) continue;
     EG_TRY(eg_rules_enable(r->rules, name, false));
-    memmove(&r->state.rules.data[i], &r->state.rules.data[i + 1],
-            (r->state.rules.len - i - 1) * sizeof *r->state.rules.data);
-    r->state.rules.len--;
+    eg_generate_state_drop(&r->state, i);
     r->report->unsound++;
     *out_dropped = true;
     return EGRAPH_OK;
@@ -173,8 +178,8 @@ static egraph_status print_source(const run *r, const eg_candidate *c, eg_text *
 
 static egraph_status keep(run *r, const eg_candidate *c, const eg_draft *draft) {
   eg_text source, text;
-  char name[128];
-  (void)snprintf(name, sizeof name, "%s-%zu", r->family.name, (size_t)r->state.next + 1);
+  char name[NAME_BYTES];
+  (void)name_rule(r, r->state.next, name);
   eg_text_init(&source, r->alloc);
   eg_text_init(&text, r->alloc);
   bool added = false;
@@ -182,9 +187,11 @@ static egraph_status keep(run *r, const eg_candidate *c, const eg_draft *draft) 
   if (status == EGRAPH_OK)
     status = eg_draft_print(draft, name, eg_text_of(&source), &text);
   if (status == EGRAPH_OK) status = use_rule(r, eg_text_of(&text), &added);
-  if (status == EGRAPH_OK && added)
-    status = eg_generate_state_keep(&r->state, eg_text_of(&text), draft->guard,
-                                    draft->both_ways);
+  const eg_kept_rule rule = {.text = eg_text_of(&text),
+                             .candidate = (uint32_t)r->state.next,
+                             .guard = draft->guard,
+                             .both_ways = draft->both_ways};
+  if (status == EGRAPH_OK && added) status = eg_generate_state_keep(&r->state, &rule);
   if (status == EGRAPH_OK && !added) r->report->implied++;
   eg_text_deinit(&source);
   eg_text_deinit(&text);
@@ -232,6 +239,31 @@ static egraph_status save(run *r) {
                                  r->report);
 }
 
+/// Takes out what the others imply: a rule that came later may be the more general one.
+static egraph_status minimize(run *r) {
+  for (size_t i = 0; i < r->state.rules.len && !r->is_stopped;) {
+    uint32_t candidate = r->state.rules.data[i].candidate;
+    const eg_candidate *c = &r->state.candidates.data[candidate];
+    eg_draft draft;
+    char name[NAME_BYTES], line[NAME_BYTES + 32];
+    bool implied = false;
+    (void)name_rule(r, candidate, name);
+    (void)eg_draft_of(r->space, c->left, c->right, &draft);
+    EG_TRY(eg_rules_enable(r->rules, name, false));
+    EG_TRY(ask_implied(r, (const eg_draft *[]){&draft}, 1, &implied));
+    if (implied) {
+      eg_generate_state_drop(&r->state, i);
+      r->report->minimized++;
+    } else {
+      EG_TRY(eg_rules_enable(r->rules, name, true));
+      i++;
+    }
+    (void)snprintf(line, sizeof line, "needed: %s", name);
+    (void)tell(r, line);
+  }
+  return EGRAPH_OK;
+}
+
 static egraph_status judge(run *r) {
   uint64_t all = r->state.candidates.len, end = all;
   uint64_t limit = r->options->candidates;
@@ -250,7 +282,8 @@ static egraph_status judge(run *r) {
     (void)tell(r, line);
     if (eg_clock_seconds() - r->written > SECONDS_BETWEEN_STATES) EG_TRY(save(r));
   }
-  r->report->is_complete = r->state.next == all;
+  r->report->is_complete = r->state.next == all && !r->is_stopped;
+  if (r->report->is_complete) EG_TRY(minimize(r));
   return save(r);
 }
 

@@ -15,23 +15,28 @@ enum { MAX_STATE_BYTES = 1 << 28, CHECK_POINT = 77 };
 EG_OWNER_DEFINE(eg_generate_state, (eg_arena, arena), (eg_candidates, candidates),
                 (eg_kept_rules, rules))
 
-egraph_status eg_generate_state_keep(eg_generate_state *state, const char *text,
-                                     uint32_t guard, bool both_ways) {
-  eg_kept_rule made = {.guard = guard, .both_ways = both_ways};
-  EG_TRY(eg_arena_string(&state->arena, text, strlen(text), &made.text));
+egraph_status eg_generate_state_keep(eg_generate_state *state, const eg_kept_rule *rule) {
+  eg_kept_rule made = *rule;
+  EG_TRY(eg_arena_string(&state->arena, rule->text, strlen(rule->text), &made.text));
   return eg_kept_rules_push(&state->rules, made);
+}
+
+void eg_generate_state_drop(eg_generate_state *state, size_t rule) {
+  memmove(&state->rules.data[rule], &state->rules.data[rule + 1],
+          (state->rules.len - rule - 1) * sizeof *state->rules.data);
+  state->rules.len--;
 }
 
 // ---- counts ---------------------------------------------------------------------
 
-enum { COUNTS = 8 + 4 * EG_TERM_MAX_SIZE };
+enum { COUNTS = 9 + 3 * EG_TERM_MAX_SIZE };
 
 /// The counts of a report that a run that goes on does not find again.
 static uint32_t list_counts(eg_generate_report *report, uint64_t *out[COUNTS]) {
-  uint64_t *all[] = {&report->sieve.pairs,       &report->sieve.accidents,
-                     &report->sieve.generalized, &report->sieve.undirected,
-                     &report->sieve.repeated,    &report->implied,
-                     &report->refused,           &report->unsound};
+  uint64_t *all[] = {
+      &report->sieve.pairs,      &report->sieve.accidents, &report->sieve.generalized,
+      &report->sieve.undirected, &report->sieve.repeated,  &report->implied,
+      &report->refused,          &report->unsound,         &report->minimized};
   uint32_t count = sizeof all / sizeof *all;
   memcpy(out, all, sizeof all);
   for (uint32_t i = 0; i < EG_TERM_MAX_SIZE; i++) {
@@ -127,14 +132,18 @@ static egraph_status read_candidates(const reader *r, const eg_sexpr *form,
 static egraph_status read_rules(const reader *r, const eg_sexpr *form) {
   for (uint32_t i = 1; i < form->count; i++) {
     const eg_sexpr *row = &form->children[i];
-    uint64_t guard, turned;
-    if (row->kind != EG_SEXPR_LIST || row->count != 3 ||
+    uint64_t guard, turned, candidate;
+    if (row->kind != EG_SEXPR_LIST || row->count != 4 ||
         !read_number(&row->children[0], &guard) || guard >= EG_GUARD_COUNT ||
         !read_number(&row->children[1], &turned) || turned > 1 ||
-        row->children[2].kind != EG_SEXPR_STRING)
-      return refuse(r, "a rule is its guard, whether it turns, and its text");
-    EG_TRY(eg_generate_state_keep(r->state, row->children[2].text, (uint32_t)guard,
-                                  turned != 0));
+        !read_number(&row->children[2], &candidate) || candidate >= r->state->next ||
+        row->children[3].kind != EG_SEXPR_STRING)
+      return refuse(r, "a rule is its guard, whether it turns, its candidate, its text");
+    const eg_kept_rule rule = {.text = row->children[3].text,
+                               .candidate = (uint32_t)candidate,
+                               .guard = (uint32_t)guard,
+                               .both_ways = turned != 0};
+    EG_TRY(eg_generate_state_keep(r->state, &rule));
   }
   return EGRAPH_OK;
 }
@@ -217,7 +226,8 @@ static egraph_status print_state(const eg_generate_state *state,
   EG_TRY(eg_text_append(out, ")\n(rules"));
   for (size_t i = 0; i < state->rules.len; i++) {
     const eg_kept_rule *rule = &state->rules.data[i];
-    EG_TRY(eg_text_printf(out, "\n (%" PRIu32 " %d ", rule->guard, rule->both_ways));
+    EG_TRY(eg_text_printf(out, "\n (%" PRIu32 " %d %" PRIu32 " ", rule->guard,
+                          rule->both_ways, rule->candidate));
     EG_TRY(eg_text_quoted(out, rule->text));
     EG_TRY(eg_text_append(out, ")"));
   }

@@ -13,7 +13,8 @@
 
 /// Text of a rule, and what the report counts of it.
 typedef struct eg_kept_rule {
-  const char *text; // in the arena of the state
+  const char *text;   // in the arena of the state
+  uint32_t candidate; // that it was
   uint32_t guard;
   bool both_ways;
 } eg_kept_rule;
@@ -30,8 +31,9 @@ void eg_generate_state_init(eg_generate_state *state, egraph_allocator alloc);
 void eg_generate_state_deinit(eg_generate_state *state);
 
 /// Adds a rule; the text is copied.
-egraph_status eg_generate_state_keep(eg_generate_state *state, const char *text,
-                                     uint32_t guard, bool both_ways);
+egraph_status eg_generate_state_keep(eg_generate_state *state, const eg_kept_rule *rule);
+/// Takes a rule out.
+void eg_generate_state_drop(eg_generate_state *state, size_t rule);
 /// Reads a state of this run; *out_found is false where there is no file. Candidates are
 /// looked at: terms of the space that hold at another point. Fails with EGRAPH_E_PARSE,
 /// "FILE: it is the state of another run ...; remove it".
