@@ -21,7 +21,7 @@ rewrites/instances:   rewrites/language rewrites/saturation
 rewrites/claims:      pcg/parallel rewrites/language rewrites/instances
 rewrites/verify:      rewrites/language rewrites/saturation rewrites/instances rewrites/claims
 rewrites:             rewrites/language rewrites/claims rewrites/verify
-rewrites/generate:    ops pcg/graph rewrites rewrites/language rewrites/saturation rewrites/verify
+rewrites/generate:    ops rewrites rewrites/language rewrites/saturation rewrites/verify
 rewrites/unity:       pcg/parallel rewrites rewrites/language rewrites/verify
 rewrites/terms:       egraph rewrites/language rewrites/saturation
 sim:                  ops pcg/graph pcg/parallel

@@ -9,7 +9,7 @@
 #ifndef EG_REWRITES_GENERATE_GENERATE_STATE_H
 #define EG_REWRITES_GENERATE_GENERATE_STATE_H
 
-#include "rewrites/generate/generate.h"
+#include "rewrites/generate/generate_report.h"
 
 /// Text of a rule, and what the report counts of it.
 typedef struct eg_kept_rule {
