@@ -123,8 +123,16 @@ static egraph_status plan_variant(eg_term_space *space, uint32_t number, uint16_
   return EGRAPH_OK;
 }
 
+/// Types up to the last one that a kept term has: results of the largest terms come after.
+static uint32_t count_kept_types(const eg_term_space *space) {
+  uint32_t count = 0;
+  for (size_t i = 0; i < space->terms.len; i++)
+    if (space->terms.data[i].type >= count) count = space->terms.data[i].type + 1u;
+  return count;
+}
+
 egraph_status eg_term_space_plan_all(eg_term_space *space) {
-  uint32_t have = (uint32_t)space->types.len, tried = space->tried_types;
+  uint32_t have = count_kept_types(space), tried = space->tried_types;
   for (uint32_t v = 0; v < space->variants.len; v++) {
     uint32_t free_count = space->variants.data[v].free_count;
     if (free_count == 0 && tried == 0) EG_TRY(plan_variant(space, v, 0, 0));
