@@ -161,6 +161,15 @@ static bool has_leaves(const growth *g, const eg_variant *v, uint32_t a, uint32_
                          ((leaves & 2) == 0 || terms[b].variant == EG_TERM_NONE));
 }
 
+/// x + (y + z): of an operator that commutes the other names of leaves are made, too,
+/// since one of them is the same value as the canonical one: associativity.
+static bool is_nested(const growth *g, const eg_variant *v, uint32_t a, uint32_t b) {
+  const eg_term_vec *terms = &g->space->terms;
+  if (!v->commutes || terms->data[a].size != 0) return false;
+  uint32_t inner = terms->data[b].variant;
+  return inner != EG_TERM_NONE && g->space->variants.data[inner].template == v->template;
+}
+
 static bool is_disjoint(const eg_space_term *a, const eg_space_term *b) {
   for (uint32_t i = 0; i < a->size; i++)
     for (uint32_t k = 0; k < b->size; k++)
@@ -266,6 +275,11 @@ static egraph_status run_cross(growth *g, const job *j, size_t at) {
       *seconds = g->in.all.data + g->in.all_begin[bucket_of(j->size_b, typed->b)];
   uint32_t count;
   first_operands(g, j->size_a, typed->a, &firsts, &count);
+  if (v->commutes && j->size_a == 0) { // all leaves, for is_nested
+    uint32_t leaves = bucket_of(0, typed->a);
+    firsts = g->in.all.data + g->in.all_begin[leaves];
+    count = g->in.all_begin[leaves + 1] - g->in.all_begin[leaves];
+  }
   adjoint c;
   for (uint32_t k = j->begin; k < j->end; k++) {
     uint32_t b = seconds[k];
@@ -274,7 +288,10 @@ static egraph_status run_cross(growth *g, const job *j, size_t at) {
     for (uint32_t i = 0; i < count; i++) {
       uint32_t a = firsts[i];
       if (v->commutes && a > b) break; // firsts are sorted
-      if (!has_leaves(g, v, a, b) || !goes_on(g, v, &terms[a], &terms[b])) continue;
+      if (!has_leaves(g, v, a, b)) continue;
+      if (!is_nested(g, v, a, b) &&
+          !((g->keep || terms[a].is_canonical) && goes_on(g, v, &terms[a], &terms[b])))
+        continue;
       if (!is_disjoint(&terms[a], &terms[b])) continue;
       if (!is_prepared && count >= ADJOINT_FROM) prepare(g, typed, b, &c);
       is_prepared = true;
@@ -411,8 +428,12 @@ static egraph_status keep_found(growth *g, const found_term *found) {
   eg_space_term term;
   if (!eg_term_space_decode(g->space, found->code, &term)) return EGRAPH_OK;
   uint32_t first = eg_term_space_find(g->space, found->fingerprint);
-  if (first != EG_TERM_NONE)
-    return term.is_canonical ? add_pair(g, EG_TERM_KEPT(first), found->code) : EGRAPH_OK;
+  const eg_variant *v = &g->space->variants.data[term.variant];
+  if (first != EG_TERM_NONE) {
+    bool is_wanted =
+        term.is_canonical || (v->free_count == 2 && is_nested(g, v, term.a, term.b));
+    return is_wanted ? add_pair(g, EG_TERM_KEPT(first), found->code) : EGRAPH_OK;
+  }
   g->counts.distinct++;
   // Of the largest that are kept, canonical ones come up again and again.
   if (g->size + 1 == g->largest && !term.is_canonical)

@@ -154,8 +154,9 @@ static egraph_status drop_unsound(run *r, bool *out_dropped) {
   return EGRAPH_OK;
 }
 
-static egraph_status ask_implied(run *r, const eg_draft *const *drafts, uint32_t count,
-                                 bool *out) {
+static egraph_status ask_implied(run *r, egraph_math math, const eg_draft *const *drafts,
+                                 uint32_t count, bool *out) {
+  r->judge.math = math;
   for (;;) {
     egraph_status status = eg_judge_implied(r->rules, &r->judge, drafts, count, out);
     if (status != EGRAPH_E_TYPE) return status;
@@ -198,19 +199,23 @@ static egraph_status keep(run *r, const eg_candidate *c, const eg_draft *draft) 
   return status;
 }
 
-/// `is_fresh`: rules were kept since it was asked whether the candidate is implied.
+static bool is_fast(const eg_draft *draft) {
+  return strcmp(draft->class_text, "fast") == 0;
+}
+
+/// `is_fresh`: no rules were kept since it was asked whether the candidate is implied.
+/// Rules of class fast imply those of class fast only.
 static egraph_status judge_one(run *r, eg_draft *draft, bool is_fresh, bool implied) {
   const eg_candidate *c = &r->state.candidates.data[r->state.next];
+  const eg_draft *list[] = {draft};
+  bool accepted = false;
   if (!implied && !is_fresh)
-    EG_TRY(ask_implied(r, (const eg_draft *[]){draft}, 1, &implied));
-  if (implied) {
-    r->report->implied++;
-    return EGRAPH_OK;
-  }
-  bool accepted;
-  EG_TRY(eg_judge_generalize(&r->judge, draft, &accepted));
-  if (accepted) return keep(r, c, draft);
-  r->report->refused++;
+    EG_TRY(ask_implied(r, EGRAPH_MATH_ASSOCIATIVE, list, 1, &implied));
+  if (!implied) EG_TRY(eg_judge_generalize(&r->judge, draft, &accepted));
+  if (!implied && accepted && is_fast(draft))
+    EG_TRY(ask_implied(r, EGRAPH_MATH_FAST, list, 1, &implied));
+  if (!implied && accepted) return keep(r, c, draft);
+  *(implied ? &r->report->implied : &r->report->refused) += 1;
   return EGRAPH_OK;
 }
 
@@ -223,7 +228,7 @@ static egraph_status judge_batch(run *r, uint32_t count) {
     (void)eg_draft_of(r->space, c->left, c->right, &drafts[i]);
     list[i] = &drafts[i];
   }
-  EG_TRY(ask_implied(r, list, count, implied));
+  EG_TRY(ask_implied(r, EGRAPH_MATH_ASSOCIATIVE, list, count, implied));
   size_t rules = r->state.rules.len;
   for (uint32_t i = 0; i < count; i++) {
     EG_TRY(judge_one(r, &drafts[i], r->state.rules.len == rules, implied[i]));
@@ -239,26 +244,52 @@ static egraph_status save(run *r) {
                                  r->report);
 }
 
+static egraph_status enable_kept(run *r, size_t rule, bool on) {
+  char name[NAME_BYTES];
+  (void)name_rule(r, r->state.rules.data[rule].candidate, name);
+  return eg_rules_enable(r->rules, name, on);
+}
+
+/// Switches on, besides shipped ones, what may imply a rule wherever it holds: rules
+/// without a guard, or with its own.
+static egraph_status enable_as_general(run *r, size_t rule) {
+  uint32_t guard = r->state.rules.data[rule].guard;
+  for (size_t i = 0; i < r->state.rules.len; i++) {
+    uint32_t other = r->state.rules.data[i].guard;
+    EG_TRY(enable_kept(r, i, i != rule && (other == EG_GUARD_NONE || other == guard)));
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_math class_of(const run *r, size_t rule) {
+  char name[NAME_BYTES];
+  uint32_t number;
+  (void)name_rule(r, r->state.rules.data[rule].candidate, name);
+  return eg_rules_find(r->rules, name, &number) ? eg_rules_at(r->rules, number)->math
+                                                : EGRAPH_MATH_EXACT;
+}
+
 /// Takes out what the others imply: a rule that came later may be the more general one.
 static egraph_status minimize(run *r) {
   for (size_t i = 0; i < r->state.rules.len && !r->is_stopped;) {
-    uint32_t candidate = r->state.rules.data[i].candidate;
-    const eg_candidate *c = &r->state.candidates.data[candidate];
+    size_t before = r->state.rules.len;
+    const eg_candidate *c = &r->state.candidates.data[r->state.rules.data[i].candidate];
     eg_draft draft;
-    char name[NAME_BYTES], line[NAME_BYTES + 32];
+    char line[64];
     bool implied = false;
-    (void)name_rule(r, candidate, name);
     (void)eg_draft_of(r->space, c->left, c->right, &draft);
-    EG_TRY(eg_rules_enable(r->rules, name, false));
-    EG_TRY(ask_implied(r, (const eg_draft *[]){&draft}, 1, &implied));
+    EG_TRY(enable_as_general(r, i));
+    EG_TRY(ask_implied(r, class_of(r, i), (const eg_draft *[]){&draft}, 1, &implied));
+    if (r->state.rules.len != before) continue; // one was unsound: begin anew with i
     if (implied) {
+      EG_TRY(enable_kept(r, i, false));
       eg_generate_state_drop(&r->state, i);
       r->report->minimized++;
     } else {
-      EG_TRY(eg_rules_enable(r->rules, name, true));
       i++;
     }
-    (void)snprintf(line, sizeof line, "needed: %s", name);
+    (void)snprintf(line, sizeof line, "%zu of %zu rules are needed", i,
+                   r->state.rules.len);
     (void)tell(r, line);
   }
   return EGRAPH_OK;

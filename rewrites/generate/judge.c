@@ -87,7 +87,7 @@ static egraph_status compare_sides(side_graph *g, const eg_rules *rules,
   limits.node_limit = options->nodes_of_a_pair * count;
   limits.time_limit_seconds =
       3600; // the others are to end it, so that it is reproducible
-  limits.math = EGRAPH_MATH_FAST;
+  limits.math = options->math;
   eg_saturation_report report;
   egraph_status status = eg_saturate(egraph, rules, &limits, &report);
   eg_saturation_report_deinit(&report);

@@ -11,6 +11,7 @@ typedef struct eg_judge_options {
   uint32_t iterations, nodes_of_a_pair; // of a saturation
   uint32_t instances;                   // of a rule that is kept
   uint64_t seed;
+  egraph_math math; // classes of rules that imply: this one and those before it
 } eg_judge_options;
 
 /// Whether the rules, all that are on, make the sides of each draft equal: all of them in

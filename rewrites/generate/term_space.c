@@ -123,7 +123,8 @@ static egraph_status plan_variant(eg_term_space *space, uint32_t number, uint16_
   return EGRAPH_OK;
 }
 
-/// Types up to the last one that a kept term has: results of the largest terms come after.
+/// Types up to the last one that a kept term has: results of the largest terms come
+/// after.
 static uint32_t count_kept_types(const eg_term_space *space) {
   uint32_t count = 0;
   for (size_t i = 0; i < space->terms.len; i++)
