@@ -168,6 +168,12 @@ static egraph_status ask_implied(run *r, egraph_math math, const eg_draft *const
 
 // ---- judging --------------------------------------------------------------------
 
+static egraph_status enable_kept(run *r, size_t rule, bool on) {
+  char name[NAME_BYTES];
+  (void)name_rule(r, r->state.rules.data[rule].candidate, name);
+  return eg_rules_enable(r->rules, name, on);
+}
+
 static egraph_status print_source(const run *r, const eg_candidate *c, eg_text *out) {
   return eg_text_printf(
       out,
@@ -193,18 +199,42 @@ static egraph_status keep(run *r, const eg_candidate *c, const eg_draft *draft) 
                              .guard = draft->guard,
                              .both_ways = draft->both_ways};
   if (status == EGRAPH_OK && added) status = eg_generate_state_keep(&r->state, &rule);
+  if (status == EGRAPH_OK && added)
+    status = enable_kept(r, r->state.rules.len - 1, draft->guard == EG_GUARD_NONE);
   if (status == EGRAPH_OK && !added) r->report->implied++;
   eg_text_deinit(&source);
   eg_text_deinit(&text);
   return status;
 }
 
+enum { NO_RULE = -1 };
+
+/// Switches on, besides shipped ones, what may imply a rule with that guard wherever it
+/// holds: rules without a guard, or with the same; not `but`.
+static egraph_status enable_general(run *r, uint32_t guard, ptrdiff_t but) {
+  for (size_t i = 0; i < r->state.rules.len; i++) {
+    uint32_t other = r->state.rules.data[i].guard;
+    bool on = other == EG_GUARD_NONE || other == guard;
+    EG_TRY(enable_kept(r, i, on && (ptrdiff_t)i != but));
+  }
+  return EGRAPH_OK;
+}
+
 static bool is_fast(const eg_draft *draft) {
   return strcmp(draft->class_text, "fast") == 0;
 }
 
+/// Whether what is general enough implies a draft that the verifier accepts.
+static egraph_status ask_accepted(run *r, const eg_draft *draft, bool *out) {
+  const eg_draft *list[] = {draft};
+  egraph_math math = is_fast(draft) ? EGRAPH_MATH_FAST : EGRAPH_MATH_ASSOCIATIVE;
+  if (draft->guard == EG_GUARD_NONE && !is_fast(draft)) return EGRAPH_OK; // it was asked
+  EG_TRY(enable_general(r, draft->guard, NO_RULE));
+  EG_TRY(ask_implied(r, math, list, 1, out));
+  return enable_general(r, EG_GUARD_NONE, NO_RULE);
+}
+
 /// `is_fresh`: no rules were kept since it was asked whether the candidate is implied.
-/// Rules of class fast imply those of class fast only.
 static egraph_status judge_one(run *r, eg_draft *draft, bool is_fresh, bool implied) {
   const eg_candidate *c = &r->state.candidates.data[r->state.next];
   const eg_draft *list[] = {draft};
@@ -212,8 +242,7 @@ static egraph_status judge_one(run *r, eg_draft *draft, bool is_fresh, bool impl
   if (!implied && !is_fresh)
     EG_TRY(ask_implied(r, EGRAPH_MATH_ASSOCIATIVE, list, 1, &implied));
   if (!implied) EG_TRY(eg_judge_generalize(&r->judge, draft, &accepted));
-  if (!implied && accepted && is_fast(draft))
-    EG_TRY(ask_implied(r, EGRAPH_MATH_FAST, list, 1, &implied));
+  if (!implied && accepted) EG_TRY(ask_accepted(r, draft, &implied));
   if (!implied && accepted) return keep(r, c, draft);
   *(implied ? &r->report->implied : &r->report->refused) += 1;
   return EGRAPH_OK;
@@ -244,23 +273,6 @@ static egraph_status save(run *r) {
                                  r->report);
 }
 
-static egraph_status enable_kept(run *r, size_t rule, bool on) {
-  char name[NAME_BYTES];
-  (void)name_rule(r, r->state.rules.data[rule].candidate, name);
-  return eg_rules_enable(r->rules, name, on);
-}
-
-/// Switches on, besides shipped ones, what may imply a rule wherever it holds: rules
-/// without a guard, or with its own.
-static egraph_status enable_as_general(run *r, size_t rule) {
-  uint32_t guard = r->state.rules.data[rule].guard;
-  for (size_t i = 0; i < r->state.rules.len; i++) {
-    uint32_t other = r->state.rules.data[i].guard;
-    EG_TRY(enable_kept(r, i, i != rule && (other == EG_GUARD_NONE || other == guard)));
-  }
-  return EGRAPH_OK;
-}
-
 static egraph_math class_of(const run *r, size_t rule) {
   char name[NAME_BYTES];
   uint32_t number;
@@ -278,7 +290,7 @@ static egraph_status minimize(run *r) {
     char line[64];
     bool implied = false;
     (void)eg_draft_of(r->space, c->left, c->right, &draft);
-    EG_TRY(enable_as_general(r, i));
+    EG_TRY(enable_general(r, r->state.rules.data[i].guard, (ptrdiff_t)i));
     EG_TRY(ask_implied(r, class_of(r, i), (const eg_draft *[]){&draft}, 1, &implied));
     if (r->state.rules.len != before) continue; // one was unsound: begin anew with i
     if (implied) {
@@ -303,6 +315,7 @@ static egraph_status judge(run *r) {
     end = r->state.next + (limit + BATCH - 1) / BATCH * BATCH;
   if (end > all) end = all;
   EG_TRY(save(r));
+  EG_TRY(enable_general(r, EG_GUARD_NONE, NO_RULE));
   while (r->state.next < end && !r->is_stopped) {
     uint64_t left = end - r->state.next;
     EG_TRY(judge_batch(r, left < BATCH ? (uint32_t)left : BATCH));

@@ -458,7 +458,7 @@ static void known_rules_are_candidates(void **state) {
   static const char *const known[][2] = {
       {"(transpose :perm [1 0] (transpose :perm [1 0] ?x1))", "?x1"},
       {"(relu (relu ?x1))", "(relu ?x1)"},
-      {"(add ?x1 (add ?x2 ?x3))", "(add ?x2 (add ?x1 ?x3))"},
+      {"(add ?x1 (add ?x2 ?x3))", "(add ?x3 (add ?x1 ?x2))"},
       {"(matmul (matmul ?x1 ?x2) ?x3)", "(matmul ?x1 (matmul ?x2 ?x3))"},
       {"(add (matmul ?x1 ?x2) (matmul ?x1 ?x3))", "(matmul ?x1 (add ?x2 ?x3))"},
       {"(matmul (transpose :perm [1 0] ?x1) (transpose :perm [1 0] ?x2))",
