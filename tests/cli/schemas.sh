@@ -54,6 +54,7 @@ report profile-report profile mlp.egraph --db costs.db --show --validate 2
 report optimize-report optimize mlp.egraph --db costs.db --read-only
 report optimize-report explain mlp.egraph --db costs.db --read-only
 report run-report run mlp.egraph --draw-weights --steps
+report generate-report rules generate --family lattice --operators 1 --candidates 16 -o lattice.rules
 report run-report run --compare mlp.egraph best.egraph --draw-weights
 report run-report run plan.json --draw-weights --verify
 expect 0 '' '' plan mlp.egraph --no-measure --machine 'host*2' -o forward.json
