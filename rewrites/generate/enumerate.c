@@ -36,16 +36,16 @@ typedef struct job {
 EG_VEC_DEFINE(jobs, job);
 
 /// Terms by size and type, and of size 2 by the operators that they have.
-typedef struct index {
+typedef struct term_index {
   eg_u32s all, canonical; // terms
   uint32_t all_begin[BUCKETS + 1], canonical_begin[BUCKETS + 1];
   eg_u32s by_types;     // typed variants of two operands, by (a, b)
   eg_u32s types_begin;  // [1024 * 1024 + 1]
   eg_u32s pairs_of_app; // terms of size 2
   eg_u32s pairs_begin;  // [apps + 1]
-} index;
-EG_OWNER_DEFINE_STATIC(index, (eg_u32s, all, canonical, by_types, types_begin,
-                               pairs_of_app, pairs_begin))
+} term_index;
+EG_OWNER_DEFINE_STATIC(term_index, (eg_u32s, all, canonical, by_types, types_begin,
+                                    pairs_of_app, pairs_begin))
 
 typedef struct slot {
   uint64_t fingerprint;
@@ -57,7 +57,7 @@ typedef struct growth {
   uint32_t size, largest; // of the terms that are made; of all
   bool keep, is_counting;
   const eg_enumeration *how;
-  index in;
+  term_index in;
   jobs list;
   found_terms found[JOBS_AT_ONCE];
   uint64_t counted[JOBS_AT_ONCE];
@@ -576,7 +576,7 @@ egraph_status eg_term_space_grow(eg_term_space *space, uint32_t size, uint32_t l
                 .how = how,
                 .passes = 1,
                 .pairs = out};
-  index_init(&g->in, space->alloc);
+  term_index_init(&g->in, space->alloc);
   jobs_init(&g->list, space->alloc);
   for (int i = 0; i < JOBS_AT_ONCE; i++)
     found_terms_init(&g->found[i], space->alloc);
@@ -585,7 +585,7 @@ egraph_status eg_term_space_grow(eg_term_space *space, uint32_t size, uint32_t l
   for (int i = 0; i < JOBS_AT_ONCE; i++)
     found_terms_deinit(&g->found[i]);
   jobs_deinit(&g->list);
-  index_deinit(&g->in);
+  term_index_deinit(&g->in);
   eg_free(space->alloc, g->slots, g->slot_count, sizeof *g->slots);
   eg_free(space->alloc, g, 1, sizeof *g);
   return status;
