@@ -124,8 +124,8 @@ egraph_status eg_judge_implied(const eg_rules *rules, const eg_judge_options *op
 // ---- accepted -------------------------------------------------------------------
 
 /// Whether the verifier accepts the rule as it stands; what it cannot read it does not.
-static egraph_status is_accepted(const eg_judge_options *options, const eg_draft *draft,
-                                 uint32_t instances, bool *out) {
+static egraph_status is_accepted(uint64_t seed, const eg_draft *draft, uint32_t instances,
+                                 bool *out) {
   eg_rules *rules;
   eg_text text;
   *out = false;
@@ -139,7 +139,7 @@ static egraph_status is_accepted(const eg_judge_options *options, const eg_draft
   bool is_read = status == EGRAPH_OK;
   if (status == EGRAPH_E_PARSE) status = EGRAPH_OK;
   if (status == EGRAPH_OK && is_read && eg_rules_count(rules) != 0) {
-    const eg_verify_options verify = {.seed = options->seed, .instances = instances};
+    const eg_verify_options verify = {.seed = seed, .instances = instances};
     uint32_t rejected = 0;
     status = eg_rules_verify(rules, &verify, NULL, NULL, &rejected);
     *out = status == EGRAPH_OK && rejected == 0;
@@ -150,7 +150,7 @@ static egraph_status is_accepted(const eg_judge_options *options, const eg_draft
 }
 
 // A guard that hardly any draw fulfils costs most, so a try begins with few instances.
-enum { FEW_INSTANCES = 8, MAX_TRIES = 48 };
+enum { FEW_INSTANCES = 8, MAX_TRIES = 48, CONFIRMATIONS = 4 };
 
 /// Drafts that were refused, by the hash of their text: another guard may say the same.
 typedef struct tries {
@@ -177,9 +177,9 @@ static egraph_status try_draft(tries *t, eg_draft *draft, eg_guard guard, uint32
   EG_TRY(hash_draft(draft, &hash));
   for (uint32_t i = 0; i < t->count; i++)
     if (t->refused[i] == hash) return EGRAPH_OK;
-  EG_TRY(is_accepted(t->options, draft, FEW_INSTANCES, out_accepted));
+  EG_TRY(is_accepted(t->options->seed, draft, FEW_INSTANCES, out_accepted));
   if (*out_accepted)
-    EG_TRY(is_accepted(t->options, draft, t->options->instances, out_accepted));
+    EG_TRY(is_accepted(t->options->seed, draft, t->options->instances, out_accepted));
   if (!*out_accepted && t->count < MAX_TRIES) t->refused[t->count++] = hash;
   return EGRAPH_OK;
 }
@@ -213,18 +213,29 @@ static egraph_status loosen(tries *t, eg_draft *draft) {
   return EGRAPH_OK;
 }
 
-/// Its strictest class, and backwards, too, where that passes.
-static egraph_status settle(const eg_judge_options *options, eg_draft *draft) {
-  static const char *const CLASSES[] = {"exact", "associative", "associative spreads"};
-  bool accepted = false;
-  draft->both_ways = eg_draft_can_turn(draft);
-  if (draft->both_ways)
-    EG_TRY(is_accepted(options, draft, options->instances, &draft->both_ways));
-  for (size_t i = 0; i < sizeof CLASSES / sizeof *CLASSES && !accepted; i++) {
-    draft->class_text = CLASSES[i];
-    EG_TRY(is_accepted(options, draft, options->instances, &accepted));
-  }
-  if (!accepted) draft->class_text = "fast";
+/// What is written passes with other seeds, too, each with all instances.
+static egraph_status confirm(const eg_judge_options *options, const eg_draft *draft,
+                             bool *out) {
+  *out = true;
+  for (uint64_t i = 1; i <= CONFIRMATIONS && *out; i++)
+    EG_TRY(is_accepted(options->seed + i, draft, EG_VERIFY_INSTANCES, out));
+  return EGRAPH_OK;
+}
+
+/// The strictest class that passes, and backwards, too, where that does.
+static egraph_status settle(const eg_judge_options *options, eg_draft *draft,
+                            bool *out_accepted) {
+  static const char *const CLASSES[] = {"exact", "associative", "associative spreads",
+                                        "fast"};
+  bool can_turn = eg_draft_can_turn(draft);
+  *out_accepted = false;
+  for (int turned = can_turn ? 1 : 0; turned >= 0 && !*out_accepted; turned--)
+    for (size_t i = 0; i < sizeof CLASSES / sizeof *CLASSES && !*out_accepted; i++) {
+      draft->both_ways = turned != 0;
+      draft->class_text = CLASSES[i];
+      EG_TRY(is_accepted(options->seed, draft, options->instances, out_accepted));
+      if (*out_accepted) EG_TRY(confirm(options, draft, out_accepted));
+    }
   return EGRAPH_OK;
 }
 
@@ -235,9 +246,16 @@ egraph_status eg_judge_generalize(const eg_judge_options *options, eg_draft *dra
   uint32_t all = (1u << draft->group_count) - 1;
   draft->class_text = "fast";
   EG_TRY(try_draft(&t, draft, EG_GUARD_NONE, all, out_accepted));
-  if (!*out_accepted) {
-    EG_TRY(find_guard(&t, draft, out_accepted));
-    if (*out_accepted) EG_TRY(loosen(&t, draft));
-  }
-  return *out_accepted ? settle(options, draft) : EGRAPH_OK;
+  if (*out_accepted) EG_TRY(settle(options, draft, out_accepted));
+  if (*out_accepted) return EGRAPH_OK;
+  draft->class_text = "fast";
+  draft->both_ways = false;
+  EG_TRY(find_guard(&t, draft, out_accepted));
+  if (!*out_accepted) return EGRAPH_OK;
+  eg_draft narrow = *draft; // in case that what is loosened does not last
+  EG_TRY(loosen(&t, draft));
+  EG_TRY(settle(options, draft, out_accepted));
+  if (*out_accepted) return EGRAPH_OK;
+  *draft = narrow;
+  return settle(options, draft, out_accepted);
 }
