@@ -262,7 +262,6 @@ static egraph_status judge_batch(run *r, uint32_t count) {
   for (uint32_t i = 0; i < count; i++) {
     EG_TRY(judge_one(r, &drafts[i], r->state.rules.len == rules, implied[i]));
     r->state.next++;
-    r->report->judged++;
   }
   return EGRAPH_OK;
 }
@@ -352,6 +351,7 @@ static egraph_status print_file(const run *r, eg_text *out) {
 
 static void count_rules(run *r) {
   r->report->candidates = r->state.candidates.len;
+  r->report->judged = r->state.next;
   r->report->kept = r->state.rules.len;
   for (size_t i = 0; i < r->state.rules.len; i++) {
     r->report->guards[r->state.rules.data[i].guard]++;

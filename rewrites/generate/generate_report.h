@@ -23,7 +23,7 @@ typedef struct eg_generate_options {
 typedef struct eg_generate_report {
   eg_enumeration_counts sizes[EG_TERM_MAX_SIZE];
   eg_candidate_counts sieve;
-  uint64_t candidates, judged;
+  uint64_t candidates, judged;        // judged: by all runs
   uint64_t implied, refused, unsound; // unsound: its sides had different types somewhere
   uint64_t minimized;                 // implied by rules that were kept later
   uint64_t kept, turned;              // rules; those that are both-ways

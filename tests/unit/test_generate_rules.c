@@ -118,6 +118,7 @@ static void a_run_that_was_ended_goes_on(void **state) {
   }
   assert_true(runs > 1);
   assert_string_equal(got, wanted);
+  assert_int_equal(part.judged, whole.judged);
   assert_int_equal(part.implied, whole.implied);
   assert_int_equal(part.refused, whole.refused);
   assert_int_equal(part.pairs, whole.pairs);
