@@ -52,6 +52,11 @@ static void fill_terms(any_options *out) {
                              .ban_length = d.ban_length};
 }
 
+static void fill_generate(any_options *out) {
+  out->egraph_generate_options_ =
+      (egraph_generate_options){.operators = 2, .threads = 1, .seed = DEFAULT_SEED};
+}
+
 // ---- the table --------------------------------------------------------------------
 
 typedef struct options_row {
@@ -67,7 +72,7 @@ static void (*const FILLS[EGRAPH_OPTIONS_KINDS])(any_options *out) = {
     [EGRAPH_TARGET] = fill_target,           [EGRAPH_TRAINING] = fill_training,
     [EGRAPH_SEARCH] = fill_search,           [EGRAPH_SESSION_OPTIONS] = fill_session,
     [EGRAPH_COMPARE_OPTIONS] = fill_compare, [EGRAPH_PLAN_RUN_OPTIONS] = fill_plan_run,
-    [EGRAPH_TERMS_OPTIONS] = fill_terms};
+    [EGRAPH_TERMS_OPTIONS] = fill_terms,     [EGRAPH_GENERATE_OPTIONS] = fill_generate};
 
 void egraph_options_fill(egraph_options_kind kind, void *out, size_t size) {
   any_options options;

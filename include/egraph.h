@@ -99,8 +99,8 @@ typedef struct egraph_allocator {
 //   options.batch = 8;
 //
 // In C, {.size = sizeof options, .batch = 8} is the same where the other defaults are 0:
-// they are, but for seeds (1), and in egraph_search, egraph_training and
-// egraph_terms_options.
+// they are, but for seeds (1), and in egraph_search, egraph_training,
+// egraph_terms_options and egraph_generate_options.
 #define EGRAPH_OPTIONS_LIST(X)                                                           \
   X(EGRAPH_LOAD_OPTIONS, egraph_load_options)                                            \
   X(EGRAPH_COSTS_OPTIONS, egraph_costs_options)                                          \
@@ -116,7 +116,8 @@ typedef struct egraph_allocator {
   X(EGRAPH_EXTRACT_OPTIONS, egraph_extract_options)                                      \
   X(EGRAPH_SHARD_OPTIONS, egraph_shard_options)                                          \
   X(EGRAPH_TERMS_OPTIONS, egraph_terms_options)                                          \
-  X(EGRAPH_SIMULATE_OPTIONS, egraph_simulate_options)
+  X(EGRAPH_SIMULATE_OPTIONS, egraph_simulate_options)                                    \
+  X(EGRAPH_GENERATE_OPTIONS, egraph_generate_options)
 #define EGRAPH_OPTIONS_ENUM(id, name) id,
 /// The structs of options: EGRAPH_OPTIONS_LIST.
 typedef enum egraph_options_kind {
@@ -584,6 +585,7 @@ EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_costs_validate(egraph_costs *co
 
 #include "egraph_arrays.h"   // IWYU pragma: export
 #include "egraph_extract.h"  // IWYU pragma: export
+#include "egraph_generate.h" // IWYU pragma: export
 #include "egraph_optimize.h" // IWYU pragma: export
 #include "egraph_plan.h"     // IWYU pragma: export
 #include "egraph_simulate.h" // IWYU pragma: export

@@ -29,6 +29,7 @@ static const struct command_row {
     {"extract", command_extract, "find the cheapest choice in an e-graph of a file"},
     {"shard", command_shard, "find the cheapest strategies of a sharding problem"},
     {"saturate", command_saturate, "rewrite plain terms by rules"},
+    {"rules generate", command_rules_generate, "make rewrite rules by machine"},
     {"rules", command_rules, "list, print or verify rewrite rules"},
     {"replay", command_replay, "check an optimized graph by its explanation"},
     {"explain", command_explain, "say which rule made an operator, or what a plan does"},

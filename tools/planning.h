@@ -126,6 +126,7 @@ int command_plan(int argc, char **argv);
 int command_machine(int argc, char **argv);
 int command_run(int argc, char **argv);
 int command_rules(int argc, char **argv);
+int command_rules_generate(int argc, char **argv);
 int command_extract(int argc, char **argv);
 int command_shard(int argc, char **argv);
 int command_bench_extract(int argc, char **argv);

@@ -153,3 +153,23 @@ expect 0 '"file":"means.txt","number":0,"outcome":"tested"' - rules --import mea
 printf 'relu(input_1)==sin(input_1)' >wrong.txt
 expect 1 - '^egraph: wrong.txt:1: sin is no operator' rules --import wrong.txt
 finish
+
+# Rules made by machine: a family of its own, in two runs and in one; they verify.
+cat >tiny.family <<'X'
+(egraph-families 1)
+(family tiny (about "of a test") (inputs (x 2 "float32[2,3]")) (operators (neg) (abs) (max) (transpose :perm [1 0])))
+X
+expect 0 '^taso +26 templates, 20 inputs' - rules generate --families
+expect 0 '^rules +[1-9]' - rules generate --family tiny.family --alone -o whole.rules
+expect 0 'not all candidates are judged' - rules generate --family tiny.family --alone --state tiny.state --candidates 1 -o part.rules
+expect 0 '^rules +[1-9]' - rules generate --family tiny.family --alone --state tiny.state --threads 2 -o part.rules
+same whole.rules part.rules
+expect 0 ' 0 rejected$' - rules whole.rules --verify
+expect 0 '^\(egraph-rules 1\)' '^candidates ' rules generate --family tiny.family --alone
+expect 0 '^\{' - rules generate --family tiny.family --alone --json -o whole.rules
+keys terms values pairs accidents instances repeated candidates judged implied refused unsound implied_later rules both_ways complete passes peak_bytes seconds.judge
+expect 2 - '^egraph: --family is missing' rules generate
+expect 1 - '^egraph: there is no family nobody; there are attention, ' rules generate --family nobody
+expect 1 - 'raise --byte-limit' rules generate --family tiny.family --byte-limit 100
+sed 's/run tiny/run other/' tiny.state >other.state
+expect 1 - '^egraph: other.state: it is the state of another run' rules generate --family tiny.family --alone --state other.state

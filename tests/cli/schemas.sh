@@ -56,6 +56,7 @@ report optimize-report explain mlp.egraph --db costs.db --read-only
 expect 0 '' '' optimize mlp.egraph --no-measure -o best.egraph --explanation why
 report replay-report replay mlp.egraph best.egraph why
 report run-report run mlp.egraph --draw-weights --steps
+report generate-report rules generate --family lattice --operators 1 --candidates 16 -o lattice.rules
 report run-report run --compare mlp.egraph best.egraph --draw-weights
 report run-report run plan.json --draw-weights --verify
 expect 0 '' '' plan mlp.egraph --no-measure --machine 'host*2' -o forward.json

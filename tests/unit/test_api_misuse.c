@@ -97,6 +97,10 @@ static void rules_refuse_null(void **state) {
   REFUSES(egraph_rules_verify, "out_rejected", AT, 1, NULL, NULL, NULL);
   REFUSES(egraph_rules_text, "rules", NULL, NULL, AT);
   REFUSES(egraph_rules_text, "out", NULL, AT, NULL);
+  REFUSES(egraph_rules_generate, "options", NULL, NULL, AT, AT);
+  REFUSES(egraph_rules_generate, "out", NULL, AT, NULL, AT);
+  REFUSES(egraph_rules_generate, "out_report", NULL, AT, AT, NULL);
+  REFUSES(egraph_families_text, "out", NULL, NULL);
 }
 
 static void optimizing_and_running_refuse_null(void **state) {

@@ -147,6 +147,9 @@ static void functions_refuse_options_without_a_size(void **state) {
 #undef REFUSES_GROUP
   REFUSES(egraph_shard_options, egraph_shard_solve(NULL, shard, &none, &shard_plan));
   REFUSES(egraph_terms_options, egraph_terms_saturate(terms, &none, NULL));
+  char *text;
+  egraph_generate_report report;
+  REFUSES(egraph_generate_options, egraph_rules_generate(NULL, &none, &text, &report));
 #undef REFUSES
   egraph_target ours = egraph_target_default();
   assert_ok(egraph_optimize(NULL, graph, NULL, NULL, NULL, &result));

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rewrites/generate/draft.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+const char *eg_guard_words(eg_guard guard) {
+#define EG_GUARD_WORDS(id, words) words,
+  static const char *const WORDS[] = {EG_GUARD_LIST(EG_GUARD_WORDS)};
+#undef EG_GUARD_WORDS
+  return WORDS[guard];
+}
+
+static bool is_leaf(const eg_space_term *term) { return term->variant == EG_TERM_NONE; }
+
+static bool decode(const eg_draft *draft, eg_term_code side, eg_space_term *out) {
+  return eg_term_space_decode(draft->space, side, out);
+}
+
+bool eg_draft_of(const eg_term_space *space, eg_term_code a, eg_term_code b,
+                 eg_draft *out) {
+  eg_space_term first, second;
+  if (!eg_term_space_decode(space, a, &first) || !eg_term_space_decode(space, b, &second))
+    return false;
+  bool a_binds = (second.leaves & ~first.leaves) == 0 && !is_leaf(&first);
+  bool b_binds = (first.leaves & ~second.leaves) == 0 && !is_leaf(&second);
+  if (!a_binds && !b_binds) return false;
+  bool from_a = a_binds && (!b_binds || first.size >= second.size);
+  *out = (eg_draft){.space = space,
+                    .left = from_a ? a : b,
+                    .right = from_a ? b : a,
+                    .class_text = "fast"};
+  // A constant alone is no pattern worth having.
+  return (from_a ? first : second).size > 0;
+}
+
+bool eg_draft_can_turn(const eg_draft *draft) {
+  eg_space_term left, right;
+  if (!decode(draft, draft->left, &left) || !decode(draft, draft->right, &right))
+    return false;
+  for (uint32_t i = 0; i < draft->group_count; i++)
+    if ((draft->lifted & 1u << i) != 0 && !draft->groups[i].on_right) return false;
+  return left.leaves == right.leaves && right.size > 0;
+}
+
+// ---- walking --------------------------------------------------------------------
+
+/// What is done with every operator of a side, operands before it.
+typedef egraph_status visit_operator(void *user, const eg_space_term *term);
+
+// At most EG_TERM_MAX_SIZE deep.
+static egraph_status walk(const eg_draft *draft, const eg_space_term *term,
+                          visit_operator *visit, void *user) {
+  if (is_leaf(term)) return EGRAPH_OK;
+  if (term->a != EG_TERM_NONE)
+    EG_TRY(walk(draft, eg_term_space_at(draft->space, term->a), visit, user));
+  if (term->b != EG_TERM_NONE)
+    EG_TRY(walk(draft, eg_term_space_at(draft->space, term->b), visit, user));
+  return visit(user, term);
+}
+
+static const eg_attrs *attrs_of(const eg_draft *draft, const eg_space_term *term) {
+  const eg_variant *v = eg_term_space_variant(draft->space, term->variant);
+  return &eg_term_space_family(draft->space)->templates[v->template].attrs;
+}
+
+// ---- groups ---------------------------------------------------------------------
+
+/// The value as text; false where it is too long to be compared.
+static egraph_status print_slot(const eg_attrs *attrs, uint16_t slot, eg_text *text,
+                                bool *out_fits) {
+  eg_text_clear(text);
+  EG_TRY(eg_attr_print(text, (eg_op)attrs->op, slot, &attrs->slots[slot]));
+  *out_fits = text->chars.len < EG_DRAFT_VALUE;
+  return EGRAPH_OK;
+}
+
+static bool is_default(const eg_attrs *attrs, uint16_t slot) {
+  const eg_attr_info *info = &eg_op_info_of((eg_op)attrs->op)->attrs[slot];
+  eg_attr usual = eg_attr_default((eg_op)attrs->op, slot);
+  return info->default_text[0] != '\0' && eg_attr_same(&usual, &attrs->slots[slot]);
+}
+
+static uint32_t find_group(const eg_draft *draft, const char *name, const char *value) {
+  for (uint32_t i = 0; i < draft->group_count; i++)
+    if (strcmp(draft->groups[i].name, name) == 0 &&
+        strcmp(draft->groups[i].value, value) == 0)
+      return i;
+  return EG_DRAFT_GROUPS;
+}
+
+typedef struct listing {
+  eg_draft *draft;
+  bool on_left;
+  eg_text text;
+} listing;
+
+static egraph_status list_slots(void *user, const eg_space_term *term) {
+  listing *l = user;
+  const eg_attrs *attrs = attrs_of(l->draft, term);
+  const eg_op_info *info = eg_op_info_of((eg_op)attrs->op);
+  for (uint16_t slot = 0; slot < attrs->count; slot++) {
+    bool fits;
+    if (is_default(attrs, slot)) continue;
+    EG_TRY(print_slot(attrs, slot, &l->text, &fits));
+    if (!fits) continue;
+    const char *value = eg_text_of(&l->text);
+    uint32_t at = find_group(l->draft, info->attrs[slot].name, value);
+    if (at == EG_DRAFT_GROUPS) {
+      if (!l->on_left || l->draft->group_count == EG_DRAFT_GROUPS) continue;
+      at = l->draft->group_count++;
+      eg_draft_group *made = &l->draft->groups[at];
+      *made = (eg_draft_group){.name = info->attrs[slot].name};
+      memcpy(made->value, value, strlen(value) + 1);
+    }
+    *(l->on_left ? &l->draft->groups[at].on_left : &l->draft->groups[at].on_right) = true;
+  }
+  return EGRAPH_OK;
+}
+
+egraph_status eg_draft_list_groups(eg_draft *draft) {
+  eg_space_term left, right;
+  if (!decode(draft, draft->left, &left) || !decode(draft, draft->right, &right))
+    return EGRAPH_OK;
+  listing l = {.draft = draft, .on_left = true};
+  draft->group_count = 0;
+  eg_text_init(&l.text, eg_allocator_heap());
+  egraph_status status = walk(draft, &left, list_slots, &l);
+  l.on_left = false;
+  if (status == EGRAPH_OK) status = walk(draft, &right, list_slots, &l);
+  eg_text_deinit(&l.text);
+  return status;
+}
+
+// ---- printing -------------------------------------------------------------------
+
+static uint32_t variable_of(const eg_space_term *left, uint32_t leaf) {
+  for (uint32_t i = 0; i < left->var_count; i++)
+    if (left->vars[i] == leaf) return i + 1;
+  return 0;
+}
+
+static egraph_status print_attributes(const eg_draft *draft, const eg_attrs *attrs,
+                                      eg_text *out, eg_text *scratch) {
+  const eg_op_info *info = eg_op_info_of((eg_op)attrs->op);
+  for (uint16_t slot = 0; slot < attrs->count; slot++) {
+    bool fits;
+    if (is_default(attrs, slot)) continue;
+    EG_TRY(print_slot(attrs, slot, scratch, &fits));
+    const char *value = eg_text_of(scratch);
+    uint32_t group =
+        fits ? find_group(draft, info->attrs[slot].name, value) : EG_DRAFT_GROUPS;
+    if (group < EG_DRAFT_GROUPS && (draft->lifted & 1u << group) != 0)
+      EG_TRY(eg_text_printf(out, " :%s ?v%" PRIu32, info->attrs[slot].name, group + 1));
+    else
+      EG_TRY(eg_text_printf(out, " :%s %s", info->attrs[slot].name, value));
+  }
+  return EGRAPH_OK;
+}
+
+// At most EG_TERM_MAX_SIZE deep.
+static egraph_status print_term(const eg_draft *draft, const eg_space_term *left,
+                                const eg_space_term *term, eg_text *out,
+                                eg_text *scratch) {
+  if (is_leaf(term)) return eg_text_printf(out, "?x%" PRIu32, variable_of(left, term->a));
+  const eg_variant *v = eg_term_space_variant(draft->space, term->variant);
+  const eg_attrs *attrs = attrs_of(draft, term);
+  bool is_part = eg_op_info_of((eg_op)attrs->op)->results != 1;
+  if (is_part) EG_TRY(eg_text_printf(out, "(part :index %" PRIu32 " ", v->result));
+  EG_TRY(eg_text_printf(out, "(%s", eg_op_info_of((eg_op)attrs->op)->name));
+  EG_TRY(print_attributes(draft, attrs, out, scratch));
+  uint32_t operands[2] = {term->a, term->b};
+  for (uint32_t i = 0; i < v->operand_count; i++) {
+    uint32_t operand = i < v->free_count ? operands[i] : v->extras[i - 2];
+    EG_TRY(eg_text_append(out, " "));
+    EG_TRY(
+        print_term(draft, left, eg_term_space_at(draft->space, operand), out, scratch));
+  }
+  return eg_text_append(out, is_part ? "))" : ")");
+}
+
+egraph_status eg_draft_print_side(const eg_draft *draft, eg_term_code side,
+                                  eg_text *out) {
+  eg_space_term left, term;
+  if (!decode(draft, draft->left, &left) || !decode(draft, side, &term))
+    return EG_FAIL(EGRAPH_E_INTERNAL, "a draft of terms that are not there");
+  eg_text scratch;
+  eg_text_init(&scratch, out->chars.alloc);
+  egraph_status status = print_term(draft, &left, &term, out, &scratch);
+  eg_text_deinit(&scratch);
+  return status;
+}
+
+static const eg_type *type_of_var(const eg_draft *draft, const eg_space_term *left,
+                                  uint32_t var) {
+  return &eg_term_space_family(draft->space)->leaves[left->vars[var]].type;
+}
+
+static egraph_status print_ranks(const eg_draft *draft, const eg_space_term *left,
+                                 eg_text *out) {
+  for (uint32_t i = 0; i < left->var_count; i++)
+    EG_TRY(eg_text_printf(out, " (= (rank ?x%" PRIu32 ") %" PRIu32 ")", i + 1,
+                          type_of_var(draft, left, i)->rank));
+  return EGRAPH_OK;
+}
+
+static egraph_status print_same_shapes(const eg_draft *draft, const eg_space_term *left,
+                                       eg_text *out) {
+  for (uint32_t i = 0; i < left->var_count; i++)
+    for (uint32_t k = i + 1; k < left->var_count; k++) {
+      if (!eg_type_same_shape(type_of_var(draft, left, i), type_of_var(draft, left, k)))
+        continue;
+      EG_TRY(
+          eg_text_printf(out, " (same-shape ?x%" PRIu32 " ?x%" PRIu32 ")", i + 1, k + 1));
+      break; // chains say it of all
+    }
+  return EGRAPH_OK;
+}
+
+/// Dimensions of weights after the second one.
+static egraph_status print_kernels(const eg_draft *draft, const eg_space_term *left,
+                                   eg_text *out) {
+  for (uint32_t i = 0; i < left->var_count; i++) {
+    const eg_type *type = type_of_var(draft, left, i);
+    const eg_family *family = eg_term_space_family(draft->space);
+    if (type->rank < 3 || !family->leaves[left->vars[i]].is_weight) continue;
+    EG_TRY(eg_text_printf(out, " (= (drop (shape ?x%" PRIu32 ") 2) [", i + 1));
+    for (uint32_t d = 2; d < type->rank; d++)
+      EG_TRY(eg_text_printf(out, "%s%" PRId64, d == 2 ? "" : " ", type->dims[d]));
+    EG_TRY(eg_text_append(out, "])"));
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status print_guard(const eg_draft *draft, const eg_space_term *left,
+                                 eg_text *out) {
+  eg_guard g = draft->guard;
+  if (g == EG_GUARD_NONE || left->var_count == 0) return EGRAPH_OK;
+  size_t before = out->chars.len;
+  EG_TRY(eg_text_append(out, "\n  (when"));
+  size_t empty = out->chars.len;
+  if (g != EG_GUARD_FLOAT && g != EG_GUARD_SAME_SHAPE)
+    EG_TRY(print_ranks(draft, left, out));
+  if (g == EG_GUARD_FLOAT || g == EG_GUARD_RANK_FLOAT)
+    EG_TRY(eg_text_append(out, " (is-float ?x1)"));
+  if (g == EG_GUARD_SAME_SHAPE || g == EG_GUARD_RANK_SAME_SHAPE)
+    EG_TRY(print_same_shapes(draft, left, out));
+  if (g == EG_GUARD_KERNEL) EG_TRY(print_kernels(draft, left, out));
+  if (out->chars.len != empty) return eg_text_append(out, ")");
+  out->chars.len = before; // nothing to say
+  out->chars.data[before] = '\0';
+  return EGRAPH_OK;
+}
+
+egraph_status eg_draft_print(const eg_draft *draft, const char *name, const char *source,
+                             eg_text *out) {
+  eg_space_term left;
+  if (!decode(draft, draft->left, &left))
+    return EG_FAIL(EGRAPH_E_INTERNAL, "a draft of terms that are not there");
+  EG_TRY(eg_text_printf(out, "(rule %s\n  (source ", name));
+  EG_TRY(eg_text_quoted(out, source));
+  EG_TRY(eg_text_printf(out, ")\n  (class %s)\n  (lhs ", draft->class_text));
+  EG_TRY(eg_draft_print_side(draft, draft->left, out));
+  EG_TRY(eg_text_append(out, ")\n  (rhs "));
+  EG_TRY(eg_draft_print_side(draft, draft->right, out));
+  EG_TRY(eg_text_append(out, ")"));
+  EG_TRY(print_guard(draft, &left, out));
+  return eg_text_append(out, draft->both_ways ? "\n  both-ways)\n" : ")\n");
+}

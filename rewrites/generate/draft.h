@@ -1,0 +1,62 @@
+// A rule in the making: two terms of one value, and how much of what the instance has is
+// left out of the rule.
+//
+// Leaves become variables. An attribute value that stands on the left is a constant of
+// the instance, or lifted: a variable that stands for it wherever it is the value of an
+// attribute of that name. Guards say what else the rule may rest on.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_REWRITES_GENERATE_DRAFT_H
+#define EG_REWRITES_GENERATE_DRAFT_H
+
+#include "rewrites/generate/term_space.h"
+
+// Guards, the weakest first: id, words.
+#define EG_GUARD_LIST(X)                                                                 \
+  X(EG_GUARD_NONE, "none")                                                               \
+  X(EG_GUARD_FLOAT, "float")                                                             \
+  X(EG_GUARD_SAME_SHAPE, "same shapes")                                                  \
+  X(EG_GUARD_RANK, "ranks")                                                              \
+  X(EG_GUARD_RANK_FLOAT, "ranks, float")                                                 \
+  X(EG_GUARD_RANK_SAME_SHAPE, "ranks, same shapes")                                      \
+  X(EG_GUARD_KERNEL, "ranks, kernel sizes")
+#define EG_GUARD_ENUM(id, words) id,
+typedef enum eg_guard { EG_GUARD_LIST(EG_GUARD_ENUM) EG_GUARD_COUNT } eg_guard;
+#undef EG_GUARD_ENUM
+const char *eg_guard_words(eg_guard guard);
+
+enum { EG_DRAFT_GROUPS = 8, EG_DRAFT_VALUE = 48 };
+
+/// An attribute value of the instance, by the name of the attribute.
+typedef struct eg_draft_group {
+  const char *name;
+  char value[EG_DRAFT_VALUE];
+  bool on_left, on_right;
+} eg_draft_group;
+
+typedef struct eg_draft {
+  const eg_term_space *space;
+  eg_term_code left, right; // every leaf of the right side is one of the left
+  eg_draft_group groups[EG_DRAFT_GROUPS];
+  uint32_t group_count; // of those that can be lifted: they stand on the left
+  uint32_t lifted;      // bits of groups
+  eg_guard guard;
+  const char *class_text; // "exact"
+  bool both_ways;
+} eg_draft;
+
+/// A draft of two terms with nothing lifted, in the direction in which every variable is
+/// bound, from the larger term where both are. False where there is no direction.
+bool eg_draft_of(const eg_term_space *space, eg_term_code a, eg_term_code b,
+                 eg_draft *out);
+/// Whether the rule can be used backwards, too: same variables on both sides.
+bool eg_draft_can_turn(const eg_draft *draft);
+/// Lists the groups. Fails with EGRAPH_E_MEMORY only.
+egraph_status eg_draft_list_groups(eg_draft *draft);
+/// Appends one side: "(add ?x1 ?x2)". Variables are numbered as they occur on the left,
+/// so equal rules of equal ranks print alike.
+egraph_status eg_draft_print_side(const eg_draft *draft, eg_term_code side, eg_text *out);
+/// Appends the rule as it stands in a file.
+egraph_status eg_draft_print(const eg_draft *draft, const char *name, const char *source,
+                             eg_text *out);
+
+#endif

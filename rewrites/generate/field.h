@@ -1,0 +1,91 @@
+// Numbers of the field GF(p), p = 2^61 - 1, in which graphs are compared.
+//
+// Polynomial operators are exact there: two graphs of them that differ as polynomials of
+// degree d agree on one random point with a probability of at most d / p
+// (Schwartz-Zippel); for d <= 64 and 10^7 graphs, 5 * 10^13 pairs, that is below 2 *
+// 10^-3 for any pair at all, and a pair is compared again at other points before anything
+// is made of it. Other functions are keyed: any function with the few identities below,
+// so that what two graphs have in common is what follows from these identities. Found is,
+// besides what is polynomial:
+//   the order of numbers   that of representatives from -(p-1)/2 to (p-1)/2: maximum and
+//                          minimum form a lattice, neg turns it round, relu is the
+//                          maximum with 0. Not found: what adding or scaling does to an
+//                          order (max(x + z, y + z) = max(x, y) + z)
+//   exp, log               inverse to each other. Not found: exp(x + y) = exp x exp y
+//   tanh, erf, sin, ...    odd; cos, cosh even; sigmoid x = (1 + tanh(x / 2)) / 2; gelu,
+//                          silu, softplus, mish, softmax, norms by their definitions
+//   sqrt                   of products the product; sqrt(x)^2 = x where x is a square
+//   floor, ceil, round     idempotent and monotone
+// An identity that holds at some signs only passes at a point whose signs fit, one of 2^n
+// for n deciding elements.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_REWRITES_GENERATE_FIELD_H
+#define EG_REWRITES_GENERATE_FIELD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "ops/ops.h"
+
+#define EG_FIELD_P ((UINT64_C(1) << 61) - 1)
+__extension__ typedef unsigned __int128 eg_field_wide;
+
+/// Of a sum of wide products: as many as may be added before eg_field_fold.
+enum { EG_FIELD_LAZY = 32 };
+
+static inline uint64_t eg_field_add(uint64_t a, uint64_t b) {
+  uint64_t sum = a + b;
+  return sum >= EG_FIELD_P ? sum - EG_FIELD_P : sum;
+}
+static inline uint64_t eg_field_neg(uint64_t a) { return a == 0 ? 0 : EG_FIELD_P - a; }
+static inline uint64_t eg_field_sub(uint64_t a, uint64_t b) {
+  return a >= b ? a - b : a + EG_FIELD_P - b;
+}
+/// The same number below 2^68.
+static inline eg_field_wide eg_field_fold(eg_field_wide a) {
+  return (a & EG_FIELD_P) + (a >> 61);
+}
+static inline uint64_t eg_field_reduce(eg_field_wide a) {
+  eg_field_wide folded = eg_field_fold(a);
+  uint64_t low = (uint64_t)(folded & EG_FIELD_P) + (uint64_t)(folded >> 61);
+  return low >= EG_FIELD_P ? low - EG_FIELD_P : low;
+}
+static inline uint64_t eg_field_mul(uint64_t a, uint64_t b) {
+  return eg_field_reduce((eg_field_wide)a * b);
+}
+uint64_t eg_field_pow(uint64_t a, uint64_t exponent);
+/// 1 / a; 0 of 0.
+uint64_t eg_field_inverse(uint64_t a);
+/// Representative from -(p-1)/2 to (p-1)/2.
+static inline int64_t eg_field_signed(uint64_t a) {
+  return a > EG_FIELD_P / 2 ? (int64_t)a - (int64_t)EG_FIELD_P : (int64_t)a;
+}
+static inline uint64_t eg_field_of_int(int64_t a) {
+  int64_t rest = a % (int64_t)EG_FIELD_P;
+  return rest < 0 ? (uint64_t)(rest + (int64_t)EG_FIELD_P) : (uint64_t)rest;
+}
+/// The quotient of integers that a double is: the one of least denominator, up to 2^24,
+/// within two units in the last place (of float32 where `is_single`). False for others,
+/// infinities and NaN: no number of the field stands for them.
+bool eg_field_of_double(double value, bool is_single, uint64_t *out);
+
+/// Unary functions that the field has, by operator and attributes. False for others, and
+/// for constants without a number of the field.
+typedef struct eg_field_function {
+  eg_op op;
+  uint64_t key, a, b; // constants of the attributes
+  bool has_a, has_b;  // of clip
+} eg_field_function;
+bool eg_field_function_of(const eg_attrs *attrs, uint64_t key, eg_field_function *out);
+/// The function of a fused activation; ACT_NONE is identity.
+bool eg_field_activation(eg_act act, double alpha, double beta, uint64_t key,
+                         eg_field_function *out);
+uint64_t eg_field_apply(const eg_field_function *f, uint64_t x);
+
+/// a / b. Of 0 as divisor some number that depends on a and fits no identity.
+uint64_t eg_field_divide(uint64_t a, uint64_t b);
+uint64_t eg_field_exp(uint64_t key, uint64_t x);
+uint64_t eg_field_log(uint64_t key, uint64_t x);
+uint64_t eg_field_sqrt(uint64_t x);
+
+#endif

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rewrites/generate/judge.h"
+
+#include <string.h>
+
+#include "base/hash.h"
+#include "rewrites/rule_files.h"
+#include "rewrites/saturation/saturate.h"
+#include "rewrites/verify/verify.h"
+
+// ---- implied --------------------------------------------------------------------
+
+EG_VEC_DEFINE(value_vec, eg_value);
+
+/// A graph of both sides of drafts over the leaves of their family.
+typedef struct side_graph {
+  eg_graph *graph;
+  const eg_term_space *space;
+  eg_u32s terms; // that have a value, and which
+  value_vec values;
+} side_graph;
+
+static egraph_status add_leaves(side_graph *g) {
+  const eg_family *family = eg_term_space_family(g->space);
+  for (uint32_t i = 0; i < family->leaf_count; i++) {
+    const eg_family_leaf *leaf = &family->leaves[i];
+    eg_value value;
+    EG_TRY(leaf->is_weight
+               ? eg_graph_add_weight(g->graph, leaf->name, &leaf->type, NULL, &value)
+               : eg_graph_add_input(g->graph, leaf->name, &leaf->type, &value));
+    EG_TRY(eg_u32s_push(&g->terms, i)); // leaves are the first terms
+    EG_TRY(value_vec_push(&g->values, value));
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status add_term(side_graph *g, uint32_t id, eg_value *out);
+
+// At most EG_TERM_MAX_SIZE deep.
+static egraph_status add_operator(side_graph *g, const eg_space_term *term,
+                                  eg_value *out) {
+  const eg_variant *v = eg_term_space_variant(g->space, term->variant);
+  const eg_attrs *attrs = &eg_term_space_family(g->space)->templates[v->template].attrs;
+  eg_value inputs[EG_FIELD_MAX_OPERANDS], results[16];
+  uint32_t operands[2] = {term->a, term->b};
+  if (eg_op_results(attrs) > sizeof results / sizeof *results)
+    return EG_FAIL(EGRAPH_E_UNSUPPORTED, "an operator of more than 16 results");
+  for (uint32_t i = 0; i < v->operand_count; i++)
+    EG_TRY(add_term(g, i < v->free_count ? operands[i] : v->extras[i - 2], &inputs[i]));
+  EG_TRY(
+      eg_graph_add_node(g->graph, NULL, attrs, inputs, v->operand_count, NULL, results));
+  *out = results[v->result];
+  return EGRAPH_OK;
+}
+
+static egraph_status add_term(side_graph *g, uint32_t id, eg_value *out) {
+  for (size_t i = 0; i < g->terms.len; i++)
+    if (g->terms.data[i] == id) {
+      *out = g->values.data[i];
+      return EGRAPH_OK;
+    }
+  EG_TRY(add_operator(g, eg_term_space_at(g->space, id), out));
+  EG_TRY(eg_u32s_push(&g->terms, id));
+  return value_vec_push(&g->values, *out);
+}
+
+static egraph_status add_side(side_graph *g, eg_term_code code) {
+  eg_space_term term;
+  eg_value value;
+  if (!eg_term_space_decode(g->space, code, &term))
+    return EG_FAIL(EGRAPH_E_INTERNAL, "a draft of terms that are not there");
+  EG_TRY(code >> 52 == 0xfff ? add_term(g, (uint32_t)code, &value)
+                             : add_operator(g, &term, &value));
+  char name[32];
+  (void)snprintf(name, sizeof name, "side%u", (unsigned)eg_graph_output_count(g->graph));
+  return eg_graph_add_output(g->graph, name, value);
+}
+
+static egraph_status compare_sides(side_graph *g, const eg_rules *rules,
+                                   const eg_judge_options *options, uint32_t count,
+                                   bool *out_implied) {
+  egraph_allocator alloc = eg_graph_allocator(g->graph);
+  eg_tensor_egraph *egraph;
+  EG_TRY(eg_tensor_egraph_create(&alloc, g->graph, &egraph));
+  eg_saturation_options limits = EG_SATURATION_OPTIONS_DEFAULT;
+  limits.iteration_limit = options->iterations;
+  limits.node_limit = options->nodes_of_a_pair * count;
+  limits.time_limit_seconds =
+      3600; // the others are to end it, so that it is reproducible
+  limits.math = options->math;
+  eg_saturation_report report;
+  egraph_status status = eg_saturate(egraph, rules, &limits, &report);
+  eg_saturation_report_deinit(&report);
+  const eg_engine *engine = eg_tensor_egraph_engine_of(egraph);
+  for (uint32_t i = 0; status == EGRAPH_OK && i < count; i++)
+    out_implied[i] =
+        eg_class_same(eg_engine_find(engine, eg_tensor_egraph_root(egraph, 2 * i)),
+                      eg_engine_find(engine, eg_tensor_egraph_root(egraph, 2 * i + 1)));
+  eg_tensor_egraph_destroy(egraph);
+  return status;
+}
+
+egraph_status eg_judge_implied(const eg_rules *rules, const eg_judge_options *options,
+                               const eg_draft *const *drafts, uint32_t count,
+                               bool *out_implied) {
+  if (count == 0) return EGRAPH_OK;
+  egraph_allocator alloc = eg_rules_allocator(rules);
+  side_graph g = {.space = drafts[0]->space};
+  eg_u32s_init(&g.terms, alloc);
+  value_vec_init(&g.values, alloc);
+  egraph_status status = eg_graph_create(&alloc, &g.graph);
+  if (status == EGRAPH_OK) status = add_leaves(&g);
+  for (uint32_t i = 0; status == EGRAPH_OK && i < count; i++) {
+    status = add_side(&g, drafts[i]->left);
+    if (status == EGRAPH_OK) status = add_side(&g, drafts[i]->right);
+  }
+  if (status == EGRAPH_OK) status = compare_sides(&g, rules, options, count, out_implied);
+  eg_graph_destroy(g.graph);
+  value_vec_deinit(&g.values);
+  eg_u32s_deinit(&g.terms);
+  return status;
+}
+
+// ---- accepted -------------------------------------------------------------------
+
+/// Whether the verifier accepts the rule as it stands; what it cannot read it does not.
+static egraph_status is_accepted(uint64_t seed, const eg_draft *draft, uint32_t instances,
+                                 bool *out) {
+  eg_rules *rules;
+  eg_text text;
+  *out = false;
+  EG_TRY(eg_rules_create(NULL, &rules));
+  eg_text_init(&text, eg_rules_allocator(rules));
+  (void)eg_rules_set_verified(rules, false);
+  egraph_status status = eg_text_append(&text, "(egraph-rules 1)\n");
+  if (status == EGRAPH_OK) status = eg_draft_print(draft, "draft", "draft", &text);
+  if (status == EGRAPH_OK)
+    status = eg_rules_parse(rules, "draft.rules", eg_text_of(&text), text.chars.len);
+  bool is_read = status == EGRAPH_OK;
+  if (status == EGRAPH_E_PARSE) status = EGRAPH_OK;
+  if (status == EGRAPH_OK && is_read && eg_rules_count(rules) != 0) {
+    const eg_verify_options verify = {.seed = seed, .instances = instances};
+    uint32_t rejected = 0;
+    status = eg_rules_verify(rules, &verify, NULL, NULL, &rejected);
+    *out = status == EGRAPH_OK && rejected == 0;
+  }
+  eg_text_deinit(&text);
+  eg_rules_destroy(rules);
+  return status;
+}
+
+// A guard that hardly any draw fulfils costs most, so a try begins with few instances.
+enum { FEW_INSTANCES = 8, MAX_TRIES = 48, CONFIRMATIONS = 4 };
+
+/// Drafts that were refused, by the hash of their text: another guard may say the same.
+typedef struct tries {
+  const eg_judge_options *options;
+  uint64_t refused[MAX_TRIES];
+  uint32_t count;
+} tries;
+
+static egraph_status hash_draft(const eg_draft *draft, uint64_t *out) {
+  eg_text text;
+  eg_text_init(&text, eg_allocator_heap());
+  egraph_status status = eg_draft_print(draft, "draft", "draft", &text);
+  if (status == EGRAPH_OK) *out = eg_hash_bytes(0, text.chars.data, text.chars.len);
+  eg_text_deinit(&text);
+  return status;
+}
+
+static egraph_status try_draft(tries *t, eg_draft *draft, eg_guard guard, uint32_t lifted,
+                               bool *out_accepted) {
+  uint64_t hash;
+  draft->guard = guard;
+  draft->lifted = lifted;
+  *out_accepted = false;
+  EG_TRY(hash_draft(draft, &hash));
+  for (uint32_t i = 0; i < t->count; i++)
+    if (t->refused[i] == hash) return EGRAPH_OK;
+  EG_TRY(is_accepted(t->options->seed, draft, FEW_INSTANCES, out_accepted));
+  if (*out_accepted)
+    EG_TRY(is_accepted(t->options->seed, draft, t->options->instances, out_accepted));
+  if (!*out_accepted && t->count < MAX_TRIES) t->refused[t->count++] = hash;
+  return EGRAPH_OK;
+}
+
+/// With nothing lifted: the ranks of the instance, then what says more.
+static egraph_status find_guard(tries *t, eg_draft *draft, bool *out_accepted) {
+  static const eg_guard ORDER[] = {EG_GUARD_RANK, EG_GUARD_RANK_FLOAT,
+                                   EG_GUARD_RANK_SAME_SHAPE, EG_GUARD_KERNEL};
+  *out_accepted = false;
+  for (size_t i = 0; i < sizeof ORDER / sizeof *ORDER && !*out_accepted; i++)
+    EG_TRY(try_draft(t, draft, ORDER[i], 0, out_accepted));
+  return EGRAPH_OK;
+}
+
+/// Lifts values of a draft that passes, then says less in its guard.
+static egraph_status loosen(tries *t, eg_draft *draft) {
+  static const eg_guard ORDER[] = {EG_GUARD_NONE, EG_GUARD_FLOAT, EG_GUARD_SAME_SHAPE};
+  eg_guard guard = draft->guard;
+  uint32_t lifted = 0;
+  bool accepted;
+  for (uint32_t i = 0; i < draft->group_count; i++) {
+    EG_TRY(try_draft(t, draft, guard, lifted | 1u << i, &accepted));
+    if (accepted) lifted |= 1u << i;
+  }
+  for (size_t i = 0; i < sizeof ORDER / sizeof *ORDER; i++) {
+    EG_TRY(try_draft(t, draft, ORDER[i], lifted, &accepted));
+    if (accepted) return EGRAPH_OK;
+  }
+  draft->guard = guard;
+  draft->lifted = lifted;
+  return EGRAPH_OK;
+}
+
+/// What is written passes with other seeds, too, each with all instances.
+static egraph_status confirm(const eg_judge_options *options, const eg_draft *draft,
+                             bool *out) {
+  *out = true;
+  for (uint64_t i = 1; i <= CONFIRMATIONS && *out; i++)
+    EG_TRY(is_accepted(options->seed + i, draft, EG_VERIFY_INSTANCES, out));
+  return EGRAPH_OK;
+}
+
+/// The strictest class that passes, and backwards, too, where that does.
+static egraph_status settle(const eg_judge_options *options, eg_draft *draft,
+                            bool *out_accepted) {
+  static const char *const CLASSES[] = {"exact", "associative", "associative spreads",
+                                        "fast"};
+  bool can_turn = eg_draft_can_turn(draft);
+  *out_accepted = false;
+  for (int turned = can_turn ? 1 : 0; turned >= 0 && !*out_accepted; turned--)
+    for (size_t i = 0; i < sizeof CLASSES / sizeof *CLASSES && !*out_accepted; i++) {
+      draft->both_ways = turned != 0;
+      draft->class_text = CLASSES[i];
+      EG_TRY(is_accepted(options->seed, draft, options->instances, out_accepted));
+      if (*out_accepted) EG_TRY(confirm(options, draft, out_accepted));
+    }
+  return EGRAPH_OK;
+}
+
+egraph_status eg_judge_generalize(const eg_judge_options *options, eg_draft *draft,
+                                  bool *out_accepted) {
+  tries t = {.options = options};
+  EG_TRY(eg_draft_list_groups(draft));
+  uint32_t all = (1u << draft->group_count) - 1;
+  draft->class_text = "fast";
+  EG_TRY(try_draft(&t, draft, EG_GUARD_NONE, all, out_accepted));
+  if (*out_accepted) EG_TRY(settle(options, draft, out_accepted));
+  if (*out_accepted) return EGRAPH_OK;
+  draft->class_text = "fast";
+  draft->both_ways = false;
+  EG_TRY(find_guard(&t, draft, out_accepted));
+  if (!*out_accepted) return EGRAPH_OK;
+  eg_draft narrow = *draft; // in case that what is loosened does not last
+  EG_TRY(loosen(&t, draft));
+  EG_TRY(settle(options, draft, out_accepted));
+  if (*out_accepted) return EGRAPH_OK;
+  *draft = narrow;
+  return settle(options, draft, out_accepted);
+}

@@ -1,0 +1,272 @@
+// Rules made by machine: what is kept, files that verify, runs that go on, state files of
+// others.
+// SPDX-License-Identifier: Apache-2.0
+#include <stdlib.h>
+
+#include "tests/testing.h"
+
+#include "include/egraph.h"
+#include "rewrites/generate/generate.h"
+#include "rewrites/rule_files.h"
+#include "rewrites/verify/verify.h"
+
+static const char FAMILY_FILE[] = "test_generate_rules.family";
+static const char STATE_FILE[] = "test_generate_rules.state";
+
+static void write_file(const char *path, const char *text) {
+  assert_ok(eg_file_write(path, text, strlen(text)));
+}
+
+static void read_file(const char *path, char **out) {
+  size_t size;
+  assert_ok(eg_file_read(eg_allocator_heap(), path, 1 << 24, out, &size));
+}
+
+static void free_file(char *text) {
+  eg_free(eg_allocator_heap(), text, strlen(text) + 1, 1);
+}
+
+/// Few terms, of which many are equal.
+static void write_family(void) {
+  write_file(FAMILY_FILE, "(egraph-families 1) (family tiny (about \"of a test\")"
+                          " (inputs (x 3 \"float32[2,3]\"))"
+                          " (operators (add) (sub) (neg) (abs) (max) (min)"
+                          " (transpose :perm [1 0]) (concat :axis 1)))");
+}
+
+static egraph_generate_options tiny(void) {
+  egraph_generate_options options = egraph_generate_options_default();
+  options.family = FAMILY_FILE;
+  options.alone = true;
+  return options;
+}
+
+static char *generate(const egraph_generate_options *options,
+                      egraph_generate_report *report) {
+  char *text = NULL;
+  assert_ok(egraph_rules_generate(NULL, options, &text, report));
+  return text;
+}
+
+static void on_verified(void *user, const char *rule, bool accepted, const char *detail) {
+  (void)user;
+  if (!accepted) fail_msg("%s: %s", rule, detail);
+}
+
+static void a_file_of_rules_verifies_and_has_known_ones(void **state) {
+  (void)state;
+  write_family();
+  egraph_generate_options options = tiny();
+  egraph_generate_report report;
+  char *text = generate(&options, &report);
+  assert_true(report.is_complete);
+  assert_int_equal(report.judged, report.candidates);
+  assert_int_equal(report.candidates,
+                   report.implied + report.refused + report.minimized + report.rules);
+  assert_true(report.rules >= 20);
+  static const char *const known[] = {
+      "(lhs (neg (neg ?x1)))\n  (rhs ?x1))",
+      "(lhs (transpose :perm ?v1 (transpose :perm ?v1 ?x1)))\n  (rhs ?x1)\n  (when (= "
+      "(rank "};
+  // The axis is lifted where the rule holds for all.
+  assert_non_null(strstr(text, "(rhs (neg (concat :axis ?v1 ?x1 ?x1)))"));
+  for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+    if (strstr(text, known[i]) == NULL) fail_msg("no rule %s in\n%s", known[i], text);
+  egraph_rules *rules;
+  uint32_t rejected;
+  assert_ok(egraph_rules_create(NULL, &rules));
+  egraph_rules_trust(rules, true);
+  assert_ok(egraph_rules_add_text(rules, "made.rules", text));
+  assert_ok(egraph_rules_verify(rules, 7, on_verified, NULL, &rejected));
+  assert_int_equal(rejected, 0);
+  assert_int_equal(egraph_rules_count(rules), report.rules + report.both_ways);
+  egraph_rules_destroy(rules);
+  egraph_string_free(NULL, text);
+}
+
+/// What shipped rules imply is left out.
+static void shipped_rules_imply_theirs(void **state) {
+  (void)state;
+  write_family();
+  egraph_generate_options options = tiny();
+  egraph_generate_report alone, beside;
+  egraph_string_free(NULL, generate(&options, &alone));
+  options.alone = false;
+  char *text = generate(&options, &beside);
+  assert_true(beside.rules < alone.rules);
+  assert_true(beside.implied > alone.implied);
+  assert_null(strstr(text, "(lhs (neg (neg ?x1)))")); // algebra.rules has it
+  egraph_string_free(NULL, text);
+}
+
+/// In parts, each by a run of its own, and in one: the same rules and counts.
+static void a_run_that_was_ended_goes_on(void **state) {
+  (void)state;
+  write_family();
+  (void)remove(STATE_FILE);
+  egraph_generate_options options = tiny();
+  egraph_generate_report whole, part = {.is_complete = false};
+  char *wanted = generate(&options, &whole), *got = NULL;
+  options.state = STATE_FILE;
+  options.candidates = 17;
+  options.threads = 2;
+  int runs = 0;
+  for (; !part.is_complete; runs++) {
+    egraph_string_free(NULL, got);
+    got = generate(&options, &part);
+    assert_true(runs < 100);
+  }
+  assert_true(runs > 1);
+  assert_string_equal(got, wanted);
+  assert_int_equal(part.judged, whole.judged);
+  assert_int_equal(part.implied, whole.implied);
+  assert_int_equal(part.refused, whole.refused);
+  assert_int_equal(part.pairs, whole.pairs);
+  assert_int_equal(part.terms, whole.terms);
+  egraph_string_free(NULL, got);
+  got = generate(&options, &part); // nothing is left to do
+  assert_string_equal(got, wanted);
+  egraph_string_free(NULL, got);
+  egraph_string_free(NULL, wanted);
+}
+
+static bool stop_at_once(void *user, const char *line) {
+  (void)line;
+  return ++*(int *)user > 4;
+}
+
+static void stopping_is_a_result(void **state) {
+  (void)state;
+  write_family();
+  (void)remove(STATE_FILE);
+  egraph_generate_options options = tiny();
+  egraph_generate_report report;
+  int calls = 0;
+  options.progress = stop_at_once;
+  options.user = &calls;
+  options.state = STATE_FILE;
+  char *text = NULL;
+  egraph_status status = egraph_rules_generate(NULL, &options, &text, &report);
+  if (status == EGRAPH_OK) {
+    assert_false(report.is_complete);
+    assert_non_null(strstr(text, "(egraph-rules 1)"));
+    egraph_string_free(NULL, text);
+  } else {
+    assert_int_equal(status, EGRAPH_E_CANCELLED); // among the terms
+  }
+}
+
+// ---- state files of others ------------------------------------------------------
+
+/// `text` with the first `from` replaced.
+static char *replaced(const char *text, const char *from, const char *to) {
+  const char *at = strstr(text, from);
+  assert_non_null(at);
+  size_t before = (size_t)(at - text), added = strlen(to);
+  const char *rest = at + strlen(from);
+  char *out = malloc(before + added + strlen(rest) + 1);
+  assert_non_null(out);
+  memcpy(out, text, before);
+  memcpy(out + before, to, added);
+  memcpy(out + before + added, rest, strlen(rest) + 1);
+  return out;
+}
+
+static void state_files_are_not_trusted(void **state) {
+  (void)state;
+  write_family();
+  (void)remove(STATE_FILE);
+  egraph_generate_options options = tiny();
+  egraph_generate_report report;
+  options.state = STATE_FILE;
+  options.candidates = 40; // three batches
+  egraph_string_free(NULL, generate(&options, &report));
+  char *good = NULL, *out = NULL;
+  read_file(STATE_FILE, &good);
+  static const char *const changes[][3] = {
+      {"(run tiny ", "(run other ", "the state of another run"},
+      {"(egraph-generate 1)", "(egraph-rules 1)", "it is no whole state"},
+      {"(counts ", "(counts x ", "it has other counts"},
+      {"(next 48)", "(next 4000000)", "is beyond the candidates"},
+      {"(next 48)", "(next -1)", "(next N) is a number"},
+      {"(candidates\n (", "(candidates\n (18446744073709551615 7 1) (",
+       "a candidate that is no pair of terms"},
+      {"(candidates\n (", "(candidates\n (18446744073709551616 7 1) (",
+       "a candidate is three numbers"},
+      {"(candidates\n (", "(candidates\n ((", "malformed"},
+      {"(rules\n (", "(rules\n (99 ", "a rule is its guard"},
+      {"(neg (neg ?x1)", "(neg (abs ?x1)", "does not hold or stands there twice"},
+      {"(lhs ", "(lhs (nothing ", "does not hold or stands there twice"}};
+  for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
+    char *bad = replaced(good, changes[i][0], changes[i][1]);
+    write_file(STATE_FILE, bad);
+    free(bad);
+    egraph_status status = egraph_rules_generate(NULL, &options, &out, &report);
+    assert_int_equal(status, EGRAPH_E_PARSE);
+    if (strcmp(changes[i][2], "malformed") != 0 &&
+        strstr(egraph_last_error(), changes[i][2]) == NULL)
+      fail_msg("%zu: %s", i, egraph_last_error());
+  }
+  // Cut off anywhere it is no state.
+  for (size_t length = 0; length < strlen(good) - 2; length += 1 + strlen(good) / 23) {
+    assert_ok(eg_file_write(STATE_FILE, good, length));
+    assert_int_equal(egraph_rules_generate(NULL, &options, &out, &report),
+                     EGRAPH_E_PARSE);
+  }
+  free_file(good);
+  (void)remove(STATE_FILE);
+}
+
+static void wrong_options_are_told(void **state) {
+  (void)state;
+  write_family();
+  egraph_generate_options options = tiny();
+  egraph_generate_report report;
+  char *out;
+  options.operators = 5;
+  assert_fails(egraph_rules_generate(NULL, &options, &out, &report), EGRAPH_E_ARGUMENT,
+               "operators: 5; it must be 1 to 4");
+  options.operators = 2;
+  options.byte_limit = 1000;
+  assert_fails(egraph_rules_generate(NULL, &options, &out, &report), EGRAPH_E_ARGUMENT,
+               "raise --byte-limit");
+  options.byte_limit = 0;
+  options.family = NULL;
+  assert_fails(egraph_rules_generate(NULL, &options, &out, &report), EGRAPH_E_ARGUMENT,
+               "no family is named");
+  options.family = "nowhere.family";
+  assert_fails(egraph_rules_generate(NULL, &options, &out, &report), EGRAPH_E_IO,
+               "nowhere.family");
+}
+
+static egraph_status make_under(egraph_allocator alloc, void *user) {
+  (void)user;
+  const eg_generate_options options = {
+      .family = FAMILY_FILE, .operators = 1, .seed = 1, .is_alone = true};
+  eg_generate_report report;
+  eg_text text;
+  eg_text_init(&text, alloc);
+  egraph_status status = eg_rules_generate(&alloc, &options, &text, &report);
+  eg_text_deinit(&text);
+  return status;
+}
+
+static void every_allocation_may_fail(void **state) {
+  (void)state;
+  write_file(FAMILY_FILE,
+             "(egraph-families 1) (family least (inputs (x 2 \"float32[2]\"))"
+             " (operators (identity) (add) (sub)))");
+  test_every_allocation_failing(make_under, NULL);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(a_file_of_rules_verifies_and_has_known_ones),
+      cmocka_unit_test(shipped_rules_imply_theirs),
+      cmocka_unit_test(a_run_that_was_ended_goes_on),
+      cmocka_unit_test(stopping_is_a_result),
+      cmocka_unit_test(state_files_are_not_trusted),
+      cmocka_unit_test(wrong_options_are_told),
+      cmocka_unit_test(every_allocation_may_fail)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

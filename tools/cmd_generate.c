@@ -1,0 +1,139 @@
+// egraph rules generate: makes rewrite rules by machine.
+// SPDX-License-Identifier: Apache-2.0
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tools/arguments.h"
+#include "tools/planning.h"
+#include "tools/text_file.h"
+
+static bool on_progress(void *user, const char *line) {
+  (void)user;
+  progress_line("generate", line);
+  return interrupted();
+}
+
+static void print_report(FILE *file, const egraph_generate_report *r) {
+  fprintf(file, "terms       %" PRIu64 " of %" PRIu64 " values, %" PRIu64 " pairs\n",
+          r->terms, r->values, r->pairs);
+  fprintf(file,
+          "left out    %" PRIu64 " accidents, %" PRIu64 " instances of another pair, "
+          "%" PRIu64 " that read like another\n",
+          r->accidents, r->instances, r->repeated);
+  fprintf(file,
+          "candidates  %" PRIu64 ", of which %" PRIu64 " are judged: %" PRIu64
+          " implied, %" PRIu64 " refused, %" PRIu64 " unsound, %" PRIu64
+          " implied later\n",
+          r->candidates, r->judged, r->implied, r->refused, r->unsound, r->minimized);
+  fprintf(file, "rules       %" PRIu64 ", of which %" PRIu64 " hold both ways%s\n",
+          r->rules, r->both_ways,
+          r->is_complete ? "" : "; not all candidates are judged");
+  fprintf(file,
+          "time        terms %s, pairs %s, judging %s; terms held %s in %" PRIu32
+          " pass%s\n",
+          seconds_text(r->enumerate_seconds).text, seconds_text(r->sift_seconds).text,
+          seconds_text(r->judge_seconds).text, bytes_text((double)r->peak_bytes).text,
+          r->passes, r->passes == 1 ? "" : "es");
+}
+
+static void json_report(const egraph_generate_report *r) {
+  json_begin();
+  json_int("terms", r->terms);
+  json_int("values", r->values);
+  json_int("pairs", r->pairs);
+  json_int("accidents", r->accidents);
+  json_int("instances", r->instances);
+  json_int("repeated", r->repeated);
+  json_int("candidates", r->candidates);
+  json_int("judged", r->judged);
+  json_int("implied", r->implied);
+  json_int("refused", r->refused);
+  json_int("unsound", r->unsound);
+  json_int("implied_later", r->minimized);
+  json_int("rules", r->rules);
+  json_int("both_ways", r->both_ways);
+  json_bool("complete", r->is_complete);
+  json_int("passes", r->passes);
+  json_int("peak_bytes", r->peak_bytes);
+  json_open("seconds", '{');
+  json_real("enumerate", r->enumerate_seconds);
+  json_real("sift", r->sift_seconds);
+  json_real("judge", r->judge_seconds);
+  json_close('}');
+  json_end();
+}
+
+static int print_families(void) {
+  char *text = NULL;
+  egraph_status status = egraph_families_text(NULL, &text);
+  if (status != EGRAPH_OK) return report_failure(status);
+  fputs(text, stdout);
+  egraph_string_free(NULL, text);
+  return EXIT_DONE;
+}
+
+static int generate(const egraph_generate_options *options, const char *path, bool json) {
+  egraph_generate_report report;
+  char *text = NULL;
+  install_interrupt();
+  egraph_status status = egraph_rules_generate(NULL, options, &text, &report);
+  progress_clear();
+  if (status != EGRAPH_OK) return report_failure(status);
+  if (path != NULL && !text_file_write(path, text)) {
+    egraph_string_free(NULL, text);
+    return EXIT_FAILED;
+  }
+  if (json)
+    json_report(&report);
+  else if (path == NULL)
+    fputs(text, stdout);
+  if (!json) print_report(path == NULL ? stderr : stdout, &report);
+  egraph_string_free(NULL, text);
+  return EXIT_DONE;
+}
+
+int command_rules_generate(int argc, char **argv) {
+  egraph_generate_options options = egraph_generate_options_default();
+  uint64_t operators = options.operators, threads = 1, byte_limit = 0;
+  bool json = false, families = false;
+  const char *path = NULL;
+  command cmd = {.name = "rules generate",
+                 .usage = "--family NAME [options]",
+                 .summary = "Makes rewrite rules by machine: terms of a family of "
+                            "operators that have one value in a finite field, that no "
+                            "rule makes equal, and that the verifier accepts."};
+  add_heading(&cmd, "Terms");
+  add_text(&cmd, "--family NAME", &options.family,
+           "operators, attributes and inputs: a shipped family, or a file *.family");
+  add_switch(&cmd, "--families", &families, "list the shipped families");
+  add_uint(&cmd, "--operators N", &operators, 1, 4, "operators of a side at most");
+  add_uint(&cmd, "--seed N", &options.seed, 0, 0,
+           "seed of the points at which terms are compared");
+  add_switch(&cmd, "--alone", &options.alone,
+             "find shipped rules again, do not leave out what they imply");
+  add_heading(&cmd, "Limits");
+  add_uint(&cmd, "--threads N", &threads, 1, 1024, "threads of the enumeration");
+  add_uint(&cmd, "--byte-limit N", &byte_limit, 0, 0,
+           "bytes of the enumeration, in several passes; 0: no limit");
+  add_uint(&cmd, "--candidates N", &options.candidates, 0, 0,
+           "candidates to judge in this run, in batches of 16; 0: all");
+  add_text(&cmd, "--state FILE", &options.state,
+           "keep there what is done, and go on from it");
+  add_heading(&cmd, "Output");
+  add_text(&cmd, "-o FILE", &path, "write the rules there");
+  add_json(&cmd, &json);
+  positional files;
+  int parsed = parse_arguments(&cmd, argc, argv, &files);
+  if (parsed != PARSE_RUN) return parsed;
+  if (families) return print_families();
+  if (options.family == NULL) {
+    fprintf(stderr, "egraph: --family is missing; --families lists the shipped ones\n");
+    return EXIT_USAGE;
+  }
+  options.operators = (uint32_t)operators;
+  options.threads = (uint32_t)threads;
+  options.byte_limit = (size_t)byte_limit;
+  options.progress = on_progress;
+  return generate(&options, path, json);
+}
