@@ -2,8 +2,8 @@
 // expect, against the simulation of the plan that comes of them: random small steps,
 // configurations and machines.
 // SPDX-License-Identifier: Apache-2.0
-#include "optimize/soap/soap_walk.h"
 #include "optimize/model/plan_emit.h"
+#include "optimize/soap/soap_walk.h"
 #include "sim/plan/plan_simulation.h"
 #include "tests/unit/plan_found_kit.h"
 
