@@ -73,6 +73,7 @@ static rank_range ranks_of_first(const eg_verify_choice *choice) {
   fit_list(choice, "kernel_shape", 1, 2, &range);
   fit_list(choice, "pads", 2, is_pad ? 0 : 2, &range);
   at_least(&range, choice->min_rank[0]);
+  if (choice->min_rank[0] == choice->max_rank[0]) exactly(&range, choice->min_rank[0]);
   if (range.high > choice->max_rank[0]) range.high = choice->max_rank[0];
   if (range.high > EG_VERIFY_FRESH_RANK) range.high = EG_VERIFY_FRESH_RANK;
   if (range.low > range.high) range.low = range.high;
@@ -85,6 +86,7 @@ enum { MAX_ELEMENTS = 400, LARGE_ELEMENTS = 3000 };
 // ---- fresh types ----------------------------------------------------------------
 
 static egraph_dtype dtype_for(const eg_verify_choice *choice) {
+  if (choice->is_dtype_aimed && choice->op != EG_OP_WHERE) return choice->dtype;
   if (choice->op == EG_OP_NOT || choice->op == EG_OP_AND || choice->op == EG_OP_OR ||
       choice->op == EG_OP_XOR || choice->op == EG_OP_WHERE)
     return EGRAPH_BOOL;
@@ -463,6 +465,7 @@ static void choose_first_operand(eg_verify_choice *choice) {
   if (axis != NULL && choice->types[known].rank > 0)
     axis->i = eg_verify_below(choice, choice->types[known].rank);
   choice->types[0] = related ? first_from(choice, known) : fresh_first(choice);
+  if (choice->fit_aim[0] != NULL) choice->fit(choice->fit_aim[0], choice, 0);
   choice->type_set[0] = true;
 }
 
@@ -470,6 +473,7 @@ static void choose_other_operands(eg_verify_choice *choice) {
   for (uint32_t i = 1; i < choice->count; i++) {
     if (choice->type_set[i]) continue;
     choice->types[i] = other_operand(choice, i);
+    if (choice->fit_aim[i] != NULL) choice->fit(choice->fit_aim[i], choice, i);
     choice->type_set[i] = true;
   }
 }

@@ -34,6 +34,11 @@ typedef struct eg_verify_choice {
   const struct eg_instance_aim *aim; // of this term, or NULL
   // Puts an attribute into the class; called before and after operand 0 is chosen.
   void (*put)(const struct eg_instance_aim *aim, struct eg_verify_choice *choice);
+  // Puts an operand into the class once it is chosen, where `fit_aim` is of it.
+  void (*fit)(const struct eg_instance_aim *aim, struct eg_verify_choice *choice,
+              uint32_t operand);
+  const struct eg_instance_aim *fit_aim[EG_VERIFY_MAX_OPERANDS];
+  bool is_dtype_aimed;               // operands have `dtype`, whatever the operator takes
   bool is_roomy;   // images have room for wide windows
   bool is_grouped; // channels have divisors
   int64_t dims[8]; // of which dimensions are half of the time

@@ -473,16 +473,21 @@ static egraph_status add_var(uint32_t var, eg_instance_aims *out) {
   return EGRAPH_OK;
 }
 
+static bool is_leaf(const eg_rule_var *var) {
+  return var->kind == EG_RULE_TENSOR && var->origin == EG_RULE_VAR_MATCHED;
+}
+
 egraph_status eg_instance_aims_of(const eg_rule *rule, eg_instance_aims *out) {
-  for (int64_t i = 0; i < EGRAPH_DTYPE_COUNT; i++)
+  bool has_leaf = false;
+  for (uint32_t i = 0; i < rule->var_count; i++)
+    has_leaf = has_leaf || is_leaf(&rule->vars[i]);
+  for (int64_t i = 0; has_leaf && i < EGRAPH_DTYPE_COUNT; i++)
     EG_TRY(eg_instance_aims_push(
         out, (eg_instance_aim){.subject = EG_INSTANCE_DTYPE, .value = i}));
   for (uint32_t i = 0; i < rule->pattern_term_count; i++)
     if (!rule->terms[i].is_var) EG_TRY(add_term(rule, i, out));
   for (uint32_t i = 0; i < rule->var_count; i++)
-    if (rule->vars[i].kind == EG_RULE_TENSOR &&
-        rule->vars[i].origin == EG_RULE_VAR_MATCHED)
-      EG_TRY(add_var(i, out));
+    if (is_leaf(&rule->vars[i])) EG_TRY(add_var(i, out));
   return EGRAPH_OK;
 }
 
@@ -553,6 +558,24 @@ void eg_instance_prepare(const eg_instance_aim *aim, eg_verify_choice *choice) {
   if (is_window) choice->is_roomy = true;
   bool is_group = aim->subject == EG_INSTANCE_ATTR && aim->row->test == &test_GROUP;
   choice->is_grouped = is_group && (int)aim->row->low == GROUP_BETWEEN;
+}
+
+void eg_instance_fit(const eg_instance_aim *aim, eg_verify_choice *choice,
+                     uint32_t operand) {
+  eg_type *type = &choice->types[operand];
+  bool is_rank = aim->subject == EG_INSTANCE_RANK;
+  if (eg_instance_type_is_in(aim, type) || (!is_rank && eg_verify_chance(choice, 50)))
+    return;
+  uint32_t least = aim->row->test == &test_EQUAL || aim->row->test == &test_DIFFERENT;
+  uint32_t rank = is_rank ? eg_instance_rank(aim) : least + 1;
+  while (type->rank < rank)
+    type->dims[type->rank++] = eg_verify_dim(choice);
+  if (is_rank) type->rank = rank;
+  if (is_rank || choice->dim_count == 0) return;
+  uint32_t at = eg_verify_below(choice, type->rank);
+  type->dims[at] = choice->dims[eg_verify_below(choice, choice->dim_count)];
+  if (least == 1 && type->rank > 1)
+    type->dims[(at + 1) % type->rank] = choice->dims[eg_verify_below(choice, choice->dim_count)];
 }
 
 static void put_kernel(const eg_instance_class *row, eg_verify_choice *choice) {

@@ -52,7 +52,10 @@ void eg_instance_prepare(const eg_instance_aim *aim, eg_verify_choice *choice);
 /// Puts the attribute into the class if it is not set: once operand 0 is known, but for
 /// what operand 0 is chosen by.
 void eg_instance_put(const eg_instance_aim *aim, eg_verify_choice *choice);
-/// The ranks of the row. RANK only.
+/// DIMS, RANK: puts the operand into the class. Often, where others may have to follow.
+void eg_instance_fit(const eg_instance_aim *aim, eg_verify_choice *choice,
+                     uint32_t operand);
+/// Of the row. RANK only.
 uint32_t eg_instance_rank(const eg_instance_aim *aim);
 
 #endif

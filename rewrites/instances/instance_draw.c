@@ -169,9 +169,16 @@ static void set_known_slots(eg_verify_draws *draws, const eg_rule_term *term) {
   }
 }
 
-static bool is_rank_aimed(const eg_verify_draws *draws, uint32_t var) {
+/// A leaf that is drawn for its class.
+static void aim_at_leaf(eg_verify_draws *draws, uint32_t var, uint32_t operand) {
   const eg_instance_aim *aim = draws->aim;
-  return aim != NULL && aim->subject == EG_INSTANCE_RANK && aim->var == var;
+  eg_verify_choice *choice = &draws->choice;
+  bool is_rank = aim != NULL && aim->subject == EG_INSTANCE_RANK;
+  bool is_dims = aim != NULL && aim->subject == EG_INSTANCE_DIMS;
+  if ((!is_rank && !is_dims) || aim->var != var) return;
+  choice->fit_aim[operand] = aim;
+  if (is_rank)
+    choice->min_rank[operand] = choice->max_rank[operand] = eg_instance_rank(aim);
 }
 
 static void set_known_types(eg_verify_draws *draws, const eg_rule_term *term) {
@@ -184,8 +191,7 @@ static void set_known_types(eg_verify_draws *draws, const eg_rule_term *term) {
     choice->min_rank[i] = fresh ? draws->hints.vars[child->var].min_rank : 0;
     choice->max_rank[i] =
         fresh ? draws->hints.vars[child->var].max_rank : EGRAPH_MAX_RANK;
-    if (fresh && is_rank_aimed(draws, child->var))
-      choice->min_rank[i] = choice->max_rank[i] = eg_instance_rank(draws->aim);
+    if (fresh) aim_at_leaf(draws, child->var, i);
     if (fresh) continue;
     eg_class class = child->is_var ? draws->env.vars[child->var].tensor
                                    : draws->classes[term->children[i]];
@@ -331,6 +337,10 @@ static void steer(eg_verify_draws *draws, uint32_t index) {
   eg_verify_choice *choice = &draws->choice;
   choice->aim = NULL;
   choice->put = eg_instance_put;
+  choice->fit = eg_instance_fit;
+  memset(choice->fit_aim, 0, sizeof choice->fit_aim);
+  choice->is_dtype_aimed =
+      draws->aim != NULL && draws->aim->subject == EG_INSTANCE_DTYPE;
   choice->is_roomy = choice->is_grouped = false;
   choice->dim_count = 0;
   choice->step = choice->start = 0;
@@ -528,8 +538,7 @@ static egraph_status try_variable(eg_verify_draws *draws, uint32_t index, bool *
   choice->min_rank[0] = draws->hints.vars[var].min_rank;
   choice->max_rank[0] = draws->hints.vars[var].max_rank;
   steer(draws, index);
-  if (is_rank_aimed(draws, var))
-    choice->min_rank[0] = choice->max_rank[0] = eg_instance_rank(draws->aim);
+  aim_at_leaf(draws, var, 0);
   eg_verify_choose(choice);
   *out_ok = types_fit(choice);
   if (!*out_ok) return EGRAPH_OK;

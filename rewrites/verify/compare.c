@@ -20,7 +20,7 @@ enum { MAX_ELEMENTS = 1 << 18 }; // of a tensor; rules may ask for any shape
 
 // How often the data move, and how many times their movement the sides may be apart: a
 // node rounds its result once, as the data were, and a side has some nodes.
-enum { NUDGES = 8, NUDGE_SLACK = 32 };
+enum { NUDGES = 8, NUDGE_SLACK = 32, CONSTANT_UNITS = 16 };
 
 /// Results of one term.
 typedef struct term_value {
@@ -38,7 +38,9 @@ typedef struct evaluation {
   term_value *vars;  // leaves, by variable
   double scale;      // largest finite absolute value
   bool exact;        // so far
+  bool is_subnormal; // some number was below the normal ones of its type
   bool is_widened;   // floating-point numbers are float64, whatever the types say
+  double rounded;    // is_widened: what a constant was rounded by, at most, relative
   eg_rng *nudge;     // moves the data by one unit, up or down; NULL: as drawn
   const term_value *moved[NUDGES]; // of the left side, when the data had moved
   uint32_t moved_count;
@@ -62,13 +64,22 @@ static const precision precisions[EGRAPH_DTYPE_COUNT] = {
 static void note_numbers(evaluation *run, const eg_tensor *tensor) {
   egraph_dtype dtype = tensor->type.dtype;
   if (!eg_dtype_is_float(dtype)) return; // exact, wrapping included
-  double most = precisions[dtype].whole;
+  double most = precisions[dtype].whole, least = eg_dtype_normal(dtype);
   for (int64_t i = 0; i < eg_type_elements(&tensor->type); i++) {
     double value = eg_tensor_get_double(tensor, i);
     if (!isfinite(value)) continue;
+    if (value != 0 && fabs(value) < least) run->is_subnormal = true;
     if (value != floor(value) || fabs(value) >= most) run->exact = false;
     if (fabs(value) > run->scale) run->scale = fabs(value);
   }
+}
+
+/// What is made with a broken number may round to a whole one.
+static void note_attrs(evaluation *run, const eg_attrs *attrs) {
+  for (uint16_t i = 0; i < attrs->count; i++)
+    if (attrs->slots[i].kind == EG_ATTR_FLOAT && isfinite(attrs->slots[i].f) &&
+        attrs->slots[i].f != floor(attrs->slots[i].f))
+      run->exact = false;
 }
 
 static egraph_dtype widened(const evaluation *run, egraph_dtype dtype) {
@@ -121,6 +132,11 @@ static egraph_status fill_leaf(evaluation *run, uint32_t var) {
   else
     for (int64_t i = 0; i < eg_type_elements(&leaf->type); i++)
       eg_tensor_set_double(value->parts, i, eg_tensor_get_double(&drawn, i));
+  // What conditions and attributes make of it is exact for the rounded number or for the
+  // one that was meant.
+  if (leaf->splat && eg_type_elements(&leaf->type) > 0 &&
+      eg_tensor_get_double(&drawn, 0) != leaf->splat_value)
+    run->rounded = fmax(run->rounded, eg_dtype_unit(leaf->type.dtype, 1));
   if (run->nudge != NULL && !leaf->constant) nudge(run->nudge, value->parts);
   note_numbers(run, value->parts);
   return EGRAPH_OK;
@@ -157,6 +173,7 @@ static egraph_status run_node(evaluation *run, uint32_t index, const eg_attrs *a
     return EGRAPH_OK;
   }
   EG_TRY(new_value(run, fact, out));
+  note_attrs(run, attrs);
   EG_TRY(widen_attrs(run, attrs, &attrs));
   eg_tensor *inputs;
   EG_TRY(eg_arena_alloc(&run->arena, (size_t)term->child_count + 1, sizeof *inputs,
@@ -240,13 +257,16 @@ static bool is_rounding(const comparison *state, int64_t i, double x, double y) 
   return fabs(x - y) <= state->bound + NUDGE_SLACK * movement(state, i, x);
 }
 
+/// Plain data with which intermediate results may overflow, or lose digits.
+static bool is_sized(eg_verify_data data) {
+  return data == EG_VERIFY_WIDE || data == EG_VERIFY_TINY || data == EG_VERIFY_TIES;
+}
+
 /// The class that a rule is in at best which makes y of x, element i.
 static egraph_math class_of_change(const comparison *state, int64_t i, double x,
                                    double y) {
   if (same_bits(x, y)) return EGRAPH_MATH_EXACT;
-  bool is_sized = state->data == EG_VERIFY_WIDE || state->data == EG_VERIFY_TINY ||
-                  state->data == EG_VERIFY_TIES;
-  if (is_sized) // they are no numbers where something overflows: of no class
+  if (is_sized(state->data)) // they are no numbers where something overflows: of no class
     return isfinite(x) && isfinite(y) ? EGRAPH_MATH_ASSOCIATIVE : EGRAPH_MATH_EXACT;
   if (state->data == EG_VERIFY_EXTREME) return EGRAPH_MATH_ASSOCIATIVE;
   if (isfinite(x) && !isfinite(y) && state->spreads) return EGRAPH_MATH_ASSOCIATIVE;
@@ -296,7 +316,8 @@ static egraph_status compare_tensors(const eg_tensor *left, const eg_tensor *rig
 static double bound_of(const evaluation *run, egraph_dtype dtype) {
   if (run->exact) return 0;
   double least = run->source.data == EG_VERIFY_TINY ? 0.0 : 1.0;
-  return precisions[dtype].bound * fmax(least, run->scale);
+  double bound = fmax(precisions[dtype].bound, CONSTANT_UNITS * run->rounded);
+  return bound * fmax(least, run->scale);
 }
 
 static egraph_status compare_roots(evaluation *run, eg_verify_comparison *out, eg_text *text) {
@@ -316,7 +337,8 @@ static egraph_status compare_roots(evaluation *run, eg_verify_comparison *out, e
   bool is_special = !eg_verify_is_plain(state.data);
   out->is_empty = !is_special && state.elements == 0;
   bool vacuous =
-      !is_special && (!state.finite || (!run->exact && run->scale > LARGEST_SCALE));
+      (is_sized(state.data) && run->is_subnormal) ||
+      (!is_special && (!state.finite || (!run->exact && run->scale > LARGEST_SCALE)));
   out->verdict = vacuous        ? EG_VERIFY_VACUOUS
                  : state.differ ? EG_VERIFY_DIFFERENT
                  : run->exact   ? EG_VERIFY_EXACT

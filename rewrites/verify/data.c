@@ -48,9 +48,11 @@ static double wide(eg_verify_source *source, bool is_positive) {
   return is_negative && !is_positive ? -size : size;
 }
 
-/// As small as numbers that are added so that nothing is divided by zero.
-static double tiny(eg_verify_source *source, bool is_positive) {
-  double size = 1e-5 * (0.5 + 2 * eg_rng_unit(&source->rng));
+/// As small as numbers that are added so that nothing is divided by zero. Squares stay
+/// normal.
+static double tiny(eg_verify_source *source, egraph_dtype dtype, bool is_positive) {
+  double unit = dtype == EGRAPH_FLOAT16 ? 1e-2 : 1e-5;
+  double size = unit * (0.5 + 2 * eg_rng_unit(&source->rng));
   return is_positive || eg_rng_below(&source->rng, 2) == 0 ? size : -size;
 }
 
@@ -65,7 +67,7 @@ static double float_number(eg_verify_source *source, const eg_verify_leaf *leaf,
   case EG_VERIFY_LARGE: return floor((2 * eg_rng_unit(&source->rng) - 1) * large(dtype));
   case EG_VERIFY_EXTREME: return extreme(source, dtype);
   case EG_VERIFY_WIDE: return wide(source, is_positive);
-  case EG_VERIFY_TINY: return tiny(source, is_positive);
+  case EG_VERIFY_TINY: return tiny(source, dtype, is_positive);
   case EG_VERIFY_TIES: return (double)eg_rng_below(&source->rng, 3) - !is_positive;
   case EG_VERIFY_ORDINARY:
   case EG_VERIFY_DATA_COUNT: break;

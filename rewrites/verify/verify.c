@@ -21,6 +21,7 @@ typedef struct effort {
   uint32_t instances, draws;
 } effort;
 static const effort thorough = {3, 48}, loading = {1, 3};
+enum { HOPELESS = 12 }; // draws after which a class is given up
 
 typedef struct verification {
   const eg_rule *rule;
@@ -228,6 +229,14 @@ static egraph_status verify_draw(verification *run) {
   return found ? check_instance(run, &instance, typed) : EGRAPH_OK;
 }
 
+/// Many tries in the class failed, and no draw found an instance of it.
+static bool is_hopeless(const verification *run, const eg_coverage_row *row,
+                        uint32_t draws) {
+  eg_verify_obstacle by = eg_verify_obstacle_of(run->draws);
+  bool is_known = by.condition != EG_RULE_NONE || by.term != EG_RULE_NONE;
+  return draws >= HOPELESS && is_known && row->compared + row->unbuilt + row->vacuous == 0;
+}
+
 /// Draws for each class that has too few instances.
 static egraph_status verify_classes(verification *run) {
   effort most = run->options.is_loading ? loading : thorough;
@@ -235,7 +244,9 @@ static egraph_status verify_classes(verification *run) {
     eg_coverage_row *row = &run->coverage.rows[i];
     eg_verify_aim(run->draws, &row->aim);
     for (uint32_t k = 0;
-         k < most.draws && row->compared < most.instances && !run->rejected; k++)
+         k < most.draws && row->compared < most.instances && !run->rejected &&
+         !is_hopeless(run, row, k);
+         k++)
       EG_TRY(verify_draw(run));
     if (run->rejected) return EGRAPH_OK;
     row->obstacle = eg_verify_obstacle_of(run->draws);
