@@ -98,7 +98,8 @@ static eg_type random_type(eg_verify_choice *choice, egraph_dtype dtype,
   eg_type type = {.dtype = dtype};
   if (range.low == 0 && range.high > 0 && eg_verify_chance(choice, 80)) range.low = 1;
   type.rank = range.low + eg_verify_below(choice, range.high - range.low + 1);
-  int64_t elements, most = choice->dim_count > 0 ? LARGE_ELEMENTS : MAX_ELEMENTS;
+  int64_t elements, most = MAX_ELEMENTS;
+  if (choice->dim_count > 0 || choice->is_roomy) most = LARGE_ELEMENTS;
   do {
     elements = 1;
     for (uint32_t i = 0; i < type.rank; i++)
@@ -490,6 +491,8 @@ int64_t eg_verify_dim(eg_verify_choice *choice) {
   static const int64_t dims[] = {1, 1, 2, 2, 2, 3, 3, 4, 4, 5, 6};
   if (choice->dim_count > 0 && eg_verify_chance(choice, 50))
     return choice->dims[eg_verify_below(choice, choice->dim_count)];
+  if (choice->is_roomy && eg_verify_chance(choice, 50))
+    return 4 + eg_verify_below(choice, 6);
   return dims[eg_verify_below(choice, sizeof dims / sizeof *dims)];
 }
 

@@ -40,6 +40,7 @@ typedef struct eg_verify_choice {
   const struct eg_instance_aim *fit_aim[EG_VERIFY_MAX_OPERANDS];
   bool is_dtype_aimed;               // operands have `dtype`, whatever the operator takes
   bool is_roomy;   // images have room for wide windows
+  bool is_window;                    // other attributes of windows are seldom plain
   bool is_grouped; // channels have divisors
   int64_t dims[8]; // of which dimensions are half of the time
   uint32_t dim_count;

@@ -79,6 +79,7 @@ static void choose_pads(eg_verify_choice *choice, eg_attr *attr) {
   uint32_t half = is_pad ? rank_of(choice) : spatial_of(choice);
   int64_t *pads = eg_verify_list(choice, 2 * half);
   uint32_t kind = eg_verify_below(choice, 100);
+  if (choice->is_window && is_pad && kind < 25) kind += 25;
   for (uint32_t i = 0; i < half; i++) {
     bool leading = is_pad && i < 2 && eg_verify_chance(choice, 80); // mostly images
     uint32_t most = kind >= 85 ? 6 : 3;
@@ -317,9 +318,9 @@ static void choose_list(eg_verify_choice *choice, const char *name, eg_attr *att
   else if (strcmp(name, "pads") == 0)
     choose_pads(choice, attr);
   else if (strcmp(name, "strides") == 0)
-    choose_steps(choice, attr, 60, 3);
+    choose_steps(choice, attr, choice->is_window ? 40 : 60, 3);
   else if (strcmp(name, "dilations") == 0)
-    choose_steps(choice, attr, 75, 3);
+    choose_steps(choice, attr, choice->is_window ? 40 : 75, 3);
   else if (strcmp(name, "kernel_shape") == 0)
     choose_kernel(choice, attr);
   else if (strcmp(name, "shape") == 0)

@@ -92,16 +92,24 @@ static void put_all(const eg_instance_class *row, eg_verify_choice *choice,
     list[i] = value;
 }
 
+/// Where one number of a list is changed. Images are padded in their spatial dimensions.
+static uint32_t place_in(eg_verify_choice *choice, const eg_attr *attr) {
+  uint32_t half = attr->ints.len / 2;
+  if (choice->op != EG_OP_PAD || half < 3 || eg_verify_chance(choice, 20))
+    return eg_verify_below(choice, attr->ints.len);
+  return eg_verify_below(choice, 2) * half + 2 + eg_verify_below(choice, half - 2);
+}
+
 /// Often everywhere, because rules ask for equal numbers.
 static void put_some(const eg_instance_class *row, eg_verify_choice *choice,
                      eg_attr *attr) {
   if (attr->ints.len == 0) return;
-  if (eg_verify_chance(choice, 40)) {
+  if (eg_verify_chance(choice, choice->op == EG_OP_PAD ? 10 : 40)) {
     put_all(row, choice, attr);
     return;
   }
   int64_t *list = own_list(choice, attr);
-  list[eg_verify_below(choice, attr->ints.len)] = whole_between(row, choice);
+  list[place_in(choice, attr)] = whole_between(row, choice);
 }
 
 static bool holds_length(const eg_instance_class *row, const eg_instance_node *node,
@@ -152,9 +160,14 @@ static int64_t kernel_at(const eg_instance_node *node, uint32_t i) {
   return has_weight && node->types[1].rank > i + 2 ? node->types[1].dims[i + 2] : 0;
 }
 
+/// Numbers of one end: pads have two for each dimension.
+static uint32_t dims_of_list(const eg_instance_class *row, const eg_attr *attr) {
+  return strcmp(row->attr, "pads") == 0 ? attr->ints.len / 2 : attr->ints.len;
+}
+
 static bool holds_beside_kernel(const eg_instance_class *row,
                                 const eg_instance_node *node, const eg_attr *attr) {
-  uint32_t half = attr->ints.len / 2;
+  uint32_t half = dims_of_list(row, attr);
   for (uint32_t i = 0; i < attr->ints.len; i++) {
     int64_t kernel = kernel_at(node, i % half), pad = attr->ints.data[i];
     if (kernel > 0 && pad > 0 && is_between(row, (double)(pad - kernel))) return true;
@@ -169,12 +182,42 @@ static void put_beside_kernel(const eg_instance_class *row, eg_verify_choice *ch
   eg_instance_node node = {choice->op, choice->slots, choice->types,
                            choice->type_set[1] ? choice->count : 1};
   int64_t *list = own_list(choice, attr);
-  uint32_t half = attr->ints.len / 2, at = eg_verify_below(choice, attr->ints.len);
+  uint32_t half = dims_of_list(row, attr), at = eg_verify_below(choice, attr->ints.len);
   int64_t kernel = kernel_at(&node, at % half);
   if (kernel == 0) kernel = choice->kernel[at % half] = 1 + eg_verify_below(choice, 3);
   int64_t high = row->high < 0 ? kernel - 1 : kernel + (int64_t)row->high;
   int64_t low = row->low < 0 ? 1 : kernel + (int64_t)row->low;
   if (high >= low) list[at] = low + eg_verify_below(choice, (uint32_t)(high - low) + 1);
+}
+
+/// A dilated window may reach across what is between two borders.
+static bool holds_beside_image(const eg_instance_class *row, const eg_instance_node *node,
+                               const eg_attr *attr) {
+  (void)row;
+  for (uint32_t i = 0; i < attr->ints.len && i + 2 < node->types[0].rank; i++)
+    if (2 * attr->ints.data[i] > node->types[0].dims[i + 2] && attr->ints.data[i] > 1 &&
+        kernel_at(node, i) > 1)
+      return true;
+  return false;
+}
+
+/// Two elements of a window that are so far apart that the image just holds it.
+static void put_beside_image(const eg_instance_class *row, eg_verify_choice *choice,
+                             eg_attr *attr) {
+  (void)row;
+  const eg_type *x = &choice->types[0];
+  uint16_t slot;
+  if (attr->ints.len == 0 || attr->ints.len + 2 != x->rank) return;
+  uint32_t at = eg_verify_below(choice, attr->ints.len);
+  int64_t size = x->dims[at + 2], least = size / 2 + 1;
+  bool has_kernel = eg_op_find_attr(choice->op, "kernel_shape", &slot);
+  if (has_kernel && !choice->slot_set[slot]) {
+    eg_verify_choose_slot(choice, "kernel_shape");
+    own_list(choice, &choice->slots[slot])[at] = 2;
+  }
+  if (!has_kernel && !choice->type_set[1]) choice->kernel[at] = 2;
+  own_list(choice, attr)[at] =
+      size > least ? least + eg_verify_below(choice, (uint32_t)(size - least)) : least;
 }
 
 static bool holds_uneven(const eg_instance_class *row, const eg_instance_node *node,
@@ -191,7 +234,7 @@ static void put_uneven(const eg_instance_class *row, eg_verify_choice *choice,
   (void)row;
   if (attr->ints.len == 0) return;
   int64_t *list = own_list(choice, attr);
-  uint32_t at = eg_verify_below(choice, attr->ints.len);
+  uint32_t at = place_in(choice, attr);
   uint32_t half = attr->ints.len / 2;
   list[at] = list[(at + half) % attr->ints.len] + 1;
 }
@@ -365,6 +408,7 @@ static const class_test test_ALL = {holds_all, put_all};
 static const class_test test_SOME = {holds_some, put_some};
 static const class_test test_LENGTH = {holds_length, put_length};
 static const class_test test_BESIDE_KERNEL = {holds_beside_kernel, put_beside_kernel};
+static const class_test test_BESIDE_IMAGE = {holds_beside_image, put_beside_image};
 static const class_test test_UNEVEN = {holds_uneven, put_uneven};
 static const class_test test_GROUP = {holds_group, put_group};
 static const class_test test_PERMUTATION = {holds_permutation, put_permutation};
@@ -555,7 +599,8 @@ void eg_instance_prepare(const eg_instance_aim *aim, eg_verify_choice *choice) {
                                         "steps"};
   for (size_t i = 0; i < 5 && aim->subject == EG_INSTANCE_ATTR; i++)
     is_window = is_window || strcmp(aim->row->attr, windows[i]) == 0;
-  if (is_window) choice->is_roomy = true;
+  choice->is_window = is_window;
+  if (is_window) choice->is_roomy = eg_verify_chance(choice, 50);
   bool is_group = aim->subject == EG_INSTANCE_ATTR && aim->row->test == &test_GROUP;
   choice->is_grouped = is_group && (int)aim->row->low == GROUP_BETWEEN;
 }

@@ -341,7 +341,7 @@ static void steer(eg_verify_draws *draws, uint32_t index) {
   memset(choice->fit_aim, 0, sizeof choice->fit_aim);
   choice->is_dtype_aimed =
       draws->aim != NULL && draws->aim->subject == EG_INSTANCE_DTYPE;
-  choice->is_roomy = choice->is_grouped = false;
+  choice->is_roomy = choice->is_grouped = choice->is_window = false;
   choice->dim_count = 0;
   choice->step = choice->start = 0;
   memset(choice->kernel, 0, sizeof choice->kernel);

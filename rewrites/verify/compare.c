@@ -1,8 +1,8 @@
 // Both sides are evaluated with the reference kernels, and compared.
 //
 // Data are small whole numbers half of the time: as long as every number on the way stays
-// whole and below 2^53 (2^24 for float32), floating-point arithmetic is exact and the
-// sides must be equal bit for bit. Otherwise a bound relative to the largest number of
+// whole and below 2^53 (2^24 for float32), or a simple fraction, floating-point
+// arithmetic is exact and the sides must be equal bit for bit. Otherwise a bound relative to the largest number of
 // the evaluation applies, because rounding errors scale with it. Where that is too
 // little, because differences of nearly equal numbers make errors grow, the verifier asks
 // how far the left side moves when its data move by one unit in the last place. Where it
@@ -20,7 +20,7 @@ enum { MAX_ELEMENTS = 1 << 18 }; // of a tensor; rules may ask for any shape
 
 // How often the data move, and how many times their movement the sides may be apart: a
 // node rounds its result once, as the data were, and a side has some nodes.
-enum { NUDGES = 8, NUDGE_SLACK = 32, CONSTANT_UNITS = 16 };
+enum { NUDGES = 8, NUDGE_SLACK = 32, CONSTANT_UNITS = 16, FEW_PARTS = 2 };
 
 /// Results of one term.
 typedef struct term_value {
@@ -38,6 +38,8 @@ typedef struct evaluation {
   term_value *vars;  // leaves, by variable
   double scale;      // largest finite absolute value
   bool exact;        // so far
+  // Some number was not whole; was too large for exact sums and products of such ones.
+  bool is_broken, is_large;
   bool is_subnormal; // some number was below the normal ones of its type
   bool is_widened;   // floating-point numbers are float64, whatever the types say
   double rounded;    // is_widened: what a constant was rounded by, at most, relative
@@ -49,15 +51,17 @@ typedef struct evaluation {
 /// Of a floating-point type: how far values may be apart, relative to the largest number
 /// that occurs on either side (every node rounds, and constants of rules are matched up
 /// to one unit in the last place); below which whole numbers are exact.
+/// Where broken numbers occur, too, arithmetic is exact as long as all are multiples of
+/// 1 / parts, and below `broken`: products of two fit.
 typedef struct precision {
-  double bound, whole;
+  double bound, whole, parts, broken;
 } precision;
 
 static const precision precisions[EGRAPH_DTYPE_COUNT] = {
-    [EGRAPH_FLOAT64] = {1e-9, 0x1p53},
-    [EGRAPH_FLOAT32] = {1e-4, 0x1p24},
-    [EGRAPH_FLOAT16] = {2e-2, 0x1p11},
-    [EGRAPH_BFLOAT16] = {1e-1, 0x1p8}};
+    [EGRAPH_FLOAT64] = {1e-9, 0x1p53, 0x1p12, 0x1p29},
+    [EGRAPH_FLOAT32] = {1e-4, 0x1p24, 0x1p4, 0x1p16},
+    [EGRAPH_FLOAT16] = {2e-2, 0x1p11, 0x1p1, 0x1p9},
+    [EGRAPH_BFLOAT16] = {1e-1, 0x1p8, 0x1p1, 0x1p6}};
 
 // ---- what was computed ----------------------------------------------------------
 
@@ -65,20 +69,24 @@ static void note_numbers(evaluation *run, const eg_tensor *tensor) {
   egraph_dtype dtype = tensor->type.dtype;
   if (!eg_dtype_is_float(dtype)) return; // exact, wrapping included
   double most = precisions[dtype].whole, least = eg_dtype_normal(dtype);
+  double parts = precisions[dtype].parts;
   for (int64_t i = 0; i < eg_type_elements(&tensor->type); i++) {
     double value = eg_tensor_get_double(tensor, i);
     if (!isfinite(value)) continue;
     if (value != 0 && fabs(value) < least) run->is_subnormal = true;
-    if (value != floor(value) || fabs(value) >= most) run->exact = false;
+    if (fabs(value) >= most || value * parts != floor(value * parts)) run->exact = false;
+    if (value != floor(value)) run->is_broken = true;
+    if (fabs(value) >= precisions[dtype].broken) run->is_large = true;
     if (fabs(value) > run->scale) run->scale = fabs(value);
   }
+  if (run->is_broken && run->is_large) run->exact = false;
 }
 
-/// What is made with a broken number may round to a whole one.
+/// What is made with a broken number may round to a whole one, but with simple ones.
 static void note_attrs(evaluation *run, const eg_attrs *attrs) {
   for (uint16_t i = 0; i < attrs->count; i++)
     if (attrs->slots[i].kind == EG_ATTR_FLOAT && isfinite(attrs->slots[i].f) &&
-        attrs->slots[i].f != floor(attrs->slots[i].f))
+        attrs->slots[i].f * FEW_PARTS != floor(attrs->slots[i].f * FEW_PARTS))
       run->exact = false;
 }
 
@@ -135,8 +143,10 @@ static egraph_status fill_leaf(evaluation *run, uint32_t var) {
   // What conditions and attributes make of it is exact for the rounded number or for the
   // one that was meant.
   if (leaf->splat && eg_type_elements(&leaf->type) > 0 &&
-      eg_tensor_get_double(&drawn, 0) != leaf->splat_value)
+      eg_tensor_get_double(&drawn, 0) != leaf->splat_value) {
     run->rounded = fmax(run->rounded, eg_dtype_unit(leaf->type.dtype, 1));
+    run->exact = false;
+  }
   if (run->nudge != NULL && !leaf->constant) nudge(run->nudge, value->parts);
   note_numbers(run, value->parts);
   return EGRAPH_OK;

@@ -56,6 +56,13 @@ static double tiny(eg_verify_source *source, egraph_dtype dtype, bool is_positiv
   return is_positive || eg_rng_below(&source->rng, 2) == 0 ? size : -size;
 }
 
+/// Whole numbers, or what lies between two of them.
+static double tied(eg_verify_source *source, bool is_positive) {
+  double step = source->kind < 5 ? 1 : 0.5;
+  uint64_t count = source->kind < 5 ? 3 : 8;
+  return step * ((double)eg_rng_below(&source->rng, count) - (is_positive ? 0 : 1));
+}
+
 static double float_number(eg_verify_source *source, const eg_verify_leaf *leaf,
                            bool is_positive) {
   egraph_dtype dtype = leaf->type.dtype;
@@ -68,7 +75,7 @@ static double float_number(eg_verify_source *source, const eg_verify_leaf *leaf,
   case EG_VERIFY_EXTREME: return extreme(source, dtype);
   case EG_VERIFY_WIDE: return wide(source, is_positive);
   case EG_VERIFY_TINY: return tiny(source, dtype, is_positive);
-  case EG_VERIFY_TIES: return (double)eg_rng_below(&source->rng, 3) - !is_positive;
+  case EG_VERIFY_TIES: return tied(source, is_positive);
   case EG_VERIFY_ORDINARY:
   case EG_VERIFY_DATA_COUNT: break;
   }

@@ -16,12 +16,14 @@
 // Of the instances that are wanted: how many are enough to judge, and draws for each.
 enum { LEAST_SHARE = 12, DRAWS_PER_INSTANCE = 160 };
 
-/// Instances of each class, and draws for it.
+/// Instances of each class, and draws for it. Attributes depend on each other more than
+/// dimensions and types do.
 typedef struct effort {
   uint32_t instances, draws;
 } effort;
-static const effort thorough = {3, 48}, loading = {1, 3};
-enum { HOPELESS = 12 }; // draws after which a class is given up
+static const effort thorough_of_attributes = {80, 240}, thorough = {8, 64},
+                    loading = {1, 3};
+enum { HOPELESS = 24 }; // draws after which a class is given up
 
 typedef struct verification {
   const eg_rule *rule;
@@ -239,9 +241,12 @@ static bool is_hopeless(const verification *run, const eg_coverage_row *row,
 
 /// Draws for each class that has too few instances.
 static egraph_status verify_classes(verification *run) {
-  effort most = run->options.is_loading ? loading : thorough;
   for (uint32_t i = 0; i < run->coverage.count; i++) {
     eg_coverage_row *row = &run->coverage.rows[i];
+    bool is_attribute = row->aim.subject == EG_INSTANCE_ATTR;
+    effort most = run->options.is_loading ? loading
+                  : is_attribute          ? thorough_of_attributes
+                                          : thorough;
     eg_verify_aim(run->draws, &row->aim);
     for (uint32_t k = 0;
          k < most.draws && row->compared < most.instances && !run->rejected &&
