@@ -421,17 +421,17 @@ typedef struct egraph_rule_class {
 typedef struct egraph_rule_evidence {
   const char *rule;
   bool is_accepted;
-  const char *detail;                 // as egraph_rules_verify reports it
-  uint32_t instances, exact;          // compared; without any rounding
-  const egraph_rule_class *classes;   // [class_count]: all that the left side leaves open
-  uint32_t class_count, reached;      // reached: with an instance
+  const char *detail;               // as egraph_rules_verify reports it
+  uint32_t instances, exact;        // compared; without any rounding
+  const egraph_rule_class *classes; // [class_count]: all that the left side leaves open
+  uint32_t class_count, reached;    // reached: with an instance
 } egraph_rule_evidence;
 /// Verifies as egraph_rules_verify does, and reports the evidence of every rule. What
 /// `report` is given lasts as long as the call.
-EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_rules_examine(
-    const egraph_rules *rules, uint64_t seed,
-    void (*report)(void *user, const egraph_rule_evidence *evidence), void *user,
-    uint32_t *out_rejected);
+EGRAPH_API EGRAPH_NODISCARD egraph_status
+egraph_rules_examine(const egraph_rules *rules, uint64_t seed,
+                     void (*report)(void *user, const egraph_rule_evidence *evidence),
+                     void *user, uint32_t *out_rejected);
 /// Canonical text of all rules; free with egraph_string_free.
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_rules_text(const egraph_allocator *alloc,
                                                             const egraph_rules *rules,

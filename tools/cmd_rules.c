@@ -32,8 +32,8 @@ static void print_missing(const egraph_rule_evidence *evidence) {
     bool is_first = classes[i].instances == 0;
     for (uint32_t k = 0; k < i && is_first; k++)
       is_first = classes[k].instances != 0 ||
-                 strcmp(reason, classes[k].reason != NULL ? classes[k].reason
-                                                          : "not drawn") != 0;
+                 strcmp(reason,
+                        classes[k].reason != NULL ? classes[k].reason : "not drawn") != 0;
     if (!is_first) continue;
     printf("  not reached, %s:", reason);
     const char *comma = " ";

@@ -38,11 +38,11 @@ typedef struct eg_verify_choice {
   void (*fit)(const struct eg_instance_aim *aim, struct eg_verify_choice *choice,
               uint32_t operand);
   const struct eg_instance_aim *fit_aim[EG_VERIFY_MAX_OPERANDS];
-  bool is_dtype_aimed;               // operands have `dtype`, whatever the operator takes
-  bool is_roomy;   // images have room for wide windows
-  bool is_window;                    // other attributes of windows are seldom plain
-  bool is_grouped; // channels have divisors
-  int64_t dims[8]; // of which dimensions are half of the time
+  bool is_dtype_aimed; // operands have `dtype`, whatever the operator takes
+  bool is_roomy;       // images have room for wide windows
+  bool is_window;      // other attributes of windows are seldom plain
+  bool is_grouped;     // channels have divisors
+  int64_t dims[8];     // of which dimensions are half of the time
   uint32_t dim_count;
   int64_t kernel[EGRAPH_MAX_RANK]; // of a fresh weight; 0: any
   int64_t step, start; // of slices; 0: any. start < 0: from 0 on, > 0: behind it

@@ -620,7 +620,8 @@ void eg_instance_fit(const eg_instance_aim *aim, eg_verify_choice *choice,
   uint32_t at = eg_verify_below(choice, type->rank);
   type->dims[at] = choice->dims[eg_verify_below(choice, choice->dim_count)];
   if (least == 1 && type->rank > 1)
-    type->dims[(at + 1) % type->rank] = choice->dims[eg_verify_below(choice, choice->dim_count)];
+    type->dims[(at + 1) % type->rank] =
+        choice->dims[eg_verify_below(choice, choice->dim_count)];
 }
 
 static void put_kernel(const eg_instance_class *row, eg_verify_choice *choice) {

@@ -165,6 +165,12 @@ static void set_known_slots(eg_verify_draws *draws, const eg_rule_term *term) {
           term->op, i, &draws->env.vars[slot->index], &choice->slots[i]);
     } else if (slot->form == EG_RULE_SLOT_EXPR && eval(draws, slot->index, &value)) {
       choice->slot_set[i] = eg_rule_attr_of_value(term->op, i, &value, &choice->slots[i]);
+    } else if (slot->form == EG_RULE_SLOT_VAR &&
+               (choice->aim == NULL || choice->aim->slot != i) &&
+               draws->hints.vars[slot->index].equals != EG_RULE_NONE &&
+               eg_rng_below(&draws->rng, 100) < 80 &&
+               eval(draws, draws->hints.vars[slot->index].equals, &value)) {
+      choice->slot_set[i] = eg_rule_attr_of_value(term->op, i, &value, &choice->slots[i]);
     }
   }
 }
@@ -339,13 +345,18 @@ static void steer(eg_verify_draws *draws, uint32_t index) {
   choice->put = eg_instance_put;
   choice->fit = eg_instance_fit;
   memset(choice->fit_aim, 0, sizeof choice->fit_aim);
-  choice->is_dtype_aimed =
-      draws->aim != NULL && draws->aim->subject == EG_INSTANCE_DTYPE;
+  choice->is_dtype_aimed = draws->aim != NULL && draws->aim->subject == EG_INSTANCE_DTYPE;
   choice->is_roomy = choice->is_grouped = choice->is_window = false;
   choice->dim_count = 0;
   choice->step = choice->start = 0;
   memset(choice->kernel, 0, sizeof choice->kernel);
-  if (draws->aim == NULL) return;
+  if (draws->aim == NULL) {
+    uint32_t count = draws->hints.size_count;
+    bool is_asked = count > 0 && eg_rng_below(&draws->rng, 4) == 0;
+    for (uint32_t i = 0; is_asked && i < count; i++)
+      choice->dims[choice->dim_count++] = draws->hints.sizes[i];
+    return;
+  }
   eg_instance_prepare(draws->aim, choice);
   if (is_of_term(draws->aim) && draws->aim->term == index) choice->aim = draws->aim;
 }
@@ -473,6 +484,20 @@ static void bound_index(eg_verify_draws *draws, const eg_rule_term *term) {
       choice->types[0].dims[axis];
 }
 
+/// Attributes, operands and leaves; `bound` are the variables that stay as they are.
+static egraph_status choose_term(eg_verify_draws *draws, const eg_rule_term *term,
+                                 uint64_t bound, bool *out_ok) {
+  draws->repaired = 0;
+  set_known_slots(draws, term);
+  set_known_types(draws, term);
+  eg_verify_choose(&draws->choice);
+  *out_ok = types_fit(&draws->choice);
+  if (!*out_ok) return EGRAPH_OK;
+  EG_TRY(add_fresh_leaves(draws, term));
+  settle_slots(draws, term);
+  return eg_verify_repair(draws, term, bound);
+}
+
 static egraph_status try_term(eg_verify_draws *draws, uint32_t index, bool *out_ok) {
   const eg_rule_term *term = &draws->rule->terms[index];
   eg_verify_choice *choice = &draws->choice;
@@ -485,14 +510,13 @@ static egraph_status try_term(eg_verify_draws *draws, uint32_t index, bool *out_
   steer(draws, index);
   draws->env.scratch->int_count = 0;
   draws->env.scratch->value_count = 0;
-  set_known_slots(draws, term);
-  set_known_types(draws, term);
-  eg_verify_choose(choice);
-  *out_ok = types_fit(choice);
+  EG_TRY(choose_term(draws, term, bound, out_ok));
+  uint64_t repaired = draws->repaired;
+  if (*out_ok && repaired != 0) { // attributes and other operands follow
+    draws->bound = bound | repaired;
+    EG_TRY(choose_term(draws, term, bound | repaired, out_ok));
+  }
   if (!*out_ok) return EGRAPH_OK;
-  EG_TRY(add_fresh_leaves(draws, term));
-  settle_slots(draws, term);
-  EG_TRY(eg_verify_repair(draws, term, bound));
   EG_TRY(add_node(draws, index, out_ok));
   if (!*out_ok) return EGRAPH_OK;
   bound_index(draws, term);

@@ -11,7 +11,7 @@
 // to chance.
 
 // MAX_VARS: bits of a word. EG_VERIFY_SPLAT_ELEMENTS: their data are written out.
-enum { MAX_VARS = 64, EG_VERIFY_SPLAT_ELEMENTS = 1 << 16 };
+enum { MAX_VARS = 64, MAX_SIZES = 8, EG_VERIFY_SPLAT_ELEMENTS = 1 << 16 };
 
 typedef enum wish_state { WISH_MAYBE, WISH_YES, WISH_NO } wish_state;
 
@@ -23,9 +23,11 @@ typedef struct var_hint {
 } var_hint;
 
 typedef struct rule_hints {
-  var_hint *vars;            // [rule->var_count]
-  uint64_t *needs;           // variables that an expression needs, by expression
-  uint64_t *bound;           // variables bound once a term is done, by pattern term
+  var_hint *vars;           // [rule->var_count]
+  uint64_t *needs;          // variables that an expression needs, by expression
+  uint64_t *bound;          // variables bound once a term is done, by pattern term
+  int64_t sizes[MAX_SIZES]; // dimensions that conditions may ask for
+  uint32_t size_count;
   uint32_t dtypes;           // bits of the element types that conditions leave
   uint32_t *condition_terms; // first pattern term after which a condition can be decided
 } rule_hints;
@@ -49,6 +51,7 @@ struct eg_verify_draws {
   const eg_attrs **attrs; // by pattern term
   eg_class *classes;      // by pattern term
   uint64_t bound;         // variables
+  uint64_t repaired; // leaves of the term at hand whose types conditions have changed
   egraph_dtype dtype;
   const eg_instance_aim *aim;
   uint32_t refused; // condition by which the last try failed, or EG_RULE_NONE

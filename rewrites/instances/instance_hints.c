@@ -100,6 +100,19 @@ static uint32_t dtypes_left(const eg_rule *rule, uint32_t expr) {
   return left;
 }
 
+/// Whole numbers above the usual dimensions, and the numbers after them: what is cut or
+/// compared there has room.
+static void read_sizes(const eg_rule *rule, uint32_t expr, rule_hints *out) {
+  const eg_rule_expr *at = &rule->exprs[expr];
+  for (uint32_t i = 0; at->form == EG_RULE_EXPR_CALL && i < at->arg_count; i++)
+    read_sizes(rule, at->args[i], out);
+  if (at->form != EG_RULE_EXPR_CONSTANT || at->kind != EG_RULE_INT) return;
+  if (at->constant.i < 6 || at->constant.i > 64 || out->size_count + 2 > MAX_SIZES)
+    return;
+  out->sizes[out->size_count++] = at->constant.i;
+  out->sizes[out->size_count++] = at->constant.i + 1;
+}
+
 static uint32_t dtypes_of(const eg_rule *rule) {
   uint32_t left = (1u << EGRAPH_DTYPE_COUNT) - 1;
   for (uint32_t i = 0; i < rule->condition_count; i++)
@@ -182,5 +195,8 @@ egraph_status eg_verify_read_hints(const eg_rule *rule, eg_arena *arena,
   read_bound(rule, out->bound);
   place_conditions(rule, out);
   out->dtypes = dtypes_of(rule);
+  out->size_count = 0;
+  for (uint32_t i = 0; i < rule->condition_count; i++)
+    read_sizes(rule, rule->conditions[i], out);
   return EGRAPH_OK;
 }

@@ -115,6 +115,7 @@ static bool set_type(repair *r, uint32_t expr, const eg_type *type) {
       eg_type_elements(type) > 1 << 16 || !keeps_aim(r, var, &leaf->type, type))
     return false;
   leaf->type = *type;
+  r->draws->repaired |= UINT64_C(1) << var;
   for (uint32_t i = 0; i < r->term->child_count; i++) {
     const eg_rule_term *child = &r->draws->rule->terms[r->term->children[i]];
     if (child->is_var && child->var == var) r->draws->choice.types[i] = *type;

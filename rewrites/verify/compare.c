@@ -2,12 +2,12 @@
 //
 // Data are small whole numbers half of the time: as long as every number on the way stays
 // whole and below 2^53 (2^24 for float32), or a simple fraction, floating-point
-// arithmetic is exact and the sides must be equal bit for bit. Otherwise a bound relative to the largest number of
-// the evaluation applies, because rounding errors scale with it. Where that is too
-// little, because differences of nearly equal numbers make errors grow, the verifier asks
-// how far the left side moves when its data move by one unit in the last place. Where it
-// is much, because an element type has few digits, the same numbers are evaluated in
-// float64 as well.
+// arithmetic is exact and the sides must be equal bit for bit. Otherwise a bound relative
+// to the largest number of the evaluation applies, because rounding errors scale with it.
+// Where that is too little, because differences of nearly equal numbers make errors grow,
+// the verifier asks how far the left side moves when its data move by one unit in the
+// last place. Where it is much, because an element type has few digits, the same numbers
+// are evaluated in float64 as well.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/verify/compare.h"
 
@@ -330,7 +330,8 @@ static double bound_of(const evaluation *run, egraph_dtype dtype) {
   return bound * fmax(least, run->scale);
 }
 
-static egraph_status compare_roots(evaluation *run, eg_verify_comparison *out, eg_text *text) {
+static egraph_status compare_roots(evaluation *run, eg_verify_comparison *out,
+                                   eg_text *text) {
   comparison state = {
       .run = run, .data = run->source.data, .spreads = run->rule->spreads};
   for (uint32_t i = 0; i < run->rule->root_count && !state.differ; i++) {

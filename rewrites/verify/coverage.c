@@ -17,8 +17,8 @@ egraph_status eg_coverage_init(eg_coverage *coverage, const eg_rule *rule,
     status = eg_arena_alloc(&coverage->arena, aims.len, sizeof *coverage->rows,
                             &coverage->rows);
   for (size_t i = 0; status == EGRAPH_OK && i < aims.len; i++)
-    coverage->rows[i] = (eg_coverage_row){
-        .aim = aims.data[i], .obstacle = {EG_RULE_NONE, EG_RULE_NONE}};
+    coverage->rows[i] =
+        (eg_coverage_row){.aim = aims.data[i], .obstacle = {EG_RULE_NONE, EG_RULE_NONE}};
   coverage->count = status == EGRAPH_OK ? (uint32_t)aims.len : 0;
   eg_instance_aims_deinit(&aims);
   return status;
@@ -77,7 +77,8 @@ static egraph_status class_of_row(eg_coverage *coverage, const eg_coverage_row *
 }
 
 egraph_status eg_coverage_classes(eg_coverage *coverage, egraph_rule_class **out) {
-  EG_TRY(eg_arena_alloc(&coverage->arena, (size_t)coverage->count + 1, sizeof **out, out));
+  EG_TRY(
+      eg_arena_alloc(&coverage->arena, (size_t)coverage->count + 1, sizeof **out, out));
   eg_text text;
   eg_text_init(&text, coverage->arena.alloc);
   egraph_status status = EGRAPH_OK;

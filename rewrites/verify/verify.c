@@ -117,7 +117,8 @@ static egraph_status check_data(verification *run, const eg_verify_instance *ins
       [EG_VERIFY_LARGE] = "on large data: ",
       [EG_VERIFY_EXTREME] = "at the ends of the range: "};
   uint64_t seed = run->options.seed + UINT64_C(0x9e3779b9) * run->drawn;
-  EG_TRY(eg_verify_compare(&run->text.chars.alloc, instance, data, seed, out, &run->text));
+  EG_TRY(
+      eg_verify_compare(&run->text.chars.alloc, instance, data, seed, out, &run->text));
   eg_verify_comparison result = *out;
   if (data == EG_VERIFY_ORDINARY) count(run, &result);
   if (result.math > run->math) run->math = result.math;
@@ -152,8 +153,7 @@ static egraph_status check_values(verification *run, const eg_verify_instance *i
   EG_TRY(check_data(run, instance, EG_VERIFY_ORDINARY, &first));
   bool is_compared = first.verdict != EG_VERIFY_VACUOUS || first.is_empty;
   *out = is_compared ? EG_INSTANCE_COMPARED : EG_INSTANCE_VACUOUS;
-  if (!run->rejected)
-    EG_TRY(check_data(run, instance, plain[run->found % 3], &others));
+  if (!run->rejected) EG_TRY(check_data(run, instance, plain[run->found % 3], &others));
   return run->rejected ? EGRAPH_OK
                        : check_data(run, instance, special[run->found % 4], &others);
 }
@@ -236,7 +236,8 @@ static bool is_hopeless(const verification *run, const eg_coverage_row *row,
                         uint32_t draws) {
   eg_verify_obstacle by = eg_verify_obstacle_of(run->draws);
   bool is_known = by.condition != EG_RULE_NONE || by.term != EG_RULE_NONE;
-  return draws >= HOPELESS && is_known && row->compared + row->unbuilt + row->vacuous == 0;
+  return draws >= HOPELESS && is_known &&
+         row->compared + row->unbuilt + row->vacuous == 0;
 }
 
 /// Draws for each class that has too few instances.
@@ -248,9 +249,8 @@ static egraph_status verify_classes(verification *run) {
                   : is_attribute          ? thorough_of_attributes
                                           : thorough;
     eg_verify_aim(run->draws, &row->aim);
-    for (uint32_t k = 0;
-         k < most.draws && row->compared < most.instances && !run->rejected &&
-         !is_hopeless(run, row, k);
+    for (uint32_t k = 0; k < most.draws && row->compared < most.instances &&
+                         !run->rejected && !is_hopeless(run, row, k);
          k++)
       EG_TRY(verify_draw(run));
     if (run->rejected) return EGRAPH_OK;

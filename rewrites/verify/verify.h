@@ -23,19 +23,19 @@ typedef struct eg_verify_options {
 enum { EG_VERIFY_INSTANCES = 256, EG_VERIFY_LOAD_INSTANCES = 24 };
 
 /// Called once per rule. `detail`: how many instances were compared, how many of them
-/// exactly, of which types, in how many classes of instances, and the class that the rule was found to be in; or why it was
-/// rejected, with a counterexample; of parallel operators, on how many instances their
-/// layouts were found right.
+/// exactly, of which types, in how many classes of instances, and the class that the rule
+/// was found to be in; or why it was rejected, with a counterexample; of parallel
+/// operators, on how many instances their layouts were found right.
 typedef void eg_verify_report(void *user, const char *rule, bool accepted,
                               const char *detail);
 
 /// Verifies every rule (switched on or not), and those that layouts imply after them. A
 /// rule is rejected when an instance gives its sides different types or values, or keeps
 /// it out of the class that it declares, when its right side needs an element type that
-/// ONNX does not have for an operator (and the left side does not), when its parallel operators claim what layouts
-/// do not allow (layout_check.h), or when too few instances can be found to judge.
-/// *out_rejected (may be NULL) counts those; `report` may be NULL. Equal seeds give equal
-/// reports. Fails with EGRAPH_E_MEMORY.
+/// ONNX does not have for an operator (and the left side does not), when its parallel
+/// operators claim what layouts do not allow (layout_check.h), or when too few instances
+/// can be found to judge. *out_rejected (may be NULL) counts those; `report` may be NULL.
+/// Equal seeds give equal reports. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_rules_verify(const eg_rules *rules, const eg_verify_options *options,
                               eg_verify_report *report, void *user,
                               uint32_t *out_rejected);
