@@ -21,8 +21,8 @@ enum { LEAST_SHARE = 12, DRAWS_PER_INSTANCE = 160 };
 typedef struct effort {
   uint32_t instances, draws;
 } effort;
-static const effort thorough_of_attributes = {80, 240}, thorough = {8, 64},
-                    loading = {1, 3};
+static const effort thorough_of_attributes = {80, 240}, thorough_of_dims = {24, 96},
+                    thorough = {8, 64}, loading = {1, 3};
 enum { HOPELESS = 24 }; // draws after which a class is given up
 
 typedef struct verification {
@@ -245,8 +245,10 @@ static egraph_status verify_classes(verification *run) {
   for (uint32_t i = 0; i < run->coverage.count; i++) {
     eg_coverage_row *row = &run->coverage.rows[i];
     bool is_attribute = row->aim.subject == EG_INSTANCE_ATTR;
+    bool is_dims = row->aim.subject == EG_INSTANCE_DIMS;
     effort most = run->options.is_loading ? loading
                   : is_attribute          ? thorough_of_attributes
+                  : is_dims               ? thorough_of_dims
                                           : thorough;
     eg_verify_aim(run->draws, &row->aim);
     for (uint32_t k = 0; k < most.draws && row->compared < most.instances &&
