@@ -397,6 +397,8 @@ eg_verify_obstacle eg_verify_obstacle_of(const eg_verify_draws *draws) {
       most = draws->refusals[i];
       found.condition = i;
     }
+  // A try that reached a condition was well-typed until then: types are no obstacle.
+  if (most > 0) return found;
   for (uint32_t i = 0; i < draws->rule->pattern_term_count; i++)
     if (draws->ill_typed[i] > most) {
       most = draws->ill_typed[i];
