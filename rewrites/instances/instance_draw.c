@@ -389,21 +389,20 @@ void eg_verify_aim(eg_verify_draws *draws, const eg_instance_aim *aim) {
     draws->ill_typed[i] = 0;
 }
 
+// The term that tries came to at most decides; there, a condition: a try that reached it
+// was well-typed.
 eg_verify_obstacle eg_verify_obstacle_of(const eg_verify_draws *draws) {
   eg_verify_obstacle found = {EG_RULE_NONE, EG_RULE_NONE};
-  uint32_t most = 0;
-  for (uint32_t i = 0; i < draws->rule->condition_count; i++)
-    if (draws->refusals[i] > most) {
-      most = draws->refusals[i];
-      found.condition = i;
-    }
-  // A try that reached a condition was well-typed until then: types are no obstacle.
-  if (most > 0) return found;
+  uint32_t last = 0, most = 0;
   for (uint32_t i = 0; i < draws->rule->pattern_term_count; i++)
-    if (draws->ill_typed[i] > most) {
-      most = draws->ill_typed[i];
-      found = (eg_verify_obstacle){EG_RULE_NONE, i};
-    }
+    if (draws->ill_typed[i] > 0) found.term = last = i;
+  for (uint32_t i = 0; i < draws->rule->condition_count; i++) {
+    uint32_t term = draws->hints.condition_terms[i], count = draws->refusals[i];
+    if (count == 0 || term < last || (term == last && count <= most)) continue;
+    last = term;
+    most = count;
+    found = (eg_verify_obstacle){i, EG_RULE_NONE};
+  }
   return found;
 }
 

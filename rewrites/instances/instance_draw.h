@@ -42,7 +42,7 @@ egraph_status eg_verify_draw(eg_verify_draws *draws, bool *out_found, bool *out_
 /// Steers draws to a class of instances from now on (kept by reference); NULL: nowhere.
 void eg_verify_aim(eg_verify_draws *draws, const eg_instance_aim *aim);
 bool eg_verify_is_in(const eg_verify_instance *instance, const eg_instance_aim *aim);
-/// What most tries in the class of the aim failed by: a condition if any did.
+/// What tries in the class of the aim failed by, those that came farthest.
 typedef struct eg_verify_obstacle {
   uint32_t condition; // number of the rule's, or EG_RULE_NONE
   uint32_t term;      // that was ill-typed, or EG_RULE_NONE
