@@ -145,6 +145,34 @@ egraph_status egraph_rules_verify(const egraph_rules *rules, uint64_t seed,
   return verify_tests(rules, report, user, out_rejected);
 }
 
+/// Who is told of evidence.
+typedef struct listener {
+  void (*report)(void *user, const egraph_rule_evidence *evidence);
+  void *user;
+} listener;
+
+static void on_test_failure(void *user, const char *rule, bool accepted,
+                            const char *detail) {
+  const listener *to = user;
+  const egraph_rule_evidence evidence = {
+      .rule = rule, .is_accepted = accepted, .detail = detail};
+  if (to->report != NULL) to->report(to->user, &evidence);
+}
+
+egraph_status egraph_rules_examine(const egraph_rules *rules, uint64_t seed,
+                                   void (*report)(void *user,
+                                                  const egraph_rule_evidence *evidence),
+                                   void *user, uint32_t *out_rejected) {
+  EG_REQUIRE(rules, out_rejected);
+  listener to = {.report = report, .user = user};
+  const eg_verify_options options = {.seed = seed,
+                                     .instances = EG_VERIFY_INSTANCES,
+                                     .evidence = report,
+                                     .evidence_user = user};
+  EG_TRY(eg_rules_verify(rules, &options, NULL, NULL, out_rejected));
+  return verify_tests(rules, on_test_failure, &to, out_rejected);
+}
+
 egraph_status egraph_rules_text(const egraph_allocator *alloc, const egraph_rules *rules,
                                 char **out) {
   EG_REQUIRE(rules, out);

@@ -415,6 +415,27 @@ EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_rules_verify(
     const egraph_rules *rules, uint64_t seed,
     void (*report)(void *user, const char *rule, bool accepted, const char *detail),
     void *user, uint32_t *out_rejected);
+/// A class of instances of a rule, as "stride 3 of max-pool" or "rank 2 of ?x".
+typedef struct egraph_rule_class {
+  const char *name;
+  uint32_t instances; // that were compared
+  const char *reason; // why none was; NULL: some were, or no reason is known
+} egraph_rule_class;
+/// What the verification of a rule rests on.
+typedef struct egraph_rule_evidence {
+  const char *rule;
+  bool is_accepted;
+  const char *detail;               // as egraph_rules_verify reports it
+  uint32_t instances, exact;        // compared; without any rounding
+  const egraph_rule_class *classes; // [class_count]: all that the left side leaves open
+  uint32_t class_count, reached;    // reached: with an instance
+} egraph_rule_evidence;
+/// Verifies as egraph_rules_verify does, and reports the evidence of every rule. What
+/// `report` is given lasts as long as the call.
+EGRAPH_API EGRAPH_NODISCARD egraph_status
+egraph_rules_examine(const egraph_rules *rules, uint64_t seed,
+                     void (*report)(void *user, const egraph_rule_evidence *evidence),
+                     void *user, uint32_t *out_rejected);
 /// Canonical text of all rules; free with egraph_string_free.
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_rules_text(const egraph_allocator *alloc,
                                                             const egraph_rules *rules,

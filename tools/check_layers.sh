@@ -19,7 +19,7 @@ rewrites/language:    egraph ops pcg/parallel
 rewrites/saturation:  egraph ops pcg/graph pcg/onnx rewrites/language
 rewrites/instances:   rewrites/language rewrites/saturation
 rewrites/claims:      pcg/parallel rewrites/language rewrites/instances
-rewrites/verify:      rewrites/language rewrites/saturation rewrites/instances rewrites/claims
+rewrites/verify:      pcg/onnx rewrites/language rewrites/saturation rewrites/instances rewrites/claims
 rewrites:             rewrites/language rewrites/claims rewrites/verify
 rewrites/import:      pcg/parallel rewrites rewrites/language rewrites/saturation rewrites/instances rewrites/verify
 rewrites/generate:    ops rewrites rewrites/language rewrites/saturation rewrites/verify

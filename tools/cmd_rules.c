@@ -31,31 +31,84 @@ typedef struct import_report {
   uint32_t row_count;
 } import_report;
 
-static void on_verified(void *user, const char *rule, bool accepted, const char *detail) {
+/// Classes without an instance, one line for each reason.
+static void print_missing(const egraph_rule_evidence *evidence) {
+  const egraph_rule_class *classes = evidence->classes;
+  for (uint32_t i = 0; i < evidence->class_count; i++) {
+    const char *reason = classes[i].reason != NULL ? classes[i].reason : "not drawn";
+    bool is_first = classes[i].instances == 0;
+    for (uint32_t k = 0; k < i && is_first; k++)
+      is_first = classes[k].instances != 0 ||
+                 strcmp(reason,
+                        classes[k].reason != NULL ? classes[k].reason : "not drawn") != 0;
+    if (!is_first) continue;
+    printf("  not reached, %s:", reason);
+    const char *comma = " ";
+    for (uint32_t k = i; k < evidence->class_count; k++) {
+      const char *own = classes[k].reason != NULL ? classes[k].reason : "not drawn";
+      if (classes[k].instances != 0 || strcmp(own, reason) != 0) continue;
+      printf("%s%s", comma, classes[k].name);
+      comma = ", ";
+    }
+    printf("\n");
+  }
+}
+
+static void json_evidence(const egraph_rule_evidence *evidence) {
+  json_open(NULL, '{');
+  json_text("name", evidence->rule);
+  json_bool("accepted", evidence->is_accepted);
+  json_text("detail", evidence->detail);
+  json_int("instances", evidence->instances);
+  json_int("exact", evidence->exact);
+  json_int("reached", evidence->reached);
+  json_open("classes", '[');
+  for (uint32_t i = 0; i < evidence->class_count; i++) {
+    json_open(NULL, '{');
+    json_text("name", evidence->classes[i].name);
+    json_int("instances", evidence->classes[i].instances);
+    if (evidence->classes[i].reason != NULL)
+      json_text("reason", evidence->classes[i].reason);
+    json_close('}');
+  }
+  json_close(']');
+  json_close('}');
+}
+
+static void on_verified(void *user, const egraph_rule_evidence *evidence) {
   verify_counts *counts = user;
-  *(accepted ? &counts->accepted : &counts->rejected) += 1;
-  if (!counts->json)
-    printf("%s  %s: %s\n", accepted ? "accepted" : "rejected", rule, detail);
-  progress_line("verify", rule);
+  *(evidence->is_accepted ? &counts->accepted : &counts->rejected) += 1;
+  if (counts->json) {
+    json_evidence(evidence);
+  } else {
+    printf("%s  %s: %s\n", evidence->is_accepted ? "accepted" : "rejected",
+           evidence->rule, evidence->detail);
+    if (evidence->is_accepted) print_missing(evidence);
+  }
+  progress_line("verify", evidence->rule);
 }
 
 static egraph_status verify(const egraph_rules *rules, uint64_t seed, bool json,
                             uint32_t *rejected) {
   verify_counts counts = {.json = json};
-  egraph_status status = egraph_rules_verify(rules, seed, on_verified, &counts, rejected);
-  progress_clear();
-  if (status != EGRAPH_OK) return status;
   if (json) {
     json_begin();
     json_int("rules", egraph_rules_count(rules));
     json_int("implied", egraph_rules_implied_count(rules));
+    json_open("evidence", '[');
+  }
+  egraph_status status =
+      egraph_rules_examine(rules, seed, on_verified, &counts, rejected);
+  progress_clear();
+  if (json) {
+    json_close(']');
     json_int("accepted", counts.accepted);
     json_int("rejected", counts.rejected);
     json_end();
-  } else {
+  } else if (status == EGRAPH_OK) {
     printf("%u accepted, %u rejected\n", counts.accepted, counts.rejected);
   }
-  return EGRAPH_OK;
+  return status;
 }
 
 static void on_imported(void *user, uint32_t number, const char *outcome,

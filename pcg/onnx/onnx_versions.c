@@ -188,6 +188,12 @@ const char *eg_onnx_fault(const Onnx__NodeProto *node, const int *dtype, int64_t
   return is_known(node->op_type) ? "it is not in the set yet" : NULL;
 }
 
+bool eg_onnx_takes(eg_op op, uint32_t operand, egraph_dtype dtype) {
+  const version *row = row_of(eg_op_info_of(op)->onnx, eg_onnx_newest_opset());
+  uint32_t types = row != NULL ? types_of(row, operand) : 0;
+  return types == 0 || (types >> eg_dtype_onnx(dtype) & 1) != 0;
+}
+
 // ---- what ONNX Runtime loads --------------------------------------------------------
 
 typedef struct runtime_row {

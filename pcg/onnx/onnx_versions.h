@@ -48,6 +48,10 @@ bool eg_onnx_has_word(const char *words, const char *word);
 /// TensorProto, 0: not known. Every set has the operators that are not known.
 const char *eg_onnx_fault(const Onnx__NodeProto *node, const int *dtype, int64_t opset);
 
+/// Whether the newest set has the operator of ours with an operand of this element type.
+/// True for operators that it has not: these are written as others.
+bool eg_onnx_takes(eg_op op, uint32_t operand, egraph_dtype dtype);
+
 // ---- ONNX Runtime -------------------------------------------------------------------
 
 /// Whether a node of the standard domain is loaded in an operator set. `dtype` [inputs]

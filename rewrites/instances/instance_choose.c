@@ -73,17 +73,20 @@ static rank_range ranks_of_first(const eg_verify_choice *choice) {
   fit_list(choice, "kernel_shape", 1, 2, &range);
   fit_list(choice, "pads", 2, is_pad ? 0 : 2, &range);
   at_least(&range, choice->min_rank[0]);
+  if (choice->min_rank[0] == choice->max_rank[0]) exactly(&range, choice->min_rank[0]);
   if (range.high > choice->max_rank[0]) range.high = choice->max_rank[0];
   if (range.high > EG_VERIFY_FRESH_RANK) range.high = EG_VERIFY_FRESH_RANK;
   if (range.low > range.high) range.low = range.high;
   return range;
 }
 
-enum { MAX_ELEMENTS = 400 };
+// LARGE_ELEMENTS: where large dimensions are wanted, or room.
+enum { MAX_ELEMENTS = 400, LARGE_ELEMENTS = 3000 };
 
 // ---- fresh types ----------------------------------------------------------------
 
 static egraph_dtype dtype_for(const eg_verify_choice *choice) {
+  if (choice->is_dtype_aimed && choice->op != EG_OP_WHERE) return choice->dtype;
   if (choice->op == EG_OP_NOT || choice->op == EG_OP_AND || choice->op == EG_OP_OR ||
       choice->op == EG_OP_XOR || choice->op == EG_OP_WHERE)
     return EGRAPH_BOOL;
@@ -95,12 +98,13 @@ static eg_type random_type(eg_verify_choice *choice, egraph_dtype dtype,
   eg_type type = {.dtype = dtype};
   if (range.low == 0 && range.high > 0 && eg_verify_chance(choice, 80)) range.low = 1;
   type.rank = range.low + eg_verify_below(choice, range.high - range.low + 1);
-  int64_t elements;
+  int64_t elements, most = MAX_ELEMENTS;
+  if (choice->dim_count > 0 || choice->is_roomy) most = LARGE_ELEMENTS;
   do {
     elements = 1;
     for (uint32_t i = 0; i < type.rank; i++)
       elements *= type.dims[i] = eg_verify_dim(choice);
-  } while (elements > MAX_ELEMENTS);
+  } while (elements > most);
   return type;
 }
 
@@ -113,11 +117,16 @@ static eg_type random_image(eg_verify_choice *choice, rank_range range) {
   eg_type type = random_type(choice, choice->dtype, range);
   if (type.rank < 3) return type;
   bool is_weight = choice->op == EG_OP_MERGE_GCONV || choice->op == EG_OP_ENLARGE;
+  bool is_roomy = choice->is_roomy || eg_verify_chance(choice, 10);
+  if (choice->dim_count > 0 && eg_verify_chance(choice, 50)) return type;
   type.dims[0] =
       is_weight ? channels[eg_verify_below(choice, 7)] : 1 + eg_verify_below(choice, 2);
   type.dims[1] = channels[eg_verify_below(choice, is_weight ? 4 : 7)];
+  if (choice->is_grouped) type.dims[1] = eg_verify_chance(choice, 50) ? 4 : 6;
   for (uint32_t i = 2; i < type.rank; i++)
-    type.dims[i] = 1 + eg_verify_below(choice, type.rank == 5 ? 3 : 5);
+    type.dims[i] = (is_roomy ? 4 : 1) + eg_verify_below(choice, type.rank == 5 ? 3 : 5);
+  if (choice->dim_count > 0) // one of them
+    type.dims[eg_verify_below(choice, type.rank)] = eg_verify_dim(choice);
   return type;
 }
 
@@ -130,7 +139,7 @@ static eg_type type_for_shape(eg_verify_choice *choice, eg_ints shape) {
   type.rank = 1 + eg_verify_below(choice, 3);
   for (uint32_t i = 0; i + 1 < type.rank; i++) {
     int64_t dim = eg_verify_dim(choice);
-    type.dims[i] = elements % dim == 0 ? dim : 1;
+    type.dims[i] = dim > 0 && elements % dim == 0 ? dim : 1;
     elements /= type.dims[i];
   }
   type.dims[type.rank - 1] = elements;
@@ -291,6 +300,8 @@ static eg_type conv_weight(eg_verify_choice *choice) {
     type.dims[i] = point ? 1
                    : odd ? 1 + 2 * (int64_t)eg_verify_below(choice, 2)
                          : 1 + eg_verify_below(choice, 3);
+  for (uint32_t i = 2; i < type.rank; i++)
+    if (choice->kernel[i - 2] > 0) type.dims[i] = choice->kernel[i - 2];
   return type;
 }
 
@@ -381,7 +392,14 @@ static eg_type other_operand(eg_verify_choice *choice, uint32_t index) {
               {EG_OP_WHERE, where_operand}};
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
     if (rows[i].op == choice->op) return rows[i].choose(choice, index);
-  return companion(choice, choice->types[0]);
+  eg_type type = companion(choice, choice->types[0]);
+  keep_last(&type, choice->max_rank[index]);
+  while (type.rank < choice->min_rank[index]) { // ones in front broadcast
+    memmove(type.dims + 1, type.dims, type.rank * sizeof *type.dims);
+    type.dims[0] = eg_verify_chance(choice, 50) ? 1 : eg_verify_dim(choice);
+    type.rank++;
+  }
+  return type;
 }
 
 // Operand 0 from one that is known.
@@ -437,6 +455,7 @@ static void choose_first_operand(eg_verify_choice *choice) {
   if (choice->type_set[0]) return;
   uint32_t known;
   bool related = known_operand(choice, &known);
+  if (choice->aim != NULL && !related) choice->put(choice->aim, choice);
   settle(choice, "transA", 35);
   settle(choice, "transB", 35);
   eg_attr *group =
@@ -447,6 +466,7 @@ static void choose_first_operand(eg_verify_choice *choice) {
   if (axis != NULL && choice->types[known].rank > 0)
     axis->i = eg_verify_below(choice, choice->types[known].rank);
   choice->types[0] = related ? first_from(choice, known) : fresh_first(choice);
+  if (choice->fit_aim[0] != NULL) choice->fit(choice->fit_aim[0], choice, 0);
   choice->type_set[0] = true;
 }
 
@@ -454,6 +474,7 @@ static void choose_other_operands(eg_verify_choice *choice) {
   for (uint32_t i = 1; i < choice->count; i++) {
     if (choice->type_set[i]) continue;
     choice->types[i] = other_operand(choice, i);
+    if (choice->fit_aim[i] != NULL) choice->fit(choice->fit_aim[i], choice, i);
     choice->type_set[i] = true;
   }
 }
@@ -468,6 +489,10 @@ bool eg_verify_chance(eg_verify_choice *choice, uint32_t percent) {
 
 int64_t eg_verify_dim(eg_verify_choice *choice) {
   static const int64_t dims[] = {1, 1, 2, 2, 2, 3, 3, 4, 4, 5, 6};
+  if (choice->dim_count > 0 && eg_verify_chance(choice, 50))
+    return choice->dims[eg_verify_below(choice, choice->dim_count)];
+  if (choice->is_roomy && eg_verify_chance(choice, 50))
+    return 4 + eg_verify_below(choice, 6);
   return dims[eg_verify_below(choice, sizeof dims / sizeof *dims)];
 }
 
@@ -505,6 +530,7 @@ eg_attr *eg_verify_missing(eg_verify_choice *choice, const char *name) {
 
 void eg_verify_choose(eg_verify_choice *choice) {
   if (choice->count > 0) choose_first_operand(choice);
+  if (choice->aim != NULL) choice->put(choice->aim, choice);
   eg_verify_choose_attrs(choice);
   if (choice->count > 1) choose_other_operands(choice);
 }

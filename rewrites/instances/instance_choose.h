@@ -30,6 +30,22 @@ typedef struct eg_verify_choice {
   bool type_set[EG_VERIFY_MAX_OPERANDS];
   uint32_t min_rank[EG_VERIFY_MAX_OPERANDS],
       max_rank[EG_VERIFY_MAX_OPERANDS]; // of fresh ones
+  // What the draw is steered to; zeros steer nowhere.
+  const struct eg_instance_aim *aim; // of this term, or NULL
+  // Puts an attribute into the class; called before and after operand 0 is chosen.
+  void (*put)(const struct eg_instance_aim *aim, struct eg_verify_choice *choice);
+  // Puts an operand into the class once it is chosen, where `fit_aim` is of it.
+  void (*fit)(const struct eg_instance_aim *aim, struct eg_verify_choice *choice,
+              uint32_t operand);
+  const struct eg_instance_aim *fit_aim[EG_VERIFY_MAX_OPERANDS];
+  bool is_dtype_aimed; // operands have `dtype`, whatever the operator takes
+  bool is_roomy;       // images have room for wide windows
+  bool is_window;      // other attributes of windows are seldom plain
+  bool is_grouped;     // channels have divisors
+  int64_t dims[8];     // of which dimensions are half of the time
+  uint32_t dim_count;
+  int64_t kernel[EGRAPH_MAX_RANK]; // of a fresh weight; 0: any
+  int64_t step, start; // of slices; 0: any. start < 0: from 0 on, > 0: behind it
 } eg_verify_choice;
 
 /// Fills in every slot and type that is not set.
@@ -39,7 +55,7 @@ void eg_verify_choose(eg_verify_choice *choice);
 
 uint32_t eg_verify_below(eg_verify_choice *choice, uint32_t bound);
 bool eg_verify_chance(eg_verify_choice *choice, uint32_t percent);
-/// From 1 to 6, small ones more often.
+/// From 1 to 6, small ones more often, unless the draw is steered to others.
 int64_t eg_verify_dim(eg_verify_choice *choice);
 /// Room for a list; too many of them overwrite the last one, which inference then finds
 /// ill-typed.
@@ -49,5 +65,7 @@ const eg_attr *eg_verify_known(const eg_verify_choice *choice, const char *name)
 eg_attr *eg_verify_missing(eg_verify_choice *choice, const char *name);
 /// Slots that are not set; operand 0 has a type.
 void eg_verify_choose_attrs(eg_verify_choice *choice);
+/// The slot with this name, if there is one that is not set.
+void eg_verify_choose_slot(eg_verify_choice *choice, const char *name);
 
 #endif

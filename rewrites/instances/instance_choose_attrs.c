@@ -79,9 +79,11 @@ static void choose_pads(eg_verify_choice *choice, eg_attr *attr) {
   uint32_t half = is_pad ? rank_of(choice) : spatial_of(choice);
   int64_t *pads = eg_verify_list(choice, 2 * half);
   uint32_t kind = eg_verify_below(choice, 100);
+  if (choice->is_window && is_pad && kind < 25) kind += 25;
   for (uint32_t i = 0; i < half; i++) {
     bool leading = is_pad && i < 2 && eg_verify_chance(choice, 80); // mostly images
-    int64_t begin = eg_verify_below(choice, 3), end = eg_verify_below(choice, 3);
+    uint32_t most = kind >= 85 ? 6 : 3;
+    int64_t begin = eg_verify_below(choice, most), end = eg_verify_below(choice, most);
     if (kind < 25 || leading) begin = end = 0;
     if (kind >= 25 && kind < 50 && !leading) begin = end = 1;
     pads[i] = begin;
@@ -107,7 +109,7 @@ static void choose_kernel(eg_verify_choice *choice, eg_attr *attr) {
     if (choice->op == EG_OP_ENLARGE)
       list[i] = choice->types[0].dims[i + 2] + 2 * (int64_t)eg_verify_below(choice, 2);
     else
-      list[i] = 1 + eg_verify_below(choice, 3);
+      list[i] = 1 + eg_verify_below(choice, choice->is_roomy ? 5 : 3);
   }
   put(attr, list, len);
 }
@@ -161,6 +163,21 @@ static void choose_expand(eg_verify_choice *choice, eg_attr *attr) {
   put(attr, shape, len);
 }
 
+// Images mostly keep batch and channels.
+static void choose_resize(eg_verify_choice *choice, eg_attr *attr) {
+  const eg_type *x = &choice->types[0];
+  int64_t *shape = eg_verify_list(choice, x->rank);
+  uint32_t kept = x->rank > 2 && eg_verify_chance(choice, 80) ? 2 : 0;
+  uint32_t kind = eg_verify_below(choice, 100);
+  for (uint32_t i = 0; i < x->rank; i++) {
+    shape[i] = x->dims[i];
+    if (kind < 15 || i < kept) continue;
+    if (kind < 45) shape[i] *= 2 + eg_verify_below(choice, 2);
+    if (kind >= 45) shape[i] = 1 + eg_verify_below(choice, 2 * (uint32_t)x->dims[i] + 1);
+  }
+  put(attr, shape, x->rank);
+}
+
 static void choose_fresh_shape(eg_verify_choice *choice, eg_attr *attr) {
   uint32_t len = eg_verify_below(choice, 4);
   int64_t *shape = eg_verify_list(choice, len);
@@ -172,6 +189,8 @@ static void choose_fresh_shape(eg_verify_choice *choice, eg_attr *attr) {
 static void choose_shape(eg_verify_choice *choice, eg_attr *attr) {
   if (choice->op == EG_OP_RESHAPE)
     choose_reshape(choice, attr);
+  else if (choice->op == EG_OP_RESIZE)
+    choose_resize(choice, attr);
   else if (choice->op == EG_OP_FILL)
     choose_fresh_shape(choice, attr);
   else
@@ -204,6 +223,7 @@ static void choose_ranges(eg_verify_choice *choice) {
   int64_t *steps = eg_verify_list(choice, rank);
   uint32_t only = rank > 0 ? eg_verify_below(choice, rank) : 0;
   uint32_t kind = eg_verify_below(choice, 100);
+  if (choice->step != 0) kind = choice->step > 0 ? 80 : 95;
   for (uint32_t i = 0; i < rank; i++) {
     int64_t size = choice->types[0].dims[i];
     starts[i] = 0;
@@ -212,8 +232,13 @@ static void choose_ranges(eg_verify_choice *choice) {
     if (kind < 10 || (kind < 60 && i != only)) continue;
     bool may_be_empty = size == 0 || eg_verify_chance(choice, 8);
     starts[i] = eg_verify_below(choice, (uint32_t)size + may_be_empty);
+    if (choice->start < 0) starts[i] = 0;
+    if (choice->start > 0 && size > 1)
+      starts[i] = 1 + eg_verify_below(choice, (uint32_t)size - 1);
     ends[i] = size - eg_verify_below(choice, (uint32_t)(size - starts[i]) + may_be_empty);
-    if (kind >= 75) steps[i] = 1 + eg_verify_below(choice, 2);
+    if (kind >= 75) steps[i] = 1 + eg_verify_below(choice, 3);
+    if (choice->step != 0 && (i == only || eg_verify_chance(choice, 30)))
+      steps[i] = choice->step > 0 ? choice->step : -choice->step;
     if (kind < 92) continue;
     starts[i] = size - 1;
     ends[i] = -1;
@@ -293,9 +318,9 @@ static void choose_list(eg_verify_choice *choice, const char *name, eg_attr *att
   else if (strcmp(name, "pads") == 0)
     choose_pads(choice, attr);
   else if (strcmp(name, "strides") == 0)
-    choose_steps(choice, attr, 60, 2);
+    choose_steps(choice, attr, choice->is_window ? 40 : 60, 3);
   else if (strcmp(name, "dilations") == 0)
-    choose_steps(choice, attr, 75, 2);
+    choose_steps(choice, attr, choice->is_window ? 40 : 75, 3);
   else if (strcmp(name, "kernel_shape") == 0)
     choose_kernel(choice, attr);
   else if (strcmp(name, "shape") == 0)
@@ -329,12 +354,22 @@ static void choose_attr(eg_verify_choice *choice, uint16_t slot) {
   }
 }
 
+void eg_verify_choose_slot(eg_verify_choice *choice, const char *name) {
+  uint16_t slot;
+  if (!eg_op_find_attr(choice->op, name, &slot) || choice->slot_set[slot]) return;
+  bool is_range =
+      choice->op == EG_OP_SLICE && choice->info->attrs[slot].kind == EG_ATTR_INTS;
+  if (is_range) {
+    choose_ranges(choice);
+    return;
+  }
+  choice->slots[slot] = (eg_attr){.kind = choice->info->attrs[slot].kind};
+  choice->slot_set[slot] = true;
+  choose_attr(choice, slot);
+}
+
 void eg_verify_choose_attrs(eg_verify_choice *choice) {
   if (choice->op == EG_OP_SLICE) choose_ranges(choice);
-  for (uint16_t i = 0; i < choice->info->attr_count; i++) {
-    if (choice->slot_set[i]) continue;
-    choice->slots[i] = (eg_attr){.kind = choice->info->attrs[i].kind};
-    choice->slot_set[i] = true;
-    choose_attr(choice, i);
-  }
+  for (uint16_t i = 0; i < choice->info->attr_count; i++)
+    eg_verify_choose_slot(choice, choice->info->attrs[i].name);
 }

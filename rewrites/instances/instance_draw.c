@@ -4,226 +4,23 @@
 // something does not fit it chooses again, a few times. So the cost is the sum of what
 // terms and conditions are hard to meet, not the product.
 // SPDX-License-Identifier: Apache-2.0
-#include "rewrites/instances/instance_draw.h"
+#include "rewrites/instances/instance_draw_internal.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "rewrites/instances/instance_choose.h"
-#include "rewrites/language/rule_ast.h"
-
-// ---- hints ------------------------------------------------------------------------
-
-// What the conditions of a rule say about its variables, so that draws are likely to
-// satisfy them. Only conditions that must all hold are read; alternatives (or) are left
-// to chance.
-
-enum { MAX_VARS = 64 }; // bits of a word
-
-typedef enum wish_state { WISH_MAYBE, WISH_YES, WISH_NO } wish_state;
-
-typedef struct var_hint {
-  wish_state weight, splat;
-  uint32_t splat_value;        // expression, or EG_RULE_NONE
-  uint32_t equals;             // expression that a value variable must equal, or NONE
-  uint32_t min_rank, max_rank; // of a class variable
-} var_hint;
-
-typedef struct rule_hints {
-  var_hint *vars;            // [rule->var_count]
-  uint64_t *needs;           // variables that an expression needs, by expression
-  uint64_t *bound;           // variables bound once a term is done, by pattern term
-  uint32_t *condition_terms; // first pattern term after which a condition can be decided
-} rule_hints;
-
-static const eg_rule_expr *call_of(const eg_rule *rule, uint32_t expr,
-                                   eg_rule_function function) {
-  const eg_rule_expr *call = &rule->exprs[expr];
-  bool is = call->form == EG_RULE_EXPR_CALL && call->function == function;
-  return is ? call : NULL;
-}
-
-static uint32_t var_of(const eg_rule *rule, uint32_t expr) {
-  const eg_rule_expr *leaf = &rule->exprs[expr];
-  return leaf->form == EG_RULE_EXPR_VAR ? leaf->var : EG_RULE_NONE;
-}
-
-static void wish_rank(const eg_rule *rule, const eg_rule_expr *call, var_hint *vars) {
-  const eg_rule_expr *rank = call_of(rule, call->args[0], EG_RULE_FN_RANK);
-  const eg_rule_expr *bound = &rule->exprs[call->args[1]];
-  if (rank == NULL || bound->form != EG_RULE_EXPR_CONSTANT || bound->constant.i < 0)
-    return;
-  uint32_t var = var_of(rule, rank->args[0]), limit = (uint32_t)bound->constant.i;
-  if (var == EG_RULE_NONE) return;
-  eg_rule_function how = call->function;
-  var_hint *hint = &vars[var];
-  if (how == EG_RULE_FN_GT) limit++;
-  if (how == EG_RULE_FN_LT && limit > 0) limit--;
-  bool low = how == EG_RULE_FN_EQ || how == EG_RULE_FN_GE || how == EG_RULE_FN_GT;
-  bool high = how == EG_RULE_FN_EQ || how == EG_RULE_FN_LE || how == EG_RULE_FN_LT;
-  if (low && hint->min_rank < limit) hint->min_rank = limit;
-  if (high && hint->max_rank > limit) hint->max_rank = limit;
-}
-
-static void wish_equal(const eg_rule *rule, const eg_rule_expr *call, var_hint *vars) {
-  for (uint32_t side = 0; side < 2; side++) {
-    uint32_t var = var_of(rule, call->args[side]);
-    if (var != EG_RULE_NONE && rule->vars[var].kind != EG_RULE_TENSOR)
-      vars[var].equals = call->args[1 - side];
-  }
-}
-
-static void wish_splat(const eg_rule *rule, const eg_rule_expr *call, wish_state wish,
-                       var_hint *vars) {
-  uint32_t var = var_of(rule, call->args[0]);
-  if (var == EG_RULE_NONE) return;
-  if (call->function == EG_RULE_FN_WEIGHT_ONLY) {
-    vars[var].weight = wish;
-    return;
-  }
-  if (wish == WISH_NO && call->function == EG_RULE_FN_SPLAT_IS) return;
-  vars[var].splat = wish;
-  if (call->function == EG_RULE_FN_SPLAT_IS) vars[var].splat_value = call->args[1];
-}
-
-// `wish` is NO below a `not`.
-static void read_condition(const eg_rule *rule, uint32_t expr, wish_state wish,
-                           var_hint *vars) {
-  const eg_rule_expr *call = &rule->exprs[expr];
-  if (call->form != EG_RULE_EXPR_CALL) return;
-  eg_rule_function function = call->function;
-  if (function == EG_RULE_FN_NOT) {
-    if (wish == WISH_YES) read_condition(rule, call->args[0], WISH_NO, vars);
-    return;
-  }
-  if (function == EG_RULE_FN_AND && wish == WISH_YES)
-    for (uint32_t i = 0; i < call->arg_count; i++)
-      read_condition(rule, call->args[i], wish, vars);
-  if (function == EG_RULE_FN_WEIGHT_ONLY || function == EG_RULE_FN_IS_SPLAT ||
-      function == EG_RULE_FN_SPLAT_IS)
-    wish_splat(rule, call, wish, vars);
-  bool compares = function == EG_RULE_FN_EQ || function == EG_RULE_FN_GE ||
-                  function == EG_RULE_FN_LE || function == EG_RULE_FN_GT ||
-                  function == EG_RULE_FN_LT;
-  if (!compares || wish == WISH_NO) return;
-  wish_rank(rule, call, vars);
-  if (function == EG_RULE_FN_EQ) wish_equal(rule, call, vars);
-}
-
-// ---- what needs what ------------------------------------------------------------
-
-static uint64_t bit(uint32_t var) { return UINT64_C(1) << var; }
-
-// Arguments stand before their calls. A let value needs what its expression needs.
-static void read_needs(const eg_rule *rule, uint64_t *needs) {
-  for (uint32_t i = 0; i < rule->expr_count; i++) {
-    const eg_rule_expr *expr = &rule->exprs[i];
-    if (expr->form == EG_RULE_EXPR_VAR) {
-      needs[i] = bit(expr->var);
-      for (uint32_t k = 0; k < rule->let_count; k++)
-        if (rule->lets[k].var == expr->var && !rule->lets[k].is_term)
-          needs[i] = needs[rule->lets[k].expr];
-    }
-    for (uint32_t k = 0; expr->form == EG_RULE_EXPR_CALL && k < expr->arg_count; k++)
-      needs[i] |= needs[expr->args[k]];
-  }
-}
-
-static void read_bound(const eg_rule *rule, uint64_t *bound) {
-  uint64_t so_far = 0;
-  for (uint32_t i = 0; i < rule->pattern_term_count; i++) {
-    const eg_rule_term *term = &rule->terms[i];
-    if (!term->is_var) {
-      for (uint32_t k = 0; k < term->child_count; k++) {
-        const eg_rule_term *child = &rule->terms[term->children[k]];
-        if (child->is_var) so_far |= bit(child->var);
-      }
-      for (uint16_t k = 0; k < eg_op_info_of(term->op)->attr_count; k++)
-        if (term->slots[k].form == EG_RULE_SLOT_VAR) so_far |= bit(term->slots[k].index);
-      if (term->var != EG_RULE_NONE) so_far |= bit(term->var);
-    }
-    bound[i] = so_far;
-  }
-}
-
-static void place_conditions(const eg_rule *rule, rule_hints *hints) {
-  uint32_t last = rule->pattern_term_count - 1;
-  for (uint32_t i = 0; i < rule->condition_count; i++) {
-    uint64_t needs = hints->needs[rule->conditions[i]];
-    uint32_t term = 0;
-    while (term < last && (needs & ~hints->bound[term]) != 0)
-      term++;
-    hints->condition_terms[i] = term;
-  }
-}
-
-// Memory comes from the arena. Fails with EGRAPH_E_UNSUPPORTED beyond
-// MAX_VARS.
-static egraph_status read_hints(const eg_rule *rule, eg_arena *arena, rule_hints *out) {
-  if (rule->var_count > MAX_VARS)
-    return EG_FAIL(EGRAPH_E_UNSUPPORTED,
-                   "%s:%u: rule %s has %u variables; at most %d can be verified",
-                   rule->file, rule->line, rule->name, rule->var_count, MAX_VARS);
-  for (uint32_t i = 0; i < rule->term_count; i++)
-    if (rule->terms[i].child_count > EG_VERIFY_MAX_OPERANDS)
-      return EG_FAIL(
-          EGRAPH_E_UNSUPPORTED,
-          "%s:%u: rule %s has a term of %u operands; at most %d can be verified",
-          rule->file, rule->line, rule->name, rule->terms[i].child_count,
-          EG_VERIFY_MAX_OPERANDS);
-  EG_TRY(eg_arena_alloc(arena, rule->var_count, sizeof *out->vars, &out->vars));
-  EG_TRY(eg_arena_alloc(arena, rule->expr_count, sizeof *out->needs, &out->needs));
-  EG_TRY(
-      eg_arena_alloc(arena, rule->pattern_term_count, sizeof *out->bound, &out->bound));
-  EG_TRY(eg_arena_alloc(arena, rule->condition_count, sizeof *out->condition_terms,
-                        &out->condition_terms));
-  for (uint32_t i = 0; i < rule->var_count; i++)
-    out->vars[i] = (var_hint){
-        .splat_value = EG_RULE_NONE, .equals = EG_RULE_NONE, .max_rank = EGRAPH_MAX_RANK};
-  for (uint32_t i = 0; i < rule->condition_count; i++)
-    read_condition(rule, rule->conditions[i], WISH_YES, out->vars);
-  read_needs(rule, out->needs);
-  read_bound(rule, out->bound);
-  place_conditions(rule, out);
-  return EGRAPH_OK;
-}
-
 // MAX_NODES: the e-graph is dropped and a new one begun beyond this, which keeps it
 // small.
-enum {
-  TRIES_PER_TERM = 24,
-  MAX_NODES = 3000,
-  MAX_SPLAT_ELEMENTS = 1 << 16, // their data are written out
-  NAME_BYTES = 320
-};
-
-struct eg_verify_draws {
-  egraph_allocator alloc;
-  const eg_rule *rule;
-  eg_rng rng;
-  eg_arena arena;
-  rule_hints hints;
-  eg_graph *graph;
-  eg_tensor_egraph *egraph;
-  eg_rule_env env;
-  eg_rule_builder builder;
-  eg_verify_choice choice;
-  eg_verify_lists lists;
-  eg_verify_leaf *leaves;
-  const eg_attrs **attrs; // by pattern term
-  eg_class *classes;      // by pattern term
-  uint64_t bound;         // variables
-  egraph_dtype dtype;
-};
+enum { TRIES_PER_TERM = 24, MAX_NODES = 3000, NAME_BYTES = 320 };
 
 // ---- set-up ---------------------------------------------------------------------
 
 static egraph_status set_up(eg_verify_draws *draws) {
   const eg_rule *rule = draws->rule;
   eg_arena *arena = &draws->arena;
-  EG_TRY(read_hints(rule, arena, &draws->hints));
+  EG_TRY(eg_verify_read_hints(rule, arena, &draws->hints));
   EG_TRY(eg_arena_alloc(arena, rule->var_count, sizeof *draws->leaves, &draws->leaves));
   EG_TRY(
       eg_arena_alloc(arena, rule->var_count, sizeof *draws->env.vars, &draws->env.vars));
@@ -232,6 +29,10 @@ static egraph_status set_up(eg_verify_draws *draws) {
                         &draws->attrs));
   EG_TRY(eg_arena_alloc(arena, rule->pattern_term_count, sizeof *draws->classes,
                         &draws->classes));
+  EG_TRY(eg_arena_alloc(arena, rule->pattern_term_count, sizeof *draws->ill_typed,
+                        &draws->ill_typed));
+  EG_TRY(eg_arena_alloc(arena, rule->condition_count, sizeof *draws->refusals,
+                        &draws->refusals));
   return eg_rule_builder_reserve(&draws->builder, rule);
 }
 
@@ -321,7 +122,7 @@ static egraph_status declare_leaf(eg_verify_draws *draws, const eg_verify_leaf *
   return status;
 }
 
-static egraph_status add_leaf(eg_verify_draws *draws, uint32_t var) {
+egraph_status eg_verify_add_leaf(eg_verify_draws *draws, uint32_t var) {
   const eg_verify_leaf *leaf = &draws->leaves[var];
   char name[NAME_BYTES];
   EG_TRY(leaf_name(leaf, var, name));
@@ -337,16 +138,16 @@ static egraph_status add_leaf(eg_verify_draws *draws, uint32_t var) {
 
 // ---- choosing one term ----------------------------------------------------------
 
-static bool is_bound(const eg_verify_draws *draws, uint32_t var) {
+bool eg_verify_is_bound(const eg_verify_draws *draws, uint32_t var) {
   return (draws->bound >> var & 1) != 0;
 }
 
-static bool can_eval(const eg_verify_draws *draws, uint32_t expr) {
+bool eg_verify_can_eval(const eg_verify_draws *draws, uint32_t expr) {
   return (draws->hints.needs[expr] & ~draws->bound) == 0;
 }
 
 static bool eval(eg_verify_draws *draws, uint32_t expr, eg_rule_value *out) {
-  return can_eval(draws, expr) && eg_rule_eval(&draws->env, expr, out);
+  return eg_verify_can_eval(draws, expr) && eg_rule_eval(&draws->env, expr, out);
 }
 
 // The slots whose values are known before anything is chosen.
@@ -359,13 +160,31 @@ static void set_known_slots(eg_verify_draws *draws, const eg_rule_term *term) {
     if (slot->form == EG_RULE_SLOT_LITERAL) {
       choice->slots[i] = slot->literal;
       choice->slot_set[i] = true;
-    } else if (slot->form == EG_RULE_SLOT_VAR && is_bound(draws, slot->index)) {
+    } else if (slot->form == EG_RULE_SLOT_VAR && eg_verify_is_bound(draws, slot->index)) {
       choice->slot_set[i] = eg_rule_attr_of_value(
           term->op, i, &draws->env.vars[slot->index], &choice->slots[i]);
     } else if (slot->form == EG_RULE_SLOT_EXPR && eval(draws, slot->index, &value)) {
       choice->slot_set[i] = eg_rule_attr_of_value(term->op, i, &value, &choice->slots[i]);
+    } else if (slot->form == EG_RULE_SLOT_VAR &&
+               (choice->aim == NULL || choice->aim->slot != i) &&
+               draws->hints.vars[slot->index].equals != EG_RULE_NONE &&
+               eg_rng_below(&draws->rng, 100) < 80 &&
+               eval(draws, draws->hints.vars[slot->index].equals, &value)) {
+      choice->slot_set[i] = eg_rule_attr_of_value(term->op, i, &value, &choice->slots[i]);
     }
   }
+}
+
+/// A leaf that is drawn for its class.
+static void aim_at_leaf(eg_verify_draws *draws, uint32_t var, uint32_t operand) {
+  const eg_instance_aim *aim = draws->aim;
+  eg_verify_choice *choice = &draws->choice;
+  bool is_rank = aim != NULL && aim->subject == EG_INSTANCE_RANK;
+  bool is_dims = aim != NULL && aim->subject == EG_INSTANCE_DIMS;
+  if ((!is_rank && !is_dims) || aim->var != var) return;
+  choice->fit_aim[operand] = aim;
+  if (is_rank)
+    choice->min_rank[operand] = choice->max_rank[operand] = eg_instance_rank(aim);
 }
 
 static void set_known_types(eg_verify_draws *draws, const eg_rule_term *term) {
@@ -373,11 +192,12 @@ static void set_known_types(eg_verify_draws *draws, const eg_rule_term *term) {
   choice->count = term->child_count;
   for (uint32_t i = 0; i < term->child_count; i++) {
     const eg_rule_term *child = &draws->rule->terms[term->children[i]];
-    bool fresh = child->is_var && !is_bound(draws, child->var);
+    bool fresh = child->is_var && !eg_verify_is_bound(draws, child->var);
     choice->type_set[i] = !fresh;
     choice->min_rank[i] = fresh ? draws->hints.vars[child->var].min_rank : 0;
     choice->max_rank[i] =
         fresh ? draws->hints.vars[child->var].max_rank : EGRAPH_MAX_RANK;
+    if (fresh) aim_at_leaf(draws, child->var, i);
     if (fresh) continue;
     eg_class class = child->is_var ? draws->env.vars[child->var].tensor
                                    : draws->classes[term->children[i]];
@@ -400,7 +220,7 @@ static void set_role(eg_verify_draws *draws, uint32_t var, eg_verify_leaf *leaf)
   leaf->constant = hint->weight == WISH_YES;
   leaf->weight = wanted(draws, hint->weight, 25);
   leaf->splat = leaf->index_bound == 0 && hint->weight != WISH_NO &&
-                eg_type_elements(&leaf->type) <= MAX_SPLAT_ELEMENTS &&
+                eg_type_elements(&leaf->type) <= EG_VERIFY_SPLAT_ELEMENTS &&
                 wanted(draws, hint->splat, 8);
   if (!leaf->splat) return;
   leaf->weight = true;
@@ -424,13 +244,13 @@ static egraph_status add_fresh_leaves(eg_verify_draws *draws, const eg_rule_term
   eg_verify_choice *choice = &draws->choice;
   for (uint32_t i = 0; i < term->child_count; i++) {
     const eg_rule_term *child = &draws->rule->terms[term->children[i]];
-    if (!child->is_var || is_bound(draws, child->var)) continue;
+    if (!child->is_var || eg_verify_is_bound(draws, child->var)) continue;
     eg_verify_leaf *leaf = &draws->leaves[child->var];
     *leaf = (eg_verify_leaf){.type = choice->types[i]};
     if (term->op == EG_OP_GATHER && i == 1) leaf->index_bound = 1;
     leaf->variance = term->op == EG_OP_BATCH_NORM && i == 4;
     set_role(draws, child->var, leaf);
-    EG_TRY(add_leaf(draws, child->var));
+    EG_TRY(eg_verify_add_leaf(draws, child->var));
     draws->bound |= UINT64_C(1) << child->var;
   }
   return EGRAPH_OK;
@@ -441,8 +261,8 @@ static const eg_type *draw_model(eg_verify_draws *draws) {
   const eg_type *model = NULL;
   uint32_t seen = 0;
   for (uint32_t i = 0; i < draws->rule->var_count; i++)
-    if (draws->rule->vars[i].pattern_var != EG_RULE_NONE && is_bound(draws, i) &&
-        eg_rng_below(&draws->rng, ++seen) == 0)
+    if (draws->rule->vars[i].pattern_var != EG_RULE_NONE &&
+        eg_verify_is_bound(draws, i) && eg_rng_below(&draws->rng, ++seen) == 0)
       model = &draws->leaves[i].type;
   return model;
 }
@@ -465,8 +285,9 @@ static void settle_slots(eg_verify_draws *draws, const eg_rule_term *term) {
     uint32_t expr = EG_RULE_NONE;
     eg_rule_value value;
     if (slot->form == EG_RULE_SLOT_EXPR) expr = slot->index;
-    if (slot->form == EG_RULE_SLOT_VAR && !is_bound(draws, slot->index) &&
-        eg_rng_below(&draws->rng, 100) < 80)
+    bool is_aimed = choice->aim != NULL && choice->aim->slot == i;
+    if (slot->form == EG_RULE_SLOT_VAR && !eg_verify_is_bound(draws, slot->index) &&
+        !is_aimed && eg_rng_below(&draws->rng, 100) < 80)
       expr = draws->hints.vars[slot->index].equals;
     if (slot->form == EG_RULE_SLOT_VAR)
       choice->slots[i] = choice->slots[first_slot_of(term, i)];
@@ -481,7 +302,8 @@ static void bind_slots(eg_verify_draws *draws, const eg_rule_term *term,
                        const eg_attrs *attrs) {
   for (uint16_t i = 0; i < attrs->count; i++) {
     const eg_rule_slot *slot = &term->slots[i];
-    if (slot->form != EG_RULE_SLOT_VAR || is_bound(draws, slot->index)) continue;
+    if (slot->form != EG_RULE_SLOT_VAR || eg_verify_is_bound(draws, slot->index))
+      continue;
     draws->env.vars[slot->index] = eg_rule_value_of_attr(term->op, i, &attrs->slots[i]);
     draws->bound |= UINT64_C(1) << slot->index;
   }
@@ -509,12 +331,115 @@ static egraph_status add_node(eg_verify_draws *draws, uint32_t index, bool *out_
   return status == EGRAPH_E_TYPE ? EGRAPH_OK : status;
 }
 
+// ---- steering -------------------------------------------------------------------
+
+static bool is_of_term(const eg_instance_aim *aim) {
+  return aim->subject == EG_INSTANCE_ATTR || aim->subject == EG_INSTANCE_KERNEL ||
+         aim->subject == EG_INSTANCE_VALUE;
+}
+
+/// Nothing of the last term steers this one.
+static void steer(eg_verify_draws *draws, uint32_t index) {
+  eg_verify_choice *choice = &draws->choice;
+  choice->aim = NULL;
+  choice->put = eg_instance_put;
+  choice->fit = eg_instance_fit;
+  memset(choice->fit_aim, 0, sizeof choice->fit_aim);
+  choice->is_dtype_aimed = draws->aim != NULL && draws->aim->subject == EG_INSTANCE_DTYPE;
+  choice->is_roomy = choice->is_grouped = choice->is_window = false;
+  choice->dim_count = 0;
+  choice->step = choice->start = 0;
+  memset(choice->kernel, 0, sizeof choice->kernel);
+  if (draws->aim == NULL) {
+    uint32_t count = draws->hints.size_count;
+    bool is_asked = count > 0 && eg_rng_below(&draws->rng, 4) == 0;
+    for (uint32_t i = 0; is_asked && i < count; i++)
+      choice->dims[choice->dim_count++] = draws->hints.sizes[i];
+    return;
+  }
+  eg_instance_prepare(draws->aim, choice);
+  if (is_of_term(draws->aim) && draws->aim->term == index) choice->aim = draws->aim;
+}
+
+/// A try that failed says something of its class if it was in it.
+static void note_obstacle(eg_verify_draws *draws, uint32_t index) {
+  const eg_instance_aim *aim = draws->aim;
+  const eg_verify_choice *choice = &draws->choice;
+  if (aim == NULL) return;
+  bool is_in = aim->subject == EG_INSTANCE_DTYPE;
+  if (is_of_term(aim)) {
+    eg_instance_node node = {choice->op, choice->slots, choice->types, choice->count};
+    is_in =
+        index > aim->term || (index == aim->term && eg_instance_node_is_in(aim, &node));
+  } else if (!is_in) {
+    is_in = eg_verify_is_bound(draws, aim->var) &&
+            eg_instance_type_is_in(aim, &draws->leaves[aim->var].type);
+  }
+  if (is_in && draws->refused != EG_RULE_NONE)
+    draws->refusals[draws->refused]++;
+  else if (is_in)
+    draws->ill_typed[index]++;
+}
+
+void eg_verify_aim(eg_verify_draws *draws, const eg_instance_aim *aim) {
+  draws->aim = aim;
+  for (uint32_t i = 0; i < draws->rule->condition_count; i++)
+    draws->refusals[i] = 0;
+  for (uint32_t i = 0; i < draws->rule->pattern_term_count; i++)
+    draws->ill_typed[i] = 0;
+}
+
+// The term that tries came to at most decides; there, a condition: a try that reached it
+// was well-typed.
+eg_verify_obstacle eg_verify_obstacle_of(const eg_verify_draws *draws) {
+  eg_verify_obstacle found = {EG_RULE_NONE, EG_RULE_NONE};
+  uint32_t last = 0, most = 0;
+  for (uint32_t i = 0; i < draws->rule->pattern_term_count; i++)
+    if (draws->ill_typed[i] > 0) found.term = last = i;
+  for (uint32_t i = 0; i < draws->rule->condition_count; i++) {
+    uint32_t term = draws->hints.condition_terms[i], count = draws->refusals[i];
+    if (count == 0 || term < last || (term == last && count <= most)) continue;
+    last = term;
+    most = count;
+    found = (eg_verify_obstacle){i, EG_RULE_NONE};
+  }
+  return found;
+}
+
+static bool leaves_are_in(const eg_verify_instance *instance, egraph_dtype dtype) {
+  const eg_rule *rule = instance->rule;
+  for (uint32_t i = 0; i < rule->var_count; i++)
+    if (rule->vars[i].kind == EG_RULE_TENSOR &&
+        rule->vars[i].origin == EG_RULE_VAR_MATCHED &&
+        instance->leaves[i].index_bound == 0 && instance->leaves[i].type.dtype == dtype)
+      return true;
+  return false;
+}
+
+bool eg_verify_is_in(const eg_verify_instance *instance, const eg_instance_aim *aim) {
+  if (aim->subject == EG_INSTANCE_DTYPE)
+    return leaves_are_in(instance, (egraph_dtype)aim->value);
+  if (!is_of_term(aim))
+    return eg_instance_type_is_in(aim, &instance->leaves[aim->var].type);
+  const eg_rule_term *term = &instance->rule->terms[aim->term];
+  eg_type types[EG_VERIFY_MAX_OPERANDS];
+  for (uint32_t i = 0; i < term->child_count; i++) {
+    const eg_rule_term *child = &instance->rule->terms[term->children[i]];
+    eg_class class = child->is_var ? instance->env->vars[child->var].tensor
+                                   : instance->classes[term->children[i]];
+    types[i] = eg_tensor_egraph_fact(instance->egraph, class)->type;
+  }
+  eg_instance_node node = {term->op, instance->attrs[aim->term]->slots, types,
+                           term->child_count};
+  return eg_instance_node_is_in(aim, &node);
+}
+
 // ---- conditions -----------------------------------------------------------------
 
 static bool bind_lets(eg_verify_draws *draws) {
   for (uint32_t i = 0; i < draws->rule->let_count; i++) {
     const eg_rule_let *let = &draws->rule->lets[i];
-    if (let->is_term || !can_eval(draws, let->expr)) continue;
+    if (let->is_term || !eg_verify_can_eval(draws, let->expr)) continue;
     if (!eg_rule_eval(&draws->env, let->expr, &draws->env.vars[let->var])) return false;
   }
   return true;
@@ -526,7 +451,7 @@ static bool slots_agree(eg_verify_draws *draws, uint32_t index) {
   for (uint16_t i = 0; i < draws->attrs[index]->count; i++) {
     eg_rule_value is, wants;
     if (term->slots[i].form != EG_RULE_SLOT_EXPR ||
-        !can_eval(draws, term->slots[i].index))
+        !eg_verify_can_eval(draws, term->slots[i].index))
       continue;
     is = eg_rule_value_of_attr(term->op, i, &draws->attrs[index]->slots[i]);
     if (!eg_rule_eval(&draws->env, term->slots[i].index, &wants) ||
@@ -542,8 +467,10 @@ static bool conditions_hold(eg_verify_draws *draws, uint32_t index) {
     if (!draws->rule->terms[i].is_var && !slots_agree(draws, i)) return false;
   for (uint32_t i = 0; i < draws->rule->condition_count; i++)
     if (draws->hints.condition_terms[i] == index &&
-        !eg_rule_holds(&draws->env, draws->rule->conditions[i]))
+        !eg_rule_holds(&draws->env, draws->rule->conditions[i])) {
+      draws->refused = i;
       return false;
+    }
   return true;
 }
 
@@ -558,6 +485,20 @@ static void bound_index(eg_verify_draws *draws, const eg_rule_term *term) {
       choice->types[0].dims[axis];
 }
 
+/// Attributes, operands and leaves; `bound` are the variables that stay as they are.
+static egraph_status choose_term(eg_verify_draws *draws, const eg_rule_term *term,
+                                 uint64_t bound, bool *out_ok) {
+  draws->repaired = 0;
+  set_known_slots(draws, term);
+  set_known_types(draws, term);
+  eg_verify_choose(&draws->choice);
+  *out_ok = types_fit(&draws->choice);
+  if (!*out_ok) return EGRAPH_OK;
+  EG_TRY(add_fresh_leaves(draws, term));
+  settle_slots(draws, term);
+  return eg_verify_repair(draws, term, bound);
+}
+
 static egraph_status try_term(eg_verify_draws *draws, uint32_t index, bool *out_ok) {
   const eg_rule_term *term = &draws->rule->terms[index];
   eg_verify_choice *choice = &draws->choice;
@@ -565,15 +506,18 @@ static egraph_status try_term(eg_verify_draws *draws, uint32_t index, bool *out_
   choice->info = eg_op_info_of(term->op);
   choice->dtype = draws->dtype;
   choice->model = draw_model(draws);
+  uint64_t bound = draws->bound;
+  draws->refused = EG_RULE_NONE;
+  steer(draws, index);
   draws->env.scratch->int_count = 0;
   draws->env.scratch->value_count = 0;
-  set_known_slots(draws, term);
-  set_known_types(draws, term);
-  eg_verify_choose(choice);
-  *out_ok = types_fit(choice);
+  EG_TRY(choose_term(draws, term, bound, out_ok));
+  uint64_t repaired = draws->repaired;
+  if (*out_ok && repaired != 0) { // attributes and other operands follow
+    draws->bound = bound | repaired;
+    EG_TRY(choose_term(draws, term, bound | repaired, out_ok));
+  }
   if (!*out_ok) return EGRAPH_OK;
-  EG_TRY(add_fresh_leaves(draws, term));
-  settle_slots(draws, term);
   EG_TRY(add_node(draws, index, out_ok));
   if (!*out_ok) return EGRAPH_OK;
   bound_index(draws, term);
@@ -595,6 +539,7 @@ static egraph_status draw_term(eg_verify_draws *draws, uint32_t index, bool *out
     draws->bound = bound;
     draws->lists.used = lists;
     EG_TRY(try_term(draws, index, out_ok));
+    if (!*out_ok) note_obstacle(draws, index);
   }
   return EGRAPH_OK;
 }
@@ -617,12 +562,14 @@ static egraph_status try_variable(eg_verify_draws *draws, uint32_t index, bool *
   choice->type_set[0] = false;
   choice->min_rank[0] = draws->hints.vars[var].min_rank;
   choice->max_rank[0] = draws->hints.vars[var].max_rank;
+  steer(draws, index);
+  aim_at_leaf(draws, var, 0);
   eg_verify_choose(choice);
   *out_ok = types_fit(choice);
   if (!*out_ok) return EGRAPH_OK;
   draws->leaves[var] = (eg_verify_leaf){.type = choice->types[0]};
   set_role(draws, var, &draws->leaves[var]);
-  EG_TRY(add_leaf(draws, var));
+  EG_TRY(eg_verify_add_leaf(draws, var));
   draws->bound |= UINT64_C(1) << var;
   *out_ok = conditions_hold(draws, index);
   return EGRAPH_OK;
@@ -632,8 +579,8 @@ static egraph_status draw_variable(eg_verify_draws *draws, uint32_t index, bool 
   uint32_t var = draws->rule->terms[index].var;
   *out_ok = true;
   if (!is_root(draws->rule, index)) return EGRAPH_OK;
-  *out_ok = is_bound(draws, var) && conditions_hold(draws, index);
-  if (is_bound(draws, var)) return EGRAPH_OK;
+  *out_ok = eg_verify_is_bound(draws, var) && conditions_hold(draws, index);
+  if (eg_verify_is_bound(draws, var)) return EGRAPH_OK;
   for (uint32_t i = 0; i < TRIES_PER_TERM && !*out_ok; i++) {
     draws->bound &= ~(UINT64_C(1) << var);
     EG_TRY(try_variable(draws, index, out_ok));
@@ -643,6 +590,8 @@ static egraph_status draw_variable(eg_verify_draws *draws, uint32_t index, bool 
 
 /// float64 most of all, which tells rounding from mistakes best.
 static egraph_dtype draw_dtype(eg_verify_draws *draws) {
+  const eg_instance_aim *aim = draws->aim;
+  if (aim != NULL && aim->subject == EG_INSTANCE_DTYPE) return (egraph_dtype)aim->value;
   uint32_t kind = (uint32_t)eg_rng_below(&draws->rng, 100);
   if (kind < 50) return EGRAPH_FLOAT64;
   if (kind < 64) return EGRAPH_FLOAT32;
@@ -655,6 +604,8 @@ static egraph_status draw_left(eg_verify_draws *draws, bool *out_found) {
   draws->lists.used = 0;
   draws->bound = 0;
   draws->dtype = draw_dtype(draws);
+  for (uint32_t i = 0; i < 8 && draws->aim == NULL; i++)
+    if ((draws->hints.dtypes >> draws->dtype & 1) == 0) draws->dtype = draw_dtype(draws);
   *out_found = true;
   for (uint32_t i = 0; i < draws->rule->pattern_term_count && *out_found; i++)
     if (draws->rule->terms[i].is_var)

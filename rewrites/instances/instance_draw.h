@@ -4,6 +4,7 @@
 #ifndef EG_REWRITES_VERIFY_DRAW_H
 #define EG_REWRITES_VERIFY_DRAW_H
 
+#include "rewrites/instances/instance_classes.h"
 #include "rewrites/saturation/rule_build.h"
 
 typedef struct eg_verify_draws eg_verify_draws;
@@ -37,5 +38,15 @@ void eg_verify_draws_destroy(eg_verify_draws *draws);
 /// the right side was well-typed too (only then it is planned).
 egraph_status eg_verify_draw(eg_verify_draws *draws, bool *out_found, bool *out_typed,
                              eg_verify_instance *out);
+
+/// Steers draws to a class of instances from now on (kept by reference); NULL: nowhere.
+void eg_verify_aim(eg_verify_draws *draws, const eg_instance_aim *aim);
+bool eg_verify_is_in(const eg_verify_instance *instance, const eg_instance_aim *aim);
+/// What tries in the class of the aim failed by, those that came farthest.
+typedef struct eg_verify_obstacle {
+  uint32_t condition; // number of the rule's, or EG_RULE_NONE
+  uint32_t term;      // that was ill-typed, or EG_RULE_NONE
+} eg_verify_obstacle;
+eg_verify_obstacle eg_verify_obstacle_of(const eg_verify_draws *draws);
 
 #endif

@@ -56,6 +56,11 @@ static egraph_status print_expr(printer *p, uint32_t index) {
   return eg_text_append(p->text, ")");
 }
 
+egraph_status eg_rule_print_expr(eg_text *text, const eg_rule *rule, uint32_t expr) {
+  printer p = {.text = text, .rule = rule};
+  return print_expr(&p, expr);
+}
+
 static egraph_status print_slot(printer *p, eg_op op, uint16_t attr,
                                 const eg_rule_slot *slot) {
   const eg_attr_info *info = &eg_op_info_of(op)->attrs[attr];

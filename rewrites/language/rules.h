@@ -38,6 +38,8 @@ bool eg_rule_answers_to(const eg_rule *rule, const char *name);
 egraph_status eg_rules_enable(eg_rules *rules, const char *name, bool on);
 /// Canonical form; parse(print(rules)) prints identically.
 egraph_status eg_rules_print(const eg_rules *rules, eg_text *out);
+/// Appends an expression of a rule.
+egraph_status eg_rule_print_expr(eg_text *text, const eg_rule *rule, uint32_t expr);
 
 /// "exact" and so on; NULL for another number.
 const char *eg_rule_class_name(egraph_math math);

@@ -11,7 +11,11 @@ typedef struct eg_verify_options {
   uint32_t instances; // of each rule that are compared, 1 or more
   uint32_t first;     // rule: those before it are passed over
   bool is_loading; // too few instances are no reason to reject a rule; those that layouts
-                   // imply are left out, because reading has verified them
+                   // imply are left out, because reading has verified them; few draws are
+                   // steered to classes of instances
+  // Called after `report`, may be NULL; what it is given lasts as long as the call.
+  void (*evidence)(void *user, const egraph_rule_evidence *evidence);
+  void *evidence_user;
 } eg_verify_options;
 
 /// What says enough of a rule, and what is spent on a rule when it is loaded (some
@@ -19,18 +23,19 @@ typedef struct eg_verify_options {
 enum { EG_VERIFY_INSTANCES = 256, EG_VERIFY_LOAD_INSTANCES = 24 };
 
 /// Called once per rule. `detail`: how many instances were compared, how many of them
-/// exactly, of which types, and the class that the rule was found to be in; or why it was
-/// rejected, with a counterexample; of parallel operators, on how many instances their
-/// layouts were found right.
+/// exactly, of which types, in how many classes of instances, and the class that the rule
+/// was found to be in; or why it was rejected, with a counterexample; of parallel
+/// operators, on how many instances their layouts were found right.
 typedef void eg_verify_report(void *user, const char *rule, bool accepted,
                               const char *detail);
 
 /// Verifies every rule (switched on or not), and those that layouts imply after them. A
 /// rule is rejected when an instance gives its sides different types or values, or keeps
-/// it out of the class that it declares, when its parallel operators claim what layouts
-/// do not allow (layout_check.h), or when too few instances can be found to judge.
-/// *out_rejected (may be NULL) counts those; `report` may be NULL. Equal seeds give equal
-/// reports. Fails with EGRAPH_E_MEMORY.
+/// it out of the class that it declares, when its right side needs an element type that
+/// ONNX does not have for an operator (and the left side does not), when its parallel
+/// operators claim what layouts do not allow (layout_check.h), or when too few instances
+/// can be found to judge. *out_rejected (may be NULL) counts those; `report` may be NULL.
+/// Equal seeds give equal reports. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_rules_verify(const eg_rules *rules, const eg_verify_options *options,
                               eg_verify_report *report, void *user,
                               uint32_t *out_rejected);

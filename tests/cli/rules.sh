@@ -29,7 +29,7 @@ X
 expect 0 '^fuse +associative +on +mine.rules:2 +mine$' - rules mine.rules
 expect 0 '^1 accepted, 0 rejected$' - rules mine.rules --verify
 expect 0 '^\{' - rules mine.rules --verify --json --seed 3
-keys rules accepted rejected
+keys rules accepted rejected evidence.0.name evidence.0.instances evidence.0.reached evidence.0.classes.0.name
 expect 0 'conv-' - rules mine.rules --builtin
 expect 0 '2 -> 1 operators' - optimize layer.egraph $quick --no-builtin --rules mine.rules
 expect 0 '2 -> 2 operators' - optimize layer.egraph $quick --no-builtin
@@ -64,6 +64,15 @@ expect 0 '^wrong ' - rules wrong.rules --trust
 expect 1 '"rejected":1' '' rules wrong.rules --verify --json
 keys rules accepted rejected
 
+# What a rule was compared on, and what its conditions keep from it.
+cat >stride.rules <<'X'
+(egraph-rules 1)
+(rule stride-1 (source "mine") (lhs (relu (max-pool :kernel_shape ?k :strides ?s :pads ?p :dilations ?d ?x)))
+  (rhs (max-pool :kernel_shape ?k :strides ?s :pads ?p :dilations ?d (relu ?x))) (when (all-equal ?d 1) (all-equal ?s 1) (> (elements ?x) 0)))
+X
+expect 0 '^  not reached, .all-equal .s 1.: stride 2 of max-pool, stride 3 of max-pool' - rules stride.rules --verify
+expect 0 '"name":"stride 3 of max-pool","instances":0,"reason":"\(all-equal \?s 1\)"' - rules stride.rules --verify --json
+
 cat >tested.rules <<'X'
 (egraph-rules 1)
 (rule twice (source "nobody") (lhs (relu (relu (neg ?x)))) (rhs (relu (neg ?x))))
@@ -84,7 +93,7 @@ cat >gone.egraph <<'X'
 (let y (cos d))
 (output y)
 X
-expect 0 '^accepted  gone: [0-9]+ instances, .*float16.*; class fast$' - rules fast.rules --verify
+expect 0 '^accepted  gone: [0-9]+ instances, .*float16.*, [0-9]+ of [0-9]+ classes of instances; class fast$' - rules fast.rules --verify
 for math in exact associative; do
   expect 0 '"name":"gone"|"rules":\[\]' - optimize gone.egraph $quick --no-builtin --rules fast.rules --math $math --json
   grep -q '"name":"gone"' stdout && fail "gone fired with --math $math"

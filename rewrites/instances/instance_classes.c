@@ -1,0 +1,664 @@
+// The rows, what they test, and how an attribute gets into a class. A test and its
+// counterpart stand side by side, so that a class that can be tested can be drawn.
+// SPDX-License-Identifier: Apache-2.0
+#include "rewrites/instances/instance_classes.h"
+
+#include <math.h>
+#include <string.h>
+
+typedef struct class_test class_test;
+
+struct eg_instance_class {
+  const char *words;
+  eg_instance_subject subject;
+  const char *attr;
+  eg_op op; // EG_OP_COUNT: any
+  const class_test *test;
+  double low, high;
+};
+
+/// `holds` tells whether a value is in the class; `put` changes one until it is, or
+/// leaves it where the operand has no room for that.
+struct class_test {
+  bool (*holds)(const eg_instance_class *row, const eg_instance_node *node,
+                const eg_attr *attr);
+  void (*put)(const eg_instance_class *row, eg_verify_choice *choice, eg_attr *attr);
+};
+
+// ---- numbers ----------------------------------------------------------------------
+
+static bool is_between(const eg_instance_class *row, double value) {
+  return value >= row->low && value <= row->high;
+}
+
+static int64_t whole_between(const eg_instance_class *row, eg_verify_choice *choice) {
+  return (int64_t)row->low +
+         eg_verify_below(choice, (uint32_t)(row->high - row->low) + 1);
+}
+
+static bool holds_number(const eg_instance_class *row, const eg_instance_node *node,
+                         const eg_attr *attr) {
+  (void)node;
+  return is_between(row, attr->kind == EG_ATTR_FLOAT ? attr->f : (double)attr->i);
+}
+
+/// An axis stays within the rank.
+static void put_number(const eg_instance_class *row, eg_verify_choice *choice,
+                       eg_attr *attr) {
+  uint32_t rank = choice->count > 0 ? choice->types[0].rank : 0;
+  if (attr->kind == EG_ATTR_FLOAT) {
+    bool is_point = !isfinite(row->low) || row->low == row->high;
+    attr->f = is_point ? row->low
+                       : row->low + (row->high - row->low) * eg_rng_unit(choice->rng);
+    if (!is_point) attr->f = (double)(float)attr->f;
+  } else if (strcmp(row->attr, "axis") != 0) {
+    attr->i = whole_between(row, choice);
+  } else if (rank > 0) {
+    attr->i = eg_verify_below(choice, rank) - (row->low < 0 ? (int64_t)rank : 0);
+  }
+}
+
+// ---- lists ------------------------------------------------------------------------
+
+static bool holds_all(const eg_instance_class *row, const eg_instance_node *node,
+                      const eg_attr *attr) {
+  (void)node;
+  for (uint32_t i = 0; i < attr->ints.len; i++)
+    if (!is_between(row, (double)attr->ints.data[i])) return false;
+  return attr->ints.len > 0;
+}
+
+static bool holds_some(const eg_instance_class *row, const eg_instance_node *node,
+                       const eg_attr *attr) {
+  (void)node;
+  for (uint32_t i = 0; i < attr->ints.len; i++)
+    if (is_between(row, (double)attr->ints.data[i])) return true;
+  return false;
+}
+
+/// A copy that may be changed.
+static int64_t *own_list(eg_verify_choice *choice, eg_attr *attr) {
+  int64_t *list = eg_verify_list(choice, attr->ints.len);
+  for (uint32_t i = 0; i < attr->ints.len; i++)
+    list[i] = attr->ints.data[i];
+  attr->ints.data = list;
+  return list;
+}
+
+static void put_all(const eg_instance_class *row, eg_verify_choice *choice,
+                    eg_attr *attr) {
+  int64_t *list = own_list(choice, attr), value = whole_between(row, choice);
+  for (uint32_t i = 0; i < attr->ints.len; i++)
+    list[i] = value;
+}
+
+/// Where one number of a list is changed. Images are padded in their spatial dimensions.
+static uint32_t place_in(eg_verify_choice *choice, const eg_attr *attr) {
+  uint32_t half = attr->ints.len / 2;
+  if (choice->op != EG_OP_PAD || half < 3 || eg_verify_chance(choice, 20))
+    return eg_verify_below(choice, attr->ints.len);
+  return eg_verify_below(choice, 2) * half + 2 + eg_verify_below(choice, half - 2);
+}
+
+/// Often everywhere, because rules ask for equal numbers.
+static void put_some(const eg_instance_class *row, eg_verify_choice *choice,
+                     eg_attr *attr) {
+  if (attr->ints.len == 0) return;
+  if (eg_verify_chance(choice, choice->op == EG_OP_PAD ? 10 : 40)) {
+    put_all(row, choice, attr);
+    return;
+  }
+  int64_t *list = own_list(choice, attr);
+  list[place_in(choice, attr)] = whole_between(row, choice);
+}
+
+static bool holds_length(const eg_instance_class *row, const eg_instance_node *node,
+                         const eg_attr *attr) {
+  (void)node;
+  return is_between(row, attr->ints.len);
+}
+
+/// Ascending axes, or the first parts with the rest in the last one.
+static void put_length(const eg_instance_class *row, eg_verify_choice *choice,
+                       eg_attr *attr) {
+  uint32_t rank = choice->types[0].rank, len = (uint32_t)row->low;
+  bool is_axes = strcmp(row->attr, "axes") == 0;
+  if (is_axes && choice->op != EG_OP_UNSQUEEZE && len > rank) return;
+  if (row->high > row->low && len < rank) len += eg_verify_below(choice, rank - len + 1);
+  int64_t *list = eg_verify_list(choice, len + 1);
+  uint32_t used = 0, all = choice->op == EG_OP_UNSQUEEZE ? rank + len : rank;
+  int64_t left = attr->ints.len;
+  for (uint32_t i = 0; is_axes && i < all && used < len; i++)
+    if (eg_verify_below(choice, all - i) < len - used) list[used++] = i;
+  if (!is_axes) {
+    left = 0;
+    for (uint32_t i = 0; i < attr->ints.len; i++)
+      left += attr->ints.data[i];
+    while (used < len) {
+      int64_t part = used + 1 == len ? left : eg_verify_below(choice, (uint32_t)left + 1);
+      list[used++] = part;
+      left -= part;
+    }
+  }
+  attr->ints = (eg_ints){.data = list, .len = used};
+}
+
+// ---- windows ----------------------------------------------------------------------
+
+static bool is_of_convolution(eg_op op) {
+  return op == EG_OP_CONV || op == EG_OP_CONV_TRANSPOSE || op == EG_OP_CONV_INTEGER;
+}
+
+/// Window along spatial dimension i; 0: not known.
+static int64_t kernel_at(const eg_instance_node *node, uint32_t i) {
+  uint16_t slot;
+  if (eg_op_find_attr(node->op, "kernel_shape", &slot)) {
+    eg_ints kernel = node->slots[slot].ints;
+    return i < kernel.len ? kernel.data[i] : 0;
+  }
+  bool has_weight = is_of_convolution(node->op) && node->count > 1;
+  return has_weight && node->types[1].rank > i + 2 ? node->types[1].dims[i + 2] : 0;
+}
+
+/// Numbers of one end: pads have two for each dimension.
+static uint32_t dims_of_list(const eg_instance_class *row, const eg_attr *attr) {
+  return strcmp(row->attr, "pads") == 0 ? attr->ints.len / 2 : attr->ints.len;
+}
+
+static bool holds_beside_kernel(const eg_instance_class *row,
+                                const eg_instance_node *node, const eg_attr *attr) {
+  uint32_t half = dims_of_list(row, attr);
+  for (uint32_t i = 0; i < attr->ints.len; i++) {
+    int64_t kernel = kernel_at(node, i % half), pad = attr->ints.data[i];
+    if (kernel > 0 && pad > 0 && is_between(row, (double)(pad - kernel))) return true;
+  }
+  return false;
+}
+
+static void put_beside_kernel(const eg_instance_class *row, eg_verify_choice *choice,
+                              eg_attr *attr) {
+  if (attr->ints.len == 0) return;
+  eg_verify_choose_slot(choice, "kernel_shape");
+  eg_instance_node node = {choice->op, choice->slots, choice->types,
+                           choice->type_set[1] ? choice->count : 1};
+  int64_t *list = own_list(choice, attr);
+  uint32_t half = dims_of_list(row, attr), at = eg_verify_below(choice, attr->ints.len);
+  int64_t kernel = kernel_at(&node, at % half);
+  if (kernel == 0) kernel = choice->kernel[at % half] = 1 + eg_verify_below(choice, 3);
+  int64_t high = row->high < 0 ? kernel - 1 : kernel + (int64_t)row->high;
+  int64_t low = row->low < 0 ? 1 : kernel + (int64_t)row->low;
+  if (high >= low) list[at] = low + eg_verify_below(choice, (uint32_t)(high - low) + 1);
+}
+
+/// A dilated window may reach across what is between two borders.
+static bool holds_beside_image(const eg_instance_class *row, const eg_instance_node *node,
+                               const eg_attr *attr) {
+  (void)row;
+  for (uint32_t i = 0; i < attr->ints.len && i + 2 < node->types[0].rank; i++)
+    if (2 * attr->ints.data[i] > node->types[0].dims[i + 2] && attr->ints.data[i] > 1 &&
+        kernel_at(node, i) > 1)
+      return true;
+  return false;
+}
+
+/// Two elements of a window that are so far apart that the image just holds it.
+static void put_beside_image(const eg_instance_class *row, eg_verify_choice *choice,
+                             eg_attr *attr) {
+  (void)row;
+  const eg_type *x = &choice->types[0];
+  uint16_t slot;
+  if (attr->ints.len == 0 || attr->ints.len + 2 != x->rank) return;
+  uint32_t at = eg_verify_below(choice, attr->ints.len);
+  int64_t size = x->dims[at + 2], least = size / 2 + 1;
+  bool has_kernel = eg_op_find_attr(choice->op, "kernel_shape", &slot);
+  if (has_kernel && !choice->slot_set[slot]) {
+    eg_verify_choose_slot(choice, "kernel_shape");
+    own_list(choice, &choice->slots[slot])[at] = 2;
+  }
+  if (!has_kernel && !choice->type_set[1]) choice->kernel[at] = 2;
+  own_list(choice, attr)[at] =
+      size > least ? least + eg_verify_below(choice, (uint32_t)(size - least)) : least;
+}
+
+static bool holds_uneven(const eg_instance_class *row, const eg_instance_node *node,
+                         const eg_attr *attr) {
+  (void)row, (void)node;
+  uint32_t half = attr->ints.len / 2;
+  for (uint32_t i = 0; i < half; i++)
+    if (attr->ints.data[i] != attr->ints.data[i + half]) return true;
+  return false;
+}
+
+static void put_uneven(const eg_instance_class *row, eg_verify_choice *choice,
+                       eg_attr *attr) {
+  (void)row;
+  if (attr->ints.len == 0) return;
+  int64_t *list = own_list(choice, attr);
+  uint32_t at = place_in(choice, attr);
+  uint32_t half = attr->ints.len / 2;
+  list[at] = list[(at + half) % attr->ints.len] + 1;
+}
+
+enum { GROUP_ONE, GROUP_BETWEEN, GROUP_CHANNEL };
+
+static bool holds_group(const eg_instance_class *row, const eg_instance_node *node,
+                        const eg_attr *attr) {
+  int64_t channels =
+      node->count > 0 && node->types[0].rank > 1 ? node->types[0].dims[1] : 1;
+  int kind = attr->i <= 1          ? GROUP_ONE
+             : attr->i >= channels ? GROUP_CHANNEL
+                                   : GROUP_BETWEEN;
+  return kind == (int)row->low;
+}
+
+static void put_group(const eg_instance_class *row, eg_verify_choice *choice,
+                      eg_attr *attr) {
+  eg_type *x = &choice->types[0];
+  int64_t channels = choice->count > 0 && x->rank > 1 ? x->dims[1] : 1;
+  attr->i = (int)row->low == GROUP_ONE ? 1 : channels;
+  for (int64_t g = 2; (int)row->low == GROUP_BETWEEN && g < channels; g++)
+    if (channels % g == 0) attr->i = g;
+}
+
+// ---- permutations -----------------------------------------------------------------
+
+enum { PERM_NONE, PERM_SWAP, PERM_CYCLE };
+
+static int kind_of_perm(eg_ints perm) {
+  bool is_none = true, is_swap = true;
+  for (uint32_t i = 0; i < perm.len; i++) {
+    int64_t to = perm.data[i];
+    is_none = is_none && to == i;
+    is_swap = is_swap && to >= 0 && to < perm.len && perm.data[to] == i;
+  }
+  return is_none ? PERM_NONE : is_swap ? PERM_SWAP : PERM_CYCLE;
+}
+
+static bool holds_permutation(const eg_instance_class *row, const eg_instance_node *node,
+                              const eg_attr *attr) {
+  (void)node;
+  return kind_of_perm(attr->ints) == (int)row->low;
+}
+
+static void put_permutation(const eg_instance_class *row, eg_verify_choice *choice,
+                            eg_attr *attr) {
+  uint32_t rank = choice->types[0].rank, shift = rank > 0 ? rank - 1 : 0;
+  int64_t *perm = eg_verify_list(choice, rank);
+  if (rank > 2) shift = 1 + eg_verify_below(choice, rank - 1);
+  for (uint32_t i = 0; i < rank; i++)
+    perm[i] = (int)row->low == PERM_CYCLE ? (i + shift) % rank : i;
+  if ((int)row->low == PERM_SWAP && rank > 1) {
+    uint32_t a = eg_verify_below(choice, rank);
+    uint32_t b = (a + 1 + eg_verify_below(choice, rank - 1)) % rank;
+    perm[a] = b;
+    perm[b] = a;
+  }
+  attr->ints = (eg_ints){.data = perm, .len = rank};
+}
+
+// ---- shapes -----------------------------------------------------------------------
+
+static bool holds_same_sizes(const eg_instance_class *row, const eg_instance_node *node,
+                             const eg_attr *attr) {
+  (void)row;
+  const eg_type *x = &node->types[0];
+  bool same = attr->ints.len == x->rank;
+  for (uint32_t i = 0; same && i < x->rank; i++)
+    same = attr->ints.data[i] == x->dims[i];
+  return same;
+}
+
+static void put_same_sizes(const eg_instance_class *row, eg_verify_choice *choice,
+                           eg_attr *attr) {
+  (void)row;
+  attr->ints = (eg_ints){.data = choice->types[0].dims, .len = choice->types[0].rank};
+  (void)own_list(choice, attr);
+}
+
+/// Some dimension is larger than the operand's (low > 0), or smaller. The last dimensions
+/// stand against each other.
+static bool holds_sizes(const eg_instance_class *row, const eg_instance_node *node,
+                        const eg_attr *attr) {
+  const eg_type *x = &node->types[0];
+  if (attr->ints.len < x->rank) return false;
+  uint32_t shift = attr->ints.len - x->rank;
+  for (uint32_t i = 0; i < x->rank; i++) {
+    int64_t to = attr->ints.data[i + shift];
+    if (row->low > 0 ? to > x->dims[i] : to < x->dims[i]) return true;
+  }
+  return false;
+}
+
+static void put_sizes(const eg_instance_class *row, eg_verify_choice *choice,
+                      eg_attr *attr) {
+  put_same_sizes(row, choice, attr);
+  const eg_type *x = &choice->types[0];
+  int64_t *list = own_list(choice, attr);
+  uint32_t first = choice->op == EG_OP_RESIZE && x->rank > 2 ? 2 : 0;
+  for (uint32_t i = first; i < x->rank; i++) {
+    if (choice->op == EG_OP_EXPAND && x->dims[i] != 1) continue;
+    if (i > first && eg_verify_chance(choice, 40)) continue;
+    if (row->low > 0)
+      list[i] = x->dims[i] + 1 + eg_verify_below(choice, (uint32_t)x->dims[i] + 2);
+    else if (x->dims[i] > 1)
+      list[i] = 1 + eg_verify_below(choice, (uint32_t)x->dims[i] - 1);
+  }
+}
+
+static bool holds_more_dims(const eg_instance_class *row, const eg_instance_node *node,
+                            const eg_attr *attr) {
+  return is_between(row, (double)attr->ints.len - (double)node->types[0].rank);
+}
+
+static void put_more_dims(const eg_instance_class *row, eg_verify_choice *choice,
+                          eg_attr *attr) {
+  const eg_type *x = &choice->types[0];
+  int64_t *list = eg_verify_list(choice, x->rank + 1);
+  uint32_t len = 0;
+  if (row->low > 0) list[len++] = choice->op == EG_OP_EXPAND ? eg_verify_dim(choice) : 1;
+  uint32_t merged = row->low < 0 && x->rank > 1 ? eg_verify_below(choice, x->rank - 1)
+                                                : EGRAPH_MAX_RANK;
+  for (uint32_t i = 0; i < x->rank; i++)
+    if (i == merged + 1)
+      list[len - 1] *= x->dims[i];
+    else
+      list[len++] = x->dims[i];
+  attr->ints = (eg_ints){.data = list, .len = len};
+}
+
+// ---- dimensions of a class variable: a list, too -------------------------------------
+
+static bool holds_equal(const eg_instance_class *row, const eg_instance_node *node,
+                        const eg_attr *attr) {
+  (void)node;
+  for (uint32_t i = 0; i < attr->ints.len; i++)
+    for (uint32_t k = 0; k < i; k++)
+      if (attr->ints.data[i] == attr->ints.data[k] &&
+          is_between(row, (double)attr->ints.data[i]))
+        return true;
+  return false;
+}
+
+static bool holds_different(const eg_instance_class *row, const eg_instance_node *node,
+                            const eg_attr *attr) {
+  (void)node;
+  for (uint32_t i = 0; i < attr->ints.len; i++)
+    for (uint32_t k = 0; k < i; k++)
+      if (attr->ints.data[i] == attr->ints.data[k]) return false;
+  return attr->ints.len > 1 && is_between(row, (double)attr->ints.data[0]);
+}
+
+static bool is_prime(int64_t n) {
+  for (int64_t i = 2; i * i <= n; i++)
+    if (n % i == 0) return false;
+  return n > 1;
+}
+
+static bool holds_prime(const eg_instance_class *row, const eg_instance_node *node,
+                        const eg_attr *attr) {
+  (void)node;
+  for (uint32_t i = 0; i < attr->ints.len; i++)
+    if (is_between(row, (double)attr->ints.data[i]) && is_prime(attr->ints.data[i]))
+      return true;
+  return false;
+}
+
+static const class_test test_NUMBER = {holds_number, put_number};
+static const class_test test_ALL = {holds_all, put_all};
+static const class_test test_SOME = {holds_some, put_some};
+static const class_test test_LENGTH = {holds_length, put_length};
+static const class_test test_BESIDE_KERNEL = {holds_beside_kernel, put_beside_kernel};
+static const class_test test_BESIDE_IMAGE = {holds_beside_image, put_beside_image};
+static const class_test test_UNEVEN = {holds_uneven, put_uneven};
+static const class_test test_GROUP = {holds_group, put_group};
+static const class_test test_PERMUTATION = {holds_permutation, put_permutation};
+static const class_test test_SAME_SIZES = {holds_same_sizes, put_same_sizes};
+static const class_test test_SIZES = {holds_sizes, put_sizes};
+static const class_test test_MORE_DIMS = {holds_more_dims, put_more_dims};
+static const class_test test_EQUAL = {holds_equal, NULL};
+static const class_test test_DIFFERENT = {holds_different, NULL};
+static const class_test test_PRIME = {holds_prime, NULL};
+
+enum { EG_OP_ANY = EG_OP_COUNT };
+
+static const eg_instance_class classes[] = {
+#define EG_INSTANCE_CLASS(WORDS, SUBJECT, NAME, OP, TEST, LOW, HIGH)                     \
+  {WORDS, EG_INSTANCE_##SUBJECT, NAME, (eg_op)EG_OP_##OP, &test_##TEST, LOW, HIGH},
+#define EG_INSTANCE_FLAG(NAME)                                                           \
+  EG_INSTANCE_CLASS(NAME " 0", ATTR, NAME, ANY, NUMBER, 0, 0)                            \
+  EG_INSTANCE_CLASS(NAME " 1", ATTR, NAME, ANY, NUMBER, 1, 1)
+#include "rewrites/instances/instance_classes.def"
+};
+enum { CLASSES = sizeof classes / sizeof *classes };
+
+// ---- the classes of a rule ----------------------------------------------------------
+
+/// Numbers that are small by their nature have classes of their own.
+static bool is_any_number(const eg_attr_info *info) {
+  return info->kind == EG_ATTR_FLOAT && strcmp(info->name, "epsilon") != 0;
+}
+
+static bool has_own_rows(eg_op op, const char *name) {
+  for (size_t i = 0; i < CLASSES; i++)
+    if (classes[i].op == op && strcmp(classes[i].attr, name) == 0) return true;
+  return false;
+}
+
+static bool is_of_slot(const eg_instance_class *row, eg_op op, const eg_attr_info *info) {
+  if (row->subject != EG_INSTANCE_ATTR) return false;
+  if (strcmp(row->attr, "*") == 0) return is_any_number(info);
+  if (strcmp(row->attr, info->name) != 0) return false;
+  return row->op == op || (row->op == (eg_op)EG_OP_ANY && !has_own_rows(op, info->name));
+}
+
+/// A slot that is a literal, computed, or bound before has no classes of its own.
+static bool is_open(const eg_rule *rule, uint32_t term, uint16_t slot) {
+  const eg_rule_slot *at = &rule->terms[term].slots[slot];
+  if (at->form != EG_RULE_SLOT_VAR) return at->form == EG_RULE_SLOT_ANY;
+  for (uint32_t i = 0; i <= term; i++) {
+    if (rule->terms[i].is_var) continue;
+    uint16_t count = i < term ? eg_op_info_of(rule->terms[i].op)->attr_count : slot;
+    for (uint16_t k = 0; k < count; k++)
+      if (rule->terms[i].slots[k].form == EG_RULE_SLOT_VAR &&
+          rule->terms[i].slots[k].index == at->index)
+        return false;
+  }
+  return true;
+}
+
+static egraph_status add_values(uint32_t term, uint16_t slot, int64_t count,
+                                eg_instance_aims *out) {
+  for (int64_t i = 0; i < count; i++)
+    EG_TRY(eg_instance_aims_push(
+        out, (eg_instance_aim){
+                 .subject = EG_INSTANCE_VALUE, .term = term, .slot = slot, .value = i}));
+  return EGRAPH_OK;
+}
+
+static egraph_status add_slot(eg_op op, uint32_t term, uint16_t slot,
+                              eg_instance_aims *out) {
+  const eg_attr_info *info = &eg_op_info_of(op)->attrs[slot];
+  if (info->kind == EG_ATTR_DTYPE) return add_values(term, slot, EGRAPH_DTYPE_COUNT, out);
+  if (info->kind == EG_ATTR_SYMBOL) {
+    int64_t count = 0;
+    while (info->symbols[count] != NULL)
+      count++;
+    return add_values(term, slot, count, out);
+  }
+  for (size_t i = 0; i < CLASSES; i++)
+    if (is_of_slot(&classes[i], op, info))
+      EG_TRY(eg_instance_aims_push(out, (eg_instance_aim){.subject = EG_INSTANCE_ATTR,
+                                                          .row = &classes[i],
+                                                          .term = term,
+                                                          .slot = slot}));
+  return EGRAPH_OK;
+}
+
+static egraph_status add_term(const eg_rule *rule, uint32_t index,
+                              eg_instance_aims *out) {
+  const eg_rule_term *term = &rule->terms[index];
+  for (uint16_t i = 0; i < eg_op_info_of(term->op)->attr_count; i++)
+    if (is_open(rule, index, i)) EG_TRY(add_slot(term->op, index, i, out));
+  if (!is_of_convolution(term->op)) return EGRAPH_OK;
+  for (size_t i = 0; i < CLASSES; i++)
+    if (classes[i].subject == EG_INSTANCE_KERNEL)
+      EG_TRY(eg_instance_aims_push(out, (eg_instance_aim){.subject = EG_INSTANCE_KERNEL,
+                                                          .row = &classes[i],
+                                                          .term = index}));
+  return EGRAPH_OK;
+}
+
+static egraph_status add_var(uint32_t var, eg_instance_aims *out) {
+  for (size_t i = 0; i < CLASSES; i++)
+    if (classes[i].subject == EG_INSTANCE_DIMS || classes[i].subject == EG_INSTANCE_RANK)
+      EG_TRY(eg_instance_aims_push(out, (eg_instance_aim){.subject = classes[i].subject,
+                                                          .row = &classes[i],
+                                                          .var = var}));
+  return EGRAPH_OK;
+}
+
+static bool is_leaf(const eg_rule_var *var) {
+  return var->kind == EG_RULE_TENSOR && var->origin == EG_RULE_VAR_MATCHED;
+}
+
+egraph_status eg_instance_aims_of(const eg_rule *rule, eg_instance_aims *out) {
+  bool has_leaf = false;
+  for (uint32_t i = 0; i < rule->var_count; i++)
+    has_leaf = has_leaf || is_leaf(&rule->vars[i]);
+  for (int64_t i = 0; has_leaf && i < EGRAPH_DTYPE_COUNT; i++)
+    EG_TRY(eg_instance_aims_push(
+        out, (eg_instance_aim){.subject = EG_INSTANCE_DTYPE, .value = i}));
+  for (uint32_t i = 0; i < rule->pattern_term_count; i++)
+    if (!rule->terms[i].is_var) EG_TRY(add_term(rule, i, out));
+  for (uint32_t i = 0; i < rule->var_count; i++)
+    if (is_leaf(&rule->vars[i])) EG_TRY(add_var(i, out));
+  return EGRAPH_OK;
+}
+
+bool eg_instance_node_is_in(const eg_instance_aim *aim, const eg_instance_node *node) {
+  if (aim->subject == EG_INSTANCE_VALUE) return node->slots[aim->slot].i == aim->value;
+  if (aim->subject == EG_INSTANCE_ATTR)
+    return aim->row->test->holds(aim->row, node, &node->slots[aim->slot]);
+  const eg_type *weight = &node->types[1];
+  if (node->count < 2 || weight->rank < 3) return false;
+  eg_attr kernel = {.kind = EG_ATTR_INTS, .ints = {weight->dims + 2, weight->rank - 2}};
+  return aim->row->test->holds(aim->row, node, &kernel);
+}
+
+bool eg_instance_type_is_in(const eg_instance_aim *aim, const eg_type *type) {
+  if (aim->subject == EG_INSTANCE_RANK) return is_between(aim->row, type->rank);
+  eg_attr dims = {.kind = EG_ATTR_INTS, .ints = {type->dims, type->rank}};
+  return aim->row->test->holds(aim->row, NULL, &dims);
+}
+
+uint32_t eg_instance_rank(const eg_instance_aim *aim) { return (uint32_t)aim->row->low; }
+
+egraph_status eg_instance_aim_print(eg_text *text, const eg_rule *rule,
+                                    const eg_instance_aim *aim) {
+  if (aim->subject == EG_INSTANCE_DTYPE)
+    return eg_text_append(text, eg_dtype_name((egraph_dtype)aim->value));
+  if (aim->subject == EG_INSTANCE_DIMS || aim->subject == EG_INSTANCE_RANK)
+    return eg_text_printf(text, "%s of %s", aim->row->words, rule->vars[aim->var].name);
+  const eg_op_info *op = eg_op_info_of(rule->terms[aim->term].op);
+  const eg_attr_info *attr =
+      aim->subject == EG_INSTANCE_KERNEL ? NULL : &op->attrs[aim->slot];
+  if (aim->subject == EG_INSTANCE_VALUE)
+    return eg_text_printf(text, "%s %s of %s", attr->name,
+                          attr->kind == EG_ATTR_DTYPE
+                              ? eg_dtype_name((egraph_dtype)aim->value)
+                              : attr->symbols[aim->value],
+                          op->name);
+  if (attr != NULL && attr->kind == EG_ATTR_FLOAT)
+    return eg_text_printf(text, "%s as %s of %s", aim->row->words, attr->name, op->name);
+  return eg_text_printf(text, "%s of %s", aim->row->words, op->name);
+}
+
+// ---- steering -------------------------------------------------------------------------
+
+static void prepare_dims(const eg_instance_class *row, eg_verify_choice *choice) {
+  static const int64_t primes[] = {5, 7, 11, 13}, few[] = {2, 3, 4, 5, 6};
+  uint32_t count = 0;
+  if (row->test == &test_PRIME)
+    for (; count < 4; count++)
+      choice->dims[count] = primes[count];
+  else if (row->test == &test_DIFFERENT)
+    for (; count < 5; count++)
+      choice->dims[count] = few[count];
+  else if (row->test == &test_EQUAL)
+    choice->dims[count++] = 2 + eg_verify_below(choice, 4);
+  else
+    for (int64_t i = (int64_t)row->low; i <= (int64_t)row->high; i++)
+      choice->dims[count++] = i;
+  choice->dim_count = count;
+}
+
+void eg_instance_prepare(const eg_instance_aim *aim, eg_verify_choice *choice) {
+  if (aim->subject == EG_INSTANCE_DIMS) prepare_dims(aim->row, choice);
+  bool is_window = aim->subject == EG_INSTANCE_KERNEL;
+  static const char *const windows[] = {"strides", "dilations", "kernel_shape", "pads",
+                                        "steps"};
+  for (size_t i = 0; i < 5 && aim->subject == EG_INSTANCE_ATTR; i++)
+    is_window = is_window || strcmp(aim->row->attr, windows[i]) == 0;
+  choice->is_window = is_window;
+  if (is_window) choice->is_roomy = eg_verify_chance(choice, 50);
+  bool is_group = aim->subject == EG_INSTANCE_ATTR && aim->row->test == &test_GROUP;
+  choice->is_grouped = is_group && (int)aim->row->low == GROUP_BETWEEN;
+}
+
+void eg_instance_fit(const eg_instance_aim *aim, eg_verify_choice *choice,
+                     uint32_t operand) {
+  eg_type *type = &choice->types[operand];
+  bool is_rank = aim->subject == EG_INSTANCE_RANK;
+  if (eg_instance_type_is_in(aim, type) || (!is_rank && eg_verify_chance(choice, 50)))
+    return;
+  uint32_t least = aim->row->test == &test_EQUAL || aim->row->test == &test_DIFFERENT;
+  uint32_t rank = is_rank ? eg_instance_rank(aim) : least + 1;
+  while (type->rank < rank)
+    type->dims[type->rank++] = eg_verify_dim(choice);
+  if (is_rank) type->rank = rank;
+  if (is_rank || choice->dim_count == 0) return;
+  uint32_t at = eg_verify_below(choice, type->rank);
+  type->dims[at] = choice->dims[eg_verify_below(choice, choice->dim_count)];
+  if (least == 1 && type->rank > 1)
+    type->dims[(at + 1) % type->rank] =
+        choice->dims[eg_verify_below(choice, choice->dim_count)];
+}
+
+static void put_kernel(const eg_instance_class *row, eg_verify_choice *choice) {
+  eg_attr kernel = {.kind = EG_ATTR_INTS, .ints = {choice->kernel, EGRAPH_MAX_RANK}};
+  for (uint32_t i = 0; i < EGRAPH_MAX_RANK; i++)
+    choice->kernel[i] = 1 + eg_verify_below(choice, 3);
+  uint32_t rank = choice->types[0].rank;
+  if (rank > 2) kernel.ints.len = rank - 2;
+  row->test->put(row, choice, &kernel);
+  for (uint32_t i = 0; i < kernel.ints.len; i++)
+    choice->kernel[i] = kernel.ints.data[i];
+}
+
+/// Factors are chosen for how they are transposed.
+static bool is_before_operands(const char *name) {
+  return strncmp(name, "trans", 5) == 0;
+}
+
+void eg_instance_put(const eg_instance_aim *aim, eg_verify_choice *choice) {
+  bool has_operand = choice->count == 0 || choice->type_set[0];
+  if (!has_operand && (aim->subject == EG_INSTANCE_KERNEL ||
+                       !is_before_operands(choice->info->attrs[aim->slot].name)))
+    return;
+  if (aim->subject == EG_INSTANCE_KERNEL) {
+    put_kernel(aim->row, choice);
+    return;
+  }
+  const char *name = choice->info->attrs[aim->slot].name;
+  if (choice->slot_set[aim->slot]) return;
+  bool is_step = aim->subject == EG_INSTANCE_ATTR && choice->op == EG_OP_SLICE;
+  if (is_step && strcmp(name, "steps") == 0) // starts and ends go with it
+    choice->step = whole_between(aim->row, choice);
+  if (is_step && strcmp(name, "starts") == 0) choice->start = aim->row->low > 0 ? 1 : -1;
+  eg_verify_choose_slot(choice, name);
+  eg_attr *attr = &choice->slots[aim->slot];
+  if (aim->subject == EG_INSTANCE_VALUE)
+    attr->i = aim->value;
+  else if (!is_step)
+    aim->row->test->put(aim->row, choice, attr);
+}

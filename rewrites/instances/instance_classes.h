@@ -1,0 +1,61 @@
+// Classes of instances, of which a rule is compared on each that its conditions allow:
+// the table (instance_classes.def), and the ones that a rule has.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_REWRITES_INSTANCE_CLASSES_H
+#define EG_REWRITES_INSTANCE_CLASSES_H
+
+#include "rewrites/instances/instance_choose.h"
+#include "rewrites/language/rule_ast.h"
+
+typedef enum eg_instance_subject {
+  EG_INSTANCE_ATTR,
+  EG_INSTANCE_KERNEL,
+  EG_INSTANCE_DIMS,
+  EG_INSTANCE_RANK,
+  EG_INSTANCE_VALUE, // of a symbol or type attribute: no row
+  EG_INSTANCE_DTYPE  // of operands: no row
+} eg_instance_subject;
+
+typedef struct eg_instance_class eg_instance_class; // a row
+
+/// A class that instances of one rule may be in.
+typedef struct eg_instance_aim {
+  eg_instance_subject subject;
+  const eg_instance_class *row; // NULL for VALUE and DTYPE
+  uint32_t term;                // ATTR, KERNEL, VALUE: of the pattern
+  uint16_t slot;                // ATTR, VALUE
+  uint32_t var;                 // DIMS, RANK
+  int64_t value;                // VALUE, DTYPE
+} eg_instance_aim;
+EG_VEC_DEFINE(eg_instance_aims, eg_instance_aim);
+
+/// A node that is complete.
+typedef struct eg_instance_node {
+  eg_op op;
+  const eg_attr *slots;
+  const eg_type *types; // of its operands
+  uint32_t count;
+} eg_instance_node;
+
+/// Appends the classes that the left side of a rule leaves open.
+egraph_status eg_instance_aims_of(const eg_rule *rule, eg_instance_aims *out);
+/// ATTR, KERNEL, VALUE: whether the node is in the class.
+bool eg_instance_node_is_in(const eg_instance_aim *aim, const eg_instance_node *node);
+/// DIMS, RANK: whether the type is.
+bool eg_instance_type_is_in(const eg_instance_aim *aim, const eg_type *type);
+/// Appends "stride 3 of max-pool" or "rank 2 of ?x".
+egraph_status eg_instance_aim_print(eg_text *text, const eg_rule *rule,
+                                    const eg_instance_aim *aim);
+
+/// Prepares a choice of the term, or of a leaf, for the class: dimensions, rank, windows.
+void eg_instance_prepare(const eg_instance_aim *aim, eg_verify_choice *choice);
+/// Puts the attribute into the class if it is not set: once operand 0 is known, but for
+/// what operand 0 is chosen by.
+void eg_instance_put(const eg_instance_aim *aim, eg_verify_choice *choice);
+/// DIMS, RANK: puts the operand into the class. Often, where others may have to follow.
+void eg_instance_fit(const eg_instance_aim *aim, eg_verify_choice *choice,
+                     uint32_t operand);
+/// Of the row. RANK only.
+uint32_t eg_instance_rank(const eg_instance_aim *aim);
+
+#endif

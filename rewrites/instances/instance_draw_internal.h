@@ -1,0 +1,73 @@
+// One walk that draws an instance, for instance_*.c.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_REWRITES_INSTANCE_DRAW_INTERNAL_H
+#define EG_REWRITES_INSTANCE_DRAW_INTERNAL_H
+
+#include "rewrites/instances/instance_classes.h"
+#include "rewrites/instances/instance_draw.h"
+
+// What the conditions of a rule say about its variables, so that draws are likely to
+// satisfy them. Only conditions that must all hold are read; alternatives (or) are left
+// to chance.
+
+// MAX_VARS: bits of a word. EG_VERIFY_SPLAT_ELEMENTS: their data are written out.
+enum { MAX_VARS = 64, MAX_SIZES = 8, EG_VERIFY_SPLAT_ELEMENTS = 1 << 16 };
+
+typedef enum wish_state { WISH_MAYBE, WISH_YES, WISH_NO } wish_state;
+
+typedef struct var_hint {
+  wish_state weight, splat;
+  uint32_t splat_value;        // expression, or EG_RULE_NONE
+  uint32_t equals;             // expression that a value variable must equal, or NONE
+  uint32_t min_rank, max_rank; // of a class variable
+} var_hint;
+
+typedef struct rule_hints {
+  var_hint *vars;           // [rule->var_count]
+  uint64_t *needs;          // variables that an expression needs, by expression
+  uint64_t *bound;          // variables bound once a term is done, by pattern term
+  int64_t sizes[MAX_SIZES]; // dimensions that conditions may ask for
+  uint32_t size_count;
+  uint32_t dtypes;           // bits of the element types that conditions leave
+  uint32_t *condition_terms; // first pattern term after which a condition can be decided
+} rule_hints;
+
+/// Memory comes from the arena. Fails with EGRAPH_E_UNSUPPORTED beyond MAX_VARS.
+egraph_status eg_verify_read_hints(const eg_rule *rule, eg_arena *arena, rule_hints *out);
+
+struct eg_verify_draws {
+  egraph_allocator alloc;
+  const eg_rule *rule;
+  eg_rng rng;
+  eg_arena arena;
+  rule_hints hints;
+  eg_graph *graph;
+  eg_tensor_egraph *egraph;
+  eg_rule_env env;
+  eg_rule_builder builder;
+  eg_verify_choice choice;
+  eg_verify_lists lists;
+  eg_verify_leaf *leaves;
+  const eg_attrs **attrs; // by pattern term
+  eg_class *classes;      // by pattern term
+  uint64_t bound;         // variables
+  uint64_t repaired; // leaves of the term at hand whose types conditions have changed
+  egraph_dtype dtype;
+  const eg_instance_aim *aim;
+  uint32_t refused; // condition by which the last try failed, or EG_RULE_NONE
+  // Tries in the class of the aim that failed: by condition, and by term of ill-typed
+  // ones.
+  uint32_t *refusals, *ill_typed;
+};
+
+bool eg_verify_is_bound(const eg_verify_draws *draws, uint32_t var);
+bool eg_verify_can_eval(const eg_verify_draws *draws, uint32_t expr);
+/// Puts a leaf that has changed into the e-graph, and binds its variable to it.
+egraph_status eg_verify_add_leaf(eg_verify_draws *draws, uint32_t var);
+
+/// Changes what this term has chosen until the conditions that can be decided hold, where
+/// they can be solved for one attribute or one leaf. What is bound before `bound` stays.
+egraph_status eg_verify_repair(eg_verify_draws *draws, const eg_rule_term *term,
+                               uint64_t bound);
+
+#endif

@@ -1,0 +1,202 @@
+// Reads conditions before anything is drawn: what they say of variables, which variables
+// expressions need, and after which term a condition can be decided.
+// SPDX-License-Identifier: Apache-2.0
+#include "rewrites/instances/instance_draw_internal.h"
+
+static const eg_rule_expr *call_of(const eg_rule *rule, uint32_t expr,
+                                   eg_rule_function function) {
+  const eg_rule_expr *call = &rule->exprs[expr];
+  bool is = call->form == EG_RULE_EXPR_CALL && call->function == function;
+  return is ? call : NULL;
+}
+
+static uint32_t var_of(const eg_rule *rule, uint32_t expr) {
+  const eg_rule_expr *leaf = &rule->exprs[expr];
+  return leaf->form == EG_RULE_EXPR_VAR ? leaf->var : EG_RULE_NONE;
+}
+
+static void wish_rank(const eg_rule *rule, const eg_rule_expr *call, var_hint *vars) {
+  const eg_rule_expr *rank = call_of(rule, call->args[0], EG_RULE_FN_RANK);
+  const eg_rule_expr *bound = &rule->exprs[call->args[1]];
+  if (rank == NULL || bound->form != EG_RULE_EXPR_CONSTANT || bound->constant.i < 0)
+    return;
+  uint32_t var = var_of(rule, rank->args[0]), limit = (uint32_t)bound->constant.i;
+  if (var == EG_RULE_NONE) return;
+  eg_rule_function how = call->function;
+  var_hint *hint = &vars[var];
+  if (how == EG_RULE_FN_GT) limit++;
+  if (how == EG_RULE_FN_LT && limit > 0) limit--;
+  bool low = how == EG_RULE_FN_EQ || how == EG_RULE_FN_GE || how == EG_RULE_FN_GT;
+  bool high = how == EG_RULE_FN_EQ || how == EG_RULE_FN_LE || how == EG_RULE_FN_LT;
+  if (low && hint->min_rank < limit) hint->min_rank = limit;
+  if (high && hint->max_rank > limit) hint->max_rank = limit;
+}
+
+static void wish_equal(const eg_rule *rule, const eg_rule_expr *call, var_hint *vars) {
+  for (uint32_t side = 0; side < 2; side++) {
+    uint32_t var = var_of(rule, call->args[side]);
+    if (var != EG_RULE_NONE && rule->vars[var].kind != EG_RULE_TENSOR)
+      vars[var].equals = call->args[1 - side];
+  }
+}
+
+static void wish_splat(const eg_rule *rule, const eg_rule_expr *call, wish_state wish,
+                       var_hint *vars) {
+  uint32_t var = var_of(rule, call->args[0]);
+  if (var == EG_RULE_NONE) return;
+  if (call->function == EG_RULE_FN_WEIGHT_ONLY) {
+    vars[var].weight = wish;
+    return;
+  }
+  if (wish == WISH_NO && call->function == EG_RULE_FN_SPLAT_IS) return;
+  vars[var].splat = wish;
+  if (call->function == EG_RULE_FN_SPLAT_IS) vars[var].splat_value = call->args[1];
+}
+
+// `wish` is NO below a `not`.
+static void read_condition(const eg_rule *rule, uint32_t expr, wish_state wish,
+                           var_hint *vars) {
+  const eg_rule_expr *call = &rule->exprs[expr];
+  if (call->form != EG_RULE_EXPR_CALL) return;
+  eg_rule_function function = call->function;
+  if (function == EG_RULE_FN_NOT) {
+    if (wish == WISH_YES) read_condition(rule, call->args[0], WISH_NO, vars);
+    return;
+  }
+  if (function == EG_RULE_FN_AND && wish == WISH_YES)
+    for (uint32_t i = 0; i < call->arg_count; i++)
+      read_condition(rule, call->args[i], wish, vars);
+  if (function == EG_RULE_FN_WEIGHT_ONLY || function == EG_RULE_FN_IS_SPLAT ||
+      function == EG_RULE_FN_SPLAT_IS)
+    wish_splat(rule, call, wish, vars);
+  bool compares = function == EG_RULE_FN_EQ || function == EG_RULE_FN_GE ||
+                  function == EG_RULE_FN_LE || function == EG_RULE_FN_GT ||
+                  function == EG_RULE_FN_LT;
+  if (!compares || wish == WISH_NO) return;
+  wish_rank(rule, call, vars);
+  if (function == EG_RULE_FN_EQ) wish_equal(rule, call, vars);
+}
+
+/// Element types that a condition leaves of the variables that it is about.
+static uint32_t dtypes_left(const eg_rule *rule, uint32_t expr) {
+  const eg_rule_expr *call = &rule->exprs[expr];
+  uint32_t left = 0, all = (1u << EGRAPH_DTYPE_COUNT) - 1;
+  if (call->form != EG_RULE_EXPR_CALL) return all;
+  for (uint32_t i = 0; i < EGRAPH_DTYPE_COUNT; i++) {
+    egraph_dtype dtype = (egraph_dtype)i;
+    bool is_float = eg_dtype_is_float(dtype), is_bool = dtype == EGRAPH_BOOL;
+    bool fits = call->function == EG_RULE_FN_IS_FLOAT  ? is_float
+                : call->function == EG_RULE_FN_IS_BOOL ? is_bool
+                : call->function == EG_RULE_FN_IS_INT  ? !is_float && !is_bool
+                                                       : true;
+    for (uint32_t side = 0; call->function == EG_RULE_FN_EQ && side < 2; side++) {
+      const eg_rule_expr *constant = &rule->exprs[call->args[1 - side]];
+      if (call_of(rule, call->args[side], EG_RULE_FN_DTYPE) != NULL &&
+          constant->form == EG_RULE_EXPR_CONSTANT && constant->constant.i != dtype)
+        fits = false;
+    }
+    left |= fits ? 1u << i : 0;
+  }
+  return left;
+}
+
+/// Whole numbers above the usual dimensions, and the numbers after them: what is cut or
+/// compared there has room.
+static void read_sizes(const eg_rule *rule, uint32_t expr, rule_hints *out) {
+  const eg_rule_expr *at = &rule->exprs[expr];
+  for (uint32_t i = 0; at->form == EG_RULE_EXPR_CALL && i < at->arg_count; i++)
+    read_sizes(rule, at->args[i], out);
+  if (at->form != EG_RULE_EXPR_CONSTANT || at->kind != EG_RULE_INT) return;
+  if (at->constant.i < 6 || at->constant.i > 64 || out->size_count + 2 > MAX_SIZES)
+    return;
+  out->sizes[out->size_count++] = at->constant.i;
+  out->sizes[out->size_count++] = at->constant.i + 1;
+}
+
+static uint32_t dtypes_of(const eg_rule *rule) {
+  uint32_t left = (1u << EGRAPH_DTYPE_COUNT) - 1;
+  for (uint32_t i = 0; i < rule->condition_count; i++)
+    left &= dtypes_left(rule, rule->conditions[i]);
+  return left;
+}
+
+// ---- what needs what ------------------------------------------------------------
+
+static uint64_t bit(uint32_t var) { return UINT64_C(1) << var; }
+
+// Arguments stand before their calls. A let value needs what its expression needs.
+static void read_needs(const eg_rule *rule, uint64_t *needs) {
+  for (uint32_t i = 0; i < rule->expr_count; i++) {
+    const eg_rule_expr *expr = &rule->exprs[i];
+    if (expr->form == EG_RULE_EXPR_VAR) {
+      needs[i] = bit(expr->var);
+      for (uint32_t k = 0; k < rule->let_count; k++)
+        if (rule->lets[k].var == expr->var && !rule->lets[k].is_term)
+          needs[i] = needs[rule->lets[k].expr];
+    }
+    for (uint32_t k = 0; expr->form == EG_RULE_EXPR_CALL && k < expr->arg_count; k++)
+      needs[i] |= needs[expr->args[k]];
+  }
+}
+
+static void read_bound(const eg_rule *rule, uint64_t *bound) {
+  uint64_t so_far = 0;
+  for (uint32_t i = 0; i < rule->pattern_term_count; i++) {
+    const eg_rule_term *term = &rule->terms[i];
+    if (!term->is_var) {
+      for (uint32_t k = 0; k < term->child_count; k++) {
+        const eg_rule_term *child = &rule->terms[term->children[k]];
+        if (child->is_var) so_far |= bit(child->var);
+      }
+      for (uint16_t k = 0; k < eg_op_info_of(term->op)->attr_count; k++)
+        if (term->slots[k].form == EG_RULE_SLOT_VAR) so_far |= bit(term->slots[k].index);
+      if (term->var != EG_RULE_NONE) so_far |= bit(term->var);
+    }
+    bound[i] = so_far;
+  }
+}
+
+static void place_conditions(const eg_rule *rule, rule_hints *hints) {
+  uint32_t last = rule->pattern_term_count - 1;
+  for (uint32_t i = 0; i < rule->condition_count; i++) {
+    uint64_t needs = hints->needs[rule->conditions[i]];
+    uint32_t term = 0;
+    while (term < last && (needs & ~hints->bound[term]) != 0)
+      term++;
+    hints->condition_terms[i] = term;
+  }
+}
+
+egraph_status eg_verify_read_hints(const eg_rule *rule, eg_arena *arena,
+                                   rule_hints *out) {
+  if (rule->var_count > MAX_VARS)
+    return EG_FAIL(EGRAPH_E_UNSUPPORTED,
+                   "%s:%u: rule %s has %u variables; at most %d can be verified",
+                   rule->file, rule->line, rule->name, rule->var_count, MAX_VARS);
+  for (uint32_t i = 0; i < rule->term_count; i++)
+    if (rule->terms[i].child_count > EG_VERIFY_MAX_OPERANDS)
+      return EG_FAIL(
+          EGRAPH_E_UNSUPPORTED,
+          "%s:%u: rule %s has a term of %u operands; at most %d can be verified",
+          rule->file, rule->line, rule->name, rule->terms[i].child_count,
+          EG_VERIFY_MAX_OPERANDS);
+  EG_TRY(eg_arena_alloc(arena, rule->var_count, sizeof *out->vars, &out->vars));
+  EG_TRY(eg_arena_alloc(arena, rule->expr_count, sizeof *out->needs, &out->needs));
+  EG_TRY(
+      eg_arena_alloc(arena, rule->pattern_term_count, sizeof *out->bound, &out->bound));
+  EG_TRY(eg_arena_alloc(arena, rule->condition_count, sizeof *out->condition_terms,
+                        &out->condition_terms));
+  for (uint32_t i = 0; i < rule->var_count; i++)
+    out->vars[i] = (var_hint){
+        .splat_value = EG_RULE_NONE, .equals = EG_RULE_NONE, .max_rank = EGRAPH_MAX_RANK};
+  for (uint32_t i = 0; i < rule->condition_count; i++)
+    read_condition(rule, rule->conditions[i], WISH_YES, out->vars);
+  read_needs(rule, out->needs);
+  read_bound(rule, out->bound);
+  place_conditions(rule, out);
+  out->dtypes = dtypes_of(rule);
+  out->size_count = 0;
+  for (uint32_t i = 0; i < rule->condition_count; i++)
+    read_sizes(rule, rule->conditions[i], out);
+  return EGRAPH_OK;
+}

@@ -1,0 +1,440 @@
+// Both sides are evaluated with the reference kernels, and compared.
+//
+// Data are small whole numbers half of the time: as long as every number on the way stays
+// whole and below 2^53 (2^24 for float32), or a simple fraction, floating-point
+// arithmetic is exact and the sides must be equal bit for bit. Otherwise a bound relative
+// to the largest number of the evaluation applies, because rounding errors scale with it.
+// Where that is too little, because differences of nearly equal numbers make errors grow,
+// the verifier asks how far the left side moves when its data move by one unit in the
+// last place. Where it is much, because an element type has few digits, the same numbers
+// are evaluated in float64 as well.
+// SPDX-License-Identifier: Apache-2.0
+#include "rewrites/verify/compare.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+#define LARGEST_SCALE 1e5
+
+enum { MAX_ELEMENTS = 1 << 18 }; // of a tensor; rules may ask for any shape
+
+// How often the data move, and how many times their movement the sides may be apart: a
+// node rounds its result once, as the data were, and a side has some nodes.
+enum { NUDGES = 8, NUDGE_SLACK = 32, CONSTANT_UNITS = 16, FEW_PARTS = 2 };
+
+/// Results of one term.
+typedef struct term_value {
+  eg_tensor *parts;
+  uint32_t count;
+} term_value;
+
+typedef struct evaluation {
+  const eg_verify_instance *instance;
+  const eg_rule *rule;
+  egraph_allocator alloc;
+  eg_arena arena;
+  eg_verify_source source;
+  term_value *terms; // by term index
+  term_value *vars;  // leaves, by variable
+  double scale;      // largest finite absolute value
+  bool exact;        // so far
+  // Some number was not whole; was too large for exact sums and products of such ones.
+  bool is_broken, is_large;
+  bool is_subnormal; // some number was below the normal ones of its type
+  bool is_widened;   // floating-point numbers are float64, whatever the types say
+  double rounded;    // is_widened: what a constant was rounded by, at most, relative
+  eg_rng *nudge;     // moves the data by one unit, up or down; NULL: as drawn
+  const term_value *moved[NUDGES]; // of the left side, when the data had moved
+  uint32_t moved_count;
+} evaluation;
+
+/// Of a floating-point type: how far values may be apart, relative to the largest number
+/// that occurs on either side (every node rounds, and constants of rules are matched up
+/// to one unit in the last place); below which whole numbers are exact.
+/// Where broken numbers occur, too, arithmetic is exact as long as all are multiples of
+/// 1 / parts, and below `broken`: products of two fit.
+typedef struct precision {
+  double bound, whole, parts, broken;
+} precision;
+
+static const precision precisions[EGRAPH_DTYPE_COUNT] = {
+    [EGRAPH_FLOAT64] = {1e-9, 0x1p53, 0x1p12, 0x1p29},
+    [EGRAPH_FLOAT32] = {1e-4, 0x1p24, 0x1p4, 0x1p16},
+    [EGRAPH_FLOAT16] = {2e-2, 0x1p11, 0x1p1, 0x1p9},
+    [EGRAPH_BFLOAT16] = {1e-1, 0x1p8, 0x1p1, 0x1p6}};
+
+// ---- what was computed ----------------------------------------------------------
+
+static void note_numbers(evaluation *run, const eg_tensor *tensor) {
+  egraph_dtype dtype = tensor->type.dtype;
+  if (!eg_dtype_is_float(dtype)) return; // exact, wrapping included
+  double most = precisions[dtype].whole, least = eg_dtype_normal(dtype);
+  double parts = precisions[dtype].parts;
+  for (int64_t i = 0; i < eg_type_elements(&tensor->type); i++) {
+    double value = eg_tensor_get_double(tensor, i);
+    if (!isfinite(value)) continue;
+    if (value != 0 && fabs(value) < least) run->is_subnormal = true;
+    if (fabs(value) >= most || value * parts != floor(value * parts)) run->exact = false;
+    if (value != floor(value)) run->is_broken = true;
+    if (fabs(value) >= precisions[dtype].broken) run->is_large = true;
+    if (fabs(value) > run->scale) run->scale = fabs(value);
+  }
+  if (run->is_broken && run->is_large) run->exact = false;
+}
+
+/// What is made with a broken number may round to a whole one, but with simple ones.
+static void note_attrs(evaluation *run, const eg_attrs *attrs) {
+  for (uint16_t i = 0; i < attrs->count; i++)
+    if (attrs->slots[i].kind == EG_ATTR_FLOAT && isfinite(attrs->slots[i].f) &&
+        attrs->slots[i].f * FEW_PARTS != floor(attrs->slots[i].f * FEW_PARTS))
+      run->exact = false;
+}
+
+static egraph_dtype widened(const evaluation *run, egraph_dtype dtype) {
+  return run->is_widened && eg_dtype_is_float(dtype) ? EGRAPH_FLOAT64 : dtype;
+}
+
+static egraph_status new_tensor(evaluation *run, const eg_type *type, eg_tensor *out) {
+  *out = (eg_tensor){.type = *type};
+  out->type.dtype = widened(run, type->dtype);
+  if (eg_type_elements(type) > MAX_ELEMENTS)
+    return EG_FAIL(EGRAPH_E_UNSUPPORTED, "a tensor is too large to verify a rule with");
+  size_t bytes = eg_type_bytes(&out->type);
+  return eg_arena_alloc(&run->arena, bytes > 0 ? bytes : 1, 1, &out->data);
+}
+
+static egraph_status new_value(evaluation *run, const eg_tensor_fact *fact,
+                               term_value *out) {
+  out->count = fact->part_count > 0 ? fact->part_count : 1;
+  EG_TRY(eg_arena_alloc(&run->arena, out->count, sizeof *out->parts, &out->parts));
+  for (uint32_t i = 0; i < out->count; i++)
+    EG_TRY(new_tensor(run, fact->part_count > 0 ? &fact->parts[i] : &fact->type,
+                      &out->parts[i]));
+  return EGRAPH_OK;
+}
+
+// ---- data -----------------------------------------------------------------------
+
+static void nudge(eg_rng *rng, const eg_tensor *tensor) {
+  egraph_dtype dtype = tensor->type.dtype;
+  if (!eg_dtype_is_float(dtype)) return;
+  for (int64_t i = 0; i < eg_type_elements(&tensor->type); i++) {
+    double value = eg_tensor_get_double(tensor, i), unit = eg_dtype_unit(dtype, value);
+    bool is_up = eg_rng_below(rng, 2) == 0;
+    if (value != 0) eg_tensor_set_double(tensor, i, is_up ? value + unit : value - unit);
+  }
+}
+
+static egraph_status fill_leaf(evaluation *run, uint32_t var) {
+  const eg_verify_leaf *leaf = &run->instance->leaves[var];
+  term_value *value = &run->vars[var];
+  value->count = 1;
+  EG_TRY(eg_arena_alloc(&run->arena, 1, sizeof *value->parts, &value->parts));
+  eg_tensor drawn = {.type = leaf->type};
+  EG_TRY(new_tensor(run, &leaf->type, value->parts));
+  size_t bytes = eg_type_bytes(&leaf->type);
+  EG_TRY(eg_arena_alloc(&run->arena, bytes > 0 ? bytes : 1, 1, &drawn.data));
+  eg_verify_fill(&run->source, leaf, &drawn);
+  if (!eg_dtype_is_float(leaf->type.dtype))
+    memcpy(value->parts->data, drawn.data, bytes);
+  else
+    for (int64_t i = 0; i < eg_type_elements(&leaf->type); i++)
+      eg_tensor_set_double(value->parts, i, eg_tensor_get_double(&drawn, i));
+  // What conditions and attributes make of it is exact for the rounded number or for the
+  // one that was meant.
+  if (leaf->splat && eg_type_elements(&leaf->type) > 0 &&
+      eg_tensor_get_double(&drawn, 0) != leaf->splat_value) {
+    run->rounded = fmax(run->rounded, eg_dtype_unit(leaf->type.dtype, 1));
+    run->exact = false;
+  }
+  if (run->nudge != NULL && !leaf->constant) nudge(run->nudge, value->parts);
+  note_numbers(run, value->parts);
+  return EGRAPH_OK;
+}
+
+// ---- evaluation -----------------------------------------------------------------
+
+/// The attributes with float64 in place of other floating-point types.
+static egraph_status widen_attrs(evaluation *run, const eg_attrs *attrs,
+                                 const eg_attrs **out) {
+  eg_attr *slots;
+  eg_attrs *copy;
+  *out = attrs;
+  if (!run->is_widened) return EGRAPH_OK;
+  EG_TRY(eg_arena_alloc(&run->arena, (size_t)attrs->count + 1, sizeof *slots, &slots));
+  EG_TRY(eg_arena_alloc(&run->arena, 1, sizeof *copy, &copy));
+  for (uint16_t i = 0; i < attrs->count; i++) {
+    slots[i] = attrs->slots[i];
+    if (slots[i].kind == EG_ATTR_DTYPE)
+      slots[i].i = widened(run, (egraph_dtype)slots[i].i);
+  }
+  *copy = (eg_attrs){.op = attrs->op, .count = attrs->count, .slots = slots};
+  *out = copy;
+  return EGRAPH_OK;
+}
+
+static egraph_status run_node(evaluation *run, uint32_t index, const eg_attrs *attrs,
+                              const eg_tensor_fact *fact) {
+  const eg_rule_term *term = &run->rule->terms[index];
+  term_value *out = &run->terms[index];
+  if (term->op == EG_OP_PART) {
+    const term_value *tuple = &run->terms[term->children[0]];
+    *out = (term_value){.parts = &tuple->parts[attrs->slots[0].i], .count = 1};
+    return EGRAPH_OK;
+  }
+  EG_TRY(new_value(run, fact, out));
+  note_attrs(run, attrs);
+  EG_TRY(widen_attrs(run, attrs, &attrs));
+  eg_tensor *inputs;
+  EG_TRY(eg_arena_alloc(&run->arena, (size_t)term->child_count + 1, sizeof *inputs,
+                        &inputs));
+  for (uint32_t i = 0; i < term->child_count; i++)
+    inputs[i] = run->terms[term->children[i]].parts[0];
+  eg_kernel_call call = {.attrs = attrs,
+                         .inputs = inputs,
+                         .input_count = term->child_count,
+                         .outputs = out->parts,
+                         .output_count = out->count,
+                         .alloc = run->alloc};
+  EG_TRY(eg_op_run(&call));
+  for (uint32_t i = 0; i < out->count; i++)
+    note_numbers(run, &out->parts[i]);
+  return EGRAPH_OK;
+}
+
+static egraph_status run_left(evaluation *run) {
+  const eg_verify_instance *instance = run->instance;
+  for (uint32_t i = 0; i < run->rule->pattern_term_count; i++) {
+    const eg_rule_term *term = &run->rule->terms[i];
+    if (term->is_var) {
+      if (run->vars[term->var].count == 0) EG_TRY(fill_leaf(run, term->var));
+      run->terms[i] = run->vars[term->var];
+      continue;
+    }
+    EG_TRY(run_node(run, i, instance->attrs[i],
+                    eg_tensor_egraph_fact(instance->egraph, instance->classes[i])));
+    if (term->var != EG_RULE_NONE) run->vars[term->var] = run->terms[i];
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status run_right(evaluation *run) {
+  const eg_verify_instance *instance = run->instance;
+  for (uint32_t i = run->rule->pattern_term_count; i < run->rule->term_count; i++) {
+    const eg_rule_term *term = &run->rule->terms[i];
+    const eg_built_term *built = &instance->builder->terms[i];
+    if (term->is_var) {
+      bool is_let = run->rule->vars[term->var].origin == EG_RULE_VAR_LET_TERM;
+      run->terms[i] =
+          is_let ? run->terms[instance->builder->alias[term->var]] : run->vars[term->var];
+      continue;
+    }
+    EG_TRY(run_node(run, i, eg_tensor_egraph_attrs_at(instance->egraph, built->payload),
+                    built->fact));
+  }
+  return EGRAPH_OK;
+}
+
+// ---- comparison -----------------------------------------------------------------
+
+typedef struct comparison {
+  const evaluation *run;
+  uint32_t term, part; // of the left side
+  eg_verify_data data;
+  bool spreads; // the rule says so
+  double bound; // absolute
+  bool finite;  // something finite was compared
+  int64_t elements;
+  bool differ;
+  egraph_math math;
+} comparison;
+
+static bool same_bits(double x, double y) {
+  return (isnan(x) && isnan(y)) || (x == y && signbit(x) == signbit(y));
+}
+
+/// How far a result of the left side moved with its data, at most.
+static double movement(const comparison *state, int64_t i, double x) {
+  double most = 0;
+  for (uint32_t n = 0; n < state->run->moved_count; n++) {
+    const term_value *value = &state->run->moved[n][state->term];
+    most = fmax(most, fabs(eg_tensor_get_double(&value->parts[state->part], i) - x));
+  }
+  return isfinite(most) ? most : 0;
+}
+
+static bool is_rounding(const comparison *state, int64_t i, double x, double y) {
+  return fabs(x - y) <= state->bound + NUDGE_SLACK * movement(state, i, x);
+}
+
+/// Plain data with which intermediate results may overflow, or lose digits.
+static bool is_sized(eg_verify_data data) {
+  return data == EG_VERIFY_WIDE || data == EG_VERIFY_TINY || data == EG_VERIFY_TIES;
+}
+
+/// The class that a rule is in at best which makes y of x, element i.
+static egraph_math class_of_change(const comparison *state, int64_t i, double x,
+                                   double y) {
+  if (same_bits(x, y)) return EGRAPH_MATH_EXACT;
+  if (is_sized(state->data)) // they are no numbers where something overflows: of no class
+    return isfinite(x) && isfinite(y) ? EGRAPH_MATH_ASSOCIATIVE : EGRAPH_MATH_EXACT;
+  if (state->data == EG_VERIFY_EXTREME) return EGRAPH_MATH_ASSOCIATIVE;
+  if (isfinite(x) && !isfinite(y) && state->spreads) return EGRAPH_MATH_ASSOCIATIVE;
+  if (isfinite(x) != isfinite(y)) return EGRAPH_MATH_FAST;
+  if (!isfinite(x)) return isnan(y) ? EGRAPH_MATH_ASSOCIATIVE : EGRAPH_MATH_FAST;
+  if (state->data == EG_VERIFY_LARGE) return EGRAPH_MATH_ASSOCIATIVE;
+  return is_rounding(state, i, x, y) ? EGRAPH_MATH_ASSOCIATIVE : EGRAPH_MATH_FAST;
+}
+
+/// Where one side has no number (division by zero, the root of a negative number), the
+/// other must have none either; which of infinity and NaN it is decides the class.
+static bool elements_agree(const eg_tensor *a, const eg_tensor *b, int64_t i,
+                           comparison *state) {
+  if (!eg_dtype_is_float(a->type.dtype)) {
+    state->finite = true;
+    return eg_tensor_get_int(a, i) == eg_tensor_get_int(b, i);
+  }
+  double x = eg_tensor_get_double(a, i), y = eg_tensor_get_double(b, i);
+  state->math = class_of_change(state, i, x, y);
+  if (!eg_verify_is_plain(state->data)) return true;
+  if (!isfinite(x) || !isfinite(y))
+    return state->data != EG_VERIFY_ORDINARY || (!isfinite(x) && !isfinite(y));
+  state->finite = true;
+  return is_rounding(state, i, x, y);
+}
+
+/// Compares until something differs; of what only moves the rule to a lower class the
+/// worst is kept.
+static egraph_status compare_tensors(const eg_tensor *left, const eg_tensor *right,
+                                     uint32_t root, comparison *state,
+                                     eg_verify_comparison *out, eg_text *text) {
+  int64_t count = eg_type_elements(&left->type);
+  state->elements += count;
+  for (int64_t i = 0; i < count && !state->differ; i++) {
+    state->math = EGRAPH_MATH_EXACT;
+    state->differ = !elements_agree(left, right, i, state);
+    if (!state->differ && state->math <= out->math) continue;
+    if (state->math > out->math) out->math = state->math;
+    eg_text_clear(text);
+    EG_TRY(eg_text_printf(
+        text, "result %u, element %" PRId64 ": left %.17g, right %.17g (bound %g)", root,
+        i, eg_tensor_get_double(left, i), eg_tensor_get_double(right, i), state->bound));
+  }
+  return EGRAPH_OK;
+}
+
+static double bound_of(const evaluation *run, egraph_dtype dtype) {
+  if (run->exact) return 0;
+  double least = run->source.data == EG_VERIFY_TINY ? 0.0 : 1.0;
+  double bound = fmax(precisions[dtype].bound, CONSTANT_UNITS * run->rounded);
+  return bound * fmax(least, run->scale);
+}
+
+static egraph_status compare_roots(evaluation *run, eg_verify_comparison *out,
+                                   eg_text *text) {
+  comparison state = {
+      .run = run, .data = run->source.data, .spreads = run->rule->spreads};
+  for (uint32_t i = 0; i < run->rule->root_count && !state.differ; i++) {
+    const term_value *left = &run->terms[run->rule->lhs[i].term];
+    const term_value *right = &run->terms[run->rule->rhs[i].term];
+    state.term = run->rule->lhs[i].term;
+    for (uint32_t k = 0; k < left->count && !state.differ; k++) {
+      state.part = k;
+      state.bound = bound_of(run, left->parts[k].type.dtype);
+      EG_TRY(compare_tensors(&left->parts[k], &right->parts[k], i, &state, out, text));
+    }
+  }
+  out->dtype = run->terms[run->rule->lhs[0].term].parts[0].type.dtype;
+  bool is_special = !eg_verify_is_plain(state.data);
+  out->is_empty = !is_special && state.elements == 0;
+  bool vacuous =
+      (is_sized(state.data) && run->is_subnormal) ||
+      (!is_special && (!state.finite || (!run->exact && run->scale > LARGEST_SCALE)));
+  out->verdict = vacuous        ? EG_VERIFY_VACUOUS
+                 : state.differ ? EG_VERIFY_DIFFERENT
+                 : run->exact   ? EG_VERIFY_EXACT
+                                : EG_VERIFY_EQUAL;
+  if (vacuous) out->math = EGRAPH_MATH_EXACT;
+  return EGRAPH_OK;
+}
+
+static egraph_status begin(evaluation *run) {
+  const eg_rule *rule = run->rule;
+  EG_TRY(eg_arena_alloc(&run->arena, rule->term_count, sizeof *run->terms, &run->terms));
+  return eg_arena_alloc(&run->arena, rule->var_count, sizeof *run->vars, &run->vars);
+}
+
+/// Evaluates the left side again with data that have moved by one unit. The same draws.
+static egraph_status move_data(evaluation *run, eg_verify_source source) {
+  eg_rng rng = source.rng;
+  while (run->moved_count < NUDGES) {
+    evaluation again = *run;
+    again.source = source;
+    again.nudge = &rng;
+    egraph_status status = begin(&again);
+    if (status == EGRAPH_OK) status = run_left(&again);
+    run->arena = again.arena;
+    EG_TRY(status);
+    run->moved[run->moved_count++] = again.terms;
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status evaluate(evaluation *run, eg_verify_comparison *out, eg_text *text) {
+  const eg_verify_source source = run->source;
+  EG_TRY(begin(run));
+  egraph_status status = run_left(run);
+  if (status == EGRAPH_OK) status = run_right(run);
+  *out = (eg_verify_comparison){.verdict = EG_VERIFY_VACUOUS, .math = EGRAPH_MATH_EXACT};
+  // The kernel does not have this dtype, or an operand is empty that must not be.
+  if (status == EGRAPH_E_UNSUPPORTED || status == EGRAPH_E_ARGUMENT) return EGRAPH_OK;
+  EG_TRY(status);
+  EG_TRY(compare_roots(run, out, text));
+  if (out->verdict != EG_VERIFY_DIFFERENT || run->exact) return EGRAPH_OK;
+  EG_TRY(move_data(run, source));
+  *out = (eg_verify_comparison){.verdict = EG_VERIFY_VACUOUS, .math = EGRAPH_MATH_EXACT};
+  return compare_roots(run, out, text);
+}
+
+/// Terms that make nothing else of numbers of another size.
+static bool may_widen(const eg_verify_instance *instance) {
+  for (uint32_t i = 0; i < instance->rule->term_count; i++) {
+    const eg_rule_term *term = &instance->rule->terms[i];
+    if (!term->is_var && term->op == EG_OP_BIT_CAST) return false;
+  }
+  return true;
+}
+
+static egraph_status compare_widened(const evaluation *like, uint64_t seed,
+                                     eg_verify_comparison *out, eg_text *text) {
+  evaluation run = {.instance = like->instance,
+                    .rule = like->rule,
+                    .alloc = like->alloc,
+                    .source = eg_verify_source_of(like->source.data, seed),
+                    .exact = true,
+                    .is_widened = true};
+  eg_verify_comparison wide;
+  eg_arena_init(&run.arena, run.alloc);
+  egraph_status status = evaluate(&run, &wide, text);
+  eg_arena_deinit(&run.arena);
+  if (status == EGRAPH_OK && wide.verdict == EG_VERIFY_DIFFERENT)
+    out->verdict = EG_VERIFY_DIFFERENT;
+  return status;
+}
+
+egraph_status eg_verify_compare(const egraph_allocator *alloc,
+                                const eg_verify_instance *instance, eg_verify_data data,
+                                uint64_t seed, eg_verify_comparison *out, eg_text *text) {
+  evaluation run = {.instance = instance,
+                    .rule = instance->rule,
+                    .alloc = eg_allocator_or_heap(alloc),
+                    .source = eg_verify_source_of(data, seed),
+                    .exact = true};
+  eg_arena_init(&run.arena, run.alloc);
+  egraph_status status = evaluate(&run, out, text);
+  eg_arena_deinit(&run.arena);
+  bool is_coarse = eg_verify_is_plain(data) && out->verdict == EG_VERIFY_EQUAL &&
+                   eg_dtype_is_float(out->dtype) && out->dtype != EGRAPH_FLOAT64;
+  if (status != EGRAPH_OK || !is_coarse || !may_widen(instance)) return status;
+  return compare_widened(&run, seed, out, text);
+}

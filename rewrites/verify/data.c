@@ -1,0 +1,129 @@
+// Draws the numbers of leaves.
+// SPDX-License-Identifier: Apache-2.0
+#include "rewrites/verify/data.h"
+
+#include <math.h>
+
+/// A number of which sums of products of four stay in range.
+static double large(egraph_dtype dtype) { return dtype == EGRAPH_FLOAT16 ? 4 : 1000; }
+
+eg_verify_source eg_verify_source_of(eg_verify_data data, uint64_t seed) {
+  static const uint32_t shares[] = {5, 20, 50};
+  eg_verify_source source = {.rng = {.state = seed}, .data = data};
+  source.kind = (uint32_t)eg_rng_below(&source.rng, 10);
+  source.wanted = 1 + (uint32_t)eg_rng_below(&source.rng, 7);
+  source.percent = shares[eg_rng_below(&source.rng, 3)];
+  return source;
+}
+
+// ---- floating-point numbers -----------------------------------------------------------
+
+static double ordinary(eg_verify_source *source, bool is_whole, bool is_positive) {
+  double unit = eg_rng_unit(&source->rng);
+  if (is_whole) return is_positive ? 1 + floor(3 * unit) : floor(7 * unit) - 3;
+  return is_positive ? 0.25 + 2 * unit : 4 * unit - 2;
+}
+
+static double not_finite(eg_verify_source *source) {
+  static const double values[] = {NAN, INFINITY, -INFINITY};
+  uint64_t which = eg_rng_below(&source->rng, 3);
+  while ((source->wanted >> which & 1) == 0)
+    which = (which + 1) % 3;
+  return values[which];
+}
+
+static double extreme(eg_verify_source *source, egraph_dtype dtype) {
+  double largest = eg_dtype_largest(dtype), normal = eg_dtype_normal(dtype);
+  const double values[] = {0, largest, largest / 2, normal, eg_dtype_unit(dtype, 0),
+                           1, 3};
+  double value = values[eg_rng_below(&source->rng, sizeof values / sizeof *values)];
+  return eg_rng_below(&source->rng, 2) == 0 ? value : -value;
+}
+
+/// Of both signs and all sizes from 1e-3 to beyond bounds such as 50 and 100.
+static double wide(eg_verify_source *source, bool is_positive) {
+  double size = pow(10, 5.4 * eg_rng_unit(&source->rng) - 3);
+  bool is_whole = source->kind < 5, is_negative = eg_rng_below(&source->rng, 2) == 0;
+  if (is_whole) size = floor(size);
+  return is_negative && !is_positive ? -size : size;
+}
+
+/// As small as numbers that are added so that nothing is divided by zero. Squares stay
+/// normal.
+static double tiny(eg_verify_source *source, egraph_dtype dtype, bool is_positive) {
+  double unit = dtype == EGRAPH_FLOAT16 ? 1e-2 : 1e-5;
+  double size = unit * (0.5 + 2 * eg_rng_unit(&source->rng));
+  return is_positive || eg_rng_below(&source->rng, 2) == 0 ? size : -size;
+}
+
+/// Whole numbers, or what lies between two of them.
+static double tied(eg_verify_source *source, bool is_positive) {
+  double step = source->kind < 5 ? 1 : 0.5;
+  uint64_t count = source->kind < 5 ? 3 : 8;
+  return step * ((double)eg_rng_below(&source->rng, count) - (is_positive ? 0 : 1));
+}
+
+static double float_number(eg_verify_source *source, const eg_verify_leaf *leaf,
+                           bool is_positive) {
+  egraph_dtype dtype = leaf->type.dtype;
+  switch (source->data) {
+  case EG_VERIFY_NOT_FINITE:
+    if (!leaf->constant && eg_rng_below(&source->rng, 100) < source->percent)
+      return not_finite(source);
+    return ordinary(source, true, is_positive);
+  case EG_VERIFY_LARGE: return floor((2 * eg_rng_unit(&source->rng) - 1) * large(dtype));
+  case EG_VERIFY_EXTREME: return extreme(source, dtype);
+  case EG_VERIFY_WIDE: return wide(source, is_positive);
+  case EG_VERIFY_TINY: return tiny(source, dtype, is_positive);
+  case EG_VERIFY_TIES: return tied(source, is_positive);
+  case EG_VERIFY_ORDINARY:
+  case EG_VERIFY_DATA_COUNT: break;
+  }
+  return ordinary(source, source->kind < 5, is_positive);
+}
+
+// ---- integers -------------------------------------------------------------------------
+
+/// The bits of an integer at an end of its range, or near one, or near 0.
+static int64_t extreme_int(eg_verify_source *source, egraph_dtype dtype) {
+  uint32_t bits = 8 * (uint32_t)eg_dtype_bytes(dtype);
+  uint64_t most = UINT64_MAX >> (64 - bits + !eg_dtype_is_unsigned(dtype));
+  const uint64_t values[] = {most, most - 1, most / 2, most + 1,   most + 2,
+                             0,    1,        2,        UINT64_MAX, 100};
+  return (int64_t)values[eg_rng_below(&source->rng, sizeof values / sizeof *values)];
+}
+
+/// A whole number of any size up to 120, negative ones where the type has them.
+static double whole(eg_verify_source *source, egraph_dtype dtype) {
+  double size = floor(pow(120, eg_rng_unit(&source->rng)));
+  bool may = !eg_dtype_is_unsigned(dtype);
+  return may && eg_rng_below(&source->rng, 2) == 0 ? -size : size;
+}
+
+// ---- leaves ---------------------------------------------------------------------------
+
+static double leaf_number(eg_verify_source *source, const eg_verify_leaf *leaf) {
+  bool is_positive = source->kind % 2 == 1 || leaf->variance;
+  if (leaf->splat) return leaf->splat_value;
+  if (leaf->index_bound > 0) // negative ones count from the end
+    return (double)eg_rng_below(&source->rng, 2 * (uint64_t)leaf->index_bound) -
+           (double)leaf->index_bound;
+  if (leaf->type.dtype == EGRAPH_BOOL) return (double)eg_rng_below(&source->rng, 2);
+  bool is_float = eg_dtype_is_float(leaf->type.dtype);
+  if (!is_float && source->data == EG_VERIFY_WIDE) return whole(source, leaf->type.dtype);
+  if (!is_float) return ordinary(source, true, is_positive);
+  double value = float_number(source, leaf, is_positive);
+  return leaf->variance ? fabs(value) : value;
+}
+
+void eg_verify_fill(eg_verify_source *source, const eg_verify_leaf *leaf,
+                    const eg_tensor *tensor) {
+  egraph_dtype dtype = leaf->type.dtype;
+  bool at_ends = !eg_verify_is_plain(source->data) && !eg_dtype_is_float(dtype) &&
+                 dtype != EGRAPH_BOOL && leaf->index_bound == 0 && !leaf->splat;
+  for (int64_t i = 0; i < eg_type_elements(&leaf->type); i++)
+    if (at_ends)
+      eg_tensor_set_int(tensor, i, extreme_int(source, dtype));
+    else
+      eg_tensor_set_double(tensor, i, leaf_number(source, leaf));
+}
