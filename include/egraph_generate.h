@@ -1,7 +1,7 @@
 // The public API, part: rewrite rules made by machine. Conventions as in egraph.h, which
 // includes this.
 //
-// A family says which operators, attributes and operands (docs/generate.md). Terms over
+// A family says which operators, attributes and operands. Terms over
 // them are compared in the field of 2^61 - 1 elements; those of one value that no rule
 // makes equal become rules, generalized as far as the verifier lets them.
 // SPDX-License-Identifier: Apache-2.0
