@@ -11,7 +11,13 @@
 #include "rewrites/saturation/saturate.h"
 
 // INSTANCES of those drawn must all be found equal.
-enum { DRAWS = 600, INSTANCES = 2, MAX_DISTINCT = 32, MAX_VARIABLES = 64 };
+enum {
+  DRAWS = 600,
+  MOST_DRAWS = 20 * DRAWS,
+  INSTANCES = 2,
+  MAX_DISTINCT = 32,
+  MAX_VARIABLES = 64
+};
 
 /// Which rules are used and how far. Rules over other operators than those of the rule do
 /// not help most of the time, and fill the e-graph: they come second.
@@ -175,7 +181,8 @@ static egraph_status draw_samples(check *c) {
   egraph_status status = eg_verify_draws_create(&c->checker->alloc, c->rule, 1, &draws);
   if (status == EGRAPH_E_UNSUPPORTED) return EGRAPH_OK; // too many variables
   EG_TRY(status);
-  for (uint32_t i = 0; status == EGRAPH_OK && i < DRAWS; i++) {
+  for (uint32_t i = 0; status == EGRAPH_OK && i < MOST_DRAWS; i++) {
+    if (i >= DRAWS && c->sample_count == INSTANCES) break;
     bool found, typed;
     eg_verify_instance instance;
     status = eg_verify_draw(draws, &found, &typed, &instance);

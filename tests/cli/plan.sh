@@ -131,7 +131,7 @@ expect 0 '^e-graph +([0-9]+) nodes, \1 classes, ' - plan mlp.egraph $train --no-
 expect 0 '"egraph":\{"nodes":' - plan mlp.egraph $train --algebra-first --json
 keys egraph.nodes egraph.classes egraph.iterations egraph.stop
 expect 0 'saturation stopped at its node limit$' - plan mlp.egraph $train --node-limit 35
-printf '(egraph-rules 1)\n(rule none (source "t") (lhs (relu ?x)) (rhs (relu (abs ?x))) (when (= (rank ?x) 9)))\n' >mine.rules
+printf '(egraph-rules 1)\n(rule none (source "t") (lhs (relu ?x)) (rhs (relu (relu ?x))) (when (= (rank ?x) 9)))\n' >mine.rules
 expect 0 '^plan +optimal' - plan mlp.egraph $train --no-builtin --rules mine.rules --enable none
 expect 0 '^plan +optimal' - plan mlp.egraph $train --disable matmul-activation --enable explore-parallel
 expect 1 - "^egraph: .*no-rule" plan mlp.egraph $train --disable no-rule
