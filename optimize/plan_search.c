@@ -328,6 +328,7 @@ static egraph_status search_overlapped(plan_job *job, eg_overlap *overlap,
   EG_TRY(eg_whole_step_plan(job->step, input, &next));
   *out_bound = next.bound;
   job->is_of_reached = job->is_of_reached || next.is_of_reached;
+  job->out->report.search_work += (double)next.searched.work / STEPS_OF_WORK;
   egraph_status status =
       next.has_plan ? price_unweighted(job, overlap->mesh, &next) : EGRAPH_OK;
   if (status != EGRAPH_OK) {

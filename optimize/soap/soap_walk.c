@@ -172,7 +172,7 @@ static egraph_status measure(eg_soap_walk *w, double *out) {
   const eg_layout_problem *p = w->soap->problem;
   w->proposals++;
   EG_TRY(eg_soap_simulate(w->soap, w->choice.data, out));
-  for (uint32_t r = 0; w->is_alike && r < p->memory_rows; r++)
+  for (uint32_t r = 0; w->changes_alike && r < p->memory_rows; r++)
     if (w->soap->memory[r] > p->memory_limit[r]) *out = INFINITY;
   return EGRAPH_OK;
 }
@@ -200,7 +200,7 @@ static egraph_status change_at_random(eg_soap_walk *w) {
   uint32_t lead = draw_below(w, (uint32_t)w->soap->leads.len);
   uint32_t option = eg_soap_walk_draw(w, lead);
   w->undo_lead.len = w->undo_option.len = w->undo_value.len = w->undo_kept.len = 0;
-  if (!w->is_alike) return change(w, lead, option, false);
+  if (!w->changes_alike) return change(w, lead, option, false);
   bool is_of_all = draw_below(w, 2) == 0, follows = draw_below(w, 2) == 0;
   uint32_t at = lead;
   do {
@@ -249,10 +249,10 @@ egraph_status eg_soap_walk_on(eg_soap_walk *w, uint64_t steps) {
 // ---- the whole ----------------------------------------------------------------------
 
 egraph_status eg_soap_walk_init(eg_soap_walk *w, eg_soap *soap,
-                                const eg_plan_question *question, bool is_alike) {
+                                const eg_plan_question *question, bool changes_alike) {
   *w = (eg_soap_walk){.soap = soap,
                       .question = question,
-                      .is_alike = is_alike,
+                      .changes_alike = changes_alike,
                       .current = INFINITY,
                       .shortest = INFINITY,
                       .random = question->seed,
@@ -260,8 +260,8 @@ egraph_status eg_soap_walk_init(eg_soap_walk *w, eg_soap *soap,
   w->deadline = w->start + question->layout.time_limit_seconds;
   EG_INIT_MEMBERS(w, question->alloc, MEMBERS)
   egraph_status status = EGRAPH_OK;
-  if (is_alike) status = find_alike(w);
-  if (status == EGRAPH_OK && is_alike) status = find_near(w);
+  if (changes_alike) status = find_alike(w);
+  if (status == EGRAPH_OK && changes_alike) status = find_near(w);
   if (status != EGRAPH_OK) eg_soap_walk_deinit(w);
   return status;
 }

@@ -10,10 +10,10 @@
 typedef struct eg_soap_walk {
   eg_soap *soap;                    // borrowed
   const eg_plan_question *question; // borrowed
-  bool is_alike;  // of a known solution: half of the proposals change all leads that are
-                  // alike, half let what is kept near them follow; none takes more memory
-                  // than the problem's limit
-  eg_u32s choice; // [leads] option, where the walk is
+  bool changes_alike; // half of the proposals change all leads that are alike, half let
+                      // what is kept near them follow; none takes more memory than the
+                      // problem's limits. Else as published
+  eg_u32s choice;     // [leads] option, where the walk is
   eg_u32s best, best_kept;        // of the shortest step; empty: no plan yet
   double current, shortest;       // seconds
   eg_u32s alike;                  // [leads] the next lead that is alike, in a ring
@@ -27,7 +27,7 @@ typedef struct eg_soap_walk {
 } eg_soap_walk;
 
 egraph_status eg_soap_walk_init(eg_soap_walk *walk, eg_soap *soap,
-                                const eg_plan_question *question, bool is_alike);
+                                const eg_plan_question *question, bool changes_alike);
 void eg_soap_walk_deinit(eg_soap_walk *walk);
 /// An option of a lead at random.
 uint32_t eg_soap_walk_draw(eg_soap_walk *walk, uint32_t lead);
