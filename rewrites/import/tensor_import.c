@@ -199,7 +199,7 @@ static egraph_status judge_true(attempt *a) {
 
 static egraph_status judge(attempt *a) {
   eg_importer *in = a->in;
-  bool found;
+  bool found = false;
   EG_TRY(try_form(a, EG_VERIFY_INSTANCES, 1, &a->base));
   if (a->base == EG_TRIAL_NO_INSTANCES && eg_tensor_form_flip(&a->form))
     EG_TRY(try_form(a, EG_VERIFY_INSTANCES, 1, &a->base)); // the other side may be easier

@@ -725,6 +725,20 @@ static void bind_slots_for_now(repair *r) {
   }
 }
 
+/// Binds what conditions name. False: one has no value, and what it had in an earlier try
+/// is not there any more.
+static bool bind_lets_for_now(repair *r) {
+  const eg_rule *rule = r->draws->rule;
+  eg_rule_env *env = &r->draws->env;
+  for (uint32_t i = 0; i < rule->let_count; i++) {
+    const eg_rule_let *let = &rule->lets[i];
+    if (!let->is_term && eg_verify_can_eval(r->draws, let->expr) &&
+        !eg_rule_eval(env, let->expr, &env->vars[let->var]))
+      return false;
+  }
+  return true;
+}
+
 enum { PASSES = 2, PERCENT = 80 };
 
 egraph_status eg_verify_repair(eg_verify_draws *draws, const eg_rule_term *term,
@@ -733,12 +747,8 @@ egraph_status eg_verify_repair(eg_verify_draws *draws, const eg_rule_term *term,
   uint64_t kept = draws->bound;
   const eg_rule *rule = draws->rule;
   bind_slots_for_now(&r);
-  for (uint32_t i = 0; i < rule->let_count; i++) // for conditions that name them
-    if (!rule->lets[i].is_term && eg_verify_can_eval(draws, rule->lets[i].expr) &&
-        !eg_rule_eval(&draws->env, rule->lets[i].expr,
-                      &draws->env.vars[rule->lets[i].var]))
-      break;
-  for (uint32_t pass = 0; pass < PASSES; pass++)
+  bool has_lets = bind_lets_for_now(&r);
+  for (uint32_t pass = 0; has_lets && pass < PASSES; pass++)
     for (uint32_t i = 0; i < rule->condition_count && r.status == EGRAPH_OK; i++) {
       uint64_t needs = draws->hints.needs[rule->conditions[i]];
       bool is_of_term = (needs & ~bound) != 0 && (needs & ~draws->bound) == 0;

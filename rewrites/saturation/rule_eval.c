@@ -54,9 +54,19 @@ const eg_tensor_fact *eg_rule_tensor(const eg_rule_env *env, const eg_rule_value
   return fact->typed && fact->part_count == 0 ? fact : NULL;
 }
 
+/// Whole numbers, and fractions of at most eight binary digits: no type rounds them.
+static bool is_simple(double number) {
+  enum { DIGITS = 8 };
+  int exponent;
+  double digits = ldexp(frexp(number, &exponent), DIGITS);
+  return digits == floor(digits) || number == floor(number);
+}
+
 bool eg_rule_close(double a, double b, egraph_dtype dtype) {
   if (a == b || (isnan(a) && isnan(b))) return true;
-  if (isinf(a) || isinf(b)) return false;
+  bool is_wide =
+      eg_dtype_bytes(dtype) >= 4; // others hold few numbers that are not simple
+  if (isinf(a) || isinf(b) || is_simple(b) || (is_wide && is_simple(a))) return false;
   return fabs(a - b) <= eg_dtype_unit(dtype, fmax(fabs(a), fabs(b)));
 }
 

@@ -41,7 +41,9 @@ bool eg_rule_eval(eg_rule_env *env, uint32_t expr, eg_rule_value *out);
 /// True when the condition has a value and that is true.
 bool eg_rule_holds(eg_rule_env *env, uint32_t expr);
 
-/// Within one unit in the last place of a type; infinities and NaN equal themselves.
+/// Whether `a`, of a type, is within one unit in the last place of what is wanted, as
+/// what was rounded may be; whole numbers, simple fractions (which no type rounds),
+/// infinities and NaN are wanted as they are.
 bool eg_rule_close(double a, double b, egraph_dtype dtype);
 /// Attributes are float32 in ONNX files, and so are numbers computed of them.
 #define EG_RULE_NUMBERS EGRAPH_FLOAT32

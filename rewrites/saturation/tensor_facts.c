@@ -61,7 +61,7 @@ size_t eg_tensor_facts_bytes(const eg_tensor_facts *facts) {
 }
 
 enum { MAX_SPLAT_ELEMENTS = 1000000, INLINE_CHILDREN = 8 };
-/// Integers up to this one are held by a double.
+/// Integers below this one are held by a double, and nothing else becomes them.
 #define MAX_SPLAT_INT 0x1p53
 
 // ---- unknown types --------------------------------------------------------------
@@ -100,7 +100,7 @@ void eg_tensor_facts_of_data(const eg_type *type, const eg_buffer *data,
   eg_tensor first = {.type = eg_type_of(type->dtype, 0, NULL), .data = &element};
   out->splat_value = eg_tensor_get_double(&first, 0);
   out->splat = // a number that is known
-      eg_dtype_is_float(type->dtype) || fabs(out->splat_value) <= MAX_SPLAT_INT;
+      eg_dtype_is_float(type->dtype) || fabs(out->splat_value) < MAX_SPLAT_INT;
 }
 
 static egraph_status leaf_fact(const eg_tensor_facts *facts, const eg_attrs *attrs,

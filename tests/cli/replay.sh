@@ -45,4 +45,17 @@ expect 0 '^predicted' - optimize ints.egraph --no-measure --rules mine.rules -o 
 matches ints 'my-double-negation'
 expect 0 '^equal by 1 steps of 1 rules \(math exact\)' - replay ints.egraph ints.onnx ints --rules mine.rules
 expect 1 - 'there is no such rule' replay ints.egraph ints.onnx ints
+
+# A factor next to one is no one, and whole numbers are compared exactly.
+cat >near.egraph <<'X'
+(egraph-graph 1) (input x "bfloat16[4]") (weight k "bfloat16[1]" [1.0078125]) (let m (mul x k)) (let y (abs m)) (output y)
+X
+expect 0 '2 -> 2 operators' - optimize near.egraph --no-measure --math exact -o near.onnx
+cat >whole.egraph <<'X'
+(egraph-graph 1) (input x "int64[4]") (let k (fill :dtype int64 :shape [4] :value 1000000007)) (let y (add x k)) (output y)
+X
+expect 0 '^predicted' - optimize whole.egraph --no-measure -o whole2.egraph --explanation whole
+sed 's/1000000007/1000000040/' whole2.egraph >whole3.egraph
+expect 0 '^equal' - replay whole.egraph whole2.egraph whole
+expect 1 - 'result' replay whole.egraph whole3.egraph whole
 finish
