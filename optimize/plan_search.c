@@ -10,7 +10,7 @@
 #include "base/proof.h"
 #include "optimize/overlap.h"
 #include "optimize/single/optimizer.h"
-#include "optimize/soap/plan_descent.h"
+#include "optimize/soap/plan_refine.h"
 #include "pcg/graph/graph_copy.h"
 #include "pcg/plan/plan.h"
 #include "pcg/plan/plan_why.h"
@@ -283,7 +283,7 @@ static eg_planner_input input_on_mesh(plan_job *job, const eg_machine_mesh *mesh
 // each baseline a twentieth, but the best all. All share the time.
 static const double OVERLAP_GAP = 1e-3, OVERLAP_SHARE = 0.5, BASELINE_SHARE = 0.05;
 static const double ROOM_SHARE = 0.5; // of a search with weights
-enum { DESCENTS = 6, DATA_PARALLEL_DESCENT = 1 };
+enum { WALKS = 6, DATA_PARALLEL_WALK = 1 };
 
 static uint32_t micro_batches_of(const plan_job *job) {
   return job->input->training != NULL ? job->input->training->micro_batches : 1;
@@ -413,16 +413,16 @@ static egraph_status overlap_prices(plan_job *job, eg_overlap *overlap, double s
 
 /// Walks from the best plan up to now, and one from data parallelism in the graph as it
 /// is.
-static egraph_status overlap_descents(plan_job *job, eg_overlap *overlap, double seconds,
-                                      double steps) {
+static egraph_status overlap_walks(plan_job *job, eg_overlap *overlap, double seconds,
+                                   double steps) {
   double end = elapsed(job) + seconds, ignored;
   bool is_of_mesh = job->out->has_plan && job->best_worth == overlap->shortest;
-  for (int i = 0; is_of_mesh && i < DESCENTS && !job->is_cancelled; i++) {
-    bool is_parallel = i == DATA_PARALLEL_DESCENT;
-    const eg_plan_descent descent = {is_parallel ? NULL : &job->out->planned.plan};
-    const eg_plan_searcher searcher = eg_plan_descent_searcher(&descent);
+  for (int i = 0; is_of_mesh && i < WALKS && !job->is_cancelled; i++) {
+    bool is_parallel = i == DATA_PARALLEL_WALK;
+    const eg_plan_refinement refinement = {is_parallel ? NULL : &job->out->planned.plan};
+    const eg_plan_searcher searcher = eg_plan_refinement_searcher(&refinement);
     eg_planner_input input = input_on_mesh(
-        job, overlap->mesh, (end - elapsed(job)) / (DESCENTS - i), steps / DESCENTS);
+        job, overlap->mesh, (end - elapsed(job)) / (WALKS - i), steps / WALKS);
     if (is_parallel) input.rules = NULL;
     input.compares = false;
     input.searcher = &searcher;
@@ -452,7 +452,7 @@ static egraph_status overlap_on_mesh(plan_job *job, const eg_machine_mesh *mesh,
   if (job->input->baseline == NULL)
     EG_TRY(overlap_baselines(job, &overlap, seconds, steps));
   EG_TRY(overlap_prices(job, &overlap, seconds, steps));
-  EG_TRY(overlap_descents(job, &overlap, seconds, steps));
+  EG_TRY(overlap_walks(job, &overlap, seconds, steps));
   job->overlap_bound = fmin(job->overlap_bound, overlap.bound);
   return EGRAPH_OK;
 }

@@ -2,15 +2,12 @@
 // configuration, how it is split along each axis of the mesh (samples, other dimensions
 // of the result, summed dimensions: SOAP), and all else of a step follows from that.
 //
-//   lead           an operator of the forward graph, or one of a step that belongs to
-//   none configuration  a strategy of a lead follower       what a step makes for a lead:
-//   gradients, sums, the update of a weight.
-//                  Its strategy is the one that costs least where the operands lie as the
-//                  lead has them; of a cotangent that comes from the next operator, as
-//                  the lead's result
-//   kept           an entry lies as its first reader needs it. What a later phase reads
-//   is
-//                  kept as that phase needs it where it is there so, else as it was made
+// A *lead* is an operator of the forward graph, or one of a step that belongs to none;
+// its configuration is a strategy. A *follower* is what a step makes for a lead:
+// gradients, sums, the update of a weight. It takes the strategy that costs least where
+// operands lie as the lead has them, and a cotangent as the lead's result. What is
+// *kept*: an entry lies as its first reader needs it; what a later phase reads is kept as
+// that phase needs it where it is there so, else as it was made.
 //
 // Exchanges follow: along the cheapest way from where a value is made to each layout that
 // is needed. Every value has one operator: of a problem with several graphs, that of a

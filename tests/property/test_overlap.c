@@ -27,16 +27,6 @@ static void draw_model(eg_rng *rng, eg_text *out) {
   assert_ok(eg_text_append(out, is_chain ? "(output y)" : "(let z (add h y))(output z)"));
 }
 
-static void draw_machine(eg_rng *rng, eg_text *out) {
-  static const char *const rates[] = {"1e9", "1e10", "1e11"};
-  assert_ok(eg_text_printf(
-      out,
-      "(egraph-machine 1)(name small)(nodes 2)(device (memory 1e12)(bandwidth 1e12)"
-      "(overhead 1e-6)(peak (float32 1e13)))(link near (latency 1e-6)(bandwidth %s))"
-      "(link far (latency 5e-6)(bandwidth %s))(axis node nodes far)(axis gpu 2 near)",
-      rates[eg_rng_below(rng, 3)], rates[eg_rng_below(rng, 3)]));
-}
-
 /// The layout problem of a step at some weights.
 typedef struct priced {
   eg_machine_costs costs;
@@ -167,7 +157,7 @@ static void no_plan_is_shorter_than_the_bound(void **state) {
     eg_text_init(&model, eg_allocator_heap());
     eg_text_init(&machine, eg_allocator_heap());
     draw_model(&rng, &model);
-    draw_machine(&rng, &machine);
+    plan_draw_machine(&rng, &machine);
     eg_training_options training = EG_TRAINING_OPTIONS_DEFAULT;
     training.loss = EG_LOSS_SQUARED_ERROR;
     training.micro_batches = 1 + round % 2;

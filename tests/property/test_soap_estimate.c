@@ -32,16 +32,6 @@ static void draw_model(eg_rng *rng, eg_text *out) {
   assert_ok(eg_text_printf(out, "(output x%u)", count));
 }
 
-static void draw_machine(eg_rng *rng, eg_text *out) {
-  static const char *const rates[] = {"1e9", "1e10", "1e11"};
-  assert_ok(eg_text_printf(
-      out,
-      "(egraph-machine 1)(name small)(nodes 2)(device (memory 1e12)(bandwidth 1e12)"
-      "(overhead 1e-6)(peak (float32 1e13)))(link near (latency 1e-6)(bandwidth %s))"
-      "(link far (latency 5e-6)(bandwidth %s))(axis node nodes far)(axis gpu 2 near)",
-      rates[eg_rng_below(rng, 3)], rates[eg_rng_below(rng, 3)]));
-}
-
 /// The layout problem of a step.
 typedef struct asked {
   eg_machine_costs costs;
@@ -164,7 +154,7 @@ static void estimates_are_near_the_simulation(void **state) {
     eg_text_init(&model, eg_allocator_heap());
     eg_text_init(&machine, eg_allocator_heap());
     draw_model(&rng, &model);
-    draw_machine(&rng, &machine);
+    plan_draw_machine(&rng, &machine);
     eg_training_options training = EG_TRAINING_OPTIONS_DEFAULT;
     training.loss = EG_LOSS_SQUARED_ERROR;
     training.micro_batches = micro_batches[round % 4];

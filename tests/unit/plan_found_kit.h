@@ -215,4 +215,15 @@ enum {
   S2
 };
 
+/// Two axes of two devices, over links of random speeds.
+static inline void plan_draw_machine(eg_rng *rng, eg_text *out) {
+  static const char *const rates[] = {"1e9", "1e10", "1e11"};
+  assert_ok(eg_text_printf(
+      out,
+      "(egraph-machine 1)(name small)(nodes 2)(device (memory 1e12)(bandwidth 1e12)"
+      "(overhead 1e-6)(peak (float32 1e13)))(link near (latency 1e-6)(bandwidth %s))"
+      "(link far (latency 5e-6)(bandwidth %s))(axis node nodes far)(axis gpu 2 near)",
+      rates[eg_rng_below(rng, 3)], rates[eg_rng_below(rng, 3)]));
+}
+
 #endif

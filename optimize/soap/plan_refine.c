@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "optimize/soap/plan_descent.h"
+#include "optimize/soap/plan_refine.h"
 
 #include "optimize/model/plan_recall.h"
 #include "optimize/soap/soap_walk.h"
@@ -17,8 +17,8 @@ static egraph_status walk(eg_soap *soap, const eg_plan_question *question,
 }
 
 /// `known`: strategies of a solution, or NULL.
-static egraph_status descend(const eg_plan_question *question, const uint32_t *known,
-                             eg_plan_answer *out) {
+static egraph_status refine(const eg_plan_question *question, const uint32_t *known,
+                            eg_plan_answer *out) {
   eg_soap soap;
   egraph_status status = eg_soap_init(&soap, question, known);
   if (status == EGRAPH_E_UNSUPPORTED) return EGRAPH_OK; // a value has no operator
@@ -30,17 +30,17 @@ static egraph_status descend(const eg_plan_question *question, const uint32_t *k
 
 static egraph_status run(const void *self, const eg_plan_question *question,
                          eg_plan_answer *out) {
-  const eg_plan_descent *descent = self;
+  const eg_plan_refinement *refinement = self;
   eg_u32s known;
-  if (descent->plan == NULL) return descend(question, NULL, out);
+  if (refinement->plan == NULL) return refine(question, NULL, out);
   eg_u32s_init(&known, question->alloc);
-  egraph_status status = eg_plan_recall(question->model, descent->plan, &known);
-  if (status == EGRAPH_OK && known.len != 0) status = descend(question, known.data, out);
+  egraph_status status = eg_plan_recall(question->model, refinement->plan, &known);
+  if (status == EGRAPH_OK && known.len != 0) status = refine(question, known.data, out);
   eg_u32s_deinit(&known);
   return status;
 }
 
-eg_plan_searcher eg_plan_descent_searcher(const eg_plan_descent *descent) {
+eg_plan_searcher eg_plan_refinement_searcher(const eg_plan_refinement *refinement) {
   return (eg_plan_searcher){
-      .run = run, .self = descent, .graphs = EG_PLAN_ALL_GRAPHS, .is_whole = true};
+      .run = run, .self = refinement, .graphs = EG_PLAN_ALL_GRAPHS, .is_whole = true};
 }
