@@ -102,6 +102,20 @@ static bool is_same_operator(const eg_attrs *a, const eg_attrs *b) {
   return true;
 }
 
+/// Whether the results of an unknown operator are declared as they are given: nothing
+/// else says what they are.
+static bool has_same_results(const follower *f, eg_graph_node node, eg_graph_node given) {
+  eg_graph_node_info mine = eg_graph_node_at(f->result, node);
+  eg_graph_node_info other = eg_graph_node_at(f->given, given);
+  bool is_same = mine.result_count == other.result_count;
+  for (uint32_t i = 0; is_same && i < mine.result_count; i++) {
+    const eg_value_info *a = eg_graph_value(f->result, mine.results[i]);
+    const eg_value_info *b = eg_graph_value(f->given, other.results[i]);
+    is_same = !a->typed || (b->typed && is_plain_type(&a->type, &b->type));
+  }
+  return is_same;
+}
+
 /// Whether an unknown operator is the given one, which stands in the result once.
 static egraph_status is_same_opaque(follower *f, eg_graph_node node, uint32_t term,
                                     const eg_attrs *attrs, bool *out) {
@@ -112,8 +126,7 @@ static egraph_status is_same_opaque(follower *f, eg_graph_node node, uint32_t te
       (*known == 0 || *known == node.id + 1) &&
       strcmp(eg_graph_opaque_type(f->result, node),
              eg_graph_opaque_type(f->given, given)) == 0 &&
-      eg_graph_node_at(f->result, node).result_count ==
-          eg_graph_node_at(f->given, given).result_count;
+      has_same_results(f, node, given);
   *known = node.id + 1;
   if (!*out) return EGRAPH_OK;
   size_t size, given_size;
