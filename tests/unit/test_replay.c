@@ -207,6 +207,12 @@ static void unknown_operators_stand_once(void **state) {
                       "(let y (add a a)) (output y)",
                       terms, &report),
                EGRAPH_E_ARGUMENT, "is made by another operator than its term");
+  assert_fails(replay(given, // of another size, as nobody but the graph says
+                      "(egraph-graph 1) (input x \"float32[2]\") (let a (opaque "
+                      "\"Mystery\" x) :types [\"float32[3]\"] :record \"00\") "
+                      "(let y (add a a)) (output y)",
+                      terms, &report),
+               EGRAPH_E_ARGUMENT, "is made by another operator than its term");
 }
 
 #define RECORD_HEAD                                                                      \
