@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/owner.h"
+#include "pcg/plan/plan_issue.h"
 
 #define NONE EG_SOAP_NONE
 #define MEMBERS                                                                          \
@@ -331,20 +332,6 @@ static egraph_status note_kept(eg_soap *s) {
   return EGRAPH_OK;
 }
 
-static void find_streams(eg_soap *s) { // as eg_plan_tasks_make does
-  const eg_machine_mesh *mesh = s->question->mesh;
-  uint32_t link_of[EG_MAX_MESH_AXES + 1] = {0};
-  s->streams = 1;
-  for (uint32_t a = 0; a < mesh->mesh.axis_count; a++) {
-    uint32_t stream = 1;
-    while (stream < s->streams && link_of[stream] != mesh->links[a].link)
-      stream++;
-    if (stream == s->streams) s->streams++;
-    link_of[stream] = mesh->links[a].link;
-    s->stream_of_arc_axis[a] = stream;
-  }
-}
-
 static egraph_status prepare(eg_soap *s) {
   walker w;
   EG_TRY(index_places(s));
@@ -357,7 +344,8 @@ static egraph_status prepare(eg_soap *s) {
   EG_TRY(find_leads(s));
   EG_TRY(note_kept(s));
   EG_TRY(note_known(s));
-  find_streams(s);
+  s->streams = eg_issue_streams(&s->question->mesh->mesh, s->question->mesh, false,
+                                s->stream_of_arc_axis);
   EG_TRY(fill(&s->way_row, eg_layout_place_count(s->problem), 0));
   EG_TRY(fill(&s->near, s->space->values.len, NONE));
   EG_TRY(fill(&s->strategy, value_count(s), NONE));

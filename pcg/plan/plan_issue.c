@@ -335,19 +335,18 @@ static egraph_status add_waits(maker *m) {
 
 // ---- the order ----------------------------------------------------------------------
 
-/// Exchanges over one class of links share a stream.
-static void find_streams(eg_issue_order *out, const eg_mesh *mesh,
-                         const eg_machine_mesh *links, bool by_axis) {
-  uint32_t link_of[EG_MAX_MESH_AXES + 1] = {0};
-  out->stream_count = 1;
+uint32_t eg_issue_streams(const eg_mesh *mesh, const eg_machine_mesh *links, bool by_axis,
+                          uint32_t *stream_of_axis) {
+  uint32_t link_of[EG_MAX_MESH_AXES + 1] = {0}, count = 1;
   for (uint32_t a = 0; a < mesh->axis_count; a++) {
     uint32_t link = links == NULL ? 0 : links->links[a].link, stream = 1;
-    while (stream < out->stream_count && (by_axis || link_of[stream] != link))
+    while (stream < count && (by_axis || link_of[stream] != link))
       stream++;
-    if (stream == out->stream_count) out->stream_count++;
+    if (stream == count) count++;
     link_of[stream] = link;
-    out->stream_of_axis[a] = stream;
+    stream_of_axis[a] = stream;
   }
+  return count;
 }
 
 static egraph_status find_order(maker *m) {
@@ -370,7 +369,8 @@ egraph_status eg_issue_order_find(eg_issue_order *order, const eg_plan *plan,
   m.out = order;
   m.issue = issue;
   m.readers_ahead = readers_ahead[issue];
-  find_streams(order, &plan->mesh, links, by_axis);
+  order->stream_count =
+      eg_issue_streams(&plan->mesh, links, by_axis, order->stream_of_axis);
   egraph_status status = find_order(&m);
   maker_deinit(&m);
   return status;

@@ -62,6 +62,11 @@ egraph_status eg_issue_order_find(eg_issue_order *order, const eg_plan *plan,
                                   const eg_machine_mesh *links, bool by_axis,
                                   eg_issue issue);
 
+/// How many streams there are, and on which one ([axes], 1 at least) exchanges along an
+/// axis are: those over one class of links share one. `links`, `by_axis`: as of
+/// eg_issue_order_find.
+uint32_t eg_issue_streams(const eg_mesh *mesh, const eg_machine_mesh *links, bool by_axis,
+                          uint32_t *stream_of_axis);
 /// The same plan with its steps in the order in which those of a step of one micro-batch
 /// begin, all exchanges on one stream. What is issued before steps of an earlier phase
 /// (updates under the backward pass) is of that; states keep their numbers, what the plan
