@@ -16,7 +16,7 @@ import statistics
 import subprocess
 import tempfile
 
-from onnxruntime_peer import peer_seconds, peer_session, with_weights
+from runtimes import onnxruntime_call, with_weights, seconds_of
 
 
 def ours(command, model, repeats, *arguments):
@@ -27,7 +27,7 @@ def ours(command, model, repeats, *arguments):
     return json.loads(run.stdout)["time"]
 
 
-def cases(options, model, session, feeds):
+def cases(options, model, peer):
     """What runs in a round, by name, in order; each gives seconds."""
     many = str(options.threads)
     yield "1 thread", lambda: ours(options.egraph, model, options.repeats, "--threads", "1")
@@ -36,14 +36,14 @@ def cases(options, model, session, feeds):
         yield f"other, {many} threads", lambda: ours(options.other, model, options.repeats, "--threads", many)
     if options.ranks:
         yield f"{many} ranks", lambda: ours(options.egraph, model, options.repeats, "--ranks", many, "--no-measure")
-    yield f"ONNX Runtime, {many} threads", lambda: peer_seconds(session, feeds, options.repeats)
+    yield f"ONNX Runtime, {many} threads", lambda: seconds_of(peer, options.threads, options.repeats)
 
 
-def measure(options, model, session, feeds, busy):
+def measure(options, model, peer, busy):
     """Seconds per case, round by round, beside `busy` busy processes."""
     others = [subprocess.Popen(["sh", "-c", "while :; do :; done"]) for _ in range(busy)]
     try:
-        rounds = [{name: run() for name, run in cases(options, model, session, feeds)} for _ in range(options.rounds)]
+        rounds = [{name: run() for name, run in cases(options, model, peer)} for _ in range(options.rounds)]
     finally:
         for process in others:
             process.kill()
@@ -74,12 +74,12 @@ def main():
     options = parser.parse_args()
     for index, model in enumerate(options.models):
         with tempfile.TemporaryDirectory() as folder:
-            session, feeds = peer_session(with_weights(model, folder), options.threads)
+            peer = onnxruntime_call(with_weights(model, folder), options.threads)
         if index == 0:
-            names = [name for name, _ in cases(options, model, session, feeds)]
+            names = [name for name, _ in cases(options, model, peer)]
             print("| model | busy beside | " + " | ".join(names) + " |\n" + "|---" * (len(names) + 2) + "|", flush=True)
         for busy in (0, options.busy):
-            print(row(os.path.basename(model), busy, measure(options, model, session, feeds, busy)), flush=True)
+            print(row(os.path.basename(model), busy, measure(options, model, peer, busy)), flush=True)
 
 
 if __name__ == "__main__":

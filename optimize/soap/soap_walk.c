@@ -9,8 +9,8 @@
 
 #define NONE EG_SOAP_NONE
 #define MEMBERS                                                                          \
-  (eg_u32s, choice, best, best_kept, alike, near_begin, near, undo_lead, undo_option,    \
-   undo_value, undo_kept)
+  (eg_u32s, choice, best, best_kept, alike, firsts, near_begin, near, undo_lead,         \
+   undo_option, undo_value, undo_kept)
 
 // Of the seconds of the first plan: a step longer by a hundredth is taken once in e
 // times. The paper has no figure; its code multiplies milliseconds by a constant.
@@ -64,21 +64,16 @@ static bool are_alike(const eg_soap *s, uint32_t a, uint32_t b) {
 /// Rings of leads: each joins that of the first lead that is like it.
 static egraph_status find_alike(eg_soap_walk *w) {
   uint32_t count = (uint32_t)w->soap->leads.len;
-  eg_u32s firsts;
-  eg_u32s_init(&firsts, w->question->alloc);
-  egraph_status status = EGRAPH_OK;
-  for (uint32_t l = 0; status == EGRAPH_OK && l < count; l++) {
+  for (uint32_t l = 0; l < count; l++) {
     size_t f = 0;
-    status = eg_u32s_push(&w->alike, l);
-    while (f < firsts.len && !are_alike(w->soap, firsts.data[f], l))
+    while (f < w->firsts.len && !are_alike(w->soap, w->firsts.data[f], l))
       f++;
-    if (status == EGRAPH_OK && f == firsts.len) status = eg_u32s_push(&firsts, l);
-    if (status != EGRAPH_OK) break;
-    w->alike.data[l] = w->alike.data[firsts.data[f]];
-    w->alike.data[firsts.data[f]] = l;
+    EG_TRY(eg_u32s_push(&w->alike, l));
+    if (f == w->firsts.len) EG_TRY(eg_u32s_push(&w->firsts, l));
+    w->alike.data[l] = w->alike.data[w->firsts.data[f]];
+    w->alike.data[w->firsts.data[f]] = l;
   }
-  eg_u32s_deinit(&firsts);
-  return status;
+  return EGRAPH_OK;
 }
 
 static bool is_kept(const eg_soap *s, uint32_t value) {
@@ -196,13 +191,15 @@ static bool is_stopped(eg_soap_walk *w) {
   return w->is_over;
 }
 
+/// Changes one lead, or all that are alike: of those every kind is as likely, so that what
+/// a network has once is tried as often as what all of its blocks have.
 static egraph_status change_at_random(eg_soap_walk *w) {
-  uint32_t lead = draw_below(w, (uint32_t)w->soap->leads.len);
-  uint32_t option = eg_soap_walk_draw(w, lead);
   w->undo_lead.len = w->undo_option.len = w->undo_value.len = w->undo_kept.len = 0;
-  if (!w->changes_alike) return change(w, lead, option, false);
-  bool is_of_all = draw_below(w, 2) == 0, follows = draw_below(w, 2) == 0;
-  uint32_t at = lead;
+  bool is_of_all = w->changes_alike && draw_below(w, 2) == 0;
+  bool follows = w->changes_alike && draw_below(w, 2) == 0;
+  uint32_t lead = is_of_all ? w->firsts.data[draw_below(w, (uint32_t)w->firsts.len)]
+                            : draw_below(w, (uint32_t)w->soap->leads.len);
+  uint32_t option = eg_soap_walk_draw(w, lead), at = lead;
   do {
     EG_TRY(change(w, at, option, follows));
     at = w->alike.data[at];
