@@ -23,6 +23,10 @@ static const eg_model_value *model_value(const eg_soap *s, uint32_t value) {
   return &s->question->model->values.data[value];
 }
 
+static const eg_space_value *space_value(const eg_soap *s, uint32_t value) {
+  return &s->space->values.data[model_value(s, value)->value];
+}
+
 static egraph_status fill(eg_u32s *list, size_t count, uint32_t what) {
   EG_TRY(eg_u32s_resize(list, count));
   for (size_t i = 0; i < count; i++)
@@ -102,8 +106,10 @@ typedef struct walker {
   eg_soap *s;
   eg_bytes seen;
   eg_u32s stack, cursor;
+  eg_u32s addends, sums, sum_begin, additions; // [values + 1] entries of sums, by addend
 } walker;
-EG_OWNER_DEFINE_STATIC(walker, (eg_bytes, seen), (eg_u32s, stack, cursor))
+EG_OWNER_DEFINE_STATIC(walker, (eg_bytes, seen),
+                       (eg_u32s, stack, cursor, addends, sums, sum_begin, additions))
 
 static egraph_status enter(walker *w, uint32_t value) {
   if (w->seen.data[value]) return EGRAPH_OK;
@@ -130,8 +136,28 @@ static egraph_status walk_from(walker *w, uint32_t root, eg_u32s *order) {
     w->stack.len--;
     w->cursor.len--;
     EG_TRY(eg_u32s_push(order, value));
+    if (w->sum_begin.len == 0) continue;
+    for (uint32_t i = w->sum_begin.data[value]; i < w->sum_begin.data[value + 1]; i++)
+      EG_TRY(enter(w, w->sums.data[w->additions.data[i]]));
   }
   return EGRAPH_OK;
+}
+
+/// Lists the sums over micro-batches that each value is added to: as in an emitted plan,
+/// they follow at once.
+static egraph_status find_sums(walker *w) {
+  const eg_soap *s = w->s;
+  const eg_layout_problem *p = s->problem;
+  for (uint32_t v = 0; v < value_count(s); v++) {
+    uint32_t op = s->operator_of.data[v];
+    if (op == NONE || !space_value(s, v)->is_sum || space_value(s, v)->is_entry) continue;
+    for (uint32_t i = p->input_begin.data[op]; i < p->input_begin.data[op + 1]; i++) {
+      if (space_value(s, p->inputs.data[i])->is_entry) continue; // there from the start
+      EG_TRY(eg_u32s_push(&w->addends, p->inputs.data[i]));
+      EG_TRY(eg_u32s_push(&w->sums, v));
+    }
+  }
+  return group(&w->addends, value_count(s), &w->sum_begin, &w->additions);
 }
 
 /// Needed values first phase first, operands first.
@@ -145,6 +171,7 @@ static egraph_status find_order(walker *w) {
   for (uint32_t v = 0; status == EGRAPH_OK && v < value_count(s); v++)
     if (!w->seen.data[v]) s->operator_of.data[v] = NONE;
   if (status == EGRAPH_OK) memset(w->seen.data, 0, w->seen.len);
+  if (status == EGRAPH_OK) status = find_sums(w);
   for (int phase = 0; phase < EG_PHASE_COUNT; phase++)
     for (uint32_t v = 0; status == EGRAPH_OK && v < value_count(s); v++)
       if (s->operator_of.data[v] != NONE && (int)model_value(s, v)->phase == phase &&
@@ -168,7 +195,7 @@ EG_OWNER_DEFINE_STATIC(grouper, (eg_u32s, of, is_copy, lead_of_value))
 static bool is_made(const eg_soap *s, uint32_t value) {
   uint32_t op = s->operator_of.data[value];
   return op != NONE && s->question->model->operators.data[op] != EG_SPACE_NONE &&
-         !s->space->values.data[model_value(s, value)->value].is_entry;
+         !space_value(s, value)->is_entry;
 }
 
 static egraph_status read_stamps(grouper *g) {

@@ -191,19 +191,19 @@ static bool is_stopped(eg_soap_walk *w) {
   return w->is_over;
 }
 
-/// Changes one lead, or all that are alike: of those every kind is as likely, so that what
-/// a network has once is tried as often as what all of its blocks have.
+/// Changes one lead, or all that are alike: of those every kind is as likely, so that
+/// what a network has once is tried as often as what all of its blocks have.
 static egraph_status change_at_random(eg_soap_walk *w) {
   w->undo_lead.len = w->undo_option.len = w->undo_value.len = w->undo_kept.len = 0;
   bool is_of_all = w->changes_alike && draw_below(w, 2) == 0;
   bool follows = w->changes_alike && draw_below(w, 2) == 0;
   uint32_t lead = is_of_all ? w->firsts.data[draw_below(w, (uint32_t)w->firsts.len)]
                             : draw_below(w, (uint32_t)w->soap->leads.len);
-  uint32_t option = eg_soap_walk_draw(w, lead), at = lead;
-  do {
+  uint32_t option = eg_soap_walk_draw(w, lead);
+  EG_TRY(change(w, lead, option, follows));
+  for (uint32_t at = is_of_all ? w->alike.data[lead] : lead; at != lead;
+       at = w->alike.data[at])
     EG_TRY(change(w, at, option, follows));
-    at = w->alike.data[at];
-  } while (is_of_all && at != lead);
   return EGRAPH_OK;
 }
 

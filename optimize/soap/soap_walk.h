@@ -14,10 +14,10 @@ typedef struct eg_soap_walk {
                       // what is kept near them follow; none takes more memory than the
                       // problem's limits. Else as published
   eg_u32s choice;     // [leads] option, where the walk is
-  eg_u32s best, best_kept;        // of the shortest step; empty: no plan yet
-  double current, shortest;       // seconds
-  eg_u32s alike, firsts;          // [leads] the next that is alike, in a ring; of each ring
-  eg_u32s near_begin, near;       // [leads + 1] values that are kept near a lead
+  eg_u32s best, best_kept;  // of the shortest step; empty: no plan yet
+  double current, shortest; // seconds
+  eg_u32s alike, firsts;    // [leads] the next that is alike, in a ring; of each ring
+  eg_u32s near_begin, near; // [leads + 1] values that are kept near a lead
   eg_u32s undo_lead, undo_option; // of a proposal
   eg_u32s undo_value, undo_kept;
   uint64_t random, proposals;
