@@ -412,7 +412,7 @@ static egraph_status overlap_prices(plan_job *job, eg_overlap *overlap, double s
 }
 
 /// Walks from the best plan up to now, and one from data parallelism in the graph as it
-/// is.
+/// is. Together they have as much work as a search, or as all before them really did.
 static egraph_status overlap_walks(plan_job *job, eg_overlap *overlap, double seconds,
                                    double steps) {
   double end = elapsed(job) + seconds, ignored;
@@ -449,10 +449,12 @@ static egraph_status overlap_on_mesh(plan_job *job, const eg_machine_mesh *mesh,
     if (!is_impossible) job->overlap_bound = fmin(job->overlap_bound, overlap.bound);
     return EGRAPH_OK;
   }
+  uint64_t begin = job->done;
   if (job->input->baseline == NULL)
     EG_TRY(overlap_baselines(job, &overlap, seconds, steps));
   EG_TRY(overlap_prices(job, &overlap, seconds, steps));
-  EG_TRY(overlap_walks(job, &overlap, seconds, steps));
+  double most = fmax(steps, (double)(job->done - begin));
+  EG_TRY(overlap_walks(job, &overlap, seconds, most));
   job->overlap_bound = fmin(job->overlap_bound, overlap.bound);
   return EGRAPH_OK;
 }
