@@ -7,6 +7,7 @@
 #include "base/spelling.h"
 #include "rewrites/language/rule_forms.h"
 #include "rewrites/language/rule_reader.h"
+#include "rewrites/language/rule_schema.h"
 #include "rewrites/language/rules.h"
 
 typedef struct clauses {
@@ -14,8 +15,8 @@ typedef struct clauses {
 } clauses;
 
 static egraph_status unknown_clause(const char *file, const eg_sexpr *at) {
-  static const char *const names[] = {"source", "class", "lhs",      "let",
-                                      "rhs",    "when",  "both-ways"};
+  static const char *const names[] = {"source", "class", "operators", "lhs",
+                                      "let",    "rhs",   "when",      "both-ways"};
   const eg_sexpr *head = at;
   if (at->kind == EG_SEXPR_LIST && at->count > 0) head = &at->children[0];
   const char *spelt = head->kind == EG_SEXPR_ATOM ? head->text : "...";
@@ -27,7 +28,8 @@ static egraph_status unknown_clause(const char *file, const eg_sexpr *at) {
                          spelling.best);
   return eg_sexpr_fail(
       file, at,
-      "unknown clause '%s'; a rule has source, class, lhs, let, rhs, when, both-ways",
+      "unknown clause '%s'; a rule has source, class, operators, lhs, let, rhs, when, "
+      "both-ways",
       spelt);
 }
 
@@ -194,6 +196,7 @@ static egraph_status read_class(const char *file, const eg_sexpr *clause, eg_rul
 egraph_status eg_rule_read(const eg_rule_source_text *from, const eg_sexpr *form,
                            bool reversed, eg_rule *out) {
   clauses parts = {.source = NULL};
+  if (eg_rule_form_is_schema(form)) return eg_rule_schema_read(from, form, reversed, out);
   EG_TRY(gather_clauses(from->file, form, &parts));
   eg_rule rule = {.name = form->children[1].text,
                   .source = parts.source->children[1].text,

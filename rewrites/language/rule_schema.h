@@ -1,0 +1,82 @@
+// A rule with parameters: operators (`?f` of (operators ?f unary)) and numbers of operands
+// (`?x...`). It stands for a rule without them for every choice, its cases; whatever
+// matches, verifies, explains or replays sees cases. rewrites/rules/LANGUAGE.md has the
+// meaning.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_REWRITES_RULE_SCHEMA_H
+#define EG_REWRITES_RULE_SCHEMA_H
+
+#include "rewrites/language/rule_forms.h"
+
+enum {
+  EG_RULE_MAX_PARAMETERS = 4, // of a rule
+  EG_RULE_MAX_COUNT = 64      // elements of a sequence
+};
+
+typedef struct eg_rule_parameter {
+  const char *name;        // ?f, or the first of the sequences that are as long
+  const eg_op *operators;  // that it may be; NULL: it is a number of elements
+  uint32_t operator_count;
+} eg_rule_parameter;
+
+/// A term whose operator, or number of operands, is of parameters.
+typedef struct eg_rule_spot {
+  bool is_left;
+  uint32_t parameter; // that is its operator; EG_RULE_NONE: `op`
+  eg_op op;
+  uint32_t fixed; // operands, and for each parameter how often it is added
+  uint32_t times[EG_RULE_MAX_PARAMETERS];
+} eg_rule_spot;
+
+struct eg_rule_schema {
+  const eg_sexpr *form;
+  const eg_rule_parameter *parameters;
+  uint32_t parameter_count;
+  const char *const *sequences; // with the dots
+  const uint32_t *lengths;      // their parameters
+  uint32_t sequence_count;
+  const eg_rule_spot *spots;
+  uint32_t spot_count;
+  uint32_t sides; // the parameter that is the number of left sides, or EG_RULE_NONE
+};
+
+/// Whether a rule form has parameters.
+bool eg_rule_form_is_schema(const eg_sexpr *form);
+/// Reads a form with parameters: *out is its first case, under the name of the form.
+/// Fails as eg_rule_read.
+egraph_status eg_rule_schema_read(const eg_rule_source_text *from, const eg_sexpr *form,
+                                  bool reversed, eg_rule *out);
+/// Whether all operators can have so many operands. values: per parameter the operator or
+/// the number.
+bool eg_rule_case_is_legal(const eg_rule_schema *schema, const uint32_t *values);
+/// Operands of a spot in a case.
+uint32_t eg_rule_spot_arity(const eg_rule_spot *spot, uint32_t parameter_count,
+                            const uint32_t *values);
+eg_op eg_rule_spot_op(const eg_rule_spot *spot, const uint32_t *values);
+
+/// The cases of a set of rules that were asked for, each read once.
+typedef struct eg_rule_cases eg_rule_cases;
+struct eg_rules;
+egraph_status eg_rule_cases_create(egraph_allocator alloc, const struct eg_rules *rules,
+                                   eg_rule_cases **out);
+void eg_rule_cases_destroy(eg_rule_cases *cases); // NULL is allowed
+size_t eg_rule_cases_bytes(const eg_rule_cases *cases);
+/// The case of a rule of the set for legal values; of a rule without parameters itself.
+/// Its name is "NAME:relu:3". Lives as long as `cases`. Fails with EGRAPH_E_MEMORY, or
+/// EGRAPH_E_PARSE where a case does not read.
+egraph_status eg_rule_cases_get(eg_rule_cases *cases, uint32_t rule,
+                                const uint32_t *values, const eg_rule **out);
+/// A rule, or a case, by name; *out_rule: its number in the set. *out is NULL when there
+/// is none.
+egraph_status eg_rule_cases_find(eg_rule_cases *cases, const char *name,
+                                 uint32_t *out_rule, const eg_rule **out);
+
+/// A set of operators by name, as the operator table implies it, or one operator:
+/// appended. False when there is none of that name.
+EG_VEC_DEFINE(eg_rule_operators, eg_op);
+bool eg_rule_operators_find(const char *name, eg_rule_operators *out,
+                            egraph_status *out_status);
+/// The names of sets, for messages: NULL past the last one.
+const char *eg_rule_operator_set_name(uint32_t index);
+
+#endif

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rewrites/saturation/rule_sides.h"
+
+// ---- patterns -------------------------------------------------------------------
+
+static bool has_guard(const eg_rule_term *term) {
+  uint16_t count = eg_op_info_of(term->op)->attr_count;
+  for (uint16_t i = 0; i < count; i++)
+    if (term->slots[i].form == EG_RULE_SLOT_LITERAL) return true;
+  return false;
+}
+
+// Where the name of a sub-pattern occurs again, the pattern shares that sub-pattern.
+static uint32_t named_term(const eg_rule *rule, uint32_t index) {
+  const eg_rule_term *term = &rule->terms[index];
+  if (!term->is_var || rule->vars[term->var].origin != EG_RULE_VAR_AS) return index;
+  for (uint32_t i = 0; i < index; i++)
+    if (!rule->terms[i].is_var && rule->terms[i].var == term->var) return i;
+  return index;
+}
+
+static void lower_term(const eg_rule *rule, uint32_t index, eg_pattern_term *out,
+                       uint32_t *children, uint32_t *inout_child_count) {
+  const eg_rule_term *term = &rule->terms[index];
+  if (term->is_var) {
+    // A name has no variable; its own term is shared instead, and this
+    // one is not reached.
+    uint32_t var = rule->vars[term->var].pattern_var;
+    *out =
+        (eg_pattern_term){.kind = EG_PATTERN_VAR, .var = var == EG_RULE_NONE ? 0 : var};
+    return;
+  }
+  *out = (eg_pattern_term){.kind = EG_PATTERN_NODE,
+                           .op = term->op,
+                           .guard = has_guard(term) ? index : EG_PATTERN_ANY_PAYLOAD,
+                           .arity = term->child_count,
+                           .children = *inout_child_count};
+  for (uint32_t i = 0; i < term->child_count; i++)
+    children[(*inout_child_count)++] = named_term(rule, term->children[i]);
+}
+
+// The pattern of a left side; its arrays come from the arena. Guards are term indices.
+static egraph_status pattern_of_rule(const eg_rule *rule, eg_arena *arena,
+                                     eg_pattern *out) {
+  uint32_t child_count = 0, count = rule->pattern_term_count;
+  for (uint32_t i = 0; i < count; i++)
+    child_count += rule->terms[i].child_count;
+  eg_pattern_term *terms;
+  uint32_t *children, *roots, filled = 0;
+  EG_TRY(eg_arena_alloc(arena, count, sizeof *terms, &terms));
+  EG_TRY(eg_arena_alloc(arena, child_count, sizeof *children, &children));
+  EG_TRY(eg_arena_alloc(arena, rule->root_count, sizeof *roots, &roots));
+  for (uint32_t i = 0; i < count; i++)
+    lower_term(rule, i, &terms[i], children, &filled);
+  for (uint32_t i = 0; i < rule->root_count; i++)
+    roots[i] = rule->lhs[i].term;
+  *out = (eg_pattern){.terms = terms,
+                      .term_count = count,
+                      .children = children,
+                      .child_count = child_count,
+                      .roots = roots,
+                      .root_count = rule->root_count,
+                      .var_count = rule->pattern_var_count};
+  return EGRAPH_OK;
+}
+
+
+// ---- sides ----------------------------------------------------------------------
+
+void eg_rule_sides_init(eg_rule_sides *sides, egraph_allocator alloc) {
+  *sides = (eg_rule_sides){.known = 0};
+  eg_rule_side_list_init(&sides->list, alloc);
+  eg_matcher_list_init(&sides->matchers, alloc);
+}
+
+void eg_rule_sides_deinit(eg_rule_sides *sides) {
+  for (size_t i = 0; i < sides->list.len; i++)
+    eg_matcher_destroy(sides->list.data[i].matcher);
+  eg_rule_side_list_deinit(&sides->list);
+  eg_matcher_list_deinit(&sides->matchers);
+}
+
+egraph_status eg_rule_sides_add(eg_rule_sides *sides, const eg_rule *rule,
+                                eg_arena *arena) {
+  egraph_allocator alloc = sides->list.alloc;
+  eg_pattern pattern;
+  eg_rule_side side = {.rule = rule};
+  EG_TRY(eg_rule_side_list_reserve(&sides->list, sides->list.len + 1));
+  EG_TRY(eg_matcher_list_reserve(&sides->matchers, sides->matchers.len + 1));
+  EG_TRY(pattern_of_rule(rule, arena, &pattern));
+  EG_TRY(eg_matcher_create(&alloc, &pattern, &side.matcher));
+  egraph_status status = eg_rule_checks_plan(rule, side.matcher, arena, &side.checks);
+  if (status != EGRAPH_OK) {
+    eg_matcher_destroy(side.matcher);
+    return status;
+  }
+  EG_TRY(eg_rule_side_list_push(&sides->list, side));
+  return eg_matcher_list_push(&sides->matchers, side.matcher);
+}
+
+// ---- cases ----------------------------------------------------------------------
+
+static bool has_pair(const eg_rule_census *census, uint32_t op, uint32_t arity) {
+  for (size_t i = 0; i < census->pairs.len; i += 2)
+    if (census->pairs.data[i] == op && census->pairs.data[i + 1] == arity) return true;
+  return false;
+}
+
+static bool has_op(const eg_rule_census *census, uint32_t op) {
+  for (size_t i = 0; i < census->pairs.len; i += 2)
+    if (census->pairs.data[i] == op) return true;
+  return false;
+}
+
+egraph_status eg_rule_census_look(eg_rule_census *census, const eg_engine *engine) {
+  uint32_t count = eg_engine_head_count(engine), op, arity;
+  for (; census->heads_seen < count; census->heads_seen++) {
+    eg_engine_head_at(engine, census->heads_seen, &op, &arity);
+    const uint32_t pair[] = {op, arity};
+    if (!has_pair(census, op, arity)) EG_TRY(eg_u32s_append(&census->pairs, pair, 2));
+  }
+  return EGRAPH_OK;
+}
+
+typedef struct listing {
+  eg_rule_sides *sides;
+  eg_rule_cases *cases;
+  const eg_rule_schema *schema;
+  uint32_t rule;
+  const eg_rule_census *census;
+  eg_arena *arena;
+  uint32_t most; // operands of a node
+  uint32_t values[EG_RULE_MAX_PARAMETERS];
+} listing;
+
+static bool can_match(const listing *l) {
+  for (uint32_t i = 0; i < l->schema->spot_count; i++) {
+    const eg_rule_spot *spot = &l->schema->spots[i];
+    uint32_t arity =
+        eg_rule_spot_arity(spot, l->schema->parameter_count, l->values);
+    if (spot->is_left &&
+        !has_pair(l->census, eg_rule_spot_op(spot, l->values), arity))
+      return false;
+  }
+  return eg_rule_case_is_legal(l->schema, l->values);
+}
+
+static egraph_status add_case(listing *l) {
+  const eg_rule *rule;
+  if (!can_match(l)) return EGRAPH_OK;
+  EG_TRY(eg_rule_cases_get(l->cases, l->rule, l->values, &rule));
+  for (size_t i = 0; i < l->sides->list.len; i++)
+    if (l->sides->list.data[i].rule == rule) return EGRAPH_OK;
+  return eg_rule_sides_add(l->sides, rule, l->arena);
+}
+
+/// All values of the parameters from `parameter` on: they are few.
+static egraph_status add_cases(listing *l, uint32_t parameter) {
+  bool is_last = parameter == l->schema->parameter_count;
+  if (is_last || parameter == EG_RULE_MAX_PARAMETERS) return add_case(l);
+  const eg_rule_parameter *p = &l->schema->parameters[parameter];
+  uint32_t *value = &l->values[parameter];
+  for (uint32_t i = 0; i < p->operator_count; i++) {
+    *value = p->operators[i];
+    if (has_op(l->census, *value)) EG_TRY(add_cases(l, parameter + 1));
+  }
+  if (p->operators != NULL) return EGRAPH_OK;
+  bool is_sides = parameter == l->schema->sides;
+  uint32_t most = l->most < EG_RULE_MAX_COUNT ? l->most : EG_RULE_MAX_COUNT;
+  for (*value = is_sides; *value <= (is_sides ? 1 : most); ++*value)
+    EG_TRY(add_cases(l, parameter + 1));
+  return EGRAPH_OK;
+}
+
+egraph_status eg_rule_sides_extend(eg_rule_sides *sides, eg_rule_cases *cases,
+                                   const eg_rule_schema *schema, uint32_t rule,
+                                   const eg_rule_census *census, eg_arena *arena) {
+  if (sides->known == census->pairs.len) return EGRAPH_OK;
+  listing l = {.sides = sides,
+               .cases = cases,
+               .schema = schema,
+               .rule = rule,
+               .census = census,
+               .arena = arena};
+  for (size_t i = 0; i < census->pairs.len; i += 2)
+    if (census->pairs.data[i + 1] > l.most) l.most = census->pairs.data[i + 1];
+  EG_TRY(add_cases(&l, 0));
+  sides->known = census->pairs.len;
+  return EGRAPH_OK;
+}

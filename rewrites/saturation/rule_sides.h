@@ -1,0 +1,44 @@
+// The left sides that are searched: of a rule without parameters one; of one with
+// parameters a case for every operator and number of operands that the e-graph has.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_REWRITES_RULE_SIDES_H
+#define EG_REWRITES_RULE_SIDES_H
+
+#include "rewrites/language/rule_schema.h"
+#include "rewrites/saturation/rule_checks.h"
+
+/// Operators with numbers of operands that nodes of e-graphs have, or had.
+typedef struct eg_rule_census {
+  eg_u32s pairs; // operator, operands
+  uint32_t heads_seen;
+} eg_rule_census;
+
+/// Adds what has come to an e-graph since it was last asked.
+egraph_status eg_rule_census_look(eg_rule_census *census, const eg_engine *engine);
+
+typedef struct eg_rule_side {
+  const eg_rule *rule; // the case
+  eg_matcher *matcher;
+  eg_rule_checks checks;
+} eg_rule_side;
+EG_VEC_DEFINE(eg_rule_side_list, eg_rule_side);
+EG_VEC_DEFINE(eg_matcher_list, const eg_matcher *);
+
+typedef struct eg_rule_sides {
+  eg_rule_side_list list;
+  eg_matcher_list matchers; // those of the list
+  size_t known;             // of the census
+} eg_rule_sides;
+
+void eg_rule_sides_init(eg_rule_sides *sides, egraph_allocator alloc);
+void eg_rule_sides_deinit(eg_rule_sides *sides);
+/// Adds a rule without parameters, or a case. Memory for the checks comes from the arena.
+egraph_status eg_rule_sides_add(eg_rule_sides *sides, const eg_rule *rule,
+                                eg_arena *arena);
+/// Adds the cases of rule number `rule` whose operators are all in the census, once each.
+/// Of (each ...) as the whole left side the case with one element is a side.
+egraph_status eg_rule_sides_extend(eg_rule_sides *sides, eg_rule_cases *cases,
+                                   const eg_rule_schema *schema, uint32_t rule,
+                                   const eg_rule_census *census, eg_arena *arena);
+
+#endif
