@@ -491,12 +491,19 @@ static egraph_status write_children(writing *w, const eg_sexpr *from, eg_sexpr *
   return status;
 }
 
-/// (count ?x...) and (index ?x...).
+/// (count ?x...) and (index ?x...), also with what is added: (index ?x... 1).
 static bool is_number(const writing *w, const eg_sexpr *from, uint32_t *out) {
   bool is_count = eg_sexpr_is_form(from, "count");
-  if (from->count != 2 || !is_sequence(&from->children[1])) return false;
+  if (from->count < 2 || from->count > 3 || !is_sequence(&from->children[1]))
+    return false;
   if (!is_count && !(eg_sexpr_is_form(from, "index") && w->element != 0)) return false;
-  *out = is_count ? length_written(w, &from->children[1]) : w->element - 1;
+  int64_t added = 0;
+  if (from->count == 3 &&
+      (from->children[2].kind != EG_SEXPR_ATOM ||
+       !eg_parse_int64(from->children[2].text, &added) || added < 0 || added > 1000))
+    return false;
+  *out = (is_count ? length_written(w, &from->children[1]) : w->element - 1) +
+         (uint32_t)added;
   return true;
 }
 
@@ -622,6 +629,76 @@ egraph_status eg_rule_schema_read(const eg_rule_source_text *from, const eg_sexp
   egraph_status status = read_first_case(&s, form, out);
   spot_list_deinit(&s.spots);
   return status;
+}
+
+// ---- cases that stand for all ---------------------------------------------------------
+
+static egraph_status add_sample(const eg_rule *rule, const uint32_t *values,
+                                eg_u32s *out) {
+  uint32_t count = rule->schema->parameter_count;
+  size_t bytes = count * sizeof *values;
+  bool is_new = eg_rule_case_is_legal(rule->schema, values) &&
+                memcmp(values, rule->values, bytes) != 0;
+  for (size_t i = 0; i < out->len && is_new; i += count)
+    is_new = memcmp(out->data + i, values, bytes) != 0;
+  return is_new ? eg_u32s_append(out, values, count) : EGRAPH_OK;
+}
+
+static void set_counts(const eg_rule_schema *schema, uint32_t count, uint32_t *values) {
+  for (uint32_t i = 0; i < schema->parameter_count; i++)
+    if (schema->parameters[i].operators == NULL) values[i] = count;
+}
+
+/// Every operator of a parameter, with the first legal number of elements from one on
+/// that differs from operator to operator.
+static egraph_status sample_operators(const eg_rule *rule, uint32_t parameter,
+                                      eg_u32s *out) {
+  const eg_rule_schema *schema = rule->schema;
+  const eg_rule_parameter *p = &schema->parameters[parameter];
+  uint32_t values[EG_RULE_MAX_PARAMETERS];
+  memcpy(values, rule->values, schema->parameter_count * sizeof *values);
+  for (uint32_t k = 0; k < p->operator_count; k++) {
+    values[parameter] = p->operators[k];
+    uint32_t count = 1 + k % EG_RULE_SAMPLE_COUNT;
+    for (uint32_t tries = 0; tries <= EG_RULE_SAMPLE_COUNT; tries++) {
+      set_counts(schema, count, values);
+      if (eg_rule_case_is_legal(schema, values)) break;
+      count = (count + 1) % (EG_RULE_SAMPLE_COUNT + 1);
+    }
+    EG_TRY(add_sample(rule, values, out));
+  }
+  return EGRAPH_OK;
+}
+
+/// All numbers up to two.
+static egraph_status sample_counts(const eg_rule *rule, uint32_t parameter,
+                                   uint32_t *values, eg_u32s *out) {
+  const eg_rule_schema *schema = rule->schema;
+  if (parameter == schema->parameter_count || parameter == EG_RULE_MAX_PARAMETERS)
+    return add_sample(rule, values, out);
+  if (schema->parameters[parameter].operators != NULL)
+    return sample_counts(rule, parameter + 1, values, out);
+  for (uint32_t count = 0; count <= 2; count++) {
+    values[parameter] = count;
+    EG_TRY(sample_counts(rule, parameter + 1, values, out));
+  }
+  return EGRAPH_OK;
+}
+
+egraph_status eg_rule_cases_sample(const eg_rule *rule, eg_u32s *out) {
+  const eg_rule_schema *schema = rule->schema;
+  uint32_t values[EG_RULE_MAX_PARAMETERS];
+  memcpy(values, rule->values, schema->parameter_count * sizeof *values);
+  EG_TRY(sample_counts(rule, 0, values, out));
+  for (uint32_t i = 0; i < schema->parameter_count; i++) {
+    if (schema->parameters[i].operators != NULL) continue;
+    set_counts(schema, 1, values);
+    for (values[i] = 3; values[i] <= EG_RULE_SAMPLE_COUNT; values[i]++)
+      EG_TRY(add_sample(rule, values, out));
+  }
+  for (uint32_t i = 0; i < schema->parameter_count; i++)
+    if (schema->parameters[i].operators != NULL) EG_TRY(sample_operators(rule, i, out));
+  return EGRAPH_OK;
 }
 
 // ---- cases that were asked for ------------------------------------------------------

@@ -71,6 +71,13 @@ egraph_status eg_rule_cases_get(eg_rule_cases *cases, uint32_t rule,
 egraph_status eg_rule_cases_find(eg_rule_cases *cases, const char *name,
                                  uint32_t *out_rule, const eg_rule **out);
 
+/// Appends the values of cases that stand for all, parameter_count words each: every
+/// operator, each with some number of elements; with the first operators all numbers up to
+/// two, and one number up to EG_RULE_SAMPLE_COUNT. Illegal ones, and those of `rule`
+/// itself, are left out.
+enum { EG_RULE_SAMPLE_COUNT = 5 };
+egraph_status eg_rule_cases_sample(const eg_rule *rule, eg_u32s *out);
+
 /// A set of operators by name, as the operator table implies it, or one operator:
 /// appended. False when there is none of that name.
 EG_VEC_DEFINE(eg_rule_operators, eg_op);
