@@ -174,8 +174,7 @@ static egraph_status read_rule(eg_rule_reader *reader, const eg_sexpr *form,
   EG_TRY(eg_rule_keep(reader, rule));
   if (rule->move_count != 0)
     EG_TRY(eg_rule_same_sides(&reader->scratch, rule, &rule->implied));
-  EG_TRY(check_patterns(reader, left, rule));
-  return keep_keys(reader, rule);
+  return check_patterns(reader, left, rule);
 }
 
 /// (class NAME), or (class associative spreads).
@@ -210,6 +209,7 @@ egraph_status eg_rule_read(const eg_rule_source_text *from, const eg_sexpr *form
   eg_rule_reader reader;
   eg_rule_reader_init(&reader, from->arena, from->scratch, from->file);
   egraph_status status = read_rule(&reader, form, &parts, &rule);
+  if (status == EGRAPH_OK && !from->is_of_case) status = keep_keys(&reader, &rule);
   eg_rule_reader_deinit(&reader);
   if (status == EGRAPH_E_PARSE && reversed)
     return eg_sexpr_fail(

@@ -1,4 +1,4 @@
-// Parameters are found first, then the terms that depend on them. A case is the form with
+// Parameters are found first, then the operators of both sides. A case is the form with
 // the values written in their place, read like any other form.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/language/rule_schema.h"
@@ -74,10 +74,14 @@ static bool has_sequence(const eg_sexpr *expr) {
   return has;
 }
 
+static bool is_clause_of_parameters(const eg_sexpr *clause) {
+  return eg_sexpr_is_form(clause, "operators") || eg_sexpr_is_form(clause, "least");
+}
+
 bool eg_rule_form_is_schema(const eg_sexpr *form) {
   bool is_schema = has_sequence(form);
   for (uint32_t i = 0; i < form->count && !is_schema; i++)
-    is_schema = eg_sexpr_is_form(&form->children[i], "operators");
+    is_schema = is_clause_of_parameters(&form->children[i]);
   return is_schema;
 }
 
@@ -245,6 +249,22 @@ static egraph_status number_lengths(scan *s, const eg_sexpr *form) {
   return EGRAPH_OK;
 }
 
+/// (least 2 ?x...)
+static egraph_status scan_least(scan *s, const eg_sexpr *clause) {
+  int64_t least;
+  bool is_whole = clause->count == 3 && clause->children[1].kind == EG_SEXPR_ATOM &&
+                  eg_parse_int64(clause->children[1].text, &least) && least >= 1 &&
+                  least <= EG_RULE_MAX_COUNT && is_sequence(&clause->children[2]);
+  if (!is_whole)
+    return eg_sexpr_fail(s->from->file, clause,
+                         "malformed; write (least 2 ?x...), at most %d",
+                         EG_RULE_MAX_COUNT);
+  uint32_t sequence =
+      find_sequence(s->sequences, s->sequence_count, clause->children[2].text);
+  s->parameters[s->lengths[sequence]].least = (uint32_t)least;
+  return EGRAPH_OK;
+}
+
 static uint32_t length_of(const scan *s, const eg_sexpr *expr) {
   if (is_sequence(expr))
     return s->lengths[find_sequence(s->sequences, s->sequence_count, expr->text)];
@@ -253,17 +273,21 @@ static uint32_t length_of(const scan *s, const eg_sexpr *expr) {
   return EG_RULE_NONE;
 }
 
-// ---- terms that depend on parameters ----------------------------------------------
+// ---- operators of both sides --------------------------------------------------------
 
 /// Where a term stands.
-typedef struct place {
+typedef struct position {
   bool is_left, in_each;
-} place;
+  uint32_t above; // spot of what it is an operand of
+  eg_rule_sum place;
+} position;
 
-static egraph_status scan_term(scan *s, const eg_sexpr *expr, place at);
+static egraph_status scan_term(scan *s, const eg_sexpr *expr, position at);
 
-static egraph_status scan_operands(scan *s, const eg_sexpr *expr, place at,
-                                   eg_rule_spot *spot) {
+/// Operands of a term; its spot, whose number is `above`, may move meanwhile.
+static egraph_status scan_operands(scan *s, const eg_sexpr *expr, position at,
+                                   uint32_t above) {
+  eg_rule_sum operands = {.fixed = 0};
   for (uint32_t i = 1; i < expr->count; i++) {
     const eg_sexpr *child = &expr->children[i];
     bool is_key = child->kind == EG_SEXPR_ATOM && child->text[0] == ':';
@@ -271,18 +295,20 @@ static egraph_status scan_operands(scan *s, const eg_sexpr *expr, place at,
       i++; // and its value
       continue;
     }
-    place below = {at.is_left, at.in_each || is_each(child)};
+    bool in_each = at.in_each || is_each(child);
+    position below = {at.is_left, in_each, in_each ? EG_RULE_NONE : above, operands};
     if (is_each(child) || (is_sequence(child) && !at.in_each))
-      spot->times[length_of(s, child)]++;
+      operands.times[length_of(s, child)]++;
     else
-      spot->fixed++;
+      operands.fixed++;
     EG_TRY(scan_term(s, is_each(child) ? &child->children[1] : child, below));
   }
+  if (above != EG_RULE_NONE) s->spots.data[above].operands = operands;
   return EGRAPH_OK;
 }
 
-/// Notes the operators of a side whose operands depend on parameters.
-static egraph_status scan_term(scan *s, const eg_sexpr *expr, place at) {
+/// Notes the operators of a side. Unknown ones are passed over: reading a case says so.
+static egraph_status scan_term(scan *s, const eg_sexpr *expr, position at) {
   if (expr->text != NULL) {
     if (find_operator(s, expr) == EG_RULE_NONE) return EGRAPH_OK;
     return eg_sexpr_fail(s->from->file, expr,
@@ -293,15 +319,14 @@ static egraph_status scan_term(scan *s, const eg_sexpr *expr, place at) {
   if (eg_sexpr_is_form(expr, "as") && expr->count == 3)
     return scan_term(s, &expr->children[2], at);
   eg_rule_spot spot = {.is_left = at.is_left,
-                       .parameter = find_operator(s, &expr->children[0])};
+                       .parameter = find_operator(s, &expr->children[0]),
+                       .above = at.above,
+                       .place = at.place};
   bool is_known = spot.parameter != EG_RULE_NONE ||
                   eg_op_find(expr->children[0].text, &spot.op);
-  EG_TRY(scan_operands(s, expr, at, &spot));
-  if (!is_known) return EGRAPH_OK; // reading a case says so
-  bool depends = spot.parameter != EG_RULE_NONE;
-  for (uint32_t i = 0; i < s->parameter_count; i++)
-    depends = depends || spot.times[i] != 0;
-  return depends ? spot_list_push(&s->spots, spot) : EGRAPH_OK;
+  if (!is_known) return scan_operands(s, expr, at, EG_RULE_NONE);
+  EG_TRY(spot_list_push(&s->spots, spot));
+  return scan_operands(s, expr, at, (uint32_t)s->spots.len - 1);
 }
 
 static egraph_status scan_side(scan *s, const eg_sexpr *side, bool is_left) {
@@ -309,7 +334,7 @@ static egraph_status scan_side(scan *s, const eg_sexpr *side, bool is_left) {
   for (uint32_t i = 1; i < side->count; i++) {
     const eg_sexpr *root = &side->children[i];
     is_many = is_many || is_each(root);
-    place at = {is_left, is_each(root)};
+    position at = {.is_left = is_left, .in_each = is_each(root), .above = EG_RULE_NONE};
     EG_TRY(scan_term(s, is_each(root) ? &root->children[1] : root, at));
   }
   if (!is_many) return EGRAPH_OK;
@@ -328,7 +353,7 @@ static egraph_status check_bound(const scan *s, const eg_sexpr *form) {
     bool is_bound = i == s->sides;
     for (size_t k = 0; k < s->spots.len && !is_bound; k++) {
       const eg_rule_spot *spot = &s->spots.data[k];
-      is_bound = spot->is_left && (spot->parameter == i || spot->times[i] != 0);
+      is_bound = spot->is_left && (spot->parameter == i || spot->operands.times[i] != 0);
     }
     if (!is_bound)
       return eg_sexpr_fail(s->from->file, form,
@@ -350,6 +375,7 @@ static egraph_status scan_form(scan *s, const eg_sexpr *form) {
   for (uint32_t i = 2; i < form->count; i++) {
     const eg_sexpr *clause = &form->children[i];
     bool is_lhs = eg_sexpr_is_form(clause, "lhs");
+    if (eg_sexpr_is_form(clause, "least")) EG_TRY(scan_least(s, clause));
     if (is_lhs || eg_sexpr_is_form(clause, "rhs"))
       EG_TRY(scan_side(s, clause, is_lhs != s->reversed));
   }
@@ -358,12 +384,19 @@ static egraph_status scan_form(scan *s, const eg_sexpr *form) {
 
 // ---- cases -----------------------------------------------------------------------
 
-uint32_t eg_rule_spot_arity(const eg_rule_spot *spot, uint32_t parameter_count,
-                            const uint32_t *values) {
-  uint32_t arity = spot->fixed;
+uint32_t eg_rule_sum_of(const eg_rule_sum *sum, uint32_t parameter_count,
+                        const uint32_t *values) {
+  uint32_t total = sum->fixed;
   for (uint32_t i = 0; i < parameter_count; i++)
-    if (spot->times[i] != 0) arity += spot->times[i] * values[i];
-  return arity;
+    if (sum->times[i] != 0) total += sum->times[i] * values[i];
+  return total;
+}
+
+uint32_t eg_rule_length_count(const eg_rule_schema *schema) {
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < schema->parameter_count; i++)
+    count += schema->parameters[i].operators == NULL;
+  return count;
 }
 
 eg_op eg_rule_spot_op(const eg_rule_spot *spot, const uint32_t *values) {
@@ -373,12 +406,13 @@ eg_op eg_rule_spot_op(const eg_rule_spot *spot, const uint32_t *values) {
 bool eg_rule_case_is_legal(const eg_rule_schema *schema, const uint32_t *values) {
   if (schema->sides != EG_RULE_NONE && values[schema->sides] == 0) return false;
   for (uint32_t i = 0; i < schema->parameter_count; i++)
-    if (schema->parameters[i].operators == NULL && values[i] > EG_RULE_MAX_COUNT)
+    if (schema->parameters[i].operators == NULL &&
+        (values[i] < schema->parameters[i].least || values[i] > EG_RULE_MAX_COUNT))
       return false;
   for (uint32_t i = 0; i < schema->spot_count; i++) {
     const eg_rule_spot *spot = &schema->spots[i];
     const eg_op_info *info = eg_op_info_of(eg_rule_spot_op(spot, values));
-    int arity = (int)eg_rule_spot_arity(spot, schema->parameter_count, values);
+    int arity = (int)eg_rule_sum_of(&spot->operands, schema->parameter_count, values);
     if (arity < info->min_inputs || (info->max_inputs >= 0 && arity > info->max_inputs))
       return false;
   }
@@ -481,7 +515,7 @@ static egraph_status write_children(writing *w, const eg_sexpr *from, eg_sexpr *
     }
   }
   for (uint32_t i = first; i < from->count && status == EGRAPH_OK; i++)
-    if (!eg_sexpr_is_form(&from->children[i], "operators"))
+    if (!is_clause_of_parameters(&from->children[i]))
       status = write_form(w, &from->children[i], &children);
   out->count = (uint32_t)children.len;
   if (status == EGRAPH_OK)
@@ -557,7 +591,7 @@ static egraph_status read_case(const eg_rule_source_text *from,
 
 /// Counts of operands that are tried for a rule's own case.
 static bool choose_values(const eg_rule_schema *schema, uint32_t *out) {
-  static const uint32_t counts[] = {2, 1, 3, 0};
+  static const uint32_t counts[] = {2, 1, 3, 0, 4, 5};
   const eg_rule_parameter *parameters = schema->parameters;
   uint32_t operators[EG_RULE_MAX_PARAMETERS] = {0};
   for (;;) {
@@ -762,11 +796,15 @@ egraph_status eg_rule_cases_get(eg_rule_cases *cases, uint32_t rule,
       return EGRAPH_OK;
     }
   const eg_rule_source_text from = {
-      .arena = &cases->arena, .scratch = cases->alloc, .file = whole->file};
+      .arena = &cases->arena,
+      .scratch = cases->alloc,
+      .file = whole->file,
+      .is_of_case = true};
   eg_rule *made;
   EG_TRY(eg_arena_alloc(&cases->arena, 1, sizeof *made, &made));
   EG_TRY(read_case(&from, whole->schema, values, whole->reversed, made));
   EG_TRY(name_case(cases, made));
+  made->key = made->parallel_key = made->name;
   made->enabled = whole->enabled;
   made->is_shipped = whole->is_shipped;
   EG_TRY(case_list_reserve(&cases->list, cases->list.len + 1));

@@ -17,15 +17,24 @@ typedef struct eg_rule_parameter {
   const char *name;        // ?f, or the first of the sequences that are as long
   const eg_op *operators;  // that it may be; NULL: it is a number of elements
   uint32_t operator_count;
+  uint32_t least; // elements
 } eg_rule_parameter;
 
-/// A term whose operator, or number of operands, is of parameters.
+/// A number that depends on parameters: what is fixed, and how often each is added.
+typedef struct eg_rule_sum {
+  uint32_t fixed, times[EG_RULE_MAX_PARAMETERS];
+} eg_rule_sum;
+
+/// An operator of one of the sides.
 typedef struct eg_rule_spot {
   bool is_left;
-  uint32_t parameter; // that is its operator; EG_RULE_NONE: `op`
+  uint32_t parameter; // that it is; EG_RULE_NONE: `op`
   eg_op op;
-  uint32_t fixed; // operands, and for each parameter how often it is added
-  uint32_t times[EG_RULE_MAX_PARAMETERS];
+  eg_rule_sum operands;
+  // Whose operand it is, and the which: EG_RULE_NONE where it has no spot, or where it is
+  // one of each element.
+  uint32_t above;
+  eg_rule_sum place;
 } eg_rule_spot;
 
 struct eg_rule_schema {
@@ -49,9 +58,11 @@ egraph_status eg_rule_schema_read(const eg_rule_source_text *from, const eg_sexp
 /// Whether all operators can have so many operands. values: per parameter the operator or
 /// the number.
 bool eg_rule_case_is_legal(const eg_rule_schema *schema, const uint32_t *values);
-/// Operands of a spot in a case.
-uint32_t eg_rule_spot_arity(const eg_rule_spot *spot, uint32_t parameter_count,
-                            const uint32_t *values);
+/// The number that a sum is in a case.
+uint32_t eg_rule_sum_of(const eg_rule_sum *sum, uint32_t parameter_count,
+                        const uint32_t *values);
+/// Parameters that are lengths of sequences.
+uint32_t eg_rule_length_count(const eg_rule_schema *schema);
 eg_op eg_rule_spot_op(const eg_rule_spot *spot, const uint32_t *values);
 
 /// The cases of a set of rules that were asked for, each read once.

@@ -257,7 +257,8 @@ static void count_applied(driver_state *driver, const eg_apply_result *result,
   stats->nodes += added;
   stats->unions += result->unions;
   stats->rejected += result->rejected;
-  driver->report->work += (uint64_t)result->applied * APPLY_STEPS +
+  stats->matches -= result->held;
+  driver->report->work += (uint64_t)(result->applied - result->held) * APPLY_STEPS +
                           ((uint64_t)added + result->unions) * CHANGE_STEPS;
   if (added > 0 || result->unions > 0) driver->changed = true;
 }
@@ -283,6 +284,7 @@ static egraph_status finish_rule(driver_state *driver) {
   if (driver->stopped) return EGRAPH_OK;
   EG_TRY(rules->finish(rules->self, driver->lanes.turn.rule, room(driver), &result,
                        &fits));
+  driver->report->rules[driver->lanes.turn.rule].matches += result.applied;
   count_applied(driver, &result, eg_engine_node_count(driver->engine) - before);
   if (!fits) stop_for(driver, EG_STOP_NODE_LIMIT);
   return EGRAPH_OK;

@@ -18,6 +18,7 @@
 typedef struct eg_apply_result {
   uint32_t applied;  // matches, the first ones, rejected ones included; fewer than were
                      // handed over: the next would exceed max_new_nodes
+  uint32_t held;     // of those: kept for `finish`
   uint32_t unions;   // and additions to classes
   uint32_t rejected; // by types
 } eg_apply_result;

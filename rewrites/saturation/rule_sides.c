@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/saturation/rule_sides.h"
 
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/owner.h"
+
 // ---- patterns -------------------------------------------------------------------
 
 static bool has_guard(const eg_rule_term *term) {
@@ -98,7 +103,64 @@ egraph_status eg_rule_sides_add(eg_rule_sides *sides, const eg_rule *rule,
   return eg_matcher_list_push(&sides->matchers, side.matcher);
 }
 
-// ---- cases ----------------------------------------------------------------------
+// ---- the census -------------------------------------------------------------------
+
+enum { EDGE_WORDS = 5 };
+
+#define CENSUS (eg_u32s, pairs, edges), (eg_flatmap, edge_table)
+
+void eg_rule_census_init(eg_rule_census *census, egraph_allocator alloc) {
+  *census = (eg_rule_census){.heads_seen = 0};
+  EG_INIT_MEMBERS(census, alloc, CENSUS);
+}
+
+void eg_rule_census_deinit(eg_rule_census *census) { EG_DEINIT_MEMBERS(census, CENSUS); }
+
+static bool same_edge(const void *user, uint32_t id, const void *key) {
+  const eg_rule_census *census = user;
+  return memcmp(census->edges.data + (size_t)id * EDGE_WORDS, key,
+                EDGE_WORDS * sizeof(uint32_t)) == 0;
+}
+
+static uint64_t hash_edge(const uint32_t *edge) {
+  return eg_hash_bytes(0, edge, EDGE_WORDS * sizeof *edge);
+}
+
+static bool has_edge(const eg_rule_census *census, const uint32_t *edge) {
+  uint32_t id;
+  return eg_flatmap_find(&census->edge_table, hash_edge(edge), edge, same_edge, census,
+                         &id);
+}
+
+static egraph_status add_edge(eg_rule_census *census, const uint32_t *edge) {
+  if (has_edge(census, edge)) return EGRAPH_OK;
+  EG_TRY(eg_flatmap_reserve_one(&census->edge_table));
+  EG_TRY(eg_u32s_append(&census->edges, edge, EDGE_WORDS));
+  (void)eg_flatmap_insert(&census->edge_table, hash_edge(edge),
+                          (uint32_t)(census->edges.len / EDGE_WORDS) - 1);
+  return EGRAPH_OK;
+}
+
+/// Adds the edges from nodes of an operator to those of another.
+static egraph_status look_below(eg_rule_census *census, const eg_engine *engine,
+                                uint32_t above, uint32_t below) {
+  for (eg_node n = eg_engine_first_node(engine); n.id != EG_NODE_NONE.id;
+       n = eg_engine_next_node(engine, n)) {
+    eg_term term = eg_engine_term(engine, n);
+    if (term.op != above) continue;
+    for (uint32_t i = 0; i < term.arity; i++) {
+      uint32_t count;
+      const eg_node *nodes = eg_engine_class_nodes(
+          engine, eg_engine_find(engine, term.children[i]), &count);
+      for (uint32_t k = 0; k < count; k++) {
+        eg_term operand = eg_engine_term(engine, nodes[k]);
+        const uint32_t edge[EDGE_WORDS] = {term.op, term.arity, i, below, operand.arity};
+        if (operand.op == below) EG_TRY(add_edge(census, edge));
+      }
+    }
+  }
+  return EGRAPH_OK;
+}
 
 static bool has_pair(const eg_rule_census *census, uint32_t op, uint32_t arity) {
   for (size_t i = 0; i < census->pairs.len; i += 2)
@@ -129,19 +191,29 @@ typedef struct listing {
   uint32_t rule;
   const eg_rule_census *census;
   eg_arena *arena;
+  bool needs_edges;
   uint32_t most; // operands of a node
   uint32_t values[EG_RULE_MAX_PARAMETERS];
 } listing;
 
+static uint32_t sum_of(const listing *l, const eg_rule_sum *sum) {
+  return eg_rule_sum_of(sum, l->schema->parameter_count, l->values);
+}
+
+static bool is_found(const listing *l, const eg_rule_spot *spot) {
+  uint32_t op = eg_rule_spot_op(spot, l->values), operands = sum_of(l, &spot->operands);
+  if (!has_pair(l->census, op, operands)) return false;
+  if (spot->above == EG_RULE_NONE || !l->needs_edges) return true;
+  const eg_rule_spot *above = &l->schema->spots[spot->above];
+  const uint32_t edge[EDGE_WORDS] = {eg_rule_spot_op(above, l->values),
+                                     sum_of(l, &above->operands),
+                                     sum_of(l, &spot->place), op, operands};
+  return has_edge(l->census, edge);
+}
+
 static bool can_match(const listing *l) {
-  for (uint32_t i = 0; i < l->schema->spot_count; i++) {
-    const eg_rule_spot *spot = &l->schema->spots[i];
-    uint32_t arity =
-        eg_rule_spot_arity(spot, l->schema->parameter_count, l->values);
-    if (spot->is_left &&
-        !has_pair(l->census, eg_rule_spot_op(spot, l->values), arity))
-      return false;
-  }
+  for (uint32_t i = 0; i < l->schema->spot_count; i++)
+    if (l->schema->spots[i].is_left && !is_found(l, &l->schema->spots[i])) return false;
   return eg_rule_case_is_legal(l->schema, l->values);
 }
 
@@ -172,19 +244,40 @@ static egraph_status add_cases(listing *l, uint32_t parameter) {
   return EGRAPH_OK;
 }
 
+/// Adds the edges that a rule asks for. Those of an operator that is a parameter are not
+/// asked for.
+static egraph_status look_for(const eg_rule_schema *schema, eg_rule_census *census,
+                              const eg_engine *engine) {
+  for (uint32_t i = 0; i < schema->spot_count; i++) {
+    const eg_rule_spot *spot = &schema->spots[i];
+    if (!spot->is_left || spot->above == EG_RULE_NONE) continue;
+    EG_TRY(look_below(census, engine, schema->spots[spot->above].op, spot->op));
+  }
+  return EGRAPH_OK;
+}
+
+static bool has_operators(const eg_rule_schema *schema) {
+  return eg_rule_length_count(schema) != schema->parameter_count;
+}
+
 egraph_status eg_rule_sides_extend(eg_rule_sides *sides, eg_rule_cases *cases,
                                    const eg_rule_schema *schema, uint32_t rule,
-                                   const eg_rule_census *census, eg_arena *arena) {
-  if (sides->known == census->pairs.len) return EGRAPH_OK;
+                                   eg_rule_census *census, const eg_engine *engine,
+                                   eg_arena *arena) {
+  bool needs_edges = eg_rule_length_count(schema) > 1 && !has_operators(schema);
+  if (needs_edges) EG_TRY(look_for(schema, census, engine));
+  size_t known = census->pairs.len + (needs_edges ? census->edges.len : 0);
+  if (sides->known == known) return EGRAPH_OK;
   listing l = {.sides = sides,
                .cases = cases,
                .schema = schema,
                .rule = rule,
                .census = census,
-               .arena = arena};
+               .arena = arena,
+               .needs_edges = needs_edges};
   for (size_t i = 0; i < census->pairs.len; i += 2)
     if (census->pairs.data[i + 1] > l.most) l.most = census->pairs.data[i + 1];
   EG_TRY(add_cases(&l, 0));
-  sides->known = census->pairs.len;
+  sides->known = known;
   return EGRAPH_OK;
 }

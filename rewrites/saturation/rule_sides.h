@@ -4,15 +4,22 @@
 #ifndef EG_REWRITES_RULE_SIDES_H
 #define EG_REWRITES_RULE_SIDES_H
 
+#include "base/flatmap.h"
 #include "rewrites/language/rule_schema.h"
 #include "rewrites/saturation/rule_checks.h"
 
-/// Operators with numbers of operands that nodes of e-graphs have, or had.
+/// What nodes an e-graph has, or had: operators with numbers of operands; and which of
+/// them was found in which place below which. Cases of one length are made for all that
+/// the first allows; those of several, which would be many, for what the second allows.
 typedef struct eg_rule_census {
   eg_u32s pairs; // operator, operands
   uint32_t heads_seen;
+  eg_u32s edges; // operator, operands, place, operator and operands in that place
+  eg_flatmap edge_table;
 } eg_rule_census;
 
+void eg_rule_census_init(eg_rule_census *census, egraph_allocator alloc);
+void eg_rule_census_deinit(eg_rule_census *census);
 /// Adds what has come to an e-graph since it was last asked.
 egraph_status eg_rule_census_look(eg_rule_census *census, const eg_engine *engine);
 
@@ -27,7 +34,7 @@ EG_VEC_DEFINE(eg_matcher_list, const eg_matcher *);
 typedef struct eg_rule_sides {
   eg_rule_side_list list;
   eg_matcher_list matchers; // those of the list
-  size_t known;             // of the census
+  size_t known;             // words of the census
 } eg_rule_sides;
 
 void eg_rule_sides_init(eg_rule_sides *sides, egraph_allocator alloc);
@@ -39,6 +46,7 @@ egraph_status eg_rule_sides_add(eg_rule_sides *sides, const eg_rule *rule,
 /// Of (each ...) as the whole left side the case with one element is a side.
 egraph_status eg_rule_sides_extend(eg_rule_sides *sides, eg_rule_cases *cases,
                                    const eg_rule_schema *schema, uint32_t rule,
-                                   const eg_rule_census *census, eg_arena *arena);
+                                   eg_rule_census *census, const eg_engine *engine,
+                                   eg_arena *arena);
 
 #endif

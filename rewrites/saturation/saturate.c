@@ -44,6 +44,7 @@ typedef struct context {
   const eg_rule *rule;
   const eg_rule_checks *checks;
   uint32_t side;         // which left side it is
+  uint32_t ways;         // that were looked at from its first node
   eg_lane *lane;       // NULL: any depth, for look_deeper
   bool is_depth_bound; // a node was passed over for its depth
 } context;
@@ -161,7 +162,7 @@ static egraph_status matchers_of(void *self, uint32_t rule,
     size_t before = sides->list.len;
     EG_TRY(eg_rule_census_look(&all->census, eg_tensor_egraph_engine(all->egraph)));
     EG_TRY(eg_rule_sides_extend(sides, all->cases, schema, rule, &all->census,
-                                &all->arena));
+                                eg_tensor_egraph_engine(all->egraph), &all->arena));
     uint32_t vars = all->var_cap, steps = all->step_cap;
     for (size_t i = before; i < sides->list.len; i++)
       EG_TRY(reserve_side(all, &sides->list.data[i]));
@@ -203,15 +204,26 @@ static bool is_hidden(const context *c, uint32_t step, uint32_t node) {
   return eg_tensor_egraph_fact(egraph, class)->is_sealed;
 }
 
+/// Operands that each have several nodes of one form match in as many ways as their
+/// product: of sequences only the first ways are looked at, from each first node.
+enum { MOST_WAYS = 256 };
+
+static bool is_one_way_more(context *c, uint32_t step) {
+  if (step == 0) c->ways = 0;
+  return c->rule->schema == NULL || c->rule->schema->sequence_count == 0 ||
+         ++c->ways <= MOST_WAYS;
+}
+
 static bool is_possible(void *user, uint32_t step, const eg_match *so_far) {
-  const context *c = user;
+  context *c = user;
+  if (!is_one_way_more(c, step)) return false;
   eg_rule_env env = env_of(c->all, c->rule, c);
   uint32_t node = so_far->nodes[c->checks->steps[step].term].id;
   if (is_hidden(c, step, node)) return false;
   bool is_deep = c->lane != NULL && is_multiple(c->rule) &&
                  depth_of_node(c->all, node) >= c->all->options->multi_depth;
   if (is_deep)
-    ((context *)user)->is_depth_bound = true;
+    c->is_depth_bound = true;
   else if (eg_rule_checks_pass(c->checks, &env, c->marks, step, so_far))
     return true;
   if (c->lane != NULL) eg_lane_reject(c->lane);
@@ -369,6 +381,7 @@ static egraph_status apply(void *self, uint32_t rule, const uint32_t *matches,
     if (is_joined(side)) {
       EG_TRY(eg_rule_join_add(&all->join, side, match[MATCH_DEPTH], match + MATCH_WORDS,
                               eg_rule_match_words(side, keeps_all(all))));
+      out->held++;
       continue;
     }
     apply_outcome outcome;
@@ -571,7 +584,7 @@ static void release(tensor_rules *all) {
     eg_rule_sides_deinit(&all->sides[i]);
   eg_free(all->alloc, all->sides, all->count, sizeof *all->sides);
   eg_rule_cases_destroy(all->cases);
-  eg_u32s_deinit(&all->census.pairs);
+  eg_rule_census_deinit(&all->census);
   eg_rule_join_deinit(&all->join);
   eg_rule_builder_deinit(&all->builder);
   eg_u32s_deinit(&all->depths);
@@ -593,7 +606,7 @@ egraph_status eg_saturate(eg_tensor_egraph *egraph, const eg_rules *rules,
   eg_rule_builder_init(&all.builder, heap);
   eg_u32s_init(&all.depths, heap);
   eg_u32s_init(&all.note, heap);
-  eg_u32s_init(&all.census.pairs, heap);
+  eg_rule_census_init(&all.census, heap);
   eg_rule_join_init(&all.join, heap);
   eg_driver_rules driver_rules = {.self = &all,
                                   .count = all.count,
@@ -643,7 +656,7 @@ egraph_status eg_rewriter_create(egraph_allocator alloc, const eg_rules *rules,
   eg_rule_builder_init(&r->all.builder, alloc);
   eg_u32s_init(&r->all.depths, alloc);
   eg_u32s_init(&r->all.note, alloc);
-  eg_u32s_init(&r->all.census.pairs, alloc);
+  eg_rule_census_init(&r->all.census, alloc);
   eg_rule_join_init(&r->all.join, alloc);
   eg_u32s_init(&r->packed, alloc);
   eg_classes_init(&r->roots, alloc);
