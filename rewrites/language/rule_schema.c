@@ -4,8 +4,6 @@
 #include "rewrites/language/rule_schema.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -438,18 +436,26 @@ static uint32_t length_written(const writing *w, const eg_sexpr *expr) {
   return 0;
 }
 
-static egraph_status write_text(const writing *w, eg_sexpr *out, const char *format, ...)
-    EG_PRINTF(3, 4);
-static egraph_status write_text(const writing *w, eg_sexpr *out, const char *format,
-                                ...) {
+/// The text of `out` becomes two texts, joined.
+static egraph_status write_joined(const writing *w, eg_sexpr *out, const char *first,
+                                  size_t first_length, const char *second) {
   char text[512];
-  va_list args;
-  va_start(args, format);
-  int length = vsnprintf(text, sizeof text, format, args);
-  va_end(args);
-  if (length < 0 || (size_t)length >= sizeof text)
+  size_t second_length = strlen(second);
+  if (first_length + second_length >= sizeof text)
     return eg_sexpr_fail(w->from->file, out, "this name is too long; write a short one");
-  return eg_arena_string(w->from->arena, text, (size_t)length, &out->text);
+  memcpy(text, first, first_length);
+  memcpy(text + first_length, second, second_length);
+  return eg_arena_string(w->from->arena, text, first_length + second_length, &out->text);
+}
+
+/// At most four digits.
+static const char *digits_of(uint32_t number, char digits[5]) {
+  char *at = digits + 4;
+  *at = '\0';
+  do
+    *--at = (char)('0' + number % 10);
+  while ((number /= 10) != 0 && at != digits);
+  return at;
 }
 
 /// ?x... is ?x.1 ?x.2 and so on, in `each` the one of them.
@@ -457,10 +463,11 @@ static egraph_status write_elements(const writing *w, const eg_sexpr *from,
                                     expressions *out) {
   uint32_t first = w->element != 0 ? w->element : 1;
   uint32_t last = w->element != 0 ? w->element : length_written(w, from);
-  int plain = (int)strlen(from->text) - 3;
+  size_t plain = strlen(from->text) - 2; // with a dot
+  char digits[5];
   for (uint32_t i = first; i <= last; i++) {
     eg_sexpr made = *from;
-    EG_TRY(write_text(w, &made, "%.*s.%" PRIu32, plain, from->text, i));
+    EG_TRY(write_joined(w, &made, from->text, plain, digits_of(i, digits)));
     EG_TRY(expressions_push(out, made));
   }
   return EGRAPH_OK;
@@ -485,9 +492,10 @@ static egraph_status write_operator(const writing *w, const eg_sexpr *term,
   EG_TRY(expressions_push(out, head));
   for (uint16_t i = 0; i < info->attr_count; i++) {
     if (gives(term, info->attrs[i].name)) continue;
-    EG_TRY(write_text(w, &key, ":%s", info->attrs[i].name));
-    EG_TRY(write_text(w, &value, "%s.%s", w->schema->parameters[parameter].name,
-                      info->attrs[i].name));
+    const char *name = w->schema->parameters[parameter].name;
+    EG_TRY(write_joined(w, &key, ":", 1, info->attrs[i].name));
+    EG_TRY(write_joined(w, &value, name, strlen(name), "."));
+    EG_TRY(write_joined(w, &value, value.text, strlen(value.text), info->attrs[i].name));
     EG_TRY(expressions_push(out, key));
     EG_TRY(expressions_push(out, value));
   }
@@ -557,7 +565,8 @@ static egraph_status write_form(writing *w, const eg_sexpr *from, expressions *o
   }
   if (is_number(w, from, &number)) {
     made = (eg_sexpr){.kind = EG_SEXPR_ATOM, .line = from->line, .column = from->column};
-    EG_TRY(write_text(w, &made, "%" PRIu32, number));
+    char digits[5];
+    EG_TRY(write_joined(w, &made, "", 0, digits_of(number, digits)));
   } else {
     EG_TRY(write_children(w, from, &made));
   }

@@ -34,12 +34,20 @@ egraph_status eg_rule_join_add(eg_rule_join *join, const eg_rule *rule, uint32_t
 
 // ---- matches of several elements ---------------------------------------------------
 
-static egraph_status case_of(const eg_rule_joining *how, const eg_rule *element,
-                             uint32_t count, const eg_rule **out) {
+/// The case with `count` elements like one; mostly that of the call before.
+static egraph_status case_of(eg_rule_join *join, const eg_rule_joining *how,
+                             const eg_rule *element, uint32_t count,
+                             const eg_rule **out) {
   uint32_t values[EG_RULE_MAX_PARAMETERS];
+  *out = join->last_case;
+  if (join->last_element == element && join->last_count == count) return EGRAPH_OK;
   memcpy(values, element->values, element->schema->parameter_count * sizeof *values);
   values[element->schema->sides] = count;
-  return eg_rule_cases_get(how->cases, how->rule, values, out);
+  EG_TRY(eg_rule_cases_get(how->cases, how->rule, values, out));
+  join->last_case = *out;
+  join->last_element = element;
+  join->last_count = count;
+  return EGRAPH_OK;
 }
 
 /// Sets the classes of the variables of one root from those of an element. False when a
@@ -107,7 +115,7 @@ static egraph_status check_conditions(eg_rule_join *join, const eg_rule_joining 
 static egraph_status match_chosen(eg_rule_join *join, const eg_rule_joining *how,
                                   const eg_rule **out_rule, bool *out_fits) {
   const eg_rule_element *first = &join->elements.data[join->chosen.data[0]];
-  EG_TRY(case_of(how, first->rule, (uint32_t)join->chosen.len, out_rule));
+  EG_TRY(case_of(join, how, first->rule, (uint32_t)join->chosen.len, out_rule));
   EG_TRY(write_match(join, *out_rule, out_fits));
   return *out_fits ? check_conditions(join, how, *out_rule, out_fits) : EGRAPH_OK;
 }

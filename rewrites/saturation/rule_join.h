@@ -26,6 +26,8 @@ typedef struct eg_rule_join {
   eg_u32s firsts, lasts; // of the sets
   eg_u32s chosen;        // elements of the match at hand
   eg_u32s match;
+  const eg_rule *last_element, *last_case; // and how many of those it has
+  uint32_t last_count;
   eg_rule_value *vars; // [var_cap]
   uint32_t var_cap;
 } eg_rule_join;

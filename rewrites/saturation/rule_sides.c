@@ -5,6 +5,7 @@
 
 #include "base/hash.h"
 #include "base/owner.h"
+#include "rewrites/saturation/rule_match.h"
 
 // ---- patterns -------------------------------------------------------------------
 
@@ -86,7 +87,7 @@ void eg_rule_sides_deinit(eg_rule_sides *sides) {
 }
 
 egraph_status eg_rule_sides_add(eg_rule_sides *sides, const eg_rule *rule,
-                                eg_arena *arena) {
+                                bool keeps_all, eg_arena *arena) {
   egraph_allocator alloc = sides->list.alloc;
   eg_pattern pattern;
   eg_rule_side side = {.rule = rule};
@@ -99,6 +100,8 @@ egraph_status eg_rule_sides_add(eg_rule_sides *sides, const eg_rule *rule,
     eg_matcher_destroy(side.matcher);
     return status;
   }
+  uint32_t words = eg_rule_match_words(rule, keeps_all);
+  if (words > sides->match_words) sides->match_words = words;
   EG_TRY(eg_rule_side_list_push(&sides->list, side));
   return eg_matcher_list_push(&sides->matchers, side.matcher);
 }
@@ -191,7 +194,7 @@ typedef struct listing {
   uint32_t rule;
   const eg_rule_census *census;
   eg_arena *arena;
-  bool needs_edges;
+  bool needs_edges, keeps_all;
   uint32_t most; // operands of a node
   uint32_t values[EG_RULE_MAX_PARAMETERS];
 } listing;
@@ -223,7 +226,7 @@ static egraph_status add_case(listing *l) {
   EG_TRY(eg_rule_cases_get(l->cases, l->rule, l->values, &rule));
   for (size_t i = 0; i < l->sides->list.len; i++)
     if (l->sides->list.data[i].rule == rule) return EGRAPH_OK;
-  return eg_rule_sides_add(l->sides, rule, l->arena);
+  return eg_rule_sides_add(l->sides, rule, l->keeps_all, l->arena);
 }
 
 /// All values of the parameters from `parameter` on: they are few.
@@ -262,8 +265,9 @@ static bool has_operators(const eg_rule_schema *schema) {
 
 egraph_status eg_rule_sides_extend(eg_rule_sides *sides, eg_rule_cases *cases,
                                    const eg_rule_schema *schema, uint32_t rule,
-                                   eg_rule_census *census, const eg_engine *engine,
-                                   eg_arena *arena) {
+                                   eg_rule_census *census,
+                                   const eg_tensor_egraph *egraph, eg_arena *arena) {
+  const eg_engine *engine = eg_tensor_egraph_engine_of(egraph);
   bool needs_edges = eg_rule_length_count(schema) > 1 && !has_operators(schema);
   if (needs_edges) EG_TRY(look_for(schema, census, engine));
   size_t known = census->pairs.len + (needs_edges ? census->edges.len : 0);
@@ -274,7 +278,8 @@ egraph_status eg_rule_sides_extend(eg_rule_sides *sides, eg_rule_cases *cases,
                .rule = rule,
                .census = census,
                .arena = arena,
-               .needs_edges = needs_edges};
+               .needs_edges = needs_edges,
+               .keeps_all = eg_tensor_egraph_is_explained(egraph)};
   for (size_t i = 0; i < census->pairs.len; i += 2)
     if (census->pairs.data[i + 1] > l.most) l.most = census->pairs.data[i + 1];
   EG_TRY(add_cases(&l, 0));

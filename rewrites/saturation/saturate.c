@@ -85,13 +85,7 @@ enum { MATCH_SIDE, MATCH_DEPTH, MATCH_WORDS }; // what a match begins with
 
 static uint32_t words_of(void *self, uint32_t rule) {
   const tensor_rules *all = self;
-  const eg_rule_side_list *sides = &all->sides[rule].list;
-  uint32_t most = 0;
-  for (size_t i = 0; i < sides->len; i++) {
-    uint32_t words = eg_rule_match_words(sides->data[i].rule, keeps_all(all));
-    if (words > most) most = words;
-  }
-  return MATCH_WORDS + most;
+  return MATCH_WORDS + all->sides[rule].match_words;
 }
 
 // These look at the nodes of a class: a match is not fresh when its operand gains one.
@@ -162,7 +156,7 @@ static egraph_status matchers_of(void *self, uint32_t rule,
     size_t before = sides->list.len;
     EG_TRY(eg_rule_census_look(&all->census, eg_tensor_egraph_engine(all->egraph)));
     EG_TRY(eg_rule_sides_extend(sides, all->cases, schema, rule, &all->census,
-                                eg_tensor_egraph_engine(all->egraph), &all->arena));
+                                all->egraph, &all->arena));
     uint32_t vars = all->var_cap, steps = all->step_cap;
     for (size_t i = before; i < sides->list.len; i++)
       EG_TRY(reserve_side(all, &sides->list.data[i]));
@@ -561,6 +555,7 @@ static egraph_status look_deeper(tensor_rules *all, bool *out_found) {
 
 static egraph_status prepare_rules(tensor_rules *all) {
   const eg_saturation_options *options = all->options;
+  bool keeps = all->egraph != NULL && keeps_all(all); // a rewriter packs without a driver
   EG_TRY(eg_rule_cases_create(all->alloc, all->rules, &all->cases));
   EG_TRY(eg_alloc(all->alloc, all->count, sizeof *all->sides, &all->sides));
   for (uint32_t i = 0; i < all->count; i++)
@@ -572,7 +567,7 @@ static egraph_status prepare_rules(tensor_rules *all) {
                     (options->use_rule == NULL ||
                      options->use_rule(options->use_rule_user, i));
     if (!all->is_on[i] || rule->schema != NULL) continue;
-    EG_TRY(eg_rule_sides_add(&all->sides[i], rule, &all->arena));
+    EG_TRY(eg_rule_sides_add(&all->sides[i], rule, keeps, &all->arena));
     EG_TRY(reserve_side(all, &all->sides[i].list.data[0]));
   }
   EG_TRY(grow_contexts(all));
