@@ -600,11 +600,12 @@ static egraph_status read_case(const eg_rule_source_text *from,
 
 /// Counts of operands that are tried for a rule's own case.
 static bool choose_values(const eg_rule_schema *schema, uint32_t *out) {
-  static const uint32_t counts[] = {2, 1, 3, 0, 4, 5};
+  static const uint32_t one[] = {2, 1, 3, 0, 4, 5}, several[] = {1, 2, 3, 0, 4, 5};
+  const uint32_t *counts = eg_rule_length_count(schema) > 1 ? several : one;
   const eg_rule_parameter *parameters = schema->parameters;
   uint32_t operators[EG_RULE_MAX_PARAMETERS] = {0};
   for (;;) {
-    for (size_t k = 0; k < sizeof counts / sizeof *counts; k++) {
+    for (size_t k = 0; k < sizeof one / sizeof *one; k++) {
       for (uint32_t i = 0; i < schema->parameter_count; i++)
         out[i] = parameters[i].operators != NULL
                      ? (uint32_t)parameters[i].operators[operators[i]]

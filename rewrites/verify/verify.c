@@ -336,7 +336,8 @@ static egraph_status verify_one(verification *run, egraph_allocator alloc) {
 }
 
 /// What is spent on a case of a rule beside its first one, as on a rule that is loaded.
-static egraph_status verify_case(verification *run, const eg_rule *rule) {
+static egraph_status verify_case(verification *run, const eg_rule *rule,
+                                 eg_text *unreached) {
   egraph_allocator alloc = run->text.chars.alloc;
   verification one = {.options = run->options, .math = EGRAPH_MATH_EXACT, .rule = rule};
   one.options.is_loading = true;
@@ -344,12 +345,8 @@ static egraph_status verify_case(verification *run, const eg_rule *rule) {
     one.options.instances = EG_VERIFY_LOAD_INSTANCES;
   eg_text_init(&one.text, alloc);
   egraph_status status = verify_one(&one, alloc);
-  if (status == EGRAPH_OK && !one.rejected && one.equal + one.exact == 0 &&
-      !run->options.is_loading) {
-    one.rejected = true;
-    eg_text_clear(&one.text);
-    status = eg_text_append(&one.text, "no instance found");
-  }
+  if (status == EGRAPH_OK && !one.rejected && one.equal + one.exact == 0)
+    status = eg_text_printf(unreached, " %s", rule->name);
   if (status == EGRAPH_OK && one.rejected) {
     run->rejected = true;
     eg_text_clear(&run->text);
@@ -371,19 +368,25 @@ static egraph_status verify_cases(verification *run, const eg_rules *rules,
   egraph_allocator alloc = run->text.chars.alloc;
   eg_rule_cases *cases = NULL;
   eg_u32s values;
+  eg_text unreached;
   eg_u32s_init(&values, alloc);
+  eg_text_init(&unreached, alloc);
   egraph_status status = eg_rule_cases_create(alloc, rules, &cases);
   if (status == EGRAPH_OK) status = eg_rule_cases_sample(run->rule, &values);
   for (size_t i = 0; i < values.len && status == EGRAPH_OK && !run->rejected;
        i += schema->parameter_count) {
     const eg_rule *rule;
     status = eg_rule_cases_get(cases, number, values.data + i, &rule);
-    if (status == EGRAPH_OK) status = verify_case(run, rule);
+    if (status == EGRAPH_OK) status = verify_case(run, rule, &unreached);
   }
   if (status == EGRAPH_OK && !run->rejected)
     status = eg_text_printf(&run->text, "; %zu cases more",
                             values.len / schema->parameter_count);
+  if (status == EGRAPH_OK && !run->rejected && unreached.chars.len != 0)
+    status =
+        eg_text_printf(&run->text, ", without an instance:%s", eg_text_of(&unreached));
   eg_rule_cases_destroy(cases);
+  eg_text_deinit(&unreached);
   eg_u32s_deinit(&values);
   return status;
 }
