@@ -10,6 +10,7 @@
 #include "rewrites/claims/layout_check.h"
 #include "rewrites/language/rule_for.h"
 #include "rewrites/language/rule_forms.h"
+#include "rewrites/language/rule_schema.h"
 #include "rewrites/language/rules_internal.h"
 #include "rewrites/verify/rule_tests.h"
 #include "rewrites/verify/verify.h"
@@ -31,6 +32,8 @@ static egraph_status read_rule(eg_rules *rules, const eg_rule_source_text *from,
   if (rule.move_count != 0 && !rules->is_builtin)
     EG_TRY(eg_layout_check(&rules->alloc, &rule));
   if (rule.implied) return eg_rules_add_implied(rules, &rule, form);
+  if (rule.schema != NULL && !rules->is_builtin)
+    EG_TRY(eg_rule_cases_check(&rule, rules->alloc));
   if (rule.both_ways) EG_TRY(eg_rule_read(from, form, true, &reverse));
   const char *name;
   if (eg_rules_is_known(rules, &rule, &rule.known_as) &&

@@ -15,7 +15,7 @@ typedef struct clauses {
 } clauses;
 
 static egraph_status unknown_clause(const char *file, const eg_sexpr *at) {
-  static const char *const names[] = {"source", "class", "operators", "lhs",
+  static const char *const names[] = {"source", "class", "operators", "least",    "lhs",
                                       "let",    "rhs",   "when",      "both-ways"};
   const eg_sexpr *head = at;
   if (at->kind == EG_SEXPR_LIST && at->count > 0) head = &at->children[0];
@@ -28,8 +28,8 @@ static egraph_status unknown_clause(const char *file, const eg_sexpr *at) {
                          spelling.best);
   return eg_sexpr_fail(
       file, at,
-      "unknown clause '%s'; a rule has source, class, operators, lhs, let, rhs, when, "
-      "both-ways",
+      "unknown clause '%s'; a rule has source, class, operators, least, lhs, let, rhs, "
+      "when, both-ways",
       spelt);
 }
 

@@ -1,4 +1,5 @@
-// A rule with parameters: operators (`?f` of (operators ?f unary)) and numbers of operands
+// A rule with parameters: operators (`?f` of (operators ?f unary)) and numbers of
+// operands
 // (`?x...`). It stands for a rule without them for every choice, its cases; whatever
 // matches, verifies, explains or replays sees cases. rewrites/rules/LANGUAGE.md has the
 // meaning.
@@ -14,8 +15,8 @@ enum {
 };
 
 typedef struct eg_rule_parameter {
-  const char *name;        // ?f, or the first of the sequences that are as long
-  const eg_op *operators;  // that it may be; NULL: it is a number of elements
+  const char *name;       // ?f, or the first of the sequences that are as long
+  const eg_op *operators; // that it may be; NULL: it is a number of elements
   uint32_t operator_count;
   uint32_t least; // elements
 } eg_rule_parameter;
@@ -73,8 +74,8 @@ egraph_status eg_rule_cases_create(egraph_allocator alloc, const struct eg_rules
 void eg_rule_cases_destroy(eg_rule_cases *cases); // NULL is allowed
 size_t eg_rule_cases_bytes(const eg_rule_cases *cases);
 /// The case of a rule of the set for legal values; of a rule without parameters itself.
-/// Its name is "NAME:relu:3". Lives as long as `cases`. Fails with EGRAPH_E_MEMORY, or
-/// EGRAPH_E_PARSE where a case does not read.
+/// Its name is "NAME:relu:3". Lives as long as `cases`. *out is NULL where what it would
+/// say is no rule. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_rule_cases_get(eg_rule_cases *cases, uint32_t rule,
                                 const uint32_t *values, const eg_rule **out);
 /// A rule, or a case, by name; *out_rule: its number in the set. *out is NULL when there
@@ -83,11 +84,14 @@ egraph_status eg_rule_cases_find(eg_rule_cases *cases, const char *name,
                                  uint32_t *out_rule, const eg_rule **out);
 
 /// Appends the values of cases that stand for all, parameter_count words each: every
-/// operator, each with some number of elements; with the first operators all numbers up to
-/// two, and one number up to EG_RULE_SAMPLE_COUNT. Illegal ones, and those of `rule`
+/// operator, each with some number of elements; with the first operators all numbers up
+/// to two, and one number up to EG_RULE_SAMPLE_COUNT. Illegal ones, and those of `rule`
 /// itself, are left out.
 enum { EG_RULE_SAMPLE_COUNT = 5 };
 egraph_status eg_rule_cases_sample(const eg_rule *rule, eg_u32s *out);
+
+/// Reads them. Fails as eg_rule_read.
+egraph_status eg_rule_cases_check(const eg_rule *rule, egraph_allocator alloc);
 
 /// A set of operators by name, as the operator table implies it, or one operator:
 /// appended. False when there is none of that name.

@@ -282,8 +282,8 @@ static egraph_status finish_rule(driver_state *driver) {
   eg_apply_result result = {0};
   bool fits = true;
   if (driver->stopped) return EGRAPH_OK;
-  EG_TRY(rules->finish(rules->self, driver->lanes.turn.rule, room(driver), &result,
-                       &fits));
+  EG_TRY(
+      rules->finish(rules->self, driver->lanes.turn.rule, room(driver), &result, &fits));
   driver->report->rules[driver->lanes.turn.rule].matches += result.applied;
   count_applied(driver, &result, eg_engine_node_count(driver->engine) - before);
   if (!fits) stop_for(driver, EG_STOP_NODE_LIMIT);

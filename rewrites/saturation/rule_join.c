@@ -68,8 +68,8 @@ static bool take_classes(const eg_rule *rule, uint32_t root,
   return true;
 }
 
-/// Writes the match of the chosen elements to join->match. *out_fits false: they differ in
-/// what they share.
+/// Writes the match of the chosen elements to join->match. *out_fits false: they differ
+/// in what they share.
 static egraph_status write_match(eg_rule_join *join, const eg_rule *rule,
                                  bool *out_fits) {
   uint32_t vars = rule->pattern_var_count;
@@ -101,10 +101,8 @@ static egraph_status check_conditions(eg_rule_join *join, const eg_rule_joining 
                      sizeof *join->vars, &join->vars));
     join->var_cap = rule->var_count;
   }
-  eg_rule_env env = {.egraph = how->egraph,
-                     .rule = rule,
-                     .vars = join->vars,
-                     .scratch = how->scratch};
+  eg_rule_env env = {
+      .egraph = how->egraph, .rule = rule, .vars = join->vars, .scratch = how->scratch};
   *out_fits = eg_rule_match_bind(&env, join->match.data);
   for (uint32_t i = 0; i < rule->condition_count && *out_fits; i++)
     *out_fits = eg_rule_holds(&env, rule->conditions[i]);
@@ -116,6 +114,8 @@ static egraph_status match_chosen(eg_rule_join *join, const eg_rule_joining *how
                                   const eg_rule **out_rule, bool *out_fits) {
   const eg_rule_element *first = &join->elements.data[join->chosen.data[0]];
   EG_TRY(case_of(join, how, first->rule, (uint32_t)join->chosen.len, out_rule));
+  *out_fits = *out_rule != NULL;
+  if (!*out_fits) return EGRAPH_OK;
   EG_TRY(write_match(join, *out_rule, out_fits));
   return *out_fits ? check_conditions(join, how, *out_rule, out_fits) : EGRAPH_OK;
 }

@@ -23,13 +23,14 @@ uint32_t eg_rule_match_words(const eg_rule *rule, bool keeps_all) {
 }
 
 void eg_rule_match_pack(const eg_rule *rule, const eg_match *match, bool keeps_all,
-                       uint32_t *out_words) {
+                        uint32_t *out_words) {
   for (uint32_t i = 0; i < rule->pattern_var_count; i++)
     *out_words++ = match->vars[i].id;
   for (uint32_t i = 0; i < rule->root_count; i++)
     *out_words++ = match->roots[i].id;
   for (uint32_t i = 0; i < rule->pattern_term_count; i++)
-    if (eg_rule_match_keeps(&rule->terms[i], keeps_all)) *out_words++ = match->nodes[i].id;
+    if (eg_rule_match_keeps(&rule->terms[i], keeps_all))
+      *out_words++ = match->nodes[i].id;
 }
 
 eg_class eg_rule_match_root(const eg_rule *rule, const uint32_t *words, uint32_t root) {

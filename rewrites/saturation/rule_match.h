@@ -1,6 +1,6 @@
 // A match as it is kept until it is applied: the classes of the class variables, the
-// classes of the roots, and the nodes whose attributes or class the rule names. Values are
-// read again from the nodes.
+// classes of the roots, and the nodes whose attributes or class the rule names. Values
+// are read again from the nodes.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_REWRITES_RULE_MATCH_H
 #define EG_REWRITES_RULE_MATCH_H

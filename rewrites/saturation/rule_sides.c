@@ -70,7 +70,6 @@ static egraph_status pattern_of_rule(const eg_rule *rule, eg_arena *arena,
   return EGRAPH_OK;
 }
 
-
 // ---- sides ----------------------------------------------------------------------
 
 void eg_rule_sides_init(eg_rule_sides *sides, egraph_allocator alloc) {
@@ -86,8 +85,8 @@ void eg_rule_sides_deinit(eg_rule_sides *sides) {
   eg_matcher_list_deinit(&sides->matchers);
 }
 
-egraph_status eg_rule_sides_add(eg_rule_sides *sides, const eg_rule *rule,
-                                bool keeps_all, eg_arena *arena) {
+egraph_status eg_rule_sides_add(eg_rule_sides *sides, const eg_rule *rule, bool keeps_all,
+                                eg_arena *arena) {
   egraph_allocator alloc = sides->list.alloc;
   eg_pattern pattern;
   eg_rule_side side = {.rule = rule};
@@ -153,8 +152,8 @@ static egraph_status look_below(eg_rule_census *census, const eg_engine *engine,
     if (term.op != above) continue;
     for (uint32_t i = 0; i < term.arity; i++) {
       uint32_t count;
-      const eg_node *nodes = eg_engine_class_nodes(
-          engine, eg_engine_find(engine, term.children[i]), &count);
+      const eg_node *nodes =
+          eg_engine_class_nodes(engine, eg_engine_find(engine, term.children[i]), &count);
       for (uint32_t k = 0; k < count; k++) {
         eg_term operand = eg_engine_term(engine, nodes[k]);
         const uint32_t edge[EDGE_WORDS] = {term.op, term.arity, i, below, operand.arity};
@@ -209,8 +208,8 @@ static bool is_found(const listing *l, const eg_rule_spot *spot) {
   if (spot->above == EG_RULE_NONE || !l->needs_edges) return true;
   const eg_rule_spot *above = &l->schema->spots[spot->above];
   const uint32_t edge[EDGE_WORDS] = {eg_rule_spot_op(above, l->values),
-                                     sum_of(l, &above->operands),
-                                     sum_of(l, &spot->place), op, operands};
+                                     sum_of(l, &above->operands), sum_of(l, &spot->place),
+                                     op, operands};
   return has_edge(l->census, edge);
 }
 
@@ -224,6 +223,7 @@ static egraph_status add_case(listing *l) {
   const eg_rule *rule;
   if (!can_match(l)) return EGRAPH_OK;
   EG_TRY(eg_rule_cases_get(l->cases, l->rule, l->values, &rule));
+  if (rule == NULL) return EGRAPH_OK;
   for (size_t i = 0; i < l->sides->list.len; i++)
     if (l->sides->list.data[i].rule == rule) return EGRAPH_OK;
   return eg_rule_sides_add(l->sides, rule, l->keeps_all, l->arena);
@@ -265,8 +265,8 @@ static bool has_operators(const eg_rule_schema *schema) {
 
 egraph_status eg_rule_sides_extend(eg_rule_sides *sides, eg_rule_cases *cases,
                                    const eg_rule_schema *schema, uint32_t rule,
-                                   eg_rule_census *census,
-                                   const eg_tensor_egraph *egraph, eg_arena *arena) {
+                                   eg_rule_census *census, const eg_tensor_egraph *egraph,
+                                   eg_arena *arena) {
   const eg_engine *engine = eg_tensor_egraph_engine_of(egraph);
   bool needs_edges = eg_rule_length_count(schema) > 1 && !has_operators(schema);
   if (needs_edges) EG_TRY(look_for(schema, census, engine));

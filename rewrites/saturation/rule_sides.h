@@ -41,13 +41,13 @@ typedef struct eg_rule_sides {
 void eg_rule_sides_init(eg_rule_sides *sides, egraph_allocator alloc);
 void eg_rule_sides_deinit(eg_rule_sides *sides);
 /// Adds a rule without parameters, or a case. Memory for the checks comes from the arena.
-egraph_status eg_rule_sides_add(eg_rule_sides *sides, const eg_rule *rule,
-                                bool keeps_all, eg_arena *arena);
+egraph_status eg_rule_sides_add(eg_rule_sides *sides, const eg_rule *rule, bool keeps_all,
+                                eg_arena *arena);
 /// Adds the cases of rule number `rule` whose operators are all in the census, once each.
 /// Of (each ...) as the whole left side the case with one element is a side.
 egraph_status eg_rule_sides_extend(eg_rule_sides *sides, eg_rule_cases *cases,
                                    const eg_rule_schema *schema, uint32_t rule,
-                                   eg_rule_census *census,
-                                   const eg_tensor_egraph *egraph, eg_arena *arena);
+                                   eg_rule_census *census, const eg_tensor_egraph *egraph,
+                                   eg_arena *arena);
 
 #endif

@@ -43,8 +43,8 @@ typedef struct context {
   const struct tensor_rules *all;
   const eg_rule *rule;
   const eg_rule_checks *checks;
-  uint32_t side;         // which left side it is
-  uint32_t ways;         // that were looked at from its first node
+  uint32_t side;       // which left side it is
+  uint32_t ways;       // that were looked at from its first node
   eg_lane *lane;       // NULL: any depth, for look_deeper
   bool is_depth_bound; // a node was passed over for its depth
 } context;
@@ -235,8 +235,8 @@ static egraph_status on_match(void *user, const eg_match *match, bool *out_pause
 }
 
 /// Makes a context one of a left side.
-static void start_context(tensor_rules *all, uint32_t rule, uint32_t side,
-                          eg_lane *lane, context *c) {
+static void start_context(tensor_rules *all, uint32_t rule, uint32_t side, eg_lane *lane,
+                          context *c) {
   const eg_rule_side *searched = &all->sides[rule].list.data[side];
   c->all = all;
   c->rule = searched->rule;
@@ -507,7 +507,8 @@ static egraph_status on_deep_match(void *user, const eg_match *match, bool *out_
   if (!is_joined(rule) && depth < all->options->multi_depth) return EGRAPH_OK;
   EG_TRY(eg_u32s_resize(&s->packed, eg_rule_match_words(rule, keeps_all(all))));
   eg_rule_match_pack(rule, match, keeps_all(all), s->packed.data);
-  if (is_joined(rule)) return eg_rule_join_add(&all->join, rule, depth, s->packed.data,
+  if (is_joined(rule))
+    return eg_rule_join_add(&all->join, rule, depth, s->packed.data,
                             (uint32_t)s->packed.len);
   EG_TRY(look_at_match(s, rule, s->packed.data));
   *out_pause = s->found;
@@ -563,9 +564,9 @@ static egraph_status prepare_rules(tensor_rules *all) {
   EG_TRY(eg_arena_alloc(&all->arena, all->count, sizeof *all->is_on, &all->is_on));
   for (uint32_t i = 0; i < all->count; i++) {
     const eg_rule *rule = eg_rules_at(all->rules, i);
-    all->is_on[i] = rule->enabled && rule->math <= options->math &&
-                    (options->use_rule == NULL ||
-                     options->use_rule(options->use_rule_user, i));
+    all->is_on[i] =
+        rule->enabled && rule->math <= options->math &&
+        (options->use_rule == NULL || options->use_rule(options->use_rule_user, i));
     if (!all->is_on[i] || rule->schema != NULL) continue;
     EG_TRY(eg_rule_sides_add(&all->sides[i], rule, keeps, &all->arena));
     EG_TRY(reserve_side(all, &all->sides[i].list.data[0]));
@@ -724,8 +725,8 @@ static egraph_status on_rewrite(void *user, const eg_match *match, bool *out_pau
   const eg_rule *rule = all->lanes[0].rule;
   EG_TRY(eg_u32s_resize(&r->packed, eg_rule_match_words(rule, keeps_all(all))));
   eg_rule_match_pack(rule, match, keeps_all(all), r->packed.data);
-  if (is_joined(rule)) return eg_rule_join_add(&all->join, rule, 0, r->packed.data,
-                            (uint32_t)r->packed.len);
+  if (is_joined(rule))
+    return eg_rule_join_add(&all->join, rule, 0, r->packed.data, (uint32_t)r->packed.len);
   EG_TRY(tell(r, rule, r->packed.data, out_pause));
   r->is_stopped = *out_pause;
   return EGRAPH_OK;

@@ -168,7 +168,9 @@ static egraph_status build_term(eg_tensor_explainer *e, const eg_rule *rule, uin
 /// The rule, or case of one, of the note that begins at `words`.
 static egraph_status rule_of(eg_tensor_explainer *e, const uint32_t *words,
                              const eg_rule **out) {
-  return eg_rule_cases_get(e->cases, words[0], words + 1, out);
+  EG_TRY(eg_rule_cases_get(e->cases, words[0], words + 1, out));
+  assert(*out != NULL && "a case that was applied");
+  return EGRAPH_OK;
 }
 
 /// Builds the terms of both sides of the rewrite whose note begins at `words`; *out_end:

@@ -350,8 +350,7 @@ static egraph_status verify_case(verification *run, const eg_rule *rule,
   if (status == EGRAPH_OK && one.rejected) {
     run->rejected = true;
     eg_text_clear(&run->text);
-    status =
-        eg_text_printf(&run->text, "case %s: %s", rule->name, eg_text_of(&one.text));
+    status = eg_text_printf(&run->text, "case %s: %s", rule->name, eg_text_of(&one.text));
   }
   run->equal += one.equal;
   run->exact += one.exact;
@@ -377,7 +376,7 @@ static egraph_status verify_cases(verification *run, const eg_rules *rules,
        i += schema->parameter_count) {
     const eg_rule *rule;
     status = eg_rule_cases_get(cases, number, values.data + i, &rule);
-    if (status == EGRAPH_OK) status = verify_case(run, rule, &unreached);
+    if (status == EGRAPH_OK && rule != NULL) status = verify_case(run, rule, &unreached);
   }
   if (status == EGRAPH_OK && !run->rejected)
     status = eg_text_printf(&run->text, "; %zu cases more",
