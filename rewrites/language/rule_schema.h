@@ -8,6 +8,7 @@
 #define EG_REWRITES_RULE_SCHEMA_H
 
 #include "rewrites/language/rule_forms.h"
+#include "rewrites/language/rules.h"
 
 enum {
   EG_RULE_MAX_PARAMETERS = 4, // of a rule
@@ -68,8 +69,7 @@ eg_op eg_rule_spot_op(const eg_rule_spot *spot, const uint32_t *values);
 
 /// The cases of a set of rules that were asked for, each read once.
 typedef struct eg_rule_cases eg_rule_cases;
-struct eg_rules;
-egraph_status eg_rule_cases_create(egraph_allocator alloc, const struct eg_rules *rules,
+egraph_status eg_rule_cases_create(egraph_allocator alloc, const eg_rules *rules,
                                    eg_rule_cases **out);
 void eg_rule_cases_destroy(eg_rule_cases *cases); // NULL is allowed
 size_t eg_rule_cases_bytes(const eg_rule_cases *cases);
