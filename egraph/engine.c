@@ -303,3 +303,11 @@ void eg_engine_head_at(const eg_engine *engine, uint32_t head, uint32_t *out_op,
   *out_op = engine->heads.data[head].op;
   *out_arity = engine->heads.data[head].arity;
 }
+
+const uint32_t *eg_engine_op_nodes(const eg_engine *engine, uint32_t op,
+                                   uint32_t *out_count) {
+  *out_count = 0;
+  if (op >= engine->ops.len) return NULL;
+  *out_count = engine->ops.data[op].nodes.len;
+  return eg_node_list_data(&engine->ops.data[op].nodes);
+}

@@ -271,7 +271,8 @@ static uint32_t length_of(const scan *s, const eg_sexpr *expr) {
 
 /// Where a term stands.
 typedef struct position {
-  bool is_left, in_each;
+  bool is_left;
+  uint32_t each;  // the length of the `each` that it stands in, or EG_RULE_NONE
   uint32_t above; // spot of what it is an operand of
   eg_rule_sum place;
 } position;
@@ -289,9 +290,10 @@ static egraph_status scan_operands(scan *s, const eg_sexpr *expr, position at,
       i++; // and its value
       continue;
     }
-    bool in_each = at.in_each || eg_rule_is_each(child);
-    position below = {at.is_left, in_each, in_each ? EG_RULE_NONE : above, operands};
-    if (eg_rule_is_each(child) || (eg_rule_is_sequence(child) && !at.in_each))
+    bool in_each = at.each != EG_RULE_NONE;
+    uint32_t each = eg_rule_is_each(child) ? length_of(s, child) : at.each;
+    position below = {at.is_left, each, above, operands};
+    if (eg_rule_is_each(child) || (eg_rule_is_sequence(child) && !in_each))
       operands.times[length_of(s, child)]++;
     else
       operands.fixed++;
@@ -314,7 +316,8 @@ static egraph_status scan_term(scan *s, const eg_sexpr *expr, position at) {
   eg_rule_spot spot = {.is_left = at.is_left,
                        .parameter = find_operator(s, &expr->children[0]),
                        .above = at.above,
-                       .place = at.place};
+                       .place = at.place,
+                       .each = at.each};
   bool is_known =
       spot.parameter != EG_RULE_NONE || eg_op_find(expr->children[0].text, &spot.op);
   if (!is_known) return scan_operands(s, expr, at, EG_RULE_NONE);
@@ -327,8 +330,9 @@ static egraph_status scan_side(scan *s, const eg_sexpr *side, bool is_left) {
   for (uint32_t i = 1; i < side->count; i++) {
     const eg_sexpr *root = &side->children[i];
     is_many = is_many || eg_rule_is_each(root);
-    position at = {
-        .is_left = is_left, .in_each = eg_rule_is_each(root), .above = EG_RULE_NONE};
+    position at = {.is_left = is_left,
+                   .each = eg_rule_is_each(root) ? length_of(s, root) : EG_RULE_NONE,
+                   .above = EG_RULE_NONE};
     EG_TRY(scan_term(s, eg_rule_is_each(root) ? &root->children[1] : root, at));
   }
   if (!is_many) return EGRAPH_OK;

@@ -12,7 +12,7 @@
 
 enum {
   EG_RULE_MAX_PARAMETERS = 4, // of a rule
-  EG_RULE_MAX_COUNT = 64      // elements of a sequence
+  EG_RULE_MAX_COUNT = 60      // elements of a sequence
 };
 
 typedef struct eg_rule_parameter {
@@ -33,10 +33,9 @@ typedef struct eg_rule_spot {
   uint32_t parameter; // that it is; EG_RULE_NONE: `op`
   eg_op op;
   eg_rule_sum operands;
-  // Whose operand it is, and the which: EG_RULE_NONE where it has no spot, or where it is
-  // one of each element.
-  uint32_t above;
-  eg_rule_sum place;
+  uint32_t above;    // whose operand it is, or EG_RULE_NONE
+  eg_rule_sum place; // which one; in `each` the first
+  uint32_t each;     // the length of the `each` that it stands in, or EG_RULE_NONE
 } eg_rule_spot;
 
 struct eg_rule_schema {

@@ -109,7 +109,7 @@ egraph_status eg_rule_sides_add(eg_rule_sides *sides, const eg_rule *rule, bool 
 
 enum { EDGE_WORDS = 5 };
 
-#define CENSUS (eg_u32s, pairs, edges), (eg_flatmap, edge_table)
+#define CENSUS (eg_u32s, edges), (eg_flatmap, edge_table)
 
 void eg_rule_census_init(eg_rule_census *census, egraph_allocator alloc) {
   *census = (eg_rule_census){.heads_seen = 0};
@@ -117,6 +117,11 @@ void eg_rule_census_init(eg_rule_census *census, egraph_allocator alloc) {
 }
 
 void eg_rule_census_deinit(eg_rule_census *census) { EG_DEINIT_MEMBERS(census, CENSUS); }
+
+void eg_rule_census_forget(eg_rule_census *census) {
+  census->heads_seen = 0;
+  memset(census->looked_nodes, 0, sizeof census->looked_nodes);
+}
 
 static bool same_edge(const void *user, uint32_t id, const void *key) {
   const eg_rule_census *census = user;
@@ -143,48 +148,54 @@ static egraph_status add_edge(eg_rule_census *census, const uint32_t *edge) {
   return EGRAPH_OK;
 }
 
-/// Adds the edges from nodes of an operator to those of another.
+static egraph_status look_at_operand(eg_rule_census *census, const eg_engine *engine,
+                                     const eg_term *above, uint32_t place) {
+  uint32_t count;
+  const eg_node *nodes = eg_engine_class_nodes(
+      engine, eg_engine_find(engine, above->children[place]), &count);
+  for (uint32_t i = 0; i < count; i++) {
+    eg_term operand = eg_engine_term(engine, nodes[i]);
+    const uint32_t edge[EDGE_WORDS] = {above->op, above->arity, place, operand.op,
+                                       operand.arity};
+    EG_TRY(add_edge(census, edge));
+  }
+  return EGRAPH_OK;
+}
+
+/// Adds what stands below nodes of an operator, unless nothing changed since then.
 static egraph_status look_below(eg_rule_census *census, const eg_engine *engine,
-                                uint32_t above, uint32_t below) {
-  for (eg_node n = eg_engine_first_node(engine); n.id != EG_NODE_NONE.id;
-       n = eg_engine_next_node(engine, n)) {
-    eg_term term = eg_engine_term(engine, n);
-    if (term.op != above) continue;
-    for (uint32_t i = 0; i < term.arity; i++) {
-      uint32_t count;
-      const eg_node *nodes =
-          eg_engine_class_nodes(engine, eg_engine_find(engine, term.children[i]), &count);
-      for (uint32_t k = 0; k < count; k++) {
-        eg_term operand = eg_engine_term(engine, nodes[k]);
-        const uint32_t edge[EDGE_WORDS] = {term.op, term.arity, i, below, operand.arity};
-        if (operand.op == below) EG_TRY(add_edge(census, edge));
-      }
-    }
+                                uint32_t above) {
+  uint32_t count, nodes = eg_engine_node_count(engine);
+  uint32_t classes = eg_engine_class_count(engine);
+  if (census->looked_nodes[above] == nodes && census->looked_classes[above] == classes)
+    return EGRAPH_OK;
+  census->looked_nodes[above] = nodes;
+  census->looked_classes[above] = classes;
+  const uint32_t *list = eg_engine_op_nodes(engine, above, &count);
+  for (uint32_t i = 0; i < count; i++) {
+    eg_term term = eg_engine_term(engine, (eg_node){list[i]});
+    for (uint32_t place = 0; place < term.arity; place++)
+      EG_TRY(look_at_operand(census, engine, &term, place));
   }
   return EGRAPH_OK;
 }
 
-static bool has_pair(const eg_rule_census *census, uint32_t op, uint32_t arity) {
-  for (size_t i = 0; i < census->pairs.len; i += 2)
-    if (census->pairs.data[i] == op && census->pairs.data[i + 1] == arity) return true;
-  return false;
+static bool has_pair(const eg_rule_census *census, uint32_t op, uint32_t operands) {
+  return operands < 64 && (census->operands[op] >> operands & 1) != 0;
 }
 
-static bool has_op(const eg_rule_census *census, uint32_t op) {
-  for (size_t i = 0; i < census->pairs.len; i += 2)
-    if (census->pairs.data[i] == op) return true;
-  return false;
-}
-
-egraph_status eg_rule_census_look(eg_rule_census *census, const eg_engine *engine) {
-  uint32_t count = eg_engine_head_count(engine), op, arity;
+/// Adds what has come to an e-graph since it was last asked.
+static void look_at_heads(eg_rule_census *census, const eg_engine *engine) {
+  uint32_t count = eg_engine_head_count(engine), op, operands;
   for (; census->heads_seen < count; census->heads_seen++) {
-    eg_engine_head_at(engine, census->heads_seen, &op, &arity);
-    const uint32_t pair[] = {op, arity};
-    if (!has_pair(census, op, arity)) EG_TRY(eg_u32s_append(&census->pairs, pair, 2));
+    eg_engine_head_at(engine, census->heads_seen, &op, &operands);
+    if (op >= EG_OP_COUNT || operands >= 64 || has_pair(census, op, operands)) continue;
+    census->operands[op] |= UINT64_C(1) << operands;
+    census->pair_count++;
   }
-  return EGRAPH_OK;
 }
+
+// ---- cases ----------------------------------------------------------------------
 
 typedef struct listing {
   eg_rule_sides *sides;
@@ -193,7 +204,7 @@ typedef struct listing {
   uint32_t rule;
   const eg_rule_census *census;
   eg_arena *arena;
-  bool needs_edges, keeps_all;
+  bool keeps_all;
   uint32_t most; // operands of a node
   uint32_t values[EG_RULE_MAX_PARAMETERS];
 } listing;
@@ -202,10 +213,18 @@ static uint32_t sum_of(const listing *l, const eg_rule_sum *sum) {
   return eg_rule_sum_of(sum, l->schema->parameter_count, l->values);
 }
 
+/// What stands below an operator that is a parameter is not asked for.
+static bool has_place(const eg_rule_schema *schema, const eg_rule_spot *spot) {
+  return spot->is_left && spot->above != EG_RULE_NONE &&
+         schema->spots[spot->above].parameter == EG_RULE_NONE &&
+         schema->sides == EG_RULE_NONE;
+}
+
 static bool is_found(const listing *l, const eg_rule_spot *spot) {
   uint32_t op = eg_rule_spot_op(spot, l->values), operands = sum_of(l, &spot->operands);
+  if (spot->each != EG_RULE_NONE && l->values[spot->each] == 0) return true;
   if (!has_pair(l->census, op, operands)) return false;
-  if (spot->above == EG_RULE_NONE || !l->needs_edges) return true;
+  if (!has_place(l->schema, spot)) return true;
   const eg_rule_spot *above = &l->schema->spots[spot->above];
   const uint32_t edge[EDGE_WORDS] = {eg_rule_spot_op(above, l->values),
                                      sum_of(l, &above->operands), sum_of(l, &spot->place),
@@ -237,7 +256,7 @@ static egraph_status add_cases(listing *l, uint32_t parameter) {
   uint32_t *value = &l->values[parameter];
   for (uint32_t i = 0; i < p->operator_count; i++) {
     *value = p->operators[i];
-    if (has_op(l->census, *value)) EG_TRY(add_cases(l, parameter + 1));
+    if (l->census->operands[*value] != 0) EG_TRY(add_cases(l, parameter + 1));
   }
   if (p->operators != NULL) return EGRAPH_OK;
   bool is_sides = parameter == l->schema->sides;
@@ -247,20 +266,19 @@ static egraph_status add_cases(listing *l, uint32_t parameter) {
   return EGRAPH_OK;
 }
 
-/// Adds the edges that a rule asks for. Those of an operator that is a parameter are not
-/// asked for.
+/// Looks for what the left side asks for. *out_asks: it asks for places.
 static egraph_status look_for(const eg_rule_schema *schema, eg_rule_census *census,
-                              const eg_engine *engine) {
+                              const eg_engine *engine, bool *out_asks) {
+  *out_asks = false;
+  look_at_heads(census, engine);
+  if (eg_rule_length_count(schema) == 0) return EGRAPH_OK;
   for (uint32_t i = 0; i < schema->spot_count; i++) {
     const eg_rule_spot *spot = &schema->spots[i];
-    if (!spot->is_left || spot->above == EG_RULE_NONE) continue;
-    EG_TRY(look_below(census, engine, schema->spots[spot->above].op, spot->op));
+    if (!has_place(schema, spot)) continue;
+    *out_asks = true;
+    EG_TRY(look_below(census, engine, schema->spots[spot->above].op));
   }
   return EGRAPH_OK;
-}
-
-static bool has_operators(const eg_rule_schema *schema) {
-  return eg_rule_length_count(schema) != schema->parameter_count;
 }
 
 egraph_status eg_rule_sides_extend(eg_rule_sides *sides, eg_rule_cases *cases,
@@ -268,9 +286,9 @@ egraph_status eg_rule_sides_extend(eg_rule_sides *sides, eg_rule_cases *cases,
                                    eg_rule_census *census, const eg_tensor_egraph *egraph,
                                    eg_arena *arena) {
   const eg_engine *engine = eg_tensor_egraph_engine_of(egraph);
-  bool needs_edges = eg_rule_length_count(schema) > 1 && !has_operators(schema);
-  if (needs_edges) EG_TRY(look_for(schema, census, engine));
-  size_t known = census->pairs.len + (needs_edges ? census->edges.len : 0);
+  bool asks;
+  EG_TRY(look_for(schema, census, engine, &asks));
+  size_t known = census->pair_count + (asks ? census->edges.len : 0);
   if (sides->known == known) return EGRAPH_OK;
   listing l = {.sides = sides,
                .cases = cases,
@@ -278,10 +296,10 @@ egraph_status eg_rule_sides_extend(eg_rule_sides *sides, eg_rule_cases *cases,
                .rule = rule,
                .census = census,
                .arena = arena,
-               .needs_edges = needs_edges,
                .keeps_all = eg_tensor_egraph_is_explained(egraph)};
-  for (size_t i = 0; i < census->pairs.len; i += 2)
-    if (census->pairs.data[i + 1] > l.most) l.most = census->pairs.data[i + 1];
+  for (uint32_t op = 0; op < EG_OP_COUNT; op++)
+    while (census->operands[op] >> l.most > 1)
+      l.most++;
   EG_TRY(add_cases(&l, 0));
   sides->known = known;
   return EGRAPH_OK;

@@ -8,20 +8,21 @@
 #include "rewrites/language/rule_schema.h"
 #include "rewrites/saturation/rule_checks.h"
 
-/// What nodes an e-graph has, or had: operators with numbers of operands; and which of
-/// them was found in which place below which. Cases of one length are made for all that
-/// the first allows; those of several, which would be many, for what the second allows.
+/// What nodes an e-graph has, or had: operators with numbers of operands; and, of some
+/// operators, what was found in which place below them. Cases are made for that only.
 typedef struct eg_rule_census {
-  eg_u32s pairs; // operator, operands
-  uint32_t heads_seen;
+  uint64_t operands[EG_OP_COUNT]; // bit n: of nodes with n operands, fewer than 64
+  uint32_t heads_seen, pair_count;
   eg_u32s edges; // operator, operands, place, operator and operands in that place
   eg_flatmap edge_table;
+  uint32_t looked_nodes[EG_OP_COUNT],
+      looked_classes[EG_OP_COUNT]; // when last looked below
 } eg_rule_census;
 
 void eg_rule_census_init(eg_rule_census *census, egraph_allocator alloc);
 void eg_rule_census_deinit(eg_rule_census *census);
-/// Adds what has come to an e-graph since it was last asked.
-egraph_status eg_rule_census_look(eg_rule_census *census, const eg_engine *engine);
+/// Looks at all of the next e-graph anew.
+void eg_rule_census_forget(eg_rule_census *census);
 
 typedef struct eg_rule_side {
   const eg_rule *rule; // the case
@@ -34,7 +35,7 @@ EG_VEC_DEFINE(eg_matcher_list, const eg_matcher *);
 typedef struct eg_rule_sides {
   eg_rule_side_list list;
   eg_matcher_list matchers; // those of the list
-  size_t known;             // words of the census
+  size_t known;             // of the census
   uint32_t match_words;     // of a match of any of them, at most
 } eg_rule_sides;
 

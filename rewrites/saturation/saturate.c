@@ -154,7 +154,6 @@ static egraph_status matchers_of(void *self, uint32_t rule,
   const eg_rule_schema *schema = eg_rules_at(all->rules, rule)->schema;
   if (schema != NULL && all->is_on[rule]) {
     size_t before = sides->list.len;
-    EG_TRY(eg_rule_census_look(&all->census, eg_tensor_egraph_engine(all->egraph)));
     EG_TRY(eg_rule_sides_extend(sides, all->cases, schema, rule, &all->census,
                                 all->egraph, &all->arena));
     uint32_t vars = all->var_cap, steps = all->step_cap;
@@ -738,7 +737,7 @@ egraph_status eg_rewriter_visit(eg_rewriter *rewriter, eg_tensor_egraph *egraph,
   const eg_matcher *const *matchers;
   uint32_t count;
   all->egraph = egraph;
-  all->census.heads_seen = 0; // it may be another one
+  eg_rule_census_forget(&all->census); // it may be another one
   rewriter->rule = rule;
   rewriter->visitor = *visitor;
   rewriter->is_stopped = false;
