@@ -36,9 +36,10 @@ static egraph_status read_rule(eg_rules *rules, const eg_rule_source_text *from,
     EG_TRY(eg_rule_cases_check(&rule, rules->alloc));
   if (rule.both_ways) EG_TRY(eg_rule_read(from, form, true, &reverse));
   const char *name;
-  if (eg_rules_is_known(rules, &rule, &rule.known_as) &&
-      (!rule.both_ways || eg_rules_is_known(rules, &reverse, &name)))
-    return eg_rules_add_implied(rules, &rule, form);
+  EG_TRY(eg_rules_is_known(rules, &rule, &rule.known_as));
+  name = rule.known_as;
+  if (name != NULL && rule.both_ways) EG_TRY(eg_rules_is_known(rules, &reverse, &name));
+  if (name != NULL) return eg_rules_add_implied(rules, &rule, form);
   rule.known_as = NULL;
   EG_TRY(eg_rules_add(rules, &rule, form));
   return rule.both_ways ? eg_rules_add(rules, &reverse, form) : EGRAPH_OK;

@@ -226,12 +226,39 @@ static egraph_status write_form(writing *w, const eg_sexpr *from, expressions *o
   return expressions_push(out, made);
 }
 
-/// A clause of which no form is left is none: (when) of no elements.
-static void drop_empty_when(eg_sexpr *form) {
+static bool is_same(const eg_sexpr *a, const eg_sexpr *b) {
+  if (a->kind != b->kind || a->count != b->count) return false;
+  if (a->text != NULL) return strcmp(a->text, b->text) == 0;
+  for (uint32_t i = 0; i < a->count; i++)
+    if (!is_same(&a->children[i], &b->children[i])) return false;
+  return true;
+}
+
+/// What an element says of the first one is true of the first one itself.
+static bool says_nothing(const eg_sexpr *condition) {
+  bool is_likeness = eg_sexpr_is_form(condition, "=") ||
+                     eg_sexpr_is_form(condition, "same-shape") ||
+                     eg_sexpr_is_form(condition, "same-dtype") ||
+                     eg_sexpr_is_form(condition, "same-type");
+  return is_likeness && condition->count == 3 &&
+         is_same(&condition->children[1], &condition->children[2]);
+}
+
+/// Conditions that say nothing are left out, and the clause if there are no others.
+static void clear_conditions(eg_sexpr *form) {
   uint32_t kept = 0;
-  for (uint32_t i = 0; i < form->count; i++)
-    if (!eg_sexpr_is_form(&form->children[i], "when") || form->children[i].count > 1)
-      form->children[kept++] = form->children[i];
+  for (uint32_t i = 0; i < form->count; i++) {
+    eg_sexpr clause = form->children[i];
+    if (eg_sexpr_is_form(&clause, "when")) {
+      uint32_t conditions = 0;
+      for (uint32_t k = 0; k < clause.count; k++)
+        if (!says_nothing(&clause.children[k]))
+          clause.children[conditions++] = clause.children[k];
+      clause.count = conditions;
+      if (conditions == 1) continue;
+    }
+    form->children[kept++] = clause;
+  }
   form->count = kept;
 }
 
@@ -242,7 +269,7 @@ egraph_status eg_rule_case_read(const eg_rule_source_text *from,
   eg_sexpr form = *schema->form;
   uint32_t *kept;
   EG_TRY(write_children(&w, schema->form, &form));
-  drop_empty_when(&form);
+  clear_conditions(&form);
   EG_TRY(eg_rule_read(from, &form, reversed, out));
   EG_TRY(eg_rule_keep_bytes(from->arena, values, schema->parameter_count, sizeof *values,
                             &kept));

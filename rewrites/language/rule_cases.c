@@ -105,6 +105,79 @@ egraph_status eg_rule_cases_check(const eg_rule *rule, egraph_allocator alloc) {
   return status;
 }
 
+// ---- what a rule without parameters is a case of
+// ----------------------------------------
+
+typedef struct likeness {
+  const eg_rule *whole, *rule;
+  egraph_allocator alloc;
+  uint64_t
+      operands[EG_OP_COUNT]; // of the rule's left side: bit n of those with n operands
+  uint32_t most;
+  uint32_t values[EG_RULE_MAX_PARAMETERS];
+  bool found;
+} likeness;
+
+static bool is_like(const likeness *l) {
+  const eg_rule_schema *schema = l->whole->schema;
+  uint32_t sides = schema->sides;
+  if (sides != EG_RULE_NONE && l->values[sides] != l->rule->root_count) return false;
+  for (uint32_t i = 0; i < schema->spot_count; i++) {
+    const eg_rule_spot *spot = &schema->spots[i];
+    uint32_t operands =
+        eg_rule_sum_of(&spot->operands, schema->parameter_count, l->values);
+    bool is_there = operands < 64 &&
+                    (l->operands[eg_rule_spot_op(spot, l->values)] >> operands & 1) != 0;
+    bool is_asked =
+        spot->is_left && (spot->each == EG_RULE_NONE || l->values[spot->each] != 0);
+    if (is_asked && !is_there) return false;
+  }
+  return eg_rule_case_is_legal(schema, l->values);
+}
+
+static egraph_status compare_case(likeness *l) {
+  eg_arena arena;
+  eg_rule made;
+  if (!is_like(l)) return EGRAPH_OK;
+  eg_arena_init(&arena, l->alloc);
+  const eg_rule_source_text from = {
+      .arena = &arena, .scratch = l->alloc, .file = l->whole->file};
+  egraph_status status =
+      eg_rule_case_read(&from, l->whole->schema, l->values, l->whole->reversed, &made);
+  l->found = status == EGRAPH_OK && strcmp(made.key, l->rule->key) == 0;
+  eg_arena_deinit(&arena);
+  return status == EGRAPH_E_PARSE ? EGRAPH_OK : status;
+}
+
+static egraph_status compare_cases(likeness *l, uint32_t parameter) {
+  const eg_rule_schema *schema = l->whole->schema;
+  if (parameter == schema->parameter_count || parameter == EG_RULE_MAX_PARAMETERS)
+    return compare_case(l);
+  const eg_rule_parameter *p = &schema->parameters[parameter];
+  uint32_t count = p->operators != NULL ? p->operator_count : l->most + 1;
+  for (uint32_t i = 0; i < count && !l->found; i++) {
+    l->values[parameter] = p->operators != NULL ? (uint32_t)p->operators[i] : i;
+    if (p->operators == NULL || l->operands[p->operators[i]] != 0)
+      EG_TRY(compare_cases(l, parameter + 1));
+  }
+  return EGRAPH_OK;
+}
+
+egraph_status eg_rule_cases_have(const eg_rule *with_parameters, const eg_rule *rule,
+                                 egraph_allocator alloc, bool *out) {
+  likeness l = {.whole = with_parameters, .rule = rule, .alloc = alloc};
+  for (uint32_t i = 0; i < rule->pattern_term_count; i++) {
+    const eg_rule_term *term = &rule->terms[i];
+    if (term->is_var || term->child_count >= 64) continue;
+    l.operands[term->op] |= UINT64_C(1) << term->child_count;
+    if (term->child_count > l.most) l.most = term->child_count;
+  }
+  if (rule->root_count > l.most) l.most = rule->root_count;
+  egraph_status status = compare_cases(&l, 0);
+  *out = l.found;
+  return status;
+}
+
 // ---- cases that were asked for ------------------------------------------------------
 
 EG_VEC_DEFINE(case_list, const eg_rule *);

@@ -89,6 +89,10 @@ egraph_status eg_rule_cases_find(eg_rule_cases *cases, const char *name,
 enum { EG_RULE_SAMPLE_COUNT = 5 };
 egraph_status eg_rule_cases_sample(const eg_rule *rule, eg_u32s *out);
 
+/// Whether another rule says what a case of a rule with parameters says. Fails with
+/// EGRAPH_E_MEMORY.
+egraph_status eg_rule_cases_have(const eg_rule *with_parameters, const eg_rule *rule,
+                                 egraph_allocator alloc, bool *out);
 /// Reads them. Fails as eg_rule_read.
 egraph_status eg_rule_cases_check(const eg_rule *rule, egraph_allocator alloc);
 

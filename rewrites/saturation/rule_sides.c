@@ -271,7 +271,6 @@ static egraph_status look_for(const eg_rule_schema *schema, eg_rule_census *cens
                               const eg_engine *engine, bool *out_asks) {
   *out_asks = false;
   look_at_heads(census, engine);
-  if (eg_rule_length_count(schema) == 0) return EGRAPH_OK;
   for (uint32_t i = 0; i < schema->spot_count; i++) {
     const eg_rule_spot *spot = &schema->spots[i];
     if (!has_place(schema, spot)) continue;
