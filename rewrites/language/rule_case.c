@@ -28,43 +28,54 @@ eg_op eg_rule_spot_op(const eg_rule_spot *spot, const uint32_t *values) {
   return spot->parameter == EG_RULE_NONE ? spot->op : (eg_op)values[spot->parameter];
 }
 
+/// Whether a spot can have so many operands.
+static bool is_spot_legal(const eg_rule_schema *schema, const eg_rule_spot *spot,
+                          const uint32_t *values) {
+  const eg_op_info *info = eg_op_info_of(eg_rule_spot_op(spot, values));
+  int operands = (int)eg_rule_sum_of(&spot->operands, schema->parameter_count, values);
+  return operands >= info->min_inputs &&
+         (info->max_inputs < 0 || operands <= info->max_inputs);
+}
+
 bool eg_rule_case_is_legal(const eg_rule_schema *schema, const uint32_t *values) {
   if (schema->sides != EG_RULE_NONE && values[schema->sides] == 0) return false;
   for (uint32_t i = 0; i < schema->parameter_count; i++)
     if (schema->parameters[i].operators == NULL &&
         (values[i] < schema->parameters[i].least || values[i] > EG_RULE_MAX_COUNT))
       return false;
-  for (uint32_t i = 0; i < schema->spot_count; i++) {
-    const eg_rule_spot *spot = &schema->spots[i];
-    const eg_op_info *info = eg_op_info_of(eg_rule_spot_op(spot, values));
-    int arity = (int)eg_rule_sum_of(&spot->operands, schema->parameter_count, values);
-    if (arity < info->min_inputs || (info->max_inputs >= 0 && arity > info->max_inputs))
-      return false;
-  }
+  for (uint32_t i = 0; i < schema->spot_count; i++)
+    if (!is_spot_legal(schema, &schema->spots[i], values)) return false;
   return true;
 }
 
-/// Counts of operands that are tried for a rule's own case.
+/// The first operator that a parameter can be, with the lengths that `values` has.
+static bool choose_operator(const eg_rule_schema *schema, uint32_t parameter,
+                            uint32_t *values) {
+  const eg_rule_parameter *p = &schema->parameters[parameter];
+  for (uint32_t i = 0; i < p->operator_count; i++) {
+    bool is_legal = true;
+    values[parameter] = p->operators[i];
+    for (uint32_t k = 0; k < schema->spot_count && is_legal; k++)
+      if (schema->spots[k].parameter == parameter)
+        is_legal = is_spot_legal(schema, &schema->spots[k], values);
+    if (is_legal) return true;
+  }
+  return false;
+}
+
 bool eg_rule_case_choose(const eg_rule_schema *schema, uint32_t *out) {
   static const uint32_t one[] = {2, 1, 3, 0, 4, 5}, several[] = {1, 2, 3, 0, 4, 5};
   const uint32_t *counts = eg_rule_length_count(schema) > 1 ? several : one;
-  const eg_rule_parameter *parameters = schema->parameters;
-  uint32_t operators[EG_RULE_MAX_PARAMETERS] = {0};
-  for (;;) {
-    for (size_t k = 0; k < sizeof one / sizeof *one; k++) {
-      for (uint32_t i = 0; i < schema->parameter_count; i++)
-        out[i] = parameters[i].operators != NULL
-                     ? (uint32_t)parameters[i].operators[operators[i]]
-                     : counts[k];
-      if (eg_rule_case_is_legal(schema, out)) return true;
-    }
-    uint32_t i = 0;
-    while (i < schema->parameter_count &&
-           (parameters[i].operators == NULL ||
-            ++operators[i] == parameters[i].operator_count))
-      operators[i++] = 0;
-    if (i == schema->parameter_count) return false;
+  for (size_t k = 0; k < sizeof one / sizeof *one; k++) {
+    bool is_legal = true;
+    for (uint32_t i = 0; i < schema->parameter_count; i++)
+      out[i] = counts[k];
+    for (uint32_t i = 0; i < schema->parameter_count && is_legal; i++)
+      if (schema->parameters[i].operators != NULL)
+        is_legal = choose_operator(schema, i, out);
+    if (is_legal && eg_rule_case_is_legal(schema, out)) return true;
   }
+  return false;
 }
 
 // ---- writing ------------------------------------------------------------------------

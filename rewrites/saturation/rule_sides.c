@@ -248,7 +248,16 @@ static egraph_status add_case(listing *l) {
   return eg_rule_sides_add(l->sides, rule, l->keeps_all, l->arena);
 }
 
-/// All values of the parameters from `parameter` on: they are few.
+/// Whether no node has as many operands as a spot has already, with the values so far.
+static bool is_too_many(const listing *l) {
+  for (uint32_t i = 0; i < l->schema->spot_count; i++)
+    if (l->schema->spots[i].is_left && sum_of(l, &l->schema->spots[i].operands) > l->most)
+      return true;
+  return false;
+}
+
+/// All values of the parameters from `parameter` on: they are few. Those are 0 before and
+/// after.
 static egraph_status add_cases(listing *l, uint32_t parameter) {
   bool is_last = parameter == l->schema->parameter_count;
   if (is_last || parameter == EG_RULE_MAX_PARAMETERS) return add_case(l);
@@ -258,11 +267,13 @@ static egraph_status add_cases(listing *l, uint32_t parameter) {
     *value = p->operators[i];
     if (l->census->operands[*value] != 0) EG_TRY(add_cases(l, parameter + 1));
   }
+  *value = 0;
   if (p->operators != NULL) return EGRAPH_OK;
   bool is_sides = parameter == l->schema->sides;
   uint32_t most = l->most < EG_RULE_MAX_COUNT ? l->most : EG_RULE_MAX_COUNT;
-  for (*value = is_sides; *value <= (is_sides ? 1 : most); ++*value)
+  for (*value = is_sides; *value <= (is_sides ? 1 : most) && !is_too_many(l); ++*value)
     EG_TRY(add_cases(l, parameter + 1));
+  *value = 0;
   return EGRAPH_OK;
 }
 
