@@ -293,3 +293,21 @@ eg_parent eg_engine_parents(const eg_engine *engine, eg_class class) {
 eg_parent eg_engine_next_parent(const eg_engine *engine, eg_parent parent) {
   return live_parent(engine, *eg_engine_link(engine, parent.node.id, parent.slot));
 }
+
+uint32_t eg_engine_head_count(const eg_engine *engine) {
+  return (uint32_t)engine->heads.len;
+}
+
+void eg_engine_head_at(const eg_engine *engine, uint32_t head, uint32_t *out_op,
+                       uint32_t *out_arity) {
+  *out_op = engine->heads.data[head].op;
+  *out_arity = engine->heads.data[head].arity;
+}
+
+const uint32_t *eg_engine_op_nodes(const eg_engine *engine, uint32_t op,
+                                   uint32_t *out_count) {
+  *out_count = 0;
+  if (op >= engine->ops.len) return NULL;
+  *out_count = engine->ops.data[op].nodes.len;
+  return eg_node_list_data(&engine->ops.data[op].nodes);
+}

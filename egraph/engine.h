@@ -117,6 +117,15 @@ egraph_status eg_engine_unite(eg_engine *engine, eg_class a, eg_class b, uint32_
 /// rebuild may be called again to go on. Without options.record it may give nodes other
 /// ids (their order stays); classes keep theirs.
 egraph_status eg_engine_rebuild(eg_engine *engine);
+/// Heads (operator, payload, number of operands) that nodes have or had, numbered as they
+/// came: their number; operator and operands of one.
+uint32_t eg_engine_head_count(const eg_engine *engine);
+void eg_engine_head_at(const eg_engine *engine, uint32_t head, uint32_t *out_op,
+                       uint32_t *out_arity);
+/// The nodes of an operator that were live at the last rebuild, oldest first, borrowed
+/// until the next one.
+const uint32_t *eg_engine_op_nodes(const eg_engine *engine, uint32_t op,
+                                   uint32_t *out_count);
 /// True when nothing is left for a rebuild to do.
 bool eg_engine_is_clean(const eg_engine *engine);
 

@@ -10,6 +10,7 @@
 #include "rewrites/claims/layout_check.h"
 #include "rewrites/language/rule_for.h"
 #include "rewrites/language/rule_forms.h"
+#include "rewrites/language/rule_schema.h"
 #include "rewrites/language/rules_internal.h"
 #include "rewrites/verify/rule_tests.h"
 #include "rewrites/verify/verify.h"
@@ -31,11 +32,14 @@ static egraph_status read_rule(eg_rules *rules, const eg_rule_source_text *from,
   if (rule.move_count != 0 && !rules->is_builtin)
     EG_TRY(eg_layout_check(&rules->alloc, &rule));
   if (rule.implied) return eg_rules_add_implied(rules, &rule, form);
+  if (rule.schema != NULL && !rules->is_builtin)
+    EG_TRY(eg_rule_cases_check(&rule, rules->alloc));
   if (rule.both_ways) EG_TRY(eg_rule_read(from, form, true, &reverse));
   const char *name;
-  if (eg_rules_is_known(rules, &rule, &rule.known_as) &&
-      (!rule.both_ways || eg_rules_is_known(rules, &reverse, &name)))
-    return eg_rules_add_implied(rules, &rule, form);
+  EG_TRY(eg_rules_is_known(rules, &rule, &rule.known_as));
+  name = rule.known_as;
+  if (name != NULL && rule.both_ways) EG_TRY(eg_rules_is_known(rules, &reverse, &name));
+  if (name != NULL) return eg_rules_add_implied(rules, &rule, form);
   rule.known_as = NULL;
   EG_TRY(eg_rules_add(rules, &rule, form));
   return rule.both_ways ? eg_rules_add(rules, &reverse, form) : EGRAPH_OK;

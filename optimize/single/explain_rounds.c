@@ -205,14 +205,13 @@ static egraph_status mark_outputs(walk *w) {
   return EGRAPH_OK;
 }
 
-static egraph_status take_rewrite(void *user, uint32_t rule, const uint32_t *roots,
+static egraph_status take_rewrite(void *user, const eg_rule *rule, const uint32_t *roots,
                                   uint32_t count) {
   walk *w = user;
   EG_TRY(eg_u32s_resize(&w->roots, count));
   for (uint32_t i = 0; i < count; i++)
     EG_TRY(translate(w, roots[i], &w->roots.data[i]));
-  return eg_explained_add_step(&w->rounds->explained, eg_rule_name(w->round->rules, rule),
-                               w->roots.data, count);
+  return eg_explained_add_step(&w->rounds->explained, rule->name, w->roots.data, count);
 }
 
 /// A weight of the graph that was found: one of the start, or a value computed ahead.

@@ -203,9 +203,9 @@ static void choose_sizes(eg_verify_choice *choice, eg_attr *attr) {
   uint32_t rank = rank_of(choice);
   if (at < 0) at += rank;
   int64_t left = at >= 0 && at < (int64_t)rank ? choice->types[0].dims[at] : 1;
-  int64_t *sizes = eg_verify_list(choice, 3);
-  static const uint32_t counts[] = {1, 2, 2, 2, 3};
-  uint32_t len = counts[eg_verify_below(choice, 5)];
+  static const uint32_t counts[] = {1, 2, 2, 2, 3, 3, 4, 5, 6};
+  int64_t *sizes = eg_verify_list(choice, 6);
+  uint32_t len = counts[eg_verify_below(choice, sizeof counts / sizeof *counts)];
   for (uint32_t i = 0; i + 1 < len; i++) {
     sizes[i] = eg_verify_below(choice, (uint32_t)left + 1);
     left -= sizes[i];

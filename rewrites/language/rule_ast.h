@@ -138,7 +138,10 @@ typedef struct eg_rule_axis {
   uint32_t degree;  // 0: any
 } eg_rule_axis;
 
-/// One direction of a `rule` form.
+/// Parameters of a rule (rule_schema.h).
+typedef struct eg_rule_schema eg_rule_schema;
+
+/// One direction of a `rule` form. One with parameters is its first case.
 typedef struct eg_rule {
   const char *name, *source, *file;
   uint32_t line;
@@ -169,6 +172,8 @@ typedef struct eg_rule {
   uint32_t move_count;
   const eg_rule_axis *axes; // in the order of moves
   uint32_t axis_count;
+  const eg_rule_schema *schema; // NULL: it has no parameters
+  const uint32_t *values;       // of the parameters, in this case
 } eg_rule;
 
 /// Layouts imply all that the rule says, or all that it adds to a rule that is there; or

@@ -9,6 +9,7 @@ typedef struct eg_rule_source_text {
   eg_arena *arena;          // receives what the rule keeps
   egraph_allocator scratch; // of working memory
   const char *file;
+  bool is_of_case; // of a rule with parameters: it needs no keys
 } eg_rule_source_text;
 
 /// Reads one direction of a rule form. Fails with EGRAPH_E_PARSE.

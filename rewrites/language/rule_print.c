@@ -9,6 +9,7 @@
 
 #include "rewrites/language/rule_forms.h"
 #include "rewrites/language/rule_functions.h"
+#include "rewrites/language/rule_schema.h"
 #include "rewrites/language/rules.h"
 
 typedef struct printer {
@@ -157,6 +158,10 @@ static egraph_status print_body(printer *p) {
 }
 
 egraph_status eg_rule_print(eg_text *text, const eg_rule *rule) {
+  if (rule->schema != NULL && strchr(rule->name, ':') == NULL) { // no case of it
+    EG_TRY(eg_sexpr_print(text, rule->schema->form));
+    return eg_text_append(text, "\n");
+  }
   printer p = {.text = text, .rule = rule, .parallel = true};
   EG_TRY(eg_text_printf(text, "(rule %s\n  (source ", rule->name));
   EG_TRY(eg_text_quoted(text, rule->source));

@@ -7,6 +7,7 @@
 #include "base/spelling.h"
 #include "rewrites/language/rule_forms.h"
 #include "rewrites/language/rule_reader.h"
+#include "rewrites/language/rule_schema.h"
 #include "rewrites/language/rules.h"
 
 typedef struct clauses {
@@ -14,8 +15,8 @@ typedef struct clauses {
 } clauses;
 
 static egraph_status unknown_clause(const char *file, const eg_sexpr *at) {
-  static const char *const names[] = {"source", "class", "lhs",      "let",
-                                      "rhs",    "when",  "both-ways"};
+  static const char *const names[] = {"source", "class", "operators", "least",    "lhs",
+                                      "let",    "rhs",   "when",      "both-ways"};
   const eg_sexpr *head = at;
   if (at->kind == EG_SEXPR_LIST && at->count > 0) head = &at->children[0];
   const char *spelt = head->kind == EG_SEXPR_ATOM ? head->text : "...";
@@ -27,7 +28,8 @@ static egraph_status unknown_clause(const char *file, const eg_sexpr *at) {
                          spelling.best);
   return eg_sexpr_fail(
       file, at,
-      "unknown clause '%s'; a rule has source, class, lhs, let, rhs, when, both-ways",
+      "unknown clause '%s'; a rule has source, class, operators, least, lhs, let, rhs, "
+      "when, both-ways",
       spelt);
 }
 
@@ -172,8 +174,7 @@ static egraph_status read_rule(eg_rule_reader *reader, const eg_sexpr *form,
   EG_TRY(eg_rule_keep(reader, rule));
   if (rule->move_count != 0)
     EG_TRY(eg_rule_same_sides(&reader->scratch, rule, &rule->implied));
-  EG_TRY(check_patterns(reader, left, rule));
-  return keep_keys(reader, rule);
+  return check_patterns(reader, left, rule);
 }
 
 /// (class NAME), or (class associative spreads).
@@ -194,6 +195,7 @@ static egraph_status read_class(const char *file, const eg_sexpr *clause, eg_rul
 egraph_status eg_rule_read(const eg_rule_source_text *from, const eg_sexpr *form,
                            bool reversed, eg_rule *out) {
   clauses parts = {.source = NULL};
+  if (eg_rule_form_is_schema(form)) return eg_rule_schema_read(from, form, reversed, out);
   EG_TRY(gather_clauses(from->file, form, &parts));
   eg_rule rule = {.name = form->children[1].text,
                   .source = parts.source->children[1].text,
@@ -207,6 +209,7 @@ egraph_status eg_rule_read(const eg_rule_source_text *from, const eg_sexpr *form
   eg_rule_reader reader;
   eg_rule_reader_init(&reader, from->arena, from->scratch, from->file);
   egraph_status status = read_rule(&reader, form, &parts, &rule);
+  if (status == EGRAPH_OK && !from->is_of_case) status = keep_keys(&reader, &rule);
   eg_rule_reader_deinit(&reader);
   if (status == EGRAPH_E_PARSE && reversed)
     return eg_sexpr_fail(

@@ -8,6 +8,7 @@
 #include "base/owner.h"
 #include "base/spelling.h"
 #include "rewrites/language/rule_forms.h"
+#include "rewrites/language/rule_schema.h"
 #include "rewrites/language/rules_internal.h"
 
 // ---- the index ---------------------------------------------------------------
@@ -171,9 +172,28 @@ static egraph_status note_shipped(eg_rules *rules, const eg_rule *rule, uint32_t
   return add_to_index(&rules->implied, &rules->arena, &known);
 }
 
+/// The rule that says the same, or, with parameters, also that; EG_RULE_NONE: there is
+/// none.
+static egraph_status find_saying(const eg_rules *rules, const eg_rule *rule,
+                                 uint32_t *out) {
+  bool is_there = find_equal(&rules->rules, rule, out);
+  for (uint32_t i = 0; i < rules->rules.list.len && !is_there; i++) {
+    const eg_rule *other = rules->rules.list.data[i];
+    if (rule->schema != NULL || other->schema == NULL) continue;
+    EG_TRY(eg_rule_cases_have(other, rule, rules->alloc, &is_there));
+    *out = i;
+  }
+  if (!is_there) *out = EG_RULE_NONE;
+  return EGRAPH_OK;
+}
+
 egraph_status eg_rules_add(eg_rules *rules, const eg_rule *rule, const eg_sexpr *form) {
   uint32_t other;
   bool is_there = find_equal(&rules->rules, rule, &other);
+  if (!is_there && !rules->is_builtin) {
+    EG_TRY(find_saying(rules, rule, &other));
+    is_there = other != EG_RULE_NONE && rules->rules.list.data[other]->is_shipped;
+  }
   if (is_there && !rules->is_builtin && rules->rules.list.data[other]->is_shipped)
     return note_shipped(rules, rule, other, form);
   EG_TRY(check_name(rules, rule, form));
@@ -192,12 +212,12 @@ egraph_status eg_rules_add_implied(eg_rules *rules, const eg_rule *rule,
   return add_to_index(&rules->implied, &rules->arena, rule);
 }
 
-bool eg_rules_is_known(const eg_rules *rules, const eg_rule *rule,
-                       const char **out_name) {
-  uint32_t other;
-  if (rule->move_count == 0 || !find_equal(&rules->rules, rule, &other)) return false;
-  *out_name = rules->rules.list.data[other]->name;
-  return true;
+egraph_status eg_rules_is_known(const eg_rules *rules, const eg_rule *rule,
+                                const char **out_name) {
+  uint32_t other = EG_RULE_NONE;
+  if (rule->move_count != 0) EG_TRY(find_saying(rules, rule, &other));
+  *out_name = other != EG_RULE_NONE ? rules->rules.list.data[other]->name : NULL;
+  return EGRAPH_OK;
 }
 
 egraph_status eg_rules_add_test(eg_rules *rules, const eg_rule_test *test,

@@ -35,8 +35,10 @@ egraph_status eg_rules_add_implied(eg_rules *rules, const eg_rule *rule,
                                    const eg_sexpr *form);
 egraph_status eg_rules_add_test(eg_rules *rules, const eg_rule_test *test,
                                 const eg_sexpr *form);
-/// Whether parallel operators are all that a direction adds to a rule that is there.
-bool eg_rules_is_known(const eg_rules *rules, const eg_rule *rule, const char **out_name);
+/// The rule, if one is there, to which parallel operators are all that a direction adds;
+/// or NULL. Fails with EGRAPH_E_MEMORY.
+egraph_status eg_rules_is_known(const eg_rules *rules, const eg_rule *rule,
+                                const char **out_name);
 
 /// How far a text has been read.
 typedef struct eg_rules_mark {

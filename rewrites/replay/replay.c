@@ -2,6 +2,7 @@
 #include "rewrites/replay/replay.h"
 
 #include "base/owner.h"
+#include "rewrites/language/rule_schema.h"
 #include "rewrites/replay/replay_closure.h"
 #include "rewrites/replay/replay_step.h"
 
@@ -12,6 +13,7 @@ typedef struct replay {
   eg_u32s equations;    // pairs of terms
   eg_u32s roots, right; // of the step at hand
   eg_u32s is_used;      // [rules]
+  eg_rule_cases *cases;
   eg_replay_report *report;
 } replay;
 
@@ -60,11 +62,11 @@ static egraph_status add_terms(replay *r) {
 
 static egraph_status take_step(replay *r, eg_replay_stepper *stepper,
                                const eg_explained_step *step) {
-  const eg_rules *rules = r->input->rules;
   uint32_t number;
-  if (!eg_rules_find(rules, step->rule, &number))
+  const eg_rule *rule;
+  EG_TRY(eg_rule_cases_find(r->cases, step->rule, &number, &rule));
+  if (rule == NULL)
     return EG_FAIL(EGRAPH_E_ARGUMENT, "there is no such rule; give the file that has it");
-  const eg_rule *rule = eg_rules_at(rules, number);
   EG_TRY(eg_u32s_resize(&r->roots, step->count));
   EG_TRY(eg_u32s_resize(&r->right, step->count));
   for (uint32_t i = 0; i < step->count; i++)
@@ -85,11 +87,15 @@ static egraph_status take_steps(replay *r) {
   eg_replay_stepper stepper;
   egraph_status status = eg_replay_stepper_init(&stepper, &r->terms);
   if (status == EGRAPH_OK)
+    status = eg_rule_cases_create(r->terms.alloc, r->input->rules, &r->cases);
+  if (status == EGRAPH_OK)
     status = eg_u32s_resize(&r->is_used, eg_rules_count(r->input->rules));
   for (size_t i = 0; status == EGRAPH_OK && i < steps->len; i++)
     status = refuse_at(take_step(r, &stepper, &steps->data[i]), "step", i + 1,
                        steps->data[i].rule);
   eg_replay_stepper_deinit(&stepper);
+  eg_rule_cases_destroy(r->cases);
+  r->cases = NULL;
   return status;
 }
 

@@ -27,7 +27,8 @@
 /// The rule at hand.
 typedef struct driver_turn {
   uint32_t rule, words_per_match;
-  const eg_matcher *matcher;
+  const eg_matcher *const *matchers; // left sides
+  uint32_t matcher_count;
   uint64_t limit, found; // matches; limit UINT64_MAX: none
   bool fresh_only;       // are looked for
   bool apply_fresh;      // of all that are found, only fresh ones are applied
@@ -48,6 +49,7 @@ typedef struct lane_set {
   uint32_t threads;
   driver_turn turn;
   eg_parts parts;   // of the rule's search
+  eg_u32s sides;    // per part: the left side that is searched
   size_t next_part; // that no lane has had
   uint32_t count;   // at work, the first ones
   eg_lane all[EG_DRIVER_LANES];
@@ -65,6 +67,7 @@ static void init_lanes(lane_set *lanes, egraph_allocator alloc, eg_engine *engin
   *lanes =
       (lane_set){.alloc = alloc, .engine = engine, .rules = rules, .threads = threads};
   eg_parts_init(&lanes->parts, alloc);
+  eg_u32s_init(&lanes->sides, alloc);
   for (size_t i = 0; i < EG_DRIVER_LANES; i++) {
     lanes->all[i].turn = &lanes->turn;
     eg_u32s_init(&lanes->all[i].words, alloc);
@@ -75,6 +78,7 @@ static void deinit_lanes(lane_set *lanes) {
   for (size_t i = 0; i < EG_DRIVER_LANES; i++)
     eg_u32s_deinit(&lanes->all[i].words);
   eg_parts_deinit(&lanes->parts);
+  eg_u32s_deinit(&lanes->sides);
 }
 
 // Words of the buffers.
@@ -104,20 +108,26 @@ egraph_status eg_lane_take(eg_lane *lane, const eg_match *match, uint32_t **out_
 
 // ---- searching ------------------------------------------------------------------
 
-static eg_search search_on(lane_set *lanes, uint32_t number) {
+static eg_search search_on(lane_set *lanes, uint32_t side, uint32_t number) {
   const eg_driver_rules *rules = lanes->rules;
   eg_search search = {.fresh_only = lanes->turn.fresh_only};
-  rules->search(rules->self, lanes->turn.rule, number, &lanes->all[number], &search);
+  rules->search(rules->self, lanes->turn.rule, side, number, &lanes->all[number],
+                &search);
   return search;
 }
 
 // Splits the search of the turn. Fails as eg_matcher_split.
 static egraph_status start_lanes(lane_set *lanes) {
-  lanes->parts.len = lanes->next_part = 0;
+  lanes->parts.len = lanes->next_part = lanes->sides.len = 0;
   lanes->count = lanes->turn.limit == UINT64_MAX ? EG_DRIVER_LANES : 1;
-  eg_search search = search_on(lanes, 0);
-  return eg_matcher_split(lanes->turn.matcher, lanes->engine, &search, PART_CANDIDATES,
-                          &lanes->parts);
+  for (uint32_t side = 0; side < lanes->turn.matcher_count; side++) {
+    eg_search search = search_on(lanes, side, 0);
+    EG_TRY(eg_matcher_split(lanes->turn.matchers[side], lanes->engine, &search,
+                            PART_CANDIDATES, &lanes->parts));
+    while (lanes->sides.len < lanes->parts.len)
+      EG_TRY(eg_u32s_push(&lanes->sides, side));
+  }
+  return EGRAPH_OK;
 }
 
 /// Gives parts to idle lanes. Returns how many lanes are busy, the first ones.
@@ -128,10 +138,11 @@ static egraph_status fill_lanes(lane_set *lanes, uint32_t *out_busy,
   for (uint32_t i = 0; i < lanes->count; i++) {
     eg_lane *lane = &lanes->all[i];
     if (lane->cursor == NULL && lanes->next_part < lanes->parts.len) {
+      uint32_t side = lanes->sides.data[lanes->next_part];
       eg_part part = lanes->parts.data[lanes->next_part++];
-      eg_search search = search_on(lanes, i);
-      EG_TRY(eg_cursor_create(lanes->alloc, lanes->turn.matcher, lanes->engine, &search,
-                              part, &lane->cursor));
+      eg_search search = search_on(lanes, side, i);
+      EG_TRY(eg_cursor_create(lanes->alloc, lanes->turn.matchers[side], lanes->engine,
+                              &search, part, &lane->cursor));
       *out_candidates += part.count;
     } else if (lane->cursor != NULL) {
       *out_candidates += THREAD_CANDIDATES; // it had so much to do that it paused
@@ -240,22 +251,42 @@ static uint32_t room(const driver_state *driver) {
   return nodes < limit ? limit - nodes : 0;
 }
 
+static void count_applied(driver_state *driver, const eg_apply_result *result,
+                          uint32_t added) {
+  eg_rule_stats *stats = &driver->report->rules[driver->lanes.turn.rule];
+  stats->nodes += added;
+  stats->unions += result->unions;
+  stats->rejected += result->rejected;
+  stats->matches -= result->held;
+  driver->report->work += (uint64_t)(result->applied - result->held) * APPLY_STEPS +
+                          ((uint64_t)added + result->unions) * CHANGE_STEPS;
+  if (added > 0 || result->unions > 0) driver->changed = true;
+}
+
 static egraph_status apply_batch(driver_state *driver, const uint32_t *words,
                                  uint32_t count) {
   const eg_driver_rules *rules = driver->rules;
-  eg_rule_stats *stats = &driver->report->rules[driver->lanes.turn.rule];
   uint32_t before = eg_engine_node_count(driver->engine);
   eg_apply_result result = {0};
   EG_TRY(rules->apply(rules->self, driver->lanes.turn.rule, words, count, room(driver),
                       &result));
-  uint32_t added = eg_engine_node_count(driver->engine) - before;
-  stats->nodes += added;
-  stats->unions += result.unions;
-  stats->rejected += result.rejected;
-  driver->report->work += (uint64_t)result.applied * APPLY_STEPS +
-                          ((uint64_t)added + result.unions) * CHANGE_STEPS;
-  if (added > 0 || result.unions > 0) driver->changed = true;
+  count_applied(driver, &result, eg_engine_node_count(driver->engine) - before);
   if (result.applied < count) stop_for(driver, EG_STOP_NODE_LIMIT);
+  return EGRAPH_OK;
+}
+
+/// Lets a rule that joins its matches do so.
+static egraph_status finish_rule(driver_state *driver) {
+  const eg_driver_rules *rules = driver->rules;
+  uint32_t before = eg_engine_node_count(driver->engine);
+  eg_apply_result result = {0};
+  bool fits = true;
+  if (driver->stopped) return EGRAPH_OK;
+  EG_TRY(
+      rules->finish(rules->self, driver->lanes.turn.rule, room(driver), &result, &fits));
+  driver->report->rules[driver->lanes.turn.rule].matches += result.applied;
+  count_applied(driver, &result, eg_engine_node_count(driver->engine) - before);
+  if (!fits) stop_for(driver, EG_STOP_NODE_LIMIT);
   return EGRAPH_OK;
 }
 
@@ -338,12 +369,13 @@ static egraph_status run_seen_rule(driver_state *driver, uint64_t known) {
 }
 
 static egraph_status run_rule(driver_state *driver, uint32_t rule,
-                              const eg_matcher *matcher) {
+                              const eg_matcher *const *matchers, uint32_t matcher_count) {
   const eg_driver_rules *rules = driver->rules;
   driver_turn *turn = &driver->lanes.turn;
   *turn = (driver_turn){
       .rule = rule,
-      .matcher = matcher,
+      .matchers = matchers,
+      .matcher_count = matcher_count,
       .limit = eg_schedule_limit(driver->schedule, rule, driver->report->rules)};
   double start = eg_clock_seconds();
   if (driver->is_seen[rule])
@@ -356,6 +388,7 @@ static egraph_status run_rule(driver_state *driver, uint32_t rule,
     driver->report->rules[rule].bans++;
   } else {
     EG_TRY(apply_all(driver, &driver->held));
+    EG_TRY(finish_rule(driver));
     driver->known[rule] = turn->found;
     driver->is_seen[rule] = !driver->stopped && !driver->options->naive &&
                             !rules->needs_all(rules->self, rule);
@@ -368,10 +401,12 @@ static egraph_status run_rules(driver_state *driver) {
   const eg_driver_rules *rules = driver->rules;
   for (uint32_t i = 0; i < rules->count && !driver->stopped; i++) {
     uint32_t rule = eg_schedule_order(driver->schedule)[i];
-    const eg_matcher *matcher = rules->matcher(rules->self, rule);
-    if (matcher == NULL) continue;
+    const eg_matcher *const *matchers;
+    uint32_t matcher_count;
+    EG_TRY(rules->matchers(rules->self, rule, &matchers, &matcher_count));
+    if (matcher_count == 0) continue;
     if (eg_schedule_allows(driver->schedule, rule, driver->iteration))
-      EG_TRY(run_rule(driver, rule, matcher));
+      EG_TRY(run_rule(driver, rule, matchers, matcher_count));
     else
       driver->is_seen[rule] = false;
   }

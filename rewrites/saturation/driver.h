@@ -18,6 +18,7 @@
 typedef struct eg_apply_result {
   uint32_t applied;  // matches, the first ones, rejected ones included; fewer than were
                      // handed over: the next would exceed max_new_nodes
+  uint32_t held;     // of those: kept for `finish`
   uint32_t unions;   // and additions to classes
   uint32_t rejected; // by types
 } eg_apply_result;
@@ -31,19 +32,26 @@ typedef struct eg_lane eg_lane;
 typedef struct eg_driver_rules {
   void *self;
   uint32_t count;
-  /// NULL: the rule is off.
-  const eg_matcher *(*matcher)(void *self, uint32_t rule);
-  uint32_t (*match_words)(void *self, uint32_t rule);
+  /// The left sides of a rule, as they are in this iteration: more may come later, and no
+  /// one goes. *out_count 0: the rule is off. The words of a match begin with the number
+  /// of its left side where a rule can have several.
+  egraph_status (*matchers)(void *self, uint32_t rule,
+                            const eg_matcher *const **out_matchers, uint32_t *out_count);
+  uint32_t (*match_words)(void *self, uint32_t rule); // asked after `matchers`
   /// True: conditions read what freshness does not tell; all matches are applied always.
   bool (*needs_all)(void *self, uint32_t rule);
-  /// Fills in the callbacks of a search; on_match calls eg_lane_take, is_possible may
-  /// call eg_lane_reject. Searches on different lanes (number < EG_DRIVER_LANES) run at
-  /// the same time.
-  void (*search)(void *self, uint32_t rule, uint32_t number, eg_lane *lane,
-                 eg_search *out);
+  /// Fills in the callbacks of a search for a left side; on_match calls eg_lane_take,
+  /// is_possible may call eg_lane_reject. Searches on different lanes (number <
+  /// EG_DRIVER_LANES) run at the same time.
+  void (*search)(void *self, uint32_t rule, uint32_t matcher, uint32_t number,
+                 eg_lane *lane, eg_search *out);
   /// Applies up to `count` <= EG_DRIVER_BATCH matches, which lie behind each other.
   egraph_status (*apply)(void *self, uint32_t rule, const uint32_t *matches,
                          uint32_t count, uint32_t max_new_nodes, eg_apply_result *out);
+  /// Called when all matches of a rule in an iteration were applied, for rules that join
+  /// them. *out_fits false: the next would exceed max_new_nodes.
+  egraph_status (*finish)(void *self, uint32_t rule, uint32_t max_new_nodes,
+                          eg_apply_result *out, bool *out_fits);
   size_t (*bytes)(void *self);
 } eg_driver_rules;
 

@@ -1,97 +1,20 @@
 // Tensor rules under the saturation loop. Left sides become patterns of the engine, which
 // matches modulo equality; attributes, types and conditions are checked here.
 //
-// A match is kept as a few words: the classes of the class variables, the classes of the
-// roots, and the nodes whose attributes or class the rule names. Values are read again
-// from the nodes when the match is applied.
+// A match is two words, the number of its left side and its depth, and what rule_match.h
+// keeps of it.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/saturation/saturate.h"
 
 #include "egraph/pattern.h"
 #include "rewrites/saturation/driver.h"
 #include "rewrites/saturation/rule_build.h"
-#include "rewrites/saturation/rule_checks.h"
-#include "rewrites/saturation/rule_eval.h"
+#include "rewrites/saturation/rule_join.h"
+#include "rewrites/saturation/rule_match.h"
+#include "rewrites/saturation/rule_sides.h"
 #include "rewrites/saturation/tensor_explain.h"
 
-// ---- left sides --------------------------------------------------------------
-
-static bool has_guard(const eg_rule_term *term) {
-  uint16_t count = eg_op_info_of(term->op)->attr_count;
-  for (uint16_t i = 0; i < count; i++)
-    if (term->slots[i].form == EG_RULE_SLOT_LITERAL) return true;
-  return false;
-}
-
-// True when a kept match must say which node this term matched; of explained e-graphs
-// all nodes are kept, because a node's attributes need not be those of the pattern.
-static bool is_kept(const eg_rule_term *term, bool keeps_all) {
-  if (term->is_var) return false;
-  if (keeps_all) return true;
-  if (term->var != EG_RULE_NONE) return true;
-  uint16_t count = eg_op_info_of(term->op)->attr_count;
-  for (uint16_t i = 0; i < count; i++)
-    if (term->slots[i].form == EG_RULE_SLOT_VAR ||
-        term->slots[i].form == EG_RULE_SLOT_EXPR)
-      return true;
-  return false;
-}
-
-// ---- patterns -------------------------------------------------------------------
-
-// Where the name of a sub-pattern occurs again, the pattern shares that sub-pattern.
-static uint32_t named_term(const eg_rule *rule, uint32_t index) {
-  const eg_rule_term *term = &rule->terms[index];
-  if (!term->is_var || rule->vars[term->var].origin != EG_RULE_VAR_AS) return index;
-  for (uint32_t i = 0; i < index; i++)
-    if (!rule->terms[i].is_var && rule->terms[i].var == term->var) return i;
-  return index;
-}
-
-static void lower_term(const eg_rule *rule, uint32_t index, eg_pattern_term *out,
-                       uint32_t *children, uint32_t *inout_child_count) {
-  const eg_rule_term *term = &rule->terms[index];
-  if (term->is_var) {
-    // A name has no variable; its own term is shared instead, and this
-    // one is not reached.
-    uint32_t var = rule->vars[term->var].pattern_var;
-    *out =
-        (eg_pattern_term){.kind = EG_PATTERN_VAR, .var = var == EG_RULE_NONE ? 0 : var};
-    return;
-  }
-  *out = (eg_pattern_term){.kind = EG_PATTERN_NODE,
-                           .op = term->op,
-                           .guard = has_guard(term) ? index : EG_PATTERN_ANY_PAYLOAD,
-                           .arity = term->child_count,
-                           .children = *inout_child_count};
-  for (uint32_t i = 0; i < term->child_count; i++)
-    children[(*inout_child_count)++] = named_term(rule, term->children[i]);
-}
-
-// The pattern of a left side; its arrays come from the arena. Guards are term indices.
-static egraph_status pattern_of_rule(const eg_rule *rule, eg_arena *arena,
-                                     eg_pattern *out) {
-  uint32_t child_count = 0, count = rule->pattern_term_count;
-  for (uint32_t i = 0; i < count; i++)
-    child_count += rule->terms[i].child_count;
-  eg_pattern_term *terms;
-  uint32_t *children, *roots, filled = 0;
-  EG_TRY(eg_arena_alloc(arena, count, sizeof *terms, &terms));
-  EG_TRY(eg_arena_alloc(arena, child_count, sizeof *children, &children));
-  EG_TRY(eg_arena_alloc(arena, rule->root_count, sizeof *roots, &roots));
-  for (uint32_t i = 0; i < count; i++)
-    lower_term(rule, i, &terms[i], children, &filled);
-  for (uint32_t i = 0; i < rule->root_count; i++)
-    roots[i] = rule->lhs[i].term;
-  *out = (eg_pattern){.terms = terms,
-                      .term_count = count,
-                      .children = children,
-                      .child_count = child_count,
-                      .roots = roots,
-                      .root_count = rule->root_count,
-                      .var_count = rule->pattern_var_count};
-  return EGRAPH_OK;
-}
+// ---- guards ---------------------------------------------------------------------
 
 static bool literal_fits(const eg_attr *wanted, const eg_attr *found) {
   if (wanted->kind == EG_ATTR_FLOAT)
@@ -109,92 +32,7 @@ static bool accepts_match(const eg_rule *rule, uint32_t guard, const eg_attrs *a
   return true;
 }
 
-// ---- kept matches ---------------------------------------------------------------
-
-// Words of a kept match, at most pattern_var_count + root_count + pattern_term_count.
-static uint32_t match_words_of(const eg_rule *rule, bool keeps_all) {
-  uint32_t words = rule->pattern_var_count + rule->root_count;
-  for (uint32_t i = 0; i < rule->pattern_term_count; i++)
-    words += is_kept(&rule->terms[i], keeps_all);
-  return words;
-}
-
-static void pack_match(const eg_rule *rule, const eg_match *match, bool keeps_all,
-                       uint32_t *out_words) {
-  for (uint32_t i = 0; i < rule->pattern_var_count; i++)
-    *out_words++ = match->vars[i].id;
-  for (uint32_t i = 0; i < rule->root_count; i++)
-    *out_words++ = match->roots[i].id;
-  for (uint32_t i = 0; i < rule->pattern_term_count; i++)
-    if (is_kept(&rule->terms[i], keeps_all)) *out_words++ = match->nodes[i].id;
-}
-
-// The class that root i matched.
-static eg_class packed_root(const eg_rule *rule, const uint32_t *words, uint32_t root) {
-  return (eg_class){.id = words[rule->pattern_var_count + root]};
-}
-
-// ---- binding --------------------------------------------------------------------
-
-// A value variable is bound by the first term that has it; kind TENSOR means that it is
-static bool bind_slots(eg_rule_env *env, const eg_rule_term *term,
-                       const eg_attrs *attrs) {
-  for (uint16_t i = 0; i < attrs->count; i++) {
-    const eg_rule_slot *slot = &term->slots[i];
-    if (slot->form != EG_RULE_SLOT_VAR) continue;
-    eg_rule_value value = eg_rule_value_of_attr(term->op, i, &attrs->slots[i]);
-    eg_rule_value *place = &env->vars[slot->index];
-    if (place->kind == EG_RULE_TENSOR)
-      *place = value;
-    else if (!eg_rule_values_identical(place, &value))
-      return false;
-  }
-  return true;
-}
-
-static const eg_attrs *attrs_of_node(const eg_rule_env *env, uint32_t node) {
-  const eg_engine *engine = eg_tensor_egraph_engine_of(env->egraph);
-  eg_term term = eg_engine_term(engine, (eg_node){.id = node});
-  return eg_tensor_egraph_attrs_at(env->egraph, term.payload);
-}
-
-static bool bind_nodes(eg_rule_env *env, const uint32_t *words) {
-  const eg_engine *engine = eg_tensor_egraph_engine_of(env->egraph);
-  const eg_rule *rule = env->rule;
-  bool keeps_all = eg_tensor_egraph_is_explained(env->egraph);
-  for (uint32_t i = 0; i < rule->pattern_term_count; i++) {
-    const eg_rule_term *term = &rule->terms[i];
-    if (!is_kept(term, keeps_all)) continue;
-    uint32_t node = *words++;
-    if (term->var != EG_RULE_NONE)
-      env->vars[term->var].tensor = eg_engine_class_of(engine, (eg_node){.id = node});
-    if (!bind_slots(env, term, attrs_of_node(env, node))) return false;
-  }
-  return true;
-}
-
-// Binds env->vars from a packed match, then the lets that are values. False when the
-// match does not fit after all.
-static bool bind_match(eg_rule_env *env, const uint32_t *words) {
-  const eg_engine *engine = eg_tensor_egraph_engine_of(env->egraph);
-  const eg_rule *rule = env->rule;
-  env->scratch->int_count = 0;
-  env->scratch->value_count = 0;
-  for (uint32_t i = 0; i < rule->var_count; i++) {
-    env->vars[i] = (eg_rule_value){.kind = EG_RULE_TENSOR};
-    env->vars[i].tensor = EG_CLASS_NONE;
-    uint32_t place = rule->vars[i].pattern_var;
-    if (place != EG_RULE_NONE)
-      env->vars[i].tensor = eg_engine_find(engine, (eg_class){.id = words[place]});
-  }
-  if (!bind_nodes(env, words + rule->pattern_var_count + rule->root_count)) return false;
-  for (uint32_t i = 0; i < env->rule->let_count; i++) {
-    const eg_rule_let *let = &env->rule->lets[i];
-    if (!let->is_term && !eg_rule_eval(env, let->expr, &env->vars[let->var]))
-      return false;
-  }
-  return true;
-}
+// ---- state -----------------------------------------------------------------------
 
 /// What one search works with; applying has its own. Sized for any rule.
 typedef struct context {
@@ -205,6 +43,8 @@ typedef struct context {
   const struct tensor_rules *all;
   const eg_rule *rule;
   const eg_rule_checks *checks;
+  uint32_t side;       // which left side it is
+  uint32_t ways;       // that were looked at from its first node
   eg_lane *lane;       // NULL: any depth, for look_deeper
   bool is_depth_bound; // a node was passed over for its depth
 } context;
@@ -215,8 +55,11 @@ typedef struct tensor_rules {
   const eg_rules *rules;
   const eg_saturation_options *options;
   eg_arena arena;
-  eg_matcher **matchers;  // [count], NULL for rules that are off
-  eg_rule_checks *checks; // [count]
+  eg_rule_cases *cases;
+  eg_rule_census census; // of the e-graph, for rules with parameters
+  eg_rule_sides *sides;  // [count], empty for rules that are off
+  bool *is_on;           // [count]
+  eg_rule_join join;     // of the rule with (each ...) as its left side that is at work
   uint32_t count;
   context lanes[EG_DRIVER_LANES], applying;
   uint32_t var_cap, step_cap; // most of any rule
@@ -229,21 +72,27 @@ static bool keeps_all(const tensor_rules *all) {
   return eg_tensor_egraph_is_explained(all->egraph);
 }
 
-static const eg_matcher *matcher_of(void *self, uint32_t rule) {
-  const tensor_rules *all = self;
-  return all->matchers[rule];
+static bool is_joined(const eg_rule *rule) {
+  return rule->schema != NULL && rule->schema->sides != EG_RULE_NONE;
 }
+
+/// Whether a rule has several left sides.
+static bool is_multiple(const eg_rule *rule) {
+  return rule->root_count > 1 || is_joined(rule);
+}
+
+enum { MATCH_SIDE, MATCH_DEPTH, MATCH_WORDS }; // what a match begins with
 
 static uint32_t words_of(void *self, uint32_t rule) {
   const tensor_rules *all = self;
-  // The first: depth.
-  return 1 + match_words_of(eg_rules_at(all->rules, rule), keeps_all(all));
+  return MATCH_WORDS + all->sides[rule].match_words;
 }
 
 // These look at the nodes of a class: a match is not fresh when its operand gains one.
 static bool needs_all(void *self, uint32_t index) {
   const tensor_rules *all = self;
   const eg_rule *rule = eg_rules_at(all->rules, index);
+  if (is_joined(rule)) return true;
   for (uint32_t i = 0; i < rule->expr_count; i++)
     if (rule->exprs[i].form == EG_RULE_EXPR_CALL &&
         (rule->exprs[i].function == EG_RULE_FN_IS_CONCAT ||
@@ -255,13 +104,66 @@ static bool needs_all(void *self, uint32_t index) {
 static size_t bytes_of(void *self) {
   const tensor_rules *all = self;
   return eg_tensor_egraph_bytes(all->egraph) + all->arena.bytes +
-         all->depths.cap * sizeof *all->depths.data;
+         eg_rule_cases_bytes(all->cases) + all->depths.cap * sizeof *all->depths.data;
 }
 
 static eg_rule_env env_of(const tensor_rules *all, const eg_rule *rule,
                           const context *c) {
   return (eg_rule_env){
       .egraph = all->egraph, .rule = rule, .vars = c->vars, .scratch = c->scratch};
+}
+
+// ---- room for rules ---------------------------------------------------------------
+
+static egraph_status prepare_context(tensor_rules *all, context *c) {
+  eg_arena *arena = &all->arena;
+  EG_TRY(eg_arena_alloc(arena, all->var_cap, sizeof *c->vars, &c->vars));
+  EG_TRY(eg_arena_alloc(arena, all->step_cap, sizeof *c->marks, &c->marks));
+  return c->scratch != NULL ? EGRAPH_OK
+                            : eg_arena_alloc(arena, 1, sizeof *c->scratch, &c->scratch);
+}
+
+/// Makes what searches and applying work with large enough for every rule.
+static egraph_status grow_contexts(tensor_rules *all) {
+  for (uint32_t i = 0; i < EG_DRIVER_LANES; i++)
+    EG_TRY(prepare_context(all, &all->lanes[i]));
+  return prepare_context(all, &all->applying);
+}
+
+/// Room for a rule that is applied.
+static egraph_status reserve_case(tensor_rules *all, const eg_rule *rule) {
+  EG_TRY(eg_rule_builder_reserve(&all->builder, rule));
+  if (rule->var_count <= all->var_cap) return EGRAPH_OK;
+  all->var_cap = 2 * rule->var_count;
+  return grow_contexts(all);
+}
+
+/// Room for a left side that is searched; grow_contexts is due after it.
+static egraph_status reserve_side(tensor_rules *all, const eg_rule_side *side) {
+  uint32_t steps = side->checks.step_count + 1;
+  if (steps > all->step_cap) all->step_cap = steps;
+  if (side->rule->var_count > all->var_cap) all->var_cap = side->rule->var_count;
+  return eg_rule_builder_reserve(&all->builder, side->rule);
+}
+
+static egraph_status matchers_of(void *self, uint32_t rule,
+                                 const eg_matcher *const **out_matchers,
+                                 uint32_t *out_count) {
+  tensor_rules *all = self;
+  eg_rule_sides *sides = &all->sides[rule];
+  const eg_rule_schema *schema = eg_rules_at(all->rules, rule)->schema;
+  if (schema != NULL && all->is_on[rule]) {
+    size_t before = sides->list.len;
+    EG_TRY(eg_rule_sides_extend(sides, all->cases, schema, rule, &all->census,
+                                all->egraph, &all->arena));
+    uint32_t vars = all->var_cap, steps = all->step_cap;
+    for (size_t i = before; i < sides->list.len; i++)
+      EG_TRY(reserve_side(all, &sides->list.data[i]));
+    if (vars != all->var_cap || steps != all->step_cap) EG_TRY(grow_contexts(all));
+  }
+  *out_matchers = sides->matchers.data;
+  *out_count = (uint32_t)sides->matchers.len;
+  return EGRAPH_OK;
 }
 
 // ---- search ---------------------------------------------------------------------
@@ -295,15 +197,26 @@ static bool is_hidden(const context *c, uint32_t step, uint32_t node) {
   return eg_tensor_egraph_fact(egraph, class)->is_sealed;
 }
 
+/// Operands that each have several nodes of one form match in as many ways as their
+/// product: of sequences only the first ways are looked at, from each first node.
+enum { MOST_WAYS = 256 };
+
+static bool is_one_way_more(context *c, uint32_t step) {
+  if (step == 0) c->ways = 0;
+  return c->rule->schema == NULL || c->rule->schema->sequence_count == 0 ||
+         ++c->ways <= MOST_WAYS;
+}
+
 static bool is_possible(void *user, uint32_t step, const eg_match *so_far) {
-  const context *c = user;
+  context *c = user;
+  if (!is_one_way_more(c, step)) return false;
   eg_rule_env env = env_of(c->all, c->rule, c);
   uint32_t node = so_far->nodes[c->checks->steps[step].term].id;
   if (is_hidden(c, step, node)) return false;
-  bool is_deep = c->lane != NULL && c->rule->root_count > 1 &&
+  bool is_deep = c->lane != NULL && is_multiple(c->rule) &&
                  depth_of_node(c->all, node) >= c->all->options->multi_depth;
   if (is_deep)
-    ((context *)user)->is_depth_bound = true;
+    c->is_depth_bound = true;
   else if (eg_rule_checks_pass(c->checks, &env, c->marks, step, so_far))
     return true;
   if (c->lane != NULL) eg_lane_reject(c->lane);
@@ -314,20 +227,29 @@ static egraph_status on_match(void *user, const eg_match *match, bool *out_pause
   const context *c = user;
   uint32_t *words;
   EG_TRY(eg_lane_take(c->lane, match, &words, out_pause));
-  words[0] = depth_of(c, match) + (c->rule->root_count > 1);
-  pack_match(c->rule, match, keeps_all(c->all), words + 1);
+  words[MATCH_SIDE] = c->side;
+  words[MATCH_DEPTH] = depth_of(c, match) + is_multiple(c->rule);
+  eg_rule_match_pack(c->rule, match, keeps_all(c->all), words + MATCH_WORDS);
   return EGRAPH_OK;
 }
 
-static void search(void *self, uint32_t rule, uint32_t number, eg_lane *lane,
-                   eg_search *out) {
-  tensor_rules *all = self;
-  context *c = &all->lanes[number];
+/// Makes a context one of a left side.
+static void start_context(tensor_rules *all, uint32_t rule, uint32_t side, eg_lane *lane,
+                          context *c) {
+  const eg_rule_side *searched = &all->sides[rule].list.data[side];
   c->all = all;
-  c->rule = eg_rules_at(all->rules, rule);
-  c->checks = &all->checks[rule];
+  c->rule = searched->rule;
+  c->checks = &searched->checks;
+  c->side = side;
   c->lane = lane;
   c->marks[0] = 0;
+}
+
+static void search(void *self, uint32_t rule, uint32_t side, uint32_t number,
+                   eg_lane *lane, eg_search *out) {
+  tensor_rules *all = self;
+  context *c = &all->lanes[number];
+  start_context(all, rule, side, lane, c);
   out->accept = accept;
   out->on_match = on_match;
   out->is_possible = is_possible;
@@ -356,7 +278,7 @@ static egraph_status check_types(const tensor_rules *all, const eg_rule *rule,
                                  const uint32_t *match) {
   for (uint32_t i = 0; i < rule->root_count; i++) {
     const eg_tensor_fact *left =
-        eg_tensor_egraph_fact(all->egraph, packed_root(rule, match, i));
+        eg_tensor_egraph_fact(all->egraph, eg_rule_match_root(rule, match, i));
     const eg_tensor_fact *right = all->builder.terms[rule->rhs[i].term].fact;
     if (!eg_tensor_fact_same_type(left, right)) return unsound(all, rule, left, right);
   }
@@ -369,7 +291,7 @@ static egraph_status unite_roots(tensor_rules *all, const eg_rule *rule, uint32_
   for (uint32_t i = 0; i < rule->root_count; i++) {
     bool changed;
     egraph_status status =
-        eg_engine_unite(engine, packed_root(rule, match, i),
+        eg_engine_unite(engine, eg_rule_match_root(rule, match, i),
                         all->builder.terms[rule->rhs[i].term].class, index, &changed);
     if (status == EGRAPH_E_TYPE)
       return eg_fail_context(status, "%s:%u: rule %s", rule->file, rule->line,
@@ -419,13 +341,13 @@ typedef enum apply_outcome {
   NO_ROOM // it would exceed max_new_nodes; nothing was added
 } apply_outcome;
 
-static egraph_status apply_match(tensor_rules *all, uint32_t index,
-                                 const uint32_t *packed, uint32_t max_new_nodes,
-                                 uint32_t *inout_unions, apply_outcome *out) {
-  const eg_rule *rule = eg_rules_at(all->rules, index);
-  const uint32_t *match = packed + 1;
+/// A match of `rule`, which is number `index` or a case of it.
+static egraph_status apply_match(tensor_rules *all, uint32_t index, const eg_rule *rule,
+                                 uint32_t depth, const uint32_t *match,
+                                 uint32_t max_new_nodes, uint32_t *inout_unions,
+                                 apply_outcome *out) {
   eg_rule_env env = env_of(all, rule, &all->applying);
-  bool ok = bind_match(&env, match);
+  bool ok = eg_rule_match_bind(&env, match);
   uint32_t missing = 0, first = rule->pattern_term_count, end = rule->term_count;
   if (ok)
     EG_TRY(eg_rule_plan(&all->builder, &env, all->egraph, first, end, &ok, &missing));
@@ -435,7 +357,7 @@ static egraph_status apply_match(tensor_rules *all, uint32_t index,
   EG_TRY(check_types(all, rule, match));
   uint32_t first_new = eg_engine_node_limit(eg_tensor_egraph_engine(all->egraph));
   EG_TRY(eg_rule_commit(&all->builder, rule, all->egraph, first, end, index));
-  EG_TRY(note_depths(all, first_new, packed[0]));
+  EG_TRY(note_depths(all, first_new, depth));
   if (!keeps_all(all)) return unite_roots(all, rule, index, match, inout_unions);
   return unite_noted(all, rule, index, match, inout_unions);
 }
@@ -447,12 +369,74 @@ static egraph_status apply(void *self, uint32_t rule, const uint32_t *matches,
   uint32_t before = eg_engine_node_count(engine), words = words_of(self, rule);
   for (; out->applied < count; out->applied++) {
     uint32_t added = eg_engine_node_count(engine) - before;
+    const uint32_t *match = matches + (size_t)out->applied * words;
+    const eg_rule *side = all->sides[rule].list.data[match[MATCH_SIDE]].rule;
+    if (is_joined(side)) {
+      EG_TRY(eg_rule_join_add(&all->join, side, match[MATCH_DEPTH], match + MATCH_WORDS,
+                              eg_rule_match_words(side, keeps_all(all))));
+      out->held++;
+      continue;
+    }
     apply_outcome outcome;
-    EG_TRY(apply_match(all, rule, matches + (size_t)out->applied * words,
+    EG_TRY(apply_match(all, rule, side, match[MATCH_DEPTH], match + MATCH_WORDS,
                        max_new_nodes - added, &out->unions, &outcome));
     out->rejected += outcome == REJECTED;
     if (outcome == NO_ROOM) return EGRAPH_OK;
   }
+  return EGRAPH_OK;
+}
+
+// ---- left sides that are joined ----------------------------------------------------
+
+/// Applies what is joined.
+typedef struct joining {
+  tensor_rules *all;
+  uint32_t rule, first_count, max_new_nodes;
+  eg_apply_result *result;
+  bool fits;
+} joining;
+
+static egraph_status apply_joined(void *user, const eg_rule *rule, uint32_t depth,
+                                  const uint32_t *match, bool *out_stop) {
+  joining *j = user;
+  const eg_engine *engine = eg_tensor_egraph_engine(j->all->egraph);
+  uint32_t added = eg_engine_node_count(engine) - j->first_count;
+  apply_outcome outcome;
+  EG_TRY(reserve_case(j->all, rule));
+  EG_TRY(apply_match(j->all, j->rule, rule, depth, match, j->max_new_nodes - added,
+                     &j->result->unions, &outcome));
+  j->result->applied++;
+  j->result->rejected += outcome == REJECTED;
+  j->fits = outcome != NO_ROOM;
+  *out_stop = !j->fits;
+  return EGRAPH_OK;
+}
+
+/// Calls `take` for the sets of left sides that fit together.
+static egraph_status join_all(tensor_rules *all, uint32_t rule, eg_rule_joined *take,
+                              void *user) {
+  const eg_rule_joining how = {.egraph = all->egraph,
+                               .cases = all->cases,
+                               .rule = rule,
+                               .scratch = all->applying.scratch,
+                               .take = take,
+                               .user = user};
+  return eg_rule_join_all(&all->join, &how);
+}
+
+static egraph_status finish(void *self, uint32_t rule, uint32_t max_new_nodes,
+                            eg_apply_result *out, bool *out_fits) {
+  tensor_rules *all = self;
+  joining j = {.all = all,
+               .rule = rule,
+               .first_count = eg_engine_node_count(eg_tensor_egraph_engine(all->egraph)),
+               .max_new_nodes = max_new_nodes,
+               .result = out,
+               .fits = true};
+  *out_fits = true;
+  if (!is_joined(eg_rules_at(all->rules, rule))) return EGRAPH_OK;
+  EG_TRY(join_all(all, rule, apply_joined, &j));
+  *out_fits = j.fits;
   return EGRAPH_OK;
 }
 
@@ -483,27 +467,49 @@ static bool adds_nothing(tensor_rules *all, const eg_rule *rule, const uint32_t 
   const eg_engine *engine = eg_tensor_egraph_engine(all->egraph);
   for (uint32_t i = 0; i < rule->root_count; i++) {
     eg_class right = all->builder.terms[rule->rhs[i].term].class;
-    eg_class left = packed_root(rule, match, i);
+    eg_class left = eg_rule_match_root(rule, match, i);
     if (eg_engine_find(engine, left).id != eg_engine_find(engine, right).id) return false;
   }
   return true;
+}
+
+/// Whether a match would change the e-graph.
+static egraph_status look_at_match(deep_search *s, const eg_rule *rule,
+                                   const uint32_t *match) {
+  tensor_rules *all = s->all;
+  eg_rule_env env = env_of(all, rule, &all->applying);
+  bool ok = eg_rule_match_bind(&env, match);
+  uint32_t missing = 0;
+  if (ok)
+    EG_TRY(eg_rule_plan(&all->builder, &env, all->egraph, rule->pattern_term_count,
+                        rule->term_count, &ok, &missing));
+  s->found = (ok && (missing != 0 || !adds_nothing(all, rule, match))) ||
+             ++s->looked_at == DEEP_MATCHES;
+  return EGRAPH_OK;
+}
+
+static egraph_status on_deep_joined(void *user, const eg_rule *rule, uint32_t depth,
+                                    const uint32_t *match, bool *out_stop) {
+  deep_search *s = user;
+  if (depth < s->all->options->multi_depth) return EGRAPH_OK;
+  EG_TRY(reserve_case(s->all, rule));
+  EG_TRY(look_at_match(s, rule, match));
+  *out_stop = s->found;
+  return EGRAPH_OK;
 }
 
 static egraph_status on_deep_match(void *user, const eg_match *match, bool *out_pause) {
   deep_search *s = user;
   tensor_rules *all = s->all;
   const eg_rule *rule = s->context->rule;
-  if (depth_of(s->context, match) < all->options->multi_depth) return EGRAPH_OK;
-  EG_TRY(eg_u32s_resize(&s->packed, match_words_of(rule, keeps_all(all))));
-  pack_match(rule, match, keeps_all(all), s->packed.data);
-  eg_rule_env env = env_of(all, rule, &all->applying);
-  bool ok = bind_match(&env, s->packed.data);
-  uint32_t missing = 0;
-  if (ok)
-    EG_TRY(eg_rule_plan(&all->builder, &env, all->egraph, rule->pattern_term_count,
-                        rule->term_count, &ok, &missing));
-  s->found = (ok && (missing != 0 || !adds_nothing(all, rule, s->packed.data))) ||
-             ++s->looked_at == DEEP_MATCHES;
+  uint32_t depth = depth_of(s->context, match);
+  if (!is_joined(rule) && depth < all->options->multi_depth) return EGRAPH_OK;
+  EG_TRY(eg_u32s_resize(&s->packed, eg_rule_match_words(rule, keeps_all(all))));
+  eg_rule_match_pack(rule, match, keeps_all(all), s->packed.data);
+  if (is_joined(rule))
+    return eg_rule_join_add(&all->join, rule, depth, s->packed.data,
+                            (uint32_t)s->packed.len);
+  EG_TRY(look_at_match(s, rule, s->packed.data));
   *out_pause = s->found;
   return EGRAPH_OK;
 }
@@ -512,6 +518,19 @@ static bool is_depth_bound(const tensor_rules *all) {
   for (uint32_t i = 0; i < EG_DRIVER_LANES; i++)
     if (all->lanes[i].is_depth_bound) return true;
   return false;
+}
+
+static egraph_status look_deeper_by(deep_search *s, uint32_t rule,
+                                    const eg_search *search) {
+  tensor_rules *all = s->all;
+  const eg_rule_sides *sides = &all->sides[rule];
+  for (uint32_t side = 0; side < sides->list.len && !s->found; side++) {
+    start_context(all, rule, side, NULL, s->context);
+    EG_TRY(eg_matcher_search(sides->matchers.data[side],
+                             eg_tensor_egraph_engine(all->egraph), search));
+  }
+  if (!is_joined(eg_rules_at(all->rules, rule))) return EGRAPH_OK;
+  return join_all(all, rule, on_deep_joined, s);
 }
 
 /// Whether rules with several left sides would change the saturated e-graph if nothing
@@ -524,19 +543,9 @@ static egraph_status look_deeper(tensor_rules *all, bool *out_found) {
                       .is_possible = deep_is_possible,
                       .user = &s};
   egraph_status status = EGRAPH_OK;
-  for (uint32_t i = 0; i < all->count && !s.found && status == EGRAPH_OK; i++) {
-    const eg_rule *rule = eg_rules_at(all->rules, i);
-    if (all->matchers[i] == NULL || rule->root_count < 2) continue;
-    *s.context = (context){.vars = s.context->vars,
-                           .marks = s.context->marks,
-                           .scratch = s.context->scratch,
-                           .all = all,
-                           .rule = rule,
-                           .checks = &all->checks[i]};
-    s.context->marks[0] = 0;
-    status = eg_matcher_search(all->matchers[i], eg_tensor_egraph_engine(all->egraph),
-                               &search);
-  }
+  for (uint32_t i = 0; i < all->count && !s.found && status == EGRAPH_OK; i++)
+    if (all->is_on[i] && is_multiple(eg_rules_at(all->rules, i)))
+      status = look_deeper_by(&s, i, &search);
   eg_u32s_deinit(&s.packed);
   *out_found = s.found;
   return status;
@@ -544,46 +553,34 @@ static egraph_status look_deeper(tensor_rules *all, bool *out_found) {
 
 // ---- set-up ---------------------------------------------------------------------
 
-static egraph_status prepare_rule(tensor_rules *all, uint32_t index,
-                                  const eg_rule *rule) {
-  eg_pattern pattern;
-  EG_TRY(pattern_of_rule(rule, &all->arena, &pattern));
-  EG_TRY(eg_matcher_create(&all->alloc, &pattern, &all->matchers[index]));
-  EG_TRY(
-      eg_rule_checks_plan(rule, all->matchers[index], &all->arena, &all->checks[index]));
-  uint32_t steps = all->checks[index].step_count;
-  if (steps + 1 > all->step_cap) all->step_cap = steps + 1;
-  if (rule->var_count > all->var_cap) all->var_cap = rule->var_count;
-  return eg_rule_builder_reserve(&all->builder, rule);
-}
-
-static egraph_status prepare_context(tensor_rules *all, context *c) {
-  eg_arena *arena = &all->arena;
-  EG_TRY(eg_arena_alloc(arena, all->var_cap, sizeof *c->vars, &c->vars));
-  EG_TRY(eg_arena_alloc(arena, all->step_cap, sizeof *c->marks, &c->marks));
-  return eg_arena_alloc(arena, 1, sizeof *c->scratch, &c->scratch);
-}
-
 static egraph_status prepare_rules(tensor_rules *all) {
   const eg_saturation_options *options = all->options;
-  EG_TRY(eg_alloc(all->alloc, all->count, sizeof(eg_matcher *), &all->matchers));
-  EG_TRY(eg_arena_alloc(&all->arena, all->count, sizeof *all->checks, &all->checks));
+  bool keeps = all->egraph != NULL && keeps_all(all); // a rewriter packs without a driver
+  EG_TRY(eg_rule_cases_create(all->alloc, all->rules, &all->cases));
+  EG_TRY(eg_alloc(all->alloc, all->count, sizeof *all->sides, &all->sides));
+  for (uint32_t i = 0; i < all->count; i++)
+    eg_rule_sides_init(&all->sides[i], all->alloc);
+  EG_TRY(eg_arena_alloc(&all->arena, all->count, sizeof *all->is_on, &all->is_on));
   for (uint32_t i = 0; i < all->count; i++) {
     const eg_rule *rule = eg_rules_at(all->rules, i);
-    if (!rule->enabled || rule->math > options->math) continue;
-    if (options->use_rule != NULL && !options->use_rule(options->use_rule_user, i))
-      continue;
-    EG_TRY(prepare_rule(all, i, rule));
+    all->is_on[i] =
+        rule->enabled && rule->math <= options->math &&
+        (options->use_rule == NULL || options->use_rule(options->use_rule_user, i));
+    if (!all->is_on[i] || rule->schema != NULL) continue;
+    EG_TRY(eg_rule_sides_add(&all->sides[i], rule, keeps, &all->arena));
+    EG_TRY(reserve_side(all, &all->sides[i].list.data[0]));
   }
-  for (uint32_t i = 0; i < EG_DRIVER_LANES; i++)
-    EG_TRY(prepare_context(all, &all->lanes[i]));
-  return prepare_context(all, &all->applying);
+  EG_TRY(grow_contexts(all));
+  return EGRAPH_OK;
 }
 
 static void release(tensor_rules *all) {
-  for (uint32_t i = 0; all->matchers != NULL && i < all->count; i++)
-    eg_matcher_destroy(all->matchers[i]);
-  eg_free(all->alloc, all->matchers, all->count, sizeof(eg_matcher *));
+  for (uint32_t i = 0; all->sides != NULL && i < all->count; i++)
+    eg_rule_sides_deinit(&all->sides[i]);
+  eg_free(all->alloc, all->sides, all->count, sizeof *all->sides);
+  eg_rule_cases_destroy(all->cases);
+  eg_rule_census_deinit(&all->census);
+  eg_rule_join_deinit(&all->join);
   eg_rule_builder_deinit(&all->builder);
   eg_u32s_deinit(&all->depths);
   eg_u32s_deinit(&all->note);
@@ -604,13 +601,16 @@ egraph_status eg_saturate(eg_tensor_egraph *egraph, const eg_rules *rules,
   eg_rule_builder_init(&all.builder, heap);
   eg_u32s_init(&all.depths, heap);
   eg_u32s_init(&all.note, heap);
+  eg_rule_census_init(&all.census, heap);
+  eg_rule_join_init(&all.join, heap);
   eg_driver_rules driver_rules = {.self = &all,
                                   .count = all.count,
-                                  .matcher = matcher_of,
+                                  .matchers = matchers_of,
                                   .match_words = words_of,
                                   .needs_all = needs_all,
                                   .search = search,
                                   .apply = apply,
+                                  .finish = finish,
                                   .bytes = bytes_of};
   egraph_status status = prepare_rules(&all);
   if (status == EGRAPH_OK)
@@ -633,6 +633,7 @@ struct eg_rewriter {
   eg_u32s packed;   // the match at hand
   eg_classes roots; // of it
   uint32_t rule;    // that is searched
+  bool is_stopped;  // by the visitor
   eg_rewrite_visitor visitor;
 };
 
@@ -650,6 +651,8 @@ egraph_status eg_rewriter_create(egraph_allocator alloc, const eg_rules *rules,
   eg_rule_builder_init(&r->all.builder, alloc);
   eg_u32s_init(&r->all.depths, alloc);
   eg_u32s_init(&r->all.note, alloc);
+  eg_rule_census_init(&r->all.census, alloc);
+  eg_rule_join_init(&r->all.join, alloc);
   eg_u32s_init(&r->packed, alloc);
   eg_classes_init(&r->roots, alloc);
   egraph_status status = prepare_rules(&r->all);
@@ -682,14 +685,11 @@ static bool rewriter_is_possible(void *user, uint32_t step, const eg_match *so_f
   return is_possible_so_far;
 }
 
-static egraph_status on_rewrite(void *user, const eg_match *match, bool *out_pause) {
-  eg_rewriter *r = user;
+static egraph_status tell(eg_rewriter *r, const eg_rule *rule, const uint32_t *match,
+                          bool *out_pause) {
   tensor_rules *all = &r->all;
-  const eg_rule *rule = eg_rules_at(all->rules, r->rule);
-  EG_TRY(eg_u32s_resize(&r->packed, match_words_of(rule, keeps_all(all))));
-  pack_match(rule, match, keeps_all(all), r->packed.data);
   eg_rule_env env = env_of(all, rule, &all->applying);
-  bool ok = bind_match(&env, r->packed.data);
+  bool ok = eg_rule_match_bind(&env, match);
   uint32_t missing = 0;
   if (ok)
     EG_TRY(eg_rule_plan(&all->builder, &env, all->egraph, rule->pattern_term_count,
@@ -697,10 +697,10 @@ static egraph_status on_rewrite(void *user, const eg_match *match, bool *out_pau
   if (r->visitor.stats != NULL) r->visitor.stats[r->rule].matches++;
   if (!ok && r->visitor.stats != NULL) r->visitor.stats[r->rule].rejected++;
   if (!ok) return EGRAPH_OK;
-  EG_TRY(check_types(all, rule, r->packed.data));
+  EG_TRY(check_types(all, rule, match));
   EG_TRY(eg_classes_resize(&r->roots, rule->root_count));
   for (uint32_t i = 0; i < rule->root_count; i++)
-    r->roots.data[i] = packed_root(rule, r->packed.data, i);
+    r->roots.data[i] = eg_rule_match_root(rule, match, i);
   const eg_rewrite rewrite = {.number = r->rule,
                               .rule = rule,
                               .roots = r->roots.data,
@@ -710,24 +710,46 @@ static egraph_status on_rewrite(void *user, const eg_match *match, bool *out_pau
   return r->visitor.visit(r->visitor.user, &rewrite, out_pause);
 }
 
+static egraph_status on_joined_rewrite(void *user, const eg_rule *rule, uint32_t depth,
+                                       const uint32_t *match, bool *out_stop) {
+  eg_rewriter *r = user;
+  (void)depth;
+  EG_TRY(reserve_case(&r->all, rule));
+  return tell(r, rule, match, out_stop);
+}
+
+static egraph_status on_rewrite(void *user, const eg_match *match, bool *out_pause) {
+  eg_rewriter *r = user;
+  tensor_rules *all = &r->all;
+  const eg_rule *rule = all->lanes[0].rule;
+  EG_TRY(eg_u32s_resize(&r->packed, eg_rule_match_words(rule, keeps_all(all))));
+  eg_rule_match_pack(rule, match, keeps_all(all), r->packed.data);
+  if (is_joined(rule))
+    return eg_rule_join_add(&all->join, rule, 0, r->packed.data, (uint32_t)r->packed.len);
+  EG_TRY(tell(r, rule, r->packed.data, out_pause));
+  r->is_stopped = *out_pause;
+  return EGRAPH_OK;
+}
+
 egraph_status eg_rewriter_visit(eg_rewriter *rewriter, eg_tensor_egraph *egraph,
                                 uint32_t rule, const eg_rewrite_visitor *visitor) {
   tensor_rules *all = &rewriter->all;
-  context *c = &all->lanes[0];
-  if (all->matchers[rule] == NULL) return EGRAPH_OK;
+  const eg_matcher *const *matchers;
+  uint32_t count;
   all->egraph = egraph;
+  eg_rule_census_forget(&all->census); // it may be another one
   rewriter->rule = rule;
   rewriter->visitor = *visitor;
-  *c = (context){.vars = c->vars,
-                 .marks = c->marks,
-                 .scratch = c->scratch,
-                 .all = all,
-                 .rule = eg_rules_at(all->rules, rule),
-                 .checks = &all->checks[rule]};
-  c->marks[0] = 0;
+  rewriter->is_stopped = false;
+  EG_TRY(matchers_of(all, rule, &matchers, &count));
   const eg_search search = {.accept = rewriter_accept,
                             .on_match = on_rewrite,
                             .is_possible = rewriter_is_possible,
                             .user = rewriter};
-  return eg_matcher_search(all->matchers[rule], eg_tensor_egraph_engine(egraph), &search);
+  for (uint32_t side = 0; side < count && !rewriter->is_stopped; side++) {
+    start_context(all, rule, side, NULL, &all->lanes[0]);
+    EG_TRY(eg_matcher_search(matchers[side], eg_tensor_egraph_engine(egraph), &search));
+  }
+  if (count == 0 || !is_joined(eg_rules_at(all->rules, rule))) return EGRAPH_OK;
+  return join_all(all, rule, on_joined_rewrite, rewriter);
 }

@@ -1,10 +1,12 @@
-// A note is a row of words: the rule; per class variable of the left side a class, or a
+// A note is a row of words: the rule; the values of its parameters, if it has some; per
+// class variable of the left side a class, or a
 // term that shows a fact (egraph's witnesses) with the highest bit; per operator of both
 // sides, in their order, its payload.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/saturation/tensor_explain.h"
 
 #include "base/owner.h"
+#include "rewrites/language/rule_schema.h"
 
 #define WITNESS_BIT (UINT32_C(1) << 31)
 /// Reason of the equations identity(x) = x, which no rule is needed for.
@@ -43,6 +45,8 @@ egraph_status eg_tensor_rewrite_note(eg_tensor_egraph *egraph, const eg_rule *ru
   size_t before, after;
   (void)eg_engine_notes(engine, &before);
   EG_TRY(eg_engine_note(engine, &rewrite->rule, 1));
+  if (rule->schema != NULL)
+    EG_TRY(eg_engine_note(engine, rule->values, rule->schema->parameter_count));
   for (uint32_t v = 0; v < rule->var_count; v++) {
     uint32_t place = rule->vars[v].pattern_var;
     if (place == EG_RULE_NONE) continue;
@@ -62,6 +66,7 @@ struct eg_tensor_explainer {
   egraph_allocator alloc;
   eg_tensor_egraph *egraph;
   const eg_rules *rules;
+  eg_rule_cases *cases;
   eg_explainer *closure;
   eg_log_reader log;
   eg_u32s witnesses;             // [witnesses of the e-graph] term + 1, or 0
@@ -160,11 +165,19 @@ static egraph_status build_term(eg_tensor_explainer *e, const eg_rule *rule, uin
   return eg_explainer_add(e->closure, &ground, &e->built.data[i]);
 }
 
+/// The rule, or case of one, of the note that begins at `words`.
+static egraph_status rule_of(eg_tensor_explainer *e, const uint32_t *words,
+                             const eg_rule **out) {
+  EG_TRY(eg_rule_cases_get(e->cases, words[0], words + 1, out));
+  assert(*out != NULL && "a case that was applied");
+  return EGRAPH_OK;
+}
+
 /// Builds the terms of both sides of the rewrite whose note begins at `words`; *out_end:
 /// behind it.
-static egraph_status build(eg_tensor_explainer *e, const uint32_t *words,
-                           const uint32_t **out_end) {
-  const eg_rule *rule = eg_rules_at(e->rules, *words++);
+static egraph_status build(eg_tensor_explainer *e, const eg_rule *rule,
+                           const uint32_t *words, const uint32_t **out_end) {
+  words += 1 + (rule->schema != NULL ? rule->schema->parameter_count : 0);
   EG_TRY(eg_u32s_resize(&e->vars, rule->var_count));
   EG_TRY(eg_u32s_resize(&e->built, rule->term_count));
   for (uint32_t v = 0; v < rule->var_count; v++)
@@ -187,10 +200,11 @@ static egraph_status state_rewrites(eg_tensor_explainer *e) {
   size_t count;
   const uint32_t *notes = eg_engine_notes(eg_tensor_egraph_engine(e->egraph), &count);
   for (const uint32_t *words = notes; words != notes + count;) {
-    const eg_rule *rule = eg_rules_at(e->rules, *words);
+    const eg_rule *rule;
     uint32_t index = (uint32_t)e->notes.len;
+    EG_TRY(rule_of(e, words, &rule));
     EG_TRY(eg_u32s_push(&e->notes, (uint32_t)(words - notes)));
-    EG_TRY(build(e, words, &words));
+    EG_TRY(build(e, rule, words, &words));
     for (uint32_t r = 0; r < rule->root_count; r++)
       EG_TRY(eg_explainer_state(e->closure, e->built.data[rule->lhs[r].term],
                                 e->built.data[rule->rhs[r].term], index));
@@ -229,6 +243,7 @@ egraph_status eg_tensor_explainer_create(egraph_allocator alloc, eg_tensor_egrap
   *e = (eg_tensor_explainer){.alloc = alloc, .egraph = egraph, .rules = rules};
   EG_INIT_MEMBERS(e, alloc, OWNED);
   egraph_status status = eg_explainer_create(&alloc, &e->closure);
+  if (status == EGRAPH_OK) status = eg_rule_cases_create(alloc, rules, &e->cases);
   eg_log_reader_init(&e->log, engine, e->closure, alloc);
   if (status == EGRAPH_OK) status = read_all(e);
   if (status != EGRAPH_OK) {
@@ -242,6 +257,7 @@ egraph_status eg_tensor_explainer_create(egraph_allocator alloc, eg_tensor_egrap
 void eg_tensor_explainer_destroy(eg_tensor_explainer *explainer) {
   if (explainer == NULL) return;
   eg_explainer_destroy(explainer->closure);
+  eg_rule_cases_destroy(explainer->cases);
   eg_log_reader_deinit(&explainer->log);
   EG_DEINIT_MEMBERS(explainer, OWNED);
   eg_free(explainer->alloc, explainer, 1, sizeof *explainer);
@@ -259,12 +275,13 @@ static egraph_status visit_one(eg_tensor_explainer *e, uint32_t index,
   size_t count;
   const uint32_t *notes = eg_engine_notes(eg_tensor_egraph_engine(e->egraph), &count);
   const uint32_t *words = notes + e->notes.data[index], *end;
-  const eg_rule *rule = eg_rules_at(e->rules, *words);
-  EG_TRY(build(e, words, &end));
+  const eg_rule *rule;
+  EG_TRY(rule_of(e, words, &rule));
+  EG_TRY(build(e, rule, words, &end));
   EG_TRY(eg_u32s_resize(&e->operands, rule->root_count));
   for (uint32_t r = 0; r < rule->root_count; r++)
     e->operands.data[r] = e->built.data[rule->lhs[r].term];
-  return visit(user, *words, e->operands.data, rule->root_count);
+  return visit(user, rule, e->operands.data, rule->root_count);
 }
 
 egraph_status eg_tensor_explainer_visit(eg_tensor_explainer *explainer,

@@ -47,9 +47,9 @@ const eg_ground_terms *eg_tensor_explainer_terms(const eg_tensor_explainer *expl
 /// are not known to be.
 egraph_status eg_tensor_explainer_mark(eg_tensor_explainer *explainer, uint32_t a,
                                        uint32_t b);
-/// Tells of the marked rewrites, in the order in which they were made: rule, and the
-/// terms that its left sides matched.
-typedef egraph_status eg_tensor_rewrite_visit(void *user, uint32_t rule,
+/// Tells of the marked rewrites, in the order in which they were made: the rule, or the
+/// case of one, and the terms that its left sides matched.
+typedef egraph_status eg_tensor_rewrite_visit(void *user, const eg_rule *rule,
                                               const uint32_t *roots, uint32_t count);
 egraph_status eg_tensor_explainer_visit(eg_tensor_explainer *explainer,
                                         eg_tensor_rewrite_visit *visit, void *user);

@@ -20,9 +20,20 @@ typedef struct saturation {
   eg_classes built, operands;
 } saturation;
 
-static const eg_matcher *matcher_of(void *self, uint32_t rule) {
+static egraph_status matchers_of(void *self, uint32_t rule,
+                                 const eg_matcher *const **out_matchers,
+                                 uint32_t *out_count) {
   const saturation *all = self;
-  return all->matchers[rule];
+  *out_matchers = (const eg_matcher *const *)&all->matchers[rule];
+  *out_count = all->matchers[rule] != NULL;
+  return EGRAPH_OK;
+}
+
+static egraph_status finish(void *self, uint32_t rule, uint32_t max_new_nodes,
+                            eg_apply_result *out, bool *out_fits) {
+  (void)self, (void)rule, (void)max_new_nodes, (void)out;
+  *out_fits = true;
+  return EGRAPH_OK;
 }
 
 static uint32_t words_of(void *self, uint32_t rule) {
@@ -55,8 +66,9 @@ static egraph_status on_match(void *user, const eg_match *match, bool *out_pause
   return EGRAPH_OK;
 }
 
-static void search(void *self, uint32_t rule, uint32_t number, eg_lane *lane,
-                   eg_search *out) {
+static void search(void *self, uint32_t rule, uint32_t matcher, uint32_t number,
+                   eg_lane *lane, eg_search *out) {
+  (void)matcher; // a rule has one
   saturation *all = self;
   lane_context *context = &all->lanes[number];
   context->rule = eg_symbolic_rule_at(all->symbolic, rule);
@@ -244,11 +256,12 @@ egraph_status eg_symbolic_saturate(eg_symbolic *symbolic,
   eg_classes_init(&all.operands, all.alloc);
   eg_driver_rules rules = {.self = &all,
                            .count = eg_symbolic_rule_count(symbolic),
-                           .matcher = matcher_of,
+                           .matchers = matchers_of,
                            .match_words = words_of,
                            .needs_all = needs_all,
                            .search = search,
                            .apply = apply,
+                           .finish = finish,
                            .bytes = bytes_of};
   egraph_status status = prepare_rules(&all, options);
   if (status == EGRAPH_OK)

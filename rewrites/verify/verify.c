@@ -9,6 +9,7 @@
 #include "base/hash.h"
 #include "pcg/onnx/onnx_versions.h"
 #include "rewrites/claims/layout_check.h"
+#include "rewrites/language/rule_schema.h"
 #include "rewrites/language/rules.h"
 #include "rewrites/verify/compare.h"
 #include "rewrites/verify/coverage.h"
@@ -334,6 +335,61 @@ static egraph_status verify_one(verification *run, egraph_allocator alloc) {
   return verify_values(run, alloc);
 }
 
+/// What is spent on a case of a rule beside its first one, as on a rule that is loaded.
+static egraph_status verify_case(verification *run, const eg_rule *rule,
+                                 eg_text *unreached) {
+  egraph_allocator alloc = run->text.chars.alloc;
+  verification one = {.options = run->options, .math = EGRAPH_MATH_EXACT, .rule = rule};
+  one.options.is_loading = true;
+  if (one.options.instances > EG_VERIFY_LOAD_INSTANCES)
+    one.options.instances = EG_VERIFY_LOAD_INSTANCES;
+  eg_text_init(&one.text, alloc);
+  egraph_status status = verify_one(&one, alloc);
+  if (status == EGRAPH_OK && !one.rejected && one.equal + one.exact == 0)
+    status = eg_text_printf(unreached, " %s", rule->name);
+  if (status == EGRAPH_OK && one.rejected) {
+    run->rejected = true;
+    eg_text_clear(&run->text);
+    status = eg_text_printf(&run->text, "case %s: %s", rule->name, eg_text_of(&one.text));
+  }
+  run->equal += one.equal;
+  run->exact += one.exact;
+  if (one.math > run->math) run->math = one.math;
+  eg_coverage_deinit(&one.coverage);
+  eg_text_deinit(&one.text);
+  return status;
+}
+
+/// The cases that stand for all of a rule with parameters.
+static egraph_status verify_cases(verification *run, const eg_rules *rules,
+                                  uint32_t number) {
+  const eg_rule_schema *schema = run->rule->schema;
+  egraph_allocator alloc = run->text.chars.alloc;
+  eg_rule_cases *cases = NULL;
+  eg_u32s values;
+  eg_text unreached;
+  eg_u32s_init(&values, alloc);
+  eg_text_init(&unreached, alloc);
+  egraph_status status = eg_rule_cases_create(alloc, rules, &cases);
+  if (status == EGRAPH_OK) status = eg_rule_cases_sample(run->rule, &values);
+  for (size_t i = 0; i < values.len && status == EGRAPH_OK && !run->rejected;
+       i += schema->parameter_count) {
+    const eg_rule *rule;
+    status = eg_rule_cases_get(cases, number, values.data + i, &rule);
+    if (status == EGRAPH_OK && rule != NULL) status = verify_case(run, rule, &unreached);
+  }
+  if (status == EGRAPH_OK && !run->rejected)
+    status = eg_text_printf(&run->text, "; %zu cases more",
+                            values.len / schema->parameter_count);
+  if (status == EGRAPH_OK && !run->rejected && unreached.chars.len != 0)
+    status =
+        eg_text_printf(&run->text, ", without an instance:%s", eg_text_of(&unreached));
+  eg_rule_cases_destroy(cases);
+  eg_text_deinit(&unreached);
+  eg_u32s_deinit(&values);
+  return status;
+}
+
 static egraph_status report_evidence(verification *run) {
   egraph_rule_evidence evidence = {.rule = run->rule->name,
                                    .is_accepted = !run->rejected,
@@ -362,6 +418,8 @@ egraph_status eg_rules_verify(const eg_rules *rules, const eg_verify_options *op
     run.rule = i < count ? eg_rules_at(rules, i) : eg_rules_implied_at(rules, i - count);
     eg_text_init(&run.text, alloc);
     status = verify_one(&run, alloc);
+    if (status == EGRAPH_OK && !run.rejected && run.rule->schema != NULL)
+      status = verify_cases(&run, rules, i);
     if (status == EGRAPH_OK && report != NULL)
       report(user, run.rule->name, !run.rejected, eg_text_of(&run.text));
     if (status == EGRAPH_OK) status = report_evidence(&run);

@@ -46,6 +46,21 @@ matches ints 'my-double-negation'
 expect 0 '^equal by 1 steps of 1 rules \(math exact\)' - replay ints.egraph ints.onnx ints --rules mine.rules
 expect 1 - 'there is no such rule' replay ints.egraph ints.onnx ints
 
+# Rules with parameters are replayed as the case that was applied, and as no other.
+{
+  echo '(egraph-graph 1) (weight w "float32[256,16]")'
+  for i in 1 2 3 4 5; do
+    echo "(input x$i \"float32[$((i + 3)),256]\") (let y$i (matmul x$i w)) (output y$i)"
+  done
+} >towers.egraph
+expect 0 '^predicted' - optimize towers.egraph --no-measure -o towers2.egraph --explanation towers
+matches towers '^ \(matmul-share-weight:5 '
+expect 0 '^equal by 1 steps of 1 rules \(math exact\)' - replay towers.egraph towers2.egraph towers
+for case in matmul-share-weight:4 matmul-share-weight:65 matmul-share-weight matmul-share-left:5; do
+  sed "s/^ (matmul-share-weight:5 / ($case /" towers >tampered
+  expect 1 - "step 1 \($case\)" replay towers.egraph towers2.egraph tampered
+done
+
 # A factor next to one is no one, and whole numbers are compared exactly.
 cat >near.egraph <<'X'
 (egraph-graph 1) (input x "bfloat16[4]") (weight k "bfloat16[1]" [1.0078125]) (let m (mul x k)) (let y (abs m)) (output y)

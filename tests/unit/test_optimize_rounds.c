@@ -227,7 +227,7 @@ static void rounds_of_a_small_egraph_reach_what_a_large_one_does(void **state) {
   f.search.node_limit = 100000;
   eg_optimization *large = optimize(&f, graph);
   double best = large->report.cost_after;
-  f.search.node_limit = 700;
+  f.search.node_limit = 450;
   eg_optimization *cut = optimize(&f, graph);
   f.search.rounds = egraph_search_default().rounds;
   eg_optimization *small = optimize(&f, graph);

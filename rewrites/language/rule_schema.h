@@ -1,0 +1,107 @@
+// A rule with parameters: operators (`?f` of (operators ?f unary)) and numbers of
+// operands
+// (`?x...`). It stands for a rule without them for every choice, its cases; whatever
+// matches, verifies, explains or replays sees cases. rewrites/rules/LANGUAGE.md has the
+// meaning.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_REWRITES_RULE_SCHEMA_H
+#define EG_REWRITES_RULE_SCHEMA_H
+
+#include "rewrites/language/rule_forms.h"
+#include "rewrites/language/rules.h"
+
+enum {
+  EG_RULE_MAX_PARAMETERS = 4, // of a rule
+  EG_RULE_MAX_COUNT = 60      // elements of a sequence
+};
+
+typedef struct eg_rule_parameter {
+  const char *name;       // ?f, or the first of the sequences that are as long
+  const eg_op *operators; // that it may be; NULL: it is a number of elements
+  uint32_t operator_count;
+  uint32_t least; // elements
+} eg_rule_parameter;
+
+/// A number that depends on parameters: what is fixed, and how often each is added.
+typedef struct eg_rule_sum {
+  uint32_t fixed, times[EG_RULE_MAX_PARAMETERS];
+} eg_rule_sum;
+
+/// An operator of one of the sides.
+typedef struct eg_rule_spot {
+  bool is_left;
+  uint32_t parameter; // that it is; EG_RULE_NONE: `op`
+  eg_op op;
+  eg_rule_sum operands;
+  uint32_t above;    // whose operand it is, or EG_RULE_NONE
+  eg_rule_sum place; // which one; in `each` the first
+  uint32_t each;     // the length of the `each` that it stands in, or EG_RULE_NONE
+} eg_rule_spot;
+
+struct eg_rule_schema {
+  const eg_sexpr *form;
+  const eg_rule_parameter *parameters;
+  uint32_t parameter_count;
+  const char *const *sequences; // with the dots
+  const uint32_t *lengths;      // their parameters
+  uint32_t sequence_count;
+  const eg_rule_spot *spots;
+  uint32_t spot_count;
+  uint32_t sides; // the parameter that is the number of left sides, or EG_RULE_NONE
+};
+
+/// Whether a rule form has parameters.
+bool eg_rule_form_is_schema(const eg_sexpr *form);
+/// Reads a form with parameters: *out is its first case, under the name of the form.
+/// Fails as eg_rule_read.
+egraph_status eg_rule_schema_read(const eg_rule_source_text *from, const eg_sexpr *form,
+                                  bool reversed, eg_rule *out);
+/// Whether all operators can have so many operands. values: per parameter the operator or
+/// the number.
+bool eg_rule_case_is_legal(const eg_rule_schema *schema, const uint32_t *values);
+/// The number that a sum is in a case.
+uint32_t eg_rule_sum_of(const eg_rule_sum *sum, uint32_t parameter_count,
+                        const uint32_t *values);
+/// Parameters that are lengths of sequences.
+uint32_t eg_rule_length_count(const eg_rule_schema *schema);
+eg_op eg_rule_spot_op(const eg_rule_spot *spot, const uint32_t *values);
+
+/// The cases of a set of rules that were asked for, each read once.
+typedef struct eg_rule_cases eg_rule_cases;
+egraph_status eg_rule_cases_create(egraph_allocator alloc, const eg_rules *rules,
+                                   eg_rule_cases **out);
+void eg_rule_cases_destroy(eg_rule_cases *cases); // NULL is allowed
+size_t eg_rule_cases_bytes(const eg_rule_cases *cases);
+/// The case of a rule of the set for legal values; of a rule without parameters itself.
+/// Its name is "NAME:relu:3". Lives as long as `cases`. *out is NULL where what it would
+/// say is no rule. Fails with EGRAPH_E_MEMORY.
+egraph_status eg_rule_cases_get(eg_rule_cases *cases, uint32_t rule,
+                                const uint32_t *values, const eg_rule **out);
+/// A rule, or a case, by name; *out_rule: its number in the set. *out is NULL when there
+/// is none.
+egraph_status eg_rule_cases_find(eg_rule_cases *cases, const char *name,
+                                 uint32_t *out_rule, const eg_rule **out);
+
+/// Appends the values of cases that stand for all, parameter_count words each: every
+/// operator, each with some number of elements; with the first operators all numbers up
+/// to two, and one number up to EG_RULE_SAMPLE_COUNT. Illegal ones, and those of `rule`
+/// itself, are left out.
+enum { EG_RULE_SAMPLE_COUNT = 5 };
+egraph_status eg_rule_cases_sample(const eg_rule *rule, eg_u32s *out);
+
+/// Whether another rule says what a case of a rule with parameters says. Fails with
+/// EGRAPH_E_MEMORY.
+egraph_status eg_rule_cases_have(const eg_rule *with_parameters, const eg_rule *rule,
+                                 egraph_allocator alloc, bool *out);
+/// Reads them. Fails as eg_rule_read.
+egraph_status eg_rule_cases_check(const eg_rule *rule, egraph_allocator alloc);
+
+/// A set of operators by name, as the operator table implies it, or one operator:
+/// appended. False when there is none of that name.
+EG_VEC_DEFINE(eg_rule_operators, eg_op);
+bool eg_rule_operators_find(const char *name, eg_rule_operators *out,
+                            egraph_status *out_status);
+/// The names of sets, for messages: NULL past the last one.
+const char *eg_rule_operator_set_name(uint32_t index);
+
+#endif

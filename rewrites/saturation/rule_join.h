@@ -1,0 +1,57 @@
+// Rules whose left side is (each ...): what one element of it matches is searched; here
+// matches are joined. Those that are alike in what the elements share, and for which the
+// conditions hold, form a set. The rule is applied to each whole set, and to each pair of
+// a small one, so that a search for the cheapest graph has a choice.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_REWRITES_RULE_JOIN_H
+#define EG_REWRITES_RULE_JOIN_H
+
+#include "rewrites/language/rule_schema.h"
+#include "rewrites/saturation/rule_eval.h"
+
+/// A match of the case with one element (rule_match.h).
+typedef struct eg_rule_element {
+  const eg_rule *rule;
+  uint32_t depth;
+  size_t first;          // of its words
+  const uint32_t *words; // once all are there
+  uint32_t word_count;
+} eg_rule_element;
+EG_VEC_DEFINE(eg_rule_elements, eg_rule_element);
+
+typedef struct eg_rule_join {
+  eg_rule_elements elements;
+  eg_u32s words;         // of the elements
+  eg_u32s next;          // per element the next of its set, or EG_RULE_NONE
+  eg_u32s firsts, lasts; // of the sets
+  eg_u32s chosen;        // elements of the match at hand
+  eg_u32s match;
+  const eg_rule *last_element, *last_case; // and how many of those it has
+  uint32_t last_count;
+  eg_rule_value *vars; // [var_cap]
+  uint32_t var_cap;
+} eg_rule_join;
+
+void eg_rule_join_init(eg_rule_join *join, egraph_allocator alloc);
+void eg_rule_join_deinit(eg_rule_join *join);
+/// `count`: words of a match of the rule. Fails with EGRAPH_E_MEMORY.
+egraph_status eg_rule_join_add(eg_rule_join *join, const eg_rule *rule, uint32_t depth,
+                               const uint32_t *words, uint32_t count);
+
+/// Is told a case and a match of it, whose conditions hold.
+typedef egraph_status eg_rule_joined(void *user, const eg_rule *rule, uint32_t depth,
+                                     const uint32_t *match, bool *out_stop);
+typedef struct eg_rule_joining {
+  const eg_tensor_egraph *egraph;
+  eg_rule_cases *cases;
+  uint32_t rule; // whose elements they are
+  eg_rule_scratch *scratch;
+  eg_rule_joined *take;
+  void *user;
+} eg_rule_joining;
+
+/// Joins the elements, and forgets them. Their order does not matter, only that of the
+/// rules. Fails as `take`, or as eg_rule_cases_get.
+egraph_status eg_rule_join_all(eg_rule_join *join, const eg_rule_joining *how);
+
+#endif

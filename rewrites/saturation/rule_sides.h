@@ -1,0 +1,54 @@
+// The left sides that are searched: of a rule without parameters one; of one with
+// parameters a case for every operator and number of operands that the e-graph has.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_REWRITES_RULE_SIDES_H
+#define EG_REWRITES_RULE_SIDES_H
+
+#include "base/flatmap.h"
+#include "rewrites/language/rule_schema.h"
+#include "rewrites/saturation/rule_checks.h"
+
+/// What nodes an e-graph has, or had: operators with numbers of operands; and, of some
+/// operators, what was found in which place below them. Cases are made for that only.
+typedef struct eg_rule_census {
+  uint64_t operands[EG_OP_COUNT]; // bit n: of nodes with n operands, fewer than 64
+  uint32_t heads_seen, pair_count;
+  eg_u32s edges; // operator, operands, place, operator and operands in that place
+  eg_flatmap edge_table;
+  uint32_t looked_nodes[EG_OP_COUNT],
+      looked_classes[EG_OP_COUNT]; // when last looked below
+} eg_rule_census;
+
+void eg_rule_census_init(eg_rule_census *census, egraph_allocator alloc);
+void eg_rule_census_deinit(eg_rule_census *census);
+/// Looks at all of the next e-graph anew.
+void eg_rule_census_forget(eg_rule_census *census);
+
+typedef struct eg_rule_side {
+  const eg_rule *rule; // the case
+  eg_matcher *matcher;
+  eg_rule_checks checks;
+} eg_rule_side;
+EG_VEC_DEFINE(eg_rule_side_list, eg_rule_side);
+EG_VEC_DEFINE(eg_matcher_list, const eg_matcher *);
+
+typedef struct eg_rule_sides {
+  eg_rule_side_list list;
+  eg_matcher_list matchers; // those of the list
+  size_t known;             // of the census
+  uint32_t match_words;     // of a match of any of them, at most
+} eg_rule_sides;
+
+void eg_rule_sides_init(eg_rule_sides *sides, egraph_allocator alloc);
+void eg_rule_sides_deinit(eg_rule_sides *sides);
+/// Adds a rule without parameters, or a case. Memory for the checks comes from the arena.
+egraph_status eg_rule_sides_add(eg_rule_sides *sides, const eg_rule *rule, bool keeps_all,
+                                eg_arena *arena);
+/// Adds the cases of rule number `rule` whose operators are all in the census, once each.
+/// Of (each ...) as the whole left side the case with one element is a side.
+egraph_status eg_rule_sides_extend(eg_rule_sides *sides, eg_rule_cases *cases,
+                                   const eg_rule_schema *schema, uint32_t rule,
+                                   eg_rule_census *census, const eg_tensor_egraph *egraph,
+                                   eg_arena *arena);
+
+#endif
