@@ -62,6 +62,8 @@ static void json_evidence(const egraph_rule_evidence *evidence) {
   json_int("instances", evidence->instances);
   json_int("exact", evidence->exact);
   json_int("reached", evidence->reached);
+  json_int("largest_rank", evidence->largest_rank);
+  json_int("largest_dim", evidence->largest_dim);
   json_open("classes", '[');
   for (uint32_t i = 0; i < evidence->class_count; i++) {
     json_open(NULL, '{');

@@ -403,6 +403,69 @@ static bool holds_prime(const eg_instance_class *row, const eg_instance_node *no
   return false;
 }
 
+// ---- operands that broadcast --------------------------------------------------------
+
+enum { BOTH_OPERANDS = 2 };
+
+/// Dimension `i` of the broadcast shape of rank `rank`; a missing one is 1.
+static int64_t aligned(const eg_type *type, uint32_t rank, uint32_t i) {
+  uint32_t missing = rank - type->rank;
+  return i < missing ? 1 : type->dims[i - missing];
+}
+
+/// Whether broadcasting with the other one makes it larger.
+static bool is_stretched(const eg_type *type, const eg_type *by) {
+  uint32_t rank = type->rank > by->rank ? type->rank : by->rank;
+  bool is = rank > type->rank;
+  for (uint32_t i = 0; i < rank; i++)
+    is = is || (aligned(type, rank, i) == 1 && aligned(by, rank, i) != 1);
+  return is;
+}
+
+static bool holds_one_shape(const eg_instance_class *row, const eg_instance_node *node,
+                            const eg_attr *attr) {
+  (void)row, (void)attr;
+  return eg_type_same_shape(&node->types[0], &node->types[1]);
+}
+
+static bool holds_stretched(const eg_instance_class *row, const eg_instance_node *node,
+                            const eg_attr *attr) {
+  (void)attr;
+  bool is[2] = {is_stretched(&node->types[0], &node->types[1]),
+                is_stretched(&node->types[1], &node->types[0])};
+  if ((int)row->low == BOTH_OPERANDS) return is[0] && is[1];
+  uint32_t at = (uint32_t)row->low;
+  return is[at] && (row->high == 0 || eg_type_elements(&node->types[at]) == 0);
+}
+
+/// Makes `other` larger than `like` in one dimension: where that is 1, or in a new one.
+static void stretch(eg_verify_choice *choice, const eg_type *like, eg_type *other) {
+  uint32_t ones[EGRAPH_MAX_RANK], count = 0;
+  for (uint32_t i = 0; i < other->rank; i++)
+    if (aligned(like, like->rank > other->rank ? like->rank : other->rank, i) == 1)
+      ones[count++] = i;
+  int64_t size = 2 + eg_verify_below(choice, 3);
+  if (count > 0 && !eg_verify_chance(choice, 30)) {
+    other->dims[ones[eg_verify_below(choice, count)]] = size;
+  } else if (other->rank < EGRAPH_MAX_RANK) {
+    memmove(other->dims + 1, other->dims, other->rank * sizeof *other->dims);
+    other->dims[0] = size;
+    other->rank++;
+  }
+}
+
+/// Makes `type` smaller than the other operand in one dimension, or leaves some out.
+static void shrink(eg_verify_choice *choice, eg_type *type) {
+  if (type->rank == 0) return;
+  uint32_t at = eg_verify_below(choice, type->rank);
+  if (eg_verify_chance(choice, 60)) {
+    type->dims[at] = 1;
+    return;
+  }
+  memmove(type->dims, type->dims + at + 1, (type->rank - at - 1) * sizeof *type->dims);
+  type->rank -= at + 1;
+}
+
 static const class_test test_NUMBER = {holds_number, put_number};
 static const class_test test_ALL = {holds_all, put_all};
 static const class_test test_SOME = {holds_some, put_some};
@@ -415,6 +478,8 @@ static const class_test test_PERMUTATION = {holds_permutation, put_permutation};
 static const class_test test_SAME_SIZES = {holds_same_sizes, put_same_sizes};
 static const class_test test_SIZES = {holds_sizes, put_sizes};
 static const class_test test_MORE_DIMS = {holds_more_dims, put_more_dims};
+static const class_test test_ONE_SHAPE = {holds_one_shape, NULL};
+static const class_test test_STRETCHED = {holds_stretched, NULL};
 static const class_test test_EQUAL = {holds_equal, NULL};
 static const class_test test_DIFFERENT = {holds_different, NULL};
 static const class_test test_PRIME = {holds_prime, NULL};
@@ -494,17 +559,25 @@ static egraph_status add_slot(eg_op op, uint32_t term, uint16_t slot,
   return EGRAPH_OK;
 }
 
+static bool does_broadcast(const eg_rule_term *term) {
+  bool is_pointwise = (eg_op_info_of(term->op)->flags & EG_OPF_POINTWISE) != 0;
+  return is_pointwise && term->child_count > 1;
+}
+
 static egraph_status add_term(const eg_rule *rule, uint32_t index,
                               eg_instance_aims *out) {
   const eg_rule_term *term = &rule->terms[index];
   for (uint16_t i = 0; i < eg_op_info_of(term->op)->attr_count; i++)
     if (is_open(rule, index, i)) EG_TRY(add_slot(term->op, index, i, out));
-  if (!is_of_convolution(term->op)) return EGRAPH_OK;
-  for (size_t i = 0; i < CLASSES; i++)
-    if (classes[i].subject == EG_INSTANCE_KERNEL)
-      EG_TRY(eg_instance_aims_push(out, (eg_instance_aim){.subject = EG_INSTANCE_KERNEL,
-                                                          .row = &classes[i],
-                                                          .term = index}));
+  bool has_kernel = is_of_convolution(term->op), broadcasts = does_broadcast(term);
+  for (size_t i = 0; i < CLASSES; i++) {
+    eg_instance_subject subject = classes[i].subject;
+    if ((subject == EG_INSTANCE_KERNEL && has_kernel) ||
+        (subject == EG_INSTANCE_OPERANDS && broadcasts))
+      EG_TRY(eg_instance_aims_push(
+          out,
+          (eg_instance_aim){.subject = subject, .row = &classes[i], .term = index}));
+  }
   return EGRAPH_OK;
 }
 
@@ -539,6 +612,8 @@ bool eg_instance_node_is_in(const eg_instance_aim *aim, const eg_instance_node *
   if (aim->subject == EG_INSTANCE_VALUE) return node->slots[aim->slot].i == aim->value;
   if (aim->subject == EG_INSTANCE_ATTR)
     return aim->row->test->holds(aim->row, node, &node->slots[aim->slot]);
+  if (aim->subject == EG_INSTANCE_OPERANDS)
+    return node->count > 1 && aim->row->test->holds(aim->row, node, NULL);
   const eg_type *weight = &node->types[1];
   if (node->count < 2 || weight->rank < 3) return false;
   eg_attr kernel = {.kind = EG_ATTR_INTS, .ints = {weight->dims + 2, weight->rank - 2}};
@@ -551,7 +626,14 @@ bool eg_instance_type_is_in(const eg_instance_aim *aim, const eg_type *type) {
   return aim->row->test->holds(aim->row, NULL, &dims);
 }
 
-uint32_t eg_instance_rank(const eg_instance_aim *aim) { return (uint32_t)aim->row->low; }
+uint32_t eg_instance_rank(const eg_instance_aim *aim, eg_verify_choice *choice) {
+  return (uint32_t)whole_between(aim->row, choice);
+}
+
+bool eg_instance_is_large(const eg_instance_aim *aim) {
+  return (aim->subject == EG_INSTANCE_DIMS && aim->row->low > 100) ||
+         (aim->subject == EG_INSTANCE_RANK && aim->row->low > 6);
+}
 
 egraph_status eg_instance_aim_print(eg_text *text, const eg_rule *rule,
                                     const eg_instance_aim *aim) {
@@ -560,8 +642,8 @@ egraph_status eg_instance_aim_print(eg_text *text, const eg_rule *rule,
   if (aim->subject == EG_INSTANCE_DIMS || aim->subject == EG_INSTANCE_RANK)
     return eg_text_printf(text, "%s of %s", aim->row->words, rule->vars[aim->var].name);
   const eg_op_info *op = eg_op_info_of(rule->terms[aim->term].op);
-  const eg_attr_info *attr =
-      aim->subject == EG_INSTANCE_KERNEL ? NULL : &op->attrs[aim->slot];
+  bool has_slot = aim->subject == EG_INSTANCE_ATTR || aim->subject == EG_INSTANCE_VALUE;
+  const eg_attr_info *attr = has_slot ? &op->attrs[aim->slot] : NULL;
   if (aim->subject == EG_INSTANCE_VALUE)
     return eg_text_printf(text, "%s %s of %s", attr->name,
                           attr->kind == EG_ATTR_DTYPE
@@ -587,13 +669,21 @@ static void prepare_dims(const eg_instance_class *row, eg_verify_choice *choice)
   else if (row->test == &test_EQUAL)
     choice->dims[count++] = 2 + eg_verify_below(choice, 4);
   else
-    for (int64_t i = (int64_t)row->low; i <= (int64_t)row->high; i++)
-      choice->dims[count++] = i;
+    for (; count < 4; count++) // one of them is enough where it is large
+      choice->dims[count] = row->low > 100 && count > 0 ? count : whole_between(row, choice);
   choice->dim_count = count;
+}
+
+/// Room to stretch, and nothing in it where that is asked for.
+static void prepare_operands(const eg_instance_class *row, eg_verify_choice *choice) {
+  if (row->test == &test_ONE_SHAPE) return;
+  choice->dims[choice->dim_count++] = 1;
+  if (row->high > 0) choice->dims[choice->dim_count++] = 0;
 }
 
 void eg_instance_prepare(const eg_instance_aim *aim, eg_verify_choice *choice) {
   if (aim->subject == EG_INSTANCE_DIMS) prepare_dims(aim->row, choice);
+  if (aim->subject == EG_INSTANCE_OPERANDS) prepare_operands(aim->row, choice);
   bool is_window = aim->subject == EG_INSTANCE_KERNEL;
   static const char *const windows[] = {"strides", "dilations", "kernel_shape", "pads",
                                         "steps"};
@@ -605,20 +695,42 @@ void eg_instance_prepare(const eg_instance_aim *aim, eg_verify_choice *choice) {
   choice->is_grouped = is_group && (int)aim->row->low == GROUP_BETWEEN;
 }
 
+/// An operand beside another one, which has its type.
+static void fit_operand(const eg_instance_class *row, eg_verify_choice *choice,
+                        uint32_t operand) {
+  uint32_t other = operand == 0;
+  eg_type *type = &choice->types[operand];
+  const eg_type *beside = &choice->types[other];
+  egraph_dtype dtype = type->dtype;
+  bool is_known = operand > 0 || choice->type_set[other];
+  if (!is_known) return;
+  *type = *beside;
+  type->dtype = dtype;
+  if (row->test == &test_ONE_SHAPE) return;
+  if ((uint32_t)row->low != operand) stretch(choice, beside, type);
+  if ((uint32_t)row->low != other) shrink(choice, type);
+}
+
 void eg_instance_fit(const eg_instance_aim *aim, eg_verify_choice *choice,
                      uint32_t operand) {
   eg_type *type = &choice->types[operand];
   bool is_rank = aim->subject == EG_INSTANCE_RANK;
+  if (aim->subject == EG_INSTANCE_OPERANDS) {
+    if (operand < 2 && eg_verify_chance(choice, 80)) fit_operand(aim->row, choice, operand);
+    return;
+  }
   if (eg_instance_type_is_in(aim, type) || (!is_rank && eg_verify_chance(choice, 50)))
     return;
   uint32_t least = aim->row->test == &test_EQUAL || aim->row->test == &test_DIFFERENT;
-  uint32_t rank = is_rank ? eg_instance_rank(aim) : least + 1;
+  uint32_t rank = is_rank ? eg_instance_rank(aim, choice) : least + 1;
   while (type->rank < rank)
     type->dims[type->rank++] = eg_verify_dim(choice);
   if (is_rank) type->rank = rank;
   if (is_rank || choice->dim_count == 0) return;
   uint32_t at = eg_verify_below(choice, type->rank);
-  type->dims[at] = choice->dims[eg_verify_below(choice, choice->dim_count)];
+  bool is_first = aim->row->test == &test_SOME;
+  type->dims[at] =
+      choice->dims[is_first ? 0 : eg_verify_below(choice, choice->dim_count)];
   if (least == 1 && type->rank > 1)
     type->dims[(at + 1) % type->rank] =
         choice->dims[eg_verify_below(choice, choice->dim_count)];
@@ -641,6 +753,7 @@ static bool is_before_operands(const char *name) {
 }
 
 void eg_instance_put(const eg_instance_aim *aim, eg_verify_choice *choice) {
+  if (aim->subject == EG_INSTANCE_OPERANDS) return; // they are fitted
   bool has_operand = choice->count == 0 || choice->type_set[0];
   if (!has_operand && (aim->subject == EG_INSTANCE_KERNEL ||
                        !is_before_operands(choice->info->attrs[aim->slot].name)))

@@ -184,7 +184,7 @@ static void aim_at_leaf(eg_verify_draws *draws, uint32_t var, uint32_t operand) 
   if ((!is_rank && !is_dims) || aim->var != var) return;
   choice->fit_aim[operand] = aim;
   if (is_rank)
-    choice->min_rank[operand] = choice->max_rank[operand] = eg_instance_rank(aim);
+    choice->min_rank[operand] = choice->max_rank[operand] = eg_instance_rank(aim, choice);
 }
 
 static void set_known_types(eg_verify_draws *draws, const eg_rule_term *term) {
@@ -198,6 +198,8 @@ static void set_known_types(eg_verify_draws *draws, const eg_rule_term *term) {
     choice->max_rank[i] =
         fresh ? draws->hints.vars[child->var].max_rank : EGRAPH_MAX_RANK;
     if (fresh) aim_at_leaf(draws, child->var, i);
+    bool is_fitted = choice->aim != NULL && choice->aim->subject == EG_INSTANCE_OPERANDS;
+    if (fresh && is_fitted) choice->fit_aim[i] = choice->aim;
     if (fresh) continue;
     eg_class class = child->is_var ? draws->env.vars[child->var].tensor
                                    : draws->classes[term->children[i]];
@@ -207,6 +209,13 @@ static void set_known_types(eg_verify_draws *draws, const eg_rule_term *term) {
 
 static double random_splat(eg_verify_draws *draws) {
   static const double values[] = {-1, -2, -0.5, 0, 1, 2, 0.5, 3, 6, 0.25, 1e-5};
+  static const double beside[] = {0.5, 1, 1.5, 2};
+  uint32_t count = draws->hints.number_count;
+  if (count > 0 && eg_rng_below(&draws->rng, 100) < 15) {
+    double near = draws->hints.numbers[eg_rng_below(&draws->rng, count)];
+    near *= beside[eg_rng_below(&draws->rng, 4)];
+    if (isfinite(near)) return near;
+  }
   return values[eg_rng_below(&draws->rng, sizeof values / sizeof *values)];
 }
 
@@ -335,7 +344,7 @@ static egraph_status add_node(eg_verify_draws *draws, uint32_t index, bool *out_
 
 static bool is_of_term(const eg_instance_aim *aim) {
   return aim->subject == EG_INSTANCE_ATTR || aim->subject == EG_INSTANCE_KERNEL ||
-         aim->subject == EG_INSTANCE_VALUE;
+         aim->subject == EG_INSTANCE_OPERANDS || aim->subject == EG_INSTANCE_VALUE;
 }
 
 /// Nothing of the last term steers this one.
