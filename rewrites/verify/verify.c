@@ -23,8 +23,9 @@ typedef struct effort {
 } effort;
 static const effort thorough_of_attributes = {80, 240}, thorough_of_dims = {24, 96},
                     thorough = {8, 64}, loading = {1, 3}, thorough_of_large = {12, 48},
-                    thorough_of_ranks = {12, 48};
-enum { HOPELESS = 24 }; // draws after which a class is given up
+                    thorough_of_ranks = {12, 48}, thorough_of_operands = {24, 240};
+// Draws after which a class is given up: of operands that depend on each other, later.
+enum { HOPELESS = 24, HOPELESS_OPERANDS = 160 };
 
 typedef struct verification {
   const eg_rule *rule;
@@ -286,7 +287,9 @@ static bool is_hopeless(const verification *run, const eg_coverage_row *row,
                         uint32_t draws) {
   eg_verify_obstacle by = eg_verify_obstacle_of(run->draws);
   bool is_known = by.condition != EG_RULE_NONE || by.term != EG_RULE_NONE;
-  return draws >= HOPELESS && is_known &&
+  bool is_operands = row->aim.subject == EG_INSTANCE_OPERANDS;
+  uint32_t most = is_operands ? HOPELESS_OPERANDS : HOPELESS;
+  return draws >= most && is_known &&
          row->compared + row->unbuilt + row->vacuous == 0;
 }
 
@@ -296,10 +299,12 @@ static egraph_status verify_classes(verification *run) {
     eg_coverage_row *row = &run->coverage.rows[i];
     bool is_attribute = row->aim.subject == EG_INSTANCE_ATTR;
     bool is_dims = row->aim.subject == EG_INSTANCE_DIMS;
+    bool is_operands = row->aim.subject == EG_INSTANCE_OPERANDS;
     effort most = run->options.is_loading               ? loading
                   : is_attribute                        ? thorough_of_attributes
                   : eg_instance_is_large(&row->aim)     ? is_dims ? thorough_of_large
                                                                   : thorough_of_ranks
+                  : is_operands                         ? thorough_of_operands
                   : is_dims                             ? thorough_of_dims
                                                         : thorough;
     eg_verify_aim(run->draws, &row->aim);
