@@ -559,9 +559,13 @@ static egraph_status add_slot(eg_op op, uint32_t term, uint16_t slot,
   return EGRAPH_OK;
 }
 
-static bool does_broadcast(const eg_rule_term *term) {
+/// Two operands that are one variable have one shape.
+static bool does_broadcast(const eg_rule *rule, const eg_rule_term *term) {
   bool is_pointwise = (eg_op_info_of(term->op)->flags & EG_OPF_POINTWISE) != 0;
-  return is_pointwise && term->child_count > 1;
+  if (!is_pointwise || term->child_count < 2) return false;
+  const eg_rule_term *a = &rule->terms[term->children[0]];
+  const eg_rule_term *b = &rule->terms[term->children[1]];
+  return !a->is_var || !b->is_var || a->var != b->var;
 }
 
 static egraph_status add_term(const eg_rule *rule, uint32_t index,
@@ -569,7 +573,7 @@ static egraph_status add_term(const eg_rule *rule, uint32_t index,
   const eg_rule_term *term = &rule->terms[index];
   for (uint16_t i = 0; i < eg_op_info_of(term->op)->attr_count; i++)
     if (is_open(rule, index, i)) EG_TRY(add_slot(term->op, index, i, out));
-  bool has_kernel = is_of_convolution(term->op), broadcasts = does_broadcast(term);
+  bool has_kernel = is_of_convolution(term->op), broadcasts = does_broadcast(rule, term);
   for (size_t i = 0; i < CLASSES; i++) {
     eg_instance_subject subject = classes[i].subject;
     if ((subject == EG_INSTANCE_KERNEL && has_kernel) ||

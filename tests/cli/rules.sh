@@ -93,7 +93,7 @@ cat >gone.egraph <<'X'
 (let y (cos d))
 (output y)
 X
-expect 0 '^accepted  gone: [0-9]+ instances, .*float16.*, [0-9]+ of [0-9]+ classes of instances; class fast$' - rules fast.rules --verify
+expect 0 '^accepted  gone: [0-9]+ instances, .*float16.*, [0-9]+ of [0-9]+ classes of instances, ranks to [0-9]+, dimensions to [0-9]+; class fast$' - rules fast.rules --verify
 for math in exact associative; do
   expect 0 '"name":"gone"|"rules":\[\]' - optimize gone.egraph $quick --no-builtin --rules fast.rules --math $math --json
   grep -q '"name":"gone"' stdout && fail "gone fired with --math $math"
@@ -178,6 +178,11 @@ expect 0 '^\(egraph-rules 1\)' '^candidates ' rules generate --family tiny.famil
 expect 0 '^\{' - rules generate --family tiny.family --alone --json -o whole.rules
 keys terms values pairs accidents instances repeated candidates judged implied refused unsound implied_later rules both_ways complete passes peak_bytes seconds.judge
 expect 2 - '^egraph: --family is missing' rules generate
+cp tiny.family kept.family
+expect 2 - '^egraph: tiny.family is the family, and would be overwritten' rules generate --family tiny.family -o tiny.family
+expect 2 - '^egraph: tiny.state is the state, and would be overwritten' rules generate --family tiny.family --state tiny.state -o tiny.state
+expect 2 - '^egraph: tiny.family is the family, and would be overwritten' rules generate --family tiny.family --state tiny.family
+cmp -s tiny.family kept.family || fail 'the family is not as it was'
 expect 1 - '^egraph: there is no family nobody; there are attention, ' rules generate --family nobody
 expect 1 - 'raise --byte-limit' rules generate --family tiny.family --byte-limit 100
 sed 's/run tiny/run other/' tiny.state >other.state
