@@ -611,6 +611,7 @@ EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_costs_validate(egraph_costs *co
 #include "egraph_generate.h" // IWYU pragma: export
 #include "egraph_optimize.h" // IWYU pragma: export
 #include "egraph_plan.h"     // IWYU pragma: export
+#include "egraph_refine.h"   // IWYU pragma: export
 #include "egraph_simulate.h" // IWYU pragma: export
 #include "egraph_terms.h"    // IWYU pragma: export
 #include "egraph_walk.h"     // IWYU pragma: export

@@ -39,6 +39,8 @@ typedef struct verification {
   eg_coverage coverage;
   bool rejected;
   eg_text text; // the detail
+  eg_verify_witness *witness; // gets instances, which reject nothing then; NULL: none
+  void *user;
 } verification;
 
 // ---- counterexamples ------------------------------------------------------------
@@ -257,6 +259,16 @@ static egraph_status check_order(verification *run, const eg_verify_instance *in
                         count[1] != 0 ? "left" : "right");
 }
 
+static void give_witness(verification *run, const eg_verify_instance *instance,
+                         eg_instance_outcome *inout) {
+  bool holds = !run->rejected;
+  if (!holds) *inout = EG_INSTANCE_COMPARED;
+  run->equal += !holds;
+  run->rejected = false;
+  eg_text_clear(&run->text);
+  if (*inout == EG_INSTANCE_COMPARED) run->witness(run->user, instance, holds);
+}
+
 static egraph_status check_instance(verification *run, const eg_verify_instance *instance,
                                     bool typed) {
   eg_instance_outcome outcome = EG_INSTANCE_UNBUILT;
@@ -265,6 +277,7 @@ static egraph_status check_instance(verification *run, const eg_verify_instance 
     if (!run->rejected) EG_TRY(check_legal(run, instance));
     if (!run->rejected) EG_TRY(check_order(run, instance));
     if (!run->rejected) EG_TRY(check_values(run, instance, &outcome));
+    if (run->witness != NULL) give_witness(run, instance, &outcome);
     if (run->rejected) return print_instance(&run->text, instance);
     if (outcome == EG_INSTANCE_COMPARED) note_sizes(run, instance);
   }
@@ -431,5 +444,21 @@ egraph_status eg_rules_verify(const eg_rules *rules, const eg_verify_options *op
     eg_text_deinit(&run.text);
   }
   if (status == EGRAPH_OK && out_rejected != NULL) *out_rejected = rejected;
+  return status;
+}
+
+egraph_status eg_rule_witness(egraph_allocator alloc, const eg_rule *rule,
+                              const eg_verify_options *options,
+                              eg_verify_witness *witness, void *user) {
+  verification run = {.options = *options,
+                      .math = EGRAPH_MATH_EXACT,
+                      .rule = rule,
+                      .witness = witness,
+                      .user = user};
+  if (rule->move_count != 0) return EGRAPH_OK;
+  eg_text_init(&run.text, alloc);
+  egraph_status status = verify_values(&run, alloc);
+  eg_coverage_deinit(&run.coverage);
+  eg_text_deinit(&run.text);
   return status;
 }
