@@ -6,6 +6,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "rewrites/instances/instance_operands.h"
+
 typedef struct class_test class_test;
 
 struct eg_instance_class {
@@ -405,23 +407,6 @@ static bool holds_prime(const eg_instance_class *row, const eg_instance_node *no
 
 // ---- operands that broadcast --------------------------------------------------------
 
-enum { BOTH_OPERANDS = 2 };
-
-/// Dimension `i` of the broadcast shape of rank `rank`; a missing one is 1.
-static int64_t aligned(const eg_type *type, uint32_t rank, uint32_t i) {
-  uint32_t missing = rank - type->rank;
-  return i < missing ? 1 : type->dims[i - missing];
-}
-
-/// Whether broadcasting with the other one makes it larger.
-static bool is_stretched(const eg_type *type, const eg_type *by) {
-  uint32_t rank = type->rank > by->rank ? type->rank : by->rank;
-  bool is = rank > type->rank;
-  for (uint32_t i = 0; i < rank; i++)
-    is = is || (aligned(type, rank, i) == 1 && aligned(by, rank, i) != 1);
-  return is;
-}
-
 static bool holds_one_shape(const eg_instance_class *row, const eg_instance_node *node,
                             const eg_attr *attr) {
   (void)row, (void)attr;
@@ -431,39 +416,15 @@ static bool holds_one_shape(const eg_instance_class *row, const eg_instance_node
 static bool holds_stretched(const eg_instance_class *row, const eg_instance_node *node,
                             const eg_attr *attr) {
   (void)attr;
-  bool is[2] = {is_stretched(&node->types[0], &node->types[1]),
-                is_stretched(&node->types[1], &node->types[0])};
-  if ((int)row->low == BOTH_OPERANDS) return is[0] && is[1];
-  uint32_t at = (uint32_t)row->low;
-  return is[at] && (row->high == 0 || eg_type_elements(&node->types[at]) == 0);
+  return eg_operands_are_stretched(node->types, (uint32_t)row->low, row->high > 0);
 }
 
-/// Makes `other` larger than `like` in one dimension: where that is 1, or in a new one.
-static void stretch(eg_verify_choice *choice, const eg_type *like, eg_type *other) {
-  uint32_t ones[EGRAPH_MAX_RANK], count = 0;
-  for (uint32_t i = 0; i < other->rank; i++)
-    if (aligned(like, like->rank > other->rank ? like->rank : other->rank, i) == 1)
-      ones[count++] = i;
-  int64_t size = 2 + eg_verify_below(choice, 3);
-  if (count > 0 && !eg_verify_chance(choice, 30)) {
-    other->dims[ones[eg_verify_below(choice, count)]] = size;
-  } else if (other->rank < EGRAPH_MAX_RANK) {
-    memmove(other->dims + 1, other->dims, other->rank * sizeof *other->dims);
-    other->dims[0] = size;
-    other->rank++;
-  }
-}
-
-/// Makes `type` smaller than the other operand in one dimension, or leaves some out.
-static void shrink(eg_verify_choice *choice, eg_type *type) {
-  if (type->rank == 0) return;
-  uint32_t at = eg_verify_below(choice, type->rank);
-  if (eg_verify_chance(choice, 60)) {
-    type->dims[at] = 1;
-    return;
-  }
-  memmove(type->dims, type->dims + at + 1, (type->rank - at - 1) * sizeof *type->dims);
-  type->rank -= at + 1;
+static bool holds_stretched_batch(const eg_instance_class *row,
+                                  const eg_instance_node *node, const eg_attr *attr) {
+  (void)attr;
+  const eg_type batches[2] = {eg_operand_batch(&node->types[0]),
+                              eg_operand_batch(&node->types[1])};
+  return eg_operands_are_stretched(batches, (uint32_t)row->low, false);
 }
 
 static const class_test test_NUMBER = {holds_number, put_number};
@@ -480,6 +441,7 @@ static const class_test test_SIZES = {holds_sizes, put_sizes};
 static const class_test test_MORE_DIMS = {holds_more_dims, put_more_dims};
 static const class_test test_ONE_SHAPE = {holds_one_shape, NULL};
 static const class_test test_STRETCHED = {holds_stretched, NULL};
+static const class_test test_STRETCHED_BATCH = {holds_stretched_batch, NULL};
 static const class_test test_EQUAL = {holds_equal, NULL};
 static const class_test test_DIFFERENT = {holds_different, NULL};
 static const class_test test_PRIME = {holds_prime, NULL};
@@ -560,9 +522,11 @@ static egraph_status add_slot(eg_op op, uint32_t term, uint16_t slot,
 }
 
 /// Two operands that are one variable have one shape.
-static bool does_broadcast(const eg_rule *rule, const eg_rule_term *term) {
+static bool does_broadcast(const eg_rule *rule, const eg_rule_term *term,
+                           const eg_instance_class *row) {
   bool is_pointwise = (eg_op_info_of(term->op)->flags & EG_OPF_POINTWISE) != 0;
-  if (!is_pointwise || term->child_count < 2) return false;
+  bool is_of_row = row->op == (eg_op)EG_OP_ANY ? is_pointwise : row->op == term->op;
+  if (!is_of_row || term->child_count < 2) return false;
   const eg_rule_term *a = &rule->terms[term->children[0]];
   const eg_rule_term *b = &rule->terms[term->children[1]];
   return !a->is_var || !b->is_var || a->var != b->var;
@@ -573,11 +537,11 @@ static egraph_status add_term(const eg_rule *rule, uint32_t index,
   const eg_rule_term *term = &rule->terms[index];
   for (uint16_t i = 0; i < eg_op_info_of(term->op)->attr_count; i++)
     if (is_open(rule, index, i)) EG_TRY(add_slot(term->op, index, i, out));
-  bool has_kernel = is_of_convolution(term->op), broadcasts = does_broadcast(rule, term);
+  bool has_kernel = is_of_convolution(term->op);
   for (size_t i = 0; i < CLASSES; i++) {
     eg_instance_subject subject = classes[i].subject;
     if ((subject == EG_INSTANCE_KERNEL && has_kernel) ||
-        (subject == EG_INSTANCE_OPERANDS && broadcasts))
+        (subject == EG_INSTANCE_OPERANDS && does_broadcast(rule, term, &classes[i])))
       EG_TRY(eg_instance_aims_push(
           out,
           (eg_instance_aim){.subject = subject, .row = &classes[i], .term = index}));
@@ -699,20 +663,14 @@ void eg_instance_prepare(const eg_instance_aim *aim, eg_verify_choice *choice) {
   choice->is_grouped = is_group && (int)aim->row->low == GROUP_BETWEEN;
 }
 
-/// An operand beside another one, which has its type.
+/// Operands of which the other one has its type.
 static void fit_operand(const eg_instance_class *row, eg_verify_choice *choice,
                         uint32_t operand) {
-  uint32_t other = operand == 0;
-  eg_type *type = &choice->types[operand];
-  const eg_type *beside = &choice->types[other];
-  egraph_dtype dtype = type->dtype;
-  bool is_known = operand > 0 || choice->type_set[other];
-  if (!is_known) return;
-  *type = *beside;
-  type->dtype = dtype;
-  if (row->test == &test_ONE_SHAPE) return;
-  if ((uint32_t)row->low != operand) stretch(choice, beside, type);
-  if ((uint32_t)row->low != other) shrink(choice, type);
+  if (operand > 1 || (operand == 0 && !choice->type_set[1])) return;
+  eg_operand_fit how = row->test == &test_ONE_SHAPE    ? EG_OPERANDS_EQUAL
+                       : row->test == &test_STRETCHED ? EG_OPERANDS_STRETCHED
+                                                       : EG_OPERANDS_STRETCHED_BATCH;
+  eg_operands_fit(how, (uint32_t)row->low, choice, operand);
 }
 
 void eg_instance_fit(const eg_instance_aim *aim, eg_verify_choice *choice,
@@ -720,7 +678,7 @@ void eg_instance_fit(const eg_instance_aim *aim, eg_verify_choice *choice,
   eg_type *type = &choice->types[operand];
   bool is_rank = aim->subject == EG_INSTANCE_RANK;
   if (aim->subject == EG_INSTANCE_OPERANDS) {
-    if (operand < 2 && eg_verify_chance(choice, 80)) fit_operand(aim->row, choice, operand);
+    if (eg_verify_chance(choice, 80)) fit_operand(aim->row, choice, operand);
     return;
   }
   if (eg_instance_type_is_in(aim, type) || (!is_rank && eg_verify_chance(choice, 50)))

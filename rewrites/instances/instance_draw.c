@@ -187,6 +187,16 @@ static void aim_at_leaf(eg_verify_draws *draws, uint32_t var, uint32_t operand) 
     choice->min_rank[operand] = choice->max_rank[operand] = eg_instance_rank(aim, choice);
 }
 
+/// The operands of the term that the draw is steered to, and often those of other terms
+/// with its operator, which may have to follow.
+static bool fits_operands(eg_verify_draws *draws, const eg_rule_term *term) {
+  const eg_instance_aim *aim = draws->aim;
+  if (aim == NULL || aim->subject != EG_INSTANCE_OPERANDS) return false;
+  const eg_rule_term *aimed = &draws->rule->terms[aim->term];
+  return term == aimed ||
+         (term->op == aimed->op && eg_rng_below(&draws->rng, 4) != 0);
+}
+
 static void set_known_types(eg_verify_draws *draws, const eg_rule_term *term) {
   eg_verify_choice *choice = &draws->choice;
   choice->count = term->child_count;
@@ -198,8 +208,7 @@ static void set_known_types(eg_verify_draws *draws, const eg_rule_term *term) {
     choice->max_rank[i] =
         fresh ? draws->hints.vars[child->var].max_rank : EGRAPH_MAX_RANK;
     if (fresh) aim_at_leaf(draws, child->var, i);
-    bool is_fitted = choice->aim != NULL && choice->aim->subject == EG_INSTANCE_OPERANDS;
-    if (fresh && is_fitted) choice->fit_aim[i] = choice->aim;
+    if (fresh && fits_operands(draws, term)) choice->fit_aim[i] = draws->aim;
     if (fresh) continue;
     eg_class class = child->is_var ? draws->env.vars[child->var].tensor
                                    : draws->classes[term->children[i]];
@@ -234,6 +243,9 @@ static void set_role(eg_verify_draws *draws, uint32_t var, eg_verify_leaf *leaf)
   if (!leaf->splat) return;
   leaf->weight = true;
   leaf->splat_value = random_splat(draws);
+  // Its reciprocal is no overflow of an intermediate result.
+  bool is_tiny = leaf->splat_value != 0 && fabs(leaf->splat_value) < 1e-3;
+  if (is_tiny && leaf->type.dtype == EGRAPH_FLOAT16) leaf->splat_value = 1e-3;
   if (leaf->variance) leaf->splat_value = fabs(leaf->splat_value);
   eg_rule_value value;
   if (hint->splat_value != EG_RULE_NONE && eval(draws, hint->splat_value, &value))

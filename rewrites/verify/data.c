@@ -107,7 +107,7 @@ static double near_number(eg_verify_source *source, egraph_dtype dtype,
   double most = 2 * source->near[eg_rng_below(&source->rng, source->near_count)];
   double size = most * eg_rng_unit(&source->rng);
   bool is_negative = eg_rng_below(&source->rng, 3) == 0;
-  if (source->kind < 5 && most >= 8) size = floor(size);
+  if (most >= 1000 || (source->kind < 5 && most >= 8)) size = floor(size); // exact
   if (size > eg_dtype_largest(dtype)) return ordinary(source, true, is_positive);
   return is_negative && !is_positive ? -size : size;
 }

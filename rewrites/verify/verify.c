@@ -23,7 +23,7 @@ typedef struct effort {
 } effort;
 static const effort thorough_of_attributes = {80, 240}, thorough_of_dims = {24, 96},
                     thorough = {8, 64}, loading = {1, 3}, thorough_of_large = {12, 48},
-                    thorough_of_ranks = {12, 48}, thorough_of_operands = {24, 240};
+                    thorough_of_ranks = {12, 48}, thorough_of_operands = {48, 240};
 // Draws after which a class is given up: of operands that depend on each other, later.
 enum { HOPELESS = 24, HOPELESS_OPERANDS = 160 };
 
