@@ -44,6 +44,7 @@ static const char *const of_one[][2] = {
     {"i", "(= $a 1)"},
     {"i", "(odd $a)"},
     {"i", "(even $a)"},
+    {"l", "(perm-identity $a)"}, // the first of equal ones is told
     {"l", "(all-equal $a 0)"},
     {"l", "(all-equal $a 1)"},
     {"l", "(all-equal $a (at $a 0))"},
@@ -53,7 +54,6 @@ static const char *const of_one[][2] = {
     {"l", "(= (len $a) 1)"},
     {"l", "(= (len $a) 2)"},
     {"l", "(sorted $a)"},
-    {"l", "(perm-identity $a)"},
     {"l", "(= (perm-inverse $a) $a)"},
     {"l", "(= (take $a 2) (drop $a 2))"},
     {"f", "(>= $a 0.0)"},

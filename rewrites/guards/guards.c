@@ -15,7 +15,7 @@
 
 // INSTANCES of each kind are kept in mind. FEW conditions are tried in pairs, TRIALS
 // guards verified with SEEDS seeds each.
-enum { INSTANCES = 4096, WORDS = INSTANCES / 64, FEW = 48, TRIALS = 12, SEEDS = 3, IMPORT_SHARE = 20 };
+enum { INSTANCES = 4096, WORDS = INSTANCES / 64, FEW = 48, TRIALS = 12, SEEDS = 3, IMPORT_SHARE = 4 };
 
 /// Which instances a condition keeps.
 typedef struct condition {

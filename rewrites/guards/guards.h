@@ -31,7 +31,7 @@ egraph_status eg_guards_check(const eg_rules *rules, uint64_t seed,
                               void *user);
 
 /// The weakest guard of a rule that does not hold. *out_found: whether there is one that
-/// a twentieth of all instances keep, which is appended to `guard` then.
+/// a quarter of all instances keeps, which is appended to `guard` then.
 egraph_status eg_guard_find(egraph_allocator alloc, const eg_rule *rule, uint64_t seed,
                             eg_text *guard, bool *out_found);
 
