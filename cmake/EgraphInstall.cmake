@@ -6,7 +6,7 @@ include(CMakePackageConfigHelpers)
 set(egraph_private_libraries glpk z protobuf-c sqlite3 dnnl ${CMAKE_DL_LIBS})
 
 install(FILES include/egraph.h include/egraph_extract.h include/egraph_arrays.h include/egraph_plan.h include/egraph_optimize.h
-              include/egraph_simulate.h include/egraph_generate.h include/egraph_terms.h include/egraph_walk.h include/egraph_search.def
+              include/egraph_simulate.h include/egraph_generate.h include/egraph_refine.h include/egraph_terms.h include/egraph_walk.h include/egraph_search.def
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/egraph)
 install(TARGETS egraph_static egraph_shared
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}

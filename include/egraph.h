@@ -429,6 +429,8 @@ typedef struct egraph_rule_evidence {
   uint32_t instances, exact;        // compared; without any rounding
   const egraph_rule_class *classes; // [class_count]: all that the left side leaves open
   uint32_t class_count, reached;    // reached: with an instance
+  uint32_t largest_rank;            // of operands that were compared
+  int64_t largest_dim;
 } egraph_rule_evidence;
 /// Verifies as egraph_rules_verify does, and reports the evidence of every rule. What
 /// `report` is given lasts as long as the call.
@@ -609,6 +611,7 @@ EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_costs_validate(egraph_costs *co
 #include "egraph_generate.h" // IWYU pragma: export
 #include "egraph_optimize.h" // IWYU pragma: export
 #include "egraph_plan.h"     // IWYU pragma: export
+#include "egraph_refine.h"   // IWYU pragma: export
 #include "egraph_simulate.h" // IWYU pragma: export
 #include "egraph_terms.h"    // IWYU pragma: export
 #include "egraph_walk.h"     // IWYU pragma: export

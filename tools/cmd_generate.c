@@ -73,6 +73,15 @@ static int print_families(void) {
   return EXIT_DONE;
 }
 
+/// An output is no file that the run reads, or goes on from.
+static bool output_is_free(const egraph_generate_options *options, const char *path) {
+  if (files_are_same(path, options->family)) return say_overwritten(path, "the family");
+  if (files_are_same(path, options->state)) return say_overwritten(path, "the state");
+  if (files_are_same(options->state, options->family))
+    return say_overwritten(options->state, "the family");
+  return true;
+}
+
 static int generate(const egraph_generate_options *options, const char *path, bool json) {
   egraph_generate_report report;
   char *text = NULL;
@@ -131,6 +140,7 @@ int command_rules_generate(int argc, char **argv) {
     fprintf(stderr, "egraph: --family is missing; --families lists the shipped ones\n");
     return EXIT_USAGE;
   }
+  if (!output_is_free(&options, path)) return EXIT_USAGE;
   options.operators = (uint32_t)operators;
   options.threads = (uint32_t)threads;
   options.byte_limit = (size_t)byte_limit;

@@ -226,20 +226,6 @@ static bool can_be_written(const char *path) {
   return false;
 }
 
-/// Whether two names are of one file that is there, or will be.
-static bool is_same_file(const char *a, const char *b) {
-  struct stat first, second;
-  if (a == NULL || b == NULL) return false;
-  if (stat(a, &first) != 0 || stat(b, &second) != 0) return strcmp(a, b) == 0;
-  return first.st_dev == second.st_dev && first.st_ino == second.st_ino;
-}
-
-static bool say_clash(const char *path, const char *other) {
-  fprintf(stderr, "egraph: %s is %s, and would be overwritten; choose another file\n",
-          path, other);
-  return false;
-}
-
 /// Whether the name of an output says what is to be written. A device takes a model.
 static bool says_its_form(const char *path) {
   struct stat info;
@@ -254,16 +240,16 @@ static bool says_its_form(const char *path) {
 }
 
 static bool files_can_be_written(const file_flags *f, const char *model) {
-  if (is_same_file(f->certificate, model))
-    return say_clash(f->certificate, "the model itself");
-  if (optimize_flags_plan(&f->run) && is_same_file(f->output, model))
-    return say_clash(f->output, "the model itself");
-  if (is_same_file(f->output, f->certificate))
-    return say_clash(f->certificate, "the output, too");
-  if (is_same_file(f->explanation, model))
-    return say_clash(f->explanation, "the model itself");
-  if (is_same_file(f->explanation, f->output))
-    return say_clash(f->explanation, "the output, too");
+  if (files_are_same(f->certificate, model))
+    return say_overwritten(f->certificate, "the model itself");
+  if (optimize_flags_plan(&f->run) && files_are_same(f->output, model))
+    return say_overwritten(f->output, "the model itself");
+  if (files_are_same(f->output, f->certificate))
+    return say_overwritten(f->certificate, "the output, too");
+  if (files_are_same(f->explanation, model))
+    return say_overwritten(f->explanation, "the model itself");
+  if (files_are_same(f->explanation, f->output))
+    return say_overwritten(f->explanation, "the output, too");
   return (f->output == NULL || (can_be_written(f->output) && says_its_form(f->output))) &&
          (f->certificate == NULL || can_be_written(f->certificate)) &&
          (f->explanation == NULL || can_be_written(f->explanation));

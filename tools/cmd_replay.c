@@ -30,18 +30,51 @@ static egraph_status load_rules(const replay_flags *flags, egraph_rules **out) {
   return status;
 }
 
-/// Sizes are of the given model: the result has them, or they are open there, too.
+/// Dimensions of the flags that are open in a graph.
+static text_list open_dims_of(const egraph_graph *graph, const text_list *dims) {
+  text_list found = {.count = 0};
+  for (size_t i = 0; i < dims->count; i++)
+    for (uint32_t k = 0; k < egraph_graph_open_dims(graph); k++) {
+      egraph_dim dim;
+      size_t length = strcspn(dims->items[i], "=");
+      if (egraph_graph_open_dim(graph, k, &dim) != EGRAPH_OK ||
+          strncmp(dim.name, dims->items[i], length) != 0 || dim.name[length] != '\0')
+        continue;
+      found.items[found.count++] = dims->items[i];
+    }
+  return found;
+}
+
+/// The result has the sizes that it was made for, and those that it leaves open.
+static egraph_status load_result(const load_flags *flags, const char *path,
+                                 egraph_graph **out) {
+  load_flags as_written = *flags;
+  as_written.draw_weights = false;
+  as_written.dims.count = 0;
+  as_written.batch = 0;
+  egraph_status status = load_model(path, &as_written, out);
+  if (status != EGRAPH_OK) return status;
+  as_written.dims = open_dims_of(*out, &flags->dims);
+  if (egraph_graph_open_dims(*out) != 0) as_written.batch = flags->batch;
+  if (as_written.dims.count == 0 && as_written.batch == 0) return EGRAPH_OK;
+  egraph_graph_destroy(*out);
+  *out = NULL;
+  return load_model(path, &as_written, out);
+}
+
 static egraph_status load_all(const replay_flags *flags, const char *const *files,
                               replay_session *s) {
-  load_flags as_written = flags->load;
-  as_written.draw_weights = false;
   egraph_status status = load_rules(flags, &s->rules);
   if (status == EGRAPH_OK) status = load_model(files[0], &flags->load, &s->given);
-  if (egraph_graph_open_dims(s->given) == 0) {
-    as_written.dims.count = 0;
-    as_written.batch = 0;
-  }
-  return status == EGRAPH_OK ? load_model(files[1], &as_written, &s->result) : status;
+  return status == EGRAPH_OK ? load_result(&flags->load, files[1], &s->result) : status;
+}
+
+/// Shapes stand in an explanation as they were.
+static void note_sizes(const replay_flags *flags, const replay_session *s) {
+  bool has_sizes = flags->load.dims.count != 0 || flags->load.batch != 0;
+  if (has_sizes || (s->given != NULL && egraph_graph_open_dims(s->given) != 0))
+    fprintf(stderr, "egraph: note: an explanation is of the sizes that the model was "
+                    "optimized for; give the same --dim and --batch\n");
 }
 
 static void print_report(const egraph_replay_report *r, bool json) {
@@ -95,6 +128,7 @@ int command_replay(int argc, char **argv) {
         egraph_replay(NULL, s.given, s.result, s.rules, files.items[2], s.text, &report);
   if (status == EGRAPH_OK) print_report(&report, flags.json);
   int outcome = status == EGRAPH_OK ? EXIT_DONE : report_failure(status);
+  if (status == EGRAPH_E_ARGUMENT) note_sizes(&flags, &s);
   egraph_graph_destroy(s.given);
   egraph_graph_destroy(s.result);
   egraph_rules_destroy(s.rules);

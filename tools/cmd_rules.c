@@ -6,6 +6,7 @@
 
 #include "tools/arguments.h"
 #include "tools/planning.h"
+#include "tools/rule_guards.h"
 #include "tools/tensor_files.h"
 
 typedef struct verify_counts {
@@ -62,6 +63,8 @@ static void json_evidence(const egraph_rule_evidence *evidence) {
   json_int("instances", evidence->instances);
   json_int("exact", evidence->exact);
   json_int("reached", evidence->reached);
+  json_int("largest_rank", evidence->largest_rank);
+  json_int("largest_dim", (uint64_t)evidence->largest_dim);
   json_open("classes", '[');
   for (uint32_t i = 0; i < evidence->class_count; i++) {
     json_open(NULL, '{');
@@ -264,7 +267,7 @@ static egraph_status print_operators(bool json) {
 
 int command_rules(int argc, char **argv) {
   bool json = false, do_verify = false, print = false, builtin = false, operators = false,
-       trust = false;
+       trust = false, guards = false;
   text_list imported = {.count = 0};
   const char *output = NULL;
   bool is_written = true;
@@ -283,6 +286,8 @@ int command_rules(int argc, char **argv) {
   add_switch(&cmd, "--trust", &trust, "read rule files without verifying them");
   add_heading(&cmd, "Output");
   add_switch(&cmd, "--verify", &do_verify, "check both sides of every rule numerically");
+  add_switch(&cmd, "--guards", &guards,
+             "find conditions under which rules hold, and ones that need not be so strong");
   add_uint(&cmd, "--seed N", &seed, 0, 0, "seed of the verification");
   add_switch(&cmd, "--print", &print, "print the rules in canonical form");
   add_switch(&cmd, "--operators", &operators,
@@ -301,16 +306,18 @@ int command_rules(int argc, char **argv) {
   egraph_status status = egraph_rules_create(NULL, &rules);
   if (status == EGRAPH_OK && (builtin || (files.count == 0 && imported.count == 0)))
     status = egraph_rules_add_builtin(rules);
-  if (status == EGRAPH_OK) egraph_rules_trust(rules, trust || do_verify);
+  if (status == EGRAPH_OK) egraph_rules_trust(rules, trust || do_verify || guards);
   for (size_t i = 0; status == EGRAPH_OK && i < files.count; i++)
     status = egraph_rules_add_file(rules, files.items[i]);
   if (status == EGRAPH_OK && imported.count != 0)
-    status = import(rules, &imported, do_verify || print, json);
+    status = import(rules, &imported, do_verify || print || guards, json);
   if (status == EGRAPH_OK && output != NULL)
     status = write_rules(rules, output, &is_written);
   if (status == EGRAPH_OK) {
     if (do_verify)
       status = verify(rules, seed, json, &rejected);
+    else if (guards)
+      status = print_guards(rules, seed, json, &rejected);
     else if (print)
       status = print_canonical(rules, json);
     else if (imported.count == 0 && output == NULL)

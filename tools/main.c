@@ -30,6 +30,8 @@ static const struct command_row {
     {"shard", command_shard, "find the cheapest strategies of a sharding problem"},
     {"saturate", command_saturate, "rewrite plain terms by rules"},
     {"rules generate", command_rules_generate, "make rewrite rules by machine"},
+    {"rules minimize", command_rules_minimize, "find the rules that imply others"},
+    {"rules stats", command_rules_stats, "say which rules models need"},
     {"rules", command_rules, "list, print or verify rewrite rules"},
     {"replay", command_replay, "check an optimized graph by its explanation"},
     {"explain", command_explain, "say which rule made an operator, or what a plan does"},

@@ -127,6 +127,8 @@ int command_machine(int argc, char **argv);
 int command_run(int argc, char **argv);
 int command_rules(int argc, char **argv);
 int command_rules_generate(int argc, char **argv);
+int command_rules_minimize(int argc, char **argv);
+int command_rules_stats(int argc, char **argv);
 int command_extract(int argc, char **argv);
 int command_shard(int argc, char **argv);
 int command_bench_extract(int argc, char **argv);

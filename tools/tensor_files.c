@@ -2,13 +2,13 @@
 #define _POSIX_C_SOURCE 200809L
 #include "tools/tensor_files.h"
 
+#include "base/file.h"
 #include "tools/console.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 double tensor_tolerance(const egraph_graph *graph) {
   double error = 1e-3;
@@ -43,14 +43,8 @@ bool tensor_read(const char *path, void *data, size_t size) {
 }
 
 bool tensor_write(const char *path, const void *data, size_t size) {
-  FILE *file = fopen(path, "wb");
-  bool whole = file != NULL && fwrite(data, 1, size, file) == size;
-  if (file != NULL) whole = fclose(file) == 0 && whole;
-  if (whole) return true;
-  fprintf(stderr, "egraph: %s: cannot be written: %s; choose another file\n", path,
-          strerror(errno));
-  struct stat info;
-  if (file != NULL && stat(path, &info) == 0 && S_ISREG(info.st_mode)) (void)remove(path);
+  if (eg_file_write(path, data, size) == EGRAPH_OK) return true;
+  fprintf(stderr, "egraph: %s; choose another file\n", egraph_last_error());
   return false;
 }
 

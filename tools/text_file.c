@@ -5,6 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+
+#include "base/file.h"
 
 enum { FIRST_ROOM = 4096 };
 
@@ -36,13 +39,20 @@ char *text_file_read(const char *path) {
 }
 
 bool text_file_write(const char *path, const char *text) {
-  FILE *file = fopen(path, "wb");
-  bool fine = file != NULL && fputs(text, file) >= 0;
-  int failure = errno;
-  if (file != NULL && fclose(file) != 0 && fine) {
-    fine = false;
-    failure = errno;
-  }
-  if (!fine) fprintf(stderr, "egraph: %s: %s\n", path, strerror(failure));
-  return fine;
+  if (eg_file_write(path, text, strlen(text)) == EGRAPH_OK) return true;
+  fprintf(stderr, "egraph: %s\n", egraph_last_error());
+  return false;
+}
+
+bool files_are_same(const char *a, const char *b) {
+  struct stat first, second;
+  if (a == NULL || b == NULL) return false;
+  if (stat(a, &first) != 0 || stat(b, &second) != 0) return strcmp(a, b) == 0;
+  return first.st_dev == second.st_dev && first.st_ino == second.st_ino;
+}
+
+bool say_overwritten(const char *path, const char *what) {
+  fprintf(stderr, "egraph: %s is %s, and would be overwritten; choose another file\n",
+          path, what);
+  return false;
 }

@@ -96,8 +96,9 @@ static egraph_status read_fill_value(const eg_onnx_call *call, egraph_dtype *out
   eg_tensor tensor = {.type = type, .data = eg_buffer_writable(buffer)};
   *out_dtype = type.dtype;
   *out = eg_tensor_get_double(&tensor, 0);
-  // 2^53 and beyond, doubles skip integers.
-  bool exact = eg_dtype_is_float(type.dtype) || fabs(*out) < 0x1p53;
+  // Beyond 2^53 doubles skip integers.
+  bool exact = eg_dtype_is_float(type.dtype) ||
+               (fabs(*out) < 0x1p63 && (int64_t)*out == eg_tensor_get_int(&tensor, 0));
   eg_buffer_release(buffer);
   return exact ? EGRAPH_OK : eg_onnx_decline("the value is too large");
 }

@@ -33,32 +33,75 @@ static bool has_same_places(char *const *a, char *const *b, size_t count) {
 static egraph_status has_same_attributes(egraph_allocator alloc, const Onnx__NodeProto *a,
                                          const Onnx__NodeProto *b, bool *out) {
   *out = a->n_attribute == b->n_attribute;
-  for (size_t i = 0; *out && i < a->n_attribute; i++) {
-    const Onnx__AttributeProto *attr = a->attribute[i];
-    *out = attr->g == NULL && attr->n_graphs == 0; // whose names are not free
-    if (*out) EG_TRY(is_same_message(alloc, &attr->base, &b->attribute[i]->base, out));
-  }
+  for (size_t i = 0; *out && i < a->n_attribute; i++)
+    EG_TRY(
+        is_same_message(alloc, &a->attribute[i]->base, &b->attribute[i]->base, out));
   return EGRAPH_OK;
 }
 
-/// Of the standard domain the operator means the same in both sets; of others the sets
-/// are the same.
+/// Sub-graphs name what they capture, which are operands in this order.
+static bool has_same_captures(const Onnx__GraphProto *a, const Onnx__GraphProto *b) {
+  bool is_same = a->n_input == b->n_input;
+  for (size_t i = 0; is_same && i < a->n_input; i++)
+    is_same = strcmp(text_of(a->input[i]->name), text_of(b->input[i]->name)) == 0;
+  return is_same;
+}
+
+/// Whether the node, and all in its sub-graphs, mean the same in two sets of the standard
+/// domain, the earlier one first: later ones have more types. The depth of messages is bounded by their reader.
+static bool means_same_in(const Onnx__NodeProto *node, int64_t first, int64_t second) {
+  if (eg_onnx_is_standard(node->domain) &&
+      !eg_onnx_sets_have(eg_onnx_sets_of(text_of(node->op_type), first), second))
+    return false;
+  bool is_same = true;
+  for (size_t i = 0; i < node->n_attribute; i++) {
+    const Onnx__AttributeProto *attr = node->attribute[i];
+    for (size_t k = 0; k <= attr->n_graphs; k++) {
+      const Onnx__GraphProto *graph = k < attr->n_graphs ? attr->graphs[k] : attr->g;
+      for (size_t n = 0; graph != NULL && n < graph->n_node; n++)
+        is_same = is_same && means_same_in(graph->node[n], first, second);
+    }
+  }
+  return is_same;
+}
+
+static const Onnx__OperatorSetIdProto *set_of(const Onnx__ModelProto *model,
+                                              const char *domain) {
+  for (size_t i = 0; i < model->n_opset_import; i++)
+    if (strcmp(text_of(model->opset_import[i]->domain), text_of(domain)) == 0)
+      return model->opset_import[i];
+  return NULL;
+}
+
+/// Whether the second has the sets of the first, but for those of the standard domain.
+static bool has_other_sets(const Onnx__ModelProto *a, const Onnx__ModelProto *b) {
+  for (size_t i = 0; i < a->n_opset_import; i++) {
+    const Onnx__OperatorSetIdProto *set = a->opset_import[i];
+    if (eg_onnx_is_standard(set->domain)) continue;
+    const Onnx__OperatorSetIdProto *other = set_of(b, set->domain);
+    if (other == NULL || other->version != set->version) return false;
+  }
+  return true;
+}
+
+/// Functions are written for the set of their model, so that this is the same as well.
+static egraph_status has_same_functions(egraph_allocator alloc, const Onnx__ModelProto *a,
+                                        const Onnx__ModelProto *b, bool *out) {
+  *out = a->n_functions == b->n_functions;
+  for (size_t i = 0; *out && i < a->n_functions; i++)
+    EG_TRY(
+        is_same_message(alloc, &a->functions[i]->base, &b->functions[i]->base, out));
+  return EGRAPH_OK;
+}
+
 static egraph_status has_same_meaning(egraph_allocator alloc, const Onnx__ModelProto *a,
                                       const Onnx__ModelProto *b, bool *out) {
-  const Onnx__NodeProto *node = a->graph->node[0];
-  *out = a->n_opset_import == b->n_opset_import && a->n_functions == 0 &&
-         b->n_functions == 0;
-  if (*out && eg_onnx_is_standard(node->domain)) {
-    int64_t first = eg_onnx_standard_opset(a->opset_import, a->n_opset_import);
-    int64_t second = eg_onnx_standard_opset(b->opset_import, b->n_opset_import);
-    *out = a->n_opset_import == 1 &&
-           eg_onnx_sets_have(eg_onnx_sets_of(text_of(node->op_type), first), second);
-    return EGRAPH_OK;
-  }
-  for (size_t i = 0; *out && i < a->n_opset_import; i++)
-    EG_TRY(is_same_message(alloc, &a->opset_import[i]->base, &b->opset_import[i]->base,
-                           out));
-  return EGRAPH_OK;
+  int64_t first = eg_onnx_standard_opset(a->opset_import, a->n_opset_import);
+  int64_t second = eg_onnx_standard_opset(b->opset_import, b->n_opset_import);
+  *out = has_other_sets(a, b) && has_other_sets(b, a) &&
+         means_same_in(a->graph->node[0], first < second ? first : second,
+                       first < second ? second : first);
+  return *out ? has_same_functions(alloc, a, b, out) : EGRAPH_OK;
 }
 
 static egraph_status compare(egraph_allocator alloc, const Onnx__ModelProto *a,
@@ -72,7 +115,8 @@ static egraph_status compare(egraph_allocator alloc, const Onnx__ModelProto *a,
          strcmp(text_of(x->domain), text_of(y->domain)) == 0 &&
          x->n_input == y->n_input && x->n_output == y->n_output &&
          has_same_places(x->input, y->input, x->n_input) &&
-         has_same_places(x->output, y->output, x->n_output);
+         has_same_places(x->output, y->output, x->n_output) &&
+         has_same_captures(a->graph, b->graph);
   if (*out) EG_TRY(has_same_attributes(alloc, x, y, out));
   return *out ? has_same_meaning(alloc, a, b, out) : EGRAPH_OK;
 }

@@ -64,6 +64,32 @@ egraph_status eg_implied_checker_init(eg_implied_checker *checker,
   return status;
 }
 
+static egraph_status copy_rules(eg_implied_checker *checker, const eg_rules *rules) {
+  eg_text text;
+  eg_text_init(&text, checker->alloc);
+  egraph_status status = eg_rules_print(rules, &text);
+  if (status == EGRAPH_OK)
+    status = eg_rules_parse(checker->rules, "rules", eg_text_of(&text),
+                            strlen(eg_text_of(&text)));
+  eg_text_deinit(&text);
+  EG_TRY(status);
+  uint32_t count = eg_rules_count(checker->rules);
+  EG_TRY(
+      eg_alloc(checker->alloc, count, sizeof *checker->is_default, &checker->is_default));
+  for (uint32_t i = 0; i < count; i++)
+    checker->is_default[i] = true;
+  return EGRAPH_OK;
+}
+
+egraph_status eg_implied_checker_init_of(eg_implied_checker *checker,
+                                         egraph_allocator alloc, const eg_rules *rules) {
+  *checker = (eg_implied_checker){.alloc = alloc, .is_alone = true};
+  EG_TRY(eg_rules_create(&alloc, &checker->rules));
+  egraph_status status = copy_rules(checker, rules);
+  if (status != EGRAPH_OK) eg_implied_checker_deinit(checker);
+  return status;
+}
+
 void eg_implied_checker_deinit(eg_implied_checker *checker) {
   if (checker->rules == NULL) return;
   eg_free(checker->alloc, checker->is_default, eg_rules_count(checker->rules),
@@ -437,6 +463,7 @@ static egraph_status run_check(check *c, eg_implied *out, eg_text *names) {
   EG_TRY(eg_arena_alloc(&c->arena, 1, sizeof *c->scratch, &c->scratch));
   EG_TRY(draw_samples(c));
   for (uint32_t i = 0; i < STAGES; i++) {
+    if (c->checker->is_alone && stages[i].is_exploring) continue;
     choose_rules(c, &stages[i]);
     EG_TRY(try_samples(c, &level));
     if (level == 2) continue;

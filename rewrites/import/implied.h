@@ -18,15 +18,21 @@ typedef enum eg_implied { EG_IMPLIED_LIST(EG_IMPLIED_ENUM) EG_IMPLIED_NOT } eg_i
 /// NULL for EG_IMPLIED_NOT.
 const char *eg_implied_words(eg_implied how);
 
-/// The shipped rules. Rules of every class are used, whatever a search would allow.
+/// Rules that may imply others. Those of every class are used, whatever a search would
+/// allow.
 typedef struct eg_implied_checker {
   eg_rules *rules;  // all of them switched on
-  bool *is_default; // [rules] which ones are on by default
+  bool *is_default; // [rules] which ones are used first
+  bool is_alone;    // and no others after them
   egraph_allocator alloc;
 } eg_implied_checker;
 
+/// With the shipped rules.
 egraph_status eg_implied_checker_init(eg_implied_checker *checker,
                                       egraph_allocator alloc);
+/// With a copy of these rules, all of them used, whether they are switched on or not.
+egraph_status eg_implied_checker_init_of(eg_implied_checker *checker,
+                                         egraph_allocator alloc, const eg_rules *rules);
 void eg_implied_checker_deinit(eg_implied_checker *checker);
 /// Looks at instances of a rule (of any set), of which kernels of convolutions are
 /// weights. `names` (overwritten) gets the shipped rules that the first one takes:

@@ -64,6 +64,7 @@ typedef struct eg_tensor_form {
   uint32_t freedoms;                 // bits of those taken
   eg_guard guards[2];
   uint32_t guard_count;
+  const char *condition; // beside the guards, in the rule language; NULL: none
   egraph_math math;
 } eg_tensor_form;
 

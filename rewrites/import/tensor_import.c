@@ -1,12 +1,15 @@
 // Substitutions over tensors (TASO, Tensat).
 //
 // First the rule is read as its file has it. When it does not hold, guards of a closed
-// list are tried, weakest first, one by one and in pairs. What holds is made general: one
+// list are tried, weakest first, one by one and in pairs, then those that any rule may
+// need (rewrites/guards). What holds is made general: one
 // attribute after the other becomes a variable, if the rule still holds then.
 // SPDX-License-Identifier: Apache-2.0
+#include "rewrites/guards/guards.h"
 #include "rewrites/import/import_internal.h"
 #include "rewrites/import/tensor_form.h"
 #include "rewrites/import/tensor_text.h"
+#include "rewrites/rule_files.h"
 #include "rewrites/verify/verify.h"
 
 #include <inttypes.h>
@@ -19,10 +22,22 @@ typedef struct attempt {
   eg_importer *in;
   eg_tensor_form form;
   eg_text why; // the first trial does not hold
+  eg_text condition;
   eg_import_trial base;
 } attempt;
 
 // ---- trials ---------------------------------------------------------------------------
+
+static bool is_guarded(const attempt *a) {
+  return a->form.guard_count != 0 || a->form.condition != NULL;
+}
+
+static egraph_status write_guards(const attempt *a, eg_text *out) {
+  for (uint32_t i = 0; i < a->form.guard_count; i++)
+    EG_TRY(eg_guard_write(&a->form, &a->form.guards[i], out));
+  return a->form.condition == NULL ? EGRAPH_OK
+                                   : eg_text_printf(out, " %s", a->form.condition);
+}
 
 /// "Tensat (MLSys'21), file.txt, substitution 17; holds if (= ?g0 1)"
 static egraph_status write_source(attempt *a, eg_text *source) {
@@ -32,10 +47,8 @@ static egraph_status write_source(attempt *a, eg_text *source) {
     if (*c == '/') name = c + 1;
   EG_TRY(eg_text_print_names(source, "%s, %s, substitution %" PRIu32,
                              eg_subst_origin_words(in->file->origin), name, in->number));
-  if (a->form.guard_count != 0) EG_TRY(eg_text_append(source, "; holds if"));
-  for (uint32_t i = 0; i < a->form.guard_count; i++)
-    EG_TRY(eg_guard_write(&a->form, &a->form.guards[i], source));
-  return EGRAPH_OK;
+  if (is_guarded(a)) EG_TRY(eg_text_append(source, "; holds if"));
+  return write_guards(a, source);
 }
 
 static egraph_status write_form(attempt *a, const char **out_fault) {
@@ -70,6 +83,24 @@ static egraph_status holds_guarded(attempt *a, bool *out) {
   return EGRAPH_OK;
 }
 
+/// Any condition that rules may need, of the rule as it stands.
+static egraph_status find_condition(attempt *a, bool *out_found) {
+  eg_importer *in = a->in;
+  const char *fault;
+  eg_rules *rules;
+  *out_found = false;
+  EG_TRY(write_form(a, &fault));
+  if (fault != NULL) return EGRAPH_OK;
+  EG_TRY(eg_rules_create(&in->alloc, &rules));
+  egraph_status status = eg_rules_parse(rules, "import", eg_text_of(&in->text),
+                                        strlen(eg_text_of(&in->text)));
+  if (status == EGRAPH_OK && eg_rules_count(rules) != 0)
+    status = eg_guard_find(in->alloc, eg_rules_at(rules, 0), 1, &a->condition, out_found);
+  eg_rules_destroy(rules);
+  if (*out_found) a->form.condition = eg_text_of(&a->condition);
+  return status;
+}
+
 static egraph_status find_guard(attempt *a, bool *out_found) {
   eg_guard guards[EG_FORM_GUARDS];
   uint32_t count = eg_tensor_form_guards(&a->form, guards);
@@ -88,7 +119,7 @@ static egraph_status find_guard(attempt *a, bool *out_found) {
       if (*out_found) return EGRAPH_OK;
     }
   a->form.guard_count = 0;
-  return EGRAPH_OK;
+  return find_condition(a, out_found);
 }
 
 // ---- freedoms -------------------------------------------------------------------------
@@ -122,9 +153,8 @@ static egraph_status find_class(attempt *a, eg_import_trial *out) {
 // ---- verdicts -------------------------------------------------------------------------
 
 static egraph_status describe(attempt *a, eg_text *out) {
-  for (uint32_t i = 0; i < a->form.guard_count; i++)
-    EG_TRY(eg_guard_write(&a->form, &a->form.guards[i], out));
-  const char *comma = a->form.guard_count != 0 ? "; " : "";
+  EG_TRY(write_guards(a, out));
+  const char *comma = is_guarded(a) ? "; " : "";
   for (uint32_t i = 0; i < EG_FREEDOMS; i++) {
     if ((a->form.freedoms >> i & 1) == 0) continue;
     EG_TRY(eg_text_append(out, comma));
@@ -177,7 +207,7 @@ static egraph_status add_general(attempt *a) {
     return EGRAPH_OK;
   }
   EG_TRY(
-      eg_import_add(in, a->form.guard_count != 0 ? EG_IMPORT_GUARDED : EG_IMPORT_TESTED));
+      eg_import_add(in, is_guarded(a) ? EG_IMPORT_GUARDED : EG_IMPORT_TESTED));
   if (in->outcome != EG_IMPORT_GUARDED && in->outcome != EG_IMPORT_TESTED)
     return EGRAPH_OK;
   eg_text_clear(&in->detail);
@@ -218,7 +248,9 @@ egraph_status eg_import_tensors(eg_importer *in) {
   const char *fault = eg_tensor_form_read(in->subst, &a.form, buffer);
   if (fault != NULL) return eg_import_decide(in, EG_IMPORT_FOREIGN, fault);
   eg_text_init(&a.why, in->alloc);
+  eg_text_init(&a.condition, in->alloc);
   egraph_status status = judge(&a);
+  eg_text_deinit(&a.condition);
   eg_text_deinit(&a.why);
   return status;
 }

@@ -581,6 +581,8 @@ static egraph_status write_conditions(writer *w) {
   EG_TRY(write_shapes(w, w->form->right));
   for (uint32_t i = 0; i < w->form->guard_count; i++)
     EG_TRY(write_guard(w, &w->form->guards[i]));
+  if (w->form->condition != NULL)
+    EG_TRY(eg_text_printf(w->text, " %s", w->form->condition));
   if (w->text->chars.len != before) return eg_text_append(w->text, ")");
   w->text->chars.len = start;
   return eg_text_append(w->text, "");

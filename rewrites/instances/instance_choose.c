@@ -75,13 +75,15 @@ static rank_range ranks_of_first(const eg_verify_choice *choice) {
   at_least(&range, choice->min_rank[0]);
   if (choice->min_rank[0] == choice->max_rank[0]) exactly(&range, choice->min_rank[0]);
   if (range.high > choice->max_rank[0]) range.high = choice->max_rank[0];
-  if (range.high > EG_VERIFY_FRESH_RANK) range.high = EG_VERIFY_FRESH_RANK;
+  uint32_t most = EG_VERIFY_FRESH_RANK; // but where more is asked for
+  if (choice->min_rank[0] > most) most = choice->min_rank[0];
+  if (range.high > most) range.high = most;
   if (range.low > range.high) range.low = range.high;
   return range;
 }
 
 // LARGE_ELEMENTS: where large dimensions are wanted, or room.
-enum { MAX_ELEMENTS = 400, LARGE_ELEMENTS = 3000 };
+enum { FEW_ELEMENTS = 100, MAX_ELEMENTS = 400, LARGE_ELEMENTS = 1500 };
 
 // ---- fresh types ----------------------------------------------------------------
 
@@ -93,17 +95,23 @@ static egraph_dtype dtype_for(const eg_verify_choice *choice) {
   return choice->dtype;
 }
 
+/// Most dimensions of many are ones.
+static int64_t dim_of_rank(eg_verify_choice *choice, uint32_t rank) {
+  bool is_one = rank > EG_VERIFY_FRESH_RANK && eg_verify_chance(choice, 60);
+  return is_one ? 1 : eg_verify_dim(choice);
+}
+
 static eg_type random_type(eg_verify_choice *choice, egraph_dtype dtype,
                            rank_range range) {
   eg_type type = {.dtype = dtype};
   if (range.low == 0 && range.high > 0 && eg_verify_chance(choice, 80)) range.low = 1;
   type.rank = range.low + eg_verify_below(choice, range.high - range.low + 1);
-  int64_t elements, most = MAX_ELEMENTS;
+  int64_t elements, most = type.rank > 6 ? FEW_ELEMENTS : MAX_ELEMENTS;
   if (choice->dim_count > 0 || choice->is_roomy) most = LARGE_ELEMENTS;
   do {
     elements = 1;
     for (uint32_t i = 0; i < type.rank; i++)
-      elements *= type.dims[i] = eg_verify_dim(choice);
+      elements *= type.dims[i] = dim_of_rank(choice, type.rank);
   } while (elements > most);
   return type;
 }
@@ -124,7 +132,9 @@ static eg_type random_image(eg_verify_choice *choice, rank_range range) {
   type.dims[1] = channels[eg_verify_below(choice, is_weight ? 4 : 7)];
   if (choice->is_grouped) type.dims[1] = eg_verify_chance(choice, 50) ? 4 : 6;
   for (uint32_t i = 2; i < type.rank; i++)
-    type.dims[i] = (is_roomy ? 4 : 1) + eg_verify_below(choice, type.rank == 5 ? 3 : 5);
+    type.dims[i] = i > 4 ? 1 + (int64_t)eg_verify_chance(choice, 20)
+                         : (is_roomy ? 4 : 1) +
+                               eg_verify_below(choice, type.rank >= 5 ? 3 : 5);
   if (choice->dim_count > 0) // one of them
     type.dims[eg_verify_below(choice, type.rank)] = eg_verify_dim(choice);
   return type;
@@ -300,6 +310,8 @@ static eg_type conv_weight(eg_verify_choice *choice) {
     type.dims[i] = point ? 1
                    : odd ? 1 + 2 * (int64_t)eg_verify_below(choice, 2)
                          : 1 + eg_verify_below(choice, 3);
+  for (uint32_t i = 5; i < type.rank; i++)
+    if (eg_verify_chance(choice, 80)) type.dims[i] = 1;
   for (uint32_t i = 2; i < type.rank; i++)
     if (choice->kernel[i - 2] > 0) type.dims[i] = choice->kernel[i - 2];
   return type;

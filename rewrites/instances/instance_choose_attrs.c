@@ -44,8 +44,8 @@ static void choose_axes(eg_verify_choice *choice, eg_attr *attr) {
     for (uint32_t i = 0; i < rank && len < wanted; i++)
       if (eg_verify_below(choice, rank - i) < wanted - len) axes[len++] = i;
   } else if (rank > 0 && eg_verify_chance(choice, 60)) {
-    uint32_t axis =
-        eg_verify_chance(choice, 50) ? rank - 1 : eg_verify_below(choice, rank);
+    bool is_last = choice->dim_count == 0 && eg_verify_chance(choice, 50);
+    uint32_t axis = is_last ? rank - 1 : eg_verify_below(choice, rank);
     if (may_take_axis(choice, axis)) axes[len++] = axis;
   }
   bool several = len == 0;
@@ -108,6 +108,8 @@ static void choose_kernel(eg_verify_choice *choice, eg_attr *attr) {
   for (uint32_t i = 0; i < len; i++) {
     if (choice->op == EG_OP_ENLARGE)
       list[i] = choice->types[0].dims[i + 2] + 2 * (int64_t)eg_verify_below(choice, 2);
+    else if (i > 2 && eg_verify_chance(choice, 80))
+      list[i] = 1;
     else
       list[i] = 1 + eg_verify_below(choice, choice->is_roomy ? 5 : 3);
   }
@@ -302,7 +304,7 @@ static int64_t choose_int(eg_verify_choice *choice, const char *name) {
   if (strcmp(name, "num_groups") == 0 || strcmp(name, "count") == 0 ||
       strcmp(name, "k") == 0 || strcmp(name, "n") == 0 || strcmp(name, "channels") == 0)
     return 1 + eg_verify_below(choice, 3);
-  if (strcmp(name, "size") == 0) return 1 + 2 * (int64_t)eg_verify_below(choice, 2);
+  if (strcmp(name, "size") == 0) return 1 + eg_verify_below(choice, 5);
   if (strcmp(name, "start") == 0) return 0;
   if (strcmp(name, "end") == 0) return rank;
   return eg_verify_below(choice, 2); // flags

@@ -6,6 +6,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "rewrites/instances/instance_operands.h"
+
 typedef struct class_test class_test;
 
 struct eg_instance_class {
@@ -403,6 +405,28 @@ static bool holds_prime(const eg_instance_class *row, const eg_instance_node *no
   return false;
 }
 
+// ---- operands that broadcast --------------------------------------------------------
+
+static bool holds_one_shape(const eg_instance_class *row, const eg_instance_node *node,
+                            const eg_attr *attr) {
+  (void)row, (void)attr;
+  return eg_type_same_shape(&node->types[0], &node->types[1]);
+}
+
+static bool holds_stretched(const eg_instance_class *row, const eg_instance_node *node,
+                            const eg_attr *attr) {
+  (void)attr;
+  return eg_operands_are_stretched(node->types, (uint32_t)row->low, row->high > 0);
+}
+
+static bool holds_stretched_batch(const eg_instance_class *row,
+                                  const eg_instance_node *node, const eg_attr *attr) {
+  (void)attr;
+  const eg_type batches[2] = {eg_operand_batch(&node->types[0]),
+                              eg_operand_batch(&node->types[1])};
+  return eg_operands_are_stretched(batches, (uint32_t)row->low, false);
+}
+
 static const class_test test_NUMBER = {holds_number, put_number};
 static const class_test test_ALL = {holds_all, put_all};
 static const class_test test_SOME = {holds_some, put_some};
@@ -415,6 +439,9 @@ static const class_test test_PERMUTATION = {holds_permutation, put_permutation};
 static const class_test test_SAME_SIZES = {holds_same_sizes, put_same_sizes};
 static const class_test test_SIZES = {holds_sizes, put_sizes};
 static const class_test test_MORE_DIMS = {holds_more_dims, put_more_dims};
+static const class_test test_ONE_SHAPE = {holds_one_shape, NULL};
+static const class_test test_STRETCHED = {holds_stretched, NULL};
+static const class_test test_STRETCHED_BATCH = {holds_stretched_batch, NULL};
 static const class_test test_EQUAL = {holds_equal, NULL};
 static const class_test test_DIFFERENT = {holds_different, NULL};
 static const class_test test_PRIME = {holds_prime, NULL};
@@ -494,17 +521,31 @@ static egraph_status add_slot(eg_op op, uint32_t term, uint16_t slot,
   return EGRAPH_OK;
 }
 
+/// Two operands that are one variable have one shape.
+static bool does_broadcast(const eg_rule *rule, const eg_rule_term *term,
+                           const eg_instance_class *row) {
+  bool is_pointwise = (eg_op_info_of(term->op)->flags & EG_OPF_POINTWISE) != 0;
+  bool is_of_row = row->op == (eg_op)EG_OP_ANY ? is_pointwise : row->op == term->op;
+  if (!is_of_row || term->child_count < 2) return false;
+  const eg_rule_term *a = &rule->terms[term->children[0]];
+  const eg_rule_term *b = &rule->terms[term->children[1]];
+  return !a->is_var || !b->is_var || a->var != b->var;
+}
+
 static egraph_status add_term(const eg_rule *rule, uint32_t index,
                               eg_instance_aims *out) {
   const eg_rule_term *term = &rule->terms[index];
   for (uint16_t i = 0; i < eg_op_info_of(term->op)->attr_count; i++)
     if (is_open(rule, index, i)) EG_TRY(add_slot(term->op, index, i, out));
-  if (!is_of_convolution(term->op)) return EGRAPH_OK;
-  for (size_t i = 0; i < CLASSES; i++)
-    if (classes[i].subject == EG_INSTANCE_KERNEL)
-      EG_TRY(eg_instance_aims_push(out, (eg_instance_aim){.subject = EG_INSTANCE_KERNEL,
-                                                          .row = &classes[i],
-                                                          .term = index}));
+  bool has_kernel = is_of_convolution(term->op);
+  for (size_t i = 0; i < CLASSES; i++) {
+    eg_instance_subject subject = classes[i].subject;
+    if ((subject == EG_INSTANCE_KERNEL && has_kernel) ||
+        (subject == EG_INSTANCE_OPERANDS && does_broadcast(rule, term, &classes[i])))
+      EG_TRY(eg_instance_aims_push(
+          out,
+          (eg_instance_aim){.subject = subject, .row = &classes[i], .term = index}));
+  }
   return EGRAPH_OK;
 }
 
@@ -539,6 +580,8 @@ bool eg_instance_node_is_in(const eg_instance_aim *aim, const eg_instance_node *
   if (aim->subject == EG_INSTANCE_VALUE) return node->slots[aim->slot].i == aim->value;
   if (aim->subject == EG_INSTANCE_ATTR)
     return aim->row->test->holds(aim->row, node, &node->slots[aim->slot]);
+  if (aim->subject == EG_INSTANCE_OPERANDS)
+    return node->count > 1 && aim->row->test->holds(aim->row, node, NULL);
   const eg_type *weight = &node->types[1];
   if (node->count < 2 || weight->rank < 3) return false;
   eg_attr kernel = {.kind = EG_ATTR_INTS, .ints = {weight->dims + 2, weight->rank - 2}};
@@ -551,7 +594,14 @@ bool eg_instance_type_is_in(const eg_instance_aim *aim, const eg_type *type) {
   return aim->row->test->holds(aim->row, NULL, &dims);
 }
 
-uint32_t eg_instance_rank(const eg_instance_aim *aim) { return (uint32_t)aim->row->low; }
+uint32_t eg_instance_rank(const eg_instance_aim *aim, eg_verify_choice *choice) {
+  return (uint32_t)whole_between(aim->row, choice);
+}
+
+bool eg_instance_is_large(const eg_instance_aim *aim) {
+  return (aim->subject == EG_INSTANCE_DIMS && aim->row->low > 100) ||
+         (aim->subject == EG_INSTANCE_RANK && aim->row->low > 6);
+}
 
 egraph_status eg_instance_aim_print(eg_text *text, const eg_rule *rule,
                                     const eg_instance_aim *aim) {
@@ -560,8 +610,8 @@ egraph_status eg_instance_aim_print(eg_text *text, const eg_rule *rule,
   if (aim->subject == EG_INSTANCE_DIMS || aim->subject == EG_INSTANCE_RANK)
     return eg_text_printf(text, "%s of %s", aim->row->words, rule->vars[aim->var].name);
   const eg_op_info *op = eg_op_info_of(rule->terms[aim->term].op);
-  const eg_attr_info *attr =
-      aim->subject == EG_INSTANCE_KERNEL ? NULL : &op->attrs[aim->slot];
+  bool has_slot = aim->subject == EG_INSTANCE_ATTR || aim->subject == EG_INSTANCE_VALUE;
+  const eg_attr_info *attr = has_slot ? &op->attrs[aim->slot] : NULL;
   if (aim->subject == EG_INSTANCE_VALUE)
     return eg_text_printf(text, "%s %s of %s", attr->name,
                           attr->kind == EG_ATTR_DTYPE
@@ -587,13 +637,21 @@ static void prepare_dims(const eg_instance_class *row, eg_verify_choice *choice)
   else if (row->test == &test_EQUAL)
     choice->dims[count++] = 2 + eg_verify_below(choice, 4);
   else
-    for (int64_t i = (int64_t)row->low; i <= (int64_t)row->high; i++)
-      choice->dims[count++] = i;
+    for (; count < 4; count++) // one of them is enough where it is large
+      choice->dims[count] = row->low > 100 && count > 0 ? count : whole_between(row, choice);
   choice->dim_count = count;
+}
+
+/// Room to stretch, and nothing in it where that is asked for.
+static void prepare_operands(const eg_instance_class *row, eg_verify_choice *choice) {
+  if (row->test == &test_ONE_SHAPE) return;
+  choice->dims[choice->dim_count++] = 1;
+  if (row->high > 0) choice->dims[choice->dim_count++] = 0;
 }
 
 void eg_instance_prepare(const eg_instance_aim *aim, eg_verify_choice *choice) {
   if (aim->subject == EG_INSTANCE_DIMS) prepare_dims(aim->row, choice);
+  if (aim->subject == EG_INSTANCE_OPERANDS) prepare_operands(aim->row, choice);
   bool is_window = aim->subject == EG_INSTANCE_KERNEL;
   static const char *const windows[] = {"strides", "dilations", "kernel_shape", "pads",
                                         "steps"};
@@ -605,20 +663,36 @@ void eg_instance_prepare(const eg_instance_aim *aim, eg_verify_choice *choice) {
   choice->is_grouped = is_group && (int)aim->row->low == GROUP_BETWEEN;
 }
 
+/// Operands of which the other one has its type.
+static void fit_operand(const eg_instance_class *row, eg_verify_choice *choice,
+                        uint32_t operand) {
+  if (operand > 1 || (operand == 0 && !choice->type_set[1])) return;
+  eg_operand_fit how = row->test == &test_ONE_SHAPE    ? EG_OPERANDS_EQUAL
+                       : row->test == &test_STRETCHED ? EG_OPERANDS_STRETCHED
+                                                       : EG_OPERANDS_STRETCHED_BATCH;
+  eg_operands_fit(how, (uint32_t)row->low, choice, operand);
+}
+
 void eg_instance_fit(const eg_instance_aim *aim, eg_verify_choice *choice,
                      uint32_t operand) {
   eg_type *type = &choice->types[operand];
   bool is_rank = aim->subject == EG_INSTANCE_RANK;
+  if (aim->subject == EG_INSTANCE_OPERANDS) {
+    if (eg_verify_chance(choice, 80)) fit_operand(aim->row, choice, operand);
+    return;
+  }
   if (eg_instance_type_is_in(aim, type) || (!is_rank && eg_verify_chance(choice, 50)))
     return;
   uint32_t least = aim->row->test == &test_EQUAL || aim->row->test == &test_DIFFERENT;
-  uint32_t rank = is_rank ? eg_instance_rank(aim) : least + 1;
+  uint32_t rank = is_rank ? eg_instance_rank(aim, choice) : least + 1;
   while (type->rank < rank)
     type->dims[type->rank++] = eg_verify_dim(choice);
   if (is_rank) type->rank = rank;
   if (is_rank || choice->dim_count == 0) return;
   uint32_t at = eg_verify_below(choice, type->rank);
-  type->dims[at] = choice->dims[eg_verify_below(choice, choice->dim_count)];
+  bool is_first = aim->row->test == &test_SOME;
+  type->dims[at] =
+      choice->dims[is_first ? 0 : eg_verify_below(choice, choice->dim_count)];
   if (least == 1 && type->rank > 1)
     type->dims[(at + 1) % type->rank] =
         choice->dims[eg_verify_below(choice, choice->dim_count)];
@@ -641,6 +715,7 @@ static bool is_before_operands(const char *name) {
 }
 
 void eg_instance_put(const eg_instance_aim *aim, eg_verify_choice *choice) {
+  if (aim->subject == EG_INSTANCE_OPERANDS) return; // they are fitted
   bool has_operand = choice->count == 0 || choice->type_set[0];
   if (!has_operand && (aim->subject == EG_INSTANCE_KERNEL ||
                        !is_before_operands(choice->info->attrs[aim->slot].name)))

@@ -10,6 +10,7 @@
 typedef enum eg_instance_subject {
   EG_INSTANCE_ATTR,
   EG_INSTANCE_KERNEL,
+  EG_INSTANCE_OPERANDS,
   EG_INSTANCE_DIMS,
   EG_INSTANCE_RANK,
   EG_INSTANCE_VALUE, // of a symbol or type attribute: no row
@@ -22,7 +23,7 @@ typedef struct eg_instance_class eg_instance_class; // a row
 typedef struct eg_instance_aim {
   eg_instance_subject subject;
   const eg_instance_class *row; // NULL for VALUE and DTYPE
-  uint32_t term;                // ATTR, KERNEL, VALUE: of the pattern
+  uint32_t term;                // ATTR, KERNEL, OPERANDS, VALUE: of the pattern
   uint16_t slot;                // ATTR, VALUE
   uint32_t var;                 // DIMS, RANK
   int64_t value;                // VALUE, DTYPE
@@ -39,10 +40,12 @@ typedef struct eg_instance_node {
 
 /// Appends the classes that the left side of a rule leaves open.
 egraph_status eg_instance_aims_of(const eg_rule *rule, eg_instance_aims *out);
-/// ATTR, KERNEL, VALUE: whether the node is in the class.
+/// ATTR, KERNEL, OPERANDS, VALUE: whether the node is in the class.
 bool eg_instance_node_is_in(const eg_instance_aim *aim, const eg_instance_node *node);
 /// DIMS, RANK: whether the type is.
 bool eg_instance_type_is_in(const eg_instance_aim *aim, const eg_type *type);
+/// DIMS, RANK: whether its instances are many times as large as others.
+bool eg_instance_is_large(const eg_instance_aim *aim);
 /// Appends "stride 3 of max-pool" or "rank 2 of ?x".
 egraph_status eg_instance_aim_print(eg_text *text, const eg_rule *rule,
                                     const eg_instance_aim *aim);
@@ -52,10 +55,11 @@ void eg_instance_prepare(const eg_instance_aim *aim, eg_verify_choice *choice);
 /// Puts the attribute into the class if it is not set: once operand 0 is known, but for
 /// what operand 0 is chosen by.
 void eg_instance_put(const eg_instance_aim *aim, eg_verify_choice *choice);
-/// DIMS, RANK: puts the operand into the class. Often, where others may have to follow.
+/// OPERANDS, DIMS, RANK: puts the operand into the class. Often, where others may have to
+/// follow.
 void eg_instance_fit(const eg_instance_aim *aim, eg_verify_choice *choice,
                      uint32_t operand);
-/// Of the row. RANK only.
-uint32_t eg_instance_rank(const eg_instance_aim *aim);
+/// RANK: one of the row's.
+uint32_t eg_instance_rank(const eg_instance_aim *aim, eg_verify_choice *choice);
 
 #endif

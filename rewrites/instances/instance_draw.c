@@ -184,7 +184,17 @@ static void aim_at_leaf(eg_verify_draws *draws, uint32_t var, uint32_t operand) 
   if ((!is_rank && !is_dims) || aim->var != var) return;
   choice->fit_aim[operand] = aim;
   if (is_rank)
-    choice->min_rank[operand] = choice->max_rank[operand] = eg_instance_rank(aim);
+    choice->min_rank[operand] = choice->max_rank[operand] = eg_instance_rank(aim, choice);
+}
+
+/// The operands of the term that the draw is steered to, and often those of other terms
+/// with its operator, which may have to follow.
+static bool fits_operands(eg_verify_draws *draws, const eg_rule_term *term) {
+  const eg_instance_aim *aim = draws->aim;
+  if (aim == NULL || aim->subject != EG_INSTANCE_OPERANDS) return false;
+  const eg_rule_term *aimed = &draws->rule->terms[aim->term];
+  return term == aimed ||
+         (term->op == aimed->op && eg_rng_below(&draws->rng, 4) != 0);
 }
 
 static void set_known_types(eg_verify_draws *draws, const eg_rule_term *term) {
@@ -198,6 +208,7 @@ static void set_known_types(eg_verify_draws *draws, const eg_rule_term *term) {
     choice->max_rank[i] =
         fresh ? draws->hints.vars[child->var].max_rank : EGRAPH_MAX_RANK;
     if (fresh) aim_at_leaf(draws, child->var, i);
+    if (fresh && fits_operands(draws, term)) choice->fit_aim[i] = draws->aim;
     if (fresh) continue;
     eg_class class = child->is_var ? draws->env.vars[child->var].tensor
                                    : draws->classes[term->children[i]];
@@ -207,6 +218,13 @@ static void set_known_types(eg_verify_draws *draws, const eg_rule_term *term) {
 
 static double random_splat(eg_verify_draws *draws) {
   static const double values[] = {-1, -2, -0.5, 0, 1, 2, 0.5, 3, 6, 0.25, 1e-5};
+  static const double beside[] = {0.5, 1, 1.5, 2};
+  uint32_t count = draws->hints.number_count;
+  if (count > 0 && eg_rng_below(&draws->rng, 100) < 15) {
+    double near = draws->hints.numbers[eg_rng_below(&draws->rng, count)];
+    near *= beside[eg_rng_below(&draws->rng, 4)];
+    if (isfinite(near)) return near;
+  }
   return values[eg_rng_below(&draws->rng, sizeof values / sizeof *values)];
 }
 
@@ -225,6 +243,9 @@ static void set_role(eg_verify_draws *draws, uint32_t var, eg_verify_leaf *leaf)
   if (!leaf->splat) return;
   leaf->weight = true;
   leaf->splat_value = random_splat(draws);
+  // Its reciprocal is no overflow of an intermediate result.
+  bool is_tiny = leaf->splat_value != 0 && fabs(leaf->splat_value) < 1e-3;
+  if (is_tiny && leaf->type.dtype == EGRAPH_FLOAT16) leaf->splat_value = 1e-3;
   if (leaf->variance) leaf->splat_value = fabs(leaf->splat_value);
   eg_rule_value value;
   if (hint->splat_value != EG_RULE_NONE && eval(draws, hint->splat_value, &value))
@@ -335,7 +356,7 @@ static egraph_status add_node(eg_verify_draws *draws, uint32_t index, bool *out_
 
 static bool is_of_term(const eg_instance_aim *aim) {
   return aim->subject == EG_INSTANCE_ATTR || aim->subject == EG_INSTANCE_KERNEL ||
-         aim->subject == EG_INSTANCE_VALUE;
+         aim->subject == EG_INSTANCE_OPERANDS || aim->subject == EG_INSTANCE_VALUE;
 }
 
 /// Nothing of the last term steers this one.

@@ -26,8 +26,10 @@ typedef struct rule_hints {
   var_hint *vars;           // [rule->var_count]
   uint64_t *needs;          // variables that an expression needs, by expression
   uint64_t *bound;          // variables bound once a term is done, by pattern term
-  int64_t sizes[MAX_SIZES]; // dimensions that conditions may ask for
+  int64_t sizes[MAX_SIZES]; // dimensions that the rule may ask for
   uint32_t size_count;
+  double numbers[MAX_SIZES]; // that splats may be compared with
+  uint32_t number_count;
   uint32_t dtypes;           // bits of the element types that conditions leave
   uint32_t *condition_terms; // first pattern term after which a condition can be decided
 } rule_hints;

@@ -100,17 +100,18 @@ static uint32_t dtypes_left(const eg_rule *rule, uint32_t expr) {
   return left;
 }
 
+enum { LARGEST_SIZE = 2000 };
+
 /// Whole numbers above the usual dimensions, and the numbers after them: what is cut or
-/// compared there has room.
-static void read_sizes(const eg_rule *rule, uint32_t expr, rule_hints *out) {
-  const eg_rule_expr *at = &rule->exprs[expr];
-  for (uint32_t i = 0; at->form == EG_RULE_EXPR_CALL && i < at->arg_count; i++)
-    read_sizes(rule, at->args[i], out);
-  if (at->form != EG_RULE_EXPR_CONSTANT || at->kind != EG_RULE_INT) return;
-  if (at->constant.i < 6 || at->constant.i > 64 || out->size_count + 2 > MAX_SIZES)
-    return;
-  out->sizes[out->size_count++] = at->constant.i;
-  out->sizes[out->size_count++] = at->constant.i + 1;
+/// compared there has room. Broken numbers, as those that splats are compared with.
+static void read_number(const eg_rule_expr *at, rule_hints *out) {
+  if (at->form != EG_RULE_EXPR_CONSTANT) return;
+  if (at->kind == EG_RULE_FLOAT && out->number_count < MAX_SIZES)
+    out->numbers[out->number_count++] = at->constant.f;
+  int64_t size = at->kind == EG_RULE_INT ? at->constant.i : 0;
+  if (size < 6 || size > LARGEST_SIZE || out->size_count + 2 > MAX_SIZES) return;
+  out->sizes[out->size_count++] = size;
+  out->sizes[out->size_count++] = size + 1;
 }
 
 static uint32_t dtypes_of(const eg_rule *rule) {
@@ -195,8 +196,8 @@ egraph_status eg_verify_read_hints(const eg_rule *rule, eg_arena *arena,
   read_bound(rule, out->bound);
   place_conditions(rule, out);
   out->dtypes = dtypes_of(rule);
-  out->size_count = 0;
-  for (uint32_t i = 0; i < rule->condition_count; i++)
-    read_sizes(rule, rule->conditions[i], out);
+  out->size_count = out->number_count = 0;
+  for (uint32_t i = 0; i < rule->expr_count; i++)
+    read_number(&rule->exprs[i], out);
   return EGRAPH_OK;
 }

@@ -37,7 +37,7 @@ egraph_status eg_replay(egraph_allocator alloc, const eg_replay_input *input,
 
 /// Checks that the outputs of a graph are these terms, value by value. Fails as
 /// eg_replay. (replay_result.c)
-egraph_status eg_replay_follow(const eg_replay_terms *terms, const eg_graph *result,
+egraph_status eg_replay_follow(eg_replay_terms *terms, const eg_graph *result,
                                const uint32_t *outputs);
 
 #endif

@@ -132,6 +132,16 @@ static void let_go(eg_replay_terms *terms, size_t buffers, uint32_t root,
   terms->made.len = 0;
 }
 
+egraph_status eg_replay_terms_compute(eg_replay_terms *terms, uint32_t term,
+                                      eg_buffer **out) {
+  computer c = {.terms = terms};
+  size_t buffers = terms->buffers.len;
+  *out = NULL;
+  egraph_status status = compute(&c, term);
+  let_go(terms, buffers, term, status == EGRAPH_OK ? out : NULL);
+  return status;
+}
+
 egraph_status eg_replay_terms_add_constant(eg_replay_terms *terms, uint32_t of,
                                            uint32_t *out) {
   eg_tensor_fact fact = *eg_replay_terms_fact(terms, of);
@@ -142,14 +152,10 @@ egraph_status eg_replay_terms_add_constant(eg_replay_terms *terms, uint32_t of,
                    "a constant is of a tensor that weights and fills alone make");
   EG_TRY(eg_ground_add(&terms->ground, &ground, out));
   if (*out < terms->facts.len) return EGRAPH_OK;
-  computer c = {.terms = terms};
-  size_t buffers = terms->buffers.len;
-  eg_buffer *data = NULL;
-  egraph_status status = compute(&c, of);
-  let_go(terms, buffers, of, status == EGRAPH_OK ? &data : NULL);
-  EG_TRY(status);
+  eg_buffer *data;
+  EG_TRY(eg_replay_terms_compute(terms, of, &data));
   eg_tensor_facts_of_data(&type, data, &fact);
-  status = eg_replay_buffers_push(&terms->buffers, data);
+  egraph_status status = eg_replay_buffers_push(&terms->buffers, data);
   if (status != EGRAPH_OK) eg_buffer_release(data);
   EG_TRY(status);
   EG_TRY(eg_replay_facts_push(&terms->facts, fact));

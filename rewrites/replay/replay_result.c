@@ -11,7 +11,7 @@
 #define REFUSE(...) EG_FAIL(EGRAPH_E_ARGUMENT, __VA_ARGS__)
 
 typedef struct follower {
-  const eg_replay_terms *terms;
+  eg_replay_terms *terms;
   const eg_graph *given, *result;
   eg_u32s term_of;  // [values] one more, or 0
   eg_u32s tuple_of; // [nodes] likewise: of nodes with several results
@@ -62,12 +62,28 @@ static egraph_status follow_input(const follower *f, eg_value value, uint32_t te
   return EGRAPH_OK;
 }
 
+/// Small whole numbers that fills make are weights when a file is read: shapes are made of
+/// them.
+static egraph_status follow_computed(const follower *f, eg_value value, uint32_t term) {
+  const eg_value_info *info = eg_graph_value(f->result, value);
+  const eg_tensor_fact *fact = eg_replay_terms_fact(f->terms, term);
+  if (!fact->typed || fact->part_count != 0 || !fact->weight_only || info->data == NULL)
+    return refuse_value(f, value, "is a weight, and not its term");
+  if (!is_plain_type(&info->type, &fact->type))
+    return refuse_value(f, value, "has another type than its term");
+  eg_buffer *data;
+  EG_TRY(eg_replay_terms_compute(f->terms, term, &data));
+  bool is_same = is_same_data(info->data, data);
+  eg_buffer_release(data);
+  return is_same ? EGRAPH_OK
+                 : refuse_value(f, value, "is a weight with other data than its term");
+}
+
 static egraph_status follow_weight(const follower *f, eg_value value, uint32_t term) {
   const eg_value_info *info = eg_graph_value(f->result, value);
   const eg_attrs *attrs = eg_replay_terms_attrs(f->terms, term);
   const eg_buffer *data = eg_replay_terms_data(f->terms, term);
-  if (attrs != NULL && attrs->op != EG_OP_WEIGHT)
-    return refuse_value(f, value, "is a weight, and not its term");
+  if (attrs != NULL && attrs->op != EG_OP_WEIGHT) return follow_computed(f, value, term);
   if (!is_plain_type(&info->type, &eg_replay_terms_fact(f->terms, term)->type))
     return refuse_value(f, value, "has another type than its term");
   if (info->data == NULL && data != NULL)
@@ -204,7 +220,7 @@ static egraph_status follow(follower *f, const uint32_t *outputs) {
 
 #define OWNED (eg_u32s, term_of, tuple_of, node_of, waiting)
 
-egraph_status eg_replay_follow(const eg_replay_terms *terms, const eg_graph *result,
+egraph_status eg_replay_follow(eg_replay_terms *terms, const eg_graph *result,
                                const uint32_t *outputs) {
   follower f = {.terms = terms, .given = terms->given, .result = result};
   EG_INIT_MEMBERS(&f, terms->alloc, OWNED);

@@ -40,6 +40,10 @@ egraph_status eg_replay_terms_add(eg_replay_terms *terms, const eg_attrs *attrs,
 /// than max_bytes; EGRAPH_E_UNSUPPORTED, EGRAPH_E_MEMORY. (replay_constants.c)
 egraph_status eg_replay_terms_add_constant(eg_replay_terms *terms, uint32_t of,
                                            uint32_t *out);
+/// The bytes of a tensor that weights and fills alone make; the caller releases them.
+/// Fails as eg_replay_terms_add_constant. (replay_constants.c)
+egraph_status eg_replay_terms_compute(eg_replay_terms *terms, uint32_t term,
+                                      eg_buffer **out);
 /// Whether a term that is not of the given graph keeps to constants that their types
 /// hold, as right sides of rules must. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_replay_terms_fit(const eg_replay_terms *terms, uint32_t term,

@@ -69,16 +69,24 @@ static void note_numbers(evaluation *run, const eg_tensor *tensor) {
   egraph_dtype dtype = tensor->type.dtype;
   if (!eg_dtype_is_float(dtype)) return; // exact, wrapping included
   double most = precisions[dtype].whole, least = eg_dtype_normal(dtype);
-  double parts = precisions[dtype].parts;
-  for (int64_t i = 0; i < eg_type_elements(&tensor->type); i++) {
-    double value = eg_tensor_get_double(tensor, i);
+  double parts = precisions[dtype].parts, largest = 0, smallest = INFINITY;
+  bool is_in_parts = true, is_whole = true;
+  int64_t count = eg_type_elements(&tensor->type);
+  for (int64_t i = 0; i < count; i++) {
+    double value = dtype == EGRAPH_FLOAT64 ? ((const double *)tensor->data)[i]
+                                           : eg_tensor_get_double(tensor, i);
     if (!isfinite(value)) continue;
-    if (value != 0 && fabs(value) < least) run->is_subnormal = true;
-    if (fabs(value) >= most || value * parts != floor(value * parts)) run->exact = false;
-    if (value != floor(value)) run->is_broken = true;
-    if (fabs(value) >= precisions[dtype].broken) run->is_large = true;
-    if (fabs(value) > run->scale) run->scale = fabs(value);
+    double size = fabs(value);
+    if (size != 0 && size < smallest) smallest = size;
+    if (size > largest) largest = size;
+    is_in_parts = is_in_parts && size * parts == floor(size * parts);
+    is_whole = is_whole && size == floor(size);
   }
+  if (smallest < least) run->is_subnormal = true;
+  if (largest >= most || !is_in_parts) run->exact = false;
+  if (!is_whole) run->is_broken = true;
+  if (largest >= precisions[dtype].broken) run->is_large = true;
+  if (largest > run->scale) run->scale = largest;
   if (run->is_broken && run->is_large) run->exact = false;
 }
 
@@ -118,7 +126,8 @@ static egraph_status new_value(evaluation *run, const eg_tensor_fact *fact,
 static void nudge(eg_rng *rng, const eg_tensor *tensor) {
   egraph_dtype dtype = tensor->type.dtype;
   if (!eg_dtype_is_float(dtype)) return;
-  for (int64_t i = 0; i < eg_type_elements(&tensor->type); i++) {
+  int64_t count = eg_type_elements(&tensor->type);
+  for (int64_t i = 0; i < count; i++) {
     double value = eg_tensor_get_double(tensor, i), unit = eg_dtype_unit(dtype, value);
     bool is_up = eg_rng_below(rng, 2) == 0;
     if (value != 0) eg_tensor_set_double(tensor, i, is_up ? value + unit : value - unit);
@@ -133,12 +142,13 @@ static egraph_status fill_leaf(evaluation *run, uint32_t var) {
   eg_tensor drawn = {.type = leaf->type};
   EG_TRY(new_tensor(run, &leaf->type, value->parts));
   size_t bytes = eg_type_bytes(&leaf->type);
+  int64_t count = eg_type_elements(&leaf->type);
   EG_TRY(eg_arena_alloc(&run->arena, bytes > 0 ? bytes : 1, 1, &drawn.data));
   eg_verify_fill(&run->source, leaf, &drawn);
   if (!eg_dtype_is_float(leaf->type.dtype))
     memcpy(value->parts->data, drawn.data, bytes);
   else
-    for (int64_t i = 0; i < eg_type_elements(&leaf->type); i++)
+    for (int64_t i = 0; i < count; i++)
       eg_tensor_set_double(value->parts, i, eg_tensor_get_double(&drawn, i));
   // What conditions and attributes make of it is exact for the rounded number or for the
   // one that was meant.
@@ -269,7 +279,8 @@ static bool is_rounding(const comparison *state, int64_t i, double x, double y) 
 
 /// Plain data with which intermediate results may overflow, or lose digits.
 static bool is_sized(eg_verify_data data) {
-  return data == EG_VERIFY_WIDE || data == EG_VERIFY_TINY || data == EG_VERIFY_TIES;
+  return data == EG_VERIFY_WIDE || data == EG_VERIFY_TINY || data == EG_VERIFY_TIES ||
+         data == EG_VERIFY_NEAR;
 }
 
 /// The class that a rule is in at best which makes y of x, element i.
@@ -410,7 +421,7 @@ static egraph_status compare_widened(const evaluation *like, uint64_t seed,
   evaluation run = {.instance = like->instance,
                     .rule = like->rule,
                     .alloc = like->alloc,
-                    .source = eg_verify_source_of(like->source.data, seed),
+                    .source = eg_verify_source_of(like->instance, like->source.data, seed),
                     .exact = true,
                     .is_widened = true};
   eg_verify_comparison wide;
@@ -428,7 +439,7 @@ egraph_status eg_verify_compare(const egraph_allocator *alloc,
   evaluation run = {.instance = instance,
                     .rule = instance->rule,
                     .alloc = eg_allocator_or_heap(alloc),
-                    .source = eg_verify_source_of(data, seed),
+                    .source = eg_verify_source_of(instance, data, seed),
                     .exact = true};
   eg_arena_init(&run.arena, run.alloc);
   egraph_status status = evaluate(&run, out, text);

@@ -7,12 +7,49 @@
 /// A number of which sums of products of four stay in range.
 static double large(egraph_dtype dtype) { return dtype == EGRAPH_FLOAT16 ? 4 : 1000; }
 
-eg_verify_source eg_verify_source_of(eg_verify_data data, uint64_t seed) {
+// ---- the numbers of an instance -------------------------------------------------------
+
+static void add_near(eg_verify_source *source, double number) {
+  number = fabs(number);
+  if (!isfinite(number) || number == 0 || source->near_count == EG_VERIFY_NUMBERS) return;
+  for (uint32_t i = 0; i < source->near_count; i++)
+    if (source->near[i] == number) return;
+  source->near[source->near_count++] = number;
+}
+
+static void add_attrs(eg_verify_source *source, const eg_attrs *attrs) {
+  for (uint16_t i = 0; i < attrs->count; i++)
+    if (attrs->slots[i].kind == EG_ATTR_FLOAT) add_near(source, attrs->slots[i].f);
+}
+
+static void add_numbers(eg_verify_source *source, const eg_verify_instance *instance) {
+  const eg_rule *rule = instance->rule;
+  for (uint32_t i = 0; i < rule->var_count; i++)
+    if (rule->vars[i].origin == EG_RULE_VAR_MATCHED &&
+        rule->vars[i].kind == EG_RULE_TENSOR && instance->leaves[i].splat)
+      add_near(source, instance->leaves[i].splat_value);
+  for (uint32_t i = 0; i < rule->term_count; i++)
+    if (rule->terms[i].is_var)
+      continue;
+    else if (i < rule->pattern_term_count)
+      add_attrs(source, instance->attrs[i]);
+    else
+      add_attrs(source, eg_tensor_egraph_attrs_at(instance->egraph,
+                                                  instance->builder->terms[i].payload));
+  for (uint32_t i = 0; i < rule->expr_count; i++)
+    if (rule->exprs[i].form == EG_RULE_EXPR_CONSTANT &&
+        rule->exprs[i].kind == EG_RULE_FLOAT)
+      add_near(source, rule->exprs[i].constant.f);
+}
+
+eg_verify_source eg_verify_source_of(const eg_verify_instance *instance,
+                                     eg_verify_data data, uint64_t seed) {
   static const uint32_t shares[] = {5, 20, 50};
   eg_verify_source source = {.rng = {.state = seed}, .data = data};
   source.kind = (uint32_t)eg_rng_below(&source.rng, 10);
   source.wanted = 1 + (uint32_t)eg_rng_below(&source.rng, 7);
   source.percent = shares[eg_rng_below(&source.rng, 3)];
+  if (data == EG_VERIFY_NEAR) add_numbers(&source, instance);
   return source;
 }
 
@@ -63,6 +100,18 @@ static double tied(eg_verify_source *source, bool is_positive) {
   return step * ((double)eg_rng_below(&source->rng, count) - (is_positive ? 0 : 1));
 }
 
+/// From 0 to twice one of the numbers, whole ones half of the time.
+static double near_number(eg_verify_source *source, egraph_dtype dtype,
+                          bool is_positive) {
+  if (source->near_count == 0) return wide(source, is_positive);
+  double most = 2 * source->near[eg_rng_below(&source->rng, source->near_count)];
+  double size = most * eg_rng_unit(&source->rng);
+  bool is_negative = eg_rng_below(&source->rng, 3) == 0;
+  if (most >= 1000 || (source->kind < 5 && most >= 8)) size = floor(size); // exact
+  if (size > eg_dtype_largest(dtype)) return ordinary(source, true, is_positive);
+  return is_negative && !is_positive ? -size : size;
+}
+
 static double float_number(eg_verify_source *source, const eg_verify_leaf *leaf,
                            bool is_positive) {
   egraph_dtype dtype = leaf->type.dtype;
@@ -76,6 +125,7 @@ static double float_number(eg_verify_source *source, const eg_verify_leaf *leaf,
   case EG_VERIFY_WIDE: return wide(source, is_positive);
   case EG_VERIFY_TINY: return tiny(source, dtype, is_positive);
   case EG_VERIFY_TIES: return tied(source, is_positive);
+  case EG_VERIFY_NEAR: return near_number(source, dtype, is_positive);
   case EG_VERIFY_ORDINARY:
   case EG_VERIFY_DATA_COUNT: break;
   }
@@ -100,6 +150,16 @@ static double whole(eg_verify_source *source, egraph_dtype dtype) {
   return may && eg_rng_below(&source->rng, 2) == 0 ? -size : size;
 }
 
+/// From 0 to twice one of the numbers, as far as the type goes and float64 is exact.
+static double near_whole(eg_verify_source *source, egraph_dtype dtype) {
+  uint32_t bits = 8 * (uint32_t)eg_dtype_bytes(dtype);
+  double most = 2 * source->near[eg_rng_below(&source->rng, source->near_count)];
+  most = fmin(most + 1, ldexp(1, bits > 50 ? 50 : (int)bits - 1) - 1);
+  double size = floor(most * eg_rng_unit(&source->rng));
+  bool may = !eg_dtype_is_unsigned(dtype);
+  return may && eg_rng_below(&source->rng, 3) == 0 ? -size : size;
+}
+
 // ---- leaves ---------------------------------------------------------------------------
 
 static double leaf_number(eg_verify_source *source, const eg_verify_leaf *leaf) {
@@ -111,6 +171,8 @@ static double leaf_number(eg_verify_source *source, const eg_verify_leaf *leaf) 
   if (leaf->type.dtype == EGRAPH_BOOL) return (double)eg_rng_below(&source->rng, 2);
   bool is_float = eg_dtype_is_float(leaf->type.dtype);
   if (!is_float && source->data == EG_VERIFY_WIDE) return whole(source, leaf->type.dtype);
+  bool is_near = source->data == EG_VERIFY_NEAR && source->near_count > 0;
+  if (!is_float && is_near) return near_whole(source, leaf->type.dtype);
   if (!is_float) return ordinary(source, true, is_positive);
   double value = float_number(source, leaf, is_positive);
   return leaf->variance ? fabs(value) : value;
@@ -121,7 +183,8 @@ void eg_verify_fill(eg_verify_source *source, const eg_verify_leaf *leaf,
   egraph_dtype dtype = leaf->type.dtype;
   bool at_ends = !eg_verify_is_plain(source->data) && !eg_dtype_is_float(dtype) &&
                  dtype != EGRAPH_BOOL && leaf->index_bound == 0 && !leaf->splat;
-  for (int64_t i = 0; i < eg_type_elements(&leaf->type); i++)
+  int64_t count = eg_type_elements(&leaf->type);
+  for (int64_t i = 0; i < count; i++)
     if (at_ends)
       eg_tensor_set_int(tensor, i, extreme_int(source, dtype));
     else

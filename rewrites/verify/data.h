@@ -6,7 +6,8 @@
 #include "rewrites/instances/instance_draw.h"
 
 /// ORDINARY: small numbers, whole ones half of the time. WIDE: of all sizes up to some
-/// hundreds. TINY: about 1e-5. TIES: few different numbers. These are plain: sides must
+/// hundreds. TINY: about 1e-5. TIES: few different numbers. NEAR: on either side of the
+/// numbers of the instance (constants, bounds), of any size. These are plain: sides must
 /// have equal numbers. NOT_FINITE: NaN and infinities among small whole numbers, of which
 /// no sum or product overflows. LARGE: numbers whose sums and products stay in range, and
 /// whose exponentials do not. EXTREME: the largest and smallest numbers, zeros of both
@@ -17,6 +18,7 @@ typedef enum eg_verify_data {
   EG_VERIFY_WIDE,
   EG_VERIFY_TINY,
   EG_VERIFY_TIES,
+  EG_VERIFY_NEAR,
   EG_VERIFY_NOT_FINITE,
   EG_VERIFY_LARGE,
   EG_VERIFY_EXTREME,
@@ -27,6 +29,8 @@ static inline bool eg_verify_is_plain(eg_verify_data data) {
   return data < EG_VERIFY_NOT_FINITE;
 }
 
+enum { EG_VERIFY_NUMBERS = 8 };
+
 /// How the numbers of one evaluation are drawn.
 typedef struct eg_verify_source {
   eg_rng rng;
@@ -34,9 +38,12 @@ typedef struct eg_verify_source {
   uint32_t kind;    // ORDINARY: from 0 to 9
   uint32_t wanted;  // NOT_FINITE: bits of NaN, infinity, -infinity
   uint32_t percent; // and how many elements are one of them
+  double near[EG_VERIFY_NUMBERS]; // NEAR: positive
+  uint32_t near_count;
 } eg_verify_source;
 
-eg_verify_source eg_verify_source_of(eg_verify_data data, uint64_t seed);
+eg_verify_source eg_verify_source_of(const eg_verify_instance *instance,
+                                     eg_verify_data data, uint64_t seed);
 /// Fills a tensor for a leaf: index, truth value and constant stay what they must be.
 void eg_verify_fill(eg_verify_source *source, const eg_verify_leaf *leaf,
                     const eg_tensor *tensor);

@@ -23,8 +23,10 @@ typedef struct effort {
   uint32_t instances, draws;
 } effort;
 static const effort thorough_of_attributes = {80, 240}, thorough_of_dims = {24, 96},
-                    thorough = {8, 64}, loading = {1, 3};
-enum { HOPELESS = 24 }; // draws after which a class is given up
+                    thorough = {8, 64}, loading = {1, 3}, thorough_of_large = {12, 48},
+                    thorough_of_ranks = {12, 48}, thorough_of_operands = {48, 240};
+// Draws after which a class is given up: of operands that depend on each other, later.
+enum { HOPELESS = 24, HOPELESS_OPERANDS = 160 };
 
 typedef struct verification {
   const eg_rule *rule;
@@ -32,10 +34,14 @@ typedef struct verification {
   eg_verify_options options;
   uint32_t drawn, found, ill_typed, vacuous, equal, exact;
   uint32_t dtypes[EGRAPH_DTYPE_COUNT]; // instances
+  uint32_t largest_rank;               // of operands that were compared
+  int64_t largest_dim;
   egraph_math math;                    // found so far
   eg_coverage coverage;
   bool rejected;
   eg_text text; // the detail
+  eg_verify_witness *witness; // gets instances, which reject nothing then; NULL: none
+  void *user;
 } verification;
 
 // ---- counterexamples ------------------------------------------------------------
@@ -114,6 +120,7 @@ static egraph_status check_data(verification *run, const eg_verify_instance *ins
       [EG_VERIFY_WIDE] = "on numbers of all sizes: ",
       [EG_VERIFY_TINY] = "on small numbers: ",
       [EG_VERIFY_TIES] = "on few different numbers: ",
+      [EG_VERIFY_NEAR] = "on numbers near those of the rule: ",
       [EG_VERIFY_NOT_FINITE] = "on data with NaN or infinities: ",
       [EG_VERIFY_LARGE] = "on large data: ",
       [EG_VERIFY_EXTREME] = "at the ends of the range: "};
@@ -149,12 +156,13 @@ static egraph_status check_values(verification *run, const eg_verify_instance *i
                                   eg_instance_outcome *out) {
   static const eg_verify_data special[] = {EG_VERIFY_NOT_FINITE, EG_VERIFY_EXTREME,
                                            EG_VERIFY_NOT_FINITE, EG_VERIFY_LARGE};
-  static const eg_verify_data plain[] = {EG_VERIFY_WIDE, EG_VERIFY_TINY, EG_VERIFY_TIES};
+  static const eg_verify_data plain[] = {EG_VERIFY_WIDE, EG_VERIFY_TINY, EG_VERIFY_NEAR,
+                                         EG_VERIFY_TIES};
   eg_verify_comparison first, others;
   EG_TRY(check_data(run, instance, EG_VERIFY_ORDINARY, &first));
   bool is_compared = first.verdict != EG_VERIFY_VACUOUS || first.is_empty;
   *out = is_compared ? EG_INSTANCE_COMPARED : EG_INSTANCE_VACUOUS;
-  if (!run->rejected) EG_TRY(check_data(run, instance, plain[run->found % 3], &others));
+  if (!run->rejected) EG_TRY(check_data(run, instance, plain[run->found % 4], &others));
   return run->rejected ? EGRAPH_OK
                        : check_data(run, instance, special[run->found % 4], &others);
 }
@@ -209,14 +217,70 @@ static egraph_status check_legal(verification *run, const eg_verify_instance *in
   return EGRAPH_OK;
 }
 
+/// What is beyond these was not compared.
+static void note_sizes(verification *run, const eg_verify_instance *instance) {
+  const eg_rule *rule = run->rule;
+  for (uint32_t i = 0; i < rule->var_count; i++) {
+    if (rule->vars[i].kind != EG_RULE_TENSOR ||
+        rule->vars[i].origin != EG_RULE_VAR_MATCHED)
+      continue;
+    const eg_type *type = &instance->leaves[i].type;
+    if (type->rank > run->largest_rank) run->largest_rank = type->rank;
+    for (uint32_t d = 0; d < type->rank; d++)
+      if (type->dims[d] > run->largest_dim) run->largest_dim = type->dims[d];
+  }
+}
+
+/// A node whose results are not defined, only their multiset is.
+static bool is_unordered(const eg_attrs *attrs) {
+  uint16_t slot;
+  return attrs->op == EG_OP_TOP_K && eg_op_find_attr(EG_OP_TOP_K, "sorted", &slot) &&
+         attrs->slots[slot].i == 0;
+}
+
+/// The reference kernel sorts always, others need not: sides that differ in that are not
+/// equal, whatever the kernel says.
+static egraph_status check_order(verification *run, const eg_verify_instance *instance) {
+  const eg_rule *rule = run->rule;
+  uint32_t count[2] = {0, 0};
+  for (uint32_t i = 0; i < rule->term_count; i++) {
+    bool is_left = i < rule->pattern_term_count;
+    if (rule->terms[i].is_var) continue;
+    const eg_attrs *attrs =
+        is_left ? instance->attrs[i]
+                : eg_tensor_egraph_attrs_at(instance->egraph,
+                                            instance->builder->terms[i].payload);
+    count[is_left] += is_unordered(attrs);
+  }
+  run->rejected = (count[0] == 0) != (count[1] == 0);
+  if (!run->rejected) return EGRAPH_OK;
+  return eg_text_printf(&run->text,
+                        "the order of what top-k gives with :sorted 0 is not defined, and "
+                        "only the %s side has such a node",
+                        count[1] != 0 ? "left" : "right");
+}
+
+static void give_witness(verification *run, const eg_verify_instance *instance,
+                         eg_instance_outcome *inout) {
+  bool holds = !run->rejected;
+  if (!holds) *inout = EG_INSTANCE_COMPARED;
+  run->equal += !holds;
+  run->rejected = false;
+  eg_text_clear(&run->text);
+  if (*inout == EG_INSTANCE_COMPARED) run->witness(run->user, instance, holds);
+}
+
 static egraph_status check_instance(verification *run, const eg_verify_instance *instance,
                                     bool typed) {
   eg_instance_outcome outcome = EG_INSTANCE_UNBUILT;
   if (typed) {
     EG_TRY(check_types(run, instance));
     if (!run->rejected) EG_TRY(check_legal(run, instance));
+    if (!run->rejected) EG_TRY(check_order(run, instance));
     if (!run->rejected) EG_TRY(check_values(run, instance, &outcome));
+    if (run->witness != NULL) give_witness(run, instance, &outcome);
     if (run->rejected) return print_instance(&run->text, instance);
+    if (outcome == EG_INSTANCE_COMPARED) note_sizes(run, instance);
   }
   eg_coverage_note(&run->coverage, instance, outcome);
   return EGRAPH_OK;
@@ -237,7 +301,9 @@ static bool is_hopeless(const verification *run, const eg_coverage_row *row,
                         uint32_t draws) {
   eg_verify_obstacle by = eg_verify_obstacle_of(run->draws);
   bool is_known = by.condition != EG_RULE_NONE || by.term != EG_RULE_NONE;
-  return draws >= HOPELESS && is_known &&
+  bool is_operands = row->aim.subject == EG_INSTANCE_OPERANDS;
+  uint32_t most = is_operands ? HOPELESS_OPERANDS : HOPELESS;
+  return draws >= most && is_known &&
          row->compared + row->unbuilt + row->vacuous == 0;
 }
 
@@ -247,10 +313,14 @@ static egraph_status verify_classes(verification *run) {
     eg_coverage_row *row = &run->coverage.rows[i];
     bool is_attribute = row->aim.subject == EG_INSTANCE_ATTR;
     bool is_dims = row->aim.subject == EG_INSTANCE_DIMS;
-    effort most = run->options.is_loading ? loading
-                  : is_attribute          ? thorough_of_attributes
-                  : is_dims               ? thorough_of_dims
-                                          : thorough;
+    bool is_operands = row->aim.subject == EG_INSTANCE_OPERANDS;
+    effort most = run->options.is_loading               ? loading
+                  : is_attribute                        ? thorough_of_attributes
+                  : eg_instance_is_large(&row->aim)     ? is_dims ? thorough_of_large
+                                                                  : thorough_of_ranks
+                  : is_operands                         ? thorough_of_operands
+                  : is_dims                             ? thorough_of_dims
+                                                        : thorough;
     eg_verify_aim(run->draws, &row->aim);
     for (uint32_t k = 0; k < most.draws && row->compared < most.instances &&
                          !run->rejected && !is_hopeless(run, row, k);
@@ -275,8 +345,10 @@ static egraph_status print_acceptance(verification *run) {
                           eg_dtype_name((egraph_dtype)i)));
     comma = ", ";
   }
-  EG_TRY(eg_text_printf(&run->text, "), %u of %u classes of instances; class %s",
+  EG_TRY(eg_text_printf(&run->text, "), %u of %u classes of instances, ranks to %u, dimensions to "
+                        "%" PRId64 "; class %s",
                         eg_coverage_reached(&run->coverage), run->coverage.count,
+                        run->largest_rank, run->largest_dim,
                         eg_rule_class_name(run->rule->math)));
   if (run->math == run->rule->math) return EGRAPH_OK;
   return eg_text_printf(&run->text, ", found %s", eg_rule_class_name(run->math));
@@ -397,7 +469,9 @@ static egraph_status report_evidence(verification *run) {
                                    .instances = run->equal + run->exact,
                                    .exact = run->exact,
                                    .class_count = run->coverage.count,
-                                   .reached = eg_coverage_reached(&run->coverage)};
+                                   .reached = eg_coverage_reached(&run->coverage),
+                                   .largest_rank = run->largest_rank,
+                                   .largest_dim = run->largest_dim};
   egraph_rule_class *classes = NULL;
   if (run->options.evidence == NULL) return EGRAPH_OK;
   if (run->coverage.rule != NULL) EG_TRY(eg_coverage_classes(&run->coverage, &classes));
@@ -428,5 +502,21 @@ egraph_status eg_rules_verify(const eg_rules *rules, const eg_verify_options *op
     eg_text_deinit(&run.text);
   }
   if (status == EGRAPH_OK && out_rejected != NULL) *out_rejected = rejected;
+  return status;
+}
+
+egraph_status eg_rule_witness(egraph_allocator alloc, const eg_rule *rule,
+                              const eg_verify_options *options,
+                              eg_verify_witness *witness, void *user) {
+  verification run = {.options = *options,
+                      .math = EGRAPH_MATH_EXACT,
+                      .rule = rule,
+                      .witness = witness,
+                      .user = user};
+  if (rule->move_count != 0) return EGRAPH_OK;
+  eg_text_init(&run.text, alloc);
+  egraph_status status = verify_values(&run, alloc);
+  eg_coverage_deinit(&run.coverage);
+  eg_text_deinit(&run.text);
   return status;
 }

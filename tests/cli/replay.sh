@@ -73,4 +73,29 @@ expect 0 '^predicted' - optimize whole.egraph --no-measure -o whole2.egraph --ex
 sed 's/1000000007/1000000040/' whole2.egraph >whole3.egraph
 expect 0 '^equal' - replay whole.egraph whole2.egraph whole
 expect 1 - 'result' replay whole.egraph whole3.egraph whole
+
+# Whole numbers that fills make are weights where ONNX is read; the largest that float64 holds are numbers, too.
+for value in 3.0 16777217.0 9007199254740992.0; do
+  cat >fill.egraph <<X
+(egraph-graph 1) (input x "int64[2,3]") (let k (fill :dtype int64 :shape [2 3] :value $value))
+(let a (add x k)) (let n (neg a)) (let b (neg n)) (output y b)
+X
+  expect 0 '^predicted' - optimize fill.egraph --no-measure -o fill.onnx --explanation fill
+  expect 0 '^equal by' - replay fill.egraph fill.onnx fill
+  expect 0 'runs' - run fill.onnx
+done
+sed 's/9007199254740992/9007199254740996/' fill.egraph >other.egraph
+expect 1 - 'does not follow' replay other.egraph fill.onnx fill
+
+# Operators that nobody knows, in another operator set, and with branches.
+corpus="$SOURCE/tests/fuzz/corpus/onnx"
+expect 0 '^predicted' - optimize "$corpus/branches" --no-measure -o branches.onnx --explanation branches
+expect 0 '^equal by 2 steps' - replay "$corpus/branches" branches.onnx branches
+sed 's/Relu/Tanh/' branches.onnx >tampered.onnx
+expect 1 - 'is made by another operator than its term' replay "$corpus/branches" tampered.onnx branches
+
+# Sizes that are given, and sizes that stay open.
+expect 0 '^open +L' - optimize "$corpus/two_sizes" --no-measure --dim N=3 -o sizes.onnx --explanation sizes
+expect 0 '^equal by 1 steps' - replay "$corpus/two_sizes" sizes.onnx sizes --dim N=3
+expect 1 - 'give the same --dim and --batch' replay "$corpus/two_sizes" sizes.onnx sizes --dim N=4
 finish

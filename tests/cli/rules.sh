@@ -93,7 +93,7 @@ cat >gone.egraph <<'X'
 (let y (cos d))
 (output y)
 X
-expect 0 '^accepted  gone: [0-9]+ instances, .*float16.*, [0-9]+ of [0-9]+ classes of instances; class fast$' - rules fast.rules --verify
+expect 0 '^accepted  gone: [0-9]+ instances, .*float16.*, [0-9]+ of [0-9]+ classes of instances, ranks to [0-9]+, dimensions to [0-9]+; class fast$' - rules fast.rules --verify
 for math in exact associative; do
   expect 0 '"name":"gone"|"rules":\[\]' - optimize gone.egraph $quick --no-builtin --rules fast.rules --math $math --json
   grep -q '"name":"gone"' stdout && fail "gone fired with --math $math"
@@ -161,7 +161,6 @@ expect 0 "Tensat \(MLSys'21\), means.txt, substitution 0" - rules new.rules
 expect 0 '"file":"means.txt","number":0,"outcome":"tested"' - rules --import means.txt --json
 printf 'relu(input_1)==sin(input_1)' >wrong.txt
 expect 1 - '^egraph: wrong.txt:1: sin is no operator' rules --import wrong.txt
-finish
 
 # Rules made by machine: a family of its own, in two runs and in one; they verify.
 cat >tiny.family <<'X'
@@ -170,7 +169,7 @@ cat >tiny.family <<'X'
 X
 expect 0 '^taso +26 templates, 20 inputs' - rules generate --families
 expect 0 '^rules +[1-9]' - rules generate --family tiny.family --alone -o whole.rules
-expect 0 'not all candidates are judged' - rules generate --family tiny.family --alone --state tiny.state --candidates 1 -o part.rules
+expect 0 '^rules +[1-9]' - rules generate --family tiny.family --alone --state tiny.state --candidates 1 -o part.rules
 expect 0 '^rules +[1-9]' - rules generate --family tiny.family --alone --state tiny.state --threads 2 -o part.rules
 same whole.rules part.rules
 expect 0 ' 0 rejected$' - rules whole.rules --verify
@@ -178,7 +177,50 @@ expect 0 '^\(egraph-rules 1\)' '^candidates ' rules generate --family tiny.famil
 expect 0 '^\{' - rules generate --family tiny.family --alone --json -o whole.rules
 keys terms values pairs accidents instances repeated candidates judged implied refused unsound implied_later rules both_ways complete passes peak_bytes seconds.judge
 expect 2 - '^egraph: --family is missing' rules generate
+cp tiny.family kept.family
+expect 2 - '^egraph: tiny.family is the family, and would be overwritten' rules generate --family tiny.family -o tiny.family
+expect 2 - '^egraph: tiny.state is the state, and would be overwritten' rules generate --family tiny.family --state tiny.state -o tiny.state
+expect 2 - '^egraph: tiny.family is the family, and would be overwritten' rules generate --family tiny.family --state tiny.family
+cmp -s tiny.family kept.family || fail 'the family is not as it was'
 expect 1 - '^egraph: there is no family nobody; there are attention, ' rules generate --family nobody
 expect 1 - 'raise --byte-limit' rules generate --family tiny.family --byte-limit 100
 sed 's/run tiny/run other/' tiny.state >other.state
 expect 1 - '^egraph: other.state: it is the state of another run' rules generate --family tiny.family --alone --state other.state
+
+# Guards: what a rule needs, and what it does not.
+cat >guards.rules <<'X'
+(egraph-rules 1)
+(rule wide (source "x") (class fast) (lhs (mul ?x ?k)) (rhs ?x) (when (splat-is ?k 1.0)))
+(rule weak (source "x") (class fast) (lhs (mul ?x ?y)) (rhs (mul ?y ?x)) (when (same-type ?x ?y)))
+(rule never (source "x") (class fast) (lhs (exp ?x)) (rhs (sin ?x)))
+X
+expect 1 '^holds-if +wide: \(broadcasts-to \?k \?x\); kept by [0-9]+ of [0-9]+ instances' - rules guards.rules --guards
+matches stdout '^weaker +weak: \(same-type \?x \?y\) is not needed'
+matches stdout '^refuted +never: result 0'
+expect 1 '"outcome":"holds-if","guard":"\(broadcasts-to \?k \?x\)"' - rules guards.rules --guards --json
+
+# The smallest set that implies a set.
+cat >set.rules <<'X'
+(egraph-rules 1)
+(rule swap (source "x") (class exact) (lhs (add ?x ?y)) (rhs (add ?y ?x)))
+(rule negations (source "x") (class exact) (lhs (neg (neg ?x))) (rhs ?x))
+(rule four (source "x") (class exact) (lhs (neg (neg (neg (neg ?x))))) (rhs ?x))
+(rule swapped (source "x") (class exact) (lhs (add (neg (neg ?x)) ?y)) (rhs (add ?y ?x)))
+(rule rectified (source "x") (class exact) (lhs (relu (relu ?x))) (rhs (relu ?x)))
+X
+expect 0 '^3 of 5 rules kept; 2 follow' - rules minimize set.rules -o small.rules
+matches stdout '^implied +four: negations'
+matches stdout '^implied +swapped: (swap, negations|negations, swap)'
+matches small.rules '\(rule rectified'
+expect 0 '^3 of 3 rules kept' - rules minimize small.rules
+expect 2 - 'a file of rules that is read, and would be overwritten' rules minimize set.rules -o set.rules
+
+# Which rules models need.
+cat >twice.egraph <<'X'
+(egraph-graph 1) (input x "float32[4,4]") (let a (neg x)) (let b (neg a)) (let c (relu b)) (output y c)
+X
+expect 0 '^neg-neg +1 ' - rules stats twice.egraph --no-measure
+matches stdout '^never fired: .*matmul-add-bias'
+matches stdout '^[0-9]+ rules: 1 on the path to a result'
+expect 0 '"rule":"neg-neg","use":"on the path","models":1' - rules stats twice.egraph --no-measure --json
+finish

@@ -52,6 +52,16 @@ static void planted_wrong_rules_are_refused(void **state) {
   eg_rules_destroy(rules);
 }
 
+/// Every seed draws the classes that show it.
+static void wrong_rules_are_refused_beyond_small_sizes(void **state) {
+  (void)state;
+  eg_rules *rules = load(EG_SOURCE_DIR "/tests/data/wrong_large.rules");
+  uint64_t first = test_seed(1);
+  for (uint64_t seed = first; seed < first + test_rounds(SEEDS); seed++)
+    assert_int_equal(verify(rules, seed, false).accepted, 0);
+  eg_rules_destroy(rules);
+}
+
 static void narrow_rules_are_accepted(void **state) {
   (void)state;
   eg_rules *rules = load(EG_SOURCE_DIR "/tests/data/narrow.rules");
@@ -219,6 +229,7 @@ static void mutants_are_judged_alike_with_nearly_every_seed(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(planted_wrong_rules_are_refused),
+      cmocka_unit_test(wrong_rules_are_refused_beyond_small_sizes),
       cmocka_unit_test(narrow_rules_are_accepted),
       cmocka_unit_test(mutants_are_judged_alike_with_nearly_every_seed),
   };

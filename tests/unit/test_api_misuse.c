@@ -103,6 +103,9 @@ static void rules_refuse_null(void **state) {
   REFUSES(egraph_rules_generate, "out", NULL, AT, NULL, AT);
   REFUSES(egraph_rules_generate, "out_report", NULL, AT, AT, NULL);
   REFUSES(egraph_families_text, "out", NULL, NULL);
+  REFUSES(egraph_rules_guards, "rules", NULL, 1, NULL, NULL);
+  REFUSES(egraph_rules_minimize, "rules", NULL, NULL, NULL, NULL, AT);
+  REFUSES(egraph_rules_minimize, "out", NULL, AT, NULL, NULL, NULL);
 }
 
 static void optimizing_and_running_refuse_null(void **state) {

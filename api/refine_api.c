@@ -1,0 +1,42 @@
+// Public functions: guards of rules, and smallest sets of them.
+// SPDX-License-Identifier: Apache-2.0
+#include "api/convert.h"
+#include "api/require.h"
+#include "rewrites/guards/guards.h"
+#include "rewrites/import/minimize.h"
+
+typedef struct guard_listener {
+  void (*report)(void *user, const egraph_rule_guard *guard);
+  void *user;
+} guard_listener;
+
+static void on_guard(void *user, const eg_guard_finding *finding) {
+  const guard_listener *to = user;
+  const egraph_rule_guard guard = {.rule = finding->rule,
+                                   .outcome = eg_guard_outcome_name(finding->outcome),
+                                   .guard = finding->guard,
+                                   .detail = finding->detail};
+  if (to->report != NULL) to->report(to->user, &guard);
+}
+
+egraph_status egraph_rules_guards(const egraph_rules *rules, uint64_t seed,
+                                  void (*report)(void *user,
+                                                 const egraph_rule_guard *guard),
+                                  void *user) {
+  EG_REQUIRE(rules);
+  guard_listener to = {.report = report, .user = user};
+  return eg_guards_check(rules, seed, on_guard, &to);
+}
+
+egraph_status egraph_rules_minimize(const egraph_allocator *alloc,
+                                    const egraph_rules *rules,
+                                    void (*report)(void *user,
+                                                   const egraph_rule_need *need),
+                                    void *user, char **out) {
+  EG_REQUIRE(rules, out);
+  eg_text text;
+  eg_text_init(&text, eg_allocator_or_heap(alloc));
+  egraph_status status =
+      eg_rules_minimize(eg_allocator_or_heap(alloc), rules, report, user, &text);
+  return eg_text_hand_over(status, &text, out);
+}

@@ -1,0 +1,49 @@
+// The public API, part: what rules need. Guards under which a rule holds, and the smallest
+// set of rules that implies others. Conventions as in egraph.h, which includes this.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EGRAPH_REFINE_H
+#define EGRAPH_REFINE_H
+
+#include "egraph.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// What conditions of a closed list say of a rule.
+typedef struct egraph_rule_guard {
+  const char *rule;
+  /// "holds": with every condition that it has; "weaker": with weaker ones, too;
+  /// "holds-if": with `guard` alone; "refuted": no condition of the list helps
+  const char *outcome;
+  const char *guard;  // conditions of the rule language; "": none
+  const char *detail; // in words; of a refuted rule the counterexample
+} egraph_rule_guard;
+/// Looks for the weakest guard of every rule that does not hold, and for conditions of
+/// those that hold which are stronger than they need be. Both by instances, of which the
+/// guard keeps most, and confirmed by verification; a both-ways rule is one, those with
+/// parallel operators are left out. What `report` (may be NULL) is given lasts as long as the call.
+EGRAPH_API EGRAPH_NODISCARD egraph_status
+egraph_rules_guards(const egraph_rules *rules, uint64_t seed,
+                    void (*report)(void *user, const egraph_rule_guard *guard),
+                    void *user);
+
+/// What became of a rule of a set that was made smaller.
+typedef struct egraph_rule_need {
+  const char *rule;
+  bool is_kept;
+  const char *by; // of one that is not: rules that imply it; ""
+} egraph_rule_need;
+/// The smallest subset found whose closure has the other rules: greedily, large rules are
+/// left out first, each if saturation with the rest makes its sides equal (within limits
+/// of nodes and iterations, on two instances). Switched off or not; a both-ways rule is
+/// one. Hands over the rule file of those that are kept; free with egraph_string_free.
+EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_rules_minimize(
+    const egraph_allocator *alloc, const egraph_rules *rules,
+    void (*report)(void *user, const egraph_rule_need *need), void *user, char **out);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

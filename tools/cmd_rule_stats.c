@@ -1,0 +1,151 @@
+// egraph rules stats: which rules fire on models, and which make the results.
+// SPDX-License-Identifier: Apache-2.0
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/arguments.h"
+#include "tools/result_print.h"
+
+/// Sums over all models. The name is the set's.
+typedef struct rule_row {
+  char *name;
+  uint64_t matches, nodes, unions;
+  uint32_t models, steps; // in which it fired; of explanations
+} rule_row;
+
+typedef struct rule_table {
+  rule_row *rows;
+  uint32_t count;
+} rule_table;
+
+static rule_row *row_of(rule_table *table, const char *name, size_t length) {
+  for (uint32_t i = 0; i < table->count; i++)
+    if (strncmp(table->rows[i].name, name, length) == 0 &&
+        table->rows[i].name[length] == '\0')
+      return &table->rows[i];
+  return NULL;
+}
+
+static bool make_rows(rule_table *table, const egraph_result *result) {
+  uint32_t count = egraph_result_rule_count(result);
+  if (table->rows != NULL) return true;
+  table->rows = calloc((size_t)count + 1, sizeof *table->rows);
+  for (uint32_t i = 0; table->rows != NULL && i < count; i++) {
+    const char *name = egraph_result_rule(result, i).name;
+    size_t size = strlen(name) + 1;
+    char *copy = malloc(size);
+    if (copy == NULL) return false;
+    memcpy(copy, name, size);
+    table->rows[table->count++].name = copy;
+  }
+  return table->rows != NULL;
+}
+
+/// Steps are the lines " (RULE TERM ...)" between "(steps" and "(outputs".
+static void count_steps(rule_table *table, const char *explanation) {
+  const char *line = strstr(explanation, "\n(steps");
+  const char *end = line == NULL ? NULL : strstr(line, "\n(outputs");
+  while (line != NULL && end != NULL && (line = strstr(line, "\n (")) != NULL &&
+         line < end) {
+    line += strlen("\n (");
+    rule_row *row = row_of(table, line, strcspn(line, " )"));
+    if (row != NULL) row->steps++;
+  }
+}
+
+static egraph_status add_result(rule_table *table, const egraph_result *result) {
+  const char *explanation;
+  egraph_status status = egraph_result_explanation(result, &explanation);
+  if (status != EGRAPH_OK) return status;
+  if (!make_rows(table, result)) return EGRAPH_E_MEMORY;
+  for (uint32_t i = 0; i < table->count; i++) {
+    egraph_rule_report r = egraph_result_rule(result, i);
+    rule_row *row = &table->rows[i];
+    row->matches += r.matches;
+    row->nodes += r.nodes;
+    row->unions += r.unions;
+    row->models += r.matches != 0;
+  }
+  count_steps(table, explanation);
+  return EGRAPH_OK;
+}
+
+/// What a rule was good for.
+static const char *use_of(const rule_row *row) {
+  return row->steps != 0 ? "on the path" : row->matches != 0 ? "fired" : "never fired";
+}
+
+static void print_table(const rule_table *table) {
+  uint32_t fired = 0, paying = 0;
+  printf("%-44s %7s %10s %9s %9s %6s\n", "rule", "models", "matches", "nodes", "unions",
+         "steps");
+  for (uint32_t i = 0; i < table->count; i++) {
+    const rule_row *row = &table->rows[i];
+    fired += row->matches != 0;
+    paying += row->steps != 0;
+    if (row->matches != 0)
+      show(stdout, "%-44s %7u %10llu %9llu %9llu %6u\n", row->name, row->models,
+           (unsigned long long)row->matches, (unsigned long long)row->nodes,
+           (unsigned long long)row->unions, row->steps);
+  }
+  printf("\nnever fired:");
+  for (uint32_t i = 0; i < table->count; i++)
+    if (table->rows[i].matches == 0) show(stdout, " %s", table->rows[i].name);
+  printf("\n%u rules: %u on the path to a result, %u fired to no use, %u never fired\n",
+         table->count, paying, fired - paying, table->count - fired);
+}
+
+static void json_table(const rule_table *table, uint32_t models) {
+  json_begin();
+  json_int("models", models);
+  json_open("rules", '[');
+  for (uint32_t i = 0; i < table->count; i++) {
+    const rule_row *row = &table->rows[i];
+    json_open(NULL, '{');
+    json_text("rule", row->name);
+    json_text("use", use_of(row));
+    json_int("models", row->models);
+    json_int("matches", row->matches);
+    json_int("nodes", row->nodes);
+    json_int("unions", row->unions);
+    json_int("steps", row->steps);
+    json_close('}');
+  }
+  json_close(']');
+  json_end();
+}
+
+int command_rules_stats(int argc, char **argv) {
+  optimize_flags flags;
+  optimize_flags_init(&flags);
+  command cmd = {.name = "rules stats",
+                 .usage = "MODEL ... [options]",
+                 .summary = "Optimizes models and says of every rule how often it fired, "
+                            "and whether it is a step of the explanation of a result.",
+                 .min_positional = 1,
+                 .max_positional = MAX_POSITIONAL};
+  add_load_flags(&cmd, &flags.load);
+  add_optimize_flags(&cmd, &flags);
+  positional models;
+  int parsed = parse_arguments(&cmd, argc, argv, &models);
+  if (parsed != PARSE_RUN) return parsed;
+  flags.search.explain = true;
+  rule_table table = {.count = 0};
+  egraph_status status = EGRAPH_OK;
+  int outcome = EXIT_DONE;
+  for (size_t i = 0; outcome == EXIT_DONE && i < models.count; i++) {
+    optimize_session session;
+    status = optimize_run(&flags, models.items[i], &session);
+    if (status == EGRAPH_OK) status = add_result(&table, session.result);
+    outcome = optimize_finish(&session, status);
+  }
+  if (outcome == EXIT_DONE && flags.json)
+    json_table(&table, (uint32_t)models.count);
+  else if (outcome == EXIT_DONE)
+    print_table(&table);
+  for (uint32_t i = 0; i < table.count; i++)
+    free(table.rows[i].name);
+  free(table.rows);
+  return outcome;
+}
