@@ -38,6 +38,8 @@ void eg_type_pointwise(eg_case *c, uint32_t term) {
       shape = stretched(c, &shape, eg_kid_shape(c, term, i));
   }
   c->shapes[term] = shape;
+  for (uint16_t i = 0; i < eg_op_info_of(t->op)->attr_count; i++)
+    (void)eg_slot_scalar(c, term, i); // binds variables
   uint32_t first = t->op == EG_OP_WHERE ? 1 : 0;
   if (t->op == EG_OP_WHERE)
     eg_kind_mark(c, c->kinds[eg_kid(c, term, 0)], false, false, true);
@@ -47,9 +49,7 @@ void eg_type_pointwise(eg_case *c, uint32_t term) {
   if ((eg_op_info_of(t->op)->flags & EG_OPF_PREDICATE) != 0)
     c->kinds[term] = eg_kind_of_dtype(c, EGRAPH_BOOL);
   if (t->op == EG_OP_CAST || t->op == EG_OP_BIT_CAST) {
-    uint16_t slot = 0;
-    (void)eg_slot_scalar(c, term, slot); // binds it
-    c->kinds[term] = eg_slot(c, term, slot)->which;
+    c->kinds[term] = eg_slot(c, term, 0)->which;
   }
 }
 
@@ -88,6 +88,7 @@ static void type_constant(eg_case *c, uint32_t term, uint16_t slot) {
 void eg_type_fill(eg_case *c, uint32_t term) {
   type_constant(c, term, EG_SLOT(FILL, DTYPE));
   c->shapes[term] = eg_slot_shape(c, term, EG_SLOT(FILL, SHAPE));
+  (void)eg_slot_scalar(c, term, EG_SLOT(FILL, VALUE));
 }
 
 eg_scalar eg_element_fill(eg_case *c, uint32_t term, const eg_poly *at) {

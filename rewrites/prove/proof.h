@@ -124,6 +124,7 @@ typedef struct eg_proof {
   uint32_t version, versions; // of the facts
   eg_memos canonical;         // by polynomial
   uint32_t depth;             // of questions about integers
+  bool in_pairings;           // looking through them
   struct eg_question *questions[2];
   // Scalars (proof_scalar.c).
   eg_scalar_nodes scalars;

@@ -31,8 +31,8 @@ eg_scalar eg_scalar_opaque(eg_proof *p, eg_op op, const eg_scalar *kids, uint32_
       .kind = EG_SCALAR_CALL, .which = (uint32_t)op, .count = count, .kids = kids};
   // max(0, -0) is not max(-0, 0): the order of maxima stays in the exact class.
   bool ordered = p->is_exact && (op == EG_OP_MAX || op == EG_OP_MIN);
-  if (count == 2 && commutes(op) && !ordered && kids[0] > kids[1])
-    node.kids = (eg_scalar[]){kids[1], kids[0]};
+  const eg_scalar turned[2] = {kids[count - 1], kids[0]};
+  if (count == 2 && commutes(op) && !ordered && kids[0] > kids[1]) node.kids = turned;
   return eg_scalar_make(p, node);
 }
 

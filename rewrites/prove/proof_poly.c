@@ -109,7 +109,8 @@ static uint32_t add_symbol(eg_proof *p, eg_symbol symbol) {
 
 eg_poly eg_poly_symbol(eg_proof *p, bool is_natural) {
   eg_symbol symbol = {.kind = EG_SYMBOL_FREE, .is_natural = is_natural};
-  return p->symbols.data[add_symbol(p, symbol)].own;
+  uint32_t made = add_symbol(p, symbol);
+  return p->symbols.data[made].own;
 }
 
 static eg_poly opaque(eg_proof *p, eg_symbol_kind kind, eg_poly a, eg_poly b) {
@@ -119,7 +120,8 @@ static eg_poly opaque(eg_proof *p, eg_symbol_kind kind, eg_poly a, eg_poly b) {
       return symbol->own;
   }
   eg_symbol symbol = {.kind = kind, .a = a, .b = b};
-  return p->symbols.data[add_symbol(p, symbol)].own;
+  uint32_t made = add_symbol(p, symbol);
+  return p->symbols.data[made].own;
 }
 
 uint32_t eg_poly_symbol_of(const eg_proof *p, eg_poly a) {
@@ -307,10 +309,12 @@ eg_poly eg_poly_stretched(eg_proof *p, eg_poly a, eg_poly b) {
   if (a == one) return b;
   if (eg_is_nonzero(p, eg_poly_sub(p, a, one))) return a;
   if (eg_is_nonzero(p, eg_poly_sub(p, b, one))) return b;
-  for (size_t i = 0; i < p->pairings.len; i++) {
+  for (size_t i = 0; i < p->pairings.len && !p->in_pairings; i++) {
     eg_pairing pair = p->pairings.data[i];
     if (!pair.one_way) continue;
+    p->in_pairings = true; // sizes of pairings may be stretched ones
     eg_poly from = eg_poly_canonical(p, pair.a), to = eg_poly_canonical(p, pair.b);
+    p->in_pairings = false;
     if (from == a && to == b) return b;
     if (from == b && to == a) return a;
   }
