@@ -55,6 +55,8 @@ typedef struct eg_case {
   eg_value ***slots;   // [rule->term_count]: attributes that were looked at, or NULL
   eg_kind_of_numbers numbers[EG_CASE_KINDS];
   uint32_t number_count;
+  uint32_t *ranks;     // [rule->term_count]: terms of one rank have one root (proof_ranks.c)
+  int64_t *rank_of;    // [rule->term_count]: of a root, or -1
   uint32_t keys;
   uint32_t levels; // terms within terms at the moment
   // Attributes of a pattern that must be equal to an expression.
@@ -108,6 +110,11 @@ eg_shape eg_slot_shape(eg_case *c, uint32_t term, uint16_t slot);
 void eg_slot_perm(eg_case *c, uint32_t term, uint16_t slot, uint32_t rank, uint32_t *out);
 uint32_t eg_slot_axes(eg_case *c, uint32_t term, uint16_t slot, uint32_t rank); // bits
 eg_scalar eg_slot_scalar(eg_case *c, uint32_t term, uint16_t slot);
+
+/// Finds the terms that have one rank in every instance, so that it is chosen once.
+void eg_case_find_ranks(eg_case *c);
+/// The rank of a variable: known, or chosen.
+uint32_t eg_case_rank(eg_case *c, uint32_t term);
 
 // ---- terms (proof_terms.c and the files of operators) --------------------------------
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/prove/proof_scalar.h"
 
-enum { MEMBERS = 64, NESTED = 12, BRANCHES = 10 };
+enum { MEMBERS = 64, NESTED = 12, BRANCHES = 40 };
 
 // ---- what is still open -----------------------------------------------------------
 

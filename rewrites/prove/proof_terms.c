@@ -71,7 +71,7 @@ static void type_of_variable(eg_case *c, uint32_t term) {
   }
   if (c->rule->vars[var].origin != EG_RULE_VAR_MATCHED)
     eg_case_give_up(c, "%s, which is used before it is bound", c->rule->vars[var].name);
-  eg_shape shape = {.rank = eg_proof_choose(c->p, c->max_rank + 1)};
+  eg_shape shape = {.rank = eg_case_rank(c, term)};
   for (uint32_t i = 0; i < shape.rank; i++)
     shape.dims[i] = eg_poly_symbol(c->p, true);
   c->shapes[term] = shape;

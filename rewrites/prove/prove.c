@@ -9,7 +9,7 @@
 #include "rewrites/prove/proof_case.h"
 #include "rewrites/prove/rank_bound.h"
 
-enum { MOST_CASES = 20000, STEPS = 4000000 }; // of a rule
+enum { MOST_CASES = 20000, STEPS = 10000000 }; // of a rule
 
 static void init_case(eg_case *c, eg_proof *p, const eg_rule *rule, uint32_t max_rank) {
   memset(c, 0, sizeof *c);
@@ -25,6 +25,7 @@ static void init_case(eg_case *c, eg_proof *p, const eg_rule *rule, uint32_t max
   c->slots = eg_proof_memory(p, rule->term_count, sizeof *c->slots);
   for (uint32_t i = 0; i < rule->var_count; i++)
     c->splats[i] = EG_PROOF_NONE;
+  eg_case_find_ranks(c);
 }
 
 // The left side is typed, the conditions hold, the right side is typed: otherwise the rule
