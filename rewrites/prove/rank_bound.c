@@ -136,7 +136,6 @@ static bool is_per_axis(eg_rule_function f) {
   case EG_RULE_FN_SUM:
   case EG_RULE_FN_RANGE:
   case EG_RULE_FN_REPEAT:
-  case EG_RULE_FN_SET_AT:
   case EG_RULE_FN_REMOVE_AT:
   case EG_RULE_FN_INSERT_AT:
   case EG_RULE_FN_REVERSE:
