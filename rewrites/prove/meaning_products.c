@@ -390,6 +390,8 @@ eg_scalar eg_element_conv(eg_case *c, uint32_t term, const eg_poly *at) {
   // There is an output channel, so of_group >= 1.
   eg_assume_natural(p, eg_poly_sub(p, of_group, one(c)));
   eg_poly group = eg_poly_div(p, eg_poly_canonical(p, at[1]), of_group);
+  // Output channels are below group x of_group.
+  eg_assume_below(p, group, eg_slot_int(c, term, EG_SLOT(CONV, GROUP)));
   eg_loop loops[EGRAPH_MAX_RANK];
   eg_poly from[EGRAPH_MAX_RANK], tap[EGRAPH_MAX_RANK];
   loops[0] = eg_loop_begin(c, eg_poly_canonical(p, w->dims[1]));

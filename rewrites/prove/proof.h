@@ -22,7 +22,7 @@ typedef uint32_t eg_poly;   // number of a polynomial; 0 is zero
 typedef uint32_t eg_scalar; // number of a scalar expression (proof_scalar.h)
 
 enum {
-  EG_PROOF_DEGREE = 12,   // symbols in a product
+  EG_PROOF_DEGREE = 26,   // symbols in a product
   EG_PROOF_TERMS = 48,    // of a polynomial
   EG_PROOF_FACTOR = 1 << 30,
   EG_PROOF_CHOICES = 256, // open choices of a case
@@ -201,6 +201,8 @@ void eg_replace(eg_proof *p, uint32_t symbol, eg_poly by);
 bool eg_is_natural(eg_proof *p, eg_poly a);
 bool eg_is_zero(eg_proof *p, eg_poly a);
 bool eg_is_nonzero(eg_proof *p, eg_poly a);
+/// Whether the facts exclude each other, as far as one of them is refuted by the rest.
+bool eg_facts_contradict(eg_proof *p);
 /// A size of which it matters whether it is 1, in the opaque symbols of `a`, and which the
 /// facts leave open: EG_PROOF_NONE if there is none.
 eg_poly eg_poly_undecided(eg_proof *p, eg_poly a);

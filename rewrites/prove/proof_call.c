@@ -42,12 +42,28 @@ static eg_scalar one_of(eg_proof *p, eg_op op, eg_scalar x) {
 
 // ---- the lattice of maxima and minima ---------------------------------------------
 
+// 0 or 1, whatever the operands.
+static bool is_truth(const eg_proof *p, eg_scalar s) {
+  const eg_scalar_node *n = eg_scalar_at(p, s);
+  if (n->kind != EG_SCALAR_CALL) return false;
+  if (n->which == EG_OP_MAX || n->which == EG_OP_MIN) {
+    bool all = true;
+    for (uint32_t i = 0; i < n->count; i++)
+      all = all && is_truth(p, n->kids[i]);
+    return all;
+  }
+  unsigned flags = eg_op_info_of((eg_op)n->which)->flags;
+  return (flags & EG_OPF_PREDICATE) != 0 || n->which == EG_OP_NOT;
+}
+
 bool eg_scalar_not_above(eg_proof *p, eg_scalar low, eg_scalar high) {
   if (low == high) return true;
   if (is_number(p, low) && is_number(p, high))
     return number_of(p, low) <= number_of(p, high);
   if (is_number(p, low) && number_of(p, low) == -(double)INFINITY) return true;
   if (is_number(p, high) && number_of(p, high) == (double)INFINITY) return true;
+  if (eg_scalar_is_number(p, low, 0) && is_truth(p, high)) return true;
+  if (eg_scalar_is_number(p, high, 1) && is_truth(p, low)) return true;
   for (size_t i = 0; i < p->orders.len; i++)
     if (p->orders.data[i].low == low && p->orders.data[i].high == high) return true;
   return false;
@@ -312,6 +328,7 @@ static eg_scalar negated(eg_proof *p, eg_scalar a) {
 static eg_scalar where(eg_proof *p, const eg_scalar *k) {
   if (k[1] == k[2]) return k[1];
   if (is_number(p, k[0])) return k[number_of(p, k[0]) != 0 ? 1 : 2];
+  if (eg_scalar_is_number(p, k[1], 1) && eg_scalar_is_number(p, k[2], 0)) return k[0];
   if (is_call(p, k[0], EG_OP_NOT)) {
     eg_scalar turned[3] = {eg_scalar_at(p, k[0])->kids[0], k[2], k[1]};
     return where(p, turned);

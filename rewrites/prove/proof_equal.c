@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/prove/proof_scalar.h"
 
+#include <math.h>
+
 enum { MEMBERS = 64, NESTED = 12, BRANCHES = 40 };
 
 // ---- what is still open -----------------------------------------------------------
@@ -18,6 +20,26 @@ static eg_poly open_condition(const eg_proof *p, eg_scalar s) {
     if (found != EG_PROOF_NONE) return found;
   }
   return EG_PROOF_NONE;
+}
+
+// A size of which it is open whether it is 1, where it matters to what is read.
+static eg_poly open_size(eg_proof *p, eg_scalar s) {
+  const eg_scalar_node *n = eg_scalar_at(p, s);
+  eg_poly found = EG_PROOF_NONE;
+  switch (n->kind) {
+  case EG_SCALAR_READ:
+    for (uint32_t i = 0; i < n->count && found == EG_PROOF_NONE; i++)
+      found = eg_poly_undecided(p, n->kids[i]);
+    return found;
+  case EG_SCALAR_CALL:
+  case EG_SCALAR_SUM:
+  case EG_SCALAR_PRODUCT:
+    for (uint32_t i = 0; i < n->count && found == EG_PROOF_NONE; i++)
+      found = open_size(p, n->kids[i]);
+    return found;
+  case EG_SCALAR_TOTAL: return open_size(p, n->kids[2]);
+  default: return EG_PROOF_NONE;
+  }
 }
 
 static bool same_integer(eg_proof *p, eg_poly a, eg_poly b) {
@@ -140,6 +162,10 @@ static bool match(eg_proof *p, eg_scalar a, eg_scalar b) {
   bool reads = (x->kind == EG_SCALAR_READ || x->kind == EG_SCALAR_FLAT) &&
                (y->kind == EG_SCALAR_READ || y->kind == EG_SCALAR_FLAT);
   if (reads) return match_reads(p, x, y);
+  if (x->kind == EG_SCALAR_NUMBER && y->kind == EG_SCALAR_SIZE) return match(p, b, a);
+  if (x->kind == EG_SCALAR_SIZE && y->kind == EG_SCALAR_NUMBER)
+    return y->value == floor(y->value) && fabs(y->value) < EG_PROOF_FACTOR &&
+           same_integer(p, x->which, eg_poly_const(p, (int64_t)y->value));
   if (x->kind != y->kind) return false;
   switch ((int)x->kind) {
   case EG_SCALAR_NUMBER: return eg_numbers_agree(x->value, y->value);
@@ -161,7 +187,7 @@ static bool in_branch(eg_proof *p, eg_scalar a, eg_scalar b,
   eg_branch branch = eg_branch_open(p);
   p->splits++;
   assume(p, n);
-  bool same = p->is_impossible || eg_scalar_equal(p, a, b);
+  bool same = p->is_impossible || eg_scalar_equal(p, a, b) || eg_facts_contradict(p);
   p->splits--;
   eg_branch_close(p, branch);
   return same;
@@ -188,6 +214,8 @@ bool eg_scalar_equal(eg_proof *p, eg_scalar a, eg_scalar b) {
   bool same = match(p, a, b);
   eg_poly wish = p->wish;
   p->wish = before;
+  if (!same && wish == EG_PROOF_NONE) wish = open_size(p, a);
+  if (!same && wish == EG_PROOF_NONE) wish = open_size(p, b);
   if (same || wish == EG_PROOF_NONE || p->splits >= BRANCHES) return same;
   eg_poly n = eg_poly_sub(p, wish, eg_poly_const(p, 1));
   return in_branch(p, a, b, eg_assume_zero, n) && in_branch(p, a, b, eg_assume_nonzero, n);

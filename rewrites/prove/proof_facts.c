@@ -409,6 +409,27 @@ static uint32_t solved_symbol(eg_proof *p, eg_poly a, eg_poly *out_value) {
   return EG_PROOF_NONE;
 }
 
+// Facts that became numbers by a replacement.
+static void check_facts(eg_proof *p) {
+  for (size_t i = 0; i < p->facts.len && !p->is_impossible; i++) {
+    int64_t number;
+    eg_fact fact = p->facts.data[i];
+    if (!eg_poly_is_const(p, eg_poly_canonical(p, fact.n), &number)) continue;
+    p->is_impossible = fact.kind == EG_FACT_NATURAL ? number < 0 : number == 0;
+  }
+}
+
+bool eg_facts_contradict(eg_proof *p) {
+  for (size_t i = 0; i < p->facts.len; i++) {
+    eg_poly n = p->facts.data[i].n, minus = eg_poly_scale(p, n, -1);
+    bool natural = p->facts.data[i].kind == EG_FACT_NATURAL;
+    if (natural ? eg_is_natural(p, eg_poly_sub(p, minus, eg_poly_const(p, 1)))
+                : eg_is_zero(p, n))
+      return true;
+  }
+  return p->is_impossible;
+}
+
 // Pairings of which one side is known not to be 1.
 static void settle(eg_proof *p) {
   eg_poly one = eg_poly_const(p, 1);
@@ -442,6 +463,7 @@ void eg_assume_zero(eg_proof *p, eg_poly a) {
     eg_assume_natural(p, a);
     eg_assume_natural(p, eg_poly_scale(p, a, -1));
   }
+  check_facts(p);
   settle(p);
 }
 

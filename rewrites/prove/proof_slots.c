@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "rewrites/prove/proof_case.h"
+#include "rewrites/prove/rank_bound.h"
 
 static eg_value literal(eg_case *c, const eg_attr *attr) {
   eg_proof *p = c->p;
@@ -174,12 +175,17 @@ uint32_t eg_slot_axes(eg_case *c, uint32_t term, uint16_t slot, uint32_t rank) {
   eg_value *v = eg_slot(c, term, slot);
   if (v->kind == EG_VALUE_OPEN) {
     uint32_t bits = 0, count = 0;
+    uint32_t wanted = eg_known_length(c->rule, &eg_case_term(c, term)->slots[slot]);
+    if (wanted != EG_RULE_NONE && wanted > rank) eg_case_vacuous(c);
     eg_poly *list = eg_proof_memory(c->p, rank, sizeof *list);
-    for (uint32_t i = 0; i < rank; i++)
-      if (eg_proof_choose(c->p, 2) == 1) {
+    for (uint32_t i = 0; i < rank; i++) {
+      bool all = wanted != EG_RULE_NONE && wanted - count == rank - i;
+      bool none = wanted != EG_RULE_NONE && wanted == count;
+      if (!none && (all || eg_proof_choose(c->p, 2) == 1)) {
         bits |= UINT32_C(1) << i;
         list[count++] = eg_poly_const(c->p, i);
       }
+    }
     *v = eg_value_ints(list, count);
     return bits;
   }

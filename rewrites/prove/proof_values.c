@@ -62,6 +62,7 @@ void eg_kind_mark(eg_case *c, uint32_t kind, bool is_float, bool is_int, bool is
   n->is_float = n->is_float || is_float;
   n->is_int = n->is_int || is_int;
   n->is_bool = n->is_bool || is_bool;
+  if (is_bool && n->dtype < 0) n->dtype = EGRAPH_BOOL;
   if (n->is_float + n->is_int + n->is_bool > 1) eg_case_vacuous(c);
 }
 

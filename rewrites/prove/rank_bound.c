@@ -43,8 +43,7 @@ static void count_paths(count *n, uint32_t term, uint32_t depth) {
     count_paths(n, t->children[i], depth + 1);
 }
 
-// The length of a list of axes, or EG_RULE_NONE.
-static uint32_t known_length(const eg_rule *rule, const eg_rule_slot *slot) {
+uint32_t eg_known_length(const eg_rule *rule, const eg_rule_slot *slot) {
   if (slot->form == EG_RULE_SLOT_LITERAL) return slot->literal.ints.len;
   if (slot->form == EG_RULE_SLOT_EXPR) {
     const eg_rule_expr *e = &rule->exprs[slot->index];
@@ -77,7 +76,7 @@ static void note_literal(count *n, int64_t value) {
 }
 
 static void note_axes(count *n, const eg_rule_slot *slot) {
-  uint32_t length = known_length(n->rule, slot);
+  uint32_t length = eg_known_length(n->rule, slot);
   if (length != EG_RULE_NONE)
     n->named += length;
   else
@@ -163,9 +162,37 @@ static bool is_of_egraph(eg_rule_function f) { // nothing is assumed of these
          f == EG_RULE_FN_SPLAT_IS;
 }
 
+// Axes of other lists: they are counted where these stand.
+static bool lists_axes(const eg_rule *rule, const eg_rule_expr *e) {
+  for (uint32_t i = 0; i < e->arg_count; i++) {
+    const eg_rule_expr *item = &rule->exprs[e->args[i]];
+    if (item->form != EG_RULE_EXPR_CALL || item->function != EG_RULE_FN_AT) return false;
+  }
+  return true;
+}
+
+// A place in a list of axes, which is no axis.
+static bool is_place_in_axes(const eg_rule *rule, const eg_rule_expr *number) {
+  bool found = false;
+  for (uint32_t i = 0; i < rule->expr_count; i++) {
+    const eg_rule_expr *e = &rule->exprs[i];
+    for (uint32_t k = 0; k < e->arg_count; k++) {
+      if (&rule->exprs[e->args[k]] != number) continue;
+      const eg_rule_expr *list = &rule->exprs[e->args[0]];
+      if (e->function == EG_RULE_FN_LEN || k != 1) return false;
+      if (e->function != EG_RULE_FN_AT || list->form != EG_RULE_EXPR_VAR) return false;
+      eg_rule_slot slot = {.form = EG_RULE_SLOT_VAR, .index = list->var};
+      if (eg_known_length(rule, &slot) == EG_RULE_NONE) return false;
+      found = true;
+    }
+  }
+  return found;
+}
+
 static void note_expr(count *n, const eg_rule_expr *e) {
   if (e->form == EG_RULE_EXPR_CONSTANT) {
-    if (e->kind == EG_RULE_INT) note_literal(n, e->constant.i);
+    if (e->kind == EG_RULE_INT && !is_place_in_axes(n->rule, e))
+      note_literal(n, e->constant.i);
     if (e->kind == EG_RULE_INTS) {
       n->named += e->constant.ints.len;
       for (uint32_t i = 0; i < e->constant.ints.len; i++)
@@ -175,7 +202,7 @@ static void note_expr(count *n, const eg_rule_expr *e) {
   }
   if (e->form != EG_RULE_EXPR_CALL) return;
   if (!is_per_axis(e->function)) n->is_plain = false;
-  if (e->function == EG_RULE_FN_LIST) n->named += e->arg_count;
+  if (e->function == EG_RULE_FN_LIST && !lists_axes(n->rule, e)) n->named += e->arg_count;
   // That lists differ may be true of the removed axis alone.
   bool negative = e->function == EG_RULE_FN_NE;
   if (negative && has_lists(n->rule, e)) n->is_plain = false;

@@ -6,6 +6,8 @@
 
 #include "rewrites/language/rule_ast.h"
 
+/// The length that a list of axes has wherever the rule applies, or EG_RULE_NONE.
+uint32_t eg_known_length(const eg_rule *rule, const eg_rule_slot *slot);
 /// A rank that is enough; EGRAPH_MAX_RANK, all that there are, where nothing is known.
 uint32_t eg_rank_bound(const eg_rule *rule);
 
