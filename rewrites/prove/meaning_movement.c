@@ -72,6 +72,13 @@ eg_scalar eg_element_pointwise(eg_case *c, uint32_t term, const eg_poly *at) {
                                         : element_of_kid(c, term, i, at);
   for (uint16_t i = 0; i < eg_op_info_of(t->op)->attr_count; i++)
     kids[count++] = eg_slot_scalar(c, term, i);
+  // What is compared with itself is equal, unless it is NaN.
+  const eg_kind_of_numbers *kind =
+      &c->numbers[eg_kind_root(c, c->kinds[eg_kid(c, term, 0)])];
+  bool compares = t->op == EG_OP_EQUAL || t->op == EG_OP_LESS_OR_EQUAL ||
+                  t->op == EG_OP_GREATER_OR_EQUAL;
+  if (compares && kids[0] == kids[1] && (kind->is_int || kind->is_bool))
+    return eg_scalar_number(c->p, 1);
   bool casts = t->op == EG_OP_CAST || t->op == EG_OP_BIT_CAST;
   uint32_t from = c->kinds[eg_kid(c, term, 0)];
   if (casts && eg_kind_root(c, c->kinds[term]) == eg_kind_root(c, from)) return kids[0];

@@ -454,11 +454,6 @@ static eg_scalar celu(eg_proof *p, eg_scalar x, eg_scalar alpha) {
   return sum(p, largest(p, x, zero), product(p, alpha, sum(p, scaled, number(p, -1))));
 }
 
-static eg_scalar equal(eg_proof *p, const eg_scalar *k) {
-  if (k[0] == k[1]) return number(p, 1);
-  return eg_scalar_opaque(p, EG_OP_EQUAL, k, 2);
-}
-
 static eg_scalar in_algebra(eg_proof *p, eg_op op, const eg_scalar *k, uint32_t count) {
   eg_scalar one = number(p, 1), zero = number(p, 0);
   switch ((int)op) {
@@ -495,13 +490,6 @@ static eg_scalar in_algebra(eg_proof *p, eg_op op, const eg_scalar *k, uint32_t 
   case EG_OP_ELU: return elu(p, k[0], k[1]);
   case EG_OP_SELU: return selu(p, k);
   case EG_OP_CELU: return celu(p, k[0], k[1]);
-  case EG_OP_EQUAL: return equal(p, k);
-  case EG_OP_LESS_OR_EQUAL:
-    return k[0] == k[1] ? one : eg_scalar_opaque(p, op, k, 2);
-  case EG_OP_GREATER_OR_EQUAL: {
-    eg_scalar turned[2] = {k[1], k[0]};
-    return in_algebra(p, EG_OP_LESS_OR_EQUAL, turned, 2);
-  }
   default: break;
   }
   return eg_scalar_opaque(p, op, k, count);

@@ -299,6 +299,10 @@ eg_poly eg_poly_at(eg_proof *p, eg_poly index, eg_poly size) {
   eg_poly one = eg_poly_const(p, 1);
   if (eg_poly_is_const(p, index, &number) && number == 0) return index;
   if (size == one) return eg_poly_const(p, 0);
+  eg_poly room = eg_poly_sub(p, eg_poly_sub(p, size, index), one);
+  for (size_t i = 0; i < p->facts.len; i++) // an index of the operand itself
+    if (p->facts.data[i].n == room && p->facts.data[i].kind == EG_FACT_NATURAL)
+      return index;
   if (eg_is_nonzero(p, eg_poly_sub(p, size, one))) return index;
   return opaque(p, EG_SYMBOL_AT, index, size);
 }

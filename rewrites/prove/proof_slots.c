@@ -100,14 +100,33 @@ uint32_t eg_slot_axis(eg_case *c, uint32_t term, uint16_t slot, uint32_t rank) {
   return (uint32_t)axis;
 }
 
+// The number that a condition says all items of a list variable are: known before typing,
+// it saves cases.
+static bool all_the_same(const eg_case *c, const eg_rule_slot *slot, int64_t *out) {
+  if (slot->form != EG_RULE_SLOT_VAR) return false;
+  for (uint32_t i = 0; i < c->rule->condition_count; i++) {
+    const eg_rule_expr *e = &c->rule->exprs[c->rule->conditions[i]];
+    if (e->form != EG_RULE_EXPR_CALL || e->function != EG_RULE_FN_ALL_EQUAL) continue;
+    const eg_rule_expr *list = &c->rule->exprs[e->args[0]];
+    const eg_rule_expr *item = &c->rule->exprs[e->args[1]];
+    if (list->form != EG_RULE_EXPR_VAR || list->var != slot->index) continue;
+    if (item->form != EG_RULE_EXPR_CONSTANT || item->kind != EG_RULE_INT) continue;
+    *out = item->constant.i;
+    return true;
+  }
+  return false;
+}
+
 const eg_poly *eg_slot_list(eg_case *c, uint32_t term, uint16_t slot, uint32_t len,
                             int64_t least) {
   eg_proof *p = c->p;
   eg_value *v = eg_slot(c, term, slot);
   if (v->kind == EG_VALUE_OPEN) {
     eg_poly *list = eg_proof_memory(p, len, sizeof *list);
+    int64_t number;
+    bool same = all_the_same(c, &eg_case_term(c, term)->slots[slot], &number);
     for (uint32_t i = 0; i < len; i++)
-      list[i] = eg_poly_symbol(p, least >= 0);
+      list[i] = same ? eg_poly_const(p, number) : eg_poly_symbol(p, least >= 0);
     *v = eg_value_ints(list, len);
   }
   need_kind(c, term, slot, v, EG_VALUE_INTS);
