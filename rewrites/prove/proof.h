@@ -131,6 +131,7 @@ typedef struct eg_proof {
   uint32_t scalar_heads[1024];
   eg_memos simple;            // by scalar
   bool is_exact;              // only what keeps every bit
+  bool in_integers;           // operands of the call at hand are not known to be real
   eg_scalar_pairs orders;     // reals of which the first is not above the second
   eg_tensor_sizes tensors;    // by tensor variable
   eg_poly wish;               // a size whose being 1 or not would decide a comparison

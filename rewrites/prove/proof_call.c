@@ -29,6 +29,7 @@ static bool commutes(eg_op op) {
 eg_scalar eg_scalar_opaque(eg_proof *p, eg_op op, const eg_scalar *kids, uint32_t count) {
   eg_scalar_node node = {
       .kind = EG_SCALAR_CALL, .which = (uint32_t)op, .count = count, .kids = kids};
+  node.value = p->in_integers;
   // max(0, -0) is not max(-0, 0): the order of maxima stays in the exact class.
   bool ordered = p->is_exact && (op == EG_OP_MAX || op == EG_OP_MIN);
   const eg_scalar turned[2] = {kids[count - 1], kids[0]};
@@ -362,7 +363,8 @@ static eg_scalar magnitude(eg_proof *p, eg_scalar x) {
   if (p->is_exact)
     return is_call(p, x, EG_OP_NEG) ? magnitude(p, n->kids[0])
                                     : eg_scalar_opaque(p, EG_OP_ABS, &x, 1);
-  return even(p, EG_OP_ABS, x);
+  // |-x| is not |x| of unsigned integers.
+  return p->in_integers ? eg_scalar_opaque(p, EG_OP_ABS, &x, 1) : even(p, EG_OP_ABS, x);
 }
 
 static eg_scalar remainder_of(eg_proof *p, const eg_scalar *k, uint32_t count) {
@@ -454,11 +456,19 @@ static eg_scalar celu(eg_proof *p, eg_scalar x, eg_scalar alpha) {
   return sum(p, largest(p, x, zero), product(p, alpha, sum(p, scaled, number(p, -1))));
 }
 
+// A whole number, or no bound at all.
+static bool is_whole(const eg_proof *p, eg_scalar s) {
+  return is_number(p, s) &&
+         (isinf(number_of(p, s)) || number_of(p, s) == floor(number_of(p, s)));
+}
+
 static eg_scalar in_algebra(eg_proof *p, eg_op op, const eg_scalar *k, uint32_t count) {
   eg_scalar one = number(p, 1), zero = number(p, 0);
   switch ((int)op) {
   case EG_OP_RELU: return largest(p, k[0], zero);
-  case EG_OP_CLIP: return clamped(p, k[0], k[1], k[2]);
+  case EG_OP_CLIP: // bounds of integers are rounded to whole numbers
+    if (p->in_integers && !(is_whole(p, k[1]) && is_whole(p, k[2]))) break;
+    return clamped(p, k[0], k[1], k[2]);
   case EG_OP_MAX:
   case EG_OP_MIN: return eg_scalar_extreme(p, op, k[0], k[1]);
   case EG_OP_SIGMOID: return sigmoid(p, k[0]);
@@ -495,8 +505,8 @@ static eg_scalar in_algebra(eg_proof *p, eg_op op, const eg_scalar *k, uint32_t 
   return eg_scalar_opaque(p, op, k, count);
 }
 
-eg_scalar eg_scalar_call(eg_proof *p, eg_op op, const eg_scalar *k, uint32_t count,
-                         bool is_real) {
+static eg_scalar call(eg_proof *p, eg_op op, const eg_scalar *k, uint32_t count,
+                      bool is_real) {
   eg_scalar made;
   if (in_every_class(p, op, k, count, is_real, &made)) return made;
   if (p->is_exact) return in_exact(p, op, k, count);
@@ -508,4 +518,13 @@ eg_scalar eg_scalar_call(eg_proof *p, eg_op op, const eg_scalar *k, uint32_t cou
     return made;
   }
   return in_algebra(p, op, k, count);
+}
+
+eg_scalar eg_scalar_call(eg_proof *p, eg_op op, const eg_scalar *k, uint32_t count,
+                         bool is_real) {
+  bool before = p->in_integers;
+  p->in_integers = !is_real;
+  eg_scalar made = call(p, op, k, count, is_real);
+  p->in_integers = before;
+  return made;
 }

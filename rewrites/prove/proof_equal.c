@@ -171,7 +171,7 @@ static bool match(eg_proof *p, eg_scalar a, eg_scalar b) {
   case EG_SCALAR_NUMBER: return eg_numbers_agree(x->value, y->value);
   case EG_SCALAR_SIZE: return same_integer(p, x->which, y->which);
   case EG_SCALAR_CALL:
-    if (x->which != y->which) return false;
+    if (x->which != y->which || x->value != y->value) return false;
     return is_unordered(p, x) ? match_all(p, x, y) : match_each(p, x, y);
   case EG_SCALAR_SUM: return eg_numbers_agree(x->value, y->value) && match_all(p, x, y);
   case EG_SCALAR_PRODUCT: return match_all(p, x, y);

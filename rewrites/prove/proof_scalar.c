@@ -429,8 +429,7 @@ static eg_scalar rebuild(eg_proof *p, const eg_scalar_node *n) {
   case EG_SCALAR_CALL:
     for (uint32_t i = 0; i < n->count; i++)
       kids[i] = eg_scalar_simple(p, n->kids[i]);
-    // Divisions that were kept are of numbers that may be integers.
-    return eg_scalar_call(p, (eg_op)n->which, kids, n->count, n->which != EG_OP_DIV);
+    return eg_scalar_call(p, (eg_op)n->which, kids, n->count, n->value == 0);
   }
   return 0;
 }

@@ -19,7 +19,7 @@ typedef enum eg_scalar_kind {
   EG_SCALAR_KEY,     // `which` of the things that are no numbers: symbols, element types
   EG_SCALAR_READ,    // tensor variable `which` at the polynomials `kids`
   EG_SCALAR_FLAT,    // ... at the offset kids[0] in row-major order
-  EG_SCALAR_CALL,    // operator `which` of the scalars `kids`
+  EG_SCALAR_CALL,    // operator `which` of the scalars `kids`; value 1: perhaps of integers
   EG_SCALAR_SUM,     // value + sum of factors[i] kids[i]
   EG_SCALAR_PRODUCT, // of kids, ascending
   EG_SCALAR_TOTAL,   // fold `which` over symbol kids[0] from 0 below polynomial kids[1] of kids[2]

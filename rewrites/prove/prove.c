@@ -9,7 +9,7 @@
 #include "rewrites/prove/proof_case.h"
 #include "rewrites/prove/rank_bound.h"
 
-enum { MOST_CASES = 50000, STEPS = 10000000 }; // of a rule
+enum { MOST_CASES = 50000, STEPS = 6000000 }; // of a rule
 
 static void init_case(eg_case *c, eg_proof *p, const eg_rule *rule, uint32_t max_rank) {
   memset(c, 0, sizeof *c);
