@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-enum { MEMBERS = 64, NESTED = 12, BRANCHES = 40 };
+enum { MEMBERS = 64, NESTED = 12, BRANCHES = 40, SIZES = 6 };
 
 // ---- what is still open -----------------------------------------------------------
 
@@ -42,9 +42,26 @@ static eg_poly open_size(eg_proof *p, eg_scalar s) {
   }
 }
 
+// In every branch of sizes that are 1 or not.
+static bool is_nothing(eg_proof *p, eg_poly difference, uint32_t depth) {
+  difference = eg_poly_canonical(p, difference);
+  if (p->is_impossible || eg_is_zero(p, difference)) return true;
+  eg_poly size = depth == 0 ? EG_PROOF_NONE : eg_poly_undecided(p, difference);
+  if (size == EG_PROOF_NONE) return false;
+  bool same = true;
+  for (uint32_t stretched = 0; stretched < 2 && same; stretched++) {
+    eg_branch branch = eg_branch_open(p);
+    eg_poly n = eg_poly_sub(p, size, eg_poly_const(p, 1));
+    (stretched == 0 ? eg_assume_nonzero : eg_assume_zero)(p, n);
+    same = is_nothing(p, difference, depth - 1) || eg_facts_contradict(p);
+    eg_branch_close(p, branch);
+  }
+  return same;
+}
+
 static bool same_integer(eg_proof *p, eg_poly a, eg_poly b) {
   eg_poly difference = eg_poly_canonical(p, eg_poly_sub(p, a, b));
-  if (eg_is_zero(p, difference)) return true;
+  if (is_nothing(p, difference, SIZES)) return true;
   if (p->wish == EG_PROOF_NONE) p->wish = eg_poly_undecided(p, difference);
   return false;
 }
