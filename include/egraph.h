@@ -445,12 +445,12 @@ typedef struct egraph_rule_proof {
   uint32_t cases;     // ranks, axes and flags that were gone through, sizes being symbols
   uint32_t ranks;     // up to this one; larger ones follow
 } egraph_rule_proof;
-/// Proves every rule, as far as it can. `report` (may be NULL) is called once per rule that
-/// layouts do not imply; what it is given lasts as long as the call. *out_proved counts.
-EGRAPH_API EGRAPH_NODISCARD egraph_status
-egraph_rules_prove(const egraph_rules *rules,
-                   void (*report)(void *user, const egraph_rule_proof *proof), void *user,
-                   uint32_t *out_proved);
+/// Proves every rule, as far as it can. `report` (may be NULL) is called once per rule
+/// that layouts do not imply; what it is given lasts as long as the call. *out_proved
+/// counts.
+EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_rules_prove(
+    const egraph_rules *rules, void (*report)(void *user, const egraph_rule_proof *proof),
+    void *user, uint32_t *out_proved);
 /// Canonical text of all rules; free with egraph_string_free.
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_rules_text(const egraph_allocator *alloc,
                                                             const egraph_rules *rules,

@@ -309,8 +309,8 @@ static egraph_status print_operators(bool json) {
 }
 
 int command_rules(int argc, char **argv) {
-  bool json = false, do_verify = false, do_prove = false, print = false, builtin = false, operators = false,
-       trust = false;
+  bool json = false, do_verify = false, do_prove = false, print = false, builtin = false,
+       operators = false, trust = false;
   text_list imported = {.count = 0};
   const char *output = NULL;
   bool is_written = true;
@@ -329,8 +329,9 @@ int command_rules(int argc, char **argv) {
   add_switch(&cmd, "--trust", &trust, "read rule files without verifying them");
   add_heading(&cmd, "Output");
   add_switch(&cmd, "--verify", &do_verify, "check both sides of every rule numerically");
-  add_switch(&cmd, "--prove", &do_prove,
-             "prove every rule for all ranks, sizes and attribute values, or say why not");
+  add_switch(
+      &cmd, "--prove", &do_prove,
+      "prove every rule for all ranks, sizes and attribute values, or say why not");
   add_uint(&cmd, "--seed N", &seed, 0, 0, "seed of the verification");
   add_switch(&cmd, "--print", &print, "print the rules in canonical form");
   add_switch(&cmd, "--operators", &operators,

@@ -16,8 +16,8 @@ static eg_shape stretched(eg_case *c, const eg_shape *a, const eg_shape *b) {
   for (uint32_t i = 0; i < made.rank; i++) {
     eg_poly x = aligned(c, a, i, made.rank), y = aligned(c, b, i, made.rank);
     eg_assume_pairing(c->p, x, y, false);
-    made.dims[i] = eg_poly_stretched(c->p, eg_poly_canonical(c->p, x),
-                                     eg_poly_canonical(c->p, y));
+    made.dims[i] =
+        eg_poly_stretched(c->p, eg_poly_canonical(c->p, x), eg_poly_canonical(c->p, y));
   }
   return made;
 }
@@ -53,13 +53,14 @@ void eg_type_pointwise(eg_case *c, uint32_t term) {
   }
 }
 
-static eg_scalar element_of_kid(eg_case *c, uint32_t term, uint32_t i, const eg_poly *at) {
+static eg_scalar element_of_kid(eg_case *c, uint32_t term, uint32_t i,
+                                const eg_poly *at) {
   const eg_shape *kid = eg_kid_shape(c, term, i);
   uint32_t rank = c->shapes[term].rank;
   eg_poly place[EGRAPH_MAX_RANK];
   for (uint32_t k = 0; k < kid->rank; k++)
-    place[k] = eg_poly_at(c->p, at[k + rank - kid->rank],
-                          eg_poly_canonical(c->p, kid->dims[k]));
+    place[k] =
+        eg_poly_at(c->p, at[k + rank - kid->rank], eg_poly_canonical(c->p, kid->dims[k]));
   return eg_case_element(c, eg_kid(c, term, i), place);
 }
 
@@ -126,8 +127,8 @@ eg_scalar eg_element_eye(eg_case *c, uint32_t term, const eg_poly *at) {
 
 static const eg_poly *kernel_of(eg_case *c, uint32_t term, uint16_t slot, uint32_t *out) {
   eg_value *v = eg_slot(c, term, slot);
-  uint32_t len = v->kind == EG_VALUE_OPEN ? eg_proof_choose(c->p, EGRAPH_MAX_RANK - 1)
-                                          : v->count;
+  uint32_t len =
+      v->kind == EG_VALUE_OPEN ? eg_proof_choose(c->p, EGRAPH_MAX_RANK - 1) : v->count;
   if (len + 2 > EGRAPH_MAX_RANK) eg_case_vacuous(c);
   *out = len;
   return eg_slot_list(c, term, slot, len, 1);
@@ -292,7 +293,8 @@ eg_scalar eg_element_split(eg_case *c, uint32_t term, const eg_poly *at) {
 static uint32_t split_of(eg_case *c, uint32_t term) {
   uint32_t kid = eg_kid(c, term, 0);
   if (eg_case_term(c, kid)->is_var) kid = c->vars[eg_case_term(c, kid)->var].which;
-  if (eg_case_term(c, kid)->op != EG_OP_SPLIT) eg_case_give_up(c, "%s of no split", "part");
+  if (eg_case_term(c, kid)->op != EG_OP_SPLIT)
+    eg_case_give_up(c, "%s of no split", "part");
   return kid;
 }
 
@@ -332,7 +334,8 @@ eg_scalar eg_element_part(eg_case *c, uint32_t term, const eg_poly *at) {
 // ---- slice and pad ----------------------------------------------------------------
 
 // Elements of start, start + step, ... before end. The sign of the step must be known.
-static eg_poly sliced(eg_case *c, eg_poly size, eg_poly start, eg_poly end, eg_poly step) {
+static eg_poly sliced(eg_case *c, eg_poly size, eg_poly start, eg_poly end,
+                      eg_poly step) {
   eg_proof *p = c->p;
   bool up = eg_is_natural(p, eg_poly_sub(p, step, one(c)));
   bool down = eg_is_natural(p, eg_poly_sub(p, eg_poly_const(p, -1), step));
@@ -362,7 +365,8 @@ static eg_poly sliced(eg_case *c, eg_poly size, eg_poly start, eg_poly end, eg_p
 
 void eg_type_slice(eg_case *c, uint32_t term) {
   const eg_shape *x = eg_kid_shape(c, term, 0);
-  const eg_poly *starts = eg_slot_list(c, term, EG_SLOT(SLICE, STARTS), x->rank, INT64_MIN);
+  const eg_poly *starts =
+      eg_slot_list(c, term, EG_SLOT(SLICE, STARTS), x->rank, INT64_MIN);
   const eg_poly *ends = eg_slot_list(c, term, EG_SLOT(SLICE, ENDS), x->rank, INT64_MIN);
   const eg_poly *steps = eg_slot_list(c, term, EG_SLOT(SLICE, STEPS), x->rank, INT64_MIN);
   eg_shape shape = {.rank = x->rank};
@@ -390,8 +394,8 @@ void eg_type_pad(eg_case *c, uint32_t term) {
   (void)eg_slot_scalar(c, term, EG_SLOT(PAD, VALUE));
   eg_shape shape = {.rank = x->rank};
   for (uint32_t i = 0; i < x->rank; i++)
-    shape.dims[i] = eg_poly_add(c->p, x->dims[i],
-                                eg_poly_add(c->p, pads[i], pads[i + x->rank]));
+    shape.dims[i] =
+        eg_poly_add(c->p, x->dims[i], eg_poly_add(c->p, pads[i], pads[i + x->rank]));
   c->shapes[term] = shape;
 }
 
@@ -488,7 +492,8 @@ void eg_type_unsqueeze(eg_case *c, uint32_t term) {
                       ? eg_proof_choose(c->p, EGRAPH_MAX_RANK - x->rank + 1)
                       : axes->count;
   if (x->rank + more > EGRAPH_MAX_RANK) eg_case_vacuous(c);
-  uint32_t bits = eg_slot_axes(c, term, EG_SLOT(UNSQUEEZE, AXES), x->rank + more), set = 0;
+  uint32_t bits = eg_slot_axes(c, term, EG_SLOT(UNSQUEEZE, AXES), x->rank + more),
+           set = 0;
   eg_shape shape = {.rank = x->rank + more};
   for (uint32_t i = 0, k = 0; i < shape.rank; i++) {
     bool fresh = (bits >> i & 1) != 0;
@@ -557,7 +562,8 @@ eg_scalar eg_element_trilu(eg_case *c, uint32_t term, const eg_poly *at) {
   uint32_t rank = c->shapes[term].rank;
   eg_poly k = eg_slot_int(c, term, EG_SLOT(TRILU, K));
   eg_poly beyond = eg_poly_sub(p, eg_poly_sub(p, at[rank - 1], at[rank - 2]), k);
-  if (!eg_slot_flag(c, term, EG_SLOT(TRILU, UPPER))) beyond = eg_poly_scale(p, beyond, -1);
+  if (!eg_slot_flag(c, term, EG_SLOT(TRILU, UPPER)))
+    beyond = eg_poly_scale(p, beyond, -1);
   return eg_scalar_choice(p, beyond, eg_case_element(c, eg_kid(c, term, 0), at),
                           eg_scalar_number(p, 0));
 }

@@ -36,10 +36,9 @@ static eg_scalar activated(eg_case *c, eg_scalar x, eg_scalar act, eg_scalar alp
 }
 
 static eg_scalar with_activation(eg_case *c, uint32_t term, uint16_t act, eg_scalar x) {
-  return activated(c, x, eg_slot_scalar(c, term, act),
-                   eg_slot_scalar(c, term, (uint16_t)(act + 1)),
-                   eg_slot_scalar(c, term, (uint16_t)(act + 2)),
-                   eg_kind_is_real(c, c->kinds[term]));
+  return activated(
+      c, x, eg_slot_scalar(c, term, act), eg_slot_scalar(c, term, (uint16_t)(act + 1)),
+      eg_slot_scalar(c, term, (uint16_t)(act + 2)), eg_kind_is_real(c, c->kinds[term]));
 }
 
 // ---- matrix products --------------------------------------------------------------
@@ -301,7 +300,8 @@ static eg_poly positions(eg_case *c, const window *w, bool ceil_mode) {
   eg_poly last = eg_poly_sub(p, eg_poly_add(p, w->size, w->begin), one(c));
   // With nothing in front of the end padding C's division would round towards zero.
   if (!eg_is_natural(p, last)) eg_case_give_up(c, "%s over nothing", "ceil_mode");
-  eg_poly most = eg_poly_add(p, eg_poly_div(p, eg_poly_canonical(p, last), stride), one(c));
+  eg_poly most =
+      eg_poly_add(p, eg_poly_div(p, eg_poly_canonical(p, last), stride), one(c));
   eg_poly least = eg_poly_extreme(p, EG_SYMBOL_MIN, rounded, most);
   return eg_poly_extreme(p, EG_SYMBOL_MAX, count, least);
 }
@@ -431,14 +431,13 @@ static window pool_window(eg_case *c, uint32_t term, uint32_t i) {
   const eg_shape *x = eg_kid_shape(c, term, 0);
   bool max = eg_case_term(c, term)->op == EG_OP_MAX_POOL; // the slots begin alike
   const eg_value *pads = eg_slot(c, term, EG_SLOT(MAX_POOL, PADS));
-  return (window){.size = x->dims[i + 2],
-                  .kernel = eg_slot(c, term, EG_SLOT(MAX_POOL, KERNEL_SHAPE))->list[i],
-                  .stride = eg_slot(c, term, EG_SLOT(MAX_POOL, STRIDES))->list[i],
-                  .dilation =
-                      max ? eg_slot(c, term, EG_SLOT(MAX_POOL, DILATIONS))->list[i]
-                          : one(c),
-                  .begin = pads->list[i],
-                  .end = pads->list[i + x->rank - 2]};
+  return (window){
+      .size = x->dims[i + 2],
+      .kernel = eg_slot(c, term, EG_SLOT(MAX_POOL, KERNEL_SHAPE))->list[i],
+      .stride = eg_slot(c, term, EG_SLOT(MAX_POOL, STRIDES))->list[i],
+      .dilation = max ? eg_slot(c, term, EG_SLOT(MAX_POOL, DILATIONS))->list[i] : one(c),
+      .begin = pads->list[i],
+      .end = pads->list[i + x->rank - 2]};
 }
 
 static void type_pool(eg_case *c, uint32_t term, bool ceil_mode) {

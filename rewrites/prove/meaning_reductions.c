@@ -37,7 +37,8 @@ static eg_fold fold_of(eg_op op) {
   }
 }
 
-// A fold over the axes of `bits`; the other indices are `at`. *out_count: elements folded.
+// A fold over the axes of `bits`; the other indices are `at`. *out_count: elements
+// folded.
 static eg_scalar folded(eg_case *c, uint32_t kid, uint32_t bits, const eg_poly *at,
                         eg_fold fold, eg_poly *out_count,
                         eg_scalar (*of)(eg_case *c, eg_scalar x)) {
@@ -72,9 +73,8 @@ eg_scalar eg_element_reduce(eg_case *c, uint32_t term, const eg_poly *at) {
   }
   eg_scalar made = folded(c, kid, bits, place, fold_of(t->op), &count, NULL);
   if (t->op != EG_OP_REDUCE_MEAN) return made;
-  return eg_scalar_call(c->p, EG_OP_DIV,
-                        (eg_scalar[]){made, eg_scalar_size(c->p, count)}, 2,
-                        eg_kind_is_real(c, c->kinds[term]));
+  return eg_scalar_call(c->p, EG_OP_DIV, (eg_scalar[]){made, eg_scalar_size(c->p, count)},
+                        2, eg_kind_is_real(c, c->kinds[term]));
 }
 
 // ---- softmax ----------------------------------------------------------------------

@@ -1,6 +1,6 @@
-// Operators on numbers: what the axioms of the rule's class make of them. An axiom holds for
-// every number (of the real line; floating point beyond it is what classes and tests are
-// about), never only where something is not zero or not negative.
+// Operators on numbers: what the axioms of the rule's class make of them. An axiom holds
+// for every number (of the real line; floating point beyond it is what classes and tests
+// are about), never only where something is not zero or not negative.
 // SPDX-License-Identifier: Apache-2.0
 #include <math.h>
 #include <string.h>
@@ -106,8 +106,7 @@ static void add_member(eg_proof *p, eg_op op, members *m, eg_scalar s) {
   for (uint32_t i = 0; i < m->count; i++)
     if (!is_covered(p, op, m->list[i], s)) m->list[kept++] = m->list[i];
   m->count = kept;
-  if (m->count == MEMBERS)
-    eg_proof_leave(p, EG_PROOF_GIVEN_UP, "maxima become too long");
+  if (m->count == MEMBERS) eg_proof_leave(p, EG_PROOF_GIVEN_UP, "maxima become too long");
   uint32_t at = m->count++;
   for (; at > 0 && m->list[at - 1] > s; at--)
     m->list[at] = m->list[at - 1];
@@ -204,8 +203,8 @@ static eg_scalar exponential(eg_proof *p, eg_scalar x) { // exp(a + b) = exp a e
     return eg_scalar_opaque(p, EG_OP_EXP, &x, 1);
   eg_scalar made = number(p, exp(n->value));
   for (uint32_t i = 0; i < n->count; i++)
-    made = product(p, made,
-                   exponential(p, eg_scalar_scale(p, n->kids[i], n->factors[i])));
+    made =
+        product(p, made, exponential(p, eg_scalar_scale(p, n->kids[i], n->factors[i])));
   return made;
 }
 

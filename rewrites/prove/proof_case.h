@@ -1,5 +1,6 @@
-// A case of a rule: ranks, permutations, lists of axes and flags are chosen, sizes and the
-// other attributes are symbols. Terms have shapes of polynomials, and elements at indices.
+// A case of a rule: ranks, permutations, lists of axes and flags are chosen, sizes and
+// the other attributes are symbols. Terms have shapes of polynomials, and elements at
+// indices.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_REWRITES_PROOF_CASE_H
 #define EG_REWRITES_PROOF_CASE_H
@@ -32,12 +33,12 @@ typedef enum eg_value_kind {
 
 typedef struct eg_value {
   eg_value_kind kind;
-  eg_poly number;        // INT
-  const eg_poly *list;   // INTS
-  uint32_t count;        // INTS
-  eg_scalar scalar;      // REAL, KEY
-  uint32_t which;        // DTYPE: kind of numbers; TENSOR: term
-  const char *text;      // TEXT
+  eg_poly number;      // INT
+  const eg_poly *list; // INTS
+  uint32_t count;      // INTS
+  eg_scalar scalar;    // REAL, KEY
+  uint32_t which;      // DTYPE: kind of numbers; TENSOR: term
+  const char *text;    // TEXT
 } eg_value;
 
 enum { EG_CASE_KINDS = 256, EG_CASE_RESULTS = 8 };
@@ -46,17 +47,17 @@ typedef struct eg_case {
   eg_proof *p;
   const eg_rule *rule;
   uint32_t max_rank;
-  eg_value *vars;      // [rule->var_count]
-  eg_scalar *splats;   // [rule->var_count]: the number that every element is, or NONE
-  eg_shape *shapes;    // [rule->term_count]
-  bool *typed;         // [rule->term_count]
-  uint32_t *kinds;     // [rule->term_count]: kinds of numbers
-  uint32_t *extra;     // [rule->term_count]: axis of a split; channels per group (polynomial)
-  eg_value ***slots;   // [rule->term_count]: attributes that were looked at, or NULL
+  eg_value *vars;    // [rule->var_count]
+  eg_scalar *splats; // [rule->var_count]: the number that every element is, or NONE
+  eg_shape *shapes;  // [rule->term_count]
+  bool *typed;       // [rule->term_count]
+  uint32_t *kinds;   // [rule->term_count]: kinds of numbers
+  uint32_t *extra; // [rule->term_count]: axis of a split; channels per group (polynomial)
+  eg_value ***slots; // [rule->term_count]: attributes that were looked at, or NULL
   eg_kind_of_numbers numbers[EG_CASE_KINDS];
   uint32_t number_count;
-  uint32_t *ranks;     // [rule->term_count]: terms of one rank have one root (proof_ranks.c)
-  int64_t *rank_of;    // [rule->term_count]: of a root, or -1
+  uint32_t *ranks;  // [rule->term_count]: terms of one rank have one root (proof_ranks.c)
+  int64_t *rank_of; // [rule->term_count]: of a root, or -1
   uint32_t keys;
   uint32_t levels; // terms within terms at the moment
   // Attributes of a pattern that must be equal to an expression.
@@ -118,7 +119,8 @@ uint32_t eg_case_rank(eg_case *c, uint32_t term);
 
 // ---- terms (proof_terms.c and the files of operators) --------------------------------
 
-/// What an operator is: its result's shape, with what typing asks assumed, and an element.
+/// What an operator is: its result's shape, with what typing asks assumed, and an
+/// element.
 typedef struct eg_meaning {
   void (*type)(eg_case *c, uint32_t term);
   eg_scalar (*element)(eg_case *c, uint32_t term, const eg_poly *at);
@@ -155,11 +157,12 @@ eg_scalar eg_loop_end(eg_case *c, const eg_loop *loop, eg_fold fold, eg_scalar b
 
 // Operators with windows, products, normalizations (meaning_*.c).
 #define EG_MEANINGS(X)                                                                   \
-  X(pointwise) X(fill) X(eye) X(pool_kernel) X(conv_identity) X(transpose) X(concat)     \
-  X(split) X(part) X(slice) X(pad) X(expand) X(tile) X(reshape) X(squeeze)     \
-  X(unsqueeze) X(flatten) X(matmul) X(gemm) X(einsum) X(conv) X(max_pool)                \
-  X(average_pool) X(global_pool) X(reduce) X(softmax) X(batch_norm) X(layer_norm)        \
-  X(enlarge) X(trilu)
+  X(pointwise)                                                                           \
+  X(fill)                                                                                \
+  X(eye) X(pool_kernel) X(conv_identity) X(transpose) X(concat) X(split) X(part)         \
+      X(slice) X(pad) X(expand) X(tile) X(reshape) X(squeeze) X(unsqueeze) X(flatten)    \
+          X(matmul) X(gemm) X(einsum) X(conv) X(max_pool) X(average_pool) X(global_pool) \
+              X(reduce) X(softmax) X(batch_norm) X(layer_norm) X(enlarge) X(trilu)
 #define EG_MEANING_DECLARE(name)                                                         \
   void eg_type_##name(eg_case *c, uint32_t term);                                        \
   eg_scalar eg_element_##name(eg_case *c, uint32_t term, const eg_poly *at);

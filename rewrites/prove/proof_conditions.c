@@ -1,5 +1,6 @@
-// Conditions, and equalities, as facts. A condition that says nothing about values or sizes
-// (or of which no fact is made) is left out: what is proved without it holds with it.
+// Conditions, and equalities, as facts. A condition that says nothing about values or
+// sizes (or of which no fact is made) is left out: what is proved without it holds with
+// it.
 // SPDX-License-Identifier: Apache-2.0
 #include <string.h>
 
@@ -79,7 +80,8 @@ static void broadcasts(eg_case *c, eg_value of, const eg_poly *to, uint32_t rank
 
 static void splat_is(eg_case *c, const eg_rule_expr *e) {
   const eg_rule_expr *of = &c->rule->exprs[e->args[0]];
-  if (of->form != EG_RULE_EXPR_VAR || c->rule->vars[of->var].origin != EG_RULE_VAR_MATCHED)
+  if (of->form != EG_RULE_EXPR_VAR ||
+      c->rule->vars[of->var].origin != EG_RULE_VAR_MATCHED)
     return;
   eg_scalar value = number_of(c, eg_case_expr(c, e->args[1]));
   c->splats[of->var] = value;
@@ -87,7 +89,8 @@ static void splat_is(eg_case *c, const eg_rule_expr *e) {
 
 static void one_splat(eg_case *c, const eg_rule_expr *e) {
   const eg_rule_expr *of = &c->rule->exprs[e->args[0]];
-  if (of->form != EG_RULE_EXPR_VAR || c->rule->vars[of->var].origin != EG_RULE_VAR_MATCHED)
+  if (of->form != EG_RULE_EXPR_VAR ||
+      c->rule->vars[of->var].origin != EG_RULE_VAR_MATCHED)
     return;
   if (c->splats[of->var] == EG_PROOF_NONE) c->splats[of->var] = eg_scalar_real(c->p);
 }

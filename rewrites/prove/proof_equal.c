@@ -26,7 +26,7 @@ static eg_poly open_condition(const eg_proof *p, eg_scalar s) {
 static eg_poly open_size(eg_proof *p, eg_scalar s) {
   const eg_scalar_node *n = eg_scalar_at(p, s);
   eg_poly found = EG_PROOF_NONE;
-  switch (n->kind) {
+  switch ((int)n->kind) {
   case EG_SCALAR_READ:
     for (uint32_t i = 0; i < n->count && found == EG_PROOF_NONE; i++)
       found = eg_poly_undecided(p, n->kids[i]);
@@ -160,7 +160,8 @@ static bool match_totals(eg_proof *p, eg_scalar a, eg_scalar b) {
   if (x.count != y.count) return false;
   for (uint32_t i = 0; i < x.count; i++)
     for (uint32_t k = 0; k < y.count; k++)
-      if (x.symbols[i] == y.symbols[k]) { // the same index on both sides: give it two names
+      if (x.symbols[i] ==
+          y.symbols[k]) { // the same index on both sides: give it two names
         eg_poly fresh = eg_poly_symbol(p, true);
         y.body = eg_scalar_rename(p, y.body, y.symbols[k], fresh);
         y.symbols[k] = eg_poly_symbol_of(p, fresh);
@@ -235,5 +236,6 @@ bool eg_scalar_equal(eg_proof *p, eg_scalar a, eg_scalar b) {
   if (!same && wish == EG_PROOF_NONE) wish = open_size(p, b);
   if (same || wish == EG_PROOF_NONE || p->splits >= BRANCHES) return same;
   eg_poly n = eg_poly_sub(p, wish, eg_poly_const(p, 1));
-  return in_branch(p, a, b, eg_assume_zero, n) && in_branch(p, a, b, eg_assume_nonzero, n);
+  return in_branch(p, a, b, eg_assume_zero, n) &&
+         in_branch(p, a, b, eg_assume_nonzero, n);
 }

@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <string.h>
 
-#include "rewrites/prove/proof.h"
+#include "rewrites/prove/proof_work.h"
 
 enum {
   VARIABLES = 40,   // products in one question
@@ -54,8 +54,8 @@ static eg_poly rebuild(eg_proof *p, eg_poly a) {
     eg_poly part = eg_poly_const(p, term->factor);
     for (uint32_t k = 0; k < term->degree; k++) {
       eg_poly value = canonical_symbol(p, term->symbols[k]);
-      part = eg_poly_mul(
-          p, part, value == EG_PROOF_NONE ? single(p, term->symbols[k]) : value);
+      part = eg_poly_mul(p, part,
+                         value == EG_PROOF_NONE ? single(p, term->symbols[k]) : value);
     }
     sum = eg_poly_add(p, sum, part);
   }
@@ -105,12 +105,13 @@ static bool symbol_is_natural(eg_proof *p, uint32_t at, uint32_t depth) {
 }
 
 /// A question: rows that cannot all hold.
-typedef struct eg_question {
+struct eg_question {
   eg_product variables[VARIABLES];
   uint32_t variable_count;
   int64_t rows[ROWS][VARIABLES + 1]; // factors; the last one is the constant. Sum >= 0
   uint32_t row_count;
-} question;
+};
+typedef eg_question question;
 
 static bool same_product(const eg_product *a, const eg_product *b) {
   return a->degree == b->degree &&
@@ -199,7 +200,8 @@ static void gather(eg_proof *p, question *q) {
         add_definition(p, q, variable.symbols[k]);
       if (variable.degree < 2 || variable.degree > 4) continue;
       for (size_t i = 0; i < count; i++)
-        if (p->facts.data[i].kind == EG_FACT_NATURAL && poly(p, p->facts.data[i].n)->count <= 3)
+        if (p->facts.data[i].kind == EG_FACT_NATURAL &&
+            poly(p, p->facts.data[i].n)->count <= 3)
           add_multiples(p, q, &variable, eg_poly_canonical(p, p->facts.data[i].n));
     }
     for (size_t i = 0; i < count; i++) {
@@ -238,7 +240,8 @@ static bool tidy(int64_t *row) {
     common = gcd(common, row[i]);
   }
   if (common == 0) return row[VARIABLES] < 0;
-  if (common == 1) return row[VARIABLES] < INT64_C(1) << 40 && row[VARIABLES] > -(INT64_C(1) << 40);
+  if (common == 1)
+    return row[VARIABLES] < INT64_C(1) << 40 && row[VARIABLES] > -(INT64_C(1) << 40);
   for (uint32_t i = 0; i < VARIABLES; i++)
     row[i] /= common;
   int64_t c = row[VARIABLES];

@@ -3,7 +3,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "rewrites/prove/proof.h"
+#include "rewrites/prove/proof_work.h"
 
 static int compare_products(const eg_product *a, const eg_product *b) {
   if (a->degree != b->degree) return a->degree < b->degree ? -1 : 1;
@@ -116,8 +116,7 @@ eg_poly eg_poly_symbol(eg_proof *p, bool is_natural) {
 static eg_poly opaque(eg_proof *p, eg_symbol_kind kind, eg_poly a, eg_poly b) {
   for (uint32_t i = 0; i < p->symbols.len; i++) {
     eg_symbol *symbol = &p->symbols.data[i];
-    if (symbol->kind == kind && symbol->a == a && symbol->b == b)
-      return symbol->own;
+    if (symbol->kind == kind && symbol->a == a && symbol->b == b) return symbol->own;
   }
   eg_symbol symbol = {.kind = kind, .a = a, .b = b};
   uint32_t made = add_symbol(p, symbol);

@@ -1,5 +1,6 @@
-// Terms whose ranks are the same wherever the rule applies: typing asks it, or a condition.
-// Ranks are chosen once for all of them; a case with other ranks could not occur.
+// Terms whose ranks are the same wherever the rule applies: typing asks it, or a
+// condition. Ranks are chosen once for all of them; a case with other ranks could not
+// occur.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/prove/proof_case.h"
 

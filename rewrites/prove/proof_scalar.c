@@ -75,10 +75,9 @@ eg_scalar eg_scalar_size(eg_proof *p, eg_poly size) {
 }
 
 eg_scalar eg_scalar_read(eg_proof *p, uint32_t tensor, const eg_poly *at, uint32_t rank) {
-  return eg_scalar_make(p, (eg_scalar_node){.kind = EG_SCALAR_READ,
-                                            .which = tensor,
-                                            .count = rank,
-                                            .kids = at});
+  return eg_scalar_make(
+      p, (eg_scalar_node){
+             .kind = EG_SCALAR_READ, .which = tensor, .count = rank, .kids = at});
 }
 
 bool eg_scalar_is_number(const eg_proof *p, eg_scalar s, double value) {
@@ -232,9 +231,8 @@ static eg_scalar plain_product(eg_proof *p, eg_scalar a, eg_scalar b) {
         if (k != i && k != i + 1) rest = eg_scalar_mul(p, rest, kids[k]);
       return rest;
     }
-  return eg_scalar_make(p, (eg_scalar_node){.kind = EG_SCALAR_PRODUCT,
-                                            .count = count,
-                                            .kids = kids});
+  return eg_scalar_make(
+      p, (eg_scalar_node){.kind = EG_SCALAR_PRODUCT, .count = count, .kids = kids});
 }
 
 // What stands outermost in a product: numbers and sums, then choices, then totals.
@@ -317,8 +315,9 @@ eg_scalar eg_scalar_choice(eg_proof *p, eg_poly condition, eg_scalar yes, eg_sca
                                             .kids = (uint32_t[]){condition, yes, no}});
 }
 
-// condition = +-symbol + rest, rest without the symbol: the sum over i from 0 below `size`
-// of a choice becomes two sums, if the place where it changes is known to be within.
+// condition = +-symbol + rest, rest without the symbol: the sum over i from 0 below
+// `size` of a choice becomes two sums, if the place where it changes is known to be
+// within.
 static bool parted(eg_proof *p, uint32_t symbol, eg_poly size, const eg_scalar_node *n,
                    eg_scalar *out) {
   eg_poly own = p->symbols.data[symbol].own, place;

@@ -1,7 +1,8 @@
-// What an element of a tensor is: an expression over elements of the variables, in one form
-// as far as the axioms of the rule's class lead.
+// What an element of a tensor is: an expression over elements of the variables, in one
+// form as far as the axioms of the rule's class lead.
 //
-//   associative, fast: numbers of a commutative ring (reals; integers modulo 2^n), maxima and
+//   associative, fast: numbers of a commutative ring (reals; integers modulo 2^n), maxima
+//   and
 //     minima of a distributive lattice, division as a product with the reciprocal (reals
 //     only), activations by their formulas; sums over indices outermost, of products
 //   exact: what keeps every bit: + and x commute, signs move out of products, x 1 = x
@@ -10,25 +11,26 @@
 #define EG_REWRITES_PROOF_SCALAR_H
 
 #include "ops/ops.h"
-#include "rewrites/prove/proof.h"
+#include "rewrites/prove/proof_work.h"
 
 typedef enum eg_scalar_kind {
-  EG_SCALAR_NUMBER,  // value
-  EG_SCALAR_REAL,    // symbol `which`
-  EG_SCALAR_SIZE,    // polynomial `which` as a number
-  EG_SCALAR_KEY,     // `which` of the things that are no numbers: symbols, element types
-  EG_SCALAR_READ,    // tensor variable `which` at the polynomials `kids`
-  EG_SCALAR_FLAT,    // ... at the offset kids[0] in row-major order
-  EG_SCALAR_CALL,    // operator `which` of the scalars `kids`; value 1: perhaps of integers
-  EG_SCALAR_SUM,     // value + sum of factors[i] kids[i]
+  EG_SCALAR_NUMBER, // value
+  EG_SCALAR_REAL,   // symbol `which`
+  EG_SCALAR_SIZE,   // polynomial `which` as a number
+  EG_SCALAR_KEY,    // `which` of the things that are no numbers: symbols, element types
+  EG_SCALAR_READ,   // tensor variable `which` at the polynomials `kids`
+  EG_SCALAR_FLAT,   // ... at the offset kids[0] in row-major order
+  EG_SCALAR_CALL, // operator `which` of the scalars `kids`; value 1: perhaps of integers
+  EG_SCALAR_SUM,  // value + sum of factors[i] kids[i]
   EG_SCALAR_PRODUCT, // of kids, ascending
-  EG_SCALAR_TOTAL,   // fold `which` over symbol kids[0] from 0 below polynomial kids[1] of kids[2]
-  EG_SCALAR_CHOICE   // kids[1] where polynomial kids[0] >= 0, else kids[2]
+  EG_SCALAR_TOTAL, // fold `which` over symbol kids[0] from 0 below polynomial kids[1] of
+                   // kids[2]
+  EG_SCALAR_CHOICE // kids[1] where polynomial kids[0] >= 0, else kids[2]
 } eg_scalar_kind;
 
 typedef enum eg_fold { EG_FOLD_SUM, EG_FOLD_MAX, EG_FOLD_MIN, EG_FOLD_PRODUCT } eg_fold;
 
-typedef struct eg_scalar_node {
+struct eg_scalar_node {
   eg_scalar_kind kind;
   uint32_t which;
   double value;
@@ -36,7 +38,7 @@ typedef struct eg_scalar_node {
   const uint32_t *kids;
   const double *factors; // SUM
   uint32_t next;         // of equal hash
-} eg_scalar_node;
+};
 
 static inline const eg_scalar_node *eg_scalar_at(const eg_proof *p, eg_scalar s) {
   return p->scalars.data[s];

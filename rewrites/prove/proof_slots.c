@@ -14,7 +14,8 @@ static eg_value literal(eg_case *c, const eg_attr *attr) {
   case EG_ATTR_FLOAT:
     return (eg_value){.kind = EG_VALUE_REAL, .scalar = eg_scalar_number(p, attr->f)};
   case EG_ATTR_SYMBOL:
-    return (eg_value){.kind = EG_VALUE_KEY, .scalar = eg_scalar_number(p, (double)attr->i)};
+    return (eg_value){.kind = EG_VALUE_KEY,
+                      .scalar = eg_scalar_number(p, (double)attr->i)};
   case EG_ATTR_DTYPE:
     return (eg_value){.kind = EG_VALUE_DTYPE,
                       .which = eg_kind_of_dtype(c, (egraph_dtype)attr->i)};
@@ -172,7 +173,8 @@ static void choose_perm(eg_case *c, uint32_t rank, eg_poly *list) {
   }
 }
 
-void eg_slot_perm(eg_case *c, uint32_t term, uint16_t slot, uint32_t rank, uint32_t *out) {
+void eg_slot_perm(eg_case *c, uint32_t term, uint16_t slot, uint32_t rank,
+                  uint32_t *out) {
   eg_value *v = eg_slot(c, term, slot);
   if (v->kind == EG_VALUE_OPEN) {
     eg_poly *list = eg_proof_memory(c->p, rank, sizeof *list);

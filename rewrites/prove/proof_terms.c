@@ -101,7 +101,8 @@ void eg_case_type(eg_case *c, uint32_t term) {
     mark_operand(c, term);
     if (t->var != EG_RULE_NONE) {
       if (c->vars[t->var].kind == EG_VALUE_TENSOR)
-        eg_case_give_up(c, "%s, which stands for a term twice", c->rule->vars[t->var].name);
+        eg_case_give_up(c, "%s, which stands for a term twice",
+                        c->rule->vars[t->var].name);
       c->vars[t->var] = (eg_value){.kind = EG_VALUE_TENSOR, .which = term};
     }
   }
@@ -180,10 +181,9 @@ eg_scalar eg_case_flat(eg_case *c, uint32_t term, eg_poly offset) {
   if (t->is_var) {
     if (c->splats[t->var] != EG_PROOF_NONE) return c->splats[t->var];
     eg_poly place = eg_poly_canonical(c->p, offset);
-    return eg_scalar_make(c->p, (eg_scalar_node){.kind = EG_SCALAR_FLAT,
-                                                 .which = t->var,
-                                                 .count = 1,
-                                                 .kids = &place});
+    return eg_scalar_make(
+        c->p, (eg_scalar_node){
+                  .kind = EG_SCALAR_FLAT, .which = t->var, .count = 1, .kids = &place});
   }
   if (only_reorders_names(t->op)) return eg_case_flat(c, eg_kid(c, term, 0), offset);
   bool unary = (eg_op_info_of(t->op)->flags & EG_OPF_POINTWISE) != 0;
@@ -195,7 +195,8 @@ eg_scalar eg_case_flat(eg_case *c, uint32_t term, eg_poly offset) {
     for (uint16_t i = 0; i < eg_op_info_of(t->op)->attr_count && count < 8; i++)
       kids[count++] = eg_slot_scalar(c, term, i);
     if (t->op == EG_OP_CAST || t->op == EG_OP_BIT_CAST)
-      if (eg_kind_root(c, c->kinds[term]) == eg_kind_root(c, c->kinds[eg_kid(c, term, 0)]))
+      if (eg_kind_root(c, c->kinds[term]) ==
+          eg_kind_root(c, c->kinds[eg_kid(c, term, 0)]))
         return kid;
     return eg_scalar_call(c->p, t->op, kids, count, eg_kind_is_real(c, c->kinds[term]));
   }

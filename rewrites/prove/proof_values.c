@@ -184,16 +184,19 @@ static eg_scalar on_reals(eg_case *c, eg_rule_function f, eg_scalar a, eg_scalar
               {EG_RULE_FN_MIN, EG_OP_MIN}, {EG_RULE_FN_MAX, EG_OP_MAX},
               {EG_RULE_FN_POW, EG_OP_POW}};
   for (size_t i = 0; i < sizeof same / sizeof *same; i++)
-    if (same[i].f == f) return eg_scalar_call(c->p, same[i].op, (eg_scalar[]){a, b}, 2, true);
+    if (same[i].f == f)
+      return eg_scalar_call(c->p, same[i].op, (eg_scalar[]){a, b}, 2, true);
   eg_case_give_up(c, "%s of numbers", "a function");
 }
 
 static eg_value arithmetic(eg_case *c, eg_rule_function f, const eg_value *args,
                            uint32_t count) {
   eg_value total = args[0];
-  if (count == 1) return f == EG_RULE_FN_SUB
-                             ? arithmetic(c, f, (eg_value[]){eg_value_int(eg_poly_const(c->p, 0)), total}, 2)
-                             : total;
+  if (count == 1)
+    return f == EG_RULE_FN_SUB
+               ? arithmetic(c, f,
+                            (eg_value[]){eg_value_int(eg_poly_const(c->p, 0)), total}, 2)
+               : total;
   for (uint32_t i = 1; i < count; i++) {
     eg_value next = args[i];
     if (total.kind == EG_VALUE_INT && next.kind == EG_VALUE_INT) {
@@ -204,8 +207,9 @@ static eg_value arithmetic(eg_case *c, eg_rule_function f, const eg_value *args,
       uint32_t len = total.kind == EG_VALUE_INTS ? total.count : next.count;
       eg_poly *list = eg_proof_memory(c->p, len, sizeof *list);
       for (uint32_t k = 0; k < len; k++)
-        list[k] = on_ints(c, f, total.kind == EG_VALUE_INTS ? total.list[k] : total.number,
-                          next.kind == EG_VALUE_INTS ? next.list[k] : next.number);
+        list[k] =
+            on_ints(c, f, total.kind == EG_VALUE_INTS ? total.list[k] : total.number,
+                    next.kind == EG_VALUE_INTS ? next.list[k] : next.number);
       total = eg_value_ints(list, len);
     } else {
       total = real(on_reals(c, f, scalar_of(c, total), scalar_of(c, next)));
@@ -226,59 +230,10 @@ static eg_value copied(eg_case *c, eg_value from, uint32_t begin, uint32_t end) 
   return eg_value_ints(list, end - begin);
 }
 
-static eg_value list_function(eg_case *c, eg_rule_function f, const eg_value *a,
-                              uint32_t count) {
+// Lists made of one list, or of two permutations.
+static eg_value changed_list(eg_case *c, eg_rule_function f, const eg_value *a) {
   eg_proof *p = c->p;
   switch ((int)f) {
-  case EG_RULE_FN_LIST: {
-    eg_poly *list = new_list(c, count);
-    for (uint32_t i = 0; i < count; i++)
-      list[i] = a[i].number;
-    return eg_value_ints(list, count);
-  }
-  case EG_RULE_FN_APPEND: {
-    uint32_t len = 0;
-    for (uint32_t i = 0; i < count; i++)
-      len += a[i].count;
-    eg_poly *list = new_list(c, len);
-    for (uint32_t i = 0, at = 0; i < count; i++)
-      for (uint32_t k = 0; k < a[i].count; k++)
-        list[at++] = a[i].list[k];
-    return eg_value_ints(list, len);
-  }
-  case EG_RULE_FN_REPEAT: {
-    int64_t len = eg_case_const(c, a[1].number, "a length");
-    eg_poly *list = new_list(c, len);
-    for (int64_t i = 0; i < len; i++)
-      list[i] = a[0].number;
-    return eg_value_ints(list, (uint32_t)len);
-  }
-  case EG_RULE_FN_RANGE: {
-    int64_t first = eg_case_const(c, a[0].number, "a bound"),
-            end = eg_case_const(c, a[1].number, "a bound");
-    int64_t len = end > first ? end - first : 0;
-    eg_poly *list = new_list(c, len);
-    for (int64_t i = 0; i < len; i++)
-      list[i] = eg_poly_const(p, first + i);
-    return eg_value_ints(list, (uint32_t)len);
-  }
-  case EG_RULE_FN_LEN: return eg_value_int(eg_poly_const(p, a[0].count));
-  case EG_RULE_FN_AT: return eg_value_int(a[0].list[index_of(c, a[1], a[0].count)]);
-  case EG_RULE_FN_SUM:
-  case EG_RULE_FN_PRODUCT: {
-    bool sum = f == EG_RULE_FN_SUM;
-    eg_poly all = eg_poly_const(p, sum ? 0 : 1);
-    for (uint32_t i = 0; i < a[0].count; i++)
-      all = sum ? eg_poly_add(p, all, a[0].list[i]) : eg_poly_mul(p, all, a[0].list[i]);
-    return eg_value_int(all);
-  }
-  case EG_RULE_FN_TAKE:
-  case EG_RULE_FN_DROP: {
-    int64_t n = eg_case_const(c, a[1].number, "a length");
-    if (n < 0 || n > (int64_t)a[0].count) eg_case_vacuous(c);
-    return f == EG_RULE_FN_TAKE ? copied(c, a[0], 0, (uint32_t)n)
-                                : copied(c, a[0], (uint32_t)n, a[0].count);
-  }
   case EG_RULE_FN_SET_AT: {
     eg_value made = copied(c, a[0], 0, a[0].count);
     ((eg_poly *)made.list)[index_of(c, a[1], a[0].count)] = a[2].number;
@@ -349,6 +304,63 @@ static eg_value list_function(eg_case *c, eg_rule_function f, const eg_value *a,
   }
 }
 
+static eg_value list_function(eg_case *c, eg_rule_function f, const eg_value *a,
+                              uint32_t count) {
+  eg_proof *p = c->p;
+  switch ((int)f) {
+  case EG_RULE_FN_LIST: {
+    eg_poly *list = new_list(c, count);
+    for (uint32_t i = 0; i < count; i++)
+      list[i] = a[i].number;
+    return eg_value_ints(list, count);
+  }
+  case EG_RULE_FN_APPEND: {
+    uint32_t len = 0;
+    for (uint32_t i = 0; i < count; i++)
+      len += a[i].count;
+    eg_poly *list = new_list(c, len);
+    for (uint32_t i = 0, at = 0; i < count; i++)
+      for (uint32_t k = 0; k < a[i].count; k++)
+        list[at++] = a[i].list[k];
+    return eg_value_ints(list, len);
+  }
+  case EG_RULE_FN_REPEAT: {
+    int64_t len = eg_case_const(c, a[1].number, "a length");
+    eg_poly *list = new_list(c, len);
+    for (int64_t i = 0; i < len; i++)
+      list[i] = a[0].number;
+    return eg_value_ints(list, (uint32_t)len);
+  }
+  case EG_RULE_FN_RANGE: {
+    int64_t first = eg_case_const(c, a[0].number, "a bound"),
+            end = eg_case_const(c, a[1].number, "a bound");
+    int64_t len = end > first ? end - first : 0;
+    eg_poly *list = new_list(c, len);
+    for (int64_t i = 0; i < len; i++)
+      list[i] = eg_poly_const(p, first + i);
+    return eg_value_ints(list, (uint32_t)len);
+  }
+  case EG_RULE_FN_LEN: return eg_value_int(eg_poly_const(p, a[0].count));
+  case EG_RULE_FN_AT: return eg_value_int(a[0].list[index_of(c, a[1], a[0].count)]);
+  case EG_RULE_FN_SUM:
+  case EG_RULE_FN_PRODUCT: {
+    bool sum = f == EG_RULE_FN_SUM;
+    eg_poly all = eg_poly_const(p, sum ? 0 : 1);
+    for (uint32_t i = 0; i < a[0].count; i++)
+      all = sum ? eg_poly_add(p, all, a[0].list[i]) : eg_poly_mul(p, all, a[0].list[i]);
+    return eg_value_int(all);
+  }
+  case EG_RULE_FN_TAKE:
+  case EG_RULE_FN_DROP: {
+    int64_t n = eg_case_const(c, a[1].number, "a length");
+    if (n < 0 || n > (int64_t)a[0].count) eg_case_vacuous(c);
+    return f == EG_RULE_FN_TAKE ? copied(c, a[0], 0, (uint32_t)n)
+                                : copied(c, a[0], (uint32_t)n, a[0].count);
+  }
+  default: return changed_list(c, f, a);
+  }
+}
+
 static eg_value tensor_function(eg_case *c, eg_rule_function f, const eg_value *a) {
   eg_proof *p = c->p;
   const eg_shape *shape = a[0].kind == EG_VALUE_TENSOR ? &c->shapes[a[0].which] : NULL;
@@ -383,7 +395,8 @@ static eg_value tensor_function(eg_case *c, eg_rule_function f, const eg_value *
 // The number that all elements are: to speak of it is to say that there is one.
 static eg_value splat(eg_case *c, const eg_rule_expr *call) {
   const eg_rule_expr *of = &c->rule->exprs[call->args[0]];
-  if (of->form != EG_RULE_EXPR_VAR || c->rule->vars[of->var].origin != EG_RULE_VAR_MATCHED)
+  if (of->form != EG_RULE_EXPR_VAR ||
+      c->rule->vars[of->var].origin != EG_RULE_VAR_MATCHED)
     eg_case_give_up(c, "%s of a term", "splat");
   if (c->splats[of->var] == EG_PROOF_NONE) c->splats[of->var] = eg_scalar_real(c->p);
   return real(c->splats[of->var]);
@@ -416,7 +429,8 @@ static eg_value call_value(eg_case *c, const eg_rule_expr *e) {
   default: break;
   }
   eg_value made = tensor_function(c, e->function, args);
-  if (made.kind == EG_VALUE_OPEN) made = list_function(c, e->function, args, e->arg_count);
+  if (made.kind == EG_VALUE_OPEN)
+    made = list_function(c, e->function, args, e->arg_count);
   if (made.kind == EG_VALUE_OPEN)
     eg_case_give_up(c, "the function %s", eg_rule_function_info_of(e->function)->name);
   return made;

@@ -1,5 +1,5 @@
-// A rule is proved when in every case both sides have the same type, and the same element at
-// every index.
+// A rule is proved when in every case both sides have the same type, and the same element
+// at every index.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/prove/prove.h"
 
@@ -28,8 +28,8 @@ static void init_case(eg_case *c, eg_proof *p, const eg_rule *rule, uint32_t max
   eg_case_find_ranks(c);
 }
 
-// The left side is typed, the conditions hold, the right side is typed: otherwise the rule
-// does not apply.
+// The left side is typed, the conditions hold, the right side is typed: otherwise the
+// rule does not apply.
 static void state_case(eg_case *c) {
   const eg_rule *rule = c->rule;
   for (uint32_t i = 0; i < rule->pattern_term_count; i++)
@@ -135,8 +135,8 @@ static void prove_cases(eg_proof *p, const eg_rule *rule, eg_proof_verdict *out,
       return;
     }
     if (++all == MOST_CASES) {
-      snprintf(out->reason, sizeof out->reason, "more than %d cases of ranks, axes and flags",
-               MOST_CASES);
+      snprintf(out->reason, sizeof out->reason,
+               "more than %d cases of ranks, axes and flags", MOST_CASES);
       return;
     }
   } while (eg_proof_next_case(p));

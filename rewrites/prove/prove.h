@@ -8,8 +8,8 @@
 
 typedef struct eg_proof_verdict {
   bool is_proved;
-  uint32_t cases;  // ranks, permutations, flags that were gone through
-  uint32_t ranks;  // up to this rank: a larger one cannot fail first
+  uint32_t cases;   // ranks, permutations, flags that were gone through
+  uint32_t ranks;   // up to this rank: a larger one cannot fail first
   char reason[200]; // of not being proved
 } eg_proof_verdict;
 

@@ -1,6 +1,6 @@
 // An axis is plain when no operator names it: every operator does the same for it alone
-// (README.md, "Ranks"). The bound counts the axes that are named, and the plain ones that a
-// counterexample may need.
+// (README.md, "Ranks"). The bound counts the axes that are named, and the plain ones that
+// a counterexample may need.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/prove/rank_bound.h"
 
@@ -11,7 +11,7 @@ typedef struct count {
   bool is_plain;
   uint32_t paths, pads; // from the roots to variables; through pads
   uint32_t named, literal;
-  uint32_t free_axes; // lists of axes of any length
+  uint32_t free_axes;  // lists of axes of any length
   bool only_pointwise; // beside reductions and transposes
 } count;
 
@@ -229,8 +229,8 @@ static bool has_rank_zero(const eg_rule *rule, uint32_t var) {
   return false;
 }
 
-// Axes that are reduced by the same lists and have the same sizes in all variables are one
-// axis of the product of their sizes; there are this many kinds of them.
+// Axes that are reduced by the same lists and have the same sizes in all variables are
+// one axis of the product of their sizes; there are this many kinds of them.
 static uint32_t kinds_of_reduced(const count *n, uint32_t tensors) {
   uint32_t kinds = 1;
   if (n->free_axes > 3) return EGRAPH_MAX_RANK;

@@ -174,7 +174,8 @@ static bool is_accepted(const eg_rules *rules, uint64_t seed, char *detail) {
   return found.rejected == 0;
 }
 
-/// What numbers refute is not proved. (A class or a type that is refused is another thing.)
+/// What numbers refute is not proved. (A class or a type that is refused is another
+/// thing.)
 static void prove_nothing_of(const eg_rules *rules, const char *detail) {
   if (strncmp(detail, "result ", strlen("result ")) != 0) return;
   eg_proof_verdict verdict;

@@ -7,7 +7,8 @@
 
 static eg_rules *rules_of(const char *body) {
   char text[2048];
-  (void)snprintf(text, sizeof text, "(egraph-rules 1) (rule r (source \"test\") %s)", body);
+  (void)snprintf(text, sizeof text, "(egraph-rules 1) (rule r (source \"test\") %s)",
+                 body);
   eg_rules *rules;
   assert_ok(eg_rules_create(NULL, &rules));
   (void)eg_rules_set_verified(rules, false);

@@ -4,15 +4,16 @@
 //   polynomial   sum of integer factor x product of symbols; equal ones have one number
 //   symbol       free (a size, an index, an entry of a list), or an operation that no
 //                polynomial says: quotient, remainder, minimum, broadcasting
-//   facts        polynomials >= 0 or != 0, and symbols replaced by what they are equal to;
+//   facts        polynomials >= 0 or != 0, and symbols replaced by what they are equal
+//   to;
 //                a stack: what is assumed in a branch is forgotten after it
 //
-// Memory is the workspace's. What cannot be gone on with (memory, size, a case that cannot
-// occur) leaves by a long jump to who opened the case, so that nothing is ever decided on a
-// wrong number.
+// Memory is the workspace's. What cannot be gone on with (memory, size, a case that
+// cannot occur) leaves by a long jump to who opened the case, so that nothing is ever
+// decided on a wrong number.
 // SPDX-License-Identifier: Apache-2.0
-#ifndef EG_REWRITES_PROOF_H
-#define EG_REWRITES_PROOF_H
+#ifndef EG_REWRITES_PROOF_WORK_H
+#define EG_REWRITES_PROOF_WORK_H
 
 #include <setjmp.h>
 
@@ -22,8 +23,8 @@ typedef uint32_t eg_poly;   // number of a polynomial; 0 is zero
 typedef uint32_t eg_scalar; // number of a scalar expression (proof_scalar.h)
 
 enum {
-  EG_PROOF_DEGREE = 26,   // symbols in a product
-  EG_PROOF_TERMS = 48,    // of a polynomial
+  EG_PROOF_DEGREE = 26, // symbols in a product
+  EG_PROOF_TERMS = 48,  // of a polynomial
   EG_PROOF_FACTOR = 1 << 30,
   EG_PROOF_CHOICES = 256, // open choices of a case
 };
@@ -31,19 +32,19 @@ enum {
 
 typedef enum eg_symbol_kind {
   EG_SYMBOL_FREE,
-  EG_SYMBOL_DIV,      // floor(a / b), b >= 1
-  EG_SYMBOL_MIN,      // of a and b
-  EG_SYMBOL_MAX,      // of a and b
-  EG_SYMBOL_AT,       // index a of a dimension that was stretched from size b: 0 if b is 1
+  EG_SYMBOL_DIV, // floor(a / b), b >= 1
+  EG_SYMBOL_MIN, // of a and b
+  EG_SYMBOL_MAX, // of a and b
+  EG_SYMBOL_AT,  // index a of a dimension that was stretched from size b: 0 if b is 1
   EG_SYMBOL_STRETCHED // size of dimensions a and b after broadcasting: b if a is 1
 } eg_symbol_kind;
 
 typedef struct eg_symbol {
   eg_symbol_kind kind;
   eg_poly a, b;
-  bool is_natural;   // FREE: known to be >= 0
-  eg_poly own;       // the polynomial that is this symbol
-  eg_poly instead;   // what it is equal to, or EG_PROOF_NONE
+  bool is_natural; // FREE: known to be >= 0
+  eg_poly own;     // the polynomial that is this symbol
+  eg_poly instead; // what it is equal to, or EG_PROOF_NONE
 } eg_symbol;
 
 typedef struct eg_product {
@@ -97,9 +98,9 @@ typedef struct eg_branch {
   bool is_impossible;
 } eg_branch;
 
-struct eg_question;
-struct eg_scalar_node;
-EG_VEC_DEFINE(eg_scalar_nodes, struct eg_scalar_node *);
+typedef struct eg_question eg_question;
+typedef struct eg_scalar_node eg_scalar_node;
+EG_VEC_DEFINE(eg_scalar_nodes, eg_scalar_node *);
 
 typedef enum eg_proof_exit {
   EG_PROOF_MEMORY = 1,
@@ -125,18 +126,18 @@ typedef struct eg_proof {
   eg_memos canonical;         // by polynomial
   uint32_t depth;             // of questions about integers
   bool in_pairings;           // looking through them
-  struct eg_question *questions[2];
+  eg_question *questions[2];
   // Scalars (proof_scalar.c).
   eg_scalar_nodes scalars;
   uint32_t scalar_heads[1024];
-  eg_memos simple;            // by scalar
-  bool is_exact;              // only what keeps every bit
-  bool in_integers;           // operands of the call at hand are not known to be real
-  eg_scalar_pairs orders;     // reals of which the first is not above the second
-  eg_tensor_sizes tensors;    // by tensor variable
-  eg_poly wish;               // a size whose being 1 or not would decide a comparison
-  uint32_t splits;            // branches within branches
-  uint32_t reals; // symbols for real numbers
+  eg_memos simple;         // by scalar
+  bool is_exact;           // only what keeps every bit
+  bool in_integers;        // operands of the call at hand are not known to be real
+  eg_scalar_pairs orders;  // reals of which the first is not above the second
+  eg_tensor_sizes tensors; // by tensor variable
+  eg_poly wish;            // a size whose being 1 or not would decide a comparison
+  uint32_t splits;         // branches within branches
+  uint32_t reals;          // symbols for real numbers
   // Choices: which case this is.
   uint32_t choice[EG_PROOF_CHOICES], options[EG_PROOF_CHOICES];
   uint32_t choices, chosen; // recorded, taken so far
@@ -204,8 +205,8 @@ bool eg_is_zero(eg_proof *p, eg_poly a);
 bool eg_is_nonzero(eg_proof *p, eg_poly a);
 /// Whether the facts exclude each other, as far as one of them is refuted by the rest.
 bool eg_facts_contradict(eg_proof *p);
-/// A size of which it matters whether it is 1, in the opaque symbols of `a`, and which the
-/// facts leave open: EG_PROOF_NONE if there is none.
+/// A size of which it matters whether it is 1, in the opaque symbols of `a`, and which
+/// the facts leave open: EG_PROOF_NONE if there is none.
 eg_poly eg_poly_undecided(eg_proof *p, eg_poly a);
 
 #endif

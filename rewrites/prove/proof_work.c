@@ -1,6 +1,6 @@
 // The workspace: memory, leaving, and the choices that make up a case.
 // SPDX-License-Identifier: Apache-2.0
-#include "rewrites/prove/proof.h"
+#include "rewrites/prove/proof_work.h"
 
 #include <string.h>
 
