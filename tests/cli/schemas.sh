@@ -101,6 +101,7 @@ valid egraph egraph.json
 printf '(egraph-rules 1)(rule mine (source "test")(lhs (relu (relu ?x)))(rhs (relu ?x)))\n' >mine.rules
 report saturate-report saturate one.rules --term '(+ a (* b 1))'
 report rules-report rules mine.rules --verify
+report rules-report rules mine.rules --prove
 printf 'relu(input_1)==tanh(input_1)relu(relu(input_1))==relu(input_1)' >published.txt
 report rules-report rules --import published.txt
 
