@@ -71,7 +71,9 @@ eg_scalar eg_element_reduce(eg_case *c, uint32_t term, const eg_poly *at) {
     bool reduced = (bits >> i & 1) != 0;
     place[i] = reduced ? 0 : at[keep ? i : k++];
   }
-  eg_scalar made = folded(c, kid, bits, place, fold_of(t->op), &count, NULL);
+  bool is_wide = t->op == EG_OP_REDUCE_MEAN && !eg_kind_is_real(c, c->kinds[term]);
+  eg_fold fold = is_wide ? EG_FOLD_WIDE : fold_of(t->op);
+  eg_scalar made = folded(c, kid, bits, place, fold, &count, NULL);
   if (t->op != EG_OP_REDUCE_MEAN) return made;
   return eg_scalar_call(c->p, EG_OP_DIV, (eg_scalar[]){made, eg_scalar_size(c->p, count)},
                         2, eg_kind_is_real(c, c->kinds[term]));

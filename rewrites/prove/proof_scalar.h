@@ -28,7 +28,13 @@ typedef enum eg_scalar_kind {
   EG_SCALAR_CHOICE // kids[1] where polynomial kids[0] >= 0, else kids[2]
 } eg_scalar_kind;
 
-typedef enum eg_fold { EG_FOLD_SUM, EG_FOLD_MAX, EG_FOLD_MIN, EG_FOLD_PRODUCT } eg_fold;
+typedef enum eg_fold {
+  EG_FOLD_SUM,
+  EG_FOLD_MAX,
+  EG_FOLD_MIN,
+  EG_FOLD_PRODUCT,
+  EG_FOLD_WIDE // a sum of integers that does not wrap where they do: no law of rings
+} eg_fold;
 
 struct eg_scalar_node {
   eg_scalar_kind kind;

@@ -242,7 +242,7 @@ static uint32_t kinds_of_reduced(const count *n, uint32_t tensors) {
 
 uint32_t eg_rank_bound(const eg_rule *rule) {
   count n = {.rule = rule, .is_plain = true, .only_pointwise = true};
-  uint32_t vars = 0, tensors = 0, worst = 0;
+  uint32_t vars = 0, tensors = 0;
   for (uint32_t i = 0; i < rule->var_count; i++) {
     bool tensor = rule->vars[i].kind == EG_RULE_TENSOR &&
                   rule->vars[i].origin == EG_RULE_VAR_MATCHED;
@@ -253,19 +253,16 @@ uint32_t eg_rank_bound(const eg_rule *rule) {
     note_term(&n, &rule->terms[i]);
   for (uint32_t i = 0; i < rule->expr_count; i++)
     note_expr(&n, &rule->exprs[i]);
-  for (uint32_t i = 0; i < rule->root_count; i++) {
-    n.paths = n.pads = 0;
+  for (uint32_t i = 0; i < rule->root_count; i++) { // every variable is in one at least
     count_paths(&n, rule->lhs[i].term, 0);
     count_paths(&n, rule->rhs[i].term, 0);
-    uint32_t needed = n.paths + n.pads + 1;
-    if (needed > worst) worst = needed;
   }
   if (!n.is_plain) return EGRAPH_MAX_RANK;
   if (n.free_axes != 0) {
     if (!n.only_pointwise) return EGRAPH_MAX_RANK;
     n.named += kinds_of_reduced(&n, tensors);
   }
-  uint32_t plain = worst > vars ? worst - vars : 1;
+  uint32_t plain = (n.paths > vars ? n.paths - vars : 0) + n.pads + 1;
   uint32_t bound = n.named + n.literal + plain;
   return bound < EGRAPH_MAX_RANK ? bound : EGRAPH_MAX_RANK;
 }

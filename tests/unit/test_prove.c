@@ -69,6 +69,9 @@ static void rules_that_fail_somewhere_are_not_proved(void **state) {
       " (rhs (clip :min (min (max ?c ?a) ?b) :max (min (max ?d ?a) ?b) ?x))"
       " (when (<= ?a ?b) (<= ?c ?d))",
       "(lhs (abs (sub ?y ?x))) (rhs (abs (sub ?x ?y)))",
+      "(lhs (reduce-mean :axes [1] (concat :axis 1 ?x ?y)))"
+      " (rhs (reduce-mean :axes [1] (concat :axis 1 (add ?x ?y) (sub ?y ?y))))"
+      " (when (same-shape ?x ?y) (= (rank ?x) 2))",
       // NaN is not equal to itself; 0 / 0 is not 1.
       "(lhs (equal ?x ?x)) (rhs (fill :dtype bool :shape (shape ?x) :value 1.0))",
       "(lhs (div ?x ?x)) (rhs (fill :dtype (dtype ?x) :shape (shape ?x) :value 1.0))"
