@@ -7,6 +7,7 @@
 #include "rewrites/import/import.h"
 #include "rewrites/language/rule_ast.h"
 #include "rewrites/language/rules.h"
+#include "rewrites/prove/prove.h"
 #include "rewrites/rule_files.h"
 #include "rewrites/verify/rule_tests.h"
 #include "rewrites/verify/verify.h"
@@ -171,6 +172,26 @@ egraph_status egraph_rules_examine(const egraph_rules *rules, uint64_t seed,
                                      .evidence_user = user};
   EG_TRY(eg_rules_verify(rules, &options, NULL, NULL, out_rejected));
   return verify_tests(rules, on_test_failure, &to, out_rejected);
+}
+
+egraph_status egraph_rules_prove(const egraph_rules *rules,
+                                 void (*report)(void *user,
+                                                const egraph_rule_proof *proof),
+                                 void *user, uint32_t *out_proved) {
+  EG_REQUIRE(rules, out_proved);
+  *out_proved = 0;
+  for (uint32_t i = 0; i < eg_rules_count(rules); i++) {
+    eg_proof_verdict verdict;
+    EG_TRY(eg_rule_prove(eg_rules_at(rules, i), eg_rules_allocator(rules), &verdict));
+    *out_proved += verdict.is_proved;
+    egraph_rule_proof proof = {.rule = eg_rule_name(rules, i),
+                               .is_proved = verdict.is_proved,
+                               .reason = verdict.reason,
+                               .cases = verdict.cases,
+                               .ranks = verdict.ranks};
+    if (report != NULL) report(user, &proof);
+  }
+  return EGRAPH_OK;
 }
 
 egraph_status egraph_rules_text(const egraph_allocator *alloc, const egraph_rules *rules,

@@ -438,6 +438,21 @@ EGRAPH_API EGRAPH_NODISCARD egraph_status
 egraph_rules_examine(const egraph_rules *rules, uint64_t seed,
                      void (*report)(void *user, const egraph_rule_evidence *evidence),
                      void *user, uint32_t *out_rejected);
+/// What is proved of a rule: that both sides are equal for all ranks, sizes and attribute
+/// values that its types and conditions allow.
+typedef struct egraph_rule_proof {
+  const char *rule;
+  bool is_proved;
+  const char *reason; // why it is not proved: nothing is said of its being wrong
+  uint32_t cases;     // ranks, axes and flags that were gone through, sizes being symbols
+  uint32_t ranks;     // up to this one; larger ones follow
+} egraph_rule_proof;
+/// Proves every rule, as far as it can. `report` (may be NULL) is called once per rule
+/// that layouts do not imply; what it is given lasts as long as the call. *out_proved
+/// counts.
+EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_rules_prove(
+    const egraph_rules *rules, void (*report)(void *user, const egraph_rule_proof *proof),
+    void *user, uint32_t *out_proved);
 /// Canonical text of all rules; free with egraph_string_free.
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_rules_text(const egraph_allocator *alloc,
                                                             const egraph_rules *rules,

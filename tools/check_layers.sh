@@ -19,6 +19,7 @@ rewrites/language:    egraph ops pcg/parallel
 rewrites/saturation:  egraph ops pcg/graph pcg/onnx rewrites/language
 rewrites/instances:   rewrites/language rewrites/saturation
 rewrites/claims:      pcg/parallel rewrites/language rewrites/instances
+rewrites/prove:       ops rewrites/language
 rewrites/verify:      pcg/onnx rewrites/language rewrites/saturation rewrites/instances rewrites/claims
 rewrites:             rewrites/language rewrites/claims rewrites/verify
 rewrites/guards:      rewrites rewrites/instances rewrites/language rewrites/verify
@@ -45,7 +46,7 @@ optimize/fold:        pcg/graph optimize/space optimize/model optimize/search
 optimize:             include ops pcg/graph pcg/training pcg/plan sim/plan optimize/price optimize/single optimize/soap optimize/fold
 baselines/stages:     include pcg/graph pcg/training sim sim/pipeline optimize optimize/price optimize/fold
 baselines:            include pcg/graph rewrites/saturation sim sim/plan optimize/price optimize/single optimize/search optimize/soap baselines/stages
-api:                  include ops pcg/graph pcg/onnx pcg/plan sim/plan rewrites rewrites/language rewrites/saturation rewrites/verify rewrites/guards rewrites/generate rewrites/import rewrites/terms rewrites/replay extract extract/presolve extract/search extract/shard exec optimize optimize/price baselines baselines/stages
+api:                  include ops pcg/graph pcg/onnx pcg/plan sim/plan rewrites rewrites/language rewrites/saturation rewrites/verify rewrites/guards rewrites/prove rewrites/generate rewrites/import rewrites/terms rewrites/replay extract extract/presolve extract/search extract/shard exec optimize optimize/price baselines baselines/stages
 tools:                include
 examples:             include
 include:              include

@@ -114,6 +114,52 @@ static egraph_status verify(const egraph_rules *rules, uint64_t seed, bool json,
   return status;
 }
 
+/// How a file's rules fared.
+typedef struct prove_counts {
+  uint32_t all;
+  bool json;
+} prove_counts;
+
+static void on_proof(void *user, const egraph_rule_proof *proof) {
+  prove_counts *counts = user;
+  counts->all++;
+  progress_line("prove", proof->rule);
+  if (counts->json) {
+    json_open(NULL, '{');
+    json_text("name", proof->rule);
+    json_bool("proved", proof->is_proved);
+    if (!proof->is_proved) json_text("reason", proof->reason);
+    json_int("cases", proof->cases);
+    json_int("ranks", proof->ranks);
+    json_close('}');
+  } else if (proof->is_proved) {
+    show(stdout, "proved for all sizes  %s: %u cases of ranks, axes and flags\n",
+         proof->rule, proof->cases);
+  } else {
+    show(stdout, "not proved            %s: %s\n", proof->rule, proof->reason);
+  }
+}
+
+static egraph_status prove(const egraph_rules *rules, bool json) {
+  prove_counts counts = {.json = json};
+  uint32_t proved = 0;
+  if (json) {
+    json_begin();
+    json_open("proofs", '[');
+  }
+  egraph_status status = egraph_rules_prove(rules, on_proof, &counts, &proved);
+  progress_clear();
+  if (json) {
+    json_close(']');
+    json_int("rules", counts.all);
+    json_int("proved", proved);
+    json_end();
+  } else if (status == EGRAPH_OK) {
+    printf("%u of %u rules proved for all sizes\n", proved, counts.all);
+  }
+  return status;
+}
+
 static void on_imported(void *user, uint32_t number, const char *outcome,
                         const char *detail) {
   import_report *report = user;
@@ -266,8 +312,8 @@ static egraph_status print_operators(bool json) {
 }
 
 int command_rules(int argc, char **argv) {
-  bool json = false, do_verify = false, print = false, builtin = false, operators = false,
-       trust = false, guards = false;
+  bool json = false, do_verify = false, do_prove = false, print = false, builtin = false,
+       operators = false, trust = false, guards = false;
   text_list imported = {.count = 0};
   const char *output = NULL;
   bool is_written = true;
@@ -286,8 +332,12 @@ int command_rules(int argc, char **argv) {
   add_switch(&cmd, "--trust", &trust, "read rule files without verifying them");
   add_heading(&cmd, "Output");
   add_switch(&cmd, "--verify", &do_verify, "check both sides of every rule numerically");
-  add_switch(&cmd, "--guards", &guards,
-             "find conditions under which rules hold, and ones that need not be so strong");
+  add_switch(
+      &cmd, "--guards", &guards,
+      "find conditions under which rules hold, and ones that need not be so strong");
+  add_switch(
+      &cmd, "--prove", &do_prove,
+      "prove every rule for all ranks, sizes and attribute values, or say why not");
   add_uint(&cmd, "--seed N", &seed, 0, 0, "seed of the verification");
   add_switch(&cmd, "--print", &print, "print the rules in canonical form");
   add_switch(&cmd, "--operators", &operators,
@@ -306,11 +356,12 @@ int command_rules(int argc, char **argv) {
   egraph_status status = egraph_rules_create(NULL, &rules);
   if (status == EGRAPH_OK && (builtin || (files.count == 0 && imported.count == 0)))
     status = egraph_rules_add_builtin(rules);
-  if (status == EGRAPH_OK) egraph_rules_trust(rules, trust || do_verify || guards);
+  bool on_request = do_verify || do_prove || guards; // what is shown is not an error
+  if (status == EGRAPH_OK) egraph_rules_trust(rules, trust || on_request);
   for (size_t i = 0; status == EGRAPH_OK && i < files.count; i++)
     status = egraph_rules_add_file(rules, files.items[i]);
   if (status == EGRAPH_OK && imported.count != 0)
-    status = import(rules, &imported, do_verify || print || guards, json);
+    status = import(rules, &imported, on_request || print, json);
   if (status == EGRAPH_OK && output != NULL)
     status = write_rules(rules, output, &is_written);
   if (status == EGRAPH_OK) {
@@ -318,6 +369,8 @@ int command_rules(int argc, char **argv) {
       status = verify(rules, seed, json, &rejected);
     else if (guards)
       status = print_guards(rules, seed, json, &rejected);
+    else if (do_prove)
+      status = prove(rules, json);
     else if (print)
       status = print_canonical(rules, json);
     else if (imported.count == 0 && output == NULL)

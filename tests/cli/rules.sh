@@ -162,6 +162,13 @@ expect 0 '"file":"means.txt","number":0,"outcome":"tested"' - rules --import mea
 printf 'relu(input_1)==sin(input_1)' >wrong.txt
 expect 1 - '^egraph: wrong.txt:1: sin is no operator' rules --import wrong.txt
 
+# Proofs: of all sizes, or the reason why not.
+printf '(egraph-rules 1)(rule one (source "t") (lhs (neg (neg ?x))) (rhs ?x))(rule two (source "t") (lhs (sin (neg ?x))) (rhs (sin ?x)))' >claims.rules
+expect 0 '^proved for all sizes  one: 3 cases of ranks, axes and flags$' - rules claims.rules --prove
+matches stdout '^not proved            two: no proof that elements are equal, with ranks [?]x 0$'
+matches stdout '^1 of 2 rules proved for all sizes$'
+expect 0 '"name":"two","proved":false,"reason":"no proof' - rules claims.rules --prove --json
+
 # Rules made by machine: a family of its own, in two runs and in one; they verify.
 cat >tiny.family <<'X'
 (egraph-families 1)

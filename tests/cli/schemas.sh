@@ -104,6 +104,7 @@ report rules-report rules mine.rules --verify
 report rules-report rules mine.rules --guards
 report rules-report rules minimize mine.rules
 report rules-report rules stats mlp.egraph --no-measure
+report rules-report rules mine.rules --prove
 printf 'relu(input_1)==tanh(input_1)relu(relu(input_1))==relu(input_1)' >published.txt
 report rules-report rules --import published.txt
 

@@ -95,6 +95,8 @@ static void rules_refuse_null(void **state) {
   REFUSES(egraph_rules_enable, "name", AT, NULL, false);
   REFUSES(egraph_rules_verify, "rules", NULL, 1, NULL, NULL, AT);
   REFUSES(egraph_rules_verify, "out_rejected", AT, 1, NULL, NULL, NULL);
+  REFUSES(egraph_rules_prove, "rules", NULL, NULL, NULL, AT);
+  REFUSES(egraph_rules_prove, "out_proved", AT, NULL, NULL, NULL);
   REFUSES(egraph_rules_examine, "rules", NULL, 1, NULL, NULL, AT);
   REFUSES(egraph_rules_examine, "out_rejected", AT, 1, NULL, NULL, NULL);
   REFUSES(egraph_rules_text, "rules", NULL, NULL, AT);

@@ -1,0 +1,529 @@
+// Operators on numbers: what the axioms of the rule's class make of them. An axiom holds
+// for every number (of the real line; floating point beyond it is what classes and tests
+// are about), never only where something is not zero or not negative.
+// SPDX-License-Identifier: Apache-2.0
+#include <math.h>
+#include <string.h>
+
+#include "rewrites/prove/proof_scalar.h"
+
+enum { MEMBERS = 16 };
+
+static bool is_call(const eg_proof *p, eg_scalar s, eg_op op) {
+  const eg_scalar_node *n = eg_scalar_at(p, s);
+  return n->kind == EG_SCALAR_CALL && n->which == (uint32_t)op;
+}
+
+static bool is_number(const eg_proof *p, eg_scalar s) {
+  return eg_scalar_at(p, s)->kind == EG_SCALAR_NUMBER;
+}
+
+static double number_of(const eg_proof *p, eg_scalar s) {
+  return eg_scalar_at(p, s)->value;
+}
+
+static bool commutes(eg_op op) {
+  return (eg_op_info_of(op)->flags & EG_OPF_COMMUTES) != 0;
+}
+
+eg_scalar eg_scalar_opaque(eg_proof *p, eg_op op, const eg_scalar *kids, uint32_t count) {
+  eg_scalar_node node = {
+      .kind = EG_SCALAR_CALL, .which = (uint32_t)op, .count = count, .kids = kids};
+  node.value = p->in_integers;
+  // max(0, -0) is not max(-0, 0): the order of maxima stays in the exact class.
+  bool ordered = p->is_exact && (op == EG_OP_MAX || op == EG_OP_MIN);
+  const eg_scalar turned[2] = {kids[count - 1], kids[0]};
+  if (count == 2 && commutes(op) && !ordered && kids[0] > kids[1]) node.kids = turned;
+  return eg_scalar_make(p, node);
+}
+
+static eg_scalar one_of(eg_proof *p, eg_op op, eg_scalar x) {
+  return eg_scalar_call(p, op, &x, 1, true);
+}
+
+// ---- the lattice of maxima and minima ---------------------------------------------
+
+// 0 or 1, whatever the operands.
+static bool is_truth(const eg_proof *p, eg_scalar s) {
+  const eg_scalar_node *n = eg_scalar_at(p, s);
+  if (n->kind != EG_SCALAR_CALL) return false;
+  if (n->which == EG_OP_MAX || n->which == EG_OP_MIN) {
+    bool all = true;
+    for (uint32_t i = 0; i < n->count; i++)
+      all = all && is_truth(p, n->kids[i]);
+    return all;
+  }
+  unsigned flags = eg_op_info_of((eg_op)n->which)->flags;
+  return (flags & EG_OPF_PREDICATE) != 0 || n->which == EG_OP_NOT;
+}
+
+bool eg_scalar_not_above(eg_proof *p, eg_scalar low, eg_scalar high) {
+  if (low == high) return true;
+  if (is_number(p, low) && is_number(p, high))
+    return number_of(p, low) <= number_of(p, high);
+  if (is_number(p, low) && number_of(p, low) == -(double)INFINITY) return true;
+  if (is_number(p, high) && number_of(p, high) == (double)INFINITY) return true;
+  if (eg_scalar_is_number(p, low, 0) && is_truth(p, high)) return true;
+  if (eg_scalar_is_number(p, high, 1) && is_truth(p, low)) return true;
+  for (size_t i = 0; i < p->orders.len; i++)
+    if (p->orders.data[i].low == low && p->orders.data[i].high == high) return true;
+  return false;
+}
+
+/// Members of a maximum or minimum.
+typedef struct members {
+  eg_scalar list[MEMBERS];
+  uint32_t count;
+} members;
+
+static members members_of(const eg_proof *p, eg_op op, eg_scalar s) {
+  members m = {.list = {s}, .count = 1};
+  if (!is_call(p, s, op)) return m;
+  const eg_scalar_node *n = eg_scalar_at(p, s);
+  m.count = n->count;
+  memcpy(m.list, n->kids, n->count * sizeof *m.list);
+  return m;
+}
+
+// Whether minimum a is never above minimum b (or, for op MIN, maximum a never below b).
+static bool is_covered(eg_proof *p, eg_op op, eg_scalar a, eg_scalar b) {
+  eg_op inner = op == EG_OP_MAX ? EG_OP_MIN : EG_OP_MAX;
+  members of_a = members_of(p, inner, a), of_b = members_of(p, inner, b);
+  for (uint32_t i = 0; i < of_b.count; i++) {
+    bool found = false;
+    for (uint32_t k = 0; k < of_a.count && !found; k++)
+      found = op == EG_OP_MAX ? eg_scalar_not_above(p, of_a.list[k], of_b.list[i])
+                              : eg_scalar_not_above(p, of_b.list[i], of_a.list[k]);
+    if (!found) return false;
+  }
+  return true;
+}
+
+static void add_member(eg_proof *p, eg_op op, members *m, eg_scalar s) {
+  for (uint32_t i = 0; i < m->count; i++)
+    if (is_covered(p, op, s, m->list[i])) return;
+  uint32_t kept = 0;
+  for (uint32_t i = 0; i < m->count; i++)
+    if (!is_covered(p, op, m->list[i], s)) m->list[kept++] = m->list[i];
+  m->count = kept;
+  if (m->count == MEMBERS) eg_proof_leave(p, EG_PROOF_GIVEN_UP, "maxima become too long");
+  uint32_t at = m->count++;
+  for (; at > 0 && m->list[at - 1] > s; at--)
+    m->list[at] = m->list[at - 1];
+  m->list[at] = s;
+}
+
+static eg_scalar join(eg_proof *p, eg_op op, const members *m) {
+  if (m->count == 1) return m->list[0];
+  return eg_scalar_make(p, (eg_scalar_node){.kind = EG_SCALAR_CALL,
+                                            .which = (uint32_t)op,
+                                            .count = m->count,
+                                            .kids = m->list});
+}
+
+// Maxima of minima: minima distribute over maxima.
+eg_scalar eg_scalar_extreme(eg_proof *p, eg_op op, eg_scalar a, eg_scalar b) {
+  members made = {.count = 0};
+  members of_a = members_of(p, EG_OP_MAX, a), of_b = members_of(p, EG_OP_MAX, b);
+  if (op == EG_OP_MAX) {
+    for (uint32_t i = 0; i < of_a.count; i++)
+      add_member(p, op, &made, of_a.list[i]);
+    for (uint32_t i = 0; i < of_b.count; i++)
+      add_member(p, op, &made, of_b.list[i]);
+    return join(p, op, &made);
+  }
+  for (uint32_t i = 0; i < of_a.count; i++)
+    for (uint32_t k = 0; k < of_b.count; k++) {
+      members least = {.count = 0};
+      members x = members_of(p, EG_OP_MIN, of_a.list[i]),
+              y = members_of(p, EG_OP_MIN, of_b.list[k]);
+      for (uint32_t j = 0; j < x.count; j++)
+        add_member(p, EG_OP_MIN, &least, x.list[j]);
+      for (uint32_t j = 0; j < y.count; j++)
+        add_member(p, EG_OP_MIN, &least, y.list[j]);
+      add_member(p, EG_OP_MAX, &made, join(p, EG_OP_MIN, &least));
+    }
+  return join(p, EG_OP_MAX, &made);
+}
+
+// ---- activations as formulas ------------------------------------------------------
+
+static eg_scalar number(eg_proof *p, double value) { return eg_scalar_number(p, value); }
+static eg_scalar product(eg_proof *p, eg_scalar a, eg_scalar b) {
+  return eg_scalar_mul(p, a, b);
+}
+static eg_scalar sum(eg_proof *p, eg_scalar a, eg_scalar b) {
+  return eg_scalar_add(p, a, b);
+}
+static eg_scalar largest(eg_proof *p, eg_scalar a, eg_scalar b) {
+  return eg_scalar_extreme(p, EG_OP_MAX, a, b);
+}
+static eg_scalar least(eg_proof *p, eg_scalar a, eg_scalar b) {
+  return eg_scalar_extreme(p, EG_OP_MIN, a, b);
+}
+static eg_scalar clamped(eg_proof *p, eg_scalar x, eg_scalar low, eg_scalar high) {
+  return least(p, largest(p, x, low), high);
+}
+
+// Sums have the sign of their first factor.
+static bool leads_minus(const eg_proof *p, eg_scalar x) {
+  const eg_scalar_node *n = eg_scalar_at(p, x);
+  if (n->kind == EG_SCALAR_NUMBER) return n->value < 0;
+  return n->kind == EG_SCALAR_SUM && n->factors[0] < 0;
+}
+
+static eg_scalar odd(eg_proof *p, eg_op op, eg_scalar x) {
+  if (!leads_minus(p, x)) return eg_scalar_opaque(p, op, &x, 1);
+  eg_scalar minus = eg_scalar_neg(p, x);
+  return eg_scalar_neg(p, eg_scalar_opaque(p, op, &minus, 1));
+}
+
+static eg_scalar even(eg_proof *p, eg_op op, eg_scalar x) {
+  if (leads_minus(p, x)) x = eg_scalar_neg(p, x);
+  return eg_scalar_opaque(p, op, &x, 1);
+}
+
+// sigmoid(-x) = 1 - sigmoid(x)
+static eg_scalar sigmoid(eg_proof *p, eg_scalar x) {
+  if (!leads_minus(p, x)) return eg_scalar_opaque(p, EG_OP_SIGMOID, &x, 1);
+  eg_scalar minus = eg_scalar_neg(p, x);
+  eg_scalar other = eg_scalar_opaque(p, EG_OP_SIGMOID, &minus, 1);
+  return sum(p, number(p, 1), eg_scalar_neg(p, other));
+}
+
+static eg_scalar tangent(eg_proof *p, eg_scalar x) { // 2 sigmoid(2 x) - 1
+  eg_scalar s = sigmoid(p, eg_scalar_scale(p, x, 2));
+  return sum(p, eg_scalar_scale(p, s, 2), number(p, -1));
+}
+
+static eg_scalar exponential(eg_proof *p, eg_scalar x) { // exp(a + b) = exp a exp b
+  const eg_scalar_node *n = eg_scalar_at(p, x);
+  if (n->kind == EG_SCALAR_NUMBER) return number(p, exp(n->value));
+  if (n->kind != EG_SCALAR_SUM || (n->count == 1 && n->value == 0))
+    return eg_scalar_opaque(p, EG_OP_EXP, &x, 1);
+  eg_scalar made = number(p, exp(n->value));
+  for (uint32_t i = 0; i < n->count; i++)
+    made =
+        product(p, made, exponential(p, eg_scalar_scale(p, n->kids[i], n->factors[i])));
+  return made;
+}
+
+static eg_scalar reciprocal(eg_proof *p, eg_scalar x) {
+  const eg_scalar_node *n = eg_scalar_at(p, x);
+  if (n->kind == EG_SCALAR_NUMBER && n->value != 0) return number(p, 1 / n->value);
+  if (is_call(p, x, EG_OP_RECIPROCAL)) return n->kids[0];
+  if (is_call(p, x, EG_OP_EXP)) return exponential(p, eg_scalar_neg(p, n->kids[0]));
+  if (n->kind == EG_SCALAR_PRODUCT) {
+    eg_scalar made = number(p, 1);
+    for (uint32_t i = 0; i < n->count; i++)
+      made = product(p, made, reciprocal(p, n->kids[i]));
+    return made;
+  }
+  if (n->kind == EG_SCALAR_SUM && n->count == 1 && n->value == 0)
+    return eg_scalar_scale(p, reciprocal(p, n->kids[0]), 1 / n->factors[0]);
+  if (n->kind == EG_SCALAR_SUM && n->count == 1 && n->value == 1 && n->factors[0] == 1 &&
+      is_call(p, n->kids[0], EG_OP_EXP)) // 1 / (1 + exp y)
+    return sigmoid(p, eg_scalar_neg(p, eg_scalar_at(p, n->kids[0])->kids[0]));
+  return eg_scalar_opaque(p, EG_OP_RECIPROCAL, &x, 1);
+}
+
+static eg_scalar logarithm(eg_proof *p, eg_scalar x) {
+  if (is_call(p, x, EG_OP_EXP)) return eg_scalar_at(p, x)->kids[0];
+  return eg_scalar_opaque(p, EG_OP_LOG, &x, 1);
+}
+
+static eg_scalar softplus(eg_proof *p, eg_scalar x) {
+  return logarithm(p, sum(p, number(p, 1), exponential(p, x)));
+}
+
+static eg_scalar root(eg_proof *p, eg_scalar x) {
+  if (is_number(p, x) && number_of(p, x) >= 0) return number(p, sqrt(number_of(p, x)));
+  return eg_scalar_opaque(p, EG_OP_SQRT, &x, 1);
+}
+
+static eg_scalar gelu(eg_proof *p, eg_scalar x, double is_tanh) {
+  eg_scalar inner;
+  if (is_tanh == 0) {
+    inner = odd(p, EG_OP_ERF, eg_scalar_scale(p, x, 0.70710678118654752440));
+  } else {
+    eg_scalar cube = product(p, product(p, x, x), x);
+    eg_scalar in = sum(p, x, eg_scalar_scale(p, cube, 0.044715));
+    inner = tangent(p, eg_scalar_scale(p, in, 0.79788456080286535588));
+  }
+  return product(p, eg_scalar_scale(p, x, 0.5), sum(p, number(p, 1), inner));
+}
+
+static eg_scalar power(eg_proof *p, eg_scalar x, eg_scalar y) {
+  if (is_number(p, y)) {
+    double exponent = number_of(p, y);
+    if (exponent == 1) return x;
+    if (exponent == 2) return product(p, x, x);
+    if (!p->is_exact) {
+      if (exponent == 3) return product(p, product(p, x, x), x);
+      if (exponent == 0.5) return root(p, x);
+      if (exponent == -0.5) return reciprocal(p, root(p, x));
+      if (exponent == -1) return reciprocal(p, x);
+    }
+  }
+  return eg_scalar_opaque(p, EG_OP_POW, (eg_scalar[]){x, y}, 2);
+}
+
+// max(x, 0) + slope min(x, 0)
+static eg_scalar leaky(eg_proof *p, eg_scalar x, eg_scalar slope) {
+  eg_scalar zero = number(p, 0);
+  return sum(p, largest(p, x, zero), product(p, slope, least(p, x, zero)));
+}
+
+static eg_scalar elu(eg_proof *p, eg_scalar x, eg_scalar alpha) {
+  eg_scalar zero = number(p, 0);
+  eg_scalar low = one_of(p, EG_OP_EXP, least(p, x, zero));
+  return sum(p, largest(p, x, zero), product(p, alpha, sum(p, low, number(p, -1))));
+}
+
+// ---- comparisons and choices ------------------------------------------------------
+
+static eg_scalar less(eg_proof *p, eg_scalar a, eg_scalar b);
+
+// Truth values are the numbers 0 and 1; `or` is their maximum.
+static eg_scalar logical(eg_proof *p, eg_op op, eg_scalar a, eg_scalar b) {
+  double absorbs = op == EG_OP_OR;
+  if (eg_scalar_is_number(p, a, absorbs) || eg_scalar_is_number(p, b, absorbs))
+    return number(p, absorbs);
+  if (is_number(p, a)) return b;
+  if (is_number(p, b)) return a;
+  return eg_scalar_extreme(p, op == EG_OP_OR ? EG_OP_MAX : EG_OP_MIN, a, b);
+}
+
+// a < max(b, c): a < b or a < c; and so on.
+static eg_scalar less_than_each(eg_proof *p, eg_scalar a, eg_scalar b, eg_op op,
+                                bool is_left) {
+  members m = members_of(p, op, is_left ? a : b);
+  eg_scalar made = is_left ? less(p, m.list[0], b) : less(p, a, m.list[0]);
+  eg_op with = (op == EG_OP_MAX) == is_left ? EG_OP_AND : EG_OP_OR;
+  for (uint32_t i = 1; i < m.count; i++)
+    made =
+        logical(p, with, made, is_left ? less(p, m.list[i], b) : less(p, a, m.list[i]));
+  return made;
+}
+
+static eg_scalar less(eg_proof *p, eg_scalar a, eg_scalar b) {
+  if (a == b) return number(p, 0);
+  if (is_number(p, a) && is_number(p, b))
+    return number(p, number_of(p, a) < number_of(p, b));
+  if (!p->is_exact) {
+    if (is_call(p, b, EG_OP_MAX)) return less_than_each(p, a, b, EG_OP_MAX, false);
+    if (is_call(p, b, EG_OP_MIN)) return less_than_each(p, a, b, EG_OP_MIN, false);
+    if (is_call(p, a, EG_OP_MAX)) return less_than_each(p, a, b, EG_OP_MAX, true);
+    if (is_call(p, a, EG_OP_MIN)) return less_than_each(p, a, b, EG_OP_MIN, true);
+  }
+  return eg_scalar_opaque(p, EG_OP_LESS, (eg_scalar[]){a, b}, 2);
+}
+
+static eg_scalar negated(eg_proof *p, eg_scalar a) {
+  if (is_call(p, a, EG_OP_NOT)) return eg_scalar_at(p, a)->kids[0];
+  if (is_number(p, a)) return number(p, number_of(p, a) == 0);
+  return eg_scalar_opaque(p, EG_OP_NOT, &a, 1);
+}
+
+static eg_scalar where(eg_proof *p, const eg_scalar *k) {
+  if (k[1] == k[2]) return k[1];
+  if (is_number(p, k[0])) return k[number_of(p, k[0]) != 0 ? 1 : 2];
+  if (eg_scalar_is_number(p, k[1], 1) && eg_scalar_is_number(p, k[2], 0)) return k[0];
+  if (is_call(p, k[0], EG_OP_NOT)) {
+    eg_scalar turned[3] = {eg_scalar_at(p, k[0])->kids[0], k[2], k[1]};
+    return where(p, turned);
+  }
+  // x > 0 ? x : 0, of a real number.
+  if (!p->is_exact && is_call(p, k[0], EG_OP_LESS)) {
+    const eg_scalar_node *n = eg_scalar_at(p, k[0]);
+    if (n->kids[0] == k[2] && n->kids[1] == k[1]) return largest(p, k[1], k[2]);
+    if (n->kids[0] == k[1] && n->kids[1] == k[2]) return least(p, k[1], k[2]);
+  }
+  return eg_scalar_opaque(p, EG_OP_WHERE, k, 3);
+}
+
+// ---- all operators ----------------------------------------------------------------
+
+static eg_scalar idempotent(eg_proof *p, eg_op op, const eg_scalar *k, uint32_t count) {
+  if (is_call(p, k[0], op)) return k[0];
+  return eg_scalar_opaque(p, op, k, count);
+}
+
+static eg_scalar whole(eg_proof *p, eg_op op, eg_scalar x) { // floor, ceil, round
+  if (is_call(p, x, EG_OP_FLOOR) || is_call(p, x, EG_OP_CEIL) ||
+      is_call(p, x, EG_OP_ROUND))
+    return x;
+  return eg_scalar_opaque(p, op, &x, 1);
+}
+
+static eg_scalar magnitude(eg_proof *p, eg_scalar x) {
+  const eg_scalar_node *n = eg_scalar_at(p, x);
+  if (is_call(p, x, EG_OP_ABS)) return x;
+  if (p->is_exact)
+    return is_call(p, x, EG_OP_NEG) ? magnitude(p, n->kids[0])
+                                    : eg_scalar_opaque(p, EG_OP_ABS, &x, 1);
+  // |-x| is not |x| of unsigned integers.
+  return p->in_integers ? eg_scalar_opaque(p, EG_OP_ABS, &x, 1) : even(p, EG_OP_ABS, x);
+}
+
+static eg_scalar remainder_of(eg_proof *p, const eg_scalar *k, uint32_t count) {
+  const eg_scalar_node *n = eg_scalar_at(p, k[0]);
+  if (is_call(p, k[0], EG_OP_MOD) && n->count == 3 && count == 3 && n->kids[1] == k[1] &&
+      n->kids[2] == k[2])
+    return k[0];
+  return eg_scalar_opaque(p, EG_OP_MOD, k, count);
+}
+
+static eg_scalar quotient(eg_proof *p, const eg_scalar *k, bool is_real) {
+  if (eg_scalar_is_number(p, k[1], 1)) return k[0];
+  if (is_real && !p->is_exact) return product(p, k[0], reciprocal(p, k[1]));
+  if (is_real && eg_scalar_is_number(p, k[0], 1))
+    return eg_scalar_opaque(p, EG_OP_RECIPROCAL, &k[1], 1);
+  if (is_real && is_call(p, k[0], EG_OP_NEG)) {
+    eg_scalar plus[2] = {eg_scalar_at(p, k[0])->kids[0], k[1]};
+    return eg_scalar_neg(p, quotient(p, plus, is_real));
+  }
+  return eg_scalar_opaque(p, EG_OP_DIV, k, 2);
+}
+
+// What every class allows. False: it depends on the class.
+static bool in_every_class(eg_proof *p, eg_op op, const eg_scalar *k, uint32_t count,
+                           bool is_real, eg_scalar *out) {
+  switch ((int)op) {
+  case EG_OP_IDENTITY: *out = k[0]; return true;
+  case EG_OP_ADD: *out = sum(p, k[0], k[1]); return true;
+  case EG_OP_SUB:
+    *out = p->is_exact && eg_scalar_is_number(p, k[1], 0)
+               ? k[0]
+               : sum(p, k[0], eg_scalar_neg(p, k[1]));
+    return true;
+  case EG_OP_MUL: *out = product(p, k[0], k[1]); return true;
+  case EG_OP_DIV: *out = quotient(p, k, is_real); return true;
+  case EG_OP_NEG: *out = eg_scalar_neg(p, k[0]); return true;
+  case EG_OP_SQUARE: *out = product(p, k[0], k[0]); return true;
+  case EG_OP_POW: *out = power(p, k[0], k[1]); return true;
+  case EG_OP_ABS: *out = magnitude(p, k[0]); return true;
+  case EG_OP_FLOOR:
+  case EG_OP_CEIL:
+  case EG_OP_ROUND: *out = whole(p, op, k[0]); return true;
+  case EG_OP_SIGN: *out = idempotent(p, op, k, count); return true;
+  case EG_OP_MOD: *out = remainder_of(p, k, count); return true;
+  case EG_OP_NOT: *out = negated(p, k[0]); return true;
+  case EG_OP_AND:
+  case EG_OP_OR: *out = logical(p, op, k[0], k[1]); return true;
+  case EG_OP_WHERE: *out = where(p, k); return true;
+  case EG_OP_LESS: *out = less(p, k[0], k[1]); return true;
+  case EG_OP_GREATER: *out = less(p, k[1], k[0]); return true;
+  default: return false;
+  }
+}
+
+static eg_scalar in_exact(eg_proof *p, eg_op op, const eg_scalar *k, uint32_t count) {
+  switch ((int)op) {
+  case EG_OP_RELU: return idempotent(p, op, k, count);
+  case EG_OP_CLIP:
+    if (eg_scalar_is_number(p, k[1], -(double)INFINITY) &&
+        eg_scalar_is_number(p, k[2], (double)INFINITY))
+      return k[0];
+    return eg_scalar_opaque(p, op, k, count);
+  case EG_OP_ERF:
+    if (is_call(p, k[0], EG_OP_NEG)) {
+      eg_scalar plus = eg_scalar_opaque(p, op, eg_scalar_at(p, k[0])->kids, 1);
+      return eg_scalar_neg(p, plus);
+    }
+    return eg_scalar_opaque(p, op, k, count);
+  case EG_OP_MAX: // associative, and of equal bits one; leftmost first
+  case EG_OP_MIN: {
+    members left = members_of(p, op, k[0]), right = members_of(p, op, k[1]);
+    if (left.count + right.count > MEMBERS)
+      eg_proof_leave(p, EG_PROOF_GIVEN_UP, "maxima become too long");
+    memcpy(left.list + left.count, right.list, right.count * sizeof *left.list);
+    left.count += right.count;
+    return join(p, op, &left);
+  }
+  default: return eg_scalar_opaque(p, op, k, count);
+  }
+}
+
+static eg_scalar selu(eg_proof *p, const eg_scalar *k) {
+  return product(p, k[2], elu(p, k[0], k[1]));
+}
+
+static eg_scalar celu(eg_proof *p, eg_scalar x, eg_scalar alpha) {
+  eg_scalar zero = number(p, 0), low = least(p, x, zero);
+  eg_scalar scaled = one_of(p, EG_OP_EXP, product(p, low, reciprocal(p, alpha)));
+  return sum(p, largest(p, x, zero), product(p, alpha, sum(p, scaled, number(p, -1))));
+}
+
+// A whole number, or no bound at all.
+static bool is_whole(const eg_proof *p, eg_scalar s) {
+  return is_number(p, s) &&
+         (isinf(number_of(p, s)) || number_of(p, s) == floor(number_of(p, s)));
+}
+
+static eg_scalar in_algebra(eg_proof *p, eg_op op, const eg_scalar *k, uint32_t count) {
+  eg_scalar one = number(p, 1), zero = number(p, 0);
+  switch ((int)op) {
+  case EG_OP_RELU: return largest(p, k[0], zero);
+  case EG_OP_CLIP: // bounds of integers are rounded to whole numbers
+    if (p->in_integers && !(is_whole(p, k[1]) && is_whole(p, k[2]))) break;
+    return clamped(p, k[0], k[1], k[2]);
+  case EG_OP_MAX:
+  case EG_OP_MIN: return eg_scalar_extreme(p, op, k[0], k[1]);
+  case EG_OP_SIGMOID: return sigmoid(p, k[0]);
+  case EG_OP_TANH: return tangent(p, k[0]);
+  case EG_OP_EXP: return exponential(p, k[0]);
+  case EG_OP_LOG: return logarithm(p, k[0]);
+  case EG_OP_SQRT: return root(p, k[0]);
+  case EG_OP_RSQRT: return reciprocal(p, root(p, k[0]));
+  case EG_OP_RECIPROCAL: return reciprocal(p, k[0]);
+  case EG_OP_ERF:
+  case EG_OP_SIN: return odd(p, op, k[0]);
+  case EG_OP_COS: return even(p, op, k[0]);
+  case EG_OP_SILU: return product(p, k[0], sigmoid(p, k[0]));
+  case EG_OP_SOFTPLUS: return softplus(p, k[0]);
+  case EG_OP_MISH: return product(p, k[0], tangent(p, softplus(p, k[0])));
+  case EG_OP_SOFTSIGN:
+    return product(p, k[0], reciprocal(p, sum(p, one, magnitude(p, k[0]))));
+  case EG_OP_HARD_SIGMOID:
+    return clamped(p, sum(p, product(p, k[0], k[1]), k[2]), zero, one);
+  case EG_OP_HARD_SWISH: {
+    eg_scalar line = sum(p, eg_scalar_scale(p, k[0], 1.0 / 6), number(p, 0.5));
+    return product(p, k[0], clamped(p, line, zero, one));
+  }
+  case EG_OP_GELU:
+    if (!is_number(p, k[1])) break;
+    return gelu(p, k[0], number_of(p, k[1]));
+  case EG_OP_LEAKY_RELU:
+  case EG_OP_PRELU: return leaky(p, k[0], k[1]);
+  case EG_OP_ELU: return elu(p, k[0], k[1]);
+  case EG_OP_SELU: return selu(p, k);
+  case EG_OP_CELU: return celu(p, k[0], k[1]);
+  default: break;
+  }
+  return eg_scalar_opaque(p, op, k, count);
+}
+
+static eg_scalar call(eg_proof *p, eg_op op, const eg_scalar *k, uint32_t count,
+                      bool is_real) {
+  eg_scalar made;
+  if (in_every_class(p, op, k, count, is_real, &made)) return made;
+  if (p->is_exact) return in_exact(p, op, k, count);
+  // Lattices have any number of members.
+  if ((op == EG_OP_MAX || op == EG_OP_MIN) && count != 2) {
+    made = k[0];
+    for (uint32_t i = 1; i < count; i++)
+      made = eg_scalar_extreme(p, op, made, k[i]);
+    return made;
+  }
+  return in_algebra(p, op, k, count);
+}
+
+eg_scalar eg_scalar_call(eg_proof *p, eg_op op, const eg_scalar *k, uint32_t count,
+                         bool is_real) {
+  bool before = p->in_integers;
+  p->in_integers = !is_real;
+  eg_scalar made = call(p, op, k, count, is_real);
+  p->in_integers = before;
+  return made;
+}

@@ -1,0 +1,212 @@
+// The workspace of one case of a proof: integers that stand for any size, index and
+// attribute (polynomials over symbols), and what is known of them.
+//
+//   polynomial   sum of integer factor x product of symbols; equal ones have one number
+//   symbol       free (a size, an index, an entry of a list), or an operation that no
+//                polynomial says: quotient, remainder, minimum, broadcasting
+//   facts        polynomials >= 0 or != 0, and symbols replaced by what they are equal
+//   to;
+//                a stack: what is assumed in a branch is forgotten after it
+//
+// Memory is the workspace's. What cannot be gone on with (memory, size, a case that
+// cannot occur) leaves by a long jump to who opened the case, so that nothing is ever
+// decided on a wrong number.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_REWRITES_PROOF_WORK_H
+#define EG_REWRITES_PROOF_WORK_H
+
+#include <setjmp.h>
+
+#include "base/vec.h"
+
+typedef uint32_t eg_poly;   // number of a polynomial; 0 is zero
+typedef uint32_t eg_scalar; // number of a scalar expression (proof_scalar.h)
+
+enum {
+  EG_PROOF_DEGREE = 26, // symbols in a product
+  EG_PROOF_TERMS = 48,  // of a polynomial
+  EG_PROOF_FACTOR = 1 << 30,
+  EG_PROOF_CHOICES = 256, // open choices of a case
+};
+#define EG_PROOF_NONE UINT32_MAX
+
+typedef enum eg_symbol_kind {
+  EG_SYMBOL_FREE,
+  EG_SYMBOL_DIV, // floor(a / b), b >= 1
+  EG_SYMBOL_MIN, // of a and b
+  EG_SYMBOL_MAX, // of a and b
+  EG_SYMBOL_AT,  // index a of a dimension that was stretched from size b: 0 if b is 1
+  EG_SYMBOL_STRETCHED // size of dimensions a and b after broadcasting: b if a is 1
+} eg_symbol_kind;
+
+typedef struct eg_symbol {
+  eg_symbol_kind kind;
+  eg_poly a, b;
+  bool is_natural; // FREE: known to be >= 0
+  eg_poly own;     // the polynomial that is this symbol
+  eg_poly instead; // what it is equal to, or EG_PROOF_NONE
+} eg_symbol;
+
+typedef struct eg_product {
+  int64_t factor;
+  uint32_t degree;
+  uint32_t symbols[EG_PROOF_DEGREE]; // ascending
+} eg_product;
+
+typedef struct eg_polynomial {
+  const eg_product *terms; // in order, no factor 0
+  uint32_t count;
+  uint32_t next; // of equal hash
+} eg_polynomial;
+
+typedef enum eg_fact_kind { EG_FACT_NATURAL, EG_FACT_NONZERO } eg_fact_kind;
+typedef struct eg_fact {
+  eg_fact_kind kind;
+  eg_poly n;
+} eg_fact;
+
+/// Dimensions a and b go together: equal, or one of them is 1. one_way: a becomes b.
+typedef struct eg_pairing {
+  eg_poly a, b;
+  bool one_way;
+} eg_pairing;
+
+typedef struct eg_memo {
+  uint32_t version, result;
+} eg_memo;
+
+EG_VEC_DEFINE(eg_polynomials, eg_polynomial);
+EG_VEC_DEFINE(eg_symbols, eg_symbol);
+EG_VEC_DEFINE(eg_proof_facts, eg_fact);
+EG_VEC_DEFINE(eg_pairings, eg_pairing);
+EG_VEC_DEFINE(eg_memos, eg_memo);
+
+typedef struct eg_scalar_pair {
+  eg_scalar low, high;
+} eg_scalar_pair;
+typedef struct eg_tensor_size {
+  uint32_t rank;
+  const eg_poly *dims;
+} eg_tensor_size;
+EG_VEC_DEFINE(eg_scalar_pairs, eg_scalar_pair);
+EG_VEC_DEFINE(eg_tensor_sizes, eg_tensor_size);
+
+/// Where a branch began.
+typedef struct eg_branch {
+  size_t facts, replaced, pairings;
+  uint32_t version;
+  bool is_impossible;
+} eg_branch;
+
+typedef struct eg_question eg_question;
+typedef struct eg_scalar_node eg_scalar_node;
+EG_VEC_DEFINE(eg_scalar_nodes, eg_scalar_node *);
+
+typedef enum eg_proof_exit {
+  EG_PROOF_MEMORY = 1,
+  EG_PROOF_VACUOUS, // the case cannot occur
+  EG_PROOF_GIVEN_UP
+} eg_proof_exit;
+
+typedef struct eg_proof {
+  egraph_allocator alloc;
+  eg_arena arena;
+  jmp_buf leave;
+  const char *reason; // of giving up: a constant text or one of the arena
+  uint64_t steps;     // left
+  // Integers.
+  eg_polynomials polys;
+  uint32_t poly_heads[1024];
+  eg_symbols symbols;
+  eg_proof_facts facts;
+  eg_pairings pairings;
+  eg_u32s replaced; // symbols, in order
+  bool is_impossible;
+  uint32_t version, versions; // of the facts
+  eg_memos canonical;         // by polynomial
+  uint32_t depth;             // of questions about integers
+  bool in_pairings;           // looking through them
+  eg_question *questions[2];
+  // Scalars (proof_scalar.c).
+  eg_scalar_nodes scalars;
+  uint32_t scalar_heads[1024];
+  eg_memos simple;         // by scalar
+  bool is_exact;           // only what keeps every bit
+  bool in_integers;        // operands of the call at hand are not known to be real
+  eg_scalar_pairs orders;  // reals of which the first is not above the second
+  eg_tensor_sizes tensors; // by tensor variable
+  eg_poly wish;            // a size whose being 1 or not would decide a comparison
+  uint32_t splits;         // branches within branches
+  uint32_t reals;          // symbols for real numbers
+  // Choices: which case this is.
+  uint32_t choice[EG_PROOF_CHOICES], options[EG_PROOF_CHOICES];
+  uint32_t choices, chosen; // recorded, taken so far
+} eg_proof;
+
+_Noreturn void eg_proof_leave(eg_proof *p, eg_proof_exit exit, const char *reason);
+/// Zeroed memory of the workspace.
+void *eg_proof_memory(eg_proof *p, size_t count, size_t size);
+/// Counts a step; gives up when too many were made.
+void eg_proof_step(eg_proof *p);
+
+void eg_proof_init(eg_proof *p, egraph_allocator alloc);
+/// Forgets all but the choices.
+void eg_proof_clear(eg_proof *p);
+void eg_proof_deinit(eg_proof *p);
+
+// ---- which case -------------------------------------------------------------------
+
+/// One of 0 .. count-1; the case is proved for each in turn. count 0: it cannot occur.
+uint32_t eg_proof_choose(eg_proof *p, uint32_t count);
+/// To the next case; false after the last one.
+bool eg_proof_next_case(eg_proof *p);
+
+// ---- polynomials ------------------------------------------------------------------
+
+eg_poly eg_poly_const(eg_proof *p, int64_t value);
+eg_poly eg_poly_symbol(eg_proof *p, bool is_natural); // a new one
+eg_poly eg_poly_add(eg_proof *p, eg_poly a, eg_poly b);
+eg_poly eg_poly_sub(eg_proof *p, eg_poly a, eg_poly b);
+eg_poly eg_poly_scale(eg_proof *p, eg_poly a, int64_t factor);
+eg_poly eg_poly_mul(eg_proof *p, eg_poly a, eg_poly b);
+/// Quotient and remainder of division by b >= 1, towards minus infinity.
+eg_poly eg_poly_div(eg_proof *p, eg_poly a, eg_poly b);
+eg_poly eg_poly_mod(eg_proof *p, eg_poly a, eg_poly b);
+/// Minimum or maximum.
+eg_poly eg_poly_extreme(eg_proof *p, eg_symbol_kind kind, eg_poly a, eg_poly b);
+/// Where an operand of size `size` is read at index `index` of a broadcast result.
+eg_poly eg_poly_at(eg_proof *p, eg_poly index, eg_poly size);
+/// The size of two dimensions after broadcasting, of which a pairing is known.
+eg_poly eg_poly_stretched(eg_proof *p, eg_poly a, eg_poly b);
+bool eg_poly_is_const(const eg_proof *p, eg_poly a, int64_t *out);
+/// a = b times something, which is *out.
+bool eg_poly_divide(eg_proof *p, eg_poly a, eg_poly b, eg_poly *out);
+bool eg_poly_has(const eg_proof *p, eg_poly a, uint32_t symbol);
+/// The number of the symbol that a polynomial is.
+uint32_t eg_poly_symbol_of(const eg_proof *p, eg_poly a);
+
+// ---- facts ------------------------------------------------------------------------
+
+/// The same integer, with what is known put in.
+eg_poly eg_poly_canonical(eg_proof *p, eg_poly a);
+eg_branch eg_branch_open(eg_proof *p);
+void eg_branch_close(eg_proof *p, eg_branch branch);
+void eg_assume_natural(eg_proof *p, eg_poly a); // a >= 0
+void eg_assume_below(eg_proof *p, eg_poly a, eg_poly b);
+void eg_assume_zero(eg_proof *p, eg_poly a);
+void eg_assume_nonzero(eg_proof *p, eg_poly a);
+void eg_assume_pairing(eg_proof *p, eg_poly a, eg_poly b, bool one_way);
+/// A symbol is from now on (in this branch) this polynomial, which does not have it.
+void eg_replace(eg_proof *p, uint32_t symbol, eg_poly by);
+
+/// True only if it follows from the facts.
+bool eg_is_natural(eg_proof *p, eg_poly a);
+bool eg_is_zero(eg_proof *p, eg_poly a);
+bool eg_is_nonzero(eg_proof *p, eg_poly a);
+/// Whether the facts exclude each other, as far as one of them is refuted by the rest.
+bool eg_facts_contradict(eg_proof *p);
+/// A size of which it matters whether it is 1, in the opaque symbols of `a`, and which
+/// the facts leave open: EG_PROOF_NONE if there is none.
+eg_poly eg_poly_undecided(eg_proof *p, eg_poly a);
+
+#endif

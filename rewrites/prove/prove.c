@@ -1,0 +1,164 @@
+// A rule is proved when in every case both sides have the same type, and the same element
+// at every index.
+// SPDX-License-Identifier: Apache-2.0
+#include "rewrites/prove/prove.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "rewrites/prove/proof_case.h"
+#include "rewrites/prove/rank_bound.h"
+
+enum { MOST_CASES = 50000, STEPS = 6000000 }; // of a rule
+
+static void init_case(eg_case *c, eg_proof *p, const eg_rule *rule, uint32_t max_rank) {
+  memset(c, 0, sizeof *c);
+  c->p = p;
+  c->rule = rule;
+  c->max_rank = max_rank;
+  c->vars = eg_proof_memory(p, rule->var_count, sizeof *c->vars);
+  c->splats = eg_proof_memory(p, rule->var_count, sizeof *c->splats);
+  c->shapes = eg_proof_memory(p, rule->term_count, sizeof *c->shapes);
+  c->typed = eg_proof_memory(p, rule->term_count, sizeof *c->typed);
+  c->kinds = eg_proof_memory(p, rule->term_count, sizeof *c->kinds);
+  c->extra = eg_proof_memory(p, rule->term_count, sizeof *c->extra);
+  c->slots = eg_proof_memory(p, rule->term_count, sizeof *c->slots);
+  for (uint32_t i = 0; i < rule->var_count; i++)
+    c->splats[i] = EG_PROOF_NONE;
+  eg_case_find_ranks(c);
+}
+
+// The left side is typed, the conditions hold, the right side is typed: otherwise the
+// rule does not apply.
+static void state_case(eg_case *c) {
+  const eg_rule *rule = c->rule;
+  for (uint32_t i = 0; i < rule->pattern_term_count; i++)
+    eg_case_type(c, i);
+  for (uint32_t i = 0; i < c->wanted_count; i++)
+    if (c->wanted[i].value.kind != EG_VALUE_OPEN)
+      eg_case_equate(c, c->wanted[i].value, eg_case_expr(c, c->wanted[i].expr));
+  for (uint32_t i = 0; i < rule->condition_count; i++) {
+    eg_case_assume(c, rule->conditions[i], true);
+    if (c->p->is_impossible) eg_case_vacuous(c);
+  }
+  for (uint32_t i = 0; i < rule->let_count; i++)
+    if (rule->lets[i].is_term)
+      c->vars[rule->lets[i].var] =
+          (eg_value){.kind = EG_VALUE_TENSOR, .which = rule->lets[i].term};
+  for (uint32_t i = rule->pattern_term_count; i < rule->term_count; i++)
+    eg_case_type(c, i);
+}
+
+// Sizes of tensors, for offsets of their elements.
+static void note_tensors(eg_case *c) {
+  const eg_rule *rule = c->rule;
+  for (uint32_t i = 0; i < rule->var_count; i++) {
+    eg_tensor_size size = {.rank = 0};
+    if (c->vars[i].kind == EG_VALUE_TENSOR) {
+      size.rank = c->shapes[c->vars[i].which].rank;
+      size.dims = c->shapes[c->vars[i].which].dims;
+    }
+    if (eg_tensor_sizes_push(&c->p->tensors, size) != EGRAPH_OK)
+      eg_proof_leave(c->p, EG_PROOF_MEMORY, "memory");
+  }
+}
+
+// Ranks of the variables, as "?x 2, ?y 1".
+static const char *ranks_text(eg_case *c) {
+  char *text = eg_proof_memory(c->p, 120, 1);
+  size_t len = 0;
+  for (uint32_t i = 0; i < c->rule->var_count && len < 90; i++) {
+    const eg_rule_var *var = &c->rule->vars[i];
+    if (var->kind != EG_RULE_TENSOR || var->origin != EG_RULE_VAR_MATCHED) continue;
+    if (c->vars[i].kind != EG_VALUE_TENSOR) continue;
+    int wrote = snprintf(text + len, 120 - len, "%s%.20s %u", len == 0 ? "" : ", ",
+                         var->name, c->shapes[c->vars[i].which].rank);
+    if (wrote > 0) len += (size_t)wrote;
+  }
+  return text;
+}
+
+static void prove_root(eg_case *c, uint32_t root) {
+  eg_proof *p = c->p;
+  uint32_t left = c->rule->lhs[root].term, right = c->rule->rhs[root].term;
+  const eg_shape *x = &c->shapes[left], *y = &c->shapes[right];
+  if (x->rank != y->rank)
+    eg_case_give_up(c, "the sides have different ranks with ranks %s", ranks_text(c));
+  for (uint32_t i = 0; i < x->rank; i++)
+    if (!eg_scalar_equal(p, eg_scalar_size(p, eg_poly_canonical(p, x->dims[i])),
+                         eg_scalar_size(p, eg_poly_canonical(p, y->dims[i]))) &&
+        !eg_facts_contradict(p))
+      eg_case_give_up(c, "no proof that the sides have one shape, with ranks %s",
+                      ranks_text(c));
+  uint32_t a = eg_kind_root(c, c->kinds[left]), b = eg_kind_root(c, c->kinds[right]);
+  if (a != b && (c->numbers[a].dtype < 0 || c->numbers[a].dtype != c->numbers[b].dtype))
+    eg_case_give_up(c, "no proof that the sides have one element type%s", "");
+  eg_branch branch = eg_branch_open(p);
+  eg_poly at[EGRAPH_MAX_RANK];
+  for (uint32_t i = 0; i < x->rank; i++) {
+    at[i] = eg_poly_symbol(p, true);
+    eg_assume_below(p, at[i], x->dims[i]);
+  }
+  eg_scalar l = eg_case_element(c, left, at);
+  eg_scalar r = eg_case_element(c, right, at);
+  if (!eg_scalar_equal(p, l, r) && !eg_facts_contradict(p))
+    eg_case_give_up(c, "no proof that elements are equal, with ranks %s", ranks_text(c));
+  eg_branch_close(p, branch);
+}
+
+// 0: proved.
+static int prove_case(eg_proof *p, const eg_rule *rule, uint32_t max_rank) {
+  eg_proof_clear(p);
+  int left = setjmp(p->leave);
+  if (left != 0) return left;
+  (void)eg_poly_const(p, 0); // its number is 0
+  p->is_exact = rule->math == EGRAPH_MATH_EXACT;
+  eg_case *c = eg_proof_memory(p, 1, sizeof *c);
+  init_case(c, p, rule, max_rank);
+  state_case(c);
+  note_tensors(c);
+  for (uint32_t i = 0; i < rule->root_count; i++)
+    prove_root(c, i);
+  return 0;
+}
+
+static void prove_cases(eg_proof *p, const eg_rule *rule, eg_proof_verdict *out,
+                        int *out_left) {
+  p->steps = STEPS;
+  uint32_t all = 0;
+  do {
+    *out_left = prove_case(p, rule, out->ranks);
+    if (*out_left == EG_PROOF_MEMORY) return;
+    if (*out_left == 0) out->cases++;
+    if (*out_left == EG_PROOF_GIVEN_UP) {
+      snprintf(out->reason, sizeof out->reason, "%s", p->reason);
+      return;
+    }
+    if (++all == MOST_CASES) {
+      snprintf(out->reason, sizeof out->reason,
+               "more than %d cases of ranks, axes and flags", MOST_CASES);
+      return;
+    }
+  } while (eg_proof_next_case(p));
+  if (out->cases == 0)
+    snprintf(out->reason, sizeof out->reason, "no case in which it applies");
+  else
+    out->is_proved = true;
+}
+
+egraph_status eg_rule_prove(const eg_rule *rule, egraph_allocator alloc,
+                            eg_proof_verdict *out) {
+  *out = (eg_proof_verdict){.ranks = eg_rank_bound(rule)};
+  if (rule->move_count != 0) {
+    snprintf(out->reason, sizeof out->reason, "it has parallel operators");
+    return EGRAPH_OK;
+  }
+  eg_proof *p = NULL;
+  EG_TRY(eg_alloc(alloc, 1, sizeof *p, &p));
+  eg_proof_init(p, alloc);
+  int left = 0;
+  prove_cases(p, rule, out, &left);
+  eg_proof_deinit(p);
+  eg_free(alloc, p, 1, sizeof *p);
+  return left == EG_PROOF_MEMORY ? eg_fail(EGRAPH_E_MEMORY, "out of memory") : EGRAPH_OK;
+}

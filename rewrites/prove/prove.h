@@ -1,0 +1,20 @@
+// Proves rules for all ranks, sizes and attribute values, or says why it does not
+// (README.md).
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_REWRITES_PROVE_H
+#define EG_REWRITES_PROVE_H
+
+#include "rewrites/language/rules.h"
+
+typedef struct eg_proof_verdict {
+  bool is_proved;
+  uint32_t cases;   // ranks, permutations, flags that were gone through
+  uint32_t ranks;   // up to this rank: a larger one cannot fail first
+  char reason[200]; // of not being proved
+} eg_proof_verdict;
+
+/// Fails with EGRAPH_E_MEMORY.
+egraph_status eg_rule_prove(const eg_rule *rule, egraph_allocator alloc,
+                            eg_proof_verdict *out);
+
+#endif

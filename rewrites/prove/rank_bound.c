@@ -1,0 +1,268 @@
+// An axis is plain when no operator names it: every operator does the same for it alone
+// (README.md, "Ranks"). The bound counts the axes that are named, and the plain ones that
+// a counterexample may need.
+// SPDX-License-Identifier: Apache-2.0
+#include "rewrites/prove/rank_bound.h"
+
+enum { MOST_PATHS = 64, LARGEST_LITERAL = EGRAPH_MAX_RANK };
+
+typedef struct count {
+  const eg_rule *rule;
+  bool is_plain;
+  uint32_t paths, pads; // from the roots to variables; through pads
+  uint32_t named, literal;
+  uint32_t free_axes;  // lists of axes of any length
+  bool only_pointwise; // beside reductions and transposes
+} count;
+
+// ---- terms ------------------------------------------------------------------------
+
+static void count_paths(count *n, uint32_t term, uint32_t depth) {
+  const eg_rule_term *t = &n->rule->terms[term];
+  if (depth > MOST_PATHS || n->paths > MOST_PATHS) {
+    n->is_plain = false;
+    return;
+  }
+  if (t->is_var) {
+    const eg_rule *rule = n->rule;
+    for (uint32_t i = 0; i < rule->let_count; i++)
+      if (rule->lets[i].is_term && rule->lets[i].var == t->var) {
+        count_paths(n, rule->lets[i].term, depth + 1);
+        return;
+      }
+    for (uint32_t i = 0; i < rule->pattern_term_count; i++)
+      if (!rule->terms[i].is_var && rule->terms[i].var == t->var) {
+        count_paths(n, i, depth + 1);
+        return;
+      }
+    n->paths++;
+    return;
+  }
+  n->pads += t->op == EG_OP_PAD;
+  for (uint32_t i = 0; i < t->child_count; i++)
+    count_paths(n, t->children[i], depth + 1);
+}
+
+uint32_t eg_known_length(const eg_rule *rule, const eg_rule_slot *slot) {
+  if (slot->form == EG_RULE_SLOT_LITERAL) return slot->literal.ints.len;
+  if (slot->form == EG_RULE_SLOT_EXPR) {
+    const eg_rule_expr *e = &rule->exprs[slot->index];
+    while (e->form == EG_RULE_EXPR_CALL && e->function == EG_RULE_FN_SORT)
+      e = &rule->exprs[e->args[0]];
+    bool is_list = e->form == EG_RULE_EXPR_CALL && e->function == EG_RULE_FN_LIST;
+    return is_list ? e->arg_count : EG_RULE_NONE;
+  }
+  if (slot->form != EG_RULE_SLOT_VAR) return EG_RULE_NONE;
+  for (uint32_t i = 0; i < rule->condition_count; i++) {
+    const eg_rule_expr *e = &rule->exprs[rule->conditions[i]];
+    if (e->form != EG_RULE_EXPR_CALL || e->function != EG_RULE_FN_EQ) continue;
+    const eg_rule_expr *a = &rule->exprs[e->args[0]], *b = &rule->exprs[e->args[1]];
+    if (a->form != EG_RULE_EXPR_CALL || a->function != EG_RULE_FN_LEN) continue;
+    const eg_rule_expr *of = &rule->exprs[a->args[0]];
+    if (of->form == EG_RULE_EXPR_VAR && of->var == slot->index &&
+        b->form == EG_RULE_EXPR_CONSTANT && b->kind == EG_RULE_INT)
+      return (uint32_t)b->constant.i;
+  }
+  return EG_RULE_NONE;
+}
+
+static void note_literal(count *n, int64_t value) {
+  if (value < 0) value = -value;
+  if (value >= LARGEST_LITERAL) {
+    n->is_plain = false;
+    return;
+  }
+  if (value + 1 > (int64_t)n->literal) n->literal = (uint32_t)value + 1;
+}
+
+static void note_axes(count *n, const eg_rule_slot *slot) {
+  uint32_t length = eg_known_length(n->rule, slot);
+  if (length != EG_RULE_NONE)
+    n->named += length;
+  else
+    n->free_axes++;
+}
+
+static void note_term(count *n, const eg_rule_term *t) {
+  if (t->is_var) return;
+  bool pointwise = (eg_op_info_of(t->op)->flags & EG_OPF_POINTWISE) != 0;
+  uint16_t slots = eg_op_info_of(t->op)->attr_count;
+  for (uint16_t i = 0; i < slots; i++) {
+    const eg_rule_slot *slot = &t->slots[i];
+    if (slot->form != EG_RULE_SLOT_LITERAL) continue;
+    if (slot->literal.kind == EG_ATTR_INT) note_literal(n, slot->literal.i);
+    if (slot->literal.kind != EG_ATTR_INTS) continue;
+    n->named += slot->literal.ints.len; // as many axes as it names, or has
+    for (uint32_t k = 0; k < slot->literal.ints.len; k++)
+      if (t->op != EG_OP_SLICE && t->op != EG_OP_PAD)
+        note_literal(n, slot->literal.ints.data[k]);
+  }
+  if (pointwise) return;
+  bool moves = t->op == EG_OP_TRANSPOSE;
+  switch ((int)t->op) {
+  case EG_OP_CONCAT:
+  case EG_OP_SPLIT:
+  case EG_OP_PART:
+  case EG_OP_SOFTMAX:
+  case EG_OP_LOG_SOFTMAX: n->named++; break;
+  case EG_OP_MATMUL: n->named += 2; break;
+  case EG_OP_REDUCE_SUM:
+  case EG_OP_REDUCE_MEAN:
+  case EG_OP_REDUCE_MAX:
+  case EG_OP_REDUCE_MIN:
+  case EG_OP_REDUCE_PROD: // axes are the first slot of the family
+    note_axes(n, &t->slots[0]);
+    moves = true;
+    break;
+  case EG_OP_TRANSPOSE:
+  case EG_OP_SLICE:
+  case EG_OP_PAD:
+  case EG_OP_EXPAND:
+  case EG_OP_TILE:
+  case EG_OP_FILL: break;
+  default: n->is_plain = false; break;
+  }
+  if (!moves) n->only_pointwise = false;
+}
+
+// ---- expressions ------------------------------------------------------------------
+
+// Functions that commute with the removal of a plain axis: per axis, or of named ones.
+static bool is_per_axis(eg_rule_function f) {
+  switch ((int)f) {
+  case EG_RULE_FN_ELEMENTS:
+  case EG_RULE_FN_PRODUCT:
+  case EG_RULE_FN_SUM:
+  case EG_RULE_FN_RANGE:
+  case EG_RULE_FN_REPEAT:
+  case EG_RULE_FN_REMOVE_AT:
+  case EG_RULE_FN_INSERT_AT:
+  case EG_RULE_FN_REVERSE:
+  case EG_RULE_FN_INDEX_OF:
+  case EG_RULE_FN_MOD:
+  case EG_RULE_FN_FLOOR_DIV:
+  case EG_RULE_FN_DIVIDES:
+  case EG_RULE_FN_ODD:
+  case EG_RULE_FN_EVEN: return false;
+  default: return true;
+  }
+}
+
+static bool has_lists(const eg_rule *rule, const eg_rule_expr *e) {
+  for (uint32_t i = 0; i < e->arg_count; i++)
+    if (rule->exprs[e->args[i]].kind == EG_RULE_INTS ||
+        rule->exprs[e->args[i]].kind == EG_RULE_TENSOR)
+      return true;
+  return false;
+}
+
+static bool is_of_egraph(eg_rule_function f) { // nothing is assumed of these
+  return f == EG_RULE_FN_WEIGHT_ONLY || f == EG_RULE_FN_IS_CONCAT ||
+         f == EG_RULE_FN_IS_CONV || f == EG_RULE_FN_BEFORE || f == EG_RULE_FN_IS_SPLAT ||
+         f == EG_RULE_FN_SPLAT_IS;
+}
+
+// Axes of other lists: they are counted where these stand.
+static bool lists_axes(const eg_rule *rule, const eg_rule_expr *e) {
+  for (uint32_t i = 0; i < e->arg_count; i++) {
+    const eg_rule_expr *item = &rule->exprs[e->args[i]];
+    if (item->form != EG_RULE_EXPR_CALL || item->function != EG_RULE_FN_AT) return false;
+  }
+  return true;
+}
+
+// A place in a list of axes, which is no axis.
+static bool is_place_in_axes(const eg_rule *rule, const eg_rule_expr *number) {
+  bool found = false;
+  for (uint32_t i = 0; i < rule->expr_count; i++) {
+    const eg_rule_expr *e = &rule->exprs[i];
+    for (uint32_t k = 0; k < e->arg_count; k++) {
+      if (&rule->exprs[e->args[k]] != number) continue;
+      const eg_rule_expr *list = &rule->exprs[e->args[0]];
+      if (e->function == EG_RULE_FN_LEN || k != 1) return false;
+      if (e->function != EG_RULE_FN_AT || list->form != EG_RULE_EXPR_VAR) return false;
+      eg_rule_slot slot = {.form = EG_RULE_SLOT_VAR, .index = list->var};
+      if (eg_known_length(rule, &slot) == EG_RULE_NONE) return false;
+      found = true;
+    }
+  }
+  return found;
+}
+
+static void note_expr(count *n, const eg_rule_expr *e) {
+  if (e->form == EG_RULE_EXPR_CONSTANT) {
+    if (e->kind == EG_RULE_INT && !is_place_in_axes(n->rule, e))
+      note_literal(n, e->constant.i);
+    if (e->kind == EG_RULE_INTS) {
+      n->named += e->constant.ints.len;
+      for (uint32_t i = 0; i < e->constant.ints.len; i++)
+        note_literal(n, e->constant.ints.data[i]);
+    }
+    return;
+  }
+  if (e->form != EG_RULE_EXPR_CALL) return;
+  if (!is_per_axis(e->function)) n->is_plain = false;
+  if (e->function == EG_RULE_FN_LIST && !lists_axes(n->rule, e)) n->named += e->arg_count;
+  // That lists differ may be true of the removed axis alone.
+  bool negative = e->function == EG_RULE_FN_NE;
+  if (negative && has_lists(n->rule, e)) n->is_plain = false;
+  if (e->function == EG_RULE_FN_NOT) {
+    const eg_rule_expr *of = &n->rule->exprs[e->args[0]];
+    bool harmless = of->form == EG_RULE_EXPR_CALL && is_of_egraph(of->function);
+    if (!harmless) n->is_plain = false;
+  }
+}
+
+// ---- the bound --------------------------------------------------------------------
+
+static bool has_rank_zero(const eg_rule *rule, uint32_t var) {
+  for (uint32_t i = 0; i < rule->condition_count; i++) {
+    const eg_rule_expr *e = &rule->exprs[rule->conditions[i]];
+    if (e->form != EG_RULE_EXPR_CALL || e->function != EG_RULE_FN_EQ) continue;
+    const eg_rule_expr *a = &rule->exprs[e->args[0]], *b = &rule->exprs[e->args[1]];
+    if (a->form != EG_RULE_EXPR_CALL || a->function != EG_RULE_FN_RANK) continue;
+    const eg_rule_expr *of = &rule->exprs[a->args[0]];
+    if (of->form == EG_RULE_EXPR_VAR && of->var == var &&
+        b->form == EG_RULE_EXPR_CONSTANT && b->kind == EG_RULE_INT && b->constant.i == 0)
+      return true;
+  }
+  return false;
+}
+
+// Axes that are reduced by the same lists and have the same sizes in all variables are
+// one axis of the product of their sizes; there are this many kinds of them.
+static uint32_t kinds_of_reduced(const count *n, uint32_t tensors) {
+  uint32_t kinds = 1;
+  if (n->free_axes > 3) return EGRAPH_MAX_RANK;
+  kinds = (UINT32_C(1) << n->free_axes) - 1;
+  for (uint32_t i = 1; i < tensors && kinds < EGRAPH_MAX_RANK; i++)
+    kinds *= 3;
+  return kinds;
+}
+
+uint32_t eg_rank_bound(const eg_rule *rule) {
+  count n = {.rule = rule, .is_plain = true, .only_pointwise = true};
+  uint32_t vars = 0, tensors = 0;
+  for (uint32_t i = 0; i < rule->var_count; i++) {
+    bool tensor = rule->vars[i].kind == EG_RULE_TENSOR &&
+                  rule->vars[i].origin == EG_RULE_VAR_MATCHED;
+    vars += tensor;
+    tensors += tensor && !has_rank_zero(rule, i);
+  }
+  for (uint32_t i = 0; i < rule->term_count; i++)
+    note_term(&n, &rule->terms[i]);
+  for (uint32_t i = 0; i < rule->expr_count; i++)
+    note_expr(&n, &rule->exprs[i]);
+  for (uint32_t i = 0; i < rule->root_count; i++) { // every variable is in one at least
+    count_paths(&n, rule->lhs[i].term, 0);
+    count_paths(&n, rule->rhs[i].term, 0);
+  }
+  if (!n.is_plain) return EGRAPH_MAX_RANK;
+  if (n.free_axes != 0) {
+    if (!n.only_pointwise) return EGRAPH_MAX_RANK;
+    n.named += kinds_of_reduced(&n, tensors);
+  }
+  uint32_t plain = (n.paths > vars ? n.paths - vars : 0) + n.pads + 1;
+  uint32_t bound = n.named + n.literal + plain;
+  return bound < EGRAPH_MAX_RANK ? bound : EGRAPH_MAX_RANK;
+}
