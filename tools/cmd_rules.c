@@ -286,8 +286,9 @@ int command_rules(int argc, char **argv) {
   add_switch(&cmd, "--trust", &trust, "read rule files without verifying them");
   add_heading(&cmd, "Output");
   add_switch(&cmd, "--verify", &do_verify, "check both sides of every rule numerically");
-  add_switch(&cmd, "--guards", &guards,
-             "find conditions under which rules hold, and ones that need not be so strong");
+  add_switch(
+      &cmd, "--guards", &guards,
+      "find conditions under which rules hold, and ones that need not be so strong");
   add_uint(&cmd, "--seed N", &seed, 0, 0, "seed of the verification");
   add_switch(&cmd, "--print", &print, "print the rules in canonical form");
   add_switch(&cmd, "--operators", &operators,
