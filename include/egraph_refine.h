@@ -37,7 +37,7 @@ typedef struct egraph_rule_need {
 } egraph_rule_need;
 /// The smallest subset found whose closure has the other rules: greedily, large rules are
 /// left out first, each if saturation with the rest makes its sides equal (within limits
-/// of nodes and iterations, on two instances). Switched off or not; a both-ways rule is
+/// of nodes and iterations, on eight instances). Switched off or not; a both-ways rule is
 /// one. Hands over the rule file of those that are kept; free with egraph_string_free.
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_rules_minimize(
     const egraph_allocator *alloc, const egraph_rules *rules,
