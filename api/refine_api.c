@@ -28,11 +28,10 @@ egraph_status egraph_rules_guards(const egraph_rules *rules, uint64_t seed,
   return eg_guards_check(rules, seed, on_guard, &to);
 }
 
-egraph_status egraph_rules_minimize(const egraph_allocator *alloc,
-                                    const egraph_rules *rules,
-                                    void (*report)(void *user,
-                                                   const egraph_rule_need *need),
-                                    void *user, char **out) {
+egraph_status
+egraph_rules_minimize(const egraph_allocator *alloc, const egraph_rules *rules,
+                      void (*report)(void *user, const egraph_rule_need *need),
+                      void *user, char **out) {
   EG_REQUIRE(rules, out);
   eg_text text;
   eg_text_init(&text, eg_allocator_or_heap(alloc));

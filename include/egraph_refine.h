@@ -1,5 +1,6 @@
-// The public API, part: what rules need. Guards under which a rule holds, and the smallest
-// set of rules that implies others. Conventions as in egraph.h, which includes this.
+// The public API, part: what rules need. Guards under which a rule holds, and the
+// smallest set of rules that implies others. Conventions as in egraph.h, which includes
+// this.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EGRAPH_REFINE_H
 #define EGRAPH_REFINE_H
@@ -22,11 +23,11 @@ typedef struct egraph_rule_guard {
 /// Looks for the weakest guard of every rule that does not hold, and for conditions of
 /// those that hold which are stronger than they need be. Both by instances, of which the
 /// guard keeps most, and confirmed by verification; a both-ways rule is one, those with
-/// parallel operators are left out. What `report` (may be NULL) is given lasts as long as the call.
-EGRAPH_API EGRAPH_NODISCARD egraph_status
-egraph_rules_guards(const egraph_rules *rules, uint64_t seed,
-                    void (*report)(void *user, const egraph_rule_guard *guard),
-                    void *user);
+/// parallel operators are left out. What `report` (may be NULL) is given lasts as long as
+/// the call.
+EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_rules_guards(
+    const egraph_rules *rules, uint64_t seed,
+    void (*report)(void *user, const egraph_rule_guard *guard), void *user);
 
 /// What became of a rule of a set that was made smaller.
 typedef struct egraph_rule_need {
@@ -36,7 +37,7 @@ typedef struct egraph_rule_need {
 } egraph_rule_need;
 /// The smallest subset found whose closure has the other rules: greedily, large rules are
 /// left out first, each if saturation with the rest makes its sides equal (within limits
-/// of nodes and iterations, on two instances). Switched off or not; a both-ways rule is
+/// of nodes and iterations, on eight instances). Switched off or not; a both-ways rule is
 /// one. Hands over the rule file of those that are kept; free with egraph_string_free.
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_rules_minimize(
     const egraph_allocator *alloc, const egraph_rules *rules,

@@ -50,7 +50,7 @@ static egraph_status minimize(const egraph_rules *rules, const char *path, bool 
   }
   if (status != EGRAPH_OK) return status;
   if (!json)
-    printf("%u of %u rules kept; %u follow from these, as found greedily\n", counts.kept,
+    printf("%u of %u rules kept, found greedily; %u implied by these\n", counts.kept,
            counts.kept + counts.implied, counts.implied);
   *out_written = path == NULL || text_file_write(path, text);
   egraph_string_free(NULL, text);

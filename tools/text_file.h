@@ -7,7 +7,8 @@
 
 /// The text of a file; free() it. NULL, with errno set, when it cannot be read.
 char *text_file_read(const char *path);
-/// Writes a file, all or nothing of it. False, with a message on standard error, when that fails.
+/// Writes a file, all or nothing of it. False, with a message on standard error, when
+/// that fails.
 bool text_file_write(const char *path, const char *text);
 /// Whether two names (NULL: none) are of one file that is there, or will be.
 bool files_are_same(const char *a, const char *b);

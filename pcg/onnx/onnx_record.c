@@ -34,8 +34,7 @@ static egraph_status has_same_attributes(egraph_allocator alloc, const Onnx__Nod
                                          const Onnx__NodeProto *b, bool *out) {
   *out = a->n_attribute == b->n_attribute;
   for (size_t i = 0; *out && i < a->n_attribute; i++)
-    EG_TRY(
-        is_same_message(alloc, &a->attribute[i]->base, &b->attribute[i]->base, out));
+    EG_TRY(is_same_message(alloc, &a->attribute[i]->base, &b->attribute[i]->base, out));
   return EGRAPH_OK;
 }
 
@@ -48,7 +47,8 @@ static bool has_same_captures(const Onnx__GraphProto *a, const Onnx__GraphProto 
 }
 
 /// Whether the node, and all in its sub-graphs, mean the same in two sets of the standard
-/// domain, the earlier one first: later ones have more types. The depth of messages is bounded by their reader.
+/// domain, the earlier one first: later ones have more types. The depth of messages is
+/// bounded by their reader.
 static bool means_same_in(const Onnx__NodeProto *node, int64_t first, int64_t second) {
   if (eg_onnx_is_standard(node->domain) &&
       !eg_onnx_sets_have(eg_onnx_sets_of(text_of(node->op_type), first), second))
@@ -89,8 +89,7 @@ static egraph_status has_same_functions(egraph_allocator alloc, const Onnx__Mode
                                         const Onnx__ModelProto *b, bool *out) {
   *out = a->n_functions == b->n_functions;
   for (size_t i = 0; *out && i < a->n_functions; i++)
-    EG_TRY(
-        is_same_message(alloc, &a->functions[i]->base, &b->functions[i]->base, out));
+    EG_TRY(is_same_message(alloc, &a->functions[i]->base, &b->functions[i]->base, out));
   return EGRAPH_OK;
 }
 

@@ -169,7 +169,8 @@ static egraph_status add_symbols(lister *l, uint32_t var) {
     const eg_rule_term *term = &rule->terms[t];
     const eg_op_info *op = term->is_var ? NULL : eg_op_info_of(term->op);
     for (uint16_t i = 0; op != NULL && i < op->attr_count; i++) {
-      if (term->slots[i].form != EG_RULE_SLOT_VAR || term->slots[i].index != var) continue;
+      if (term->slots[i].form != EG_RULE_SLOT_VAR || term->slots[i].index != var)
+        continue;
       for (uint32_t k = 0; op->attrs[i].symbols[k] != NULL; k++) {
         const char *names[3] = {rule->vars[var].name, op->attrs[i].symbols[k], ""};
         EG_TRY(add(l, "(!= $a $b)", names));

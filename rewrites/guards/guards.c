@@ -15,7 +15,14 @@
 
 // INSTANCES of each kind are kept in mind. FEW conditions are tried in pairs, TRIALS
 // guards verified with SEEDS seeds each.
-enum { INSTANCES = 4096, WORDS = INSTANCES / 64, FEW = 48, TRIALS = 12, SEEDS = 3, IMPORT_SHARE = 4 };
+enum {
+  INSTANCES = 4096,
+  WORDS = INSTANCES / 64,
+  FEW = 48,
+  TRIALS = 12,
+  SEEDS = 3,
+  IMPORT_SHARE = 4
+};
 
 /// Which instances a condition keeps.
 typedef struct condition {
@@ -77,8 +84,8 @@ static egraph_status read_variant(const search *s, const char *const *more,
   egraph_status status = write_variant(s, more, count, &text);
   if (status == EGRAPH_OK) status = eg_rules_create(&s->alloc, out);
   if (status == EGRAPH_OK)
-    status = eg_rules_parse(*out, s->rule->file, eg_text_of(&text),
-                            strlen(eg_text_of(&text)));
+    status =
+        eg_rules_parse(*out, s->rule->file, eg_text_of(&text), strlen(eg_text_of(&text)));
   if (status == EGRAPH_OK && eg_rules_count(*out) == 0) status = EGRAPH_E_PARSE;
   eg_text_deinit(&text);
   if (status != EGRAPH_OK) {
@@ -175,8 +182,7 @@ static egraph_status draw(search *s, const char *beside) {
   eg_guard_texts texts;
   eg_guard_texts_init(&texts, s->alloc);
   eg_rules *rules = NULL;
-  egraph_status status =
-      beside != NULL ? eg_guard_texts_push(&texts, beside) : EGRAPH_OK;
+  egraph_status status = beside != NULL ? eg_guard_texts_push(&texts, beside) : EGRAPH_OK;
   if (status == EGRAPH_OK) status = eg_guard_list(s->rule, &s->arena, &texts);
   if (status == EGRAPH_OK) status = read_list(s, &texts, &rules);
   if (status == EGRAPH_OK && rules != NULL) status = make_list(s, &texts);
@@ -226,8 +232,8 @@ static uint32_t choose_single(const search *s, uint32_t first, guard *best) {
   return count;
 }
 
-/// How much a condition is worth beside another one: what it drops that must go, and keeps
-/// that may stay, in shares of both.
+/// How much a condition is worth beside another one: what it drops that must go, and
+/// keeps that may stay, in shares of both.
 static double worth(const search *s, const condition *c) {
   if (s->seen[0] == 0 || s->seen[1] == 0) return 0;
   return (double)c->count[1] / s->seen[1] - (double)c->count[0] / s->seen[0];
@@ -258,9 +264,8 @@ static uint32_t choose_pairs(const search *s, guard *best) {
       const condition *a = &s->list[few[i]], *b = &s->list[few[k]];
       if (common(a, b, 0) == 0)
         offer(best, &count,
-              (guard){.parts = {few[i], few[k]},
-                      .part_count = 2,
-                      .keeps = common(a, b, 1)});
+              (guard){
+                  .parts = {few[i], few[k]}, .part_count = 2, .keeps = common(a, b, 1)});
     }
   return count;
 }
@@ -302,7 +307,8 @@ static egraph_status find_guard(search *s, uint32_t share, eg_text *text, eg_tex
   guard best[TRIALS];
   const guard *found;
   EG_TRY(draw(s, NULL));
-  EG_TRY(confirm(s, best, drop_narrow(s, best, choose_single(s, 0, best), share), &found));
+  EG_TRY(
+      confirm(s, best, drop_narrow(s, best, choose_single(s, 0, best), share), &found));
   if (found == NULL)
     EG_TRY(confirm(s, best, drop_narrow(s, best, choose_pairs(s, best), share), &found));
   *out = found != NULL;
@@ -314,7 +320,8 @@ static egraph_status find_guard(search *s, uint32_t share, eg_text *text, eg_tex
                               eg_text_of(text), found->keeps, s->seen[1]);
 }
 
-// ---- conditions of a rule that holds ----------------------------------------------------
+// ---- conditions of a rule that holds
+// ----------------------------------------------------
 
 static bool has_function(const eg_rule *rule, uint32_t expr, eg_rule_function function) {
   const eg_rule_expr *at = &rule->exprs[expr];
@@ -369,8 +376,7 @@ static egraph_status weaken_all(search *s, eg_text *guard_text, eg_text *detail,
     eg_text_clear(&own);
     eg_text_clear(&text);
     status = eg_rule_print_expr(&own, s->rule, s->rule->conditions[i]);
-    if (status == EGRAPH_OK)
-      status = weaken(s, i, eg_text_of(&own), &text, &is_weaker);
+    if (status == EGRAPH_OK) status = weaken(s, i, eg_text_of(&own), &text, &is_weaker);
     if (status != EGRAPH_OK) break;
     bool is_dropped = is_weaker && eg_text_of(&text)[0] == '\0';
     s->is_left_out[i] = is_dropped;
@@ -378,7 +384,8 @@ static egraph_status weaken_all(search *s, eg_text *guard_text, eg_text *detail,
     status = eg_text_printf(detail, is_dropped ? "%s%s is not needed" : "%s%s may be %s",
                             *out_weaker ? "; " : "", eg_text_of(&own), eg_text_of(&text));
     if (status == EGRAPH_OK && !is_dropped)
-      status = eg_text_printf(guard_text, "%s%s", *out_weaker ? " " : "", eg_text_of(&text));
+      status =
+          eg_text_printf(guard_text, "%s%s", *out_weaker ? " " : "", eg_text_of(&text));
     *out_weaker = true;
   }
   eg_text_deinit(&own);
@@ -470,7 +477,8 @@ egraph_status eg_guard_find(egraph_allocator alloc, const eg_rule *rule, uint64_
   eg_arena_init(&s.arena, alloc);
   *out_found = false;
   egraph_status status = begin(&s, rule);
-  if (status == EGRAPH_OK) status = find_guard(&s, IMPORT_SHARE, guard_text, NULL, out_found);
+  if (status == EGRAPH_OK)
+    status = find_guard(&s, IMPORT_SHARE, guard_text, NULL, out_found);
   eg_arena_deinit(&s.arena);
   return status;
 }

@@ -1,5 +1,6 @@
-// Guards of rules: conditions of a closed list (guard_list.h) under which a rule holds that
-// some instances refute, and conditions of a rule that are stronger than they need be.
+// Guards of rules: conditions of a closed list (guard_list.h) under which a rule holds
+// that some instances refute, and conditions of a rule that are stronger than they need
+// be.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_REWRITES_GUARDS_H
 #define EG_REWRITES_GUARDS_H

@@ -10,11 +10,13 @@
 #include "rewrites/rule_files.h"
 #include "rewrites/saturation/saturate.h"
 
-// INSTANCES of those drawn must all be found equal.
+// INSTANCES of those drawn must all be found equal; more of them where a rule is left out
+// for it.
 enum {
   DRAWS = 600,
   MOST_DRAWS = 20 * DRAWS,
   INSTANCES = 2,
+  MOST_INSTANCES = 8,
   MAX_DISTINCT = 32,
   MAX_VARIABLES = 64
 };
@@ -111,7 +113,7 @@ typedef struct check {
   const eg_implied_checker *checker;
   const eg_rule *rule;
   eg_arena arena;
-  sample samples[INSTANCES];
+  sample samples[MOST_INSTANCES];
   uint32_t sample_count;
   bool is_kernel[MAX_VARIABLES];
   const stage *stage;
@@ -190,15 +192,20 @@ static egraph_status keep(check *c, const eg_verify_instance *instance, uint32_t
   return EGRAPH_OK;
 }
 
+static uint32_t instances_of(const check *c) {
+  return c->checker->is_alone ? MOST_INSTANCES : INSTANCES;
+}
+
 /// Keeps the best ones in order.
 static egraph_status offer(check *c, const eg_verify_instance *instance) {
   uint32_t merit = merit_of(instance), at = c->sample_count;
   while (at > 0 && c->samples[at - 1].merit < merit)
     at--;
-  if (merit == 0 || at == INSTANCES) return EGRAPH_OK;
-  for (uint32_t i = INSTANCES - 1; i > at; i--)
+  uint32_t most = instances_of(c);
+  if (merit == 0 || at == most) return EGRAPH_OK;
+  for (uint32_t i = most - 1; i > at; i--)
     c->samples[i] = c->samples[i - 1];
-  if (c->sample_count < INSTANCES) c->sample_count++;
+  if (c->sample_count < most) c->sample_count++;
   return keep(c, instance, merit, &c->samples[at]);
 }
 
@@ -208,7 +215,7 @@ static egraph_status draw_samples(check *c) {
   if (status == EGRAPH_E_UNSUPPORTED) return EGRAPH_OK; // too many variables
   EG_TRY(status);
   for (uint32_t i = 0; status == EGRAPH_OK && i < MOST_DRAWS; i++) {
-    if (i >= DRAWS && c->sample_count == INSTANCES) break;
+    if (i >= DRAWS && c->sample_count == instances_of(c)) break;
     bool found, typed;
     eg_verify_instance instance;
     status = eg_verify_draw(draws, &found, &typed, &instance);

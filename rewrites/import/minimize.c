@@ -1,6 +1,7 @@
-// Greedy: the largest rule that is left is dropped if the rest implies it. A rule that was
-// dropped early may have been implied by way of one that was dropped later, within limits
-// that the longer way exceeds: so all that were dropped are asked for once more at the end.
+// Greedy: the largest rule that is left is dropped if the rest implies it. A rule that
+// was dropped early may have been implied by way of one that was dropped later, within
+// limits that the longer way exceeds: so all that were dropped are asked for once more at
+// the end.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/import/minimize.h"
 
@@ -57,8 +58,7 @@ static egraph_status try_drop(minimizer *m, form *f) {
   for (uint32_t i = 0; status == EGRAPH_OK && f->is_dropped && i < f->count; i++) {
     const eg_rule *rule = eg_rules_at(m->checker.rules, f->first + i);
     eg_implied how = EG_IMPLIED_NOT;
-    if (rule->move_count == 0)
-      status = eg_implied_check(&m->checker, rule, &how, &names);
+    if (rule->move_count == 0) status = eg_implied_check(&m->checker, rule, &how, &names);
     f->is_dropped = how != EG_IMPLIED_NOT;
     if (status == EGRAPH_OK && f->is_dropped && i == 0)
       status = eg_text_append(&f->by, eg_text_of(&names));
@@ -97,9 +97,8 @@ static egraph_status report_all(const minimizer *m,
   for (uint32_t i = 0; i < m->count; i++) {
     const form *f = &m->forms[i];
     const eg_rule *rule = eg_rules_at(m->checker.rules, f->first);
-    const egraph_rule_need need = {.rule = rule->name,
-                                   .is_kept = !f->is_dropped,
-                                   .by = eg_text_of(&f->by)};
+    const egraph_rule_need need = {
+        .rule = rule->name, .is_kept = !f->is_dropped, .by = eg_text_of(&f->by)};
     if (report != NULL) report(user, &need);
     if (f->is_dropped) continue;
     EG_TRY(eg_text_append(out, "\n"));

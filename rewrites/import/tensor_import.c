@@ -206,8 +206,7 @@ static egraph_status add_general(attempt *a) {
     in->outcome = EG_IMPORT_REFUTED;
     return EGRAPH_OK;
   }
-  EG_TRY(
-      eg_import_add(in, is_guarded(a) ? EG_IMPORT_GUARDED : EG_IMPORT_TESTED));
+  EG_TRY(eg_import_add(in, is_guarded(a) ? EG_IMPORT_GUARDED : EG_IMPORT_TESTED));
   if (in->outcome != EG_IMPORT_GUARDED && in->outcome != EG_IMPORT_TESTED)
     return EGRAPH_OK;
   eg_text_clear(&in->detail);

@@ -132,9 +132,9 @@ static eg_type random_image(eg_verify_choice *choice, rank_range range) {
   type.dims[1] = channels[eg_verify_below(choice, is_weight ? 4 : 7)];
   if (choice->is_grouped) type.dims[1] = eg_verify_chance(choice, 50) ? 4 : 6;
   for (uint32_t i = 2; i < type.rank; i++)
-    type.dims[i] = i > 4 ? 1 + (int64_t)eg_verify_chance(choice, 20)
-                         : (is_roomy ? 4 : 1) +
-                               eg_verify_below(choice, type.rank >= 5 ? 3 : 5);
+    type.dims[i] =
+        i > 4 ? 1 + (int64_t)eg_verify_chance(choice, 20)
+              : (is_roomy ? 4 : 1) + eg_verify_below(choice, type.rank >= 5 ? 3 : 5);
   if (choice->dim_count > 0) // one of them
     type.dims[eg_verify_below(choice, type.rank)] = eg_verify_dim(choice);
   return type;

@@ -543,8 +543,7 @@ static egraph_status add_term(const eg_rule *rule, uint32_t index,
     if ((subject == EG_INSTANCE_KERNEL && has_kernel) ||
         (subject == EG_INSTANCE_OPERANDS && does_broadcast(rule, term, &classes[i])))
       EG_TRY(eg_instance_aims_push(
-          out,
-          (eg_instance_aim){.subject = subject, .row = &classes[i], .term = index}));
+          out, (eg_instance_aim){.subject = subject, .row = &classes[i], .term = index}));
   }
   return EGRAPH_OK;
 }
@@ -638,7 +637,8 @@ static void prepare_dims(const eg_instance_class *row, eg_verify_choice *choice)
     choice->dims[count++] = 2 + eg_verify_below(choice, 4);
   else
     for (; count < 4; count++) // one of them is enough where it is large
-      choice->dims[count] = row->low > 100 && count > 0 ? count : whole_between(row, choice);
+      choice->dims[count] =
+          row->low > 100 && count > 0 ? count : whole_between(row, choice);
   choice->dim_count = count;
 }
 
@@ -667,9 +667,9 @@ void eg_instance_prepare(const eg_instance_aim *aim, eg_verify_choice *choice) {
 static void fit_operand(const eg_instance_class *row, eg_verify_choice *choice,
                         uint32_t operand) {
   if (operand > 1 || (operand == 0 && !choice->type_set[1])) return;
-  eg_operand_fit how = row->test == &test_ONE_SHAPE    ? EG_OPERANDS_EQUAL
+  eg_operand_fit how = row->test == &test_ONE_SHAPE   ? EG_OPERANDS_EQUAL
                        : row->test == &test_STRETCHED ? EG_OPERANDS_STRETCHED
-                                                       : EG_OPERANDS_STRETCHED_BATCH;
+                                                      : EG_OPERANDS_STRETCHED_BATCH;
   eg_operands_fit(how, (uint32_t)row->low, choice, operand);
 }
 

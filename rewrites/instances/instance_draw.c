@@ -193,8 +193,7 @@ static bool fits_operands(eg_verify_draws *draws, const eg_rule_term *term) {
   const eg_instance_aim *aim = draws->aim;
   if (aim == NULL || aim->subject != EG_INSTANCE_OPERANDS) return false;
   const eg_rule_term *aimed = &draws->rule->terms[aim->term];
-  return term == aimed ||
-         (term->op == aimed->op && eg_rng_below(&draws->rng, 4) != 0);
+  return term == aimed || (term->op == aimed->op && eg_rng_below(&draws->rng, 4) != 0);
 }
 
 static void set_known_types(eg_verify_draws *draws, const eg_rule_term *term) {

@@ -51,8 +51,8 @@ static eg_rule_value list_value(const int64_t *data, uint32_t len) {
 /// The class that the draw is steered to stays.
 static bool is_aimed_at(const repair *r, uint16_t slot) {
   const eg_instance_aim *aim = r->draws->choice.aim;
-  bool has_slot = aim != NULL && (aim->subject == EG_INSTANCE_ATTR ||
-                                  aim->subject == EG_INSTANCE_VALUE);
+  bool has_slot = aim != NULL &&
+                  (aim->subject == EG_INSTANCE_ATTR || aim->subject == EG_INSTANCE_VALUE);
   return has_slot && aim->slot == slot;
 }
 

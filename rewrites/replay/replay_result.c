@@ -62,8 +62,8 @@ static egraph_status follow_input(const follower *f, eg_value value, uint32_t te
   return EGRAPH_OK;
 }
 
-/// Small whole numbers that fills make are weights when a file is read: shapes are made of
-/// them.
+/// Small whole numbers that fills make are weights when a file is read: shapes are made
+/// of them.
 static egraph_status follow_computed(const follower *f, eg_value value, uint32_t term) {
   const eg_value_info *info = eg_graph_value(f->result, value);
   const eg_tensor_fact *fact = eg_replay_terms_fact(f->terms, term);

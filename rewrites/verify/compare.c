@@ -421,7 +421,8 @@ static egraph_status compare_widened(const evaluation *like, uint64_t seed,
   evaluation run = {.instance = like->instance,
                     .rule = like->rule,
                     .alloc = like->alloc,
-                    .source = eg_verify_source_of(like->instance, like->source.data, seed),
+                    .source =
+                        eg_verify_source_of(like->instance, like->source.data, seed),
                     .exact = true,
                     .is_widened = true};
   eg_verify_comparison wide;

@@ -35,9 +35,9 @@ enum { EG_VERIFY_NUMBERS = 8 };
 typedef struct eg_verify_source {
   eg_rng rng;
   eg_verify_data data;
-  uint32_t kind;    // ORDINARY: from 0 to 9
-  uint32_t wanted;  // NOT_FINITE: bits of NaN, infinity, -infinity
-  uint32_t percent; // and how many elements are one of them
+  uint32_t kind;                  // ORDINARY: from 0 to 9
+  uint32_t wanted;                // NOT_FINITE: bits of NaN, infinity, -infinity
+  uint32_t percent;               // and how many elements are one of them
   double near[EG_VERIFY_NUMBERS]; // NEAR: positive
   uint32_t near_count;
 } eg_verify_source;

@@ -36,10 +36,10 @@ typedef struct verification {
   uint32_t dtypes[EGRAPH_DTYPE_COUNT]; // instances
   uint32_t largest_rank;               // of operands that were compared
   int64_t largest_dim;
-  egraph_math math;                    // found so far
+  egraph_math math; // found so far
   eg_coverage coverage;
   bool rejected;
-  eg_text text; // the detail
+  eg_text text;               // the detail
   eg_verify_witness *witness; // gets instances, which reject nothing then; NULL: none
   void *user;
 } verification;
@@ -254,10 +254,11 @@ static egraph_status check_order(verification *run, const eg_verify_instance *in
   }
   run->rejected = (count[0] == 0) != (count[1] == 0);
   if (!run->rejected) return EGRAPH_OK;
-  return eg_text_printf(&run->text,
-                        "the order of what top-k gives with :sorted 0 is not defined, and "
-                        "only the %s side has such a node",
-                        count[1] != 0 ? "left" : "right");
+  return eg_text_printf(
+      &run->text,
+      "the order of what top-k gives with :sorted 0 is not defined, and "
+      "only the %s side has such a node",
+      count[1] != 0 ? "left" : "right");
 }
 
 static void give_witness(verification *run, const eg_verify_instance *instance,
@@ -303,8 +304,7 @@ static bool is_hopeless(const verification *run, const eg_coverage_row *row,
   bool is_known = by.condition != EG_RULE_NONE || by.term != EG_RULE_NONE;
   bool is_operands = row->aim.subject == EG_INSTANCE_OPERANDS;
   uint32_t most = is_operands ? HOPELESS_OPERANDS : HOPELESS;
-  return draws >= most && is_known &&
-         row->compared + row->unbuilt + row->vacuous == 0;
+  return draws >= most && is_known && row->compared + row->unbuilt + row->vacuous == 0;
 }
 
 /// Draws for each class that has too few instances.
@@ -314,13 +314,13 @@ static egraph_status verify_classes(verification *run) {
     bool is_attribute = row->aim.subject == EG_INSTANCE_ATTR;
     bool is_dims = row->aim.subject == EG_INSTANCE_DIMS;
     bool is_operands = row->aim.subject == EG_INSTANCE_OPERANDS;
-    effort most = run->options.is_loading               ? loading
-                  : is_attribute                        ? thorough_of_attributes
-                  : eg_instance_is_large(&row->aim)     ? is_dims ? thorough_of_large
-                                                                  : thorough_of_ranks
-                  : is_operands                         ? thorough_of_operands
-                  : is_dims                             ? thorough_of_dims
-                                                        : thorough;
+    effort most = run->options.is_loading ? loading
+                  : is_attribute          ? thorough_of_attributes
+                  : eg_instance_is_large(&row->aim)
+                      ? is_dims ? thorough_of_large : thorough_of_ranks
+                  : is_operands ? thorough_of_operands
+                  : is_dims     ? thorough_of_dims
+                                : thorough;
     eg_verify_aim(run->draws, &row->aim);
     for (uint32_t k = 0; k < most.draws && row->compared < most.instances &&
                          !run->rejected && !is_hopeless(run, row, k);
@@ -345,7 +345,8 @@ static egraph_status print_acceptance(verification *run) {
                           eg_dtype_name((egraph_dtype)i)));
     comma = ", ";
   }
-  EG_TRY(eg_text_printf(&run->text, "), %u of %u classes of instances, ranks to %u, dimensions to "
+  EG_TRY(eg_text_printf(&run->text,
+                        "), %u of %u classes of instances, ranks to %u, dimensions to "
                         "%" PRId64 "; class %s",
                         eg_coverage_reached(&run->coverage), run->coverage.count,
                         run->largest_rank, run->largest_dim,

@@ -40,12 +40,13 @@ egraph_status eg_rules_verify(const eg_rules *rules, const eg_verify_options *op
                               eg_verify_report *report, void *user,
                               uint32_t *out_rejected);
 
-struct eg_verify_instance;
+typedef struct eg_verify_instance eg_verify_instance; // instance_draw.h
 /// What an instance, borrowed for the call, says of its rule.
-typedef void eg_verify_witness(void *user, const struct eg_verify_instance *instance,
+typedef void eg_verify_witness(void *user, const eg_verify_instance *instance,
                                bool holds);
 /// Compares instances of one rule as verification draws them, of every class, and goes on
-/// where one differs. Rules with parallel operators have none. Fails with EGRAPH_E_MEMORY.
+/// where one differs. Rules with parallel operators have none. Fails with
+/// EGRAPH_E_MEMORY.
 egraph_status eg_rule_witness(egraph_allocator alloc, const eg_rule *rule,
                               const eg_verify_options *options,
                               eg_verify_witness *witness, void *user);

@@ -96,7 +96,8 @@ static void outcomes_have_names(void **state) {
   assert_string_equal(eg_guard_outcome_name(EG_GUARD_REFUTED), "refuted");
 }
 
-// ---- smallest sets ----------------------------------------------------------------------
+// ---- smallest sets
+// ----------------------------------------------------------------------
 
 #define SET                                                                              \
   "(egraph-rules 1)"                                                                     \
@@ -131,6 +132,7 @@ int main(void) {
       cmocka_unit_test(guards_are_found),
       cmocka_unit_test(what_no_condition_saves_is_refuted),
       cmocka_unit_test(conditions_that_are_too_strong_are_told),
-      cmocka_unit_test(outcomes_have_names), cmocka_unit_test(implied_rules_are_left_out)};
+      cmocka_unit_test(outcomes_have_names),
+      cmocka_unit_test(implied_rules_are_left_out)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
