@@ -5,7 +5,7 @@
 #define EG_REWRITES_RULE_SIDES_H
 
 #include "base/flatmap.h"
-#include "rewrites/language/rule_schema.h"
+#include "rewrites/language/rule_cases.h"
 #include "rewrites/saturation/rule_checks.h"
 
 /// What nodes an e-graph has, or had: operators with numbers of operands; and, of some
