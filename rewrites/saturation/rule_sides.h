@@ -15,8 +15,7 @@ typedef struct eg_rule_census {
   uint32_t heads_seen, pair_count;
   eg_u32s edges; // operator, operands, place, operator and operands in that place
   eg_flatmap edge_table;
-  uint32_t looked_nodes[EG_OP_COUNT],
-      looked_classes[EG_OP_COUNT]; // when last looked below
+  uint32_t looked_in[EG_OP_COUNT]; // epoch + 1 in which was looked below; 0: none
 } eg_rule_census;
 
 void eg_rule_census_init(eg_rule_census *census, egraph_allocator alloc);
