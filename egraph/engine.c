@@ -311,3 +311,5 @@ const uint32_t *eg_engine_op_nodes(const eg_engine *engine, uint32_t op,
   *out_count = engine->ops.data[op].nodes.len;
   return eg_node_list_data(&engine->ops.data[op].nodes);
 }
+
+uint32_t eg_engine_epochs(const eg_engine *engine) { return engine->epochs; }

@@ -134,6 +134,8 @@ bool eg_engine_is_clean(const eg_engine *engine);
 /// finds the matches that have something fresh. May be called while additions and unions
 /// wait for a rebuild: what they change is fresh in the new epoch. O(what was fresh).
 void eg_engine_start_epoch(eg_engine *engine);
+/// How many were begun.
+uint32_t eg_engine_epochs(const eg_engine *engine);
 
 /// Canonical representative.
 eg_class eg_engine_find(const eg_engine *engine, eg_class class);

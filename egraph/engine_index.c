@@ -309,6 +309,7 @@ void eg_engine_start_epoch(eg_engine *engine) {
     list_deinit(engine, &op->changed);
   }
   engine->epoch_class = engine->indexed_classes;
+  engine->epochs++;
 }
 
 // ---- the dead -------------------------------------------------------------------------

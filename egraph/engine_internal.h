@@ -137,6 +137,7 @@ struct eg_engine {
   uint32_t class_count;
   uint32_t last_head;   // that was asked for
   uint32_t epoch_class; // classes from here on were made in this epoch
+  uint32_t epochs;      // that were begun
   size_t checked_size;  // words and unions at the last check (check level 2)
   eg_engine *saved;     // the newest state that was pushed; its own `saved` is older
 };

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/owner.h"
+#include "rewrites/language/rule_cases.h"
 #include "rewrites/language/rule_schema_internal.h"
-#include "rewrites/language/rules.h"
 
 // ---- cases that stand for all ---------------------------------------------------------
 

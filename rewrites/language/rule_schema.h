@@ -8,7 +8,6 @@
 #define EG_REWRITES_RULE_SCHEMA_H
 
 #include "rewrites/language/rule_forms.h"
-#include "rewrites/language/rules.h"
 
 enum {
   EG_RULE_MAX_PARAMETERS = 4, // of a rule
@@ -65,22 +64,6 @@ uint32_t eg_rule_sum_of(const eg_rule_sum *sum, uint32_t parameter_count,
 /// Parameters that are lengths of sequences.
 uint32_t eg_rule_length_count(const eg_rule_schema *schema);
 eg_op eg_rule_spot_op(const eg_rule_spot *spot, const uint32_t *values);
-
-/// The cases of a set of rules that were asked for, each read once.
-typedef struct eg_rule_cases eg_rule_cases;
-egraph_status eg_rule_cases_create(egraph_allocator alloc, const eg_rules *rules,
-                                   eg_rule_cases **out);
-void eg_rule_cases_destroy(eg_rule_cases *cases); // NULL is allowed
-size_t eg_rule_cases_bytes(const eg_rule_cases *cases);
-/// The case of a rule of the set for legal values; of a rule without parameters itself.
-/// Its name is "NAME:relu:3". Lives as long as `cases`. *out is NULL where what it would
-/// say is no rule. Fails with EGRAPH_E_MEMORY.
-egraph_status eg_rule_cases_get(eg_rule_cases *cases, uint32_t rule,
-                                const uint32_t *values, const eg_rule **out);
-/// A rule, or a case, by name; *out_rule: its number in the set. *out is NULL when there
-/// is none.
-egraph_status eg_rule_cases_find(eg_rule_cases *cases, const char *name,
-                                 uint32_t *out_rule, const eg_rule **out);
 
 /// Appends the values of cases that stand for all, parameter_count words each: every
 /// operator, each with some number of elements; with the first operators all numbers up

@@ -6,7 +6,7 @@
 #ifndef EG_REWRITES_RULE_JOIN_H
 #define EG_REWRITES_RULE_JOIN_H
 
-#include "rewrites/language/rule_schema.h"
+#include "rewrites/language/rule_cases.h"
 #include "rewrites/saturation/rule_eval.h"
 
 /// A match of the case with one element (rule_match.h).

@@ -120,7 +120,7 @@ void eg_rule_census_deinit(eg_rule_census *census) { EG_DEINIT_MEMBERS(census, C
 
 void eg_rule_census_forget(eg_rule_census *census) {
   census->heads_seen = 0;
-  memset(census->looked_nodes, 0, sizeof census->looked_nodes);
+  memset(census->looked_in, 0, sizeof census->looked_in);
 }
 
 static bool same_edge(const void *user, uint32_t id, const void *key) {
@@ -162,15 +162,13 @@ static egraph_status look_at_operand(eg_rule_census *census, const eg_engine *en
   return EGRAPH_OK;
 }
 
-/// Adds what stands below nodes of an operator, unless nothing changed since then.
+/// Adds what stands below nodes of an operator, once an epoch: indexes do not change in
+/// it.
 static egraph_status look_below(eg_rule_census *census, const eg_engine *engine,
                                 uint32_t above) {
-  uint32_t count, nodes = eg_engine_node_count(engine);
-  uint32_t classes = eg_engine_class_count(engine);
-  if (census->looked_nodes[above] == nodes && census->looked_classes[above] == classes)
-    return EGRAPH_OK;
-  census->looked_nodes[above] = nodes;
-  census->looked_classes[above] = classes;
+  uint32_t count, epoch = eg_engine_epochs(engine) + 1;
+  if (census->looked_in[above] == epoch) return EGRAPH_OK;
+  census->looked_in[above] = epoch;
   const uint32_t *list = eg_engine_op_nodes(engine, above, &count);
   for (uint32_t i = 0; i < count; i++) {
     eg_term term = eg_engine_term(engine, (eg_node){list[i]});

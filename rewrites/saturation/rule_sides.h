@@ -5,7 +5,7 @@
 #define EG_REWRITES_RULE_SIDES_H
 
 #include "base/flatmap.h"
-#include "rewrites/language/rule_schema.h"
+#include "rewrites/language/rule_cases.h"
 #include "rewrites/saturation/rule_checks.h"
 
 /// What nodes an e-graph has, or had: operators with numbers of operands; and, of some
@@ -15,8 +15,7 @@ typedef struct eg_rule_census {
   uint32_t heads_seen, pair_count;
   eg_u32s edges; // operator, operands, place, operator and operands in that place
   eg_flatmap edge_table;
-  uint32_t looked_nodes[EG_OP_COUNT],
-      looked_classes[EG_OP_COUNT]; // when last looked below
+  uint32_t looked_in[EG_OP_COUNT]; // epoch + 1 in which was looked below; 0: none
 } eg_rule_census;
 
 void eg_rule_census_init(eg_rule_census *census, egraph_allocator alloc);

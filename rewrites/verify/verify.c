@@ -9,7 +9,7 @@
 #include "base/hash.h"
 #include "pcg/onnx/onnx_versions.h"
 #include "rewrites/claims/layout_check.h"
-#include "rewrites/language/rule_schema.h"
+#include "rewrites/language/rule_cases.h"
 #include "rewrites/language/rules.h"
 #include "rewrites/verify/compare.h"
 #include "rewrites/verify/coverage.h"

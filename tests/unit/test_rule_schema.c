@@ -1,7 +1,7 @@
 // Rules with operators and numbers of operands as parameters: what cases they have, what
 // these match, and what is refused.
 // SPDX-License-Identifier: Apache-2.0
-#include "rewrites/language/rule_schema.h"
+#include "rewrites/language/rule_cases.h"
 #include "rewrites/language/rules.h"
 #include "rewrites/rule_files.h"
 #include "rewrites/verify/rule_tests.h"
