@@ -160,10 +160,33 @@ eg_scalar eg_loop_end(eg_case *c, const eg_loop *loop, eg_fold fold, eg_scalar b
   X(pointwise)                                                                           \
   X(fill)                                                                                \
   X(eye)                                                                                 \
-  X(pool_kernel) X(conv_identity) X(transpose) X(concat) X(split) X(part) X(slice)       \
-      X(pad) X(expand) X(tile) X(reshape) X(squeeze) X(unsqueeze) X(flatten) X(matmul)   \
-          X(gemm) X(einsum) X(conv) X(max_pool) X(average_pool) X(global_pool) X(reduce) \
-              X(softmax) X(batch_norm) X(layer_norm) X(enlarge) X(trilu)
+  X(pool_kernel)                                                                         \
+  X(conv_identity)                                                                       \
+  X(transpose)                                                                           \
+  X(concat)                                                                              \
+  X(split)                                                                               \
+  X(part)                                                                                \
+  X(slice)                                                                               \
+  X(pad)                                                                                 \
+  X(expand)                                                                              \
+  X(tile)                                                                                \
+  X(reshape)                                                                             \
+  X(squeeze)                                                                             \
+  X(unsqueeze)                                                                           \
+  X(flatten)                                                                             \
+  X(matmul)                                                                              \
+  X(gemm)                                                                                \
+  X(einsum)                                                                              \
+  X(conv)                                                                                \
+  X(max_pool)                                                                            \
+  X(average_pool)                                                                        \
+  X(global_pool)                                                                         \
+  X(reduce)                                                                              \
+  X(softmax)                                                                             \
+  X(batch_norm)                                                                          \
+  X(layer_norm)                                                                          \
+  X(enlarge)                                                                             \
+  X(trilu)
 #define EG_MEANING_DECLARE(name)                                                         \
   void eg_type_##name(eg_case *c, uint32_t term);                                        \
   eg_scalar eg_element_##name(eg_case *c, uint32_t term, const eg_poly *at);

@@ -11,6 +11,7 @@ enum {
   ROWS = 160,       // inequalities at a time
   ROUNDS = 3,       // how far from the question facts are taken
   DEPTH = 2,        // questions within questions
+  NESTED = 64,      // canonical forms within canonical forms
   LARGEST = 1 << 20 // factor in a row; rows with larger ones are left out
 };
 
@@ -67,7 +68,10 @@ eg_poly eg_poly_canonical(eg_proof *p, eg_poly a) {
   if (a < p->canonical.len && p->canonical.data[a].version == p->version)
     return p->canonical.data[a].result;
   uint32_t version = p->version;
+  if (++p->nested > NESTED)
+    eg_proof_leave(p, EG_PROOF_GIVEN_UP, "sizes that are nested too deeply");
   eg_poly result = rebuild(p, a);
+  p->nested--;
   if (p->canonical.len < p->polys.len &&
       eg_memos_resize(&p->canonical, p->polys.len + 64) != EGRAPH_OK)
     eg_proof_leave(p, EG_PROOF_MEMORY, "memory");
@@ -339,9 +343,11 @@ bool eg_is_nonzero(eg_proof *p, eg_poly a) {
   a = eg_poly_canonical(p, a);
   if (eg_poly_is_const(p, a, &number)) return number != 0;
   eg_poly minus = eg_poly_scale(p, a, -1);
-  for (size_t i = 0; i < p->facts.len; i++) {
+  for (size_t i = 0; i < p->facts.len && !p->in_facts; i++) {
     if (p->facts.data[i].kind != EG_FACT_NONZERO) continue;
+    p->in_facts = true; // a fact may ask what it says itself
     eg_poly n = eg_poly_canonical(p, p->facts.data[i].n);
+    p->in_facts = false;
     if (n == a || n == minus) return true;
   }
   if (p->depth >= DEPTH) return false;

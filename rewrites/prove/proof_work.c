@@ -49,7 +49,8 @@ void eg_proof_clear(eg_proof *p) {
   memset(p->questions, 0, sizeof p->questions);
   memset(p->poly_heads, 0xff, sizeof p->poly_heads);
   memset(p->scalar_heads, 0xff, sizeof p->scalar_heads);
-  p->is_impossible = p->in_pairings = p->in_integers = false;
+  p->is_impossible = p->in_pairings = p->in_facts = p->in_integers = false;
+  p->nested = 0;
   p->version = p->versions = 1;
   p->depth = p->reals = p->chosen = 0;
   p->reason = NULL;

@@ -125,7 +125,8 @@ typedef struct eg_proof {
   uint32_t version, versions; // of the facts
   eg_memos canonical;         // by polynomial
   uint32_t depth;             // of questions about integers
-  bool in_pairings;           // looking through them
+  bool in_pairings, in_facts; // looking through them
+  uint32_t nested;            // canonical forms within canonical forms
   eg_question *questions[2];
   // Scalars (proof_scalar.c).
   eg_scalar_nodes scalars;
