@@ -182,7 +182,7 @@ egraph_status egraph_rules_prove(const egraph_rules *rules,
   *out_proved = 0;
   for (uint32_t i = 0; i < eg_rules_count(rules); i++) {
     eg_proof_verdict verdict;
-    EG_TRY(eg_rule_prove(eg_rules_at(rules, i), eg_rules_allocator(rules), &verdict));
+    EG_TRY(eg_rules_prove(rules, i, &verdict));
     *out_proved += verdict.is_proved;
     egraph_rule_proof proof = {.rule = eg_rule_name(rules, i),
                                .is_proved = verdict.is_proved,

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "rewrites/language/rule_cases.h"
 #include "rewrites/prove/proof_case.h"
 #include "rewrites/prove/rank_bound.h"
 
@@ -161,4 +162,53 @@ egraph_status eg_rule_prove(const eg_rule *rule, egraph_allocator alloc,
   eg_proof_deinit(p);
   eg_free(alloc, p, 1, sizeof *p);
   return left == EG_PROOF_MEMORY ? eg_fail(EGRAPH_E_MEMORY, "out of memory") : EGRAPH_OK;
+}
+
+// ---- rules with parameters ----------------------------------------------------------
+
+/// Joins the verdict of a case with those before it.
+static void join(eg_proof_verdict *all, const eg_proof_verdict *one, const char *name) {
+  all->cases += one->cases;
+  if (one->ranks > all->ranks) all->ranks = one->ranks;
+  if (one->is_proved || !all->is_proved) return;
+  all->is_proved = false;
+  snprintf(all->reason, sizeof all->reason, "case %s: %.120s", name, one->reason);
+}
+
+/// Every operator that a parameter may be, and sequences of up to EG_RULE_SAMPLE_COUNT.
+static egraph_status prove_sample(const eg_rules *rules, uint32_t number,
+                                  eg_rule_cases *cases, const eg_u32s *values,
+                                  eg_proof_verdict *out) {
+  uint32_t count = eg_rules_at(rules, number)->schema->parameter_count;
+  for (size_t i = 0; i < values->len && out->is_proved; i += count) {
+    const eg_rule *rule;
+    eg_proof_verdict one;
+    EG_TRY(eg_rule_cases_get(cases, number, values->data + i, &rule));
+    if (rule == NULL) continue;
+    EG_TRY(eg_rule_prove(rule, eg_rules_allocator(rules), &one));
+    join(out, &one, rule->name);
+  }
+  return EGRAPH_OK;
+}
+
+egraph_status eg_rules_prove(const eg_rules *rules, uint32_t number,
+                             eg_proof_verdict *out) {
+  const eg_rule *first = eg_rules_at(rules, number);
+  EG_TRY(eg_rule_prove(first, eg_rules_allocator(rules), out));
+  if (first->schema == NULL || !out->is_proved) return EGRAPH_OK;
+  eg_rule_cases *cases = NULL;
+  eg_u32s values;
+  eg_u32s_init(&values, eg_rules_allocator(rules));
+  egraph_status status = eg_rule_cases_create(values.alloc, rules, &cases);
+  if (status == EGRAPH_OK) status = eg_rule_cases_sample(first, &values);
+  if (status == EGRAPH_OK) status = prove_sample(rules, number, cases, &values, out);
+  eg_rule_cases_destroy(cases);
+  eg_u32s_deinit(&values);
+  if (out->is_proved && eg_rule_length_count(first->schema) != 0) {
+    out->is_proved = false;
+    snprintf(out->reason, sizeof out->reason,
+             "any number of operands; proved for numbers of up to %d",
+             EG_RULE_SAMPLE_COUNT);
+  }
+  return status;
 }

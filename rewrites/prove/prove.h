@@ -13,8 +13,13 @@ typedef struct eg_proof_verdict {
   char reason[200]; // of not being proved
 } eg_proof_verdict;
 
-/// Fails with EGRAPH_E_MEMORY.
+/// A rule without parameters, or the first case of one with them. Fails with
+/// EGRAPH_E_MEMORY.
 egraph_status eg_rule_prove(const eg_rule *rule, egraph_allocator alloc,
                             eg_proof_verdict *out);
+/// A rule of a set: with parameters it is proved where all of its cases are, which ones
+/// with sequences, whose cases have no end, never are. Fails as eg_rule_prove.
+egraph_status eg_rules_prove(const eg_rules *rules, uint32_t number,
+                             eg_proof_verdict *out);
 
 #endif
