@@ -36,7 +36,7 @@ keys stop iterations nodes classes matches seconds bytes peak_bytes terms.0.smal
   rules.0.matches per_iteration.0.nodes per_iteration.0.search_seconds
 present graph.dot
 grep -q '^digraph' graph.dot || fail 'graph.dot is no graph'
-expect 1 '' 'nowhere/graph.dot: No such file' saturate ring.rules some.terms --dot nowhere/graph.dot
+expect 1 '' 'nowhere/graph.dot: cannot be written: No such file' saturate ring.rules some.terms --dot nowhere/graph.dot
 
 # Why two terms are equal.
 expect 0 '^explain +\(\* 1 \(\+ x 0\)\) = x$' - saturate ring.rules some.terms --explain '(* 1 (+ x 0)) x'
