@@ -6,6 +6,19 @@
 #include <string.h>
 
 static _Thread_local char message[EG_MESSAGE_BYTES];
+static _Thread_local bool has_no_type_messages;
+
+bool eg_type_messages_enable(bool on) {
+  bool before = !has_no_type_messages;
+  has_no_type_messages = !on;
+  return before;
+}
+
+bool eg_type_messages_are_on(void) { return !has_no_type_messages; }
+
+static bool is_silent(egraph_status code) {
+  return has_no_type_messages && code == EGRAPH_E_TYPE;
+}
 
 const char *egraph_last_error(void) { return message; }
 
@@ -21,6 +34,7 @@ const char *egraph_status_name(egraph_status status) {
 
 // The arguments may point into the old message, so the new one is built beside it.
 egraph_status eg_fail(egraph_status code, const char *format, ...) {
+  if (is_silent(code)) return code;
   char fresh[EG_MESSAGE_BYTES];
   va_list args;
   va_start(args, format);
@@ -32,6 +46,7 @@ egraph_status eg_fail(egraph_status code, const char *format, ...) {
 }
 
 egraph_status eg_fail_context(egraph_status code, const char *format, ...) {
+  if (is_silent(code)) return code;
   char fresh[EG_MESSAGE_BYTES];
   va_list args;
   va_start(args, format);

@@ -24,7 +24,7 @@ static const family families[EG_OP_COUNT] = {
 
 // ---- messages -------------------------------------------------------------------
 
-egraph_status eg_typing_fail(const eg_typing *node, const char *format, ...) {
+egraph_status eg_typing_fail_saying(const eg_typing *node, const char *format, ...) {
   char message[768];
   va_list args;
   va_start(args, format);

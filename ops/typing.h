@@ -32,8 +32,11 @@ typedef struct eg_typing {
 
 // ---- messages -------------------------------------------------------------------
 
-/// Fails with EGRAPH_E_TYPE and "operator: message".
-egraph_status eg_typing_fail(const eg_typing *node, const char *format, ...)
+/// Fails with EGRAPH_E_TYPE and "operator: message". Nothing of the message is made where
+/// none is wanted.
+#define eg_typing_fail(...)                                                              \
+  (eg_type_messages_are_on() ? eg_typing_fail_saying(__VA_ARGS__) : EGRAPH_E_TYPE)
+egraph_status eg_typing_fail_saying(const eg_typing *node, const char *format, ...)
     EG_PRINTF(2, 3);
 
 /// A type as text for messages: eg_type_text(&type).text lives until the end

@@ -273,24 +273,28 @@ bool eg_rule_answers_to(const eg_rule *rule, const char *name) {
          strcmp(rule->name + len, "-reversed") == 0;
 }
 
+static egraph_status fail_to_find(const eg_rules *rules, const char *name) {
+  eg_spelling spelling = eg_spelling_start(name);
+  for (size_t i = 0; i < rules->rules.list.len; i++)
+    eg_spelling_offer(&spelling, rules->rules.list.data[i]->name);
+  if (spelling.best != NULL)
+    return EG_FAIL(EGRAPH_E_ARGUMENT,
+                   "no rule and no rule file is called '%s'; did you mean '%s'?", name,
+                   spelling.best);
+  return EG_FAIL(EGRAPH_E_ARGUMENT, "no rule and no rule file is called '%s'", name);
+}
+
 egraph_status eg_rules_enable(eg_rules *rules, const char *name, bool on) {
   bool found = false;
-  eg_spelling spelling = eg_spelling_start(name);
   for (size_t i = 0; i < rules->rules.list.len; i++) {
     eg_rule *rule = rules->rules.list.data[i];
-    eg_spelling_offer(&spelling, rule->name);
     if (!eg_rule_answers_to(rule, name)) continue;
     rule->enabled = on;
     found = true;
   }
   for (size_t i = 0; i < rules->implied.list.len; i++) // nothing to switch
     found = found || eg_rule_answers_to(rules->implied.list.data[i], name);
-  if (found) return EGRAPH_OK;
-  if (spelling.best != NULL)
-    return EG_FAIL(EGRAPH_E_ARGUMENT,
-                   "no rule and no rule file is called '%s'; did you mean '%s'?", name,
-                   spelling.best);
-  return EG_FAIL(EGRAPH_E_ARGUMENT, "no rule and no rule file is called '%s'", name);
+  return found ? EGRAPH_OK : fail_to_find(rules, name);
 }
 
 egraph_status eg_rules_print(const eg_rules *rules, eg_text *out) {
