@@ -440,6 +440,16 @@ bool eg_facts_contradict(eg_proof *p) {
 }
 
 // Pairings of which one side is known not to be 1.
+/// Once: where neither can be put in the place of the other, both stay as they are.
+static void assume_equal(eg_proof *p, eg_poly a, eg_poly b) {
+  eg_poly difference = eg_poly_sub(p, a, b);
+  if (eg_is_zero(p, difference)) return;
+  if (++p->nested > NESTED)
+    eg_proof_leave(p, EG_PROOF_GIVEN_UP, "equalities that follow from each other");
+  eg_assume_zero(p, difference);
+  p->nested--;
+}
+
 static void settle(eg_proof *p) {
   eg_poly one = eg_poly_const(p, 1);
   for (size_t i = 0; i < p->pairings.len && !p->is_impossible; i++) {
@@ -447,12 +457,12 @@ static void settle(eg_proof *p) {
     eg_poly a = eg_poly_canonical(p, pair.a), b = eg_poly_canonical(p, pair.b);
     if (a == b || a == one) continue;
     if (b == one) {
-      if (pair.one_way) eg_assume_zero(p, eg_poly_sub(p, a, one));
+      if (pair.one_way) assume_equal(p, a, one);
       continue;
     }
     if (!eg_is_nonzero(p, eg_poly_sub(p, a, one))) continue;
     if (!pair.one_way && !eg_is_nonzero(p, eg_poly_sub(p, b, one))) continue;
-    eg_assume_zero(p, eg_poly_sub(p, a, b));
+    assume_equal(p, a, b);
   }
 }
 
