@@ -32,7 +32,7 @@ static const struct command_row {
     {"rules generate", command_rules_generate, "make rewrite rules by machine"},
     {"rules minimize", command_rules_minimize, "find the rules that imply others"},
     {"rules stats", command_rules_stats, "say which rules models need"},
-    {"rules", command_rules, "list, print or verify rewrite rules"},
+    {"rules", command_rules, "list, verify or prove rewrite rules"},
     {"replay", command_replay, "check an optimized graph by its explanation"},
     {"explain", command_explain, "say which rule made an operator, or what a plan does"},
     {"bench extract", command_bench_extract, "measure extraction on a folder of files"},
