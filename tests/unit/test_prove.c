@@ -111,6 +111,49 @@ static void the_reason_names_what_is_not_known(void **state) {
   assert_non_null(strstr(verdict.reason, "gather"));
 }
 
+static eg_proof_verdict verdict_of_all_cases(const char *body) {
+  eg_rules *rules = rules_of(body);
+  eg_proof_verdict verdict;
+  assert_ok(eg_rules_prove(rules, 0, &verdict));
+  eg_rules_destroy(rules);
+  return verdict;
+}
+
+static void a_rule_with_parameters_is_proved_where_all_cases_are(void **state) {
+  (void)state;
+  eg_proof_verdict all = verdict_of_all_cases(
+      "(operators ?f relu abs tanh) (lhs (transpose :perm ?p (?f ?x)))"
+      " (rhs (?f (transpose :perm ?p ?x)))");
+  assert_true(all.is_proved);
+  eg_proof_verdict first =
+      verdict_of_all_cases("(operators ?f tanh cos)"
+                           " (lhs (?f (neg ?x))) (rhs (neg (?f ?x)))");
+  assert_false(first.is_proved);
+  assert_non_null(strstr(first.reason, "case r:cos"));
+  eg_proof_verdict any =
+      verdict_of_all_cases("(lhs (concat :axis ?a (each (relu ?x...))))"
+                           " (rhs (relu (concat :axis ?a ?x...)))");
+  assert_false(any.is_proved);
+  assert_non_null(strstr(any.reason, "any number of operands"));
+}
+
+/// Products whose equality no symbol settles: they are assumed equal once.
+static void equalities_that_cannot_be_solved_end(void **state) {
+  (void)state;
+  eg_rules *rules;
+  assert_ok(eg_rules_create(NULL, &rules));
+  assert_ok(eg_rules_add_builtin(rules));
+  uint32_t proved = 0;
+  for (uint32_t i = 0; i < eg_rules_count(rules); i++) {
+    eg_proof_verdict verdict;
+    if (!eg_rule_answers_to(eg_rules_at(rules, i), "matmul-merge")) continue;
+    assert_ok(eg_rules_prove(rules, i, &verdict));
+    proved++;
+  }
+  assert_true(proved != 0);
+  eg_rules_destroy(rules);
+}
+
 static void ranks_are_bounded_where_axes_are_alike(void **state) {
   (void)state;
   eg_rules *plain = rules_of("(lhs (relu (transpose :perm ?p ?x)))"
@@ -128,6 +171,8 @@ int main(void) {
       cmocka_unit_test(rules_that_hold_are_proved),
       cmocka_unit_test(rules_that_fail_somewhere_are_not_proved),
       cmocka_unit_test(the_reason_names_what_is_not_known),
+      cmocka_unit_test(a_rule_with_parameters_is_proved_where_all_cases_are),
+      cmocka_unit_test(equalities_that_cannot_be_solved_end),
       cmocka_unit_test(ranks_are_bounded_where_axes_are_alike),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
