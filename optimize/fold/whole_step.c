@@ -12,8 +12,7 @@
 #include "base/work.h"
 #include "optimize/fold/plan_unfold.h"
 
-// ---- names of the model
-// ----------------------------------------------------------------
+// ---- names of the model --------------------------------------------------------------
 
 // The values of a user's model that constraints name, in the step that is planned: names
 // with wildcards stand for all that they match, and values of repeated blocks for those

@@ -21,8 +21,7 @@ enum { MAX_PROBED_RANKS = 16 };
 static const double MOST_SECONDS = 0.5, MOST_BYTES = 1 << 30;
 static const double PRICING_SECONDS = 30.0; // of a plan, for measuring
 
-// ---- messages of this host
-// --------------------------------------------------------------
+// ---- messages of this host -----------------------------------------------------------
 
 enum { LATENCY, PER_BYTE, FIGURES };
 static const char *const figure_names[FIGURES] = {"latency", "per-byte"};

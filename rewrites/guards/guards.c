@@ -320,8 +320,7 @@ static egraph_status find_guard(search *s, uint32_t share, eg_text *text, eg_tex
                               eg_text_of(text), found->keeps, s->seen[1]);
 }
 
-// ---- conditions of a rule that holds
-// ----------------------------------------------------
+// ---- conditions of a rule that holds -------------------------------------------------
 
 static bool has_function(const eg_rule *rule, uint32_t expr, eg_rule_function function) {
   const eg_rule_expr *at = &rule->exprs[expr];

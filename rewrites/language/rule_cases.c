@@ -105,14 +105,12 @@ egraph_status eg_rule_cases_check(const eg_rule *rule, egraph_allocator alloc) {
   return status;
 }
 
-// ---- what a rule without parameters is a case of
-// ----------------------------------------
+// ---- of which rule another one is a case ---------------------------------------------
 
 typedef struct likeness {
   const eg_rule *whole, *rule;
   egraph_allocator alloc;
-  uint64_t
-      operands[EG_OP_COUNT]; // of the rule's left side: bit n of those with n operands
+  uint64_t operands[EG_OP_COUNT]; // bit n: one of the left side has n operands
   uint32_t most;
   uint32_t values[EG_RULE_MAX_PARAMETERS];
   bool found;

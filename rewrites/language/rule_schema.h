@@ -1,8 +1,7 @@
 // A rule with parameters: operators (`?f` of (operators ?f unary)) and numbers of
-// operands
-// (`?x...`). It stands for a rule without them for every choice, its cases; whatever
-// matches, verifies, explains or replays sees cases. rewrites/rules/LANGUAGE.md has the
-// meaning.
+// operands (`?x...`). It stands for a rule without them for every choice, its cases;
+// whatever matches, verifies, explains or replays sees cases. rewrites/rules/LANGUAGE.md
+// has the meaning.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_REWRITES_RULE_SCHEMA_H
 #define EG_REWRITES_RULE_SCHEMA_H
