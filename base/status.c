@@ -5,19 +5,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/type_messages.h"
+
 static _Thread_local char message[EG_MESSAGE_BYTES];
-static _Thread_local bool has_no_type_messages;
-
-bool eg_type_messages_enable(bool on) {
-  bool before = !has_no_type_messages;
-  has_no_type_messages = !on;
-  return before;
-}
-
-bool eg_type_messages_are_on(void) { return !has_no_type_messages; }
 
 static bool is_silent(egraph_status code) {
-  return has_no_type_messages && code == EGRAPH_E_TYPE;
+  return code == EGRAPH_E_TYPE && !eg_type_messages_are_on();
 }
 
 const char *egraph_last_error(void) { return message; }

@@ -7,8 +7,6 @@
 #ifndef EG_BASE_STATUS_H
 #define EG_BASE_STATUS_H
 
-#include <stdbool.h>
-
 #include "include/egraph.h"
 
 #if defined(__GNUC__)
@@ -25,11 +23,6 @@ egraph_status eg_fail(egraph_status code, const char *format, ...) EG_PRINTF(2, 
 /// Puts "text: " in front of the stored message and returns `code` unchanged.
 egraph_status eg_fail_context(egraph_status code, const char *format, ...)
     EG_PRINTF(2, 3);
-
-/// While a thread only asks whether something has a type, failures with EGRAPH_E_TYPE
-/// keep no message: making them takes longer than typing. Returns what was set before.
-bool eg_type_messages_enable(bool on);
-bool eg_type_messages_are_on(void);
 
 #define EG_FAIL(code, ...) eg_fail((code), __VA_ARGS__)
 /// Returns from the enclosing function when `call` fails.

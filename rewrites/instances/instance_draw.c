@@ -11,6 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/type_messages.h"
+
 // MAX_NODES: the e-graph is dropped and a new one begun beyond this, which keeps it
 // small.
 enum { TRIES_PER_TERM = 24, MAX_NODES = 3000, NAME_BYTES = 320 };

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/type_messages.h"
+
+static _Thread_local bool is_off;
+
+bool eg_type_messages_enable(bool on) {
+  bool before = !is_off;
+  is_off = !on;
+  return before;
+}
+
+bool eg_type_messages_are_on(void) { return !is_off; }
