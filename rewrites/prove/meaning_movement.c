@@ -53,8 +53,7 @@ void eg_type_pointwise(eg_case *c, uint32_t term) {
   }
 }
 
-static eg_scalar element_of_kid(eg_case *c, uint32_t term, uint32_t i,
-                                const eg_poly *at) {
+eg_scalar eg_kid_element(eg_case *c, uint32_t term, uint32_t i, const eg_poly *at) {
   const eg_shape *kid = eg_kid_shape(c, term, i);
   uint32_t rank = c->shapes[term].rank;
   eg_poly place[EGRAPH_MAX_RANK];
@@ -70,7 +69,7 @@ eg_scalar eg_element_pointwise(eg_case *c, uint32_t term, const eg_poly *at) {
   uint32_t count = 0;
   for (uint32_t i = 0; i < t->child_count; i++)
     kids[count++] = t->child_count == 1 ? eg_case_element(c, eg_kid(c, term, i), at)
-                                        : element_of_kid(c, term, i, at);
+                                        : eg_kid_element(c, term, i, at);
   for (uint16_t i = 0; i < eg_op_info_of(t->op)->attr_count; i++)
     kids[count++] = eg_slot_scalar(c, term, i);
   // What is compared with itself is equal, unless it is NaN.
@@ -438,7 +437,7 @@ void eg_type_expand(eg_case *c, uint32_t term) {
 }
 
 eg_scalar eg_element_expand(eg_case *c, uint32_t term, const eg_poly *at) {
-  return element_of_kid(c, term, 0, at);
+  return eg_kid_element(c, term, 0, at);
 }
 
 void eg_type_tile(eg_case *c, uint32_t term) {

@@ -103,16 +103,6 @@ static void type_addend(eg_case *c, uint32_t term, uint32_t i, bool whole) {
   }
 }
 
-static eg_scalar addend(eg_case *c, uint32_t term, uint32_t i, const eg_poly *at) {
-  const eg_shape *x = eg_kid_shape(c, term, i);
-  uint32_t rank = c->shapes[term].rank;
-  eg_poly place[EGRAPH_MAX_RANK];
-  for (uint32_t k = 0; k < x->rank; k++)
-    place[k] =
-        eg_poly_at(c->p, at[k + rank - x->rank], eg_poly_canonical(c->p, x->dims[k]));
-  return eg_case_element(c, eg_kid(c, term, i), place);
-}
-
 static eg_scalar element_product(eg_case *c, uint32_t term, const product *m,
                                  const eg_poly *at) {
   eg_proof *p = c->p;
@@ -149,7 +139,7 @@ eg_scalar eg_element_matmul(eg_case *c, uint32_t term, const eg_poly *at) {
   product m = product_of(c, term, ta, tb);
   eg_scalar made = element_product(c, term, &m, at);
   for (uint32_t i = 2; i < eg_case_term(c, term)->child_count; i++)
-    made = eg_scalar_add(c->p, made, addend(c, term, i, at));
+    made = eg_scalar_add(c->p, made, eg_kid_element(c, term, i, at));
   return with_activation(c, term, EG_SLOT(MATMUL, ACT), made);
 }
 
@@ -175,7 +165,7 @@ eg_scalar eg_element_gemm(eg_case *c, uint32_t term, const eg_poly *at) {
   eg_scalar made = element_product(c, term, &m, at);
   made = eg_scalar_mul(p, eg_slot_scalar(c, term, EG_SLOT(GEMM, ALPHA)), made);
   if (eg_case_term(c, term)->child_count < 3) return made;
-  eg_scalar more = addend(c, term, 2, at);
+  eg_scalar more = eg_kid_element(c, term, 2, at);
   more = eg_scalar_mul(p, eg_slot_scalar(c, term, EG_SLOT(GEMM, BETA)), more);
   return eg_scalar_add(p, made, more);
 }

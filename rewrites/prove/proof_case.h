@@ -135,6 +135,9 @@ eg_scalar eg_case_flat(eg_case *c, uint32_t term, eg_poly offset);
 eg_poly eg_shape_elements(eg_case *c, const eg_shape *shape);
 eg_poly eg_shape_offset(eg_case *c, const eg_shape *shape, const eg_poly *at);
 
+/// The element of an operand that goes into the result's element at `at`: operands are
+/// stretched to the result's shape.
+eg_scalar eg_kid_element(eg_case *c, uint32_t term, uint32_t i, const eg_poly *at);
 static inline const eg_rule_term *eg_case_term(const eg_case *c, uint32_t term) {
   return &c->rule->terms[term];
 }
