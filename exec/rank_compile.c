@@ -118,15 +118,34 @@ static bool share_view(eg_rank_program *p, const eg_rank_step *step,
   return true;
 }
 
-/// Whether all operands can move into the result: whole regions of their own, that no
-/// exit lies in.
+/// Number of operands from `first` on that lie one behind the other in a whole region,
+/// which they fill, and that can move: no exit lies there. One of its own, or what an
+/// earlier concatenation has put together; 0: there are none.
+///
+///   a = concat(x, y), b = concat(x, y, z):   x and y fill a, which moves into b
+static uint32_t count_in_region(eg_rank_program *p, const eg_rank_step *step,
+                                uint32_t first) {
+  uint32_t root = EG_REGION_NONE, count = 0;
+  size_t end = 0;
+  for (uint32_t i = first; i < step->operand_count; i++, count++) {
+    uint32_t state = step->operands[i];
+    if (!may_share(p, state) || p->states[state].is_placed) return 0;
+    eg_region_place place = eg_regions_find(&p->regions, region_of(p, state));
+    if (count == 0) root = place.root;
+    if (count != 0 && end == p->regions.data[root].bytes) return count;
+    if (place.root != root || place.offset != end) return 0;
+    end += p->regions.data[region_of(p, state)].bytes;
+  }
+  return end == p->regions.data[root].bytes ? count : 0;
+}
+
+/// Whether all operands can move into the result. What is in one region moves at once.
 static bool can_gather(eg_rank_program *p, const eg_rank_step *step) {
-  for (uint32_t i = 0; i < step->operand_count; i++) {
-    uint32_t region = region_of(p, step->operands[i]);
-    if (!may_share(p, step->operands[i]) || p->states[step->operands[i]].is_placed ||
-        !eg_regions_is_whole(&p->regions, region))
-      return false;
-    uint32_t root = eg_regions_find(&p->regions, region).root;
+  uint32_t count;
+  for (uint32_t i = 0; i < step->operand_count; i += count) {
+    count = count_in_region(p, step, i);
+    if (count == 0) return false;
+    uint32_t root = eg_regions_find(&p->regions, region_of(p, step->operands[i])).root;
     for (uint32_t j = 0; j < i; j++)
       if (root == eg_regions_find(&p->regions, region_of(p, step->operands[j])).root)
         return false;
@@ -138,9 +157,10 @@ static bool share_concat(eg_rank_program *p, const eg_rank_step *step,
                          const eg_rank_part *part) {
   size_t offset = 0;
   if (!eg_concat_is_region(&part->spec) || !can_gather(p, step)) return false;
+  uint32_t result = region_of(p, step->results[0]);
   for (uint32_t i = 0; i < step->operand_count; i++) {
-    (void)eg_regions_join(&p->regions, region_of(p, step->operands[i]),
-                          region_of(p, step->results[0]), offset);
+    uint32_t root = eg_regions_find(&p->regions, region_of(p, step->operands[i])).root;
+    (void)eg_regions_join(&p->regions, root, result, offset); // false: it has moved
     offset += eg_type_bytes(&part->spec.inputs[i]);
   }
   return true;
