@@ -6,6 +6,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/cpu/binary.h"
 
+#include "exec/cpu/chain.h"
 #include "exec/cpu/copy.h"
 #include "exec/cpu/families.h"
 #include "exec/cpu/pointwise.h"
@@ -164,6 +165,8 @@ egraph_status eg_cpu_binary(eg_cpu_builder *builder) {
       division_of_padding)
     return EG_FAIL(EGRAPH_E_UNSUPPORTED, "%s: no kernel for these operands",
                    eg_op_info_of(op)->name);
+  const eg_compile_request alone = {.spec = spec};
+  if (eg_cpu_chain_fits(&alone)) return eg_cpu_chain(builder, &alone);
   // Padding channels must stay zero, so an operand that repeats over channels cannot be
   // combined with them.
   for (uint32_t i = 0; i < 2; i++)
