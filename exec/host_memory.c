@@ -30,7 +30,8 @@ static void ask_for_huge_pages(char *address, size_t bytes) {
   enum { COLLAPSE = 25 }; // MADV_COLLAPSE, which older headers lack
   if (bytes < HUGE_PAGE) return;
   size_t whole = bytes & ~(size_t)(HUGE_PAGE - 1);
-  if (madvise(address, whole, MADV_HUGEPAGE) == 0) (void)madvise(address, whole, COLLAPSE);
+  if (madvise(address, whole, MADV_HUGEPAGE) == 0)
+    (void)madvise(address, whole, COLLAPSE);
 #else
   (void)address, (void)bytes;
 #endif

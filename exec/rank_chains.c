@@ -71,8 +71,7 @@ static bool extend(finder *f, chain *c) {
   while (at < step->operand_count && step->operands[at] != passed)
     at++;
   if (at == step->operand_count) return false;
-  c->links[c->link_count] =
-      (eg_chain_link){.spec = &p->parts[next].spec, .operand = at};
+  c->links[c->link_count] = (eg_chain_link){.spec = &p->parts[next].spec, .operand = at};
   eg_compile_request request = {.spec = &p->parts[c->steps[0]].spec,
                                 .links = c->links,
                                 .link_count = c->link_count + 1};
@@ -139,6 +138,7 @@ static egraph_status find_all(finder *f) {
     while (extend(f, &c))
       ;
     if (c.link_count != 0) EG_TRY(join(p, &c));
+    i = c.steps[c.link_count]; // a chain that has its length goes into no other
   }
   return EGRAPH_OK;
 }

@@ -29,8 +29,8 @@ egraph_status eg_program_cache_find(eg_program_cache *cache, eg_backend *backend
   egraph_status status = eg_node_spec_print(&key, request->spec);
   EG_TRY_GOTO(status, status, done);
   for (uint32_t i = 0; i < request->link_count; i++) {
-    EG_TRY_GOTO(status, eg_text_printf(&key, " operand %u of ", request->links[i].operand),
-                done);
+    EG_TRY_GOTO(status,
+                eg_text_printf(&key, " operand %u of ", request->links[i].operand), done);
     EG_TRY_GOTO(status, eg_node_spec_print(&key, request->links[i].spec), done);
   }
   EG_TRY_GOTO(status,

@@ -70,7 +70,7 @@ typedef struct eg_rank_part {
   eg_node_spec spec; // local; attrs NULL: a relayout
   eg_halo halos[EG_MAX_MESH_AXES];
   uint32_t halo_count;
-  eg_strips strips; // used: the spec is that of the block
+  eg_strips strips;          // used: the spec is that of the block
   const eg_node_spec *first; // of a chain that ends here (rank_chains.c); NULL: alone
   const eg_chain_link *links;
   uint32_t link_count;

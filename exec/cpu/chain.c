@@ -135,8 +135,7 @@ static bool add_node(chain *c, const eg_node_spec *spec, uint32_t place, bool is
     return false;
   if (is_head) c->head = place;
   c->given += spec->input_count - !is_head;
-  if (is_binary)
-    return add_binary(c, spec, place, is_head ? first + 1 - place : first);
+  if (is_binary) return add_binary(c, spec, place, is_head ? first + 1 - place : first);
   if (place != 0) return false;
   return op == EG_OP_BATCH_NORM ? add_batch_norm(c, spec, is_head ? first + 1 : first)
                                 : spec->input_count == 1 && add_unary(c, spec);
@@ -372,8 +371,7 @@ static egraph_status add_statistics(eg_cpu_builder *builder, const chain *c,
   EG_TRY(eg_cpu_constant(builder, bytes, out_s));
   EG_TRY(eg_cpu_constant(builder, bytes, out_t));
   EG_TRY(eg_arena_alloc(builder->arena, 1, sizeof *payload, &payload));
-  *payload =
-      (fold_payload){.channels = c->type.dims[1], .epsilon = c->epsilons[operand]};
+  *payload = (fold_payload){.channels = c->type.dims[1], .epsilon = c->epsilons[operand]};
   uint32_t scale = c->operands[operand].index;
   eg_place places[] = {*out_s,
                        *out_t,
@@ -421,8 +419,7 @@ static void find_overlay(eg_cpu_builder *builder, const chain *c) {
     return;
   }
   for (uint32_t i = 0; i < c->operand_count; i++)
-    if (c->operands[i].source == SOURCE_TENSOR &&
-        c->operands[i].kind == OPERAND_EACH &&
+    if (c->operands[i].source == SOURCE_TENSOR && c->operands[i].kind == OPERAND_EACH &&
         eg_cpu_may_overlay(builder, c->operands[i].index)) {
       builder->overlay = (int32_t)c->operands[i].index;
       return;

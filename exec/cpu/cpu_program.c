@@ -277,8 +277,8 @@ egraph_status eg_cpu_program_create(egraph_allocator alloc, dnnl_engine_t engine
   eg_sizes_init(&builder.constant_bytes, alloc);
   egraph_status status = eg_cpu_attr_create(&builder.plain);
   if (status == EGRAPH_OK) {
-    status = request->link_count != 0 ? compile_chain(&builder, request)
-                                      : compile(&builder);
+    status =
+        request->link_count != 0 ? compile_chain(&builder, request) : compile(&builder);
     dnnl_primitive_attr_destroy(builder.plain);
   }
   eg_descs_deinit(&builder.descs);

@@ -142,11 +142,11 @@ eg_row_function eg_row_function_of(eg_op op) {
 #define EG_BINARY_LIST(X)                                                                \
   X(ADD, ADD, 0, a + b)                                                                  \
   X(SUB, SUB, 0, a - b)                                                                  \
-  X(MUL, MUL, 0, a * b)                                                                  \
+  X(MUL, MUL, 0, a *b)                                                                   \
   X(DIV, DIV, 0, a / b)                                                                  \
   X(RADD, ADD, 1, b + a)                                                                 \
   X(RSUB, SUB, 1, b - a)                                                                 \
-  X(RMUL, MUL, 1, b * a)                                                                 \
+  X(RMUL, MUL, 1, b *a)                                                                  \
   X(RDIV, DIV, 1, b / a)
 #define EG_EACH_ROW(id, suffix, formula)                                                 \
   static void id##_each_##suffix(const float *x, const float *operand, float *y,         \
@@ -168,9 +168,8 @@ eg_row_function eg_row_function_of(eg_op op) {
 #define EG_BINARY_ROWS(id, OP, place, formula)                                           \
   EG_EACH_ROW(id, baseline, formula)                                                     \
   EG_AVX2 EG_EACH_ROW(id, avx2, formula)                                                 \
-  EG_AVX512 EG_EACH_ROW(id, avx512, formula)                                             \
-  EG_ONE_ROW(id, baseline, formula)                                                      \
-  EG_AVX2 EG_ONE_ROW(id, avx2, formula)                                                  \
+  EG_AVX512 EG_EACH_ROW(id, avx512, formula) EG_ONE_ROW(id, baseline, formula) EG_AVX2   \
+  EG_ONE_ROW(id, avx2, formula)                                                          \
   EG_AVX512 EG_ONE_ROW(id, avx512, formula)
 EG_BINARY_LIST(EG_BINARY_ROWS)
 
