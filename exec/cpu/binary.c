@@ -1,3 +1,4 @@
+// Most are a pass of ours (chain.h). Otherwise, and for what follows a fused operator:
 // oneDNN's jitted binary kernel takes a full first operand and a second one that
 // repeats along few dimensions; other patterns fall to a kernel 500 times slower
 // (measured). So loops are merged first (loop_nest.h), a first operand that repeats is

@@ -1,9 +1,8 @@
 // Normalizations.
 //
-// Batch normalization with constant statistics is x s + t per channel; s and t are
-// computed at load. Measured on 256x56x56: row-major, two passes of the binary kernel
-// 0.14 ms against 0.82 ms of oneDNN's ncsp_bnorm; nhwc 0.17 ms against 0.22 ms; blocked,
-// one pass of bnorm_jit 0.11 ms.
+// Batch normalization with constant statistics is x s + t per channel, one pass of ours
+// (chain.h); s and t are computed at load. oneDNN's ncsp_bnorm
+// takes 0.82 ms for 256x56x56 where two passes take 0.14.
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/cpu/chain.h"
 #include "exec/cpu/families.h"

@@ -1,7 +1,7 @@
 // Pointwise functions as vectorizable loops of our own: those that oneDNN lacks (erf,
 // floor, ceil, sign, softsign, pow), those in which its code makes numbers of NaN or of
-// infinities (relu, exp, rsqrt, clip, hard-sigmoid), and those where it is slower (gelu:
-// 0.24 ms against 0.15 ms for 393216 elements).
+// infinities (relu, exp, rsqrt, clip, hard-sigmoid), and those where it is slower (gelu).
+// Arithmetic on two operands is here for chains (chain.h).
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXEC_CPU_POINTWISE_H
 #define EG_EXEC_CPU_POINTWISE_H
