@@ -42,10 +42,22 @@ typedef struct eg_device_queue {
   void *stream;   // cudaStream_t
 } eg_device_queue;
 
+/// A node whose operand `operand` is the result of the node before it, and of which
+/// nobody else reads that.
+typedef struct eg_chain_link {
+  const eg_node_spec *spec;
+  uint32_t operand;
+} eg_chain_link;
+
+/// A node, or a chain of nodes of one result each. The operands of a chain's program are
+/// those of the first node, then those of each link without the result before it; its
+/// result is the last link's.
 typedef struct eg_compile_request {
   const eg_node_spec *spec;
   uint64_t dying; // bit i: result 0 may take over the memory of operand i, which nobody
                   // reads afterwards
+  const eg_chain_link *links;
+  uint32_t link_count;
 } eg_compile_request;
 
 /// What a caller must know of a program. Constants are tensors derived from weight
@@ -136,6 +148,9 @@ typedef struct eg_backend_vtable {
   /// need be on its reference kernel; those fail with EGRAPH_E_UNSUPPORTED.
   egraph_status (*compile)(eg_backend *backend, const eg_compile_request *request,
                            eg_program **out);
+  /// optional: NULL means no chains. Whether `compile` has one kernel for a chain. It
+  /// depends on the request alone, without `dying`.
+  bool (*fuses)(const eg_backend *backend, const eg_compile_request *request);
   /// optional: NULL means nothing to do. Around a series of runs, on one thread: thread
   /// count, signals, stream, and at the end all work done.
   egraph_status (*begin)(eg_backend *backend);

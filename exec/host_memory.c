@@ -1,11 +1,12 @@
 // Memory of back-ends that compute on the host, and the host's processors; copies and
 // fills within the memory of any back-end.
 // SPDX-License-Identifier: Apache-2.0
-#define _POSIX_C_SOURCE 200809L
+#define _DEFAULT_SOURCE // madvise
 #include "exec/host_memory.h"
 
 #include <math.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "exec/backend.h"
@@ -14,24 +15,47 @@
 #include <cpuid.h>
 #endif
 
+// Blocks of this size lie on pages of this size where the system has them: streams of
+// weights and activations that no cache holds run through fewer pages.
+enum { HUGE_PAGE = 1 << 21 };
+
+static size_t alignment_of(size_t bytes) {
+  return bytes >= HUGE_PAGE ? HUGE_PAGE : EG_DEVICE_ALIGNMENT;
+}
+
+/// A wish, which may fail. The allocator has written to the pages already, so the system
+/// is asked to exchange them at once (Linux 6.1), or when it finds the time.
+static void ask_for_huge_pages(char *address, size_t bytes) {
+#ifdef MADV_HUGEPAGE
+  enum { COLLAPSE = 25 }; // MADV_COLLAPSE, which older headers lack
+  if (bytes < HUGE_PAGE) return;
+  size_t whole = bytes & ~(size_t)(HUGE_PAGE - 1);
+  if (madvise(address, whole, MADV_HUGEPAGE) == 0)
+    (void)madvise(address, whole, COLLAPSE);
+#else
+  (void)address, (void)bytes;
+#endif
+}
+
 egraph_status eg_host_memory_create(eg_backend *backend, size_t bytes,
                                     eg_device_memory *out) {
+  size_t alignment = alignment_of(bytes);
   if (bytes == 0) {
     *out = (eg_device_memory){0};
     return EGRAPH_OK;
   }
-  if (bytes > SIZE_MAX - EG_DEVICE_ALIGNMENT)
+  if (bytes > SIZE_MAX - alignment)
     return EG_FAIL(EGRAPH_E_MEMORY, "%zu bytes of device memory do not exist", bytes);
   char *owner;
-  EG_TRY(eg_alloc(backend->alloc, bytes + EG_DEVICE_ALIGNMENT, 1, &owner));
-  size_t excess = (uintptr_t)owner % EG_DEVICE_ALIGNMENT;
-  *out = (eg_device_memory){
-      .address = owner + (EG_DEVICE_ALIGNMENT - excess), .bytes = bytes, .owner = owner};
+  EG_TRY(eg_alloc(backend->alloc, bytes + alignment, 1, &owner));
+  char *address = owner + (alignment - (uintptr_t)owner % alignment);
+  ask_for_huge_pages(address, bytes);
+  *out = (eg_device_memory){.address = address, .bytes = bytes, .owner = owner};
   return EGRAPH_OK;
 }
 
 void eg_host_memory_destroy(eg_backend *backend, eg_device_memory *memory) {
-  eg_free(backend->alloc, memory->owner, memory->bytes + EG_DEVICE_ALIGNMENT, 1);
+  eg_free(backend->alloc, memory->owner, memory->bytes + alignment_of(memory->bytes), 1);
 }
 
 uint32_t eg_host_processors(void) {

@@ -28,6 +28,11 @@ egraph_status eg_program_cache_find(eg_program_cache *cache, eg_backend *backend
   uint32_t index;
   egraph_status status = eg_node_spec_print(&key, request->spec);
   EG_TRY_GOTO(status, status, done);
+  for (uint32_t i = 0; i < request->link_count; i++) {
+    EG_TRY_GOTO(status,
+                eg_text_printf(&key, " operand %u of ", request->links[i].operand), done);
+    EG_TRY_GOTO(status, eg_node_spec_print(&key, request->links[i].spec), done);
+  }
   EG_TRY_GOTO(status,
               eg_text_printf(&key, " dying %llx", (unsigned long long)request->dying),
               done);
@@ -118,15 +123,34 @@ static bool share_view(eg_rank_program *p, const eg_rank_step *step,
   return true;
 }
 
-/// Whether all operands can move into the result: whole regions of their own, that no
-/// exit lies in.
+/// Number of operands from `first` on that lie one behind the other in a whole region,
+/// which they fill, and that can move: no exit lies there. One of its own, or what an
+/// earlier concatenation has put together; 0: there are none.
+///
+///   a = concat(x, y), b = concat(x, y, z):   x and y fill a, which moves into b
+static uint32_t count_in_region(eg_rank_program *p, const eg_rank_step *step,
+                                uint32_t first) {
+  uint32_t root = EG_REGION_NONE, count = 0;
+  size_t end = 0;
+  for (uint32_t i = first; i < step->operand_count; i++, count++) {
+    uint32_t state = step->operands[i];
+    if (!may_share(p, state) || p->states[state].is_placed) return 0;
+    eg_region_place place = eg_regions_find(&p->regions, region_of(p, state));
+    if (count == 0) root = place.root;
+    if (count != 0 && end == p->regions.data[root].bytes) return count;
+    if (place.root != root || place.offset != end) return 0;
+    end += p->regions.data[region_of(p, state)].bytes;
+  }
+  return end == p->regions.data[root].bytes ? count : 0;
+}
+
+/// Whether all operands can move into the result. What is in one region moves at once.
 static bool can_gather(eg_rank_program *p, const eg_rank_step *step) {
-  for (uint32_t i = 0; i < step->operand_count; i++) {
-    uint32_t region = region_of(p, step->operands[i]);
-    if (!may_share(p, step->operands[i]) || p->states[step->operands[i]].is_placed ||
-        !eg_regions_is_whole(&p->regions, region))
-      return false;
-    uint32_t root = eg_regions_find(&p->regions, region).root;
+  uint32_t count;
+  for (uint32_t i = 0; i < step->operand_count; i += count) {
+    count = count_in_region(p, step, i);
+    if (count == 0) return false;
+    uint32_t root = eg_regions_find(&p->regions, region_of(p, step->operands[i])).root;
     for (uint32_t j = 0; j < i; j++)
       if (root == eg_regions_find(&p->regions, region_of(p, step->operands[j])).root)
         return false;
@@ -138,9 +162,10 @@ static bool share_concat(eg_rank_program *p, const eg_rank_step *step,
                          const eg_rank_part *part) {
   size_t offset = 0;
   if (!eg_concat_is_region(&part->spec) || !can_gather(p, step)) return false;
+  uint32_t result = region_of(p, step->results[0]);
   for (uint32_t i = 0; i < step->operand_count; i++) {
-    (void)eg_regions_join(&p->regions, region_of(p, step->operands[i]),
-                          region_of(p, step->results[0]), offset);
+    uint32_t root = eg_regions_find(&p->regions, region_of(p, step->operands[i])).root;
+    (void)eg_regions_join(&p->regions, root, result, offset); // false: it has moved
     offset += eg_type_bytes(&part->spec.inputs[i]);
   }
   return true;
@@ -297,21 +322,46 @@ static void work_in_place(eg_rank_program *p, uint32_t index, const uint32_t *re
       (void)eg_regions_join(&p->regions, region_of(p, step->results[r]), regions[r], 0);
 }
 
+/// The operations of all nodes; the bytes of what is read and written.
+static void count_work(const eg_compile_request *request, eg_step_figures *out) {
+  out->flops = eg_node_spec_flops(request->spec);
+  out->bytes = eg_node_spec_bytes(request->spec);
+  const eg_type *passed = &request->spec->results[0];
+  for (uint32_t i = 0; i < request->link_count; i++) {
+    const eg_node_spec *spec = request->links[i].spec;
+    out->flops += eg_node_spec_flops(spec);
+    out->bytes += eg_node_spec_bytes(spec) - 2 * (double)eg_type_bytes(passed);
+    passed = &spec->results[0];
+  }
+}
+
+/// Which of a step's operands are weights; of a chain's, those that are no memory of a
+/// run.
+static uint64_t weights_of(const eg_rank_program *p, uint32_t index) {
+  const eg_rank_step *step = &p->steps.data[index];
+  uint64_t weights = 0;
+  if (p->parts[index].first == NULL) return p->parts[index].spec.weight_mask;
+  for (uint32_t i = 0; i < step->operand_count; i++)
+    if (region_of(p, step->operands[i]) == EG_REGION_NONE) weights |= eg_operand_bit(i);
+  return weights;
+}
+
 static egraph_status compile_program(eg_rank_program *p, uint32_t index) {
   eg_rank_step *step = &p->steps.data[index];
   const eg_rank_part *part = &p->parts[index];
   uint32_t *regions;
   EG_TRY(list_regions(p, step, &regions));
-  eg_compile_request request = {.spec = &part->spec,
-                                .dying = dying_operands(p, index, regions, 0)};
+  eg_compile_request request = {.spec = part->first != NULL ? part->first : &part->spec,
+                                .dying = dying_operands(p, index, regions, 0),
+                                .links = part->links,
+                                .link_count = part->link_count};
   EG_TRY(eg_program_cache_find(&p->programs, p->backend, &request, &step->program));
   const eg_program_info *info = &step->program->info;
   step->figures.kernel = info->kernel;
-  step->figures.flops = eg_node_spec_flops(&part->spec);
-  step->figures.bytes = eg_node_spec_bytes(&part->spec);
+  count_work(&request, &step->figures);
   step->scratch_bytes = eg_rank_aligned(info->scratch_bytes);
   EG_TRY(count_constants(p, info));
-  keep_constants(p, step, info, part->spec.weight_mask);
+  keep_constants(p, step, info, weights_of(p, index));
   EG_TRY(add_strips(p, part, step));
   if (part->halo_count != 0) EG_TRY(add_halos(p, part, step));
   if (info->overlay >= 0 && !eg_regions_join(&p->regions, region_of(p, step->results[0]),
@@ -325,12 +375,14 @@ static egraph_status compile_program(eg_rank_program *p, uint32_t index) {
 // ---- all ----------------------------------------------------------------------------
 
 static egraph_status compile_step(eg_rank_program *p, uint32_t index) {
-  if (p->steps.data[index].is_view)
-    p->steps.data[index].figures.kernel = "view";
-  else if (p->parts[index].spec.attrs == NULL)
+  if (p->steps.data[index].is_view) {
+    if (p->steps.data[index].figures.kernel == NULL)
+      p->steps.data[index].figures.kernel = "view";
+  } else if (p->parts[index].spec.attrs == NULL) {
     compile_relayout(p, index);
-  else
+  } else {
     EG_TRY(compile_program(p, index));
+  }
   // What a step takes while it runs is placed like a value of that step.
   eg_rank_step *step = &p->steps.data[index];
   if (step->scratch_bytes == 0) return EGRAPH_OK;
@@ -350,6 +402,7 @@ egraph_status eg_rank_compile(eg_rank_program *p) {
   place_exits(p);
   for (uint32_t i = 0; i < p->steps.len; i++)
     find_view(p, i);
+  EG_TRY(eg_rank_find_chains(p));
   for (uint32_t i = 0; i < p->steps.len; i++) {
     egraph_status status = compile_step(p, i);
     if (status != EGRAPH_OK) return eg_rank_blame(p, i, status);

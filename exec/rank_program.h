@@ -93,7 +93,8 @@ eg_rank_memory eg_rank_program_memory(const eg_rank_program *program);
 
 /// What a step is on this rank, and what it took in the last run with timing on.
 typedef struct eg_step_figures {
-  const char *kernel; // "oneDNN brgconv:avx512_core", "reference", "view", "all-reduce"
+  const char *kernel; // "oneDNN brgconv:avx512_core", "reference", "view", "all-reduce",
+                      // "fused with the next"
   eg_graph_node node; // UINT32_MAX: a move
   double seconds;
   double flops, bytes; // of a node

@@ -1,3 +1,4 @@
+// Most are a pass of ours (chain.h). Otherwise, and for what follows a fused operator:
 // oneDNN's jitted binary kernel takes a full first operand and a second one that
 // repeats along few dimensions; other patterns fall to a kernel 500 times slower
 // (measured). So loops are merged first (loop_nest.h), a first operand that repeats is
@@ -6,6 +7,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/cpu/binary.h"
 
+#include "exec/cpu/chain.h"
 #include "exec/cpu/copy.h"
 #include "exec/cpu/families.h"
 #include "exec/cpu/pointwise.h"
@@ -164,6 +166,8 @@ egraph_status eg_cpu_binary(eg_cpu_builder *builder) {
       division_of_padding)
     return EG_FAIL(EGRAPH_E_UNSUPPORTED, "%s: no kernel for these operands",
                    eg_op_info_of(op)->name);
+  const eg_compile_request alone = {.spec = spec};
+  if (eg_cpu_chain_fits(&alone)) return eg_cpu_chain(builder, &alone);
   // Padding channels must stay zero, so an operand that repeats over channels cannot be
   // combined with them.
   for (uint32_t i = 0; i < 2; i++)

@@ -7,6 +7,7 @@
 #include <signal.h>
 
 #include "base/signals.h"
+#include "exec/cpu/chain.h"
 #include "exec/cpu/cpu_program.h"
 #include "exec/cpu/omp_runtime.h"
 #include "exec/host_memory.h"
@@ -64,7 +65,7 @@ static egraph_status cpu_create(egraph_allocator alloc, const eg_backend_options
 
 /// Raised when our kernels change what nodes cost. The revision is part of the machine's
 /// name in the profile database, so that costs of older kernels are measured anew.
-enum { KERNELS_REVISION = 2 };
+enum { KERNELS_REVISION = 3 };
 
 static egraph_status cpu_describe(const eg_backend *backend, eg_text *out) {
   const dnnl_version_t *version = dnnl_version();
@@ -148,8 +149,13 @@ static egraph_status cpu_compile(eg_backend *base, const eg_compile_request *req
   egraph_status status =
       eg_cpu_program_create(base->alloc, backend->engine, backend->stream, request, out);
   leave_kernels(&scope);
-  if (status != EGRAPH_E_UNSUPPORTED) return status;
+  if (status != EGRAPH_E_UNSUPPORTED || request->link_count != 0) return status;
   return eg_reference_compile(base->alloc, request->spec, out);
+}
+
+static bool cpu_fuses(const eg_backend *backend, const eg_compile_request *request) {
+  (void)backend;
+  return eg_cpu_chain_fits(request);
 }
 
 const eg_backend_vtable eg_cpu_backend = {
@@ -162,6 +168,7 @@ const eg_backend_vtable eg_cpu_backend = {
     .memory_create = eg_host_memory_create,
     .memory_destroy = eg_host_memory_destroy,
     .compile = cpu_compile,
+    .fuses = cpu_fuses,
     .begin = cpu_begin,
     .end = cpu_end,
 };

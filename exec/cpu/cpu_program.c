@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/cpu/cpu_program.h"
 
+#include "exec/cpu/chain.h"
 #include "exec/cpu/families.h"
 #include "exec/cpu/invalid_flag.h"
 #include "exec/cpu/omp_runtime.h"
@@ -210,6 +211,16 @@ static bool is_empty(const eg_type *types, uint32_t count) {
   return false;
 }
 
+static egraph_status compile_chain(eg_cpu_builder *builder,
+                                   const eg_compile_request *request) {
+  eg_node_spec spec;
+  EG_TRY(eg_cpu_chain_spec(builder->arena, request, &spec));
+  builder->spec = &spec;
+  egraph_status status = eg_cpu_chain(builder, request);
+  builder->spec = request->spec;
+  return status;
+}
+
 static egraph_status compile(eg_cpu_builder *builder) {
   const eg_node_spec *spec = builder->spec;
   eg_cpu_family family = eg_cpu_family_of((eg_op)spec->attrs->op);
@@ -266,7 +277,8 @@ egraph_status eg_cpu_program_create(egraph_allocator alloc, dnnl_engine_t engine
   eg_sizes_init(&builder.constant_bytes, alloc);
   egraph_status status = eg_cpu_attr_create(&builder.plain);
   if (status == EGRAPH_OK) {
-    status = compile(&builder);
+    status =
+        request->link_count != 0 ? compile_chain(&builder, request) : compile(&builder);
     dnnl_primitive_attr_destroy(builder.plain);
   }
   eg_descs_deinit(&builder.descs);

@@ -1,5 +1,5 @@
 // Loop nests over tensor elements: dimensions in the order they lie in memory, with the
-// strides of up to three tensors. Merging neighbouring loops brings every memory format
+// strides of up to eight tensors. Merging neighbouring loops brings every memory format
 // to a few plain dimensions, which is where oneDNN's fast kernels and memcpy apply:
 //
 //   [1,12,128,128] + [1,12,128,1]     dims 1536 x 128     strides (128 1) (1 0)
@@ -12,7 +12,7 @@
 
 #include "ops/tensor.h"
 
-enum { EG_MAX_LOOPS = EGRAPH_MAX_RANK + 1, EG_MAX_LOOP_TENSORS = 3 };
+enum { EG_MAX_LOOPS = EGRAPH_MAX_RANK + 1, EG_MAX_LOOP_TENSORS = 8 };
 
 typedef struct eg_loop_nest {
   uint32_t rank;

@@ -137,6 +137,61 @@ eg_row_function eg_row_function_of(eg_op op) {
   return NULL;
 }
 
+// Arithmetic on two operands: x is the first one or (R...) the second. The other operand
+// has an element for each of x, or one for all.
+#define EG_BINARY_LIST(X)                                                                \
+  X(ADD, ADD, 0, a + b)                                                                  \
+  X(SUB, SUB, 0, a - b)                                                                  \
+  X(MUL, MUL, 0, a *b)                                                                   \
+  X(DIV, DIV, 0, a / b)                                                                  \
+  X(RADD, ADD, 1, b + a)                                                                 \
+  X(RSUB, SUB, 1, b - a)                                                                 \
+  X(RMUL, MUL, 1, b *a)                                                                  \
+  X(RDIV, DIV, 1, b / a)
+#define EG_EACH_ROW(id, suffix, formula)                                                 \
+  static void id##_each_##suffix(const float *x, const float *operand, float *y,         \
+                                 int64_t count) {                                        \
+    for (int64_t i = 0; i < count; i++) {                                                \
+      const float a = x[i], b = operand[i];                                              \
+      y[i] = formula;                                                                    \
+    }                                                                                    \
+  }
+#define EG_ONE_ROW(id, suffix, formula)                                                  \
+  static void id##_one_##suffix(const float *x, const float *operand, float *y,          \
+                                int64_t count) {                                         \
+    const float b = *operand;                                                            \
+    for (int64_t i = 0; i < count; i++) {                                                \
+      const float a = x[i];                                                              \
+      y[i] = formula;                                                                    \
+    }                                                                                    \
+  }
+#define EG_BINARY_ROWS(id, OP, place, formula)                                           \
+  EG_EACH_ROW(id, baseline, formula)                                                     \
+  EG_AVX2 EG_EACH_ROW(id, avx2, formula)                                                 \
+  EG_AVX512 EG_EACH_ROW(id, avx512, formula) EG_ONE_ROW(id, baseline, formula) EG_AVX2   \
+  EG_ONE_ROW(id, avx2, formula)                                                          \
+  EG_AVX512 EG_ONE_ROW(id, avx512, formula)
+EG_BINARY_LIST(EG_BINARY_ROWS)
+
+typedef struct binary_row {
+  eg_op op;
+  uint32_t place; // of x
+  eg_row_function each[3], one[3];
+} binary_row;
+#define EG_BINARY_ENTRY(id, OP, place, formula)                                          \
+  {EG_OP_##OP,                                                                           \
+   place,                                                                                \
+   {id##_each_baseline, id##_each_avx2, id##_each_avx512},                               \
+   {id##_one_baseline, id##_one_avx2, id##_one_avx512}},
+static const binary_row binary_rows[] = {EG_BINARY_LIST(EG_BINARY_ENTRY)};
+
+eg_row_function eg_binary_row_of(eg_op op, uint32_t place, bool is_one) {
+  for (size_t i = 0; i < sizeof binary_rows / sizeof binary_rows[0]; i++)
+    if (binary_rows[i].op == op && binary_rows[i].place == place)
+      return (is_one ? binary_rows[i].one : binary_rows[i].each)[row_target()];
+  return NULL;
+}
+
 // pow with one exponent. The exponents that normalizations are written with need no pow.
 #define EG_POW_ROW(suffix)                                                               \
   static void pow_##suffix(const float *x, const float *operand, float *y,               \
@@ -233,15 +288,14 @@ static egraph_status no_kernel(const eg_cpu_builder *builder) {
                  eg_op_info_of((eg_op)builder->spec->attrs->op)->name);
 }
 
-static eg_row row_of(const eg_attrs *attrs) {
+eg_row eg_row_of(const eg_attrs *attrs) {
   eg_row row = {.function = eg_row_function_of((eg_op)attrs->op)};
   for (uint16_t i = 0; i < attrs->count && i < 2; i++)
     row.parameters[i] = (float)attrs->slots[i].f;
   return row;
 }
 
-/// Padding channels must stay zero.
-static bool keeps_zero(const eg_row *row) {
+bool eg_row_keeps_zero(const eg_row *row) {
   float x = 0, y = 0;
   row->function(&x, row->parameters, &y, 1);
   return y == 0;
@@ -249,9 +303,9 @@ static bool keeps_zero(const eg_row *row) {
 
 egraph_status eg_cpu_pointwise(eg_cpu_builder *builder) {
   const eg_node_spec *spec = builder->spec;
-  eg_row row = row_of(spec->attrs);
+  eg_row row = eg_row_of(spec->attrs);
   if (row.function == NULL || !is_float_like_result(spec) ||
-      (eg_type_has_padding(&spec->inputs[0]) && !keeps_zero(&row)))
+      (eg_type_has_padding(&spec->inputs[0]) && !eg_row_keeps_zero(&row)))
     return no_kernel(builder);
   if (eg_cpu_may_overlay(builder, 0)) builder->overlay = 0;
   return eg_cpu_add_row(builder, &row, count_of(builder), eg_cpu_read(builder, 0),

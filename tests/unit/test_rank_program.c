@@ -65,17 +65,21 @@ static uint32_t move_to(setup *s, uint32_t from, const char *layout) {
   return step.to;
 }
 
-/// The next node of the graph, replicated, on up to two operands.
-static uint32_t replicate(setup *s, const char *result, uint32_t a, uint32_t b) {
+/// The next node of the graph, replicated.
+static uint32_t replicate_all(setup *s, const char *result, const uint32_t *operands,
+                              size_t count) {
   eg_plan_step step = {.operands = (uint32_t)s->plan.operands.len};
   for (size_t i = 0; i < s->plan.steps.len; i++)
     step.node.id += !s->plan.steps.data[i].is_move;
   uint32_t made = state(s, result, "R", (uint32_t)s->plan.steps.len);
-  uint32_t operands[] = {a, b, made};
-  if (b == EG_PLAN_NONE) operands[1] = made;
-  assert_ok(eg_u32s_append(&s->plan.operands, operands, b == EG_PLAN_NONE ? 2 : 3));
+  assert_ok(eg_u32s_append(&s->plan.operands, operands, count));
+  assert_ok(eg_u32s_push(&s->plan.operands, made));
   assert_ok(eg_plan_steps_push(&s->plan.steps, step));
   return made;
+}
+
+static uint32_t replicate(setup *s, const char *result, uint32_t a, uint32_t b) {
+  return replicate_all(s, result, (uint32_t[]){a, b}, b == EG_PLAN_NONE ? 1 : 2);
 }
 
 static void leave(setup *s, uint32_t made) {
@@ -219,6 +223,31 @@ static void concatenations_by_rows_are_views(void **unused) {
   sizes noted = {.s = &s};
   assert_ok(run_ranks(&s, note_sizes, &noted));
   assert_int_equal(noted.arena[0], 2 * 64 * 64 * 4);
+  setup_deinit(&s);
+}
+
+// What a concatenation has put together moves into a longer one that begins with it:
+// nothing is copied, and all three results take the room of the last.
+static void growing_concatenations_are_views(void **unused) {
+  (void)unused;
+  setup s;
+  setup_init(&s,
+             "(egraph-graph 1)(input x \"float32[64,64]\")(let a (relu x))"
+             "(let b (tanh a))(let c (concat :axis 0 a b))(let d (sigmoid b))"
+             "(let e (concat :axis 0 a b d))(let f (exp d))"
+             "(let y (concat :axis 0 a b d f))(output c)(output e)(output y)",
+             "a=2", 0);
+  uint32_t x = entry(&s, "x", "R"), a = replicate(&s, "a", x, EG_PLAN_NONE);
+  uint32_t b = replicate(&s, "b", a, EG_PLAN_NONE), c = replicate(&s, "c", a, b);
+  uint32_t d = replicate(&s, "d", b, EG_PLAN_NONE);
+  uint32_t e = replicate_all(&s, "e", (uint32_t[]){a, b, d}, 3);
+  uint32_t f = replicate(&s, "f", d, EG_PLAN_NONE);
+  leave(&s, c);
+  leave(&s, e);
+  leave(&s, replicate_all(&s, "y", (uint32_t[]){a, b, d, f}, 4));
+  sizes noted = {.s = &s};
+  assert_ok(run_ranks(&s, note_sizes, &noted));
+  assert_int_equal(noted.arena[0], 4 * 64 * 64 * 4);
   setup_deinit(&s);
 }
 
@@ -492,6 +521,7 @@ int main(void) {
       cmocka_unit_test(what_is_carried_is_not_overwritten_by_others),
       cmocka_unit_test(blocks_of_weights_are_held_once),
       cmocka_unit_test(concatenations_by_rows_are_views),
+      cmocka_unit_test(growing_concatenations_are_views),
       cmocka_unit_test(computed_constants_are_held_in_blocks),
       cmocka_unit_test(steps_and_moves_are_timed),
       cmocka_unit_test(channels_are_cut_between_blocks),
