@@ -262,6 +262,19 @@ static bool types_fit(const eg_verify_choice *choice) {
   return true;
 }
 
+/// One index of all elements, where the rule asks for it: any that every dimension has.
+static void set_index_role(eg_verify_draws *draws, uint32_t var, const eg_type *table,
+                           eg_verify_leaf *leaf) {
+  if (draws->hints.vars[var].splat != WISH_YES || table->rank == 0) return;
+  int64_t least = table->dims[0];
+  for (uint32_t i = 1; i < table->rank; i++)
+    if (table->dims[i] < least) least = table->dims[i];
+  if (least == 0) return;
+  leaf->weight = leaf->splat = true;
+  leaf->splat_value =
+      (double)eg_rng_below(&draws->rng, 2 * (uint64_t)least) - (double)least;
+}
+
 static egraph_status add_fresh_leaves(eg_verify_draws *draws, const eg_rule_term *term) {
   eg_verify_choice *choice = &draws->choice;
   for (uint32_t i = 0; i < term->child_count; i++) {
@@ -269,9 +282,11 @@ static egraph_status add_fresh_leaves(eg_verify_draws *draws, const eg_rule_term
     if (!child->is_var || eg_verify_is_bound(draws, child->var)) continue;
     eg_verify_leaf *leaf = &draws->leaves[child->var];
     *leaf = (eg_verify_leaf){.type = choice->types[i]};
-    if (term->op == EG_OP_GATHER && i == 1) leaf->index_bound = 1;
+    bool is_index = term->op == EG_OP_GATHER && i == 1;
+    if (is_index) leaf->index_bound = 1;
     leaf->variance = term->op == EG_OP_BATCH_NORM && i == 4;
     set_role(draws, child->var, leaf);
+    if (is_index) set_index_role(draws, child->var, &choice->types[0], leaf);
     EG_TRY(eg_verify_add_leaf(draws, child->var));
     draws->bound |= UINT64_C(1) << child->var;
   }

@@ -404,17 +404,29 @@ static bool solve_splat(repair *r, const eg_rule_expr *call, const eg_rule_value
 
 static bool solve(repair *r, uint32_t expr, const eg_rule_value *value) {
   static solver *const solvers[EG_RULE_FN_COUNT] = {
-      [EG_RULE_FN_ADD] = solve_add,           [EG_RULE_FN_SUB] = solve_sub,
-      [EG_RULE_FN_MUL] = solve_mul,           [EG_RULE_FN_DIV] = solve_div,
-      [EG_RULE_FN_MIN] = solve_first,         [EG_RULE_FN_MAX] = solve_first,
-      [EG_RULE_FN_FLOAT] = solve_first,       [EG_RULE_FN_MOD] = solve_mod,
-      [EG_RULE_FN_DIM] = solve_dim,           [EG_RULE_FN_RANK] = solve_rank,
-      [EG_RULE_FN_ELEMENTS] = solve_elements, [EG_RULE_FN_SHAPE] = solve_shape,
-      [EG_RULE_FN_DTYPE] = solve_dtype,       [EG_RULE_FN_SPLAT] = solve_splat,
-      [EG_RULE_FN_AXIS] = solve_second,       [EG_RULE_FN_AT] = solve_at,
-      [EG_RULE_FN_TAKE] = solve_take,         [EG_RULE_FN_DROP] = solve_drop,
-      [EG_RULE_FN_LIST] = solve_list,         [EG_RULE_FN_SUM] = solve_sum,
-      [EG_RULE_FN_PRODUCT] = solve_product,   [EG_RULE_FN_FLOOR_DIV] = solve_floor_div};
+      [EG_RULE_FN_ADD] = solve_add,
+      [EG_RULE_FN_SUB] = solve_sub,
+      [EG_RULE_FN_MUL] = solve_mul,
+      [EG_RULE_FN_DIV] = solve_div,
+      [EG_RULE_FN_MIN] = solve_first,
+      [EG_RULE_FN_MAX] = solve_first,
+      [EG_RULE_FN_FLOAT] = solve_first,
+      [EG_RULE_FN_WHOLE] = solve_first,
+      [EG_RULE_FN_MOD] = solve_mod,
+      [EG_RULE_FN_DIM] = solve_dim,
+      [EG_RULE_FN_RANK] = solve_rank,
+      [EG_RULE_FN_ELEMENTS] = solve_elements,
+      [EG_RULE_FN_SHAPE] = solve_shape,
+      [EG_RULE_FN_DTYPE] = solve_dtype,
+      [EG_RULE_FN_SPLAT] = solve_splat,
+      [EG_RULE_FN_AXIS] = solve_second,
+      [EG_RULE_FN_AT] = solve_at,
+      [EG_RULE_FN_TAKE] = solve_take,
+      [EG_RULE_FN_DROP] = solve_drop,
+      [EG_RULE_FN_LIST] = solve_list,
+      [EG_RULE_FN_SUM] = solve_sum,
+      [EG_RULE_FN_PRODUCT] = solve_product,
+      [EG_RULE_FN_FLOOR_DIV] = solve_floor_div};
   const eg_rule_expr *at = &r->draws->rule->exprs[expr];
   if (at->form == EG_RULE_EXPR_CONSTANT) return false;
   if (at->form == EG_RULE_EXPR_VAR) return solve_variable(r, at->var, value);

@@ -133,6 +133,16 @@ REAL(exp, exp(a))
 REAL(float, a)
 REAL(pow, pow(a, eg_rule_number(&args[1])))
 
+bool eg_rule_eval_whole(eg_rule_env *env, const eg_rule_value *args, uint32_t count,
+                        eg_rule_value *out) {
+  (void)env, (void)count;
+  const double most = 9007199254740992; // 2^53: beyond it floats skip whole numbers
+  double a = eg_rule_number(&args[0]);
+  if (!(fabs(a) <= most) || a != floor(a)) return false;
+  *out = eg_rule_int((int64_t)a);
+  return true;
+}
+
 static int compare(const eg_rule_value *a, const eg_rule_value *b) {
   if (a->kind == EG_RULE_INT && b->kind == EG_RULE_INT)
     return (a->i > b->i) - (a->i < b->i);
