@@ -65,6 +65,10 @@ static const precision precisions[EGRAPH_DTYPE_COUNT] = {
 
 // ---- what was computed ----------------------------------------------------------
 
+static bool is_whole_number(double value) {
+  return fabs(value) >= 0x1p53 || (double)(int64_t)value == value;
+}
+
 static void note_numbers(evaluation *run, const eg_tensor *tensor) {
   egraph_dtype dtype = tensor->type.dtype;
   if (!eg_dtype_is_float(dtype)) return; // exact, wrapping included
@@ -79,8 +83,8 @@ static void note_numbers(evaluation *run, const eg_tensor *tensor) {
     double size = fabs(value);
     if (size != 0 && size < smallest) smallest = size;
     if (size > largest) largest = size;
-    is_in_parts = is_in_parts && size * parts == floor(size * parts);
-    is_whole = is_whole && size == floor(size);
+    is_in_parts = is_in_parts && is_whole_number(size * parts);
+    is_whole = is_whole && is_whole_number(size);
   }
   if (smallest < least) run->is_subnormal = true;
   if (largest >= most || !is_in_parts) run->exact = false;
@@ -139,17 +143,17 @@ static egraph_status fill_leaf(evaluation *run, uint32_t var) {
   term_value *value = &run->vars[var];
   value->count = 1;
   EG_TRY(eg_arena_alloc(&run->arena, 1, sizeof *value->parts, &value->parts));
-  eg_tensor drawn = {.type = leaf->type};
   EG_TRY(new_tensor(run, &leaf->type, value->parts));
-  size_t bytes = eg_type_bytes(&leaf->type);
+  eg_tensor drawn = *value->parts;
   int64_t count = eg_type_elements(&leaf->type);
-  EG_TRY(eg_arena_alloc(&run->arena, bytes > 0 ? bytes : 1, 1, &drawn.data));
+  if (drawn.type.dtype != leaf->type.dtype) { // the same numbers, rounded to its own type
+    size_t bytes = eg_type_bytes(&leaf->type);
+    drawn.type = leaf->type;
+    EG_TRY(eg_arena_alloc(&run->arena, bytes > 0 ? bytes : 1, 1, &drawn.data));
+  }
   eg_verify_fill(&run->source, leaf, &drawn);
-  if (!eg_dtype_is_float(leaf->type.dtype))
-    memcpy(value->parts->data, drawn.data, bytes);
-  else
-    for (int64_t i = 0; i < count; i++)
-      eg_tensor_set_double(value->parts, i, eg_tensor_get_double(&drawn, i));
+  for (int64_t i = 0; i < count && drawn.data != value->parts->data; i++)
+    eg_tensor_set_double(value->parts, i, eg_tensor_get_double(&drawn, i));
   // What conditions and attributes make of it is exact for the rounded number or for the
   // one that was meant.
   if (leaf->splat && eg_type_elements(&leaf->type) > 0 &&
