@@ -54,16 +54,16 @@ bool eg_dtype_from_onnx(int onnx, egraph_dtype *out) {
   return false;
 }
 
-/// Of floating-point types: the largest and the smallest normal number, the latter's binary
-/// exponent, and bits behind the leading one.
+/// Of floating-point types: the largest, the smallest normal and the smallest number, and
+/// bits behind the leading one.
 static const struct {
-  double largest, least;
-  int normal, bits;
+  double largest, normal, least;
+  int bits;
 } floats[EGRAPH_DTYPE_COUNT] = {
-    [EGRAPH_FLOAT16] = {0x1.ffcp15, 0x1p-14, -14, 10},
-    [EGRAPH_BFLOAT16] = {0x1.fep127, 0x1p-126, -126, 7},
-    [EGRAPH_FLOAT32] = {0x1.fffffep127, 0x1p-126, -126, 23},
-    [EGRAPH_FLOAT64] = {0x1.fffffffffffffp1023, 0x1p-1022, -1022, 52}};
+    [EGRAPH_FLOAT16] = {0x1.ffcp15, 0x1p-14, 0x1p-24, 10},
+    [EGRAPH_BFLOAT16] = {0x1.fep127, 0x1p-126, 0x1p-133, 7},
+    [EGRAPH_FLOAT32] = {0x1.fffffep127, 0x1p-126, 0x1p-149, 23},
+    [EGRAPH_FLOAT64] = {0x1.fffffffffffffp1023, 0x1p-1022, 0x1p-1074, 52}};
 
 double eg_dtype_largest(egraph_dtype dtype) {
   assert(eg_dtype_is_float(dtype));
@@ -72,14 +72,13 @@ double eg_dtype_largest(egraph_dtype dtype) {
 
 double eg_dtype_normal(egraph_dtype dtype) {
   assert(eg_dtype_is_float(dtype));
-  return floats[dtype].least;
+  return floats[dtype].normal;
 }
 
 double eg_dtype_unit(egraph_dtype dtype, double value) {
   if (!eg_dtype_is_float(dtype) || !isfinite(value)) return 0;
-  int exponent = floats[dtype].normal;
-  if (fabs(value) >= floats[dtype].least) exponent = ilogb(value);
-  return ldexp(1.0, exponent - floats[dtype].bits);
+  if (fabs(value) < floats[dtype].normal) return floats[dtype].least;
+  return ldexp(1.0, ilogb(value) - floats[dtype].bits);
 }
 
 bool eg_dtype_holds(egraph_dtype dtype, double value) {

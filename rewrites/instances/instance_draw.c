@@ -97,7 +97,8 @@ static egraph_status splat_data(eg_verify_draws *draws, const eg_verify_leaf *le
   eg_buffer *buffer;
   EG_TRY(eg_buffer_create(&draws->alloc, eg_type_bytes(&leaf->type), &buffer));
   eg_tensor tensor = {.type = leaf->type, .data = eg_buffer_writable(buffer)};
-  for (int64_t i = 0; i < eg_type_elements(&leaf->type); i++)
+  int64_t count = eg_type_elements(&leaf->type);
+  for (int64_t i = 0; i < count; i++)
     eg_tensor_set_double(&tensor, i, leaf->splat_value);
   *out = buffer;
   return EGRAPH_OK;
@@ -381,10 +382,8 @@ static egraph_status add_node(eg_verify_draws *draws, uint32_t index, bool *out_
   eg_attrs_id id;
   EG_TRY(eg_attr_pool_add(eg_tensor_egraph_attrs(draws->egraph), &attrs, &id));
   draws->attrs[index] = eg_tensor_egraph_attrs_at(draws->egraph, id.id);
-  const eg_term node = {.op = attrs.op,
-                        .payload = id.id,
-                        .arity = term->child_count,
-                        .children = children};
+  const eg_term node = {
+      .op = attrs.op, .payload = id.id, .arity = term->child_count, .children = children};
   egraph_status status = eg_engine_add(eg_tensor_egraph_engine(draws->egraph), &node,
                                        EG_REASON_SEED, &draws->classes[index]);
   *out_ok = status == EGRAPH_OK;
