@@ -560,7 +560,9 @@ static egraph_status look_deeper(tensor_rules *all, bool *out_found) {
 static egraph_status prepare_rules(tensor_rules *all) {
   const eg_saturation_options *options = all->options;
   bool keeps = all->egraph != NULL && keeps_all(all); // a rewriter packs without a driver
-  EG_TRY(eg_rule_cases_create(all->alloc, all->rules, &all->cases));
+  all->cases = options->cases;
+  if (all->cases == NULL)
+    EG_TRY(eg_rule_cases_create(all->alloc, all->rules, &all->cases));
   EG_TRY(eg_alloc(all->alloc, all->count, sizeof *all->sides, &all->sides));
   for (uint32_t i = 0; i < all->count; i++)
     eg_rule_sides_init(&all->sides[i], all->alloc);
@@ -585,7 +587,7 @@ static void release(tensor_rules *all) {
   for (uint32_t i = 0; all->sides != NULL && i < all->count; i++)
     eg_rule_sides_deinit(&all->sides[i]);
   eg_free(all->alloc, all->sides, all->count, sizeof *all->sides);
-  eg_rule_cases_destroy(all->cases);
+  if (all->options->cases == NULL) eg_rule_cases_destroy(all->cases);
   eg_rule_census_deinit(&all->census);
   eg_rule_join_deinit(&all->join);
   eg_rule_builder_deinit(&all->builder);
