@@ -54,30 +54,31 @@ bool eg_dtype_from_onnx(int onnx, egraph_dtype *out) {
   return false;
 }
 
-/// Of floating-point types: binary exponents of the largest and the smallest normal
-/// number, and bits behind the leading one.
+/// Of floating-point types: the largest, the smallest normal and the smallest number, and
+/// bits behind the leading one.
 static const struct {
-  int largest, normal, bits;
-} floats[EGRAPH_DTYPE_COUNT] = {[EGRAPH_FLOAT16] = {15, -14, 10},
-                                [EGRAPH_BFLOAT16] = {127, -126, 7},
-                                [EGRAPH_FLOAT32] = {127, -126, 23},
-                                [EGRAPH_FLOAT64] = {1023, -1022, 52}};
+  double largest, normal, least;
+  int bits;
+} floats[EGRAPH_DTYPE_COUNT] = {
+    [EGRAPH_FLOAT16] = {0x1.ffcp15, 0x1p-14, 0x1p-24, 10},
+    [EGRAPH_BFLOAT16] = {0x1.fep127, 0x1p-126, 0x1p-133, 7},
+    [EGRAPH_FLOAT32] = {0x1.fffffep127, 0x1p-126, 0x1p-149, 23},
+    [EGRAPH_FLOAT64] = {0x1.fffffffffffffp1023, 0x1p-1022, 0x1p-1074, 52}};
 
 double eg_dtype_largest(egraph_dtype dtype) {
   assert(eg_dtype_is_float(dtype));
-  return ldexp(2.0 - ldexp(1.0, -floats[dtype].bits), floats[dtype].largest);
+  return floats[dtype].largest;
 }
 
 double eg_dtype_normal(egraph_dtype dtype) {
   assert(eg_dtype_is_float(dtype));
-  return ldexp(1.0, floats[dtype].normal);
+  return floats[dtype].normal;
 }
 
 double eg_dtype_unit(egraph_dtype dtype, double value) {
   if (!eg_dtype_is_float(dtype) || !isfinite(value)) return 0;
-  int exponent = floats[dtype].normal;
-  if (fabs(value) >= ldexp(1.0, exponent)) exponent = ilogb(value);
-  return ldexp(1.0, exponent - floats[dtype].bits);
+  if (fabs(value) < floats[dtype].normal) return floats[dtype].least;
+  return ldexp(1.0, ilogb(value) - floats[dtype].bits);
 }
 
 bool eg_dtype_holds(egraph_dtype dtype, double value) {
@@ -127,14 +128,15 @@ static uint16_t narrow(small_float to, double value) {
 static double widen(small_float from, uint16_t bits) {
   int fraction = bits & ((1 << from.fraction_bits) - 1);
   int field = (bits & 0x7fff) >> from.fraction_bits, lowest = 1 - from.bias;
+  uint64_t wide = (uint64_t)(field - from.bias + 1023) << 52 |
+                  (uint64_t)fraction << (52 - from.fraction_bits);
   double size;
   if (field == 2 * from.bias + 1)
     size = fraction != 0 ? (double)NAN : (double)INFINITY;
   else if (field == 0)
     size = ldexp(fraction, lowest - from.fraction_bits);
   else
-    size = ldexp(fraction + (1 << from.fraction_bits),
-                 field - 1 + lowest - from.fraction_bits);
+    memcpy(&size, &wide, sizeof size);
   return (bits & 0x8000) != 0 ? -size : size;
 }
 

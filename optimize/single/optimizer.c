@@ -23,7 +23,7 @@
 #include "optimize/single/single_problem.h"
 #include "optimize/single/trials.h"
 #include "pcg/graph/graph_copy.h"
-#include "rewrites/language/rules.h"
+#include "rewrites/language/rule_cases.h"
 /// Relative gain below which a round gained nothing.
 static const double SETTLED_GAIN = 1e-5;
 /// Defaults of work_limit, in millions of steps, and of time_limit.
@@ -106,6 +106,7 @@ typedef struct run {
   bool overflowed;      // a rule made a constant that is not finite once it is folded
   eg_size_table open;   // numbers of the given graph, where dimensions of it are open
   eg_explained_rounds *explained; // NULL: not wanted
+  eg_rule_cases *cases;           // of rules with parameters, for all rounds
 } run;
 
 static bool report_progress(run *r, const char *phase, const char *line) {
@@ -167,6 +168,7 @@ static egraph_status saturate(run *r) {
   options.work_limit = steps > 0 ? steps : 1;
   options.progress = on_saturate;
   options.user = r;
+  options.cases = r->cases;
   EG_TRY(r->explained != NULL
              ? eg_tensor_egraph_create_explained(&r->alloc, r->now.graph, &r->now.egraph)
              : eg_tensor_egraph_create(&r->alloc, r->now.graph, &r->now.egraph));
@@ -709,11 +711,12 @@ static egraph_status optimize(egraph_allocator alloc, const eg_optimizer_input *
   r.result->saturation.alloc = alloc;
   r.result->report.is_order_clear = true;
   r.result->report.math = search->math;
-  egraph_status status = EGRAPH_OK;
-  if (eg_graph_open_sizes(input->graph) != NULL)
+  egraph_status status = eg_rule_cases_create(alloc, input->rules, &r.cases);
+  if (status == EGRAPH_OK && eg_graph_open_sizes(input->graph) != NULL)
     status = eg_size_table_init(&r.open, input->graph);
   if (status == EGRAPH_OK) status = search->explain ? run_explained(&r) : run_all(&r);
   eg_size_table_deinit(&r.open);
+  eg_rule_cases_destroy(r.cases);
   if (status != EGRAPH_OK) {
     eg_optimization_destroy(r.result);
     return status;

@@ -443,16 +443,15 @@ static eg_type fresh_first(eg_verify_choice *choice) {
   eg_type copy;
   if (copy_model(choice, range, &copy)) return copy;
   rank_range of_op = ranks_of_op(choice->op);
-  const eg_attr *shape = eg_verify_known(choice, "shape");
-  if (choice->op == EG_OP_RESHAPE && shape != NULL)
-    return type_for_shape(choice, shape->ints);
+  bool is_reshape = choice->op == EG_OP_RESHAPE, is_squeeze = choice->op == EG_OP_SQUEEZE;
+  const eg_attr *shape = is_reshape ? eg_verify_known(choice, "shape") : NULL;
+  if (shape != NULL) return type_for_shape(choice, shape->ints);
   if (of_op.low == 3) return random_image(choice, range);
   eg_type type = random_type(choice, dtype_for(choice), range);
-  if (choice->op == EG_OP_SQUEEZE && type.rank > 0) // something to squeeze
+  if (is_squeeze && type.rank > 0) // something to squeeze
     type.dims[eg_verify_below(choice, type.rank)] = 1;
-  const eg_attr *axes = eg_verify_known(choice, "axes");
-  for (uint32_t i = 0; choice->op == EG_OP_SQUEEZE && axes != NULL && i < axes->ints.len;
-       i++)
+  const eg_attr *axes = is_squeeze ? eg_verify_known(choice, "axes") : NULL;
+  for (uint32_t i = 0; axes != NULL && i < axes->ints.len; i++)
     if (axes->ints.data[i] >= 0 && axes->ints.data[i] < (int64_t)type.rank)
       type.dims[axes->ints.data[i]] = 1;
   return type;

@@ -6,7 +6,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/instances/instance_draw_internal.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,7 +14,7 @@
 
 // MAX_NODES: the e-graph is dropped and a new one begun beyond this, which keeps it
 // small.
-enum { TRIES_PER_TERM = 24, MAX_NODES = 3000, NAME_BYTES = 320 };
+enum { TRIES_PER_TERM = 24, MAX_NODES = 3000, NAME_BYTES = 24 };
 
 // ---- set-up ---------------------------------------------------------------------
 
@@ -50,6 +49,8 @@ egraph_status eg_verify_draws_create(const egraph_allocator *alloc, const eg_rul
   draws->rng.state = eg_hash_bytes(seed, rule->name, strlen(rule->name));
   eg_arena_init(&draws->arena, heap);
   eg_rule_builder_init(&draws->builder, heap);
+  drawn_leaves_init(&draws->drawn, heap);
+  eg_flatmap_init(&draws->drawn_table, heap);
   egraph_status status = set_up(draws);
   if (status != EGRAPH_OK) {
     eg_verify_draws_destroy(draws);
@@ -64,11 +65,15 @@ static void drop_egraph(eg_verify_draws *draws) {
   eg_graph_destroy(draws->graph);
   draws->egraph = NULL;
   draws->graph = NULL;
+  draws->drawn.len = 0;
+  eg_flatmap_clear(&draws->drawn_table);
 }
 
 void eg_verify_draws_destroy(eg_verify_draws *draws) {
   if (draws == NULL) return;
   drop_egraph(draws);
+  drawn_leaves_deinit(&draws->drawn);
+  eg_flatmap_deinit(&draws->drawn_table);
   eg_rule_builder_deinit(&draws->builder);
   eg_arena_deinit(&draws->arena);
   eg_free(draws->alloc, draws, 1, sizeof *draws);
@@ -92,29 +97,39 @@ static egraph_status splat_data(eg_verify_draws *draws, const eg_verify_leaf *le
   eg_buffer *buffer;
   EG_TRY(eg_buffer_create(&draws->alloc, eg_type_bytes(&leaf->type), &buffer));
   eg_tensor tensor = {.type = leaf->type, .data = eg_buffer_writable(buffer)};
-  for (int64_t i = 0; i < eg_type_elements(&leaf->type); i++)
+  int64_t count = eg_type_elements(&leaf->type);
+  for (int64_t i = 0; i < count; i++)
     eg_tensor_set_double(&tensor, i, leaf->splat_value);
   *out = buffer;
   return EGRAPH_OK;
 }
 
-// Equal leaves of one variable share a name, so that draws share them.
-static egraph_status leaf_name(const eg_verify_leaf *leaf, uint32_t var,
-                               char name[NAME_BYTES]) {
-  uint64_t bits = 0;
-  if (leaf->splat) memcpy(&bits, &leaf->splat_value, sizeof bits);
-  int used = snprintf(name, NAME_BYTES, "x%u.%d.%" PRIx64 ".%d", var,
-                      leaf->splat ? 2 : leaf->weight, bits, (int)leaf->type.dtype);
-  for (uint32_t i = 0; i < leaf->type.rank; i++)
-    used += snprintf(name + used, (size_t)(NAME_BYTES - used), ".%" PRId64,
-                     leaf->type.dims[i]);
-  return EGRAPH_OK;
+static uint64_t bits_of(double value) {
+  uint64_t bits;
+  memcpy(&bits, &value, sizeof bits);
+  return bits;
 }
 
+static uint64_t hash_leaf(const drawn_leaf *leaf) {
+  uint64_t hash = eg_hash_combine(leaf->var, leaf->splat ? 2 : leaf->weight);
+  hash = eg_hash_combine(hash, bits_of(leaf->splat_value));
+  hash = eg_hash_combine(hash, leaf->type.dtype);
+  for (uint32_t i = 0; i < leaf->type.rank; i++)
+    hash = eg_hash_combine(hash, (uint64_t)leaf->type.dims[i]);
+  return hash;
+}
+
+static bool same_leaf(const void *user, uint32_t id, const void *key) {
+  const drawn_leaf *a = &((const eg_verify_draws *)user)->drawn.data[id], *b = key;
+  return a->var == b->var && a->weight == b->weight && a->splat == b->splat &&
+         bits_of(a->splat_value) == bits_of(b->splat_value) &&
+         eg_type_same(&a->type, &b->type);
+}
+
+/// An input or weight of the graph, by a name of its own.
 static egraph_status declare_leaf(eg_verify_draws *draws, const eg_verify_leaf *leaf,
                                   const char *name) {
   eg_value value;
-  if (eg_graph_find_value(draws->graph, name, &value)) return EGRAPH_OK;
   if (!leaf->weight) return eg_graph_add_input(draws->graph, name, &leaf->type, &value);
   eg_buffer *data = NULL;
   if (leaf->splat) EG_TRY(splat_data(draws, leaf, &data));
@@ -124,18 +139,39 @@ static egraph_status declare_leaf(eg_verify_draws *draws, const eg_verify_leaf *
   return status;
 }
 
-egraph_status eg_verify_add_leaf(eg_verify_draws *draws, uint32_t var) {
-  const eg_verify_leaf *leaf = &draws->leaves[var];
+static egraph_status make_leaf(eg_verify_draws *draws, const eg_verify_leaf *leaf,
+                               eg_class *out) {
   char name[NAME_BYTES];
-  EG_TRY(leaf_name(leaf, var, name));
+  (void)snprintf(name, sizeof name, "x%zu", draws->drawn.len);
   EG_TRY(declare_leaf(draws, leaf, name));
   eg_attr slot = {.kind = EG_ATTR_STRING, .text = name};
   eg_attrs attrs = {
       .op = leaf->weight ? EG_OP_WEIGHT : EG_OP_INPUT, .count = 1, .slots = &slot};
+  return eg_tensor_egraph_add(draws->egraph, &attrs, NULL, 0, EG_REASON_SEED, out);
+}
+
+egraph_status eg_verify_add_leaf(eg_verify_draws *draws, uint32_t var) {
+  const eg_verify_leaf *leaf = &draws->leaves[var];
+  drawn_leaf drawn = {.var = var,
+                      .weight = leaf->weight,
+                      .splat = leaf->splat,
+                      .splat_value = leaf->splat ? leaf->splat_value : 0,
+                      .type = leaf->type};
+  uint64_t hash = hash_leaf(&drawn);
+  uint32_t id;
   eg_rule_value *value = &draws->env.vars[var];
   value->kind = EG_RULE_TENSOR;
-  return eg_tensor_egraph_add(draws->egraph, &attrs, NULL, 0, EG_REASON_SEED,
-                              &value->tensor);
+  if (eg_flatmap_find(&draws->drawn_table, hash, &drawn, same_leaf, draws, &id)) {
+    value->tensor = draws->drawn.data[id].class;
+    return EGRAPH_OK;
+  }
+  EG_TRY(make_leaf(draws, leaf, &drawn.class));
+  value->tensor = drawn.class;
+  id = (uint32_t)draws->drawn.len;
+  EG_TRY(eg_flatmap_reserve_one(&draws->drawn_table));
+  EG_TRY(drawn_leaves_push(&draws->drawn, drawn));
+  eg_flatmap_put(&draws->drawn_table, hash, id);
+  return EGRAPH_OK;
 }
 
 // ---- choosing one term ----------------------------------------------------------
@@ -361,9 +397,10 @@ static egraph_status add_node(eg_verify_draws *draws, uint32_t index, bool *out_
   eg_attrs_id id;
   EG_TRY(eg_attr_pool_add(eg_tensor_egraph_attrs(draws->egraph), &attrs, &id));
   draws->attrs[index] = eg_tensor_egraph_attrs_at(draws->egraph, id.id);
-  egraph_status status =
-      eg_tensor_egraph_add(draws->egraph, draws->attrs[index], children,
-                           term->child_count, EG_REASON_SEED, &draws->classes[index]);
+  const eg_term node = {
+      .op = attrs.op, .payload = id.id, .arity = term->child_count, .children = children};
+  egraph_status status = eg_engine_add(eg_tensor_egraph_engine(draws->egraph), &node,
+                                       EG_REASON_SEED, &draws->classes[index]);
   *out_ok = status == EGRAPH_OK;
   return status == EGRAPH_E_TYPE ? EGRAPH_OK : status;
 }

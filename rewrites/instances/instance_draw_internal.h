@@ -3,6 +3,7 @@
 #ifndef EG_REWRITES_INSTANCE_DRAW_INTERNAL_H
 #define EG_REWRITES_INSTANCE_DRAW_INTERNAL_H
 
+#include "base/flatmap.h"
 #include "rewrites/instances/instance_classes.h"
 #include "rewrites/instances/instance_draw.h"
 
@@ -37,6 +38,16 @@ typedef struct rule_hints {
 /// Memory comes from the arena. Fails with EGRAPH_E_UNSUPPORTED beyond MAX_VARS.
 egraph_status eg_verify_read_hints(const eg_rule *rule, eg_arena *arena, rule_hints *out);
 
+/// A leaf that the e-graph has. Draws share equal leaves of one variable.
+typedef struct drawn_leaf {
+  uint32_t var;
+  bool weight, splat;
+  double splat_value; // 0 where there is none
+  eg_type type;
+  eg_class class;
+} drawn_leaf;
+EG_VEC_DEFINE(drawn_leaves, drawn_leaf);
+
 struct eg_verify_draws {
   egraph_allocator alloc;
   const eg_rule *rule;
@@ -45,6 +56,8 @@ struct eg_verify_draws {
   rule_hints hints;
   eg_graph *graph;
   eg_tensor_egraph *egraph;
+  drawn_leaves drawn; // of the e-graph
+  eg_flatmap drawn_table;
   eg_rule_env env;
   eg_rule_builder builder;
   eg_verify_choice choice;

@@ -104,6 +104,7 @@ static bool needs_all(void *self, uint32_t index) {
 static size_t bytes_of(void *self) {
   const tensor_rules *all = self;
   return eg_tensor_egraph_bytes(all->egraph) + all->arena.bytes +
+         (EG_DRIVER_LANES + 1) * sizeof(eg_rule_scratch) +
          eg_rule_cases_bytes(all->cases) + all->depths.cap * sizeof *all->depths.data;
 }
 
@@ -119,8 +120,11 @@ static egraph_status prepare_context(tensor_rules *all, context *c) {
   eg_arena *arena = &all->arena;
   EG_TRY(eg_arena_alloc(arena, all->var_cap, sizeof *c->vars, &c->vars));
   EG_TRY(eg_arena_alloc(arena, all->step_cap, sizeof *c->marks, &c->marks));
-  return c->scratch != NULL ? EGRAPH_OK
-                            : eg_arena_alloc(arena, 1, sizeof *c->scratch, &c->scratch);
+  if (c->scratch != NULL) return EGRAPH_OK;
+  // Large, and hardly used in most contexts: it is not cleared.
+  EG_TRY(eg_resize(all->alloc, 0, 1, sizeof *c->scratch, &c->scratch));
+  c->scratch->int_count = c->scratch->value_count = 0;
+  return EGRAPH_OK;
 }
 
 /// Makes what searches and applying work with large enough for every rule.
@@ -556,7 +560,9 @@ static egraph_status look_deeper(tensor_rules *all, bool *out_found) {
 static egraph_status prepare_rules(tensor_rules *all) {
   const eg_saturation_options *options = all->options;
   bool keeps = all->egraph != NULL && keeps_all(all); // a rewriter packs without a driver
-  EG_TRY(eg_rule_cases_create(all->alloc, all->rules, &all->cases));
+  all->cases = options->cases;
+  if (all->cases == NULL)
+    EG_TRY(eg_rule_cases_create(all->alloc, all->rules, &all->cases));
   EG_TRY(eg_alloc(all->alloc, all->count, sizeof *all->sides, &all->sides));
   for (uint32_t i = 0; i < all->count; i++)
     eg_rule_sides_init(&all->sides[i], all->alloc);
@@ -575,10 +581,13 @@ static egraph_status prepare_rules(tensor_rules *all) {
 }
 
 static void release(tensor_rules *all) {
+  for (uint32_t i = 0; i < EG_DRIVER_LANES; i++)
+    eg_free(all->alloc, all->lanes[i].scratch, 1, sizeof *all->lanes[i].scratch);
+  eg_free(all->alloc, all->applying.scratch, 1, sizeof *all->applying.scratch);
   for (uint32_t i = 0; all->sides != NULL && i < all->count; i++)
     eg_rule_sides_deinit(&all->sides[i]);
   eg_free(all->alloc, all->sides, all->count, sizeof *all->sides);
-  eg_rule_cases_destroy(all->cases);
+  if (all->options->cases == NULL) eg_rule_cases_destroy(all->cases);
   eg_rule_census_deinit(&all->census);
   eg_rule_join_deinit(&all->join);
   eg_rule_builder_deinit(&all->builder);

@@ -79,6 +79,9 @@ typedef struct eg_saturation_options {
   /// Which rules to use besides their own switch; may be NULL: all.
   bool (*use_rule)(void *user, uint32_t rule);
   void *use_rule_user;
+  /// Cases of the rules, which saturations that follow each other share, so that each is
+  /// read once; may be NULL.
+  struct eg_rule_cases *cases;
   /// May be NULL: priority 0, cost 1.
   eg_rule_policy (*policy)(void *user, uint32_t rule);
   void *policy_user;

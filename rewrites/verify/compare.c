@@ -65,29 +65,63 @@ static const precision precisions[EGRAPH_DTYPE_COUNT] = {
 
 // ---- what was computed ----------------------------------------------------------
 
-static void note_numbers(evaluation *run, const eg_tensor *tensor) {
-  egraph_dtype dtype = tensor->type.dtype;
-  if (!eg_dtype_is_float(dtype)) return; // exact, wrapping included
-  double most = precisions[dtype].whole, least = eg_dtype_normal(dtype);
-  double parts = precisions[dtype].parts, largest = 0, smallest = INFINITY;
-  bool is_in_parts = true, is_whole = true;
-  int64_t count = eg_type_elements(&tensor->type);
+static double element(const eg_tensor *tensor, int64_t i) {
+  return tensor->type.dtype == EGRAPH_FLOAT64 ? ((const double *)tensor->data)[i]
+                                              : eg_tensor_get_double(tensor, i);
+}
+
+static double number_of(uint64_t bits) {
+  double value;
+  memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+/// The largest and the smallest finite absolute value but 0; 0 and infinity without one.
+/// Positive numbers are ordered as their bits are, with infinity and NaN at the end.
+static void find_extremes(const eg_tensor *tensor, int64_t count, double *out_largest,
+                          double *out_smallest) {
+  const uint64_t infinity = UINT64_C(0x7ff) << 52;
+  uint64_t largest = 0, smallest = infinity - 1; // less 1: 0 is beyond all others then
   for (int64_t i = 0; i < count; i++) {
-    double value = dtype == EGRAPH_FLOAT64 ? ((const double *)tensor->data)[i]
-                                           : eg_tensor_get_double(tensor, i);
-    if (!isfinite(value)) continue;
-    double size = fabs(value);
-    if (size != 0 && size < smallest) smallest = size;
-    if (size > largest) largest = size;
-    is_in_parts = is_in_parts && size * parts == floor(size * parts);
-    is_whole = is_whole && size == floor(size);
+    double value = element(tensor, i);
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    bits &= INT64_MAX;
+    uint64_t finite = bits < infinity ? bits : 0;
+    largest = finite > largest ? finite : largest;
+    smallest = bits - 1 < smallest ? bits - 1 : smallest;
   }
-  if (smallest < least) run->is_subnormal = true;
-  if (largest >= most || !is_in_parts) run->exact = false;
-  if (!is_whole) run->is_broken = true;
-  if (largest >= precisions[dtype].broken) run->is_large = true;
-  if (largest > run->scale) run->scale = largest;
+  *out_largest = number_of(largest);
+  *out_smallest = number_of(smallest + 1);
+}
+
+static bool is_whole(double value) {
+  return fabs(value) >= 0x1p53 || (double)(int64_t)value == value;
+}
+
+/// What decides whether arithmetic is exact, while it is.
+static void note_fractions(evaluation *run, const eg_tensor *tensor, int64_t count,
+                           double largest) {
+  const precision *p = &precisions[tensor->type.dtype];
+  if (largest >= p->whole) run->exact = false;
+  if (largest >= p->broken) run->is_large = true;
+  for (int64_t i = 0; i < count && run->exact; i++) {
+    double value = element(tensor, i);
+    if (!isfinite(value) || is_whole(value)) continue;
+    run->is_broken = true;
+    run->exact = is_whole(value * p->parts);
+  }
   if (run->is_broken && run->is_large) run->exact = false;
+}
+
+static void note_numbers(evaluation *run, const eg_tensor *tensor) {
+  double largest, smallest;
+  if (!eg_dtype_is_float(tensor->type.dtype)) return; // exact, wrapping included
+  int64_t count = eg_type_elements(&tensor->type);
+  find_extremes(tensor, count, &largest, &smallest);
+  if (smallest < eg_dtype_normal(tensor->type.dtype)) run->is_subnormal = true;
+  if (largest > run->scale) run->scale = largest;
+  if (run->exact) note_fractions(run, tensor, count, largest);
 }
 
 /// What is made with a broken number may round to a whole one, but with simple ones.
@@ -139,17 +173,17 @@ static egraph_status fill_leaf(evaluation *run, uint32_t var) {
   term_value *value = &run->vars[var];
   value->count = 1;
   EG_TRY(eg_arena_alloc(&run->arena, 1, sizeof *value->parts, &value->parts));
-  eg_tensor drawn = {.type = leaf->type};
   EG_TRY(new_tensor(run, &leaf->type, value->parts));
-  size_t bytes = eg_type_bytes(&leaf->type);
+  eg_tensor drawn = *value->parts;
   int64_t count = eg_type_elements(&leaf->type);
-  EG_TRY(eg_arena_alloc(&run->arena, bytes > 0 ? bytes : 1, 1, &drawn.data));
+  if (drawn.type.dtype != leaf->type.dtype) { // the same numbers, rounded to its own type
+    size_t bytes = eg_type_bytes(&leaf->type);
+    drawn.type = leaf->type;
+    EG_TRY(eg_arena_alloc(&run->arena, bytes > 0 ? bytes : 1, 1, &drawn.data));
+  }
   eg_verify_fill(&run->source, leaf, &drawn);
-  if (!eg_dtype_is_float(leaf->type.dtype))
-    memcpy(value->parts->data, drawn.data, bytes);
-  else
-    for (int64_t i = 0; i < count; i++)
-      eg_tensor_set_double(value->parts, i, eg_tensor_get_double(&drawn, i));
+  for (int64_t i = 0; i < count && drawn.data != value->parts->data; i++)
+    eg_tensor_set_double(value->parts, i, eg_tensor_get_double(&drawn, i));
   // What conditions and attributes make of it is exact for the rounded number or for the
   // one that was meant.
   if (leaf->splat && eg_type_elements(&leaf->type) > 0 &&
@@ -305,7 +339,7 @@ static bool elements_agree(const eg_tensor *a, const eg_tensor *b, int64_t i,
     state->finite = true;
     return eg_tensor_get_int(a, i) == eg_tensor_get_int(b, i);
   }
-  double x = eg_tensor_get_double(a, i), y = eg_tensor_get_double(b, i);
+  double x = element(a, i), y = element(b, i);
   state->math = class_of_change(state, i, x, y);
   if (!eg_verify_is_plain(state->data)) return true;
   if (!isfinite(x) || !isfinite(y))
