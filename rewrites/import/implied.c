@@ -9,6 +9,7 @@
 #include "rewrites/instances/instance_draw.h"
 #include "rewrites/rule_files.h"
 #include "rewrites/saturation/saturate.h"
+#include "rewrites/saturation/splat_weight.h"
 
 // INSTANCES of those drawn must all be found equal; more of them where a rule is left out
 // for it.
@@ -102,10 +103,10 @@ void eg_implied_checker_deinit(eg_implied_checker *checker) {
 
 // ---- instances ------------------------------------------------------------------------
 
-/// The variables of an instance: types of tensors, values of the others.
+/// The variables of an instance: tensors, and values of the others.
 typedef struct sample {
   uint32_t merit;
-  eg_type *types;        // [var_count]
+  eg_verify_leaf *leaves; // [var_count]
   eg_rule_value *values; // [var_count]
 } sample;
 
@@ -147,15 +148,17 @@ static void mark_kernels(check *c) {
   }
 }
 
-/// Distinct sizes above 1; 0 where a tensor is no ordinary one.
+/// Distinct sizes above 1 of tensors of float64, and one for being there. Others are worse
+/// than these: they serve rules that have none of float64. 0 where a tensor is empty.
 static uint32_t merit_of(const eg_verify_instance *instance) {
   const eg_rule *rule = instance->rule;
   int64_t sizes[MAX_DISTINCT];
   uint32_t count = 0;
+  bool is_ordinary = true;
   for (uint32_t i = 0; i < rule->var_count; i++) {
     const eg_verify_leaf *leaf = &instance->leaves[i];
     if (!is_tensor(rule, i)) continue;
-    if (leaf->splat || leaf->type.dtype != EGRAPH_FLOAT64) return 0;
+    is_ordinary = is_ordinary && leaf->type.dtype == EGRAPH_FLOAT64;
     for (uint32_t d = 0; d < leaf->type.rank; d++) {
       uint32_t at = 0;
       if (leaf->type.dims[d] == 0) return 0;
@@ -165,7 +168,7 @@ static uint32_t merit_of(const eg_verify_instance *instance) {
         sizes[count++] = leaf->type.dims[d];
     }
   }
-  return 1 + count;
+  return is_ordinary ? 2 + count : 1;
 }
 
 static egraph_status keep_value(check *c, const eg_rule_value *from, eg_rule_value *to) {
@@ -181,11 +184,11 @@ static egraph_status keep_value(check *c, const eg_rule_value *from, eg_rule_val
 static egraph_status keep(check *c, const eg_verify_instance *instance, uint32_t merit,
                           sample *to) {
   uint32_t count = c->rule->var_count;
-  EG_TRY(eg_arena_alloc(&c->arena, count, sizeof *to->types, &to->types));
+  EG_TRY(eg_arena_alloc(&c->arena, count, sizeof *to->leaves, &to->leaves));
   EG_TRY(eg_arena_alloc(&c->arena, count, sizeof *to->values, &to->values));
   to->merit = merit;
   for (uint32_t i = 0; i < count; i++) {
-    to->types[i] = instance->leaves[i].type;
+    to->leaves[i] = instance->leaves[i];
     if (c->rule->vars[i].kind != EG_RULE_TENSOR)
       EG_TRY(keep_value(c, &instance->env->vars[i], &to->values[i]));
   }
@@ -245,9 +248,13 @@ static egraph_status declare_leaves(trial *t) {
     eg_value value;
     const char *name = rule->vars[i].name + 1;
     if (!is_tensor(rule, i)) continue;
-    EG_TRY(t->check->is_kernel[i]
-               ? eg_graph_add_weight(t->graph, name, &t->sample->types[i], NULL, &value)
-               : eg_graph_add_input(t->graph, name, &t->sample->types[i], &value));
+    const eg_verify_leaf *leaf = &t->sample->leaves[i];
+    if (leaf->splat)
+      EG_TRY(eg_graph_add_splat(t->graph, name, &leaf->type, leaf->splat_value, &value));
+    else
+      EG_TRY(t->check->is_kernel[i] || leaf->constant
+                 ? eg_graph_add_weight(t->graph, name, &leaf->type, NULL, &value)
+                 : eg_graph_add_input(t->graph, name, &leaf->type, &value));
   }
   return EGRAPH_OK;
 }
