@@ -71,8 +71,7 @@ static void on_found(void *user, const egraph_rule_found *found) {
 static void print_row(const found_table *table, const char *name, const file_row *row) {
   show(stdout, "%-28s %5u rules, %u found", name, row->all, row->count[FOUND]);
   for (uint32_t i = 0; i < table->reason_count; i++)
-    if (row->count[1 + i] != 0)
-      printf("; %s %u", table->reasons[i], row->count[1 + i]);
+    if (row->count[1 + i] != 0) printf("; %s %u", table->reasons[i], row->count[1 + i]);
   printf("\n");
 }
 

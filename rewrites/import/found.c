@@ -74,7 +74,8 @@ static void note_operators(finder *f) {
 
 // ---- why a rule is not found ----------------------------------------------------------
 
-static bool calls(const eg_rule *rule, const eg_rule_function *functions, uint32_t count) {
+static bool calls(const eg_rule *rule, const eg_rule_function *functions,
+                  uint32_t count) {
   for (uint32_t i = 0; i < rule->expr_count; i++)
     for (uint32_t k = 0; k < count; k++)
       if (rule->exprs[i].form == EG_RULE_EXPR_CALL &&
@@ -176,10 +177,9 @@ static egraph_status look_for(const finder *f, const eg_rule *rule, eg_text *nam
   return EGRAPH_OK;
 }
 
-static egraph_status look_for_all(finder *f, const eg_rules *of,
-                                  void (*report)(void *user,
-                                                 const egraph_rule_found *found),
-                                  void *user) {
+static egraph_status
+look_for_all(finder *f, const eg_rules *of,
+             void (*report)(void *user, const egraph_rule_found *found), void *user) {
   eg_text names;
   eg_text_init(&names, f->alloc);
   egraph_status status = EGRAPH_OK;
@@ -202,7 +202,8 @@ egraph_status eg_rules_found(egraph_allocator alloc, const eg_rules *of,
   egraph_status status = add_axioms(&f);
   for (size_t i = 0; status == EGRAPH_OK && i < by_count; i++)
     status = add_set(&f, by[i]);
-  if (status == EGRAPH_OK) status = eg_implied_checker_init_of(&f.checker, alloc, f.rules);
+  if (status == EGRAPH_OK)
+    status = eg_implied_checker_init_of(&f.checker, alloc, f.rules);
   if (status == EGRAPH_OK) {
     note_operators(&f);
     status = look_for_all(&f, of, report, user);
