@@ -56,8 +56,13 @@ bool eg_draft_of(const eg_term_space *space, eg_term_code a, eg_term_code b,
   if (!eg_term_space_decode(space, a, &first) || !eg_term_space_decode(space, b, &second))
     return false;
   bool a_binds = binds(space, &first, &second), b_binds = binds(space, &second, &first);
+  const eg_family *family = eg_term_space_family(space);
   if (!a_binds && !b_binds) return false;
-  bool from_a = a_binds && (!b_binds || first.size >= second.size);
+  // From the side that has the constants, so that they are conditions.
+  bool a_fills = (second.leaves & ~first.leaves & family->constants) != 0;
+  bool b_fills = (first.leaves & ~second.leaves & family->constants) != 0;
+  bool is_better = a_fills == b_fills ? first.size >= second.size : b_fills;
+  bool from_a = a_binds && (!b_binds || is_better);
   *out = (eg_draft){.space = space,
                     .left = from_a ? a : b,
                     .right = from_a ? b : a,

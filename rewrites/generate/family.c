@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/number.h"
 #include "rewrites/generate/builtin_families.h"
 #include "rewrites/generate/field.h"
 
@@ -82,15 +83,13 @@ static egraph_status read_leaves(reader *r, const eg_sexpr *form, bool is_weight
 
 /// A weight of one known number, which the field has, too.
 static egraph_status read_constant(reader *r, const eg_sexpr *form, uint32_t group) {
-  char *end = NULL;
-  double number = 0;
+  double number;
   uint64_t in_field;
-  if (form->kind == EG_SEXPR_LIST && form->count == 3 &&
-      form->children[0].kind == EG_SEXPR_ATOM &&
-      form->children[1].kind == EG_SEXPR_STRING &&
-      form->children[2].kind == EG_SEXPR_ATOM)
-    number = strtod(form->children[2].text, &end);
-  if (end == NULL || *end != '\0' || end == form->children[2].text)
+  if (form->kind != EG_SEXPR_LIST || form->count != 3 ||
+      form->children[0].kind != EG_SEXPR_ATOM ||
+      form->children[1].kind != EG_SEXPR_STRING ||
+      form->children[2].kind != EG_SEXPR_ATOM ||
+      !eg_parse_double(form->children[2].text, &number))
     return eg_sexpr_fail(r->file, form, "a constant is (NAME \"float32[]\" 2.0)");
   if (!eg_field_of_double(number, false, &in_field))
     return eg_sexpr_fail(r->file, form,

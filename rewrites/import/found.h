@@ -3,7 +3,6 @@
 #ifndef EG_REWRITES_IMPORT_FOUND_H
 #define EG_REWRITES_IMPORT_FOUND_H
 
-#include "include/egraph_refine.h"
 #include "rewrites/language/rules.h"
 
 /// Looks for every rule of `of` (both directions of one are one) among what the sets `by`
