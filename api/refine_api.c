@@ -3,6 +3,7 @@
 #include "api/convert.h"
 #include "api/require.h"
 #include "rewrites/guards/guards.h"
+#include "rewrites/import/found.h"
 #include "rewrites/import/minimize.h"
 
 typedef struct guard_listener {
@@ -38,4 +39,16 @@ egraph_rules_minimize(const egraph_allocator *alloc, const egraph_rules *rules,
   egraph_status status =
       eg_rules_minimize(eg_allocator_or_heap(alloc), rules, report, user, &text);
   return eg_text_hand_over(status, &text, out);
+}
+
+egraph_status egraph_rules_found(const egraph_allocator *alloc, const egraph_rules *of,
+                                 const egraph_rules *const *by, size_t by_count,
+                                 void (*report)(void *user,
+                                                const egraph_rule_found *found),
+                                 void *user) {
+  EG_REQUIRE(of, by);
+  for (size_t i = 0; i < by_count; i++)
+    if (by[i] == NULL)
+      return EG_FAIL(EGRAPH_E_ARGUMENT, "egraph_rules_found: by[%zu] is NULL", i);
+  return eg_rules_found(eg_allocator_or_heap(alloc), of, by, by_count, report, user);
 }

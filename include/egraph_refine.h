@@ -43,6 +43,23 @@ EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_rules_minimize(
     const egraph_allocator *alloc, const egraph_rules *rules,
     void (*report)(void *user, const egraph_rule_need *need), void *user, char **out);
 
+/// Whether other rules find a rule again.
+typedef struct egraph_rule_found {
+  const char *rule, *file;
+  uint32_t operators; // of its larger side
+  bool is_found;
+  const char *by;     // rules that imply it, with a number each behind their names; ""
+  const char *reason; // of one that is not: what it has that generated rules lack; ""
+} egraph_rule_found;
+/// Says of every rule of `of` whether `by_count` sets together imply it, by saturation
+/// (within limits of nodes and iterations, on up to eight instances), and operators that
+/// commute by axiom. A both-ways rule is one; what stands in several sets counts once.
+/// What `report` (may be NULL) is given lasts as long as the call.
+EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_rules_found(
+    const egraph_allocator *alloc, const egraph_rules *of, const egraph_rules *const *by,
+    size_t by_count, void (*report)(void *user, const egraph_rule_found *found),
+    void *user);
+
 #ifdef __cplusplus
 }
 #endif

@@ -30,6 +30,7 @@ static const struct command_row {
     {"shard", command_shard, "find the cheapest strategies of a sharding problem"},
     {"saturate", command_saturate, "rewrite plain terms by rules"},
     {"rules generate", command_rules_generate, "make rewrite rules by machine"},
+    {"rules found", command_rules_found, "count the rules that others find again"},
     {"rules minimize", command_rules_minimize, "find the rules that imply others"},
     {"rules stats", command_rules_stats, "say which rules models need"},
     {"rules", command_rules, "list, verify or prove rewrite rules"},

@@ -43,16 +43,20 @@ typedef struct subterms {
 static void list_below(const eg_term_space *space, uint32_t term, subterms *out) {
   if (term == EG_TERM_NONE) return;
   const eg_space_term *t = eg_term_space_at(space, term);
-  if (t->size == 0 || out->count == MAX_SUBTERMS) return;
+  bool is_constant =
+      t->variant == EG_TERM_NONE && eg_term_space_family(space)->leaves[t->a].is_constant;
+  if ((t->size == 0 && !is_constant) || out->count == MAX_SUBTERMS) return;
   for (uint32_t i = 0; i < out->count; i++)
     if (out->terms[i] == term) return;
-  list_below(space, t->a, out);
-  list_below(space, t->b, out);
+  if (!is_constant) {
+    list_below(space, t->a, out);
+    list_below(space, t->b, out);
+  }
   if (out->count < MAX_SUBTERMS) out->terms[out->count++] = term;
 }
 
-/// Operators of a side; the whole of it too where it is kept (a variable in its place
-/// would be the rule's other side alone).
+/// Operators and constants of a side; the whole of it too where it is kept (a variable in
+/// its place would be the rule's other side alone).
 static void list_of(const eg_term_space *space, eg_term_code code, subterms *out) {
   eg_space_term term;
   out->count = 0;

@@ -17,15 +17,52 @@ static bool decode(const eg_draft *draft, eg_term_code side, eg_space_term *out)
   return eg_term_space_decode(draft->space, side, out);
 }
 
+static const eg_family_leaf *leaf_of(const eg_term_space *space, uint32_t leaf) {
+  return &eg_term_space_family(space)->leaves[leaf];
+}
+
+/// A variable of the left side that is no constant; var_count where there is none, or
+/// none of that shape (NULL: any).
+static uint32_t find_variable(const eg_term_space *space, const eg_space_term *left,
+                              const eg_type *shape) {
+  uint32_t i = 0;
+  for (; i < left->var_count; i++) {
+    const eg_family_leaf *leaf = leaf_of(space, left->vars[i]);
+    if (leaf->is_constant) continue;
+    if (shape == NULL || eg_type_same_shape(&leaf->type, shape)) break;
+  }
+  return i;
+}
+
+/// Whether the left side has all that the right one needs. Constants that it does not
+/// have can be made where they are numbers, or a variable has their shape.
+static bool binds(const eg_term_space *space, const eg_space_term *left,
+                  const eg_space_term *right) {
+  const eg_family *family = eg_term_space_family(space);
+  uint64_t missing = right->leaves & ~left->leaves;
+  if (is_leaf(left) || (missing & ~family->constants) != 0) return false;
+  for (uint32_t i = 0; i < family->leaf_count; i++) {
+    const eg_type *type = &family->leaves[i].type;
+    if ((missing >> i & 1) != 0 &&
+        find_variable(space, left, type->rank == 0 ? NULL : type) == left->var_count)
+      return false;
+  }
+  return true;
+}
+
 bool eg_draft_of(const eg_term_space *space, eg_term_code a, eg_term_code b,
                  eg_draft *out) {
   eg_space_term first, second;
   if (!eg_term_space_decode(space, a, &first) || !eg_term_space_decode(space, b, &second))
     return false;
-  bool a_binds = (second.leaves & ~first.leaves) == 0 && !is_leaf(&first);
-  bool b_binds = (first.leaves & ~second.leaves) == 0 && !is_leaf(&second);
+  bool a_binds = binds(space, &first, &second), b_binds = binds(space, &second, &first);
+  const eg_family *family = eg_term_space_family(space);
   if (!a_binds && !b_binds) return false;
-  bool from_a = a_binds && (!b_binds || first.size >= second.size);
+  // From the side that has the constants, so that they are conditions.
+  bool a_fills = (second.leaves & ~first.leaves & family->constants) != 0;
+  bool b_fills = (first.leaves & ~second.leaves & family->constants) != 0;
+  bool is_better = a_fills == b_fills ? first.size >= second.size : b_fills;
+  bool from_a = a_binds && (!b_binds || is_better);
   *out = (eg_draft){.space = space,
                     .left = from_a ? a : b,
                     .right = from_a ? b : a,
@@ -81,9 +118,18 @@ static bool is_default(const eg_attrs *attrs, uint16_t slot) {
   return info->default_text[0] != '\0' && eg_attr_same(&usual, &attrs->slots[slot]);
 }
 
-static uint32_t find_group(const eg_draft *draft, const char *name, const char *value) {
+uint32_t eg_draft_groups_of(const eg_draft *draft, bool are_defaults) {
+  uint32_t bits = 0;
   for (uint32_t i = 0; i < draft->group_count; i++)
-    if (strcmp(draft->groups[i].name, name) == 0 &&
+    if (draft->groups[i].is_default == are_defaults) bits |= 1u << i;
+  return bits;
+}
+
+static uint32_t find_group(const eg_draft *draft, const char *name, const char *value,
+                           bool usual) {
+  for (uint32_t i = 0; i < draft->group_count; i++)
+    if (draft->groups[i].is_default == usual &&
+        strcmp(draft->groups[i].name, name) == 0 &&
         strcmp(draft->groups[i].value, value) == 0)
       return i;
   return EG_DRAFT_GROUPS;
@@ -101,16 +147,16 @@ static egraph_status list_slots(void *user, const eg_space_term *term) {
   const eg_op_info *info = eg_op_info_of((eg_op)attrs->op);
   for (uint16_t slot = 0; slot < attrs->count; slot++) {
     bool fits;
-    if (is_default(attrs, slot)) continue;
+    bool usual = is_default(attrs, slot);
     EG_TRY(print_slot(attrs, slot, &l->text, &fits));
     if (!fits) continue;
     const char *value = eg_text_of(&l->text);
-    uint32_t at = find_group(l->draft, info->attrs[slot].name, value);
+    uint32_t at = find_group(l->draft, info->attrs[slot].name, value, usual);
     if (at == EG_DRAFT_GROUPS) {
       if (!l->on_left || l->draft->group_count == EG_DRAFT_GROUPS) continue;
       at = l->draft->group_count++;
       eg_draft_group *made = &l->draft->groups[at];
-      *made = (eg_draft_group){.name = info->attrs[slot].name};
+      *made = (eg_draft_group){.name = info->attrs[slot].name, .is_default = usual};
       memcpy(made->value, value, strlen(value) + 1);
     }
     *(l->on_left ? &l->draft->groups[at].on_left : &l->draft->groups[at].on_right) = true;
@@ -140,19 +186,32 @@ static uint32_t variable_of(const eg_space_term *left, uint32_t leaf) {
   return 0;
 }
 
+/// A constant that stands on the right side only.
+static egraph_status print_fill(const eg_draft *draft, const eg_space_term *left,
+                                const eg_family_leaf *leaf, eg_text *out) {
+  uint32_t like =
+      find_variable(draft->space, left, leaf->type.rank == 0 ? NULL : &leaf->type);
+  EG_TRY(eg_text_printf(out, "(fill :dtype (dtype ?x%" PRIu32 ") :shape ", like + 1));
+  if (leaf->type.rank == 0)
+    EG_TRY(eg_text_append(out, "[]"));
+  else
+    EG_TRY(eg_text_printf(out, "(shape ?x%" PRIu32 ")", like + 1));
+  return eg_text_printf(out, " :value %.17g)", leaf->number);
+}
+
 static egraph_status print_attributes(const eg_draft *draft, const eg_attrs *attrs,
                                       eg_text *out, eg_text *scratch) {
   const eg_op_info *info = eg_op_info_of((eg_op)attrs->op);
   for (uint16_t slot = 0; slot < attrs->count; slot++) {
     bool fits;
-    if (is_default(attrs, slot)) continue;
+    bool usual = is_default(attrs, slot);
     EG_TRY(print_slot(attrs, slot, scratch, &fits));
     const char *value = eg_text_of(scratch);
     uint32_t group =
-        fits ? find_group(draft, info->attrs[slot].name, value) : EG_DRAFT_GROUPS;
+        fits ? find_group(draft, info->attrs[slot].name, value, usual) : EG_DRAFT_GROUPS;
     if (group < EG_DRAFT_GROUPS && (draft->lifted & 1u << group) != 0)
       EG_TRY(eg_text_printf(out, " :%s ?v%" PRIu32, info->attrs[slot].name, group + 1));
-    else
+    else if (!usual)
       EG_TRY(eg_text_printf(out, " :%s %s", info->attrs[slot].name, value));
   }
   return EGRAPH_OK;
@@ -162,7 +221,11 @@ static egraph_status print_attributes(const eg_draft *draft, const eg_attrs *att
 static egraph_status print_term(const eg_draft *draft, const eg_space_term *left,
                                 const eg_space_term *term, eg_text *out,
                                 eg_text *scratch) {
-  if (is_leaf(term)) return eg_text_printf(out, "?x%" PRIu32, variable_of(left, term->a));
+  if (is_leaf(term)) {
+    uint32_t var = variable_of(left, term->a);
+    if (var == 0) return print_fill(draft, left, leaf_of(draft->space, term->a), out);
+    return eg_text_printf(out, "?x%" PRIu32, var);
+  }
   const eg_variant *v = eg_term_space_variant(draft->space, term->variant);
   const eg_attrs *attrs = attrs_of(draft, term);
   bool is_part = eg_op_info_of((eg_op)attrs->op)->results != 1;
@@ -232,20 +295,56 @@ static egraph_status print_kernels(const eg_draft *draft, const eg_space_term *l
   return EGRAPH_OK;
 }
 
+/// Which variables are constants.
+static egraph_status print_constants(const eg_draft *draft, const eg_space_term *left,
+                                     eg_text *out) {
+  for (uint32_t i = 0; i < left->var_count; i++) {
+    const eg_family_leaf *leaf = leaf_of(draft->space, left->vars[i]);
+    if (leaf->is_constant)
+      EG_TRY(eg_text_printf(out, " (splat-is ?x%" PRIu32 " %.17g)", i + 1, leaf->number));
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status print_broadcasts(const eg_draft *draft, const eg_space_term *left,
+                                      eg_text *out) {
+  uint32_t to = find_variable(draft->space, left, NULL);
+  for (uint32_t i = 0; i < left->var_count && to < left->var_count; i++)
+    if (leaf_of(draft->space, left->vars[i])->is_constant)
+      EG_TRY(eg_text_printf(out, " (broadcasts-to ?x%" PRIu32 " ?x%" PRIu32 ")", i + 1,
+                            to + 1));
+  return EGRAPH_OK;
+}
+
+typedef struct guard_parts {
+  bool ranks, is_float, same_shapes, kernels, broadcasts;
+} guard_parts;
+
+static const guard_parts PARTS[EG_GUARD_COUNT] = {
+    [EG_GUARD_NONE] = {.ranks = false},
+    [EG_GUARD_FLOAT] = {.is_float = true},
+    [EG_GUARD_SAME_SHAPE] = {.same_shapes = true},
+    [EG_GUARD_RANK] = {.ranks = true},
+    [EG_GUARD_RANK_FLOAT] = {.ranks = true, .is_float = true},
+    [EG_GUARD_RANK_SAME_SHAPE] = {.ranks = true, .same_shapes = true},
+    [EG_GUARD_KERNEL] = {.ranks = true, .kernels = true},
+    [EG_GUARD_BROADCASTS] = {.broadcasts = true},
+    [EG_GUARD_BROADCASTS_FLOAT] = {.broadcasts = true, .is_float = true}};
+
 static egraph_status print_guard(const eg_draft *draft, const eg_space_term *left,
                                  eg_text *out) {
-  eg_guard g = draft->guard;
-  if (g == EG_GUARD_NONE || left->var_count == 0) return EGRAPH_OK;
+  const guard_parts *parts = &PARTS[draft->guard];
   size_t before = out->chars.len;
   EG_TRY(eg_text_append(out, "\n  (when"));
   size_t empty = out->chars.len;
-  if (g != EG_GUARD_FLOAT && g != EG_GUARD_SAME_SHAPE)
-    EG_TRY(print_ranks(draft, left, out));
-  if (g == EG_GUARD_FLOAT || g == EG_GUARD_RANK_FLOAT)
-    EG_TRY(eg_text_append(out, " (is-float ?x1)"));
-  if (g == EG_GUARD_SAME_SHAPE || g == EG_GUARD_RANK_SAME_SHAPE)
-    EG_TRY(print_same_shapes(draft, left, out));
-  if (g == EG_GUARD_KERNEL) EG_TRY(print_kernels(draft, left, out));
+  EG_TRY(print_constants(draft, left, out));
+  if (parts->ranks) EG_TRY(print_ranks(draft, left, out));
+  if (parts->is_float && left->var_count != 0)
+    EG_TRY(eg_text_printf(out, " (is-float ?x%" PRIu32 ")",
+                          find_variable(draft->space, left, NULL) % left->var_count + 1));
+  if (parts->same_shapes) EG_TRY(print_same_shapes(draft, left, out));
+  if (parts->kernels) EG_TRY(print_kernels(draft, left, out));
+  if (parts->broadcasts) EG_TRY(print_broadcasts(draft, left, out));
   if (out->chars.len != empty) return eg_text_append(out, ")");
   out->chars.len = before; // nothing to say
   out->chars.data[before] = '\0';

@@ -1,16 +1,19 @@
 // A rule in the making: two terms of one value, and how much of what the instance has is
 // left out of the rule.
 //
-// Leaves become variables. An attribute value that stands on the left is a constant of
-// the instance, or lifted: a variable that stands for it wherever it is the value of an
-// attribute of that name. Guards say what else the rule may rest on.
+// Leaves become variables, constants ones of which all elements are that number; a
+// constant that the left side does not have is made on the right. An attribute value that
+// stands on the left is a constant of the instance, or lifted: a variable that stands for
+// it wherever it is the value of an attribute of that name. Guards say what else the rule
+// may rest on.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_REWRITES_GENERATE_DRAFT_H
 #define EG_REWRITES_GENERATE_DRAFT_H
 
 #include "rewrites/generate/term_space.h"
 
-// Guards, the weakest first: id, words.
+// Guards: id, words. State files have their numbers, so new ones come last. Constants
+// broadcast: to the first variable that is none.
 #define EG_GUARD_LIST(X)                                                                 \
   X(EG_GUARD_NONE, "none")                                                               \
   X(EG_GUARD_FLOAT, "float")                                                             \
@@ -18,18 +21,21 @@
   X(EG_GUARD_RANK, "ranks")                                                              \
   X(EG_GUARD_RANK_FLOAT, "ranks, float")                                                 \
   X(EG_GUARD_RANK_SAME_SHAPE, "ranks, same shapes")                                      \
-  X(EG_GUARD_KERNEL, "ranks, kernel sizes")
+  X(EG_GUARD_KERNEL, "ranks, kernel sizes")                                              \
+  X(EG_GUARD_BROADCASTS, "constants broadcast")                                          \
+  X(EG_GUARD_BROADCASTS_FLOAT, "constants broadcast, float")
 #define EG_GUARD_ENUM(id, words) id,
 typedef enum eg_guard { EG_GUARD_LIST(EG_GUARD_ENUM) EG_GUARD_COUNT } eg_guard;
 #undef EG_GUARD_ENUM
 const char *eg_guard_words(eg_guard guard);
 
-enum { EG_DRAFT_GROUPS = 8, EG_DRAFT_VALUE = 48 };
+enum { EG_DRAFT_GROUPS = 16, EG_DRAFT_VALUE = 48 };
 
 /// An attribute value of the instance, by the name of the attribute.
 typedef struct eg_draft_group {
   const char *name;
   char value[EG_DRAFT_VALUE];
+  bool is_default; // of its attributes: not written unless it is lifted
   bool on_left, on_right;
 } eg_draft_group;
 
@@ -50,6 +56,8 @@ bool eg_draft_of(const eg_term_space *space, eg_term_code a, eg_term_code b,
                  eg_draft *out);
 /// Whether the rule can be used backwards, too: same variables on both sides.
 bool eg_draft_can_turn(const eg_draft *draft);
+/// Bits of groups of values that are the defaults of their attributes, or that are not.
+uint32_t eg_draft_groups_of(const eg_draft *draft, bool are_defaults);
 /// Lists the groups. Fails with EGRAPH_E_MEMORY only.
 egraph_status eg_draft_list_groups(eg_draft *draft);
 /// Appends one side: "(add ?x1 ?x2)". Variables are numbered as they occur on the left,

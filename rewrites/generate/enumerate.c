@@ -177,11 +177,13 @@ static bool is_disjoint(const eg_space_term *a, const eg_space_term *b) {
   return true;
 }
 
-/// Whether there is a leaf, and those of b and the extras go on as a canonical a began.
+/// Whether there is a leaf that is no constant, and those of b and the extras go on as a
+/// canonical a began.
 static bool goes_on(const growth *g, const eg_variant *v, const eg_space_term *a,
                     const eg_space_term *b) {
   uint64_t with_b = b != NULL ? a->leaves | b->leaves : a->leaves;
-  if (with_b == 0 && v->operand_count == v->free_count) return false; // to be folded
+  bool is_known = (with_b & ~g->space->family->constants) == 0;
+  if (is_known && v->operand_count == v->free_count) return false; // to be folded
   if (g->keep) return true;
   const eg_family_leaf *leaves = g->space->family->leaves;
   uint64_t seen = a->leaves;

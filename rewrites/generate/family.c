@@ -6,7 +6,9 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/number.h"
 #include "rewrites/generate/builtin_families.h"
+#include "rewrites/generate/field.h"
 
 enum {
   DEFAULT_ELEMENTS = 256,
@@ -75,6 +77,40 @@ static egraph_status read_leaves(reader *r, const eg_sexpr *form, bool is_weight
   for (uint32_t i = 1; i < form->count; i++) {
     uint32_t group = r->leaves.len == 0 ? 0 : r->leaves.data[r->leaves.len - 1].group + 1;
     EG_TRY(read_leaf(r, &form->children[i], is_weight, group));
+  }
+  return EGRAPH_OK;
+}
+
+/// A weight of one known number, which the field has, too.
+static egraph_status read_constant(reader *r, const eg_sexpr *form, uint32_t group) {
+  double number;
+  uint64_t in_field;
+  if (form->kind != EG_SEXPR_LIST || form->count != 3 ||
+      form->children[0].kind != EG_SEXPR_ATOM ||
+      form->children[1].kind != EG_SEXPR_STRING ||
+      form->children[2].kind != EG_SEXPR_ATOM ||
+      !eg_parse_double(form->children[2].text, &number))
+    return eg_sexpr_fail(r->file, form, "a constant is (NAME \"float32[]\" 2.0)");
+  if (!eg_field_of_double(number, false, &in_field))
+    return eg_sexpr_fail(r->file, form,
+                         "a constant is a quotient of whole numbers below 2^24");
+  const eg_sexpr one = {.kind = EG_SEXPR_ATOM, .text = "1"};
+  eg_sexpr parts[] = {form->children[0], one, form->children[1]};
+  const eg_sexpr leaf = {.kind = EG_SEXPR_LIST,
+                         .children = parts,
+                         .count = 3,
+                         .line = form->line,
+                         .column = form->column};
+  EG_TRY(read_leaf(r, &leaf, true, group));
+  r->leaves.data[r->leaves.len - 1].is_constant = true;
+  r->leaves.data[r->leaves.len - 1].number = number;
+  return EGRAPH_OK;
+}
+
+static egraph_status read_constants(reader *r, const eg_sexpr *form) {
+  for (uint32_t i = 1; i < form->count; i++) {
+    uint32_t group = r->leaves.len == 0 ? 0 : r->leaves.data[r->leaves.len - 1].group + 1;
+    EG_TRY(read_constant(r, &form->children[i], group));
   }
   return EGRAPH_OK;
 }
@@ -237,13 +273,15 @@ static egraph_status read_part(reader *r, const eg_sexpr *part, eg_family *out) 
     out->max_elements = (uint32_t)most;
   } else if (eg_sexpr_is_form(part, "inputs") || eg_sexpr_is_form(part, "weights")) {
     return read_leaves(r, part, eg_sexpr_is_form(part, "weights"));
+  } else if (eg_sexpr_is_form(part, "constants")) {
+    return read_constants(r, part);
   } else if (eg_sexpr_is_form(part, "operators")) {
     for (uint32_t i = 1; i < part->count; i++)
       EG_TRY(read_template(r, &part->children[i]));
   } else {
     return eg_sexpr_fail(r->file, part,
                          "a family has (about ..), (elements N), (inputs ..), "
-                         "(weights ..), (operators ..)");
+                         "(weights ..), (constants ..), (operators ..)");
   }
   return EGRAPH_OK;
 }
@@ -273,6 +311,8 @@ static egraph_status read_parts(reader *r, const eg_sexpr *form, eg_family *out)
   EG_TRY(eg_arena_alloc(r->arena, r->leaves.len, sizeof *out->leaves, &out->leaves));
   EG_TRY(eg_arena_alloc(r->arena, r->templates.len, sizeof *out->templates,
                         &out->templates));
+  for (uint32_t i = 0; i < out->leaf_count; i++)
+    if (r->leaves.data[i].is_constant) out->constants |= UINT64_C(1) << i;
   memcpy(out->leaves, r->leaves.data, r->leaves.len * sizeof *out->leaves);
   memcpy(out->templates, r->templates.data, r->templates.len * sizeof *out->templates);
   return EGRAPH_OK;

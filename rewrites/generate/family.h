@@ -2,9 +2,10 @@
 //
 //   file     := (egraph-families 1) family*
 //   family   := (family NAME (about "text") (elements N)? (inputs leaf*) (weights leaf*)?
-//                (operators template*))
+//                (constants constant*)? (operators template*))
 //   leaf     := (NAME COUNT "float32[4,4]")          NAME1, NAME2, ..., of one type
-//   template := (OP choice* (:operands N)? (:leaves [i ...])? (:kernel [n ...])?)
+//   constant := (NAME "float32[]" 2.0)            a weight, all elements of which are
+//   this template := (OP choice* (:operands N)? (:leaves [i ...])? (:kernel [n ...])?)
 //   choice   := :attribute value | :attribute (each value value ...)
 //
 // A template with `each` stands for one of every combination. `:operands` is how many
@@ -24,7 +25,8 @@ enum { EG_FAMILY_MAX_LEAVES = 48, EG_FAMILY_MAX_TEMPLATES = 400 };
 typedef struct eg_family_leaf {
   const char *name; // "a2"
   eg_type type;
-  bool is_weight;
+  bool is_weight, is_constant;
+  double number;        // of a constant: every element
   uint32_t group, rank; // the rank-th of its group: those of one line of the file
 } eg_family_leaf;
 
@@ -41,6 +43,7 @@ typedef struct eg_family {
   uint32_t max_elements;
   eg_family_leaf *leaves;
   uint32_t leaf_count;
+  uint64_t constants; // bits of leaves
   eg_family_template *templates;
   uint32_t template_count;
   uint64_t hash; // of its canonical text: a state file is of one family

@@ -116,6 +116,17 @@ uint64_t eg_field_divide(uint64_t a, uint64_t b) {
   return b == 0 ? eg_field_exp(no_value, a) : eg_field_mul(a, eg_field_inverse(b));
 }
 
+uint64_t eg_field_power(uint64_t a, uint64_t b) {
+  const uint64_t no_value = UINT64_C(0x2545f4914f6cdd), one_half = (EG_FIELD_P + 1) / 2;
+  int64_t whole = eg_field_signed(b);
+  if (whole >= 0 && whole <= 8) return eg_field_pow(a, (uint64_t)whole);
+  if (whole < 0 && whole >= -8)
+    return eg_field_divide(1, eg_field_pow(a, (uint64_t)-whole));
+  if (b == one_half) return eg_field_sqrt(a);
+  if (b == eg_field_neg(one_half)) return eg_field_divide(1, eg_field_sqrt(a));
+  return eg_field_exp(eg_hash_combine(no_value, b), a);
+}
+
 static uint64_t key_of(uint64_t key, eg_op op) {
   return eg_hash_combine(key, (uint64_t)op + 1);
 }

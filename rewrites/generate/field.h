@@ -84,6 +84,9 @@ uint64_t eg_field_apply(const eg_field_function *f, uint64_t x);
 
 /// a / b. Of 0 as divisor some number that depends on a and fits no identity.
 uint64_t eg_field_divide(uint64_t a, uint64_t b);
+/// a^b: of whole b within +-8 and of b = +-1/2 by products, quotients and roots; of
+/// others some number that depends on both.
+uint64_t eg_field_power(uint64_t a, uint64_t b);
 uint64_t eg_field_exp(uint64_t key, uint64_t x);
 uint64_t eg_field_log(uint64_t key, uint64_t x);
 uint64_t eg_field_sqrt(uint64_t x);

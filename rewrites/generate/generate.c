@@ -183,6 +183,12 @@ static egraph_status print_source(const run *r, const eg_candidate *c, eg_text *
       (unsigned)c->size_right, c->instances, c->instances == 1 ? "" : "s");
 }
 
+/// Guards that ask nothing of what has no constants; a constant is a number where terms
+/// are compared, and broadcasts to all.
+static bool is_general(uint32_t guard) {
+  return guard == EG_GUARD_NONE || guard == EG_GUARD_BROADCASTS;
+}
+
 static egraph_status keep(run *r, const eg_candidate *c, const eg_draft *draft) {
   eg_text source, text;
   char name[NAME_BYTES];
@@ -200,7 +206,7 @@ static egraph_status keep(run *r, const eg_candidate *c, const eg_draft *draft) 
                              .both_ways = draft->both_ways};
   if (status == EGRAPH_OK && added) status = eg_generate_state_keep(&r->state, &rule);
   if (status == EGRAPH_OK && added)
-    status = enable_kept(r, r->state.rules.len - 1, draft->guard == EG_GUARD_NONE);
+    status = enable_kept(r, r->state.rules.len - 1, is_general(draft->guard));
   if (status == EGRAPH_OK && !added) r->report->implied++;
   eg_text_deinit(&source);
   eg_text_deinit(&text);
@@ -210,11 +216,11 @@ static egraph_status keep(run *r, const eg_candidate *c, const eg_draft *draft) 
 enum { NO_RULE = -1 };
 
 /// Switches on, besides shipped ones, what may imply a rule with that guard wherever it
-/// holds: rules without a guard, or with the same; not `but`.
+/// holds: rules with a general guard, or with the same; not `but`.
 static egraph_status enable_general(run *r, uint32_t guard, ptrdiff_t but) {
   for (size_t i = 0; i < r->state.rules.len; i++) {
     uint32_t other = r->state.rules.data[i].guard;
-    bool on = other == EG_GUARD_NONE || other == guard;
+    bool on = is_general(other) || other == guard;
     EG_TRY(enable_kept(r, i, on && (ptrdiff_t)i != but));
   }
   return EGRAPH_OK;
@@ -228,7 +234,7 @@ static bool is_fast(const eg_draft *draft) {
 static egraph_status ask_accepted(run *r, const eg_draft *draft, bool *out) {
   const eg_draft *list[] = {draft};
   egraph_math math = is_fast(draft) ? EGRAPH_MATH_FAST : EGRAPH_MATH_ASSOCIATIVE;
-  if (draft->guard == EG_GUARD_NONE && !is_fast(draft)) return EGRAPH_OK; // it was asked
+  if (is_general(draft->guard) && !is_fast(draft)) return EGRAPH_OK; // it was asked
   EG_TRY(enable_general(r, draft->guard, NO_RULE));
   EG_TRY(ask_implied(r, math, list, 1, out));
   return enable_general(r, EG_GUARD_NONE, NO_RULE);

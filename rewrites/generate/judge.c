@@ -6,6 +6,7 @@
 #include "base/hash.h"
 #include "rewrites/rule_files.h"
 #include "rewrites/saturation/saturate.h"
+#include "rewrites/saturation/splat_weight.h"
 #include "rewrites/verify/verify.h"
 
 // ---- implied --------------------------------------------------------------------
@@ -25,9 +26,12 @@ static egraph_status add_leaves(side_graph *g) {
   for (uint32_t i = 0; i < family->leaf_count; i++) {
     const eg_family_leaf *leaf = &family->leaves[i];
     eg_value value;
-    EG_TRY(leaf->is_weight
-               ? eg_graph_add_weight(g->graph, leaf->name, &leaf->type, NULL, &value)
-               : eg_graph_add_input(g->graph, leaf->name, &leaf->type, &value));
+    if (leaf->is_constant)
+      EG_TRY(eg_graph_add_splat(g->graph, leaf->name, &leaf->type, leaf->number, &value));
+    else
+      EG_TRY(leaf->is_weight
+                 ? eg_graph_add_weight(g->graph, leaf->name, &leaf->type, NULL, &value)
+                 : eg_graph_add_input(g->graph, leaf->name, &leaf->type, &value));
     EG_TRY(eg_u32s_push(&g->terms, i)); // leaves are the first terms
     EG_TRY(value_vec_push(&g->values, value));
   }
@@ -196,11 +200,13 @@ static egraph_status find_guard(tries *t, eg_draft *draft, bool *out_accepted) {
 
 /// Lifts values of a draft that passes, then says less in its guard.
 static egraph_status loosen(tries *t, eg_draft *draft) {
-  static const eg_guard ORDER[] = {EG_GUARD_NONE, EG_GUARD_FLOAT, EG_GUARD_SAME_SHAPE};
+  static const eg_guard ORDER[] = {EG_GUARD_NONE, EG_GUARD_FLOAT, EG_GUARD_BROADCASTS,
+                                   EG_GUARD_BROADCASTS_FLOAT, EG_GUARD_SAME_SHAPE};
   eg_guard guard = draft->guard;
   uint32_t lifted = 0;
   bool accepted;
   for (uint32_t i = 0; i < draft->group_count; i++) {
+    if (draft->groups[i].is_default) continue;
     EG_TRY(try_draft(t, draft, guard, lifted | 1u << i, &accepted));
     if (accepted) lifted |= 1u << i;
   }
@@ -239,11 +245,31 @@ static egraph_status settle(const eg_judge_options *options, eg_draft *draft,
   return EGRAPH_OK;
 }
 
-egraph_status eg_judge_generalize(const eg_judge_options *options, eg_draft *draft,
-                                  bool *out_accepted) {
+/// Defaults of attributes that need not be so, in a draft that is settled.
+static egraph_status lift_defaults(const eg_judge_options *options, eg_draft *draft) {
+  uint32_t settled = draft->lifted;
+  bool accepted;
+  for (uint32_t i = 0; i < draft->group_count; i++) {
+    const eg_draft_group *group = &draft->groups[i];
+    if (!group->is_default || (draft->both_ways && !group->on_right)) continue;
+    uint32_t before = draft->lifted;
+    draft->lifted |= 1u << i;
+    EG_TRY(is_accepted(options->seed, draft, FEW_INSTANCES, &accepted));
+    if (accepted)
+      EG_TRY(is_accepted(options->seed, draft, options->instances, &accepted));
+    if (!accepted) draft->lifted = before;
+  }
+  if (draft->lifted == settled) return EGRAPH_OK;
+  EG_TRY(confirm(options, draft, &accepted));
+  if (!accepted) draft->lifted = settled;
+  return EGRAPH_OK;
+}
+
+static egraph_status generalize(const eg_judge_options *options, eg_draft *draft,
+                                bool *out_accepted) {
   tries t = {.options = options};
   EG_TRY(eg_draft_list_groups(draft));
-  uint32_t all = (1u << draft->group_count) - 1;
+  uint32_t all = eg_draft_groups_of(draft, false);
   draft->class_text = "fast";
   EG_TRY(try_draft(&t, draft, EG_GUARD_NONE, all, out_accepted));
   if (*out_accepted) EG_TRY(settle(options, draft, out_accepted));
@@ -258,4 +284,10 @@ egraph_status eg_judge_generalize(const eg_judge_options *options, eg_draft *dra
   if (*out_accepted) return EGRAPH_OK;
   *draft = narrow;
   return settle(options, draft, out_accepted);
+}
+
+egraph_status eg_judge_generalize(const eg_judge_options *options, eg_draft *draft,
+                                  bool *out_accepted) {
+  EG_TRY(generalize(options, draft, out_accepted));
+  return *out_accepted ? lift_defaults(options, draft) : EGRAPH_OK;
 }

@@ -297,6 +297,14 @@ egraph_status eg_term_space_keep(eg_term_space *space, const eg_space_term *term
 
 // ---- leaves and constants -------------------------------------------------------
 
+/// A constant is its number, at every point.
+static void set_constant(const eg_type *type, double number, uint64_t *out) {
+  uint64_t value = 0;
+  (void)eg_field_of_double(number, false, &value); // it was when it was read
+  for (int64_t i = 0; i < eg_type_elements(type); i++)
+    out[i] = value;
+}
+
 static void draw_leaf(const eg_type *type, uint64_t seed, uint32_t leaf, uint64_t *out) {
   eg_rng rng = {.state = eg_hash_combine(seed, leaf)};
   for (int64_t i = 0; i < eg_type_elements(type); i++)
@@ -320,7 +328,10 @@ static egraph_status add_leaf_term(eg_term_space *space, uint32_t leaf) {
                         .is_canonical = true};
   EG_TRY(add_type(space, &from->type, &term.type));
   (void)add_leaf(space, &term, leaf);
-  draw_leaf(&from->type, space->seed, leaf, values);
+  if (from->is_constant)
+    set_constant(&from->type, from->number, values);
+  else
+    draw_leaf(&from->type, space->seed, leaf, values);
   return eg_term_space_keep(space, &term, fingerprint_of(space, term.type, values),
                             values);
 }
@@ -494,7 +505,11 @@ egraph_status eg_term_space_value(eg_term_space *space, eg_term_code code,
     uint32_t id = run.terms.order[i];
     const eg_space_term *t = &space->terms.data[id];
     uint64_t *to = run.values->data + run.places[i];
-    if (t->variant == EG_TERM_NONE || id == point->given)
+    bool is_leaf = t->variant == EG_TERM_NONE && id != point->given;
+    if (is_leaf && space->family->leaves[t->a].is_constant)
+      set_constant(&space->types.data[t->type].type, space->family->leaves[t->a].number,
+                   to);
+    else if (is_leaf || id == point->given)
       draw_leaf(&space->types.data[t->type].type, point->seed, id, to);
     else
       run_variant(space, &run, t->variant, t->a, t->b, to);

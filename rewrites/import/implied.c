@@ -9,6 +9,7 @@
 #include "rewrites/instances/instance_draw.h"
 #include "rewrites/rule_files.h"
 #include "rewrites/saturation/saturate.h"
+#include "rewrites/saturation/splat_weight.h"
 
 // INSTANCES of those drawn must all be found equal; more of them where a rule is left out
 // for it.
@@ -102,11 +103,12 @@ void eg_implied_checker_deinit(eg_implied_checker *checker) {
 
 // ---- instances ------------------------------------------------------------------------
 
-/// The variables of an instance: types of tensors, values of the others.
+/// The variables of an instance: tensors, and values of the others.
 typedef struct sample {
   uint32_t merit;
-  eg_type *types;        // [var_count]
-  eg_rule_value *values; // [var_count]
+  eg_verify_leaf *leaves; // [var_count]
+  eg_attrs *attrs;        // [pattern_term_count] of operators
+  eg_rule_value *values;  // [var_count]
 } sample;
 
 typedef struct check {
@@ -147,15 +149,18 @@ static void mark_kernels(check *c) {
   }
 }
 
-/// Distinct sizes above 1; 0 where a tensor is no ordinary one.
+/// Distinct sizes above 1 of tensors of float64, and one for being there. Others are
+/// worse than these: they serve rules that have none of float64. 0 where a tensor is
+/// empty.
 static uint32_t merit_of(const eg_verify_instance *instance) {
   const eg_rule *rule = instance->rule;
   int64_t sizes[MAX_DISTINCT];
   uint32_t count = 0;
+  bool is_ordinary = true;
   for (uint32_t i = 0; i < rule->var_count; i++) {
     const eg_verify_leaf *leaf = &instance->leaves[i];
     if (!is_tensor(rule, i)) continue;
-    if (leaf->splat || leaf->type.dtype != EGRAPH_FLOAT64) return 0;
+    is_ordinary = is_ordinary && leaf->type.dtype == EGRAPH_FLOAT64;
     for (uint32_t d = 0; d < leaf->type.rank; d++) {
       uint32_t at = 0;
       if (leaf->type.dims[d] == 0) return 0;
@@ -165,7 +170,7 @@ static uint32_t merit_of(const eg_verify_instance *instance) {
         sizes[count++] = leaf->type.dims[d];
     }
   }
-  return 1 + count;
+  return is_ordinary ? 2 + count : 1;
 }
 
 static egraph_status keep_value(check *c, const eg_rule_value *from, eg_rule_value *to) {
@@ -178,14 +183,29 @@ static egraph_status keep_value(check *c, const eg_rule_value *from, eg_rule_val
   return EGRAPH_OK;
 }
 
+/// A pattern may leave attributes open (`_`), an instance has them.
+static egraph_status keep_attrs(check *c, const eg_attrs *from, eg_attrs *to) {
+  eg_attr *slots;
+  EG_TRY(eg_arena_alloc(&c->arena, from->count, sizeof *slots, &slots));
+  for (uint16_t i = 0; i < from->count; i++)
+    EG_TRY(eg_attr_copy(&c->arena, &from->slots[i], &slots[i]));
+  *to = (eg_attrs){.op = from->op, .count = from->count, .slots = slots};
+  return EGRAPH_OK;
+}
+
 static egraph_status keep(check *c, const eg_verify_instance *instance, uint32_t merit,
                           sample *to) {
   uint32_t count = c->rule->var_count;
-  EG_TRY(eg_arena_alloc(&c->arena, count, sizeof *to->types, &to->types));
+  EG_TRY(eg_arena_alloc(&c->arena, count, sizeof *to->leaves, &to->leaves));
   EG_TRY(eg_arena_alloc(&c->arena, count, sizeof *to->values, &to->values));
+  EG_TRY(eg_arena_alloc(&c->arena, c->rule->pattern_term_count, sizeof *to->attrs,
+                        &to->attrs));
   to->merit = merit;
+  for (uint32_t i = 0; i < c->rule->pattern_term_count; i++)
+    if (!c->rule->terms[i].is_var)
+      EG_TRY(keep_attrs(c, instance->attrs[i], &to->attrs[i]));
   for (uint32_t i = 0; i < count; i++) {
-    to->types[i] = instance->leaves[i].type;
+    to->leaves[i] = instance->leaves[i];
     if (c->rule->vars[i].kind != EG_RULE_TENSOR)
       EG_TRY(keep_value(c, &instance->env->vars[i], &to->values[i]));
   }
@@ -245,9 +265,13 @@ static egraph_status declare_leaves(trial *t) {
     eg_value value;
     const char *name = rule->vars[i].name + 1;
     if (!is_tensor(rule, i)) continue;
-    EG_TRY(t->check->is_kernel[i]
-               ? eg_graph_add_weight(t->graph, name, &t->sample->types[i], NULL, &value)
-               : eg_graph_add_input(t->graph, name, &t->sample->types[i], &value));
+    const eg_verify_leaf *leaf = &t->sample->leaves[i];
+    if (leaf->splat)
+      EG_TRY(eg_graph_add_splat(t->graph, name, &leaf->type, leaf->splat_value, &value));
+    else
+      EG_TRY(t->check->is_kernel[i] || leaf->constant
+                 ? eg_graph_add_weight(t->graph, name, &leaf->type, NULL, &value)
+                 : eg_graph_add_input(t->graph, name, &leaf->type, &value));
   }
   return EGRAPH_OK;
 }
@@ -282,7 +306,28 @@ static void refresh(trial *t, uint32_t end) {
   }
 }
 
-/// Terms [first, end), one by one: names of parts of the left side stand for classes.
+/// The left side as the instance has it; names of its parts stand for classes.
+static egraph_status add_left(trial *t) {
+  const eg_rule *rule = t->check->rule;
+  for (uint32_t i = 0; i < rule->pattern_term_count; i++) {
+    const eg_rule_term *term = &rule->terms[i];
+    eg_built_term *built = &t->builder.terms[i];
+    if (term->is_var) {
+      built->class = t->env.vars[term->var].tensor;
+      continue;
+    }
+    for (uint32_t k = 0; k < term->child_count; k++)
+      t->builder.classes[k] = t->builder.terms[term->children[k]].class;
+    EG_TRY(eg_tensor_egraph_add(t->egraph, &t->sample->attrs[i], t->builder.classes,
+                                term->child_count, EG_REASON_SEED, &built->class));
+    if (term->var != EG_RULE_NONE)
+      t->env.vars[term->var] =
+          (eg_rule_value){.kind = EG_RULE_TENSOR, .tensor = built->class};
+  }
+  return EGRAPH_OK;
+}
+
+/// Terms [first, end) of the right side, one by one.
 static egraph_status add_terms(trial *t, uint32_t first, uint32_t end, bool *out_ok) {
   const eg_rule *rule = t->check->rule;
   *out_ok = true;
@@ -294,10 +339,6 @@ static egraph_status add_terms(trial *t, uint32_t first, uint32_t end, bool *out
     EG_TRY(eg_rule_plan(&t->builder, &t->env, t->egraph, i, i + 1, out_ok, &missing));
     if (!*out_ok) return EGRAPH_OK;
     EG_TRY(eg_rule_commit(&t->builder, rule, t->egraph, i, i + 1, EG_REASON_SEED));
-    const eg_rule_term *term = &rule->terms[i];
-    if (!term->is_var && term->var != EG_RULE_NONE)
-      t->env.vars[term->var] =
-          (eg_rule_value){.kind = EG_RULE_TENSOR, .tensor = t->builder.terms[i].class};
   }
   return EGRAPH_OK;
 }
@@ -342,8 +383,7 @@ static egraph_status run_trial(trial *t, uint32_t most, uint32_t *out_level) {
   bool ok;
   *out_level = 2;
   EG_TRY(set_up(t));
-  EG_TRY(add_terms(t, 0, rule->pattern_term_count, &ok));
-  if (!ok) return EGRAPH_OK;
+  EG_TRY(add_left(t));
   note_roots(t, rule->lhs, t->roots[0]);
   EG_TRY(saturate(t));
   EG_TRY(add_terms(t, rule->pattern_term_count, rule->term_count, &ok));

@@ -222,6 +222,14 @@ matches small.rules '\(rule rectified'
 expect 0 '^3 of 3 rules kept' - rules minimize small.rules
 expect 2 - 'a file of rules that is read, and would be overwritten' rules minimize set.rules -o set.rules
 
+# What a set finds again.
+expect 0 '^all +5 rules, 5 found$' - rules found set.rules --of set.rules --operators 4
+matches stdout '^found +four: negations-'
+expect 0 '^all +4 rules, 4 found$' - rules found small.rules small.rules --of set.rules
+expect 0 '^not found +relu-abs: an operator that no other rule has' - rules found small.rules
+expect 0 '"found":4,"not_found":0' - rules found small.rules --of set.rules --json
+expect 2 - . rules found
+
 # Which rules models need.
 cat >twice.egraph <<'X'
 (egraph-graph 1) (input x "float32[4,4]") (let a (neg x)) (let b (neg a)) (let c (relu b)) (output y c)

@@ -103,6 +103,7 @@ report saturate-report saturate one.rules --term '(+ a (* b 1))'
 report rules-report rules mine.rules --verify
 report rules-report rules mine.rules --guards
 report rules-report rules minimize mine.rules
+report rules-report rules found mine.rules --of mine.rules
 report rules-report rules stats mlp.egraph --no-measure
 report rules-report rules mine.rules --prove
 printf 'relu(input_1)==tanh(input_1)relu(relu(input_1))==relu(input_1)' >published.txt

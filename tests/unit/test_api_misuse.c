@@ -108,6 +108,8 @@ static void rules_refuse_null(void **state) {
   REFUSES(egraph_rules_guards, "rules", NULL, 1, NULL, NULL);
   REFUSES(egraph_rules_minimize, "rules", NULL, NULL, NULL, NULL, AT);
   REFUSES(egraph_rules_minimize, "out", NULL, AT, NULL, NULL, NULL);
+  REFUSES(egraph_rules_found, "of", NULL, NULL, AT, 0, NULL, NULL);
+  REFUSES(egraph_rules_found, "by", NULL, AT, NULL, 0, NULL, NULL);
 }
 
 static void optimizing_and_running_refuse_null(void **state) {

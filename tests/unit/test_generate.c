@@ -56,6 +56,28 @@ static void quotients_are_recognized(void **state) {
     assert_false(eg_field_of_double(bad[i], false, &value));
 }
 
+static void powers_are_products_quotients_and_roots(void **state) {
+  (void)state;
+  eg_rng rng = {.state = test_seed(9)};
+  uint64_t one_half, two_thirds;
+  assert_true(eg_field_of_double(0.5, false, &one_half));
+  assert_true(eg_field_of_double(2.0 / 3, false, &two_thirds));
+  for (size_t i = 0; i < test_rounds(200); i++) {
+    uint64_t x = 1 + eg_rng_next(&rng) % (EG_FIELD_P - 1);
+    assert_int_equal(eg_field_power(x, 0), 1);
+    assert_int_equal(eg_field_power(x, 1), x);
+    assert_int_equal(eg_field_power(x, 3), eg_field_mul(x, eg_field_mul(x, x)));
+    assert_int_equal(eg_field_mul(eg_field_power(x, eg_field_neg(2)), eg_field_mul(x, x)),
+                     1);
+    assert_int_equal(eg_field_power(x, one_half), eg_field_sqrt(x));
+    assert_int_equal(
+        eg_field_mul(eg_field_power(x, eg_field_neg(one_half)), eg_field_sqrt(x)), 1);
+    // Others keep no identity, but are a function.
+    assert_int_equal(eg_field_power(x, two_thirds), eg_field_power(x, two_thirds));
+    assert_int_not_equal(eg_field_power(x, two_thirds), eg_field_power(x, 9));
+  }
+}
+
 static void functions_keep_the_identities_that_are_promised(void **state) {
   (void)state;
   eg_rng rng = {.state = test_seed(2)};
@@ -542,7 +564,15 @@ static void wrong_families_are_told_where(void **state) {
       {IN("(x 2 \"float32[1000,1000]\")", "(add)"), "a leaf has 1 to 1024 elements"},
       {IN("(x 1 \"float32[2]\") (x 1 \"float32[3]\")", "(add)"), "is a leaf x1 already"},
       {IN("(x 2 float32)", "(add)"), "a leaf is (NAME COUNT"},
-      {IN("", "(add)"), "a family needs inputs and operators"}};
+      {IN("", "(add)"), "a family needs inputs and operators"},
+      {"(egraph-families 1) (family f (constants (c \"float32[]\")))",
+       "a constant is (NAME"},
+      {"(egraph-families 1) (family f (constants (c \"float32[]\" x)))",
+       "a constant is (NAME"},
+      {"(egraph-families 1) (family f (constants (c \"float32[]\" 1e30)))",
+       "a constant is a quotient of whole numbers"},
+      {"(egraph-families 1) (family f (constants (c \"float32[0]\" 1)))",
+       "a leaf has 1 to 1024 elements"}};
 #undef IN
   for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
     eg_arena arena;
@@ -591,6 +621,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(products_and_inverses_are_those_of_the_field),
       cmocka_unit_test(quotients_are_recognized),
+      cmocka_unit_test(powers_are_products_quotients_and_roots),
       cmocka_unit_test(functions_keep_the_identities_that_are_promised),
       cmocka_unit_test(operators_mean_what_their_kernels_compute),
       cmocka_unit_test(what_the_field_does_not_know_is_named),

@@ -84,6 +84,113 @@ static void a_file_of_rules_verifies_and_has_known_ones(void **state) {
   egraph_string_free(NULL, text);
 }
 
+/// Rules with known numbers: conditions on the left side, a fill on the right one.
+static void constants_are_conditions_and_fills(void **state) {
+  (void)state;
+  write_file(FAMILY_FILE, "(egraph-families 1) (family numbers (about \"of a test\")"
+                          " (inputs (x 2 \"float32[6]\"))"
+                          " (constants (one \"float32[]\" 1) (two \"float32[]\" 2)"
+                          " (minus \"float32[]\" -1) (zeros \"float32[6]\" 0))"
+                          " (operators (add) (mul) (sub) (neg) (pow) (square)))");
+  egraph_generate_options options = tiny();
+  egraph_generate_report report;
+  options.operators = 1;
+  char *text = generate(&options, &report);
+  static const char *const known[] = {
+      "(lhs (mul ?x1 ?x2))\n  (rhs ?x1)\n  (when (splat-is ?x2 1) (broadcasts-to ?x2 "
+      "?x1)",
+      "(lhs (mul ?x1 ?x2))\n  (rhs (add ?x1 ?x1))\n  (when (splat-is ?x2 2)",
+      "(lhs (pow ?x1 ?x2))\n  (rhs (mul ?x1 ?x1))\n  (when (splat-is ?x2 2)",
+      "(lhs (sub ?x1 ?x1))\n  (rhs (fill :dtype (dtype ?x1) :shape (shape ?x1) :value "
+      "0)"};
+  for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+    if (strstr(text, known[i]) == NULL) fail_msg("no rule %s in\n%s", known[i], text);
+  egraph_rules *rules;
+  uint32_t rejected;
+  assert_ok(egraph_rules_create(NULL, &rules));
+  egraph_rules_trust(rules, true);
+  assert_ok(egraph_rules_add_text(rules, "made.rules", text));
+  assert_ok(egraph_rules_verify(rules, 11, on_verified, NULL, &rejected));
+  assert_int_equal(rejected, 0);
+  egraph_rules_destroy(rules);
+  egraph_string_free(NULL, text);
+}
+
+/// What is the default of an attribute in the instance is lifted, too.
+static void defaults_of_attributes_are_lifted(void **state) {
+  (void)state;
+  write_file(FAMILY_FILE, "(egraph-families 1) (family fused (about \"of a test\")"
+                          " (inputs (a 2 \"float32[2,3]\") (b 2 \"float32[3,2]\"))"
+                          " (operators (matmul :act (each none relu)) (relu)))");
+  egraph_generate_options options = tiny();
+  egraph_generate_report report;
+  char *text = generate(&options, &report);
+  if (strstr(text, "(lhs (relu (matmul :transA ?v") == NULL)
+    fail_msg("no fusion with any transposes in\n%s", text);
+  egraph_string_free(NULL, text);
+}
+
+typedef struct found_counts {
+  uint32_t found, constants, others;
+} found_counts;
+
+static void on_found(void *user, const egraph_rule_found *found) {
+  found_counts *counts = user;
+  counts->found += found->is_found;
+  if (found->is_found) {
+    assert_string_equal(found->reason, "");
+    assert_true(found->by[0] != '\0' || strcmp(found->rule, "swap") == 0);
+    return;
+  }
+  assert_string_equal(found->by, "");
+  *(strcmp(found->reason, "constants") == 0 ? &counts->constants : &counts->others) += 1;
+}
+
+static egraph_rules *rules_of(const char *text) {
+  egraph_rules *rules;
+  assert_ok(egraph_rules_create(NULL, &rules));
+  egraph_rules_trust(rules, true);
+  assert_ok(egraph_rules_add_text(rules, "given.rules", text));
+  return rules;
+}
+
+/// Found are rules that sets imply together, those that leave attributes open and those
+/// of known numbers among them.
+static void what_sets_find_again_is_counted(void **state) {
+  (void)state;
+  egraph_rules *of =
+      rules_of("(egraph-rules 1)"
+               "(rule four (source \"x\") (lhs (neg (neg (neg (neg ?x))))) (rhs ?x))"
+               "(rule last (source \"x\") (lhs (reshape :shape ?s (reshape :shape _ ?x)))"
+               " (rhs (reshape :shape ?s ?x)))"
+               "(rule one (source \"x\") (lhs (mul ?x ?c)) (rhs ?x)"
+               " (when (splat-is ?c 1.0) (broadcasts-to ?c ?x)))"
+               "(rule none (source \"x\") (lhs (mul (neg ?x) ?c)) (rhs ?x)"
+               " (when (splat-is ?c -1.0) (broadcasts-to ?c ?x)))"
+               "(rule abs (source \"x\") (lhs (abs (abs ?x))) (rhs (abs ?x)))");
+  egraph_rules *by[] = {
+      rules_of("(egraph-rules 1)"
+               "(rule a (source \"x\") (lhs (neg (neg ?x))) (rhs ?x))"
+               "(rule b (source \"x\") (lhs (mul ?y ?k)) (rhs ?y)"
+               " (when (splat-is ?k 1.0) (broadcasts-to ?k ?y)))"),
+      rules_of("(egraph-rules 1)"
+               "(rule a (source \"y\") (lhs (neg (neg ?x))) (rhs ?x))" // once more
+               "(rule c (source \"x\") (lhs (reshape :shape ?s (reshape :shape ?t ?x)))"
+               " (rhs (reshape :shape ?s ?x)))")};
+  found_counts counts = {0};
+  assert_ok(egraph_rules_found(NULL, of, (const egraph_rules *const *)by, 2, on_found,
+                               &counts));
+  assert_int_equal(counts.found, 3);
+  assert_int_equal(counts.constants, 1);
+  assert_int_equal(counts.others, 1);
+  assert_fails(
+      egraph_rules_found(NULL, of, (const egraph_rules *[]){NULL}, 1, NULL, NULL),
+      EGRAPH_E_ARGUMENT, "by[0] is NULL");
+  egraph_rules_destroy(of);
+  for (int i = 0; i < 2; i++)
+    egraph_rules_destroy(by[i]);
+}
+
 /// What shipped rules imply is left out.
 static void shipped_rules_imply_theirs(void **state) {
   (void)state;
@@ -262,6 +369,9 @@ static void every_allocation_may_fail(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_file_of_rules_verifies_and_has_known_ones),
+      cmocka_unit_test(constants_are_conditions_and_fills),
+      cmocka_unit_test(defaults_of_attributes_are_lifted),
+      cmocka_unit_test(what_sets_find_again_is_counted),
       cmocka_unit_test(shipped_rules_imply_theirs),
       cmocka_unit_test(a_run_that_was_ended_goes_on),
       cmocka_unit_test(stopping_is_a_result),

@@ -1,0 +1,143 @@
+// egraph rules found: which rules those of other files find again, and why not others.
+// SPDX-License-Identifier: Apache-2.0
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/arguments.h"
+#include "tools/planning.h"
+
+enum { MAX_REASONS = 16, MAX_FILES = 64, FOUND = 0 };
+
+/// Rules of one file by outcome: found, then by reason.
+typedef struct file_row {
+  const char *file;
+  uint32_t all, count[1 + MAX_REASONS];
+} file_row;
+
+typedef struct found_table {
+  file_row rows[MAX_FILES];
+  uint32_t row_count;
+  file_row sum;
+  const char *reasons[MAX_REASONS];
+  uint32_t reason_count;
+  uint64_t operators; // of a side at most
+  bool json;
+} found_table;
+
+static file_row *row_of(found_table *table, const char *file) {
+  uint32_t i = 0;
+  while (i < table->row_count && strcmp(table->rows[i].file, file) != 0)
+    i++;
+  if (i == MAX_FILES) return &table->rows[MAX_FILES - 1];
+  if (i == table->row_count) table->rows[table->row_count++].file = file;
+  return &table->rows[i];
+}
+
+static uint32_t outcome_of(found_table *table, const egraph_rule_found *found) {
+  if (found->is_found) return FOUND;
+  uint32_t i = 0;
+  while (i < table->reason_count && strcmp(table->reasons[i], found->reason) != 0)
+    i++;
+  if (i == MAX_REASONS) return MAX_REASONS;
+  if (i == table->reason_count) table->reasons[table->reason_count++] = found->reason;
+  return 1 + i;
+}
+
+static void on_found(void *user, const egraph_rule_found *found) {
+  found_table *table = user;
+  progress_line("found", found->rule);
+  if (found->operators > table->operators) return;
+  uint32_t outcome = outcome_of(table, found);
+  file_row *both[] = {row_of(table, found->file), &table->sum};
+  for (int i = 0; i < 2; i++) {
+    both[i]->all++;
+    both[i]->count[outcome]++;
+  }
+  if (table->json) {
+    json_open(NULL, '{');
+    json_text("rule", found->rule);
+    json_text("file", found->file);
+    json_bool("found", found->is_found);
+    json_text(found->is_found ? "by" : "reason",
+              found->is_found ? found->by : found->reason);
+    json_close('}');
+  } else {
+    show(stdout, "%-9s  %s: %s\n", found->is_found ? "found" : "not found", found->rule,
+         found->is_found ? found->by : found->reason);
+  }
+}
+
+static void print_row(const found_table *table, const char *name, const file_row *row) {
+  show(stdout, "%-28s %5u rules, %u found", name, row->all, row->count[FOUND]);
+  for (uint32_t i = 0; i < table->reason_count; i++)
+    if (row->count[1 + i] != 0) printf("; %s %u", table->reasons[i], row->count[1 + i]);
+  printf("\n");
+}
+
+static void print_summary(const found_table *table) {
+  printf("\n");
+  for (uint32_t i = 0; i < table->row_count; i++)
+    print_row(table, table->rows[i].file, &table->rows[i]);
+  print_row(table, "all", &table->sum);
+}
+
+/// Those of the file, or the shipped ones.
+static egraph_status read_rules(const char *path, egraph_rules **out) {
+  egraph_status status = egraph_rules_create(NULL, out);
+  if (status != EGRAPH_OK) return status;
+  if (path == NULL) return egraph_rules_add_builtin(*out);
+  egraph_rules_trust(*out, true); // they only imply others here, on tensors
+  return egraph_rules_add_file(*out, path);
+}
+
+static egraph_status count_found(const char *of_path, const positional *files,
+                                 egraph_rules **sets, found_table *table) {
+  egraph_status status = read_rules(of_path, &sets[0]);
+  for (size_t i = 0; status == EGRAPH_OK && i < files->count; i++)
+    status = read_rules(files->items[i], &sets[i + 1]);
+  if (status != EGRAPH_OK) return status;
+  if (table->json) {
+    json_begin();
+    json_open("rules", '[');
+  }
+  status = egraph_rules_found(NULL, sets[0], (const egraph_rules *const *)(sets + 1),
+                              files->count, on_found, table);
+  progress_clear();
+  if (!table->json) {
+    if (status == EGRAPH_OK) print_summary(table);
+    return status;
+  }
+  json_close(']');
+  json_int("found", table->sum.count[FOUND]);
+  json_int("not_found", table->sum.all - table->sum.count[FOUND]);
+  json_end();
+  return status;
+}
+
+int command_rules_found(int argc, char **argv) {
+  found_table table = {.operators = 3};
+  const char *of = NULL;
+  command cmd = {.name = "rules found",
+                 .usage = "FILE ... [options]",
+                 .summary = "Says which shipped rules those of the files imply together, "
+                            "and of the others what they have that these lack.",
+                 .min_positional = 1,
+                 .max_positional = MAX_POSITIONAL};
+  add_heading(&cmd, "Rules");
+  add_text(&cmd, "--of FILE", &of, "look for the rules of this file: known.rules");
+  add_uint(&cmd, "--operators N", &table.operators, 1, 64,
+           "look for rules with at most so many operators on a side");
+  add_heading(&cmd, "Output");
+  add_json(&cmd, &table.json);
+  positional files;
+  int parsed = parse_arguments(&cmd, argc, argv, &files);
+  if (parsed != PARSE_RUN) return parsed;
+  egraph_rules **sets = calloc(files.count + 1, sizeof *sets);
+  if (sets == NULL) return report_failure(EGRAPH_E_MEMORY);
+  egraph_status status = count_found(of, &files, sets, &table);
+  for (size_t i = 0; i <= files.count; i++)
+    egraph_rules_destroy(sets[i]);
+  free(sets);
+  return status == EGRAPH_OK ? EXIT_DONE : report_failure(status);
+}
