@@ -68,7 +68,7 @@ def main():
             own = own or report
             graphs = report.get("search", {"graphs_visited": "", "graphs_queued": ""})
             ratio = report["cost_after"] / own["cost_after"]
-            rows.append({"model": name, "search": search, **report})
+            rows.append({"model": name, "searched_by": search, **report})
             if own["status"] == "optimal" and ratio < 1 - ROUNDING:
                 wrong.append(f"{name}: {search} beats a proven optimum")
             ended = report["status"] if "search" not in report else report["stop"]
