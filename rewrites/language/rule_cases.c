@@ -25,23 +25,30 @@ static void set_counts(const eg_rule_schema *schema, uint32_t count, uint32_t *v
     if (schema->parameters[i].operators == NULL) values[i] = count;
 }
 
-/// Every operator of a parameter, with the first legal number of elements from one on
-/// that differs from operator to operator.
+/// With the first legal number of elements from `count` on.
+static egraph_status add_with_count(const eg_rule *rule, uint32_t count, uint32_t *values,
+                                    eg_u32s *out) {
+  for (uint32_t tries = 0; tries <= EG_RULE_SAMPLE_COUNT; tries++) {
+    set_counts(rule->schema, count, values);
+    if (eg_rule_case_is_legal(rule->schema, values)) break;
+    count = (count + 1) % (EG_RULE_SAMPLE_COUNT + 1);
+  }
+  return add_sample(rule, values, out);
+}
+
+/// Every choice of operators, with a number of elements that differs from one to the
+/// next.
 static egraph_status sample_operators(const eg_rule *rule, uint32_t parameter,
-                                      eg_u32s *out) {
+                                      uint32_t chosen, uint32_t *values, eg_u32s *out) {
   const eg_rule_schema *schema = rule->schema;
+  if (parameter == schema->parameter_count || parameter == EG_RULE_MAX_PARAMETERS)
+    return add_with_count(rule, 1 + chosen % EG_RULE_SAMPLE_COUNT, values, out);
   const eg_rule_parameter *p = &schema->parameters[parameter];
-  uint32_t values[EG_RULE_MAX_PARAMETERS];
-  memcpy(values, rule->values, schema->parameter_count * sizeof *values);
+  if (p->operators == NULL)
+    return sample_operators(rule, parameter + 1, chosen, values, out);
   for (uint32_t k = 0; k < p->operator_count; k++) {
     values[parameter] = p->operators[k];
-    uint32_t count = 1 + k % EG_RULE_SAMPLE_COUNT;
-    for (uint32_t tries = 0; tries <= EG_RULE_SAMPLE_COUNT; tries++) {
-      set_counts(schema, count, values);
-      if (eg_rule_case_is_legal(schema, values)) break;
-      count = (count + 1) % (EG_RULE_SAMPLE_COUNT + 1);
-    }
-    EG_TRY(add_sample(rule, values, out));
+    EG_TRY(sample_operators(rule, parameter + 1, chosen + k, values, out));
   }
   return EGRAPH_OK;
 }
@@ -61,9 +68,65 @@ static egraph_status sample_counts(const eg_rule *rule, uint32_t parameter,
   return EGRAPH_OK;
 }
 
+/// How many operands the operators that a spot can be have at most; UINT32_MAX: any
+/// number.
+static uint32_t most_operands(const eg_rule_schema *schema, const eg_rule_spot *spot) {
+  if (spot->parameter == EG_RULE_NONE)
+    return (uint32_t)eg_op_info_of(spot->op)->max_inputs;
+  const eg_rule_parameter *p = &schema->parameters[spot->parameter];
+  uint32_t most = 0;
+  for (uint32_t i = 0; i < p->operator_count; i++) {
+    uint32_t one = (uint32_t)eg_op_info_of(p->operators[i])->max_inputs;
+    if (one > most) most = one;
+  }
+  return most;
+}
+
+/// How many elements a sequence has at most, by the operators that have it as operands.
+static uint32_t most_elements(const eg_rule_schema *schema, uint32_t parameter) {
+  uint32_t most = UINT32_MAX;
+  for (uint32_t i = 0; i < schema->spot_count && parameter != schema->sides; i++) {
+    const eg_rule_spot *spot = &schema->spots[i];
+    if (spot->each != EG_RULE_NONE || spot->operands.times[parameter] == 0) continue;
+    uint32_t operands = most_operands(schema, spot);
+    if (operands < most) most = operands;
+  }
+  return most;
+}
+
+static egraph_status add_all(const eg_rule *rule, uint32_t parameter, uint32_t *values,
+                             eg_u32s *out) {
+  const eg_rule_schema *schema = rule->schema;
+  if (parameter == schema->parameter_count || parameter == EG_RULE_MAX_PARAMETERS)
+    return add_sample(rule, values, out);
+  const eg_rule_parameter *p = &schema->parameters[parameter];
+  uint32_t count =
+      p->operators != NULL ? p->operator_count : most_elements(schema, parameter) + 1;
+  for (uint32_t i = 0; i < count; i++) {
+    values[parameter] = p->operators != NULL ? p->operators[i] : i;
+    EG_TRY(add_all(rule, parameter + 1, values, out));
+  }
+  return EGRAPH_OK;
+}
+
+egraph_status eg_rule_cases_all(const eg_rule *rule, eg_u32s *out, bool *out_all) {
+  const eg_rule_schema *schema = rule->schema;
+  uint32_t values[EG_RULE_MAX_PARAMETERS] = {0};
+  uint64_t choices = 1;
+  for (uint32_t i = 0; i < schema->parameter_count && choices <= EG_RULE_MAX_CASES; i++)
+    choices *= schema->parameters[i].operators != NULL
+                   ? schema->parameters[i].operator_count
+                   : (uint64_t)most_elements(schema, i) + 1;
+  *out_all = choices <= EG_RULE_MAX_CASES;
+  return *out_all ? add_all(rule, 0, values, out) : EGRAPH_OK;
+}
+
 egraph_status eg_rule_cases_sample(const eg_rule *rule, eg_u32s *out) {
   const eg_rule_schema *schema = rule->schema;
   uint32_t values[EG_RULE_MAX_PARAMETERS];
+  bool is_all;
+  EG_TRY(eg_rule_cases_all(rule, out, &is_all));
+  if (is_all) return EGRAPH_OK;
   memcpy(values, rule->values, schema->parameter_count * sizeof *values);
   EG_TRY(sample_counts(rule, 0, values, out));
   for (uint32_t i = 0; i < schema->parameter_count; i++) {
@@ -72,9 +135,7 @@ egraph_status eg_rule_cases_sample(const eg_rule *rule, eg_u32s *out) {
     for (values[i] = 3; values[i] <= EG_RULE_SAMPLE_COUNT; values[i]++)
       EG_TRY(add_sample(rule, values, out));
   }
-  for (uint32_t i = 0; i < schema->parameter_count; i++)
-    if (schema->parameters[i].operators != NULL) EG_TRY(sample_operators(rule, i, out));
-  return EGRAPH_OK;
+  return sample_operators(rule, 0, 0, values, out);
 }
 
 static egraph_status check_cases(const eg_rule_source_text *from, const eg_rule *rule,
@@ -91,7 +152,23 @@ static egraph_status check_cases(const eg_rule_source_text *from, const eg_rule 
   return EGRAPH_OK;
 }
 
+/// How many choices of operators there are, at most one more than EG_RULE_MAX_CASES.
+static uint32_t operator_choices(const eg_rule_schema *schema) {
+  uint64_t choices = 1;
+  for (uint32_t i = 0; i < schema->parameter_count && choices <= EG_RULE_MAX_CASES; i++)
+    if (schema->parameters[i].operators != NULL)
+      choices *= schema->parameters[i].operator_count;
+  return choices <= EG_RULE_MAX_CASES ? (uint32_t)choices : EG_RULE_MAX_CASES + 1;
+}
+
 egraph_status eg_rule_cases_check(const eg_rule *rule, egraph_allocator alloc) {
+  eg_sexpr at = {.line = rule->line, .column = 1};
+  if (operator_choices(rule->schema) > EG_RULE_MAX_CASES)
+    return eg_sexpr_fail(
+        rule->file, &at,
+        "rule %s has more than %d choices of operators; split it, or use "
+        "smaller sets",
+        rule->name, EG_RULE_MAX_CASES);
   eg_arena arena;
   eg_u32s values;
   eg_arena_init(&arena, alloc);

@@ -64,18 +64,24 @@ uint32_t eg_rule_sum_of(const eg_rule_sum *sum, uint32_t parameter_count,
 uint32_t eg_rule_length_count(const eg_rule_schema *schema);
 eg_op eg_rule_spot_op(const eg_rule_spot *spot, const uint32_t *values);
 
-/// Appends the values of cases that stand for all, parameter_count words each: every
-/// operator, each with some number of elements; with the first operators all numbers up
-/// to two, and one number up to EG_RULE_SAMPLE_COUNT. Illegal ones, and those of `rule`
-/// itself, are left out.
+/// Appends the values of cases that stand for all, parameter_count words each: all, where
+/// they can be counted (eg_rule_cases_all); otherwise with the first operators all
+/// numbers up to two, and one number up to EG_RULE_SAMPLE_COUNT, and every choice of
+/// operators with some number. Illegal ones, and those of `rule` itself, are left out.
 enum { EG_RULE_SAMPLE_COUNT = 5 };
 egraph_status eg_rule_cases_sample(const eg_rule *rule, eg_u32s *out);
+/// Appends the values of all cases but `rule` itself. *out_all is false, and nothing is
+/// appended, where there are more than EG_RULE_MAX_CASES choices: a sequence may have any
+/// number of elements where no operator that always stands there bounds it.
+enum { EG_RULE_MAX_CASES = 2000 };
+egraph_status eg_rule_cases_all(const eg_rule *rule, eg_u32s *out, bool *out_all);
 
 /// Whether another rule says what a case of a rule with parameters says. Fails with
 /// EGRAPH_E_MEMORY.
 egraph_status eg_rule_cases_have(const eg_rule *with_parameters, const eg_rule *rule,
                                  egraph_allocator alloc, bool *out);
-/// Reads them. Fails as eg_rule_read.
+/// Reads those that stand for all. Fails as eg_rule_read, and where there are more than
+/// EG_RULE_MAX_CASES choices of operators.
 egraph_status eg_rule_cases_check(const eg_rule *rule, egraph_allocator alloc);
 
 /// A set of operators by name, as the operator table implies it, or one operator:

@@ -175,10 +175,10 @@ static void join(eg_proof_verdict *all, const eg_proof_verdict *one, const char 
   snprintf(all->reason, sizeof all->reason, "case %s: %.120s", name, one->reason);
 }
 
-/// Every operator that a parameter may be, and sequences of up to EG_RULE_SAMPLE_COUNT.
-static egraph_status prove_sample(const eg_rules *rules, uint32_t number,
-                                  eg_rule_cases *cases, const eg_u32s *values,
-                                  eg_proof_verdict *out) {
+/// The cases of a rule with parameters, until one is not proved.
+static egraph_status prove_cases_of(const eg_rules *rules, uint32_t number,
+                                    eg_rule_cases *cases, const eg_u32s *values,
+                                    eg_proof_verdict *out) {
   uint32_t count = eg_rules_at(rules, number)->schema->parameter_count;
   for (size_t i = 0; i < values->len && out->is_proved; i += count) {
     const eg_rule *rule;
@@ -200,15 +200,18 @@ egraph_status eg_rules_prove(const eg_rules *rules, uint32_t number,
   eg_u32s values;
   eg_u32s_init(&values, eg_rules_allocator(rules));
   egraph_status status = eg_rule_cases_create(values.alloc, rules, &cases);
-  if (status == EGRAPH_OK) status = eg_rule_cases_sample(first, &values);
-  if (status == EGRAPH_OK) status = prove_sample(rules, number, cases, &values, out);
+  bool is_all = false;
+  if (status == EGRAPH_OK) status = eg_rule_cases_all(first, &values, &is_all);
+  if (status == EGRAPH_OK && !is_all) status = eg_rule_cases_sample(first, &values);
+  if (status == EGRAPH_OK) status = prove_cases_of(rules, number, cases, &values, out);
   eg_rule_cases_destroy(cases);
   eg_u32s_deinit(&values);
-  if (out->is_proved && eg_rule_length_count(first->schema) != 0) {
+  if (out->is_proved && !is_all) {
     out->is_proved = false;
-    snprintf(out->reason, sizeof out->reason,
-             "any number of operands; proved for numbers of up to %d",
-             EG_RULE_SAMPLE_COUNT);
+    snprintf(
+        out->reason, sizeof out->reason,
+        "any number of operands, or more than %d cases; proved for numbers of up to %d",
+        EG_RULE_MAX_CASES, EG_RULE_SAMPLE_COUNT);
   }
   return status;
 }

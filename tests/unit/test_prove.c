@@ -137,6 +137,27 @@ static void a_rule_with_parameters_is_proved_where_all_cases_are(void **state) {
   assert_non_null(strstr(any.reason, "any number of operands"));
 }
 
+static void every_choice_of_several_parameters_is_looked_at(void **state) {
+  (void)state;
+  eg_proof_verdict pair =
+      verdict_of_all_cases("(operators ?f neg sin) (operators ?g neg tanh)"
+                           " (lhs (?f (?g ?x))) (rhs (?g (?f ?x)))");
+  assert_false(pair.is_proved); // sin of tanh, but no other pair
+  assert_non_null(strstr(pair.reason, "case r:sin"));
+}
+
+static void sequences_that_an_operator_bounds_are_proved(void **state) {
+  (void)state;
+  eg_proof_verdict bounded =
+      verdict_of_all_cases("(lhs (transpose :perm ?p (where ?x...)))"
+                           " (rhs (where (each (transpose :perm ?p ?x...))))"
+                           " (when (each (same-shape ?x... ?x.1)))");
+  assert_true(bounded.is_proved);
+  eg_proof_verdict open = verdict_of_all_cases("(lhs (neg (neg (concat :axis ?a ?x...))))"
+                                               " (rhs (concat :axis ?a ?x...))");
+  assert_false(open.is_proved);
+}
+
 /// Products whose equality no symbol settles: they are assumed equal once.
 static void equalities_that_cannot_be_solved_end(void **state) {
   (void)state;
@@ -172,6 +193,8 @@ int main(void) {
       cmocka_unit_test(rules_that_fail_somewhere_are_not_proved),
       cmocka_unit_test(the_reason_names_what_is_not_known),
       cmocka_unit_test(a_rule_with_parameters_is_proved_where_all_cases_are),
+      cmocka_unit_test(every_choice_of_several_parameters_is_looked_at),
+      cmocka_unit_test(sequences_that_an_operator_bounds_are_proved),
       cmocka_unit_test(equalities_that_cannot_be_solved_end),
       cmocka_unit_test(ranks_are_bounded_where_axes_are_alike),
   };

@@ -232,6 +232,9 @@ static void mistakes_have_their_messages(void **state) {
       {FORM("", "(concat :axis ?a ?x...)", "(concat :axis (+ (count ?x...)) ?x...)"),
        "+ takes at least 2 arguments"},
       {FORM("", "(concat :axis 0 ?x...)", "?x.2"), "?x.2 is not bound"},
+      {FORM("(operators ?f unary) (operators ?g unary) (operators ?h unary)",
+            "(?f (?g (?h ?x)))", "(?f (?g (?h ?x)))"),
+       "t.rules:2:1: rule r has more than 2000 choices of operators; split it"},
       {FORM("", "(concat :axis 0 ?x...)", "(partition :dim 0 (concat :axis 0 ?x...))"),
        "parallel operators stand in no rule with parameters"},
   };
@@ -295,7 +298,11 @@ static void verification_finds_the_case_that_fails(void **state) {
                 "case odd:abs"},
                {"(rule few (source \"s\") (class exact) (least 2 ?x...)"
                 " (lhs (concat :axis ?a ?x...)) (rhs (concat :axis ?a ?x.1 ?x.2)))",
-                "case few:3: "}};
+                "case few:3: "},
+               {"(rule pair (source \"s\") (class fast) (operators ?f neg sin)"
+                " (operators ?g neg tanh) (lhs (?f (?g ?x))) (rhs (?g (?f ?x)))"
+                " (when (is-float ?x)))",
+                "case pair:sin:tanh: "}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     char text[1024];
     (void)snprintf(text, sizeof text, HEADER "%s", cases[i].rule);
