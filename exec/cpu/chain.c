@@ -19,9 +19,9 @@ enum {
   BLOCK = 1024, // elements: 4 kB for each tensor of a stage
   PART = 8192,  // elements that a thread takes at once
   MAX_STAGES = 12,
-  MAX_OPERANDS = EG_MAX_LOOP_TENSORS - 2,
-  NO_OPERAND = UINT32_MAX
+  MAX_OPERANDS = EG_MAX_LOOP_TENSORS - 2
 };
+static const uint32_t NO_OPERAND = UINT32_MAX;
 
 typedef enum operand_kind { OPERAND_EACH, OPERAND_ONE, OPERAND_REPEATED } operand_kind;
 
