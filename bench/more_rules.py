@@ -12,8 +12,10 @@ steps of the explanation of the result. Fails when more rules make a model deare
 import argparse
 import json
 import os
+import re
 import subprocess
 import sys
+import tempfile
 
 ROUNDING = 1e-9
 
@@ -26,13 +28,27 @@ def egraph(options, command, path, *more):
     return json.loads(run.stdout)
 
 
-def names_of(rule_files):
-    """The names of the rules in these files."""
-    names = set()
-    for path in rule_files:
+def merge(options):
+    """Writes OUT_FOLDER/more.rules: the rules of all files, without those that the loader finds to be others by name."""
+    rules, out = {}, os.path.join(options.out, "more.rules")
+    for path in options.rules:
         with open(path, encoding="utf-8") as file:
-            names.update(line.split()[1] for line in file if line.startswith("(rule "))
-    return names
+            for form in file.read().split("\n(rule ")[1:]:
+                rules[form.split()[0]] = f"(rule {form.strip()}\n"
+    with tempfile.TemporaryDirectory() as folder:
+        model = os.path.join(folder, "one.egraph")
+        with open(model, "w", encoding="utf-8") as file:
+            file.write('(egraph-graph 1)\n(input x "float32[2]")\n(let v (relu x))\n(output v)\n')
+        while True:
+            with open(out, "w", encoding="utf-8") as file:
+                file.write("(egraph-rules 1)\n" + "\n".join(rules.values()))
+            run = subprocess.run([os.path.join(options.build, "tools/egraph"), "optimize", model, "--no-measure", "--rules", out,
+                                  "--trust", "--db", os.path.join(folder, "profile.db")], capture_output=True, text=True)
+            repeated = re.search(r"rule (\S+) is rule", run.stderr)
+            if run.returncode == 0:
+                return out, set(rules)
+            if repeated is None or rules.pop(repeated.group(1).removesuffix("-reversed"), None) is None:
+                sys.exit(run.stderr.strip())
 
 
 def main():
@@ -45,8 +61,9 @@ def main():
     parser.add_argument("--measure", action="store_true")
     options = parser.parse_args()
     os.makedirs(options.out, exist_ok=True)
-    added = [word for path in options.rules for word in ("--rules", path)] + ["--trust"]
-    own = names_of(options.rules)
+    merged, own = merge(options)
+    added = ["--rules", merged, "--trust"]
+    print(f"{len(own)} rules\n")
     dearer = []
     print("| model | shipped rules, ms | with more | proven | s | rules that are steps of the result |")
     print("|---|---|---|---|---|---|")

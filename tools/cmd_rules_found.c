@@ -29,8 +29,10 @@ static file_row *row_of(found_table *table, const char *file) {
   uint32_t i = 0;
   while (i < table->row_count && strcmp(table->rows[i].file, file) != 0)
     i++;
-  if (i == MAX_FILES) return &table->rows[MAX_FILES - 1];
-  if (i == table->row_count) table->rows[table->row_count++].file = file;
+  if (i == MAX_FILES) i = MAX_FILES - 1;
+  if (i == table->row_count) table->row_count++;
+  if (table->rows[i].all == 0) table->rows[i].file = file;
+  if (strcmp(table->rows[i].file, file) != 0) table->rows[i].file = "other files";
   return &table->rows[i];
 }
 

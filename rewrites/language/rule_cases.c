@@ -109,7 +109,8 @@ static egraph_status add_all(const eg_rule *rule, uint32_t parameter, uint32_t *
   return EGRAPH_OK;
 }
 
-egraph_status eg_rule_cases_all(const eg_rule *rule, eg_u32s *out, bool *out_all) {
+/// Nothing is appended, and *out_all is false, where they are too many.
+static egraph_status list_all(const eg_rule *rule, eg_u32s *out, bool *out_all) {
   const eg_rule_schema *schema = rule->schema;
   uint32_t values[EG_RULE_MAX_PARAMETERS] = {0};
   uint64_t choices = 1;
@@ -121,12 +122,11 @@ egraph_status eg_rule_cases_all(const eg_rule *rule, eg_u32s *out, bool *out_all
   return *out_all ? add_all(rule, 0, values, out) : EGRAPH_OK;
 }
 
-egraph_status eg_rule_cases_sample(const eg_rule *rule, eg_u32s *out) {
+egraph_status eg_rule_cases_sample(const eg_rule *rule, eg_u32s *out, bool *out_all) {
   const eg_rule_schema *schema = rule->schema;
   uint32_t values[EG_RULE_MAX_PARAMETERS];
-  bool is_all;
-  EG_TRY(eg_rule_cases_all(rule, out, &is_all));
-  if (is_all) return EGRAPH_OK;
+  EG_TRY(list_all(rule, out, out_all));
+  if (*out_all) return EGRAPH_OK;
   memcpy(values, rule->values, schema->parameter_count * sizeof *values);
   EG_TRY(sample_counts(rule, 0, values, out));
   for (uint32_t i = 0; i < schema->parameter_count; i++) {
@@ -175,7 +175,8 @@ egraph_status eg_rule_cases_check(const eg_rule *rule, egraph_allocator alloc) {
   eg_u32s_init(&values, alloc);
   const eg_rule_source_text from = {
       .arena = &arena, .scratch = alloc, .file = rule->file, .is_of_case = true};
-  egraph_status status = eg_rule_cases_sample(rule, &values);
+  bool is_all;
+  egraph_status status = eg_rule_cases_sample(rule, &values, &is_all);
   if (status == EGRAPH_OK) status = check_cases(&from, rule, &values);
   eg_u32s_deinit(&values);
   eg_arena_deinit(&arena);

@@ -64,17 +64,13 @@ uint32_t eg_rule_sum_of(const eg_rule_sum *sum, uint32_t parameter_count,
 uint32_t eg_rule_length_count(const eg_rule_schema *schema);
 eg_op eg_rule_spot_op(const eg_rule_spot *spot, const uint32_t *values);
 
-/// Appends the values of cases that stand for all, parameter_count words each: all, where
-/// they can be counted (eg_rule_cases_all); otherwise with the first operators all
-/// numbers up to two, and one number up to EG_RULE_SAMPLE_COUNT, and every choice of
-/// operators with some number. Illegal ones, and those of `rule` itself, are left out.
-enum { EG_RULE_SAMPLE_COUNT = 5 };
-egraph_status eg_rule_cases_sample(const eg_rule *rule, eg_u32s *out);
-/// Appends the values of all cases but `rule` itself. *out_all is false, and nothing is
-/// appended, where there are more than EG_RULE_MAX_CASES choices: a sequence may have any
-/// number of elements where no operator that always stands there bounds it.
-enum { EG_RULE_MAX_CASES = 2000 };
-egraph_status eg_rule_cases_all(const eg_rule *rule, eg_u32s *out, bool *out_all);
+/// Appends the values of cases that stand for all, parameter_count words each. *out_all:
+/// these are all, because there are at most EG_RULE_MAX_CASES choices; a sequence has few
+/// only where an operator that always stands there bounds it. Otherwise: with the first
+/// operators all numbers up to two, and one number up to EG_RULE_SAMPLE_COUNT; and every
+/// choice of operators with some number. Illegal cases, and `rule` itself, are left out.
+enum { EG_RULE_SAMPLE_COUNT = 5, EG_RULE_MAX_CASES = 2000 };
+egraph_status eg_rule_cases_sample(const eg_rule *rule, eg_u32s *out, bool *out_all);
 
 /// Whether another rule says what a case of a rule with parameters says. Fails with
 /// EGRAPH_E_MEMORY.

@@ -201,8 +201,7 @@ egraph_status eg_rules_prove(const eg_rules *rules, uint32_t number,
   eg_u32s_init(&values, eg_rules_allocator(rules));
   egraph_status status = eg_rule_cases_create(values.alloc, rules, &cases);
   bool is_all = false;
-  if (status == EGRAPH_OK) status = eg_rule_cases_all(first, &values, &is_all);
-  if (status == EGRAPH_OK && !is_all) status = eg_rule_cases_sample(first, &values);
+  if (status == EGRAPH_OK) status = eg_rule_cases_sample(first, &values, &is_all);
   if (status == EGRAPH_OK) status = prove_cases_of(rules, number, cases, &values, out);
   eg_rule_cases_destroy(cases);
   eg_u32s_deinit(&values);

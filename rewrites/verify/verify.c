@@ -443,8 +443,9 @@ static egraph_status verify_cases(verification *run, const eg_rules *rules,
   eg_text unreached;
   eg_u32s_init(&values, alloc);
   eg_text_init(&unreached, alloc);
+  bool is_all;
   egraph_status status = eg_rule_cases_create(alloc, rules, &cases);
-  if (status == EGRAPH_OK) status = eg_rule_cases_sample(run->rule, &values);
+  if (status == EGRAPH_OK) status = eg_rule_cases_sample(run->rule, &values, &is_all);
   for (size_t i = 0; i < values.len && status == EGRAPH_OK && !run->rejected;
        i += schema->parameter_count) {
     const eg_rule *rule;
