@@ -421,6 +421,11 @@ typedef struct egraph_rule_class {
   uint32_t instances; // that were compared
   const char *reason; // why none was; NULL: some were, or no reason is known
 } egraph_rule_class;
+/// Instances of a rule with parallel operators that were run on simulated ranks, that
+/// many on an axis, and were what one device computes: results; and gradients, too.
+typedef struct egraph_rank_runs {
+  uint32_t ranks, forward, backward;
+} egraph_rank_runs;
 /// What the verification of a rule rests on.
 typedef struct egraph_rule_evidence {
   const char *rule;
@@ -431,6 +436,9 @@ typedef struct egraph_rule_evidence {
   uint32_t class_count, reached;    // reached: with an instance
   uint32_t largest_rank;            // of operands that were compared
   int64_t largest_dim;
+  const egraph_rank_runs *rank_runs; // [rank_run_count]: 0 without parallel operators
+  uint32_t rank_run_count;
+  const char *no_backward; // why instances have no gradient; NULL: all have
 } egraph_rule_evidence;
 /// Verifies as egraph_rules_verify does, and reports the evidence of every rule. What
 /// `report` is given lasts as long as the call.

@@ -18,7 +18,7 @@ pcg/plan:             pcg/graph pcg/parallel pcg/training
 rewrites/language:    egraph ops pcg/parallel
 rewrites/saturation:  egraph ops pcg/graph pcg/onnx rewrites/language
 rewrites/instances:   rewrites/language rewrites/saturation
-rewrites/claims:      pcg/parallel rewrites/language rewrites/instances
+rewrites/claims:      pcg/parallel pcg/training rewrites/language rewrites/instances
 rewrites/prove:       ops rewrites/language
 rewrites/verify:      pcg/onnx rewrites/language rewrites/saturation rewrites/instances rewrites/claims
 rewrites:             rewrites/language rewrites/claims rewrites/verify

@@ -55,6 +55,19 @@ static void print_missing(const egraph_rule_evidence *evidence) {
   }
 }
 
+static void json_rank_runs(const egraph_rule_evidence *evidence) {
+  json_open("rank_runs", '[');
+  for (uint32_t i = 0; i < evidence->rank_run_count; i++) {
+    json_open(NULL, '{');
+    json_int("ranks", evidence->rank_runs[i].ranks);
+    json_int("forward", evidence->rank_runs[i].forward);
+    json_int("backward", evidence->rank_runs[i].backward);
+    json_close('}');
+  }
+  json_close(']');
+  if (evidence->no_backward != NULL) json_text("no_backward", evidence->no_backward);
+}
+
 static void json_evidence(const egraph_rule_evidence *evidence) {
   json_open(NULL, '{');
   json_text("name", evidence->rule);
@@ -75,6 +88,7 @@ static void json_evidence(const egraph_rule_evidence *evidence) {
     json_close('}');
   }
   json_close(']');
+  if (evidence->rank_run_count != 0) json_rank_runs(evidence);
   json_close('}');
 }
 

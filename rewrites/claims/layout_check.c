@@ -12,6 +12,7 @@
 
 #include "base/hash.h"
 #include "rewrites/claims/layout_claim.h"
+#include "rewrites/claims/rank_run.h"
 #include "rewrites/instances/instance_draw.h"
 
 EG_VEC_DEFINE(layout_list, eg_layout);
@@ -276,8 +277,14 @@ egraph_status eg_claim_explain(const eg_claim_case *of, eg_arena *scratch, eg_te
   return status;
 }
 
-// Open degrees are tried as LEAST_DEGREE and the DEGREES - 1 next ones.
-enum { ENOUGH = 4, MOST_DRAWS = 2000, LEAST_DEGREE = 2, DEGREES = 2 };
+// Open degrees are tried as LEAST_DEGREE and the next ones: when a rule is read, one.
+enum {
+  ENOUGH = 4,
+  MOST_RUNS = 64,
+  MOST_DRAWS = 2000,
+  LEAST_DEGREE = 2,
+  READ_DEGREES = 2
+};
 
 typedef struct check {
   const eg_rule *rule;
@@ -285,8 +292,9 @@ typedef struct check {
   eg_arena arena; // of one instance
   eg_rng rng;
   uint32_t drawn, degree_index;
-  uint32_t holds[DEGREES];
-  eg_text reason; // of the first instance without layouts
+  uint32_t holds[EG_LAYOUT_DEGREES], runs[EG_LAYOUT_DEGREES];
+  eg_rank_evidence *ranks; // NULL: nothing is run
+  eg_text reason;          // of the first instance without layouts
   eg_text *text;
   uint32_t move;        // that `reason` is about
   bool has_good_reason; // not only that a size does not divide
@@ -332,7 +340,7 @@ static void set_term(const eg_tensor_fact *fact, const eg_attrs *attrs,
 }
 
 static egraph_status set_terms(check *c, const eg_verify_instance *instance,
-                               eg_claim_case *out) {
+                               eg_claim_term **out) {
   const eg_rule *rule = c->rule;
   eg_claim_term *terms;
   EG_TRY(eg_arena_alloc(&c->arena, rule->term_count, sizeof *terms, &terms));
@@ -353,7 +361,7 @@ static egraph_status set_terms(check *c, const eg_verify_instance *instance,
       set_term(eg_tensor_egraph_fact(instance->egraph, instance->classes[t]),
                instance->attrs[t], &terms[t]);
   }
-  out->terms = terms;
+  *out = terms;
   return EGRAPH_OK;
 }
 
@@ -425,17 +433,67 @@ static egraph_status keep_reason(check *c, const eg_claim_case *of) {
   return status;
 }
 
-static egraph_status judge(check *c, const eg_claim_case *of) {
+/// Whether there are too few instances, of those that can be run.
+static bool wants_run(const check *c, uint32_t i) {
+  const eg_rank_evidence *ranks = c->ranks;
+  if (ranks == NULL || c->runs[i] == MOST_RUNS) return false;
+  bool has_backward = ranks->backward[i] >= ENOUGH || ranks->no_backward.chars.len != 0;
+  return ranks->forward[i] < ENOUGH || !has_backward;
+}
+
+/// The instance on simulated ranks; the reason says how the sides differ there.
+static egraph_status run_ranks(check *c, const eg_claim_case *of,
+                               const eg_verify_instance *instance,
+                               const eg_claim_way *way, eg_rank_verdict *out) {
+  eg_text text;
+  eg_text_init(&text, c->text->chars.alloc);
+  egraph_status status =
+      eg_rank_check(of, instance, way, eg_rng_next(&c->rng), &c->arena, &text, out);
+  c->ranks->forward[c->degree_index] += *out == EG_RANK_FORWARD || *out == EG_RANK_BOTH;
+  c->ranks->backward[c->degree_index] += *out == EG_RANK_BOTH;
+  if (status == EGRAPH_OK && *out == EG_RANK_DIFFERENT) {
+    if (c->reason.chars.len != 0) status = eg_text_append(&c->reason, "; ");
+    if (status == EGRAPH_OK) status = eg_text_append(&c->reason, eg_text_of(&text));
+  }
+  if (status == EGRAPH_OK && *out == EG_RANK_FORWARD &&
+      c->ranks->no_backward.chars.len == 0)
+    status = eg_text_append(&c->ranks->no_backward, eg_text_of(&text));
+  eg_text_deinit(&text);
+  return status;
+}
+
+static egraph_status judge_holding(check *c, const eg_claim_case *of,
+                                   const eg_verify_instance *instance,
+                                   const eg_claim_way *way) {
+  eg_rank_verdict verdict;
+  c->holds[c->degree_index]++;
+  if (!wants_run(c, c->degree_index)) return EGRAPH_OK;
+  c->runs[c->degree_index]++;
+  eg_text_clear(&c->reason);
+  EG_TRY(run_ranks(c, of, instance, way, &verdict));
+  c->is_refuted = verdict == EG_RANK_DIFFERENT;
+  c->move = EG_RULE_NONE;
+  return EGRAPH_OK;
+}
+
+static egraph_status judge(check *c, const eg_claim_case *of,
+                           const eg_verify_instance *instance) {
   eg_claim_verdict verdict;
-  EG_TRY(eg_claim_run(of, &c->arena, NULL, &verdict));
+  eg_claim_way way = {.number = eg_rng_next(&c->rng)};
+  eg_rank_verdict ranks;
+  uint32_t terms = c->rule->term_count;
+  EG_TRY(eg_arena_alloc(&c->arena, terms, sizeof *way.layouts, &way.layouts));
+  EG_TRY(eg_arena_alloc(&c->arena, terms, sizeof *way.strategies, &way.strategies));
+  EG_TRY(eg_claim_run(of, &c->arena, &way, &verdict));
   switch (verdict) {
-  case EG_CLAIM_HOLDS: c->holds[c->degree_index]++; return EGRAPH_OK;
+  case EG_CLAIM_HOLDS: return judge_holding(c, of, instance, &way);
   case EG_CLAIM_EMPTY: return c->has_good_reason ? EGRAPH_OK : keep_reason(c, of);
   case EG_CLAIM_BROKEN:
     c->is_refuted = true;
     c->has_good_reason = false;
     eg_text_clear(&c->reason);
-    return keep_reason(c, of);
+    EG_TRY(keep_reason(c, of));
+    return c->ranks == NULL ? EGRAPH_OK : run_ranks(c, of, instance, &way, &ranks);
   case EG_CLAIM_LARGE:
     c->is_refuted = true;
     c->move = EG_RULE_NONE;
@@ -451,27 +509,46 @@ static egraph_status judge_instance(check *c, const eg_verify_instance *instance
   eg_claim_case of = {.rule = c->rule};
   eg_rule_env env;
   bool ok;
-  EG_TRY(set_terms(c, instance, &of));
+  eg_claim_term *terms;
+  EG_TRY(set_terms(c, instance, &terms));
+  of.terms = terms;
+  if (c->ranks != NULL) EG_TRY(eg_rank_widen(c->rule, &c->arena, terms));
   EG_TRY(set_layout_vars(c, &of, instance, &env));
   EG_TRY(set_moves(c, &env, &of, &ok));
-  return ok ? judge(c, &of) : EGRAPH_OK;
+  return ok ? judge(c, &of, instance) : EGRAPH_OK;
+}
+
+static uint32_t degrees_of(const check *c) {
+  if (!has_open_degree(c->rule)) return 1;
+  return c->ranks != NULL ? EG_LAYOUT_DEGREES : READ_DEGREES;
 }
 
 static bool is_done(const check *c) {
   if (c->is_refuted || c->drawn == MOST_DRAWS) return true;
-  uint32_t degrees = has_open_degree(c->rule) ? DEGREES : 1;
-  for (uint32_t i = 0; i < degrees; i++)
-    if (c->holds[i] < ENOUGH) return false;
+  for (uint32_t i = 0; i < degrees_of(c); i++)
+    if (c->holds[i] < ENOUGH || wants_run(c, i)) return false;
   return true;
 }
 
+static void set_degrees(check *c) {
+  eg_mesh mesh;
+  if (c->ranks == NULL) return;
+  c->ranks->count = degrees_of(c);
+  for (c->degree_index = 0; c->degree_index < c->ranks->count; c->degree_index++) {
+    set_mesh(c, &mesh);
+    c->ranks->degree[c->degree_index] = mesh.axes[0].size;
+  }
+}
+
 static egraph_status draw(check *c) {
-  uint32_t degrees = has_open_degree(c->rule) ? DEGREES : 1;
+  uint32_t degrees = degrees_of(c);
   while (!is_done(c)) {
     bool found, typed;
     eg_verify_instance instance;
-    EG_TRY(eg_verify_draw(c->draws, &found, &typed, &instance));
     c->degree_index = c->drawn++ % degrees;
+    if (c->ranks != NULL)
+      eg_verify_prefer_dim(c->draws, c->ranks->degree[c->degree_index]);
+    EG_TRY(eg_verify_draw(c->draws, &found, &typed, &instance));
     if (!found || !typed) continue;
     egraph_status status = judge_instance(c, &instance);
     eg_arena_deinit(&c->arena);
@@ -480,14 +557,38 @@ static egraph_status draw(check *c) {
   return EGRAPH_OK;
 }
 
+/// "run on 2, 3, 4 ranks: 4, 4, 4 forward, 4, 4, 4 backward"; "ranks an axis" of several.
+static egraph_status tell_ranks(check *c) {
+  const eg_rank_evidence *ranks = c->ranks;
+  bool is_one = c->rule->axis_count == 1;
+  const char *kinds[] = {"", "forward", "backward"};
+  const uint32_t *const rows[] = {ranks->degree, ranks->forward, ranks->backward};
+  EG_TRY(eg_text_append(c->text, ", run on "));
+  for (int k = 0; k < 3; k++) {
+    for (uint32_t i = 0; i < ranks->count; i++)
+      EG_TRY(eg_text_printf(c->text, "%s%u", i == 0 ? "" : ", ", rows[k][i]));
+    EG_TRY(eg_text_printf(c->text, "%s%s",
+                          k != 0   ? " "
+                          : is_one ? " ranks: "
+                                   : " ranks an axis: ",
+                          kinds[k]));
+    if (k == 1) EG_TRY(eg_text_append(c->text, ", "));
+  }
+  if (ranks->no_backward.chars.len == 0) return EGRAPH_OK;
+  return eg_text_printf(c->text, " (%s)", eg_text_of(&ranks->no_backward));
+}
+
 static egraph_status tell(check *c, eg_layout_finding *out) {
   uint32_t holds = 0;
-  for (uint32_t i = 0; i < DEGREES; i++)
+  for (uint32_t i = 0; i < EG_LAYOUT_DEGREES; i++)
     holds += c->holds[i];
   out->holds = !c->is_refuted && holds != 0;
   out->line = c->rule->line;
   out->column = 1;
-  if (out->holds) return eg_text_printf(c->text, "layouts of %u instances", holds);
+  if (out->holds) {
+    EG_TRY(eg_text_printf(c->text, "layouts of %u instances", holds));
+    return c->ranks == NULL ? EGRAPH_OK : tell_ranks(c);
+  }
   if (c->move != EG_RULE_NONE) {
     out->line = c->rule->moves[c->move].line;
     out->column = c->rule->moves[c->move].column;
@@ -502,15 +603,21 @@ static egraph_status tell(check *c, eg_layout_finding *out) {
 // ---- the whole -------------------------------------------------------------------
 
 egraph_status eg_layout_verify(const egraph_allocator *alloc, const eg_rule *rule,
-                               uint64_t seed, eg_text *text, eg_layout_finding *out) {
+                               uint64_t seed, eg_text *text, eg_rank_evidence *ranks,
+                               eg_layout_finding *out) {
   egraph_allocator heap = eg_allocator_or_heap(alloc);
-  check c = {.rule = rule, .rng.state = seed, .text = text, .move = EG_RULE_NONE};
+  check c = {.rule = rule,
+             .rng.state = seed,
+             .text = text,
+             .ranks = ranks,
+             .move = EG_RULE_NONE};
   *out = (eg_layout_finding){.line = rule->line, .column = 1};
   egraph_status status = eg_verify_draws_create(&heap, rule, seed, &c.draws);
   if (status == EGRAPH_E_UNSUPPORTED) return eg_text_append(text, egraph_last_error());
   EG_TRY(status);
   eg_arena_init(&c.arena, heap);
   eg_text_init(&c.reason, heap);
+  set_degrees(&c);
   status = draw(&c);
   if (status == EGRAPH_OK) status = tell(&c, out);
   eg_text_deinit(&c.reason);
@@ -523,7 +630,7 @@ egraph_status eg_layout_check(const egraph_allocator *alloc, const eg_rule *rule
   eg_text text;
   eg_layout_finding finding;
   eg_text_init(&text, eg_allocator_or_heap(alloc));
-  egraph_status status = eg_layout_verify(alloc, rule, 1, &text, &finding);
+  egraph_status status = eg_layout_verify(alloc, rule, 1, &text, NULL, &finding);
   if (status == EGRAPH_OK && !finding.holds) {
     eg_sexpr at = {.line = finding.line, .column = finding.column};
     status = eg_sexpr_fail(rule->file, &at, "layouts of rule %s: %s", rule->name,

@@ -11,10 +11,22 @@ typedef struct eg_layout_finding {
   uint32_t line, column; // of what is wrong
 } eg_layout_finding;
 
+/// What a rule was run on (rank_run.h), for each number of ranks an axis.
+enum { EG_LAYOUT_DEGREES = 3 };
+typedef struct eg_rank_evidence {
+  uint32_t count;
+  uint32_t degree[EG_LAYOUT_DEGREES];
+  uint32_t forward[EG_LAYOUT_DEGREES], backward[EG_LAYOUT_DEGREES]; // instances
+  eg_text no_backward; // why there are instances without a gradient, or empty
+} eg_rank_evidence;
+
 /// Appends to `text` on how many instances the claim holds, or why it does not and what
-/// to do. Equal seeds give equal findings. Fails with EGRAPH_E_MEMORY.
+/// to do. With `ranks` (may be NULL; its text is initialized, all else zero) instances
+/// are run on simulated ranks as well, and one that differs refutes the rule. Equal seeds
+/// give equal findings. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_layout_verify(const egraph_allocator *alloc, const eg_rule *rule,
-                               uint64_t seed, eg_text *text, eg_layout_finding *out);
+                               uint64_t seed, eg_text *text, eg_rank_evidence *ranks,
+                               eg_layout_finding *out);
 /// Fails with EGRAPH_E_PARSE "file:line:col: ..." when the claim does not hold.
 egraph_status eg_layout_check(const egraph_allocator *alloc, const eg_rule *rule);
 

@@ -11,15 +11,17 @@ enum { MOST_STEPS = 1 << 18 };
 /// `core` without, `outer` with the parallel operators around the term.
 typedef struct way {
   eg_layout core, outer;
-  uint32_t inputs; // of `layouts`: one per operand
+  uint32_t inputs;   // of `layouts`: one per operand
+  uint32_t strategy; // of `strategies`, or EG_RULE_NONE
 } way;
 EG_VEC_DEFINE(way_list, way);
 EG_VEC_DEFINE(layout_list, eg_layout);
 
-/// The layouts of the variables are `count` of `layouts`, from `begin` on.
+/// The layouts of the variables are those of `assigned` from `begin` on.
 typedef struct assignment {
   uint32_t begin;
-  bool agrees; // the sides lie alike in one way at least
+  uint32_t picks; // the first ways taken, of those where the sides lie alike if any do
+  bool agrees;    // the sides lie alike in one way at least
 } assignment;
 EG_VEC_DEFINE(assignment_list, assignment);
 
@@ -33,14 +35,14 @@ typedef struct search {
   way_list ways;
   layout_list layouts, assigned;
   assignment_list assignments;
+  eg_strategies strategies;
+  eg_u32s picks;
   uint32_t *begin; // ways of a term, by term; one more
   uint32_t *pick;  // the way taken, by term
   uint32_t *let;   // by term: the variable that stands for all of it, or EG_RULE_NONE
   eg_layout *want; // by term: what its user wants, if it is `wanted`
   bool *wanted;
   binding *bound; // by variable
-  eg_layout *found;
-  bool has_found;
   uint32_t steps;
 } search;
 
@@ -87,12 +89,19 @@ egraph_status eg_claim_strategies(const eg_claim_case *of, uint32_t term,
 
 /// Leaves a way out whose parallel operators do not fit. `inputs` by row of factors.
 static egraph_status push_way(search *s, uint32_t term, const eg_layout *core,
-                              const eg_layout *inputs) {
+                              const eg_layout *inputs, const eg_strategy *strategy) {
   uint32_t move, count = s->of->rule->terms[term].child_count;
-  way made = {.core = *core, .outer = *core, .inputs = (uint32_t)s->layouts.len};
+  way made = {.core = *core,
+              .outer = *core,
+              .inputs = (uint32_t)s->layouts.len,
+              .strategy = EG_RULE_NONE};
   if (!eg_claim_move(s->of, term, &made.outer, &move)) return EGRAPH_OK;
   for (uint32_t i = 0; i < count; i++)
     EG_TRY(layout_list_push(&s->layouts, inputs[eg_factor_row(i)]));
+  if (strategy != NULL) {
+    made.strategy = (uint32_t)s->strategies.len;
+    EG_TRY(eg_strategies_push(&s->strategies, *strategy));
+  }
   return way_list_push(&s->ways, made);
 }
 
@@ -110,7 +119,7 @@ static egraph_status push_free_ways(search *s, uint32_t term) {
   eg_layout layout = {.format = EG_FORMAT_PLAIN};
   uint32_t rank = s->of->terms[term].types[0].rank;
   do {
-    if (is_legal(s->of, term, &layout)) EG_TRY(push_way(s, term, &layout, &layout));
+    if (is_legal(s->of, term, &layout)) EG_TRY(push_way(s, term, &layout, &layout, NULL));
   } while (next_layout(&s->of->mesh, rank, &layout));
   return EGRAPH_OK;
 }
@@ -119,8 +128,10 @@ static egraph_status push_node_ways(search *s, uint32_t term, eg_arena *scratch)
   eg_strategies strategies;
   eg_strategies_init(&strategies, scratch->alloc);
   egraph_status status = eg_claim_strategies(s->of, term, scratch, &strategies);
-  for (size_t i = 0; status == EGRAPH_OK && i < strategies.len; i++)
-    status = push_way(s, term, &strategies.data[i].result, strategies.data[i].inputs);
+  for (size_t i = 0; status == EGRAPH_OK && i < strategies.len; i++) {
+    const eg_strategy *one = &strategies.data[i];
+    status = push_way(s, term, &one->result, one->inputs, one);
+  }
   eg_strategies_deinit(&strategies);
   return status;
 }
@@ -204,10 +215,12 @@ static egraph_status find_assignment(search *s, assignment **out) {
     *out = &s->assignments.data[i];
     if (is_assignment(s, *out)) return EGRAPH_OK;
   }
-  assignment made = {.begin = (uint32_t)s->assigned.len};
+  assignment made = {.begin = (uint32_t)s->assigned.len, .picks = (uint32_t)s->picks.len};
   for (uint32_t v = 0; v < s->of->rule->var_count; v++)
     if (s->of->rule->vars[v].pattern_var != EG_RULE_NONE)
       EG_TRY(layout_list_push(&s->assigned, s->bound[v].layout));
+  for (uint32_t t = 0; t < s->of->rule->term_count; t++)
+    EG_TRY(eg_u32s_push(&s->picks, s->pick[t]));
   EG_TRY(assignment_list_push(&s->assignments, made));
   *out = &s->assignments.data[s->assignments.len - 1];
   return EGRAPH_OK;
@@ -216,12 +229,10 @@ static egraph_status find_assignment(search *s, assignment **out) {
 static egraph_status note_assignment(search *s) {
   assignment *at;
   EG_TRY(find_assignment(s, &at));
-  if (!sides_agree(s)) return EGRAPH_OK;
+  if (at->agrees || !sides_agree(s)) return EGRAPH_OK;
   at->agrees = true;
-  for (uint32_t t = 0; t < s->of->rule->term_count && s->found != NULL && !s->has_found;
-       t++)
-    s->found[t] = s->ways.data[s->pick[t]].core;
-  s->has_found = true;
+  for (uint32_t t = 0; t < s->of->rule->term_count; t++)
+    s->picks.data[at->picks + t] = s->pick[t];
   return EGRAPH_OK;
 }
 
@@ -277,7 +288,25 @@ static egraph_status reserve(search *s, eg_arena *arena) {
   return eg_arena_alloc(arena, s->of->rule->var_count, sizeof *s->bound, &s->bound);
 }
 
-static egraph_status run_search(search *s, eg_arena *scratch, eg_claim_verdict *out) {
+/// The assignment of that number, of those that (do not) agree.
+static void tell_way(const search *s, bool agrees, eg_claim_way *out) {
+  uint32_t count = 0;
+  for (size_t i = 0; i < s->assignments.len; i++)
+    count += s->assignments.data[i].agrees == agrees;
+  uint64_t left = out->number % count;
+  size_t at = 0;
+  while (s->assignments.data[at].agrees != agrees || left-- != 0)
+    at++;
+  for (uint32_t t = 0; t < s->of->rule->term_count; t++) {
+    const way *taken = &s->ways.data[s->picks.data[s->assignments.data[at].picks + t]];
+    out->layouts[t] = taken->core;
+    if (out->strategies != NULL && taken->strategy != EG_RULE_NONE)
+      out->strategies[t] = s->strategies.data[taken->strategy];
+  }
+}
+
+static egraph_status run_search(search *s, eg_arena *scratch, eg_claim_way *inout_way,
+                                eg_claim_verdict *out) {
   bool all = true;
   EG_TRY(reserve(s, scratch));
   name_terms(s);
@@ -287,17 +316,20 @@ static egraph_status run_search(search *s, eg_arena *scratch, eg_claim_verdict *
   for (size_t i = 0; i < s->assignments.len; i++)
     if (!s->assignments.data[i].agrees) *out = EG_CLAIM_BROKEN;
   if (!all) *out = EG_CLAIM_LARGE;
+  if (inout_way != NULL && (*out == EG_CLAIM_HOLDS || *out == EG_CLAIM_BROKEN))
+    tell_way(s, *out == EG_CLAIM_HOLDS, inout_way);
   return EGRAPH_OK;
 }
 
 #define OWNED                                                                            \
-  (way_list, ways), (layout_list, layouts, assigned), (assignment_list, assignments)
+  (way_list, ways), (layout_list, layouts, assigned), (assignment_list, assignments),    \
+      (eg_strategies, strategies), (eg_u32s, picks)
 
 egraph_status eg_claim_run(const eg_claim_case *of, eg_arena *scratch,
-                           eg_layout *out_layouts, eg_claim_verdict *out) {
-  search s = {.of = of, .found = out_layouts};
+                           eg_claim_way *inout_way, eg_claim_verdict *out) {
+  search s = {.of = of};
   EG_INIT_MEMBERS(&s, scratch->alloc, OWNED);
-  egraph_status status = run_search(&s, scratch, out);
+  egraph_status status = run_search(&s, scratch, inout_way, out);
   EG_DEINIT_MEMBERS(&s, OWNED);
   return status;
 }

@@ -34,11 +34,19 @@ typedef enum eg_claim_verdict {
   EG_CLAIM_LARGE   // there are too many assignments to look at
 } eg_claim_verdict;
 
-/// Decides the claim for one instance. Where it holds, out_layouts (may be NULL; by term,
-/// without the parallel operators around it) tells how the terms lie for one assignment.
-/// Fails with EGRAPH_E_MEMORY.
+/// How the terms of an instance lie in one assignment: by term, without the parallel
+/// operators around it. Caller's memory, [rule->term_count] each.
+typedef struct eg_claim_way {
+  eg_layout *layouts;
+  eg_strategy *strategies; // of operators; the others' are not set. May be NULL
+  uint64_t number;         // given: of all assignments that agree, this one modulo them
+} eg_claim_way;
+
+/// Decides the claim for one instance. inout_way (may be NULL) is set where the claim
+/// holds to an assignment for which the sides lie alike; where it is broken, to one for
+/// which they do not. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_claim_run(const eg_claim_case *of, eg_arena *scratch,
-                           eg_layout *out_layouts, eg_claim_verdict *out);
+                           eg_claim_way *inout_way, eg_claim_verdict *out);
 
 /// Appends why the claim does not hold: the term on the way from the likeliest layouts of
 /// the variables that has no layout, or how the sides differ, and the remedy. *out_move

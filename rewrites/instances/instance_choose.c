@@ -297,13 +297,19 @@ static eg_type vector_of(const eg_verify_choice *choice, int64_t size) {
   return (eg_type){.dtype = choice->types[0].dtype, .rank = 1, .dims = {size}};
 }
 
+/// A number that is small, because work grows with it.
+static int64_t few(eg_verify_choice *choice) {
+  if (choice->few > 0 && eg_verify_chance(choice, 50)) return choice->few;
+  return 1 + eg_verify_below(choice, 3);
+}
+
 static eg_type conv_weight(eg_verify_choice *choice) {
   const eg_type *x = &choice->types[0];
   eg_type type = *x;
   if (x->rank < 3) return type;
   int64_t group = flag(choice, "group");
   if (group < 1) group = 1;
-  type.dims[0] = group * (1 + eg_verify_below(choice, 3));
+  type.dims[0] = group * few(choice);
   type.dims[1] = x->dims[1] / group;
   bool point = eg_verify_chance(choice, 25), odd = eg_verify_chance(choice, 50);
   for (uint32_t i = 2; i < type.rank; i++)
@@ -382,7 +388,7 @@ static eg_type gather_operand(eg_verify_choice *choice, uint32_t index) {
   (void)index;
   eg_type type = {.dtype = EGRAPH_INT64, .rank = eg_verify_below(choice, 3)};
   for (uint32_t i = 0; i < type.rank; i++)
-    type.dims[i] = 1 + eg_verify_below(choice, 3);
+    type.dims[i] = few(choice);
   return type;
 }
 

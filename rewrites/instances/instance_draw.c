@@ -422,6 +422,7 @@ static void steer(eg_verify_draws *draws, uint32_t index) {
   choice->is_dtype_aimed = draws->aim != NULL && draws->aim->subject == EG_INSTANCE_DTYPE;
   choice->is_roomy = choice->is_grouped = choice->is_window = false;
   choice->dim_count = 0;
+  choice->few = 0;
   choice->step = choice->start = 0;
   memset(choice->kernel, 0, sizeof choice->kernel);
   if (draws->aim == NULL) {
@@ -429,6 +430,10 @@ static void steer(eg_verify_draws *draws, uint32_t index) {
     bool is_asked = count > 0 && eg_rng_below(&draws->rng, 4) == 0;
     for (uint32_t i = 0; is_asked && i < count; i++)
       choice->dims[choice->dim_count++] = draws->hints.sizes[i];
+    if (draws->preferred_dim == 0 || eg_rng_below(&draws->rng, 2) == 0) return;
+    choice->dim_count = 2;
+    choice->few = choice->dims[0] = draws->preferred_dim;
+    choice->dims[1] = 2 * draws->preferred_dim;
     return;
   }
   eg_instance_prepare(draws->aim, choice);
@@ -453,6 +458,10 @@ static void note_obstacle(eg_verify_draws *draws, uint32_t index) {
     draws->refusals[draws->refused]++;
   else if (is_in)
     draws->ill_typed[index]++;
+}
+
+void eg_verify_prefer_dim(eg_verify_draws *draws, int64_t dim) {
+  draws->preferred_dim = dim;
 }
 
 void eg_verify_aim(eg_verify_draws *draws, const eg_instance_aim *aim) {

@@ -39,6 +39,9 @@ void eg_verify_draws_destroy(eg_verify_draws *draws);
 egraph_status eg_verify_draw(eg_verify_draws *draws, bool *out_found, bool *out_typed,
                              eg_verify_instance *out);
 
+/// Draws without an aim give half of their terms this dimension and its double, in half
+/// of their places. 0: none.
+void eg_verify_prefer_dim(eg_verify_draws *draws, int64_t dim);
 /// Steers draws to a class of instances from now on (kept by reference); NULL: nowhere.
 void eg_verify_aim(eg_verify_draws *draws, const eg_instance_aim *aim);
 bool eg_verify_is_in(const eg_verify_instance *instance, const eg_instance_aim *aim);

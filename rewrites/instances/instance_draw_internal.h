@@ -68,6 +68,7 @@ struct eg_verify_draws {
   uint64_t bound;         // variables
   uint64_t repaired; // leaves of the term at hand whose types conditions have changed
   egraph_dtype dtype;
+  int64_t preferred_dim; // or 0
   const eg_instance_aim *aim;
   uint32_t refused; // condition by which the last try failed, or EG_RULE_NONE
   // Tries in the class of the aim that failed: by condition, and by term of ill-typed

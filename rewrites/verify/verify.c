@@ -38,6 +38,8 @@ typedef struct verification {
   int64_t largest_dim;
   egraph_math math; // found so far
   eg_coverage coverage;
+  eg_rank_evidence ranks; // of rules with parallel operators
+  eg_text layouts;        // what is told of them
   bool rejected;
   eg_text text;               // the detail
   eg_verify_witness *witness; // gets instances, which reject nothing then; NULL: none
@@ -336,6 +338,7 @@ static egraph_status verify_classes(verification *run) {
 // ---- one rule -------------------------------------------------------------------
 
 static egraph_status print_acceptance(verification *run) {
+  EG_TRY(eg_text_append(&run->text, eg_text_of(&run->layouts)));
   EG_TRY(eg_text_printf(&run->text, "%u instances, %u of them exact (",
                         run->equal + run->exact, run->exact));
   const char *comma = "";
@@ -382,10 +385,14 @@ static egraph_status verify_rule(verification *run) {
 /// that is verified itself.
 static egraph_status verify_layouts(verification *run, egraph_allocator alloc) {
   eg_layout_finding finding;
-  EG_TRY(eg_layout_verify(&alloc, run->rule, run->options.seed, &run->text, &finding));
+  eg_rank_evidence *ranks = run->options.is_loading ? NULL : &run->ranks;
+  EG_TRY(eg_layout_verify(&alloc, run->rule, run->options.seed, &run->text, ranks,
+                          &finding));
   run->rejected = !finding.holds;
   if (run->rejected || eg_rule_is_implied(run->rule)) return EGRAPH_OK;
-  return eg_text_append(&run->text, ", ");
+  EG_TRY(eg_text_printf(&run->layouts, "%s, ", eg_text_of(&run->text)));
+  eg_text_clear(&run->text);
+  return EGRAPH_OK;
 }
 
 static egraph_status verify_values(verification *run, egraph_allocator alloc) {
@@ -417,6 +424,7 @@ static egraph_status verify_case(verification *run, const eg_rule *rule,
   if (one.options.instances > EG_VERIFY_LOAD_INSTANCES)
     one.options.instances = EG_VERIFY_LOAD_INSTANCES;
   eg_text_init(&one.text, alloc);
+  eg_text_init(&one.layouts, alloc);
   egraph_status status = verify_one(&one, alloc);
   if (status == EGRAPH_OK && !one.rejected && one.equal + one.exact == 0)
     status = eg_text_printf(unreached, " %s", rule->name);
@@ -429,6 +437,7 @@ static egraph_status verify_case(verification *run, const eg_rule *rule,
   run->exact += one.exact;
   if (one.math > run->math) run->math = one.math;
   eg_coverage_deinit(&one.coverage);
+  eg_text_deinit(&one.layouts);
   eg_text_deinit(&one.text);
   return status;
 }
@@ -473,7 +482,16 @@ static egraph_status report_evidence(verification *run) {
                                    .class_count = run->coverage.count,
                                    .reached = eg_coverage_reached(&run->coverage),
                                    .largest_rank = run->largest_rank,
-                                   .largest_dim = run->largest_dim};
+                                   .largest_dim = run->largest_dim,
+                                   .rank_run_count = run->ranks.count};
+  egraph_rank_runs runs[EG_LAYOUT_DEGREES];
+  for (uint32_t i = 0; i < run->ranks.count; i++)
+    runs[i] = (egraph_rank_runs){.ranks = run->ranks.degree[i],
+                                 .forward = run->ranks.forward[i],
+                                 .backward = run->ranks.backward[i]};
+  evidence.rank_runs = runs;
+  if (run->ranks.no_backward.chars.len != 0)
+    evidence.no_backward = eg_text_of(&run->ranks.no_backward);
   egraph_rule_class *classes = NULL;
   if (run->options.evidence == NULL) return EGRAPH_OK;
   if (run->coverage.rule != NULL) EG_TRY(eg_coverage_classes(&run->coverage, &classes));
@@ -493,6 +511,8 @@ egraph_status eg_rules_verify(const eg_rules *rules, const eg_verify_options *op
     verification run = {.options = *options, .math = EGRAPH_MATH_EXACT};
     run.rule = i < count ? eg_rules_at(rules, i) : eg_rules_implied_at(rules, i - count);
     eg_text_init(&run.text, alloc);
+    eg_text_init(&run.layouts, alloc);
+    eg_text_init(&run.ranks.no_backward, alloc);
     status = verify_one(&run, alloc);
     if (status == EGRAPH_OK && !run.rejected && run.rule->schema != NULL)
       status = verify_cases(&run, rules, i);
@@ -501,6 +521,8 @@ egraph_status eg_rules_verify(const eg_rules *rules, const eg_verify_options *op
     if (status == EGRAPH_OK) status = report_evidence(&run);
     rejected += run.rejected;
     eg_coverage_deinit(&run.coverage);
+    eg_text_deinit(&run.ranks.no_backward);
+    eg_text_deinit(&run.layouts);
     eg_text_deinit(&run.text);
   }
   if (status == EGRAPH_OK && out_rejected != NULL) *out_rejected = rejected;
@@ -517,8 +539,10 @@ egraph_status eg_rule_witness(egraph_allocator alloc, const eg_rule *rule,
                       .user = user};
   if (rule->move_count != 0) return EGRAPH_OK;
   eg_text_init(&run.text, alloc);
+  eg_text_init(&run.layouts, alloc);
   egraph_status status = verify_values(&run, alloc);
   eg_coverage_deinit(&run.coverage);
+  eg_text_deinit(&run.layouts);
   eg_text_deinit(&run.text);
   return status;
 }

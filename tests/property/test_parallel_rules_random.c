@@ -266,7 +266,8 @@ static void check_claim(const side sides[2], const eg_text *text, eg_claim_verdi
   read_rule(&arena, text, &rule);
   set_case(&rule, sides, &arena, &of);
   assert_ok(eg_arena_alloc(&arena, rule.term_count, sizeof *layouts, &layouts));
-  assert_ok(eg_claim_run(&of, &arena, layouts, &verdict));
+  eg_claim_way way = {.layouts = layouts};
+  assert_ok(eg_claim_run(&of, &arena, &way, &verdict));
   if (verdict != wanted)
     fail_msg("%s is %d, wanted %d", eg_text_of(text), (int)verdict, (int)wanted);
   if (verdict == EG_CLAIM_HOLDS) {

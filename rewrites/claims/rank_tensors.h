@@ -1,0 +1,73 @@
+// Values on simulated ranks: every rank's part of a tensor, in one address space; how
+// parts are cut of a whole, put together again, and moved by parallel operators, and
+// what their adjoints do with cotangents of parts.
+//
+//   value        cotangent of it          x whole on ranks 0, 1      dx = dx0 + dx1
+//   R            partial sums             x = x0 + x1                dx0 = dx1 = dx
+//   S(d)         the same blocks          x = [x0 x1]                dx = [dx0 dx1]
+//   P(sum)       R
+//
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_REWRITES_RANK_TENSORS_H
+#define EG_REWRITES_RANK_TENSORS_H
+
+#include "base/hash.h"
+#include "pcg/parallel/parallel_op.h"
+#include "pcg/parallel/strategy.h"
+
+/// Ranks that are simulated at most.
+enum { EG_RANKS_MOST = 64 };
+
+typedef struct eg_rank_value {
+  eg_layout layout;
+  eg_type type;     // of the whole
+  eg_tensor *parts; // [ranks]
+} eg_rank_value;
+
+/// Parts of zeros. The layout is legal. Fails with EGRAPH_E_MEMORY.
+egraph_status eg_rank_zeros(eg_arena *arena, const eg_mesh *mesh, const eg_type *type,
+                            const eg_layout *layout, eg_rank_value *out);
+/// The whole in parts: partial sums are drawn so that they sum up to it, of partial
+/// maxima a rank that is drawn for each element has the largest. `is_plain`: one rank has
+/// the partial sum, all others zeros; all have the maximum.
+egraph_status eg_rank_spread(eg_arena *arena, const eg_mesh *mesh, eg_rng *rng,
+                             bool is_plain, const eg_tensor *whole,
+                             const eg_layout *layout, eg_rank_value *out);
+/// The cotangent of a whole in parts: a rank that is drawn has all of what is whole or a
+/// maximum, so that no copy is counted twice.
+egraph_status eg_rank_spread_cotangent(eg_arena *arena, const eg_mesh *mesh, eg_rng *rng,
+                                       const eg_tensor *whole, const eg_layout *layout,
+                                       eg_rank_value *out);
+/// Puts the parts together as if they lay in `layout`: blocks that a rank has only
+/// (`from`: of several copies one of rank `copy` modulo their number), sums, and maxima.
+/// False: a part is of another type than it were then.
+bool eg_rank_join(const eg_mesh *mesh, const eg_rank_value *value,
+                  const eg_layout *layout, uint32_t copy, const eg_tensor *out_whole);
+/// The cotangent of the whole, of those of the parts of a value in value->layout: copies
+/// are added up; of partial sums every rank has all of it, `copy` says which is taken.
+void eg_rank_join_cotangent(const eg_mesh *mesh, const eg_rank_value *value,
+                            uint32_t copy, const eg_tensor *out_whole);
+/// How many copies eg_rank_join and eg_rank_join_cotangent can take; ranks->layout
+/// counts.
+uint32_t eg_rank_copies(const eg_mesh *mesh, const eg_layout *layout, bool is_cotangent);
+
+/// A parallel operator takes the value. It applies (eg_parallel_apply).
+egraph_status eg_rank_move(eg_arena *arena, const eg_mesh *mesh, const eg_parallel_op *op,
+                           const eg_rank_value *from, eg_rank_value *out);
+/// Adds to the cotangent of `from` what follows of that of `to`, its result.
+void eg_rank_move_back(const eg_mesh *mesh, const eg_parallel_op *op,
+                       const eg_rank_value *from, const eg_rank_value *to,
+                       const eg_rank_value *to_cotangent,
+                       const eg_rank_value *inout_cotangent);
+
+/// Parts with the rows that a window reads of neighbours, and the fill at the borders.
+egraph_status eg_rank_halo(eg_arena *arena, const eg_mesh *mesh, const eg_halo *halo,
+                           const eg_tensor *parts, eg_tensor **out);
+/// The cotangents of the parts without them: rows of neighbours are added there.
+egraph_status eg_rank_halo_back(eg_arena *arena, const eg_mesh *mesh, const eg_halo *halo,
+                                const eg_tensor *cotangents, eg_tensor **out);
+
+/// inout += of, elements of one shape.
+void eg_rank_add(const eg_tensor *of, const eg_tensor *inout);
+
+#endif
