@@ -1,7 +1,8 @@
-// Public functions: guards of rules, and smallest sets of them.
+// Public functions: guards of rules, corrections of pairs, and smallest sets of rules.
 // SPDX-License-Identifier: Apache-2.0
 #include "api/convert.h"
 #include "api/require.h"
+#include "rewrites/correct/correct.h"
 #include "rewrites/guards/guards.h"
 #include "rewrites/import/found.h"
 #include "rewrites/import/minimize.h"
@@ -27,6 +28,33 @@ egraph_status egraph_rules_guards(const egraph_rules *rules, uint64_t seed,
   EG_REQUIRE(rules);
   guard_listener to = {.report = report, .user = user};
   return eg_guards_check(rules, seed, on_guard, &to);
+}
+
+typedef struct correction_listener {
+  void (*report)(void *user, const egraph_rule_correction *found);
+  void *user;
+} correction_listener;
+
+static void on_correction(void *user, const eg_correction *found) {
+  const correction_listener *to = user;
+  const egraph_rule_correction told = {.rule = found->rule,
+                                       .is_corrected = found->is_corrected,
+                                       .detail = found->detail,
+                                       .rules = found->rules};
+  if (to->report != NULL) to->report(to->user, &told);
+}
+
+egraph_status egraph_rules_correct(const egraph_allocator *alloc,
+                                   const egraph_rules *rules, uint64_t seed,
+                                   void (*report)(void *user,
+                                                  const egraph_rule_correction *found),
+                                   void *user, char **out) {
+  EG_REQUIRE(rules, out);
+  eg_text text;
+  correction_listener to = {.report = report, .user = user};
+  eg_text_init(&text, eg_allocator_or_heap(alloc));
+  egraph_status status = eg_rules_correct(rules, seed, on_correction, &to, &text);
+  return eg_text_hand_over(status, &text, out);
 }
 
 egraph_status

@@ -1,6 +1,6 @@
-// The public API, part: what rules need. Guards under which a rule holds, and the
-// smallest set of rules that implies others. Conventions as in egraph.h, which includes
-// this.
+// The public API, part: what rules need. Guards under which a rule holds, corrections of
+// pairs that are equal on a part, and the smallest set of rules that implies others.
+// Conventions as in egraph.h, which includes this.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EGRAPH_REFINE_H
 #define EGRAPH_REFINE_H
@@ -28,6 +28,23 @@ typedef struct egraph_rule_guard {
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_rules_guards(
     const egraph_rules *rules, uint64_t seed,
     void (*report)(void *user, const egraph_rule_guard *guard), void *user);
+
+/// What became of a pair whose sides are equal on a part of their result.
+typedef struct egraph_rule_correction {
+  const char *rule;
+  bool is_corrected;
+  const char *detail; // where the sides agree; or why there is no corrected rule
+  uint32_t rules;     // that were written
+} egraph_rule_correction;
+/// Reads every rule as a pair whose sides may differ on a part of the result, finds the
+/// box in which they agree, and writes rules that compute the rest by the left side (PET,
+/// OSDI'21). Operators must be linear in each operand, or move data. Every rule that is
+/// written is verified. Give it rules that are not (egraph_rules_trust). `report` may be
+/// NULL. Hands over a file of the corrected rules; free with egraph_string_free.
+EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_rules_correct(
+    const egraph_allocator *alloc, const egraph_rules *rules, uint64_t seed,
+    void (*report)(void *user, const egraph_rule_correction *found), void *user,
+    char **out);
 
 /// What became of a rule of a set that was made smaller.
 typedef struct egraph_rule_need {

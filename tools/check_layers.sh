@@ -22,6 +22,7 @@ rewrites/claims:      pcg/parallel pcg/training rewrites/language rewrites/insta
 rewrites/prove:       ops rewrites/language
 rewrites/verify:      pcg/onnx rewrites/language rewrites/saturation rewrites/instances rewrites/claims
 rewrites:             rewrites/language rewrites/claims rewrites/verify
+rewrites/correct:     rewrites rewrites/claims rewrites/instances rewrites/language rewrites/verify
 rewrites/guards:      rewrites rewrites/instances rewrites/language rewrites/verify
 rewrites/import:      pcg/parallel rewrites/guards rewrites rewrites/language rewrites/saturation rewrites/instances rewrites/verify
 rewrites/generate:    ops rewrites rewrites/language rewrites/saturation rewrites/verify
@@ -46,7 +47,7 @@ optimize/fold:        pcg/graph optimize/space optimize/model optimize/search
 optimize:             include ops pcg/graph pcg/training pcg/plan sim/plan optimize/price optimize/single optimize/soap optimize/fold
 baselines/stages:     include pcg/graph pcg/training sim sim/pipeline optimize optimize/price optimize/fold
 baselines:            include pcg/graph rewrites/saturation sim sim/plan optimize/price optimize/single optimize/search optimize/soap baselines/stages
-api:                  include ops pcg/graph pcg/onnx pcg/plan sim/plan rewrites rewrites/language rewrites/saturation rewrites/verify rewrites/guards rewrites/prove rewrites/generate rewrites/import rewrites/terms rewrites/replay extract extract/presolve extract/search extract/shard exec optimize optimize/price baselines baselines/stages
+api:                  include ops pcg/graph pcg/onnx pcg/plan sim/plan rewrites rewrites/language rewrites/saturation rewrites/verify rewrites/correct rewrites/guards rewrites/prove rewrites/generate rewrites/import rewrites/terms rewrites/replay extract extract/presolve extract/search extract/shard exec optimize optimize/price baselines baselines/stages
 tools:                include
 examples:             include
 include:              include

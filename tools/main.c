@@ -31,6 +31,7 @@ static const struct command_row {
     {"saturate", command_saturate, "rewrite plain terms by rules"},
     {"rules generate", command_rules_generate, "make rewrite rules by machine"},
     {"rules found", command_rules_found, "count the rules that others find again"},
+    {"rules correct", command_rules_correct, "correct rules that hold on a part"},
     {"rules minimize", command_rules_minimize, "find the rules that imply others"},
     {"rules stats", command_rules_stats, "say which rules models need"},
     {"rules", command_rules, "list, verify or prove rewrite rules"},

@@ -127,6 +127,7 @@ int command_machine(int argc, char **argv);
 int command_run(int argc, char **argv);
 int command_rules(int argc, char **argv);
 int command_rules_generate(int argc, char **argv);
+int command_rules_correct(int argc, char **argv);
 int command_rules_minimize(int argc, char **argv);
 int command_rules_found(int argc, char **argv);
 int command_rules_stats(int argc, char **argv);

@@ -332,39 +332,6 @@ static egraph_status set_layout_vars(check *c, const eg_claim_case *of,
   return EGRAPH_OK;
 }
 
-static void set_term(const eg_tensor_fact *fact, const eg_attrs *attrs,
-                     eg_claim_term *out) {
-  *out = (eg_claim_term){.attrs = attrs,
-                         .types = fact->part_count != 0 ? fact->parts : &fact->type,
-                         .type_count = fact->part_count != 0 ? fact->part_count : 1};
-}
-
-static egraph_status set_terms(check *c, const eg_verify_instance *instance,
-                               eg_claim_term **out) {
-  const eg_rule *rule = c->rule;
-  eg_claim_term *terms;
-  EG_TRY(eg_arena_alloc(&c->arena, rule->term_count, sizeof *terms, &terms));
-  for (uint32_t t = 0; t < rule->term_count; t++) {
-    const eg_rule_term *term = &rule->terms[t];
-    const eg_built_term *built = &instance->builder->terms[t];
-    bool is_left = t < rule->pattern_term_count;
-    if (!is_left && !term->is_var)
-      set_term(built->fact, eg_tensor_egraph_attrs_at(instance->egraph, built->payload),
-               &terms[t]);
-    else if (!is_left)
-      set_term(built->fact, NULL, &terms[t]);
-    else if (term->is_var)
-      set_term(
-          eg_tensor_egraph_fact(instance->egraph, instance->env->vars[term->var].tensor),
-          NULL, &terms[t]);
-    else
-      set_term(eg_tensor_egraph_fact(instance->egraph, instance->classes[t]),
-               instance->attrs[t], &terms[t]);
-  }
-  *out = terms;
-  return EGRAPH_OK;
-}
-
 static bool eval_int(eg_rule_env *env, uint32_t expr, int64_t *out) {
   eg_rule_value value;
   if (!eg_rule_eval(env, expr, &value)) return false;
@@ -510,7 +477,7 @@ static egraph_status judge_instance(check *c, const eg_verify_instance *instance
   eg_rule_env env;
   bool ok;
   eg_claim_term *terms;
-  EG_TRY(set_terms(c, instance, &terms));
+  EG_TRY(eg_rank_terms(instance, &c->arena, &terms));
   of.terms = terms;
   if (c->ranks != NULL) EG_TRY(eg_rank_widen(c->rule, &c->arena, terms));
   EG_TRY(set_layout_vars(c, &of, instance, &env));

@@ -37,6 +37,41 @@ typedef struct rank_run {
   double scale; // largest number on the way
 } rank_run;
 
+// ---- terms ---------------------------------------------------------------------------
+
+static void set_term(const eg_tensor_fact *fact, const eg_attrs *attrs,
+                     eg_claim_term *out) {
+  *out = (eg_claim_term){.attrs = attrs,
+                         .types = fact->part_count != 0 ? fact->parts : &fact->type,
+                         .type_count = fact->part_count != 0 ? fact->part_count : 1};
+}
+
+egraph_status eg_rank_terms(const eg_verify_instance *instance, eg_arena *arena,
+                            eg_claim_term **out) {
+  const eg_rule *rule = instance->rule;
+  eg_claim_term *terms;
+  EG_TRY(eg_arena_alloc(arena, rule->term_count, sizeof *terms, &terms));
+  for (uint32_t t = 0; t < rule->term_count; t++) {
+    const eg_rule_term *term = &rule->terms[t];
+    const eg_built_term *built = &instance->builder->terms[t];
+    bool is_left = t < rule->pattern_term_count;
+    if (!is_left && !term->is_var)
+      set_term(built->fact, eg_tensor_egraph_attrs_at(instance->egraph, built->payload),
+               &terms[t]);
+    else if (!is_left)
+      set_term(built->fact, NULL, &terms[t]);
+    else if (term->is_var)
+      set_term(
+          eg_tensor_egraph_fact(instance->egraph, instance->env->vars[term->var].tensor),
+          NULL, &terms[t]);
+    else
+      set_term(eg_tensor_egraph_fact(instance->egraph, instance->classes[t]),
+               instance->attrs[t], &terms[t]);
+  }
+  *out = terms;
+  return EGRAPH_OK;
+}
+
 // ---- widening -------------------------------------------------------------------------
 
 static egraph_dtype widened(egraph_dtype dtype) {

@@ -28,6 +28,9 @@ egraph_status eg_rank_check(const eg_claim_case *of, const eg_verify_instance *i
                             const eg_claim_way *way, uint64_t seed, eg_arena *scratch,
                             eg_text *text, eg_rank_verdict *out);
 
+/// The terms of an instance, in the arena.
+egraph_status eg_rank_terms(const eg_verify_instance *instance, eg_arena *arena,
+                            eg_claim_term **out);
 /// Makes the floating-point types of terms float64, so that sums in another order differ
 /// by little; of a rule with bit-cast, which no rank runs, they stay.
 egraph_status eg_rank_widen(const eg_rule *rule, eg_arena *arena, eg_claim_term *terms);

@@ -106,6 +106,8 @@ static void rules_refuse_null(void **state) {
   REFUSES(egraph_rules_generate, "out_report", NULL, AT, AT, NULL);
   REFUSES(egraph_families_text, "out", NULL, NULL);
   REFUSES(egraph_rules_guards, "rules", NULL, 1, NULL, NULL);
+  REFUSES(egraph_rules_correct, "rules", NULL, NULL, 0, NULL, NULL, AT);
+  REFUSES(egraph_rules_correct, "out", NULL, AT, 0, NULL, NULL, NULL);
   REFUSES(egraph_rules_minimize, "rules", NULL, NULL, NULL, NULL, AT);
   REFUSES(egraph_rules_minimize, "out", NULL, AT, NULL, NULL, NULL);
   REFUSES(egraph_rules_found, "of", NULL, NULL, AT, 0, NULL, NULL);

@@ -1,0 +1,54 @@
+// Pairs of terms that are equal on a part of their result (PET, OSDI'21): instances of a
+// pair, and the box of each in which the sides agree.
+//
+//   sides agree (+) or differ (-)      box: rows [1, 3), columns [0, 3)
+//     - - - -
+//     + + + -
+//     + + + -
+//
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_REWRITES_PARTIAL_H
+#define EG_REWRITES_PARTIAL_H
+
+#include "base/vec.h"
+#include "rewrites/language/rule_ast.h"
+
+/// Numbers that an instance has, in the order of eg_partial.atoms, and its box.
+typedef struct eg_partial_row {
+  const int64_t *atoms;
+  int64_t size[EGRAPH_MAX_RANK], from[EGRAPH_MAX_RANK], to[EGRAPH_MAX_RANK];
+} eg_partial_row;
+EG_VEC_DEFINE(eg_partial_rows, eg_partial_row);
+
+/// A number that an instance of the pair has: "(dim ?x 2)", "(at ?p 0)", "?n".
+EG_VEC_DEFINE(eg_partial_atoms, const char *);
+
+typedef enum eg_partial_outcome {
+  EG_PARTIAL_BOXES,      // rows have them
+  EG_PARTIAL_UNFIT,      // a pair that is not looked at; `why` says so
+  EG_PARTIAL_EVERYWHERE, // the sides agree everywhere
+  EG_PARTIAL_NOWHERE,    // nowhere
+  EG_PARTIAL_NO_BOX,     // not on a box of more than half of the result
+  EG_PARTIAL_FEW         // too few instances
+} eg_partial_outcome;
+
+typedef struct eg_partial {
+  const eg_rule *rule;
+  eg_arena arena;
+  uint32_t rank; // of the result, in all instances
+  eg_partial_atoms atoms;
+  eg_partial_rows rows; // instances with a box
+  uint32_t instances;   // that were compared
+  bool *same_shape;     // by term: all its operands have its shape, in all instances
+  uint32_t *ranks;      // by term: its rank, or EG_RULE_NONE: several
+  eg_text why;
+} eg_partial;
+
+void eg_partial_init(eg_partial *partial, const eg_rule *rule, egraph_allocator alloc);
+void eg_partial_deinit(eg_partial *partial);
+/// Draws instances and compares their sides. `whole`: the name of the left side's result.
+/// Equal seeds, equal boxes. Fails with EGRAPH_E_MEMORY.
+egraph_status eg_partial_find(eg_partial *inout, const char *whole, uint64_t seed,
+                              eg_partial_outcome *out);
+
+#endif
