@@ -30,6 +30,9 @@ static const char *const reasons[] = {
 // ---- verifying
 // ----------------------------------------------------------------------------
 
+// A border that fits the instances that were drawn may be wrong for others.
+enum { SEEDS = 3 };
+
 typedef struct verdict {
   eg_text *reason;
   egraph_status status;
@@ -38,30 +41,31 @@ typedef struct verdict {
 
 static void on_evidence(void *user, const egraph_rule_evidence *evidence) {
   verdict *to = user;
-  to->instances = evidence->instances;
+  to->instances += evidence->instances;
   if (!evidence->is_accepted && to->status == EGRAPH_OK)
     to->status = eg_text_append(to->reason, evidence->detail);
 }
 
-/// Reads and verifies one rule; why it is none is appended to `reason`.
+/// Reads one rule, and verifies it with several seeds; why it is none is appended to
+/// `reason`.
 static egraph_status verify_text(correcting *c, const char *text, eg_text *reason,
                                  bool *out_holds) {
   eg_rules *rules;
   uint32_t rejected = 0;
   eg_text file;
   verdict to = {.reason = reason};
-  const eg_verify_options options = {.seed = c->seed,
-                                     .instances = EG_VERIFY_INSTANCES,
-                                     .evidence = on_evidence,
-                                     .evidence_user = &to};
+  eg_verify_options options = {
+      .instances = EG_VERIFY_INSTANCES, .evidence = on_evidence, .evidence_user = &to};
   *out_holds = false;
   EG_TRY(eg_rules_create(&c->alloc, &rules));
   eg_text_init(&file, c->alloc);
   egraph_status status = eg_text_printf(&file, "(egraph-rules 1)\n%s", text);
   if (status == EGRAPH_OK)
     status = eg_rules_parse(rules, "corrected", eg_text_of(&file), file.chars.len);
-  if (status == EGRAPH_OK)
+  for (uint32_t i = 0; i < SEEDS && status == EGRAPH_OK && rejected == 0; i++) {
+    options.seed = c->seed + i;
     status = eg_rules_verify(rules, &options, NULL, NULL, &rejected);
+  }
   *out_holds = status == EGRAPH_OK && rejected == 0;
   if (status == EGRAPH_E_PARSE) // a name of the pair is one of those that are written
     status = eg_text_append(reason, egraph_last_error());

@@ -206,6 +206,29 @@ matches stdout '^weaker +weak: \(same-type \?x \?y\) is not needed'
 matches stdout '^refuted +never: result 0'
 expect 1 '"outcome":"holds-if","guard":"\(broadcasts-to \?k \?x\)"' - rules guards.rules --guards --json
 
+# Pairs that are equal on a part of their result.
+cat >pair.rules <<'X'
+(egraph-rules 1)
+(rule half (source "x") (lhs (conv :strides ?one :pads ?p :dilations ?one ?x ?w))
+  (rhs (conv :strides ?one :pads ?p :dilations ?one (pad :pads [0 0 0 0 0 0 0 1]
+    (slice :starts [0 0 0 0] :ends [(dim ?x 0) (dim ?x 1) (dim ?x 2) (- (dim ?x 3) 1)] :steps [1 1 1 1] ?x)) ?w))
+  (when (= (rank ?x) 4) (all-equal ?one 1) (all-equal ?p 0) (> (dim ?x 3) (+ (dim ?w 3) 1))))
+X
+expect 0 '^1 pair, 1 corrected rule$' - rules correct pair.rules -o corrected.rules
+matches stdout '^corrected +half: equal within dimension 3 from 0 to '
+matches corrected.rules '\(rule half-corrected'
+expect 0 '^1 accepted, 0 rejected$' - rules corrected.rules --verify
+expect 0 '^\(egraph-rules 1\)$' '^1 pair, 1 corrected rule$' rules correct pair.rules
+printf '(egraph-rules 1)(rule none (source "x")(lhs (neg ?x))(rhs ?x)(when (> (elements ?x) 3)))\n' >none.rules
+expect 1 'none: the sides agree nowhere' - rules correct none.rules -o kept.rules
+expect 1 '"corrected":false,"detail":"the sides agree nowhere' - rules correct none.rules --json
+expect 2 - 'a file of rules to correct is missing' rules correct
+expect 2 - 'would be overwritten' rules correct pair.rules -o pair.rules
+printf '(egraph-rules 1)(rule broken (source "x")(lhs (conv ?x' >broken.rules
+expect 1 - 'broken.rules:1:' rules correct broken.rules
+head -c 4096 /dev/urandom >noise.rules
+expect 1 - 'noise.rules' rules correct noise.rules
+
 # The smallest set that implies a set.
 cat >set.rules <<'X'
 (egraph-rules 1)

@@ -102,6 +102,7 @@ printf '(egraph-rules 1)(rule mine (source "test")(lhs (relu (relu ?x)))(rhs (re
 report saturate-report saturate one.rules --term '(+ a (* b 1))'
 report rules-report rules mine.rules --verify
 report rules-report rules mine.rules --guards
+report rules-report rules correct "$SOURCE/tests/data/partial.rules"
 report rules-report rules minimize mine.rules
 report rules-report rules found mine.rules --of mine.rules
 report rules-report rules stats mlp.egraph --no-measure

@@ -49,8 +49,8 @@ static void pets_pairs_are_corrected(void **state) {
   (void)state;
   wanted rows[] = {
       {"images-side-by-side",
-       "equal within dimension 3 from (at ?p 1) to (- (dim ?whole 3) (at ?p 3)), as", true,
-       false},
+       "equal within dimension 3 from (at ?p 1) to (- (dim ?whole 3) (at ?p 3)), as",
+       true, false},
       {"strided-pixels-of-tiles",
        "equal within dimension 2 from 0 to ?rows, dimension 3 from 0 to ?columns, as",
        true, false},
@@ -94,7 +94,8 @@ static void a_known_correction_is_found(void **state) {
   const char *pair =
       "(egraph-rules 1)\n(rule shifted (source \"s\") (lhs (add (pad :pads ?p ?x) ?y)) "
       "(rhs (add (pad :pads ?p ?x) (slice :starts [0] :ends [(dim ?y 0)] :steps [1] (pad "
-      ":pads ?p (slice :starts [(at ?p 0)] :ends [(dim ?y 0)] :steps [1] ?y))))) (when (= "
+      ":pads ?p (slice :starts [(at ?p 0)] :ends [(dim ?y 0)] :steps [1] ?y))))) (when "
+      "(= "
       "(rank ?x) 1) (same-shape ?y ?y) (= (rank ?y) 1) (= (dim ?y 0) (+ (+ (dim ?x 0) "
       "(at ?p 0)) (at ?p 1))) (> (at ?p 0) 0) (= (at ?p 1) 0)))";
   correct_text(pair, 3, rows, &text);
@@ -119,19 +120,22 @@ static void pairs_that_are_not_looked_at_say_why(void **state) {
   correct_text(
       "(egraph-rules 1)\n"
       "(rule two (source \"s\") (lhs (neg ?x) (neg ?y)) (rhs ?x ?y) (when (!= ?x ?y)))\n"
-      "(rule open (source \"s\") (lhs (concat :axis ?a ?x...)) (rhs (neg (concat :axis ?a "
+      "(rule open (source \"s\") (lhs (concat :axis ?a ?x...)) (rhs (neg (concat :axis "
+      "?a "
       "?x...))))\n"
       "(rule typed (source \"s\") (lhs (neg ?x)) (rhs (reshape :shape [(elements ?x)] "
       "?x)) (when (= (rank ?x) 2)))\n"
       // A name that corrected rules have, too.
-      "(rule whole (source \"s\") (lhs (concat :axis 0 ?x (neg ?c0))) (rhs (concat :axis 0 "
+      "(rule whole (source \"s\") (lhs (concat :axis 0 ?x (neg ?c0))) (rhs (concat :axis "
+      "0 "
       "?x ?c0)) (when (= (rank ?x) 2) (> (dim ?x 0) (dim ?c0 0))))\n",
       1, rows, &text);
   assert_null(strstr(eg_text_of(&text), "(rule"));
   eg_text_deinit(&text);
 }
 
-// ---- memory -------------------------------------------------------------------------------
+// ---- memory
+// -------------------------------------------------------------------------------
 
 static egraph_status correct_some(egraph_allocator alloc, void *user) {
   (void)user;
