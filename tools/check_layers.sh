@@ -22,7 +22,7 @@ rewrites/claims:      pcg/parallel pcg/training rewrites/language rewrites/insta
 rewrites/prove:       ops rewrites/language
 rewrites/verify:      pcg/onnx rewrites/language rewrites/saturation rewrites/instances rewrites/claims
 rewrites:             rewrites/language rewrites/claims rewrites/verify
-rewrites/correct:     rewrites rewrites/claims rewrites/instances rewrites/language rewrites/verify
+rewrites/correct:     rewrites rewrites/claims rewrites/language rewrites/verify
 rewrites/guards:      rewrites rewrites/instances rewrites/language rewrites/verify
 rewrites/import:      pcg/parallel rewrites/guards rewrites rewrites/language rewrites/saturation rewrites/instances rewrites/verify
 rewrites/generate:    ops rewrites rewrites/language rewrites/saturation rewrites/verify

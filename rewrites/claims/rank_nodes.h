@@ -5,7 +5,7 @@
 #ifndef EG_REWRITES_RANK_NODES_H
 #define EG_REWRITES_RANK_NODES_H
 
-#include "rewrites/claims/rank_tensors.h"
+#include "rewrites/claims/rank_parts.h"
 
 /// A node, and how it is spread. Everything is borrowed.
 typedef struct eg_rank_node {

@@ -226,7 +226,7 @@ expect 2 - 'a file of rules to correct is missing' rules correct
 expect 2 - 'would be overwritten' rules correct pair.rules -o pair.rules
 printf '(egraph-rules 1)(rule broken (source "x")(lhs (conv ?x' >broken.rules
 expect 1 - 'broken.rules:1:' rules correct broken.rules
-head -c 4096 /dev/urandom >noise.rules
+printf '\000\377((((\001[[["' >noise.rules
 expect 1 - 'noise.rules' rules correct noise.rules
 
 # The smallest set that implies a set.

@@ -1,6 +1,6 @@
 // Blocks are copied element by element: instances are small, and one loop serves all.
 // SPDX-License-Identifier: Apache-2.0
-#include "rewrites/claims/rank_tensors.h"
+#include "rewrites/claims/rank_parts.h"
 
 #include <math.h>
 #include <string.h>

@@ -8,8 +8,8 @@
 //   P(sum)       R
 //
 // SPDX-License-Identifier: Apache-2.0
-#ifndef EG_REWRITES_RANK_TENSORS_H
-#define EG_REWRITES_RANK_TENSORS_H
+#ifndef EG_REWRITES_RANK_PARTS_H
+#define EG_REWRITES_RANK_PARTS_H
 
 #include "base/hash.h"
 #include "pcg/parallel/parallel_op.h"
