@@ -5,8 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "rewrites/generate/generate_state.h"
-#include "rewrites/generate/judge.h"
+#include "rewrites/generate/infer.h"
 #include "rewrites/rule_files.h"
 
 // Candidates that are asked about in one e-graph; limits of it.
@@ -17,6 +18,8 @@ enum {
   INSTANCES = 128,
   NAME_BYTES = 128
 };
+// Of the candidates of one shape the first ones are judged together with the others.
+enum { FIRST_OF_A_SHAPE = 3 };
 static const double SECONDS_BETWEEN_STATES = 10;
 
 typedef struct run {
@@ -29,6 +32,7 @@ typedef struct run {
   eg_generate_state state;
   eg_rules *rules; // shipped, then kept
   eg_judge_options judge;
+  eg_values shapes; // hashes, by candidate
   bool is_stopped;
   double written; // clock of the last state
 } run;
@@ -184,9 +188,10 @@ static egraph_status print_source(const run *r, const eg_candidate *c, eg_text *
 }
 
 /// Guards that ask nothing of what has no constants; a constant is a number where terms
-/// are compared, and broadcasts to all.
+/// are compared, and broadcasts to all. Values of attributes are those of the instance.
 static bool is_general(uint32_t guard) {
-  return guard == EG_GUARD_NONE || guard == EG_GUARD_BROADCASTS;
+  return guard == EG_GUARD_NONE || guard == EG_GUARD_BROADCASTS ||
+         guard == EG_GUARD_VALUES;
 }
 
 static egraph_status keep(run *r, const eg_candidate *c, const eg_draft *draft) {
@@ -203,7 +208,8 @@ static egraph_status keep(run *r, const eg_candidate *c, const eg_draft *draft) 
   const eg_kept_rule rule = {.text = eg_text_of(&text),
                              .candidate = (uint32_t)r->state.next,
                              .guard = draft->guard,
-                             .both_ways = draft->both_ways};
+                             .both_ways = draft->both_ways,
+                             .is_inferred = draft->lift != NULL};
   if (status == EGRAPH_OK && added) status = eg_generate_state_keep(&r->state, &rule);
   if (status == EGRAPH_OK && added)
     status = enable_kept(r, r->state.rules.len - 1, is_general(draft->guard));
@@ -220,7 +226,8 @@ enum { NO_RULE = -1 };
 static egraph_status enable_general(run *r, uint32_t guard, ptrdiff_t but) {
   for (size_t i = 0; i < r->state.rules.len; i++) {
     uint32_t other = r->state.rules.data[i].guard;
-    bool on = is_general(other) || other == guard;
+    bool is_same = other == guard && guard != EG_GUARD_SHAPES; // each has its own
+    bool on = is_general(other) || is_same;
     EG_TRY(enable_kept(r, i, on && (ptrdiff_t)i != but));
   }
   return EGRAPH_OK;
@@ -240,6 +247,84 @@ static egraph_status ask_accepted(run *r, const eg_draft *draft, bool *out) {
   return enable_general(r, EG_GUARD_NONE, NO_RULE);
 }
 
+// ---- candidates of one shape ----------------------------------------------------
+
+static egraph_status list_shapes(run *r) {
+  eg_text text;
+  eg_text_init(&text, r->alloc);
+  egraph_status status = EGRAPH_OK;
+  for (size_t i = 0; status == EGRAPH_OK && i < r->state.candidates.len; i++) {
+    const eg_candidate *c = &r->state.candidates.data[i];
+    eg_draft draft;
+    (void)eg_draft_of(r->space, c->left, c->right, &draft);
+    eg_text_clear(&text);
+    status = eg_draft_print_shape(&draft, &text);
+    if (status == EGRAPH_OK)
+      status = eg_values_push(&r->shapes,
+                              eg_hash_bytes(0, text.chars.data, text.chars.len));
+  }
+  eg_text_deinit(&text);
+  return status;
+}
+
+/// Drafts of the shape of a candidate, itself among them.
+typedef struct alike {
+  eg_draft drafts[EG_FIT_MEMBERS];
+  const eg_draft *list[EG_FIT_MEMBERS];
+  uint32_t count;
+  bool is_first; // the candidate is one of the first of them
+} alike;
+
+static void find_alike(const run *r, uint64_t candidate, alike *out) {
+  uint32_t before = 0;
+  out->count = 0;
+  for (size_t i = 0; i < r->shapes.len; i++) {
+    if (r->shapes.data[i] != r->shapes.data[candidate]) continue;
+    before += i < candidate;
+    if (out->count == EG_FIT_MEMBERS - (i < candidate)) continue; // room for itself
+    const eg_candidate *c = &r->state.candidates.data[i];
+    (void)eg_draft_of(r->space, c->left, c->right, &out->drafts[out->count]);
+    out->list[out->count] = &out->drafts[out->count];
+    out->count++;
+  }
+  out->is_first = before < FIRST_OF_A_SHAPE;
+}
+
+/// Whether a rule that was inferred of candidates of this shape implies this one, too.
+static egraph_status ask_inferred(run *r, const eg_draft *draft, bool *out) {
+  const eg_draft *list[] = {draft};
+  for (size_t i = 0; i < r->state.rules.len && !*out; i++) {
+    const eg_kept_rule *rule = &r->state.rules.data[i];
+    size_t before = r->state.rules.len;
+    if (!rule->is_inferred || is_general(rule->guard) ||
+        r->shapes.data[rule->candidate] != r->shapes.data[r->state.next])
+      continue;
+    EG_TRY(enable_kept(r, i, true));
+    EG_TRY(ask_implied(r, EGRAPH_MATH_FAST, list, 1, out));
+    if (r->state.rules.len == before) EG_TRY(enable_kept(r, i, false));
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status infer(run *r, const alike *others, bool is_guarded, eg_draft *draft,
+                           bool *out_accepted) {
+  if (!others->is_first) return EGRAPH_OK;
+  return eg_infer(&r->judge, &r->arena, others->list, others->count, is_guarded, draft,
+                  out_accepted);
+}
+
+/// The most general rule first: without guards, then under conditions, then of the ranks
+/// of the instance alone.
+static egraph_status generalize(run *r, eg_draft *draft, bool *out_accepted) {
+  alike others;
+  find_alike(r, r->state.next, &others);
+  EG_TRY(infer(r, &others, false, draft, out_accepted));
+  if (!*out_accepted) EG_TRY(eg_judge_generalize(&r->judge, draft, out_accepted));
+  if (!*out_accepted) EG_TRY(infer(r, &others, true, draft, out_accepted));
+  if (!*out_accepted) EG_TRY(eg_judge_guard(&r->judge, draft, out_accepted));
+  return EGRAPH_OK;
+}
+
 /// `is_fresh`: no rules were kept since it was asked whether the candidate is implied.
 static egraph_status judge_one(run *r, eg_draft *draft, bool is_fresh, bool implied) {
   const eg_candidate *c = &r->state.candidates.data[r->state.next];
@@ -247,7 +332,8 @@ static egraph_status judge_one(run *r, eg_draft *draft, bool is_fresh, bool impl
   bool accepted = false;
   if (!implied && !is_fresh)
     EG_TRY(ask_implied(r, EGRAPH_MATH_ASSOCIATIVE, list, 1, &implied));
-  if (!implied) EG_TRY(eg_judge_generalize(&r->judge, draft, &accepted));
+  if (!implied) EG_TRY(ask_inferred(r, draft, &implied));
+  if (!implied) EG_TRY(generalize(r, draft, &accepted));
   if (!implied && accepted) EG_TRY(ask_accepted(r, draft, &implied));
   if (!implied && accepted) return keep(r, c, draft);
   *(implied ? &r->report->implied : &r->report->refused) += 1;
@@ -286,17 +372,30 @@ static egraph_math class_of(const run *r, size_t rule) {
                                                 : EGRAPH_MATH_EXACT;
 }
 
+/// Whether the rules that are on imply the candidate of a rule, or, of one that was
+/// inferred, all candidates of its shape.
+static egraph_status ask_needless(run *r, size_t rule, bool *out) {
+  const eg_kept_rule *kept = &r->state.rules.data[rule];
+  const eg_candidate *c = &r->state.candidates.data[kept->candidate];
+  alike others = {.count = 1, .list = {&others.drafts[0]}};
+  bool implied[EG_FIT_MEMBERS] = {false};
+  (void)eg_draft_of(r->space, c->left, c->right, &others.drafts[0]);
+  if (kept->is_inferred) find_alike(r, kept->candidate, &others);
+  EG_TRY(ask_implied(r, class_of(r, rule), others.list, others.count, implied));
+  *out = true;
+  for (uint32_t i = 0; i < others.count; i++)
+    *out = *out && implied[i];
+  return EGRAPH_OK;
+}
+
 /// Takes out what the others imply: a rule that came later may be the more general one.
 static egraph_status minimize(run *r) {
   for (size_t i = 0; i < r->state.rules.len && !r->is_stopped;) {
     size_t before = r->state.rules.len;
-    const eg_candidate *c = &r->state.candidates.data[r->state.rules.data[i].candidate];
-    eg_draft draft;
     char line[64];
     bool implied = false;
-    (void)eg_draft_of(r->space, c->left, c->right, &draft);
     EG_TRY(enable_general(r, r->state.rules.data[i].guard, (ptrdiff_t)i));
-    EG_TRY(ask_implied(r, class_of(r, i), (const eg_draft *[]){&draft}, 1, &implied));
+    EG_TRY(ask_needless(r, i, &implied));
     if (r->state.rules.len != before) continue; // one was unsound: begin anew with i
     if (implied) {
       EG_TRY(enable_kept(r, i, false));
@@ -371,6 +470,7 @@ static egraph_status work(run *r, eg_term_pairs *pairs) {
   EG_TRY(find_candidates(r, pairs));
   double start = eg_clock_seconds();
   EG_TRY(open_rules(r));
+  EG_TRY(list_shapes(r));
   EG_TRY(judge(r));
   r->report->judge_seconds = eg_clock_seconds() - start;
   return EGRAPH_OK;
@@ -394,10 +494,12 @@ egraph_status eg_rules_generate(const egraph_allocator *alloc,
   eg_arena_init(&r.arena, r.alloc);
   eg_generate_state_init(&r.state, r.alloc);
   eg_term_pairs_init(&pairs, r.alloc);
+  eg_values_init(&r.shapes, r.alloc);
   egraph_status status = work(&r, &pairs);
   count_rules(&r);
   if (status == EGRAPH_OK) status = print_file(&r, out);
   eg_term_pairs_deinit(&pairs);
+  eg_values_deinit(&r.shapes);
   eg_generate_state_deinit(&r.state);
   eg_term_space_destroy(r.space);
   eg_rules_destroy(r.rules);

@@ -132,17 +132,20 @@ static egraph_status read_candidates(const reader *r, const eg_sexpr *form,
 static egraph_status read_rules(const reader *r, const eg_sexpr *form) {
   for (uint32_t i = 1; i < form->count; i++) {
     const eg_sexpr *row = &form->children[i];
-    uint64_t guard, turned, candidate;
-    if (row->kind != EG_SEXPR_LIST || row->count != 4 ||
+    uint64_t guard, turned, inferred, candidate;
+    if (row->kind != EG_SEXPR_LIST || row->count != 5 ||
         !read_number(&row->children[0], &guard) || guard >= EG_GUARD_COUNT ||
         !read_number(&row->children[1], &turned) || turned > 1 ||
-        !read_number(&row->children[2], &candidate) || candidate >= r->state->next ||
-        row->children[3].kind != EG_SEXPR_STRING)
-      return refuse(r, "a rule is its guard, whether it turns, its candidate, its text");
-    const eg_kept_rule rule = {.text = row->children[3].text,
+        !read_number(&row->children[2], &inferred) || inferred > 1 ||
+        !read_number(&row->children[3], &candidate) || candidate >= r->state->next ||
+        row->children[4].kind != EG_SEXPR_STRING)
+      return refuse(r, "a rule is its guard, whether it turns and was inferred, its "
+                       "candidate, its text");
+    const eg_kept_rule rule = {.text = row->children[4].text,
                                .candidate = (uint32_t)candidate,
                                .guard = (uint32_t)guard,
-                               .both_ways = turned != 0};
+                               .both_ways = turned != 0,
+                               .is_inferred = inferred != 0};
     EG_TRY(eg_generate_state_keep(r->state, &rule));
   }
   return EGRAPH_OK;
@@ -226,8 +229,8 @@ static egraph_status print_state(const eg_generate_state *state,
   EG_TRY(eg_text_append(out, ")\n(rules"));
   for (size_t i = 0; i < state->rules.len; i++) {
     const eg_kept_rule *rule = &state->rules.data[i];
-    EG_TRY(eg_text_printf(out, "\n (%" PRIu32 " %d %" PRIu32 " ", rule->guard,
-                          rule->both_ways, rule->candidate));
+    EG_TRY(eg_text_printf(out, "\n (%" PRIu32 " %d %d %" PRIu32 " ", rule->guard,
+                          rule->both_ways, rule->is_inferred, rule->candidate));
     EG_TRY(eg_text_quoted(out, rule->text));
     EG_TRY(eg_text_append(out, ")"));
   }

@@ -20,8 +20,7 @@ enum {
   WORDS = INSTANCES / 64,
   FEW = 48,
   TRIALS = 12,
-  SEEDS = 3,
-  IMPORT_SHARE = 4
+  SEEDS = 3
 };
 
 /// Which instances a condition keeps.
@@ -471,13 +470,13 @@ egraph_status eg_guards_check(const eg_rules *rules, uint64_t seed,
 }
 
 egraph_status eg_guard_find(egraph_allocator alloc, const eg_rule *rule, uint64_t seed,
-                            eg_text *guard_text, bool *out_found) {
+                            uint32_t share, eg_text *guard_text, bool *out_found) {
   search s = {.alloc = alloc, .seed = seed};
   eg_arena_init(&s.arena, alloc);
   *out_found = false;
   egraph_status status = begin(&s, rule);
   if (status == EGRAPH_OK)
-    status = find_guard(&s, IMPORT_SHARE, guard_text, NULL, out_found);
+    status = find_guard(&s, share, guard_text, NULL, out_found);
   eg_arena_deinit(&s.arena);
   return status;
 }

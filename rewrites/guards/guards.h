@@ -32,8 +32,8 @@ egraph_status eg_guards_check(const eg_rules *rules, uint64_t seed,
                               void *user);
 
 /// The weakest guard of a rule that does not hold. *out_found: whether there is one that
-/// a quarter of all instances keeps, which is appended to `guard` then.
+/// one of `share` of all instances keeps, which is appended to `guard` then.
 egraph_status eg_guard_find(egraph_allocator alloc, const eg_rule *rule, uint64_t seed,
-                            eg_text *guard, bool *out_found);
+                            uint32_t share, eg_text *guard, bool *out_found);
 
 #endif
