@@ -208,6 +208,7 @@ typedef struct printer {
   uint32_t named;            // bits of operators
   uint32_t place, next_operator; // numbers
   bool is_shape;             // of values only symbols are written
+  bool has_lengths;          // and how long lists are
 } printer;
 
 /// What stands for the value at the next place; NULL: nothing but the value.
@@ -238,6 +239,8 @@ static egraph_status print_attributes(printer *p, const eg_attrs *attrs) {
     bool is_word = kind == EG_ATTR_SYMBOL || kind == EG_ATTR_STRING;
     const char *lifted;
     EG_TRY(find_lifted(p, attrs, slot, usual, &lifted));
+    if (p->is_shape && p->has_lengths && kind == EG_ATTR_INTS)
+      EG_TRY(eg_text_printf(p->out, " %" PRIu32, attrs->slots[slot].ints.len));
     if (p->is_shape && !is_word) continue;
     if (lifted == NULL && usual) continue;
     if (lifted == NULL) lifted = eg_text_of(&p->scratch);
@@ -287,31 +290,41 @@ static egraph_status print_term(printer *p, const eg_space_term *term) {
                                                       : "");
 }
 
-static egraph_status print_side(const eg_draft *draft, eg_term_code side, bool is_left,
-                                bool is_shape, eg_text *out) {
-  printer p = {.draft = draft, .out = out, .is_shape = is_shape};
+static egraph_status print_with(printer *p, eg_term_code side) {
   eg_space_term term;
-  if (!decode(draft, draft->left, &p.left) || !decode(draft, side, &term))
+  if (!decode(p->draft, p->draft->left, &p->left) || !decode(p->draft, side, &term))
     return EG_FAIL(EGRAPH_E_INTERNAL, "a draft of terms that are not there");
-  if (draft->lift != NULL && !is_shape) {
-    p.lifted = is_left ? draft->lift->left : draft->lift->right;
-    p.named = is_left ? draft->lift->named : 0;
-  }
-  eg_text_init(&p.scratch, out->chars.alloc);
-  egraph_status status = print_term(&p, &term);
-  eg_text_deinit(&p.scratch);
+  eg_text_init(&p->scratch, p->out->chars.alloc);
+  egraph_status status = print_term(p, &term);
+  eg_text_deinit(&p->scratch);
   return status;
 }
 
-egraph_status eg_draft_print_side(const eg_draft *draft, eg_term_code side,
-                                  eg_text *out) {
-  return print_side(draft, side, side == draft->left, false, out);
+static egraph_status print_left(const eg_draft *draft, eg_text *out) {
+  printer p = {.draft = draft, .out = out};
+  if (draft->lift != NULL) p.lifted = draft->lift->left, p.named = draft->lift->named;
+  return print_with(&p, draft->left);
 }
 
-egraph_status eg_draft_print_shape(const eg_draft *draft, eg_text *out) {
-  EG_TRY(print_side(draft, draft->left, true, true, out));
+static egraph_status print_right(const eg_draft *draft, eg_text *out) {
+  printer p = {.draft = draft, .out = out};
+  if (draft->lift != NULL) p.lifted = draft->lift->right;
+  return print_with(&p, draft->right);
+}
+
+egraph_status eg_draft_print_sides(const eg_draft *draft, eg_text *out) {
+  EG_TRY(print_left(draft, out));
   EG_TRY(eg_text_append(out, " = "));
-  return print_side(draft, draft->right, false, true, out);
+  return print_right(draft, out);
+}
+
+egraph_status eg_draft_print_shape(const eg_draft *draft, bool has_lengths,
+                                   eg_text *out) {
+  printer p = {.draft = draft, .out = out, .is_shape = true, .has_lengths = has_lengths};
+  EG_TRY(print_with(&p, draft->left));
+  EG_TRY(eg_text_append(out, " = "));
+  p = (printer){.draft = draft, .out = out, .is_shape = true, .has_lengths = has_lengths};
+  return print_with(&p, draft->right);
 }
 
 // At most EG_TERM_MAX_SIZE deep.
@@ -451,9 +464,9 @@ egraph_status eg_draft_print(const eg_draft *draft, const char *name, const char
   EG_TRY(eg_text_printf(out, "(rule %s\n  (source ", name));
   EG_TRY(eg_text_quoted(out, source));
   EG_TRY(eg_text_printf(out, ")\n  (class %s)\n  (lhs ", draft->class_text));
-  EG_TRY(print_side(draft, draft->left, true, false, out));
+  EG_TRY(print_left(draft, out));
   EG_TRY(eg_text_append(out, ")\n  (rhs "));
-  EG_TRY(print_side(draft, draft->right, false, false, out));
+  EG_TRY(print_right(draft, out));
   EG_TRY(eg_text_append(out, ")"));
   EG_TRY(print_guard(draft, &left, out));
   return eg_text_append(out, draft->both_ways ? "\n  both-ways)\n" : ")\n");

@@ -85,11 +85,11 @@ egraph_status eg_draft_list_groups(eg_draft *draft);
 egraph_status eg_draft_list_places(const eg_draft *draft, eg_term_code side,
                                    eg_draft_places *out);
 /// Appends both sides without values of attributes, symbols apart: drafts of one shape
-/// read alike.
-egraph_status eg_draft_print_shape(const eg_draft *draft, eg_text *out);
-/// Appends one side: "(add ?x1 ?x2)". Variables are numbered as they occur on the left,
-/// so equal rules of equal ranks print alike.
-egraph_status eg_draft_print_side(const eg_draft *draft, eg_term_code side, eg_text *out);
+/// read alike. `has_lengths`: of lists it says how long they are.
+egraph_status eg_draft_print_shape(const eg_draft *draft, bool has_lengths, eg_text *out);
+/// Appends both sides: "(add ?x1 ?x1) = (mul ...)". Variables are numbered as they occur
+/// on the left, so equal rules of equal ranks print alike.
+egraph_status eg_draft_print_sides(const eg_draft *draft, eg_text *out);
 /// Appends the rule as it stands in a file.
 egraph_status eg_draft_print(const eg_draft *draft, const char *name, const char *source,
                              eg_text *out);

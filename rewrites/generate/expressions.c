@@ -14,45 +14,143 @@
 
 enum { MAX_DEPTH = 3, MAX_ARGS = 3, MAX_NODES = 6000, MAX_TRIALS = 400000 };
 
-/// Letters: i whole number, l list, f number. `joins`: both arguments may be deep.
+// ---- forms of several functions -----------------------------------------------------
+
+
+
+#define CALL1(NAME, a) eg_rule_eval_##NAME(env, (const eg_rule_value[]){a}, 1, out)
+#define CALL2(NAME, a, b) eg_rule_eval_##NAME(env, (const eg_rule_value[]){a, b}, 2, out)
+
+/// Which dimensions of the operand those of a transpose are: result[i] = a[b[i]].
+static bool eval_moved_axes(eg_rule_env *env, const eg_rule_value *args, uint32_t count,
+                            eg_rule_value *out) {
+  (void)count;
+  const eg_ints *perm = &args[0].ints, *axes = &args[1].ints;
+  int64_t *moved = eg_rule_ints(env, axes->len);
+  if (axes->len == 0 || axes->len > 2 || moved == NULL) return false;
+  for (uint32_t i = 0; i < axes->len; i++) {
+    uint32_t at;
+    if (!eg_rule_index(axes->data[i], perm->len, &at)) return false;
+    moved[i] = perm->data[at];
+  }
+  *out = (eg_rule_value){.kind = EG_RULE_INTS, .ints = {.data = moved, .len = axes->len}};
+  return true;
+}
+static bool eval_moved_axis(eg_rule_env *env, const eg_rule_value *args, uint32_t count,
+                            eg_rule_value *out) {
+  return args[1].ints.len == 1 && eval_moved_axes(env, args, count, out);
+}
+static bool eval_two_moved_axes(eg_rule_env *env, const eg_rule_value *args, uint32_t count,
+                                eg_rule_value *out) {
+  eg_rule_value moved;
+  return args[1].ints.len == 2 && eval_moved_axes(env, args, count, &moved) &&
+         CALL1(sort, moved);
+}
+
+/// Both halves of a list, each in the order of a permutation: pads.
+static bool eval_moved_halves(eg_rule_env *env, const eg_rule_value *args, uint32_t count,
+                              eg_rule_value *out) {
+  (void)count;
+  uint32_t half = args[0].ints.len;
+  eg_rule_value halves[2] = {args[1], args[1]}, moved[2];
+  if (args[1].ints.len != 2 * half || half == 0) return false;
+  halves[0].ints.len = halves[1].ints.len = half;
+  halves[1].ints.data += half;
+  for (int i = 0; i < 2; i++)
+    if (!eg_rule_eval_perm_apply(env, (const eg_rule_value[]){args[0], halves[i]}, 2, &moved[i]))
+      return false;
+  return CALL2(append, moved[0], moved[1]);
+}
+
+/// The pads of an image without those of batch and channels, which are none.
+static bool eval_image_pads(eg_rule_env *env, const eg_rule_value *args, uint32_t count,
+                            eg_rule_value *out) {
+  (void)count;
+  eg_rule_value first = args[0], second = args[0];
+  uint32_t half = args[0].ints.len / 2;
+  if (args[0].ints.len % 2 != 0 || half < 3) return false;
+  for (uint32_t i = 0; i < 2; i++)
+    if (args[0].ints.data[i] != 0 || args[0].ints.data[half + i] != 0) return false;
+  first.ints = (eg_ints){.data = args[0].ints.data + 2, .len = half - 2};
+  second.ints = (eg_ints){.data = args[0].ints.data + half + 2, .len = half - 2};
+  return CALL2(append, first, second);
+}
+
+/// A permutation after which the last two dimensions change places.
+static bool eval_swapped_last(eg_rule_env *env, const eg_rule_value *args, uint32_t count,
+                              eg_rule_value *out) {
+  (void)count;
+  uint32_t len = args[0].ints.len;
+  if (len < 2) return false;
+  eg_rule_value end[2] = {eg_rule_int(args[0].ints.data[len - 1]),
+                  eg_rule_int(args[0].ints.data[len - 2])};
+  eg_rule_value rest = args[0], swapped;
+  rest.ints.len = len - 2;
+  return eg_rule_eval_list(env, end, 2, &swapped) && CALL2(append, rest, swapped);
+}
+
+/// The permutation that exchanges the last two of so many dimensions.
+static bool eval_swap_last(eg_rule_env *env, const eg_rule_value *args, uint32_t count,
+                           eg_rule_value *out) {
+  (void)count;
+  const eg_rule_value three[] = {args[0], eg_rule_int(args[0].i - 2), eg_rule_int(args[0].i - 1)};
+  return args[0].i >= 2 && eg_rule_eval_perm_swap(env, three, 3, out);
+}
+
+// ---- the table --------------------------------------------------------------------
+
+/// Letters: i whole number, l list, f number. `joins`: both arguments may be deep. A row
+/// is a function of the language, or a form in which $a and $b stand for arguments.
 typedef struct trial_row {
   eg_rule_function function;
   const char *letters;
   eg_rule_evaluator *eval;
   bool joins;
+  const char *form;
 } trial_row;
 
+#define FORM(text, letters, eval)                                                        \
+  { EG_RULE_FN_COUNT, letters, eval, false, text }
+
 static const trial_row TRIED[] = {
-    {EG_RULE_FN_PERM_APPLY, "ll", eg_rule_eval_perm_apply, true},
-    {EG_RULE_FN_APPEND, "ll", eg_rule_eval_append, true},
-    {EG_RULE_FN_ADD, "ll", eg_rule_eval_add, true},
-    {EG_RULE_FN_SUB, "ll", eg_rule_eval_sub, false},
-    {EG_RULE_FN_MUL, "ll", eg_rule_eval_mul, false},
-    {EG_RULE_FN_PERM_INVERSE, "l", eg_rule_eval_perm_inverse, false},
-    {EG_RULE_FN_ADD, "ii", eg_rule_eval_add, true},
-    {EG_RULE_FN_SUB, "ii", eg_rule_eval_sub, false},
-    {EG_RULE_FN_MUL, "ii", eg_rule_eval_mul, true},
-    {EG_RULE_FN_AT, "li", eg_rule_eval_at, false},
-    {EG_RULE_FN_SUB, "li", eg_rule_eval_sub, false},
-    {EG_RULE_FN_LEN, "l", eg_rule_eval_len, false},
-    {EG_RULE_FN_SORT, "l", eg_rule_eval_sort, false},
-    {EG_RULE_FN_REVERSE, "l", eg_rule_eval_reverse, false},
-    {EG_RULE_FN_PRODUCT, "l", eg_rule_eval_product, false},
-    {EG_RULE_FN_TAKE, "li", eg_rule_eval_take, false},
-    {EG_RULE_FN_DROP, "li", eg_rule_eval_drop, false},
-    {EG_RULE_FN_REMOVE_AT, "li", eg_rule_eval_remove_at, false},
-    {EG_RULE_FN_REPEAT, "ii", eg_rule_eval_repeat, false},
-    {EG_RULE_FN_RANGE, "ii", eg_rule_eval_range, false},
-    {EG_RULE_FN_LIST, "i", eg_rule_eval_list, false},
-    {EG_RULE_FN_LIST, "ii", eg_rule_eval_list, true},
-    {EG_RULE_FN_SET_AT, "lii", eg_rule_eval_set_at, false},
-    {EG_RULE_FN_INSERT_AT, "lii", eg_rule_eval_insert_at, false},
-    {EG_RULE_FN_FLOOR_DIV, "ii", eg_rule_eval_floor_div, false},
-    {EG_RULE_FN_ADD, "ff", eg_rule_eval_add, true},
-    {EG_RULE_FN_MUL, "ff", eg_rule_eval_mul, true},
-    {EG_RULE_FN_SUB, "ff", eg_rule_eval_sub, false},
-    {EG_RULE_FN_MAX, "ff", eg_rule_eval_max, true},
-    {EG_RULE_FN_MIN, "ff", eg_rule_eval_min, true},
+    FORM("[(at $a (at $b 0))]", "ll", eval_moved_axis),
+    FORM("(sort [(at $a (at $b 0)) (at $a (at $b 1))])", "ll", eval_two_moved_axes),
+    FORM("(append (perm-apply $a (take $b (len $a))) (perm-apply $a (drop $b (len $a))))",
+         "ll", eval_moved_halves),
+    FORM("(append (take (drop $a 2) (- (/ (len $a) 2) 2)) (drop $a (+ (/ (len $a) 2) 2)))",
+         "l", eval_image_pads),
+    FORM("(perm-compose (perm-swap (len $a) (- (len $a) 2) (- (len $a) 1)) $a)", "l",
+         eval_swapped_last),
+    FORM("(perm-swap $a (- $a 2) (- $a 1))", "i", eval_swap_last),
+    {EG_RULE_FN_PERM_APPLY, "ll", eg_rule_eval_perm_apply, true, NULL},
+    {EG_RULE_FN_APPEND, "ll", eg_rule_eval_append, true, NULL},
+    {EG_RULE_FN_ADD, "ll", eg_rule_eval_add, true, NULL},
+    {EG_RULE_FN_SUB, "ll", eg_rule_eval_sub, false, NULL},
+    {EG_RULE_FN_PERM_INVERSE, "l", eg_rule_eval_perm_inverse, false, NULL},
+    {EG_RULE_FN_ADD, "ii", eg_rule_eval_add, true, NULL},
+    {EG_RULE_FN_SUB, "ii", eg_rule_eval_sub, false, NULL},
+    {EG_RULE_FN_MUL, "ii", eg_rule_eval_mul, true, NULL},
+    {EG_RULE_FN_AT, "li", eg_rule_eval_at, false, NULL},
+    {EG_RULE_FN_SUB, "li", eg_rule_eval_sub, false, NULL},
+    {EG_RULE_FN_LEN, "l", eg_rule_eval_len, false, NULL},
+    {EG_RULE_FN_SORT, "l", eg_rule_eval_sort, false, NULL},
+    {EG_RULE_FN_REVERSE, "l", eg_rule_eval_reverse, false, NULL},
+    {EG_RULE_FN_PRODUCT, "l", eg_rule_eval_product, false, NULL},
+    {EG_RULE_FN_TAKE, "li", eg_rule_eval_take, false, NULL},
+    {EG_RULE_FN_DROP, "li", eg_rule_eval_drop, false, NULL},
+    {EG_RULE_FN_REMOVE_AT, "li", eg_rule_eval_remove_at, false, NULL},
+    {EG_RULE_FN_REPEAT, "ii", eg_rule_eval_repeat, false, NULL},
+    {EG_RULE_FN_RANGE, "ii", eg_rule_eval_range, false, NULL},
+    {EG_RULE_FN_LIST, "i", eg_rule_eval_list, false, NULL},
+    {EG_RULE_FN_LIST, "ii", eg_rule_eval_list, true, NULL},
+    {EG_RULE_FN_SET_AT, "lii", eg_rule_eval_set_at, false, NULL},
+    {EG_RULE_FN_INSERT_AT, "lii", eg_rule_eval_insert_at, false, NULL},
+    {EG_RULE_FN_FLOOR_DIV, "ii", eg_rule_eval_floor_div, false, NULL},
+    {EG_RULE_FN_ADD, "ff", eg_rule_eval_add, true, NULL},
+    {EG_RULE_FN_MUL, "ff", eg_rule_eval_mul, true, NULL},
+    {EG_RULE_FN_SUB, "ff", eg_rule_eval_sub, false, NULL},
+    {EG_RULE_FN_MAX, "ff", eg_rule_eval_max, true, NULL},
+    {EG_RULE_FN_MIN, "ff", eg_rule_eval_min, true, NULL},
 };
 
 /// An atom, or a row of the table on other nodes.
@@ -108,6 +206,13 @@ static uint64_t hash_values(const search *s, const eg_rule_value *values) {
 // At most MAX_DEPTH deep.
 static egraph_status print_node(const search *s, const node *n, eg_text *out) {
   if (n->text != NULL) return eg_text_append(out, n->text);
+  for (const char *c = n->row->form; c != NULL && *c != '\0'; c++) {
+    if (*c == '$')
+      EG_TRY(print_node(s, &s->nodes.data[n->args[*++c - 'a']], out));
+    else
+      EG_TRY(eg_text_append_bytes(out, c, 1));
+  }
+  if (n->row->form != NULL) return EGRAPH_OK;
   EG_TRY(eg_text_printf(out, "(%s", eg_rule_function_info_of(n->row->function)->name));
   for (uint32_t i = 0; n->row->letters[i] != '\0'; i++) {
     EG_TRY(eg_text_append(out, " "));

@@ -19,7 +19,7 @@ enum {
   NAME_BYTES = 128
 };
 // Of the candidates of one shape the first ones are judged together with the others.
-enum { FIRST_OF_A_SHAPE = 3 };
+enum { FIRST_OF_A_SHAPE = 2 };
 static const double SECONDS_BETWEEN_STATES = 10;
 
 typedef struct run {
@@ -32,7 +32,7 @@ typedef struct run {
   eg_generate_state state;
   eg_rules *rules; // shipped, then kept
   eg_judge_options judge;
-  eg_values shapes; // hashes, by candidate
+  eg_values shapes, lengths; // hashes by candidate: shape, and with lengths of lists
   bool is_stopped;
   double written; // clock of the last state
 } run;
@@ -249,6 +249,13 @@ static egraph_status ask_accepted(run *r, const eg_draft *draft, bool *out) {
 
 // ---- candidates of one shape ----------------------------------------------------
 
+static egraph_status push_shape(const eg_draft *draft, bool has_lengths, eg_text *text,
+                                eg_values *out) {
+  eg_text_clear(text);
+  EG_TRY(eg_draft_print_shape(draft, has_lengths, text));
+  return eg_values_push(out, eg_hash_bytes(0, text->chars.data, text->chars.len));
+}
+
 static egraph_status list_shapes(run *r) {
   eg_text text;
   eg_text_init(&text, r->alloc);
@@ -257,11 +264,8 @@ static egraph_status list_shapes(run *r) {
     const eg_candidate *c = &r->state.candidates.data[i];
     eg_draft draft;
     (void)eg_draft_of(r->space, c->left, c->right, &draft);
-    eg_text_clear(&text);
-    status = eg_draft_print_shape(&draft, &text);
-    if (status == EGRAPH_OK)
-      status = eg_values_push(&r->shapes,
-                              eg_hash_bytes(0, text.chars.data, text.chars.len));
+    status = push_shape(&draft, false, &text, &r->shapes);
+    if (status == EGRAPH_OK) status = push_shape(&draft, true, &text, &r->lengths);
   }
   eg_text_deinit(&text);
   return status;
@@ -272,22 +276,21 @@ typedef struct alike {
   eg_draft drafts[EG_FIT_MEMBERS];
   const eg_draft *list[EG_FIT_MEMBERS];
   uint32_t count;
-  bool is_first; // the candidate is one of the first of them
+  uint32_t before; // of this shape, before the candidate
 } alike;
 
-static void find_alike(const run *r, uint64_t candidate, alike *out) {
-  uint32_t before = 0;
-  out->count = 0;
-  for (size_t i = 0; i < r->shapes.len; i++) {
-    if (r->shapes.data[i] != r->shapes.data[candidate]) continue;
-    before += i < candidate;
-    if (out->count == EG_FIT_MEMBERS - (i < candidate)) continue; // room for itself
+static void find_alike(const run *r, const eg_values *shapes, uint64_t candidate,
+                       alike *out) {
+  out->count = out->before = 0;
+  for (size_t i = 0; i < shapes->len; i++) {
+    if (shapes->data[i] != shapes->data[candidate]) continue;
+    out->before += i < candidate;
+    if (out->count >= EG_FIT_MEMBERS - (i < candidate)) continue; // room for itself
     const eg_candidate *c = &r->state.candidates.data[i];
     (void)eg_draft_of(r->space, c->left, c->right, &out->drafts[out->count]);
     out->list[out->count] = &out->drafts[out->count];
     out->count++;
   }
-  out->is_first = before < FIRST_OF_A_SHAPE;
 }
 
 /// Whether a rule that was inferred of candidates of this shape implies this one, too.
@@ -306,21 +309,29 @@ static egraph_status ask_inferred(run *r, const eg_draft *draft, bool *out) {
   return EGRAPH_OK;
 }
 
-static egraph_status infer(run *r, const alike *others, bool is_guarded, eg_draft *draft,
-                           bool *out_accepted) {
-  if (!others->is_first) return EGRAPH_OK;
-  return eg_infer(&r->judge, &r->arena, others->list, others->count, is_guarded, draft,
-                  out_accepted);
+/// With all candidates of the shape, then with those whose lists are as long.
+static egraph_status infer(run *r, bool is_guarded, eg_draft *draft, bool *out_accepted) {
+  const eg_values *shapes[] = {&r->shapes, &r->lengths};
+  alike others;
+  uint32_t before = 0;
+  for (int i = 0; i < 2 && !*out_accepted; i++) {
+    find_alike(r, shapes[i], r->state.next, &others);
+    // Conditions are looked for once for each shape: that takes longest.
+    bool is_first = is_guarded ? others.before == 0 : others.before < FIRST_OF_A_SHAPE;
+    if (!is_first || (i == 1 && others.count == before)) continue;
+    before = others.count;
+    EG_TRY(eg_infer(&r->judge, &r->arena, others.list, others.count, is_guarded, draft,
+                    out_accepted));
+  }
+  return EGRAPH_OK;
 }
 
 /// The most general rule first: without guards, then under conditions, then of the ranks
 /// of the instance alone.
 static egraph_status generalize(run *r, eg_draft *draft, bool *out_accepted) {
-  alike others;
-  find_alike(r, r->state.next, &others);
-  EG_TRY(infer(r, &others, false, draft, out_accepted));
+  EG_TRY(infer(r, false, draft, out_accepted));
   if (!*out_accepted) EG_TRY(eg_judge_generalize(&r->judge, draft, out_accepted));
-  if (!*out_accepted) EG_TRY(infer(r, &others, true, draft, out_accepted));
+  if (!*out_accepted) EG_TRY(infer(r, true, draft, out_accepted));
   if (!*out_accepted) EG_TRY(eg_judge_guard(&r->judge, draft, out_accepted));
   return EGRAPH_OK;
 }
@@ -380,7 +391,7 @@ static egraph_status ask_needless(run *r, size_t rule, bool *out) {
   alike others = {.count = 1, .list = {&others.drafts[0]}};
   bool implied[EG_FIT_MEMBERS] = {false};
   (void)eg_draft_of(r->space, c->left, c->right, &others.drafts[0]);
-  if (kept->is_inferred) find_alike(r, kept->candidate, &others);
+  if (kept->is_inferred) find_alike(r, &r->lengths, kept->candidate, &others);
   EG_TRY(ask_implied(r, class_of(r, rule), others.list, others.count, implied));
   *out = true;
   for (uint32_t i = 0; i < others.count; i++)
@@ -495,11 +506,13 @@ egraph_status eg_rules_generate(const egraph_allocator *alloc,
   eg_generate_state_init(&r.state, r.alloc);
   eg_term_pairs_init(&pairs, r.alloc);
   eg_values_init(&r.shapes, r.alloc);
+  eg_values_init(&r.lengths, r.alloc);
   egraph_status status = work(&r, &pairs);
   count_rules(&r);
   if (status == EGRAPH_OK) status = print_file(&r, out);
   eg_term_pairs_deinit(&pairs);
   eg_values_deinit(&r.shapes);
+  eg_values_deinit(&r.lengths);
   eg_generate_state_deinit(&r.state);
   eg_term_space_destroy(r.space);
   eg_rules_destroy(r.rules);

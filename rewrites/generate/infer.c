@@ -10,7 +10,7 @@
 
 // Choices of expressions that are verified, and of those for which conditions are looked
 // for. A guard is kept by one of GUARD_SHARE instances at least.
-enum { MAX_CHOICES = 24, MAX_GUARDED = 4, GUARD_SHARE = 512, MAX_PLACES = 64 };
+enum { MAX_CHOICES = 24, MAX_GUARDED = 2, GUARD_SHARE = 512, MAX_PLACES = 64 };
 
 EG_VEC_DEFINE(atom_vec, eg_fit_atom);
 EG_VEC_DEFINE(target_vec, eg_fit_target);
@@ -284,18 +284,46 @@ static egraph_status accept_bare(inference *n, bool *out_done) {
   return eg_judge_accepts(n->options, n->draft, out_done);
 }
 
-static egraph_status find_guard(inference *n, const eg_rule *rule, bool *out_found) {
+static egraph_status set_conditions(inference *n, const char *guard) {
   eg_text text;
   eg_text_init(&text, n->arena->alloc);
-  egraph_status status = eg_guard_find(n->arena->alloc, rule, n->options->seed,
-                                       GUARD_SHARE, &text, out_found);
-  eg_text spaced;
-  eg_text_init(&spaced, n->arena->alloc);
-  if (status == EGRAPH_OK) status = eg_text_printf(&spaced, " %s", eg_text_of(&text));
-  if (status == EGRAPH_OK && *out_found)
-    status = eg_arena_string(n->arena, eg_text_of(&spaced), spaced.chars.len,
+  egraph_status status = eg_text_printf(&text, " %s", guard);
+  if (status == EGRAPH_OK)
+    status = eg_arena_string(n->arena, eg_text_of(&text), text.chars.len,
                              &n->lift.conditions);
-  eg_text_deinit(&spaced);
+  eg_text_deinit(&text);
+  return status;
+}
+
+/// Wanted is a guard that the instance at hand keeps: with it the rule makes both sides
+/// equal.
+static egraph_status keeps_instance(void *user, const char *guard, bool *out) {
+  inference *n = user;
+  const eg_draft bare = {
+      .space = n->draft->space, .left = n->draft->left, .right = n->draft->right};
+  const eg_draft *list[] = {&bare};
+  eg_judge_options options = *n->options;
+  eg_rules *rules;
+  EG_TRY(set_conditions(n, guard));
+  EG_TRY(eg_judge_read(n->draft, &rules, out));
+  options.math = EGRAPH_MATH_FAST;
+  egraph_status status = EGRAPH_OK;
+  if (*out) status = eg_judge_implied(rules, &options, list, 1, out);
+  eg_rules_destroy(rules);
+  if (status == EGRAPH_E_TYPE) *out = false;
+  return status == EGRAPH_E_TYPE ? EGRAPH_OK : status;
+}
+
+static egraph_status find_guard(inference *n, const eg_rule *rule, bool *out_found) {
+  const eg_guard_search how = {.seed = n->options->seed,
+                               .share = GUARD_SHARE,
+                               .wants = keeps_instance,
+                               .user = n};
+  eg_text text;
+  eg_text_init(&text, n->arena->alloc);
+  egraph_status status = eg_guard_find(n->arena->alloc, rule, &how, &text, out_found);
+  if (status == EGRAPH_OK && *out_found) status = set_conditions(n, eg_text_of(&text));
+  if (!*out_found) n->lift.conditions = "";
   eg_text_deinit(&text);
   return status;
 }
@@ -326,22 +354,46 @@ static egraph_status accept_guarded(inference *n, bool *out_done) {
   return EGRAPH_OK;
 }
 
-/// Values that the rule need not fix: defaults and symbols, which the right side has too.
-static egraph_status lift_rest(inference *n) {
-  for (size_t p = 0; p < n->left[0].len; p++) {
-    const char *variable, *before[MAX_PLACES];
-    bool accepted;
+/// A variable for a value that the rule need not fix: a default, or a symbol, which the
+/// right side has too.
+static egraph_status lift_place(inference *n, size_t place) {
+  const char *variable;
+  EG_TRY(print_into(n->arena, "?v%u", (uint32_t)place + 1, &variable));
+  n->left_texts[place] = variable;
+  for (size_t k = 0; k < n->right[0].len; k++)
+    if (n->right_texts[k] == NULL && are_alike(n, n->left, place, n->right, k))
+      n->right_texts[k] = variable;
+  return EGRAPH_OK;
+}
+
+/// Lifts the places [first, end) that are fixed, or none.
+static egraph_status lift_places(inference *n, size_t first, size_t end, bool *out) {
+  const char *left[MAX_PLACES], *right[MAX_PLACES];
+  bool is_any = false;
+  memcpy(left, n->left_texts, sizeof left);
+  memcpy(right, n->right_texts, sizeof right);
+  for (size_t p = first; p < end; p++) {
     if (n->left_texts[p] != NULL || !is_constant(n, n->left, p)) continue;
-    memcpy(before, n->right_texts, sizeof before);
-    EG_TRY(print_into(n->arena, "?v%u", (uint32_t)p + 1, &variable));
-    n->left_texts[p] = variable;
-    for (size_t k = 0; k < n->right[0].len; k++)
-      if (n->right_texts[k] == NULL && are_alike(n, n->left, p, n->right, k))
-        n->right_texts[k] = variable;
-    EG_TRY(eg_judge_accepts(n->options, n->draft, &accepted));
-    if (accepted) continue;
-    n->left_texts[p] = NULL;
-    memcpy(n->right_texts, before, sizeof before);
+    EG_TRY(lift_place(n, p));
+    is_any = true;
+  }
+  *out = true;
+  if (!is_any) return EGRAPH_OK;
+  EG_TRY(eg_judge_accepts(n->options, n->draft, out));
+  if (*out) return EGRAPH_OK;
+  memcpy(n->left_texts, left, sizeof left);
+  memcpy(n->right_texts, right, sizeof right);
+  return EGRAPH_OK;
+}
+
+/// All at once, else one by one.
+static egraph_status lift_rest(inference *n) {
+  bool accepted;
+  size_t count = n->left[0].len;
+  EG_TRY(lift_places(n, 0, count, &accepted));
+  for (size_t p = 0; p < count && !accepted; p++) {
+    bool one;
+    EG_TRY(lift_places(n, p, p + 1, &one));
   }
   return EGRAPH_OK;
 }
