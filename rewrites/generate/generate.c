@@ -8,6 +8,8 @@
 #include "base/hash.h"
 #include "rewrites/generate/generate_state.h"
 #include "rewrites/generate/infer.h"
+#include "rewrites/generate/merge.h"
+#include "rewrites/language/rule_forms.h"
 #include "rewrites/rule_files.h"
 
 // Candidates that are asked about in one e-graph; limits of it.
@@ -32,6 +34,7 @@ typedef struct run {
   eg_generate_state state;
   eg_rules *rules; // shipped, then kept
   eg_judge_options judge;
+  eg_merged_rules merged;    // those of the file
   eg_values shapes, lengths; // hashes by candidate: shape, and with lengths of lists
   bool is_stopped;
   double written; // clock of the last state
@@ -112,6 +115,59 @@ static egraph_status enable_exploring(run *r) {
   return EGRAPH_OK;
 }
 
+// At most as deep as the reader allows.
+static bool calls(const eg_rule *rule, uint32_t expr, eg_rule_function function) {
+  const eg_rule_expr *at = &rule->exprs[expr];
+  if (at->form != EG_RULE_EXPR_CALL) return false;
+  bool is = at->function == function;
+  for (uint32_t i = 0; i < at->arg_count && !is; i++)
+    is = calls(rule, at->args[i], function);
+  return is;
+}
+
+/// Whether an instance tells little of where the rule holds: its shapes fit the
+/// conditions.
+static bool says_shapes(const eg_rule *rule) {
+  static const eg_rule_function OF_SHAPES[] = {
+      EG_RULE_FN_DIM,  EG_RULE_FN_RANK,       EG_RULE_FN_ELEMENTS,
+      EG_RULE_FN_SHAPE, EG_RULE_FN_SAME_SHAPE, EG_RULE_FN_SAME_TYPE};
+  for (uint32_t i = 0; i < rule->condition_count; i++)
+    for (size_t k = 0; k < sizeof OF_SHAPES / sizeof *OF_SHAPES; k++)
+      if (calls(rule, rule->conditions[i], OF_SHAPES[k])) return true;
+  return false;
+}
+
+/// Under a name of its own: files of different runs may use one name.
+static egraph_status use_other(run *r, const eg_rule *rule, eg_text *text) {
+  uint32_t before = eg_rules_count(r->rules);
+  eg_rule renamed = *rule;
+  char name[NAME_BYTES];
+  bool added;
+  (void)snprintf(name, sizeof name, "beside-%u-%.80s", (unsigned)before, rule->name);
+  renamed.name = name;
+  eg_text_clear(text);
+  EG_TRY(eg_rule_print(text, &renamed));
+  EG_TRY(use_rule(r, eg_text_of(text), &added));
+  if (!added || !says_shapes(rule)) return EGRAPH_OK;
+  return eg_rules_enable(r->rules, name, false);
+}
+
+/// Rules of another file imply, too, where they hold whatever the shapes are.
+static egraph_status use_file(run *r, const char *path) {
+  eg_rules *rules;
+  eg_text text;
+  EG_TRY(eg_rules_create(&r->alloc, &rules));
+  (void)eg_rules_set_verified(rules, true);
+  eg_text_init(&text, r->alloc);
+  egraph_status status = eg_rules_load(rules, path);
+  for (uint32_t i = 0; status == EGRAPH_OK && i < eg_rules_count(rules); i++)
+    if (!eg_rules_at(rules, i)->reversed)
+      status = use_other(r, eg_rules_at(rules, i), &text);
+  eg_text_deinit(&text);
+  eg_rules_destroy(rules);
+  return status;
+}
+
 static egraph_status open_rules(run *r) {
   EG_TRY(eg_rules_create(&r->alloc, &r->rules));
   (void)eg_rules_set_verified(r->rules, false);
@@ -119,6 +175,8 @@ static egraph_status open_rules(run *r) {
     EG_TRY(eg_rules_add_builtin(r->rules));
     EG_TRY(enable_exploring(r));
   }
+  for (size_t i = 0; i < r->options->beside_count; i++)
+    EG_TRY(use_file(r, r->options->beside[i]));
   EG_TRY(use_commutativity(r));
   (void)eg_rules_set_verified(r->rules, true); // those of a state file are of others
   for (size_t i = 0; i < r->state.rules.len; i++) {
@@ -457,21 +515,23 @@ static egraph_status print_file(const run *r, eg_text *out) {
       "on random instances.\n; %zu rules of %" PRIu64 " of %zu candidates%s.\n"
       "(egraph-rules 1)\n",
       r->family.name, r->options->operators, r->options->seed,
-      r->options->is_alone ? " --alone" : "", r->family.about, r->state.rules.len,
+      r->options->is_alone ? " --alone" : "", r->family.about, r->merged.len,
       r->state.next, r->state.candidates.len,
       r->options->is_alone ? "" : " that shipped rules do not imply"));
-  for (size_t i = 0; i < r->state.rules.len; i++)
-    EG_TRY(eg_text_printf(out, "\n%s", r->state.rules.data[i].text));
+  for (size_t i = 0; i < r->merged.len; i++)
+    EG_TRY(eg_text_printf(out, "\n%s", r->merged.data[i].text));
   return EGRAPH_OK;
 }
 
 static void count_rules(run *r) {
   r->report->candidates = r->state.candidates.len;
   r->report->judged = r->state.next;
-  r->report->kept = r->state.rules.len;
-  for (size_t i = 0; i < r->state.rules.len; i++) {
+  r->report->kept = r->merged.len;
+  for (size_t i = 0; i < r->state.rules.len; i++)
     r->report->guards[r->state.rules.data[i].guard]++;
-    r->report->turned += r->state.rules.data[i].both_ways;
+  for (size_t i = 0; i < r->merged.len; i++) {
+    r->report->turned += r->merged.data[i].both_ways;
+    r->report->merged += r->merged.data[i].count - 1;
   }
 }
 
@@ -483,7 +543,21 @@ static egraph_status work(run *r, eg_term_pairs *pairs) {
   EG_TRY(open_rules(r));
   EG_TRY(list_shapes(r));
   EG_TRY(judge(r));
+  EG_TRY(eg_rules_merge(&r->arena, &r->state.rules, r->judge.seed, &r->merged));
   r->report->judge_seconds = eg_clock_seconds() - start;
+  return EGRAPH_OK;
+}
+
+/// A state is of a run beside certain rules.
+static egraph_status hash_files(egraph_allocator alloc, eg_generate_options *options) {
+  enum { MAX_RULES_BYTES = 1 << 26 };
+  for (size_t i = 0; i < options->beside_count; i++) {
+    char *text;
+    size_t size;
+    EG_TRY(eg_file_read(alloc, options->beside[i], MAX_RULES_BYTES, &text, &size));
+    options->beside_hash = eg_hash_bytes(options->beside_hash, text, size);
+    eg_free(alloc, text, size + 1, 1);
+  }
   return EGRAPH_OK;
 }
 
@@ -494,8 +568,10 @@ egraph_status eg_rules_generate(const egraph_allocator *alloc,
   if (options->operators == 0 || options->operators > EG_TERM_MAX_SIZE)
     return EG_FAIL(EGRAPH_E_ARGUMENT, "operators: %" PRIu32 "; it must be 1 to %d",
                    options->operators, EG_TERM_MAX_SIZE);
+  eg_generate_options own = *options;
+  EG_TRY(hash_files(eg_allocator_or_heap(alloc), &own));
   run r = {.alloc = eg_allocator_or_heap(alloc),
-           .options = options,
+           .options = &own,
            .report = report,
            .judge = {.iterations = ITERATIONS,
                      .nodes_of_a_pair = NODES_OF_A_PAIR,
@@ -505,12 +581,14 @@ egraph_status eg_rules_generate(const egraph_allocator *alloc,
   eg_arena_init(&r.arena, r.alloc);
   eg_generate_state_init(&r.state, r.alloc);
   eg_term_pairs_init(&pairs, r.alloc);
+  eg_merged_rules_init(&r.merged, r.alloc);
   eg_values_init(&r.shapes, r.alloc);
   eg_values_init(&r.lengths, r.alloc);
   egraph_status status = work(&r, &pairs);
   count_rules(&r);
   if (status == EGRAPH_OK) status = print_file(&r, out);
   eg_term_pairs_deinit(&pairs);
+  eg_merged_rules_deinit(&r.merged);
   eg_values_deinit(&r.shapes);
   eg_values_deinit(&r.lengths);
   eg_generate_state_deinit(&r.state);

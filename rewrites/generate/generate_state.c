@@ -72,9 +72,9 @@ static bool read_number(const eg_sexpr *at, uint64_t *out) {
 static egraph_status print_run(const eg_generate_options *options,
                                const eg_term_space *space, eg_text *out) {
   const eg_family *family = eg_term_space_family(space);
-  return eg_text_printf(out, "(run %s %" PRIu64 " %" PRIu32 " %" PRIu64 " %d)",
+  return eg_text_printf(out, "(run %s %" PRIu64 " %" PRIu32 " %" PRIu64 " %d %" PRIu64 ")",
                         family->name, family->hash, options->operators, options->seed,
-                        options->is_alone);
+                        options->is_alone, options->beside_hash);
 }
 
 static egraph_status check_run(const reader *r, const eg_sexpr *form) {
@@ -87,7 +87,8 @@ static egraph_status check_run(const reader *r, const eg_sexpr *form) {
   eg_text_deinit(&wanted);
   eg_text_deinit(&given);
   if (status != EGRAPH_OK || same) return status;
-  return refuse(r, "it is the state of another run (family, operators, seed)");
+  return refuse(r, "it is the state of another run (family, operators, seed, rules "
+                   "beside)");
 }
 
 /// Whether a candidate is one: terms of the space, equal at a point of its own.

@@ -1,7 +1,7 @@
 // The state file of a generation: candidates, how far they are judged, rules kept.
 //
 //   (egraph-generate 1)
-//   (run FAMILY HASH OPERATORS SEED ALONE)
+//   (run FAMILY HASH OPERATORS SEED ALONE HASH)
 //   (counts N ...)  (next N)
 //   (candidates (LEFT RIGHT INSTANCES) ...)   codes of terms
 //   (rules "text" ...)
