@@ -204,11 +204,11 @@ typedef struct printer {
   const eg_draft *draft;
   eg_space_term left; // of the rule
   eg_text *out, scratch;
-  const char *const *lifted; // by place; NULL: by groups
-  uint32_t named;            // bits of operators
+  const char *const *lifted;     // by place; NULL: by groups
+  uint32_t named;                // bits of operators
   uint32_t place, next_operator; // numbers
-  bool is_shape;             // of values only symbols are written
-  bool has_lengths;          // and how long lists are
+  bool is_shape;                 // of values only symbols are written
+  bool has_lengths;              // and how long lists are
 } printer;
 
 /// What stands for the value at the next place; NULL: nothing but the value.
@@ -223,9 +223,8 @@ static egraph_status find_lifted(printer *p, const eg_attrs *attrs, uint16_t slo
   if (p->lifted != NULL) *out = p->lifted[p->place];
   p->place++;
   if (p->draft->lift != NULL || !fits) return EGRAPH_OK;
-  uint32_t group =
-      find_group(p->draft, eg_op_info_of((eg_op)attrs->op)->attrs[slot].name,
-                 eg_text_of(&p->scratch), usual);
+  uint32_t group = find_group(p->draft, eg_op_info_of((eg_op)attrs->op)->attrs[slot].name,
+                              eg_text_of(&p->scratch), usual);
   if (group < EG_DRAFT_GROUPS && (p->draft->lifted & 1u << group) != 0)
     *out = NAMES[group];
   return EGRAPH_OK;
@@ -285,7 +284,7 @@ static egraph_status print_term(printer *p, const eg_space_term *term) {
   if (is_named) EG_TRY(eg_text_printf(p->out, "(as ?t%" PRIu32 " ", number + 1));
   if (is_part) EG_TRY(eg_text_printf(p->out, "(part :index %" PRIu32 " ", v->result));
   EG_TRY(print_operator(p, term));
-  return eg_text_append(p->out, is_part && is_named ? "))"
+  return eg_text_append(p->out, is_part && is_named   ? "))"
                                 : is_part || is_named ? ")"
                                                       : "");
 }
@@ -334,12 +333,12 @@ static egraph_status list_places(const eg_draft *draft, const eg_space_term *ter
   const eg_attrs *attrs = attrs_of(draft, term);
   uint32_t number = (*operators)++;
   for (uint16_t slot = 0; slot < attrs->count; slot++)
-    EG_TRY(eg_draft_places_push(out, (eg_draft_place){.op = (eg_op)attrs->op,
-                                                      .slot = slot,
-                                                      .operator_number = number,
-                                                      .value = &attrs->slots[slot],
-                                                      .is_default =
-                                                          is_default(attrs, slot)}));
+    EG_TRY(eg_draft_places_push(out,
+                                (eg_draft_place){.op = (eg_op)attrs->op,
+                                                 .slot = slot,
+                                                 .operator_number = number,
+                                                 .value = &attrs->slots[slot],
+                                                 .is_default = is_default(attrs, slot)}));
   uint32_t operands[2] = {term->a, term->b};
   for (uint32_t i = 0; i < 2; i++)
     if (operands[i] != EG_TERM_NONE)

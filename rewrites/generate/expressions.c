@@ -16,8 +16,6 @@ enum { MAX_DEPTH = 3, MAX_ARGS = 3, MAX_NODES = 6000, MAX_TRIALS = 400000 };
 
 // ---- forms of several functions -----------------------------------------------------
 
-
-
 #define CALL1(NAME, a) eg_rule_eval_##NAME(env, (const eg_rule_value[]){a}, 1, out)
 #define CALL2(NAME, a, b) eg_rule_eval_##NAME(env, (const eg_rule_value[]){a, b}, 2, out)
 
@@ -40,8 +38,8 @@ static bool eval_moved_axis(eg_rule_env *env, const eg_rule_value *args, uint32_
                             eg_rule_value *out) {
   return args[1].ints.len == 1 && eval_moved_axes(env, args, count, out);
 }
-static bool eval_two_moved_axes(eg_rule_env *env, const eg_rule_value *args, uint32_t count,
-                                eg_rule_value *out) {
+static bool eval_two_moved_axes(eg_rule_env *env, const eg_rule_value *args,
+                                uint32_t count, eg_rule_value *out) {
   eg_rule_value moved;
   return args[1].ints.len == 2 && eval_moved_axes(env, args, count, &moved) &&
          CALL1(sort, moved);
@@ -57,7 +55,8 @@ static bool eval_moved_halves(eg_rule_env *env, const eg_rule_value *args, uint3
   halves[0].ints.len = halves[1].ints.len = half;
   halves[1].ints.data += half;
   for (int i = 0; i < 2; i++)
-    if (!eg_rule_eval_perm_apply(env, (const eg_rule_value[]){args[0], halves[i]}, 2, &moved[i]))
+    if (!eg_rule_eval_perm_apply(env, (const eg_rule_value[]){args[0], halves[i]}, 2,
+                                 &moved[i]))
       return false;
   return CALL2(append, moved[0], moved[1]);
 }
@@ -83,7 +82,7 @@ static bool eval_swapped_last(eg_rule_env *env, const eg_rule_value *args, uint3
   uint32_t len = args[0].ints.len;
   if (len < 2) return false;
   eg_rule_value end[2] = {eg_rule_int(args[0].ints.data[len - 1]),
-                  eg_rule_int(args[0].ints.data[len - 2])};
+                          eg_rule_int(args[0].ints.data[len - 2])};
   eg_rule_value rest = args[0], swapped;
   rest.ints.len = len - 2;
   return eg_rule_eval_list(env, end, 2, &swapped) && CALL2(append, rest, swapped);
@@ -93,7 +92,8 @@ static bool eval_swapped_last(eg_rule_env *env, const eg_rule_value *args, uint3
 static bool eval_swap_last(eg_rule_env *env, const eg_rule_value *args, uint32_t count,
                            eg_rule_value *out) {
   (void)count;
-  const eg_rule_value three[] = {args[0], eg_rule_int(args[0].i - 2), eg_rule_int(args[0].i - 1)};
+  const eg_rule_value three[] = {args[0], eg_rule_int(args[0].i - 2),
+                                 eg_rule_int(args[0].i - 1)};
   return args[0].i >= 2 && eg_rule_eval_perm_swap(env, three, 3, out);
 }
 
@@ -117,8 +117,9 @@ static const trial_row TRIED[] = {
     FORM("(sort [(at $a (at $b 0)) (at $a (at $b 1))])", "ll", eval_two_moved_axes),
     FORM("(append (perm-apply $a (take $b (len $a))) (perm-apply $a (drop $b (len $a))))",
          "ll", eval_moved_halves),
-    FORM("(append (take (drop $a 2) (- (/ (len $a) 2) 2)) (drop $a (+ (/ (len $a) 2) 2)))",
-         "l", eval_image_pads),
+    FORM(
+        "(append (take (drop $a 2) (- (/ (len $a) 2) 2)) (drop $a (+ (/ (len $a) 2) 2)))",
+        "l", eval_image_pads),
     FORM("(perm-compose (perm-swap (len $a) (- (len $a) 2) (- (len $a) 1)) $a)", "l",
          eval_swapped_last),
     FORM("(perm-swap $a (- $a 2) (- $a 1))", "i", eval_swap_last),

@@ -129,7 +129,7 @@ static bool calls(const eg_rule *rule, uint32_t expr, eg_rule_function function)
 /// conditions.
 static bool says_shapes(const eg_rule *rule) {
   static const eg_rule_function OF_SHAPES[] = {
-      EG_RULE_FN_DIM,  EG_RULE_FN_RANK,       EG_RULE_FN_ELEMENTS,
+      EG_RULE_FN_DIM,   EG_RULE_FN_RANK,       EG_RULE_FN_ELEMENTS,
       EG_RULE_FN_SHAPE, EG_RULE_FN_SAME_SHAPE, EG_RULE_FN_SAME_TYPE};
   for (uint32_t i = 0; i < rule->condition_count; i++)
     for (size_t k = 0; k < sizeof OF_SHAPES / sizeof *OF_SHAPES; k++)

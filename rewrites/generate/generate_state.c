@@ -72,7 +72,8 @@ static bool read_number(const eg_sexpr *at, uint64_t *out) {
 static egraph_status print_run(const eg_generate_options *options,
                                const eg_term_space *space, eg_text *out) {
   const eg_family *family = eg_term_space_family(space);
-  return eg_text_printf(out, "(run %s %" PRIu64 " %" PRIu32 " %" PRIu64 " %d %" PRIu64 ")",
+  return eg_text_printf(out,
+                        "(run %s %" PRIu64 " %" PRIu32 " %" PRIu64 " %d %" PRIu64 ")",
                         family->name, family->hash, options->operators, options->seed,
                         options->is_alone, options->beside_hash);
 }

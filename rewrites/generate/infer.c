@@ -289,8 +289,8 @@ static egraph_status set_conditions(inference *n, const char *guard) {
   eg_text_init(&text, n->arena->alloc);
   egraph_status status = eg_text_printf(&text, " %s", guard);
   if (status == EGRAPH_OK)
-    status = eg_arena_string(n->arena, eg_text_of(&text), text.chars.len,
-                             &n->lift.conditions);
+    status =
+        eg_arena_string(n->arena, eg_text_of(&text), text.chars.len, &n->lift.conditions);
   eg_text_deinit(&text);
   return status;
 }
@@ -315,10 +315,8 @@ static egraph_status keeps_instance(void *user, const char *guard, bool *out) {
 }
 
 static egraph_status find_guard(inference *n, const eg_rule *rule, bool *out_found) {
-  const eg_guard_search how = {.seed = n->options->seed,
-                               .share = GUARD_SHARE,
-                               .wants = keeps_instance,
-                               .user = n};
+  const eg_guard_search how = {
+      .seed = n->options->seed, .share = GUARD_SHARE, .wants = keeps_instance, .user = n};
   eg_text text;
   eg_text_init(&text, n->arena->alloc);
   egraph_status status = eg_guard_find(n->arena->alloc, rule, &how, &text, out_found);
@@ -331,7 +329,7 @@ static egraph_status find_guard(inference *n, const eg_rule *rule, bool *out_fou
 /// A rule under conditions on values of attributes alone holds wherever these are so; of
 /// others the instance tells nothing (shapes may fit it by chance).
 static eg_guard guard_of(const char *conditions) {
-  static const char *const SHAPES[] = {"(rank ", "(dim ",      "(elements ", "(shape ",
+  static const char *const SHAPES[] = {"(rank ", "(dim ",      "(elements ",  "(shape ",
                                        "shape ", "broadcasts", "(same-type ", "splat"};
   for (size_t i = 0; i < sizeof SHAPES / sizeof *SHAPES; i++)
     if (strstr(conditions, SHAPES[i]) != NULL) return EG_GUARD_SHAPES;
@@ -435,8 +433,8 @@ static egraph_status infer(inference *n, bool is_guarded, bool *out_accepted) {
   bool is_only = false;
   for (uint32_t depth = SMALL; depth <= (is_guarded ? SMALL : LARGE); depth++)
     for (int is_shared = 0; is_shared < 2 && !*out_accepted && !is_only; is_shared++)
-      EG_TRY(try_expressions(n, is_shared != 0, depth, is_guarded, &is_only,
-                             out_accepted));
+      EG_TRY(
+          try_expressions(n, is_shared != 0, depth, is_guarded, &is_only, out_accepted));
   return *out_accepted ? settle(n, out_accepted) : EGRAPH_OK;
 }
 

@@ -164,8 +164,7 @@ static egraph_status is_accepted(const merger *m, const eg_text *text, bool *out
   EG_TRY(eg_rules_create(&m->arena->alloc, &rules));
   (void)eg_rules_set_verified(rules, false);
   eg_text_init(&file, m->arena->alloc);
-  egraph_status status =
-      eg_text_printf(&file, "(egraph-rules 1)\n%s", eg_text_of(text));
+  egraph_status status = eg_text_printf(&file, "(egraph-rules 1)\n%s", eg_text_of(text));
   if (status == EGRAPH_OK)
     status = eg_rules_parse(rules, "merged.rules", eg_text_of(&file), file.chars.len);
   *out = status == EGRAPH_OK && eg_rules_count(rules) != 0;

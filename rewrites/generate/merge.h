@@ -16,8 +16,8 @@ typedef struct eg_merged_rule {
 EG_VEC_DEFINE(eg_merged_rules, eg_merged_rule);
 
 /// Merges what the verifier lets be merged, most of them first; a merged rule stands in
-/// the place of its first one, with its name. Texts are in the arena, or those of `rules`.
-/// Fails with EGRAPH_E_MEMORY only.
+/// the place of its first one, with its name. Texts are in the arena, or those of
+/// `rules`. Fails with EGRAPH_E_MEMORY only.
 egraph_status eg_rules_merge(eg_arena *arena, const eg_kept_rules *rules, uint64_t seed,
                              eg_merged_rules *out);
 

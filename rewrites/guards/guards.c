@@ -15,13 +15,7 @@
 
 // INSTANCES of each kind are kept in mind. FEW conditions are tried in pairs, TRIALS
 // guards verified with SEEDS seeds each.
-enum {
-  INSTANCES = 4096,
-  WORDS = INSTANCES / 64,
-  FEW = 48,
-  TRIALS = 12,
-  SEEDS = 3
-};
+enum { INSTANCES = 4096, WORDS = INSTANCES / 64, FEW = 48, TRIALS = 12, SEEDS = 3 };
 
 /// Which instances a condition keeps.
 typedef struct condition {
@@ -37,7 +31,7 @@ typedef struct search {
   const eg_sexpr *form;
   uint64_t seed;
   const eg_guard_search *how; // NULL: any guard is wanted
-  bool *is_left_out; // [conditions of the rule]
+  bool *is_left_out;          // [conditions of the rule]
   condition *list;
   uint32_t count, own; // own: those of the rule that are not left out
   uint32_t seen[2];    // instances: on which the rule holds not, and holds
