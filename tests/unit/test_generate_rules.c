@@ -103,8 +103,8 @@ static void constants_are_conditions_and_fills(void **state) {
   options.operators = 1;
   char *text = generate(&options, &report);
   static const char *const known[] = {
-      "(lhs (mul ?x1 ?x2))\n  (rhs ?x1)\n  (when (splat-is ?x2 1) (broadcasts-to ?x2 "
-      "?x1)",
+      "(operators ?f mul pow)\n  (lhs (?f ?x1 ?x2))\n  (rhs ?x1)\n  (when (splat-is ?x2 "
+      "1) (broadcasts-to ?x2 ?x1)",
       "(lhs (mul ?x1 ?x2))\n  (rhs (add ?x1 ?x1))\n  (when (splat-is ?x2 2)",
       "(lhs (pow ?x1 ?x2))\n  (rhs (mul ?x1 ?x1))\n  (when (splat-is ?x2 2)",
       "(lhs (sub ?x1 ?x1))\n  (rhs (fill :dtype (dtype ?x1) :shape (shape ?x1) :value "
