@@ -16,6 +16,7 @@ static egraph_generate_report report_of(const eg_generate_report *from) {
                                .refused = from->refused,
                                .unsound = from->unsound,
                                .minimized = from->minimized,
+                               .merged = from->merged,
                                .rules = from->kept,
                                .both_ways = from->turned,
                                .enumerate_seconds = from->enumerate_seconds,
@@ -49,6 +50,8 @@ egraph_status egraph_rules_generate(const egraph_allocator *alloc,
                                      .candidates = own.candidates,
                                      .is_alone = own.alone,
                                      .state = own.state,
+                                     .beside = own.beside,
+                                     .beside_count = own.beside_count,
                                      .progress = own.progress,
                                      .user = own.user};
   eg_generate_report report;

@@ -28,6 +28,8 @@ typedef struct egraph_generate_options {
   /// Called now and then with what is done; returns true to stop. May be NULL.
   bool (*progress)(void *user, const char *line);
   void *user;
+  const char *const *beside; // [beside_count] rule files: what they imply is left out
+  size_t beside_count;
 } egraph_generate_options;
 /// The defaults: 2 operators, seed 1.
 EGRAPH_OPTIONS_DEFAULT(EGRAPH_GENERATE_OPTIONS, egraph_generate_options)
@@ -47,6 +49,7 @@ typedef struct egraph_generate_report {
   size_t peak_bytes;            // of the enumeration in this call
   double enumerate_seconds, sift_seconds, judge_seconds; // of this call
   bool is_complete;                                      // every candidate is judged
+  uint64_t merged; // of those kept, cases of a rule with an operator variable
 } egraph_generate_report;
 
 /// Makes rules and hands over a rule file; free with egraph_string_free. Being stopped is

@@ -25,7 +25,7 @@ rewrites:             rewrites/language rewrites/claims rewrites/verify
 rewrites/correct:     rewrites rewrites/claims rewrites/language rewrites/verify
 rewrites/guards:      rewrites rewrites/instances rewrites/language rewrites/verify
 rewrites/import:      pcg/parallel rewrites/guards rewrites rewrites/language rewrites/saturation rewrites/instances rewrites/verify
-rewrites/generate:    ops rewrites rewrites/language rewrites/saturation rewrites/verify
+rewrites/generate:    ops rewrites rewrites/guards rewrites/language rewrites/saturation rewrites/verify
 rewrites/terms:       egraph rewrites/language rewrites/saturation
 rewrites/replay:      egraph/ground.h ops pcg/graph pcg/onnx/onnx_record.h rewrites/language rewrites/saturation/rule_eval.h rewrites/saturation/tensor_facts.h
 sim:                  ops pcg/graph pcg/parallel

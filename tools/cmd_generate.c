@@ -26,8 +26,10 @@ static void print_report(FILE *file, const egraph_generate_report *r) {
           " implied, %" PRIu64 " refused, %" PRIu64 " unsound, %" PRIu64
           " implied later\n",
           r->candidates, r->judged, r->implied, r->refused, r->unsound, r->minimized);
-  fprintf(file, "rules       %" PRIu64 ", of which %" PRIu64 " hold both ways%s\n",
-          r->rules, r->both_ways,
+  fprintf(file,
+          "rules       %" PRIu64 ", of which %" PRIu64 " hold both ways; %" PRIu64
+          " more are cases of them%s\n",
+          r->rules, r->both_ways, r->merged,
           r->is_complete ? "" : "; not all candidates are judged");
   fprintf(file,
           "time        terms %s, pairs %s, judging %s; terms held %s in %" PRIu32
@@ -53,6 +55,7 @@ static void json_report(const egraph_generate_report *r) {
   json_int("implied_later", r->minimized);
   json_int("rules", r->rules);
   json_int("both_ways", r->both_ways);
+  json_int("merged", r->merged);
   json_bool("complete", r->is_complete);
   json_int("passes", r->passes);
   json_int("peak_bytes", r->peak_bytes);
@@ -77,6 +80,9 @@ static int print_families(void) {
 static bool output_is_free(const egraph_generate_options *options, const char *path) {
   if (files_are_same(path, options->family)) return say_overwritten(path, "the family");
   if (files_are_same(path, options->state)) return say_overwritten(path, "the state");
+  for (size_t i = 0; i < options->beside_count; i++)
+    if (files_are_same(path, options->beside[i]))
+      return say_overwritten(path, "rules that are known");
   if (files_are_same(options->state, options->family))
     return say_overwritten(options->state, "the family");
   return true;
@@ -108,10 +114,12 @@ int command_rules_generate(int argc, char **argv) {
   bool json = false, families = false;
   const char *path = NULL;
   command cmd = {.name = "rules generate",
-                 .usage = "--family NAME [options]",
+                 .usage = "--family NAME [options] [FILE ...]",
                  .summary = "Makes rewrite rules by machine: terms of a family of "
                             "operators that have one value in a finite field, that no "
-                            "rule makes equal, and that the verifier accepts."};
+                            "rule makes equal, and that the verifier accepts. Rules of "
+                            "the FILEs, as other runs made them, are known, too.",
+                 .max_positional = MAX_POSITIONAL};
   add_heading(&cmd, "Terms");
   add_text(&cmd, "--family NAME", &options.family,
            "operators, attributes and inputs: a shipped family, or a file *.family");
@@ -140,6 +148,8 @@ int command_rules_generate(int argc, char **argv) {
     fprintf(stderr, "egraph: --family is missing; --families lists the shipped ones\n");
     return EXIT_USAGE;
   }
+  options.beside = files.items;
+  options.beside_count = files.count;
   if (!output_is_free(&options, path)) return EXIT_USAGE;
   options.operators = (uint32_t)operators;
   options.threads = (uint32_t)threads;

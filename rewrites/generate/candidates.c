@@ -101,9 +101,7 @@ static bool same_hash(const void *user, uint32_t id, const void *key) {
 /// apart: a clash would lose a candidate, with a probability of n^2 / 2^65.
 static egraph_status add_candidate(sieve *s, const eg_draft *draft) {
   eg_text_clear(&s->text);
-  EG_TRY(eg_draft_print_side(draft, draft->left, &s->text));
-  EG_TRY(eg_text_append(&s->text, " = "));
-  EG_TRY(eg_draft_print_side(draft, draft->right, &s->text));
+  EG_TRY(eg_draft_print_sides(draft, &s->text));
   uint64_t hash = eg_hash_bytes(0, s->text.chars.data, s->text.chars.len);
   uint32_t id;
   if (eg_flatmap_find(&s->seen, hash, &hash, same_hash, s, &id)) {

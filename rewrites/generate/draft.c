@@ -199,59 +199,160 @@ static egraph_status print_fill(const eg_draft *draft, const eg_space_term *left
   return eg_text_printf(out, " :value %.17g)", leaf->number);
 }
 
-static egraph_status print_attributes(const eg_draft *draft, const eg_attrs *attrs,
-                                      eg_text *out, eg_text *scratch) {
+/// A side that is being written.
+typedef struct printer {
+  const eg_draft *draft;
+  eg_space_term left; // of the rule
+  eg_text *out, scratch;
+  const char *const *lifted;     // by place; NULL: by groups
+  uint32_t named;                // bits of operators
+  uint32_t place, next_operator; // numbers
+  bool is_shape;                 // of values only symbols are written
+  bool has_lengths;              // and how long lists are
+} printer;
+
+/// What stands for the value at the next place; NULL: nothing but the value.
+static egraph_status find_lifted(printer *p, const eg_attrs *attrs, uint16_t slot,
+                                 bool usual, const char **out) {
+  static const char *const NAMES[EG_DRAFT_GROUPS] = {
+      "?v1", "?v2",  "?v3",  "?v4",  "?v5",  "?v6",  "?v7",  "?v8",
+      "?v9", "?v10", "?v11", "?v12", "?v13", "?v14", "?v15", "?v16"};
+  bool fits;
+  EG_TRY(print_slot(attrs, slot, &p->scratch, &fits));
+  *out = NULL;
+  if (p->lifted != NULL) *out = p->lifted[p->place];
+  p->place++;
+  if (p->draft->lift != NULL || !fits) return EGRAPH_OK;
+  uint32_t group = find_group(p->draft, eg_op_info_of((eg_op)attrs->op)->attrs[slot].name,
+                              eg_text_of(&p->scratch), usual);
+  if (group < EG_DRAFT_GROUPS && (p->draft->lifted & 1u << group) != 0)
+    *out = NAMES[group];
+  return EGRAPH_OK;
+}
+
+static egraph_status print_attributes(printer *p, const eg_attrs *attrs) {
   const eg_op_info *info = eg_op_info_of((eg_op)attrs->op);
   for (uint16_t slot = 0; slot < attrs->count; slot++) {
-    bool fits;
     bool usual = is_default(attrs, slot);
-    EG_TRY(print_slot(attrs, slot, scratch, &fits));
-    const char *value = eg_text_of(scratch);
-    uint32_t group =
-        fits ? find_group(draft, info->attrs[slot].name, value, usual) : EG_DRAFT_GROUPS;
-    if (group < EG_DRAFT_GROUPS && (draft->lifted & 1u << group) != 0)
-      EG_TRY(eg_text_printf(out, " :%s ?v%" PRIu32, info->attrs[slot].name, group + 1));
-    else if (!usual)
-      EG_TRY(eg_text_printf(out, " :%s %s", info->attrs[slot].name, value));
+    eg_attr_kind kind = info->attrs[slot].kind;
+    bool is_word = kind == EG_ATTR_SYMBOL || kind == EG_ATTR_STRING;
+    const char *lifted;
+    EG_TRY(find_lifted(p, attrs, slot, usual, &lifted));
+    if (p->is_shape && p->has_lengths && kind == EG_ATTR_INTS)
+      EG_TRY(eg_text_printf(p->out, " %" PRIu32, attrs->slots[slot].ints.len));
+    if (p->is_shape && !is_word) continue;
+    if (lifted == NULL && usual) continue;
+    if (lifted == NULL) lifted = eg_text_of(&p->scratch);
+    EG_TRY(eg_text_printf(p->out, " :%s %s", info->attrs[slot].name, lifted));
   }
   return EGRAPH_OK;
 }
 
-// At most EG_TERM_MAX_SIZE deep.
-static egraph_status print_term(const eg_draft *draft, const eg_space_term *left,
-                                const eg_space_term *term, eg_text *out,
-                                eg_text *scratch) {
-  if (is_leaf(term)) {
-    uint32_t var = variable_of(left, term->a);
-    if (var == 0) return print_fill(draft, left, leaf_of(draft->space, term->a), out);
-    return eg_text_printf(out, "?x%" PRIu32, var);
-  }
-  const eg_variant *v = eg_term_space_variant(draft->space, term->variant);
-  const eg_attrs *attrs = attrs_of(draft, term);
-  bool is_part = eg_op_info_of((eg_op)attrs->op)->results != 1;
-  if (is_part) EG_TRY(eg_text_printf(out, "(part :index %" PRIu32 " ", v->result));
-  EG_TRY(eg_text_printf(out, "(%s", eg_op_info_of((eg_op)attrs->op)->name));
-  EG_TRY(print_attributes(draft, attrs, out, scratch));
+static egraph_status print_term(printer *p, const eg_space_term *term);
+
+static egraph_status print_leaf(printer *p, const eg_space_term *term) {
+  const eg_family_leaf *leaf = leaf_of(p->draft->space, term->a);
+  uint32_t var = variable_of(&p->left, term->a);
+  if (var == 0) return print_fill(p->draft, &p->left, leaf, p->out);
+  EG_TRY(eg_text_printf(p->out, "?x%" PRIu32, var));
+  if (p->is_shape && leaf->is_constant)
+    EG_TRY(eg_text_printf(p->out, "=%.17g", leaf->number));
+  return EGRAPH_OK;
+}
+
+static egraph_status print_operator(printer *p, const eg_space_term *term) {
+  const eg_variant *v = eg_term_space_variant(p->draft->space, term->variant);
+  const eg_attrs *attrs = attrs_of(p->draft, term);
+  EG_TRY(eg_text_printf(p->out, "(%s", eg_op_info_of((eg_op)attrs->op)->name));
+  EG_TRY(print_attributes(p, attrs));
   uint32_t operands[2] = {term->a, term->b};
   for (uint32_t i = 0; i < v->operand_count; i++) {
     uint32_t operand = i < v->free_count ? operands[i] : v->extras[i - 2];
-    EG_TRY(eg_text_append(out, " "));
-    EG_TRY(
-        print_term(draft, left, eg_term_space_at(draft->space, operand), out, scratch));
+    EG_TRY(eg_text_append(p->out, " "));
+    EG_TRY(print_term(p, eg_term_space_at(p->draft->space, operand)));
   }
-  return eg_text_append(out, is_part ? "))" : ")");
+  return eg_text_append(p->out, ")");
 }
 
-egraph_status eg_draft_print_side(const eg_draft *draft, eg_term_code side,
-                                  eg_text *out) {
-  eg_space_term left, term;
-  if (!decode(draft, draft->left, &left) || !decode(draft, side, &term))
+// At most EG_TERM_MAX_SIZE deep.
+static egraph_status print_term(printer *p, const eg_space_term *term) {
+  if (is_leaf(term)) return print_leaf(p, term);
+  uint32_t number = p->next_operator++;
+  const eg_variant *v = eg_term_space_variant(p->draft->space, term->variant);
+  bool is_part = eg_op_info_of((eg_op)attrs_of(p->draft, term)->op)->results != 1;
+  bool is_named = number < 32 && (p->named & 1u << number) != 0;
+  if (is_named) EG_TRY(eg_text_printf(p->out, "(as ?t%" PRIu32 " ", number + 1));
+  if (is_part) EG_TRY(eg_text_printf(p->out, "(part :index %" PRIu32 " ", v->result));
+  EG_TRY(print_operator(p, term));
+  return eg_text_append(p->out, is_part && is_named   ? "))"
+                                : is_part || is_named ? ")"
+                                                      : "");
+}
+
+static egraph_status print_with(printer *p, eg_term_code side) {
+  eg_space_term term;
+  if (!decode(p->draft, p->draft->left, &p->left) || !decode(p->draft, side, &term))
     return EG_FAIL(EGRAPH_E_INTERNAL, "a draft of terms that are not there");
-  eg_text scratch;
-  eg_text_init(&scratch, out->chars.alloc);
-  egraph_status status = print_term(draft, &left, &term, out, &scratch);
-  eg_text_deinit(&scratch);
+  eg_text_init(&p->scratch, p->out->chars.alloc);
+  egraph_status status = print_term(p, &term);
+  eg_text_deinit(&p->scratch);
   return status;
+}
+
+static egraph_status print_left(const eg_draft *draft, eg_text *out) {
+  printer p = {.draft = draft, .out = out};
+  if (draft->lift != NULL) p.lifted = draft->lift->left, p.named = draft->lift->named;
+  return print_with(&p, draft->left);
+}
+
+static egraph_status print_right(const eg_draft *draft, eg_text *out) {
+  printer p = {.draft = draft, .out = out};
+  if (draft->lift != NULL) p.lifted = draft->lift->right;
+  return print_with(&p, draft->right);
+}
+
+egraph_status eg_draft_print_sides(const eg_draft *draft, eg_text *out) {
+  EG_TRY(print_left(draft, out));
+  EG_TRY(eg_text_append(out, " = "));
+  return print_right(draft, out);
+}
+
+egraph_status eg_draft_print_shape(const eg_draft *draft, bool has_lengths,
+                                   eg_text *out) {
+  printer p = {.draft = draft, .out = out, .is_shape = true, .has_lengths = has_lengths};
+  EG_TRY(print_with(&p, draft->left));
+  EG_TRY(eg_text_append(out, " = "));
+  p = (printer){.draft = draft, .out = out, .is_shape = true, .has_lengths = has_lengths};
+  return print_with(&p, draft->right);
+}
+
+// At most EG_TERM_MAX_SIZE deep.
+static egraph_status list_places(const eg_draft *draft, const eg_space_term *term,
+                                 uint32_t *operators, eg_draft_places *out) {
+  if (is_leaf(term)) return EGRAPH_OK;
+  const eg_attrs *attrs = attrs_of(draft, term);
+  uint32_t number = (*operators)++;
+  for (uint16_t slot = 0; slot < attrs->count; slot++)
+    EG_TRY(eg_draft_places_push(out,
+                                (eg_draft_place){.op = (eg_op)attrs->op,
+                                                 .slot = slot,
+                                                 .operator_number = number,
+                                                 .value = &attrs->slots[slot],
+                                                 .is_default = is_default(attrs, slot)}));
+  uint32_t operands[2] = {term->a, term->b};
+  for (uint32_t i = 0; i < 2; i++)
+    if (operands[i] != EG_TERM_NONE)
+      EG_TRY(list_places(draft, eg_term_space_at(draft->space, operands[i]), operators,
+                         out));
+  return EGRAPH_OK;
+}
+
+egraph_status eg_draft_list_places(const eg_draft *draft, eg_term_code side,
+                                   eg_draft_places *out) {
+  eg_space_term term;
+  uint32_t operators = 0;
+  if (!decode(draft, side, &term)) return EGRAPH_OK;
+  return list_places(draft, &term, &operators, out);
 }
 
 static const eg_type *type_of_var(const eg_draft *draft, const eg_space_term *left,
@@ -329,7 +430,9 @@ static const guard_parts PARTS[EG_GUARD_COUNT] = {
     [EG_GUARD_RANK_SAME_SHAPE] = {.ranks = true, .same_shapes = true},
     [EG_GUARD_KERNEL] = {.ranks = true, .kernels = true},
     [EG_GUARD_BROADCASTS] = {.broadcasts = true},
-    [EG_GUARD_BROADCASTS_FLOAT] = {.broadcasts = true, .is_float = true}};
+    [EG_GUARD_BROADCASTS_FLOAT] = {.broadcasts = true, .is_float = true},
+    [EG_GUARD_VALUES] = {.ranks = false},
+    [EG_GUARD_SHAPES] = {.ranks = false}};
 
 static egraph_status print_guard(const eg_draft *draft, const eg_space_term *left,
                                  eg_text *out) {
@@ -345,6 +448,7 @@ static egraph_status print_guard(const eg_draft *draft, const eg_space_term *lef
   if (parts->same_shapes) EG_TRY(print_same_shapes(draft, left, out));
   if (parts->kernels) EG_TRY(print_kernels(draft, left, out));
   if (parts->broadcasts) EG_TRY(print_broadcasts(draft, left, out));
+  if (draft->lift != NULL) EG_TRY(eg_text_append(out, draft->lift->conditions));
   if (out->chars.len != empty) return eg_text_append(out, ")");
   out->chars.len = before; // nothing to say
   out->chars.data[before] = '\0';
@@ -359,9 +463,9 @@ egraph_status eg_draft_print(const eg_draft *draft, const char *name, const char
   EG_TRY(eg_text_printf(out, "(rule %s\n  (source ", name));
   EG_TRY(eg_text_quoted(out, source));
   EG_TRY(eg_text_printf(out, ")\n  (class %s)\n  (lhs ", draft->class_text));
-  EG_TRY(eg_draft_print_side(draft, draft->left, out));
+  EG_TRY(print_left(draft, out));
   EG_TRY(eg_text_append(out, ")\n  (rhs "));
-  EG_TRY(eg_draft_print_side(draft, draft->right, out));
+  EG_TRY(print_right(draft, out));
   EG_TRY(eg_text_append(out, ")"));
   EG_TRY(print_guard(draft, &left, out));
   return eg_text_append(out, draft->both_ways ? "\n  both-ways)\n" : ")\n");

@@ -23,7 +23,9 @@
   X(EG_GUARD_RANK_SAME_SHAPE, "ranks, same shapes")                                      \
   X(EG_GUARD_KERNEL, "ranks, kernel sizes")                                              \
   X(EG_GUARD_BROADCASTS, "constants broadcast")                                          \
-  X(EG_GUARD_BROADCASTS_FLOAT, "constants broadcast, float")
+  X(EG_GUARD_BROADCASTS_FLOAT, "constants broadcast, float")                             \
+  X(EG_GUARD_VALUES, "values of attributes")                                             \
+  X(EG_GUARD_SHAPES, "shapes")
 #define EG_GUARD_ENUM(id, words) id,
 typedef enum eg_guard { EG_GUARD_LIST(EG_GUARD_ENUM) EG_GUARD_COUNT } eg_guard;
 #undef EG_GUARD_ENUM
@@ -39,12 +41,31 @@ typedef struct eg_draft_group {
   bool on_left, on_right;
 } eg_draft_group;
 
+/// An attribute of an operator of a side. Places are numbered as they are written.
+typedef struct eg_draft_place {
+  eg_op op;
+  uint16_t slot;
+  uint32_t operator_number; // of the side, as they are written
+  const eg_attr *value;
+  bool is_default;
+} eg_draft_place;
+EG_VEC_DEFINE(eg_draft_places, eg_draft_place);
+
+/// What stands at places in the place of values of the instance, and what else the rule
+/// says: for drafts whose attributes are computed (infer.h).
+typedef struct eg_lift {
+  const char *const *left, *const *right; // by place; NULL: the value of the instance
+  uint32_t named;                         // bits of operators of the left side: "?t1"
+  const char *conditions;                 // "" or " (...) ..."
+} eg_lift;
+
 typedef struct eg_draft {
   const eg_term_space *space;
   eg_term_code left, right; // every leaf of the right side is one of the left
   eg_draft_group groups[EG_DRAFT_GROUPS];
   uint32_t group_count; // of those that can be lifted: they stand on the left
   uint32_t lifted;      // bits of groups
+  const eg_lift *lift;  // instead of groups; may be NULL
   eg_guard guard;
   const char *class_text; // "exact"
   bool both_ways;
@@ -60,9 +81,15 @@ bool eg_draft_can_turn(const eg_draft *draft);
 uint32_t eg_draft_groups_of(const eg_draft *draft, bool are_defaults);
 /// Lists the groups. Fails with EGRAPH_E_MEMORY only.
 egraph_status eg_draft_list_groups(eg_draft *draft);
-/// Appends one side: "(add ?x1 ?x2)". Variables are numbered as they occur on the left,
-/// so equal rules of equal ranks print alike.
-egraph_status eg_draft_print_side(const eg_draft *draft, eg_term_code side, eg_text *out);
+/// Appends the places of one side. Fails with EGRAPH_E_MEMORY only.
+egraph_status eg_draft_list_places(const eg_draft *draft, eg_term_code side,
+                                   eg_draft_places *out);
+/// Appends both sides without values of attributes, symbols apart: drafts of one shape
+/// read alike. `has_lengths`: of lists it says how long they are.
+egraph_status eg_draft_print_shape(const eg_draft *draft, bool has_lengths, eg_text *out);
+/// Appends both sides: "(add ?x1 ?x1) = (mul ...)". Variables are numbered as they occur
+/// on the left, so equal rules of equal ranks print alike.
+egraph_status eg_draft_print_sides(const eg_draft *draft, eg_text *out);
 /// Appends the rule as it stands in a file.
 egraph_status eg_draft_print(const eg_draft *draft, const char *name, const char *source,
                              eg_text *out);

@@ -227,7 +227,10 @@ static egraph_status run_probe(probe *p) {
 static double *data_of(const probe *p, uint32_t operand) {
   return p->inputs[operand].data;
 }
-static const double *result_of(const probe *p) { return p->results[p->result].data; }
+/// Casts have results of other types.
+static double result_at(const probe *p, uint32_t element) {
+  return eg_tensor_get_double(&p->results[p->result], element);
+}
 
 static egraph_status open_probe(probe *p, const eg_type *types) {
   eg_type wide[EG_FIELD_MAX_OPERANDS] = {{0}};
@@ -302,8 +305,13 @@ static egraph_status read_linear(probe *p, uint32_t operand, bool moves, entries
       data[i] = moves ? i + 1 : i == j;
     EG_TRY(run_probe(p));
     for (uint32_t e = 0; e < p->elements; e++) {
-      double value = result_of(p)[e];
+      double value = result_at(p, e);
       if (value == 0) continue;
+      if (moves && !(value >= 1 && value <= p->sizes[operand]))
+        return EG_FAIL(EGRAPH_E_UNSUPPORTED,
+                       "%s puts %g where no element is; leave that attribute out of the "
+                       "family",
+                       eg_op_info_of((eg_op)p->attrs->op)->name, value);
       uint32_t from = moves ? (uint32_t)value - 1 : j;
       entry found = {.element = e,
                      .from = EG_FIELD_PLACE(operand, from),
@@ -324,7 +332,7 @@ static egraph_status read_products(probe *p, entries *all) {
     b[j] = 1;
     EG_TRY(run_probe(p));
     for (uint32_t e = 0; e < p->elements; e++) {
-      double value = result_of(p)[e];
+      double value = result_at(p, e);
       if (value < 1 || value > p->sizes[0]) continue;
       entry found = {.element = e, .from = (uint32_t)value - 1, .other = j, .factor = 1};
       EG_TRY(entries_push(all, found));
@@ -375,7 +383,7 @@ static egraph_status compare_with_kernel(probe *p, const eg_field_plan *plan) {
   eg_field_plan_run(&bare, (const uint64_t *const *)operands, out);
   for (uint32_t e = 0; e < p->elements; e++) {
     uint64_t wanted;
-    if (eg_field_of_double(result_of(p)[e], false, &wanted) && wanted == out[e]) continue;
+    if (eg_field_of_double(result_at(p, e), false, &wanted) && wanted == out[e]) continue;
     return EG_FAIL(EGRAPH_E_UNSUPPORTED,
                    "%s is no polynomial as the field knows them; leave it out of the "
                    "family",
@@ -516,13 +524,16 @@ static bool is_unary_function(const probe *p, const eg_field_plan *plan) {
 
 static egraph_status plan_terms(probe *p, const eg_type *types, eg_field_plan *out) {
   unsigned flags = eg_op_info_of(out->op)->flags;
-  bool moves = (flags & EG_OPF_MOVES) != 0, products = IS_ONE_OF(PRODUCTS, out->op);
+  bool is_equation = out->op == EG_OP_EINSUM; // a sum of one operand, a product of two
+  bool moves = (flags & EG_OPF_MOVES) != 0;
+  bool products = IS_ONE_OF(PRODUCTS, out->op) || (is_equation && p->count == 2);
   if (is_unary_function(p, out)) {
     uint32_t elements;
     const eg_attrs identity = {.op = EG_OP_IDENTITY};
     return read_as(p, &identity, types, &out->sums, &elements);
   }
-  if (!moves && !products && !IS_ONE_OF(SUMS, out->op))
+  bool is_sum = IS_ONE_OF(SUMS, out->op) || (is_equation && p->count == 1);
+  if (!moves && !products && !is_sum)
     return EG_FAIL(EGRAPH_E_UNSUPPORTED,
                    "%s has no meaning in the field; leave it out of the family",
                    eg_op_info_of(out->op)->name);

@@ -5,8 +5,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "rewrites/generate/generate_state.h"
-#include "rewrites/generate/judge.h"
+#include "rewrites/generate/infer.h"
+#include "rewrites/generate/merge.h"
+#include "rewrites/language/rule_forms.h"
 #include "rewrites/rule_files.h"
 
 // Candidates that are asked about in one e-graph; limits of it.
@@ -17,6 +20,8 @@ enum {
   INSTANCES = 128,
   NAME_BYTES = 128
 };
+// Of the candidates of one shape the first ones are judged together with the others.
+enum { FIRST_OF_A_SHAPE = 2 };
 static const double SECONDS_BETWEEN_STATES = 10;
 
 typedef struct run {
@@ -29,6 +34,8 @@ typedef struct run {
   eg_generate_state state;
   eg_rules *rules; // shipped, then kept
   eg_judge_options judge;
+  eg_merged_rules merged;    // those of the file
+  eg_values shapes, lengths; // hashes by candidate: shape, and with lengths of lists
   bool is_stopped;
   double written; // clock of the last state
 } run;
@@ -108,6 +115,59 @@ static egraph_status enable_exploring(run *r) {
   return EGRAPH_OK;
 }
 
+// At most as deep as the reader allows.
+static bool calls(const eg_rule *rule, uint32_t expr, eg_rule_function function) {
+  const eg_rule_expr *at = &rule->exprs[expr];
+  if (at->form != EG_RULE_EXPR_CALL) return false;
+  bool is = at->function == function;
+  for (uint32_t i = 0; i < at->arg_count && !is; i++)
+    is = calls(rule, at->args[i], function);
+  return is;
+}
+
+/// Whether an instance tells little of where the rule holds: its shapes fit the
+/// conditions.
+static bool says_shapes(const eg_rule *rule) {
+  static const eg_rule_function OF_SHAPES[] = {
+      EG_RULE_FN_DIM,   EG_RULE_FN_RANK,       EG_RULE_FN_ELEMENTS,
+      EG_RULE_FN_SHAPE, EG_RULE_FN_SAME_SHAPE, EG_RULE_FN_SAME_TYPE};
+  for (uint32_t i = 0; i < rule->condition_count; i++)
+    for (size_t k = 0; k < sizeof OF_SHAPES / sizeof *OF_SHAPES; k++)
+      if (calls(rule, rule->conditions[i], OF_SHAPES[k])) return true;
+  return false;
+}
+
+/// Under a name of its own: files of different runs may use one name.
+static egraph_status use_other(run *r, const eg_rule *rule, eg_text *text) {
+  uint32_t before = eg_rules_count(r->rules);
+  eg_rule renamed = *rule;
+  char name[NAME_BYTES];
+  bool added;
+  (void)snprintf(name, sizeof name, "beside-%u-%.80s", (unsigned)before, rule->name);
+  renamed.name = name;
+  eg_text_clear(text);
+  EG_TRY(eg_rule_print(text, &renamed));
+  EG_TRY(use_rule(r, eg_text_of(text), &added));
+  if (!added || !says_shapes(rule)) return EGRAPH_OK;
+  return eg_rules_enable(r->rules, name, false);
+}
+
+/// Rules of another file imply, too, where they hold whatever the shapes are.
+static egraph_status use_file(run *r, const char *path) {
+  eg_rules *rules;
+  eg_text text;
+  EG_TRY(eg_rules_create(&r->alloc, &rules));
+  (void)eg_rules_set_verified(rules, true);
+  eg_text_init(&text, r->alloc);
+  egraph_status status = eg_rules_load(rules, path);
+  for (uint32_t i = 0; status == EGRAPH_OK && i < eg_rules_count(rules); i++)
+    if (!eg_rules_at(rules, i)->reversed)
+      status = use_other(r, eg_rules_at(rules, i), &text);
+  eg_text_deinit(&text);
+  eg_rules_destroy(rules);
+  return status;
+}
+
 static egraph_status open_rules(run *r) {
   EG_TRY(eg_rules_create(&r->alloc, &r->rules));
   (void)eg_rules_set_verified(r->rules, false);
@@ -115,6 +175,8 @@ static egraph_status open_rules(run *r) {
     EG_TRY(eg_rules_add_builtin(r->rules));
     EG_TRY(enable_exploring(r));
   }
+  for (size_t i = 0; i < r->options->beside_count; i++)
+    EG_TRY(use_file(r, r->options->beside[i]));
   EG_TRY(use_commutativity(r));
   (void)eg_rules_set_verified(r->rules, true); // those of a state file are of others
   for (size_t i = 0; i < r->state.rules.len; i++) {
@@ -184,9 +246,10 @@ static egraph_status print_source(const run *r, const eg_candidate *c, eg_text *
 }
 
 /// Guards that ask nothing of what has no constants; a constant is a number where terms
-/// are compared, and broadcasts to all.
+/// are compared, and broadcasts to all. Values of attributes are those of the instance.
 static bool is_general(uint32_t guard) {
-  return guard == EG_GUARD_NONE || guard == EG_GUARD_BROADCASTS;
+  return guard == EG_GUARD_NONE || guard == EG_GUARD_BROADCASTS ||
+         guard == EG_GUARD_VALUES;
 }
 
 static egraph_status keep(run *r, const eg_candidate *c, const eg_draft *draft) {
@@ -203,7 +266,8 @@ static egraph_status keep(run *r, const eg_candidate *c, const eg_draft *draft) 
   const eg_kept_rule rule = {.text = eg_text_of(&text),
                              .candidate = (uint32_t)r->state.next,
                              .guard = draft->guard,
-                             .both_ways = draft->both_ways};
+                             .both_ways = draft->both_ways,
+                             .is_inferred = draft->lift != NULL};
   if (status == EGRAPH_OK && added) status = eg_generate_state_keep(&r->state, &rule);
   if (status == EGRAPH_OK && added)
     status = enable_kept(r, r->state.rules.len - 1, is_general(draft->guard));
@@ -220,7 +284,8 @@ enum { NO_RULE = -1 };
 static egraph_status enable_general(run *r, uint32_t guard, ptrdiff_t but) {
   for (size_t i = 0; i < r->state.rules.len; i++) {
     uint32_t other = r->state.rules.data[i].guard;
-    bool on = is_general(other) || other == guard;
+    bool is_same = other == guard && guard != EG_GUARD_SHAPES; // each has its own
+    bool on = is_general(other) || is_same;
     EG_TRY(enable_kept(r, i, on && (ptrdiff_t)i != but));
   }
   return EGRAPH_OK;
@@ -240,6 +305,95 @@ static egraph_status ask_accepted(run *r, const eg_draft *draft, bool *out) {
   return enable_general(r, EG_GUARD_NONE, NO_RULE);
 }
 
+// ---- candidates of one shape ----------------------------------------------------
+
+static egraph_status push_shape(const eg_draft *draft, bool has_lengths, eg_text *text,
+                                eg_values *out) {
+  eg_text_clear(text);
+  EG_TRY(eg_draft_print_shape(draft, has_lengths, text));
+  return eg_values_push(out, eg_hash_bytes(0, text->chars.data, text->chars.len));
+}
+
+static egraph_status list_shapes(run *r) {
+  eg_text text;
+  eg_text_init(&text, r->alloc);
+  egraph_status status = EGRAPH_OK;
+  for (size_t i = 0; status == EGRAPH_OK && i < r->state.candidates.len; i++) {
+    const eg_candidate *c = &r->state.candidates.data[i];
+    eg_draft draft;
+    (void)eg_draft_of(r->space, c->left, c->right, &draft);
+    status = push_shape(&draft, false, &text, &r->shapes);
+    if (status == EGRAPH_OK) status = push_shape(&draft, true, &text, &r->lengths);
+  }
+  eg_text_deinit(&text);
+  return status;
+}
+
+/// Drafts of the shape of a candidate, itself among them.
+typedef struct alike {
+  eg_draft drafts[EG_FIT_MEMBERS];
+  const eg_draft *list[EG_FIT_MEMBERS];
+  uint32_t count;
+  uint32_t before; // of this shape, before the candidate
+} alike;
+
+static void find_alike(const run *r, const eg_values *shapes, uint64_t candidate,
+                       alike *out) {
+  out->count = out->before = 0;
+  for (size_t i = 0; i < shapes->len; i++) {
+    if (shapes->data[i] != shapes->data[candidate]) continue;
+    out->before += i < candidate;
+    if (out->count >= EG_FIT_MEMBERS - (i < candidate)) continue; // room for itself
+    const eg_candidate *c = &r->state.candidates.data[i];
+    (void)eg_draft_of(r->space, c->left, c->right, &out->drafts[out->count]);
+    out->list[out->count] = &out->drafts[out->count];
+    out->count++;
+  }
+}
+
+/// Whether a rule that was inferred of candidates of this shape implies this one, too.
+static egraph_status ask_inferred(run *r, const eg_draft *draft, bool *out) {
+  const eg_draft *list[] = {draft};
+  for (size_t i = 0; i < r->state.rules.len && !*out; i++) {
+    const eg_kept_rule *rule = &r->state.rules.data[i];
+    size_t before = r->state.rules.len;
+    if (!rule->is_inferred || is_general(rule->guard) ||
+        r->shapes.data[rule->candidate] != r->shapes.data[r->state.next])
+      continue;
+    EG_TRY(enable_kept(r, i, true));
+    EG_TRY(ask_implied(r, EGRAPH_MATH_FAST, list, 1, out));
+    if (r->state.rules.len == before) EG_TRY(enable_kept(r, i, false));
+  }
+  return EGRAPH_OK;
+}
+
+/// With all candidates of the shape, then with those whose lists are as long.
+static egraph_status infer(run *r, bool is_guarded, eg_draft *draft, bool *out_accepted) {
+  const eg_values *shapes[] = {&r->shapes, &r->lengths};
+  alike others;
+  uint32_t before = 0;
+  for (int i = 0; i < 2 && !*out_accepted; i++) {
+    find_alike(r, shapes[i], r->state.next, &others);
+    // Conditions are looked for once for each shape: that takes longest.
+    bool is_first = is_guarded ? others.before == 0 : others.before < FIRST_OF_A_SHAPE;
+    if (!is_first || (i == 1 && others.count == before)) continue;
+    before = others.count;
+    EG_TRY(eg_infer(&r->judge, &r->arena, others.list, others.count, is_guarded, draft,
+                    out_accepted));
+  }
+  return EGRAPH_OK;
+}
+
+/// The most general rule first: without guards, then under conditions, then of the ranks
+/// of the instance alone.
+static egraph_status generalize(run *r, eg_draft *draft, bool *out_accepted) {
+  EG_TRY(infer(r, false, draft, out_accepted));
+  if (!*out_accepted) EG_TRY(eg_judge_generalize(&r->judge, draft, out_accepted));
+  if (!*out_accepted) EG_TRY(infer(r, true, draft, out_accepted));
+  if (!*out_accepted) EG_TRY(eg_judge_guard(&r->judge, draft, out_accepted));
+  return EGRAPH_OK;
+}
+
 /// `is_fresh`: no rules were kept since it was asked whether the candidate is implied.
 static egraph_status judge_one(run *r, eg_draft *draft, bool is_fresh, bool implied) {
   const eg_candidate *c = &r->state.candidates.data[r->state.next];
@@ -247,7 +401,8 @@ static egraph_status judge_one(run *r, eg_draft *draft, bool is_fresh, bool impl
   bool accepted = false;
   if (!implied && !is_fresh)
     EG_TRY(ask_implied(r, EGRAPH_MATH_ASSOCIATIVE, list, 1, &implied));
-  if (!implied) EG_TRY(eg_judge_generalize(&r->judge, draft, &accepted));
+  if (!implied) EG_TRY(ask_inferred(r, draft, &implied));
+  if (!implied) EG_TRY(generalize(r, draft, &accepted));
   if (!implied && accepted) EG_TRY(ask_accepted(r, draft, &implied));
   if (!implied && accepted) return keep(r, c, draft);
   *(implied ? &r->report->implied : &r->report->refused) += 1;
@@ -286,17 +441,30 @@ static egraph_math class_of(const run *r, size_t rule) {
                                                 : EGRAPH_MATH_EXACT;
 }
 
+/// Whether the rules that are on imply the candidate of a rule, or, of one that was
+/// inferred, all candidates of its shape.
+static egraph_status ask_needless(run *r, size_t rule, bool *out) {
+  const eg_kept_rule *kept = &r->state.rules.data[rule];
+  const eg_candidate *c = &r->state.candidates.data[kept->candidate];
+  alike others = {.count = 1, .list = {&others.drafts[0]}};
+  bool implied[EG_FIT_MEMBERS] = {false};
+  (void)eg_draft_of(r->space, c->left, c->right, &others.drafts[0]);
+  if (kept->is_inferred) find_alike(r, &r->lengths, kept->candidate, &others);
+  EG_TRY(ask_implied(r, class_of(r, rule), others.list, others.count, implied));
+  *out = true;
+  for (uint32_t i = 0; i < others.count; i++)
+    *out = *out && implied[i];
+  return EGRAPH_OK;
+}
+
 /// Takes out what the others imply: a rule that came later may be the more general one.
 static egraph_status minimize(run *r) {
   for (size_t i = 0; i < r->state.rules.len && !r->is_stopped;) {
     size_t before = r->state.rules.len;
-    const eg_candidate *c = &r->state.candidates.data[r->state.rules.data[i].candidate];
-    eg_draft draft;
     char line[64];
     bool implied = false;
-    (void)eg_draft_of(r->space, c->left, c->right, &draft);
     EG_TRY(enable_general(r, r->state.rules.data[i].guard, (ptrdiff_t)i));
-    EG_TRY(ask_implied(r, class_of(r, i), (const eg_draft *[]){&draft}, 1, &implied));
+    EG_TRY(ask_needless(r, i, &implied));
     if (r->state.rules.len != before) continue; // one was unsound: begin anew with i
     if (implied) {
       EG_TRY(enable_kept(r, i, false));
@@ -347,21 +515,23 @@ static egraph_status print_file(const run *r, eg_text *out) {
       "on random instances.\n; %zu rules of %" PRIu64 " of %zu candidates%s.\n"
       "(egraph-rules 1)\n",
       r->family.name, r->options->operators, r->options->seed,
-      r->options->is_alone ? " --alone" : "", r->family.about, r->state.rules.len,
+      r->options->is_alone ? " --alone" : "", r->family.about, r->merged.len,
       r->state.next, r->state.candidates.len,
       r->options->is_alone ? "" : " that shipped rules do not imply"));
-  for (size_t i = 0; i < r->state.rules.len; i++)
-    EG_TRY(eg_text_printf(out, "\n%s", r->state.rules.data[i].text));
+  for (size_t i = 0; i < r->merged.len; i++)
+    EG_TRY(eg_text_printf(out, "\n%s", r->merged.data[i].text));
   return EGRAPH_OK;
 }
 
 static void count_rules(run *r) {
   r->report->candidates = r->state.candidates.len;
   r->report->judged = r->state.next;
-  r->report->kept = r->state.rules.len;
-  for (size_t i = 0; i < r->state.rules.len; i++) {
+  r->report->kept = r->merged.len;
+  for (size_t i = 0; i < r->state.rules.len; i++)
     r->report->guards[r->state.rules.data[i].guard]++;
-    r->report->turned += r->state.rules.data[i].both_ways;
+  for (size_t i = 0; i < r->merged.len; i++) {
+    r->report->turned += r->merged.data[i].both_ways;
+    r->report->merged += r->merged.data[i].count - 1;
   }
 }
 
@@ -371,8 +541,23 @@ static egraph_status work(run *r, eg_term_pairs *pairs) {
   EG_TRY(find_candidates(r, pairs));
   double start = eg_clock_seconds();
   EG_TRY(open_rules(r));
+  EG_TRY(list_shapes(r));
   EG_TRY(judge(r));
+  EG_TRY(eg_rules_merge(&r->arena, &r->state.rules, r->judge.seed, &r->merged));
   r->report->judge_seconds = eg_clock_seconds() - start;
+  return EGRAPH_OK;
+}
+
+/// A state is of a run beside certain rules.
+static egraph_status hash_files(egraph_allocator alloc, eg_generate_options *options) {
+  enum { MAX_RULES_BYTES = 1 << 26 };
+  for (size_t i = 0; i < options->beside_count; i++) {
+    char *text;
+    size_t size;
+    EG_TRY(eg_file_read(alloc, options->beside[i], MAX_RULES_BYTES, &text, &size));
+    options->beside_hash = eg_hash_bytes(options->beside_hash, text, size);
+    eg_free(alloc, text, size + 1, 1);
+  }
   return EGRAPH_OK;
 }
 
@@ -383,8 +568,10 @@ egraph_status eg_rules_generate(const egraph_allocator *alloc,
   if (options->operators == 0 || options->operators > EG_TERM_MAX_SIZE)
     return EG_FAIL(EGRAPH_E_ARGUMENT, "operators: %" PRIu32 "; it must be 1 to %d",
                    options->operators, EG_TERM_MAX_SIZE);
+  eg_generate_options own = *options;
+  EG_TRY(hash_files(eg_allocator_or_heap(alloc), &own));
   run r = {.alloc = eg_allocator_or_heap(alloc),
-           .options = options,
+           .options = &own,
            .report = report,
            .judge = {.iterations = ITERATIONS,
                      .nodes_of_a_pair = NODES_OF_A_PAIR,
@@ -394,10 +581,16 @@ egraph_status eg_rules_generate(const egraph_allocator *alloc,
   eg_arena_init(&r.arena, r.alloc);
   eg_generate_state_init(&r.state, r.alloc);
   eg_term_pairs_init(&pairs, r.alloc);
+  eg_merged_rules_init(&r.merged, r.alloc);
+  eg_values_init(&r.shapes, r.alloc);
+  eg_values_init(&r.lengths, r.alloc);
   egraph_status status = work(&r, &pairs);
   count_rules(&r);
   if (status == EGRAPH_OK) status = print_file(&r, out);
   eg_term_pairs_deinit(&pairs);
+  eg_merged_rules_deinit(&r.merged);
+  eg_values_deinit(&r.shapes);
+  eg_values_deinit(&r.lengths);
   eg_generate_state_deinit(&r.state);
   eg_term_space_destroy(r.space);
   eg_rules_destroy(r.rules);

@@ -72,9 +72,10 @@ static bool read_number(const eg_sexpr *at, uint64_t *out) {
 static egraph_status print_run(const eg_generate_options *options,
                                const eg_term_space *space, eg_text *out) {
   const eg_family *family = eg_term_space_family(space);
-  return eg_text_printf(out, "(run %s %" PRIu64 " %" PRIu32 " %" PRIu64 " %d)",
+  return eg_text_printf(out,
+                        "(run %s %" PRIu64 " %" PRIu32 " %" PRIu64 " %d %" PRIu64 ")",
                         family->name, family->hash, options->operators, options->seed,
-                        options->is_alone);
+                        options->is_alone, options->beside_hash);
 }
 
 static egraph_status check_run(const reader *r, const eg_sexpr *form) {
@@ -87,7 +88,8 @@ static egraph_status check_run(const reader *r, const eg_sexpr *form) {
   eg_text_deinit(&wanted);
   eg_text_deinit(&given);
   if (status != EGRAPH_OK || same) return status;
-  return refuse(r, "it is the state of another run (family, operators, seed)");
+  return refuse(r, "it is the state of another run (family, operators, seed, rules "
+                   "beside)");
 }
 
 /// Whether a candidate is one: terms of the space, equal at a point of its own.
@@ -132,17 +134,20 @@ static egraph_status read_candidates(const reader *r, const eg_sexpr *form,
 static egraph_status read_rules(const reader *r, const eg_sexpr *form) {
   for (uint32_t i = 1; i < form->count; i++) {
     const eg_sexpr *row = &form->children[i];
-    uint64_t guard, turned, candidate;
-    if (row->kind != EG_SEXPR_LIST || row->count != 4 ||
+    uint64_t guard, turned, inferred, candidate;
+    if (row->kind != EG_SEXPR_LIST || row->count != 5 ||
         !read_number(&row->children[0], &guard) || guard >= EG_GUARD_COUNT ||
         !read_number(&row->children[1], &turned) || turned > 1 ||
-        !read_number(&row->children[2], &candidate) || candidate >= r->state->next ||
-        row->children[3].kind != EG_SEXPR_STRING)
-      return refuse(r, "a rule is its guard, whether it turns, its candidate, its text");
-    const eg_kept_rule rule = {.text = row->children[3].text,
+        !read_number(&row->children[2], &inferred) || inferred > 1 ||
+        !read_number(&row->children[3], &candidate) || candidate >= r->state->next ||
+        row->children[4].kind != EG_SEXPR_STRING)
+      return refuse(r, "a rule is its guard, whether it turns and was inferred, its "
+                       "candidate, its text");
+    const eg_kept_rule rule = {.text = row->children[4].text,
                                .candidate = (uint32_t)candidate,
                                .guard = (uint32_t)guard,
-                               .both_ways = turned != 0};
+                               .both_ways = turned != 0,
+                               .is_inferred = inferred != 0};
     EG_TRY(eg_generate_state_keep(r->state, &rule));
   }
   return EGRAPH_OK;
@@ -226,8 +231,8 @@ static egraph_status print_state(const eg_generate_state *state,
   EG_TRY(eg_text_append(out, ")\n(rules"));
   for (size_t i = 0; i < state->rules.len; i++) {
     const eg_kept_rule *rule = &state->rules.data[i];
-    EG_TRY(eg_text_printf(out, "\n (%" PRIu32 " %d %" PRIu32 " ", rule->guard,
-                          rule->both_ways, rule->candidate));
+    EG_TRY(eg_text_printf(out, "\n (%" PRIu32 " %d %d %" PRIu32 " ", rule->guard,
+                          rule->both_ways, rule->is_inferred, rule->candidate));
     EG_TRY(eg_text_quoted(out, rule->text));
     EG_TRY(eg_text_append(out, ")"));
   }

@@ -1,7 +1,7 @@
 // The state file of a generation: candidates, how far they are judged, rules kept.
 //
 //   (egraph-generate 1)
-//   (run FAMILY HASH OPERATORS SEED ALONE)
+//   (run FAMILY HASH OPERATORS SEED ALONE HASH)
 //   (counts N ...)  (next N)
 //   (candidates (LEFT RIGHT INSTANCES) ...)   codes of terms
 //   (rules "text" ...)
@@ -17,6 +17,7 @@ typedef struct eg_kept_rule {
   uint32_t candidate; // that it was
   uint32_t guard;
   bool both_ways;
+  bool is_inferred; // of all candidates of one shape (infer.h)
 } eg_kept_rule;
 EG_VEC_DEFINE(eg_kept_rules, eg_kept_rule);
 

@@ -127,34 +127,49 @@ egraph_status eg_judge_implied(const eg_rules *rules, const eg_judge_options *op
 
 // ---- accepted -------------------------------------------------------------------
 
+egraph_status eg_judge_read(const eg_draft *draft, eg_rules **out, bool *out_read) {
+  eg_text text;
+  EG_TRY(eg_rules_create(NULL, out));
+  eg_text_init(&text, eg_rules_allocator(*out));
+  (void)eg_rules_set_verified(*out, false);
+  egraph_status status = eg_text_append(&text, "(egraph-rules 1)\n");
+  if (status == EGRAPH_OK) status = eg_draft_print(draft, "draft", "draft", &text);
+  if (status == EGRAPH_OK)
+    status = eg_rules_parse(*out, "draft.rules", eg_text_of(&text), text.chars.len);
+  eg_text_deinit(&text);
+  *out_read = status == EGRAPH_OK && eg_rules_count(*out) != 0;
+  if (status == EGRAPH_E_PARSE) return EGRAPH_OK;
+  if (status != EGRAPH_OK) eg_rules_destroy(*out);
+  return status;
+}
+
 /// Whether the verifier accepts the rule as it stands; what it cannot read it does not.
 static egraph_status is_accepted(uint64_t seed, const eg_draft *draft, uint32_t instances,
                                  bool *out) {
   eg_rules *rules;
-  eg_text text;
+  bool is_read;
   *out = false;
-  EG_TRY(eg_rules_create(NULL, &rules));
-  eg_text_init(&text, eg_rules_allocator(rules));
-  (void)eg_rules_set_verified(rules, false);
-  egraph_status status = eg_text_append(&text, "(egraph-rules 1)\n");
-  if (status == EGRAPH_OK) status = eg_draft_print(draft, "draft", "draft", &text);
-  if (status == EGRAPH_OK)
-    status = eg_rules_parse(rules, "draft.rules", eg_text_of(&text), text.chars.len);
-  bool is_read = status == EGRAPH_OK;
-  if (status == EGRAPH_E_PARSE) status = EGRAPH_OK;
-  if (status == EGRAPH_OK && is_read && eg_rules_count(rules) != 0) {
+  EG_TRY(eg_judge_read(draft, &rules, &is_read));
+  egraph_status status = EGRAPH_OK;
+  if (is_read) {
     const eg_verify_options verify = {.seed = seed, .instances = instances};
     uint32_t rejected = 0;
     status = eg_rules_verify(rules, &verify, NULL, NULL, &rejected);
     *out = status == EGRAPH_OK && rejected == 0;
   }
-  eg_text_deinit(&text);
   eg_rules_destroy(rules);
   return status;
 }
 
 // A guard that hardly any draw fulfils costs most, so a try begins with few instances.
 enum { FEW_INSTANCES = 8, MAX_TRIES = 48, CONFIRMATIONS = 4 };
+
+egraph_status eg_judge_accepts(const eg_judge_options *options, const eg_draft *draft,
+                               bool *out_accepted) {
+  EG_TRY(is_accepted(options->seed, draft, FEW_INSTANCES, out_accepted));
+  if (!*out_accepted) return EGRAPH_OK;
+  return is_accepted(options->seed, draft, options->instances, out_accepted);
+}
 
 /// Drafts that were refused, by the hash of their text: another guard may say the same.
 typedef struct tries {
@@ -181,9 +196,7 @@ static egraph_status try_draft(tries *t, eg_draft *draft, eg_guard guard, uint32
   EG_TRY(hash_draft(draft, &hash));
   for (uint32_t i = 0; i < t->count; i++)
     if (t->refused[i] == hash) return EGRAPH_OK;
-  EG_TRY(is_accepted(t->options->seed, draft, FEW_INSTANCES, out_accepted));
-  if (*out_accepted)
-    EG_TRY(is_accepted(t->options->seed, draft, t->options->instances, out_accepted));
+  EG_TRY(eg_judge_accepts(t->options, draft, out_accepted));
   if (!*out_accepted && t->count < MAX_TRIES) t->refused[t->count++] = hash;
   return EGRAPH_OK;
 }
@@ -228,9 +241,8 @@ static egraph_status confirm(const eg_judge_options *options, const eg_draft *dr
   return EGRAPH_OK;
 }
 
-/// The strictest class that passes, and backwards, too, where that does.
-static egraph_status settle(const eg_judge_options *options, eg_draft *draft,
-                            bool *out_accepted) {
+egraph_status eg_judge_settle(const eg_judge_options *options, eg_draft *draft,
+                              bool *out_accepted) {
   static const char *const CLASSES[] = {"exact", "associative", "associative spreads",
                                         "fast"};
   bool can_turn = eg_draft_can_turn(draft);
@@ -254,9 +266,7 @@ static egraph_status lift_defaults(const eg_judge_options *options, eg_draft *dr
     if (!group->is_default || (draft->both_ways && !group->on_right)) continue;
     uint32_t before = draft->lifted;
     draft->lifted |= 1u << i;
-    EG_TRY(is_accepted(options->seed, draft, FEW_INSTANCES, &accepted));
-    if (accepted)
-      EG_TRY(is_accepted(options->seed, draft, options->instances, &accepted));
+    EG_TRY(eg_judge_accepts(options, draft, &accepted));
     if (!accepted) draft->lifted = before;
   }
   if (draft->lifted == settled) return EGRAPH_OK;
@@ -265,29 +275,34 @@ static egraph_status lift_defaults(const eg_judge_options *options, eg_draft *dr
   return EGRAPH_OK;
 }
 
-static egraph_status generalize(const eg_judge_options *options, eg_draft *draft,
-                                bool *out_accepted) {
-  tries t = {.options = options};
+egraph_status eg_judge_generalize(const eg_judge_options *options, eg_draft *draft,
+                                  bool *out_accepted) {
   EG_TRY(eg_draft_list_groups(draft));
-  uint32_t all = eg_draft_groups_of(draft, false);
   draft->class_text = "fast";
-  EG_TRY(try_draft(&t, draft, EG_GUARD_NONE, all, out_accepted));
-  if (*out_accepted) EG_TRY(settle(options, draft, out_accepted));
-  if (*out_accepted) return EGRAPH_OK;
+  draft->lifted = eg_draft_groups_of(draft, false);
+  EG_TRY(eg_judge_accepts(options, draft, out_accepted));
+  if (*out_accepted) EG_TRY(eg_judge_settle(options, draft, out_accepted));
+  return *out_accepted ? lift_defaults(options, draft) : EGRAPH_OK;
+}
+
+static egraph_status find_and_loosen(const eg_judge_options *options, eg_draft *draft,
+                                     bool *out_accepted) {
+  tries t = {.options = options};
   draft->class_text = "fast";
   draft->both_ways = false;
   EG_TRY(find_guard(&t, draft, out_accepted));
   if (!*out_accepted) return EGRAPH_OK;
   eg_draft narrow = *draft; // in case that what is loosened does not last
   EG_TRY(loosen(&t, draft));
-  EG_TRY(settle(options, draft, out_accepted));
+  EG_TRY(eg_judge_settle(options, draft, out_accepted));
   if (*out_accepted) return EGRAPH_OK;
   *draft = narrow;
-  return settle(options, draft, out_accepted);
+  return eg_judge_settle(options, draft, out_accepted);
 }
 
-egraph_status eg_judge_generalize(const eg_judge_options *options, eg_draft *draft,
-                                  bool *out_accepted) {
-  EG_TRY(generalize(options, draft, out_accepted));
+egraph_status eg_judge_guard(const eg_judge_options *options, eg_draft *draft,
+                             bool *out_accepted) {
+  EG_TRY(eg_draft_list_groups(draft));
+  EG_TRY(find_and_loosen(options, draft, out_accepted));
   return *out_accepted ? lift_defaults(options, draft) : EGRAPH_OK;
 }

@@ -20,10 +20,24 @@ egraph_status eg_judge_implied(const eg_rules *rules, const eg_judge_options *op
                                const eg_draft *const *drafts, uint32_t count,
                                bool *out_implied);
 
-/// Finds what can be left out of a draft so that the verifier accepts the rule:
-/// everything; or values that are lifted one by one under the guard that is needed; and
-/// its class. *out_accepted is false where no guard does.
+/// Reads the rule that a draft is; *out_read is false where the text is none. The caller
+/// destroys *out.
+egraph_status eg_judge_read(const eg_draft *draft, eg_rules **out, bool *out_read);
+/// Whether the verifier accepts the rule as it stands: on few instances, then on all.
+egraph_status eg_judge_accepts(const eg_judge_options *options, const eg_draft *draft,
+                               bool *out_accepted);
+/// The strictest class that passes, and backwards, too, where that does; verified with
+/// more seeds.
+egraph_status eg_judge_settle(const eg_judge_options *options, eg_draft *draft,
+                              bool *out_accepted);
+
+/// Leaves as much of the instance out as the verifier lets: every value of an attribute
+/// that is on the left, without a guard; else *out_accepted is false.
 egraph_status eg_judge_generalize(const eg_judge_options *options, eg_draft *draft,
                                   bool *out_accepted);
+/// Finds what can be left out where that does not hold: values that are lifted one by one
+/// under the guard that is needed. *out_accepted is false where no guard does.
+egraph_status eg_judge_guard(const eg_judge_options *options, eg_draft *draft,
+                             bool *out_accepted);
 
 #endif

@@ -15,14 +15,7 @@
 
 // INSTANCES of each kind are kept in mind. FEW conditions are tried in pairs, TRIALS
 // guards verified with SEEDS seeds each.
-enum {
-  INSTANCES = 4096,
-  WORDS = INSTANCES / 64,
-  FEW = 48,
-  TRIALS = 12,
-  SEEDS = 3,
-  IMPORT_SHARE = 4
-};
+enum { INSTANCES = 4096, WORDS = INSTANCES / 64, FEW = 48, TRIALS = 12, SEEDS = 3 };
 
 /// Which instances a condition keeps.
 typedef struct condition {
@@ -37,7 +30,8 @@ typedef struct search {
   const eg_rule *rule;
   const eg_sexpr *form;
   uint64_t seed;
-  bool *is_left_out; // [conditions of the rule]
+  const eg_guard_search *how; // NULL: any guard is wanted
+  bool *is_left_out;          // [conditions of the rule]
   condition *list;
   uint32_t count, own; // own: those of the rule that are not left out
   uint32_t seen[2];    // instances: on which the rule holds not, and holds
@@ -270,7 +264,25 @@ static uint32_t choose_pairs(const search *s, guard *best) {
   return count;
 }
 
-/// The first of the guards that verification confirms.
+static egraph_status print_guard(const search *s, const guard *g, eg_text *out) {
+  for (uint32_t i = 0; i < g->part_count; i++)
+    EG_TRY(eg_text_printf(out, "%s%s", eg_text_of(out)[0] == '\0' ? "" : " ",
+                          s->list[g->parts[i]].text));
+  return EGRAPH_OK;
+}
+
+static egraph_status is_wanted(const search *s, const guard *g, bool *out) {
+  *out = true;
+  if (s->how == NULL || s->how->wants == NULL) return EGRAPH_OK;
+  eg_text text;
+  eg_text_init(&text, s->alloc);
+  egraph_status status = print_guard(s, g, &text);
+  if (status == EGRAPH_OK) status = s->how->wants(s->how->user, eg_text_of(&text), out);
+  eg_text_deinit(&text);
+  return status;
+}
+
+/// The first of the guards that is wanted and that verification confirms.
 static egraph_status confirm(search *s, const guard *best, uint32_t count,
                              const guard **out) {
   *out = NULL;
@@ -278,16 +290,10 @@ static egraph_status confirm(search *s, const guard *best, uint32_t count,
     const char *texts[2] = {s->list[best[i].parts[0]].text,
                             s->list[best[i].parts[1]].text};
     bool holds;
-    EG_TRY(verify(s, texts, best[i].part_count, SEEDS, NULL, &holds));
+    EG_TRY(is_wanted(s, &best[i], &holds));
+    if (holds) EG_TRY(verify(s, texts, best[i].part_count, SEEDS, NULL, &holds));
     if (holds) *out = &best[i];
   }
-  return EGRAPH_OK;
-}
-
-static egraph_status print_guard(const search *s, const guard *g, eg_text *out) {
-  for (uint32_t i = 0; i < g->part_count; i++)
-    EG_TRY(eg_text_printf(out, "%s%s", eg_text_of(out)[0] == '\0' ? "" : " ",
-                          s->list[g->parts[i]].text));
   return EGRAPH_OK;
 }
 
@@ -470,14 +476,15 @@ egraph_status eg_guards_check(const eg_rules *rules, uint64_t seed,
   return status;
 }
 
-egraph_status eg_guard_find(egraph_allocator alloc, const eg_rule *rule, uint64_t seed,
-                            eg_text *guard_text, bool *out_found) {
-  search s = {.alloc = alloc, .seed = seed};
+egraph_status eg_guard_find(egraph_allocator alloc, const eg_rule *rule,
+                            const eg_guard_search *how, eg_text *guard_text,
+                            bool *out_found) {
+  search s = {.alloc = alloc, .seed = how->seed, .how = how};
   eg_arena_init(&s.arena, alloc);
   *out_found = false;
   egraph_status status = begin(&s, rule);
   if (status == EGRAPH_OK)
-    status = find_guard(&s, IMPORT_SHARE, guard_text, NULL, out_found);
+    status = find_guard(&s, how->share, guard_text, NULL, out_found);
   eg_arena_deinit(&s.arena);
   return status;
 }

@@ -31,9 +31,17 @@ egraph_status eg_guards_check(const eg_rules *rules, uint64_t seed,
                               void (*report)(void *user, const eg_guard_finding *finding),
                               void *user);
 
-/// The weakest guard of a rule that does not hold. *out_found: whether there is one that
-/// a quarter of all instances keeps, which is appended to `guard` then.
-egraph_status eg_guard_find(egraph_allocator alloc, const eg_rule *rule, uint64_t seed,
-                            eg_text *guard, bool *out_found);
+typedef struct eg_guard_search {
+  uint64_t seed;
+  uint32_t share; // one of so many instances keeps the guard, at least
+  /// Whether a guard is wanted; others are passed over. May be NULL.
+  egraph_status (*wants)(void *user, const char *guard, bool *out);
+  void *user;
+} eg_guard_search;
+
+/// The weakest guard of a rule that does not hold. *out_found: whether there is one,
+/// which is appended to `guard` then.
+egraph_status eg_guard_find(egraph_allocator alloc, const eg_rule *rule,
+                            const eg_guard_search *how, eg_text *guard, bool *out_found);
 
 #endif

@@ -7,6 +7,7 @@
 #include "tests/testing.h"
 
 #include "rewrites/generate/candidates.h"
+#include "rewrites/generate/expressions.h"
 
 // ---- the field ------------------------------------------------------------------
 
@@ -193,6 +194,8 @@ static void operators_mean_what_their_kernels_compute(void **state) {
       {"matmul", {{NULL}}, {"float64[2,3]", "float64[3,2]"}},
       {"matmul", {{"transA", "1"}, {"act", "relu"}}, {"float64[3,2]", "float64[3,2]"}},
       {"matmul", {{NULL}}, {"float64[2,3]", "float64[3,2]", "float64[2]"}},
+      {"einsum", {{"equation", "ij,kj->ki"}}, {"float64[2,3]", "float64[4,3]"}},
+      {"einsum", {{"equation", "bij->bi"}}, {"float64[2,3,2]"}},
       {"conv",
        {{"strides", "[2 1]"}, {"pads", "[1 0 1 2]"}, {"dilations", "[1 1]"}},
        {"float64[1,2,4,3]", "float64[3,2,2,2]", "float64[3]"}},
@@ -254,6 +257,8 @@ static void what_the_field_does_not_know_is_named(void **state) {
   } cases[] = {
       {{"arg-max", {{NULL}}, {"float64[4]"}}, "arg-max has no meaning in the field"},
       {{"pad", {{"pads", "[1 1]"}, {"value", "2.0"}}, {"float64[4]"}}, "pad is no poly"},
+      {{"pad", {{"pads", "[1 1]"}, {"value", "-inf"}}, {"float64[4]"}},
+       "pad puts -inf where no element is"},
       {{"relu", {{NULL}}, {"float64[4000]"}}, "more than 1024 elements"},
       {{"max-pool",
         {{"kernel_shape", "[2]"},
@@ -272,6 +277,52 @@ static void what_the_field_does_not_know_is_named(void **state) {
     assert_ok(eg_type_parse("case", cases[i].c.types[0], &type));
     assert_fails(eg_field_plan_make(&arena, &attrs, &type, 1, 0, 3, &plan),
                  EGRAPH_E_UNSUPPORTED, cases[i].part);
+    eg_arena_deinit(&arena);
+  }
+}
+
+// ---- expressions ----------------------------------------------------------------
+
+enum { MEMBERS = 4 };
+
+static void lists_of(int64_t rows[MEMBERS][2], eg_rule_value *out) {
+  for (int i = 0; i < MEMBERS; i++)
+    out[i] = (eg_rule_value){.kind = EG_RULE_INTS, .ints = {.data = rows[i], .len = 2}};
+}
+
+static bool has_option(const eg_fit_target *target, const char *text) {
+  for (uint32_t i = 0; i < target->option_count; i++)
+    if (strcmp(target->options[i], text) == 0) return true;
+  return false;
+}
+
+/// An expression fits all instances, or is none: one that contradicts is enough.
+static void expressions_fit_every_instance(void **state) {
+  (void)state;
+  int64_t p[MEMBERS][2] = {{1, 0}, {2, 5}, {0, 7}, {4, 4}};
+  int64_t q[MEMBERS][2] = {{3, 1}, {0, 6}, {9, 2}, {1, 8}};
+  int64_t sums[MEMBERS][2];
+  for (int i = 0; i < MEMBERS; i++)
+    for (int k = 0; k < 2; k++)
+      sums[i][k] = p[i][k] + q[i][k];
+  eg_rule_value a[MEMBERS], b[MEMBERS], wanted[MEMBERS];
+  lists_of(p, a);
+  lists_of(q, b);
+  lists_of(sums, wanted);
+  const eg_fit_atom atoms[] = {{"?p", a}, {"?q", b}};
+  for (int contradicts = 0; contradicts < 2; contradicts++) {
+    eg_fit_target target = {.values = wanted};
+    const eg_fit fit = {.members = MEMBERS,
+                        .atoms = atoms,
+                        .atom_count = 2,
+                        .targets = &target,
+                        .target_count = 1,
+                        .depth = 1};
+    eg_arena arena;
+    eg_arena_init(&arena, eg_allocator_heap());
+    sums[2][1] += contradicts;
+    assert_ok(eg_expressions_fit(&arena, &fit));
+    assert_int_equal(has_option(&target, "(+ ?p ?q)"), contradicts == 0);
     eg_arena_deinit(&arena);
   }
 }
@@ -455,16 +506,15 @@ static void too_little_memory_is_told(void **state) {
 static bool reads_as(terms_kit *kit, const eg_candidate *c, const char *one,
                      const char *other) {
   eg_draft draft;
-  eg_text left, right;
-  eg_text_init(&left, eg_allocator_heap());
-  eg_text_init(&right, eg_allocator_heap());
+  eg_text sides, wanted;
+  eg_text_init(&sides, eg_allocator_heap());
+  eg_text_init(&wanted, eg_allocator_heap());
   assert_true(eg_draft_of(kit->space, c->left, c->right, &draft));
-  assert_ok(eg_draft_print_side(&draft, draft.left, &left));
-  assert_ok(eg_draft_print_side(&draft, draft.right, &right));
-  bool same =
-      strcmp(eg_text_of(&left), one) == 0 && strcmp(eg_text_of(&right), other) == 0;
-  eg_text_deinit(&left);
-  eg_text_deinit(&right);
+  assert_ok(eg_draft_print_sides(&draft, &sides));
+  assert_ok(eg_text_printf(&wanted, "%s = %s", one, other));
+  bool same = strcmp(eg_text_of(&sides), eg_text_of(&wanted)) == 0;
+  eg_text_deinit(&sides);
+  eg_text_deinit(&wanted);
   return same;
 }
 
@@ -624,6 +674,7 @@ int main(void) {
       cmocka_unit_test(powers_are_products_quotients_and_roots),
       cmocka_unit_test(functions_keep_the_identities_that_are_promised),
       cmocka_unit_test(operators_mean_what_their_kernels_compute),
+      cmocka_unit_test(expressions_fit_every_instance),
       cmocka_unit_test(what_the_field_does_not_know_is_named),
       cmocka_unit_test(values_are_equal_where_polynomials_are),
       cmocka_unit_test(every_term_is_made_once),

@@ -75,15 +75,15 @@ static void a_file_of_rules_verifies_and_has_known_ones(void **state) {
   char *text = generate(&options, &report);
   assert_true(report.is_complete);
   assert_int_equal(report.judged, report.candidates);
-  assert_int_equal(report.candidates,
-                   report.implied + report.refused + report.minimized + report.rules);
+  assert_int_equal(report.candidates, report.implied + report.refused + report.minimized +
+                                          report.rules + report.merged);
   assert_true(report.rules >= 20);
   static const char *const known[] = {
       "(lhs (neg (neg ?x1)))\n  (rhs ?x1))",
-      "(lhs (transpose :perm ?v1 (transpose :perm ?v1 ?x1)))\n  (rhs ?x1)\n  (when (= "
-      "(rank "};
-  // The axis is lifted where the rule holds for all.
-  assert_non_null(strstr(text, "(rhs (neg (concat :axis ?v1 ?x1 ?x1)))"));
+      "(rhs ?x1)\n  (when (perm-identity (perm-compose ?v1 ?v2)))",
+      // The axis is lifted where the rule holds for all, the operator where it is any.
+      "(operators ?f neg abs)\n  (lhs (concat :axis ?v1 (?f ?x1) (?f ?x1)))\n  (rhs (?f "
+      "(concat :axis ?v1 ?x1 ?x1)))"};
   for (size_t i = 0; i < sizeof known / sizeof *known; i++)
     if (strstr(text, known[i]) == NULL) fail_msg("no rule %s in\n%s", known[i], text);
   assert_accepted(text, 7, &report);
@@ -103,8 +103,8 @@ static void constants_are_conditions_and_fills(void **state) {
   options.operators = 1;
   char *text = generate(&options, &report);
   static const char *const known[] = {
-      "(lhs (mul ?x1 ?x2))\n  (rhs ?x1)\n  (when (splat-is ?x2 1) (broadcasts-to ?x2 "
-      "?x1)",
+      "(operators ?f mul pow)\n  (lhs (?f ?x1 ?x2))\n  (rhs ?x1)\n  (when (splat-is ?x2 "
+      "1) (broadcasts-to ?x2 ?x1)",
       "(lhs (mul ?x1 ?x2))\n  (rhs (add ?x1 ?x1))\n  (when (splat-is ?x2 2)",
       "(lhs (pow ?x1 ?x2))\n  (rhs (mul ?x1 ?x1))\n  (when (splat-is ?x2 2)",
       "(lhs (sub ?x1 ?x1))\n  (rhs (fill :dtype (dtype ?x1) :shape (shape ?x1) :value "
@@ -127,6 +127,58 @@ static void defaults_of_attributes_are_lifted(void **state) {
   if (strstr(text, "(lhs (relu (matmul :transA ?v") == NULL)
     fail_msg("no fusion with any transposes in\n%s", text);
   egraph_string_free(NULL, text);
+}
+
+static void assert_has(const char *text, const char *part) {
+  if (strstr(text, part) == NULL) fail_msg("no %s in\n%s", part, text);
+}
+
+/// Attributes of the right side are expressions of those of the left, where all
+/// instances say so; what holds for some values only has a condition.
+static void attributes_are_computed_and_conditions_found(void **state) {
+  (void)state;
+  write_file(FAMILY_FILE,
+             "(egraph-families 1) (family axes (about \"of a test\")"
+             " (inputs (x 1 \"float32[2,3,4]\"))"
+             " (operators (transpose :perm (each [0 1 2] [1 0 2] [0 2 1] [2 0 1] [1 2 0]"
+             " [2 1 0])) (softmax :axis (each 0 1 2)) (reshape :shape (each [6 4] [8 3]))"
+             " (flatten :axis (each 1 2))))");
+  egraph_generate_options options = tiny();
+  egraph_generate_report report;
+  char *text = generate(&options, &report);
+  assert_has(text, "(lhs (transpose :perm ?v1 ?x1))\n  (rhs ?x1)\n  (when (perm-identity "
+                   "?v1))");
+  assert_has(text, "(lhs (transpose :perm ?v1 (transpose :perm ?v2 ?x1)))\n  (rhs "
+                   "(transpose :perm (perm-apply ?v1 ?v2) ?x1))");
+  assert_has(text, "(rhs (transpose :perm ?v2 (softmax :axis (at ?v2 ?v1) ?x1)))");
+  assert_has(text,
+             "(lhs (as ?t1 (flatten :axis ?v1 ?x1)))\n  (rhs (reshape :shape (shape "
+             "?t1) ?x1))");
+  assert_accepted(text, 5, &report);
+  egraph_string_free(NULL, text);
+}
+
+/// Rules of a file are known: what the first run made the second one leaves out.
+static void rules_beside_are_left_out(void **state) {
+  (void)state;
+  static const char RULES_FILE[] = "test_generate_rules.rules";
+  const char *beside[] = {RULES_FILE};
+  write_family();
+  egraph_generate_options options = tiny();
+  egraph_generate_report first, second;
+  char *text = generate(&options, &first);
+  assert_true(first.merged > 0);
+  write_file(RULES_FILE, text);
+  egraph_string_free(NULL, text);
+  options.beside = beside;
+  options.beside_count = 1;
+  text = generate(&options, &second);
+  assert_int_equal(second.rules, 0);
+  assert_int_equal(second.candidates, first.candidates);
+  egraph_string_free(NULL, text);
+  (void)remove(RULES_FILE);
+  assert_fails(egraph_rules_generate(NULL, &options, &text, &second), EGRAPH_E_IO,
+               RULES_FILE);
 }
 
 typedef struct found_counts {
@@ -370,6 +422,8 @@ int main(void) {
       cmocka_unit_test(a_file_of_rules_verifies_and_has_known_ones),
       cmocka_unit_test(constants_are_conditions_and_fills),
       cmocka_unit_test(defaults_of_attributes_are_lifted),
+      cmocka_unit_test(attributes_are_computed_and_conditions_found),
+      cmocka_unit_test(rules_beside_are_left_out),
       cmocka_unit_test(what_sets_find_again_is_counted),
       cmocka_unit_test(shipped_rules_imply_theirs),
       cmocka_unit_test(a_run_that_was_ended_goes_on),

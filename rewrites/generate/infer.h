@@ -1,0 +1,21 @@
+// Attributes of the right side as expressions of the left one, read off several drafts of
+// one shape; and conditions under which a draft holds that some instances refute.
+//
+// Drafts of one shape differ in values of attributes and in sizes only. Values of the
+// left side become variables; of the values of the right side expressions are looked for
+// that fit all of the drafts. The verifier decides.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_REWRITES_GENERATE_INFER_H
+#define EG_REWRITES_GENERATE_INFER_H
+
+#include "rewrites/generate/expressions.h"
+#include "rewrites/generate/judge.h"
+
+/// Makes `draft`, one of the members, the rule of all members where the verifier accepts
+/// one: without conditions, or, `is_guarded`, with such that eg_guard_find finds. What it
+/// refers to is in the arena; a draft that is not accepted is left as it was.
+egraph_status eg_infer(const eg_judge_options *options, eg_arena *arena,
+                       const eg_draft *const *members, uint32_t count, bool is_guarded,
+                       eg_draft *draft, bool *out_accepted);
+
+#endif
