@@ -325,7 +325,7 @@ static void add_conv(generator *g) {
   slots[EG_A_CONV_PADS - EG_A_BASE_CONV].ints = (eg_ints){pads, 4};
   slots[EG_A_CONV_DILATIONS - EG_A_BASE_CONV].ints = (eg_ints){ones, 2};
   slots[EG_A_CONV_ACT - EG_A_BASE_CONV].i = (int64_t)eg_rng_below(&g->rng, 2);
-  slots[EG_A_CONV_ALGORITHM - EG_A_BASE_CONV].i = (int64_t)eg_rng_below(&g->rng, 2);
+  slots[EG_A_CONV_ALGORITHM - EG_A_BASE_CONV].i = (int64_t)eg_rng_below(&g->rng, 3);
   eg_format format = random_format(g, 16);
   eg_value operands[4] = {in_format(g, x, format),
                           add_weight(g, 4, (int64_t[]){made, channels, 3, 3}),
