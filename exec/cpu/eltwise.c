@@ -202,7 +202,7 @@ bool eg_eltwise_loses_infinities(const eg_eltwise_chain *chain) {
 }
 
 static bool step_is_slow(const eg_eltwise *step) {
-  return step->alg == dnnl_eltwise_gelu_erf && eg_omp_threads() == 1;
+  return step->alg == dnnl_eltwise_gelu_erf;
 }
 
 bool eg_eltwise_is_slow(const eg_eltwise_chain *chain) {
