@@ -26,8 +26,8 @@ void eg_descs_deinit(eg_descs *descs);
 egraph_status eg_dnnl_own(eg_descs *descs, dnnl_status_t status,
                           dnnl_primitive_desc_t primitive, const char *what);
 
-/// The next kernel that oneDNN has for the operation of `primitive`, which stays as it is.
-/// Fails with EGRAPH_E_UNSUPPORTED: there is none.
+/// The next kernel that oneDNN has for the operation of `primitive`, which stays as it
+/// is. Fails with EGRAPH_E_UNSUPPORTED: there is none.
 egraph_status eg_dnnl_next(eg_descs *descs, const_dnnl_primitive_desc_t primitive,
                            const char *what, dnnl_primitive_desc_t *out);
 

@@ -122,7 +122,8 @@ EG_UNARY_LIST(EG_UNARY_ROWS)
   EG_AVX512 EG_PARAMETER_ROW(OP, avx512, formula)
 EG_PARAMETER_LIST(EG_PARAMETER_ROWS)
 
-// ---- rows of a tensor, each normalized -------------------------------------------------
+// ---- rows of a tensor, each normalized
+// -------------------------------------------------
 
 static EG_INLINE float max_of(const float *x, int64_t count) {
   float most = -INFINITY;
@@ -185,8 +186,7 @@ EG_AVX512 EG_EXP_BELOW_ZERO(avx512)
         y[i] *= factor;                                                                  \
     }                                                                                    \
   }
-EG_SOFTMAX_ROWS(baseline)
-EG_AVX2 EG_SOFTMAX_ROWS(avx2)
+    EG_SOFTMAX_ROWS(baseline) EG_AVX2 EG_SOFTMAX_ROWS(avx2)
 EG_AVX512 EG_SOFTMAX_ROWS(avx512)
 
 eg_row eg_softmax_row_of(int64_t length) {

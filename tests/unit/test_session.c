@@ -258,7 +258,7 @@ static void steps_are_timed_on_demand(void **state) {
   assert_true(step->flops == 2.0 * 64 * 64 * 64);
   assert_true(step->bytes >= 3.0 * 64 * 64 * 4);
   assert_int_equal(step->node.id, 0);
-  assert_non_null(strstr(step->kernel, "oneDNN"));
+  assert_string_not_equal(step->kernel, "reference");
   eg_session_destroy(session);
   kit_tensors_deinit(&inputs);
   kit_tensors_deinit(&outputs);
