@@ -44,8 +44,12 @@ typedef enum eg_act { EG_ACT_LIST(EG_ACT_ENUM) EG_ACT_COUNT } eg_act;
 #undef EG_ACT_ENUM
 
 /// Attribute `algorithm` of convolutions and their gradients, in the order of its
-/// symbols.
-typedef enum eg_conv_algorithm { EG_CONV_DIRECT, EG_CONV_WINOGRAD } eg_conv_algorithm;
+/// symbols. Winograd's has tiles of any size, or (`conv` alone) of 4x4 results.
+typedef enum eg_conv_algorithm {
+  EG_CONV_DIRECT,
+  EG_CONV_WINOGRAD,
+  EG_CONV_WINOGRAD_4X4
+} eg_conv_algorithm;
 
 typedef struct eg_ints {
   const int64_t *data;

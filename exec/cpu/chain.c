@@ -9,10 +9,10 @@
 #include "exec/cpu/chain.h"
 
 #include <math.h>
-#include <stdatomic.h>
 
 #include "exec/cpu/loop_nest.h"
 #include "exec/cpu/omp_runtime.h"
+#include "exec/cpu/parts.h"
 #include "exec/cpu/pointwise.h"
 
 enum {
@@ -55,7 +55,8 @@ typedef struct chain {
   eg_loop_nest nest;
   uint32_t outer;
   int64_t inner, rows; // elements of the inner loop, and how often it runs
-  int64_t block;       // at most BLOCK; of repeated rows a whole number
+  int64_t period;      // elements that a normalization takes as one; 1: there is none
+  int64_t block;       // at most BLOCK; of repeated rows and of periods a whole number
   double epsilons[MAX_OPERANDS];
   uint32_t threads;
 } chain;
@@ -125,6 +126,18 @@ static bool add_batch_norm(chain *c, const eg_node_spec *spec, uint32_t index) {
          add_stage(c, (chain_stage){.op = EG_OP_ADD, .operand = operand + 1});
 }
 
+/// Rows of the last dimension, which do not outgrow a block.
+static bool add_softmax(chain *c, const eg_node_spec *spec) {
+  int64_t axis = eg_attr_at(spec->attrs, EG_A_SOFTMAX_AXIS)->i;
+  if (axis < 0) axis += c->type.rank;
+  if (c->type.layout.format != EG_FORMAT_PLAIN || axis + 1 != c->type.rank ||
+      c->type.dims[axis] > BLOCK)
+    return false;
+  c->period = c->type.dims[axis];
+  return add_stage(
+      c, (chain_stage){.row = eg_softmax_row_of(c->period), .operand = NO_OPERAND});
+}
+
 /// `place`: the operand that passes through; `given`: those of the nodes before.
 static bool add_node(chain *c, const eg_node_spec *spec, uint32_t place, bool is_head) {
   eg_op op = (eg_op)spec->attrs->op;
@@ -137,8 +150,9 @@ static bool add_node(chain *c, const eg_node_spec *spec, uint32_t place, bool is
   c->given += spec->input_count - !is_head;
   if (is_binary) return add_binary(c, spec, place, is_head ? first + 1 - place : first);
   if (place != 0) return false;
-  return op == EG_OP_BATCH_NORM ? add_batch_norm(c, spec, is_head ? first + 1 : first)
-                                : spec->input_count == 1 && add_unary(c, spec);
+  if (op == EG_OP_BATCH_NORM) return add_batch_norm(c, spec, is_head ? first + 1 : first);
+  if (op == EG_OP_SOFTMAX) return add_softmax(c, spec);
+  return spec->input_count == 1 && add_unary(c, spec);
 }
 
 /// The operand of the first node that enters: it has the type of the result.
@@ -164,16 +178,19 @@ static bool find_kind(const eg_loop_nest *nest, uint32_t tensor, uint32_t outer,
   return *out != OPERAND_REPEATED || *out_period <= BLOCK;
 }
 
-/// The kinds of all operands with the inner loop from `outer` on. Repeated rows have one
-/// length, so that blocks fit them all.
+/// The kinds of all operands with the inner loop from `outer` on. Of the lengths of
+/// repeated rows each divides the next, so that blocks fit them all.
 static bool set_kinds(chain *c, uint32_t outer) {
-  int64_t period, common = 1;
+  int64_t period, common = c->period, inner = 1;
+  for (uint32_t d = outer; d < c->nest.rank; d++)
+    inner *= c->nest.dims[d];
+  if (inner % c->period != 0) return false;
   for (uint32_t i = 0; i < c->operand_count; i++) {
     operand_kind *kind = &c->operands[i].kind;
     if (!find_kind(&c->nest, i + 2, outer, kind, &period)) return false;
     if (*kind != OPERAND_REPEATED) continue;
-    if (common != 1 && common != period) return false;
-    common = period;
+    if (common % period != 0 && period % common != 0) return false;
+    if (common < period) common = period;
   }
   c->outer = outer;
   c->block = BLOCK / common * common;
@@ -214,7 +231,7 @@ static bool is_worth_it(const chain *c) {
 static bool make_chain(const eg_compile_request *request, chain *out) {
   const eg_node_spec *spec = request->spec;
   if (spec->result_count != 1 || spec->input_count == 0) return false;
-  *out = (chain){.type = spec->results[0]};
+  *out = (chain){.type = spec->results[0], .period = 1};
   if (eg_type_elements(&out->type) == 0 ||
       !add_node(out, spec, find_head(out, spec), true))
     return false;
@@ -236,7 +253,8 @@ bool eg_cpu_chain_fits(const eg_compile_request *request) {
 typedef struct chain_run {
   const chain *chain;
   void *const *addresses; // result, what enters, operands
-  atomic_llong next;      // element of the first part that no thread has taken
+  eg_parts parts;         // each of `step` blocks
+  int64_t blocks, step;
 } chain_run;
 
 // What a thread has at hand of the row that it works on.
@@ -323,23 +341,27 @@ static void run_blocks(const chain_run *run, int64_t begin, int64_t end, chain_r
 
 static void run_parts(void *shared) {
   chain_run *run = shared;
-  const chain *c = run->chain;
-  int64_t per_row = (c->inner + c->block - 1) / c->block, blocks = per_row * c->rows;
-  int64_t length = c->inner < c->block ? c->inner : c->block;
-  int64_t step = length < PART ? PART / length : 1;
+  uint32_t share = eg_parts_enter(&run->parts);
+  int64_t part;
   chain_row row;
   row.index = -1;
   memset(row.written, 0, sizeof row.written);
-  for (;;) {
-    int64_t begin = atomic_fetch_add(&run->next, step);
-    if (begin >= blocks) return;
-    run_blocks(run, begin, blocks - begin < step ? blocks : begin + step, &row);
+  while (eg_parts_take(&run->parts, &share, &part)) {
+    int64_t begin = part * run->step, left = run->blocks - begin;
+    run_blocks(run, begin, begin + (left < run->step ? left : run->step), &row);
   }
 }
 
 static egraph_status run_chain(const void *payload, void *const *addresses) {
-  chain_run run = {.chain = payload, .addresses = addresses};
-  eg_omp_run(run_parts, &run, run.chain->threads);
+  const chain *c = payload;
+  int64_t per_row = (c->inner + c->block - 1) / c->block;
+  int64_t length = c->inner < c->block ? c->inner : c->block;
+  chain_run run = {.chain = c,
+                   .addresses = addresses,
+                   .blocks = per_row * c->rows,
+                   .step = length < PART ? PART / length : 1};
+  eg_parts_run(&run.parts, (run.blocks + run.step - 1) / run.step, run_parts, &run,
+               c->threads);
   return EGRAPH_OK;
 }
 

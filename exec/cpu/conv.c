@@ -8,7 +8,9 @@
 // Winograd's minimal filtering (attribute `algorithm`) exists for nChw16c, 3x3,
 // stride 1; oneDNN never chooses it by itself. Over 414 shapes it takes 0.59 of the
 // time of the direct kernel; its rounding error is about ten times larger (1e-6 to
-// 1e-5 of the result's scale).
+// 1e-5 of the result's scale). Tiles of 2x2 results are oneDNN's first choice; tiles of
+// 4x4 take 0.63 to 0.9 of their time on most shapes, and up to 2.3 on some, so which is
+// a choice of the plan.
 //
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/cpu/binary.h"
@@ -24,6 +26,7 @@ typedef struct conv_plan {
   const_dnnl_memory_desc_t bias;        // NULL: none
   const_dnnl_memory_desc_t any_weights; // in a format that oneDNN chooses
   dnnl_alg_kind_t alg;
+  bool wants_4x4; // tiles of Winograd's algorithm, where a kernel has them
   bool has_z;
   eg_eltwise_chain act;      // to be fused
   eg_eltwise_chain act_pass; // or as a pass of its own
@@ -52,6 +55,20 @@ static dnnl_prop_kind_t pass_of(const eg_node_spec *spec) {
                                             : dnnl_forward_training;
 }
 
+static bool has_tiles_4x4(const_dnnl_primitive_desc_t primitive) {
+  return strstr(eg_cpu_kernel_of(primitive), "wino_4x3") != NULL;
+}
+
+// oneDNN's first kernel for Winograd's algorithm has tiles of 2x2 results, the second one
+// tiles of 4x4, unless it refuses the shape.
+static egraph_status prefer_4x4(eg_cpu_builder *builder, dnnl_primitive_desc_t *inout) {
+  dnnl_primitive_desc_t next;
+  if (has_tiles_4x4(*inout)) return EGRAPH_OK;
+  egraph_status status = eg_dnnl_next(&builder->descs, *inout, "convolution", &next);
+  if (status == EGRAPH_OK && has_tiles_4x4(next)) *inout = next;
+  return status == EGRAPH_E_UNSUPPORTED ? EGRAPH_OK : status;
+}
+
 static egraph_status describe(eg_cpu_builder *builder, const conv_plan *plan,
                               const_dnnl_memory_desc_t weights,
                               const_dnnl_primitive_attr_t attr,
@@ -66,7 +83,8 @@ static egraph_status describe(eg_cpu_builder *builder, const conv_plan *plan,
       out, builder->engine, pass_of(spec), plan->alg, plan->x, weights, plan->bias,
       plan->result, eg_attr_at(spec->attrs, EG_A_CONV_STRIDES)->ints.data, dilates, pads,
       pads + spatial, attr);
-  return eg_dnnl_own(&builder->descs, made, *out, "convolution");
+  EG_TRY(eg_dnnl_own(&builder->descs, made, *out, "convolution"));
+  return plan->wants_4x4 ? prefer_4x4(builder, out) : EGRAPH_OK;
 }
 
 static egraph_status make_plan(eg_cpu_builder *builder, conv_plan *plan) {
@@ -145,9 +163,8 @@ static egraph_status choose_form(eg_cpu_builder *builder, const conv_plan *plan,
   return describe(builder, plan, plan->any_weights, builder->plain, &choice->primitive);
 }
 
-// Where oneDNN has no Winograd kernel (stride, format) the direct one computes the same.
-static bool wants_winograd(const eg_node_spec *spec) {
-  return eg_attr_at(spec->attrs, EG_A_CONV_ALGORITHM)->i == EG_CONV_WINOGRAD;
+static eg_conv_algorithm algorithm_of(const eg_node_spec *spec) {
+  return (eg_conv_algorithm)eg_attr_at(spec->attrs, EG_A_CONV_ALGORITHM)->i;
 }
 
 static bool same_kernel(const_dnnl_primitive_desc_t a, const_dnnl_primitive_desc_t b) {
@@ -183,11 +200,15 @@ static egraph_status choose_of(eg_cpu_builder *builder, dnnl_alg_kind_t alg,
   return choose_form(builder, plan, choice);
 }
 
+// Where oneDNN has no Winograd kernel (stride, format) the direct one computes the same.
 static egraph_status choose(eg_cpu_builder *builder, conv_plan *plan,
                             conv_choice *choice) {
-  if (wants_winograd(builder->spec)) {
+  eg_conv_algorithm algorithm = algorithm_of(builder->spec);
+  if (algorithm != EG_CONV_DIRECT) {
+    plan->wants_4x4 = algorithm == EG_CONV_WINOGRAD_4X4;
     egraph_status status = choose_of(builder, dnnl_convolution_winograd, plan, choice);
     if (status != EGRAPH_E_UNSUPPORTED) return status;
+    plan->wants_4x4 = false;
   }
   return choose_of(builder, dnnl_convolution_direct, plan, choice);
 }

@@ -1,49 +1,133 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/cpu/copy.h"
 
+#include "exec/cpu/omp_runtime.h"
+#include "exec/cpu/parts.h"
+
+// Rows are cut into pieces of at most PIECE bytes; threads take parts of at least PART
+// bytes, as far as there are.
+enum { PIECE = 1 << 14, PART = 1 << 15, WORD = 64 };
+
 typedef struct copy_payload {
   eg_loop_nest outer;                     // strides in bytes
   int64_t length, to_stride, from_stride; // of the innermost loop; strides in bytes
   size_t element;
+  int64_t piece, per_row; // elements; pieces of a row
+  int64_t pieces, step;   // of all rows; of a part
+  uint32_t threads;
 } copy_payload;
 
-static void copy_row(const copy_payload *p, char *to, const char *from) {
+// Short rows of whole words (64 bytes) are half of all that transformers copy.
+static void copy_bytes(char *to, const char *from, size_t bytes) {
+  enum { SHORT = 8 * WORD };
+  if (bytes > SHORT || bytes % WORD != 0) {
+    memcpy(to, from, bytes);
+    return;
+  }
+  for (size_t at = 0; at < bytes; at += WORD)
+    memcpy(to + at, from + at, WORD);
+}
+
+static void copy_elements(const copy_payload *p, char *to, const char *from,
+                          int64_t count) {
   size_t element = p->element;
   if (p->to_stride == (int64_t)element && p->from_stride == (int64_t)element) {
-    memcpy(to, from, (size_t)p->length * element);
+    copy_bytes(to, from, (size_t)count * element);
     return;
   }
   if (element == sizeof(uint32_t)) { // the common case, with a size the compiler knows
-    for (int64_t i = 0; i < p->length; i++)
+    for (int64_t i = 0; i < count; i++)
       memcpy(to + i * p->to_stride, from + i * p->from_stride, sizeof(uint32_t));
     return;
   }
-  for (int64_t i = 0; i < p->length; i++)
+  for (int64_t i = 0; i < count; i++)
     memcpy(to + i * p->to_stride, from + i * p->from_stride, element);
 }
 
-static bool advance(const eg_loop_nest *nest, int64_t *index, char **to,
-                    const char **from) {
+// A place in the nest of rows.
+typedef struct copy_cursor {
+  int64_t index[EG_MAX_LOOPS];
+  char *to;
+  const char *from;
+} copy_cursor;
+
+static void enter_row(const copy_payload *p, int64_t row, void *const *addresses,
+                      copy_cursor *out) {
+  const eg_loop_nest *nest = &p->outer;
+  out->to = addresses[0];
+  out->from = addresses[1];
   for (uint32_t d = nest->rank; d-- > 0;) {
-    *to += nest->strides[0][d];
-    *from += nest->strides[1][d];
-    if (++index[d] < nest->dims[d]) return true;
-    *to -= nest->strides[0][d] * nest->dims[d];
-    *from -= nest->strides[1][d] * nest->dims[d];
-    index[d] = 0;
+    out->index[d] = row % nest->dims[d];
+    row /= nest->dims[d];
+    out->to += out->index[d] * nest->strides[0][d];
+    out->from += out->index[d] * nest->strides[1][d];
   }
-  return false;
 }
 
+/// To the next row, if there is one.
+static void advance(const eg_loop_nest *nest, copy_cursor *inout) {
+  for (uint32_t d = nest->rank; d-- > 0;) {
+    inout->to += nest->strides[0][d];
+    inout->from += nest->strides[1][d];
+    if (++inout->index[d] < nest->dims[d]) return;
+    inout->to -= nest->strides[0][d] * nest->dims[d];
+    inout->from -= nest->strides[1][d] * nest->dims[d];
+    inout->index[d] = 0;
+  }
+}
+
+/// Pieces [begin, end), counted over all rows.
+static void copy_pieces(const copy_payload *p, void *const *addresses, int64_t begin,
+                        int64_t end) {
+  copy_cursor cursor;
+  int64_t piece = begin % p->per_row;
+  enter_row(p, begin / p->per_row, addresses, &cursor);
+  for (int64_t i = begin; i < end; i++) {
+    int64_t at = piece * p->piece, left = p->length - at;
+    copy_elements(p, cursor.to + at * p->to_stride, cursor.from + at * p->from_stride,
+                  left < p->piece ? left : p->piece);
+    if (++piece < p->per_row) continue;
+    piece = 0;
+    advance(&p->outer, &cursor);
+  }
+}
+
+typedef struct copy_work {
+  const copy_payload *payload;
+  void *const *addresses;
+  eg_parts parts;
+} copy_work;
+
+static void copy_parts(void *shared) {
+  copy_work *work = shared;
+  const copy_payload *p = work->payload;
+  uint32_t share = eg_parts_enter(&work->parts);
+  int64_t part;
+  while (eg_parts_take(&work->parts, &share, &part)) {
+    int64_t begin = part * p->step, left = p->pieces - begin;
+    copy_pieces(p, work->addresses, begin, begin + (left < p->step ? left : p->step));
+  }
+}
+
+// addresses: to, from.
 static egraph_status copy_run(const void *payload, void *const *addresses) {
   const copy_payload *p = payload;
-  char *to = addresses[0];
-  const char *from = addresses[1];
-  int64_t index[EG_MAX_LOOPS] = {0};
-  do {
-    copy_row(p, to, from);
-  } while (advance(&p->outer, index, &to, &from));
+  copy_work work = {.payload = p, .addresses = addresses};
+  eg_parts_run(&work.parts, (p->pieces + p->step - 1) / p->step, copy_parts, &work,
+               p->threads);
   return EGRAPH_OK;
+}
+
+/// How the copy is cut.
+static void cut(copy_payload *p) {
+  int64_t bytes = (int64_t)p->element, rows = 1;
+  for (uint32_t d = 0; d < p->outer.rank; d++)
+    rows *= p->outer.dims[d];
+  p->piece = p->length < PIECE / bytes ? p->length : PIECE / bytes;
+  p->per_row = (p->length + p->piece - 1) / p->piece;
+  p->pieces = rows * p->per_row;
+  p->step = p->piece * bytes < PART ? PART / (p->piece * bytes) : 1;
+  p->threads = eg_omp_threads();
 }
 
 static egraph_status add_function(eg_cpu_builder *builder, const eg_loop_nest *nest,
@@ -62,6 +146,7 @@ static egraph_status add_function(eg_cpu_builder *builder, const eg_loop_nest *n
     payload->outer.strides[0][d] *= bytes;
     payload->outer.strides[1][d] *= bytes;
   }
+  cut(payload);
   if (builder->kernel == NULL) builder->kernel = "copy";
   return eg_cpu_add_function(builder, &builder->run, copy_run, payload,
                              (eg_place[]){to, from}, 2);

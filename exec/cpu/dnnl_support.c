@@ -68,6 +68,28 @@ egraph_status eg_dnnl_own(eg_descs *descs, dnnl_status_t status,
   return EGRAPH_OK;
 }
 
+#if DNNL_VERSION_MAJOR == 2
+static dnnl_status_t make_next(const_dnnl_primitive_desc_t primitive,
+                               dnnl_primitive_desc_t *out) {
+  return dnnl_v2_next_impl(primitive, out);
+}
+#else
+static dnnl_status_t make_next(const_dnnl_primitive_desc_t primitive,
+                               dnnl_primitive_desc_t *out) {
+  dnnl_status_t status = dnnl_primitive_desc_clone(out, primitive);
+  if (status != dnnl_success) return status;
+  status = dnnl_primitive_desc_next_impl(*out);
+  if (status != dnnl_success) dnnl_primitive_desc_destroy(*out);
+  return status == dnnl_last_impl_reached ? dnnl_unimplemented : status;
+}
+#endif
+
+egraph_status eg_dnnl_next(eg_descs *descs, const_dnnl_primitive_desc_t primitive,
+                           const char *what, dnnl_primitive_desc_t *out) {
+  dnnl_status_t made = make_next(primitive, out);
+  return eg_dnnl_own(descs, made, *out, what);
+}
+
 // `status`: of the call that has made the descriptor of the cell.
 static egraph_status keep_memory(eg_descs *descs, eg_desc_cell *cell,
                                  dnnl_status_t status, const_dnnl_memory_desc_t *out) {

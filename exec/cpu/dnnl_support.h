@@ -26,6 +26,11 @@ void eg_descs_deinit(eg_descs *descs);
 egraph_status eg_dnnl_own(eg_descs *descs, dnnl_status_t status,
                           dnnl_primitive_desc_t primitive, const char *what);
 
+/// The next kernel that oneDNN has for the operation of `primitive`, which stays as it
+/// is. Fails with EGRAPH_E_UNSUPPORTED: there is none.
+egraph_status eg_dnnl_next(eg_descs *descs, const_dnnl_primitive_desc_t primitive,
+                           const char *what, dnnl_primitive_desc_t *out);
+
 /// Descriptor of a float32 tensor as it is stored. Fails with EGRAPH_E_UNSUPPORTED
 /// for other dtypes.
 egraph_status eg_dnnl_desc(eg_descs *descs, const eg_type *type,

@@ -6,6 +6,8 @@
 #define EG_EXEC_CPU_DNNL_V2_H
 
 #include <dnnl.h>
+#include <stdbool.h>
+#include <string.h>
 
 #if DNNL_VERSION_MAJOR == 2
 
@@ -37,6 +39,39 @@ static inline dnnl_status_t dnnl_memory_desc_clone(dnnl_memory_desc_t *out,
   return status != dnnl_success                                                          \
              ? status                                                                    \
              : dnnl_primitive_desc_create(out, &operation, attr, engine, forward)
+
+/// The kernel behind that of `primitive` among those that oneDNN has for the operation,
+/// known by its name; dnnl_unimplemented: there is none.
+static inline dnnl_status_t dnnl_v2_next_impl(const_dnnl_primitive_desc_t primitive,
+                                              dnnl_primitive_desc_t *out) {
+  const_dnnl_op_desc_t operation;
+  const_dnnl_primitive_attr_t attr;
+  dnnl_engine_t engine;
+  const char *name = NULL;
+  dnnl_primitive_desc_iterator_t kernels;
+  dnnl_status_t status =
+      dnnl_primitive_desc_query(primitive, dnnl_query_op_d, 0, &operation);
+  if (status == dnnl_success)
+    status = dnnl_primitive_desc_query(primitive, dnnl_query_engine, 0, &engine);
+  if (status == dnnl_success)
+    status = dnnl_primitive_desc_query(primitive, dnnl_query_impl_info_str, 0, &name);
+  if (status == dnnl_success) status = dnnl_primitive_desc_get_attr(primitive, &attr);
+  if (status == dnnl_success)
+    status = dnnl_primitive_desc_iterator_create(&kernels, operation, attr, engine, NULL);
+  if (status != dnnl_success) return status;
+  bool is_found = false;
+  do {
+    const char *other = NULL;
+    *out = dnnl_primitive_desc_iterator_fetch(kernels);
+    if (is_found) break;
+    status = dnnl_primitive_desc_query(*out, dnnl_query_impl_info_str, 0, &other);
+    is_found = status == dnnl_success && strcmp(name, other) == 0;
+    dnnl_primitive_desc_destroy(*out);
+    if (status == dnnl_success) status = dnnl_primitive_desc_iterator_next(kernels);
+  } while (status == dnnl_success);
+  (void)dnnl_primitive_desc_iterator_destroy(kernels);
+  return status == dnnl_iterator_ends ? dnnl_unimplemented : status;
+}
 
 static inline dnnl_status_t
 dnnl_binary_primitive_desc_create(dnnl_primitive_desc_t *out, dnnl_engine_t engine,

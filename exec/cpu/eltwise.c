@@ -202,7 +202,7 @@ bool eg_eltwise_loses_infinities(const eg_eltwise_chain *chain) {
 }
 
 static bool step_is_slow(const eg_eltwise *step) {
-  return step->alg == dnnl_eltwise_gelu_erf && eg_omp_threads() == 1;
+  return step->alg == dnnl_eltwise_gelu_erf;
 }
 
 bool eg_eltwise_is_slow(const eg_eltwise_chain *chain) {
@@ -240,6 +240,17 @@ egraph_status eg_cpu_add_eltwise(eg_cpu_builder *builder, const eg_eltwise_chain
     }
   }
   return EGRAPH_OK;
+}
+
+bool eg_eltwise_is_clip(const eg_eltwise_chain *chain, float *out_low, float *out_high) {
+  const eg_eltwise *step = &chain->step[0];
+  *out_low = -INFINITY;
+  *out_high = INFINITY;
+  if (chain->count == 0) return true;
+  bool is_relu = step->alg == dnnl_eltwise_relu && step->alpha == 0;
+  *out_low = is_relu ? 0 : step->alpha;
+  if (!is_relu) *out_high = step->beta;
+  return chain->count == 1 && (is_relu || step->alg == dnnl_eltwise_clip_v2);
 }
 
 static double apply_at_zero(const eg_eltwise *step, double x) {

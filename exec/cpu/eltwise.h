@@ -46,4 +46,7 @@ egraph_status eg_cpu_attr_with_epilogue(const_dnnl_memory_desc_t z, bool sums,
                                         const eg_eltwise_chain *chain,
                                         dnnl_primitive_attr_t *out);
 
+/// Whether the chain is nothing (infinite bounds), a relu or a clip; its bounds.
+bool eg_eltwise_is_clip(const eg_eltwise_chain *chain, float *out_low, float *out_high);
+
 #endif

@@ -5,14 +5,16 @@
 // not have become rows
 // ([1,128,768] x [768,3072] is one 128 x 768 x 3072 product), equal batches become one.
 // Transpositions are strides. A constant b is packed once into the format the kernel
-// prefers.
+// prefers, or into panels for a kernel of ours (panels.h).
 // SPDX-License-Identifier: Apache-2.0
+#include <math.h>
 #include <string.h>
 
 #include "exec/cpu/binary.h"
 #include "exec/cpu/families.h"
 #include "exec/cpu/invalid_flag.h"
 #include "exec/cpu/omp_runtime.h"
+#include "exec/cpu/panels.h"
 #include "ops/einsum_labels.h"
 
 enum { OPERAND_A, OPERAND_B, OPERAND_BIAS, OPERAND_Z };
@@ -243,6 +245,47 @@ static egraph_status add_stages(eg_cpu_builder *builder, const matmul_plan *plan
   return status;
 }
 
+// ---- products with constant matrices ------------------------------------------------
+
+static bool fits_panels(const eg_cpu_builder *builder, const matmul_plan *plan) {
+  enum { FEWEST_ROWS = 4, LEAST_DEPTH = 16 };
+  const eg_node_spec *spec = builder->spec;
+  const product *p = &plan->shape;
+  return eg_panels_work() && p->batch_rank == 0 && !p->trans_a && p->m >= FEWEST_ROWS &&
+         p->k >= LEAST_DEPTH && eg_spec_is_weight(spec, OPERAND_B) &&
+         (!plan->has_bias || (plan->row_bias && eg_spec_is_weight(spec, OPERAND_BIAS)));
+}
+
+/// Other functions than clips are a pass behind it.
+static egraph_status add_panels(eg_cpu_builder *builder, matmul_plan *plan) {
+  static const uint32_t operands[] = {OPERAND_A, OPERAND_B, OPERAND_BIAS, OPERAND_Z};
+  const product *p = &plan->shape;
+  eg_panel_product panels = {.images = 1,
+                             .rows = p->m,
+                             .depth = p->k,
+                             .columns = p->n,
+                             .a_row = p->k,
+                             .a_block = EG_PANEL_VECTOR,
+                             .c_row = p->n,
+                             .c_block = EG_PANEL_VECTOR,
+                             .b_row = p->trans_b ? 1 : p->n,
+                             .b_column = p->trans_b ? p->k : 1,
+                             .b_depth = p->k,
+                             .b_columns = p->n,
+                             .has_bias = plan->has_bias,
+                             .has_z = plan->has_z};
+  eg_epilogue epilogue = {0};
+  if (plan->act_pass.count != 0 ||
+      !eg_eltwise_is_clip(&plan->act, &panels.low, &panels.high)) {
+    epilogue.act = plan->act_pass.count != 0 ? plan->act_pass : plan->act;
+    panels.low = -INFINITY;
+    panels.high = INFINITY;
+  }
+  if (plan->has_z && eg_cpu_may_overlay(builder, OPERAND_Z)) builder->overlay = OPERAND_Z;
+  EG_TRY(eg_cpu_add_panels(builder, &panels, operands));
+  return eg_cpu_add_epilogue(builder, &epilogue);
+}
+
 static egraph_status compile(eg_cpu_builder *builder, matmul_plan *plan) {
   const eg_node_spec *spec = builder->spec;
   for (uint32_t i = 0; i < spec->input_count; i++)
@@ -259,6 +302,7 @@ static egraph_status compile(eg_cpu_builder *builder, matmul_plan *plan) {
     plan->act_pass = plan->act;
     plan->act.count = 0;
   }
+  if (fits_panels(builder, plan)) return add_panels(builder, plan);
   matmul_choice choice = {0};
   EG_TRY(choose(builder, plan, &choice));
   if (choice.sums) builder->overlay = OPERAND_Z;

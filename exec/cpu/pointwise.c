@@ -4,11 +4,11 @@
 #include "exec/cpu/pointwise.h"
 
 #include <math.h>
-#include <stdatomic.h>
 #include <string.h>
 
 #include "exec/cpu/loop_nest.h"
 #include "exec/cpu/omp_runtime.h"
+#include "exec/cpu/parts.h"
 
 // erf as x P(x^2) / Q(x^2) on [-4, 4] (a rational minimax fit; the largest error is 4e-7,
 // one unit in the last place of float near 1 is 6e-8).
@@ -76,6 +76,7 @@ static inline float gelu_of(float x) {
   X(GELU, gelu_of)
 
 #if defined(__x86_64__) && defined(__GNUC__)
+#define EG_INLINE inline __attribute__((always_inline)) // so that it has the target
 #define EG_AVX2 __attribute__((target("avx2,fma")))
 #define EG_AVX512 __attribute__((target("avx512f,avx512vl,avx512dq")))
 static uint32_t row_target(void) {
@@ -85,6 +86,7 @@ static uint32_t row_target(void) {
   return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? 1 : 0;
 }
 #else
+#define EG_INLINE inline
 #define EG_AVX2
 #define EG_AVX512
 static uint32_t row_target(void) { return 0; }
@@ -119,6 +121,79 @@ EG_UNARY_LIST(EG_UNARY_ROWS)
   EG_AVX2 EG_PARAMETER_ROW(OP, avx2, formula)                                            \
   EG_AVX512 EG_PARAMETER_ROW(OP, avx512, formula)
 EG_PARAMETER_LIST(EG_PARAMETER_ROWS)
+
+// ---- rows of a tensor, each normalized
+// -------------------------------------------------
+
+static EG_INLINE float max_of(const float *x, int64_t count) {
+  float most = -INFINITY;
+#pragma omp simd reduction(max : most)
+  for (int64_t i = 0; i < count; i++)
+    most = x[i] > most ? x[i] : most;
+  return most;
+}
+
+static EG_INLINE float sum_of(const float *x, int64_t count) {
+  float sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (int64_t i = 0; i < count; i++)
+    sum += x[i];
+  return sum;
+}
+
+/// exp_of for x <= 0 and NaN; numbers that are not normal are zero.
+static inline float exp_below_zero(float x) {
+  const float magic = 12582912.0f, least = -87.33f;
+  const uint32_t magic_bits = 0x4b400000;
+  float shifted = x * 1.44269504f + magic;
+  float n = shifted - magic;
+  float r = x - n * 0.693145752f - n * 1.42860677e-6f;
+  float y = 1.0f / 720.0f;
+  y = y * r + 1.0f / 120.0f;
+  y = y * r + 1.0f / 24.0f;
+  y = y * r + 1.0f / 6.0f;
+  y = y * r + 0.5f;
+  y = y * r + 1.0f;
+  y = y * r + 1.0f;
+  uint32_t bits;
+  float power;
+  memcpy(&bits, &shifted, sizeof bits);
+  bits = (bits - magic_bits + 127) << 23;
+  memcpy(&power, &bits, sizeof power);
+  return x < least ? 0.0f : y * power;
+}
+#define EG_EXP_BELOW_ZERO(suffix) EG_UNARY_ROW(exp_below_zero, suffix)
+EG_EXP_BELOW_ZERO(baseline)
+EG_AVX2 EG_EXP_BELOW_ZERO(avx2)
+EG_AVX512 EG_EXP_BELOW_ZERO(avx512)
+
+// NaN, an infinity, or nothing but negative infinity makes all of a row NaN: the
+// difference from the largest element is NaN somewhere, and so is the sum. Exponentials
+// are of all rows at once, because rows are short.
+#define EG_SOFTMAX_ROWS(suffix)                                                          \
+  static void softmax_##suffix(const float *x, const float *operand, float *y,           \
+                               int64_t count) {                                          \
+    int64_t length = (int64_t)*operand;                                                  \
+    for (int64_t at = 0; at < count; at += length) {                                     \
+      const float most = max_of(x + at, length);                                         \
+      for (int64_t i = at; i < at + length; i++)                                         \
+        y[i] = x[i] - most;                                                              \
+    }                                                                                    \
+    exp_below_zero_##suffix(y, NULL, y, count);                                          \
+    for (int64_t at = 0; at < count; at += length) {                                     \
+      const float factor = 1.0f / sum_of(y + at, length);                                \
+      for (int64_t i = at; i < at + length; i++)                                         \
+        y[i] *= factor;                                                                  \
+    }                                                                                    \
+  }
+    EG_SOFTMAX_ROWS(baseline) EG_AVX2 EG_SOFTMAX_ROWS(avx2)
+EG_AVX512 EG_SOFTMAX_ROWS(avx512)
+
+eg_row eg_softmax_row_of(int64_t length) {
+  static const eg_row_function targets[] = {softmax_baseline, softmax_avx2,
+                                            softmax_avx512};
+  return (eg_row){.function = targets[row_target()], .parameters = {(float)length}};
+}
 
 typedef struct unary_row {
   eg_op op;
@@ -226,22 +301,22 @@ typedef struct row_payload {
   uint32_t threads;
 } row_payload;
 
-// A row that threads share: each takes the next part until none is left.
+enum { PART = 8192 };
+
 typedef struct shared_row {
   const row_payload *payload;
   const float *x;
   float *y;
-  atomic_llong next;
+  eg_parts parts; // of PART elements
 } shared_row;
 
 static void run_parts(void *shared) {
-  enum { PART = 8192 };
   shared_row *s = shared;
   const row_payload *p = s->payload;
-  for (;;) {
-    int64_t at = atomic_fetch_add(&s->next, PART);
-    if (at >= p->count) return;
-    int64_t left = p->count - at;
+  uint32_t share = eg_parts_enter(&s->parts);
+  int64_t part;
+  while (eg_parts_take(&s->parts, &share, &part)) {
+    int64_t at = part * PART, left = p->count - at;
     p->row.function(s->x + at, p->row.parameters, s->y + at, left < PART ? left : PART);
   }
 }
@@ -249,7 +324,8 @@ static void run_parts(void *shared) {
 // addresses: result, operand, and the function's own operand unless it is known.
 static egraph_status run_row(const void *payload, void *const *addresses) {
   shared_row shared = {.payload = payload, .x = addresses[1], .y = addresses[0]};
-  eg_omp_run(run_parts, &shared, shared.payload->threads);
+  eg_parts_run(&shared.parts, (shared.payload->count + PART - 1) / PART, run_parts,
+               &shared, shared.payload->threads);
   return EGRAPH_OK;
 }
 static egraph_status run_row_of_two(const void *payload, void *const *addresses) {

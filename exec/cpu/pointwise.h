@@ -28,6 +28,9 @@ bool eg_row_keeps_zero(const eg_row *row);
 /// the operator (0 or 1), the loop's `operand` the other one: an element for each of x,
 /// or one for all.
 eg_row_function eg_binary_row_of(eg_op op, uint32_t place, bool is_one);
+/// Softmax of rows of `length` elements, at most 2^24; the loop's count is that of whole
+/// rows.
+eg_row eg_softmax_row_of(int64_t length);
 /// Appends a stage that applies the row to `count` floats.
 egraph_status eg_cpu_add_row(eg_cpu_builder *builder, const eg_row *row, int64_t count,
                              eg_place from, eg_place to);

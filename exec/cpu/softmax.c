@@ -1,7 +1,9 @@
-// softmax and log-softmax over one axis, as [outer, axis, inner].
+// softmax and log-softmax over one axis, as [outer, axis, inner]. Softmax of short rows
+// is a pass of ours (chain.h).
 // SPDX-License-Identifier: Apache-2.0
 #include <math.h>
 
+#include "exec/cpu/chain.h"
 #include "exec/cpu/families.h"
 
 // Where oneDNN finds NaN, positive infinity or nothing but negative infinity in a row,
@@ -30,6 +32,8 @@ static egraph_status add_spread(eg_cpu_builder *builder, const int64_t *dims) {
 
 egraph_status eg_cpu_softmax(eg_cpu_builder *builder) {
   const eg_node_spec *spec = builder->spec;
+  const eg_compile_request alone = {.spec = spec};
+  if (eg_cpu_chain_fits(&alone)) return eg_cpu_chain(builder, &alone);
   const eg_type *type = &spec->inputs[0];
   bool log = spec->attrs->op == EG_OP_LOG_SOFTMAX;
   int64_t axis =

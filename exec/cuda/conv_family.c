@@ -223,7 +223,7 @@ static egraph_status add_bias(eg_cuda_builder *builder) {
 }
 
 static bool allows_winograd(const eg_node_spec *spec, eg_attr_slot algorithm) {
-  return eg_attr_at(spec->attrs, algorithm)->i == EG_CONV_WINOGRAD;
+  return eg_attr_at(spec->attrs, algorithm)->i != EG_CONV_DIRECT;
 }
 
 egraph_status eg_cuda_conv(eg_cuda_builder *builder) {

@@ -157,6 +157,7 @@ static inline void random_conv(random_node *r) {
   static const int64_t channels[] = {3, 8, 16, 20, 32, 48};
   static const char *const acts[] = {"none", "relu", "hard-swish",
                                      "leaky-relu :act_alpha 0.1"};
+  static const char *const algorithms[] = {"direct", "winograd", "winograd-4x4"};
   int64_t group = draw_below(r, 3) == 0 ? 4 : 1;
   int64_t in = draw_of(r, channels, 6), out = draw_of(r, channels, 6);
   if (group != 1) {
@@ -184,7 +185,7 @@ static inline void random_conv(random_node *r) {
   put_list(r, "strides", strides, 2);
   put_list(r, "pads", pads, 4);
   put_list(r, "dilations", dilations, 2);
-  PUT(" :algorithm %s", draw_below(r, 2) ? "winograd" : "direct");
+  PUT(" :algorithm %s", algorithms[draw_below(r, 3)]);
   PUT(" x w%s%s))(output y)", operands > 0 ? " b" : "", operands > 1 ? " z" : "");
 }
 

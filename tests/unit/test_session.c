@@ -258,7 +258,7 @@ static void steps_are_timed_on_demand(void **state) {
   assert_true(step->flops == 2.0 * 64 * 64 * 64);
   assert_true(step->bytes >= 3.0 * 64 * 64 * 4);
   assert_int_equal(step->node.id, 0);
-  assert_non_null(strstr(step->kernel, "oneDNN"));
+  assert_string_not_equal(step->kernel, "reference");
   eg_session_destroy(session);
   kit_tensors_deinit(&inputs);
   kit_tensors_deinit(&outputs);
@@ -325,7 +325,7 @@ static void add_conv(generator *g) {
   slots[EG_A_CONV_PADS - EG_A_BASE_CONV].ints = (eg_ints){pads, 4};
   slots[EG_A_CONV_DILATIONS - EG_A_BASE_CONV].ints = (eg_ints){ones, 2};
   slots[EG_A_CONV_ACT - EG_A_BASE_CONV].i = (int64_t)eg_rng_below(&g->rng, 2);
-  slots[EG_A_CONV_ALGORITHM - EG_A_BASE_CONV].i = (int64_t)eg_rng_below(&g->rng, 2);
+  slots[EG_A_CONV_ALGORITHM - EG_A_BASE_CONV].i = (int64_t)eg_rng_below(&g->rng, 3);
   eg_format format = random_format(g, 16);
   eg_value operands[4] = {in_format(g, x, format),
                           add_weight(g, 4, (int64_t[]){made, channels, 3, 3}),
