@@ -143,7 +143,8 @@ static void note_numbers(evaluation *run, const eg_tensor *tensor) {
     see_sizes(values, some, &seen);
     if (run->exact) see_fractions(values, some, p->parts, &seen);
   }
-  double largest = number_of(seen.largest), smallest = number_of(seen.smallest_less_1 + 1);
+  double largest = number_of(seen.largest),
+         smallest = number_of(seen.smallest_less_1 + 1);
   if (smallest < eg_dtype_normal(tensor->type.dtype)) run->is_subnormal = true;
   if (largest > run->scale) run->scale = largest;
   if (!run->exact) return;
