@@ -4,6 +4,8 @@
 
 #include "api/convert.h"
 #include "api/require.h"
+#include "rewrites/explain/derive.h"
+#include "rewrites/explain/smt.h"
 #include "rewrites/import/import.h"
 #include "rewrites/language/rule_ast.h"
 #include "rewrites/language/rules.h"
@@ -192,6 +194,87 @@ egraph_status egraph_rules_prove(const egraph_rules *rules,
     if (report != NULL) report(user, &proof);
   }
   return EGRAPH_OK;
+}
+
+typedef void on_derivation(void *user, const egraph_rule_derivation *derivation);
+
+/// Proves the rules of a copy that has all switched on, then derives those that are not.
+static egraph_status derive_all(const eg_rules *rules, uint64_t seed, bool *is_proved,
+                                on_derivation *report, void *user,
+                                uint32_t *out_derived) {
+  egraph_allocator alloc = eg_rules_allocator(rules);
+  const eg_axioms axioms = {.rules = rules, .is_axiom = is_proved};
+  eg_text names;
+  eg_text_init(&names, alloc);
+  egraph_status status = EGRAPH_OK;
+  uint32_t count = eg_rules_count(rules);
+  for (uint32_t i = 0; status == EGRAPH_OK && i < count; i++) {
+    eg_proof_verdict verdict;
+    status = eg_rules_prove(rules, i, &verdict);
+    is_proved[i] = verdict.is_proved;
+  }
+  for (uint32_t i = 0; status == EGRAPH_OK && i < count; i++) {
+    eg_derivation_verdict verdict = {.is_derived = false};
+    eg_text_clear(&names);
+    if (!is_proved[i])
+      status =
+          eg_rule_derive(&axioms, eg_rules_at(rules, i), alloc, seed, &verdict, &names);
+    *out_derived += verdict.is_derived;
+    const egraph_rule_derivation derivation = {.rule = eg_rule_name(rules, i),
+                                               .is_proved = is_proved[i],
+                                               .is_derived = verdict.is_derived,
+                                               .reason = verdict.reason,
+                                               .from = eg_text_of(&names),
+                                               .instances = verdict.instances,
+                                               .steps = verdict.steps};
+    if (status == EGRAPH_OK && report != NULL) report(user, &derivation);
+  }
+  eg_text_deinit(&names);
+  return status;
+}
+
+egraph_status egraph_rules_derive(const egraph_rules *rules, uint64_t seed,
+                                  on_derivation *report, void *user,
+                                  uint32_t *out_derived) {
+  EG_REQUIRE(rules, out_derived);
+  *out_derived = 0;
+  egraph_allocator alloc = eg_rules_allocator(rules);
+  eg_rules *all;
+  bool *is_proved = NULL;
+  EG_TRY(eg_rules_copy_all_on(rules, alloc, &all));
+  egraph_status status =
+      eg_alloc(alloc, eg_rules_count(all), sizeof *is_proved, &is_proved);
+  if (status == EGRAPH_OK)
+    status = derive_all(all, seed, is_proved, report, user, out_derived);
+  eg_free(alloc, is_proved, eg_rules_count(all), sizeof *is_proved);
+  eg_rules_destroy(all);
+  return status;
+}
+
+egraph_status egraph_rules_smt(const egraph_rules *rules, uint64_t seed,
+                               void (*report)(void *user,
+                                              const egraph_rule_question *question),
+                               void *user) {
+  EG_REQUIRE(rules);
+  egraph_status status = EGRAPH_OK;
+  eg_text text;
+  eg_text_init(&text, eg_rules_allocator(rules));
+  for (uint32_t i = 0; status == EGRAPH_OK && i < eg_rules_count(rules); i++) {
+    eg_smt_question made;
+    eg_text_clear(&text);
+    status = eg_smt_print_rule(eg_rules_at(rules, i), eg_rules_allocator(rules), seed,
+                               &text, &made);
+    bool is_said = status == EGRAPH_OK;
+    if (status == EGRAPH_E_UNSUPPORTED) status = EGRAPH_OK;
+    if (status != EGRAPH_OK) break;
+    const egraph_rule_question question = {.rule = eg_rule_name(rules, i),
+                                           .script = is_said ? eg_text_of(&text) : NULL,
+                                           .reason = is_said ? "" : egraph_last_error(),
+                                           .is_decisive = made.is_decisive};
+    if (report != NULL) report(user, &question);
+  }
+  eg_text_deinit(&text);
+  return status;
 }
 
 egraph_status egraph_rules_text(const egraph_allocator *alloc, const egraph_rules *rules,

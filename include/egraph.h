@@ -461,6 +461,41 @@ typedef struct egraph_rule_proof {
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_rules_prove(
     const egraph_rules *rules, void (*report)(void *user, const egraph_rule_proof *proof),
     void *user, uint32_t *out_proved);
+/// What follows of a rule from those that are proved, at instances: for all data there,
+/// by steps that were replayed (egraph_replay), not for all sizes.
+typedef struct egraph_rule_derivation {
+  const char *rule;
+  bool is_proved;  // for all sizes: nothing is derived, it is an axiom of others
+  bool is_derived; // all instances that were tried, of different sizes where they may be
+  const char *reason; // of neither
+  const char *from;   // the proved rules that the steps use
+  uint32_t instances, steps;
+} egraph_rule_derivation;
+/// Proves every rule, and derives the others from those that are proved and of its class
+/// or a stricter one; of a rule with parameters its first case. `report` (may be NULL) is
+/// called once per rule that layouts do not imply; what it is given lasts as long as the
+/// call. *out_derived counts those that are not proved. Equal seeds, equal reports. Fails
+/// with EGRAPH_E_INTERNAL where an equality is found that its explanation does not show,
+/// and with EGRAPH_E_MEMORY.
+EGRAPH_API EGRAPH_NODISCARD egraph_status
+egraph_rules_derive(const egraph_rules *rules, uint64_t seed,
+                    void (*report)(void *user, const egraph_rule_derivation *derivation),
+                    void *user, uint32_t *out_derived);
+/// A small instance of a rule as a script for an SMT solver (SMT-LIB 2.6, such as Z3):
+/// "unsat" means that the sides are equal for all real data of these sizes.
+typedef struct egraph_rule_question {
+  const char *rule;
+  const char *script; // NULL: the rule cannot be asked about
+  const char *reason; // why not
+  bool is_decisive;   // "sat" means that the rule is wrong: no function whose identities
+                      // the script lacks (exp, ...), and no constant that may be rounded
+} egraph_rule_question;
+/// Writes the question of every rule that layouts do not imply; of a rule with parameters
+/// of its first case. What `report` (may be NULL) is given lasts as long as the call.
+/// Equal seeds, equal scripts. Fails with EGRAPH_E_MEMORY.
+EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_rules_smt(
+    const egraph_rules *rules, uint64_t seed,
+    void (*report)(void *user, const egraph_rule_question *question), void *user);
 /// Canonical text of all rules; free with egraph_string_free.
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_rules_text(const egraph_allocator *alloc,
                                                             const egraph_rules *rules,

@@ -20,13 +20,14 @@ rewrites/saturation:  egraph ops pcg/graph pcg/onnx rewrites/language
 rewrites/instances:   rewrites/language rewrites/saturation
 rewrites/claims:      pcg/parallel pcg/training rewrites/language rewrites/instances
 rewrites/prove:       ops rewrites/language
-rewrites/verify:      pcg/onnx rewrites/language rewrites/saturation rewrites/instances rewrites/claims
+rewrites/verify:      ops pcg/onnx rewrites/language rewrites/saturation rewrites/instances rewrites/claims
 rewrites:             rewrites/language rewrites/claims rewrites/verify
 rewrites/correct:     rewrites rewrites/claims rewrites/language rewrites/verify
 rewrites/guards:      rewrites rewrites/instances rewrites/language rewrites/verify
 rewrites/import:      pcg/parallel rewrites/guards rewrites rewrites/language rewrites/saturation rewrites/instances rewrites/verify
 rewrites/generate:    ops rewrites rewrites/guards rewrites/language rewrites/saturation rewrites/verify
 rewrites/terms:       egraph rewrites/language rewrites/saturation
+rewrites/explain:     pcg/graph rewrites rewrites/language rewrites/saturation rewrites/instances rewrites/replay rewrites/generate
 rewrites/replay:      egraph/ground.h ops pcg/graph pcg/onnx/onnx_record.h rewrites/language rewrites/saturation/rule_eval.h rewrites/saturation/tensor_facts.h
 sim:                  ops pcg/graph pcg/parallel
 sim/plan:             pcg/plan sim
@@ -39,7 +40,7 @@ extract/layout:       extract extract/presolve extract/search
 extract/shard:        include extract
 optimize/price:       include pcg/graph pcg/parallel pcg/plan sim
 optimize/space:       ops pcg/graph pcg/parallel pcg/training pcg/plan rewrites/saturation extract extract/presolve extract/search sim optimize/price
-optimize/single:      include pcg/graph rewrites/language rewrites/saturation rewrites/replay sim extract extract/search optimize/price optimize/space
+optimize/single:      include pcg/graph rewrites/language rewrites/saturation rewrites/explain sim extract extract/search optimize/price optimize/space
 optimize/model:       pcg/parallel pcg/training pcg/plan optimize/space extract/layout
 optimize/search:      pcg/parallel pcg/plan rewrites/saturation optimize/price optimize/space optimize/model extract/layout
 optimize/soap:        pcg/plan optimize/model optimize/search
@@ -47,7 +48,7 @@ optimize/fold:        pcg/graph optimize/space optimize/model optimize/search
 optimize:             include ops pcg/graph pcg/training pcg/plan sim/plan optimize/price optimize/single optimize/soap optimize/fold
 baselines/stages:     include pcg/graph pcg/training sim sim/pipeline optimize optimize/price optimize/fold
 baselines:            include pcg/graph rewrites/saturation sim sim/plan optimize/price optimize/single optimize/search optimize/soap baselines/stages
-api:                  include ops pcg/graph pcg/onnx pcg/plan sim/plan rewrites rewrites/language rewrites/saturation rewrites/verify rewrites/correct rewrites/guards rewrites/prove rewrites/generate rewrites/import rewrites/terms rewrites/replay extract extract/presolve extract/search extract/shard exec optimize optimize/price baselines baselines/stages
+api:                  include ops pcg/graph pcg/onnx pcg/plan sim/plan rewrites rewrites/language rewrites/saturation rewrites/verify rewrites/correct rewrites/guards rewrites/prove rewrites/generate rewrites/import rewrites/terms rewrites/explain rewrites/replay extract extract/presolve extract/search extract/shard exec optimize optimize/price baselines baselines/stages
 tools:                include
 examples:             include
 include:              include

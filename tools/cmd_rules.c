@@ -130,7 +130,7 @@ static egraph_status verify(const egraph_rules *rules, uint64_t seed, bool json,
 
 /// How a file's rules fared.
 typedef struct prove_counts {
-  uint32_t all;
+  uint32_t all, proved;
   bool json;
 } prove_counts;
 
@@ -170,6 +170,119 @@ static egraph_status prove(const egraph_rules *rules, bool json) {
     json_end();
   } else if (status == EGRAPH_OK) {
     printf("%u of %u rules proved for all sizes\n", proved, counts.all);
+  }
+  return status;
+}
+
+static void on_derivation(void *user, const egraph_rule_derivation *derivation) {
+  prove_counts *counts = user;
+  counts->all++;
+  counts->proved += derivation->is_proved;
+  progress_line("derive", derivation->rule);
+  if (counts->json) {
+    json_open(NULL, '{');
+    json_text("name", derivation->rule);
+    json_bool("proved", derivation->is_proved);
+    json_bool("derived", derivation->is_derived);
+    if (derivation->is_derived) {
+      json_text("from", derivation->from);
+      json_int("instances", derivation->instances);
+      json_int("steps", derivation->steps);
+    } else if (!derivation->is_proved) {
+      json_text("reason", derivation->reason);
+    }
+    json_close('}');
+  } else if (derivation->is_proved) {
+    show(stdout, "proved for all sizes  %s\n", derivation->rule);
+  } else if (derivation->is_derived) {
+    show(stdout, "derived               %s: %u instances, %u steps, from %s\n",
+         derivation->rule, derivation->instances, derivation->steps, derivation->from);
+  } else {
+    show(stdout, "neither               %s: %s\n", derivation->rule, derivation->reason);
+  }
+}
+
+static egraph_status derive(const egraph_rules *rules, uint64_t seed, bool json) {
+  prove_counts counts = {.json = json};
+  uint32_t derived = 0;
+  if (json) {
+    json_begin();
+    json_open("derivations", '[');
+  }
+  egraph_status status =
+      egraph_rules_derive(rules, seed, on_derivation, &counts, &derived);
+  progress_clear();
+  if (json) {
+    json_close(']');
+    json_int("rules", counts.all);
+    json_int("proved", counts.proved);
+    json_int("derived", derived);
+    json_end();
+  } else if (status == EGRAPH_OK) {
+    printf("%u of %u rules proved for all sizes, %u derived from them at instances\n",
+           counts.proved, counts.all, derived);
+  }
+  return status;
+}
+
+/// Scripts are written to files of a folder, named after the rules.
+typedef struct smt_files {
+  const char *folder;
+  bool json, is_written; // is_written: none has failed
+  uint32_t all, written;
+} smt_files;
+
+static bool write_script(const smt_files *files, const egraph_rule_question *question) {
+  char path[4096];
+  int length = snprintf(path, sizeof path, "%s/%s.smt2", files->folder, question->rule);
+  if (length < 0 || (size_t)length >= sizeof path) {
+    show(stderr, "egraph: the path of '%s' is too long\n", question->rule);
+    return false;
+  }
+  return tensor_write(path, question->script, strlen(question->script));
+}
+
+static void on_question(void *user, const egraph_rule_question *question) {
+  smt_files *files = user;
+  files->all++;
+  progress_line("write", question->rule);
+  if (question->script != NULL && files->is_written) {
+    files->is_written = write_script(files, question);
+    files->written += files->is_written;
+  }
+  if (files->json) {
+    json_open(NULL, '{');
+    json_text("name", question->rule);
+    json_bool("asked", question->script != NULL);
+    json_bool("decisive", question->is_decisive);
+    if (question->script == NULL) json_text("reason", question->reason);
+    json_close('}');
+  } else if (question->script == NULL) {
+    show(stdout, "not asked  %s: %s\n", question->rule, question->reason);
+  } else {
+    show(stdout, "asked      %s%s\n", question->rule,
+         question->is_decisive ? "" : ": with functions that are not defined");
+  }
+}
+
+static egraph_status ask(const egraph_rules *rules, uint64_t seed, const char *folder,
+                         bool json, bool *is_written) {
+  smt_files files = {.folder = folder, .json = json, .is_written = true};
+  if (json) {
+    json_begin();
+    json_open("questions", '[');
+  }
+  egraph_status status = egraph_rules_smt(rules, seed, on_question, &files);
+  progress_clear();
+  *is_written = files.is_written;
+  if (json) {
+    json_close(']');
+    json_int("rules", files.all);
+    json_int("asked", files.written);
+    json_end();
+  } else if (status == EGRAPH_OK) {
+    show(stdout, "%u of %u rules asked in files of %s\n", files.written, files.all,
+         folder);
   }
   return status;
 }
@@ -326,10 +439,10 @@ static egraph_status print_operators(bool json) {
 }
 
 int command_rules(int argc, char **argv) {
-  bool json = false, do_verify = false, do_prove = false, print = false, builtin = false,
-       operators = false, trust = false, guards = false;
+  bool json = false, do_verify = false, do_prove = false, do_derive = false,
+       print = false, builtin = false, operators = false, trust = false, guards = false;
   text_list imported = {.count = 0};
-  const char *output = NULL;
+  const char *output = NULL, *folder = NULL;
   bool is_written = true;
   uint64_t seed = 1;
   command cmd = {
@@ -352,6 +465,13 @@ int command_rules(int argc, char **argv) {
   add_switch(
       &cmd, "--prove", &do_prove,
       "prove every rule for all ranks, sizes and attribute values, or say why not");
+  add_switch(
+      &cmd, "--derive", &do_derive,
+      "derive instances of rules that are not proved from those that are, by steps "
+      "that are replayed");
+  add_text(&cmd, "--smt FOLDER", &folder,
+           "write a question for an SMT solver (SMT-LIB 2.6) for an instance of every "
+           "rule: unsat means equal");
   add_uint(&cmd, "--seed N", &seed, 0, 0, "seed of the verification");
   add_switch(&cmd, "--print", &print, "print the rules in canonical form");
   add_switch(&cmd, "--operators", &operators,
@@ -370,7 +490,8 @@ int command_rules(int argc, char **argv) {
   egraph_status status = egraph_rules_create(NULL, &rules);
   if (status == EGRAPH_OK && (builtin || (files.count == 0 && imported.count == 0)))
     status = egraph_rules_add_builtin(rules);
-  bool on_request = do_verify || do_prove || guards; // what is shown is not an error
+  bool on_request = do_verify || do_prove || do_derive || guards ||
+                    folder != NULL; // what is shown is not an error
   if (status == EGRAPH_OK) egraph_rules_trust(rules, trust || on_request);
   for (size_t i = 0; status == EGRAPH_OK && i < files.count; i++)
     status = egraph_rules_add_file(rules, files.items[i]);
@@ -385,6 +506,10 @@ int command_rules(int argc, char **argv) {
       status = print_guards(rules, seed, json, &rejected);
     else if (do_prove)
       status = prove(rules, json);
+    else if (do_derive)
+      status = derive(rules, seed, json);
+    else if (folder != NULL)
+      status = ask(rules, seed, folder, json, &is_written);
     else if (print)
       status = print_canonical(rules, json);
     else if (imported.count == 0 && output == NULL)

@@ -19,10 +19,10 @@
 #include "base/work.h"
 #include "extract/search/extract.h"
 #include "optimize/price/predict.h"
-#include "optimize/single/explain_rounds.h"
 #include "optimize/single/single_problem.h"
 #include "optimize/single/trials.h"
 #include "pcg/graph/graph_copy.h"
+#include "rewrites/explain/explain_rounds.h"
 #include "rewrites/language/rule_cases.h"
 /// Relative gain below which a round gained nothing.
 static const double SETTLED_GAIN = 1e-5;

@@ -356,9 +356,8 @@ static void choose_attr(eg_verify_choice *choice, uint16_t slot) {
   }
 }
 
-void eg_verify_choose_slot(eg_verify_choice *choice, const char *name) {
-  uint16_t slot;
-  if (!eg_op_find_attr(choice->op, name, &slot) || choice->slot_set[slot]) return;
+static void choose_slot(eg_verify_choice *choice, uint16_t slot) {
+  if (choice->slot_set[slot]) return;
   bool is_range =
       choice->op == EG_OP_SLICE && choice->info->attrs[slot].kind == EG_ATTR_INTS;
   if (is_range) {
@@ -370,8 +369,13 @@ void eg_verify_choose_slot(eg_verify_choice *choice, const char *name) {
   choose_attr(choice, slot);
 }
 
+void eg_verify_choose_slot(eg_verify_choice *choice, const char *name) {
+  uint16_t slot;
+  if (eg_op_find_attr(choice->op, name, &slot)) choose_slot(choice, slot);
+}
+
 void eg_verify_choose_attrs(eg_verify_choice *choice) {
   if (choice->op == EG_OP_SLICE) choose_ranges(choice);
   for (uint16_t i = 0; i < choice->info->attr_count; i++)
-    eg_verify_choose_slot(choice, choice->info->attrs[i].name);
+    choose_slot(choice, i);
 }

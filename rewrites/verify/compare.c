@@ -13,10 +13,16 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
+
+#include "ops/kernels.h"
 
 #define LARGEST_SCALE 1e5
 
-enum { MAX_ELEMENTS = 1 << 18 }; // of a tensor; rules may ask for any shape
+enum {
+  MAX_ELEMENTS = 1 << 18, // of a tensor; rules may ask for any shape
+  BLOCK = 256             // numbers that are looked at together
+};
 
 // How often the data move, and how many times their movement the sides may be apart: a
 // node rounds its result once, as the data were, and a side has some nodes.
@@ -65,9 +71,23 @@ static const precision precisions[EGRAPH_DTYPE_COUNT] = {
 
 // ---- what was computed ----------------------------------------------------------
 
-static double element(const eg_tensor *tensor, int64_t i) {
-  return tensor->type.dtype == EGRAPH_FLOAT64 ? ((const double *)tensor->data)[i]
-                                              : eg_tensor_get_double(tensor, i);
+/// Positive numbers are ordered as their bits are, with infinity and NaN at the end.
+typedef struct seen_numbers {
+  uint64_t largest;         // bits of the largest finite absolute value
+  uint64_t smallest_less_1; // of the smallest one but 0, less 1: 0 is beyond all others
+  bool is_broken;           // some number is not whole
+  bool is_fine;             // all are whole after they are multiplied by `parts`
+} seen_numbers;
+
+/// Infinity and NaN count as whole.
+static inline bool is_whole(double value) {
+  return floor(value) == value || value != value;
+}
+
+static inline uint64_t bits_of_size(double value) {
+  uint64_t bits;
+  memcpy(&bits, &value, sizeof bits);
+  return bits & INT64_MAX;
 }
 
 static double number_of(uint64_t bits) {
@@ -76,52 +96,61 @@ static double number_of(uint64_t bits) {
   return value;
 }
 
-/// The largest and the smallest finite absolute value but 0; 0 and infinity without one.
-/// Positive numbers are ordered as their bits are, with infinity and NaN at the end.
-static void find_extremes(const eg_tensor *tensor, int64_t count, double *out_largest,
-                          double *out_smallest) {
+EG_KERNEL_CLONES
+static void see_sizes(const double *values, int64_t count, seen_numbers *seen) {
   const uint64_t infinity = UINT64_C(0x7ff) << 52;
-  uint64_t largest = 0, smallest = infinity - 1; // less 1: 0 is beyond all others then
+  uint64_t largest = seen->largest, smallest = seen->smallest_less_1;
   for (int64_t i = 0; i < count; i++) {
-    double value = element(tensor, i);
-    uint64_t bits;
-    memcpy(&bits, &value, sizeof bits);
-    bits &= INT64_MAX;
-    uint64_t finite = bits < infinity ? bits : 0;
+    uint64_t bits = bits_of_size(values[i]), finite = bits < infinity ? bits : 0;
     largest = finite > largest ? finite : largest;
     smallest = bits - 1 < smallest ? bits - 1 : smallest;
   }
-  *out_largest = number_of(largest);
-  *out_smallest = number_of(smallest + 1);
+  seen->largest = largest;
+  seen->smallest_less_1 = smallest;
 }
 
-static bool is_whole(double value) {
-  return fabs(value) >= 0x1p53 || (double)(int64_t)value == value;
+EG_KERNEL_CLONES
+static void see_fractions(const double *values, int64_t count, double parts,
+                          seen_numbers *seen) {
+  uint64_t broken = 0, finer = 0;
+  for (int64_t i = 0; i < count; i++) {
+    broken += !is_whole(values[i]);
+    finer += !is_whole(values[i] * parts);
+  }
+  seen->is_broken = seen->is_broken || broken > 0;
+  seen->is_fine = seen->is_fine && finer == 0;
+}
+
+/// The numbers from `first` on, `BLOCK` at most, as float64.
+static const double *as_doubles(const eg_tensor *tensor, int64_t first, int64_t count,
+                                double *block) {
+  if (tensor->type.dtype == EGRAPH_FLOAT64) return (const double *)tensor->data + first;
+  for (int64_t i = 0; i < count; i++)
+    block[i] = eg_tensor_get_double(tensor, first + i);
+  return block;
 }
 
 /// What decides whether arithmetic is exact, while it is.
-static void note_fractions(evaluation *run, const eg_tensor *tensor, int64_t count,
-                           double largest) {
-  const precision *p = &precisions[tensor->type.dtype];
-  if (largest >= p->whole) run->exact = false;
-  if (largest >= p->broken) run->is_large = true;
-  for (int64_t i = 0; i < count && run->exact; i++) {
-    double value = element(tensor, i);
-    if (!isfinite(value) || is_whole(value)) continue;
-    run->is_broken = true;
-    run->exact = is_whole(value * p->parts);
-  }
-  if (run->is_broken && run->is_large) run->exact = false;
-}
-
 static void note_numbers(evaluation *run, const eg_tensor *tensor) {
-  double largest, smallest;
   if (!eg_dtype_is_float(tensor->type.dtype)) return; // exact, wrapping included
+  const precision *p = &precisions[tensor->type.dtype];
+  seen_numbers seen = {.smallest_less_1 = (UINT64_C(0x7ff) << 52) - 1, .is_fine = true};
   int64_t count = eg_type_elements(&tensor->type);
-  find_extremes(tensor, count, &largest, &smallest);
+  for (int64_t first = 0; first < count; first += BLOCK) {
+    double block[BLOCK];
+    int64_t some = count - first < BLOCK ? count - first : BLOCK;
+    const double *values = as_doubles(tensor, first, some, block);
+    see_sizes(values, some, &seen);
+    if (run->exact) see_fractions(values, some, p->parts, &seen);
+  }
+  double largest = number_of(seen.largest),
+         smallest = number_of(seen.smallest_less_1 + 1);
   if (smallest < eg_dtype_normal(tensor->type.dtype)) run->is_subnormal = true;
   if (largest > run->scale) run->scale = largest;
-  if (run->exact) note_fractions(run, tensor, count, largest);
+  if (!run->exact) return;
+  if (largest >= p->broken) run->is_large = true;
+  if (seen.is_broken) run->is_broken = true;
+  run->exact = largest < p->whole && seen.is_fine && !(run->is_broken && run->is_large);
 }
 
 /// What is made with a broken number may round to a whole one, but with simple ones.
@@ -292,6 +321,11 @@ typedef struct comparison {
   bool differ;
   egraph_math math;
 } comparison;
+
+static double element(const eg_tensor *tensor, int64_t i) {
+  return tensor->type.dtype == EGRAPH_FLOAT64 ? ((const double *)tensor->data)[i]
+                                              : eg_tensor_get_double(tensor, i);
+}
 
 static bool same_bits(double x, double y) {
   return (isnan(x) && isnan(y)) || (x == y && signbit(x) == signbit(y));

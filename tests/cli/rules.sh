@@ -169,6 +169,12 @@ matches stdout '^not proved            two: no proof that elements are equal, wi
 matches stdout '^1 of 2 rules proved for all sizes$'
 expect 0 '"name":"two","proved":false,"reason":"no proof' - rules claims.rules --prove --json
 
+# What is not proved, derived from what is: instances, by steps that are replayed.
+printf '(egraph-rules 1)(rule merge (source "t") (class associative) (lhs (matmul (add ?x ?y) ?w)) (rhs (add (matmul ?x ?w) (matmul ?y ?w))) (when (= (shape ?x) (shape ?y))))(rule turn (source "t") (class exact) (lhs (add ?x ?y)) (rhs (add ?y ?x)))(rule sines (source "t") (lhs (sin (add ?x ?y))) (rhs (sin (sub ?y (neg ?x)))))(rule two (source "t") (lhs (sin (neg ?x))) (rhs (sin ?x)))' >axioms.rules
+expect 0 '^neither               two: an instance does not follow from rules that are proved$' - rules axioms.rules --trust --derive
+matches stdout '^[0-3] of 4 rules proved for all sizes, [0-3] derived from them at instances$'
+expect 0 '"name":"two","proved":false,"derived":false,"reason":"an instance' - rules axioms.rules --trust --derive --json
+
 # Rules made by machine: a family of its own, in two runs and in one; they verify.
 cat >tiny.family <<'X'
 (egraph-families 1)

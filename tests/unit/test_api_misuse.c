@@ -97,6 +97,9 @@ static void rules_refuse_null(void **state) {
   REFUSES(egraph_rules_verify, "out_rejected", AT, 1, NULL, NULL, NULL);
   REFUSES(egraph_rules_prove, "rules", NULL, NULL, NULL, AT);
   REFUSES(egraph_rules_prove, "out_proved", AT, NULL, NULL, NULL);
+  REFUSES(egraph_rules_derive, "rules", NULL, 1, NULL, NULL, AT);
+  REFUSES(egraph_rules_derive, "out_derived", AT, 1, NULL, NULL, NULL);
+  REFUSES(egraph_rules_smt, "rules", NULL, 1, NULL, NULL);
   REFUSES(egraph_rules_examine, "rules", NULL, 1, NULL, NULL, AT);
   REFUSES(egraph_rules_examine, "out_rejected", AT, 1, NULL, NULL, NULL);
   REFUSES(egraph_rules_text, "rules", NULL, NULL, AT);

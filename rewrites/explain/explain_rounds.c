@@ -1,7 +1,7 @@
 // Graphs are walked value by value into two sets of terms: those of the round's explainer
 // (over leaves of the graph that it starts from), and those of the whole explanation.
 // SPDX-License-Identifier: Apache-2.0
-#include "optimize/single/explain_rounds.h"
+#include "rewrites/explain/explain_rounds.h"
 
 #include "base/owner.h"
 #include "rewrites/saturation/tensor_explain.h"

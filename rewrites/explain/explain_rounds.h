@@ -2,8 +2,8 @@
 // starts from into the one that it found, and the terms of all rounds are terms over the
 // given graph. Weights that a round computes ahead are constants of the next one.
 // SPDX-License-Identifier: Apache-2.0
-#ifndef EG_OPTIMIZE_SINGLE_EXPLAIN_ROUNDS_H
-#define EG_OPTIMIZE_SINGLE_EXPLAIN_ROUNDS_H
+#ifndef EG_REWRITES_EXPLAIN_ROUNDS_H
+#define EG_REWRITES_EXPLAIN_ROUNDS_H
 
 #include "rewrites/language/rules.h"
 #include "rewrites/replay/explained.h"

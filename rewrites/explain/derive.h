@@ -1,0 +1,41 @@
+// Derives a rule from others: the sides of its instances become equal in an e-graph that
+// is saturated with these, and the explanation is replayed.
+//
+//   instance -> two graphs -> e-graph with both -> saturation by the rules that are
+//   proved -> explanation -> replay (rewrites/replay/, which shares no search code)
+//
+// A derivation holds for all data, of the instance's sizes and attributes; with
+// proved rules it is a proof of that instance.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_REWRITES_EXPLAIN_DERIVE_H
+#define EG_REWRITES_EXPLAIN_DERIVE_H
+
+#include "base/text.h"
+#include "rewrites/language/rules.h"
+
+/// What a rule may be derived from: rules of a set that are all switched on. Borrowed.
+typedef struct eg_axioms {
+  const eg_rules *rules;
+  const bool *is_axiom; // [eg_rules_count(rules)]
+} eg_axioms;
+
+typedef struct eg_derivation_verdict {
+  bool is_derived;
+  uint32_t instances; // that were derived, of different sizes as far as the rule allows
+  uint32_t steps;     // of all explanations together
+  char reason[200];   // of not being derived
+} eg_derivation_verdict;
+
+/// Derives instances of a rule from the axioms of its class and stricter ones. `names`
+/// (overwritten) gets the axioms that the replayed steps use. Equal seeds, equal answers.
+/// Fails with EGRAPH_E_INTERNAL where an equality of the e-graph is not replayed, and
+/// with EGRAPH_E_MEMORY.
+egraph_status eg_rule_derive(const eg_axioms *axioms, const eg_rule *rule,
+                             egraph_allocator alloc, uint64_t seed,
+                             eg_derivation_verdict *out, eg_text *names);
+
+/// A copy of a set of rules, all of them switched on. Fails with EGRAPH_E_MEMORY.
+egraph_status eg_rules_copy_all_on(const eg_rules *rules, egraph_allocator alloc,
+                                   eg_rules **out);
+
+#endif
