@@ -10,7 +10,7 @@
 #include "rewrites/rule_files.h"
 #include "rewrites/saturation/saturate.h"
 
-enum { DRAWS = 400, INSTANCES = 4, MAX_BYTES = 1 << 24 };
+enum { DRAWS = 400, INSTANCES = 12, BEST = 4, MAX_BYTES = 1 << 24 };
 
 /// How far the e-graph of an instance may grow: the second time rules over operators that
 /// the rule does not have are used, too.
@@ -33,15 +33,16 @@ typedef struct derivation {
 
 // ---- instances ------------------------------------------------------------------------
 
-/// Keeps the best ones, in order.
+/// Keeps the best ones in order, and after them the first ones of any kind.
 static egraph_status offer(derivation *d, const eg_verify_instance *instance) {
   eg_rule_sides sides;
   egraph_status status = eg_rule_sides_make(d->alloc, instance, &sides);
   if (status == EGRAPH_E_TYPE) return EGRAPH_OK; // a graph has no such value
   EG_TRY(status);
-  uint32_t merit = eg_rule_sides_merit(&sides), at = d->count;
-  while (at > 0 && d->merits[at - 1] < merit)
-    at--;
+  uint32_t merit = eg_rule_sides_merit(&sides), at = 0;
+  while (at < BEST && at < d->count && d->merits[at] >= merit)
+    at++;
+  if (at == BEST) at = d->count; // none of the best ones: of any kind
   if (merit == 0 || at == INSTANCES) {
     eg_rule_sides_destroy(&sides);
     return EGRAPH_OK;

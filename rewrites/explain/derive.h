@@ -4,8 +4,9 @@
 //   instance -> two graphs -> e-graph with both -> saturation by the rules that are
 //   proved -> explanation -> replay (rewrites/replay/, which shares no search code)
 //
-// A derivation holds for all data, of the instance's sizes and attributes; with
-// proved rules it is a proof of that instance.
+// A derivation holds for all data, of the instance's sizes and attributes; with proved
+// rules it is a proof of that instance, and says nothing of others: a wrong rule may be
+// derived where it holds.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_REWRITES_EXPLAIN_DERIVE_H
 #define EG_REWRITES_EXPLAIN_DERIVE_H
