@@ -247,10 +247,6 @@ static egraph_status open_probe(probe *p, const eg_type *types) {
   EG_TRY(
       eg_arena_alloc(&p->scratch, p->result_count, sizeof *result_types, &result_types));
   EG_TRY(eg_op_infer(p->attrs, wide, p->count, result_types));
-  if (result_types[p->result].dtype != EGRAPH_FLOAT64)
-    return EG_FAIL(EGRAPH_E_UNSUPPORTED,
-                   "%s has no meaning in the field; leave it out of the family",
-                   eg_op_info_of((eg_op)p->attrs->op)->name);
   for (uint32_t r = 0; r < p->result_count; r++) {
     p->results[r].type = result_types[r];
     EG_TRY(eg_arena_alloc(&p->scratch, (size_t)eg_type_elements(&result_types[r]),
@@ -313,14 +309,9 @@ static egraph_status read_linear(probe *p, uint32_t operand, bool moves, entries
       if (value == 0) continue;
       if (moves && !(value >= 1 && value <= p->sizes[operand]))
         return EG_FAIL(EGRAPH_E_UNSUPPORTED,
-<<<<<<< HEAD
                        "%s puts %g where no element is; leave that attribute out of the "
                        "family",
                        eg_op_info_of((eg_op)p->attrs->op)->name, value);
-=======
-                       "%s: elements of no operand have no meaning in the field",
-                       eg_op_info_of((eg_op)p->attrs->op)->name);
->>>>>>> me
       uint32_t from = moves ? (uint32_t)value - 1 : j;
       entry found = {.element = e,
                      .from = EG_FIELD_PLACE(operand, from),
