@@ -126,10 +126,11 @@ EG_TILE void run_tile(const tile *t, int rows, int width) {
 #define EG_TILES(X)                                                                      \
   X(1, 1)                                                                                \
   X(2, 1)                                                                                \
-  X(3, 1) X(4, 1) X(5, 1) X(6, 1) X(7, 1) X(8, 1) X(9, 1) X(10, 1) X(11, 1) X(12, 1)     \
-      X(1, 2) X(2, 2) X(3, 2) X(4, 2) X(5, 2) X(6, 2) X(7, 2) X(8, 2) X(9, 2) X(10, 2)   \
-          X(11, 2) X(12, 2) X(1, 3) X(2, 3) X(3, 3) X(4, 3) X(5, 3) X(6, 3) X(7, 3)      \
-              X(8, 3) X(1, 4) X(2, 4) X(3, 4) X(4, 4) X(5, 4) X(6, 4)
+  X(3, 1)                                                                                \
+  X(4, 1) X(5, 1) X(6, 1) X(7, 1) X(8, 1) X(9, 1) X(10, 1) X(11, 1) X(12, 1) X(1, 2)     \
+      X(2, 2) X(3, 2) X(4, 2) X(5, 2) X(6, 2) X(7, 2) X(8, 2) X(9, 2) X(10, 2) X(11, 2)  \
+          X(12, 2) X(1, 3) X(2, 3) X(3, 3) X(4, 3) X(5, 3) X(6, 3) X(7, 3) X(8, 3)       \
+              X(1, 4) X(2, 4) X(3, 4) X(4, 4) X(5, 4) X(6, 4)
 #define EG_TILE_FUNCTION(rows, width)                                                    \
   EG_TARGET static void run_tile_##rows##_##width(const tile *t) {                       \
     run_tile(t, rows, width);                                                            \

@@ -107,6 +107,9 @@ report rules-report rules minimize mine.rules
 report rules-report rules found mine.rules --of mine.rules
 report rules-report rules stats mlp.egraph --no-measure
 report rules-report rules mine.rules --prove
+report rules-report rules mine.rules --derive
+mkdir questions
+report rules-report rules mine.rules --smt questions
 printf 'relu(input_1)==tanh(input_1)relu(relu(input_1))==relu(input_1)' >published.txt
 report rules-report rules --import published.txt
 
