@@ -35,13 +35,8 @@ static inline float sign_of(float x) { return x > 0 ? 1.0f : x < 0 ? -1.0f : x; 
 static inline float relu_of(float x) { return x < 0 ? 0.0f : x; }
 static inline float rsqrt_of(float x) { return 1.0f / sqrtf(x); }
 
-/// 2^n exp(r) with |r| <= ln(2) / 2, in one or two units in the last place. 2^n is made
-/// of two factors, because it may be no normal number.
-static inline float exp_of(float x) {
-  const float magic = 12582912.0f; // 1.5 * 2^23: adding it rounds to a whole number
-  float bounded = x < -104.0f ? -104.0f : x > 89.0f ? 89.0f : x == x ? x : 0.0f;
-  float n = bounded * 1.44269504f + magic - magic;
-  float r = bounded - n * 0.693145752f - n * 1.42860677e-6f;
+/// exp(r) for |r| <= ln(2) / 2.
+static inline float exp_near_zero(float r) {
   float y = 1.0f / 720.0f;
   y = y * r + 1.0f / 120.0f;
   y = y * r + 1.0f / 24.0f;
@@ -49,6 +44,17 @@ static inline float exp_of(float x) {
   y = y * r + 0.5f;
   y = y * r + 1.0f;
   y = y * r + 1.0f;
+  return y;
+}
+
+/// 2^n exp(r) with |r| <= ln(2) / 2, in one or two units in the last place. 2^n is made
+/// of two factors, because it may be no normal number.
+static inline float exp_of(float x) {
+  const float magic = 12582912.0f; // 1.5 * 2^23: adding it rounds to a whole number
+  float bounded = x < -104.0f ? -104.0f : x > 89.0f ? 89.0f : x == x ? x : 0.0f;
+  float n = bounded * 1.44269504f + magic - magic;
+  float r = bounded - n * 0.693145752f - n * 1.42860677e-6f;
+  float y = exp_near_zero(r);
   int32_t whole = (int32_t)n, half = whole >> 1;
   uint32_t first = (uint32_t)(half + 127) << 23;
   uint32_t second = (uint32_t)(whole - half + 127) << 23;
@@ -122,8 +128,7 @@ EG_UNARY_LIST(EG_UNARY_ROWS)
   EG_AVX512 EG_PARAMETER_ROW(OP, avx512, formula)
 EG_PARAMETER_LIST(EG_PARAMETER_ROWS)
 
-// ---- rows of a tensor, each normalized
-// -------------------------------------------------
+// ---- rows of a tensor, each normalized --------------------------------------------
 
 static EG_INLINE float max_of(const float *x, int64_t count) {
   float most = -INFINITY;
@@ -148,13 +153,7 @@ static inline float exp_below_zero(float x) {
   float shifted = x * 1.44269504f + magic;
   float n = shifted - magic;
   float r = x - n * 0.693145752f - n * 1.42860677e-6f;
-  float y = 1.0f / 720.0f;
-  y = y * r + 1.0f / 120.0f;
-  y = y * r + 1.0f / 24.0f;
-  y = y * r + 1.0f / 6.0f;
-  y = y * r + 0.5f;
-  y = y * r + 1.0f;
-  y = y * r + 1.0f;
+  float y = exp_near_zero(r);
   uint32_t bits;
   float power;
   memcpy(&bits, &shifted, sizeof bits);
