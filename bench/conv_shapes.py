@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What rules that change the shapes of convolutions (rewrites/rules/conv-shape.rules) make of single ones of odd sizes.
 
-  bench/conv_shapes.py EGRAPH DATABASE [--rounds N]
+  bench/conv_shapes.py EGRAPH DATABASE [--rounds N] [--backend NAME]
 
 Each convolution is optimized with and without those rules by costs measured on this machine; both results are run in turn, and
 their outputs compared. Prints Markdown rows; medians over the rounds.
@@ -45,10 +45,11 @@ def measure(options, text, folder):
     paths = [os.path.join(folder, name) for name in ("given.egraph", "without.egraph", "with.egraph")]
     with open(paths[0], "w") as file:
         file.write(text)
-    flags = ("--db", options.database, "--json", "-o")
+    flags = ("--db", options.database, "--backend", options.backend, "--json", "-o")
     egraph(options.egraph, "optimize", paths[0], "--disable", "conv-shape", *flags, paths[1])
     egraph(options.egraph, "optimize", paths[0], *flags, paths[2])
-    return [egraph(options.egraph, "run", "--compare", paths[1], paths[2], "--repeats", "30", "--json") for _ in range(options.rounds)]
+    return [egraph(options.egraph, "run", "--compare", *paths[1:], "--repeats", "30", "--backend", options.backend, "--json")
+            for _ in range(options.rounds)]
 
 
 def main():
@@ -56,6 +57,7 @@ def main():
     parser.add_argument("egraph")
     parser.add_argument("database")
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--backend", default="cpu", help="cpu (the default), reference, cuda")
     options = parser.parse_args()
     print("| convolution | without, ms | with, ms | speedup |\n|---|---|---|---|")
     for name, text in CASES.items():
@@ -63,7 +65,7 @@ def main():
             rounds = measure(options, text, folder)
         before, after = (1e3 * statistics.median(r[key] for r in rounds) for key in ("time_a", "time_b"))
         ratio = statistics.median(r["time_a"] / r["time_b"] for r in rounds)
-        print(f"| {name} | {before:.2f} | {after:.2f} | {ratio:.2f} |", flush=True)
+        print(f"| {name} | {before:.3f} | {after:.3f} | {ratio:.2f} |", flush=True)
 
 
 if __name__ == "__main__":

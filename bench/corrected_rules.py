@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What rules that `egraph rules correct` makes of partially equivalent pairs (tests/data/partial.rules) give single convolutions.
 
-  bench/corrected_rules.py EGRAPH DATABASE [--rounds N] [--pairs FILE]
+  bench/corrected_rules.py EGRAPH DATABASE [--rounds N] [--backend NAME] [--pairs FILE]
 
 Each graph is optimized by costs measured on this machine without conv-shape.rules, and then with the corrected rules beside; both results
 are run in turn, and their outputs compared. A third column is with conv-shape.rules, which are written by hand. Prints Markdown rows;
@@ -48,8 +48,8 @@ def run(command, *arguments):
 
 
 def compare(options, first, second):
-    rounds = [json.loads(run(options.egraph, "run", "--compare", first, second, "--repeats", "20", "--json"))
-              for _ in range(options.rounds)]
+    flags = ("--repeats", "20", "--backend", options.backend, "--json")
+    rounds = [json.loads(run(options.egraph, "run", "--compare", first, second, *flags)) for _ in range(options.rounds)]
     times = [1e3 * statistics.median(r[key] for r in rounds) for key in ("time_a", "time_b")]
     return (*times, statistics.median(r["time_a"] / r["time_b"] for r in rounds))
 
@@ -59,7 +59,7 @@ def measure(options, rules, text, folder):
     given, without, corrected, hand = (os.path.join(folder, name + ".egraph") for name in names)
     with open(given, "w") as file:
         file.write(text)
-    flags = ("--db", options.database, "--json", "-o")
+    flags = ("--db", options.database, "--backend", options.backend, "--json", "-o")
     run(options.egraph, "optimize", given, "--disable", "conv-shape", *flags, without)
     run(options.egraph, "optimize", given, "--disable", "conv-shape", "--rules", rules, *flags, corrected)
     run(options.egraph, "optimize", given, *flags, hand)
@@ -73,6 +73,7 @@ def main():
     parser.add_argument("egraph")
     parser.add_argument("database")
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--backend", default="cpu", help="cpu (the default), reference, cuda")
     parser.add_argument("--pairs", default=os.path.join(os.path.dirname(__file__), "..", "tests", "data", "partial.rules"))
     options = parser.parse_args()
     print("| convolution | without, ms | corrected, ms | speedup | by hand, ms | speedup |\n|---|---|---|---|---|---|")
@@ -81,9 +82,9 @@ def main():
         run(options.egraph, "rules", "correct", options.pairs, "-o", rules)
         for name, text in CASES.items():
             corrected, hand = measure(options, rules, text, folder)
-            row = [f"{(corrected or hand)[0]:.2f}" if corrected or hand else ""]
+            row = [f"{(corrected or hand)[0]:.3f}" if corrected or hand else ""]
             for of in (corrected, hand):
-                row += [f"{of[1]:.2f}", f"{of[2]:.2f}"] if of else ["the same", ""]
+                row += [f"{of[1]:.3f}", f"{of[2]:.2f}"] if of else ["the same", ""]
             print(f"| {name} | {' | '.join(row)} |", flush=True)
 
 

@@ -2,7 +2,7 @@
 # Random ONNX models before and after `egraph optimize`, in ONNX Runtime (in the package's evaluator where that has no
 # kernel), and in our own executor: all element types, operator sets from 7 on, numbers at the ends of their types.
 #   python3 tests/random_onnx.py build/release/tools/egraph [--seed S] [--count N] [--math CLASS] [--jobs N]
-#                                [--keep FOLDER] [--only SEED]
+#                                [--backend NAME] [--keep FOLDER] [--only SEED]
 # Integers and truth values must be equal; NaN and infinities where they were. Numbers may differ by rounding: by 16
 # times what noise on every value (4 units of rounding, and 4 of its type's smallest number) does to the model in
 # float64. Where the model overflows and float64 does not, either result may be what float64 says.
@@ -77,7 +77,7 @@ ALLOWED = [
      lambda result, model, feeds, why: "inf became nan" in why or
      "became nan" in why and any(is_float(v) and np.isinf(v).any() for v in feeds.values())),
     ("kernels of the back-end cpu sum in float32, whose partial sums may overflow; the reference sums in float64",
-     lambda result, model, feeds, why: result == "EXECUTED DIFFERENTLY BY CPU ALONE" and "e+3" in why and
+     lambda result, model, feeds, why: result == f"EXECUTED DIFFERENTLY BY {flags.backend.upper()} ALONE" and "e+3" in why and
      "became inf" in why.replace("-inf", "inf")),
 ]
 
@@ -420,7 +420,7 @@ def verdict(flags, folder, model, feeds, runners=tuple(RUNNERS)):
     other, second = run(model, feeds, [name for name in RUNNERS if name != who])
     peers = [before, second] if other and [v.shape for v in second] == [v.shape for v in before] else [before]
     reasons = []
-    for backend in ("cpu", "reference"):
+    for backend in (flags.backend, "reference"):
         ran, own = execute(flags, folder, path, model, feeds, before, backend)
         if ran is None:
             return f"equal ({who}), not executed", own
@@ -431,7 +431,7 @@ def verdict(flags, folder, model, feeds, runners=tuple(RUNNERS)):
             return f"equal ({who}), executed", ""
     strange = any(not np.isfinite(v).all() for v in before if is_float(v))
     if strange and not reasons[1]:
-        return "EXECUTED DIFFERENTLY BY CPU ALONE", reasons[0]
+        return f"EXECUTED DIFFERENTLY BY {flags.backend.upper()} ALONE", reasons[0]
     return "EXECUTED DIFFERENTLY", f"{reasons[0]}; by back-end reference: {reasons[1] or 'equal'}"
 
 
@@ -531,6 +531,7 @@ def main():
     parser.add_argument("--math", default="associative")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--keep", default="")
+    parser.add_argument("--backend", default="cpu", help="the executor's; what it gives is compared, too")
     parser.add_argument("--no-execute", dest="execute", action="store_false")
     flags = parser.parse_args()
     flags.options = ["--math", flags.math]
