@@ -400,9 +400,13 @@ static egraph_status weaken_all(search *s, eg_text *guard_text, eg_text *detail,
 
 // ---- one rule -------------------------------------------------------------------------
 
-static egraph_status begin(search *s, const eg_rule *rule) {
+static egraph_status begin(search *s, const eg_rule *from) {
   eg_text text;
   eg_sexpr *forms;
+  eg_rule *rule;
+  EG_TRY(eg_arena_alloc(&s->arena, 1, sizeof *rule, &rule));
+  *rule = *from;
+  rule->schema = NULL; // its first case
   s->rule = rule;
   EG_TRY(eg_arena_alloc(&s->arena, 1, sizeof *forms, &forms));
   EG_TRY(eg_arena_alloc(&s->arena, (size_t)rule->condition_count + 1,
@@ -453,6 +457,29 @@ static egraph_status check_one(egraph_allocator alloc, const eg_rule *rule, uint
   return status;
 }
 
+/// What was found of a rule with parameters says that it speaks of one case.
+static egraph_status report_to(egraph_allocator alloc, const eg_rule *rule,
+                               const answer *found,
+                               void (*report)(void *, const eg_guard_finding *),
+                               void *user) {
+  const char *detail = eg_text_of(&found->detail);
+  eg_text text;
+  eg_text_init(&text, alloc);
+  egraph_status status;
+  if (rule->schema != NULL)
+    status = eg_text_printf(&text, "its first case%s%s", detail[0] == '\0' ? "" : ": ",
+                            detail);
+  else
+    status = eg_text_append(&text, detail);
+  const eg_guard_finding finding = {.rule = rule->name,
+                                    .outcome = found->outcome,
+                                    .guard = eg_text_of(&found->guard),
+                                    .detail = eg_text_of(&text)};
+  if (status == EGRAPH_OK) report(user, &finding);
+  eg_text_deinit(&text);
+  return status;
+}
+
 egraph_status eg_guards_check(const eg_rules *rules, uint64_t seed,
                               void (*report)(void *user, const eg_guard_finding *finding),
                               void *user) {
@@ -465,11 +492,7 @@ egraph_status eg_guards_check(const eg_rules *rules, uint64_t seed,
     eg_text_init(&found.guard, alloc);
     eg_text_init(&found.detail, alloc);
     status = check_one(alloc, rule, seed, &found);
-    const eg_guard_finding finding = {.rule = rule->name,
-                                      .outcome = found.outcome,
-                                      .guard = eg_text_of(&found.guard),
-                                      .detail = eg_text_of(&found.detail)};
-    if (status == EGRAPH_OK) report(user, &finding);
+    if (status == EGRAPH_OK) status = report_to(alloc, rule, &found, report, user);
     eg_text_deinit(&found.guard);
     eg_text_deinit(&found.detail);
   }

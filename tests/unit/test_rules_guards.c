@@ -88,6 +88,20 @@ static void conditions_that_are_too_strong_are_told(void **state) {
   assert_int_equal(found.outcome, EG_GUARD_HOLDS);
 }
 
+// Its conditions are counted by elements of the sequence, those of the form are not.
+static void a_rule_with_parameters_is_looked_at_in_its_first_case(void **state) {
+  (void)state;
+  finding found = look_at("(rule r (source \"test\") (class exact) (least 2 ?x...)"
+                          "  (lhs (concat :axis ?a (each (neg ?x...))))"
+                          "  (rhs (neg (concat :axis ?a ?x...)))"
+                          "  (when (each (= (rank ?x...) 2)) (each (is-float ?x...))))");
+  assert_int_equal(found.outcome, EG_GUARD_WEAKER);
+  assert_string_equal(found.detail,
+                      "its first case: (= (rank ?x.1) 2) is not needed; (= (rank ?x.2) 2) "
+                      "is not needed; (is-float ?x.1) is not needed; (is-float ?x.2) is not "
+                      "needed");
+}
+
 static void outcomes_have_names(void **state) {
   (void)state;
   assert_string_equal(eg_guard_outcome_name(EG_GUARD_HOLDS), "holds");
@@ -132,6 +146,7 @@ int main(void) {
       cmocka_unit_test(guards_are_found),
       cmocka_unit_test(what_no_condition_saves_is_refuted),
       cmocka_unit_test(conditions_that_are_too_strong_are_told),
+      cmocka_unit_test(a_rule_with_parameters_is_looked_at_in_its_first_case),
       cmocka_unit_test(outcomes_have_names),
       cmocka_unit_test(implied_rules_are_left_out)};
   return cmocka_run_group_tests(tests, NULL, NULL);
