@@ -96,10 +96,11 @@ static void a_rule_with_parameters_is_looked_at_in_its_first_case(void **state) 
                           "  (rhs (neg (concat :axis ?a ?x...)))"
                           "  (when (each (= (rank ?x...) 2)) (each (is-float ?x...))))");
   assert_int_equal(found.outcome, EG_GUARD_WEAKER);
-  assert_string_equal(found.detail,
-                      "its first case: (= (rank ?x.1) 2) is not needed; (= (rank ?x.2) 2) "
-                      "is not needed; (is-float ?x.1) is not needed; (is-float ?x.2) is not "
-                      "needed");
+  assert_string_equal(
+      found.detail,
+      "its first case: (= (rank ?x.1) 2) is not needed; (= (rank ?x.2) 2) "
+      "is not needed; (is-float ?x.1) is not needed; (is-float ?x.2) is not "
+      "needed");
 }
 
 static void outcomes_have_names(void **state) {
