@@ -132,12 +132,13 @@ static bool groups_allow(int64_t group, int64_t in, int64_t made, int64_t block)
   return depthwise || (in / group % block == 0 && made / group % block == 0);
 }
 
-// Winograd kernels transform whole blocks of channels; elsewhere the
-// algorithm is not offered.
+// Winograd kernels transform whole blocks of channels, or with 4x4 results channels that
+// come last; elsewhere the algorithm is not offered.
 static bool algorithm_allows(const node_types *node, eg_attr_slot algorithm,
                              eg_format format) {
-  return eg_attr_at(node->attrs, algorithm)->i == EG_CONV_DIRECT ||
-         format == EG_FORMAT_NCHW16C;
+  int64_t wanted = eg_attr_at(node->attrs, algorithm)->i;
+  return wanted == EG_CONV_DIRECT || format == EG_FORMAT_NCHW16C ||
+         (wanted == EG_CONV_WINOGRAD_4X4 && format == EG_FORMAT_NHWC);
 }
 
 static bool conv_allows(const node_types *node, eg_format format,

@@ -12,12 +12,20 @@
 // 4x4 take 0.63 to 0.9 of their time on most shapes, and up to 2.3 on some, so which is
 // a choice of the plan.
 //
+// In channels-last memory that algorithm (with 4x4 results) is ours (winograd.h), and with
+// AVX2 a convolution of one pixel is a product on panels (panels.h): oneDNN's kernel
+// reaches half of the peak there.
+//
 // SPDX-License-Identifier: Apache-2.0
+#include <math.h>
+
 #include "exec/cpu/binary.h"
 #include "exec/cpu/families.h"
 #include "exec/cpu/invalid_flag.h"
 #include "exec/cpu/loop_nest.h"
 #include "exec/cpu/omp_runtime.h"
+#include "exec/cpu/panels.h"
+#include "exec/cpu/winograd.h"
 
 enum { OPERAND_X, OPERAND_W, OPERAND_BIAS, OPERAND_Z };
 
@@ -261,11 +269,114 @@ static egraph_status add_stages(eg_cpu_builder *builder, const conv_plan *plan,
   return status;
 }
 
+// ---- kernels of ours, in channels-last memory ---------------------------------------
+
+static const uint32_t all_operands[] = {OPERAND_X, OPERAND_W, OPERAND_BIAS, OPERAND_Z};
+
+static bool are_all(eg_ints list, int64_t value) {
+  for (uint32_t i = 0; i < list.len; i++)
+    if (list.data[i] != value) return false;
+  return true;
+}
+
+/// Of a weight, not in groups, of stride 1, and without holes.
+static bool is_for_ours(const eg_node_spec *spec) {
+  const eg_attrs *attrs = spec->attrs;
+  return spec->inputs[OPERAND_X].layout.format == EG_FORMAT_NHWC &&
+         spec->results[0].layout.format == EG_FORMAT_NHWC &&
+         eg_spec_is_weight(spec, OPERAND_W) &&
+         (spec->input_count <= OPERAND_BIAS || eg_spec_is_weight(spec, OPERAND_BIAS)) &&
+         eg_attr_at(attrs, EG_A_CONV_GROUP)->i == 1 &&
+         are_all(eg_attr_at(attrs, EG_A_CONV_STRIDES)->ints, 1) &&
+         are_all(eg_attr_at(attrs, EG_A_CONV_DILATIONS)->ints, 1);
+}
+
+static bool has_kernel_of(const eg_node_spec *spec, int64_t edge) {
+  const eg_type *w = &spec->inputs[OPERAND_W];
+  return w->dims[2] == edge && w->dims[3] == edge;
+}
+
+/// The bounds of a fused clip; other functions are a pass behind the kernel.
+static eg_epilogue take_clip(const conv_plan *plan, float *out_low, float *out_high) {
+  eg_epilogue epilogue = {.act = plan->act_pass.count != 0 ? plan->act_pass : plan->act};
+  if (plan->act_pass.count == 0 && eg_eltwise_is_clip(&plan->act, out_low, out_high)) {
+    epilogue.act.count = 0;
+  } else {
+    *out_low = -INFINITY;
+    *out_high = INFINITY;
+  }
+  return epilogue;
+}
+
+static bool fits_panels(const eg_node_spec *spec) {
+  return eg_panels_work() && eg_tile_set_of_host()->beats_pixels && is_for_ours(spec) &&
+         has_kernel_of(spec, 1) &&
+         are_all(eg_attr_at(spec->attrs, EG_A_CONV_PADS)->ints, 0);
+}
+
+static egraph_status add_panels(eg_cpu_builder *builder, const conv_plan *plan) {
+  const eg_type *x = &builder->spec->inputs[OPERAND_X];
+  eg_panel_product product = {.rows = x->dims[0] * x->dims[2] * x->dims[3],
+                              .depth = x->dims[1],
+                              .columns = builder->spec->results[0].dims[1],
+                              .b_row = 1,
+                              .b_column = x->dims[1],
+                              .has_bias = plan->bias != NULL,
+                              .has_z = plan->has_z};
+  eg_epilogue epilogue = take_clip(plan, &product.low, &product.high);
+  EG_TRY(eg_cpu_add_panels(builder, &product, all_operands));
+  return eg_cpu_add_epilogue(builder, &epilogue);
+}
+
+static eg_winograd_conv winograd_of(const eg_node_spec *spec, const conv_plan *plan) {
+  const eg_type *x = &spec->inputs[OPERAND_X], *y = &spec->results[0];
+  const int64_t *pads = eg_attr_at(spec->attrs, EG_A_CONV_PADS)->ints.data;
+  return (eg_winograd_conv){.images = x->dims[0],
+                            .channels = x->dims[1],
+                            .made = y->dims[1],
+                            .height = x->dims[2],
+                            .width = x->dims[3],
+                            .rows = y->dims[2],
+                            .columns = y->dims[3],
+                            .top = pads[0],
+                            .left = pads[1],
+                            .has_bias = plan->bias != NULL,
+                            .has_z = plan->has_z};
+}
+
+static bool fits_winograd(const eg_node_spec *spec, const conv_plan *plan) {
+  if (algorithm_of(spec) != EG_CONV_WINOGRAD_4X4 || !is_for_ours(spec) ||
+      !has_kernel_of(spec, 3))
+    return false;
+  eg_winograd_conv conv = winograd_of(spec, plan);
+  return eg_winograd_fits(&conv);
+}
+
+static egraph_status add_winograd(eg_cpu_builder *builder, const conv_plan *plan) {
+  eg_winograd_conv conv = winograd_of(builder->spec, plan);
+  eg_epilogue epilogue = take_clip(plan, &conv.low, &conv.high);
+  EG_TRY(eg_cpu_add_winograd(builder, &conv, all_operands));
+  return eg_cpu_add_epilogue(builder, &epilogue);
+}
+
+/// Whether a kernel of ours computes the node; its stages are appended then.
+static egraph_status try_ours(eg_cpu_builder *builder, const conv_plan *plan,
+                              bool *out_done) {
+  bool is_product = fits_panels(builder->spec);
+  *out_done = is_product || fits_winograd(builder->spec, plan);
+  if (!*out_done) return EGRAPH_OK;
+  if (plan->has_z && eg_cpu_may_overlay(builder, OPERAND_Z)) builder->overlay = OPERAND_Z;
+  return is_product ? add_panels(builder, plan) : add_winograd(builder, plan);
+}
+
 egraph_status eg_cpu_conv(eg_cpu_builder *builder) {
   const eg_node_spec *spec = builder->spec;
   conv_plan plan = {0};
   conv_choice choice = {0};
+  bool is_done;
   EG_TRY(make_plan(builder, &plan));
+  EG_TRY(try_ours(builder, &plan, &is_done));
+  if (is_done) return EGRAPH_OK;
   EG_TRY(choose(builder, &plan, &choice));
   if (eg_cpu_is_slow(choice.primitive) && !is_plain(spec))
     return EG_FAIL(EGRAPH_E_UNSUPPORTED, "conv: no fast kernel in these formats");
