@@ -132,15 +132,15 @@ static bool groups_allow(int64_t group, int64_t in, int64_t made, int64_t block)
   return depthwise || (in / group % block == 0 && made / group % block == 0);
 }
 
-// Winograd kernels transform whole blocks of channels, or with 4x4 results channels that
-// come last; elsewhere the algorithm is not offered.
+// Winograd kernels transform whole blocks of channels; elsewhere the
+// algorithm is not offered.
 static bool algorithm_allows(const node_types *node, eg_attr_slot algorithm,
                              eg_format format) {
-  int64_t wanted = eg_attr_at(node->attrs, algorithm)->i;
-  return wanted == EG_CONV_DIRECT || format == EG_FORMAT_NCHW16C ||
-         (wanted == EG_CONV_WINOGRAD_4X4 && format == EG_FORMAT_NHWC);
+  return eg_attr_at(node->attrs, algorithm)->i == EG_CONV_DIRECT ||
+         format == EG_FORMAT_NCHW16C;
 }
 
+// With 4x4 results there are kernels for every format but the plain one.
 static bool conv_allows(const node_types *node, eg_format format,
                         eg_format_choice *choice) {
   if (node->count > 3) choice->input[3] = (uint8_t)format;
@@ -148,7 +148,8 @@ static bool conv_allows(const node_types *node, eg_format format,
          groups_allow(eg_attr_at(node->attrs, EG_A_CONV_GROUP)->i,
                       node->inputs[0].dims[1], node->results->dims[1],
                       eg_format_block(format)) &&
-         algorithm_allows(node, EG_A_CONV_ALGORITHM, format);
+         (algorithm_allows(node, EG_A_CONV_ALGORITHM, format) ||
+          eg_attr_at(node->attrs, EG_A_CONV_ALGORITHM)->i == EG_CONV_WINOGRAD_4X4);
 }
 
 static bool has_few_channels(const eg_type *x) {

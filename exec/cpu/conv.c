@@ -12,9 +12,8 @@
 // 4x4 take 0.63 to 0.9 of their time on most shapes, and up to 2.3 on some, so which is
 // a choice of the plan.
 //
-// In channels-last memory that algorithm (with 4x4 results) is ours (winograd.h), and with
-// AVX2 a convolution of one pixel is a product on panels (panels.h): oneDNN's kernel
-// reaches half of the peak there.
+// In channels-last memory, and with AVX2 in blocks of 8 channels, where oneDNN has no such
+// kernel, that algorithm (with 4x4 results) is ours (winograd.h).
 //
 // SPDX-License-Identifier: Apache-2.0
 #include <math.h>
@@ -24,7 +23,6 @@
 #include "exec/cpu/invalid_flag.h"
 #include "exec/cpu/loop_nest.h"
 #include "exec/cpu/omp_runtime.h"
-#include "exec/cpu/panels.h"
 #include "exec/cpu/winograd.h"
 
 enum { OPERAND_X, OPERAND_W, OPERAND_BIAS, OPERAND_Z };
@@ -269,63 +267,12 @@ static egraph_status add_stages(eg_cpu_builder *builder, const conv_plan *plan,
   return status;
 }
 
-// ---- kernels of ours, in channels-last memory ---------------------------------------
-
-static const uint32_t all_operands[] = {OPERAND_X, OPERAND_W, OPERAND_BIAS, OPERAND_Z};
+// ---- Winograd's algorithm of ours ----------------------------------------------------
 
 static bool are_all(eg_ints list, int64_t value) {
   for (uint32_t i = 0; i < list.len; i++)
     if (list.data[i] != value) return false;
   return true;
-}
-
-/// Of a weight, not in groups, of stride 1, and without holes.
-static bool is_for_ours(const eg_node_spec *spec) {
-  const eg_attrs *attrs = spec->attrs;
-  return spec->inputs[OPERAND_X].layout.format == EG_FORMAT_NHWC &&
-         spec->results[0].layout.format == EG_FORMAT_NHWC &&
-         eg_spec_is_weight(spec, OPERAND_W) &&
-         (spec->input_count <= OPERAND_BIAS || eg_spec_is_weight(spec, OPERAND_BIAS)) &&
-         eg_attr_at(attrs, EG_A_CONV_GROUP)->i == 1 &&
-         are_all(eg_attr_at(attrs, EG_A_CONV_STRIDES)->ints, 1) &&
-         are_all(eg_attr_at(attrs, EG_A_CONV_DILATIONS)->ints, 1);
-}
-
-static bool has_kernel_of(const eg_node_spec *spec, int64_t edge) {
-  const eg_type *w = &spec->inputs[OPERAND_W];
-  return w->dims[2] == edge && w->dims[3] == edge;
-}
-
-/// The bounds of a fused clip; other functions are a pass behind the kernel.
-static eg_epilogue take_clip(const conv_plan *plan, float *out_low, float *out_high) {
-  eg_epilogue epilogue = {.act = plan->act_pass.count != 0 ? plan->act_pass : plan->act};
-  if (plan->act_pass.count == 0 && eg_eltwise_is_clip(&plan->act, out_low, out_high)) {
-    epilogue.act.count = 0;
-  } else {
-    *out_low = -INFINITY;
-    *out_high = INFINITY;
-  }
-  return epilogue;
-}
-
-static bool fits_panels(const eg_node_spec *spec) {
-  return eg_panels_work() && eg_tile_set_of_host()->beats_pixels && is_for_ours(spec) &&
-         has_kernel_of(spec, 1) &&
-         are_all(eg_attr_at(spec->attrs, EG_A_CONV_PADS)->ints, 0);
-}
-
-static egraph_status add_panels(eg_cpu_builder *builder, const conv_plan *plan) {
-  const eg_type *x = &builder->spec->inputs[OPERAND_X];
-  eg_panel_product product = {.rows = x->dims[0] * x->dims[2] * x->dims[3],
-                              .depth = x->dims[1],
-                              .columns = builder->spec->results[0].dims[1],
-                              .b_row = 1,
-                              .b_column = x->dims[1],
-                              .has_bias = plan->bias != NULL,
-                              .has_z = plan->has_z};
-  eg_epilogue epilogue = take_clip(plan, &product.low, &product.high);
-  EG_TRY(eg_cpu_add_panels(builder, &product, all_operands));
-  return eg_cpu_add_epilogue(builder, &epilogue);
 }
 
 static eg_winograd_conv winograd_of(const eg_node_spec *spec, const conv_plan *plan) {
@@ -334,6 +281,7 @@ static eg_winograd_conv winograd_of(const eg_node_spec *spec, const conv_plan *p
   return (eg_winograd_conv){.images = x->dims[0],
                             .channels = x->dims[1],
                             .made = y->dims[1],
+                            .block = eg_format_block(x->layout.format),
                             .height = x->dims[2],
                             .width = x->dims[3],
                             .rows = y->dims[2],
@@ -344,39 +292,45 @@ static eg_winograd_conv winograd_of(const eg_node_spec *spec, const conv_plan *p
                             .has_z = plan->has_z};
 }
 
+/// A constant 3x3 kernel, not in groups, of stride 1, and without holes; not in blocks of
+/// 16 channels, where oneDNN has a kernel.
 static bool fits_winograd(const eg_node_spec *spec, const conv_plan *plan) {
-  if (algorithm_of(spec) != EG_CONV_WINOGRAD_4X4 || !is_for_ours(spec) ||
-      !has_kernel_of(spec, 3))
+  const eg_attrs *attrs = spec->attrs;
+  const eg_type *x = &spec->inputs[OPERAND_X], *w = &spec->inputs[OPERAND_W];
+  if (algorithm_of(spec) != EG_CONV_WINOGRAD_4X4 || x->rank != 4 ||
+      x->layout.format == EG_FORMAT_PLAIN || x->layout.format == EG_FORMAT_NCHW16C ||
+      x->layout.format != spec->results[0].layout.format || w->dims[2] != 3 ||
+      w->dims[3] != 3 || !eg_spec_is_weight(spec, OPERAND_W) ||
+      eg_attr_at(attrs, EG_A_CONV_GROUP)->i != 1 ||
+      !are_all(eg_attr_at(attrs, EG_A_CONV_STRIDES)->ints, 1) ||
+      !are_all(eg_attr_at(attrs, EG_A_CONV_DILATIONS)->ints, 1))
     return false;
   eg_winograd_conv conv = winograd_of(spec, plan);
   return eg_winograd_fits(&conv);
 }
 
+/// A fused clip is the kernel's, other functions are a pass behind it.
 static egraph_status add_winograd(eg_cpu_builder *builder, const conv_plan *plan) {
+  static const uint32_t operands[] = {OPERAND_X, OPERAND_W, OPERAND_BIAS, OPERAND_Z};
   eg_winograd_conv conv = winograd_of(builder->spec, plan);
-  eg_epilogue epilogue = take_clip(plan, &conv.low, &conv.high);
-  EG_TRY(eg_cpu_add_winograd(builder, &conv, all_operands));
-  return eg_cpu_add_epilogue(builder, &epilogue);
-}
-
-/// Whether a kernel of ours computes the node; its stages are appended then.
-static egraph_status try_ours(eg_cpu_builder *builder, const conv_plan *plan,
-                              bool *out_done) {
-  bool is_product = fits_panels(builder->spec);
-  *out_done = is_product || fits_winograd(builder->spec, plan);
-  if (!*out_done) return EGRAPH_OK;
+  eg_epilogue epilogue = {0};
+  if (plan->act_pass.count != 0 ||
+      !eg_eltwise_is_clip(&plan->act, &conv.low, &conv.high)) {
+    epilogue.act = plan->act_pass.count != 0 ? plan->act_pass : plan->act;
+    conv.low = -INFINITY;
+    conv.high = INFINITY;
+  }
   if (plan->has_z && eg_cpu_may_overlay(builder, OPERAND_Z)) builder->overlay = OPERAND_Z;
-  return is_product ? add_panels(builder, plan) : add_winograd(builder, plan);
+  EG_TRY(eg_cpu_add_winograd(builder, &conv, operands));
+  return eg_cpu_add_epilogue(builder, &epilogue);
 }
 
 egraph_status eg_cpu_conv(eg_cpu_builder *builder) {
   const eg_node_spec *spec = builder->spec;
   conv_plan plan = {0};
   conv_choice choice = {0};
-  bool is_done;
   EG_TRY(make_plan(builder, &plan));
-  EG_TRY(try_ours(builder, &plan, &is_done));
-  if (is_done) return EGRAPH_OK;
+  if (fits_winograd(spec, &plan)) return add_winograd(builder, &plan);
   EG_TRY(choose(builder, &plan, &choice));
   if (eg_cpu_is_slow(choice.primitive) && !is_plain(spec))
     return EG_FAIL(EGRAPH_E_UNSUPPORTED, "conv: no fast kernel in these formats");

@@ -30,12 +30,12 @@ typedef void (*eg_tile_function)(const eg_tile *t);
 #define EG_WINOGRAD_A 0.625f
 #define EG_WINOGRAD_B 1.5f
 
-/// 6x6 pixels, or 4x4 results, of an image in channels-last memory. Those from `top` and
-/// `left` to before `bottom` and `right` lie in the image.
+/// 6x6 pixels, or 4x4 results, of an image. Those from `top` and `left` to before `bottom`
+/// and `right` lie in the image.
 typedef struct eg_patch {
   int64_t top, left, bottom, right;
-  int64_t origin;     // where the first pixel is, or would be
-  int64_t row, pixel; // strides
+  int64_t origin;             // where the first pixel is, or would be
+  int64_t row, pixel, vector; // from one to the next
   int64_t channels;
 } eg_patch;
 
@@ -59,7 +59,6 @@ typedef struct eg_tile_set {
   int64_t widest;                  // vectors of a tile at most
   int64_t depth;                   // of a panel that stays in the cache
   int64_t cached;                  // elements of a that do
-  bool beats_pixels;               // oneDNN's convolutions of one pixel take longer
   int64_t heights[EG_TILE_WIDEST]; // rows of the highest tile, by width - 1
   eg_tile_function tiles[EG_TILE_WIDEST][EG_TILE_MOST_ROWS];
   eg_patch_in patch_in;

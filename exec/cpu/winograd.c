@@ -31,7 +31,8 @@ static int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
 bool eg_winograd_fits(const eg_winograd_conv *conv) {
   const eg_tile_set *set = eg_tile_set_of_host();
   return set != NULL && conv->channels % set->vector == 0 &&
-         conv->made % set->vector == 0;
+         conv->made % set->vector == 0 &&
+         (conv->block == 1 || conv->block == set->vector);
 }
 
 static winograd_plan plan_of(const eg_winograd_conv *conv) {
@@ -103,37 +104,45 @@ typedef struct winograd_run {
   eg_parts parts;
 } winograd_run;
 
-/// Where a patch lies in an image of `rows` x `columns` pixels that has `edge` of each
-/// and begins `top`, `left` ahead of it.
-static eg_patch patch_at(const winograd_plan *p, int64_t index, int64_t rows,
-                         int64_t columns, int64_t channels, int64_t edge, int64_t top,
-                         int64_t left) {
-  int64_t column = index % p->patch_columns * MADE - left;
-  int64_t line = index / p->patch_columns, row = line % p->patch_rows * MADE - top;
-  int64_t image = line / p->patch_rows;
+// Images of a patch: of x, or of the result.
+typedef struct patch_image {
+  int64_t rows, columns, channels;
+  int64_t edge, top, left; // of a patch; the padding ahead of the first one
+} patch_image;
+
+static eg_patch patch_at(const winograd_plan *p, int64_t index,
+                         const patch_image *image) {
+  int64_t line = index / p->patch_columns, number = line / p->patch_rows;
+  int64_t row = line % p->patch_rows * MADE - image->top;
+  int64_t column = index % p->patch_columns * MADE - image->left;
+  int64_t pixels = image->rows * image->columns, block = p->conv.block;
+  int64_t pixel = block == 1 ? image->channels : block;
   return (eg_patch){.top = most(0, -row),
                     .left = most(0, -column),
-                    .bottom = least(edge, rows - row),
-                    .right = least(edge, columns - column),
-                    .origin = ((image * rows + row) * columns + column) * channels,
-                    .row = columns * channels,
-                    .pixel = channels,
-                    .channels = channels};
+                    .bottom = least(image->edge, image->rows - row),
+                    .right = least(image->edge, image->columns - column),
+                    .origin = number * pixels * image->channels +
+                              (row * image->columns + column) * pixel,
+                    .row = image->columns * pixel,
+                    .pixel = pixel,
+                    .vector = block == 1 ? p->panels.set->vector : pixels * block,
+                    .channels = image->channels};
 }
 
 static void run_in(const winograd_run *run, int64_t patch) {
   const winograd_plan *p = run->plan;
   const eg_winograd_conv *conv = &p->conv;
-  eg_patch at = patch_at(p, run->first + patch, conv->height, conv->width, conv->channels,
-                         EDGE, conv->top, conv->left);
+  const patch_image image = {conv->height, conv->width, conv->channels,
+                             EDGE,         conv->top,   conv->left};
+  eg_patch at = patch_at(p, run->first + patch, &image);
   p->panels.set->patch_in(&at, run->x, run->in + patch * conv->channels, p->in);
 }
 
 static void run_out(const winograd_run *run, int64_t patch) {
   const winograd_plan *p = run->plan;
   const eg_winograd_conv *conv = &p->conv;
-  eg_patch at = patch_at(p, run->first + patch, conv->rows, conv->columns, conv->made,
-                         MADE, 0, 0);
+  const patch_image image = {conv->rows, conv->columns, conv->made, MADE, 0, 0};
+  eg_patch at = patch_at(p, run->first + patch, &image);
   eg_patch_rest rest = {
       .bias = run->bias, .z = run->z, .low = conv->low, .high = conv->high};
   p->panels.set->patch_out(&at, run->out + patch * conv->made, p->out, &rest, run->y);
