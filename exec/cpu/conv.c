@@ -12,8 +12,8 @@
 // 4x4 take 0.63 to 0.9 of their time on most shapes, and up to 2.3 on some, so which is
 // a choice of the plan.
 //
-// In channels-last memory, and with AVX2 in blocks of 8 channels, where oneDNN has no such
-// kernel, that algorithm (with 4x4 results) is ours (winograd.h).
+// In blocks of 8 channels, where oneDNN has no such kernel, that algorithm (with 4x4
+// results) is ours (winograd.h).
 //
 // SPDX-License-Identifier: Apache-2.0
 #include <math.h>
@@ -281,7 +281,6 @@ static eg_winograd_conv winograd_of(const eg_node_spec *spec, const conv_plan *p
   return (eg_winograd_conv){.images = x->dims[0],
                             .channels = x->dims[1],
                             .made = y->dims[1],
-                            .block = eg_format_block(x->layout.format),
                             .height = x->dims[2],
                             .width = x->dims[3],
                             .rows = y->dims[2],
@@ -292,15 +291,13 @@ static eg_winograd_conv winograd_of(const eg_node_spec *spec, const conv_plan *p
                             .has_z = plan->has_z};
 }
 
-/// A constant 3x3 kernel, not in groups, of stride 1, and without holes; not in blocks of
-/// 16 channels, where oneDNN has a kernel.
+/// A constant 3x3 kernel, not in groups, of stride 1, and without holes.
 static bool fits_winograd(const eg_node_spec *spec, const conv_plan *plan) {
   const eg_attrs *attrs = spec->attrs;
   const eg_type *x = &spec->inputs[OPERAND_X], *w = &spec->inputs[OPERAND_W];
-  if (algorithm_of(spec) != EG_CONV_WINOGRAD_4X4 || x->rank != 4 ||
-      x->layout.format == EG_FORMAT_PLAIN || x->layout.format == EG_FORMAT_NCHW16C ||
-      x->layout.format != spec->results[0].layout.format || w->dims[2] != 3 ||
-      w->dims[3] != 3 || !eg_spec_is_weight(spec, OPERAND_W) ||
+  if (algorithm_of(spec) != EG_CONV_WINOGRAD_4X4 ||
+      x->layout.format != EG_FORMAT_NCHW8C || w->dims[2] != 3 || w->dims[3] != 3 ||
+      !eg_spec_is_weight(spec, OPERAND_W) ||
       eg_attr_at(attrs, EG_A_CONV_GROUP)->i != 1 ||
       !are_all(eg_attr_at(attrs, EG_A_CONV_STRIDES)->ints, 1) ||
       !are_all(eg_attr_at(attrs, EG_A_CONV_DILATIONS)->ints, 1))

@@ -34,8 +34,8 @@ typedef void (*eg_tile_function)(const eg_tile *t);
 /// and `right` lie in the image.
 typedef struct eg_patch {
   int64_t top, left, bottom, right;
-  int64_t origin;             // where the first pixel is, or would be
-  int64_t row, pixel, vector; // from one to the next
+  int64_t origin;     // where the first pixel is, or would be
+  int64_t row, block; // from one to the next; blocks of a vector of channels
   int64_t channels;
 } eg_patch;
 

@@ -8,6 +8,7 @@
 #include "exec/cpu/parts.h"
 
 enum {
+  BLOCK = 8,             // channels that lie together
   EDGE = 6,              // of a patch of x,
   MATRICES = EDGE * EDGE,
   MADE = 4,              // and of its results
@@ -30,9 +31,8 @@ static int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
 
 bool eg_winograd_fits(const eg_winograd_conv *conv) {
   const eg_tile_set *set = eg_tile_set_of_host();
-  return set != NULL && conv->channels % set->vector == 0 &&
-         conv->made % set->vector == 0 &&
-         (conv->block == 1 || conv->block == set->vector);
+  return set != NULL && set->vector == BLOCK && conv->channels % BLOCK == 0 &&
+         conv->made % BLOCK == 0;
 }
 
 static winograd_plan plan_of(const eg_winograd_conv *conv) {
@@ -115,17 +115,15 @@ static eg_patch patch_at(const winograd_plan *p, int64_t index,
   int64_t line = index / p->patch_columns, number = line / p->patch_rows;
   int64_t row = line % p->patch_rows * MADE - image->top;
   int64_t column = index % p->patch_columns * MADE - image->left;
-  int64_t pixels = image->rows * image->columns, block = p->conv.block;
-  int64_t pixel = block == 1 ? image->channels : block;
+  int64_t pixels = image->rows * image->columns;
   return (eg_patch){.top = most(0, -row),
                     .left = most(0, -column),
                     .bottom = least(image->edge, image->rows - row),
                     .right = least(image->edge, image->columns - column),
                     .origin = number * pixels * image->channels +
-                              (row * image->columns + column) * pixel,
-                    .row = image->columns * pixel,
-                    .pixel = pixel,
-                    .vector = block == 1 ? p->panels.set->vector : pixels * block,
+                              (row * image->columns + column) * BLOCK,
+                    .row = image->columns * BLOCK,
+                    .block = pixels * BLOCK,
                     .channels = image->channels};
 }
 

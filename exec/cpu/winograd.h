@@ -1,6 +1,6 @@
 // Convolutions by 3x3 kernels of stride 1 by Winograd's minimal filtering, 4x4 results at
 // a time (Lavin and Gray, Fast Algorithms for Convolutional Neural Networks), in memory
-// with channels last or in blocks of a vector:
+// with blocks of 8 channels, by a processor with AVX2:
 //
 //   6x6 pixels of C channels  ->  a row of each of 36 matrices
 //   36 products               ->  [patches, C] [C, K], on panels (panels.h)
@@ -16,7 +16,6 @@
 
 typedef struct eg_winograd_conv {
   int64_t images, channels, made; // channels of x and of the result
-  int64_t block;                  // channels that lie together; 1: all
   int64_t height, width;          // of x
   int64_t rows, columns;          // of the result
   int64_t top, left;              // padding
@@ -24,8 +23,7 @@ typedef struct eg_winograd_conv {
   float low, high; // of the clip; infinite: none
 } eg_winograd_conv;
 
-/// False where the processor has no such kernel, channels do not fill its vectors, or
-/// blocks are not vectors.
+/// False where blocks are not the processor's vectors, or channels do not fill them.
 bool eg_winograd_fits(const eg_winograd_conv *conv);
 /// Appends the convolution of operands x, w, bias and z, of which w is a weight. z may
 /// lie where the result does.
