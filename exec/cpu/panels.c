@@ -30,10 +30,10 @@ static int64_t share_of(int64_t whole, int64_t count, int64_t at) {
 
 // ---- panels -------------------------------------------------------------------------
 
-bool eg_panels_work(void) { return eg_tile_set_of_host() != NULL; }
+bool eg_panels_work(void) { return eg_tile_set_at(0) != NULL; }
 
 eg_panels eg_panels_of(int64_t depth, int64_t columns) {
-  const eg_tile_set *set = eg_tile_set_of_host();
+  const eg_tile_set *set = eg_tile_set_at(0);
   eg_panels p = {.set = set,
                  .depth = depth,
                  .columns = columns,

@@ -4,11 +4,17 @@
 #include <stddef.h>
 
 #if defined(__x86_64__) && defined(__GNUC__)
-const eg_tile_set *eg_tile_set_of_host(void) {
-  if (__builtin_cpu_supports("avx512f")) return &eg_tiles_avx512;
-  bool has_avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-  return has_avx2 ? &eg_tiles_avx2 : NULL;
+const eg_tile_set *eg_tile_set_at(uint32_t index) {
+  const eg_tile_set *sets[3] = {NULL};
+  uint32_t count = 0;
+  if (__builtin_cpu_supports("avx512f")) sets[count++] = &eg_tiles_avx512;
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+    sets[count++] = &eg_tiles_avx2;
+  return index < count ? sets[index] : NULL;
 }
 #else
-const eg_tile_set *eg_tile_set_of_host(void) { return NULL; }
+const eg_tile_set *eg_tile_set_at(uint32_t index) {
+  (void)index;
+  return NULL;
+}
 #endif

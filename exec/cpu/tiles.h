@@ -66,7 +66,7 @@ typedef struct eg_tile_set {
 } eg_tile_set;
 
 extern const eg_tile_set eg_tiles_avx2, eg_tiles_avx512;
-/// NULL where the processor has no such vectors.
-const eg_tile_set *eg_tile_set_of_host(void);
+/// The sets for vectors that the processor has, the widest first; NULL: no more.
+const eg_tile_set *eg_tile_set_at(uint32_t index);
 
 #endif

@@ -30,7 +30,7 @@ static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 static int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
 
 bool eg_winograd_fits(const eg_winograd_conv *conv) {
-  const eg_tile_set *set = eg_tile_set_of_host();
+  const eg_tile_set *set = eg_tile_set_at(0);
   return set != NULL && set->vector == BLOCK && conv->channels % BLOCK == 0 &&
          conv->made % BLOCK == 0;
 }
