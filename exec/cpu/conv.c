@@ -297,8 +297,7 @@ static bool fits_winograd(const eg_node_spec *spec, const conv_plan *plan) {
   const eg_type *x = &spec->inputs[OPERAND_X], *w = &spec->inputs[OPERAND_W];
   if (algorithm_of(spec) != EG_CONV_WINOGRAD_4X4 ||
       x->layout.format != EG_FORMAT_NCHW8C || w->dims[2] != 3 || w->dims[3] != 3 ||
-      !eg_spec_is_weight(spec, OPERAND_W) ||
-      eg_attr_at(attrs, EG_A_CONV_GROUP)->i != 1 ||
+      !eg_spec_is_weight(spec, OPERAND_W) || eg_attr_at(attrs, EG_A_CONV_GROUP)->i != 1 ||
       !are_all(eg_attr_at(attrs, EG_A_CONV_STRIDES)->ints, 1) ||
       !are_all(eg_attr_at(attrs, EG_A_CONV_DILATIONS)->ints, 1))
     return false;

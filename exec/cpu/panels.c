@@ -206,8 +206,8 @@ static void divide(panel_plan *p) {
   int64_t highest = most(quotient_up(product->rows, FEWEST_ROWS), 1);
   bool is_small = eg_panels_elements(&p->panels) <= SMALL_WEIGHTS;
   int64_t of_row = p->panels.block + (is_small ? product->columns : 0);
-  p->chunks = quotient_up(product->rows,
-                          most(p->panels.set->cached / of_row, FEWEST_ROWS));
+  p->chunks =
+      quotient_up(product->rows, most(p->panels.set->cached / of_row, FEWEST_ROWS));
   p->groups = 1;
   if (p->chunks >= wanted) return;
   if (is_small) p->chunks = most(p->chunks, least(wanted, highest));

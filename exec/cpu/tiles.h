@@ -30,8 +30,8 @@ typedef void (*eg_tile_function)(const eg_tile *t);
 #define EG_WINOGRAD_A 0.625f
 #define EG_WINOGRAD_B 1.5f
 
-/// 6x6 pixels, or 4x4 results, of an image. Those from `top` and `left` to before `bottom`
-/// and `right` lie in the image.
+/// 6x6 pixels, or 4x4 results, of an image. Those from `top` and `left` to before
+/// `bottom` and `right` lie in the image.
 typedef struct eg_patch {
   int64_t top, left, bottom, right;
   int64_t origin;     // where the first pixel is, or would be

@@ -8,14 +8,14 @@
 #include "exec/cpu/parts.h"
 
 enum {
-  BLOCK = 8,             // channels that lie together
-  EDGE = 6,              // of a patch of x,
+  BLOCK = 8, // channels that lie together
+  EDGE = 6,  // of a patch of x,
   MATRICES = EDGE * EDGE,
-  MADE = 4,              // and of its results
-  CACHED = 1 << 18,      // elements of the matrices of a chunk,
-  FEWEST = 48,           // which has at least so many patches
-  TOGETHER = 4,          // patches that a thread takes at once
-  APART = 16             // elements between matrices: not all begin in one set of a cache
+  MADE = 4,         // and of its results
+  CACHED = 1 << 18, // elements of the matrices of a chunk,
+  FEWEST = 48,      // which has at least so many patches
+  TOGETHER = 4,     // patches that a thread takes at once
+  APART = 16        // elements between matrices: not all begin in one set of a cache
 };
 
 typedef struct winograd_plan {
@@ -60,8 +60,8 @@ static void transform(const double *w, int step, double *out, int out_step) {
   out[0] = w[0] / (a * a * b * b);
   for (int i = 0; i < 4; i++) {
     double p = points[i], q = others[i];
-    out[(i + 1) * out_step] = (w[0] + p * w[step] + p * p * w[2 * step]) /
-                              (2 * p * p * (p * p - q * q));
+    out[(i + 1) * out_step] =
+        (w[0] + p * w[step] + p * p * w[2 * step]) / (2 * p * p * (p * p - q * q));
   }
   out[5 * out_step] = w[2 * step];
 }

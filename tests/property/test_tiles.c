@@ -11,7 +11,13 @@
 #include "base/hash.h"
 #include "tests/testing.h"
 
-enum { MOST_DEPTH = 40, MOST_COLUMNS = 64, ROW = MOST_COLUMNS + 3, EDGE = 9, CHANNELS = 32 };
+enum {
+  MOST_DEPTH = 40,
+  MOST_COLUMNS = 64,
+  ROW = MOST_COLUMNS + 3,
+  EDGE = 9,
+  CHANNELS = 32
+};
 
 static float draw(eg_rng *rng) { return (float)eg_rng_unit(rng) * 2 - 1; }
 
@@ -43,8 +49,8 @@ static double expected(const product *p, const eg_tile *t, int64_t row, int64_t 
 }
 
 /// `width` in elements. What lies beside the tile must stay as it was.
-static void compare_tile(const product *p, const eg_tile *t, int64_t rows,
-                         int64_t width, int64_t used) {
+static void compare_tile(const product *p, const eg_tile *t, int64_t rows, int64_t width,
+                         int64_t used) {
   for (int64_t r = 0; r < EG_TILE_MOST_ROWS; r++)
     for (int64_t n = 0; n < ROW; n++) {
       double found = (double)p->c[r * ROW + n];
@@ -141,7 +147,8 @@ static eg_patch patch_at(const eg_tile_set *set, int64_t row, int64_t column,
 /// Each channel by the same kernel, so that a product is a number times a row.
 static void run_patch(const eg_tile_set *set, picture *p, int64_t row, int64_t column) {
   double transformed[36];
-  eg_patch in = patch_at(set, row - 1, column - 1, 6), out = patch_at(set, row, column, 4);
+  eg_patch in = patch_at(set, row - 1, column - 1, 6),
+           out = patch_at(set, row, column, 4);
   eg_patch_rest rest = {.bias = p->bias, .z = p->z, .low = -1, .high = 1.5f};
   transform_kernel(p->w, transformed);
   set->patch_in(&in, p->x, p->matrices, CHANNELS);

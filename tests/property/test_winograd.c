@@ -1,6 +1,6 @@
-// Winograd's algorithm of ours (exec/cpu/winograd.h): convolutions of random sizes, in one
-// chunk of patches and in several, with and without padding, bias and sum, agree with the
-// reference kernels and have the same bits on two threads.
+// Winograd's algorithm of ours (exec/cpu/winograd.h): convolutions of random sizes, in
+// one chunk of patches and in several, with and without padding, bias and sum, agree with
+// the reference kernels and have the same bits on two threads.
 // SPDX-License-Identifier: Apache-2.0
 #include <math.h>
 
@@ -29,9 +29,10 @@ static void write_conv(eg_rng *rng, char *text, size_t bytes) {
       "(identity z) :formats [nChw8c])(let y0 (conv :strides [1 1] :pads [%d %d %d %d] "
       ":dilations [1 1] :act %s :algorithm winograd-4x4 x0 w%s%s) :formats [nChw8c])"
       "(let y (identity y0))(output y)(output z0)",
-      images, c, height, width, made, c, made, images, made, height + pads[0] + pads[2] - 2,
-      width + pads[1] + pads[3] - 2, pads[0], pads[1], pads[2], pads[3],
-      acts[eg_rng_below(rng, 4)], operands > 0 ? " b" : "", operands > 1 ? " z0" : "");
+      images, c, height, width, made, c, made, images, made,
+      height + pads[0] + pads[2] - 2, width + pads[1] + pads[3] - 2, pads[0], pads[1],
+      pads[2], pads[3], acts[eg_rng_below(rng, 4)], operands > 0 ? " b" : "",
+      operands > 1 ? " z0" : "");
 }
 
 static void check_conv(uint64_t seed) {
