@@ -6,13 +6,13 @@
 //   |---+---+---|     (at most `block` rows each)
 //   |   |   |   |
 //
-// A tile of rows of c is computed in registers (tiles.h), for all rows of a panel one tile
-// after the other. The first tile of a panel needs its numbers faster than memory gives
-// them, the others find them in the cache; so each tile asks for some of the next panel
-// ahead, while it computes. With BERT's products oneDNN takes a tenth longer (Intel Xeon,
-// family 6 model 167, one thread), with those of ViT and Swin two percent; with AVX2 (AMD
-// EPYC, family 25 model 1) with BERT's a quarter. Convolutions of one pixel gained nothing
-// on average, so they stay oneDNN's.
+// A tile of rows of c is computed in registers (tiles.h), for all rows of a panel one
+// tile after the other. The first tile of a panel needs its numbers faster than memory
+// gives them, the others find them in the cache; so each tile asks for some of the next
+// panel ahead, while it computes. With BERT's products oneDNN takes a tenth longer (Intel
+// Xeon, family 6 model 167, one thread), with those of ViT and Swin two percent; with
+// AVX2 (AMD EPYC, family 25 model 1) with BERT's a quarter. Convolutions of one pixel
+// gained nothing on average, so they stay oneDNN's.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXEC_CPU_PANELS_H
 #define EG_EXEC_CPU_PANELS_H
