@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Optimizes every ONNX model of a folder and measures it before and after, side by side.
 
-  bench/models.py BUILD_FOLDER MODELS_FOLDER OUT_FOLDER [--threads 1 2] [--repeats N] [--only NAME]
+  bench/models.py BUILD_FOLDER MODELS_FOLDER OUT_FOLDER [--threads 1 2] [--run-threads N] [--repeats N] [--only NAME]
 
 Writes OUT_FOLDER/models.json and prints one Markdown row per model. Weights that a model does not carry are drawn
-from a seed. Profiling is done first and reported apart. Times are medians of alternating runs in one process.
+from a seed. Profiling is done first and reported apart; costs are those of an executor of --run-threads threads. Times
+are medians of alternating runs in one process.
 """
 import argparse
 import json
@@ -31,11 +32,11 @@ def measure(options, path):
     out = os.path.join(options.out, name + ".optimized.onnx")
     database = os.path.join(options.out, "profile.db")
     start = time.time()
-    profile = egraph(options.build, "profile", path, "--draw-weights", "--db", database, "--json")
+    costs = ["--draw-weights", "--db", database, "--run-threads", str(options.run_threads), "--json"]
+    profile = egraph(options.build, "profile", path, *costs)
     profile_seconds = time.time() - start
     start = time.time()
-    plan = egraph(options.build, "optimize", path, "--draw-weights", "-o", out, "--db", database,
-                  "--json")
+    plan = egraph(options.build, "optimize", path, "-o", out, *costs)
     row = {"model": name, "profile_seconds": profile_seconds, "measured": profile["measured"],
            "optimize_seconds": time.time() - start, **{k: plan[k] for k in plan if k != "rules"}}
     for threads in options.threads:
@@ -51,6 +52,7 @@ def main():
     parser.add_argument("models")
     parser.add_argument("out")
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
+    parser.add_argument("--run-threads", type=int, default=1)
     parser.add_argument("--repeats", type=int, default=10)
     parser.add_argument("--only", default="")
     options = parser.parse_args()

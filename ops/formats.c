@@ -140,6 +140,13 @@ static bool algorithm_allows(const node_types *node, eg_attr_slot algorithm,
          format == EG_FORMAT_NCHW16C;
 }
 
+// With 4x4 results there are kernels for blocks of 8 channels, too.
+static bool conv_algorithm_allows(const node_types *node, eg_format format) {
+  return algorithm_allows(node, EG_A_CONV_ALGORITHM, format) ||
+         (eg_attr_at(node->attrs, EG_A_CONV_ALGORITHM)->i == EG_CONV_WINOGRAD_4X4 &&
+          format == EG_FORMAT_NCHW8C);
+}
+
 static bool conv_allows(const node_types *node, eg_format format,
                         eg_format_choice *choice) {
   if (node->count > 3) choice->input[3] = (uint8_t)format;
@@ -147,7 +154,7 @@ static bool conv_allows(const node_types *node, eg_format format,
          groups_allow(eg_attr_at(node->attrs, EG_A_CONV_GROUP)->i,
                       node->inputs[0].dims[1], node->results->dims[1],
                       eg_format_block(format)) &&
-         algorithm_allows(node, EG_A_CONV_ALGORITHM, format);
+         conv_algorithm_allows(node, format);
 }
 
 static bool has_few_channels(const eg_type *x) {

@@ -17,7 +17,7 @@
 
 enum {
   BLOCK = 1024, // elements: 4 kB for each tensor of a stage
-  PART = 8192,  // elements that a thread takes at once
+  PART = 8192,  // elements that a thread takes at once, at most
   MAX_STAGES = 12,
   MAX_OPERANDS = EG_MAX_LOOP_TENSORS - 2
 };
@@ -359,7 +359,8 @@ static egraph_status run_chain(const void *payload, void *const *addresses) {
   chain_run run = {.chain = c,
                    .addresses = addresses,
                    .blocks = per_row * c->rows,
-                   .step = length < PART ? PART / length : 1};
+                   .step = eg_parts_size(per_row * c->rows,
+                                         length < PART ? PART / length : 1, c->threads)};
   eg_parts_run(&run.parts, (run.blocks + run.step - 1) / run.step, run_parts, &run,
                c->threads);
   return EGRAPH_OK;

@@ -12,12 +12,18 @@
 // 4x4 take 0.63 to 0.9 of their time on most shapes, and up to 2.3 on some, so which is
 // a choice of the plan.
 //
+// In blocks of 8 channels, where oneDNN has no such kernel, that algorithm (with 4x4
+// results) is ours (winograd.h).
+//
 // SPDX-License-Identifier: Apache-2.0
+#include <math.h>
+
 #include "exec/cpu/binary.h"
 #include "exec/cpu/families.h"
 #include "exec/cpu/invalid_flag.h"
 #include "exec/cpu/loop_nest.h"
 #include "exec/cpu/omp_runtime.h"
+#include "exec/cpu/winograd.h"
 
 enum { OPERAND_X, OPERAND_W, OPERAND_BIAS, OPERAND_Z };
 
@@ -261,11 +267,66 @@ static egraph_status add_stages(eg_cpu_builder *builder, const conv_plan *plan,
   return status;
 }
 
+// ---- Winograd's algorithm of ours ----------------------------------------------------
+
+static bool are_all(eg_ints list, int64_t value) {
+  for (uint32_t i = 0; i < list.len; i++)
+    if (list.data[i] != value) return false;
+  return true;
+}
+
+static eg_winograd_conv winograd_of(const eg_node_spec *spec, const conv_plan *plan) {
+  const eg_type *x = &spec->inputs[OPERAND_X], *y = &spec->results[0];
+  const int64_t *pads = eg_attr_at(spec->attrs, EG_A_CONV_PADS)->ints.data;
+  return (eg_winograd_conv){.images = x->dims[0],
+                            .channels = x->dims[1],
+                            .made = y->dims[1],
+                            .height = x->dims[2],
+                            .width = x->dims[3],
+                            .rows = y->dims[2],
+                            .columns = y->dims[3],
+                            .top = pads[0],
+                            .left = pads[1],
+                            .has_bias = plan->bias != NULL,
+                            .has_z = plan->has_z};
+}
+
+/// A constant 3x3 kernel, not in groups, of stride 1, and without holes.
+static bool fits_winograd(const eg_node_spec *spec, const conv_plan *plan) {
+  const eg_attrs *attrs = spec->attrs;
+  const eg_type *x = &spec->inputs[OPERAND_X], *w = &spec->inputs[OPERAND_W];
+  if (algorithm_of(spec) != EG_CONV_WINOGRAD_4X4 ||
+      x->layout.format != EG_FORMAT_NCHW8C || w->dims[2] != 3 || w->dims[3] != 3 ||
+      !eg_spec_is_weight(spec, OPERAND_W) || eg_attr_at(attrs, EG_A_CONV_GROUP)->i != 1 ||
+      !are_all(eg_attr_at(attrs, EG_A_CONV_STRIDES)->ints, 1) ||
+      !are_all(eg_attr_at(attrs, EG_A_CONV_DILATIONS)->ints, 1))
+    return false;
+  eg_winograd_conv conv = winograd_of(spec, plan);
+  return eg_winograd_fits(&conv);
+}
+
+/// A fused clip is the kernel's, other functions are a pass behind it.
+static egraph_status add_winograd(eg_cpu_builder *builder, const conv_plan *plan) {
+  static const uint32_t operands[] = {OPERAND_X, OPERAND_W, OPERAND_BIAS, OPERAND_Z};
+  eg_winograd_conv conv = winograd_of(builder->spec, plan);
+  eg_epilogue epilogue = {0};
+  if (plan->act_pass.count != 0 ||
+      !eg_eltwise_is_clip(&plan->act, &conv.low, &conv.high)) {
+    epilogue.act = plan->act_pass.count != 0 ? plan->act_pass : plan->act;
+    conv.low = -INFINITY;
+    conv.high = INFINITY;
+  }
+  if (plan->has_z && eg_cpu_may_overlay(builder, OPERAND_Z)) builder->overlay = OPERAND_Z;
+  EG_TRY(eg_cpu_add_winograd(builder, &conv, operands));
+  return eg_cpu_add_epilogue(builder, &epilogue);
+}
+
 egraph_status eg_cpu_conv(eg_cpu_builder *builder) {
   const eg_node_spec *spec = builder->spec;
   conv_plan plan = {0};
   conv_choice choice = {0};
   EG_TRY(make_plan(builder, &plan));
+  if (fits_winograd(spec, &plan)) return add_winograd(builder, &plan);
   EG_TRY(choose(builder, &plan, &choice));
   if (eg_cpu_is_slow(choice.primitive) && !is_plain(spec))
     return EG_FAIL(EGRAPH_E_UNSUPPORTED, "conv: no fast kernel in these formats");

@@ -260,18 +260,11 @@ static bool fits_panels(const eg_cpu_builder *builder, const matmul_plan *plan) 
 static egraph_status add_panels(eg_cpu_builder *builder, matmul_plan *plan) {
   static const uint32_t operands[] = {OPERAND_A, OPERAND_B, OPERAND_BIAS, OPERAND_Z};
   const product *p = &plan->shape;
-  eg_panel_product panels = {.images = 1,
-                             .rows = p->m,
+  eg_panel_product panels = {.rows = p->m,
                              .depth = p->k,
                              .columns = p->n,
-                             .a_row = p->k,
-                             .a_block = EG_PANEL_VECTOR,
-                             .c_row = p->n,
-                             .c_block = EG_PANEL_VECTOR,
                              .b_row = p->trans_b ? 1 : p->n,
                              .b_column = p->trans_b ? p->k : 1,
-                             .b_depth = p->k,
-                             .b_columns = p->n,
                              .has_bias = plan->has_bias,
                              .has_z = plan->has_z};
   eg_epilogue epilogue = {0};

@@ -1,38 +1,61 @@
 // Products with constant matrices: c = clip(a b + bias + z). b is packed once, in panels
-// of at most 64 columns:
+// of at most 64 columns (AVX2: 16):
 //
 //   b                 packed
 //   | 0 | 1 | 2 |     0 above, 1 above, 2 above, 0 below, 1 below, 2 below
-//   |---+---+---|     (at most DEPTH rows each)
+//   |---+---+---|     (at most `block` rows each)
 //   |   |   |   |
 //
-// A tile of rows of c is computed in registers, for all rows of a panel one tile after
-// the other. The first tile of a panel needs its numbers faster than memory gives them,
-// the others find them in the cache; so each tile asks for some of the next panel ahead,
-// while it computes. With BERT's products oneDNN takes a tenth longer (Intel Xeon, family
-// 6 model 167, one thread), with those of ViT and Swin two percent. Convolutions of one
-// pixel gained nothing on average (0.96 to 1.03), so they stay oneDNN's.
+// A tile of rows of c is computed in registers (tiles.h), for all rows of a panel one
+// tile after the other. The first tile of a panel needs its numbers faster than memory
+// gives them, the others find them in the cache; so each tile asks for some of the next
+// panel ahead, while it computes. With BERT's products oneDNN takes a tenth longer (Intel
+// Xeon, family 6 model 167, one thread), with those of ViT and Swin two percent; with
+// AVX2 (AMD EPYC, family 25 model 1) with BERT's a quarter. Convolutions of one pixel
+// gained nothing on average, so they stay oneDNN's.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXEC_CPU_PANELS_H
 #define EG_EXEC_CPU_PANELS_H
 
 #include "exec/cpu/cpu_builder.h"
+#include "exec/cpu/tiles.h"
 
-enum { EG_PANEL_VECTOR = 16 };
+/// How a matrix of `depth` x `columns` is packed.
+typedef struct eg_panels {
+  const eg_tile_set *set;
+  int64_t depth, columns;
+  int64_t block;          // rows of a panel; the last ones have the rest
+  int64_t vectors, count; // of a row; panels
+} eg_panels;
 
-/// Strides count elements. Rows of a and c may lie in blocks of 16 columns.
-typedef struct eg_panel_product {
-  int64_t images, rows, depth, columns; // of each image; c is rows x columns
-  int64_t a_image, a_row, a_block;      // from image to image, ...
-  int64_t c_image, c_row, c_block;      // likewise; of z too
-  int64_t b_row, b_column;              // of b as given,
-  int64_t b_depth, b_columns;           // which has no padding channels
-  bool has_bias, has_z;
+/// Operands of a product; strides count elements.
+typedef struct eg_panel_operands {
+  const float *a, *packed;
+  const float *bias; // of whole vectors; NULL: none
+  const float *z;    // lies like c; NULL: none
+  float *c;
+  int64_t a_row, c_row;
   float low, high; // of the clip; infinite: none
+} eg_panel_operands;
+
+/// A product as an operator has it.
+typedef struct eg_panel_product {
+  int64_t rows, depth, columns;
+  int64_t b_row, b_column; // strides of b as given
+  bool has_bias, has_z;
+  float low, high;
 } eg_panel_product;
 
 /// False where the processor has no such kernel.
 bool eg_panels_work(void);
+eg_panels eg_panels_of(int64_t depth, int64_t columns);
+/// Elements of the packed matrix, columns of zeros included, which fill vectors.
+int64_t eg_panels_elements(const eg_panels *p);
+/// Where an element of the matrix is among them.
+int64_t eg_panels_place(const eg_panels *p, int64_t row, int64_t column);
+/// Rows [begin, end) of c in the columns of panels [first, last).
+void eg_panels_multiply(const eg_panels *p, const eg_panel_operands *operands,
+                        int64_t begin, int64_t end, int64_t first, int64_t last);
 /// Appends the product of operands a and b, of which b and bias are weights. z may lie
 /// where the result does.
 egraph_status eg_cpu_add_panels(eg_cpu_builder *builder, const eg_panel_product *product,

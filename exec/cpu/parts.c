@@ -3,6 +3,12 @@
 
 #include "exec/cpu/omp_runtime.h"
 
+int64_t eg_parts_size(int64_t whole, int64_t most, uint32_t threads) {
+  if (whole <= most) return most;
+  int64_t rounds = (whole + most * threads - 1) / (most * threads);
+  return (whole + rounds * threads - 1) / (rounds * threads);
+}
+
 void eg_parts_run(eg_parts *parts, int64_t count, void (*body)(void *), void *argument,
                   uint32_t threads) {
   uint32_t used = count < (int64_t)threads ? (uint32_t)count : threads;

@@ -24,6 +24,9 @@ typedef struct eg_parts {
   atomic_llong taken[EG_MAX_SHARES];
 } eg_parts;
 
+/// Units of a part of `whole`: at most `most`; where there are several parts, so many
+/// that all threads take equally many.
+int64_t eg_parts_size(int64_t whole, int64_t most, uint32_t threads);
 /// Calls body(argument), which takes parts of `parts`, on at most `threads` threads.
 void eg_parts_run(eg_parts *parts, int64_t count, void (*body)(void *), void *argument,
                   uint32_t threads);

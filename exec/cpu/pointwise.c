@@ -300,13 +300,14 @@ typedef struct row_payload {
   uint32_t threads;
 } row_payload;
 
-enum { PART = 8192 };
+enum { PART = 8192, LINE = 16 }; // elements; of a line of the cache
 
 typedef struct shared_row {
   const row_payload *payload;
   const float *x;
   float *y;
-  eg_parts parts; // of PART elements
+  eg_parts parts;
+  int64_t step; // elements of a part
 } shared_row;
 
 static void run_parts(void *shared) {
@@ -315,16 +316,22 @@ static void run_parts(void *shared) {
   uint32_t share = eg_parts_enter(&s->parts);
   int64_t part;
   while (eg_parts_take(&s->parts, &share, &part)) {
-    int64_t at = part * PART, left = p->count - at;
-    p->row.function(s->x + at, p->row.parameters, s->y + at, left < PART ? left : PART);
+    int64_t at = part * s->step, left = p->count - at;
+    p->row.function(s->x + at, p->row.parameters, s->y + at,
+                    left < s->step ? left : s->step);
   }
 }
 
 // addresses: result, operand, and the function's own operand unless it is known.
 static egraph_status run_row(const void *payload, void *const *addresses) {
-  shared_row shared = {.payload = payload, .x = addresses[1], .y = addresses[0]};
-  eg_parts_run(&shared.parts, (shared.payload->count + PART - 1) / PART, run_parts,
-               &shared, shared.payload->threads);
+  const row_payload *p = payload;
+  int64_t lines = (p->count + LINE - 1) / LINE;
+  shared_row shared = {.payload = p,
+                       .x = addresses[1],
+                       .y = addresses[0],
+                       .step = LINE * eg_parts_size(lines, PART / LINE, p->threads)};
+  eg_parts_run(&shared.parts, (p->count + shared.step - 1) / shared.step, run_parts,
+               &shared, p->threads);
   return EGRAPH_OK;
 }
 static egraph_status run_row_of_two(const void *payload, void *const *addresses) {

@@ -1,0 +1,75 @@
+// Winograd's algorithm of ours (exec/cpu/winograd.h): convolutions of random sizes, in
+// one chunk of patches and in several, with and without padding, bias and sum, agree with
+// the reference kernels and have the same bits on two threads.
+// SPDX-License-Identifier: Apache-2.0
+#include <math.h>
+
+#include "base/hash.h"
+#include "tests/unit/session_kit.h"
+
+static int draw_size(eg_rng *rng, const int *sizes, uint64_t count) {
+  return sizes[eg_rng_below(rng, count)];
+}
+
+static void write_conv(eg_rng *rng, char *text, size_t bytes) {
+  static const int edges[] = {3, 4, 5, 6, 7, 9, 14, 33};
+  static const int channels[] = {8, 16, 24, 56, 128};
+  static const char *const acts[] = {"none", "relu", "silu",
+                                     "clip :act_alpha -0.25 :act_beta 0.5"};
+  int images = 1 + (int)eg_rng_below(rng, 2), c = draw_size(rng, channels, 5);
+  int made = draw_size(rng, channels, 5), operands = (int)eg_rng_below(rng, 3);
+  int height = draw_size(rng, edges, 8), width = draw_size(rng, edges, 8), pads[4];
+  for (int i = 0; i < 4; i++)
+    pads[i] = (int)eg_rng_below(rng, 3);
+  (void)snprintf(
+      text, bytes,
+      "(egraph-graph 1)(input x \"float32[%d,%d,%d,%d]\")(weight w "
+      "\"float32[%d,%d,3,3]\")(weight b \"float32[%d]\")(input z "
+      "\"float32[%d,%d,%d,%d]\")(let x0 (identity x) :formats [nChw8c])(let z0 "
+      "(identity z) :formats [nChw8c])(let y0 (conv :strides [1 1] :pads [%d %d %d %d] "
+      ":dilations [1 1] :act %s :algorithm winograd-4x4 x0 w%s%s) :formats [nChw8c])"
+      "(let y (identity y0))(output y)(output z0)",
+      images, c, height, width, made, c, made, images, made,
+      height + pads[0] + pads[2] - 2, width + pads[1] + pads[3] - 2, pads[0], pads[1],
+      pads[2], pads[3], acts[eg_rng_below(rng, 4)], operands > 0 ? " b" : "",
+      operands > 1 ? " z0" : "");
+}
+
+static void check_conv(uint64_t seed) {
+  char text[1024];
+  eg_rng rng = {seed};
+  write_conv(&rng, text, sizeof text);
+  eg_graph *graph = kit_parse("conv", text);
+  kit_tensors inputs, one, two, plain;
+  kit_inputs_draw(graph, &inputs);
+  kit_run(graph, "cpu", 1, &inputs, &one);
+  kit_run(graph, "cpu", 2, &inputs, &two);
+  kit_run(graph, "reference", 1, &inputs, &plain);
+  const eg_tensor *y = &one.items[0];
+  for (int64_t i = 0; i < eg_type_elements(&y->type); i++) {
+    double a = eg_tensor_get_double(y, i), b = eg_tensor_get_double(&two.items[0], i);
+    double c = eg_tensor_get_double(&plain.items[0], i);
+    if (a != b) fail_msg("two threads: %s", text);
+    if (fabs(a - c) > 5e-5 * (1 + fabs(c)))
+      fail_msg("element %d is %g, not %g: %s", (int)i, a, c, text);
+  }
+  kit_tensors_deinit(&inputs);
+  kit_tensors_deinit(&one);
+  kit_tensors_deinit(&two);
+  kit_tensors_deinit(&plain);
+  eg_graph_destroy(graph);
+}
+
+static void convolutions_are_those_of_the_reference(void **unused) {
+  (void)unused;
+  uint64_t seed = test_seed(1);
+  size_t rounds = test_rounds(60);
+  for (size_t i = 0; i < rounds; i++)
+    check_conv(seed + i);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(convolutions_are_those_of_the_reference)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
