@@ -144,7 +144,7 @@ egraph_status eg_judge_read(const eg_draft *draft, eg_rules **out, bool *out_rea
 }
 
 /// Whether the verifier accepts the rule as it stands; what it cannot read it does not.
-static egraph_status is_accepted(uint64_t seed, const eg_draft *draft, uint32_t instances,
+static egraph_status is_accepted(const eg_verify_options *how, const eg_draft *draft,
                                  bool *out) {
   eg_rules *rules;
   bool is_read;
@@ -152,23 +152,24 @@ static egraph_status is_accepted(uint64_t seed, const eg_draft *draft, uint32_t 
   EG_TRY(eg_judge_read(draft, &rules, &is_read));
   egraph_status status = EGRAPH_OK;
   if (is_read) {
-    const eg_verify_options verify = {.seed = seed, .instances = instances};
     uint32_t rejected = 0;
-    status = eg_rules_verify(rules, &verify, NULL, NULL, &rejected);
+    status = eg_rules_verify(rules, how, NULL, NULL, &rejected);
     *out = status == EGRAPH_OK && rejected == 0;
   }
   eg_rules_destroy(rules);
   return status;
 }
 
-// A guard that hardly any draw fulfils costs most, so a try begins with few instances.
+// Most tries are refuted by few instances: those that a rule is loaded with come first.
 enum { FEW_INSTANCES = 8, MAX_TRIES = 48, CONFIRMATIONS = 4 };
 
 egraph_status eg_judge_accepts(const eg_judge_options *options, const eg_draft *draft,
                                bool *out_accepted) {
-  EG_TRY(is_accepted(options->seed, draft, FEW_INSTANCES, out_accepted));
-  if (!*out_accepted) return EGRAPH_OK;
-  return is_accepted(options->seed, draft, options->instances, out_accepted);
+  const eg_verify_options few = {
+      .seed = options->seed, .instances = FEW_INSTANCES, .is_loading = true};
+  const eg_verify_options all = {.seed = options->seed, .instances = options->instances};
+  EG_TRY(is_accepted(&few, draft, out_accepted));
+  return *out_accepted ? is_accepted(&all, draft, out_accepted) : EGRAPH_OK;
 }
 
 /// Drafts that were refused, by the hash of their text: another guard may say the same.
@@ -236,8 +237,11 @@ static egraph_status loosen(tries *t, eg_draft *draft) {
 static egraph_status confirm(const eg_judge_options *options, const eg_draft *draft,
                              bool *out) {
   *out = true;
-  for (uint64_t i = 1; i <= CONFIRMATIONS && *out; i++)
-    EG_TRY(is_accepted(options->seed + i, draft, EG_VERIFY_INSTANCES, out));
+  for (uint64_t i = 1; i <= CONFIRMATIONS && *out; i++) {
+    const eg_verify_options how = {.seed = options->seed + i,
+                                   .instances = EG_VERIFY_INSTANCES};
+    EG_TRY(is_accepted(&how, draft, out));
+  }
   return EGRAPH_OK;
 }
 
@@ -251,8 +255,7 @@ egraph_status eg_judge_settle(const eg_judge_options *options, eg_draft *draft,
     for (size_t i = 0; i < sizeof CLASSES / sizeof *CLASSES && !*out_accepted; i++) {
       draft->both_ways = turned != 0;
       draft->class_text = CLASSES[i];
-      EG_TRY(is_accepted(options->seed, draft, options->instances, out_accepted));
-      if (*out_accepted) EG_TRY(confirm(options, draft, out_accepted));
+      EG_TRY(confirm(options, draft, out_accepted));
     }
   return EGRAPH_OK;
 }

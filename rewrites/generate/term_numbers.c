@@ -5,12 +5,12 @@
 
 #include "base/hash.h"
 
-/// Numbers from `least` on, `step` apart or (0) any; those of both signs, of one, ties,
-/// and larger ones.
+/// Numbers from `least` on, `step` apart or (0) any: of both signs, of one, ties, small
+/// and large ones.
 typedef struct number_range {
   double least, width, step;
 } number_range;
-static const number_range RANGES[] = {{-3, 6, 0}, {0.25, 2, 0}, {-2, 5, 1}, {-40, 80, 0}};
+static const number_range RANGES[] = {{-3, 6, 0}, {0.25, 2, 0}, {-2, 5, 1}, {-0.5, 1, 0}, {-40, 80, 0}};
 static const double TOLERANCE = 1e-6;
 
 typedef struct evaluation {
