@@ -97,6 +97,18 @@ static bool eval_swap_last(eg_rule_env *env, const eg_rule_value *args, uint32_t
   return args[0].i >= 2 && eg_rule_eval_perm_swap(env, three, 3, out);
 }
 
+static bool eval_inverse(eg_rule_env *env, const eg_rule_value *args, uint32_t count,
+                         eg_rule_value *out) {
+  (void)count;
+  const eg_rule_value one = {.kind = EG_RULE_FLOAT, .f = 1};
+  return CALL2(div, one, args[0]);
+}
+static bool eval_opposite(eg_rule_env *env, const eg_rule_value *args, uint32_t count,
+                          eg_rule_value *out) {
+  (void)count;
+  return CALL1(sub, args[0]);
+}
+
 // ---- the table --------------------------------------------------------------------
 
 /// Letters: i whole number, l list, f number. `joins`: both arguments may be deep. A row
@@ -123,6 +135,8 @@ static const trial_row TRIED[] = {
     FORM("(perm-compose (perm-swap (len $a) (- (len $a) 2) (- (len $a) 1)) $a)", "l",
          eval_swapped_last),
     FORM("(perm-swap $a (- $a 2) (- $a 1))", "i", eval_swap_last),
+    FORM("(/ 1.0 $a)", "f", eval_inverse),
+    FORM("(- $a)", "f", eval_opposite),
     {EG_RULE_FN_PERM_APPLY, "ll", eg_rule_eval_perm_apply, true, NULL},
     {EG_RULE_FN_APPEND, "ll", eg_rule_eval_append, true, NULL},
     {EG_RULE_FN_ADD, "ll", eg_rule_eval_add, true, NULL},
@@ -313,8 +327,8 @@ static egraph_status try_row(search *s, const trial_row *row, uint32_t *args, ui
     return deep == 0 ? EGRAPH_OK : try_call(s, row, args, depth);
   bool is_last = at + 1 == MAX_ARGS || row->letters[at + 1] == '\0';
   uint32_t deepest = s->first[depth - 1], atoms = s->first[1];
-  for (uint32_t i = is_last && deep == 0 ? deepest : 0;
-       i < end && s->trials < MAX_TRIALS; i++) {
+  for (uint32_t i = is_last && deep == 0 ? deepest : 0; i < end && s->trials < MAX_TRIALS;
+       i++) {
     if (!row->joins && i >= atoms && deep != 0) break;
     if (!row->joins && i >= atoms && i < deepest) i = deepest;
     const node *n = &s->nodes.data[i];

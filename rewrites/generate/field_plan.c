@@ -51,6 +51,7 @@ static uint64_t pair(eg_op op, uint64_t a, uint64_t b) {
   if (op == EG_OP_##OP) return value;
   EG_PAIR(DIV, eg_field_divide(a, b))
   EG_PAIR(POW, eg_field_power(a, b))
+  EG_PAIR(PRELU, x < 0 ? eg_field_mul(a, b) : a)
   EG_PAIR(MAX, x >= y ? a : b)
   EG_PAIR(MIN, x <= y ? a : b)
   EG_PAIR(EQUAL, x == y)
@@ -406,7 +407,8 @@ static const eg_op PAIRS[] = {EG_OP_DIV,     EG_OP_MAX,
                               EG_OP_LESS,    EG_OP_LESS_OR_EQUAL,
                               EG_OP_GREATER, EG_OP_GREATER_OR_EQUAL,
                               EG_OP_AND,     EG_OP_OR,
-                              EG_OP_XOR,     EG_OP_POW};
+                              EG_OP_XOR,     EG_OP_POW,
+                              EG_OP_PRELU};
 static const eg_op ROWS[] = {EG_OP_SOFTMAX, EG_OP_LOG_SOFTMAX, EG_OP_LAYER_NORM,
                              EG_OP_RMS_NORM, EG_OP_BATCH_NORM};
 static const eg_op LATTICES[] = {EG_OP_REDUCE_MAX, EG_OP_REDUCE_MIN, EG_OP_MAX_POOL,

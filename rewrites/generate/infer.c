@@ -109,6 +109,36 @@ static egraph_status lift_left(inference *n, bool is_shared) {
   return EGRAPH_OK;
 }
 
+/// A constant that is not one number in all members may be any number.
+static egraph_status lift_constant(inference *n, uint32_t variable) {
+  eg_rule_value *values;
+  const char *text;
+  bool is_one = true;
+  EG_TRY(eg_arena_alloc(n->arena, n->count, sizeof *values, &values));
+  for (uint32_t i = 0; i < n->count; i++) {
+    eg_space_term left;
+    (void)eg_term_space_decode(n->members[i]->space, n->members[i]->left, &left);
+    const eg_family *family = eg_term_space_family(n->members[i]->space);
+    const eg_family_leaf *leaf = &family->leaves[left.vars[variable]];
+    if (!leaf->is_constant) return EGRAPH_OK;
+    values[i] = (eg_rule_value){.kind = EG_RULE_FLOAT, .f = leaf->number};
+    is_one = is_one && leaf->number == values[0].f;
+  }
+  if (is_one) return EGRAPH_OK;
+  n->lift.splats |= 1u << variable;
+  EG_TRY(print_into(n->arena, "(splat ?x%u)", variable + 1, &text));
+  return add_atom(n, text, values);
+}
+
+static egraph_status lift_constants(inference *n) {
+  eg_space_term left;
+  (void)eg_term_space_decode(n->draft->space, n->draft->left, &left);
+  n->lift.splats = 0;
+  for (uint32_t i = 0; i < left.var_count; i++)
+    EG_TRY(lift_constant(n, i));
+  return EGRAPH_OK;
+}
+
 // ---- sizes ------------------------------------------------------------------------
 
 static eg_rule_value shape_of(const eg_type *type) {
@@ -417,6 +447,7 @@ static egraph_status try_expressions(inference *n, bool is_shared, uint32_t dept
                                      bool *out_accepted) {
   n->atoms.len = 0;
   EG_TRY(lift_left(n, is_shared));
+  EG_TRY(lift_constants(n));
   *out_is_only = n->atoms.len == 0;
   EG_TRY(add_sizes(n));
   EG_TRY(find_expressions(n, depth));

@@ -10,7 +10,8 @@
 typedef struct number_range {
   double least, width, step;
 } number_range;
-static const number_range RANGES[] = {{-3, 6, 0}, {0.25, 2, 0}, {-2, 5, 1}, {-0.5, 1, 0}, {-40, 80, 0}};
+static const number_range RANGES[] = {
+    {-3, 6, 0}, {0.25, 2, 0}, {-2, 5, 1}, {-0.5, 1, 0}, {-40, 80, 0}};
 static const double TOLERANCE = 1e-6;
 
 typedef struct evaluation {
