@@ -421,6 +421,16 @@ static egraph_status print_kernels(const eg_draft *draft, const eg_space_term *l
   return EGRAPH_OK;
 }
 
+/// A constant of any number, which broadcasts as that of the instance does.
+static egraph_status print_any_number(const eg_draft *draft, const eg_space_term *left,
+                                      uint32_t var, eg_text *out) {
+  uint32_t to = find_variable(draft->space, left, NULL);
+  EG_TRY(eg_text_printf(out, " (splat? ?x%" PRIu32 ")", var + 1));
+  if (to == left->var_count) return EGRAPH_OK;
+  return eg_text_printf(out, " (broadcasts-to ?x%" PRIu32 " ?x%" PRIu32 ")", var + 1,
+                        to + 1);
+}
+
 /// Which variables are constants.
 static egraph_status print_constants(const eg_draft *draft, const eg_space_term *left,
                                      eg_text *out) {
@@ -428,7 +438,7 @@ static egraph_status print_constants(const eg_draft *draft, const eg_space_term 
   for (uint32_t i = 0; i < left->var_count; i++) {
     const eg_family_leaf *leaf = leaf_of(draft->space, left->vars[i]);
     if ((splats & 1u << i) != 0)
-      EG_TRY(eg_text_printf(out, " (splat? ?x%" PRIu32 ")", i + 1));
+      EG_TRY(print_any_number(draft, left, i, out));
     else if (leaf->is_constant)
       EG_TRY(eg_text_printf(out, " (splat-is ?x%" PRIu32 " %.17g)", i + 1, leaf->number));
   }
