@@ -395,7 +395,8 @@ static egraph_status lift_place(inference *n, size_t place) {
 }
 
 /// Lifts the places [first, end) that are fixed, or none.
-static egraph_status lift_places(inference *n, size_t first, size_t end, bool *out) {
+static egraph_status lift_places(inference *n, size_t first, size_t end,
+                                 eg_lift_care care, bool *out) {
   const char *left[MAX_PLACES], *right[MAX_PLACES];
   bool is_any = false;
   memcpy(left, n->left_texts, sizeof left);
@@ -407,7 +408,8 @@ static egraph_status lift_places(inference *n, size_t first, size_t end, bool *o
   }
   *out = true;
   if (!is_any) return EGRAPH_OK;
-  EG_TRY(eg_judge_accepts(n->options, n->draft, out));
+  EG_TRY(care == EG_LIFT_ACCEPTED ? eg_judge_accepts(n->options, n->draft, out)
+                                  : eg_judge_may_hold(n->options, n->draft, out));
   if (*out) return EGRAPH_OK;
   memcpy(n->left_texts, left, sizeof left);
   memcpy(n->right_texts, right, sizeof right);
@@ -415,13 +417,13 @@ static egraph_status lift_places(inference *n, size_t first, size_t end, bool *o
 }
 
 /// All at once, else one by one.
-static egraph_status lift_rest(inference *n) {
-  bool accepted;
+static egraph_status lift_rest(inference *n, eg_lift_care care) {
+  bool accepted = care == EG_LIFT_NOTHING;
   size_t count = n->left[0].len;
-  EG_TRY(lift_places(n, 0, count, &accepted));
+  if (!accepted) EG_TRY(lift_places(n, 0, count, care, &accepted));
   for (size_t p = 0; p < count && !accepted; p++) {
     bool one;
-    EG_TRY(lift_places(n, p, p + 1, &one));
+    EG_TRY(lift_places(n, p, p + 1, care, &one));
   }
   return EGRAPH_OK;
 }
@@ -431,14 +433,18 @@ static egraph_status settle(inference *n, bool *out_accepted) {
   const char *left[MAX_PLACES], *right[MAX_PLACES];
   memcpy(left, n->left_texts, sizeof left);
   memcpy(right, n->right_texts, sizeof right);
-  EG_TRY(lift_rest(n));
-  EG_TRY(eg_judge_settle(n->options, n->draft, out_accepted));
-  if (*out_accepted) return EGRAPH_OK;
-  memcpy(n->left_texts, left, sizeof left);
-  memcpy(n->right_texts, right, sizeof right);
-  n->draft->class_text = "fast";
-  n->draft->both_ways = false;
-  return eg_judge_settle(n->options, n->draft, out_accepted);
+  *out_accepted = false;
+  for (int care = 0; care <= EG_LIFT_NOTHING && !*out_accepted; care++) {
+    memcpy(n->left_texts, left, sizeof left);
+    memcpy(n->right_texts, right, sizeof right);
+    n->draft->class_text = "fast";
+    n->draft->both_ways = false;
+    EG_TRY(lift_rest(n, (eg_lift_care)care));
+    bool is_lifted = memcmp(left, n->left_texts, sizeof left) != 0;
+    if (care == EG_LIFT_NOTHING || is_lifted)
+      EG_TRY(eg_judge_settle(n->options, n->draft, out_accepted));
+  }
+  return EGRAPH_OK;
 }
 
 /// Tries the expressions that fit. *out_is_only: there is nothing to be chosen.
