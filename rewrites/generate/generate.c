@@ -374,16 +374,17 @@ static egraph_status ask_inferred(run *r, const eg_draft *draft, bool *out) {
 
 /// With all candidates over these operators, then with those of the same numbers, then
 /// with those whose lists are as long, too.
-static egraph_status infer(run *r, bool is_guarded, eg_draft *draft, bool *out_accepted) {
+static egraph_status infer(run *r, eg_infer_step step, eg_draft *draft,
+                           bool *out_accepted) {
   alike others;
   uint32_t before = 0;
   for (int d = 0; d < EG_DRAFT_DETAILS && !*out_accepted; d++) {
     find_alike(r, &r->shapes[d], r->state.next, &others);
     // Conditions are looked for once for each shape: that takes longest.
-    bool is_first = is_guarded ? others.before == 0 : others.before < FIRST_OF_A_SHAPE;
+    bool is_first = others.before < (step < EG_INFER_GUARDED ? FIRST_OF_A_SHAPE : 1);
     if (!is_first || others.count == before) continue;
     before = others.count;
-    EG_TRY(eg_infer(&r->judge, &r->arena, others.list, others.count, is_guarded, draft,
+    EG_TRY(eg_infer(&r->judge, &r->arena, others.list, others.count, step, draft,
                     out_accepted));
   }
   return EGRAPH_OK;
@@ -392,9 +393,12 @@ static egraph_status infer(run *r, bool is_guarded, eg_draft *draft, bool *out_a
 /// The most general rule first: without guards, then under conditions, then of the ranks
 /// of the instance alone.
 static egraph_status generalize(run *r, eg_draft *draft, bool *out_accepted) {
-  EG_TRY(infer(r, false, draft, out_accepted));
+  int step = 0;
+  for (; step < EG_INFER_GUARDED && !*out_accepted; step++)
+    EG_TRY(infer(r, (eg_infer_step)step, draft, out_accepted));
   if (!*out_accepted) EG_TRY(eg_judge_generalize(&r->judge, draft, out_accepted));
-  if (!*out_accepted) EG_TRY(infer(r, true, draft, out_accepted));
+  for (; step < EG_INFER_STEPS && !*out_accepted; step++)
+    EG_TRY(infer(r, (eg_infer_step)step, draft, out_accepted));
   if (!*out_accepted) EG_TRY(eg_judge_guard(&r->judge, draft, out_accepted));
   return EGRAPH_OK;
 }

@@ -101,6 +101,7 @@ static const char *const of_two[][2] = {
     {"tl", "(= $b (drop (shape $a) 2))"},
     {"tl", "(= $b (shape $a))"},
     {"tl", "(= (len $b) (rank $a))"},
+    {"td", "(= $b (dtype $a))"},
     {"ii", "(= $a $b)"},
     {"ii", "(!= $a $b)"},
     {"ii", "(<= $a $b)"},
@@ -138,8 +139,8 @@ static char letter_of(const eg_rule_var *var) {
   case EG_RULE_INTS: return 'l';
   case EG_RULE_FLOAT: return 'f';
   case EG_RULE_SYMBOL: return 's';
+  case EG_RULE_DTYPE: return 'd';
   case EG_RULE_FLOATS:
-  case EG_RULE_DTYPE:
   case EG_RULE_STRING:
   case EG_RULE_BOOL: break;
   }
