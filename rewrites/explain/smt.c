@@ -217,6 +217,7 @@ static egraph_status print_before_function(const definition *d, uint32_t element
   case EG_FIELD_PAIRWISE: return print_pair(d, element);
   case EG_FIELD_LATTICE: return print_lattice(d, element);
   case EG_FIELD_CONSTANT: return print_number(d->s, d->plan->constants[element]);
+  case EG_FIELD_CHOICE:
   case EG_FIELD_ROWS: break;
   }
   return EG_FAIL(EGRAPH_E_UNSUPPORTED, "operator %s", eg_op_info_of(d->plan->op)->name);

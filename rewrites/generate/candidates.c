@@ -7,6 +7,7 @@
 #include "base/flatmap.h"
 #include "base/hash.h"
 #include "base/owner.h"
+#include "rewrites/generate/term_numbers.h"
 
 enum { SECOND_POINT = 2, MORE_POINTS = 2, MAX_SUBTERMS = 32 };
 
@@ -125,7 +126,7 @@ static egraph_status add_candidate(sieve *s, const eg_draft *draft) {
 }
 
 static egraph_status sift(sieve *s, const eg_term_pair *pair) {
-  bool holds = true, is_special;
+  bool holds = true, is_special, differs;
   eg_draft draft;
   s->counts->pairs++;
   for (uint32_t i = 0; i < MORE_POINTS && holds; i++) {
@@ -143,6 +144,11 @@ static egraph_status sift(sieve *s, const eg_term_pair *pair) {
   EG_TRY(is_instance(s, pair, &is_special));
   if (is_special) {
     s->counts->generalized++;
+    return EGRAPH_OK;
+  }
+  EG_TRY(eg_terms_differ(s->space, pair->first, pair->other, SECOND_POINT, &differs));
+  if (differs) {
+    s->counts->accidents++;
     return EGRAPH_OK;
   }
   return add_candidate(s, &draft);

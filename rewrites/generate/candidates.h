@@ -1,7 +1,8 @@
 // Candidates: pairs of terms of one value that may be rules worth having.
 //
 // A pair is left out when it
-//   - differs at another point of the field: it was an accident;
+//   - differs at another point of the field, or in floating-point numbers: it was an
+//   accident;
 //   - holds with a variable in place of a subterm that both sides have: it is an
 //   instance;
 //   - has no direction in which every variable is bound;

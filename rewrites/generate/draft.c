@@ -186,19 +186,6 @@ static uint32_t variable_of(const eg_space_term *left, uint32_t leaf) {
   return 0;
 }
 
-/// A constant that stands on the right side only.
-static egraph_status print_fill(const eg_draft *draft, const eg_space_term *left,
-                                const eg_family_leaf *leaf, eg_text *out) {
-  uint32_t like =
-      find_variable(draft->space, left, leaf->type.rank == 0 ? NULL : &leaf->type);
-  EG_TRY(eg_text_printf(out, "(fill :dtype (dtype ?x%" PRIu32 ") :shape ", like + 1));
-  if (leaf->type.rank == 0)
-    EG_TRY(eg_text_append(out, "[]"));
-  else
-    EG_TRY(eg_text_printf(out, "(shape ?x%" PRIu32 ")", like + 1));
-  return eg_text_printf(out, " :value %.17g)", leaf->number);
-}
-
 /// A side that is being written.
 typedef struct printer {
   const eg_draft *draft;
@@ -207,8 +194,8 @@ typedef struct printer {
   const char *const *lifted;     // by place; NULL: by groups
   uint32_t named;                // bits of operators
   uint32_t place, next_operator; // numbers
-  bool is_shape;                 // of values only symbols are written
-  bool has_lengths;              // and how long lists are
+  bool is_shape;                 // of values only symbols are written, and `detail`
+  eg_draft_detail detail;
 } printer;
 
 /// What stands for the value at the next place; NULL: nothing but the value.
@@ -238,7 +225,7 @@ static egraph_status print_attributes(printer *p, const eg_attrs *attrs) {
     bool is_word = kind == EG_ATTR_SYMBOL || kind == EG_ATTR_STRING;
     const char *lifted;
     EG_TRY(find_lifted(p, attrs, slot, usual, &lifted));
-    if (p->is_shape && p->has_lengths && kind == EG_ATTR_INTS)
+    if (p->is_shape && p->detail == EG_DRAFT_LENGTHS && kind == EG_ATTR_INTS)
       EG_TRY(eg_text_printf(p->out, " %" PRIu32, attrs->slots[slot].ints.len));
     if (p->is_shape && !is_word) continue;
     if (lifted == NULL && usual) continue;
@@ -248,16 +235,39 @@ static egraph_status print_attributes(printer *p, const eg_attrs *attrs) {
   return EGRAPH_OK;
 }
 
+/// The number of a constant, or what stands for it.
+static egraph_status print_number(printer *p, const eg_family_leaf *leaf) {
+  const char *lifted = p->lifted != NULL ? p->lifted[p->place] : NULL;
+  p->place++;
+  if (lifted != NULL) return eg_text_append(p->out, lifted);
+  return eg_text_printf(p->out, "%.17g", leaf->number);
+}
+
+/// A constant that stands on the right side only.
+static egraph_status print_fill(printer *p, const eg_family_leaf *leaf) {
+  uint32_t like =
+      find_variable(p->draft->space, &p->left, leaf->type.rank == 0 ? NULL : &leaf->type);
+  EG_TRY(eg_text_printf(p->out, "(fill :dtype (dtype ?x%" PRIu32 ") :shape ", like + 1));
+  if (leaf->type.rank == 0)
+    EG_TRY(eg_text_append(p->out, "[]"));
+  else
+    EG_TRY(eg_text_printf(p->out, "(shape ?x%" PRIu32 ")", like + 1));
+  if (p->is_shape && p->detail == EG_DRAFT_OPERATORS) return eg_text_append(p->out, ")");
+  EG_TRY(eg_text_append(p->out, " :value "));
+  EG_TRY(print_number(p, leaf));
+  return eg_text_append(p->out, ")");
+}
+
 static egraph_status print_term(printer *p, const eg_space_term *term);
 
 static egraph_status print_leaf(printer *p, const eg_space_term *term) {
   const eg_family_leaf *leaf = leaf_of(p->draft->space, term->a);
   uint32_t var = variable_of(&p->left, term->a);
-  if (var == 0) return print_fill(p->draft, &p->left, leaf, p->out);
+  if (var == 0) return print_fill(p, leaf);
   EG_TRY(eg_text_printf(p->out, "?x%" PRIu32, var));
-  if (p->is_shape && leaf->is_constant)
-    EG_TRY(eg_text_printf(p->out, "=%.17g", leaf->number));
-  return EGRAPH_OK;
+  if (!p->is_shape || !leaf->is_constant) return EGRAPH_OK;
+  return p->detail == EG_DRAFT_OPERATORS ? eg_text_append(p->out, "=")
+                                         : eg_text_printf(p->out, "=%.17g", leaf->number);
 }
 
 static egraph_status print_operator(printer *p, const eg_space_term *term) {
@@ -317,42 +327,57 @@ egraph_status eg_draft_print_sides(const eg_draft *draft, eg_text *out) {
   return print_right(draft, out);
 }
 
-egraph_status eg_draft_print_shape(const eg_draft *draft, bool has_lengths,
+egraph_status eg_draft_print_shape(const eg_draft *draft, eg_draft_detail detail,
                                    eg_text *out) {
-  printer p = {.draft = draft, .out = out, .is_shape = true, .has_lengths = has_lengths};
+  printer p = {.draft = draft, .out = out, .is_shape = true, .detail = detail};
   EG_TRY(print_with(&p, draft->left));
   EG_TRY(eg_text_append(out, " = "));
-  p = (printer){.draft = draft, .out = out, .is_shape = true, .has_lengths = has_lengths};
+  p = (printer){.draft = draft, .out = out, .is_shape = true, .detail = detail};
   return print_with(&p, draft->right);
 }
 
+static egraph_status list_places(const eg_draft *draft, const eg_space_term *left,
+                                 const eg_space_term *term, eg_draft_places *out);
+
+/// Places are listed as print_leaf and print_operator write them.
+static egraph_status list_leaf(const eg_draft *draft, const eg_space_term *left,
+                               uint32_t number, eg_draft_places *out) {
+  uint16_t slot;
+  if (variable_of(left, number) != 0 || !eg_op_find_attr(EG_OP_FILL, "value", &slot))
+    return EGRAPH_OK;
+  return eg_draft_places_push(
+      out, (eg_draft_place){.op = EG_OP_FILL,
+                            .slot = slot,
+                            .value = &leaf_of(draft->space, number)->fill});
+}
+
 // At most EG_TERM_MAX_SIZE deep.
-static egraph_status list_places(const eg_draft *draft, const eg_space_term *term,
-                                 uint32_t *operators, eg_draft_places *out) {
-  if (is_leaf(term)) return EGRAPH_OK;
+static egraph_status list_places(const eg_draft *draft, const eg_space_term *left,
+                                 const eg_space_term *term, eg_draft_places *out) {
+  if (is_leaf(term)) return list_leaf(draft, left, term->a, out);
+  const eg_variant *v = eg_term_space_variant(draft->space, term->variant);
   const eg_attrs *attrs = attrs_of(draft, term);
-  uint32_t number = (*operators)++;
   for (uint16_t slot = 0; slot < attrs->count; slot++)
     EG_TRY(eg_draft_places_push(out,
                                 (eg_draft_place){.op = (eg_op)attrs->op,
                                                  .slot = slot,
-                                                 .operator_number = number,
                                                  .value = &attrs->slots[slot],
                                                  .is_default = is_default(attrs, slot)}));
   uint32_t operands[2] = {term->a, term->b};
-  for (uint32_t i = 0; i < 2; i++)
-    if (operands[i] != EG_TERM_NONE)
-      EG_TRY(list_places(draft, eg_term_space_at(draft->space, operands[i]), operators,
-                         out));
+  for (uint32_t i = 0; i < v->operand_count; i++)
+    EG_TRY(
+        list_places(draft, left,
+                    eg_term_space_at(draft->space,
+                                     i < v->free_count ? operands[i] : v->extras[i - 2]),
+                    out));
   return EGRAPH_OK;
 }
 
 egraph_status eg_draft_list_places(const eg_draft *draft, eg_term_code side,
                                    eg_draft_places *out) {
-  eg_space_term term;
-  uint32_t operators = 0;
-  if (!decode(draft, side, &term)) return EGRAPH_OK;
-  return list_places(draft, &term, &operators, out);
+  eg_space_term term, left;
+  if (!decode(draft, side, &term) || !decode(draft, draft->left, &left)) return EGRAPH_OK;
+  return list_places(draft, &left, &term, out);
 }
 
 static const eg_type *type_of_var(const eg_draft *draft, const eg_space_term *left,
@@ -396,12 +421,25 @@ static egraph_status print_kernels(const eg_draft *draft, const eg_space_term *l
   return EGRAPH_OK;
 }
 
+/// A constant of any number, which broadcasts as that of the instance does.
+static egraph_status print_any_number(const eg_draft *draft, const eg_space_term *left,
+                                      uint32_t var, eg_text *out) {
+  uint32_t to = find_variable(draft->space, left, NULL);
+  EG_TRY(eg_text_printf(out, " (splat? ?x%" PRIu32 ")", var + 1));
+  if (to == left->var_count) return EGRAPH_OK;
+  return eg_text_printf(out, " (broadcasts-to ?x%" PRIu32 " ?x%" PRIu32 ")", var + 1,
+                        to + 1);
+}
+
 /// Which variables are constants.
 static egraph_status print_constants(const eg_draft *draft, const eg_space_term *left,
                                      eg_text *out) {
+  uint32_t splats = draft->lift != NULL ? draft->lift->splats : 0;
   for (uint32_t i = 0; i < left->var_count; i++) {
     const eg_family_leaf *leaf = leaf_of(draft->space, left->vars[i]);
-    if (leaf->is_constant)
+    if ((splats & 1u << i) != 0)
+      EG_TRY(print_any_number(draft, left, i, out));
+    else if (leaf->is_constant)
       EG_TRY(eg_text_printf(out, " (splat-is ?x%" PRIu32 " %.17g)", i + 1, leaf->number));
   }
   return EGRAPH_OK;

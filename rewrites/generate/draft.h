@@ -41,11 +41,11 @@ typedef struct eg_draft_group {
   bool on_left, on_right;
 } eg_draft_group;
 
-/// An attribute of an operator of a side. Places are numbered as they are written.
+/// An attribute of an operator of a side, a `fill` that makes a constant among them.
+/// Places are numbered as they are written.
 typedef struct eg_draft_place {
   eg_op op;
   uint16_t slot;
-  uint32_t operator_number; // of the side, as they are written
   const eg_attr *value;
   bool is_default;
 } eg_draft_place;
@@ -56,6 +56,7 @@ EG_VEC_DEFINE(eg_draft_places, eg_draft_place);
 typedef struct eg_lift {
   const char *const *left, *const *right; // by place; NULL: the value of the instance
   uint32_t named;                         // bits of operators of the left side: "?t1"
+  uint32_t splats;                        // bits of variables: constants of any number
   const char *conditions;                 // "" or " (...) ..."
 } eg_lift;
 
@@ -85,8 +86,15 @@ egraph_status eg_draft_list_groups(eg_draft *draft);
 egraph_status eg_draft_list_places(const eg_draft *draft, eg_term_code side,
                                    eg_draft_places *out);
 /// Appends both sides without values of attributes, symbols apart: drafts of one shape
-/// read alike. `has_lengths`: of lists it says how long they are.
-egraph_status eg_draft_print_shape(const eg_draft *draft, bool has_lengths, eg_text *out);
+/// read alike. NUMBERS says what numbers constants are, LENGTHS also how long lists are.
+typedef enum eg_draft_detail {
+  EG_DRAFT_OPERATORS,
+  EG_DRAFT_NUMBERS,
+  EG_DRAFT_LENGTHS,
+  EG_DRAFT_DETAILS
+} eg_draft_detail;
+egraph_status eg_draft_print_shape(const eg_draft *draft, eg_draft_detail detail,
+                                   eg_text *out);
 /// Appends both sides: "(add ?x1 ?x1) = (mul ...)". Variables are numbered as they occur
 /// on the left, so equal rules of equal ranks print alike.
 egraph_status eg_draft_print_sides(const eg_draft *draft, eg_text *out);

@@ -97,6 +97,18 @@ static bool eval_swap_last(eg_rule_env *env, const eg_rule_value *args, uint32_t
   return args[0].i >= 2 && eg_rule_eval_perm_swap(env, three, 3, out);
 }
 
+static bool eval_inverse(eg_rule_env *env, const eg_rule_value *args, uint32_t count,
+                         eg_rule_value *out) {
+  (void)count;
+  const eg_rule_value one = {.kind = EG_RULE_FLOAT, .f = 1};
+  return CALL2(div, one, args[0]);
+}
+static bool eval_opposite(eg_rule_env *env, const eg_rule_value *args, uint32_t count,
+                          eg_rule_value *out) {
+  (void)count;
+  return CALL1(sub, args[0]);
+}
+
 // ---- the table --------------------------------------------------------------------
 
 /// Letters: i whole number, l list, f number. `joins`: both arguments may be deep. A row
@@ -123,6 +135,8 @@ static const trial_row TRIED[] = {
     FORM("(perm-compose (perm-swap (len $a) (- (len $a) 2) (- (len $a) 1)) $a)", "l",
          eval_swapped_last),
     FORM("(perm-swap $a (- $a 2) (- $a 1))", "i", eval_swap_last),
+    FORM("(/ 1.0 $a)", "f", eval_inverse),
+    FORM("(- $a)", "f", eval_opposite),
     {EG_RULE_FN_PERM_APPLY, "ll", eg_rule_eval_perm_apply, true, NULL},
     {EG_RULE_FN_APPEND, "ll", eg_rule_eval_append, true, NULL},
     {EG_RULE_FN_ADD, "ll", eg_rule_eval_add, true, NULL},
@@ -169,8 +183,10 @@ typedef struct search {
   eg_arena *arena; // of the texts
   eg_arena own;    // of values
   const eg_fit *fit;
-  node_vec nodes;
-  eg_flatmap seen; // by values
+  node_vec nodes;                // by depth
+  uint32_t first[MAX_DEPTH + 1]; // node of each depth
+  uint64_t *hashes;              // [target_count]
+  eg_flatmap seen;               // by values
   eg_rule_scratch *scratch;
   uint64_t trials;
 } search;
@@ -234,10 +250,10 @@ static egraph_status add_option(search *s, const node *n, eg_fit_target *target)
   return status;
 }
 
-static egraph_status offer_to_targets(search *s, const node *n) {
+static egraph_status offer_to_targets(search *s, const node *n, uint64_t hash) {
   for (uint32_t i = 0; i < s->fit->target_count; i++) {
     eg_fit_target *target = &s->fit->targets[i];
-    if (target->option_count < EG_FIT_OPTIONS &&
+    if (hash == s->hashes[i] && target->option_count < EG_FIT_OPTIONS &&
         has_same_values(s, n->values, target->values))
       EG_TRY(add_option(s, n, target));
   }
@@ -268,7 +284,7 @@ static egraph_status meet(search *s, node n, const eg_rule_value *values) {
   uint64_t hash = hash_values(s, values);
   n.values = values;
   n.kind = values[0].kind;
-  EG_TRY(offer_to_targets(s, &n));
+  EG_TRY(offer_to_targets(s, &n, hash));
   if (s->nodes.len == MAX_NODES ||
       eg_flatmap_find(&s->seen, hash, values, is_node_of, s, &id))
     return EGRAPH_OK;
@@ -310,13 +326,15 @@ static egraph_status try_row(search *s, const trial_row *row, uint32_t *args, ui
   if (at == MAX_ARGS || row->letters[at] == '\0')
     return deep == 0 ? EGRAPH_OK : try_call(s, row, args, depth);
   bool is_last = at + 1 == MAX_ARGS || row->letters[at + 1] == '\0';
-  for (uint32_t i = 0; i < end && s->trials < MAX_TRIALS; i++) {
+  uint32_t deepest = s->first[depth - 1], atoms = s->first[1];
+  for (uint32_t i = is_last && deep == 0 ? deepest : 0; i < end && s->trials < MAX_TRIALS;
+       i++) {
+    if (!row->joins && i >= atoms && deep != 0) break;
+    if (!row->joins && i >= atoms && i < deepest) i = deepest;
     const node *n = &s->nodes.data[i];
-    bool is_deep = n->depth == depth - 1;
-    if (!has_letter(n, row->letters[at]) || (is_last && deep == 0 && !is_deep)) continue;
-    if (n->depth != 0 && !row->joins && (!is_deep || deep != 0)) continue;
+    if (!has_letter(n, row->letters[at])) continue;
     args[at] = i;
-    EG_TRY(try_row(s, row, args, at + 1, deep + is_deep, depth, end));
+    EG_TRY(try_row(s, row, args, at + 1, deep + (n->depth == depth - 1), depth, end));
   }
   return EGRAPH_OK;
 }
@@ -329,11 +347,15 @@ static bool all_have_options(const eg_fit *fit) {
 
 static egraph_status run(search *s) {
   const eg_fit *fit = s->fit;
+  EG_TRY(eg_arena_alloc(&s->own, fit->target_count, sizeof *s->hashes, &s->hashes));
+  for (uint32_t i = 0; i < fit->target_count; i++)
+    s->hashes[i] = hash_values(s, fit->targets[i].values);
   for (uint32_t i = 0; i < fit->atom_count; i++)
     EG_TRY(meet(s, (node){.text = fit->atoms[i].text}, fit->atoms[i].values));
   for (uint32_t depth = 1; depth <= MAX_DEPTH && s->trials < MAX_TRIALS; depth++) {
     if (depth > fit->depth && all_have_options(fit)) return EGRAPH_OK;
     uint32_t args[MAX_ARGS], end = (uint32_t)s->nodes.len;
+    s->first[depth] = end;
     for (size_t i = 0; i < sizeof TRIED / sizeof *TRIED; i++)
       EG_TRY(try_row(s, &TRIED[i], args, 0, 0, depth, end));
   }

@@ -103,7 +103,9 @@ static egraph_status read_constant(reader *r, const eg_sexpr *form, uint32_t gro
                          .column = form->column};
   EG_TRY(read_leaf(r, &leaf, true, group));
   r->leaves.data[r->leaves.len - 1].is_constant = true;
-  r->leaves.data[r->leaves.len - 1].number = number;
+  eg_family_leaf *made = &r->leaves.data[r->leaves.len - 1];
+  made->number = number;
+  made->fill = (eg_attr){.kind = EG_ATTR_FLOAT, .f = number};
   return EGRAPH_OK;
 }
 

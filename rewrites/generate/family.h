@@ -27,6 +27,7 @@ typedef struct eg_family_leaf {
   eg_type type;
   bool is_weight, is_constant;
   double number;        // of a constant: every element
+  eg_attr fill;         // that number, as the value of a fill
   uint32_t group, rank; // the rank-th of its group: those of one line of the file
 } eg_family_leaf;
 

@@ -182,6 +182,10 @@ static uint64_t hard_sigmoid(uint64_t alpha, uint64_t beta, uint64_t x) {
   return larger(0, smaller(1, eg_field_add(eg_field_mul(alpha, x), beta)));
 }
 
+static uint64_t celu(uint64_t key, uint64_t a, uint64_t x) {
+  return eg_field_mul(a, eg_field_sub(eg_field_exp(key, eg_field_divide(x, a)), 1));
+}
+
 uint64_t eg_field_apply(const eg_field_function *f, uint64_t x) {
   uint64_t key = f->key;
 #define EG_APPLY(OP, value)                                                              \
@@ -220,6 +224,7 @@ uint64_t eg_field_apply(const eg_field_function *f, uint64_t x) {
   EG_APPLY(LEAKY_RELU, is_negative(x) ? eg_field_mul(f->a, x) : x)
   EG_APPLY(ELU,
            is_negative(x) ? eg_field_mul(f->a, eg_field_sub(eg_field_exp(key, x), 1)) : x)
+  EG_APPLY(CELU, is_negative(x) ? celu(key, f->a, x) : x)
   EG_APPLY(HARD_SIGMOID, hard_sigmoid(f->a, f->b, x))
   EG_APPLY(HARD_SWISH, eg_field_mul(x, hard_sigmoid(f->a, f->b, x)))
   EG_APPLY(SOFTSIGN, eg_field_mul(x, eg_field_inverse(eg_field_add(
@@ -266,6 +271,8 @@ bool eg_field_function_of(const eg_attrs *attrs, uint64_t key, eg_field_function
   if (out->op == EG_OP_LEAKY_RELU)
     return set_constants(out, real_of(attrs, EG_A_LEAKY_RELU_ALPHA), 0);
   if (out->op == EG_OP_ELU) return set_constants(out, real_of(attrs, EG_A_ELU_ALPHA), 0);
+  if (out->op == EG_OP_CELU)
+    return set_constants(out, real_of(attrs, EG_A_CELU_ALPHA), 0);
   if (out->op == EG_OP_HARD_SIGMOID)
     return set_constants(out, real_of(attrs, EG_A_HARD_SIGMOID_ALPHA),
                          real_of(attrs, EG_A_HARD_SIGMOID_BETA));

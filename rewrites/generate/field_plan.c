@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "ops/kernels.h"
 
 // ---- running --------------------------------------------------------------------
 
@@ -51,6 +52,7 @@ static uint64_t pair(eg_op op, uint64_t a, uint64_t b) {
   if (op == EG_OP_##OP) return value;
   EG_PAIR(DIV, eg_field_divide(a, b))
   EG_PAIR(POW, eg_field_power(a, b))
+  EG_PAIR(PRELU, x < 0 ? eg_field_mul(a, b) : a)
   EG_PAIR(MAX, x >= y ? a : b)
   EG_PAIR(MIN, x <= y ? a : b)
   EG_PAIR(EQUAL, x == y)
@@ -161,6 +163,9 @@ void eg_field_plan_run(const eg_field_plan *plan, const uint64_t *const *operand
     if (plan->kind == EG_FIELD_PAIRWISE) {
       out[i] = pair(plan->op, at_place(operands, from[begin[i]]),
                     at_place(operands, from[begin[i] + 1]));
+    } else if (plan->kind == EG_FIELD_CHOICE) {
+      bool is_first = at_place(operands, from[begin[i]]) != 0;
+      out[i] = at_place(operands, from[begin[i] + (is_first ? 1 : 2)]);
     } else if (plan->kind == EG_FIELD_LATTICE) {
       out[i] = extreme(plan, i, operands);
     } else {
@@ -406,7 +411,8 @@ static const eg_op PAIRS[] = {EG_OP_DIV,     EG_OP_MAX,
                               EG_OP_LESS,    EG_OP_LESS_OR_EQUAL,
                               EG_OP_GREATER, EG_OP_GREATER_OR_EQUAL,
                               EG_OP_AND,     EG_OP_OR,
-                              EG_OP_XOR,     EG_OP_POW};
+                              EG_OP_XOR,     EG_OP_POW,
+                              EG_OP_PRELU};
 static const eg_op ROWS[] = {EG_OP_SOFTMAX, EG_OP_LOG_SOFTMAX, EG_OP_LAYER_NORM,
                              EG_OP_RMS_NORM, EG_OP_BATCH_NORM};
 static const eg_op LATTICES[] = {EG_OP_REDUCE_MAX, EG_OP_REDUCE_MIN, EG_OP_MAX_POOL,
@@ -437,6 +443,35 @@ static egraph_status plan_pairs(probe *p, const eg_type *types, eg_field_plan *o
   uint32_t elements;
   const eg_attrs add = {.op = EG_OP_ADD};
   return read_as(p, &add, types, &out->sums, &elements);
+}
+
+/// The element of an operand that is broadcast to an element of the result.
+static uint32_t broadcast_place(const eg_type *operand, const eg_type *result,
+                                const int64_t *index) {
+  uint32_t at = 0, first = result->rank - operand->rank;
+  for (uint32_t d = 0; d < operand->rank; d++) {
+    int64_t i = operand->dims[d] == 1 ? 0 : index[first + d];
+    at = at * (uint32_t)operand->dims[d] + (uint32_t)i;
+  }
+  return at;
+}
+
+static egraph_status plan_choice(probe *p, const eg_type *types, eg_field_plan *out) {
+  int64_t index[EGRAPH_MAX_RANK] = {0};
+  uint32_t count = p->count, *begin, *from;
+  EG_TRY(eg_arena_alloc(p->arena, (size_t)out->elements + 1, sizeof *begin, &begin));
+  EG_TRY(eg_arena_alloc(p->arena, (size_t)out->elements * count, sizeof *from, &from));
+  for (uint32_t e = 0; e <= out->elements; e++)
+    begin[e] = e * count;
+  for (uint32_t e = 0; e < out->elements; e++) {
+    for (uint32_t k = 0; k < count; k++)
+      from[e * count + k] =
+          EG_FIELD_PLACE(k, broadcast_place(&types[k], &out->type, index));
+    (void)eg_index_next(out->type.rank, out->type.dims, index);
+  }
+  out->kind = EG_FIELD_CHOICE;
+  out->sums = (eg_field_terms){.begin = begin, .from = from};
+  return EGRAPH_OK;
 }
 
 /// A maximum reads what the sum of the same attributes reads.
@@ -547,6 +582,7 @@ static egraph_status plan_kind(probe *p, const eg_type *types, eg_field_plan *ou
     out->kind = EG_FIELD_PAIRWISE;
     return plan_pairs(p, types, out);
   }
+  if (out->op == EG_OP_WHERE) return plan_choice(p, types, out);
   if (IS_ONE_OF(LATTICES, out->op)) {
     out->kind = EG_FIELD_LATTICE;
     return plan_lattice(p, types, out);
@@ -597,7 +633,8 @@ static egraph_status make(probe *p, const eg_type *types, eg_field_plan *out) {
   EG_TRY(check_sizes(p->attrs, &out->type, 1));
   out->elements = (uint32_t)eg_type_elements(&out->type);
   // Of pairs and unary functions the kernel tells nothing that their sum does not.
-  bool is_read = !IS_ONE_OF(PAIRS, out->op) && !is_unary_function(p, out);
+  bool is_read =
+      !IS_ONE_OF(PAIRS, out->op) && out->op != EG_OP_WHERE && !is_unary_function(p, out);
   if (is_read) EG_TRY(open_probe(p, types));
   return plan_kind(p, types, out);
 }

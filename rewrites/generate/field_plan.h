@@ -23,6 +23,7 @@ typedef struct eg_field_terms {
 typedef enum eg_field_kind {
   EG_FIELD_POLYNOMIAL, // function(sum of products + sum of elements)
   EG_FIELD_PAIRWISE,   // of two elements: quotient, maximum, comparison
+  EG_FIELD_CHOICE,     // the second or third of three elements, by the first
   EG_FIELD_LATTICE,    // maximum or minimum of elements
   EG_FIELD_ROWS,       // softmax and normalization: of all elements of a row
   EG_FIELD_CONSTANT
@@ -40,7 +41,7 @@ typedef struct eg_field_plan {
   eg_field_function function;
   bool has_products;
   eg_field_terms products,
-      sums; // PAIRWISE: two elements each; LATTICE: those of a window
+      sums; // PAIRWISE: two elements each; CHOICE: three; LATTICE: those of a window
   // ROWS: sums has the elements of each row; row of every element; scale, bias, ... of it
   uint32_t *row, *channel;
   uint32_t row_count;

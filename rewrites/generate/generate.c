@@ -34,8 +34,8 @@ typedef struct run {
   eg_generate_state state;
   eg_rules *rules; // shipped, then kept
   eg_judge_options judge;
-  eg_merged_rules merged;    // those of the file
-  eg_values shapes, lengths; // hashes by candidate: shape, and with lengths of lists
+  eg_merged_rules merged;             // those of the file
+  eg_values shapes[EG_DRAFT_DETAILS]; // hashes by candidate
   bool is_stopped;
   double written; // clock of the last state
 } run;
@@ -307,10 +307,10 @@ static egraph_status ask_accepted(run *r, const eg_draft *draft, bool *out) {
 
 // ---- candidates of one shape ----------------------------------------------------
 
-static egraph_status push_shape(const eg_draft *draft, bool has_lengths, eg_text *text,
-                                eg_values *out) {
+static egraph_status push_shape(const eg_draft *draft, eg_draft_detail detail,
+                                eg_text *text, eg_values *out) {
   eg_text_clear(text);
-  EG_TRY(eg_draft_print_shape(draft, has_lengths, text));
+  EG_TRY(eg_draft_print_shape(draft, detail, text));
   return eg_values_push(out, eg_hash_bytes(0, text->chars.data, text->chars.len));
 }
 
@@ -322,8 +322,8 @@ static egraph_status list_shapes(run *r) {
     const eg_candidate *c = &r->state.candidates.data[i];
     eg_draft draft;
     (void)eg_draft_of(r->space, c->left, c->right, &draft);
-    status = push_shape(&draft, false, &text, &r->shapes);
-    if (status == EGRAPH_OK) status = push_shape(&draft, true, &text, &r->lengths);
+    for (int d = 0; status == EGRAPH_OK && d < EG_DRAFT_DETAILS; d++)
+      status = push_shape(&draft, (eg_draft_detail)d, &text, &r->shapes[d]);
   }
   eg_text_deinit(&text);
   return status;
@@ -351,6 +351,11 @@ static void find_alike(const run *r, const eg_values *shapes, uint64_t candidate
   }
 }
 
+static bool are_alike(const run *r, uint64_t a, uint64_t b) {
+  const eg_values *shapes = &r->shapes[EG_DRAFT_OPERATORS];
+  return shapes->data[a] == shapes->data[b];
+}
+
 /// Whether a rule that was inferred of candidates of this shape implies this one, too.
 static egraph_status ask_inferred(run *r, const eg_draft *draft, bool *out) {
   const eg_draft *list[] = {draft};
@@ -358,7 +363,7 @@ static egraph_status ask_inferred(run *r, const eg_draft *draft, bool *out) {
     const eg_kept_rule *rule = &r->state.rules.data[i];
     size_t before = r->state.rules.len;
     if (!rule->is_inferred || is_general(rule->guard) ||
-        r->shapes.data[rule->candidate] != r->shapes.data[r->state.next])
+        !are_alike(r, rule->candidate, r->state.next))
       continue;
     EG_TRY(enable_kept(r, i, true));
     EG_TRY(ask_implied(r, EGRAPH_MATH_FAST, list, 1, out));
@@ -367,18 +372,19 @@ static egraph_status ask_inferred(run *r, const eg_draft *draft, bool *out) {
   return EGRAPH_OK;
 }
 
-/// With all candidates of the shape, then with those whose lists are as long.
-static egraph_status infer(run *r, bool is_guarded, eg_draft *draft, bool *out_accepted) {
-  const eg_values *shapes[] = {&r->shapes, &r->lengths};
+/// With all candidates over these operators, then with those of the same numbers, then
+/// with those whose lists are as long, too.
+static egraph_status infer(run *r, eg_infer_step step, eg_draft *draft,
+                           bool *out_accepted) {
   alike others;
   uint32_t before = 0;
-  for (int i = 0; i < 2 && !*out_accepted; i++) {
-    find_alike(r, shapes[i], r->state.next, &others);
+  for (int d = 0; d < EG_DRAFT_DETAILS && !*out_accepted; d++) {
+    find_alike(r, &r->shapes[d], r->state.next, &others);
     // Conditions are looked for once for each shape: that takes longest.
-    bool is_first = is_guarded ? others.before == 0 : others.before < FIRST_OF_A_SHAPE;
-    if (!is_first || (i == 1 && others.count == before)) continue;
+    bool is_first = others.before < (step < EG_INFER_GUARDED ? FIRST_OF_A_SHAPE : 1);
+    if (!is_first || others.count == before) continue;
     before = others.count;
-    EG_TRY(eg_infer(&r->judge, &r->arena, others.list, others.count, is_guarded, draft,
+    EG_TRY(eg_infer(&r->judge, &r->arena, others.list, others.count, step, draft,
                     out_accepted));
   }
   return EGRAPH_OK;
@@ -387,9 +393,12 @@ static egraph_status infer(run *r, bool is_guarded, eg_draft *draft, bool *out_a
 /// The most general rule first: without guards, then under conditions, then of the ranks
 /// of the instance alone.
 static egraph_status generalize(run *r, eg_draft *draft, bool *out_accepted) {
-  EG_TRY(infer(r, false, draft, out_accepted));
+  int step = 0;
+  for (; step < EG_INFER_GUARDED && !*out_accepted; step++)
+    EG_TRY(infer(r, (eg_infer_step)step, draft, out_accepted));
   if (!*out_accepted) EG_TRY(eg_judge_generalize(&r->judge, draft, out_accepted));
-  if (!*out_accepted) EG_TRY(infer(r, true, draft, out_accepted));
+  for (; step < EG_INFER_STEPS && !*out_accepted; step++)
+    EG_TRY(infer(r, (eg_infer_step)step, draft, out_accepted));
   if (!*out_accepted) EG_TRY(eg_judge_guard(&r->judge, draft, out_accepted));
   return EGRAPH_OK;
 }
@@ -449,7 +458,8 @@ static egraph_status ask_needless(run *r, size_t rule, bool *out) {
   alike others = {.count = 1, .list = {&others.drafts[0]}};
   bool implied[EG_FIT_MEMBERS] = {false};
   (void)eg_draft_of(r->space, c->left, c->right, &others.drafts[0]);
-  if (kept->is_inferred) find_alike(r, &r->lengths, kept->candidate, &others);
+  if (kept->is_inferred)
+    find_alike(r, &r->shapes[EG_DRAFT_LENGTHS], kept->candidate, &others);
   EG_TRY(ask_implied(r, class_of(r, rule), others.list, others.count, implied));
   *out = true;
   for (uint32_t i = 0; i < others.count; i++)
@@ -582,15 +592,15 @@ egraph_status eg_rules_generate(const egraph_allocator *alloc,
   eg_generate_state_init(&r.state, r.alloc);
   eg_term_pairs_init(&pairs, r.alloc);
   eg_merged_rules_init(&r.merged, r.alloc);
-  eg_values_init(&r.shapes, r.alloc);
-  eg_values_init(&r.lengths, r.alloc);
+  for (int d = 0; d < EG_DRAFT_DETAILS; d++)
+    eg_values_init(&r.shapes[d], r.alloc);
   egraph_status status = work(&r, &pairs);
   count_rules(&r);
   if (status == EGRAPH_OK) status = print_file(&r, out);
   eg_term_pairs_deinit(&pairs);
   eg_merged_rules_deinit(&r.merged);
-  eg_values_deinit(&r.shapes);
-  eg_values_deinit(&r.lengths);
+  for (int d = 0; d < EG_DRAFT_DETAILS; d++)
+    eg_values_deinit(&r.shapes[d]);
   eg_generate_state_deinit(&r.state);
   eg_term_space_destroy(r.space);
   eg_rules_destroy(r.rules);

@@ -12,6 +12,19 @@
 // for. A guard is kept by one of GUARD_SHARE instances at least.
 enum { MAX_CHOICES = 24, MAX_GUARDED = 2, GUARD_SHARE = 512, MAX_PLACES = 64 };
 
+/// What a step tries. Values that are equal in all members share a variable, or have one
+/// each.
+static const struct {
+  bool is_shared, is_guarded;
+  uint32_t choices;
+} STEPS[EG_INFER_STEPS] = {
+    [EG_INFER_PLAIN] = {false, false, MAX_CHOICES},
+    [EG_INFER_SHARED_FIRST] = {true, false, 1},
+    [EG_INFER_GUARDED] = {false, true, MAX_GUARDED},
+    [EG_INFER_SHARED] = {true, false, MAX_CHOICES},
+    [EG_INFER_SHARED_GUARDED] = {true, true, MAX_GUARDED},
+};
+
 EG_VEC_DEFINE(atom_vec, eg_fit_atom);
 EG_VEC_DEFINE(target_vec, eg_fit_target);
 
@@ -82,7 +95,8 @@ static bool is_constant(const inference *n, const eg_draft_places *all, size_t p
 
 static bool is_computable(const eg_draft_place *place) {
   eg_attr_kind kind = place->value->kind;
-  return kind == EG_ATTR_INT || kind == EG_ATTR_INTS || kind == EG_ATTR_FLOAT;
+  return kind == EG_ATTR_INT || kind == EG_ATTR_INTS || kind == EG_ATTR_FLOAT ||
+         kind == EG_ATTR_DTYPE;
 }
 
 static egraph_status add_atom(inference *n, const char *text,
@@ -91,13 +105,16 @@ static egraph_status add_atom(inference *n, const char *text,
 }
 
 /// Variables for values; those of equal attributes share one, or have one each.
-static egraph_status lift_left(inference *n, bool is_shared) {
+/// *out_shares: some do.
+static egraph_status lift_left(inference *n, bool is_shared, bool *out_shares) {
+  *out_shares = false;
   memset(n->left_texts, 0, sizeof n->left_texts);
   for (size_t p = 0; p < n->left[0].len; p++) {
     if (!is_computable(place_of(&n->left[0], p)) || all_defaults(n, n->left, p)) continue;
     for (size_t k = 0; k < p && is_shared && n->left_texts[p] == NULL; k++)
       if (n->left_texts[k] != NULL && are_alike(n, n->left, k, n->left, p))
         n->left_texts[p] = n->left_texts[k];
+    *out_shares = *out_shares || n->left_texts[p] != NULL;
     if (n->left_texts[p] != NULL) continue;
     EG_TRY(print_into(n->arena, "?v%u", (uint32_t)p + 1, &n->left_texts[p]));
     eg_rule_value *values;
@@ -106,6 +123,36 @@ static egraph_status lift_left(inference *n, bool is_shared) {
       values[i] = value_at(place_of(&n->left[i], p));
     EG_TRY(add_atom(n, n->left_texts[p], values));
   }
+  return EGRAPH_OK;
+}
+
+/// A constant that is not one number in all members may be any number.
+static egraph_status lift_constant(inference *n, uint32_t variable) {
+  eg_rule_value *values;
+  const char *text;
+  bool is_one = true;
+  EG_TRY(eg_arena_alloc(n->arena, n->count, sizeof *values, &values));
+  for (uint32_t i = 0; i < n->count; i++) {
+    eg_space_term left;
+    (void)eg_term_space_decode(n->members[i]->space, n->members[i]->left, &left);
+    const eg_family *family = eg_term_space_family(n->members[i]->space);
+    const eg_family_leaf *leaf = &family->leaves[left.vars[variable]];
+    if (!leaf->is_constant) return EGRAPH_OK;
+    values[i] = (eg_rule_value){.kind = EG_RULE_FLOAT, .f = leaf->number};
+    is_one = is_one && leaf->number == values[0].f;
+  }
+  if (is_one) return EGRAPH_OK;
+  n->lift.splats |= 1u << variable;
+  EG_TRY(print_into(n->arena, "(splat ?x%u)", variable + 1, &text));
+  return add_atom(n, text, values);
+}
+
+static egraph_status lift_constants(inference *n) {
+  eg_space_term left;
+  (void)eg_term_space_decode(n->draft->space, n->draft->left, &left);
+  n->lift.splats = 0;
+  for (uint32_t i = 0; i < left.var_count; i++)
+    EG_TRY(lift_constant(n, i));
   return EGRAPH_OK;
 }
 
@@ -353,45 +400,56 @@ static egraph_status accept_guarded(inference *n, bool *out_done) {
 }
 
 /// A variable for a value that the rule need not fix: a default, or a symbol, which the
-/// right side has too.
-static egraph_status lift_place(inference *n, size_t place) {
+/// right side has too, and, where it is shared, other places of the left side.
+static egraph_status lift_place(inference *n, size_t place, bool is_shared) {
   const char *variable;
   EG_TRY(print_into(n->arena, "?v%u", (uint32_t)place + 1, &variable));
-  n->left_texts[place] = variable;
+  for (size_t k = place; k < n->left[0].len && (k == place || is_shared); k++)
+    if (n->left_texts[k] == NULL && are_alike(n, n->left, place, n->left, k))
+      n->left_texts[k] = variable;
   for (size_t k = 0; k < n->right[0].len; k++)
     if (n->right_texts[k] == NULL && are_alike(n, n->left, place, n->right, k))
       n->right_texts[k] = variable;
   return EGRAPH_OK;
 }
 
-/// Lifts the places [first, end) that are fixed, or none.
-static egraph_status lift_places(inference *n, size_t first, size_t end, bool *out) {
+/// How the places [first, end) are lifted.
+typedef struct lifting {
+  size_t first, end;
+  bool is_shared;
+  eg_lift_care care;
+} lifting;
+
+/// Lifts the places that are fixed, or none.
+static egraph_status lift_places(inference *n, const lifting *how, bool *out) {
   const char *left[MAX_PLACES], *right[MAX_PLACES];
   bool is_any = false;
   memcpy(left, n->left_texts, sizeof left);
   memcpy(right, n->right_texts, sizeof right);
-  for (size_t p = first; p < end; p++) {
+  for (size_t p = how->first; p < how->end; p++) {
     if (n->left_texts[p] != NULL || !is_constant(n, n->left, p)) continue;
-    EG_TRY(lift_place(n, p));
+    EG_TRY(lift_place(n, p, how->is_shared));
     is_any = true;
   }
   *out = true;
   if (!is_any) return EGRAPH_OK;
-  EG_TRY(eg_judge_accepts(n->options, n->draft, out));
+  EG_TRY(how->care == EG_LIFT_ACCEPTED ? eg_judge_accepts(n->options, n->draft, out)
+                                       : eg_judge_may_hold(n->options, n->draft, out));
   if (*out) return EGRAPH_OK;
   memcpy(n->left_texts, left, sizeof left);
   memcpy(n->right_texts, right, sizeof right);
   return EGRAPH_OK;
 }
 
-/// All at once, else one by one.
-static egraph_status lift_rest(inference *n) {
-  bool accepted;
-  size_t count = n->left[0].len;
-  EG_TRY(lift_places(n, 0, count, &accepted));
-  for (size_t p = 0; p < count && !accepted; p++) {
-    bool one;
-    EG_TRY(lift_places(n, p, p + 1, &one));
+/// All at once, else one by one, then with those that are alike.
+static egraph_status lift_rest(inference *n, eg_lift_care care) {
+  lifting how = {.end = n->left[0].len, .care = care};
+  size_t count = how.end;
+  bool all = care == EG_LIFT_NOTHING, one;
+  if (!all) EG_TRY(lift_places(n, &how, &all));
+  for (size_t i = 0; i < 2 * count && !all; i++) {
+    how = (lifting){i % count, i % count + 1, i >= count, care};
+    EG_TRY(lift_places(n, &how, &one));
   }
   return EGRAPH_OK;
 }
@@ -401,40 +459,42 @@ static egraph_status settle(inference *n, bool *out_accepted) {
   const char *left[MAX_PLACES], *right[MAX_PLACES];
   memcpy(left, n->left_texts, sizeof left);
   memcpy(right, n->right_texts, sizeof right);
-  EG_TRY(lift_rest(n));
-  EG_TRY(eg_judge_settle(n->options, n->draft, out_accepted));
-  if (*out_accepted) return EGRAPH_OK;
-  memcpy(n->left_texts, left, sizeof left);
-  memcpy(n->right_texts, right, sizeof right);
-  n->draft->class_text = "fast";
-  n->draft->both_ways = false;
-  return eg_judge_settle(n->options, n->draft, out_accepted);
+  *out_accepted = false;
+  for (int care = 0; care <= EG_LIFT_NOTHING && !*out_accepted; care++) {
+    memcpy(n->left_texts, left, sizeof left);
+    memcpy(n->right_texts, right, sizeof right);
+    n->draft->class_text = "fast";
+    n->draft->both_ways = false;
+    EG_TRY(lift_rest(n, (eg_lift_care)care));
+    bool is_lifted = memcmp(left, n->left_texts, sizeof left) != 0;
+    if (care == EG_LIFT_NOTHING || is_lifted)
+      EG_TRY(eg_judge_settle(n->options, n->draft, out_accepted));
+  }
+  return EGRAPH_OK;
 }
 
-/// Tries the expressions that fit. *out_is_only: there is nothing to be chosen.
-static egraph_status try_expressions(inference *n, bool is_shared, uint32_t depth,
-                                     bool is_guarded, bool *out_is_only,
+/// Tries the expressions that fit.
+static egraph_status try_expressions(inference *n, eg_infer_step step, uint32_t depth,
                                      bool *out_accepted) {
+  bool is_guarded = STEPS[step].is_guarded, shares;
   n->atoms.len = 0;
-  EG_TRY(lift_left(n, is_shared));
-  *out_is_only = n->atoms.len == 0;
+  EG_TRY(lift_left(n, STEPS[step].is_shared, &shares));
+  if (STEPS[step].is_shared && !shares) return EGRAPH_OK; // it was tried
+  EG_TRY(lift_constants(n));
+  bool is_only = n->atoms.len == 0;
   EG_TRY(add_sizes(n));
   EG_TRY(find_expressions(n, depth));
-  *out_is_only = *out_is_only && n->targets.len == 0;
-  if (*out_is_only && !is_guarded) return EGRAPH_OK; // nothing to be inferred
-  return choose_all(n, is_guarded ? MAX_GUARDED : MAX_CHOICES,
-                    is_guarded ? accept_guarded : accept_bare, out_accepted);
+  if (is_only && n->targets.len == 0 && !is_guarded) return EGRAPH_OK;
+  return choose_all(n, STEPS[step].choices, is_guarded ? accept_guarded : accept_bare,
+                    out_accepted);
 }
 
-/// With a variable for each value, then with one for those that are equal; with small
-/// expressions, then, where no condition is looked for, with larger ones.
-static egraph_status infer(inference *n, bool is_guarded, bool *out_accepted) {
+/// With small expressions, then, where no condition is looked for, with larger ones.
+static egraph_status infer(inference *n, eg_infer_step step, bool *out_accepted) {
   enum { SMALL = 1, LARGE = 2 };
-  bool is_only = false;
-  for (uint32_t depth = SMALL; depth <= (is_guarded ? SMALL : LARGE); depth++)
-    for (int is_shared = 0; is_shared < 2 && !*out_accepted && !is_only; is_shared++)
-      EG_TRY(
-          try_expressions(n, is_shared != 0, depth, is_guarded, &is_only, out_accepted));
+  uint32_t most = STEPS[step].choices < MAX_CHOICES ? SMALL : LARGE;
+  for (uint32_t depth = SMALL; depth <= most && !*out_accepted; depth++)
+    EG_TRY(try_expressions(n, step, depth, out_accepted));
   return *out_accepted ? settle(n, out_accepted) : EGRAPH_OK;
 }
 
@@ -468,7 +528,7 @@ static egraph_status keep_lift(inference *n) {
 }
 
 egraph_status eg_infer(const eg_judge_options *options, eg_arena *arena,
-                       const eg_draft *const *members, uint32_t count, bool is_guarded,
+                       const eg_draft *const *members, uint32_t count, eg_infer_step step,
                        eg_draft *draft, bool *out_accepted) {
   inference n = {.options = options,
                  .arena = arena,
@@ -491,7 +551,7 @@ egraph_status eg_infer(const eg_judge_options *options, eg_arena *arena,
   bool fits;
   *out_accepted = false;
   egraph_status status = list_members(&n, &fits);
-  if (status == EGRAPH_OK && fits) status = infer(&n, is_guarded, out_accepted);
+  if (status == EGRAPH_OK && fits) status = infer(&n, step, out_accepted);
   if (status == EGRAPH_OK && *out_accepted) status = keep_lift(&n);
   if (status != EGRAPH_OK || !*out_accepted) *draft = before;
   for (uint32_t i = 0; i < n.count; i++) {

@@ -11,11 +11,21 @@
 #include "rewrites/generate/expressions.h"
 #include "rewrites/generate/judge.h"
 
+/// What is tried, in this order; what is guarded takes longest.
+typedef enum eg_infer_step {
+  EG_INFER_PLAIN,        // a variable for every value
+  EG_INFER_SHARED_FIRST, // one for values that are equal, and the plainest expressions
+  EG_INFER_GUARDED,      // conditions that eg_guard_find finds
+  EG_INFER_SHARED,
+  EG_INFER_SHARED_GUARDED,
+  EG_INFER_STEPS
+} eg_infer_step;
+
 /// Makes `draft`, one of the members, the rule of all members where the verifier accepts
-/// one: without conditions, or, `is_guarded`, with such that eg_guard_find finds. What it
-/// refers to is in the arena; a draft that is not accepted is left as it was.
+/// one. What it refers to is in the arena; a draft that is not accepted is left as it
+/// was.
 egraph_status eg_infer(const eg_judge_options *options, eg_arena *arena,
-                       const eg_draft *const *members, uint32_t count, bool is_guarded,
+                       const eg_draft *const *members, uint32_t count, eg_infer_step step,
                        eg_draft *draft, bool *out_accepted);
 
 #endif

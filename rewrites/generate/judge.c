@@ -144,7 +144,7 @@ egraph_status eg_judge_read(const eg_draft *draft, eg_rules **out, bool *out_rea
 }
 
 /// Whether the verifier accepts the rule as it stands; what it cannot read it does not.
-static egraph_status is_accepted(uint64_t seed, const eg_draft *draft, uint32_t instances,
+static egraph_status is_accepted(const eg_verify_options *how, const eg_draft *draft,
                                  bool *out) {
   eg_rules *rules;
   bool is_read;
@@ -152,23 +152,28 @@ static egraph_status is_accepted(uint64_t seed, const eg_draft *draft, uint32_t 
   EG_TRY(eg_judge_read(draft, &rules, &is_read));
   egraph_status status = EGRAPH_OK;
   if (is_read) {
-    const eg_verify_options verify = {.seed = seed, .instances = instances};
     uint32_t rejected = 0;
-    status = eg_rules_verify(rules, &verify, NULL, NULL, &rejected);
+    status = eg_rules_verify(rules, how, NULL, NULL, &rejected);
     *out = status == EGRAPH_OK && rejected == 0;
   }
   eg_rules_destroy(rules);
   return status;
 }
 
-// A guard that hardly any draw fulfils costs most, so a try begins with few instances.
-enum { FEW_INSTANCES = 8, MAX_TRIES = 48, CONFIRMATIONS = 4 };
+enum { MAX_TRIES = 48, CONFIRMATIONS = 3 };
+
+egraph_status eg_judge_may_hold(const eg_judge_options *options, const eg_draft *draft,
+                                bool *out) {
+  const eg_verify_options few = {
+      .seed = options->seed, .instances = EG_VERIFY_LOAD_INSTANCES, .is_loading = true};
+  return is_accepted(&few, draft, out);
+}
 
 egraph_status eg_judge_accepts(const eg_judge_options *options, const eg_draft *draft,
                                bool *out_accepted) {
-  EG_TRY(is_accepted(options->seed, draft, FEW_INSTANCES, out_accepted));
-  if (!*out_accepted) return EGRAPH_OK;
-  return is_accepted(options->seed, draft, options->instances, out_accepted);
+  const eg_verify_options all = {.seed = options->seed, .instances = options->instances};
+  EG_TRY(eg_judge_may_hold(options, draft, out_accepted));
+  return *out_accepted ? is_accepted(&all, draft, out_accepted) : EGRAPH_OK;
 }
 
 /// Drafts that were refused, by the hash of their text: another guard may say the same.
@@ -196,7 +201,7 @@ static egraph_status try_draft(tries *t, eg_draft *draft, eg_guard guard, uint32
   EG_TRY(hash_draft(draft, &hash));
   for (uint32_t i = 0; i < t->count; i++)
     if (t->refused[i] == hash) return EGRAPH_OK;
-  EG_TRY(eg_judge_accepts(t->options, draft, out_accepted));
+  EG_TRY(eg_judge_may_hold(t->options, draft, out_accepted));
   if (!*out_accepted && t->count < MAX_TRIES) t->refused[t->count++] = hash;
   return EGRAPH_OK;
 }
@@ -206,8 +211,10 @@ static egraph_status find_guard(tries *t, eg_draft *draft, bool *out_accepted) {
   static const eg_guard ORDER[] = {EG_GUARD_RANK, EG_GUARD_RANK_FLOAT,
                                    EG_GUARD_RANK_SAME_SHAPE, EG_GUARD_KERNEL};
   *out_accepted = false;
-  for (size_t i = 0; i < sizeof ORDER / sizeof *ORDER && !*out_accepted; i++)
+  for (size_t i = 0; i < sizeof ORDER / sizeof *ORDER && !*out_accepted; i++) {
     EG_TRY(try_draft(t, draft, ORDER[i], 0, out_accepted));
+    if (*out_accepted) EG_TRY(eg_judge_accepts(t->options, draft, out_accepted));
+  }
   return EGRAPH_OK;
 }
 
@@ -236,8 +243,11 @@ static egraph_status loosen(tries *t, eg_draft *draft) {
 static egraph_status confirm(const eg_judge_options *options, const eg_draft *draft,
                              bool *out) {
   *out = true;
-  for (uint64_t i = 1; i <= CONFIRMATIONS && *out; i++)
-    EG_TRY(is_accepted(options->seed + i, draft, EG_VERIFY_INSTANCES, out));
+  for (uint64_t i = 1; i <= CONFIRMATIONS && *out; i++) {
+    const eg_verify_options how = {.seed = options->seed + i,
+                                   .instances = EG_VERIFY_INSTANCES};
+    EG_TRY(is_accepted(&how, draft, out));
+  }
   return EGRAPH_OK;
 }
 
@@ -251,27 +261,37 @@ egraph_status eg_judge_settle(const eg_judge_options *options, eg_draft *draft,
     for (size_t i = 0; i < sizeof CLASSES / sizeof *CLASSES && !*out_accepted; i++) {
       draft->both_ways = turned != 0;
       draft->class_text = CLASSES[i];
-      EG_TRY(is_accepted(options->seed, draft, options->instances, out_accepted));
-      if (*out_accepted) EG_TRY(confirm(options, draft, out_accepted));
+      EG_TRY(confirm(options, draft, out_accepted));
     }
   return EGRAPH_OK;
 }
 
-/// Defaults of attributes that need not be so, in a draft that is settled.
-static egraph_status lift_defaults(const eg_judge_options *options, eg_draft *draft) {
-  uint32_t settled = draft->lifted;
-  bool accepted;
-  for (uint32_t i = 0; i < draft->group_count; i++) {
+/// How much is lifted of what need not be so: all that few instances do not refute, or,
+/// where that does not last, what the verifier accepts one by one, or nothing.
+static egraph_status lift_defaults(const eg_judge_options *options, eg_draft *draft,
+                                   eg_lift_care care) {
+  bool can_turn = eg_draft_can_turn(draft), holds; // what can be turned stays so
+  for (uint32_t i = 0; i < draft->group_count && care != EG_LIFT_NOTHING; i++) {
     const eg_draft_group *group = &draft->groups[i];
-    if (!group->is_default || (draft->both_ways && !group->on_right)) continue;
-    uint32_t before = draft->lifted;
+    if (!group->is_default || (can_turn && !group->on_right)) continue;
     draft->lifted |= 1u << i;
-    EG_TRY(eg_judge_accepts(options, draft, &accepted));
-    if (!accepted) draft->lifted = before;
+    EG_TRY(care == EG_LIFT_ACCEPTED ? eg_judge_accepts(options, draft, &holds)
+                                    : eg_judge_may_hold(options, draft, &holds));
+    if (!holds) draft->lifted &= ~(1u << i);
   }
-  if (draft->lifted == settled) return EGRAPH_OK;
-  EG_TRY(confirm(options, draft, &accepted));
-  if (!accepted) draft->lifted = settled;
+  return EGRAPH_OK;
+}
+
+static egraph_status lift_and_settle(const eg_judge_options *options, eg_draft *draft,
+                                     bool *out_accepted) {
+  const eg_draft before = *draft;
+  *out_accepted = false;
+  for (int care = 0; care <= EG_LIFT_NOTHING && !*out_accepted; care++) {
+    *draft = before;
+    EG_TRY(lift_defaults(options, draft, (eg_lift_care)care));
+    if (care != EG_LIFT_NOTHING && draft->lifted == before.lifted) continue;
+    EG_TRY(eg_judge_settle(options, draft, out_accepted));
+  }
   return EGRAPH_OK;
 }
 
@@ -281,28 +301,21 @@ egraph_status eg_judge_generalize(const eg_judge_options *options, eg_draft *dra
   draft->class_text = "fast";
   draft->lifted = eg_draft_groups_of(draft, false);
   EG_TRY(eg_judge_accepts(options, draft, out_accepted));
-  if (*out_accepted) EG_TRY(eg_judge_settle(options, draft, out_accepted));
-  return *out_accepted ? lift_defaults(options, draft) : EGRAPH_OK;
+  return *out_accepted ? lift_and_settle(options, draft, out_accepted) : EGRAPH_OK;
 }
 
-static egraph_status find_and_loosen(const eg_judge_options *options, eg_draft *draft,
-                                     bool *out_accepted) {
+egraph_status eg_judge_guard(const eg_judge_options *options, eg_draft *draft,
+                             bool *out_accepted) {
   tries t = {.options = options};
+  EG_TRY(eg_draft_list_groups(draft));
   draft->class_text = "fast";
   draft->both_ways = false;
   EG_TRY(find_guard(&t, draft, out_accepted));
   if (!*out_accepted) return EGRAPH_OK;
   eg_draft narrow = *draft; // in case that what is loosened does not last
   EG_TRY(loosen(&t, draft));
-  EG_TRY(eg_judge_settle(options, draft, out_accepted));
+  EG_TRY(lift_and_settle(options, draft, out_accepted));
   if (*out_accepted) return EGRAPH_OK;
   *draft = narrow;
-  return eg_judge_settle(options, draft, out_accepted);
-}
-
-egraph_status eg_judge_guard(const eg_judge_options *options, eg_draft *draft,
-                             bool *out_accepted) {
-  EG_TRY(eg_draft_list_groups(draft));
-  EG_TRY(find_and_loosen(options, draft, out_accepted));
-  return *out_accepted ? lift_defaults(options, draft) : EGRAPH_OK;
+  return lift_and_settle(options, draft, out_accepted);
 }

@@ -14,6 +14,7 @@ static const char *const of_one[][2] = {
     {"t", "(splat? $a)"},
     {"t", "(splat-is $a 0.0)"},
     {"t", "(splat-is $a 1.0)"},
+    {"t", "(not (splat-is $a 0.0))"},
     {"t", "(>= (splat $a) 0.0)"},
     {"t", "(> (splat $a) 0.0)"},
     {"t", "(>= (rank $a) 1)"},
@@ -54,6 +55,7 @@ static const char *const of_one[][2] = {
     {"l", "(= (len $a) 1)"},
     {"l", "(= (len $a) 2)"},
     {"l", "(sorted $a)"},
+    {"l", "(= $a (perm-swap (len $a) (- (len $a) 2) (- (len $a) 1)))"},
     {"l", "(= (perm-inverse $a) $a)"},
     {"l", "(= (take $a 2) (drop $a 2))"},
     {"f", "(>= $a 0.0)"},
@@ -99,6 +101,7 @@ static const char *const of_two[][2] = {
     {"tl", "(= $b (drop (shape $a) 2))"},
     {"tl", "(= $b (shape $a))"},
     {"tl", "(= (len $b) (rank $a))"},
+    {"td", "(= $b (dtype $a))"},
     {"ii", "(= $a $b)"},
     {"ii", "(!= $a $b)"},
     {"ii", "(<= $a $b)"},
@@ -136,8 +139,8 @@ static char letter_of(const eg_rule_var *var) {
   case EG_RULE_INTS: return 'l';
   case EG_RULE_FLOAT: return 'f';
   case EG_RULE_SYMBOL: return 's';
+  case EG_RULE_DTYPE: return 'd';
   case EG_RULE_FLOATS:
-  case EG_RULE_DTYPE:
   case EG_RULE_STRING:
   case EG_RULE_BOOL: break;
   }

@@ -13,9 +13,10 @@
 #include "rewrites/rule_files.h"
 #include "rewrites/verify/verify.h"
 
-// INSTANCES of each kind are kept in mind. FEW conditions are tried in pairs, TRIALS
-// guards verified with SEEDS seeds each.
+// INSTANCES of each kind are kept in mind. FEW conditions are tried in pairs and threes,
+// TRIALS guards verified with SEEDS seeds each.
 enum { INSTANCES = 4096, WORDS = INSTANCES / 64, FEW = 48, TRIALS = 12, SEEDS = 3 };
+enum { MAX_PARTS = 3 }; // conditions of a guard
 
 /// Which instances a condition keeps.
 typedef struct condition {
@@ -194,14 +195,19 @@ static egraph_status draw(search *s, const char *beside) {
 // ---- choosing -------------------------------------------------------------------------
 
 typedef struct guard {
-  uint32_t parts[2], part_count;
+  uint32_t parts[MAX_PARTS], part_count;
   uint32_t keeps; // instances on which the rule holds
 } guard;
 
-static uint32_t common(const condition *a, const condition *b, int holds) {
+/// Instances that all conditions of a guard keep.
+static uint32_t count_kept(const search *s, const guard *g, int holds) {
   uint32_t count = 0;
-  for (uint32_t i = 0; i < WORDS; i++)
-    count += (uint32_t)__builtin_popcountll(a->kept[holds][i] & b->kept[holds][i]);
+  for (uint32_t i = 0; i < WORDS; i++) {
+    uint64_t kept = UINT64_MAX;
+    for (uint32_t k = 0; k < g->part_count; k++)
+      kept &= s->list[g->parts[k]].kept[holds][i];
+    count += (uint32_t)__builtin_popcountll(kept);
+  }
   return count;
 }
 
@@ -251,16 +257,27 @@ static uint32_t choose_few(const search *s, uint32_t few[FEW]) {
   return count;
 }
 
-static uint32_t choose_pairs(const search *s, guard *best) {
+/// Guards of `size` of the few conditions from `from` on, beside those of `part`. At most
+/// MAX_PARTS deep.
+static void offer_sets(const search *s, const uint32_t *few, uint32_t few_count,
+                       uint32_t from, uint32_t size, guard part, guard *best,
+                       uint32_t *inout_count) {
+  if (part.part_count == size) {
+    if (count_kept(s, &part, 0) != 0) return;
+    part.keeps = count_kept(s, &part, 1);
+    offer(best, inout_count, part);
+    return;
+  }
+  for (uint32_t i = from; i < few_count; i++) {
+    guard more = part;
+    more.parts[more.part_count++] = few[i];
+    offer_sets(s, few, few_count, i + 1, size, more, best, inout_count);
+  }
+}
+
+static uint32_t choose_sets(const search *s, uint32_t size, guard *best) {
   uint32_t few[FEW], count = 0, found = choose_few(s, few);
-  for (uint32_t i = 0; i < found; i++)
-    for (uint32_t k = i + 1; k < found; k++) {
-      const condition *a = &s->list[few[i]], *b = &s->list[few[k]];
-      if (common(a, b, 0) == 0)
-        offer(best, &count,
-              (guard){
-                  .parts = {few[i], few[k]}, .part_count = 2, .keeps = common(a, b, 1)});
-    }
+  offer_sets(s, few, found, 0, size, (guard){.part_count = 0}, best, &count);
   return count;
 }
 
@@ -287,9 +304,10 @@ static egraph_status confirm(search *s, const guard *best, uint32_t count,
                              const guard **out) {
   *out = NULL;
   for (uint32_t i = 0; i < count && *out == NULL; i++) {
-    const char *texts[2] = {s->list[best[i].parts[0]].text,
-                            s->list[best[i].parts[1]].text};
+    const char *texts[MAX_PARTS];
     bool holds;
+    for (uint32_t k = 0; k < best[i].part_count; k++)
+      texts[k] = s->list[best[i].parts[k]].text;
     EG_TRY(is_wanted(s, &best[i], &holds));
     if (holds) EG_TRY(verify(s, texts, best[i].part_count, SEEDS, NULL, &holds));
     if (holds) *out = &best[i];
@@ -315,8 +333,9 @@ static egraph_status find_guard(search *s, uint32_t share, eg_text *text, eg_tex
   EG_TRY(draw(s, NULL));
   EG_TRY(
       confirm(s, best, drop_narrow(s, best, choose_single(s, 0, best), share), &found));
-  if (found == NULL)
-    EG_TRY(confirm(s, best, drop_narrow(s, best, choose_pairs(s, best), share), &found));
+  for (uint32_t size = 2; size <= MAX_PARTS && found == NULL; size++)
+    EG_TRY(confirm(s, best, drop_narrow(s, best, choose_sets(s, size, best), share),
+                   &found));
   *out = found != NULL;
   if (found == NULL) return EGRAPH_OK;
   EG_TRY(print_guard(s, found, text));

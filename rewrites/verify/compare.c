@@ -21,6 +21,7 @@
 
 enum {
   MAX_ELEMENTS = 1 << 18, // of a tensor; rules may ask for any shape
+  MAX_PRODUCTS = 1 << 26, // of elements of a result and an operand
   BLOCK = 256             // numbers that are looked at together
 };
 
@@ -246,6 +247,17 @@ static egraph_status widen_attrs(evaluation *run, const eg_attrs *attrs,
   return EGRAPH_OK;
 }
 
+/// Kernels that sum products read an operand for each element of the result at most.
+static egraph_status check_work(const eg_kernel_call *call) {
+  unsigned flags = eg_op_info_of((eg_op)call->attrs->op)->flags;
+  int64_t elements = eg_type_elements(&call->outputs[0].type);
+  if ((flags & (EG_OPF_POINTWISE | EG_OPF_MOVES)) != 0) return EGRAPH_OK;
+  for (uint32_t i = 0; i < call->input_count; i++)
+    if (elements * eg_type_elements(&call->inputs[i].type) > MAX_PRODUCTS)
+      return EG_FAIL(EGRAPH_E_UNSUPPORTED, "a node is too large to verify a rule with");
+  return EGRAPH_OK;
+}
+
 static egraph_status run_node(evaluation *run, uint32_t index, const eg_attrs *attrs,
                               const eg_tensor_fact *fact) {
   const eg_rule_term *term = &run->rule->terms[index];
@@ -269,6 +281,7 @@ static egraph_status run_node(evaluation *run, uint32_t index, const eg_attrs *a
                          .outputs = out->parts,
                          .output_count = out->count,
                          .alloc = run->alloc};
+  EG_TRY(check_work(&call));
   EG_TRY(eg_op_run(&call));
   for (uint32_t i = 0; i < out->count; i++)
     note_numbers(run, &out->parts[i]);

@@ -8,6 +8,7 @@
 
 #include "rewrites/generate/candidates.h"
 #include "rewrites/generate/expressions.h"
+#include "rewrites/generate/term_numbers.h"
 
 // ---- the field ------------------------------------------------------------------
 
@@ -131,7 +132,9 @@ static void draw_operand(eg_arena *arena, eg_rng *rng, const eg_type *type, doub
   for (size_t i = 0; i < count; i++) {
     int64_t value = (int64_t)eg_rng_below(rng, 15) - 7;
     if (value == 0) value = 8; // to be divided by
-    (*real)[i] = (double)value;
+    if (type->dtype == EGRAPH_BOOL) value = value > 0;
+    eg_tensor_set_double(&(eg_tensor){.type = *type, .data = *real}, (int64_t)i,
+                         (double)value);
     (*field)[i] = eg_field_of_int(value);
   }
 }
@@ -218,6 +221,9 @@ static void operators_mean_what_their_kernels_compute(void **state) {
       {"max", {{NULL}}, {"float64[2,3]", "float64[3]"}},
       {"relu", {{NULL}}, {"float64[5]"}},
       {"leaky-relu", {{"alpha", "0.25"}}, {"float64[5]"}},
+      {"prelu", {{NULL}}, {"float64[2,3]", "float64[3]"}},
+      {"where", {{NULL}}, {"bool[2,3]", "float64[3]", "float64[2,1]"}},
+      {"where", {{NULL}}, {"bool[3]", "float64[]", "float64[2,3]"}},
       {"clip", {{"min", "-1.0"}, {"max", "3.0"}}, {"float64[9]"}},
       {"softsign", {{NULL}}, {"float64[9]"}},
       {"reduce-sum", {{"axes", "[0 2]"}}, {"float64[2,3,2]"}},
@@ -438,6 +444,50 @@ static void values_are_equal_where_polynomials_are(void **state) {
       assert_memory_not_equal(&all[k], &all[i], sizeof *all);
   }
   free(all);
+  close_kit(&kit);
+}
+
+/// The same in floating-point numbers, up to rounding.
+static void numbers_differ_where_polynomials_do(void **state) {
+  (void)state;
+  terms_kit kit;
+  bool differ;
+  open_kit(&kit, POLYNOMIALS);
+  assert_ok(grow_kit(&kit, 3, 1, 0));
+  for (size_t i = 0; i < kit.pairs.len; i++) {
+    const eg_term_pair *pair = &kit.pairs.data[i];
+    assert_ok(eg_terms_differ(kit.space, pair->first, pair->other, i, &differ));
+    assert_false(differ);
+  }
+  for (uint32_t i = 0; i < eg_term_space_count(kit.space); i++)
+    for (uint32_t k = 0; k < i; k++) {
+      eg_term_code a = EG_TERM_KEPT(i), b = EG_TERM_KEPT(k);
+      assert_ok(eg_terms_differ(kit.space, a, b, i, &differ));
+      assert_true(differ);
+    }
+  close_kit(&kit);
+}
+
+/// Bounds that hardly any number of the field is between: no candidate is made of that.
+static void what_only_the_field_takes_for_equal_is_an_accident(void **state) {
+  (void)state;
+  terms_kit kit;
+  eg_candidates found;
+  eg_candidate_counts counts = {.pairs = 0};
+  open_kit(&kit, "(egraph-families 1) (family bounds (elements 4)"
+                 " (inputs (x 2 \"float32[2]\"))"
+                 " (operators (clip :min 0.25 :max 2.0) (add) (neg)))");
+  assert_ok(grow_kit(&kit, 2, 1, 0));
+  eg_candidates_init(&found, eg_allocator_heap());
+  assert_ok(eg_candidates_sift(kit.space, &kit.pairs, &found, &counts));
+  assert_true(counts.accidents > 0);
+  for (size_t i = 0; i < found.len; i++) {
+    bool differ;
+    assert_ok(eg_terms_differ(kit.space, found.data[i].left, found.data[i].right, 77 + i,
+                              &differ));
+    assert_false(differ);
+  }
+  eg_candidates_deinit(&found);
   close_kit(&kit);
 }
 
@@ -677,6 +727,8 @@ int main(void) {
       cmocka_unit_test(expressions_fit_every_instance),
       cmocka_unit_test(what_the_field_does_not_know_is_named),
       cmocka_unit_test(values_are_equal_where_polynomials_are),
+      cmocka_unit_test(numbers_differ_where_polynomials_do),
+      cmocka_unit_test(what_only_the_field_takes_for_equal_is_an_accident),
       cmocka_unit_test(every_term_is_made_once),
       cmocka_unit_test(pairs_do_not_depend_on_threads_or_memory),
       cmocka_unit_test(too_little_memory_is_told),

@@ -109,7 +109,7 @@ static void constants_are_conditions_and_fills(void **state) {
       "(lhs (mul ?x1 ?x2))\n  (rhs (add ?x1 ?x1))\n  (when (splat-is ?x2 2)",
       "(lhs (pow ?x1 ?x2))\n  (rhs (mul ?x1 ?x1))\n  (when (splat-is ?x2 2)",
       "(lhs (sub ?x1 ?x1))\n  (rhs (fill :dtype (dtype ?x1) :shape (shape ?x1) :value "
-      "0)"};
+      "0.0)"};
   for (size_t i = 0; i < sizeof known / sizeof *known; i++)
     if (strstr(text, known[i]) == NULL) fail_msg("no rule %s in\n%s", known[i], text);
   assert_accepted(text, 11, &report);
@@ -155,6 +155,55 @@ static void attributes_are_computed_and_conditions_found(void **state) {
   assert_has(text,
              "(lhs (as ?t1 (flatten :axis ?v1 ?x1)))\n  (rhs (reshape :shape (shape "
              "?t1) ?x1))");
+  assert_accepted(text, 5, &report);
+  egraph_string_free(NULL, text);
+}
+
+/// Three conditions at once, an element type, and a default that two operators share.
+static void conditions_come_in_threes(void **state) {
+  (void)state;
+  write_file(FAMILY_FILE,
+             "(egraph-families 1) (family parts (about \"of a test\")"
+             " (inputs (x 1 \"float32[4,5]\") (z 1 \"float32[3,4,2]\"))"
+             " (operators (slice :starts [0 0 0] :ends [3 4 2] :steps [1 1 1])"
+             " (slice :starts [0 0] :ends [4 5] :steps [1 1]) (cast :to float32)"
+             " (pad :pads (each [0 1 0 0] [1 0 0 2] [0 0 1 0] [1 1 0 2] [0 1 1 0]))))");
+  egraph_generate_options options = tiny();
+  egraph_generate_report report;
+  char *text = generate(&options, &report);
+  assert_has(text, "(lhs (slice :starts ?v1 :ends ?v2 :steps ?v3 ?x1))\n  (rhs ?x1)\n"
+                   "  (when (all-equal ?v1 0) (= ?v2 (shape ?x1)) (all-equal ?v3 1))");
+  assert_has(text, "(lhs (cast :to ?v1 ?x1))\n  (rhs ?x1)\n  (when (= ?v1 (dtype ?x1)))");
+  assert_has(text, "(lhs (pad :pads ?v1 :value ?v3 (pad :pads ?v4 :value ?v3 ?x1)))\n"
+                   "  (rhs (pad :pads (+ ?v1 ?v4) :value ?v3 ?x1))");
+  assert_accepted(text, 5, &report);
+  egraph_string_free(NULL, text);
+}
+
+/// Numbers of constants are lifted where candidates have several, into attributes and
+/// other constants.
+static void constants_of_several_numbers_are_lifted(void **state) {
+  (void)state;
+  write_file(FAMILY_FILE,
+             "(egraph-families 1) (family numbers (about \"of a test\")"
+             " (inputs (x 1 \"float32[6]\"))"
+             " (constants (two \"float32[]\" 2) (three \"float32[]\" 3)"
+             " (few \"float32[]\" -3) (minus \"float32[]\" -2))"
+             " (operators (add) (sub) (max) (prelu)"
+             " (clip :min (each 2.0 3.0) :max inf) (leaky-relu :alpha (each 2.0 3.0))))");
+  egraph_generate_options options = tiny();
+  egraph_generate_report report;
+  options.operators = 1;
+  char *text = generate(&options, &report);
+  static const char when[] = "\n  (when (splat? ?x2) (broadcasts-to ?x2 ?x1)";
+  static const char *const rights[] = {
+      "(clip :min (splat ?x2) ?x1))", "(leaky-relu :alpha (splat ?x2) ?x1))",
+      "(add ?x1 (fill :dtype (dtype ?x1) :shape [] :value (- (splat ?x2)))))"};
+  for (size_t i = 0; i < sizeof rights / sizeof *rights; i++) {
+    char part[160];
+    (void)snprintf(part, sizeof part, "(rhs %s%s", rights[i], when);
+    assert_has(text, part);
+  }
   assert_accepted(text, 5, &report);
   egraph_string_free(NULL, text);
 }
@@ -424,6 +473,8 @@ int main(void) {
       cmocka_unit_test(constants_are_conditions_and_fills),
       cmocka_unit_test(defaults_of_attributes_are_lifted),
       cmocka_unit_test(attributes_are_computed_and_conditions_found),
+      cmocka_unit_test(conditions_come_in_threes),
+      cmocka_unit_test(constants_of_several_numbers_are_lifted),
       cmocka_unit_test(rules_beside_are_left_out),
       cmocka_unit_test(what_sets_find_again_is_counted),
       cmocka_unit_test(shipped_rules_imply_theirs),
