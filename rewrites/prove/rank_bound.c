@@ -10,37 +10,43 @@ typedef struct count {
   const eg_rule *rule;
   bool is_plain;
   uint32_t paths, pads; // from the roots to variables; through pads
-  uint32_t named, literal;
-  uint32_t free_axes;  // lists of axes of any length
-  bool only_pointwise; // beside reductions and transposes
+  uint32_t products;    // matrix products
+  uint32_t nested;      // of them on a path
+  uint32_t named;       // axes that a term or a list names
+  uint32_t front, back; // axes that are named by their place
+  uint32_t free_axes;   // lists of axes of any length
+  bool only_pointwise;  // beside reductions and transposes
+  bool is_aligned;      // no operator moves axes, counted from the last one
+  bool has_windows;
 } count;
 
 // ---- terms ------------------------------------------------------------------------
 
-static void count_paths(count *n, uint32_t term, uint32_t depth) {
-  const eg_rule_term *t = &n->rule->terms[term];
+// The term that a variable stands for (by let or as), or the term itself.
+uint32_t eg_term_meant(const eg_rule *rule, uint32_t term) {
+  const eg_rule_term *t = &rule->terms[term];
+  if (!t->is_var) return term;
+  for (uint32_t i = 0; i < rule->let_count; i++)
+    if (rule->lets[i].is_term && rule->lets[i].var == t->var) return rule->lets[i].term;
+  for (uint32_t i = 0; i < rule->pattern_term_count; i++)
+    if (!rule->terms[i].is_var && rule->terms[i].var == t->var) return i;
+  return term;
+}
+
+static void count_paths(count *n, uint32_t term, uint32_t depth, uint32_t products) {
+  const eg_rule_term *t = &n->rule->terms[eg_term_meant(n->rule, term)];
   if (depth > MOST_PATHS || n->paths > MOST_PATHS) {
     n->is_plain = false;
     return;
   }
+  if (products > n->nested) n->nested = products;
   if (t->is_var) {
-    const eg_rule *rule = n->rule;
-    for (uint32_t i = 0; i < rule->let_count; i++)
-      if (rule->lets[i].is_term && rule->lets[i].var == t->var) {
-        count_paths(n, rule->lets[i].term, depth + 1);
-        return;
-      }
-    for (uint32_t i = 0; i < rule->pattern_term_count; i++)
-      if (!rule->terms[i].is_var && rule->terms[i].var == t->var) {
-        count_paths(n, i, depth + 1);
-        return;
-      }
     n->paths++;
     return;
   }
   n->pads += t->op == EG_OP_PAD;
   for (uint32_t i = 0; i < t->child_count; i++)
-    count_paths(n, t->children[i], depth + 1);
+    count_paths(n, t->children[i], depth + 1, products + (t->op == EG_OP_MATMUL));
 }
 
 uint32_t eg_known_length(const eg_rule *rule, const eg_rule_slot *slot) {
@@ -66,13 +72,37 @@ uint32_t eg_known_length(const eg_rule *rule, const eg_rule_slot *slot) {
   return EG_RULE_NONE;
 }
 
+/// Places from the last one: -1 is the first of them.
+static void note_back(count *n, int64_t places) {
+  if (places > (int64_t)n->back) n->back = (uint32_t)places;
+}
+
 static void note_literal(count *n, int64_t value) {
-  if (value < 0) value = -value;
-  if (value >= LARGEST_LITERAL) {
+  if (value >= LARGEST_LITERAL || value <= -LARGEST_LITERAL) {
     n->is_plain = false;
     return;
   }
-  if (value + 1 > (int64_t)n->literal) n->literal = (uint32_t)value + 1;
+  if (value < 0) {
+    note_back(n, -value);
+    return;
+  }
+  uint32_t place = (uint32_t)value + 1;
+  if (place > n->front) n->front = place;
+}
+
+static bool is_window(eg_op op) {
+  switch ((int)op) {
+  case EG_OP_CONV:
+  case EG_OP_MAX_POOL:
+  case EG_OP_AVERAGE_POOL:
+  case EG_OP_GLOBAL_MAX_POOL:
+  case EG_OP_GLOBAL_AVERAGE_POOL:
+  case EG_OP_POOL_KERNEL:
+  case EG_OP_CONV_IDENTITY:
+  case EG_OP_BATCH_NORM:
+  case EG_OP_ENLARGE: return true;
+  default: return false;
+  }
 }
 
 static void note_axes(count *n, const eg_rule_slot *slot) {
@@ -83,6 +113,9 @@ static void note_axes(count *n, const eg_rule_slot *slot) {
     n->free_axes++;
 }
 
+// Integers among the attributes are flags, or numbers of groups.
+static bool has_only_flags(eg_op op) { return op == EG_OP_MATMUL || is_window(op); }
+
 static void note_term(count *n, const eg_rule_term *t) {
   if (t->is_var) return;
   bool pointwise = (eg_op_info_of(t->op)->flags & EG_OPF_POINTWISE) != 0;
@@ -90,7 +123,8 @@ static void note_term(count *n, const eg_rule_term *t) {
   for (uint16_t i = 0; i < slots; i++) {
     const eg_rule_slot *slot = &t->slots[i];
     if (slot->form != EG_RULE_SLOT_LITERAL) continue;
-    if (slot->literal.kind == EG_ATTR_INT) note_literal(n, slot->literal.i);
+    if (slot->literal.kind == EG_ATTR_INT && !has_only_flags(t->op))
+      note_literal(n, slot->literal.i);
     if (slot->literal.kind != EG_ATTR_INTS) continue;
     n->named += slot->literal.ints.len; // as many axes as it names, or has
     for (uint32_t k = 0; k < slot->literal.ints.len; k++)
@@ -98,21 +132,21 @@ static void note_term(count *n, const eg_rule_term *t) {
         note_literal(n, slot->literal.ints.data[k]);
   }
   if (pointwise) return;
-  bool moves = t->op == EG_OP_TRANSPOSE;
+  bool moves = t->op == EG_OP_TRANSPOSE, shifts = moves;
   switch ((int)t->op) {
   case EG_OP_CONCAT:
   case EG_OP_SPLIT:
   case EG_OP_PART:
   case EG_OP_SOFTMAX:
   case EG_OP_LOG_SOFTMAX: n->named++; break;
-  case EG_OP_MATMUL: n->named += 2; break;
+  case EG_OP_MATMUL: n->products++; break;
   case EG_OP_REDUCE_SUM:
   case EG_OP_REDUCE_MEAN:
   case EG_OP_REDUCE_MAX:
   case EG_OP_REDUCE_MIN:
   case EG_OP_REDUCE_PROD: // axes are the first slot of the family
     note_axes(n, &t->slots[0]);
-    moves = true;
+    moves = shifts = true;
     break;
   case EG_OP_TRANSPOSE:
   case EG_OP_SLICE:
@@ -120,9 +154,13 @@ static void note_term(count *n, const eg_rule_term *t) {
   case EG_OP_EXPAND:
   case EG_OP_TILE:
   case EG_OP_FILL: break;
-  default: n->is_plain = false; break;
+  default:
+    if (!is_window(t->op)) n->is_plain = false;
+    n->has_windows = true;
+    break;
   }
   if (!moves) n->only_pointwise = false;
+  if (shifts) n->is_aligned = false;
 }
 
 // ---- expressions ------------------------------------------------------------------
@@ -146,6 +184,43 @@ static bool is_per_axis(eg_rule_function f) {
   case EG_RULE_FN_EVEN: return false;
   default: return true;
   }
+}
+
+// The number of axes, more or less a constant: a list of that length loses the entry of
+// an axis that is removed.
+static bool is_of_rank(const eg_rule *rule, const eg_rule_expr *e) {
+  if (e->form == EG_RULE_EXPR_VAR) {
+    for (uint32_t i = 0; i < rule->let_count; i++)
+      if (rule->lets[i].var == e->var && !rule->lets[i].is_term)
+        return is_of_rank(rule, &rule->exprs[rule->lets[i].expr]);
+    return false;
+  }
+  if (e->form != EG_RULE_EXPR_CALL) return false;
+  if (e->function == EG_RULE_FN_RANK || e->function == EG_RULE_FN_LEN) return true;
+  return e->function == EG_RULE_FN_SUB && e->arg_count == 2 &&
+         is_of_rank(rule, &rule->exprs[e->args[0]]) &&
+         rule->exprs[e->args[1]].form == EG_RULE_EXPR_CONSTANT;
+}
+
+static bool is_of_every_axis(const eg_rule *rule, const eg_rule_expr *e) {
+  return e->function == EG_RULE_FN_REPEAT && is_of_rank(rule, &rule->exprs[e->args[1]]);
+}
+
+// A number that ranks are compared with, and nothing else is.
+static bool is_rank(const eg_rule *rule, const eg_rule_expr *number) {
+  bool found = false;
+  for (uint32_t i = 0; i < rule->expr_count; i++) {
+    const eg_rule_expr *e = &rule->exprs[i];
+    for (uint32_t k = 0; k < e->arg_count; k++) {
+      if (&rule->exprs[e->args[k]] != number) continue;
+      bool compares = e->function == EG_RULE_FN_EQ || e->function == EG_RULE_FN_GE;
+      if (!compares || k != 1) return false;
+      const eg_rule_expr *of = &rule->exprs[e->args[0]];
+      if (of->form != EG_RULE_EXPR_CALL || of->function != EG_RULE_FN_RANK) return false;
+      found = true;
+    }
+  }
+  return found;
 }
 
 static bool has_lists(const eg_rule *rule, const eg_rule_expr *e) {
@@ -191,8 +266,15 @@ static bool is_place_in_axes(const eg_rule *rule, const eg_rule_expr *number) {
 
 static void note_expr(count *n, const eg_rule_expr *e) {
   if (e->form == EG_RULE_EXPR_CONSTANT) {
-    if (e->kind == EG_RULE_INT && !is_place_in_axes(n->rule, e))
+    if (e->kind != EG_RULE_INT || is_place_in_axes(n->rule, e)) {
+    } else if (is_rank(n->rule, e) && e->constant.i > 0) { // so many axes stay
+      if (n->is_aligned && !n->has_windows)
+        note_back(n, e->constant.i);
+      else
+        note_literal(n, e->constant.i - 1);
+    } else {
       note_literal(n, e->constant.i);
+    }
     if (e->kind == EG_RULE_INTS) {
       n->named += e->constant.ints.len;
       for (uint32_t i = 0; i < e->constant.ints.len; i++)
@@ -201,7 +283,7 @@ static void note_expr(count *n, const eg_rule_expr *e) {
     return;
   }
   if (e->form != EG_RULE_EXPR_CALL) return;
-  if (!is_per_axis(e->function)) n->is_plain = false;
+  if (!is_per_axis(e->function) && !is_of_every_axis(n->rule, e)) n->is_plain = false;
   if (e->function == EG_RULE_FN_LIST && !lists_axes(n->rule, e)) n->named += e->arg_count;
   // That lists differ may be true of the removed axis alone.
   bool negative = e->function == EG_RULE_FN_NE;
@@ -215,7 +297,7 @@ static void note_expr(count *n, const eg_rule_expr *e) {
 
 // ---- the bound --------------------------------------------------------------------
 
-static bool has_rank_zero(const eg_rule *rule, uint32_t var) {
+bool eg_has_rank_zero(const eg_rule *rule, uint32_t var) {
   for (uint32_t i = 0; i < rule->condition_count; i++) {
     const eg_rule_expr *e = &rule->exprs[rule->conditions[i]];
     if (e->form != EG_RULE_EXPR_CALL || e->function != EG_RULE_FN_EQ) continue;
@@ -241,28 +323,42 @@ static uint32_t kinds_of_reduced(const count *n, uint32_t tensors) {
 }
 
 uint32_t eg_rank_bound(const eg_rule *rule) {
-  count n = {.rule = rule, .is_plain = true, .only_pointwise = true};
+  count n = {.rule = rule, .is_plain = true, .only_pointwise = true, .is_aligned = true};
   uint32_t vars = 0, tensors = 0;
   for (uint32_t i = 0; i < rule->var_count; i++) {
     bool tensor = rule->vars[i].kind == EG_RULE_TENSOR &&
                   rule->vars[i].origin == EG_RULE_VAR_MATCHED;
     vars += tensor;
-    tensors += tensor && !has_rank_zero(rule, i);
+    tensors += tensor && !eg_has_rank_zero(rule, i);
   }
   for (uint32_t i = 0; i < rule->term_count; i++)
     note_term(&n, &rule->terms[i]);
   for (uint32_t i = 0; i < rule->expr_count; i++)
     note_expr(&n, &rule->exprs[i]);
   for (uint32_t i = 0; i < rule->root_count; i++) { // every variable is in one at least
-    count_paths(&n, rule->lhs[i].term, 0);
-    count_paths(&n, rule->rhs[i].term, 0);
+    count_paths(&n, rule->lhs[i].term, 0, 0);
+    count_paths(&n, rule->rhs[i].term, 0, 0);
   }
-  if (!n.is_plain) return EGRAPH_MAX_RANK;
+  if (!n.is_plain || !eg_perms_are_plain(rule)) return EGRAPH_MAX_RANK;
+  if (n.has_windows) {
+    uint32_t windows = eg_window_bound(rule, n.paths, n.pads);
+    uint32_t front = n.front > 2 ? n.front : 2; // batch and channels
+    if (windows >= EGRAPH_MAX_RANK || n.products != 0 || n.free_axes != 0)
+      return EGRAPH_MAX_RANK;
+    windows += front + n.back + n.named;
+    return windows < EGRAPH_MAX_RANK ? windows : EGRAPH_MAX_RANK;
+  }
+  // A product names the last two axes of its operands; where one is a vector, the last
+  // one of the result stands where the other operand has the last but one.
+  if (n.is_aligned && n.nested != 0)
+    note_back(&n, 1 + n.nested);
+  else
+    n.named += 2 * n.products;
   if (n.free_axes != 0) {
     if (!n.only_pointwise) return EGRAPH_MAX_RANK;
     n.named += kinds_of_reduced(&n, tensors);
   }
   uint32_t plain = (n.paths > vars ? n.paths - vars : 0) + n.pads + 1;
-  uint32_t bound = n.named + n.literal + plain;
+  uint32_t bound = n.named + n.front + n.back + plain;
   return bound < EGRAPH_MAX_RANK ? bound : EGRAPH_MAX_RANK;
 }
