@@ -95,7 +95,8 @@ bool eg_scalar_has(const eg_proof *p, eg_scalar s, uint32_t symbol) {
       if (eg_poly_has(p, n->kids[i], symbol)) return true;
     return false;
   case EG_SCALAR_TOTAL:
-    return eg_poly_has(p, n->kids[1], symbol) || eg_scalar_has(p, n->kids[2], symbol);
+    return n->kids[0] == symbol || eg_poly_has(p, n->kids[1], symbol) ||
+           eg_scalar_has(p, n->kids[2], symbol);
   case EG_SCALAR_CHOICE:
     return eg_poly_has(p, n->kids[0], symbol) || eg_scalar_has(p, n->kids[1], symbol) ||
            eg_scalar_has(p, n->kids[2], symbol);
@@ -104,6 +105,23 @@ bool eg_scalar_has(const eg_proof *p, eg_scalar s, uint32_t symbol) {
       if (eg_scalar_has(p, n->kids[i], symbol)) return true;
     return false;
   }
+}
+
+static bool is_in_use(const eg_proof *p, uint32_t symbol) {
+  const eg_symbol *s = &p->symbols.data[symbol];
+  return s->is_bound || s->instead != EG_PROOF_NONE;
+}
+
+uint32_t eg_scalar_index(eg_proof *p, eg_scalar a, eg_scalar b) {
+  for (uint32_t i = 0; i < p->index_count; i++) {
+    uint32_t symbol = p->indices[i];
+    if (!is_in_use(p, symbol) && (a == EG_PROOF_NONE || !eg_scalar_has(p, a, symbol)) &&
+        (b == EG_PROOF_NONE || !eg_scalar_has(p, b, symbol)))
+      return symbol;
+  }
+  if (p->index_count == EG_PROOF_INDICES)
+    eg_proof_leave(p, EG_PROOF_GIVEN_UP, "too many sums in one another");
+  return p->indices[p->index_count++] = eg_poly_symbol_of(p, eg_poly_symbol(p, true));
 }
 
 // ---- sums -------------------------------------------------------------------------
@@ -268,12 +286,15 @@ eg_scalar eg_scalar_mul(eg_proof *p, eg_scalar a, eg_scalar b) {
     uint32_t symbol = n->kids[0];
     eg_scalar body = n->kids[2];
     eg_poly size = n->kids[1];
-    if (eg_scalar_has(p, b, symbol)) { // the same total twice
-      eg_poly fresh = eg_poly_symbol(p, true);
-      body = eg_scalar_rename(p, body, symbol, fresh);
-      symbol = eg_poly_symbol_of(p, fresh);
+    if (eg_scalar_has(p, b, symbol)) { // the same index twice
+      uint32_t other = eg_scalar_index(p, body, b);
+      body = eg_scalar_rename(p, body, symbol, p->symbols.data[other].own);
+      symbol = other;
     }
-    return eg_scalar_total(p, EG_FOLD_SUM, symbol, size, eg_scalar_mul(p, body, b));
+    p->symbols.data[symbol].is_bound = true;
+    eg_scalar all = eg_scalar_mul(p, body, b);
+    p->symbols.data[symbol].is_bound = false;
+    return eg_scalar_total(p, EG_FOLD_SUM, symbol, size, all);
   }
   case 1:
     return eg_scalar_choice(p, n->kids[0], eg_scalar_mul(p, n->kids[1], b),
@@ -332,11 +353,11 @@ static bool parted(eg_proof *p, uint32_t symbol, eg_poly size, const eg_scalar_n
   eg_poly rest = eg_poly_sub(p, size, place);
   if (!eg_is_natural(p, place) || !eg_is_natural(p, rest)) return false;
   eg_scalar low = n->kids[above ? 2 : 1], high = n->kids[above ? 1 : 2];
-  eg_poly fresh = eg_poly_symbol(p, true);
-  high = eg_scalar_rename(p, high, symbol, eg_poly_add(p, fresh, place));
+  uint32_t other = eg_scalar_index(p, high, EG_PROOF_NONE);
+  eg_poly moved = eg_poly_add(p, p->symbols.data[other].own, place);
+  high = eg_scalar_rename(p, high, symbol, moved);
   eg_scalar first = eg_scalar_total(p, EG_FOLD_SUM, symbol, place, low);
-  eg_scalar second =
-      eg_scalar_total(p, EG_FOLD_SUM, eg_poly_symbol_of(p, fresh), rest, high);
+  eg_scalar second = eg_scalar_total(p, EG_FOLD_SUM, other, rest, high);
   *out = eg_scalar_add(p, first, second);
   return true;
 }
@@ -414,10 +435,15 @@ static eg_scalar rebuild(eg_proof *p, const eg_scalar_node *n) {
   }
   case EG_SCALAR_TOTAL: {
     eg_poly size = eg_poly_canonical(p, n->kids[1]);
+    eg_symbol *index = &p->symbols.data[n->kids[0]];
+    if (is_in_use(p, n->kids[0])) // what is known of it is of another fold
+      eg_proof_leave(p, EG_PROOF_GIVEN_UP, "sums in one another with one index");
+    index->is_bound = true;
     eg_branch branch = eg_branch_open(p);
-    eg_assume_below(p, p->symbols.data[n->kids[0]].own, size);
+    eg_assume_below(p, index->own, size);
     eg_scalar body = eg_scalar_simple(p, n->kids[2]);
     eg_branch_close(p, branch);
+    p->symbols.data[n->kids[0]].is_bound = false;
     return eg_scalar_total(p, (eg_fold)n->which, n->kids[0], size, body);
   }
   case EG_SCALAR_CHOICE: {

@@ -52,7 +52,7 @@ void eg_proof_clear(eg_proof *p) {
   p->is_impossible = p->in_pairings = p->in_facts = p->in_integers = false;
   p->nested = 0;
   p->version = p->versions = 1;
-  p->depth = p->reals = p->chosen = 0;
+  p->depth = p->reals = p->chosen = p->index_count = 0;
   p->reason = NULL;
   p->splits = 0;
 }

@@ -27,6 +27,7 @@ enum {
   EG_PROOF_TERMS = 48,  // of a polynomial
   EG_PROOF_FACTOR = 1 << 30,
   EG_PROOF_CHOICES = 256, // open choices of a case
+  EG_PROOF_INDICES = 64,  // of folds
 };
 #define EG_PROOF_NONE UINT32_MAX
 
@@ -43,6 +44,7 @@ typedef struct eg_symbol {
   eg_symbol_kind kind;
   eg_poly a, b;
   bool is_natural; // FREE: known to be >= 0
+  bool is_bound;   // the index of a fold that is being gone into
   eg_poly own;     // the polynomial that is this symbol
   eg_poly instead; // what it is equal to, or EG_PROOF_NONE
 } eg_symbol;
@@ -139,6 +141,7 @@ typedef struct eg_proof {
   eg_poly wish;            // a size whose being 1 or not would decide a comparison
   uint32_t splits;         // branches within branches
   uint32_t reals;          // symbols for real numbers
+  uint32_t indices[EG_PROOF_INDICES], index_count; // symbols for indices of folds
   // Choices: which case this is.
   uint32_t choice[EG_PROOF_CHOICES], options[EG_PROOF_CHOICES];
   uint32_t choices, chosen; // recorded, taken so far
