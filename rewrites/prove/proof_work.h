@@ -126,6 +126,7 @@ typedef struct eg_proof {
   bool is_impossible;
   uint32_t version, versions; // of the facts
   eg_memos canonical;         // by polynomial
+  eg_memos natural;           // by polynomial: whether it is known to be >= 0
   uint32_t depth;             // of questions about integers
   bool in_pairings, in_facts; // looking through them
   uint32_t nested;            // canonical forms within canonical forms

@@ -4,12 +4,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/prove/rank_bound.h"
 
-enum { MOST_PATHS = 64, LARGEST_LITERAL = EGRAPH_MAX_RANK };
+enum { MOST_PATHS = 64, MOST_VISITS = 1024, LARGEST_LITERAL = EGRAPH_MAX_RANK };
 
 typedef struct count {
   const eg_rule *rule;
   bool is_plain;
-  uint32_t paths, pads; // from the roots to variables; through pads
+  uint32_t paths, pads; // from the roots to variables, as places differ; through pads
+  uint64_t unmoved;     // variables with a path on which no plain axis moves
+  uint32_t visits;
   uint32_t products;    // matrix products
   uint32_t nested;      // of them on a path
   uint32_t named;       // axes that a term or a list names
@@ -33,20 +35,51 @@ uint32_t eg_term_meant(const eg_rule *rule, uint32_t term) {
   return term;
 }
 
-static void count_paths(count *n, uint32_t term, uint32_t depth, uint32_t products) {
+// On a plain axis most operators read their operand at the index of the result, or at 0
+// where its size is 1: whatever the path, at one place. Products are not counted on:
+// where an operand is a vector, axes of the other one shift.
+static bool moves_plain_axes(const eg_rule_term *t, uint32_t operand) {
+  switch ((int)t->op) {
+  case EG_OP_TRANSPOSE:
+  case EG_OP_CONCAT:
+  case EG_OP_SPLIT:
+  case EG_OP_PART:
+  case EG_OP_EXPAND:
+  case EG_OP_SOFTMAX:
+  case EG_OP_LOG_SOFTMAX:
+  case EG_OP_REDUCE_SUM:
+  case EG_OP_REDUCE_MEAN:
+  case EG_OP_REDUCE_MAX:
+  case EG_OP_REDUCE_MIN:
+  case EG_OP_REDUCE_PROD: return false;
+  case EG_OP_MATMUL: return operand < 2;
+  default: return (eg_op_info_of(t->op)->flags & EG_OPF_POINTWISE) == 0;
+  }
+}
+
+static void end_path(count *n, uint32_t var, bool moved) {
+  if (eg_has_rank_zero(n->rule, var)) moved = false;
+  uint64_t bit = !moved && var < 64 ? UINT64_C(1) << var : 0;
+  if ((n->unmoved & bit) == 0) n->paths++;
+  n->unmoved |= bit;
+}
+
+static void count_paths(count *n, uint32_t term, uint32_t depth, uint32_t products,
+                        bool moved) {
   const eg_rule_term *t = &n->rule->terms[eg_term_meant(n->rule, term)];
-  if (depth > MOST_PATHS || n->paths > MOST_PATHS) {
+  if (depth > MOST_PATHS || n->visits++ > MOST_VISITS) {
     n->is_plain = false;
     return;
   }
   if (products > n->nested) n->nested = products;
   if (t->is_var) {
-    n->paths++;
+    end_path(n, t->var, moved);
     return;
   }
   n->pads += t->op == EG_OP_PAD;
+  products += t->op == EG_OP_MATMUL;
   for (uint32_t i = 0; i < t->child_count; i++)
-    count_paths(n, t->children[i], depth + 1, products + (t->op == EG_OP_MATMUL));
+    count_paths(n, t->children[i], depth + 1, products, moved || moves_plain_axes(t, i));
 }
 
 uint32_t eg_known_length(const eg_rule *rule, const eg_rule_slot *slot) {
@@ -267,7 +300,8 @@ static bool is_place_in_axes(const eg_rule *rule, const eg_rule_expr *number) {
 static void note_expr(count *n, const eg_rule_expr *e) {
   if (e->form == EG_RULE_EXPR_CONSTANT) {
     if (e->kind != EG_RULE_INT || is_place_in_axes(n->rule, e)) {
-    } else if (is_rank(n->rule, e) && e->constant.i > 0) { // so many axes stay
+    } else if (is_rank(n->rule, e) && e->constant.i >= 0) { // so many axes stay
+      if (e->constant.i == 0) return;
       if (n->is_aligned && !n->has_windows)
         note_back(n, e->constant.i);
       else
@@ -336,8 +370,8 @@ uint32_t eg_rank_bound(const eg_rule *rule) {
   for (uint32_t i = 0; i < rule->expr_count; i++)
     note_expr(&n, &rule->exprs[i]);
   for (uint32_t i = 0; i < rule->root_count; i++) { // every variable is in one at least
-    count_paths(&n, rule->lhs[i].term, 0, 0);
-    count_paths(&n, rule->rhs[i].term, 0, 0);
+    count_paths(&n, rule->lhs[i].term, 0, 0, false);
+    count_paths(&n, rule->rhs[i].term, 0, 0, false);
   }
   if (!n.is_plain || !eg_perms_are_plain(rule)) return EGRAPH_MAX_RANK;
   if (n.has_windows) {
