@@ -487,14 +487,42 @@ static bool is_known_pairing(const eg_proof *p, eg_pairing pair) {
   return false;
 }
 
+// a = s b with a symbol s that is not 0: b = 0.
+static eg_poly without_factors(eg_proof *p, eg_poly a) {
+  if (poly(p, a)->count == 0) return a;
+  eg_product first = poly(p, a)->terms[0], last = poly(p, a)->terms[poly(p, a)->count - 1];
+  const eg_product *least = first.degree < last.degree ? &first : &last;
+  for (uint32_t i = 0; i < least->degree; i++) {
+    eg_poly rest, factor = single(p, least->symbols[i]);
+    if (eg_is_nonzero(p, factor) && eg_poly_divide(p, a, factor, &rest)) a = rest;
+  }
+  return a;
+}
+
+// A product of naturals is 1: each of them is.
+static bool assume_ones(eg_proof *p, eg_poly a) {
+  const eg_polynomial *n = poly(p, a);
+  if (n->count != 2 || n->terms[0].degree != 0 || n->terms[1].degree < 2) return false;
+  eg_product product = n->terms[1];
+  if (n->terms[0].factor * product.factor != -1) return false;
+  for (uint32_t i = 0; i < product.degree; i++)
+    if (p->symbols.data[product.symbols[i]].kind != EG_SYMBOL_FREE ||
+        !p->symbols.data[product.symbols[i]].is_natural)
+      return false;
+  for (uint32_t i = 0; i < product.degree; i++)
+    eg_assume_zero(p, eg_poly_sub(p, single(p, product.symbols[i]), eg_poly_const(p, 1)));
+  return true;
+}
+
 void eg_assume_zero(eg_proof *p, eg_poly a) {
   eg_proof_step(p);
   int64_t number;
-  a = eg_poly_canonical(p, a);
+  a = without_factors(p, eg_poly_canonical(p, a));
   if (eg_poly_is_const(p, a, &number)) {
     if (number != 0) p->is_impossible = true;
     return;
   }
+  if (assume_ones(p, a)) return;
   eg_poly value;
   uint32_t symbol = solved_symbol(p, a, &value);
   if (symbol != EG_PROOF_NONE) {

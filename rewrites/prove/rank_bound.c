@@ -239,6 +239,22 @@ static bool is_of_every_axis(const eg_rule *rule, const eg_rule_expr *e) {
   return e->function == EG_RULE_FN_REPEAT && is_of_rank(rule, &rule->exprs[e->args[1]]);
 }
 
+// The number of elements is only compared with 0: no size is 0.
+static bool is_of_no_size(const eg_rule *rule, const eg_rule_expr *elements) {
+  bool found = false;
+  for (uint32_t i = 0; i < rule->expr_count; i++) {
+    const eg_rule_expr *e = &rule->exprs[i];
+    for (uint32_t k = 0; k < e->arg_count; k++) {
+      if (&rule->exprs[e->args[k]] != elements) continue;
+      if (k != 0 || e->function != EG_RULE_FN_GT) return false;
+      const eg_rule_expr *number = &rule->exprs[e->args[1]];
+      if (number->form != EG_RULE_EXPR_CONSTANT || number->constant.i != 0) return false;
+      found = true;
+    }
+  }
+  return found;
+}
+
 // A number that ranks are compared with, and nothing else is.
 static bool is_rank(const eg_rule *rule, const eg_rule_expr *number) {
   bool found = false;
@@ -268,6 +284,16 @@ static bool is_of_egraph(eg_rule_function f) { // nothing is assumed of these
   return f == EG_RULE_FN_WEIGHT_ONLY || f == EG_RULE_FN_IS_CONCAT ||
          f == EG_RULE_FN_IS_CONV || f == EG_RULE_FN_BEFORE || f == EG_RULE_FN_IS_SPLAT ||
          f == EG_RULE_FN_SPLAT_IS;
+}
+
+static bool says_nothing(const eg_rule *rule, const eg_rule_expr *e) {
+  if (e->form != EG_RULE_EXPR_CALL) return false;
+  if (e->function != EG_RULE_FN_AND && e->function != EG_RULE_FN_OR)
+    return is_of_egraph(e->function);
+  bool nothing = true;
+  for (uint32_t i = 0; i < e->arg_count; i++)
+    nothing = nothing && says_nothing(rule, &rule->exprs[e->args[i]]);
+  return nothing;
 }
 
 // Axes of other lists: they are counted where these stand.
@@ -317,15 +343,15 @@ static void note_expr(count *n, const eg_rule_expr *e) {
     return;
   }
   if (e->form != EG_RULE_EXPR_CALL) return;
-  if (!is_per_axis(e->function) && !is_of_every_axis(n->rule, e)) n->is_plain = false;
+  if (!is_per_axis(e->function) && !is_of_every_axis(n->rule, e) &&
+      !(e->function == EG_RULE_FN_ELEMENTS && is_of_no_size(n->rule, e)))
+    n->is_plain = false;
   if (e->function == EG_RULE_FN_LIST && !lists_axes(n->rule, e)) n->named += e->arg_count;
   // That lists differ may be true of the removed axis alone.
   bool negative = e->function == EG_RULE_FN_NE;
   if (negative && has_lists(n->rule, e)) n->is_plain = false;
   if (e->function == EG_RULE_FN_NOT) {
-    const eg_rule_expr *of = &n->rule->exprs[e->args[0]];
-    bool harmless = of->form == EG_RULE_EXPR_CALL && is_of_egraph(of->function);
-    if (!harmless) n->is_plain = false;
+    if (!says_nothing(n->rule, &n->rule->exprs[e->args[0]])) n->is_plain = false;
   }
 }
 

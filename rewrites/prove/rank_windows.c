@@ -149,9 +149,18 @@ static terms expand(expansion *e, uint32_t term, uint32_t depth) {
   return expand_all(e, t, depth);
 }
 
-// The root without a function of one argument.
-static terms expand_root(expansion *e, uint32_t term) {
+// The root without a function of one argument; a concatenation is one of its operands.
+static terms expand_root(expansion *e, uint32_t term, uint32_t depth) {
   const eg_rule_term *t = &e->rule->terms[eg_term_meant(e->rule, term)];
+  bool picks = !t->is_var && (t->op == EG_OP_CONCAT || t->op == EG_OP_SPLIT ||
+                              t->op == EG_OP_PART);
+  if (depth > DEEPEST) return give_up(e);
+  if (picks) {
+    terms all = expand_root(e, t->children[0], depth + 1);
+    for (uint32_t i = 1; i < t->child_count; i++)
+      all = plus(all, expand_root(e, t->children[i], depth + 1));
+    return all;
+  }
   if (!t->is_var && t->op == EG_OP_CONV) return expand_conv(e, t, 1);
   if (t->is_var || t->child_count != 1 || !is_activation(t->op))
     return expand(e, term, 0);
@@ -162,8 +171,8 @@ uint32_t eg_window_bound(const eg_rule *rule, uint32_t paths, uint32_t pads) {
   expansion e = {.rule = rule, .is_known = true};
   uint32_t most = 2;
   for (uint32_t i = 0; i < rule->root_count; i++) {
-    terms both =
-        plus(expand_root(&e, rule->lhs[i].term), expand_root(&e, rule->rhs[i].term));
+    terms both = plus(expand_root(&e, rule->lhs[i].term, 0),
+                      expand_root(&e, rule->rhs[i].term, 0));
     if (both.count > most) most = both.count;
   }
   if (!e.is_known || (e.has_sums && e.has_maxima)) return EGRAPH_MAX_RANK;
