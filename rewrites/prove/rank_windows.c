@@ -1,7 +1,8 @@
-// Rules with convolutions and pooling. On an axis that a window slides over, strides,
-// pads, kernels and places are entries of their own, so that an element is a sum of
-// terms, each a product over these axes of vectors: the taps on the axis, with the places
-// that they read. Take the difference of both sides, T terms, with values a_tj of the
+// Rules with convolutions and pooling. On an axis that a window slides over, strides, pads,
+// kernels and places are entries of their own, so that an element is a sum of terms, each
+// a product over these axes of vectors: the taps on the axis, with the places that they
+// read. Terms that read different variables say nothing of each other. Take the
+// difference of both sides, T terms with the same variables, with values a_tj of the
 // vectors under any functionals, and a smallest set S of axes on which it is not 0: on
 // every smaller set it is, so for any numbers c
 //
@@ -10,39 +11,67 @@
 // and with |S| >= T numbers c can be chosen that make every term 0. So T - 1 axes are
 // enough. Of a maximum the terms are sets of places, products of sets over the axes: what
 // is in one set and in none of the others is so on one axis for each of these, and that a
-// set is empty shows on one axis, too. A function of one argument at the roots changes
-// nothing: the listed ones tell numbers above 0 (or between the bounds of clip) apart.
+// set is empty shows on one axis, too. In class exact nothing is added up: where each side
+// is one fold, what both read at a tap differs on one axis. A function of one argument at
+// the roots changes nothing: the listed ones tell numbers above 0 (or between the bounds
+// of clip) apart.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/prove/rank_bound.h"
 
-enum { MOST_TERMS = 64, DEEPEST = 32 };
+enum { MOST_KINDS = 24, MOST_TERMS = 64, DEEPEST = 32 };
 
 typedef struct expansion {
   const eg_rule *rule;
-  bool is_known, has_sums, has_maxima;
+  bool is_known, has_sums, has_maxima, has_pointwise;
 } expansion;
 
-/// Terms of the sum, and the variables that they read.
+/// Terms of a sum, by the variables that they read.
 typedef struct terms {
-  uint32_t count;
-  uint64_t vars;
+  uint32_t kinds;
+  uint64_t vars[MOST_KINDS];
+  uint32_t count[MOST_KINDS];
 } terms;
+
+static terms read_of(uint64_t vars) {
+  return (terms){.kinds = 1, .vars = {vars}, .count = {1}};
+}
 
 static terms give_up(expansion *e) {
   e->is_known = false;
-  return (terms){.count = 1};
+  return read_of(0);
 }
 
-static terms plus(terms a, terms b) {
-  return (terms){.count = a.count + b.count, .vars = a.vars | b.vars};
+static void add_terms(expansion *e, terms *to, uint64_t vars, uint32_t count) {
+  uint32_t at = 0;
+  while (at < to->kinds && to->vars[at] != vars)
+    at++;
+  if (at == MOST_KINDS) {
+    e->is_known = false;
+    return;
+  }
+  to->kinds += at == to->kinds;
+  to->vars[at] = vars;
+  to->count[at] += count;
+  if (to->count[at] > MOST_TERMS) e->is_known = false;
+}
+
+static terms plus(expansion *e, terms a, terms b) {
+  for (uint32_t i = 0; i < b.kinds; i++)
+    add_terms(e, &a, b.vars[i], b.count[i]);
+  return a;
 }
 
 // A variable that is read twice in one product: the reads change places on all axes at
 // once, which the argument above does not cover.
 static terms times(expansion *e, terms a, terms b) {
-  if ((a.vars & b.vars) != 0 || a.count * b.count > MOST_TERMS) return give_up(e);
+  terms all = {.kinds = 0};
+  for (uint32_t i = 0; i < a.kinds && e->is_known; i++)
+    for (uint32_t k = 0; k < b.kinds; k++) {
+      if ((a.vars[i] & b.vars[k]) != 0) return give_up(e);
+      add_terms(e, &all, a.vars[i] | b.vars[k], a.count[i] * b.count[k]);
+    }
   e->has_sums = true;
-  return (terms){.count = a.count * b.count, .vars = a.vars | b.vars};
+  return all;
 }
 
 static bool is_literal(const eg_rule_slot *slot, int64_t value) {
@@ -82,7 +111,7 @@ static terms expand(expansion *e, uint32_t term, uint32_t depth);
 static terms expand_all(expansion *e, const eg_rule_term *t, uint32_t depth) {
   terms all = expand(e, t->children[0], depth);
   for (uint32_t i = 1; i < t->child_count; i++)
-    all = plus(all, expand(e, t->children[i], depth));
+    all = plus(e, all, expand(e, t->children[i], depth));
   return all;
 }
 
@@ -91,7 +120,7 @@ static terms expand_conv(expansion *e, const eg_rule_term *t, uint32_t depth) {
   terms all =
       times(e, expand(e, t->children[0], depth), expand(e, t->children[1], depth));
   for (uint32_t i = 2; i < t->child_count; i++)
-    all = plus(all, expand(e, t->children[i], depth));
+    all = plus(e, all, expand(e, t->children[i], depth));
   return all;
 }
 
@@ -100,25 +129,28 @@ static terms expand_batch_norm(expansion *e, const eg_rule_term *t, uint32_t dep
   terms x = expand(e, t->children[0], depth), scale = expand(e, t->children[1], depth);
   terms bias = expand(e, t->children[2], depth), mean = expand(e, t->children[3], depth);
   terms variance = expand(e, t->children[4], depth);
-  if (variance.count != 1) return give_up(e);
-  return plus(times(e, times(e, plus(x, mean), scale), variance), bias);
+  if (variance.kinds != 1 || variance.count[0] != 1) return give_up(e);
+  return plus(e, times(e, times(e, plus(e, x, mean), scale), variance), bias);
 }
 
 static terms expand(expansion *e, uint32_t term, uint32_t depth) {
   const eg_rule_term *t = &e->rule->terms[eg_term_meant(e->rule, term)];
   if (depth > DEEPEST) return give_up(e);
   if (t->is_var)
-    return t->var < 64 ? (terms){.count = 1, .vars = UINT64_C(1) << t->var} : give_up(e);
+    return t->var < 64 ? read_of(UINT64_C(1) << t->var) : give_up(e);
   depth++;
   switch ((int)t->op) {
   case EG_OP_FILL:
   case EG_OP_POOL_KERNEL:
-  case EG_OP_CONV_IDENTITY: return (terms){.count = 1};
+  case EG_OP_CONV_IDENTITY: return read_of(0);
   case EG_OP_ADD:
-  case EG_OP_SUB: e->has_sums = true; return expand_all(e, t, depth);
+  case EG_OP_SUB:
+    e->has_sums = e->has_pointwise = true;
+    return expand_all(e, t, depth);
   case EG_OP_MUL:
+    e->has_pointwise = true;
     return times(e, expand(e, t->children[0], depth), expand(e, t->children[1], depth));
-  case EG_OP_BATCH_NORM: return expand_batch_norm(e, t, depth);
+  case EG_OP_BATCH_NORM: e->has_pointwise = true; return expand_batch_norm(e, t, depth);
   case EG_OP_CONV:
     if (!is_literal(&t->slots[SLOT(CONV, ACT)], EG_ACT_NONE)) return give_up(e);
     return expand_conv(e, t, depth);
@@ -130,7 +162,7 @@ static terms expand(expansion *e, uint32_t term, uint32_t depth) {
   case EG_OP_PAD: { // in x + (1 - in) v
     terms x = expand_all(e, t, depth);
     if (!is_literal(&t->slots[SLOT(PAD, MODE)], 0)) return give_up(e);
-    if (!is_literal(&t->slots[SLOT(PAD, VALUE)], 0)) x.count += 2;
+    if (!is_literal(&t->slots[SLOT(PAD, VALUE)], 0)) add_terms(e, &x, 0, 2);
     return x;
   }
   case EG_OP_IDENTITY:
@@ -158,7 +190,7 @@ static terms expand_root(expansion *e, uint32_t term, uint32_t depth) {
   if (picks) {
     terms all = expand_root(e, t->children[0], depth + 1);
     for (uint32_t i = 1; i < t->child_count; i++)
-      all = plus(all, expand_root(e, t->children[i], depth + 1));
+      all = plus(e, all, expand_root(e, t->children[i], depth + 1));
     return all;
   }
   if (!t->is_var && t->op == EG_OP_CONV) return expand_conv(e, t, 1);
@@ -171,12 +203,13 @@ uint32_t eg_window_bound(const eg_rule *rule, uint32_t paths, uint32_t pads) {
   expansion e = {.rule = rule, .is_known = true};
   uint32_t most = 2;
   for (uint32_t i = 0; i < rule->root_count; i++) {
-    terms both = plus(expand_root(&e, rule->lhs[i].term, 0),
+    terms both = plus(&e, expand_root(&e, rule->lhs[i].term, 0),
                       expand_root(&e, rule->rhs[i].term, 0));
-    if (both.count > most) most = both.count;
+    for (uint32_t k = 0; k < both.kinds; k++)
+      if (both.count[k] > most) most = both.count[k];
   }
   if (!e.is_known || (e.has_sums && e.has_maxima)) return EGRAPH_MAX_RANK;
-  if (!e.has_maxima && rule->math != EGRAPH_MATH_EXACT) return most - 1;
-  // Nothing is multiplied out: every path is a term.
-  return (most > paths ? most : paths) + pads;
+  if (e.has_maxima) return most + pads;
+  if (rule->math != EGRAPH_MATH_EXACT) return most - 1;
+  return e.has_pointwise ? paths + pads : 1 + pads;
 }
