@@ -218,11 +218,27 @@ static eg_scalar exact_product(eg_proof *p, eg_scalar a, eg_scalar b) {
   if (eg_scalar_is_number(p, b, 1)) return a;
   if (eg_scalar_is_number(p, a, -1)) return eg_scalar_neg(p, b);
   if (eg_scalar_is_number(p, b, -1)) return eg_scalar_neg(p, a);
+  if (a == b && is_call(p, a, EG_OP_ABS)) // |x| |x| = x x
+    return exact_product(p, eg_scalar_at(p, a)->kids[0], eg_scalar_at(p, a)->kids[0]);
   if (is_call(p, a, EG_OP_NEG))
     return eg_scalar_neg(p, exact_product(p, eg_scalar_at(p, a)->kids[0], b));
   if (is_call(p, b, EG_OP_NEG))
     return eg_scalar_neg(p, exact_product(p, a, eg_scalar_at(p, b)->kids[0]));
   return pair(p, EG_OP_MUL, a, b);
+}
+
+static bool has_opposite_powers(eg_proof *p, const eg_scalar *kids, uint32_t count,
+                                uint32_t *out_i, uint32_t *out_k) {
+  for (uint32_t i = 0; i < count; i++)
+    for (uint32_t k = i + 1; k < count && is_call(p, kids[i], EG_OP_EXP); k++) {
+      if (!is_call(p, kids[k], EG_OP_EXP)) continue;
+      eg_scalar x = eg_scalar_at(p, kids[i])->kids[0];
+      if (eg_scalar_neg(p, x) != eg_scalar_at(p, kids[k])->kids[0]) continue;
+      *out_i = i;
+      *out_k = k;
+      return true;
+    }
+  return false;
 }
 
 // Factors that are neither numbers, sums, totals nor choices.
@@ -240,6 +256,13 @@ static eg_scalar plain_product(eg_proof *p, eg_scalar a, eg_scalar b) {
         kids[at] = kids[at - 1];
       kids[at] = kid;
     }
+  }
+  uint32_t left, right;
+  if (has_opposite_powers(p, kids, count, &left, &right)) { // exp y exp -y = 1
+    eg_scalar rest = eg_scalar_number(p, 1);
+    for (uint32_t k = 0; k < count; k++)
+      if (k != left && k != right) rest = eg_scalar_mul(p, rest, kids[k]);
+    return rest;
   }
   for (uint32_t i = 0; i + 1 < count; i++) // |x| |x| = x x
     if (kids[i] == kids[i + 1] && is_call(p, kids[i], EG_OP_ABS)) {

@@ -146,8 +146,10 @@ static void note_axes(count *n, const eg_rule_slot *slot) {
     n->free_axes++;
 }
 
-// Integers among the attributes are flags, or numbers of groups.
-static bool has_only_flags(eg_op op) { return op == EG_OP_MATMUL || is_window(op); }
+// Integers among the attributes are flags, or numbers of groups and parts.
+static bool has_only_flags(eg_op op) {
+  return op == EG_OP_MATMUL || op == EG_OP_PART || is_window(op);
+}
 
 static void note_term(count *n, const eg_rule_term *t) {
   if (t->is_var) return;
@@ -169,9 +171,9 @@ static void note_term(count *n, const eg_rule_term *t) {
   switch ((int)t->op) {
   case EG_OP_CONCAT:
   case EG_OP_SPLIT:
-  case EG_OP_PART:
   case EG_OP_SOFTMAX:
   case EG_OP_LOG_SOFTMAX: n->named++; break;
+  case EG_OP_PART: break; // of the axis that its split names
   case EG_OP_MATMUL: n->products++; break;
   case EG_OP_REDUCE_SUM:
   case EG_OP_REDUCE_MEAN:
@@ -323,6 +325,17 @@ static bool is_place_in_axes(const eg_rule *rule, const eg_rule_expr *number) {
   return found;
 }
 
+static bool is_sizes_of_parts(const eg_rule *rule, const eg_rule_expr *list) {
+  uint16_t sizes = (uint16_t)((int)EG_A_SPLIT_SIZES - (int)EG_A_BASE_SPLIT);
+  for (uint32_t i = 0; i < rule->term_count; i++) {
+    const eg_rule_term *t = &rule->terms[i];
+    if (t->is_var || t->op != EG_OP_SPLIT) continue;
+    const eg_rule_slot *slot = &t->slots[sizes];
+    if (slot->form == EG_RULE_SLOT_EXPR && &rule->exprs[slot->index] == list) return true;
+  }
+  return false;
+}
+
 static void note_expr(count *n, const eg_rule_expr *e) {
   if (e->form == EG_RULE_EXPR_CONSTANT) {
     if (e->kind != EG_RULE_INT || is_place_in_axes(n->rule, e)) {
@@ -346,7 +359,9 @@ static void note_expr(count *n, const eg_rule_expr *e) {
   if (!is_per_axis(e->function) && !is_of_every_axis(n->rule, e) &&
       !(e->function == EG_RULE_FN_ELEMENTS && is_of_no_size(n->rule, e)))
     n->is_plain = false;
-  if (e->function == EG_RULE_FN_LIST && !lists_axes(n->rule, e)) n->named += e->arg_count;
+  if (e->function == EG_RULE_FN_LIST && !lists_axes(n->rule, e) &&
+      !is_sizes_of_parts(n->rule, e))
+    n->named += e->arg_count;
   // That lists differ may be true of the removed axis alone.
   bool negative = e->function == EG_RULE_FN_NE;
   if (negative && has_lists(n->rule, e)) n->is_plain = false;
