@@ -242,6 +242,7 @@ static eg_scalar without_powers(eg_proof *p, eg_scalar x, eg_scalar *out_power) 
     *(eg_scalar_has(p, inner, symbol) ? &counted : out_power) = inner;
   }
   if (eg_scalar_is_number(p, *out_power, 0)) return x;
+  *out_power = eg_scalar_simple(p, *out_power); // it is no longer within this sum
   body = product(p, body, exponential(p, counted));
   return eg_scalar_total(p, EG_FOLD_SUM, symbol, size, body);
 }

@@ -107,9 +107,13 @@ bool eg_scalar_has(const eg_proof *p, eg_scalar s, uint32_t symbol) {
   }
 }
 
+// Bound around here, replaced, or in what replaces another symbol.
 static bool is_in_use(const eg_proof *p, uint32_t symbol) {
   const eg_symbol *s = &p->symbols.data[symbol];
-  return s->is_bound || s->instead != EG_PROOF_NONE;
+  bool found = s->is_bound || s->instead != EG_PROOF_NONE;
+  for (size_t i = 0; i < p->replaced.len && !found; i++)
+    found = eg_poly_has(p, p->symbols.data[p->replaced.data[i]].instead, symbol);
+  return found;
 }
 
 uint32_t eg_scalar_index(eg_proof *p, eg_scalar a, eg_scalar b) {
@@ -425,6 +429,17 @@ eg_scalar eg_scalar_total(eg_proof *p, eg_fold fold, uint32_t symbol, eg_poly si
                                             .kids = (uint32_t[]){symbol, size, body}});
 }
 
+// A total whose index is not the first one that is free here gets that one, so that it is
+// the same wherever it was made.
+static eg_scalar with_first_index(eg_proof *p, uint32_t *symbol, eg_scalar body) {
+  uint32_t first = eg_scalar_index(p, body, EG_PROOF_NONE);
+  for (uint32_t i = 0; p->indices[i] != first; i++)
+    if (p->indices[i] == *symbol) return body;
+  body = eg_scalar_rename(p, body, *symbol, p->symbols.data[first].own);
+  *symbol = first;
+  return body;
+}
+
 // ---- with facts -------------------------------------------------------------------
 
 static eg_scalar rebuild(eg_proof *p, const eg_scalar_node *n) {
@@ -458,16 +473,17 @@ static eg_scalar rebuild(eg_proof *p, const eg_scalar_node *n) {
   }
   case EG_SCALAR_TOTAL: {
     eg_poly size = eg_poly_canonical(p, n->kids[1]);
-    eg_symbol *index = &p->symbols.data[n->kids[0]];
-    if (is_in_use(p, n->kids[0])) // what is known of it is of another fold
+    uint32_t symbol = n->kids[0];
+    if (is_in_use(p, symbol)) // what is known of it is of another fold
       eg_proof_leave(p, EG_PROOF_GIVEN_UP, "sums in one another with one index");
-    index->is_bound = true;
+    eg_scalar body = with_first_index(p, &symbol, n->kids[2]);
+    p->symbols.data[symbol].is_bound = true;
     eg_branch branch = eg_branch_open(p);
-    eg_assume_below(p, index->own, size);
-    eg_scalar body = eg_scalar_simple(p, n->kids[2]);
+    eg_assume_below(p, p->symbols.data[symbol].own, size);
+    body = eg_scalar_simple(p, body);
     eg_branch_close(p, branch);
-    p->symbols.data[n->kids[0]].is_bound = false;
-    return eg_scalar_total(p, (eg_fold)n->which, n->kids[0], size, body);
+    p->symbols.data[symbol].is_bound = false;
+    return eg_scalar_total(p, (eg_fold)n->which, symbol, size, body);
   }
   case EG_SCALAR_CHOICE: {
     eg_poly condition = eg_poly_canonical(p, n->kids[0]);
