@@ -22,6 +22,8 @@ static double number_of(const eg_proof *p, eg_scalar s) {
   return eg_scalar_at(p, s)->value;
 }
 
+static eg_scalar reciprocal(eg_proof *p, eg_scalar x);
+
 static bool commutes(eg_op op) {
   return (eg_op_info_of(op)->flags & EG_OPF_COMMUTES) != 0;
 }
@@ -196,8 +198,23 @@ static eg_scalar tangent(eg_proof *p, eg_scalar x) { // 2 sigmoid(2 x) - 1
   return sum(p, eg_scalar_scale(p, s, 2), number(p, -1));
 }
 
+// A sum of exponentials.
+static bool is_positive(const eg_proof *p, eg_scalar x) {
+  const eg_scalar_node *n = eg_scalar_at(p, x);
+  if (n->kind == EG_SCALAR_TOTAL && n->which == EG_FOLD_SUM)
+    return is_positive(p, n->kids[2]);
+  return is_call(p, x, EG_OP_EXP);
+}
+
 static eg_scalar exponential(eg_proof *p, eg_scalar x) { // exp(a + b) = exp a exp b
   const eg_scalar_node *n = eg_scalar_at(p, x);
+  bool minus =
+      n->kind == EG_SCALAR_SUM && n->count == 1 && n->value == 0 && n->factors[0] == -1;
+  eg_scalar power = minus ? n->kids[0] : x;
+  if (is_call(p, power, EG_OP_LOG) && is_positive(p, eg_scalar_at(p, power)->kids[0])) {
+    eg_scalar base = eg_scalar_at(p, power)->kids[0];
+    return minus ? reciprocal(p, base) : base;
+  }
   if (n->kind == EG_SCALAR_NUMBER) return number(p, exp(n->value));
   if (n->kind != EG_SCALAR_SUM || (n->count == 1 && n->value == 0))
     return eg_scalar_opaque(p, EG_OP_EXP, &x, 1);

@@ -96,6 +96,9 @@ uint32_t eg_known_length(const eg_rule *rule, const eg_rule_slot *slot) {
     const eg_rule_expr *e = &rule->exprs[rule->conditions[i]];
     if (e->form != EG_RULE_EXPR_CALL || e->function != EG_RULE_FN_EQ) continue;
     const eg_rule_expr *a = &rule->exprs[e->args[0]], *b = &rule->exprs[e->args[1]];
+    if (a->form == EG_RULE_EXPR_VAR && a->var == slot->index &&
+        b->form == EG_RULE_EXPR_CALL && b->function == EG_RULE_FN_LIST)
+      return b->arg_count;
     if (a->form != EG_RULE_EXPR_CALL || a->function != EG_RULE_FN_LEN) continue;
     const eg_rule_expr *of = &rule->exprs[a->args[0]];
     if (of->form == EG_RULE_EXPR_VAR && of->var == slot->index &&
