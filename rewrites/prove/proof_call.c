@@ -225,20 +225,31 @@ static eg_scalar exponential(eg_proof *p, eg_scalar x) { // exp(a + b) = exp a e
   return made;
 }
 
+// x = exp(*out_power).
+static bool is_power(eg_proof *p, eg_scalar x, eg_scalar *out_power) {
+  if (is_call(p, x, EG_OP_EXP)) {
+    *out_power = eg_scalar_at(p, x)->kids[0];
+    return true;
+  }
+  if (!is_call(p, x, EG_OP_RECIPROCAL) || !is_positive(p, eg_scalar_at(p, x)->kids[0]))
+    return false;
+  *out_power =
+      eg_scalar_neg(p, eg_scalar_opaque(p, EG_OP_LOG, eg_scalar_at(p, x)->kids, 1));
+  return true;
+}
+
 // x = exp(*out_power) times what is returned. Powers that no sum around them counts stand
 // outside of it.
 static eg_scalar without_powers(eg_proof *p, eg_scalar x, eg_scalar *out_power) {
   const eg_scalar_node *n = eg_scalar_at(p, x);
+  eg_scalar power;
+  if (is_power(p, x, out_power)) return number(p, 1);
   *out_power = number(p, 0);
-  if (is_call(p, x, EG_OP_EXP)) {
-    *out_power = n->kids[0];
-    return number(p, 1);
-  }
   if (n->kind == EG_SCALAR_PRODUCT) {
     eg_scalar rest = number(p, 1);
     for (uint32_t i = 0; i < n->count; i++)
-      if (is_call(p, n->kids[i], EG_OP_EXP))
-        *out_power = sum(p, *out_power, eg_scalar_at(p, n->kids[i])->kids[0]);
+      if (is_power(p, n->kids[i], &power))
+        *out_power = sum(p, *out_power, power);
       else
         rest = product(p, rest, n->kids[i]);
     return rest;
