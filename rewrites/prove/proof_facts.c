@@ -490,7 +490,8 @@ static bool is_known_pairing(const eg_proof *p, eg_pairing pair) {
 // a = s b with a symbol s that is not 0: b = 0.
 static eg_poly without_factors(eg_proof *p, eg_poly a) {
   if (poly(p, a)->count == 0) return a;
-  eg_product first = poly(p, a)->terms[0], last = poly(p, a)->terms[poly(p, a)->count - 1];
+  eg_product first = poly(p, a)->terms[0],
+             last = poly(p, a)->terms[poly(p, a)->count - 1];
   const eg_product *least = first.degree < last.degree ? &first : &last;
   for (uint32_t i = 0; i < least->degree; i++) {
     eg_poly rest, factor = single(p, least->symbols[i]);

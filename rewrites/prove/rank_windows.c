@@ -1,7 +1,7 @@
-// Rules with convolutions and pooling. On an axis that a window slides over, strides, pads,
-// kernels and places are entries of their own, so that an element is a sum of terms, each
-// a product over these axes of vectors: the taps on the axis, with the places that they
-// read. Terms that read different variables say nothing of each other. Take the
+// Rules with convolutions and pooling. On an axis that a window slides over, strides,
+// pads, kernels and places are entries of their own, so that an element is a sum of
+// terms, each a product over these axes of vectors: the taps on the axis, with the places
+// that they read. Terms that read different variables say nothing of each other. Take the
 // difference of both sides, T terms with the same variables, with values a_tj of the
 // vectors under any functionals, and a smallest set S of axes on which it is not 0: on
 // every smaller set it is, so for any numbers c
@@ -11,10 +11,10 @@
 // and with |S| >= T numbers c can be chosen that make every term 0. So T - 1 axes are
 // enough. Of a maximum the terms are sets of places, products of sets over the axes: what
 // is in one set and in none of the others is so on one axis for each of these, and that a
-// set is empty shows on one axis, too. In class exact nothing is added up: where each side
-// is one fold, what both read at a tap differs on one axis. A function of one argument at
-// the roots changes nothing: the listed ones tell numbers above 0 (or between the bounds
-// of clip) apart.
+// set is empty shows on one axis, too. In class exact nothing is added up: where each
+// side is one fold, what both read at a tap differs on one axis. A function of one
+// argument at the roots changes nothing: the listed ones tell numbers above 0 (or between
+// the bounds of clip) apart.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/prove/rank_bound.h"
 
@@ -136,17 +136,14 @@ static terms expand_batch_norm(expansion *e, const eg_rule_term *t, uint32_t dep
 static terms expand(expansion *e, uint32_t term, uint32_t depth) {
   const eg_rule_term *t = &e->rule->terms[eg_term_meant(e->rule, term)];
   if (depth > DEEPEST) return give_up(e);
-  if (t->is_var)
-    return t->var < 64 ? read_of(UINT64_C(1) << t->var) : give_up(e);
+  if (t->is_var) return t->var < 64 ? read_of(UINT64_C(1) << t->var) : give_up(e);
   depth++;
   switch ((int)t->op) {
   case EG_OP_FILL:
   case EG_OP_POOL_KERNEL:
   case EG_OP_CONV_IDENTITY: return read_of(0);
   case EG_OP_ADD:
-  case EG_OP_SUB:
-    e->has_sums = e->has_pointwise = true;
-    return expand_all(e, t, depth);
+  case EG_OP_SUB: e->has_sums = e->has_pointwise = true; return expand_all(e, t, depth);
   case EG_OP_MUL:
     e->has_pointwise = true;
     return times(e, expand(e, t->children[0], depth), expand(e, t->children[1], depth));
@@ -184,8 +181,8 @@ static terms expand(expansion *e, uint32_t term, uint32_t depth) {
 // The root without a function of one argument; a concatenation is one of its operands.
 static terms expand_root(expansion *e, uint32_t term, uint32_t depth) {
   const eg_rule_term *t = &e->rule->terms[eg_term_meant(e->rule, term)];
-  bool picks = !t->is_var && (t->op == EG_OP_CONCAT || t->op == EG_OP_SPLIT ||
-                              t->op == EG_OP_PART);
+  bool picks = !t->is_var &&
+               (t->op == EG_OP_CONCAT || t->op == EG_OP_SPLIT || t->op == EG_OP_PART);
   if (depth > DEEPEST) return give_up(e);
   if (picks) {
     terms all = expand_root(e, t->children[0], depth + 1);
