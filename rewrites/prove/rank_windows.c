@@ -3,13 +3,15 @@
 // terms, each a product over these axes of vectors: the taps on the axis, with the places
 // that they read. Terms that read different variables say nothing of each other. Take the
 // difference of both sides, T terms with the same variables, with values a_tj of the
-// vectors under any functionals, and a smallest set S of axes on which it is not 0: on
-// every smaller set it is, so for any numbers c
+// vectors under any functionals, and a smallest set S of axes on which it is not 0 (one
+// axis at least: no window is without). On every smaller set it is, so for an axis s in S
+// and any numbers c
 //
-//   sum_t a_t prod_{j in S} (a_tj - c_j) = sum_t a_t prod_{j in S} a_tj != 0,
+//   sum_t a_ts prod_{j in S - s} (a_tj - c_j) = sum_t prod_{j in S} a_tj != 0,
 //
-// and with |S| >= T numbers c can be chosen that make every term 0. So T - 1 axes are
-// enough. Of a maximum the terms are sets of places, products of sets over the axes: what
+// and with |S| > T numbers c can be chosen that make every term 0. So T axes are enough.
+// (One axis less is not: a factor 0.5 in place of a mean of two is right on one axis.)
+// Of a maximum the terms are sets of places, products of sets over the axes: what
 // is in one set and in none of the others is so on one axis for each of these, and that a
 // set is empty shows on one axis, too. In class exact nothing is added up: where each
 // side is one fold, what both read at a tap differs on one axis. A function of one
@@ -207,6 +209,6 @@ uint32_t eg_window_bound(const eg_rule *rule, uint32_t paths, uint32_t pads) {
   }
   if (!e.is_known || (e.has_sums && e.has_maxima)) return EGRAPH_MAX_RANK;
   if (e.has_maxima) return most + pads;
-  if (rule->math != EGRAPH_MATH_EXACT) return most - 1;
-  return e.has_pointwise ? paths + pads : 1 + pads;
+  if (rule->math != EGRAPH_MATH_EXACT) return most;
+  return (e.has_pointwise ? paths : 2) + pads;
 }

@@ -128,6 +128,11 @@ static void rules_that_fail_somewhere_are_not_proved(void **state) {
       " (average-pool :kernel_shape ?k :strides ?s :pads (set-at ?c 1 (at ?b 1)) ?x)))",
       "(lhs (matmul (matmul ?x ?y) ?z)) (rhs (matmul (matmul ?x ?z) ?y))"
       " (when (= (rank ?x) 2) (same-shape ?x ?y) (same-shape ?y ?z))",
+      // The mean of two on one axis, of four on two.
+      "(class fast) (lhs (average-pool :kernel_shape ?k :strides ?s :pads ?p ?x))"
+      " (rhs (conv :strides ?s :pads ?p :group (dim ?x 1) :dilations (- (+ ?s 1) ?s) ?x"
+      " (fill :dtype (dtype ?x) :shape (append [(dim ?x 1) 1] ?k) :value 0.5)))"
+      " (when (all-equal ?k 2) (all-equal ?p 0))",
       // Squares of integers wrap; the log of a sum of other things than powers may not
       // be.
       "(lhs (abs (square ?x))) (rhs (square ?x))",
