@@ -22,6 +22,8 @@ static double number_of(const eg_proof *p, eg_scalar s) {
   return eg_scalar_at(p, s)->value;
 }
 
+static eg_scalar reciprocal(eg_proof *p, eg_scalar x);
+
 static bool commutes(eg_op op) {
   return (eg_op_info_of(op)->flags & EG_OPF_COMMUTES) != 0;
 }
@@ -196,8 +198,23 @@ static eg_scalar tangent(eg_proof *p, eg_scalar x) { // 2 sigmoid(2 x) - 1
   return sum(p, eg_scalar_scale(p, s, 2), number(p, -1));
 }
 
+// A sum of exponentials.
+static bool is_positive(const eg_proof *p, eg_scalar x) {
+  const eg_scalar_node *n = eg_scalar_at(p, x);
+  if (n->kind == EG_SCALAR_TOTAL && n->which == EG_FOLD_SUM)
+    return is_positive(p, n->kids[2]);
+  return is_call(p, x, EG_OP_EXP);
+}
+
 static eg_scalar exponential(eg_proof *p, eg_scalar x) { // exp(a + b) = exp a exp b
   const eg_scalar_node *n = eg_scalar_at(p, x);
+  bool minus =
+      n->kind == EG_SCALAR_SUM && n->count == 1 && n->value == 0 && n->factors[0] == -1;
+  eg_scalar power = minus ? n->kids[0] : x;
+  if (is_call(p, power, EG_OP_LOG) && is_positive(p, eg_scalar_at(p, power)->kids[0])) {
+    eg_scalar base = eg_scalar_at(p, power)->kids[0];
+    return minus ? reciprocal(p, base) : base;
+  }
   if (n->kind == EG_SCALAR_NUMBER) return number(p, exp(n->value));
   if (n->kind != EG_SCALAR_SUM || (n->count == 1 && n->value == 0))
     return eg_scalar_opaque(p, EG_OP_EXP, &x, 1);
@@ -208,7 +225,60 @@ static eg_scalar exponential(eg_proof *p, eg_scalar x) { // exp(a + b) = exp a e
   return made;
 }
 
+// x = exp(*out_power).
+static bool is_power(eg_proof *p, eg_scalar x, eg_scalar *out_power) {
+  if (is_call(p, x, EG_OP_EXP)) {
+    *out_power = eg_scalar_at(p, x)->kids[0];
+    return true;
+  }
+  if (!is_call(p, x, EG_OP_RECIPROCAL) || !is_positive(p, eg_scalar_at(p, x)->kids[0]))
+    return false;
+  *out_power =
+      eg_scalar_neg(p, eg_scalar_opaque(p, EG_OP_LOG, eg_scalar_at(p, x)->kids, 1));
+  return true;
+}
+
+// x = exp(*out_power) times what is returned. Powers that no sum around them counts stand
+// outside of it.
+static eg_scalar without_powers(eg_proof *p, eg_scalar x, eg_scalar *out_power) {
+  const eg_scalar_node *n = eg_scalar_at(p, x);
+  eg_scalar power;
+  if (is_power(p, x, out_power)) return number(p, 1);
+  *out_power = number(p, 0);
+  if (n->kind == EG_SCALAR_PRODUCT) {
+    eg_scalar rest = number(p, 1);
+    for (uint32_t i = 0; i < n->count; i++)
+      if (is_power(p, n->kids[i], &power))
+        *out_power = sum(p, *out_power, power);
+      else
+        rest = product(p, rest, n->kids[i]);
+    return rest;
+  }
+  if (n->kind != EG_SCALAR_TOTAL || n->which != EG_FOLD_SUM) return x;
+  uint32_t symbol = n->kids[0];
+  eg_poly size = n->kids[1];
+  eg_scalar inner, counted = number(p, 0), body = without_powers(p, n->kids[2], &inner);
+  const eg_scalar_node *powers = eg_scalar_at(p, inner);
+  if (powers->kind == EG_SCALAR_SUM) {
+    for (uint32_t i = 0; i < powers->count; i++) {
+      eg_scalar part = eg_scalar_scale(p, powers->kids[i], powers->factors[i]);
+      eg_scalar *to = eg_scalar_has(p, part, symbol) ? &counted : out_power;
+      *to = sum(p, *to, part);
+    }
+    *out_power = sum(p, *out_power, number(p, powers->value));
+  } else {
+    *(eg_scalar_has(p, inner, symbol) ? &counted : out_power) = inner;
+  }
+  if (eg_scalar_is_number(p, *out_power, 0)) return x;
+  *out_power = eg_scalar_simple(p, *out_power); // it is no longer within this sum
+  body = product(p, body, exponential(p, counted));
+  return eg_scalar_total(p, EG_FOLD_SUM, symbol, size, body);
+}
+
 static eg_scalar reciprocal(eg_proof *p, eg_scalar x) {
+  eg_scalar power, rest = without_powers(p, x, &power);
+  if (rest != x && !eg_scalar_is_number(p, rest, 1))
+    return product(p, exponential(p, eg_scalar_neg(p, power)), reciprocal(p, rest));
   const eg_scalar_node *n = eg_scalar_at(p, x);
   if (n->kind == EG_SCALAR_NUMBER && n->value != 0) return number(p, 1 / n->value);
   if (is_call(p, x, EG_OP_RECIPROCAL)) return n->kids[0];
@@ -227,9 +297,16 @@ static eg_scalar reciprocal(eg_proof *p, eg_scalar x) {
   return eg_scalar_opaque(p, EG_OP_RECIPROCAL, &x, 1);
 }
 
+// log(exp a b) = a + log b; log(1 / x) = -log x
 static eg_scalar logarithm(eg_proof *p, eg_scalar x) {
-  if (is_call(p, x, EG_OP_EXP)) return eg_scalar_at(p, x)->kids[0];
-  return eg_scalar_opaque(p, EG_OP_LOG, &x, 1);
+  eg_scalar powers, rest = without_powers(p, x, &powers);
+  if (is_call(p, rest, EG_OP_RECIPROCAL))
+    rest = eg_scalar_neg(p, logarithm(p, eg_scalar_at(p, rest)->kids[0]));
+  else if (!eg_scalar_is_number(p, rest, 1))
+    rest = eg_scalar_opaque(p, EG_OP_LOG, &rest, 1);
+  else
+    rest = number(p, 0);
+  return sum(p, powers, rest);
 }
 
 static eg_scalar softplus(eg_proof *p, eg_scalar x) {
@@ -238,6 +315,9 @@ static eg_scalar softplus(eg_proof *p, eg_scalar x) {
 
 static eg_scalar root(eg_proof *p, eg_scalar x) {
   if (is_number(p, x) && number_of(p, x) >= 0) return number(p, sqrt(number_of(p, x)));
+  const eg_scalar_node *n = eg_scalar_at(p, x);
+  if (n->kind == EG_SCALAR_PRODUCT && n->count == 2 && n->kids[0] == n->kids[1])
+    return even(p, EG_OP_ABS, n->kids[0]);
   return eg_scalar_opaque(p, EG_OP_SQRT, &x, 1);
 }
 
@@ -356,9 +436,26 @@ static eg_scalar whole(eg_proof *p, eg_op op, eg_scalar x) { // floor, ceil, rou
   return eg_scalar_opaque(p, op, &x, 1);
 }
 
+static bool is_square(const eg_proof *p, eg_scalar x) {
+  const eg_scalar_node *n = eg_scalar_at(p, x);
+  bool multiplies = n->kind == EG_SCALAR_PRODUCT || is_call(p, x, EG_OP_MUL);
+  return multiplies && n->count == 2 && n->kids[0] == n->kids[1];
+}
+
+// Not below 0, and no -0: a maximum with 0, of real numbers a square (those of integers
+// wrap).
+static bool is_above_zero(const eg_proof *p, eg_scalar x) {
+  const eg_scalar_node *n = eg_scalar_at(p, x);
+  bool found = !p->in_integers && is_square(p, x);
+  if (!p->is_exact && is_call(p, x, EG_OP_MAX))
+    for (uint32_t i = 0; i < n->count; i++)
+      found = found || (is_number(p, n->kids[i]) && number_of(p, n->kids[i]) >= 0);
+  return found;
+}
+
 static eg_scalar magnitude(eg_proof *p, eg_scalar x) {
   const eg_scalar_node *n = eg_scalar_at(p, x);
-  if (is_call(p, x, EG_OP_ABS)) return x;
+  if (is_call(p, x, EG_OP_ABS) || is_above_zero(p, x)) return x;
   if (p->is_exact)
     return is_call(p, x, EG_OP_NEG) ? magnitude(p, n->kids[0])
                                     : eg_scalar_opaque(p, EG_OP_ABS, &x, 1);
@@ -420,7 +517,9 @@ static bool in_every_class(eg_proof *p, eg_op op, const eg_scalar *k, uint32_t c
 
 static eg_scalar in_exact(eg_proof *p, eg_op op, const eg_scalar *k, uint32_t count) {
   switch ((int)op) {
-  case EG_OP_RELU: return idempotent(p, op, k, count);
+  case EG_OP_RELU:
+    if (!p->in_integers && is_call(p, k[0], EG_OP_ABS)) return k[0];
+    return idempotent(p, op, k, count);
   case EG_OP_CLIP:
     if (eg_scalar_is_number(p, k[1], -(double)INFINITY) &&
         eg_scalar_is_number(p, k[2], (double)INFINITY))
@@ -437,8 +536,12 @@ static eg_scalar in_exact(eg_proof *p, eg_op op, const eg_scalar *k, uint32_t co
     members left = members_of(p, op, k[0]), right = members_of(p, op, k[1]);
     if (left.count + right.count > MEMBERS)
       eg_proof_leave(p, EG_PROOF_GIVEN_UP, "maxima become too long");
-    memcpy(left.list + left.count, right.list, right.count * sizeof *left.list);
-    left.count += right.count;
+    for (uint32_t i = 0; i < right.count; i++) { // of what is there, nothing new
+      bool known = false;
+      for (uint32_t n = 0; n < left.count; n++)
+        known = known || left.list[n] == right.list[i];
+      if (!known) left.list[left.count++] = right.list[i];
+    }
     return join(p, op, &left);
   }
   default: return eg_scalar_opaque(p, op, k, count);

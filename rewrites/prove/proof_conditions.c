@@ -120,6 +120,19 @@ static void mark_dtype(eg_case *c, eg_rule_function f, eg_value v) {
                f == EG_RULE_FN_IS_BOOL);
 }
 
+// There is an element: no size is 0.
+static void has_elements(eg_case *c, const eg_rule_expr *e) {
+  const eg_rule_expr *of = &c->rule->exprs[e->args[0]];
+  const eg_rule_expr *number = &c->rule->exprs[e->args[1]];
+  if (e->function != EG_RULE_FN_GT || of->form != EG_RULE_EXPR_CALL ||
+      of->function != EG_RULE_FN_ELEMENTS || number->form != EG_RULE_EXPR_CONSTANT ||
+      number->constant.i < 0)
+    return;
+  const eg_shape *shape = shape_of(c, eg_case_expr(c, of->args[0]));
+  for (uint32_t i = 0; i < shape->rank; i++)
+    eg_case_need_natural(c, eg_poly_sub(c->p, shape->dims[i], eg_poly_const(c->p, 1)));
+}
+
 static void assume_true(eg_case *c, const eg_rule_expr *e) {
   eg_value a[3] = {{.kind = EG_VALUE_OPEN}};
   for (uint32_t i = 0; i < e->arg_count && i < 3; i++)
@@ -132,7 +145,10 @@ static void assume_true(eg_case *c, const eg_rule_expr *e) {
   case EG_RULE_FN_LT:
   case EG_RULE_FN_LE:
   case EG_RULE_FN_GT:
-  case EG_RULE_FN_GE: compare(c, e->function, a[0], a[1], true); break;
+  case EG_RULE_FN_GE:
+    has_elements(c, e);
+    compare(c, e->function, a[0], a[1], true);
+    break;
   case EG_RULE_FN_IS_FLOAT:
   case EG_RULE_FN_IS_INT:
   case EG_RULE_FN_IS_BOOL: mark_dtype(c, e->function, a[0]); break;

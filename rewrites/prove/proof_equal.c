@@ -70,10 +70,15 @@ static bool same_integer(eg_proof *p, eg_poly a, eg_poly b) {
 
 // Each of a is the same as another one of b.
 static bool match_all(eg_proof *p, const eg_scalar_node *a, const eg_scalar_node *b) {
-  bool used[MEMBERS] = {false};
+  bool used[MEMBERS] = {false}, done[MEMBERS] = {false};
   if (a->count != b->count || a->count > MEMBERS) return false;
+  for (uint32_t i = 0; i < a->count; i++) // the same ones first: no other way is better
+    for (uint32_t k = 0; k < b->count && !done[i]; k++)
+      if (!used[k] && a->kids[i] == b->kids[k] &&
+          (a->factors == NULL || eg_numbers_agree(a->factors[i], b->factors[k])))
+        done[i] = used[k] = true;
   for (uint32_t i = 0; i < a->count; i++) {
-    bool found = false;
+    bool found = done[i];
     for (uint32_t k = 0; k < b->count && !found; k++) {
       if (used[k]) continue;
       if (a->factors != NULL && !eg_numbers_agree(a->factors[i], b->factors[k])) continue;
@@ -132,22 +137,51 @@ static nest nest_of(const eg_proof *p, eg_scalar s) {
   return made;
 }
 
+// The symbols of a nest that are known (bits) stand for these indices. They differ, and
+// nothing within the nest binds them again.
+static eg_branch put_indices(eg_proof *p, const nest *n, const eg_poly *indices,
+                             uint32_t known) {
+  eg_branch branch = eg_branch_open(p);
+  for (uint32_t i = 0; i < n->count; i++)
+    if ((known >> i & 1) != 0) eg_replace(p, n->symbols[i], indices[i]);
+  return branch;
+}
+
+static eg_scalar body_at(eg_proof *p, const nest *n, const eg_poly *indices) {
+  eg_branch branch = put_indices(p, n, indices, UINT32_MAX);
+  eg_scalar made = eg_scalar_simple(p, n->body);
+  eg_branch_close(p, branch);
+  return made;
+}
+
+static eg_poly size_at(eg_proof *p, const nest *n, uint32_t i, const eg_poly *indices,
+                       uint32_t known) {
+  eg_branch branch = put_indices(p, n, indices, known);
+  eg_poly made = eg_poly_canonical(p, n->sizes[i]);
+  eg_branch_close(p, branch);
+  return made;
+}
+
+/// Indices of two nests: index k of one side may be any of the other.
+typedef struct pairing {
+  eg_poly a[NESTED], b[NESTED];
+} pairing;
+
 // The indices of a from `next` on, each with one of b that is not taken; then the bodies.
-static bool match_nests(eg_proof *p, const nest *a, const nest *b, uint32_t next,
-                        uint32_t taken) {
-  if (next == a->count) return eg_scalar_equal(p, a->body, b->body);
-  if (p->symbols.data[a->symbols[next]].instead != EG_PROOF_NONE) return false;
+static bool match_nests(eg_proof *p, const nest *a, const nest *b, pairing *at,
+                        uint32_t next, uint32_t taken) {
+  if (next == a->count)
+    return eg_scalar_equal(p, body_at(p, a, at->a), body_at(p, b, at->b));
+  eg_poly size = size_at(p, a, next, at->a, (UINT32_C(1) << next) - 1);
   for (uint32_t k = 0; k < b->count; k++) {
-    if (p->symbols.data[b->symbols[k]].instead != EG_PROOF_NONE) continue;
     if ((taken >> k & 1) != 0) continue;
     if (p->is_exact && k != next) continue;
-    if (!same_integer(p, a->sizes[next], b->sizes[k])) continue;
+    if (!same_integer(p, size, size_at(p, b, k, at->b, taken))) continue;
     eg_branch branch = eg_branch_open(p);
     eg_poly index = eg_poly_symbol(p, true);
-    eg_assume_below(p, index, a->sizes[next]);
-    eg_replace(p, a->symbols[next], index);
-    eg_replace(p, b->symbols[k], index);
-    bool same = match_nests(p, a, b, next + 1, taken | UINT32_C(1) << k);
+    eg_assume_below(p, index, size);
+    at->a[next] = at->b[k] = index;
+    bool same = match_nests(p, a, b, at, next + 1, taken | UINT32_C(1) << k);
     eg_branch_close(p, branch);
     if (same) return true;
   }
@@ -157,16 +191,8 @@ static bool match_nests(eg_proof *p, const nest *a, const nest *b, uint32_t next
 static bool match_totals(eg_proof *p, eg_scalar a, eg_scalar b) {
   if (eg_scalar_at(p, a)->which != eg_scalar_at(p, b)->which) return false;
   nest x = nest_of(p, a), y = nest_of(p, b);
-  if (x.count != y.count) return false;
-  for (uint32_t i = 0; i < x.count; i++)
-    for (uint32_t k = 0; k < y.count; k++)
-      if (x.symbols[i] ==
-          y.symbols[k]) { // the same index on both sides: give it two names
-        eg_poly fresh = eg_poly_symbol(p, true);
-        y.body = eg_scalar_rename(p, y.body, y.symbols[k], fresh);
-        y.symbols[k] = eg_poly_symbol_of(p, fresh);
-      }
-  return match_nests(p, &x, &y, 0, 0);
+  pairing at;
+  return x.count == y.count && match_nests(p, &x, &y, &at, 0, 0);
 }
 
 static bool is_unordered(const eg_proof *p, const eg_scalar_node *n) {

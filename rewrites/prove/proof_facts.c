@@ -63,6 +63,13 @@ static eg_poly rebuild(eg_proof *p, eg_poly a) {
   return sum;
 }
 
+// Puts down what holds of polynomial `at` in this version of the facts.
+static void note(eg_proof *p, eg_memos *memos, eg_poly at, eg_memo memo) {
+  if (memos->len <= at && eg_memos_resize(memos, p->polys.len + 64) != EGRAPH_OK)
+    eg_proof_leave(p, EG_PROOF_MEMORY, "memory");
+  memos->data[at] = memo;
+}
+
 eg_poly eg_poly_canonical(eg_proof *p, eg_poly a) {
   if (is_settled(p, a)) return a;
   if (a < p->canonical.len && p->canonical.data[a].version == p->version)
@@ -72,10 +79,7 @@ eg_poly eg_poly_canonical(eg_proof *p, eg_poly a) {
     eg_proof_leave(p, EG_PROOF_GIVEN_UP, "sizes that are nested too deeply");
   eg_poly result = rebuild(p, a);
   p->nested--;
-  if (p->canonical.len < p->polys.len &&
-      eg_memos_resize(&p->canonical, p->polys.len + 64) != EGRAPH_OK)
-    eg_proof_leave(p, EG_PROOF_MEMORY, "memory");
-  p->canonical.data[a] = (eg_memo){.version = version, .result = result};
+  note(p, &p->canonical, a, (eg_memo){.version = version, .result = result});
   return result;
 }
 
@@ -322,10 +326,16 @@ bool eg_is_natural(eg_proof *p, eg_poly a) {
   a = eg_poly_canonical(p, a);
   if (eg_poly_is_const(p, a, &number)) return number >= 0;
   if (is_plainly_natural(p, a, 4)) return true;
+  if (a < p->natural.len && p->natural.data[a].version == p->version)
+    return p->natural.data[a].result != 0;
   if (p->depth >= DEPTH) return false;
+  uint32_t version = p->version;
   p->depth++;
   bool result = follows(p, a);
   p->depth--;
+  // A question within another one, or about a fact itself, may be answered too weakly.
+  if (result || (p->depth == 0 && !p->in_facts && !p->in_pairings))
+    note(p, &p->natural, a, (eg_memo){.version = version, .result = result});
   return result;
 }
 
@@ -450,30 +460,70 @@ static void assume_equal(eg_proof *p, eg_poly a, eg_poly b) {
   p->nested--;
 }
 
-static void settle(eg_proof *p) {
+static void settle_pair(eg_proof *p, eg_pairing pair) {
   eg_poly one = eg_poly_const(p, 1);
-  for (size_t i = 0; i < p->pairings.len && !p->is_impossible; i++) {
-    eg_pairing pair = p->pairings.data[i];
-    eg_poly a = eg_poly_canonical(p, pair.a), b = eg_poly_canonical(p, pair.b);
-    if (a == b || a == one) continue;
-    if (b == one) {
-      if (pair.one_way) assume_equal(p, a, one);
-      continue;
-    }
-    if (!eg_is_nonzero(p, eg_poly_sub(p, a, one))) continue;
-    if (!pair.one_way && !eg_is_nonzero(p, eg_poly_sub(p, b, one))) continue;
-    assume_equal(p, a, b);
+  eg_poly a = eg_poly_canonical(p, pair.a), b = eg_poly_canonical(p, pair.b);
+  if (a == b || a == one) return;
+  if (b == one) {
+    if (pair.one_way) assume_equal(p, a, one);
+    return;
   }
+  if (!eg_is_nonzero(p, eg_poly_sub(p, a, one))) return;
+  if (!pair.one_way && !eg_is_nonzero(p, eg_poly_sub(p, b, one))) return;
+  assume_equal(p, a, b);
+}
+
+static void settle(eg_proof *p) {
+  for (size_t i = 0; i < p->pairings.len && !p->is_impossible; i++)
+    settle_pair(p, p->pairings.data[i]);
+}
+
+static bool is_known_pairing(const eg_proof *p, eg_pairing pair) {
+  for (size_t i = 0; i < p->pairings.len; i++) {
+    const eg_pairing *known = &p->pairings.data[i];
+    if (known->a == pair.a && known->b == pair.b && known->one_way >= pair.one_way)
+      return true;
+  }
+  return false;
+}
+
+// a = s b with a symbol s that is not 0: b = 0.
+static eg_poly without_factors(eg_proof *p, eg_poly a) {
+  if (poly(p, a)->count == 0) return a;
+  eg_product first = poly(p, a)->terms[0],
+             last = poly(p, a)->terms[poly(p, a)->count - 1];
+  const eg_product *least = first.degree < last.degree ? &first : &last;
+  for (uint32_t i = 0; i < least->degree; i++) {
+    eg_poly rest, factor = single(p, least->symbols[i]);
+    if (eg_is_nonzero(p, factor) && eg_poly_divide(p, a, factor, &rest)) a = rest;
+  }
+  return a;
+}
+
+// A product of naturals is 1: each of them is.
+static bool assume_ones(eg_proof *p, eg_poly a) {
+  const eg_polynomial *n = poly(p, a);
+  if (n->count != 2 || n->terms[0].degree != 0 || n->terms[1].degree < 2) return false;
+  eg_product product = n->terms[1];
+  if (n->terms[0].factor * product.factor != -1) return false;
+  for (uint32_t i = 0; i < product.degree; i++)
+    if (p->symbols.data[product.symbols[i]].kind != EG_SYMBOL_FREE ||
+        !p->symbols.data[product.symbols[i]].is_natural)
+      return false;
+  for (uint32_t i = 0; i < product.degree; i++)
+    eg_assume_zero(p, eg_poly_sub(p, single(p, product.symbols[i]), eg_poly_const(p, 1)));
+  return true;
 }
 
 void eg_assume_zero(eg_proof *p, eg_poly a) {
   eg_proof_step(p);
   int64_t number;
-  a = eg_poly_canonical(p, a);
+  a = without_factors(p, eg_poly_canonical(p, a));
   if (eg_poly_is_const(p, a, &number)) {
     if (number != 0) p->is_impossible = true;
     return;
   }
+  if (assume_ones(p, a)) return;
   eg_poly value;
   uint32_t symbol = solved_symbol(p, a, &value);
   if (symbol != EG_PROOF_NONE) {
@@ -508,10 +558,11 @@ void eg_assume_pairing(eg_proof *p, eg_poly a, eg_poly b, bool one_way) {
     return;
   }
   eg_pairing pair = {.a = a, .b = b, .one_way = one_way};
+  if (is_known_pairing(p, pair)) return;
   if (eg_pairings_push(&p->pairings, pair) != EGRAPH_OK)
     eg_proof_leave(p, EG_PROOF_MEMORY, "memory");
-  changed(p);
-  settle(p);
+  if (one_way) changed(p); // the others change no canonical form
+  settle_pair(p, pair);
 }
 
 void eg_assume_below(eg_proof *p, eg_poly a, eg_poly b) {

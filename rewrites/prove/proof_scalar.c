@@ -95,7 +95,8 @@ bool eg_scalar_has(const eg_proof *p, eg_scalar s, uint32_t symbol) {
       if (eg_poly_has(p, n->kids[i], symbol)) return true;
     return false;
   case EG_SCALAR_TOTAL:
-    return eg_poly_has(p, n->kids[1], symbol) || eg_scalar_has(p, n->kids[2], symbol);
+    return n->kids[0] == symbol || eg_poly_has(p, n->kids[1], symbol) ||
+           eg_scalar_has(p, n->kids[2], symbol);
   case EG_SCALAR_CHOICE:
     return eg_poly_has(p, n->kids[0], symbol) || eg_scalar_has(p, n->kids[1], symbol) ||
            eg_scalar_has(p, n->kids[2], symbol);
@@ -104,6 +105,27 @@ bool eg_scalar_has(const eg_proof *p, eg_scalar s, uint32_t symbol) {
       if (eg_scalar_has(p, n->kids[i], symbol)) return true;
     return false;
   }
+}
+
+// Bound around here, replaced, or in what replaces another symbol.
+static bool is_in_use(const eg_proof *p, uint32_t symbol) {
+  const eg_symbol *s = &p->symbols.data[symbol];
+  bool found = s->is_bound || s->instead != EG_PROOF_NONE;
+  for (size_t i = 0; i < p->replaced.len && !found; i++)
+    found = eg_poly_has(p, p->symbols.data[p->replaced.data[i]].instead, symbol);
+  return found;
+}
+
+uint32_t eg_scalar_index(eg_proof *p, eg_scalar a, eg_scalar b) {
+  for (uint32_t i = 0; i < p->index_count; i++) {
+    uint32_t symbol = p->indices[i];
+    if (!is_in_use(p, symbol) && (a == EG_PROOF_NONE || !eg_scalar_has(p, a, symbol)) &&
+        (b == EG_PROOF_NONE || !eg_scalar_has(p, b, symbol)))
+      return symbol;
+  }
+  if (p->index_count == EG_PROOF_INDICES)
+    eg_proof_leave(p, EG_PROOF_GIVEN_UP, "too many sums in one another");
+  return p->indices[p->index_count++] = eg_poly_symbol_of(p, eg_poly_symbol(p, true));
 }
 
 // ---- sums -------------------------------------------------------------------------
@@ -200,11 +222,27 @@ static eg_scalar exact_product(eg_proof *p, eg_scalar a, eg_scalar b) {
   if (eg_scalar_is_number(p, b, 1)) return a;
   if (eg_scalar_is_number(p, a, -1)) return eg_scalar_neg(p, b);
   if (eg_scalar_is_number(p, b, -1)) return eg_scalar_neg(p, a);
+  if (a == b && is_call(p, a, EG_OP_ABS)) // |x| |x| = x x
+    return exact_product(p, eg_scalar_at(p, a)->kids[0], eg_scalar_at(p, a)->kids[0]);
   if (is_call(p, a, EG_OP_NEG))
     return eg_scalar_neg(p, exact_product(p, eg_scalar_at(p, a)->kids[0], b));
   if (is_call(p, b, EG_OP_NEG))
     return eg_scalar_neg(p, exact_product(p, a, eg_scalar_at(p, b)->kids[0]));
   return pair(p, EG_OP_MUL, a, b);
+}
+
+static bool has_opposite_powers(eg_proof *p, const eg_scalar *kids, uint32_t count,
+                                uint32_t *out_i, uint32_t *out_k) {
+  for (uint32_t i = 0; i < count; i++)
+    for (uint32_t k = i + 1; k < count && is_call(p, kids[i], EG_OP_EXP); k++) {
+      if (!is_call(p, kids[k], EG_OP_EXP)) continue;
+      eg_scalar x = eg_scalar_at(p, kids[i])->kids[0];
+      if (eg_scalar_neg(p, x) != eg_scalar_at(p, kids[k])->kids[0]) continue;
+      *out_i = i;
+      *out_k = k;
+      return true;
+    }
+  return false;
 }
 
 // Factors that are neither numbers, sums, totals nor choices.
@@ -222,6 +260,13 @@ static eg_scalar plain_product(eg_proof *p, eg_scalar a, eg_scalar b) {
         kids[at] = kids[at - 1];
       kids[at] = kid;
     }
+  }
+  uint32_t left, right;
+  if (has_opposite_powers(p, kids, count, &left, &right)) { // exp y exp -y = 1
+    eg_scalar rest = eg_scalar_number(p, 1);
+    for (uint32_t k = 0; k < count; k++)
+      if (k != left && k != right) rest = eg_scalar_mul(p, rest, kids[k]);
+    return rest;
   }
   for (uint32_t i = 0; i + 1 < count; i++) // |x| |x| = x x
     if (kids[i] == kids[i + 1] && is_call(p, kids[i], EG_OP_ABS)) {
@@ -268,12 +313,15 @@ eg_scalar eg_scalar_mul(eg_proof *p, eg_scalar a, eg_scalar b) {
     uint32_t symbol = n->kids[0];
     eg_scalar body = n->kids[2];
     eg_poly size = n->kids[1];
-    if (eg_scalar_has(p, b, symbol)) { // the same total twice
-      eg_poly fresh = eg_poly_symbol(p, true);
-      body = eg_scalar_rename(p, body, symbol, fresh);
-      symbol = eg_poly_symbol_of(p, fresh);
+    if (eg_scalar_has(p, b, symbol)) { // the same index twice
+      uint32_t other = eg_scalar_index(p, body, b);
+      body = eg_scalar_rename(p, body, symbol, p->symbols.data[other].own);
+      symbol = other;
     }
-    return eg_scalar_total(p, EG_FOLD_SUM, symbol, size, eg_scalar_mul(p, body, b));
+    p->symbols.data[symbol].is_bound = true;
+    eg_scalar all = eg_scalar_mul(p, body, b);
+    p->symbols.data[symbol].is_bound = false;
+    return eg_scalar_total(p, EG_FOLD_SUM, symbol, size, all);
   }
   case 1:
     return eg_scalar_choice(p, n->kids[0], eg_scalar_mul(p, n->kids[1], b),
@@ -332,11 +380,11 @@ static bool parted(eg_proof *p, uint32_t symbol, eg_poly size, const eg_scalar_n
   eg_poly rest = eg_poly_sub(p, size, place);
   if (!eg_is_natural(p, place) || !eg_is_natural(p, rest)) return false;
   eg_scalar low = n->kids[above ? 2 : 1], high = n->kids[above ? 1 : 2];
-  eg_poly fresh = eg_poly_symbol(p, true);
-  high = eg_scalar_rename(p, high, symbol, eg_poly_add(p, fresh, place));
+  uint32_t other = eg_scalar_index(p, high, EG_PROOF_NONE);
+  eg_poly moved = eg_poly_add(p, p->symbols.data[other].own, place);
+  high = eg_scalar_rename(p, high, symbol, moved);
   eg_scalar first = eg_scalar_total(p, EG_FOLD_SUM, symbol, place, low);
-  eg_scalar second =
-      eg_scalar_total(p, EG_FOLD_SUM, eg_poly_symbol_of(p, fresh), rest, high);
+  eg_scalar second = eg_scalar_total(p, EG_FOLD_SUM, other, rest, high);
   *out = eg_scalar_add(p, first, second);
   return true;
 }
@@ -381,6 +429,17 @@ eg_scalar eg_scalar_total(eg_proof *p, eg_fold fold, uint32_t symbol, eg_poly si
                                             .kids = (uint32_t[]){symbol, size, body}});
 }
 
+// A total whose index is not the first one that is free here gets that one, so that it is
+// the same wherever it was made.
+static eg_scalar with_first_index(eg_proof *p, uint32_t *symbol, eg_scalar body) {
+  uint32_t first = eg_scalar_index(p, body, EG_PROOF_NONE);
+  for (uint32_t i = 0; p->indices[i] != first; i++)
+    if (p->indices[i] == *symbol) return body;
+  body = eg_scalar_rename(p, body, *symbol, p->symbols.data[first].own);
+  *symbol = first;
+  return body;
+}
+
 // ---- with facts -------------------------------------------------------------------
 
 static eg_scalar rebuild(eg_proof *p, const eg_scalar_node *n) {
@@ -414,11 +473,17 @@ static eg_scalar rebuild(eg_proof *p, const eg_scalar_node *n) {
   }
   case EG_SCALAR_TOTAL: {
     eg_poly size = eg_poly_canonical(p, n->kids[1]);
+    uint32_t symbol = n->kids[0];
+    if (is_in_use(p, symbol)) // what is known of it is of another fold
+      eg_proof_leave(p, EG_PROOF_GIVEN_UP, "sums in one another with one index");
+    eg_scalar body = with_first_index(p, &symbol, n->kids[2]);
+    p->symbols.data[symbol].is_bound = true;
     eg_branch branch = eg_branch_open(p);
-    eg_assume_below(p, p->symbols.data[n->kids[0]].own, size);
-    eg_scalar body = eg_scalar_simple(p, n->kids[2]);
+    eg_assume_below(p, p->symbols.data[symbol].own, size);
+    body = eg_scalar_simple(p, body);
     eg_branch_close(p, branch);
-    return eg_scalar_total(p, (eg_fold)n->which, n->kids[0], size, body);
+    p->symbols.data[symbol].is_bound = false;
+    return eg_scalar_total(p, (eg_fold)n->which, symbol, size, body);
   }
   case EG_SCALAR_CHOICE: {
     eg_poly condition = eg_poly_canonical(p, n->kids[0]);

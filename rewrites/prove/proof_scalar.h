@@ -60,6 +60,10 @@ eg_scalar eg_scalar_size(eg_proof *p, eg_poly size);
 eg_scalar eg_scalar_key(eg_proof *p, uint32_t key);
 eg_scalar eg_scalar_read(eg_proof *p, uint32_t tensor, const eg_poly *at, uint32_t rank);
 
+/// The first symbol for the index of a fold that is not in use around it, nor in a or b
+/// (EG_PROOF_NONE: nothing): folds that are nested alike have one number.
+uint32_t eg_scalar_index(eg_proof *p, eg_scalar a, eg_scalar b);
+
 // Of numbers; `is_real`: known to be floating point.
 eg_scalar eg_scalar_add(eg_proof *p, eg_scalar a, eg_scalar b);
 eg_scalar eg_scalar_scale(eg_proof *p, eg_scalar a, double factor);

@@ -210,13 +210,16 @@ eg_scalar eg_case_flat(eg_case *c, uint32_t term, eg_poly offset) {
 eg_loop eg_loop_begin(eg_case *c, eg_poly size) {
   eg_proof *p = c->p;
   eg_loop loop = {.branch = eg_branch_open(p), .size = size};
-  loop.index = eg_poly_symbol(p, true);
+  uint32_t symbol = eg_scalar_index(p, EG_PROOF_NONE, EG_PROOF_NONE);
+  loop.index = p->symbols.data[symbol].own;
+  p->symbols.data[symbol].is_bound = true;
   eg_assume_below(p, loop.index, size);
   return loop;
 }
 
 eg_scalar eg_loop_end(eg_case *c, const eg_loop *loop, eg_fold fold, eg_scalar body) {
+  uint32_t symbol = eg_poly_symbol_of(c->p, loop->index);
   eg_branch_close(c->p, loop->branch);
-  return eg_scalar_total(c->p, fold, eg_poly_symbol_of(c->p, loop->index), loop->size,
-                         body);
+  c->p->symbols.data[symbol].is_bound = false;
+  return eg_scalar_total(c->p, fold, symbol, loop->size, body);
 }

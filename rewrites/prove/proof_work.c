@@ -29,6 +29,7 @@ static void init_tables(eg_proof *p) {
   eg_pairings_init(&p->pairings, p->alloc);
   eg_u32s_init(&p->replaced, p->alloc);
   eg_memos_init(&p->canonical, p->alloc);
+  eg_memos_init(&p->natural, p->alloc);
   eg_scalar_nodes_init(&p->scalars, p->alloc);
   eg_memos_init(&p->simple, p->alloc);
   eg_scalar_pairs_init(&p->orders, p->alloc);
@@ -44,7 +45,7 @@ void eg_proof_init(eg_proof *p, egraph_allocator alloc) {
 void eg_proof_clear(eg_proof *p) {
   eg_arena_deinit(&p->arena);
   p->polys.len = p->symbols.len = p->facts.len = p->pairings.len = 0;
-  p->replaced.len = p->canonical.len = p->scalars.len = 0;
+  p->replaced.len = p->canonical.len = p->natural.len = p->scalars.len = 0;
   p->simple.len = p->orders.len = p->tensors.len = 0;
   memset(p->questions, 0, sizeof p->questions);
   memset(p->poly_heads, 0xff, sizeof p->poly_heads);
@@ -52,7 +53,7 @@ void eg_proof_clear(eg_proof *p) {
   p->is_impossible = p->in_pairings = p->in_facts = p->in_integers = false;
   p->nested = 0;
   p->version = p->versions = 1;
-  p->depth = p->reals = p->chosen = 0;
+  p->depth = p->reals = p->chosen = p->index_count = 0;
   p->reason = NULL;
   p->splits = 0;
 }
@@ -65,6 +66,7 @@ void eg_proof_deinit(eg_proof *p) {
   eg_pairings_deinit(&p->pairings);
   eg_u32s_deinit(&p->replaced);
   eg_memos_deinit(&p->canonical);
+  eg_memos_deinit(&p->natural);
   eg_scalar_nodes_deinit(&p->scalars);
   eg_memos_deinit(&p->simple);
   eg_scalar_pairs_deinit(&p->orders);

@@ -27,6 +27,7 @@ enum {
   EG_PROOF_TERMS = 48,  // of a polynomial
   EG_PROOF_FACTOR = 1 << 30,
   EG_PROOF_CHOICES = 256, // open choices of a case
+  EG_PROOF_INDICES = 64,  // of folds
 };
 #define EG_PROOF_NONE UINT32_MAX
 
@@ -43,6 +44,7 @@ typedef struct eg_symbol {
   eg_symbol_kind kind;
   eg_poly a, b;
   bool is_natural; // FREE: known to be >= 0
+  bool is_bound;   // the index of a fold that is being gone into
   eg_poly own;     // the polynomial that is this symbol
   eg_poly instead; // what it is equal to, or EG_PROOF_NONE
 } eg_symbol;
@@ -124,6 +126,7 @@ typedef struct eg_proof {
   bool is_impossible;
   uint32_t version, versions; // of the facts
   eg_memos canonical;         // by polynomial
+  eg_memos natural;           // by polynomial: whether it is known to be >= 0
   uint32_t depth;             // of questions about integers
   bool in_pairings, in_facts; // looking through them
   uint32_t nested;            // canonical forms within canonical forms
@@ -139,6 +142,7 @@ typedef struct eg_proof {
   eg_poly wish;            // a size whose being 1 or not would decide a comparison
   uint32_t splits;         // branches within branches
   uint32_t reals;          // symbols for real numbers
+  uint32_t indices[EG_PROOF_INDICES], index_count; // symbols for indices of folds
   // Choices: which case this is.
   uint32_t choice[EG_PROOF_CHOICES], options[EG_PROOF_CHOICES];
   uint32_t choices, chosen; // recorded, taken so far
