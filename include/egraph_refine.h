@@ -23,8 +23,8 @@ typedef struct egraph_rule_guard {
 /// Looks for the weakest guard of every rule that does not hold, and for conditions of
 /// those that hold which are stronger than they need be. Both by instances, of which the
 /// guard keeps most, and confirmed by verification; a both-ways rule is one, one with
-/// parameters is looked at in its first case, those with parallel operators are left out. What `report` (may be NULL) is given lasts as long as
-/// the call.
+/// parameters is looked at in its first case, those with parallel operators are left out.
+/// What `report` (may be NULL) is given lasts as long as the call.
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_rules_guards(
     const egraph_rules *rules, uint64_t seed,
     void (*report)(void *user, const egraph_rule_guard *guard), void *user);

@@ -24,9 +24,10 @@ typedef struct eg_guard_finding {
   const char *detail; // in words; REFUTED: the counterexample
 } eg_guard_finding;
 
-/// Looks at every rule, a both-ways one once, one with parameters in its first case. The guard found is the one that most of the
-/// instances keep on which the rule holds, and none on which it does not; it is verified
-/// with three seeds. Equal seeds, equal findings. Fails with EGRAPH_E_MEMORY.
+/// Looks at every rule, a both-ways one once, one with parameters in its first case. The
+/// guard found is the one that most of the instances keep on which the rule holds, and
+/// none on which it does not; it is verified with three seeds. Equal seeds, equal
+/// findings. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_guards_check(const eg_rules *rules, uint64_t seed,
                               void (*report)(void *user, const eg_guard_finding *finding),
                               void *user);
