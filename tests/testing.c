@@ -141,7 +141,16 @@ uint64_t test_seed(uint64_t fallback) {
   return seed;
 }
 
+bool test_is_sanitized(void) {
+#ifdef EG_SANITIZED
+  return true;
+#else
+  return false;
+#endif
+}
+
 size_t test_rounds(size_t usual) {
+  if (test_is_sanitized()) usual = (usual + 3) / 4;
   return usual * (size_t)environment_number("EG_TEST_SCALE", 1);
 }
 

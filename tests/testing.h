@@ -42,7 +42,11 @@ void test_every_allocation_failing(egraph_status (*body)(egraph_allocator, void 
 
 /// Seed of the random tests: EG_TEST_SEED from the environment or `fallback`; printed.
 uint64_t test_seed(uint64_t fallback);
-/// Rounds of a random test: `usual`, times EG_TEST_SCALE from the environment when set.
+/// Under sanitizers code runs many times slower, and few instances show an error of
+/// memory as well as many: random tests take a part of theirs.
+bool test_is_sanitized(void);
+/// Rounds of a random test: `usual`, a quarter of it under sanitizers (one at least),
+/// times EG_TEST_SCALE from the environment when set.
 size_t test_rounds(size_t usual);
 
 /// Sets a variable of the environment; no thread may read it meanwhile.

@@ -80,7 +80,7 @@ matches simulate-report.json '"exchanges":\{"basis":"measured","channel":"local"
 for search in alpa-stages megatron-grid min-cut; do
   report stages-report plan mlp.egraph --machine 'host*2' --no-measure --train sgd --loss mean-squared-error --micro-batches 2 --search $search
 done
-report plan-report plan mlp.egraph --no-measure --machine 'host*2' --train sgd --loss mean-squared-error --overlap
+report plan-report plan mlp.egraph --no-measure --machine 'host*2' --train sgd --loss mean-squared-error --overlap --work 200
 expect 0 '' '' bench compare --models dlrm,tensat-squeezenet --machine dgx-h100 --nodes 1 --work 10 --search egraph,single-device --json compare.json
 valid compare-report compare.json
 report rules-report rules
@@ -102,7 +102,13 @@ printf '(egraph-rules 1)(rule mine (source "test")(lhs (relu (relu ?x)))(rhs (re
 report saturate-report saturate one.rules --term '(+ a (* b 1))'
 report rules-report rules mine.rules --verify
 report rules-report rules mine.rules --guards
-report rules-report rules correct "$SOURCE/tests/data/partial.rules"
+cat >pair.rules <<'X'
+(egraph-rules 1)
+(rule shifted (source "test") (lhs (add (pad :pads ?p ?x) ?y))
+  (rhs (add (pad :pads ?p ?x) (slice :starts [0] :ends [(dim ?y 0)] :steps [1] (pad :pads ?p (slice :starts [(at ?p 0)] :ends [(dim ?y 0)]
+    :steps [1] ?y))))) (when (= (rank ?x) 1) (= (rank ?y) 1) (= (dim ?y 0) (+ (+ (dim ?x 0) (at ?p 0)) (at ?p 1))) (> (at ?p 0) 0) (= (at ?p 1) 0)))
+X
+report rules-report rules correct pair.rules
 report rules-report rules minimize mine.rules
 report rules-report rules found mine.rules --of mine.rules
 report rules-report rules stats mlp.egraph --no-measure

@@ -67,19 +67,19 @@ expect 1 - 'cannot be written' simulate plan.json --html no/such/folder.html
 [ -s stdout ] && fail 'nothing is printed where a file could not be written'
 
 # Micro-batches that repeat are left out of the files of a long step; figures count them.
-expect 0 '' - plan mlp.egraph $train --micro-batches 20000 -o long.json
-expect 0 '^waits .* in 20000 exchanges' - simulate long.json --trace trace.json --html report.html
+expect 0 '' - plan mlp.egraph $train --micro-batches 5000 -o long.json
+expect 0 '^waits .* in 5000 exchanges' - simulate long.json --trace trace.json --html report.html
 for file in trace.json report.html; do
   [ "$(wc -c <$file)" -lt 5000000 ] || fail "$file is large"
 done
-grep -q '"name":"micro-batches 2 to 19996 repeat the one before"' trace.json || fail 'the trace does not say what it leaves out'
-grep -q '"left_out":{"first":2,"count":19995,' report.html || fail 'the report does not say what it leaves out'
+grep -q '"name":"micro-batches 2 to 4996 repeat the one before"' trace.json || fail 'the trace does not say what it leaves out'
+grep -q '"left_out":{"first":2,"count":4995,' report.html || fail 'the report does not say what it leaves out'
 [ "$(grep -o '"ph":"X"' trace.json | wc -l)" -lt 200 ] || fail 'the trace has what it leaves out'
-expect 0 '"tasks":380011' - simulate long.json --json
+expect 0 '"tasks":95011' - simulate long.json --json
 
 # The plan whose overlapped step is shortest, with a bound; no certificate of it.
-expect 0 '^overlapped +[0-9.]+ us with exchanges beside computing, within ' - plan mlp.egraph $train --overlap -o short.json
-expect 0 '"overlap":\{"seconds":' - plan mlp.egraph $train --overlap --json
+expect 0 '^overlapped +[0-9.]+ us with exchanges beside computing, within ' - plan mlp.egraph $train --overlap --work 200 -o short.json
+expect 0 '"overlap":\{"seconds":' - plan mlp.egraph $train --overlap --work 200 --json
 keys overlap.seconds overlap.bound overlap.plans
 expect 1 - 'ask for it without overlap' plan mlp.egraph $train --overlap --certificate proof.txt
 expect 0 '^step ' - simulate short.json --machine 'host*4' --no-measure
@@ -99,7 +99,7 @@ cat >slow.machine <<'M'
 (link wire (latency 1e-6) (bandwidth 1e9))
 (axis cpu nodes wire)
 M
-expect 0 '' '' plan chain.egraph --no-measure --machine ./slow.machine --train sgd --loss mean-squared-error --overlap --json -o slow.json
+expect 0 '' '' plan chain.egraph --no-measure --machine ./slow.machine --train sgd --loss mean-squared-error --overlap --work 200 --json -o slow.json
 chosen=$(sed 's/.*"overlap":{"seconds":\([0-9.e+-]*\).*/\1/' stdout)
 expect 0 "\"seconds\":$chosen," - simulate slow.json --machine ./slow.machine --json
 

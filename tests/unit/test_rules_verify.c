@@ -7,7 +7,7 @@
 #include "rewrites/verify/rule_tests.h"
 #include "tests/testing.h"
 
-/// As many in every build; the command takes EG_VERIFY_INSTANCES.
+/// The command takes EG_VERIFY_INSTANCES.
 enum { INSTANCES = 96 };
 
 typedef struct findings {
@@ -56,7 +56,8 @@ static void every_rule_shipped_is_right(void **state) {
   findings found = {.loud = true};
   uint32_t rejected;
   double start = eg_clock_seconds();
-  const eg_verify_options options = {.seed = test_seed(2026), .instances = INSTANCES};
+  const eg_verify_options options = {.seed = test_seed(2026),
+                                     .instances = (uint32_t)test_rounds(INSTANCES)};
   assert_ok(eg_rules_verify(rules, &options, collect, &found, &rejected));
   printf("%u rules verified in %.1f s\n", found.rules, eg_clock_seconds() - start);
   assert_int_equal(found.rules, eg_rules_count(rules) + eg_rules_implied_count(rules));
@@ -78,7 +79,7 @@ static void rounding_that_grows_is_no_difference(void **state) {
             " (when (splat? ?eps) (>= (splat ?eps) 0.0) (= (elements ?eps) 1)"
             "       (<= (rank ?eps) (rank ?x)) (is-float ?x)"
             "       (= ?axes (range (at ?axes 0) (rank ?x)))))");
-  for (uint64_t seed = 0; seed < 40; seed++) {
+  for (uint64_t seed = 0; seed < test_rounds(40); seed++) {
     findings found = {.loud = true};
     uint32_t rejected;
     const eg_verify_options options = {.seed = seed, .instances = EG_VERIFY_INSTANCES};
