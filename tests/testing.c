@@ -150,7 +150,7 @@ bool test_is_sanitized(void) {
 }
 
 size_t test_rounds(size_t usual) {
-  if (test_is_sanitized()) usual = (usual + 3) / 4;
+  if (test_is_sanitized() && usual > 6) usual = usual > 24 ? usual / 4 : 6;
   return usual * (size_t)environment_number("EG_TEST_SCALE", 1);
 }
 

@@ -45,7 +45,7 @@ uint64_t test_seed(uint64_t fallback);
 /// Under sanitizers code runs many times slower, and few instances show an error of
 /// memory as well as many: random tests take a part of theirs.
 bool test_is_sanitized(void);
-/// Rounds of a random test: `usual`, a quarter of it under sanitizers (one at least),
+/// Rounds of a random test: `usual`, a quarter of it under sanitizers (six at least),
 /// times EG_TEST_SCALE from the environment when set.
 size_t test_rounds(size_t usual);
 

@@ -81,7 +81,7 @@ for search in alpa-stages megatron-grid min-cut; do
   report stages-report plan mlp.egraph --machine 'host*2' --no-measure --train sgd --loss mean-squared-error --micro-batches 2 --search $search
 done
 report plan-report plan mlp.egraph --no-measure --machine 'host*2' --train sgd --loss mean-squared-error --overlap --work 200
-expect 0 '' '' bench compare --models dlrm,tensat-squeezenet --machine dgx-h100 --nodes 1 --work 10 --search egraph,single-device --json compare.json
+expect 0 '' '' bench compare --models mlp,tensat-squeezenet --machine ./four.machine --nodes 2 --work 10 --search egraph,single-device --json compare.json
 valid compare-report compare.json
 report rules-report rules
 cat >sides.json <<'X'

@@ -205,7 +205,7 @@ static void damaged_nodes_are_typed_or_refused(void **state) {
       fixture_deinit(&f);
     }
   print_message("%zu typed, %zu computed, %zu refused\n", typed, computed, refused);
-  assert_true(typed > 1000 && computed > 1000 && refused > 1000);
+  assert_true(typed > 16 * rounds && computed > 16 * rounds && refused > 16 * rounds);
 }
 
 int main(void) {

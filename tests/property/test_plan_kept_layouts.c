@@ -54,7 +54,8 @@ static void two_layouts_of_a_phase_are_worth_little(void **state) {
   uint64_t seed = test_seed(20261131);
   const case_limits limits = {.nodes = 5, .axes = 1, .has_phases = true};
   losses all = {.cases = 0};
-  for (size_t round = 0; round < test_rounds(400); round++) {
+  size_t rounds = test_rounds(400);
+  for (size_t round = 0; round < rounds; round++) {
     static plan_case c;
     plan_case_init(&c, eg_hash_combine(seed, round), &limits);
     compare(&c, &all);
@@ -64,7 +65,7 @@ static void two_layouts_of_a_phase_are_worth_little(void **state) {
       "%zu of %zu steps would be cheaper, by %.3f %% in the mean of all, %.1f %% "
       "at most\n",
       all.cheaper, all.cases, 100 * all.sum / (double)all.cases, 100 * all.most);
-  assert_true(all.cases > 100 && all.sum < 0.001 * (double)all.cases);
+  assert_true(4 * all.cases > rounds && all.sum < 0.001 * (double)all.cases);
 }
 
 /// h is read along rows and along columns in both phases: the second phase would save an

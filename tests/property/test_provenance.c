@@ -346,7 +346,8 @@ static void stamps_say_what_the_graphs_say(void **state) {
   (void)state;
   eg_rng rng = {test_seed(11)};
   uint32_t found = 0, folded = 0;
-  for (size_t round = 0; round < test_rounds(200); round++) {
+  size_t rounds = test_rounds(200);
+  for (size_t round = 0; round < rounds; round++) {
     subject s;
     if (subject_init(&s, &rng)) {
       found += check_blocks(whole_of(&s), &s.match.blocks, s.blocks.count);
@@ -358,7 +359,7 @@ static void stamps_say_what_the_graphs_say(void **state) {
     subject_deinit(&s);
   }
   print_message("%u models folded, %u values followed one block on\n", folded, found);
-  assert_true(folded >= 100);
+  assert_true(2 * folded >= rounds);
 }
 
 /// The maps fail as a whole, and leave nothing behind.
