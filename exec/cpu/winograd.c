@@ -13,8 +13,8 @@ enum {
   MATRICES = EDGE * EDGE,
   MADE = 4,         // and of its results
   CACHED = 1 << 18, // elements of the matrices of a chunk,
-  FEWEST = 48,      // which has at least so many patches, if there are
-  TOGETHER = 4,     // patches that a thread takes at once where all take one chunk
+  FEWEST = 48,      // which has at least so many patches
+  TOGETHER = 4,     // patches that a thread takes at once
   APART = 16        // elements between matrices: not all begin in one set of a cache
 };
 
@@ -24,7 +24,6 @@ typedef struct winograd_plan {
   int64_t patch_rows, patch_columns, patches, chunk;
   int64_t in, out; // elements from matrix to matrix
   uint32_t threads;
-  bool is_apart; // each thread takes chunks of its own, or all take one after the other
 } winograd_plan;
 
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
@@ -41,13 +40,12 @@ static winograd_plan plan_of(const eg_winograd_conv *conv) {
                      .panels = eg_panels_of(conv->channels, conv->made),
                      .patch_rows = (conv->rows + MADE - 1) / MADE,
                      .patch_columns = (conv->columns + MADE - 1) / MADE,
-                     .threads = (uint32_t)least(eg_omp_threads(), EG_MAX_SHARES)};
+                     .threads = eg_omp_threads()};
   int64_t each = MATRICES * (conv->channels + conv->made);
   p.patches = conv->images * p.patch_rows * p.patch_columns;
-  p.chunk = most(CACHED / each, FEWEST);
-  p.is_apart = p.patches > (p.threads - 1) * p.chunk;
-  if (p.is_apart) p.chunk = eg_parts_size(p.patches, p.chunk, p.threads);
-  if (!p.is_apart || p.chunk > p.patches) p.chunk = p.patches;
+  p.chunk = least(p.patches, p.threads * most(CACHED / each, FEWEST));
+  int64_t chunks = (p.patches + p.chunk - 1) / p.chunk;
+  p.chunk = (p.patches + chunks - 1) / chunks;
   p.in = p.chunk * conv->channels + APART;
   p.out = p.chunk * conv->made + APART;
   return p;
@@ -98,12 +96,13 @@ static egraph_status pack(const void *payload, void *const *addresses) {
 // ---- a chunk ------------------------------------------------------------------------
 
 // addresses: result, x, packed weights, matrices, sums, then bias and z, if any.
-typedef struct winograd_chunk {
+typedef struct winograd_run {
   const winograd_plan *plan;
   const float *x, *packed, *bias, *z;
   float *y, *in, *out;
-  int64_t first, count; // patches
-} winograd_chunk;
+  int64_t first, count; // patches of the chunk
+  eg_parts parts;
+} winograd_run;
 
 // Images of a patch: of x, or of the result.
 typedef struct patch_image {
@@ -128,74 +127,32 @@ static eg_patch patch_at(const winograd_plan *p, int64_t index,
                     .channels = image->channels};
 }
 
-static void run_in(const winograd_chunk *chunk, int64_t patch) {
-  const winograd_plan *p = chunk->plan;
+static void run_in(const winograd_run *run, int64_t patch) {
+  const winograd_plan *p = run->plan;
   const eg_winograd_conv *conv = &p->conv;
   const patch_image image = {conv->height, conv->width, conv->channels,
                              EDGE,         conv->top,   conv->left};
-  eg_patch at = patch_at(p, chunk->first + patch, &image);
-  p->panels.set->patch_in(&at, chunk->x, chunk->in + patch * conv->channels, p->in);
+  eg_patch at = patch_at(p, run->first + patch, &image);
+  p->panels.set->patch_in(&at, run->x, run->in + patch * conv->channels, p->in);
 }
 
-static void run_out(const winograd_chunk *chunk, int64_t patch) {
-  const winograd_plan *p = chunk->plan;
+static void run_out(const winograd_run *run, int64_t patch) {
+  const winograd_plan *p = run->plan;
   const eg_winograd_conv *conv = &p->conv;
   const patch_image image = {conv->rows, conv->columns, conv->made, MADE, 0, 0};
-  eg_patch at = patch_at(p, chunk->first + patch, &image);
+  eg_patch at = patch_at(p, run->first + patch, &image);
   eg_patch_rest rest = {
-      .bias = chunk->bias, .z = chunk->z, .low = conv->low, .high = conv->high};
-  p->panels.set->patch_out(&at, chunk->out + patch * conv->made, p->out, &rest, chunk->y);
-}
-
-static void run_product(const winograd_chunk *chunk, int64_t matrix) {
-  const winograd_plan *p = chunk->plan;
-  eg_panel_operands operands = {.a = chunk->in + matrix * p->in,
-                                .packed = chunk->packed +
-                                          matrix * eg_panels_elements(&p->panels),
-                                .c = chunk->out + matrix * p->out,
-                                .a_row = p->conv.channels,
-                                .c_row = p->conv.made,
-                                .low = -INFINITY,
-                                .high = INFINITY};
-  eg_panels_multiply(&p->panels, &operands, 0, chunk->count, 0, p->panels.count);
-}
-
-// ---- on threads ---------------------------------------------------------------------
-
-typedef struct winograd_run {
-  winograd_chunk chunk;
-  eg_parts parts;
-} winograd_run;
-
-/// Chunks, with matrices and sums of each thread's own.
-static void run_chunks(void *shared) {
-  winograd_run *run = shared;
-  winograd_chunk chunk = run->chunk;
-  const winograd_plan *p = chunk.plan;
-  uint32_t share = eg_parts_enter(&run->parts);
-  chunk.in += share * MATRICES * p->in;
-  chunk.out += share * MATRICES * p->out;
-  int64_t number;
-  while (eg_parts_take(&run->parts, &share, &number)) {
-    chunk.first = number * p->chunk;
-    chunk.count = least(p->chunk, p->patches - chunk.first);
-    for (int64_t i = 0; i < chunk.count; i++)
-      run_in(&chunk, i);
-    for (int64_t i = 0; i < MATRICES; i++)
-      run_product(&chunk, i);
-    for (int64_t i = 0; i < chunk.count; i++)
-      run_out(&chunk, i);
-  }
+      .bias = run->bias, .z = run->z, .low = conv->low, .high = conv->high};
+  p->panels.set->patch_out(&at, run->out + patch * conv->made, p->out, &rest, run->y);
 }
 
 static void run_patches(winograd_run *run,
-                        void (*body)(const winograd_chunk *chunk, int64_t patch)) {
+                        void (*body)(const winograd_run *run, int64_t patch)) {
   uint32_t share = eg_parts_enter(&run->parts);
   int64_t part;
   while (eg_parts_take(&run->parts, &share, &part))
-    for (int64_t i = part * TOGETHER; i < least(run->chunk.count, (part + 1) * TOGETHER);
-         i++)
-      body(&run->chunk, i);
+    for (int64_t i = part * TOGETHER; i < least(run->count, (part + 1) * TOGETHER); i++)
+      body(run, i);
 }
 
 static void run_ins(void *shared) { run_patches(shared, run_in); }
@@ -203,38 +160,39 @@ static void run_outs(void *shared) { run_patches(shared, run_out); }
 
 static void run_products(void *shared) {
   winograd_run *run = shared;
+  const winograd_plan *p = run->plan;
   uint32_t share = eg_parts_enter(&run->parts);
-  int64_t matrix;
-  while (eg_parts_take(&run->parts, &share, &matrix))
-    run_product(&run->chunk, matrix);
-}
-
-/// All patches: each thread reads the weights of some of the products.
-static void run_together(winograd_run *run) {
-  const winograd_plan *p = run->chunk.plan;
-  int64_t parts = (p->patches + TOGETHER - 1) / TOGETHER;
-  run->chunk.count = p->patches;
-  eg_parts_run(&run->parts, parts, run_ins, run, p->threads);
-  eg_parts_run(&run->parts, MATRICES, run_products, run, p->threads);
-  eg_parts_run(&run->parts, parts, run_outs, run, p->threads);
+  int64_t i;
+  while (eg_parts_take(&run->parts, &share, &i)) {
+    eg_panel_operands operands = {.a = run->in + i * p->in,
+                                  .packed =
+                                      run->packed + i * eg_panels_elements(&p->panels),
+                                  .c = run->out + i * p->out,
+                                  .a_row = p->conv.channels,
+                                  .c_row = p->conv.made,
+                                  .low = -INFINITY,
+                                  .high = INFINITY};
+    eg_panels_multiply(&p->panels, &operands, 0, run->count, 0, p->panels.count);
+  }
 }
 
 static egraph_status run_winograd(const void *payload, void *const *addresses) {
   const winograd_plan *p = payload;
-  winograd_run run = {
-      .chunk = {.plan = p,
-                .y = addresses[0],
-                .x = addresses[1],
-                .packed = addresses[2],
-                .in = addresses[3],
-                .out = addresses[4],
-                .bias = p->conv.has_bias ? addresses[5] : NULL,
-                .z = p->conv.has_z ? addresses[5 + p->conv.has_bias] : NULL}};
-  int64_t chunks = (p->patches + p->chunk - 1) / p->chunk;
-  if (p->is_apart)
-    eg_parts_run(&run.parts, chunks, run_chunks, &run, p->threads);
-  else
-    run_together(&run);
+  winograd_run run = {.plan = p,
+                      .y = addresses[0],
+                      .x = addresses[1],
+                      .packed = addresses[2],
+                      .in = addresses[3],
+                      .out = addresses[4],
+                      .bias = p->conv.has_bias ? addresses[5] : NULL,
+                      .z = p->conv.has_z ? addresses[5 + p->conv.has_bias] : NULL};
+  for (; run.first < p->patches; run.first += p->chunk) {
+    run.count = least(p->chunk, p->patches - run.first);
+    int64_t parts = (run.count + TOGETHER - 1) / TOGETHER;
+    eg_parts_run(&run.parts, parts, run_ins, &run, p->threads);
+    eg_parts_run(&run.parts, MATRICES, run_products, &run, p->threads);
+    eg_parts_run(&run.parts, parts, run_outs, &run, p->threads);
+  }
   return EGRAPH_OK;
 }
 
@@ -248,11 +206,10 @@ egraph_status eg_cpu_add_winograd(eg_cpu_builder *builder, const eg_winograd_con
       builder, (size_t)(MATRICES * eg_panels_elements(&p->panels)) * sizeof(float),
       &w[0]));
   EG_TRY(eg_cpu_add_function(builder, &builder->prepare, pack, p, w, 2));
-  size_t copies = p->is_apart ? p->threads : 1;
   eg_place places[7] = {
       eg_place_result(0), eg_cpu_read(builder, operands[0]), w[0],
-      eg_cpu_scratch(builder, copies * (size_t)(MATRICES * p->in) * sizeof(float)),
-      eg_cpu_scratch(builder, copies * (size_t)(MATRICES * p->out) * sizeof(float))};
+      eg_cpu_scratch(builder, (size_t)(MATRICES * p->in) * sizeof(float)),
+      eg_cpu_scratch(builder, (size_t)(MATRICES * p->out) * sizeof(float))};
   uint32_t count = 5;
   if (conv->has_bias) places[count++] = eg_cpu_read(builder, operands[2]);
   if (conv->has_z) places[count++] = eg_cpu_read(builder, operands[3]);

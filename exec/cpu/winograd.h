@@ -7,8 +7,7 @@
 //   a row of each of 36 sums  ->  4x4 results of K channels, bias, z, clip
 //
 // That is 36 multiplications for 16 results instead of 144. A chunk of patches stays in
-// the cache of its thread from step to step; where there are fewer chunks than threads,
-// all share each step, so that every number of the weights is read by one of them.
+// the cache from step to step.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXEC_CPU_WINOGRAD_H
 #define EG_EXEC_CPU_WINOGRAD_H
