@@ -70,8 +70,8 @@ def main():
     parser.add_argument("--backend", default="cpu")
     parser.add_argument("--repeats", default="50")
     options = parser.parse_args()
-    print("| model | operators | given, ms | without, ms | with, ms | without over with | error |")
-    print("|---|---|---|---|---|---|---|")
+    print("| model | operators | given, ms | without, ms | with, ms | predicted, ms | without over with | error |")
+    print("|---|---|---|---|---|---|---|---|")
     with tempfile.TemporaryDirectory() as folder:
         given, without, with_heads = (os.path.join(folder, name + ".onnx") for name in ("given", "without", "with"))
         costs = ["--backend", options.backend, "--db", os.path.join(folder, "costs.db")]
@@ -83,7 +83,8 @@ def main():
             first = egraph(options.egraph, "run", "--compare", given, without, *timed)
             second = egraph(options.egraph, "run", "--compare", without, with_heads, *timed)
             operators = " → ".join(str(n) for n in (plans[0]["nodes_before"], plans[0]["nodes_after"], plans[1]["nodes_after"]))
-            print(f"| {name} | {operators} | {1e3 * first['time_a']:.3f} | {1e3 * second['time_a']:.3f} | {1e3 * second['time_b']:.3f} | "
+            predicted = ", ".join(f"{1e3 * plan['cost_after']:.3f}" for plan in plans)
+            print(f"| {name} | {operators} | {1e3 * first['time_a']:.3f} | {1e3 * second['time_a']:.3f} | {1e3 * second['time_b']:.3f} | {predicted} | "
                   f"{second['time_a'] / second['time_b']:.2f} | {max(first['max_error'], second['max_error']):.1e} |", flush=True)
 
 

@@ -223,12 +223,11 @@ static egraph_status open_immutable(eg_profile_db *db) {
 
 static egraph_status open_readable(eg_profile_db *db) {
   bool fresh = true;
-  if (access(db->path, F_OK) != 0)
-    return EG_FAIL(
-        EGRAPH_E_IO,
-        "%s: %s; what is read only is not made: measure into it first, or name "
-        "another file",
-        db->path, strerror(errno));
+  if (access(db->path, F_OK) != 0 && errno == ENOENT)
+    return EG_FAIL(EGRAPH_E_IO,
+                   "%s: there is no such file, and one that is only read is not created; "
+                   "measure into it first, or name another file",
+                   db->path);
   egraph_status status = open_handle(db, db->path, SQLITE_OPEN_READONLY);
   if (status == EGRAPH_OK) status = identify(db, &fresh);
   if (status == EGRAPH_E_IO && db->handle != NULL) {

@@ -33,7 +33,7 @@ expect 0 '^0 operators measured' - profile layer.egraph
 cp p.db q.db
 expect 0 '"measured":[1-9]' - optimize conv.egraph --db q.db --read-only --json
 same p.db q.db
-expect 1 - '^egraph: absent.db: No such file or directory; what is read only is not made: measure into it first' optimize layer.egraph \
+expect 1 - '^egraph: absent.db: there is no such file, and one that is only read is not created; measure into it first' optimize layer.egraph \
   --db absent.db --read-only
 absent absent.db
 

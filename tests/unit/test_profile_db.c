@@ -394,7 +394,7 @@ static void a_locked_database_is_busy(void **state) {
 
 static void absent_and_empty_files_cannot_be_read(void **state) {
   (void)state;
-  assert_refused(true, EGRAPH_E_IO, "No such file or directory; what is read only");
+  assert_refused(true, EGRAPH_E_IO, "there is no such file, and one that is only read");
   assert_ok(eg_file_write(path, "", 0));
   assert_refused(true, EGRAPH_E_PARSE, "an empty file");
   eg_profile_db_destroy(open_db()); // but may be filled

@@ -73,7 +73,7 @@ static void pets_pairs_are_corrected(void **state) {
       {"strided-conv-of-patches", "equal within dimension 2 from 0 to ", true, false},
       {NULL, NULL, false, false}};
   eg_text text;
-  if (test_is_sanitized()) skip(); // minutes: the two below are enough for those
+  if (test_is_sanitized()) skip(); // it would take minutes; the pair below is corrected
   eg_text_init(&text, eg_allocator_heap());
   correct_file(EG_SOURCE_DIR "/tests/data/partial.rules", rows, &text);
   assert_all_hold(&text, 10);

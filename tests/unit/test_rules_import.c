@@ -519,7 +519,8 @@ typedef struct published {
 
 static void import_published(const published_file *file) {
   char at[512];
-  if (test_is_sanitized()) skip(); // a quarter of an hour; those by hand are enough
+  if (test_is_sanitized())
+    skip(); // it would take a quarter of an hour; files made by hand are read
   uint32_t count[EG_IMPORT_OUTCOMES] = {0};
   eg_rules *rules;
   (void)snprintf(at, sizeof at, "%s/rules/%s", EG_DATA_DIR, file->name);
