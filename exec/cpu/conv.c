@@ -16,7 +16,6 @@
 // results) is ours (winograd.h).
 //
 // SPDX-License-Identifier: Apache-2.0
-#include <math.h>
 
 #include "exec/cpu/binary.h"
 #include "exec/cpu/families.h"
@@ -309,13 +308,8 @@ static bool fits_winograd(const eg_node_spec *spec, const conv_plan *plan) {
 static egraph_status add_winograd(eg_cpu_builder *builder, const conv_plan *plan) {
   static const uint32_t operands[] = {OPERAND_X, OPERAND_W, OPERAND_BIAS, OPERAND_Z};
   eg_winograd_conv conv = winograd_of(builder->spec, plan);
-  eg_epilogue epilogue = {0};
-  if (plan->act_pass.count != 0 ||
-      !eg_eltwise_is_clip(&plan->act, &conv.low, &conv.high)) {
-    epilogue.act = plan->act_pass.count != 0 ? plan->act_pass : plan->act;
-    conv.low = -INFINITY;
-    conv.high = INFINITY;
-  }
+  eg_epilogue epilogue = {.act = plan->act_pass.count != 0 ? plan->act_pass : plan->act};
+  eg_eltwise_take_clip(&epilogue.act, &conv.low, &conv.high);
   if (plan->has_z && eg_cpu_may_overlay(builder, OPERAND_Z)) builder->overlay = OPERAND_Z;
   EG_TRY(eg_cpu_add_winograd(builder, &conv, operands));
   return eg_cpu_add_epilogue(builder, &epilogue);

@@ -242,15 +242,15 @@ egraph_status eg_cpu_add_eltwise(eg_cpu_builder *builder, const eg_eltwise_chain
   return EGRAPH_OK;
 }
 
-bool eg_eltwise_is_clip(const eg_eltwise_chain *chain, float *out_low, float *out_high) {
+void eg_eltwise_take_clip(eg_eltwise_chain *chain, float *out_low, float *out_high) {
   const eg_eltwise *step = &chain->step[0];
+  bool is_relu = step->alg == dnnl_eltwise_relu && step->alpha == 0;
   *out_low = -INFINITY;
   *out_high = INFINITY;
-  if (chain->count == 0) return true;
-  bool is_relu = step->alg == dnnl_eltwise_relu && step->alpha == 0;
+  if (chain->count != 1 || !(is_relu || step->alg == dnnl_eltwise_clip_v2)) return;
   *out_low = is_relu ? 0 : step->alpha;
   if (!is_relu) *out_high = step->beta;
-  return chain->count == 1 && (is_relu || step->alg == dnnl_eltwise_clip_v2);
+  chain->count = 0;
 }
 
 static double apply_at_zero(const eg_eltwise *step, double x) {

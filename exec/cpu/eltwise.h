@@ -46,7 +46,8 @@ egraph_status eg_cpu_attr_with_epilogue(const_dnnl_memory_desc_t z, bool sums,
                                         const eg_eltwise_chain *chain,
                                         dnnl_primitive_attr_t *out);
 
-/// Whether the chain is nothing (infinite bounds), a relu or a clip; its bounds.
-bool eg_eltwise_is_clip(const eg_eltwise_chain *chain, float *out_low, float *out_high);
+/// Takes a relu or a clip out of the chain, for a kernel that has one; where the chain is
+/// something else the bounds are infinite.
+void eg_eltwise_take_clip(eg_eltwise_chain *chain, float *out_low, float *out_high);
 
 #endif

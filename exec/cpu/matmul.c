@@ -7,7 +7,6 @@
 // Transpositions are strides. A constant b is packed once into the format the kernel
 // prefers, or into panels for a kernel of ours (panels.h).
 // SPDX-License-Identifier: Apache-2.0
-#include <math.h>
 #include <string.h>
 
 #include "exec/cpu/binary.h"
@@ -267,13 +266,8 @@ static egraph_status add_panels(eg_cpu_builder *builder, matmul_plan *plan) {
                              .b_column = p->trans_b ? p->k : 1,
                              .has_bias = plan->has_bias,
                              .has_z = plan->has_z};
-  eg_epilogue epilogue = {0};
-  if (plan->act_pass.count != 0 ||
-      !eg_eltwise_is_clip(&plan->act, &panels.low, &panels.high)) {
-    epilogue.act = plan->act_pass.count != 0 ? plan->act_pass : plan->act;
-    panels.low = -INFINITY;
-    panels.high = INFINITY;
-  }
+  eg_epilogue epilogue = {.act = plan->act_pass.count != 0 ? plan->act_pass : plan->act};
+  eg_eltwise_take_clip(&epilogue.act, &panels.low, &panels.high);
   if (plan->has_z && eg_cpu_may_overlay(builder, OPERAND_Z)) builder->overlay = OPERAND_Z;
   EG_TRY(eg_cpu_add_panels(builder, &panels, operands));
   return eg_cpu_add_epilogue(builder, &epilogue);
