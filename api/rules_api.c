@@ -10,6 +10,7 @@
 #include "rewrites/language/rule_ast.h"
 #include "rewrites/language/rules.h"
 #include "rewrites/prove/prove.h"
+#include "rewrites/rule_choice.h"
 #include "rewrites/rule_files.h"
 #include "rewrites/verify/rule_tests.h"
 #include "rewrites/verify/verify.h"

@@ -7,6 +7,7 @@
 #include "rewrites/explain/explain_rounds.h"
 #include "rewrites/explain/instance_graphs.h"
 #include "rewrites/replay/replay.h"
+#include "rewrites/rule_choice.h"
 #include "rewrites/rule_files.h"
 #include "rewrites/saturation/saturate.h"
 
@@ -218,30 +219,11 @@ static egraph_status derive_instance(derivation *d, const eg_rule_sides *sides,
 
 // ---- a rule ---------------------------------------------------------------------------
 
-static bool has_operator(const eg_rule *rule, eg_op op) {
-  for (uint32_t i = 0; i < rule->term_count; i++)
-    if (!rule->terms[i].is_var && rule->terms[i].op == op) return true;
-  return false;
-}
-
-/// Whether an axiom has only operators of the rule, or of those that take values apart
-/// and put them together.
-static bool is_related(const eg_rule *rule, const eg_rule *axiom) {
-  static const eg_op others[] = {EG_OP_RELU, EG_OP_CONCAT, EG_OP_SPLIT, EG_OP_PART};
-  for (uint32_t i = 0; i < axiom->term_count; i++) {
-    bool is_found = axiom->terms[i].is_var || has_operator(rule, axiom->terms[i].op);
-    for (size_t k = 0; k < sizeof others / sizeof *others; k++)
-      is_found = is_found || axiom->terms[i].op == others[k];
-    if (!is_found) return false;
-  }
-  return true;
-}
-
 static void choose_axioms(derivation *d, uint32_t stage) {
   for (uint32_t i = 0; i < eg_rules_count(d->axioms->rules); i++)
-    d->is_used[i] =
-        d->axioms->is_axiom[i] && (!stages[stage].is_filtered ||
-                                   is_related(d->rule, eg_rules_at(d->axioms->rules, i)));
+    d->is_used[i] = d->axioms->is_axiom[i] &&
+                    (!stages[stage].is_filtered ||
+                     eg_rule_is_related(d->rule, eg_rules_at(d->axioms->rules, i)));
 }
 
 static egraph_status derive_kept(derivation *d) {
@@ -286,26 +268,5 @@ egraph_status eg_rule_derive(const eg_axioms *axioms, const eg_rule *rule,
   for (uint32_t i = 0; i < d.count; i++)
     eg_rule_sides_destroy(&d.kept[i]);
   eg_free(alloc, d.is_used, count, sizeof *d.is_used);
-  return status;
-}
-
-static egraph_status copy_into(const eg_rules *rules, egraph_allocator alloc,
-                               eg_rules *to) {
-  eg_text text;
-  eg_text_init(&text, alloc);
-  egraph_status status = eg_rules_print(rules, &text);
-  if (status == EGRAPH_OK)
-    status = eg_rules_parse(to, "rules", eg_text_of(&text), strlen(eg_text_of(&text)));
-  eg_text_deinit(&text);
-  for (uint32_t i = 0; status == EGRAPH_OK && i < eg_rules_count(to); i++)
-    status = eg_rules_enable(to, eg_rule_name(to, i), true);
-  return status;
-}
-
-egraph_status eg_rules_copy_all_on(const eg_rules *rules, egraph_allocator alloc,
-                                   eg_rules **out) {
-  EG_TRY(eg_rules_create(&alloc, out));
-  egraph_status status = copy_into(rules, alloc, *out);
-  if (status != EGRAPH_OK) eg_rules_destroy(*out);
   return status;
 }

@@ -35,8 +35,4 @@ egraph_status eg_rule_derive(const eg_axioms *axioms, const eg_rule *rule,
                              egraph_allocator alloc, uint64_t seed,
                              eg_derivation_verdict *out, eg_text *names);
 
-/// A copy of a set of rules, all of them switched on. Fails with EGRAPH_E_MEMORY.
-egraph_status eg_rules_copy_all_on(const eg_rules *rules, egraph_allocator alloc,
-                                   eg_rules **out);
-
 #endif

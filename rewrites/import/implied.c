@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "rewrites/instances/instance_draw.h"
+#include "rewrites/rule_choice.h"
 #include "rewrites/rule_files.h"
 #include "rewrites/saturation/saturate.h"
 #include "rewrites/saturation/splat_weight.h"
@@ -67,28 +68,15 @@ egraph_status eg_implied_checker_init(eg_implied_checker *checker,
   return status;
 }
 
-static egraph_status copy_rules(eg_implied_checker *checker, const eg_rules *rules) {
-  eg_text text;
-  eg_text_init(&text, checker->alloc);
-  egraph_status status = eg_rules_print(rules, &text);
-  if (status == EGRAPH_OK)
-    status = eg_rules_parse(checker->rules, "rules", eg_text_of(&text),
-                            strlen(eg_text_of(&text)));
-  eg_text_deinit(&text);
-  EG_TRY(status);
-  uint32_t count = eg_rules_count(checker->rules);
-  EG_TRY(
-      eg_alloc(checker->alloc, count, sizeof *checker->is_default, &checker->is_default));
-  for (uint32_t i = 0; i < count; i++)
-    checker->is_default[i] = true;
-  return EGRAPH_OK;
-}
-
 egraph_status eg_implied_checker_init_of(eg_implied_checker *checker,
                                          egraph_allocator alloc, const eg_rules *rules) {
   *checker = (eg_implied_checker){.alloc = alloc, .is_alone = true};
-  EG_TRY(eg_rules_create(&alloc, &checker->rules));
-  egraph_status status = copy_rules(checker, rules);
+  EG_TRY(eg_rules_copy_all_on(rules, alloc, &checker->rules));
+  uint32_t count = eg_rules_count(checker->rules);
+  egraph_status status =
+      eg_alloc(alloc, count, sizeof *checker->is_default, &checker->is_default);
+  for (uint32_t i = 0; status == EGRAPH_OK && i < count; i++)
+    checker->is_default[i] = true;
   if (status != EGRAPH_OK) eg_implied_checker_deinit(checker);
   return status;
 }
@@ -475,29 +463,13 @@ static egraph_status name_rules(check *c, uint32_t level, eg_text *names) {
   return status;
 }
 
-/// Whether all operators of a shipped rule are some of the rule at hand, or of those that
-/// take values apart and put them together.
-static bool is_related(const check *c, const eg_rule *shipped) {
-  static const eg_op others[] = {EG_OP_RELU, EG_OP_CONCAT, EG_OP_SPLIT, EG_OP_PART};
-  for (uint32_t i = 0; i < shipped->term_count; i++) {
-    const eg_rule_term *term = &shipped->terms[i];
-    bool is_found = term->is_var;
-    for (size_t k = 0; k < sizeof others / sizeof *others; k++)
-      is_found = is_found || term->op == others[k];
-    for (uint32_t k = 0; k < c->rule->term_count && !is_found; k++)
-      is_found = !c->rule->terms[k].is_var && c->rule->terms[k].op == term->op;
-    if (!is_found) return false;
-  }
-  return true;
-}
-
 static void choose_rules(check *c, const stage *s) {
   const eg_rules *rules = c->checker->rules;
   c->stage = s;
   for (uint32_t i = 0; i < eg_rules_count(rules); i++) {
     const eg_rule *rule = eg_rules_at(rules, i);
     c->is_used[i] = (s->is_exploring || c->checker->is_default[i]) &&
-                    (!s->is_filtered || is_related(c, rule));
+                    (!s->is_filtered || eg_rule_is_related(c->rule, rule));
   }
 }
 

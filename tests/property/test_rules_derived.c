@@ -2,6 +2,7 @@
 // Of the planted wrong rules one or two may hold at the instances that were drawn.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/explain/derive.h"
+#include "rewrites/rule_choice.h"
 #include "rewrites/rule_files.h"
 #include "tests/testing.h"
 
