@@ -1,8 +1,9 @@
 // A draw walks the left side in its order, children first. For every term it chooses what
-// is still free (attributes, types of class variables that occur first here), adds leaves
-// and node to an e-graph, and decides the conditions that can be decided by then; when
-// something does not fit it chooses again, a few times. So the cost is the sum of what
-// terms and conditions are hard to meet, not the product.
+// is still free (attributes, types of class variables that occur first here), infers its
+// type, and decides the conditions that can be decided by then; when something does not
+// fit it chooses again, a few times. So the cost is the sum of what terms and conditions
+// are hard to meet, not the product. Most tries fail, and a walk needs facts of tensors
+// alone: only a left side that is complete is added to an e-graph.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/instances/instance_draw_internal.h"
 
@@ -12,9 +13,40 @@
 
 #include "base/type_messages.h"
 
-// MAX_NODES: the e-graph is dropped and a new one begun beyond this, which keeps it
+// MAX_AGE: the e-graph is dropped and a new one begun after so many draws, which keeps it
 // small.
-enum { TRIES_PER_TERM = 24, MAX_NODES = 3000, NAME_BYTES = 24 };
+enum { TRIES_PER_TERM = 24, MAX_AGE = 256, NAME_BYTES = 24 };
+
+// ---- tensors of a walk ----------------------------------------------------------------
+
+static eg_class tensor_of_var(uint32_t var) { return (eg_class){var}; }
+
+static eg_class tensor_of_term(const eg_verify_draws *draws, uint32_t term) {
+  return (eg_class){draws->rule->var_count + term};
+}
+
+static eg_class operand_of(const eg_verify_draws *draws, const eg_rule_term *term,
+                           uint32_t operand) {
+  const eg_rule_term *child = &draws->rule->terms[term->children[operand]];
+  return child->is_var ? draws->env.vars[child->var].tensor
+                       : draws->classes[term->children[operand]];
+}
+
+static const eg_tensor_fact *fact_of(const void *self, eg_class tensor) {
+  const eg_verify_draws *draws = self;
+  return &draws->facts[tensor.id];
+}
+
+/// What only steers a search is no property of tensors: draws take turns with the order.
+static bool is_before(const void *self, eg_class a, eg_class b) {
+  const eg_verify_draws *draws = self;
+  return draws->age % 2 == 0 ? a.id < b.id : a.id > b.id;
+}
+
+static bool is_made_by(const void *self, eg_class tensor, eg_op op) {
+  (void)self, (void)tensor, (void)op;
+  return false;
+}
 
 // ---- set-up ---------------------------------------------------------------------
 
@@ -26,6 +58,8 @@ static egraph_status set_up(eg_verify_draws *draws) {
   EG_TRY(
       eg_arena_alloc(arena, rule->var_count, sizeof *draws->env.vars, &draws->env.vars));
   EG_TRY(eg_arena_alloc(arena, 1, sizeof *draws->env.scratch, &draws->env.scratch));
+  EG_TRY(eg_arena_alloc(arena, (size_t)rule->var_count + rule->pattern_term_count,
+                        sizeof *draws->facts, &draws->facts));
   EG_TRY(eg_arena_alloc(arena, rule->pattern_term_count, sizeof *draws->attrs,
                         &draws->attrs));
   EG_TRY(eg_arena_alloc(arena, rule->pattern_term_count, sizeof *draws->classes,
@@ -49,8 +83,8 @@ egraph_status eg_verify_draws_create(const egraph_allocator *alloc, const eg_rul
   draws->rng.state = eg_hash_bytes(seed, rule->name, strlen(rule->name));
   eg_arena_init(&draws->arena, heap);
   eg_rule_builder_init(&draws->builder, heap);
-  drawn_leaves_init(&draws->drawn, heap);
-  eg_flatmap_init(&draws->drawn_table, heap);
+  draws->tensors = (eg_rule_tensors){
+      .self = draws, .fact = fact_of, .is_before = is_before, .is_made_by = is_made_by};
   egraph_status status = set_up(draws);
   if (status != EGRAPH_OK) {
     eg_verify_draws_destroy(draws);
@@ -65,25 +99,20 @@ static void drop_egraph(eg_verify_draws *draws) {
   eg_graph_destroy(draws->graph);
   draws->egraph = NULL;
   draws->graph = NULL;
-  draws->drawn.len = 0;
-  eg_flatmap_clear(&draws->drawn_table);
 }
 
 void eg_verify_draws_destroy(eg_verify_draws *draws) {
   if (draws == NULL) return;
   drop_egraph(draws);
-  drawn_leaves_deinit(&draws->drawn);
-  eg_flatmap_deinit(&draws->drawn_table);
   eg_rule_builder_deinit(&draws->builder);
   eg_arena_deinit(&draws->arena);
   eg_free(draws->alloc, draws, 1, sizeof *draws);
 }
 
 static egraph_status renew_egraph(eg_verify_draws *draws) {
-  if (draws->egraph != NULL &&
-      eg_engine_node_count(eg_tensor_egraph_engine(draws->egraph)) < MAX_NODES)
-    return EGRAPH_OK;
+  if (draws->egraph != NULL && ++draws->age < MAX_AGE) return EGRAPH_OK;
   drop_egraph(draws);
+  draws->age = 0;
   EG_TRY(eg_graph_create(&draws->alloc, &draws->graph));
   EG_TRY(eg_tensor_egraph_create(&draws->alloc, draws->graph, &draws->egraph));
   draws->env.egraph = draws->egraph;
@@ -104,28 +133,6 @@ static egraph_status splat_data(eg_verify_draws *draws, const eg_verify_leaf *le
   return EGRAPH_OK;
 }
 
-static uint64_t bits_of(double value) {
-  uint64_t bits;
-  memcpy(&bits, &value, sizeof bits);
-  return bits;
-}
-
-static uint64_t hash_leaf(const drawn_leaf *leaf) {
-  uint64_t hash = eg_hash_combine(leaf->var, leaf->splat ? 2 : leaf->weight);
-  hash = eg_hash_combine(hash, bits_of(leaf->splat_value));
-  hash = eg_hash_combine(hash, leaf->type.dtype);
-  for (uint32_t i = 0; i < leaf->type.rank; i++)
-    hash = eg_hash_combine(hash, (uint64_t)leaf->type.dims[i]);
-  return hash;
-}
-
-static bool same_leaf(const void *user, uint32_t id, const void *key) {
-  const drawn_leaf *a = &((const eg_verify_draws *)user)->drawn.data[id], *b = key;
-  return a->var == b->var && a->weight == b->weight && a->splat == b->splat &&
-         bits_of(a->splat_value) == bits_of(b->splat_value) &&
-         eg_type_same(&a->type, &b->type);
-}
-
 /// An input or weight of the graph, by a name of its own.
 static egraph_status declare_leaf(eg_verify_draws *draws, const eg_verify_leaf *leaf,
                                   const char *name) {
@@ -139,39 +146,26 @@ static egraph_status declare_leaf(eg_verify_draws *draws, const eg_verify_leaf *
   return status;
 }
 
-static egraph_status make_leaf(eg_verify_draws *draws, const eg_verify_leaf *leaf,
-                               eg_class *out) {
+static egraph_status add_leaf(eg_verify_draws *draws, uint32_t var) {
+  const eg_verify_leaf *leaf = &draws->leaves[var];
   char name[NAME_BYTES];
-  (void)snprintf(name, sizeof name, "x%zu", draws->drawn.len);
+  (void)snprintf(name, sizeof name, "x%u", eg_graph_value_count(draws->graph));
   EG_TRY(declare_leaf(draws, leaf, name));
   eg_attr slot = {.kind = EG_ATTR_STRING, .text = name};
   eg_attrs attrs = {
       .op = leaf->weight ? EG_OP_WEIGHT : EG_OP_INPUT, .count = 1, .slots = &slot};
-  return eg_tensor_egraph_add(draws->egraph, &attrs, NULL, 0, EG_REASON_SEED, out);
+  return eg_tensor_egraph_add(draws->egraph, &attrs, NULL, 0, EG_REASON_SEED,
+                              &draws->env.vars[var].tensor);
 }
 
-egraph_status eg_verify_add_leaf(eg_verify_draws *draws, uint32_t var) {
+void eg_verify_bind_leaf(eg_verify_draws *draws, uint32_t var) {
   const eg_verify_leaf *leaf = &draws->leaves[var];
-  drawn_leaf drawn = {.var = var,
-                      .weight = leaf->weight,
-                      .splat = leaf->splat,
-                      .splat_value = leaf->splat ? leaf->splat_value : 0,
-                      .type = leaf->type};
-  uint64_t hash = hash_leaf(&drawn);
-  uint32_t id;
-  eg_rule_value *value = &draws->env.vars[var];
-  value->kind = EG_RULE_TENSOR;
-  if (eg_flatmap_find(&draws->drawn_table, hash, &drawn, same_leaf, draws, &id)) {
-    value->tensor = draws->drawn.data[id].class;
-    return EGRAPH_OK;
-  }
-  EG_TRY(make_leaf(draws, leaf, &drawn.class));
-  value->tensor = drawn.class;
-  id = (uint32_t)draws->drawn.len;
-  EG_TRY(eg_flatmap_reserve_one(&draws->drawn_table));
-  EG_TRY(drawn_leaves_push(&draws->drawn, drawn));
-  eg_flatmap_put(&draws->drawn_table, hash, id);
-  return EGRAPH_OK;
+  draws->env.vars[var] =
+      (eg_rule_value){.kind = EG_RULE_TENSOR, .tensor = tensor_of_var(var)};
+  if (leaf->splat)
+    eg_tensor_facts_of_splat(&leaf->type, leaf->splat_value, &draws->facts[var]);
+  else
+    eg_tensor_facts_of_leaf(&leaf->type, leaf->weight, &draws->facts[var]);
 }
 
 // ---- choosing one term ----------------------------------------------------------
@@ -247,9 +241,7 @@ static void set_known_types(eg_verify_draws *draws, const eg_rule_term *term) {
     if (fresh) aim_at_leaf(draws, child->var, i);
     if (fresh && fits_operands(draws, term)) choice->fit_aim[i] = draws->aim;
     if (fresh) continue;
-    eg_class class = child->is_var ? draws->env.vars[child->var].tensor
-                                   : draws->classes[term->children[i]];
-    choice->types[i] = eg_tensor_egraph_fact(draws->egraph, class)->type;
+    choice->types[i] = fact_of(draws, operand_of(draws, term, i))->type;
   }
 }
 
@@ -311,7 +303,7 @@ static void set_index_role(eg_verify_draws *draws, uint32_t var, const eg_type *
       (double)eg_rng_below(&draws->rng, 2 * (uint64_t)least) - (double)least;
 }
 
-static egraph_status add_fresh_leaves(eg_verify_draws *draws, const eg_rule_term *term) {
+static void bind_fresh_leaves(eg_verify_draws *draws, const eg_rule_term *term) {
   eg_verify_choice *choice = &draws->choice;
   for (uint32_t i = 0; i < term->child_count; i++) {
     const eg_rule_term *child = &draws->rule->terms[term->children[i]];
@@ -323,10 +315,9 @@ static egraph_status add_fresh_leaves(eg_verify_draws *draws, const eg_rule_term
     leaf->variance = term->op == EG_OP_BATCH_NORM && i == 4;
     set_role(draws, child->var, leaf);
     if (is_index) set_index_role(draws, child->var, &choice->types[0], leaf);
-    EG_TRY(eg_verify_add_leaf(draws, child->var));
+    eg_verify_bind_leaf(draws, child->var);
     draws->bound |= UINT64_C(1) << child->var;
   }
-  return EGRAPH_OK;
 }
 
 // One of the leaves so far.
@@ -382,27 +373,26 @@ static void bind_slots(eg_verify_draws *draws, const eg_rule_term *term,
   }
 }
 
-static egraph_status add_node(eg_verify_draws *draws, uint32_t index, bool *out_ok) {
+/// *out_ok is false when the node as chosen has no type.
+static egraph_status infer_node(eg_verify_draws *draws, uint32_t index, bool *out_ok) {
   const eg_rule_term *term = &draws->rule->terms[index];
-  eg_verify_choice *choice = &draws->choice;
-  eg_class children[EG_VERIFY_MAX_OPERANDS];
-  for (uint32_t i = 0; i < term->child_count; i++) {
-    const eg_rule_term *child = &draws->rule->terms[term->children[i]];
-    children[i] = child->is_var ? draws->env.vars[child->var].tensor
-                                : draws->classes[term->children[i]];
-  }
+  const eg_verify_choice *choice = &draws->choice;
+  const eg_tensor_fact *operands[EG_VERIFY_MAX_OPERANDS];
+  for (uint32_t i = 0; i < term->child_count; i++)
+    operands[i] = fact_of(draws, operand_of(draws, term, i));
   eg_attrs attrs = {.op = (uint16_t)term->op,
                     .count = choice->info->attr_count,
                     .slots = choice->slots};
+  eg_class tensor = tensor_of_term(draws, index);
+  egraph_status status = eg_tensor_egraph_infer(
+      draws->egraph, &attrs, operands, term->child_count, &draws->facts[tensor.id]);
+  *out_ok = status == EGRAPH_OK;
+  if (!*out_ok) return status == EGRAPH_E_TYPE ? EGRAPH_OK : status;
   eg_attrs_id id;
   EG_TRY(eg_attr_pool_add(eg_tensor_egraph_attrs(draws->egraph), &attrs, &id));
   draws->attrs[index] = eg_tensor_egraph_attrs_at(draws->egraph, id.id);
-  const eg_term node = {
-      .op = attrs.op, .payload = id.id, .arity = term->child_count, .children = children};
-  egraph_status status = eg_engine_add(eg_tensor_egraph_engine(draws->egraph), &node,
-                                       EG_REASON_SEED, &draws->classes[index]);
-  *out_ok = status == EGRAPH_OK;
-  return status == EGRAPH_E_TYPE ? EGRAPH_OK : status;
+  draws->classes[index] = tensor;
+  return EGRAPH_OK;
 }
 
 // ---- steering -------------------------------------------------------------------
@@ -569,17 +559,17 @@ static void bound_index(eg_verify_draws *draws, const eg_rule_term *term) {
 }
 
 /// Attributes, operands and leaves; `bound` are the variables that stay as they are.
-static egraph_status choose_term(eg_verify_draws *draws, const eg_rule_term *term,
-                                 uint64_t bound, bool *out_ok) {
+static bool choose_term(eg_verify_draws *draws, const eg_rule_term *term,
+                        uint64_t bound) {
   draws->repaired = 0;
   set_known_slots(draws, term);
   set_known_types(draws, term);
   eg_verify_choose(&draws->choice);
-  *out_ok = types_fit(&draws->choice);
-  if (!*out_ok) return EGRAPH_OK;
-  EG_TRY(add_fresh_leaves(draws, term));
+  if (!types_fit(&draws->choice)) return false;
+  bind_fresh_leaves(draws, term);
   settle_slots(draws, term);
-  return eg_verify_repair(draws, term, bound);
+  eg_verify_repair(draws, term, bound);
+  return true;
 }
 
 static egraph_status try_term(eg_verify_draws *draws, uint32_t index, bool *out_ok) {
@@ -594,14 +584,14 @@ static egraph_status try_term(eg_verify_draws *draws, uint32_t index, bool *out_
   steer(draws, index);
   draws->env.scratch->int_count = 0;
   draws->env.scratch->value_count = 0;
-  EG_TRY(choose_term(draws, term, bound, out_ok));
+  *out_ok = choose_term(draws, term, bound);
   uint64_t repaired = draws->repaired;
   if (*out_ok && repaired != 0) { // attributes and other operands follow
     draws->bound = bound | repaired;
-    EG_TRY(choose_term(draws, term, bound | repaired, out_ok));
+    *out_ok = choose_term(draws, term, bound | repaired);
   }
   if (!*out_ok) return EGRAPH_OK;
-  EG_TRY(add_node(draws, index, out_ok));
+  EG_TRY(infer_node(draws, index, out_ok));
   if (!*out_ok) return EGRAPH_OK;
   bound_index(draws, term);
   bind_slots(draws, term, draws->attrs[index]);
@@ -634,7 +624,7 @@ static bool is_root(const eg_rule *rule, uint32_t index) {
 }
 
 // A left side that is a bare variable, as rules about layouts have it: any tensor.
-static egraph_status try_variable(eg_verify_draws *draws, uint32_t index, bool *out_ok) {
+static bool try_variable(eg_verify_draws *draws, uint32_t index) {
   eg_verify_choice *choice = &draws->choice;
   uint32_t var = draws->rule->terms[index].var;
   choice->op = EG_OP_IDENTITY;
@@ -648,27 +638,24 @@ static egraph_status try_variable(eg_verify_draws *draws, uint32_t index, bool *
   steer(draws, index);
   aim_at_leaf(draws, var, 0);
   eg_verify_choose(choice);
-  *out_ok = types_fit(choice);
-  if (!*out_ok) return EGRAPH_OK;
+  if (!types_fit(choice)) return false;
   draws->leaves[var] = (eg_verify_leaf){.type = choice->types[0]};
   set_role(draws, var, &draws->leaves[var]);
-  EG_TRY(eg_verify_add_leaf(draws, var));
+  eg_verify_bind_leaf(draws, var);
   draws->bound |= UINT64_C(1) << var;
-  *out_ok = conditions_hold(draws, index);
-  return EGRAPH_OK;
+  return conditions_hold(draws, index);
 }
 
-static egraph_status draw_variable(eg_verify_draws *draws, uint32_t index, bool *out_ok) {
+static bool draw_variable(eg_verify_draws *draws, uint32_t index) {
   uint32_t var = draws->rule->terms[index].var;
-  *out_ok = true;
-  if (!is_root(draws->rule, index)) return EGRAPH_OK;
-  *out_ok = eg_verify_is_bound(draws, var) && conditions_hold(draws, index);
-  if (eg_verify_is_bound(draws, var)) return EGRAPH_OK;
-  for (uint32_t i = 0; i < TRIES_PER_TERM && !*out_ok; i++) {
+  if (!is_root(draws->rule, index)) return true;
+  if (eg_verify_is_bound(draws, var)) return conditions_hold(draws, index);
+  bool found = false;
+  for (uint32_t i = 0; i < TRIES_PER_TERM && !found; i++) {
     draws->bound &= ~(UINT64_C(1) << var);
-    EG_TRY(try_variable(draws, index, out_ok));
+    found = try_variable(draws, index);
   }
-  return EGRAPH_OK;
+  return found;
 }
 
 /// float64 most of all, which tells rounding from mistakes best.
@@ -684,6 +671,7 @@ static egraph_dtype draw_dtype(eg_verify_draws *draws) {
 static egraph_status draw_left(eg_verify_draws *draws, bool *out_found) {
   draws->choice.rng = &draws->rng;
   draws->choice.lists = &draws->lists;
+  draws->env.tensors = &draws->tensors;
   draws->lists.used = 0;
   draws->bound = 0;
   draws->dtype = draw_dtype(draws);
@@ -692,9 +680,30 @@ static egraph_status draw_left(eg_verify_draws *draws, bool *out_found) {
   *out_found = true;
   for (uint32_t i = 0; i < draws->rule->pattern_term_count && *out_found; i++)
     if (draws->rule->terms[i].is_var)
-      EG_TRY(draw_variable(draws, i, out_found));
+      *out_found = draw_variable(draws, i);
     else
       EG_TRY(draw_term(draws, i, out_found));
+  return EGRAPH_OK;
+}
+
+/// Leaves and nodes, which variables and terms then stand for.
+static egraph_status add_left(eg_verify_draws *draws) {
+  const eg_rule *rule = draws->rule;
+  eg_class operands[EG_VERIFY_MAX_OPERANDS];
+  draws->env.tensors = NULL;
+  for (uint32_t i = 0; i < rule->var_count; i++)
+    if (rule->vars[i].kind == EG_RULE_TENSOR &&
+        rule->vars[i].origin == EG_RULE_VAR_MATCHED)
+      EG_TRY(add_leaf(draws, i));
+  for (uint32_t i = 0; i < rule->pattern_term_count; i++) {
+    const eg_rule_term *term = &rule->terms[i];
+    if (term->is_var) continue;
+    for (uint32_t k = 0; k < term->child_count; k++)
+      operands[k] = operand_of(draws, term, k);
+    EG_TRY(eg_tensor_egraph_add(draws->egraph, draws->attrs[i], operands,
+                                term->child_count, EG_REASON_SEED, &draws->classes[i]));
+    if (term->var != EG_RULE_NONE) draws->env.vars[term->var].tensor = draws->classes[i];
+  }
   return EGRAPH_OK;
 }
 
@@ -705,6 +714,7 @@ static egraph_status draw(eg_verify_draws *draws, bool *out_found, bool *out_typ
   EG_TRY(renew_egraph(draws));
   EG_TRY(draw_left(draws, out_found));
   if (!*out_found) return EGRAPH_OK;
+  EG_TRY(add_left(draws));
   uint32_t missing;
   EG_TRY(eg_rule_plan(&draws->builder, &draws->env, draws->egraph,
                       rule->pattern_term_count, rule->term_count, out_typed, &missing));

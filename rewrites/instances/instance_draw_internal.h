@@ -3,7 +3,6 @@
 #ifndef EG_REWRITES_INSTANCE_DRAW_INTERNAL_H
 #define EG_REWRITES_INSTANCE_DRAW_INTERNAL_H
 
-#include "base/flatmap.h"
 #include "rewrites/instances/instance_classes.h"
 #include "rewrites/instances/instance_draw.h"
 
@@ -38,16 +37,6 @@ typedef struct rule_hints {
 /// Memory comes from the arena. Fails with EGRAPH_E_UNSUPPORTED beyond MAX_VARS.
 egraph_status eg_verify_read_hints(const eg_rule *rule, eg_arena *arena, rule_hints *out);
 
-/// A leaf that the e-graph has. Draws share equal leaves of one variable.
-typedef struct drawn_leaf {
-  uint32_t var;
-  bool weight, splat;
-  double splat_value; // 0 where there is none
-  eg_type type;
-  eg_class class;
-} drawn_leaf;
-EG_VEC_DEFINE(drawn_leaves, drawn_leaf);
-
 struct eg_verify_draws {
   egraph_allocator alloc;
   const eg_rule *rule;
@@ -56,15 +45,16 @@ struct eg_verify_draws {
   rule_hints hints;
   eg_graph *graph;
   eg_tensor_egraph *egraph;
-  drawn_leaves drawn; // of the e-graph
-  eg_flatmap drawn_table;
+  uint32_t age; // draws since the e-graph was begun
   eg_rule_env env;
+  eg_rule_tensors tensors; // of a walk: numbers of facts, by variable, then by term
+  eg_tensor_fact *facts;
   eg_rule_builder builder;
   eg_verify_choice choice;
   eg_verify_lists lists;
   eg_verify_leaf *leaves;
   const eg_attrs **attrs; // by pattern term
-  eg_class *classes;      // by pattern term
+  eg_class *classes;      // by pattern term; tensors while the walk lasts
   uint64_t bound;         // variables
   uint64_t repaired; // leaves of the term at hand whose types conditions have changed
   egraph_dtype dtype;
@@ -78,12 +68,11 @@ struct eg_verify_draws {
 
 bool eg_verify_is_bound(const eg_verify_draws *draws, uint32_t var);
 bool eg_verify_can_eval(const eg_verify_draws *draws, uint32_t expr);
-/// Puts a leaf that has changed into the e-graph, and binds its variable to it.
-egraph_status eg_verify_add_leaf(eg_verify_draws *draws, uint32_t var);
+/// Binds a variable to its leaf, which has changed.
+void eg_verify_bind_leaf(eg_verify_draws *draws, uint32_t var);
 
 /// Changes what this term has chosen until the conditions that can be decided hold, where
 /// they can be solved for one attribute or one leaf. What is bound before `bound` stays.
-egraph_status eg_verify_repair(eg_verify_draws *draws, const eg_rule_term *term,
-                               uint64_t bound);
+void eg_verify_repair(eg_verify_draws *draws, const eg_rule_term *term, uint64_t bound);
 
 #endif

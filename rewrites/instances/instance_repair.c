@@ -13,7 +13,6 @@ typedef struct repair {
   eg_verify_draws *draws;
   const eg_rule_term *term;
   uint64_t before; // variables bound before this term
-  egraph_status status;
 } repair;
 
 typedef bool solver(repair *r, const eg_rule_expr *call, const eg_rule_value *value);
@@ -122,8 +121,8 @@ static bool set_type(repair *r, uint32_t expr, const eg_type *type) {
     const eg_rule_term *child = &r->draws->rule->terms[r->term->children[i]];
     if (child->is_var && child->var == var) r->draws->choice.types[i] = *type;
   }
-  if (r->status == EGRAPH_OK) r->status = eg_verify_add_leaf(r->draws, var);
-  return r->status == EGRAPH_OK;
+  eg_verify_bind_leaf(r->draws, var);
+  return true;
 }
 
 static const eg_type *type_of(repair *r, uint32_t expr) {
@@ -398,8 +397,8 @@ static bool solve_splat(repair *r, const eg_rule_expr *call, const eg_rule_value
     return false;
   leaf->weight = leaf->splat = true;
   leaf->splat_value = eg_rule_number(value);
-  if (r->status == EGRAPH_OK) r->status = eg_verify_add_leaf(r->draws, var);
-  return r->status == EGRAPH_OK;
+  eg_verify_bind_leaf(r->draws, var);
+  return true;
 }
 
 static bool solve(repair *r, uint32_t expr, const eg_rule_value *value) {
@@ -755,20 +754,18 @@ static bool bind_lets_for_now(repair *r) {
 
 enum { PASSES = 2, PERCENT = 80 };
 
-egraph_status eg_verify_repair(eg_verify_draws *draws, const eg_rule_term *term,
-                               uint64_t bound) {
+void eg_verify_repair(eg_verify_draws *draws, const eg_rule_term *term, uint64_t bound) {
   repair r = {.draws = draws, .term = term, .before = bound};
   uint64_t kept = draws->bound;
   const eg_rule *rule = draws->rule;
   bind_slots_for_now(&r);
   bool has_lets = bind_lets_for_now(&r);
   for (uint32_t pass = 0; has_lets && pass < PASSES; pass++)
-    for (uint32_t i = 0; i < rule->condition_count && r.status == EGRAPH_OK; i++) {
+    for (uint32_t i = 0; i < rule->condition_count; i++) {
       uint64_t needs = draws->hints.needs[rule->conditions[i]];
       bool is_of_term = (needs & ~bound) != 0 && (needs & ~draws->bound) == 0;
       if (is_of_term && below(&r, 100) < PERCENT)
         (void)satisfy(&r, rule->conditions[i], true);
     }
   draws->bound = kept;
-  return r.status;
 }

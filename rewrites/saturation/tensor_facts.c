@@ -82,15 +82,40 @@ static void set_type(eg_tensor_fact *fact, const eg_type *type) {
 
 // ---- leaves ---------------------------------------------------------------------
 
-void eg_tensor_facts_of_data(const eg_type *type, const eg_buffer *data,
-                             eg_tensor_fact *out) {
-  int64_t count = eg_type_elements(type);
+void eg_tensor_facts_of_leaf(const eg_type *type, bool is_weight, eg_tensor_fact *out) {
   memset(out, 0, sizeof *out);
   set_type(out, type);
-  out->weight_only = true;
-  if (data == NULL || count < 1 || count > MAX_SPLAT_ELEMENTS) return;
+  out->weight_only = is_weight;
+}
+
+/// Every element is this one, if that is a number that is known.
+static void note_splat(const eg_tensor *element, eg_tensor_fact *fact) {
+  fact->splat_value = eg_tensor_get_double(element, 0);
+  fact->splat =
+      eg_dtype_is_float(element->type.dtype) || fabs(fact->splat_value) < MAX_SPLAT_INT;
+}
+
+static bool may_be_splat(const eg_type *type) {
+  int64_t count = eg_type_elements(type);
+  return count >= 1 && count <= MAX_SPLAT_ELEMENTS;
+}
+
+void eg_tensor_facts_of_splat(const eg_type *type, double value, eg_tensor_fact *out) {
+  uint64_t data = 0;
+  eg_tensor element = {.type = eg_type_of(type->dtype, 0, NULL), .data = &data};
+  eg_tensor_facts_of_leaf(type, true, out);
+  if (!may_be_splat(type)) return;
+  eg_tensor_set_double(&element, 0, value);
+  note_splat(&element, out);
+}
+
+void eg_tensor_facts_of_data(const eg_type *type, const eg_buffer *data,
+                             eg_tensor_fact *out) {
+  eg_tensor_facts_of_leaf(type, true, out);
+  if (data == NULL || !may_be_splat(type)) return;
   const unsigned char *bytes = eg_buffer_data(data);
-  size_t size = eg_dtype_bytes(type->dtype), total = size * (size_t)count;
+  size_t size = eg_dtype_bytes(type->dtype),
+         total = size * (size_t)eg_type_elements(type);
   if (eg_buffer_size(data) < total) return;
   // All elements equal the first one exactly when the data equals itself
   // moved by one element.
@@ -98,9 +123,7 @@ void eg_tensor_facts_of_data(const eg_type *type, const eg_buffer *data,
   uint64_t element = 0; // a copy, because tensors cannot borrow constant bytes
   memcpy(&element, bytes, size);
   eg_tensor first = {.type = eg_type_of(type->dtype, 0, NULL), .data = &element};
-  out->splat_value = eg_tensor_get_double(&first, 0);
-  out->splat = // a number that is known
-      eg_dtype_is_float(type->dtype) || fabs(out->splat_value) < MAX_SPLAT_INT;
+  note_splat(&first, out);
 }
 
 static egraph_status leaf_fact(const eg_tensor_facts *facts, const eg_attrs *attrs,
@@ -118,7 +141,7 @@ static egraph_status leaf_fact(const eg_tensor_facts *facts, const eg_attrs *att
   if (is_weight)
     eg_tensor_facts_of_data(&info->type, info->data, out);
   else
-    set_type(out, &info->type);
+    eg_tensor_facts_of_leaf(&info->type, false, out);
   return EGRAPH_OK;
 }
 

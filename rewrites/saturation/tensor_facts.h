@@ -55,6 +55,10 @@ size_t eg_tensor_facts_bytes(const eg_tensor_facts *facts);
 egraph_status eg_tensor_facts_of_node(eg_tensor_facts *facts, const eg_attrs *attrs,
                                       const eg_tensor_fact *const *children,
                                       uint32_t count, eg_tensor_fact *out);
+/// Makes a fact that of an input, or of a weight of which no more is known.
+void eg_tensor_facts_of_leaf(const eg_type *type, bool is_weight, eg_tensor_fact *out);
+/// Makes a fact that of a weight with this value in every element, as its type holds it.
+void eg_tensor_facts_of_splat(const eg_type *type, double value, eg_tensor_fact *out);
 /// Makes a fact that of a weight with these bytes (NULL: absent).
 void eg_tensor_facts_of_data(const eg_type *type, const eg_buffer *data,
                              eg_tensor_fact *out);
