@@ -444,6 +444,21 @@ static bool copy_model(eg_verify_choice *choice, rank_range range, eg_type *out)
   return true;
 }
 
+/// Mostly; false leaves the operand to chance. A dimension of 1 may be one that is
+/// stretched.
+static bool copy_part(eg_verify_choice *choice, uint32_t operand) {
+  const eg_type *like = choice->like[operand];
+  if (like == NULL || like->rank < choice->min_rank[operand] ||
+      like->rank > choice->max_rank[operand] || eg_verify_chance(choice, 15))
+    return false;
+  eg_type *type = &choice->types[operand];
+  *type = *like;
+  if (choice->part_size == 0 || choice->part_axis >= type->rank) return true;
+  int64_t *dim = &type->dims[type->rank - 1 - choice->part_axis];
+  if (*dim != 1 || eg_verify_chance(choice, 30)) *dim = choice->part_size;
+  return true;
+}
+
 static eg_type fresh_first(eg_verify_choice *choice) {
   rank_range range = ranks_of_first(choice);
   eg_type copy;
@@ -482,7 +497,8 @@ static void choose_first_operand(eg_verify_choice *choice) {
       related && choice->op == EG_OP_CONCAT ? eg_verify_missing(choice, "axis") : NULL;
   if (axis != NULL && choice->types[known].rank > 0)
     axis->i = eg_verify_below(choice, choice->types[known].rank);
-  choice->types[0] = related ? first_from(choice, known) : fresh_first(choice);
+  if (!copy_part(choice, 0))
+    choice->types[0] = related ? first_from(choice, known) : fresh_first(choice);
   if (choice->fit_aim[0] != NULL) choice->fit(choice->fit_aim[0], choice, 0);
   choice->type_set[0] = true;
 }
@@ -490,7 +506,7 @@ static void choose_first_operand(eg_verify_choice *choice) {
 static void choose_other_operands(eg_verify_choice *choice) {
   for (uint32_t i = 1; i < choice->count; i++) {
     if (choice->type_set[i]) continue;
-    choice->types[i] = other_operand(choice, i);
+    if (!copy_part(choice, i)) choice->types[i] = other_operand(choice, i);
     if (choice->fit_aim[i] != NULL) choice->fit(choice->fit_aim[i], choice, i);
     choice->type_set[i] = true;
   }
@@ -545,7 +561,16 @@ eg_attr *eg_verify_missing(eg_verify_choice *choice, const char *name) {
   return &choice->slots[slot];
 }
 
+/// Before operands: those of one term that change follow each other.
+static void choose_part_size(eg_verify_choice *choice) {
+  bool is_part = false;
+  for (uint32_t i = 0; i < choice->count; i++)
+    is_part = is_part || choice->like[i] != NULL;
+  choice->part_size = is_part && eg_verify_chance(choice, 60) ? eg_verify_dim(choice) : 0;
+}
+
 void eg_verify_choose(eg_verify_choice *choice) {
+  choose_part_size(choice);
   if (choice->count > 0) choose_first_operand(choice);
   if (choice->aim != NULL) choice->put(choice->aim, choice);
   eg_verify_choose_attrs(choice);

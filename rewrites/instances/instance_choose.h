@@ -30,6 +30,11 @@ typedef struct eg_verify_choice {
   bool type_set[EG_VERIFY_MAX_OPERANDS];
   uint32_t min_rank[EG_VERIFY_MAX_OPERANDS],
       max_rank[EG_VERIFY_MAX_OPERANDS]; // of fresh ones
+  // Of a fresh operand, or NULL: a part beside it in a concatenation, which it may differ
+  // from in one dimension, counted from the last one, that all parts of a draw share.
+  const eg_type *like[EG_VERIFY_MAX_OPERANDS];
+  uint32_t part_axis;
+  int64_t part_size; // 0: the same
   // What the draw is steered to; zeros steer nowhere.
   const struct eg_instance_aim *aim; // of this term, or NULL
   // Puts an attribute into the class; called before and after operand 0 is chosen.

@@ -20,6 +20,16 @@ static uint32_t spatial_of(const eg_verify_choice *choice) {
 
 // ---- axes and permutations ------------------------------------------------------
 
+/// The last dimension in which operands that are known differ, or `rank`.
+static uint32_t differing_axis(const eg_verify_choice *choice, uint32_t rank) {
+  uint32_t axis = rank;
+  for (uint32_t i = 1; i < choice->count; i++)
+    for (uint32_t d = 0; choice->type_set[i] && d < rank && d < choice->types[i].rank;
+         d++)
+      if (choice->types[i].dims[d] != choice->types[0].dims[d]) axis = d;
+  return axis;
+}
+
 static void choose_axis(eg_verify_choice *choice, eg_attr *attr) {
   uint32_t rank = rank_of(choice);
   if (choice->op == EG_OP_FLATTEN) {
@@ -27,7 +37,8 @@ static void choose_axis(eg_verify_choice *choice, eg_attr *attr) {
     return;
   }
   if (rank == 0) return;
-  attr->i = eg_verify_below(choice, rank);
+  uint32_t axis = choice->op == EG_OP_CONCAT ? differing_axis(choice, rank) : rank;
+  attr->i = axis < rank ? axis : eg_verify_below(choice, rank);
   if (eg_verify_chance(choice, 30)) attr->i -= rank;
 }
 

@@ -13,9 +13,10 @@
 
 #include "base/type_messages.h"
 
+// PART_AXES: parts may differ on one of so many dimensions, counted from the last one.
 // MAX_AGE: the e-graph is dropped and a new one begun after so many draws, which keeps it
 // small.
-enum { TRIES_PER_TERM = 24, MAX_AGE = 256, NAME_BYTES = 24 };
+enum { TRIES_PER_TERM = 24, PART_AXES = 4, MAX_AGE = 256, NAME_BYTES = 24 };
 
 // ---- tensors of a walk ----------------------------------------------------------------
 
@@ -228,6 +229,13 @@ static bool fits_operands(eg_verify_draws *draws, const eg_rule_term *term) {
   return term == aimed || (term->op == aimed->op && eg_rng_below(&draws->rng, 4) != 0);
 }
 
+/// The type of the leaf at the same place of the first part, or NULL.
+static const eg_type *part_beside(const eg_verify_draws *draws, uint32_t var) {
+  uint32_t like = draws->hints.vars[var].like;
+  bool is_known = like != EG_RULE_NONE && eg_verify_is_bound(draws, like);
+  return is_known ? &draws->leaves[like].type : NULL;
+}
+
 static void set_known_types(eg_verify_draws *draws, const eg_rule_term *term) {
   eg_verify_choice *choice = &draws->choice;
   choice->count = term->child_count;
@@ -235,6 +243,7 @@ static void set_known_types(eg_verify_draws *draws, const eg_rule_term *term) {
     const eg_rule_term *child = &draws->rule->terms[term->children[i]];
     bool fresh = child->is_var && !eg_verify_is_bound(draws, child->var);
     choice->type_set[i] = !fresh;
+    choice->like[i] = fresh ? part_beside(draws, child->var) : NULL;
     choice->min_rank[i] = fresh ? draws->hints.vars[child->var].min_rank : 0;
     choice->max_rank[i] =
         fresh ? draws->hints.vars[child->var].max_rank : EGRAPH_MAX_RANK;
@@ -633,6 +642,7 @@ static bool try_variable(eg_verify_draws *draws, uint32_t index) {
   choice->model = draw_model(draws);
   choice->count = 1;
   choice->type_set[0] = false;
+  choice->like[0] = NULL;
   choice->min_rank[0] = draws->hints.vars[var].min_rank;
   choice->max_rank[0] = draws->hints.vars[var].max_rank;
   steer(draws, index);
@@ -675,6 +685,8 @@ static egraph_status draw_left(eg_verify_draws *draws, bool *out_found) {
   draws->lists.used = 0;
   draws->bound = 0;
   draws->dtype = draw_dtype(draws);
+  if (draws->hints.has_parts)
+    draws->choice.part_axis = (uint32_t)eg_rng_below(&draws->rng, PART_AXES);
   for (uint32_t i = 0; i < 8 && draws->aim == NULL; i++)
     if ((draws->hints.dtypes >> draws->dtype & 1) == 0) draws->dtype = draw_dtype(draws);
   *out_found = true;

@@ -20,6 +20,7 @@ typedef struct var_hint {
   uint32_t splat_value;        // expression, or EG_RULE_NONE
   uint32_t equals;             // expression that a value variable must equal, or NONE
   uint32_t min_rank, max_rank; // of a class variable
+  uint32_t like; // class variable at the same place of the first part, or NONE
 } var_hint;
 
 typedef struct rule_hints {
@@ -30,6 +31,7 @@ typedef struct rule_hints {
   uint32_t size_count;
   double numbers[MAX_SIZES]; // that splats may be compared with
   uint32_t number_count;
+  bool has_parts;            // a concatenation of computed operands
   uint32_t dtypes;           // bits of the element types that conditions leave
   uint32_t *condition_terms; // first pattern term after which a condition can be decided
 } rule_hints;

@@ -121,6 +121,32 @@ static uint32_t dtypes_of(const eg_rule *rule) {
   return left;
 }
 
+// ---- parts ----------------------------------------------------------------------------
+
+/// Pairs the leaves of two parts that are computed in the same way.
+static void pair_leaves(const eg_rule *rule, uint32_t first, uint32_t other,
+                        var_hint *vars) {
+  const eg_rule_term *a = &rule->terms[first], *b = &rule->terms[other];
+  if (a->is_var && b->is_var && a->var != b->var) vars[b->var].like = a->var;
+  if (a->is_var || b->is_var || a->op != b->op || a->child_count != b->child_count)
+    return;
+  for (uint32_t i = 0; i < a->child_count; i++)
+    pair_leaves(rule, a->children[i], b->children[i], vars);
+}
+
+/// Operands of a concatenation must be alike; those that are leaves are drawn together.
+static void read_parts(const eg_rule *rule, rule_hints *out) {
+  out->has_parts = false;
+  for (uint32_t i = 0; i < rule->pattern_term_count; i++) {
+    const eg_rule_term *term = &rule->terms[i];
+    if (term->is_var || term->op != EG_OP_CONCAT || rule->terms[term->children[0]].is_var)
+      continue;
+    out->has_parts = true;
+    for (uint32_t k = 1; k < term->child_count; k++)
+      pair_leaves(rule, term->children[0], term->children[k], out->vars);
+  }
+}
+
 // ---- what needs what ------------------------------------------------------------
 
 static uint64_t bit(uint32_t var) { return UINT64_C(1) << var; }
@@ -188,10 +214,13 @@ egraph_status eg_verify_read_hints(const eg_rule *rule, eg_arena *arena,
   EG_TRY(eg_arena_alloc(arena, rule->condition_count, sizeof *out->condition_terms,
                         &out->condition_terms));
   for (uint32_t i = 0; i < rule->var_count; i++)
-    out->vars[i] = (var_hint){
-        .splat_value = EG_RULE_NONE, .equals = EG_RULE_NONE, .max_rank = EGRAPH_MAX_RANK};
+    out->vars[i] = (var_hint){.splat_value = EG_RULE_NONE,
+                              .equals = EG_RULE_NONE,
+                              .max_rank = EGRAPH_MAX_RANK,
+                              .like = EG_RULE_NONE};
   for (uint32_t i = 0; i < rule->condition_count; i++)
     read_condition(rule, rule->conditions[i], WISH_YES, out->vars);
+  read_parts(rule, out);
   read_needs(rule, out->needs);
   read_bound(rule, out->bound);
   place_conditions(rule, out);
