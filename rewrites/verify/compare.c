@@ -323,6 +323,13 @@ static egraph_status run_right(evaluation *run) {
 
 // ---- comparison -----------------------------------------------------------------
 
+/// Elements of both sides that differ.
+typedef struct disagreement {
+  uint32_t root;
+  int64_t element;
+  double left, right, bound;
+} disagreement;
+
 typedef struct comparison {
   const evaluation *run;
   uint32_t term, part; // of the left side
@@ -332,7 +339,8 @@ typedef struct comparison {
   bool finite;  // something finite was compared
   int64_t elements;
   bool differ;
-  egraph_math math;
+  egraph_math math; // of the element at hand
+  disagreement worst;
 } comparison;
 
 static double element(const eg_tensor *tensor, int64_t i) {
@@ -395,24 +403,40 @@ static bool elements_agree(const eg_tensor *a, const eg_tensor *b, int64_t i,
   return is_rounding(state, i, x, y);
 }
 
+/// Integers are finite.
+static bool has_finite(const eg_tensor *tensor) {
+  int64_t count = eg_type_elements(&tensor->type), i = 0;
+  bool is_float = eg_dtype_is_float(tensor->type.dtype);
+  while (i < count && is_float && !isfinite(element(tensor, i)))
+    i++;
+  return i < count;
+}
+
 /// Compares until something differs; of what only moves the rule to a lower class the
 /// worst is kept.
-static egraph_status compare_tensors(const eg_tensor *left, const eg_tensor *right,
-                                     uint32_t root, comparison *state,
-                                     eg_verify_comparison *out, eg_text *text) {
+static void compare_tensors(const eg_tensor *left, const eg_tensor *right, uint32_t root,
+                            comparison *state, eg_verify_comparison *out) {
   int64_t count = eg_type_elements(&left->type);
   state->elements += count;
+  if (memcmp(left->data, right->data, eg_type_bytes(&left->type)) == 0) {
+    state->finite = state->finite || has_finite(left);
+    return;
+  }
   for (int64_t i = 0; i < count && !state->differ; i++) {
     state->math = EGRAPH_MATH_EXACT;
     state->differ = !elements_agree(left, right, i, state);
     if (!state->differ && state->math <= out->math) continue;
     if (state->math > out->math) out->math = state->math;
-    eg_text_clear(text);
-    EG_TRY(eg_text_printf(
-        text, "result %u, element %" PRId64 ": left %.17g, right %.17g (bound %g)", root,
-        i, eg_tensor_get_double(left, i), eg_tensor_get_double(right, i), state->bound));
+    state->worst = (disagreement){root, i, eg_tensor_get_double(left, i),
+                                  eg_tensor_get_double(right, i), state->bound};
   }
-  return EGRAPH_OK;
+}
+
+static egraph_status print_disagreement(const disagreement *d, eg_text *text) {
+  eg_text_clear(text);
+  return eg_text_printf(
+      text, "result %u, element %" PRId64 ": left %.17g, right %.17g (bound %g)", d->root,
+      d->element, d->left, d->right, d->bound);
 }
 
 static double bound_of(const evaluation *run, egraph_dtype dtype) {
@@ -433,7 +457,7 @@ static egraph_status compare_roots(evaluation *run, eg_verify_comparison *out,
     for (uint32_t k = 0; k < left->count && !state.differ; k++) {
       state.part = k;
       state.bound = bound_of(run, left->parts[k].type.dtype);
-      EG_TRY(compare_tensors(&left->parts[k], &right->parts[k], i, &state, out, text));
+      compare_tensors(&left->parts[k], &right->parts[k], i, &state, out);
     }
   }
   out->dtype = run->terms[run->rule->lhs[0].term].parts[0].type.dtype;
@@ -447,7 +471,8 @@ static egraph_status compare_roots(evaluation *run, eg_verify_comparison *out,
                  : run->exact   ? EG_VERIFY_EXACT
                                 : EG_VERIFY_EQUAL;
   if (vacuous) out->math = EGRAPH_MATH_EXACT;
-  return EGRAPH_OK;
+  bool is_told = out->verdict == EG_VERIFY_DIFFERENT || out->math > run->rule->math;
+  return is_told ? print_disagreement(&state.worst, text) : EGRAPH_OK;
 }
 
 static egraph_status begin(evaluation *run) {

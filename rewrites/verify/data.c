@@ -184,9 +184,12 @@ void eg_verify_fill(eg_verify_source *source, const eg_verify_leaf *leaf,
   bool at_ends = !eg_verify_is_plain(source->data) && !eg_dtype_is_float(dtype) &&
                  dtype != EGRAPH_BOOL && leaf->index_bound == 0 && !leaf->splat;
   int64_t count = eg_type_elements(&leaf->type);
+  double *numbers = dtype == EGRAPH_FLOAT64 ? tensor->data : NULL;
   for (int64_t i = 0; i < count; i++)
     if (at_ends)
       eg_tensor_set_int(tensor, i, extreme_int(source, dtype));
+    else if (numbers != NULL)
+      numbers[i] = leaf_number(source, leaf);
     else
       eg_tensor_set_double(tensor, i, leaf_number(source, leaf));
 }
