@@ -362,8 +362,11 @@ static egraph_status keeps_instance(void *user, const char *guard, bool *out) {
 }
 
 static egraph_status find_guard(inference *n, const eg_rule *rule, bool *out_found) {
-  const eg_guard_search how = {
-      .seed = n->options->seed, .share = GUARD_SHARE, .wants = keeps_instance, .user = n};
+  const eg_guard_search how = {.seed = n->options->seed,
+                               .share = GUARD_SHARE,
+                               .seeds = 1, // the rule is verified with others
+                               .wants = keeps_instance,
+                               .user = n};
   eg_text text;
   eg_text_init(&text, n->arena->alloc);
   egraph_status status = eg_guard_find(n->arena->alloc, rule, &how, &text, out_found);

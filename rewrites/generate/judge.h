@@ -34,11 +34,11 @@ egraph_status eg_judge_read(const eg_draft *draft, eg_rules **out, bool *out_rea
 /// later.
 egraph_status eg_judge_may_hold(const eg_judge_options *options, const eg_draft *draft,
                                 bool *out);
-/// Whether the verifier accepts the rule as it stands: on few instances, then on all.
+/// Whether the verifier accepts the rule as it stands: on few instances, then on more.
 egraph_status eg_judge_accepts(const eg_judge_options *options, const eg_draft *draft,
                                bool *out_accepted);
 /// The strictest class that passes, and backwards, too, where that does; verified with
-/// three seeds more.
+/// another seed on instances of every class.
 egraph_status eg_judge_settle(const eg_judge_options *options, eg_draft *draft,
                               bool *out_accepted);
 

@@ -302,6 +302,7 @@ static egraph_status is_wanted(const search *s, const guard *g, bool *out) {
 /// The first of the guards that is wanted and that verification confirms.
 static egraph_status confirm(search *s, const guard *best, uint32_t count,
                              const guard **out) {
+  uint32_t seeds = s->how == NULL ? SEEDS : s->how->seeds;
   *out = NULL;
   for (uint32_t i = 0; i < count && *out == NULL; i++) {
     const char *texts[MAX_PARTS];
@@ -309,7 +310,7 @@ static egraph_status confirm(search *s, const guard *best, uint32_t count,
     for (uint32_t k = 0; k < best[i].part_count; k++)
       texts[k] = s->list[best[i].parts[k]].text;
     EG_TRY(is_wanted(s, &best[i], &holds));
-    if (holds) EG_TRY(verify(s, texts, best[i].part_count, SEEDS, NULL, &holds));
+    if (holds) EG_TRY(verify(s, texts, best[i].part_count, seeds, NULL, &holds));
     if (holds) *out = &best[i];
   }
   return EGRAPH_OK;

@@ -35,6 +35,7 @@ egraph_status eg_guards_check(const eg_rules *rules, uint64_t seed,
 typedef struct eg_guard_search {
   uint64_t seed;
   uint32_t share; // one of so many instances keeps the guard, at least
+  uint32_t seeds; // with which a guard is verified
   /// Whether a guard is wanted; others are passed over. May be NULL.
   egraph_status (*wants)(void *user, const char *guard, bool *out);
   void *user;
