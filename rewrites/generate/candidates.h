@@ -17,6 +17,7 @@ typedef struct eg_candidate {
   eg_term_code left, right;
   uint32_t instances; // pairs that read like this one
   uint8_t size_left, size_right;
+  bool is_guarded; // conditions were looked for, for its shape
 } eg_candidate;
 EG_VEC_DEFINE(eg_candidates, eg_candidate);
 

@@ -182,7 +182,7 @@ static bool is_disjoint(const eg_space_term *a, const eg_space_term *b) {
 static bool goes_on(const growth *g, const eg_variant *v, const eg_space_term *a,
                     const eg_space_term *b) {
   uint64_t with_b = b != NULL ? a->leaves | b->leaves : a->leaves;
-  bool is_known = (with_b & ~g->space->family->constants) == 0;
+  bool is_known = with_b != 0 && (with_b & ~g->space->family->constants) == 0;
   if (is_known && v->operand_count == v->free_count) return false; // to be folded
   if (g->keep) return true;
   const eg_family_leaf *leaves = g->space->family->leaves;

@@ -103,10 +103,10 @@ static uint64_t inverse_root(uint64_t variance, uint64_t epsilon) {
   return eg_field_inverse(eg_field_sqrt(eg_field_add(variance, epsilon)));
 }
 
-static void run_layer_norm(const eg_field_plan *plan, const uint64_t *const *operands,
-                           uint64_t *out) {
+static void run_normalization(const eg_field_plan *plan, const uint64_t *const *operands,
+                              uint64_t *out) {
   const eg_field_terms *t = &plan->sums;
-  bool is_centred = plan->op == EG_OP_LAYER_NORM;
+  bool is_centred = plan->op != EG_OP_RMS_NORM;
   for (uint32_t row = 0; row < plan->row_count; row++) {
     uint32_t begin = t->begin[row], end = t->begin[row + 1];
     uint64_t share = eg_field_inverse(end - begin), mean = 0, square = 0;
@@ -142,10 +142,10 @@ static void run_rows(const eg_field_plan *plan, const uint64_t *const *operands,
                      uint64_t *out) {
   if (plan->op == EG_OP_BATCH_NORM)
     run_batch_norm(plan, operands, out);
-  else if (plan->op == EG_OP_LAYER_NORM || plan->op == EG_OP_RMS_NORM)
-    run_layer_norm(plan, operands, out);
-  else
+  else if (plan->op == EG_OP_SOFTMAX || plan->op == EG_OP_LOG_SOFTMAX)
     run_softmax(plan, operands, out);
+  else
+    run_normalization(plan, operands, out);
 }
 
 void eg_field_plan_run(const eg_field_plan *plan, const uint64_t *const *operands,
@@ -405,7 +405,8 @@ static const eg_op PRODUCTS[] = {
 static const eg_op SUMS[] = {EG_OP_ADD,          EG_OP_SUB,
                              EG_OP_REDUCE_SUM,   EG_OP_REDUCE_MEAN,
                              EG_OP_AVERAGE_POOL, EG_OP_GLOBAL_AVERAGE_POOL,
-                             EG_OP_CUM_SUM,      EG_OP_AVERAGE_POOL_GRAD};
+                             EG_OP_CUM_SUM,      EG_OP_AVERAGE_POOL_GRAD,
+                             EG_OP_RESIZE};
 static const eg_op PAIRS[] = {EG_OP_DIV,     EG_OP_MAX,
                               EG_OP_MIN,     EG_OP_EQUAL,
                               EG_OP_LESS,    EG_OP_LESS_OR_EQUAL,
@@ -413,8 +414,9 @@ static const eg_op PAIRS[] = {EG_OP_DIV,     EG_OP_MAX,
                               EG_OP_AND,     EG_OP_OR,
                               EG_OP_XOR,     EG_OP_POW,
                               EG_OP_PRELU};
-static const eg_op ROWS[] = {EG_OP_SOFTMAX, EG_OP_LOG_SOFTMAX, EG_OP_LAYER_NORM,
-                             EG_OP_RMS_NORM, EG_OP_BATCH_NORM};
+static const eg_op ROWS[] = {EG_OP_SOFTMAX,      EG_OP_LOG_SOFTMAX, EG_OP_LAYER_NORM,
+                             EG_OP_RMS_NORM,     EG_OP_BATCH_NORM,  EG_OP_GROUP_NORM,
+                             EG_OP_INSTANCE_NORM};
 static const eg_op LATTICES[] = {EG_OP_REDUCE_MAX, EG_OP_REDUCE_MIN, EG_OP_MAX_POOL,
                                  EG_OP_GLOBAL_MAX_POOL};
 #define IS_ONE_OF(list, op) is_one_of(list, sizeof(list) / sizeof *(list), op)
@@ -517,22 +519,46 @@ static egraph_status read_rows(probe *p, const eg_type *types, int64_t first,
   return read_as(&alone, &sum, types, &out->sums, &out->row_count);
 }
 
+/// Groups of channels are contiguous.
+static egraph_status read_groups(probe *p, const eg_type *x, uint32_t groups,
+                                 eg_field_plan *out) {
+  uint32_t *begin, *from;
+  out->row_count = (uint32_t)x->dims[0] * groups;
+  EG_TRY(eg_arena_alloc(p->arena, (size_t)out->row_count + 1, sizeof *begin, &begin));
+  EG_TRY(eg_arena_alloc(p->arena, out->elements, sizeof *from, &from));
+  for (uint32_t row = 0; row <= out->row_count; row++)
+    begin[row] = row * (out->elements / out->row_count);
+  for (uint32_t i = 0; i < out->elements; i++)
+    from[i] = EG_FIELD_PLACE(0, i);
+  out->sums = (eg_field_terms){.begin = begin, .from = from};
+  return EGRAPH_OK;
+}
+
+static egraph_status plan_row_elements(probe *p, const eg_type *types,
+                                       eg_field_plan *out) {
+  const eg_type *x = &types[0];
+  const eg_attr *first = &p->attrs->slots[0];
+  if (out->op == EG_OP_BATCH_NORM) return EGRAPH_OK; // no element needs another one
+  if (out->op == EG_OP_INSTANCE_NORM) return read_groups(p, x, (uint32_t)x->dims[1], out);
+  if (out->op == EG_OP_GROUP_NORM) return read_groups(p, x, (uint32_t)first->i, out);
+  bool is_softmax = out->op == EG_OP_SOFTMAX || out->op == EG_OP_LOG_SOFTMAX;
+  int64_t axis = first->i < 0 ? first->i + x->rank : first->i;
+  return read_rows(p, types, axis, is_softmax ? axis : (int64_t)x->rank - 1, out);
+}
+
 static egraph_status plan_rows(probe *p, const eg_type *types, eg_field_plan *out) {
   const eg_type *x = &types[0];
-  bool is_batch = out->op == EG_OP_BATCH_NORM;
-  bool is_softmax = out->op == EG_OP_SOFTMAX || out->op == EG_OP_LOG_SOFTMAX;
-  int64_t axis = is_batch ? 1 : p->attrs->slots[0].i;
-  if (axis < 0) axis += x->rank;
-  int64_t last = is_softmax ? axis : (int64_t)x->rank - 1;
-  if (!is_batch) EG_TRY(read_rows(p, types, axis, last, out));
-  if (is_softmax) return EGRAPH_OK;
-  const eg_attr *epsilon = &p->attrs->slots[is_batch ? 0 : 1];
+  uint16_t slot;
+  EG_TRY(plan_row_elements(p, types, out));
+  if (!eg_op_find_attr(out->op, "epsilon", &slot)) return EGRAPH_OK; // softmax
+  const eg_attr *epsilon = &p->attrs->slots[slot];
   if (!eg_field_of_double(epsilon->f, true, &out->epsilon))
     return EG_FAIL(EGRAPH_E_UNSUPPORTED, "epsilon %g is no quotient of small integers",
                    epsilon->f);
   EG_TRY(eg_arena_alloc(p->arena, out->elements, sizeof *out->channel, &out->channel));
-  uint32_t inner = 1, size = is_batch ? (uint32_t)x->dims[1] : p->sizes[1];
-  for (uint32_t d = 2; is_batch && d < x->rank; d++)
+  bool of_last = out->op == EG_OP_LAYER_NORM || out->op == EG_OP_RMS_NORM;
+  uint32_t inner = 1, size = of_last ? p->sizes[1] : (uint32_t)x->dims[1];
+  for (uint32_t d = 2; !of_last && d < x->rank; d++)
     inner *= (uint32_t)x->dims[d];
   for (uint32_t i = 0; i < out->elements; i++)
     out->channel[i] = i / inner % size;

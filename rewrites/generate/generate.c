@@ -20,8 +20,10 @@ enum {
   INSTANCES = 128,
   NAME_BYTES = 128
 };
-// Of the candidates of one shape the first ones are judged together with the others.
-enum { FIRST_OF_A_SHAPE = 2 };
+// Of the candidates of one shape the first ones are judged together with the others;
+// conditions are looked for with as many of those that are left: what keeps most
+// instances may not keep another candidate.
+enum { FIRST_OF_A_SHAPE = 2, GUARDED_OF_A_SHAPE = 3 };
 static const double SECONDS_BETWEEN_STATES = 10;
 
 typedef struct run {
@@ -334,17 +336,31 @@ typedef struct alike {
   eg_draft drafts[EG_FIT_MEMBERS];
   const eg_draft *list[EG_FIT_MEMBERS];
   uint32_t count;
-  uint32_t before; // of this shape, before the candidate
+  // Of this shape, before the candidate; those of them for which conditions were looked
+  // for.
+  uint32_t before, guarded;
 } alike;
 
+static uint32_t count_alike(const eg_values *shapes, uint64_t candidate) {
+  uint32_t count = 0;
+  for (size_t i = 0; i < shapes->len; i++)
+    count += shapes->data[i] == shapes->data[candidate];
+  return count;
+}
+
+/// Of many some that are spread over all: neighbours differ in one number only.
 static void find_alike(const run *r, const eg_values *shapes, uint64_t candidate,
                        alike *out) {
-  out->count = out->before = 0;
+  uint64_t all = count_alike(shapes, candidate), share = EG_FIT_MEMBERS - 1, at = 0;
+  out->count = out->before = out->guarded = 0;
   for (size_t i = 0; i < shapes->len; i++) {
     if (shapes->data[i] != shapes->data[candidate]) continue;
-    out->before += i < candidate;
-    if (out->count >= EG_FIT_MEMBERS - (i < candidate)) continue; // room for itself
     const eg_candidate *c = &r->state.candidates.data[i];
+    bool is_taken = all <= share || (at + 1) * share / all != at * share / all;
+    at++;
+    out->before += i < candidate;
+    out->guarded += i < candidate && c->is_guarded;
+    if (!is_taken && i != candidate) continue;
     (void)eg_draft_of(r->space, c->left, c->right, &out->drafts[out->count]);
     out->list[out->count] = &out->drafts[out->count];
     out->count++;
@@ -380,9 +396,11 @@ static egraph_status infer(run *r, eg_infer_step step, eg_draft *draft,
   uint32_t before = 0;
   for (int d = 0; d < EG_DRAFT_DETAILS && !*out_accepted; d++) {
     find_alike(r, &r->shapes[d], r->state.next, &others);
-    // Conditions are looked for once for each shape: that takes longest.
-    bool is_first = others.before < (step < EG_INFER_GUARDED ? FIRST_OF_A_SHAPE : 1);
+    bool is_guarded = step >= EG_INFER_GUARDED;
+    bool is_first = is_guarded ? others.guarded < GUARDED_OF_A_SHAPE
+                               : others.before < FIRST_OF_A_SHAPE;
     if (!is_first || others.count == before) continue;
+    if (is_guarded) r->state.candidates.data[r->state.next].is_guarded = true;
     before = others.count;
     EG_TRY(eg_infer(&r->judge, &r->arena, others.list, others.count, step, draft,
                     out_accepted));

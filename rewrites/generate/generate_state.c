@@ -115,14 +115,17 @@ static egraph_status read_candidates(const reader *r, const eg_sexpr *form,
                                      eg_values *left, eg_values *right) {
   for (uint32_t i = 1; i < form->count; i++) {
     const eg_sexpr *row = &form->children[i];
-    uint64_t instances;
+    uint64_t instances, guarded;
     eg_candidate c;
-    if (row->kind != EG_SEXPR_LIST || row->count != 3 ||
+    if (row->kind != EG_SEXPR_LIST || row->count != 4 ||
         !read_number(&row->children[0], &c.left) ||
         !read_number(&row->children[1], &c.right) ||
-        !read_number(&row->children[2], &instances) || instances > UINT32_MAX)
-      return refuse(r, "a candidate is three numbers");
+        !read_number(&row->children[2], &instances) || instances > UINT32_MAX ||
+        !read_number(&row->children[3], &guarded) || guarded > 1)
+      return refuse(r, "a candidate is two terms, its instances, whether conditions "
+                       "were looked for");
     c.instances = (uint32_t)instances;
+    c.is_guarded = guarded != 0;
     bool fits;
     EG_TRY(check_candidate(r, &c, left, right, &fits));
     if (!fits) return refuse(r, "it has a candidate that is no pair of terms");
@@ -225,8 +228,8 @@ static egraph_status print_state(const eg_generate_state *state,
   EG_TRY(eg_text_printf(out, ")\n(next %" PRIu64 ")\n(candidates", state->next));
   for (size_t i = 0; i < state->candidates.len; i++) {
     const eg_candidate *c = &state->candidates.data[i];
-    EG_TRY(eg_text_printf(out, "\n (%" PRIu64 " %" PRIu64 " %" PRIu32 ")", c->left,
-                          c->right, c->instances));
+    EG_TRY(eg_text_printf(out, "\n (%" PRIu64 " %" PRIu64 " %" PRIu32 " %d)", c->left,
+                          c->right, c->instances, c->is_guarded));
   }
   EG_TRY(eg_text_append(out, ")\n(rules"));
   for (size_t i = 0; i < state->rules.len; i++) {

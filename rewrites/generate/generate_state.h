@@ -3,7 +3,7 @@
 //   (egraph-generate 1)
 //   (run FAMILY HASH OPERATORS SEED ALONE HASH)
 //   (counts N ...)  (next N)
-//   (candidates (LEFT RIGHT INSTANCES) ...)   codes of terms
+//   (candidates (LEFT RIGHT INSTANCES GUARDED) ...)   codes of terms
 //   (rules "text" ...)
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_REWRITES_GENERATE_GENERATE_STATE_H

@@ -213,6 +213,24 @@ static egraph_status add_shapes(inference *n, typed_part *type_of, uint32_t part
   return add_atom(n, text, ranks);
 }
 
+static egraph_status add_numbers(inference *n) {
+  static const struct {
+    const char *text;
+    eg_rule_value value;
+  } NUMBERS[] = {{"0", {.kind = EG_RULE_INT, .i = 0}},
+                 {"1", {.kind = EG_RULE_INT, .i = 1}},
+                 {"2", {.kind = EG_RULE_INT, .i = 2}},
+                 {"0.0", {.kind = EG_RULE_FLOAT, .f = 0}}};
+  for (size_t k = 0; k < sizeof NUMBERS / sizeof *NUMBERS; k++) {
+    eg_rule_value *values;
+    EG_TRY(eg_arena_alloc(n->arena, n->count, sizeof *values, &values));
+    for (uint32_t i = 0; i < n->count; i++)
+      values[i] = NUMBERS[k].value;
+    EG_TRY(add_atom(n, NUMBERS[k].text, values));
+  }
+  return EGRAPH_OK;
+}
+
 static egraph_status add_sizes(inference *n) {
   eg_space_term left;
   (void)eg_term_space_decode(n->draft->space, n->draft->left, &left);
@@ -220,15 +238,7 @@ static egraph_status add_sizes(inference *n) {
     EG_TRY(add_shapes(n, type_of_variable, i, "(shape ?x%u)", "(rank ?x%u)"));
   for (uint32_t i = 0; i < left.size; i++)
     EG_TRY(add_shapes(n, type_of_operator, i, "(shape ?t%u)", "(rank ?t%u)"));
-  static const char *const NUMBERS[] = {"0", "1", "2"};
-  for (int64_t number = 0; number < 3; number++) {
-    eg_rule_value *values;
-    EG_TRY(eg_arena_alloc(n->arena, n->count, sizeof *values, &values));
-    for (uint32_t i = 0; i < n->count; i++)
-      values[i] = eg_rule_int(number);
-    EG_TRY(add_atom(n, NUMBERS[number], values));
-  }
-  return EGRAPH_OK;
+  return add_numbers(n);
 }
 
 // ---- values of the right side -----------------------------------------------------

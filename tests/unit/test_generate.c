@@ -248,6 +248,8 @@ static void operators_mean_what_their_kernels_compute(void **state) {
        {{"starts", "[1 0]"}, {"ends", "[3 4]"}, {"steps", "[1 2]"}},
        {"float64[3,4]"}},
       {"pad", {{"pads", "[1 0 0 2]"}}, {"float64[2,2]"}},
+      {"resize", {{"shape", "[3 4]"}}, {"float64[2,2]"}},
+      {"resize", {{"shape", "[4]"}, {"mode", "linear"}}, {"float64[2]"}},
       {"enlarge", {{"kernel_shape", "[3 3]"}}, {"float64[1,1,1,3]"}}};
   eg_rng rng = {.state = test_seed(3)};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)

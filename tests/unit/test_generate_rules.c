@@ -180,6 +180,67 @@ static void conditions_come_in_threes(void **state) {
   egraph_string_free(NULL, text);
 }
 
+/// Constants that operators make, and terms of them alone.
+static void constants_that_are_made_are_moved(void **state) {
+  (void)state;
+  write_file(
+      FAMILY_FILE,
+      "(egraph-families 1) (family fills (about \"of a test\")"
+      " (inputs (x 1 \"float32[2,3]\"))"
+      " (operators (fill :shape (each [2 3] [3 2] [6] [1 3]) :value (each 0.5 2.0))"
+      " (transpose :perm [1 0]) (reshape :shape (each [6] [3 2]))"
+      " (slice :starts (each [0 0] [1 0]) :ends [2 3] :steps [1 1])))");
+  egraph_generate_options options = tiny();
+  egraph_generate_report report;
+  char *text = generate(&options, &report);
+  assert_has(text, "(lhs (reshape :shape ?v1 (fill :dtype ?v2 :shape ?v3 :value ?v4)))\n"
+                   "  (rhs (fill :dtype ?v2 :shape ?v1 :value ?v4))");
+  assert_has(text, "(rhs (fill :dtype ?v4 :shape (shape ?t1) :value ?v6))");
+  assert_accepted(text, 5, &report);
+  egraph_string_free(NULL, text);
+}
+
+/// Bounds inside of bounds: conditions are looked for although the first candidate needs
+/// none, and candidates from all of the list say what is computed.
+static void bounds_are_computed_under_conditions(void **state) {
+  (void)state;
+  write_file(FAMILY_FILE,
+             "(egraph-families 1) (family bounds (about \"of a test\")"
+             " (elements 24) (inputs (x 1 \"float32[24]\"))"
+             " (operators (relu) (clip :min (each 0.0 1.0 3.0) :max (each 4.0 5.0))"
+             " (clip :min -1.0 :max 2.0) (clip :min -4.0 :max -1.0)"
+             " (clip :min 0.0 :max 0.0) (clip :min 2.0 :max 2.0)))");
+  egraph_generate_options options = tiny();
+  egraph_generate_report report;
+  char *text = generate(&options, &report);
+  assert_has(text, "(lhs (clip :min ?v1 :max ?v2 (clip :min ?v3 :max ?v4 ?x1)))\n"
+                   "  (rhs (clip :min (");
+  assert_has(text, "(lhs (relu (clip :min ?v1 :max ?v2 ?x1)))\n"
+                   "  (rhs (clip :min (max ?v1 0.0) :max (max ?v2 0.0) ?x1)))");
+  assert_accepted(text, 5, &report);
+  egraph_string_free(NULL, text);
+}
+
+/// Normalization of groups of channels has a meaning in the field.
+static void normalizations_of_groups_are_compared(void **state) {
+  (void)state;
+  write_file(FAMILY_FILE, "(egraph-families 1) (family norms (about \"of a test\")"
+                          " (inputs (x 1 \"float32[2,4,3]\") (y 1 \"float32[1,2,5]\"))"
+                          " (weights (s 2 \"float32[4]\") (t 2 \"float32[2]\"))"
+                          " (operators (instance-normalization)"
+                          " (group-normalization :num_groups (each 1 2 4))))");
+  egraph_generate_options options = tiny();
+  egraph_generate_report report;
+  options.operators = 1;
+  char *text = generate(&options, &report);
+  assert_has(text,
+             "(lhs (group-normalization :num_groups ?v1 :epsilon ?v2 ?x1 ?x2 ?x3))\n"
+             "  (rhs (instance-normalization :epsilon ?v2 ?x1 ?x2 ?x3))\n"
+             "  (when (= ?v1 (dim ?x1 1)))");
+  assert_accepted(text, 5, &report);
+  egraph_string_free(NULL, text);
+}
+
 /// Numbers of constants are lifted where candidates have several, into attributes and
 /// other constants.
 static void constants_of_several_numbers_are_lifted(void **state) {
@@ -397,10 +458,12 @@ static void state_files_are_not_trusted(void **state) {
       {"(counts ", "(counts x ", "it has other counts"},
       {"(next 16)", "(next 4000000)", "is beyond the candidates"},
       {"(next 16)", "(next -1)", "(next N) is a number"},
-      {"(candidates\n (", "(candidates\n (18446744073709551615 7 1) (",
+      {"(candidates\n (", "(candidates\n (18446744073709551615 7 1 0) (",
        "a candidate that is no pair of terms"},
-      {"(candidates\n (", "(candidates\n (18446744073709551616 7 1) (",
-       "a candidate is three numbers"},
+      {"(candidates\n (", "(candidates\n (18446744073709551616 7 1 0) (",
+       "a candidate is two terms"},
+      {"(candidates\n (", "(candidates\n (18446744073709551615 7 1) (",
+       "a candidate is two terms"},
       {"(candidates\n (", "(candidates\n ((", "malformed"},
       {"(rules\n (", "(rules\n (99 ", "a rule is its guard"},
       {"(neg (neg ?x1)", "(neg (abs ?x1)", "does not hold or stands there twice"},
@@ -474,6 +537,9 @@ int main(void) {
       cmocka_unit_test(defaults_of_attributes_are_lifted),
       cmocka_unit_test(attributes_are_computed_and_conditions_found),
       cmocka_unit_test(conditions_come_in_threes),
+      cmocka_unit_test(constants_that_are_made_are_moved),
+      cmocka_unit_test(bounds_are_computed_under_conditions),
+      cmocka_unit_test(normalizations_of_groups_are_compared),
       cmocka_unit_test(constants_of_several_numbers_are_lifted),
       cmocka_unit_test(rules_beside_are_left_out),
       cmocka_unit_test(what_sets_find_again_is_counted),
