@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "rewrites/language/rule_schema.h"
 #include "rewrites/rule_files.h"
 
 static egraph_status copy_into(const eg_rules *rules, egraph_allocator alloc,
@@ -28,19 +29,31 @@ egraph_status eg_rules_copy_all_on(const eg_rules *rules, egraph_allocator alloc
   return status;
 }
 
-static bool has_operator(const eg_rule *rule, eg_op op) {
+static bool may_use(const eg_rule *rule, eg_op op, bool with_parts) {
+  static const eg_op parts[] = {EG_OP_RELU, EG_OP_CONCAT, EG_OP_SPLIT, EG_OP_PART};
+  for (size_t i = 0; with_parts && i < sizeof parts / sizeof *parts; i++)
+    if (op == parts[i]) return true;
   for (uint32_t i = 0; i < rule->term_count; i++)
     if (!rule->terms[i].is_var && rule->terms[i].op == op) return true;
   return false;
 }
 
-bool eg_rule_is_related(const eg_rule *rule, const eg_rule *other) {
-  static const eg_op always[] = {EG_OP_RELU, EG_OP_CONCAT, EG_OP_SPLIT, EG_OP_PART};
-  for (uint32_t i = 0; i < other->term_count; i++) {
-    bool is_found = other->terms[i].is_var || has_operator(rule, other->terms[i].op);
-    for (size_t k = 0; k < sizeof always / sizeof *always; k++)
-      is_found = is_found || other->terms[i].op == always[k];
-    if (!is_found) return false;
-  }
+/// An operator of a rule with parameters is one of several: one that may be used will do.
+static bool may_use_spot(const eg_rule *rule, const eg_rule_schema *schema,
+                         const eg_rule_spot *spot, bool with_parts) {
+  if (spot->parameter == EG_RULE_NONE) return may_use(rule, spot->op, with_parts);
+  const eg_rule_parameter *p = &schema->parameters[spot->parameter];
+  for (uint32_t i = 0; i < p->operator_count; i++)
+    if (may_use(rule, p->operators[i], with_parts)) return true;
+  return false;
+}
+
+bool eg_rule_is_over(const eg_rule *rule, const eg_rule *other, bool with_parts) {
+  const eg_rule_schema *schema = other->schema;
+  for (uint32_t i = 0; schema != NULL && i < schema->spot_count; i++)
+    if (!may_use_spot(rule, schema, &schema->spots[i], with_parts)) return false;
+  for (uint32_t i = 0; schema == NULL && i < other->term_count; i++)
+    if (!other->terms[i].is_var && !may_use(rule, other->terms[i].op, with_parts))
+      return false;
   return true;
 }

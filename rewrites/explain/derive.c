@@ -223,7 +223,7 @@ static void choose_axioms(derivation *d, uint32_t stage) {
   for (uint32_t i = 0; i < eg_rules_count(d->axioms->rules); i++)
     d->is_used[i] = d->axioms->is_axiom[i] &&
                     (!stages[stage].is_filtered ||
-                     eg_rule_is_related(d->rule, eg_rules_at(d->axioms->rules, i)));
+                     eg_rule_is_over(d->rule, eg_rules_at(d->axioms->rules, i), true));
 }
 
 static egraph_status derive_kept(derivation *d) {

@@ -23,17 +23,28 @@ enum {
   MAX_VARIABLES = 64
 };
 
+/// Rules of a stage by their operators: those of the rule at hand, and some that take
+/// values apart and put them together, or any.
+typedef enum stage_filter {
+  OWN_OPERATORS,
+  RELATED_OPERATORS,
+  ANY_OPERATORS
+} stage_filter;
+
 /// Which rules are used and how far. Rules over other operators than those of the rule do
-/// not help most of the time, and fill the e-graph: they come second.
+/// not help most of the time, and fill the e-graph: they come later. Sets of rules that
+/// were made are large.
 typedef struct stage {
-  bool is_exploring, is_filtered;
+  bool is_exploring, is_of_sets;
+  stage_filter filter;
   uint32_t node_limit, iteration_limit;
 } stage;
 
-static const stage stages[] = {{false, true, 4000, 10},
-                               {false, false, 3000, 8},
-                               {true, true, 8000, 10},
-                               {true, false, 3000, 6}};
+static const stage stages[] = {{false, true, OWN_OPERATORS, 6000, 4},
+                               {false, false, RELATED_OPERATORS, 4000, 10},
+                               {false, false, ANY_OPERATORS, 3000, 8},
+                               {true, false, RELATED_OPERATORS, 8000, 10},
+                               {true, false, ANY_OPERATORS, 3000, 6}};
 enum { STAGES = sizeof stages / sizeof *stages };
 
 static const char *const implied_words[EG_IMPLIED_NOT] = {
@@ -469,7 +480,8 @@ static void choose_rules(check *c, const stage *s) {
   for (uint32_t i = 0; i < eg_rules_count(rules); i++) {
     const eg_rule *rule = eg_rules_at(rules, i);
     c->is_used[i] = (s->is_exploring || c->checker->is_default[i]) &&
-                    (!s->is_filtered || eg_rule_is_related(c->rule, rule));
+                    (s->filter == ANY_OPERATORS ||
+                     eg_rule_is_over(c->rule, rule, s->filter == RELATED_OPERATORS));
   }
 }
 
@@ -482,7 +494,7 @@ static egraph_status run_check(check *c, eg_implied *out, eg_text *names) {
   EG_TRY(eg_arena_alloc(&c->arena, 1, sizeof *c->scratch, &c->scratch));
   EG_TRY(draw_samples(c));
   for (uint32_t i = 0; i < STAGES; i++) {
-    if (c->checker->is_alone && stages[i].is_exploring) continue;
+    if (c->checker->is_alone ? stages[i].is_exploring : stages[i].is_of_sets) continue;
     choose_rules(c, &stages[i]);
     EG_TRY(try_samples(c, &level));
     if (level == 2) continue;
