@@ -264,6 +264,28 @@ static egraph_status add_literal(inference *n, eg_fit_target *target, size_t pla
   return EGRAPH_OK;
 }
 
+/// Whether an option is what the left side has for an attribute of that name.
+static bool is_namesake(const inference *n, const char *option, size_t place) {
+  for (size_t k = 0; k < n->left[0].len; k++)
+    if (n->left_texts[k] != NULL && strcmp(n->left_texts[k], option) == 0 &&
+        strcmp(name_of(place_of(&n->left[0], k)),
+               name_of(place_of(&n->right[0], place))) == 0)
+      return true;
+  return false;
+}
+
+/// Attributes of other names have equal values by chance: strides and dilations.
+static void put_namesakes_first(const inference *n, eg_fit_target *target, size_t place) {
+  uint32_t first = 0;
+  for (uint32_t i = 0; i < target->option_count; i++) {
+    const char *option = target->options[i];
+    if (!is_namesake(n, option, place)) continue;
+    for (uint32_t k = i; k > first; k--)
+      target->options[k] = target->options[k - 1];
+    target->options[first++] = option;
+  }
+}
+
 static egraph_status find_expressions(inference *n, uint32_t depth) {
   n->targets.len = 0;
   memset(n->right_texts, 0, sizeof n->right_texts);
@@ -284,9 +306,11 @@ static egraph_status find_expressions(inference *n, uint32_t depth) {
                       .target_count = (uint32_t)n->targets.len,
                       .depth = depth};
   EG_TRY(eg_expressions_fit(n->arena, &fit));
-  for (size_t i = 0; i < n->targets.len; i++)
+  for (size_t i = 0; i < n->targets.len; i++) {
     if (is_constant(n, n->right, n->target_places[i]))
       EG_TRY(add_literal(n, &n->targets.data[i], n->target_places[i]));
+    put_namesakes_first(n, &n->targets.data[i], n->target_places[i]);
+  }
   return EGRAPH_OK;
 }
 
@@ -375,6 +399,7 @@ static egraph_status find_guard(inference *n, const eg_rule *rule, bool *out_fou
   const eg_guard_search how = {.seed = n->options->seed,
                                .share = GUARD_SHARE,
                                .seeds = 1, // the rule is verified with others
+                               .others = 2,
                                .wants = keeps_instance,
                                .user = n};
   eg_text text;

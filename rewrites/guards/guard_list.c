@@ -123,6 +123,10 @@ static const char *const of_two[][2] = {
 static const char *const of_axes[] = {"(= (dim $x $a) (dim $b $a))",
                                       "(= (axis $x $a) (axis $b $a))"};
 
+/// A tensor and two of its axes.
+static const char *const of_two_axes[] = {"(= (axis $x $a) (axis $x $b))",
+                                          "(!= (axis $x $a) (axis $x $b))"};
+
 enum { MAX_GUARDS = 2000, GUARD_BYTES = 256 };
 
 typedef struct lister {
@@ -219,6 +223,18 @@ static egraph_status add_of_axes(lister *l, uint32_t axis) {
   return EGRAPH_OK;
 }
 
+static egraph_status add_of_two_axes(lister *l, uint32_t a, uint32_t b) {
+  const eg_rule_var *vars = l->rule->vars;
+  if (letter_of(&vars[a]) != 'i' || letter_of(&vars[b]) != 'i') return EGRAPH_OK;
+  for (uint32_t x = 0; x < l->rule->var_count; x++) {
+    const char *names[3] = {vars[a].name, vars[b].name, vars[x].name};
+    if (letter_of(&vars[x]) != 't') continue;
+    for (size_t i = 0; i < sizeof of_two_axes / sizeof *of_two_axes; i++)
+      EG_TRY(add(l, of_two_axes[i], names));
+  }
+  return EGRAPH_OK;
+}
+
 egraph_status eg_guard_list(const eg_rule *rule, eg_arena *arena, eg_guard_texts *out) {
   lister l = {.rule = rule, .arena = arena, .out = out};
   for (uint32_t a = 0; a < rule->var_count; a++)
@@ -228,5 +244,8 @@ egraph_status eg_guard_list(const eg_rule *rule, eg_arena *arena, eg_guard_texts
       if (a != b) EG_TRY(add_of_two(&l, a, b));
   for (uint32_t a = 0; a < rule->var_count; a++)
     EG_TRY(add_of_axes(&l, a));
+  for (uint32_t a = 0; a < rule->var_count; a++)
+    for (uint32_t b = a + 1; b < rule->var_count; b++)
+      EG_TRY(add_of_two_axes(&l, a, b));
   return EGRAPH_OK;
 }

@@ -316,6 +316,78 @@ static egraph_status confirm(search *s, const guard *best, uint32_t count,
   return EGRAPH_OK;
 }
 
+// ---- alternatives of a guard ----------------------------------------------------------
+
+/// What is said of values of attributes alone holds for all tensors, and is left so.
+static bool speaks_of_tensors(const search *s, const guard *g) {
+  for (uint32_t i = 0; i < s->rule->var_count; i++)
+    for (uint32_t k = 0; k < g->part_count; k++)
+      if (s->rule->vars[i].kind == EG_RULE_TENSOR &&
+          strstr(s->list[g->parts[k]].text, s->rule->vars[i].name) != NULL)
+        return true;
+  return false;
+}
+
+static uint32_t count_new(const condition *c, const uint64_t covered[WORDS]) {
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < WORDS; i++)
+    count += (uint32_t)__builtin_popcountll(c->kept[1][i] & ~covered[i]);
+  return count;
+}
+
+/// The condition that keeps most instances that are not covered, and none on which the
+/// rule does not hold; NULL where that is too few.
+static const condition *choose_other(const search *s, const uint64_t covered[WORDS]) {
+  const condition *best = NULL;
+  uint32_t most = s->seen[1] / s->how->share;
+  for (uint32_t i = 0; i < s->count; i++) {
+    uint32_t count = s->list[i].count[0] == 0 ? count_new(&s->list[i], covered) : 0;
+    if (count <= most) continue;
+    most = count;
+    best = &s->list[i];
+  }
+  return best;
+}
+
+/// Appends conditions that verification confirms alone. Instances of one that it refutes
+/// count as covered, too: no other condition is tried for them.
+static egraph_status print_others(const search *s, const guard *g, eg_text *out) {
+  uint64_t covered[WORDS];
+  for (uint32_t i = 0; i < WORDS; i++) {
+    covered[i] = UINT64_MAX;
+    for (uint32_t k = 0; k < g->part_count; k++)
+      covered[i] &= s->list[g->parts[k]].kept[1][i];
+  }
+  for (uint32_t n = 0; n < s->how->others; n++) {
+    const condition *other = choose_other(s, covered);
+    bool holds;
+    if (other == NULL) return EGRAPH_OK;
+    EG_TRY(verify(s, &other->text, 1, s->how->seeds, NULL, &holds));
+    if (holds) EG_TRY(eg_text_printf(out, " %s", other->text));
+    for (uint32_t i = 0; i < WORDS; i++)
+      covered[i] |= other->kept[1][i];
+  }
+  return EGRAPH_OK;
+}
+
+/// The guard, or (or GUARD CONDITION ...) where others may stand for it.
+static egraph_status print_with_others(const search *s, const guard *g, eg_text *out) {
+  if (s->how == NULL || !speaks_of_tensors(s, g)) return print_guard(s, g, out);
+  eg_text own, others;
+  eg_text_init(&own, s->alloc);
+  eg_text_init(&others, s->alloc);
+  egraph_status status = print_guard(s, g, &own);
+  if (status == EGRAPH_OK) status = print_others(s, g, &others);
+  bool is_alone = eg_text_of(&others)[0] == '\0';
+  if (status == EGRAPH_OK && is_alone) status = eg_text_append(out, eg_text_of(&own));
+  if (status == EGRAPH_OK && !is_alone)
+    status = eg_text_printf(out, g->part_count > 1 ? "(or (and %s)%s)" : "(or %s%s)",
+                            eg_text_of(&own), eg_text_of(&others));
+  eg_text_deinit(&own);
+  eg_text_deinit(&others);
+  return status;
+}
+
 // ---- a rule that does not hold --------------------------------------------------------
 
 /// How many of the guards keep a share of the instances.
@@ -339,7 +411,7 @@ static egraph_status find_guard(search *s, uint32_t share, eg_text *text, eg_tex
                    &found));
   *out = found != NULL;
   if (found == NULL) return EGRAPH_OK;
-  EG_TRY(print_guard(s, found, text));
+  EG_TRY(print_with_others(s, found, text));
   return detail == NULL
              ? EGRAPH_OK
              : eg_text_printf(detail, "%s; kept by %u of %u instances on which it holds",

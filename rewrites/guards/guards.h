@@ -36,13 +36,14 @@ typedef struct eg_guard_search {
   uint64_t seed;
   uint32_t share; // one of so many instances keeps the guard, at least
   uint32_t seeds; // with which a guard is verified
+  uint32_t others; // conditions at most, of which each may stand for the guard: (or ...)
   /// Whether a guard is wanted; others are passed over. May be NULL.
   egraph_status (*wants)(void *user, const char *guard, bool *out);
   void *user;
 } eg_guard_search;
 
-/// The weakest guard of a rule that does not hold. *out_found: whether there is one,
-/// which is appended to `guard` then.
+/// The weakest guard of a rule that does not hold, or others. *out_found: whether there
+/// is one, which is appended to `guard` then.
 egraph_status eg_guard_find(egraph_allocator alloc, const eg_rule *rule,
                             const eg_guard_search *how, eg_text *guard, bool *out_found);
 
