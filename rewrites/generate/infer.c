@@ -398,7 +398,6 @@ static egraph_status keeps_instance(void *user, const char *guard, bool *out) {
 static egraph_status find_guard(inference *n, const eg_rule *rule, bool *out_found) {
   const eg_guard_search how = {.seed = n->options->seed,
                                .share = GUARD_SHARE,
-                               .seeds = 1, // the rule is verified with others
                                .others = 2,
                                .wants = keeps_instance,
                                .user = n};

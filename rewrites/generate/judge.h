@@ -38,7 +38,7 @@ egraph_status eg_judge_may_hold(const eg_judge_options *options, const eg_draft 
 egraph_status eg_judge_accepts(const eg_judge_options *options, const eg_draft *draft,
                                bool *out_accepted);
 /// The strictest class that passes, and backwards, too, where that does; verified with
-/// another seed on instances of every class.
+/// three seeds more on instances of every class.
 egraph_status eg_judge_settle(const eg_judge_options *options, eg_draft *draft,
                               bool *out_accepted);
 

@@ -302,7 +302,6 @@ static egraph_status is_wanted(const search *s, const guard *g, bool *out) {
 /// The first of the guards that is wanted and that verification confirms.
 static egraph_status confirm(search *s, const guard *best, uint32_t count,
                              const guard **out) {
-  uint32_t seeds = s->how == NULL ? SEEDS : s->how->seeds;
   *out = NULL;
   for (uint32_t i = 0; i < count && *out == NULL; i++) {
     const char *texts[MAX_PARTS];
@@ -310,7 +309,7 @@ static egraph_status confirm(search *s, const guard *best, uint32_t count,
     for (uint32_t k = 0; k < best[i].part_count; k++)
       texts[k] = s->list[best[i].parts[k]].text;
     EG_TRY(is_wanted(s, &best[i], &holds));
-    if (holds) EG_TRY(verify(s, texts, best[i].part_count, seeds, NULL, &holds));
+    if (holds) EG_TRY(verify(s, texts, best[i].part_count, SEEDS, NULL, &holds));
     if (holds) *out = &best[i];
   }
   return EGRAPH_OK;
@@ -362,7 +361,7 @@ static egraph_status print_others(const search *s, const guard *g, eg_text *out)
     const condition *other = choose_other(s, covered);
     bool holds;
     if (other == NULL) return EGRAPH_OK;
-    EG_TRY(verify(s, &other->text, 1, s->how->seeds, NULL, &holds));
+    EG_TRY(verify(s, &other->text, 1, SEEDS, NULL, &holds));
     if (holds) EG_TRY(eg_text_printf(out, " %s", other->text));
     for (uint32_t i = 0; i < WORDS; i++)
       covered[i] |= other->kept[1][i];

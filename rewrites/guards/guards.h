@@ -35,7 +35,6 @@ egraph_status eg_guards_check(const eg_rules *rules, uint64_t seed,
 typedef struct eg_guard_search {
   uint64_t seed;
   uint32_t share;  // one of so many instances keeps the guard, at least
-  uint32_t seeds;  // with which a guard is verified
   uint32_t others; // conditions at most, of which each may stand for the guard: (or ...)
   /// Whether a guard is wanted; others are passed over. May be NULL.
   egraph_status (*wants)(void *user, const char *guard, bool *out);

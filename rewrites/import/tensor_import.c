@@ -96,10 +96,9 @@ static egraph_status find_condition(attempt *a, bool *out_found) {
   egraph_status status = eg_rules_parse(rules, "import", eg_text_of(&in->text),
                                         strlen(eg_text_of(&in->text)));
   if (status == EGRAPH_OK && eg_rules_count(rules) != 0)
-    status =
-        eg_guard_find(in->alloc, eg_rules_at(rules, 0),
-                      &(eg_guard_search){.seed = 1, .share = GUARD_SHARE, .seeds = 3},
-                      &a->condition, out_found);
+    status = eg_guard_find(in->alloc, eg_rules_at(rules, 0),
+                           &(eg_guard_search){.seed = 1, .share = GUARD_SHARE},
+                           &a->condition, out_found);
   eg_rules_destroy(rules);
   if (*out_found) a->form.condition = eg_text_of(&a->condition);
   return status;

@@ -73,7 +73,7 @@ static void a_guard_may_have_alternatives(void **state) {
   static const char *const wanted[] = {"(= (dim ?y -2) (dim ?z -2))",
                                        "(or (= (dim ?y -2) (dim ?z -2)) "};
   for (uint32_t others = 0; others < 2; others++) {
-    const eg_guard_search how = {.seed = 1, .share = 512, .seeds = 1, .others = others};
+    const eg_guard_search how = {.seed = 1, .share = 512, .others = others};
     bool found;
     eg_text guard;
     eg_text_init(&guard, eg_allocator_heap());
