@@ -85,14 +85,27 @@ void eg_arena_init(eg_arena *arena, egraph_allocator alloc) {
   *arena = (eg_arena){.alloc = alloc};
 }
 
-void eg_arena_deinit(eg_arena *arena) {
-  struct eg_arena_block *block = arena->blocks;
+static void free_blocks(eg_arena *arena, struct eg_arena_block *block) {
   while (block != NULL) {
     struct eg_arena_block *next = block->next;
+    arena->bytes -= sizeof *block + block->size;
     eg_free(arena->alloc, block, 1, sizeof *block + block->size);
     block = next;
   }
+}
+
+void eg_arena_deinit(eg_arena *arena) {
+  free_blocks(arena, arena->blocks);
   eg_arena_init(arena, arena->alloc);
+}
+
+void eg_arena_clear(eg_arena *arena) {
+  struct eg_arena_block *newest = arena->blocks;
+  if (newest == NULL) return;
+  free_blocks(arena, newest->next);
+  newest->next = NULL;
+  memset(newest->payload, 0, arena->used);
+  arena->used = 0;
 }
 
 static egraph_status create_block(eg_arena *arena, size_t size,

@@ -39,6 +39,8 @@ typedef struct eg_arena {
 void eg_arena_init(eg_arena *arena, egraph_allocator alloc);
 /// Frees every block; the arena can be used again.
 void eg_arena_deinit(eg_arena *arena);
+/// Gives back what was allocated, but keeps the newest block for what comes.
+void eg_arena_clear(eg_arena *arena);
 /// count * size zeroed bytes aligned for any object. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_arena_alloc(eg_arena *arena, size_t count, size_t size,
                              void *out_pointer);

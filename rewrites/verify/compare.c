@@ -39,7 +39,7 @@ typedef struct evaluation {
   const eg_verify_instance *instance;
   const eg_rule *rule;
   egraph_allocator alloc;
-  eg_arena arena;
+  eg_arena *arena;
   eg_verify_source source;
   term_value *terms; // by term index
   term_value *vars;  // leaves, by variable
@@ -172,13 +172,13 @@ static egraph_status new_tensor(evaluation *run, const eg_type *type, eg_tensor 
   if (eg_type_elements(type) > MAX_ELEMENTS)
     return EG_FAIL(EGRAPH_E_UNSUPPORTED, "a tensor is too large to verify a rule with");
   size_t bytes = eg_type_bytes(&out->type);
-  return eg_arena_alloc(&run->arena, bytes > 0 ? bytes : 1, 1, &out->data);
+  return eg_arena_alloc(run->arena, bytes > 0 ? bytes : 1, 1, &out->data);
 }
 
 static egraph_status new_value(evaluation *run, const eg_tensor_fact *fact,
                                term_value *out) {
   out->count = fact->part_count > 0 ? fact->part_count : 1;
-  EG_TRY(eg_arena_alloc(&run->arena, out->count, sizeof *out->parts, &out->parts));
+  EG_TRY(eg_arena_alloc(run->arena, out->count, sizeof *out->parts, &out->parts));
   for (uint32_t i = 0; i < out->count; i++)
     EG_TRY(new_tensor(run, fact->part_count > 0 ? &fact->parts[i] : &fact->type,
                       &out->parts[i]));
@@ -202,14 +202,14 @@ static egraph_status fill_leaf(evaluation *run, uint32_t var) {
   const eg_verify_leaf *leaf = &run->instance->leaves[var];
   term_value *value = &run->vars[var];
   value->count = 1;
-  EG_TRY(eg_arena_alloc(&run->arena, 1, sizeof *value->parts, &value->parts));
+  EG_TRY(eg_arena_alloc(run->arena, 1, sizeof *value->parts, &value->parts));
   EG_TRY(new_tensor(run, &leaf->type, value->parts));
   eg_tensor drawn = *value->parts;
   int64_t count = eg_type_elements(&leaf->type);
   if (drawn.type.dtype != leaf->type.dtype) { // the same numbers, rounded to its own type
     size_t bytes = eg_type_bytes(&leaf->type);
     drawn.type = leaf->type;
-    EG_TRY(eg_arena_alloc(&run->arena, bytes > 0 ? bytes : 1, 1, &drawn.data));
+    EG_TRY(eg_arena_alloc(run->arena, bytes > 0 ? bytes : 1, 1, &drawn.data));
   }
   eg_verify_fill(&run->source, leaf, &drawn);
   for (int64_t i = 0; i < count && drawn.data != value->parts->data; i++)
@@ -235,8 +235,8 @@ static egraph_status widen_attrs(evaluation *run, const eg_attrs *attrs,
   eg_attrs *copy;
   *out = attrs;
   if (!run->is_widened) return EGRAPH_OK;
-  EG_TRY(eg_arena_alloc(&run->arena, (size_t)attrs->count + 1, sizeof *slots, &slots));
-  EG_TRY(eg_arena_alloc(&run->arena, 1, sizeof *copy, &copy));
+  EG_TRY(eg_arena_alloc(run->arena, (size_t)attrs->count + 1, sizeof *slots, &slots));
+  EG_TRY(eg_arena_alloc(run->arena, 1, sizeof *copy, &copy));
   for (uint16_t i = 0; i < attrs->count; i++) {
     slots[i] = attrs->slots[i];
     if (slots[i].kind == EG_ATTR_DTYPE)
@@ -271,8 +271,8 @@ static egraph_status run_node(evaluation *run, uint32_t index, const eg_attrs *a
   note_attrs(run, attrs);
   EG_TRY(widen_attrs(run, attrs, &attrs));
   eg_tensor *inputs;
-  EG_TRY(eg_arena_alloc(&run->arena, (size_t)term->child_count + 1, sizeof *inputs,
-                        &inputs));
+  EG_TRY(
+      eg_arena_alloc(run->arena, (size_t)term->child_count + 1, sizeof *inputs, &inputs));
   for (uint32_t i = 0; i < term->child_count; i++)
     inputs[i] = run->terms[term->children[i]].parts[0];
   eg_kernel_call call = {.attrs = attrs,
@@ -477,8 +477,8 @@ static egraph_status compare_roots(evaluation *run, eg_verify_comparison *out,
 
 static egraph_status begin(evaluation *run) {
   const eg_rule *rule = run->rule;
-  EG_TRY(eg_arena_alloc(&run->arena, rule->term_count, sizeof *run->terms, &run->terms));
-  return eg_arena_alloc(&run->arena, rule->var_count, sizeof *run->vars, &run->vars);
+  EG_TRY(eg_arena_alloc(run->arena, rule->term_count, sizeof *run->terms, &run->terms));
+  return eg_arena_alloc(run->arena, rule->var_count, sizeof *run->vars, &run->vars);
 }
 
 /// Evaluates the left side again with data that have moved by one unit. The same draws.
@@ -490,7 +490,6 @@ static egraph_status move_data(evaluation *run, eg_verify_source source) {
     again.nudge = &rng;
     egraph_status status = begin(&again);
     if (status == EGRAPH_OK) status = run_left(&again);
-    run->arena = again.arena;
     EG_TRY(status);
     run->moved[run->moved_count++] = again.terms;
   }
@@ -522,37 +521,29 @@ static bool may_widen(const eg_verify_instance *instance) {
   return true;
 }
 
-static egraph_status compare_widened(const evaluation *like, uint64_t seed,
-                                     eg_verify_comparison *out, eg_text *text) {
-  evaluation run = {.instance = like->instance,
-                    .rule = like->rule,
-                    .alloc = like->alloc,
-                    .source =
-                        eg_verify_source_of(like->instance, like->source.data, seed),
-                    .exact = true,
-                    .is_widened = true};
-  eg_verify_comparison wide;
-  eg_arena_init(&run.arena, run.alloc);
-  egraph_status status = evaluate(&run, &wide, text);
-  eg_arena_deinit(&run.arena);
-  if (status == EGRAPH_OK && wide.verdict == EG_VERIFY_DIFFERENT)
-    out->verdict = EG_VERIFY_DIFFERENT;
-  return status;
-}
-
-egraph_status eg_verify_compare(const egraph_allocator *alloc,
-                                const eg_verify_instance *instance, eg_verify_data data,
-                                uint64_t seed, eg_verify_comparison *out, eg_text *text) {
+static egraph_status evaluate_with(eg_arena *arena, const eg_verify_instance *instance,
+                                   eg_verify_data data, uint64_t seed, bool is_widened,
+                                   eg_verify_comparison *out, eg_text *text) {
   evaluation run = {.instance = instance,
                     .rule = instance->rule,
-                    .alloc = eg_allocator_or_heap(alloc),
+                    .alloc = arena->alloc,
+                    .arena = arena,
                     .source = eg_verify_source_of(instance, data, seed),
-                    .exact = true};
-  eg_arena_init(&run.arena, run.alloc);
-  egraph_status status = evaluate(&run, out, text);
-  eg_arena_deinit(&run.arena);
+                    .exact = true,
+                    .is_widened = is_widened};
+  eg_arena_clear(arena);
+  return evaluate(&run, out, text);
+}
+
+egraph_status eg_verify_compare(eg_arena *arena, const eg_verify_instance *instance,
+                                eg_verify_data data, uint64_t seed,
+                                eg_verify_comparison *out, eg_text *text) {
+  EG_TRY(evaluate_with(arena, instance, data, seed, false, out, text));
   bool is_coarse = eg_verify_is_plain(data) && out->verdict == EG_VERIFY_EQUAL &&
                    eg_dtype_is_float(out->dtype) && out->dtype != EGRAPH_FLOAT64;
-  if (status != EGRAPH_OK || !is_coarse || !may_widen(instance)) return status;
-  return compare_widened(&run, seed, out, text);
+  if (!is_coarse || !may_widen(instance)) return EGRAPH_OK;
+  eg_verify_comparison wide;
+  EG_TRY(evaluate_with(arena, instance, data, seed, true, &wide, text));
+  if (wide.verdict == EG_VERIFY_DIFFERENT) out->verdict = EG_VERIFY_DIFFERENT;
+  return EGRAPH_OK;
 }

@@ -21,11 +21,11 @@ typedef struct eg_verify_comparison {
   bool is_empty;      // VACUOUS, because no result has an element
 } eg_verify_comparison;
 
-/// Data are drawn from `seed`. On DIFFERENT, and where `math` is beyond the class of the
-/// rule, writes the element and both values to `text`. Data that are not plain decide of
-/// floating-point results the class alone.
-egraph_status eg_verify_compare(const egraph_allocator *alloc,
-                                const eg_verify_instance *instance, eg_verify_data data,
-                                uint64_t seed, eg_verify_comparison *out, eg_text *text);
+/// Clears the arena, which tensors are in. Data are drawn from `seed`. On DIFFERENT, and
+/// where `math` is beyond the class of the rule, writes the element and both values to
+/// `text`. Data that are not plain decide of floating-point results the class alone.
+egraph_status eg_verify_compare(eg_arena *arena, const eg_verify_instance *instance,
+                                eg_verify_data data, uint64_t seed,
+                                eg_verify_comparison *out, eg_text *text);
 
 #endif

@@ -31,6 +31,7 @@ enum { HOPELESS = 24, HOPELESS_OPERANDS = 160 };
 typedef struct verification {
   const eg_rule *rule;
   eg_verify_draws *draws;
+  eg_arena arena; // of a comparison
   eg_verify_options options;
   uint32_t drawn, found, ill_typed, vacuous, equal, exact;
   uint32_t dtypes[EGRAPH_DTYPE_COUNT]; // instances
@@ -127,8 +128,7 @@ static egraph_status check_data(verification *run, const eg_verify_instance *ins
       [EG_VERIFY_LARGE] = "on large data: ",
       [EG_VERIFY_EXTREME] = "at the ends of the range: "};
   uint64_t seed = run->options.seed + UINT64_C(0x9e3779b9) * run->drawn;
-  EG_TRY(
-      eg_verify_compare(&run->text.chars.alloc, instance, data, seed, out, &run->text));
+  EG_TRY(eg_verify_compare(&run->arena, instance, data, seed, out, &run->text));
   eg_verify_comparison result = *out;
   if (data == EG_VERIFY_ORDINARY) count(run, &result);
   if (result.math > run->math) run->math = result.math;
@@ -403,8 +403,10 @@ static egraph_status verify_values(verification *run, egraph_allocator alloc) {
     return eg_text_append(&run->text, egraph_last_error());
   }
   EG_TRY(status);
+  eg_arena_init(&run->arena, alloc);
   status = eg_coverage_init(&run->coverage, run->rule, alloc);
   if (status == EGRAPH_OK) status = verify_rule(run);
+  eg_arena_deinit(&run->arena);
   eg_verify_draws_destroy(run->draws);
   return status;
 }

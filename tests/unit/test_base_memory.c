@@ -108,6 +108,29 @@ static void a_large_request_leaves_the_current_block_in_use(void **state) {
   assert_int_equal(heap.live_bytes, 0);
 }
 
+static void a_cleared_arena_keeps_one_block_and_gives_zeros(void **state) {
+  (void)state;
+  test_heap heap = {0};
+  eg_arena arena;
+  unsigned char *bytes;
+  eg_arena_init(&arena, test_heap_allocator(&heap));
+  eg_arena_clear(&arena);
+  assert_int_equal(heap.live_blocks, 0);
+  for (size_t round = 0; round < 3; round++) {
+    for (size_t i = 0; i < 100; i++) {
+      assert_ok(eg_arena_alloc(&arena, 1000, 1, &bytes));
+      for (size_t k = 0; k < 1000; k++)
+        assert_int_equal(bytes[k], 0);
+      memset(bytes, 1, 1000);
+    }
+    eg_arena_clear(&arena);
+    assert_int_equal(heap.live_blocks, 1);
+    assert_int_equal(arena.bytes, heap.live_bytes);
+  }
+  eg_arena_deinit(&arena);
+  assert_int_equal(heap.live_bytes, 0);
+}
+
 static void oversize_arena_requests_are_out_of_memory(void **state) {
   (void)state;
   eg_arena arena;
@@ -163,6 +186,7 @@ int main(void) {
       cmocka_unit_test(strings_are_copied),
       cmocka_unit_test(arena_memory_is_zeroed_aligned_and_distinct),
       cmocka_unit_test(a_large_request_leaves_the_current_block_in_use),
+      cmocka_unit_test(a_cleared_arena_keeps_one_block_and_gives_zeros),
       cmocka_unit_test(oversize_arena_requests_are_out_of_memory),
       cmocka_unit_test(arena_strings_end_with_a_nul),
       cmocka_unit_test(an_arena_survives_each_allocation_failing),
