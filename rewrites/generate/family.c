@@ -7,6 +7,7 @@
 
 #include "base/hash.h"
 #include "base/number.h"
+#include "base/spelling.h"
 #include "rewrites/generate/builtin_families.h"
 #include "rewrites/generate/field.h"
 
@@ -360,14 +361,12 @@ typedef struct wanted {
   const char *name; // NULL: the first one
   eg_family *out;
   bool found;
-  char known[512];
+  eg_spelling spelling;
 } wanted;
 
 static egraph_status look_at(void *user, const eg_family *family) {
   wanted *w = user;
-  size_t length = strlen(w->known);
-  (void)snprintf(w->known + length, sizeof w->known - length, "%s%s",
-                 length == 0 ? "" : ", ", family->name);
+  eg_spelling_offer(&w->spelling, family->name);
   if (!w->found && (w->name == NULL || strcmp(w->name, family->name) == 0)) {
     *w->out = *family;
     w->found = true;
@@ -387,13 +386,15 @@ static egraph_status read_file(eg_arena *arena, const char *path, wanted *w) {
 egraph_status eg_family_find(eg_arena *arena, const char *name, eg_family *out) {
   size_t length = strlen(name), suffix = strlen(".family");
   bool is_file = length > suffix && strcmp(name + length - suffix, ".family") == 0;
-  wanted w = {.name = is_file ? NULL : name, .out = out};
+  wanted w = {
+      .name = is_file ? NULL : name, .out = out, .spelling = eg_spelling_start(name)};
   EG_TRY(is_file ? read_file(arena, name, &w)
                  : eg_families_read_builtin(arena, look_at, &w));
   if (w.found) return EGRAPH_OK;
-  return EG_FAIL(
-      EGRAPH_E_ARGUMENT,
-      "there is no family %s; there are %s, or a file of your own that ends in "
-      ".family",
-      name, w.known);
+  const char *best = w.spelling.best;
+  return EG_FAIL(EGRAPH_E_ARGUMENT,
+                 "there is no family %s%s%s%s; --families lists the shipped ones, and a "
+                 "file of your own ends in .family",
+                 name, best == NULL ? "" : " (did you mean ", best == NULL ? "" : best,
+                 best == NULL ? "" : "?)");
 }

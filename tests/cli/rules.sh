@@ -195,7 +195,7 @@ expect 2 - '^egraph: tiny.family is the family, and would be overwritten' rules 
 expect 2 - '^egraph: tiny.state is the state, and would be overwritten' rules generate --family tiny.family --state tiny.state -o tiny.state
 expect 2 - '^egraph: tiny.family is the family, and would be overwritten' rules generate --family tiny.family --state tiny.family
 cmp -s tiny.family kept.family || fail 'the family is not as it was'
-expect 1 - '^egraph: there is no family nobody; there are attention, ' rules generate --family nobody
+expect 1 - '^egraph: there is no family atention \(did you mean attention\?\); --families lists' rules generate --family atention
 expect 1 - 'raise --byte-limit' rules generate --family tiny.family --byte-limit 100
 sed 's/run tiny/run other/' tiny.state >other.state
 expect 1 - '^egraph: other.state: it is the state of another run' rules generate --family tiny.family --alone --state other.state
