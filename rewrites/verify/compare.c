@@ -48,6 +48,7 @@ typedef struct evaluation {
   // Some number was not whole; was too large for exact sums and products of such ones.
   bool is_broken, is_large;
   bool is_subnormal; // some number was below the normal ones of its type
+  bool is_beyond;    // some node takes the kernels too long
   bool is_widened;   // floating-point numbers are float64, whatever the types say
   double rounded;    // is_widened: what a constant was rounded by, at most, relative
   eg_rng *nudge;     // moves the data by one unit, up or down; NULL: as drawn
@@ -169,7 +170,8 @@ static egraph_dtype widened(const evaluation *run, egraph_dtype dtype) {
 static egraph_status new_tensor(evaluation *run, const eg_type *type, eg_tensor *out) {
   *out = (eg_tensor){.type = *type};
   out->type.dtype = widened(run, type->dtype);
-  if (eg_type_elements(type) > MAX_ELEMENTS)
+  run->is_beyond = eg_type_elements(type) > MAX_ELEMENTS;
+  if (run->is_beyond)
     return EG_FAIL(EGRAPH_E_UNSUPPORTED, "a tensor is too large to verify a rule with");
   size_t bytes = eg_type_bytes(&out->type);
   return eg_arena_alloc(run->arena, bytes > 0 ? bytes : 1, 1, &out->data);
@@ -248,14 +250,16 @@ static egraph_status widen_attrs(evaluation *run, const eg_attrs *attrs,
 }
 
 /// Kernels that sum products read an operand for each element of the result at most.
-static egraph_status check_work(const eg_kernel_call *call) {
+static egraph_status check_work(evaluation *run, const eg_kernel_call *call) {
   unsigned flags = eg_op_info_of((eg_op)call->attrs->op)->flags;
   int64_t elements = eg_type_elements(&call->outputs[0].type);
   if ((flags & (EG_OPF_POINTWISE | EG_OPF_MOVES)) != 0) return EGRAPH_OK;
   for (uint32_t i = 0; i < call->input_count; i++)
-    if (elements * eg_type_elements(&call->inputs[i].type) > MAX_PRODUCTS)
-      return EG_FAIL(EGRAPH_E_UNSUPPORTED, "a node is too large to verify a rule with");
-  return EGRAPH_OK;
+    run->is_beyond = run->is_beyond ||
+                     elements * eg_type_elements(&call->inputs[i].type) > MAX_PRODUCTS;
+  return run->is_beyond
+             ? EG_FAIL(EGRAPH_E_UNSUPPORTED, "a node is too large to verify a rule with")
+             : EGRAPH_OK;
 }
 
 static egraph_status run_node(evaluation *run, uint32_t index, const eg_attrs *attrs,
@@ -281,7 +285,7 @@ static egraph_status run_node(evaluation *run, uint32_t index, const eg_attrs *a
                          .outputs = out->parts,
                          .output_count = out->count,
                          .alloc = run->alloc};
-  EG_TRY(check_work(&call));
+  EG_TRY(check_work(run, &call));
   EG_TRY(eg_op_run(&call));
   for (uint32_t i = 0; i < out->count; i++)
     note_numbers(run, &out->parts[i]);
@@ -502,6 +506,7 @@ static egraph_status evaluate(evaluation *run, eg_verify_comparison *out, eg_tex
   egraph_status status = run_left(run);
   if (status == EGRAPH_OK) status = run_right(run);
   *out = (eg_verify_comparison){.verdict = EG_VERIFY_VACUOUS, .math = EGRAPH_MATH_EXACT};
+  out->is_large = run->is_beyond;
   // The kernel does not have this dtype, or an operand is empty that must not be.
   if (status == EGRAPH_E_UNSUPPORTED || status == EGRAPH_E_ARGUMENT) return EGRAPH_OK;
   EG_TRY(status);

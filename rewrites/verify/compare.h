@@ -18,7 +18,8 @@ typedef struct eg_verify_comparison {
   eg_verify_verdict verdict;
   egraph_math math;
   egraph_dtype dtype; // of the first result
-  bool is_empty;      // VACUOUS, because no result has an element
+  bool is_empty;      // VACUOUS, because no result has an element;
+  bool is_large;      // because the kernels would take too long
 } eg_verify_comparison;
 
 /// Clears the arena, which tensors are in. Data are drawn from `seed`. On DIFFERENT, and

@@ -33,7 +33,8 @@ typedef struct verification {
   eg_verify_draws *draws;
   eg_arena arena; // of a comparison
   eg_verify_options options;
-  uint32_t drawn, found, ill_typed, vacuous, equal, exact;
+  uint32_t drawn, found, ill_typed, equal, exact;
+  uint32_t vacuous, large;             // nothing to compare; of these, too large
   uint32_t dtypes[EGRAPH_DTYPE_COUNT]; // instances
   uint32_t largest_rank;               // of operands that were compared
   int64_t largest_dim;
@@ -110,6 +111,7 @@ static egraph_status check_types(verification *run, const eg_verify_instance *in
 
 static void count(verification *run, const eg_verify_comparison *result) {
   run->vacuous += result->verdict == EG_VERIFY_VACUOUS;
+  run->large += result->is_large;
   run->equal += result->verdict == EG_VERIFY_EQUAL;
   run->exact += result->verdict == EG_VERIFY_EXACT;
   run->dtypes[result->dtype] += result->verdict != EG_VERIFY_VACUOUS;
@@ -348,8 +350,11 @@ static egraph_status print_acceptance(verification *run) {
                           eg_dtype_name((egraph_dtype)i)));
     comma = ", ";
   }
+  EG_TRY(eg_text_append(&run->text, ")"));
+  if (run->large != 0)
+    EG_TRY(eg_text_printf(&run->text, ", %u more too large to compute", run->large));
   EG_TRY(eg_text_printf(&run->text,
-                        "), %u of %u classes of instances, ranks to %u, dimensions to "
+                        ", %u of %u classes of instances, ranks to %u, dimensions to "
                         "%" PRId64 "; class %s",
                         eg_coverage_reached(&run->coverage), run->coverage.count,
                         run->largest_rank, run->largest_dim,
@@ -368,8 +373,9 @@ static egraph_status judge(verification *run) {
     return eg_text_printf(&run->text, "no instance found after %u draws", run->drawn);
   return eg_text_printf(&run->text,
                         "only %u instances found after %u draws (%u ill-typed on the "
-                        "right, %u without a finite result)",
-                        accepted, run->drawn, run->ill_typed, run->vacuous);
+                        "right, %u without a finite result, %u too large to compute)",
+                        accepted, run->drawn, run->ill_typed, run->vacuous - run->large,
+                        run->large);
 }
 
 static egraph_status verify_rule(verification *run) {

@@ -221,7 +221,7 @@ static void rules_beyond_the_limits_are_rejected(void **state) {
   assert_rejected("(egraph-rules 1) (rule large (source \"a large constant\")"
                   " (lhs (add ?x (fill :dtype float64 :shape [4000 4000] :value 0.0)))"
                   " (rhs ?x) (when (= (shape ?x) [4000 4000])))",
-                  "found after");
+                  ", 0 without a finite result, ");
 }
 
 static void right_rules_are_accepted_the_same_way_each_time(void **state) {
