@@ -101,6 +101,12 @@ static int64_t dim_of_rank(eg_verify_choice *choice, uint32_t rank) {
   return is_one ? 1 : eg_verify_dim(choice);
 }
 
+/// In this order, whatever order a compiler gives to the sides of an assignment.
+static void set_one_dim(eg_verify_choice *choice, eg_type *type) {
+  uint32_t at = eg_verify_below(choice, type->rank);
+  type->dims[at] = eg_verify_dim(choice);
+}
+
 static eg_type random_type(eg_verify_choice *choice, egraph_dtype dtype,
                            rank_range range) {
   eg_type type = {.dtype = dtype};
@@ -136,7 +142,7 @@ static eg_type random_image(eg_verify_choice *choice, rank_range range) {
         i > 4 ? 1 + (int64_t)eg_verify_chance(choice, 20)
               : (is_roomy ? 4 : 1) + eg_verify_below(choice, type.rank >= 5 ? 3 : 5);
   if (choice->dim_count > 0) // one of them
-    type.dims[eg_verify_below(choice, type.rank)] = eg_verify_dim(choice);
+    set_one_dim(choice, &type);
   return type;
 }
 
@@ -439,8 +445,7 @@ static bool copy_model(eg_verify_choice *choice, rank_range range, eg_type *out)
       model->dtype != dtype_for(choice) || !eg_verify_chance(choice, 55))
     return false;
   *out = *model;
-  if (model->rank > 0 && eg_verify_chance(choice, 45))
-    out->dims[eg_verify_below(choice, model->rank)] = eg_verify_dim(choice);
+  if (model->rank > 0 && eg_verify_chance(choice, 45)) set_one_dim(choice, out);
   return true;
 }
 

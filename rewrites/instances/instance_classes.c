@@ -99,7 +99,8 @@ static uint32_t place_in(eg_verify_choice *choice, const eg_attr *attr) {
   uint32_t half = attr->ints.len / 2;
   if (choice->op != EG_OP_PAD || half < 3 || eg_verify_chance(choice, 20))
     return eg_verify_below(choice, attr->ints.len);
-  return eg_verify_below(choice, 2) * half + 2 + eg_verify_below(choice, half - 2);
+  uint32_t side = eg_verify_below(choice, 2);
+  return side * half + 2 + eg_verify_below(choice, half - 2);
 }
 
 /// Often everywhere, because rules ask for equal numbers.
