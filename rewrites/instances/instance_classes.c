@@ -112,7 +112,8 @@ static void put_some(const eg_instance_class *row, eg_verify_choice *choice,
     return;
   }
   int64_t *list = own_list(choice, attr);
-  list[place_in(choice, attr)] = whole_between(row, choice);
+  uint32_t at = place_in(choice, attr);
+  list[at] = whole_between(row, choice);
 }
 
 static bool holds_length(const eg_instance_class *row, const eg_instance_node *node,
