@@ -13,12 +13,13 @@
 // a choice of the plan.
 //
 // In blocks of 8 channels, where oneDNN has no such kernel, that algorithm (with 4x4
-// results) is ours (winograd.h).
+// results) is ours (winograd.h), and so are convolutions in groups (grouped.h).
 //
 // SPDX-License-Identifier: Apache-2.0
 
 #include "exec/cpu/binary.h"
 #include "exec/cpu/families.h"
+#include "exec/cpu/grouped.h"
 #include "exec/cpu/invalid_flag.h"
 #include "exec/cpu/loop_nest.h"
 #include "exec/cpu/omp_runtime.h"
@@ -304,14 +305,65 @@ static bool fits_winograd(const eg_node_spec *spec, const conv_plan *plan) {
   return eg_winograd_fits(&conv);
 }
 
-/// A fused clip is the kernel's, other functions are a pass behind it.
-static egraph_status add_winograd(eg_cpu_builder *builder, const conv_plan *plan) {
-  static const uint32_t operands[] = {OPERAND_X, OPERAND_W, OPERAND_BIAS, OPERAND_Z};
-  eg_winograd_conv conv = winograd_of(builder->spec, plan);
+static const uint32_t operands_in_order[] = {OPERAND_X, OPERAND_W, OPERAND_BIAS,
+                                             OPERAND_Z};
+
+/// What follows a kernel of ours, which takes a clip: other functions are a pass behind
+/// it. z may lie where the result does.
+static eg_epilogue begin_ours(eg_cpu_builder *builder, const conv_plan *plan, float *low,
+                              float *high) {
   eg_epilogue epilogue = {.act = plan->act_pass.count != 0 ? plan->act_pass : plan->act};
-  eg_eltwise_take_clip(&epilogue.act, &conv.low, &conv.high);
+  eg_eltwise_take_clip(&epilogue.act, low, high);
   if (plan->has_z && eg_cpu_may_overlay(builder, OPERAND_Z)) builder->overlay = OPERAND_Z;
-  EG_TRY(eg_cpu_add_winograd(builder, &conv, operands));
+  return epilogue;
+}
+
+static egraph_status add_winograd(eg_cpu_builder *builder, const conv_plan *plan) {
+  eg_winograd_conv conv = winograd_of(builder->spec, plan);
+  eg_epilogue epilogue = begin_ours(builder, plan, &conv.low, &conv.high);
+  EG_TRY(eg_cpu_add_winograd(builder, &conv, operands_in_order));
+  return eg_cpu_add_epilogue(builder, &epilogue);
+}
+
+// ---- groups -------------------------------------------------------------------------
+
+static eg_grouped_conv grouped_of(const eg_node_spec *spec, const conv_plan *plan) {
+  const eg_type *x = &spec->inputs[OPERAND_X], *w = &spec->inputs[OPERAND_W];
+  const eg_type *y = &spec->results[0];
+  const int64_t *pads = eg_attr_at(spec->attrs, EG_A_CONV_PADS)->ints.data;
+  const int64_t *strides = eg_attr_at(spec->attrs, EG_A_CONV_STRIDES)->ints.data;
+  const int64_t *dilations = eg_attr_at(spec->attrs, EG_A_CONV_DILATIONS)->ints.data;
+  int64_t groups = eg_attr_at(spec->attrs, EG_A_CONV_GROUP)->i;
+  return (eg_grouped_conv){.images = x->dims[0],
+                           .groups = groups,
+                           .channels = w->dims[1],
+                           .made = y->dims[1] / groups,
+                           .height = x->dims[2],
+                           .width = x->dims[3],
+                           .rows = y->dims[2],
+                           .columns = y->dims[3],
+                           .kernel = {w->dims[2], w->dims[3]},
+                           .strides = {strides[0], strides[1]},
+                           .dilations = {dilations[0], dilations[1]},
+                           .top = pads[0],
+                           .left = pads[1],
+                           .has_bias = plan->bias != NULL,
+                           .has_z = plan->has_z};
+}
+
+static bool fits_grouped(const eg_node_spec *spec, const conv_plan *plan) {
+  if (spec->inputs[OPERAND_X].layout.format != EG_FORMAT_NCHW8C ||
+      spec->results[0].layout.format != EG_FORMAT_NCHW8C ||
+      !eg_spec_is_weight(spec, OPERAND_W))
+    return false;
+  eg_grouped_conv conv = grouped_of(spec, plan);
+  return eg_grouped_fits(&conv);
+}
+
+static egraph_status add_grouped(eg_cpu_builder *builder, const conv_plan *plan) {
+  eg_grouped_conv conv = grouped_of(builder->spec, plan);
+  eg_epilogue epilogue = begin_ours(builder, plan, &conv.low, &conv.high);
+  EG_TRY(eg_cpu_add_grouped(builder, &conv, operands_in_order));
   return eg_cpu_add_epilogue(builder, &epilogue);
 }
 
@@ -321,6 +373,7 @@ egraph_status eg_cpu_conv(eg_cpu_builder *builder) {
   conv_choice choice = {0};
   EG_TRY(make_plan(builder, &plan));
   if (fits_winograd(spec, &plan)) return add_winograd(builder, &plan);
+  if (fits_grouped(spec, &plan)) return add_grouped(builder, &plan);
   EG_TRY(choose(builder, &plan, &choice));
   if (eg_cpu_is_slow(choice.primitive) && !is_plain(spec))
     return EG_FAIL(EGRAPH_E_UNSUPPORTED, "conv: no fast kernel in these formats");

@@ -1,4 +1,4 @@
-// The innermost loops of products and of Winograd's algorithm, once for each width of
+// The innermost loops of products and of convolutions, once for each width of
 // vectors: tiles.inc is compiled for AVX2 and for AVX-512, and the host's is taken.
 //
 // A tile of a product is a few rows of c times a few vectors, computed in registers;
@@ -54,6 +54,22 @@ typedef struct eg_patch_rest {
 typedef void (*eg_patch_out)(const eg_patch *patch, const float *row, int64_t matrix,
                              const eg_patch_rest *rest, float *y);
 
+enum { EG_MOST_PIXELS = 14, EG_MOST_STRIDE = 2 };
+
+/// A few pixels beside each other, of a vector of channels, that a convolution makes:
+/// c = clip(sum of a b over blocks, lines and taps of the kernel + bias + z). Of b,
+/// [block, line, tap, channel, vector], lines may be left out at the ends.
+typedef struct eg_pixels {
+  const float *a, *b, *bias, *z; // bias, z: NULL, none
+  float *c;
+  int64_t blocks, lines, taps;    // blocks: of a vector of channels
+  int64_t a_block, a_line, a_tap; // from one to the next
+  int64_t b_block, b_line;
+  float low, high;
+} eg_pixels;
+
+typedef void (*eg_pixels_function)(const eg_pixels *t);
+
 typedef struct eg_tile_set {
   int64_t vector;                  // elements
   int64_t widest;                  // vectors of a tile at most
@@ -63,6 +79,8 @@ typedef struct eg_tile_set {
   eg_tile_function tiles[EG_TILE_WIDEST][EG_TILE_MOST_ROWS];
   eg_patch_in patch_in;
   eg_patch_out patch_out;
+  eg_pixels_function pixels[EG_MOST_STRIDE]
+                           [EG_MOST_PIXELS]; // AVX2: by what is less by one
 } eg_tile_set;
 
 extern const eg_tile_set eg_tiles_avx2, eg_tiles_avx512;
