@@ -1,13 +1,20 @@
 // The rules that are shipped, by file and name, and what saturation with them makes of
 // two small graphs: an unplanned change of rules or search shows as a difference of
-// rules.golden. EG_TEST_UPDATE=1 writes that file anew; review the difference.
+// rules.golden. Likewise instances.golden: which instances of them are drawn, which must
+// not depend on the compiler. EG_TEST_UPDATE=1 writes these files anew; review the
+// difference.
 // SPDX-License-Identifier: Apache-2.0
+#include <inttypes.h>
+
+#include "base/hash.h"
+#include "rewrites/instances/instance_draw.h"
 #include "rewrites/language/rule_ast.h"
 #include "rewrites/rule_files.h"
 #include "rewrites/saturation/saturate.h"
 #include "tests/testing.h"
 
 #define GOLDEN EG_SOURCE_DIR "/tests/golden/rules.golden"
+#define INSTANCES EG_SOURCE_DIR "/tests/golden/instances.golden"
 
 static eg_rules *load_rules(void) {
   eg_rules *rules;
@@ -105,6 +112,64 @@ static void rules_and_search_are_as_recorded(void **state) {
   eg_rules_destroy(rules);
 }
 
+// ---- instances ----------------------------------------------------------------------
+
+typedef struct file_draws {
+  uint32_t found, typed;
+  uint64_t hash; // of the types of leaves
+} file_draws;
+
+static void note_instance(const eg_verify_instance *instance, file_draws *out) {
+  const eg_rule *rule = instance->rule;
+  out->found++;
+  for (uint32_t i = 0; i < rule->var_count; i++) {
+    const eg_type *type = &instance->leaves[i].type;
+    if (rule->vars[i].kind != EG_RULE_TENSOR ||
+        rule->vars[i].origin != EG_RULE_VAR_MATCHED)
+      continue;
+    out->hash = eg_hash_combine(out->hash, (uint64_t)type->dtype);
+    for (uint32_t d = 0; d < type->rank; d++)
+      out->hash = eg_hash_combine(out->hash, (uint64_t)type->dims[d]);
+  }
+}
+
+static void draw_instances(const eg_rule *rule, file_draws *out) {
+  enum { DRAWS = 32 };
+  egraph_allocator alloc = eg_allocator_heap();
+  eg_verify_draws *draws;
+  egraph_status status = eg_verify_draws_create(&alloc, rule, 1, &draws);
+  if (status == EGRAPH_E_UNSUPPORTED) return; // of parallel operators
+  assert_ok(status);
+  for (int i = 0; i < DRAWS; i++) {
+    bool is_found, is_typed;
+    eg_verify_instance instance;
+    assert_ok(eg_verify_draw(draws, &is_found, &is_typed, &instance));
+    if (!is_found) continue;
+    note_instance(&instance, out);
+    out->typed += is_typed;
+  }
+  eg_verify_draws_destroy(draws);
+}
+
+static void instances_are_as_recorded(void **state) {
+  (void)state;
+  eg_rules *rules = load_rules();
+  eg_text found;
+  eg_text_init(&found, eg_allocator_heap());
+  for (uint32_t i = 0; i < eg_rules_count(rules);) {
+    const char *file = eg_rules_at(rules, i)->file;
+    file_draws draws = {0};
+    for (; i < eg_rules_count(rules) && strcmp(eg_rules_at(rules, i)->file, file) == 0;
+         i++)
+      draw_instances(eg_rules_at(rules, i), &draws);
+    assert_ok(eg_text_printf(&found, "%s: %u instances, %u well-typed, %016" PRIx64 "\n",
+                             file, draws.found, draws.typed, draws.hash));
+  }
+  test_golden(INSTANCES, eg_text_of(&found));
+  eg_text_deinit(&found);
+  eg_rules_destroy(rules);
+}
+
 // The canonical form of all rules is read back as the same rules.
 static void printing_all_rules_inverts_parsing(void **state) {
   (void)state;
@@ -127,6 +192,7 @@ static void printing_all_rules_inverts_parsing(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(rules_and_search_are_as_recorded),
+      cmocka_unit_test(instances_are_as_recorded),
       cmocka_unit_test(printing_all_rules_inverts_parsing),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
