@@ -113,6 +113,44 @@ static egraph_status emit_slice(const eg_onnx_call *call, uint32_t rank,
   return eg_onnx_emit(call, &list, &input, 1, &result, 1);
 }
 
+/// Bounds of this size and more stand for the end of any dimension.
+static bool is_finite_bound(int64_t bound) {
+  return bound < INT32_MAX && bound > -INT32_MAX;
+}
+
+/// A bound that this size has moved.
+static bool is_clamped(int64_t bound, int64_t size, int64_t clamped) {
+  return is_finite_bound(bound) && (bound < 0 ? bound + size : bound) != clamped;
+}
+
+/// What one axis of a slice says, before and after clamping.
+typedef struct slice_axis {
+  int64_t size, step;
+  int64_t start, end; // of the file
+  int64_t first, behind;
+} slice_axis;
+
+static int64_t count_of(const slice_axis *a) {
+  int64_t reach = a->step > 0 ? a->behind - a->first : a->first - a->behind;
+  int64_t step = a->step > 0 ? a->step : -a->step;
+  return reach <= 0 ? 0 : (reach - 1) / step + 1;
+}
+
+/// At other sizes bounds that are clamped lie elsewhere, and one that counts from the
+/// front may pass one that counts from the end.
+static bool is_special(const slice_axis *a) {
+  if (is_clamped(a->start, a->size, a->first) || is_clamped(a->end, a->size, a->behind))
+    return true;
+  bool is_mixed = is_finite_bound(a->start) && is_finite_bound(a->end) &&
+                  (a->start < 0) != (a->end < 0);
+  return is_mixed && count_of(a) == 0;
+}
+
+/// A slice of a known operand is a known result, which trials compare themselves.
+static bool is_known(const eg_onnx_call *call) {
+  return eg_onnx_tensor_at(call->reader, eg_onnx_input(call, 0))->data != NULL;
+}
+
 egraph_status eg_onnx_import_slice(const eg_onnx_call *call) {
   eg_type x;
   slice_lists lists;
@@ -128,10 +166,22 @@ egraph_status eg_onnx_import_slice(const eg_onnx_call *call) {
     int64_t axis, step = lists.has_steps ? lists.steps.data[i] : 1;
     EG_TRY(eg_onnx_axis(lists.has_axes ? lists.axes.data[i] : (int64_t)i, x.rank, &axis));
     if (step == 0) return EG_FAIL(EGRAPH_E_PARSE, "a step is 0");
-    steps[axis] = step;
-    starts[axis] = clamp_bound(lists.starts.data[i], x.dims[axis], step, false);
-    ends[axis] = clamp_bound(lists.ends.data[i], x.dims[axis], step, true);
+    slice_axis a = {.size = x.dims[axis],
+                    .step = step,
+                    .start = lists.starts.data[i],
+                    .end = lists.ends.data[i]};
+    a.first = clamp_bound(a.start, a.size, step, false);
+    a.behind = clamp_bound(a.end, a.size, step, true);
+    if (!is_known(call))
+      EG_TRY(eg_onnx_note_special(call, (uint32_t)axis, a.size, is_special(&a)));
+    // Nothing has one spelling: counted from the end, bounds of it may lie ahead.
+    bool is_empty = count_of(&a) == 0;
+    starts[axis] = is_empty ? 0 : a.first;
+    ends[axis] = is_empty ? 0 : a.behind;
+    steps[axis] = is_empty ? 1 : step;
   }
+  if (!is_known(call) && eg_onnx_is_special(call))
+    return eg_onnx_decline("it means something else at other sizes");
   return emit_slice(call, x.rank, starts, ends, steps, eg_onnx_output(call, 0));
 }
 

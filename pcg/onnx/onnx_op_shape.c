@@ -357,8 +357,12 @@ egraph_status eg_onnx_import_squeeze(const eg_onnx_call *call) {
   EG_TRY(eg_onnx_ints(call, "axes", 1, &present, &axes));
   if (!present) {
     axes = (eg_ints){.data = ones, .len = 0};
-    for (uint32_t i = 0; i < x.rank; i++)
+    for (uint32_t i = 0; i < x.rank; i++) {
       if (x.dims[i] == 1) ones[axes.len++] = i;
+      EG_TRY(eg_onnx_note_special(call, i, x.dims[i], true));
+    }
+    if (eg_onnx_is_special(call)) // 1 may be a size of an open dimension
+      return eg_onnx_decline("it means something else at other sizes");
   }
   EG_TRY(eg_onnx_sorted_axes(call, axes, x.rank, &axes));
   eg_attr_list list;

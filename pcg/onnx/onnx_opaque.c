@@ -1,6 +1,7 @@
 // Import of what the table does not cover: kept as it is.
 // SPDX-License-Identifier: Apache-2.0
 #include "pcg/onnx/onnx_opaque.h"
+#include <inttypes.h>
 
 #include <string.h>
 
@@ -326,6 +327,39 @@ egraph_status eg_onnx_keep_open(const eg_onnx_call *call) {
   if (!is_kept) return EGRAPH_OK;
   r->needs_pruning = true; // where shapes alone need them
   return eg_onnx_import_opaque(call);
+}
+
+/// What trials note of a dimension: its size, and whether a node is special there.
+static uint32_t note_of(int64_t size, bool is_special) {
+  return ((uint32_t)size & INT32_MAX) | (is_special ? UINT32_C(1) << 31 : 0);
+}
+
+egraph_status eg_onnx_note_special(const eg_onnx_call *call, uint32_t axis, int64_t size,
+                                   bool is_special) {
+  const eg_onnx_import_options *o = &call->reader->options;
+  const char *name = eg_onnx_tensor_at(call->reader, eg_onnx_output(call, 0))->name;
+  const uint32_t special = note_of(0, true), note = note_of(size, is_special);
+  eg_text key;
+  uint32_t before;
+  if (o->constants == NULL) return EGRAPH_OK;
+  eg_text_init(&key, call->reader->alloc);
+  egraph_status status = eg_text_printf(&key, "%s\n%" PRIu32, name, axis);
+  if (status == EGRAPH_OK && !eg_strmap_find(o->constants, eg_text_of(&key), &before))
+    status = eg_strmap_put(o->constants, eg_text_of(&key), note);
+  else if (status == EGRAPH_OK && ((before ^ note) & INT32_MAX) != 0 &&
+           ((before | note) & special) != 0)
+    status = eg_strmap_put(o->out_differing, name, 0);
+  eg_text_deinit(&key);
+  return status;
+}
+
+bool eg_onnx_is_special(const eg_onnx_call *call) {
+  const eg_strmap *kept = call->reader->options.kept_open;
+  uint32_t ignored;
+  return kept != NULL &&
+         eg_strmap_find(kept,
+                        eg_onnx_tensor_at(call->reader, eg_onnx_output(call, 0))->name,
+                        &ignored);
 }
 
 // ---- inputs and initializers of foreign types ---------------------------------------

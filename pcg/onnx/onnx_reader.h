@@ -127,6 +127,13 @@ static inline bool eg_onnx_is_trial(const eg_onnx_reader *reader) {
 /// Keeps constants of a node that is imported as results of a node, where the options
 /// want that.
 egraph_status eg_onnx_keep_open(const eg_onnx_call *call);
+/// Of a node that reads dimension `axis` of its operand: whether it is special at this
+/// size, so that it means something else at others (a slice up to 100 of 20 elements). If
+/// it is at one trial, and trials differ in the size, the node is kept.
+egraph_status eg_onnx_note_special(const eg_onnx_call *call, uint32_t axis, int64_t size,
+                                   bool is_special);
+/// Whether a node has to be kept for that.
+bool eg_onnx_is_special(const eg_onnx_call *call);
 
 // ---- symbolic dimensions --------------------------------------------------------------
 

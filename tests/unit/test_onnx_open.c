@@ -271,6 +271,119 @@ static void sizes_that_round_up_are_no_lines(void **state) {
   (void)remove(path);
 }
 
+/// The length of the only output at a size, and its rank.
+static int64_t length_at(int64_t size, uint32_t *out_rank) {
+  const egraph_load_options options = {.size = sizeof options, .batch = size};
+  const char *name;
+  egraph_tensor type;
+  egraph_graph *graph = load(&options);
+  assert_ok(egraph_graph_output(graph, 0, &name, &type));
+  egraph_graph_destroy(graph);
+  *out_rank = type.rank;
+  return type.rank == 0 ? 1 : type.dims[0];
+}
+
+typedef struct sliced_case {
+  int64_t start, end, step;
+  bool is_kept; // it means something else at other sizes than at those of the trials
+} sliced_case;
+
+static void build_slice(const sliced_case *c) {
+  onnx_kit kit;
+  kit_begin(&kit, 13);
+  symbol(&kit, kit_input(&kit, "x", "float32[2,3]"), 0, "n");
+  (void)kit_weight(&kit, "start", "int64[1]", &c->start);
+  (void)kit_weight(&kit, "end", "int64[1]", &c->end);
+  (void)kit_weight(&kit, "axis", "int64[1]", (const int64_t[]){0});
+  (void)kit_weight(&kit, "step", "int64[1]", &c->step);
+  (void)kit_node(&kit, "Slice", "x,start,end,axis,step", "part");
+  (void)kit_node(&kit, "Concat", "part,x", "y");
+  kit_int(&kit, kit.graph.node[kit.graph.n_node - 1], "axis", 0);
+  kit_output(&kit, "y");
+  write_kit(&kit);
+}
+
+/// Bounds that a slice of every trial reaches past, or that cross at some sizes, hold for
+/// these sizes alone.
+static void slices_hold_at_every_size(void **state) {
+  (void)state;
+  static const sliced_case cases[] = {
+      {0, 100, 1, true},   {0, 11, 1, true},           {-20, 1000, 1, true},
+      {20, 1000, 1, true}, {-1, -1000, -1, true},      {-2, 2, 1, true},
+      {5, -5, 1, true},    {0, INT64_MAX, 1, false},   {1, INT64_MAX, 2, false},
+      {1, -1, 1, false},   {-1, INT64_MIN, -1, false}, {0, 3, 1, false}};
+  static const int64_t sizes[] = {2, 3, 4, 5, 11, 13, 50, 200, 3000};
+  enum { SIZES = sizeof sizes / sizeof *sizes };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    int64_t lengths[SIZES];
+    uint32_t rank;
+    egraph_result *result;
+    build_slice(&cases[i]);
+    for (size_t n = 0; n < SIZES; n++)
+      lengths[n] = length_at(sizes[n], &rank);
+    egraph_graph *graph = load(NULL);
+    assert_int_equal(egraph_graph_info_of(graph).opaque_nodes != 0, cases[i].is_kept);
+    assert_ok(egraph_graph_save(optimized(graph, &result), path));
+    egraph_result_destroy(result);
+    egraph_graph_destroy(graph);
+    for (size_t n = 0; n < SIZES; n++)
+      assert_int_equal(length_at(sizes[n], &rank), lengths[n]);
+  }
+  (void)remove(path);
+}
+
+/// Without axes a dimension is left out where it is 1, which an open one may be.
+static void open_dimensions_may_be_squeezed(void **state) {
+  (void)state;
+  onnx_kit kit;
+  uint32_t rank;
+  egraph_result *result;
+  kit_begin(&kit, 13);
+  symbol(&kit, kit_input(&kit, "x", "float32[2,3,1]"), 0, "n");
+  (void)kit_node(&kit, "Squeeze", "x", "y");
+  kit_output(&kit, "y");
+  write_kit(&kit);
+  egraph_graph *graph = load(NULL);
+  assert_ok(egraph_graph_save(optimized(graph, &result), path));
+  egraph_result_destroy(result);
+  egraph_graph_destroy(graph);
+  (void)length_at(1, &rank);
+  assert_int_equal(rank, 1);
+  (void)length_at(5, &rank);
+  assert_int_equal(rank, 2);
+  (void)remove(path);
+}
+
+/// The least of a size and a number is the size at every trial, and not at every size.
+static void bounds_of_sizes_are_kept(void **state) {
+  (void)state;
+  static const int64_t bounds[] = {100, INT64_MAX};
+  for (size_t i = 0; i < 2; i++) {
+    onnx_kit kit;
+    uint32_t rank;
+    kit_begin(&kit, 13);
+    symbol(&kit, kit_input(&kit, "x", "float32[2,3]"), 0, "n");
+    (void)kit_weight(&kit, "zero", "int64[1]", (const int64_t[]){0});
+    (void)kit_weight(&kit, "bound", "int64[1]", &bounds[i]);
+    (void)kit_node(&kit, "Shape", "x", "s");
+    (void)kit_node(&kit, "Gather", "s,zero", "n");
+    (void)kit_node(&kit, "Min", "n,bound", "least");
+    (void)kit_node(&kit, "Slice", "x,zero,least", "part");
+    (void)kit_node(&kit, "Relu", "part", "y");
+    kit_output(&kit, "y");
+    write_kit(&kit);
+    egraph_graph *graph = load(NULL);
+    egraph_result *result;
+    assert_int_equal(egraph_graph_info_of(graph).opaque_nodes != 0, i == 0);
+    assert_ok(egraph_graph_save(optimized(graph, &result), path));
+    egraph_result_destroy(result);
+    egraph_graph_destroy(graph);
+    assert_int_equal(length_at(200, &rank), i == 0 ? 100 : 200);
+    assert_int_equal(length_at(7, &rank), 7);
+  }
+  (void)remove(path);
+}
+
 /// The name of a dimension is a constant of the model, too: other sizes are tried.
 static void sizes_that_are_constants_are_not_taken(void **state) {
   (void)state;
@@ -409,6 +522,9 @@ int main(void) {
       cmocka_unit_test(sizes_are_checked),
       cmocka_unit_test(constants_of_open_shape_are_computed),
       cmocka_unit_test(sizes_that_round_up_are_no_lines),
+      cmocka_unit_test(slices_hold_at_every_size),
+      cmocka_unit_test(open_dimensions_may_be_squeezed),
+      cmocka_unit_test(bounds_of_sizes_are_kept),
       cmocka_unit_test(sizes_that_are_constants_are_not_taken),
       cmocka_unit_test(constant_shapes_follow_the_batch),
       cmocka_unit_test(what_does_not_follow_is_refused),
