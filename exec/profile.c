@@ -101,6 +101,21 @@ static void fill_tensor(const eg_tensor *tensor, double value) {
     eg_tensor_set_double(tensor, i, value);
 }
 
+/// Operands that are indices: 0 is one wherever there is anything.
+static bool is_index(const eg_node_spec *spec, uint32_t operand) {
+  static const struct {
+    eg_op op;
+    uint32_t operand;
+  } indices[] = {{EG_OP_GATHER, 1},           {EG_OP_GATHER_ELEMENTS, 1},
+                 {EG_OP_GATHER_ND, 1},        {EG_OP_GATHER_GRAD, 1},
+                 {EG_OP_SCATTER_ELEMENTS, 1}, {EG_OP_SCATTER_ND, 1},
+                 {EG_OP_MAX_UNPOOL, 1},       {EG_OP_ROI_ALIGN, 2}};
+  for (size_t i = 0; i < sizeof indices / sizeof *indices; i++)
+    if ((uint32_t)indices[i].op == spec->attrs->op && indices[i].operand == operand)
+      return true;
+  return false;
+}
+
 // Values for the first elements, repeated over the rest: kernels do not care, and drawing
 // takes longer than running.
 static void draw_plain(const node_rig *rig, uint32_t index, const eg_tensor *tensor) {
@@ -111,6 +126,8 @@ static void draw_plain(const node_rig *rig, uint32_t index, const eg_tensor *ten
   if (rig->spec->attrs->op == EG_OP_POW && index == 1)
     fill_tensor(&head,
                 2); // the exponent graphs are full of; others cost more than a product
+  else if (is_index(rig->spec, index))
+    fill_tensor(&head, 0);
   else if (eg_spec_is_weight(rig->spec, index))
     eg_weight_draw("weight", index, &head);
   else

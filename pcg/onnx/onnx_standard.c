@@ -276,16 +276,20 @@ static egraph_status write_slice(eg_onnx_body *body, const eg_onnx_item *item) {
   eg_ints starts = ints_of(item, EG_A_SLICE_STARTS),
           ends = ints_of(item, EG_A_SLICE_ENDS);
   eg_ints steps = ints_of(item, EG_A_SLICE_STEPS);
-  int64_t last[EGRAPH_MAX_RANK], axes[EGRAPH_MAX_RANK];
+  int64_t first[EGRAPH_MAX_RANK], last[EGRAPH_MAX_RANK], axes[EGRAPH_MAX_RANK];
   Onnx__NodeProto *node;
   assert(starts.len <= EGRAPH_MAX_RANK);
   for (uint32_t i = 0; i < starts.len; i++) {
-    // "Before the first" is beyond the front in ONNX, where -1 counts from the end.
+    // "Before the first" is beyond the front in ONNX, where -1 counts from the end;
+    // nothing begins there.
+    bool is_empty = starts.data[i] < 0;
+    first[i] = is_empty ? 0 : starts.data[i];
     last[i] = ends.data[i] < 0 ? -1 - item->inputs[0].dims[i] : ends.data[i];
+    if (is_empty) last[i] = 0;
     axes[i] = i;
   }
   EG_TRY(put_item(body, item, "Slice", NULL, 0, &node));
-  EG_TRY(eg_onnx_put_list(body, node, "starts", 10, starts));
+  EG_TRY(eg_onnx_put_list(body, node, "starts", 10, (eg_ints){first, starts.len}));
   EG_TRY(eg_onnx_put_list(body, node, "ends", 10, (eg_ints){last, starts.len}));
   EG_TRY(eg_onnx_put_list(body, node, "axes", 10, (eg_ints){axes, starts.len}));
   bool has_steps = false;

@@ -216,8 +216,35 @@ static void measuring_survives_failing_allocations(void **state) {
   test_every_allocation_failing(measure_with, conv);
 }
 
+/// Of an axis of one entry 1 is no index.
+static void indices_of_one_entry_are_drawn(void **state) {
+  (void)state;
+  static const char *const texts[] = {
+      "(input x \"float32[1,4]\") (weight i \"int64[2]\") (let y (gather :axis 0 x i))",
+      "(input x \"float32[1,4]\") (input i \"int64[1,4]\") (let y (gather-elements :axis "
+      "0 "
+      "x i))",
+      "(input x \"float32[1,4]\") (input i \"int64[2,1]\") (let y (gather-nd x i))",
+      "(input x \"float32[1,4]\") (input i \"int64[1,4]\") (input u \"float32[1,4]\") "
+      "(let y (scatter-elements :axis 0 x i u))",
+      "(input x \"float32[1,4]\") (input i \"int64[1,1]\") (input u \"float32[1,4]\") "
+      "(let y (scatter-nd x i u))",
+      "(input x \"float32[1,2,8,8]\") (input r \"float32[3,4]\") (input i \"int64[3]\") "
+      "(let y (roi-align :output_height 2 :output_width 2 x r i))"};
+  eg_profiler *profiler = open_profiler("cpu");
+  for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+    char text[512];
+    double seconds;
+    (void)snprintf(text, sizeof text, "(egraph-graph 1) %s (output y)", texts[i]);
+    (void)measure(profiler, text, EG_FORMAT_PLAIN, &seconds);
+    assert_true(seconds > 0);
+  }
+  eg_profiler_destroy(profiler);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(indices_of_one_entry_are_drawn),
       cmocka_unit_test(nodes_are_measured_in_every_format),
       cmocka_unit_test(in_place_nodes_are_measured),
       cmocka_unit_test(large_weights_are_measured),
