@@ -111,17 +111,22 @@ static egraph_status load_onnx(const egraph_allocator *alloc, const model_source
                                const egraph_load_options *options, egraph_graph **out) {
   const char *path = source->path;
   uint32_t symbolic = 0, open = 0;
+  const uint32_t given = options->dim_count, all = given + options->example_count;
   eg_onnx_dim *dims;
   egraph_allocator heap = eg_allocator_or_heap(alloc);
   eg_onnx_import_options import = EG_ONNX_IMPORT_OPTIONS_DEFAULT;
-  EG_TRY(eg_alloc(heap, options->dim_count, sizeof *dims, &dims));
-  for (uint32_t i = 0; i < options->dim_count; i++)
-    dims[i] = (eg_onnx_dim){options->dims[i].name, options->dims[i].size};
+  EG_TRY(eg_alloc(heap, all, sizeof *dims, &dims));
+  for (uint32_t i = 0; i < all; i++) {
+    const egraph_dim *dim = i < given ? &options->dims[i] : &options->examples[i - given];
+    dims[i] = (eg_onnx_dim){dim->name, dim->size};
+  }
   import.bytes = source->bytes;
   import.size = source->size;
   import.batch = options->batch;
   import.dims = dims;
-  import.dim_count = options->dim_count;
+  import.dim_count = given;
+  import.examples = dims + given;
+  import.example_count = options->example_count;
   import.draws_weights = options->draw_weights;
   import.fixes_defaults = options->fix_defaults;
   import.out_symbolic = &symbolic;
@@ -131,7 +136,7 @@ static egraph_status load_onnx(const egraph_allocator *alloc, const model_source
     status = eg_onnx_load_open(alloc, path, &import, out);
   else if (status == EGRAPH_OK && symbolic == 0 && batch_of(options) > 0)
     status = change_batch(alloc, path, &import, batch_of(options), out);
-  eg_free(heap, dims, options->dim_count, sizeof *dims);
+  eg_free(heap, dims, all, sizeof *dims);
   return status;
 }
 

@@ -213,6 +213,9 @@ typedef struct egraph_load_options {
   bool fix_defaults; // an input with a default value (an ONNX initializer that is also a
                      // graph input) becomes a weight; false: it stays an input, and
                      // nothing is computed from it ahead
+  const egraph_dim *examples; // sizes that dimensions of these names, where they stay
+  uint32_t example_count;     // open, have in the example; small ones are not taken,
+                              // nor those that the model has as constants
 } egraph_load_options;
 /// The defaults.
 EGRAPH_OPTIONS_DEFAULT(EGRAPH_LOAD_OPTIONS, egraph_load_options)

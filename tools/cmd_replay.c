@@ -45,10 +45,16 @@ static text_list open_dims_of(const egraph_graph *graph, const text_list *dims) 
   return found;
 }
 
-/// The result has the sizes that it was made for, and those that it leaves open.
-static egraph_status load_result(const load_flags *flags, const char *path,
-                                 egraph_graph **out) {
+/// The result has the sizes that it was made for, and those that it leaves open, of which
+/// the example is the model's.
+static egraph_status load_result(const load_flags *flags, const egraph_graph *given,
+                                 const char *path, egraph_graph **out) {
   load_flags as_written = *flags;
+  egraph_dim open[MAX_LIST];
+  as_written.examples = open;
+  for (uint32_t i = 0; i < egraph_graph_open_dims(given) && i < MAX_LIST; i++)
+    if (egraph_graph_open_dim(given, i, &open[as_written.example_count]) == EGRAPH_OK)
+      as_written.example_count++;
   as_written.draw_weights = false;
   as_written.dims.count = 0;
   as_written.batch = 0;
@@ -66,7 +72,8 @@ static egraph_status load_all(const replay_flags *flags, const char *const *file
                               replay_session *s) {
   egraph_status status = load_rules(flags, &s->rules);
   if (status == EGRAPH_OK) status = load_model(files[0], &flags->load, &s->given);
-  return status == EGRAPH_OK ? load_result(&flags->load, files[1], &s->result) : status;
+  return status == EGRAPH_OK ? load_result(&flags->load, s->given, files[1], &s->result)
+                             : status;
 }
 
 /// Shapes stand in an explanation as they were.

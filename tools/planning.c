@@ -297,7 +297,9 @@ static egraph_status load_with(const char *path, const load_flags *flags,
                                        .dims = dims,
                                        .dim_count = (uint32_t)flags->dims.count,
                                        .draw_weights = flags->draw_weights,
-                                       .fix_defaults = flags->fix_defaults};
+                                       .fix_defaults = flags->fix_defaults,
+                                       .examples = flags->examples,
+                                       .example_count = flags->example_count};
   return egraph_graph_load(NULL, path, &options, out);
 }
 

@@ -21,6 +21,8 @@ typedef struct load_flags {
   text_list dims; // NAME=N
   uint64_t batch;
   bool draw_weights, fix_defaults;
+  const egraph_dim *examples; // no flag: sizes of open dimensions, to be tried first
+  uint32_t example_count;
 } load_flags;
 void add_load_flags(command *cmd, load_flags *flags);
 

@@ -31,6 +31,8 @@ typedef struct eg_onnx_import_options {
   int64_t batch; // of the only symbolic dimension that `dims` does not have; 0: none
   const eg_onnx_dim *dims;
   uint32_t dim_count;
+  const eg_onnx_dim *examples; // of open dimensions, to be tried first
+  uint32_t example_count;
   size_t max_bytes;  // largest file
   const void *bytes; // the model; the path is then only its name, and where external data
   size_t size;       // lies. NULL: it is in the file

@@ -61,6 +61,17 @@ static void choose_sizes(const eg_onnx_symbols *symbols, manner how, eg_open_dim
   }
 }
 
+/// Sizes of the example that are given, where they are above those of other trials.
+static void take_examples(const eg_onnx_import_options *options, eg_open_dim *dims,
+                          uint32_t count) {
+  for (uint32_t i = 0; i < count; i++)
+    for (uint32_t k = 0; k < options->example_count; k++) {
+      int64_t size = options->examples[k].size;
+      if (strcmp(dims[i].name, options->examples[k].name) != 0) continue;
+      if (size > dims[i].sizes[1] && size > dims[i].sizes[2]) dims[i].sizes[0] = size;
+    }
+}
+
 // ---- reading at several sizes ---------------------------------------------------------
 
 typedef struct opening {
@@ -165,6 +176,8 @@ static egraph_status attempt(opening *o, manner how, bool *out_again) {
   *out_again = false;
   egraph_status status = create_sizes(o);
   if (status == EGRAPH_OK) choose_sizes(o->symbols, how, o->sizes->dims);
+  if (status == EGRAPH_OK && how.attempt == 0)
+    take_examples(o->options, o->sizes->dims, o->sizes->dim_count);
   if (status == EGRAPH_OK) status = read_open(o);
   if (status == EGRAPH_OK) status = attach(o, out_again);
   if (status == EGRAPH_OK) return status;

@@ -403,6 +403,28 @@ static void sizes_that_are_constants_are_not_taken(void **state) {
   (void)remove(path);
 }
 
+/// So that a model and what was made of it have the same example.
+static void examples_are_taken(void **state) {
+  (void)state;
+  static const int64_t sizes[][2] = {{127, 127}, {4, 0}, {22, 0}, {0, 0}};
+  onnx_kit kit;
+  kit_begin(&kit, 13);
+  symbol(&kit, kit_input(&kit, "x", "float32[2,22]"), 0, "n");
+  (void)kit_node(&kit, "Relu", "x", "y");
+  kit_output(&kit, "y");
+  write_kit(&kit);
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+    const egraph_dim example = {.name = "n", .size = sizes[i][0]};
+    egraph_dim dim;
+    egraph_graph *graph = load(&(egraph_load_options){
+        .size = sizeof(egraph_load_options), .examples = &example, .example_count = 1});
+    assert_ok(egraph_graph_open_dim(graph, 0, &dim));
+    assert_int_equal(dim.size == example.size, sizes[i][1] != 0);
+    egraph_graph_destroy(graph);
+  }
+  (void)remove(path);
+}
+
 // ---- another batch than the file's ----------------------------------------------------
 
 static void build_batch(onnx_kit *kit, const int64_t *shape, uint32_t count) {
@@ -526,6 +548,7 @@ int main(void) {
       cmocka_unit_test(open_dimensions_may_be_squeezed),
       cmocka_unit_test(bounds_of_sizes_are_kept),
       cmocka_unit_test(sizes_that_are_constants_are_not_taken),
+      cmocka_unit_test(examples_are_taken),
       cmocka_unit_test(constant_shapes_follow_the_batch),
       cmocka_unit_test(what_does_not_follow_is_refused),
       cmocka_unit_test(branches_by_size_are_kept),
