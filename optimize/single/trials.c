@@ -67,6 +67,25 @@ static egraph_status follow_ints(follower *f, eg_ints list, const char *name,
   return EGRAPH_OK;
 }
 
+/// A slice of the last elements begins at a number that stands nowhere in the original:
+/// where this would lie beyond the end, the length is what stays.
+static egraph_status follow_slice(follower *f, const eg_attrs *attrs, eg_attrs *moved) {
+  eg_ints starts = eg_attr_at(attrs, EG_A_SLICE_STARTS)->ints;
+  eg_ints ends = eg_attr_at(attrs, EG_A_SLICE_ENDS)->ints;
+  eg_ints new_ends = eg_attr_at(moved, EG_A_SLICE_ENDS)->ints;
+  eg_attr *slot = (eg_attr *)(uintptr_t)eg_attr_at(moved, EG_A_SLICE_STARTS); // of ours
+  int64_t *data;
+  EG_TRY(eg_arena_alloc(&f->arena, starts.len, sizeof *data, &data));
+  for (uint32_t i = 0; i < starts.len; i++) {
+    int64_t length = ends.data[i] - starts.data[i];
+    data[i] = slot->ints.data[i];
+    if (data[i] == starts.data[i] && data[i] > new_ends.data[i] && length > 0)
+      data[i] = new_ends.data[i] - length;
+  }
+  slot->ints = (eg_ints){.data = data, .len = starts.len};
+  return EGRAPH_OK;
+}
+
 static egraph_status follow_attrs(follower *f, const eg_attrs *attrs, const char *name,
                                   eg_attrs *out) {
   eg_attr *slots;
@@ -79,7 +98,7 @@ static egraph_status follow_attrs(follower *f, const eg_attrs *attrs, const char
       EG_TRY(follow_ints(f, attrs->slots[i].ints, name, &slots[i].ints));
   }
   *out = (eg_attrs){.op = attrs->op, .count = attrs->count, .slots = slots};
-  return EGRAPH_OK;
+  return attrs->op == EG_OP_SLICE ? follow_slice(f, attrs, out) : EGRAPH_OK;
 }
 
 /// The kept node of the original with the same record: it has the names of the file, so
