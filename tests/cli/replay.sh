@@ -31,6 +31,7 @@ expect 1 - 'the model itself' optimize model.egraph --no-measure --explanation m
 expect 1 - 'the output, too' optimize model.egraph --no-measure -o o.onnx --explanation o.onnx
 expect 1 - 'only the graph that the search for one device finds is explained' plan model.egraph --no-measure \
   --explanation no
+expect 1 - 'an explanation goes with the e-graph search only' optimize model.egraph --no-measure --search greedy --explanation no
 absent no why-not
 
 # A rule counts the axis of a concat from the end, and the written model from the front.
