@@ -67,11 +67,16 @@ static egraph_status find_algorithm(const option_groups *own, const eg_algorithm
   *out = NULL;
   bool is_plain =
       own->search.algorithm == NULL && !wants_plan(&own->options, &own->search);
+  if (own->search.explain && own->search.algorithm != NULL)
+    return EG_FAIL(EGRAPH_E_UNSUPPORTED,
+                   "an explanation goes with the e-graph search only; leave it out, or "
+                   "the search algorithm '%s'",
+                   own->search.algorithm);
   if (own->search.explain && !is_plain)
     return EG_FAIL(EGRAPH_E_UNSUPPORTED,
                    "only the graph that the search for one device finds is explained; "
                    "leave out explain, or target, training, constraints, baselines, "
-                   "certificate, overlap and algorithm");
+                   "certificate and overlap");
   if (own->search.algorithm == NULL) return EGRAPH_OK;
   EG_TRY(eg_algorithm_find(own->search.algorithm, out));
   if ((*out)->stages != NULL) return check_stage_algorithm(own, (*out)->name);

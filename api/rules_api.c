@@ -270,7 +270,8 @@ egraph_status egraph_rules_smt(const egraph_rules *rules, uint64_t seed,
     if (status != EGRAPH_OK) break;
     const egraph_rule_question question = {.rule = eg_rule_name(rules, i),
                                            .script = is_said ? eg_text_of(&text) : NULL,
-                                           .reason = is_said ? "" : egraph_last_error(),
+                                           .reason =
+                                               is_said ? made.doubt : egraph_last_error(),
                                            .is_decisive = made.is_decisive};
     if (report != NULL) report(user, &question);
   }

@@ -489,7 +489,7 @@ egraph_rules_derive(const egraph_rules *rules, uint64_t seed,
 typedef struct egraph_rule_question {
   const char *rule;
   const char *script; // NULL: the rule cannot be asked about
-  const char *reason; // why not
+  const char *reason; // why not; of a script that is not decisive, why it is not
   bool is_decisive;   // "sat" means that the rule is wrong: no function whose identities
                       // the script lacks (exp, ...), and no constant that may be rounded
 } egraph_rule_question;

@@ -14,5 +14,7 @@ typedef struct eg_einsum {
 /// Reads the equation of a node that inference accepted. Labels count from 0.
 egraph_status eg_einsum_labels(const eg_attrs *attrs, const eg_type *inputs,
                                uint32_t count, eg_einsum *out);
+/// Fails with EGRAPH_E_PARSE where a term names more dimensions than a tensor can have.
+egraph_status eg_einsum_check(const char *equation);
 
 #endif

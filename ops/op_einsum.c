@@ -54,6 +54,21 @@ static uint32_t count_letters(const char *at) {
   return count;
 }
 
+egraph_status eg_einsum_check(const char *equation) {
+  const char *at = equation;
+  for (uint32_t i = 0;; i++) {
+    uint32_t letters = count_letters(at);
+    if (letters > EGRAPH_MAX_RANK)
+      return EG_FAIL(EGRAPH_E_PARSE,
+                     "term %u of the equation, counted from 0, names %u dimensions; a "
+                     "tensor has at most %d",
+                     i, letters, EGRAPH_MAX_RANK);
+    at += strcspn(at, ",-");
+    if (*at == '\0') return EGRAPH_OK;
+    at++;
+  }
+}
+
 // Reads one term; `rank` (or -1) says how many dimensions it has, which gives the size of
 // "..."; without it, "..." has `dots` of them. Leaves *cursor at ',', '-' or the end.
 static egraph_status read_term(const eg_typing *node, const char **cursor, int64_t rank,

@@ -84,6 +84,13 @@ bool eg_op_find_attr(eg_op op, const char *name, uint16_t *out_slot) {
   return false;
 }
 
+void eg_op_axis_from_front(eg_op op, uint32_t rank, eg_attr *slots) {
+  uint16_t slot;
+  if (!eg_op_find_attr(op, "axis", &slot)) return;
+  int64_t dims = (int64_t)rank + (op == EG_OP_ONE_HOT), axis = slots[slot].i;
+  if (axis < 0 && axis >= -dims) slots[slot].i = axis + dims;
+}
+
 const eg_attr *eg_attr_at(const eg_attrs *attrs, eg_attr_slot slot) {
   const eg_op_info *info = eg_op_info_of((eg_op)attrs->op);
   ptrdiff_t index = &attr_rows[slot] - info->attrs;

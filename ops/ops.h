@@ -184,6 +184,9 @@ uint32_t eg_op_in_place(eg_op op);
 bool eg_op_find(const char *name, eg_op *out);
 /// Slot number of an attribute within its operator, or false.
 bool eg_op_find_attr(eg_op op, const char *name, uint16_t *out_slot);
+/// Counts a negative "axis" of the operator's attributes from the front, so that equal
+/// nodes have equal attributes; one that operand 0, of that rank, lacks stays as it is.
+void eg_op_axis_from_front(eg_op op, uint32_t rank, eg_attr *slots);
 
 /// The value of a slot: eg_attr_at(attrs, EG_A_CONV_STRIDES)->ints. Asserts that it
 /// is attrs' operator.

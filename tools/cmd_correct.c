@@ -60,6 +60,11 @@ static egraph_status correct(const egraph_rules *rules, uint64_t seed, const cha
   return EGRAPH_OK;
 }
 
+static void say_no_rules(const positional *files) {
+  fprintf(stderr, "egraph: %s%s: there is no rule to correct\n", files->items[0],
+          files->count > 1 ? " and the others" : "");
+}
+
 int command_rules_correct(int argc, char **argv) {
   bool json = false, is_done = false;
   const char *path = NULL;
@@ -87,12 +92,17 @@ int command_rules_correct(int argc, char **argv) {
       (void)say_overwritten(path, "a file of rules that is read");
       return EXIT_USAGE;
     }
+  if (path != NULL && !file_can_be_written(path)) return EXIT_FAILED;
   egraph_rules *rules = NULL;
   egraph_status status = egraph_rules_create(NULL, &rules);
   if (status == EGRAPH_OK) egraph_rules_trust(rules, true);
   for (size_t i = 0; status == EGRAPH_OK && i < files.count; i++)
     status = egraph_rules_add_file(rules, files.items[i]);
-  if (status == EGRAPH_OK) status = correct(rules, seed, path, json, &is_done);
+  bool has_rules = egraph_rules_count(rules) != 0;
+  if (status == EGRAPH_OK && has_rules)
+    status = correct(rules, seed, path, json, &is_done);
+  else if (status == EGRAPH_OK)
+    say_no_rules(&files);
   egraph_rules_destroy(rules);
   if (status != EGRAPH_OK) return report_failure(status);
   return is_done ? EXIT_DONE : EXIT_FAILED;

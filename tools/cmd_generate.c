@@ -14,7 +14,18 @@ static bool on_progress(void *user, const char *line) {
   return interrupted();
 }
 
-static void print_report(FILE *file, const egraph_generate_report *r) {
+/// Why not all candidates are judged, and how to go on.
+static void print_rest(FILE *file, const egraph_generate_options *options) {
+  if (!interrupted())
+    fprintf(file, "; not all candidates are judged\n");
+  else if (options->state != NULL)
+    fprintf(file, "; interrupted: the same command goes on from %s\n", options->state);
+  else
+    fprintf(file, "; interrupted: with --state FILE another run can go on\n");
+}
+
+static void print_report(FILE *file, const egraph_generate_options *options,
+                         const egraph_generate_report *r) {
   fprintf(file, "terms       %" PRIu64 " of %" PRIu64 " values, %" PRIu64 " pairs\n",
           r->terms, r->values, r->pairs);
   fprintf(file,
@@ -28,9 +39,9 @@ static void print_report(FILE *file, const egraph_generate_report *r) {
           r->candidates, r->judged, r->implied, r->refused, r->unsound, r->minimized);
   fprintf(file,
           "rules       %" PRIu64 ", of which %" PRIu64 " hold both ways; %" PRIu64
-          " more are cases of them%s\n",
-          r->rules, r->both_ways, r->merged,
-          r->is_complete ? "" : "; not all candidates are judged");
+          " more are cases of them%s",
+          r->rules, r->both_ways, r->merged, r->is_complete ? "\n" : "");
+  if (!r->is_complete) print_rest(file, options);
   fprintf(file,
           "time        terms %s, pairs %s, judging %s; terms held %s in %" PRIu32
           " pass%s\n",
@@ -103,7 +114,7 @@ static int generate(const egraph_generate_options *options, const char *path, bo
     json_report(&report);
   else if (path == NULL)
     fputs(text, stdout);
-  if (!json) print_report(path == NULL ? stderr : stdout, &report);
+  if (!json) print_report(path == NULL ? stderr : stdout, options, &report);
   egraph_string_free(NULL, text);
   return EXIT_DONE;
 }
@@ -151,6 +162,7 @@ int command_rules_generate(int argc, char **argv) {
   options.beside = files.items;
   options.beside_count = files.count;
   if (!output_is_free(&options, path)) return EXIT_USAGE;
+  if (path != NULL && !file_can_be_written(path)) return EXIT_FAILED;
   options.operators = (uint32_t)operators;
   options.threads = (uint32_t)threads;
   options.byte_limit = (size_t)byte_limit;

@@ -77,6 +77,7 @@ int command_rules_minimize(int argc, char **argv) {
       (void)say_overwritten(path, "a file of rules that is read");
       return EXIT_USAGE;
     }
+  if (path != NULL && !file_can_be_written(path)) return EXIT_FAILED;
   egraph_rules *rules = NULL;
   egraph_status status = read_rules(&files, &rules);
   if (status == EGRAPH_OK) status = minimize(rules, path, json, &is_written);

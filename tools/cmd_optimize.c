@@ -3,12 +3,10 @@
 // names a target.
 // SPDX-License-Identifier: Apache-2.0
 #define _POSIX_C_SOURCE 200809L
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "tools/arguments.h"
 #include "tools/plan_files.h"
@@ -16,7 +14,7 @@
 #include "tools/text_file.h"
 
 #define DEMANDS_NAME "constraints" // of a text of statements, in messages
-enum { MAX_PATH_BYTES = 4096, MAX_DEMANDS = 1 << 14 };
+enum { MAX_DEMANDS = 1 << 14 };
 
 typedef struct file_flags {
   optimize_flags run;
@@ -208,24 +206,6 @@ static void note_fused(const char *flag_name, const text_list *list,
 
 // ---- files ------------------------------------------------------------------------
 
-/// Whether an output file can be written, with a message when it cannot: looks before
-/// minutes are spent; saving reports what goes wrong later.
-static bool can_be_written(const char *path) {
-  char folder[MAX_PATH_BYTES];
-  const char *slash = strrchr(path, '/');
-  size_t length = slash != NULL ? (size_t)(slash - path) + 1 : 0;
-  if (length >= sizeof folder) return true;
-  memcpy(folder, path, length);
-  folder[length] = '\0';
-  struct stat info;
-  bool is_folder = stat(path, &info) == 0 && S_ISDIR(info.st_mode);
-  if (!is_folder && access(length != 0 ? folder : ".", W_OK) == 0) return true;
-  if (!is_folder && access(path, W_OK) == 0) return true; // a device, for instance
-  fprintf(stderr, "egraph: %s: cannot be written: %s; choose another file\n", path,
-          is_folder ? "it is a folder" : strerror(errno));
-  return false;
-}
-
 /// Whether the name of an output says what is to be written. A device takes a model.
 static bool says_its_form(const char *path) {
   struct stat info;
@@ -250,9 +230,10 @@ static bool files_can_be_written(const file_flags *f, const char *model) {
     return say_overwritten(f->explanation, "the model itself");
   if (files_are_same(f->explanation, f->output))
     return say_overwritten(f->explanation, "the output, too");
-  return (f->output == NULL || (can_be_written(f->output) && says_its_form(f->output))) &&
-         (f->certificate == NULL || can_be_written(f->certificate)) &&
-         (f->explanation == NULL || can_be_written(f->explanation));
+  return (f->output == NULL ||
+          (file_can_be_written(f->output) && says_its_form(f->output))) &&
+         (f->certificate == NULL || file_can_be_written(f->certificate)) &&
+         (f->explanation == NULL || file_can_be_written(f->explanation));
 }
 
 /// The text form holds small weights only: says so when some were left out.

@@ -255,13 +255,13 @@ static void on_question(void *user, const egraph_rule_question *question) {
     json_text("name", question->rule);
     json_bool("asked", question->script != NULL);
     json_bool("decisive", question->is_decisive);
-    if (question->script == NULL) json_text("reason", question->reason);
+    if (question->reason[0] != '\0') json_text("reason", question->reason);
     json_close('}');
   } else if (question->script == NULL) {
     show(stdout, "not asked  %s: %s\n", question->rule, question->reason);
   } else {
-    show(stdout, "asked      %s%s\n", question->rule,
-         question->is_decisive ? "" : ": with functions that are not defined");
+    show(stdout, "asked      %s%s%s\n", question->rule, question->is_decisive ? "" : ": ",
+         question->reason);
   }
 }
 

@@ -6,10 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/file.h"
 
-enum { FIRST_ROOM = 4096 };
+enum { FIRST_ROOM = 4096, MAX_PATH_BYTES = 4096 };
 
 static char *read_stream(FILE *file) {
   size_t room = FIRST_ROOM, length = 0;
@@ -49,6 +50,22 @@ bool files_are_same(const char *a, const char *b) {
   if (a == NULL || b == NULL) return false;
   if (stat(a, &first) != 0 || stat(b, &second) != 0) return strcmp(a, b) == 0;
   return first.st_dev == second.st_dev && first.st_ino == second.st_ino;
+}
+
+bool file_can_be_written(const char *path) {
+  char folder[MAX_PATH_BYTES];
+  const char *slash = strrchr(path, '/');
+  size_t length = slash != NULL ? (size_t)(slash - path) + 1 : 0;
+  if (length >= sizeof folder) return true;
+  memcpy(folder, path, length);
+  folder[length] = '\0';
+  struct stat info;
+  bool is_folder = stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+  if (!is_folder && access(length != 0 ? folder : ".", W_OK) == 0) return true;
+  if (!is_folder && access(path, W_OK) == 0) return true; // a device, for instance
+  fprintf(stderr, "egraph: %s: cannot be written: %s; choose another file\n", path,
+          is_folder ? "it is a folder" : strerror(errno));
+  return false;
 }
 
 bool say_overwritten(const char *path, const char *what) {

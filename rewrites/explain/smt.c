@@ -1,12 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/explain/smt.h"
 
+#include <float.h>
 #include <inttypes.h>
+#include <math.h>
 
 #include "rewrites/generate/field_plan.h"
 
 // Small instances: a definition for each element, a product for each pair of a sum.
-enum { DRAWS = 400, MOST_ELEMENTS = 160, LARGEST_PART = 1 << 30 };
+// Of a constant of more bits than LARGEST_SURE has, the last ones may be rounded.
+enum { DRAWS = 400, MOST_ELEMENTS = 160, LARGEST_PART = 1 << 30, LARGEST_SURE = 1 << 20 };
+
+// Why "sat" may say nothing; of the last one "unsat" holds for the quotients.
+static const char not_defined[] = "with functions that are not defined";
+static const char perhaps_rounded[] = "with constants that may be rounded";
+static const char taken_as_quotients[] =
+    "with rounded constants, taken as quotients (0.333333 as 1/3)";
 
 /// Functions of one number: @ is the number, # and $ are constants of the attributes.
 typedef struct shape_of_function {
@@ -95,7 +104,6 @@ typedef struct script {
   eg_smt_question *question;
   const eg_graph *graph; // of the side at hand
   char side;             // 'l' or 'r'
-  bool in_constant;      // not in a factor of a sum, which is what the kernel has
 } script;
 
 // ---- names and numbers ----------------------------------------------------------------
@@ -113,9 +121,16 @@ static egraph_status print_integer(script *s, int64_t n) {
                         n < 0 ? -n : n);
 }
 
+static egraph_status print_quotient(script *s, int64_t n, int64_t d) {
+  if (d == 1) return print_integer(s, n);
+  EG_TRY(eg_text_append(s->out, "(/ "));
+  EG_TRY(print_integer(s, n));
+  return eg_text_printf(s->out, " %" PRId64 ".0)", d);
+}
+
 /// The quotient that a number of the field stands for: that of small parts (Wang's
 /// reconstruction by Euclid's algorithm).
-static egraph_status print_number(script *s, uint64_t number) {
+static bool quotient_of(uint64_t number, int64_t *n, int64_t *d) {
   int64_t r0 = (int64_t)EG_FIELD_P, r1 = (int64_t)number, t0 = 0, t1 = 1;
   while (r1 >= LARGEST_PART) {
     int64_t q = r0 / r1, r = r0 - q * r1, t = t0 - q * t1;
@@ -124,22 +139,65 @@ static egraph_status print_number(script *s, uint64_t number) {
     t0 = t1;
     t1 = t;
   }
-  if (t1 == 0 || t1 > LARGEST_PART || t1 < -LARGEST_PART)
-    return EG_FAIL(EGRAPH_E_UNSUPPORTED, "a constant is no quotient of small numbers");
-  int64_t n = t1 < 0 ? -r1 : r1, d = t1 < 0 ? -t1 : t1;
-  if (d == 1) return print_integer(s, n);
-  if (s->in_constant && (d & (d - 1)) != 0) s->question->is_decisive = false;
-  EG_TRY(eg_text_append(s->out, "(/ "));
-  EG_TRY(print_integer(s, n));
-  return eg_text_printf(s->out, " %" PRId64 ".0)", d);
+  *n = t1 < 0 ? -r1 : r1;
+  *d = t1 < 0 ? -t1 : t1;
+  return t1 != 0 && *d <= LARGEST_PART;
 }
 
-/// One of an attribute or a weight: 0.333 may be meant for 1/3.
-static egraph_status print_constant(script *s, uint64_t number) {
-  s->in_constant = true;
-  egraph_status status = print_number(s, number);
-  s->in_constant = false;
-  return status;
+/// A factor of a sum, as the kernel has it.
+static egraph_status print_number(script *s, uint64_t number) {
+  int64_t n, d;
+  if (!quotient_of(number, &n, &d))
+    return EG_FAIL(EGRAPH_E_UNSUPPORTED, "a constant is no quotient of small numbers");
+  return print_quotient(s, n, d);
+}
+
+static void doubt(script *s, const char *why) {
+  s->question->is_decisive = false;
+  if (s->question->doubt[0] == '\0' || why == taken_as_quotients)
+    s->question->doubt = why;
+}
+
+/// A double is an integer times a power of 2.
+static egraph_status print_exact(script *s, double value) {
+  int exponent;
+  int64_t whole = (int64_t)ldexp(frexp(value, &exponent), DBL_MANT_DIG);
+  exponent -= DBL_MANT_DIG;
+  for (; whole != 0 && whole % 2 == 0; exponent++)
+    whole /= 2;
+  if (whole == 0) return print_integer(s, 0);
+  if (exponent <= -DBL_MAX_EXP)
+    return EG_FAIL(EGRAPH_E_UNSUPPORTED, "the constant %g is too small", value);
+  if (exponent >= 0) {
+    EG_TRY(eg_text_printf(s->out, value < 0 ? "(- %.1f)" : "%.1f", fabs(value)));
+  } else {
+    EG_TRY(eg_text_append(s->out, "(/ "));
+    EG_TRY(print_integer(s, whole));
+    EG_TRY(eg_text_printf(s->out, " %.1f)", ldexp(1, -exponent)));
+  }
+  if (whole > LARGEST_SURE || whole < -LARGEST_SURE) doubt(s, perhaps_rounded);
+  return EGRAPH_OK;
+}
+
+/// 0.333... is meant for 1/3: n/d to the last bit of a float32 or float64. So constants
+/// that differ in one type are written as different numbers.
+static bool is_rounded(double value, int64_t n, int64_t d) {
+  double quotient = (double)n / (double)d;
+  bool is_sum_of_halves = (d & (d - 1)) == 0;
+  return !is_sum_of_halves && (value == quotient || value == (double)(float)quotient);
+}
+
+/// One of an attribute or a weight.
+static egraph_status print_constant(script *s, double value) {
+  uint64_t number;
+  int64_t n, d;
+  if (!isfinite(value))
+    return EG_FAIL(EGRAPH_E_UNSUPPORTED, "the constant %g is no real number", value);
+  bool is_quotient =
+      eg_field_of_double(value, true, &number) && quotient_of(number, &n, &d);
+  if (!is_quotient || !is_rounded(value, n, d)) return print_exact(s, value);
+  doubt(s, taken_as_quotients);
+  return print_quotient(s, n, d);
 }
 
 // ---- nodes ----------------------------------------------------------------------------
@@ -216,7 +274,7 @@ static egraph_status print_before_function(const definition *d, uint32_t element
   case EG_FIELD_POLYNOMIAL: return print_sum(d, element);
   case EG_FIELD_PAIRWISE: return print_pair(d, element);
   case EG_FIELD_LATTICE: return print_lattice(d, element);
-  case EG_FIELD_CONSTANT: return print_number(d->s, d->plan->constants[element]);
+  case EG_FIELD_CONSTANT: return print_constant(d->s, d->plan->reals[element]);
   case EG_FIELD_CHOICE:
   case EG_FIELD_ROWS: break;
   }
@@ -247,13 +305,13 @@ static egraph_status print_function(const definition *d, eg_value value,
   const char *text = text_of(f);
   if (text == NULL)
     return EG_FAIL(EGRAPH_E_UNSUPPORTED, "function %s", eg_op_info_of(f->op)->name);
-  if (is_unknown(text)) s->question->is_decisive = false;
+  if (is_unknown(text)) doubt(s, not_defined);
   for (; *text != '\0'; text++) {
     if (*text == '@') {
       EG_TRY(print_element(s, value, element));
       EG_TRY(eg_text_append(s->out, "a"));
     } else if (*text == '#' || *text == '$') {
-      EG_TRY(print_constant(s, *text == '#' ? f->a : f->b));
+      EG_TRY(print_constant(s, *text == '#' ? f->real_a : f->real_b));
     } else {
       EG_TRY(eg_text_append_bytes(s->out, text, 1));
     }
@@ -292,8 +350,26 @@ static egraph_status define(const definition *d, eg_value value, uint32_t elemen
   return eg_text_append(s->out, ")\n");
 }
 
+/// Nothing of the script rounds as integers do. 0 and 1 stand for what is false and true;
+/// a cast to bool of other numbers moves them.
+static egraph_status check_types(const script *s, const eg_graph_node_info *node) {
+  const char *name = eg_op_info_of((eg_op)node->attrs->op)->name;
+  bool is_cast = node->attrs->op == EG_OP_CAST || node->attrs->op == EG_OP_BIT_CAST;
+  for (uint32_t r = 0; r < node->result_count; r++) {
+    egraph_dtype to = eg_graph_value(s->graph, node->results[r])->type.dtype;
+    bool is_bool = to == EGRAPH_BOOL;
+    if (!is_bool && !eg_dtype_is_float(to))
+      return EG_FAIL(EGRAPH_E_UNSUPPORTED, "operator %s has results of integers", name);
+    if (is_cast && is_bool &&
+        eg_graph_value(s->graph, node->inputs[0])->type.dtype != EGRAPH_BOOL)
+      return EG_FAIL(EGRAPH_E_UNSUPPORTED, "operator %s rounds to bool", name);
+  }
+  return EGRAPH_OK;
+}
+
 static egraph_status print_node(script *s, eg_graph_node id) {
   eg_graph_node_info node = eg_graph_node_at(s->graph, id);
+  EG_TRY(check_types(s, &node));
   eg_type types[EG_FIELD_MAX_OPERANDS];
   if (node.input_count > EG_FIELD_MAX_OPERANDS)
     return EG_FAIL(EGRAPH_E_UNSUPPORTED, "more than %d operands", EG_FIELD_MAX_OPERANDS);
@@ -323,7 +399,6 @@ static egraph_status print_leaf(script *s, eg_value value) {
   if (!eg_dtype_is_float(info->type.dtype))
     return EG_FAIL(EGRAPH_E_UNSUPPORTED, "an operand is not of floating point");
   for (uint32_t e = 0; e < (uint32_t)eg_type_elements(&info->type); e++) {
-    uint64_t number = 0;
     bool is_known = info->data != NULL;
     EG_TRY(eg_text_append(s->out, is_known ? "(define-fun " : "(declare-fun "));
     EG_TRY(print_element(s, value, e));
@@ -331,11 +406,8 @@ static egraph_status print_leaf(script *s, eg_value value) {
     if (is_known) {
       const eg_tensor data = {.type = info->type,
                               .data = (void *)(uintptr_t)eg_buffer_data(info->data)};
-      if (!eg_field_of_double(eg_tensor_get_double(&data, e), true, &number))
-        return EG_FAIL(EGRAPH_E_UNSUPPORTED,
-                       "a constant is no quotient of small numbers");
       EG_TRY(eg_text_append(s->out, " "));
-      EG_TRY(print_constant(s, number));
+      EG_TRY(print_constant(s, eg_tensor_get_double(&data, e)));
     }
     EG_TRY(eg_text_append(s->out, ")\n"));
   }
@@ -376,7 +448,21 @@ static egraph_status print_difference(script *s, const eg_rule_sides *sides) {
   return eg_text_append(s->out, "))\n(check-sat)\n");
 }
 
+static egraph_status check_shapes(const eg_rule_sides *sides) {
+  for (uint32_t o = 0; o < eg_graph_output_count(sides->left); o++) {
+    eg_value left = eg_graph_output(sides->left, o, NULL);
+    eg_value right = eg_graph_output(sides->right, o, NULL);
+    const eg_type *a = &eg_graph_value(sides->left, left)->type;
+    const eg_type *b = &eg_graph_value(sides->right, right)->type;
+    if (a->rank != b->rank || memcmp(a->dims, b->dims, a->rank * sizeof *a->dims) != 0)
+      return EG_FAIL(EGRAPH_E_UNSUPPORTED,
+                     "the sides of an instance have different shapes");
+  }
+  return EGRAPH_OK;
+}
+
 static egraph_status print_all(script *s, const eg_rule_sides *sides) {
+  EG_TRY(check_shapes(sides));
   EG_TRY(eg_text_append(s->out, prelude));
   EG_TRY(print_side(s, sides->left, 'l'));
   EG_TRY(print_side(s, sides->right, 'r'));
@@ -387,7 +473,7 @@ egraph_status eg_smt_print(const eg_rule_sides *sides, egraph_allocator alloc,
                            eg_text *out, eg_smt_question *question) {
   eg_arena arena;
   script s = {.out = out, .arena = &arena, .question = question};
-  *question = (eg_smt_question){.is_decisive = true};
+  *question = (eg_smt_question){.is_decisive = true, .doubt = ""};
   eg_arena_init(&arena, alloc);
   egraph_status status = print_all(&s, sides);
   eg_arena_deinit(&arena);
@@ -436,7 +522,7 @@ egraph_status eg_smt_print_rule(const eg_rule *rule, egraph_allocator alloc,
                                 uint64_t seed, eg_text *out, eg_smt_question *question) {
   eg_verify_draws *draws;
   eg_rule_sides best = {.left = NULL};
-  *question = (eg_smt_question){.is_decisive = true};
+  *question = (eg_smt_question){.is_decisive = true, .doubt = ""};
   if (rule->move_count != 0)
     return EG_FAIL(EGRAPH_E_UNSUPPORTED, "it has parallel operators");
   EG_TRY(eg_verify_draws_create(&alloc, rule, seed, &draws));

@@ -244,12 +244,16 @@ static const eg_op PLAIN_FUNCTIONS[] = {
     EG_OP_CEIL,     EG_OP_ROUND, EG_OP_NOT,     EG_OP_SOFTSIGN};
 
 static bool set_constants(eg_field_function *f, double a, double b) {
+  f->real_a = a;
+  f->real_b = b;
   return eg_field_of_double(a, true, &f->a) && eg_field_of_double(b, true, &f->b);
 }
 
 static bool set_bounds(eg_field_function *f, double low, double high) {
   f->has_a = !(isinf(low) && low < 0);
   f->has_b = !(isinf(high) && high > 0);
+  f->real_a = low;
+  f->real_b = high;
   return (!f->has_a || eg_field_of_double(low, true, &f->a)) &&
          (!f->has_b || eg_field_of_double(high, true, &f->b));
 }

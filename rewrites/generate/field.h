@@ -73,8 +73,9 @@ bool eg_field_of_double(double value, bool is_single, uint64_t *out);
 /// for constants without a number of the field.
 typedef struct eg_field_function {
   eg_op op;
-  uint64_t key, a, b; // constants of the attributes
-  bool has_a, has_b;  // of clip
+  uint64_t key, a, b;    // constants of the attributes
+  bool has_a, has_b;     // of clip
+  double real_a, real_b; // a and b as the attributes have them
 } eg_field_function;
 bool eg_field_function_of(const eg_attrs *attrs, uint64_t key, eg_field_function *out);
 /// The function of a fused activation; ACT_NONE is identity.

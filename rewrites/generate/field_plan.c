@@ -569,9 +569,10 @@ static egraph_status plan_constant(probe *p, eg_field_plan *out) {
   out->kind = EG_FIELD_CONSTANT;
   EG_TRY(
       eg_arena_alloc(p->arena, out->elements, sizeof *out->constants, &out->constants));
+  EG_TRY(eg_arena_alloc(p->arena, out->elements, sizeof *out->reals, &out->reals));
   EG_TRY(run_probe(p));
   for (uint32_t i = 0; i < out->elements; i++) {
-    double value = eg_tensor_get_double(&p->results[p->result], i);
+    double value = out->reals[i] = result_at(p, i);
     if (!eg_field_of_double(value, true, &out->constants[i]))
       return EG_FAIL(EGRAPH_E_UNSUPPORTED, "%g is no quotient of small integers", value);
   }

@@ -47,6 +47,7 @@ typedef struct eg_field_plan {
   uint32_t row_count;
   uint64_t epsilon, key;
   uint64_t *constants; // CONSTANT
+  double *reals;       // the same as the kernel has them
 } eg_field_plan;
 
 /// Plans result number `result`. Fails with EGRAPH_E_TYPE where inference does, and with

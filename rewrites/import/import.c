@@ -203,6 +203,8 @@ egraph_status eg_rules_import(eg_rules *rules, const char *path, eg_import_repor
   eg_subst_file_init(&file, alloc);
   egraph_status status = eg_subst_file_parse(path, bytes, size, &file);
   eg_free(alloc, bytes, size + 1, 1);
+  if (status == EGRAPH_OK && file.list.len == 0)
+    status = EG_FAIL(EGRAPH_E_PARSE, "%s: there is no substitution in it", path);
   if (status == EGRAPH_OK) status = import_file(rules, path, &file, report, user);
   eg_subst_file_deinit(&file);
   return status;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/spelling.h"
+#include "ops/einsum_labels.h"
 #include "rewrites/language/rule_functions.h"
 #include "rewrites/language/rule_reader.h"
 
@@ -69,6 +70,7 @@ static egraph_status read_literal(eg_rule_reader *reader, const eg_sexpr *expr, 
   EG_TRY(eg_sexpr_print(&reader->scratch, expr));
   egraph_status status =
       eg_attr_parse(reader->arena, op, attr, eg_text_of(&reader->scratch), out);
+  if (status == EGRAPH_OK && op == EG_OP_EINSUM) status = eg_einsum_check(out->text);
   if (status != EGRAPH_E_PARSE) return status;
   return eg_fail_context(status, "%s:%u:%u", reader->file, expr->line, expr->column);
 }

@@ -77,15 +77,19 @@ static bool slot_value(eg_rule_env *env, eg_op op, uint16_t attr,
   return false;
 }
 
-static egraph_status plan_attrs(eg_rule_env *env, eg_tensor_egraph *egraph,
-                                const eg_rule_term *term, bool *out_ok,
-                                eg_attrs_id *out) {
+static egraph_status plan_attrs(const eg_rule_builder *builder, eg_rule_env *env,
+                                eg_tensor_egraph *egraph, const eg_rule_term *term,
+                                bool *out_ok, eg_attrs_id *out) {
   eg_attr slots[EG_RULE_MAX_ATTRS];
   uint16_t count = eg_op_info_of(term->op)->attr_count;
   assert(count <= EG_RULE_MAX_ATTRS && "enlarge EG_RULE_MAX_ATTRS with the table");
   for (uint16_t i = 0; i < count; i++) {
     *out_ok = slot_value(env, term->op, i, &term->slots[i], &slots[i]);
     if (!*out_ok) return EGRAPH_OK;
+  }
+  if (term->child_count != 0) {
+    const eg_tensor_fact *first = builder->terms[term->children[0]].fact;
+    if (first->typed) eg_op_axis_from_front(term->op, first->type.rank, slots);
   }
   eg_attrs attrs = {.op = (uint16_t)term->op, .count = count, .slots = slots};
   return eg_attr_pool_add(eg_tensor_egraph_attrs(egraph), &attrs, out);
@@ -155,7 +159,7 @@ egraph_status eg_rule_plan(eg_rule_builder *builder, eg_rule_env *env,
       continue;
     }
     eg_attrs_id id;
-    EG_TRY(plan_attrs(env, egraph, term, out_ok, &id));
+    EG_TRY(plan_attrs(builder, env, egraph, term, out_ok, &id));
     if (!*out_ok) return EGRAPH_OK;
     built->op = term->op;
     built->payload = id.id;

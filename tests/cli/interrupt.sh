@@ -66,4 +66,12 @@ kill -INT $! 2>/dev/null
 wait $!
 judge $? 1 '"step":1,' '^egraph: interrupted after step [0-9]+; no outputs are written$'
 keys mesh ranks steps time predicted
+
+# Rules that are made by machine: what is done is kept.
+last='egraph rules generate, interrupted' cases=$((cases + 1))
+"$EGRAPH" rules generate --family taso --operators 2 --alone --state made.state -o made.rules >stdout 2>stderr &
+until_measuring $! made.state
+kill -INT $! 2>/dev/null
+wait $!
+judge $? 0 '; interrupted: the same command goes on from made.state$' ''
 finish

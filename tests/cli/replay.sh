@@ -31,7 +31,18 @@ expect 1 - 'the model itself' optimize model.egraph --no-measure --explanation m
 expect 1 - 'the output, too' optimize model.egraph --no-measure -o o.onnx --explanation o.onnx
 expect 1 - 'only the graph that the search for one device finds is explained' plan model.egraph --no-measure \
   --explanation no
+expect 1 - 'an explanation goes with the e-graph search only' optimize model.egraph --no-measure --search greedy --explanation no
 absent no why-not
+
+# A rule counts the axis of a concat from the end, and the written model from the front.
+cat >sum.egraph <<'X'
+(egraph-graph 1)
+(input x "float32[8,4]") (input z "float32[8,6]") (weight w "float32[4,6]") (weight v "float32[6,6]")
+(let m (matmul x w)) (let n (matmul z v)) (let y (add m n)) (output y)
+X
+expect 0 '^predicted' - optimize sum.egraph --no-measure -o sum.onnx --explanation sums
+matches sums 'concat :axis 1 '
+expect 0 '^equal by [1-9]' - replay sum.egraph sum.onnx sums
 
 # Rules of files are read again, and the wrong file has none of them.
 cat >mine.rules <<'X'

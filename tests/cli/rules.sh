@@ -144,8 +144,7 @@ printf '\n\044\n\013\010\010\022\007\010\377\377\377\177\020\000' >cut.pb
 expect 1 - '^egraph: cut.pb: this is no file of substitutions' rules --import cut.pb
 expect 1 - '^egraph: absent.pb: ' rules --import absent.pb
 printf '' >empty.pb
-expect 0 '^0 substitutions: 0 tested, 0 holds-if, 0 implied, 0 duplicate, 0 refuted, 0 not-convertible$' - rules --import empty.pb
-expect 0 '^\{"substitutions":0,"tested":0' - rules --import empty.pb --json
+expect 1 - '^egraph: empty.pb: there is no substitution in it$' rules --import empty.pb
 
 # Tensat's texts: a verdict each, and a file of ours with what is new.
 cat >some.txt <<'X'
@@ -229,6 +228,9 @@ printf '(egraph-rules 1)(rule none (source "x")(lhs (neg ?x))(rhs ?x)(when (> (e
 expect 1 'none: the sides agree nowhere' - rules correct none.rules -o kept.rules
 expect 1 '"corrected":false,"detail":"the sides agree nowhere' - rules correct none.rules --json
 expect 2 - 'a file of rules to correct is missing' rules correct
+printf '(egraph-rules 1)' >nothing.rules
+expect 1 - '^egraph: nothing.rules: there is no rule to correct$' rules correct nothing.rules
+expect 1 - '^egraph: nowhere/x.rules: cannot be written' rules correct pair.rules -o nowhere/x.rules
 expect 2 - 'would be overwritten' rules correct pair.rules -o pair.rules
 printf '(egraph-rules 1)(rule broken (source "x")(lhs (conv ?x' >broken.rules
 expect 1 - 'broken.rules:1:' rules correct broken.rules
@@ -250,6 +252,7 @@ matches stdout '^implied +swapped: (swap, negations|negations, swap)'
 matches small.rules '\(rule rectified'
 expect 0 '^3 of 3 rules kept' - rules minimize small.rules
 expect 2 - 'a file of rules that is read, and would be overwritten' rules minimize set.rules -o set.rules
+expect 1 - '^egraph: nowhere/x.rules: cannot be written' rules minimize set.rules -o nowhere/x.rules
 
 # What a set finds again.
 expect 0 '^all +5 rules, 5 found$' - rules found set.rules --of set.rules --operators 4

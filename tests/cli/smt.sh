@@ -11,6 +11,28 @@ matches stdout '^not asked  wide: operator softmax$'
 matches stdout '^2 of 3 rules asked in files of one$'
 [ -f one/parts.smt2 ] && [ -f one/odd.smt2 ] || fail 'the files of the questions'
 expect 0 '"name":"odd","asked":true,"decisive":false' - rules some.rules --trust --smt one --json
+
+# What the script cannot say is not asked; constants are exact, or told.
+mkdir strict
+cat >strict.rules <<'X'
+(egraph-rules 1)
+(rule casts (source "t") (class fast) (lhs (cast :to float32 (cast :to int32 ?x))) (rhs ?x) (when (= (dtype ?x) float32)))
+(rule truths (source "t") (class fast) (lhs (cast :to float32 (cast :to bool ?x))) (rhs ?x) (when (= (dtype ?x) float32)))
+(rule nearly (source "t") (class fast) (lhs (mul ?x (fill :dtype float32 :shape [] :value 1.0000001))) (rhs ?x))
+(rule thirds (source "t") (class fast) (lhs (mul ?x (fill :dtype float32 :shape [] :value 0.33333334))) (rhs (div ?x (fill :dtype float32 :shape [] :value 3.0))))
+(rule slopes (source "t") (class fast) (lhs (leaky-relu :alpha 1.0000001 ?x)) (rhs ?x))
+(rule shapes (source "t") (class fast) (lhs (reduce-sum :axes ?a :keepdims 0 (transpose :perm ?p ?x)))
+  (rhs (reduce-sum :axes ?a :keepdims 0 ?x)) (when (= (len ?a) (- (rank ?x) 1)) (= (at ?p 0) 0)))
+X
+expect 0 '^3 of 6 rules asked' - rules strict.rules --trust --smt strict
+matches stdout '^not asked  casts: operator cast has results of integers$'
+matches stdout '^not asked  truths: operator cast rounds to bool$'
+matches stdout '^not asked  shapes: the sides of an instance have different shapes$'
+matches stdout '^asked      nearly: with constants that may be rounded$'
+matches stdout '^asked      slopes: with constants that may be rounded$'
+matches stdout '^asked      thirds: with rounded constants, taken as quotients'
+grep -qF '(/ 8388609.0 8388608.0)' strict/nearly.smt2 || fail 'the constant is exact'
+expect 0 '"name":"thirds","asked":true,"decisive":false,"reason":"with rounded' - rules strict.rules --trust --smt strict --json
 expect 1 '^0 of 3 rules asked' 'none/parts.smt2' rules some.rules --trust --smt none
 
 command -v z3 >/dev/null || {
@@ -26,6 +48,9 @@ decisive() { # decisive ANSWER FILE JSON: rules with this answer where it decide
     [ "$answer" = "$1" ] && grep -q "\"name\":\"$rule\",\"asked\":true,\"decisive\":true" "$3" && echo "$rule"
   done <"$2"
 }
+
+answers strict strict.txt
+[ "$(cat strict.txt)" = "$(printf 'sat nearly\nsat slopes\nunsat thirds')" ] || fail "Z3 says $(cat strict.txt)"
 
 mkdir shipped wrong
 expect 0 '"decisive":true' - rules --smt shipped --json

@@ -289,7 +289,7 @@ static void explanations_are_asked_for(void **state) {
   search.certify = false;
   search.algorithm = "greedy";
   assert_fails(egraph_optimize(NULL, graph, rules, NULL, &options, &result),
-               EGRAPH_E_UNSUPPORTED, "leave out explain");
+               EGRAPH_E_UNSUPPORTED, "goes with the e-graph search only");
   egraph_graph_destroy(graph);
   egraph_rules_destroy(rules);
 }

@@ -200,6 +200,10 @@ static const bad bad_files[] = {
      "t.rules:2:36: ?c occurs inside what it names"},
     {RULE("(relu 3)", "?x", ""), "t.rules:2:33: a term is wanted: a ?variable or "
                                  "(operator :attribute value ... operand ...)"},
+    {RULE("(einsum :equation \"ij,klmnopqrstuvw->ij\" ?x ?y)", "?x", ""),
+     "t.rules:2:45: term 1 of the equation, counted from 0, names 13 dimensions; a "
+     "tensor "
+     "has at most 12"},
     {RULE("(relu ?x)", "?x", "(when (same-shap ?x ?x))"),
      "t.rules:2:54: unknown function 'same-shap'; did you mean 'same-shape'?"},
     {RULE("(relu ?x)", "?x", "(when (rank ?x))"),
