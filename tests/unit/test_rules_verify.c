@@ -210,6 +210,15 @@ static void rules_that_never_apply_are_found(void **state) {
                   "ill-typed on the right");
 }
 
+/// The index is beyond the table unless it is 0.
+static void a_right_side_that_fails_is_found(void **state) {
+  (void)state;
+  assert_rejected("(egraph-rules 1) (rule beyond (source \"wrong\") (class fast)"
+                  " (lhs (gather :axis 0 ?x ?i)) (rhs (gather :axis 0 ?x"
+                  "  (mul ?i (fill :dtype int64 :shape [] :value 1001.0)))))",
+                  "the right side fails where the left side does not: gather");
+}
+
 static void rules_beyond_the_limits_are_rejected(void **state) {
   (void)state;
   assert_rejected(
@@ -273,6 +282,7 @@ int main(void) {
       cmocka_unit_test(different_types_are_found),
       cmocka_unit_test(a_wrong_constant_is_found),
       cmocka_unit_test(rules_that_never_apply_are_found),
+      cmocka_unit_test(a_right_side_that_fails_is_found),
       cmocka_unit_test(rules_beyond_the_limits_are_rejected),
       cmocka_unit_test(right_rules_are_accepted_the_same_way_each_time),
       cmocka_unit_test(verifying_survives_every_allocation_failing),
