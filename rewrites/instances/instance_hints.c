@@ -183,12 +183,19 @@ static void read_bound(const eg_rule *rule, uint64_t *bound) {
   }
 }
 
+/// A variable below an operator is drawn with that, so nothing is decided at it.
+static bool decides(const eg_rule *rule, uint32_t term) {
+  for (uint32_t i = 0; i < rule->root_count; i++)
+    if (rule->lhs[i].term == term) return true;
+  return !rule->terms[term].is_var;
+}
+
 static void place_conditions(const eg_rule *rule, rule_hints *hints) {
   uint32_t last = rule->pattern_term_count - 1;
   for (uint32_t i = 0; i < rule->condition_count; i++) {
     uint64_t needs = hints->needs[rule->conditions[i]];
     uint32_t term = 0;
-    while (term < last && (needs & ~hints->bound[term]) != 0)
+    while (term < last && ((needs & ~hints->bound[term]) != 0 || !decides(rule, term)))
       term++;
     hints->condition_terms[i] = term;
   }

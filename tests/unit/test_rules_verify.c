@@ -210,6 +210,16 @@ static void rules_that_never_apply_are_found(void **state) {
                   "ill-typed on the right");
 }
 
+static void a_condition_without_variables_counts(void **state) {
+  (void)state;
+  assert_rejected("(egraph-rules 1) (rule never (source \"wrong\")"
+                  " (lhs (neg ?x)) (rhs ?x) (when (= 1 2)))",
+                  "no instance found");
+  findings found = verify("(egraph-rules 1) (rule always (source \"relu\")"
+                          " (lhs (relu (relu ?x))) (rhs (relu ?x)) (when (= 1 1)))");
+  assert_int_equal(found.rejected, 0);
+}
+
 /// The index is beyond the table unless it is 0.
 static void a_right_side_that_fails_is_found(void **state) {
   (void)state;
@@ -282,6 +292,7 @@ int main(void) {
       cmocka_unit_test(different_types_are_found),
       cmocka_unit_test(a_wrong_constant_is_found),
       cmocka_unit_test(rules_that_never_apply_are_found),
+      cmocka_unit_test(a_condition_without_variables_counts),
       cmocka_unit_test(a_right_side_that_fails_is_found),
       cmocka_unit_test(rules_beyond_the_limits_are_rejected),
       cmocka_unit_test(right_rules_are_accepted_the_same_way_each_time),
