@@ -137,6 +137,7 @@ static eg_type random_image(eg_verify_choice *choice, rank_range range) {
       is_weight ? channels[eg_verify_below(choice, 7)] : 1 + eg_verify_below(choice, 2);
   type.dims[1] = channels[eg_verify_below(choice, is_weight ? 4 : 7)];
   if (choice->is_grouped) type.dims[1] = eg_verify_chance(choice, 50) ? 4 : 6;
+  if (choice->channels > 0) type.dims[1] = choice->channels;
   for (uint32_t i = 2; i < type.rank; i++)
     type.dims[i] =
         i > 4 ? 1 + (int64_t)eg_verify_chance(choice, 20)

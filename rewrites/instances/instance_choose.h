@@ -49,7 +49,8 @@ typedef struct eg_verify_choice {
   bool is_grouped;     // channels have divisors
   int64_t dims[8];     // of which dimensions are half of the time
   uint32_t dim_count;
-  int64_t few; // of filters and indices, whose number is small; 0: any small one
+  int64_t channels; // of an image; 0: any
+  int64_t few;      // of filters and indices, whose number is small; 0: any small one
   int64_t kernel[EGRAPH_MAX_RANK]; // of a fresh weight; 0: any
   int64_t step, start; // of slices; 0: any. start < 0: from 0 on, > 0: behind it
 } eg_verify_choice;

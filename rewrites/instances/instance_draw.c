@@ -220,6 +220,15 @@ static void aim_at_leaf(eg_verify_draws *draws, uint32_t var, uint32_t operand) 
     choice->min_rank[operand] = choice->max_rank[operand] = eg_instance_rank(aim, choice);
 }
 
+/// A first operand that has the axis that is aimed at.
+static void aim_at_axis(eg_verify_draws *draws) {
+  eg_verify_choice *choice = &draws->choice;
+  uint32_t rank =
+      draws->aim == NULL ? 0 : eg_instance_axis_rank(draws->aim, draws->rule, choice);
+  if (rank >= choice->min_rank[0] && rank <= choice->max_rank[0] && rank > 0)
+    choice->min_rank[0] = choice->max_rank[0] = rank;
+}
+
 /// The operands of the term that the draw is steered to, and often those of other terms
 /// with its operator, which may have to follow.
 static bool fits_operands(eg_verify_draws *draws, const eg_rule_term *term) {
@@ -247,6 +256,7 @@ static void set_known_types(eg_verify_draws *draws, const eg_rule_term *term) {
     choice->min_rank[i] = fresh ? draws->hints.vars[child->var].min_rank : 0;
     choice->max_rank[i] =
         fresh ? draws->hints.vars[child->var].max_rank : EGRAPH_MAX_RANK;
+    if (fresh && i == 0) aim_at_axis(draws);
     if (fresh) aim_at_leaf(draws, child->var, i);
     if (fresh && fits_operands(draws, term)) choice->fit_aim[i] = draws->aim;
     if (fresh) continue;
@@ -408,7 +418,8 @@ static egraph_status infer_node(eg_verify_draws *draws, uint32_t index, bool *ou
 
 static bool is_of_term(const eg_instance_aim *aim) {
   return aim->subject == EG_INSTANCE_ATTR || aim->subject == EG_INSTANCE_KERNEL ||
-         aim->subject == EG_INSTANCE_OPERANDS || aim->subject == EG_INSTANCE_VALUE;
+         aim->subject == EG_INSTANCE_OPERANDS || aim->subject == EG_INSTANCE_VALUE ||
+         aim->subject == EG_INSTANCE_NAMED;
 }
 
 /// Nothing of the last term steers this one.
@@ -421,7 +432,7 @@ static void steer(eg_verify_draws *draws, uint32_t index) {
   choice->is_dtype_aimed = draws->aim != NULL && draws->aim->subject == EG_INSTANCE_DTYPE;
   choice->is_roomy = choice->is_grouped = choice->is_window = false;
   choice->dim_count = 0;
-  choice->few = 0;
+  choice->few = choice->channels = 0;
   choice->step = choice->start = 0;
   memset(choice->kernel, 0, sizeof choice->kernel);
   if (draws->aim == NULL) {

@@ -318,13 +318,14 @@ static egraph_status verify_classes(verification *run) {
     bool is_attribute = row->aim.subject == EG_INSTANCE_ATTR;
     bool is_dims = row->aim.subject == EG_INSTANCE_DIMS;
     bool is_operands = row->aim.subject == EG_INSTANCE_OPERANDS;
+    bool is_named = row->aim.subject == EG_INSTANCE_NAMED;
     effort most = run->options.is_loading ? loading
                   : is_attribute          ? thorough_of_attributes
                   : eg_instance_is_large(&row->aim)
                       ? is_dims ? thorough_of_large : thorough_of_ranks
-                  : is_operands ? thorough_of_operands
-                  : is_dims     ? thorough_of_dims
-                                : thorough;
+                  : is_operands         ? thorough_of_operands
+                  : is_dims || is_named ? thorough_of_dims
+                                        : thorough;
     eg_verify_aim(run->draws, &row->aim);
     for (uint32_t k = 0; k < most.draws && row->compared < most.instances &&
                          !run->rejected && !is_hopeless(run, row, k);

@@ -229,6 +229,38 @@ static void a_right_side_that_fails_is_found(void **state) {
                   "the right side fails where the left side does not: gather");
 }
 
+/// A class of instances lies on each side of a number that a rule names.
+static void numbers_that_rules_name_are_drawn(void **state) {
+  (void)state;
+  static const struct {
+    const char *left, *right, *part;
+  } rows[] = {
+      {"(trilu :upper ?u :k ?k ?x)", "(trilu :upper ?u :k (min ?k 9) ?x)", "?k 1"},
+      {"(trilu :upper ?u :k ?k ?x)", "(trilu :upper ?u :k (if (= ?k 55) 54 ?k) ?x)",
+       "?k 55"},
+      {"(lp-pool :kernel_shape ?k :strides ?s :pads ?p :dilations ?d :p ?q ?x)",
+       "(lp-pool :kernel_shape ?k :strides ?s :pads ?p :dilations ?d :p (min ?q 5) ?x)",
+       "?q "},
+      {"(lrn :size ?n :alpha ?a :beta ?b :bias ?c ?x)",
+       "(lrn :size (min ?n 9) :alpha ?a :beta ?b :bias ?c ?x)", "?n 1"},
+      {"(slice :starts ?b :ends ?e :steps ?s ?x)",
+       "(slice :starts ?b :ends ?e :steps (max ?s -5) ?x)", "?s "},
+      {"(leaky-relu :alpha ?a ?x)", "(leaky-relu :alpha (min ?a 200.0) ?x)", "?a "},
+      {"(elu :alpha ?a ?x)", "(elu :alpha (max ?a -30.0) ?x)", "?a "},
+      {"(pad :pads ?p :value ?v (abs ?x))",
+       "(pad :pads ?p :value (min ?v 500.0) (abs ?x))", "?v "},
+      {"(softmax :axis ?a ?x)", "(softmax :axis (min ?a 9) ?x)", "?a 1"},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    char text[512];
+    (void)snprintf(text, sizeof text,
+                   "(egraph-rules 1) (rule named (source \"wrong\") (class fast)"
+                   " (lhs %s) (rhs %s))",
+                   rows[i].left, rows[i].right);
+    assert_rejected(text, rows[i].part);
+  }
+}
+
 static void rules_beyond_the_limits_are_rejected(void **state) {
   (void)state;
   assert_rejected(
@@ -294,6 +326,7 @@ int main(void) {
       cmocka_unit_test(rules_that_never_apply_are_found),
       cmocka_unit_test(a_condition_without_variables_counts),
       cmocka_unit_test(a_right_side_that_fails_is_found),
+      cmocka_unit_test(numbers_that_rules_name_are_drawn),
       cmocka_unit_test(rules_beyond_the_limits_are_rejected),
       cmocka_unit_test(right_rules_are_accepted_the_same_way_each_time),
       cmocka_unit_test(verifying_survives_every_allocation_failing),
