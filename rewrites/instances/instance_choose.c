@@ -543,6 +543,14 @@ int64_t *eg_verify_list(eg_verify_choice *choice, uint32_t count) {
   return list;
 }
 
+double *eg_verify_floats(eg_verify_choice *choice, uint32_t count) {
+  eg_verify_lists *lists = choice->lists;
+  if (count > EG_VERIFY_FLOATS - lists->used_floats) lists->used_floats = 0;
+  double *list = lists->floats + lists->used_floats;
+  lists->used_floats += count;
+  return list;
+}
+
 static bool find_slot(const eg_verify_choice *choice, const char *name, uint16_t *out) {
   for (uint16_t i = 0; i < choice->info->attr_count; i++) {
     if (strcmp(choice->info->attrs[i].name, name) != 0) continue;

@@ -7,12 +7,13 @@
 #include "base/hash.h"
 #include "rewrites/saturation/rule_build.h"
 
-enum { EG_VERIFY_INTS = 1 << 12, EG_VERIFY_MAX_OPERANDS = 8 };
+enum { EG_VERIFY_INTS = 1 << 12, EG_VERIFY_FLOATS = 1 << 9, EG_VERIFY_MAX_OPERANDS = 8 };
 
 /// Room for the lists of one draw.
 typedef struct eg_verify_lists {
   int64_t ints[EG_VERIFY_INTS];
-  uint32_t used;
+  double floats[EG_VERIFY_FLOATS];
+  uint32_t used, used_floats;
 } eg_verify_lists;
 
 /// A node under choice. What `*_set` says is given; the rest is filled in.
@@ -67,6 +68,7 @@ int64_t eg_verify_dim(eg_verify_choice *choice);
 /// Room for a list; too many of them overwrite the last one, which inference then finds
 /// ill-typed.
 int64_t *eg_verify_list(eg_verify_choice *choice, uint32_t count);
+double *eg_verify_floats(eg_verify_choice *choice, uint32_t count);
 /// Slot with this name, or NULL when the operator has none or (`missing`) it is set.
 const eg_attr *eg_verify_known(const eg_verify_choice *choice, const char *name);
 eg_attr *eg_verify_missing(eg_verify_choice *choice, const char *name);

@@ -626,11 +626,12 @@ static egraph_status try_term(eg_verify_draws *draws, uint32_t index, bool *out_
 
 static egraph_status draw_term(eg_verify_draws *draws, uint32_t index, bool *out_ok) {
   uint64_t bound = draws->bound;
-  uint32_t lists = draws->lists.used;
+  uint32_t lists = draws->lists.used, floats = draws->lists.used_floats;
   *out_ok = false;
   for (uint32_t i = 0; i < TRIES_PER_TERM && !*out_ok; i++) {
     draws->bound = bound;
     draws->lists.used = lists;
+    draws->lists.used_floats = floats;
     EG_TRY(try_term(draws, index, out_ok));
     if (!*out_ok) note_obstacle(draws, index);
   }
@@ -693,7 +694,7 @@ static egraph_status draw_left(eg_verify_draws *draws, bool *out_found) {
   draws->choice.rng = &draws->rng;
   draws->choice.lists = &draws->lists;
   draws->env.tensors = &draws->tensors;
-  draws->lists.used = 0;
+  draws->lists.used = draws->lists.used_floats = 0;
   draws->bound = 0;
   draws->dtype = draw_dtype(draws);
   if (draws->hints.has_parts)

@@ -261,6 +261,19 @@ static void numbers_that_rules_name_are_drawn(void **state) {
   }
 }
 
+static void scales_and_regions_of_resize_are_drawn(void **state) {
+  (void)state;
+  assert_rejected("(egraph-rules 1) (rule scales (source \"wrong\") (class fast)"
+                  " (lhs (resize :shape ?s :mode linear :scales ?c ?x))"
+                  " (rhs (resize :shape ?s :mode linear ?x)))",
+                  "?c [");
+  assert_rejected("(egraph-rules 1) (rule region (source \"wrong\") (class fast)"
+                  " (lhs (resize :shape ?s :mode linear :coordinates tf-crop-and-resize"
+                  "       :roi ?r ?x))"
+                  " (rhs (resize :shape ?s :mode linear :coordinates align-corners ?x)))",
+                  "?r [");
+}
+
 static void rules_beyond_the_limits_are_rejected(void **state) {
   (void)state;
   assert_rejected(
@@ -327,6 +340,7 @@ int main(void) {
       cmocka_unit_test(a_condition_without_variables_counts),
       cmocka_unit_test(a_right_side_that_fails_is_found),
       cmocka_unit_test(numbers_that_rules_name_are_drawn),
+      cmocka_unit_test(scales_and_regions_of_resize_are_drawn),
       cmocka_unit_test(rules_beyond_the_limits_are_rejected),
       cmocka_unit_test(right_rules_are_accepted_the_same_way_each_time),
       cmocka_unit_test(verifying_survives_every_allocation_failing),
