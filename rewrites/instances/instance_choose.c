@@ -503,7 +503,9 @@ static void choose_first_operand(eg_verify_choice *choice) {
       related && choice->op == EG_OP_CONCAT ? eg_verify_missing(choice, "axis") : NULL;
   if (axis != NULL && choice->types[known].rank > 0)
     axis->i = eg_verify_below(choice, choice->types[known].rank);
-  if (!copy_part(choice, 0))
+  if (choice->wanted[0] != NULL)
+    choice->types[0] = *choice->wanted[0];
+  else if (!copy_part(choice, 0))
     choice->types[0] = related ? first_from(choice, known) : fresh_first(choice);
   if (choice->fit_aim[0] != NULL) choice->fit(choice->fit_aim[0], choice, 0);
   choice->type_set[0] = true;
@@ -512,7 +514,10 @@ static void choose_first_operand(eg_verify_choice *choice) {
 static void choose_other_operands(eg_verify_choice *choice) {
   for (uint32_t i = 1; i < choice->count; i++) {
     if (choice->type_set[i]) continue;
-    if (!copy_part(choice, i)) choice->types[i] = other_operand(choice, i);
+    if (choice->wanted[i] != NULL)
+      choice->types[i] = *choice->wanted[i];
+    else if (!copy_part(choice, i))
+      choice->types[i] = other_operand(choice, i);
     if (choice->fit_aim[i] != NULL) choice->fit(choice->fit_aim[i], choice, i);
     choice->type_set[i] = true;
   }

@@ -34,6 +34,7 @@ typedef struct eg_verify_choice {
   // Of a fresh operand, or NULL: a part beside it in a concatenation, which it may differ
   // from in one dimension, counted from the last one, that all parts of a draw share.
   const eg_type *like[EG_VERIFY_MAX_OPERANDS];
+  const eg_type *wanted[EG_VERIFY_MAX_OPERANDS]; // of a fresh operand, or NULL: any
   uint32_t part_axis;
   int64_t part_size; // 0: the same
   // What the draw is steered to; zeros steer nowhere.

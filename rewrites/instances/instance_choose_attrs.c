@@ -235,11 +235,34 @@ static void choose_fresh_shape(eg_verify_choice *choice, eg_attr *attr) {
   put(attr, shape, len);
 }
 
+static int64_t number_at(const eg_verify_choice *choice, const char *name, uint32_t i) {
+  const eg_attr *list = eg_verify_known(choice, name);
+  return list != NULL && i < list->ints.len ? list->ints.data[i] : 0;
+}
+
+/// What the windows were taken of, or a little more.
+static void choose_unpooled(eg_verify_choice *choice, eg_attr *attr) {
+  const eg_type *x = &choice->types[0];
+  uint32_t spatial = spatial_of(choice);
+  int64_t *shape = eg_verify_list(choice, x->rank);
+  for (uint32_t i = 0; i < x->rank; i++) {
+    shape[i] = x->dims[i];
+    if (i < 2) continue;
+    shape[i] =
+        (x->dims[i] - 1) * number_at(choice, "strides", i - 2) +
+        number_at(choice, "kernel_shape", i - 2) - number_at(choice, "pads", i - 2) -
+        number_at(choice, "pads", i - 2 + spatial) + (int64_t)eg_verify_below(choice, 2);
+  }
+  put(attr, shape, x->rank);
+}
+
 static void choose_shape(eg_verify_choice *choice, eg_attr *attr) {
   if (choice->op == EG_OP_RESHAPE)
     choose_reshape(choice, attr);
   else if (choice->op == EG_OP_RESIZE)
     choose_resize(choice, attr);
+  else if (choice->op == EG_OP_MAX_UNPOOL)
+    choose_unpooled(choice, attr);
   else if (choice->op == EG_OP_FILL)
     choose_fresh_shape(choice, attr);
   else
@@ -350,6 +373,8 @@ static int64_t choose_int(eg_verify_choice *choice, const char *name) {
   if (strcmp(name, "index") == 0) return eg_verify_below(choice, 2);
   if (strcmp(name, "num_groups") == 0 || strcmp(name, "count") == 0 ||
       strcmp(name, "k") == 0 || strcmp(name, "n") == 0 || strcmp(name, "channels") == 0)
+    return 1 + eg_verify_below(choice, 3);
+  if (strcmp(name, "output_height") == 0 || strcmp(name, "output_width") == 0)
     return 1 + eg_verify_below(choice, 3);
   if (strcmp(name, "size") == 0) return 1 + eg_verify_below(choice, 5);
   if (strcmp(name, "start") == 0) return 0;

@@ -274,6 +274,37 @@ static void scales_and_regions_of_resize_are_drawn(void **state) {
                   "?r [");
 }
 
+static void layers_have_operands_that_fit(void **state) {
+  (void)state;
+  assert_rejected("(egraph-rules 1) (rule turned (source \"wrong\") (class fast)"
+                  " (lhs (part :index 0 (rnn ?x ?w ?r)))"
+                  " (rhs (part :index 0 (rnn ?x ?w (transpose :perm [0 2 1] ?r)))))",
+                  "left");
+  assert_rejected("(egraph-rules 1) (rule reset (source \"wrong\") (class fast)"
+                  " (lhs (part :index 0 (gru :linear_before_reset 1 ?x ?w ?r)))"
+                  " (rhs (part :index 0 (gru :linear_before_reset 0 ?x ?w ?r))))",
+                  "left");
+  static const char *const layers[] = {"part :index 0 (gru ?x ?w ?r %s)",
+                                       "part :index 0 (lstm ?x ?w ?r %s)",
+                                       "quantize-linear ?x %s ?z",
+                                       "dequantize-linear ?x %s ?z",
+                                       "qlinear-matmul ?x ?s ?z ?w %s ?v ?t ?y",
+                                       "roi-align ?x %s ?i",
+                                       "max-unpool :kernel_shape ?k :strides ?s :pads ?p"
+                                       " :shape ?o %s ?i"};
+  for (size_t i = 0; i < sizeof layers / sizeof *layers; i++) {
+    char left[128], right[128], text[512];
+    (void)snprintf(left, sizeof left, layers[i], "(neg (neg ?b))");
+    (void)snprintf(right, sizeof right, layers[i], "?b");
+    (void)snprintf(text, sizeof text,
+                   "(egraph-rules 1) (rule layer (source \"neg\") (class fast)"
+                   " (lhs (%s)) (rhs (%s)))",
+                   left, right);
+    findings found = verify(text);
+    if (found.rejected != 0) fail_msg("%s: %s", layers[i], found.last);
+  }
+}
+
 static void rules_beyond_the_limits_are_rejected(void **state) {
   (void)state;
   assert_rejected(
@@ -341,6 +372,7 @@ int main(void) {
       cmocka_unit_test(a_right_side_that_fails_is_found),
       cmocka_unit_test(numbers_that_rules_name_are_drawn),
       cmocka_unit_test(scales_and_regions_of_resize_are_drawn),
+      cmocka_unit_test(layers_have_operands_that_fit),
       cmocka_unit_test(rules_beyond_the_limits_are_rejected),
       cmocka_unit_test(right_rules_are_accepted_the_same_way_each_time),
       cmocka_unit_test(verifying_survives_every_allocation_failing),
