@@ -137,6 +137,7 @@ static eg_type random_image(eg_verify_choice *choice, rank_range range) {
       is_weight ? channels[eg_verify_below(choice, 7)] : 1 + eg_verify_below(choice, 2);
   type.dims[1] = channels[eg_verify_below(choice, is_weight ? 4 : 7)];
   if (choice->is_grouped) type.dims[1] = eg_verify_chance(choice, 50) ? 4 : 6;
+  if (choice->channels > 0) type.dims[1] = choice->channels;
   for (uint32_t i = 2; i < type.rank; i++)
     type.dims[i] =
         i > 4 ? 1 + (int64_t)eg_verify_chance(choice, 20)
@@ -502,7 +503,9 @@ static void choose_first_operand(eg_verify_choice *choice) {
       related && choice->op == EG_OP_CONCAT ? eg_verify_missing(choice, "axis") : NULL;
   if (axis != NULL && choice->types[known].rank > 0)
     axis->i = eg_verify_below(choice, choice->types[known].rank);
-  if (!copy_part(choice, 0))
+  if (choice->wanted[0] != NULL)
+    choice->types[0] = *choice->wanted[0];
+  else if (!copy_part(choice, 0))
     choice->types[0] = related ? first_from(choice, known) : fresh_first(choice);
   if (choice->fit_aim[0] != NULL) choice->fit(choice->fit_aim[0], choice, 0);
   choice->type_set[0] = true;
@@ -511,7 +514,10 @@ static void choose_first_operand(eg_verify_choice *choice) {
 static void choose_other_operands(eg_verify_choice *choice) {
   for (uint32_t i = 1; i < choice->count; i++) {
     if (choice->type_set[i]) continue;
-    if (!copy_part(choice, i)) choice->types[i] = other_operand(choice, i);
+    if (choice->wanted[i] != NULL)
+      choice->types[i] = *choice->wanted[i];
+    else if (!copy_part(choice, i))
+      choice->types[i] = other_operand(choice, i);
     if (choice->fit_aim[i] != NULL) choice->fit(choice->fit_aim[i], choice, i);
     choice->type_set[i] = true;
   }
@@ -539,6 +545,14 @@ int64_t *eg_verify_list(eg_verify_choice *choice, uint32_t count) {
   if (count > EG_VERIFY_INTS - lists->used) lists->used = 0;
   int64_t *list = lists->ints + lists->used;
   lists->used += count;
+  return list;
+}
+
+double *eg_verify_floats(eg_verify_choice *choice, uint32_t count) {
+  eg_verify_lists *lists = choice->lists;
+  if (count > EG_VERIFY_FLOATS - lists->used_floats) lists->used_floats = 0;
+  double *list = lists->floats + lists->used_floats;
+  lists->used_floats += count;
   return list;
 }
 

@@ -7,12 +7,13 @@
 #include "base/hash.h"
 #include "rewrites/saturation/rule_build.h"
 
-enum { EG_VERIFY_INTS = 1 << 12, EG_VERIFY_MAX_OPERANDS = 8 };
+enum { EG_VERIFY_INTS = 1 << 12, EG_VERIFY_FLOATS = 1 << 9, EG_VERIFY_MAX_OPERANDS = 8 };
 
 /// Room for the lists of one draw.
 typedef struct eg_verify_lists {
   int64_t ints[EG_VERIFY_INTS];
-  uint32_t used;
+  double floats[EG_VERIFY_FLOATS];
+  uint32_t used, used_floats;
 } eg_verify_lists;
 
 /// A node under choice. What `*_set` says is given; the rest is filled in.
@@ -33,6 +34,7 @@ typedef struct eg_verify_choice {
   // Of a fresh operand, or NULL: a part beside it in a concatenation, which it may differ
   // from in one dimension, counted from the last one, that all parts of a draw share.
   const eg_type *like[EG_VERIFY_MAX_OPERANDS];
+  const eg_type *wanted[EG_VERIFY_MAX_OPERANDS]; // of a fresh operand, or NULL: any
   uint32_t part_axis;
   int64_t part_size; // 0: the same
   // What the draw is steered to; zeros steer nowhere.
@@ -49,7 +51,8 @@ typedef struct eg_verify_choice {
   bool is_grouped;     // channels have divisors
   int64_t dims[8];     // of which dimensions are half of the time
   uint32_t dim_count;
-  int64_t few; // of filters and indices, whose number is small; 0: any small one
+  int64_t channels; // of an image; 0: any
+  int64_t few;      // of filters and indices, whose number is small; 0: any small one
   int64_t kernel[EGRAPH_MAX_RANK]; // of a fresh weight; 0: any
   int64_t step, start; // of slices; 0: any. start < 0: from 0 on, > 0: behind it
 } eg_verify_choice;
@@ -66,6 +69,7 @@ int64_t eg_verify_dim(eg_verify_choice *choice);
 /// Room for a list; too many of them overwrite the last one, which inference then finds
 /// ill-typed.
 int64_t *eg_verify_list(eg_verify_choice *choice, uint32_t count);
+double *eg_verify_floats(eg_verify_choice *choice, uint32_t count);
 /// Slot with this name, or NULL when the operator has none or (`missing`) it is set.
 const eg_attr *eg_verify_known(const eg_verify_choice *choice, const char *name);
 eg_attr *eg_verify_missing(eg_verify_choice *choice, const char *name);

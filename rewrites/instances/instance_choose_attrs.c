@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "ops/resize.h"
 #include "rewrites/instances/instance_choose.h"
 
 static void put(eg_attr *attr, const int64_t *list, uint32_t len) {
@@ -191,6 +192,41 @@ static void choose_resize(eg_verify_choice *choice, eg_attr *attr) {
   put(attr, shape, x->rank);
 }
 
+/// Of every dimension, beside that of the sizes: what is cut off counts as well.
+static void choose_scales(eg_verify_choice *choice, eg_attr *attr) {
+  static const double beside[] = {0.25, 0.5, 0.75, -0.5};
+  const eg_type *x = &choice->types[0];
+  eg_verify_choose_slot(choice, "shape");
+  const eg_attr *shape = eg_verify_known(choice, "shape");
+  if (eg_verify_chance(choice, 40) || shape->ints.len != x->rank) return;
+  double *scales = eg_verify_floats(choice, x->rank);
+  for (uint32_t i = 0; i < x->rank; i++) {
+    double to = (double)shape->ints.data[i], from = (double)x->dims[i];
+    bool is_kept = to == from && eg_verify_chance(choice, 80);
+    double off = is_kept ? 0 : beside[eg_verify_below(choice, 4)];
+    double size = to + off > 0 ? to + off : to + 0.5;
+    scales[i] = from > 0 ? (double)(float)(size / from) : 1.0;
+  }
+  attr->floats = (eg_floats){.data = scales, .len = x->rank};
+}
+
+/// Starts, then ends, within the operand or beyond it.
+static void choose_roi(eg_verify_choice *choice, eg_attr *attr) {
+  static const double starts[] = {0, 0, 0.25, 0.125, -0.25};
+  static const double ends[] = {1, 1, 0.75, 0.5, 1.25};
+  uint32_t rank = rank_of(choice);
+  eg_verify_choose_slot(choice, "coordinates");
+  const eg_attr *coordinates = eg_verify_known(choice, "coordinates");
+  if (coordinates->i != EG_RESIZE_TF_CROP_AND_RESIZE) return;
+  double *roi = eg_verify_floats(choice, 2 * rank);
+  for (uint32_t i = 0; i < rank; i++) {
+    bool is_all = i < 2 && rank > 2 && eg_verify_chance(choice, 80);
+    roi[i] = is_all ? 0 : starts[eg_verify_below(choice, 5)];
+    roi[i + rank] = is_all ? 1 : ends[eg_verify_below(choice, 5)];
+  }
+  attr->floats = (eg_floats){.data = roi, .len = 2 * rank};
+}
+
 static void choose_fresh_shape(eg_verify_choice *choice, eg_attr *attr) {
   uint32_t len = eg_verify_below(choice, 4);
   int64_t *shape = eg_verify_list(choice, len);
@@ -199,11 +235,34 @@ static void choose_fresh_shape(eg_verify_choice *choice, eg_attr *attr) {
   put(attr, shape, len);
 }
 
+static int64_t number_at(const eg_verify_choice *choice, const char *name, uint32_t i) {
+  const eg_attr *list = eg_verify_known(choice, name);
+  return list != NULL && i < list->ints.len ? list->ints.data[i] : 0;
+}
+
+/// What the windows were taken of, or a little more.
+static void choose_unpooled(eg_verify_choice *choice, eg_attr *attr) {
+  const eg_type *x = &choice->types[0];
+  uint32_t spatial = spatial_of(choice);
+  int64_t *shape = eg_verify_list(choice, x->rank);
+  for (uint32_t i = 0; i < x->rank; i++) {
+    shape[i] = x->dims[i];
+    if (i < 2) continue;
+    shape[i] =
+        (x->dims[i] - 1) * number_at(choice, "strides", i - 2) +
+        number_at(choice, "kernel_shape", i - 2) - number_at(choice, "pads", i - 2) -
+        number_at(choice, "pads", i - 2 + spatial) + (int64_t)eg_verify_below(choice, 2);
+  }
+  put(attr, shape, x->rank);
+}
+
 static void choose_shape(eg_verify_choice *choice, eg_attr *attr) {
   if (choice->op == EG_OP_RESHAPE)
     choose_reshape(choice, attr);
   else if (choice->op == EG_OP_RESIZE)
     choose_resize(choice, attr);
+  else if (choice->op == EG_OP_MAX_UNPOOL)
+    choose_unpooled(choice, attr);
   else if (choice->op == EG_OP_FILL)
     choose_fresh_shape(choice, attr);
   else
@@ -315,6 +374,8 @@ static int64_t choose_int(eg_verify_choice *choice, const char *name) {
   if (strcmp(name, "num_groups") == 0 || strcmp(name, "count") == 0 ||
       strcmp(name, "k") == 0 || strcmp(name, "n") == 0 || strcmp(name, "channels") == 0)
     return 1 + eg_verify_below(choice, 3);
+  if (strcmp(name, "output_height") == 0 || strcmp(name, "output_width") == 0)
+    return 1 + eg_verify_below(choice, 3);
   if (strcmp(name, "size") == 0) return 1 + eg_verify_below(choice, 5);
   if (strcmp(name, "start") == 0) return 0;
   if (strcmp(name, "end") == 0) return rank;
@@ -355,7 +416,13 @@ static void choose_attr(eg_verify_choice *choice, uint16_t slot) {
   case EG_ATTR_SYMBOL: attr->i = choose_symbol(choice, slot); break;
   case EG_ATTR_DTYPE: attr->i = choose_dtype(choice); break;
   case EG_ATTR_STRING: attr->text = ""; break;
-  case EG_ATTR_FLOATS: attr->floats = (eg_floats){0}; break;
+  case EG_ATTR_FLOATS:
+    attr->floats = (eg_floats){0};
+    if (strcmp(info->name, "scales") == 0)
+      choose_scales(choice, attr);
+    else if (strcmp(info->name, "roi") == 0)
+      choose_roi(choice, attr);
+    break;
   case EG_ATTR_INT:
     if (strcmp(info->name, "axis") == 0)
       choose_axis(choice, attr);

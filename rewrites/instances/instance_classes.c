@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "rewrites/instances/instance_named.h"
 #include "rewrites/instances/instance_operands.h"
 
 typedef struct class_test class_test;
@@ -504,6 +505,24 @@ static egraph_status add_values(uint32_t term, uint16_t slot, int64_t count,
   return EGRAPH_OK;
 }
 
+/// NAMED: beside each number that the rule compares the attribute with.
+static egraph_status add_named(const eg_rule *rule, uint32_t term, uint16_t slot,
+                               eg_instance_aims *out) {
+  const eg_rule_slot *at = &rule->terms[term].slots[slot];
+  const eg_attr_info *info = &eg_op_info_of(rule->terms[term].op)->attrs[slot];
+  double numbers[EG_NAMED_NUMBERS];
+  if (at->form != EG_RULE_SLOT_VAR) return EGRAPH_OK;
+  uint32_t count = eg_named_numbers(rule, at->index, info, numbers);
+  for (uint32_t i = 0; i < count; i++)
+    for (int64_t side = -1; side <= 1; side++)
+      EG_TRY(eg_instance_aims_push(out, (eg_instance_aim){.subject = EG_INSTANCE_NAMED,
+                                                          .term = term,
+                                                          .slot = slot,
+                                                          .value = side,
+                                                          .number = numbers[i]}));
+  return EGRAPH_OK;
+}
+
 static egraph_status add_slot(eg_op op, uint32_t term, uint16_t slot,
                               eg_instance_aims *out) {
   const eg_attr_info *info = &eg_op_info_of(op)->attrs[slot];
@@ -538,7 +557,10 @@ static egraph_status add_term(const eg_rule *rule, uint32_t index,
                               eg_instance_aims *out) {
   const eg_rule_term *term = &rule->terms[index];
   for (uint16_t i = 0; i < eg_op_info_of(term->op)->attr_count; i++)
-    if (is_open(rule, index, i)) EG_TRY(add_slot(term->op, index, i, out));
+    if (is_open(rule, index, i)) {
+      EG_TRY(add_slot(term->op, index, i, out));
+      EG_TRY(add_named(rule, index, i, out));
+    }
   bool has_kernel = is_of_convolution(term->op);
   for (size_t i = 0; i < CLASSES; i++) {
     eg_instance_subject subject = classes[i].subject;
@@ -577,7 +599,17 @@ egraph_status eg_instance_aims_of(const eg_rule *rule, eg_instance_aims *out) {
   return EGRAPH_OK;
 }
 
+/// One number of a list is enough.
+static bool is_beside(const eg_instance_aim *aim, const eg_attr *attr) {
+  eg_instance_class row = {.low = aim->number, .high = aim->number};
+  if (aim->value < 0) row.low = -INFINITY, row.high = nextafter(aim->number, -INFINITY);
+  if (aim->value > 0) row.low = nextafter(aim->number, INFINITY), row.high = INFINITY;
+  return attr->kind == EG_ATTR_INTS ? holds_some(&row, NULL, attr)
+                                    : holds_number(&row, NULL, attr);
+}
+
 bool eg_instance_node_is_in(const eg_instance_aim *aim, const eg_instance_node *node) {
+  if (aim->subject == EG_INSTANCE_NAMED) return is_beside(aim, &node->slots[aim->slot]);
   if (aim->subject == EG_INSTANCE_VALUE) return node->slots[aim->slot].i == aim->value;
   if (aim->subject == EG_INSTANCE_ATTR)
     return aim->row->test->holds(aim->row, node, &node->slots[aim->slot]);
@@ -610,6 +642,11 @@ egraph_status eg_instance_aim_print(eg_text *text, const eg_rule *rule,
     return eg_text_append(text, eg_dtype_name((egraph_dtype)aim->value));
   if (aim->subject == EG_INSTANCE_DIMS || aim->subject == EG_INSTANCE_RANK)
     return eg_text_printf(text, "%s of %s", aim->row->words, rule->vars[aim->var].name);
+  static const char *const sides[] = {"below", "at", "above"};
+  if (aim->subject == EG_INSTANCE_NAMED)
+    return eg_text_printf(text, "%s %s %g",
+                          rule->vars[rule->terms[aim->term].slots[aim->slot].index].name,
+                          sides[aim->value + 1], aim->number);
   const eg_op_info *op = eg_op_info_of(rule->terms[aim->term].op);
   bool has_slot = aim->subject == EG_INSTANCE_ATTR || aim->subject == EG_INSTANCE_VALUE;
   const eg_attr_info *attr = has_slot ? &op->attrs[aim->slot] : NULL;
@@ -651,7 +688,28 @@ static void prepare_operands(const eg_instance_class *row, eg_verify_choice *cho
   if (row->high > 0) choice->dims[choice->dim_count++] = 0;
 }
 
+/// Room for what is as large as the number, or a little larger.
+static void prepare_named(double number, eg_verify_choice *choice) {
+  if (!(fabs(number) <= EG_NAMED_LARGEST_DIM)) return;
+  int64_t size = (int64_t)fabs(number);
+  for (uint32_t i = 0; i < 3; i++)
+    choice->dims[choice->dim_count++] = size + i;
+  choice->dims[choice->dim_count++] = 2;
+  if (size > 0) choice->channels = size + (int64_t)eg_verify_below(choice, 3);
+}
+
+uint32_t eg_instance_axis_rank(const eg_instance_aim *aim, const eg_rule *rule,
+                               eg_verify_choice *choice) {
+  if (aim->subject != EG_INSTANCE_NAMED) return 0;
+  const eg_op_info *op = eg_op_info_of(rule->terms[aim->term].op);
+  if (strcmp(op->attrs[aim->slot].name, "axis") != 0) return 0;
+  double axis = aim->number + (double)aim->value, least = axis < 0 ? -axis : axis + 1;
+  uint32_t rank = least <= EGRAPH_MAX_RANK ? (uint32_t)least : EGRAPH_MAX_RANK;
+  return rank < EGRAPH_MAX_RANK ? rank + eg_verify_below(choice, 2) : rank;
+}
+
 void eg_instance_prepare(const eg_instance_aim *aim, eg_verify_choice *choice) {
+  if (aim->subject == EG_INSTANCE_NAMED) prepare_named(aim->number, choice);
   if (aim->subject == EG_INSTANCE_DIMS) prepare_dims(aim->row, choice);
   if (aim->subject == EG_INSTANCE_OPERANDS) prepare_operands(aim->row, choice);
   bool is_window = aim->subject == EG_INSTANCE_KERNEL;
@@ -716,12 +774,45 @@ static bool is_before_operands(const char *name) {
   return strncmp(name, "trans", 5) == 0;
 }
 
+/// The number, the whole ones beside it, or broken ones a little or much farther away.
+static double draw_beside(const eg_instance_aim *aim, bool is_whole,
+                          eg_verify_choice *choice) {
+  static const double parts[] = {0.0625, 0.5, 1};
+  double side = (double)aim->value;
+  if (aim->value == 0) return aim->number;
+  if (is_whole) {
+    double beside = side > 0 ? floor(aim->number) : ceil(aim->number);
+    return beside + side * (1 + (eg_verify_chance(choice, 20) ? 1 : 0));
+  }
+  double far = fabs(aim->number) * parts[eg_verify_below(choice, 3)];
+  return (double)(float)(aim->number + side * far);
+}
+
+static void put_beside(const eg_instance_aim *aim, eg_verify_choice *choice) {
+  const char *name = choice->info->attrs[aim->slot].name;
+  eg_attr_kind kind = choice->info->attrs[aim->slot].kind;
+  double number = draw_beside(aim, kind != EG_ATTR_FLOAT, choice);
+  const eg_instance_class row = {.attr = "", .low = number, .high = number};
+  if (choice->slot_set[aim->slot]) return;
+  if (choice->op == EG_OP_SLICE) choice->step = (int64_t)number;
+  eg_verify_choose_slot(choice, name);
+  eg_attr *attr = &choice->slots[aim->slot];
+  if (kind != EG_ATTR_INTS)
+    put_number(&row, choice, attr);
+  else if (choice->op != EG_OP_SLICE)
+    put_some(&row, choice, attr);
+}
+
 void eg_instance_put(const eg_instance_aim *aim, eg_verify_choice *choice) {
   if (aim->subject == EG_INSTANCE_OPERANDS) return; // they are fitted
   bool has_operand = choice->count == 0 || choice->type_set[0];
   if (!has_operand && (aim->subject == EG_INSTANCE_KERNEL ||
                        !is_before_operands(choice->info->attrs[aim->slot].name)))
     return;
+  if (aim->subject == EG_INSTANCE_NAMED) {
+    if (has_operand) put_beside(aim, choice);
+    return;
+  }
   if (aim->subject == EG_INSTANCE_KERNEL) {
     put_kernel(aim->row, choice);
     return;

@@ -14,6 +14,7 @@ typedef enum eg_instance_subject {
   EG_INSTANCE_DIMS,
   EG_INSTANCE_RANK,
   EG_INSTANCE_VALUE, // of a symbol or type attribute: no row
+  EG_INSTANCE_NAMED, // a number of an attribute beside one that the rule names: no row
   EG_INSTANCE_DTYPE  // of operands: no row
 } eg_instance_subject;
 
@@ -22,11 +23,12 @@ typedef struct eg_instance_class eg_instance_class; // a row
 /// A class that instances of one rule may be in.
 typedef struct eg_instance_aim {
   eg_instance_subject subject;
-  const eg_instance_class *row; // NULL for VALUE and DTYPE
-  uint32_t term;                // ATTR, KERNEL, OPERANDS, VALUE: of the pattern
-  uint16_t slot;                // ATTR, VALUE
+  const eg_instance_class *row; // NULL for VALUE, NAMED and DTYPE
+  uint32_t term;                // ATTR, KERNEL, OPERANDS, VALUE, NAMED: of the pattern
+  uint16_t slot;                // ATTR, VALUE, NAMED
   uint32_t var;                 // DIMS, RANK
-  int64_t value;                // VALUE, DTYPE
+  int64_t value;                // VALUE, DTYPE; NAMED: -1 below, 0 at, 1 above
+  double number;                // NAMED
 } eg_instance_aim;
 EG_VEC_DEFINE(eg_instance_aims, eg_instance_aim);
 
@@ -40,7 +42,7 @@ typedef struct eg_instance_node {
 
 /// Appends the classes that the left side of a rule leaves open.
 egraph_status eg_instance_aims_of(const eg_rule *rule, eg_instance_aims *out);
-/// ATTR, KERNEL, OPERANDS, VALUE: whether the node is in the class.
+/// ATTR, KERNEL, OPERANDS, VALUE, NAMED: whether the node is in the class.
 bool eg_instance_node_is_in(const eg_instance_aim *aim, const eg_instance_node *node);
 /// DIMS, RANK: whether the type is.
 bool eg_instance_type_is_in(const eg_instance_aim *aim, const eg_type *type);
@@ -59,6 +61,9 @@ void eg_instance_put(const eg_instance_aim *aim, eg_verify_choice *choice);
 /// follow.
 void eg_instance_fit(const eg_instance_aim *aim, eg_verify_choice *choice,
                      uint32_t operand);
+/// The rank of a first operand that has the axis of the class, or 0: any.
+uint32_t eg_instance_axis_rank(const eg_instance_aim *aim, const eg_rule *rule,
+                               eg_verify_choice *choice);
 /// RANK: one of the row's.
 uint32_t eg_instance_rank(const eg_instance_aim *aim, eg_verify_choice *choice);
 

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/type_messages.h"
+#include "rewrites/instances/instance_layers.h"
 
 // PART_AXES: parts may differ on one of so many dimensions, counted from the last one.
 // MAX_AGE: the e-graph is dropped and a new one begun after so many draws, which keeps it
@@ -63,6 +64,9 @@ static egraph_status set_up(eg_verify_draws *draws) {
                         sizeof *draws->facts, &draws->facts));
   EG_TRY(eg_arena_alloc(arena, rule->pattern_term_count, sizeof *draws->attrs,
                         &draws->attrs));
+  size_t operands = (size_t)rule->pattern_term_count * EG_VERIFY_MAX_OPERANDS;
+  if (draws->hints.has_layers)
+    EG_TRY(eg_arena_alloc(arena, operands, sizeof *draws->layers, &draws->layers));
   EG_TRY(eg_arena_alloc(arena, rule->pattern_term_count, sizeof *draws->classes,
                         &draws->classes));
   EG_TRY(eg_arena_alloc(arena, rule->pattern_term_count, sizeof *draws->ill_typed,
@@ -220,6 +224,15 @@ static void aim_at_leaf(eg_verify_draws *draws, uint32_t var, uint32_t operand) 
     choice->min_rank[operand] = choice->max_rank[operand] = eg_instance_rank(aim, choice);
 }
 
+/// A first operand that has the axis that is aimed at.
+static void aim_at_axis(eg_verify_draws *draws) {
+  eg_verify_choice *choice = &draws->choice;
+  uint32_t rank =
+      draws->aim == NULL ? 0 : eg_instance_axis_rank(draws->aim, draws->rule, choice);
+  if (rank >= choice->min_rank[0] && rank <= choice->max_rank[0] && rank > 0)
+    choice->min_rank[0] = choice->max_rank[0] = rank;
+}
+
 /// The operands of the term that the draw is steered to, and often those of other terms
 /// with its operator, which may have to follow.
 static bool fits_operands(eg_verify_draws *draws, const eg_rule_term *term) {
@@ -236,17 +249,54 @@ static const eg_type *part_beside(const eg_verify_draws *draws, uint32_t var) {
   return is_known ? &draws->leaves[like].type : NULL;
 }
 
+static eg_type *operands_of_layer(eg_verify_draws *draws, uint32_t term) {
+  return draws->layers + (size_t)term * EG_VERIFY_MAX_OPERANDS;
+}
+
+/// Operands of all layers, before any of them is chosen.
+static void draw_layers(eg_verify_draws *draws) {
+  if (!draws->hints.has_layers) return;
+  draws->choice.dtype = draws->dtype;
+  for (uint32_t i = 0; i < draws->rule->pattern_term_count; i++) {
+    const eg_rule_term *term = &draws->rule->terms[i];
+    if (!term->is_var && eg_is_layer(term->op))
+      eg_layer_operands(&draws->choice, term, NULL, operands_of_layer(draws, i));
+  }
+}
+
+/// Operands that are not chosen yet go with a first one that came out otherwise.
+static void follow_first(eg_verify_draws *draws, const eg_rule_term *term) {
+  const eg_rule_term *child =
+      term->child_count > 0 ? &draws->rule->terms[term->children[0]] : NULL;
+  if (!draws->hints.has_layers || child == NULL || !eg_is_layer(term->op)) return;
+  if (child->is_var && !eg_verify_is_bound(draws, child->var)) return;
+  eg_type *types = operands_of_layer(draws, (uint32_t)(term - draws->rule->terms));
+  const eg_type *first = &fact_of(draws, operand_of(draws, term, 0))->type;
+  if (!eg_type_same_shape(first, types) || first->dtype != types->dtype)
+    eg_layer_operands(&draws->choice, term, first, types);
+}
+
+/// Mostly; NULL leaves the operand to chance.
+static const eg_type *operand_of_layer(eg_verify_draws *draws, uint32_t var) {
+  const var_hint *hint = &draws->hints.vars[var];
+  if (hint->layer == EG_RULE_NONE || eg_rng_below(&draws->rng, 100) < 10) return NULL;
+  return operands_of_layer(draws, hint->layer) + hint->layer_operand;
+}
+
 static void set_known_types(eg_verify_draws *draws, const eg_rule_term *term) {
   eg_verify_choice *choice = &draws->choice;
   choice->count = term->child_count;
+  follow_first(draws, term);
   for (uint32_t i = 0; i < term->child_count; i++) {
     const eg_rule_term *child = &draws->rule->terms[term->children[i]];
     bool fresh = child->is_var && !eg_verify_is_bound(draws, child->var);
     choice->type_set[i] = !fresh;
     choice->like[i] = fresh ? part_beside(draws, child->var) : NULL;
+    choice->wanted[i] = fresh ? operand_of_layer(draws, child->var) : NULL;
     choice->min_rank[i] = fresh ? draws->hints.vars[child->var].min_rank : 0;
     choice->max_rank[i] =
         fresh ? draws->hints.vars[child->var].max_rank : EGRAPH_MAX_RANK;
+    if (fresh && i == 0) aim_at_axis(draws);
     if (fresh) aim_at_leaf(draws, child->var, i);
     if (fresh && fits_operands(draws, term)) choice->fit_aim[i] = draws->aim;
     if (fresh) continue;
@@ -408,7 +458,8 @@ static egraph_status infer_node(eg_verify_draws *draws, uint32_t index, bool *ou
 
 static bool is_of_term(const eg_instance_aim *aim) {
   return aim->subject == EG_INSTANCE_ATTR || aim->subject == EG_INSTANCE_KERNEL ||
-         aim->subject == EG_INSTANCE_OPERANDS || aim->subject == EG_INSTANCE_VALUE;
+         aim->subject == EG_INSTANCE_OPERANDS || aim->subject == EG_INSTANCE_VALUE ||
+         aim->subject == EG_INSTANCE_NAMED;
 }
 
 /// Nothing of the last term steers this one.
@@ -421,7 +472,7 @@ static void steer(eg_verify_draws *draws, uint32_t index) {
   choice->is_dtype_aimed = draws->aim != NULL && draws->aim->subject == EG_INSTANCE_DTYPE;
   choice->is_roomy = choice->is_grouped = choice->is_window = false;
   choice->dim_count = 0;
-  choice->few = 0;
+  choice->few = choice->channels = 0;
   choice->step = choice->start = 0;
   memset(choice->kernel, 0, sizeof choice->kernel);
   if (draws->aim == NULL) {
@@ -615,11 +666,12 @@ static egraph_status try_term(eg_verify_draws *draws, uint32_t index, bool *out_
 
 static egraph_status draw_term(eg_verify_draws *draws, uint32_t index, bool *out_ok) {
   uint64_t bound = draws->bound;
-  uint32_t lists = draws->lists.used;
+  uint32_t lists = draws->lists.used, floats = draws->lists.used_floats;
   *out_ok = false;
   for (uint32_t i = 0; i < TRIES_PER_TERM && !*out_ok; i++) {
     draws->bound = bound;
     draws->lists.used = lists;
+    draws->lists.used_floats = floats;
     EG_TRY(try_term(draws, index, out_ok));
     if (!*out_ok) note_obstacle(draws, index);
   }
@@ -642,7 +694,7 @@ static bool try_variable(eg_verify_draws *draws, uint32_t index) {
   choice->model = draw_model(draws);
   choice->count = 1;
   choice->type_set[0] = false;
-  choice->like[0] = NULL;
+  choice->like[0] = choice->wanted[0] = NULL;
   choice->min_rank[0] = draws->hints.vars[var].min_rank;
   choice->max_rank[0] = draws->hints.vars[var].max_rank;
   steer(draws, index);
@@ -682,13 +734,14 @@ static egraph_status draw_left(eg_verify_draws *draws, bool *out_found) {
   draws->choice.rng = &draws->rng;
   draws->choice.lists = &draws->lists;
   draws->env.tensors = &draws->tensors;
-  draws->lists.used = 0;
+  draws->lists.used = draws->lists.used_floats = 0;
   draws->bound = 0;
   draws->dtype = draw_dtype(draws);
   if (draws->hints.has_parts)
     draws->choice.part_axis = (uint32_t)eg_rng_below(&draws->rng, PART_AXES);
   for (uint32_t i = 0; i < 8 && draws->aim == NULL; i++)
     if ((draws->hints.dtypes >> draws->dtype & 1) == 0) draws->dtype = draw_dtype(draws);
+  draw_layers(draws);
   *out_found = true;
   for (uint32_t i = 0; i < draws->rule->pattern_term_count && *out_found; i++)
     if (draws->rule->terms[i].is_var)

@@ -21,6 +21,9 @@ typedef struct var_hint {
   uint32_t equals;             // expression that a value variable must equal, or NONE
   uint32_t min_rank, max_rank; // of a class variable
   uint32_t like; // class variable at the same place of the first part, or NONE
+  // The term of an operator whose operands are drawn together, and which operand of it is
+  // made of the variable element by element; or NONE.
+  uint32_t layer, layer_operand;
 } var_hint;
 
 typedef struct rule_hints {
@@ -32,6 +35,7 @@ typedef struct rule_hints {
   double numbers[MAX_SIZES]; // that splats may be compared with
   uint32_t number_count;
   bool has_parts;            // a concatenation of computed operands
+  bool has_layers;           // some variable has a `layer`
   uint32_t dtypes;           // bits of the element types that conditions leave
   uint32_t *condition_terms; // first pattern term after which a condition can be decided
 } rule_hints;
@@ -55,6 +59,7 @@ struct eg_verify_draws {
   eg_verify_choice choice;
   eg_verify_lists lists;
   eg_verify_leaf *leaves;
+  eg_type *layers;        // EG_VERIFY_MAX_OPERANDS for each pattern term
   const eg_attrs **attrs; // by pattern term
   eg_class *classes;      // by pattern term; tensors while the walk lasts
   uint64_t bound;         // variables

@@ -2,6 +2,7 @@
 // expressions need, and after which term a condition can be decided.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/instances/instance_draw_internal.h"
+#include "rewrites/instances/instance_layers.h"
 
 static const eg_rule_expr *call_of(const eg_rule *rule, uint32_t expr,
                                    eg_rule_function function) {
@@ -147,6 +148,37 @@ static void read_parts(const eg_rule *rule, rule_hints *out) {
   }
 }
 
+// ---- layers ---------------------------------------------------------------------------
+
+static bool keeps_type(eg_op op) {
+  const unsigned changes = EG_OPF_ANY | EG_OPF_PREDICATE;
+  unsigned flags = eg_op_info_of(op)->flags;
+  return (flags & EG_OPF_POINTWISE) != 0 && (flags & changes) == 0;
+}
+
+/// The variable that a term is made of element by element, or NONE.
+static uint32_t source_of(const eg_rule *rule, uint32_t term) {
+  const eg_rule_term *at = &rule->terms[term];
+  while (!at->is_var && at->child_count == 1 && keeps_type(at->op))
+    at = &rule->terms[at->children[0]];
+  return at->is_var ? at->var : EG_RULE_NONE;
+}
+
+static void read_layers(const eg_rule *rule, rule_hints *out) {
+  out->has_layers = false;
+  for (uint32_t i = 0; i < rule->pattern_term_count; i++) {
+    const eg_rule_term *term = &rule->terms[i];
+    if (term->is_var || !eg_is_layer(term->op)) continue;
+    for (uint32_t k = 0; k < term->child_count; k++) {
+      uint32_t var = source_of(rule, term->children[k]);
+      if (var == EG_RULE_NONE || out->vars[var].layer != EG_RULE_NONE) continue;
+      out->vars[var].layer = i;
+      out->vars[var].layer_operand = k;
+      out->has_layers = true;
+    }
+  }
+}
+
 // ---- what needs what ------------------------------------------------------------
 
 static uint64_t bit(uint32_t var) { return UINT64_C(1) << var; }
@@ -183,12 +215,19 @@ static void read_bound(const eg_rule *rule, uint64_t *bound) {
   }
 }
 
+/// A variable below an operator is drawn with that, so nothing is decided at it.
+static bool decides(const eg_rule *rule, uint32_t term) {
+  for (uint32_t i = 0; i < rule->root_count; i++)
+    if (rule->lhs[i].term == term) return true;
+  return !rule->terms[term].is_var;
+}
+
 static void place_conditions(const eg_rule *rule, rule_hints *hints) {
   uint32_t last = rule->pattern_term_count - 1;
   for (uint32_t i = 0; i < rule->condition_count; i++) {
     uint64_t needs = hints->needs[rule->conditions[i]];
     uint32_t term = 0;
-    while (term < last && (needs & ~hints->bound[term]) != 0)
+    while (term < last && ((needs & ~hints->bound[term]) != 0 || !decides(rule, term)))
       term++;
     hints->condition_terms[i] = term;
   }
@@ -217,10 +256,12 @@ egraph_status eg_verify_read_hints(const eg_rule *rule, eg_arena *arena,
     out->vars[i] = (var_hint){.splat_value = EG_RULE_NONE,
                               .equals = EG_RULE_NONE,
                               .max_rank = EGRAPH_MAX_RANK,
-                              .like = EG_RULE_NONE};
+                              .like = EG_RULE_NONE,
+                              .layer = EG_RULE_NONE};
   for (uint32_t i = 0; i < rule->condition_count; i++)
     read_condition(rule, rule->conditions[i], WISH_YES, out->vars);
   read_parts(rule, out);
+  read_layers(rule, out);
   read_needs(rule, out->needs);
   read_bound(rule, out->bound);
   place_conditions(rule, out);

@@ -500,13 +500,23 @@ static egraph_status move_data(evaluation *run, eg_verify_source source) {
   return EGRAPH_OK;
 }
 
+/// What the right side cannot compute is a difference, whatever the data are.
+static egraph_status print_failure(eg_verify_comparison *out, eg_text *text) {
+  out->verdict = EG_VERIFY_DIFFERENT;
+  eg_text_clear(text);
+  return eg_text_printf(text, "the right side fails where the left side does not: %s",
+                        egraph_last_error());
+}
+
 static egraph_status evaluate(evaluation *run, eg_verify_comparison *out, eg_text *text) {
   const eg_verify_source source = run->source;
   EG_TRY(begin(run));
   egraph_status status = run_left(run);
-  if (status == EGRAPH_OK) status = run_right(run);
+  bool is_defined = status == EGRAPH_OK;
+  if (is_defined) status = run_right(run);
   *out = (eg_verify_comparison){.verdict = EG_VERIFY_VACUOUS, .math = EGRAPH_MATH_EXACT};
   out->is_large = run->is_beyond;
+  if (is_defined && status == EGRAPH_E_ARGUMENT) return print_failure(out, text);
   // The kernel does not have this dtype, or an operand is empty that must not be.
   if (status == EGRAPH_E_UNSUPPORTED || status == EGRAPH_E_ARGUMENT) return EGRAPH_OK;
   EG_TRY(status);

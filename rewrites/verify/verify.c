@@ -50,6 +50,15 @@ typedef struct verification {
 
 // ---- counterexamples ------------------------------------------------------------
 
+static egraph_status print_floats(eg_text *text, eg_floats floats) {
+  EG_TRY(eg_text_append(text, "["));
+  for (uint32_t i = 0; i < floats.len; i++) {
+    if (i > 0) EG_TRY(eg_text_append(text, " "));
+    EG_TRY(eg_text_double(text, floats.data[i]));
+  }
+  return eg_text_append(text, "]");
+}
+
 static egraph_status print_value(eg_text *text, const eg_rule_value *value) {
   switch (value->kind) {
   case EG_RULE_INT:
@@ -59,7 +68,7 @@ static egraph_status print_value(eg_text *text, const eg_rule_value *value) {
   case EG_RULE_STRING: return eg_text_append(text, value->text);
   case EG_RULE_DTYPE: return eg_text_append(text, eg_dtype_name((egraph_dtype)value->i));
   case EG_RULE_INTS: break;
-  case EG_RULE_FLOATS:
+  case EG_RULE_FLOATS: return print_floats(text, value->floats);
   case EG_RULE_TENSOR: return EGRAPH_OK;
   }
   EG_TRY(eg_text_append(text, "["));
@@ -318,13 +327,14 @@ static egraph_status verify_classes(verification *run) {
     bool is_attribute = row->aim.subject == EG_INSTANCE_ATTR;
     bool is_dims = row->aim.subject == EG_INSTANCE_DIMS;
     bool is_operands = row->aim.subject == EG_INSTANCE_OPERANDS;
+    bool is_named = row->aim.subject == EG_INSTANCE_NAMED;
     effort most = run->options.is_loading ? loading
                   : is_attribute          ? thorough_of_attributes
                   : eg_instance_is_large(&row->aim)
                       ? is_dims ? thorough_of_large : thorough_of_ranks
-                  : is_operands ? thorough_of_operands
-                  : is_dims     ? thorough_of_dims
-                                : thorough;
+                  : is_operands         ? thorough_of_operands
+                  : is_dims || is_named ? thorough_of_dims
+                                        : thorough;
     eg_verify_aim(run->draws, &row->aim);
     for (uint32_t k = 0; k < most.draws && row->compared < most.instances &&
                          !run->rejected && !is_hopeless(run, row, k);

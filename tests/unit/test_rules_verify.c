@@ -210,6 +210,101 @@ static void rules_that_never_apply_are_found(void **state) {
                   "ill-typed on the right");
 }
 
+static void a_condition_without_variables_counts(void **state) {
+  (void)state;
+  assert_rejected("(egraph-rules 1) (rule never (source \"wrong\")"
+                  " (lhs (neg ?x)) (rhs ?x) (when (= 1 2)))",
+                  "no instance found");
+  findings found = verify("(egraph-rules 1) (rule always (source \"relu\")"
+                          " (lhs (relu (relu ?x))) (rhs (relu ?x)) (when (= 1 1)))");
+  assert_int_equal(found.rejected, 0);
+}
+
+/// The index is beyond the table unless it is 0.
+static void a_right_side_that_fails_is_found(void **state) {
+  (void)state;
+  assert_rejected("(egraph-rules 1) (rule beyond (source \"wrong\") (class fast)"
+                  " (lhs (gather :axis 0 ?x ?i)) (rhs (gather :axis 0 ?x"
+                  "  (mul ?i (fill :dtype int64 :shape [] :value 1001.0)))))",
+                  "the right side fails where the left side does not: gather");
+}
+
+/// A class of instances lies on each side of a number that a rule names.
+static void numbers_that_rules_name_are_drawn(void **state) {
+  (void)state;
+  static const struct {
+    const char *left, *right, *part;
+  } rows[] = {
+      {"(trilu :upper ?u :k ?k ?x)", "(trilu :upper ?u :k (min ?k 9) ?x)", "?k 1"},
+      {"(trilu :upper ?u :k ?k ?x)", "(trilu :upper ?u :k (if (= ?k 55) 54 ?k) ?x)",
+       "?k 55"},
+      {"(lp-pool :kernel_shape ?k :strides ?s :pads ?p :dilations ?d :p ?q ?x)",
+       "(lp-pool :kernel_shape ?k :strides ?s :pads ?p :dilations ?d :p (min ?q 5) ?x)",
+       "?q "},
+      {"(lrn :size ?n :alpha ?a :beta ?b :bias ?c ?x)",
+       "(lrn :size (min ?n 9) :alpha ?a :beta ?b :bias ?c ?x)", "?n 1"},
+      {"(slice :starts ?b :ends ?e :steps ?s ?x)",
+       "(slice :starts ?b :ends ?e :steps (max ?s -5) ?x)", "?s "},
+      {"(leaky-relu :alpha ?a ?x)", "(leaky-relu :alpha (min ?a 200.0) ?x)", "?a "},
+      {"(elu :alpha ?a ?x)", "(elu :alpha (max ?a -30.0) ?x)", "?a "},
+      {"(pad :pads ?p :value ?v (abs ?x))",
+       "(pad :pads ?p :value (min ?v 500.0) (abs ?x))", "?v "},
+      {"(softmax :axis ?a ?x)", "(softmax :axis (min ?a 9) ?x)", "?a 1"},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    char text[512];
+    (void)snprintf(text, sizeof text,
+                   "(egraph-rules 1) (rule named (source \"wrong\") (class fast)"
+                   " (lhs %s) (rhs %s))",
+                   rows[i].left, rows[i].right);
+    assert_rejected(text, rows[i].part);
+  }
+}
+
+static void scales_and_regions_of_resize_are_drawn(void **state) {
+  (void)state;
+  assert_rejected("(egraph-rules 1) (rule scales (source \"wrong\") (class fast)"
+                  " (lhs (resize :shape ?s :mode linear :scales ?c ?x))"
+                  " (rhs (resize :shape ?s :mode linear ?x)))",
+                  "?c [");
+  assert_rejected("(egraph-rules 1) (rule region (source \"wrong\") (class fast)"
+                  " (lhs (resize :shape ?s :mode linear :coordinates tf-crop-and-resize"
+                  "       :roi ?r ?x))"
+                  " (rhs (resize :shape ?s :mode linear :coordinates align-corners ?x)))",
+                  "?r [");
+}
+
+static void layers_have_operands_that_fit(void **state) {
+  (void)state;
+  assert_rejected("(egraph-rules 1) (rule turned (source \"wrong\") (class fast)"
+                  " (lhs (part :index 0 (rnn ?x ?w ?r)))"
+                  " (rhs (part :index 0 (rnn ?x ?w (transpose :perm [0 2 1] ?r)))))",
+                  "left");
+  assert_rejected("(egraph-rules 1) (rule reset (source \"wrong\") (class fast)"
+                  " (lhs (part :index 0 (gru :linear_before_reset 1 ?x ?w ?r)))"
+                  " (rhs (part :index 0 (gru :linear_before_reset 0 ?x ?w ?r))))",
+                  "left");
+  static const char *const layers[] = {"part :index 0 (gru ?x ?w ?r %s)",
+                                       "part :index 0 (lstm ?x ?w ?r %s)",
+                                       "quantize-linear ?x %s ?z",
+                                       "dequantize-linear ?x %s ?z",
+                                       "qlinear-matmul ?x ?s ?z ?w %s ?v ?t ?y",
+                                       "roi-align ?x %s ?i",
+                                       "max-unpool :kernel_shape ?k :strides ?s :pads ?p"
+                                       " :shape ?o %s ?i"};
+  for (size_t i = 0; i < sizeof layers / sizeof *layers; i++) {
+    char left[128], right[128], text[512];
+    (void)snprintf(left, sizeof left, layers[i], "(neg (neg ?b))");
+    (void)snprintf(right, sizeof right, layers[i], "?b");
+    (void)snprintf(text, sizeof text,
+                   "(egraph-rules 1) (rule layer (source \"neg\") (class fast)"
+                   " (lhs (%s)) (rhs (%s)))",
+                   left, right);
+    findings found = verify(text);
+    if (found.rejected != 0) fail_msg("%s: %s", layers[i], found.last);
+  }
+}
+
 static void rules_beyond_the_limits_are_rejected(void **state) {
   (void)state;
   assert_rejected(
@@ -273,6 +368,11 @@ int main(void) {
       cmocka_unit_test(different_types_are_found),
       cmocka_unit_test(a_wrong_constant_is_found),
       cmocka_unit_test(rules_that_never_apply_are_found),
+      cmocka_unit_test(a_condition_without_variables_counts),
+      cmocka_unit_test(a_right_side_that_fails_is_found),
+      cmocka_unit_test(numbers_that_rules_name_are_drawn),
+      cmocka_unit_test(scales_and_regions_of_resize_are_drawn),
+      cmocka_unit_test(layers_have_operands_that_fit),
       cmocka_unit_test(rules_beyond_the_limits_are_rejected),
       cmocka_unit_test(right_rules_are_accepted_the_same_way_each_time),
       cmocka_unit_test(verifying_survives_every_allocation_failing),

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rewrites/instances/instance_layers.h"
+
+typedef void layer_maker(eg_verify_choice *choice, const eg_rule_term *term,
+                         const eg_type *first, eg_type *out);
+
+static int64_t literal(const eg_rule_term *term, const char *name, int64_t other) {
+  uint16_t slot;
+  bool is_known = eg_op_find_attr(term->op, name, &slot) &&
+                  term->slots[slot].form == EG_RULE_SLOT_LITERAL;
+  return is_known ? term->slots[slot].literal.i : other;
+}
+
+/// Seldom 1, where many mistakes do not show.
+static int64_t some(eg_verify_choice *choice) {
+  static const int64_t sizes[] = {1, 2, 2, 2, 3, 3, 3};
+  return sizes[eg_verify_below(choice, 7)];
+}
+
+static egraph_dtype float_of(const eg_verify_choice *choice) {
+  return eg_dtype_is_float(choice->dtype) ? choice->dtype : EGRAPH_FLOAT64;
+}
+
+static bool is_byte(egraph_dtype dtype) {
+  return dtype == EGRAPH_INT8 || dtype == EGRAPH_UINT8;
+}
+
+static egraph_dtype byte_of(eg_verify_choice *choice) {
+  if (is_byte(choice->dtype)) return choice->dtype;
+  return eg_verify_chance(choice, 50) ? EGRAPH_INT8 : EGRAPH_UINT8;
+}
+
+static eg_type shaped(egraph_dtype dtype, uint32_t rank, int64_t a, int64_t b,
+                      int64_t c) {
+  return eg_type_of(dtype, rank, (const int64_t[]){a, b, c});
+}
+
+/// A number, or one for each of `size`.
+static eg_type scalar_or(eg_verify_choice *choice, egraph_dtype dtype, int64_t size) {
+  return shaped(dtype, eg_verify_chance(choice, 50), size, 0, 0);
+}
+
+// ---- recurrent layers -----------------------------------------------------------------
+
+enum { BIDIRECTIONAL = 2 }; // the order of the symbols
+
+static void recurrent_operands(eg_verify_choice *choice, const eg_rule_term *term,
+                               const eg_type *first, eg_type *out) {
+  bool is_lstm = term->op == EG_OP_LSTM, has_x = first != NULL && first->rank == 3;
+  uint32_t lengths = is_lstm ? 7 : 5, gates = is_lstm ? 4 : term->op == EG_OP_GRU ? 3 : 1;
+  egraph_dtype dtype = has_x ? first->dtype : float_of(choice);
+  int64_t both = literal(term, "direction", eg_verify_chance(choice, 70) ? 0 : 2);
+  int64_t directions = both == BIDIRECTIONAL ? 2 : 1, hidden = some(choice);
+  bool swaps = literal(term, "layout", eg_verify_below(choice, 2)) != 0;
+  int64_t steps = term->child_count > lengths ? 3 : some(choice), batch = some(choice);
+  int64_t rows = gates * hidden;
+  out[0] = shaped(dtype, 3, swaps ? batch : steps, swaps ? steps : batch, some(choice));
+  if (has_x) out[0] = *first;
+  batch = out[0].dims[swaps ? 0 : 1];
+  out[1] = shaped(dtype, 3, directions, rows, out[0].dims[2]);
+  out[2] = shaped(dtype, 3, directions, rows, hidden);
+  out[3] = shaped(dtype, 2, directions, 2 * rows, 0);
+  out[4] =
+      shaped(dtype, 3, swaps ? batch : directions, swaps ? directions : batch, hidden);
+  out[5] = out[4];
+  out[6] = shaped(dtype, 2, directions, 3 * hidden, 0);
+  out[lengths] = shaped(EGRAPH_INT32, 1, batch, 0, 0);
+}
+
+// ---- quantized numbers ----------------------------------------------------------------
+
+static void blocked(eg_type *scale, int64_t axis, int64_t block) {
+  if (axis >= 0 && axis < (int64_t)scale->rank)
+    scale->dims[axis] = (scale->dims[axis] + block - 1) / block;
+}
+
+static void quantize_operands(eg_verify_choice *choice, const eg_rule_term *term,
+                              const eg_type *first, eg_type *out) {
+  bool is_back = term->op == EG_OP_DEQUANTIZE_LINEAR;
+  egraph_dtype dtype = float_of(choice), whole = byte_of(choice);
+  if (eg_verify_chance(choice, 25))
+    whole = whole == EGRAPH_INT8 ? EGRAPH_INT16 : EGRAPH_UINT16;
+  out[0] = shaped(is_back ? whole : dtype, 1 + eg_verify_below(choice, 3), some(choice),
+                  some(choice), some(choice));
+  if (first != NULL) out[0] = *first;
+  if (is_back) whole = out[0].dtype;
+  int64_t block = literal(term, "block_size", 0), rank = out[0].rank;
+  int64_t axis = literal(term, "axis", eg_verify_below(choice, 2));
+  if (axis < 0) axis += rank;
+  int64_t size = axis >= 0 && axis < rank ? out[0].dims[axis] : 1;
+  out[1] = scalar_or(choice, dtype, size);
+  if (block > 0) {
+    out[1] = out[0];
+    out[1].dtype = dtype;
+    blocked(&out[1], axis, block);
+  }
+  out[2] = out[1];
+  out[2].dtype = whole;
+}
+
+static void product_operands(eg_verify_choice *choice, const eg_rule_term *term,
+                             const eg_type *first, eg_type *out) {
+  (void)term;
+  egraph_dtype dtype = float_of(choice), x = byte_of(choice), w = byte_of(choice);
+  out[0] = shaped(x, 2, some(choice), some(choice), 0);
+  if (first != NULL && first->rank == 2) out[0] = *first;
+  int64_t rows = out[0].dims[0], columns = some(choice);
+  out[1] = scalar_or(choice, dtype, rows);
+  out[2] = scalar_or(choice, out[0].dtype, rows);
+  out[3] = shaped(w, 2, out[0].dims[1], columns, 0);
+  out[4] = scalar_or(choice, dtype, columns);
+  out[5] = scalar_or(choice, w, columns);
+  out[6] = scalar_or(choice, dtype, rows);
+  out[7] = scalar_or(choice, byte_of(choice), rows);
+}
+
+// ---- places in images
+// -------------------------------------------------------------------
+
+enum { IMAGES = 4 }; // above the indices of ordinary data
+
+static void roi_operands(eg_verify_choice *choice, const eg_rule_term *term,
+                         const eg_type *first, eg_type *out) {
+  (void)term;
+  int64_t regions = some(choice), side = 2 + eg_verify_below(choice, 4);
+  out[0] = shaped(float_of(choice), 3, IMAGES, some(choice), side);
+  out[0].dims[out[0].rank++] = 2 + eg_verify_below(choice, 4);
+  if (first != NULL) out[0] = *first;
+  out[1] = shaped(out[0].dtype, 2, regions, 4, 0);
+  out[2] = shaped(EGRAPH_INT64, 1, regions, 0, 0);
+}
+
+static void unpool_operands(eg_verify_choice *choice, const eg_rule_term *term,
+                            const eg_type *first, eg_type *out) {
+  (void)term;
+  out[0] = shaped(float_of(choice), 3, some(choice), some(choice), some(choice));
+  if (eg_verify_chance(choice, 60)) out[0].dims[out[0].rank++] = some(choice);
+  if (first != NULL) out[0] = *first;
+  out[1] = out[0];
+  out[1].dtype = EGRAPH_INT64;
+}
+
+// ---- by operator
+// --------------------------------------------------------------------------
+
+static const struct {
+  eg_op op;
+  layer_maker *make;
+} layers[] = {{EG_OP_RNN, recurrent_operands},
+              {EG_OP_GRU, recurrent_operands},
+              {EG_OP_LSTM, recurrent_operands},
+              {EG_OP_QUANTIZE_LINEAR, quantize_operands},
+              {EG_OP_DEQUANTIZE_LINEAR, quantize_operands},
+              {EG_OP_QLINEAR_MATMUL, product_operands},
+              {EG_OP_ROI_ALIGN, roi_operands},
+              {EG_OP_MAX_UNPOOL, unpool_operands}};
+enum { LAYERS = sizeof layers / sizeof *layers };
+
+bool eg_is_layer(eg_op op) {
+  for (size_t i = 0; i < LAYERS; i++)
+    if (layers[i].op == op) return true;
+  return false;
+}
+
+void eg_layer_operands(eg_verify_choice *choice, const eg_rule_term *term,
+                       const eg_type *first, eg_type *out) {
+  for (size_t i = 0; i < LAYERS; i++)
+    if (layers[i].op == term->op) layers[i].make(choice, term, first, out);
+}

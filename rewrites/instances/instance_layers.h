@@ -1,0 +1,16 @@
+// Operands of operators that few drawn shapes fit: all of a node, drawn together.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_REWRITES_INSTANCE_LAYERS_H
+#define EG_REWRITES_INSTANCE_LAYERS_H
+
+#include "rewrites/instances/instance_choose.h"
+#include "rewrites/language/rule_ast.h"
+
+/// Whether operands of the operator are drawn together.
+bool eg_is_layer(eg_op op);
+/// Types of all operands of a term of such an operator, for `first` where that is known
+/// (NULL: any), and for attributes that are literals.
+void eg_layer_operands(eg_verify_choice *choice, const eg_rule_term *term,
+                       const eg_type *first, eg_type *out);
+
+#endif
