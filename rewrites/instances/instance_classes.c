@@ -688,28 +688,8 @@ static void prepare_operands(const eg_instance_class *row, eg_verify_choice *cho
   if (row->high > 0) choice->dims[choice->dim_count++] = 0;
 }
 
-/// Room for what is as large as the number, or a little larger.
-static void prepare_named(double number, eg_verify_choice *choice) {
-  if (!(fabs(number) <= EG_NAMED_LARGEST_DIM)) return;
-  int64_t size = (int64_t)fabs(number);
-  for (uint32_t i = 0; i < 3; i++)
-    choice->dims[choice->dim_count++] = size + i;
-  choice->dims[choice->dim_count++] = 2;
-  if (size > 0) choice->channels = size + (int64_t)eg_verify_below(choice, 3);
-}
-
-uint32_t eg_instance_axis_rank(const eg_instance_aim *aim, const eg_rule *rule,
-                               eg_verify_choice *choice) {
-  if (aim->subject != EG_INSTANCE_NAMED) return 0;
-  const eg_op_info *op = eg_op_info_of(rule->terms[aim->term].op);
-  if (strcmp(op->attrs[aim->slot].name, "axis") != 0) return 0;
-  double axis = aim->number + (double)aim->value, least = axis < 0 ? -axis : axis + 1;
-  uint32_t rank = least <= EGRAPH_MAX_RANK ? (uint32_t)least : EGRAPH_MAX_RANK;
-  return rank < EGRAPH_MAX_RANK ? rank + eg_verify_below(choice, 2) : rank;
-}
-
 void eg_instance_prepare(const eg_instance_aim *aim, eg_verify_choice *choice) {
-  if (aim->subject == EG_INSTANCE_NAMED) prepare_named(aim->number, choice);
+  if (aim->subject == EG_INSTANCE_NAMED) eg_named_prepare(aim->number, choice);
   if (aim->subject == EG_INSTANCE_DIMS) prepare_dims(aim->row, choice);
   if (aim->subject == EG_INSTANCE_OPERANDS) prepare_operands(aim->row, choice);
   bool is_window = aim->subject == EG_INSTANCE_KERNEL;
@@ -774,24 +754,10 @@ static bool is_before_operands(const char *name) {
   return strncmp(name, "trans", 5) == 0;
 }
 
-/// The number, the whole ones beside it, or broken ones a little or much farther away.
-static double draw_beside(const eg_instance_aim *aim, bool is_whole,
-                          eg_verify_choice *choice) {
-  static const double parts[] = {0.0625, 0.5, 1};
-  double side = (double)aim->value;
-  if (aim->value == 0) return aim->number;
-  if (is_whole) {
-    double beside = side > 0 ? floor(aim->number) : ceil(aim->number);
-    return beside + side * (1 + (eg_verify_chance(choice, 20) ? 1 : 0));
-  }
-  double far = fabs(aim->number) * parts[eg_verify_below(choice, 3)];
-  return (double)(float)(aim->number + side * far);
-}
-
 static void put_beside(const eg_instance_aim *aim, eg_verify_choice *choice) {
   const char *name = choice->info->attrs[aim->slot].name;
   eg_attr_kind kind = choice->info->attrs[aim->slot].kind;
-  double number = draw_beside(aim, kind != EG_ATTR_FLOAT, choice);
+  double number = eg_named_draw(aim->number, aim->value, kind != EG_ATTR_FLOAT, choice);
   const eg_instance_class row = {.attr = "", .low = number, .high = number};
   if (choice->slot_set[aim->slot]) return;
   if (choice->op == EG_OP_SLICE) choice->step = (int64_t)number;

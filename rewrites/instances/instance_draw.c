@@ -227,8 +227,7 @@ static void aim_at_leaf(eg_verify_draws *draws, uint32_t var, uint32_t operand) 
 /// A first operand that has the axis that is aimed at.
 static void aim_at_axis(eg_verify_draws *draws) {
   eg_verify_choice *choice = &draws->choice;
-  uint32_t rank =
-      draws->aim == NULL ? 0 : eg_instance_axis_rank(draws->aim, draws->rule, choice);
+  uint32_t rank = eg_instance_axis_rank(draws->aim, draws->rule, choice);
   if (rank >= choice->min_rank[0] && rank <= choice->max_rank[0] && rank > 0)
     choice->min_rank[0] = choice->max_rank[0] = rank;
 }
@@ -266,9 +265,8 @@ static void draw_layers(eg_verify_draws *draws) {
 
 /// Operands that are not chosen yet go with a first one that came out otherwise.
 static void follow_first(eg_verify_draws *draws, const eg_rule_term *term) {
-  const eg_rule_term *child =
-      term->child_count > 0 ? &draws->rule->terms[term->children[0]] : NULL;
-  if (!draws->hints.has_layers || child == NULL || !eg_is_layer(term->op)) return;
+  if (!draws->hints.has_layers || !eg_is_layer(term->op)) return;
+  const eg_rule_term *child = &draws->rule->terms[term->children[0]];
   if (child->is_var && !eg_verify_is_bound(draws, child->var)) return;
   eg_type *types = operands_of_layer(draws, (uint32_t)(term - draws->rule->terms));
   const eg_type *first = &fact_of(draws, operand_of(draws, term, 0))->type;

@@ -70,3 +70,36 @@ uint32_t eg_named_numbers(const eg_rule *rule, uint32_t var, const eg_attr_info 
   }
   return count;
 }
+
+// ---- steering -------------------------------------------------------------------------
+
+void eg_named_prepare(double number, eg_verify_choice *choice) {
+  if (!(fabs(number) <= EG_NAMED_LARGEST_DIM)) return;
+  int64_t size = (int64_t)fabs(number);
+  for (uint32_t i = 0; i < 3; i++)
+    choice->dims[choice->dim_count++] = size + i;
+  choice->dims[choice->dim_count++] = 2;
+  if (size > 0) choice->channels = size + (int64_t)eg_verify_below(choice, 3);
+}
+
+uint32_t eg_instance_axis_rank(const eg_instance_aim *aim, const eg_rule *rule,
+                               eg_verify_choice *choice) {
+  if (aim == NULL || aim->subject != EG_INSTANCE_NAMED) return 0;
+  const eg_op_info *op = eg_op_info_of(rule->terms[aim->term].op);
+  if (strcmp(op->attrs[aim->slot].name, "axis") != 0) return 0;
+  double axis = aim->number + (double)aim->value, least = axis < 0 ? -axis : axis + 1;
+  uint32_t rank = least <= EGRAPH_MAX_RANK ? (uint32_t)least : EGRAPH_MAX_RANK;
+  return rank < EGRAPH_MAX_RANK ? rank + eg_verify_below(choice, 2) : rank;
+}
+
+double eg_named_draw(double number, int64_t side, bool is_whole,
+                     eg_verify_choice *choice) {
+  static const double parts[] = {0.0625, 0.5, 1};
+  if (side == 0) return number;
+  if (is_whole) {
+    double beside = side > 0 ? floor(number) : ceil(number);
+    return beside + (double)side * (1 + (eg_verify_chance(choice, 20) ? 1 : 0));
+  }
+  double far = fabs(number) * parts[eg_verify_below(choice, 3)];
+  return (double)(float)(number + (double)side * far);
+}

@@ -11,7 +11,9 @@ static double large(egraph_dtype dtype) { return dtype == EGRAPH_FLOAT16 ? 4 : 1
 
 static void add_near(eg_verify_source *source, double number) {
   number = fabs(number);
-  if (!isfinite(number) || number == 0 || source->near_count == EG_VERIFY_NUMBERS) return;
+  if (!isfinite(number) || number == 0) return;
+  source->largest = fmax(source->largest, number);
+  if (source->near_count == EG_VERIFY_NUMBERS) return;
   for (uint32_t i = 0; i < source->near_count; i++)
     if (source->near[i] == number) return;
   source->near[source->near_count++] = number;
@@ -40,6 +42,12 @@ static void add_numbers(eg_verify_source *source, const eg_verify_instance *inst
     if (rule->exprs[i].form == EG_RULE_EXPR_CONSTANT &&
         rule->exprs[i].kind == EG_RULE_FLOAT)
       add_near(source, rule->exprs[i].constant.f);
+}
+
+double eg_verify_largest_number(const eg_verify_instance *instance) {
+  eg_verify_source source = {.largest = 0};
+  add_numbers(&source, instance);
+  return source.largest;
 }
 
 eg_verify_source eg_verify_source_of(const eg_verify_instance *instance,

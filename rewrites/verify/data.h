@@ -40,10 +40,14 @@ typedef struct eg_verify_source {
   uint32_t percent;               // and how many elements are one of them
   double near[EG_VERIFY_NUMBERS]; // NEAR: positive
   uint32_t near_count;
+  double largest; // of all such numbers
 } eg_verify_source;
 
 eg_verify_source eg_verify_source_of(const eg_verify_instance *instance,
                                      eg_verify_data data, uint64_t seed);
+/// The largest absolute value that the instance names: of constants, bounds, numbers that
+/// are everywhere in a leaf. 0: none.
+double eg_verify_largest_number(const eg_verify_instance *instance);
 /// Fills a tensor for a leaf: index, truth value and constant stay what they must be.
 void eg_verify_fill(eg_verify_source *source, const eg_verify_leaf *leaf,
                     const eg_tensor *tensor);

@@ -305,6 +305,17 @@ static void layers_have_operands_that_fit(void **state) {
   }
 }
 
+static void results_beyond_a_number_are_compared(void **state) {
+  (void)state;
+  assert_rejected("(egraph-rules 1) (rule large (source \"wrong\") (class fast)"
+                  " (lhs (exp ?x)) (rhs (clip :max 1e30 (exp ?x))))",
+                  "right 1");
+  assert_rejected("(egraph-rules 1) (rule below (source \"wrong\") (class fast)"
+                  " (lhs (mul (exp ?x) (exp (neg ?x))))"
+                  " (rhs (mul (clip :max 1e6 (exp ?x)) (exp (neg ?x)))))",
+                  "on numbers of all sizes");
+}
+
 static void rules_beyond_the_limits_are_rejected(void **state) {
   (void)state;
   assert_rejected(
@@ -373,6 +384,7 @@ int main(void) {
       cmocka_unit_test(numbers_that_rules_name_are_drawn),
       cmocka_unit_test(scales_and_regions_of_resize_are_drawn),
       cmocka_unit_test(layers_have_operands_that_fit),
+      cmocka_unit_test(results_beyond_a_number_are_compared),
       cmocka_unit_test(rules_beyond_the_limits_are_rejected),
       cmocka_unit_test(right_rules_are_accepted_the_same_way_each_time),
       cmocka_unit_test(verifying_survives_every_allocation_failing),
