@@ -114,8 +114,7 @@ static void product_operands(eg_verify_choice *choice, const eg_rule_term *term,
   out[7] = scalar_or(choice, byte_of(choice), rows);
 }
 
-// ---- places in images
-// -------------------------------------------------------------------
+// ---- places in images -----------------------------------------------------------------
 
 enum { IMAGES = 4 }; // above the indices of ordinary data
 
@@ -140,8 +139,7 @@ static void unpool_operands(eg_verify_choice *choice, const eg_rule_term *term,
   out[1].dtype = EGRAPH_INT64;
 }
 
-// ---- by operator
-// --------------------------------------------------------------------------
+// ---- by operator ----------------------------------------------------------------------
 
 static const struct {
   eg_op op;
