@@ -27,7 +27,7 @@ enum {
 
 // How often the data move, and how many times their movement the sides may be apart: a
 // node rounds its result once, as the data were, and a side has some nodes.
-enum { NUDGES = 8, NUDGE_SLACK = 32, CONSTANT_UNITS = 16, FEW_PARTS = 2 };
+enum { NUDGES = 8, NUDGE_SLACK = 32, CONSTANT_UNITS = 2, FEW_PARTS = 2 };
 
 /// Results of one term.
 typedef struct term_value {

@@ -220,6 +220,21 @@ static void a_condition_without_variables_counts(void **state) {
   assert_int_equal(found.rejected, 0);
 }
 
+/// A number of few digits is looked at as finely as they allow.
+static void constants_of_short_types_count(void **state) {
+  (void)state;
+  static const char *const numbers[][2] = {{"bfloat16", "1.02"}, {"float16", "1.004"}};
+  for (size_t i = 0; i < 2; i++) {
+    char text[512];
+    (void)snprintf(text, sizeof text,
+                   "(egraph-rules 1) (rule scale (source \"wrong\")"
+                   " (lhs (mul ?x ?c)) (rhs ?x)"
+                   " (when (= (dtype ?x) %s) (splat-is ?c %s) (broadcasts-to ?c ?x)))",
+                   numbers[i][0], numbers[i][1]);
+    assert_rejected(text, "result 0");
+  }
+}
+
 /// The index is beyond the table unless it is 0.
 static void a_right_side_that_fails_is_found(void **state) {
   (void)state;
@@ -380,6 +395,7 @@ int main(void) {
       cmocka_unit_test(a_wrong_constant_is_found),
       cmocka_unit_test(rules_that_never_apply_are_found),
       cmocka_unit_test(a_condition_without_variables_counts),
+      cmocka_unit_test(constants_of_short_types_count),
       cmocka_unit_test(a_right_side_that_fails_is_found),
       cmocka_unit_test(numbers_that_rules_name_are_drawn),
       cmocka_unit_test(scales_and_regions_of_resize_are_drawn),
