@@ -17,7 +17,7 @@ pcg/training:         ops pcg/graph
 pcg/plan:             pcg/graph pcg/parallel pcg/training
 rewrites/language:    egraph ops pcg/parallel
 rewrites/saturation:  egraph ops pcg/graph pcg/onnx rewrites/language
-rewrites/instances:   rewrites/language rewrites/saturation
+rewrites/instances:   ops rewrites/language rewrites/saturation
 rewrites/claims:      pcg/parallel pcg/training rewrites/language rewrites/instances
 rewrites/prove:       ops rewrites/language
 rewrites/verify:      ops pcg/onnx rewrites/language rewrites/saturation rewrites/instances rewrites/claims

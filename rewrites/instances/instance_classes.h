@@ -61,9 +61,6 @@ void eg_instance_put(const eg_instance_aim *aim, eg_verify_choice *choice);
 /// follow.
 void eg_instance_fit(const eg_instance_aim *aim, eg_verify_choice *choice,
                      uint32_t operand);
-/// The rank of a first operand that has the axis of the class (NULL: of none), or 0: any.
-uint32_t eg_instance_axis_rank(const eg_instance_aim *aim, const eg_rule *rule,
-                               eg_verify_choice *choice);
 /// RANK: one of the row's.
 uint32_t eg_instance_rank(const eg_instance_aim *aim, eg_verify_choice *choice);
 

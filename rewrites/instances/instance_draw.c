@@ -227,7 +227,7 @@ static void aim_at_leaf(eg_verify_draws *draws, uint32_t var, uint32_t operand) 
 /// A first operand that has the axis that is aimed at.
 static void aim_at_axis(eg_verify_draws *draws) {
   eg_verify_choice *choice = &draws->choice;
-  uint32_t rank = eg_instance_axis_rank(draws->aim, draws->rule, choice);
+  uint32_t rank = eg_verify_axis_rank(draws);
   if (rank >= choice->min_rank[0] && rank <= choice->max_rank[0] && rank > 0)
     choice->min_rank[0] = choice->max_rank[0] = rank;
 }

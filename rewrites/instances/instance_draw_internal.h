@@ -78,6 +78,10 @@ bool eg_verify_can_eval(const eg_verify_draws *draws, uint32_t expr);
 /// Binds a variable to its leaf, which has changed.
 void eg_verify_bind_leaf(eg_verify_draws *draws, uint32_t var);
 
+/// The rank of a first operand that has the axis of the class that is aimed at, or 0:
+/// any.
+uint32_t eg_verify_axis_rank(eg_verify_draws *draws);
+
 /// Changes what this term has chosen until the conditions that can be decided hold, where
 /// they can be solved for one attribute or one leaf. What is bound before `bound` stays.
 void eg_verify_repair(eg_verify_draws *draws, const eg_rule_term *term, uint64_t bound);

@@ -82,16 +82,6 @@ void eg_named_prepare(double number, eg_verify_choice *choice) {
   if (size > 0) choice->channels = size + (int64_t)eg_verify_below(choice, 3);
 }
 
-uint32_t eg_instance_axis_rank(const eg_instance_aim *aim, const eg_rule *rule,
-                               eg_verify_choice *choice) {
-  if (aim == NULL || aim->subject != EG_INSTANCE_NAMED) return 0;
-  const eg_op_info *op = eg_op_info_of(rule->terms[aim->term].op);
-  if (strcmp(op->attrs[aim->slot].name, "axis") != 0) return 0;
-  double axis = aim->number + (double)aim->value, least = axis < 0 ? -axis : axis + 1;
-  uint32_t rank = least <= EGRAPH_MAX_RANK ? (uint32_t)least : EGRAPH_MAX_RANK;
-  return rank < EGRAPH_MAX_RANK ? rank + eg_verify_below(choice, 2) : rank;
-}
-
 double eg_named_draw(double number, int64_t side, bool is_whole,
                      eg_verify_choice *choice) {
   static const double parts[] = {0.0625, 0.5, 1};

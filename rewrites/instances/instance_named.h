@@ -3,7 +3,8 @@
 #ifndef EG_REWRITES_INSTANCE_NAMED_H
 #define EG_REWRITES_INSTANCE_NAMED_H
 
-#include "rewrites/instances/instance_classes.h"
+#include "rewrites/instances/instance_choose.h"
+#include "rewrites/language/rule_ast.h"
 
 // LARGEST_DIM: up to which operands have dimensions as large as the number.
 enum { EG_NAMED_NUMBERS = 4, EG_NAMED_LARGEST_DIM = 130 };
