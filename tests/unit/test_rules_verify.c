@@ -305,8 +305,8 @@ static void layers_have_operands_that_fit(void **state) {
                                        "dequantize-linear ?x %s ?z",
                                        "qlinear-matmul ?x ?s ?z ?w %s ?v ?t ?y",
                                        "roi-align ?x %s ?i",
-                                       "max-unpool :kernel_shape ?k :strides ?s :pads ?p"
-                                       " :shape ?o %s ?i"};
+                                       ("max-unpool :kernel_shape ?k :strides ?s :pads ?p"
+                                        " :shape ?o %s ?i")};
   for (size_t i = 0; i < sizeof layers / sizeof *layers; i++) {
     char left[128], right[128], text[512];
     (void)snprintf(left, sizeof left, layers[i], "(neg (neg ?b))");
