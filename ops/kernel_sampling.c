@@ -174,7 +174,7 @@ static egraph_status set_side(const eg_kernel_call *call, float from, float to,
   if (!(samples <= (float)MOST_SAMPLES))
     return EG_FAIL(EGRAPH_E_ARGUMENT, "roi-align: a region takes %g samples per bin",
                    (double)samples);
-  out->samples = (int64_t)samples;
+  out->samples = samples > 0 ? (int64_t)samples : 0; // of a region turned around: none
   return EGRAPH_OK;
 }
 
