@@ -98,8 +98,7 @@ int command_rules_correct(int argc, char **argv) {
   if (status == EGRAPH_OK) egraph_rules_trust(rules, true);
   for (size_t i = 0; status == EGRAPH_OK && i < files.count; i++)
     status = egraph_rules_add_file(rules, files.items[i]);
-  bool has_rules = egraph_rules_count(rules) != 0;
-  if (status == EGRAPH_OK && has_rules)
+  if (status == EGRAPH_OK && egraph_rules_count(rules) != 0)
     status = correct(rules, seed, path, json, &is_done);
   else if (status == EGRAPH_OK)
     say_no_rules(&files);

@@ -275,20 +275,28 @@ static bool are_all(eg_ints list, int64_t value) {
   return true;
 }
 
-static eg_winograd_conv winograd_of(const eg_node_spec *spec, const conv_plan *plan) {
-  const eg_type *x = &spec->inputs[OPERAND_X], *y = &spec->results[0];
+static eg_image_conv image_conv_of(const eg_node_spec *spec, const conv_plan *plan) {
+  const eg_type *x = &spec->inputs[OPERAND_X], *w = &spec->inputs[OPERAND_W];
+  const eg_type *y = &spec->results[0];
   const int64_t *pads = eg_attr_at(spec->attrs, EG_A_CONV_PADS)->ints.data;
-  return (eg_winograd_conv){.images = x->dims[0],
-                            .channels = x->dims[1],
-                            .made = y->dims[1],
-                            .height = x->dims[2],
-                            .width = x->dims[3],
-                            .rows = y->dims[2],
-                            .columns = y->dims[3],
-                            .top = pads[0],
-                            .left = pads[1],
-                            .has_bias = plan->bias != NULL,
-                            .has_z = plan->has_z};
+  const int64_t *strides = eg_attr_at(spec->attrs, EG_A_CONV_STRIDES)->ints.data;
+  const int64_t *dilations = eg_attr_at(spec->attrs, EG_A_CONV_DILATIONS)->ints.data;
+  int64_t groups = eg_attr_at(spec->attrs, EG_A_CONV_GROUP)->i;
+  return (eg_image_conv){.images = x->dims[0],
+                         .groups = groups,
+                         .channels = w->dims[1],
+                         .made = y->dims[1] / groups,
+                         .height = x->dims[2],
+                         .width = x->dims[3],
+                         .rows = y->dims[2],
+                         .columns = y->dims[3],
+                         .kernel = {w->dims[2], w->dims[3]},
+                         .strides = {strides[0], strides[1]},
+                         .dilations = {dilations[0], dilations[1]},
+                         .top = pads[0],
+                         .left = pads[1],
+                         .has_bias = plan->bias != NULL,
+                         .has_z = plan->has_z};
 }
 
 /// A constant 3x3 kernel, not in groups, of stride 1, and without holes.
@@ -301,7 +309,7 @@ static bool fits_winograd(const eg_node_spec *spec, const conv_plan *plan) {
       !are_all(eg_attr_at(attrs, EG_A_CONV_STRIDES)->ints, 1) ||
       !are_all(eg_attr_at(attrs, EG_A_CONV_DILATIONS)->ints, 1))
     return false;
-  eg_winograd_conv conv = winograd_of(spec, plan);
+  eg_image_conv conv = image_conv_of(spec, plan);
   return eg_winograd_fits(&conv);
 }
 
@@ -319,7 +327,7 @@ static eg_epilogue begin_ours(eg_cpu_builder *builder, const conv_plan *plan, fl
 }
 
 static egraph_status add_winograd(eg_cpu_builder *builder, const conv_plan *plan) {
-  eg_winograd_conv conv = winograd_of(builder->spec, plan);
+  eg_image_conv conv = image_conv_of(builder->spec, plan);
   eg_epilogue epilogue = begin_ours(builder, plan, &conv.low, &conv.high);
   EG_TRY(eg_cpu_add_winograd(builder, &conv, operands_in_order));
   return eg_cpu_add_epilogue(builder, &epilogue);
@@ -327,41 +335,17 @@ static egraph_status add_winograd(eg_cpu_builder *builder, const conv_plan *plan
 
 // ---- groups -------------------------------------------------------------------------
 
-static eg_grouped_conv grouped_of(const eg_node_spec *spec, const conv_plan *plan) {
-  const eg_type *x = &spec->inputs[OPERAND_X], *w = &spec->inputs[OPERAND_W];
-  const eg_type *y = &spec->results[0];
-  const int64_t *pads = eg_attr_at(spec->attrs, EG_A_CONV_PADS)->ints.data;
-  const int64_t *strides = eg_attr_at(spec->attrs, EG_A_CONV_STRIDES)->ints.data;
-  const int64_t *dilations = eg_attr_at(spec->attrs, EG_A_CONV_DILATIONS)->ints.data;
-  int64_t groups = eg_attr_at(spec->attrs, EG_A_CONV_GROUP)->i;
-  return (eg_grouped_conv){.images = x->dims[0],
-                           .groups = groups,
-                           .channels = w->dims[1],
-                           .made = y->dims[1] / groups,
-                           .height = x->dims[2],
-                           .width = x->dims[3],
-                           .rows = y->dims[2],
-                           .columns = y->dims[3],
-                           .kernel = {w->dims[2], w->dims[3]},
-                           .strides = {strides[0], strides[1]},
-                           .dilations = {dilations[0], dilations[1]},
-                           .top = pads[0],
-                           .left = pads[1],
-                           .has_bias = plan->bias != NULL,
-                           .has_z = plan->has_z};
-}
-
 static bool fits_grouped(const eg_node_spec *spec, const conv_plan *plan) {
   if (spec->inputs[OPERAND_X].layout.format != EG_FORMAT_NCHW8C ||
       spec->results[0].layout.format != EG_FORMAT_NCHW8C ||
       !eg_spec_is_weight(spec, OPERAND_W))
     return false;
-  eg_grouped_conv conv = grouped_of(spec, plan);
+  eg_image_conv conv = image_conv_of(spec, plan);
   return eg_grouped_fits(&conv);
 }
 
 static egraph_status add_grouped(eg_cpu_builder *builder, const conv_plan *plan) {
-  eg_grouped_conv conv = grouped_of(builder->spec, plan);
+  eg_image_conv conv = image_conv_of(builder->spec, plan);
   eg_epilogue epilogue = begin_ours(builder, plan, &conv.low, &conv.high);
   EG_TRY(eg_cpu_add_grouped(builder, &conv, operands_in_order));
   return eg_cpu_add_epilogue(builder, &epilogue);

@@ -15,7 +15,7 @@ enum {
 };
 
 typedef struct grouped_plan {
-  eg_grouped_conv conv;
+  eg_image_conv conv;
   const eg_tile_set *set;
   int64_t blocks, made; // of channels of a group: of x and of the result
   int64_t pixels;       // of a padded row
@@ -28,7 +28,7 @@ typedef struct grouped_plan {
 
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
-bool eg_grouped_fits(const eg_grouped_conv *conv) {
+bool eg_grouped_fits(const eg_image_conv *conv) {
   const eg_tile_set *set = eg_tile_set_at(0);
   return set != NULL && set->vector == BLOCK && conv->groups > 1 &&
          conv->channels % BLOCK == 0 && conv->made % BLOCK == 0 &&
@@ -37,12 +37,12 @@ bool eg_grouped_fits(const eg_grouped_conv *conv) {
 }
 
 /// Elements that `results` beside each other read along an axis.
-static int64_t reach(const eg_grouped_conv *conv, int axis, int64_t results) {
+static int64_t reach(const eg_image_conv *conv, int axis, int64_t results) {
   return (results - 1) * conv->strides[axis] +
          (conv->kernel[axis] - 1) * conv->dilations[axis] + 1;
 }
 
-static grouped_plan plan_of(const eg_grouped_conv *conv) {
+static grouped_plan plan_of(const eg_image_conv *conv) {
   grouped_plan p = {.conv = *conv,
                     .set = eg_tile_set_at(0),
                     .blocks = conv->channels / BLOCK,
@@ -82,7 +82,7 @@ static bool are_finite(const float *values, int64_t count) {
 // addresses: packed, w.
 static egraph_status pack(const void *payload, void *const *addresses) {
   const grouped_plan *p = payload;
-  const eg_grouped_conv *conv = &p->conv;
+  const eg_image_conv *conv = &p->conv;
   const float *w = addresses[1];
   float *to = addresses[0];
   int64_t taps = conv->kernel[0] * conv->kernel[1];
@@ -148,7 +148,7 @@ static void pad_band(const grouped_run *run, const grouped_band *band) {
 /// Leaves out the taps of one pixel that lie in the padding, whose zeros times infinity
 /// would be NaN.
 static void leave_padding_out(const grouped_plan *p, int64_t column, eg_pixels *t) {
-  const eg_grouped_conv *conv = &p->conv;
+  const eg_image_conv *conv = &p->conv;
   int64_t step = conv->dilations[1], first = column * conv->strides[1] - conv->left;
   while (t->taps > 0 && first < 0) {
     t->taps--;
@@ -164,7 +164,7 @@ static void leave_padding_out(const grouped_plan *p, int64_t column, eg_pixels *
 static void run_row(const grouped_run *run, const grouped_band *band, int64_t row,
                     int64_t block) {
   const grouped_plan *p = run->plan;
-  const eg_grouped_conv *conv = &p->conv;
+  const eg_image_conv *conv = &p->conv;
   int64_t above = row * conv->strides[0], first = first_row(p, band) + above;
   int64_t line = (band->image * conv->groups * p->made + block) * conv->rows;
   int64_t begin = 0, end = conv->kernel[0]; // lines of the kernel that lie in the image
@@ -200,7 +200,7 @@ static void run_row(const grouped_run *run, const grouped_band *band, int64_t ro
 static void run_bands(void *shared) {
   grouped_run *run = shared;
   const grouped_plan *p = run->plan;
-  const eg_grouped_conv *conv = &p->conv;
+  const eg_image_conv *conv = &p->conv;
   uint32_t share = eg_parts_enter(&run->parts);
   float *padded = run->bands + share * p->blocks * p->plane;
   int64_t part;
@@ -233,7 +233,7 @@ static egraph_status run_grouped(const void *payload, void *const *addresses) {
   return EGRAPH_OK;
 }
 
-egraph_status eg_cpu_add_grouped(eg_cpu_builder *builder, const eg_grouped_conv *conv,
+egraph_status eg_cpu_add_grouped(eg_cpu_builder *builder, const eg_image_conv *conv,
                                  const uint32_t operands[4]) {
   grouped_plan *p;
   EG_TRY(eg_arena_alloc(builder->arena, 1, sizeof *p, &p));

@@ -10,23 +10,13 @@
 #define EG_EXEC_CPU_GROUPED_H
 
 #include "exec/cpu/cpu_builder.h"
-
-typedef struct eg_grouped_conv {
-  int64_t images, groups;
-  int64_t channels, made; // of a group: of x and of the result
-  int64_t height, width;  // of x
-  int64_t rows, columns;  // of the result
-  int64_t kernel[2], strides[2], dilations[2];
-  int64_t top, left; // padding
-  bool has_bias, has_z;
-  float low, high; // of the clip; infinite: none
-} eg_grouped_conv;
+#include "exec/cpu/image_conv.h"
 
 /// False where blocks are not the processor's vectors, or a group does not fill them.
-bool eg_grouped_fits(const eg_grouped_conv *conv);
+bool eg_grouped_fits(const eg_image_conv *conv);
 /// Appends the convolution of operands x, w, bias and z, of which w is a weight. z may
 /// lie where the result does.
-egraph_status eg_cpu_add_grouped(eg_cpu_builder *builder, const eg_grouped_conv *conv,
+egraph_status eg_cpu_add_grouped(eg_cpu_builder *builder, const eg_image_conv *conv,
                                  const uint32_t operands[4]);
 
 #endif

@@ -79,8 +79,7 @@ typedef struct eg_tile_set {
   eg_tile_function tiles[EG_TILE_WIDEST][EG_TILE_MOST_ROWS];
   eg_patch_in patch_in;
   eg_patch_out patch_out;
-  eg_pixels_function pixels[EG_MOST_STRIDE]
-                           [EG_MOST_PIXELS]; // AVX2: by what is less by one
+  eg_pixels_function pixels[EG_MOST_STRIDE][EG_MOST_PIXELS]; // AVX2: by each less 1
 } eg_tile_set;
 
 extern const eg_tile_set eg_tiles_avx2, eg_tiles_avx512;

@@ -19,7 +19,7 @@ enum {
 };
 
 typedef struct winograd_plan {
-  eg_winograd_conv conv;
+  eg_image_conv conv;
   eg_panels panels;
   int64_t patch_rows, patch_columns, patches, chunk;
   int64_t in, out; // elements from matrix to matrix
@@ -29,13 +29,13 @@ typedef struct winograd_plan {
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 static int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
 
-bool eg_winograd_fits(const eg_winograd_conv *conv) {
+bool eg_winograd_fits(const eg_image_conv *conv) {
   const eg_tile_set *set = eg_tile_set_at(0);
   return set != NULL && set->vector == BLOCK && conv->channels % BLOCK == 0 &&
          conv->made % BLOCK == 0;
 }
 
-static winograd_plan plan_of(const eg_winograd_conv *conv) {
+static winograd_plan plan_of(const eg_image_conv *conv) {
   winograd_plan p = {.conv = *conv,
                      .panels = eg_panels_of(conv->channels, conv->made),
                      .patch_rows = (conv->rows + MADE - 1) / MADE,
@@ -129,7 +129,7 @@ static eg_patch patch_at(const winograd_plan *p, int64_t index,
 
 static void run_in(const winograd_run *run, int64_t patch) {
   const winograd_plan *p = run->plan;
-  const eg_winograd_conv *conv = &p->conv;
+  const eg_image_conv *conv = &p->conv;
   const patch_image image = {conv->height, conv->width, conv->channels,
                              EDGE,         conv->top,   conv->left};
   eg_patch at = patch_at(p, run->first + patch, &image);
@@ -138,7 +138,7 @@ static void run_in(const winograd_run *run, int64_t patch) {
 
 static void run_out(const winograd_run *run, int64_t patch) {
   const winograd_plan *p = run->plan;
-  const eg_winograd_conv *conv = &p->conv;
+  const eg_image_conv *conv = &p->conv;
   const patch_image image = {conv->rows, conv->columns, conv->made, MADE, 0, 0};
   eg_patch at = patch_at(p, run->first + patch, &image);
   eg_patch_rest rest = {
@@ -196,7 +196,7 @@ static egraph_status run_winograd(const void *payload, void *const *addresses) {
   return EGRAPH_OK;
 }
 
-egraph_status eg_cpu_add_winograd(eg_cpu_builder *builder, const eg_winograd_conv *conv,
+egraph_status eg_cpu_add_winograd(eg_cpu_builder *builder, const eg_image_conv *conv,
                                   const uint32_t operands[4]) {
   winograd_plan *p;
   EG_TRY(eg_arena_alloc(builder->arena, 1, sizeof *p, &p));

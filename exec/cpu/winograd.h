@@ -13,21 +13,13 @@
 #define EG_EXEC_CPU_WINOGRAD_H
 
 #include "exec/cpu/cpu_builder.h"
-
-typedef struct eg_winograd_conv {
-  int64_t images, channels, made; // channels of x and of the result
-  int64_t height, width;          // of x
-  int64_t rows, columns;          // of the result
-  int64_t top, left;              // padding
-  bool has_bias, has_z;
-  float low, high; // of the clip; infinite: none
-} eg_winograd_conv;
+#include "exec/cpu/image_conv.h"
 
 /// False where blocks are not the processor's vectors, or channels do not fill them.
-bool eg_winograd_fits(const eg_winograd_conv *conv);
+bool eg_winograd_fits(const eg_image_conv *conv);
 /// Appends the convolution of operands x, w, bias and z, of which w is a weight. z may
 /// lie where the result does.
-egraph_status eg_cpu_add_winograd(eg_cpu_builder *builder, const eg_winograd_conv *conv,
+egraph_status eg_cpu_add_winograd(eg_cpu_builder *builder, const eg_image_conv *conv,
                                   const uint32_t operands[4]);
 
 #endif

@@ -1,8 +1,8 @@
 // Import of what the table does not cover: kept as it is.
 // SPDX-License-Identifier: Apache-2.0
 #include "pcg/onnx/onnx_opaque.h"
-#include <inttypes.h>
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "pcg/onnx/onnx_reader.h"

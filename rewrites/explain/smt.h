@@ -8,8 +8,8 @@
 //   a constant                             exact, a quotient of integers; one that is n/d
 //                                          rounded (0.333...) is written as n/d
 //   exp, tanh, erf, ...                    functions of which next to nothing is known:
-//   odd
-//                                          or even; exp(-x) = 1 / exp x; sigmoid by tanh
+//                                          odd or even; exp(-x) = 1 / exp x; sigmoid by
+//                                          tanh
 //
 // "unsat": the sides are equal for all real data of these sizes with which neither
 // divides by 0, and with n/d for the constants that `doubt` tells of. "sat" says

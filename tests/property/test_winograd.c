@@ -39,26 +39,7 @@ static void check_conv(uint64_t seed) {
   char text[1024];
   eg_rng rng = {seed};
   write_conv(&rng, text, sizeof text);
-  eg_graph *graph = kit_parse("conv", text);
-  kit_tensors inputs, one, more, plain;
-  kit_inputs_draw(graph, &inputs);
-  kit_run(graph, "cpu", 1, &inputs, &one);
-  uint32_t threads = 2 + (uint32_t)(seed % 3);
-  kit_run(graph, "cpu", threads, &inputs, &more);
-  kit_run(graph, "reference", 1, &inputs, &plain);
-  const eg_tensor *y = &one.items[0];
-  for (int64_t i = 0; i < eg_type_elements(&y->type); i++) {
-    double a = eg_tensor_get_double(y, i), b = eg_tensor_get_double(&more.items[0], i);
-    double c = eg_tensor_get_double(&plain.items[0], i);
-    if (a != b) fail_msg("%u threads: %s", threads, text);
-    if (fabs(a - c) > 5e-5 * (1 + fabs(c)))
-      fail_msg("element %d is %g, not %g: %s", (int)i, a, c, text);
-  }
-  kit_tensors_deinit(&inputs);
-  kit_tensors_deinit(&one);
-  kit_tensors_deinit(&more);
-  kit_tensors_deinit(&plain);
-  eg_graph_destroy(graph);
+  kit_check_cpu(text, 2 + (uint32_t)(seed % 3), 5e-5);
 }
 
 static void convolutions_are_those_of_the_reference(void **unused) {

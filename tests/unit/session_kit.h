@@ -68,6 +68,37 @@ static inline void kit_run(const eg_graph *graph, const char *backend, uint32_t 
   eg_session_destroy(session);
 }
 
+/// Equal, both NaN, or as near as the kernels' rounding is.
+static inline bool kit_is_near(double have, double want, double tolerance) {
+  if (isnan(have) || isnan(want)) return isnan(have) && isnan(want);
+  if (isinf(have) || isinf(want)) return have == want;
+  return fabs(have - want) <= tolerance * (1 + fabs(want));
+}
+
+/// Of a graph the first output on a CPU: near that of the reference kernels, with the
+/// same bits on several threads.
+static inline void kit_check_cpu(const char *text, uint32_t threads, double tolerance) {
+  eg_graph *graph = kit_parse("graph", text);
+  kit_tensors inputs, one, more, plain;
+  kit_inputs_draw(graph, &inputs);
+  kit_run(graph, "cpu", 1, &inputs, &one);
+  kit_run(graph, "cpu", threads, &inputs, &more);
+  kit_run(graph, "reference", 1, &inputs, &plain);
+  const eg_tensor *y = &one.items[0];
+  for (int64_t i = 0; i < eg_type_elements(&y->type); i++) {
+    double a = eg_tensor_get_double(y, i), b = eg_tensor_get_double(&more.items[0], i);
+    double c = eg_tensor_get_double(&plain.items[0], i);
+    if (memcmp(&a, &b, sizeof a) != 0) fail_msg("%u threads: %s", threads, text);
+    if (!kit_is_near(a, c, tolerance))
+      fail_msg("element %d is %g, not %g: %s", (int)i, a, c, text);
+  }
+  kit_tensors_deinit(&inputs);
+  kit_tensors_deinit(&one);
+  kit_tensors_deinit(&more);
+  kit_tensors_deinit(&plain);
+  eg_graph_destroy(graph);
+}
+
 /// Largest difference over the largest magnitude of `want`, the worst of all tensors; NaN
 /// where only one is NaN.
 static inline double kit_error(const kit_tensors *want, const kit_tensors *have) {
