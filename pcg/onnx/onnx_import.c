@@ -33,6 +33,7 @@ typedef struct sorter {
   uint32_t *missing;     // [count] operands that are not made yet
   uint32_t *first;       // [count] head of the list of users, or UINT32_MAX
   eg_u32s heap;
+  eg_onnx_refs operands; // of one node
 } sorter;
 
 static egraph_status heap_push(eg_u32s *heap, uint32_t node) {
@@ -64,8 +65,7 @@ static uint32_t heap_pop(eg_u32s *heap) {
 }
 
 static egraph_status add_dependency(sorter *s, uint32_t node, eg_onnx_ref ref) {
-  eg_onnx_tensor *tensor = eg_onnx_tensor_at(s->reader, ref);
-  tensor->used = true;
+  const eg_onnx_tensor *tensor = eg_onnx_tensor_at(s->reader, ref);
   if (tensor->made) return EGRAPH_OK;
   if (tensor->producer == UINT32_MAX || tensor->producer < s->begin) // a body's result
     return eg_onnx_in_node(
@@ -79,22 +79,26 @@ static egraph_status add_dependency(sorter *s, uint32_t node, eg_onnx_ref ref) {
   return EGRAPH_OK;
 }
 
-static egraph_status add_dependencies(sorter *s, uint32_t n, eg_onnx_refs *captures) {
-  eg_onnx_reader *r = s->reader;
-  const Onnx__NodeProto *node = r->nodes.data[s->begin + n].node;
+/// All that a node reads: its operands, and what its graphs read from around them.
+static egraph_status list_operands(eg_onnx_reader *r, uint32_t n, eg_onnx_refs *out) {
+  const Onnx__NodeProto *node = r->nodes.data[n].node;
   eg_onnx_ref ref;
+  out->len = 0;
   for (size_t i = 0; i < node->n_input; i++) {
     if (node->input[i][0] == '\0') continue;
     if (!eg_onnx_find_tensor(r, node->input[i], &ref))
       return eg_onnx_in_node(
-          r, s->begin + n,
+          r, n,
           EG_FAIL(EGRAPH_E_PARSE, "its operand '%.200s' does not exist", node->input[i]));
-    EG_TRY(add_dependency(s, n, ref));
+    EG_TRY(eg_onnx_refs_push(out, ref));
   }
-  captures->len = 0;
-  EG_TRY(eg_onnx_captures(r, node, captures));
-  for (size_t i = 0; i < captures->len; i++)
-    EG_TRY(add_dependency(s, n, captures->data[i]));
+  return eg_onnx_captures(r, node, out);
+}
+
+static egraph_status add_dependencies(sorter *s, uint32_t n) {
+  EG_TRY(list_operands(s->reader, s->begin + n, &s->operands));
+  for (size_t i = 0; i < s->operands.len; i++)
+    EG_TRY(add_dependency(s, n, s->operands.data[i]));
   return EGRAPH_OK;
 }
 
@@ -117,27 +121,48 @@ static egraph_status sort_ready(sorter *s) {
   return EGRAPH_OK;
 }
 
+static bool is_read(eg_onnx_reader *r, const Onnx__NodeProto *node) {
+  eg_onnx_ref ref;
+  for (size_t i = 0; i < node->n_output; i++)
+    if (eg_onnx_find_tensor(r, node->output[i], &ref) && eg_onnx_tensor_at(r, ref)->used)
+      return true;
+  return false;
+}
+
+/// Marks the tensors that an output depends on, readers first; `begin`: in the order.
+static egraph_status mark_read(sorter *s, size_t begin) {
+  eg_onnx_reader *r = s->reader;
+  for (size_t i = r->order.len; i-- > begin;) {
+    uint32_t n = r->order.data[i];
+    if (!is_read(r, r->nodes.data[n].node)) continue;
+    EG_TRY(list_operands(r, n, &s->operands));
+    for (size_t k = 0; k < s->operands.len; k++)
+      eg_onnx_tensor_at(r, s->operands.data[k])->used = true;
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status sort_all(sorter *s) {
+  size_t begin = s->reader->order.len;
+  for (uint32_t n = 0; n < s->count; n++)
+    EG_TRY(add_dependencies(s, n));
+  EG_TRY(sort_ready(s));
+  return mark_read(s, begin);
+}
+
 // Appends the nodes from `first` on to reader->order, operands first: Kahn's algorithm.
 // Ready nodes wait in a heap by position, so that a file in order keeps its order. Marks
 // tensors that are used. Fails with EGRAPH_E_PARSE for operands that do not exist and
 // cycles.
 static egraph_status sort_nodes(eg_onnx_reader *r, uint32_t first) {
   sorter s = {.reader = r, .begin = first, .count = (uint32_t)r->nodes.len - first};
-  eg_onnx_refs captures;
   EG_TRY(eg_arena_alloc(&r->arena, s.count, sizeof *s.missing, &s.missing));
   EG_TRY(eg_arena_alloc(&r->arena, s.count, sizeof *s.first, &s.first));
-  eg_u32s_init(&s.users, r->alloc);
-  eg_u32s_init(&s.heap, r->alloc);
-  eg_onnx_refs_init(&captures, r->alloc);
-  egraph_status status = EGRAPH_OK;
   for (uint32_t n = 0; n < s.count; n++)
     s.first[n] = UINT32_MAX;
-  for (uint32_t n = 0; status == EGRAPH_OK && n < s.count; n++)
-    status = add_dependencies(&s, n, &captures);
-  if (status == EGRAPH_OK) status = sort_ready(&s);
-  eg_onnx_refs_deinit(&captures);
-  eg_u32s_deinit(&s.heap);
-  eg_u32s_deinit(&s.users);
+  EG_INIT_MEMBERS(&s, r->alloc, (eg_u32s, users, heap), (eg_onnx_refs, operands));
+  egraph_status status = sort_all(&s);
+  EG_DEINIT_MEMBERS(&s, (eg_u32s, users, heap), (eg_onnx_refs, operands));
   return status;
 }
 
@@ -265,10 +290,27 @@ static egraph_status check_attributes(const eg_onnx_reader *r,
   return status;
 }
 
+/// True for a node that no output depends on, and that reads a result which is not made,
+/// because no other node reads it: a mask, indices.
+static egraph_status lacks_operands(eg_onnx_reader *r, uint32_t n, bool *out) {
+  eg_onnx_refs operands;
+  *out = false;
+  if (is_read(r, r->nodes.data[n].node)) return EGRAPH_OK;
+  eg_onnx_refs_init(&operands, r->alloc);
+  egraph_status status = list_operands(r, n, &operands);
+  for (size_t i = 0; status == EGRAPH_OK && i < operands.len; i++)
+    *out = *out || !eg_onnx_tensor_at(r, operands.data[i])->made;
+  eg_onnx_refs_deinit(&operands);
+  return status;
+}
+
 static egraph_status import_one(eg_onnx_reader *r, uint32_t n) {
   const Onnx__NodeProto *node = r->nodes.data[n].node;
   eg_onnx_ref *inputs, *outputs;
+  bool is_left_out;
   EG_TRY(check_attributes(r, node));
+  EG_TRY(lacks_operands(r, n, &is_left_out));
+  if (is_left_out) return EGRAPH_OK;
   if (node->n_input > INT32_MAX || node->n_output > INT32_MAX)
     return EG_FAIL(EGRAPH_E_PARSE, "too many operands");
   EG_TRY(gather_refs(r, node->input, node->n_input, &inputs));

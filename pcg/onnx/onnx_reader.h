@@ -23,7 +23,7 @@ typedef struct eg_onnx_ref {
 
 typedef struct eg_onnx_tensor {
   const char *name; // "" for an intermediate of ours
-  bool used;        // by a node, or as an output of the model
+  bool used;        // as an output of the model, or an output depends on it
   bool made;        // an input, an initializer, or the result of a node that was imported
   bool typed;
   eg_type type;

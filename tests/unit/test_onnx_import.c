@@ -66,6 +66,23 @@ static void made_up_names_leave_those_of_the_file_alone(void **state) {
                    "(let y.1 (relu y))\n(output y.1)\n");
 }
 
+// A mask that only dead nodes read does not make the dropout one that trains; the dead
+// nodes that lack it are left out, the others are read, and refused where they are wrong.
+static void results_that_no_output_depends_on_are_not_made(void **state) {
+  (void)state;
+  onnx_kit kit;
+  kit_begin(&kit, 13);
+  kit_input(&kit, "x", "float32[2]");
+  kit_output(&kit, "y");
+  (void)kit_node(&kit, "Dropout", "x", "d,mask");
+  (void)kit_node(&kit, "Not", "mask", "others");
+  (void)kit_node(&kit, "Not", "others", "again");
+  (void)kit_node(&kit, "Exp", "d", "dead");
+  (void)kit_node(&kit, "Relu", "d", "y");
+  kit_expect(&kit, "(input x \"float32[2]\")\n(let d (identity x))\n(let dead (exp d))\n"
+                   "(let y (relu d))\n(output y)\n");
+}
+
 static void ill_typed_models_are_refused(void **state) {
   (void)state;
   onnx_kit kit;
@@ -605,6 +622,7 @@ int main(void) {
       cmocka_unit_test(nodes_may_stand_in_any_order),
       cmocka_unit_test(broken_references_name_the_node),
       cmocka_unit_test(made_up_names_leave_those_of_the_file_alone),
+      cmocka_unit_test(results_that_no_output_depends_on_are_not_made),
       cmocka_unit_test(ill_typed_models_are_refused),
       cmocka_unit_test(inputs_with_initializers_are_weights),
       cmocka_unit_test(outputs_may_be_inputs_and_weights),
