@@ -17,21 +17,22 @@ if [ ${#targets[@]} -eq 0 ]; then
   for source in tests/fuzz/fuzz_*.c; do targets+=("$(basename "$source" .c)"); done
 fi
 cmake --build --preset fuzz --target "${targets[@]}"
-failed=0
-for target in "${targets[@]}"; do
-  stem=${target#fuzz_}
+fuzz() { # fuzz TARGET: what it prints comes in one piece
+  local target=$1 stem=${1#fuzz_} options=() dictionary seeds log status=0
   mkdir -p "build/fuzz/found/$stem" "build/fuzz/corpus/$stem"
   seeds=("tests/fuzz/corpus/$stem")
   [ "$stem" = rules ] && seeds+=(rewrites/rules)
   [ "$stem" = optimize ] && seeds+=(tests/fuzz/corpus/onnx)
-  options=()
   dictionary=$stem
   [ "$stem" = symbolic_json ] && dictionary=gym # the same format
   case $stem in plan_*) dictionary=plan ;; esac
   [ -f "tests/fuzz/$dictionary.dict" ] && options+=("-dict=tests/fuzz/$dictionary.dict")
-  echo "== $target, $seconds seconds"
-  "build/fuzz/tests/fuzz/$target" -max_total_time="$seconds" ${FUZZ_RUNS:+-runs="$FUZZ_RUNS" -seed=1} -timeout=25 -rss_limit_mb=2048 -max_len=8192 \
-    -print_final_stats=1 -verbosity=0 -artifact_prefix="build/fuzz/found/$stem/" "${options[@]}" \
-    "build/fuzz/corpus/$stem" "${seeds[@]}" 2>&1 | tail -n 40 || failed=1
-done
-exit $failed
+  log=$("build/fuzz/tests/fuzz/$target" -max_total_time="$seconds" ${FUZZ_RUNS:+-runs="$FUZZ_RUNS" -seed=1} \
+    -timeout=25 -rss_limit_mb=2048 -max_len=8192 -print_final_stats=1 -verbosity=0 \
+    -artifact_prefix="build/fuzz/found/$stem/" "${options[@]}" "build/fuzz/corpus/$stem" "${seeds[@]}" 2>&1) || status=1
+  printf '== %s, %s seconds\n%s\n' "$target" "$seconds" "$(tail -n 40 <<<"$log")"
+  return $status
+}
+export -f fuzz
+export seconds
+printf '%s\n' "${targets[@]}" | xargs -P "$(nproc)" -I TARGET bash -c 'fuzz TARGET'
