@@ -76,8 +76,10 @@ ALLOWED = [
     ("an infinity, also one on the way, may become NaN where sums and products are regrouped (rewrites/CLASSES.md)",
      lambda result, model, feeds, why: "inf became nan" in why or
      "became nan" in why and any(is_float(v) and np.isinf(v).any() for v in feeds.values())),
+    ("ONNX does not say which whole number NaN is cast to",
+     lambda result, model, feeds, why: "nan" in str(feeds) and "." not in why.split(":")[-1].split(",")[0] and made_by(model, why, "Cast")),
     ("kernels of the back-end cpu sum in float32, whose partial sums may overflow; the reference sums in float64",
-     lambda result, model, feeds, why: result == f"EXECUTED DIFFERENTLY BY {flags.backend.upper()} ALONE" and "e+3" in why and
+     lambda result, model, feeds, why: re.fullmatch("EXECUTED DIFFERENTLY BY .* ALONE", result) and "e+3" in why and
      "became inf" in why.replace("-inf", "inf")),
 ]
 
@@ -101,15 +103,24 @@ class BatchNormalization(OpRun):
         return ((x - mean) / np.sqrt(var + np.asarray(epsilon, x.dtype)) * scale + bias,)
 
 
-def softmax_of_matrix(x, axis):
-    rows = x.reshape(int(np.prod(x.shape[:axis])) if axis else 1, -1)
-    return (np.exp(rows - rows.max(1, keepdims=True)) if rows.size else rows), x.shape
+def rows_of(op, x):
+    """The matrix whose rows are the axes from the attribute on; the evaluator fills absent ones with today's default."""
+    axis = next((a.i for a in op.onnx_node.attribute if a.name == "axis"), 1)
+    return x.reshape(int(np.prod(x.shape[:axis])) if axis else 1, -1)
 
 
 class Softmax(OpRun):
     def _run(self, x, axis=None):
-        exps, shape = softmax_of_matrix(x, 1 if axis is None else axis)
-        return ((exps / exps.sum(1, keepdims=True)).reshape(shape).astype(x.dtype),)
+        rows = rows_of(self, x)
+        exps = np.exp(rows - rows.max(1, keepdims=True)) if rows.size else rows
+        return ((exps / exps.sum(1, keepdims=True)).reshape(x.shape).astype(x.dtype),)
+
+
+class Hardmax(OpRun):
+    def _run(self, x, axis=None):
+        rows = rows_of(self, x)
+        largest = rows.argmax(1)[:, None] if rows.size else 0
+        return ((np.arange(rows.shape[1]) == largest).astype(x.dtype).reshape(x.shape),)
 
 
 class LogSoftmax(Softmax):
@@ -120,7 +131,7 @@ class LogSoftmax(Softmax):
 def in_evaluator(model, feeds):
     wanted = {i.name for i in model.graph.input}
     opset = max(o.version for o in model.opset_import if o.domain == "")
-    ours = [BatchNormalization] * (opset < 14) + [Softmax, LogSoftmax] * (opset < 13)
+    ours = [BatchNormalization] * (opset < 14) + [Hardmax, Softmax, LogSoftmax] * (opset < 13)
     found = ReferenceEvaluator(model, new_ops=ours).run(None, {k: v for k, v in feeds.items() if k in wanted})
     declared = [helper.tensor_dtype_to_np_dtype(o.type.tensor_type.elem_type) for o in model.graph.output]
     return [np.asarray(v).astype(d) for v, d in zip(found, declared)]  # ReduceSumSquare makes int64 of int32
