@@ -43,7 +43,8 @@ typedef struct eg_onnx_import_options {
   bool fixes_defaults; // inputs with a default value are weights of that value
   // Of an import at sizes on trial (pcg/onnx/onnx_open.c): digests of the constants that
   // nodes of the file make, by name; the names of those whose digest was another one
-  // before; names of constants that stay nodes. NULL: none.
+  // before (1: and their number of elements, 0: only what they hold); names of constants
+  // that stay nodes. NULL: none.
   struct eg_strmap *constants, *out_differing;
   const struct eg_strmap *kept_open;
   // Of an import with another batch than the file's (pcg/onnx/onnx_open.c): the graph

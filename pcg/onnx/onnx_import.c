@@ -245,7 +245,8 @@ static egraph_status import_operator(const eg_onnx_call *call) {
   uint32_t nodes = eg_graph_node_count(r->graph);
   bool known = is_typed(call);
   egraph_status status = EGRAPH_E_UNSUPPORTED;
-  if (known && eg_onnx_is_standard(domain) && is_as_known(call))
+  if (known && eg_onnx_is_standard(domain) && is_as_known(call) &&
+      !eg_onnx_decides_by_size(call))
     status = eg_onnx_import_node(call);
   if (known && strcmp(domain, EG_ONNX_DOMAIN) == 0)
     status = eg_onnx_import_own(call, NULL);
@@ -429,22 +430,39 @@ static egraph_status prune(eg_onnx_reader *r) {
   return EGRAPH_OK;
 }
 
-/// Compares what nodes of the file have made that is known with the trials before.
+static egraph_status note_constant(const eg_onnx_import_options *o,
+                                   const eg_onnx_tensor *tensor, eg_text *key) {
+  uint32_t before, elements, grows = 0;
+  uint32_t now = (uint32_t)(eg_type_elements(&tensor->type) & INT32_MAX);
+  uint64_t digest = eg_hash_bytes(0, tensor->type.dims, sizeof tensor->type.dims);
+  digest = eg_hash_bytes(digest + tensor->type.rank, eg_buffer_data(tensor->data),
+                         eg_buffer_size(tensor->data));
+  eg_text_clear(key);
+  EG_TRY(eg_text_printf(key, "%s\nelements", tensor->name));
+  if (!eg_strmap_find(o->constants, tensor->name, &before)) {
+    EG_TRY(eg_strmap_put(o->constants, eg_text_of(key), now));
+    return eg_strmap_put(o->constants, tensor->name, (uint32_t)digest);
+  }
+  if (before == (uint32_t)digest) return EGRAPH_OK;
+  if (eg_strmap_find(o->constants, eg_text_of(key), &elements)) grows = elements != now;
+  return eg_strmap_put(o->out_differing, tensor->name, grows);
+}
+
+/// Compares what nodes of the file have made that is known with the trials before: what
+/// differs, and whether its number of elements does.
 static egraph_status note_constants(const eg_onnx_reader *r) {
   const eg_onnx_import_options *o = &r->options;
-  for (size_t i = 0; o->constants != NULL && i < r->tensors.len; i++) {
+  eg_text key;
+  egraph_status status = EGRAPH_OK;
+  if (o->constants == NULL) return EGRAPH_OK;
+  eg_text_init(&key, r->alloc);
+  for (size_t i = 0; status == EGRAPH_OK && i < r->tensors.len; i++) {
     const eg_onnx_tensor *tensor = &r->tensors.data[i];
-    uint32_t before;
-    if (tensor->data == NULL || tensor->producer == UINT32_MAX) continue;
-    uint64_t digest = eg_hash_bytes(0, tensor->type.dims, sizeof tensor->type.dims);
-    digest = eg_hash_bytes(digest + tensor->type.rank, eg_buffer_data(tensor->data),
-                           eg_buffer_size(tensor->data));
-    if (!eg_strmap_find(o->constants, tensor->name, &before))
-      EG_TRY(eg_strmap_put(o->constants, tensor->name, (uint32_t)digest));
-    else if (before != (uint32_t)digest)
-      EG_TRY(eg_strmap_put(o->out_differing, tensor->name, 0));
+    if (tensor->data != NULL && tensor->producer != UINT32_MAX)
+      status = note_constant(o, tensor, &key);
   }
-  return EGRAPH_OK;
+  eg_text_deinit(&key);
+  return status;
 }
 
 static egraph_status import_model(eg_onnx_reader *r) {

@@ -21,39 +21,7 @@ static egraph_status emit_chain(const eg_onnx_call *call, eg_op op, eg_onnx_ref 
   return EGRAPH_OK;
 }
 
-/// Of known integers, one that is the bound of no size that a dimension can have.
-static bool bounds_nothing(eg_op op, const eg_onnx_tensor *tensor) {
-  eg_tensor view = {.type = tensor->type, // only read through
-                    .data = (void *)(uintptr_t)eg_buffer_data(tensor->data)};
-  for (int64_t i = 0; i < eg_type_elements(&tensor->type); i++) {
-    int64_t value = eg_tensor_get_int(&view, i);
-    if (op == EG_OP_MAX ? value > 1 : value < INT32_MAX) return false;
-  }
-  return true;
-}
-
-/// Whether the least or greatest is taken of what differs from trial to trial, and of
-/// bounds: what all trials take need not be taken at every size.
-static bool is_bound_of_size(const eg_onnx_call *call) {
-  const eg_strmap *open = call->reader->options.kept_open;
-  bool is_open = false, is_bounded = false;
-  uint32_t ignored;
-  if (open == NULL || (call->op != EG_OP_MIN && call->op != EG_OP_MAX)) return false;
-  for (uint32_t i = 0; i < call->input_count; i++) {
-    const eg_onnx_tensor *tensor =
-        eg_onnx_tensor_at(call->reader, eg_onnx_input(call, i));
-    if (tensor->data == NULL || eg_dtype_is_float(tensor->type.dtype)) return false;
-    if (eg_strmap_find(open, tensor->name, &ignored))
-      is_bounded = is_bounded || is_open, is_open = true;
-    else
-      is_bounded = is_bounded || !bounds_nothing(call->op, tensor);
-  }
-  return is_open && is_bounded;
-}
-
 egraph_status eg_onnx_import_chain(const eg_onnx_call *call) {
-  if (is_bound_of_size(call))
-    return eg_onnx_decline("sizes are bounded, by others at other sizes");
   return emit_chain(call, call->op, eg_onnx_output(call, 0));
 }
 

@@ -384,6 +384,58 @@ static void bounds_of_sizes_are_kept(void **state) {
   (void)remove(path);
 }
 
+/// y: elements of x up to what the operator makes of n and a number; up to 5 or n, where
+/// that is a truth.
+static void build_decision(const char *op, int64_t number, bool is_truth) {
+  onnx_kit kit;
+  kit_begin(&kit, 13);
+  symbol(&kit, kit_input(&kit, "x", "float32[2,3]"), 0, "n");
+  (void)kit_weight(&kit, "zero", "int64[1]", (const int64_t[]){0});
+  (void)kit_weight(&kit, "five", "int64[1]", (const int64_t[]){5});
+  (void)kit_weight(&kit, "number", "int64[1]", &number);
+  (void)kit_weight(&kit, "clipped", "int64[]", &number);
+  (void)kit_node(&kit, "Shape", "x", "s");
+  (void)kit_node(&kit, "Gather", "s,zero", "n");
+  bool is_clip = strcmp(op, "Clip") == 0;
+  (void)kit_node(&kit, op, is_clip ? "n,,clipped" : "n,number", "made");
+  if (is_truth) (void)kit_node(&kit, "Where", "made,five,n", "end");
+  (void)kit_node(&kit, "Slice", is_truth ? "x,zero,end" : "x,zero,made", "part");
+  (void)kit_node(&kit, "Relu", "part", "y");
+  kit_output(&kit, "y");
+  write_kit(&kit);
+}
+
+/// What a size and a number decide at all trials is decided anew at every size; sizes are
+/// never negative, so that exporters' comparisons with -1 decide nothing.
+static void decisions_by_size_are_kept(void **state) {
+  (void)state;
+  static const struct {
+    const char *op;
+    int64_t number;
+    bool is_truth, is_kept;
+    int64_t at_200, at_7;
+  } cases[] = {
+      {"Greater", 50, true, true, 5, 7},  {"Less", 50, true, true, 200, 5},
+      {"Equal", 200, true, true, 5, 7},   {"LessOrEqual", 7, true, true, 200, 5},
+      {"Equal", -1, true, false, 200, 7}, {"LessOrEqual", 0, true, false, 200, 7},
+      {"Mod", 64, false, true, 8, 7},     {"Div", 16, false, true, 12, 0},
+      {"Clip", 100, false, true, 100, 7}, {"Clip", INT64_MAX, false, false, 200, 7},
+      {"Add", -1, false, false, 199, 6},  {"GreaterOrEqual", 100, true, true, 5, 7}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    uint32_t rank;
+    egraph_result *result;
+    build_decision(cases[i].op, cases[i].number, cases[i].is_truth);
+    egraph_graph *graph = load(NULL);
+    assert_int_equal(egraph_graph_info_of(graph).opaque_nodes != 0, cases[i].is_kept);
+    assert_ok(egraph_graph_save(optimized(graph, &result), path));
+    egraph_result_destroy(result);
+    egraph_graph_destroy(graph);
+    assert_int_equal(length_at(200, &rank), cases[i].at_200);
+    assert_int_equal(length_at(7, &rank), cases[i].at_7);
+  }
+  (void)remove(path);
+}
+
 /// The name of a dimension is a constant of the model, too: other sizes are tried.
 static void sizes_that_are_constants_are_not_taken(void **state) {
   (void)state;
@@ -547,6 +599,7 @@ int main(void) {
       cmocka_unit_test(slices_hold_at_every_size),
       cmocka_unit_test(open_dimensions_may_be_squeezed),
       cmocka_unit_test(bounds_of_sizes_are_kept),
+      cmocka_unit_test(decisions_by_size_are_kept),
       cmocka_unit_test(sizes_that_are_constants_are_not_taken),
       cmocka_unit_test(examples_are_taken),
       cmocka_unit_test(constant_shapes_follow_the_batch),
