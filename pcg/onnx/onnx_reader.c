@@ -204,14 +204,28 @@ static egraph_status gather_operand_types(emission *e) {
   return EGRAPH_OK;
 }
 
+static bool is_of_file(const eg_onnx_tensor *tensor) {
+  return tensor->producer == UINT32_MAX && tensor->name[0] != '\0';
+}
+
+/// Whether a node of the file reads nothing but the file's tensors, so that no size of an
+/// open dimension is in what it computes.
+static bool reads_file_alone(const eg_onnx_call *call) {
+  bool is_alone = call->input_count != 0;
+  for (uint32_t i = 0; i < call->input_count; i++)
+    is_alone = is_alone && (is_none(call->inputs[i]) ||
+                            is_of_file(eg_onnx_tensor_at(call->reader, call->inputs[i])));
+  return is_alone;
+}
+
 /// With sizes on trial, all that is computed from them must be known at every size, or at
 /// none; the limit is of what the file has.
 static bool is_foldable_on_trial(const emission *e) {
   enum { MAX_ELEMENTS = 1 << 24 };
   for (uint32_t i = 0; i < e->count; i++) {
     const eg_onnx_tensor *tensor = eg_onnx_tensor_at(e->call->reader, e->operands[i]);
-    bool is_of_file = tensor->producer == UINT32_MAX && tensor->name[0] != '\0';
-    if (tensor->data == NULL || (is_of_file && !is_small(&tensor->type))) return false;
+    if (tensor->data == NULL || (is_of_file(tensor) && !is_small(&tensor->type)))
+      return false;
   }
   for (uint32_t i = 0; i < e->result_count; i++)
     if (eg_type_elements(&e->result_types[i]) > MAX_ELEMENTS) return false;
@@ -220,7 +234,8 @@ static bool is_foldable_on_trial(const emission *e) {
 
 // Fills are folded when they are integers: shapes, indices.
 static bool is_foldable(const emission *e) {
-  if (eg_onnx_is_trial(e->call->reader)) return is_foldable_on_trial(e);
+  if (eg_onnx_is_trial(e->call->reader) && !reads_file_alone(e->call))
+    return is_foldable_on_trial(e);
   for (uint32_t i = 0; i < e->count; i++)
     if (eg_onnx_tensor_at(e->call->reader, e->operands[i])->data == NULL ||
         !is_small(&e->operand_types[i]))

@@ -436,6 +436,30 @@ static void decisions_by_size_are_kept(void **state) {
   (void)remove(path);
 }
 
+/// A plan made at one size names the weights of the model that is read at any: both
+/// readings keep the same ones. Of 160 bytes 160 float32 are made, which is too many.
+static void weights_are_the_same_as_at_a_size(void **state) {
+  (void)state;
+  static const char bytes[160] = "weights";
+  onnx_kit kit;
+  kit_begin(&kit, 13);
+  symbol(&kit, kit_input(&kit, "x", "float32[2,16]"), 0, "n");
+  (void)kit_weight(&kit, "w", "int8[16,10]", bytes);
+  (void)kit_weight(&kit, "scale", "float32[]", (const float[]){0.5F});
+  (void)kit_node(&kit, "DequantizeLinear", "w,scale", "weight");
+  (void)kit_node(&kit, "MatMul", "x,weight", "y");
+  kit_output(&kit, "y");
+  write_kit(&kit);
+  egraph_graph *open = load(NULL);
+  egraph_graph *at_3 =
+      load(&(egraph_load_options){.size = sizeof(egraph_load_options), .batch = 3});
+  assert_int_equal(egraph_graph_info_of(open).nodes, 2);
+  assert_int_equal(egraph_graph_info_of(at_3).nodes, 2);
+  egraph_graph_destroy(open);
+  egraph_graph_destroy(at_3);
+  (void)remove(path);
+}
+
 /// The name of a dimension is a constant of the model, too: other sizes are tried.
 static void sizes_that_are_constants_are_not_taken(void **state) {
   (void)state;
@@ -600,6 +624,7 @@ int main(void) {
       cmocka_unit_test(open_dimensions_may_be_squeezed),
       cmocka_unit_test(bounds_of_sizes_are_kept),
       cmocka_unit_test(decisions_by_size_are_kept),
+      cmocka_unit_test(weights_are_the_same_as_at_a_size),
       cmocka_unit_test(sizes_that_are_constants_are_not_taken),
       cmocka_unit_test(examples_are_taken),
       cmocka_unit_test(constant_shapes_follow_the_batch),
