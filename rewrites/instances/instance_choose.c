@@ -77,6 +77,7 @@ static rank_range ranks_of_first(const eg_verify_choice *choice) {
   if (range.high > choice->max_rank[0]) range.high = choice->max_rank[0];
   uint32_t most = EG_VERIFY_FRESH_RANK; // but where more is asked for
   if (choice->min_rank[0] > most) most = choice->min_rank[0];
+  if (range.low > most && range.low <= EGRAPH_MAX_RANK) most = range.low;
   if (range.high > most) range.high = most;
   if (range.low > range.high) range.low = range.high;
   return range;
@@ -114,6 +115,9 @@ static eg_type random_type(eg_verify_choice *choice, egraph_dtype dtype,
   type.rank = range.low + eg_verify_below(choice, range.high - range.low + 1);
   int64_t elements, most = type.rank > 6 ? FEW_ELEMENTS : MAX_ELEMENTS;
   if (choice->dim_count > 0 || choice->is_roomy) most = LARGE_ELEMENTS;
+  for (uint32_t i = 0; choice->same_dim > 0 && i < type.rank; i++)
+    type.dims[i] = choice->same_dim;
+  if (choice->same_dim > 0) return type;
   do {
     elements = 1;
     for (uint32_t i = 0; i < type.rank; i++)

@@ -51,6 +51,8 @@ typedef struct eg_verify_choice {
   bool is_grouped;     // channels have divisors
   int64_t dims[8];     // of which dimensions are half of the time
   uint32_t dim_count;
+  uint32_t rank;    // of fresh operands, where they may have it; 0: any
+  int64_t same_dim; // of all dimensions of a fresh operand 0; 0: any
   int64_t channels; // of an image; 0: any
   int64_t few;      // of filters and indices, whose number is small; 0: any small one
   int64_t kernel[EGRAPH_MAX_RANK]; // of a fresh weight; 0: any

@@ -6,8 +6,10 @@
 #include <math.h>
 #include <string.h>
 
+#include "rewrites/instances/instance_axes.h"
 #include "rewrites/instances/instance_named.h"
 #include "rewrites/instances/instance_operands.h"
+#include "rewrites/instances/instance_ways.h"
 
 typedef struct class_test class_test;
 
@@ -267,38 +269,38 @@ static void put_group(const eg_instance_class *row, eg_verify_choice *choice,
 
 // ---- permutations -----------------------------------------------------------------
 
-enum { PERM_NONE, PERM_SWAP, PERM_CYCLE };
-
-static int kind_of_perm(eg_ints perm) {
-  bool is_none = true, is_swap = true;
-  for (uint32_t i = 0; i < perm.len; i++) {
-    int64_t to = perm.data[i];
-    is_none = is_none && to == i;
-    is_swap = is_swap && to >= 0 && to < perm.len && perm.data[to] == i;
-  }
-  return is_none ? PERM_NONE : is_swap ? PERM_SWAP : PERM_CYCLE;
-}
-
 static bool holds_permutation(const eg_instance_class *row, const eg_instance_node *node,
                               const eg_attr *attr) {
   (void)node;
-  return kind_of_perm(attr->ints) == (int)row->low;
+  return attr->ints.len >= row->high && eg_perm_is((eg_perm_kind)row->low, attr->ints);
 }
 
 static void put_permutation(const eg_instance_class *row, eg_verify_choice *choice,
                             eg_attr *attr) {
-  uint32_t rank = choice->types[0].rank, shift = rank > 0 ? rank - 1 : 0;
-  int64_t *perm = eg_verify_list(choice, rank);
-  if (rank > 2) shift = 1 + eg_verify_below(choice, rank - 1);
-  for (uint32_t i = 0; i < rank; i++)
-    perm[i] = (int)row->low == PERM_CYCLE ? (i + shift) % rank : i;
-  if ((int)row->low == PERM_SWAP && rank > 1) {
-    uint32_t a = eg_verify_below(choice, rank);
-    uint32_t b = (a + 1 + eg_verify_below(choice, rank - 1)) % rank;
-    perm[a] = b;
-    perm[b] = a;
-  }
-  attr->ints = (eg_ints){.data = perm, .len = rank};
+  attr->ints = eg_perm_draw((eg_perm_kind)row->low, choice);
+}
+
+/// One axis, or a list of them.
+static eg_ints axes_of(const eg_attr *attr) {
+  return attr->kind == EG_ATTR_INTS ? attr->ints : (eg_ints){.data = &attr->i, .len = 1};
+}
+
+static bool holds_axes(const eg_instance_class *row, const eg_instance_node *node,
+                       const eg_attr *attr) {
+  uint32_t rank = node->types[0].rank;
+  return rank >= row->high && eg_axes_are((eg_axis_kind)row->low, axes_of(attr), rank);
+}
+
+/// Axes that are removed or put in depend on the sizes.
+static void put_axes(const eg_instance_class *row, eg_verify_choice *choice,
+                     eg_attr *attr) {
+  uint32_t rank = choice->types[0].rank;
+  if (choice->op == EG_OP_SQUEEZE || choice->op == EG_OP_UNSQUEEZE) return;
+  eg_ints axes = eg_axes_draw((eg_axis_kind)row->low, rank, choice);
+  if (attr->kind == EG_ATTR_INTS)
+    attr->ints = axes;
+  else
+    attr->i = axes.data[0] - (eg_verify_chance(choice, 50) ? (int64_t)rank : 0);
 }
 
 // ---- shapes -----------------------------------------------------------------------
@@ -439,6 +441,7 @@ static const class_test test_BESIDE_IMAGE = {holds_beside_image, put_beside_imag
 static const class_test test_UNEVEN = {holds_uneven, put_uneven};
 static const class_test test_GROUP = {holds_group, put_group};
 static const class_test test_PERMUTATION = {holds_permutation, put_permutation};
+static const class_test test_AXES = {holds_axes, put_axes};
 static const class_test test_SAME_SIZES = {holds_same_sizes, put_same_sizes};
 static const class_test test_SIZES = {holds_sizes, put_sizes};
 static const class_test test_MORE_DIMS = {holds_more_dims, put_more_dims};
@@ -596,7 +599,7 @@ egraph_status eg_instance_aims_of(const eg_rule *rule, eg_instance_aims *out) {
     if (!rule->terms[i].is_var) EG_TRY(add_term(rule, i, out));
   for (uint32_t i = 0; i < rule->var_count; i++)
     if (is_leaf(&rule->vars[i])) EG_TRY(add_var(i, out));
-  return EGRAPH_OK;
+  return eg_instance_ways_of(rule, out);
 }
 
 /// One number of a list is enough.
@@ -631,6 +634,14 @@ uint32_t eg_instance_rank(const eg_instance_aim *aim, eg_verify_choice *choice) 
   return (uint32_t)whole_between(aim->row, choice);
 }
 
+static bool is_of_many_dims(const eg_instance_aim *aim) {
+  return aim->subject == EG_INSTANCE_ATTR &&
+         (aim->row->test == &test_PERMUTATION || aim->row->test == &test_AXES) &&
+         aim->row->high > 0;
+}
+
+bool eg_instance_is_fine(const eg_instance_aim *aim) { return is_of_many_dims(aim); }
+
 bool eg_instance_is_large(const eg_instance_aim *aim) {
   return (aim->subject == EG_INSTANCE_DIMS && aim->row->low > 100) ||
          (aim->subject == EG_INSTANCE_RANK && aim->row->low > 6);
@@ -642,6 +653,7 @@ egraph_status eg_instance_aim_print(eg_text *text, const eg_rule *rule,
     return eg_text_append(text, eg_dtype_name((egraph_dtype)aim->value));
   if (aim->subject == EG_INSTANCE_DIMS || aim->subject == EG_INSTANCE_RANK)
     return eg_text_printf(text, "%s of %s", aim->row->words, rule->vars[aim->var].name);
+  if (aim->subject == EG_INSTANCE_WAY) return eg_way_print(text, rule, aim);
   static const char *const sides[] = {"below", "at", "above"};
   if (aim->subject == EG_INSTANCE_NAMED)
     return eg_text_printf(text, "%s %s %g",
@@ -688,7 +700,16 @@ static void prepare_operands(const eg_instance_class *row, eg_verify_choice *cho
   if (row->high > 0) choice->dims[choice->dim_count++] = 0;
 }
 
+/// Equal dimensions half of the time, so that data alone tell which one is where.
+static void prepare_many_dims(uint32_t least, eg_verify_choice *choice) {
+  choice->rank = least + eg_verify_below(choice, 3);
+  if (eg_verify_chance(choice, 50)) choice->same_dim = 2;
+}
+
 void eg_instance_prepare(const eg_instance_aim *aim, eg_verify_choice *choice) {
+  if (is_of_many_dims(aim)) prepare_many_dims((uint32_t)aim->row->high, choice);
+  if (aim->subject == EG_INSTANCE_WAY && aim->rank > 0 && eg_verify_chance(choice, 75))
+    choice->rank = eg_rank_beside(aim->rank, choice);
   if (aim->subject == EG_INSTANCE_NAMED) eg_named_prepare(aim->number, choice);
   if (aim->subject == EG_INSTANCE_DIMS) prepare_dims(aim->row, choice);
   if (aim->subject == EG_INSTANCE_OPERANDS) prepare_operands(aim->row, choice);

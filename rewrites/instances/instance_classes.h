@@ -14,6 +14,7 @@ typedef enum eg_instance_subject {
   EG_INSTANCE_DIMS,
   EG_INSTANCE_RANK,
   EG_INSTANCE_VALUE, // of a symbol or type attribute: no row
+  EG_INSTANCE_WAY,   // that an expression goes (instance_ways.h): no row
   EG_INSTANCE_NAMED, // a number of an attribute beside one that the rule names: no row
   EG_INSTANCE_DTYPE  // of operands: no row
 } eg_instance_subject;
@@ -23,11 +24,12 @@ typedef struct eg_instance_class eg_instance_class; // a row
 /// A class that instances of one rule may be in.
 typedef struct eg_instance_aim {
   eg_instance_subject subject;
-  const eg_instance_class *row; // NULL for VALUE, NAMED and DTYPE
+  const eg_instance_class *row; // NULL for VALUE, WAY, NAMED and DTYPE
   uint32_t term;                // ATTR, KERNEL, OPERANDS, VALUE, NAMED: of the pattern
   uint16_t slot;                // ATTR, VALUE, NAMED
   uint32_t var;                 // DIMS, RANK
-  int64_t value;                // VALUE, DTYPE; NAMED: -1 below, 0 at, 1 above
+  uint32_t expr, rank;          // WAY: the call, and the rank that it asks for or 0
+  int64_t value;                // VALUE, DTYPE; NAMED, WAY: -1 below, 0 at, 1 above
   double number;                // NAMED
 } eg_instance_aim;
 EG_VEC_DEFINE(eg_instance_aims, eg_instance_aim);
@@ -48,6 +50,8 @@ bool eg_instance_node_is_in(const eg_instance_aim *aim, const eg_instance_node *
 bool eg_instance_type_is_in(const eg_instance_aim *aim, const eg_type *type);
 /// DIMS, RANK: whether its instances are many times as large as others.
 bool eg_instance_is_large(const eg_instance_aim *aim);
+/// ATTR: whether some instances of it are enough, because other classes have many.
+bool eg_instance_is_fine(const eg_instance_aim *aim);
 /// Appends "stride 3 of max-pool" or "rank 2 of ?x".
 egraph_status eg_instance_aim_print(eg_text *text, const eg_rule *rule,
                                     const eg_instance_aim *aim);

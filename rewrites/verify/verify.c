@@ -23,7 +23,7 @@ typedef struct effort {
   uint32_t instances, draws;
 } effort;
 static const effort thorough_of_attributes = {80, 240}, thorough_of_dims = {24, 96},
-                    thorough = {8, 64}, loading = {1, 3}, thorough_of_large = {12, 48},
+                    thorough = {8, 64}, loading = {1, 3}, thorough_of_fine = {12, 48}, thorough_of_large = {12, 48},
                     thorough_of_ranks = {12, 48}, thorough_of_operands = {48, 240};
 // Draws after which a class is given up: of operands that depend on each other, later.
 enum { HOPELESS = 24, HOPELESS_OPERANDS = 160 };
@@ -329,6 +329,7 @@ static egraph_status verify_classes(verification *run) {
     bool is_operands = row->aim.subject == EG_INSTANCE_OPERANDS;
     bool is_named = row->aim.subject == EG_INSTANCE_NAMED;
     effort most = run->options.is_loading ? loading
+                  : is_attribute && eg_instance_is_fine(&row->aim) ? thorough_of_fine
                   : is_attribute          ? thorough_of_attributes
                   : eg_instance_is_large(&row->aim)
                       ? is_dims ? thorough_of_large : thorough_of_ranks
