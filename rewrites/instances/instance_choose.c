@@ -8,7 +8,7 @@
 
 // ---- operand types -----------------------------------------------------------
 
-enum { EG_VERIFY_FRESH_RANK = 5 }; // at most
+enum { EG_VERIFY_FRESH_RANK = 5, FEW_PARTS = 4 }; // at most
 
 typedef struct rank_range {
   uint32_t low, high;
@@ -352,7 +352,7 @@ static eg_type concat_operand(eg_verify_choice *choice, const eg_type *like) {
   int64_t axis = flag(choice, "axis");
   if (axis < 0) axis += type.rank;
   if (axis < 0 || axis >= (int64_t)type.rank) return type;
-  if (eg_verify_chance(choice, 65)) type.dims[axis] = eg_verify_dim(choice);
+  if (!choice->are_parts_alike && eg_verify_chance(choice, 65)) type.dims[axis] = eg_verify_dim(choice);
   return type;
 }
 
@@ -584,11 +584,15 @@ eg_attr *eg_verify_missing(eg_verify_choice *choice, const char *name) {
   return &choice->slots[slot];
 }
 
-/// Before operands: those of one term that change follow each other.
+/// Before operands: those of one term that change follow each other, and sometimes none
+/// does.
 static void choose_part_size(eg_verify_choice *choice) {
   bool is_part = false;
   for (uint32_t i = 0; i < choice->count; i++)
     is_part = is_part || choice->like[i] != NULL;
+  uint32_t percent = choice->count > FEW_PARTS ? 50 : 15; // chance alone makes few alike
+  choice->are_parts_alike =
+      choice->op == EG_OP_CONCAT && eg_verify_chance(choice, percent);
   choice->part_size = is_part && eg_verify_chance(choice, 60) ? eg_verify_dim(choice) : 0;
 }
 

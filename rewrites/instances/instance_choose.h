@@ -7,7 +7,7 @@
 #include "base/hash.h"
 #include "rewrites/saturation/rule_build.h"
 
-enum { EG_VERIFY_INTS = 1 << 12, EG_VERIFY_FLOATS = 1 << 9, EG_VERIFY_MAX_OPERANDS = 8 };
+enum { EG_VERIFY_INTS = 1 << 12, EG_VERIFY_FLOATS = 1 << 9, EG_VERIFY_MAX_OPERANDS = 64 };
 
 /// Room for the lists of one draw.
 typedef struct eg_verify_lists {
@@ -36,7 +36,8 @@ typedef struct eg_verify_choice {
   const eg_type *like[EG_VERIFY_MAX_OPERANDS];
   const eg_type *wanted[EG_VERIFY_MAX_OPERANDS]; // of a fresh operand, or NULL: any
   uint32_t part_axis;
-  int64_t part_size; // 0: the same
+  int64_t part_size;    // 0: the same
+  bool are_parts_alike; // operands of a concatenation have one size
   // What the draw is steered to; zeros steer nowhere.
   const struct eg_instance_aim *aim; // of this term, or NULL
   // Puts an attribute into the class; called before and after operand 0 is chosen.

@@ -303,6 +303,37 @@ static void put_axes(const eg_instance_class *row, eg_verify_choice *choice,
     attr->i = axes.data[0] - (eg_verify_chance(choice, 50) ? (int64_t)rank : 0);
 }
 
+static bool is_reduced(eg_ints axes, uint32_t rank, uint32_t dim) {
+  for (uint32_t i = 0; i < axes.len; i++)
+    if (axes.data[i] == dim || axes.data[i] + rank == dim) return true;
+  return false;
+}
+
+/// Every result is of no element.
+static bool holds_empty_axes(const eg_instance_class *row, const eg_instance_node *node,
+                             const eg_attr *attr) {
+  (void)row;
+  const eg_type *x = &node->types[0];
+  bool is_empty = false, has_result = true;
+  for (uint32_t i = 0; i < x->rank; i++) {
+    bool is_one = is_reduced(axes_of(attr), x->rank, i);
+    is_empty = is_empty || (x->dims[i] == 0 && is_one);
+    has_result = has_result && (x->dims[i] != 0 || is_one);
+  }
+  return is_empty && has_result;
+}
+
+static void put_empty_axes(const eg_instance_class *row, eg_verify_choice *choice,
+                           eg_attr *attr) {
+  (void)row;
+  const eg_type *x = &choice->types[0];
+  int64_t *axes = eg_verify_list(choice, x->rank + 1);
+  uint32_t len = 0;
+  for (uint32_t i = 0; i < x->rank; i++)
+    if (x->dims[i] == 0 || eg_verify_chance(choice, 20)) axes[len++] = i;
+  if (len > 0) attr->ints = (eg_ints){.data = axes, .len = len};
+}
+
 // ---- shapes -----------------------------------------------------------------------
 
 static bool holds_same_sizes(const eg_instance_class *row, const eg_instance_node *node,
@@ -442,6 +473,7 @@ static const class_test test_UNEVEN = {holds_uneven, put_uneven};
 static const class_test test_GROUP = {holds_group, put_group};
 static const class_test test_PERMUTATION = {holds_permutation, put_permutation};
 static const class_test test_AXES = {holds_axes, put_axes};
+static const class_test test_EMPTY_AXES = {holds_empty_axes, put_empty_axes};
 static const class_test test_SAME_SIZES = {holds_same_sizes, put_same_sizes};
 static const class_test test_SIZES = {holds_sizes, put_sizes};
 static const class_test test_MORE_DIMS = {holds_more_dims, put_more_dims};
@@ -642,6 +674,13 @@ static bool is_of_many_dims(const eg_instance_aim *aim) {
 
 bool eg_instance_is_fine(const eg_instance_aim *aim) { return is_of_many_dims(aim); }
 
+bool eg_instance_is_empty(const eg_instance_aim *aim) {
+  if (aim->row == NULL) return false;
+  return aim->row->test == &test_EMPTY_AXES ||
+         (aim->subject == EG_INSTANCE_DIMS && aim->row->high < 1) ||
+         (aim->subject == EG_INSTANCE_OPERANDS && aim->row->high > 0);
+}
+
 bool eg_instance_is_large(const eg_instance_aim *aim) {
   return (aim->subject == EG_INSTANCE_DIMS && aim->row->low > 100) ||
          (aim->subject == EG_INSTANCE_RANK && aim->row->low > 6);
@@ -711,6 +750,10 @@ void eg_instance_prepare(const eg_instance_aim *aim, eg_verify_choice *choice) {
   if (aim->subject == EG_INSTANCE_WAY && aim->rank > 0 && eg_verify_chance(choice, 75))
     choice->rank = eg_rank_beside(aim->rank, choice);
   if (aim->subject == EG_INSTANCE_NAMED) eg_named_prepare(aim->number, choice);
+  if (aim->subject == EG_INSTANCE_ATTR && aim->row->test == &test_EMPTY_AXES) {
+    choice->dims[choice->dim_count++] = 0;
+    choice->dims[choice->dim_count++] = 2;
+  }
   if (aim->subject == EG_INSTANCE_DIMS) prepare_dims(aim->row, choice);
   if (aim->subject == EG_INSTANCE_OPERANDS) prepare_operands(aim->row, choice);
   bool is_window = aim->subject == EG_INSTANCE_KERNEL;

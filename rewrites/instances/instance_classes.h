@@ -50,6 +50,8 @@ bool eg_instance_node_is_in(const eg_instance_aim *aim, const eg_instance_node *
 bool eg_instance_type_is_in(const eg_instance_aim *aim, const eg_type *type);
 /// DIMS, RANK: whether its instances are many times as large as others.
 bool eg_instance_is_large(const eg_instance_aim *aim);
+/// Whether it is of operands without elements, which differ between element types.
+bool eg_instance_is_empty(const eg_instance_aim *aim);
 /// ATTR: whether some instances of it are enough, because other classes have many.
 bool eg_instance_is_fine(const eg_instance_aim *aim);
 /// Appends "stride 3 of max-pool" or "rank 2 of ?x".

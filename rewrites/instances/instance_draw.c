@@ -297,6 +297,7 @@ static void set_known_types(eg_verify_draws *draws, const eg_rule_term *term) {
     const eg_rule_term *child = &draws->rule->terms[term->children[i]];
     bool fresh = child->is_var && !eg_verify_is_bound(draws, child->var);
     choice->type_set[i] = !fresh;
+    choice->fit_aim[i] = NULL;
     choice->like[i] = fresh ? part_beside(draws, child->var) : NULL;
     choice->wanted[i] = fresh ? operand_of_layer(draws, child->var) : NULL;
     choice->min_rank[i] = fresh ? draws->hints.vars[child->var].min_rank : 0;
@@ -588,6 +589,7 @@ static bool try_variable(eg_verify_draws *draws, uint32_t index) {
   choice->model = draw_model(draws);
   choice->count = 1;
   choice->type_set[0] = false;
+  choice->fit_aim[0] = NULL;
   choice->like[0] = choice->wanted[0] = NULL;
   choice->min_rank[0] = draws->hints.vars[var].min_rank;
   choice->max_rank[0] = draws->hints.vars[var].max_rank;
@@ -620,6 +622,8 @@ static egraph_dtype draw_dtype(eg_verify_draws *draws) {
   const eg_instance_aim *aim = draws->aim;
   if (aim != NULL && aim->subject == EG_INSTANCE_DTYPE) return (egraph_dtype)aim->value;
   uint32_t kind = (uint32_t)eg_rng_below(&draws->rng, 100);
+  bool is_empty = aim != NULL && eg_instance_is_empty(aim); // nothing is rounded
+  if (is_empty) kind = 100;
   if (kind < 50) return EGRAPH_FLOAT64;
   if (kind < 64) return EGRAPH_FLOAT32;
   return (egraph_dtype)eg_rng_below(&draws->rng, EGRAPH_DTYPE_COUNT);

@@ -108,23 +108,37 @@ static bool solve_rank_of_list(repair *r, const char *name, int64_t len) {
   return false;
 }
 
-/// Parts with the rest in the last one, axes from the front, ones behind a shape.
+/// The same sum in other parts, most of which are not empty where there are enough.
+static void share(repair *r, eg_ints list, int64_t *out, uint32_t len) {
+  int64_t left = 0;
+  for (uint32_t i = 0; i < list.len; i++)
+    left += list.data[i];
+  for (uint32_t i = 0; i < len; i++)
+    out[i] = 0;
+  for (int64_t i = 0; len > 0 && i < left; i++)
+    out[eg_rng_below(&r->draws->rng, len)]++;
+}
+
+/// Axes from the front, ones behind a shape.
+static void stretch(eg_ints list, bool is_axes, int64_t *out, uint32_t len) {
+  for (uint32_t i = 0; is_axes && i < len; i++)
+    out[i] = i;
+  for (uint32_t i = list.len; !is_axes && i < len; i++)
+    out[i] = 1;
+  for (uint32_t i = len; !is_axes && len > 0 && i < list.len; i++)
+    out[len - 1] *= list.data[i];
+}
+
 static bool solve_free_length(repair *r, uint32_t expr, const char *name, eg_ints list,
                               uint32_t len) {
-  bool is_axes = strcmp(name, "axes") == 0, is_shape = strcmp(name, "shape") == 0;
-  bool is_sizes = strcmp(name, "sizes") == 0;
-  if (!is_axes && !is_shape && !is_sizes) return false;
-  int64_t *copy = eg_repair_copy(r, list, len), left = 0;
+  bool is_axes = strcmp(name, "axes") == 0, is_sizes = strcmp(name, "sizes") == 0;
+  if (!is_axes && !is_sizes && strcmp(name, "shape") != 0) return false;
+  int64_t *copy = eg_repair_copy(r, list, len);
   if (copy == NULL) return false;
-  for (uint32_t i = len; i < list.len; i++)
-    left += list.data[i];
-  if (is_sizes && len > 0) copy[len - 1] += left;
-  for (uint32_t i = 0; is_axes && i < len; i++)
-    copy[i] = i;
-  for (uint32_t i = list.len; is_shape && i < len; i++)
-    copy[i] = 1;
-  for (uint32_t i = len; is_shape && len > 0 && i < list.len; i++)
-    copy[len - 1] *= list.data[i];
+  if (is_sizes)
+    share(r, list, copy, len);
+  else
+    stretch(list, is_axes, copy, len);
   eg_rule_value value = eg_repair_list(copy, len);
   return eg_repair_solve(r, expr, &value);
 }

@@ -17,7 +17,6 @@ void eg_verify_steer(eg_verify_draws *draws, uint32_t index) {
   choice->aim = NULL;
   choice->put = eg_instance_put;
   choice->fit = eg_instance_fit;
-  memset(choice->fit_aim, 0, sizeof choice->fit_aim);
   choice->is_dtype_aimed = draws->aim != NULL && draws->aim->subject == EG_INSTANCE_DTYPE;
   choice->is_roomy = choice->is_grouped = choice->is_window = false;
   choice->dim_count = 0;

@@ -101,11 +101,16 @@ static double tiny(eg_verify_source *source, egraph_dtype dtype, bool is_positiv
   return is_positive || eg_rng_below(&source->rng, 2) == 0 ? size : -size;
 }
 
-/// Whole numbers, or what lies between two of them.
+/// Whole numbers, or what lies between two of them. Zeros have either sign, and often
+/// nothing is above them, or nothing below.
 static double tied(eg_verify_source *source, bool is_positive) {
-  double step = source->kind < 5 ? 1 : 0.5;
-  uint64_t count = source->kind < 5 ? 3 : 8;
-  return step * ((double)eg_rng_below(&source->rng, count) - (is_positive ? 0 : 1));
+  uint64_t count = source->kind < 4 ? 3 : source->kind < 6 ? 8 : 4;
+  double number = (double)eg_rng_below(&source->rng, count);
+  if (source->kind < 6)
+    number = (source->kind < 4 ? 1 : 0.5) * (number - !is_positive);
+  else
+    number = number != 0 ? 0 : is_positive ? 1 : -1;
+  return number == 0 && eg_rng_below(&source->rng, 2) == 0 ? -0.0 : number;
 }
 
 /// What the numbers of one leaf lie around: mostly one of the instance alone, beside which

@@ -6,7 +6,8 @@
 #include "rewrites/instances/instance_draw.h"
 
 /// ORDINARY: small numbers, whole ones half of the time. WIDE: of all sizes up to some
-/// hundreds. TINY: about 1e-5. TIES: few different numbers. NEAR: at and on either
+/// hundreds. TINY: about 1e-5. TIES: few different numbers,
+/// zeros of both signs among them. NEAR: at and on either
 /// side of the numbers of the instance (constants, bounds), of any size, mostly of one such
 /// number in each leaf. These are plain: sides must
 /// have equal numbers. NOT_FINITE: NaN and infinities among small whole numbers, of which

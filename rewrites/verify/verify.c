@@ -15,7 +15,13 @@
 #include "rewrites/verify/coverage.h"
 
 // Of the instances that are wanted: how many are enough to judge, and draws for each.
-enum { LEAST_SHARE = 12, DRAWS_PER_INSTANCE = 160 };
+// Cases with many operands, whose draws are long, get few of both.
+enum {
+  LEAST_SHARE = 12,
+  DRAWS_PER_INSTANCE = 160,
+  LARGE_INSTANCES = 20,
+  LARGE_DRAWS_PER_INSTANCE = 16
+};
 
 /// Instances of each class, and draws for it. Attributes depend on each other more than
 /// dimensions and types do.
@@ -34,6 +40,7 @@ typedef struct verification {
   eg_arena arena; // of a comparison
   eg_verify_options options;
   uint32_t drawn, found, ill_typed, equal, exact;
+  bool is_large_case;
   uint32_t vacuous, large;             // nothing to compare; of these, too large
   uint32_t dtypes[EGRAPH_DTYPE_COUNT]; // instances
   uint32_t largest_rank;               // of operands that were compared
@@ -391,10 +398,11 @@ static egraph_status judge(verification *run) {
 
 static egraph_status verify_rule(verification *run) {
   uint32_t wanted = run->options.instances;
-  while (run->drawn < DRAWS_PER_INSTANCE * wanted && run->equal + run->exact < wanted &&
+  uint32_t draws = run->is_large_case ? LARGE_DRAWS_PER_INSTANCE : DRAWS_PER_INSTANCE;
+  while (run->drawn < draws * wanted && run->equal + run->exact < wanted &&
          !run->rejected)
     EG_TRY(verify_draw(run));
-  if (!run->rejected) EG_TRY(verify_classes(run));
+  if (!run->rejected && !run->is_large_case) EG_TRY(verify_classes(run));
   return judge(run);
 }
 
@@ -428,6 +436,12 @@ static egraph_status verify_values(verification *run, egraph_allocator alloc) {
   return status;
 }
 
+/// Whether nothing is said of the first case because its conditions never hold; others
+/// may have instances.
+static bool is_left_to_cases(const verification *run) {
+  return run->rule->schema != NULL && run->rule->condition_count != 0 && run->found == 0;
+}
+
 static egraph_status verify_one(verification *run, egraph_allocator alloc) {
   if (run->rule->move_count != 0) EG_TRY(verify_layouts(run, alloc));
   if (run->rejected || eg_rule_is_implied(run->rule)) return EGRAPH_OK;
@@ -435,13 +449,14 @@ static egraph_status verify_one(verification *run, egraph_allocator alloc) {
 }
 
 /// What is spent on a case of a rule beside its first one, as on a rule that is loaded.
-static egraph_status verify_case(verification *run, const eg_rule *rule,
+static egraph_status verify_case(verification *run, const eg_rule *rule, bool is_large,
                                  eg_text *unreached) {
   egraph_allocator alloc = run->text.chars.alloc;
   verification one = {.options = run->options, .math = EGRAPH_MATH_EXACT, .rule = rule};
   one.options.is_loading = true;
-  if (one.options.instances > EG_VERIFY_LOAD_INSTANCES)
-    one.options.instances = EG_VERIFY_LOAD_INSTANCES;
+  one.is_large_case = is_large;
+  uint32_t most = is_large ? LARGE_INSTANCES : EG_VERIFY_LOAD_INSTANCES;
+  if (one.options.instances > most) one.options.instances = most;
   eg_text_init(&one.text, alloc);
   eg_text_init(&one.layouts, alloc);
   egraph_status status = verify_one(&one, alloc);
@@ -471,14 +486,17 @@ static egraph_status verify_cases(verification *run, const eg_rules *rules,
   eg_text unreached;
   eg_u32s_init(&values, alloc);
   eg_text_init(&unreached, alloc);
-  bool is_all;
+  bool is_all = false;
   egraph_status status = eg_rule_cases_create(alloc, rules, &cases);
   if (status == EGRAPH_OK) status = eg_rule_cases_sample(run->rule, &values, &is_all);
+  size_t usual = values.len;
+  if (status == EGRAPH_OK && !is_all)
+    status = eg_rule_cases_sample_large(run->rule, &values);
   for (size_t i = 0; i < values.len && status == EGRAPH_OK && !run->rejected;
        i += schema->parameter_count) {
     const eg_rule *rule;
     status = eg_rule_cases_get(cases, number, values.data + i, &rule);
-    if (status == EGRAPH_OK && rule != NULL) status = verify_case(run, rule, &unreached);
+    if (status == EGRAPH_OK && rule != NULL) status = verify_case(run, rule, i >= usual, &unreached);
   }
   if (status == EGRAPH_OK && !run->rejected)
     status = eg_text_printf(&run->text, "; %zu cases more",
@@ -533,8 +551,11 @@ egraph_status eg_rules_verify(const eg_rules *rules, const eg_verify_options *op
     eg_text_init(&run.layouts, alloc);
     eg_text_init(&run.ranks.no_backward, alloc);
     status = verify_one(&run, alloc);
+    bool is_left = run.rejected && is_left_to_cases(&run);
+    if (is_left) run.rejected = false;
     if (status == EGRAPH_OK && !run.rejected && run.rule->schema != NULL)
       status = verify_cases(&run, rules, i);
+    if (is_left && run.equal + run.exact == 0) run.rejected = true;
     if (status == EGRAPH_OK && report != NULL)
       report(user, run.rule->name, !run.rejected, eg_text_of(&run.text));
     if (status == EGRAPH_OK) status = report_evidence(&run);
