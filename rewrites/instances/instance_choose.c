@@ -562,7 +562,8 @@ double *eg_verify_floats(eg_verify_choice *choice, uint32_t count) {
 
 static bool find_slot(const eg_verify_choice *choice, const char *name, uint16_t *out) {
   for (uint16_t i = 0; i < choice->info->attr_count; i++) {
-    if (strcmp(choice->info->attrs[i].name, name) != 0) continue;
+    const char *known = choice->info->attrs[i].name;
+    if (known[0] != name[0] || strcmp(known, name) != 0) continue;
     *out = i;
     return true;
   }
