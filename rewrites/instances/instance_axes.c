@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/instances/instance_axes.h"
 
-// ---- permutations -----------------------------------------------------------------------
+// ---- permutations
+// -----------------------------------------------------------------------
 
 /// Where position i comes from.
 static int64_t twice(eg_ints perm, uint32_t i) {
@@ -48,8 +49,7 @@ bool eg_perm_is(eg_perm_kind kind, eg_ints perm) {
   case EG_PERM_NONE: return kept == perm.len;
   case EG_PERM_SWAP: return is_own && kept < perm.len;
   case EG_PERM_CYCLE: return is_cycle;
-  case EG_PERM_ADJACENT:
-    return is_own && kept + 2 == perm.len && swaps_neighbours(perm);
+  case EG_PERM_ADJACENT: return is_own && kept + 2 == perm.len && swaps_neighbours(perm);
   case EG_PERM_ROTATION: return is_rotation(perm);
   case EG_PERM_REVERSAL: return is_reversal(perm);
   case EG_PERM_SWAPS: return is_own && kept + 4 <= perm.len;
@@ -107,7 +107,8 @@ eg_ints eg_perm_draw(eg_perm_kind kind, eg_verify_choice *choice) {
   return (eg_ints){.data = perm, .len = rank};
 }
 
-// ---- axes -------------------------------------------------------------------------------
+// ---- axes
+// -------------------------------------------------------------------------------
 
 static bool has_gap(eg_ints axes, uint32_t rank) {
   uint64_t seen = 0;
@@ -125,7 +126,7 @@ bool eg_axes_are(eg_axis_kind kind, eg_ints axes, uint32_t rank) {
   if (kind >= EG_AXES_ADJACENT)
     return axes.len > 1 && has_gap(axes, rank) == (kind == EG_AXES_APART);
   int64_t axis = axes.data[0] < 0 ? axes.data[0] + rank : axes.data[0];
-  eg_axis_kind is = axis == 0                  ? EG_AXIS_FIRST
+  eg_axis_kind is = axis == 0                   ? EG_AXIS_FIRST
                     : axis + 1 == (int64_t)rank ? EG_AXIS_LAST
                                                 : EG_AXIS_BETWEEN;
   return axes.len == 1 && is == kind;
@@ -135,7 +136,8 @@ eg_ints eg_axes_draw(eg_axis_kind kind, uint32_t rank, eg_verify_choice *choice)
   int64_t *axes = eg_verify_list(choice, rank + 1);
   uint32_t len = 1, gap = kind == EG_AXES_APART;
   axes[0] = kind == EG_AXIS_LAST && rank > 0 ? rank - 1 : 0;
-  if (kind == EG_AXIS_BETWEEN && rank > 2) axes[0] = 1 + eg_verify_below(choice, rank - 2);
+  if (kind == EG_AXIS_BETWEEN && rank > 2)
+    axes[0] = 1 + eg_verify_below(choice, rank - 2);
   if (kind >= EG_AXES_ADJACENT && rank > 2) {
     axes[0] = eg_verify_below(choice, rank - 1 - gap);
     uint32_t most = rank - (uint32_t)axes[0] - gap;

@@ -352,7 +352,8 @@ static eg_type concat_operand(eg_verify_choice *choice, const eg_type *like) {
   int64_t axis = flag(choice, "axis");
   if (axis < 0) axis += type.rank;
   if (axis < 0 || axis >= (int64_t)type.rank) return type;
-  if (!choice->are_parts_alike && eg_verify_chance(choice, 65)) type.dims[axis] = eg_verify_dim(choice);
+  if (!choice->are_parts_alike && eg_verify_chance(choice, 65))
+    type.dims[axis] = eg_verify_dim(choice);
   return type;
 }
 

@@ -1,7 +1,7 @@
 // The rows, what they test, and how an attribute gets into a class. A test and its
 // counterpart stand side by side, so that a class that can be tested can be drawn.
 // SPDX-License-Identifier: Apache-2.0
-#include "rewrites/instances/instance_tests.h"
+#include "rewrites/instances/instance_classes.h"
 
 #include <math.h>
 #include <string.h>
@@ -9,6 +9,7 @@
 #include "rewrites/instances/instance_axes.h"
 #include "rewrites/instances/instance_named.h"
 #include "rewrites/instances/instance_operands.h"
+#include "rewrites/instances/instance_tests.h"
 #include "rewrites/instances/instance_ways.h"
 
 // ---- numbers ----------------------------------------------------------------------
@@ -340,7 +341,8 @@ static const eg_class_test eg_test_NUMBER = {holds_number, put_number};
 static const eg_class_test eg_test_ALL = {holds_all, put_all};
 static const eg_class_test eg_test_SOME = {holds_some, put_some};
 static const eg_class_test eg_test_LENGTH = {holds_length, put_length};
-static const eg_class_test eg_test_BESIDE_KERNEL = {holds_beside_kernel, put_beside_kernel};
+static const eg_class_test eg_test_BESIDE_KERNEL = {holds_beside_kernel,
+                                                    put_beside_kernel};
 static const eg_class_test eg_test_BESIDE_IMAGE = {holds_beside_image, put_beside_image};
 static const eg_class_test eg_test_UNEVEN = {holds_uneven, put_uneven};
 static const eg_class_test eg_test_GROUP = {holds_group, put_group};
@@ -642,7 +644,7 @@ static void fit_operand(const eg_instance_class *row, eg_verify_choice *choice,
   if (operand > 1 || (operand == 0 && !choice->type_set[1])) return;
   eg_operand_fit how = row->test == &eg_test_ONE_SHAPE   ? EG_OPERANDS_EQUAL
                        : row->test == &eg_test_STRETCHED ? EG_OPERANDS_STRETCHED
-                                                      : EG_OPERANDS_STRETCHED_BATCH;
+                                                         : EG_OPERANDS_STRETCHED_BATCH;
   eg_operands_fit(how, (uint32_t)row->low, choice, operand);
 }
 
@@ -656,7 +658,8 @@ void eg_instance_fit(const eg_instance_aim *aim, eg_verify_choice *choice,
   }
   if (eg_instance_type_is_in(aim, type) || (!is_rank && eg_verify_chance(choice, 50)))
     return;
-  uint32_t least = aim->row->test == &eg_test_EQUAL || aim->row->test == &eg_test_DIFFERENT;
+  uint32_t least =
+      aim->row->test == &eg_test_EQUAL || aim->row->test == &eg_test_DIFFERENT;
   uint32_t rank = is_rank ? eg_instance_rank(aim, choice) : least + 1;
   while (type->rank < rank)
     type->dims[type->rank++] = eg_verify_dim(choice);

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "rewrites/instances/instance_repair.h"
 #include "rewrites/instances/instance_named.h"
+#include "rewrites/instances/instance_repair.h"
 #include "rewrites/instances/instance_ways.h"
 
 bool eg_repair_value_of(repair *r, uint32_t expr, eg_rule_value *out) {
@@ -184,8 +184,8 @@ static bool solve_operand(repair *r, const eg_rule_expr *call, const eg_rule_val
     bool known = true;
     for (uint32_t k = 0; k < call->arg_count && known; k++) {
       if (k == i) continue;
-      known =
-          eg_repair_value_of(r, call->args[k], &other) && combine(r, inverse, &left, &other, &rest);
+      known = eg_repair_value_of(r, call->args[k], &other) &&
+              combine(r, inverse, &left, &other, &rest);
       if (known) left = rest;
     }
     if (known && eg_repair_solve(r, call->args[i], &left)) return true;
@@ -205,17 +205,20 @@ static bool solve_mul(repair *r, const eg_rule_expr *call, const eg_rule_value *
 static bool solve_pair(repair *r, const eg_rule_expr *call, const eg_rule_value *value,
                        arithmetic how, arithmetic inverse) {
   eg_rule_value other, result;
-  if (eg_repair_value_of(r, call->args[1], &other) && combine(r, inverse, value, &other, &result) &&
+  if (eg_repair_value_of(r, call->args[1], &other) &&
+      combine(r, inverse, value, &other, &result) &&
       eg_repair_solve(r, call->args[0], &result))
     return true;
-  return eg_repair_value_of(r, call->args[0], &other) && combine(r, how, &other, value, &result) &&
+  return eg_repair_value_of(r, call->args[0], &other) &&
+         combine(r, how, &other, value, &result) &&
          eg_repair_solve(r, call->args[1], &result);
 }
 
 static bool solve_sub(repair *r, const eg_rule_expr *call, const eg_rule_value *value) {
   if (call->arg_count == 2) return solve_pair(r, call, value, MINUS, PLUS);
   eg_rule_value zero = eg_rule_int(0), result;
-  return combine(r, MINUS, &zero, value, &result) && eg_repair_solve(r, call->args[0], &result);
+  return combine(r, MINUS, &zero, value, &result) &&
+         eg_repair_solve(r, call->args[0], &result);
 }
 
 static bool solve_div(repair *r, const eg_rule_expr *call, const eg_rule_value *value) {
@@ -226,8 +229,8 @@ static bool solve_floor_div(repair *r, const eg_rule_expr *call,
                             const eg_rule_value *value) {
   int64_t divisor;
   eg_rule_value result;
-  if (value->kind != EG_RULE_INT || !eg_repair_int_of(r, call->args[1], &divisor) || divisor < 1 ||
-      divisor > INT32_MAX)
+  if (value->kind != EG_RULE_INT || !eg_repair_int_of(r, call->args[1], &divisor) ||
+      divisor < 1 || divisor > INT32_MAX)
     return false;
   result = eg_rule_int(0);
   return eg_repair_combine(TIMES, value->i, divisor, &result.i) &&
@@ -237,8 +240,8 @@ static bool solve_floor_div(repair *r, const eg_rule_expr *call,
 
 static bool solve_mod(repair *r, const eg_rule_expr *call, const eg_rule_value *value) {
   int64_t divisor;
-  if (value->kind != EG_RULE_INT || !eg_repair_int_of(r, call->args[1], &divisor) || divisor < 1 ||
-      divisor > 1000)
+  if (value->kind != EG_RULE_INT || !eg_repair_int_of(r, call->args[1], &divisor) ||
+      divisor < 1 || divisor > 1000)
     return false;
   eg_rule_value result = eg_rule_int(value->i + divisor * below(r, 3));
   return eg_repair_solve(r, call->args[0], &result);
@@ -269,7 +272,8 @@ static bool solve_dim(repair *r, const eg_rule_expr *call, const eg_rule_value *
   const eg_verify_leaf *leaf = own_leaf(r, call->args[0], &var);
   int64_t index;
   if (leaf == NULL || value->kind != EG_RULE_INT || value->i < 0 ||
-      !eg_repair_int_of(r, call->args[1], &index) || !eg_rule_index(index, leaf->type.rank, &at))
+      !eg_repair_int_of(r, call->args[1], &index) ||
+      !eg_rule_index(index, leaf->type.rank, &at))
     return false;
   eg_type type = leaf->type;
   type.dims[at] = value->i;
@@ -444,8 +448,8 @@ static bool solve_equal(repair *r, const eg_rule_expr *call) {
   for (uint32_t i = 0; i < 2; i++) {
     uint32_t side = first ^ i;
     eg_rule_value value;
-    if (eg_repair_value_of(r, call->args[1 - side], &value) && value.kind != EG_RULE_TENSOR &&
-        eg_repair_solve(r, call->args[side], &value))
+    if (eg_repair_value_of(r, call->args[1 - side], &value) &&
+        value.kind != EG_RULE_TENSOR && eg_repair_solve(r, call->args[side], &value))
       return true;
   }
   return false;
@@ -456,7 +460,8 @@ static bool solve_unequal(repair *r, const eg_rule_expr *call) {
     eg_rule_value value, one = eg_rule_int(1 + below(r, 3)), result;
     if (eg_repair_value_of(r, call->args[1 - side], &value) &&
         (value.kind == EG_RULE_INT || value.kind == EG_RULE_FLOAT) &&
-        combine(r, PLUS, &value, &one, &result) && eg_repair_solve(r, call->args[side], &result))
+        combine(r, PLUS, &value, &one, &result) &&
+        eg_repair_solve(r, call->args[side], &result))
       return true;
   }
   return false;
@@ -470,7 +475,8 @@ static bool solve_divides(repair *r, const eg_rule_expr *call, bool wanted) {
         eg_rule_int(divisor * (1 + (int64_t)below(r, 3)) + (wanted ? 0 : 1));
     if (eg_repair_solve(r, call->args[1], &value)) return true;
   }
-  if (!wanted || !eg_repair_int_of(r, call->args[1], &multiple) || multiple < 1) return false;
+  if (!wanted || !eg_repair_int_of(r, call->args[1], &multiple) || multiple < 1)
+    return false;
   int64_t found = 1;
   for (int64_t i = 2; i <= multiple && i < 20; i++)
     if (multiple % i == 0 && below(r, 2) == 0) found = i;
@@ -552,7 +558,8 @@ static bool solve_broadcast(repair *r, const eg_rule_expr *call) {
 static bool solve_broadcast_to_shape(repair *r, const eg_rule_expr *call) {
   eg_rule_value shape;
   const eg_type *from = type_of(r, call->args[0]);
-  if (eg_repair_value_of(r, call->args[1], &shape) && shrink_to(r, call->args[0], shape.ints))
+  if (eg_repair_value_of(r, call->args[1], &shape) &&
+      shrink_to(r, call->args[0], shape.ints))
     return true;
   if (from == NULL) return false;
   int64_t *dims = eg_repair_copy(r, (eg_ints){from->dims, from->rank}, from->rank);
@@ -674,8 +681,12 @@ static void go_way(repair *r, uint64_t bound) {
   const eg_instance_aim *aim = draws->aim;
   if (aim == NULL || aim->subject != EG_INSTANCE_WAY) return;
   uint64_t needs = draws->hints.needs[aim->expr];
-  bool is_of_term = (needs & ~bound) != 0 && (needs & ~draws->bound) == 0;
-  if (!is_of_term || eg_way_is_gone(&draws->env, aim)) return;
+  bool is_of_term = (needs & ~bound) != 0 && (needs & ~draws->bound) == 0, is_wanted;
+  if (!is_of_term) return;
+  for (uint32_t i = 0; i < draws->rule->expr_count; i++)
+    if (eg_way_leads_through(draws->rule, aim->expr, i, &is_wanted))
+      (void)satisfy(r, draws->rule->exprs[i].args[0], is_wanted);
+  if (eg_way_is_gone(&draws->env, aim)) return;
   const eg_rule_expr *call = &draws->rule->exprs[aim->expr];
   eg_way_kind kind = eg_way_kind_of(draws->rule, aim->expr);
   if (kind == EG_WAY_TRUTH) (void)satisfy(r, aim->expr, aim->value != 0);

@@ -8,8 +8,9 @@ bool eg_solve_at(repair *r, const eg_rule_expr *call, const eg_rule_value *value
   eg_rule_value list;
   int64_t index;
   uint32_t at;
-  if (!eg_repair_value_of(r, call->args[0], &list) || !eg_repair_int_of(r, call->args[1], &index) ||
-      value->kind != EG_RULE_INT || !eg_rule_index(index, list.ints.len, &at))
+  if (!eg_repair_value_of(r, call->args[0], &list) ||
+      !eg_repair_int_of(r, call->args[1], &index) || value->kind != EG_RULE_INT ||
+      !eg_rule_index(index, list.ints.len, &at))
     return false;
   int64_t *copy = eg_repair_copy(r, list.ints, list.ints.len);
   if (copy == NULL) return false;
@@ -23,8 +24,9 @@ static bool solve_piece(repair *r, const eg_rule_expr *call, const eg_rule_value
                         bool is_first) {
   eg_rule_value list;
   int64_t count;
-  if (!eg_repair_value_of(r, call->args[0], &list) || !eg_repair_int_of(r, call->args[1], &count) ||
-      value->kind != EG_RULE_INTS || count < 0 || count > list.ints.len)
+  if (!eg_repair_value_of(r, call->args[0], &list) ||
+      !eg_repair_int_of(r, call->args[1], &count) || value->kind != EG_RULE_INTS ||
+      count < 0 || count > list.ints.len)
     return false;
   uint32_t head = is_first ? value->ints.len : (uint32_t)count;
   uint32_t tail = is_first ? list.ints.len - (uint32_t)count : value->ints.len;
@@ -79,19 +81,19 @@ bool eg_solve_sum(repair *r, const eg_rule_expr *call, const eg_rule_value *valu
   return solve_total(r, call, value, MINUS);
 }
 
-bool eg_solve_product(repair *r, const eg_rule_expr *call,
-                          const eg_rule_value *value) {
+bool eg_solve_product(repair *r, const eg_rule_expr *call, const eg_rule_value *value) {
   return solve_total(r, call, value, OVER);
 }
 
-// ---- lengths ----------------------------------------------------------------------------
+// ---- lengths
+// ----------------------------------------------------------------------------
 
 /// Lists that have a number for each dimension, or for each but the first two.
 static const struct {
   const char *name;
   uint32_t beside;
-} lists_of_rank[] = {{"perm", 0},      {"starts", 0},    {"ends", 0},
-                     {"steps", 0},     {"repeats", 0},   {"strides", 2},
+} lists_of_rank[] = {{"perm", 0},      {"starts", 0},      {"ends", 0},
+                     {"steps", 0},     {"repeats", 0},     {"strides", 2},
                      {"dilations", 2}, {"kernel_shape", 2}};
 
 /// The operand gets the rank; the list is drawn for it afterwards.
@@ -160,7 +162,8 @@ bool eg_solve_len(repair *r, const eg_rule_expr *call, const eg_rule_value *valu
   return false;
 }
 
-// ---- elements in another order ----------------------------------------------------------
+// ---- elements in another order
+// ----------------------------------------------------------
 
 bool eg_solve_index_of(repair *r, const eg_rule_expr *call, const eg_rule_value *value) {
   eg_rule_value list;
@@ -205,7 +208,8 @@ bool eg_solve_set_at(repair *r, const eg_rule_expr *call, const eg_rule_value *v
   return eg_repair_solve(r, call->args[0], &changed);
 }
 
-// ---- permutations -----------------------------------------------------------------------
+// ---- permutations
+// -----------------------------------------------------------------------
 
 static bool is_permutation(eg_ints list) {
   uint64_t seen = 0;

@@ -88,9 +88,9 @@ static bool is_beside_size(const eg_instance_node *node, eg_floats scales) {
 
 static bool holds_scales(const eg_instance_class *row, const eg_instance_node *node,
                          const eg_attr *attr) {
-  int kind = attr->floats.len == 0                   ? SCALES_NONE
+  int kind = attr->floats.len == 0                ? SCALES_NONE
              : is_beside_size(node, attr->floats) ? SCALES_BESIDE
-                                                     : SCALES_EXACT;
+                                                  : SCALES_EXACT;
   return kind == (int)row->low;
 }
 

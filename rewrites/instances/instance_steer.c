@@ -48,7 +48,7 @@ void eg_verify_note_obstacle(eg_verify_draws *draws, uint32_t index) {
   if (aim == NULL) return;
   bool is_in = aim->subject == EG_INSTANCE_DTYPE;
   if (aim->subject == EG_INSTANCE_WAY) {
-    is_in = eg_verify_can_eval(draws, aim->expr) && eg_way_is_gone(&draws->env, aim);
+    is_in = draws->refused != EG_RULE_NONE && eg_verify_can_eval(draws, aim->expr);
   } else if (is_of_term(aim)) {
     eg_instance_node node = {choice->op, choice->slots, choice->types, choice->count};
     is_in =

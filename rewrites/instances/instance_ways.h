@@ -5,7 +5,7 @@
 #ifndef EG_REWRITES_INSTANCE_WAYS_H
 #define EG_REWRITES_INSTANCE_WAYS_H
 
-#include "rewrites/instances/instance_classes.h"
+#include "rewrites/instances/instance_aims.h"
 #include "rewrites/saturation/rule_eval.h"
 
 typedef enum eg_way_kind {
@@ -18,8 +18,12 @@ typedef enum eg_way_kind {
 eg_way_kind eg_way_kind_of(const eg_rule *rule, uint32_t expr);
 /// Appends the ways that the conditions of a rule leave.
 egraph_status eg_instance_ways_of(const eg_rule *rule, eg_instance_aims *out);
-/// Whether the variables that the expression needs make it go that way.
+/// Whether the variables make the expression go that way, and choices lead to it.
 bool eg_way_is_gone(const eg_rule_env *env, const eg_instance_aim *aim);
+/// Whether `choice` is an `if` in one of whose branches the expression stands;
+/// *out_wanted: in the first one.
+bool eg_way_leads_through(const eg_rule *rule, uint32_t expr, uint32_t choice,
+                          bool *out_wanted);
 /// Appends "(len ?p) at 5" or "(odd ?k) true".
 egraph_status eg_way_print(eg_text *text, const eg_rule *rule,
                            const eg_instance_aim *aim);

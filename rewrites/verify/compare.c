@@ -28,8 +28,9 @@ enum {
   BLOCK = 256             // numbers that are looked at together
 };
 
-// How often the numbers move, and how many times their movement the sides may be apart, at
-// an element, or at the one of the tensor that moves most. UNITS: of the largest result.
+// How often the numbers move, and how many times their movement the sides may be apart,
+// at an element, or at the one of the tensor that moves most. UNITS: of the largest
+// result.
 enum {
   NUDGES = 16,
   NUDGE_SLACK = 16,
@@ -432,7 +433,8 @@ static double bound_of(const comparison *state, const eg_tensor *left,
   egraph_dtype dtype = left->type.dtype;
   if (run->exact || !eg_dtype_is_float(dtype)) return 0;
   double least = run->source.data == EG_VERIFY_TINY ? 0.0 : 1.0, constants = 0;
-  if (run->rounded > 0) constants = CONSTANT_UNITS * run->rounded * fmax(least, run->scale);
+  if (run->rounded > 0)
+    constants = CONSTANT_UNITS * run->rounded * fmax(least, run->scale);
   if (dtype != EGRAPH_FLOAT64)
     return fmax(constants, precisions[dtype].bound * fmax(least, run->scale));
   double results = fmax(largest_of(left), largest_of(right));

@@ -104,18 +104,19 @@ static double tiny(eg_verify_source *source, egraph_dtype dtype, bool is_positiv
 /// Whole numbers, or what lies between two of them. Zeros have either sign, and often
 /// nothing is above them, or nothing below.
 static double tied(eg_verify_source *source, bool is_positive) {
-  uint64_t count = source->kind < 4 ? 3 : source->kind < 6 ? 8 : 4;
+  uint64_t count = source->kind < 3 ? 3 : source->kind < 5 ? 8 : 4;
   double number = (double)eg_rng_below(&source->rng, count);
-  if (source->kind < 6)
-    number = (source->kind < 4 ? 1 : 0.5) * (number - !is_positive);
+  if (source->kind < 5)
+    number = (source->kind < 3 ? 1 : 0.5) * (number - !is_positive);
   else
     number = number != 0 ? 0 : is_positive ? 1 : -1;
   return number == 0 && eg_rng_below(&source->rng, 2) == 0 ? -0.0 : number;
 }
 
-/// What the numbers of one leaf lie around: mostly one of the instance alone, beside which
-/// no large one hides a difference; or its reciprocal or root, which a product or a square
-/// makes that number of; 0: each around another one. Leaves may be of different sizes.
+/// What the numbers of one leaf lie around: mostly one of the instance alone, beside
+/// which no large one hides a difference; or its reciprocal or root, which a product or a
+/// square makes that number of; 0: each around another one. Leaves may be of different
+/// sizes.
 static double choose_around(eg_verify_source *source) {
   double number = source->near[eg_rng_below(&source->rng, source->near_count)];
   switch (eg_rng_below(&source->rng, 10)) {

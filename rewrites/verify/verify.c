@@ -28,8 +28,9 @@ enum {
 typedef struct effort {
   uint32_t instances, draws;
 } effort;
-static const effort thorough_of_attributes = {80, 240}, thorough_of_dims = {24, 96},
-                    thorough = {8, 64}, loading = {1, 3}, thorough_of_fine = {12, 48}, thorough_of_large = {12, 48},
+static const effort thorough_of_attributes = {64, 192}, thorough_of_dims = {20, 80},
+                    thorough = {8, 64}, loading = {1, 3}, thorough_of_fine = {12, 48},
+                    thorough_of_ways = {12, 64}, thorough_of_large = {12, 48},
                     thorough_of_ranks = {12, 48}, thorough_of_operands = {48, 240};
 // Draws after which a class is given up: of operands that depend on each other, later.
 enum { HOPELESS = 24, HOPELESS_OPERANDS = 160 };
@@ -324,7 +325,9 @@ static bool is_hopeless(const verification *run, const eg_coverage_row *row,
   bool is_known = by.condition != EG_RULE_NONE || by.term != EG_RULE_NONE;
   bool is_operands = row->aim.subject == EG_INSTANCE_OPERANDS;
   uint32_t most = is_operands ? HOPELESS_OPERANDS : HOPELESS;
-  return draws >= most && is_known && row->compared + row->unbuilt + row->vacuous == 0;
+  bool is_way = row->aim.subject == EG_INSTANCE_WAY; // chance finds it, or nothing
+  return draws >= most && (is_known || is_way) &&
+         row->compared + row->unbuilt + row->vacuous == 0;
 }
 
 /// Draws for each class that has too few instances.
@@ -334,13 +337,15 @@ static egraph_status verify_classes(verification *run) {
     bool is_attribute = row->aim.subject == EG_INSTANCE_ATTR;
     bool is_dims = row->aim.subject == EG_INSTANCE_DIMS;
     bool is_operands = row->aim.subject == EG_INSTANCE_OPERANDS;
+    bool is_way = row->aim.subject == EG_INSTANCE_WAY;
     bool is_named = row->aim.subject == EG_INSTANCE_NAMED;
-    effort most = run->options.is_loading ? loading
+    effort most = run->options.is_loading                          ? loading
                   : is_attribute && eg_instance_is_fine(&row->aim) ? thorough_of_fine
-                  : is_attribute          ? thorough_of_attributes
+                  : is_attribute ? thorough_of_attributes
                   : eg_instance_is_large(&row->aim)
                       ? is_dims ? thorough_of_large : thorough_of_ranks
                   : is_operands         ? thorough_of_operands
+                  : is_way              ? thorough_of_ways
                   : is_dims || is_named ? thorough_of_dims
                                         : thorough;
     eg_verify_aim(run->draws, &row->aim);
@@ -496,7 +501,8 @@ static egraph_status verify_cases(verification *run, const eg_rules *rules,
        i += schema->parameter_count) {
     const eg_rule *rule;
     status = eg_rule_cases_get(cases, number, values.data + i, &rule);
-    if (status == EGRAPH_OK && rule != NULL) status = verify_case(run, rule, i >= usual, &unreached);
+    if (status == EGRAPH_OK && rule != NULL)
+      status = verify_case(run, rule, i >= usual, &unreached);
   }
   if (status == EGRAPH_OK && !run->rejected)
     status = eg_text_printf(&run->text, "; %zu cases more",
