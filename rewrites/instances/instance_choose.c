@@ -8,7 +8,7 @@
 
 // ---- operand types -----------------------------------------------------------
 
-enum { EG_VERIFY_FRESH_RANK = 5 }; // at most
+enum { EG_VERIFY_FRESH_RANK = 5, FEW_PARTS = 4 }; // at most
 
 typedef struct rank_range {
   uint32_t low, high;
@@ -77,6 +77,7 @@ static rank_range ranks_of_first(const eg_verify_choice *choice) {
   if (range.high > choice->max_rank[0]) range.high = choice->max_rank[0];
   uint32_t most = EG_VERIFY_FRESH_RANK; // but where more is asked for
   if (choice->min_rank[0] > most) most = choice->min_rank[0];
+  if (range.low > most && range.low <= EGRAPH_MAX_RANK) most = range.low;
   if (range.high > most) range.high = most;
   if (range.low > range.high) range.low = range.high;
   return range;
@@ -114,6 +115,9 @@ static eg_type random_type(eg_verify_choice *choice, egraph_dtype dtype,
   type.rank = range.low + eg_verify_below(choice, range.high - range.low + 1);
   int64_t elements, most = type.rank > 6 ? FEW_ELEMENTS : MAX_ELEMENTS;
   if (choice->dim_count > 0 || choice->is_roomy) most = LARGE_ELEMENTS;
+  for (uint32_t i = 0; choice->same_dim > 0 && i < type.rank; i++)
+    type.dims[i] = choice->same_dim;
+  if (choice->same_dim > 0) return type;
   do {
     elements = 1;
     for (uint32_t i = 0; i < type.rank; i++)
@@ -348,7 +352,8 @@ static eg_type concat_operand(eg_verify_choice *choice, const eg_type *like) {
   int64_t axis = flag(choice, "axis");
   if (axis < 0) axis += type.rank;
   if (axis < 0 || axis >= (int64_t)type.rank) return type;
-  if (eg_verify_chance(choice, 65)) type.dims[axis] = eg_verify_dim(choice);
+  if (!choice->are_parts_alike && eg_verify_chance(choice, 65))
+    type.dims[axis] = eg_verify_dim(choice);
   return type;
 }
 
@@ -558,7 +563,8 @@ double *eg_verify_floats(eg_verify_choice *choice, uint32_t count) {
 
 static bool find_slot(const eg_verify_choice *choice, const char *name, uint16_t *out) {
   for (uint16_t i = 0; i < choice->info->attr_count; i++) {
-    if (strcmp(choice->info->attrs[i].name, name) != 0) continue;
+    const char *known = choice->info->attrs[i].name;
+    if (known[0] != name[0] || strcmp(known, name) != 0) continue;
     *out = i;
     return true;
   }
@@ -580,11 +586,15 @@ eg_attr *eg_verify_missing(eg_verify_choice *choice, const char *name) {
   return &choice->slots[slot];
 }
 
-/// Before operands: those of one term that change follow each other.
+/// Before operands: those of one term that change follow each other, and sometimes none
+/// does.
 static void choose_part_size(eg_verify_choice *choice) {
   bool is_part = false;
   for (uint32_t i = 0; i < choice->count; i++)
     is_part = is_part || choice->like[i] != NULL;
+  uint32_t percent = choice->count > FEW_PARTS ? 50 : 15; // chance alone makes few alike
+  choice->are_parts_alike =
+      choice->op == EG_OP_CONCAT && eg_verify_chance(choice, percent);
   choice->part_size = is_part && eg_verify_chance(choice, 60) ? eg_verify_dim(choice) : 0;
 }
 

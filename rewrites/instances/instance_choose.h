@@ -7,7 +7,7 @@
 #include "base/hash.h"
 #include "rewrites/saturation/rule_build.h"
 
-enum { EG_VERIFY_INTS = 1 << 12, EG_VERIFY_FLOATS = 1 << 9, EG_VERIFY_MAX_OPERANDS = 8 };
+enum { EG_VERIFY_INTS = 1 << 12, EG_VERIFY_FLOATS = 1 << 9, EG_VERIFY_MAX_OPERANDS = 64 };
 
 /// Room for the lists of one draw.
 typedef struct eg_verify_lists {
@@ -36,7 +36,8 @@ typedef struct eg_verify_choice {
   const eg_type *like[EG_VERIFY_MAX_OPERANDS];
   const eg_type *wanted[EG_VERIFY_MAX_OPERANDS]; // of a fresh operand, or NULL: any
   uint32_t part_axis;
-  int64_t part_size; // 0: the same
+  int64_t part_size;    // 0: the same
+  bool are_parts_alike; // operands of a concatenation have one size
   // What the draw is steered to; zeros steer nowhere.
   const struct eg_instance_aim *aim; // of this term, or NULL
   // Puts an attribute into the class; called before and after operand 0 is chosen.
@@ -51,6 +52,8 @@ typedef struct eg_verify_choice {
   bool is_grouped;     // channels have divisors
   int64_t dims[8];     // of which dimensions are half of the time
   uint32_t dim_count;
+  uint32_t rank;    // of fresh operands, where they may have it; 0: any
+  int64_t same_dim; // of all dimensions of a fresh operand 0; 0: any
   int64_t channels; // of an image; 0: any
   int64_t few;      // of filters and indices, whose number is small; 0: any small one
   int64_t kernel[EGRAPH_MAX_RANK]; // of a fresh weight; 0: any

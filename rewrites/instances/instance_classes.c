@@ -6,35 +6,19 @@
 #include <math.h>
 #include <string.h>
 
+#include "rewrites/instances/instance_axes.h"
 #include "rewrites/instances/instance_named.h"
 #include "rewrites/instances/instance_operands.h"
-
-typedef struct class_test class_test;
-
-struct eg_instance_class {
-  const char *words;
-  eg_instance_subject subject;
-  const char *attr;
-  eg_op op; // EG_OP_COUNT: any
-  const class_test *test;
-  double low, high;
-};
-
-/// `holds` tells whether a value is in the class; `put` changes one until it is, or
-/// leaves it where the operand has no room for that.
-struct class_test {
-  bool (*holds)(const eg_instance_class *row, const eg_instance_node *node,
-                const eg_attr *attr);
-  void (*put)(const eg_instance_class *row, eg_verify_choice *choice, eg_attr *attr);
-};
+#include "rewrites/instances/instance_tests.h"
+#include "rewrites/instances/instance_ways.h"
 
 // ---- numbers ----------------------------------------------------------------------
 
-static bool is_between(const eg_instance_class *row, double value) {
+bool eg_is_between(const eg_instance_class *row, double value) {
   return value >= row->low && value <= row->high;
 }
 
-static int64_t whole_between(const eg_instance_class *row, eg_verify_choice *choice) {
+int64_t eg_whole_between(const eg_instance_class *row, eg_verify_choice *choice) {
   return (int64_t)row->low +
          eg_verify_below(choice, (uint32_t)(row->high - row->low) + 1);
 }
@@ -42,7 +26,7 @@ static int64_t whole_between(const eg_instance_class *row, eg_verify_choice *cho
 static bool holds_number(const eg_instance_class *row, const eg_instance_node *node,
                          const eg_attr *attr) {
   (void)node;
-  return is_between(row, attr->kind == EG_ATTR_FLOAT ? attr->f : (double)attr->i);
+  return eg_is_between(row, attr->kind == EG_ATTR_FLOAT ? attr->f : (double)attr->i);
 }
 
 /// An axis stays within the rank.
@@ -55,7 +39,7 @@ static void put_number(const eg_instance_class *row, eg_verify_choice *choice,
                        : row->low + (row->high - row->low) * eg_rng_unit(choice->rng);
     if (!is_point) attr->f = (double)(float)attr->f;
   } else if (strcmp(row->attr, "axis") != 0) {
-    attr->i = whole_between(row, choice);
+    attr->i = eg_whole_between(row, choice);
   } else if (rank > 0) {
     attr->i = eg_verify_below(choice, rank) - (row->low < 0 ? (int64_t)rank : 0);
   }
@@ -67,7 +51,7 @@ static bool holds_all(const eg_instance_class *row, const eg_instance_node *node
                       const eg_attr *attr) {
   (void)node;
   for (uint32_t i = 0; i < attr->ints.len; i++)
-    if (!is_between(row, (double)attr->ints.data[i])) return false;
+    if (!eg_is_between(row, (double)attr->ints.data[i])) return false;
   return attr->ints.len > 0;
 }
 
@@ -75,12 +59,11 @@ static bool holds_some(const eg_instance_class *row, const eg_instance_node *nod
                        const eg_attr *attr) {
   (void)node;
   for (uint32_t i = 0; i < attr->ints.len; i++)
-    if (is_between(row, (double)attr->ints.data[i])) return true;
+    if (eg_is_between(row, (double)attr->ints.data[i])) return true;
   return false;
 }
 
-/// A copy that may be changed.
-static int64_t *own_list(eg_verify_choice *choice, eg_attr *attr) {
+int64_t *eg_own_list(eg_verify_choice *choice, eg_attr *attr) {
   int64_t *list = eg_verify_list(choice, attr->ints.len);
   for (uint32_t i = 0; i < attr->ints.len; i++)
     list[i] = attr->ints.data[i];
@@ -90,7 +73,7 @@ static int64_t *own_list(eg_verify_choice *choice, eg_attr *attr) {
 
 static void put_all(const eg_instance_class *row, eg_verify_choice *choice,
                     eg_attr *attr) {
-  int64_t *list = own_list(choice, attr), value = whole_between(row, choice);
+  int64_t *list = eg_own_list(choice, attr), value = eg_whole_between(row, choice);
   for (uint32_t i = 0; i < attr->ints.len; i++)
     list[i] = value;
 }
@@ -112,15 +95,15 @@ static void put_some(const eg_instance_class *row, eg_verify_choice *choice,
     put_all(row, choice, attr);
     return;
   }
-  int64_t *list = own_list(choice, attr);
+  int64_t *list = eg_own_list(choice, attr);
   uint32_t at = place_in(choice, attr);
-  list[at] = whole_between(row, choice);
+  list[at] = eg_whole_between(row, choice);
 }
 
 static bool holds_length(const eg_instance_class *row, const eg_instance_node *node,
                          const eg_attr *attr) {
   (void)node;
-  return is_between(row, attr->ints.len);
+  return eg_is_between(row, attr->ints.len);
 }
 
 /// Ascending axes, or the first parts with the rest in the last one.
@@ -175,7 +158,7 @@ static bool holds_beside_kernel(const eg_instance_class *row,
   uint32_t half = dims_of_list(row, attr);
   for (uint32_t i = 0; i < attr->ints.len; i++) {
     int64_t kernel = kernel_at(node, i % half), pad = attr->ints.data[i];
-    if (kernel > 0 && pad > 0 && is_between(row, (double)(pad - kernel))) return true;
+    if (kernel > 0 && pad > 0 && eg_is_between(row, (double)(pad - kernel))) return true;
   }
   return false;
 }
@@ -186,7 +169,7 @@ static void put_beside_kernel(const eg_instance_class *row, eg_verify_choice *ch
   eg_verify_choose_slot(choice, "kernel_shape");
   eg_instance_node node = {choice->op, choice->slots, choice->types,
                            choice->type_set[1] ? choice->count : 1};
-  int64_t *list = own_list(choice, attr);
+  int64_t *list = eg_own_list(choice, attr);
   uint32_t half = dims_of_list(row, attr), at = eg_verify_below(choice, attr->ints.len);
   int64_t kernel = kernel_at(&node, at % half);
   if (kernel == 0) kernel = choice->kernel[at % half] = 1 + eg_verify_below(choice, 3);
@@ -218,10 +201,10 @@ static void put_beside_image(const eg_instance_class *row, eg_verify_choice *cho
   bool has_kernel = eg_op_find_attr(choice->op, "kernel_shape", &slot);
   if (has_kernel && !choice->slot_set[slot]) {
     eg_verify_choose_slot(choice, "kernel_shape");
-    own_list(choice, &choice->slots[slot])[at] = 2;
+    eg_own_list(choice, &choice->slots[slot])[at] = 2;
   }
   if (!has_kernel && !choice->type_set[1]) choice->kernel[at] = 2;
-  own_list(choice, attr)[at] =
+  eg_own_list(choice, attr)[at] =
       size > least ? least + eg_verify_below(choice, (uint32_t)(size - least)) : least;
 }
 
@@ -238,7 +221,7 @@ static void put_uneven(const eg_instance_class *row, eg_verify_choice *choice,
                        eg_attr *attr) {
   (void)row;
   if (attr->ints.len == 0) return;
-  int64_t *list = own_list(choice, attr);
+  int64_t *list = eg_own_list(choice, attr);
   uint32_t at = place_in(choice, attr);
   uint32_t half = attr->ints.len / 2;
   list[at] = list[(at + half) % attr->ints.len] + 1;
@@ -267,145 +250,69 @@ static void put_group(const eg_instance_class *row, eg_verify_choice *choice,
 
 // ---- permutations -----------------------------------------------------------------
 
-enum { PERM_NONE, PERM_SWAP, PERM_CYCLE };
-
-static int kind_of_perm(eg_ints perm) {
-  bool is_none = true, is_swap = true;
-  for (uint32_t i = 0; i < perm.len; i++) {
-    int64_t to = perm.data[i];
-    is_none = is_none && to == i;
-    is_swap = is_swap && to >= 0 && to < perm.len && perm.data[to] == i;
-  }
-  return is_none ? PERM_NONE : is_swap ? PERM_SWAP : PERM_CYCLE;
-}
-
 static bool holds_permutation(const eg_instance_class *row, const eg_instance_node *node,
                               const eg_attr *attr) {
   (void)node;
-  return kind_of_perm(attr->ints) == (int)row->low;
+  return attr->ints.len >= row->high && eg_perm_is((eg_perm_kind)row->low, attr->ints);
 }
 
 static void put_permutation(const eg_instance_class *row, eg_verify_choice *choice,
                             eg_attr *attr) {
-  uint32_t rank = choice->types[0].rank, shift = rank > 0 ? rank - 1 : 0;
-  int64_t *perm = eg_verify_list(choice, rank);
-  if (rank > 2) shift = 1 + eg_verify_below(choice, rank - 1);
-  for (uint32_t i = 0; i < rank; i++)
-    perm[i] = (int)row->low == PERM_CYCLE ? (i + shift) % rank : i;
-  if ((int)row->low == PERM_SWAP && rank > 1) {
-    uint32_t a = eg_verify_below(choice, rank);
-    uint32_t b = (a + 1 + eg_verify_below(choice, rank - 1)) % rank;
-    perm[a] = b;
-    perm[b] = a;
-  }
-  attr->ints = (eg_ints){.data = perm, .len = rank};
+  attr->ints = eg_perm_draw((eg_perm_kind)row->low, choice);
 }
 
-// ---- shapes -----------------------------------------------------------------------
+/// One axis, or a list of them.
+static eg_ints axes_of(const eg_attr *attr) {
+  return attr->kind == EG_ATTR_INTS ? attr->ints : (eg_ints){.data = &attr->i, .len = 1};
+}
 
-static bool holds_same_sizes(const eg_instance_class *row, const eg_instance_node *node,
+static bool holds_axes(const eg_instance_class *row, const eg_instance_node *node,
+                       const eg_attr *attr) {
+  uint32_t rank = node->types[0].rank;
+  return rank >= row->high && eg_axes_are((eg_axis_kind)row->low, axes_of(attr), rank);
+}
+
+/// Axes that are removed or put in depend on the sizes.
+static void put_axes(const eg_instance_class *row, eg_verify_choice *choice,
+                     eg_attr *attr) {
+  uint32_t rank = choice->types[0].rank;
+  if (choice->op == EG_OP_SQUEEZE || choice->op == EG_OP_UNSQUEEZE) return;
+  eg_ints axes = eg_axes_draw((eg_axis_kind)row->low, rank, choice);
+  if (attr->kind == EG_ATTR_INTS)
+    attr->ints = axes;
+  else
+    attr->i = axes.data[0] - (eg_verify_chance(choice, 50) ? (int64_t)rank : 0);
+}
+
+static bool is_reduced(eg_ints axes, uint32_t rank, uint32_t dim) {
+  for (uint32_t i = 0; i < axes.len; i++)
+    if (axes.data[i] == dim || axes.data[i] + rank == dim) return true;
+  return false;
+}
+
+/// Every result is of no element.
+static bool holds_empty_axes(const eg_instance_class *row, const eg_instance_node *node,
                              const eg_attr *attr) {
   (void)row;
   const eg_type *x = &node->types[0];
-  bool same = attr->ints.len == x->rank;
-  for (uint32_t i = 0; same && i < x->rank; i++)
-    same = attr->ints.data[i] == x->dims[i];
-  return same;
+  bool is_empty = false, has_result = true;
+  for (uint32_t i = 0; i < x->rank; i++) {
+    bool is_one = is_reduced(axes_of(attr), x->rank, i);
+    is_empty = is_empty || (x->dims[i] == 0 && is_one);
+    has_result = has_result && (x->dims[i] != 0 || is_one);
+  }
+  return is_empty && has_result;
 }
 
-static void put_same_sizes(const eg_instance_class *row, eg_verify_choice *choice,
+static void put_empty_axes(const eg_instance_class *row, eg_verify_choice *choice,
                            eg_attr *attr) {
   (void)row;
-  attr->ints = (eg_ints){.data = choice->types[0].dims, .len = choice->types[0].rank};
-  (void)own_list(choice, attr);
-}
-
-/// Some dimension is larger than the operand's (low > 0), or smaller. The last dimensions
-/// stand against each other.
-static bool holds_sizes(const eg_instance_class *row, const eg_instance_node *node,
-                        const eg_attr *attr) {
-  const eg_type *x = &node->types[0];
-  if (attr->ints.len < x->rank) return false;
-  uint32_t shift = attr->ints.len - x->rank;
-  for (uint32_t i = 0; i < x->rank; i++) {
-    int64_t to = attr->ints.data[i + shift];
-    if (row->low > 0 ? to > x->dims[i] : to < x->dims[i]) return true;
-  }
-  return false;
-}
-
-static void put_sizes(const eg_instance_class *row, eg_verify_choice *choice,
-                      eg_attr *attr) {
-  put_same_sizes(row, choice, attr);
   const eg_type *x = &choice->types[0];
-  int64_t *list = own_list(choice, attr);
-  uint32_t first = choice->op == EG_OP_RESIZE && x->rank > 2 ? 2 : 0;
-  for (uint32_t i = first; i < x->rank; i++) {
-    if (choice->op == EG_OP_EXPAND && x->dims[i] != 1) continue;
-    if (i > first && eg_verify_chance(choice, 40)) continue;
-    if (row->low > 0)
-      list[i] = x->dims[i] + 1 + eg_verify_below(choice, (uint32_t)x->dims[i] + 2);
-    else if (x->dims[i] > 1)
-      list[i] = 1 + eg_verify_below(choice, (uint32_t)x->dims[i] - 1);
-  }
-}
-
-static bool holds_more_dims(const eg_instance_class *row, const eg_instance_node *node,
-                            const eg_attr *attr) {
-  return is_between(row, (double)attr->ints.len - (double)node->types[0].rank);
-}
-
-static void put_more_dims(const eg_instance_class *row, eg_verify_choice *choice,
-                          eg_attr *attr) {
-  const eg_type *x = &choice->types[0];
-  int64_t *list = eg_verify_list(choice, x->rank + 1);
+  int64_t *axes = eg_verify_list(choice, x->rank + 1);
   uint32_t len = 0;
-  if (row->low > 0) list[len++] = choice->op == EG_OP_EXPAND ? eg_verify_dim(choice) : 1;
-  uint32_t merged = row->low < 0 && x->rank > 1 ? eg_verify_below(choice, x->rank - 1)
-                                                : EGRAPH_MAX_RANK;
   for (uint32_t i = 0; i < x->rank; i++)
-    if (i == merged + 1)
-      list[len - 1] *= x->dims[i];
-    else
-      list[len++] = x->dims[i];
-  attr->ints = (eg_ints){.data = list, .len = len};
-}
-
-// ---- dimensions of a class variable: a list, too -------------------------------------
-
-static bool holds_equal(const eg_instance_class *row, const eg_instance_node *node,
-                        const eg_attr *attr) {
-  (void)node;
-  for (uint32_t i = 0; i < attr->ints.len; i++)
-    for (uint32_t k = 0; k < i; k++)
-      if (attr->ints.data[i] == attr->ints.data[k] &&
-          is_between(row, (double)attr->ints.data[i]))
-        return true;
-  return false;
-}
-
-static bool holds_different(const eg_instance_class *row, const eg_instance_node *node,
-                            const eg_attr *attr) {
-  (void)node;
-  for (uint32_t i = 0; i < attr->ints.len; i++)
-    for (uint32_t k = 0; k < i; k++)
-      if (attr->ints.data[i] == attr->ints.data[k]) return false;
-  return attr->ints.len > 1 && is_between(row, (double)attr->ints.data[0]);
-}
-
-static bool is_prime(int64_t n) {
-  for (int64_t i = 2; i * i <= n; i++)
-    if (n % i == 0) return false;
-  return n > 1;
-}
-
-static bool holds_prime(const eg_instance_class *row, const eg_instance_node *node,
-                        const eg_attr *attr) {
-  (void)node;
-  for (uint32_t i = 0; i < attr->ints.len; i++)
-    if (is_between(row, (double)attr->ints.data[i]) && is_prime(attr->ints.data[i]))
-      return true;
-  return false;
+    if (x->dims[i] == 0 || eg_verify_chance(choice, 20)) axes[len++] = i;
+  if (len > 0) attr->ints = (eg_ints){.data = axes, .len = len};
 }
 
 // ---- operands that broadcast --------------------------------------------------------
@@ -430,30 +337,27 @@ static bool holds_stretched_batch(const eg_instance_class *row,
   return eg_operands_are_stretched(batches, (uint32_t)row->low, false);
 }
 
-static const class_test test_NUMBER = {holds_number, put_number};
-static const class_test test_ALL = {holds_all, put_all};
-static const class_test test_SOME = {holds_some, put_some};
-static const class_test test_LENGTH = {holds_length, put_length};
-static const class_test test_BESIDE_KERNEL = {holds_beside_kernel, put_beside_kernel};
-static const class_test test_BESIDE_IMAGE = {holds_beside_image, put_beside_image};
-static const class_test test_UNEVEN = {holds_uneven, put_uneven};
-static const class_test test_GROUP = {holds_group, put_group};
-static const class_test test_PERMUTATION = {holds_permutation, put_permutation};
-static const class_test test_SAME_SIZES = {holds_same_sizes, put_same_sizes};
-static const class_test test_SIZES = {holds_sizes, put_sizes};
-static const class_test test_MORE_DIMS = {holds_more_dims, put_more_dims};
-static const class_test test_ONE_SHAPE = {holds_one_shape, NULL};
-static const class_test test_STRETCHED = {holds_stretched, NULL};
-static const class_test test_STRETCHED_BATCH = {holds_stretched_batch, NULL};
-static const class_test test_EQUAL = {holds_equal, NULL};
-static const class_test test_DIFFERENT = {holds_different, NULL};
-static const class_test test_PRIME = {holds_prime, NULL};
+static const eg_class_test eg_test_NUMBER = {holds_number, put_number};
+static const eg_class_test eg_test_ALL = {holds_all, put_all};
+static const eg_class_test eg_test_SOME = {holds_some, put_some};
+static const eg_class_test eg_test_LENGTH = {holds_length, put_length};
+static const eg_class_test eg_test_BESIDE_KERNEL = {holds_beside_kernel,
+                                                    put_beside_kernel};
+static const eg_class_test eg_test_BESIDE_IMAGE = {holds_beside_image, put_beside_image};
+static const eg_class_test eg_test_UNEVEN = {holds_uneven, put_uneven};
+static const eg_class_test eg_test_GROUP = {holds_group, put_group};
+static const eg_class_test eg_test_PERMUTATION = {holds_permutation, put_permutation};
+static const eg_class_test eg_test_AXES = {holds_axes, put_axes};
+static const eg_class_test eg_test_EMPTY_AXES = {holds_empty_axes, put_empty_axes};
+static const eg_class_test eg_test_ONE_SHAPE = {holds_one_shape, NULL};
+static const eg_class_test eg_test_STRETCHED = {holds_stretched, NULL};
+static const eg_class_test eg_test_STRETCHED_BATCH = {holds_stretched_batch, NULL};
 
 enum { EG_OP_ANY = EG_OP_COUNT };
 
 static const eg_instance_class classes[] = {
 #define EG_INSTANCE_CLASS(WORDS, SUBJECT, NAME, OP, TEST, LOW, HIGH)                     \
-  {WORDS, EG_INSTANCE_##SUBJECT, NAME, (eg_op)EG_OP_##OP, &test_##TEST, LOW, HIGH},
+  {WORDS, EG_INSTANCE_##SUBJECT, NAME, (eg_op)EG_OP_##OP, &eg_test_##TEST, LOW, HIGH},
 #define EG_INSTANCE_FLAG(NAME)                                                           \
   EG_INSTANCE_CLASS(NAME " 0", ATTR, NAME, ANY, NUMBER, 0, 0)                            \
   EG_INSTANCE_CLASS(NAME " 1", ATTR, NAME, ANY, NUMBER, 1, 1)
@@ -596,7 +500,7 @@ egraph_status eg_instance_aims_of(const eg_rule *rule, eg_instance_aims *out) {
     if (!rule->terms[i].is_var) EG_TRY(add_term(rule, i, out));
   for (uint32_t i = 0; i < rule->var_count; i++)
     if (is_leaf(&rule->vars[i])) EG_TRY(add_var(i, out));
-  return EGRAPH_OK;
+  return eg_instance_ways_of(rule, out);
 }
 
 /// One number of a list is enough.
@@ -622,13 +526,28 @@ bool eg_instance_node_is_in(const eg_instance_aim *aim, const eg_instance_node *
 }
 
 bool eg_instance_type_is_in(const eg_instance_aim *aim, const eg_type *type) {
-  if (aim->subject == EG_INSTANCE_RANK) return is_between(aim->row, type->rank);
+  if (aim->subject == EG_INSTANCE_RANK) return eg_is_between(aim->row, type->rank);
   eg_attr dims = {.kind = EG_ATTR_INTS, .ints = {type->dims, type->rank}};
   return aim->row->test->holds(aim->row, NULL, &dims);
 }
 
 uint32_t eg_instance_rank(const eg_instance_aim *aim, eg_verify_choice *choice) {
-  return (uint32_t)whole_between(aim->row, choice);
+  return (uint32_t)eg_whole_between(aim->row, choice);
+}
+
+static bool is_of_many_dims(const eg_instance_aim *aim) {
+  return aim->subject == EG_INSTANCE_ATTR &&
+         (aim->row->test == &eg_test_PERMUTATION || aim->row->test == &eg_test_AXES) &&
+         aim->row->high > 0;
+}
+
+bool eg_instance_is_fine(const eg_instance_aim *aim) { return is_of_many_dims(aim); }
+
+bool eg_instance_is_empty(const eg_instance_aim *aim) {
+  if (aim->row == NULL) return false;
+  return aim->row->test == &eg_test_EMPTY_AXES ||
+         (aim->subject == EG_INSTANCE_DIMS && aim->row->high < 1) ||
+         (aim->subject == EG_INSTANCE_OPERANDS && aim->row->high > 0);
 }
 
 bool eg_instance_is_large(const eg_instance_aim *aim) {
@@ -642,6 +561,7 @@ egraph_status eg_instance_aim_print(eg_text *text, const eg_rule *rule,
     return eg_text_append(text, eg_dtype_name((egraph_dtype)aim->value));
   if (aim->subject == EG_INSTANCE_DIMS || aim->subject == EG_INSTANCE_RANK)
     return eg_text_printf(text, "%s of %s", aim->row->words, rule->vars[aim->var].name);
+  if (aim->subject == EG_INSTANCE_WAY) return eg_way_print(text, rule, aim);
   static const char *const sides[] = {"below", "at", "above"};
   if (aim->subject == EG_INSTANCE_NAMED)
     return eg_text_printf(text, "%s %s %g",
@@ -666,30 +586,45 @@ egraph_status eg_instance_aim_print(eg_text *text, const eg_rule *rule,
 static void prepare_dims(const eg_instance_class *row, eg_verify_choice *choice) {
   static const int64_t primes[] = {5, 7, 11, 13}, few[] = {2, 3, 4, 5, 6};
   uint32_t count = 0;
-  if (row->test == &test_PRIME)
+  if (row->test == &eg_test_PRIME)
     for (; count < 4; count++)
       choice->dims[count] = primes[count];
-  else if (row->test == &test_DIFFERENT)
+  else if (row->test == &eg_test_DIFFERENT)
     for (; count < 5; count++)
       choice->dims[count] = few[count];
-  else if (row->test == &test_EQUAL)
+  else if (row->test == &eg_test_EQUAL)
     choice->dims[count++] = 2 + eg_verify_below(choice, 4);
   else
     for (; count < 4; count++) // one of them is enough where it is large
       choice->dims[count] =
-          row->low > 100 && count > 0 ? count : whole_between(row, choice);
+          row->low > 100 && count > 0 ? count : eg_whole_between(row, choice);
   choice->dim_count = count;
 }
 
 /// Room to stretch, and nothing in it where that is asked for.
 static void prepare_operands(const eg_instance_class *row, eg_verify_choice *choice) {
-  if (row->test == &test_ONE_SHAPE) return;
+  if (row->test == &eg_test_ONE_SHAPE) return;
   choice->dims[choice->dim_count++] = 1;
   if (row->high > 0) choice->dims[choice->dim_count++] = 0;
 }
 
+/// Equal dimensions half of the time, so that data alone tell which one is where.
+static void prepare_many_dims(uint32_t least, eg_verify_choice *choice) {
+  choice->rank = least + eg_verify_below(choice, 3);
+  if (eg_verify_chance(choice, 50)) choice->same_dim = 2;
+}
+
 void eg_instance_prepare(const eg_instance_aim *aim, eg_verify_choice *choice) {
+  if (is_of_many_dims(aim)) prepare_many_dims((uint32_t)aim->row->high, choice);
+  if (aim->subject == EG_INSTANCE_WAY && aim->rank > 0 && eg_verify_chance(choice, 75))
+    choice->rank = eg_rank_beside(aim->rank, choice);
   if (aim->subject == EG_INSTANCE_NAMED) eg_named_prepare(aim->number, choice);
+  if (aim->subject == EG_INSTANCE_ATTR && aim->row->test == &eg_test_EMPTY_AXES) {
+    choice->dims[choice->dim_count++] = 0;
+    choice->dims[choice->dim_count++] = 2;
+  }
+  if (aim->subject == EG_INSTANCE_ATTR && aim->row->test == &eg_test_ROUNDED_SIZE)
+    eg_prepare_rounded_size(choice);
   if (aim->subject == EG_INSTANCE_DIMS) prepare_dims(aim->row, choice);
   if (aim->subject == EG_INSTANCE_OPERANDS) prepare_operands(aim->row, choice);
   bool is_window = aim->subject == EG_INSTANCE_KERNEL;
@@ -699,7 +634,7 @@ void eg_instance_prepare(const eg_instance_aim *aim, eg_verify_choice *choice) {
     is_window = is_window || strcmp(aim->row->attr, windows[i]) == 0;
   choice->is_window = is_window;
   if (is_window) choice->is_roomy = eg_verify_chance(choice, 50);
-  bool is_group = aim->subject == EG_INSTANCE_ATTR && aim->row->test == &test_GROUP;
+  bool is_group = aim->subject == EG_INSTANCE_ATTR && aim->row->test == &eg_test_GROUP;
   choice->is_grouped = is_group && (int)aim->row->low == GROUP_BETWEEN;
 }
 
@@ -707,9 +642,9 @@ void eg_instance_prepare(const eg_instance_aim *aim, eg_verify_choice *choice) {
 static void fit_operand(const eg_instance_class *row, eg_verify_choice *choice,
                         uint32_t operand) {
   if (operand > 1 || (operand == 0 && !choice->type_set[1])) return;
-  eg_operand_fit how = row->test == &test_ONE_SHAPE   ? EG_OPERANDS_EQUAL
-                       : row->test == &test_STRETCHED ? EG_OPERANDS_STRETCHED
-                                                      : EG_OPERANDS_STRETCHED_BATCH;
+  eg_operand_fit how = row->test == &eg_test_ONE_SHAPE   ? EG_OPERANDS_EQUAL
+                       : row->test == &eg_test_STRETCHED ? EG_OPERANDS_STRETCHED
+                                                         : EG_OPERANDS_STRETCHED_BATCH;
   eg_operands_fit(how, (uint32_t)row->low, choice, operand);
 }
 
@@ -723,14 +658,15 @@ void eg_instance_fit(const eg_instance_aim *aim, eg_verify_choice *choice,
   }
   if (eg_instance_type_is_in(aim, type) || (!is_rank && eg_verify_chance(choice, 50)))
     return;
-  uint32_t least = aim->row->test == &test_EQUAL || aim->row->test == &test_DIFFERENT;
+  uint32_t least =
+      aim->row->test == &eg_test_EQUAL || aim->row->test == &eg_test_DIFFERENT;
   uint32_t rank = is_rank ? eg_instance_rank(aim, choice) : least + 1;
   while (type->rank < rank)
     type->dims[type->rank++] = eg_verify_dim(choice);
   if (is_rank) type->rank = rank;
   if (is_rank || choice->dim_count == 0) return;
   uint32_t at = eg_verify_below(choice, type->rank);
-  bool is_first = aim->row->test == &test_SOME;
+  bool is_first = aim->row->test == &eg_test_SOME;
   type->dims[at] =
       choice->dims[is_first ? 0 : eg_verify_below(choice, choice->dim_count)];
   if (least == 1 && type->rank > 1)
@@ -787,7 +723,7 @@ void eg_instance_put(const eg_instance_aim *aim, eg_verify_choice *choice) {
   if (choice->slot_set[aim->slot]) return;
   bool is_step = aim->subject == EG_INSTANCE_ATTR && choice->op == EG_OP_SLICE;
   if (is_step && strcmp(name, "steps") == 0) // starts and ends go with it
-    choice->step = whole_between(aim->row, choice);
+    choice->step = eg_whole_between(aim->row, choice);
   if (is_step && strcmp(name, "starts") == 0) choice->start = aim->row->low > 0 ? 1 : -1;
   eg_verify_choose_slot(choice, name);
   eg_attr *attr = &choice->slots[aim->slot];

@@ -4,41 +4,7 @@
 #ifndef EG_REWRITES_INSTANCE_CLASSES_H
 #define EG_REWRITES_INSTANCE_CLASSES_H
 
-#include "rewrites/instances/instance_choose.h"
-#include "rewrites/language/rule_ast.h"
-
-typedef enum eg_instance_subject {
-  EG_INSTANCE_ATTR,
-  EG_INSTANCE_KERNEL,
-  EG_INSTANCE_OPERANDS,
-  EG_INSTANCE_DIMS,
-  EG_INSTANCE_RANK,
-  EG_INSTANCE_VALUE, // of a symbol or type attribute: no row
-  EG_INSTANCE_NAMED, // a number of an attribute beside one that the rule names: no row
-  EG_INSTANCE_DTYPE  // of operands: no row
-} eg_instance_subject;
-
-typedef struct eg_instance_class eg_instance_class; // a row
-
-/// A class that instances of one rule may be in.
-typedef struct eg_instance_aim {
-  eg_instance_subject subject;
-  const eg_instance_class *row; // NULL for VALUE, NAMED and DTYPE
-  uint32_t term;                // ATTR, KERNEL, OPERANDS, VALUE, NAMED: of the pattern
-  uint16_t slot;                // ATTR, VALUE, NAMED
-  uint32_t var;                 // DIMS, RANK
-  int64_t value;                // VALUE, DTYPE; NAMED: -1 below, 0 at, 1 above
-  double number;                // NAMED
-} eg_instance_aim;
-EG_VEC_DEFINE(eg_instance_aims, eg_instance_aim);
-
-/// A node that is complete.
-typedef struct eg_instance_node {
-  eg_op op;
-  const eg_attr *slots;
-  const eg_type *types; // of its operands
-  uint32_t count;
-} eg_instance_node;
+#include "rewrites/instances/instance_aims.h"
 
 /// Appends the classes that the left side of a rule leaves open.
 egraph_status eg_instance_aims_of(const eg_rule *rule, eg_instance_aims *out);
@@ -48,6 +14,10 @@ bool eg_instance_node_is_in(const eg_instance_aim *aim, const eg_instance_node *
 bool eg_instance_type_is_in(const eg_instance_aim *aim, const eg_type *type);
 /// DIMS, RANK: whether its instances are many times as large as others.
 bool eg_instance_is_large(const eg_instance_aim *aim);
+/// Whether it is of operands without elements, which differ between element types.
+bool eg_instance_is_empty(const eg_instance_aim *aim);
+/// ATTR: whether some instances of it are enough, because other classes have many.
+bool eg_instance_is_fine(const eg_instance_aim *aim);
 /// Appends "stride 3 of max-pool" or "rank 2 of ?x".
 egraph_status eg_instance_aim_print(eg_text *text, const eg_rule *rule,
                                     const eg_instance_aim *aim);

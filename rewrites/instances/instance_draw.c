@@ -224,6 +224,14 @@ static void aim_at_leaf(eg_verify_draws *draws, uint32_t var, uint32_t operand) 
     choice->min_rank[operand] = choice->max_rank[operand] = eg_instance_rank(aim, choice);
 }
 
+/// The rank that conditions or the class ask for.
+static void aim_at_rank(eg_verify_draws *draws, uint32_t operand) {
+  eg_verify_choice *choice = &draws->choice;
+  if (choice->rank >= choice->min_rank[operand] &&
+      choice->rank <= choice->max_rank[operand] && choice->rank > 0)
+    choice->min_rank[operand] = choice->max_rank[operand] = choice->rank;
+}
+
 /// A first operand that has the axis that is aimed at.
 static void aim_at_axis(eg_verify_draws *draws) {
   eg_verify_choice *choice = &draws->choice;
@@ -289,11 +297,13 @@ static void set_known_types(eg_verify_draws *draws, const eg_rule_term *term) {
     const eg_rule_term *child = &draws->rule->terms[term->children[i]];
     bool fresh = child->is_var && !eg_verify_is_bound(draws, child->var);
     choice->type_set[i] = !fresh;
+    choice->fit_aim[i] = NULL;
     choice->like[i] = fresh ? part_beside(draws, child->var) : NULL;
     choice->wanted[i] = fresh ? operand_of_layer(draws, child->var) : NULL;
     choice->min_rank[i] = fresh ? draws->hints.vars[child->var].min_rank : 0;
     choice->max_rank[i] =
         fresh ? draws->hints.vars[child->var].max_rank : EGRAPH_MAX_RANK;
+    if (fresh) aim_at_rank(draws, i);
     if (fresh && i == 0) aim_at_axis(draws);
     if (fresh) aim_at_leaf(draws, child->var, i);
     if (fresh && fits_operands(draws, term)) choice->fit_aim[i] = draws->aim;
@@ -452,119 +462,6 @@ static egraph_status infer_node(eg_verify_draws *draws, uint32_t index, bool *ou
   return EGRAPH_OK;
 }
 
-// ---- steering -------------------------------------------------------------------
-
-static bool is_of_term(const eg_instance_aim *aim) {
-  return aim->subject == EG_INSTANCE_ATTR || aim->subject == EG_INSTANCE_KERNEL ||
-         aim->subject == EG_INSTANCE_OPERANDS || aim->subject == EG_INSTANCE_VALUE ||
-         aim->subject == EG_INSTANCE_NAMED;
-}
-
-/// Nothing of the last term steers this one.
-static void steer(eg_verify_draws *draws, uint32_t index) {
-  eg_verify_choice *choice = &draws->choice;
-  choice->aim = NULL;
-  choice->put = eg_instance_put;
-  choice->fit = eg_instance_fit;
-  memset(choice->fit_aim, 0, sizeof choice->fit_aim);
-  choice->is_dtype_aimed = draws->aim != NULL && draws->aim->subject == EG_INSTANCE_DTYPE;
-  choice->is_roomy = choice->is_grouped = choice->is_window = false;
-  choice->dim_count = 0;
-  choice->few = choice->channels = 0;
-  choice->step = choice->start = 0;
-  memset(choice->kernel, 0, sizeof choice->kernel);
-  if (draws->aim == NULL) {
-    uint32_t count = draws->hints.size_count;
-    bool is_asked = count > 0 && eg_rng_below(&draws->rng, 4) == 0;
-    for (uint32_t i = 0; is_asked && i < count; i++)
-      choice->dims[choice->dim_count++] = draws->hints.sizes[i];
-    if (draws->preferred_dim == 0 || eg_rng_below(&draws->rng, 2) == 0) return;
-    choice->dim_count = 2;
-    choice->few = choice->dims[0] = draws->preferred_dim;
-    choice->dims[1] = 2 * draws->preferred_dim;
-    return;
-  }
-  eg_instance_prepare(draws->aim, choice);
-  if (is_of_term(draws->aim) && draws->aim->term == index) choice->aim = draws->aim;
-}
-
-/// A try that failed says something of its class if it was in it.
-static void note_obstacle(eg_verify_draws *draws, uint32_t index) {
-  const eg_instance_aim *aim = draws->aim;
-  const eg_verify_choice *choice = &draws->choice;
-  if (aim == NULL) return;
-  bool is_in = aim->subject == EG_INSTANCE_DTYPE;
-  if (is_of_term(aim)) {
-    eg_instance_node node = {choice->op, choice->slots, choice->types, choice->count};
-    is_in =
-        index > aim->term || (index == aim->term && eg_instance_node_is_in(aim, &node));
-  } else if (!is_in) {
-    is_in = eg_verify_is_bound(draws, aim->var) &&
-            eg_instance_type_is_in(aim, &draws->leaves[aim->var].type);
-  }
-  if (is_in && draws->refused != EG_RULE_NONE)
-    draws->refusals[draws->refused]++;
-  else if (is_in)
-    draws->ill_typed[index]++;
-}
-
-void eg_verify_prefer_dim(eg_verify_draws *draws, int64_t dim) {
-  draws->preferred_dim = dim;
-}
-
-void eg_verify_aim(eg_verify_draws *draws, const eg_instance_aim *aim) {
-  draws->aim = aim;
-  for (uint32_t i = 0; i < draws->rule->condition_count; i++)
-    draws->refusals[i] = 0;
-  for (uint32_t i = 0; i < draws->rule->pattern_term_count; i++)
-    draws->ill_typed[i] = 0;
-}
-
-// The term that tries came to at most decides; there, a condition: a try that reached it
-// was well-typed.
-eg_verify_obstacle eg_verify_obstacle_of(const eg_verify_draws *draws) {
-  eg_verify_obstacle found = {EG_RULE_NONE, EG_RULE_NONE};
-  uint32_t last = 0, most = 0;
-  for (uint32_t i = 0; i < draws->rule->pattern_term_count; i++)
-    if (draws->ill_typed[i] > 0) found.term = last = i;
-  for (uint32_t i = 0; i < draws->rule->condition_count; i++) {
-    uint32_t term = draws->hints.condition_terms[i], count = draws->refusals[i];
-    if (count == 0 || term < last || (term == last && count <= most)) continue;
-    last = term;
-    most = count;
-    found = (eg_verify_obstacle){i, EG_RULE_NONE};
-  }
-  return found;
-}
-
-static bool leaves_are_in(const eg_verify_instance *instance, egraph_dtype dtype) {
-  const eg_rule *rule = instance->rule;
-  for (uint32_t i = 0; i < rule->var_count; i++)
-    if (rule->vars[i].kind == EG_RULE_TENSOR &&
-        rule->vars[i].origin == EG_RULE_VAR_MATCHED &&
-        instance->leaves[i].index_bound == 0 && instance->leaves[i].type.dtype == dtype)
-      return true;
-  return false;
-}
-
-bool eg_verify_is_in(const eg_verify_instance *instance, const eg_instance_aim *aim) {
-  if (aim->subject == EG_INSTANCE_DTYPE)
-    return leaves_are_in(instance, (egraph_dtype)aim->value);
-  if (!is_of_term(aim))
-    return eg_instance_type_is_in(aim, &instance->leaves[aim->var].type);
-  const eg_rule_term *term = &instance->rule->terms[aim->term];
-  eg_type types[EG_VERIFY_MAX_OPERANDS];
-  for (uint32_t i = 0; i < term->child_count; i++) {
-    const eg_rule_term *child = &instance->rule->terms[term->children[i]];
-    eg_class class = child->is_var ? instance->env->vars[child->var].tensor
-                                   : instance->classes[term->children[i]];
-    types[i] = eg_tensor_egraph_fact(instance->egraph, class)->type;
-  }
-  eg_instance_node node = {term->op, instance->attrs[aim->term]->slots, types,
-                           term->child_count};
-  return eg_instance_node_is_in(aim, &node);
-}
-
 // ---- conditions -----------------------------------------------------------------
 
 static bool bind_lets(eg_verify_draws *draws) {
@@ -639,7 +536,7 @@ static egraph_status try_term(eg_verify_draws *draws, uint32_t index, bool *out_
   choice->model = draw_model(draws);
   uint64_t bound = draws->bound;
   draws->refused = EG_RULE_NONE;
-  steer(draws, index);
+  eg_verify_steer(draws, index);
   draws->env.scratch->int_count = 0;
   draws->env.scratch->value_count = 0;
   *out_ok = choose_term(draws, term, bound);
@@ -671,7 +568,7 @@ static egraph_status draw_term(eg_verify_draws *draws, uint32_t index, bool *out
     draws->lists.used = lists;
     draws->lists.used_floats = floats;
     EG_TRY(try_term(draws, index, out_ok));
-    if (!*out_ok) note_obstacle(draws, index);
+    if (!*out_ok) eg_verify_note_obstacle(draws, index);
   }
   return EGRAPH_OK;
 }
@@ -692,10 +589,12 @@ static bool try_variable(eg_verify_draws *draws, uint32_t index) {
   choice->model = draw_model(draws);
   choice->count = 1;
   choice->type_set[0] = false;
+  choice->fit_aim[0] = NULL;
   choice->like[0] = choice->wanted[0] = NULL;
   choice->min_rank[0] = draws->hints.vars[var].min_rank;
   choice->max_rank[0] = draws->hints.vars[var].max_rank;
-  steer(draws, index);
+  eg_verify_steer(draws, index);
+  aim_at_rank(draws, 0);
   aim_at_leaf(draws, var, 0);
   eg_verify_choose(choice);
   if (!types_fit(choice)) return false;
@@ -723,6 +622,8 @@ static egraph_dtype draw_dtype(eg_verify_draws *draws) {
   const eg_instance_aim *aim = draws->aim;
   if (aim != NULL && aim->subject == EG_INSTANCE_DTYPE) return (egraph_dtype)aim->value;
   uint32_t kind = (uint32_t)eg_rng_below(&draws->rng, 100);
+  bool is_empty = aim != NULL && eg_instance_is_empty(aim); // nothing is rounded
+  if (is_empty) kind = 100;
   if (kind < 50) return EGRAPH_FLOAT64;
   if (kind < 64) return EGRAPH_FLOAT32;
   return (egraph_dtype)eg_rng_below(&draws->rng, EGRAPH_DTYPE_COUNT);

@@ -36,6 +36,7 @@ typedef struct rule_hints {
   uint32_t number_count;
   bool has_parts;            // a concatenation of computed operands
   bool has_layers;           // some variable has a `layer`
+  uint32_t rank;             // that conditions ask for, where it is seldom; 0: any
   uint32_t dtypes;           // bits of the element types that conditions leave
   uint32_t *condition_terms; // first pattern term after which a condition can be decided
 } rule_hints;
@@ -81,6 +82,12 @@ void eg_verify_bind_leaf(eg_verify_draws *draws, uint32_t var);
 /// The rank of a first operand that has the axis of the class that is aimed at, or 0:
 /// any.
 uint32_t eg_verify_axis_rank(eg_verify_draws *draws);
+
+/// Prepares the choice of a term for the class that is aimed at; nothing of the last term
+/// steers it.
+void eg_verify_steer(eg_verify_draws *draws, uint32_t term);
+/// A try that failed says something of its class if it was in it.
+void eg_verify_note_obstacle(eg_verify_draws *draws, uint32_t term);
 
 /// Changes what this term has chosen until the conditions that can be decided hold, where
 /// they can be solved for one attribute or one leaf. What is bound before `bound` stays.

@@ -5,6 +5,7 @@
 
 #include "rewrites/instances/instance_draw_internal.h"
 #include "rewrites/instances/instance_layers.h"
+#include "rewrites/instances/instance_ways.h"
 
 static const eg_rule_expr *call_of(const eg_rule *rule, uint32_t expr,
                                    eg_rule_function function) {
@@ -268,6 +269,7 @@ egraph_status eg_verify_read_hints(const eg_rule *rule, eg_arena *arena,
   read_bound(rule, out->bound);
   place_conditions(rule, out);
   out->dtypes = dtypes_of(rule);
+  out->rank = eg_rank_of_conditions(rule);
   out->size_count = out->number_count = 0;
   for (uint32_t i = 0; i < rule->expr_count; i++)
     read_number(&rule->exprs[i], out);

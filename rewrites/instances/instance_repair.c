@@ -7,25 +7,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "rewrites/instances/instance_draw_internal.h"
+#include "rewrites/instances/instance_named.h"
+#include "rewrites/instances/instance_repair.h"
+#include "rewrites/instances/instance_ways.h"
 
-typedef struct repair {
-  eg_verify_draws *draws;
-  const eg_rule_term *term;
-  uint64_t before; // variables bound before this term
-} repair;
-
-typedef bool solver(repair *r, const eg_rule_expr *call, const eg_rule_value *value);
-
-static bool solve(repair *r, uint32_t expr, const eg_rule_value *value);
-
-static bool value_of(repair *r, uint32_t expr, eg_rule_value *out) {
+bool eg_repair_value_of(repair *r, uint32_t expr, eg_rule_value *out) {
   return eg_verify_can_eval(r->draws, expr) && eg_rule_eval(&r->draws->env, expr, out);
 }
 
-static bool int_of(repair *r, uint32_t expr, int64_t *out) {
+bool eg_repair_int_of(repair *r, uint32_t expr, int64_t *out) {
   eg_rule_value value;
-  if (!value_of(r, expr, &value) || value.kind != EG_RULE_INT) return false;
+  if (!eg_repair_value_of(r, expr, &value) || value.kind != EG_RULE_INT) return false;
   *out = value.i;
   return true;
 }
@@ -34,14 +26,14 @@ static uint32_t below(repair *r, uint32_t bound) {
   return (uint32_t)eg_rng_below(&r->draws->rng, bound);
 }
 
-static int64_t *copy_list(repair *r, eg_ints list, uint32_t len) {
+int64_t *eg_repair_copy(repair *r, eg_ints list, uint32_t len) {
   int64_t *copy = eg_rule_ints(&r->draws->env, len);
   for (uint32_t i = 0; copy != NULL && i < len; i++)
     copy[i] = i < list.len ? list.data[i] : 0;
   return copy;
 }
 
-static eg_rule_value list_value(const int64_t *data, uint32_t len) {
+eg_rule_value eg_repair_list(const int64_t *data, uint32_t len) {
   return (eg_rule_value){.kind = EG_RULE_INTS, .ints = {.data = data, .len = len}};
 }
 
@@ -55,12 +47,18 @@ static bool is_aimed_at(const repair *r, uint16_t slot) {
   return has_slot && aim->slot == slot;
 }
 
+/// What is asked for may not be one as a whole, or be of another rank.
+static void keep_permutation(repair *r, const eg_attr *slot, eg_rule_value *inout) {
+  const int64_t *perm = eg_repair_perm(r, slot->ints, inout->ints);
+  if (perm != NULL) *inout = eg_repair_list(perm, slot->ints.len);
+}
+
 static bool solve_variable(repair *r, uint32_t var, const eg_rule_value *value) {
   eg_verify_draws *draws = r->draws;
   const eg_rule *rule = draws->rule;
   for (uint32_t i = 0; i < rule->let_count; i++)
     if (rule->lets[i].var == var && !rule->lets[i].is_term)
-      return solve(r, rule->lets[i].expr, value);
+      return eg_repair_solve(r, rule->lets[i].expr, value);
   if ((r->before >> var & 1) != 0) return false;
   eg_rule_value fitting = *value;
   if (rule->vars[var].kind == EG_RULE_FLOAT && value->kind == EG_RULE_INT)
@@ -71,6 +69,8 @@ static bool solve_variable(repair *r, uint32_t var, const eg_rule_value *value) 
     const eg_rule_slot *slot = &r->term->slots[i];
     if (slot->form != EG_RULE_SLOT_VAR || slot->index != var) continue;
     if (is_aimed_at(r, i)) return false;
+    if (strcmp(draws->choice.info->attrs[i].name, "perm") == 0)
+      keep_permutation(r, &draws->choice.slots[i], &fitting);
     eg_attr attr;
     if (!eg_rule_attr_of_value(r->term->op, i, &fitting, &attr)) return false;
     draws->choice.slots[i] = attr;
@@ -108,11 +108,9 @@ static bool keeps_aim(const repair *r, uint32_t var, const eg_type *from,
   return eg_instance_node_is_in(aim, &node);
 }
 
-/// Gives a leaf of this term another type.
-static bool set_type(repair *r, uint32_t expr, const eg_type *type) {
-  uint32_t var;
-  eg_verify_leaf *leaf = own_leaf(r, expr, &var);
-  if (leaf == NULL || type->rank > EGRAPH_MAX_RANK || eg_type_check(type) != EGRAPH_OK ||
+static bool set_type_of(repair *r, uint32_t var, const eg_type *type) {
+  eg_verify_leaf *leaf = &r->draws->leaves[var];
+  if (type->rank > EGRAPH_MAX_RANK || eg_type_check(type) != EGRAPH_OK ||
       eg_type_elements(type) > 1 << 16 || !keeps_aim(r, var, &leaf->type, type))
     return false;
   leaf->type = *type;
@@ -125,18 +123,22 @@ static bool set_type(repair *r, uint32_t expr, const eg_type *type) {
   return true;
 }
 
+/// Gives a leaf of this term another type.
+static bool set_type(repair *r, uint32_t expr, const eg_type *type) {
+  uint32_t var;
+  return own_leaf(r, expr, &var) != NULL && set_type_of(r, var, type);
+}
+
 static const eg_type *type_of(repair *r, uint32_t expr) {
   eg_rule_value value;
-  if (!value_of(r, expr, &value) || value.kind != EG_RULE_TENSOR) return NULL;
+  if (!eg_repair_value_of(r, expr, &value) || value.kind != EG_RULE_TENSOR) return NULL;
   const eg_tensor_fact *fact = eg_rule_tensor(&r->draws->env, &value);
   return fact != NULL ? &fact->type : NULL;
 }
 
 // ---- equations ----------------------------------------------------------------------
 
-typedef enum arithmetic { PLUS, MINUS, TIMES, OVER } arithmetic;
-
-static bool combine_ints(arithmetic how, int64_t a, int64_t b, int64_t *out) {
+bool eg_repair_combine(arithmetic how, int64_t a, int64_t b, int64_t *out) {
   if (how == PLUS) return !__builtin_add_overflow(a, b, out);
   if (how == MINUS) return !__builtin_sub_overflow(a, b, out);
   if (how == TIMES) return !__builtin_mul_overflow(a, b, out);
@@ -155,7 +157,7 @@ static bool combine(repair *r, arithmetic how, const eg_rule_value *a,
   bool lists = a->kind == EG_RULE_INTS || b->kind == EG_RULE_INTS;
   if (!lists && a->kind == EG_RULE_INT && b->kind == EG_RULE_INT) {
     *out = eg_rule_int(0);
-    return combine_ints(how, a->i, b->i, &out->i);
+    return eg_repair_combine(how, a->i, b->i, &out->i);
   }
   if (!lists) {
     *out = eg_rule_float(combine_floats(how, eg_rule_number(a), eg_rule_number(b)));
@@ -164,13 +166,13 @@ static bool combine(repair *r, arithmetic how, const eg_rule_value *a,
   eg_ints list = a->kind == EG_RULE_INTS ? a->ints : b->ints;
   if (a->kind == EG_RULE_INTS && b->kind == EG_RULE_INTS && a->ints.len != b->ints.len)
     return false;
-  int64_t *result = copy_list(r, list, list.len);
+  int64_t *result = eg_repair_copy(r, list, list.len);
   for (uint32_t i = 0; result != NULL && i < list.len; i++) {
     int64_t x = a->kind == EG_RULE_INTS ? a->ints.data[i] : a->i;
     int64_t y = b->kind == EG_RULE_INTS ? b->ints.data[i] : b->i;
-    if (!combine_ints(how, x, y, &result[i])) return false;
+    if (!eg_repair_combine(how, x, y, &result[i])) return false;
   }
-  *out = list_value(result, list.len);
+  *out = eg_repair_list(result, list.len);
   return result != NULL;
 }
 
@@ -182,11 +184,11 @@ static bool solve_operand(repair *r, const eg_rule_expr *call, const eg_rule_val
     bool known = true;
     for (uint32_t k = 0; k < call->arg_count && known; k++) {
       if (k == i) continue;
-      known =
-          value_of(r, call->args[k], &other) && combine(r, inverse, &left, &other, &rest);
+      known = eg_repair_value_of(r, call->args[k], &other) &&
+              combine(r, inverse, &left, &other, &rest);
       if (known) left = rest;
     }
-    if (known && solve(r, call->args[i], &left)) return true;
+    if (known && eg_repair_solve(r, call->args[i], &left)) return true;
   }
   return false;
 }
@@ -203,17 +205,20 @@ static bool solve_mul(repair *r, const eg_rule_expr *call, const eg_rule_value *
 static bool solve_pair(repair *r, const eg_rule_expr *call, const eg_rule_value *value,
                        arithmetic how, arithmetic inverse) {
   eg_rule_value other, result;
-  if (value_of(r, call->args[1], &other) && combine(r, inverse, value, &other, &result) &&
-      solve(r, call->args[0], &result))
+  if (eg_repair_value_of(r, call->args[1], &other) &&
+      combine(r, inverse, value, &other, &result) &&
+      eg_repair_solve(r, call->args[0], &result))
     return true;
-  return value_of(r, call->args[0], &other) && combine(r, how, &other, value, &result) &&
-         solve(r, call->args[1], &result);
+  return eg_repair_value_of(r, call->args[0], &other) &&
+         combine(r, how, &other, value, &result) &&
+         eg_repair_solve(r, call->args[1], &result);
 }
 
 static bool solve_sub(repair *r, const eg_rule_expr *call, const eg_rule_value *value) {
   if (call->arg_count == 2) return solve_pair(r, call, value, MINUS, PLUS);
   eg_rule_value zero = eg_rule_int(0), result;
-  return combine(r, MINUS, &zero, value, &result) && solve(r, call->args[0], &result);
+  return combine(r, MINUS, &zero, value, &result) &&
+         eg_repair_solve(r, call->args[0], &result);
 }
 
 static bool solve_div(repair *r, const eg_rule_expr *call, const eg_rule_value *value) {
@@ -224,113 +229,31 @@ static bool solve_floor_div(repair *r, const eg_rule_expr *call,
                             const eg_rule_value *value) {
   int64_t divisor;
   eg_rule_value result;
-  if (value->kind != EG_RULE_INT || !int_of(r, call->args[1], &divisor) || divisor < 1 ||
-      divisor > INT32_MAX)
+  if (value->kind != EG_RULE_INT || !eg_repair_int_of(r, call->args[1], &divisor) ||
+      divisor < 1 || divisor > INT32_MAX)
     return false;
   result = eg_rule_int(0);
-  return combine_ints(TIMES, value->i, divisor, &result.i) &&
-         combine_ints(PLUS, result.i, below(r, (uint32_t)divisor), &result.i) &&
-         solve(r, call->args[0], &result);
+  return eg_repair_combine(TIMES, value->i, divisor, &result.i) &&
+         eg_repair_combine(PLUS, result.i, below(r, (uint32_t)divisor), &result.i) &&
+         eg_repair_solve(r, call->args[0], &result);
 }
 
 static bool solve_mod(repair *r, const eg_rule_expr *call, const eg_rule_value *value) {
   int64_t divisor;
-  if (value->kind != EG_RULE_INT || !int_of(r, call->args[1], &divisor) || divisor < 1 ||
-      divisor > 1000)
+  if (value->kind != EG_RULE_INT || !eg_repair_int_of(r, call->args[1], &divisor) ||
+      divisor < 1 || divisor > 1000)
     return false;
   eg_rule_value result = eg_rule_int(value->i + divisor * below(r, 3));
-  return solve(r, call->args[0], &result);
+  return eg_repair_solve(r, call->args[0], &result);
 }
 
 static bool solve_first(repair *r, const eg_rule_expr *call, const eg_rule_value *value) {
-  return solve(r, call->args[0], value);
+  return eg_repair_solve(r, call->args[0], value);
 }
 
 static bool solve_second(repair *r, const eg_rule_expr *call,
                          const eg_rule_value *value) {
-  return solve(r, call->args[1], value);
-}
-
-// ---- lists --------------------------------------------------------------------------
-
-static bool solve_at(repair *r, const eg_rule_expr *call, const eg_rule_value *value) {
-  eg_rule_value list;
-  int64_t index;
-  uint32_t at;
-  if (!value_of(r, call->args[0], &list) || !int_of(r, call->args[1], &index) ||
-      value->kind != EG_RULE_INT || !eg_rule_index(index, list.ints.len, &at))
-    return false;
-  int64_t *copy = copy_list(r, list.ints, list.ints.len);
-  if (copy == NULL) return false;
-  copy[at] = value->i;
-  eg_rule_value changed = list_value(copy, list.ints.len);
-  return solve(r, call->args[0], &changed);
-}
-
-/// The first `count` elements, or all but these, are the value's.
-static bool solve_piece(repair *r, const eg_rule_expr *call, const eg_rule_value *value,
-                        bool is_first) {
-  eg_rule_value list;
-  int64_t count;
-  if (!value_of(r, call->args[0], &list) || !int_of(r, call->args[1], &count) ||
-      value->kind != EG_RULE_INTS || count < 0 || count > list.ints.len)
-    return false;
-  uint32_t head = is_first ? value->ints.len : (uint32_t)count;
-  uint32_t tail = is_first ? list.ints.len - (uint32_t)count : value->ints.len;
-  int64_t *joined = eg_rule_ints(&r->draws->env, head + tail);
-  if (joined == NULL) return false;
-  const int64_t *heads = is_first ? value->ints.data : list.ints.data;
-  const int64_t *tails = is_first ? list.ints.data + count : value->ints.data;
-  for (uint32_t i = 0; i < head + tail; i++)
-    joined[i] = i < head ? heads[i] : tails[i - head];
-  eg_rule_value whole = list_value(joined, head + tail);
-  return solve(r, call->args[0], &whole);
-}
-
-static bool solve_take(repair *r, const eg_rule_expr *call, const eg_rule_value *value) {
-  return solve_piece(r, call, value, true);
-}
-
-static bool solve_drop(repair *r, const eg_rule_expr *call, const eg_rule_value *value) {
-  return solve_piece(r, call, value, false);
-}
-
-/// The elements of (list a b ...), one by one.
-static bool solve_list(repair *r, const eg_rule_expr *call, const eg_rule_value *value) {
-  if (value->kind != EG_RULE_INTS || value->ints.len != call->arg_count) return false;
-  bool all = true;
-  for (uint32_t i = 0; i < call->arg_count; i++) {
-    eg_rule_value element = eg_rule_int(value->ints.data[i]);
-    int64_t is;
-    if (int_of(r, call->args[i], &is) && is == element.i) continue;
-    all = solve(r, call->args[i], &element) && all;
-  }
-  return all;
-}
-
-/// The last element makes the sum, or the product.
-static bool solve_total(repair *r, const eg_rule_expr *call, const eg_rule_value *value,
-                        arithmetic inverse) {
-  eg_rule_value list;
-  if (!value_of(r, call->args[0], &list) || list.ints.len == 0 ||
-      value->kind != EG_RULE_INT)
-    return false;
-  int64_t *copy = copy_list(r, list.ints, list.ints.len), last = value->i;
-  if (copy == NULL) return false;
-  for (uint32_t i = 0; i + 1 < list.ints.len; i++)
-    if (!combine_ints(inverse, last, copy[i], &last)) return false;
-  copy[list.ints.len - 1] = last;
-  eg_rule_value changed = list_value(copy, list.ints.len);
-  return solve(r, call->args[0], &changed);
-}
-
-static bool solve_sum(repair *r, const eg_rule_expr *call, const eg_rule_value *value) {
-  return solve_total(r, call, value, MINUS);
-}
-
-static bool solve_product(repair *r, const eg_rule_expr *call,
-                          const eg_rule_value *value) {
-  return solve_total(r, call, value, OVER);
+  return eg_repair_solve(r, call->args[1], value);
 }
 
 // ---- leaves -------------------------------------------------------------------------
@@ -349,24 +272,27 @@ static bool solve_dim(repair *r, const eg_rule_expr *call, const eg_rule_value *
   const eg_verify_leaf *leaf = own_leaf(r, call->args[0], &var);
   int64_t index;
   if (leaf == NULL || value->kind != EG_RULE_INT || value->i < 0 ||
-      !int_of(r, call->args[1], &index) || !eg_rule_index(index, leaf->type.rank, &at))
+      !eg_repair_int_of(r, call->args[1], &index) ||
+      !eg_rule_index(index, leaf->type.rank, &at))
     return false;
   eg_type type = leaf->type;
   type.dims[at] = value->i;
   return set_type(r, call->args[0], &type);
 }
 
+bool eg_repair_set_rank(repair *r, uint32_t var, int64_t rank) {
+  if (rank < 0 || rank > EGRAPH_MAX_RANK) return false;
+  eg_type type = r->draws->leaves[var].type;
+  for (; type.rank < (uint32_t)rank; type.rank++)
+    type.dims[type.rank] = 1 + below(r, type.rank < 5 ? 3 : 2);
+  type.rank = (uint32_t)rank;
+  return set_type_of(r, var, &type);
+}
+
 static bool solve_rank(repair *r, const eg_rule_expr *call, const eg_rule_value *value) {
   uint32_t var;
-  const eg_verify_leaf *leaf = own_leaf(r, call->args[0], &var);
-  if (leaf == NULL || value->kind != EG_RULE_INT || value->i < 0 ||
-      value->i > EGRAPH_MAX_RANK)
-    return false;
-  eg_type type = leaf->type;
-  while (type.rank < (uint32_t)value->i)
-    type.dims[type.rank++] = 1 + below(r, 3);
-  type.rank = (uint32_t)value->i;
-  return set_type(r, call->args[0], &type);
+  bool is_own = own_leaf(r, call->args[0], &var) != NULL && value->kind == EG_RULE_INT;
+  return is_own && eg_repair_set_rank(r, var, value->i);
 }
 
 static bool solve_elements(repair *r, const eg_rule_expr *call,
@@ -401,7 +327,7 @@ static bool solve_splat(repair *r, const eg_rule_expr *call, const eg_rule_value
   return true;
 }
 
-static bool solve(repair *r, uint32_t expr, const eg_rule_value *value) {
+bool eg_repair_solve(repair *r, uint32_t expr, const eg_rule_value *value) {
   static solver *const solvers[EG_RULE_FN_COUNT] = {
       [EG_RULE_FN_ADD] = solve_add,
       [EG_RULE_FN_SUB] = solve_sub,
@@ -419,12 +345,19 @@ static bool solve(repair *r, uint32_t expr, const eg_rule_value *value) {
       [EG_RULE_FN_DTYPE] = solve_dtype,
       [EG_RULE_FN_SPLAT] = solve_splat,
       [EG_RULE_FN_AXIS] = solve_second,
-      [EG_RULE_FN_AT] = solve_at,
-      [EG_RULE_FN_TAKE] = solve_take,
-      [EG_RULE_FN_DROP] = solve_drop,
-      [EG_RULE_FN_LIST] = solve_list,
-      [EG_RULE_FN_SUM] = solve_sum,
-      [EG_RULE_FN_PRODUCT] = solve_product,
+      [EG_RULE_FN_AT] = eg_solve_at,
+      [EG_RULE_FN_TAKE] = eg_solve_take,
+      [EG_RULE_FN_DROP] = eg_solve_drop,
+      [EG_RULE_FN_LIST] = eg_solve_list,
+      [EG_RULE_FN_SUM] = eg_solve_sum,
+      [EG_RULE_FN_PRODUCT] = eg_solve_product,
+      [EG_RULE_FN_LEN] = eg_solve_len,
+      [EG_RULE_FN_INDEX_OF] = eg_solve_index_of,
+      [EG_RULE_FN_REVERSE] = eg_solve_reverse,
+      [EG_RULE_FN_SET_AT] = eg_solve_set_at,
+      [EG_RULE_FN_PERM_INVERSE] = eg_solve_perm_inverse,
+      [EG_RULE_FN_PERM_APPLY] = eg_solve_perm_apply,
+      [EG_RULE_FN_PERM_COMPOSE] = eg_solve_perm_compose,
       [EG_RULE_FN_FLOOR_DIV] = solve_floor_div};
   const eg_rule_expr *at = &r->draws->rule->exprs[expr];
   if (at->form == EG_RULE_EXPR_CONSTANT) return false;
@@ -434,19 +367,6 @@ static bool solve(repair *r, uint32_t expr, const eg_rule_value *value) {
 }
 
 // ---- inequalities -------------------------------------------------------------------
-
-static bool same_expr(const eg_rule *rule, uint32_t a, uint32_t b) {
-  const eg_rule_expr *x = &rule->exprs[a], *y = &rule->exprs[b];
-  if (a == b) return true;
-  if (x->form != y->form || x->kind != y->kind) return false;
-  if (x->form == EG_RULE_EXPR_VAR) return x->var == y->var;
-  if (x->form == EG_RULE_EXPR_CONSTANT)
-    return eg_rule_values_identical(&x->constant, &y->constant);
-  if (x->function != y->function || x->arg_count != y->arg_count) return false;
-  for (uint32_t i = 0; i < x->arg_count; i++)
-    if (!same_expr(rule, x->args[i], y->args[i])) return false;
-  return true;
-}
 
 typedef struct interval {
   double low, high;
@@ -461,7 +381,7 @@ static bool is_order(eg_rule_function function) {
 /// `expr` stands on side `side` of an inequality that must hold.
 static void narrow(repair *r, const eg_rule_expr *call, uint32_t side, interval *inout) {
   eg_rule_value other;
-  if (!value_of(r, call->args[1 - side], &other)) return;
+  if (!eg_repair_value_of(r, call->args[1 - side], &other)) return;
   double bound = eg_rule_number(&other);
   eg_rule_function how = call->function;
   bool is_open = how == EG_RULE_FN_LT || how == EG_RULE_FN_GT;
@@ -485,7 +405,7 @@ static void narrow_by(repair *r, uint32_t condition, uint32_t expr, interval *in
       narrow_by(r, call->args[i], expr, inout);
   if (!is_order(call->function)) return;
   for (uint32_t side = 0; side < 2; side++)
-    if (same_expr(rule, call->args[side], expr)) narrow(r, call, side, inout);
+    if (eg_same_expr(rule, call->args[side], expr)) narrow(r, call, side, inout);
 }
 
 static bool pick(repair *r, const interval *of, bool is_whole, eg_rule_value *out) {
@@ -515,7 +435,7 @@ static bool solve_order(repair *r, const eg_rule_expr *call) {
       narrow_by(r, rule->conditions[i], call->args[side], &left);
     bool is_whole = rule->exprs[call->args[side]].kind == EG_RULE_INT;
     eg_rule_value value;
-    if (pick(r, &left, is_whole, &value) && solve(r, call->args[side], &value))
+    if (pick(r, &left, is_whole, &value) && eg_repair_solve(r, call->args[side], &value))
       return true;
   }
   return false;
@@ -528,8 +448,8 @@ static bool solve_equal(repair *r, const eg_rule_expr *call) {
   for (uint32_t i = 0; i < 2; i++) {
     uint32_t side = first ^ i;
     eg_rule_value value;
-    if (value_of(r, call->args[1 - side], &value) && value.kind != EG_RULE_TENSOR &&
-        solve(r, call->args[side], &value))
+    if (eg_repair_value_of(r, call->args[1 - side], &value) &&
+        value.kind != EG_RULE_TENSOR && eg_repair_solve(r, call->args[side], &value))
       return true;
   }
   return false;
@@ -538,9 +458,10 @@ static bool solve_equal(repair *r, const eg_rule_expr *call) {
 static bool solve_unequal(repair *r, const eg_rule_expr *call) {
   for (uint32_t side = 0; side < 2; side++) {
     eg_rule_value value, one = eg_rule_int(1 + below(r, 3)), result;
-    if (value_of(r, call->args[1 - side], &value) &&
+    if (eg_repair_value_of(r, call->args[1 - side], &value) &&
         (value.kind == EG_RULE_INT || value.kind == EG_RULE_FLOAT) &&
-        combine(r, PLUS, &value, &one, &result) && solve(r, call->args[side], &result))
+        combine(r, PLUS, &value, &one, &result) &&
+        eg_repair_solve(r, call->args[side], &result))
       return true;
   }
   return false;
@@ -549,25 +470,26 @@ static bool solve_unequal(repair *r, const eg_rule_expr *call) {
 /// The second is a multiple of the first.
 static bool solve_divides(repair *r, const eg_rule_expr *call, bool wanted) {
   int64_t divisor, multiple;
-  if (int_of(r, call->args[0], &divisor) && divisor > 0 && divisor < 1000) {
+  if (eg_repair_int_of(r, call->args[0], &divisor) && divisor > 0 && divisor < 1000) {
     eg_rule_value value =
         eg_rule_int(divisor * (1 + (int64_t)below(r, 3)) + (wanted ? 0 : 1));
-    if (solve(r, call->args[1], &value)) return true;
+    if (eg_repair_solve(r, call->args[1], &value)) return true;
   }
-  if (!wanted || !int_of(r, call->args[1], &multiple) || multiple < 1) return false;
+  if (!wanted || !eg_repair_int_of(r, call->args[1], &multiple) || multiple < 1)
+    return false;
   int64_t found = 1;
   for (int64_t i = 2; i <= multiple && i < 20; i++)
     if (multiple % i == 0 && below(r, 2) == 0) found = i;
   eg_rule_value value = eg_rule_int(found);
-  return solve(r, call->args[0], &value);
+  return eg_repair_solve(r, call->args[0], &value);
 }
 
 static bool solve_parity(repair *r, const eg_rule_expr *call, bool odd) {
   int64_t is;
-  if (!int_of(r, call->args[0], &is) || (is % 2 != 0) == odd || is == INT64_MAX)
+  if (!eg_repair_int_of(r, call->args[0], &is) || (is % 2 != 0) == odd || is == INT64_MAX)
     return false;
   eg_rule_value value = eg_rule_int(is + 1);
-  return solve(r, call->args[0], &value);
+  return eg_repair_solve(r, call->args[0], &value);
 }
 
 static int by_size(const void *a, const void *b) {
@@ -579,10 +501,10 @@ static int by_size(const void *a, const void *b) {
 static bool solve_elements_of(repair *r, const eg_rule_expr *call) {
   eg_rule_value list;
   int64_t value = 0;
-  if (!value_of(r, call->args[0], &list)) return false;
+  if (!eg_repair_value_of(r, call->args[0], &list)) return false;
   bool is_equal = call->function == EG_RULE_FN_ALL_EQUAL;
-  if (is_equal && !int_of(r, call->args[1], &value)) return false;
-  int64_t *copy = copy_list(r, list.ints, list.ints.len);
+  if (is_equal && !eg_repair_int_of(r, call->args[1], &value)) return false;
+  int64_t *copy = eg_repair_copy(r, list.ints, list.ints.len);
   if (copy == NULL) return false;
   for (uint32_t i = 0; i < list.ints.len; i++) {
     if (is_equal) copy[i] = value;
@@ -591,22 +513,22 @@ static bool solve_elements_of(repair *r, const eg_rule_expr *call) {
   }
   if (call->function == EG_RULE_FN_SORTED && list.ints.len > 1)
     qsort(copy, list.ints.len, sizeof *copy, by_size);
-  eg_rule_value changed = list_value(copy, list.ints.len);
-  return solve(r, call->args[0], &changed);
+  eg_rule_value changed = eg_repair_list(copy, list.ints.len);
+  return eg_repair_solve(r, call->args[0], &changed);
 }
 
 static bool solve_contains(repair *r, const eg_rule_expr *call) {
   eg_rule_value list;
   int64_t value;
-  if (!value_of(r, call->args[0], &list) || list.ints.len == 0) return false;
+  if (!eg_repair_value_of(r, call->args[0], &list) || list.ints.len == 0) return false;
   uint32_t at = below(r, list.ints.len);
   eg_rule_value element = eg_rule_int(list.ints.data[at]);
-  if (solve(r, call->args[1], &element)) return true;
-  int64_t *copy = copy_list(r, list.ints, list.ints.len);
-  if (copy == NULL || !int_of(r, call->args[1], &value)) return false;
+  if (eg_repair_solve(r, call->args[1], &element)) return true;
+  int64_t *copy = eg_repair_copy(r, list.ints, list.ints.len);
+  if (copy == NULL || !eg_repair_int_of(r, call->args[1], &value)) return false;
   copy[at] = value;
-  eg_rule_value changed = list_value(copy, list.ints.len);
-  return solve(r, call->args[0], &changed);
+  eg_rule_value changed = eg_repair_list(copy, list.ints.len);
+  return eg_repair_solve(r, call->args[0], &changed);
 }
 
 // ---- types --------------------------------------------------------------------------
@@ -636,13 +558,14 @@ static bool solve_broadcast(repair *r, const eg_rule_expr *call) {
 static bool solve_broadcast_to_shape(repair *r, const eg_rule_expr *call) {
   eg_rule_value shape;
   const eg_type *from = type_of(r, call->args[0]);
-  if (value_of(r, call->args[1], &shape) && shrink_to(r, call->args[0], shape.ints))
+  if (eg_repair_value_of(r, call->args[1], &shape) &&
+      shrink_to(r, call->args[0], shape.ints))
     return true;
   if (from == NULL) return false;
-  int64_t *dims = copy_list(r, (eg_ints){from->dims, from->rank}, from->rank);
+  int64_t *dims = eg_repair_copy(r, (eg_ints){from->dims, from->rank}, from->rank);
   if (dims == NULL) return false;
-  eg_rule_value value = list_value(dims, from->rank);
-  return solve(r, call->args[1], &value);
+  eg_rule_value value = eg_repair_list(dims, from->rank);
+  return eg_repair_solve(r, call->args[1], &value);
 }
 
 static bool solve_same_type(repair *r, const eg_rule_expr *call) {
@@ -752,6 +675,41 @@ static bool bind_lets_for_now(repair *r) {
   return true;
 }
 
+/// The way that is aimed at, once this term decides it.
+static void go_way(repair *r, uint64_t bound) {
+  eg_verify_draws *draws = r->draws;
+  const eg_instance_aim *aim = draws->aim;
+  if (aim == NULL || aim->subject != EG_INSTANCE_WAY) return;
+  uint64_t needs = draws->hints.needs[aim->expr];
+  bool is_of_term = (needs & ~bound) != 0 && (needs & ~draws->bound) == 0, is_wanted;
+  if (!is_of_term) return;
+  for (uint32_t i = 0; i < draws->rule->expr_count; i++)
+    if (eg_way_leads_through(draws->rule, aim->expr, i, &is_wanted))
+      (void)satisfy(r, draws->rule->exprs[i].args[0], is_wanted);
+  if (eg_way_is_gone(&draws->env, aim)) return;
+  const eg_rule_expr *call = &draws->rule->exprs[aim->expr];
+  eg_way_kind kind = eg_way_kind_of(draws->rule, aim->expr);
+  if (kind == EG_WAY_TRUTH) (void)satisfy(r, aim->expr, aim->value != 0);
+  uint32_t first = below(r, 2);
+  for (uint32_t i = 0; i < 2 && kind != EG_WAY_TRUTH; i++) {
+    uint32_t side = kind == EG_WAY_ORDER ? first ^ i : 0;
+    eg_rule_value other, value;
+    if (!eg_repair_value_of(r, call->args[1 - side], &other)) continue;
+    bool is_whole = draws->rule->exprs[call->args[side]].kind == EG_RULE_INT;
+    double number = eg_rule_number(&other);
+    if (kind == EG_WAY_REMAINDER && (number < 1 || number > 1000)) return;
+    if (kind == EG_WAY_ORDER)
+      number = eg_named_draw(number, side == 0 ? aim->value : -aim->value, is_whole,
+                             &draws->choice);
+    else
+      number = number * below(r, 3) +
+               (aim->value != 0 ? 1 + below(r, (uint32_t)number - (number > 1)) : 0);
+    if (!isfinite(number) || (is_whole && fabs(number) > 1e15)) continue;
+    value = is_whole ? eg_rule_int((int64_t)number) : eg_rule_float(number);
+    if (eg_repair_solve(r, call->args[side], &value)) return;
+  }
+}
+
 enum { PASSES = 2, PERCENT = 80 };
 
 void eg_verify_repair(eg_verify_draws *draws, const eg_rule_term *term, uint64_t bound) {
@@ -760,6 +718,7 @@ void eg_verify_repair(eg_verify_draws *draws, const eg_rule_term *term, uint64_t
   const eg_rule *rule = draws->rule;
   bind_slots_for_now(&r);
   bool has_lets = bind_lets_for_now(&r);
+  if (has_lets && below(&r, 100) < PERCENT) go_way(&r, bound);
   for (uint32_t pass = 0; has_lets && pass < PASSES; pass++)
     for (uint32_t i = 0; i < rule->condition_count; i++) {
       uint64_t needs = draws->hints.needs[rule->conditions[i]];

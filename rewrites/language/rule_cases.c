@@ -138,6 +138,38 @@ egraph_status eg_rule_cases_sample(const eg_rule *rule, eg_u32s *out, bool *out_
   return sample_operators(rule, 0, 0, values, out);
 }
 
+/// Numbers of elements beyond the usual ones: some, and those beside numbers of the rule.
+static uint32_t large_counts(const eg_rule *rule, uint32_t *out) {
+  uint32_t count = 0;
+  out[count++] = 9;
+  out[count++] = 17;
+  for (uint32_t i = 0; i < rule->expr_count && count + 2 < EG_RULE_LARGE_COUNTS; i++) {
+    const eg_rule_expr *at = &rule->exprs[i];
+    bool is_count = at->form == EG_RULE_EXPR_CONSTANT && at->kind == EG_RULE_INT &&
+                    at->constant.i >= EG_RULE_SAMPLE_COUNT && at->constant.i < 60;
+    if (!is_count || at->constant.i == 9 || at->constant.i == 17) continue;
+    out[count++] = (uint32_t)at->constant.i;
+    out[count++] = (uint32_t)at->constant.i + 1;
+  }
+  return count;
+}
+
+egraph_status eg_rule_cases_sample_large(const eg_rule *rule, eg_u32s *out) {
+  const eg_rule_schema *schema = rule->schema;
+  uint32_t values[EG_RULE_MAX_PARAMETERS], counts[EG_RULE_LARGE_COUNTS];
+  uint32_t count = large_counts(rule, counts);
+  memcpy(values, rule->values, schema->parameter_count * sizeof *values);
+  for (uint32_t i = 0; i < schema->parameter_count; i++) {
+    if (schema->parameters[i].operators != NULL) continue;
+    for (uint32_t k = 0; k < count; k++) {
+      set_counts(schema, 1, values);
+      values[i] = counts[k];
+      if (counts[k] <= most_elements(schema, i)) EG_TRY(add_sample(rule, values, out));
+    }
+  }
+  return EGRAPH_OK;
+}
+
 static egraph_status check_cases(const eg_rule_source_text *from, const eg_rule *rule,
                                  const eg_u32s *values) {
   uint32_t count = rule->schema->parameter_count;

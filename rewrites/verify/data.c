@@ -101,21 +101,43 @@ static double tiny(eg_verify_source *source, egraph_dtype dtype, bool is_positiv
   return is_positive || eg_rng_below(&source->rng, 2) == 0 ? size : -size;
 }
 
-/// Whole numbers, or what lies between two of them.
+/// Whole numbers, or what lies between two of them. Zeros have either sign, and often
+/// nothing is above them, or nothing below.
 static double tied(eg_verify_source *source, bool is_positive) {
-  double step = source->kind < 5 ? 1 : 0.5;
-  uint64_t count = source->kind < 5 ? 3 : 8;
-  return step * ((double)eg_rng_below(&source->rng, count) - (is_positive ? 0 : 1));
+  uint64_t count = source->kind < 3 ? 3 : source->kind < 5 ? 8 : 4;
+  double number = (double)eg_rng_below(&source->rng, count);
+  if (source->kind < 5)
+    number = (source->kind < 3 ? 1 : 0.5) * (number - !is_positive);
+  else
+    number = number != 0 ? 0 : is_positive ? 1 : -1;
+  return number == 0 && eg_rng_below(&source->rng, 2) == 0 ? -0.0 : number;
 }
 
-/// From 0 to twice one of the numbers, whole ones half of the time.
+/// What the numbers of one leaf lie around: mostly one of the instance alone, beside
+/// which no large one hides a difference; or its reciprocal or root, which a product or a
+/// square makes that number of; 0: each around another one. Leaves may be of different
+/// sizes.
+static double choose_around(eg_verify_source *source) {
+  double number = source->near[eg_rng_below(&source->rng, source->near_count)];
+  switch (eg_rng_below(&source->rng, 10)) {
+  case 0: return 0;
+  case 1: return 1;
+  case 2: return 1 / number;
+  case 3: return sqrt(number);
+  default: return number;
+  }
+}
+
+/// Some are the number itself, others from 0 to twice that, whole ones half of the time.
 static double near_number(eg_verify_source *source, egraph_dtype dtype,
                           bool is_positive) {
   if (source->near_count == 0) return wide(source, is_positive);
-  double most = 2 * source->near[eg_rng_below(&source->rng, source->near_count)];
-  double size = most * eg_rng_unit(&source->rng);
+  double around = source->around;
+  if (around == 0) around = source->near[eg_rng_below(&source->rng, source->near_count)];
+  double most = 2 * around, size = most * eg_rng_unit(&source->rng);
   bool is_negative = eg_rng_below(&source->rng, 3) == 0;
   if (most >= 1000 || (source->kind < 5 && most >= 8)) size = floor(size); // exact
+  if (eg_rng_below(&source->rng, 6) == 0) size = around;
   if (size > eg_dtype_largest(dtype)) return ordinary(source, true, is_positive);
   return is_negative && !is_positive ? -size : size;
 }
@@ -193,6 +215,7 @@ void eg_verify_fill(eg_verify_source *source, const eg_verify_leaf *leaf,
                  dtype != EGRAPH_BOOL && leaf->index_bound == 0 && !leaf->splat;
   int64_t count = eg_type_elements(&leaf->type);
   double *numbers = dtype == EGRAPH_FLOAT64 ? tensor->data : NULL;
+  if (source->near_count > 0) source->around = choose_around(source);
   for (int64_t i = 0; i < count; i++)
     if (at_ends)
       eg_tensor_set_int(tensor, i, extreme_int(source, dtype));

@@ -6,13 +6,14 @@
 #include "rewrites/instances/instance_draw.h"
 
 /// ORDINARY: small numbers, whole ones half of the time. WIDE: of all sizes up to some
-/// hundreds. TINY: about 1e-5. TIES: few different numbers. NEAR: on either side of the
-/// numbers of the instance (constants, bounds), of any size. These are plain: sides must
-/// have equal numbers. NOT_FINITE: NaN and infinities among small whole numbers, of which
-/// no sum or product overflows. LARGE: numbers whose sums and products stay in range, and
-/// whose exponentials do not. EXTREME: the largest and smallest numbers, zeros of both
-/// signs. Integers are small in ORDINARY, TINY and TIES, up to 120 in WIDE, or else at
-/// the ends of their range.
+/// hundreds. TINY: about 1e-5. TIES: few different numbers,
+/// zeros of both signs among them. NEAR: at and on either
+/// side of the numbers of the instance (constants, bounds), of any size, mostly of one
+/// such number in each leaf. These are plain: sides must have equal numbers. NOT_FINITE:
+/// NaN and infinities among small whole numbers, of which no sum or product overflows.
+/// LARGE: numbers whose sums and products stay in range, and whose exponentials do not.
+/// EXTREME: the largest and smallest numbers, zeros of both signs. Integers are small in
+/// ORDINARY, TINY and TIES, up to 120 in WIDE, or else at the ends of their range.
 typedef enum eg_verify_data {
   EG_VERIFY_ORDINARY,
   EG_VERIFY_WIDE,
@@ -40,6 +41,7 @@ typedef struct eg_verify_source {
   uint32_t percent;               // and how many elements are one of them
   double near[EG_VERIFY_NUMBERS]; // NEAR: positive
   uint32_t near_count;
+  double around;  // NEAR: one of them or so for the leaf at hand, 0: for each element
   double largest; // of all such numbers
 } eg_verify_source;
 

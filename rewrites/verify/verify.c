@@ -15,15 +15,22 @@
 #include "rewrites/verify/coverage.h"
 
 // Of the instances that are wanted: how many are enough to judge, and draws for each.
-enum { LEAST_SHARE = 12, DRAWS_PER_INSTANCE = 160 };
+// Cases with many operands, whose draws are long, get few of both.
+enum {
+  LEAST_SHARE = 12,
+  DRAWS_PER_INSTANCE = 160,
+  LARGE_INSTANCES = 20,
+  LARGE_DRAWS_PER_INSTANCE = 16
+};
 
 /// Instances of each class, and draws for it. Attributes depend on each other more than
 /// dimensions and types do.
 typedef struct effort {
   uint32_t instances, draws;
 } effort;
-static const effort thorough_of_attributes = {80, 240}, thorough_of_dims = {24, 96},
-                    thorough = {8, 64}, loading = {1, 3}, thorough_of_large = {12, 48},
+static const effort thorough_of_attributes = {64, 192}, thorough_of_dims = {20, 80},
+                    thorough = {8, 64}, loading = {1, 3}, thorough_of_fine = {12, 48},
+                    thorough_of_ways = {12, 64}, thorough_of_large = {12, 48},
                     thorough_of_ranks = {12, 48}, thorough_of_operands = {48, 240};
 // Draws after which a class is given up: of operands that depend on each other, later.
 enum { HOPELESS = 24, HOPELESS_OPERANDS = 160 };
@@ -34,6 +41,7 @@ typedef struct verification {
   eg_arena arena; // of a comparison
   eg_verify_options options;
   uint32_t drawn, found, ill_typed, equal, exact;
+  bool is_large_case;
   uint32_t vacuous, large;             // nothing to compare; of these, too large
   uint32_t dtypes[EGRAPH_DTYPE_COUNT]; // instances
   uint32_t largest_rank;               // of operands that were compared
@@ -317,7 +325,9 @@ static bool is_hopeless(const verification *run, const eg_coverage_row *row,
   bool is_known = by.condition != EG_RULE_NONE || by.term != EG_RULE_NONE;
   bool is_operands = row->aim.subject == EG_INSTANCE_OPERANDS;
   uint32_t most = is_operands ? HOPELESS_OPERANDS : HOPELESS;
-  return draws >= most && is_known && row->compared + row->unbuilt + row->vacuous == 0;
+  bool is_way = row->aim.subject == EG_INSTANCE_WAY; // chance finds it, or nothing
+  return draws >= most && (is_known || is_way) &&
+         row->compared + row->unbuilt + row->vacuous == 0;
 }
 
 /// Draws for each class that has too few instances.
@@ -327,12 +337,15 @@ static egraph_status verify_classes(verification *run) {
     bool is_attribute = row->aim.subject == EG_INSTANCE_ATTR;
     bool is_dims = row->aim.subject == EG_INSTANCE_DIMS;
     bool is_operands = row->aim.subject == EG_INSTANCE_OPERANDS;
+    bool is_way = row->aim.subject == EG_INSTANCE_WAY;
     bool is_named = row->aim.subject == EG_INSTANCE_NAMED;
-    effort most = run->options.is_loading ? loading
-                  : is_attribute          ? thorough_of_attributes
+    effort most = run->options.is_loading                          ? loading
+                  : is_attribute && eg_instance_is_fine(&row->aim) ? thorough_of_fine
+                  : is_attribute ? thorough_of_attributes
                   : eg_instance_is_large(&row->aim)
                       ? is_dims ? thorough_of_large : thorough_of_ranks
                   : is_operands         ? thorough_of_operands
+                  : is_way              ? thorough_of_ways
                   : is_dims || is_named ? thorough_of_dims
                                         : thorough;
     eg_verify_aim(run->draws, &row->aim);
@@ -390,10 +403,11 @@ static egraph_status judge(verification *run) {
 
 static egraph_status verify_rule(verification *run) {
   uint32_t wanted = run->options.instances;
-  while (run->drawn < DRAWS_PER_INSTANCE * wanted && run->equal + run->exact < wanted &&
+  uint32_t draws = run->is_large_case ? LARGE_DRAWS_PER_INSTANCE : DRAWS_PER_INSTANCE;
+  while (run->drawn < draws * wanted && run->equal + run->exact < wanted &&
          !run->rejected)
     EG_TRY(verify_draw(run));
-  if (!run->rejected) EG_TRY(verify_classes(run));
+  if (!run->rejected && !run->is_large_case) EG_TRY(verify_classes(run));
   return judge(run);
 }
 
@@ -427,6 +441,12 @@ static egraph_status verify_values(verification *run, egraph_allocator alloc) {
   return status;
 }
 
+/// Whether nothing is said of the first case because its conditions never hold; others
+/// may have instances.
+static bool is_left_to_cases(const verification *run) {
+  return run->rule->schema != NULL && run->rule->condition_count != 0 && run->found == 0;
+}
+
 static egraph_status verify_one(verification *run, egraph_allocator alloc) {
   if (run->rule->move_count != 0) EG_TRY(verify_layouts(run, alloc));
   if (run->rejected || eg_rule_is_implied(run->rule)) return EGRAPH_OK;
@@ -434,13 +454,14 @@ static egraph_status verify_one(verification *run, egraph_allocator alloc) {
 }
 
 /// What is spent on a case of a rule beside its first one, as on a rule that is loaded.
-static egraph_status verify_case(verification *run, const eg_rule *rule,
+static egraph_status verify_case(verification *run, const eg_rule *rule, bool is_large,
                                  eg_text *unreached) {
   egraph_allocator alloc = run->text.chars.alloc;
   verification one = {.options = run->options, .math = EGRAPH_MATH_EXACT, .rule = rule};
   one.options.is_loading = true;
-  if (one.options.instances > EG_VERIFY_LOAD_INSTANCES)
-    one.options.instances = EG_VERIFY_LOAD_INSTANCES;
+  one.is_large_case = is_large;
+  uint32_t most = is_large ? LARGE_INSTANCES : EG_VERIFY_LOAD_INSTANCES;
+  if (one.options.instances > most) one.options.instances = most;
   eg_text_init(&one.text, alloc);
   eg_text_init(&one.layouts, alloc);
   egraph_status status = verify_one(&one, alloc);
@@ -470,14 +491,18 @@ static egraph_status verify_cases(verification *run, const eg_rules *rules,
   eg_text unreached;
   eg_u32s_init(&values, alloc);
   eg_text_init(&unreached, alloc);
-  bool is_all;
+  bool is_all = false;
   egraph_status status = eg_rule_cases_create(alloc, rules, &cases);
   if (status == EGRAPH_OK) status = eg_rule_cases_sample(run->rule, &values, &is_all);
+  size_t usual = values.len;
+  if (status == EGRAPH_OK && !is_all)
+    status = eg_rule_cases_sample_large(run->rule, &values);
   for (size_t i = 0; i < values.len && status == EGRAPH_OK && !run->rejected;
        i += schema->parameter_count) {
     const eg_rule *rule;
     status = eg_rule_cases_get(cases, number, values.data + i, &rule);
-    if (status == EGRAPH_OK && rule != NULL) status = verify_case(run, rule, &unreached);
+    if (status == EGRAPH_OK && rule != NULL)
+      status = verify_case(run, rule, i >= usual, &unreached);
   }
   if (status == EGRAPH_OK && !run->rejected)
     status = eg_text_printf(&run->text, "; %zu cases more",
@@ -532,8 +557,11 @@ egraph_status eg_rules_verify(const eg_rules *rules, const eg_verify_options *op
     eg_text_init(&run.layouts, alloc);
     eg_text_init(&run.ranks.no_backward, alloc);
     status = verify_one(&run, alloc);
+    bool is_left = run.rejected && is_left_to_cases(&run);
+    if (is_left) run.rejected = false;
     if (status == EGRAPH_OK && !run.rejected && run.rule->schema != NULL)
       status = verify_cases(&run, rules, i);
+    if (is_left && run.equal + run.exact == 0) run.rejected = true;
     if (status == EGRAPH_OK && report != NULL)
       report(user, run.rule->name, !run.rejected, eg_text_of(&run.text));
     if (status == EGRAPH_OK) status = report_evidence(&run);

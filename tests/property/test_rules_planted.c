@@ -1,7 +1,7 @@
-// The verifier refuses rules that do not hold (tests/data/wrong.rules), accepts ones that
-// hold under narrow conditions (tests/data/narrow.rules), and says the same of mutants of
-// shipped rules with nearly every seed. EG_TEST_SCALE=10 takes 20 seeds and 500 mutants;
-// EG_TEST_MUTANTS=1 prints those that are accepted.
+// The verifier refuses rules that do not hold (tests/data/wrong*.rules), accepts ones
+// that hold under narrow conditions (tests/data/narrow.rules, true_hidden.rules), and
+// says the same of mutants of shipped rules with nearly every seed. EG_TEST_SCALE=10
+// takes 20 seeds and 500 mutants; EG_TEST_MUTANTS=1 prints those that are accepted.
 // SPDX-License-Identifier: Apache-2.0
 #include <stdlib.h>
 
@@ -67,6 +67,25 @@ static void wrong_rules_are_refused_beyond_small_sizes(void **state) {
   uint64_t first = test_seed(1);
   for (uint64_t seed = first; seed < first + test_rounds(SEEDS); seed++)
     assert_int_equal(verify(rules, seed, false).accepted, 0);
+  eg_rules_destroy(rules);
+}
+
+/// Rules that are wrong in few places, or by little.
+static void wrong_rules_are_refused_wherever_they_hide(void **state) {
+  (void)state;
+  eg_rules *rules = load(EG_SOURCE_DIR "/tests/data/wrong_hidden.rules");
+  uint64_t first = test_seed(1);
+  for (uint64_t seed = first; seed < first + test_rounds(SEEDS); seed++)
+    assert_int_equal(verify(rules, seed, false).accepted, 0);
+  eg_rules_destroy(rules);
+}
+
+static void their_true_neighbours_are_accepted(void **state) {
+  (void)state;
+  eg_rules *rules = load(EG_SOURCE_DIR "/tests/data/true_hidden.rules");
+  uint64_t first = test_seed(1);
+  for (uint64_t seed = first; seed < first + test_rounds(NARROW_SEEDS); seed++)
+    assert_int_equal(verify(rules, seed, true).rejected, 0);
   eg_rules_destroy(rules);
 }
 
@@ -251,6 +270,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(planted_wrong_rules_are_refused),
       cmocka_unit_test(wrong_rules_are_refused_beyond_small_sizes),
+      cmocka_unit_test(wrong_rules_are_refused_wherever_they_hide),
+      cmocka_unit_test(their_true_neighbours_are_accepted),
       cmocka_unit_test(narrow_rules_are_accepted),
       cmocka_unit_test(mutants_are_judged_alike_with_nearly_every_seed),
   };

@@ -1,0 +1,41 @@
+// Kinds of permutations and of axes, beside the dimensions that they are of.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_REWRITES_INSTANCE_AXES_H
+#define EG_REWRITES_INSTANCE_AXES_H
+
+#include "rewrites/instances/instance_choose.h"
+
+// In the order of the table in instance_axes.c. What is not of order 2 differs from its
+// inverse.
+typedef enum eg_perm_kind {
+  EG_PERM_NONE,
+  EG_PERM_SWAP, // is its own inverse
+  EG_PERM_CYCLE,
+  EG_PERM_ADJACENT, // two neighbours change places
+  EG_PERM_ROTATION,
+  EG_PERM_REVERSAL,
+  EG_PERM_SWAPS, // several pairs
+  EG_PERM_FIRST_KEPT,
+  EG_PERM_LAST_KEPT,
+  EG_PERM_ENDS_KEPT,
+  EG_PERM_ALL_MOVED
+} eg_perm_kind;
+
+bool eg_perm_is(eg_perm_kind kind, eg_ints perm);
+/// One of the kind for operand 0.
+eg_ints eg_perm_draw(eg_perm_kind kind, eg_verify_choice *choice);
+
+typedef enum eg_axis_kind {
+  EG_AXIS_FIRST,
+  EG_AXIS_LAST,
+  EG_AXIS_BETWEEN,
+  EG_AXES_ADJACENT, // several, without a gap
+  EG_AXES_APART
+} eg_axis_kind;
+
+/// `axes`: one or several, of `rank` dimensions.
+bool eg_axes_are(eg_axis_kind kind, eg_ints axes, uint32_t rank);
+/// Of the kind for `rank` dimensions, from the front and ascending.
+eg_ints eg_axes_draw(eg_axis_kind kind, uint32_t rank, eg_verify_choice *choice);
+
+#endif

@@ -1,0 +1,122 @@
+// Steers draws to a class of instances, says whether an instance is in one, and what kept
+// tries from it.
+// SPDX-License-Identifier: Apache-2.0
+#include <string.h>
+
+#include "rewrites/instances/instance_draw_internal.h"
+#include "rewrites/instances/instance_ways.h"
+
+static bool is_of_term(const eg_instance_aim *aim) {
+  return aim->subject == EG_INSTANCE_ATTR || aim->subject == EG_INSTANCE_KERNEL ||
+         aim->subject == EG_INSTANCE_OPERANDS || aim->subject == EG_INSTANCE_VALUE ||
+         aim->subject == EG_INSTANCE_NAMED;
+}
+
+void eg_verify_steer(eg_verify_draws *draws, uint32_t index) {
+  eg_verify_choice *choice = &draws->choice;
+  choice->aim = NULL;
+  choice->put = eg_instance_put;
+  choice->fit = eg_instance_fit;
+  choice->is_dtype_aimed = draws->aim != NULL && draws->aim->subject == EG_INSTANCE_DTYPE;
+  choice->is_roomy = choice->is_grouped = choice->is_window = false;
+  choice->dim_count = 0;
+  choice->rank = 0;
+  choice->same_dim = 0;
+  choice->few = choice->channels = 0;
+  choice->step = choice->start = 0;
+  memset(choice->kernel, 0, sizeof choice->kernel);
+  if (draws->hints.rank > 0 && eg_rng_below(&draws->rng, 4) != 0)
+    choice->rank = eg_rank_beside(draws->hints.rank, choice);
+  if (draws->aim == NULL) {
+    uint32_t count = draws->hints.size_count;
+    bool is_asked = count > 0 && eg_rng_below(&draws->rng, 4) == 0;
+    for (uint32_t i = 0; is_asked && i < count; i++)
+      choice->dims[choice->dim_count++] = draws->hints.sizes[i];
+    if (draws->preferred_dim == 0 || eg_rng_below(&draws->rng, 2) == 0) return;
+    choice->dim_count = 2;
+    choice->few = choice->dims[0] = draws->preferred_dim;
+    choice->dims[1] = 2 * draws->preferred_dim;
+    return;
+  }
+  eg_instance_prepare(draws->aim, choice);
+  if (is_of_term(draws->aim) && draws->aim->term == index) choice->aim = draws->aim;
+}
+
+void eg_verify_note_obstacle(eg_verify_draws *draws, uint32_t index) {
+  const eg_instance_aim *aim = draws->aim;
+  const eg_verify_choice *choice = &draws->choice;
+  if (aim == NULL) return;
+  bool is_in = aim->subject == EG_INSTANCE_DTYPE;
+  if (aim->subject == EG_INSTANCE_WAY) {
+    is_in = draws->refused != EG_RULE_NONE && eg_verify_can_eval(draws, aim->expr);
+  } else if (is_of_term(aim)) {
+    eg_instance_node node = {choice->op, choice->slots, choice->types, choice->count};
+    is_in =
+        index > aim->term || (index == aim->term && eg_instance_node_is_in(aim, &node));
+  } else if (!is_in) {
+    is_in = eg_verify_is_bound(draws, aim->var) &&
+            eg_instance_type_is_in(aim, &draws->leaves[aim->var].type);
+  }
+  if (is_in && draws->refused != EG_RULE_NONE)
+    draws->refusals[draws->refused]++;
+  else if (is_in)
+    draws->ill_typed[index]++;
+}
+
+void eg_verify_prefer_dim(eg_verify_draws *draws, int64_t dim) {
+  draws->preferred_dim = dim;
+}
+
+void eg_verify_aim(eg_verify_draws *draws, const eg_instance_aim *aim) {
+  draws->aim = aim;
+  for (uint32_t i = 0; i < draws->rule->condition_count; i++)
+    draws->refusals[i] = 0;
+  for (uint32_t i = 0; i < draws->rule->pattern_term_count; i++)
+    draws->ill_typed[i] = 0;
+}
+
+// The term that tries came to at most decides; there, a condition: a try that reached it
+// was well-typed.
+eg_verify_obstacle eg_verify_obstacle_of(const eg_verify_draws *draws) {
+  eg_verify_obstacle found = {EG_RULE_NONE, EG_RULE_NONE};
+  uint32_t last = 0, most = 0;
+  for (uint32_t i = 0; i < draws->rule->pattern_term_count; i++)
+    if (draws->ill_typed[i] > 0) found.term = last = i;
+  for (uint32_t i = 0; i < draws->rule->condition_count; i++) {
+    uint32_t term = draws->hints.condition_terms[i], count = draws->refusals[i];
+    if (count == 0 || term < last || (term == last && count <= most)) continue;
+    last = term;
+    most = count;
+    found = (eg_verify_obstacle){i, EG_RULE_NONE};
+  }
+  return found;
+}
+
+static bool leaves_are_in(const eg_verify_instance *instance, egraph_dtype dtype) {
+  const eg_rule *rule = instance->rule;
+  for (uint32_t i = 0; i < rule->var_count; i++)
+    if (rule->vars[i].kind == EG_RULE_TENSOR &&
+        rule->vars[i].origin == EG_RULE_VAR_MATCHED &&
+        instance->leaves[i].index_bound == 0 && instance->leaves[i].type.dtype == dtype)
+      return true;
+  return false;
+}
+
+bool eg_verify_is_in(const eg_verify_instance *instance, const eg_instance_aim *aim) {
+  if (aim->subject == EG_INSTANCE_DTYPE)
+    return leaves_are_in(instance, (egraph_dtype)aim->value);
+  if (aim->subject == EG_INSTANCE_WAY) return eg_way_is_gone(instance->env, aim);
+  if (!is_of_term(aim))
+    return eg_instance_type_is_in(aim, &instance->leaves[aim->var].type);
+  const eg_rule_term *term = &instance->rule->terms[aim->term];
+  eg_type types[EG_VERIFY_MAX_OPERANDS];
+  for (uint32_t i = 0; i < term->child_count; i++) {
+    const eg_rule_term *child = &instance->rule->terms[term->children[i]];
+    eg_class class = child->is_var ? instance->env->vars[child->var].tensor
+                                   : instance->classes[term->children[i]];
+    types[i] = eg_tensor_egraph_fact(instance->egraph, class)->type;
+  }
+  eg_instance_node node = {term->op, instance->attrs[aim->term]->slots, types,
+                           term->child_count};
+  return eg_instance_node_is_in(aim, &node);
+}
