@@ -30,14 +30,12 @@ static const decider deciders[] = {
 static const char *const pickers[] = {"Div",  "Floor",  "Ceil",   "Round", "Cast",
                                       "Sign", "ArgMax", "ArgMin", "TopK",  "NonZero"};
 
-/// Whether what a tensor holds differs between trials, but not its shape: it is a size,
-/// or a list of them; a mask is no such.
-static bool is_open(const eg_onnx_call *call, eg_onnx_ref ref) {
+bool eg_onnx_is_open(const eg_onnx_call *call, eg_onnx_ref ref) {
   const eg_onnx_tensor *tensor = eg_onnx_tensor_at(call->reader, ref);
+  const eg_strmap *open = call->reader->options.kept_open;
   uint32_t grows;
-  return tensor->data != NULL &&
-         eg_strmap_find(call->reader->options.kept_open, tensor->name, &grows) &&
-         grows == 0;
+  return open != NULL && tensor->data != NULL &&
+         eg_strmap_find(open, tensor->name, &grows) && grows == 0;
 }
 
 static bool is_within(const eg_onnx_tensor *tensor, double least, double most) {
@@ -59,7 +57,7 @@ static bool decides(const eg_onnx_call *call, const decider *by) {
     const eg_onnx_tensor *tensor = eg_onnx_tensor_at(call->reader, ref);
     bool is_other = by->operand == ANY || by->operand == (int)i;
     if (tensor->data == NULL) return false;
-    if (is_open(call, ref) && (is_other || i == 0))
+    if (eg_onnx_is_open(call, ref) && (is_other || i == 0))
       open++;
     else if (is_other)
       others += !is_within(tensor, by->least, by->most);
@@ -77,7 +75,8 @@ static bool is_picker(const char *type) {
 static bool picks(const eg_onnx_call *call) {
   uint32_t open = 0, ignored;
   for (uint32_t i = 0; i < call->input_count; i++)
-    open += call->inputs[i].id != EG_ONNX_NONE.id && is_open(call, call->inputs[i]);
+    open +=
+        call->inputs[i].id != EG_ONNX_NONE.id && eg_onnx_is_open(call, call->inputs[i]);
   const eg_onnx_ref result = eg_onnx_output(call, 0);
   return open == 1 && result.id != EG_ONNX_NONE.id &&
          !eg_strmap_find(call->reader->options.kept_open,

@@ -123,6 +123,16 @@ static bool is_clamped(int64_t bound, int64_t size, int64_t clamped) {
   return is_finite_bound(bound) && (bound < 0 ? bound + size : bound) != clamped;
 }
 
+/// Bounds that are computed from sizes of open dimensions and negative: they may be none
+/// at other sizes, and then count from the front.
+static bool may_turn(const eg_onnx_call *call, uint32_t operand, eg_ints bounds) {
+  const eg_onnx_ref ref = eg_onnx_input(call, operand);
+  if (ref.id == EG_ONNX_NONE.id || !eg_onnx_is_open(call, ref)) return false;
+  for (uint32_t i = 0; i < bounds.len; i++)
+    if (bounds.data[i] < 0 && is_finite_bound(bounds.data[i])) return true;
+  return false;
+}
+
 /// What one axis of a slice says, before and after clamping.
 typedef struct slice_axis {
   int64_t size, step;
@@ -180,7 +190,8 @@ egraph_status eg_onnx_import_slice(const eg_onnx_call *call) {
     ends[axis] = is_empty ? 0 : a.behind;
     steps[axis] = is_empty ? 1 : step;
   }
-  if (!is_known(call) && eg_onnx_is_special(call))
+  if (!is_known(call) && (eg_onnx_is_special(call) || may_turn(call, 1, lists.starts) ||
+                          may_turn(call, 2, lists.ends)))
     return eg_onnx_decline("it means something else at other sizes");
   return emit_slice(call, x.rank, starts, ends, steps, eg_onnx_output(call, 0));
 }

@@ -249,10 +249,11 @@ static egraph_status put_size(join *j, const eg_size *size, const char *user,
 /// A list of integers that differs between trials, and who has it as an operand.
 typedef struct open_ints {
   const char *name;
-  const eg_size *data;
+  eg_size *data;
   uint32_t count;
   uint32_t first_user; // a node, or behind all: an output; 0: bodies of kept nodes
   bool is_shape;       // of reshapes only
+  const char *sliced;  // the operand of the only slice that it is the bounds of, or NULL
 } open_ints;
 
 /// The list's elements joined, under its name.
@@ -366,6 +367,53 @@ static bool infer_one(Onnx__TensorProto *tensor, const open_ints *list) {
   return true;
 }
 
+static const Onnx__TensorShapeProto *shape_among(const eg_onnx_infos *infos,
+                                                 const char *name) {
+  for (size_t i = 0; i < infos->len; i++)
+    if (strcmp(infos->data[i]->name, name) == 0) return shape_of(infos->data[i]);
+  return NULL;
+}
+
+/// What the writer of a trial declares of a tensor, or NULL.
+static const Onnx__TensorShapeProto *declared_shape(const eg_onnx_writer *w,
+                                                    const char *name) {
+  const Onnx__TensorShapeProto *shape = shape_among(&w->infos, name);
+  if (shape == NULL) shape = shape_among(&w->inputs, name);
+  return shape != NULL ? shape : shape_among(&w->outputs, name);
+}
+
+/// The distance of a bound from the end of an axis of `sliced`, where all trials have it.
+static bool is_from_end(const join *j, const char *sliced, uint32_t axis,
+                        const eg_size *bound, int64_t *out) {
+  for (uint32_t t = 0; t < EG_TRIALS; t++) {
+    const Onnx__TensorShapeProto *shape = declared_shape(j->trials[t]->writer, sliced);
+    if (shape == NULL || axis >= shape->n_dim) return false;
+    int64_t distance = bound->at[t] - shape->dim[axis]->dim_value;
+    if (t != 0 && distance != *out) return false;
+    *out = distance;
+  }
+  return true;
+}
+
+/// Bounds of slices, of all axes in order, that lie at a distance from the end are
+/// counted from there: the last four elements are three of three, and n - 4 would be the
+/// last one.
+static bool count_from_end(const join *j, Onnx__TensorProto *tensor, open_ints *list) {
+  bool is_constant = true;
+  for (uint32_t i = 0; i < list->count; i++) {
+    int64_t distance;
+    if (list->sliced != NULL && !eg_size_is_constant(&list->data[i]) &&
+        is_from_end(j, list->sliced, i, &list->data[i], &distance) && distance <= 0) {
+      if (distance == 0) distance = INT64_MAX;
+      for (uint32_t t = 0; t < EG_TRIALS; t++)
+        list->data[i].at[t] = distance;
+      memcpy(tensor->raw_data.data + i * sizeof distance, &distance, sizeof distance);
+    }
+    is_constant = is_constant && eg_size_is_constant(&list->data[i]);
+  }
+  return is_constant;
+}
+
 static bool is_output(const join *j, const char *name) {
   const eg_onnx_infos *outputs = &j->trials[0]->writer->outputs;
   for (size_t i = 0; i < outputs->len; i++)
@@ -375,18 +423,20 @@ static bool is_output(const join *j, const char *name) {
 
 static void find_users(const join *j, open_ints *list) {
   const eg_onnx_nodes *nodes = &j->trials[0]->nodes;
-  bool has_users = false;
+  uint32_t users = 0;
   list->is_shape = !is_output(j, list->name);
   list->first_user = list->is_shape ? 0 : (uint32_t)nodes->len;
   for (uint32_t n = 0; n < nodes->len; n++)
     for (size_t i = 0; i < nodes->data[n]->n_input; i++) {
       if (strcmp(nodes->data[n]->input[i], list->name) != 0) continue;
-      if (!has_users) list->first_user = n;
-      has_users = true;
-      list->is_shape =
-          list->is_shape && i == 1 && strcmp(nodes->data[n]->op_type, "Reshape") == 0;
+      const char *op = nodes->data[n]->op_type;
+      if (users++ == 0) list->first_user = n;
+      list->sliced = users == 1 && i != 0 && strcmp(op, "Slice") == 0
+                         ? nodes->data[n]->input[0]
+                         : NULL;
+      list->is_shape = list->is_shape && i == 1 && strcmp(op, "Reshape") == 0;
     }
-  list->is_shape = list->is_shape && has_users;
+  list->is_shape = list->is_shape && users != 0;
 }
 
 static egraph_status open_list(join *j, Onnx__TensorProto *const tensors[EG_TRIALS],
@@ -400,7 +450,7 @@ static egraph_status open_list(join *j, Onnx__TensorProto *const tensors[EG_TRIA
              sizeof(int64_t));
   list.data = data;
   find_users(j, &list);
-  *out_stays = infer_one(tensors[0], &list);
+  *out_stays = infer_one(tensors[0], &list) || count_from_end(j, tensors[0], &list);
   return *out_stays ? EGRAPH_OK : put_list(j, &list);
 }
 

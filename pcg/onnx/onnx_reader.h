@@ -134,6 +134,9 @@ egraph_status eg_onnx_note_special(const eg_onnx_call *call, uint32_t axis, int6
                                    bool is_special);
 /// Whether a node has to be kept for that.
 bool eg_onnx_is_special(const eg_onnx_call *call);
+/// Whether what a tensor holds differs between trials, but not its number of elements: it
+/// is a size, or a list of them; a mask is none. (onnx_by_size.c)
+bool eg_onnx_is_open(const eg_onnx_call *call, eg_onnx_ref ref);
 /// Whether a node of known operands has to be kept because what it does with sizes of
 /// open dimensions may be something else at other sizes. (onnx_by_size.c)
 bool eg_onnx_decides_by_size(const eg_onnx_call *call);

@@ -308,10 +308,11 @@ static void build_slice(const sliced_case *c) {
 static void slices_hold_at_every_size(void **state) {
   (void)state;
   static const sliced_case cases[] = {
-      {0, 100, 1, true},   {0, 11, 1, true},           {-20, 1000, 1, true},
-      {20, 1000, 1, true}, {-1, -1000, -1, true},      {-2, 2, 1, true},
-      {5, -5, 1, true},    {0, INT64_MAX, 1, false},   {1, INT64_MAX, 2, false},
-      {1, -1, 1, false},   {-1, INT64_MIN, -1, false}, {0, 3, 1, false}};
+      {0, 100, 1, true},         {0, 11, 1, true},           {-20, 1000, 1, true},
+      {20, 1000, 1, true},       {-1, -1000, -1, true},      {-2, 2, 1, true},
+      {5, -5, 1, true},          {0, INT64_MAX, 1, false},   {1, INT64_MAX, 2, false},
+      {1, -1, 1, false},         {-1, INT64_MIN, -1, false}, {0, 3, 1, false},
+      {-4, INT64_MAX, 1, false}, {-3, -1, 1, false},         {-1, -4, -1, false}};
   static const int64_t sizes[] = {2, 3, 4, 5, 11, 13, 50, 200, 3000};
   enum { SIZES = sizeof sizes / sizeof *sizes };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -415,12 +416,13 @@ static void decisions_by_size_are_kept(void **state) {
     bool is_truth, is_kept;
     int64_t at_200, at_7;
   } cases[] = {
-      {"Greater", 50, true, true, 5, 7},  {"Less", 50, true, true, 200, 5},
-      {"Equal", 200, true, true, 5, 7},   {"LessOrEqual", 7, true, true, 200, 5},
-      {"Equal", -1, true, false, 200, 7}, {"LessOrEqual", 0, true, false, 200, 7},
-      {"Mod", 64, false, true, 8, 7},     {"Div", 16, false, true, 12, 0},
-      {"Clip", 100, false, true, 100, 7}, {"Clip", INT64_MAX, false, false, 200, 7},
-      {"Add", -1, false, false, 199, 6},  {"GreaterOrEqual", 100, true, true, 5, 7}};
+      {"Greater", 50, true, true, 5, 7},        {"Less", 50, true, true, 200, 5},
+      {"Equal", 200, true, true, 5, 7},         {"LessOrEqual", 7, true, true, 200, 5},
+      {"Equal", -1, true, false, 200, 7},       {"LessOrEqual", 0, true, false, 200, 7},
+      {"Mod", 64, false, true, 8, 7},           {"Div", 16, false, true, 12, 0},
+      {"Clip", 100, false, true, 100, 7},       {"Clip", INT64_MAX, false, false, 200, 7},
+      {"Add", -1, false, false, 199, 6},        {"Sub", 250, false, true, 150, 0},
+      {"GreaterOrEqual", 100, true, true, 5, 7}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     uint32_t rank;
     egraph_result *result;
