@@ -4,7 +4,6 @@
 #define _DEFAULT_SOURCE // madvise
 #include "exec/host_memory.h"
 
-#include <math.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -118,18 +117,6 @@ egraph_status eg_backend_copy_rows(eg_backend *backend, void *to, size_t to_step
   return EGRAPH_OK;
 }
 
-/// The lowest number there is stands for -infinity where there is none.
-static void fill_element(const eg_tensor *element, double value) {
-  egraph_dtype dtype = element->type.dtype;
-  size_t bytes = eg_dtype_bytes(dtype);
-  bool has_sign = dtype == EGRAPH_INT8 || dtype == EGRAPH_INT16 ||
-                  dtype == EGRAPH_INT32 || dtype == EGRAPH_INT64;
-  if (eg_dtype_is_float(dtype) || !isinf(value))
-    eg_tensor_set_double(element, 0, value);
-  else
-    eg_tensor_set_int(element, 0, has_sign ? INT64_MIN >> (64 - 8 * bytes) : 0);
-}
-
 egraph_status eg_backend_fill(eg_backend *backend, void *to, egraph_dtype dtype,
                               double value, size_t count) {
   size_t bytes = eg_dtype_bytes(dtype);
@@ -137,7 +124,7 @@ egraph_status eg_backend_fill(eg_backend *backend, void *to, egraph_dtype dtype,
   if (count == 0) return EGRAPH_OK;
   if (backend != NULL && backend->vtable->fill != NULL)
     return backend->vtable->fill(backend, to, dtype, value, count);
-  fill_element(&(eg_tensor){.type = {.dtype = dtype}, .data = &room}, value);
+  eg_tensor_set_fill(&(eg_tensor){.type = {.dtype = dtype}, .data = &room}, 0, value);
   memcpy(to, &room, bytes);
   for (size_t done = bytes, all = count * bytes; done < all;) { // what is filled doubles
     size_t next = all - done < done ? all - done : done;

@@ -199,6 +199,18 @@ void eg_tensor_set_double(const eg_tensor *tensor, int64_t index, double value) 
   assert(false && "a dtype");
 }
 
+void eg_tensor_set_fill(const eg_tensor *tensor, int64_t index, double value) {
+  egraph_dtype dtype = tensor->type.dtype;
+  if (eg_dtype_is_float(dtype) || !isinf(value)) {
+    eg_tensor_set_double(tensor, index, value);
+    return;
+  }
+  bool has_sign = dtype == EGRAPH_INT8 || dtype == EGRAPH_INT16 ||
+                  dtype == EGRAPH_INT32 || dtype == EGRAPH_INT64;
+  int64_t lowest = has_sign ? INT64_MIN >> (64 - 8 * eg_dtype_bytes(dtype)) : 0;
+  eg_tensor_set_int(tensor, index, value < 0 ? lowest : ~lowest);
+}
+
 int64_t eg_tensor_get_int(const eg_tensor *tensor, int64_t index) {
   const void *data = tensor->data;
   switch (tensor->type.dtype) {

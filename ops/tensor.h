@@ -90,6 +90,9 @@ typedef struct eg_tensor {
 /// to nearest even).
 double eg_tensor_get_double(const eg_tensor *tensor, int64_t index);
 void eg_tensor_set_double(const eg_tensor *tensor, int64_t index, double value);
+/// The same; the lowest and highest number there is stand for infinities where there are
+/// none.
+void eg_tensor_set_fill(const eg_tensor *tensor, int64_t index, double value);
 int64_t eg_tensor_get_int(const eg_tensor *tensor, int64_t index);
 void eg_tensor_set_int(const eg_tensor *tensor, int64_t index, int64_t value);
 

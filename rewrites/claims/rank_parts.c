@@ -352,7 +352,7 @@ egraph_status eg_rank_halo(eg_arena *arena, const eg_mesh *mesh, const eg_halo *
     EG_TRY(new_rows(arena, &parts[r], d, halo->before + own + halo->after, all));
     int64_t elements = eg_type_elements(&all->type);
     for (int64_t i = 0; i < elements; i++)
-      eg_tensor_set_double(all, i, halo->fill);
+      eg_tensor_set_fill(all, i, halo->fill);
     place[d] = halo->before;
     move_block(TRANSFER_PUT, all, place, &parts[r]);
     for (int side = 0; side < 2; side++) {

@@ -280,6 +280,26 @@ static void printing_survives_failing_allocations(void **state) {
   test_every_allocation_failing(print_a_type, &type);
 }
 
+static void fills_have_a_number_for_infinities(void **state) {
+  (void)state;
+  static const struct {
+    egraph_dtype dtype;
+    int64_t lowest, highest; // of uint64 as int64
+  } rows[] = {{EGRAPH_INT8, INT8_MIN, INT8_MAX},    {EGRAPH_INT32, INT32_MIN, INT32_MAX},
+              {EGRAPH_INT64, INT64_MIN, INT64_MAX}, {EGRAPH_UINT8, 0, UINT8_MAX},
+              {EGRAPH_UINT32, 0, UINT32_MAX},       {EGRAPH_UINT64, 0, -1}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    uint64_t room = 0;
+    eg_tensor one = {.type = eg_type_of(rows[i].dtype, 0, NULL), .data = &room};
+    eg_tensor_set_fill(&one, 0, -(double)INFINITY);
+    assert_int_equal(eg_tensor_get_int(&one, 0), rows[i].lowest);
+    eg_tensor_set_fill(&one, 0, (double)INFINITY);
+    assert_int_equal(eg_tensor_get_int(&one, 0), rows[i].highest);
+    eg_tensor_set_fill(&one, 0, 7);
+    assert_int_equal(eg_tensor_get_int(&one, 0), 7);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(types_print_and_parse_back),
@@ -293,6 +313,7 @@ int main(void) {
       cmocka_unit_test(every_16_bit_float_survives_and_attracts_its_neighbourhood),
       cmocka_unit_test(integers_are_exact_and_wrap_when_narrowed),
       cmocka_unit_test(values_out_of_range_saturate),
+      cmocka_unit_test(fills_have_a_number_for_infinities),
       cmocka_unit_test(printing_survives_failing_allocations),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
