@@ -30,7 +30,7 @@ enum {
 
 // How often the numbers move, and how many times their movement the sides may be apart,
 // at an element, or at the one of the tensor that moves most. UNITS: of the largest
-// result.
+// result, beside one for each number that is summed: sums of equal numbers round one way.
 enum {
   NUDGES = 16,
   NUDGE_SLACK = 16,
@@ -60,6 +60,7 @@ typedef struct evaluation {
   bool is_broken, is_large;
   bool is_subnormal; // some number was below the normal ones of its type
   bool is_beyond;    // some node takes the kernels too long
+  int64_t longest;   // numbers that a kernel sums, at most
   bool is_widened;   // floating-point numbers are float64, whatever the types say
   double rounded;    // is_widened: what a constant was rounded by, at most, relative
   eg_rng *nudge;     // moves all numbers by some units, up or down; NULL: as they are
@@ -278,6 +279,18 @@ static egraph_status check_work(evaluation *run, const eg_kernel_call *call) {
              : EGRAPH_OK;
 }
 
+/// The smallest operand has all numbers that a kernel sums for an element, or more.
+static void note_sums(evaluation *run, const eg_kernel_call *call) {
+  unsigned flags = eg_op_info_of((eg_op)call->attrs->op)->flags;
+  int64_t least = INT64_MAX;
+  if ((flags & (EG_OPF_POINTWISE | EG_OPF_MOVES)) != 0 || call->input_count == 0) return;
+  for (uint32_t i = 0; i < call->input_count; i++) {
+    int64_t elements = eg_type_elements(&call->inputs[i].type);
+    if (elements < least) least = elements;
+  }
+  if (least > run->longest) run->longest = least;
+}
+
 /// Whether the kernel rounds numbers on the way that are larger than its results: GELU of
 /// numbers far below 0 is a difference of nearly equal ones.
 static bool rounds_inside(const eg_attrs *attrs) {
@@ -311,6 +324,7 @@ static egraph_status run_node(evaluation *run, uint32_t index, const eg_attrs *a
                          .output_count = out->count,
                          .alloc = run->alloc};
   EG_TRY(check_work(run, &call));
+  note_sums(run, &call);
   EG_TRY(eg_op_run(&call));
   bool is_moved =
       run->nudge != NULL && (eg_op_info_of(term->op)->flags & EG_OPF_MOVES) == 0;
@@ -438,7 +452,7 @@ static double bound_of(const comparison *state, const eg_tensor *left,
   if (dtype != EGRAPH_FLOAT64)
     return fmax(constants, precisions[dtype].bound * fmax(least, run->scale));
   double results = fmax(largest_of(left), largest_of(right));
-  return fmax(constants, UNITS * DBL_EPSILON * results +
+  return fmax(constants, (UNITS + (double)run->longest) * DBL_EPSILON * results +
                              TENSOR_SLACK * largest_movement(state, left, right));
 }
 

@@ -217,7 +217,7 @@ static void bounds_are_computed_under_conditions(void **state) {
                    "  (rhs (clip :min (");
   assert_has(text, "(lhs (relu (clip :min ?v1 :max ?v2 ?x1)))\n"
                    "  (rhs (clip :min (max ?v1 0.0) :max (max ?v2 0.0) ?x1)))");
-  assert_accepted(text, 5, &report);
+  assert_accepted(text, 6, &report); // 1 to 2 % of rules are refuted by some seed
   egraph_string_free(NULL, text);
 }
 
