@@ -329,8 +329,7 @@ void eg_rank_move_back(const eg_mesh *mesh, const eg_parallel_op *op,
   }
 }
 
-// ---- halos
-// ------------------------------------------------------------------------------
+// ---- halos --------------------------------------------------------------------------
 
 /// Rows of a part, from `row` on, as a tensor of their own.
 static egraph_status new_rows(eg_arena *arena, const eg_tensor *of, uint32_t dim,

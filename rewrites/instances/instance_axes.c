@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/instances/instance_axes.h"
 
-// ---- permutations
-// -----------------------------------------------------------------------
+// ---- permutations -------------------------------------------------------------------
 
 /// Where position i comes from.
 static int64_t twice(eg_ints perm, uint32_t i) {
@@ -107,8 +106,7 @@ eg_ints eg_perm_draw(eg_perm_kind kind, eg_verify_choice *choice) {
   return (eg_ints){.data = perm, .len = rank};
 }
 
-// ---- axes
-// -------------------------------------------------------------------------------
+// ---- axes ---------------------------------------------------------------------------
 
 static bool has_gap(eg_ints axes, uint32_t rank) {
   uint64_t seen = 0;

@@ -28,8 +28,7 @@ typedef enum arithmetic { PLUS, MINUS, TIMES, OVER } arithmetic;
 /// False: no exact result.
 bool eg_repair_combine(arithmetic how, int64_t a, int64_t b, int64_t *out);
 
-// ---- of lists (instance_repair_lists.c)
-// -------------------------------------------------
+// ---- of lists (instance_repair_lists.c) ---------------------------------------------
 
 solver eg_solve_at, eg_solve_take, eg_solve_drop, eg_solve_list, eg_solve_sum,
     eg_solve_product, eg_solve_len, eg_solve_index_of, eg_solve_reverse, eg_solve_set_at,

@@ -85,8 +85,7 @@ bool eg_solve_product(repair *r, const eg_rule_expr *call, const eg_rule_value *
   return solve_total(r, call, value, OVER);
 }
 
-// ---- lengths
-// ----------------------------------------------------------------------------
+// ---- lengths ------------------------------------------------------------------------
 
 /// Lists that have a number for each dimension, or for each but the first two.
 static const struct {
@@ -162,8 +161,7 @@ bool eg_solve_len(repair *r, const eg_rule_expr *call, const eg_rule_value *valu
   return false;
 }
 
-// ---- elements in another order
-// ----------------------------------------------------------
+// ---- elements in another order ------------------------------------------------------
 
 bool eg_solve_index_of(repair *r, const eg_rule_expr *call, const eg_rule_value *value) {
   eg_rule_value list;
@@ -208,8 +206,7 @@ bool eg_solve_set_at(repair *r, const eg_rule_expr *call, const eg_rule_value *v
   return eg_repair_solve(r, call->args[0], &changed);
 }
 
-// ---- permutations
-// -----------------------------------------------------------------------
+// ---- permutations -------------------------------------------------------------------
 
 static bool is_permutation(eg_ints list) {
   uint64_t seen = 0;

@@ -28,8 +28,7 @@ int64_t eg_whole_between(const eg_instance_class *row, eg_verify_choice *choice)
 /// A copy of a list that may be changed.
 int64_t *eg_own_list(eg_verify_choice *choice, eg_attr *attr);
 
-// ---- instance_shapes.c
-// ------------------------------------------------------------------
+// ---- instance_shapes.c --------------------------------------------------------------
 
 extern const eg_class_test eg_test_SAME_SIZES, eg_test_SIZES, eg_test_MORE_DIMS,
     eg_test_SCALES, eg_test_ROUNDED_SIZE, eg_test_EQUAL, eg_test_DIFFERENT, eg_test_PRIME;

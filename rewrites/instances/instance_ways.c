@@ -3,8 +3,7 @@
 
 #include "rewrites/language/rules.h"
 
-// ---- kinds
-// ------------------------------------------------------------------------------
+// ---- kinds --------------------------------------------------------------------------
 
 static bool is_number(const eg_rule *rule, uint32_t expr) {
   return rule->exprs[expr].kind == EG_RULE_INT || rule->exprs[expr].kind == EG_RULE_FLOAT;
@@ -61,8 +60,7 @@ bool eg_same_expr(const eg_rule *rule, uint32_t a, uint32_t b) {
   return true;
 }
 
-// ---- the ways of a rule
-// -----------------------------------------------------------------
+// ---- the ways of a rule -------------------------------------------------------------
 
 /// Whether `expr` is `condition` or one of its operands that must hold, or must not.
 static bool is_settled_by(const eg_rule *rule, uint32_t condition, uint32_t expr) {
@@ -202,8 +200,7 @@ egraph_status eg_instance_ways_of(const eg_rule *rule, eg_instance_aims *out) {
   return EGRAPH_OK;
 }
 
-// ---- instances
-// --------------------------------------------------------------------------
+// ---- instances ----------------------------------------------------------------------
 
 /// Whether every choice on the way takes the branch that the expression stands in.
 static bool is_reached(eg_rule_env *env, uint32_t expr) {

@@ -12,8 +12,7 @@
   "(rule r (source \"s\") (lhs " lhs ") (rhs " rhs ") " rest ")"
 #define CONV ":strides ?s :pads ?p :dilations ?i"
 
-// ---- the shipped ones
-// -------------------------------------------------------------------
+// ---- the shipped ones ---------------------------------------------------------------
 
 typedef struct seen {
   uint32_t rules, without_gradient;
@@ -49,8 +48,7 @@ static void shipped_rules_run_forward_and_backward(void **state) {
   eg_rules_destroy(rules);
 }
 
-// ---- wrong ones
-// ---------------------------------------------------------------------------
+// ---- wrong ones ---------------------------------------------------------------------
 
 typedef struct wrong {
   const char *text, *message;
@@ -150,8 +148,7 @@ static void wrong_rules_are_refused_with_what_ranks_have(void **state) {
       check_planted(&planted[i], seed);
 }
 
-// ---- memory
-// -------------------------------------------------------------------------------
+// ---- memory -------------------------------------------------------------------------
 
 static egraph_status verify_some(egraph_allocator alloc, void *user) {
   (void)user;
