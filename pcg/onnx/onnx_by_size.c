@@ -10,7 +10,8 @@
 enum { ANY = -1 };
 
 /// An operator that decides by an operand that differs between trials, and by another
-/// one; not where that one is a constant in [least, most], as sizes are 1 at least.
+/// one; not where that one is a constant in [least, most]: a size, or a part of one, is
+/// 0 at least.
 typedef struct decider {
   const char *type;
   int operand; // which the other one is, or ANY
@@ -18,11 +19,11 @@ typedef struct decider {
 } decider;
 
 static const decider deciders[] = {
-    {"Equal", ANY, -INFINITY, 0},          {"Less", ANY, -INFINITY, 0},
-    {"LessOrEqual", ANY, -INFINITY, 0},    {"Greater", ANY, -INFINITY, 0},
-    {"GreaterOrEqual", ANY, -INFINITY, 0}, {"Max", ANY, -INFINITY, 1},
-    {"Min", ANY, INT32_MAX, INFINITY},     {"Clip", 1, -INFINITY, 1},
-    {"Clip", 2, INT32_MAX, INFINITY},      {"Mod", ANY, 1, 1},
+    {"Equal", ANY, -INFINITY, -1},          {"Less", ANY, -INFINITY, -1},
+    {"LessOrEqual", ANY, -INFINITY, -1},    {"Greater", ANY, -INFINITY, -1},
+    {"GreaterOrEqual", ANY, -INFINITY, -1}, {"Max", ANY, -INFINITY, 0},
+    {"Min", ANY, INT32_MAX, INFINITY},      {"Clip", 1, -INFINITY, 0},
+    {"Clip", 2, INT32_MAX, INFINITY},       {"Mod", ANY, 1, 1},
 };
 
 /// Operators that round or pick: they decide where the result is the same at all trials

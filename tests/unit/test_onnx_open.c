@@ -418,7 +418,7 @@ static void decisions_by_size_are_kept(void **state) {
   } cases[] = {
       {"Greater", 50, true, true, 5, 7},        {"Less", 50, true, true, 200, 5},
       {"Equal", 200, true, true, 5, 7},         {"LessOrEqual", 7, true, true, 200, 5},
-      {"Equal", -1, true, false, 200, 7},       {"LessOrEqual", 0, true, false, 200, 7},
+      {"Equal", -1, true, false, 200, 7},       {"LessOrEqual", 0, true, true, 200, 7},
       {"Mod", 64, false, true, 8, 7},           {"Div", 16, false, true, 12, 0},
       {"Clip", 100, false, true, 100, 7},       {"Clip", INT64_MAX, false, false, 200, 7},
       {"Add", -1, false, false, 199, 6},        {"Sub", 250, false, true, 150, 0},
