@@ -161,6 +161,14 @@ static bool is_known(const eg_onnx_call *call) {
   return eg_onnx_tensor_at(call->reader, eg_onnx_input(call, 0))->data != NULL;
 }
 
+/// What other trials are compared with.
+static egraph_status note_trial(const eg_onnx_call *call, uint32_t axis,
+                                const slice_axis *a) {
+  EG_TRY(eg_onnx_note_special(call, axis, a->size, is_special(a)));
+  EG_TRY(eg_onnx_note_bound(call, "start", axis, a->start, a->size));
+  return eg_onnx_note_bound(call, "end", axis, a->end, a->size);
+}
+
 egraph_status eg_onnx_import_slice(const eg_onnx_call *call) {
   eg_type x;
   slice_lists lists;
@@ -182,8 +190,7 @@ egraph_status eg_onnx_import_slice(const eg_onnx_call *call) {
                     .end = lists.ends.data[i]};
     a.first = clamp_bound(a.start, a.size, step, false);
     a.behind = clamp_bound(a.end, a.size, step, true);
-    if (!is_known(call))
-      EG_TRY(eg_onnx_note_special(call, (uint32_t)axis, a.size, is_special(&a)));
+    if (!is_known(call)) EG_TRY(note_trial(call, (uint32_t)axis, &a));
     // Nothing has one spelling: counted from the end, bounds of it may lie ahead.
     bool is_empty = count_of(&a) == 0;
     starts[axis] = is_empty ? 0 : a.first;

@@ -329,6 +329,26 @@ egraph_status eg_onnx_keep_open(const eg_onnx_call *call) {
   return eg_onnx_import_opaque(call);
 }
 
+/// Notes a number of a node at the first trial; *out_first: what was noted there.
+static egraph_status note(const eg_onnx_call *call, const char *what, uint32_t axis,
+                          uint32_t number, uint32_t *out_first) {
+  eg_strmap *notes = call->reader->options.constants;
+  const char *name = eg_onnx_tensor_at(call->reader, eg_onnx_output(call, 0))->name;
+  eg_text key;
+  *out_first = number;
+  eg_text_init(&key, call->reader->alloc);
+  egraph_status status = eg_text_printf(&key, "%s\n%s %" PRIu32, name, what, axis);
+  if (status == EGRAPH_OK && !eg_strmap_find(notes, eg_text_of(&key), out_first))
+    status = eg_strmap_put(notes, eg_text_of(&key), number);
+  eg_text_deinit(&key);
+  return status;
+}
+
+static egraph_status note_differing(const eg_onnx_call *call) {
+  const char *name = eg_onnx_tensor_at(call->reader, eg_onnx_output(call, 0))->name;
+  return eg_strmap_put(call->reader->options.out_differing, name, 0);
+}
+
 /// What trials note of a dimension: its size, and whether a node is special there.
 static uint32_t note_of(int64_t size, bool is_special) {
   return ((uint32_t)size & INT32_MAX) | (is_special ? UINT32_C(1) << 31 : 0);
@@ -336,21 +356,25 @@ static uint32_t note_of(int64_t size, bool is_special) {
 
 egraph_status eg_onnx_note_special(const eg_onnx_call *call, uint32_t axis, int64_t size,
                                    bool is_special) {
-  const eg_onnx_import_options *o = &call->reader->options;
-  const char *name = eg_onnx_tensor_at(call->reader, eg_onnx_output(call, 0))->name;
-  const uint32_t special = note_of(0, true), note = note_of(size, is_special);
-  eg_text key;
-  uint32_t before;
-  if (o->constants == NULL) return EGRAPH_OK;
-  eg_text_init(&key, call->reader->alloc);
-  egraph_status status = eg_text_printf(&key, "%s\n%" PRIu32, name, axis);
-  if (status == EGRAPH_OK && !eg_strmap_find(o->constants, eg_text_of(&key), &before))
-    status = eg_strmap_put(o->constants, eg_text_of(&key), note);
-  else if (status == EGRAPH_OK && ((before ^ note) & INT32_MAX) != 0 &&
-           ((before | note) & special) != 0)
-    status = eg_strmap_put(o->out_differing, name, 0);
-  eg_text_deinit(&key);
-  return status;
+  const uint32_t special = note_of(0, true), now = note_of(size, is_special);
+  uint32_t first;
+  if (call->reader->options.constants == NULL) return EGRAPH_OK;
+  EG_TRY(note(call, "axis", axis, now, &first));
+  if (((first ^ now) & INT32_MAX) == 0 || ((first | now) & special) == 0)
+    return EGRAPH_OK;
+  return note_differing(call);
+}
+
+egraph_status eg_onnx_note_bound(const eg_onnx_call *call, const char *which,
+                                 uint32_t axis, int64_t bound, int64_t size) {
+  enum { FARTHEST_ALIKE = 2 };
+  uint32_t first_bound, first_size, now = (uint32_t)bound, size_now = (uint32_t)size;
+  if (call->reader->options.constants == NULL) return EGRAPH_OK;
+  EG_TRY(note(call, which, axis, now, &first_bound));
+  EG_TRY(note(call, "size", axis, size_now, &first_size));
+  bool is_from_end = now != first_bound && now - first_bound == size_now - first_size;
+  bool turns = is_from_end && bound >= 0 && size - bound > FARTHEST_ALIKE;
+  return turns ? note_differing(call) : EGRAPH_OK;
 }
 
 bool eg_onnx_is_special(const eg_onnx_call *call) {

@@ -132,6 +132,12 @@ egraph_status eg_onnx_keep_open(const eg_onnx_call *call);
 /// it is at one trial, and trials differ in the size, the node is kept.
 egraph_status eg_onnx_note_special(const eg_onnx_call *call, uint32_t axis, int64_t size,
                                    bool is_special);
+/// Of a node that reads dimension `axis` from or to `bound`, as its file says or computes
+/// it: where that moves with the size from trial to trial, at three elements or more
+/// before the end, it is computed (n - 4) and counts from the end at sizes where it is
+/// negative: the node is kept.
+egraph_status eg_onnx_note_bound(const eg_onnx_call *call, const char *which,
+                                 uint32_t axis, int64_t bound, int64_t size);
 /// Whether a node has to be kept for that.
 bool eg_onnx_is_special(const eg_onnx_call *call);
 /// Whether what a tensor holds differs between trials, but not its number of elements: it

@@ -407,7 +407,8 @@ static void build_decision(const char *op, int64_t number, bool is_truth) {
 }
 
 /// What a size and a number decide at all trials is decided anew at every size; sizes are
-/// never negative, so that exporters' comparisons with -1 decide nothing.
+/// never negative, so that exporters' comparisons with -1 decide nothing. n - 12 counts
+/// from the end where it is negative.
 static void decisions_by_size_are_kept(void **state) {
   (void)state;
   static const struct {
@@ -422,6 +423,7 @@ static void decisions_by_size_are_kept(void **state) {
       {"Mod", 64, false, true, 8, 7},           {"Div", 16, false, true, 12, 0},
       {"Clip", 100, false, true, 100, 7},       {"Clip", INT64_MAX, false, false, 200, 7},
       {"Add", -1, false, false, 199, 6},        {"Sub", 250, false, true, 150, 0},
+      {"Sub", 12, false, true, 188, 2},         {"Sub", 2, false, false, 198, 5},
       {"GreaterOrEqual", 100, true, true, 5, 7}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     uint32_t rank;
