@@ -119,6 +119,7 @@ static void constants_are_conditions_and_fills(void **state) {
 /// What is the default of an attribute in the instance is lifted, too.
 static void defaults_of_attributes_are_lifted(void **state) {
   (void)state;
+  if (test_is_sanitized()) skip(); // over a minute; other families take the same way
   write_file(FAMILY_FILE, "(egraph-families 1) (family fused (about \"of a test\")"
                           " (inputs (a 1 \"float32[2,3]\") (b 1 \"float32[3,2]\"))"
                           " (operators (matmul :act (each none relu)) (relu)))");
@@ -224,6 +225,7 @@ static void bounds_are_computed_under_conditions(void **state) {
 /// Normalization of groups of channels has a meaning in the field.
 static void normalizations_of_groups_are_compared(void **state) {
   (void)state;
+  if (test_is_sanitized()) skip(); // over a minute; other families take the same way
   write_file(FAMILY_FILE, "(egraph-families 1) (family norms (about \"of a test\")"
                           " (inputs (x 1 \"float32[2,4,3]\") (y 1 \"float32[1,2,5]\"))"
                           " (weights (s 2 \"float32[4]\") (t 2 \"float32[2]\"))"
@@ -272,6 +274,7 @@ static void constants_of_several_numbers_are_lifted(void **state) {
 /// Rules of a file are known: what the first run made the second one leaves out.
 static void rules_beside_are_left_out(void **state) {
   (void)state;
+  if (test_is_sanitized()) skip(); // over a minute; other families take the same way
   static const char RULES_FILE[] = "test_generate_rules.rules";
   const char *beside[] = {RULES_FILE};
   write_family();
