@@ -10,6 +10,8 @@
 egraph_status eg_instance_aims_of(const eg_rule *rule, eg_instance_aims *out);
 /// ATTR, KERNEL, OPERANDS, VALUE, NAMED: whether the node is in the class.
 bool eg_instance_node_is_in(const eg_instance_aim *aim, const eg_instance_node *node);
+/// BETWEEN: whether the numbers of all terms are.
+bool eg_instance_are_between(const eg_rule *rule, const eg_attrs *const *attrs);
 /// DIMS, RANK: whether the type is.
 bool eg_instance_type_is_in(const eg_instance_aim *aim, const eg_type *type);
 /// DIMS, RANK: whether its instances are many times as large as others.

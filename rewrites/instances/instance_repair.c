@@ -419,8 +419,9 @@ static bool pick(repair *r, const interval *of, bool is_whole, eg_rule_value *ou
     *out = eg_rule_int((int64_t)(low + floor(unit * (high - low + 1))));
     return true;
   }
-  if (!isfinite(low)) low = high - 4;
-  if (!isfinite(high)) high = low + 4;
+  bool is_between = r->draws->choice.is_between;
+  if (!isfinite(low)) low = is_between ? ceil(high) - 1 : high - 4;
+  if (!isfinite(high)) high = is_between ? floor(low) + 1 : low + 4;
   if (!isfinite(low) || low > high) return false;
   *out = eg_rule_float((double)(float)(low + (0.05 + 0.9 * unit) * (high - low)));
   return true;
@@ -718,13 +719,15 @@ void eg_verify_repair(eg_verify_draws *draws, const eg_rule_term *term, uint64_t
   const eg_rule *rule = draws->rule;
   bind_slots_for_now(&r);
   bool has_lets = bind_lets_for_now(&r);
-  if (has_lets && below(&r, 100) < PERCENT) go_way(&r, bound);
-  for (uint32_t pass = 0; has_lets && pass < PASSES; pass++)
+  bool is_steered = below(&r, 100) < PERCENT;
+  for (uint32_t pass = 0; has_lets && pass < PASSES; pass++) {
+    if (is_steered) go_way(&r, bound);
     for (uint32_t i = 0; i < rule->condition_count; i++) {
       uint64_t needs = draws->hints.needs[rule->conditions[i]];
       bool is_of_term = (needs & ~bound) != 0 && (needs & ~draws->bound) == 0;
       if (is_of_term && below(&r, 100) < PERCENT)
         (void)satisfy(&r, rule->conditions[i], true);
     }
+  }
   draws->bound = kept;
 }

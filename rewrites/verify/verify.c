@@ -179,11 +179,16 @@ static egraph_status check_values(verification *run, const eg_verify_instance *i
                                            EG_VERIFY_NOT_FINITE, EG_VERIFY_LARGE};
   static const eg_verify_data plain[] = {EG_VERIFY_WIDE, EG_VERIFY_TINY, EG_VERIFY_NEAR,
                                          EG_VERIFY_TIES};
+  // Of rules that keep the sign of zero.
+  static const eg_verify_data exact[] = {EG_VERIFY_WIDE, EG_VERIFY_TIES, EG_VERIFY_TINY,
+                                         EG_VERIFY_TIES, EG_VERIFY_NEAR, EG_VERIFY_TIES};
+  bool is_exact = run->rule->math == EGRAPH_MATH_EXACT;
+  eg_verify_data second = is_exact ? exact[run->found % 6] : plain[run->found % 4];
   eg_verify_comparison first, others;
   EG_TRY(check_data(run, instance, EG_VERIFY_ORDINARY, &first));
   bool is_compared = first.verdict != EG_VERIFY_VACUOUS || first.is_empty;
   *out = is_compared ? EG_INSTANCE_COMPARED : EG_INSTANCE_VACUOUS;
-  if (!run->rejected) EG_TRY(check_data(run, instance, plain[run->found % 4], &others));
+  if (!run->rejected) EG_TRY(check_data(run, instance, second, &others));
   return run->rejected ? EGRAPH_OK
                        : check_data(run, instance, special[run->found % 4], &others);
 }
@@ -338,7 +343,8 @@ static egraph_status verify_classes(verification *run) {
     bool is_dims = row->aim.subject == EG_INSTANCE_DIMS;
     bool is_operands = row->aim.subject == EG_INSTANCE_OPERANDS;
     bool is_way = row->aim.subject == EG_INSTANCE_WAY;
-    bool is_named = row->aim.subject == EG_INSTANCE_NAMED;
+    bool is_named = row->aim.subject == EG_INSTANCE_NAMED ||
+                    row->aim.subject == EG_INSTANCE_BETWEEN;
     effort most = run->options.is_loading                          ? loading
                   : is_attribute && eg_instance_is_fine(&row->aim) ? thorough_of_fine
                   : is_attribute ? thorough_of_attributes
