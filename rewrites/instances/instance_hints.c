@@ -182,7 +182,9 @@ static void read_layers(const eg_rule *rule, rule_hints *out) {
   for (uint32_t i = 0; i < rule->pattern_term_count; i++) {
     const eg_rule_term *term = &rule->terms[i];
     if (term->is_var || !eg_is_layer(rule, term)) continue;
-    for (uint32_t k = 0; k < term->child_count; k++) {
+    // What is added to a product follows it.
+    uint32_t count = term->op == EG_OP_MATMUL ? 2 : term->child_count;
+    for (uint32_t k = 0; k < count; k++) {
       uint32_t var = source_of(rule, term->children[k]);
       if (var == EG_RULE_NONE || out->vars[var].layer != EG_RULE_NONE) continue;
       out->vars[var].layer = i;

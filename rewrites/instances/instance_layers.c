@@ -169,8 +169,6 @@ static void matmul_operands(eg_verify_choice *choice, const eg_rule_term *term,
     batch.dtype = first->dtype;
   }
   out[1] = matrices(choice, &batch, swaps_b ? columns : summed, swaps_b ? summed : columns);
-  out[2] = shaped(batch.dtype, 1, columns, 0, 0);
-  out[3] = matrices(choice, &batch, rows, columns);
 }
 
 enum { LETTERS = 128, MOST_PRODUCTS = 1500 };
