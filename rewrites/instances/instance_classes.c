@@ -578,6 +578,14 @@ bool eg_instance_type_is_in(const eg_instance_aim *aim, const eg_type *type) {
   return aim->row->test->holds(aim->row, NULL, &dims);
 }
 
+uint32_t eg_instance_least_rank(const eg_instance_aim *aim) {
+  return (uint32_t)aim->row->low;
+}
+
+uint32_t eg_instance_most_rank(const eg_instance_aim *aim) {
+  return (uint32_t)aim->row->high;
+}
+
 uint32_t eg_instance_rank(const eg_instance_aim *aim, eg_verify_choice *choice) {
   return (uint32_t)eg_whole_between(aim->row, choice);
 }

@@ -33,7 +33,9 @@ void eg_instance_put(const eg_instance_aim *aim, eg_verify_choice *choice);
 /// follow.
 void eg_instance_fit(const eg_instance_aim *aim, eg_verify_choice *choice,
                      uint32_t operand);
-/// RANK: one of the row's.
+/// RANK: the least and the largest of the row, and one of it.
+uint32_t eg_instance_least_rank(const eg_instance_aim *aim);
+uint32_t eg_instance_most_rank(const eg_instance_aim *aim);
 uint32_t eg_instance_rank(const eg_instance_aim *aim, eg_verify_choice *choice);
 
 #endif

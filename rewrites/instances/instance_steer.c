@@ -100,6 +100,14 @@ void eg_verify_aim(eg_verify_draws *draws, const eg_instance_aim *aim) {
     draws->ill_typed[i] = 0;
 }
 
+bool eg_verify_excludes(const eg_verify_draws *draws, const eg_instance_aim *aim) {
+  const rule_hints *hints = &draws->hints;
+  if (aim->subject == EG_INSTANCE_DTYPE) return (hints->dtypes >> aim->value & 1) == 0;
+  if (aim->subject != EG_INSTANCE_RANK) return false;
+  return eg_instance_least_rank(aim) > hints->vars[aim->var].max_rank ||
+         eg_instance_most_rank(aim) < hints->vars[aim->var].min_rank;
+}
+
 // The term that tries came to at most decides; there, a condition: a try that reached it
 // was well-typed.
 eg_verify_obstacle eg_verify_obstacle_of(const eg_verify_draws *draws) {

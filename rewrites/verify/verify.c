@@ -32,8 +32,15 @@ static const effort thorough_of_attributes = {64, 192}, thorough_of_dims = {20, 
                     thorough = {8, 64}, loading = {1, 3}, thorough_of_fine = {12, 48},
                     thorough_of_ways = {12, 64}, thorough_of_large = {12, 48},
                     thorough_of_ranks = {12, 48}, thorough_of_operands = {48, 240};
-// Draws after which a class is given up: of operands that depend on each other, later.
-enum { HOPELESS = 24, HOPELESS_OPERANDS = 160 };
+// Draws after which a class is given up: of operands that depend on each other, later; of
+// ranks, which are drawn as they are aimed at, earlier; of what conditions exclude, once
+// it is known by which.
+enum {
+  HOPELESS = 24,
+  HOPELESS_OPERANDS = 80,
+  HOPELESS_RANK = 12,
+  HOPELESS_EXCLUDED = 2
+};
 
 typedef struct verification {
   const eg_rule *rule;
@@ -329,8 +336,11 @@ static bool is_hopeless(const verification *run, const eg_coverage_row *row,
                         uint32_t draws) {
   eg_verify_obstacle by = eg_verify_obstacle_of(run->draws);
   bool is_known = by.condition != EG_RULE_NONE || by.term != EG_RULE_NONE;
-  bool is_operands = row->aim.subject == EG_INSTANCE_OPERANDS;
-  uint32_t most = is_operands ? HOPELESS_OPERANDS : HOPELESS;
+  bool is_rank = row->aim.subject == EG_INSTANCE_RANK;
+  uint32_t most = row->aim.subject == EG_INSTANCE_OPERANDS     ? HOPELESS_OPERANDS
+                  : eg_verify_excludes(run->draws, &row->aim) ? HOPELESS_EXCLUDED
+                  : is_rank                                   ? HOPELESS_RANK
+                                                              : HOPELESS;
   bool is_way = row->aim.subject == EG_INSTANCE_WAY; // chance finds it, or nothing
   return draws >= most && (is_known || is_way) &&
          row->compared + row->unbuilt + row->vacuous == 0;
