@@ -629,8 +629,23 @@ static egraph_status evaluate(evaluation *run, eg_verify_comparison *out, eg_tex
   return EGRAPH_OK;
 }
 
+/// Other instances of the rule are of float64, and no less different, unless something
+/// depends on the element type.
+static bool decides_by_dtype(const eg_rule *rule) {
+  for (uint32_t i = 0; i < rule->expr_count; i++)
+    if (rule->exprs[i].kind == EG_RULE_DTYPE) return true;
+  for (uint32_t i = 0; i < rule->term_count; i++) {
+    if (rule->terms[i].is_var) continue;
+    const eg_op_info *op = eg_op_info_of(rule->terms[i].op);
+    for (uint16_t k = 0; k < op->attr_count; k++)
+      if (op->attrs[k].kind == EG_ATTR_DTYPE) return true;
+  }
+  return false;
+}
+
 /// Terms that make nothing else of numbers of another size.
 static bool may_widen(const eg_verify_instance *instance) {
+  if (!decides_by_dtype(instance->rule)) return false;
   for (uint32_t i = 0; i < instance->rule->term_count; i++) {
     const eg_rule_term *term = &instance->rule->terms[i];
     if (!term->is_var && term->op == EG_OP_BIT_CAST) return false;
