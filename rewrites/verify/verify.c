@@ -31,7 +31,7 @@ typedef struct effort {
 static const effort thorough_of_attributes = {64, 192}, thorough_of_dims = {20, 80},
                     thorough = {8, 64}, loading = {1, 3}, thorough_of_fine = {12, 48},
                     thorough_of_ways = {12, 64}, thorough_of_large = {12, 48},
-                    thorough_of_ranks = {12, 48}, thorough_of_operands = {48, 240};
+                    thorough_of_ranks = {12, 48}, thorough_of_operands = {32, 160};
 // Draws after which a class is given up: of operands that depend on each other, later; of
 // ranks, which are drawn as they are aimed at, earlier; of what conditions exclude, once
 // it is known by which.
