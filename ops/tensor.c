@@ -99,8 +99,7 @@ egraph_status eg_type_check(const eg_type *type) {
     if (type->dims[i] > PTRDIFF_MAX / 2)
       return EG_FAIL(EGRAPH_E_TYPE, "dimension %u is too large: %" PRId64, i,
                      type->dims[i]);
-    if (type->dims[i] != 0 &&
-        __builtin_mul_overflow(bytes, stored_dim(type, i), &bytes))
+    if (type->dims[i] != 0 && __builtin_mul_overflow(bytes, stored_dim(type, i), &bytes))
       return EG_FAIL(EGRAPH_E_TYPE,
                      "a tensor of this shape does not fit the address "
                      "space: the size in bytes overflows at dimension %u",

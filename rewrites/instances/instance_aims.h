@@ -12,9 +12,9 @@ typedef enum eg_instance_subject {
   EG_INSTANCE_OPERANDS,
   EG_INSTANCE_DIMS,
   EG_INSTANCE_RANK,
-  EG_INSTANCE_VALUE, // of a symbol or type attribute: no row
-  EG_INSTANCE_WAY,   // that an expression goes (instance_ways.h): no row
-  EG_INSTANCE_NAMED, // a number of an attribute beside one that the rule names: no row
+  EG_INSTANCE_VALUE,   // of a symbol or type attribute: no row
+  EG_INSTANCE_WAY,     // that an expression goes (instance_ways.h): no row
+  EG_INSTANCE_NAMED,   // a number of an attribute beside one that the rule names: no row
   EG_INSTANCE_BETWEEN, // all numbers of the rule lie between two whole ones: no row
   EG_INSTANCE_DTYPE    // of operands: no row
 } eg_instance_subject;

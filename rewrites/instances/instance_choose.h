@@ -52,7 +52,7 @@ typedef struct eg_verify_choice {
   bool is_grouped;     // channels have divisors
   bool is_between;     // numbers lie between `whole` and the next whole number
   double whole;
-  int64_t dims[8];     // of which dimensions are half of the time
+  int64_t dims[8]; // of which dimensions are half of the time
   uint32_t dim_count;
   uint32_t rank;    // of fresh operands, where they may have it; 0: any
   int64_t same_dim; // of all dimensions of a fresh operand 0; 0: any

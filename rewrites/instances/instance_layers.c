@@ -154,7 +154,8 @@ static eg_type matrices(eg_verify_choice *choice, const eg_type *batch, int64_t 
 
 static void matmul_operands(eg_verify_choice *choice, const eg_rule_term *term,
                             const eg_type *first, eg_type *out) {
-  bool swaps_a = literal(term, "transA", 0) != 0, swaps_b = literal(term, "transB", 0) != 0;
+  bool swaps_a = literal(term, "transA", 0) != 0,
+       swaps_b = literal(term, "transB", 0) != 0;
   int64_t rows = eg_verify_dim(choice), summed = eg_verify_dim(choice),
           columns = eg_verify_dim(choice);
   eg_type batch = {.dtype = choice->dtype};
@@ -168,7 +169,8 @@ static void matmul_operands(eg_verify_choice *choice, const eg_rule_term *term,
     batch.rank = 0;
     batch.dtype = first->dtype;
   }
-  out[1] = matrices(choice, &batch, swaps_b ? columns : summed, swaps_b ? summed : columns);
+  out[1] =
+      matrices(choice, &batch, swaps_b ? columns : summed, swaps_b ? summed : columns);
 }
 
 enum { LETTERS = 128, MOST_PRODUCTS = 1500 };

@@ -30,17 +30,12 @@ typedef struct effort {
 } effort;
 static const effort thorough_of_attributes = {64, 192}, thorough_of_dims = {20, 80},
                     thorough = {8, 64}, loading = {1, 3}, thorough_of_fine = {12, 48},
-                    thorough_of_ways = {12, 64}, thorough_of_large = {12, 48},
+                    thorough_of_ways = {24, 96}, thorough_of_large = {12, 48},
                     thorough_of_ranks = {12, 48}, thorough_of_operands = {32, 160};
 // Draws after which a class is given up: of operands that depend on each other, later; of
 // ranks, which are drawn as they are aimed at, earlier; of what conditions exclude, once
 // it is known by which.
-enum {
-  HOPELESS = 24,
-  HOPELESS_OPERANDS = 80,
-  HOPELESS_RANK = 12,
-  HOPELESS_EXCLUDED = 2
-};
+enum { HOPELESS = 24, HOPELESS_OPERANDS = 80, HOPELESS_RANK = 12, HOPELESS_EXCLUDED = 2 };
 
 typedef struct verification {
   const eg_rule *rule;
@@ -337,7 +332,7 @@ static bool is_hopeless(const verification *run, const eg_coverage_row *row,
   eg_verify_obstacle by = eg_verify_obstacle_of(run->draws);
   bool is_known = by.condition != EG_RULE_NONE || by.term != EG_RULE_NONE;
   bool is_rank = row->aim.subject == EG_INSTANCE_RANK;
-  uint32_t most = row->aim.subject == EG_INSTANCE_OPERANDS     ? HOPELESS_OPERANDS
+  uint32_t most = row->aim.subject == EG_INSTANCE_OPERANDS    ? HOPELESS_OPERANDS
                   : eg_verify_excludes(run->draws, &row->aim) ? HOPELESS_EXCLUDED
                   : is_rank                                   ? HOPELESS_RANK
                                                               : HOPELESS;
@@ -354,8 +349,8 @@ static egraph_status verify_classes(verification *run) {
     bool is_dims = row->aim.subject == EG_INSTANCE_DIMS;
     bool is_operands = row->aim.subject == EG_INSTANCE_OPERANDS;
     bool is_way = row->aim.subject == EG_INSTANCE_WAY;
-    bool is_named = row->aim.subject == EG_INSTANCE_NAMED ||
-                    row->aim.subject == EG_INSTANCE_BETWEEN;
+    bool is_named =
+        row->aim.subject == EG_INSTANCE_NAMED || row->aim.subject == EG_INSTANCE_BETWEEN;
     effort most = run->options.is_loading                          ? loading
                   : is_attribute && eg_instance_is_fine(&row->aim) ? thorough_of_fine
                   : is_attribute ? thorough_of_attributes
