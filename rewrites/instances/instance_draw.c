@@ -649,12 +649,13 @@ static egraph_status draw_left(eg_verify_draws *draws, bool *out_found) {
   draws->lists.used = draws->lists.used_floats = 0;
   draws->bound = 0;
   draws->dtype = draw_dtype(draws);
-  draws->choice.whole = (double)eg_rng_below(&draws->rng, 6) - 2;
+  if (draws->aim != NULL && draws->aim->subject == EG_INSTANCE_BETWEEN)
+    draws->choice.whole = (double)eg_rng_below(&draws->rng, 6) - 2;
   if (draws->hints.has_parts)
     draws->choice.part_axis = (uint32_t)eg_rng_below(&draws->rng, PART_AXES);
   for (uint32_t i = 0; i < 8 && draws->aim == NULL; i++)
     if ((draws->hints.dtypes >> draws->dtype & 1) == 0) draws->dtype = draw_dtype(draws);
-  eg_verify_steer(draws, 0);
+  if (draws->aim != NULL && draws->hints.has_layers) eg_verify_steer(draws, 0);
   draw_layers(draws);
   *out_found = true;
   for (uint32_t i = 0; i < draws->rule->pattern_term_count && *out_found; i++)
