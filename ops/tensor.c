@@ -91,7 +91,7 @@ egraph_status eg_type_check(const eg_type *type) {
     return EG_FAIL(EGRAPH_E_TYPE, "memory format %s needs rank 4, not %u",
                    eg_format_name((eg_format)type->layout.format), type->rank);
   // Empty dimensions count as one here, so that strides of an empty tensor fit as well.
-  int64_t room = PTRDIFF_MAX / (int64_t)eg_dtype_bytes(type->dtype);
+  ptrdiff_t bytes = (ptrdiff_t)eg_dtype_bytes(type->dtype);
   for (uint32_t i = 0; i < type->rank; i++) {
     if (type->dims[i] < 0)
       return EG_FAIL(EGRAPH_E_TYPE, "dimension %u is negative: %" PRId64, i,
@@ -99,8 +99,7 @@ egraph_status eg_type_check(const eg_type *type) {
     if (type->dims[i] > PTRDIFF_MAX / 2)
       return EG_FAIL(EGRAPH_E_TYPE, "dimension %u is too large: %" PRId64, i,
                      type->dims[i]);
-    if (type->dims[i] != 0) room /= stored_dim(type, i);
-    if (room == 0)
+    if (type->dims[i] != 0 && __builtin_mul_overflow(bytes, stored_dim(type, i), &bytes))
       return EG_FAIL(EGRAPH_E_TYPE,
                      "a tensor of this shape does not fit the address "
                      "space: the size in bytes overflows at dimension %u",

@@ -12,10 +12,11 @@ typedef enum eg_instance_subject {
   EG_INSTANCE_OPERANDS,
   EG_INSTANCE_DIMS,
   EG_INSTANCE_RANK,
-  EG_INSTANCE_VALUE, // of a symbol or type attribute: no row
-  EG_INSTANCE_WAY,   // that an expression goes (instance_ways.h): no row
-  EG_INSTANCE_NAMED, // a number of an attribute beside one that the rule names: no row
-  EG_INSTANCE_DTYPE  // of operands: no row
+  EG_INSTANCE_VALUE,   // of a symbol or type attribute: no row
+  EG_INSTANCE_WAY,     // that an expression goes (instance_ways.h): no row
+  EG_INSTANCE_NAMED,   // a number of an attribute beside one that the rule names: no row
+  EG_INSTANCE_BETWEEN, // all numbers of the rule lie between two whole ones: no row
+  EG_INSTANCE_DTYPE    // of operands: no row
 } eg_instance_subject;
 
 typedef struct eg_instance_class eg_instance_class; // a row
@@ -23,7 +24,7 @@ typedef struct eg_instance_class eg_instance_class; // a row
 /// A class that instances of one rule may be in.
 typedef struct eg_instance_aim {
   eg_instance_subject subject;
-  const eg_instance_class *row; // NULL for VALUE, WAY, NAMED and DTYPE
+  const eg_instance_class *row; // NULL for VALUE, WAY, NAMED, BETWEEN and DTYPE
   uint32_t term;                // ATTR, KERNEL, OPERANDS, VALUE, NAMED: of the pattern
   uint16_t slot;                // ATTR, VALUE, NAMED
   uint32_t var;                 // DIMS, RANK

@@ -50,7 +50,9 @@ typedef struct eg_verify_choice {
   bool is_roomy;       // images have room for wide windows
   bool is_window;      // other attributes of windows are seldom plain
   bool is_grouped;     // channels have divisors
-  int64_t dims[8];     // of which dimensions are half of the time
+  bool is_between;     // numbers lie between `whole` and the next whole number
+  double whole;
+  int64_t dims[8]; // of which dimensions are half of the time
   uint32_t dim_count;
   uint32_t rank;    // of fresh operands, where they may have it; 0: any
   int64_t same_dim; // of all dimensions of a fresh operand 0; 0: any

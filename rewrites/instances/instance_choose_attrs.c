@@ -337,6 +337,7 @@ static double choose_number(eg_verify_choice *choice, const char *name) {
   static const double numbers[] = {-1, 1, 2, 3, 0.5, 0.25, -0.5, -2, 0};
   static const double epsilons[] = {1e-5, 1e-3, 0.1, 1e-6, 1.0};
   if (strcmp(name, "epsilon") == 0) return epsilons[eg_verify_below(choice, 5)];
+  if (choice->is_between) return choice->whole + (1 + eg_verify_below(choice, 7)) / 8.0;
   if (strcmp(name, "min") == 0 || strcmp(name, "act_alpha") == 0) {
     const eg_attr *act = eg_verify_known(choice, "act");
     bool is_bound = act == NULL || act->i == EG_ACT_CLIP;

@@ -337,6 +337,22 @@ static bool holds_stretched_batch(const eg_instance_class *row,
   return eg_operands_are_stretched(batches, (uint32_t)row->low, false);
 }
 
+/// Every result is a sum of nothing.
+static bool holds_no_sum(const eg_instance_class *row, const eg_instance_node *node,
+                         const eg_attr *attr) {
+  (void)row, (void)attr;
+  bool is_empty = false;
+  eg_type result;
+  for (uint32_t i = 0; i < node->count; i++)
+    is_empty = is_empty || eg_type_elements(&node->types[i]) == 0;
+  eg_attrs attrs = {.op = (uint16_t)node->op,
+                    .count = eg_op_info_of(node->op)->attr_count,
+                    .slots = node->slots};
+  return is_empty &&
+         eg_op_infer(&attrs, node->types, node->count, &result) == EGRAPH_OK &&
+         eg_type_elements(&result) > 0;
+}
+
 static const eg_class_test eg_test_NUMBER = {holds_number, put_number};
 static const eg_class_test eg_test_ALL = {holds_all, put_all};
 static const eg_class_test eg_test_SOME = {holds_some, put_some};
@@ -352,6 +368,7 @@ static const eg_class_test eg_test_EMPTY_AXES = {holds_empty_axes, put_empty_axe
 static const eg_class_test eg_test_ONE_SHAPE = {holds_one_shape, NULL};
 static const eg_class_test eg_test_STRETCHED = {holds_stretched, NULL};
 static const eg_class_test eg_test_STRETCHED_BATCH = {holds_stretched_batch, NULL};
+static const eg_class_test eg_test_NO_SUM = {holds_no_sum, NULL};
 
 enum { EG_OP_ANY = EG_OP_COUNT };
 
@@ -489,6 +506,18 @@ static bool is_leaf(const eg_rule_var *var) {
   return var->kind == EG_RULE_TENSOR && var->origin == EG_RULE_VAR_MATCHED;
 }
 
+/// Numbers that stand beside each other: bounds, slopes, factors.
+static uint32_t open_numbers(const eg_rule *rule) {
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < rule->pattern_term_count; i++) {
+    if (rule->terms[i].is_var) continue;
+    const eg_op_info *op = eg_op_info_of(rule->terms[i].op);
+    for (uint16_t k = 0; k < op->attr_count; k++)
+      count += is_any_number(&op->attrs[k]) && is_open(rule, i, k);
+  }
+  return count;
+}
+
 egraph_status eg_instance_aims_of(const eg_rule *rule, eg_instance_aims *out) {
   bool has_leaf = false;
   for (uint32_t i = 0; i < rule->var_count; i++)
@@ -500,7 +529,25 @@ egraph_status eg_instance_aims_of(const eg_rule *rule, eg_instance_aims *out) {
     if (!rule->terms[i].is_var) EG_TRY(add_term(rule, i, out));
   for (uint32_t i = 0; i < rule->var_count; i++)
     if (is_leaf(&rule->vars[i])) EG_TRY(add_var(i, out));
+  if (open_numbers(rule) > 1)
+    EG_TRY(eg_instance_aims_push(out, (eg_instance_aim){.subject = EG_INSTANCE_BETWEEN}));
   return eg_instance_ways_of(rule, out);
+}
+
+bool eg_instance_are_between(const eg_rule *rule, const eg_attrs *const *attrs) {
+  double first = NAN;
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < rule->pattern_term_count; i++) {
+    if (rule->terms[i].is_var) continue;
+    const eg_op_info *op = eg_op_info_of(rule->terms[i].op);
+    for (uint16_t k = 0; k < op->attr_count; k++) {
+      double number = attrs[i]->slots[k].f;
+      if (!is_any_number(&op->attrs[k]) || !is_open(rule, i, k)) continue;
+      if (count++ == 0) first = floor(number);
+      if (floor(number) != first || number == first) return false;
+    }
+  }
+  return count > 1;
 }
 
 /// One number of a list is enough.
@@ -529,6 +576,14 @@ bool eg_instance_type_is_in(const eg_instance_aim *aim, const eg_type *type) {
   if (aim->subject == EG_INSTANCE_RANK) return eg_is_between(aim->row, type->rank);
   eg_attr dims = {.kind = EG_ATTR_INTS, .ints = {type->dims, type->rank}};
   return aim->row->test->holds(aim->row, NULL, &dims);
+}
+
+uint32_t eg_instance_least_rank(const eg_instance_aim *aim) {
+  return (uint32_t)aim->row->low;
+}
+
+uint32_t eg_instance_most_rank(const eg_instance_aim *aim) {
+  return (uint32_t)aim->row->high;
 }
 
 uint32_t eg_instance_rank(const eg_instance_aim *aim, eg_verify_choice *choice) {
@@ -562,6 +617,8 @@ egraph_status eg_instance_aim_print(eg_text *text, const eg_rule *rule,
   if (aim->subject == EG_INSTANCE_DIMS || aim->subject == EG_INSTANCE_RANK)
     return eg_text_printf(text, "%s of %s", aim->row->words, rule->vars[aim->var].name);
   if (aim->subject == EG_INSTANCE_WAY) return eg_way_print(text, rule, aim);
+  if (aim->subject == EG_INSTANCE_BETWEEN)
+    return eg_text_append(text, "numbers between two whole ones");
   static const char *const sides[] = {"below", "at", "above"};
   if (aim->subject == EG_INSTANCE_NAMED)
     return eg_text_printf(text, "%s %s %g",
@@ -604,6 +661,11 @@ static void prepare_dims(const eg_instance_class *row, eg_verify_choice *choice)
 /// Room to stretch, and nothing in it where that is asked for.
 static void prepare_operands(const eg_instance_class *row, eg_verify_choice *choice) {
   if (row->test == &eg_test_ONE_SHAPE) return;
+  if (row->test == &eg_test_NO_SUM) {
+    choice->dims[choice->dim_count++] = 0;
+    choice->dims[choice->dim_count++] = 2;
+    return;
+  }
   choice->dims[choice->dim_count++] = 1;
   if (row->high > 0) choice->dims[choice->dim_count++] = 0;
 }
@@ -641,7 +703,11 @@ void eg_instance_prepare(const eg_instance_aim *aim, eg_verify_choice *choice) {
 /// Operands of which the other one has its type.
 static void fit_operand(const eg_instance_class *row, eg_verify_choice *choice,
                         uint32_t operand) {
-  if (operand > 1 || (operand == 0 && !choice->type_set[1])) return;
+  if (row->test == &eg_test_NO_SUM && choice->op != EG_OP_EINSUM && operand < 2)
+    eg_operand_empty_sum(choice, operand);
+  if (row->test == &eg_test_NO_SUM || operand > 1 ||
+      (operand == 0 && !choice->type_set[1]))
+    return;
   eg_operand_fit how = row->test == &eg_test_ONE_SHAPE   ? EG_OPERANDS_EQUAL
                        : row->test == &eg_test_STRETCHED ? EG_OPERANDS_STRETCHED
                                                          : EG_OPERANDS_STRETCHED_BATCH;

@@ -10,6 +10,8 @@
 egraph_status eg_instance_aims_of(const eg_rule *rule, eg_instance_aims *out);
 /// ATTR, KERNEL, OPERANDS, VALUE, NAMED: whether the node is in the class.
 bool eg_instance_node_is_in(const eg_instance_aim *aim, const eg_instance_node *node);
+/// BETWEEN: whether the numbers of all terms are.
+bool eg_instance_are_between(const eg_rule *rule, const eg_attrs *const *attrs);
 /// DIMS, RANK: whether the type is.
 bool eg_instance_type_is_in(const eg_instance_aim *aim, const eg_type *type);
 /// DIMS, RANK: whether its instances are many times as large as others.
@@ -31,7 +33,9 @@ void eg_instance_put(const eg_instance_aim *aim, eg_verify_choice *choice);
 /// follow.
 void eg_instance_fit(const eg_instance_aim *aim, eg_verify_choice *choice,
                      uint32_t operand);
-/// RANK: one of the row's.
+/// RANK: the least and the largest of the row, and one of it.
+uint32_t eg_instance_least_rank(const eg_instance_aim *aim);
+uint32_t eg_instance_most_rank(const eg_instance_aim *aim);
 uint32_t eg_instance_rank(const eg_instance_aim *aim, eg_verify_choice *choice);
 
 #endif

@@ -266,14 +266,14 @@ static void draw_layers(eg_verify_draws *draws) {
   draws->choice.dtype = draws->dtype;
   for (uint32_t i = 0; i < draws->rule->pattern_term_count; i++) {
     const eg_rule_term *term = &draws->rule->terms[i];
-    if (!term->is_var && eg_is_layer(term->op))
+    if (!term->is_var && eg_is_layer(draws->rule, term))
       eg_layer_operands(&draws->choice, term, NULL, operands_of_layer(draws, i));
   }
 }
 
 /// Operands that are not chosen yet go with a first one that came out otherwise.
 static void follow_first(eg_verify_draws *draws, const eg_rule_term *term) {
-  if (!draws->hints.has_layers || !eg_is_layer(term->op)) return;
+  if (!draws->hints.has_layers || !eg_is_layer(draws->rule, term)) return;
   const eg_rule_term *child = &draws->rule->terms[term->children[0]];
   if (child->is_var && !eg_verify_is_bound(draws, child->var)) return;
   eg_type *types = operands_of_layer(draws, (uint32_t)(term - draws->rule->terms));
@@ -617,10 +617,23 @@ static bool draw_variable(eg_verify_draws *draws, uint32_t index) {
   return found;
 }
 
+/// One of the types that the rule decides by.
+static egraph_dtype named_dtype(eg_verify_draws *draws) {
+  uint32_t seen = 0;
+  egraph_dtype found = EGRAPH_FLOAT64;
+  for (uint32_t i = 0; i < EGRAPH_DTYPE_COUNT; i++)
+    if ((draws->hints.named_dtypes >> i & 1) != 0 &&
+        eg_rng_below(&draws->rng, ++seen) == 0)
+      found = (egraph_dtype)i;
+  return found;
+}
+
 /// float64 most of all, which tells rounding from mistakes best.
 static egraph_dtype draw_dtype(eg_verify_draws *draws) {
   const eg_instance_aim *aim = draws->aim;
   if (aim != NULL && aim->subject == EG_INSTANCE_DTYPE) return (egraph_dtype)aim->value;
+  if (draws->hints.named_dtypes != 0 && eg_rng_below(&draws->rng, 4) == 0)
+    return named_dtype(draws);
   uint32_t kind = (uint32_t)eg_rng_below(&draws->rng, 100);
   bool is_empty = aim != NULL && eg_instance_is_empty(aim); // nothing is rounded
   if (is_empty) kind = 100;
@@ -636,10 +649,13 @@ static egraph_status draw_left(eg_verify_draws *draws, bool *out_found) {
   draws->lists.used = draws->lists.used_floats = 0;
   draws->bound = 0;
   draws->dtype = draw_dtype(draws);
+  if (draws->aim != NULL && draws->aim->subject == EG_INSTANCE_BETWEEN)
+    draws->choice.whole = (double)eg_rng_below(&draws->rng, 6) - 2;
   if (draws->hints.has_parts)
     draws->choice.part_axis = (uint32_t)eg_rng_below(&draws->rng, PART_AXES);
   for (uint32_t i = 0; i < 8 && draws->aim == NULL; i++)
     if ((draws->hints.dtypes >> draws->dtype & 1) == 0) draws->dtype = draw_dtype(draws);
+  if (draws->aim != NULL && draws->hints.has_layers) eg_verify_steer(draws, 0);
   draw_layers(draws);
   *out_found = true;
   for (uint32_t i = 0; i < draws->rule->pattern_term_count && *out_found; i++)

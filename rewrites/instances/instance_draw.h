@@ -45,6 +45,8 @@ void eg_verify_prefer_dim(eg_verify_draws *draws, int64_t dim);
 /// Steers draws to a class of instances from now on (kept by reference); NULL: nowhere.
 void eg_verify_aim(eg_verify_draws *draws, const eg_instance_aim *aim);
 bool eg_verify_is_in(const eg_verify_instance *instance, const eg_instance_aim *aim);
+/// Whether conditions of a rank or an element type alone leave no instance of the class.
+bool eg_verify_excludes(const eg_verify_draws *draws, const eg_instance_aim *aim);
 /// What tries in the class of the aim failed by, those that came farthest.
 typedef struct eg_verify_obstacle {
   uint32_t condition; // number of the rule's, or EG_RULE_NONE

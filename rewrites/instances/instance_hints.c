@@ -118,6 +118,16 @@ static void read_number(const eg_rule_expr *at, rule_hints *out) {
   out->sizes[out->size_count++] = size + 1;
 }
 
+/// Element types that a rule decides by.
+static uint32_t named_dtypes_of(const eg_rule *rule) {
+  uint32_t named = 0;
+  for (uint32_t i = 0; i < rule->expr_count; i++)
+    if (rule->exprs[i].form == EG_RULE_EXPR_CONSTANT &&
+        rule->exprs[i].kind == EG_RULE_DTYPE)
+      named |= 1u << rule->exprs[i].constant.i;
+  return named;
+}
+
 static uint32_t dtypes_of(const eg_rule *rule) {
   uint32_t left = (1u << EGRAPH_DTYPE_COUNT) - 1;
   for (uint32_t i = 0; i < rule->condition_count; i++)
@@ -171,8 +181,10 @@ static void read_layers(const eg_rule *rule, rule_hints *out) {
   out->has_layers = false;
   for (uint32_t i = 0; i < rule->pattern_term_count; i++) {
     const eg_rule_term *term = &rule->terms[i];
-    if (term->is_var || !eg_is_layer(term->op)) continue;
-    for (uint32_t k = 0; k < term->child_count; k++) {
+    if (term->is_var || !eg_is_layer(rule, term)) continue;
+    // What is added to a product follows it.
+    uint32_t count = term->op == EG_OP_MATMUL ? 2 : term->child_count;
+    for (uint32_t k = 0; k < count; k++) {
       uint32_t var = source_of(rule, term->children[k]);
       if (var == EG_RULE_NONE || out->vars[var].layer != EG_RULE_NONE) continue;
       out->vars[var].layer = i;
@@ -269,6 +281,7 @@ egraph_status eg_verify_read_hints(const eg_rule *rule, eg_arena *arena,
   read_bound(rule, out->bound);
   place_conditions(rule, out);
   out->dtypes = dtypes_of(rule);
+  out->named_dtypes = named_dtypes_of(rule) & out->dtypes;
   out->rank = eg_rank_of_conditions(rule);
   out->size_count = out->number_count = 0;
   for (uint32_t i = 0; i < rule->expr_count; i++)

@@ -139,24 +139,123 @@ static void unpool_operands(eg_verify_choice *choice, const eg_rule_term *term,
   out[1].dtype = EGRAPH_INT64;
 }
 
+// ---- sums of products -----------------------------------------------------------------
+
+/// A batch of matrices, mostly of one, after which the last two are dimensions `a`, `b`.
+static eg_type matrices(eg_verify_choice *choice, const eg_type *batch, int64_t a,
+                        int64_t b) {
+  eg_type type = *batch;
+  for (uint32_t i = 0; i < type.rank; i++)
+    if (eg_verify_chance(choice, 20)) type.dims[i] = 1;
+  type.dims[type.rank++] = a;
+  type.dims[type.rank++] = b;
+  return type;
+}
+
+static void matmul_operands(eg_verify_choice *choice, const eg_rule_term *term,
+                            const eg_type *first, eg_type *out) {
+  bool swaps_a = literal(term, "transA", 0) != 0,
+       swaps_b = literal(term, "transB", 0) != 0;
+  int64_t rows = eg_verify_dim(choice), summed = eg_verify_dim(choice),
+          columns = eg_verify_dim(choice);
+  eg_type batch = {.dtype = choice->dtype};
+  batch.rank = eg_verify_chance(choice, 60) ? 0 : 1 + eg_verify_below(choice, 2);
+  for (uint32_t i = 0; i < batch.rank; i++)
+    batch.dims[i] = some(choice);
+  out[0] = matrices(choice, &batch, swaps_a ? summed : rows, swaps_a ? rows : summed);
+  if (first != NULL && first->rank > 1) {
+    out[0] = *first;
+    summed = first->dims[first->rank - (swaps_a ? 2 : 1)];
+    batch.rank = 0;
+    batch.dtype = first->dtype;
+  }
+  out[1] =
+      matrices(choice, &batch, swaps_b ? columns : summed, swaps_b ? summed : columns);
+}
+
+enum { LETTERS = 128, MOST_PRODUCTS = 1500 };
+
+/// The sizes of all letters, few products of which are summed.
+static void draw_letters(eg_verify_choice *choice, const char *equation, int64_t *sizes) {
+  int64_t products = MOST_PRODUCTS + 1;
+  for (uint32_t tries = 0; products > MOST_PRODUCTS; tries++) {
+    for (uint32_t i = 0; i < LETTERS; i++)
+      sizes[i] = -1;
+    products = 1;
+    for (const char *at = equation; *at != '\0'; at++) {
+      int64_t *size = &sizes[(unsigned char)*at % LETTERS];
+      bool is_letter = (*at >= 'a' && *at <= 'z') || (*at >= 'A' && *at <= 'Z');
+      if (!is_letter || *size >= 0) continue;
+      *size = tries < 20 ? eg_verify_dim(choice) : 1 + eg_verify_below(choice, 2);
+      products *= *size;
+    }
+  }
+}
+
+/// One dimension for each letter; `...` stands for those of a batch. The first operand is
+/// what it is.
+static void einsum_operands(eg_verify_choice *choice, const eg_rule_term *term,
+                            const eg_type *first, eg_type *out) {
+  int64_t sizes[LETTERS];
+  uint16_t slot;
+  (void)eg_op_find_attr(term->op, "equation", &slot);
+  const char *at = term->slots[slot].literal.text;
+  draw_letters(choice, at, sizes);
+  eg_type batch = {.dtype = first != NULL ? first->dtype : choice->dtype};
+  batch.rank = eg_verify_below(choice, 3);
+  for (uint32_t i = 0; i < batch.rank; i++)
+    batch.dims[i] = some(choice);
+  uint32_t dims = 0;
+  for (const char *c = at; first != NULL && *c != ',' && *c != '-' && *c != '\0'; c++)
+    if (*c != ' ' && *c != '.' && dims < first->rank)
+      sizes[(unsigned char)*c % LETTERS] = first->dims[dims++];
+  for (uint32_t i = 0; i < term->child_count; i++, at += *at == ',') {
+    out[i] = (eg_type){.dtype = batch.dtype};
+    for (; *at != ',' && *at != '-' && *at != '\0'; at++) {
+      bool is_batch = at[0] == '.' && at[1] == '.' && at[2] == '.';
+      for (uint32_t d = 0; is_batch && d < batch.rank; d++)
+        out[i].dims[out[i].rank++] = batch.dims[d];
+      if (*at != ' ' && *at != '.' && out[i].rank < EGRAPH_MAX_RANK)
+        out[i].dims[out[i].rank++] = sizes[(unsigned char)*at % LETTERS];
+    }
+  }
+  if (first != NULL) out[0] = *first;
+}
+
 // ---- by operator ----------------------------------------------------------------------
+
+/// MADE: where an operand is computed; others are chosen one by one.
+typedef enum layer_use { ALWAYS, MADE, LITERAL } layer_use;
 
 static const struct {
   eg_op op;
   layer_maker *make;
-} layers[] = {{EG_OP_RNN, recurrent_operands},
-              {EG_OP_GRU, recurrent_operands},
-              {EG_OP_LSTM, recurrent_operands},
-              {EG_OP_QUANTIZE_LINEAR, quantize_operands},
-              {EG_OP_DEQUANTIZE_LINEAR, quantize_operands},
-              {EG_OP_QLINEAR_MATMUL, product_operands},
-              {EG_OP_ROI_ALIGN, roi_operands},
-              {EG_OP_MAX_UNPOOL, unpool_operands}};
+  layer_use use;
+} layers[] = {{EG_OP_MATMUL, matmul_operands, MADE},
+              {EG_OP_EINSUM, einsum_operands, LITERAL},
+              {EG_OP_RNN, recurrent_operands, ALWAYS},
+              {EG_OP_GRU, recurrent_operands, ALWAYS},
+              {EG_OP_LSTM, recurrent_operands, ALWAYS},
+              {EG_OP_QUANTIZE_LINEAR, quantize_operands, ALWAYS},
+              {EG_OP_DEQUANTIZE_LINEAR, quantize_operands, ALWAYS},
+              {EG_OP_QLINEAR_MATMUL, product_operands, ALWAYS},
+              {EG_OP_ROI_ALIGN, roi_operands, ALWAYS},
+              {EG_OP_MAX_UNPOOL, unpool_operands, ALWAYS}};
 enum { LAYERS = sizeof layers / sizeof *layers };
 
-bool eg_is_layer(eg_op op) {
+static bool is_used(const eg_rule *rule, const eg_rule_term *term, layer_use use) {
+  bool is_made = false;
+  for (uint32_t i = 0; i < term->child_count; i++)
+    is_made = is_made || !rule->terms[term->children[i]].is_var;
+  uint16_t slot;
+  bool is_literal = eg_op_find_attr(term->op, "equation", &slot) &&
+                    term->slots[slot].form == EG_RULE_SLOT_LITERAL;
+  return use == ALWAYS || (use == MADE && is_made) || (use == LITERAL && is_literal);
+}
+
+bool eg_is_layer(const eg_rule *rule, const eg_rule_term *term) {
   for (size_t i = 0; i < LAYERS; i++)
-    if (layers[i].op == op) return true;
+    if (layers[i].op == term->op) return is_used(rule, term, layers[i].use);
   return false;
 }
 

@@ -6,8 +6,8 @@
 #include "rewrites/instances/instance_choose.h"
 #include "rewrites/language/rule_ast.h"
 
-/// Whether operands of the operator are drawn together.
-bool eg_is_layer(eg_op op);
+/// Whether operands of the term are drawn together.
+bool eg_is_layer(const eg_rule *rule, const eg_rule_term *term);
 /// Types of all operands of a term of such an operator, for `first` where that is known
 /// (NULL: any), and for attributes that are literals.
 void eg_layer_operands(eg_verify_choice *choice, const eg_rule_term *term,

@@ -91,3 +91,15 @@ void eg_operands_fit(eg_operand_fit how, uint32_t which, eg_verify_choice *choic
   if (which != operand) stretch(choice, beside, type);
   if (which != other) shrink(choice, type);
 }
+
+void eg_operand_empty_sum(eg_verify_choice *choice, uint32_t operand) {
+  eg_type *type = &choice->types[operand];
+  const eg_attr *flag = eg_verify_known(choice, operand == 0 ? "transA" : "transB");
+  bool is_last = (flag != NULL && flag->i != 0) != (operand == 0);
+  uint32_t summed = type->rank > 1 && !is_last ? type->rank - 2 : type->rank - 1;
+  for (uint32_t i = 0; i < type->rank; i++)
+    if (i == summed)
+      type->dims[i] = 0;
+    else if (type->dims[i] == 0)
+      type->dims[i] = 1 + eg_verify_below(choice, 3);
+}

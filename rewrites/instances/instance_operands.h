@@ -22,4 +22,7 @@ eg_type eg_operand_batch(const eg_type *type);
 void eg_operands_fit(eg_operand_fit how, uint32_t which, eg_verify_choice *choice,
                      uint32_t operand);
 
+/// A factor of a matrix product that has rows and columns, and nothing to sum.
+void eg_operand_empty_sum(eg_verify_choice *choice, uint32_t operand);
+
 #endif

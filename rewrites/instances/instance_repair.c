@@ -53,6 +53,24 @@ static void keep_permutation(repair *r, const eg_attr *slot, eg_rule_value *inou
   if (perm != NULL) *inout = eg_repair_list(perm, slot->ints.len);
 }
 
+/// Parts have the size that was cut up: others make up for those that change.
+static void keep_sum(repair *r, const eg_attr *slot, eg_rule_value *inout) {
+  eg_ints from = slot->ints, to = inout->ints;
+  if (from.len != to.len || to.len == 0) return;
+  int64_t *sizes = eg_repair_copy(r, to, to.len), more = 0;
+  for (uint32_t i = 0; i < to.len; i++)
+    more += to.data[i] - from.data[i];
+  uint32_t first = below(r, to.len);
+  for (uint32_t i = 0; sizes != NULL && i < to.len; i++) {
+    uint32_t at = (first + i) % to.len;
+    if (from.data[at] != to.data[at]) continue;
+    int64_t by = more < sizes[at] ? more : sizes[at];
+    sizes[at] -= by;
+    more -= by;
+  }
+  if (sizes != NULL) *inout = eg_repair_list(sizes, to.len);
+}
+
 static bool solve_variable(repair *r, uint32_t var, const eg_rule_value *value) {
   eg_verify_draws *draws = r->draws;
   const eg_rule *rule = draws->rule;
@@ -71,6 +89,8 @@ static bool solve_variable(repair *r, uint32_t var, const eg_rule_value *value) 
     if (is_aimed_at(r, i)) return false;
     if (strcmp(draws->choice.info->attrs[i].name, "perm") == 0)
       keep_permutation(r, &draws->choice.slots[i], &fitting);
+    if (strcmp(draws->choice.info->attrs[i].name, "sizes") == 0)
+      keep_sum(r, &draws->choice.slots[i], &fitting);
     eg_attr attr;
     if (!eg_rule_attr_of_value(r->term->op, i, &fitting, &attr)) return false;
     draws->choice.slots[i] = attr;
@@ -419,8 +439,9 @@ static bool pick(repair *r, const interval *of, bool is_whole, eg_rule_value *ou
     *out = eg_rule_int((int64_t)(low + floor(unit * (high - low + 1))));
     return true;
   }
-  if (!isfinite(low)) low = high - 4;
-  if (!isfinite(high)) high = low + 4;
+  bool is_between = r->draws->choice.is_between;
+  if (!isfinite(low)) low = is_between ? ceil(high) - 1 : high - 4;
+  if (!isfinite(high)) high = is_between ? floor(low) + 1 : low + 4;
   if (!isfinite(low) || low > high) return false;
   *out = eg_rule_float((double)(float)(low + (0.05 + 0.9 * unit) * (high - low)));
   return true;
@@ -718,13 +739,15 @@ void eg_verify_repair(eg_verify_draws *draws, const eg_rule_term *term, uint64_t
   const eg_rule *rule = draws->rule;
   bind_slots_for_now(&r);
   bool has_lets = bind_lets_for_now(&r);
-  if (has_lets && below(&r, 100) < PERCENT) go_way(&r, bound);
-  for (uint32_t pass = 0; has_lets && pass < PASSES; pass++)
+  bool is_steered = below(&r, 100) < PERCENT;
+  for (uint32_t pass = 0; has_lets && pass < PASSES; pass++) {
+    if (is_steered) go_way(&r, bound);
     for (uint32_t i = 0; i < rule->condition_count; i++) {
       uint64_t needs = draws->hints.needs[rule->conditions[i]];
       bool is_of_term = (needs & ~bound) != 0 && (needs & ~draws->bound) == 0;
       if (is_of_term && below(&r, 100) < PERCENT)
         (void)satisfy(&r, rule->conditions[i], true);
     }
+  }
   draws->bound = kept;
 }

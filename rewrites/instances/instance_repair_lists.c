@@ -61,7 +61,7 @@ bool eg_solve_list(repair *r, const eg_rule_expr *call, const eg_rule_value *val
   return all;
 }
 
-/// The last element makes the sum, or the product.
+/// One element makes the sum, or the product; half of the time the others are drawn anew.
 static bool solve_total(repair *r, const eg_rule_expr *call, const eg_rule_value *value,
                         arithmetic inverse) {
   eg_rule_value list;
@@ -70,9 +70,16 @@ static bool solve_total(repair *r, const eg_rule_expr *call, const eg_rule_value
     return false;
   int64_t *copy = eg_repair_copy(r, list.ints, list.ints.len), last = value->i;
   if (copy == NULL) return false;
-  for (uint32_t i = 0; i + 1 < list.ints.len; i++)
+  eg_rng *rng = &r->draws->rng;
+  uint32_t at = (uint32_t)eg_rng_below(rng, list.ints.len);
+  bool is_anew = eg_rng_below(rng, 2) == 0;
+  for (uint32_t i = 0; i < list.ints.len; i++) {
+    if (i == at) continue;
+    if (is_anew) copy[i] = 1 + (int64_t)eg_rng_below(rng, 3);
+    if (is_anew && inverse == OVER && last % copy[i] != 0) copy[i] = 1;
     if (!eg_repair_combine(inverse, last, copy[i], &last)) return false;
-  copy[list.ints.len - 1] = last;
+  }
+  copy[at] = last;
   eg_rule_value changed = eg_repair_list(copy, list.ints.len);
   return eg_repair_solve(r, call->args[0], &changed);
 }

@@ -12,6 +12,27 @@ static bool is_of_term(const eg_instance_aim *aim) {
          aim->subject == EG_INSTANCE_NAMED;
 }
 
+enum { MOST_SIZES = 8 };
+
+/// Dimensions that the rule names, and what is cut into so many parts.
+static void add_named_sizes(const eg_verify_draws *draws, eg_verify_choice *choice) {
+  const rule_hints *hints = &draws->hints;
+  for (uint32_t i = 0; i < hints->size_count && choice->dim_count < MOST_SIZES; i++)
+    choice->dims[choice->dim_count++] = hints->sizes[i];
+  for (uint32_t i = 0; i < hints->size_count && choice->dim_count < MOST_SIZES; i += 2)
+    choice->dims[choice->dim_count++] = 2 * hints->sizes[i];
+}
+
+/// What decides a way may be a size that the rule names, which dimensions are equal, or
+/// a window, which needs room.
+static void prepare_way(eg_verify_draws *draws, eg_verify_choice *choice) {
+  uint32_t kind = eg_verify_below(choice, 8);
+  if (kind < 3) add_named_sizes(draws, choice);
+  if (kind == 3) choice->dims[choice->dim_count++] = 2;
+  choice->is_window = kind >= 4;
+  choice->is_roomy = kind >= 6;
+}
+
 void eg_verify_steer(eg_verify_draws *draws, uint32_t index) {
   eg_verify_choice *choice = &draws->choice;
   choice->aim = NULL;
@@ -19,6 +40,7 @@ void eg_verify_steer(eg_verify_draws *draws, uint32_t index) {
   choice->fit = eg_instance_fit;
   choice->is_dtype_aimed = draws->aim != NULL && draws->aim->subject == EG_INSTANCE_DTYPE;
   choice->is_roomy = choice->is_grouped = choice->is_window = false;
+  choice->is_between = draws->aim != NULL && draws->aim->subject == EG_INSTANCE_BETWEEN;
   choice->dim_count = 0;
   choice->rank = 0;
   choice->same_dim = 0;
@@ -39,6 +61,7 @@ void eg_verify_steer(eg_verify_draws *draws, uint32_t index) {
     return;
   }
   eg_instance_prepare(draws->aim, choice);
+  if (draws->aim->subject == EG_INSTANCE_WAY) prepare_way(draws, choice);
   if (is_of_term(draws->aim) && draws->aim->term == index) choice->aim = draws->aim;
 }
 
@@ -49,6 +72,8 @@ void eg_verify_note_obstacle(eg_verify_draws *draws, uint32_t index) {
   bool is_in = aim->subject == EG_INSTANCE_DTYPE;
   if (aim->subject == EG_INSTANCE_WAY) {
     is_in = draws->refused != EG_RULE_NONE && eg_verify_can_eval(draws, aim->expr);
+  } else if (aim->subject == EG_INSTANCE_BETWEEN) {
+    is_in = draws->refused != EG_RULE_NONE;
   } else if (is_of_term(aim)) {
     eg_instance_node node = {choice->op, choice->slots, choice->types, choice->count};
     is_in =
@@ -73,6 +98,14 @@ void eg_verify_aim(eg_verify_draws *draws, const eg_instance_aim *aim) {
     draws->refusals[i] = 0;
   for (uint32_t i = 0; i < draws->rule->pattern_term_count; i++)
     draws->ill_typed[i] = 0;
+}
+
+bool eg_verify_excludes(const eg_verify_draws *draws, const eg_instance_aim *aim) {
+  const rule_hints *hints = &draws->hints;
+  if (aim->subject == EG_INSTANCE_DTYPE) return (hints->dtypes >> aim->value & 1) == 0;
+  if (aim->subject != EG_INSTANCE_RANK) return false;
+  return eg_instance_least_rank(aim) > hints->vars[aim->var].max_rank ||
+         eg_instance_most_rank(aim) < hints->vars[aim->var].min_rank;
 }
 
 // The term that tries came to at most decides; there, a condition: a try that reached it
@@ -106,6 +139,8 @@ bool eg_verify_is_in(const eg_verify_instance *instance, const eg_instance_aim *
   if (aim->subject == EG_INSTANCE_DTYPE)
     return leaves_are_in(instance, (egraph_dtype)aim->value);
   if (aim->subject == EG_INSTANCE_WAY) return eg_way_is_gone(instance->env, aim);
+  if (aim->subject == EG_INSTANCE_BETWEEN)
+    return eg_instance_are_between(instance->rule, instance->attrs);
   if (!is_of_term(aim))
     return eg_instance_type_is_in(aim, &instance->leaves[aim->var].type);
   const eg_rule_term *term = &instance->rule->terms[aim->term];

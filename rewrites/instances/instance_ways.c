@@ -104,6 +104,22 @@ static bool calls(const eg_rule *rule, uint32_t expr, eg_rule_function function)
   return false;
 }
 
+/// Whether the length of a list of parts is meant, which has nothing to do with ranks.
+static bool counts_parts(const eg_rule *rule, uint32_t expr) {
+  const eg_rule_expr *call = &rule->exprs[expr];
+  if (call->form != EG_RULE_EXPR_CALL || call->function != EG_RULE_FN_LEN) return false;
+  const eg_rule_expr *list = &rule->exprs[call->args[0]];
+  for (uint32_t i = 0; i < rule->pattern_term_count; i++) {
+    const eg_rule_term *term = &rule->terms[i];
+    uint16_t slot;
+    if (!term->is_var && eg_op_find_attr(term->op, "sizes", &slot) &&
+        list->form == EG_RULE_EXPR_VAR && term->slots[slot].form == EG_RULE_SLOT_VAR &&
+        term->slots[slot].index == list->var)
+      return true;
+  }
+  return false;
+}
+
 /// The largest rank that an index, a number of elements or a list asks for.
 static uint32_t rank_of_expr(const eg_rule *rule, uint32_t expr, int64_t way) {
   const eg_rule_expr *at = &rule->exprs[expr];
@@ -121,7 +137,8 @@ static uint32_t rank_of_expr(const eg_rule *rule, uint32_t expr, int64_t way) {
     bool is_index = at->function == EG_RULE_FN_AT || at->function == EG_RULE_FN_DIM;
     bool is_length = eg_way_kind_of(rule, expr) == EG_WAY_ORDER && at->arg_count == 2 &&
                      (calls(rule, at->args[1 - i], EG_RULE_FN_RANK) ||
-                      calls(rule, at->args[1 - i], EG_RULE_FN_LEN));
+                      calls(rule, at->args[1 - i], EG_RULE_FN_LEN)) &&
+                     !counts_parts(rule, at->args[1 - i]);
     if (is_index) number = number < 0 ? -number : number + 1;
     if (is_length) number += i == 1 ? way : -way;
     if ((is_index || is_length) && number > rank) rank = number;

@@ -25,6 +25,7 @@
 enum {
   MAX_ELEMENTS = 1 << 18, // of a tensor; rules may ask for any shape
   MAX_PRODUCTS = 1 << 26, // of elements of a result and an operand
+  MAX_PLACES = 1 << 21,   // of windows of all elements of a result
   BLOCK = 256             // numbers that are looked at together
 };
 
@@ -266,10 +267,21 @@ static egraph_status widen_attrs(evaluation *run, const eg_attrs *attrs,
   return EGRAPH_OK;
 }
 
+/// Whether windows have too many places, within the operand or beyond it.
+static bool has_many_places(const eg_attrs *attrs, int64_t elements) {
+  uint16_t slot;
+  double places = (double)elements;
+  if (!eg_op_find_attr((eg_op)attrs->op, "kernel_shape", &slot)) return false;
+  for (uint32_t i = 0; i < attrs->slots[slot].ints.len; i++)
+    places *= (double)attrs->slots[slot].ints.data[i];
+  return places > MAX_PLACES;
+}
+
 /// Kernels that sum products read an operand for each element of the result at most.
 static egraph_status check_work(evaluation *run, const eg_kernel_call *call) {
   unsigned flags = eg_op_info_of((eg_op)call->attrs->op)->flags;
   int64_t elements = eg_type_elements(&call->outputs[0].type);
+  run->is_beyond = run->is_beyond || has_many_places(call->attrs, elements);
   if ((flags & (EG_OPF_POINTWISE | EG_OPF_MOVES)) != 0) return EGRAPH_OK;
   for (uint32_t i = 0; i < call->input_count; i++)
     run->is_beyond = run->is_beyond ||
@@ -617,8 +629,23 @@ static egraph_status evaluate(evaluation *run, eg_verify_comparison *out, eg_tex
   return EGRAPH_OK;
 }
 
+/// Other instances of the rule are of float64, and no less different, unless something
+/// depends on the element type.
+static bool decides_by_dtype(const eg_rule *rule) {
+  for (uint32_t i = 0; i < rule->expr_count; i++)
+    if (rule->exprs[i].kind == EG_RULE_DTYPE) return true;
+  for (uint32_t i = 0; i < rule->term_count; i++) {
+    if (rule->terms[i].is_var) continue;
+    const eg_op_info *op = eg_op_info_of(rule->terms[i].op);
+    for (uint16_t k = 0; k < op->attr_count; k++)
+      if (op->attrs[k].kind == EG_ATTR_DTYPE) return true;
+  }
+  return false;
+}
+
 /// Terms that make nothing else of numbers of another size.
 static bool may_widen(const eg_verify_instance *instance) {
+  if (!decides_by_dtype(instance->rule)) return false;
   for (uint32_t i = 0; i < instance->rule->term_count; i++) {
     const eg_rule_term *term = &instance->rule->terms[i];
     if (!term->is_var && term->op == EG_OP_BIT_CAST) return false;

@@ -85,9 +85,11 @@ static double extreme(eg_verify_source *source, egraph_dtype dtype) {
   return eg_rng_below(&source->rng, 2) == 0 ? value : -value;
 }
 
+#define WIDE_LOG 12.434 // of 10^5.4
+
 /// Of both signs and all sizes from 1e-3 to beyond bounds such as 50 and 100.
 static double wide(eg_verify_source *source, bool is_positive) {
-  double size = pow(10, 5.4 * eg_rng_unit(&source->rng) - 3);
+  double size = 1e-3 * exp(WIDE_LOG * eg_rng_unit(&source->rng));
   bool is_whole = source->kind < 5, is_negative = eg_rng_below(&source->rng, 2) == 0;
   if (is_whole) size = floor(size);
   return is_negative && !is_positive ? -size : size;

@@ -30,10 +30,12 @@ typedef struct effort {
 } effort;
 static const effort thorough_of_attributes = {64, 192}, thorough_of_dims = {20, 80},
                     thorough = {8, 64}, loading = {1, 3}, thorough_of_fine = {12, 48},
-                    thorough_of_ways = {12, 64}, thorough_of_large = {12, 48},
-                    thorough_of_ranks = {12, 48}, thorough_of_operands = {48, 240};
-// Draws after which a class is given up: of operands that depend on each other, later.
-enum { HOPELESS = 24, HOPELESS_OPERANDS = 160 };
+                    thorough_of_ways = {24, 96}, thorough_of_large = {12, 48},
+                    thorough_of_ranks = {12, 48}, thorough_of_operands = {32, 160};
+// Draws after which a class is given up: of operands that depend on each other, later; of
+// ranks, which are drawn as they are aimed at, earlier; of what conditions exclude, once
+// it is known by which.
+enum { HOPELESS = 24, HOPELESS_OPERANDS = 80, HOPELESS_RANK = 12, HOPELESS_EXCLUDED = 2 };
 
 typedef struct verification {
   const eg_rule *rule;
@@ -42,7 +44,7 @@ typedef struct verification {
   eg_verify_options options;
   uint32_t drawn, found, ill_typed, equal, exact;
   bool is_large_case;
-  uint32_t vacuous, large;             // nothing to compare; of these, too large
+  uint32_t vacuous, large, empty; // nothing to compare; of these, too large; no element
   uint32_t dtypes[EGRAPH_DTYPE_COUNT]; // instances
   uint32_t largest_rank;               // of operands that were compared
   int64_t largest_dim;
@@ -129,6 +131,7 @@ static egraph_status check_types(verification *run, const eg_verify_instance *in
 static void count(verification *run, const eg_verify_comparison *result) {
   run->vacuous += result->verdict == EG_VERIFY_VACUOUS;
   run->large += result->is_large;
+  run->empty += result->is_empty;
   run->equal += result->verdict == EG_VERIFY_EQUAL;
   run->exact += result->verdict == EG_VERIFY_EXACT;
   run->dtypes[result->dtype] += result->verdict != EG_VERIFY_VACUOUS;
@@ -179,11 +182,16 @@ static egraph_status check_values(verification *run, const eg_verify_instance *i
                                            EG_VERIFY_NOT_FINITE, EG_VERIFY_LARGE};
   static const eg_verify_data plain[] = {EG_VERIFY_WIDE, EG_VERIFY_TINY, EG_VERIFY_NEAR,
                                          EG_VERIFY_TIES};
+  // Of rules that keep the sign of zero.
+  static const eg_verify_data exact[] = {EG_VERIFY_WIDE, EG_VERIFY_TIES, EG_VERIFY_TINY,
+                                         EG_VERIFY_TIES, EG_VERIFY_NEAR, EG_VERIFY_TIES};
+  bool is_exact = run->rule->math == EGRAPH_MATH_EXACT;
+  eg_verify_data second = is_exact ? exact[run->found % 6] : plain[run->found % 4];
   eg_verify_comparison first, others;
   EG_TRY(check_data(run, instance, EG_VERIFY_ORDINARY, &first));
   bool is_compared = first.verdict != EG_VERIFY_VACUOUS || first.is_empty;
   *out = is_compared ? EG_INSTANCE_COMPARED : EG_INSTANCE_VACUOUS;
-  if (!run->rejected) EG_TRY(check_data(run, instance, plain[run->found % 4], &others));
+  if (!run->rejected) EG_TRY(check_data(run, instance, second, &others));
   return run->rejected ? EGRAPH_OK
                        : check_data(run, instance, special[run->found % 4], &others);
 }
@@ -323,8 +331,11 @@ static bool is_hopeless(const verification *run, const eg_coverage_row *row,
                         uint32_t draws) {
   eg_verify_obstacle by = eg_verify_obstacle_of(run->draws);
   bool is_known = by.condition != EG_RULE_NONE || by.term != EG_RULE_NONE;
-  bool is_operands = row->aim.subject == EG_INSTANCE_OPERANDS;
-  uint32_t most = is_operands ? HOPELESS_OPERANDS : HOPELESS;
+  bool is_rank = row->aim.subject == EG_INSTANCE_RANK;
+  uint32_t most = row->aim.subject == EG_INSTANCE_OPERANDS    ? HOPELESS_OPERANDS
+                  : eg_verify_excludes(run->draws, &row->aim) ? HOPELESS_EXCLUDED
+                  : is_rank                                   ? HOPELESS_RANK
+                                                              : HOPELESS;
   bool is_way = row->aim.subject == EG_INSTANCE_WAY; // chance finds it, or nothing
   return draws >= most && (is_known || is_way) &&
          row->compared + row->unbuilt + row->vacuous == 0;
@@ -338,7 +349,8 @@ static egraph_status verify_classes(verification *run) {
     bool is_dims = row->aim.subject == EG_INSTANCE_DIMS;
     bool is_operands = row->aim.subject == EG_INSTANCE_OPERANDS;
     bool is_way = row->aim.subject == EG_INSTANCE_WAY;
-    bool is_named = row->aim.subject == EG_INSTANCE_NAMED;
+    bool is_named =
+        row->aim.subject == EG_INSTANCE_NAMED || row->aim.subject == EG_INSTANCE_BETWEEN;
     effort most = run->options.is_loading                          ? loading
                   : is_attribute && eg_instance_is_fine(&row->aim) ? thorough_of_fine
                   : is_attribute ? thorough_of_attributes
@@ -389,6 +401,7 @@ static egraph_status print_acceptance(verification *run) {
 static egraph_status judge(verification *run) {
   uint32_t accepted = run->equal + run->exact;
   if (run->rejected) return EGRAPH_OK;
+  if (run->empty == run->found) accepted += run->empty; // of such a rule types are all
   run->rejected = accepted == 0 || accepted < run->options.instances / LEAST_SHARE;
   if (!run->rejected) return print_acceptance(run);
   run->rejected = !run->options.is_loading;
