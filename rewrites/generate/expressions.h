@@ -37,8 +37,8 @@ typedef struct eg_fit {
 } eg_fit;
 
 /// Adds options to the targets, and says of each which members fit together: those of the
-/// expression that fits most of them. Texts are in the arena. What does not fit into the limits
-/// is not tried. Fails with EGRAPH_E_MEMORY only.
+/// expression that fits most of them. Texts are in the arena. What does not fit into the
+/// limits is not tried. Fails with EGRAPH_E_MEMORY only.
 egraph_status eg_expressions_fit(eg_arena *arena, const eg_fit *fit);
 
 #endif

@@ -98,7 +98,8 @@ static const uint64_t ROOT = 37, ORDER = EG_FIELD_P - 1;
 
 uint64_t eg_field_exp(uint64_t x) {
   int64_t exponent = eg_field_signed(x);
-  return eg_field_pow(ROOT, exponent < 0 ? (uint64_t)exponent + ORDER : (uint64_t)exponent);
+  return eg_field_pow(ROOT,
+                      exponent < 0 ? (uint64_t)exponent + ORDER : (uint64_t)exponent);
 }
 
 /// Pohlig and Hellman's: modulo each of the coprime factors of the order, put together.

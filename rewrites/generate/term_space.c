@@ -49,9 +49,8 @@ static egraph_status add_variants(eg_term_space *space, uint32_t template) {
   uint32_t results = eg_op_results(&from->attrs);
   do {
     for (uint32_t r = 0; r < results; r++) {
-      eg_variant made = {.template = template,
-                         .result = r,
-                         .operand_count = from->operand_count};
+      eg_variant made = {
+          .template = template, .result = r, .operand_count = from->operand_count};
       list_free(from, &made);
       memcpy(made.extras, extras, sizeof extras);
       unsigned flags = eg_op_info_of((eg_op)from->attrs.op)->flags;
@@ -106,8 +105,8 @@ static egraph_status plan_variant(eg_term_space *space, uint32_t number, uint16_
   const eg_attrs *attrs = &space->family->templates[v->template].attrs;
   eg_type types[EG_FIELD_MAX_OPERANDS] = {{0}}, *results;
   for (uint32_t i = 0; i < v->operand_count; i++) {
-    bool is_free = (v->free_count > 0 && i == v->free[0]) ||
-                   (v->free_count > 1 && i == v->free[1]);
+    bool is_free =
+        (v->free_count > 0 && i == v->free[0]) || (v->free_count > 1 && i == v->free[1]);
     uint32_t at = eg_variant_operand(v, i, a, b);
     types[i] = is_free ? space->types.data[at].type : space->family->leaves[at].type;
   }
@@ -320,8 +319,8 @@ static void draw_leaf(const eg_type *type, uint64_t seed, uint32_t leaf, uint64_
   for (int64_t i = 0; i < eg_type_elements(type); i++)
     out[i] = type->dtype == EGRAPH_BOOL
                  ? eg_rng_next(&rng) % 2
-                 : eg_field_mul(unit, eg_field_sub(eg_rng_next(&rng) % (2 * largest),
-                                                   largest));
+                 : eg_field_mul(unit,
+                                eg_field_sub(eg_rng_next(&rng) % (2 * largest), largest));
 }
 
 static uint64_t fingerprint_of(const eg_term_space *space, uint16_t type,
@@ -481,8 +480,8 @@ static void run_variant(const eg_term_space *space, point_run *run, uint32_t var
   const eg_variant *v = &space->variants.data[variant];
   const uint64_t *operands[EG_FIELD_MAX_OPERANDS] = {NULL};
   for (uint32_t i = 0; i < v->operand_count; i++)
-    operands[i] = value_in(&run->terms, run->values, run->places,
-                           eg_variant_operand(v, i, a, b));
+    operands[i] =
+        value_in(&run->terms, run->values, run->places, eg_variant_operand(v, i, a, b));
   uint16_t type_a = v->free_count > 0 ? space->terms.data[a].type : 0;
   uint16_t type_b = v->free_count > 1 ? space->terms.data[b].type : 0;
   eg_field_plan_run(&eg_term_space_typed(space, variant, type_a, type_b)->plan, operands,
