@@ -18,7 +18,7 @@ typedef struct eg_candidate {
   uint32_t instances; // pairs that read like this one
   uint8_t size_left, size_right;
   uint8_t variables; // of the left side; not in state files, which have them in order
-  bool is_guarded; // conditions were looked for, for its shape
+  bool is_guarded;   // conditions were looked for, for its shape
 } eg_candidate;
 EG_VEC_DEFINE(eg_candidates, eg_candidate);
 
