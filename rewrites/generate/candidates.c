@@ -117,7 +117,8 @@ static egraph_status add_candidate(sieve *s, const eg_draft *draft) {
                        .right = draft->right,
                        .instances = 1,
                        .size_left = left.size,
-                       .size_right = right.size};
+                       .size_right = right.size,
+                       .variables = left.var_count};
   EG_TRY(eg_flatmap_reserve_one(&s->seen));
   EG_TRY(eg_values_push(&s->hashes, hash));
   EG_TRY(eg_candidates_push(s->out, made));
@@ -158,6 +159,7 @@ static int by_size(const void *a, const void *b) {
   const eg_candidate *x = a, *y = b;
   int size_x = x->size_left + x->size_right, size_y = y->size_left + y->size_right;
   if (size_x != size_y) return size_x - size_y;
+  if (x->variables != y->variables) return y->variables - x->variables;
   if (x->left != y->left) return x->left < y->left ? -1 : 1;
   return x->right < y->right ? -1 : x->right > y->right;
 }

@@ -17,7 +17,8 @@ typedef struct eg_candidate {
   eg_term_code left, right;
   uint32_t instances; // pairs that read like this one
   uint8_t size_left, size_right;
-  bool is_guarded; // conditions were looked for, for its shape
+  uint8_t variables; // of the left side; not in state files, which have them in order
+  bool is_guarded;   // conditions were looked for, for its shape
 } eg_candidate;
 EG_VEC_DEFINE(eg_candidates, eg_candidate);
 
@@ -25,7 +26,8 @@ typedef struct eg_candidate_counts {
   uint64_t pairs, accidents, generalized, undirected, repeated;
 } eg_candidate_counts;
 
-/// Appends the candidates among pairs, the smallest first.
+/// Appends the candidates among pairs, the smallest first; of one size those of most
+/// variables: others are the same with equal ones.
 egraph_status eg_candidates_sift(eg_term_space *space, const eg_term_pairs *pairs,
                                  eg_candidates *out, eg_candidate_counts *counts);
 

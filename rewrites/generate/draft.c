@@ -275,9 +275,8 @@ static egraph_status print_operator(printer *p, const eg_space_term *term) {
   const eg_attrs *attrs = attrs_of(p->draft, term);
   EG_TRY(eg_text_printf(p->out, "(%s", eg_op_info_of((eg_op)attrs->op)->name));
   EG_TRY(print_attributes(p, attrs));
-  uint32_t operands[2] = {term->a, term->b};
   for (uint32_t i = 0; i < v->operand_count; i++) {
-    uint32_t operand = i < v->free_count ? operands[i] : v->extras[i - 2];
+    uint32_t operand = eg_variant_operand(v, i, term->a, term->b);
     EG_TRY(eg_text_append(p->out, " "));
     EG_TRY(print_term(p, eg_term_space_at(p->draft->space, operand)));
   }
@@ -363,13 +362,10 @@ static egraph_status list_places(const eg_draft *draft, const eg_space_term *lef
                                                  .slot = slot,
                                                  .value = &attrs->slots[slot],
                                                  .is_default = is_default(attrs, slot)}));
-  uint32_t operands[2] = {term->a, term->b};
-  for (uint32_t i = 0; i < v->operand_count; i++)
-    EG_TRY(
-        list_places(draft, left,
-                    eg_term_space_at(draft->space,
-                                     i < v->free_count ? operands[i] : v->extras[i - 2]),
-                    out));
+  for (uint32_t i = 0; i < v->operand_count; i++) {
+    uint32_t operand = eg_variant_operand(v, i, term->a, term->b);
+    EG_TRY(list_places(draft, left, eg_term_space_at(draft->space, operand), out));
+  }
   return EGRAPH_OK;
 }
 

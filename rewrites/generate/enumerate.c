@@ -157,8 +157,9 @@ static void first_operands(const growth *g, uint32_t size, uint16_t type,
 static bool has_leaves(const growth *g, const eg_variant *v, uint32_t a, uint32_t b) {
   uint32_t leaves = g->space->family->templates[v->template].leaves;
   const eg_space_term *terms = g->space->terms.data;
-  return leaves == 0 || (((leaves & 1) == 0 || terms[a].variant == EG_TERM_NONE) &&
-                         ((leaves & 2) == 0 || terms[b].variant == EG_TERM_NONE));
+  bool first = (leaves >> v->free[0] & 1) != 0, second = (leaves >> v->free[1] & 1) != 0;
+  return (!first || terms[a].variant == EG_TERM_NONE) &&
+         (!second || terms[b].variant == EG_TERM_NONE);
 }
 
 /// x + (y + z): of an operator that commutes the other names of leaves are made, too,
@@ -222,14 +223,14 @@ static void prepare(const growth *g, const eg_typed_variant *typed, uint32_t b,
                     adjoint *out) {
   const eg_variant *v = &g->space->variants.data[typed->variant];
   out->is_there = !g->is_counting && typed->plan.kind == EG_FIELD_POLYNOMIAL &&
-                  !typed->plan.has_function;
+                  !typed->plan.has_function && v->free[0] == 0;
   if (!out->is_there) return;
   const uint64_t *operands[EG_FIELD_MAX_OPERANDS] = {NULL};
   eg_value_room room;
   room.used = 0;
-  if (v->free_count > 1) operands[1] = eg_term_values(g->space, b, &room);
-  for (uint32_t i = 2; i < v->operand_count; i++)
-    operands[i] = eg_term_values(g->space, v->extras[i - 2], &room);
+  for (uint32_t i = 1; i < v->operand_count; i++)
+    operands[i] =
+        eg_term_values(g->space, eg_variant_operand(v, i, EG_TERM_NONE, b), &room);
   eg_field_plan_adjoint(&typed->plan, operands, g->space->types.data[typed->type].weights,
                         g->space->types.data[typed->a].elements, out->c, &out->rest);
 }

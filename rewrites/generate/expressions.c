@@ -191,10 +191,14 @@ typedef struct search {
   uint64_t trials;
 } search;
 
+static bool is_same(const eg_rule_value *a, const eg_rule_value *b) {
+  return a->kind == b->kind && eg_rule_values_identical(a, b);
+}
+
 static bool has_same_values(const search *s, const eg_rule_value *a,
                             const eg_rule_value *b) {
   for (uint32_t i = 0; i < s->fit->members; i++)
-    if (a[i].kind != b[i].kind || !eg_rule_values_identical(&a[i], &b[i])) return false;
+    if (!is_same(&a[i], &b[i])) return false;
   return true;
 }
 
@@ -260,6 +264,25 @@ static egraph_status offer_to_targets(search *s, const node *n, uint64_t hash) {
   return EGRAPH_OK;
 }
 
+static uint32_t count_bits(uint32_t bits) {
+  uint32_t count = 0;
+  for (; bits != 0; bits &= bits - 1)
+    count++;
+  return count;
+}
+
+/// Members that these values fit, where no expression before fits as many.
+static void note_most(const search *s, const eg_rule_value *values) {
+  for (uint32_t i = 0; i < s->fit->target_count; i++) {
+    eg_fit_target *target = &s->fit->targets[i];
+    if (!is_same(&values[s->fit->must], &target->values[s->fit->must])) continue;
+    uint32_t bits = 0;
+    for (uint32_t k = 0; k < s->fit->members; k++)
+      if (is_same(&values[k], &target->values[k])) bits |= 1u << k;
+    if (count_bits(bits) > count_bits(target->most)) target->most = bits;
+  }
+}
+
 // ---- nodes ------------------------------------------------------------------------
 
 static egraph_status keep_values(search *s, const eg_rule_value *values,
@@ -288,6 +311,7 @@ static egraph_status meet(search *s, node n, const eg_rule_value *values) {
   if (s->nodes.len == MAX_NODES ||
       eg_flatmap_find(&s->seen, hash, values, is_node_of, s, &id))
     return EGRAPH_OK;
+  note_most(s, values);
   EG_TRY(keep_values(s, values, &n.values));
   EG_TRY(eg_flatmap_reserve_one(&s->seen));
   EG_TRY(node_vec_push(&s->nodes, n));

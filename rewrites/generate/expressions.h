@@ -23,10 +23,12 @@ typedef struct eg_fit_target {
   const eg_rule_value *values; // [members]
   const char *options[EG_FIT_OPTIONS];
   uint32_t option_count; // those that were there before come first
+  uint32_t most;         // bits of the members that one expression fits, eg_fit.must too
 } eg_fit_target;
 
 typedef struct eg_fit {
   uint32_t members; // EG_FIT_MEMBERS at most
+  uint32_t must;    // member that is never given up
   const eg_fit_atom *atoms;
   uint32_t atom_count;
   eg_fit_target *targets;
@@ -34,8 +36,9 @@ typedef struct eg_fit {
   uint32_t depth; // functions are nested so deep; 0: until every target has an option
 } eg_fit;
 
-/// Adds options to the targets; texts are in the arena. What does not fit into the limits
-/// is not tried. Fails with EGRAPH_E_MEMORY only.
+/// Adds options to the targets, and says of each which members fit together: those of the
+/// expression that fits most of them. Texts are in the arena. What does not fit into the
+/// limits is not tried. Fails with EGRAPH_E_MEMORY only.
 egraph_status eg_expressions_fit(eg_arena *arena, const eg_fit *fit);
 
 #endif

@@ -242,6 +242,12 @@ static egraph_status check_required(const reader *r, const eg_sexpr *form, eg_op
       (info->max_inputs >= 0 && all->operands > info->max_inputs))
     return eg_sexpr_fail(r->file, form, "%s does not take %" PRId64 " operands",
                          info->name, all->operands);
+  int64_t computed = all->operands;
+  for (uint32_t i = 0; i < all->operands; i++)
+    computed -= all->leaves >> i & 1;
+  if (all->operands > 2 && computed < 2)
+    return eg_sexpr_fail(r->file, form, "two operands of %s are to be no :leaves",
+                         info->name);
   return EGRAPH_OK;
 }
 

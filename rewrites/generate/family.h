@@ -9,10 +9,10 @@
 //   choice   := :attribute value | :attribute (each value value ...)
 //
 // A template with `each` stands for one of every combination. `:operands` is how many
-// there are, the fewest that the operator takes if left out. Operands from the third on,
-// and those that `:leaves` numbers, are inputs or weights, not computed. `:kernel` is how
-// the dimensions of the second operand end. An operator without operands is a constant.
-// Results of more than `elements` elements are left out.
+// there are, the fewest that the operator takes if left out. Operands that `:leaves`
+// numbers are inputs or weights, not computed; so are, of the others, those from the
+// third on. `:kernel` is how the dimensions of the second operand end. An operator
+// without operands is a constant. Results of more than `elements` elements are left out.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_REWRITES_GENERATE_FAMILY_H
 #define EG_REWRITES_GENERATE_FAMILY_H

@@ -1,5 +1,5 @@
-// A keyed permutation of the field is exp, its inverse log; odd and even functions are
-// made of it. A function that is defined by others is computed so.
+// Odd and even functions are made of keyed permutations of the field; exp and log are
+// powers of a primitive root. A function that is defined by others is computed so.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/generate/field.h"
 
@@ -74,15 +74,9 @@ bool eg_field_of_double(double value, bool is_single, uint64_t *out) {
 
 // ---- keyed functions ------------------------------------------------------------
 
-// Multipliers mod 2^61, and their inverses (Newton's iteration doubles the bits).
+// Multipliers mod 2^61.
 #define MULTIPLIER_1 UINT64_C(0x1f58476d1ce4e5b9)
 #define MULTIPLIER_2 UINT64_C(0x14d049bb133111eb)
-static uint64_t odd_inverse(uint64_t a) {
-  uint64_t x = a;
-  for (int i = 0; i < 6; i++)
-    x *= 2 - a * x;
-  return x;
-}
 static uint64_t turn(uint64_t x) { return x ^ (x >> 31); } // its own inverse on 61 bits
 
 static uint64_t permute(uint64_t key, uint64_t x) {
@@ -90,30 +84,46 @@ static uint64_t permute(uint64_t key, uint64_t x) {
   x = turn(turn(x) * MULTIPLIER_1 & EG_FIELD_P);
   return turn(x * MULTIPLIER_2 & EG_FIELD_P);
 }
-static uint64_t permute_back(uint64_t key, uint64_t x) {
-  x = turn(x) * odd_inverse(MULTIPLIER_2) & EG_FIELD_P;
-  x = turn(turn(x) * odd_inverse(MULTIPLIER_1) & EG_FIELD_P);
-  return (x ^ key) & EG_FIELD_P;
-}
-
 // 2^61 - 1 itself is no element: whoever is sent there goes on until it is back.
-uint64_t eg_field_exp(uint64_t key, uint64_t x) {
+static uint64_t any(uint64_t key, uint64_t x) {
   do
     x = permute(key, x);
   while (x == EG_FIELD_P);
   return x;
 }
-uint64_t eg_field_log(uint64_t key, uint64_t x) {
-  do
-    x = permute_back(key, x);
-  while (x == EG_FIELD_P);
-  return x;
+
+// ---- powers of 37, of which every number but 0 is one ----------------------------
+
+static const uint64_t ROOT = 37, ORDER = EG_FIELD_P - 1;
+
+uint64_t eg_field_exp(uint64_t x) {
+  int64_t exponent = eg_field_signed(x);
+  return eg_field_pow(ROOT,
+                      exponent < 0 ? (uint64_t)exponent + ORDER : (uint64_t)exponent);
+}
+
+/// Pohlig and Hellman's: modulo each of the coprime factors of the order, put together.
+uint64_t eg_field_log(uint64_t x) {
+  static const uint64_t FACTORS[] = {2, 9, 25, 7, 11, 13, 31, 41, 61, 151, 331, 1321};
+  const uint64_t no_value = UINT64_C(0x1b873593cc9e2d);
+  uint64_t log = 0;
+  if (x == 0) return any(no_value, 0);
+  for (size_t i = 0; i < sizeof FACTORS / sizeof *FACTORS; i++) {
+    uint64_t factor = FACTORS[i], rest = ORDER / factor, inverse = 1, digit = 0;
+    uint64_t root = eg_field_pow(ROOT, rest), power = eg_field_pow(x, rest);
+    while (rest % factor * inverse % factor != 1)
+      inverse++;
+    for (uint64_t at = 1; at != power; at = eg_field_mul(at, root))
+      digit++;
+    log = (log + digit * inverse % factor * rest) % ORDER;
+  }
+  return log > ORDER / 2 ? log + 1 : log; // as the exponent: ORDER is 0, and P too
 }
 
 // What has no value must not be equal to anything: such a rule would be about nothing.
 uint64_t eg_field_divide(uint64_t a, uint64_t b) {
   const uint64_t no_value = UINT64_C(0x5bd1e995c0ffee);
-  return b == 0 ? eg_field_exp(no_value, a) : eg_field_mul(a, eg_field_inverse(b));
+  return b == 0 ? any(no_value, a) : eg_field_mul(a, eg_field_inverse(b));
 }
 
 uint64_t eg_field_power(uint64_t a, uint64_t b) {
@@ -124,7 +134,7 @@ uint64_t eg_field_power(uint64_t a, uint64_t b) {
     return eg_field_divide(1, eg_field_pow(a, (uint64_t)-whole));
   if (b == one_half) return eg_field_sqrt(a);
   if (b == eg_field_neg(one_half)) return eg_field_divide(1, eg_field_sqrt(a));
-  return eg_field_exp(eg_hash_combine(no_value, b), a);
+  return any(eg_hash_combine(no_value, b), a);
 }
 
 static uint64_t key_of(uint64_t key, eg_op op) {
@@ -132,11 +142,11 @@ static uint64_t key_of(uint64_t key, eg_op op) {
 }
 static uint64_t odd(uint64_t key, eg_op op, uint64_t x) {
   uint64_t k = key_of(key, op);
-  return eg_field_sub(eg_field_exp(k, x), eg_field_exp(k, eg_field_neg(x)));
+  return eg_field_sub(any(k, x), any(k, eg_field_neg(x)));
 }
 static uint64_t even(uint64_t key, eg_op op, uint64_t x) {
   uint64_t k = key_of(key, op);
-  return eg_field_add(eg_field_exp(k, x), eg_field_exp(k, eg_field_neg(x)));
+  return eg_field_add(any(k, x), any(k, eg_field_neg(x)));
 }
 static uint64_t half(uint64_t x) { return (x & 1) != 0 ? (x + EG_FIELD_P) / 2 : x / 2; }
 static bool is_negative(uint64_t x) { return x > EG_FIELD_P / 2; }
@@ -151,8 +161,8 @@ static uint64_t tanh_of(uint64_t key, uint64_t x) { return odd(key, EG_OP_TANH, 
 static uint64_t sigmoid(uint64_t key, uint64_t x) {
   return half(eg_field_add(1, tanh_of(key, half(x))));
 }
-static uint64_t softplus(uint64_t key, uint64_t x) {
-  return eg_field_log(key, eg_field_add(1, eg_field_exp(key, x)));
+static uint64_t softplus(uint64_t x) {
+  return eg_field_log(eg_field_add(1, eg_field_exp(x)));
 }
 // x (1 + erf(x / sqrt 2)) / 2; the root of 2 is 2^31, whose square is 2^62 = 2.
 static uint64_t gelu(uint64_t key, uint64_t x) {
@@ -182,8 +192,8 @@ static uint64_t hard_sigmoid(uint64_t alpha, uint64_t beta, uint64_t x) {
   return larger(0, smaller(1, eg_field_add(eg_field_mul(alpha, x), beta)));
 }
 
-static uint64_t celu(uint64_t key, uint64_t a, uint64_t x) {
-  return eg_field_mul(a, eg_field_sub(eg_field_exp(key, eg_field_divide(x, a)), 1));
+static uint64_t elu(uint64_t a, uint64_t x) {
+  return eg_field_mul(a, eg_field_sub(eg_field_exp(x), 1));
 }
 
 uint64_t eg_field_apply(const eg_field_function *f, uint64_t x) {
@@ -196,16 +206,16 @@ uint64_t eg_field_apply(const eg_field_function *f, uint64_t x) {
   EG_APPLY(SQUARE, eg_field_mul(x, x))
   EG_APPLY(ABS, is_negative(x) ? eg_field_neg(x) : x)
   EG_APPLY(SIGN, x == 0 ? 0 : is_negative(x) ? EG_FIELD_P - 1 : 1)
-  EG_APPLY(EXP, eg_field_exp(key, x))
-  EG_APPLY(LOG, eg_field_log(key, x))
+  EG_APPLY(EXP, eg_field_exp(x))
+  EG_APPLY(LOG, eg_field_log(x))
   EG_APPLY(RECIPROCAL, eg_field_divide(1, x))
   EG_APPLY(SQRT, eg_field_sqrt(x))
   EG_APPLY(RSQRT, eg_field_divide(1, eg_field_sqrt(x)))
   EG_APPLY(TANH, tanh_of(key, x))
   EG_APPLY(SIGMOID, sigmoid(key, x))
   EG_APPLY(SILU, eg_field_mul(x, sigmoid(key, x)))
-  EG_APPLY(SOFTPLUS, softplus(key, x))
-  EG_APPLY(MISH, eg_field_mul(x, tanh_of(key, softplus(key, x))))
+  EG_APPLY(SOFTPLUS, softplus(x))
+  EG_APPLY(MISH, eg_field_mul(x, tanh_of(key, softplus(x))))
   EG_APPLY(GELU, (f->has_a ? gelu_tanh : gelu)(key, x))
   EG_APPLY(ERF, odd(key, EG_OP_ERF, x))
   EG_APPLY(SIN, odd(key, EG_OP_SIN, x))
@@ -222,9 +232,8 @@ uint64_t eg_field_apply(const eg_field_function *f, uint64_t x) {
   EG_APPLY(NOT, eg_field_sub(1, x))
   EG_APPLY(CLIP, clip(f, x))
   EG_APPLY(LEAKY_RELU, is_negative(x) ? eg_field_mul(f->a, x) : x)
-  EG_APPLY(ELU,
-           is_negative(x) ? eg_field_mul(f->a, eg_field_sub(eg_field_exp(key, x), 1)) : x)
-  EG_APPLY(CELU, is_negative(x) ? celu(key, f->a, x) : x)
+  EG_APPLY(ELU, is_negative(x) ? elu(f->a, x) : x)
+  EG_APPLY(CELU, is_negative(x) ? elu(f->a, eg_field_divide(x, f->a)) : x)
   EG_APPLY(HARD_SIGMOID, hard_sigmoid(f->a, f->b, x))
   EG_APPLY(HARD_SWISH, eg_field_mul(x, hard_sigmoid(f->a, f->b, x)))
   EG_APPLY(SOFTSIGN, eg_field_mul(x, eg_field_inverse(eg_field_add(

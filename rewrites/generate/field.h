@@ -1,17 +1,20 @@
 // Numbers of the field GF(p), p = 2^61 - 1, in which graphs are compared.
 //
 // Polynomial operators are exact there: two graphs of them that differ as polynomials of
-// degree d agree on one random point with a probability of at most d / p
-// (Schwartz-Zippel); for d <= 64 and 10^7 graphs, 5 * 10^13 pairs, that is below 2 *
-// 10^-3 for any pair at all, and a pair is compared again at other points before anything
-// is made of it. Other functions are keyed: any function with the few identities below,
-// so that what two graphs have in common is what follows from these identities. Found is,
-// besides what is polynomial:
+// degree d agree on one random point with a probability of at most d / n where inputs are
+// any of n numbers (Schwartz-Zippel). n is 2^50: for d <= 8 and 10^6 graphs, 5 * 10^11
+// pairs, that is below 4 * 10^-3 for any pair at all, and a pair is compared again at
+// other points before anything is made of it. Inputs are from -2^56 to 2^56 and multiples
+// of 96, so that sums and quotients by 2, 3, 4, 6, 8 are what they are as integers. Other
+// functions are keyed: any function with the few identities below, so that what two
+// graphs have in common is what follows from these identities. Found is, besides what is
+// polynomial:
 //   the order of numbers   that of representatives from -(p-1)/2 to (p-1)/2: maximum and
 //                          minimum form a lattice, neg turns it round, relu is the
-//                          maximum with 0. Not found: what adding or scaling does to an
-//                          order (max(x + z, y + z) = max(x, y) + z)
-//   exp, log               inverse to each other. Not found: exp(x + y) = exp x exp y
+//                          maximum with 0; sums of inputs, and inputs times or by small
+//                          numbers, keep it. Not found: what products do to an order
+//   exp, log               inverse to each other; exp(x + y) = exp x exp y of inputs. Not
+//                          found: log(x y) = log x + log y
 //   tanh, erf, sin, ...    odd; cos, cosh even; sigmoid x = (1 + tanh(x / 2)) / 2; gelu,
 //                          silu, softplus, mish, softmax, norms by their definitions
 //   sqrt                   of products the product; sqrt(x)^2 = x where x is a square
@@ -88,8 +91,10 @@ uint64_t eg_field_divide(uint64_t a, uint64_t b);
 /// a^b: of whole b within +-8 and of b = +-1/2 by products, quotients and roots; of
 /// others some number that depends on both.
 uint64_t eg_field_power(uint64_t a, uint64_t b);
-uint64_t eg_field_exp(uint64_t key, uint64_t x);
-uint64_t eg_field_log(uint64_t key, uint64_t x);
+/// Powers of a primitive root by the representative of the exponent, and their inverse
+/// besides 0, of which the logarithm is some number.
+uint64_t eg_field_exp(uint64_t x);
+uint64_t eg_field_log(uint64_t x);
 uint64_t eg_field_sqrt(uint64_t x);
 
 #endif

@@ -87,16 +87,16 @@ static void run_softmax(const eg_field_plan *plan, const uint64_t *const *operan
   for (uint32_t row = 0; row < plan->row_count; row++) {
     uint64_t sum = 0;
     for (uint32_t i = t->begin[row]; i < t->begin[row + 1]; i++)
-      sum = eg_field_add(sum, eg_field_exp(plan->key, at_place(operands, t->from[i])));
+      sum = eg_field_add(sum, eg_field_exp(at_place(operands, t->from[i])));
     uint64_t inverse = eg_field_inverse(sum);
     for (uint32_t i = t->begin[row]; i < t->begin[row + 1]; i++) {
-      uint64_t e = eg_field_exp(plan->key, at_place(operands, t->from[i]));
+      uint64_t e = eg_field_exp(at_place(operands, t->from[i]));
       out[t->from[i]] = eg_field_mul(e, inverse);
     }
   }
   if (plan->op == EG_OP_LOG_SOFTMAX)
     for (uint32_t i = 0; i < plan->elements; i++)
-      out[i] = eg_field_log(plan->key, out[i]);
+      out[i] = eg_field_log(out[i]);
 }
 
 static uint64_t inverse_root(uint64_t variance, uint64_t epsilon) {

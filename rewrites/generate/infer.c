@@ -31,8 +31,8 @@ EG_VEC_DEFINE(target_vec, eg_fit_target);
 typedef struct inference {
   const eg_judge_options *options;
   eg_arena *arena;
-  const eg_draft *const *members;
-  uint32_t count;
+  const eg_draft *members[EG_FIT_MEMBERS];
+  uint32_t count, must; // of the members; which of them the draft is
   eg_draft_places left[EG_FIT_MEMBERS], right[EG_FIT_MEMBERS]; // of each member
   eg_draft *draft;
   eg_lift lift;
@@ -300,6 +300,7 @@ static egraph_status find_expressions(inference *n, uint32_t depth) {
     EG_TRY(target_vec_push(&n->targets, (eg_fit_target){.values = values}));
   }
   const eg_fit fit = {.members = n->count,
+                      .must = n->must,
                       .atoms = n->atoms.data,
                       .atom_count = (uint32_t)n->atoms.len,
                       .targets = n->targets.data,
@@ -526,12 +527,49 @@ static egraph_status try_expressions(inference *n, eg_infer_step step, uint32_t 
                     out_accepted);
 }
 
+// ---- members that fit together --------------------------------------------------------
+
+/// Those of the bits come first, and are the only ones left.
+static void keep_members(inference *n, uint32_t bits) {
+  uint32_t to = 0;
+  for (uint32_t i = 0; i < n->count; i++) {
+    if ((bits >> i & 1) == 0) continue;
+    const eg_draft *member = n->members[i];
+    eg_draft_places left = n->left[i], right = n->right[i];
+    if (i == n->must) n->must = to;
+    n->members[i] = n->members[to];
+    n->left[i] = n->left[to];
+    n->right[i] = n->right[to];
+    n->members[to] = member;
+    n->left[to] = left;
+    n->right[to++] = right;
+  }
+  n->count = to;
+}
+
+/// Where no expression of a value fits all members, those of the one that fits most are
+/// left: the others are equal for another reason, or their right side is another one that
+/// is as good. False where none is given up, or few are left.
+static bool give_up_members(inference *n) {
+  enum { FEW = 3 };
+  for (size_t i = 0; i < n->targets.len; i++) {
+    const eg_fit_target *target = &n->targets.data[i];
+    if (target->option_count != 0) continue;
+    uint32_t before = n->count;
+    keep_members(n, target->most);
+    return n->count < before && n->count >= FEW;
+  }
+  return false;
+}
+
 /// With small expressions, then, where no condition is looked for, with larger ones.
 static egraph_status infer(inference *n, eg_infer_step step, bool *out_accepted) {
   enum { SMALL = 1, LARGE = 2 };
   uint32_t most = STEPS[step].choices < MAX_CHOICES ? SMALL : LARGE;
-  for (uint32_t depth = SMALL; depth <= most && !*out_accepted; depth++)
-    EG_TRY(try_expressions(n, step, depth, out_accepted));
+  do {
+    for (uint32_t depth = SMALL; depth <= most && !*out_accepted; depth++)
+      EG_TRY(try_expressions(n, step, depth, out_accepted));
+  } while (!*out_accepted && give_up_members(n));
   return *out_accepted ? settle(n, out_accepted) : EGRAPH_OK;
 }
 
@@ -567,11 +605,8 @@ static egraph_status keep_lift(inference *n) {
 egraph_status eg_infer(const eg_judge_options *options, eg_arena *arena,
                        const eg_draft *const *members, uint32_t count, eg_infer_step step,
                        eg_draft *draft, bool *out_accepted) {
-  inference n = {.options = options,
-                 .arena = arena,
-                 .members = members,
-                 .count = count < EG_FIT_MEMBERS ? count : EG_FIT_MEMBERS,
-                 .draft = draft};
+  uint32_t all = count < EG_FIT_MEMBERS ? count : EG_FIT_MEMBERS;
+  inference n = {.options = options, .arena = arena, .count = all, .draft = draft};
   const eg_draft before = *draft;
   n.lift = (eg_lift){.left = n.left_texts, .right = n.right_texts, .conditions = ""};
   *draft = (eg_draft){.space = before.space,
@@ -581,7 +616,9 @@ egraph_status eg_infer(const eg_judge_options *options, eg_arena *arena,
                       .class_text = "fast"};
   atom_vec_init(&n.atoms, arena->alloc);
   target_vec_init(&n.targets, arena->alloc);
-  for (uint32_t i = 0; i < n.count; i++) {
+  for (uint32_t i = 0; i < all; i++) {
+    n.members[i] = members[i];
+    if (members[i]->left == draft->left && members[i]->right == draft->right) n.must = i;
     eg_draft_places_init(&n.left[i], arena->alloc);
     eg_draft_places_init(&n.right[i], arena->alloc);
   }
@@ -591,7 +628,7 @@ egraph_status eg_infer(const eg_judge_options *options, eg_arena *arena,
   if (status == EGRAPH_OK && fits) status = infer(&n, step, out_accepted);
   if (status == EGRAPH_OK && *out_accepted) status = keep_lift(&n);
   if (status != EGRAPH_OK || !*out_accepted) *draft = before;
-  for (uint32_t i = 0; i < n.count; i++) {
+  for (uint32_t i = 0; i < all; i++) {
     eg_draft_places_deinit(&n.left[i]);
     eg_draft_places_deinit(&n.right[i]);
   }

@@ -46,11 +46,10 @@ static egraph_status add_operator(side_graph *g, const eg_space_term *term,
   const eg_variant *v = eg_term_space_variant(g->space, term->variant);
   const eg_attrs *attrs = &eg_term_space_family(g->space)->templates[v->template].attrs;
   eg_value inputs[EG_FIELD_MAX_OPERANDS], results[16];
-  uint32_t operands[2] = {term->a, term->b};
   if (eg_op_results(attrs) > sizeof results / sizeof *results)
     return EG_FAIL(EGRAPH_E_UNSUPPORTED, "an operator of more than 16 results");
   for (uint32_t i = 0; i < v->operand_count; i++)
-    EG_TRY(add_term(g, i < v->free_count ? operands[i] : v->extras[i - 2], &inputs[i]));
+    EG_TRY(add_term(g, eg_variant_operand(v, i, term->a, term->b), &inputs[i]));
   EG_TRY(
       eg_graph_add_node(g->graph, NULL, attrs, inputs, v->operand_count, NULL, results));
   *out = results[v->result];

@@ -50,12 +50,11 @@ static egraph_status run_operator(evaluation *e, const eg_space_term *term,
                                   eg_tensor *out) {
   const eg_variant *v = eg_term_space_variant(e->space, term->variant);
   const eg_attrs *attrs = &eg_term_space_family(e->space)->templates[v->template].attrs;
-  const uint32_t operands[2] = {term->a, term->b};
   eg_tensor inputs[EG_FIELD_MAX_OPERANDS], *results;
   eg_type types[EG_FIELD_MAX_OPERANDS], *result_types;
   uint32_t count = eg_op_results(attrs);
   for (uint32_t i = 0; i < v->operand_count; i++) {
-    uint32_t operand = i < v->free_count ? operands[i] : v->extras[i - 2];
+    uint32_t operand = eg_variant_operand(v, i, term->a, term->b);
     EG_TRY(compute(e, eg_term_space_at(e->space, operand), &inputs[i]));
     types[i] = inputs[i].type;
   }

@@ -33,7 +33,15 @@ static egraph_status add_type(eg_term_space *space, const eg_type *type, uint16_
 
 // ---- variants -------------------------------------------------------------------
 
-/// The operands from the third on, as digits over the leaves.
+/// Of more than two operands the first two that are no leaves are free.
+static void list_free(const eg_family_template *from, eg_variant *out) {
+  uint32_t leaves = from->operand_count > 2 ? from->leaves : 0;
+  out->free[1] = 1;
+  for (uint32_t i = 0; i < from->operand_count && out->free_count < 2; i++)
+    if ((leaves >> i & 1) == 0) out->free[out->free_count++] = i;
+}
+
+/// The operands that are not free, as digits over the leaves.
 static egraph_status add_variants(eg_term_space *space, uint32_t template) {
   const eg_family_template *from = &space->family->templates[template];
   uint32_t leaves = space->family->leaf_count, extras[EG_TERM_MAX_EXTRAS] = {0}, at;
@@ -41,13 +49,12 @@ static egraph_status add_variants(eg_term_space *space, uint32_t template) {
   uint32_t results = eg_op_results(&from->attrs);
   do {
     for (uint32_t r = 0; r < results; r++) {
-      eg_variant made = {.template = template,
-                         .result = r,
-                         .operand_count = from->operand_count,
-                         .free_count = from->operand_count - extra_count};
+      eg_variant made = {
+          .template = template, .result = r, .operand_count = from->operand_count};
+      list_free(from, &made);
       memcpy(made.extras, extras, sizeof extras);
       unsigned flags = eg_op_info_of((eg_op)from->attrs.op)->flags;
-      made.commutes = (flags & EG_OPF_COMMUTES) != 0;
+      made.commutes = (flags & EG_OPF_COMMUTES) != 0 && made.free[1] == 1;
       if (space->variants.len == EG_TERM_MAX_VARIANTS)
         return EG_FAIL(EGRAPH_E_UNSUPPORTED,
                        "family %s: more than %d operators with their leaves; have fewer",
@@ -97,10 +104,12 @@ static egraph_status plan_variant(eg_term_space *space, uint32_t number, uint16_
   const eg_variant *v = &space->variants.data[number];
   const eg_attrs *attrs = &space->family->templates[v->template].attrs;
   eg_type types[EG_FIELD_MAX_OPERANDS] = {{0}}, *results;
-  uint16_t free_types[2] = {a, b};
-  for (uint32_t i = 0; i < v->operand_count; i++)
-    types[i] = i < v->free_count ? space->types.data[free_types[i]].type
-                                 : space->family->leaves[v->extras[i - 2]].type;
+  for (uint32_t i = 0; i < v->operand_count; i++) {
+    bool is_free =
+        (v->free_count > 0 && i == v->free[0]) || (v->free_count > 1 && i == v->free[1]);
+    uint32_t at = eg_variant_operand(v, i, a, b);
+    types[i] = is_free ? space->types.data[at].type : space->family->leaves[at].type;
+  }
   if (!fits_ends(&space->family->templates[v->template].ends, &types[1]))
     return EGRAPH_OK;
   EG_TRY(eg_arena_alloc(&space->arena, eg_op_results(attrs), sizeof *results, &results));
@@ -168,10 +177,8 @@ void eg_term_space_run(const eg_term_space *space, const eg_typed_variant *typed
   const eg_variant *v = &space->variants.data[typed->variant];
   const uint64_t *operands[EG_FIELD_MAX_OPERANDS] = {NULL};
   uint32_t used = room->used;
-  if (v->free_count > 0) operands[0] = eg_term_values(space, a, room);
-  if (v->free_count > 1) operands[1] = eg_term_values(space, b, room);
-  for (uint32_t i = 2; i < v->operand_count; i++)
-    operands[i] = eg_term_values(space, v->extras[i - 2], room);
+  for (uint32_t i = 0; i < v->operand_count; i++)
+    operands[i] = eg_term_values(space, eg_variant_operand(v, i, a, b), room);
   eg_field_plan_run(&typed->plan, operands, out);
   room->used = used;
 }
@@ -220,8 +227,8 @@ bool eg_term_space_describe(const eg_term_space *space, uint32_t variant, uint32
     if (!add_leaf(space, out, first->vars[i])) return false;
   for (uint32_t i = 0; i < second->var_count; i++)
     if (!add_leaf(space, out, second->vars[i])) return false;
-  for (uint32_t i = 2; i < v->operand_count; i++)
-    if (!add_leaf(space, out, v->extras[i - 2])) return false;
+  for (uint32_t i = v->free_count; i < v->operand_count; i++)
+    if (!add_leaf(space, out, v->extras[i - v->free_count])) return false;
   out->size++;
   return true;
 }
@@ -305,10 +312,15 @@ static void set_constant(const eg_type *type, double number, uint64_t *out) {
     out[i] = value;
 }
 
+/// Of both signs; sums, and quotients by small numbers, are what they are as integers.
 static void draw_leaf(const eg_type *type, uint64_t seed, uint32_t leaf, uint64_t *out) {
+  const uint64_t unit = 96, largest = (UINT64_C(1) << 56) / unit;
   eg_rng rng = {.state = eg_hash_combine(seed, leaf)};
   for (int64_t i = 0; i < eg_type_elements(type); i++)
-    out[i] = eg_rng_next(&rng) % (type->dtype == EGRAPH_BOOL ? 2 : EG_FIELD_P);
+    out[i] = type->dtype == EGRAPH_BOOL
+                 ? eg_rng_next(&rng) % 2
+                 : eg_field_mul(unit,
+                                eg_field_sub(eg_rng_next(&rng) % (2 * largest), largest));
 }
 
 static uint64_t fingerprint_of(const eg_term_space *space, uint16_t type,
@@ -443,10 +455,8 @@ static void list_terms(const eg_term_space *space, uint32_t term, uint32_t given
   const eg_space_term *t = &space->terms.data[term];
   if (t->variant != EG_TERM_NONE && term != given) {
     const eg_variant *v = &space->variants.data[t->variant];
-    list_terms(space, t->a, given, out);
-    list_terms(space, t->b, given, out);
-    for (uint32_t i = 2; i < v->operand_count; i++)
-      list_terms(space, v->extras[i - 2], given, out);
+    for (uint32_t i = 0; i < v->operand_count; i++)
+      list_terms(space, eg_variant_operand(v, i, t->a, t->b), given, out);
   }
   assert(out->count < sizeof out->order / sizeof *out->order);
   out->order[out->count++] = term;
@@ -469,10 +479,9 @@ static void run_variant(const eg_term_space *space, point_run *run, uint32_t var
                         uint32_t a, uint32_t b, uint64_t *out) {
   const eg_variant *v = &space->variants.data[variant];
   const uint64_t *operands[EG_FIELD_MAX_OPERANDS] = {NULL};
-  uint32_t terms[2] = {a, b};
   for (uint32_t i = 0; i < v->operand_count; i++)
-    operands[i] = value_in(&run->terms, run->values, run->places,
-                           i < v->free_count ? terms[i] : v->extras[i - 2]);
+    operands[i] =
+        value_in(&run->terms, run->values, run->places, eg_variant_operand(v, i, a, b));
   uint16_t type_a = v->free_count > 0 ? space->terms.data[a].type : 0;
   uint16_t type_b = v->free_count > 1 ? space->terms.data[b].type : 0;
   eg_field_plan_run(&eg_term_space_typed(space, variant, type_a, type_b)->plan, operands,
@@ -490,10 +499,9 @@ egraph_status eg_term_space_value(eg_term_space *space, eg_term_code code,
     list_terms(space, (uint32_t)code, point->given, &run.terms);
   } else {
     const eg_variant *v = &space->variants.data[root.variant];
-    list_terms(space, root.a, point->given, &run.terms);
-    list_terms(space, root.b, point->given, &run.terms);
-    for (uint32_t i = 2; i < v->operand_count; i++)
-      list_terms(space, v->extras[i - 2], point->given, &run.terms);
+    for (uint32_t i = 0; i < v->operand_count; i++)
+      list_terms(space, eg_variant_operand(v, i, root.a, root.b), point->given,
+                 &run.terms);
   }
   size_t room = 0;
   for (uint32_t i = 0; i < run.terms.count; i++) {

@@ -19,15 +19,23 @@ enum { EG_TERM_MAX_SIZE = 4, EG_TERM_MAX_VARS = 12, EG_TERM_MAX_EXTRAS = 4 };
 enum { EG_TERM_MAX_TYPES = 1023 };
 #define EG_TERM_NONE UINT32_MAX
 
-/// A template, one of its results, and the leaves that are its operands from the third
-/// on.
+/// A template, one of its results, and the leaves that are its operands besides two.
 typedef struct eg_variant {
   uint32_t template, result;
   uint32_t operand_count;              // of all
-  uint32_t free_count;                 // min(operand_count, 2): these are terms
-  uint32_t extras[EG_TERM_MAX_EXTRAS]; // leaves
-  bool commutes;
+  uint32_t free_count;                 // min(operand_count, 2): these are terms,
+  uint32_t free[2];                    // and which they are
+  uint32_t extras[EG_TERM_MAX_EXTRAS]; // leaves, the other operands
+  bool commutes;                       // the free ones do
 } eg_variant;
+
+/// The term that is operand i of a variant over a and b.
+static inline uint32_t eg_variant_operand(const eg_variant *v, uint32_t i, uint32_t a,
+                                          uint32_t b) {
+  if (v->free_count > 0 && i == v->free[0]) return a;
+  if (v->free_count > 1 && i == v->free[1]) return b;
+  return v->extras[i - (i > v->free[0]) - (i > v->free[1])];
+}
 
 /// A variant on operands of these types.
 typedef struct eg_typed_variant {

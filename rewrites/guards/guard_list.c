@@ -17,6 +17,8 @@ static const char *const of_one[][2] = {
     {"t", "(not (splat-is $a 0.0))"},
     {"t", "(>= (splat $a) 0.0)"},
     {"t", "(> (splat $a) 0.0)"},
+    {"t", "(< (splat $a) 1.0)"},
+    {"t", "(<= (splat $a) 1.0)"},
     {"t", "(>= (rank $a) 1)"},
     {"t", "(>= (rank $a) 2)"},
     {"t", "(>= (rank $a) 3)"},

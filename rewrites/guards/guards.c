@@ -16,7 +16,8 @@
 // INSTANCES of each kind are kept in mind. FEW conditions are tried in pairs and threes,
 // TRIALS guards verified with SEEDS seeds each.
 enum { INSTANCES = 4096, WORDS = INSTANCES / 64, FEW = 48, TRIALS = 12, SEEDS = 3 };
-enum { MAX_PARTS = 3 }; // conditions of a guard
+// Conditions of a guard; of as many as SET_PARTS all sets are tried.
+enum { MAX_PARTS = 6, SET_PARTS = 3 };
 
 /// Which instances a condition keeps.
 typedef struct condition {
@@ -194,6 +195,7 @@ static egraph_status draw(search *s, const char *beside) {
 
 // ---- choosing -------------------------------------------------------------------------
 
+#define NONE UINT32_MAX
 typedef struct guard {
   uint32_t parts[MAX_PARTS], part_count;
   uint32_t keeps; // instances on which the rule holds
@@ -202,6 +204,7 @@ typedef struct guard {
 /// Instances that all conditions of a guard keep.
 static uint32_t count_kept(const search *s, const guard *g, int holds) {
   uint32_t count = 0;
+  if (g->part_count == 0) return s->seen[holds];
   for (uint32_t i = 0; i < WORDS; i++) {
     uint64_t kept = UINT64_MAX;
     for (uint32_t k = 0; k < g->part_count; k++)
@@ -315,6 +318,47 @@ static egraph_status confirm(search *s, const guard *best, uint32_t count,
   return EGRAPH_OK;
 }
 
+/// The condition that drops most of what must go and is left, and least of what may stay,
+/// in shares of both; NONE where none drops any of it.
+static uint32_t choose_next(const search *s, const guard *g, const bool *is_passed_over) {
+  double best = 0;
+  uint32_t next = NONE, bad = count_kept(s, g, 0), good = count_kept(s, g, 1);
+  for (uint32_t i = 0; i < s->count; i++) {
+    guard more = *g;
+    if (is_passed_over[i]) continue;
+    more.parts[more.part_count++] = i;
+    uint32_t bad_left = count_kept(s, &more, 0), good_left = count_kept(s, &more, 1);
+    double own = (double)good_left / (good + 1) - (double)bad_left / bad;
+    if (bad_left == bad || own <= best) continue;
+    best = own;
+    next = i;
+  }
+  return next;
+}
+
+/// A guard of more conditions, one after the other, each of which is wanted.
+static egraph_status choose_one_by_one(const search *s, guard *out, uint32_t *out_count) {
+  guard g = {.part_count = 0};
+  bool *is_passed_over;
+  *out_count = 0;
+  EG_TRY(eg_alloc(s->alloc, s->count, sizeof *is_passed_over, &is_passed_over));
+  egraph_status status = EGRAPH_OK;
+  while (status == EGRAPH_OK && count_kept(s, &g, 0) != 0 && g.part_count < MAX_PARTS) {
+    uint32_t next = choose_next(s, &g, is_passed_over);
+    if (next == NONE) break;
+    bool holds;
+    is_passed_over[next] = true;
+    g.parts[g.part_count++] = next;
+    status = is_wanted(s, &g, &holds);
+    if (!holds) g.part_count--;
+  }
+  eg_free(s->alloc, is_passed_over, s->count, sizeof *is_passed_over);
+  EG_TRY(status);
+  g.keeps = count_kept(s, &g, 1);
+  if (count_kept(s, &g, 0) == 0) offer(out, out_count, g);
+  return EGRAPH_OK;
+}
+
 // ---- alternatives of a guard ----------------------------------------------------------
 
 /// What is said of values of attributes alone holds for all tensors, and is left so.
@@ -405,9 +449,14 @@ static egraph_status find_guard(search *s, uint32_t share, eg_text *text, eg_tex
   EG_TRY(draw(s, NULL));
   EG_TRY(
       confirm(s, best, drop_narrow(s, best, choose_single(s, 0, best), share), &found));
-  for (uint32_t size = 2; size <= MAX_PARTS && found == NULL; size++)
+  for (uint32_t size = 2; size <= SET_PARTS && found == NULL; size++)
     EG_TRY(confirm(s, best, drop_narrow(s, best, choose_sets(s, size, best), share),
                    &found));
+  if (found == NULL && s->how != NULL) {
+    uint32_t count;
+    EG_TRY(choose_one_by_one(s, best, &count));
+    EG_TRY(confirm(s, best, drop_narrow(s, best, count, share), &found));
+  }
   *out = found != NULL;
   if (found == NULL) return EGRAPH_OK;
   EG_TRY(print_with_others(s, found, text));

@@ -181,6 +181,46 @@ static void conditions_come_in_threes(void **state) {
   egraph_string_free(NULL, text);
 }
 
+/// Where no expression fits all candidates of a shape, those that one fits make a rule:
+/// slices of every second row are not slices of one.
+static void candidates_that_do_not_fit_are_given_up(void **state) {
+  (void)state;
+  write_file(FAMILY_FILE,
+             "(egraph-families 1) (family slices (about \"of a test\")"
+             " (inputs (x 1 \"float32[9]\"))"
+             " (operators (slice :starts (each [0] [1] [2]) :ends (each [5] [7])"
+             " :steps (each [1] [2]))))");
+  egraph_generate_options options = tiny();
+  egraph_generate_report report;
+  options.candidates = 16;
+  char *text = generate(&options, &report);
+  assert_has(text,
+             "(lhs (slice :starts ?v1 :ends ?v2 :steps ?v3 (slice :starts ?v4 :ends "
+             "?v5 :steps ?v6 ?x1)))\n  (rhs (slice :starts (+ ?v1 ?v4) :ends (+ ?v2 "
+             "?v4) :steps ?v3 ?x1))\n  (when (all-equal ?v6 1))");
+  assert_accepted(text, 5, &report);
+  egraph_string_free(NULL, text);
+}
+
+/// Inputs keep their order times a part of one; such a part is any number below one.
+static void parts_of_numbers_are_leaks(void **state) {
+  (void)state;
+  write_file(FAMILY_FILE,
+             "(egraph-families 1) (family leaks (about \"of a test\")"
+             " (inputs (x 1 \"float32[6]\"))"
+             " (constants (zero \"float32[]\" 0) (half \"float32[]\" 0.5)"
+             " (quarter \"float32[]\" 0.25))"
+             " (operators (max) (mul) (leaky-relu :alpha (each 0.25 0.5))))");
+  egraph_generate_options options = tiny();
+  egraph_generate_report report;
+  options.candidates = 16;
+  char *text = generate(&options, &report);
+  assert_has(text, "(lhs (max ?x1 (mul ?x1 ?x2)))\n  (rhs (leaky-relu :alpha (splat ?x2) "
+                   "?x1))\n  (when (splat? ?x2) (broadcasts-to ?x2 ?x1)");
+  assert_accepted(text, 5, &report);
+  egraph_string_free(NULL, text);
+}
+
 /// Constants that operators make, and terms of them alone.
 static void constants_that_are_made_are_moved(void **state) {
   (void)state;
@@ -561,6 +601,8 @@ int main(void) {
       cmocka_unit_test(defaults_of_attributes_are_lifted),
       cmocka_unit_test(attributes_are_computed_and_conditions_found),
       cmocka_unit_test(conditions_come_in_threes),
+      cmocka_unit_test(candidates_that_do_not_fit_are_given_up),
+      cmocka_unit_test(parts_of_numbers_are_leaks),
       cmocka_unit_test(constants_that_are_made_are_moved),
       cmocka_unit_test(bounds_are_computed_under_conditions),
       cmocka_unit_test(normalizations_of_groups_are_compared),
