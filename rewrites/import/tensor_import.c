@@ -84,6 +84,13 @@ static egraph_status holds_guarded(attempt *a, bool *out) {
   return EGRAPH_OK;
 }
 
+/// A rule of tensors that one number fills is none of a file whose rules are of shapes.
+static egraph_status is_of_shapes(void *user, const char *guard, bool *out) {
+  (void)user;
+  *out = strstr(guard, "(splat") == NULL;
+  return EGRAPH_OK;
+}
+
 /// Any condition that rules may need, of the rule as it stands.
 static egraph_status find_condition(attempt *a, bool *out_found) {
   eg_importer *in = a->in;
@@ -96,9 +103,10 @@ static egraph_status find_condition(attempt *a, bool *out_found) {
   egraph_status status = eg_rules_parse(rules, "import", eg_text_of(&in->text),
                                         strlen(eg_text_of(&in->text)));
   if (status == EGRAPH_OK && eg_rules_count(rules) != 0)
-    status = eg_guard_find(in->alloc, eg_rules_at(rules, 0),
-                           &(eg_guard_search){.seed = 1, .share = GUARD_SHARE},
-                           &a->condition, out_found);
+    status = eg_guard_find(
+        in->alloc, eg_rules_at(rules, 0),
+        &(eg_guard_search){.seed = 1, .share = GUARD_SHARE, .wants = is_of_shapes},
+        &a->condition, out_found);
   eg_rules_destroy(rules);
   if (*out_found) a->form.condition = eg_text_of(&a->condition);
   return status;

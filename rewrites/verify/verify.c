@@ -44,7 +44,7 @@ typedef struct verification {
   eg_verify_options options;
   uint32_t drawn, found, ill_typed, equal, exact;
   bool is_large_case;
-  uint32_t vacuous, large, empty; // nothing to compare; of these, too large; no element
+  uint32_t vacuous, large;             // nothing to compare; of these, too large
   uint32_t dtypes[EGRAPH_DTYPE_COUNT]; // instances
   uint32_t largest_rank;               // of operands that were compared
   int64_t largest_dim;
@@ -131,7 +131,6 @@ static egraph_status check_types(verification *run, const eg_verify_instance *in
 static void count(verification *run, const eg_verify_comparison *result) {
   run->vacuous += result->verdict == EG_VERIFY_VACUOUS;
   run->large += result->is_large;
-  run->empty += result->is_empty;
   run->equal += result->verdict == EG_VERIFY_EQUAL;
   run->exact += result->verdict == EG_VERIFY_EXACT;
   run->dtypes[result->dtype] += result->verdict != EG_VERIFY_VACUOUS;
@@ -401,7 +400,6 @@ static egraph_status print_acceptance(verification *run) {
 static egraph_status judge(verification *run) {
   uint32_t accepted = run->equal + run->exact;
   if (run->rejected) return EGRAPH_OK;
-  if (run->empty == run->found) accepted += run->empty; // of such a rule types are all
   run->rejected = accepted == 0 || accepted < run->options.instances / LEAST_SHARE;
   if (!run->rejected) return print_acceptance(run);
   run->rejected = !run->options.is_loading;
