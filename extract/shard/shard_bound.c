@@ -22,12 +22,24 @@ __extension__ typedef __int128 wide;
 
 EG_OWNER_DEFINE(eg_shard_prices, (eg_i64s, sum))
 
+/// Of the numbers that a proof has in fixed point: costs, and what tables have lost.
+static int64_t largest_of(const eg_shard_model *model) {
+  int64_t largest = model->cutoff;
+  for (size_t i = 0; i < model->moved.len; i++) {
+    int64_t moved = model->moved.data[i];
+    if (moved < 0) moved = -moved;
+    if (moved > largest) largest = moved;
+  }
+  return largest;
+}
+
 int eg_shard_scale_of(const eg_shard_model *model) {
   bool proof = model->proof != NULL;
+  int64_t largest = proof ? largest_of(model) : 0;
   int64_t left = proof ? model->range : model->cutoff - model->base;
   int scale = 0, most = proof ? 46 : 54; // numbers of a proof are short
   while (scale < 20 && left < (INT64_C(1) << (most - scale)) &&
-         (!proof || model->cutoff < (INT64_C(1) << (57 - scale))))
+         largest < (INT64_C(1) << (57 - scale)))
     scale++;
   return scale;
 }
