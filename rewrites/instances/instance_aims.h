@@ -29,6 +29,7 @@ typedef struct eg_instance_aim {
   uint16_t slot;                // ATTR, VALUE, NAMED
   uint32_t var;                 // DIMS, RANK
   uint32_t expr, rank;          // WAY: the call, and the rank that it asks for or 0
+  bool is_chosen;               // WAY: the call stands in a branch of an `if`
   int64_t value;                // VALUE, DTYPE; NAMED, WAY: -1 below, 0 at, 1 above
   double number;                // NAMED
 } eg_instance_aim;

@@ -704,7 +704,7 @@ static void go_way(repair *r, uint64_t bound) {
   uint64_t needs = draws->hints.needs[aim->expr];
   bool is_of_term = (needs & ~bound) != 0 && (needs & ~draws->bound) == 0, is_wanted;
   if (!is_of_term) return;
-  for (uint32_t i = 0; i < draws->rule->expr_count; i++)
+  for (uint32_t i = 0; aim->is_chosen && i < draws->rule->expr_count; i++)
     if (eg_way_leads_through(draws->rule, aim->expr, i, &is_wanted))
       (void)satisfy(r, draws->rule->exprs[i].args[0], is_wanted);
   if (eg_way_is_gone(&draws->env, aim)) return;

@@ -183,16 +183,20 @@ bool eg_way_leads_through(const eg_rule *rule, uint32_t expr, uint32_t choice,
   return *out_wanted || holds_expr(rule, at->args[2], expr);
 }
 
-/// With that of the choices on the way to the expression.
-static uint32_t rank_of_way(const eg_rule *rule, uint32_t expr, int64_t way) {
-  uint32_t most = rank_of_expr(rule, expr, way);
+/// With the rank of the choices on the way to the expression.
+static eg_instance_aim way_of(const eg_rule *rule, uint32_t expr, int64_t way) {
+  eg_instance_aim aim = {.subject = EG_INSTANCE_WAY,
+                         .expr = expr,
+                         .rank = rank_of_expr(rule, expr, way),
+                         .value = way};
   for (uint32_t i = 0; i < rule->expr_count; i++) {
     bool is_wanted;
     if (!eg_way_leads_through(rule, expr, i, &is_wanted)) continue;
     uint32_t rank = rank_of_expr(rule, rule->exprs[i].args[0], is_wanted ? 1 : -1);
-    if (rank > most) most = rank;
+    if (rank > aim.rank) aim.rank = rank;
+    aim.is_chosen = true;
   }
-  return most;
+  return aim;
 }
 
 static bool is_first(const eg_rule *rule, uint32_t expr) {
@@ -208,11 +212,7 @@ egraph_status eg_instance_ways_of(const eg_rule *rule, eg_instance_aims *out) {
     if (left == 0 || is_constant(rule, i) || !is_first(rule, i)) continue;
     for (int64_t way = -1; way <= 1; way++)
       if ((left >> (way + 1) & 1) != 0)
-        EG_TRY(eg_instance_aims_push(out,
-                                     (eg_instance_aim){.subject = EG_INSTANCE_WAY,
-                                                       .expr = i,
-                                                       .rank = rank_of_way(rule, i, way),
-                                                       .value = way}));
+        EG_TRY(eg_instance_aims_push(out, way_of(rule, i, way)));
   }
   return EGRAPH_OK;
 }
@@ -246,9 +246,8 @@ static bool takes(eg_rule_env *env, const eg_instance_aim *aim) {
   return (x > y) - (x < y) == aim->value;
 }
 
-/// What is reached takes longest to tell: rules of guards have hundreds of expressions.
 static bool goes(eg_rule_env *env, const eg_instance_aim *aim) {
-  return takes(env, aim) && is_reached(env, aim->expr);
+  return takes(env, aim) && (!aim->is_chosen || is_reached(env, aim->expr));
 }
 
 bool eg_way_is_gone(const eg_rule_env *env, const eg_instance_aim *aim) {
