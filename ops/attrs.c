@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "ops/einsum_labels.h"
 
 EG_VEC_DEFINE(attr_lists, eg_attrs *);
 
@@ -181,6 +182,15 @@ static egraph_status check_list(const eg_attrs *attrs) {
 egraph_status eg_attr_pool_add(eg_attr_pool *pool, const eg_attrs *attrs,
                                eg_attrs_id *out) {
   EG_TRY(check_list(attrs));
+  char equation[EG_EINSUM_TEXT];
+  eg_attr slot;
+  const eg_attrs einsum = {.op = EG_OP_EINSUM, .count = 1, .slots = &slot};
+  if (attrs->op == EG_OP_EINSUM) {
+    slot = *eg_attr_at(attrs, EG_A_EINSUM_EQUATION); // its only one
+    bool is_renamed = eg_einsum_canonical(slot.text, equation);
+    slot.text = is_renamed ? equation : slot.text; // inference says what is wrong
+    attrs = &einsum;
+  }
   uint64_t hash = hash_list(attrs);
   if (eg_flatmap_find(&pool->index, hash, attrs, entry_equals, pool, &out->id))
     return EGRAPH_OK;

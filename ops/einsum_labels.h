@@ -16,5 +16,10 @@ egraph_status eg_einsum_labels(const eg_attrs *attrs, const eg_type *inputs,
                                uint32_t count, eg_einsum *out);
 /// Fails with EGRAPH_E_PARSE where a term names more dimensions than a tensor can have.
 egraph_status eg_einsum_check(const char *equation);
+enum { EG_EINSUM_TEXT = 1024 };
+/// The canonical text of an equation: letters a, b, .. in the order in which they appear
+/// first, the result written down, no spaces. Equal up to names, equal text. False, and
+/// `out` undefined, where the equation is malformed or longer.
+bool eg_einsum_canonical(const char *equation, char out[EG_EINSUM_TEXT]);
 
 #endif

@@ -69,6 +69,70 @@ egraph_status eg_einsum_check(const char *equation) {
   }
 }
 
+// ---- canonical text -----------------------------------------------------------------
+
+typedef struct renaming {
+  char names[LETTERS]; // by letter; '\0': not seen yet
+  uint32_t seen, uses[LETTERS];
+  bool has_dots;
+  char *at, *end;
+} renaming;
+
+static bool write_char(renaming *r, char c) {
+  if (r->at == r->end) return false;
+  *r->at++ = c;
+  return true;
+}
+
+static bool write_letter(renaming *r, int letter) {
+  char *name = &r->names[letter];
+  if (*name == '\0') *name = (char)(r->seen < 26 ? 'a' + r->seen : 'A' + r->seen - 26);
+  r->seen += r->uses[letter]++ == 0;
+  return write_char(r, *name);
+}
+
+static bool write_dots(renaming *r) {
+  r->has_dots = true;
+  return write_char(r, '.') && write_char(r, '.') && write_char(r, '.');
+}
+
+/// What stands without "->".
+static bool write_result(renaming *r) {
+  uint32_t uses[LETTERS];
+  memcpy(uses, r->uses, sizeof uses);
+  bool fits = write_char(r, '-') && write_char(r, '>') && (!r->has_dots || write_dots(r));
+  for (int letter = 0; fits && letter < LETTERS; letter++)
+    fits = uses[letter] != 1 || write_letter(r, letter);
+  return fits;
+}
+
+bool eg_einsum_canonical(const char *equation, char out[EG_EINSUM_TEXT]) {
+  renaming r = {.at = out, .end = out + EG_EINSUM_TEXT - 1};
+  bool fits = true, has_result = false;
+  for (const char *at = equation; fits && *at != '\0'; at++) {
+    int letter = letter_of(*at);
+    if (*at == ' ') continue;
+    if (letter >= 0) {
+      fits = write_letter(&r, letter);
+    } else if (*at == ',' && !has_result) {
+      fits = write_char(&r, ',');
+    } else if (strncmp(at, "->", 2) == 0 && !has_result) {
+      fits = has_result = write_char(&r, '-') && write_char(&r, '>');
+      at++;
+    } else if (strncmp(at, "...", 3) == 0) {
+      fits = write_dots(&r);
+      at += 2;
+    } else {
+      return false;
+    }
+  }
+  if (fits && !has_result) fits = write_result(&r);
+  *r.at = '\0';
+  return fits;
+}
+
+// ---- inference ----------------------------------------------------------------------
+
 // Reads one term; `rank` (or -1) says how many dimensions it has, which gives the size of
 // "..."; without it, "..." has `dots` of them. Leaves *cursor at ',', '-' or the end.
 static egraph_status read_term(const eg_typing *node, const char **cursor, int64_t rank,

@@ -1,5 +1,4 @@
-// Matrix products: act(op(a) op(b) + bias + z), the ONNX Gemm of unit factors, and
-// einsums that are one product of reshaped operands.
+// Matrix products: act(op(a) op(b) + bias + z), and the ONNX Gemm of unit factors.
 //
 // Everything is brought to the fewest dimensions first: batch dimensions of a that b does
 // not have become rows
@@ -14,7 +13,7 @@
 #include "exec/cpu/invalid_flag.h"
 #include "exec/cpu/omp_runtime.h"
 #include "exec/cpu/panels.h"
-#include "ops/einsum_labels.h"
+#include "exec/cpu/product.h"
 
 enum { OPERAND_A, OPERAND_B, OPERAND_BIAS, OPERAND_Z };
 
@@ -326,76 +325,9 @@ egraph_status eg_cpu_gemm(eg_cpu_builder *builder) {
   return compile(builder, &plan);
 }
 
-// ---- einsum ---------------------------------------------------------------------
-
-static bool has_label(const eg_labels *labels, uint8_t label) {
-  for (uint32_t i = 0; i < labels->rank; i++)
-    if (labels->label[i] == label) return true;
-  return false;
-}
-
-static bool same_labels(const uint8_t *a, const uint8_t *b, uint32_t count) {
-  return count == 0 || memcmp(a, b, count) == 0;
-}
-
-// Splits an operand into the labels that the result has and the summed ones; false unless
-// each of the two stay together.
-static bool split_operand(const eg_einsum *terms, uint32_t operand, bool *sums_first,
-                          eg_labels *kept, eg_labels *summed) {
-  const eg_labels *of = &terms->operands[operand];
-  uint32_t turns = 0;
-  *kept = *summed = (eg_labels){.rank = 0};
-  for (uint32_t i = 0; i < of->rank; i++) {
-    bool keeps = has_label(&terms->result, of->label[i]);
-    bool before = i != 0 && has_label(&terms->result, of->label[i - 1]);
-    eg_labels *to = keeps ? kept : summed;
-    turns += i != 0 && keeps != before;
-    to->label[to->rank++] = of->label[i];
-  }
-  *sums_first = of->rank != 0 && !has_label(&terms->result, of->label[0]);
-  return turns <= 1;
-}
-
-static int64_t size_of(const eg_einsum *terms, const eg_labels *labels) {
-  int64_t size = 1;
-  for (uint32_t i = 0; i < labels->rank; i++)
-    size *= terms->sizes[labels->label[i]];
-  return size;
-}
-
-// True when the result is the kept labels of a, then those of b, and both sum over the
-// same labels in the same order: dimensions that stay together are one.
-static bool is_product(const eg_node_spec *spec, const eg_einsum *terms, product *out) {
-  bool a_first, b_first;
-  eg_labels m, n, k, other;
-  *out = (product){.batch_rank = 0};
-  if (!split_operand(terms, OPERAND_A, &a_first, &m, &k) ||
-      !split_operand(terms, OPERAND_B, &b_first, &n, &other))
-    return false;
-  if (k.rank != other.rank || m.rank + n.rank != terms->result.rank ||
-      !same_labels(k.label, other.label, k.rank) ||
-      !same_labels(m.label, terms->result.label, m.rank) ||
-      !same_labels(n.label, terms->result.label + m.rank, n.rank))
-    return false;
-  *out = (product){.m = size_of(terms, &m),
-                   .n = size_of(terms, &n),
-                   .k = size_of(terms, &k),
-                   .trans_a = a_first,
-                   .trans_b = !b_first};
-  // No broadcast dimension, and something to multiply.
-  return out->m * out->k == eg_type_elements(&spec->inputs[OPERAND_A]) &&
-         out->k * out->n == eg_type_elements(&spec->inputs[OPERAND_B]) &&
-         out->m * out->n * out->k != 0;
-}
-
-egraph_status eg_cpu_einsum(eg_cpu_builder *builder) {
-  const eg_node_spec *spec = builder->spec;
-  eg_labels labels[2];
-  eg_einsum terms = {.operands = labels};
-  matmul_plan plan = {.has_bias = false};
-  if (spec->input_count == 2)
-    EG_TRY(eg_einsum_labels(spec->attrs, spec->inputs, spec->input_count, &terms));
-  if (spec->input_count != 2 || !is_product(spec, &terms, &plan.shape))
-    return EG_FAIL(EGRAPH_E_UNSUPPORTED, "einsum: only matrix products have a kernel");
+egraph_status eg_cpu_add_product(eg_cpu_builder *builder, int64_t m, int64_t n, int64_t k,
+                                 bool a_is_turned, bool b_is_turned) {
+  matmul_plan plan = {
+      .shape = {.m = m, .n = n, .k = k, .trans_a = a_is_turned, .trans_b = b_is_turned}};
   return compile(builder, &plan);
 }

@@ -1,0 +1,193 @@
+// Einsums of two operands that are one batched matrix product (ops/einsum_groups.h).
+//
+// Without batch and packed they are a product as matmul has them, constant matrices in
+// the kernel's format. Others are products of matrices with steps, batches in any order
+// ([b,t,h,d] x [b,s,h,d] gives [b,h,t,s] without a copy). A tensor that is no matrix is
+// packed: operands before the product, the result after it; all of them where oneDNN has
+// no fast kernel for the steps.
+// SPDX-License-Identifier: Apache-2.0
+#include "exec/cpu/families.h"
+#include "exec/cpu/product.h"
+#include "ops/einsum_groups.h"
+
+enum { RESULT = EG_EINSUM_RESULT, A = EG_EINSUM_A, B = EG_EINSUM_B, TENSORS = 3 };
+enum { MAX_DIMS = EGRAPH_MAX_RANK + 2 }; // batch, rows, columns
+
+/// A tensor of the product, rows and columns as it has them.
+typedef struct matrix {
+  uint32_t tensor;
+  const eg_einsum_group *rows, *columns;
+  bool is_packed; // a copy of the tensor is
+  bool is_turned;
+  int64_t step;
+} matrix;
+
+typedef struct einsum_plan {
+  const eg_einsum_nest *nest;
+  const eg_einsum_groups *groups;
+  matrix of[TENSORS]; // result = first second
+  const_dnnl_memory_desc_t desc[TENSORS];
+} einsum_plan;
+
+// ---- packed matrices ----------------------------------------------------------------
+
+static bool lies_packed(const matrix *m) {
+  int64_t along = m->is_turned ? m->rows->size : m->columns->size;
+  int64_t across = m->is_turned ? m->columns->size : m->rows->size;
+  return !m->is_packed && (across == 1 || m->step == along);
+}
+
+static egraph_status add_dense(eg_cpu_builder *builder, const einsum_plan *plan) {
+  const matrix *a = &plan->of[A], *b = &plan->of[B];
+  bool is_dense = plan->groups->batch.count == 0 && a->tensor == A;
+  for (uint32_t t = 0; t < TENSORS; t++)
+    is_dense = is_dense && lies_packed(&plan->of[t]);
+  if (!is_dense) return EG_FAIL(EGRAPH_E_UNSUPPORTED, "einsum: no plain product");
+  return eg_cpu_add_product(builder, a->rows->size, b->columns->size, a->columns->size,
+                            a->is_turned, b->is_turned);
+}
+
+// ---- matrices with steps ------------------------------------------------------------
+
+static matrix matrix_of(const eg_einsum_nest *nest, uint32_t tensor,
+                        const eg_einsum_group *rows, const eg_einsum_group *columns) {
+  matrix m = {.tensor = tensor, .rows = rows, .columns = columns};
+  m.is_packed =
+      !eg_einsum_is_matrix(nest, tensor, rows, columns, &m.step, &m.is_turned) ||
+      (tensor == RESULT && m.is_turned);
+  return m;
+}
+
+/// result = a b: rows of the one, columns of the other.
+static void set_factors(einsum_plan *plan, uint32_t a, const eg_einsum_group *rows,
+                        uint32_t b, const eg_einsum_group *columns) {
+  const eg_einsum_group *summed = &plan->groups->summed;
+  plan->of[RESULT] = matrix_of(plan->nest, RESULT, rows, columns);
+  plan->of[A] = matrix_of(plan->nest, a, rows, summed);
+  plan->of[B] = matrix_of(plan->nest, b, summed, columns);
+}
+
+/// Batch, rows, columns.
+static egraph_status describe(eg_descs *descs, const einsum_plan *plan, const matrix *m,
+                              const_dnnl_memory_desc_t *out) {
+  const eg_einsum_group *batch = &plan->groups->batch;
+  int64_t dims[MAX_DIMS], strides[MAX_DIMS], stride = m->rows->size * m->columns->size;
+  uint32_t rank = batch->count;
+  for (uint32_t d = rank; d-- > 0;) {
+    dims[d] = plan->nest->sizes[batch->labels[d]];
+    strides[d] = m->is_packed ? stride : plan->nest->strides[m->tensor][batch->labels[d]];
+    stride *= dims[d];
+  }
+  dims[rank] = m->rows->size;
+  dims[rank + 1] = m->columns->size;
+  bool is_turned = m->is_turned && !m->is_packed;
+  int64_t step = m->is_packed ? m->columns->size : m->step;
+  // A step over one row or column alone is nowhere used, but read.
+  int64_t along = is_turned ? m->rows->size : m->columns->size;
+  if (step < along) step = along;
+  strides[rank] = is_turned ? 1 : step;
+  strides[rank + 1] = is_turned ? step : 1;
+  return eg_dnnl_desc_strided(descs, rank + 2, dims, strides, out);
+}
+
+static egraph_status create(eg_cpu_builder *builder, einsum_plan *plan,
+                            dnnl_primitive_desc_t *out) {
+  for (uint32_t t = 0; t < TENSORS; t++)
+    EG_TRY(describe(&builder->descs, plan, &plan->of[t], &plan->desc[t]));
+  dnnl_status_t made = dnnl_matmul_primitive_desc_create(
+      out, builder->engine, plan->desc[A], plan->desc[B], NULL, plan->desc[RESULT],
+      builder->plain);
+  return eg_dnnl_own(&builder->descs, made, *out, "einsum");
+}
+
+static egraph_status create_fast(eg_cpu_builder *builder, einsum_plan *plan,
+                                 dnnl_primitive_desc_t *out) {
+  egraph_status status = create(builder, plan, out);
+  if (status == EGRAPH_OK && !eg_cpu_is_slow(*out)) return EGRAPH_OK;
+  if (status != EGRAPH_OK && status != EGRAPH_E_UNSUPPORTED) return status;
+  for (uint32_t t = 0; t < TENSORS; t++)
+    plan->of[t].is_packed = true;
+  return create(builder, plan, out);
+}
+
+/// A tensor by its labels, as it lies and packed.
+static egraph_status describe_packing(eg_descs *descs, const einsum_plan *plan,
+                                      const matrix *m, const_dnnl_memory_desc_t *lying,
+                                      const_dnnl_memory_desc_t *packed) {
+  uint32_t labels[EG_MAX_LABELS];
+  int64_t dims[EGRAPH_MAX_RANK] = {1}, strides[EG_MAX_LABELS] = {1};
+  int64_t own[EGRAPH_MAX_RANK] = {1};
+  uint32_t count =
+      eg_einsum_packed(plan->nest, plan->groups, m->rows, m->columns, labels, strides);
+  for (uint32_t i = 0; i < count; i++) {
+    dims[i] = plan->nest->sizes[labels[i]];
+    own[i] = plan->nest->strides[m->tensor][labels[i]];
+  }
+  if (count == 0) count = 1;
+  EG_TRY(eg_dnnl_desc_strided(descs, count, dims, own, lying));
+  return eg_dnnl_desc_strided(descs, count, dims, strides, packed);
+}
+
+static egraph_status read_matrix(eg_cpu_builder *builder, const einsum_plan *plan,
+                                 const matrix *m, eg_place *out) {
+  const_dnnl_memory_desc_t lying, packed;
+  *out = eg_cpu_read(builder, m->tensor - A);
+  if (!m->is_packed) return EGRAPH_OK;
+  EG_TRY(describe_packing(&builder->descs, plan, m, &lying, &packed));
+  return eg_cpu_read_as(builder, m->tensor - A, lying, packed, out);
+}
+
+static egraph_status add_strided(eg_cpu_builder *builder, einsum_plan *plan) {
+  static const int arguments[] = {DNNL_ARG_DST, DNNL_ARG_SRC, DNNL_ARG_WEIGHTS};
+  const matrix *result = &plan->of[RESULT];
+  dnnl_primitive_desc_t primitive;
+  eg_stage_arg args[TENSORS];
+  eg_place places[TENSORS] = {eg_place_result(0)};
+  EG_TRY(create_fast(builder, plan, &primitive));
+  EG_TRY(read_matrix(builder, plan, &plan->of[A], &places[A]));
+  EG_TRY(read_matrix(builder, plan, &plan->of[B], &places[B]));
+  if (result->is_packed)
+    places[RESULT] =
+        eg_cpu_scratch(builder, (size_t)eg_type_bytes(&builder->spec->results[0]));
+  for (uint32_t t = 0; t < TENSORS; t++)
+    args[t] = (eg_stage_arg){arguments[t], places[t], plan->desc[t]};
+  EG_TRY(eg_cpu_name(builder, primitive));
+  EG_TRY(eg_cpu_add_primitive(builder, &builder->run, primitive, args, TENSORS));
+  if (!result->is_packed) return EGRAPH_OK;
+  const_dnnl_memory_desc_t lying, packed;
+  EG_TRY(describe_packing(&builder->descs, plan, result, &lying, &packed));
+  return eg_cpu_add_reorder(builder, &builder->run, places[RESULT], packed,
+                            eg_place_result(0), lying);
+}
+
+// ---- the family ---------------------------------------------------------------------
+
+static egraph_status check_operands(const eg_node_spec *spec) {
+  bool has_elements = true;
+  for (uint32_t i = 0; i < spec->input_count; i++) {
+    has_elements = has_elements && eg_type_elements(&spec->inputs[i]) != 0;
+    if (spec->inputs[i].dtype != EGRAPH_FLOAT32)
+      return EG_FAIL(EGRAPH_E_UNSUPPORTED, "einsum: oneDNN kernels here take float32");
+  }
+  if (!has_elements) return EG_FAIL(EGRAPH_E_UNSUPPORTED, "einsum: nothing to multiply");
+  return EGRAPH_OK;
+}
+
+egraph_status eg_cpu_einsum(eg_cpu_builder *builder) {
+  const eg_node_spec *spec = builder->spec;
+  eg_einsum_nest nest;
+  eg_einsum_groups groups;
+  EG_TRY(check_operands(spec));
+  EG_TRY(eg_einsum_nest_of(spec->attrs, spec->inputs, spec->input_count,
+                           &spec->results[0], &nest));
+  if (!eg_einsum_group_labels(&nest, &groups))
+    return EG_FAIL(EGRAPH_E_UNSUPPORTED, "einsum: only matrix products have a kernel");
+  if (groups.rows.size * groups.columns.size * groups.summed.size == 1)
+    return EG_FAIL(EGRAPH_E_UNSUPPORTED, "einsum: a product of elements");
+  einsum_plan plan = {.nest = &nest, .groups = &groups};
+  set_factors(&plan, A, &groups.rows, B, &groups.columns);
+  // A turned result is a row-major one of bT aT.
+  if (plan.of[RESULT].is_turned) set_factors(&plan, B, &groups.columns, A, &groups.rows);
+  egraph_status status = add_dense(builder, &plan);
+  return status == EGRAPH_E_UNSUPPORTED ? add_strided(builder, &plan) : status;
+}

@@ -1,0 +1,56 @@
+// An einsum as a loop nest, and its labels in groups, where it is one batched matrix
+// product. Every label has a stride per tensor, 0 where it does not stand: diagonals and
+// broadcast dimensions need no case of their own. What two operands give is a product
+// where every label is in one of four groups:
+//
+//   stands in     result, a, b     result, a     result, b     a, b
+//   is            batch            row           column        summed
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_OPS_EINSUM_GROUPS_H
+#define EG_OPS_EINSUM_GROUPS_H
+
+#include "ops/build.h"
+
+/// Tensors of a nest: the result, then the operands, three at most.
+enum { EG_EINSUM_RESULT, EG_EINSUM_A, EG_EINSUM_B, EG_EINSUM_TENSORS = 4 };
+
+typedef struct eg_einsum_nest {
+  uint32_t labels, tensors;
+  int64_t sizes[EG_MAX_LABELS];
+  int64_t strides[EG_EINSUM_TENSORS][EG_MAX_LABELS];
+  bool is_result[EG_MAX_LABELS];
+  bool has_diagonal;
+} eg_einsum_nest;
+
+/// Labels of one group, outermost first.
+typedef struct eg_einsum_group {
+  uint32_t count;
+  uint32_t labels[EG_MAX_LABELS];
+  int64_t size;
+} eg_einsum_group;
+
+typedef struct eg_einsum_groups {
+  eg_einsum_group batch, rows, columns, summed;
+} eg_einsum_groups;
+
+/// The nest of a node that inference accepted, in plain memory. Fails with
+/// EGRAPH_E_UNSUPPORTED where it has more operands than a nest.
+egraph_status eg_einsum_nest_of(const eg_attrs *attrs, const eg_type *inputs,
+                                uint32_t count, const eg_type *result,
+                                eg_einsum_nest *out);
+/// Labels of size 1 are in no group. Rows, columns and batch are in the order of the
+/// result, summed labels in that of a. False unless it is a product of two operands.
+bool eg_einsum_group_labels(const eg_einsum_nest *nest, eg_einsum_groups *out);
+/// Whether a tensor is a batch of matrices with these rows and columns, of which one lies
+/// together, and how they are stored: the step from row to row or, where it is turned,
+/// from column to column.
+bool eg_einsum_is_matrix(const eg_einsum_nest *nest, uint32_t tensor,
+                         const eg_einsum_group *rows, const eg_einsum_group *columns,
+                         int64_t *out_step, bool *out_is_turned);
+/// Labels of a tensor in the order batch, rows, columns, and their strides when it is
+/// packed so. Returns how many there are.
+uint32_t eg_einsum_packed(const eg_einsum_nest *nest, const eg_einsum_groups *groups,
+                          const eg_einsum_group *rows, const eg_einsum_group *columns,
+                          uint32_t *out_labels, int64_t *out_strides);
+
+#endif
