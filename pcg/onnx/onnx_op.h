@@ -75,6 +75,7 @@ egraph_status eg_onnx_import_non_zero(const eg_onnx_call *call);
 egraph_status eg_onnx_import_unique(const eg_onnx_call *call);
 egraph_status eg_onnx_import_affine_grid(const eg_onnx_call *call);
 egraph_status eg_onnx_import_window(const eg_onnx_call *call);
+egraph_status eg_onnx_import_einsum(const eg_onnx_call *call);
 egraph_status eg_onnx_import_dft(const eg_onnx_call *call);
 egraph_status eg_onnx_import_quantize(const eg_onnx_call *call);
 egraph_status eg_onnx_import_dequantize(const eg_onnx_call *call);

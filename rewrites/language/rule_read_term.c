@@ -64,13 +64,21 @@ static bool is_literal(const eg_sexpr *expr) {
   return true;
 }
 
+/// As graphs have it, too: indices have other names there.
+static egraph_status read_equation(eg_rule_reader *reader, eg_attr *inout) {
+  char text[EG_EINSUM_TEXT];
+  EG_TRY(eg_einsum_check(inout->text));
+  if (!eg_einsum_canonical(inout->text, text)) return EGRAPH_OK;
+  return eg_arena_string(reader->arena, text, strlen(text), &inout->text);
+}
+
 static egraph_status read_literal(eg_rule_reader *reader, const eg_sexpr *expr, eg_op op,
                                   uint16_t attr, eg_attr *out) {
   eg_text_clear(&reader->scratch);
   EG_TRY(eg_sexpr_print(&reader->scratch, expr));
   egraph_status status =
       eg_attr_parse(reader->arena, op, attr, eg_text_of(&reader->scratch), out);
-  if (status == EGRAPH_OK && op == EG_OP_EINSUM) status = eg_einsum_check(out->text);
+  if (status == EGRAPH_OK && op == EG_OP_EINSUM) status = read_equation(reader, out);
   if (status != EGRAPH_E_PARSE) return status;
   return eg_fail_context(status, "%s:%u:%u", reader->file, expr->line, expr->column);
 }

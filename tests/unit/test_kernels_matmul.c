@@ -1,5 +1,6 @@
 // matmul, gemm and einsum against a naive triple loop and hand-computed values.
 // SPDX-License-Identifier: Apache-2.0
+#include "ops/einsum_labels.h"
 #include "tests/unit/kernel_box.h"
 
 #define BOX kernel_box *box = *state
@@ -162,6 +163,35 @@ static void einsum_equations(void **state) {
   EXPECT("float32[1,1]", 11);
 }
 
+/// Indices are renamed in the order in which they appear, and the result is written down.
+static void equations_that_differ_in_names_have_one_text(void **state) {
+  (void)state;
+  static const char *const texts[][2] = {
+      {"ij,jk->ik", "ab,bc->ac"},
+      {" b h i d , b h j d -> b h i j ", "abcd,abed->abce"},
+      {"ba,cb", "ab,ca->bc"}, // the result is in the order of the alphabet: a c
+      {"Zz,za->aZ", "ab,bc->ca"},
+      {"...j,j -> ...", "...a,a->..."},
+      {"ii", "aa->"},
+      {"i...,i", "a...,a->..."},
+      {",->", ",->"},
+      {"", "->"}};
+  static const char *const malformed[] = {"i-j", "ij->i->j", "i,j->i,j",
+                                          "i..", "i1",       "i>j"};
+  char text[EG_EINSUM_TEXT], again[EG_EINSUM_TEXT], longest[2 * EG_EINSUM_TEXT];
+  for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+    assert_true(eg_einsum_canonical(texts[i][0], text));
+    assert_string_equal(text, texts[i][1]);
+    assert_true(eg_einsum_canonical(text, again));
+    assert_string_equal(again, text);
+  }
+  for (size_t i = 0; i < sizeof malformed / sizeof *malformed; i++)
+    assert_false(eg_einsum_canonical(malformed[i], text));
+  memset(longest, 'i', sizeof longest - 1);
+  longest[sizeof longest - 1] = '\0';
+  assert_false(eg_einsum_canonical(longest, text));
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, box_setup, box_teardown)
 
 int main(void) {
@@ -172,6 +202,7 @@ int main(void) {
       TEST(products_match_a_triple_loop),
       TEST(addends_broadcast_over_batches),
       TEST(einsum_equations),
+      TEST(equations_that_differ_in_names_have_one_text),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -121,6 +121,32 @@ static void integer_ranges_do_not_overflow(void **state) {
   kit_expect(&kit, "(weight y \"int64[2]\" [9223372036854775806 -2])\n(output y)\n");
 }
 
+/// Indices are called by the order in which they appear; what two operands leave comes
+/// first where it has the fewest dimensions.
+static void einsums_of_many_operands_are_products_of_pairs(void **state) {
+  (void)state;
+  onnx_kit kit;
+  Onnx__NodeProto *node = one_node(&kit, 12, "Einsum", "float32[2,3]", "x,v,w");
+  kit_input(&kit, "v", "float32[4,5]");
+  kit_input(&kit, "w", "float32[3,4]");
+  kit_string(&kit, node, "equation", "q k, n m, k n");
+  kit_expect(&kit, "(input x \"float32[2,3]\")\n(input v \"float32[4,5]\")\n"
+                   "(input w \"float32[3,4]\")\n"
+                   "(let y.1 (einsum :equation \"ab,bc->ac\" x w))\n"
+                   "(let y (einsum :equation \"ab,bc->ca\" y.1 v))\n(output y)\n");
+  node = one_node(&kit, 12, "Einsum", "float32[2,3]", "x,x,x");
+  kit_string(&kit, node, "equation", "...i,...i,...i->...");
+  kit_expect(&kit, "(input x \"float32[2,3]\")\n"
+                   "(let y (einsum :equation \"...a,...a,...a->...\" x x x))\n"
+                   "(output y)\n");
+  node = one_node(&kit, 12, "Einsum", "float32[2,3]", "x,x,x");
+  kit_string(&kit, node, "equation", "ij,ij->ij");
+  kit_refuse(&kit, EGRAPH_E_PARSE, "equation 'ij,ij->ij' is malformed");
+  node = one_node(&kit, 12, "Einsum", "float32[2,3]", "x,x,x");
+  kit_string(&kit, node, "equation", "ij,jk,kl->il");
+  kit_refuse(&kit, EGRAPH_E_PARSE, "einsum");
+}
+
 static void expect_opaque(onnx_kit *kit) {
   eg_graph *graph;
   assert_ok(kit_import(kit, NULL, &graph));
@@ -175,6 +201,7 @@ int main(void) {
       cmocka_unit_test(compositions_keep_the_name_of_the_result),
       cmocka_unit_test(the_largest_of_a_vector_has_a_place_in_a_row),
       cmocka_unit_test(known_operands_give_constants),
+      cmocka_unit_test(einsums_of_many_operands_are_products_of_pairs),
       cmocka_unit_test(integer_ranges_do_not_overflow),
       cmocka_unit_test(nodes_whose_sizes_are_not_known_are_kept),
       cmocka_unit_test(what_makes_no_sense_is_refused),
