@@ -97,6 +97,68 @@ static bool eval_swap_last(eg_rule_env *env, const eg_rule_value *args, uint32_t
   return args[0].i >= 2 && eg_rule_eval_perm_swap(env, three, 3, out);
 }
 
+/// A matrix of all rows of a shape.
+static bool eval_all_rows(eg_rule_env *env, const eg_rule_value *args, uint32_t count,
+                          eg_rule_value *out) {
+  (void)count;
+  eg_rule_value rows = args[0], size[2];
+  if (rows.ints.len == 0) return false;
+  rows.ints.len--;
+  size[1] = eg_rule_int(args[0].ints.data[rows.ints.len]);
+  return eg_rule_eval_product(env, &rows, 1, &size[0]) &&
+         eg_rule_eval_list(env, size, 2, out);
+}
+
+static bool eval_last(eg_rule_env *env, const eg_rule_value *args, uint32_t count,
+                      eg_rule_value *out) {
+  (void)count;
+  return CALL2(at, args[0], eg_rule_int(-1));
+}
+static bool eval_set_last(eg_rule_env *env, const eg_rule_value *args, uint32_t count,
+                          eg_rule_value *out) {
+  (void)count;
+  const eg_rule_value three[] = {args[0], eg_rule_int(-1), args[1]};
+  return eg_rule_eval_set_at(env, three, 3, out);
+}
+
+/// One element of a list, more or less.
+static bool eval_moved_element(eg_rule_env *env, const eg_rule_value *args,
+                               eg_rule_evaluator *by, eg_rule_value *out) {
+  eg_rule_value pair[2] = {args[0], args[2]}, three[3] = {args[0], args[1], args[2]};
+  return eg_rule_eval_at(env, args, 2, &pair[0]) && by(env, pair, 2, &three[2]) &&
+         eg_rule_eval_set_at(env, three, 3, out);
+}
+static bool eval_raised(eg_rule_env *env, const eg_rule_value *args, uint32_t count,
+                        eg_rule_value *out) {
+  (void)count;
+  return eval_moved_element(env, args, eg_rule_eval_add, out);
+}
+static bool eval_lowered(eg_rule_env *env, const eg_rule_value *args, uint32_t count,
+                         eg_rule_value *out) {
+  (void)count;
+  return eval_moved_element(env, args, eg_rule_eval_sub, out);
+}
+
+/// The shape of numbers for each channel, of so many dimensions: of the result, and of
+/// the image, of a convolution.
+static bool eval_of_results(eg_rule_env *env, const eg_rule_value *args, uint32_t count,
+                            eg_rule_value *out) {
+  (void)count;
+  const eg_rule_value ones[] = {eg_rule_int(1), eg_rule_int(args[1].i - 1)};
+  eg_rule_value first, rest;
+  return args[1].i >= 1 && eg_rule_eval_list(env, args, 1, &first) &&
+         eg_rule_eval_repeat(env, ones, 2, &rest) && CALL2(append, first, rest);
+}
+static bool eval_of_images(eg_rule_env *env, const eg_rule_value *args, uint32_t count,
+                           eg_rule_value *out) {
+  (void)count;
+  const eg_rule_value two[] = {eg_rule_int(1), args[0]};
+  const eg_rule_value ones[] = {eg_rule_int(1), eg_rule_int(args[1].i - 2)};
+  eg_rule_value first, rest;
+  return args[1].i >= 2 && eg_rule_eval_list(env, two, 2, &first) &&
+         eg_rule_eval_repeat(env, ones, 2, &rest) && CALL2(append, first, rest);
+}
+
 static bool eval_inverse(eg_rule_env *env, const eg_rule_value *args, uint32_t count,
                          eg_rule_value *out) {
   (void)count;
@@ -135,6 +197,11 @@ static const trial_row TRIED[] = {
     FORM("(perm-compose (perm-swap (len $a) (- (len $a) 2) (- (len $a) 1)) $a)", "l",
          eval_swapped_last),
     FORM("(perm-swap $a (- $a 2) (- $a 1))", "i", eval_swap_last),
+    FORM("[(product (take $a (- (len $a) 1))) (at $a -1)]", "l", eval_all_rows),
+    FORM("(at $a -1)", "l", eval_last),
+    FORM("(set-at $a -1 $b)", "li", eval_set_last),
+    FORM("(append [$a] (repeat 1 (- $b 1)))", "ii", eval_of_results),
+    FORM("(append [1 $a] (repeat 1 (- $b 2)))", "ii", eval_of_images),
     FORM("(/ 1.0 $a)", "f", eval_inverse),
     FORM("(- $a)", "f", eval_opposite),
     {EG_RULE_FN_PERM_APPLY, "ll", eg_rule_eval_perm_apply, true, NULL},
@@ -166,6 +233,8 @@ static const trial_row TRIED[] = {
     {EG_RULE_FN_SUB, "ff", eg_rule_eval_sub, false, NULL},
     {EG_RULE_FN_MAX, "ff", eg_rule_eval_max, true, NULL},
     {EG_RULE_FN_MIN, "ff", eg_rule_eval_min, true, NULL},
+    FORM("(set-at $a $b (+ (at $a $b) $c))", "lii", eval_raised),
+    FORM("(set-at $a $b (- (at $a $b) $c))", "lii", eval_lowered),
 };
 
 /// An atom, or a row of the table on other nodes.

@@ -411,6 +411,12 @@ static egraph_status find_guard(inference *n, const eg_rule *rule, bool *out_fou
   return status;
 }
 
+static uint32_t left_size(const inference *n) {
+  eg_space_term left;
+  (void)eg_term_space_decode(n->draft->space, n->draft->left, &left);
+  return left.size;
+}
+
 /// A rule under conditions on values of attributes alone holds wherever these are so; of
 /// others the instance tells nothing (shapes may fit it by chance).
 static eg_guard guard_of(const char *conditions) {
@@ -424,12 +430,14 @@ static eg_guard guard_of(const char *conditions) {
 static egraph_status accept_guarded(inference *n, bool *out_done) {
   eg_rules *rules;
   bool is_read;
+  n->lift.named = (1u << left_size(n)) - 1; // conditions may speak of results, too
   EG_TRY(eg_judge_read(n->draft, &rules, &is_read));
   egraph_status status = EGRAPH_OK;
   n->lift.conditions = "";
   if (is_read) status = find_guard(n, eg_rules_at(rules, 0), out_done);
   eg_rules_destroy(rules);
   EG_TRY(status);
+  name_operators(n);
   if (!*out_done) return EGRAPH_OK;
   n->draft->guard = guard_of(n->lift.conditions);
   EG_TRY(eg_judge_accepts(n->options, n->draft, out_done));

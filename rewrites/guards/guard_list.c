@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-// Letters: t tensor, i whole number, l list, f number.
+// Letters: t tensor, r result of an operator, i whole number, l list, f number.
 static const char *const of_one[][2] = {
     {"t", "(> (elements $a) 0)"},
     {"t", "(is-float $a)"},
@@ -39,6 +39,9 @@ static const char *const of_one[][2] = {
     {"t", "(odd (dim $a 2))"},
     {"t", "(odd (dim $a -1))"},
     {"t", "(all-odd (drop (shape $a) 2))"},
+    {"t", "(all-equal (drop (shape $a) 2) 1)"},
+    {"t", "(= (elements $a) (dim $a -1))"},
+    {"t", "(= (elements $a) (dim $a 0))"},
     {"i", "(>= $a 0)"},
     {"i", "(> $a 0)"},
     {"i", "(< $a 0)"},
@@ -60,6 +63,12 @@ static const char *const of_one[][2] = {
     {"l", "(= $a (perm-swap (len $a) (- (len $a) 2) (- (len $a) 1)))"},
     {"l", "(= (perm-inverse $a) $a)"},
     {"l", "(= (take $a 2) (drop $a 2))"},
+    {"l", "(= (at $a -1) 0)"},
+    {"l", "(= (at $a -1) 1)"},
+    {"l", "(all-equal (take $a (- (len $a) 1)) 0)"},
+    {"l", "(all-equal (take $a (- (len $a) 1)) 1)"},
+    {"l", "(and (all-equal (take $a 2) 0) (all-equal (take (drop $a (/ (len $a) 2)) 2) "
+          "0))"}, // pads of an image
     {"f", "(>= $a 0.0)"},
     {"f", "(> $a 0.0)"},
     {"f", "(<= $a 0.0)"},
@@ -83,6 +92,20 @@ static const char *const of_two[][2] = {
     {"tt", "(= (dim $a 0) (dim $b 1))"},
     {"tt", "(= (dim $a -1) (dim $b -1))"},
     {"tt", "(= (dim $a -2) (dim $b -2))"},
+    {"tt", "(= (dim $a -1) (dim $b -2))"},
+    {"tt", "(= (dim $a -2) (dim $b -1))"},
+    {"tt", "(= (dim $a -1) (dim $b 0))"},
+    {"tt", "(= (dim $a 0) (dim $b -1))"},
+    {"tt", "(= (elements $a) (dim $b 0))"},
+    {"tt", "(= (dim $a 0) (elements $b))"},
+    {"tt", "(= (elements $a) (dim $b 1))"},
+    {"tt", "(= (dim $a 1) (elements $b))"},
+    {"tt", "(<= (elements $a) (dim $b -1))"},
+    {"tt", "(>= (dim $a -1) (elements $b))"},
+    {"tt", "(= (elements $a) (dim $a (- 1 (rank $b))))"}, // a number for each channel
+    {"tt", "(= (elements $b) (dim $b (- 1 (rank $a))))"},
+    {"tt", "(= (take (shape $a) (- (rank $a) 1)) (take (shape $b) (- (rank $b) 1)))"},
+    {"tt", "(= (drop (shape $a) 1) (drop (shape $b) 1))"},
     {"tt", "(= (drop (shape $a) 2) (drop (shape $b) 2))"},
     {"tt", "(divides (dim $a 0) (dim $b 0))"},
     {"tt", "(divides (dim $b 0) (dim $a 0))"},
@@ -90,8 +113,16 @@ static const char *const of_two[][2] = {
     {"tt", "(divides (dim $b 1) (dim $a 1))"},
     {"tt", "(= (dim $a 1) (* 2 (dim $b 1)))"},
     {"tt", "(= (* 2 (dim $a 1)) (dim $b 1))"},
+    {"tr", "(broadcasts-to $a $b)"},
+    {"tr", "(same-shape $a $b)"},
+    {"tr", "(= (dim $a -1) (dim $b -1))"},
+    {"rl", "(= (take $b (- (len $b) 1)) (take (shape $a) (- (len $b) 1)))"},
     {"ti", "(>= (axis $a $b) 1)"},
     {"ti", "(>= (axis $a $b) 2)"},
+    {"ti", "(< (axis $a $b) 2)"},
+    {"ti", "(= (axis $a $b) 0)"},
+    {"ti", "(= (axis $a $b) 1)"},
+    {"ti", "(< (axis $a $b) (- (rank $a) 2))"},
     {"ti", "(= (axis $a $b) (- (rank $a) 1))"},
     {"ti", "(!= (axis $a $b) (- (rank $a) 1))"},
     {"ti", "(= (dim $a $b) 1)"},
@@ -103,6 +134,12 @@ static const char *const of_two[][2] = {
     {"tl", "(= $b (drop (shape $a) 2))"},
     {"tl", "(= $b (shape $a))"},
     {"tl", "(= (len $b) (rank $a))"},
+    {"tl", "(= $b [(- (rank $a) 1)])"},
+    {"tl", "(= $b (range 2 (rank $a)))"},
+    {"tl", "(= (at $b -1) (dim $a -1))"},
+    {"tl", "(= (at $b -1) (dim $a -2))"},
+    {"tl", "(= (take $b (- (len $b) 1)) (take (shape $a) (- (len $b) 1)))"},
+    {"tf", "(splat-is $a (/ 1.0 $b))"},
     {"td", "(= $b (dtype $a))"},
     {"ii", "(= $a $b)"},
     {"ii", "(!= $a $b)"},
@@ -116,6 +153,8 @@ static const char *const of_two[][2] = {
     {"ll", "(perm-identity (perm-compose $a $b))"},
     {"ll", "(= (len $a) (len $b))"},
     {"ll", "(= (append $a $a) $b)"},
+    {"ll", "(= $a (take $b (len $a)))"},
+    {"ll", "(= (take $a (len $b)) $b)"},
     {"ff", "(= $a $b)"},
     {"ff", "(<= $a $b)"},
     {"ff", "(<= $b $a)"},
@@ -129,6 +168,16 @@ static const char *const of_axes[] = {"(= (dim $x $a) (dim $b $a))",
 static const char *const of_two_axes[] = {"(= (axis $x $a) (axis $x $b))",
                                           "(!= (axis $x $a) (axis $x $b))"};
 
+/// By the kinds of $a, $b and $x.
+static const char *const of_three[][2] = {
+    {"lit", "(= $a [(axis $x $b)])"},
+    {"llt", "(= $a (+ $b (shape $x)))"},
+    {"llt", "(= $a (perm-apply $b (shape $x)))"},
+    {"ltt", "(splat-is $b (/ 1.0 (float (dim $x (at $a 0)))))"},
+    {"itt", "(< (+ (rank $b) (axis $x $a)) (rank $x))"},
+    {"rtt", "(= (shape $a) (broadcast-shape $b $x))"},
+};
+
 enum { MAX_GUARDS = 2000, GUARD_BYTES = 256 };
 
 typedef struct lister {
@@ -138,6 +187,7 @@ typedef struct lister {
 } lister;
 
 static char letter_of(const eg_rule_var *var) {
+  if (var->origin == EG_RULE_VAR_AS) return 'r';
   if (var->origin != EG_RULE_VAR_MATCHED) return '\0';
   switch (var->kind) {
   case EG_RULE_TENSOR: return 't';
@@ -237,6 +287,20 @@ static egraph_status add_of_two_axes(lister *l, uint32_t a, uint32_t b) {
   return EGRAPH_OK;
 }
 
+static egraph_status add_of_three(lister *l, uint32_t a, uint32_t b) {
+  const eg_rule_var *vars = l->rule->vars;
+  for (size_t i = 0; i < sizeof of_three / sizeof *of_three; i++) {
+    const char *letters = of_three[i][0];
+    if (letters[0] != letter_of(&vars[a]) || letters[1] != letter_of(&vars[b])) continue;
+    for (uint32_t x = 0; x < l->rule->var_count; x++) {
+      const char *names[3] = {vars[a].name, vars[b].name, vars[x].name};
+      if (x != a && x != b && letters[2] == letter_of(&vars[x]))
+        EG_TRY(add(l, of_three[i][1], names));
+    }
+  }
+  return EGRAPH_OK;
+}
+
 egraph_status eg_guard_list(const eg_rule *rule, eg_arena *arena, eg_guard_texts *out) {
   lister l = {.rule = rule, .arena = arena, .out = out};
   for (uint32_t a = 0; a < rule->var_count; a++)
@@ -249,5 +313,8 @@ egraph_status eg_guard_list(const eg_rule *rule, eg_arena *arena, eg_guard_texts
   for (uint32_t a = 0; a < rule->var_count; a++)
     for (uint32_t b = a + 1; b < rule->var_count; b++)
       EG_TRY(add_of_two_axes(&l, a, b));
+  for (uint32_t a = 0; a < rule->var_count; a++)
+    for (uint32_t b = 0; b < rule->var_count; b++)
+      if (a != b) EG_TRY(add_of_three(&l, a, b));
   return EGRAPH_OK;
 }

@@ -15,7 +15,7 @@
 
 // INSTANCES of each kind are kept in mind. FEW conditions are tried in pairs and threes,
 // TRIALS guards verified with SEEDS seeds each.
-enum { INSTANCES = 4096, WORDS = INSTANCES / 64, FEW = 48, TRIALS = 12, SEEDS = 3 };
+enum { INSTANCES = 4096, WORDS = INSTANCES / 64, FEW = 48, TRIALS = 16, SEEDS = 3 };
 // Conditions of a guard; of as many as SET_PARTS all sets are tried.
 enum { MAX_PARTS = 6, SET_PARTS = 3 };
 
@@ -214,10 +214,13 @@ static uint32_t count_kept(const search *s, const guard *g, int holds) {
   return count;
 }
 
+/// A condition more is worth while where the guard keeps more instances with it.
+static double worth_of(const guard *g) { return (double)g->keeps / (8 + g->part_count); }
+
 /// Keeps the best ones in order; of equal ones the first.
 static void offer(guard *best, uint32_t *inout_count, guard found) {
   uint32_t at = *inout_count;
-  while (at > 0 && best[at - 1].keeps < found.keeps)
+  while (at > 0 && worth_of(&best[at - 1]) < worth_of(&found))
     at--;
   if (at == TRIALS || found.keeps == 0) return;
   if (*inout_count < TRIALS) ++*inout_count;
@@ -278,10 +281,11 @@ static void offer_sets(const search *s, const uint32_t *few, uint32_t few_count,
   }
 }
 
-static uint32_t choose_sets(const search *s, uint32_t size, guard *best) {
-  uint32_t few[FEW], count = 0, found = choose_few(s, few);
-  offer_sets(s, few, found, 0, size, (guard){.part_count = 0}, best, &count);
-  return count;
+/// Adds the best ones of two or three conditions.
+static void choose_sets(const search *s, guard *best, uint32_t *inout_count) {
+  uint32_t few[FEW], found = choose_few(s, few);
+  for (uint32_t size = 2; size <= SET_PARTS; size++)
+    offer_sets(s, few, found, 0, size, (guard){.part_count = 0}, best, inout_count);
 }
 
 static egraph_status print_guard(const search *s, const guard *g, eg_text *out) {
@@ -447,13 +451,10 @@ static egraph_status find_guard(search *s, uint32_t share, eg_text *text, eg_tex
   guard best[TRIALS];
   const guard *found;
   EG_TRY(draw(s, NULL));
-  EG_TRY(
-      confirm(s, best, drop_narrow(s, best, choose_single(s, 0, best), share), &found));
-  for (uint32_t size = 2; size <= SET_PARTS && found == NULL; size++)
-    EG_TRY(confirm(s, best, drop_narrow(s, best, choose_sets(s, size, best), share),
-                   &found));
+  uint32_t count = choose_single(s, 0, best);
+  choose_sets(s, best, &count);
+  EG_TRY(confirm(s, best, drop_narrow(s, best, count, share), &found));
   if (found == NULL && s->how != NULL) {
-    uint32_t count;
     EG_TRY(choose_one_by_one(s, best, &count));
     EG_TRY(confirm(s, best, drop_narrow(s, best, count, share), &found));
   }

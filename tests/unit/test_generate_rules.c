@@ -160,8 +160,8 @@ static void attributes_are_computed_and_conditions_found(void **state) {
   egraph_string_free(NULL, text);
 }
 
-/// Three conditions at once, an element type, and a default that two operators share.
-static void conditions_come_in_threes(void **state) {
+/// Several conditions at once, an element type, and a default that two operators share.
+static void conditions_come_together(void **state) {
   (void)state;
   write_file(FAMILY_FILE,
              "(egraph-families 1) (family parts (about \"of a test\")"
@@ -172,8 +172,8 @@ static void conditions_come_in_threes(void **state) {
   egraph_generate_options options = tiny();
   egraph_generate_report report;
   char *text = generate(&options, &report);
-  assert_has(text, "(lhs (slice :starts ?v1 :ends ?v2 :steps ?v3 ?x1))\n  (rhs ?x1)\n"
-                   "  (when (all-equal ?v1 0) (= ?v2 (shape ?x1)) (all-equal ?v3 1))");
+  assert_has(text, "(lhs (as ?t1 (slice :starts ?v1 :ends ?v2 :steps ?v3 ?x1)))\n  (rhs "
+                   "?x1)\n  (when (same-shape ?x1 ?t1) (all-equal ?v1 0)");
   assert_has(text, "(lhs (cast :to ?v1 ?x1))\n  (rhs ?x1)\n  (when (= ?v1 (dtype ?x1)))");
   assert_has(text, "(lhs (pad :pads ?v1 :value ?v3 (pad :pads ?v4 :value ?v3 ?x1)))\n"
                    "  (rhs (pad :pads (+ ?v1 ?v4) :value ?v3 ?x1))");
@@ -600,7 +600,7 @@ int main(void) {
       cmocka_unit_test(constants_are_conditions_and_fills),
       cmocka_unit_test(defaults_of_attributes_are_lifted),
       cmocka_unit_test(attributes_are_computed_and_conditions_found),
-      cmocka_unit_test(conditions_come_in_threes),
+      cmocka_unit_test(conditions_come_together),
       cmocka_unit_test(candidates_that_do_not_fit_are_given_up),
       cmocka_unit_test(parts_of_numbers_are_leaks),
       cmocka_unit_test(constants_that_are_made_are_moved),

@@ -57,7 +57,12 @@ static void guards_are_found(void **state) {
        "(= (dim ?y -2) (dim ?z -2))"},
       {RULE("fast", "(concat :axis ?i (softmax :axis ?a ?x) (softmax :axis ?a ?y))",
             "(softmax :axis ?a (concat :axis ?i ?x ?y))", ""),
-       "(!= (axis ?x ?i) (axis ?x ?a))"}};
+       "(!= (axis ?x ?i) (axis ?x ?a))"},
+      {RULE("exact", "(as ?r (mul ?x (expand :shape ?s ?y)))", "(mul ?x ?y)", ""),
+       "(= (shape ?r) (broadcast-shape ?x ?y))"},
+      {RULE("exact", "(reduce-mean :axes ?a :keepdims ?k ?x)", "(global-average-pool ?x)",
+            "(when (>= (rank ?x) 4) (is-float ?x) (= ?k 1))"),
+       "(= ?a (range 2 (rank ?x)))"}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     finding found = look_at(cases[i].rule);
     assert_int_equal(found.outcome, EG_GUARD_HOLDS_IF);
