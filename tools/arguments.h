@@ -5,7 +5,7 @@
 
 #include "tools/flags.h"
 
-enum { MAX_POSITIONAL = 64 };
+enum { MAX_POSITIONAL = 256 };
 
 typedef struct positional {
   const char *items[MAX_POSITIONAL];

@@ -436,6 +436,13 @@ static egraph_status judge_one(run *r, eg_draft *draft, bool is_fresh, bool impl
   return EGRAPH_OK;
 }
 
+static void tell_judged(run *r) {
+  char line[128];
+  (void)snprintf(line, sizeof line, "%" PRIu64 " of %zu candidates judged, %zu rules",
+                 r->state.next, r->state.candidates.len, r->state.rules.len);
+  (void)tell(r, line);
+}
+
 static egraph_status judge_batch(run *r, uint32_t count) {
   eg_draft drafts[BATCH];
   const eg_draft *list[BATCH];
@@ -450,6 +457,9 @@ static egraph_status judge_batch(run *r, uint32_t count) {
   for (uint32_t i = 0; i < count; i++) {
     EG_TRY(judge_one(r, &drafts[i], r->state.rules.len == rules, implied[i]));
     r->state.next++;
+    tell_judged(r);
+    if (r->is_stopped && r->options->state == NULL)
+      return EGRAPH_OK; // with a state it ends where it can go on: between batches
   }
   return EGRAPH_OK;
 }
@@ -520,11 +530,6 @@ static egraph_status judge(run *r) {
   while (r->state.next < end && !r->is_stopped) {
     uint64_t left = end - r->state.next;
     EG_TRY(judge_batch(r, left < BATCH ? (uint32_t)left : BATCH));
-    char line[128];
-    (void)snprintf(line, sizeof line,
-                   "%" PRIu64 " of %" PRIu64 " candidates judged, %zu rules",
-                   r->state.next, all, r->state.rules.len);
-    (void)tell(r, line);
     if (eg_clock_seconds() - r->written > SECONDS_BETWEEN_STATES) EG_TRY(save(r));
   }
   r->report->is_complete = r->state.next == all && !r->is_stopped;
