@@ -57,10 +57,15 @@ static void an_einsum_that_is_a_matrix_product_runs_as_one(void **state) {
   (void)state;
   static const struct {
     const char *equation, *kernel;
-  } rows[] = {{"abc,abd->cd", "oneDNN"},
-              {"bca,bca->", "oneDNN"},
-              {"abc,abd->dc", "reference"},
-              {"abc,abd->acd", "reference"}};
+  } rows[] = {{"abc,abd->cd", "oneDNN"},     {"bca,bca->", "oneDNN"},
+              {"abc,abd->dc", "oneDNN"},     // bT aT
+              {"abc,abd->acd", "oneDNN"},    // a batch
+              {"abc,dbc->adb", "oneDNN"},    // a batch between the others
+              {"abc,adc->bd", "oneDNN"},     // what is summed is copied together
+              {"abc,acd->dab", "oneDNN"},    // so is the result
+              {"abb,abc->ac", "reference"},  // a diagonal
+              {"abc,abc->abc", "reference"}, // products of elements
+              {"abc,abd->c", "reference"}};  // d is summed over one operand alone
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     char text[256];
     snprintf(text, sizeof text,
