@@ -23,7 +23,7 @@ for command in optimize run explain; do
 done
 expect 2 - 'profile takes a model, or --collectives' profile
 expect 2 - 'unexpected argument' profile a b c
-expect 2 - "unexpected argument" rules $(seq 65)
+expect 2 - "unexpected argument" rules $(seq 257)
 
 # Every flag with a number: what is no number, and what is out of range.
 "$EGRAPH" optimize --help >help
