@@ -186,7 +186,8 @@ egraph_status eg_attr_pool_add(eg_attr_pool *pool, const eg_attrs *attrs,
   eg_attr slot;
   const eg_attrs einsum = {.op = EG_OP_EINSUM, .count = 1, .slots = &slot};
   if (attrs->op == EG_OP_EINSUM) {
-    slot = *eg_attr_at(attrs, EG_A_EINSUM_EQUATION); // its only one
+    assert(attrs->count == 1);
+    slot = *eg_attr_at(attrs, EG_A_EINSUM_EQUATION);
     bool is_renamed = eg_einsum_canonical(slot.text, equation);
     slot.text = is_renamed ? equation : slot.text; // inference says what is wrong
     attrs = &einsum;

@@ -92,6 +92,8 @@ bool eg_einsum_is_matrix(const eg_einsum_nest *nest, uint32_t tensor,
                          const eg_einsum_group *rows, const eg_einsum_group *columns,
                          int64_t *out_step, bool *out_is_turned) {
   int64_t down, along;
+  *out_step = 0;
+  *out_is_turned = false;
   if (!step_of(nest, tensor, rows, &down) || !step_of(nest, tensor, columns, &along))
     return false;
   bool is_row_major =

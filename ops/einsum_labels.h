@@ -19,7 +19,8 @@ egraph_status eg_einsum_check(const char *equation);
 enum { EG_EINSUM_TEXT = 1024 };
 /// The canonical text of an equation: letters a, b, .. in the order in which they appear
 /// first, the result written down, no spaces. Equal up to names, equal text. False, and
-/// `out` undefined, where the equation is malformed or longer.
+/// `out` undefined, where it cannot be read letter by letter, or takes more room; whether
+/// operands fit it is for inference to say.
 bool eg_einsum_canonical(const char *equation, char out[EG_EINSUM_TEXT]);
 
 #endif

@@ -1,10 +1,10 @@
 // Einsums of two operands that are one batched matrix product (ops/einsum_groups.h).
 //
-// Without batch and packed they are a product as matmul has them, constant matrices in
-// the kernel's format. Others are products of matrices with steps, batches in any order
-// ([b,t,h,d] x [b,s,h,d] gives [b,h,t,s] without a copy). A tensor that is no matrix is
-// packed: operands before the product, the result after it; all of them where oneDNN has
-// no fast kernel for the steps.
+// Without batch and packed they are a product as matmul has them. Others are products of
+// matrices with steps, batches in any order ([b,t,h,d] x [b,s,h,d] gives [b,h,t,s]
+// without a copy). A tensor that is no matrix is packed: operands before the product, the
+// result after it. Many small products, and vectors that are scaled, take longer than on
+// the reference kernel, which is left to them.
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/cpu/families.h"
 #include "exec/cpu/product.h"
@@ -52,9 +52,7 @@ static egraph_status add_dense(eg_cpu_builder *builder, const einsum_plan *plan)
 static matrix matrix_of(const eg_einsum_nest *nest, uint32_t tensor,
                         const eg_einsum_group *rows, const eg_einsum_group *columns) {
   matrix m = {.tensor = tensor, .rows = rows, .columns = columns};
-  m.is_packed =
-      !eg_einsum_is_matrix(nest, tensor, rows, columns, &m.step, &m.is_turned) ||
-      (tensor == RESULT && m.is_turned);
+  m.is_packed = !eg_einsum_is_matrix(nest, tensor, rows, columns, &m.step, &m.is_turned);
   return m;
 }
 
@@ -90,24 +88,30 @@ static egraph_status describe(eg_descs *descs, const einsum_plan *plan, const ma
   return eg_dnnl_desc_strided(descs, rank + 2, dims, strides, out);
 }
 
-static egraph_status create(eg_cpu_builder *builder, einsum_plan *plan,
-                            dnnl_primitive_desc_t *out) {
-  for (uint32_t t = 0; t < TENSORS; t++)
-    EG_TRY(describe(&builder->descs, plan, &plan->of[t], &plan->desc[t]));
-  dnnl_status_t made = dnnl_matmul_primitive_desc_create(
-      out, builder->engine, plan->desc[A], plan->desc[B], NULL, plan->desc[RESULT],
-      builder->plain);
-  return eg_dnnl_own(&builder->descs, made, *out, "einsum");
+/// A constant second matrix that lies as one: in the format that the kernel wants.
+static bool is_constant(const eg_cpu_builder *builder, const matrix *m) {
+  return eg_spec_is_weight(builder->spec, m->tensor - A) && !m->is_packed;
 }
 
-static egraph_status create_fast(eg_cpu_builder *builder, einsum_plan *plan,
-                                 dnnl_primitive_desc_t *out) {
-  egraph_status status = create(builder, plan, out);
-  if (status == EGRAPH_OK && !eg_cpu_is_slow(*out)) return EGRAPH_OK;
-  if (status != EGRAPH_OK && status != EGRAPH_E_UNSUPPORTED) return status;
+static egraph_status create(eg_cpu_builder *builder, einsum_plan *plan,
+                            dnnl_primitive_desc_t *out) {
+  const eg_einsum_group *batch = &plan->groups->batch;
+  const matrix *b = &plan->of[B];
+  const_dnnl_memory_desc_t wanted;
+  int64_t dims[MAX_DIMS];
   for (uint32_t t = 0; t < TENSORS; t++)
-    plan->of[t].is_packed = true;
-  return create(builder, plan, out);
+    EG_TRY(describe(&builder->descs, plan, &plan->of[t], &plan->desc[t]));
+  for (uint32_t d = 0; d < batch->count; d++)
+    dims[d] = plan->nest->sizes[batch->labels[d]];
+  dims[batch->count] = b->rows->size;
+  dims[batch->count + 1] = b->columns->size;
+  wanted = plan->desc[B];
+  if (is_constant(builder, b))
+    EG_TRY(eg_dnnl_desc_any(&builder->descs, batch->count + 2, dims, &wanted));
+  dnnl_status_t made =
+      dnnl_matmul_primitive_desc_create(out, builder->engine, plan->desc[A], wanted, NULL,
+                                        plan->desc[RESULT], builder->plain);
+  return eg_dnnl_own(&builder->descs, made, *out, "einsum");
 }
 
 /// A tensor by its labels, as it lies and packed.
@@ -143,9 +147,16 @@ static egraph_status add_strided(eg_cpu_builder *builder, einsum_plan *plan) {
   dnnl_primitive_desc_t primitive;
   eg_stage_arg args[TENSORS];
   eg_place places[TENSORS] = {eg_place_result(0)};
-  EG_TRY(create_fast(builder, plan, &primitive));
+  EG_TRY(create(builder, plan, &primitive));
   EG_TRY(read_matrix(builder, plan, &plan->of[A], &places[A]));
-  EG_TRY(read_matrix(builder, plan, &plan->of[B], &places[B]));
+  if (is_constant(builder, &plan->of[B])) {
+    const_dnnl_memory_desc_t lying = plan->desc[B];
+    plan->desc[B] = eg_dnnl_weights_of(primitive);
+    EG_TRY(eg_cpu_read_as(builder, plan->of[B].tensor - A, lying, plan->desc[B],
+                          &places[B]));
+  } else {
+    EG_TRY(read_matrix(builder, plan, &plan->of[B], &places[B]));
+  }
   if (result->is_packed)
     places[RESULT] =
         eg_cpu_scratch(builder, (size_t)eg_type_bytes(&builder->spec->results[0]));
@@ -173,6 +184,17 @@ static egraph_status check_operands(const eg_node_spec *spec) {
   return EGRAPH_OK;
 }
 
+/// What oneDNN does for each product of a batch takes longer than a small one.
+static bool is_worth_while(const eg_einsum_groups *groups) {
+  enum { LEAST = 64 }; // multiplications
+  int64_t rows = groups->rows.size, columns = groups->columns.size;
+  int64_t summed = groups->summed.size;
+  if (groups->batch.count == 0) return rows * columns * summed > 1;
+  bool is_vector = rows == 1 || columns == 1;
+  bool is_number = rows == 1 && columns == 1;
+  return !is_number && !(is_vector && summed == 1) && rows * columns * summed >= LEAST;
+}
+
 egraph_status eg_cpu_einsum(eg_cpu_builder *builder) {
   const eg_node_spec *spec = builder->spec;
   eg_einsum_nest nest;
@@ -182,8 +204,8 @@ egraph_status eg_cpu_einsum(eg_cpu_builder *builder) {
                            &spec->results[0], &nest));
   if (!eg_einsum_group_labels(&nest, &groups))
     return EG_FAIL(EGRAPH_E_UNSUPPORTED, "einsum: only matrix products have a kernel");
-  if (groups.rows.size * groups.columns.size * groups.summed.size == 1)
-    return EG_FAIL(EGRAPH_E_UNSUPPORTED, "einsum: a product of elements");
+  if (!is_worth_while(&groups))
+    return EG_FAIL(EGRAPH_E_UNSUPPORTED, "einsum: the products are too small");
   einsum_plan plan = {.nest = &nest, .groups = &groups};
   set_factors(&plan, A, &groups.rows, B, &groups.columns);
   // A turned result is a row-major one of bT aT.

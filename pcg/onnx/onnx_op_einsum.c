@@ -18,6 +18,8 @@ typedef struct pairs {
   eg_ref values[MAX_OPERANDS];
   uint32_t count;
   term result;
+  double sizes[UINT8_MAX + 1]; // by letter; 1 where they are open and have no say
+  double most;                 // elements of the largest operand, or of the result
 } pairs;
 
 static const char *read_term(const char *at, term *out) {
@@ -41,6 +43,35 @@ static bool read_pairs(const char *equation, uint32_t operands, pairs *out) {
   return *at == '>' && read_term(at + 1, &out->result) != NULL;
 }
 
+static double count_elements(const pairs *p, const term *t) {
+  double count = 1;
+  for (const char *at = t->text; *at != '\0'; at++)
+    count *= p->sizes[(uint8_t)*at];
+  return count;
+}
+
+/// Types are read in any case; with sizes on trial they may not decide.
+static egraph_status read_sizes(const eg_onnx_call *call, pairs *p, bool *out_narrow) {
+  *out_narrow = false;
+  for (size_t i = 0; i <= UINT8_MAX; i++)
+    p->sizes[i] = 1;
+  for (uint32_t i = 0; i < p->count; i++) {
+    eg_type type;
+    EG_TRY(eg_onnx_input_type(call, i, &type));
+    *out_narrow =
+        *out_narrow || type.dtype == EGRAPH_FLOAT16 || type.dtype == EGRAPH_BFLOAT16;
+    bool fits = type.rank == strlen(p->terms[i].text);
+    for (uint32_t d = 0; fits && !eg_onnx_is_trial(call->reader) && d < type.rank; d++)
+      p->sizes[(uint8_t)p->terms[i].text[d]] = (double)type.dims[d];
+  }
+  p->most = count_elements(p, &p->result);
+  for (uint32_t i = 0; i < p->count; i++) {
+    double count = count_elements(p, &p->terms[i]);
+    if (count > p->most) p->most = count;
+  }
+  return EGRAPH_OK;
+}
+
 static bool is_wanted(const pairs *p, uint32_t a, uint32_t b, char letter) {
   bool is = strchr(p->result.text, letter) != NULL;
   for (uint32_t i = 0; i < p->count; i++)
@@ -62,15 +93,20 @@ static bool join(const pairs *p, uint32_t a, uint32_t b, term *out) {
   return true;
 }
 
-/// The pair whose product has the fewest dimensions, the first one of these: sizes, which
-/// may be open, have no say.
+/// The pair whose product has the fewest dimensions, of these the fewest elements, of
+/// these the first one.
 static bool choose(const pairs *p, uint32_t *out_a, uint32_t *out_b, term *out) {
   size_t least = EGRAPH_MAX_RANK + 1;
+  double fewest = 0;
   term joined;
   for (uint32_t a = 0; a < p->count; a++)
     for (uint32_t b = a + 1; b < p->count; b++) {
-      if (!join(p, a, b, &joined) || strlen(joined.text) >= least) continue;
-      least = strlen(joined.text);
+      if (!join(p, a, b, &joined)) continue;
+      size_t rank = strlen(joined.text);
+      double elements = count_elements(p, &joined);
+      if (rank > least || (rank == least && elements >= fewest)) continue;
+      least = rank;
+      fewest = elements;
       *out_a = a;
       *out_b = b;
       *out = joined;
@@ -90,12 +126,12 @@ static eg_ref write_pair(eg_onnx_builder *write, const pairs *p, uint32_t a, uin
   return eg_onnx_write(write, &list, operands, 2);
 }
 
-/// False: some product has too many dimensions.
+/// False: some product has too many dimensions, or more elements than any operand.
 static bool write_pairs(eg_onnx_builder *write, pairs *p) {
   uint32_t a, b;
   term result;
   while (p->count > 2) {
-    if (!choose(p, &a, &b, &result)) return false;
+    if (!choose(p, &a, &b, &result) || count_elements(p, &result) > p->most) return false;
     p->values[a] = write_pair(write, p, a, b, &result);
     p->terms[a] = result;
     p->count--;
@@ -116,13 +152,18 @@ egraph_status eg_onnx_import_einsum(const eg_onnx_call *call) {
   eg_attr_list_init(&list, EG_OP_EINSUM);
   eg_attr_list_set_string(&list, EG_A_EINSUM_EQUATION, equation);
   pairs p;
-  bool is_split = call->input_count > 2 && eg_einsum_canonical(equation, canonical) &&
-                  read_pairs(canonical, call->input_count, &p);
+  bool is_narrow, is_split = call->input_count > 2 &&
+                             eg_einsum_canonical(equation, canonical) &&
+                             read_pairs(canonical, call->input_count, &p);
   if (!is_split) return eg_onnx_emit_node(call, &list);
+  EG_TRY(read_sizes(call, &p, &is_narrow));
+  if (is_narrow) return eg_onnx_emit_node(call, &list); // products of pairs would round
   eg_onnx_builder write;
   eg_onnx_builder_init(&write, call);
   for (uint32_t i = 0; i < p.count; i++)
     p.values[i] = eg_onnx_operand(&write, i);
-  if (!write_pairs(&write, &p)) return eg_onnx_emit_node(call, &list);
+  // What operands that do not fit fail with names the node's own equation.
+  if (!write_pairs(&write, &p) || write.b.status == EGRAPH_E_PARSE)
+    return eg_onnx_emit_node(call, &list);
   return eg_onnx_finish(&write, 0, p.values[0]);
 }

@@ -139,6 +139,25 @@ static void einsums_of_many_operands_are_products_of_pairs(void **state) {
   kit_expect(&kit, "(input x \"float32[2,3]\")\n"
                    "(let y (einsum :equation \"...a,...a,...a->...\" x x x))\n"
                    "(output y)\n");
+  // Of two pairs that leave two dimensions the one that leaves fewer elements.
+  node = one_node(&kit, 12, "Einsum", "float32[1,9]", "x,v,x,v");
+  kit_input(&kit, "v", "float32[9,1]");
+  kit_string(&kit, node, "equation", "ab,cd,ac,bd->");
+  kit_expect(&kit, "(input x \"float32[1,9]\")\n(input v \"float32[9,1]\")\n"
+                   "(let y.1 (einsum :equation \"ab,bc->ac\" x v))\n"
+                   "(let y.2 (einsum :equation \"ab,ca->bc\" v x))\n"
+                   "(let y (einsum :equation \"ab,ba->\" y.1 y.2))\n(output y)\n");
+  // Between pairs half precision would round, and overflow.
+  node = one_node(&kit, 12, "Einsum", "float16[2]", "x,x,x");
+  kit_string(&kit, node, "equation", "i,i,i->i");
+  kit_expect(&kit, "(input x \"float16[2]\")\n"
+                   "(let y (einsum :equation \"a,a,a->a\" x x x))\n(output y)\n");
+  // Any pair would leave more than there is.
+  node = one_node(&kit, 12, "Einsum", "float32[4,4,4]", "x,x,x,x");
+  kit_string(&kit, node, "equation", "abc,ade,bdf,cef->");
+  kit_expect(&kit, "(input x \"float32[4,4,4]\")\n"
+                   "(let y (einsum :equation \"abc,ade,bdf,cef->\" x x x x))\n"
+                   "(output y)\n");
   node = one_node(&kit, 12, "Einsum", "float32[2,3]", "x,x,x");
   kit_string(&kit, node, "equation", "ij,ij->ij");
   kit_refuse(&kit, EGRAPH_E_PARSE, "equation 'ij,ij->ij' is malformed");
