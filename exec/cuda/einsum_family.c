@@ -8,7 +8,7 @@
 #include "exec/cuda/product_stage.h"
 #include "ops/einsum_groups.h"
 
-_Static_assert(EG_EINSUM_TENSORS <= EG_LOOP_TENSORS, "the kernel takes a nest");
+_Static_assert((int)EG_EINSUM_TENSORS <= (int)EG_LOOP_TENSORS, "the kernel takes a nest");
 
 // ---- as a product ---------------------------------------------------------------
 
