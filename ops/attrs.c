@@ -179,17 +179,22 @@ static egraph_status check_list(const eg_attrs *attrs) {
   return EGRAPH_OK;
 }
 
+/// The equation of an einsum, canonical where it can be read and is not too long.
+static eg_attr canonical_equation(const eg_attrs *attrs, char text[EG_EINSUM_TEXT]) {
+  eg_attr equation = *eg_attr_at(attrs, EG_A_EINSUM_EQUATION);
+  assert(attrs->count == 1);
+  if (eg_einsum_canonical(equation.text, text)) equation.text = text;
+  return equation;
+}
+
 egraph_status eg_attr_pool_add(eg_attr_pool *pool, const eg_attrs *attrs,
                                eg_attrs_id *out) {
   EG_TRY(check_list(attrs));
-  char equation[EG_EINSUM_TEXT];
-  eg_attr slot;
-  const eg_attrs einsum = {.op = EG_OP_EINSUM, .count = 1, .slots = &slot};
+  char text[EG_EINSUM_TEXT];
+  eg_attr equation;
+  const eg_attrs einsum = {.op = EG_OP_EINSUM, .count = 1, .slots = &equation};
   if (attrs->op == EG_OP_EINSUM) {
-    assert(attrs->count == 1);
-    slot = *eg_attr_at(attrs, EG_A_EINSUM_EQUATION);
-    bool is_renamed = eg_einsum_canonical(slot.text, equation);
-    slot.text = is_renamed ? equation : slot.text; // inference says what is wrong
+    equation = canonical_equation(attrs, text);
     attrs = &einsum;
   }
   uint64_t hash = hash_list(attrs);

@@ -65,9 +65,9 @@ static void set_factors(einsum_plan *plan, uint32_t a, const eg_einsum_group *ro
   plan->of[B] = matrix_of(plan->nest, b, summed, columns);
 }
 
-/// Batch, rows, columns.
+/// Batch, rows, columns; is_any: lying as the kernel wants.
 static egraph_status describe(eg_descs *descs, const einsum_plan *plan, const matrix *m,
-                              const_dnnl_memory_desc_t *out) {
+                              bool is_any, const_dnnl_memory_desc_t *out) {
   const eg_einsum_group *batch = &plan->groups->batch;
   int64_t dims[MAX_DIMS], strides[MAX_DIMS], stride = m->rows->size * m->columns->size;
   uint32_t rank = batch->count;
@@ -78,9 +78,10 @@ static egraph_status describe(eg_descs *descs, const einsum_plan *plan, const ma
   }
   dims[rank] = m->rows->size;
   dims[rank + 1] = m->columns->size;
+  if (is_any) return eg_dnnl_desc_any(descs, rank + 2, dims, out);
   bool is_turned = m->is_turned && !m->is_packed;
   int64_t step = m->is_packed ? m->columns->size : m->step;
-  // A step over one row or column alone is nowhere used, but read.
+  // The step of a single row or column is not used, but oneDNN looks at it.
   int64_t along = is_turned ? m->rows->size : m->columns->size;
   if (step < along) step = along;
   strides[rank] = is_turned ? 1 : step;
@@ -88,30 +89,24 @@ static egraph_status describe(eg_descs *descs, const einsum_plan *plan, const ma
   return eg_dnnl_desc_strided(descs, rank + 2, dims, strides, out);
 }
 
-/// A constant second matrix that lies as one: in the format that the kernel wants.
-static bool is_constant(const eg_cpu_builder *builder, const matrix *m) {
-  return eg_spec_is_weight(builder->spec, m->tensor - A) && !m->is_packed;
+/// A constant second matrix that lies as one: the kernel has it in a format of its own.
+static bool is_constant(const eg_cpu_builder *builder, const einsum_plan *plan,
+                        uint32_t t) {
+  const matrix *m = &plan->of[t];
+  return t == B && !m->is_packed && eg_spec_is_weight(builder->spec, m->tensor - A);
 }
 
 static egraph_status create(eg_cpu_builder *builder, einsum_plan *plan,
                             dnnl_primitive_desc_t *out) {
-  const eg_einsum_group *batch = &plan->groups->batch;
-  const matrix *b = &plan->of[B];
-  const_dnnl_memory_desc_t wanted;
-  int64_t dims[MAX_DIMS];
+  eg_descs *descs = &builder->descs;
+  const_dnnl_memory_desc_t second;
   for (uint32_t t = 0; t < TENSORS; t++)
-    EG_TRY(describe(&builder->descs, plan, &plan->of[t], &plan->desc[t]));
-  for (uint32_t d = 0; d < batch->count; d++)
-    dims[d] = plan->nest->sizes[batch->labels[d]];
-  dims[batch->count] = b->rows->size;
-  dims[batch->count + 1] = b->columns->size;
-  wanted = plan->desc[B];
-  if (is_constant(builder, b))
-    EG_TRY(eg_dnnl_desc_any(&builder->descs, batch->count + 2, dims, &wanted));
+    EG_TRY(describe(descs, plan, &plan->of[t], false, &plan->desc[t]));
+  EG_TRY(describe(descs, plan, &plan->of[B], is_constant(builder, plan, B), &second));
   dnnl_status_t made =
-      dnnl_matmul_primitive_desc_create(out, builder->engine, plan->desc[A], wanted, NULL,
+      dnnl_matmul_primitive_desc_create(out, builder->engine, plan->desc[A], second, NULL,
                                         plan->desc[RESULT], builder->plain);
-  return eg_dnnl_own(&builder->descs, made, *out, "einsum");
+  return eg_dnnl_own(descs, made, *out, "einsum");
 }
 
 /// A tensor by its labels, as it lies and packed.
@@ -132,9 +127,15 @@ static egraph_status describe_packing(eg_descs *descs, const einsum_plan *plan,
   return eg_dnnl_desc_strided(descs, count, dims, strides, packed);
 }
 
-static egraph_status read_matrix(eg_cpu_builder *builder, const einsum_plan *plan,
-                                 const matrix *m, eg_place *out) {
-  const_dnnl_memory_desc_t lying, packed;
+/// Where the primitive reads factor `t`; changes its descriptor to that.
+static egraph_status read_matrix(eg_cpu_builder *builder, einsum_plan *plan, uint32_t t,
+                                 const_dnnl_primitive_desc_t primitive, eg_place *out) {
+  const matrix *m = &plan->of[t];
+  const_dnnl_memory_desc_t lying = plan->desc[t], packed;
+  if (is_constant(builder, plan, t)) {
+    plan->desc[t] = eg_dnnl_weights_of(primitive);
+    return eg_cpu_read_as(builder, m->tensor - A, lying, plan->desc[t], out);
+  }
   *out = eg_cpu_read(builder, m->tensor - A);
   if (!m->is_packed) return EGRAPH_OK;
   EG_TRY(describe_packing(&builder->descs, plan, m, &lying, &packed));
@@ -148,15 +149,8 @@ static egraph_status add_strided(eg_cpu_builder *builder, einsum_plan *plan) {
   eg_stage_arg args[TENSORS];
   eg_place places[TENSORS] = {eg_place_result(0)};
   EG_TRY(create(builder, plan, &primitive));
-  EG_TRY(read_matrix(builder, plan, &plan->of[A], &places[A]));
-  if (is_constant(builder, &plan->of[B])) {
-    const_dnnl_memory_desc_t lying = plan->desc[B];
-    plan->desc[B] = eg_dnnl_weights_of(primitive);
-    EG_TRY(eg_cpu_read_as(builder, plan->of[B].tensor - A, lying, plan->desc[B],
-                          &places[B]));
-  } else {
-    EG_TRY(read_matrix(builder, plan, &plan->of[B], &places[B]));
-  }
+  EG_TRY(read_matrix(builder, plan, A, primitive, &places[A]));
+  EG_TRY(read_matrix(builder, plan, B, primitive, &places[B]));
   if (result->is_packed)
     places[RESULT] =
         eg_cpu_scratch(builder, (size_t)eg_type_bytes(&builder->spec->results[0]));
@@ -184,7 +178,7 @@ static egraph_status check_operands(const eg_node_spec *spec) {
   return EGRAPH_OK;
 }
 
-/// What oneDNN does for each product of a batch takes longer than a small one.
+/// What oneDNN does for each product of a batch takes longer than a small product does.
 static bool is_worth_while(const eg_einsum_groups *groups) {
   enum { LEAST = 64 }; // multiplications
   int64_t rows = groups->rows.size, columns = groups->columns.size;

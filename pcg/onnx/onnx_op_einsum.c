@@ -50,8 +50,8 @@ static double count_elements(const pairs *p, const term *t) {
   return count;
 }
 
-/// Types are read in any case; with sizes on trial they may not decide.
-static egraph_status read_sizes(const eg_onnx_call *call, pairs *p, bool *out_narrow) {
+/// Sizes on trial may not decide: pairs are the same at all of them.
+static egraph_status read_types(const eg_onnx_call *call, pairs *p, bool *out_narrow) {
   *out_narrow = false;
   for (size_t i = 0; i <= UINT8_MAX; i++)
     p->sizes[i] = 1;
@@ -156,14 +156,15 @@ egraph_status eg_onnx_import_einsum(const eg_onnx_call *call) {
                              eg_einsum_canonical(equation, canonical) &&
                              read_pairs(canonical, call->input_count, &p);
   if (!is_split) return eg_onnx_emit_node(call, &list);
-  EG_TRY(read_sizes(call, &p, &is_narrow));
+  EG_TRY(read_types(call, &p, &is_narrow));
   if (is_narrow) return eg_onnx_emit_node(call, &list); // products of pairs would round
   eg_onnx_builder write;
   eg_onnx_builder_init(&write, call);
   for (uint32_t i = 0; i < p.count; i++)
     p.values[i] = eg_onnx_operand(&write, i);
-  // What operands that do not fit fail with names the node's own equation.
-  if (!write_pairs(&write, &p) || write.b.status == EGRAPH_E_PARSE)
-    return eg_onnx_emit_node(call, &list);
+  // Operands that do not fit are reported for the node as it stands in the file.
+  bool is_written = write_pairs(&write, &p);
+  bool failed = write.b.status != EGRAPH_OK && write.b.status != EGRAPH_E_MEMORY;
+  if (!is_written || failed) return eg_onnx_emit_node(call, &list);
   return eg_onnx_finish(&write, 0, p.values[0]);
 }

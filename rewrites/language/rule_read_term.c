@@ -64,7 +64,8 @@ static bool is_literal(const eg_sexpr *expr) {
   return true;
 }
 
-/// As graphs have it, too: indices have other names there.
+/// Canonical, as the pool of attributes has it: so it matches whatever indices are
+/// called.
 static egraph_status read_equation(eg_rule_reader *reader, eg_attr *inout) {
   char text[EG_EINSUM_TEXT];
   EG_TRY(eg_einsum_check(inout->text));
