@@ -1,5 +1,8 @@
+// Classes of permutations and of axes: what they test, and one drawn of each.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/instances/instance_axes.h"
+
+#include "rewrites/instances/instance_tests.h"
 
 // ---- permutations -------------------------------------------------------------------
 
@@ -38,7 +41,7 @@ static bool swaps_neighbours(eg_ints perm) {
   return false;
 }
 
-bool eg_perm_is(eg_perm_kind kind, eg_ints perm) {
+static bool perm_is(eg_perm_kind kind, eg_ints perm) {
   bool is_own;
   uint32_t kept = kept_of(perm, &is_own), last = perm.len > 0 ? perm.len - 1 : 0;
   bool is_cycle = !is_own && kept < perm.len;
@@ -82,7 +85,7 @@ static void swap_pairs(eg_verify_choice *choice, int64_t *perm, uint32_t rank) {
   swap(perm, crosses ? first + 1 : first + 2, first + 3);
 }
 
-eg_ints eg_perm_draw(eg_perm_kind kind, eg_verify_choice *choice) {
+static eg_ints draw_perm(eg_perm_kind kind, eg_verify_choice *choice) {
   uint32_t rank = choice->types[0].rank;
   int64_t *perm = eg_verify_list(choice, rank);
   uint32_t by = rank > 2 ? 1 + eg_verify_below(choice, rank - 1) : rank / 2;
@@ -101,7 +104,7 @@ eg_ints eg_perm_draw(eg_perm_kind kind, eg_verify_choice *choice) {
   bool keeps_first = kind == EG_PERM_FIRST_KEPT || kind == EG_PERM_ENDS_KEPT;
   bool keeps_last = kind == EG_PERM_LAST_KEPT || kind == EG_PERM_ENDS_KEPT;
   if (keeps_first || keeps_last || kind == EG_PERM_ALL_MOVED)
-    for (uint32_t i = 0; i < 8 && !eg_perm_is(kind, (eg_ints){perm, rank}); i++)
+    for (uint32_t i = 0; i < 8 && !perm_is(kind, (eg_ints){perm, rank}); i++)
       shuffle(choice, perm, keeps_first, rank > 0 ? rank - keeps_last : 0);
   return (eg_ints){.data = perm, .len = rank};
 }
@@ -119,7 +122,7 @@ static bool has_gap(eg_ints axes, uint32_t rank) {
   return (seen & (seen + 1)) != 0;
 }
 
-bool eg_axes_are(eg_axis_kind kind, eg_ints axes, uint32_t rank) {
+static bool axes_are(eg_axis_kind kind, eg_ints axes, uint32_t rank) {
   if (axes.len == 0) return false;
   if (kind >= EG_AXES_ADJACENT)
     return axes.len > 1 && has_gap(axes, rank) == (kind == EG_AXES_APART);
@@ -130,7 +133,7 @@ bool eg_axes_are(eg_axis_kind kind, eg_ints axes, uint32_t rank) {
   return axes.len == 1 && is == kind;
 }
 
-eg_ints eg_axes_draw(eg_axis_kind kind, uint32_t rank, eg_verify_choice *choice) {
+static eg_ints draw_axes(eg_axis_kind kind, uint32_t rank, eg_verify_choice *choice) {
   int64_t *axes = eg_verify_list(choice, rank + 1);
   uint32_t len = 1, gap = kind == EG_AXES_APART;
   axes[0] = kind == EG_AXIS_LAST && rank > 0 ? rank - 1 : 0;
@@ -146,3 +149,74 @@ eg_ints eg_axes_draw(eg_axis_kind kind, uint32_t rank, eg_verify_choice *choice)
   }
   return (eg_ints){.data = axes, .len = len};
 }
+
+// ---- what classes test --------------------------------------------------------------
+
+static bool holds_permutation(const eg_instance_class *row, const eg_instance_node *node,
+                              const eg_attr *attr) {
+  (void)node;
+  return attr->ints.len >= row->high && perm_is((eg_perm_kind)row->low, attr->ints);
+}
+
+static void put_permutation(const eg_instance_class *row, eg_verify_choice *choice,
+                            eg_attr *attr) {
+  attr->ints = draw_perm((eg_perm_kind)row->low, choice);
+}
+
+/// One axis, or a list of them.
+static eg_ints axes_of(const eg_attr *attr) {
+  return attr->kind == EG_ATTR_INTS ? attr->ints : (eg_ints){.data = &attr->i, .len = 1};
+}
+
+static bool holds_axes(const eg_instance_class *row, const eg_instance_node *node,
+                       const eg_attr *attr) {
+  uint32_t rank = node->types[0].rank;
+  return rank >= row->high && axes_are((eg_axis_kind)row->low, axes_of(attr), rank);
+}
+
+/// Axes that are removed or put in depend on the sizes.
+static void put_axes(const eg_instance_class *row, eg_verify_choice *choice,
+                     eg_attr *attr) {
+  uint32_t rank = choice->types[0].rank;
+  if (choice->op == EG_OP_SQUEEZE || choice->op == EG_OP_UNSQUEEZE) return;
+  eg_ints axes = draw_axes((eg_axis_kind)row->low, rank, choice);
+  if (attr->kind == EG_ATTR_INTS)
+    attr->ints = axes;
+  else
+    attr->i = axes.data[0] - (eg_verify_chance(choice, 50) ? (int64_t)rank : 0);
+}
+
+static bool is_reduced(eg_ints axes, uint32_t rank, uint32_t dim) {
+  for (uint32_t i = 0; i < axes.len; i++)
+    if (axes.data[i] == dim || axes.data[i] + rank == dim) return true;
+  return false;
+}
+
+/// Every result is of no element.
+static bool holds_empty_axes(const eg_instance_class *row, const eg_instance_node *node,
+                             const eg_attr *attr) {
+  (void)row;
+  const eg_type *x = &node->types[0];
+  bool is_empty = false, has_result = true;
+  for (uint32_t i = 0; i < x->rank; i++) {
+    bool is_one = is_reduced(axes_of(attr), x->rank, i);
+    is_empty = is_empty || (x->dims[i] == 0 && is_one);
+    has_result = has_result && (x->dims[i] != 0 || is_one);
+  }
+  return is_empty && has_result;
+}
+
+static void put_empty_axes(const eg_instance_class *row, eg_verify_choice *choice,
+                           eg_attr *attr) {
+  (void)row;
+  const eg_type *x = &choice->types[0];
+  int64_t *axes = eg_verify_list(choice, x->rank + 1);
+  uint32_t len = 0;
+  for (uint32_t i = 0; i < x->rank; i++)
+    if (x->dims[i] == 0 || eg_verify_chance(choice, 20)) axes[len++] = i;
+  if (len > 0) attr->ints = (eg_ints){.data = axes, .len = len};
+}
+
+const eg_class_test eg_test_PERMUTATION = {holds_permutation, put_permutation};
+const eg_class_test eg_test_AXES = {holds_axes, put_axes};
+const eg_class_test eg_test_EMPTY_AXES = {holds_empty_axes, put_empty_axes};

@@ -3,8 +3,6 @@
 #ifndef EG_REWRITES_INSTANCE_AXES_H
 #define EG_REWRITES_INSTANCE_AXES_H
 
-#include "rewrites/instances/instance_choose.h"
-
 // In the order of the table in instance_axes.c. What is not of order 2 differs from its
 // inverse.
 typedef enum eg_perm_kind {
@@ -21,10 +19,6 @@ typedef enum eg_perm_kind {
   EG_PERM_ALL_MOVED
 } eg_perm_kind;
 
-bool eg_perm_is(eg_perm_kind kind, eg_ints perm);
-/// One of the kind for operand 0.
-eg_ints eg_perm_draw(eg_perm_kind kind, eg_verify_choice *choice);
-
 typedef enum eg_axis_kind {
   EG_AXIS_FIRST,
   EG_AXIS_LAST,
@@ -32,10 +26,5 @@ typedef enum eg_axis_kind {
   EG_AXES_ADJACENT, // several, without a gap
   EG_AXES_APART
 } eg_axis_kind;
-
-/// `axes`: one or several, of `rank` dimensions.
-bool eg_axes_are(eg_axis_kind kind, eg_ints axes, uint32_t rank);
-/// Of the kind for `rank` dimensions, from the front and ascending.
-eg_ints eg_axes_draw(eg_axis_kind kind, uint32_t rank, eg_verify_choice *choice);
 
 #endif

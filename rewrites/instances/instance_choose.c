@@ -31,11 +31,12 @@ static rank_range ranks_of_op(eg_op op) {
               {EG_OP_GROUP_NORM, {3, 5}},  {EG_OP_GLOBAL_MAX_POOL, {3, 5}},
               {EG_OP_ENLARGE, {3, 5}},     {EG_OP_INSTANCE_NORM, {3, 5}},
               {EG_OP_MERGE_GCONV, {3, 5}}, {EG_OP_BATCH_NORM, {2, 5}},
-              {EG_OP_GEMM, {2, 2}},        {EG_OP_MATMUL, {1, 4}},
-              {EG_OP_CONCAT, {1, 4}},      {EG_OP_SPLIT, {1, 4}},
-              {EG_OP_GATHER, {1, 4}},      {EG_OP_LAYER_NORM, {1, 4}},
-              {EG_OP_RMS_NORM, {1, 4}},    {EG_OP_SOFTMAX, {1, 4}},
-              {EG_OP_LOG_SOFTMAX, {1, 4}}, {EG_OP_SQUEEZE, {1, 4}}};
+              {EG_OP_GEMM, {2, 2}},        {EG_OP_COL2IM, {3, 3}},
+              {EG_OP_MATMUL, {1, 4}},      {EG_OP_CONCAT, {1, 4}},
+              {EG_OP_SPLIT, {1, 4}},       {EG_OP_GATHER, {1, 4}},
+              {EG_OP_LAYER_NORM, {1, 4}},  {EG_OP_RMS_NORM, {1, 4}},
+              {EG_OP_SOFTMAX, {1, 4}},     {EG_OP_LOG_SOFTMAX, {1, 4}},
+              {EG_OP_SQUEEZE, {1, 4}}};
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
     if (rows[i].op == op) return rows[i].ranks;
   return (rank_range){0, 4};

@@ -59,6 +59,7 @@ typedef struct eg_verify_choice {
   int64_t channels; // of an image; 0: any
   int64_t few;      // of filters and indices, whose number is small; 0: any small one
   int64_t kernel[EGRAPH_MAX_RANK]; // of a fresh weight; 0: any
+  const char *equation;            // of operands of an einsum that are drawn together
   int64_t step, start; // of slices; 0: any. start < 0: from 0 on, > 0: behind it
 } eg_verify_choice;
 
@@ -80,6 +81,9 @@ const eg_attr *eg_verify_known(const eg_verify_choice *choice, const char *name)
 eg_attr *eg_verify_missing(eg_verify_choice *choice, const char *name);
 /// Slots that are not set; operand 0 has a type.
 void eg_verify_choose_attrs(eg_verify_choice *choice);
+/// Entries of a table along its axis, along each of its axes where tuples point at them,
+/// or those of the result of a gradient.
+int64_t eg_verify_entries(const eg_verify_choice *choice);
 /// The slot with this name, if there is one that is not set.
 void eg_verify_choose_slot(eg_verify_choice *choice, const char *name);
 

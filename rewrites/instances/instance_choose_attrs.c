@@ -5,6 +5,7 @@
 
 #include "ops/resize.h"
 #include "rewrites/instances/instance_choose.h"
+#include "rewrites/instances/instance_texts.h"
 
 static void put(eg_attr *attr, const int64_t *list, uint32_t len) {
   attr->ints = (eg_ints){.data = list, .len = len};
@@ -14,8 +15,13 @@ static uint32_t rank_of(const eg_verify_choice *choice) {
   return choice->count > 0 ? choice->types[0].rank : 0;
 }
 
+/// Columns do not say of how many dimensions their images are; the block does.
 static uint32_t spatial_of(const eg_verify_choice *choice) {
   uint32_t rank = rank_of(choice);
+  if (choice->op == EG_OP_COL2IM) {
+    const eg_attr *block = eg_verify_known(choice, "block_shape");
+    return block != NULL ? block->ints.len : 1;
+  }
   return rank > 2 ? rank - 2 : 0;
 }
 
@@ -111,6 +117,19 @@ static void choose_steps(eg_verify_choice *choice, eg_attr *attr, uint32_t one_p
   bool ones = eg_verify_chance(choice, one_percent);
   for (uint32_t i = 0; i < len; i++)
     list[i] = ones ? 1 : 1 + eg_verify_below(choice, most);
+  put(attr, list, len);
+}
+
+/// Below the stride, where that is known.
+static void choose_output_padding(eg_verify_choice *choice, eg_attr *attr) {
+  uint32_t len = spatial_of(choice);
+  int64_t *list = eg_verify_list(choice, len);
+  const eg_attr *strides = eg_verify_known(choice, "strides");
+  for (uint32_t i = 0; i < len; i++) {
+    int64_t most = strides != NULL && i < strides->ints.len ? strides->ints.data[i] : 2;
+    bool is_some = most > 1 && eg_verify_chance(choice, 40);
+    list[i] = is_some ? 1 + eg_verify_below(choice, (uint32_t)most - 1) : 0;
+  }
   put(attr, list, len);
 }
 
@@ -240,20 +259,66 @@ static int64_t number_at(const eg_verify_choice *choice, const char *name, uint3
   return list != NULL && i < list->ints.len ? list->ints.data[i] : 0;
 }
 
-/// What the windows were taken of, or a little more.
+/// What windows at so many places were taken of, along spatial dimension i, or a little
+/// more.
+static int64_t unwindowed(eg_verify_choice *choice, const char *kernel, uint32_t i,
+                          int64_t places) {
+  int64_t dilation = number_at(choice, "dilations", i);
+  int64_t window = (dilation > 1 ? dilation : 1) * (number_at(choice, kernel, i) - 1) + 1;
+  return (places - 1) * number_at(choice, "strides", i) + window -
+         number_at(choice, "pads", i) -
+         number_at(choice, "pads", i + spatial_of(choice)) +
+         (int64_t)eg_verify_below(choice, 2);
+}
+
 static void choose_unpooled(eg_verify_choice *choice, eg_attr *attr) {
   const eg_type *x = &choice->types[0];
-  uint32_t spatial = spatial_of(choice);
   int64_t *shape = eg_verify_list(choice, x->rank);
-  for (uint32_t i = 0; i < x->rank; i++) {
-    shape[i] = x->dims[i];
-    if (i < 2) continue;
-    shape[i] =
-        (x->dims[i] - 1) * number_at(choice, "strides", i - 2) +
-        number_at(choice, "kernel_shape", i - 2) - number_at(choice, "pads", i - 2) -
-        number_at(choice, "pads", i - 2 + spatial) + (int64_t)eg_verify_below(choice, 2);
-  }
+  for (uint32_t i = 0; i < x->rank; i++)
+    shape[i] = i < 2 ? x->dims[i] : unwindowed(choice, "kernel_shape", i - 2, x->dims[i]);
   put(attr, shape, x->rank);
+}
+
+static void choose_spatial(eg_verify_choice *choice, eg_attr *attr) {
+  uint32_t len = spatial_of(choice);
+  int64_t *shape = eg_verify_list(choice, len);
+  for (uint32_t i = 0; i < len; i++)
+    shape[i] = unwindowed(choice, "kernel_shape", i, choice->types[0].dims[i + 2]);
+  put(attr, shape, len);
+}
+
+/// One of 1 to 4 that divides the number.
+static int64_t some_divisor(eg_verify_choice *choice, int64_t number) {
+  int64_t divisor = 1 + eg_verify_below(choice, 4);
+  return number % divisor == 0 ? divisor : 1;
+}
+
+/// Its elements divide the channels of the columns.
+static void choose_block(eg_verify_choice *choice, eg_attr *attr) {
+  uint32_t len = 1 + (uint32_t)eg_verify_chance(choice, 40);
+  int64_t *block = eg_verify_list(choice, len);
+  int64_t channels = rank_of(choice) > 1 ? choice->types[0].dims[1] : 1;
+  for (uint32_t i = 0; i < len; i++) {
+    block[i] = some_divisor(choice, channels);
+    channels /= block[i];
+  }
+  put(attr, block, len);
+}
+
+/// Has a place for each column.
+static void choose_image(eg_verify_choice *choice, eg_attr *attr) {
+  static const char *const needed[] = {"strides", "pads", "dilations"};
+  for (size_t i = 0; i < sizeof needed / sizeof *needed; i++)
+    eg_verify_choose_slot(choice, needed[i]);
+  uint32_t len = spatial_of(choice);
+  int64_t *image = eg_verify_list(choice, len);
+  int64_t places = rank_of(choice) > 2 ? choice->types[0].dims[2] : 1;
+  for (uint32_t i = 0; i < len; i++) {
+    int64_t here = i + 1 == len ? places : some_divisor(choice, places);
+    image[i] = unwindowed(choice, "block_shape", i, here);
+    places /= here;
+  }
+  put(attr, image, len);
 }
 
 static void choose_shape(eg_verify_choice *choice, eg_attr *attr) {
@@ -369,18 +434,74 @@ static int64_t choose_dtype(eg_verify_choice *choice) {
   return (int64_t)dtypes[eg_verify_below(choice, 7)];
 }
 
+static int64_t known_int(const eg_verify_choice *choice, const char *name) {
+  const eg_attr *attr = eg_verify_known(choice, name);
+  return attr != NULL ? attr->i : 0;
+}
+
+int64_t eg_verify_entries(const eg_verify_choice *choice) {
+  if (choice->op == EG_OP_GATHER_GRAD) return known_int(choice, "size");
+  const eg_type *table = &choice->types[0];
+  int64_t axis = known_int(choice, "axis"), rank = table->rank;
+  if (axis < 0) axis += rank;
+  uint16_t slot;
+  bool has_axis = eg_op_find_attr(choice->op, "axis", &slot);
+  int64_t least = -1;
+  for (int64_t i = 0; i < rank; i++)
+    if ((!has_axis || i == axis) && (least < 0 || table->dims[i] < least))
+      least = table->dims[i];
+  return least < 0 ? 0 : least;
+}
+
+/// 0, or a whole axis of which the table has a part.
+static int64_t choose_whole(eg_verify_choice *choice) {
+  bool is_all = eg_verify_chance(choice, 60);
+  return is_all ? 0 : eg_verify_entries(choice) + 1 + eg_verify_below(choice, 4);
+}
+
+static int64_t choose_first_entry(eg_verify_choice *choice) {
+  int64_t left = known_int(choice, "whole") - eg_verify_entries(choice);
+  return left > 0 ? eg_verify_below(choice, (uint32_t)left + 1) : 0;
+}
+
+/// Of dimensions from `start` to `end`.
+static int64_t choose_end(eg_verify_choice *choice) {
+  int64_t rank = rank_of(choice), start = known_int(choice, "start");
+  if (start < 0 || start > rank || eg_verify_chance(choice, 60)) return rank;
+  return start + eg_verify_below(choice, (uint32_t)(rank - start) + 1);
+}
+
 static int64_t choose_int(eg_verify_choice *choice, const char *name) {
+  static const struct {
+    const char *name;
+    uint32_t low, count;
+  } ranges[] = {{"num_groups", 1, 3},
+                {"count", 1, 3},
+                {"k", 1, 3},
+                {"n", 1, 3},
+                {"channels", 1, 3},
+                {"output_height", 1, 3},
+                {"output_width", 1, 3},
+                {"size", 1, 5},
+                {"depth", 1, 5},
+                {"sampling_ratio", 0, 4},
+                {"block_size", 0, 4},
+                {"p", 1, 3}};
   uint32_t rank = rank_of(choice);
-  if (strcmp(name, "index") == 0) return eg_verify_below(choice, 2);
-  if (strcmp(name, "num_groups") == 0 || strcmp(name, "count") == 0 ||
-      strcmp(name, "k") == 0 || strcmp(name, "n") == 0 || strcmp(name, "channels") == 0)
-    return 1 + eg_verify_below(choice, 3);
-  if (strcmp(name, "output_height") == 0 || strcmp(name, "output_width") == 0)
-    return 1 + eg_verify_below(choice, 3);
-  if (strcmp(name, "size") == 0) return 1 + eg_verify_below(choice, 5);
-  if (strcmp(name, "start") == 0) return 0;
-  if (strcmp(name, "end") == 0) return rank;
+  for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++)
+    if (strcmp(name, ranges[i].name) == 0)
+      return ranges[i].low + eg_verify_below(choice, ranges[i].count);
+  if (strcmp(name, "start") == 0)
+    return eg_verify_chance(choice, 50) ? 0 : eg_verify_below(choice, rank + 1);
+  if (strcmp(name, "end") == 0) return choose_end(choice);
+  if (strcmp(name, "whole") == 0) return choose_whole(choice);
+  if (strcmp(name, "first") == 0) return choose_first_entry(choice);
   return eg_verify_below(choice, 2); // flags
+}
+
+static const char *choose_text(eg_verify_choice *choice, const char *name) {
+  if (strcmp(name, "activations") != 0) return "";
+  return eg_activations_draw(choice, eg_verify_chance(choice, 50));
 }
 
 // ---- by name --------------------------------------------------------------------
@@ -404,25 +525,35 @@ static void choose_list(eg_verify_choice *choice, const char *name, eg_attr *att
     choose_sizes(choice, attr);
   else if (strcmp(name, "repeats") == 0)
     choose_repeats(choice, attr);
+  else if (strcmp(name, "block_shape") == 0)
+    choose_block(choice, attr);
+  else if (strcmp(name, "image_shape") == 0)
+    choose_image(choice, attr);
+  else if (strcmp(name, "spatial_shape") == 0)
+    choose_spatial(choice, attr);
   else // output_padding
-    choose_steps(choice, attr, 100, 1);
+    choose_output_padding(choice, attr);
 }
 
 static void choose_attr(eg_verify_choice *choice, uint16_t slot) {
   const eg_attr_info *info = &choice->info->attrs[slot];
   eg_attr *attr = &choice->slots[slot];
+  if (choice->op == EG_OP_COL2IM && strcmp(info->name, "block_shape") != 0)
+    eg_verify_choose_slot(choice, "block_shape"); // it says how long lists are
   switch (info->kind) {
   case EG_ATTR_INTS: choose_list(choice, info->name, attr); break;
   case EG_ATTR_FLOAT: attr->f = choose_number(choice, info->name); break;
   case EG_ATTR_SYMBOL: attr->i = choose_symbol(choice, slot); break;
   case EG_ATTR_DTYPE: attr->i = choose_dtype(choice); break;
-  case EG_ATTR_STRING: attr->text = ""; break;
+  case EG_ATTR_STRING: attr->text = choose_text(choice, info->name); break;
   case EG_ATTR_FLOATS:
     attr->floats = (eg_floats){0};
     if (strcmp(info->name, "scales") == 0)
       choose_scales(choice, attr);
     else if (strcmp(info->name, "roi") == 0)
       choose_roi(choice, attr);
+    else if (strncmp(info->name, "activation_", 11) == 0)
+      eg_activation_numbers_draw(choice, eg_verify_chance(choice, 50), attr);
     break;
   case EG_ATTR_INT:
     if (strcmp(info->name, "axis") == 0)

@@ -10,6 +10,7 @@
 #include "rewrites/instances/instance_named.h"
 #include "rewrites/instances/instance_operands.h"
 #include "rewrites/instances/instance_tests.h"
+#include "rewrites/instances/instance_texts.h"
 #include "rewrites/instances/instance_ways.h"
 
 // ---- numbers ----------------------------------------------------------------------
@@ -248,73 +249,6 @@ static void put_group(const eg_instance_class *row, eg_verify_choice *choice,
     if (channels % g == 0) attr->i = g;
 }
 
-// ---- permutations -----------------------------------------------------------------
-
-static bool holds_permutation(const eg_instance_class *row, const eg_instance_node *node,
-                              const eg_attr *attr) {
-  (void)node;
-  return attr->ints.len >= row->high && eg_perm_is((eg_perm_kind)row->low, attr->ints);
-}
-
-static void put_permutation(const eg_instance_class *row, eg_verify_choice *choice,
-                            eg_attr *attr) {
-  attr->ints = eg_perm_draw((eg_perm_kind)row->low, choice);
-}
-
-/// One axis, or a list of them.
-static eg_ints axes_of(const eg_attr *attr) {
-  return attr->kind == EG_ATTR_INTS ? attr->ints : (eg_ints){.data = &attr->i, .len = 1};
-}
-
-static bool holds_axes(const eg_instance_class *row, const eg_instance_node *node,
-                       const eg_attr *attr) {
-  uint32_t rank = node->types[0].rank;
-  return rank >= row->high && eg_axes_are((eg_axis_kind)row->low, axes_of(attr), rank);
-}
-
-/// Axes that are removed or put in depend on the sizes.
-static void put_axes(const eg_instance_class *row, eg_verify_choice *choice,
-                     eg_attr *attr) {
-  uint32_t rank = choice->types[0].rank;
-  if (choice->op == EG_OP_SQUEEZE || choice->op == EG_OP_UNSQUEEZE) return;
-  eg_ints axes = eg_axes_draw((eg_axis_kind)row->low, rank, choice);
-  if (attr->kind == EG_ATTR_INTS)
-    attr->ints = axes;
-  else
-    attr->i = axes.data[0] - (eg_verify_chance(choice, 50) ? (int64_t)rank : 0);
-}
-
-static bool is_reduced(eg_ints axes, uint32_t rank, uint32_t dim) {
-  for (uint32_t i = 0; i < axes.len; i++)
-    if (axes.data[i] == dim || axes.data[i] + rank == dim) return true;
-  return false;
-}
-
-/// Every result is of no element.
-static bool holds_empty_axes(const eg_instance_class *row, const eg_instance_node *node,
-                             const eg_attr *attr) {
-  (void)row;
-  const eg_type *x = &node->types[0];
-  bool is_empty = false, has_result = true;
-  for (uint32_t i = 0; i < x->rank; i++) {
-    bool is_one = is_reduced(axes_of(attr), x->rank, i);
-    is_empty = is_empty || (x->dims[i] == 0 && is_one);
-    has_result = has_result && (x->dims[i] != 0 || is_one);
-  }
-  return is_empty && has_result;
-}
-
-static void put_empty_axes(const eg_instance_class *row, eg_verify_choice *choice,
-                           eg_attr *attr) {
-  (void)row;
-  const eg_type *x = &choice->types[0];
-  int64_t *axes = eg_verify_list(choice, x->rank + 1);
-  uint32_t len = 0;
-  for (uint32_t i = 0; i < x->rank; i++)
-    if (x->dims[i] == 0 || eg_verify_chance(choice, 20)) axes[len++] = i;
-  if (len > 0) attr->ints = (eg_ints){.data = axes, .len = len};
-}
-
 // ---- operands that broadcast --------------------------------------------------------
 
 static bool holds_one_shape(const eg_instance_class *row, const eg_instance_node *node,
@@ -362,9 +296,6 @@ static const eg_class_test eg_test_BESIDE_KERNEL = {holds_beside_kernel,
 static const eg_class_test eg_test_BESIDE_IMAGE = {holds_beside_image, put_beside_image};
 static const eg_class_test eg_test_UNEVEN = {holds_uneven, put_uneven};
 static const eg_class_test eg_test_GROUP = {holds_group, put_group};
-static const eg_class_test eg_test_PERMUTATION = {holds_permutation, put_permutation};
-static const eg_class_test eg_test_AXES = {holds_axes, put_axes};
-static const eg_class_test eg_test_EMPTY_AXES = {holds_empty_axes, put_empty_axes};
 static const eg_class_test eg_test_ONE_SHAPE = {holds_one_shape, NULL};
 static const eg_class_test eg_test_STRETCHED = {holds_stretched, NULL};
 static const eg_class_test eg_test_STRETCHED_BATCH = {holds_stretched_batch, NULL};
@@ -444,9 +375,15 @@ static egraph_status add_named(const eg_rule *rule, uint32_t term, uint16_t slot
   return EGRAPH_OK;
 }
 
-static egraph_status add_slot(eg_op op, uint32_t term, uint16_t slot,
+/// Equations of one operand have no products.
+static bool has_operands_for(const eg_instance_class *row, const eg_rule_term *term) {
+  return row->test != &eg_test_EQUATION || term->child_count >= row->high;
+}
+
+static egraph_status add_slot(const eg_rule *rule, uint32_t term, uint16_t slot,
                               eg_instance_aims *out) {
-  const eg_attr_info *info = &eg_op_info_of(op)->attrs[slot];
+  const eg_rule_term *at = &rule->terms[term];
+  const eg_attr_info *info = &eg_op_info_of(at->op)->attrs[slot];
   if (info->kind == EG_ATTR_DTYPE) return add_values(term, slot, EGRAPH_DTYPE_COUNT, out);
   if (info->kind == EG_ATTR_SYMBOL) {
     int64_t count = 0;
@@ -455,7 +392,7 @@ static egraph_status add_slot(eg_op op, uint32_t term, uint16_t slot,
     return add_values(term, slot, count, out);
   }
   for (size_t i = 0; i < CLASSES; i++)
-    if (is_of_slot(&classes[i], op, info))
+    if (is_of_slot(&classes[i], at->op, info) && has_operands_for(&classes[i], at))
       EG_TRY(eg_instance_aims_push(out, (eg_instance_aim){.subject = EG_INSTANCE_ATTR,
                                                           .row = &classes[i],
                                                           .term = term,
@@ -479,7 +416,7 @@ static egraph_status add_term(const eg_rule *rule, uint32_t index,
   const eg_rule_term *term = &rule->terms[index];
   for (uint16_t i = 0; i < eg_op_info_of(term->op)->attr_count; i++)
     if (is_open(rule, index, i)) {
-      EG_TRY(add_slot(term->op, index, i, out));
+      EG_TRY(add_slot(rule, index, i, out));
       EG_TRY(add_named(rule, index, i, out));
     }
   bool has_kernel = is_of_convolution(term->op);

@@ -12,7 +12,6 @@
 #include <string.h>
 
 #include "base/type_messages.h"
-#include "rewrites/instances/instance_layers.h"
 
 // PART_AXES: parts may differ on one of so many dimensions, counted from the last one.
 // MAX_AGE: the e-graph is dropped and a new one begun after so many draws, which keeps it
@@ -27,8 +26,8 @@ static eg_class tensor_of_term(const eg_verify_draws *draws, uint32_t term) {
   return (eg_class){draws->rule->var_count + term};
 }
 
-static eg_class operand_of(const eg_verify_draws *draws, const eg_rule_term *term,
-                           uint32_t operand) {
+eg_class eg_verify_operand_of(const eg_verify_draws *draws, const eg_rule_term *term,
+                              uint32_t operand) {
   const eg_rule_term *child = &draws->rule->terms[term->children[operand]];
   return child->is_var ? draws->env.vars[child->var].tensor
                        : draws->classes[term->children[operand]];
@@ -65,8 +64,13 @@ static egraph_status set_up(eg_verify_draws *draws) {
   EG_TRY(eg_arena_alloc(arena, rule->pattern_term_count, sizeof *draws->attrs,
                         &draws->attrs));
   size_t operands = (size_t)rule->pattern_term_count * EG_VERIFY_MAX_OPERANDS;
-  if (draws->hints.has_layers)
+  if (draws->hints.has_layers) {
     EG_TRY(eg_arena_alloc(arena, operands, sizeof *draws->layers, &draws->layers));
+    EG_TRY(eg_arena_alloc(arena, rule->pattern_term_count, sizeof *draws->equations,
+                          &draws->equations));
+    EG_TRY(eg_arena_alloc(arena, rule->pattern_term_count, sizeof *draws->drawn_equations,
+                          &draws->drawn_equations));
+  }
   EG_TRY(eg_arena_alloc(arena, rule->pattern_term_count, sizeof *draws->classes,
                         &draws->classes));
   EG_TRY(eg_arena_alloc(arena, rule->pattern_term_count, sizeof *draws->ill_typed,
@@ -256,50 +260,17 @@ static const eg_type *part_beside(const eg_verify_draws *draws, uint32_t var) {
   return is_known ? &draws->leaves[like].type : NULL;
 }
 
-static eg_type *operands_of_layer(eg_verify_draws *draws, uint32_t term) {
-  return draws->layers + (size_t)term * EG_VERIFY_MAX_OPERANDS;
-}
-
-/// Operands of all layers, before any of them is chosen.
-static void draw_layers(eg_verify_draws *draws) {
-  if (!draws->hints.has_layers) return;
-  draws->choice.dtype = draws->dtype;
-  for (uint32_t i = 0; i < draws->rule->pattern_term_count; i++) {
-    const eg_rule_term *term = &draws->rule->terms[i];
-    if (!term->is_var && eg_is_layer(draws->rule, term))
-      eg_layer_operands(&draws->choice, term, NULL, operands_of_layer(draws, i));
-  }
-}
-
-/// Operands that are not chosen yet go with a first one that came out otherwise.
-static void follow_first(eg_verify_draws *draws, const eg_rule_term *term) {
-  if (!draws->hints.has_layers || !eg_is_layer(draws->rule, term)) return;
-  const eg_rule_term *child = &draws->rule->terms[term->children[0]];
-  if (child->is_var && !eg_verify_is_bound(draws, child->var)) return;
-  eg_type *types = operands_of_layer(draws, (uint32_t)(term - draws->rule->terms));
-  const eg_type *first = &fact_of(draws, operand_of(draws, term, 0))->type;
-  if (!eg_type_same_shape(first, types) || first->dtype != types->dtype)
-    eg_layer_operands(&draws->choice, term, first, types);
-}
-
-/// Mostly; NULL leaves the operand to chance.
-static const eg_type *operand_of_layer(eg_verify_draws *draws, uint32_t var) {
-  const var_hint *hint = &draws->hints.vars[var];
-  if (hint->layer == EG_RULE_NONE || eg_rng_below(&draws->rng, 100) < 10) return NULL;
-  return operands_of_layer(draws, hint->layer) + hint->layer_operand;
-}
-
 static void set_known_types(eg_verify_draws *draws, const eg_rule_term *term) {
   eg_verify_choice *choice = &draws->choice;
   choice->count = term->child_count;
-  follow_first(draws, term);
+  eg_verify_follow_first(draws, term);
   for (uint32_t i = 0; i < term->child_count; i++) {
     const eg_rule_term *child = &draws->rule->terms[term->children[i]];
     bool fresh = child->is_var && !eg_verify_is_bound(draws, child->var);
     choice->type_set[i] = !fresh;
     choice->fit_aim[i] = NULL;
     choice->like[i] = fresh ? part_beside(draws, child->var) : NULL;
-    choice->wanted[i] = fresh ? operand_of_layer(draws, child->var) : NULL;
+    choice->wanted[i] = fresh ? eg_verify_operand_of_layer(draws, child->var) : NULL;
     choice->min_rank[i] = fresh ? draws->hints.vars[child->var].min_rank : 0;
     choice->max_rank[i] =
         fresh ? draws->hints.vars[child->var].max_rank : EGRAPH_MAX_RANK;
@@ -308,7 +279,7 @@ static void set_known_types(eg_verify_draws *draws, const eg_rule_term *term) {
     if (fresh) aim_at_leaf(draws, child->var, i);
     if (fresh && fits_operands(draws, term)) choice->fit_aim[i] = draws->aim;
     if (fresh) continue;
-    choice->types[i] = fact_of(draws, operand_of(draws, term, i))->type;
+    choice->types[i] = fact_of(draws, eg_verify_operand_of(draws, term, i))->type;
   }
 }
 
@@ -370,6 +341,12 @@ static void set_index_role(eg_verify_draws *draws, uint32_t var, const eg_type *
       (double)eg_rng_below(&draws->rng, 2 * (uint64_t)least) - (double)least;
 }
 
+/// Whether operand 1 is of indices, which are drawn within what they are of.
+static bool is_of_tables(eg_op op) {
+  return op == EG_OP_GATHER || op == EG_OP_GATHER_GRAD || op == EG_OP_GATHER_ELEMENTS ||
+         op == EG_OP_GATHER_ND || op == EG_OP_SCATTER_ELEMENTS || op == EG_OP_SCATTER_ND;
+}
+
 static void bind_fresh_leaves(eg_verify_draws *draws, const eg_rule_term *term) {
   eg_verify_choice *choice = &draws->choice;
   for (uint32_t i = 0; i < term->child_count; i++) {
@@ -377,11 +354,12 @@ static void bind_fresh_leaves(eg_verify_draws *draws, const eg_rule_term *term) 
     if (!child->is_var || eg_verify_is_bound(draws, child->var)) continue;
     eg_verify_leaf *leaf = &draws->leaves[child->var];
     *leaf = (eg_verify_leaf){.type = choice->types[i]};
-    bool is_index = term->op == EG_OP_GATHER && i == 1;
+    bool is_index = is_of_tables(term->op) && i == 1;
     if (is_index) leaf->index_bound = 1;
     leaf->variance = term->op == EG_OP_BATCH_NORM && i == 4;
     set_role(draws, child->var, leaf);
-    if (is_index) set_index_role(draws, child->var, &choice->types[0], leaf);
+    if (is_index && term->op == EG_OP_GATHER)
+      set_index_role(draws, child->var, &choice->types[0], leaf);
     eg_verify_bind_leaf(draws, child->var);
     draws->bound |= UINT64_C(1) << child->var;
   }
@@ -446,7 +424,7 @@ static egraph_status infer_node(eg_verify_draws *draws, uint32_t index, bool *ou
   const eg_verify_choice *choice = &draws->choice;
   const eg_tensor_fact *operands[EG_VERIFY_MAX_OPERANDS];
   for (uint32_t i = 0; i < term->child_count; i++)
-    operands[i] = fact_of(draws, operand_of(draws, term, i));
+    operands[i] = fact_of(draws, eg_verify_operand_of(draws, term, i));
   eg_attrs attrs = {.op = (uint16_t)term->op,
                     .count = choice->info->attr_count,
                     .slots = choice->slots};
@@ -505,12 +483,11 @@ static bool conditions_hold(eg_verify_draws *draws, uint32_t index) {
 // ---- the walk -------------------------------------------------------------------
 
 static void bound_index(eg_verify_draws *draws, const eg_rule_term *term) {
-  if (term->op != EG_OP_GATHER || !draws->rule->terms[term->children[1]].is_var) return;
-  const eg_verify_choice *choice = &draws->choice;
-  int64_t axis = choice->slots[0].i;
-  if (axis < 0) axis += choice->types[0].rank;
-  draws->leaves[draws->rule->terms[term->children[1]].var].index_bound =
-      choice->types[0].dims[axis];
+  if (!is_of_tables(term->op) || !draws->rule->terms[term->children[1]].is_var) return;
+  int64_t *bound = &draws->leaves[draws->rule->terms[term->children[1]].var].index_bound;
+  const eg_attr *whole = eg_verify_known(&draws->choice, "whole");
+  *bound = whole != NULL ? whole->i : 0;
+  if (*bound == 0) *bound = eg_verify_entries(&draws->choice);
 }
 
 /// Attributes, operands and leaves; `bound` are the variables that stay as they are.
@@ -519,6 +496,7 @@ static bool choose_term(eg_verify_draws *draws, const eg_rule_term *term,
   draws->repaired = 0;
   set_known_slots(draws, term);
   set_known_types(draws, term);
+  eg_verify_set_equation(draws, term);
   eg_verify_choose(&draws->choice);
   if (!types_fit(&draws->choice)) return false;
   bind_fresh_leaves(draws, term);
@@ -656,7 +634,7 @@ static egraph_status draw_left(eg_verify_draws *draws, bool *out_found) {
   for (uint32_t i = 0; i < 8 && draws->aim == NULL; i++)
     if ((draws->hints.dtypes >> draws->dtype & 1) == 0) draws->dtype = draw_dtype(draws);
   if (draws->aim != NULL && draws->hints.has_layers) eg_verify_steer(draws, 0);
-  draw_layers(draws);
+  eg_verify_draw_layers(draws);
   *out_found = true;
   for (uint32_t i = 0; i < draws->rule->pattern_term_count && *out_found; i++)
     if (draws->rule->terms[i].is_var)
@@ -679,7 +657,7 @@ static egraph_status add_left(eg_verify_draws *draws) {
     const eg_rule_term *term = &rule->terms[i];
     if (term->is_var) continue;
     for (uint32_t k = 0; k < term->child_count; k++)
-      operands[k] = operand_of(draws, term, k);
+      operands[k] = eg_verify_operand_of(draws, term, k);
     EG_TRY(eg_tensor_egraph_add(draws->egraph, draws->attrs[i], operands,
                                 term->child_count, EG_REASON_SEED, &draws->classes[i]));
     if (term->var != EG_RULE_NONE) draws->env.vars[term->var].tensor = draws->classes[i];

@@ -5,6 +5,7 @@
 
 #include "rewrites/instances/instance_classes.h"
 #include "rewrites/instances/instance_draw.h"
+#include "rewrites/instances/instance_texts.h"
 
 // What the conditions of a rule say about its variables, so that draws are likely to
 // satisfy them. Only conditions that must all hold are read; alternatives (or) are left
@@ -61,7 +62,10 @@ struct eg_verify_draws {
   eg_verify_choice choice;
   eg_verify_lists lists;
   eg_verify_leaf *leaves;
-  eg_type *layers;        // EG_VERIFY_MAX_OPERANDS for each pattern term
+  eg_type *layers; // EG_VERIFY_MAX_OPERANDS for each pattern term
+  // Of einsums, by pattern term, and room for those that are drawn.
+  const char **equations;
+  char (*drawn_equations)[EG_EQUATION_BYTES];
   const eg_attrs **attrs; // by pattern term
   eg_class *classes;      // by pattern term; tensors while the walk lasts
   uint64_t bound;         // variables
@@ -79,6 +83,23 @@ bool eg_verify_is_bound(const eg_verify_draws *draws, uint32_t var);
 bool eg_verify_can_eval(const eg_verify_draws *draws, uint32_t expr);
 /// Binds a variable to its leaf, which has changed.
 void eg_verify_bind_leaf(eg_verify_draws *draws, uint32_t var);
+
+eg_class eg_verify_operand_of(const eg_verify_draws *draws, const eg_rule_term *term,
+                              uint32_t operand);
+
+// ---- instance_draw_layers.c ---------------------------------------------------------
+
+/// Operands and equations of all layers, before any of them is chosen.
+void eg_verify_draw_layers(eg_verify_draws *draws);
+/// Operands that are not chosen yet go with a first one, or an equation, that came out
+/// otherwise.
+void eg_verify_follow_first(eg_verify_draws *draws, const eg_rule_term *term);
+/// Sets the equation that was drawn for an einsum, if the term has one that is open.
+void eg_verify_set_equation(eg_verify_draws *draws, const eg_rule_term *term);
+/// Of a fresh variable, mostly; NULL leaves the operand to chance.
+const eg_type *eg_verify_operand_of_layer(eg_verify_draws *draws, uint32_t var);
+
+// ---- other files ----------------------------------------------------------------------
 
 /// The rank of a first operand that has the axis of the class that is aimed at, or 0:
 /// any.

@@ -182,6 +182,10 @@ static void read_layers(const eg_rule *rule, rule_hints *out) {
   for (uint32_t i = 0; i < rule->pattern_term_count; i++) {
     const eg_rule_term *term = &rule->terms[i];
     if (term->is_var || !eg_is_layer(rule, term)) continue;
+    uint16_t slot; // an equation that is open is drawn with the operands
+    bool has_equation = eg_equation_slot(term, &slot);
+    if (has_equation && term->slots[slot].form != EG_RULE_SLOT_LITERAL)
+      out->has_layers = true;
     // What is added to a product follows it.
     uint32_t count = term->op == EG_OP_MATMUL ? 2 : term->child_count;
     for (uint32_t k = 0; k < count; k++) {

@@ -53,6 +53,7 @@ static void recurrent_operands(eg_verify_choice *choice, const eg_rule_term *ter
   int64_t directions = both == BIDIRECTIONAL ? 2 : 1, hidden = some(choice);
   bool swaps = literal(term, "layout", eg_verify_below(choice, 2)) != 0;
   int64_t steps = term->child_count > lengths ? 3 : some(choice), batch = some(choice);
+  if (eg_verify_chance(choice, 10)) steps = batch = directions; // all layouts have types
   int64_t rows = gates * hidden;
   out[0] = shaped(dtype, 3, swaps ? batch : steps, swaps ? steps : batch, some(choice));
   if (has_x) out[0] = *first;
@@ -114,6 +115,30 @@ static void product_operands(eg_verify_choice *choice, const eg_rule_term *term,
   out[7] = scalar_or(choice, byte_of(choice), rows);
 }
 
+/// One image or two, and filters of up to three places.
+static void image_product_operands(eg_verify_choice *choice, const eg_rule_term *term,
+                                   const eg_type *first, eg_type *out) {
+  egraph_dtype dtype = float_of(choice), x = byte_of(choice), w = byte_of(choice);
+  int64_t group = literal(term, "group", 1), places = 1 + eg_verify_below(choice, 3);
+  if (group < 1) group = 1;
+  out[0] = shaped(x, 3, 1 + eg_verify_below(choice, 2), group * some(choice),
+                  places + eg_verify_below(choice, 4));
+  if (eg_verify_chance(choice, 60))
+    out[0].dims[out[0].rank++] = places + eg_verify_below(choice, 4);
+  if (first != NULL && first->rank > 2) out[0] = *first;
+  int64_t filters = group * some(choice);
+  out[1] = shaped(dtype, 0, 0, 0, 0);
+  out[2] = shaped(out[0].dtype, 0, 0, 0, 0);
+  out[3] = shaped(w, 2, filters, out[0].dims[1] / group, 0);
+  while (out[3].rank < out[0].rank)
+    out[3].dims[out[3].rank++] = places;
+  out[4] = scalar_or(choice, dtype, filters);
+  out[5] = scalar_or(choice, w, filters);
+  out[6] = shaped(dtype, 0, 0, 0, 0);
+  out[7] = shaped(byte_of(choice), 0, 0, 0, 0);
+  out[8] = shaped(EGRAPH_INT32, 1, filters, 0, 0);
+}
+
 // ---- places in images -----------------------------------------------------------------
 
 enum { IMAGES = 4 }; // above the indices of ordinary data
@@ -137,6 +162,71 @@ static void unpool_operands(eg_verify_choice *choice, const eg_rule_term *term,
   if (first != NULL) out[0] = *first;
   out[1] = out[0];
   out[1].dtype = EGRAPH_INT64;
+}
+
+static eg_type some_table(eg_verify_choice *choice, const eg_type *first, uint32_t rank) {
+  if (first != NULL) return *first;
+  eg_type table = {.dtype = choice->dtype, .rank = rank + eg_verify_below(choice, 3)};
+  for (uint32_t i = 0; i < table.rank; i++)
+    table.dims[i] = some(choice);
+  return table;
+}
+
+/// What was read at the indices, whose dimensions stand in place of the axis.
+static void gather_grad_operands(eg_verify_choice *choice, const eg_rule_term *term,
+                                 const eg_type *first, eg_type *out) {
+  uint32_t axis = (uint32_t)literal(term, "axis", eg_verify_below(choice, 2));
+  uint32_t count = eg_verify_below(choice, 3);
+  eg_type *read = &out[0], *indices = &out[1];
+  *read = (eg_type){.dtype = float_of(choice), .rank = 1 + eg_verify_below(choice, 4)};
+  for (uint32_t i = 0; i < read->rank; i++)
+    read->dims[i] = some(choice);
+  if (first != NULL) *read = *first;
+  *indices = (eg_type){.dtype = EGRAPH_INT64};
+  for (uint32_t i = axis; i < read->rank && indices->rank < count; i++)
+    indices->dims[indices->rank++] = read->dims[i];
+}
+
+/// A table, indices into its elements, and updates.
+static void element_operands(eg_verify_choice *choice, const eg_rule_term *term,
+                             const eg_type *first, eg_type *out) {
+  (void)term;
+  out[0] = some_table(choice, first, 1);
+  out[1] = out[0];
+  out[1].dtype = eg_verify_chance(choice, 70) ? EGRAPH_INT64 : EGRAPH_INT32;
+  for (uint32_t i = 0; i < out[1].rank; i++)
+    if (out[1].dims[i] > 1 && eg_verify_chance(choice, 25)) out[1].dims[i]--;
+  out[2] = out[1];
+  out[2].dtype = out[0].dtype;
+}
+
+/// A table, tuples of indices into it, and updates. Tuples of a batch stand in its
+/// places.
+static void tuple_operands(eg_verify_choice *choice, const eg_rule_term *term,
+                           const eg_type *first, eg_type *out) {
+  int64_t batch = literal(term, "batch_dims", eg_verify_chance(choice, 30));
+  if (batch < 0 || batch > 2) batch = 0;
+  out[0] = some_table(choice, first, 1 + (uint32_t)batch);
+  out[1] = (eg_type){.dtype = EGRAPH_INT64};
+  for (uint32_t i = 0; i < batch && i < out[0].rank; i++)
+    out[1].dims[out[1].rank++] = out[0].dims[i];
+  if (eg_verify_chance(choice, 60)) out[1].dims[out[1].rank++] = some(choice);
+  uint32_t left = out[0].rank > batch ? out[0].rank - (uint32_t)batch : 0;
+  uint32_t length = left > 0 ? 1 + eg_verify_below(choice, left) : 0;
+  out[2] = out[1]; // what the tuples point at, behind their own dimensions
+  out[2].dtype = out[0].dtype;
+  out[1].dims[out[1].rank++] = length;
+  for (uint32_t i = (uint32_t)batch + length; i < out[0].rank; i++)
+    if (out[2].rank < EGRAPH_MAX_RANK) out[2].dims[out[2].rank++] = out[0].dims[i];
+}
+
+static void sequence_operands(eg_verify_choice *choice, const eg_rule_term *term,
+                              const eg_type *first, eg_type *out) {
+  out[0] = some_table(choice, first, 2);
+  int64_t axis = literal(term, "batch_axis", eg_verify_below(choice, 2));
+  if (axis < 0) axis += out[0].rank;
+  bool is_axis = axis >= 0 && axis < (int64_t)out[0].rank;
+  out[1] = shaped(EGRAPH_INT64, 1, is_axis ? out[0].dims[axis] : 1, 0, 0);
 }
 
 // ---- sums of products -----------------------------------------------------------------
@@ -197,9 +287,7 @@ static void draw_letters(eg_verify_choice *choice, const char *equation, int64_t
 static void einsum_operands(eg_verify_choice *choice, const eg_rule_term *term,
                             const eg_type *first, eg_type *out) {
   int64_t sizes[LETTERS];
-  uint16_t slot;
-  (void)eg_op_find_attr(term->op, "equation", &slot);
-  const char *at = term->slots[slot].literal.text;
+  const char *at = choice->equation;
   draw_letters(choice, at, sizes);
   eg_type batch = {.dtype = first != NULL ? first->dtype : choice->dtype};
   batch.rank = eg_verify_below(choice, 3);
@@ -222,23 +310,36 @@ static void einsum_operands(eg_verify_choice *choice, const eg_rule_term *term,
   if (first != NULL) out[0] = *first;
 }
 
+bool eg_equation_slot(const eg_rule_term *term, uint16_t *out) {
+  return term->op == EG_OP_EINSUM && eg_op_find_attr(term->op, "equation", out) &&
+         term->slots[*out].form != EG_RULE_SLOT_EXPR;
+}
+
 // ---- by operator ----------------------------------------------------------------------
 
-/// MADE: where an operand is computed; others are chosen one by one.
-typedef enum layer_use { ALWAYS, MADE, LITERAL } layer_use;
+/// MADE: where an operand is computed; EQUATION: where an equation is known or drawn.
+/// Others are chosen one by one.
+typedef enum layer_use { ALWAYS, MADE, EQUATION } layer_use;
 
 static const struct {
   eg_op op;
   layer_maker *make;
   layer_use use;
 } layers[] = {{EG_OP_MATMUL, matmul_operands, MADE},
-              {EG_OP_EINSUM, einsum_operands, LITERAL},
+              {EG_OP_EINSUM, einsum_operands, EQUATION},
               {EG_OP_RNN, recurrent_operands, ALWAYS},
               {EG_OP_GRU, recurrent_operands, ALWAYS},
               {EG_OP_LSTM, recurrent_operands, ALWAYS},
               {EG_OP_QUANTIZE_LINEAR, quantize_operands, ALWAYS},
               {EG_OP_DEQUANTIZE_LINEAR, quantize_operands, ALWAYS},
               {EG_OP_QLINEAR_MATMUL, product_operands, ALWAYS},
+              {EG_OP_QLINEAR_CONV, image_product_operands, ALWAYS},
+              {EG_OP_GATHER_GRAD, gather_grad_operands, ALWAYS},
+              {EG_OP_GATHER_ELEMENTS, element_operands, ALWAYS},
+              {EG_OP_SCATTER_ELEMENTS, element_operands, ALWAYS},
+              {EG_OP_GATHER_ND, tuple_operands, ALWAYS},
+              {EG_OP_SCATTER_ND, tuple_operands, ALWAYS},
+              {EG_OP_REVERSE_SEQUENCE, sequence_operands, ALWAYS},
               {EG_OP_ROI_ALIGN, roi_operands, ALWAYS},
               {EG_OP_MAX_UNPOOL, unpool_operands, ALWAYS}};
 enum { LAYERS = sizeof layers / sizeof *layers };
@@ -248,9 +349,8 @@ static bool is_used(const eg_rule *rule, const eg_rule_term *term, layer_use use
   for (uint32_t i = 0; i < term->child_count; i++)
     is_made = is_made || !rule->terms[term->children[i]].is_var;
   uint16_t slot;
-  bool is_literal = eg_op_find_attr(term->op, "equation", &slot) &&
-                    term->slots[slot].form == EG_RULE_SLOT_LITERAL;
-  return use == ALWAYS || (use == MADE && is_made) || (use == LITERAL && is_literal);
+  return use == ALWAYS || (use == MADE && is_made) ||
+         (use == EQUATION && eg_equation_slot(term, &slot));
 }
 
 bool eg_is_layer(const eg_rule *rule, const eg_rule_term *term) {

@@ -8,8 +8,10 @@
 
 /// Whether operands of the term are drawn together.
 bool eg_is_layer(const eg_rule *rule, const eg_rule_term *term);
+/// The slot of the equation, of an einsum; what a rule computes has no equation yet.
+bool eg_equation_slot(const eg_rule_term *term, uint16_t *out);
 /// Types of all operands of a term of such an operator, for `first` where that is known
-/// (NULL: any), and for attributes that are literals.
+/// (NULL: any), for attributes that are literals, and for the equation of the choice.
 void eg_layer_operands(eg_verify_choice *choice, const eg_rule_term *term,
                        const eg_type *first, eg_type *out);
 

@@ -35,4 +35,14 @@ extern const eg_class_test eg_test_SAME_SIZES, eg_test_SIZES, eg_test_MORE_DIMS,
 /// Dimensions that have one of the sizes.
 void eg_prepare_rounded_size(eg_verify_choice *choice);
 
+// ---- instance_axes.c ----------------------------------------------------------------
+
+extern const eg_class_test eg_test_PERMUTATION, eg_test_AXES, eg_test_EMPTY_AXES;
+
+// ---- instance_texts.c -----------------------------------------------------------
+
+/// An equation is drawn with the operands of its term, none is changed.
+extern const eg_class_test eg_test_EQUATION, eg_test_ACTIVATIONS,
+    eg_test_ACTIVATION_NUMBERS;
+
 #endif
