@@ -7,8 +7,15 @@
 #include "rewrites/instances/instance_choose.h"
 #include "rewrites/instances/instance_texts.h"
 
+enum { MOST_SMALL = 1 << 20, MOST_SIZE = 1 << 30 };
+
 static void put(eg_attr *attr, const int64_t *list, uint32_t len) {
   attr->ints = (eg_ints){.data = list, .len = len};
+}
+
+/// A rule may name numbers of any size; what they are added up with is small.
+static int64_t within(int64_t number, int64_t most) {
+  return number > most ? most : number < -most ? -most : number;
 }
 
 static uint32_t rank_of(const eg_verify_choice *choice) {
@@ -20,7 +27,7 @@ static uint32_t spatial_of(const eg_verify_choice *choice) {
   uint32_t rank = rank_of(choice);
   if (choice->op == EG_OP_COL2IM) {
     const eg_attr *block = eg_verify_known(choice, "block_shape");
-    return block != NULL ? block->ints.len : 1;
+    return block == NULL ? 1 : (uint32_t)within(block->ints.len, EGRAPH_MAX_RANK);
   }
   return rank > 2 ? rank - 2 : 0;
 }
@@ -126,7 +133,8 @@ static void choose_output_padding(eg_verify_choice *choice, eg_attr *attr) {
   int64_t *list = eg_verify_list(choice, len);
   const eg_attr *strides = eg_verify_known(choice, "strides");
   for (uint32_t i = 0; i < len; i++) {
-    int64_t most = strides != NULL && i < strides->ints.len ? strides->ints.data[i] : 2;
+    bool is_known = strides != NULL && i < strides->ints.len;
+    int64_t most = is_known ? within(strides->ints.data[i], MOST_SMALL) : 2;
     bool is_some = most > 1 && eg_verify_chance(choice, 40);
     list[i] = is_some ? 1 + eg_verify_below(choice, (uint32_t)most - 1) : 0;
   }
@@ -256,7 +264,7 @@ static void choose_fresh_shape(eg_verify_choice *choice, eg_attr *attr) {
 
 static int64_t number_at(const eg_verify_choice *choice, const char *name, uint32_t i) {
   const eg_attr *list = eg_verify_known(choice, name);
-  return list != NULL && i < list->ints.len ? list->ints.data[i] : 0;
+  return list != NULL && i < list->ints.len ? within(list->ints.data[i], MOST_SMALL) : 0;
 }
 
 /// What windows at so many places were taken of, along spatial dimension i, or a little
@@ -265,7 +273,7 @@ static int64_t unwindowed(eg_verify_choice *choice, const char *kernel, uint32_t
                           int64_t places) {
   int64_t dilation = number_at(choice, "dilations", i);
   int64_t window = (dilation > 1 ? dilation : 1) * (number_at(choice, kernel, i) - 1) + 1;
-  return (places - 1) * number_at(choice, "strides", i) + window -
+  return (within(places, MOST_SMALL) - 1) * number_at(choice, "strides", i) + window -
          number_at(choice, "pads", i) -
          number_at(choice, "pads", i + spatial_of(choice)) +
          (int64_t)eg_verify_below(choice, 2);
@@ -436,7 +444,7 @@ static int64_t choose_dtype(eg_verify_choice *choice) {
 
 static int64_t known_int(const eg_verify_choice *choice, const char *name) {
   const eg_attr *attr = eg_verify_known(choice, name);
-  return attr != NULL ? attr->i : 0;
+  return attr != NULL ? within(attr->i, MOST_SIZE) : 0;
 }
 
 int64_t eg_verify_entries(const eg_verify_choice *choice) {
@@ -450,7 +458,7 @@ int64_t eg_verify_entries(const eg_verify_choice *choice) {
   for (int64_t i = 0; i < rank; i++)
     if ((!has_axis || i == axis) && (least < 0 || table->dims[i] < least))
       least = table->dims[i];
-  return least < 0 ? 0 : least;
+  return least < 0 ? 0 : within(least, MOST_SIZE);
 }
 
 /// 0, or a whole axis of which the table has a part.

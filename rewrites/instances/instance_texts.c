@@ -9,7 +9,7 @@
 #include "rewrites/instances/instance_tests.h"
 
 // MOST_RANK: of an operand that is drawn. MOST_OPERANDS: whose letters fit the text.
-enum { LETTERS = 26, MOST_RANK = 4, MOST_OPERANDS = 6 };
+enum { LETTERS = 26, MOST_RANK = 4, MOST_OPERANDS = 6, MOST_ACTIVATIONS = 16 };
 
 // ---- what an equation is ------------------------------------------------------------
 
@@ -221,7 +221,7 @@ const eg_class_test eg_test_ACTIVATIONS = {holds_activations, put_activations};
 
 static uint32_t count_words(const char *text) {
   uint32_t count = *text != '\0';
-  for (; *text != '\0'; text++)
+  for (; *text != '\0' && count < MOST_ACTIVATIONS; text++)
     count += *text == ' ';
   return count;
 }
