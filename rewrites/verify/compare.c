@@ -20,7 +20,9 @@
 
 #include "ops/kernels.h"
 
+// Of float64 rounding is measured, of others it is estimated.
 #define LARGEST_SCALE 1e5
+#define LARGEST_MEASURED_SCALE 1e14
 
 enum {
   MAX_ELEMENTS = 1 << 18, // of a tensor; rules may ask for any shape
@@ -60,6 +62,7 @@ typedef struct evaluation {
   // Some number was not whole; was too large for exact sums and products of such ones.
   bool is_broken, is_large;
   bool is_subnormal; // some number was below the normal ones of its type
+  bool is_narrow;    // some number has a floating-point type other than float64
   bool is_beyond;    // some node takes the kernels too long
   int64_t longest;   // numbers that a kernel sums, at most
   bool is_widened;   // floating-point numbers are float64, whatever the types say
@@ -163,6 +166,7 @@ static void note_numbers(evaluation *run, const eg_tensor *tensor) {
          smallest = number_of(seen.smallest_less_1 + 1);
   if (smallest < eg_dtype_normal(tensor->type.dtype)) run->is_subnormal = true;
   if (largest > run->scale) run->scale = largest;
+  if (tensor->type.dtype != EGRAPH_FLOAT64) run->is_narrow = true;
   if (!run->exact) return;
   if (largest >= p->broken) run->is_large = true;
   if (seen.is_broken) run->is_broken = true;
@@ -392,7 +396,8 @@ typedef struct disagreement {
 
 typedef struct comparison {
   const evaluation *run;
-  uint32_t terms[2], part; // of the sides
+  enum { NOT_LOOKED_FOR, FOUND, MISSING } limit; // of some node's range
+  uint32_t terms[2], part;                       // of the sides
   eg_verify_data data;
   bool spreads; // the rule says so
   double bound; // absolute
@@ -452,6 +457,15 @@ static double largest_of(const eg_tensor *tensor) {
   return most;
 }
 
+/// Zero, or an infinity.
+static bool has_limit(const eg_tensor *tensor) {
+  int64_t count = eg_type_elements(&tensor->type), i = 0;
+  bool is_float = eg_dtype_is_float(tensor->type.dtype);
+  while (i < count && is_float && element(tensor, i) != 0 && !isinf(element(tensor, i)))
+    i++;
+  return is_float && i < count;
+}
+
 /// 0: results are equal bit for bit.
 static double bound_of(const comparison *state, const eg_tensor *left,
                        const eg_tensor *right) {
@@ -488,6 +502,18 @@ static egraph_math class_of_change(const comparison *state, int64_t i, double x,
   return is_rounding(state, i, x, y) ? EGRAPH_MATH_ASSOCIATIVE : EGRAPH_MATH_FAST;
 }
 
+/// Of other than ordinary data an infinity may be a number that is too large, zero one
+/// that is too small, and NaN what became of them.
+static bool may_have_left_range(comparison *state) {
+  if (state->data == EG_VERIFY_ORDINARY) return false;
+  const evaluation *run = state->run;
+  for (uint32_t i = 0; state->limit == NOT_LOOKED_FOR && i < run->rule->term_count; i++)
+    for (uint32_t k = 0; !run->rule->terms[i].is_var && k < run->terms[i].count; k++)
+      if (has_limit(&run->terms[i].parts[k])) state->limit = FOUND;
+  if (state->limit == NOT_LOOKED_FOR) state->limit = MISSING;
+  return state->limit == FOUND;
+}
+
 /// Where one side has no number (division by zero, the root of a negative number), the
 /// other must have none either; which of infinity and NaN it is decides the class.
 static bool elements_agree(const eg_tensor *a, const eg_tensor *b, int64_t i,
@@ -500,7 +526,7 @@ static bool elements_agree(const eg_tensor *a, const eg_tensor *b, int64_t i,
   state->math = class_of_change(state, i, x, y);
   if (!eg_verify_is_plain(state->data)) return true;
   if (!isfinite(x) || !isfinite(y))
-    return state->data != EG_VERIFY_ORDINARY || (!isfinite(x) && !isfinite(y));
+    return (!isfinite(x) && !isfinite(y)) || may_have_left_range(state);
   state->finite = true;
   return is_rounding(state, i, x, y);
 }
@@ -545,7 +571,8 @@ static egraph_status print_disagreement(const disagreement *d, eg_text *text) {
 /// Beyond it rounding leaves little to compare. A rule that names a larger number is
 /// compared beyond that, too.
 static bool is_beyond_scale(const evaluation *run) {
-  if (run->exact || run->scale <= LARGEST_SCALE) return false;
+  double most = run->is_narrow ? LARGEST_SCALE : LARGEST_MEASURED_SCALE;
+  if (run->exact || run->scale <= most) return false;
   double named = eg_verify_largest_number(run->instance);
   return named <= LARGEST_SCALE || run->scale > named * named;
 }
