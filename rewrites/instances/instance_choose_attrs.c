@@ -385,9 +385,11 @@ static void choose_ranges(eg_verify_choice *choice) {
     if (choice->step != 0 && (i == only || eg_verify_chance(choice, 30)))
       steps[i] = choice->step > 0 ? choice->step : -choice->step;
     if (kind < 92) continue;
-    starts[i] = size - 1;
-    ends[i] = -1;
     steps[i] = -steps[i];
+    bool is_whole = size == 0 || eg_verify_chance(choice, 60);
+    starts[i] = is_whole ? size - 1 : eg_verify_below(choice, (uint32_t)size);
+    ends[i] =
+        is_whole ? -1 : (int64_t)eg_verify_below(choice, (uint32_t)starts[i] + 1) - 1;
   }
   eg_attr *attr;
   if ((attr = eg_verify_missing(choice, "starts")) != NULL) put(attr, starts, rank);
@@ -400,7 +402,9 @@ static void choose_repeats(eg_verify_choice *choice, eg_attr *attr) {
   int64_t *repeats = eg_verify_list(choice, rank);
   bool ones = eg_verify_chance(choice, 40);
   for (uint32_t i = 0; i < rank; i++)
-    repeats[i] = ones ? 1 : 1 + eg_verify_below(choice, 3);
+    repeats[i] = ones                          ? 1
+                 : eg_verify_chance(choice, 4) ? 0
+                                               : 1 + eg_verify_below(choice, 3);
   put(attr, repeats, rank);
 }
 
@@ -494,7 +498,8 @@ static int64_t choose_int(eg_verify_choice *choice, const char *name) {
                 {"depth", 1, 5},
                 {"sampling_ratio", 0, 4},
                 {"block_size", 0, 4},
-                {"p", 1, 3}};
+                {"p", 1, 3},
+                {"batch_dims", 0, 3}};
   uint32_t rank = rank_of(choice);
   for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++)
     if (strcmp(name, ranges[i].name) == 0)

@@ -200,12 +200,15 @@ static void element_operands(eg_verify_choice *choice, const eg_rule_term *term,
   out[2].dtype = out[0].dtype;
 }
 
+enum { MOST_BATCH = 3 };
+
 /// A table, tuples of indices into it, and updates. Tuples of a batch stand in its
 /// places.
 static void tuple_operands(eg_verify_choice *choice, const eg_rule_term *term,
                            const eg_type *first, eg_type *out) {
-  int64_t batch = literal(term, "batch_dims", eg_verify_chance(choice, 30));
-  if (batch < 0 || batch > 2) batch = 0;
+  uint32_t open = eg_verify_chance(choice, 50) ? 0 : 1 + eg_verify_below(choice, 2);
+  int64_t batch = literal(term, "batch_dims", open);
+  if (batch < 0 || batch > MOST_BATCH) batch = 0;
   out[0] = some_table(choice, first, 1 + (uint32_t)batch);
   out[1] = (eg_type){.dtype = EGRAPH_INT64};
   for (uint32_t i = 0; i < batch && i < out[0].rank; i++)

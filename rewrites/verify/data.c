@@ -115,17 +115,26 @@ static double tied(eg_verify_source *source, bool is_positive) {
   return number == 0 && eg_rng_below(&source->rng, 2) == 0 ? -0.0 : number;
 }
 
+#define LARGEST_POWER 20.0 // of e
+
+static double near_one(eg_verify_source *source) {
+  return source->near[eg_rng_below(&source->rng, source->near_count)];
+}
+
 /// What the numbers of one leaf lie around: mostly one of the instance alone, beside
 /// which no large one hides a difference; or its reciprocal or root, which a product or a
-/// square makes that number of; 0: each around another one. Leaves may be of different
-/// sizes.
+/// square makes that number of; or what the rule may make of two; 0: each around another
+/// one. Leaves may be of different sizes.
 static double choose_around(eg_verify_source *source) {
-  double number = source->near[eg_rng_below(&source->rng, source->near_count)];
-  switch (eg_rng_below(&source->rng, 10)) {
+  double number = near_one(source);
+  switch (eg_rng_below(&source->rng, 14)) {
   case 0: return 0;
   case 1: return 1;
   case 2: return 1 / number;
   case 3: return sqrt(number);
+  case 4: return number * near_one(source);
+  case 5: return number / near_one(source);
+  case 6: return exp(fmin(number, LARGEST_POWER));
   default: return number;
   }
 }
@@ -135,7 +144,7 @@ static double near_number(eg_verify_source *source, egraph_dtype dtype,
                           bool is_positive) {
   if (source->near_count == 0) return wide(source, is_positive);
   double around = source->around;
-  if (around == 0) around = source->near[eg_rng_below(&source->rng, source->near_count)];
+  if (around == 0) around = near_one(source);
   double most = 2 * around, size = most * eg_rng_unit(&source->rng);
   bool is_negative = eg_rng_below(&source->rng, 3) == 0;
   if (most >= 1000 || (source->kind < 5 && most >= 8)) size = floor(size); // exact
@@ -166,9 +175,14 @@ static double float_number(eg_verify_source *source, const eg_verify_leaf *leaf,
 
 // ---- integers -------------------------------------------------------------------------
 
-/// The bits of an integer at an end of its range, or near one, or near 0.
+/// The bits of an integer at an end of its range, or near one, or near 0; at or near a
+/// power of two; or any, as many as there may be.
 static int64_t extreme_int(eg_verify_source *source, egraph_dtype dtype) {
   uint32_t bits = 8 * (uint32_t)eg_dtype_bytes(dtype);
+  uint64_t way = eg_rng_below(&source->rng, 4), some = eg_rng_below(&source->rng, bits);
+  if (way == 0)
+    return (int64_t)((UINT64_C(1) << some) + eg_rng_below(&source->rng, 3) - 1);
+  if (way == 1) return (int64_t)(eg_rng_next(&source->rng) >> (63 - some));
   uint64_t most = UINT64_MAX >> (64 - bits + !eg_dtype_is_unsigned(dtype));
   const uint64_t values[] = {most, most - 1, most / 2, most + 1,   most + 2,
                              0,    1,        2,        UINT64_MAX, 100};
@@ -185,7 +199,8 @@ static double whole(eg_verify_source *source, egraph_dtype dtype) {
 /// From 0 to twice one of the numbers, as far as the type goes and float64 is exact.
 static double near_whole(eg_verify_source *source, egraph_dtype dtype) {
   uint32_t bits = 8 * (uint32_t)eg_dtype_bytes(dtype);
-  double most = 2 * source->near[eg_rng_below(&source->rng, source->near_count)];
+  double most = 2 * near_one(source);
+  if (eg_rng_below(&source->rng, 4) == 0) most *= near_one(source);
   most = fmin(most + 1, ldexp(1, bits > 50 ? 50 : (int)bits - 1) - 1);
   double size = floor(most * eg_rng_unit(&source->rng));
   bool may = !eg_dtype_is_unsigned(dtype);
