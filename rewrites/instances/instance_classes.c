@@ -305,10 +305,10 @@ enum { EG_OP_ANY = EG_OP_COUNT };
 
 static const eg_instance_class classes[] = {
 #define EG_INSTANCE_CLASS(WORDS, SUBJECT, NAME, OP, TEST, LOW, HIGH)                     \
-  {WORDS, EG_INSTANCE_##SUBJECT, NAME, (eg_op)EG_OP_##OP, &eg_test_##TEST, LOW, HIGH},
+  {WORDS, EG_INSTANCE_##SUBJECT, NAME, (eg_op)EG_OP_##OP, &eg_test_##TEST, LOW, HIGH, 0},
 #define EG_INSTANCE_FLAG(NAME)                                                           \
-  EG_INSTANCE_CLASS(NAME " 0", ATTR, NAME, ANY, NUMBER, 0, 0)                            \
-  EG_INSTANCE_CLASS(NAME " 1", ATTR, NAME, ANY, NUMBER, 1, 1)
+  {NAME " 0", EG_INSTANCE_ATTR, NAME, (eg_op)EG_OP_ANY, &eg_test_NUMBER, 0, 0, true},    \
+      {NAME " 1", EG_INSTANCE_ATTR, NAME, (eg_op)EG_OP_ANY, &eg_test_NUMBER, 1, 1, true},
 #include "rewrites/instances/instance_classes.def"
 };
 enum { CLASSES = sizeof classes / sizeof *classes };
@@ -357,13 +357,19 @@ static egraph_status add_values(uint32_t term, uint16_t slot, int64_t count,
   return EGRAPH_OK;
 }
 
+bool eg_instance_is_flag(const char *name) {
+  for (size_t i = 0; i < CLASSES; i++)
+    if (classes[i].is_flag && strcmp(classes[i].attr, name) == 0) return true;
+  return false;
+}
+
 /// NAMED: beside each number that the rule compares the attribute with.
 static egraph_status add_named(const eg_rule *rule, uint32_t term, uint16_t slot,
                                eg_instance_aims *out) {
   const eg_rule_slot *at = &rule->terms[term].slots[slot];
   const eg_attr_info *info = &eg_op_info_of(rule->terms[term].op)->attrs[slot];
   double numbers[EG_NAMED_NUMBERS];
-  if (at->form != EG_RULE_SLOT_VAR) return EGRAPH_OK;
+  if (at->form != EG_RULE_SLOT_VAR || eg_instance_is_flag(info->name)) return EGRAPH_OK;
   uint32_t count = eg_named_numbers(rule, at->index, info, numbers);
   for (uint32_t i = 0; i < count; i++)
     for (int64_t side = -1; side <= 1; side++)

@@ -6,6 +6,8 @@
 
 #include "rewrites/instances/instance_aims.h"
 
+/// Whether an attribute is 0 or 1, and nothing else.
+bool eg_instance_is_flag(const char *name);
 /// Appends the classes that the left side of a rule leaves open.
 egraph_status eg_instance_aims_of(const eg_rule *rule, eg_instance_aims *out);
 /// ATTR, KERNEL, OPERANDS, VALUE, NAMED: whether the node is in the class.

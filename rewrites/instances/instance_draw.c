@@ -490,6 +490,16 @@ static void bound_index(eg_verify_draws *draws, const eg_rule_term *term) {
   if (*bound == 0) *bound = eg_verify_entries(&draws->choice);
 }
 
+/// What conditions ask for may be a number that a flag does not have.
+static bool flags_fit(const eg_verify_choice *choice) {
+  for (uint16_t i = 0; i < choice->info->attr_count; i++)
+    if (choice->info->attrs[i].kind == EG_ATTR_INT &&
+        (choice->slots[i].i < 0 || choice->slots[i].i > 1) &&
+        eg_instance_is_flag(choice->info->attrs[i].name))
+      return false;
+  return true;
+}
+
 /// Attributes, operands and leaves; `bound` are the variables that stay as they are.
 static bool choose_term(eg_verify_draws *draws, const eg_rule_term *term,
                         uint64_t bound) {
@@ -523,6 +533,7 @@ static egraph_status try_term(eg_verify_draws *draws, uint32_t index, bool *out_
     draws->bound = bound | repaired;
     *out_ok = choose_term(draws, term, bound | repaired);
   }
+  if (*out_ok) *out_ok = flags_fit(choice);
   if (!*out_ok) return EGRAPH_OK;
   EG_TRY(infer_node(draws, index, out_ok));
   if (!*out_ok) return EGRAPH_OK;

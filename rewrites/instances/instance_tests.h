@@ -21,6 +21,7 @@ struct eg_instance_class {
   eg_op op; // EG_OP_COUNT: any
   const eg_class_test *test;
   double low, high;
+  bool is_flag; // one of the two numbers of a flag
 };
 
 bool eg_is_between(const eg_instance_class *row, double value);

@@ -80,6 +80,16 @@ static void wrong_rules_are_refused_wherever_they_hide(void **state) {
   eg_rules_destroy(rules);
 }
 
+/// Of numbers beyond small ones, of bits, and of slices that go back.
+static void wrong_rules_are_refused_for_few_values(void **state) {
+  (void)state;
+  eg_rules *rules = load(EG_SOURCE_DIR "/tests/data/wrong_values.rules");
+  uint64_t first = test_seed(1);
+  for (uint64_t seed = first; seed < first + test_rounds(SEEDS); seed++)
+    assert_int_equal(verify(rules, seed, false).accepted, 0);
+  eg_rules_destroy(rules);
+}
+
 static void their_true_neighbours_are_accepted(void **state) {
   (void)state;
   eg_rules *rules = load(EG_SOURCE_DIR "/tests/data/true_hidden.rules");
@@ -271,6 +281,7 @@ int main(void) {
       cmocka_unit_test(planted_wrong_rules_are_refused),
       cmocka_unit_test(wrong_rules_are_refused_beyond_small_sizes),
       cmocka_unit_test(wrong_rules_are_refused_wherever_they_hide),
+      cmocka_unit_test(wrong_rules_are_refused_for_few_values),
       cmocka_unit_test(their_true_neighbours_are_accepted),
       cmocka_unit_test(narrow_rules_are_accepted),
       cmocka_unit_test(mutants_are_judged_alike_with_nearly_every_seed),
