@@ -322,9 +322,10 @@ static void choose_image(eg_verify_choice *choice, eg_attr *attr) {
   int64_t *image = eg_verify_list(choice, len);
   int64_t places = rank_of(choice) > 2 ? choice->types[0].dims[2] : 1;
   for (uint32_t i = 0; i < len; i++) {
-    int64_t here = i + 1 == len ? places : some_divisor(choice, places);
+    bool is_last = i + 1 == len;
+    int64_t here = is_last ? places : some_divisor(choice, places);
     image[i] = unwindowed(choice, "block_shape", i, here);
-    places /= here;
+    if (!is_last) places /= here;
   }
   put(attr, image, len);
 }
