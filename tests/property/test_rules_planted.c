@@ -60,34 +60,30 @@ static void planted_wrong_rules_are_refused(void **state) {
   eg_rules_destroy(rules);
 }
 
-/// Every seed draws the classes that show it.
-static void wrong_rules_are_refused_beyond_small_sizes(void **state) {
-  (void)state;
-  eg_rules *rules = load(EG_SOURCE_DIR "/tests/data/wrong_large.rules");
+static void all_are_refused(const char *path) {
+  eg_rules *rules = load(path);
   uint64_t first = test_seed(1);
   for (uint64_t seed = first; seed < first + test_rounds(SEEDS); seed++)
     assert_int_equal(verify(rules, seed, false).accepted, 0);
   eg_rules_destroy(rules);
+}
+
+/// Every seed draws the classes that show it.
+static void wrong_rules_are_refused_beyond_small_sizes(void **state) {
+  (void)state;
+  all_are_refused(EG_SOURCE_DIR "/tests/data/wrong_large.rules");
 }
 
 /// Rules that are wrong in few places, or by little.
 static void wrong_rules_are_refused_wherever_they_hide(void **state) {
   (void)state;
-  eg_rules *rules = load(EG_SOURCE_DIR "/tests/data/wrong_hidden.rules");
-  uint64_t first = test_seed(1);
-  for (uint64_t seed = first; seed < first + test_rounds(SEEDS); seed++)
-    assert_int_equal(verify(rules, seed, false).accepted, 0);
-  eg_rules_destroy(rules);
+  all_are_refused(EG_SOURCE_DIR "/tests/data/wrong_hidden.rules");
 }
 
 /// Of numbers beyond small ones, of bits, and of slices that go back.
 static void wrong_rules_are_refused_for_few_values(void **state) {
   (void)state;
-  eg_rules *rules = load(EG_SOURCE_DIR "/tests/data/wrong_values.rules");
-  uint64_t first = test_seed(1);
-  for (uint64_t seed = first; seed < first + test_rounds(SEEDS); seed++)
-    assert_int_equal(verify(rules, seed, false).accepted, 0);
-  eg_rules_destroy(rules);
+  all_are_refused(EG_SOURCE_DIR "/tests/data/wrong_values.rules");
 }
 
 static void their_true_neighbours_are_accepted(void **state) {
