@@ -44,8 +44,10 @@ def with_weights(path, folder):
 
 
 def drawn_inputs(inputs):
+    """Name, shape and whether it has integers, which are small, as indices of tables are, of each."""
     rng = numpy.random.default_rng(2)
-    return {name: rng.uniform(-1, 1, shape).astype(numpy.float32) for name, shape in inputs}
+    return {name: rng.integers(0, 10, shape) if is_integer else rng.uniform(-1, 1, shape).astype(numpy.float32)
+            for name, shape, is_integer in inputs}
 
 
 def onnxruntime_call(path, threads):
@@ -54,7 +56,7 @@ def onnxruntime_call(path, threads):
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
     session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
-    feeds = drawn_inputs((i.name, i.shape) for i in session.get_inputs())
+    feeds = drawn_inputs((i.name, i.shape, i.type == "tensor(int64)") for i in session.get_inputs())
     return lambda: session.run(None, feeds)
 
 
@@ -63,7 +65,8 @@ def openvino_call(path, threads):
     config = {"INFERENCE_NUM_THREADS": threads, "NUM_STREAMS": 1, "PERFORMANCE_HINT": "LATENCY",
               "INFERENCE_PRECISION_HINT": "f32"}
     compiled = openvino.Core().compile_model(path, "CPU", config)
-    feeds = drawn_inputs((i.get_any_name(), list(i.get_shape())) for i in compiled.inputs)
+    feeds = drawn_inputs((i.get_any_name(), list(i.get_shape()), i.get_element_type() == openvino.Type.i64)
+                         for i in compiled.inputs)
     request = compiled.create_infer_request()
     return lambda: request.infer(feeds, share_inputs=True, share_outputs=True)
 

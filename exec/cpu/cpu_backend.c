@@ -65,7 +65,7 @@ static egraph_status cpu_create(egraph_allocator alloc, const eg_backend_options
 
 /// Raised when our kernels change what nodes cost. The revision is part of the machine's
 /// name in the profile database, so that costs of older kernels are measured anew.
-enum { KERNELS_REVISION = 7 };
+enum { KERNELS_REVISION = 8 };
 
 static egraph_status cpu_describe(const eg_backend *backend, eg_text *out) {
   const dnnl_version_t *version = dnnl_version();

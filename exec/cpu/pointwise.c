@@ -194,6 +194,100 @@ eg_row eg_softmax_row_of(int64_t length) {
   return (eg_row){.function = targets[row_target()], .parameters = {(float)length}};
 }
 
+// ---- columns, each normalized ------------------------------------------------------
+
+static EG_INLINE int64_t columns_at(const eg_columns *c, int64_t row) {
+  return row + 1 < c->rows ? c->width : c->last;
+}
+
+/// What several places of a row have of one column becomes one number, in all of them.
+static EG_INLINE void join_columns(const eg_columns *c, float *values, bool adds) {
+  for (int64_t i = c->period; i < c->width; i++) {
+    float *first = values + i % c->period;
+    *first = adds ? *first + values[i] : *first < values[i] ? values[i] : *first;
+  }
+  for (int64_t i = c->period; i < c->width; i++)
+    values[i] = values[i - c->period];
+}
+
+static EG_INLINE void largest_of_columns(const float *x, const eg_columns *c,
+                                         float *most) {
+  for (int64_t i = 0; i < c->width; i++)
+    most[i] = -INFINITY;
+  for (int64_t r = 0; r < c->rows; r++, x += c->stride) {
+    int64_t count = columns_at(c, r);
+#pragma omp simd
+    for (int64_t i = 0; i < count; i++)
+      most[i] = x[i] > most[i] ? x[i] : most[i];
+  }
+  join_columns(c, most, false);
+}
+
+/// y = exp(x - most), and the sums of that: of some rows first, because the error grows
+/// with the terms of a sum.
+static EG_INLINE void exponents_of_columns(const float *x, float *y, const eg_columns *c,
+                                           const float *most, float *sums) {
+  enum { SOME_ROWS = 64 };
+  float some[EG_MOST_COLUMNS] = {0};
+  memset(sums, 0, (size_t)c->width * sizeof *sums);
+  for (int64_t r = 0; r < c->rows; r++, x += c->stride, y += c->stride) {
+    int64_t count = columns_at(c, r);
+#pragma omp simd
+    for (int64_t i = 0; i < count; i++) {
+      float e = exp_below_zero(x[i] - most[i]);
+      y[i] = e;
+      some[i] += e;
+    }
+    if ((r + 1) % SOME_ROWS != 0 && r + 1 != c->rows) continue;
+    for (int64_t i = 0; i < c->width; i++) {
+      sums[i] += some[i];
+      some[i] = 0;
+    }
+  }
+  join_columns(c, sums, true);
+}
+
+// Which rows become NaN: as above.
+#define EG_SOFTMAX_COLUMNS(suffix, target)                                                       \
+  target static void softmax_columns_##suffix(const float *x, float *y, const eg_columns *c) {  \
+    float most[EG_MOST_COLUMNS], factors[EG_MOST_COLUMNS];                               \
+    largest_of_columns(x, c, most);                                                      \
+    exponents_of_columns(x, y, c, most, factors);                                        \
+    for (int64_t i = 0; i < c->width; i++)                                               \
+      factors[i] = 1.0f / factors[i];                                                    \
+    for (int64_t r = 0; r < c->rows; r++, y += c->stride) {                              \
+      int64_t count = columns_at(c, r);                                                  \
+      for (int64_t i = 0; i < count; i++)                                                \
+        y[i] *= factors[i];                                                              \
+    }                                                                                    \
+  }                                                                                      \
+  target static void log_softmax_columns_##suffix(const float *x, float *y,                     \
+                                           const eg_columns *c) {                        \
+    float most[EG_MOST_COLUMNS], sums[EG_MOST_COLUMNS];                                  \
+    largest_of_columns(x, c, most);                                                      \
+    exponents_of_columns(x, y, c, most, sums);                                           \
+    for (int64_t i = 0; i < c->width; i++)                                               \
+      sums[i] = logf(sums[i]);                                                           \
+    for (int64_t r = 0; r < c->rows; r++, x += c->stride, y += c->stride) {              \
+      int64_t count = columns_at(c, r);                                                  \
+      for (int64_t i = 0; i < count; i++)                                                \
+        y[i] = x[i] - most[i] - sums[i];                                                 \
+    }                                                                                    \
+  }
+EG_SOFTMAX_COLUMNS(baseline, )
+EG_SOFTMAX_COLUMNS(avx2, EG_AVX2)
+EG_SOFTMAX_COLUMNS(avx512, EG_AVX512)
+
+eg_column_function eg_softmax_columns_of(bool is_log) {
+  static const eg_column_function targets[2][3] = {
+      {softmax_columns_baseline, softmax_columns_avx2, softmax_columns_avx512},
+      {log_softmax_columns_baseline, log_softmax_columns_avx2,
+       log_softmax_columns_avx512}};
+  return targets[is_log][row_target()];
+}
+
+// ---- the table of rows -----------------------------------------------------------------
+
 typedef struct unary_row {
   eg_op op;
   eg_row_function targets[3];

@@ -31,6 +31,18 @@ eg_row_function eg_binary_row_of(eg_op op, uint32_t place, bool is_one);
 /// Softmax of rows of `length` elements, at most 2^24; the loop's count is that of whole
 /// rows.
 eg_row eg_softmax_row_of(int64_t length);
+
+enum { EG_MOST_COLUMNS = 512 };
+/// Rows of `width` columns each, at most EG_MOST_COLUMNS; the last one has `last` columns.
+/// Row r begins at element r * stride. Columns whose numbers differ by a multiple of
+/// `period` are one column, which has its elements in several places of a row.
+typedef struct eg_columns {
+  int64_t rows, stride, width, last, period;
+} eg_columns;
+/// y = softmax, or its logarithm, of each column of x. Of softmax y may be x.
+typedef void (*eg_column_function)(const float *x, float *y, const eg_columns *columns);
+/// The loop for this processor.
+eg_column_function eg_softmax_columns_of(bool is_log);
 /// Appends a stage that applies the row to `count` floats.
 egraph_status eg_cpu_add_row(eg_cpu_builder *builder, const eg_row *row, int64_t count,
                              eg_place from, eg_place to);
