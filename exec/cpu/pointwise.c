@@ -64,6 +64,31 @@ static inline float exp_of(float x) {
   y = y * a * b;
   return x > 88.73f ? INFINITY : x == x ? y : x;
 }
+
+/// log(m 2^k) = k ln(2) + log(m) with m in [sqrt(1/2), sqrt(2)), in one unit in the last
+/// place: that of powers of two is exact to rounding, because buckets of distances (T5)
+/// are cut there.
+static inline float log_of(float x) {
+  const float least = 1.17549435e-38f, scale = 8388608.0f; // 2^23
+  float normal = x < least ? x * scale : x;
+  uint32_t bits;
+  memcpy(&bits, &normal, sizeof bits);
+  int32_t shifted = (int32_t)(bits - 0x3f3504f3u); // bits of sqrt(1/2)
+  float k = (float)(shifted >> 23) - (x < least ? 23.0f : 0.0f);
+  uint32_t kept = (uint32_t)(shifted & 0x007fffff) + 0x3f3504f3;
+  float m;
+  memcpy(&m, &kept, sizeof m);
+  float f = m - 1.0f, s = f / (2.0f + f), z = s * s;
+  float p = 0.24279079f;
+  p = p * z + 0.28498787f;
+  p = p * z + 0.40000972f;
+  p = p * z + 0.66666663f;
+  float half = 0.5f * f * f;
+  float y = s * (half + p * z) + k * 9.0580006e-6f - half + f + k * 0.69313812f;
+  y = x == INFINITY ? x : y;
+  y = x == 0.0f ? -INFINITY : y;
+  return x >= 0.0f ? y : NAN;
+}
 static inline float softsign_of(float x) { return x / (1.0f + fabsf(x)); }
 static inline float gelu_of(float x) {
   return 0.5f * x * (1.0f + erf_of(x * 0.70710678118654752f));
@@ -77,6 +102,7 @@ static inline float gelu_of(float x) {
   X(SIGN, sign_of)                                                                       \
   X(RELU, relu_of)                                                                       \
   X(EXP, exp_of)                                                                         \
+  X(LOG, log_of)                                                                         \
   X(RSQRT, rsqrt_of)                                                                     \
   X(SOFTSIGN, softsign_of)                                                               \
   X(GELU, gelu_of)
@@ -248,8 +274,9 @@ static EG_INLINE void exponents_of_columns(const float *x, float *y, const eg_co
 }
 
 // Which rows become NaN: as above.
-#define EG_SOFTMAX_COLUMNS(suffix, target)                                                       \
-  target static void softmax_columns_##suffix(const float *x, float *y, const eg_columns *c) {  \
+#define EG_SOFTMAX_COLUMNS(suffix, target)                                               \
+  target static void softmax_columns_##suffix(const float *x, float *y,                  \
+                                              const eg_columns *c) {                     \
     float most[EG_MOST_COLUMNS], factors[EG_MOST_COLUMNS];                               \
     largest_of_columns(x, c, most);                                                      \
     exponents_of_columns(x, y, c, most, factors);                                        \
@@ -261,8 +288,8 @@ static EG_INLINE void exponents_of_columns(const float *x, float *y, const eg_co
         y[i] *= factors[i];                                                              \
     }                                                                                    \
   }                                                                                      \
-  target static void log_softmax_columns_##suffix(const float *x, float *y,                     \
-                                           const eg_columns *c) {                        \
+  target static void log_softmax_columns_##suffix(const float *x, float *y,              \
+                                                  const eg_columns *c) {                 \
     float most[EG_MOST_COLUMNS], sums[EG_MOST_COLUMNS];                                  \
     largest_of_columns(x, c, most);                                                      \
     exponents_of_columns(x, y, c, most, sums);                                           \
@@ -286,7 +313,8 @@ eg_column_function eg_softmax_columns_of(bool is_log) {
   return targets[is_log][row_target()];
 }
 
-// ---- the table of rows -----------------------------------------------------------------
+// ---- the table of rows
+// -----------------------------------------------------------------
 
 typedef struct unary_row {
   eg_op op;

@@ -33,9 +33,10 @@ eg_row_function eg_binary_row_of(eg_op op, uint32_t place, bool is_one);
 eg_row eg_softmax_row_of(int64_t length);
 
 enum { EG_MOST_COLUMNS = 512 };
-/// Rows of `width` columns each, at most EG_MOST_COLUMNS; the last one has `last` columns.
-/// Row r begins at element r * stride. Columns whose numbers differ by a multiple of
-/// `period` are one column, which has its elements in several places of a row.
+/// Rows of `width` columns each, at most EG_MOST_COLUMNS; the last one has `last`
+/// columns. Row r begins at element r * stride. Columns whose numbers differ by a
+/// multiple of `period` are one column, which has its elements in several places of a
+/// row.
 typedef struct eg_columns {
   int64_t rows, stride, width, last, period;
 } eg_columns;
