@@ -47,4 +47,15 @@ int64_t eg_resize_nearest(const eg_resize_axis *axis, float at);
 /// Whether a dimension is copied as it is.
 bool eg_resize_is_copy(const eg_resize_axis *axis);
 
+/// `count` taps for every position of the result: positions of the operand, within it,
+/// and what the elements there are multiplied with. Nearest has one of weight 1.
+typedef struct eg_resize_taps {
+  int64_t count;
+  int64_t *place; // of tap k of position i: i * count + k
+  double *weight;
+} eg_resize_taps;
+/// Of a dimension that is not a copy.
+egraph_status eg_resize_taps_of(const eg_attrs *attrs, const eg_resize_axis *axis,
+                                eg_arena *arena, eg_resize_taps *out);
+
 #endif

@@ -34,6 +34,7 @@ egraph_status eg_cpu_pool_grad(eg_cpu_builder *builder);
 egraph_status eg_cpu_reduction(eg_cpu_builder *builder);
 egraph_status eg_cpu_slice(eg_cpu_builder *builder);
 egraph_status eg_cpu_softmax(eg_cpu_builder *builder);
+egraph_status eg_cpu_resize(eg_cpu_builder *builder);
 egraph_status eg_cpu_split(eg_cpu_builder *builder);
 egraph_status eg_cpu_transpose(eg_cpu_builder *builder);
 

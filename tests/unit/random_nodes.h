@@ -285,6 +285,25 @@ static inline void random_softmax(random_node *r) {
       (int)axis);
 }
 
+static inline void random_resize(random_node *r) {
+  static const char *const modes[] = {"nearest", "linear", "cubic"};
+  static const char *const coordinates[] = {"half-pixel", "asymmetric", "align-corners",
+                                            "pytorch-half-pixel", "half-pixel-symmetric"};
+  static const int64_t sizes[] = {1, 2, 3, 7, 16, 33};
+  int64_t dims[8], shape[8];
+  uint32_t rank = draw_dims(r, dims, 1);
+  for (uint32_t i = 0; i < rank; i++)
+    shape[i] = draw_below(r, 2) ? dims[i] : draw_of(r, sizes, 6);
+  put_leaf(r, "x", dims, rank);
+  uint32_t mode = (uint32_t)draw_below(r, 3);
+  PUT("(let y (resize :mode %s :coordinates %s", modes[mode],
+      coordinates[draw_below(r, 5)]);
+  if (mode > 0) PUT(" :antialias %d", (int)draw_below(r, 2));
+  if (mode > 1) PUT(" :exclude_outside %d", (int)draw_below(r, 2));
+  put_list(r, "shape", shape, rank);
+  PUT(" x))(output y)");
+}
+
 static inline void random_norm(random_node *r) {
   int64_t dims[8];
   uint32_t rank = draw_dims(r, dims, 1), axis = (uint32_t)draw_below(r, rank);

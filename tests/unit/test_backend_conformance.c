@@ -335,6 +335,7 @@ static const random_family families[] = {
     {"slice", random_slice, 0},
     {"concat-split", random_concat_split, 0},
     {"softmax", random_softmax, 1e-5},
+    {"resize", random_resize, 1e-5},
     {"norm", random_norm, 1e-3},
 };
 

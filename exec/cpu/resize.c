@@ -1,0 +1,197 @@
+// resize, one dimension after the other as [outer, from, inner]: each element of the
+// result is a weighted sum of some along the dimension (taps, ops/resize.h). Rows of the
+// inner dimensions are added up as they lie; along the last dimension elements are
+// gathered.
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/resize.h"
+
+#include "exec/cpu/families.h"
+#include "exec/cpu/omp_runtime.h"
+#include "exec/cpu/parts.h"
+#include "ops/kernels.h"
+
+/// Taps of all positions, those of one number side by side: tap k of position i is
+/// element k * to + i.
+typedef struct resize_pass {
+  int64_t outer, from, to, inner;
+  int64_t taps;
+  int32_t *places;
+  float *weights;
+  uint32_t threads;
+} resize_pass;
+
+EG_KERNEL_CLONES
+static void scale_row(const float *x, float weight, float *y, int64_t count) {
+  for (int64_t i = 0; i < count; i++)
+    y[i] = weight * x[i];
+}
+
+EG_KERNEL_CLONES
+static void add_row(const float *x, float weight, float *y, int64_t count) {
+  for (int64_t i = 0; i < count; i++)
+    y[i] += weight * x[i];
+}
+
+EG_KERNEL_CLONES
+static void mix_rows(const float *a, float of_a, const float *b, float of_b, float *y,
+                     int64_t count) {
+  for (int64_t i = 0; i < count; i++)
+    y[i] = of_a * a[i] + of_b * b[i];
+}
+
+EG_KERNEL_CLONES
+static void gather_row(const float *x, const int32_t *places, const float *weights,
+                       float *y, int64_t count) {
+  for (int64_t i = 0; i < count; i++)
+    y[i] = weights[i] * x[places[i]];
+}
+
+EG_KERNEL_CLONES
+static void add_gathered_row(const float *x, const int32_t *places, const float *weights,
+                             float *y, int64_t count) {
+  for (int64_t i = 0; i < count; i++)
+    y[i] += weights[i] * x[places[i]];
+}
+
+/// Position i of the result, of the block of x.
+static void sum_rows(const resize_pass *p, const float *x, int64_t i, float *y) {
+  const int32_t *places = p->places + i;
+  const float *weights = p->weights + i;
+  int64_t k = 1;
+  if (p->taps == 1) {
+    scale_row(x + places[0] * p->inner, weights[0], y, p->inner);
+  } else {
+    mix_rows(x + places[0] * p->inner, weights[0], x + places[p->to] * p->inner,
+             weights[p->to], y, p->inner);
+    k = 2;
+  }
+  for (; k < p->taps; k++)
+    add_row(x + places[k * p->to] * p->inner, weights[k * p->to], y, p->inner);
+}
+
+static void sum_gathered(const resize_pass *p, const float *x, float *y) {
+  gather_row(x, p->places, p->weights, y, p->to);
+  for (int64_t k = 1; k < p->taps; k++)
+    add_gathered_row(x, p->places + k * p->to, p->weights + k * p->to, y, p->to);
+}
+
+typedef struct resize_work {
+  const resize_pass *pass;
+  const float *x;
+  float *y;
+  int64_t rows, step; // of all parts; of one
+  eg_parts parts;
+} resize_work;
+
+/// Rows are of the inner dimensions; where there are none, of the result's dimension.
+static void run_rows(const resize_work *work, int64_t begin, int64_t end) {
+  const resize_pass *p = work->pass;
+  for (int64_t row = begin; row < end; row++)
+    if (p->inner == 1)
+      sum_gathered(p, work->x + row * p->from, work->y + row * p->to);
+    else
+      sum_rows(p, work->x + row / p->to * p->from * p->inner, row % p->to,
+               work->y + row * p->inner);
+}
+
+static void run_parts(void *shared) {
+  resize_work *work = shared;
+  uint32_t share = eg_parts_enter(&work->parts);
+  int64_t part;
+  while (eg_parts_take(&work->parts, &share, &part)) {
+    int64_t begin = part * work->step, end = begin + work->step;
+    run_rows(work, begin, end < work->rows ? end : work->rows);
+  }
+}
+
+// addresses: y, x.
+static egraph_status run_pass(const void *payload, void *const *addresses) {
+  enum { PART = 1 << 13 }; // elements, or so
+  const resize_pass *p = payload;
+  int64_t rows = p->inner == 1 ? p->outer : p->outer * p->to;
+  int64_t length = p->inner == 1 ? p->to : p->inner;
+  int64_t some = PART / length + 1;
+  resize_work work = {.pass = p,
+                      .x = addresses[1],
+                      .y = addresses[0],
+                      .rows = rows,
+                      .step = eg_parts_size(rows, some, p->threads)};
+  eg_parts_run(&work.parts, (rows + work.step - 1) / work.step, run_parts, &work,
+               p->threads);
+  return EGRAPH_OK;
+}
+
+// ---- as an operator -----------------------------------------------------------------
+
+static egraph_status set_taps(eg_cpu_builder *builder, const eg_resize_axis *axis,
+                              resize_pass *pass) {
+  eg_resize_taps taps;
+  EG_TRY(eg_resize_taps_of(builder->spec->attrs, axis, builder->arena, &taps));
+  size_t room = (size_t)axis->to * (size_t)taps.count;
+  EG_TRY(eg_arena_alloc(builder->arena, room, sizeof *pass->places, &pass->places));
+  EG_TRY(eg_arena_alloc(builder->arena, room, sizeof *pass->weights, &pass->weights));
+  for (int64_t i = 0; i < axis->to; i++)
+    for (int64_t k = 0; k < taps.count; k++) {
+      pass->places[k * axis->to + i] = (int32_t)taps.place[i * taps.count + k];
+      pass->weights[k * axis->to + i] = (float)taps.weight[i * taps.count + k];
+    }
+  pass->taps = taps.count;
+  return EGRAPH_OK;
+}
+
+/// `dims`: of what is resized so far; dimension d becomes that of the result.
+static egraph_status new_pass(eg_cpu_builder *builder, uint32_t d, int64_t *dims,
+                              resize_pass **out) {
+  const eg_type *x = &builder->spec->inputs[0], *y = &builder->spec->results[0];
+  eg_resize_axis axis = eg_resize_axis_of(builder->spec->attrs, x, y, d);
+  resize_pass *pass;
+  *out = NULL;
+  if (eg_resize_is_copy(&axis)) return EGRAPH_OK;
+  if (axis.from > INT32_MAX)
+    return EG_FAIL(EGRAPH_E_UNSUPPORTED, "resize: no kernel for this size");
+  EG_TRY(eg_arena_alloc(builder->arena, 1, sizeof *pass, &pass));
+  *pass = (resize_pass){.outer = 1,
+                        .from = axis.from,
+                        .to = axis.to,
+                        .inner = 1,
+                        .threads = eg_omp_threads()};
+  for (uint32_t i = 0; i < x->rank; i++)
+    if (i != d) *(i < d ? &pass->outer : &pass->inner) *= dims[i];
+  dims[d] = axis.to;
+  *out = pass;
+  return set_taps(builder, &axis, pass);
+}
+
+static egraph_status no_kernel(void) {
+  return EG_FAIL(EGRAPH_E_UNSUPPORTED, "resize: no kernel for these operands");
+}
+
+egraph_status eg_cpu_resize(eg_cpu_builder *builder) {
+  const eg_type *x = &builder->spec->inputs[0];
+  const eg_attrs *attrs = builder->spec->attrs;
+  bool has_outside =
+      eg_attr_at(attrs, EG_A_RESIZE_COORDINATES)->i == EG_RESIZE_TF_CROP_AND_RESIZE;
+  resize_pass *passes[EGRAPH_MAX_RANK], *pass;
+  int64_t dims[EGRAPH_MAX_RANK];
+  uint32_t count = 0;
+  if (x->dtype != EGRAPH_FLOAT32 || x->layout.format != EG_FORMAT_PLAIN || has_outside)
+    return no_kernel();
+  memcpy(dims, x->dims, sizeof dims);
+  for (uint32_t d = 0; d < x->rank; d++) {
+    EG_TRY(new_pass(builder, d, dims, &pass));
+    if (pass != NULL) passes[count++] = pass;
+  }
+  if (count == 0) return no_kernel();
+  builder->kernel = "vector loops";
+  eg_place from = eg_cpu_read(builder, 0);
+  for (uint32_t i = 0; i < count; i++) {
+    pass = passes[i];
+    size_t elements = (size_t)(pass->outer * pass->to * pass->inner);
+    eg_place to = i + 1 == count ? eg_place_result(0)
+                                 : eg_cpu_scratch(builder, elements * sizeof(float));
+    EG_TRY(eg_cpu_add_function(builder, &builder->run, run_pass, pass,
+                               (eg_place[]){to, from}, 2));
+    from = to;
+  }
+  return EGRAPH_OK;
+}
