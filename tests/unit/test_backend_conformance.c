@@ -336,6 +336,7 @@ static const random_family families[] = {
     {"concat-split", random_concat_split, 0},
     {"softmax", random_softmax, 1e-5},
     {"norm", random_norm, 1e-3},
+    {"recurrent", random_recurrent, 1e-5},
 };
 
 static uint32_t run_random(const random_family *family, eg_rng rng) {
