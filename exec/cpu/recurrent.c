@@ -124,8 +124,9 @@ static int64_t padded(const eg_panels *panels) {
 static void lay_out(recurrent_plan *p) {
   slice_parts *parts = &p->parts;
   p->w = eg_panels_of(p->layer.inputs, p->layer.gates * p->units);
-  p->r = eg_panels_of(p->layer.hidden, first_gates(p) * p->units);
-  p->last = eg_panels_of(p->layer.hidden, p->units);
+  int64_t rows = quotient_up(p->layer.batch, p->chunks);
+  p->r = eg_panels_of_rows(p->layer.hidden, first_gates(p) * p->units, rows);
+  p->last = eg_panels_of_rows(p->layer.hidden, p->units, rows);
   parts->r = parts->w + eg_panels_elements(&p->w);
   parts->last = parts->r + eg_panels_elements(&p->r);
   parts->bias = parts->last + (has_last(p) ? eg_panels_elements(&p->last) : 0);
