@@ -22,6 +22,7 @@
 #include "exec/cpu/panels.h"
 #include "exec/cpu/parts.h"
 #include "exec/cpu/pointwise.h"
+#include "exec/gate.h"
 
 enum {
   OPERAND_X,
@@ -140,6 +141,7 @@ static void lay_out(recurrent_plan *p) {
 static recurrent_plan plan_of(const eg_attrs *attrs, const eg_recurrent *layer) {
   recurrent_plan p = {.layer = *layer, .threads = eg_omp_threads()};
   if (p.threads == 0) p.threads = 1;
+  if (p.threads > EG_MAX_SHARES) p.threads = EG_MAX_SHARES;
   p.reverses = attrs->slots[EG_A_RNN_DIRECTION - EG_A_BASE_RNN].i == 1;
   choose_cell(&p, attrs);
   divide(&p);
@@ -209,7 +211,9 @@ typedef struct recurrent_run {
   const float *zeros;   // of a state
   int64_t first, count; // steps of the block
   eg_parts parts;
-  atomic_uint entered;
+  eg_gate phase;                    // of slices: how many are over
+  atomic_uint begun[EG_MAX_SHARES]; // phases of a slice
+  atomic_uint ended;                // slices of the phase
 } recurrent_run;
 
 /// The part of the sequences, or of the units, that a thread takes step by step.
@@ -384,10 +388,10 @@ static void run_cells(const recurrent_run *run, const recurrent_step *s,
 }
 
 /// Phases of a step, between which slices wait for each other.
-static int phases_of(const recurrent_plan *p) { return p->has_reset ? 2 : 1; }
+static uint32_t phases_of(const recurrent_plan *p) { return p->has_reset ? 2 : 1; }
 
 static void run_phase(const recurrent_run *run, const recurrent_part *part, int64_t step,
-                      int phase) {
+                      uint32_t phase) {
   const recurrent_plan *p = run->plan;
   recurrent_step s = step_at(run, part, step);
   if (phase == 0) {
@@ -419,40 +423,53 @@ static void run_apart(void *shared) {
   while (eg_parts_take(&run->parts, &share, &index)) {
     recurrent_part part = part_at(run->plan, index);
     for (int64_t i = 0; i < run->count; i++)
-      for (int phase = 0; phase < phases_of(run->plan); phase++)
+      for (uint32_t phase = 0; phase < phases_of(run->plan); phase++)
         run_phase(run, &part, run->first + i, phase);
   }
 }
 
-/// Slices: all threads are in one step. Threads of no team cannot wait, so that one of
-/// them does all.
+/// Slices, phase by phase. A thread takes its own one first, then what nobody has begun:
+/// whoever has no processor is not waited for.
 static void run_together(void *shared) {
   recurrent_run *run = shared;
   const recurrent_plan *p = run->plan;
-  eg_team_piece piece = {.count = 1};
-  if (!eg_team_piece_of_caller(&piece) && atomic_fetch_add(&run->entered, 1) != 0) return;
-  for (int64_t i = 0; i < run->count; i++)
-    for (int phase = 0; phase < phases_of(p); phase++) {
-      for (int64_t at = piece.index; at < p->layer.directions * p->slices;
-           at += piece.count) {
-        recurrent_part part = part_at(p, at);
-        run_phase(run, &part, run->first + i, phase);
-      }
-      eg_team_barrier();
+  uint32_t slices = (uint32_t)(p->layer.directions * p->slices);
+  uint32_t home = eg_parts_enter(&run->parts), of_step = phases_of(p);
+  uint32_t phases = (uint32_t)run->count * of_step, phase = 0;
+  while (phase < phases) {
+    for (uint32_t i = 0; i < slices; i++) {
+      uint32_t index = (home + i) % slices, begun = phase;
+      if (!atomic_compare_exchange_strong(&run->begun[index], &begun, phase + 1))
+        continue;
+      recurrent_part part = part_at(p, index);
+      run_phase(run, &part, run->first + phase / of_step, phase % of_step);
+      if (atomic_fetch_add(&run->ended, 1) + 1 != slices) continue;
+      atomic_store(&run->ended, 0);
+      eg_gate_move(&run->phase, phase + 1, slices);
     }
+    phase = eg_gate_wait(&run->phase, phase);
+  }
+}
+
+static void run_slices(recurrent_run *run) {
+  const recurrent_plan *p = run->plan;
+  int64_t slices = p->layer.directions * p->slices;
+  atomic_init(&run->phase.value, 0);
+  atomic_init(&run->ended, 0);
+  for (int64_t i = 0; i < slices; i++)
+    atomic_init(&run->begun[i], 0);
+  eg_parts_run(&run->parts, slices, run_together, run, p->threads);
 }
 
 static void run_block(recurrent_run *run) {
   const recurrent_plan *p = run->plan;
   int64_t slices = p->layer.directions * p->slices;
   eg_parts_run(&run->parts, slices * p->groups, run_projections, run, p->threads);
-  if (p->slices == 1) {
+  if (p->slices != 1)
+    run_slices(run);
+  else
     eg_parts_run(&run->parts, p->layer.directions * p->chunks, run_apart, run,
                  p->threads);
-  } else {
-    atomic_init(&run->entered, 0);
-    eg_omp_run(run_together, run, (uint32_t)slices);
-  }
 }
 
 static void begin_states(const recurrent_run *run) {
