@@ -8,9 +8,9 @@
 //   | x W + bias |
 //
 // Directions and sequences are independent, so threads take them. Where there are too
-// few, the units of a layer are divided into slices, and the threads wait for each other
-// in each step: each reads a part of R then, which stays in its cache. The state before
-// is read where the result has it.
+// few, the units of a layer are divided into slices, and a step begins when all slices
+// have made the one before: each thread reads a part of R then, which stays in its cache.
+// The state before is read where the result has it.
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/recurrent.h"
 
