@@ -12,7 +12,7 @@
 /// absent.
 typedef struct sequence {
   const eg_recurrent *r;
-  const eg_gate *gate; // of this direction
+  const eg_activation *gate; // of this direction
   double clip;
   bool is_coupled, is_linear_before_reset;
   const double *w, *recurrence, *bias, *peepholes;
@@ -35,7 +35,7 @@ static void times(const double *matrix, const double *v, const double *bias, int
 }
 
 static double gate_at(const sequence *s, uint32_t activation, double x) {
-  const eg_gate *gate = &s->gate[activation];
+  const eg_activation *gate = &s->gate[activation];
   if (x > s->clip) x = s->clip;
   if (x < -s->clip) x = -s->clip;
   return gate->info->at(x, gate->alpha, gate->beta);
@@ -81,7 +81,7 @@ static void lstm_cell(sequence *s) {
                         : gate_at(s, 0, sum[2] + (p != NULL ? p[2 * n + k] * c : 0.0));
     c = forget * c + in * gate_at(s, 1, sum[3]);
     double out = gate_at(s, 0, sum[1] + (p != NULL ? p[n + k] * c : 0.0));
-    const eg_gate *last = &s->gate[2];
+    const eg_activation *last = &s->gate[2];
     s->c[k] = c;
     s->h[k] = out * last->info->at(c, last->alpha, last->beta);
   }

@@ -39,7 +39,7 @@ static eg_floats numbers_of(const eg_attrs *attrs, eg_attr_slot slot) {
 
 /// The activations in the order of their names; the number of names, or 0 where one is
 /// none or there are too many.
-static uint32_t read_gates(const eg_attrs *attrs, eg_gate out[EG_MAX_GATES]) {
+static uint32_t read_gates(const eg_attrs *attrs, eg_activation out[EG_MAX_GATES]) {
   const char *at = attrs->slots[EG_A_RNN_ACTIVATIONS - EG_A_BASE_RNN].text;
   eg_floats alpha = numbers_of(attrs, EG_A_RNN_ACTIVATION_ALPHA);
   eg_floats beta = numbers_of(attrs, EG_A_RNN_ACTIVATION_BETA);
@@ -48,9 +48,10 @@ static uint32_t read_gates(const eg_attrs *attrs, eg_gate out[EG_MAX_GATES]) {
     size_t length = strcspn(at, " ");
     const eg_gate_info *info = eg_gate_find(at, length);
     if (info == NULL || count == EG_MAX_GATES) return 0;
-    out[count] = (eg_gate){.info = info,
-                           .alpha = count < alpha.len ? alpha.data[count] : info->alpha,
-                           .beta = count < beta.len ? beta.data[count] : info->beta};
+    out[count] =
+        (eg_activation){.info = info,
+                        .alpha = count < alpha.len ? alpha.data[count] : info->alpha,
+                        .beta = count < beta.len ? beta.data[count] : info->beta};
     count++;
     at += length + (at[length] == ' ');
   }
@@ -90,7 +91,7 @@ eg_recurrent eg_recurrent_of(const eg_attrs *attrs, const eg_type *x, const eg_t
 }
 
 static egraph_status check_gates(const eg_typing *node, const eg_recurrent *r) {
-  eg_gate gates[EG_MAX_GATES];
+  eg_activation gates[EG_MAX_GATES];
   uint32_t count = read_gates(node->attrs, gates);
   uint32_t all = (uint32_t)r->directions * r->activations;
   uint32_t alphas = numbers_of(node->attrs, EG_A_RNN_ACTIVATION_ALPHA).len;

@@ -35,10 +35,10 @@ const eg_gate_info *eg_gate_find(const char *name, size_t length);
 enum { EG_MAX_GATES = 6, EG_ABSENT = -1 };
 
 /// The activation of one gate in one direction.
-typedef struct eg_gate {
+typedef struct eg_activation {
   const eg_gate_info *info;
   double alpha, beta;
-} eg_gate;
+} eg_activation;
 
 /// A layer as its attributes and operand types say.
 typedef struct eg_recurrent {
@@ -47,7 +47,7 @@ typedef struct eg_recurrent {
   uint32_t activations; // per direction: 1, 2, 3
   bool is_batch_first, is_lstm;
   int bias, h, c, peepholes, lengths; // operands by number, or EG_ABSENT
-  eg_gate gate[EG_MAX_GATES];         // direction by direction
+  eg_activation gate[EG_MAX_GATES];   // direction by direction
 } eg_recurrent;
 
 /// Reads a node that inference accepted.

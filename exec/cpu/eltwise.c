@@ -81,8 +81,6 @@ typedef struct simple_row {
   eg_eltwise step;
 } simple_row;
 static const simple_row simple_rows[] = {
-    {EG_OP_SIGMOID, {dnnl_eltwise_logistic, 0, 0}},
-    {EG_OP_TANH, {dnnl_eltwise_tanh, 0, 0}},
     {EG_OP_SQRT, {dnnl_eltwise_sqrt, 0, 0}},
     {EG_OP_RECIPROCAL, {dnnl_eltwise_pow, 1, -1}},
     {EG_OP_SQUARE, {dnnl_eltwise_square, 0, 0}},

@@ -64,7 +64,10 @@
   X(PAD, pad)                                                                            \
   X(SLICE, slice)                                                                        \
   X(EXPAND, expand)                                                                      \
-  X(RESIZE, resize)
+  X(RESIZE, resize)                                                                      \
+  X(RNN, recurrent)                                                                      \
+  X(GRU, recurrent)                                                                      \
+  X(LSTM, recurrent)
 
 #define EG_CPU_FAMILY_ROW(id, family) [EG_OP_##id] = eg_cpu_##family,
 static const eg_cpu_family families[EG_OP_COUNT] = {

@@ -31,6 +31,7 @@ egraph_status eg_cpu_matmul(eg_cpu_builder *builder);
 egraph_status eg_cpu_pad(eg_cpu_builder *builder);
 egraph_status eg_cpu_pool(eg_cpu_builder *builder);
 egraph_status eg_cpu_pool_grad(eg_cpu_builder *builder);
+egraph_status eg_cpu_recurrent(eg_cpu_builder *builder);
 egraph_status eg_cpu_reduction(eg_cpu_builder *builder);
 egraph_status eg_cpu_slice(eg_cpu_builder *builder);
 egraph_status eg_cpu_softmax(eg_cpu_builder *builder);

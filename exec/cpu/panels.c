@@ -32,16 +32,23 @@ static int64_t share_of(int64_t whole, int64_t count, int64_t at) {
 
 bool eg_panels_work(void) { return eg_tile_set_at(0) != NULL; }
 
-eg_panels eg_panels_of(int64_t depth, int64_t columns) {
+eg_panels eg_panels_of_rows(int64_t depth, int64_t columns, int64_t rows) {
   const eg_tile_set *set = eg_tile_set_at(0);
   eg_panels p = {.set = set,
                  .depth = depth,
                  .columns = columns,
                  .vectors = quotient_up(columns, set->vector)};
-  p.count = quotient_up(p.vectors, set->widest);
+  int64_t widest = set->widest;
+  while (widest < EG_TILE_WIDEST && rows <= set->heights[widest])
+    widest++;
+  p.count = quotient_up(p.vectors, widest);
   p.block = quotient_up(depth, quotient_up(depth, set->depth));
   p.block = quotient_up(p.block, set->vector) * set->vector;
   return p;
+}
+
+eg_panels eg_panels_of(int64_t depth, int64_t columns) {
+  return eg_panels_of_rows(depth, columns, INT64_MAX);
 }
 
 static int64_t first_vector(const eg_panels *p, int64_t panel) {

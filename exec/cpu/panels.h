@@ -49,6 +49,8 @@ typedef struct eg_panel_product {
 /// False where the processor has no such kernel.
 bool eg_panels_work(void);
 eg_panels eg_panels_of(int64_t depth, int64_t columns);
+/// For products of at most `rows` rows: panels may be wider where these are few.
+eg_panels eg_panels_of_rows(int64_t depth, int64_t columns, int64_t rows);
 /// Elements of the packed matrix, columns of zeros included, which fill vectors.
 int64_t eg_panels_elements(const eg_panels *p);
 /// Where an element of the matrix is among them.

@@ -35,17 +35,19 @@ static inline float sign_of(float x) { return x > 0 ? 1.0f : x < 0 ? -1.0f : x; 
 static inline float relu_of(float x) { return x < 0 ? 0.0f : x; }
 static inline float rsqrt_of(float x) { return 1.0f / sqrtf(x); }
 
-/// exp(r) for |r| <= ln(2) / 2.
-static inline float exp_near_zero(float r) {
+/// (exp(r) - 1) / r for |r| <= ln(2) / 2.
+static inline float slope_near_zero(float r) {
   float y = 1.0f / 720.0f;
   y = y * r + 1.0f / 120.0f;
   y = y * r + 1.0f / 24.0f;
   y = y * r + 1.0f / 6.0f;
   y = y * r + 0.5f;
   y = y * r + 1.0f;
-  y = y * r + 1.0f;
   return y;
 }
+
+/// exp(r) for |r| <= ln(2) / 2.
+static inline float exp_near_zero(float r) { return slope_near_zero(r) * r + 1.0f; }
 
 /// 2^n exp(r) with |r| <= ln(2) / 2, in one or two units in the last place. 2^n is made
 /// of two factors, because it may be no normal number.
@@ -89,6 +91,36 @@ static inline float log_of(float x) {
   y = x == 0.0f ? -INFINITY : y;
   return x >= 0.0f ? y : NAN;
 }
+/// x = n ln(2) + r: 2^n as *power, and r. |x| <= 87; r of NaN is NaN.
+static inline float reduce(float x, float *power) {
+  const float magic = 12582912.0f;
+  const uint32_t magic_bits = 0x4b400000;
+  float shifted = x * 1.44269504f + magic;
+  float n = shifted - magic;
+  uint32_t bits;
+  memcpy(&bits, &shifted, sizeof bits);
+  bits = (bits - magic_bits + 127) << 23;
+  memcpy(power, &bits, sizeof *power);
+  return x - n * 0.693145752f - n * 1.42860677e-6f;
+}
+
+/// Bounds keep NaN. It is zero where the reference's exponential, in float64, overflows:
+/// a recurrent state of infinity times anything else is infinity.
+static inline float sigmoid_of(float x) {
+  float bounded = x < -87.0f ? -87.0f : x > 87.0f ? 87.0f : x;
+  float power, r = reduce(-bounded, &power);
+  float y = 1.0f / (1.0f + exp_near_zero(r) * power);
+  return x < -709.7f ? 0.0f : y;
+}
+
+/// With exp(2 x) - 1 instead of exp(2 x), so that small numbers keep their digits.
+static inline float tanh_of(float x) {
+  float bounded = x < -10.0f ? -10.0f : x > 10.0f ? 10.0f : x;
+  float power, r = reduce(2.0f * bounded, &power);
+  float e = slope_near_zero(r) * r * power + (power - 1.0f);
+  return e / (e + 2.0f);
+}
+
 static inline float softsign_of(float x) { return x / (1.0f + fabsf(x)); }
 static inline float gelu_of(float x) {
   return 0.5f * x * (1.0f + erf_of(x * 0.70710678118654752f));
@@ -103,6 +135,8 @@ static inline float gelu_of(float x) {
   X(RELU, relu_of)                                                                       \
   X(EXP, exp_of)                                                                         \
   X(LOG, log_of)                                                                         \
+  X(TANH, tanh_of)                                                                       \
+  X(SIGMOID, sigmoid_of)                                                                 \
   X(RSQRT, rsqrt_of)                                                                     \
   X(SOFTSIGN, softsign_of)                                                               \
   X(GELU, gelu_of)
@@ -174,17 +208,9 @@ static EG_INLINE float sum_of(const float *x, int64_t count) {
 
 /// exp_of for x <= 0 and NaN; numbers that are not normal are zero.
 static inline float exp_below_zero(float x) {
-  const float magic = 12582912.0f, least = -87.33f;
-  const uint32_t magic_bits = 0x4b400000;
-  float shifted = x * 1.44269504f + magic;
-  float n = shifted - magic;
-  float r = x - n * 0.693145752f - n * 1.42860677e-6f;
+  const float least = -87.33f;
+  float power, r = reduce(x, &power);
   float y = exp_near_zero(r);
-  uint32_t bits;
-  float power;
-  memcpy(&bits, &shifted, sizeof bits);
-  bits = (bits - magic_bits + 127) << 23;
-  memcpy(&power, &bits, sizeof power);
   return x < least ? 0.0f : y * power;
 }
 #define EG_EXP_BELOW_ZERO(suffix) EG_UNARY_ROW(exp_below_zero, suffix)
@@ -313,8 +339,79 @@ eg_column_function eg_softmax_columns_of(bool is_log) {
   return targets[is_log][row_target()];
 }
 
-// ---- the table of rows
-// -----------------------------------------------------------------
+// ---- cells of recurrent layers -------------------------------------------------------
+
+static EG_INLINE void rnn_cell(const eg_cell *cell) {
+  const float *sums = cell->sums;
+  float *next = cell->next;
+#pragma omp simd
+  for (int64_t i = 0; i < cell->units; i++)
+    next[i] = tanh_of(sums[i]);
+}
+
+static EG_INLINE void lstm_cell_of(const eg_cell *cell, bool is_coupled) {
+  const int64_t n = cell->units;
+  const float *in = cell->sums, *out = in + n, *forget = in + 2 * n, *new = in + 3 * n;
+  float *c = cell->c, *next = cell->next;
+#pragma omp simd
+  for (int64_t i = 0; i < n; i++) {
+    float taken = sigmoid_of(in[i]);
+    float kept = is_coupled ? 1.0f - taken : sigmoid_of(forget[i]);
+    float state = kept * c[i] + taken * tanh_of(new[i]);
+    c[i] = state;
+    next[i] = sigmoid_of(out[i]) * tanh_of(state);
+  }
+}
+static EG_INLINE void lstm_cell(const eg_cell *cell) { lstm_cell_of(cell, false); }
+static EG_INLINE void coupled_cell(const eg_cell *cell) { lstm_cell_of(cell, true); }
+
+static EG_INLINE void reset_cell(const eg_cell *cell) {
+  const float *reset = cell->sums + cell->units, *h = cell->h;
+  float *from_h = cell->from_h;
+#pragma omp simd
+  for (int64_t i = 0; i < cell->units; i++)
+    from_h[i] = sigmoid_of(reset[i]) * h[i];
+}
+
+static EG_INLINE void gru_cell_of(const eg_cell *cell, bool is_linear) {
+  const int64_t n = cell->units;
+  const float *update = cell->sums, *reset = update + n, *new = update + 2 * n;
+  const float *h = cell->h, *from_h = cell->from_h;
+  float *next = cell->next;
+#pragma omp simd
+  for (int64_t i = 0; i < n; i++) {
+    float kept = sigmoid_of(update[i]);
+    float sum = is_linear ? new[i] + sigmoid_of(reset[i]) * from_h[i] : new[i];
+    next[i] = (1.0f - kept) * tanh_of(sum) + kept * h[i];
+  }
+}
+static EG_INLINE void gru_cell(const eg_cell *cell) { gru_cell_of(cell, false); }
+static EG_INLINE void linear_cell(const eg_cell *cell) { gru_cell_of(cell, true); }
+
+// Kind, function.
+#define EG_CELL_LIST(X)                                                                  \
+  X(RNN, rnn_cell)                                                                       \
+  X(LSTM, lstm_cell)                                                                     \
+  X(LSTM_COUPLED, coupled_cell)                                                          \
+  X(GRU, gru_cell)                                                                       \
+  X(GRU_RESET, reset_cell)                                                               \
+  X(GRU_LINEAR, linear_cell)
+#define EG_CELL_ROW(function, suffix)                                                    \
+  static void function##_##suffix(const eg_cell *cell) { function(cell); }
+#define EG_CELL_ROWS(KIND, function)                                                     \
+  EG_CELL_ROW(function, baseline)                                                        \
+  EG_AVX2 EG_CELL_ROW(function, avx2)                                                    \
+  EG_AVX512 EG_CELL_ROW(function, avx512)
+EG_CELL_LIST(EG_CELL_ROWS)
+
+eg_cell_function eg_cell_function_of(eg_cell_kind kind) {
+#define EG_CELL_ENTRY(KIND, function)                                                    \
+  [EG_CELL_##KIND] = {function##_baseline, function##_avx2, function##_avx512},
+  static const eg_cell_function cells[][3] = {EG_CELL_LIST(EG_CELL_ENTRY)};
+  return cells[kind][row_target()];
+}
+
+// ---- the table of rows -----------------------------------------------------------
 
 typedef struct unary_row {
   eg_op op;

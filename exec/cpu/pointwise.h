@@ -44,6 +44,29 @@ typedef struct eg_columns {
 typedef void (*eg_column_function)(const float *x, float *y, const eg_columns *columns);
 /// The loop for this processor.
 eg_column_function eg_softmax_columns_of(bool is_log);
+
+/// Units of a recurrent layer in one step of one sequence. Sums are those of all gates,
+/// of `units` each, one gate behind the other in the order of the operator.
+typedef struct eg_cell {
+  const float *sums;
+  const float *h; // the state before
+  float *from_h;  // gru: what GRU_RESET makes, or GRU_LINEAR takes
+  float *c;       // lstm: the other state, replaced
+  float *next;    // the state behind
+  int64_t units;
+} eg_cell;
+typedef enum eg_cell_kind {
+  EG_CELL_RNN,
+  EG_CELL_LSTM,
+  EG_CELL_LSTM_COUPLED, // what is not taken is kept
+  EG_CELL_GRU,          // sums of the last gate have all that comes from h
+  EG_CELL_GRU_RESET,    // reset h, of which the last gate's part is made
+  EG_CELL_GRU_LINEAR    // reset is a factor of that part
+} eg_cell_kind;
+typedef void (*eg_cell_function)(const eg_cell *cell);
+/// The loop for this processor, with sigmoid and tanh.
+eg_cell_function eg_cell_function_of(eg_cell_kind kind);
+
 /// Appends a stage that applies the row to `count` floats.
 egraph_status eg_cpu_add_row(eg_cpu_builder *builder, const eg_row *row, int64_t count,
                              eg_place from, eg_place to);

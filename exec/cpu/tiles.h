@@ -72,7 +72,7 @@ typedef void (*eg_pixels_function)(const eg_pixels *t);
 
 typedef struct eg_tile_set {
   int64_t vector;                  // elements
-  int64_t widest;                  // vectors of a tile at most
+  int64_t widest;                  // vectors of a tile at most, if it has many rows
   int64_t depth;                   // of a panel that stays in the cache
   int64_t cached;                  // elements of a that do
   int64_t heights[EG_TILE_WIDEST]; // rows of the highest tile, by width - 1

@@ -274,6 +274,43 @@ static inline void random_concat_split(random_node *r) {
   PUT(" y))(let t (relu q))(output p)(output t)(output s)");
 }
 
+/// Few steps: errors of states grow with them. Results are read, or not.
+static inline void random_recurrent(random_node *r) {
+  static const char *const ops[] = {"rnn", "gru", "lstm"};
+  static const char *const directions[] = {"forward", "reverse", "bidirectional"};
+  static const int64_t sizes[] = {1, 3, 8, 13, 16, 24, 40, 64};
+  uint32_t op = (uint32_t)draw_below(r, 3), direction = (uint32_t)draw_below(r, 3);
+  int64_t gates = op == 0 ? 1 : op + 2, ways = direction == 2 ? 2 : 1;
+  int64_t inputs = draw_of(r, sizes, 8), hidden = draw_of(r, sizes, 8);
+  if (draw_below(r, 8) == 0) hidden = 256; // enough for several threads
+  int64_t steps = 1 + draw_below(r, 7), batch = 1 + draw_below(r, 5);
+  bool is_batch_first = draw_below(r, 2);
+  int operands = (int)draw_below(r, op == 2 ? 4 : 3);
+  int64_t x[] = {steps, batch, inputs}, state[] = {ways, batch, hidden};
+  if (is_batch_first) {
+    x[0] = state[0] = batch;
+    x[1] = steps;
+    state[1] = ways;
+  }
+  put_leaf(r, "x", x, 3);
+  PUT("(weight w \"float32[%d,%d,%d]\")", (int)ways, (int)(gates * hidden), (int)inputs);
+  PUT("(weight r \"float32[%d,%d,%d]\")", (int)ways, (int)(gates * hidden), (int)hidden);
+  if (operands > 0)
+    PUT("(weight b \"float32[%d,%d]\")", (int)ways, (int)(2 * gates * hidden));
+  if (operands > 1) put_leaf(r, "h", state, 3);
+  if (operands > 2) put_leaf(r, "c", state, 3);
+  PUT("(let [y p%s] (%s :direction %s :layout %d", op == 2 ? " q" : "", ops[op],
+      directions[direction], is_batch_first);
+  if (op == 1) PUT(" :linear_before_reset %d", (int)draw_below(r, 2));
+  if (op == 2) PUT(" :input_forget %d", draw_below(r, 4) == 0);
+  PUT(" x w r%s%s%s))", operands > 0 ? " b" : "", operands > 1 ? " h" : "",
+      operands > 2 ? " c" : "");
+  uint32_t read = 1 + (uint32_t)draw_below(r, 7);
+  if ((read & 1) != 0 || op != 2) PUT("(output y)");
+  if ((read & 2) != 0) PUT("(output p)");
+  if ((read & 4) != 0 && op == 2) PUT("(output q)");
+}
+
 // Over one element log-softmax is 0, which has no scale that an error could be compared
 // with.
 static inline void random_softmax(random_node *r) {

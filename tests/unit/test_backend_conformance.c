@@ -302,6 +302,37 @@ static void formats_that_operators_do_not_have_are_computed_all_the_same(void **
   }
 }
 
+// Threads share the units of a layer, its sequences or its directions; steps are several
+// blocks.
+static void recurrent_layers_have_the_same_bits_on_several_threads(void **state) {
+  (void)state;
+  static const struct {
+    const char *node;
+    int gates, ways, steps, batch, hidden;
+  } rows[] = {{"lstm", 4, 1, 9, 1, 256},
+              {"lstm", 4, 1, 9, 1, 384},
+              {"gru", 3, 1, 9, 2, 256},
+              {"gru :linear_before_reset 1 :direction reverse", 3, 1, 9, 1, 256},
+              {"gru :direction bidirectional", 3, 2, 9, 1, 288},
+              {"rnn :direction reverse", 1, 1, 150, 16, 40},
+              {"lstm :direction bidirectional", 4, 2, 90, 9, 24}};
+  char text[512];
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    for (int layout = 0; layout < 2; layout++) {
+      int units = rows[i].gates * rows[i].hidden, ways = rows[i].ways;
+      (void)snprintf(text, sizeof text,
+                     "(egraph-graph 1)(input x \"float32[%d,%d,32]\")"
+                     "(weight w \"float32[%d,%d,32]\")(weight r \"float32[%d,%d,%d]\")"
+                     "(weight b \"float32[%d,%d]\")(let [y p%s] (%s :layout %d x w r b))"
+                     "(output y)",
+                     layout == 0 ? rows[i].steps : rows[i].batch,
+                     layout == 0 ? rows[i].batch : rows[i].steps, ways, units, ways,
+                     units, rows[i].hidden, ways, 2 * units,
+                     rows[i].gates == 4 ? " q" : "", rows[i].node, layout);
+      kit_check_cpu(text, 2 + (uint32_t)(i + (size_t)layout) % 3, 1e-5);
+    }
+}
+
 static void the_cpu_keeps_nan_and_infinities(void **state) {
   (void)state;
   uint32_t failures = 0;
@@ -337,9 +368,10 @@ static const random_family families[] = {
     {"softmax", random_softmax, 1e-5},
     {"resize", random_resize, 1e-5},
     {"norm", random_norm, 1e-3},
+    {"recurrent", random_recurrent, 1e-5},
 };
 
-static uint32_t run_random(const random_family *family, eg_rng rng) {
+static uint32_t run_random(const random_family *family, eg_rng rng, uint32_t threads) {
   random_node node = {.rng = rng};
   eg_text_init(&node.text, eg_allocator_heap());
   assert_ok(eg_text_append(&node.text, "(egraph-graph 1)"));
@@ -348,7 +380,7 @@ static uint32_t run_random(const random_family *family, eg_rng rng) {
   uint32_t failures = 0;
   for (uint32_t b = 1; eg_backend_at(b, plugin) != NULL;
        b++) { // 0 is the reference itself
-    failures += run_case(name_at(b), 1, &c);
+    failures += run_case(name_at(b), threads, &c);
     (void)run_formats(name_at(b), &c, false, &failures);
   }
   if (failures != 0) print_error("%s\n", c.text);
@@ -362,7 +394,7 @@ static void random_nodes_agree_with_the_reference(void **state) {
   uint32_t failures = 0;
   for (size_t round = 0; round < test_rounds(40); round++)
     for (size_t f = 0; f < sizeof families / sizeof families[0]; f++) {
-      failures += run_random(&families[f], rng);
+      failures += run_random(&families[f], rng, 1 + round % 2);
       (void)eg_rng_next(&rng);
     }
   assert_int_equal(failures, 0);
@@ -456,6 +488,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(two_threads_agree_too),
       cmocka_unit_test(long_sums_keep_their_digits),
       cmocka_unit_test(formats_that_operators_do_not_have_are_computed_all_the_same),
+      cmocka_unit_test(recurrent_layers_have_the_same_bits_on_several_threads),
       cmocka_unit_test(the_cpu_keeps_nan_and_infinities),
       cmocka_unit_test(random_nodes_agree_with_the_reference),
   };
