@@ -87,7 +87,6 @@ static const simple_row simple_rows[] = {
     {EG_OP_NEG, {dnnl_eltwise_linear, -1, 0}},
     {EG_OP_ABS, {dnnl_eltwise_abs, 0, 0}},
     {EG_OP_ROUND, {dnnl_eltwise_round, 0, 0}},
-    {EG_OP_SILU, {dnnl_eltwise_swish, 1, 0}},
     {EG_OP_SOFTPLUS, {dnnl_eltwise_soft_relu, 1, 0}},
     {EG_OP_MISH, {dnnl_eltwise_mish, 0, 0}},
     {EG_OP_HARD_SWISH, {dnnl_eltwise_hardswish, 1.0f / 6, 0.5f}},

@@ -121,6 +121,7 @@ static inline float tanh_of(float x) {
   return e / (e + 2.0f);
 }
 
+static inline float silu_of(float x) { return x * sigmoid_of(x); }
 static inline float softsign_of(float x) { return x / (1.0f + fabsf(x)); }
 static inline float gelu_of(float x) {
   return 0.5f * x * (1.0f + erf_of(x * 0.70710678118654752f));
@@ -137,6 +138,7 @@ static inline float gelu_of(float x) {
   X(LOG, log_of)                                                                         \
   X(TANH, tanh_of)                                                                       \
   X(SIGMOID, sigmoid_of)                                                                 \
+  X(SILU, silu_of)                                                                       \
   X(RSQRT, rsqrt_of)                                                                     \
   X(SOFTSIGN, softsign_of)                                                               \
   X(GELU, gelu_of)
