@@ -160,6 +160,12 @@ static void count_saturation(run *r) {
   }
 }
 
+/// With open dimensions sizes are those of an example.
+static bool fits_open_sizes(void *user, uint32_t rule) {
+  const run *r = user;
+  return !eg_rules_at(r->input->rules, rule)->fixed_sizes;
+}
+
 static egraph_status saturate(run *r) {
   eg_saturation_options options = eg_search_saturation(r->search);
   double left = r->saturate_seconds - r->result->report.saturate_seconds;
@@ -169,6 +175,10 @@ static egraph_status saturate(run *r) {
   options.progress = on_saturate;
   options.user = r;
   options.cases = r->cases;
+  if (eg_graph_open_sizes(r->input->graph) != NULL) {
+    options.use_rule = fits_open_sizes;
+    options.use_rule_user = r;
+  }
   EG_TRY(r->explained != NULL
              ? eg_tensor_egraph_create_explained(&r->alloc, r->now.graph, &r->now.egraph)
              : eg_tensor_egraph_create(&r->alloc, r->now.graph, &r->now.egraph));

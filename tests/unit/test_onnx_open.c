@@ -617,6 +617,46 @@ static void branches_by_size_are_kept(void **state) {
   (void)remove(path);
 }
 
+/// Elements of the convolution's kernel after optimization, at the sizes given, if any.
+static int64_t optimized_kernel(const egraph_load_options *sizes) {
+  egraph_result *result;
+  egraph_graph *graph = load(sizes);
+  const egraph_graph *better = optimized(graph, &result);
+  int64_t elements = 0;
+  for (uint32_t i = 0; i < eg_graph_value_count(better); i++) {
+    const eg_value_info *info = eg_graph_value(better, (eg_value){i});
+    if (info->kind == EG_VALUE_WEIGHT) elements += eg_type_elements(&info->type);
+  }
+  egraph_result_destroy(result);
+  egraph_graph_destroy(graph);
+  return elements;
+}
+
+/// At the sizes of the example one tap of nine sees pixels; at larger ones all do.
+static void rules_of_fixed_sizes_are_not_used(void **state) {
+  (void)state;
+  onnx_kit kit;
+  float kernel[36];
+  for (uint32_t i = 0; i < 36; i++)
+    kernel[i] = (float)i + 1;
+  kit_begin(&kit, 13);
+  Onnx__ValueInfoProto *x = kit_input(&kit, "x", "float32[1,2,7,7]");
+  symbol(&kit, x, 2, "height");
+  symbol(&kit, x, 3, "width");
+  (void)kit_weight(&kit, "w", "float32[2,2,3,3]", kernel);
+  Onnx__NodeProto *conv = kit_node(&kit, "Conv", "x,w", "y");
+  kit_ints(&kit, conv, "dilations", 2, (const int64_t[]){200, 200});
+  kit_ints(&kit, conv, "pads", 4, (const int64_t[]){200, 200, 200, 200});
+  kit_output(&kit, "y");
+  write_kit(&kit);
+  const egraph_dim dims[] = {{.name = "height", .size = 64},
+                             {.name = "width", .size = 80}};
+  const egraph_load_options fixed = {.size = sizeof fixed, .dims = dims, .dim_count = 2};
+  assert_int_equal(optimized_kernel(&fixed), 4);
+  assert_int_equal(optimized_kernel(NULL), 36);
+  (void)remove(path);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(formulas_are_found),
@@ -634,6 +674,7 @@ int main(void) {
       cmocka_unit_test(constant_shapes_follow_the_batch),
       cmocka_unit_test(what_does_not_follow_is_refused),
       cmocka_unit_test(branches_by_size_are_kept),
+      cmocka_unit_test(rules_of_fixed_sizes_are_not_used),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

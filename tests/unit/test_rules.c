@@ -147,7 +147,7 @@ static const bad bad_files[] = {
      "t.rules:2:47: unknown clause 'bothways'; did you mean 'both-ways'?"},
     {RULE("(relu ?x)", "?x", "(frobnicate)"),
      "t.rules:2:47: unknown clause 'frobnicate'; a rule has source, class, operators, "
-     "least, lhs, let, rhs, when, both-ways"},
+     "least, lhs, let, rhs, when, both-ways, fixed-sizes"},
     {RULE("(relu ?x) (neg ?y)", "?x", ""),
      "t.rules:2:47: rule r has 2 left sides but 1 right side; they are united in pairs"},
     {RULE("?x", "?x", ""), "t.rules:2:27: a left side that is a bare variable matches "
