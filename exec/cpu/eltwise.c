@@ -75,7 +75,7 @@ static eg_eltwise_chain gelu_chain(const eg_attrs *attrs) {
 
 // Operators without attributes. Others are loops of ours (pointwise.c): oneDNN makes
 // numbers of NaN in relu, exp and clip, and of infinities where bounds are infinite; its
-// logarithm of 2 is not the closest float.
+// logarithm of 2 is not the closest float, its tanh is slow.
 typedef struct simple_row {
   eg_op op;
   eg_eltwise step;

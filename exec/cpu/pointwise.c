@@ -104,8 +104,9 @@ static inline float reduce(float x, float *power) {
   return x - n * 0.693145752f - n * 1.42860677e-6f;
 }
 
-/// Bounds keep NaN. It is zero where the reference's exponential, in float64, overflows:
-/// a recurrent state of infinity times anything else is infinity.
+/// Below -87, where 1 / (1 + exp(-x)) is no normal number, it is 1.6e-38. Bounds keep
+/// NaN. It is zero where the reference's exponential, in float64, overflows: a recurrent
+/// state of infinity times anything else is infinity.
 static inline float sigmoid_of(float x) {
   float bounded = x < -87.0f ? -87.0f : x > 87.0f ? 87.0f : x;
   float power, r = reduce(-bounded, &power);

@@ -35,8 +35,9 @@ static int64_t chunks_of(const column_plan *p) {
 /// are one row, so that loops are long.
 static eg_columns whole_columns(const column_plan *p) {
   enum { LONG = 64 };
-  int64_t joined = (LONG + p->inner - 1) / p->inner, width = joined * p->inner;
-  if (joined > p->axis) joined = p->axis, width = joined * p->inner;
+  int64_t joined = (LONG + p->inner - 1) / p->inner;
+  if (joined > p->axis) joined = p->axis;
+  int64_t width = joined * p->inner;
   int64_t rows = (p->axis + joined - 1) / joined;
   return (eg_columns){.rows = rows,
                       .stride = width,

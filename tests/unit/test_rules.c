@@ -32,7 +32,7 @@ static eg_rules *rules_of(const char *text) {
        " (lhs (as ?c (conv :strides [1 1] :pads ?p :dilations _ :act none ?x ?w)))\n"    \
        " (rhs (relu ?c)) (when (same-shape ?c ?x) (= ?p [0 0 0 0])))\n"                  \
        "(rule computed (source \"s\")\n"                                                 \
-       " (lhs (transpose :perm (perm-swap 2 0 1) ?x)) (rhs ?x))\n"                       \
+       " (lhs (transpose :perm (perm-swap 2 0 1) ?x)) (rhs ?x) fixed-sizes)\n"           \
        "(test works (given (?x \"float32[2,3]\") (?w weight \"float32[2]\" 1.5))\n"      \
        " (rules share) (iterations 2) (term (relu ?x)) (equals (relu ?x)) (differs "     \
        "?x))\n"
@@ -64,7 +64,7 @@ static void printing_is_canonical_and_reads_back(void **state) {
       "  (rhs (relu ?c))\n"
       "  (when (same-shape ?c ?x) (= ?p (list 0 0 0 0))))\n\n"
       "(rule computed\n  (source \"s\")\n"
-      "  (lhs (transpose :perm (perm-swap 2 0 1) ?x))\n  (rhs ?x))\n\n"
+      "  (lhs (transpose :perm (perm-swap 2 0 1) ?x))\n  (rhs ?x)\n  fixed-sizes)\n\n"
       "(test works\n"
       "  (given (?x \"float32[2,3]\") (?w weight \"float32[2]\" 1.5))\n"
       "  (rules share)\n  (iterations 2)\n  (term (relu ?x))\n  (equals (relu ?x))\n"
