@@ -39,7 +39,8 @@ egraph_status eg_type_from_tensor(const egraph_tensor *tensor, eg_type *out) {
 
 egraph_tensor eg_tensor_from_type(const eg_type *type) {
   egraph_tensor tensor = {.dtype = type->dtype, .rank = type->rank};
-  memcpy(tensor.dims, type->dims, sizeof tensor.dims);
+  for (uint32_t i = 0; i < type->rank; i++)
+    tensor.dims[i] = eg_size_example(type->dims[i]);
   return tensor;
 }
 
@@ -183,7 +184,7 @@ egraph_status egraph_graph_parse(const egraph_allocator *alloc, const char *name
 uint32_t egraph_graph_open_dims(const egraph_graph *graph) {
   if (graph == NULL) return 0;
   const eg_open_sizes *sizes = eg_graph_open_sizes(graph);
-  return sizes != NULL ? sizes->dim_count : 0;
+  return sizes != NULL ? eg_open_sizes_dim_count(sizes) : 0;
 }
 
 egraph_status egraph_graph_open_dim(const egraph_graph *graph, uint32_t index,
@@ -193,9 +194,9 @@ egraph_status egraph_graph_open_dim(const egraph_graph *graph, uint32_t index,
   if (index >= count)
     return EG_FAIL(EGRAPH_E_ARGUMENT, "there is no open dimension %u; the graph has %u",
                    index, count);
-  const eg_open_dim *dim = &eg_graph_open_sizes(graph)->dims[index];
+  const eg_open_dim *dim = eg_open_sizes_dim(eg_graph_open_sizes(graph), index);
   *out = (egraph_dim){
-      .name = dim->name, .size = dim->sizes[0], .input = dim->input, .axis = dim->axis};
+      .name = dim->name, .size = dim->example, .input = dim->input, .axis = dim->axis};
   return EGRAPH_OK;
 }
 

@@ -7,7 +7,6 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/owner.h"
-#include "optimize/single/trials.h"
 #include "pcg/graph/graph_copy.h"
 
 #define MEMBERS (eg_found_graphs, graphs), (eg_u32s, roots), (eg_flatmap, map)
@@ -283,16 +282,6 @@ static egraph_status choose_formats(egraph_allocator alloc,
   return status;
 }
 
-/// Open dimensions of the given graph are those of a graph made of it.
-static egraph_status open_dimensions(const eg_graph *given, eg_graph *graph) {
-  eg_size_table open;
-  if (eg_graph_open_sizes(given) == NULL) return EGRAPH_OK;
-  EG_TRY(eg_size_table_init(&open, given));
-  egraph_status status = eg_trials_follow(given, &open, graph);
-  eg_size_table_deinit(&open);
-  return status;
-}
-
 static void name_reasons(const outcome *o, eg_optimization *result) {
   for (uint32_t i = 0; i < eg_graph_node_count(o->graph); i++) {
     eg_graph_node_info info = eg_graph_node_at(o->graph, (eg_graph_node){i});
@@ -348,7 +337,6 @@ static egraph_status finish(const char *name, egraph_allocator alloc,
                             const eg_optimizer_input *input, outcome *o,
                             eg_optimization **out) {
   eg_optimization *given, *best;
-  EG_TRY(open_dimensions(input->graph, o->graph));
   EG_TRY(choose_formats(alloc, input, input->graph, &given));
   egraph_status status = choose_formats(alloc, input, o->graph, &best);
   if (status != EGRAPH_OK) {

@@ -214,8 +214,7 @@ typedef struct egraph_load_options {
                      // graph input) becomes a weight; false: it stays an input, and
                      // nothing is computed from it ahead
   const egraph_dim *examples; // sizes that dimensions of these names, where they stay
-  uint32_t example_count;     // open, have in the example; small ones are not taken,
-                              // nor those that the model has as constants
+  uint32_t example_count;     // open, have in the example
 } egraph_load_options;
 /// The defaults.
 EGRAPH_OPTIONS_DEFAULT(EGRAPH_LOAD_OPTIONS, egraph_load_options)
@@ -224,16 +223,17 @@ EGRAPH_OPTIONS_DEFAULT(EGRAPH_LOAD_OPTIONS, egraph_load_options)
 /// may be declared without data). `options` NULL: everything 0. Operators outside the
 /// table become opaque nodes.
 ///
-/// Symbolic dimensions without a size stay open (egraph_graph_open_dim): the graph has an
-/// example of their sizes, for rules and costs. It can be optimized and saved with them
-/// open: types are checked at the example and two other sizes, values at none. To run or
-/// to plan it, load it with sizes.
+/// Symbolic dimensions without a size stay open (egraph_graph_open_dim). Sizes that are
+/// computed from them are expressions; what is rewritten is equal at all sizes >= 1 that
+/// the model admits. An example of the sizes stands for them in costs and in the types
+/// of tensors. To run, to plan or to explain the graph, load it with sizes. Nodes that
+/// need a size that is open are kept as they are in the file.
 /// A batch in the place of a fixed one: constant shapes of the file that the batch stands
 /// in follow it; a model in which something does not follow is refused.
 ///
 /// Fails with IO (data that is not there), PARSE ("model.onnx: node 'conv1': ..."), TYPE,
 /// ARGUMENT (a name that no symbolic dimension has; `batch` where several have no size),
-/// UNSUPPORTED (a node that cannot have open dimensions, or another batch).
+/// UNSUPPORTED (another batch that a node cannot have).
 EGRAPH_API EGRAPH_NODISCARD egraph_status
 egraph_graph_load(const egraph_allocator *alloc, const char *path,
                   const egraph_load_options *options, egraph_graph **out);

@@ -218,3 +218,41 @@ size_t eg_attr_pool_bytes(const eg_attr_pool *pool) {
   return sizeof *pool + pool->arena.bytes + pool->lists.cap * sizeof *pool->lists.data +
          pool->index.capacity * sizeof *pool->index.slots;
 }
+
+// ---- open dimensions ----------------------------------------------------------------
+
+bool eg_attrs_any_open(const eg_attrs *attrs) {
+  for (uint16_t i = 0; i < attrs->count; i++) {
+    const eg_attr *slot = &attrs->slots[i];
+    if (slot->kind == EG_ATTR_INT && eg_size_is_open(slot->i)) return true;
+    if (slot->kind == EG_ATTR_INTS && eg_size_any_open(slot->ints.data, slot->ints.len))
+      return true;
+  }
+  return false;
+}
+
+static egraph_status slot_at_sizes(eg_arena *arena, const eg_attr *slot,
+                                   const int64_t *dims, eg_attr *out) {
+  int64_t *data;
+  *out = *slot;
+  if (slot->kind == EG_ATTR_INT) out->i = eg_size_at(slot->i, dims);
+  if (slot->kind != EG_ATTR_INTS || !eg_size_any_open(slot->ints.data, slot->ints.len))
+    return EGRAPH_OK;
+  EG_TRY(eg_arena_alloc(arena, slot->ints.len, sizeof *data, &data));
+  for (uint32_t i = 0; i < slot->ints.len; i++)
+    data[i] = eg_size_at(slot->ints.data[i], dims);
+  out->ints.data = data;
+  return EGRAPH_OK;
+}
+
+egraph_status eg_attrs_at_sizes(eg_arena *arena, const eg_attrs *attrs,
+                                const int64_t *dims, eg_attrs *out) {
+  eg_attr *slots;
+  *out = *attrs;
+  if (!eg_attrs_any_open(attrs)) return EGRAPH_OK;
+  EG_TRY(eg_arena_alloc(arena, attrs->count, sizeof *slots, &slots));
+  for (uint16_t i = 0; i < attrs->count; i++)
+    EG_TRY(slot_at_sizes(arena, &attrs->slots[i], dims, &slots[i]));
+  out->slots = slots;
+  return EGRAPH_OK;
+}

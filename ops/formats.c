@@ -25,7 +25,7 @@ bool eg_format_fits(const eg_type *type, eg_format format) {
   if (format == EG_FORMAT_PLAIN) return true;
   bool has_kernels = type->dtype == EGRAPH_FLOAT32 || type->dtype == EGRAPH_BOOL;
   return type->rank == 4 && has_kernels &&
-         type->dims[1] >= (int64_t)eg_format_block(format);
+         eg_size_at_least(type->dims[1], (int64_t)eg_format_block(format));
 }
 
 static bool all_fit(const eg_type *types, uint32_t count, eg_format format) {

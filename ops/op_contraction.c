@@ -38,7 +38,7 @@ static product product_of(const eg_type *a, const eg_type *b, bool trans_a,
 
 static egraph_status check_sum(const eg_typing *node, const product *p) {
   const eg_type *a = &node->inputs[0], *b = &node->inputs[1];
-  if (a->dims[p->a_sum] == b->dims[p->b_sum]) return EGRAPH_OK;
+  if (eg_size_agree(a->dims[p->a_sum], b->dims[p->b_sum])) return EGRAPH_OK;
   return eg_typing_fail(node,
                         "%s times %s: %" PRId64
                         " columns of the left operand meet %" PRId64
@@ -51,8 +51,7 @@ static egraph_status check_sum(const eg_typing *node, const product *p) {
 static egraph_status check_addend(const eg_typing *node, uint32_t index,
                                   const eg_type *result, bool whole) {
   const eg_type *addend = &node->inputs[index];
-  bool fits =
-      whole ? eg_type_same_shape(addend, result) : eg_broadcasts_to(addend, result);
+  bool fits = whole ? eg_type_agrees(addend, result) : eg_broadcasts_to(addend, result);
   if (fits) return EGRAPH_OK;
   return eg_typing_fail(node, "operand %u is %s; it must %s the result %s", index,
                         eg_type_text_of(addend).text,

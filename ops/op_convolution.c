@@ -51,13 +51,14 @@ static egraph_status check_ranks(const eg_typing *node, const conv_attrs *attrs)
 
 static egraph_status check_channels(const eg_typing *node, int64_t group) {
   const eg_type *x = &node->inputs[0], *w = &node->inputs[1];
-  if (x->dims[1] % group != 0 || x->dims[1] / group != w->dims[1])
+  int64_t channels;
+  if (!eg_size_mul(w->dims[1], group, &channels) || !eg_size_agree(x->dims[1], channels))
     return eg_typing_fail(node,
                           "input has %" PRId64 " channels but the weight wants %" PRId64
                           " x group %" PRId64 "; set group to input channels / weight "
                           "channels",
                           x->dims[1], w->dims[1], group);
-  if (w->dims[0] % group != 0)
+  if (eg_size_is_open(w->dims[0]) || w->dims[0] % group != 0)
     return eg_typing_fail(node,
                           "the weight makes %" PRId64
                           " channels, which is not a multiple of group %" PRId64,
@@ -69,7 +70,7 @@ static egraph_status check_channels(const eg_typing *node, int64_t group) {
 static egraph_status check_bias(const eg_typing *node, int64_t channels) {
   if (node->count < 3) return EGRAPH_OK;
   const eg_type *bias = &node->inputs[2];
-  if (bias->rank == 1 && bias->dims[0] == channels) return EGRAPH_OK;
+  if (bias->rank == 1 && eg_size_agree(bias->dims[0], channels)) return EGRAPH_OK;
   return eg_typing_fail(node, "the bias is %s; it must have shape [%" PRId64 "]",
                         eg_type_text_of(bias).text, channels);
 }
@@ -86,9 +87,11 @@ egraph_status eg_infer_conv(const eg_typing *node, eg_type *out) {
   for (uint32_t i = 0; i + 2 < x->rank; i++) {
     eg_window window =
         eg_window_of(w->dims[i + 2], attrs.strides, attrs.pads, attrs.dilations, i);
+    // No runtime has a window that does not fit.
+    EG_TRY(eg_window_fits(node, &window, x->dims[i + 2]));
     EG_TRY(eg_window_positions(node, &window, x->dims[i + 2], false, &out->dims[i + 2]));
   }
-  if (node->count == 4 && !eg_type_same_shape(&node->inputs[3], out))
+  if (node->count == 4 && !eg_type_agrees(&node->inputs[3], out))
     return eg_typing_fail(node, "z is %s; it must have the shape of the result %s",
                           eg_type_text_of(&node->inputs[3]).text,
                           eg_type_text_of(out).text);
@@ -156,20 +159,21 @@ void eg_factors_conv(const eg_typing *node, const eg_type *results, uint32_t res
 static egraph_status transposed_size(const eg_typing *node, const eg_window *window,
                                      int64_t size, int64_t output_padding, int64_t *out) {
   int64_t reach, grown, padding;
-  bool fits = eg_window_reach(window, &reach) &&
-              eg_size_mul(size == 0 ? 0 : size - 1, window->stride, &grown) &&
-              eg_size_add(grown, reach, &grown) &&
-              eg_size_add(grown, output_padding, &grown) &&
-              eg_size_add(window->pad_begin, window->pad_end, &padding);
+  bool fits =
+      eg_window_reach(window, &reach) && eg_size_sub(size, size == 0 ? 0 : 1, &grown) &&
+      eg_size_mul(grown, window->stride, &grown) && eg_size_add(grown, reach, &grown) &&
+      eg_size_add(grown, output_padding, &grown) &&
+      eg_size_add(window->pad_begin, window->pad_end, &padding);
   if (!fits)
     return eg_typing_fail(node, "the size of a window or of its padding overflows");
-  if (grown < padding)
+  if (!eg_size_reaches(grown, padding) || (size != 0 && !eg_size_at_least(size, 1)))
     return eg_typing_fail(node,
                           "pads cut %" PRId64 " elements from a result of %" PRId64
                           "; use smaller pads",
                           padding, grown);
-  *out = size == 0 ? 0 : grown - padding;
-  return EGRAPH_OK;
+  *out = 0;
+  if (size == 0 || eg_size_sub(grown, padding, out)) return EGRAPH_OK;
+  return eg_typing_fail(node, "the size of the result has no expression");
 }
 
 egraph_status eg_infer_conv_transpose(const eg_typing *node, eg_type *out) {
@@ -178,7 +182,8 @@ egraph_status eg_infer_conv_transpose(const eg_typing *node, eg_type *out) {
   eg_ints extra = eg_attr_at(node->attrs, EG_A_CONV_TRANSPOSE_OUTPUT_PADDING)->ints;
   EG_TRY(check_ranks(node, &attrs));
   EG_TRY(eg_typing_list(node, "output_padding", extra, x->rank - 2, 0));
-  if (x->dims[1] != w->dims[0] || x->dims[1] % attrs.group != 0)
+  if (!eg_size_agree(x->dims[1], w->dims[0]) || eg_size_is_open(w->dims[0]) ||
+      w->dims[0] % attrs.group != 0)
     return eg_typing_fail(node,
                           "input has %" PRId64 " channels, the weight wants %" PRId64
                           ", and both must be a multiple of group %" PRId64,

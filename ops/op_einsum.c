@@ -172,13 +172,15 @@ static egraph_status note_sizes(const eg_typing *node, uint32_t operand, const t
   const eg_type *x = &node->inputs[operand];
   for (uint32_t i = 0; i < t->rank; i++) {
     int64_t *size = &all->size[t->label[i]], dim = x->dims[i];
-    bool stretches = t->label[i] >= LETTERS && (*size == 1 || dim == 1);
-    if (*size >= 0 && *size != dim && !stretches)
+    bool fits = *size < 0                ? true
+                : t->label[i] >= LETTERS ? eg_size_broadcast(*size, dim, size)
+                                         : eg_size_agree(*size, dim);
+    if (!fits)
       return eg_typing_fail(node,
                             "dimension %u of operand %u, %s, is %" PRId64
                             " but the same index is %" PRId64 " before",
                             i, operand, eg_type_text_of(x).text, dim, *size);
-    if (*size < 0 || *size == 1) *size = dim;
+    if (*size < 0) *size = dim;
     all->uses[t->label[i]]++;
   }
   return EGRAPH_OK;

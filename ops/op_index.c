@@ -246,7 +246,7 @@ egraph_status eg_infer_one_hot(const eg_typing *node, eg_type *out) {
   if (values->rank != 1 || values->dims[0] != 2)
     return eg_typing_fail(node, "operand 1 is %s; it must be the two values [off, on]",
                           eg_type_text_of(values).text);
-  if (depth < 1)
+  if (!eg_size_at_least(depth, 1))
     return eg_typing_fail(node, "depth is %" PRId64 "; it must be 1 or more", depth);
   *out = (eg_type){.dtype = values->dtype, .rank = indices->rank + 1};
   for (uint32_t dim = 0; dim < out->rank; dim++)

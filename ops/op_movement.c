@@ -55,7 +55,7 @@ egraph_status eg_infer_concat(const eg_typing *node, eg_type *out) {
     eg_type part = like(&node->inputs[i]);
     int64_t size = part.rank > axis ? part.dims[axis] : 0;
     if (part.rank > axis) part.dims[axis] = type.dims[axis];
-    if (!eg_type_same_shape(&part, &type))
+    if (!eg_type_agrees(&part, &type))
       return eg_typing_fail(node, "operands 0 %s and %u %s may differ in axis %u only",
                             eg_type_text_of(first).text, i,
                             eg_type_text_of(&node->inputs[i]).text, axis);
@@ -88,10 +88,13 @@ egraph_status eg_infer_split(const eg_typing *node, eg_type *out) {
       eg_typing_axis(node, eg_attr_at(node->attrs, EG_A_SPLIT_AXIS)->i, x->rank, &axis));
   if (sizes.len == 0)
     return eg_typing_fail(node, "sizes is empty; name at least one part");
-  EG_TRY(eg_typing_list(node, "sizes", sizes, sizes.len, 0));
+  for (uint32_t i = 0; i < sizes.len; i++)
+    if (!eg_size_reaches(sizes.data[i], 0))
+      return eg_typing_fail(node, "entry %u of attribute sizes is %" PRId64, i,
+                            sizes.data[i]);
   for (uint32_t i = 0; i < sizes.len; i++)
     if (!eg_size_add(sum, sizes.data[i], &sum)) sum = INT64_MAX;
-  if (sum != x->dims[axis])
+  if (!eg_size_agree(sum, x->dims[axis]))
     return eg_typing_fail(
         node, "the sizes add up to %" PRId64 " but axis %u of %s has %" PRId64, sum, axis,
         eg_type_text_of(x).text, x->dims[axis]);
@@ -118,12 +121,24 @@ void eg_factors_split(const eg_typing *node, const eg_type *results,
 
 // ---- slice and pad --------------------------------------------------------------
 
+/// Steps of open dimensions; larger ones than sizes overflow nothing below.
+enum { MOST_OPEN_STEP = 1 << 20 };
+
 // Elements of start, start + step, ... before end; false when the bounds leave [0, size].
 static bool sliced_size(int64_t size, int64_t start, int64_t end, int64_t step,
                         int64_t *out) {
-  int64_t low = step > 0 ? 0 : -1, high = step > 0 ? size : size - 1;
-  if (step == 0 || start < low || start > high || end < low || end > high) return false;
-  int64_t span = step > 0 ? end - start : start - end;
+  int64_t low = step > 0 ? 0 : -1, high, span;
+  if (step == 0 || !eg_size_sub(size, step > 0 ? 0 : 1, &high) ||
+      !eg_size_at_least(start, low) || !eg_size_at_least(high, start) ||
+      !eg_size_at_least(end, low) || !eg_size_at_least(high, end) ||
+      !eg_size_sub(step > 0 ? end : start, step > 0 ? start : end, &span))
+    return false;
+  // An open end that is -1 at some sizes has no spelling in ONNX.
+  if (step < 0 && eg_size_is_open(end) && !eg_size_at_least(end, 0)) return false;
+  if (eg_size_is_open(size) || eg_size_is_open(span))
+    return step > -MOST_OPEN_STEP && step < MOST_OPEN_STEP &&
+           eg_size_max(span, 0, &span) &&
+           eg_size_ceil_div(span, step > 0 ? step : -step, out);
   // Steps beyond the span take one element; -INT64_MIN is never formed.
   int64_t stride = step > size    ? size + 1
                    : step < -size ? size + 1
@@ -174,6 +189,15 @@ void eg_factors_slice(const eg_typing *node, const eg_type *results,
   out->linear = eg_operand_bits(1);
 }
 
+/// Whether a dimension has what its pads take: other elements than the one at the edge,
+/// or that one.
+static bool can_copy(int64_t size, int64_t begin, int64_t end, bool reflects) {
+  int64_t others;
+  if (!reflects) return eg_size_reaches(size, 1);
+  return eg_size_sub(size, 1, &others) && eg_size_reaches(others, begin) &&
+         eg_size_reaches(others, end);
+}
+
 egraph_status eg_infer_pad(const eg_typing *node, eg_type *out) {
   const eg_type *x = &node->inputs[0];
   eg_ints pads = eg_attr_at(node->attrs, EG_A_PAD_PADS)->ints;
@@ -183,8 +207,8 @@ egraph_status eg_infer_pad(const eg_typing *node, eg_type *out) {
   *out = like(x);
   for (uint32_t i = 0; i < x->rank; i++) {
     int64_t begin = pads.data[i], end = pads.data[i + x->rank];
-    int64_t most = mode == REFLECT ? x->dims[i] - 1 : x->dims[i] == 0 ? 0 : INT64_MAX;
-    if (mode != CONSTANT && (begin != 0 || end != 0) && (begin > most || end > most))
+    if (mode != CONSTANT && (begin != 0 || end != 0) &&
+        !can_copy(x->dims[i], begin, end, mode == REFLECT))
       return eg_typing_fail(
           node,
           "pads %" PRId64 " and %" PRId64
@@ -264,7 +288,9 @@ void eg_factors_expand(const eg_typing *node, const eg_type *results,
 egraph_status eg_typing_entries(const eg_typing *node, eg_attr_slot whole, int64_t size) {
   int64_t all = eg_attr_at(node->attrs, whole)->i;
   int64_t first = eg_attr_at(node->attrs, whole + 1)->i;
-  if (all == 0 ? first == 0 : first >= 0 && all >= size && first <= all - size)
+  if (all == 0
+          ? first == 0
+          : first >= 0 && !eg_size_is_open(size) && all >= size && first <= all - size)
     return EGRAPH_OK;
   return eg_typing_fail(node,
                         "%" PRId64 " entries from %" PRId64

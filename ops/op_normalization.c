@@ -9,7 +9,7 @@ static egraph_status check_per_channel(const eg_typing *node) {
   const eg_type *x = &node->inputs[0];
   for (uint32_t i = 1; i < node->count; i++) {
     const eg_type *vector = &node->inputs[i];
-    if (vector->rank != 1 || vector->dims[0] != x->dims[1])
+    if (vector->rank != 1 || !eg_size_agree(vector->dims[0], x->dims[1]))
       return eg_typing_fail(
           node, "operand %u is %s; the input %s needs one of shape [%" PRId64 "]", i,
           eg_type_text_of(vector).text, eg_type_text_of(x).text, x->dims[1]);
@@ -83,7 +83,7 @@ egraph_status eg_infer_group_norm(const eg_typing *node, eg_type *out) {
   EG_TRY(check_per_channel(node));
   if (node->attrs->op == EG_OP_GROUP_NORM) {
     int64_t groups = groups_of(node);
-    if (groups < 1 || x->dims[1] % groups != 0)
+    if (groups < 1 || eg_size_is_open(x->dims[1]) || x->dims[1] % groups != 0)
       return eg_typing_fail(node, "%" PRId64 " channels cannot form %" PRId64 " groups",
                             x->dims[1], groups);
   }

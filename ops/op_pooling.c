@@ -28,7 +28,9 @@ static egraph_status check_padding(const eg_typing *node, const eg_window *windo
   int64_t reach;
   if (!eg_window_reach(window, &reach))
     return eg_typing_fail(node, "the size of a window overflows");
-  if (window->pad_begin < reach && window->pad_end < reach) return EGRAPH_OK;
+  if (eg_size_at_least(reach, window->pad_begin + 1) &&
+      eg_size_at_least(reach, window->pad_end + 1))
+    return EGRAPH_OK;
   return eg_typing_fail(node,
                         "pads %" PRId64 " and %" PRId64
                         " must be smaller than the %" PRId64 " elements of the kernel",

@@ -47,7 +47,7 @@ static bool fits_blocks(const eg_type *x, const eg_type *scale, uint32_t axis,
   if (scale->rank != x->rank) return false;
   for (uint32_t i = 0; i < x->rank; i++) {
     int64_t size = x->dims[i];
-    if (i == axis) size = size / block + (size % block != 0);
+    if (i == axis && !eg_size_ceil_div(size, block, &size)) return false;
     if (scale->dims[i] != size) return false;
   }
   return true;

@@ -98,7 +98,7 @@ egraph_status eg_infer_top_k(const eg_typing *node, eg_type *out) {
   uint32_t axis;
   EG_TRY(
       eg_typing_axis(node, eg_attr_at(node->attrs, EG_A_TOP_K_AXIS)->i, x->rank, &axis));
-  if (k < 0 || k > x->dims[axis])
+  if (!eg_size_at_least(k, 0) || !eg_size_reaches(x->dims[axis], k))
     return eg_typing_fail(node,
                           "k is %" PRId64 " but axis %u of %s has %" PRId64 " elements",
                           k, axis, eg_type_text_of(x).text, x->dims[axis]);

@@ -23,7 +23,7 @@ static egraph_status infer_reshape(const eg_typing *node, eg_type *out) {
   eg_type type = eg_type_of(x->dtype, shape.len, shape.data);
   egraph_status status = eg_type_check(&type);
   if (status != EGRAPH_OK) return eg_fail_context(status, "%s: shape", node->info->name);
-  if (eg_type_elements(&type) != eg_type_elements(x))
+  if (!eg_size_agree(eg_type_elements(&type), eg_type_elements(x)))
     return eg_typing_fail(node,
                           "%s has %" PRId64 " elements, the shape of %s has %" PRId64,
                           eg_type_text_of(x).text, eg_type_elements(x),
@@ -77,10 +77,11 @@ static egraph_status infer_flatten(const eg_typing *node, eg_type *out) {
                           "] of a rank-%u tensor",
                           axis, -rank, rank, x->rank);
   if (axis < 0) axis += rank;
-  int64_t dims[2] = {1, 1};
+  int64_t dims[2] = {1, 1}; // behind the axis, before it
   for (uint32_t dim = 0; dim < x->rank; dim++)
-    dims[dim < axis ? 0 : 1] *= x->dims[dim]; // cannot overflow: the operand was checked
-  *out = eg_type_of(x->dtype, 2, dims);
+    if (!eg_size_mul(dims[dim < axis], x->dims[dim], &dims[dim < axis]))
+      return eg_typing_fail(node, "the number of elements has no expression");
+  *out = eg_type_of(x->dtype, 2, (const int64_t[]){dims[1], dims[0]});
   return EGRAPH_OK;
 }
 

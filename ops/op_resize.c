@@ -78,6 +78,21 @@ bool eg_resize_is_copy(const eg_resize_axis *axis) {
   return axis->from == axis->to && axis->scale == 1.0f && !moves;
 }
 
+bool eg_resize_scaled_size(int64_t size, double scale, int64_t *out) {
+  // A product with so few digits is exact in 32-bit numbers, for sizes below 2^18.
+  enum { DENOMINATOR = 1 << 10, LARGEST = 1 << 12, MOST_ODD = 1 << 6 };
+  double numerator = scale * DENOMINATOR;
+  int64_t scaled, odd;
+  if (!(numerator >= 1.0 && numerator <= DENOMINATOR * (double)LARGEST) ||
+      numerator != floor(numerator))
+    return false;
+  for (odd = (int64_t)numerator; odd % 2 == 0;)
+    odd /= 2;
+  if (odd > MOST_ODD) return false;
+  return eg_size_mul(size, (int64_t)numerator, &scaled) &&
+         eg_size_floor_div(scaled, DENOMINATOR, out);
+}
+
 // ---- types --------------------------------------------------------------------------
 
 static egraph_status check_scales(const eg_typing *node, const eg_type *x, eg_ints shape,
@@ -90,6 +105,13 @@ static egraph_status check_scales(const eg_typing *node, const eg_type *x, eg_in
     double scale = scales.data[i], size = (double)x->dims[i] * scale;
     if (!(scale >= 1.0 / max_scale && scale <= max_scale))
       return eg_typing_fail(node, "scale %g of dimension %u is out of range", scale, i);
+    int64_t scaled;
+    if (eg_size_is_open(x->dims[i])) {
+      if (eg_resize_scaled_size(x->dims[i], scale, &scaled) && scaled == shape.data[i])
+        continue;
+      return eg_typing_fail(node, "dimension %u is open, and scale %g has no expression",
+                            i, scale);
+    }
     if (!crops && fabs(size - (double)shape.data[i]) > 1.0 + 1e-6 * size)
       return eg_typing_fail(node,
                             "dimension %u of %s by scale %g has not the size %" PRId64, i,

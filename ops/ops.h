@@ -217,6 +217,14 @@ uint32_t eg_op_results(const eg_attrs *attrs);
 egraph_status eg_op_infer(const eg_attrs *attrs, const eg_type *inputs, uint32_t count,
                           eg_type *out_results);
 
+/// Whether a number of the attributes is an open size (ops/size.h).
+bool eg_attrs_any_open(const eg_attrs *attrs);
+/// The attributes where open dimensions are `dims` (eg_size_at), or NULL: of the example.
+/// Lists with open sizes are made in the arena, others are shared. Fails with
+/// EGRAPH_E_MEMORY.
+egraph_status eg_attrs_at_sizes(eg_arena *arena, const eg_attrs *attrs,
+                                const int64_t *dims, eg_attrs *out);
+
 // ---- factors (DESIGN section 3; Shardy's sharding rules) ------------------------
 
 typedef enum eg_factor_kind {

@@ -39,6 +39,8 @@ typedef struct eg_resize_axis {
 /// Dimension `dim` of a node whose sizes are not 0.
 eg_resize_axis eg_resize_axis_of(const eg_attrs *attrs, const eg_type *x,
                                  const eg_type *y, uint32_t dim);
+/// floor(size * scale) for a size that is open, where 32-bit numbers compute it exactly.
+bool eg_resize_scaled_size(int64_t size, double scale, int64_t *out);
 /// Where result position i lies among the positions of the operand: in float32, with the
 /// operations of ONNX Runtime, since rounding decides between neighbours.
 float eg_resize_source(const eg_resize_axis *axis, int64_t i);

@@ -58,6 +58,24 @@ bool eg_type_same_shape(const eg_type *a, const eg_type *b) {
   return true;
 }
 
+bool eg_type_agrees(const eg_type *a, const eg_type *b) {
+  if (a->rank != b->rank) return false;
+  for (uint32_t i = 0; i < a->rank; i++)
+    if (!eg_size_agree(a->dims[i], b->dims[i])) return false;
+  return true;
+}
+
+bool eg_type_is_open(const eg_type *type) {
+  return eg_size_any_open(type->dims, type->rank);
+}
+
+eg_type eg_type_at(const eg_type *type, const int64_t *dims) {
+  eg_type fixed = *type;
+  for (uint32_t i = 0; i < type->rank; i++)
+    fixed.dims[i] = eg_size_at(type->dims[i], dims);
+  return fixed;
+}
+
 bool eg_type_same(const eg_type *a, const eg_type *b) {
   return a->dtype == b->dtype && eg_type_same_shape(a, b) &&
          a->layout.format == b->layout.format &&
@@ -93,6 +111,7 @@ egraph_status eg_type_check(const eg_type *type) {
   // Empty dimensions count as one here, so that strides of an empty tensor fit as well.
   ptrdiff_t bytes = (ptrdiff_t)eg_dtype_bytes(type->dtype);
   for (uint32_t i = 0; i < type->rank; i++) {
+    if (eg_size_is_open(type->dims[i])) continue;
     if (type->dims[i] < 0)
       return EG_FAIL(EGRAPH_E_TYPE, "dimension %u is negative: %" PRId64, i,
                      type->dims[i]);
@@ -113,7 +132,7 @@ int64_t eg_type_elements(const eg_type *type) {
   for (uint32_t i = 0; i < type->rank; i++)
     if (type->dims[i] == 0) return 0;
   for (uint32_t i = 0; i < type->rank; i++)
-    count *= type->dims[i];
+    if (!eg_size_mul(count, type->dims[i], &count)) return INT64_MAX; // of open ones
   return count;
 }
 
@@ -121,6 +140,7 @@ size_t eg_type_bytes(const eg_type *type) {
   size_t bytes = eg_dtype_bytes(type->dtype);
   for (uint32_t i = 0; i < type->rank; i++)
     if (type->dims[i] == 0) return 0;
+  if (eg_type_is_open(type)) return SIZE_MAX;
   for (uint32_t i = 0; i < type->rank; i++)
     bytes *= (size_t)stored_dim(type, i);
   return bytes;
@@ -140,8 +160,10 @@ void eg_type_strides(const eg_type *type, int64_t *out) {
 
 egraph_status eg_type_print(eg_text *text, const eg_type *type) {
   EG_TRY(eg_text_printf(text, "%s[", eg_dtype_name(type->dtype)));
-  for (uint32_t i = 0; i < type->rank; i++)
-    EG_TRY(eg_text_printf(text, "%s%" PRId64, i == 0 ? "" : ",", type->dims[i]));
+  for (uint32_t i = 0; i < type->rank; i++) {
+    EG_TRY(eg_text_append(text, i == 0 ? "" : ","));
+    EG_TRY(eg_size_print(text, type->dims[i]));
+  }
   EG_TRY(eg_text_append(text, "]"));
   if (type->layout.format == EG_FORMAT_PLAIN) return EGRAPH_OK;
   return eg_text_printf(text, "@%s", eg_format_name((eg_format)type->layout.format));

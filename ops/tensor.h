@@ -6,6 +6,7 @@
 #include <stdbool.h>
 
 #include "base/text.h"
+#include "ops/size.h"
 
 /// Mesh axes a layout can speak of.
 enum { EG_MAX_MESH_AXES = 6 };
@@ -45,7 +46,13 @@ bool eg_type_same(const eg_type *a, const eg_type *b);       // layout included
 bool eg_type_same_shape(const eg_type *a, const eg_type *b); // dims only
 /// Fails with EGRAPH_E_TYPE on a negative dimension or when the bytes overflow.
 egraph_status eg_type_check(const eg_type *type);
-/// Elements and bytes of a checked type; blocked formats count their padding in bytes.
+bool eg_type_agrees(const eg_type *a, const eg_type *b); // dims only: eg_size_agree
+/// Whether a dimension is open (ops/size.h).
+bool eg_type_is_open(const eg_type *type);
+/// The type where open dimensions are `dims` (eg_size_at), or NULL: of the example.
+eg_type eg_type_at(const eg_type *type, const int64_t *dims);
+/// Elements (a size) and bytes of a checked type; blocked formats count their padding in
+/// bytes. Bytes of an open type are SIZE_MAX.
 int64_t eg_type_elements(const eg_type *type);
 size_t eg_type_bytes(const eg_type *type);
 /// Strides in elements, as the tensor is stored; out: [rank]. Of a format without blocks

@@ -40,26 +40,12 @@ eg_type_text eg_type_text_of(const eg_type *type) {
       type->dtype < EGRAPH_DTYPE_COUNT ? eg_dtype_name(type->dtype) : "unknown");
   for (uint32_t i = 0; i < type->rank; i++)
     used += (size_t)snprintf(out.text + used, sizeof out.text - used, "%s%" PRId64,
-                             i == 0 ? "" : ",", type->dims[i]);
+                             i == 0 ? "" : ",", eg_size_example(type->dims[i]));
   (void)snprintf(out.text + used, sizeof out.text - used, "]");
   return out;
 }
 
 // ---- checks ---------------------------------------------------------------------
-
-bool eg_size_add(int64_t a, int64_t b, int64_t *out) {
-  assert(a >= 0 && b >= 0);
-  if (a > INT64_MAX - b) return false;
-  *out = a + b;
-  return true;
-}
-
-bool eg_size_mul(int64_t a, int64_t b, int64_t *out) {
-  assert(a >= 0 && b >= 0);
-  if (a != 0 && b > INT64_MAX / a) return false;
-  *out = a * b;
-  return true;
-}
 
 egraph_status eg_typing_same_dtype(const eg_typing *node, uint32_t first) {
   for (uint32_t i = first; i < node->count; i++)
@@ -96,7 +82,7 @@ egraph_status eg_typing_list(const eg_typing *node, const char *name, eg_ints li
     return eg_typing_fail(node, "attribute %s has %u entries; this operand needs %u",
                           name, list.len, len);
   for (uint32_t i = 0; i < len; i++)
-    if (list.data[i] < least)
+    if (least != INT64_MIN && !eg_size_at_least(list.data[i], least))
       return eg_typing_fail(
           node, "entry %u of attribute %s is %" PRId64 "; the least is %" PRId64, i, name,
           list.data[i], least);
@@ -120,7 +106,7 @@ bool eg_broadcasts_to(const eg_type *type, const eg_type *to) {
   if (type->rank > to->rank) return false;
   uint32_t shift = to->rank - type->rank;
   for (uint32_t i = 0; i < type->rank; i++)
-    if (type->dims[i] != 1 && type->dims[i] != to->dims[i + shift]) return false;
+    if (!eg_size_stretches_to(type->dims[i], to->dims[i + shift])) return false;
   return true;
 }
 
@@ -137,13 +123,12 @@ egraph_status eg_typing_broadcast(const eg_typing *node, const eg_type *type,
   uint32_t shift = wide.rank - narrow->rank;
   for (uint32_t i = 0; i < narrow->rank; i++) {
     int64_t *dim = &wide.dims[i + shift];
-    if (*dim != narrow->dims[i] && *dim != 1 && narrow->dims[i] != 1)
+    if (!eg_size_broadcast(*dim, narrow->dims[i], dim))
       return eg_typing_fail(
           node,
           "shapes %s and %s do not broadcast: %" PRId64 " meets %" PRId64
           " when aligned at the last dimension; reshape an operand",
           eg_type_text_of(inout).text, eg_type_text_of(type).text, *dim, narrow->dims[i]);
-    if (*dim == 1) *dim = narrow->dims[i];
   }
   *inout = eg_type_of(inout->dtype, wide.rank, wide.dims);
   return EGRAPH_OK;
@@ -159,28 +144,61 @@ egraph_status eg_typing_activation(const eg_typing *node, const eg_attr *act) {
 
 bool eg_window_reach(const eg_window *window, int64_t *out) {
   int64_t gaps;
-  return eg_size_mul(window->kernel - 1, window->dilation, &gaps) &&
-         eg_size_add(gaps, 1, out);
+  return eg_size_sub(window->kernel, 1, &gaps) &&
+         eg_size_mul(gaps, window->dilation, &gaps) && eg_size_add(gaps, 1, out);
+}
+
+/// Of open sizes at which the kernel does not fit: runtimes cut the quotient towards zero
+/// and refuse what is negative.
+static bool cut_positions(int64_t span, int64_t stride, int64_t *out) {
+  int64_t lack;
+  return eg_size_sub(0, span, &lack) && eg_size_max(lack, 0, &lack) &&
+         eg_size_floor_div(lack, stride, &lack) && eg_size_max(span, 0, out) &&
+         eg_size_floor_div(*out, stride, out) && eg_size_sub(*out, lack, out) &&
+         eg_size_add(*out, 1, out) && eg_size_reaches(*out, 0);
+}
+
+/// With ceil_mode a window that hangs over the end counts, if it begins before the end
+/// padding.
+static bool count_positions(const eg_window *window, int64_t size, int64_t span,
+                            bool ceil_mode, int64_t *out) {
+  int64_t begins, whole, most;
+  if (!cut_positions(span, window->stride, &whole)) return false;
+  *out = whole;
+  if (!ceil_mode) return true;
+  return eg_size_ceil_div(span, window->stride, out) && eg_size_add(*out, 1, out) &&
+         eg_size_add(size, window->pad_begin - 1, &begins) &&
+         eg_size_floor_div(begins, window->stride, &most) &&
+         eg_size_add(most, 1, &most) && eg_size_max(most, whole, &most) &&
+         eg_size_min(*out, most, out);
+}
+
+egraph_status eg_window_fits(const eg_typing *node, const eg_window *window,
+                             int64_t size) {
+  int64_t reach;
+  bool fits = !eg_size_is_open(size) ||
+              (eg_window_reach(window, &reach) &&
+               eg_size_reaches(size, reach - window->pad_begin - window->pad_end));
+  return fits ? EGRAPH_OK : eg_typing_fail(node, "the kernel may not fit");
 }
 
 egraph_status eg_window_positions(const eg_typing *node, const eg_window *window,
                                   int64_t size, bool ceil_mode, int64_t *out) {
-  int64_t reach, padded;
+  int64_t reach, padded, span;
   if (!eg_window_reach(window, &reach) ||
       !eg_size_add(size, window->pad_begin, &padded) ||
-      !eg_size_add(padded, window->pad_end, &padded))
+      !eg_size_add(padded, window->pad_end, &padded) ||
+      !eg_size_sub(padded, reach, &span))
     return eg_typing_fail(node, "the size of a window or of its padding overflows");
-  if (padded < reach)
+  bool is_open = eg_size_is_open(span) && eg_size_reaches(size, 1);
+  if (!is_open && !eg_size_at_least(span, 0))
     return eg_typing_fail(node,
                           "the kernel reaches over %" PRId64
                           " elements but the padded input has %" PRId64
                           "; use a smaller kernel or dilation, or more padding",
                           reach, padded);
-  int64_t rest = (padded - reach) % window->stride;
-  int64_t count = (padded - reach) / window->stride + 1;
-  if (ceil_mode && rest != 0 && count <= (size + window->pad_begin - 1) / window->stride)
-    count++;
-  *out = count;
+  if (!count_positions(window, size, span, ceil_mode, out))
+    return eg_typing_fail(node, "the number of windows has no expression");
   return EGRAPH_OK;
 }
 
@@ -282,6 +300,86 @@ uint32_t eg_op_results(const eg_attrs *attrs) {
   return attrs->op == EG_OP_SPLIT ? eg_attr_at(attrs, EG_A_SPLIT_SIZES)->ints.len : 0;
 }
 
+// ---- open dimensions ------------------------------------------------------------
+
+/// Families that compute with sizes by eg_size_*, or pass them on. Others take numbers.
+static egraph_status (*const takes_open[])(const eg_typing *node, eg_type *out) = {
+    eg_infer_arg_reduce,
+    eg_infer_batch_norm,
+    eg_infer_binary,
+    eg_infer_bit_cast,
+    eg_infer_classify,
+    eg_infer_concat,
+    eg_infer_conv,
+    eg_infer_cum_sum,
+    eg_infer_conv_transpose,
+    eg_infer_einsum,
+    eg_infer_expand,
+    eg_infer_fill,
+    eg_infer_gather,
+    eg_infer_gemm,
+    eg_infer_global_pool,
+    eg_infer_group_norm,
+    eg_infer_layer_norm,
+    eg_infer_leaf,
+    eg_infer_lrn,
+    eg_infer_matmul,
+    eg_infer_one_hot,
+    eg_infer_opaque,
+    eg_infer_pad,
+    eg_infer_part,
+    eg_infer_pool,
+    eg_infer_quantize,
+    eg_infer_reduce,
+    eg_infer_reshape,
+    eg_infer_resize,
+    eg_infer_shape_of,
+    eg_infer_slice,
+    eg_infer_softmax,
+    eg_infer_split,
+    eg_infer_top_k,
+    eg_infer_transpose,
+    eg_infer_trilu,
+    eg_infer_unary,
+    eg_infer_where,
+    eg_infer_lp_norm,
+    eg_infer_dynamic_quantize,
+};
+
+/// Operators of which ONNX takes lists of sizes as operands; attributes of others are
+/// numbers.
+static const eg_op has_open_attrs[] = {
+    EG_OP_EXPAND, EG_OP_FILL,  EG_OP_ONE_HOT, EG_OP_PAD,  EG_OP_RESHAPE,
+    EG_OP_RESIZE, EG_OP_SLICE, EG_OP_SPLIT,   EG_OP_TILE, EG_OP_TOP_K,
+};
+
+static bool is_broken(const eg_attr *slot) {
+  if (slot->kind == EG_ATTR_INT)
+    return (uint64_t)slot->i >> 62 == 1 && eg_size_is_broken(slot->i);
+  for (uint32_t i = 0; slot->kind == EG_ATTR_INTS && i < slot->ints.len; i++)
+    if ((uint64_t)slot->ints.data[i] >> 62 == 1 && eg_size_is_broken(slot->ints.data[i]))
+      return true;
+  return false;
+}
+
+static egraph_status check_open(const eg_typing *node) {
+  bool is_open = eg_attrs_any_open(node->attrs);
+  for (uint32_t i = 0; i < node->count; i++)
+    is_open = is_open || eg_type_is_open(&node->inputs[i]);
+  if (!is_open) return EGRAPH_OK;
+  bool may_be_open = !eg_attrs_any_open(node->attrs);
+  for (size_t i = 0; i < sizeof has_open_attrs / sizeof *has_open_attrs; i++)
+    may_be_open = may_be_open || has_open_attrs[i] == eg_typing_op(node);
+  if (!may_be_open)
+    return eg_typing_fail(node, "an attribute has the size of an open dimension");
+  for (uint16_t i = 0; i < node->attrs->count; i++)
+    if (is_broken(&node->attrs->slots[i]))
+      return eg_typing_fail(node, "an attribute is no size of an open dimension");
+  for (size_t i = 0; i < sizeof takes_open / sizeof *takes_open; i++)
+    if (takes_open[i] == families[node->attrs->op].infer) return EGRAPH_OK;
+  return eg_typing_fail(node, "it needs the sizes of all dimensions");
+}
+
 enum { FEW_RESULTS = 3 };
 
 egraph_status eg_op_infer(const eg_attrs *attrs, const eg_type *inputs, uint32_t count,
@@ -289,6 +387,7 @@ egraph_status eg_op_infer(const eg_attrs *attrs, const eg_type *inputs, uint32_t
   eg_typing node = typing_of(attrs, inputs, count);
   EG_TRY(check_operands(&node));
   EG_TRY(check_dtype(&node));
+  EG_TRY(check_open(&node));
   uint32_t results = eg_op_results(attrs);
   // Only split has more results; its parts are never larger than the operand it checked.
   if (results > FEW_RESULTS) return families[attrs->op].infer(&node, out_results);

@@ -49,10 +49,6 @@ eg_type_text eg_type_text_of(const eg_type *type);
 
 // ---- checks ---------------------------------------------------------------------
 
-/// Sums and products of sizes >= 0; false on overflow.
-bool eg_size_add(int64_t a, int64_t b, int64_t *out);
-bool eg_size_mul(int64_t a, int64_t b, int64_t *out);
-
 /// Operands [first, count) have the dtype of operand 0.
 egraph_status eg_typing_same_dtype(const eg_typing *node, uint32_t first);
 egraph_status eg_typing_min_rank(const eg_typing *node, uint32_t operand, uint32_t rank);
@@ -91,6 +87,10 @@ bool eg_window_reach(const eg_window *window, int64_t *out);
 /// before the end padding.
 egraph_status eg_window_positions(const eg_typing *node, const eg_window *window,
                                   int64_t size, bool ceil_mode, int64_t *out);
+/// Fails where an open size may be one over which no window fits (eg_size_reaches);
+/// pools take such sizes.
+egraph_status eg_window_fits(const eg_typing *node, const eg_window *window,
+                             int64_t size);
 /// Begin and end padding of spatial dimension i of n, from ONNX's order (all
 /// begins, then all ends).
 static inline eg_window eg_window_of(int64_t kernel, eg_ints strides, eg_ints pads,

@@ -10,6 +10,7 @@ typedef struct spec_walk {
   const eg_graph *graph;
   bool *weight_only;
   eg_types inputs, results;
+  eg_arena arena; // of one node
 } spec_walk;
 
 static egraph_status visit_node(spec_walk *w, uint32_t node,
@@ -31,7 +32,12 @@ static egraph_status visit_node(spec_walk *w, uint32_t node,
     EG_TRY(eg_types_push(&w->results, eg_graph_value(w->graph, info.results[i])->type));
   spec.inputs = w->inputs.data;
   spec.results = w->results.data;
-  return visit(user, (eg_graph_node){node}, &spec);
+  eg_node_spec at;
+  bool holds;
+  EG_TRY(eg_spec_at_example(&w->arena, &spec, &holds, &at));
+  egraph_status status = holds ? visit(user, (eg_graph_node){node}, &at) : EGRAPH_OK;
+  eg_arena_clear(&w->arena);
+  return status;
 }
 
 egraph_status eg_graph_visit_specs(const eg_graph *graph, egraph_allocator alloc,
@@ -43,12 +49,14 @@ egraph_status eg_graph_visit_specs(const eg_graph *graph, egraph_allocator alloc
   EG_TRY(eg_alloc(alloc, values, sizeof *w.weight_only, &w.weight_only));
   eg_types_init(&w.inputs, alloc);
   eg_types_init(&w.results, alloc);
+  eg_arena_init(&w.arena, alloc);
   egraph_status status = eg_graph_weight_only(graph, w.weight_only);
   for (uint32_t i = 0; status == EGRAPH_OK && i < eg_graph_node_count(graph); i++)
     status = visit_node(&w, i, visit, user);
   eg_free(alloc, w.weight_only, values, sizeof *w.weight_only);
   eg_types_deinit(&w.inputs);
   eg_types_deinit(&w.results);
+  eg_arena_deinit(&w.arena);
   return status;
 }
 

@@ -20,7 +20,6 @@
 #include "extract/search/extract.h"
 #include "optimize/price/predict.h"
 #include "optimize/single/single_problem.h"
-#include "optimize/single/trials.h"
 #include "pcg/graph/graph_copy.h"
 #include "rewrites/explain/explain_rounds.h"
 #include "rewrites/language/rule_cases.h"
@@ -104,7 +103,6 @@ typedef struct run {
   bool cancelled;
   uint32_t busy_before; // measurements on a busy machine
   bool overflowed;      // a rule made a constant that is not finite once it is folded
-  eg_size_table open;   // numbers of the given graph, where dimensions of it are open
   eg_explained_rounds *explained; // NULL: not wanted
   eg_rule_cases *cases;           // of rules with parameters, for all rounds
 } run;
@@ -160,12 +158,6 @@ static void count_saturation(run *r) {
   }
 }
 
-/// With open dimensions sizes are those of an example.
-static bool fits_open_sizes(void *user, uint32_t rule) {
-  const run *r = user;
-  return !eg_rules_at(r->input->rules, rule)->fixed_sizes;
-}
-
 static egraph_status saturate(run *r) {
   eg_saturation_options options = eg_search_saturation(r->search);
   double left = r->saturate_seconds - r->result->report.saturate_seconds;
@@ -175,10 +167,6 @@ static egraph_status saturate(run *r) {
   options.progress = on_saturate;
   options.user = r;
   options.cases = r->cases;
-  if (eg_graph_open_sizes(r->input->graph) != NULL) {
-    options.use_rule = fits_open_sizes;
-    options.use_rule_user = r;
-  }
   EG_TRY(r->explained != NULL
              ? eg_tensor_egraph_create_explained(&r->alloc, r->now.graph, &r->now.egraph)
              : eg_tensor_egraph_create(&r->alloc, r->now.graph, &r->now.egraph));
@@ -316,9 +304,7 @@ static egraph_status extract(run *r) {
 
 static egraph_status fold_graph(const run *r, const eg_graph *graph, eg_graph **out,
                                 uint32_t *out_not_finite) {
-  bool is_open = eg_graph_open_sizes(r->input->graph) != NULL;
   const eg_fold_options options = {.max_bytes = (size_t)r->search->fold_bytes,
-                                   .open = is_open ? &r->open : NULL,
                                    .out_not_finite = out_not_finite};
   return eg_graph_folded(graph, &options, out);
 }
@@ -684,7 +670,7 @@ static egraph_status run_all(run *r) {
   report->busy = eg_cost_busy(r->input->costs) - r->busy_before;
   EG_TRY(report_costs(r));
   report->ended = why_ended(r);
-  return eg_trials_follow(r->input->graph, &r->open, r->result->graph);
+  return EGRAPH_OK;
 }
 
 static egraph_status run_explained(run *r) {
@@ -722,10 +708,7 @@ static egraph_status optimize(egraph_allocator alloc, const eg_optimizer_input *
   r.result->report.is_order_clear = true;
   r.result->report.math = search->math;
   egraph_status status = eg_rule_cases_create(alloc, input->rules, &r.cases);
-  if (status == EGRAPH_OK && eg_graph_open_sizes(input->graph) != NULL)
-    status = eg_size_table_init(&r.open, input->graph);
   if (status == EGRAPH_OK) status = search->explain ? run_explained(&r) : run_all(&r);
-  eg_size_table_deinit(&r.open);
   eg_rule_cases_destroy(r.cases);
   if (status != EGRAPH_OK) {
     eg_optimization_destroy(r.result);
@@ -741,6 +724,8 @@ static egraph_status optimize(egraph_allocator alloc, const eg_optimizer_input *
 egraph_status eg_optimizer_run(egraph_allocator alloc, const eg_optimizer_input *input,
                                eg_optimization **out) {
   EG_TRY(eg_search_check(input->search));
+  if (input->search->explain)
+    EG_TRY(eg_graph_check_fixed(input->graph, "an explanation"));
   double start = eg_clock_seconds();
   bool overflowed = false;
   eg_optimization *result;

@@ -295,6 +295,14 @@ static egraph_status add_in_place(adder *a, eg_space_operator *op) {
   return EGRAPH_OK;
 }
 
+/// Row-major tensors, at no cost.
+static egraph_status add_plain(adder *a, eg_space_operator *op) {
+  a->layouts.len = 0;
+  for (uint32_t i = 0; i <= op->input_count; i++)
+    EG_TRY(eg_u32s_push(&a->layouts, 0)); // without axes the first layout is plain
+  return keep(a, op, nothing, free_of_cost);
+}
+
 /// What nobody knows reads and makes row-major tensors. Of what it costs nothing is known
 /// but that every plan pays it.
 static egraph_status add_unknown(adder *a, eg_space_operator *op, const eg_attrs *attrs) {
@@ -302,18 +310,18 @@ static egraph_status add_unknown(adder *a, eg_space_operator *op, const eg_attrs
     return EG_FAIL(EGRAPH_E_UNSUPPORTED,
                    "an operator that is not known ('%.200s') cannot be planned",
                    eg_attr_at(attrs, EG_A_OPAQUE_KEY)->text);
-  a->layouts.len = 0;
-  for (uint32_t i = 0; i <= op->input_count; i++)
-    EG_TRY(eg_u32s_push(&a->layouts, 0)); // without axes the first layout is plain
-  return keep(a, op, nothing, free_of_cost);
+  return add_plain(a, op);
 }
 
 static egraph_status add_spread(adder *a, eg_space_operator *op, eg_class class,
                                 const eg_term *term) {
   eg_node_spec spec;
   eg_spread spread;
+  bool holds;
   a->strategies.len = 0;
   EG_TRY(spec_of(a, class, term, &spec));
+  EG_TRY(eg_spec_at_example(&a->arena, &spec, &holds, &spec));
+  if (!holds) return add_plain(a, op);
   EG_TRY(eg_spread_init(&spec, &spread));
   EG_TRY(eg_spread_strategies(&spread, &a->space->mesh, &a->arena, &a->strategies));
   EG_TRY(add_strategies(a, op, &spread, !a->costs->compute_is_free));

@@ -65,7 +65,7 @@ static egraph_status graph_of(eg_plan_space *space, const eg_type *type, uint32_
 /// not known the value stays as it is made: as a number does.
 static egraph_status type_of(const eg_plan_space *space, const eg_tensor_fact *fact,
                              eg_type *out) {
-  *out = fact->part_count != 0 ? fact->parts[0] : fact->type;
+  *out = eg_type_at(fact->part_count != 0 ? &fact->parts[0] : &fact->type, NULL);
   if (fact->typed && (fact->part_count == 0 || !eg_tensor_part_is_unknown(fact->parts)))
     return EGRAPH_OK;
   *out = (eg_type){.rank = 0};

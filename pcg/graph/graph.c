@@ -36,7 +36,7 @@ egraph_status eg_graph_create(const egraph_allocator *alloc, eg_graph **out) {
 
 void eg_graph_destroy(eg_graph *graph) {
   if (graph == NULL) return;
-  eg_open_sizes_destroy(graph->open_sizes);
+  eg_open_sizes_release(graph->open_sizes);
   for (size_t i = 0; i < graph->values.len; i++)
     eg_buffer_release(graph->values.data[i]->data);
   eg_buffer_release(graph->header);
@@ -58,58 +58,14 @@ void eg_graph_set_header(eg_graph *graph, eg_buffer *header) {
 
 // ---- open dimensions ----------------------------------------------------------------
 
-egraph_status eg_open_sizes_create(egraph_allocator alloc, uint32_t dim_count,
-                                   eg_open_sizes **out) {
-  eg_open_sizes *sizes;
-  EG_TRY(eg_alloc(alloc, 1, sizeof *sizes, &sizes));
-  *sizes = (eg_open_sizes){.alloc = alloc, .dim_count = dim_count};
-  eg_arena_init(&sizes->arena, alloc);
-  egraph_status status =
-      eg_arena_alloc(&sizes->arena, dim_count, sizeof *sizes->dims, &sizes->dims);
-  if (status == EGRAPH_OK)
-    *out = sizes;
-  else
-    eg_open_sizes_destroy(sizes);
-  return status;
-}
-
-static egraph_status copy_dims(const eg_open_sizes *from, eg_open_sizes *to) {
-  for (uint32_t i = 0; i < from->dim_count; i++) {
-    const eg_open_dim *dim = &from->dims[i];
-    to->dims[i] = *dim;
-    EG_TRY(eg_arena_string(&to->arena, dim->name, strlen(dim->name), &to->dims[i].name));
-    EG_TRY(
-        eg_arena_string(&to->arena, dim->input, strlen(dim->input), &to->dims[i].input));
-  }
-  return EGRAPH_OK;
-}
-
-egraph_status eg_open_sizes_like(const eg_open_sizes *from, eg_open_sizes **out) {
-  EG_TRY(eg_open_sizes_create(from->alloc, from->dim_count, out));
-  egraph_status status = copy_dims(from, *out);
-  if (status != EGRAPH_OK) eg_open_sizes_destroy(*out);
-  return status;
-}
-
-void eg_open_sizes_destroy(eg_open_sizes *sizes) {
-  if (sizes == NULL) return;
-  for (uint32_t i = 0; i < EG_TRIALS; i++)
-    eg_graph_destroy(sizes->trials[i]);
-  eg_arena_deinit(&sizes->arena);
-  eg_free(sizes->alloc, sizes, 1, sizeof *sizes);
-}
-
 const eg_open_sizes *eg_graph_open_sizes(const eg_graph *graph) {
   return graph->open_sizes;
 }
 
-const eg_graph *eg_graph_trial(const eg_graph *graph, uint32_t trial) {
-  return trial == 0 ? graph : graph->open_sizes->trials[trial];
-}
-
-void eg_graph_set_open_sizes(eg_graph *graph, eg_open_sizes *sizes) {
-  assert(graph->open_sizes == NULL);
-  graph->open_sizes = sizes;
+/// The first open dimension of a graph makes it an owner of the sizes.
+static void share_sizes(eg_graph *graph, const eg_type *type) {
+  for (uint32_t i = 0; graph->open_sizes == NULL && i < type->rank; i++)
+    graph->open_sizes = eg_open_sizes_retain(eg_size_owner(type->dims[i]));
 }
 
 egraph_status eg_graph_check_fixed(const eg_graph *graph, const char *what) {
@@ -118,7 +74,8 @@ egraph_status eg_graph_check_fixed(const eg_graph *graph, const char *what) {
   return EG_FAIL(EGRAPH_E_UNSUPPORTED,
                  "%s needs the sizes of all dimensions, and '%.100s' is open; give it "
                  "when the model is loaded (--dim %.100s=N)",
-                 what, sizes->dims[0].name, sizes->dims[0].name);
+                 what, eg_open_sizes_dim(sizes, 0)->name,
+                 eg_open_sizes_dim(sizes, 0)->name);
 }
 
 // ---- reading ------------------------------------------------------------------------
@@ -233,7 +190,10 @@ static egraph_status prepare_value(eg_graph *graph, pending_rows *pending,
   EG_TRY(eg_arena_alloc(&graph->arena, 1, sizeof *info, &info));
   EG_TRY(choose_name(graph, pending, id, name, &info->name));
   info->typed = type != NULL;
-  if (type != NULL) info->type = *type;
+  if (type != NULL) {
+    info->type = *type;
+    share_sizes(graph, type);
+  }
   info->node = (eg_graph_node){UINT32_MAX};
   EG_TRY(eg_value_rows_reserve(&graph->values, (size_t)id + 1));
   EG_TRY(eg_strmap_put(&graph->names, info->name, id));

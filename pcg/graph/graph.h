@@ -136,41 +136,19 @@ egraph_status eg_graph_check(const eg_graph *graph);
 /// Gives a weight that is absent its data, of its size (retained).
 void eg_graph_set_data(eg_graph *graph, eg_value weight, eg_buffer *data);
 
-// ---- open dimensions: the graph at several sizes (open_sizes.h) -----------------------
+// ---- open dimensions (ops/size.h)
+// -------------------------------------------------------
 
-enum { EG_TRIALS = 3, EG_MAX_OPEN_DIMS = 8 };
-
-typedef struct eg_open_dim {
-  const char *name;         // of the file; "INPUT.AXIS" for one without a name
-  bool is_named;            // by the file
-  const char *input;        // the first input that has it
-  uint32_t axis;            // and where
-  int64_t sizes[EG_TRIALS]; // [0]: the example
-} eg_open_dim;
-
-typedef struct eg_open_sizes {
-  egraph_allocator alloc;
-  eg_arena arena; // of dims and their names
-  eg_open_dim *dims;
-  uint32_t dim_count;
-  eg_graph *trials[EG_TRIALS]; // owned; [0] is NULL: the graph that these sizes are of
-} eg_open_sizes;
-
-/// An owner without trials. Free with eg_open_sizes_destroy.
-egraph_status eg_open_sizes_create(egraph_allocator alloc, uint32_t dim_count,
-                                   eg_open_sizes **out);
-/// Dimensions of `from`; without trials.
-egraph_status eg_open_sizes_like(const eg_open_sizes *from, eg_open_sizes **out);
-void eg_open_sizes_destroy(eg_open_sizes *sizes); // NULL is allowed
-
-/// The open dimensions of a graph, or NULL where all sizes are fixed.
+/// The owner of the graph's open sizes, which lives as long as the graph; NULL where all
+/// sizes are fixed.
 const eg_open_sizes *eg_graph_open_sizes(const eg_graph *graph);
-/// The graph at the sizes of a trial; 0 is the graph itself.
-const eg_graph *eg_graph_trial(const eg_graph *graph, uint32_t trial);
-/// Takes ownership of `sizes`.
-void eg_graph_set_open_sizes(eg_graph *graph, eg_open_sizes *sizes);
 /// Fails with EGRAPH_E_UNSUPPORTED where dimensions are open: `what` needs their sizes.
 egraph_status eg_graph_check_fixed(const eg_graph *graph, const char *what);
+/// A copy in which open dimensions have sizes: [dim count], or NULL: of the example. Kept
+/// nodes are left as they are. Fails with EGRAPH_E_TYPE where the graph does not hold at
+/// these sizes.
+egraph_status eg_graph_at_sizes(const eg_graph *graph, const int64_t *dims,
+                                eg_graph **out);
 
 // ---- text ---------------------------------------------------------------------------
 

@@ -177,7 +177,6 @@ typedef struct folder {
   const eg_graph *graph;
   const bool *kept; // [values] weights that count as unknown; NULL: none
   size_t max_bytes;
-  const eg_size_table *open; // or NULL
   eg_buffer *
       *data; // [values] known bytes: of weights (borrowed by retain) and of folded values
   uint32_t *users;     // [values] foldable users that have not run yet
@@ -188,18 +187,11 @@ typedef struct folder {
 
 /// Whether the node is the same at all sizes of open dimensions.
 static bool is_fixed(const folder *f, const eg_graph_node_info *node) {
-  for (uint16_t i = 0; i < node->attrs->count; i++) {
-    const eg_attr *slot = &node->attrs->slots[i];
-    if ((slot->kind == EG_ATTR_INT && eg_size_table_is_open(f->open, &slot->i, 1)) ||
-        (slot->kind == EG_ATTR_INTS &&
-         eg_size_table_is_open(f->open, slot->ints.data, slot->ints.len)))
-      return false;
-  }
-  for (uint32_t i = 0; i < node->result_count; i++) {
-    const eg_type *type = &f->graph->values.data[node->results[i].id]->type;
-    if (eg_size_table_is_open(f->open, type->dims, type->rank)) return false;
-  }
-  return true;
+  bool is_open = eg_attrs_any_open(node->attrs);
+  for (uint32_t i = 0; i < node->result_count; i++)
+    is_open =
+        is_open || eg_type_is_open(&f->graph->values.data[node->results[i].id]->type);
+  return !is_open;
 }
 
 // A node folds when it is no opaque one, all operands are known, every result is small
@@ -214,7 +206,7 @@ static bool node_folds(const folder *f, uint32_t id, const bool *known) {
     if (type->layout.format != EG_FORMAT_PLAIN || eg_type_bytes(type) > f->max_bytes)
       return false;
   }
-  return f->open == NULL || is_fixed(f, node);
+  return is_fixed(f, node);
 }
 
 // Which nodes fold, who uses what, and which values must exist afterwards.
@@ -338,10 +330,7 @@ static egraph_status fold_values(folder *f, bool *known, eg_graph **out) {
 
 egraph_status eg_graph_folded(const eg_graph *graph, const eg_fold_options *options,
                               eg_graph **out) {
-  folder f = {.graph = graph,
-              .max_bytes = options->max_bytes,
-              .kept = options->kept,
-              .open = options->open};
+  folder f = {.graph = graph, .max_bytes = options->max_bytes, .kept = options->kept};
   egraph_allocator alloc = graph->alloc;
   size_t values = graph->values.len, nodes = graph->nodes.len;
   bool *known = NULL;

@@ -4,15 +4,14 @@
 #ifndef EG_PCG_GRAPH_COPY_H
 #define EG_PCG_GRAPH_COPY_H
 
-#include "pcg/graph/open_sizes.h"
+#include "pcg/graph/graph.h"
 
 /// A copy without nodes and weights that no output needs (inputs stay). Names are kept.
 egraph_status eg_graph_pruned(const eg_graph *graph, eg_graph **out);
 /// What folding leaves alone. NULL and SIZE_MAX: nothing.
 typedef struct eg_fold_options {
-  size_t max_bytes;          // larger results stay
-  const bool *kept;          // [value_count] weights that stay, and all that needs them
-  const eg_size_table *open; // what differs with open dimensions stays
+  size_t max_bytes;         // larger results stay
+  const bool *kept;         // [value_count] weights that stay, and all that needs them
   uint32_t *out_not_finite; // counts results that hold NaN or infinity and were computed,
                             // not moved; NULL: not wanted
 } eg_fold_options;

@@ -50,7 +50,7 @@ struct eg_graph {
   eg_strmap names;
   eg_strmap opaque_keys;
   eg_strmap output_names;
-  eg_open_sizes *open_sizes; // owned; NULL: all sizes are fixed
+  eg_open_sizes *open_sizes; // shared; NULL: all sizes are fixed
   eg_buffer *header;         // or NULL
 };
 

@@ -95,3 +95,40 @@ eg_type eg_type_plain(const eg_type *type) {
   plain.layout.format = EG_FORMAT_PLAIN;
   return plain;
 }
+
+static bool any_open(const eg_type *types, uint32_t count) {
+  for (uint32_t i = 0; i < count; i++)
+    if (eg_type_is_open(&types[i])) return true;
+  return false;
+}
+
+static egraph_status types_at_example(eg_arena *arena, const eg_type *from,
+                                      uint32_t count, eg_type **out) {
+  EG_TRY(eg_arena_alloc(arena, count, sizeof **out, out));
+  for (uint32_t i = 0; i < count; i++)
+    (*out)[i] = eg_type_at(&from[i], NULL);
+  return EGRAPH_OK;
+}
+
+egraph_status eg_spec_at_example(eg_arena *arena, const eg_node_spec *spec,
+                                 bool *out_holds, eg_node_spec *out) {
+  eg_type *inputs, *results, *inferred;
+  eg_attrs *attrs;
+  *out = *spec;
+  *out_holds = true;
+  if (!any_open(spec->inputs, spec->input_count) &&
+      !any_open(spec->results, spec->result_count) && !eg_attrs_any_open(spec->attrs))
+    return EGRAPH_OK;
+  EG_TRY(types_at_example(arena, spec->inputs, spec->input_count, &inputs));
+  EG_TRY(types_at_example(arena, spec->results, spec->result_count, &results));
+  EG_TRY(eg_arena_alloc(arena, spec->result_count, sizeof *inferred, &inferred));
+  EG_TRY(eg_arena_alloc(arena, 1, sizeof *attrs, &attrs));
+  EG_TRY(eg_attrs_at_sizes(arena, spec->attrs, NULL, attrs));
+  out->inputs = inputs;
+  out->results = results;
+  out->attrs = attrs;
+  *out_holds = eg_op_infer(attrs, inputs, spec->input_count, inferred) == EGRAPH_OK;
+  for (uint32_t i = 0; *out_holds && i < spec->result_count; i++)
+    *out_holds = eg_type_same_shape(&inferred[i], &results[i]);
+  return EGRAPH_OK;
+}

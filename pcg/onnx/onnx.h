@@ -41,12 +41,8 @@ typedef struct eg_onnx_import_options {
   bool draws_weights;  // external data that does not exist makes an absent weight, which
                        // is drawn where it is needed; false: an error
   bool fixes_defaults; // inputs with a default value are weights of that value
-  // Of an import at sizes on trial (pcg/onnx/onnx_open.c): digests of the constants that
-  // nodes of the file make, by name; the names of those whose digest was another one
-  // before (1: and their number of elements, 0: only what they hold); names of constants
-  // that stay nodes. NULL: none.
-  struct eg_strmap *constants, *out_differing;
-  const struct eg_strmap *kept_open;
+  // Who keeps the sizes of open dimensions, which are among `dims`; NULL: all are fixed.
+  eg_open_sizes *sizes;
   // Of an import with another batch than the file's (pcg/onnx/onnx_open.c): the graph
   // with the file's, or NULL.
   const eg_graph *as_in_file;
@@ -62,9 +58,8 @@ typedef struct eg_onnx_import_options {
 /// ("x.onnx: node 'conv1': ...").
 egraph_status eg_onnx_load(const egraph_allocator *alloc, const char *path,
                            const eg_onnx_import_options *options, eg_graph **out);
-/// The same with symbolic dimensions that `options` do not have left open where the model
-/// allows it (pcg/graph/open_sizes.h). Fails with EGRAPH_E_UNSUPPORTED where it does not:
-/// a node that is another at other sizes, a size that must be a constant.
+/// The same with symbolic dimensions that `options` do not have left open (ops/size.h).
+/// Nodes that need the size of such a dimension are kept as they are.
 egraph_status eg_onnx_load_open(const egraph_allocator *alloc, const char *path,
                                 const eg_onnx_import_options *options, eg_graph **out);
 /// A model without symbolic dimensions, read into `graph`, with another batch: the first

@@ -84,9 +84,6 @@ egraph_status eg_onnx_finish(eg_onnx_builder *write, uint32_t index, eg_ref valu
   eg_onnx_ref from = tensor_of(value), to = eg_onnx_output(call, index);
   EG_TRY(write->b.status);
   const eg_onnx_tensor *tensor = eg_onnx_tensor_at(call->reader, from);
-  bool is_known = tensor->constant && call->output_count == 1;
-  if (write->has_array && !is_known && eg_onnx_is_trial(call->reader))
-    return eg_onnx_decline("it has constants that may depend on open dimensions");
   if (to.id == EG_ONNX_NONE.id) return EGRAPH_OK;
   if (from.id >= write->first && (tensor->constant || tensor->name[0] != '\0'))
     return hand_over(write, from, to);

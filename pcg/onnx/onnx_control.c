@@ -81,30 +81,12 @@ static egraph_status import_from(eg_onnx_reader *r, uint32_t first) {
   return status == EGRAPH_E_UNSUPPORTED ? EGRAPH_E_PARSE : status;
 }
 
-/// Whether the bytes of a tensor stand in the file, under this name or another: what is
-/// computed may depend on sizes.
-static bool is_in_file(const eg_onnx_reader *r, const eg_onnx_tensor *tensor) {
-  eg_onnx_ref operand;
-  while (tensor->producer != UINT32_MAX) {
-    const Onnx__NodeProto *node = r->nodes.data[tensor->producer].node;
-    if (strcmp(node->op_type, "Constant") == 0) return true;
-    if (strcmp(node->op_type, "Identity") != 0 || node->n_input != 1 ||
-        !eg_onnx_find_tensor(r, node->input[0], &operand))
-      return false;
-    tensor = &r->tensors.data[operand.id];
-  }
-  return true;
-}
-
-/// A small operand whose value is known: one number. Where sizes are on trial, it must
-/// not be computed: a branch that all trials take need not be taken at every size.
+/// A small operand whose value is known: one number.
 static bool known_number(const eg_onnx_call *call, eg_onnx_ref ref, int64_t *out) {
-  const eg_onnx_reader *r = call->reader;
-  bool is_on_trial = r->options.constants != NULL || r->options.kept_open != NULL;
   const eg_onnx_tensor *tensor =
-      ref.id != EG_ONNX_NONE.id ? &r->tensors.data[ref.id] : NULL;
+      ref.id != EG_ONNX_NONE.id ? eg_onnx_tensor_at(call->reader, ref) : NULL;
   if (tensor == NULL || tensor->data == NULL || eg_type_elements(&tensor->type) != 1 ||
-      eg_dtype_is_float(tensor->type.dtype) || (is_on_trial && !is_in_file(r, tensor)))
+      eg_dtype_is_float(tensor->type.dtype))
     return false;
   eg_tensor view = {.type = tensor->type, // only read through
                     .data = (void *)(uintptr_t)eg_buffer_data(tensor->data)};

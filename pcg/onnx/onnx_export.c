@@ -379,46 +379,24 @@ typedef struct attempt {
   size_t size;
 } attempt;
 
-/// One trial of a graph under way.
-typedef struct draft {
-  eg_onnx_writer writer;
-  eg_onnx_body body;
-} draft;
-
-static egraph_status write_draft(draft *d, const eg_graph *graph, int64_t opset) {
-  eg_onnx_writer_init(&d->writer, eg_graph_allocator(graph), graph, opset);
-  d->body = (eg_onnx_body){.writer = &d->writer, .stem = "value"};
-  eg_onnx_nodes_init(&d->body.nodes, d->writer.alloc);
-  return write_graph(&d->body);
-}
-
-static void draft_deinit(draft *d) {
-  eg_onnx_nodes_deinit(&d->body.nodes);
-  eg_onnx_writer_deinit(&d->writer);
-}
-
 /// Packs the model where no more than `most_unloaded` nodes are unloaded.
 static egraph_status export_in(const eg_graph *graph, int64_t opset,
                                uint32_t most_unloaded, const char *data_path,
                                attempt *out) {
-  draft drafts[EG_TRIALS];
-  eg_onnx_body *const bodies[EG_TRIALS] = {&drafts[0].body, &drafts[1].body,
-                                           &drafts[2].body};
-  const eg_open_sizes *sizes = eg_graph_open_sizes(graph);
-  egraph_status status = EGRAPH_OK;
-  uint32_t count = 0;
+  eg_onnx_writer writer;
   *out = (attempt){.bytes = NULL};
-  while (status == EGRAPH_OK && count < (sizes != NULL ? (uint32_t)EG_TRIALS : 1)) {
-    status = write_draft(&drafts[count], eg_graph_trial(graph, count), opset);
-    out->is_faulty = out->is_faulty || drafts[count++].writer.is_faulty;
-  }
-  out->unloaded = drafts[0].writer.unloaded;
-  bool is_wanted = status == EGRAPH_OK && out->unloaded <= most_unloaded;
-  if (is_wanted && sizes != NULL) status = eg_onnx_join_trials(bodies, sizes);
-  if (is_wanted && status == EGRAPH_OK)
-    status = pack_model(bodies[0], data_path, &out->bytes, &out->size);
-  while (count > 0)
-    draft_deinit(&drafts[--count]);
+  eg_onnx_writer_init(&writer, eg_graph_allocator(graph), graph, opset);
+  eg_onnx_body body = {.writer = &writer, .stem = "value"};
+  eg_onnx_nodes_init(&body.nodes, writer.alloc);
+  egraph_status status = write_graph(&body);
+  if (status == EGRAPH_OK && eg_graph_open_sizes(graph) != NULL)
+    status = eg_onnx_open_body(&body);
+  out->is_faulty = writer.is_faulty;
+  out->unloaded = writer.unloaded;
+  if (status == EGRAPH_OK && out->unloaded <= most_unloaded)
+    status = pack_model(&body, data_path, &out->bytes, &out->size);
+  eg_onnx_nodes_deinit(&body.nodes);
+  eg_onnx_writer_deinit(&writer);
   return status;
 }
 

@@ -13,7 +13,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/hash.h"
 #include "base/owner.h"
 #include "pcg/graph/graph_copy.h"
 #include "pcg/graph/graph_internal.h"
@@ -238,6 +237,19 @@ static bool is_as_known(const eg_onnx_call *call) {
          eg_onnx_sets_have(eg_onnx_sets_of(call->node->op_type, KNOWN_OPSET), opset);
 }
 
+/// A node that holds at some sizes of open dimensions only is none of ours, and what its
+/// operator asks of sizes is then no fact.
+static egraph_status import_standard(const eg_onnx_call *call) {
+  eg_open_sizes *sizes = call->reader->options.sizes;
+  uint32_t facts = sizes != NULL ? eg_open_sizes_fact_count(sizes) : 0;
+  bool done = false;
+  if (sizes != NULL) EG_TRY(eg_onnx_compute_sizes(call, &done));
+  egraph_status status = done ? EGRAPH_OK : eg_onnx_import_node(call);
+  if (status == EGRAPH_OK || status == EGRAPH_E_MEMORY || sizes == NULL) return status;
+  eg_open_sizes_forget_facts(sizes, facts);
+  return eg_onnx_reads_open(call) ? EGRAPH_E_UNSUPPORTED : status;
+}
+
 // By the table where it covers the node; as what runs of its graphs; as it is.
 static egraph_status import_operator(const eg_onnx_call *call) {
   eg_onnx_reader *r = call->reader;
@@ -245,9 +257,8 @@ static egraph_status import_operator(const eg_onnx_call *call) {
   uint32_t nodes = eg_graph_node_count(r->graph);
   bool known = is_typed(call);
   egraph_status status = EGRAPH_E_UNSUPPORTED;
-  if (known && eg_onnx_is_standard(domain) && is_as_known(call) &&
-      !eg_onnx_decides_by_size(call))
-    status = eg_onnx_import_node(call);
+  if (known && eg_onnx_is_standard(domain) && is_as_known(call))
+    status = import_standard(call);
   if (known && strcmp(domain, EG_ONNX_DOMAIN) == 0)
     status = eg_onnx_import_own(call, NULL);
   if (status == EGRAPH_E_UNSUPPORTED && eg_onnx_is_standard(domain))
@@ -325,7 +336,6 @@ static egraph_status import_one(eg_onnx_reader *r, uint32_t n) {
   r->scope = r->nodes.data[n].scope;
   r->opset = r->scope->opset;
   EG_TRY(import_call(&call));
-  EG_TRY(eg_onnx_keep_open(&call));
   // Results that the operator does not have, and that nobody uses, stay unmade.
   for (uint32_t i = 0; i < call.output_count; i++)
     if (outputs[i].id != EG_ONNX_NONE.id && !eg_onnx_tensor_at(r, outputs[i])->made &&
@@ -430,41 +440,6 @@ static egraph_status prune(eg_onnx_reader *r) {
   return EGRAPH_OK;
 }
 
-static egraph_status note_constant(const eg_onnx_import_options *o,
-                                   const eg_onnx_tensor *tensor, eg_text *key) {
-  uint32_t before, elements, grows = 0;
-  uint32_t now = (uint32_t)(eg_type_elements(&tensor->type) & INT32_MAX);
-  uint64_t digest = eg_hash_bytes(0, tensor->type.dims, sizeof tensor->type.dims);
-  digest = eg_hash_bytes(digest + tensor->type.rank, eg_buffer_data(tensor->data),
-                         eg_buffer_size(tensor->data));
-  eg_text_clear(key);
-  EG_TRY(eg_text_printf(key, "%s\nelements", tensor->name));
-  if (!eg_strmap_find(o->constants, tensor->name, &before)) {
-    EG_TRY(eg_strmap_put(o->constants, eg_text_of(key), now));
-    return eg_strmap_put(o->constants, tensor->name, (uint32_t)digest);
-  }
-  if (before == (uint32_t)digest) return EGRAPH_OK;
-  if (eg_strmap_find(o->constants, eg_text_of(key), &elements)) grows = elements != now;
-  return eg_strmap_put(o->out_differing, tensor->name, grows);
-}
-
-/// Compares what nodes of the file have made that is known with the trials before: what
-/// differs, and whether its number of elements does.
-static egraph_status note_constants(const eg_onnx_reader *r) {
-  const eg_onnx_import_options *o = &r->options;
-  eg_text key;
-  egraph_status status = EGRAPH_OK;
-  if (o->constants == NULL) return EGRAPH_OK;
-  eg_text_init(&key, r->alloc);
-  for (size_t i = 0; status == EGRAPH_OK && i < r->tensors.len; i++) {
-    const eg_onnx_tensor *tensor = &r->tensors.data[i];
-    if (tensor->data != NULL && tensor->producer != UINT32_MAX)
-      status = note_constant(o, tensor, &key);
-  }
-  eg_text_deinit(&key);
-  return status;
-}
-
 static egraph_status import_model(eg_onnx_reader *r) {
   EG_TRY(read_opset(r));
   EG_TRY(read_metadata(r));
@@ -477,7 +452,6 @@ static egraph_status import_model(eg_onnx_reader *r) {
   EG_TRY(eg_onnx_import_from(r, 0));
   EG_TRY(add_outputs(r));
   EG_TRY(set_formats(r));
-  EG_TRY(note_constants(r));
   return r->needs_pruning ? prune(r) : EGRAPH_OK;
 }
 

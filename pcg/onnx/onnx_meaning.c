@@ -243,8 +243,8 @@ static egraph_status mean_group_norm(eg_onnx_body *body, const eg_onnx_item *ite
   const eg_type *x = &item->inputs[0];
   int64_t per_channel[EGRAPH_MAX_RANK];
   int64_t groups = int_of(item, EG_A_GROUP_NORM_NUM_GROUPS);
-  const int64_t rows[3] = {x->dims[0], groups, -1};
-  const char *row, *mean, *scale, *bias;
+  const int64_t rows[3] = {0, groups, -1}; // 0: as it is
+  const char *row, *mean, *scale, *bias, *shape;
   for (uint32_t i = 0; i < x->rank; i++)
     per_channel[i] = i == 1 ? x->dims[1] : 1;
   EG_TRY(reshape(body, item->input_names[0], rows, 3, NULL, &row));
@@ -252,7 +252,8 @@ static egraph_status mean_group_norm(eg_onnx_body *body, const eg_onnx_item *ite
   EG_TRY(binary(body, "Sub", row, mean, NULL, &row));
   EG_TRY(scale_to_one(body, row, x->dtype, 2, 3, float_of(item, EG_A_GROUP_NORM_EPSILON),
                       &row));
-  EG_TRY(reshape(body, row, x->dims, x->rank, NULL, &row));
+  EG_TRY(eg_onnx_put(body, "Shape", &item->input_names[0], 1, NULL, &shape, NULL));
+  EG_TRY(binary(body, "Reshape", row, shape, NULL, &row));
   EG_TRY(reshape(body, item->input_names[1], per_channel, x->rank, NULL, &scale));
   EG_TRY(reshape(body, item->input_names[2], per_channel, x->rank, NULL, &bias));
   EG_TRY(binary(body, "Mul", row, scale, NULL, &row));

@@ -75,6 +75,12 @@ egraph_status eg_onnx_ints(const eg_onnx_call *call, const char *name, uint32_t 
   return *out_present ? EGRAPH_OK : eg_onnx_const_ints(call, index, out_present, out);
 }
 
+egraph_status eg_onnx_sizes(const eg_onnx_call *call, const char *name, uint32_t index,
+                            bool *out_present, eg_ints *out) {
+  EG_TRY(eg_onnx_attr_ints(call, name, out_present, out));
+  return *out_present ? EGRAPH_OK : eg_onnx_const_sizes(call, index, out_present, out);
+}
+
 static int compare_ints(const void *a, const void *b) {
   int64_t x, y;
   memcpy(&x, a, sizeof x);
@@ -107,8 +113,8 @@ egraph_status eg_onnx_repeat(const eg_onnx_call *call, int64_t value, uint32_t c
 egraph_status eg_onnx_array(const eg_onnx_call *call, const eg_type *type,
                             eg_onnx_ref *inout, eg_tensor *out) {
   eg_buffer *buffer;
-  if (inout->id == EG_ONNX_NONE.id && eg_onnx_is_trial(call->reader))
-    return eg_onnx_decline("it has constants that may depend on open dimensions");
+  if (eg_type_is_open(type))
+    return eg_onnx_decline("it has a constant whose size is an open dimension");
   if (inout->id == EG_ONNX_NONE.id) EG_TRY(eg_onnx_fresh(call, inout));
   EG_TRY(eg_type_check(type));
   EG_TRY(eg_buffer_create(&call->reader->alloc, eg_type_bytes(type), &buffer));
@@ -248,6 +254,43 @@ egraph_status eg_onnx_import_same(const eg_onnx_call *call) {
   return eg_onnx_emit_node(call, &list);
 }
 
+/// Importers that compute with sizes by eg_size_*, or not at all. Others take numbers.
+static const eg_onnx_importer takes_open[] = {
+    eg_onnx_import_conv,          eg_onnx_import_conv_transpose,
+    eg_onnx_import_max_pool,      eg_onnx_import_average_pool,
+    eg_onnx_import_batch_norm,    eg_onnx_import_layer_norm,
+    eg_onnx_import_rms_norm,      eg_onnx_import_group_norm,
+    eg_onnx_import_chain,         eg_onnx_import_mean,
+    eg_onnx_import_clip,          eg_onnx_import_cast,
+    eg_onnx_import_cast_like,     eg_onnx_import_dropout,
+    eg_onnx_import_mod,           eg_onnx_import_softmax,
+    eg_onnx_import_reduce,        eg_onnx_import_reduce_l1,
+    eg_onnx_import_reduce_l2,     eg_onnx_import_reduce_sum_square,
+    eg_onnx_import_top_k,         eg_onnx_import_reduce_log_sum,
+    eg_onnx_import_cum_sum,       eg_onnx_import_log_sum_exp,
+    eg_onnx_import_einsum,        eg_onnx_import_trilu,
+    eg_onnx_import_constant,      eg_onnx_import_fill,
+    eg_onnx_import_shape,         eg_onnx_import_size,
+    eg_onnx_import_reshape,       eg_onnx_import_squeeze,
+    eg_onnx_import_unsqueeze,     eg_onnx_import_flatten,
+    eg_onnx_import_transpose,     eg_onnx_import_split,
+    eg_onnx_import_slice,         eg_onnx_import_pad,
+    eg_onnx_import_expand,        eg_onnx_import_tile,
+    eg_onnx_import_resize,        eg_onnx_import_depth_to_space,
+    eg_onnx_import_upsample,      eg_onnx_import_space_to_depth,
+    eg_onnx_import_same,          eg_onnx_import_formula,
+    eg_onnx_import_quantize,      eg_onnx_import_dequantize,
+    eg_onnx_import_mean_variance,
+};
+
+static egraph_status check_takes_open(const eg_onnx_call *call,
+                                      eg_onnx_importer importer) {
+  if (!eg_onnx_reads_open(call)) return EGRAPH_OK;
+  for (size_t i = 0; i < sizeof takes_open / sizeof *takes_open; i++)
+    if (takes_open[i] == importer) return EGRAPH_OK;
+  return eg_onnx_decline("it needs the sizes of all dimensions");
+}
+
 egraph_status eg_onnx_import_node(const eg_onnx_call *call) {
   const onnx_row *row = row_of(call->node->op_type);
   eg_onnx_call inner = *call;
@@ -260,6 +303,7 @@ egraph_status eg_onnx_import_node(const eg_onnx_call *call) {
     if (!eg_onnx_has_word(row->attrs, call->node->attribute[i]->name))
       return eg_onnx_decline("it has an attribute that the table does not know");
   inner.op = row->op;
+  EG_TRY(check_takes_open(call, row->import));
   return row->import(&inner);
 }
 

@@ -104,6 +104,9 @@ bool eg_onnx_is_used(const eg_onnx_call *call, uint32_t output);
 /// Integers that older opsets have as attribute `name` and newer ones as operand `index`.
 egraph_status eg_onnx_ints(const eg_onnx_call *call, const char *name, uint32_t index,
                            bool *out_present, eg_ints *out);
+/// The same, of which some may be open sizes.
+egraph_status eg_onnx_sizes(const eg_onnx_call *call, const char *name, uint32_t index,
+                            bool *out_present, eg_ints *out);
 /// Sorted, distinct axes in [0, rank) from ones that may be negative; arena memory.
 egraph_status eg_onnx_sorted_axes(const eg_onnx_call *call, eg_ints axes, uint32_t rank,
                                   eg_ints *out);
@@ -111,7 +114,7 @@ egraph_status eg_onnx_sorted_axes(const eg_onnx_call *call, eg_ints axes, uint32
 egraph_status eg_onnx_repeat(const eg_onnx_call *call, int64_t value, uint32_t count,
                              int64_t **out);
 /// Makes `inout` a constant of zeros, whose elements are to be set through `out`;
-/// EG_ONNX_NONE: a new nameless tensor, which is declined with sizes on trial.
+/// EG_ONNX_NONE: a new nameless tensor. Declined where the type is open.
 egraph_status eg_onnx_array(const eg_onnx_call *call, const eg_type *type,
                             eg_onnx_ref *inout, eg_tensor *out);
 /// A nameless constant: a list of int64.

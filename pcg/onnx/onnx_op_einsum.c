@@ -50,7 +50,7 @@ static double count_elements(const pairs *p, const term *t) {
   return count;
 }
 
-/// Sizes on trial may not decide: pairs are the same at all of them.
+/// Open dimensions count as their example.
 static egraph_status read_types(const eg_onnx_call *call, pairs *p, bool *out_narrow) {
   *out_narrow = false;
   for (size_t i = 0; i <= UINT8_MAX; i++)
@@ -61,8 +61,8 @@ static egraph_status read_types(const eg_onnx_call *call, pairs *p, bool *out_na
     *out_narrow =
         *out_narrow || type.dtype == EGRAPH_FLOAT16 || type.dtype == EGRAPH_BFLOAT16;
     bool fits = type.rank == strlen(p->terms[i].text);
-    for (uint32_t d = 0; fits && !eg_onnx_is_trial(call->reader) && d < type.rank; d++)
-      p->sizes[(uint8_t)p->terms[i].text[d]] = (double)type.dims[d];
+    for (uint32_t d = 0; fits && d < type.rank; d++)
+      p->sizes[(uint8_t)p->terms[i].text[d]] = (double)eg_size_example(type.dims[d]);
   }
   p->most = count_elements(p, &p->result);
   for (uint32_t i = 0; i < p->count; i++) {

@@ -30,15 +30,16 @@ static egraph_status even_sizes(const eg_onnx_call *call, int64_t size, int64_t 
   int64_t *sizes;
   if (count < 1 || count > (int64_t)call->output_count)
     return EG_FAIL(EGRAPH_E_PARSE, "it cannot be split into %" PRId64 " parts", count);
-  bool uneven = size % count != 0;
-  if (uneven && call->reader->opset < 18)
+  int64_t part, last;
+  bool is_even = call->reader->opset < 18;
+  if (!(is_even ? eg_size_exact_div : eg_size_ceil_div)(size, count, &part))
     return EG_FAIL(EGRAPH_E_PARSE,
                    "%" PRId64 " does not divide into %" PRId64 " equal parts", size,
                    count);
-  int64_t part = size / count + uneven;
   EG_TRY(eg_onnx_repeat(call, part, (uint32_t)count, &sizes));
-  sizes[count - 1] = size - part * (count - 1);
-  if (sizes[count - 1] < 0)
+  if (!is_even && eg_size_mul(part, count - 1, &last) && eg_size_sub(size, last, &last))
+    sizes[count - 1] = last;
+  if (!eg_size_reaches(sizes[count - 1], 0))
     return EG_FAIL(EGRAPH_E_PARSE, "%" PRId64 " cannot be split into %" PRId64 " parts",
                    size, count);
   *out = (eg_ints){.data = sizes, .len = (uint32_t)count};
@@ -53,7 +54,7 @@ egraph_status eg_onnx_import_split(const eg_onnx_call *call) {
   EG_TRY(eg_onnx_input_type(call, 0, &x));
   EG_TRY(eg_onnx_attr_int(call, "axis", 0, &axis));
   EG_TRY(eg_onnx_axis(axis, x.rank, &axis));
-  EG_TRY(eg_onnx_ints(call, "split", 1, &present, &sizes));
+  EG_TRY(eg_onnx_sizes(call, "split", 1, &present, &sizes));
   EG_TRY(eg_onnx_attr_int(call, "num_outputs", (int64_t)call->output_count, &count));
   if (!present) EG_TRY(even_sizes(call, x.dims[axis], count, &sizes));
   if (sizes.len != call->output_count)
@@ -89,8 +90,8 @@ typedef struct slice_lists {
 
 static egraph_status read_slice(const eg_onnx_call *call, slice_lists *out) {
   bool has_starts, has_ends;
-  EG_TRY(eg_onnx_ints(call, "starts", 1, &has_starts, &out->starts));
-  EG_TRY(eg_onnx_ints(call, "ends", 2, &has_ends, &out->ends));
+  EG_TRY(eg_onnx_sizes(call, "starts", 1, &has_starts, &out->starts));
+  EG_TRY(eg_onnx_sizes(call, "ends", 2, &has_ends, &out->ends));
   EG_TRY(eg_onnx_ints(call, "axes", 3, &out->has_axes, &out->axes));
   EG_TRY(eg_onnx_const_ints(call, 4, &out->has_steps, &out->steps));
   uint32_t count = out->starts.len;
@@ -113,60 +114,51 @@ static egraph_status emit_slice(const eg_onnx_call *call, uint32_t rank,
   return eg_onnx_emit(call, &list, &input, 1, &result, 1);
 }
 
-/// Bounds of this size and more stand for the end of any dimension.
-static bool is_finite_bound(int64_t bound) {
-  return bound < INT32_MAX && bound > -INT32_MAX;
+/// Bounds of this size and more are the ends of any dimension.
+static bool is_beyond(int64_t bound) {
+  return !eg_size_is_open(bound) && (bound >= INT32_MAX || bound <= -INT32_MAX);
 }
 
-/// A bound that this size has moved.
-static bool is_clamped(int64_t bound, int64_t size, int64_t clamped) {
-  return is_finite_bound(bound) && (bound < 0 ? bound + size : bound) != clamped;
+/// The same where the bound or the size is open; false where the bound counts from the
+/// front at some sizes and from the end at others, or nothing tells where it lies.
+static bool clamp_open(int64_t bound, int64_t size, int64_t step, bool is_end,
+                       int64_t *out) {
+  int64_t low = step > 0 ? 0 : is_end ? -1 : 0, high;
+  if (!eg_size_sub(size, step > 0 ? 0 : 1, &high)) return false;
+  if (step < 0 && !eg_size_at_least(size, 1)) return false;
+  if (is_beyond(bound)) {
+    *out = bound > 0 ? high : low;
+    return true;
+  }
+  bool is_from_end = eg_size_at_least(-1, bound);
+  if (!is_from_end && !eg_size_at_least(bound, 0)) return false;
+  if (is_from_end && !eg_size_add(bound, size, &bound)) return false;
+  return eg_size_max(bound, low, out) && eg_size_min(*out, high, out);
 }
 
-/// Bounds that are computed from sizes of open dimensions and negative: they may be none
-/// at other sizes, and then count from the front.
-static bool may_turn(const eg_onnx_call *call, uint32_t operand, eg_ints bounds) {
-  const eg_onnx_ref ref = eg_onnx_input(call, operand);
-  if (ref.id == EG_ONNX_NONE.id || !eg_onnx_is_open(call, ref)) return false;
-  for (uint32_t i = 0; i < bounds.len; i++)
-    if (bounds.data[i] < 0 && is_finite_bound(bounds.data[i])) return true;
-  return false;
-}
-
-/// What one axis of a slice says, before and after clamping.
+/// What one axis of a slice says.
 typedef struct slice_axis {
   int64_t size, step;
-  int64_t start, end; // of the file
-  int64_t first, behind;
+  int64_t start, end; // of the file, then within the dimension
 } slice_axis;
 
-static int64_t count_of(const slice_axis *a) {
-  int64_t reach = a->step > 0 ? a->behind - a->first : a->first - a->behind;
-  int64_t step = a->step > 0 ? a->step : -a->step;
-  return reach <= 0 ? 0 : (reach - 1) / step + 1;
+static egraph_status clamp_axis(slice_axis *a) {
+  if (!eg_size_is_open(a->size) && !eg_size_is_open(a->start) &&
+      !eg_size_is_open(a->end)) {
+    a->start = clamp_bound(a->start, a->size, a->step, false);
+    a->end = clamp_bound(a->end, a->size, a->step, true);
+    return EGRAPH_OK;
+  }
+  bool done = clamp_open(a->start, a->size, a->step, false, &a->start) &&
+              clamp_open(a->end, a->size, a->step, true, &a->end);
+  return done ? EGRAPH_OK : eg_onnx_decline("a bound has no expression");
 }
 
-/// At other sizes bounds that are clamped lie elsewhere, and one that counts from the
-/// front may pass one that counts from the end.
-static bool is_special(const slice_axis *a) {
-  if (is_clamped(a->start, a->size, a->first) || is_clamped(a->end, a->size, a->behind))
-    return true;
-  bool is_mixed = is_finite_bound(a->start) && is_finite_bound(a->end) &&
-                  (a->start < 0) != (a->end < 0);
-  return is_mixed && count_of(a) == 0;
-}
-
-/// A slice of a known operand is a known result, which trials compare themselves.
-static bool is_known(const eg_onnx_call *call) {
-  return eg_onnx_tensor_at(call->reader, eg_onnx_input(call, 0))->data != NULL;
-}
-
-/// What other trials are compared with.
-static egraph_status note_trial(const eg_onnx_call *call, uint32_t axis,
-                                const slice_axis *a) {
-  EG_TRY(eg_onnx_note_special(call, axis, a->size, is_special(a)));
-  EG_TRY(eg_onnx_note_bound(call, "start", axis, a->start, a->size));
-  return eg_onnx_note_bound(call, "end", axis, a->end, a->size);
+/// Nothing has one spelling: counted from the end, bounds of it may lie ahead.
+static void respell_nothing(slice_axis *a) {
+  bool is_empty = a->step > 0 ? eg_size_at_least(a->start, a->end)
+                              : eg_size_at_least(a->end, a->start);
+  if (is_empty) *a = (slice_axis){.size = a->size, .step = 1};
 }
 
 egraph_status eg_onnx_import_slice(const eg_onnx_call *call) {
@@ -188,18 +180,12 @@ egraph_status eg_onnx_import_slice(const eg_onnx_call *call) {
                     .step = step,
                     .start = lists.starts.data[i],
                     .end = lists.ends.data[i]};
-    a.first = clamp_bound(a.start, a.size, step, false);
-    a.behind = clamp_bound(a.end, a.size, step, true);
-    if (!is_known(call)) EG_TRY(note_trial(call, (uint32_t)axis, &a));
-    // Nothing has one spelling: counted from the end, bounds of it may lie ahead.
-    bool is_empty = count_of(&a) == 0;
-    starts[axis] = is_empty ? 0 : a.first;
-    ends[axis] = is_empty ? 0 : a.behind;
-    steps[axis] = is_empty ? 1 : step;
+    EG_TRY(clamp_axis(&a));
+    respell_nothing(&a);
+    starts[axis] = a.start;
+    ends[axis] = a.end;
+    steps[axis] = a.step;
   }
-  if (!is_known(call) && (eg_onnx_is_special(call) || may_turn(call, 1, lists.starts) ||
-                          may_turn(call, 2, lists.ends)))
-    return eg_onnx_decline("it means something else at other sizes");
   return emit_slice(call, x.rank, starts, ends, steps, eg_onnx_output(call, 0));
 }
 
@@ -209,7 +195,7 @@ egraph_status eg_onnx_import_slice(const eg_onnx_call *call) {
 static egraph_status read_pads(const eg_onnx_call *call, uint32_t rank, int64_t *out) {
   eg_ints pads, axes;
   bool present, has_axes;
-  EG_TRY(eg_onnx_ints(call, "pads", 1, &present, &pads));
+  EG_TRY(eg_onnx_sizes(call, "pads", 1, &present, &pads));
   EG_TRY(eg_onnx_const_ints(call, 3, &has_axes, &axes));
   uint32_t count = has_axes ? axes.len : rank;
   if (!present || pads.len / 2 != count || pads.len % 2 != 0)
@@ -238,6 +224,12 @@ static egraph_status read_pad_value(const eg_onnx_call *call, double *out) {
   return EGRAPH_OK;
 }
 
+/// What a pad adds, which is not negative, and what it cuts.
+static bool split_pad(int64_t *pad, int64_t *out_cut) {
+  return eg_size_sub(0, *pad, out_cut) && eg_size_max(*out_cut, 0, out_cut) &&
+         eg_size_max(*pad, 0, pad);
+}
+
 // Negative pads cut: a slice comes first. *inout_input is then its result, and pads are
 // not negative.
 static egraph_status cut_negative(const eg_onnx_call *call, const eg_type *x,
@@ -245,15 +237,14 @@ static egraph_status cut_negative(const eg_onnx_call *call, const eg_type *x,
   int64_t starts[EGRAPH_MAX_RANK], ends[EGRAPH_MAX_RANK], steps[EGRAPH_MAX_RANK];
   bool any = false;
   for (uint32_t i = 0; i < x->rank; i++) {
-    int64_t *begin = &pads[i], *end = &pads[x->rank + i];
-    if (*begin < -x->dims[i] || *end < -x->dims[i])
-      return EG_FAIL(EGRAPH_E_PARSE, "pads cut more than dimension %" PRIu32 " has", i);
-    starts[i] = *begin < 0 ? -*begin : 0;
-    ends[i] = x->dims[i] + (*end < 0 ? *end : 0);
+    int64_t cut_end;
     steps[i] = 1;
-    any = any || *begin < 0 || *end < 0;
-    if (*begin < 0) *begin = 0;
-    if (*end < 0) *end = 0;
+    if (!split_pad(&pads[i], &starts[i]) || !split_pad(&pads[x->rank + i], &cut_end) ||
+        !eg_size_sub(x->dims[i], cut_end, &ends[i]))
+      return eg_onnx_decline("a pad has no expression");
+    if (!eg_size_reaches(x->dims[i], starts[i]) || !eg_size_reaches(x->dims[i], cut_end))
+      return EG_FAIL(EGRAPH_E_PARSE, "pads cut more than dimension %" PRIu32 " has", i);
+    any = any || starts[i] != 0 || cut_end != 0;
   }
   if (!any) return EGRAPH_OK;
   EG_TRY(eg_onnx_fresh(call, inout_input));
@@ -309,14 +300,14 @@ egraph_status eg_onnx_import_expand(const eg_onnx_call *call) {
   bool present;
   int64_t dims[EGRAPH_MAX_RANK];
   EG_TRY(eg_onnx_input_type(call, 0, &x));
-  EG_TRY(eg_onnx_const_ints(call, 1, &present, &shape));
+  EG_TRY(eg_onnx_const_sizes(call, 1, &present, &shape));
   if (!present) return EG_FAIL(EGRAPH_E_PARSE, "the shape is absent");
   uint32_t rank = shape.len > x.rank ? shape.len : x.rank;
   if (rank > EGRAPH_MAX_RANK) return eg_onnx_decline("the rank is too large");
   for (uint32_t i = 0; i < rank; i++) {
     int64_t own = i >= rank - x.rank ? x.dims[i - (rank - x.rank)] : 1;
     int64_t wanted = i >= rank - shape.len ? shape.data[i - (rank - shape.len)] : 1;
-    dims[i] = wanted == 1 ? own : wanted;
+    if (!eg_size_broadcast(own, wanted, &dims[i])) dims[i] = wanted; // does not fit
   }
   eg_attr_list list;
   eg_attr_list_init(&list, EG_OP_EXPAND);
@@ -328,7 +319,7 @@ egraph_status eg_onnx_import_expand(const eg_onnx_call *call) {
 egraph_status eg_onnx_import_tile(const eg_onnx_call *call) {
   eg_ints repeats;
   bool present;
-  EG_TRY(eg_onnx_const_ints(call, 1, &present, &repeats));
+  EG_TRY(eg_onnx_const_sizes(call, 1, &present, &repeats));
   if (!present) return EG_FAIL(EGRAPH_E_PARSE, "the repeats are absent");
   eg_attr_list list;
   eg_attr_list_init(&list, EG_OP_TILE);

@@ -108,6 +108,7 @@ static bool same_map(const resize *a, const resize *b) {
 
 // Tries the plain placements; filters depend on scales, too.
 static void simplify(resize *r) {
+  if (eg_type_is_open(&r->x) || eg_size_any_open(r->shape, r->x.rank)) return;
   static const eg_resize_coordinates plain[] = {
       EG_RESIZE_HALF_PIXEL, EG_RESIZE_ASYMMETRIC, EG_RESIZE_ALIGN_CORNERS};
   bool is_nearest = r->mode == EG_RESIZE_NEAREST;
@@ -142,6 +143,7 @@ static bool is_ambiguous(const resize *r) {
 
 static egraph_status emit_resize(const eg_onnx_call *call, resize *r) {
   for (uint32_t i = 0; i < r->x.rank; i++) {
+    if (eg_size_is_open(r->shape[i])) continue;
     if (r->shape[i] > MAX_RESULT_SIZE) return eg_onnx_decline("the result is very large");
     if (r->x.dims[i] == 0 || r->shape[i] == 0)
       return eg_onnx_decline("the input or the result is empty");
@@ -208,11 +210,26 @@ static egraph_status check_count(const char *what, uint32_t count, const axes *a
                  what, a->count);
 }
 
+/// By 1, by 2 or more, or a part: ONNX Runtime copies what a scale in between leaves at
+/// its size.
+static egraph_status scale_open(resize *r, int64_t dim, double scale) {
+  if ((scale > 1.0 && scale < 2.0) ||
+      !eg_resize_scaled_size(r->x.dims[dim], scale, &r->shape[dim]))
+    return eg_onnx_decline("a scaled size has no expression");
+  r->scales[dim] = scale;
+  r->has_scales = r->has_scales || scale != floor(scale);
+  return EGRAPH_OK;
+}
+
 static egraph_status set_scales(resize *r, const axes *a, const double *scales,
                                 uint32_t count) {
   EG_TRY(check_count("scales", count, a));
   for (uint32_t i = 0; i < count; i++) {
     int64_t dim = a->at[i];
+    if (eg_size_is_open(r->x.dims[dim])) {
+      EG_TRY(scale_open(r, dim, scales[i]));
+      continue;
+    }
     // Scales are 32-bit numbers, and so is the product that is cut to a size.
     float size = floorf((float)r->x.dims[dim] * (float)scales[i]);
     if (!(scales[i] > 0.0) || size > (float)MAX_RESULT_SIZE)
@@ -241,6 +258,12 @@ static egraph_status set_sizes(const eg_onnx_call *call, resize *r, const axes *
     int64_t dim = a->at[i];
     if (sizes.data[i] < 0) return EG_FAIL(EGRAPH_E_PARSE, "a size is negative");
     if (r->x.dims[dim] == 0) return eg_onnx_decline("the input is empty");
+    if (eg_size_is_open(r->x.dims[dim]) || eg_size_is_open(sizes.data[i])) {
+      r->shape[dim] = sizes.data[i];
+      if (!stretches)
+        return eg_onnx_decline("the aspect ratio is another at other sizes");
+      continue;
+    }
     float own = (float)sizes.data[i] / (float)r->x.dims[dim];
     r->shape[dim] = sizes.data[i];
     if (i == 0 || (is_least ? own < scale : own > scale)) scale = own;
@@ -336,7 +359,7 @@ egraph_status eg_onnx_import_resize(const eg_onnx_call *call) {
   EG_TRY(read_axes(call, r.x.rank, &a));
   if (!old) EG_TRY(read_ways(call, &r));
   bool crops = r.coordinates == EG_RESIZE_TF_CROP_AND_RESIZE;
-  EG_TRY(eg_onnx_const_ints(call, 3, &has_sizes, &sizes));
+  EG_TRY(eg_onnx_const_sizes(call, 3, &has_sizes, &sizes));
   EG_TRY(eg_onnx_const_doubles(call, old ? 1 : 2, &has_scales, &scales, &count));
   if (has_sizes && sizes.len != 0)
     EG_TRY(set_sizes(call, &r, &a, sizes));

@@ -108,7 +108,7 @@ egraph_status eg_onnx_import_fill(const eg_onnx_call *call) {
   bool present;
   double value;
   egraph_dtype dtype;
-  EG_TRY(eg_onnx_const_ints(call, 0, &present, &shape));
+  EG_TRY(eg_onnx_const_sizes(call, 0, &present, &shape));
   if (!present) return EG_FAIL(EGRAPH_E_PARSE, "the shape is absent");
   EG_TRY(read_fill_value(call, &dtype, &value));
   eg_attr_list list;
@@ -220,13 +220,21 @@ egraph_status eg_onnx_import_range(const eg_onnx_call *call) {
                                        : emit_int_range(call, type.dtype);
 }
 
-// ---- shapes: static, so known at once -----------------------------------------------
+// ---- shapes: known at once, where no dimension is open ------------------------------
 
 // Clamped into [0, rank]; negative counts from the end.
 static int64_t clamp_dim(int64_t dim, uint32_t rank) {
   if (dim < 0) dim += (int64_t)rank;
   if (dim < 0) return 0;
   return dim > (int64_t)rank ? (int64_t)rank : dim;
+}
+
+static egraph_status emit_shape(const eg_onnx_call *call, int64_t start, int64_t end) {
+  eg_attr_list list;
+  eg_attr_list_init(&list, EG_OP_SHAPE);
+  eg_attr_list_set_int(&list, EG_A_SHAPE_START, start);
+  eg_attr_list_set_int(&list, EG_A_SHAPE_END, end);
+  return eg_onnx_emit_node(call, &list);
 }
 
 egraph_status eg_onnx_import_shape(const eg_onnx_call *call) {
@@ -237,6 +245,8 @@ egraph_status eg_onnx_import_shape(const eg_onnx_call *call) {
   EG_TRY(eg_onnx_attr_int(call, "end", INT64_MAX, &end));
   start = clamp_dim(start, x.rank);
   end = clamp_dim(end, x.rank);
+  if (end > start && eg_size_any_open(x.dims + start, (uint32_t)(end - start)))
+    return emit_shape(call, start, end);
   return define_ints(call, x.dims + start, end > start ? (uint32_t)(end - start) : 0, 1);
 }
 
@@ -244,10 +254,17 @@ egraph_status eg_onnx_import_size(const eg_onnx_call *call) {
   eg_type x;
   EG_TRY(eg_onnx_input_type(call, 0, &x));
   int64_t size = eg_type_elements(&x);
+  if (eg_type_is_open(&x))
+    return eg_onnx_emit_plain(call, EG_OP_SIZE, call->inputs, 1, eg_onnx_output(call, 0));
   return define_ints(call, &size, 1, 0);
 }
 
 // ---- reshapes -----------------------------------------------------------------------
+
+/// An open entry may not be 0, which would copy a dimension, nor -1.
+static bool is_entry(int64_t entry, bool allow_zero) {
+  return !eg_size_is_open(entry) || eg_size_at_least(entry, allow_zero ? 0 : 1);
+}
 
 // Replaces 0 by the operand's dimension and -1 by what is left.
 static egraph_status resolve_shape(const eg_type *x, eg_ints shape, bool allow_zero,
@@ -272,15 +289,15 @@ static egraph_status resolve_shape(const eg_type *x, eg_ints shape, bool allow_z
       open = i;
       continue;
     }
-    if (out[i] != 0 && known > INT64_MAX / out[i])
+    if (!is_entry(out[i], allow_zero))
+      return eg_onnx_decline("an entry of the shape means something else at some sizes");
+    if (!eg_size_mul(known, out[i], &known))
       return EG_FAIL(EGRAPH_E_PARSE, "the shape overflows");
-    known *= out[i];
   }
   if (open == UINT32_MAX) return EGRAPH_OK;
-  if (known == 0 || elements % known != 0)
+  if (known == 0 || !eg_size_exact_div(elements, known, &out[open]))
     return EG_FAIL(EGRAPH_E_PARSE, "%" PRId64 " elements do not fit into the shape",
                    elements);
-  out[open] = elements / known;
   return EGRAPH_OK;
 }
 
@@ -337,7 +354,7 @@ egraph_status eg_onnx_import_reshape(const eg_onnx_call *call) {
   bool present;
   int64_t allow_zero, dims[EGRAPH_MAX_RANK];
   EG_TRY(eg_onnx_input_type(call, 0, &x));
-  EG_TRY(eg_onnx_const_ints(call, 1, &present, &shape));
+  EG_TRY(eg_onnx_const_sizes(call, 1, &present, &shape));
   EG_TRY(eg_onnx_attr_int(call, "allowzero", 0, &allow_zero));
   if (!present) return EG_FAIL(EGRAPH_E_PARSE, "the shape is absent");
   if (shape.len > EGRAPH_MAX_RANK) return eg_onnx_decline("the rank is too large");
@@ -358,11 +375,11 @@ egraph_status eg_onnx_import_squeeze(const eg_onnx_call *call) {
   if (!present) {
     axes = (eg_ints){.data = ones, .len = 0};
     for (uint32_t i = 0; i < x.rank; i++) {
-      if (x.dims[i] == 1) ones[axes.len++] = i;
-      EG_TRY(eg_onnx_note_special(call, i, x.dims[i], true));
+      if (x.dims[i] == 1)
+        ones[axes.len++] = i;
+      else if (!eg_size_differs(x.dims[i], 1))
+        return eg_onnx_decline("1 may be a size of an open dimension");
     }
-    if (eg_onnx_is_special(call)) // 1 may be a size of an open dimension
-      return eg_onnx_decline("it means something else at other sizes");
   }
   EG_TRY(eg_onnx_sorted_axes(call, axes, x.rank, &axes));
   eg_attr_list list;
@@ -422,7 +439,7 @@ static egraph_status read_block(const eg_onnx_call *call, eg_type *out_x, int64_
   if (*out < 1 || *out > INT16_MAX)
     return EG_FAIL(EGRAPH_E_PARSE, "the block size is %" PRId64, *out);
   for (uint32_t i = 0; i < 4; i++)
-    if (out_x->dims[i] > INT32_MAX)
+    if (!eg_size_is_open(out_x->dims[i]) && out_x->dims[i] > INT32_MAX)
       return EG_FAIL(EGRAPH_E_PARSE, "the input is too large");
   return EGRAPH_OK;
 }
@@ -433,10 +450,12 @@ egraph_status eg_onnx_import_depth_to_space(const eg_onnx_call *call) {
   const char *mode;
   EG_TRY(read_block(call, &x, &b));
   EG_TRY(eg_onnx_attr_string(call, "mode", "DCR", &mode));
-  int64_t n = x.dims[0], c = x.dims[1] / (b * b), h = x.dims[2], w = x.dims[3];
-  if (c * b * b != x.dims[1])
+  int64_t n = x.dims[0], h = x.dims[2], w = x.dims[3], c, high, wide;
+  if (!eg_size_exact_div(x.dims[1], b * b, &c))
     return EG_FAIL(EGRAPH_E_PARSE, "the channels are no multiple of the block");
-  const int64_t joined[4] = {n, c, h * b, w * b};
+  if (!eg_size_mul(h, b, &high) || !eg_size_mul(w, b, &wide))
+    return eg_onnx_decline("a size has no expression");
+  const int64_t joined[4] = {n, c, high, wide};
   if (strcmp(mode, "DCR") == 0)
     return emit_shuffle(call, (const int64_t[]){n, b, b, c, h, w},
                         (const int64_t[]){0, 3, 4, 1, 5, 2}, joined);
@@ -455,11 +474,12 @@ egraph_status eg_onnx_import_space_to_depth(const eg_onnx_call *call) {
   bool by_channel = strcmp(mode, "CRD") == 0;
   if (!by_channel && strcmp(mode, "DCR") != 0)
     return EG_FAIL(EGRAPH_E_PARSE, "attribute 'mode' is '%.40s'", mode);
-  int64_t n = x.dims[0], c = x.dims[1], h = x.dims[2] / b, w = x.dims[3] / b;
-  if (h * b != x.dims[2] || w * b != x.dims[3])
+  int64_t n = x.dims[0], c = x.dims[1], h, w, deep;
+  if (!eg_size_exact_div(x.dims[2], b, &h) || !eg_size_exact_div(x.dims[3], b, &w))
     return EG_FAIL(EGRAPH_E_PARSE, "height and width are no multiples of the block");
+  if (!eg_size_mul(c, b * b, &deep)) return eg_onnx_decline("a size has no expression");
   return emit_shuffle(call, (const int64_t[]){n, c, h, b, w, b},
                       by_channel ? (const int64_t[]){0, 1, 3, 5, 2, 4}
                                  : (const int64_t[]){0, 3, 5, 1, 2, 4},
-                      (const int64_t[]){n, c * b * b, h, w});
+                      (const int64_t[]){n, deep, h, w});
 }

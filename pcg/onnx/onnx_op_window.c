@@ -33,17 +33,23 @@ static egraph_status read_list(const eg_onnx_call *call, const char *name, uint3
 
 // SAME: as many results as strides fit into the input; an odd cell goes to the end
 // (upper) or begin (lower).
-static void pad_same(window *w, const eg_type *x, bool upper) {
+static egraph_status pad_same(window *w, const eg_type *x, bool upper) {
   for (uint32_t i = 0; i < w->spatial; i++) {
     int64_t size = x->dims[2 + i], stride = w->strides[i];
     int64_t extent = (w->kernel[i] - 1) * w->dilations[i] + 1;
     int64_t last = size > 0 && stride > 0 ? (size - 1) / stride * stride : 0;
     int64_t total = last + extent - size;
+    if (eg_size_is_open(size)) {
+      if (stride != 1 || !eg_size_at_least(size, 1))
+        return eg_onnx_decline("its padding is another at other sizes");
+      total = extent - 1;
+    }
     if (total < 0) total = 0;
     int64_t less = total / 2, more = total - less;
     w->pads[i] = upper ? less : more;
     w->pads[w->spatial + i] = upper ? more : less;
   }
+  return EGRAPH_OK;
 }
 
 static egraph_status resolve_pads(const eg_onnx_call *call, window *w, const eg_type *x) {
@@ -59,8 +65,7 @@ static egraph_status resolve_pads(const eg_onnx_call *call, window *w, const eg_
   bool upper = strcmp(mode, "SAME_UPPER") == 0;
   if (!upper && strcmp(mode, "SAME_LOWER") != 0)
     return EG_FAIL(EGRAPH_E_PARSE, "attribute 'auto_pad' is '%.40s'", mode);
-  pad_same(w, x, upper);
-  return EGRAPH_OK;
+  return pad_same(w, x, upper);
 }
 
 // `weight` is the operand with the kernel, or NULL when attribute kernel_shape must give
@@ -77,8 +82,11 @@ static egraph_status read_window(const eg_onnx_call *call, const eg_type *x,
   if (weight != NULL && weight->rank != x->rank)
     return EG_FAIL(EGRAPH_E_PARSE, "input and weight differ in rank");
   for (uint32_t i = 0; weight != NULL && i < out->spatial; i++) {
-    if (given && out->kernel[i] != weight->dims[2 + i])
+    if (given && !eg_size_is_open(weight->dims[2 + i]) &&
+        out->kernel[i] != weight->dims[2 + i])
       return EG_FAIL(EGRAPH_E_PARSE, "'kernel_shape' and the weight disagree");
+    if (eg_size_is_open(weight->dims[2 + i]))
+      return eg_onnx_decline("the kernel has an open dimension");
     if (weight->dims[2 + i] > max_extent)
       return EG_FAIL(EGRAPH_E_PARSE, "the kernel is too large");
     out->kernel[i] = weight->dims[2 + i];
@@ -142,6 +150,8 @@ static egraph_status transpose_pads(const eg_onnx_call *call, const eg_type *x,
   if (!given && !upper && !lower) return EGRAPH_OK;
   for (uint32_t i = 0; i < w->spatial; i++) {
     int64_t size = x->dims[2 + i];
+    if (eg_size_is_open(size))
+      return eg_onnx_decline("its padding is another at other sizes");
     if (size > max_extent) return EG_FAIL(EGRAPH_E_PARSE, "the input is too large");
     int64_t wanted = given ? shape[i] : size * w->strides[i];
     int64_t total = w->strides[i] * (size - 1) + output_padding[i] +

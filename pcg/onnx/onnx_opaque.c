@@ -250,8 +250,9 @@ static egraph_status gather_results(const eg_onnx_call *call, opaque_node *out) 
     EG_TRY(eg_arena_alloc(&r->arena, 1, sizeof *type, &type));
     uint32_t at = out->result_count++;
     // What the file declares holds for its own batch.
-    bool is_known = tensor->typed || (r->options.as_in_file == NULL &&
-                                      eg_onnx_declared_type(r, tensor->declared, type));
+    bool is_known = tensor->typed;
+    if (!is_known && r->options.as_in_file == NULL)
+      EG_TRY(eg_onnx_result_type(r, tensor->declared, &is_known, type));
     if (tensor->typed) *type = tensor->type;
     out->types[at] = is_known ? type : NULL;
     out->names[at] = tensor->name;
@@ -309,81 +310,6 @@ egraph_status eg_onnx_import_opaque(const eg_onnx_call *call) {
   if (status == EGRAPH_OK) status = import_with_captures(call, &captures);
   eg_onnx_refs_deinit(&captures);
   return status;
-}
-
-// ---- constants that are others at other sizes ------------------------------------
-
-egraph_status eg_onnx_keep_open(const eg_onnx_call *call) {
-  eg_onnx_reader *r = call->reader;
-  const eg_strmap *kept = r->options.kept_open;
-  bool is_kept = false;
-  uint32_t ignored;
-  for (uint32_t i = 0; kept != NULL && i < call->output_count; i++) {
-    if (call->outputs[i].id == EG_ONNX_NONE.id) continue;
-    const eg_onnx_tensor *tensor = eg_onnx_tensor_at(r, call->outputs[i]);
-    is_kept = is_kept || (tensor->value.id == EG_VALUE_NONE.id &&
-                          eg_strmap_find(kept, tensor->name, &ignored));
-  }
-  if (!is_kept) return EGRAPH_OK;
-  r->needs_pruning = true; // where shapes alone need them
-  return eg_onnx_import_opaque(call);
-}
-
-/// Notes a number of a node at the first trial; *out_first: what was noted there.
-static egraph_status note(const eg_onnx_call *call, const char *what, uint32_t axis,
-                          uint32_t number, uint32_t *out_first) {
-  eg_strmap *notes = call->reader->options.constants;
-  const char *name = eg_onnx_tensor_at(call->reader, eg_onnx_output(call, 0))->name;
-  eg_text key;
-  *out_first = number;
-  eg_text_init(&key, call->reader->alloc);
-  egraph_status status = eg_text_printf(&key, "%s\n%s %" PRIu32, name, what, axis);
-  if (status == EGRAPH_OK && !eg_strmap_find(notes, eg_text_of(&key), out_first))
-    status = eg_strmap_put(notes, eg_text_of(&key), number);
-  eg_text_deinit(&key);
-  return status;
-}
-
-static egraph_status note_differing(const eg_onnx_call *call) {
-  const char *name = eg_onnx_tensor_at(call->reader, eg_onnx_output(call, 0))->name;
-  return eg_strmap_put(call->reader->options.out_differing, name, 0);
-}
-
-/// What trials note of a dimension: its size, and whether a node is special there.
-static uint32_t note_of(int64_t size, bool is_special) {
-  return ((uint32_t)size & INT32_MAX) | (is_special ? UINT32_C(1) << 31 : 0);
-}
-
-egraph_status eg_onnx_note_special(const eg_onnx_call *call, uint32_t axis, int64_t size,
-                                   bool is_special) {
-  const uint32_t special = note_of(0, true), now = note_of(size, is_special);
-  uint32_t first;
-  if (call->reader->options.constants == NULL) return EGRAPH_OK;
-  EG_TRY(note(call, "axis", axis, now, &first));
-  if (((first ^ now) & INT32_MAX) == 0 || ((first | now) & special) == 0)
-    return EGRAPH_OK;
-  return note_differing(call);
-}
-
-egraph_status eg_onnx_note_bound(const eg_onnx_call *call, const char *which,
-                                 uint32_t axis, int64_t bound, int64_t size) {
-  enum { FARTHEST_ALIKE = 2 };
-  uint32_t first_bound, first_size, now = (uint32_t)bound, size_now = (uint32_t)size;
-  if (call->reader->options.constants == NULL) return EGRAPH_OK;
-  EG_TRY(note(call, which, axis, now, &first_bound));
-  EG_TRY(note(call, "size", axis, size_now, &first_size));
-  bool is_from_end = now != first_bound && now - first_bound == size_now - first_size;
-  bool turns = is_from_end && bound >= 0 && size - bound > FARTHEST_ALIKE;
-  return turns ? note_differing(call) : EGRAPH_OK;
-}
-
-bool eg_onnx_is_special(const eg_onnx_call *call) {
-  const eg_strmap *kept = call->reader->options.kept_open;
-  uint32_t ignored;
-  return kept != NULL &&
-         eg_strmap_find(kept,
-                        eg_onnx_tensor_at(call->reader, eg_onnx_output(call, 0))->name,
-                        &ignored);
 }
 
 // ---- inputs and initializers of foreign types ---------------------------------------

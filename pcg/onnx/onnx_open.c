@@ -1,213 +1,160 @@
-// Models whose symbolic dimensions stay open: read at three sizes
-// (pcg/graph/open_sizes.h).
-//
-//   1. sizes of the trials are chosen; the model is read at each
-//   2. constants that nodes of the file make and that differ (a mask, the positions) are
-//      kept as nodes: the model is read again so
-//   3. trials must be the same graph but for sizes; a number of the example must tell
-//      whether it comes from an open dimension; else the next sizes are tried
-//
-// Sizes of the example are primes first, so that no constant of the model has one as a
-// factor; those of the other trials are multiples of 4, and of 2 alone, so that halves
-// that are rounded are no lines. For models that cannot be read at these, height and
-// width of images are then multiples of 32, which every halving divides.
+// Models whose symbolic dimensions stay open: read once, with expressions for sizes
+// (ops/size.h), and again at a few sizes, to see that these are the sizes that are
+// computed there.
 // SPDX-License-Identifier: Apache-2.0
 #include <inttypes.h>
 #include <string.h>
 
-#include "base/strmap.h"
-#include "pcg/graph/open_sizes.h"
 #include "pcg/onnx/onnx.h"
 #include "pcg/onnx/onnx_reader.h"
 
-// ---- sizes to try ---------------------------------------------------------------------
+// ---- the example
+// ------------------------------------------------------------------------
 
-enum { CHOICES = 8, IMAGE_STEP = 32, IMAGE_LEAST = 64 };
+/// About as large as batches, sequences and images are.
+enum { USUAL_BATCH = 8, USUAL_LENGTH = 128, USUAL_IMAGE = 224 };
 
-/// Of the example: about as large as batches, sequences and images are.
-static const int64_t batch_primes[] = {11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47,
-                                       53, 59, 61, 67, 71, 73, 79, 83, 89, 97, 101};
-static const int64_t length_primes[] = {127, 131, 137, 139, 149, 151, 157, 163,
-                                        167, 173, 179, 181, 191, 193, 197, 199,
-                                        211, 223, 227, 229, 233, 239};
-/// Of the other trials, smaller; IMAGE_LEAST more for height and width, so that they are
-/// larger than windows are.
-static const int64_t small_sizes[EG_TRIALS - 1][EG_MAX_OPEN_DIMS] = {
-    {4, 28, 36, 44, 52, 60, 68, 76}, {6, 18, 22, 26, 34, 38, 46, 58}};
-
-/// One way to choose sizes.
-typedef struct manner {
-  bool has_images;  // multiples of 32 for dimensions behind the second of images
-  uint32_t attempt; // from 0 on
-} manner;
-
-static bool is_of_image(const eg_onnx_symbol *symbol) {
-  return symbol->rank >= 4 && symbol->axis >= 2;
+static int64_t usual_size(const eg_onnx_symbol *symbol) {
+  if (symbol->axis == 0) return USUAL_BATCH;
+  return symbol->rank >= 4 && symbol->axis >= 2 ? USUAL_IMAGE : USUAL_LENGTH;
 }
-
-static void choose_sizes(const eg_onnx_symbols *symbols, manner how, eg_open_dim *dims) {
-  for (uint32_t i = 0; i < symbols->len; i++) {
-    const eg_onnx_symbol *symbol = &symbols->data[i];
-    bool is_image = how.has_images && is_of_image(symbol);
-    int64_t least = is_of_image(symbol) ? IMAGE_LEAST : 0;
-    bool is_batch = symbol->axis == 0 || is_image;
-    // Neighbours among the symbols get different primes in every attempt.
-    uint32_t at = i + 2 * how.attempt;
-    int64_t unit = is_image ? IMAGE_STEP : 1;
-    dims[i].sizes[0] = unit * (is_batch ? batch_primes : length_primes)[at];
-    for (uint32_t t = 1; t < EG_TRIALS; t++)
-      dims[i].sizes[t] =
-          is_image ? unit * (int64_t)(t + 2 + i) : least + small_sizes[t - 1][i];
-  }
-}
-
-/// Sizes of the example that are given, where they are above those of other trials.
-static void take_examples(const eg_onnx_import_options *options, eg_open_dim *dims,
-                          uint32_t count) {
-  for (uint32_t i = 0; i < count; i++)
-    for (uint32_t k = 0; k < options->example_count; k++) {
-      int64_t size = options->examples[k].size;
-      if (strcmp(dims[i].name, options->examples[k].name) != 0) continue;
-      if (size > dims[i].sizes[1] && size > dims[i].sizes[2]) dims[i].sizes[0] = size;
-    }
-}
-
-// ---- reading at several sizes ---------------------------------------------------------
 
 typedef struct opening {
   egraph_allocator alloc;
   const char *path;
   const eg_onnx_import_options *options;
-  const eg_onnx_symbols *symbols; // without a size
+  eg_onnx_symbols symbols; // without a size
+  eg_onnx_dim *dims;       // those with a size, then the symbols
+  bool *given;             // [symbols] the caller gives the example
   eg_open_sizes *sizes;
-  eg_graph *graph; // trial 0
+  eg_graph *graph;
 } opening;
 
-/// What a reading of all trials notes of constants, and which of them it keeps as nodes.
-typedef struct constants {
-  eg_strmap digests, differing;
-} constants;
+static egraph_status add_symbol(opening *o, uint32_t i) {
+  const eg_onnx_symbol *symbol = &o->symbols.data[i];
+  eg_open_dim dim = {.name = symbol->name,
+                     .is_named = symbol->is_named,
+                     .input = symbol->input,
+                     .axis = symbol->axis,
+                     .example = usual_size(symbol)};
+  for (uint32_t k = 0; k < o->options->example_count; k++) {
+    if (strcmp(symbol->name, o->options->examples[k].name) != 0) continue;
+    dim.example = o->options->examples[k].size;
+    o->given[i] = true;
+  }
+  eg_onnx_dim *out = &o->dims[o->options->dim_count + i];
+  out->name = symbol->name;
+  return eg_open_sizes_add_dim(o->sizes, &dim, &out->size);
+}
 
-static egraph_status read_trial(opening *o, uint32_t trial,
-                                const eg_onnx_import_options *more, eg_graph **out) {
-  eg_onnx_dim *dims;
-  const eg_onnx_import_options *given = o->options;
-  uint32_t count = given->dim_count + o->sizes->dim_count;
-  EG_TRY(eg_alloc(o->alloc, count, sizeof *dims, &dims));
-  for (uint32_t i = 0; i < given->dim_count; i++)
-    dims[i] = given->dims[i];
-  for (uint32_t i = 0; i < o->sizes->dim_count; i++)
-    dims[given->dim_count + i] = (eg_onnx_dim){.name = o->sizes->dims[i].name,
-                                               .size = o->sizes->dims[i].sizes[trial]};
-  eg_onnx_import_options options = *more;
+static egraph_status add_symbols(opening *o) {
+  uint32_t given = o->options->dim_count, count = (uint32_t)o->symbols.len;
+  EG_TRY(eg_open_sizes_create(o->alloc, &o->sizes));
+  EG_TRY(eg_alloc(o->alloc, given + count, sizeof *o->dims, &o->dims));
+  EG_TRY(eg_alloc(o->alloc, count, sizeof *o->given, &o->given));
+  for (uint32_t i = 0; i < given; i++)
+    o->dims[i] = o->options->dims[i];
+  for (uint32_t i = 0; i < count; i++)
+    EG_TRY(add_symbol(o, i));
+  return EGRAPH_OK;
+}
+
+// ---- reading
+// ----------------------------------------------------------------------------
+
+static egraph_status load_with(const opening *o, const eg_onnx_dim *dims,
+                               eg_open_sizes *sizes, eg_graph **out) {
+  eg_onnx_import_options options = *o->options;
   options.dims = dims;
-  options.dim_count = count;
-  egraph_status status = eg_onnx_load(&o->alloc, o->path, &options, out);
-  eg_free(o->alloc, dims, count, sizeof *dims);
-  return status;
+  options.dim_count += (uint32_t)o->symbols.len;
+  options.sizes = sizes;
+  return eg_onnx_load(&o->alloc, o->path, &options, out);
 }
 
-/// Notes which constants differ, or keeps those that do.
-static egraph_status read_trials(opening *o, constants *c, bool keeps) {
-  eg_graph_destroy(o->graph);
-  o->graph = NULL;
-  for (uint32_t t = 1; t < EG_TRIALS; t++) {
-    eg_graph_destroy(o->sizes->trials[t]);
-    o->sizes->trials[t] = NULL;
-  }
-  for (uint32_t t = 0; t < EG_TRIALS; t++) {
-    eg_onnx_import_options options = *o->options;
-    options.constants = keeps ? NULL : &c->digests;
-    options.out_differing = &c->differing;
-    options.kept_open = keeps ? &c->differing : NULL;
-    EG_TRY(read_trial(o, t, &options, t == 0 ? &o->graph : &o->sizes->trials[t]));
-    // At once, so that no more than two copies of the weights are in memory.
-    if (keeps) EG_TRY(eg_open_sizes_match(o->graph, o->sizes));
-  }
-  return EGRAPH_OK;
-}
-
-static egraph_status read_open(opening *o) {
-  constants c;
-  eg_strmap_init(&c.digests, o->alloc);
-  eg_strmap_init(&c.differing, o->alloc);
-  egraph_status status = read_trials(o, &c, false);
+static egraph_status differs(const opening *o, const eg_graph *at, uint32_t output) {
+  const char *name;
+  eg_value value = eg_graph_output(at, output, &name);
+  eg_text text;
+  eg_text_init(&text, o->alloc);
+  egraph_status status = eg_type_print(&text, &eg_graph_value(at, value)->type);
   if (status == EGRAPH_OK)
-    status = eg_strmap_len(&c.differing) != 0 ? read_trials(o, &c, true)
-                                              : eg_open_sizes_match(o->graph, o->sizes);
-  eg_strmap_deinit(&c.digests);
-  eg_strmap_deinit(&c.differing);
+    status =
+        EG_FAIL(EGRAPH_E_INTERNAL,
+                "%s: output '%.100s' was computed to be %.200s at some sizes of open "
+                "dimensions, and is not; please report this",
+                o->path, name, eg_text_of(&text));
+  eg_text_deinit(&text);
   return status;
 }
 
-/// Hands the trials to the graph. *out_again: the sizes do not tell constants from open
-/// dimensions.
-static egraph_status attach(opening *o, bool *out_again) {
-  eg_size_table table;
-  int64_t number = 0;
-  eg_graph_set_open_sizes(o->graph, o->sizes);
-  o->sizes = NULL;
-  egraph_status status = eg_size_table_init(&table, o->graph);
-  *out_again = status == EGRAPH_OK && eg_size_table_is_ambiguous(&table, &number);
-  eg_size_table_deinit(&table);
-  if (!*out_again) return status;
-  return EG_FAIL(EGRAPH_E_UNSUPPORTED,
-                 "%s: at the sizes that were tried, %" PRId64
-                 " is a size of an open dimension and a constant; fix the sizes of "
-                 "dimensions (--dim NAME=N)",
-                 o->path, number);
+static bool is_determined(const eg_type *type) {
+  for (uint32_t i = 0; i < type->rank; i++)
+    if (!eg_size_is_determined(type->dims[i])) return false;
+  return true;
 }
 
-static egraph_status create_sizes(opening *o) {
-  EG_TRY(eg_open_sizes_create(o->alloc, (uint32_t)o->symbols->len, &o->sizes));
-  for (uint32_t i = 0; i < o->symbols->len; i++) {
-    const eg_onnx_symbol *symbol = &o->symbols->data[i];
-    eg_open_dim *dim = &o->sizes->dims[i];
-    *dim = (eg_open_dim){.is_named = symbol->is_named, .axis = symbol->axis};
-    eg_arena *arena = &o->sizes->arena;
-    EG_TRY(eg_arena_string(arena, symbol->name, strlen(symbol->name), &dim->name));
-    EG_TRY(eg_arena_string(arena, symbol->input, strlen(symbol->input), &dim->input));
+/// Outputs have the types that expressions tell.
+static egraph_status compare_outputs(const opening *o, const eg_graph *at,
+                                     const int64_t *sizes) {
+  for (uint32_t i = 0; i < eg_graph_output_count(o->graph); i++) {
+    const eg_value_info *open =
+        eg_graph_value(o->graph, eg_graph_output(o->graph, i, NULL));
+    const eg_value_info *fixed = eg_graph_value(at, eg_graph_output(at, i, NULL));
+    if (!open->typed || !fixed->typed || !is_determined(&open->type)) continue;
+    eg_type wanted = eg_type_at(&open->type, sizes);
+    if (!eg_type_same_shape(&wanted, &fixed->type)) return differs(o, at, i);
   }
   return EGRAPH_OK;
 }
 
-/// *out_again: other sizes of the same manner may do.
-static egraph_status attempt(opening *o, manner how, bool *out_again) {
-  *out_again = false;
-  egraph_status status = create_sizes(o);
-  if (status == EGRAPH_OK) choose_sizes(o->symbols, how, o->sizes->dims);
-  if (status == EGRAPH_OK && how.attempt == 0)
-    take_examples(o->options, o->sizes->dims, o->sizes->dim_count);
-  if (status == EGRAPH_OK) status = read_open(o);
-  if (status == EGRAPH_OK) status = attach(o, out_again);
-  if (status == EGRAPH_OK) return status;
-  eg_open_sizes_destroy(o->sizes);
-  eg_graph_destroy(o->graph);
-  o->sizes = NULL;
-  o->graph = NULL;
+/// A model that does not admit these sizes is not read at them.
+static egraph_status try_sizes(const opening *o, const int64_t *sizes,
+                               eg_onnx_dim *dims) {
+  eg_graph *at;
+  uint32_t given = o->options->dim_count;
+  for (uint32_t i = 0; i < o->symbols.len; i++)
+    dims[given + i].size = sizes[i];
+  egraph_status status = load_with(o, dims, NULL, &at);
+  if (status == EGRAPH_E_MEMORY) return status;
+  if (status != EGRAPH_OK) return EGRAPH_OK;
+  status = compare_outputs(o, at, sizes);
+  eg_graph_destroy(at);
+  return status;
+}
+
+static int64_t size_on_trial(const opening *o, uint32_t trial, uint32_t dim) {
+  if (trial == 0) return 1;
+  return trial == 1 ? 3 + 2 * dim : eg_open_sizes_dim(o->sizes, dim)->example;
+}
+
+static egraph_status try_all(const opening *o) {
+  enum { TRIALS = 3 };
+  uint32_t count = (uint32_t)o->symbols.len, all = count + o->options->dim_count;
+  int64_t *sizes;
+  eg_onnx_dim *dims;
+  EG_TRY(eg_alloc(o->alloc, count, sizeof *sizes, &sizes));
+  egraph_status status = eg_alloc(o->alloc, all, sizeof *dims, &dims);
+  if (status == EGRAPH_OK) memcpy(dims, o->dims, all * sizeof *dims);
+  for (uint32_t t = 0; status == EGRAPH_OK && t < TRIALS; t++) {
+    for (uint32_t i = 0; i < count; i++)
+      sizes[i] = size_on_trial(o, t, i);
+    status = try_sizes(o, sizes, dims);
+  }
+  eg_free(o->alloc, dims, all, sizeof *dims);
+  eg_free(o->alloc, sizes, count, sizeof *sizes);
   return status;
 }
 
 static egraph_status open_model(opening *o) {
-  bool has_images = false, again = true;
-  egraph_status status = EGRAPH_E_UNSUPPORTED;
-  for (size_t i = 0; i < o->symbols->len; i++)
-    has_images = has_images || is_of_image(&o->symbols->data[i]);
-  for (uint32_t images = 0; images <= (has_images ? 1U : 0U); images++) {
-    again = true;
-    for (uint32_t i = 0; again && i < CHOICES; i++) {
-      status = attempt(o, (manner){.has_images = images == 1, .attempt = i}, &again);
-      if (status == EGRAPH_OK || status == EGRAPH_E_MEMORY || status == EGRAPH_E_IO)
-        return status;
-    }
-  }
-  // Dimensions that the file calls symbolic, and that hold at one size only.
-  return eg_fail_context(
-      EGRAPH_E_UNSUPPORTED,
-      "%s: dimensions cannot stay open; give their sizes (--dim NAME=N)", o->path);
+  EG_TRY(add_symbols(o));
+  EG_TRY(load_with(o, o->dims, o->sizes, &o->graph));
+  eg_open_sizes_close(o->sizes);
+  EG_TRY(eg_open_sizes_status(o->sizes));
+  // Where no sizes are found at which all facts hold, costs are those of sizes that the
+  // model may not admit.
+  (void)eg_open_sizes_choose_examples(o->sizes, o->given);
+  return try_all(o);
 }
-
-// ---- the symbols without a size -------------------------------------------------------
 
 static bool has_size(const eg_onnx_import_options *options, const char *name) {
   for (uint32_t i = 0; i < options->dim_count; i++)
@@ -215,34 +162,33 @@ static bool has_size(const eg_onnx_import_options *options, const char *name) {
   return false;
 }
 
-static egraph_status open_symbols(opening *o, eg_onnx_symbols *symbols) {
+static egraph_status list_open(opening *o, eg_arena *arena) {
   size_t kept = 0;
-  for (size_t i = 0; i < symbols->len; i++)
-    if (!has_size(o->options, symbols->data[i].name))
-      symbols->data[kept++] = symbols->data[i];
-  symbols->len = kept;
-  o->symbols = symbols;
-  if (kept == 0 || kept > EG_MAX_OPEN_DIMS)
-    return EG_FAIL(
-        EGRAPH_E_UNSUPPORTED,
-        "%s: %zu dimensions are open, and at most %d can be; give the sizes of "
-        "others (--dim NAME=N)",
-        o->path, kept, EG_MAX_OPEN_DIMS);
-  return open_model(o);
+  EG_TRY(eg_onnx_file_symbols(arena, o->path, o->options, &o->symbols));
+  for (size_t i = 0; i < o->symbols.len; i++)
+    if (!has_size(o->options, o->symbols.data[i].name))
+      o->symbols.data[kept++] = o->symbols.data[i];
+  o->symbols.len = kept;
+  return EGRAPH_OK;
 }
 
 egraph_status eg_onnx_load_open(const egraph_allocator *alloc, const char *path,
                                 const eg_onnx_import_options *options, eg_graph **out) {
   opening o = {.alloc = eg_allocator_or_heap(alloc), .path = path, .options = options};
-  eg_onnx_symbols symbols;
   eg_arena arena;
-  eg_onnx_symbols_init(&symbols, o.alloc);
+  eg_onnx_symbols_init(&o.symbols, o.alloc);
   eg_arena_init(&arena, o.alloc);
-  egraph_status status = eg_onnx_file_symbols(&arena, path, options, &symbols);
-  if (status == EGRAPH_OK) status = open_symbols(&o, &symbols);
+  egraph_status status = list_open(&o, &arena);
+  if (status == EGRAPH_OK) status = open_model(&o);
+  eg_free(o.alloc, o.given, o.symbols.len, sizeof *o.given);
+  eg_free(o.alloc, o.dims, o.symbols.len + options->dim_count, sizeof *o.dims);
+  eg_open_sizes_release(o.sizes);
   eg_arena_deinit(&arena);
-  eg_onnx_symbols_deinit(&symbols);
-  if (status == EGRAPH_OK) *out = o.graph;
+  eg_onnx_symbols_deinit(&o.symbols);
+  if (status == EGRAPH_OK)
+    *out = o.graph;
+  else
+    eg_graph_destroy(o.graph);
   return status;
 }
 

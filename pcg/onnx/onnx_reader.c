@@ -7,8 +7,12 @@
 #include <stdio.h>
 #include <string.h>
 
+/// Of a dimension that nothing is known of, in costs.
+enum { USUAL_SIZE = 16 };
+
 // What is computed while importing. Shapes are integers; larger and floating-point
 // constants are left to folding, which knows what it may cost.
+enum { ASKED_OPERANDS = 4 }; // that are asked for sizes
 enum { MAX_KNOWN_INTEGERS = 4096, MAX_KNOWN_FLOATS = 64 };
 
 eg_onnx_tensor *eg_onnx_tensor_at(eg_onnx_reader *reader, eg_onnx_ref ref) {
@@ -90,24 +94,54 @@ egraph_status eg_onnx_value(eg_onnx_reader *reader, eg_onnx_ref ref, eg_value *o
   return EGRAPH_OK;
 }
 
+/// Shape and element type of a declared tensor that we have room for, or NULL.
+static const Onnx__TypeProto__Tensor *
+declared_tensor(const Onnx__ValueInfoProto *declared, egraph_dtype *out_dtype) {
+  const Onnx__TypeProto *type = declared != NULL ? declared->type : NULL;
+  if (type == NULL || type->value_case != ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE)
+    return NULL;
+  const Onnx__TypeProto__Tensor *tensor = type->tensor_type;
+  bool has_room = tensor->shape != NULL && tensor->shape->n_dim <= EGRAPH_MAX_RANK &&
+                  eg_dtype_from_onnx(tensor->elem_type, out_dtype);
+  return has_room ? tensor : NULL;
+}
+
 bool eg_onnx_declared_type(const eg_onnx_reader *reader,
                            const Onnx__ValueInfoProto *declared, eg_type *out) {
-  const Onnx__TypeProto *type = declared != NULL ? declared->type : NULL;
   egraph_dtype dtype;
   int64_t dims[EGRAPH_MAX_RANK] = {0};
-  if (type == NULL || type->value_case != ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE)
-    return false;
-  const Onnx__TypeProto__Tensor *tensor = type->tensor_type;
-  if (tensor->shape == NULL || tensor->shape->n_dim > EGRAPH_MAX_RANK ||
-      !eg_dtype_from_onnx(tensor->elem_type, &dtype))
-    return false;
-  for (size_t i = 0; i < tensor->shape->n_dim; i++) {
-    const Onnx__TensorShapeProto__Dimension *dim = tensor->shape->dim[i];
-    if (!eg_onnx_dim_size(reader, dim, declared->name, (uint32_t)i, &dims[i]))
+  const Onnx__TypeProto__Tensor *tensor = declared_tensor(declared, &dtype);
+  if (tensor == NULL) return false;
+  for (size_t i = 0; i < tensor->shape->n_dim; i++)
+    if (!eg_onnx_dim_size(reader, tensor->shape->dim[i], declared->name, (uint32_t)i,
+                          &dims[i]))
       return false;
-  }
   *out = eg_type_of(dtype, (uint32_t)tensor->shape->n_dim, dims);
   return eg_type_check(out) == EGRAPH_OK;
+}
+
+egraph_status eg_onnx_result_type(const eg_onnx_reader *reader,
+                                  const Onnx__ValueInfoProto *declared, bool *out_known,
+                                  eg_type *out) {
+  egraph_dtype dtype;
+  const Onnx__TypeProto__Tensor *tensor = declared_tensor(declared, &dtype);
+  eg_open_sizes *sizes = reader->options.sizes;
+  if (sizes == NULL || tensor == NULL) {
+    *out_known = eg_onnx_declared_type(reader, declared, out);
+    return EGRAPH_OK;
+  }
+  *out = (eg_type){.dtype = dtype, .rank = (uint32_t)tensor->shape->n_dim};
+  for (uint32_t i = 0; i < out->rank; i++) {
+    const Onnx__TensorShapeProto__Dimension *dim = tensor->shape->dim[i];
+    int64_t size = USUAL_SIZE;
+    (void)eg_onnx_dim_size(reader, dim, declared->name, i, &size);
+    out->dims[i] = size;
+    if (dim->value_case != ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE)
+      EG_TRY(eg_open_sizes_add_unknown(sizes, declared->name, i, eg_size_example(size),
+                                       &out->dims[i]));
+  }
+  *out_known = eg_type_check(out) == EGRAPH_OK;
+  return EGRAPH_OK;
 }
 
 // ---- constant operands --------------------------------------------------------------
@@ -140,6 +174,19 @@ egraph_status eg_onnx_const_ints(const eg_onnx_call *call, uint32_t index,
   for (int64_t i = 0; i < count; i++)
     data[i] = eg_tensor_get_int(&tensor, i);
   *out = (eg_ints){.data = data, .len = (uint32_t)count};
+  return EGRAPH_OK;
+}
+
+egraph_status eg_onnx_const_sizes(const eg_onnx_call *call, uint32_t index,
+                                  bool *out_present, eg_ints *out) {
+  eg_onnx_ref ref = eg_onnx_input(call, index);
+  const eg_onnx_tensor *tensor =
+      is_none(ref) ? NULL : eg_onnx_tensor_at(call->reader, ref);
+  if (tensor == NULL || tensor->sizes == NULL || tensor->type.rank > 1)
+    return eg_onnx_const_ints(call, index, out_present, out);
+  *out_present = true;
+  *out =
+      (eg_ints){.data = tensor->sizes, .len = (uint32_t)eg_type_elements(&tensor->type)};
   return EGRAPH_OK;
 }
 
@@ -204,38 +251,8 @@ static egraph_status gather_operand_types(emission *e) {
   return EGRAPH_OK;
 }
 
-static bool is_of_file(const eg_onnx_tensor *tensor) {
-  return tensor->producer == UINT32_MAX && tensor->name[0] != '\0';
-}
-
-/// Whether a node of the file reads nothing but the file's tensors, so that no size of an
-/// open dimension is in what it computes.
-static bool reads_file_alone(const eg_onnx_call *call) {
-  bool is_alone = call->input_count != 0;
-  for (uint32_t i = 0; i < call->input_count; i++)
-    is_alone = is_alone && (is_none(call->inputs[i]) ||
-                            is_of_file(eg_onnx_tensor_at(call->reader, call->inputs[i])));
-  return is_alone;
-}
-
-/// With sizes on trial, all that is computed from them must be known at every size, or at
-/// none; the limit is of what the file has.
-static bool is_foldable_on_trial(const emission *e) {
-  enum { MAX_ELEMENTS = 1 << 24 };
-  for (uint32_t i = 0; i < e->count; i++) {
-    const eg_onnx_tensor *tensor = eg_onnx_tensor_at(e->call->reader, e->operands[i]);
-    if (tensor->data == NULL || (is_of_file(tensor) && !is_small(&tensor->type)))
-      return false;
-  }
-  for (uint32_t i = 0; i < e->result_count; i++)
-    if (eg_type_elements(&e->result_types[i]) > MAX_ELEMENTS) return false;
-  return true;
-}
-
 // Fills are folded when they are integers: shapes, indices.
 static bool is_foldable(const emission *e) {
-  if (eg_onnx_is_trial(e->call->reader) && !reads_file_alone(e->call))
-    return is_foldable_on_trial(e);
   for (uint32_t i = 0; i < e->count; i++)
     if (eg_onnx_tensor_at(e->call->reader, e->operands[i])->data == NULL ||
         !is_small(&e->operand_types[i]))
@@ -336,6 +353,25 @@ static egraph_status complete_results(emission *e, const eg_onnx_ref *given) {
   return EGRAPH_OK;
 }
 
+/// A size that comes from a tensor which is kept is known where its operands depend on
+/// that tensor; the node as it is in the file reads it by itself.
+static bool knows_sizes(const emission *e) {
+  int64_t dims[ASKED_OPERANDS * EGRAPH_MAX_RANK];
+  uint32_t count = 0;
+  if (!eg_attrs_any_open(e->attrs)) return true;
+  for (uint32_t i = 0; i < e->count && i < ASKED_OPERANDS; i++)
+    for (uint32_t d = 0; d < e->operand_types[i].rank; d++)
+      dims[count++] = e->operand_types[i].dims[d];
+  for (uint16_t s = 0; s < e->attrs->count; s++) {
+    const eg_attr *slot = &e->attrs->slots[s];
+    if (slot->kind == EG_ATTR_INT && !eg_size_is_told_by(slot->i, dims, count))
+      return false;
+    for (uint32_t i = 0; slot->kind == EG_ATTR_INTS && i < slot->ints.len; i++)
+      if (!eg_size_is_told_by(slot->ints.data[i], dims, count)) return false;
+  }
+  return true;
+}
+
 egraph_status eg_onnx_emit_attrs(const eg_onnx_call *call, const eg_attrs *attrs,
                                  const eg_onnx_ref *operands, uint32_t count,
                                  const eg_onnx_ref *results, uint32_t result_count) {
@@ -356,6 +392,8 @@ egraph_status eg_onnx_emit_attrs(const eg_onnx_call *call, const eg_attrs *attrs
   EG_TRY(eg_arena_alloc(arena, count, sizeof(eg_type), &e.operand_types));
   EG_TRY(eg_arena_alloc(arena, result_count, sizeof(eg_type), &e.result_types));
   EG_TRY(gather_operand_types(&e));
+  if (!knows_sizes(&e))
+    return EG_FAIL(EGRAPH_E_UNSUPPORTED, "a size comes from another tensor that is kept");
   EG_TRY(eg_op_infer(attrs, e.operand_types, count, e.result_types));
   EG_TRY(complete_results(&e, results));
   bool done = false;

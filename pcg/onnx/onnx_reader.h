@@ -28,8 +28,11 @@ typedef struct eg_onnx_tensor {
   bool typed;
   eg_type type;
   eg_buffer *data; // known bytes, or NULL
-  bool constant;   // becomes a weight when it is needed (data may be absent)
-  eg_value value;  // EG_VALUE_NONE until it is needed
+  // Elements, as sizes (ops/size.h), of a small tensor of integers that a node computes
+  // from open dimensions (onnx_sizes.c), or NULL
+  const int64_t *sizes;
+  bool constant;  // becomes a weight when it is needed (data may be absent)
+  eg_value value; // EG_VALUE_NONE until it is needed
   const Onnx__ValueInfoProto *declared;
   uint32_t producer; // index of the ONNX node, or UINT32_MAX
 } eg_onnx_tensor;
@@ -120,32 +123,21 @@ egraph_status eg_onnx_value(eg_onnx_reader *reader, eg_onnx_ref ref, eg_value *o
 /// has open dimensions.
 bool eg_onnx_declared_type(const eg_onnx_reader *reader,
                            const Onnx__ValueInfoProto *declared, eg_type *out);
-/// Whether the import is at sizes on trial (onnx_open.c).
-static inline bool eg_onnx_is_trial(const eg_onnx_reader *reader) {
-  return reader->options.out_differing != NULL;
-}
-/// Keeps constants of a node that is imported as results of a node, where the options
-/// want that.
-egraph_status eg_onnx_keep_open(const eg_onnx_call *call);
-/// Of a node that reads dimension `axis` of its operand: whether it is special at this
-/// size, so that it means something else at others (a slice up to 100 of 20 elements). If
-/// it is at one trial, and trials differ in the size, the node is kept.
-egraph_status eg_onnx_note_special(const eg_onnx_call *call, uint32_t axis, int64_t size,
-                                   bool is_special);
-/// Of a node that reads dimension `axis` from or to `bound`, as its file says or computes
-/// it: where that moves with the size from trial to trial, at three elements or more
-/// before the end, it is computed (n - 4) and counts from the end at sizes where it is
-/// negative: the node is kept.
-egraph_status eg_onnx_note_bound(const eg_onnx_call *call, const char *which,
-                                 uint32_t axis, int64_t bound, int64_t size);
-/// Whether a node has to be kept for that.
-bool eg_onnx_is_special(const eg_onnx_call *call);
-/// Whether what a tensor holds differs between trials, but not its number of elements: it
-/// is a size, or a list of them; a mask is none. (onnx_by_size.c)
-bool eg_onnx_is_open(const eg_onnx_call *call, eg_onnx_ref ref);
-/// Whether a node of known operands has to be kept because what it does with sizes of
-/// open dimensions may be something else at other sizes. (onnx_by_size.c)
-bool eg_onnx_decides_by_size(const eg_onnx_call *call);
+/// The same of the result of a node that is kept: a dimension without a number is an open
+/// size of its own, whatever its name, because nothing checks what files say.
+egraph_status eg_onnx_result_type(const eg_onnx_reader *reader,
+                                  const Onnx__ValueInfoProto *declared, bool *out_known,
+                                  eg_type *out);
+
+// ---- open dimensions (onnx_sizes.c)
+// ----------------------------------------------------
+
+/// Whether a size of the node's operands is open, or an element of them.
+bool eg_onnx_reads_open(const eg_onnx_call *call);
+/// Computes the integers that a node makes of sizes: *out_done where all of them are
+/// numbers, which are then a constant; else they are noted in its result, which has to
+/// be imported.
+egraph_status eg_onnx_compute_sizes(const eg_onnx_call *call, bool *out_done);
 
 // ---- symbolic dimensions --------------------------------------------------------------
 
@@ -210,7 +202,10 @@ egraph_status eg_onnx_in_node(const eg_onnx_reader *reader, uint32_t index,
 /// EGRAPH_E_UNSUPPORTED when it is computed.
 egraph_status eg_onnx_const_ints(const eg_onnx_call *call, uint32_t index,
                                  bool *out_present, eg_ints *out);
-/// The same for numbers.
+/// The same, of which some may be open sizes.
+egraph_status eg_onnx_const_sizes(const eg_onnx_call *call, uint32_t index,
+                                  bool *out_present, eg_ints *out);
+/// The same as eg_onnx_const_ints for numbers.
 egraph_status eg_onnx_const_doubles(const eg_onnx_call *call, uint32_t index,
                                     bool *out_present, const double **out,
                                     uint32_t *out_count);

@@ -79,6 +79,26 @@ static egraph_status write_gather(eg_onnx_body *body, const eg_onnx_item *item) 
   return eg_onnx_put_slot(body, node, &op->attrs[0], &item->attrs->slots[0]);
 }
 
+/// Up to set 14 only whole shapes are taken.
+static egraph_status write_shape(eg_onnx_body *body, const eg_onnx_item *item) {
+  enum { WITH_RANGE = 15, WITH_OPERANDS = 10 };
+  const eg_op_info *op = eg_op_info_of(EG_OP_SHAPE);
+  int64_t start = int_of(item, EG_A_SHAPE_START), end = int_of(item, EG_A_SHAPE_END);
+  bool is_whole = start == 0 && end == item->inputs[0].rank;
+  const char *whole;
+  Onnx__NodeProto *node;
+  if (!is_whole && body->writer->opset < WITH_RANGE) {
+    EG_TRY(eg_onnx_put(body, op->onnx, item->input_names, 1, NULL, &whole, NULL));
+    EG_TRY(eg_onnx_put(body, "Slice", &whole, 1, item->result_names[0], NULL, &node));
+    EG_TRY(eg_onnx_put_list(body, node, "starts", WITH_OPERANDS, (eg_ints){&start, 1}));
+    return eg_onnx_put_list(body, node, "ends", WITH_OPERANDS, (eg_ints){&end, 1});
+  }
+  EG_TRY(put_item(body, item, op->onnx, NULL, 0, &node));
+  if (is_whole) return EGRAPH_OK;
+  EG_TRY(eg_onnx_put_int(body, node, "start", start));
+  return eg_onnx_put_int(body, node, "end", end);
+}
+
 /// With a list of integers (eg_onnx_put_list).
 static egraph_status write_with_list(eg_onnx_body *body, const eg_onnx_item *item,
                                      const char *name, int64_t since, eg_ints list,
@@ -284,7 +304,9 @@ static egraph_status write_slice(eg_onnx_body *body, const eg_onnx_item *item) {
     // nothing begins there.
     bool is_empty = starts.data[i] < 0;
     first[i] = is_empty ? 0 : starts.data[i];
-    last[i] = ends.data[i] < 0 ? -1 - item->inputs[0].dims[i] : ends.data[i];
+    int64_t size = item->inputs[0].dims[i];
+    last[i] = ends.data[i];
+    if (ends.data[i] < 0) last[i] = eg_size_is_open(size) ? -INT32_MAX : -1 - size;
     if (is_empty) last[i] = 0;
     axes[i] = i;
   }
@@ -312,6 +334,14 @@ static egraph_status write_pad(eg_onnx_body *body, const eg_onnx_item *item) {
   return EGRAPH_OK;
 }
 
+/// Whether ONNX makes one size of the other by a scale.
+static bool is_scaled(int64_t from, double scale, int64_t to) {
+  int64_t scaled;
+  if (eg_size_is_open(from))
+    return eg_resize_scaled_size(from, scale, &scaled) && scaled == to;
+  return floorf((float)from * (float)scale) == (float)to;
+}
+
 /// Operands roi, scales, sizes of a resize; "" for absent ones.
 static egraph_status resize_operands(eg_onnx_body *body, const eg_onnx_item *item,
                                      const char *out[3]) {
@@ -322,8 +352,7 @@ static egraph_status resize_operands(eg_onnx_body *body, const eg_onnx_item *ite
   if (roi.len != 0) EG_TRY(eg_onnx_constant_floats(body, roi, &out[0]));
   if (scales.len == 0) return eg_onnx_constant_ints(body, shape.data, shape.len, &out[2]);
   for (uint32_t i = 0; i < scales.len; i++)
-    if (floorf((float)item->inputs[0].dims[i] * (float)scales.data[i]) !=
-        (float)shape.data[i])
+    if (!is_scaled(item->inputs[0].dims[i], scales.data[i], shape.data[i]))
       return EG_FAIL(EGRAPH_E_UNSUPPORTED,
                      "resize of '%.200s': dimension %" PRIu32
                      " has another size than its "
@@ -488,6 +517,7 @@ static egraph_status write_col2im(eg_onnx_body *body, const eg_onnx_item *item) 
   X(GATHER_ND, write_unless_default)                                                     \
   X(SCATTER_ELEMENTS, write_scatter)                                                     \
   X(SCATTER_ND, write_scatter)                                                           \
+  X(SHAPE, write_shape)                                                                  \
   X(RESHAPE, write_reshape)                                                              \
   X(SQUEEZE, write_squeeze)                                                              \
   X(UNSQUEEZE, write_unsqueeze)                                                          \

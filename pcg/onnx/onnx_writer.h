@@ -9,7 +9,6 @@
 
 #include "base/strmap.h"
 #include "pcg/graph/graph.h"
-#include "pcg/graph/open_sizes.h"
 #include "pcg/onnx/onnx_versions.h"
 
 enum { EG_ONNX_FUNCTIONS_IR = 8 }; // the first version of the format with functions
@@ -171,10 +170,9 @@ bool eg_onnx_needs_function(const eg_onnx_item *item);
 /// names.
 egraph_status eg_onnx_write_meaning(eg_onnx_body *body, const eg_onnx_item *item);
 
-/// Changes the first trial of a model with open dimensions, in which everything is
-/// written, to hold at any sizes of these. Fails with EGRAPH_E_UNSUPPORTED, and the name,
-/// where something that ONNX has fixed differs between trials. (onnx_open_write.c)
-egraph_status eg_onnx_join_trials(eg_onnx_body *const trials[EG_TRIALS],
-                                  const eg_open_sizes *sizes);
+/// Changes a model in which everything is written to compute the sizes that are open.
+/// Fails with EGRAPH_E_UNSUPPORTED, and the name, where something that ONNX has fixed is
+/// open. (onnx_open_write.c)
+egraph_status eg_onnx_open_body(eg_onnx_body *body);
 
 #endif

@@ -151,7 +151,6 @@ typedef struct eg_rule {
   bool is_shipped;  // with the library
   egraph_math math; // the class that it declares, "associative" unless it says otherwise
   bool spreads;     // associative, but NaN and infinities reach results that they did not
-  bool fixed_sizes; // conditions that hold at some sizes say nothing of others
   const char *key;  // canonical text with renamed variables: equal keys, equal rules
   const char *parallel_key; // the same with parallel operators, which `key` leaves out
   bool implied;             // without its parallel operators both sides are the same term

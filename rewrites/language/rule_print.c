@@ -170,7 +170,6 @@ egraph_status eg_rule_print(eg_text *text, const eg_rule *rule) {
     EG_TRY(eg_text_printf(text, "\n  (class %s%s)", eg_rule_class_name(rule->math),
                           rule->spreads ? " spreads" : ""));
   EG_TRY(print_body(&p));
-  if (rule->fixed_sizes) EG_TRY(eg_text_append(text, "\n  fixed-sizes"));
   return eg_text_append(text, rule->both_ways ? "\n  both-ways)\n" : ")\n");
 }
 

@@ -11,13 +11,12 @@
 #include "rewrites/language/rules.h"
 
 typedef struct clauses {
-  const eg_sexpr *source, *lhs, *rhs, *when, *math, *both_ways, *fixed_sizes, *first_let;
+  const eg_sexpr *source, *lhs, *rhs, *when, *math, *both_ways, *first_let;
 } clauses;
 
 static egraph_status unknown_clause(const char *file, const eg_sexpr *at) {
-  static const char *const names[] = {"source",    "class",      "operators", "least",
-                                      "lhs",       "let",        "rhs",       "when",
-                                      "both-ways", "fixed-sizes"};
+  static const char *const names[] = {"source", "class", "operators", "least",    "lhs",
+                                      "let",    "rhs",   "when",      "both-ways"};
   const eg_sexpr *head = at;
   if (at->kind == EG_SEXPR_LIST && at->count > 0) head = &at->children[0];
   const char *spelt = head->kind == EG_SEXPR_ATOM ? head->text : "...";
@@ -30,7 +29,7 @@ static egraph_status unknown_clause(const char *file, const eg_sexpr *at) {
   return eg_sexpr_fail(
       file, at,
       "unknown clause '%s'; a rule has source, class, operators, least, lhs, let, rhs, "
-      "when, both-ways, fixed-sizes",
+      "when, both-ways",
       spelt);
 }
 
@@ -50,10 +49,6 @@ static egraph_status take_clause(const char *file, const eg_sexpr *clause,
   }
   if (eg_sexpr_is_atom(clause, "both-ways")) {
     inout->both_ways = clause;
-    return EGRAPH_OK;
-  }
-  if (eg_sexpr_is_atom(clause, "fixed-sizes")) {
-    inout->fixed_sizes = clause;
     return EGRAPH_OK;
   }
   for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
@@ -207,7 +202,6 @@ egraph_status eg_rule_read(const eg_rule_source_text *from, const eg_sexpr *form
                   .file = from->file,
                   .line = form->line,
                   .both_ways = parts.both_ways != NULL,
-                  .fixed_sizes = parts.fixed_sizes != NULL,
                   .reversed = reversed,
                   .enabled = true};
   EG_TRY(read_class(from->file, parts.math, &rule));

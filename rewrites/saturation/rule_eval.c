@@ -71,8 +71,10 @@ bool eg_rule_close(double a, double b, egraph_dtype dtype) {
 }
 
 static bool same_ints(eg_ints a, eg_ints b) {
-  return a.len == b.len &&
-         (a.len == 0 || memcmp(a.data, b.data, a.len * sizeof *a.data) == 0);
+  if (a.len != b.len) return false;
+  for (uint32_t i = 0; i < a.len; i++)
+    if (!eg_size_same(a.data[i], b.data[i])) return false;
+  return true;
 }
 
 static bool same_floats(eg_floats a, eg_floats b) {
@@ -90,7 +92,7 @@ bool eg_rule_values_equal(const eg_rule_env *env, const eg_rule_value *a,
   if (a->kind == EG_RULE_FLOAT || b->kind == EG_RULE_FLOAT)
     return eg_rule_close(eg_rule_number(a), eg_rule_number(b), EG_RULE_NUMBERS);
   switch (a->kind) {
-  case EG_RULE_INT:
+  case EG_RULE_INT: return eg_size_same(a->i, b->i);
   case EG_RULE_DTYPE:
   case EG_RULE_BOOL: return a->i == b->i;
   case EG_RULE_INTS: return same_ints(a->ints, b->ints);

@@ -73,6 +73,9 @@ eg_rule_value eg_rule_int(int64_t value);
 eg_rule_value eg_rule_float(double value);
 /// Index counted from the end when negative; false when out of range.
 bool eg_rule_index(int64_t index, uint32_t len, uint32_t *out);
+/// Whether two lists of sizes are the same; no value where they are at some sizes of open
+/// dimensions only.
+bool eg_rule_decide_same(eg_ints a, eg_ints b, eg_rule_value *out);
 /// What is known of a tensor.
 const eg_tensor_fact *eg_rule_fact(const eg_rule_env *env, eg_class tensor);
 /// Facts of a tensor with one known type, or NULL.

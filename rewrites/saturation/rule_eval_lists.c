@@ -55,6 +55,7 @@ EVALUATOR(repeat) {
 EVALUATOR(range) {
   UNUSED;
   int64_t first = args[0].i, end = args[1].i;
+  if (eg_size_is_open(first) || eg_size_is_open(end)) return false;
   if (first < -EG_RULE_SCRATCH_INTS || end > EG_RULE_SCRATCH_INTS) return false;
   int64_t *data = result(env, end > first ? end - first : 0, out);
   if (data == NULL) return false;
@@ -103,9 +104,11 @@ EVALUATOR(product) {
 EVALUATOR(index_of) {
   UNUSED;
   for (uint32_t i = 0; i < args[0].ints.len; i++) {
-    if (args[0].ints.data[i] != args[1].i) continue;
-    *out = eg_rule_int(i);
-    return true;
+    if (eg_size_same(args[0].ints.data[i], args[1].i)) {
+      *out = eg_rule_int(i);
+      return true;
+    }
+    if (!eg_size_differs(args[0].ints.data[i], args[1].i)) return false;
   }
   return false;
 }
@@ -179,7 +182,7 @@ EVALUATOR(reverse) {
 EVALUATOR(sort) {
   UNUSED;
   uint32_t len = args[0].ints.len;
-  if (len > 64) return false;
+  if (len > 64 || (len > 1 && eg_size_any_open(args[0].ints.data, len))) return false;
   int64_t *data = result(env, len, out);
   if (data == NULL) return false;
   for (uint32_t i = 0; i < len; i++) {
@@ -240,47 +243,70 @@ EVALUATOR(perm_swap) {
 
 // ---- conditions -----------------------------------------------------------------
 
+/// Whether all items are as wanted: no value where some are at some sizes of open
+/// dimensions only.
+typedef bool item_test(int64_t item, int64_t other);
+
+static bool decide_all(eg_ints list, item_test *holds, item_test *fails,
+                       const int64_t *other, uint32_t step, eg_rule_value *out) {
+  bool all = true, none = false;
+  for (uint32_t i = 0; i < list.len; i++) {
+    all = all && holds(list.data[i], other[i * step]);
+    none = none || fails(list.data[i], other[i * step]);
+  }
+  *out = eg_rule_bool(all);
+  return all || none;
+}
+
 EVALUATOR(perm_identity) {
   UNUSED;
   bool identity = true;
   for (uint32_t i = 0; i < args[0].ints.len; i++)
-    identity = identity && args[0].ints.data[i] == (int64_t)i;
+    identity =
+        identity && args[0].ints.data[i] == (int64_t)i; // a permutation has numbers
   *out = eg_rule_bool(identity);
   return true;
 }
 
 EVALUATOR(all_equal) {
   UNUSED;
-  bool all = true;
-  for (uint32_t i = 0; i < args[0].ints.len; i++)
-    all = all && args[0].ints.data[i] == args[1].i;
-  *out = eg_rule_bool(all);
-  return true;
+  return decide_all(args[0].ints, eg_size_same, eg_size_differs, &args[1].i, 0, out);
+}
+
+static bool is_odd(int64_t item, int64_t other) {
+  (void)other;
+  return !eg_size_is_open(item) && item % 2 != 0;
+}
+static bool is_even(int64_t item, int64_t other) {
+  (void)other;
+  return !eg_size_is_open(item) && item % 2 == 0;
 }
 
 EVALUATOR(all_odd) {
   UNUSED;
-  bool all = true;
-  for (uint32_t i = 0; i < args[0].ints.len; i++)
-    all = all && args[0].ints.data[i] % 2 != 0;
-  *out = eg_rule_bool(all);
-  return true;
+  const int64_t none = 0;
+  return decide_all(args[0].ints, is_odd, is_even, &none, 0, out);
 }
 
 EVALUATOR(contains) {
   UNUSED;
-  bool found = false;
-  for (uint32_t i = 0; i < args[0].ints.len; i++)
-    found = found || args[0].ints.data[i] == args[1].i;
+  bool found = false, may_be = false;
+  for (uint32_t i = 0; i < args[0].ints.len; i++) {
+    found = found || eg_size_same(args[0].ints.data[i], args[1].i);
+    may_be = may_be || !eg_size_differs(args[0].ints.data[i], args[1].i);
+  }
   *out = eg_rule_bool(found);
-  return true;
+  return found || !may_be;
+}
+
+static bool is_below(int64_t item, int64_t other) {
+  int64_t more;
+  return eg_size_add(item, 1, &more) && eg_size_at_least(other, more);
 }
 
 EVALUATOR(sorted) {
   UNUSED;
-  bool sorted = true;
-  for (uint32_t i = 1; i < args[0].ints.len; i++)
-    sorted = sorted && args[0].ints.data[i - 1] <= args[0].ints.data[i];
-  *out = eg_rule_bool(sorted);
-  return true;
+  eg_ints list = args[0].ints, rest = {NULL, 0};
+  if (list.len > 1) rest = (eg_ints){list.data + 1, list.len - 1};
+  return decide_all(rest, eg_size_at_least, is_below, list.data, 1, out);
 }

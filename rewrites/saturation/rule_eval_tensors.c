@@ -49,7 +49,7 @@ EVALUATOR(elements) {
   const eg_tensor_fact *fact = eg_rule_tensor(env, &args[0]);
   if (fact == NULL) return false;
   *out = eg_rule_int(eg_type_elements(&fact->type));
-  return true;
+  return out->i != INT64_MAX;
 }
 
 // A copy, because facts move when the e-graph grows.
@@ -88,8 +88,7 @@ static bool broadcast(eg_ints a, eg_ints b, int64_t out[EGRAPH_MAX_RANK],
   if (rank > EGRAPH_MAX_RANK) return false;
   for (uint32_t i = 0; i < rank; i++) {
     int64_t x = from_end(a, i), y = from_end(b, i);
-    if (x != y && x != 1 && y != 1) return false;
-    out[rank - 1 - i] = x == 1 ? y : x;
+    if (!eg_size_broadcast(x, y, &out[rank - 1 - i])) return false;
   }
   *shape = (eg_ints){.data = out, .len = rank};
   return true;
@@ -103,27 +102,29 @@ EVALUATOR(broadcast_shape) {
          broadcast(a, b, dims, &shape) && copy_list(env, shape, out);
 }
 
-static bool broadcasts_to(eg_ints from, eg_ints to) {
-  eg_ints shape;
-  int64_t dims[EGRAPH_MAX_RANK];
-  return broadcast(from, to, dims, &shape) && shape.len == to.len &&
-         (to.len == 0 || memcmp(shape.data, to.data, to.len * sizeof *to.data) == 0);
+/// No value where some sizes of open dimensions broadcast and others do not.
+static bool broadcasts_to(eg_ints from, eg_ints to, eg_rule_value *out) {
+  bool holds = from.len <= to.len, fails = from.len > to.len;
+  for (uint32_t i = 0; !fails && i < from.len; i++) {
+    int64_t x = from_end(from, i), y = from_end(to, i);
+    holds = holds && eg_size_stretches_to(x, y);
+    fails = eg_size_differs(x, y) && eg_size_differs(x, 1);
+  }
+  *out = eg_rule_bool(holds && !fails);
+  return holds || fails;
 }
 
 EVALUATOR(broadcasts_to) {
   (void)count;
   eg_ints from, to;
-  if (!dims_of(env, &args[0], &from) || !dims_of(env, &args[1], &to)) return false;
-  *out = eg_rule_bool(broadcasts_to(from, to));
-  return true;
+  return dims_of(env, &args[0], &from) && dims_of(env, &args[1], &to) &&
+         broadcasts_to(from, to, out);
 }
 
 EVALUATOR(broadcasts_to_shape) {
   (void)count;
   eg_ints from;
-  if (!dims_of(env, &args[0], &from)) return false;
-  *out = eg_rule_bool(broadcasts_to(from, args[1].ints));
-  return true;
+  return dims_of(env, &args[0], &from) && broadcasts_to(from, args[1].ints, out);
 }
 
 // ---- conditions -----------------------------------------------------------------
@@ -154,13 +155,18 @@ EVALUATOR(is_bool) {
   return dtype_test(env, &args[0], is_bool, out);
 }
 
+static bool decide_same_shape(const eg_type *a, const eg_type *b, eg_rule_value *out) {
+  // Only read through.
+  return eg_rule_decide_same((eg_ints){(int64_t *)(uintptr_t)a->dims, a->rank},
+                             (eg_ints){(int64_t *)(uintptr_t)b->dims, b->rank}, out);
+}
+
 EVALUATOR(same_shape) {
   (void)count;
   const eg_tensor_fact *a = eg_rule_tensor(env, &args[0]);
   const eg_tensor_fact *b = eg_rule_tensor(env, &args[1]);
   if (a == NULL || b == NULL) return false;
-  *out = eg_rule_bool(eg_type_same_shape(&a->type, &b->type));
-  return true;
+  return decide_same_shape(&a->type, &b->type, out);
 }
 
 EVALUATOR(same_type) {
@@ -168,8 +174,8 @@ EVALUATOR(same_type) {
   const eg_tensor_fact *a = eg_rule_tensor(env, &args[0]);
   const eg_tensor_fact *b = eg_rule_tensor(env, &args[1]);
   if (a == NULL || b == NULL) return false;
-  *out = eg_rule_bool(eg_type_same(&a->type, &b->type));
-  return true;
+  *out = eg_rule_bool(false);
+  return a->type.dtype != b->type.dtype || decide_same_shape(&a->type, &b->type, out);
 }
 
 EVALUATOR(same_dtype) {

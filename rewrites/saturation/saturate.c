@@ -278,13 +278,22 @@ static egraph_status unsound(const tensor_rules *all, const eg_rule *rule,
   return status;
 }
 
+static bool is_open_fact(const eg_tensor_fact *fact) {
+  return fact->part_count == 0 && eg_type_is_open(&fact->type);
+}
+
+/// *out_ok is false where expressions of open sizes differ: the two may be the same at
+/// all sizes, which was not shown.
 static egraph_status check_types(const tensor_rules *all, const eg_rule *rule,
-                                 const uint32_t *match) {
+                                 const uint32_t *match, bool *out_ok) {
   for (uint32_t i = 0; i < rule->root_count; i++) {
     const eg_tensor_fact *left =
         eg_tensor_egraph_fact(all->egraph, eg_rule_match_root(rule, match, i));
     const eg_tensor_fact *right = all->builder.terms[rule->rhs[i].term].fact;
-    if (!eg_tensor_fact_same_type(left, right)) return unsound(all, rule, left, right);
+    if (eg_tensor_fact_same_type(left, right)) continue;
+    if (!is_open_fact(left) && !is_open_fact(right))
+      return unsound(all, rule, left, right);
+    *out_ok = false;
   }
   return EGRAPH_OK;
 }
@@ -355,10 +364,10 @@ static egraph_status apply_match(tensor_rules *all, uint32_t index, const eg_rul
   uint32_t missing = 0, first = rule->pattern_term_count, end = rule->term_count;
   if (ok)
     EG_TRY(eg_rule_plan(&all->builder, &env, all->egraph, first, end, &ok, &missing));
+  if (ok) EG_TRY(check_types(all, rule, match, &ok));
   *out = ok ? NO_ROOM : REJECTED;
   if (!ok || missing > max_new_nodes) return EGRAPH_OK;
   *out = APPLIED;
-  EG_TRY(check_types(all, rule, match));
   uint32_t first_new = eg_engine_node_limit(eg_tensor_egraph_engine(all->egraph));
   EG_TRY(eg_rule_commit(&all->builder, rule, all->egraph, first, end, index));
   EG_TRY(note_depths(all, first_new, depth));
@@ -487,6 +496,7 @@ static egraph_status look_at_match(deep_search *s, const eg_rule *rule,
   if (ok)
     EG_TRY(eg_rule_plan(&all->builder, &env, all->egraph, rule->pattern_term_count,
                         rule->term_count, &ok, &missing));
+  if (ok) EG_TRY(check_types(all, rule, match, &ok));
   s->found = (ok && (missing != 0 || !adds_nothing(all, rule, match))) ||
              ++s->looked_at == DEEP_MATCHES;
   return EGRAPH_OK;
@@ -703,10 +713,10 @@ static egraph_status tell(eg_rewriter *r, const eg_rule *rule, const uint32_t *m
   if (ok)
     EG_TRY(eg_rule_plan(&all->builder, &env, all->egraph, rule->pattern_term_count,
                         rule->term_count, &ok, &missing));
+  if (ok) EG_TRY(check_types(all, rule, match, &ok));
   if (r->visitor.stats != NULL) r->visitor.stats[r->rule].matches++;
   if (!ok && r->visitor.stats != NULL) r->visitor.stats[r->rule].rejected++;
   if (!ok) return EGRAPH_OK;
-  EG_TRY(check_types(all, rule, match));
   EG_TRY(eg_classes_resize(&r->roots, rule->root_count));
   for (uint32_t i = 0; i < rule->root_count; i++)
     r->roots.data[i] = eg_rule_match_root(rule, match, i);

@@ -32,7 +32,7 @@ static eg_rules *rules_of(const char *text) {
        " (lhs (as ?c (conv :strides [1 1] :pads ?p :dilations _ :act none ?x ?w)))\n"    \
        " (rhs (relu ?c)) (when (same-shape ?c ?x) (= ?p [0 0 0 0])))\n"                  \
        "(rule computed (source \"s\")\n"                                                 \
-       " (lhs (transpose :perm (perm-swap 2 0 1) ?x)) (rhs ?x) fixed-sizes)\n"           \
+       " (lhs (transpose :perm (perm-swap 2 0 1) ?x)) (rhs ?x))\n"                       \
        "(test works (given (?x \"float32[2,3]\") (?w weight \"float32[2]\" 1.5))\n"      \
        " (rules share) (iterations 2) (term (relu ?x)) (equals (relu ?x)) (differs "     \
        "?x))\n"
@@ -64,7 +64,7 @@ static void printing_is_canonical_and_reads_back(void **state) {
       "  (rhs (relu ?c))\n"
       "  (when (same-shape ?c ?x) (= ?p (list 0 0 0 0))))\n\n"
       "(rule computed\n  (source \"s\")\n"
-      "  (lhs (transpose :perm (perm-swap 2 0 1) ?x))\n  (rhs ?x)\n  fixed-sizes)\n\n"
+      "  (lhs (transpose :perm (perm-swap 2 0 1) ?x))\n  (rhs ?x))\n\n"
       "(test works\n"
       "  (given (?x \"float32[2,3]\") (?w weight \"float32[2]\" 1.5))\n"
       "  (rules share)\n  (iterations 2)\n  (term (relu ?x))\n  (equals (relu ?x))\n"
@@ -147,7 +147,7 @@ static const bad bad_files[] = {
      "t.rules:2:47: unknown clause 'bothways'; did you mean 'both-ways'?"},
     {RULE("(relu ?x)", "?x", "(frobnicate)"),
      "t.rules:2:47: unknown clause 'frobnicate'; a rule has source, class, operators, "
-     "least, lhs, let, rhs, when, both-ways, fixed-sizes"},
+     "least, lhs, let, rhs, when, both-ways"},
     {RULE("(relu ?x) (neg ?y)", "?x", ""),
      "t.rules:2:47: rule r has 2 left sides but 1 right side; they are united in pairs"},
     {RULE("?x", "?x", ""), "t.rules:2:27: a left side that is a bare variable matches "

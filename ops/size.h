@@ -1,0 +1,142 @@
+// Sizes: numbers, or expressions of open dimensions.
+//
+//   int64_t n, m;                        a size is an int64_t, as a dimension is
+//   eg_open_sizes_add_dim(sizes, &dim, &n);   n: the open dimension "seq"
+//   eg_size_mul(n, 12, &m);              m: 12*seq
+//   eg_size_add(4, 8, &m);               m: 12; numbers are their own value
+//
+// The handle of an expression is a number beyond all sizes. It names its owner, so that
+// whoever computes with dimensions need not know whether they are open; arithmetic that
+// is not one of these functions makes a number that is no size (eg_size_is_broken).
+//
+// Expressions are polynomials over atoms: open dimensions, dimensions of tensors that
+// nobody can compute, floor(p / q), max(p, 0), and broadcast(p, q). Equal polynomials
+// have one handle. An order or equality is true only if it holds for all values >= 1 of
+// open dimensions that the model admits (what its own operators ask for: facts).
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_OPS_SIZE_H
+#define EG_OPS_SIZE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/text.h"
+
+typedef struct eg_open_sizes eg_open_sizes;
+
+/// An open dimension of an input.
+typedef struct eg_open_dim {
+  const char *name;  // of the file; "INPUT.AXIS" for one without a name
+  bool is_named;     // by the file
+  const char *input; // the first input that has it
+  uint32_t axis;     // and where
+  int64_t example;   // the size at which costs are those of the graph
+} eg_open_dim;
+
+/// The owner of expressions, shared by graphs: released by all, freed by the last.
+/// Fails with EGRAPH_E_MEMORY; EGRAPH_E_UNSUPPORTED where some thousand owners exist.
+egraph_status eg_open_sizes_create(egraph_allocator alloc, eg_open_sizes **out);
+eg_open_sizes *eg_open_sizes_retain(eg_open_sizes *sizes); // NULL is allowed
+void eg_open_sizes_release(eg_open_sizes *sizes);          // NULL is allowed
+/// Texts are copied.
+egraph_status eg_open_sizes_add_dim(eg_open_sizes *sizes, const eg_open_dim *dim,
+                                    int64_t *out);
+/// The dimension `axis` of a tensor that is kept as it is; `example` stands for it in
+/// costs.
+egraph_status eg_open_sizes_add_unknown(eg_open_sizes *sizes, const char *tensor,
+                                        uint32_t axis, int64_t example, int64_t *out);
+uint32_t eg_open_sizes_dim_count(const eg_open_sizes *sizes);
+const eg_open_dim *eg_open_sizes_dim(const eg_open_sizes *sizes, uint32_t index);
+/// While a model is read, what its operators ask for is a fact: two sizes that must be
+/// equal are, at all sizes that the model admits. From now on there are no more facts.
+void eg_open_sizes_close(eg_open_sizes *sizes);
+/// Changes examples that are not among the `given` ones ([dim count] flags) until all
+/// facts hold; false where none are found that do.
+bool eg_open_sizes_choose_examples(eg_open_sizes *sizes, const bool *given);
+void eg_open_sizes_set_example(eg_open_sizes *sizes, uint32_t dim, int64_t example);
+/// Facts so far, and back to as many: of an operator that is not read after all.
+uint32_t eg_open_sizes_fact_count(const eg_open_sizes *sizes);
+void eg_open_sizes_forget_facts(eg_open_sizes *sizes, uint32_t count);
+/// EGRAPH_E_MEMORY where a function below has failed for lack of memory.
+egraph_status eg_open_sizes_status(const eg_open_sizes *sizes);
+
+bool eg_size_is_open(int64_t size);
+/// Who keeps the expression, borrowed; NULL: it is a number.
+eg_open_sizes *eg_size_owner(int64_t size);
+/// A number that comes from a handle by other arithmetic than that of sizes.
+bool eg_size_is_broken(int64_t size);
+bool eg_size_any_open(const int64_t *sizes, uint32_t count);
+
+// ---- arithmetic: false on overflow, and where the result has no expression -----------
+
+bool eg_size_add(int64_t a, int64_t b, int64_t *out);
+bool eg_size_sub(int64_t a, int64_t b, int64_t *out);
+bool eg_size_mul(int64_t a, int64_t b, int64_t *out);
+/// The largest whole number not above a / b, b >= 1; the least one not below it.
+bool eg_size_floor_div(int64_t a, int64_t b, int64_t *out);
+bool eg_size_ceil_div(int64_t a, int64_t b, int64_t *out);
+/// a / b where b divides a: shown, or (while a model is read) a fact.
+bool eg_size_exact_div(int64_t a, int64_t b, int64_t *out);
+bool eg_size_min(int64_t a, int64_t b, int64_t *out);
+bool eg_size_max(int64_t a, int64_t b, int64_t *out);
+/// The size of two dimensions that meet in a pointwise operator: equal, or one of them 1.
+bool eg_size_broadcast(int64_t a, int64_t b, int64_t *out);
+
+// ---- order: true if it holds at all sizes --------------------------------------------
+
+bool eg_size_same(int64_t a, int64_t b);
+bool eg_size_at_least(int64_t a, int64_t b);
+/// At no size equal.
+bool eg_size_differs(int64_t a, int64_t b);
+// While a model is read, also true, and from then on a fact, where it is not wrong at all
+// sizes: an operator of the model asks for it.
+bool eg_size_agree(int64_t a, int64_t b);   // a = b; a size that meets a 1 may be
+                                            // stretched there, which makes no fact
+bool eg_size_reaches(int64_t a, int64_t b); // a >= b
+/// Whether a dimension broadcasts to one without changing it.
+bool eg_size_stretches_to(int64_t size, int64_t to);
+
+// ---- values and parts ----------------------------------------------------------------
+
+/// The value at the example.
+int64_t eg_size_example(int64_t size);
+/// The value where open dimensions are `dims` [dim count]; atoms that are unknown have
+/// their example.
+int64_t eg_size_at(int64_t size, const int64_t *dims);
+/// Whether open dimensions tell the value: no atom of it is unknown.
+bool eg_size_is_determined(int64_t size);
+/// Whether every unknown atom of it is one of the others, too.
+bool eg_size_is_told_by(int64_t size, const int64_t *others, uint32_t count);
+/// Appends the expression: "2*seq + 1".
+egraph_status eg_size_print(eg_text *text, int64_t size);
+
+typedef enum eg_size_atom_kind {
+  EG_SIZE_DIM,      // an open dimension: `index`
+  EG_SIZE_UNKNOWN,  // dimension `index` of `tensor`
+  EG_SIZE_FLOOR,    // floor(a / b)
+  EG_SIZE_POSITIVE, // max(a, 0)
+  EG_SIZE_STRETCH   // b where a is 1, else a
+} eg_size_atom_kind;
+
+typedef struct eg_size_atom {
+  eg_size_atom_kind kind;
+  int64_t a, b;
+  uint32_t index;
+  const char *tensor;
+  int64_t example; // of UNKNOWN
+} eg_size_atom;
+
+enum { EG_SIZE_DEGREE = 8 };
+
+/// coefficient * product of atoms; none: a constant.
+typedef struct eg_size_term {
+  int64_t coefficient;
+  uint32_t count;
+  eg_size_atom atoms[EG_SIZE_DEGREE];
+} eg_size_term;
+
+/// An open size is the sum of its terms.
+uint32_t eg_size_term_count(int64_t size);
+void eg_size_term_at(int64_t size, uint32_t index, eg_size_term *out);
+
+#endif

@@ -1,0 +1,347 @@
+// What holds at all sizes: lower bounds of polynomials.
+//
+// An atom that is no variable is taken out of a polynomial, the newest first (its
+// operands are older), by what is known of it:
+//
+//   floor(a / b)       between (a - b + 1) / b and a / b
+//   max(a, 0)          not below 0 and a; it is one of the two
+//   b where a is 1     it is one of the two
+//
+// What is left has open dimensions, which are 1 and more, and unknown ones, 0 and more:
+// it is not negative if no coefficient is, once every open dimension n is written n' + 1.
+// Sufficient, not necessary: what cannot be shown is not used.
+// SPDX-License-Identifier: Apache-2.0
+#include "base/hash.h"
+#include "ops/size_internal.h"
+
+/// How far one order is looked into: nested maxima have exponentially many cases.
+enum { MOST_STEPS = 400 };
+
+/// One order under way.
+typedef struct proof {
+  const eg_open_sizes *sizes;
+  uint32_t steps; // that are left
+} proof;
+
+static bool is_nonnegative(proof *t, const eg_size_poly *p);
+
+static bool is_variable(const eg_size_atom *atom) {
+  return atom->kind == EG_SIZE_DIM || atom->kind == EG_SIZE_UNKNOWN;
+}
+
+/// The newest atom that is no variable, or false.
+static bool newest_atom(const eg_open_sizes *sizes, const eg_size_poly *p,
+                        uint16_t *out) {
+  bool found = false;
+  for (uint32_t i = 0; i < p->count; i++)
+    for (uint32_t k = 0; k < eg_size_monomial_degree(&p->term[i]); k++) {
+      uint16_t atom = p->term[i].atom[k];
+      if (is_variable(&sizes->atoms.data[atom]) || (found && atom < *out)) continue;
+      *out = atom;
+      found = true;
+    }
+  return found;
+}
+
+/// p with n + 1 in the place of every open dimension n.
+static bool shift_dims(const eg_open_sizes *sizes, const eg_size_poly *p,
+                       eg_size_poly *out) {
+  out->count = 0;
+  for (uint32_t i = 0; i < p->count; i++) {
+    eg_size_poly product, factor, one;
+    eg_size_poly_constant(1, &one);
+    eg_size_poly_constant(p->term[i].coef, &product);
+    for (uint32_t k = 0; k < eg_size_monomial_degree(&p->term[i]); k++) {
+      uint16_t atom = p->term[i].atom[k];
+      eg_size_poly_atom(atom, &factor);
+      bool is_dim = sizes->atoms.data[atom].kind == EG_SIZE_DIM;
+      if ((is_dim && !eg_size_poly_add(&factor, &one, 1, &factor)) ||
+          !eg_size_poly_mul(&product, &factor, &product))
+        return false;
+    }
+    if (!eg_size_poly_add(out, &product, 1, out)) return false;
+  }
+  return true;
+}
+
+static bool is_variable_sum_nonnegative(const eg_open_sizes *sizes,
+                                        const eg_size_poly *p) {
+  eg_size_poly shifted;
+  if (!shift_dims(sizes, p, &shifted)) return false;
+  for (uint32_t i = 0; i < shifted.count; i++)
+    if (shifted.term[i].coef < 0) return false;
+  return true;
+}
+
+/// scale * without + with * value
+static bool replace(const eg_size_poly *with, const eg_size_poly *value,
+                    const eg_size_poly *without, int64_t scale, eg_size_poly *out) {
+  eg_size_poly product, zero;
+  zero.count = 0;
+  return eg_size_poly_mul(with, value, &product) &&
+         eg_size_poly_add(&zero, without, scale, out) &&
+         eg_size_poly_add(out, &product, 1, out);
+}
+
+static bool holds_at(proof *t, const eg_size_poly *with, const eg_size_poly *value,
+                     const eg_size_poly *without, int64_t scale) {
+  eg_size_poly p;
+  return replace(with, value, without, scale, &p) && is_nonnegative(t, &p);
+}
+
+// ---- atoms at their least
+// ----------------------------------------------------------------
+
+/// A number that a size is not below; LEAST: none is known.
+enum { LEAST = INT32_MIN, MOST = INT32_MAX };
+
+static int64_t least_of(const eg_open_sizes *sizes, int64_t size);
+
+static int64_t least_of_atom(const eg_open_sizes *sizes, const eg_size_atom *atom) {
+  if (atom->kind == EG_SIZE_DIM) return 1;
+  if (atom->kind == EG_SIZE_UNKNOWN) return 0;
+  int64_t a = least_of(sizes, atom->a), b = least_of(sizes, atom->b);
+  if (atom->kind == EG_SIZE_POSITIVE) return a > 0 ? a : 0;
+  if (atom->kind == EG_SIZE_STRETCH || a < 0) return a < b ? a : b;
+  return eg_size_is_open(atom->b) ? 0 : a / b;
+}
+
+static int64_t least_of(const eg_open_sizes *sizes, int64_t size) {
+  eg_size_poly p;
+  int64_t sum = 0;
+  eg_size_load(sizes, size, &p);
+  for (uint32_t i = 0; i < p.count; i++) {
+    int64_t product = p.term[i].coef;
+    uint32_t degree = eg_size_monomial_degree(&p.term[i]);
+    if (product < LEAST || product > MOST || (degree != 0 && product < 0)) return LEAST;
+    for (uint32_t k = 0; k < degree; k++) {
+      int64_t least = least_of_atom(sizes, &sizes->atoms.data[p.term[i].atom[k]]);
+      if (least < 0 || product * least > MOST) return LEAST;
+      product *= least;
+    }
+    sum += product;
+  }
+  return sum < LEAST ? LEAST : sum;
+}
+
+/// with * atom + without, for a factor that is not negative.
+static bool holds_at_least(proof *t, const eg_size_atom *atom, const eg_size_poly *with,
+                           const eg_size_poly *without) {
+  eg_size_poly least;
+  int64_t number = least_of_atom(t->sizes, atom);
+  if (number < 0) return false;
+  eg_size_poly_constant(number, &least);
+  return holds_at(t, with, &least, without, 1);
+}
+
+// ---- atoms by what they are made of
+// ------------------------------------------------------
+
+/// Of factor * floor(a / b) + without: for a factor 1 it is a + b * without that counts,
+/// because a whole number is not above a / b if and only if it is not above the floor;
+/// for a factor -1 it is b * without + b - 1 - a.
+static bool is_floor_nonnegative(proof *t, const eg_size_atom *atom,
+                                 const eg_size_poly *with, const eg_size_poly *without) {
+  eg_size_poly a, constant, minus, zero;
+  int64_t factor;
+  zero.count = 0;
+  eg_size_load(t->sizes, atom->a, &a);
+  bool is_number = eg_size_poly_is_constant(with, &factor);
+  bool is_unit = is_number && (factor == 1 || factor == -1);
+  bool is_rising = is_nonnegative(t, with);
+  if (is_rising && holds_at_least(t, atom, with, without)) return true;
+  if (eg_size_is_open(atom->b)) return false;
+  if (!is_rising &&
+      (!eg_size_poly_add(&zero, with, -1, &minus) || !is_nonnegative(t, &minus)))
+    return false;
+  eg_size_poly_constant(is_rising == is_unit ? 0 : 1 - atom->b, &constant);
+  return eg_size_poly_add(&a, &constant, 1, &a) &&
+         holds_at(t, with, &a, without, atom->b);
+}
+
+static bool is_choice_nonnegative(proof *t, const eg_size_atom *atom,
+                                  const eg_size_poly *with, const eg_size_poly *without) {
+  eg_size_poly a, b;
+  eg_size_load(t->sizes, atom->a, &a);
+  b.count = 0;
+  if (atom->kind == EG_SIZE_STRETCH) eg_size_load(t->sizes, atom->b, &b);
+  bool at_a = holds_at(t, with, &a, without, 1);
+  bool at_b = holds_at(t, with, &b, without, 1);
+  if (at_a && at_b) return true;
+  if (!is_nonnegative(t, with)) return false;
+  // The larger of the two; or no less than its least.
+  return (atom->kind == EG_SIZE_POSITIVE && (at_a || at_b)) ||
+         holds_at_least(t, atom, with, without);
+}
+
+/// Whether it fails at one of the points.
+static bool is_refuted(const eg_open_sizes *sizes, const eg_size_poly *p) {
+  for (uint32_t i = 0; i < EG_SIZE_POINTS; i++)
+    if (eg_size_poly_at_point(sizes, p, i) < 0) return true;
+  return false;
+}
+
+static bool is_nonnegative(proof *t, const eg_size_poly *p) {
+  uint16_t atom;
+  eg_size_poly with, without;
+  if (t->steps == 0 || is_refuted(t->sizes, p)) return false;
+  t->steps--;
+  if (!newest_atom(t->sizes, p, &atom)) return is_variable_sum_nonnegative(t->sizes, p);
+  if (!eg_size_poly_split(p, atom, &with, &without)) return false;
+  const eg_size_atom *what = &t->sizes->atoms.data[atom];
+  return (what->kind == EG_SIZE_FLOOR ? is_floor_nonnegative
+                                      : is_choice_nonnegative)(t, what, &with, &without);
+}
+
+bool eg_size_poly_is_nonnegative(const eg_open_sizes *sizes, const eg_size_poly *p) {
+  proof t = {.sizes = sizes, .steps = MOST_STEPS};
+  return is_nonnegative(&t, p);
+}
+
+/// By itself, or beside one of the facts.
+static bool is_admitted(const eg_open_sizes *sizes, const eg_size_poly *p) {
+  if (eg_size_poly_is_nonnegative(sizes, p)) return true;
+  for (size_t i = 0; i < sizes->facts.len; i++) {
+    eg_size_poly rest;
+    if (sizes->facts.data[i].kind != EG_SIZE_IS_NONNEGATIVE) continue;
+    eg_size_load(sizes, sizes->facts.data[i].size, &rest);
+    if (eg_size_poly_add(p, &rest, -1, &rest) &&
+        eg_size_poly_is_nonnegative(sizes, &rest))
+      return true;
+  }
+  return false;
+}
+
+/// By one fact alone, or by all in a row.
+bool eg_size_poly_is_zero(const eg_open_sizes *sizes, const eg_size_poly *p) {
+  eg_size_poly rest = *p, fact, alone;
+  for (size_t i = 0; i < sizes->facts.len && rest.count != 0; i++) {
+    if (sizes->facts.data[i].kind != EG_SIZE_IS_ZERO) continue;
+    eg_size_load(sizes, sizes->facts.data[i].size, &fact);
+    if (eg_size_poly_reduce(p, &fact, &alone) && alone.count == 0) return true;
+    if (!eg_size_poly_reduce(&rest, &fact, &rest)) return false;
+  }
+  return rest.count == 0;
+}
+
+// ---- pairs of sizes ------------------------------------------------------------------
+
+/// a - b - less
+static bool load_difference(const eg_open_sizes *sizes, int64_t a, int64_t b,
+                            int64_t less, eg_size_poly *out) {
+  eg_size_poly y, constant;
+  eg_size_load(sizes, a, out);
+  eg_size_load(sizes, b, &y);
+  eg_size_poly_constant(less, &constant);
+  return eg_size_poly_add(out, &y, -1, out) && eg_size_poly_add(out, &constant, -1, out);
+}
+
+static bool same_question(const void *user, uint32_t id, const void *key) {
+  const eg_size_answers *answers = user;
+  const eg_size_answer *a = &answers->data[id], *b = key;
+  return a->a == b->a && a->b == b->b && a->less == b->less;
+}
+
+static egraph_status keep_answer(eg_open_sizes *sizes, uint64_t hash,
+                                 const eg_size_answer *answer) {
+  EG_TRY(eg_flatmap_reserve_one(&sizes->answered));
+  EG_TRY(eg_size_answers_push(&sizes->answers, *answer));
+  eg_flatmap_put(&sizes->answered, hash, (uint32_t)sizes->answers.len - 1);
+  return EGRAPH_OK;
+}
+
+/// Rules ask the same orders of many classes.
+static bool is_at_least(eg_open_sizes *sizes, int64_t a, int64_t b, int64_t less) {
+  eg_size_answer answer = {.a = a, .b = b, .less = less};
+  uint64_t hash =
+      eg_hash_combine(eg_hash_combine((uint64_t)a, (uint64_t)b), (uint64_t)less);
+  uint32_t known;
+  eg_size_poly p;
+  if (eg_flatmap_find(&sizes->answered, hash, &answer, same_question, &sizes->answers,
+                      &known))
+    return sizes->answers.data[known].holds;
+  answer.holds = load_difference(sizes, a, b, less, &p) && is_admitted(sizes, &p);
+  if (sizes->is_closed)
+    sizes->has_failed =
+        sizes->has_failed || keep_answer(sizes, hash, &answer) != EGRAPH_OK;
+  return answer.holds;
+}
+
+bool eg_size_at_least(int64_t a, int64_t b) {
+  eg_open_sizes *sizes = eg_open_sizes_of(a, b);
+  if (sizes == NULL) return a >= b;
+  (void)pthread_mutex_lock(&sizes->lock);
+  bool holds = is_at_least(sizes, a, b, 0);
+  (void)pthread_mutex_unlock(&sizes->lock);
+  return holds;
+}
+
+static bool is_apart(eg_open_sizes *sizes, int64_t a, int64_t b) {
+  return is_at_least(sizes, a, b, 1) || is_at_least(sizes, b, a, 1);
+}
+
+bool eg_size_differs(int64_t a, int64_t b) {
+  eg_open_sizes *sizes = eg_open_sizes_of(a, b);
+  if (sizes == NULL || a == b) return a != b;
+  (void)pthread_mutex_lock(&sizes->lock);
+  bool holds = is_apart(sizes, a, b);
+  (void)pthread_mutex_unlock(&sizes->lock);
+  return holds;
+}
+
+bool eg_size_note_fact(eg_open_sizes *sizes, eg_size_fact_kind kind, int64_t size) {
+  const eg_size_fact fact = {kind, size};
+  sizes->has_failed =
+      sizes->has_failed || eg_size_facts_push(&sizes->facts, fact) != EGRAPH_OK;
+  return !sizes->has_failed;
+}
+
+bool eg_size_admits(eg_open_sizes *sizes, eg_size_fact_kind kind, int64_t size) {
+  for (size_t i = 0; i < sizes->facts.len; i++)
+    if (sizes->facts.data[i].kind == kind && sizes->facts.data[i].size == size)
+      return true;
+  return !sizes->is_closed && eg_size_note_fact(sizes, kind, size);
+}
+
+static bool note_poly(eg_open_sizes *sizes, const eg_size_poly *p,
+                      eg_size_fact_kind kind) {
+  int64_t size;
+  return eg_size_store(sizes, p, &size) && eg_size_note_fact(sizes, kind, size);
+}
+
+static bool agree(eg_open_sizes *sizes, int64_t a, int64_t b, bool may_note) {
+  eg_size_poly p;
+  if (!load_difference(sizes, a, b, 0, &p)) return false;
+  if (eg_size_poly_is_zero(sizes, &p)) return true;
+  bool is_open = may_note && !sizes->is_closed && a != 1 && b != 1;
+  return is_open && !is_apart(sizes, a, b) && note_poly(sizes, &p, EG_SIZE_IS_ZERO);
+}
+
+static bool agree_locked(int64_t a, int64_t b, bool may_note) {
+  eg_open_sizes *sizes = eg_open_sizes_of(a, b);
+  if (sizes == NULL || a == b) return a == b;
+  (void)pthread_mutex_lock(&sizes->lock);
+  bool holds = agree(sizes, a, b, may_note);
+  (void)pthread_mutex_unlock(&sizes->lock);
+  return holds;
+}
+
+static bool reaches(eg_open_sizes *sizes, int64_t a, int64_t b) {
+  eg_size_poly p;
+  if (is_at_least(sizes, a, b, 0)) return true;
+  return !sizes->is_closed && !is_at_least(sizes, b, a, 1) &&
+         load_difference(sizes, a, b, 0, &p) &&
+         note_poly(sizes, &p, EG_SIZE_IS_NONNEGATIVE);
+}
+
+bool eg_size_reaches(int64_t a, int64_t b) {
+  eg_open_sizes *sizes = eg_open_sizes_of(a, b);
+  if (sizes == NULL) return a >= b;
+  (void)pthread_mutex_lock(&sizes->lock);
+  bool holds = reaches(sizes, a, b);
+  (void)pthread_mutex_unlock(&sizes->lock);
+  return holds;
+}
+
+bool eg_size_same(int64_t a, int64_t b) { return agree_locked(a, b, false); }
+bool eg_size_agree(int64_t a, int64_t b) { return agree_locked(a, b, true); }

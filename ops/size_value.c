@@ -1,0 +1,212 @@
+// Values, parts and texts of sizes.
+// SPDX-License-Identifier: Apache-2.0
+#include <inttypes.h>
+
+#include "ops/size_internal.h"
+
+static int64_t value_at(const eg_open_sizes *sizes, int64_t size, const int64_t *dims);
+
+static int64_t floor_of(int64_t a, int64_t b) {
+  return b == 0 ? 0 : a / b - (a % b != 0 && (a < 0) != (b < 0));
+}
+
+// Operands of an atom are older than it, so that recursion ends; it is as deep as floors
+// and maxima are nested.
+static int64_t atom_at(const eg_open_sizes *sizes, const eg_size_atom *atom,
+                       const int64_t *dims) {
+  if (atom->kind == EG_SIZE_UNKNOWN) return atom->example;
+  if (atom->kind == EG_SIZE_DIM)
+    return dims != NULL ? dims[atom->index] : sizes->dims.data[atom->index].example;
+  int64_t a = value_at(sizes, atom->a, dims), b = value_at(sizes, atom->b, dims);
+  if (atom->kind == EG_SIZE_FLOOR) return floor_of(a, b);
+  if (atom->kind == EG_SIZE_POSITIVE) return a > 0 ? a : 0;
+  return a == 1 ? b : a;
+}
+
+static int64_t value_at(const eg_open_sizes *sizes, int64_t size, const int64_t *dims) {
+  eg_size_poly p;
+  int64_t sum = 0;
+  eg_size_load(sizes, size, &p);
+  for (uint32_t i = 0; i < p.count; i++) {
+    int64_t product = p.term[i].coef;
+    for (uint32_t k = 0; k < eg_size_monomial_degree(&p.term[i]); k++)
+      if (__builtin_mul_overflow(
+              product, atom_at(sizes, &sizes->atoms.data[p.term[i].atom[k]], dims),
+              &product))
+        return INT64_MAX; // no size: refused by whoever takes it for one
+    if (__builtin_add_overflow(sum, product, &sum)) return INT64_MAX;
+  }
+  return sum;
+}
+
+int64_t eg_size_at(int64_t size, const int64_t *dims) {
+  eg_open_sizes *sizes = eg_open_sizes_of(size, size);
+  if (sizes == NULL) return size;
+  (void)pthread_mutex_lock(&sizes->lock);
+  int64_t value = value_at(sizes, size, dims);
+  (void)pthread_mutex_unlock(&sizes->lock);
+  return value;
+}
+
+// ---- at points
+// -------------------------------------------------------------------------
+
+int64_t eg_size_poly_at_point(const eg_open_sizes *sizes, const eg_size_poly *p,
+                              uint32_t point) {
+  int64_t sum = 0;
+  for (uint32_t i = 0; i < p->count; i++) {
+    int64_t product = p->term[i].coef;
+    for (uint32_t k = 0; k < eg_size_monomial_degree(&p->term[i]); k++) {
+      int64_t value = sizes->points.data[p->term[i].atom[k]].at[point];
+      if (value == INT64_MAX || __builtin_mul_overflow(product, value, &product))
+        return INT64_MAX;
+    }
+    if (__builtin_add_overflow(sum, product, &sum)) return INT64_MAX;
+  }
+  return sum;
+}
+
+/// Small sizes, one that is odd, a large one; neighbours that are far apart.
+static int64_t dim_at_point(uint32_t index, uint32_t point) {
+  static const int64_t usual[EG_SIZE_POINTS] = {1, 2, 3, 7, 997, 1, 40};
+  bool is_other = index % 2 != 0;
+  if (point == EG_SIZE_POINTS - 2) return is_other ? 60 : 1;
+  if (point == EG_SIZE_POINTS - 1) return is_other ? 1 : 40;
+  return usual[point];
+}
+
+eg_size_points eg_size_atom_points(const eg_open_sizes *sizes, const eg_size_atom *atom) {
+  eg_size_points points;
+  eg_size_poly a, b;
+  eg_size_load(sizes, atom->a, &a);
+  eg_size_load(sizes, atom->b, &b);
+  for (uint32_t i = 0; i < EG_SIZE_POINTS; i++) {
+    int64_t x = eg_size_poly_at_point(sizes, &a, i);
+    int64_t y = eg_size_poly_at_point(sizes, &b, i);
+    bool is_large = x == INT64_MAX || y == INT64_MAX;
+    switch (atom->kind) {
+    case EG_SIZE_DIM: points.at[i] = dim_at_point(atom->index, i); break;
+    case EG_SIZE_UNKNOWN: points.at[i] = i % 3 == 0 ? 0 : dim_at_point(1, i); break;
+    case EG_SIZE_FLOOR: points.at[i] = floor_of(x, y); break;
+    case EG_SIZE_POSITIVE: points.at[i] = x > 0 ? x : 0; break;
+    case EG_SIZE_STRETCH: points.at[i] = x == 1 ? y : x; break;
+    }
+    if (is_large) points.at[i] = INT64_MAX;
+  }
+  return points;
+}
+
+int64_t eg_size_example(int64_t size) { return eg_size_at(size, NULL); }
+
+uint32_t eg_size_term_count(int64_t size) {
+  eg_open_sizes *sizes = eg_open_sizes_of(size, size);
+  eg_size_poly p;
+  (void)pthread_mutex_lock(&sizes->lock);
+  eg_size_load(sizes, size, &p);
+  (void)pthread_mutex_unlock(&sizes->lock);
+  return p.count;
+}
+
+void eg_size_term_at(int64_t size, uint32_t index, eg_size_term *out) {
+  eg_open_sizes *sizes = eg_open_sizes_of(size, size);
+  eg_size_poly p;
+  (void)pthread_mutex_lock(&sizes->lock);
+  eg_size_load(sizes, size, &p);
+  const eg_size_monomial *m = &p.term[index];
+  *out = (eg_size_term){.coefficient = m->coef, .count = eg_size_monomial_degree(m)};
+  for (uint32_t i = 0; i < out->count; i++)
+    out->atoms[i] = sizes->atoms.data[m->atom[i]];
+  (void)pthread_mutex_unlock(&sizes->lock);
+}
+
+/// Calls `visit` for the unknown atoms of a size until it returns false.
+static bool visit_unknown(int64_t size, bool (*visit)(void *, const eg_size_atom *),
+                          void *user) {
+  uint32_t count = eg_size_is_open(size) ? eg_size_term_count(size) : 0;
+  for (uint32_t i = 0; i < count; i++) {
+    eg_size_term term;
+    eg_size_term_at(size, i, &term);
+    for (uint32_t k = 0; k < term.count; k++) {
+      const eg_size_atom *atom = &term.atoms[k];
+      if (atom->kind == EG_SIZE_UNKNOWN ? !visit(user, atom)
+                                        : !visit_unknown(atom->a, visit, user) ||
+                                              !visit_unknown(atom->b, visit, user))
+        return false;
+    }
+  }
+  return true;
+}
+
+static bool refuse(void *user, const eg_size_atom *atom) {
+  (void)user, (void)atom;
+  return false;
+}
+
+bool eg_size_is_determined(int64_t size) { return visit_unknown(size, refuse, NULL); }
+
+static bool is_other(void *user, const eg_size_atom *atom) {
+  const eg_size_atom *wanted = user;
+  return atom->tensor != wanted->tensor || atom->index != wanted->index; // go on
+}
+
+typedef struct size_list {
+  const int64_t *at;
+  uint32_t count;
+} size_list;
+
+static bool is_among(void *user, const eg_size_atom *atom) {
+  const size_list *others = user;
+  eg_size_atom wanted = *atom;
+  for (uint32_t i = 0; i < others->count; i++)
+    if (!visit_unknown(others->at[i], is_other, &wanted)) return true;
+  return false;
+}
+
+bool eg_size_is_told_by(int64_t size, const int64_t *others, uint32_t count) {
+  size_list list = {others, count};
+  return visit_unknown(size, is_among, &list);
+}
+
+// ---- text ----------------------------------------------------------------------------
+
+static egraph_status print_atom(eg_text *text, const eg_open_sizes *sizes,
+                                const eg_size_atom *atom) {
+  switch (atom->kind) {
+  case EG_SIZE_DIM: return eg_text_append(text, sizes->dims.data[atom->index].name);
+  case EG_SIZE_UNKNOWN:
+    return eg_text_printf(text, "%s.%" PRIu32, atom->tensor, atom->index);
+  case EG_SIZE_FLOOR: EG_TRY(eg_text_append(text, "floor((")); break;
+  case EG_SIZE_POSITIVE: EG_TRY(eg_text_append(text, "max(0, ")); break;
+  case EG_SIZE_STRETCH: EG_TRY(eg_text_append(text, "broadcast(")); break;
+  }
+  EG_TRY(eg_size_print(text, atom->a));
+  if (atom->kind == EG_SIZE_POSITIVE) return eg_text_append(text, ")");
+  EG_TRY(eg_text_append(text, atom->kind == EG_SIZE_FLOOR ? ") / " : ", "));
+  EG_TRY(eg_size_print(text, atom->b));
+  return eg_text_append(text, ")");
+}
+
+static egraph_status print_term(eg_text *text, const eg_open_sizes *sizes,
+                                const eg_size_term *term, bool is_first) {
+  int64_t c = term->coefficient;
+  EG_TRY(eg_text_append(text, is_first ? (c < 0 ? "-" : "") : c < 0 ? " - " : " + "));
+  bool has_number = (c != 1 && c != -1) || term->count == 0;
+  if (has_number) EG_TRY(eg_text_printf(text, "%" PRId64, c < 0 ? -c : c));
+  for (uint32_t i = 0; i < term->count; i++) {
+    if (has_number || i != 0) EG_TRY(eg_text_append(text, "*"));
+    EG_TRY(print_atom(text, sizes, &term->atoms[i]));
+  }
+  return EGRAPH_OK;
+}
+
+egraph_status eg_size_print(eg_text *text, int64_t size) {
+  if (!eg_size_is_open(size)) return eg_text_printf(text, "%" PRId64, size);
+  const eg_open_sizes *sizes = eg_open_sizes_of(size, size);
+  uint32_t count = eg_size_term_count(size);
+  for (uint32_t i = 0; i < count; i++) {
+    eg_size_term term;
+    eg_size_term_at(size, i, &term);
+    EG_TRY(print_term(text, sizes, &term, i == 0));
+  }
+  return EGRAPH_OK;
+}
