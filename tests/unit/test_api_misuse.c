@@ -275,6 +275,8 @@ static void terms_refuse_null(void **state) {
   REFUSES(egraph_terms_rebuild, "terms", NULL);
   REFUSES(egraph_terms_smallest, "terms", NULL, NULL, (egraph_class){0}, AT, AT);
   REFUSES(egraph_terms_smallest, "out", NULL, AT, (egraph_class){0}, NULL, AT);
+  REFUSES(egraph_terms_smallest_each, "terms", NULL, NULL, AT, 1, NULL, NULL);
+  REFUSES(egraph_terms_smallest_each, "report", NULL, AT, NULL, 0, NULL, NULL);
   REFUSES(egraph_terms_dot, "terms", NULL, NULL, AT);
   REFUSES(egraph_terms_dot, "out", NULL, AT, NULL);
   REFUSES(egraph_terms_check, "terms", NULL);
