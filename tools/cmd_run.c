@@ -272,8 +272,9 @@ int command_run(int argc, char **argv) {
   add_list(&cmd, "--input NAME=FILE", &flags.inputs,
            "read an input, raw and row-major (repeatable); others are drawn");
   add_heading(&cmd, "Ranks");
-  add_uint(&cmd, "--ranks N", &flags.ranks, 1, 1024,
-           "run a plan on N ranks; a model is planned for this host");
+  add_uint(
+      &cmd, "--ranks N", &flags.ranks, 1, 1024,
+      "run a plan on N ranks; a model is planned for this host, as egraph plan does");
   add_choice(&cmd, "--channel local|mpi|nccl", &flags.channel,
              "ranks are threads (local, the default), or processes that mpirun started "
              "(mpi); either, data going from device to device (nccl)");

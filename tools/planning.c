@@ -391,6 +391,16 @@ egraph_status optimize_search(const optimize_flags *flags, optimize_session *ses
   return status;
 }
 
+egraph_status optimize_graph(const optimize_flags *flags, egraph_graph *graph,
+                             optimize_session *out) {
+  *out = (optimize_session){.graph = graph};
+  egraph_status status = rule_flags_load(&flags->rules, &out->rules);
+  if (status == EGRAPH_OK) status = open_costs_of(flags, &out->costs);
+  if (status == EGRAPH_OK) status = optimize_search(flags, out);
+  out->graph = NULL;
+  return status;
+}
+
 egraph_status optimize_run(const optimize_flags *flags, const char *model,
                            optimize_session *out) {
   egraph_status status = optimize_load(flags, model, out);

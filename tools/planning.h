@@ -92,7 +92,11 @@ egraph_status optimize_load(const optimize_flags *flags, const char *model,
                             optimize_session *out);
 /// Optimizes what was loaded.
 egraph_status optimize_search(const optimize_flags *flags, optimize_session *session);
-/// Both. optimize_close must follow whatever it returns.
+/// Optimizes a graph that stays the caller's. optimize_close must follow whatever it
+/// returns.
+egraph_status optimize_graph(const optimize_flags *flags, egraph_graph *graph,
+                             optimize_session *out);
+/// Loads and optimizes. optimize_close must follow whatever it returns.
 egraph_status optimize_run(const optimize_flags *flags, const char *model,
                            optimize_session *out);
 void optimize_close(optimize_session *session);

@@ -39,42 +39,29 @@ static bool has_process_ranks(const run_flags *flags) {
 
 // ---- the plan -------------------------------------------------------------------
 
-/// The cheapest plan of the model as it is, on this host.
-static egraph_status plan_on(rank_run *r, const egraph_graph *graph, const char *machine,
-                             egraph_costs *costs) {
-  const run_flags *flags = r->flags;
-  egraph_options options = egraph_options_default();
-  egraph_target target = egraph_target_default();
-  egraph_training training = egraph_training_default();
-  egraph_result *result = NULL;
-  target.machine = machine;
-  training.loss = flags->loss;
-  if (flags->optimizer != NULL) training.optimizer = flags->optimizer;
-  training_flags_give(&flags->training, &training);
-  options.target = &target;
-  if (flags->train != 0) options.training = &training;
-  options.progress = show_search_progress;
-  egraph_status status = egraph_optimize(NULL, graph, NULL, costs, &options, &result);
-  if (status == EGRAPH_OK) status = egraph_result_take_plan(result, &r->plan);
-  egraph_result_destroy(result);
-  progress_clear();
-  return status;
-}
-
-/// Costs are those of back-end cpu; others are planned for as if they were like it.
-static egraph_status plan_model(rank_run *r, const egraph_graph *graph) {
+/// The plan that egraph plan makes for as many ranks of this host, by its defaults. Costs
+/// are those of back-end cpu; others are planned for as if they were like it.
+static egraph_status plan_model(rank_run *r, egraph_graph *graph) {
   const run_flags *flags = r->flags;
   bool is_cpu = flags->backend == NULL || strcmp(flags->backend, "cpu") == 0;
-  const cost_flags wanted = {.no_measure = flags->no_measure || !is_cpu,
-                             .database = flags->database,
-                             .threads = flags->threads};
   char machine[32];
-  egraph_costs *costs;
+  optimize_flags plan;
+  optimize_session session;
   (void)snprintf(machine, sizeof machine, "host*%llu",
                  (unsigned long long)(flags->ranks != 0 ? flags->ranks : 1));
-  egraph_status status = open_plan_costs(&wanted, machine, &costs);
-  if (status == EGRAPH_OK) status = plan_on(r, graph, machine, costs);
-  egraph_costs_destroy(costs);
+  optimize_flags_init(&plan);
+  plan.target.machine = machine;
+  plan.costs.no_measure = flags->no_measure || !is_cpu;
+  plan.costs.database = flags->database;
+  plan.costs.threads = flags->threads;
+  plan.training.loss = flags->loss;
+  plan.trained = flags->training;
+  if (flags->train != 0)
+    plan.optimizer =
+        flags->optimizer != NULL ? flags->optimizer : egraph_training_default().optimizer;
+  egraph_status status = optimize_graph(&plan, graph, &session);
+  if (status == EGRAPH_OK) status = egraph_result_take_plan(session.result, &r->plan);
+  optimize_close(&session);
   return status;
 }
 
