@@ -245,7 +245,8 @@ static bool run_flags_matter(const command *cmd, const run_flags *flags,
         cmd, given,
         OF_MODELS OF_RUNS "--input --output --steps --ranks --channel --deadline --issue "
                           "--verify --db --no-measure --optimizer --loss --freeze "
-                          "--train-only --decay --weights --data --resume --checkpoint "
+                          "--train-only --untie --untie-only --decay --weights --data "
+                          "--resume --checkpoint "
                           "--save",
         "a run without training", "give --train, too, or leave it out");
   return true;

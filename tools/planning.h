@@ -35,12 +35,14 @@ typedef struct rule_flags {
 
 /// What is trained, and how far it decays.
 typedef struct training_flags {
-  text_list freeze, train_only;
+  text_list freeze, train_only, untie_only;
   double decay;
+  bool untie;
 } training_flags;
 void add_training_flags(command *cmd, training_flags *flags);
 /// Borrows from the flags.
 void training_flags_give(const training_flags *flags, egraph_training *out);
+bool training_flags_untie(const training_flags *flags);
 
 /// Whose costs, and from where.
 typedef struct cost_flags {

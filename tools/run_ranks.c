@@ -9,6 +9,7 @@
 #include "tools/planning.h"
 #include "tools/rank_tensors.h"
 #include "tools/tensor_files.h"
+#include "tools/tied_weights.h"
 
 bool runs_on_ranks(const run_flags *flags, const char *path) {
   return flags->ranks != 0 || flags->train != 0 || flags->channel != NULL ||
@@ -99,6 +100,21 @@ static egraph_status take_sized_weights(rank_run *r) {
   return status;
 }
 
+/// Unties what the flags say in a model that is trained.
+static egraph_status untie_trained(rank_run *r, egraph_graph **inout) {
+  r->is_untied = training_flags_untie(&r->flags->training);
+  return untie_model(&r->flags->training, inout);
+}
+
+/// Loads the model of --weights, with weights as the plan has them.
+static egraph_status open_weights(rank_run *r, bool is_plan) {
+  const run_flags *flags = r->flags;
+  egraph_status status = load_model(flags->weights, &flags->load, &r->model);
+  if (status != EGRAPH_OK || flags->train == 0) return status;
+  if (training_flags_untie(&flags->training)) return untie_trained(r, &r->model);
+  return is_plan ? untie_as_plan(r->plan, &r->model, &r->is_untied) : EGRAPH_OK;
+}
+
 /// The plan, and the model whose weights are begun with: --weights, or the one that is
 /// planned.
 static egraph_status open_plan(rank_run *r, const char *path) {
@@ -107,9 +123,11 @@ static egraph_status open_plan(rank_run *r, const char *path) {
   bool is_plan = is_plan_file(path);
   egraph_status status = is_plan ? egraph_plan_load(NULL, path, &r->plan)
                                  : load_model(path, &flags->load, &graph);
+  bool is_trained = !is_plan && flags->train != 0;
+  if (status == EGRAPH_OK && is_trained) status = untie_trained(r, &graph);
+  if (status == EGRAPH_OK && is_trained) status = warn_of_ties(&flags->training, graph);
   if (status == EGRAPH_OK && !is_plan) status = plan_model(r, graph);
-  if (status == EGRAPH_OK && flags->weights != NULL)
-    status = load_model(flags->weights, &flags->load, &r->model);
+  if (status == EGRAPH_OK && flags->weights != NULL) status = open_weights(r, is_plan);
   if (flags->weights != NULL) {
     r->model_path = flags->weights;
     egraph_graph_destroy(graph);
@@ -344,6 +362,12 @@ static bool flags_fit(const run_flags *flags, const char *path) {
     return false;
   }
   const training_flags *training = &flags->training;
+  bool unties = training_flags_untie(training);
+  if (unties && (flags->train == 0 || (is_plan && flags->weights == NULL))) {
+    fprintf(stderr, "egraph: --untie and --untie-only are of models that are trained; "
+                    "give --train, and the model (of a plan with --weights)\n");
+    return false;
+  }
   bool chooses = training->freeze.count != 0 || training->train_only.count != 0 ||
                  training->decay > 0;
   if (chooses && (is_plan || flags->train == 0)) {
