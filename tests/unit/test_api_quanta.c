@@ -207,11 +207,50 @@ static void the_cpu_rounds_as_the_reference(void **state) {
   }
 }
 
+typedef struct packed {
+  void *bytes[2];
+  size_t size[2];
+} packed;
+
+/// The copies of a graph come from its allocator.
+static egraph_status compare_packed(egraph_allocator alloc, void *user) {
+  const packed *p = user;
+  egraph_graph *graphs[2] = {NULL, NULL};
+  egraph_compare_options options = egraph_compare_options_default();
+  egraph_comparison c;
+  egraph_status status = EGRAPH_OK;
+  options.repeats = 1;
+  for (int i = 0; status == EGRAPH_OK && i < 2; i++)
+    status =
+        egraph_graph_parse(&alloc, "net.onnx", p->bytes[i], p->size[i], NULL, &graphs[i]);
+  if (status == EGRAPH_OK)
+    status = egraph_compare(&alloc, graphs[0], graphs[1], &options, &c);
+  if (status == EGRAPH_OK) assert_true(c.quanta_unexplained != 0);
+  egraph_graph_destroy(graphs[0]);
+  egraph_graph_destroy(graphs[1]);
+  return status;
+}
+
+static void every_allocation_may_fail(void **state) {
+  (void)state;
+  packed p;
+  for (int i = 0; i < 2; i++) {
+    const net n = {.layers = 2, .is_back = true, .zero = 5 + i};
+    egraph_graph *graph = build(NULL, &n);
+    assert_ok(egraph_graph_pack(NULL, graph, &p.bytes[i], &p.size[i]));
+    egraph_graph_destroy(graph);
+  }
+  test_every_allocation_failing(compare_packed, &p);
+  for (int i = 0; i < 2; i++)
+    egraph_bytes_free(NULL, p.bytes[i], p.size[i]);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       api_test(neighbours_of_halves_are_explained),
       api_test(a_step_everywhere_or_in_a_channel_is_not),
       api_test(the_cpu_rounds_as_the_reference),
+      cmocka_unit_test(every_allocation_may_fail),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
