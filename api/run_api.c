@@ -4,6 +4,7 @@
 
 #include "api/convert.h"
 #include "api/option_structs.h"
+#include "api/quanta.h"
 #include "api/require.h"
 #include "api/tensors.h"
 #include "base/quantile.h"
@@ -167,18 +168,33 @@ static egraph_status check_interfaces(const eg_graph *a, const eg_graph *b) {
   return EGRAPH_OK;
 }
 
-// Runs alternate, so that drift of the machine's speed hits both alike.
-static egraph_status race(contender pair[2], const eg_tensors *inputs, uint32_t repeats,
-                          egraph_comparison *out) {
-  EG_TRY(run_once(&pair[0], inputs, false));
-  EG_TRY(run_once(&pair[1], inputs, false));
-  for (size_t i = 0; i < pair[0].outputs.len; i++)
-    out->max_error = fmax(out->max_error, relative_error(&pair[0].outputs.data[i],
-                                                         &pair[1].outputs.data[i]));
-  for (size_t i = 0; i < pair[0].outputs.len; i++) {
+/// Of the first runs: how far outputs differ, quantized ones in steps, too.
+static egraph_status compare_outputs(const eg_graph *a, const eg_session_options *options,
+                                     const eg_tensors *inputs, const contender pair[2],
+                                     egraph_comparison *out) {
+  egraph_allocator alloc = eg_graph_allocator(a);
+  size_t count = pair[0].outputs.len;
+  eg_quanta *quanta;
+  EG_TRY(eg_alloc(alloc, count, sizeof *quanta, &quanta));
+  egraph_status status =
+      eg_quanta_compare(a, options, inputs, &pair[0].outputs, &pair[1].outputs, quanta);
+  for (size_t i = 0; status == EGRAPH_OK && i < count; i++) {
+    double error = relative_error(&pair[0].outputs.data[i], &pair[1].outputs.data[i]);
+    out->max_error = fmax(out->max_error, error);
+    if (!quanta[i].is_quantized) out->plain_error = fmax(out->plain_error, error);
+    out->max_steps = fmax(out->max_steps, quanta[i].steps);
+    out->quanta_differ += quanta[i].differ;
+    out->quanta_unexplained += quanta[i].unexplained;
     out->not_finite_a += count_not_finite(&pair[0].outputs.data[i]);
     out->not_finite_b += count_not_finite(&pair[1].outputs.data[i]);
   }
+  eg_free(alloc, quanta, count, sizeof *quanta);
+  return status;
+}
+
+// Runs alternate, so that drift of the machine's speed hits both alike.
+static egraph_status race(contender pair[2], const eg_tensors *inputs, uint32_t repeats,
+                          egraph_comparison *out) {
   for (uint32_t r = 0; r < repeats; r++)
     for (int i = 0; i < 2; i++)
       EG_TRY(run_once(&pair[(r + (uint32_t)i) % 2], inputs, true));
@@ -218,6 +234,11 @@ egraph_status egraph_compare(const egraph_allocator *alloc, const egraph_graph *
   egraph_status status = eg_tensors_draw_inputs(a, own.seed, &inputs);
   if (status == EGRAPH_OK) status = prepare_contender(alloc, a, &own, &pair[0]);
   if (status == EGRAPH_OK) status = prepare_contender(alloc, b, &own, &pair[1]);
+  for (int i = 0; status == EGRAPH_OK && i < 2; i++)
+    status = run_once(&pair[i], &inputs, false);
+  const eg_session_options session =
+      eg_session_options_of(own.backend, own.threads, own.seed);
+  if (status == EGRAPH_OK) status = compare_outputs(a, &session, &inputs, pair, &result);
   if (status == EGRAPH_OK)
     status =
         race(pair, &inputs, own.repeats != 0 ? own.repeats : DEFAULT_REPEATS, &result);

@@ -241,6 +241,28 @@ egraph_status egraph_terms_smallest(const egraph_allocator *alloc,
   return status;
 }
 
+egraph_status egraph_terms_smallest_each(const egraph_allocator *alloc,
+                                         const egraph_terms *terms,
+                                         const egraph_class *classes, size_t count,
+                                         void (*report)(void *user, size_t index,
+                                                        const char *text, uint64_t size),
+                                         void *user) {
+  EG_REQUIRE(terms);
+  EG_REQUIRE_ARRAY(classes, count);
+  EG_REQUIRE_CALL(report);
+  for (size_t i = 0; i < count; i++)
+    EG_TRY(check_readable(terms, classes[i]));
+  egraph_allocator heap = eg_allocator_or_heap(alloc);
+  eg_class *own;
+  EG_TRY(eg_alloc(heap, count, sizeof *own, &own));
+  for (size_t i = 0; i < count; i++)
+    own[i] = (eg_class){classes[i].id};
+  egraph_status status =
+      eg_symbolic_smallest_each(terms->symbolic, heap, own, count, report, user);
+  eg_free(heap, own, count, sizeof *own);
+  return status;
+}
+
 static egraph_status spell(void *user, const eg_term *term, eg_text *out) {
   const egraph_terms *terms = user;
   return eg_text_append(out, eg_symbolic_atom(terms->symbolic, term->op));

@@ -7,6 +7,7 @@
 #include "api/planned.h"
 #include "api/require.h"
 #include "api/trained.h"
+#include "ops/ops.h"
 #include "optimize/model_weights.h"
 
 // ---- what is trained ----------------------------------------------------------------
@@ -25,6 +26,11 @@ static egraph_status check_patterns(const char *name, const char *const *pattern
 egraph_status eg_training_patterns_check(const egraph_training *training) {
   EG_TRY(check_patterns("freeze", training->freeze, training->freeze_count));
   return check_patterns("train_only", training->train_only, training->train_only_count);
+}
+
+static eg_parameter_wish wish_of(const egraph_training *training) {
+  return (eg_parameter_wish){training->freeze, training->train_only,
+                             training->freeze_count, training->train_only_count, NULL};
 }
 
 typedef struct weight_report {
@@ -51,10 +57,90 @@ egraph_training_weights(const egraph_graph *graph, const egraph_training *traini
   egraph_training own;
   EG_TRY(eg_options_take(EGRAPH_TRAINING, training, &own));
   EG_TRY(eg_training_patterns_check(&own));
-  const eg_parameter_wish wish = {own.freeze, own.train_only, own.freeze_count,
-                                  own.train_only_count, NULL};
+  const eg_parameter_wish wish = wish_of(&own);
   weight_report r = {.report = report, .user = user};
   return eg_model_visit_weights(graph, &wish, report_weight, &r);
+}
+
+// ---- ties ---------------------------------------------------------------------------
+
+typedef struct tie_names {
+  const char **ops, **nodes; // [uses]
+} tie_names;
+
+static void name_uses(const egraph_graph *graph, const eg_tie_uses *uses,
+                      const tie_names *names) {
+  for (size_t i = 0; i < uses->len; i++) {
+    eg_graph_node_info node = eg_graph_node_at(graph, uses->data[i].node);
+    bool is_known = node.attrs->op != EG_OP_OPAQUE;
+    names->ops[i] = is_known ? eg_op_info_of((eg_op)node.attrs->op)->name
+                             : eg_graph_opaque_type(graph, uses->data[i].node);
+    names->nodes[i] = eg_graph_value(graph, node.results[0])->name;
+  }
+}
+
+static void report_ties(const egraph_graph *graph, const eg_tie_uses *uses,
+                        const tie_names *names,
+                        void (*report)(void *user, const egraph_tied_weight *weight),
+                        void *user) {
+  for (size_t i = 0, end; i < uses->len; i = end) {
+    for (end = i;
+         end < uses->len && uses->data[end].weight.id == uses->data[i].weight.id;)
+      end++;
+    const eg_value_info *info = eg_graph_value(graph, uses->data[i].weight);
+    const egraph_tied_weight weight = {.name = info->name,
+                                       .elements = eg_type_elements(&info->type),
+                                       .use_count = (uint32_t)(end - i),
+                                       .ops = names->ops + i,
+                                       .nodes = names->nodes + i};
+    report(user, &weight);
+  }
+}
+
+egraph_status
+egraph_training_ties(const egraph_graph *graph, const egraph_training *training,
+                     void (*report)(void *user, const egraph_tied_weight *weight),
+                     void *user) {
+  EG_REQUIRE(graph);
+  EG_REQUIRE_CALL(report);
+  egraph_training own;
+  EG_TRY(eg_options_take(EGRAPH_TRAINING, training, &own));
+  EG_TRY(eg_training_patterns_check(&own));
+  const eg_parameter_wish wish = wish_of(&own);
+  egraph_allocator alloc = eg_graph_allocator(graph);
+  eg_tie_uses uses;
+  eg_tie_uses_init(&uses, alloc);
+  tie_names names = {.ops = NULL};
+  egraph_status status = eg_model_find_ties(graph, &wish, &uses);
+  size_t count = uses.len;
+  if (status == EGRAPH_OK) status = eg_alloc(alloc, count, sizeof *names.ops, &names.ops);
+  if (status == EGRAPH_OK)
+    status = eg_alloc(alloc, count, sizeof *names.nodes, &names.nodes);
+  if (status == EGRAPH_OK) {
+    name_uses(graph, &uses, &names);
+    report_ties(graph, &uses, &names, report, user);
+  }
+  eg_free(alloc, names.nodes, count, sizeof *names.nodes);
+  eg_free(alloc, names.ops, count, sizeof *names.ops);
+  eg_tie_uses_deinit(&uses);
+  return status;
+}
+
+egraph_status egraph_training_untie(const egraph_graph *graph,
+                                    const egraph_training *training,
+                                    const char *const *patterns, uint32_t count,
+                                    egraph_graph **out) {
+  EG_REQUIRE(graph, out);
+  EG_REQUIRE_ARRAY(patterns, count);
+  egraph_training own;
+  EG_TRY(eg_options_take(EGRAPH_TRAINING, training, &own));
+  EG_TRY(eg_training_patterns_check(&own));
+  EG_TRY(eg_graph_check_fixed(graph, "a training step"));
+  for (uint32_t i = 0; i < count; i++)
+    if (patterns[i] == NULL)
+      return EG_FAIL(EGRAPH_E_ARGUMENT, "patterns has NULL at %" PRIu32, i);
+  const eg_parameter_wish wish = wish_of(&own);
+  return eg_model_untie(graph, &wish, patterns, count, out);
 }
 
 // ---- data of weights ----------------------------------------------------------------

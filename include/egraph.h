@@ -622,6 +622,13 @@ typedef struct egraph_comparison {
   // The largest, over the outputs, of: largest absolute difference over largest absolute
   // value of a's output; infinite where only one is NaN, or infinities differ.
   double max_error;
+  // Of outputs that a quantization ends (int8 or so, or those behind a DequantizeLinear):
+  // the largest difference in steps of it, elements that differ, and those of them that
+  // rounding does not explain: the value before it is rounded is not within rounding
+  // error of a half, nor do earlier quantizations move it so far
+  double max_steps;
+  uint64_t quanta_differ, quanta_unexplained;
+  double plain_error;                  // as max_error, of all other outputs
   uint64_t not_finite_a, not_finite_b; // elements of the outputs: NaN or infinite
   double time_a, time_b; // median seconds of one run, measured in turn in this process
 } egraph_comparison;

@@ -397,6 +397,32 @@ EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_training_weights(
     const egraph_graph *graph, const egraph_training *training,
     void (*report)(void *user, const egraph_model_weight *weight), void *user);
 
+/// A trained weight that is the parameter of several operators.
+typedef struct egraph_tied_weight {
+  const char *name; // borrowed from the graph, as all names
+  int64_t elements;
+  uint32_t use_count;     // 2 or more
+  const char *const *ops; // [use_count] operators that use it, in the order of the graph
+  const char *const *nodes; // [use_count] their first results
+} egraph_tied_weight;
+/// Calls back for every such weight, in the order of the graph. Some are meant: an
+/// embedding that is the output projection, too. Others come from an exporter that merges
+/// weights of equal initial values (PyTorch's: all gains of ones), through shared names
+/// or Identity nodes: they are trained as one unless egraph_training_untie separates
+/// them. `training` as in egraph_training_weights; the arrays are borrowed during the
+/// call.
+EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_training_ties(
+    const egraph_graph *graph, const egraph_training *training,
+    void (*report)(void *user, const egraph_tied_weight *weight), void *user);
+/// A copy of a model in which each use of the tied weights that match one of `count`
+/// patterns ("*": all) has a weight of its own, of the same data: to be planned, trained
+/// and saved instead. The first use keeps the name; the others get that of the Identity
+/// through which they read it, or "name_2" and so on. Fails with ARGUMENT for another
+/// pattern that matches no tied weight, and as egraph_training_weights.
+EGRAPH_API EGRAPH_NODISCARD egraph_status
+egraph_training_untie(const egraph_graph *graph, const egraph_training *training,
+                      const char *const *patterns, uint32_t count, egraph_graph **out);
+
 #ifdef __cplusplus
 }
 #endif

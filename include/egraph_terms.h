@@ -179,11 +179,23 @@ egraph_terms_search(egraph_terms *terms, const char *pattern,
                     void *user, uint64_t *out_count);
 
 /// The smallest term of a class as text, and its nodes, each occurrence counted (out_size
-/// may be NULL). O(nodes) in practice. Free with egraph_string_free. Fails with ARGUMENT
-/// for an unknown class, UNSUPPORTED when it has more than 2^20 nodes.
+/// may be NULL). Each call computes the sizes of all classes, O(nodes) in practice; for
+/// several classes egraph_terms_smallest_each does that once. Free with
+/// egraph_string_free. Fails with ARGUMENT for an unknown class, UNSUPPORTED when it has
+/// more than 2^20 nodes.
 EGRAPH_API EGRAPH_NODISCARD egraph_status
 egraph_terms_smallest(const egraph_allocator *alloc, const egraph_terms *terms,
                       egraph_class class_, char **out, uint64_t *out_size);
+/// Calls `report` in order for each of `count` classes, with its smallest term as text,
+/// borrowed during the call (NULL: it has more than 2^20 nodes), and its nodes, each
+/// occurrence counted. Computes the sizes of all classes once, O(nodes) in practice, and
+/// then takes O(length) for each text. `alloc` (may be NULL) is for the work only. Fails
+/// with ARGUMENT for an unknown class, before any report.
+EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_terms_smallest_each(
+    const egraph_allocator *alloc, const egraph_terms *terms, const egraph_class *classes,
+    size_t count,
+    void (*report)(void *user, size_t index, const char *text, uint64_t size),
+    void *user);
 /// The e-graph for Graphviz, one cluster per class. Free with egraph_string_free.
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_terms_dot(const egraph_allocator *alloc,
                                                            const egraph_terms *terms,

@@ -67,14 +67,18 @@ egraph_status eg_model_prepare(const eg_graph *model, const eg_parameter_wish *w
   return status;
 }
 
+static egraph_status check_output(const eg_graph *model) {
+  if (eg_graph_output_count(model) != 0) return EGRAPH_OK;
+  return EG_FAIL(EGRAPH_E_ARGUMENT, "the graph has no output to take a loss of");
+}
+
 egraph_status eg_model_visit_weights(const eg_graph *model, const eg_parameter_wish *wish,
                                      void (*visit)(void *user,
                                                    const eg_value_info *weight,
                                                    eg_weight_fate fate),
                                      void *user) {
   fates f;
-  if (eg_graph_output_count(model) == 0)
-    return EG_FAIL(EGRAPH_E_ARGUMENT, "the graph has no output to take a loss of");
+  EG_TRY(check_output(model));
   egraph_status status = fates_init(&f, model);
   if (status == EGRAPH_OK) status = find_fates(&f, model, 0, wish);
   for (uint32_t v = 0; status == EGRAPH_OK && v < f.count; v++)
@@ -82,6 +86,20 @@ egraph_status eg_model_visit_weights(const eg_graph *model, const eg_parameter_w
       visit(user, eg_graph_value(model, (eg_value){v}), f.of[v]);
   fates_deinit(&f, model);
   return status;
+}
+
+egraph_status eg_model_find_ties(const eg_graph *model, const eg_parameter_wish *wish,
+                                 eg_tie_uses *out) {
+  EG_TRY(check_output(model));
+  return eg_ties_find(model, eg_graph_output(model, 0, NULL), wish, out);
+}
+
+egraph_status eg_model_untie(const eg_graph *model, const eg_parameter_wish *wish,
+                             const char *const *patterns, uint32_t count,
+                             eg_graph **out) {
+  EG_TRY(check_output(model));
+  return eg_ties_untie(model, eg_graph_output(model, 0, NULL), wish, patterns, count,
+                       out);
 }
 
 // ---- data of weights ----------------------------------------------------------------

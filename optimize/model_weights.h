@@ -5,6 +5,7 @@
 #define EG_OPTIMIZE_MODEL_WEIGHTS_H
 
 #include "pcg/training/parameters.h"
+#include "pcg/training/ties.h"
 
 /// The model with all computed ahead that only needs weights which no step trains. Of a
 /// training step (`wish`; NULL: the model itself is planned) `names`, initialized, gets
@@ -18,6 +19,11 @@ egraph_status eg_model_visit_weights(const eg_graph *model, const eg_parameter_w
                                                    const eg_value_info *weight,
                                                    eg_weight_fate fate),
                                      void *user);
+/// As eg_ties_find and eg_ties_untie, of the first output; fail without one, too.
+egraph_status eg_model_find_ties(const eg_graph *model, const eg_parameter_wish *wish,
+                                 eg_tie_uses *out);
+egraph_status eg_model_untie(const eg_graph *model, const eg_parameter_wish *wish,
+                             const char *const *patterns, uint32_t count, eg_graph **out);
 /// Weights of a step that was planned of the model get its data; of what is trained, an
 /// input of the step, the type is compared. Fails with EGRAPH_E_TYPE, EGRAPH_E_ARGUMENT
 /// for weights that are not the model's.

@@ -12,6 +12,7 @@
 #include "tools/plan_files.h"
 #include "tools/result_print.h"
 #include "tools/text_file.h"
+#include "tools/tied_weights.h"
 
 #define DEMANDS_NAME "constraints" // of a text of statements, in messages
 enum { MAX_DEMANDS = 1 << 14 };
@@ -109,11 +110,12 @@ static bool training_fits(const optimize_flags *f) {
   bool wants_training = f->training.loss != NULL || f->micro_batches != 0 ||
                         f->training.clip_norm > 0 || f->training.mixed_precision ||
                         f->trained.decay > 0 || f->trained.freeze.count != 0 ||
-                        f->trained.train_only.count != 0;
+                        f->trained.train_only.count != 0 ||
+                        training_flags_untie(&f->trained);
   if (f->optimizer != NULL || !wants_training) return true;
-  fprintf(stderr,
-          "egraph: --loss, --micro-batches, --clip, --bf16, --freeze, --train-only "
-          "and --decay are of training; give --train too\n");
+  fprintf(stderr, "egraph: --loss, --micro-batches, --clip, --bf16, --freeze, "
+                  "--train-only, --untie, --untie-only and --decay are of training; give "
+                  "--train too\n");
   return false;
 }
 
@@ -301,7 +303,7 @@ static egraph_status hand_out_plan(const file_flags *f, const optimize_session *
   egraph_status status = EGRAPH_OK;
   note_fused("--pin", &f->pins, egraph_result_graph(session->result));
   note_fused("--forbid", &f->bans, egraph_result_graph(session->result));
-  if (f->run.json) status = print_plan_json(session->result, f->certificate);
+  if (f->run.json) status = print_plan_json(session, f->certificate);
   if (status == EGRAPH_OK && egraph_result_plan(session->result) == NULL)
     return fail_without_plan(session->result);
   if (status != EGRAPH_OK || f->run.json) return status;
@@ -370,6 +372,15 @@ static int certified_outcome(const egraph_result *result) {
   return EXIT_FAILED;
 }
 
+/// Loads, and unties and warns of the weights of what is trained.
+static egraph_status load_session(const file_flags *f, const char *model,
+                                  optimize_session *out) {
+  egraph_status status = optimize_load(&f->run, model, out);
+  if (status != EGRAPH_OK || f->run.optimizer == NULL) return status;
+  status = untie_model(&f->run.trained, &out->graph);
+  return status == EGRAPH_OK ? warn_of_ties(&f->run.trained, out->graph) : status;
+}
+
 static int run_command(const command *base, file_flags *f, int argc, char **argv) {
   command cmd = *base;
   add_load_flags(&cmd, &f->run.load);
@@ -388,7 +399,7 @@ static int run_command(const command *base, file_flags *f, int argc, char **argv
   if (!stages_can_be_written(f) || !files_can_be_written(f, models.items[0]))
     return EXIT_FAILED;
   optimize_session session;
-  egraph_status status = optimize_load(&f->run, models.items[0], &session);
+  egraph_status status = load_session(f, models.items[0], &session);
   if (status == EGRAPH_OK) remove_old_proof(f->certificate);
   if (status == EGRAPH_OK) remove_old_proof(f->explanation);
   if (status == EGRAPH_OK) status = optimize_search(&f->run, &session);

@@ -26,6 +26,16 @@ static egraph_status load_other(const char *path, const load_flags *flags,
   return load_model(path, flags, out);
 }
 
+static void print_quanta(const egraph_comparison *c) {
+  printf("quantized: %" PRIu64 " elements differ, by %.4g steps of the last quantization "
+         "at most; ",
+         c->quanta_differ, c->max_steps);
+  if (c->quanta_unexplained == 0)
+    printf("rounding explains all\n");
+  else
+    printf("rounding does not explain %" PRIu64 "\n", c->quanta_unexplained);
+}
+
 static int compare_models(const run_flags *flags, const positional *models) {
   egraph_graph *a = NULL, *b = NULL;
   egraph_comparison c = {.max_error = 0};
@@ -42,11 +52,14 @@ static int compare_models(const run_flags *flags, const positional *models) {
   egraph_graph_destroy(a);
   egraph_graph_destroy(b);
   if (status != EGRAPH_OK) return report_failure(status);
-  bool equal = c.max_error <= allowed;
+  bool equal = c.plain_error <= allowed && c.quanta_unexplained == 0;
   if (flags->json) {
     json_begin();
     json_real("max_error", c.max_error);
     json_bool("equal", equal);
+    json_real("max_steps", c.max_steps);
+    json_int("quanta_differ", c.quanta_differ);
+    json_int("quanta_unexplained", c.quanta_unexplained);
     json_int("not_finite_a", c.not_finite_a);
     json_int("not_finite_b", c.not_finite_b);
     json_real("time_a", c.time_a);
@@ -55,6 +68,7 @@ static int compare_models(const run_flags *flags, const positional *models) {
   } else {
     printf("outputs %s: largest error %.3g of the output's scale\n",
            equal ? "equal" : "DIFFER", c.max_error);
+    if (c.quanta_differ != 0) print_quanta(&c);
     if (c.not_finite_a != 0 || c.not_finite_b != 0)
       printf("not finite: %" PRIu64 " elements of the first model's outputs, %" PRIu64
              " of the second's\n",
@@ -245,7 +259,8 @@ static bool run_flags_matter(const command *cmd, const run_flags *flags,
         cmd, given,
         OF_MODELS OF_RUNS "--input --output --steps --ranks --channel --deadline --issue "
                           "--verify --db --no-measure --optimizer --loss --freeze "
-                          "--train-only --decay --weights --data --resume --checkpoint "
+                          "--train-only --untie --untie-only --decay --weights --data "
+                          "--resume --checkpoint "
                           "--save",
         "a run without training", "give --train, too, or leave it out");
   return true;
@@ -272,8 +287,9 @@ int command_run(int argc, char **argv) {
   add_list(&cmd, "--input NAME=FILE", &flags.inputs,
            "read an input, raw and row-major (repeatable); others are drawn");
   add_heading(&cmd, "Ranks");
-  add_uint(&cmd, "--ranks N", &flags.ranks, 1, 1024,
-           "run a plan on N ranks; a model is planned for this host");
+  add_uint(
+      &cmd, "--ranks N", &flags.ranks, 1, 1024,
+      "run a plan on N ranks; a model is planned for this host, as egraph plan does");
   add_choice(&cmd, "--channel local|mpi|nccl", &flags.channel,
              "ranks are threads (local, the default), or processes that mpirun started "
              "(mpi); either, data going from device to device (nccl)");

@@ -203,13 +203,18 @@ static bool is_json(const char *path) {
   return byte == '{' || byte == '[' || byte == GZIP_FIRST;
 }
 
-/// The smallest term of a start term; NULL when it is too large to write.
-static egraph_status smallest(const saturation *s, size_t index, char **out,
-                              uint64_t *out_size) {
-  *out = NULL;
-  egraph_status status =
-      egraph_terms_smallest(NULL, s->terms, s->roots[index], out, out_size);
-  return status == EGRAPH_E_UNSUPPORTED ? EGRAPH_OK : status;
+/// Calls back with the smallest term of each start term; the text is NULL where it is too
+/// large to write.
+static egraph_status
+each_smallest(saturation *s, void (*report)(void *, size_t, const char *, uint64_t)) {
+  return egraph_terms_smallest_each(NULL, s->terms, s->roots, s->root_count, report, s);
+}
+
+static void name_root(void *user, size_t index, const char *text, uint64_t size) {
+  saturation *s = user;
+  (void)index;
+  (void)size;
+  text_array_add(&s->texts, shown(text), strlen(shown(text)));
 }
 
 /// An e-graph with rules, as --save writes it, or egraph-serialize JSON, whose roots
@@ -218,13 +223,7 @@ static egraph_status load(saturation *s) {
   const char *path = s->flags->load_file;
   if (!is_json(path)) return egraph_terms_load(NULL, path, &s->terms);
   egraph_status status = egraph_terms_load_json(NULL, path, add_bare_root, s, &s->terms);
-  for (size_t i = 0; status == EGRAPH_OK && i < s->root_count; i++) {
-    char *text;
-    status = smallest(s, i, &text, NULL);
-    if (status == EGRAPH_OK) text_array_add(&s->texts, shown(text), strlen(shown(text)));
-    egraph_string_free(NULL, text);
-  }
-  return status;
+  return status == EGRAPH_OK ? each_smallest(s, name_root) : status;
 }
 
 static egraph_status start(saturation *s) {
@@ -332,7 +331,13 @@ static void print_iterations(const saturation *s) {
   }
 }
 
-static int print_text(const saturation *s) {
+static void print_smallest(void *user, size_t index, const char *text, uint64_t size) {
+  const saturation *s = user;
+  (void)size;
+  printf("smallest    %s -> %s\n", s->texts.items[index], shown(text));
+}
+
+static int print_text(saturation *s) {
   const egraph_terms_report *r = &s->report;
   egraph_terms_info info = egraph_terms_info_of(s->terms);
   printf("stop        %s after %u iterations, %.3f s\n", r->stop, r->iterations,
@@ -340,19 +345,11 @@ static int print_text(const saturation *s) {
   printf("e-graph     %u nodes, %u classes, %.1f MB, at most %.1f MB\n", r->nodes,
          r->classes, 1e-6 * (double)info.bytes, 1e-6 * (double)r->peak_bytes);
   printf("matches     %" PRIu64 "\n", r->matches);
-  egraph_status status = EGRAPH_OK;
   if (s->texts.count == 0)
     printf(
         "terms       the file keeps none to start from; --term TERM prints the smallest "
         "that equals it\n");
-  for (size_t i = 0; status == EGRAPH_OK && i < s->texts.count; i++) {
-    char *text;
-    uint64_t size;
-    status = smallest(s, i, &text, &size);
-    if (status == EGRAPH_OK)
-      printf("smallest    %s -> %s\n", s->texts.items[i], shown(text));
-    egraph_string_free(NULL, text);
-  }
+  egraph_status status = each_smallest(s, print_smallest);
   if (status != EGRAPH_OK) return report_failure(status);
   print_rules(s);
   if (s->flags->statistics) print_iterations(s);
@@ -391,25 +388,23 @@ static void json_iterations(const saturation *s) {
   json_close(']');
 }
 
-static egraph_status json_terms(const saturation *s) {
-  egraph_status status = EGRAPH_OK;
+static void json_smallest(void *user, size_t index, const char *text, uint64_t size) {
+  const saturation *s = user;
+  json_open(NULL, '{');
+  json_text("term", s->texts.items[index]);
+  if (text != NULL) json_text("smallest", text);
+  if (text != NULL) json_int("size", size);
+  json_close('}');
+}
+
+static egraph_status json_terms(saturation *s) {
   json_open("terms", '[');
-  for (size_t i = 0; status == EGRAPH_OK && i < s->texts.count; i++) {
-    char *text;
-    uint64_t size = 0;
-    status = smallest(s, i, &text, &size);
-    json_open(NULL, '{');
-    json_text("term", s->texts.items[i]);
-    if (text != NULL) json_text("smallest", text);
-    if (text != NULL) json_int("size", size);
-    json_close('}');
-    egraph_string_free(NULL, text);
-  }
+  egraph_status status = each_smallest(s, json_smallest);
   json_close(']');
   return status;
 }
 
-static int print_json(const saturation *s) {
+static int print_json(saturation *s) {
   const egraph_terms_report *r = &s->report;
   json_begin();
   json_text("stop", r->stop);

@@ -38,6 +38,10 @@ void add_training_flags(command *cmd, training_flags *flags) {
   add_list(cmd, "--train-only PATTERN", &flags->train_only,
            "train these parameters only; a name without * whatever it looks like "
            "(repeatable)");
+  add_switch(cmd, "--untie", &flags->untie,
+             "train a weight of its own for each operator that uses a tied one");
+  add_list(cmd, "--untie-only PATTERN", &flags->untie_only,
+           "the same for these weights only (repeatable)");
   add_real(cmd, "--decay X", &flags->decay, 0, 1e30,
            "weight decay of all that is trained");
 }
@@ -119,6 +123,10 @@ void training_flags_give(const training_flags *flags, egraph_training *out) {
   out->freeze_count = (uint32_t)flags->freeze.count;
   out->train_only = flags->train_only.items;
   out->train_only_count = (uint32_t)flags->train_only.count;
+}
+
+bool training_flags_untie(const training_flags *flags) {
+  return flags->untie || flags->untie_only.count != 0;
 }
 
 // ---- the profile database -------------------------------------------------------
@@ -388,6 +396,16 @@ egraph_status optimize_load(const optimize_flags *flags, const char *model,
 egraph_status optimize_search(const optimize_flags *flags, optimize_session *session) {
   egraph_status status = call_optimize(flags, session);
   progress_clear();
+  return status;
+}
+
+egraph_status optimize_graph(const optimize_flags *flags, egraph_graph *graph,
+                             optimize_session *out) {
+  *out = (optimize_session){.graph = graph};
+  egraph_status status = rule_flags_load(&flags->rules, &out->rules);
+  if (status == EGRAPH_OK) status = open_costs_of(flags, &out->costs);
+  if (status == EGRAPH_OK) status = optimize_search(flags, out);
+  out->graph = NULL;
   return status;
 }
 

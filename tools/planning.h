@@ -35,12 +35,14 @@ typedef struct rule_flags {
 
 /// What is trained, and how far it decays.
 typedef struct training_flags {
-  text_list freeze, train_only;
+  text_list freeze, train_only, untie_only;
   double decay;
+  bool untie;
 } training_flags;
 void add_training_flags(command *cmd, training_flags *flags);
 /// Borrows from the flags.
 void training_flags_give(const training_flags *flags, egraph_training *out);
+bool training_flags_untie(const training_flags *flags);
 
 /// Whose costs, and from where.
 typedef struct cost_flags {
@@ -92,7 +94,11 @@ egraph_status optimize_load(const optimize_flags *flags, const char *model,
                             optimize_session *out);
 /// Optimizes what was loaded.
 egraph_status optimize_search(const optimize_flags *flags, optimize_session *session);
-/// Both. optimize_close must follow whatever it returns.
+/// Optimizes a graph that stays the caller's. optimize_close must follow whatever it
+/// returns.
+egraph_status optimize_graph(const optimize_flags *flags, egraph_graph *graph,
+                             optimize_session *out);
+/// Loads and optimizes. optimize_close must follow whatever it returns.
 egraph_status optimize_run(const optimize_flags *flags, const char *model,
                            optimize_session *out);
 void optimize_close(optimize_session *session);

@@ -13,6 +13,7 @@ typedef struct rank_run {
   const char *model_path; // of what is run, or whose weights are begun with; NULL: a plan
                           // alone
   egraph_graph *model;    // the same
+  bool is_untied;         // `model` has weights that the file has not
   egraph_arrays *batches; // --data
   uint64_t batch_count;   // of it
   egraph_arrays *resumed; // --resume

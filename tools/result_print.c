@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tools/tied_weights.h"
 #include "tools/trained_text.h"
 
 // ---- one device -------------------------------------------------------------------
@@ -336,14 +337,18 @@ static void report_json(const egraph_result *result, const char *certificate) {
   json_close('}');
 }
 
-egraph_status print_plan_json(const egraph_result *result, const char *certificate) {
+egraph_status print_plan_json(const optimize_session *session, const char *certificate) {
+  const egraph_result *result = session->result;
   const egraph_plan *plan = egraph_result_plan(result);
   bool is_there = plan != NULL;
   egraph_status status = EGRAPH_OK;
   json_begin();
   report_json(result, certificate);
+  if (session->training.optimizer != NULL)
+    status = json_ties(&session->training, session->graph);
   json_open("collectives", '[');
-  if (is_there) status = egraph_plan_account(plan, exchange_json, NULL, NULL);
+  if (is_there && status == EGRAPH_OK)
+    status = egraph_plan_account(plan, exchange_json, NULL, NULL);
   json_close(']');
   json_open("memory", '{');
   if (is_there && status == EGRAPH_OK)

@@ -224,11 +224,33 @@ static egraph_status write_checkpoint(const rank_run *r, egraph_arrays *arrays) 
   return status;
 }
 
+enum { MOST_PATH = 4096 };
+
+static void remove_model(char *path) {
+  size_t length = strlen(path);
+  (void)remove(path);
+  memcpy(path + length, ".data", sizeof ".data");
+  (void)remove(path);
+}
+
+/// Saves a copy of the model with other weights. One that was untied is written beside
+/// the copy first: its file has not all of the weights.
+static egraph_status save_model(const rank_run *r, egraph_arrays *arrays,
+                                const char *path) {
+  char whole[MOST_PATH];
+  if (!r->is_untied) return egraph_model_save(NULL, r->model_path, arrays, path);
+  int length = snprintf(whole, sizeof whole, "%s.%ld.untied.onnx", path, (long)getpid());
+  if (length < 0 || (size_t)length + sizeof ".data" > sizeof whole)
+    return EGRAPH_E_ARGUMENT;
+  egraph_status status = egraph_graph_save(r->model, whole);
+  if (status == EGRAPH_OK) status = egraph_model_save(NULL, whole, arrays, path);
+  remove_model(whole);
+  return status;
+}
+
 static egraph_status write_model(const rank_run *r, egraph_arrays *arrays) {
   egraph_status status = collect(r, false, arrays);
-  if (status == EGRAPH_OK)
-    status = egraph_model_save(NULL, r->model_path, arrays, r->flags->save);
-  return status;
+  return status == EGRAPH_OK ? save_model(r, arrays, r->flags->save) : status;
 }
 
 static bool write_arrays(const rank_run *r,
@@ -242,18 +264,16 @@ static bool write_arrays(const rank_run *r,
 
 bool rank_run_can_save(const rank_run *r) {
   if (r->flags->save == NULL) return true;
-  char path[4096];
+  char path[MOST_PATH];
   int length =
       snprintf(path, sizeof path, "%s.%ld.try.onnx", r->flags->save, (long)getpid());
   if (length < 0 || (size_t)length + sizeof ".data" > sizeof path) return true;
   egraph_arrays *arrays = NULL;
   egraph_status status = egraph_arrays_create(NULL, &arrays);
   if (status == EGRAPH_OK) status = collect(r, false, arrays);
-  if (status == EGRAPH_OK) status = egraph_model_save(NULL, r->model_path, arrays, path);
+  if (status == EGRAPH_OK) status = save_model(r, arrays, path);
   egraph_arrays_destroy(arrays);
-  (void)remove(path);
-  memcpy(path + length, ".data", sizeof ".data");
-  (void)remove(path);
+  remove_model(path);
   if (status == EGRAPH_OK) return true;
   (void)report_failure(status);
   fprintf(stderr, "egraph: --save would fail after training; nothing was trained\n");

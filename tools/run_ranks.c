@@ -9,6 +9,7 @@
 #include "tools/planning.h"
 #include "tools/rank_tensors.h"
 #include "tools/tensor_files.h"
+#include "tools/tied_weights.h"
 
 bool runs_on_ranks(const run_flags *flags, const char *path) {
   return flags->ranks != 0 || flags->train != 0 || flags->channel != NULL ||
@@ -39,42 +40,29 @@ static bool has_process_ranks(const run_flags *flags) {
 
 // ---- the plan -------------------------------------------------------------------
 
-/// The cheapest plan of the model as it is, on this host.
-static egraph_status plan_on(rank_run *r, const egraph_graph *graph, const char *machine,
-                             egraph_costs *costs) {
-  const run_flags *flags = r->flags;
-  egraph_options options = egraph_options_default();
-  egraph_target target = egraph_target_default();
-  egraph_training training = egraph_training_default();
-  egraph_result *result = NULL;
-  target.machine = machine;
-  training.loss = flags->loss;
-  if (flags->optimizer != NULL) training.optimizer = flags->optimizer;
-  training_flags_give(&flags->training, &training);
-  options.target = &target;
-  if (flags->train != 0) options.training = &training;
-  options.progress = show_search_progress;
-  egraph_status status = egraph_optimize(NULL, graph, NULL, costs, &options, &result);
-  if (status == EGRAPH_OK) status = egraph_result_take_plan(result, &r->plan);
-  egraph_result_destroy(result);
-  progress_clear();
-  return status;
-}
-
-/// Costs are those of back-end cpu; others are planned for as if they were like it.
-static egraph_status plan_model(rank_run *r, const egraph_graph *graph) {
+/// The plan that egraph plan makes for as many ranks of this host, by its defaults. Costs
+/// are those of back-end cpu; others are planned for as if they were like it.
+static egraph_status plan_model(rank_run *r, egraph_graph *graph) {
   const run_flags *flags = r->flags;
   bool is_cpu = flags->backend == NULL || strcmp(flags->backend, "cpu") == 0;
-  const cost_flags wanted = {.no_measure = flags->no_measure || !is_cpu,
-                             .database = flags->database,
-                             .threads = flags->threads};
   char machine[32];
-  egraph_costs *costs;
+  optimize_flags plan;
+  optimize_session session;
   (void)snprintf(machine, sizeof machine, "host*%llu",
                  (unsigned long long)(flags->ranks != 0 ? flags->ranks : 1));
-  egraph_status status = open_plan_costs(&wanted, machine, &costs);
-  if (status == EGRAPH_OK) status = plan_on(r, graph, machine, costs);
-  egraph_costs_destroy(costs);
+  optimize_flags_init(&plan);
+  plan.target.machine = machine;
+  plan.costs.no_measure = flags->no_measure || !is_cpu;
+  plan.costs.database = flags->database;
+  plan.costs.threads = flags->threads;
+  plan.training.loss = flags->loss;
+  plan.trained = flags->training;
+  if (flags->train != 0)
+    plan.optimizer =
+        flags->optimizer != NULL ? flags->optimizer : egraph_training_default().optimizer;
+  egraph_status status = optimize_graph(&plan, graph, &session);
+  if (status == EGRAPH_OK) status = egraph_result_take_plan(session.result, &r->plan);
+  optimize_close(&session);
   return status;
 }
 
@@ -112,6 +100,21 @@ static egraph_status take_sized_weights(rank_run *r) {
   return status;
 }
 
+/// Unties what the flags say in a model that is trained.
+static egraph_status untie_trained(rank_run *r, egraph_graph **inout) {
+  r->is_untied = training_flags_untie(&r->flags->training);
+  return untie_model(&r->flags->training, inout);
+}
+
+/// Loads the model of --weights, with weights as the plan has them.
+static egraph_status open_weights(rank_run *r, bool is_plan) {
+  const run_flags *flags = r->flags;
+  egraph_status status = load_model(flags->weights, &flags->load, &r->model);
+  if (status != EGRAPH_OK || flags->train == 0) return status;
+  if (training_flags_untie(&flags->training)) return untie_trained(r, &r->model);
+  return is_plan ? untie_as_plan(r->plan, &r->model, &r->is_untied) : EGRAPH_OK;
+}
+
 /// The plan, and the model whose weights are begun with: --weights, or the one that is
 /// planned.
 static egraph_status open_plan(rank_run *r, const char *path) {
@@ -120,9 +123,11 @@ static egraph_status open_plan(rank_run *r, const char *path) {
   bool is_plan = is_plan_file(path);
   egraph_status status = is_plan ? egraph_plan_load(NULL, path, &r->plan)
                                  : load_model(path, &flags->load, &graph);
+  bool is_trained = !is_plan && flags->train != 0;
+  if (status == EGRAPH_OK && is_trained) status = untie_trained(r, &graph);
+  if (status == EGRAPH_OK && is_trained) status = warn_of_ties(&flags->training, graph);
   if (status == EGRAPH_OK && !is_plan) status = plan_model(r, graph);
-  if (status == EGRAPH_OK && flags->weights != NULL)
-    status = load_model(flags->weights, &flags->load, &r->model);
+  if (status == EGRAPH_OK && flags->weights != NULL) status = open_weights(r, is_plan);
   if (flags->weights != NULL) {
     r->model_path = flags->weights;
     egraph_graph_destroy(graph);
@@ -357,6 +362,12 @@ static bool flags_fit(const run_flags *flags, const char *path) {
     return false;
   }
   const training_flags *training = &flags->training;
+  bool unties = training_flags_untie(training);
+  if (unties && (flags->train == 0 || (is_plan && flags->weights == NULL))) {
+    fprintf(stderr, "egraph: --untie and --untie-only are of models that are trained; "
+                    "give --train, and the model (of a plan with --weights)\n");
+    return false;
+  }
   bool chooses = training->freeze.count != 0 || training->train_only.count != 0 ||
                  training->decay > 0;
   if (chooses && (is_plan || flags->train == 0)) {

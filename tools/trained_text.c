@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "tools/rank_tensors.h"
+#include "tools/tied_weights.h"
 
 enum { MOST_NAMES = 8 }; // of one reason, in text
 
@@ -160,6 +161,7 @@ void rank_run_print_weights(const rank_run *r) {
     else
       note_plan(&list);
     (void)print_list(&list, status, r->flags->json);
+    if (r->flags->json && r->model != NULL) (void)json_ties(NULL, r->model);
   }
   print_drawn(r);
 }

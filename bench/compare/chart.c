@@ -45,6 +45,16 @@ double rows_own_seconds(const compare_row *const *rows, size_t count,
   return best;
 }
 
+/// What the bars of a panel are relative to: the product's own best row, or the best of
+/// all where the product has none; NAN: no row fits.
+static double panel_unit(const compare_row *const *rows, size_t count,
+                         const compare_row *row) {
+  double own = rows_own_seconds(rows, count, row), best = NAN;
+  for (size_t i = 0; i < count; i++)
+    if (is_same_panel(rows[i], row)) best = fmin(best, row_seconds(rows[i]));
+  return isfinite(own) ? own : best;
+}
+
 // ---- the picture -----------------------------------------------------------------
 
 enum {
@@ -79,11 +89,11 @@ static void write_text(FILE *file, double x, double y, const char *class,
   fprintf(file, "</text>\n");
 }
 
-/// The bar of a row, and what it says.
-static void write_bar(FILE *file, const compare_row *row, double own, double x,
+/// The bar of a row with its label; `unit` is the seconds that bars are relative to.
+static void write_bar(FILE *file, const compare_row *row, double unit, double x,
                       double y) {
   char label[96];
-  double seconds = row_seconds(row), ratio = seconds / own;
+  double seconds = row_seconds(row), ratio = seconds / unit;
   double left = x + NAME_WIDTH, base = y + LINE_HEIGHT - 5;
   write_text(file, left - 6, base, is_own(row) ? "name own" : "name",
              row_cell(row, COL_SEARCH));
@@ -97,7 +107,7 @@ static void write_bar(FILE *file, const compare_row *row, double own, double x,
     write_text(file, left + 4, base, "none", label);
     return;
   }
-  bool is_relative = isfinite(ratio) && own > 0;
+  bool is_relative = isfinite(ratio) && unit > 0;
   double shown = is_relative ? fmin(ratio, MOST_RATIO) : 1;
   double width = BAR_WIDTH * shown / MOST_RATIO;
   fprintf(file,
@@ -131,7 +141,7 @@ static void write_panel(FILE *file, const compare_row *const *rows, size_t count
                         size_t first, double x, double y) {
   char title[160];
   const compare_row *row = rows[first];
-  double own = rows_own_seconds(rows, count, row);
+  double unit = panel_unit(rows, count, row);
   const char *machine = row_cell(row, COL_MACHINE);
   (void)snprintf(title, sizeof title, "%.40s, %.10s of %.40s, %.10s",
                  row_cell(row, COL_MODEL), row_cell(row, COL_DEVICES), machine,
@@ -140,7 +150,7 @@ static void write_panel(FILE *file, const compare_row *const *rows, size_t count
   y += LINE_HEIGHT + 2;
   for (size_t i = first; i < count; i++) {
     if (!is_same_panel(rows[i], row)) continue;
-    write_bar(file, rows[i], own, x, y);
+    write_bar(file, rows[i], unit, x, y);
     y += LINE_HEIGHT;
   }
 }
@@ -188,8 +198,10 @@ void rows_write_svg(FILE *file, const compare_row *const *rows, size_t count) {
           ".head{font-size:15px;font-weight:bold}</style>\n"
           "<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n",
           width, height, width, height);
-  write_text(file, MARGIN, 22, "head",
-             "Seconds of a step, exchanges beside computing, relative to egraph's best");
+  write_text(
+      file, MARGIN, 22, "head",
+      "Seconds of a step, exchanges beside computing, relative to egraph's best, or "
+      "to the best row where egraph has none");
   write_text(file, MARGIN, 40, "note",
              "Shorter is better. Blue: egraph. Red: ahead of it. Graphs for one device "
              "are compared by their cost.");

@@ -38,6 +38,15 @@ egraph_status eg_symbolic_saturate(eg_symbolic *symbolic,
 egraph_status eg_symbolic_smallest(const eg_symbolic *symbolic, eg_class class,
                                    eg_text *out, uint64_t *out_size);
 enum { EG_SYMBOLIC_MAX_PRINTED = 1 << 20 };
+/// Calls back in order with the smallest term of each class: its text, borrowed during
+/// the call (NULL: more than EG_SYMBOLIC_MAX_PRINTED nodes), and its nodes. Sizes are
+/// computed once, in O(nodes in practice); each text adds its length.
+typedef void (*eg_smallest_report)(void *user, size_t index, const char *text,
+                                   uint64_t size);
+egraph_status eg_symbolic_smallest_each(const eg_symbolic *symbolic,
+                                        egraph_allocator alloc, const eg_class *classes,
+                                        size_t count, eg_smallest_report report,
+                                        void *user);
 
 /// Saves the terms, what is known of them, and which rules there are; see
 /// egraph/snapshot.h. pop drops the rules that came since; symbols keep their numbers.

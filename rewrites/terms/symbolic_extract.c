@@ -106,15 +106,12 @@ static egraph_status print_best(const eg_symbolic *symbolic, const search *s,
   return EGRAPH_OK;
 }
 
-static egraph_status extract(const eg_symbolic *symbolic, search *s, eg_class class,
-                             eg_text *out, uint64_t *out_size) {
-  EG_TRY(find_sizes(s));
-  uint64_t size = s->best.data[eg_engine_find(s->engine, class).id].size;
-  *out_size = size;
-  if (size > EG_SYMBOLIC_MAX_PRINTED)
-    return EG_FAIL(EGRAPH_E_UNSUPPORTED,
-                   "the smallest term has %llu nodes; at most %d are written",
-                   (unsigned long long)size, EG_SYMBOLIC_MAX_PRINTED);
+static uint64_t size_of_class(const search *s, eg_class class) {
+  return s->best.data[eg_engine_find(s->engine, class).id].size;
+}
+
+static egraph_status print_class(const eg_symbolic *symbolic, const search *s,
+                                 eg_class class, eg_text *out) {
   frame_vec stack;
   frame_vec_init(&stack, s->best.alloc);
   egraph_status status = print_best(symbolic, s, class, &stack, out);
@@ -122,13 +119,59 @@ static egraph_status extract(const eg_symbolic *symbolic, search *s, eg_class cl
   return status;
 }
 
-egraph_status eg_symbolic_smallest(const eg_symbolic *symbolic, eg_class class,
-                                   eg_text *out, uint64_t *out_size) {
+static egraph_status report_all(const eg_symbolic *symbolic, search *s,
+                                const eg_class *classes, size_t count,
+                                eg_smallest_report report, void *user, eg_text *text) {
+  EG_TRY(find_sizes(s));
+  for (size_t i = 0; i < count; i++) {
+    uint64_t size = size_of_class(s, classes[i]);
+    bool is_written = size <= EG_SYMBOLIC_MAX_PRINTED;
+    text->chars.len = 0;
+    if (is_written) EG_TRY(print_class(symbolic, s, classes[i], text));
+    report(user, i, is_written ? eg_text_of(text) : NULL, size);
+  }
+  return EGRAPH_OK;
+}
+
+egraph_status eg_symbolic_smallest_each(const eg_symbolic *symbolic,
+                                        egraph_allocator alloc, const eg_class *classes,
+                                        size_t count, eg_smallest_report report,
+                                        void *user) {
   search s = {.engine = eg_symbolic_engine_of(symbolic)};
-  best_vec_init(&s.best, out->chars.alloc);
-  node_vec_init(&s.queue, out->chars.alloc);
-  egraph_status status = extract(symbolic, &s, class, out, out_size);
+  eg_text text;
+  if (count == 0) return EGRAPH_OK;
+  best_vec_init(&s.best, alloc);
+  node_vec_init(&s.queue, alloc);
+  eg_text_init(&text, alloc);
+  egraph_status status = report_all(symbolic, &s, classes, count, report, user, &text);
+  eg_text_deinit(&text);
   best_vec_deinit(&s.best);
   node_vec_deinit(&s.queue);
   return status;
+}
+
+typedef struct single_term {
+  eg_text *out;
+  uint64_t size;
+  egraph_status status;
+} single_term;
+
+static void keep_term(void *user, size_t index, const char *text, uint64_t size) {
+  single_term *single = user;
+  (void)index;
+  single->size = size;
+  if (text != NULL) single->status = eg_text_append(single->out, text);
+}
+
+egraph_status eg_symbolic_smallest(const eg_symbolic *symbolic, eg_class class,
+                                   eg_text *out, uint64_t *out_size) {
+  single_term single = {.out = out};
+  EG_TRY(eg_symbolic_smallest_each(symbolic, out->chars.alloc, &class, 1, keep_term,
+                                   &single));
+  *out_size = single.size;
+  if (single.size > EG_SYMBOLIC_MAX_PRINTED)
+    return EG_FAIL(EGRAPH_E_UNSUPPORTED,
+                   "the smallest term has %llu nodes; at most %d are written",
+                   (unsigned long long)single.size, EG_SYMBOLIC_MAX_PRINTED);
+  return single.status;
 }

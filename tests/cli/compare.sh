@@ -100,6 +100,13 @@ expect 0 '^zero-3 has a plan of mlp, 4 devices, float32, where egraph has none$'
   --csv none.csv --resume
 expect 0 '^egraph is behind no other search$' - $four --search zero-3
 
+# Where egraph's own row failed, bars are relative to the best row that is there.
+expect 0 ' failed: took more' - $four --search egraph --patience 0.01 --csv behind.csv
+expect 0 '' - $four --search egraph,zero-3,optcnn --csv behind.csv --resume --svg behind.svg
+matches behind.svg '>1\.00x, '
+matches behind.svg '>1\.[0-9]*[1-9][0-9]*x, '
+[ "$(grep '<rect.*class="bar' behind.svg | sed 's/.* width="//; s/".*//' | sort -u | wc -l)" -eq 2 ] || fail "bars: $(grep bar behind.svg)"
+
 # Graphs for one device, and types.
 expect 0 '^tensat-squeezenet +1  float32   backtracking ' - bench compare --models tensat-squeezenet --work 50
 matches stdout '^3 of 3 rows, 3 made now: 3 fits'

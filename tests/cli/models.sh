@@ -13,7 +13,21 @@ expect 0 '^\{' - optimize layer.egraph $quick -o two.onnx --json --threads 2
 same layer.onnx two.onnx
 expect 0 'outputs equal' - run --compare layer.egraph layer.onnx
 expect 0 '"equal":true' - run --compare layer.egraph layer.onnx --json --repeats 2 --threads 2
-keys max_error equal time_a time_b
+keys max_error equal time_a time_b max_steps quanta_differ quanta_unexplained
+cat >steps.egraph <<'X'
+(egraph-graph 1)
+(input x "float32[16,16]")
+(weight s "float32[]" [0.0125])
+(weight z "int8[]" [3])
+(weight o "int8[]" [3])
+(let q (quantize-linear x s z))
+(let y (dequantize-linear q s o))
+(output y)
+X
+expect 0 '^outputs equal: largest error 0 ' - run --compare steps.egraph steps.egraph --repeats 1
+sed 's/(weight z "int8\[\]" \[3\])/(weight z "int8[]" [4])/' steps.egraph >off.egraph
+expect 1 '^quantized: 256 elements differ, by 1 steps .* rounding does not explain 256$' - run --compare steps.egraph off.egraph --repeats 1
+expect 1 '"equal":false,"max_steps":1,"quanta_differ":256,"quanta_unexplained":256,' - run --compare steps.egraph off.egraph --repeats 1 --json
 expect 0 'GFLOP/s \(median of 10 runs\)' - run layer.egraph
 expect 0 '^\{' - run layer.onnx --json --repeats 3 --seed 9 --backend reference
 keys time flops repeats

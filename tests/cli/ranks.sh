@@ -34,6 +34,36 @@ expect 0 'outputs equal' - run mlp.egraph --ranks 3 --verify --repeats 2
 expect 0 '^plan +one device: 1 rank, 1 micro-batch, ' - run mlp.egraph --train 2 $square
 expect 0 'outputs equal' - run mlp.egraph --ranks 4 --channel local --backend reference --verify --repeats 1
 
+# A model is planned as egraph plan does for as many ranks: with rules, to the same cost.
+cat >turned.egraph <<'X'
+(egraph-graph 1)
+(input x "float32[64,128]")
+(weight w1 "float32[256,128]")
+(weight w2 "float32[256,64]")
+(let a (transpose :perm [1 0] x))
+(let m (matmul w1 a))
+(let h (relu m))
+(let b (transpose :perm [1 0] h))
+(let y (matmul b w2))
+(output y)
+X
+predicted() { # KEY: the figure of the last output, to nine digits
+  sed -n "s/.*\"$1\":\([0-9.e-]*\)[,}].*/\1/p" stdout | head -n 1 | xargs printf '%.9g'
+}
+for ranks in 1 2; do
+  expect 0 '^\{' - plan turned.egraph --machine "host*$ranks" --no-measure --json --no-builtin
+  plain=$(predicted cost)
+  expect 0 '^\{' - plan turned.egraph --machine "host*$ranks" --no-measure --json
+  planned=$(predicted cost)
+  [ "$plain" != "$planned" ] || fail "rules earn nothing: $plain"
+  expect 0 '"equal":true' - run turned.egraph --ranks $ranks --no-measure --repeats 1 --verify --json
+  [ "$(predicted predicted)" = "$planned" ] || fail "predicted $(predicted predicted), egraph plan has $planned"
+done
+expect 0 '^\{' - plan turned.egraph --machine 'host*2' --no-measure --json --train adam $square
+planned=$(predicted cost)
+expect 0 '"equal":true' - run turned.egraph --ranks 2 --no-measure --train 2 --optimizer adam $square --verify --json
+[ "$(predicted predicted)" = "$planned" ] || fail "predicted $(predicted predicted), egraph plan has $planned"
+
 # Exchanges beside computing: the same losses.
 for issue in ahead-4 ahead-2 ahead reductions in-order; do
   expect 0 '^\{' - run plan.json --train 2 --json --verify --issue $issue

@@ -34,7 +34,7 @@ expect 0 '' - run net.egraph --train 1 $square --rate 0 --optimizer adamw --deca
 begins w1.raw
 expect 0 '' - run net.egraph --train 1 $square --rate 0.5 --output w1=w1.raw
 ! head -c 16 w1.raw | cmp -s - head.raw || fail 'w1 is trained'
-expect 0 '"trained":3,"trained_elements":24,"untrained":\[\{"name":"s","why":"one element"\}\],"drawn_weights":0' - \
+expect 0 '"trained":3,"trained_elements":24,"untrained":\[\{"name":"s","why":"one element"\}\],"tied":\[\],"drawn_weights":0' - \
   run net.egraph --train 1 $square --json
 
 # Weights without data are drawn, and that is said; a plan's come from a model of the names.
@@ -58,7 +58,7 @@ expect 1 - "no weight that could be trained has a name like 'w3'; did you mean '
 expect 1 - 'there is nothing to train' run net.egraph --train 1 $square --freeze '*'
 expect 0 'not: b1 \(frozen\)' - plan net.egraph --machine 'host*2' --train adam $square --freeze b1 -o frozen.json
 expect 2 - '^egraph: --freeze, --train-only and --decay are of models that are trained' run frozen.json --freeze w1 --train 1
-expect 2 - '^egraph: --loss, .*--freeze, --train-only and --decay are of training' plan net.egraph --freeze w1
+expect 2 - '^egraph: --loss, .*--freeze, --train-only, .* and --decay are of training' plan net.egraph --freeze w1
 # Equal blocks of which one is frozen are not planned as equal ones.
 expect 0 '^trains +7 weights of 7168 elements; not: w3 \(frozen\)$' - \
   plan deep.egraph --machine 'host*2' --train sgd $square --freeze w3 -o deep.json
@@ -90,4 +90,41 @@ expect 1 - '^egraph: --save writes a copy of the model, and sizes.json is a plan
 expect 1 - "two.npz: array 'w1' is no input of the plan; name arrays as inputs, and labels 'target': x target" \
   run net.egraph --train 1 $square --data two.npz
 expect 1 - '^egraph: nowhere.npz: ' run net.egraph --train 1 $square --data nowhere.npz
+# Weights that several operators share are told, and trained apart with --untie as those of a model that has them apart.
+cat >tied.egraph <<'X'
+(egraph-graph 1)
+(input x "float32[8,4]")
+(weight g "float32[4]" [1.0 1.0 1.0 1.0])
+(weight w "float32[4,4]")
+(let n (layer-normalization x g))
+(let m (matmul n w))
+(let h (relu m))
+(let y (layer-normalization h g))
+(output y)
+X
+sed 's/^(let h/(weight g_2 "float32[4]" [1.0 1.0 1.0 1.0])\n&/; s/(layer-normalization h g)/(layer-normalization h g_2)/' tied.egraph >apart.egraph
+told="^egraph: warning: 1 trained weight is the parameter of several operators, and trained as one: 'g' of layer-normalization 'n', layer-normalization 'y'\\. "
+train="--train 3 --no-measure --optimizer adam $square --rate 0.05"
+losses() { sed 's/.*"steps":\[//; s/,"seconds":[^}]*//g; s/\].*//' stdout; }
+expect 0 '"trained":2,.*"tied":\[{"name":"g","elements":4,"uses":\[{"op":"layer-normalization","node":"n"},{"op":"layer-normalization","node":"y"}\]}\]' \
+  "$told" run tied.egraph --json $train
+as_one=$(losses)
+expect 0 '"trained":3,.*"tied":\[\]' - run apart.egraph --json $train
+apart=$(losses)
+[ "$as_one" != "$apart" ] || fail 'a weight trained as one is not two'
+expect 0 '"trained":3,.*"tied":\[\]' - run tied.egraph --json $train --untie
+[ "$(losses)" = "$apart" ] || fail "untied: $(losses), apart: $apart"
+expect 0 '"trained":3,' - run tied.egraph --json $train --untie-only 'g*' --ranks 2
+[ "$(losses)" = "$apart" ] || fail "untied on 2 ranks: $(losses), apart: $apart"
+expect 0 '^trains +2 weights of 20 elements' "$told" plan tied.egraph --train adam $square --no-measure
+expect 0 '"tied":\[{"name":"g",' "$told" plan tied.egraph --train adam $square --no-measure --json
+expect 0 '^trains +3 weights of 24 elements' - plan tied.egraph --train adam $square --no-measure --untie -o untied.json
+# A plan with untied weights begins with those of the model as it is; the model is saved with all of them.
+expect 0 '"trained":3,' - run untied.json --weights tied.egraph --json --train 3 --rate 0.05
+[ "$(losses)" = "$apart" ] || fail "a plan: $(losses), apart: $apart"
+expect 1 - "no tied weight has a name like 'w'" plan tied.egraph --train adam --untie-only w
+expect 2 - '--untie has no effect on a model on one device' run tied.egraph --untie
+expect 2 - '--untie and --untie-only are of models that are trained' run untied.json --untie --train 1
+expect 2 - '--train-only, --untie, --untie-only and --decay are of training' plan tied.egraph --untie
+
 finish

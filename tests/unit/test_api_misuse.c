@@ -212,6 +212,11 @@ static void plans_refuse_null(void **state) {
   REFUSES(egraph_plan_take_weights, "model", AT, NULL);
   REFUSES(egraph_training_weights, "graph", NULL, NULL, NULL, NULL);
   REFUSES(egraph_training_weights, "report", AT, NULL, NULL, NULL);
+  REFUSES(egraph_training_ties, "graph", NULL, NULL, NULL, NULL);
+  REFUSES(egraph_training_ties, "report", AT, NULL, NULL, NULL);
+  REFUSES(egraph_training_untie, "graph", NULL, NULL, AT, 1, AT);
+  REFUSES(egraph_training_untie, "patterns", AT, NULL, NULL, 1, AT);
+  REFUSES(egraph_training_untie, "out", AT, NULL, AT, 1, NULL);
 }
 
 static void extraction_refuses_null(void **state) {
@@ -275,6 +280,8 @@ static void terms_refuse_null(void **state) {
   REFUSES(egraph_terms_rebuild, "terms", NULL);
   REFUSES(egraph_terms_smallest, "terms", NULL, NULL, (egraph_class){0}, AT, AT);
   REFUSES(egraph_terms_smallest, "out", NULL, AT, (egraph_class){0}, NULL, AT);
+  REFUSES(egraph_terms_smallest_each, "terms", NULL, NULL, AT, 1, NULL, NULL);
+  REFUSES(egraph_terms_smallest_each, "report", NULL, AT, NULL, 0, NULL, NULL);
   REFUSES(egraph_terms_dot, "terms", NULL, NULL, AT);
   REFUSES(egraph_terms_dot, "out", NULL, AT, NULL);
   REFUSES(egraph_terms_check, "terms", NULL);

@@ -45,6 +45,107 @@ static void assert_smallest(const api_kit *kit, const egraph_terms *terms,
   egraph_string_free(&kit->alloc, text);
 }
 
+// ---- the smallest of several -----------------------------------------------------
+
+enum { FOLDS = 21, ROOTS = FOLDS + 1 }; // (f x x), nested so often, is too large to write
+
+typedef struct smallest_list {
+  char text[ROOTS][64]; // its beginning
+  uint64_t size[ROOTS];
+  bool is_written[ROOTS];
+  size_t count;
+} smallest_list;
+
+static void note_smallest(void *user, size_t index, const char *text, uint64_t size) {
+  smallest_list *list = user;
+  assert_int_equal(index, list->count++);
+  list->size[index] = size;
+  list->is_written[index] = text != NULL;
+  (void)snprintf(list->text[index], sizeof *list->text, "%s", text != NULL ? text : "");
+}
+
+static egraph_terms *fold_terms(const egraph_allocator *alloc, egraph_class *roots) {
+  egraph_terms *terms;
+  assert_ok(egraph_terms_create(alloc, &terms));
+  egraph_symbol f = symbol(terms, "f");
+  roots[0] = add(terms, "a");
+  for (uint32_t i = 1; i < ROOTS; i++)
+    roots[i] = node(terms, f, (egraph_class[]){roots[i - 1], roots[i - 1]}, 2);
+  egraph_class longer = add(terms, "(g (g a))");
+  assert_ok(egraph_terms_unite(terms, longer, roots[1], NULL));
+  assert_ok(egraph_terms_rebuild(terms));
+  return terms;
+}
+
+static void several_smallest_are_those_of_each(void **state) {
+  api_kit *kit = *state;
+  egraph_class roots[ROOTS];
+  egraph_terms *terms = fold_terms(&kit->alloc, roots);
+  smallest_list all = {.count = 0};
+  assert_ok(
+      egraph_terms_smallest_each(&kit->alloc, terms, roots, ROOTS, note_smallest, &all));
+  assert_int_equal(all.count, ROOTS);
+  for (size_t i = 0; i < ROOTS; i++) {
+    char *text = NULL;
+    uint64_t size;
+    assert_int_equal(all.size[i], (UINT64_C(2) << i) - 1);
+    egraph_status status =
+        egraph_terms_smallest(&kit->alloc, terms, roots[i], &text, &size);
+    assert_int_equal(status == EGRAPH_OK, all.is_written[i]);
+    assert_int_equal(all.is_written[i], i < 20);
+    if (status != EGRAPH_OK) continue;
+    assert_int_equal(size, all.size[i]);
+    assert_memory_equal(text, all.text[i], strlen(all.text[i]));
+    egraph_string_free(&kit->alloc, text);
+  }
+  assert_string_equal(all.text[2], "(f (f a a) (f a a))");
+  egraph_class none = {77};
+  assert_fails(egraph_terms_smallest_each(NULL, terms, &none, 1, note_smallest, &all),
+               EGRAPH_E_ARGUMENT, "no class 77");
+  assert_ok(egraph_terms_smallest_each(NULL, terms, NULL, 0, note_smallest, &all));
+  assert_int_equal(all.count, ROOTS);
+  egraph_terms_destroy(terms);
+}
+
+static size_t requests_of(api_kit *kit, const egraph_terms *terms,
+                          const egraph_class *roots, size_t count) {
+  smallest_list list = {.count = 0};
+  size_t before = kit->heap.requests;
+  assert_ok(
+      egraph_terms_smallest_each(&kit->alloc, terms, roots, count, note_smallest, &list));
+  return kit->heap.requests - before;
+}
+
+/// As many classes as there is room for ask for little more memory than one of them does:
+/// a stack for each text, and no second table of sizes.
+static void sizes_are_computed_once_for_all(void **state) {
+  api_kit *kit = *state;
+  egraph_class roots[ROOTS], same[ROOTS];
+  egraph_terms *terms = fold_terms(&kit->alloc, roots);
+  for (size_t i = 0; i < ROOTS; i++)
+    same[i] = roots[2];
+  size_t one = requests_of(kit, terms, same, 1);
+  assert_true(one > 3);
+  assert_true(requests_of(kit, terms, same, ROOTS) < one + 2 * (ROOTS - 1));
+  egraph_terms_destroy(terms);
+}
+
+static egraph_status all_smallest(egraph_allocator alloc, void *user) {
+  egraph_class roots[ROOTS];
+  egraph_terms *terms = fold_terms(NULL, roots);
+  smallest_list list = {.count = 0};
+  (void)user;
+  egraph_status status =
+      egraph_terms_smallest_each(&alloc, terms, roots, ROOTS, note_smallest, &list);
+  egraph_terms_destroy(terms);
+  return status;
+}
+
+static void every_allocation_of_several_may_fail(void **state) {
+  (void)state;
+  test_every_allocation_failing(all_smallest, NULL);
+}
+
 // ---- nodes -----------------------------------------------------------------------
 
 static void text_and_nodes_make_the_same_terms(void **state) {
@@ -553,6 +654,9 @@ static void a_failed_step_can_be_repeated(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
+      api_test(several_smallest_are_those_of_each),
+      api_test(sizes_are_computed_once_for_all),
+      api_test(every_allocation_of_several_may_fail),
       api_test(text_and_nodes_make_the_same_terms),
       api_test(symbols_get_numbers_without_nodes),
       api_test(unions_follow_congruence),

@@ -221,6 +221,45 @@ static void checks_want_all_tensors(void **state) {
   egraph_graph_destroy(graph);
 }
 
+static void note_tie(void *user, const egraph_tied_weight *weight) {
+  seen *s = user;
+  size_t length = strlen(s->text);
+  int more = snprintf(s->text + length, sizeof s->text - length, "%s %lld:", weight->name,
+                      (long long)weight->elements);
+  for (uint32_t i = 0; i < weight->use_count; i++) {
+    length += (size_t)more;
+    more = snprintf(s->text + length, sizeof s->text - length, " %s %s", weight->ops[i],
+                    weight->nodes[i]);
+  }
+}
+
+static egraph_status tell_ties(egraph_allocator alloc, void *user) {
+  static const char text[] =
+      "(egraph-graph 1)(input x \"float32[2,4]\")(weight g \"float32[4]\")"
+      "(let a (mul x g))(let y (mul a g))(output y)";
+  static const char *const all[] = {"*"};
+  seen *s = user;
+  egraph_graph *graph, *untied = NULL;
+  egraph_status status =
+      egraph_graph_parse(&alloc, "m.egraph", text, sizeof text - 1, NULL, &graph);
+  if (status != EGRAPH_OK) return status;
+  s->text[0] = '\0';
+  status = egraph_training_ties(graph, NULL, note_tie, s);
+  if (status == EGRAPH_OK) status = egraph_training_untie(graph, NULL, all, 1, &untied);
+  if (status == EGRAPH_OK) assert_string_equal(s->text, "g 4: mul a mul y");
+  if (status == EGRAPH_OK) status = egraph_training_ties(untied, NULL, note_tie, s);
+  if (status == EGRAPH_OK) assert_string_equal(s->text, "g 4: mul a mul y");
+  egraph_graph_destroy(untied);
+  egraph_graph_destroy(graph);
+  return status;
+}
+
+static void ties_are_told_and_untied(void **state) {
+  (void)state;
+  seen s;
+  test_every_allocation_failing(tell_ties, &s);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       api_test(weights_are_told_with_what_becomes_of_them),
@@ -229,6 +268,7 @@ int main(void) {
       api_test(weights_that_no_model_has_are_named),
       api_test(arrays_go_to_files_and_come_back),
       api_test(checks_want_all_tensors),
+      cmocka_unit_test(ties_are_told_and_untied),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

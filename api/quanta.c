@@ -1,0 +1,408 @@
+// A copy of the graph also hands out, for each quantized output: t, the step in the unit
+// of the output, and the quantum.
+// SPDX-License-Identifier: Apache-2.0
+#include "api/quanta.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "ops/quantized.h"
+#include "pcg/graph/node_cons.h"
+
+enum { AXIS, BLOCK_SIZE };              // slots of QuantizeLinear and DequantizeLinear
+enum { TRIALS = 3, EXTRAS = 3 };        // EXTRAS: outputs for each quantized one
+static const double ROUNDING = 0x1p-18; // of float32 sums of some thousand products
+static const double FEW_STEPS = 3;      // that chance may add
+static const double MOST_NOISE = 0.25; // steps of a mean element; above, nothing is known
+
+// ---- the last quantization ----------------------------------------------------------
+
+typedef struct last_quantum {
+  bool is_there;
+  eg_graph_node quantize, dequantize; // dequantize: UINT32_MAX: none
+} last_quantum;
+
+static bool keeps_order(eg_op op) {
+  return op == EG_OP_RESHAPE || op == EG_OP_SQUEEZE || op == EG_OP_UNSQUEEZE ||
+         op == EG_OP_FLATTEN || op == EG_OP_IDENTITY;
+}
+
+static bool is_product(eg_op op) {
+  return op == EG_OP_QLINEAR_CONV || op == EG_OP_QLINEAR_MATMUL;
+}
+
+/// Blocks have scales of another rank; memory formats another order.
+static bool is_plain(const eg_graph *graph, const eg_graph_node_info *node) {
+  bool is_whole =
+      is_product((eg_op)node->attrs->op) || node->attrs->slots[BLOCK_SIZE].i == 0;
+  return is_whole &&
+         eg_graph_value(graph, node->results[0])->type.layout.format == EG_FORMAT_PLAIN;
+}
+
+static last_quantum find_last(const eg_graph *graph, eg_value value) {
+  last_quantum last = {.dequantize = {UINT32_MAX}};
+  while (eg_graph_value(graph, value)->kind == EG_VALUE_COMPUTED) {
+    eg_graph_node id = eg_graph_value(graph, value)->node;
+    eg_graph_node_info node = eg_graph_node_at(graph, id);
+    eg_op op = (eg_op)node.attrs->op;
+    if (op == EG_OP_QUANTIZE_LINEAR || is_product(op)) {
+      last.is_there = is_plain(graph, &node);
+      last.quantize = id;
+      return last;
+    }
+    bool is_step = op == EG_OP_DEQUANTIZE_LINEAR && last.dequantize.id == UINT32_MAX &&
+                   is_plain(graph, &node);
+    if (is_step)
+      last.dequantize = id;
+    else if (!keeps_order(op))
+      return last;
+    value = node.inputs[0];
+  }
+  return last;
+}
+
+// ---- the copy -----------------------------------------------------------------------
+
+typedef struct probe {
+  const eg_graph *from;
+  const last_quantum *lasts; // [outputs]
+  bool is_moved;             // scales are changed
+  uint64_t random;
+  uint32_t moved; // scales, in this copy
+  eg_graph *to;
+  eg_value *map; // [values of from]
+} probe;
+
+/// A scale that is changed by ROUNDING, up or down.
+static egraph_status move_scale(probe *p, eg_value scale, eg_value *out) {
+  const eg_type *type = &eg_graph_value(p->to, scale)->type;
+  eg_rng rng = {p->random++};
+  eg_type scalar = eg_type_of(type->dtype, 0, NULL);
+  eg_attrs mul = {.op = EG_OP_MUL};
+  eg_buffer *data;
+  eg_value factor;
+  egraph_allocator alloc = eg_graph_allocator(p->from);
+  EG_TRY(eg_buffer_create(&alloc, eg_type_bytes(&scalar), &data));
+  eg_tensor number = {.type = scalar, .data = eg_buffer_writable(data)};
+  eg_tensor_set_double(&number, 0, eg_rng_unit(&rng) < 0.5 ? 1 - ROUNDING : 1 + ROUNDING);
+  char factor_name[48], moved_name[48];
+  (void)snprintf(factor_name, sizeof factor_name, "scale factor %u", p->moved);
+  (void)snprintf(moved_name, sizeof moved_name, "moved scale %u", p->moved++);
+  const char *names[] = {moved_name};
+  egraph_status status = eg_graph_add_weight(p->to, factor_name, &scalar, data, &factor);
+  eg_buffer_release(data);
+  if (status != EGRAPH_OK) return status;
+  return eg_graph_add_node(p->to, NULL, &mul, (eg_value[]){scale, factor}, 2, names, out);
+}
+
+/// The operand of a node of `from` that is the scale of its result, or -1. What quantizes
+/// an input has no noise.
+static int scale_operand(const eg_graph *from, const eg_graph_node_info *node) {
+  eg_op op = (eg_op)node->attrs->op;
+  if (is_product(op))
+    return eg_quantized_operands_of(node->attrs, node->input_count).y_scale;
+  bool is_computed = eg_graph_value(from, node->inputs[0])->kind == EG_VALUE_COMPUTED;
+  return op == EG_OP_QUANTIZE_LINEAR && is_computed ? 1 : -1;
+}
+
+static egraph_status copy_node(probe *p, eg_graph_node id, eg_value *operands,
+                               eg_value *results, const char **names) {
+  eg_graph_node_info node = eg_graph_node_at(p->from, id);
+  int scale = p->is_moved ? scale_operand(p->from, &node) : -1;
+  for (uint32_t i = 0; i < node.input_count; i++)
+    operands[i] = p->map[node.inputs[i].id];
+  if (scale >= 0) EG_TRY(move_scale(p, operands[scale], &operands[scale]));
+  for (uint32_t i = 0; i < node.result_count; i++)
+    names[i] = eg_graph_value(p->from, node.results[i])->name;
+  EG_TRY(eg_graph_add_copy(p->to, p->from, id, operands, names, results));
+  for (uint32_t i = 0; i < node.result_count; i++)
+    p->map[node.results[i].id] = results[i];
+  return EGRAPH_OK;
+}
+
+static egraph_status copy_any(probe *p, uint32_t v) {
+  const eg_value_info *info = eg_graph_value(p->from, (eg_value){v});
+  egraph_allocator alloc = eg_graph_allocator(p->from);
+  // Names are those that data is drawn from.
+  if (info->kind == EG_VALUE_INPUT)
+    return eg_graph_add_input(p->to, info->name, &info->type, &p->map[v]);
+  if (info->kind == EG_VALUE_WEIGHT)
+    return eg_graph_add_weight(p->to, info->name, &info->type, info->data, &p->map[v]);
+  if (info->result != 0) return EGRAPH_OK;
+  eg_graph_node_info node = eg_graph_node_at(p->from, info->node);
+  size_t room = (size_t)node.input_count + node.result_count;
+  eg_value *values;
+  EG_TRY(eg_alloc(alloc, room, sizeof *values, &values));
+  const char **names = NULL;
+  egraph_status status = eg_alloc(alloc, node.result_count, sizeof *names, &names);
+  if (status == EGRAPH_OK)
+    status = copy_node(p, info->node, values, values + node.input_count, names);
+  eg_free(alloc, names, node.result_count, sizeof *names);
+  eg_free(alloc, values, room, sizeof *values);
+  return status;
+}
+
+// ---- what it hands out --------------------------------------------------------------
+
+/// A scale or zero point as float32, in the shape in which it broadcasts.
+static eg_ref spread(eg_builder *b, eg_ref vector, const eg_type *view) {
+  eg_ref number = eg_build_cast(b, vector, EGRAPH_FLOAT32);
+  return eg_build_reshape(b, number, view->rank, view->dims);
+}
+
+/// That of QuantizeLinear or DequantizeLinear.
+static eg_type axis_view(const eg_graph *graph, const eg_graph_node_info *node) {
+  const eg_type *x = &eg_graph_value(graph, node->inputs[0])->type;
+  const eg_type *scale = &eg_graph_value(graph, node->inputs[1])->type;
+  int64_t axis = node->attrs->slots[AXIS].i;
+  eg_type view = {.rank = 0};
+  if (scale->rank == 0 || scale->dims[0] == 1) return view;
+  view.rank = x->rank;
+  for (uint32_t i = 0; i < x->rank; i++)
+    view.dims[i] = i == (axis < 0 ? axis + x->rank : axis) ? scale->dims[0] : 1;
+  return view;
+}
+
+static eg_ref operand_of(const probe *p, const eg_graph_node_info *node, int operand) {
+  return eg_ref_of(p->map[node->inputs[operand].id]);
+}
+
+static eg_ref quantum_of_linear(const probe *p, eg_builder *b,
+                                const eg_graph_node_info *node) {
+  eg_type view = axis_view(p->from, node);
+  eg_ref x = eg_build_cast(b, operand_of(p, node, 0), EGRAPH_FLOAT32);
+  eg_ref t = EG_BUILD(b, EG_OP_DIV, x, spread(b, operand_of(p, node, 1), &view));
+  return EG_BUILD(b, EG_OP_ADD, t, spread(b, operand_of(p, node, 2), &view));
+}
+
+static eg_ref spread_result(const probe *p, eg_builder *b, const eg_graph_node_info *node,
+                            int operand, bool is_weight) {
+  const eg_type *vector = &eg_graph_value(p->from, node->inputs[operand])->type;
+  const eg_type *result = &eg_graph_value(p->from, node->results[0])->type;
+  eg_type view = eg_quantized_result_view(node->attrs, vector, result, is_weight);
+  return spread(b, operand_of(p, node, operand), &view);
+}
+
+static eg_ref quantum_of_product(const probe *p, eg_builder *b,
+                                 const eg_graph_node_info *node) {
+  eg_quantized_operands at = eg_quantized_operands_of(node->attrs, node->input_count);
+  bool is_conv = node->attrs->op == EG_OP_QLINEAR_CONV;
+  eg_ref sum = eg_build_node(
+      b, is_conv ? EG_OP_CONV_INTEGER : EG_OP_MATMUL_INTEGER, node->attrs->slots,
+      (const eg_ref[]){operand_of(p, node, at.x), operand_of(p, node, at.w),
+                       operand_of(p, node, at.x_zero), operand_of(p, node, at.w_zero)},
+      4);
+  sum = eg_build_cast(b, sum, EGRAPH_FLOAT32);
+  if (at.bias != EG_NO_OPERAND)
+    sum = EG_BUILD(b, EG_OP_ADD, sum, spread_result(p, b, node, at.bias, false));
+  eg_ref scale = EG_BUILD(b, EG_OP_MUL, spread_result(p, b, node, at.x_scale, false),
+                          spread_result(p, b, node, at.w_scale, true));
+  scale = EG_BUILD(b, EG_OP_DIV, scale, spread_result(p, b, node, at.y_scale, false));
+  return EG_BUILD(b, EG_OP_ADD, EG_BUILD(b, EG_OP_MUL, sum, scale),
+                  spread_result(p, b, node, at.y_zero, false));
+}
+
+/// The step of a DequantizeLinear at each element; 1 without one.
+static eg_ref step_of(const probe *p, eg_builder *b, const last_quantum *last,
+                      eg_value quantum) {
+  bool is_back = last->dequantize.id != UINT32_MAX;
+  eg_type type = eg_graph_value(p->to, quantum)->type;
+  if (is_back) {
+    eg_graph_node_info node = eg_graph_node_at(p->from, last->dequantize);
+    type = eg_graph_value(p->from, node.results[0])->type;
+    type.dtype = EGRAPH_FLOAT32;
+    eg_type view = axis_view(p->from, &node);
+    return eg_build_expand(b, spread(b, operand_of(p, &node, 1), &view), &type);
+  }
+  type.dtype = EGRAPH_FLOAT32;
+  return eg_build_fill(b, &type, 1);
+}
+
+static egraph_status hand_out(probe *p, eg_builder *b, const last_quantum *last) {
+  eg_graph_node_info node = eg_graph_node_at(p->from, last->quantize);
+  eg_value quantum = p->map[node.results[0].id];
+  eg_ref t = is_product((eg_op)node.attrs->op) ? quantum_of_product(p, b, &node)
+                                               : quantum_of_linear(p, b, &node);
+  eg_ref step = step_of(p, b, last, quantum);
+  eg_ref whole = eg_build_cast(b, eg_ref_of(quantum), EGRAPH_FLOAT32);
+  EG_TRY(b->status);
+  const eg_value extras[EXTRAS] = {eg_value_of(t), eg_value_of(step), eg_value_of(whole)};
+  for (uint32_t i = 0; i < EXTRAS; i++) {
+    char name[48];
+    (void)snprintf(name, sizeof name, "extra %u", (unsigned)eg_graph_output_count(p->to));
+    EG_TRY(eg_graph_add_output(p->to, name, extras[i]));
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status fill_probe(probe *p, eg_node_cons *cons) {
+  for (uint32_t v = 0; v < eg_graph_value_count(p->from); v++)
+    EG_TRY(copy_any(p, v));
+  EG_TRY(eg_node_cons_init(cons, p->to));
+  eg_builder b = eg_node_cons_builder(cons);
+  for (uint32_t o = 0; o < eg_graph_output_count(p->from); o++)
+    if (p->lasts[o].is_there) EG_TRY(hand_out(p, &b, &p->lasts[o]));
+  return EGRAPH_OK;
+}
+
+/// Runs the copy; `out` gets what it hands out.
+static egraph_status run_probe(probe *p, const eg_session_options *options,
+                               const eg_tensors *inputs, eg_tensors *out) {
+  egraph_allocator alloc = eg_graph_allocator(p->from);
+  uint32_t values = eg_graph_value_count(p->from);
+  eg_session *session = NULL;
+  eg_node_cons cons = {.graph = NULL};
+  p->moved = 0;
+  eg_flatmap_init(&cons.nodes, alloc);
+  egraph_status status = eg_graph_create(&alloc, &p->to);
+  if (status == EGRAPH_OK) status = eg_alloc(alloc, values, sizeof *p->map, &p->map);
+  if (status == EGRAPH_OK) status = fill_probe(p, &cons);
+  if (status == EGRAPH_OK) status = eg_session_create(&alloc, p->to, options, &session);
+  if (status == EGRAPH_OK) status = eg_tensors_make_outputs(p->to, out);
+  if (status == EGRAPH_OK) status = eg_session_run(session, inputs->data, out->data);
+  eg_session_destroy(session);
+  eg_node_cons_deinit(&cons);
+  eg_free(alloc, p->map, values, sizeof *p->map);
+  eg_graph_destroy(p->to);
+  p->map = NULL;
+  p->to = NULL;
+  return status;
+}
+
+// ---- noise --------------------------------------------------------------------------
+
+typedef struct noise {
+  double largest, sum; // of all trials; of elements, the mean over trials
+} noise;
+
+static void add_noise(const eg_tensor *t, const eg_tensor *moved, noise *inout) {
+  for (int64_t i = 0; i < eg_type_elements(&t->type); i++) {
+    double d = fabs(eg_tensor_get_double(t, i) - eg_tensor_get_double(moved, i));
+    if (!isfinite(d)) continue;
+    inout->largest = fmax(inout->largest, d);
+    inout->sum += d / TRIALS;
+  }
+}
+
+static egraph_status try_moved(probe *p, const eg_session_options *options,
+                               const eg_tensors *inputs, const eg_tensors *extras,
+                               noise *out) {
+  egraph_status status = EGRAPH_OK;
+  p->is_moved = true;
+  for (uint32_t trial = 0; status == EGRAPH_OK && trial < TRIALS; trial++) {
+    eg_tensors moved;
+    eg_tensors_init(&moved, eg_graph_allocator(p->from));
+    status = run_probe(p, options, inputs, &moved);
+    for (size_t i = 0; status == EGRAPH_OK && i < moved.len; i += EXTRAS)
+      add_noise(&extras->data[i], &moved.data[i], &out[i / EXTRAS]);
+    eg_tensors_free(&moved);
+  }
+  return status;
+}
+
+// ---- comparing ----------------------------------------------------------------------
+
+/// Elements of both outputs, and what the copy hands out of the first.
+typedef struct quantum_rows {
+  const eg_tensor *a, *b, *extras;
+  double range; // quanta of the type
+  noise noise;
+} quantum_rows;
+
+typedef struct tally {
+  double steps;   // of elements that earlier quantizations explain, together
+  uint64_t moved; // those
+} tally;
+
+static void judge(const quantum_rows *rows, int64_t i, eg_quanta *out, tally *inout) {
+  double a = eg_tensor_get_double(rows->a, i), b = eg_tensor_get_double(rows->b, i);
+  if (a == b || (isnan(a) && isnan(b))) return;
+  double t = eg_tensor_get_double(&rows->extras[0], i);
+  double steps = (b - a) / eg_tensor_get_double(&rows->extras[1], i);
+  double quantum = eg_tensor_get_double(&rows->extras[2], i) + round(steps);
+  double excess = fabs(quantum - t) - 0.5;
+  // Dequantized in float32, a difference of quanta is whole up to its rounding.
+  bool is_whole = fabs(steps - round(steps)) <= 1e-6 * (rows->range + fabs(steps));
+  if (round(steps) == 0 && is_whole) return;
+  out->differ++;
+  if (is_whole) steps = round(steps);
+  out->steps = isfinite(steps) ? fmax(out->steps, fabs(steps)) : INFINITY;
+  if (is_whole && excess <= ROUNDING * rows->range) return;
+  if (is_whole && excess <= rows->noise.largest) {
+    inout->steps += fabs(steps);
+    inout->moved++;
+  } else {
+    out->unexplained++;
+  }
+}
+
+static void judge_all(const quantum_rows *rows, eg_quanta *out) {
+  tally all = {.steps = 0};
+  for (int64_t i = 0; i < eg_type_elements(&rows->a->type); i++)
+    judge(rows, i, out, &all);
+  double most = MOST_NOISE * (double)eg_type_elements(&rows->a->type);
+  bool is_much = all.steps > 2 * rows->noise.sum + FEW_STEPS || rows->noise.sum > most;
+  if (is_much) out->unexplained += all.moved;
+}
+
+static double range_of(const eg_graph *graph, const last_quantum *last) {
+  eg_graph_node_info node = eg_graph_node_at(graph, last->quantize);
+  eg_type one = eg_type_of(eg_graph_value(graph, node.results[0])->type.dtype, 0, NULL);
+  return ldexp(1, (int)(8 * eg_type_bytes(&one)));
+}
+
+static bool differ(const eg_tensor *a, const eg_tensor *b) {
+  return memcmp(a->data, b->data, eg_type_bytes(&a->type)) != 0;
+}
+
+typedef struct quanta_run {
+  const eg_tensors *inputs, *a, *b;
+  last_quantum *lasts; // [outputs]
+  noise *noise;        // [quantized outputs]
+  eg_tensors extras;
+} quanta_run;
+
+static egraph_status compare_all(quanta_run *run, const eg_graph *graph,
+                                 const eg_session_options *options, eg_quanta *out) {
+  bool is_wanted = false;
+  for (uint32_t o = 0; o < eg_graph_output_count(graph); o++) {
+    run->lasts[o] = find_last(graph, eg_graph_output(graph, o, NULL));
+    out[o] = (eg_quanta){.is_quantized = run->lasts[o].is_there};
+    is_wanted = is_wanted ||
+                (run->lasts[o].is_there && differ(&run->a->data[o], &run->b->data[o]));
+  }
+  if (!is_wanted) return EGRAPH_OK;
+  probe p = {.from = graph, .lasts = run->lasts, .random = 1};
+  EG_TRY(run_probe(&p, options, run->inputs, &run->extras));
+  EG_TRY(try_moved(&p, options, run->inputs, &run->extras, run->noise));
+  for (uint32_t o = 0, at = 0; o < eg_graph_output_count(graph); o++) {
+    if (!run->lasts[o].is_there) continue;
+    const quantum_rows rows = {.a = &run->a->data[o],
+                               .b = &run->b->data[o],
+                               .extras = &run->extras.data[EXTRAS * at],
+                               .range = range_of(graph, &run->lasts[o]),
+                               .noise = run->noise[at]};
+    judge_all(&rows, &out[o]);
+    at++;
+  }
+  return EGRAPH_OK;
+}
+
+egraph_status eg_quanta_compare(const eg_graph *a, const eg_session_options *options,
+                                const eg_tensors *inputs, const eg_tensors *outputs_a,
+                                const eg_tensors *outputs_b, eg_quanta *out) {
+  egraph_allocator alloc = eg_graph_allocator(a);
+  uint32_t outputs = eg_graph_output_count(a);
+  quanta_run run = {.inputs = inputs, .a = outputs_a, .b = outputs_b};
+  eg_tensors_init(&run.extras, alloc);
+  egraph_status status = eg_alloc(alloc, outputs, sizeof *run.lasts, &run.lasts);
+  if (status == EGRAPH_OK)
+    status = eg_alloc(alloc, outputs, sizeof *run.noise, &run.noise);
+  if (status == EGRAPH_OK) status = compare_all(&run, a, options, out);
+  eg_tensors_free(&run.extras);
+  eg_free(alloc, run.noise, outputs, sizeof *run.noise);
+  eg_free(alloc, run.lasts, outputs, sizeof *run.lasts);
+  return status;
+}

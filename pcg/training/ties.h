@@ -1,0 +1,36 @@
+// Tied weights: one trained weight that is the parameter of several operators. Some are
+// meant (an embedding that is also the output projection, a layer that is applied twice);
+// others come from an exporter that merges initializers of equal initial values, as all
+// gains of ones, through shared names or Identity nodes.
+//
+//   w ---------------> layer-normalization h1     use 0 keeps w
+//   w -> identity b -> layer-normalization h2     use 1, untied: a weight b of its own
+//   w -> transpose --> matmul y                   use 2, untied: a weight w_2, transposed
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_PCG_TIES_H
+#define EG_PCG_TIES_H
+
+#include "base/vec.h"
+#include "pcg/training/parameters.h"
+
+/// An operator that reads a tied weight, itself or through operators of one operand.
+typedef struct eg_tie_use {
+  eg_value weight;
+  eg_graph_node node;
+} eg_tie_use;
+EG_VEC_DEFINE(eg_tie_uses, eg_tie_use);
+
+/// Appends the uses that `output` depends on of each weight that `wish` trains and that
+/// has several: by weight, then in the order of the graph. O(values) and a sort of the
+/// uses. Fails like eg_parameters_find.
+egraph_status eg_ties_find(const eg_graph *graph, eg_value output,
+                           const eg_parameter_wish *wish, eg_tie_uses *out);
+/// A copy of the graph in which each use of the tied weights whose names match a pattern
+/// has a weight of its own, of the same data: the first keeps the name, others have that
+/// of the Identity through which they read it, or "name_2" and so on. Fails with
+/// EGRAPH_E_ARGUMENT for a pattern other than "*" that matches no tied weight.
+egraph_status eg_ties_untie(const eg_graph *graph, eg_value output,
+                            const eg_parameter_wish *wish, const char *const *patterns,
+                            uint32_t pattern_count, eg_graph **out);
+
+#endif
