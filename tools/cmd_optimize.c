@@ -301,7 +301,7 @@ static egraph_status hand_out_plan(const file_flags *f, const optimize_session *
   egraph_status status = EGRAPH_OK;
   note_fused("--pin", &f->pins, egraph_result_graph(session->result));
   note_fused("--forbid", &f->bans, egraph_result_graph(session->result));
-  if (f->run.json) status = print_plan_json(session->result, f->certificate);
+  if (f->run.json) status = print_plan_json(session, f->certificate);
   if (status == EGRAPH_OK && egraph_result_plan(session->result) == NULL)
     return fail_without_plan(session->result);
   if (status != EGRAPH_OK || f->run.json) return status;

@@ -12,7 +12,7 @@ void print_graph_text(const optimize_session *session);
 
 /// The same of a plan. `certificate`: the file that its proof went to; NULL: none was
 /// asked for.
-egraph_status print_plan_json(const egraph_result *result, const char *certificate);
+egraph_status print_plan_json(const optimize_session *session, const char *certificate);
 egraph_status print_plan_text(const optimize_session *session, const plan_view *view,
                               const char *certificate);
 

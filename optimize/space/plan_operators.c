@@ -10,6 +10,7 @@
 #include "extract/bits.h"
 #include "extract/presolve/landmarks.h"
 #include "optimize/price/plan_price.h"
+#include "optimize/price/predict.h"
 #include "pcg/graph/node_spec.h"
 #include "sim/device_cost.h"
 
@@ -302,10 +303,17 @@ static egraph_status add_unknown(adder *a, eg_space_operator *op, const eg_attrs
     return EG_FAIL(EGRAPH_E_UNSUPPORTED,
                    "an operator that is not known ('%.200s') cannot be planned",
                    eg_attr_at(attrs, EG_A_OPAQUE_KEY)->text);
+  const eg_graph *graph = eg_tensor_egraph_graph(a->space->egraph);
+  eg_graph_node node;
+  if (!eg_graph_find_opaque(graph, eg_attr_at(attrs, EG_A_OPAQUE_KEY)->text, &node))
+    return EG_FAIL(EGRAPH_E_INTERNAL, "an operator that is not known has no record");
+  const eg_node_spec spec = eg_graph_opaque_spec(graph, node);
+  eg_node_price price = {.basis = 0};
+  EG_TRY(a->costs->node(a->costs->self, &spec, &price));
   a->layouts.len = 0;
   for (uint32_t i = 0; i <= op->input_count; i++)
     EG_TRY(eg_u32s_push(&a->layouts, 0)); // without axes the first layout is plain
-  return keep(a, op, nothing, free_of_cost);
+  return keep(a, op, nothing, price);
 }
 
 static egraph_status add_spread(adder *a, eg_space_operator *op, eg_class class,
