@@ -119,7 +119,8 @@ static egraph_status visit_cost(void *user, eg_graph_node node,
   static const char *const sources[] = {[EG_COST_USER] = "given",
                                         [EG_COST_MEASURED] = "measured",
                                         [EG_COST_ESTIMATED] = "estimated",
-                                        [EG_COST_FREE] = "free"};
+                                        [EG_COST_FREE] = "free",
+                                        [EG_COST_UNPRICED] = "unpriced"};
   cost_visit *v = user;
   eg_cost_source source;
   eg_evidence evidence;

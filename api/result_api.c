@@ -1,5 +1,7 @@
 // Public functions of the result of an optimization.
 // SPDX-License-Identifier: Apache-2.0
+#include <string.h>
+
 #include "api/convert.h"
 #include "api/require.h"
 #include "api/result.h"
@@ -21,6 +23,34 @@ const egraph_graph *egraph_result_graph(const egraph_result *result) {
   if (result == NULL) return NULL;
   if (result->plan != NULL) return result->plan->planned.graph;
   return result->made.optimization != NULL ? result->made.optimization->graph : NULL;
+}
+
+static bool is_unpriced(const eg_graph *graph, uint32_t node) {
+  return eg_graph_node_at(graph, (eg_graph_node){node}).attrs->op == EG_OP_OPAQUE &&
+         eg_graph_opaque_bytes(graph, (eg_graph_node){node}) > 0;
+}
+
+/// How many unpriced nodes before `end` have the operator.
+static uint32_t count_unpriced(const eg_graph *graph, const char *name, uint32_t end) {
+  uint32_t count = 0;
+  for (uint32_t n = 0; n < end; n++)
+    count += is_unpriced(graph, n) &&
+             strcmp(eg_graph_opaque_type(graph, (eg_graph_node){n}), name) == 0;
+  return count;
+}
+
+uint32_t egraph_result_unpriced(const egraph_result *result, uint32_t index,
+                                const char **out_operator) {
+  const eg_graph *graph = egraph_result_graph(result);
+  uint32_t nodes = graph != NULL ? eg_graph_node_count(graph) : 0, kinds = 0;
+  for (uint32_t n = 0; n < nodes; n++) {
+    if (!is_unpriced(graph, n)) continue;
+    const char *name = eg_graph_opaque_type(graph, (eg_graph_node){n});
+    if (count_unpriced(graph, name, n) != 0 || kinds++ != index) continue;
+    if (out_operator != NULL) *out_operator = name;
+    return count_unpriced(graph, name, nodes);
+  }
+  return 0;
 }
 
 // ---- the plan -------------------------------------------------------------------

@@ -161,6 +161,7 @@ static egraph_status begin_search(eg_graph_search *search) {
   search->deadline = search->start + seconds;
   search->root_count = eg_graph_output_count(input->graph);
   EG_TRY(eg_term_store_init(&search->store, search->alloc, input->graph));
+  if (limits->loadable != 0) eg_tensor_egraph_restrict(search->store.terms);
   eg_term_prices_init(&search->prices, &search->store, &costs);
   EG_TRY(eg_graph_rewrites_init(&search->rewrites, &search->store, input->rules,
                                 search->math, search->root_count));
@@ -322,6 +323,7 @@ static void write_report(const char *name, const outcome *o, const egraph_report
   report.proven_over = "variants reached";
   report.measured = o->measured + given->measured + inout->measured;
   report.basis = inout->basis;
+  report.unpriced_seconds = inout->unpriced_seconds;
   report.compared = inout->compared;
   report.profile_seconds = inout->profile_seconds;
   report.extract_seconds = inout->extract_seconds;

@@ -33,7 +33,6 @@ egraph_status eg_term_store_init(eg_term_store *store, egraph_allocator alloc,
     assert(eg_engine_class_of(engine, n).id == store->node.len);
     EG_TRY(note_term(store, n.id, (uint32_t)store->node.len));
   }
-  eg_tensor_egraph_restrict(store->terms);
   return EGRAPH_OK;
 }
 

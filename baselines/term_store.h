@@ -45,7 +45,7 @@ const eg_tensor_fact *eg_term_store_fact(const eg_term_store *store, uint32_t te
 /// The rule that made a term first; EG_REASON_SEED: it is of the given graph.
 uint32_t eg_term_store_reason(const eg_term_store *store, uint32_t term);
 /// The term that an operator makes of others. Fails with EGRAPH_E_TYPE for an ill-typed
-/// one, and one that ONNX Runtime would not load (eg_tensor_egraph_restrict).
+/// one, and one that the e-graph of terms refuses (eg_tensor_egraph_restrict).
 egraph_status eg_term_store_add(eg_term_store *store, const eg_attrs *attrs,
                                 const uint32_t *operands, uint32_t count, uint32_t reason,
                                 uint32_t *out);

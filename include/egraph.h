@@ -560,7 +560,8 @@ typedef struct egraph_cost_entry {
   const char *node;   // the first result's name
   const char *text;   // the key of the profile database
   double seconds;     // INFINITY: the back-end cannot run it
-  const char *source; // "given", "measured", "estimated", "free"
+  const char *source; // "given", "measured", "estimated", "free", or
+                      // "unpriced": outside the table, estimated from its bytes
   uint32_t samples;   // timings whose median it is; 0: not known, as the rest
   double spread;      // seconds: half of what lies between the quartiles
   double load;        // tasks of others that ran meanwhile, per core

@@ -189,6 +189,7 @@ EGRAPH_API void egraph_result_destroy(egraph_result *result);
 /// the strategies of operators on all meshes.
 typedef struct egraph_cost_basis {
   uint32_t given, measured, estimated, guessed;
+  uint32_t unpriced; // operators outside the table: estimated from their bytes alone
 } egraph_cost_basis;
 
 /// Seconds are predicted ones: of one run, or of one step with all its micro-batches, one
@@ -197,6 +198,11 @@ typedef struct egraph_cost_basis {
 ///                       the rules derive from it, and no later round gained anything;
 ///   "variants reached"  a limit cut saturation off (`stop`): the graphs that the
 ///                       e-graphs hold. There may be cheaper ones.
+///   "all variants that ONNX Runtime loads"  as "all variants", but for those that option
+///                       loadable left out (`left_out`).
+/// Operators outside the table (basis.unpriced) have no price; an estimate from their
+/// bytes is in all figures, and the status speaks of the others: "optimal of what is
+/// priced" stands for the two below.
 /// The status is "optimal" when the bound meets the cost over all variants (of a plan: no
 /// plan of the whole step, all blocks free, whose peak of memory is within the limit is
 /// cheaper), "optimal of the variants reached" when it meets it over those, otherwise
@@ -233,7 +239,10 @@ typedef struct egraph_report {
   double total_seconds;
 
   // Of one device; otherwise 0.
-  uint32_t rounds; // each from the best graph of those before
+  double unpriced_seconds; // the part of cost_after that is estimated from bytes alone
+  uint64_t left_out; // times that a rule made an operator that ONNX Runtime 1.32 has no
+                     // kernel for (option loadable): not taken
+  uint32_t rounds;   // each from the best graph of those before
   bool settled; // the last one gained nothing (at most a relative 1e-5): optimizing the
                 // result again would not either. False: a limit ended the rounds
   double tree_cost, dag_cost;         // costs of the greedy extractors
@@ -292,6 +301,14 @@ EGRAPH_API const egraph_report *egraph_result_report(const egraph_result *result
 /// The optimized graph, borrowed; of a plan the step that it splits (egraph_plan_graph).
 /// NULL: a search for a plan found none, or it was taken.
 EGRAPH_API const egraph_graph *egraph_result_graph(const egraph_result *result);
+
+/// Operators of the optimized graph that are outside the table (other domains, element
+/// types, strings, sequences, control flow): kept and written, but estimated from their
+/// bytes, and not run by the executor. `index` counts different ones, from 0; returns how
+/// many nodes have it and sets *out_operator (may be NULL; borrowed), or returns 0 past
+/// the last. O(nodes) times unpriced ones.
+EGRAPH_API uint32_t egraph_result_unpriced(const egraph_result *result, uint32_t index,
+                                           const char **out_operator);
 
 /// How every operator of a graph is split among the devices of a machine, the exchanges
 /// that this takes, the order of steps, what they hold and how long they take

@@ -192,7 +192,7 @@ bool eg_cost_is_free(const eg_node_spec *spec) {
 static egraph_status ask_caller(const eg_cost_model *model, const eg_node_spec *spec,
                                 bool *out_given, double *out) {
   double cost = 0;
-  *out_given = model->options.override_cost != NULL &&
+  *out_given = model->options.override_cost != NULL && spec->attrs->op != EG_OP_OPAQUE &&
                model->options.override_cost(model->options.user, spec, &cost);
   if (!*out_given) return EGRAPH_OK;
   if (!(cost >= 0))
@@ -274,7 +274,12 @@ egraph_status eg_cost_seconds(eg_cost_model *model, const eg_node_spec *spec,
   double seconds = 0;
   eg_cost_source source = EG_COST_USER;
   EG_TRY(ask_caller(model, spec, &given, &seconds));
-  if (!given && eg_cost_is_free(spec)) {
+  if (spec->attrs->op == EG_OP_OPAQUE && spec->opaque_bytes > 0) {
+    // Its key is another node's in another graph: no entry.
+    eg_roofline_point point = point_of(spec);
+    source = EG_COST_UNPRICED;
+    seconds = eg_roofline_estimate(&model->roofline, &point);
+  } else if (!given && eg_cost_is_free(spec)) {
     source = EG_COST_FREE;
   } else if (!given) {
     uint32_t id;

@@ -4,9 +4,10 @@
 // Order of sources: the caller's own function; free nodes; the profile database (measured
 // on this machine or loaded from another's); a roofline calibrated on the entries there
 // are. Free are leaves, views that change no memory format, nodes with only weights as
-// operands (folded before the first run), and opaque nodes: nothing is known of them and
-// every plan has them. Nothing here touches a device: missing entries are collected and
-// measured by whoever owns one, later or as they are asked for.
+// operands (folded before the first run). Of opaque nodes nothing is known but bytes:
+// they cost what the roofline says of those, and are not asked for. Nothing here touches
+// a device: missing entries are collected and measured by whoever owns one, later or as
+// they are asked for.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_SIM_COST_H
 #define EG_SIM_COST_H
@@ -18,7 +19,8 @@ typedef enum eg_cost_source {
   EG_COST_USER,
   EG_COST_MEASURED,
   EG_COST_ESTIMATED,
-  EG_COST_FREE
+  EG_COST_FREE,
+  EG_COST_UNPRICED // an opaque node, estimated from its bytes alone
 } eg_cost_source;
 
 typedef struct eg_cost_model eg_cost_model;
@@ -82,7 +84,7 @@ bool eg_cost_is_asked_for(const eg_cost_model *model);
 /// Memory formats beside plain that are worth asking for, a bit per eg_format.
 uint32_t eg_cost_formats(const eg_cost_model *model);
 
-/// Whether a node is one of the free ones above.
+/// Whether a node is one of the free ones above, or opaque: neither is measured.
 bool eg_cost_is_free(const eg_node_spec *spec);
 
 /// Measures a node on a device. *out_supported false: this back-end cannot run it in

@@ -383,7 +383,7 @@ static egraph_status open_costs_of(const optimize_flags *flags, egraph_costs **o
 
 egraph_status optimize_load(const optimize_flags *flags, const char *model,
                             optimize_session *out) {
-  *out = (optimize_session){.graph = NULL};
+  *out = (optimize_session){.baseline = flags->compare.only};
   install_interrupt();
   egraph_status status = rule_flags_load(&flags->rules, &out->rules);
   if (status == EGRAPH_OK)

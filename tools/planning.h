@@ -76,6 +76,7 @@ typedef struct optimize_session {
   egraph_result *result;
   egraph_math math;         // that was asked for
   egraph_training training; // of a training step
+  const char *baseline;     // whose plans alone are searched; NULL: all
 } optimize_session;
 
 void optimize_flags_init(optimize_flags *flags);

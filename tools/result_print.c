@@ -17,6 +17,7 @@ static void print_basis_json(const char *name, const egraph_cost_basis *basis) {
   json_int("estimated", basis->estimated);
   json_int("guessed", basis->guessed);
   json_int("given", basis->given);
+  json_int("unpriced", basis->unpriced);
   json_close('}');
 }
 
@@ -46,6 +47,24 @@ static void search_json(const egraph_report *r) {
   json_real("work", r->search_work);
   json_real("seconds", r->search_seconds);
   json_close('}');
+}
+
+/// Whether the executor has kernels for all that is left.
+static bool is_runnable(const egraph_result *result) {
+  return egraph_graph_info_of(egraph_result_graph(result)).opaque_nodes == 0;
+}
+
+static void unpriced_json(const egraph_result *result) {
+  const char *name;
+  uint32_t count;
+  json_open("unpriced", '[');
+  for (uint32_t i = 0; (count = egraph_result_unpriced(result, i, &name)) != 0; i++) {
+    json_open(NULL, '{');
+    json_text("operator", name);
+    json_int("count", count);
+    json_close('}');
+  }
+  json_close(']');
 }
 
 void print_graph_json(const optimize_session *session, bool explains) {
@@ -86,6 +105,10 @@ void print_graph_json(const optimize_session *session, bool explains) {
   json_close(']');
   print_basis_json("costs", &r->basis);
   print_basis_json("costs_compared", &r->compared);
+  unpriced_json(session->result);
+  json_real("unpriced_seconds", r->unpriced_seconds);
+  json_bool("runnable", is_runnable(session->result));
+  json_int("left_out", r->left_out);
   json_open("work", '{');
   json_real("saturate", r->saturate_work);
   json_real("extract", r->extract_work);
@@ -117,6 +140,7 @@ static void print_basis_text(const char *name, const egraph_cost_basis *basis) {
   printf("%s %u measured, %u estimated from measurements, %u guessed", name,
          basis->measured, basis->estimated, basis->guessed);
   if (basis->given != 0) printf(", %u given", basis->given);
+  if (basis->unpriced != 0) printf(", %u unpriced", basis->unpriced);
 }
 
 /// Why the search ended, and the flag that lets it go on.
@@ -140,7 +164,8 @@ static const char *end_words(const egraph_report *r) {
 /// How good the result is: "optimal: proven, over all variants", "within 0.3 % of the
 /// optimum, over the variants reached".
 static void print_status(const egraph_report *r) {
-  bool is_all = strcmp(r->proven_over, "all variants") == 0;
+  bool is_all = strcmp(r->proven_over, "variants reached") != 0;
+  bool is_named = strcmp(r->status, "optimal of the variants reached") == 0;
   if (strcmp(r->status, "feasible") != 0)
     printf("%s: proven", r->status);
   else if (r->bound > 0 && r->cost_after < 2 * r->bound)
@@ -149,10 +174,9 @@ static void print_status(const egraph_report *r) {
     printf("at most %.3g times the optimum", r->cost_after / r->bound);
   else
     printf("feasible; how far from the optimum is not known");
-  if (is_all)
-    printf(", over all variants");
-  else if (strcmp(r->status, "feasible") == 0)
-    printf(", over the variants reached");
+  if (strcmp(r->status, "feasible") == 0 && r->basis.unpriced != 0)
+    printf(" of what is priced");
+  if (!is_named) printf(", over %s", is_all ? r->proven_over : "the variants reached");
 }
 
 /// Dimensions that stay open, with the sizes that costs are of.
@@ -179,6 +203,33 @@ static void print_measuring(const egraph_report *r) {
         "busy        %u operators were measured while others used the machine; when it "
         "is quiet, egraph profile MODEL --again measures anew\n",
         r->busy);
+}
+
+/// What has no price: its operators, and what is not true of them.
+static void print_unpriced(const egraph_result *result) {
+  const egraph_report *r = egraph_result_report(result);
+  const char *name;
+  uint32_t count;
+  if (r->basis.unpriced != 0) {
+    printf("unpriced    %u operator%s:", r->basis.unpriced,
+           r->basis.unpriced == 1 ? "" : "s");
+    for (uint32_t i = 0; (count = egraph_result_unpriced(result, i, &name)) != 0; i++) {
+      show(stdout, "%s %s", i == 0 ? "" : ",", name);
+      if (count > 1) printf(" (%u)", count);
+    }
+    printf("; %s estimated from bytes, proofs are of the others\n",
+           seconds_text(r->unpriced_seconds).text);
+  }
+  if (!is_runnable(result))
+    printf("run         not by egraph run, which has no kernels for what it does not "
+           "know; -o FILE.onnx writes it for others\n");
+}
+
+/// Variants that nothing is proven of.
+static void print_left_out(const egraph_report *r) {
+  if (r->left_out != 0)
+    printf("left out    variants that ONNX Runtime 1.32 has no kernels for; --loadable 0 "
+           "takes them in\n");
 }
 
 static void print_rounds(const egraph_report *r) {
@@ -229,7 +280,7 @@ void print_graph_text(const optimize_session *session) {
   if (r->cost_after > 0)
     printf("(%.2fx)", r->cost_before / r->cost_after);
   else
-    printf("(nothing left to compute)");
+    printf(r->nodes_after == 0 ? "(nothing left to compute)" : "(only views are left)");
   printf(", %u -> %u operators\n", r->nodes_before, r->nodes_after);
   if (r->algorithm != NULL)
     print_algorithm(r);
@@ -238,6 +289,8 @@ void print_graph_text(const optimize_session *session) {
   if (r->math != session->math)
     printf("math        exact: constants that %s rules fold overflow here\n",
            egraph_math_name(session->math));
+  print_left_out(r);
+  print_unpriced(session->result);
   print_basis_text("costs       operators:", &r->basis);
   print_basis_text("; variants compared:", &r->compared);
   printf("\n");
@@ -285,7 +338,8 @@ static void plan_search_json(const egraph_report *r) {
   json_close('}');
 }
 
-static void report_json(const egraph_result *result, const char *certificate) {
+static void report_json(const optimize_session *session, const char *certificate) {
+  const egraph_result *result = session->result;
   const egraph_report *r = egraph_result_report(result);
   const egraph_plan *plan = egraph_result_plan(result);
   egraph_plan_info info = egraph_plan_info_of(plan);
@@ -299,6 +353,7 @@ static void report_json(const egraph_result *result, const char *certificate) {
               !is_certified(r) || r->meshes > 1 || r->checked < r->bound);
   }
   json_text("proven_over", r->proven_over);
+  if (session->baseline != NULL) json_text("baseline", session->baseline);
   if (r->algorithm != NULL) plan_search_json(r);
   if (r->overlap_plans != 0) {
     json_open("overlap", '{');
@@ -343,7 +398,7 @@ egraph_status print_plan_json(const optimize_session *session, const char *certi
   bool is_there = plan != NULL;
   egraph_status status = EGRAPH_OK;
   json_begin();
-  report_json(result, certificate);
+  report_json(session, certificate);
   if (session->training.optimizer != NULL)
     status = json_ties(&session->training, session->graph);
   json_open("collectives", '[');
@@ -366,21 +421,26 @@ egraph_status print_plan_json(const optimize_session *session, const char *certi
 // ---- plans: text ------------------------------------------------------------------
 
 /// What the plan was chosen by, and how short a step could be.
-static void print_overlap(const egraph_report *r) {
+static void print_overlap(const optimize_session *session) {
+  const egraph_report *r = egraph_result_report(session->result);
   printf("overlapped  %s with exchanges beside computing",
          seconds_text(r->overlapped).text);
   if (r->overlap_bound > 0)
-    printf(", within %.2g %% of the least (no plan takes less than %s)",
+    printf(", within %.2g %% of the least (no plan %s less than %s)",
            100 * (1 - r->overlap_bound / r->overlapped),
+           session->baseline != NULL ? "of the baseline takes" : "takes",
            seconds_text(r->overlap_bound).text);
   printf("; plans simulated: %u\n", r->overlap_plans);
 }
 
 /// What another search did, and whether its plan is one.
-static void print_searched(const egraph_report *r) {
+static void print_searched(const optimize_session *session) {
+  const egraph_report *r = egraph_result_report(session->result);
   if (r->algorithm == NULL) {
-    printf("bound       no plan takes less than %s; meshes tried: %u\n",
-           seconds_text(r->bound).text, r->meshes);
+    printf("bound       no plan ");
+    if (session->baseline != NULL) show(stdout, "of %s ", session->baseline);
+    printf("takes less than %s; meshes tried: %u\n", seconds_text(r->bound).text,
+           r->meshes);
     return;
   }
   printf("search      %s: %" PRIu64 " plans compared, %.0f million steps, %.2f seconds; "
@@ -398,9 +458,9 @@ static egraph_status print_search(const optimize_session *session) {
   printf("\nSEARCH\n");
   if (session->training.optimizer != NULL)
     status = print_trained(session->graph, &session->training);
-  print_searched(r);
+  print_searched(session);
   printf("ended       %s\n", end_words(r));
-  if (r->overlap_plans != 0) print_overlap(r);
+  if (r->overlap_plans != 0) print_overlap(session);
   printf("e-graph     %u nodes, %u classes, %u iterations; saturation %s\n", r->nodes,
          r->classes, r->iterations, r->stop_words);
   if (r->blocks != 0)
@@ -442,6 +502,7 @@ egraph_status print_plan_text(const optimize_session *session, const plan_view *
                               const char *certificate) {
   printf("plan        ");
   print_status(egraph_result_report(session->result));
+  if (session->baseline != NULL) show(stdout, ", of its plans (%s)", session->baseline);
   printf("\n");
   egraph_status status = plan_print(egraph_result_plan(session->result), view);
   if (status == EGRAPH_OK) status = print_search(session);

@@ -15,6 +15,7 @@ static eg_price_basis basis_of(const eg_device_cost *device, const eg_node_spec 
   case EG_COST_FREE: return EG_PRICE_FREE;
   case EG_COST_USER: return EG_PRICE_GIVEN;
   case EG_COST_MEASURED: return EG_PRICE_MEASURED;
+  case EG_COST_UNPRICED: // in no plan
   case EG_COST_ESTIMATED: break;
   }
   bool is_calibrated =

@@ -18,7 +18,10 @@ static egraph_status visit_node(spec_walk *w, uint32_t node,
                                                        const eg_node_spec *),
                                 void *user) {
   eg_graph_node_info info = eg_graph_node_at(w->graph, (eg_graph_node){node});
-  if (info.attrs->op == EG_OP_OPAQUE) return EGRAPH_OK;
+  if (info.attrs->op == EG_OP_OPAQUE) {
+    const eg_node_spec unknown = eg_graph_opaque_spec(w->graph, (eg_graph_node){node});
+    return visit(user, (eg_graph_node){node}, &unknown);
+  }
   if (info.result_count != 0 && w->weight_only[info.results[0].id]) return EGRAPH_OK;
   eg_node_spec spec = {.attrs = info.attrs,
                        .input_count = info.input_count,
@@ -38,6 +41,11 @@ static egraph_status visit_node(spec_walk *w, uint32_t node,
   egraph_status status = holds ? visit(user, (eg_graph_node){node}, &at) : EGRAPH_OK;
   eg_arena_clear(&w->arena);
   return status;
+}
+
+eg_node_spec eg_graph_opaque_spec(const eg_graph *graph, eg_graph_node node) {
+  return (eg_node_spec){.attrs = eg_graph_node_at(graph, node).attrs,
+                        .opaque_bytes = eg_graph_opaque_bytes(graph, node)};
 }
 
 egraph_status eg_graph_visit_specs(const eg_graph *graph, egraph_allocator alloc,

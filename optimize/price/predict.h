@@ -9,8 +9,9 @@
 /// Types of the operands or results of a node.
 EG_VEC_DEFINE(eg_types, eg_type);
 
-/// Calls visit for every node that runs at run time (weight-only and opaque
-/// nodes do not count).
+/// What is priced of an opaque node.
+eg_node_spec eg_graph_opaque_spec(const eg_graph *graph, eg_graph_node node);
+/// Calls visit for every node that runs at run time (weight-only ones do not count).
 egraph_status eg_graph_visit_specs(const eg_graph *graph, egraph_allocator alloc,
                                    egraph_status (*visit)(void *user, eg_graph_node node,
                                                           const eg_node_spec *spec),

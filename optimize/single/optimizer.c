@@ -170,8 +170,9 @@ static egraph_status saturate(run *r) {
   EG_TRY(r->explained != NULL
              ? eg_tensor_egraph_create_explained(&r->alloc, r->now.graph, &r->now.egraph)
              : eg_tensor_egraph_create(&r->alloc, r->now.graph, &r->now.egraph));
-  eg_tensor_egraph_restrict(r->now.egraph);
+  if (r->search->loadable != 0) eg_tensor_egraph_restrict(r->now.egraph);
   EG_TRY(eg_saturate(r->now.egraph, r->input->rules, &options, &r->now.saturation));
+  r->result->report.left_out += eg_tensor_egraph_left_out(r->now.egraph);
   count_saturation(r);
   return EGRAPH_OK;
 }
@@ -192,6 +193,7 @@ static void count_cost(egraph_cost_basis *basis, eg_cost_source source, bool is_
   case EG_COST_USER: basis->given++; break;
   case EG_COST_MEASURED: *(is_guess ? &basis->guessed : &basis->measured) += 1; break;
   case EG_COST_ESTIMATED: *(is_guess ? &basis->guessed : &basis->estimated) += 1; break;
+  case EG_COST_UNPRICED: basis->unpriced++; break;
   case EG_COST_FREE: break;
   }
 }
@@ -605,6 +607,7 @@ static egraph_status count_operator(void *user, eg_graph_node node,
   EG_TRY(eg_cost_seconds(r->input->costs, spec, &seconds, &source));
   bool is_guess = !isfinite(seconds) || (source == EG_COST_ESTIMATED &&
                                          !eg_cost_is_calibrated(r->input->costs, spec));
+  if (source == EG_COST_UNPRICED) r->result->report.unpriced_seconds += seconds;
   count_cost(&r->result->report.basis, source, is_guess);
   return EGRAPH_OK;
 }
@@ -619,12 +622,15 @@ static egraph_status report_costs(run *r) {
   double gap = report->cost_after - report->bound;
   bool is_closed = gap <= EG_PROOF_ROUNDING * report->cost_after;
   report->gap = is_closed ? 0 : gap / report->cost_after;
-  report->proven_over =
-      eg_proven_over(r->is_all ? EG_STOP_SATURATED : EG_STOP_NODE_LIMIT);
-  report->status = !is_closed  ? "feasible"
-                   : r->is_all ? "optimal"
-                               : "optimal of the variants reached";
   EG_TRY(eg_graph_visit_specs(r->result->graph, r->alloc, count_operator, r));
+  report->proven_over =
+      r->is_all && report->left_out != 0
+          ? "all variants that ONNX Runtime loads"
+          : eg_proven_over(r->is_all ? EG_STOP_SATURATED : EG_STOP_NODE_LIMIT);
+  report->status = !is_closed                    ? "feasible"
+                   : report->basis.unpriced != 0 ? "optimal of what is priced"
+                   : r->is_all                   ? "optimal"
+                                                 : "optimal of the variants reached";
   EG_TRY(eg_graph_running_nodes(r->input->graph, &report->nodes_before));
   return eg_graph_running_nodes(r->result->graph, &report->nodes_after);
 }

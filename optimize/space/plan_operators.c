@@ -10,6 +10,7 @@
 #include "extract/bits.h"
 #include "extract/presolve/landmarks.h"
 #include "optimize/price/plan_price.h"
+#include "optimize/price/predict.h"
 #include "pcg/graph/node_spec.h"
 #include "sim/device_cost.h"
 
@@ -295,12 +296,12 @@ static egraph_status add_in_place(adder *a, eg_space_operator *op) {
   return EGRAPH_OK;
 }
 
-/// Row-major tensors, at no cost.
-static egraph_status add_plain(adder *a, eg_space_operator *op) {
+/// Row-major tensors.
+static egraph_status add_plain(adder *a, eg_space_operator *op, eg_node_price price) {
   a->layouts.len = 0;
   for (uint32_t i = 0; i <= op->input_count; i++)
     EG_TRY(eg_u32s_push(&a->layouts, 0)); // without axes the first layout is plain
-  return keep(a, op, nothing, free_of_cost);
+  return keep(a, op, nothing, price);
 }
 
 /// What nobody knows reads and makes row-major tensors. Of what it costs nothing is known
@@ -310,7 +311,14 @@ static egraph_status add_unknown(adder *a, eg_space_operator *op, const eg_attrs
     return EG_FAIL(EGRAPH_E_UNSUPPORTED,
                    "an operator that is not known ('%.200s') cannot be planned",
                    eg_attr_at(attrs, EG_A_OPAQUE_KEY)->text);
-  return add_plain(a, op);
+  const eg_graph *graph = eg_tensor_egraph_graph(a->space->egraph);
+  eg_graph_node node;
+  if (!eg_graph_find_opaque(graph, eg_attr_at(attrs, EG_A_OPAQUE_KEY)->text, &node))
+    return EG_FAIL(EGRAPH_E_INTERNAL, "an operator that is not known has no record");
+  const eg_node_spec spec = eg_graph_opaque_spec(graph, node);
+  eg_node_price price = {.basis = 0};
+  EG_TRY(a->costs->node(a->costs->self, &spec, &price));
+  return add_plain(a, op, price);
 }
 
 static egraph_status add_spread(adder *a, eg_space_operator *op, eg_class class,
@@ -321,7 +329,7 @@ static egraph_status add_spread(adder *a, eg_space_operator *op, eg_class class,
   a->strategies.len = 0;
   EG_TRY(spec_of(a, class, term, &spec));
   EG_TRY(eg_spec_at_example(&a->arena, &spec, &holds, &spec));
-  if (!holds) return add_plain(a, op);
+  if (!holds) return add_plain(a, op, free_of_cost);
   EG_TRY(eg_spread_init(&spec, &spread));
   EG_TRY(eg_spread_strategies(&spread, &a->space->mesh, &a->arena, &a->strategies));
   EG_TRY(add_strategies(a, op, &spread, !a->costs->compute_is_free));

@@ -93,6 +93,13 @@ egraph_status eg_graph_add_opaque(eg_graph *graph, const char *name, const char 
 const char *eg_graph_opaque_type(const eg_graph *graph, eg_graph_node node);
 const void *eg_graph_opaque_record(const eg_graph *graph, eg_graph_node node,
                                    size_t *out_size);
+/// Operator types with this prefix stand for no node of the file, but for an input or an
+/// initializer that is no tensor of ours.
+#define EG_OPAQUE_LEAF "egraph:"
+/// Bytes that an opaque node moves at least: typed operands and results, what its record
+/// holds (sub-graphs with their constants), and initializers that are no tensors of ours,
+/// packed as in the file. 0: it stands for no node (EG_OPAQUE_LEAF).
+double eg_graph_opaque_bytes(const eg_graph *graph, eg_graph_node node);
 /// The opaque node with this KEY attribute, or false.
 bool eg_graph_find_opaque(const eg_graph *graph, const char *key, eg_graph_node *out);
 /// Fails with EGRAPH_E_UNSUPPORTED, and names the first, where an output needs an opaque

@@ -27,6 +27,31 @@ const void *eg_graph_opaque_record(const eg_graph *graph, eg_graph_node node,
   return opaque->record;
 }
 
+static bool is_leaf(const eg_opaque *opaque) {
+  return strncmp(opaque->type, EG_OPAQUE_LEAF, strlen(EG_OPAQUE_LEAF)) == 0;
+}
+
+/// An untyped value of a leaf is as large as its record.
+static double bytes_of_value(const eg_graph *graph, eg_value value) {
+  const eg_value_info *info = eg_graph_value(graph, value);
+  const eg_type at_example = eg_type_at(&info->type, NULL);
+  if (info->typed) return (double)eg_type_bytes(&at_example);
+  const eg_opaque *maker = opaque_of(graph, info->node);
+  return is_leaf(maker) ? (double)maker->record_size : 0;
+}
+
+double eg_graph_opaque_bytes(const eg_graph *graph, eg_graph_node node) {
+  const eg_opaque *opaque = opaque_of(graph, node);
+  if (is_leaf(opaque)) return 0;
+  eg_graph_node_info info = eg_graph_node_at(graph, node);
+  double bytes = (double)opaque->record_size + 1; // 1: a text without a record
+  for (uint32_t i = 0; i < info.input_count; i++)
+    bytes += bytes_of_value(graph, info.inputs[i]);
+  for (uint32_t i = 0; i < info.result_count; i++)
+    bytes += bytes_of_value(graph, info.results[i]);
+  return bytes;
+}
+
 bool eg_graph_find_opaque(const eg_graph *graph, const char *key, eg_graph_node *out) {
   uint32_t index;
   if (!eg_strmap_find(&graph->opaque_keys, key, &index)) return false;

@@ -50,6 +50,7 @@ bool eg_node_spec_is_plain(const eg_node_spec *spec) {
 
 // A reorder moves its data although an identity is a view.
 double eg_node_spec_bytes(const eg_node_spec *spec) {
+  if (spec->attrs->op == EG_OP_OPAQUE) return spec->opaque_bytes;
   if (eg_node_spec_is_reorder(spec))
     return (double)eg_type_bytes(&spec->inputs[0]) +
            (double)eg_type_bytes(&spec->results[0]);

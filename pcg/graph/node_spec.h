@@ -21,6 +21,8 @@ typedef struct eg_node_spec {
   uint32_t result_count;
   uint64_t weight_mask; // bit i: operand i is a weight (constant at run time); operands
                         // past 63 count as data
+  double opaque_bytes;  // of an opaque node, which has no types here
+                        // (eg_graph_opaque_bytes)
 } eg_node_spec;
 
 /// Appends the canonical text: equal specs, equal text.

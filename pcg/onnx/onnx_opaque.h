@@ -14,6 +14,7 @@
 #define EG_PCG_ONNX_OPAQUE_H
 
 #include "base/strmap.h"
+#include "pcg/graph/graph.h"
 #include "pcg/onnx/onnx_message.h"
 
 /// Adds the names that are made in the sub-graphs of a node to `out`.
@@ -21,7 +22,7 @@ egraph_status eg_onnx_inner_names(egraph_allocator alloc, const Onnx__NodeProto 
                                   eg_strmap *out);
 
 /// Operator types of the records that stand for no node.
-#define EG_ONNX_FOREIGN_INPUT "egraph:Input"
-#define EG_ONNX_FOREIGN_INITIALIZER "egraph:Initializer"
+#define EG_ONNX_FOREIGN_INPUT EG_OPAQUE_LEAF "Input"
+#define EG_ONNX_FOREIGN_INITIALIZER EG_OPAQUE_LEAF "Initializer"
 
 #endif

@@ -295,6 +295,10 @@ void eg_tensor_egraph_restrict(eg_tensor_egraph *egraph) {
   egraph->facts.is_restricted = is_loaded;
 }
 
+uint64_t eg_tensor_egraph_left_out(const eg_tensor_egraph *egraph) {
+  return egraph->facts.left_out;
+}
+
 // ---- look-ups -------------------------------------------------------------------
 
 egraph_allocator eg_tensor_egraph_allocator(const eg_tensor_egraph *egraph) {

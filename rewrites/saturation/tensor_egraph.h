@@ -57,6 +57,8 @@ egraph_status eg_tensor_egraph_seal(eg_tensor_egraph *egraph, eg_class class);
 /// written model (pcg/onnx/onnx_versions.h): a graph that it loads stays one. Nothing
 /// happens where a node of the seed is of that kind.
 void eg_tensor_egraph_restrict(eg_tensor_egraph *egraph);
+/// How often a node was refused for that.
+uint64_t eg_tensor_egraph_left_out(const eg_tensor_egraph *egraph);
 /// Adds an operator node (attributes are interned), checked by the analysis.
 egraph_status eg_tensor_egraph_add(eg_tensor_egraph *egraph, const eg_attrs *attrs,
                                    const eg_class *children, uint32_t count,

@@ -278,6 +278,7 @@ static egraph_status operator_fact(eg_tensor_facts *facts, const eg_attrs *attrs
   }
   EG_TRY(set_results(facts, attrs, inputs, count, out));
   out->is_unloaded = !is_loaded(attrs, inputs, count);
+  facts->left_out += facts->is_restricted && out->is_unloaded;
   if (facts->is_restricted && out->is_unloaded)
     return EG_FAIL(EGRAPH_E_TYPE, "%s: ONNX Runtime has no kernel for the element type",
                    name);

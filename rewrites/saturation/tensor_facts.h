@@ -42,6 +42,7 @@ typedef struct eg_tensor_facts {
   egraph_allocator alloc;
   const eg_graph *graph;
   bool is_restricted; // to nodes that ONNX Runtime loads
+  uint64_t left_out;  // nodes that were refused for that
   eg_arena arena;     // of type lists
   eg_type_list_vec lists;
   eg_flatmap map; // hash of a list -> its place in `lists`

@@ -38,6 +38,39 @@ expect 0 'proven +optimal of the variants reached: proven; .*saturation stopped 
 expect 0 '"status":"optimal","proven_over":"all variants"' - optimize conv.egraph $quick --json
 expect 0 'proven +optimal: proven, over all variants; no less than .*; saturation ended' - optimize conv.egraph $quick
 expect 0 'costs +operators: 0 measured, 0 estimated from measurements, [1-9][0-9]* guessed' - optimize conv.egraph $quick
+# What is outside the table has no price, and nothing is proven of it.
+cat >odd.egraph <<'X'
+(egraph-graph 1)
+(input b "float32[4,4]")
+(let r (relu b))
+(let o (opaque Odd r) :types ["float32[4,4]"] :record "00")
+(let p (opaque Odd o) :types ["float32[4,4]"] :record "00")
+(output p)
+X
+expect 0 '^proven +optimal of what is priced: proven, over all variants; no less than [1-9]' - optimize odd.egraph $quick
+expect 0 '^unpriced +2 operators: Odd \(2\); .* estimated from bytes, proofs are of the others$' - optimize odd.egraph $quick
+expect 0 '^run +not by egraph run' - optimize odd.egraph $quick
+expect 0 '"status":"optimal of what is priced".*"unpriced":\[\{"operator":"Odd","count":2\}\].*"runnable":false' - \
+  optimize odd.egraph $quick --json
+# Variants that ONNX Runtime has no kernel for are left out, and that is said.
+cat >wide.egraph <<'X'
+(egraph-graph 1)
+(input x "float64[1,4,8,8]")
+(let y (reduce-mean :axes [2 3] :keepdims 1 x))
+(output y)
+X
+expect 0 ': proven, over all variants that ONNX Runtime loads;' - optimize wide.egraph $quick
+expect 0 '^left out +variants that ONNX Runtime 1.32 has no kernels for; --loadable 0 takes them in$' - optimize wide.egraph $quick
+expect 0 '"proven_over":"all variants that ONNX Runtime loads".*"left_out":[1-9]' - optimize wide.egraph $quick --json
+expect 0 '"proven_over":"all variants",.*"left_out":0' - optimize wide.egraph $quick --json --loadable 0
+# Views take no time, but something is left.
+cat >views.egraph <<'X'
+(egraph-graph 1)
+(input x "float32[8,8]")
+(let y (reshape :shape [64] x))
+(output y)
+X
+expect 0 '^predicted +0 s -> 0 s \(only views are left\), 1 -> 1 operators' - optimize views.egraph $quick
 # Optimizing a result again gains nothing, however few nodes there were.
 expect 0 '"cost_after":' - optimize conv.egraph $quick --json --node-limit 14 -o few.onnx
 cost=$(sed 's/.*"cost_after":\([^,]*\),.*/\1/' stdout)

@@ -13,6 +13,9 @@ expect 2 - 'are of training; give --train too' plan mlp.egraph --bf16
 
 # A plan, its table, its file, and what is said of it.
 train='--no-measure --machine host*4 --train adam --loss mean-squared-error'
+# A baseline's bound is of its plans alone.
+expect 0 '^plan +optimal: proven, over all variants, of its plans \(zero-1\)$' - plan mlp.egraph $train --baseline zero-1
+expect 0 '^bound +no plan of zero-1 takes less than ' - plan mlp.egraph $train --baseline zero-1
 expect 0 '^plan +optimal: proven, over all variants$' - plan mlp.egraph $train -o plan.json
 matches stdout '^step +[0-9.]+ us on (cpu=4|outer=2,inner=2): 4 devices$'
 matches stdout '^memory +[0-9.]+ kB of [0-9.]+ [GT]B on every device$'

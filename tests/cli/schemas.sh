@@ -36,6 +36,7 @@ plans() { # ARGUMENTS...
 }
 plans --machine 'host*1'
 plans --machine 'host*2' --search alpa-intra
+plans --machine 'host*2' --baseline zero-1
 plans --machine 'host*4' --train adam --loss mean-squared-error --baselines --certificate proof.json
 expect 1 '' '' plan mlp.egraph --machine 'host*2' --memory 1000 --no-measure --json
 cp stdout none.json

@@ -387,6 +387,7 @@ static void no_graph_is_walked(void **state) {
   assert_int_equal(egraph_node_result_count(NULL, node), 0);
   assert_int_equal(egraph_node_result(NULL, node, 0).id, EGRAPH_NONE);
   assert_false(egraph_node_is_opaque(NULL, node));
+  assert_int_equal(egraph_result_unpriced(NULL, 0, AT), 0);
   assert_null(egraph_node_record(NULL, node, AT));
   assert_int_equal(egraph_node_attribute_count(NULL, node), 0);
   assert_false(egraph_node_attribute(NULL, node, 0, AT));

@@ -208,6 +208,11 @@ static void opaque_nodes_keep_their_record(void **state) {
   assert_memory_equal(eg_graph_opaque_record(graph, node, &size), "abc", 3);
   assert_int_equal(size, 3);
   assert_string_equal(eg_graph_opaque_type(graph, node), "Loop");
+  // The record, 2 x 4 floats; and 3 x 3 floats, where they are known.
+  assert_true(eg_graph_opaque_bytes(graph, node) == 4 + 32);
+  node = eg_graph_value(graph, typed)->node;
+  assert_true(eg_graph_opaque_bytes(graph, node) == 4 + 32 + 36);
+  node = eg_graph_value(graph, untyped)->node;
   const eg_attrs *attrs = eg_graph_node_at(graph, node).attrs;
   assert_true(
       eg_graph_find_opaque(graph, eg_attr_at(attrs, EG_A_OPAQUE_KEY)->text, &found));
