@@ -119,6 +119,13 @@ bad '(rule a (source "s") (lhs (relu ?x)) (rhs ?x) (when (prime ?x)))' 'prime'
 bad '(rule a (source "s") (lhs (cos (neg ?x))) (rhs (cos ?x))) (rule b (source "s") (lhs (cos (neg ?y))) (rhs (cos ?y)))' ''
 bad '(rule a (source "s") (lhs (cos (neg ?x))) (rhs (cos ?x))) (rule a (source "s") (lhs (cos (abs ?y))) (rhs (cos ?y)))' "a"
 bad '(rulle a)' 'unknown form'
+# Axes from the end match nothing.
+from_front='graphs count axes from the front; for the last one write'
+bad '(rule a (source "s") (lhs (neg (concat :axis -1 ?x ?y))) (rhs (concat :axis -1 (neg ?x) (neg ?y))))' \
+  "concat has :axis from the end, but $from_front :axis .a and .when .= .axis "
+bad '(rule a (source "s") (lhs (neg (softmax ?x))) (rhs (neg (softmax ?x))))' 'softmax has :axis from the end by default'
+bad '(rule a (source "s") (lhs (neg (reduce-sum :axes [0 -1] ?x))) (rhs ?x))' "reduce-sum has :axes from the end, but $from_front :axes .a"
+bad '(rule a (source "s") (lhs (neg ?x)) (rhs (unsqueeze :axes [-1] ?x)))' 'write :axes .\(- \(rank .x\) 1\)'
 bad '(rule a (source "s") (lhs (relu ?x)) (rhs (relu (partition :dim 0 ?x))))' 'layouts of rule a: .*add \(combine :dim 0 \.\.\.\)'
 # A rule that is shipped is a note.
 printf '(egraph-rules 1)\n(rule mine (source "s") (lhs (neg (neg ?x))) (rhs ?x))\n' >mine.rules
