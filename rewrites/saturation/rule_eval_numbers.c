@@ -143,11 +143,15 @@ bool eg_rule_eval_whole(eg_rule_env *env, const eg_rule_value *args, uint32_t co
   return true;
 }
 
-static int compare(const eg_rule_value *a, const eg_rule_value *b) {
-  if (a->kind == EG_RULE_INT && b->kind == EG_RULE_INT)
-    return (a->i > b->i) - (a->i < b->i);
-  double x = eg_rule_number(a), y = eg_rule_number(b);
-  return (x > y) - (x < y);
+static bool is_less(const eg_rule_value *a, const eg_rule_value *b) {
+  if (a->kind == EG_RULE_INT && b->kind == EG_RULE_INT) return a->i < b->i;
+  return eg_rule_number(a) < eg_rule_number(b);
+}
+
+/// False of NaN, as every comparison.
+static bool is_at_most(const eg_rule_value *a, const eg_rule_value *b) {
+  if (a->kind == EG_RULE_INT && b->kind == EG_RULE_INT) return a->i <= b->i;
+  return eg_rule_number(a) <= eg_rule_number(b);
 }
 
 #define TRUTH(name, expression)                                                          \
@@ -157,10 +161,11 @@ static int compare(const eg_rule_value *a, const eg_rule_value *b) {
     *out = eg_rule_bool(expression);                                                     \
     return true;                                                                         \
   }
-TRUTH(lt, compare(&args[0], &args[1]) < 0)
-TRUTH(le, compare(&args[0], &args[1]) <= 0)
-TRUTH(gt, compare(&args[0], &args[1]) > 0)
-TRUTH(ge, compare(&args[0], &args[1]) >= 0)
+TRUTH(lt, is_less(&args[0], &args[1]))
+TRUTH(le, is_at_most(&args[0], &args[1]))
+TRUTH(gt, is_less(&args[1], &args[0]))
+TRUTH(ge, is_at_most(&args[1], &args[0]))
+TRUTH(finite, isfinite(eg_rule_number(&args[0])))
 TRUTH(eq, eg_rule_values_equal(env, &args[0], &args[1]))
 TRUTH(ne, !eg_rule_values_equal(env, &args[0], &args[1]))
 TRUTH(not, args[0].i == 0)

@@ -174,9 +174,14 @@ static egraph_status check_data(verification *run, const eg_verify_instance *ins
   return status;
 }
 
-/// Ordinary data, and data of two other kinds, one pair after the other.
-static egraph_status check_values(verification *run, const eg_verify_instance *instance,
-                                  eg_instance_outcome *out) {
+/// Kinds of data beside the ordinary ones, one pair after the other. Where constants are
+/// special, one kind is enough.
+typedef struct data_kinds {
+  eg_verify_data kinds[2];
+  uint32_t count;
+} data_kinds;
+
+static data_kinds other_data(const verification *run, eg_special constants) {
   static const eg_verify_data special[] = {EG_VERIFY_NOT_FINITE, EG_VERIFY_EXTREME,
                                            EG_VERIFY_NOT_FINITE, EG_VERIFY_LARGE};
   static const eg_verify_data plain[] = {EG_VERIFY_WIDE, EG_VERIFY_TINY, EG_VERIFY_NEAR,
@@ -186,13 +191,21 @@ static egraph_status check_values(verification *run, const eg_verify_instance *i
                                          EG_VERIFY_TIES, EG_VERIFY_NEAR, EG_VERIFY_TIES};
   bool is_exact = run->rule->math == EGRAPH_MATH_EXACT;
   eg_verify_data second = is_exact ? exact[run->found % 6] : plain[run->found % 4];
-  eg_verify_comparison first, others;
+  if (constants == EG_SPECIAL_NOT_FINITE) second = EG_VERIFY_NOT_FINITE;
+  return (data_kinds){{second, special[run->found % 4]},
+                      constants == EG_SPECIAL_NONE ? 2 : 1};
+}
+
+static egraph_status check_values(verification *run, const eg_verify_instance *instance,
+                                  eg_instance_outcome *out) {
+  data_kinds others = other_data(run, instance->special);
+  eg_verify_comparison first, other;
   EG_TRY(check_data(run, instance, EG_VERIFY_ORDINARY, &first));
   bool is_compared = first.verdict != EG_VERIFY_VACUOUS || first.is_empty;
   *out = is_compared ? EG_INSTANCE_COMPARED : EG_INSTANCE_VACUOUS;
-  if (!run->rejected) EG_TRY(check_data(run, instance, second, &others));
-  return run->rejected ? EGRAPH_OK
-                       : check_data(run, instance, special[run->found % 4], &others);
+  for (uint32_t i = 0; i < others.count && !run->rejected; i++)
+    EG_TRY(check_data(run, instance, others.kinds[i], &other));
+  return EGRAPH_OK;
 }
 
 // ---- types in ONNX --------------------------------------------------------------------
@@ -348,8 +361,9 @@ static egraph_status verify_classes(verification *run) {
     bool is_dims = row->aim.subject == EG_INSTANCE_DIMS;
     bool is_operands = row->aim.subject == EG_INSTANCE_OPERANDS;
     bool is_way = row->aim.subject == EG_INSTANCE_WAY;
-    bool is_named =
-        row->aim.subject == EG_INSTANCE_NAMED || row->aim.subject == EG_INSTANCE_BETWEEN;
+    bool is_named = row->aim.subject == EG_INSTANCE_NAMED ||
+                    row->aim.subject == EG_INSTANCE_BETWEEN ||
+                    row->aim.subject == EG_INSTANCE_SPECIAL;
     effort most = run->options.is_loading                          ? loading
                   : is_attribute && eg_instance_is_fine(&row->aim) ? thorough_of_fine
                   : is_attribute ? thorough_of_attributes
