@@ -13,8 +13,9 @@ typedef struct eg_fold_options {
   size_t max_bytes;          // larger results stay
   const bool *kept;          // [value_count] weights that stay, and all that needs them
   const eg_size_table *open; // what differs with open dimensions stays
-  uint32_t *out_not_finite; // counts results that hold NaN or infinity and were computed,
-                            // not moved; NULL: not wanted
+  // Counts results that were computed, not moved, and hold NaN or infinity, or are
+  // products of which none is large enough for the type; NULL: not wanted.
+  uint32_t *out_lost;
 } eg_fold_options;
 /// A copy in which computed values that need only weights with data (and fills) become
 /// weights, by the reference kernels. Names are kept.
