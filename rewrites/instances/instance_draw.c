@@ -300,7 +300,7 @@ static double ordinary_splat(eg_verify_draws *draws) {
 static double random_splat(eg_verify_draws *draws, uint32_t var, egraph_dtype dtype) {
   eg_special special = eg_verify_special_of(draws->aim);
   if (special != EG_SPECIAL_NONE && eg_special_is_constant(draws->rule, var) &&
-      eg_rng_below(&draws->rng, 3) != 0)
+      eg_rng_below(&draws->rng, 4) != 0)
     return eg_special_draw(&draws->rng, special, dtype);
   double number = ordinary_splat(draws);
   bool is_tiny = number != 0 && fabs(number) < 1e-3;

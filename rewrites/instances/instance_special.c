@@ -34,25 +34,21 @@ static double extreme_whole(eg_rng *rng, egraph_dtype dtype) {
   return values[eg_rng_below(rng, 4)];
 }
 
+/// The largest number itself cannot be moved by a unit, which measures rounding.
 static double extreme(eg_rng *rng, egraph_dtype dtype) {
   double largest = eg_dtype_largest(dtype), normal = eg_dtype_normal(dtype);
-  const double values[] = {largest,
-                           largest / 2,
-                           fmin(largest, 1e9),
-                           sqrt(largest),
-                           normal,
-                           eg_dtype_unit(dtype, 0),
-                           sqrt(normal),
-                           fmax(normal, 1e-9)};
+  const double values[] = {
+      largest / 2,  fmin(largest, 1e9), sqrt(largest), normal, eg_dtype_unit(dtype, 0),
+      sqrt(normal), fmax(normal, 1e-9)};
   double value = values[eg_rng_below(rng, sizeof values / sizeof *values)];
   return eg_rng_below(rng, 2) == 0 ? value : -value;
 }
 
 double eg_special_draw(eg_rng *rng, eg_special kind, egraph_dtype dtype) {
-  static const double not_finite[] = {INFINITY, -INFINITY, NAN};
+  static const double not_finite[] = {INFINITY, -INFINITY, INFINITY, -INFINITY, NAN};
   if (!eg_dtype_is_float(dtype)) return extreme_whole(rng, dtype);
   if (kind == EG_SPECIAL_EXTREME) return extreme(rng, dtype);
-  return not_finite[eg_rng_below(rng, 3)];
+  return not_finite[eg_rng_below(rng, 5)];
 }
 
 static bool is_lower_bound(const char *name) {

@@ -515,6 +515,24 @@ static bool is_sized(const evaluation *run) {
                            run->instance->special == EG_SPECIAL_EXTREME);
 }
 
+/// Of leaves, or of what is computed.
+static bool has_infinity(const evaluation *run, bool of_leaves) {
+  for (uint32_t i = 0; i < run->rule->term_count; i++)
+    for (uint32_t k = 0;
+         run->rule->terms[i].is_var == of_leaves && k < run->terms[i].count; k++) {
+      const eg_tensor *part = &run->terms[i].parts[k];
+      int64_t count = eg_type_elements(&part->type);
+      for (int64_t e = 0; eg_dtype_is_float(part->type.dtype) && e < count; e++)
+        if (isinf(element(part, e))) return true;
+    }
+  return false;
+}
+
+/// Whether numbers of 16 bits overflowed, as integers that are cast to them do.
+static bool has_short_overflow(const evaluation *run) {
+  return run->is_short && has_infinity(run, false) && !has_infinity(run, true);
+}
+
 /// The class that a rule is in at best which makes y of x, element i.
 static egraph_math class_of_change(const comparison *state, int64_t i, double x,
                                    double y) {
@@ -523,7 +541,8 @@ static egraph_math class_of_change(const comparison *state, int64_t i, double x,
     return isfinite(x) && isfinite(y) ? EGRAPH_MATH_ASSOCIATIVE : EGRAPH_MATH_EXACT;
   if (state->data == EG_VERIFY_EXTREME) return EGRAPH_MATH_ASSOCIATIVE;
   if (isfinite(x) && !isfinite(y) && state->spreads) return EGRAPH_MATH_ASSOCIATIVE;
-  if (isfinite(x) != isfinite(y)) return EGRAPH_MATH_FAST;
+  if (isfinite(x) != isfinite(y))
+    return has_short_overflow(state->run) ? EGRAPH_MATH_ASSOCIATIVE : EGRAPH_MATH_FAST;
   if (!isfinite(x)) return isnan(y) ? EGRAPH_MATH_ASSOCIATIVE : EGRAPH_MATH_FAST;
   if (state->data == EG_VERIFY_LARGE) return EGRAPH_MATH_ASSOCIATIVE;
   return is_rounding(state, i, x, y) ? EGRAPH_MATH_ASSOCIATIVE : EGRAPH_MATH_FAST;
@@ -541,24 +560,13 @@ static bool may_have_left_range(comparison *state) {
   return state->limit == FOUND;
 }
 
-static bool has_infinity(const evaluation *run) {
-  for (uint32_t i = 0; i < run->rule->term_count; i++)
-    for (uint32_t k = 0; !run->rule->terms[i].is_var && k < run->terms[i].count; k++) {
-      const eg_tensor *part = &run->terms[i].parts[k];
-      int64_t count = eg_type_elements(&part->type);
-      for (int64_t e = 0; eg_dtype_is_float(part->type.dtype) && e < count; e++)
-        if (isinf(element(part, e))) return true;
-    }
-  return false;
-}
-
 /// Whether two numbers may differ because others on the way to them left the range: of
 /// 16 bits, which raise nothing and whose squares soon do; or beside constants of that
 /// size.
 static bool may_differ(const evaluation *run) {
   bool is_extreme = run->instance->special == EG_SPECIAL_EXTREME;
   if (is_extreme && (run->raised != 0 || run->is_short)) return true;
-  return (is_extreme || (is_sized(run) && run->is_short)) && has_infinity(run);
+  return (is_extreme || (is_sized(run) && run->is_short)) && has_infinity(run, false);
 }
 
 /// Where one side has no number (division by zero, the root of a negative number), the
@@ -573,7 +581,8 @@ static bool elements_agree(const eg_tensor *a, const eg_tensor *b, int64_t i,
   state->math = class_of_change(state, i, x, y);
   if (!is_plain(state->run)) return true;
   if (!isfinite(x) || !isfinite(y))
-    return (!isfinite(x) && !isfinite(y)) || may_have_left_range(state);
+    return (!isfinite(x) && !isfinite(y)) || may_have_left_range(state) ||
+           may_differ(state->run);
   state->finite = true;
   return is_rounding(state, i, x, y) || may_differ(state->run);
 }
