@@ -416,8 +416,9 @@ typedef struct disagreement {
 
 typedef struct comparison {
   const evaluation *run;
-  enum { NOT_LOOKED_FOR, FOUND, MISSING } limit; // of some node's range
-  uint32_t terms[2], part;                       // of the sides
+  // Of some node's range; infinities of what is computed, and of leaves.
+  enum { NOT_LOOKED_FOR, FOUND, MISSING } limit, infinity[2];
+  uint32_t terms[2], part; // of the sides
   eg_verify_data data;
   bool spreads; // the rule says so
   double bound; // absolute
@@ -516,7 +517,7 @@ static bool is_sized(const evaluation *run) {
 }
 
 /// Of leaves, or of what is computed.
-static bool has_infinity(const evaluation *run, bool of_leaves) {
+static bool find_infinity(const evaluation *run, bool of_leaves) {
   for (uint32_t i = 0; i < run->rule->term_count; i++)
     for (uint32_t k = 0;
          run->rule->terms[i].is_var == of_leaves && k < run->terms[i].count; k++) {
@@ -528,21 +529,26 @@ static bool has_infinity(const evaluation *run, bool of_leaves) {
   return false;
 }
 
+static bool has_infinity(comparison *state, bool of_leaves) {
+  if (state->infinity[of_leaves] == NOT_LOOKED_FOR)
+    state->infinity[of_leaves] = find_infinity(state->run, of_leaves) ? FOUND : MISSING;
+  return state->infinity[of_leaves] == FOUND;
+}
+
 /// Whether numbers of 16 bits overflowed, as integers that are cast to them do.
-static bool has_short_overflow(const evaluation *run) {
-  return run->is_short && has_infinity(run, false) && !has_infinity(run, true);
+static bool has_short_overflow(comparison *state) {
+  return state->run->is_short && has_infinity(state, false) && !has_infinity(state, true);
 }
 
 /// The class that a rule is in at best which makes y of x, element i.
-static egraph_math class_of_change(const comparison *state, int64_t i, double x,
-                                   double y) {
+static egraph_math class_of_change(comparison *state, int64_t i, double x, double y) {
   if (same_bits(x, y)) return EGRAPH_MATH_EXACT;
   if (is_sized(state->run)) // they are no numbers where something overflows: of no class
     return isfinite(x) && isfinite(y) ? EGRAPH_MATH_ASSOCIATIVE : EGRAPH_MATH_EXACT;
   if (state->data == EG_VERIFY_EXTREME) return EGRAPH_MATH_ASSOCIATIVE;
   if (isfinite(x) && !isfinite(y) && state->spreads) return EGRAPH_MATH_ASSOCIATIVE;
   if (isfinite(x) != isfinite(y))
-    return has_short_overflow(state->run) ? EGRAPH_MATH_ASSOCIATIVE : EGRAPH_MATH_FAST;
+    return has_short_overflow(state) ? EGRAPH_MATH_ASSOCIATIVE : EGRAPH_MATH_FAST;
   if (!isfinite(x)) return isnan(y) ? EGRAPH_MATH_ASSOCIATIVE : EGRAPH_MATH_FAST;
   if (state->data == EG_VERIFY_LARGE) return EGRAPH_MATH_ASSOCIATIVE;
   return is_rounding(state, i, x, y) ? EGRAPH_MATH_ASSOCIATIVE : EGRAPH_MATH_FAST;
@@ -563,10 +569,11 @@ static bool may_have_left_range(comparison *state) {
 /// Whether two numbers may differ because others on the way to them left the range: of
 /// 16 bits, which raise nothing and whose squares soon do; or beside constants of that
 /// size.
-static bool may_differ(const evaluation *run) {
+static bool may_differ(comparison *state) {
+  const evaluation *run = state->run;
   bool is_extreme = run->instance->special == EG_SPECIAL_EXTREME;
   if (is_extreme && (run->raised != 0 || run->is_short)) return true;
-  return (is_extreme || (is_sized(run) && run->is_short)) && has_infinity(run, false);
+  return (is_extreme || (is_sized(run) && run->is_short)) && has_infinity(state, false);
 }
 
 /// Where one side has no number (division by zero, the root of a negative number), the
@@ -582,9 +589,9 @@ static bool elements_agree(const eg_tensor *a, const eg_tensor *b, int64_t i,
   if (!is_plain(state->run)) return true;
   if (!isfinite(x) || !isfinite(y))
     return (!isfinite(x) && !isfinite(y)) || may_have_left_range(state) ||
-           may_differ(state->run);
+           may_differ(state);
   state->finite = true;
-  return is_rounding(state, i, x, y) || may_differ(state->run);
+  return is_rounding(state, i, x, y) || may_differ(state);
 }
 
 /// Integers are finite.
