@@ -158,8 +158,10 @@ typedef struct listener {
 static void on_test_failure(void *user, const char *rule, bool accepted,
                             const char *detail) {
   const listener *to = user;
-  const egraph_rule_evidence evidence = {
-      .rule = rule, .is_accepted = accepted, .detail = detail};
+  const egraph_rule_evidence evidence = {.rule = rule,
+                                         .is_accepted = accepted,
+                                         .detail = detail,
+                                         .verdict = accepted ? "tested" : "refuted"};
   if (to->report != NULL) to->report(to->user, &evidence);
 }
 

@@ -240,9 +240,8 @@ static egraph_status search_once(eg_graph_algorithm *algorithm, egraph_allocator
   return status;
 }
 
-static egraph_status count_not_finite(const eg_graph *graph, size_t most_bytes,
-                                      uint32_t *out) {
-  const eg_fold_options options = {.max_bytes = most_bytes, .out_not_finite = out};
+static egraph_status count_lost(const eg_graph *graph, size_t most_bytes, uint32_t *out) {
+  const eg_fold_options options = {.max_bytes = most_bytes, .out_lost = out};
   eg_graph *folded;
   EG_TRY(eg_graph_folded(graph, &options, &folded));
   eg_graph_destroy(folded);
@@ -258,9 +257,9 @@ static egraph_status search_graphs(eg_graph_algorithm *algorithm, egraph_allocat
   uint32_t before, after;
   EG_TRY(search_once(algorithm, alloc, input, math, out));
   if (math == EGRAPH_MATH_EXACT) return EGRAPH_OK;
-  EG_TRY(count_not_finite(out->graph, most, &after));
+  EG_TRY(count_lost(out->graph, most, &after));
   if (after == 0) return EGRAPH_OK;
-  EG_TRY(count_not_finite(input->graph, most, &before));
+  EG_TRY(count_lost(input->graph, most, &before));
   if (after <= before) return EGRAPH_OK;
   outcome_deinit(out, alloc, input->rules);
   return search_once(algorithm, alloc, input, EGRAPH_MATH_EXACT, out);

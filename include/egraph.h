@@ -442,6 +442,11 @@ typedef struct egraph_rule_evidence {
   const egraph_rank_runs *rank_runs; // [rank_run_count]: 0 without parallel operators
   uint32_t rank_run_count;
   const char *no_backward; // why instances have no gradient; NULL: all have
+  /// "tested": it holds on all instances, in the class that it declares; "holds-as": in
+  /// the class `math` alone, which `detail` shows; "refuted": in none; "untested": too
+  /// few instances were found.
+  const char *verdict;
+  egraph_math math;
 } egraph_rule_evidence;
 /// Verifies as egraph_rules_verify does, and reports the evidence of every rule. What
 /// `report` is given lasts as long as the call.

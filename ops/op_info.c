@@ -91,6 +91,11 @@ void eg_op_axis_from_front(eg_op op, uint32_t rank, eg_attr *slots) {
   if (axis < 0 && axis >= -dims) slots[slot].i = axis + dims;
 }
 
+bool eg_op_makes_products(eg_op op) {
+  return op == EG_OP_MUL || op == EG_OP_DIV || op == EG_OP_SQUARE ||
+         op == EG_OP_RECIPROCAL || op == EG_OP_POW || op == EG_OP_EXP;
+}
+
 const eg_attr *eg_attr_at(const eg_attrs *attrs, eg_attr_slot slot) {
   const eg_op_info *info = eg_op_info_of((eg_op)attrs->op);
   ptrdiff_t index = &attr_rows[slot] - info->attrs;

@@ -188,6 +188,10 @@ bool eg_op_find_attr(eg_op op, const char *name, uint16_t *out_slot);
 /// nodes have equal attributes; one that operand 0, of that rank, lacks stays as it is.
 void eg_op_axis_from_front(eg_op op, uint32_t rank, eg_attr *slots);
 
+/// Whether results are not 0 where no operand is, but for numbers that are too small for
+/// their type: of products, quotients and powers of finite numbers.
+bool eg_op_makes_products(eg_op op);
+
 /// The value of a slot: eg_attr_at(attrs, EG_A_CONV_STRIDES)->ints. Asserts that it
 /// is attrs' operator.
 const eg_attr *eg_attr_at(const eg_attrs *attrs, eg_attr_slot slot);

@@ -7,12 +7,8 @@
 #include "tools/arguments.h"
 #include "tools/planning.h"
 #include "tools/rule_guards.h"
+#include "tools/rule_verdicts.h"
 #include "tools/tensor_files.h"
-
-typedef struct verify_counts {
-  uint32_t accepted, rejected;
-  bool json;
-} verify_counts;
 
 // What egraph_rules_import says of a substitution, in the order of the summary.
 static const char *const outcomes[] = {"tested",    "holds-if", "implied",
@@ -31,102 +27,6 @@ typedef struct import_report {
   import_row *rows;
   uint32_t row_count;
 } import_report;
-
-/// Classes without an instance, one line for each reason.
-static void print_missing(const egraph_rule_evidence *evidence) {
-  const egraph_rule_class *classes = evidence->classes;
-  for (uint32_t i = 0; i < evidence->class_count; i++) {
-    const char *reason = classes[i].reason != NULL ? classes[i].reason : "not drawn";
-    bool is_first = classes[i].instances == 0;
-    for (uint32_t k = 0; k < i && is_first; k++)
-      is_first = classes[k].instances != 0 ||
-                 strcmp(reason,
-                        classes[k].reason != NULL ? classes[k].reason : "not drawn") != 0;
-    if (!is_first) continue;
-    printf("  not reached, %s:", reason);
-    const char *comma = " ";
-    for (uint32_t k = i; k < evidence->class_count; k++) {
-      const char *own = classes[k].reason != NULL ? classes[k].reason : "not drawn";
-      if (classes[k].instances != 0 || strcmp(own, reason) != 0) continue;
-      printf("%s%s", comma, classes[k].name);
-      comma = ", ";
-    }
-    printf("\n");
-  }
-}
-
-static void json_rank_runs(const egraph_rule_evidence *evidence) {
-  json_open("rank_runs", '[');
-  for (uint32_t i = 0; i < evidence->rank_run_count; i++) {
-    json_open(NULL, '{');
-    json_int("ranks", evidence->rank_runs[i].ranks);
-    json_int("forward", evidence->rank_runs[i].forward);
-    json_int("backward", evidence->rank_runs[i].backward);
-    json_close('}');
-  }
-  json_close(']');
-  if (evidence->no_backward != NULL) json_text("no_backward", evidence->no_backward);
-}
-
-static void json_evidence(const egraph_rule_evidence *evidence) {
-  json_open(NULL, '{');
-  json_text("name", evidence->rule);
-  json_bool("accepted", evidence->is_accepted);
-  json_text("detail", evidence->detail);
-  json_int("instances", evidence->instances);
-  json_int("exact", evidence->exact);
-  json_int("reached", evidence->reached);
-  json_int("largest_rank", evidence->largest_rank);
-  json_int("largest_dim", (uint64_t)evidence->largest_dim);
-  json_open("classes", '[');
-  for (uint32_t i = 0; i < evidence->class_count; i++) {
-    json_open(NULL, '{');
-    json_text("name", evidence->classes[i].name);
-    json_int("instances", evidence->classes[i].instances);
-    if (evidence->classes[i].reason != NULL)
-      json_text("reason", evidence->classes[i].reason);
-    json_close('}');
-  }
-  json_close(']');
-  if (evidence->rank_run_count != 0) json_rank_runs(evidence);
-  json_close('}');
-}
-
-static void on_verified(void *user, const egraph_rule_evidence *evidence) {
-  verify_counts *counts = user;
-  *(evidence->is_accepted ? &counts->accepted : &counts->rejected) += 1;
-  if (counts->json) {
-    json_evidence(evidence);
-  } else {
-    printf("%s  %s: %s\n", evidence->is_accepted ? "accepted" : "rejected",
-           evidence->rule, evidence->detail);
-    if (evidence->is_accepted) print_missing(evidence);
-  }
-  progress_line("verify", evidence->rule);
-}
-
-static egraph_status verify(const egraph_rules *rules, uint64_t seed, bool json,
-                            uint32_t *rejected) {
-  verify_counts counts = {.json = json};
-  if (json) {
-    json_begin();
-    json_int("rules", egraph_rules_count(rules));
-    json_int("implied", egraph_rules_implied_count(rules));
-    json_open("evidence", '[');
-  }
-  egraph_status status =
-      egraph_rules_examine(rules, seed, on_verified, &counts, rejected);
-  progress_clear();
-  if (json) {
-    json_close(']');
-    json_int("accepted", counts.accepted);
-    json_int("rejected", counts.rejected);
-    json_end();
-  } else if (status == EGRAPH_OK) {
-    printf("%u accepted, %u rejected\n", counts.accepted, counts.rejected);
-  }
-  return status;
-}
 
 /// How a file's rules fared.
 typedef struct prove_counts {
@@ -458,7 +358,9 @@ int command_rules(int argc, char **argv) {
       "of each (repeatable)");
   add_switch(&cmd, "--trust", &trust, "read rule files without verifying them");
   add_heading(&cmd, "Output");
-  add_switch(&cmd, "--verify", &do_verify, "check both sides of every rule numerically");
+  add_switch(&cmd, "--verify", &do_verify,
+             "check both sides of every rule numerically: a verdict for each; with "
+             "--prove and --guards, which then add to it");
   add_switch(
       &cmd, "--guards", &guards,
       "find conditions under which rules hold, and ones that need not be so strong");
@@ -501,7 +403,7 @@ int command_rules(int argc, char **argv) {
     status = write_rules(rules, output, &is_written);
   if (status == EGRAPH_OK) {
     if (do_verify)
-      status = verify(rules, seed, json, &rejected);
+      status = print_verdicts(rules, seed, do_prove, guards, json, &rejected);
     else if (guards)
       status = print_guards(rules, seed, json, &rejected);
     else if (do_prove)

@@ -305,9 +305,9 @@ static egraph_status extract(run *r) {
 }
 
 static egraph_status fold_graph(const run *r, const eg_graph *graph, eg_graph **out,
-                                uint32_t *out_not_finite) {
+                                uint32_t *out_lost) {
   const eg_fold_options options = {.max_bytes = (size_t)r->search->fold_bytes,
-                                   .out_not_finite = out_not_finite};
+                                   .out_lost = out_lost};
   return eg_graph_folded(graph, &options, out);
 }
 
@@ -316,19 +316,19 @@ static egraph_status fold_graph(const run *r, const eg_graph *graph, eg_graph **
 static egraph_status fold(run *r) {
   search_round *now = &r->now;
   eg_graph *folded;
-  uint32_t not_finite;
-  EG_TRY(fold_graph(r, now->emission.graph, &folded, &not_finite));
+  uint32_t lost;
+  EG_TRY(fold_graph(r, now->emission.graph, &folded, &lost));
   egraph_status status = eg_graph_pruned(folded, &now->outcome);
   eg_graph_destroy(folded);
   now->emitted = now->emission.graph;
   now->emission.graph = NULL;
-  if (status != EGRAPH_OK || not_finite == 0) return status;
-  // Constants that are NaN or infinite once they are folded are no fault of rules where
-  // the graph has as many by itself.
+  if (status != EGRAPH_OK || lost == 0) return status;
+  // Constants that are NaN, infinite or nothing once they are folded are no fault of
+  // rules where the graph has as many by itself.
   uint32_t given;
   EG_TRY(fold_graph(r, now->graph, &folded, &given));
   eg_graph_destroy(folded);
-  r->overflowed = r->search->math != EGRAPH_MATH_EXACT && not_finite > given;
+  r->overflowed = r->search->math != EGRAPH_MATH_EXACT && lost > given;
   return EGRAPH_OK;
 }
 

@@ -4,6 +4,7 @@
 #include "pcg/graph/graph_copy.h"
 
 #include <assert.h>
+#include <math.h>
 #include <string.h>
 
 #include "pcg/graph/graph_internal.h"
@@ -179,10 +180,10 @@ typedef struct folder {
   size_t max_bytes;
   eg_buffer *
       *data; // [values] known bytes: of weights (borrowed by retain) and of folded values
-  uint32_t *users;     // [values] foldable users that have not run yet
-  bool *frontier;      // [values] needed by something that is not folded, or an output
-  bool *foldable;      // [nodes]
-  uint32_t not_finite; // computed results with NaN or infinity
+  uint32_t *users; // [values] foldable users that have not run yet
+  bool *frontier;  // [values] needed by something that is not folded, or an output
+  bool *foldable;  // [nodes]
+  uint32_t lost;   // computed results with NaN or infinity, or without a number
 } folder;
 
 /// Whether the node is the same at all sizes of open dimensions.
@@ -255,6 +256,35 @@ static bool is_finite(const eg_tensor *tensor) {
          all_finite_64(tensor->data, count, UINT64_C(0x7ff) << 52);
 }
 
+/// Whether no element is a normal number; `least` of the type.
+static bool is_nothing(const eg_tensor *tensor) {
+  int64_t count = eg_type_elements(&tensor->type), i = 0;
+  double least = eg_dtype_normal(tensor->type.dtype);
+  while (i < count && fabs(eg_tensor_get_double(tensor, i)) < least)
+    i++;
+  return i == count;
+}
+
+static bool has_zero(const eg_tensor *tensor) {
+  int64_t count = eg_type_elements(&tensor->type), i = 0;
+  while (i < count && eg_tensor_get_double(tensor, i) != 0)
+    i++;
+  return i < count;
+}
+
+/// Whether all products are too small for their type. Those of dead channels may be,
+/// beside others.
+static bool has_underflowed(const eg_kernel_call *call) {
+  const eg_tensor *made = &call->outputs[0];
+  if (!eg_op_makes_products((eg_op)call->attrs->op) ||
+      !eg_dtype_is_float(made->type.dtype) || eg_type_elements(&made->type) == 0 ||
+      !is_nothing(made))
+    return false;
+  for (uint32_t i = 0; i < call->input_count; i++)
+    if (has_zero(&call->inputs[i]) || !is_finite(&call->inputs[i])) return false;
+  return true;
+}
+
 static egraph_status run_kernel(folder *f, const eg_graph_node_info *node,
                                 eg_tensor *tensors) {
   const eg_graph *graph = f->graph;
@@ -280,7 +310,8 @@ static egraph_status run_kernel(folder *f, const eg_graph_node_info *node,
   EG_TRY(eg_op_run(&call));
   bool is_moved = (eg_op_info_of((eg_op)node->attrs->op)->flags & EG_OPF_MOVES) != 0;
   for (uint32_t i = 0; !is_moved && i < node->result_count; i++)
-    f->not_finite += !is_finite(&outputs[i]);
+    f->lost += !is_finite(&outputs[i]);
+  f->lost += has_underflowed(&call);
   return EGRAPH_OK;
 }
 
@@ -342,8 +373,7 @@ egraph_status eg_graph_folded(const eg_graph *graph, const eg_fold_options *opti
   if (status == EGRAPH_OK)
     status = eg_alloc(alloc, nodes, sizeof *f.foldable, &f.foldable);
   if (status == EGRAPH_OK) status = fold_values(&f, known, out);
-  if (status == EGRAPH_OK && options->out_not_finite != NULL)
-    *options->out_not_finite = f.not_finite;
+  if (status == EGRAPH_OK && options->out_lost != NULL) *options->out_lost = f.lost;
   for (size_t v = 0; f.data != NULL && v < values; v++)
     eg_buffer_release(f.data[v]);
   eg_free(alloc, f.foldable, nodes, sizeof *f.foldable);

@@ -10,10 +10,11 @@
 egraph_status eg_graph_pruned(const eg_graph *graph, eg_graph **out);
 /// What folding leaves alone. NULL and SIZE_MAX: nothing.
 typedef struct eg_fold_options {
-  size_t max_bytes;         // larger results stay
-  const bool *kept;         // [value_count] weights that stay, and all that needs them
-  uint32_t *out_not_finite; // counts results that hold NaN or infinity and were computed,
-                            // not moved; NULL: not wanted
+  size_t max_bytes; // larger results stay
+  const bool *kept; // [value_count] weights that stay, and all that needs them
+  // Counts results that were computed, not moved, and hold NaN or infinity, or are
+  // products of which none is large enough for the type; NULL: not wanted.
+  uint32_t *out_lost;
 } eg_fold_options;
 /// A copy in which computed values that need only weights with data (and fills) become
 /// weights, by the reference kernels. Names are kept.

@@ -16,6 +16,13 @@ typedef struct eg_verify_lists {
   uint32_t used, used_floats;
 } eg_verify_lists;
 
+/// Kinds of constants: infinities and NaN; the largest and smallest numbers of a type.
+typedef enum eg_special {
+  EG_SPECIAL_NONE,
+  EG_SPECIAL_NOT_FINITE,
+  EG_SPECIAL_EXTREME
+} eg_special;
+
 /// A node under choice. What `*_set` says is given; the rest is filled in.
 typedef struct eg_verify_choice {
   eg_rng *rng;
@@ -51,6 +58,7 @@ typedef struct eg_verify_choice {
   bool is_window;      // other attributes of windows are seldom plain
   bool is_grouped;     // channels have divisors
   bool is_between;     // numbers lie between `whole` and the next whole number
+  eg_special special;  // that numbers are half of the time
   double whole;
   int64_t dims[8]; // of which dimensions are half of the time
   uint32_t dim_count;

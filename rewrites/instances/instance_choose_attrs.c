@@ -5,6 +5,7 @@
 
 #include "ops/resize.h"
 #include "rewrites/instances/instance_choose.h"
+#include "rewrites/instances/instance_special.h"
 #include "rewrites/instances/instance_texts.h"
 
 enum { MOST_SMALL = 1 << 20, MOST_SIZE = 1 << 30 };
@@ -415,6 +416,10 @@ static double choose_number(eg_verify_choice *choice, const char *name) {
   static const double numbers[] = {-1, 1, 2, 3, 0.5, 0.25, -0.5, -2, 0};
   static const double epsilons[] = {1e-5, 1e-3, 0.1, 1e-6, 1.0};
   if (strcmp(name, "epsilon") == 0) return epsilons[eg_verify_below(choice, 5)];
+  if (choice->special != EG_SPECIAL_NONE && eg_verify_chance(choice, 50))
+    return eg_special_draw_attr(
+        choice->rng, choice->special,
+        choice->count > 0 ? choice->types[0].dtype : choice->dtype, name);
   if (choice->is_between) return choice->whole + (1 + eg_verify_below(choice, 7)) / 8.0;
   if (strcmp(name, "min") == 0 || strcmp(name, "act_alpha") == 0) {
     const eg_attr *act = eg_verify_known(choice, "act");

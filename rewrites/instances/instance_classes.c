@@ -9,6 +9,7 @@
 #include "rewrites/instances/instance_axes.h"
 #include "rewrites/instances/instance_named.h"
 #include "rewrites/instances/instance_operands.h"
+#include "rewrites/instances/instance_special.h"
 #include "rewrites/instances/instance_tests.h"
 #include "rewrites/instances/instance_texts.h"
 #include "rewrites/instances/instance_ways.h"
@@ -449,16 +450,28 @@ static bool is_leaf(const eg_rule_var *var) {
   return var->kind == EG_RULE_TENSOR && var->origin == EG_RULE_VAR_MATCHED;
 }
 
+bool eg_instance_is_open_number(const eg_rule *rule, uint32_t term, uint16_t slot) {
+  return is_any_number(&eg_op_info_of(rule->terms[term].op)->attrs[slot]) &&
+         is_open(rule, term, slot);
+}
+
 /// Numbers that stand beside each other: bounds, slopes, factors.
-static uint32_t open_numbers(const eg_rule *rule) {
+uint32_t eg_instance_open_numbers(const eg_rule *rule) {
   uint32_t count = 0;
   for (uint32_t i = 0; i < rule->pattern_term_count; i++) {
     if (rule->terms[i].is_var) continue;
     const eg_op_info *op = eg_op_info_of(rule->terms[i].op);
     for (uint16_t k = 0; k < op->attr_count; k++)
-      count += is_any_number(&op->attrs[k]) && is_open(rule, i, k);
+      count += eg_instance_is_open_number(rule, i, k);
   }
   return count;
+}
+
+/// Whether a condition or an attribute of the left side binds a number.
+static bool binds_numbers(const eg_rule *rule) {
+  for (uint32_t i = 0; i < rule->var_count; i++)
+    if (is_leaf(&rule->vars[i]) && eg_special_is_constant(rule, i)) return true;
+  return eg_instance_open_numbers(rule) > 0;
 }
 
 egraph_status eg_instance_aims_of(const eg_rule *rule, eg_instance_aims *out) {
@@ -472,8 +485,13 @@ egraph_status eg_instance_aims_of(const eg_rule *rule, eg_instance_aims *out) {
     if (!rule->terms[i].is_var) EG_TRY(add_term(rule, i, out));
   for (uint32_t i = 0; i < rule->var_count; i++)
     if (is_leaf(&rule->vars[i])) EG_TRY(add_var(i, out));
-  if (open_numbers(rule) > 1)
-    EG_TRY(eg_instance_aims_push(out, (eg_instance_aim){.subject = EG_INSTANCE_BETWEEN}));
+  for (int64_t i = 0; eg_instance_open_numbers(rule) > 1 && i < 2; i++)
+    EG_TRY(eg_instance_aims_push(
+        out, (eg_instance_aim){.subject = EG_INSTANCE_BETWEEN, .value = i}));
+  bool has_constants = binds_numbers(rule);
+  for (int64_t i = EG_SPECIAL_NOT_FINITE; has_constants && i <= EG_SPECIAL_EXTREME; i++)
+    EG_TRY(eg_instance_aims_push(
+        out, (eg_instance_aim){.subject = EG_INSTANCE_SPECIAL, .value = i}));
   return eg_instance_ways_of(rule, out);
 }
 
@@ -485,7 +503,7 @@ bool eg_instance_are_between(const eg_rule *rule, const eg_attrs *const *attrs) 
     const eg_op_info *op = eg_op_info_of(rule->terms[i].op);
     for (uint16_t k = 0; k < op->attr_count; k++) {
       double number = attrs[i]->slots[k].f;
-      if (!is_any_number(&op->attrs[k]) || !is_open(rule, i, k)) continue;
+      if (!eg_instance_is_open_number(rule, i, k)) continue;
       if (count++ == 0) first = floor(number);
       if (floor(number) != first || number == first) return false;
     }
@@ -561,7 +579,12 @@ egraph_status eg_instance_aim_print(eg_text *text, const eg_rule *rule,
     return eg_text_printf(text, "%s of %s", aim->row->words, rule->vars[aim->var].name);
   if (aim->subject == EG_INSTANCE_WAY) return eg_way_print(text, rule, aim);
   if (aim->subject == EG_INSTANCE_BETWEEN)
-    return eg_text_append(text, "numbers between two whole ones");
+    return eg_text_printf(text, "numbers between two whole ones%s",
+                          aim->value != 0 ? ", of integers" : "");
+  if (aim->subject == EG_INSTANCE_SPECIAL)
+    return eg_text_append(text, aim->value == EG_SPECIAL_NOT_FINITE
+                                    ? "constants that are not finite"
+                                    : "constants at the ends of their range");
   static const char *const sides[] = {"below", "at", "above"};
   if (aim->subject == EG_INSTANCE_NAMED)
     return eg_text_printf(text, "%s %s %g",

@@ -12,6 +12,10 @@ bool eg_instance_is_flag(const char *name);
 egraph_status eg_instance_aims_of(const eg_rule *rule, eg_instance_aims *out);
 /// ATTR, KERNEL, OPERANDS, VALUE, NAMED: whether the node is in the class.
 bool eg_instance_node_is_in(const eg_instance_aim *aim, const eg_instance_node *node);
+/// Numbers of attributes that the left side leaves open, but those that are small by
+/// their nature.
+bool eg_instance_is_open_number(const eg_rule *rule, uint32_t term, uint16_t slot);
+uint32_t eg_instance_open_numbers(const eg_rule *rule);
 /// BETWEEN: whether the numbers of all terms are.
 bool eg_instance_are_between(const eg_rule *rule, const eg_attrs *const *attrs);
 /// DIMS, RANK: whether the type is.

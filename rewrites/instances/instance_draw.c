@@ -6,6 +6,7 @@
 // alone: only a left side that is complete is added to an e-graph.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/instances/instance_draw_internal.h"
+#include "rewrites/instances/instance_special.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -283,7 +284,7 @@ static void set_known_types(eg_verify_draws *draws, const eg_rule_term *term) {
   }
 }
 
-static double random_splat(eg_verify_draws *draws) {
+static double ordinary_splat(eg_verify_draws *draws) {
   static const double values[] = {-1, -2, -0.5, 0, 1, 2, 0.5, 3, 6, 0.25, 1e-5};
   static const double beside[] = {0.5, 1, 1.5, 2};
   uint32_t count = draws->hints.number_count;
@@ -293,6 +294,17 @@ static double random_splat(eg_verify_draws *draws) {
     if (isfinite(near)) return near;
   }
   return values[eg_rng_below(&draws->rng, sizeof values / sizeof *values)];
+}
+
+/// Its reciprocal is no overflow of an intermediate result, unless it is to be special.
+static double random_splat(eg_verify_draws *draws, uint32_t var, egraph_dtype dtype) {
+  eg_special special = eg_verify_special_of(draws->aim);
+  if (special != EG_SPECIAL_NONE && eg_special_is_constant(draws->rule, var) &&
+      eg_rng_below(&draws->rng, 4) != 0)
+    return eg_special_draw(&draws->rng, special, dtype);
+  double number = ordinary_splat(draws);
+  bool is_tiny = number != 0 && fabs(number) < 1e-3;
+  return is_tiny && dtype == EGRAPH_FLOAT16 ? 1e-3 : number;
 }
 
 static bool wanted(eg_verify_draws *draws, wish_state wish, uint32_t percent) {
@@ -309,10 +321,7 @@ static void set_role(eg_verify_draws *draws, uint32_t var, eg_verify_leaf *leaf)
                 wanted(draws, hint->splat, 8);
   if (!leaf->splat) return;
   leaf->weight = true;
-  leaf->splat_value = random_splat(draws);
-  // Its reciprocal is no overflow of an intermediate result.
-  bool is_tiny = leaf->splat_value != 0 && fabs(leaf->splat_value) < 1e-3;
-  if (is_tiny && leaf->type.dtype == EGRAPH_FLOAT16) leaf->splat_value = 1e-3;
+  leaf->splat_value = random_splat(draws, var, leaf->type.dtype);
   if (leaf->variance) leaf->splat_value = fabs(leaf->splat_value);
   eg_rule_value value;
   if (hint->splat_value != EG_RULE_NONE && eval(draws, hint->splat_value, &value))
@@ -617,6 +626,14 @@ static egraph_dtype named_dtype(eg_verify_draws *draws) {
   return found;
 }
 
+static egraph_dtype random_integer(eg_verify_draws *draws) {
+  egraph_dtype dtype;
+  do
+    dtype = (egraph_dtype)eg_rng_below(&draws->rng, EGRAPH_DTYPE_COUNT);
+  while (eg_dtype_is_float(dtype) || dtype == EGRAPH_BOOL);
+  return dtype;
+}
+
 /// float64 most of all, which tells rounding from mistakes best.
 static egraph_dtype draw_dtype(eg_verify_draws *draws) {
   const eg_instance_aim *aim = draws->aim;
@@ -626,6 +643,8 @@ static egraph_dtype draw_dtype(eg_verify_draws *draws) {
   uint32_t kind = (uint32_t)eg_rng_below(&draws->rng, 100);
   bool is_empty = aim != NULL && eg_instance_is_empty(aim); // nothing is rounded
   if (is_empty) kind = 100;
+  bool is_whole = aim != NULL && aim->subject == EG_INSTANCE_BETWEEN && aim->value != 0;
+  if (is_whole) return random_integer(draws);
   if (kind < 50) return EGRAPH_FLOAT64;
   if (kind < 64) return EGRAPH_FLOAT32;
   return (egraph_dtype)eg_rng_below(&draws->rng, EGRAPH_DTYPE_COUNT);
@@ -694,6 +713,9 @@ static egraph_status draw(eg_verify_draws *draws, bool *out_found, bool *out_typ
                               .env = &draws->env,
                               .builder = &draws->builder,
                               .egraph = draws->egraph};
+  eg_special special = eg_verify_special_of(draws->aim);
+  if (special != EG_SPECIAL_NONE && eg_verify_has_special(out, special))
+    out->special = special;
   return EGRAPH_OK;
 }
 

@@ -28,6 +28,7 @@ typedef struct eg_verify_instance {
   const eg_rule_env *env;         // every variable is bound
   const eg_rule_builder *builder; // the right side as planned
   eg_tensor_egraph *egraph;       // holds the left side
+  eg_special special;             // that a constant is, which the draw was steered to
 } eg_verify_instance;
 
 /// The rule is kept by reference. Equal seeds draw equal instances.

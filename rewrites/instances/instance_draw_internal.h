@@ -108,6 +108,9 @@ uint32_t eg_verify_axis_rank(eg_verify_draws *draws);
 /// Prepares the choice of a term for the class that is aimed at; nothing of the last term
 /// steers it.
 void eg_verify_steer(eg_verify_draws *draws, uint32_t term);
+eg_special eg_verify_special_of(const eg_instance_aim *aim);
+/// Whether some constant that the rule binds is of the kind.
+bool eg_verify_has_special(const eg_verify_instance *instance, eg_special kind);
 /// A try that failed says something of its class if it was in it.
 void eg_verify_note_obstacle(eg_verify_draws *draws, uint32_t term);
 

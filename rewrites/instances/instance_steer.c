@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "rewrites/instances/instance_draw_internal.h"
+#include "rewrites/instances/instance_special.h"
 #include "rewrites/instances/instance_ways.h"
 
 static bool is_of_term(const eg_instance_aim *aim) {
@@ -41,6 +42,7 @@ void eg_verify_steer(eg_verify_draws *draws, uint32_t index) {
   choice->is_dtype_aimed = draws->aim != NULL && draws->aim->subject == EG_INSTANCE_DTYPE;
   choice->is_roomy = choice->is_grouped = choice->is_window = false;
   choice->is_between = draws->aim != NULL && draws->aim->subject == EG_INSTANCE_BETWEEN;
+  choice->special = eg_verify_special_of(draws->aim);
   choice->dim_count = 0;
   choice->rank = 0;
   choice->same_dim = 0;
@@ -72,7 +74,7 @@ void eg_verify_note_obstacle(eg_verify_draws *draws, uint32_t index) {
   bool is_in = aim->subject == EG_INSTANCE_DTYPE;
   if (aim->subject == EG_INSTANCE_WAY) {
     is_in = draws->refused != EG_RULE_NONE && eg_verify_can_eval(draws, aim->expr);
-  } else if (aim->subject == EG_INSTANCE_BETWEEN) {
+  } else if (aim->subject == EG_INSTANCE_BETWEEN || aim->subject == EG_INSTANCE_SPECIAL) {
     is_in = draws->refused != EG_RULE_NONE;
   } else if (is_of_term(aim)) {
     eg_instance_node node = {choice->op, choice->slots, choice->types, choice->count};
@@ -86,6 +88,40 @@ void eg_verify_note_obstacle(eg_verify_draws *draws, uint32_t index) {
     draws->refusals[draws->refused]++;
   else if (is_in)
     draws->ill_typed[index]++;
+}
+
+eg_special eg_verify_special_of(const eg_instance_aim *aim) {
+  bool is_special = aim != NULL && aim->subject == EG_INSTANCE_SPECIAL;
+  return is_special ? (eg_special)aim->value : EG_SPECIAL_NONE;
+}
+
+static bool is_leaf(const eg_rule_var *var) {
+  return var->kind == EG_RULE_TENSOR && var->origin == EG_RULE_VAR_MATCHED;
+}
+
+static bool has_special_attr(const eg_verify_instance *instance, uint32_t term,
+                             eg_special kind) {
+  const eg_rule *rule = instance->rule;
+  if (rule->terms[term].is_var) return false;
+  const eg_op_info *op = eg_op_info_of(rule->terms[term].op);
+  for (uint16_t k = 0; k < op->attr_count; k++)
+    if (eg_instance_is_open_number(rule, term, k) &&
+        eg_special_is_of_attr(instance->attrs[term]->slots[k].f, kind, op->attrs[k].name))
+      return true;
+  return false;
+}
+
+bool eg_verify_has_special(const eg_verify_instance *instance, eg_special kind) {
+  const eg_rule *rule = instance->rule;
+  for (uint32_t i = 0; i < rule->var_count; i++) {
+    const eg_verify_leaf *leaf = &instance->leaves[i];
+    if (is_leaf(&rule->vars[i]) && leaf->splat && eg_special_is_constant(rule, i) &&
+        eg_special_is(leaf->splat_value, kind, leaf->type.dtype))
+      return true;
+  }
+  for (uint32_t i = 0; i < rule->pattern_term_count; i++)
+    if (has_special_attr(instance, i, kind)) return true;
+  return false;
 }
 
 void eg_verify_prefer_dim(eg_verify_draws *draws, int64_t dim) {
@@ -125,12 +161,19 @@ eg_verify_obstacle eg_verify_obstacle_of(const eg_verify_draws *draws) {
   return found;
 }
 
+static bool has_integers(const eg_verify_instance *instance) {
+  const eg_rule *rule = instance->rule;
+  for (uint32_t i = 0; i < rule->var_count; i++)
+    if (is_leaf(&rule->vars[i]) && eg_dtype_is_float(instance->leaves[i].type.dtype))
+      return false;
+  return true;
+}
+
 static bool leaves_are_in(const eg_verify_instance *instance, egraph_dtype dtype) {
   const eg_rule *rule = instance->rule;
   for (uint32_t i = 0; i < rule->var_count; i++)
-    if (rule->vars[i].kind == EG_RULE_TENSOR &&
-        rule->vars[i].origin == EG_RULE_VAR_MATCHED &&
-        instance->leaves[i].index_bound == 0 && instance->leaves[i].type.dtype == dtype)
+    if (is_leaf(&rule->vars[i]) && instance->leaves[i].index_bound == 0 &&
+        instance->leaves[i].type.dtype == dtype)
       return true;
   return false;
 }
@@ -140,7 +183,10 @@ bool eg_verify_is_in(const eg_verify_instance *instance, const eg_instance_aim *
     return leaves_are_in(instance, (egraph_dtype)aim->value);
   if (aim->subject == EG_INSTANCE_WAY) return eg_way_is_gone(instance->env, aim);
   if (aim->subject == EG_INSTANCE_BETWEEN)
-    return eg_instance_are_between(instance->rule, instance->attrs);
+    return has_integers(instance) == (aim->value != 0) &&
+           eg_instance_are_between(instance->rule, instance->attrs);
+  if (aim->subject == EG_INSTANCE_SPECIAL)
+    return instance->special == (eg_special)aim->value;
   if (!is_of_term(aim))
     return eg_instance_type_is_in(aim, &instance->leaves[aim->var].type);
   const eg_rule_term *term = &instance->rule->terms[aim->term];

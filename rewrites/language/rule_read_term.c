@@ -227,12 +227,45 @@ static egraph_status check_node(eg_rule_reader *reader, const eg_sexpr *expr,
                        info->name, info->min_inputs, most, count);
 }
 
+static bool has_negative(const eg_attr *attr) {
+  if (attr->kind == EG_ATTR_INT) return attr->i < 0;
+  for (uint32_t i = 0; attr->kind == EG_ATTR_INTS && i < attr->ints.len; i++)
+    if (attr->ints.data[i] < 0) return true;
+  return false;
+}
+
+/// Graphs count axes from the front, so a pattern with one that is counted from the end
+/// matches nothing. A right side is built with `axis` counted from the front; `axes` has
+/// no type there.
+static egraph_status check_axes(eg_rule_reader *reader, const eg_sexpr *expr,
+                                const node_parts *parts) {
+  const eg_op_info *info = eg_op_info_of(parts->op);
+  for (uint16_t i = 0; i < info->attr_count; i++) {
+    const char *name = info->attrs[i].name;
+    bool is_list = strcmp(name, "axes") == 0;
+    if (!is_list && (!reader->in_pattern || strcmp(name, "axis") != 0)) continue;
+    if (parts->slots[i].form != EG_RULE_SLOT_LITERAL ||
+        !has_negative(&parts->slots[i].literal))
+      continue;
+    return eg_sexpr_fail(
+        reader->file, expr,
+        "%s has :%s from the end%s, but graphs count axes from the front; for the last "
+        "one write %s",
+        info->name, name, parts->given[i] ? "" : " by default",
+        !reader->in_pattern ? ":axes [(- (rank ?x) 1)]"
+        : is_list           ? ":axes ?a and (when (= ?a [(- (rank ?x) 1)]))"
+                            : ":axis ?a and (when (= (axis ?x ?a) (- (rank ?x) 1)))");
+  }
+  return EGRAPH_OK;
+}
+
 static egraph_status read_node(eg_rule_reader *reader, const eg_sexpr *expr,
                                uint32_t *out_term) {
   node_parts parts = {.child_count = 0};
   EG_TRY(start_node(reader, expr, &parts));
   EG_TRY(read_operands(reader, expr, &parts));
   EG_TRY(check_node(reader, expr, &parts));
+  EG_TRY(check_axes(reader, expr, &parts));
   eg_rule_term term = {.var = EG_RULE_NONE,
                        .op = parts.op,
                        .slots = parts.slots,

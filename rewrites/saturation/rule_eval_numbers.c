@@ -168,25 +168,36 @@ bool eg_rule_eval_whole(eg_rule_env *env, const eg_rule_value *args, uint32_t co
 }
 
 // ---- truth: no value where it holds at some sizes of open dimensions only
-// --------------
 
 static bool decide(bool holds, bool fails, eg_rule_value *out) {
   *out = eg_rule_bool(holds);
   return holds || fails;
 }
 
-/// Whether a >= b.
-static bool decide_order(const eg_rule_value *a, const eg_rule_value *b,
-                         eg_rule_value *out) {
+/// Whether a < b; false of NaN, as every comparison.
+static bool decide_less(const eg_rule_value *a, const eg_rule_value *b,
+                        eg_rule_value *out) {
+  int64_t more;
   bool are_ints = a->kind == EG_RULE_INT && b->kind == EG_RULE_INT;
   if (!are_ints) {
-    double x = eg_rule_number(a), y = eg_rule_number(b);
-    return !is_open(a) && !is_open(b) && decide(x >= y, !(x >= y), out);
+    bool is_less = eg_rule_number(a) < eg_rule_number(b);
+    return !is_open(a) && !is_open(b) && decide(is_less, !is_less, out);
   }
-  int64_t more;
-  bool holds = eg_size_at_least(a->i, b->i);
-  bool fails = !holds && eg_size_add(a->i, 1, &more) && eg_size_at_least(b->i, more);
+  bool fails = eg_size_at_least(a->i, b->i);
+  bool holds = !fails && eg_size_add(a->i, 1, &more) && eg_size_at_least(b->i, more);
   return decide(holds, fails, out);
+}
+
+static bool decide_at_most(const eg_rule_value *a, const eg_rule_value *b,
+                           eg_rule_value *out) {
+  bool are_ints = a->kind == EG_RULE_INT && b->kind == EG_RULE_INT;
+  if (are_ints) {
+    bool has_value = decide_less(b, a, out);
+    *out = eg_rule_bool(out->i == 0);
+    return has_value;
+  }
+  bool is_at_most = eg_rule_number(a) <= eg_rule_number(b);
+  return !is_open(a) && !is_open(b) && decide(is_at_most, !is_at_most, out);
 }
 
 static bool negate(bool has_value, eg_rule_value *out) {
@@ -225,10 +236,12 @@ static bool decide_equal(eg_rule_env *env, const eg_rule_value *a, const eg_rule
     (void)env, (void)count;                                                              \
     return expression;                                                                   \
   }
-TRUTH(ge, decide_order(&args[0], &args[1], out))
-TRUTH(lt, negate(decide_order(&args[0], &args[1], out), out))
-TRUTH(le, decide_order(&args[1], &args[0], out))
-TRUTH(gt, negate(decide_order(&args[1], &args[0], out), out))
+TRUTH(lt, decide_less(&args[0], &args[1], out))
+TRUTH(le, decide_at_most(&args[0], &args[1], out))
+TRUTH(gt, decide_less(&args[1], &args[0], out))
+TRUTH(ge, decide_at_most(&args[1], &args[0], out))
+TRUTH(finite, !is_open(&args[0]) && decide(isfinite(eg_rule_number(&args[0])),
+                                           !isfinite(eg_rule_number(&args[0])), out))
 TRUTH(eq, decide_equal(env, &args[0], &args[1], out))
 TRUTH(ne, negate(decide_equal(env, &args[0], &args[1], out), out))
 TRUTH(not, decide(args[0].i == 0, args[0].i != 0, out))

@@ -333,7 +333,9 @@ egraph_status eg_tensor_constants_fit(egraph_allocator alloc, const eg_attrs *at
       result = {.type = eg_type_of(dtype, 0, NULL), .data = data + MOST};
   bool is_known = (eg_op_info_of((eg_op)attrs->op)->flags & EG_OPF_POINTWISE) != 0 &&
                   eg_dtype_is_float(dtype);
+  bool has_zero = false;
   for (uint32_t i = 0; is_known && i < count; i++) {
+    has_zero = has_zero || children[i]->splat_value == 0;
     inputs[i] = (eg_tensor){.type = eg_type_of(children[i]->type.dtype, 0, NULL),
                             .data = data + i};
     is_known = children[i]->splat && children[i]->weight_only &&
@@ -349,7 +351,9 @@ egraph_status eg_tensor_constants_fit(egraph_allocator alloc, const eg_attrs *at
                          .alloc = alloc};
   egraph_status status = eg_op_run(&call);
   if (status == EGRAPH_E_UNSUPPORTED) return EGRAPH_OK;
-  *out_fit = eg_dtype_holds(dtype, eg_tensor_get_double(&result, 0));
+  double made = eg_tensor_get_double(&result, 0);
+  *out_fit = eg_dtype_holds(dtype, made) &&
+             (made != 0 || has_zero || !eg_op_makes_products((eg_op)attrs->op));
   return status;
 }
 

@@ -220,7 +220,8 @@ static double leaf_number(eg_verify_source *source, const eg_verify_leaf *leaf) 
   if (!is_float && source->data == EG_VERIFY_WIDE) return whole(source, leaf->type.dtype);
   bool is_near = source->data == EG_VERIFY_NEAR && source->near_count > 0;
   if (!is_float && is_near) return near_whole(source, leaf->type.dtype);
-  if (!is_float) return ordinary(source, true, is_positive);
+  bool has_sign = !eg_dtype_is_unsigned(leaf->type.dtype);
+  if (!is_float) return ordinary(source, true, is_positive) + (has_sign ? 0 : 3);
   double value = float_number(source, leaf, is_positive);
   return leaf->variance ? fabs(value) : value;
 }

@@ -13,7 +13,8 @@
 /// NaN and infinities among small whole numbers, of which no sum or product overflows.
 /// LARGE: numbers whose sums and products stay in range, and whose exponentials do not.
 /// EXTREME: the largest and smallest numbers, zeros of both signs. Integers are small in
-/// ORDINARY, TINY and TIES, up to 120 in WIDE, or else at the ends of their range.
+/// ORDINARY, TINY and TIES, up to 120 in WIDE, or else at the ends of their range; those
+/// without a sign do not wrap but there.
 typedef enum eg_verify_data {
   EG_VERIFY_ORDINARY,
   EG_VERIFY_WIDE,

@@ -32,13 +32,15 @@ static const effort thorough_of_attributes = {64, 192}, thorough_of_dims = {20, 
                     thorough = {8, 64}, loading = {1, 3}, thorough_of_fine = {12, 48},
                     thorough_of_ways = {24, 96}, thorough_of_large = {12, 48},
                     thorough_of_ranks = {12, 48}, thorough_of_operands = {32, 160};
-// Draws after which a class is given up: of operands that depend on each other, later; of
+// Draws after which a class is given up: of operands that depend on each other and of
+// special constants, which conditions leave few of, later; of
 // ranks, which are drawn as they are aimed at, earlier; of what conditions exclude, once
 // it is known by which.
 enum { HOPELESS = 24, HOPELESS_OPERANDS = 80, HOPELESS_RANK = 12, HOPELESS_EXCLUDED = 2 };
 
 typedef struct verification {
   const eg_rule *rule;
+  eg_rule as_claimed; // the rule where another class than its own is looked at
   eg_verify_draws *draws;
   eg_arena arena; // of a comparison
   eg_verify_options options;
@@ -53,6 +55,8 @@ typedef struct verification {
   eg_rank_evidence ranks; // of rules with parallel operators
   eg_text layouts;        // what is told of them
   bool rejected;
+  bool is_of_other_class;     // rejected for what another class allows
+  bool is_unseen;             // rejected for want of instances
   eg_text text;               // the detail
   eg_verify_witness *witness; // gets instances, which reject nothing then; NULL: none
   void *user;
@@ -155,6 +159,7 @@ static egraph_status check_data(verification *run, const eg_verify_instance *ins
   if (result.math > run->math) run->math = result.math;
   bool is_out = result.math > run->rule->math;
   run->rejected = is_out || result.verdict == EG_VERIFY_DIFFERENT;
+  run->is_of_other_class = is_out && result.verdict != EG_VERIFY_DIFFERENT;
   if (!run->rejected) {
     eg_text_clear(&run->text);
     return EGRAPH_OK;
@@ -174,9 +179,14 @@ static egraph_status check_data(verification *run, const eg_verify_instance *ins
   return status;
 }
 
-/// Ordinary data, and data of two other kinds, one pair after the other.
-static egraph_status check_values(verification *run, const eg_verify_instance *instance,
-                                  eg_instance_outcome *out) {
+/// Kinds of data beside the ordinary ones, one pair after the other. Where constants are
+/// special, one kind is enough.
+typedef struct data_kinds {
+  eg_verify_data kinds[2];
+  uint32_t count;
+} data_kinds;
+
+static data_kinds other_data(const verification *run, eg_special constants) {
   static const eg_verify_data special[] = {EG_VERIFY_NOT_FINITE, EG_VERIFY_EXTREME,
                                            EG_VERIFY_NOT_FINITE, EG_VERIFY_LARGE};
   static const eg_verify_data plain[] = {EG_VERIFY_WIDE, EG_VERIFY_TINY, EG_VERIFY_NEAR,
@@ -186,13 +196,21 @@ static egraph_status check_values(verification *run, const eg_verify_instance *i
                                          EG_VERIFY_TIES, EG_VERIFY_NEAR, EG_VERIFY_TIES};
   bool is_exact = run->rule->math == EGRAPH_MATH_EXACT;
   eg_verify_data second = is_exact ? exact[run->found % 6] : plain[run->found % 4];
-  eg_verify_comparison first, others;
+  if (constants == EG_SPECIAL_NOT_FINITE) second = EG_VERIFY_NOT_FINITE;
+  return (data_kinds){{second, special[run->found % 4]},
+                      constants == EG_SPECIAL_NONE ? 2 : 1};
+}
+
+static egraph_status check_values(verification *run, const eg_verify_instance *instance,
+                                  eg_instance_outcome *out) {
+  data_kinds others = other_data(run, instance->special);
+  eg_verify_comparison first, other;
   EG_TRY(check_data(run, instance, EG_VERIFY_ORDINARY, &first));
   bool is_compared = first.verdict != EG_VERIFY_VACUOUS || first.is_empty;
   *out = is_compared ? EG_INSTANCE_COMPARED : EG_INSTANCE_VACUOUS;
-  if (!run->rejected) EG_TRY(check_data(run, instance, second, &others));
-  return run->rejected ? EGRAPH_OK
-                       : check_data(run, instance, special[run->found % 4], &others);
+  for (uint32_t i = 0; i < others.count && !run->rejected; i++)
+    EG_TRY(check_data(run, instance, others.kinds[i], &other));
+  return EGRAPH_OK;
 }
 
 // ---- types in ONNX --------------------------------------------------------------------
@@ -331,7 +349,9 @@ static bool is_hopeless(const verification *run, const eg_coverage_row *row,
   eg_verify_obstacle by = eg_verify_obstacle_of(run->draws);
   bool is_known = by.condition != EG_RULE_NONE || by.term != EG_RULE_NONE;
   bool is_rank = row->aim.subject == EG_INSTANCE_RANK;
-  uint32_t most = row->aim.subject == EG_INSTANCE_OPERANDS    ? HOPELESS_OPERANDS
+  bool is_rare =
+      row->aim.subject == EG_INSTANCE_OPERANDS || row->aim.subject == EG_INSTANCE_SPECIAL;
+  uint32_t most = is_rare                                     ? HOPELESS_OPERANDS
                   : eg_verify_excludes(run->draws, &row->aim) ? HOPELESS_EXCLUDED
                   : is_rank                                   ? HOPELESS_RANK
                                                               : HOPELESS;
@@ -348,8 +368,9 @@ static egraph_status verify_classes(verification *run) {
     bool is_dims = row->aim.subject == EG_INSTANCE_DIMS;
     bool is_operands = row->aim.subject == EG_INSTANCE_OPERANDS;
     bool is_way = row->aim.subject == EG_INSTANCE_WAY;
-    bool is_named =
-        row->aim.subject == EG_INSTANCE_NAMED || row->aim.subject == EG_INSTANCE_BETWEEN;
+    bool is_named = row->aim.subject == EG_INSTANCE_NAMED ||
+                    row->aim.subject == EG_INSTANCE_BETWEEN ||
+                    row->aim.subject == EG_INSTANCE_SPECIAL;
     effort most = run->options.is_loading                          ? loading
                   : is_attribute && eg_instance_is_fine(&row->aim) ? thorough_of_fine
                   : is_attribute ? thorough_of_attributes
@@ -402,7 +423,7 @@ static egraph_status judge(verification *run) {
   if (run->rejected) return EGRAPH_OK;
   run->rejected = accepted == 0 || accepted < run->options.instances / LEAST_SHARE;
   if (!run->rejected) return print_acceptance(run);
-  run->rejected = !run->options.is_loading;
+  run->rejected = run->is_unseen = !run->options.is_loading;
   if (run->found == 0)
     return eg_text_printf(&run->text, "no instance found after %u draws", run->drawn);
   return eg_text_printf(&run->text,
@@ -464,11 +485,18 @@ static egraph_status verify_one(verification *run, egraph_allocator alloc) {
   return verify_values(run, alloc);
 }
 
+static void claim(verification *run, const eg_rule *rule, egraph_math math) {
+  run->as_claimed = *rule;
+  run->as_claimed.math = math;
+  run->rule = &run->as_claimed;
+}
+
 /// What is spent on a case of a rule beside its first one, as on a rule that is loaded.
 static egraph_status verify_case(verification *run, const eg_rule *rule, bool is_large,
                                  eg_text *unreached) {
   egraph_allocator alloc = run->text.chars.alloc;
-  verification one = {.options = run->options, .math = EGRAPH_MATH_EXACT, .rule = rule};
+  verification one = {.options = run->options, .math = EGRAPH_MATH_EXACT};
+  claim(&one, rule, run->rule->math);
   one.options.is_loading = true;
   one.is_large_case = is_large;
   uint32_t most = is_large ? LARGE_INSTANCES : EG_VERIFY_LOAD_INSTANCES;
@@ -480,6 +508,7 @@ static egraph_status verify_case(verification *run, const eg_rule *rule, bool is
     status = eg_text_printf(unreached, " %s", rule->name);
   if (status == EGRAPH_OK && one.rejected) {
     run->rejected = true;
+    run->is_of_other_class = one.is_of_other_class;
     eg_text_clear(&run->text);
     status = eg_text_printf(&run->text, "case %s: %s", rule->name, eg_text_of(&one.text));
   }
@@ -527,7 +556,69 @@ static egraph_status verify_cases(verification *run, const eg_rules *rules,
   return status;
 }
 
-static egraph_status report_evidence(verification *run) {
+static void begin(verification *run, const eg_verify_options *options,
+                  egraph_allocator alloc) {
+  *run = (verification){.options = *options, .math = EGRAPH_MATH_EXACT};
+  eg_text_init(&run->text, alloc);
+  eg_text_init(&run->layouts, alloc);
+  eg_text_init(&run->ranks.no_backward, alloc);
+}
+
+static void end(verification *run) {
+  eg_coverage_deinit(&run->coverage);
+  eg_text_deinit(&run->ranks.no_backward);
+  eg_text_deinit(&run->layouts);
+  eg_text_deinit(&run->text);
+}
+
+/// Whether rule `number`, implied ones after the others, holds as of that class.
+static egraph_status verify_as(verification *run, const eg_rules *rules, uint32_t number,
+                               egraph_math math) {
+  uint32_t count = eg_rules_count(rules);
+  claim(run,
+        number < count ? eg_rules_at(rules, number)
+                       : eg_rules_implied_at(rules, number - count),
+        math);
+  EG_TRY(verify_one(run, eg_rules_allocator(rules)));
+  bool is_left = run->rejected && is_left_to_cases(run);
+  if (is_left) run->rejected = run->is_unseen = false;
+  if (!run->rejected && run->rule->schema != NULL)
+    EG_TRY(verify_cases(run, rules, number));
+  if (is_left && run->equal + run->exact == 0) run->rejected = run->is_unseen = true;
+  return EGRAPH_OK;
+}
+
+static const char *verdict_of(const verification *run) {
+  return !run->rejected ? "tested" : run->is_unseen ? "untested" : "refuted";
+}
+
+/// A rule that is not of the class it declares may hold as one of another, or not at all;
+/// then the text becomes why.
+static egraph_status find_class(verification *run, const eg_rules *rules, uint32_t number,
+                                egraph_rule_evidence *inout) {
+  egraph_status status = EGRAPH_OK;
+  bool is_open = run->rejected && run->is_of_other_class;
+  for (egraph_math found = run->math; is_open && status == EGRAPH_OK;) {
+    verification again;
+    begin(&again, &run->options, run->text.chars.alloc);
+    status = verify_as(&again, rules, number, found);
+    is_open = again.rejected && again.is_of_other_class;
+    if (!again.rejected) {
+      inout->verdict = "holds-as";
+      inout->math = found;
+    } else if (!is_open && status == EGRAPH_OK) {
+      eg_text_clear(&run->text);
+      status = eg_text_append(&run->text, eg_text_of(&again.text));
+    }
+    found = again.math;
+    end(&again);
+  }
+  inout->detail = eg_text_of(&run->text);
+  return status;
+}
+
+static egraph_status report_evidence(verification *run, const eg_rules *rules,
+                                     uint32_t number) {
   egraph_rule_evidence evidence = {.rule = run->rule->name,
                                    .is_accepted = !run->rejected,
                                    .detail = eg_text_of(&run->text),
@@ -537,7 +628,9 @@ static egraph_status report_evidence(verification *run) {
                                    .reached = eg_coverage_reached(&run->coverage),
                                    .largest_rank = run->largest_rank,
                                    .largest_dim = run->largest_dim,
-                                   .rank_run_count = run->ranks.count};
+                                   .rank_run_count = run->ranks.count,
+                                   .verdict = verdict_of(run),
+                                   .math = run->rule->math};
   egraph_rank_runs runs[EG_LAYOUT_DEGREES];
   for (uint32_t i = 0; i < run->ranks.count; i++)
     runs[i] = (egraph_rank_runs){.ranks = run->ranks.degree[i],
@@ -548,6 +641,7 @@ static egraph_status report_evidence(verification *run) {
     evidence.no_backward = eg_text_of(&run->ranks.no_backward);
   egraph_rule_class *classes = NULL;
   if (run->options.evidence == NULL) return EGRAPH_OK;
+  EG_TRY(find_class(run, rules, number, &evidence));
   if (run->coverage.rule != NULL) EG_TRY(eg_coverage_classes(&run->coverage, &classes));
   evidence.classes = classes;
   run->options.evidence(run->options.evidence_user, &evidence);
@@ -557,30 +651,20 @@ static egraph_status report_evidence(verification *run) {
 egraph_status eg_rules_verify(const eg_rules *rules, const eg_verify_options *options,
                               eg_verify_report *report, void *user,
                               uint32_t *out_rejected) {
-  egraph_allocator alloc = eg_rules_allocator(rules);
   egraph_status status = EGRAPH_OK;
   uint32_t rejected = 0, count = eg_rules_count(rules);
   uint32_t implied = options->is_loading ? 0 : eg_rules_implied_count(rules);
   for (uint32_t i = options->first; i < count + implied && status == EGRAPH_OK; i++) {
-    verification run = {.options = *options, .math = EGRAPH_MATH_EXACT};
-    run.rule = i < count ? eg_rules_at(rules, i) : eg_rules_implied_at(rules, i - count);
-    eg_text_init(&run.text, alloc);
-    eg_text_init(&run.layouts, alloc);
-    eg_text_init(&run.ranks.no_backward, alloc);
-    status = verify_one(&run, alloc);
-    bool is_left = run.rejected && is_left_to_cases(&run);
-    if (is_left) run.rejected = false;
-    if (status == EGRAPH_OK && !run.rejected && run.rule->schema != NULL)
-      status = verify_cases(&run, rules, i);
-    if (is_left && run.equal + run.exact == 0) run.rejected = true;
+    verification run;
+    begin(&run, options, eg_rules_allocator(rules));
+    egraph_math math = i < count ? eg_rules_at(rules, i)->math
+                                 : eg_rules_implied_at(rules, i - count)->math;
+    status = verify_as(&run, rules, i, math);
     if (status == EGRAPH_OK && report != NULL)
       report(user, run.rule->name, !run.rejected, eg_text_of(&run.text));
-    if (status == EGRAPH_OK) status = report_evidence(&run);
+    if (status == EGRAPH_OK) status = report_evidence(&run, rules, i);
     rejected += run.rejected;
-    eg_coverage_deinit(&run.coverage);
-    eg_text_deinit(&run.ranks.no_backward);
-    eg_text_deinit(&run.layouts);
-    eg_text_deinit(&run.text);
+    end(&run);
   }
   if (status == EGRAPH_OK && out_rejected != NULL) *out_rejected = rejected;
   return status;

@@ -50,12 +50,27 @@ cat >wrong.rules <<'X'
 (egraph-rules 1)
 (rule wrong (source "nobody") (lhs (relu (neg ?x))) (rhs (neg (relu ?x))))
 X
-expect 1 '^rejected  wrong: .*' '' rules wrong.rules --verify
+expect 1 '^refuted  wrong: .*' '' rules wrong.rules --verify
+# One verdict of each rule.
+cat >verdicts.rules <<'X'
+(egraph-rules 1)
+(rule flips (source "s") (class exact) (lhs (transpose :perm [1 0] (transpose :perm [1 0] ?x))) (rhs ?x))
+(rule shift (source "s") (lhs (softmax :axis ?a (add ?x ?c))) (rhs (softmax :axis ?a ?x)) (when (splat? ?c) (broadcasts-to ?c ?x)))
+(rule never (source "s") (lhs (relu ?x)) (rhs (abs ?x)) (when (= (rank ?x) 1) (= (rank ?x) 2)))
+(rule wide (source "s") (class fast) (lhs (mul (relu ?x) ?k)) (rhs (relu (mul ?x ?k))))
+X
+expect 1 '^tested  flips: ' '' rules verdicts.rules --verify
+matches stdout '^holds as class fast  shift: its sides differ'
+matches stdout '^untested  never: no instance found'
+matches stdout '^refuted  wide: '
+expect 1 '^proved  flips: ' '' rules verdicts.rules --verify --prove
+expect 1 '^\{' '' rules verdicts.rules --verify --json
+keys evidence.0.verdict evidence.0.class evidence.1.verdict
 cat >shrink.rules <<'X'
 (egraph-rules 1)
 (rule shrink (source "nobody") (lhs (relu ?x)) (rhs (reduce-sum :axes [0] ?x)))
 X
-expect 1 '^rejected  shrink: ' '' rules shrink.rules --verify
+expect 1 '^refuted  shrink: ' '' rules shrink.rules --verify
 expect 1 - '^egraph: .*shrink' optimize layer.egraph $quick --rules shrink.rules
 expect 1 - '^egraph: wrong.rules:2: rule wrong does not hold: result 0, element ' rules wrong.rules
 expect 1 - '^egraph: wrong.rules:2: rule wrong does not hold: ' optimize layer.egraph $quick --rules wrong.rules
@@ -78,7 +93,7 @@ cat >tested.rules <<'X'
 (rule twice (source "nobody") (lhs (relu (relu (neg ?x)))) (rhs (relu (neg ?x))))
 (test it-is-not (given (?x "float32[2]")) (rules twice) (term (neg (neg ?x))) (equals (neg ?x)))
 X
-expect 1 '^rejected  .test.: tested.rules:3.*test it-is-not' '' rules tested.rules --verify
+expect 1 '^refuted  .test.: tested.rules:3.*test it-is-not' '' rules tested.rules --verify
 expect 1 '"rejected":1' '' rules tested.rules --verify --json
 
 # Classes: a rule that is not finite-safe is off unless it is asked for, and must say so.
@@ -93,7 +108,7 @@ cat >gone.egraph <<'X'
 (let y (cos d))
 (output y)
 X
-expect 0 '^accepted  gone: [0-9]+ instances, .*float16.*, [0-9]+ of [0-9]+ classes of instances, ranks to [0-9]+, dimensions to [0-9]+; class fast$' - rules fast.rules --verify
+expect 0 '^tested  gone: [0-9]+ instances, .*float16.*, [0-9]+ of [0-9]+ classes of instances, ranks to [0-9]+, dimensions to [0-9]+; class fast$' - rules fast.rules --verify
 for math in exact associative; do
   expect 0 '"name":"gone"|"rules":\[\]' - optimize gone.egraph $quick --no-builtin --rules fast.rules --math $math --json
   grep -q '"name":"gone"' stdout && fail "gone fired with --math $math"
@@ -119,6 +134,13 @@ bad '(rule a (source "s") (lhs (relu ?x)) (rhs ?x) (when (prime ?x)))' 'prime'
 bad '(rule a (source "s") (lhs (cos (neg ?x))) (rhs (cos ?x))) (rule b (source "s") (lhs (cos (neg ?y))) (rhs (cos ?y)))' ''
 bad '(rule a (source "s") (lhs (cos (neg ?x))) (rhs (cos ?x))) (rule a (source "s") (lhs (cos (abs ?y))) (rhs (cos ?y)))' "a"
 bad '(rulle a)' 'unknown form'
+# Axes from the end match nothing.
+from_front='graphs count axes from the front; for the last one write'
+bad '(rule a (source "s") (lhs (neg (concat :axis -1 ?x ?y))) (rhs (concat :axis -1 (neg ?x) (neg ?y))))' \
+  "concat has :axis from the end, but $from_front :axis .a and .when .= .axis "
+bad '(rule a (source "s") (lhs (neg (softmax ?x))) (rhs (neg (softmax ?x))))' 'softmax has :axis from the end by default'
+bad '(rule a (source "s") (lhs (neg (reduce-sum :axes [0 -1] ?x))) (rhs ?x))' "reduce-sum has :axes from the end, but $from_front :axes .a"
+bad '(rule a (source "s") (lhs (neg ?x)) (rhs (unsqueeze :axes [-1] ?x)))' 'write :axes .\(- \(rank .x\) 1\)'
 bad '(rule a (source "s") (lhs (relu ?x)) (rhs (relu (partition :dim 0 ?x))))' 'layouts of rule a: .*add \(combine :dim 0 \.\.\.\)'
 # A rule that is shipped is a note.
 printf '(egraph-rules 1)\n(rule mine (source "s") (lhs (neg (neg ?x))) (rhs ?x))\n' >mine.rules

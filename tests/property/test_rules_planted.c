@@ -86,6 +86,22 @@ static void wrong_rules_are_refused_for_few_values(void **state) {
   all_are_refused(EG_SOURCE_DIR "/tests/data/wrong_values.rules");
 }
 
+/// Of constants that are infinite or at the ends of their range, borders of conditions,
+/// masks, clips, casts and quantization.
+static void wrong_rules_are_refused_for_special_constants(void **state) {
+  (void)state;
+  all_are_refused(EG_SOURCE_DIR "/tests/data/wrong_constants.rules");
+}
+
+static void true_rules_of_constants_are_accepted(void **state) {
+  (void)state;
+  eg_rules *rules = load(EG_SOURCE_DIR "/tests/data/true_constants.rules");
+  uint64_t first = test_seed(1);
+  for (uint64_t seed = first; seed < first + test_rounds(NARROW_SEEDS); seed++)
+    assert_int_equal(verify(rules, seed, true).accepted, NARROW);
+  eg_rules_destroy(rules);
+}
+
 static void their_true_neighbours_are_accepted(void **state) {
   (void)state;
   eg_rules *rules = load(EG_SOURCE_DIR "/tests/data/true_hidden.rules");
@@ -278,6 +294,8 @@ int main(void) {
       cmocka_unit_test(wrong_rules_are_refused_beyond_small_sizes),
       cmocka_unit_test(wrong_rules_are_refused_wherever_they_hide),
       cmocka_unit_test(wrong_rules_are_refused_for_few_values),
+      cmocka_unit_test(wrong_rules_are_refused_for_special_constants),
+      cmocka_unit_test(true_rules_of_constants_are_accepted),
       cmocka_unit_test(their_true_neighbours_are_accepted),
       cmocka_unit_test(narrow_rules_are_accepted),
       cmocka_unit_test(mutants_are_judged_alike_with_nearly_every_seed),

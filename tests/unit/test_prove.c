@@ -50,8 +50,8 @@ static void rules_that_hold_are_proved(void **state) {
       " (when (<= ?a ?b) (<= ?c ?d) (is-float ?x))",
       "(lhs (tanh (neg ?x))) (rhs (neg (tanh ?x)))",
       // A fold within what was pulled out of another one.
-      "(lhs (softmax :axis -1 (sub ?x (reduce-max :axes [1] ?x)))) (rhs (softmax :axis "
-      "-1 ?x))"
+      "(lhs (softmax :axis 1 (sub ?x (reduce-max :axes [1] ?x)))) (rhs (softmax :axis "
+      "1 ?x))"
       " (when (= (rank ?x) 2))",
       "(lhs (log-softmax :axis ?a (log-softmax :axis ?a ?x))) (rhs (log-softmax :axis ?a "
       "?x))",

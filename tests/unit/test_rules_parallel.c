@@ -160,7 +160,8 @@ static const bad bad_layouts[] = {
           "(combine :dim 0 (concat :axis 0 (partition :dim 0 ?x) (partition :dim 0 ?y)))",
           ""),
      "concat cannot be computed from operands that are split along dimension 0"},
-    {RULE("(softmax ?x)", "(combine :dim -1 (softmax (partition :dim -1 ?x)))",
+    {RULE("(softmax :axis 1 ?x)",
+          "(combine :dim 1 (softmax :axis 1 (partition :dim 1 ?x)))",
           ""), // sm-2
      "softmax cannot be computed from operands that are split along dimension"},
     {RULE("(flatten :axis 0 ?x)", // rs-2

@@ -230,6 +230,40 @@ static void a_wrong_constant_is_found(void **state) {
                   "?c ");
 }
 
+/// An addend of -inf makes NaN of every element, which the right side hides.
+static void constants_that_are_not_finite_are_drawn(void **state) {
+  (void)state;
+#define SHIFT(conditions)                                                                \
+  "(egraph-rules 1)\n(rule shift (source \"s\") (lhs (softmax :axis ?a (add ?x ?c))) "   \
+  "(rhs (softmax :axis ?a ?x)) (when (splat? ?c) (broadcasts-to ?c ?x)" conditions "))"
+  assert_rejected(SHIFT(""), "its sides differ as only class fast allows");
+  findings found = verify(SHIFT(" (finite (splat ?c))"));
+  assert_int_equal(found.rejected, 0);
+  found = verify(SHIFT(" (<= -1e3 (splat ?c)) (<= (splat ?c) 1e3)"));
+  assert_int_equal(found.rejected, 0);
+#undef SHIFT
+}
+
+/// Between bounds such as 0.25 and 0.75 lies no integer.
+static void bounds_of_integers_lie_between_two(void **state) {
+  (void)state;
+  assert_rejected("(egraph-rules 1)\n(rule meet (source \"s\")"
+                  " (lhs (clip :min ?a :max ?b (clip :min ?c :max ?d ?x)))"
+                  " (rhs (clip :min (min (max ?c ?a) ?b) :max (min (max ?d ?a) ?b) ?x))"
+                  " (when (<= ?a ?b) (<= ?c ?d) (is-int ?x)))",
+                  "result 0");
+}
+
+/// The kernel of dequantization computes in float32, whatever the scale is.
+static void kernels_that_round_to_float32_are_known(void **state) {
+  (void)state;
+  findings found = verify(
+      "(egraph-rules 1)\n(rule parts (source \"s\") (lhs (dequantize-linear ?x ?s ?z))"
+      " (rhs (mul (sub (cast :to (dtype ?s) ?x) (cast :to (dtype ?s) ?z)) ?s))"
+      " (when (= (rank ?s) 0)))");
+  assert_int_equal(found.rejected, 0);
+}
+
 static void rules_that_never_apply_are_found(void **state) {
   (void)state;
   assert_rejected("(egraph-rules 1) (rule never (source \"wrong\")"
@@ -424,6 +458,9 @@ int main(void) {
       cmocka_unit_test(a_wrong_domain_is_found),
       cmocka_unit_test(different_types_are_found),
       cmocka_unit_test(a_wrong_constant_is_found),
+      cmocka_unit_test(constants_that_are_not_finite_are_drawn),
+      cmocka_unit_test(bounds_of_integers_lie_between_two),
+      cmocka_unit_test(kernels_that_round_to_float32_are_known),
       cmocka_unit_test(rules_that_never_apply_are_found),
       cmocka_unit_test(a_condition_without_variables_counts),
       cmocka_unit_test(constants_of_short_types_count),
