@@ -597,15 +597,19 @@ static egraph_status conclude(plan_job *job, uint32_t meshes) {
 }
 
 static egraph_status explain_uncertified(plan_job *job, eg_plan_certified outcome) {
-  return eg_text_append(
-      &job->out->uncertified,
-      outcome == EG_PLAN_LOST
-          ? "no certificate: the plan has operators that rules made in the search and "
-            "not "
-            "again for the whole step, because a limit cut them off; raise the limits of "
-            "nodes, iterations and time of saturation, or leave rules out"
-          : "no certificate: the plan's choices for folded blocks are no solution of the "
-            "whole step at the same cost; plan without folding");
+  static const char *const lost =
+      "no certificate: the plan has operators that rules made in the search and not "
+      "again for the whole step, because a limit cut them off; raise the limits of "
+      "nodes, iterations and time of saturation, or leave rules out";
+  static const char *const folded =
+      "no certificate: the plan's choices for folded blocks are no solution of the whole "
+      "step at the same cost; plan without folding";
+  static const char *const whole =
+      "no certificate: the plan's choices, read back, are no solution of the step's "
+      "problem at the same cost; report this with the model and the command";
+  const char *different = job->out->report.blocks != 0 ? folded : whole;
+  return eg_text_append(&job->out->uncertified,
+                        outcome == EG_PLAN_LOST ? lost : different);
 }
 
 static egraph_status take_certificate(plan_job *job, const eg_plan_certificate *made) {

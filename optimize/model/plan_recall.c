@@ -218,15 +218,20 @@ static bool is_node(const recaller *r, const eg_space_operator *op,
   return true;
 }
 
+/// Whether an operator is a part of a tuple: a value may be one of several tuples.
+static bool is_part_of(const recaller *r, const eg_space_operator *op, uint32_t tuple) {
+  return eg_engine_term(engine_of(r), op->node).op == EG_OP_PART &&
+         r->space->inputs.data[op->inputs] == tuple;
+}
+
 /// The strategy by which a value is made from states, as one of the space; without a node
-/// as a part of another value.
+/// as a part of a tuple.
 static void recall_made(recaller *r, uint32_t v, const eg_graph_node_info *node,
-                        const uint32_t *states, uint32_t result) {
+                        uint32_t tuple, const uint32_t *states, uint32_t result) {
   for (uint32_t o = r->space->first_operator.data[v];
        o < r->space->first_operator.data[v + 1]; o++) {
     const eg_space_operator *op = &r->space->operators.data[o];
-    bool is_part = eg_engine_term(engine_of(r), op->node).op == EG_OP_PART;
-    if (node != NULL ? !is_node(r, op, node) : !is_part) continue;
+    if (node != NULL ? !is_node(r, op, node) : !is_part_of(r, op, tuple)) continue;
     for (uint32_t s = op->strategies; s < op->strategies + op->strategy_count; s++)
       if (has_layouts(r, op, &r->space->strategies.data[s], states, result))
         choose_spread(r, copy_of(r, v, r->space->values.data[v].phase), s);
@@ -240,11 +245,11 @@ static egraph_status recall_node(recaller *r, const eg_plan_step *step) {
   if (node.result_count != 1) EG_TRY(find_node(r, &node, &made));
   eg_arena_deinit(&r->arena);
   uint32_t first = states[node.input_count];
-  recall_made(r, made, &node, states, first);
+  recall_made(r, made, &node, NONE, states, first);
   for (uint32_t k = 0; node.result_count != 1 && k < node.result_count; k++) {
     uint32_t part = r->value.data[node.results[k].id];
     if (part == NONE) continue; // nobody reads it
-    recall_made(r, part, NULL, &first, states[node.input_count + k]);
+    recall_made(r, part, NULL, made, &first, states[node.input_count + k]);
   }
   return EGRAPH_OK;
 }
