@@ -133,7 +133,7 @@ typedef struct plan_job {
   double work;   // steps, of all meshes together
   uint64_t done; // of these
   eg_plan_search *out;
-  eg_whole_step *step;
+  eg_joint_step step;
   eg_text mesh_name; // of the mesh at work
   double bound, least_memory;
   double overlap_bound;      // of all overlapped steps
@@ -325,7 +325,7 @@ static egraph_status price_unweighted(const plan_job *job, const eg_machine_mesh
 static egraph_status search_overlapped(plan_job *job, eg_overlap *overlap,
                                        const eg_planner_input *input, double *out_bound) {
   eg_planning next;
-  EG_TRY(eg_whole_step_plan(job->step, input, &next));
+  EG_TRY(eg_joint_step_plan(&job->step, input, &next));
   *out_bound = next.bound;
   job->is_of_reached = job->is_of_reached || next.is_of_reached;
   job->out->report.search_work += (double)next.searched.work / STEPS_OF_WORK;
@@ -380,9 +380,9 @@ static egraph_status leave_room(plan_job *job, eg_overlap *overlap,
                                 const eg_planner_input *input, double bytes) {
   double limit = job->input->memory_limit, ignored;
   if (!(bytes > 0 && bytes < limit)) return EGRAPH_OK;
-  eg_whole_step_limit_memory(job->step, limit - bytes);
+  eg_joint_step_limit_memory(&job->step, limit - bytes);
   egraph_status status = search_overlapped(job, overlap, input, &ignored);
-  eg_whole_step_limit_memory(job->step, limit);
+  eg_joint_step_limit_memory(&job->step, limit);
   return status;
 }
 
@@ -496,7 +496,7 @@ static egraph_status plan_on_mesh(plan_job *job, const eg_machine_mesh *mesh,
   eg_text_clear(&job->mesh_name);
   EG_TRY(eg_mesh_print(&job->mesh_name, &mesh->mesh));
   eg_planning planning;
-  egraph_status status = eg_whole_step_plan(job->step, &input, &planning);
+  egraph_status status = eg_joint_step_plan(&job->step, &input, &planning);
   bool is_demanded = job->input->constraints != NULL || job->input->baseline != NULL;
   if (status == EGRAPH_E_ARGUMENT && is_demanded) {
     // One mesh without a plan leaves the others; the first says why, should there be
@@ -643,7 +643,8 @@ static egraph_status certify(plan_job *job) {
   eg_plan_certificate certificate;
   double start = elapsed(job);
   eg_plan_certificate_init(&certificate, job->input->alloc);
-  egraph_status status = eg_whole_step_certify(job->step, &input, &claim, &certificate);
+  egraph_status status =
+      eg_whole_step_certify(job->step.step, &input, &claim, &certificate);
   if (status == EGRAPH_OK) status = take_certificate(job, &certificate);
   eg_plan_certificate_deinit(&certificate);
   job->out->report.certify_seconds = elapsed(job) - start;
@@ -667,8 +668,8 @@ static egraph_status plan_on_meshes(plan_job *job) {
     count = 1;
   }
   egraph_report *report = &job->out->report;
-  EG_TRY(count_nodes(job, eg_whole_step_graph(job->step), &report->nodes_before));
-  report->blocks = eg_whole_step_blocks(job->step);
+  EG_TRY(count_nodes(job, eg_whole_step_graph(job->step.step), &report->nodes_before));
+  report->blocks = eg_whole_step_blocks(job->step.step);
   report->prepare_seconds = elapsed(job);
   double end = job->time_limit - kept_seconds(job);
   for (uint32_t i = 0; i < count && !job->is_cancelled; i++)
@@ -691,9 +692,9 @@ static egraph_status search_step(plan_job *job) {
                                    !(from->searcher != NULL && from->searcher->is_whole),
                           .constraints = from->constraints,
                           .memory_limit = from->memory_limit};
-  EG_TRY(eg_whole_step_create(from->alloc, &input, from->rules != NULL, &job->step));
+  EG_TRY(eg_joint_step_init(&job->step, from->alloc, &input, from->rules != NULL));
   egraph_status status = plan_on_meshes(job);
-  eg_whole_step_destroy(job->step);
+  eg_joint_step_deinit(&job->step);
   return status;
 }
 
