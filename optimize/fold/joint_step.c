@@ -9,6 +9,8 @@
 
 // Of the time, where the clock decides; work is not shared.
 static const double GIVEN_SHARE = 0.5, LEAST_SECONDS = 0.01;
+// So many times a ceiling are beyond what rules gain.
+static const double BEYOND_RULES = 1.5;
 
 egraph_status eg_joint_step_init(eg_joint_step *joint, egraph_allocator alloc,
                                  const eg_whole_input *input, bool has_rules) {
@@ -77,8 +79,10 @@ static egraph_status plan_ruled(eg_joint_step *joint, const eg_planner_input *pl
                                 double deadline, eg_planning *given, eg_planning *out) {
   eg_planner_input input = *planner;
   input.layout.time_limit_seconds = fmax(deadline - eg_clock_seconds(), LEAST_SECONDS);
-  input.known = given->has_plan ? &given->emitted.plan : NULL;
-  input.known_cost = given->cost;
+  if (given->has_plan && !(input.known != NULL && input.known_cost <= given->cost)) {
+    input.known = &given->emitted.plan;
+    input.known_cost = given->cost;
+  }
   EG_TRY(eg_whole_step_plan(joint->step, &input, out));
   egraph_status status = join(out, given);
   if (status != EGRAPH_OK) eg_planning_deinit(out);
@@ -96,11 +100,17 @@ egraph_status eg_joint_step_plan(eg_joint_step *joint, const eg_planner_input *p
   eg_planning given;
   double deadline = eg_clock_seconds() + planner->layout.time_limit_seconds;
   input.rules = NULL;
+  input.ceiling *= BEYOND_RULES;
   input.layout.time_limit_seconds *= GIVEN_SHARE;
   egraph_status status = eg_whole_step_plan(joint->given, &input, &given);
   if (status == EGRAPH_E_ARGUMENT) // a plan that is demanded may be one of rules alone
     return eg_whole_step_plan(joint->step, planner, out);
   EG_TRY(status);
+  if (given.is_beaten) {
+    *out = given;
+    out->is_skipped = true;
+    return EGRAPH_OK;
+  }
   status = plan_ruled(joint, planner, deadline, &given, out);
   eg_planning_deinit(&given);
   return status;

@@ -22,7 +22,8 @@ egraph_status eg_joint_step_init(eg_joint_step *joint, egraph_allocator alloc,
 void eg_joint_step_deinit(eg_joint_step *joint);
 /// The bytes of a device that plans may hold from now on.
 void eg_joint_step_limit_memory(eg_joint_step *joint, double bytes);
-/// As eg_whole_step_plan; an input without rules is planned once.
+/// As eg_whole_step_plan; an input without rules is planned once. Where the bound without
+/// rules is 1.5 times the ceiling or more, the step is not planned with them.
 egraph_status eg_joint_step_plan(eg_joint_step *joint, const eg_planner_input *planner,
                                  eg_planning *out);
 

@@ -690,7 +690,7 @@ static egraph_status search(searcher *s) {
   bool has_rules = s->planner->rules != NULL, is_small = s->whole_size <= SMALL_STEP;
   // The bound is of variants that the folded step has; the whole one may have others.
   s->out->is_of_reached = has_rules;
-  if (s->out->is_cancelled) return EGRAPH_OK;
+  if (s->out->is_cancelled || s->out->is_beaten) return EGRAPH_OK;
   bool is_proven = !is_open(s), has_bound = s->out->has_plan && s->out->bound > 0;
   bool is_told = has_rules && has_bound && !is_small && !is_wide(s);
   bool is_done = is_proven && !s->planner->compares && !has_rules;

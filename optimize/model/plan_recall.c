@@ -111,7 +111,8 @@ static uint32_t copy_of(const recaller *r, uint32_t v, eg_phase phase) {
 
 /// The layout of a space value that a state is in, or NONE.
 static uint32_t layout_of(const recaller *r, uint32_t v, uint32_t state) {
-  eg_layout layout = eg_unit_axes_narrow(&state_at(r, state)->layout, &r->plan->mesh);
+  eg_layout layout =
+      eg_unit_axes_narrow(&state_at(r, state)->layout, &r->plan->mesh, &r->space->mesh);
   return eg_layout_graph_find(eg_plan_space_layouts(r->space, v), &layout);
 }
 
@@ -335,17 +336,25 @@ static void recall_copy(recaller *r, uint32_t v, eg_phase phase) {
 
 // ---- the whole ------------------------------------------------------------------------
 
-/// Whether the space's mesh is that of the plan but for axes of one device.
-static bool is_same_mesh(const recaller *r) {
+/// Whether a layout of the plan is whole along all axes that the space has not.
+static bool has_axes_of(const recaller *r, const eg_layout *layout) {
   const eg_mesh *whole = &r->plan->mesh, *mine = &r->space->mesh;
-  uint32_t count = 0;
-  for (uint32_t a = 0; a < whole->axis_count; a++) {
-    if (whole->axes[a].size == 1) continue;
-    if (count == mine->axis_count || whole->axes[a].size != mine->axes[count].size)
-      return false;
-    count++;
-  }
-  return count == mine->axis_count;
+  eg_layout narrow = eg_unit_axes_narrow(layout, whole, mine);
+  uint32_t used = 0, kept = 0;
+  for (uint32_t a = 0; a < whole->axis_count; a++)
+    used += layout->sharding[a] != EG_SHARD_R && whole->axes[a].size > 1;
+  for (uint32_t a = 0; a < mine->axis_count; a++)
+    kept += narrow.sharding[a] != EG_SHARD_R;
+  return used == kept;
+}
+
+/// Whether the space's mesh is that of the plan but for axes along which all devices of
+/// the plan do the same.
+static bool is_same_mesh(const recaller *r) {
+  if (!eg_unit_axes_are_of(&r->space->mesh, &r->plan->mesh)) return false;
+  for (size_t s = 0; s < r->plan->states.len; s++)
+    if (!has_axes_of(r, &r->plan->states.data[s].layout)) return false;
+  return true;
 }
 
 static egraph_status recall(recaller *r) {

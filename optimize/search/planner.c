@@ -71,29 +71,6 @@ typedef struct planner {
 
 // ---- rules --------------------------------------------------------------------------
 
-static egraph_status seal(eg_tensor_egraph *egraph, const uint32_t *values,
-                          uint32_t count) {
-  for (uint32_t i = 0; i < count; i++)
-    EG_TRY(eg_tensor_egraph_seal(
-        egraph, eg_tensor_egraph_value_class(egraph, (eg_value){values[i]})));
-  return EGRAPH_OK;
-}
-
-egraph_status eg_plan_apply_rules(eg_tensor_egraph *egraph, const eg_step_info *info,
-                                  const eg_rules *rules,
-                                  const eg_saturation_options *options,
-                                  eg_saturation_report *out_report) {
-  *out_report = (eg_saturation_report){.alloc = eg_tensor_egraph_allocator(egraph)};
-  for (uint32_t i = 0; i < info->carried_count; i++)
-    if (info->carried[i].is_sum)
-      EG_TRY(eg_tensor_egraph_seal(
-          egraph, eg_tensor_egraph_root(egraph, info->carried[i].output)));
-  EG_TRY(seal(egraph, info->sealed, info->sealed_count));
-  EG_TRY(seal(egraph, info->fixed, info->fixed_count));
-  EG_TRY(eg_engine_rebuild(eg_tensor_egraph_engine(egraph)));
-  return eg_saturate(egraph, rules, options, out_report);
-}
-
 /// Whether rules have made something.
 static bool has_variants(const planner *p) { return p->out->nodes != p->given_nodes; }
 
@@ -171,7 +148,9 @@ static bool on_progress(void *user, double cost, double bound, double seconds) {
   const eg_layout_options *asked = &p->input->layout;
   bool may_lose = p->at_work != NULL && is_open(p) &&
                   !(is_after_search(p) && is_asked(p, p->at_work));
-  bool has_lost = may_lose && bound >= p->out->cost;
+  bool is_beaten =
+      p->stage == SEARCHING && p->input->ceiling > 0 && bound >= p->input->ceiling;
+  bool has_lost = is_beaten || (may_lose && bound >= p->out->cost);
   if (p->is_cancelled || asked->progress == NULL) return p->is_cancelled || has_lost;
   if (p->stage != SEARCHING) bound = p->out->bound;
   cost = p->stage == SEARCHING ? fmin(cost, p->out->cost) : p->out->cost;
@@ -594,6 +573,39 @@ static egraph_status search_and_compare(planner *p, eg_competition *competition,
   return try_baselines(p, competition, KEPT_SHARE, 1, LEAST_STEPS);
 }
 
+/// All stages.
+static egraph_status search_all(planner *p, eg_competition *competition, eg_u32s *known) {
+  EG_TRY(list_contenders(p));
+  EG_TRY(recall_known(p, competition->space, known));
+  EG_TRY(find_seed(p, competition, known));
+  return search_and_compare(p, competition, known);
+}
+
+// Of all work and time, for a bound that may show that there is nothing to search for.
+static const double PROBE_SHARE = 0.05;
+
+/// Whether a bound of the whole step shows that every plan is at the ceiling or above.
+static egraph_status probe(planner *p, eg_competition *competition) {
+  double ceiling = p->input->ceiling, bound = 0;
+  const eg_layout_options asked = competition->layout;
+  static const double free_memory[EG_LAYOUT_MEMORY_ROWS];
+  if (!(ceiling > 0) || p->input->is_alone || p->input->baseline != NULL)
+    return EGRAPH_OK;
+  competition->layout.work_limit = eg_work_share(asked.work_limit, PROBE_SHARE);
+  competition->layout.time_limit_seconds = PROBE_SHARE * asked.time_limit_seconds;
+  bool is_folded = p->input->cut_seconds > 0;
+  eg_cut cut = {.bound = 0};
+  if (is_folded)
+    EG_TRY(eg_compete_cut(competition, free_memory, ceiling, false, &cut));
+  else
+    EG_TRY(eg_compete_bound(competition, &bound));
+  competition->layout = asked;
+  if (is_folded) bound = cut.bound;
+  p->out->is_beaten = bound >= ceiling;
+  if (p->out->is_beaten) p->out->bound = p->out->cut_bound = bound;
+  return EGRAPH_OK;
+}
+
 static egraph_status solve(planner *p, const eg_plan_space *space,
                            const eg_plan_algebra *algebra) {
   eg_competition competition = {.alloc = p->alloc,
@@ -609,10 +621,9 @@ static egraph_status solve(planner *p, const eg_plan_space *space,
   eg_u32s_init(&known, p->alloc);
   eg_plan_choices_init(&p->seed, p->alloc);
   contenders_init(&p->contenders, p->alloc);
-  egraph_status status = list_contenders(p);
-  if (status == EGRAPH_OK) status = recall_known(p, space, &known);
-  if (status == EGRAPH_OK) status = find_seed(p, &competition, &known);
-  if (status == EGRAPH_OK) status = search_and_compare(p, &competition, &known);
+  egraph_status status = probe(p, &competition);
+  if (status == EGRAPH_OK && !p->out->is_beaten)
+    status = search_all(p, &competition, &known);
   contenders_deinit(&p->contenders);
   eg_plan_choices_deinit(&p->seed);
   eg_u32s_deinit(&known);

@@ -41,6 +41,8 @@ typedef struct eg_planner_input {
   uint64_t cut_work;    // likewise, steps; 0: no limit
   const eg_plan *known; // of this step, to begin the search with; NULL: none
   double known_cost;    // seconds of it
+  double ceiling; // seconds: plans of as many are of no use, and where a bound shows that
+                  // there are no others nothing is searched; 0: all are
   const eg_plan_searcher *searcher; // instead of all this, to compare; NULL: none
   uint64_t seed;                    // of its random choices
   /// Sums up the plan of a baseline as its user would get it: of a folded step, unfolded.
@@ -73,6 +75,8 @@ typedef struct eg_planning {
   bool is_exact;      // eg_plan_space
   bool is_of_reached; // the bound is of variants that a search has reached, though rules
                       // came to an end: a folded step has not all of the whole one's
+  bool is_beaten;     // nothing was searched: the bound is above the input's ceiling
+  bool is_skipped;    // a bound without rules is far above it: those were not applied
   bool is_as_given;   // rules came to an end, and have made nothing
   double cut_bound;   // of a folded step: of the whole one, 0 if none is known
   bool is_cancelled;

@@ -48,6 +48,17 @@ for fold in '' --no-fold; do
   check 0 '^verified' - gate.cert
 done
 
+# Batches of 12 on 8 devices: 4 of them are at work, and it takes as long as on 4.
+echo '(egraph-graph 1)(input x "float32[12,100003]")(weight s "float32[1]")(let y (mul x s))(let z (tanh y))(output z)' >twelve.egraph
+echo '(egraph-machine 1)(name small)(nodes 4)(device (memory 80e9)(bandwidth 2e11)(overhead 1e-6)(peak (float32 6e12)))' \
+  '(link near (latency 2e-6)(bandwidth 4e11))(link far (latency 5e-6)(bandwidth 5e10))(axis node nodes far)(axis gpu 2 near)' >small.machine
+step='--no-measure --train sgd --train-only s --loss mean-squared-error --work 50 --json'
+expect 0 '"status":"optimal",' - plan twelve.egraph --machine 'small.machine*2' $step
+cost=$(sed 's/.*"cost":\([^,]*\),.*/\1/' stdout)
+expect 0 "\"status\":\"optimal\",\"cost\":$cost,.*\"mesh\":\"idle=2,node=2,gpu=2\"" - plan twelve.egraph \
+  --machine small.machine $step --certificate twelve.cert
+check 0 '^verified$' - twelve.cert
+
 # Blocks, with a limit of memory that binds, and on a mesh with an axis of one device.
 expect 0 '^memory .* of 90 kB on every device$' - plan deep.egraph $train --mesh cpu=4 --no-builtin --memory 90000 --certificate tight.cert
 matches stdout '^proof +tight.cert'
