@@ -9,11 +9,12 @@
 #include "base/clock.h"
 #include "base/proof.h"
 #include "optimize/overlap.h"
+#include "optimize/plan_rivals.h"
 #include "optimize/single/optimizer.h"
 #include "optimize/soap/plan_refine.h"
 #include "pcg/graph/graph_copy.h"
+#include "pcg/parallel/mesh_parts.h"
 #include "pcg/plan/plan.h"
-#include "pcg/plan/plan_why.h"
 
 // The default limit is work, so that the same plan is found on a busy machine too; the
 // clock ends what takes six times as long. A time limit of the user's alone is work too,
@@ -31,101 +32,6 @@ static const double CERTIFICATE_SHARE = 0.25; // of the time, kept back
 static const double ROUNDING = 3e-9;          // of a certificate's sums
 static const double LATE_SHARE = 0.85; // of the time, when the clock ended a search
 
-// ---- rivals ------------------------------------------------------------------------
-
-// What became of the baselines on all meshes, for the plan that has won.
-
-/// The best of each baseline up to now; starts as zeros.
-typedef struct rival_list {
-  bool is_wanted;        // among the plan's rivals
-  bool is_constrained;   // all of them keep to the user's constraints
-  double single_seconds; // of one device, the least; 0: not known
-  eg_baseline_outcome best[EG_BASELINE_OUTCOMES];
-  eg_mesh mesh[EG_BASELINE_OUTCOMES];
-} rival_list;
-
-static eg_rival_outcome outcome_of(const eg_baseline_outcome *baseline) {
-  if (baseline->obstacle.parts != 0) return EG_RIVAL_UNEVEN;
-  static const eg_rival_outcome outcomes[] = {
-      [EG_LAYOUT_OPTIMAL] = EG_RIVAL_FITS,
-      [EG_LAYOUT_FEASIBLE] = EG_RIVAL_FITS,
-      [EG_LAYOUT_UNKNOWN] = EG_RIVAL_UNKNOWN,
-      [EG_LAYOUT_NO_MEMORY] = EG_RIVAL_TOO_LARGE,
-      [EG_LAYOUT_INFEASIBLE] = EG_RIVAL_IMPOSSIBLE,
-  };
-  return outcomes[baseline->status];
-}
-
-/// A plan that fits, the cheaper the better; then one that takes little memory; then one
-/// that nobody has shown impossible.
-static bool is_better(const eg_baseline_outcome *a, const eg_baseline_outcome *b) {
-  static const int order[EG_RIVAL_OUTCOMES] = {
-      [EG_RIVAL_FITS] = 0,   [EG_RIVAL_TOO_LARGE] = 1,  [EG_RIVAL_UNKNOWN] = 2,
-      [EG_RIVAL_UNEVEN] = 3, [EG_RIVAL_IMPOSSIBLE] = 4, [EG_RIVAL_FORBIDDEN] = 4};
-  if (!b->is_tried) return a->is_tried;
-  eg_rival_outcome mine = outcome_of(a), other = outcome_of(b);
-  if (!a->is_tried || mine != other) return a->is_tried && order[mine] < order[other];
-  if (mine == EG_RIVAL_TOO_LARGE) return a->least_memory < b->least_memory;
-  return mine == EG_RIVAL_FITS && a->cost < b->cost;
-}
-
-/// Takes over what is better on this mesh.
-static void join_rivals(rival_list *list, const eg_planning *planning,
-                        const eg_mesh *mesh) {
-  double single = planning->single_seconds;
-  if (single > 0 && !(list->single_seconds > 0 && list->single_seconds <= single))
-    list->single_seconds = single;
-  for (uint32_t b = 0; b < EG_BASELINE_OUTCOMES; b++)
-    if (is_better(&planning->baseline[b], &list->best[b])) {
-      list->best[b] = planning->baseline[b];
-      list->mesh[b] = *mesh;
-    }
-}
-
-static eg_plan_rival rival_of(const rival_list *list, uint32_t baseline,
-                              double memory_limit, const eg_plan_summary *plan) {
-  const eg_baseline_outcome *best = &list->best[baseline];
-  eg_plan_rival rival = {.outcome = outcome_of(best), .mesh = list->mesh[baseline]};
-  if (rival.outcome == EG_RIVAL_IMPOSSIBLE && list->is_constrained)
-    rival.outcome = EG_RIVAL_FORBIDDEN;
-  memcpy(rival.name, best->name, sizeof rival.name);
-  rival.parts = best->obstacle.parts;
-  rival.batch =
-      best->obstacle.batch < UINT32_MAX ? (uint32_t)best->obstacle.batch : UINT32_MAX;
-  if (rival.outcome == EG_RIVAL_TOO_LARGE) {
-    rival.least_memory = best->least_memory;
-    rival.excess = fmax(best->least_memory - memory_limit, 0);
-  }
-  if (!best->has_summary) return rival;
-  rival.seconds = best->cost;
-  rival.memory = best->memory;
-  eg_plan_rival_explain(&rival, plan, &best->summary);
-  return rival;
-}
-
-/// Appends all that were tried to the plan's rivals, if they are wanted: the best first,
-/// with what takes them longer. Tells the plan what one device takes.
-static egraph_status list_rivals(const rival_list *list, double memory_limit,
-                                 eg_plan *plan, egraph_allocator alloc) {
-  eg_plan_summary summary;
-  uint32_t ranked[EG_BASELINE_OUTCOMES];
-  uint32_t count = 0;
-  for (uint32_t b = 0; b < EG_BASELINE_OUTCOMES; b++) {
-    if (!list->best[b].is_tried) continue;
-    uint32_t at = count++;
-    for (; at > 0 && is_better(&list->best[b], &list->best[ranked[at - 1]]); at--)
-      ranked[at] = ranked[at - 1];
-    ranked[at] = b;
-  }
-  plan->single_seconds = list->single_seconds;
-  if (count == 0 || !list->is_wanted) return EGRAPH_OK;
-  EG_TRY(eg_plan_summary_make(plan, alloc, &summary));
-  for (uint32_t i = 0; i < count; i++)
-    EG_TRY(eg_plan_rivals_push(&plan->rivals,
-                               rival_of(list, ranked[i], memory_limit, &summary)));
-  return EGRAPH_OK;
-}
-
 typedef struct plan_job {
   const eg_plan_search_input *input;
   eg_saturation_options saturation;
@@ -133,10 +39,12 @@ typedef struct plan_job {
   double work;   // steps, of all meshes together
   uint64_t done; // of these
   eg_plan_search *out;
-  eg_whole_step *step;
+  eg_joint_step step;
   eg_text mesh_name; // of the mesh at work
   double bound, least_memory;
   double overlap_bound;      // of all overlapped steps
+  eg_machine_meshes tried;   // whose bounds are
+  eg_doubles tried_bound;    // these
   eg_machine_mesh best_mesh; // of the plan
   double best_bound;         // of all plans on it
   double best_worth;         // seconds that the plan was chosen by
@@ -146,8 +54,14 @@ typedef struct plan_job {
   bool is_of_reached; // bounds are of variants that some search has reached
   eg_text ruled_out;  // why the constraints leave no plan on the first such mesh
   uint32_t ruled_out_meshes;
-  rival_list rivals;
+  eg_rival_list rivals;
 } plan_job;
+
+/// What will do, at any time.
+static double enough_gap(const plan_job *job) {
+  double asked = job->input->search->relative_gap;
+  return asked >= 0 ? fmax(asked, PROVEN_GAP) : LATE_GAP;
+}
 
 static double elapsed(const plan_job *job) {
   return eg_clock_seconds() - job->input->start;
@@ -205,7 +119,8 @@ static void count_basis(egraph_cost_basis *basis, uint32_t of, uint32_t count) {
 // ---- meshes ---------------------------------------------------------------------
 
 /// Joins the bounds of a mesh, and what its search did.
-static void join_bounds(plan_job *job, const eg_planning *planning) {
+static egraph_status join_bounds(plan_job *job, const eg_machine_mesh *mesh,
+                                 const eg_planning *planning) {
   eg_plan_search *out = job->out;
   bool is_impossible =
       planning->status == EG_LAYOUT_NO_MEMORY || planning->status == EG_LAYOUT_INFEASIBLE;
@@ -225,6 +140,8 @@ static void join_bounds(plan_job *job, const eg_planning *planning) {
   if (!is_impossible) job->is_infeasible = false;
   if (planning->least_memory > 0)
     job->least_memory = fmin(job->least_memory, planning->least_memory);
+  EG_TRY(eg_machine_meshes_push(&job->tried, *mesh));
+  return eg_doubles_push(&job->tried_bound, is_impossible ? INFINITY : planning->bound);
 }
 
 /// Takes a plan over, from which `worth` seconds are wanted less than from any before.
@@ -325,7 +242,7 @@ static egraph_status price_unweighted(const plan_job *job, const eg_machine_mesh
 static egraph_status search_overlapped(plan_job *job, eg_overlap *overlap,
                                        const eg_planner_input *input, double *out_bound) {
   eg_planning next;
-  EG_TRY(eg_whole_step_plan(job->step, input, &next));
+  EG_TRY(eg_joint_step_plan(&job->step, input, &next));
   *out_bound = next.bound;
   job->is_of_reached = job->is_of_reached || next.is_of_reached;
   job->out->report.search_work += (double)next.searched.work / STEPS_OF_WORK;
@@ -380,9 +297,9 @@ static egraph_status leave_room(plan_job *job, eg_overlap *overlap,
                                 const eg_planner_input *input, double bytes) {
   double limit = job->input->memory_limit, ignored;
   if (!(bytes > 0 && bytes < limit)) return EGRAPH_OK;
-  eg_whole_step_limit_memory(job->step, limit - bytes);
+  eg_joint_step_limit_memory(&job->step, limit - bytes);
   egraph_status status = search_overlapped(job, overlap, input, &ignored);
-  eg_whole_step_limit_memory(job->step, limit);
+  eg_joint_step_limit_memory(&job->step, limit);
   return status;
 }
 
@@ -488,15 +405,19 @@ static egraph_status add_searched(plan_job *job, const eg_machine_mesh *mesh,
   return status;
 }
 
+/// `known`: a plan on this mesh that the search goes on from, or NULL.
 static egraph_status plan_on_mesh(plan_job *job, const eg_machine_mesh *mesh,
-                                  double seconds, double steps) {
+                                  const eg_plan *known, double seconds, double steps) {
   bool is_own = job->input->searcher == NULL;
   if (is_own && job->input->search->overlap) seconds *= OVERLAP_SHARE;
-  const eg_planner_input input = input_on_mesh(job, mesh, seconds, steps);
+  eg_planner_input input = input_on_mesh(job, mesh, seconds, steps);
+  input.known = known;
+  input.known_cost = job->best_worth;
+  if (mesh->idle != 0 && job->out->has_plan) input.ceiling = job->best_worth;
   eg_text_clear(&job->mesh_name);
   EG_TRY(eg_mesh_print(&job->mesh_name, &mesh->mesh));
   eg_planning planning;
-  egraph_status status = eg_whole_step_plan(job->step, &input, &planning);
+  egraph_status status = eg_joint_step_plan(&job->step, &input, &planning);
   bool is_demanded = job->input->constraints != NULL || job->input->baseline != NULL;
   if (status == EGRAPH_E_ARGUMENT && is_demanded) {
     // One mesh without a plan leaves the others; the first says why, should there be
@@ -506,8 +427,16 @@ static egraph_status plan_on_mesh(plan_job *job, const eg_machine_mesh *mesh,
     return eg_text_append(&job->ruled_out, egraph_last_error());
   }
   EG_TRY(status);
-  join_rivals(&job->rivals, &planning, &mesh->mesh);
-  join_bounds(job, &planning);
+  if (planning.is_skipped) { // nothing is said of it
+    eg_planning_deinit(&planning);
+    return EGRAPH_OK;
+  }
+  if (mesh->idle == 0) eg_rivals_join(&job->rivals, &planning, &mesh->mesh);
+  status = join_bounds(job, mesh, &planning);
+  if (status != EGRAPH_OK) {
+    eg_planning_deinit(&planning);
+    return status;
+  }
   on_progress(job, planning.cost, planning.bound, 0);
   if (!is_own) return add_searched(job, mesh, &planning);
   if (job->input->search->overlap)
@@ -516,6 +445,67 @@ static egraph_status plan_on_mesh(plan_job *job, const eg_machine_mesh *mesh,
     take_plan(job, mesh, &planning, planning.cost);
   eg_planning_deinit(&planning);
   return EGRAPH_OK;
+}
+
+// ---- parts of the machine -------------------------------------------------------------
+
+// Plans of fewer devices, so that none of a smaller machine is cheaper than that of a
+// larger one. Parts of as many devices share the work of the machine's own meshes.
+
+enum { MOST_AXES = 3 }; // of a mesh that a part becomes when its idle axis is used
+
+/// Whether a mesh that was tried has all plans of a part, and none is cheaper than that
+/// which is known by more than the gap that will do.
+static bool is_settled(const plan_job *job, const eg_machine_mesh *part) {
+  double least = job->best_worth * (1 - enough_gap(job));
+  for (size_t i = 0; i < job->tried.len; i++)
+    if (eg_mesh_covers(&job->tried.data[i], part) && job->tried_bound.data[i] >= least)
+      return true;
+  return false;
+}
+
+static uint32_t count_alike(const eg_machine_meshes *parts, size_t part) {
+  uint32_t count = 0;
+  for (size_t i = 0; i < parts->len; i++)
+    count +=
+        eg_mesh_idle_places(&parts->data[i]) == eg_mesh_idle_places(&parts->data[part]);
+  return count;
+}
+
+static egraph_status plan_on_each(plan_job *job, const eg_machine_meshes *parts,
+                                  double end) {
+  for (size_t i = 0; i < parts->len && !job->is_cancelled && elapsed(job) < end; i++)
+    if (!is_settled(job, &parts->data[i]))
+      EG_TRY(plan_on_mesh(job, &parts->data[i], NULL,
+                          (end - elapsed(job)) / (double)(parts->len - i),
+                          job->work / count_alike(parts, i)));
+  return EGRAPH_OK;
+}
+
+/// What is idle in the cheapest plan may do something else than the rest.
+static egraph_status wake(plan_job *job, double end) {
+  eg_machine_mesh mesh = job->best_mesh;
+  double left = end - elapsed(job);
+  if (!job->out->has_plan || mesh.idle == 0 || mesh.mesh.axis_count > MOST_AXES ||
+      job->is_cancelled || !(left > 0))
+    return EGRAPH_OK;
+  mesh.idle = 0;
+  return plan_on_mesh(job, &mesh, &job->out->planned.plan, left, job->work);
+}
+
+/// Only where all meshes are wanted, by the search that compares plans by their seconds.
+static egraph_status plan_on_parts(plan_job *job, double end) {
+  const eg_plan_search_input *input = job->input;
+  eg_machine_meshes parts;
+  if (input->mesh != NULL || input->constraints != NULL || input->baseline != NULL ||
+      input->searcher != NULL || input->search->overlap || input->search->algebra_first)
+    return EGRAPH_OK;
+  eg_machine_meshes_init(&parts, input->alloc);
+  egraph_status status = eg_mesh_parts_add(input->machine, &parts);
+  if (status == EGRAPH_OK) status = plan_on_each(job, &parts, end);
+  if (status == EGRAPH_OK) status = wake(job, end);
+  eg_machine_meshes_deinit(&parts);
+  return status;
 }
 
 /// Time that the search leaves for a certificate.
@@ -542,11 +532,10 @@ static void judge(const plan_job *job) {
 static const char *why_ended(const plan_job *job) {
   const egraph_report *report = &job->out->report;
   const egraph_search *search = job->input->search;
-  double enough = search->relative_gap >= 0 ? search->relative_gap : LATE_GAP;
   if (job->is_cancelled) return "cancelled";
   if (strcmp(report->status, "infeasible") == 0 || report->gap <= PROVEN_GAP)
     return "proven";
-  if (report->gap <= enough) return "gap";
+  if (report->gap <= enough_gap(job)) return "gap";
   bool is_timed = search->time_limit >= 0 && search->work_limit == 0;
   bool is_late = elapsed(job) >= LATE_SHARE * (job->time_limit - kept_seconds(job));
   return is_timed || is_late ? "time-limit" : "work-limit";
@@ -580,7 +569,7 @@ static egraph_status conclude(plan_job *job, uint32_t meshes) {
     conclude_searched(job);
     return EGRAPH_OK;
   }
-  bool is_whole = report->meshes == meshes;
+  bool is_whole = report->meshes >= meshes;
   report->bound = is_whole && isfinite(job->bound) ? job->bound : 0;
   if (job->out->has_plan) {
     judge(job);
@@ -597,15 +586,19 @@ static egraph_status conclude(plan_job *job, uint32_t meshes) {
 }
 
 static egraph_status explain_uncertified(plan_job *job, eg_plan_certified outcome) {
-  return eg_text_append(
-      &job->out->uncertified,
-      outcome == EG_PLAN_LOST
-          ? "no certificate: the plan has operators that rules made in the search and "
-            "not "
-            "again for the whole step, because a limit cut them off; raise the limits of "
-            "nodes, iterations and time of saturation, or leave rules out"
-          : "no certificate: the plan's choices for folded blocks are no solution of the "
-            "whole step at the same cost; plan without folding");
+  static const char *const lost =
+      "no certificate: the plan has operators that rules made in the search and not "
+      "again for the whole step, because a limit cut them off; raise the limits of "
+      "nodes, iterations and time of saturation, or leave rules out";
+  static const char *const folded =
+      "no certificate: the plan's choices for folded blocks are no solution of the whole "
+      "step at the same cost; plan without folding";
+  static const char *const whole =
+      "no certificate: the plan's choices, read back, are no solution of the step's "
+      "problem at the same cost; report this with the model and the command";
+  const char *different = job->out->report.blocks != 0 ? folded : whole;
+  return eg_text_append(&job->out->uncertified,
+                        outcome == EG_PLAN_LOST ? lost : different);
 }
 
 static egraph_status take_certificate(plan_job *job, const eg_plan_certificate *made) {
@@ -639,7 +632,8 @@ static egraph_status certify(plan_job *job) {
   eg_plan_certificate certificate;
   double start = elapsed(job);
   eg_plan_certificate_init(&certificate, job->input->alloc);
-  egraph_status status = eg_whole_step_certify(job->step, &input, &claim, &certificate);
+  egraph_status status =
+      eg_whole_step_certify(job->step.step, &input, &claim, &certificate);
   if (status == EGRAPH_OK) status = take_certificate(job, &certificate);
   eg_plan_certificate_deinit(&certificate);
   job->out->report.certify_seconds = elapsed(job) - start;
@@ -663,15 +657,16 @@ static egraph_status plan_on_meshes(plan_job *job) {
     count = 1;
   }
   egraph_report *report = &job->out->report;
-  EG_TRY(count_nodes(job, eg_whole_step_graph(job->step), &report->nodes_before));
-  report->blocks = eg_whole_step_blocks(job->step);
+  EG_TRY(count_nodes(job, eg_whole_step_graph(job->step.step), &report->nodes_before));
+  report->blocks = eg_whole_step_blocks(job->step.step);
   report->prepare_seconds = elapsed(job);
   double end = job->time_limit - kept_seconds(job);
   for (uint32_t i = 0; i < count && !job->is_cancelled; i++)
-    EG_TRY(plan_on_mesh(job, &meshes[i], (end - elapsed(job)) / (count - i),
+    EG_TRY(plan_on_mesh(job, &meshes[i], NULL, (end - elapsed(job)) / (count - i),
                         job->work / count));
   if (job->ruled_out_meshes == count)
     return EG_FAIL(EGRAPH_E_ARGUMENT, "%s", eg_text_of(&job->ruled_out));
+  EG_TRY(plan_on_parts(job, end));
   EG_TRY(conclude(job, count));
   bool is_certified = job->input->search->certify && job->out->has_plan;
   return is_certified ? certify(job) : EGRAPH_OK;
@@ -687,9 +682,9 @@ static egraph_status search_step(plan_job *job) {
                                    !(from->searcher != NULL && from->searcher->is_whole),
                           .constraints = from->constraints,
                           .memory_limit = from->memory_limit};
-  EG_TRY(eg_whole_step_create(from->alloc, &input, from->rules != NULL, &job->step));
+  EG_TRY(eg_joint_step_init(&job->step, from->alloc, &input, from->rules != NULL));
   egraph_status status = plan_on_meshes(job);
-  eg_whole_step_destroy(job->step);
+  eg_joint_step_deinit(&job->step);
   return status;
 }
 
@@ -706,7 +701,7 @@ static egraph_status describe(plan_job *job) {
     const eg_plan_step *step = &plan->steps.data[i];
     count_basis(&out->report.basis, step->basis, 1 + step->more_blocks);
   }
-  return list_rivals(&job->rivals, job->input->memory_limit, plan, job->input->alloc);
+  return eg_rivals_list(&job->rivals, job->input->memory_limit, plan, job->input->alloc);
 }
 
 egraph_status eg_plan_search_run(const eg_plan_search_input *input, eg_plan_search *out) {
@@ -732,10 +727,14 @@ egraph_status eg_plan_search_run(const eg_plan_search_input *input, eg_plan_sear
   out->report.cost_after = INFINITY;
   eg_text_init(&job.mesh_name, input->alloc);
   eg_text_init(&job.ruled_out, input->alloc);
+  eg_machine_meshes_init(&job.tried, input->alloc);
+  eg_doubles_init(&job.tried_bound, input->alloc);
   egraph_status status = search_step(&job);
   if (status == EGRAPH_OK) status = describe(&job);
   eg_text_deinit(&job.mesh_name);
   eg_text_deinit(&job.ruled_out);
+  eg_machine_meshes_deinit(&job.tried);
+  eg_doubles_deinit(&job.tried_bound);
   return status;
 }
 

@@ -8,7 +8,7 @@
 #define EG_OPTIMIZE_PLAN_SEARCH_H
 
 #include "include/egraph.h"
-#include "optimize/fold/whole_step.h"
+#include "optimize/fold/joint_step.h"
 #include "pcg/plan/plan_json.h"
 
 typedef struct eg_plan_search_input {
@@ -49,7 +49,7 @@ void eg_plan_search_init(eg_plan_search *search, egraph_allocator alloc);
 /// Also after a failure.
 void eg_plan_search_deinit(eg_plan_search *search);
 /// Fills an initialized one. Limits, and that nothing fits, are results. Fails like
-/// eg_whole_step_create and eg_whole_step_plan, and with EGRAPH_E_ARGUMENT (a mesh that
+/// eg_joint_step_init and eg_joint_step_plan, and with EGRAPH_E_ARGUMENT (a mesh that
 /// the machine does not have, constraints that leave no plan on any mesh).
 egraph_status eg_plan_search_run(const eg_plan_search_input *input, eg_plan_search *out);
 

@@ -45,7 +45,7 @@ optimize/model:       pcg/parallel pcg/training pcg/plan optimize/space extract/
 optimize/search:      pcg/parallel pcg/plan rewrites/saturation optimize/price optimize/space optimize/model extract/layout
 optimize/soap:        pcg/plan optimize/model optimize/search
 optimize/fold:        pcg/graph optimize/space optimize/model optimize/search
-optimize:             include ops pcg/graph pcg/training pcg/plan sim/plan optimize/price optimize/single optimize/soap optimize/fold
+optimize:             include ops pcg/graph pcg/parallel pcg/training pcg/plan sim/plan optimize/price optimize/single optimize/soap optimize/fold
 baselines/stages:     include pcg/graph pcg/training sim sim/pipeline optimize optimize/price optimize/fold
 baselines:            include pcg/graph rewrites/saturation sim sim/plan optimize/price optimize/single optimize/search optimize/soap baselines/stages
 api:                  include ops pcg/graph pcg/onnx pcg/plan sim/plan rewrites rewrites/language rewrites/saturation rewrites/verify rewrites/correct rewrites/guards rewrites/prove rewrites/generate rewrites/import rewrites/terms rewrites/explain rewrites/replay extract extract/presolve extract/search extract/shard exec optimize optimize/price baselines baselines/stages

@@ -515,13 +515,6 @@ static egraph_status unfold(const searcher *s, const fold *f, eg_planning *plann
   return EGRAPH_OK;
 }
 
-static void judge(eg_planning *planning) {
-  if (!planning->has_plan) return;
-  double missing = fmax(planning->cost - planning->bound, 0);
-  planning->gap = planning->cost > 0 ? missing / planning->cost : 0;
-  planning->status = planning->gap <= PROVEN_GAP ? EG_LAYOUT_OPTIMAL : EG_LAYOUT_FEASIBLE;
-}
-
 /// Outcomes of the whole step's baselines stand before those of the folded one's.
 static void join_outcomes(eg_planning *out, const eg_planning *next, bool is_whole) {
   for (int b = 0; b < EG_BASELINE_OUTCOMES; b++)
@@ -561,6 +554,7 @@ static egraph_status join(searcher *s, eg_planning *next, bool is_whole) {
     eg_stop stop = next->stop;
     uint32_t untried = next->untried;
     double bound = join_bounds(s, next, is_whole);
+    bool is_as_given = out->is_as_given && next->is_as_given;
     bool is_cheaper = next->has_plan && (!out->has_plan || next->cost < out->cost);
     if (is_cheaper || (is_whole && !out->has_plan)) {
       other = *out;
@@ -568,12 +562,13 @@ static egraph_status join(searcher *s, eg_planning *next, bool is_whole) {
     }
     join_outcomes(out, &other, is_whole != (is_cheaper || (is_whole && !out->has_plan)));
     out->bound = bound;
+    out->is_as_given = is_as_given;
     if (is_whole) out->stop = stop;
     if (is_whole) out->untried = untried;
     add_times(out, &other);
     eg_planning_deinit(&other);
   }
-  judge(out);
+  eg_planning_judge(out);
   return eg_proof_check_bound("plan", out->bound, out->has_plan ? out->cost : INFINITY);
 }
 
@@ -595,6 +590,7 @@ static egraph_status search_folded(searcher *s, fold *f, double share, bool comp
   eg_planner_input input = input_for(s, &f->small, share);
   eg_planning next;
   input.compares = compares && s->planner->compares;
+  input.known = NULL; // of the whole step
   input.is_alone = f != &step->folds[0];
   if (!input.is_alone) {
     input.cut_seconds = CUT_SHARE * seconds_left(s);
@@ -631,12 +627,15 @@ static egraph_status search_whole(searcher *s, double share, bool compares) {
   eg_planning next;
   // After other searches all the time that is left.
   input.layout.time_limit_seconds = seconds_left(s);
-  input.known = s->has_any && s->out->has_plan ? &s->out->emitted.plan : NULL;
+  bool goes_on = s->has_any && s->out->has_plan;
+  if (goes_on && !(input.known != NULL && input.known_cost < s->out->cost)) {
+    input.known = &s->out->emitted.plan;
+    input.known_cost = s->out->cost;
+  }
   double long_up_to = s->planner->rules != NULL ? TINY_STEP : SMALL_STEP;
-  bool is_close = input.known != NULL && s->planner->layout.late_work != 0 &&
+  bool is_close = goes_on && s->planner->layout.late_work != 0 &&
                   s->out->gap <= s->planner->layout.late_gap;
-  bool is_minor =
-      input.known != NULL && !is_wide(s) && (s->whole_size > long_up_to || is_close);
+  bool is_minor = goes_on && !is_wide(s) && (s->whole_size > long_up_to || is_close);
   if (is_minor && (input.layout.work_limit == 0 || input.layout.work_limit > WHOLE_WORK))
     input.layout.work_limit = WHOLE_WORK;
   input.compares = compares && s->planner->compares;
@@ -691,7 +690,7 @@ static egraph_status search(searcher *s) {
   bool has_rules = s->planner->rules != NULL, is_small = s->whole_size <= SMALL_STEP;
   // The bound is of variants that the folded step has; the whole one may have others.
   s->out->is_of_reached = has_rules;
-  if (s->out->is_cancelled) return EGRAPH_OK;
+  if (s->out->is_cancelled || s->out->is_beaten) return EGRAPH_OK;
   bool is_proven = !is_open(s), has_bound = s->out->has_plan && s->out->bound > 0;
   bool is_told = has_rules && has_bound && !is_small && !is_wide(s);
   bool is_done = is_proven && !s->planner->compares && !has_rules;

@@ -111,7 +111,8 @@ static uint32_t copy_of(const recaller *r, uint32_t v, eg_phase phase) {
 
 /// The layout of a space value that a state is in, or NONE.
 static uint32_t layout_of(const recaller *r, uint32_t v, uint32_t state) {
-  eg_layout layout = eg_unit_axes_narrow(&state_at(r, state)->layout, &r->plan->mesh);
+  eg_layout layout =
+      eg_unit_axes_narrow(&state_at(r, state)->layout, &r->plan->mesh, &r->space->mesh);
   return eg_layout_graph_find(eg_plan_space_layouts(r->space, v), &layout);
 }
 
@@ -218,15 +219,20 @@ static bool is_node(const recaller *r, const eg_space_operator *op,
   return true;
 }
 
+/// Whether an operator is a part of a tuple: a value may be one of several tuples.
+static bool is_part_of(const recaller *r, const eg_space_operator *op, uint32_t tuple) {
+  return eg_engine_term(engine_of(r), op->node).op == EG_OP_PART &&
+         r->space->inputs.data[op->inputs] == tuple;
+}
+
 /// The strategy by which a value is made from states, as one of the space; without a node
-/// as a part of another value.
+/// as a part of a tuple.
 static void recall_made(recaller *r, uint32_t v, const eg_graph_node_info *node,
-                        const uint32_t *states, uint32_t result) {
+                        uint32_t tuple, const uint32_t *states, uint32_t result) {
   for (uint32_t o = r->space->first_operator.data[v];
        o < r->space->first_operator.data[v + 1]; o++) {
     const eg_space_operator *op = &r->space->operators.data[o];
-    bool is_part = eg_engine_term(engine_of(r), op->node).op == EG_OP_PART;
-    if (node != NULL ? !is_node(r, op, node) : !is_part) continue;
+    if (node != NULL ? !is_node(r, op, node) : !is_part_of(r, op, tuple)) continue;
     for (uint32_t s = op->strategies; s < op->strategies + op->strategy_count; s++)
       if (has_layouts(r, op, &r->space->strategies.data[s], states, result))
         choose_spread(r, copy_of(r, v, r->space->values.data[v].phase), s);
@@ -240,11 +246,11 @@ static egraph_status recall_node(recaller *r, const eg_plan_step *step) {
   if (node.result_count != 1) EG_TRY(find_node(r, &node, &made));
   eg_arena_deinit(&r->arena);
   uint32_t first = states[node.input_count];
-  recall_made(r, made, &node, states, first);
+  recall_made(r, made, &node, NONE, states, first);
   for (uint32_t k = 0; node.result_count != 1 && k < node.result_count; k++) {
     uint32_t part = r->value.data[node.results[k].id];
     if (part == NONE) continue; // nobody reads it
-    recall_made(r, part, NULL, &first, states[node.input_count + k]);
+    recall_made(r, part, NULL, made, &first, states[node.input_count + k]);
   }
   return EGRAPH_OK;
 }
@@ -330,17 +336,25 @@ static void recall_copy(recaller *r, uint32_t v, eg_phase phase) {
 
 // ---- the whole ------------------------------------------------------------------------
 
-/// Whether the space's mesh is that of the plan but for axes of one device.
-static bool is_same_mesh(const recaller *r) {
+/// Whether a layout of the plan is whole along all axes that the space has not.
+static bool has_axes_of(const recaller *r, const eg_layout *layout) {
   const eg_mesh *whole = &r->plan->mesh, *mine = &r->space->mesh;
-  uint32_t count = 0;
-  for (uint32_t a = 0; a < whole->axis_count; a++) {
-    if (whole->axes[a].size == 1) continue;
-    if (count == mine->axis_count || whole->axes[a].size != mine->axes[count].size)
-      return false;
-    count++;
-  }
-  return count == mine->axis_count;
+  eg_layout narrow = eg_unit_axes_narrow(layout, whole, mine);
+  uint32_t used = 0, kept = 0;
+  for (uint32_t a = 0; a < whole->axis_count; a++)
+    used += layout->sharding[a] != EG_SHARD_R && whole->axes[a].size > 1;
+  for (uint32_t a = 0; a < mine->axis_count; a++)
+    kept += narrow.sharding[a] != EG_SHARD_R;
+  return used == kept;
+}
+
+/// Whether the space's mesh is that of the plan but for axes along which all devices of
+/// the plan do the same.
+static bool is_same_mesh(const recaller *r) {
+  if (!eg_unit_axes_are_of(&r->space->mesh, &r->plan->mesh)) return false;
+  for (size_t s = 0; s < r->plan->states.len; s++)
+    if (!has_axes_of(r, &r->plan->states.data[s].layout)) return false;
+  return true;
 }
 
 static egraph_status recall(recaller *r) {

@@ -238,6 +238,30 @@ egraph_status eg_compete_by(const eg_competition *competition,
   return status;
 }
 
+static egraph_status bound_within(const eg_competition *c, const eg_plan_limits *limits,
+                                  double *out) {
+  const eg_layout_bound_options wanted = {.work_limit = c->layout.work_limit,
+                                          .time_limit_seconds =
+                                              c->layout.time_limit_seconds,
+                                          .done = c->layout.done};
+  eg_plan_model model;
+  eg_layout_bounded bounded;
+  EG_TRY(model_within(c, limits, &model));
+  egraph_status status =
+      eg_layout_bound(c->alloc, &model.problem, &wanted, &bounded, NULL);
+  eg_plan_model_deinit(&model);
+  if (status == EGRAPH_OK) *out = bounded.bound;
+  return status;
+}
+
+egraph_status eg_compete_bound(const eg_competition *competition, double *out) {
+  demands user;
+  EG_TRY(demands_init(&user, competition));
+  egraph_status status = bound_within(competition, user.held, out);
+  demands_deinit(&user);
+  return status;
+}
+
 egraph_status eg_compete_cut(const eg_competition *competition, const double *price,
                              double cost, bool may_bind, eg_cut *out) {
   const eg_layout_options *layout = &competition->layout;

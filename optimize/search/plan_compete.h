@@ -37,6 +37,9 @@ egraph_status eg_compete_by(const eg_competition *competition,
                             const eg_plan_searcher *searcher,
                             const eg_plan_question *question, eg_fitted_plan *out,
                             eg_plan_searched *out_searched);
+/// A bound of all plans, without a search, in the limits of the options. INFINITY: there
+/// is none.
+egraph_status eg_compete_bound(const eg_competition *competition, double *out);
 /// A bound of all plans of the whole step (plan_cut.h), in the time of the options,
 /// beginning with prices ([memory rows]) that a search has found, up to the cost of the
 /// plan that it has found (or INFINITY). `may_bind`: the limit of memory.

@@ -71,28 +71,8 @@ typedef struct planner {
 
 // ---- rules --------------------------------------------------------------------------
 
-static egraph_status seal(eg_tensor_egraph *egraph, const uint32_t *values,
-                          uint32_t count) {
-  for (uint32_t i = 0; i < count; i++)
-    EG_TRY(eg_tensor_egraph_seal(
-        egraph, eg_tensor_egraph_value_class(egraph, (eg_value){values[i]})));
-  return EGRAPH_OK;
-}
-
-egraph_status eg_plan_apply_rules(eg_tensor_egraph *egraph, const eg_step_info *info,
-                                  const eg_rules *rules,
-                                  const eg_saturation_options *options,
-                                  eg_saturation_report *out_report) {
-  *out_report = (eg_saturation_report){.alloc = eg_tensor_egraph_allocator(egraph)};
-  for (uint32_t i = 0; i < info->carried_count; i++)
-    if (info->carried[i].is_sum)
-      EG_TRY(eg_tensor_egraph_seal(
-          egraph, eg_tensor_egraph_root(egraph, info->carried[i].output)));
-  EG_TRY(seal(egraph, info->sealed, info->sealed_count));
-  EG_TRY(seal(egraph, info->fixed, info->fixed_count));
-  EG_TRY(eg_engine_rebuild(eg_tensor_egraph_engine(egraph)));
-  return eg_saturate(egraph, rules, options, out_report);
-}
+/// Whether rules have made something.
+static bool has_variants(const planner *p) { return p->out->nodes != p->given_nodes; }
 
 static egraph_status saturate(planner *p) {
   const eg_saturation_options defaults = EG_SATURATION_OPTIONS_DEFAULT;
@@ -114,12 +94,10 @@ static egraph_status saturate(planner *p) {
   }
   p->out->nodes = eg_engine_node_count(engine);
   p->out->classes = eg_engine_class_count(engine);
+  p->out->is_as_given = !has_variants(p) && p->out->stop == EG_STOP_SATURATED;
   p->out->saturate_seconds = eg_clock_seconds() - p->start;
   return EGRAPH_OK;
 }
-
-/// Whether rules have made something.
-static bool has_variants(const planner *p) { return p->out->nodes != p->given_nodes; }
 
 /// Options of a solution in the time that is left.
 static eg_layout_options remaining(const planner *p) {
@@ -170,7 +148,9 @@ static bool on_progress(void *user, double cost, double bound, double seconds) {
   const eg_layout_options *asked = &p->input->layout;
   bool may_lose = p->at_work != NULL && is_open(p) &&
                   !(is_after_search(p) && is_asked(p, p->at_work));
-  bool has_lost = may_lose && bound >= p->out->cost;
+  bool is_beaten =
+      p->stage == SEARCHING && p->input->ceiling > 0 && bound >= p->input->ceiling;
+  bool has_lost = is_beaten || (may_lose && bound >= p->out->cost);
   if (p->is_cancelled || asked->progress == NULL) return p->is_cancelled || has_lost;
   if (p->stage != SEARCHING) bound = p->out->bound;
   cost = p->stage == SEARCHING ? fmin(cost, p->out->cost) : p->out->cost;
@@ -267,7 +247,7 @@ static double share_of_steps(const planner *p, double share, double least) {
 
 /// Whether a baseline is to be planned however late it is: where there is no plan, the
 /// first ones.
-static bool is_first(const planner *p) { return !p->out->has_plan && p->tries < FIRST; }
+static bool is_first(const planner *p) { return isinf(p->out->cost) && p->tries < FIRST; }
 
 static egraph_status try_baseline(planner *p, eg_competition *competition, contender *c,
                                   double steps) {
@@ -410,12 +390,8 @@ static egraph_status seed_variants(planner *p, eg_competition *competition) {
                   share_of_steps(p, MOST_FINE_SHARE, 0));
 }
 
-/// Plans for the search to begin with. Where rules have made variants, the graph is held
-/// as it was given, then improved in turn with its layouts (plan_algebra.h).
-static egraph_status find_seed(planner *p, eg_competition *competition, eg_u32s *known) {
-  if (p->input->baseline != NULL || p->input->is_alone) return EGRAPH_OK;
-  if (!has_variants(p) || competition->algebra != NULL)
-    return seed_baselines(p, competition);
+/// The cheapest plan of the graph as it was given, where none is known.
+static egraph_status seed_given(planner *p, eg_competition *competition) {
   eg_plan_algebra given;
   EG_TRY(eg_plan_algebra_original(&given, p->alloc, p->egraph));
   competition->algebra = &given;
@@ -424,15 +400,41 @@ static egraph_status find_seed(planner *p, eg_competition *competition, eg_u32s 
   competition->algebra = NULL;
   eg_plan_algebra_deinit(&given);
   EG_TRY(status);
-  EG_TRY(seed_variants(p, competition));
+  return seed_variants(p, competition);
+}
+
+/// Plans for the search to begin with. Where rules have made variants, the graph is held
+/// as it was given, then improved in turn with its layouts (plan_algebra.h).
+static egraph_status find_seed(planner *p, eg_competition *competition, eg_u32s *known) {
+  bool is_known = known->len != 0;
+  if (p->input->baseline != NULL || p->input->is_alone) return EGRAPH_OK;
+  if (!has_variants(p) || competition->algebra != NULL)
+    return is_known ? EGRAPH_OK : seed_baselines(p, competition);
+  if (!is_known) EG_TRY(seed_given(p, competition));
   if (!is_free(p) || p->is_cancelled) return EGRAPH_OK;
   eg_layout_options options = remaining(p);
   options.time_limit_seconds *= IMPROVING_SHARE;
   options.work_limit = eg_work_share(options.work_limit, IMPROVING_WORK);
   options.progress = on_progress;
   options.user = p;
+  known->len = 0;
   return eg_plan_improve(p->alloc, competition->space, &options, &p->seed, p->out->cost,
                          known);
+}
+
+/// Finds the known plan among the choices of the space; none where it has not all of it.
+static egraph_status recall_known(planner *p, const eg_plan_space *space,
+                                  eg_u32s *known) {
+  eg_plan_model model;
+  if (p->input->known == NULL) return EGRAPH_OK;
+  EG_TRY(eg_plan_model_init(&model, p->alloc, space));
+  egraph_status status = eg_plan_recall(&model, p->input->known, known);
+  if (status == EGRAPH_OK && known->len != 0) {
+    p->out->cost = p->input->known_cost;
+    status = eg_plan_choices_note(&p->seed, &model, known);
+  }
+  eg_plan_model_deinit(&model);
+  return status;
 }
 
 // ---- the search ---------------------------------------------------------------------
@@ -571,6 +573,39 @@ static egraph_status search_and_compare(planner *p, eg_competition *competition,
   return try_baselines(p, competition, KEPT_SHARE, 1, LEAST_STEPS);
 }
 
+/// All stages.
+static egraph_status search_all(planner *p, eg_competition *competition, eg_u32s *known) {
+  EG_TRY(list_contenders(p));
+  EG_TRY(recall_known(p, competition->space, known));
+  EG_TRY(find_seed(p, competition, known));
+  return search_and_compare(p, competition, known);
+}
+
+// Of all work and time, for a bound that may show that there is nothing to search for.
+static const double PROBE_SHARE = 0.05;
+
+/// Whether a bound of the whole step shows that every plan is at the ceiling or above.
+static egraph_status probe(planner *p, eg_competition *competition) {
+  double ceiling = p->input->ceiling, bound = 0;
+  const eg_layout_options asked = competition->layout;
+  static const double free_memory[EG_LAYOUT_MEMORY_ROWS];
+  if (!(ceiling > 0) || p->input->is_alone || p->input->baseline != NULL)
+    return EGRAPH_OK;
+  competition->layout.work_limit = eg_work_share(asked.work_limit, PROBE_SHARE);
+  competition->layout.time_limit_seconds = PROBE_SHARE * asked.time_limit_seconds;
+  bool is_folded = p->input->cut_seconds > 0;
+  eg_cut cut = {.bound = 0};
+  if (is_folded)
+    EG_TRY(eg_compete_cut(competition, free_memory, ceiling, false, &cut));
+  else
+    EG_TRY(eg_compete_bound(competition, &bound));
+  competition->layout = asked;
+  if (is_folded) bound = cut.bound;
+  p->out->is_beaten = bound >= ceiling;
+  if (p->out->is_beaten) p->out->bound = p->out->cut_bound = bound;
+  return EGRAPH_OK;
+}
+
 static egraph_status solve(planner *p, const eg_plan_space *space,
                            const eg_plan_algebra *algebra) {
   eg_competition competition = {.alloc = p->alloc,
@@ -586,17 +621,9 @@ static egraph_status solve(planner *p, const eg_plan_space *space,
   eg_u32s_init(&known, p->alloc);
   eg_plan_choices_init(&p->seed, p->alloc);
   contenders_init(&p->contenders, p->alloc);
-  egraph_status status = list_contenders(p);
-  if (status == EGRAPH_OK && p->input->known != NULL) {
-    eg_plan_model model;
-    status = eg_plan_model_init(&model, p->alloc, space);
-    if (status == EGRAPH_OK) {
-      status = eg_plan_recall(&model, p->input->known, &known);
-      eg_plan_model_deinit(&model);
-    }
-  }
-  if (status == EGRAPH_OK && known.len == 0) status = find_seed(p, &competition, &known);
-  if (status == EGRAPH_OK) status = search_and_compare(p, &competition, &known);
+  egraph_status status = probe(p, &competition);
+  if (status == EGRAPH_OK && !p->out->is_beaten)
+    status = search_all(p, &competition, &known);
   contenders_deinit(&p->contenders);
   eg_plan_choices_deinit(&p->seed);
   eg_u32s_deinit(&known);
@@ -743,6 +770,13 @@ egraph_status eg_planner_certify(egraph_allocator alloc, const eg_planner_input 
                .claim = claim,
                .certificate = out};
   return run_planner(&p);
+}
+
+void eg_planning_judge(eg_planning *planning) {
+  if (!planning->has_plan) return;
+  double missing = fmax(planning->cost - planning->bound, 0);
+  planning->gap = planning->cost > 0 ? missing / planning->cost : 0;
+  planning->status = planning->gap <= PROVEN_GAP ? EG_LAYOUT_OPTIMAL : EG_LAYOUT_FEASIBLE;
 }
 
 void eg_planning_deinit(eg_planning *planning) {

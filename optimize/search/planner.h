@@ -40,6 +40,9 @@ typedef struct eg_planner_input {
                         // mates); 0: nothing is wanted
   uint64_t cut_work;    // likewise, steps; 0: no limit
   const eg_plan *known; // of this step, to begin the search with; NULL: none
+  double known_cost;    // seconds of it
+  double ceiling; // seconds: plans of as many are of no use, and where a bound shows that
+                  // there are no others nothing is searched; 0: all are
   const eg_plan_searcher *searcher; // instead of all this, to compare; NULL: none
   uint64_t seed;                    // of its random choices
   /// Sums up the plan of a baseline as its user would get it: of a folded step, unfolded.
@@ -72,6 +75,9 @@ typedef struct eg_planning {
   bool is_exact;      // eg_plan_space
   bool is_of_reached; // the bound is of variants that a search has reached, though rules
                       // came to an end: a folded step has not all of the whole one's
+  bool is_beaten;     // nothing was searched: the bound is above the input's ceiling
+  bool is_skipped;    // a bound without rules is far above it: those were not applied
+  bool is_as_given;   // rules came to an end, and have made nothing
   double cut_bound;   // of a folded step: of the whole one, 0 if none is known
   bool is_cancelled;
   uint32_t nodes, classes, iterations; // of the e-graph
@@ -119,6 +125,8 @@ egraph_status eg_planner_mix(egraph_allocator alloc, const eg_planner_input *inp
 /// step, in the input's limits of time and work. Fails like eg_planner_run.
 egraph_status eg_planner_certify(egraph_allocator alloc, const eg_planner_input *input,
                                  const eg_plan_claim *claim, eg_plan_certificate *out);
+/// The gap and the status that follow from cost and bound, where there is a plan.
+void eg_planning_judge(eg_planning *planning);
 void eg_planning_deinit(eg_planning *planning);
 
 #endif

@@ -4,27 +4,36 @@
 #include <assert.h>
 #include <string.h>
 
-/// Axes of `mesh` that have several devices; returns how many.
-static uint32_t find_axes(const eg_mesh *mesh, uint32_t out[EG_MAX_MESH_AXES]) {
+/// Where the axes of `part` are in `whole`; returns how many of them are there, one after
+/// the other.
+static uint32_t find_axes(const eg_mesh *part, const eg_mesh *whole,
+                          uint32_t out[EG_MAX_MESH_AXES]) {
   uint32_t count = 0;
-  for (uint32_t a = 0; a < mesh->axis_count; a++)
-    if (mesh->axes[a].size > 1) out[count++] = a;
+  for (uint32_t a = 0; a < whole->axis_count && count < part->axis_count; a++)
+    if (whole->axes[a].size == part->axes[count].size &&
+        strcmp(whole->axes[a].name, part->axes[count].name) == 0)
+      out[count++] = a;
   return count;
 }
 
-eg_machine_mesh eg_unit_axes_drop(const eg_machine_mesh *mesh) {
+bool eg_unit_axes_are_of(const eg_mesh *part, const eg_mesh *whole) {
   uint32_t axes[EG_MAX_MESH_AXES];
+  return find_axes(part, whole, axes) == part->axis_count;
+}
+
+eg_machine_mesh eg_unit_axes_drop(const eg_machine_mesh *mesh) {
   eg_machine_mesh out = {.collectives = mesh->collectives};
-  out.mesh.axis_count = find_axes(&mesh->mesh, axes);
-  for (uint32_t a = 0; a < out.mesh.axis_count; a++) {
-    out.mesh.axes[a] = mesh->mesh.axes[axes[a]];
-    out.links[a] = mesh->links[axes[a]];
+  for (uint32_t a = 0; a < mesh->mesh.axis_count; a++) {
+    if (mesh->mesh.axes[a].size == 1 || (mesh->idle >> a & 1) != 0) continue;
+    out.mesh.axes[out.mesh.axis_count] = mesh->mesh.axes[a];
+    out.links[out.mesh.axis_count++] = mesh->links[a];
   }
   return out;
 }
 
-eg_layout eg_unit_axes_narrow(const eg_layout *layout, const eg_mesh *whole) {
-  uint32_t axes[EG_MAX_MESH_AXES], count = find_axes(whole, axes);
+eg_layout eg_unit_axes_narrow(const eg_layout *layout, const eg_mesh *whole,
+                              const eg_mesh *part) {
+  uint32_t axes[EG_MAX_MESH_AXES], count = find_axes(part, whole, axes);
   eg_layout out = *layout;
   memset(out.sharding, 0, sizeof out.sharding);
   for (uint32_t a = 0; a < count; a++)
@@ -43,7 +52,7 @@ static void spread(uint8_t *digits, const uint32_t *axes, uint32_t count) {
 
 void eg_unit_axes_restore(eg_plan *plan, const eg_mesh *whole) {
   _Static_assert(EG_SHARD_R == 0 && EG_ACTION_REPLICATE == 0, "left out means 0");
-  uint32_t axes[EG_MAX_MESH_AXES], count = find_axes(whole, axes);
+  uint32_t axes[EG_MAX_MESH_AXES], count = find_axes(&plan->mesh, whole, axes);
   assert(count == plan->mesh.axis_count);
   plan->mesh = *whole;
   for (size_t i = 0; i < plan->states.len; i++)

@@ -122,6 +122,7 @@ typedef struct eg_machine_mesh {
   eg_mesh mesh;
   eg_collectives collectives;
   eg_mesh_link links[EG_MAX_MESH_AXES];
+  uint32_t idle; // a bit per axis: all devices along it do the same (mesh_parts.h)
 } eg_machine_mesh;
 
 typedef struct eg_machine {
@@ -154,7 +155,8 @@ typedef struct eg_machine {
 egraph_status eg_machine_mesh_of(const eg_machine *machine, const eg_mesh *mesh,
                                  const uint32_t *links, eg_machine_mesh *out);
 
-/// The same; one of the machine's own meshes has the links that its file gives it.
+/// The same; one of the machine's own meshes, and a part of it, has the links that its
+/// file gives it. All axes are at work.
 egraph_status eg_machine_find_mesh(const eg_machine *machine, const eg_mesh *mesh,
                                    eg_machine_mesh *out);
 

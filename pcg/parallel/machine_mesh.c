@@ -5,7 +5,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <inttypes.h>
 
-#include "pcg/parallel/machine.h"
+#include "pcg/parallel/mesh_parts.h"
 
 // An axis, with the distance of neighbours in ranks.
 typedef struct span {
@@ -80,12 +80,30 @@ egraph_status eg_machine_mesh_of(const eg_machine *machine, const eg_mesh *mesh,
   return EGRAPH_OK;
 }
 
+static egraph_status find_part(const eg_machine *machine, const eg_mesh *mesh,
+                               bool *out_is_there, eg_machine_mesh *out) {
+  eg_machine_meshes parts;
+  eg_machine_meshes_init(&parts, machine->memory.alloc);
+  egraph_status status = eg_mesh_parts_add(machine, &parts);
+  *out_is_there = false;
+  for (size_t i = 0; status == EGRAPH_OK && i < parts.len; i++)
+    if (eg_mesh_same(&parts.data[i].mesh, mesh)) {
+      *out = parts.data[i];
+      out->idle = 0;
+      *out_is_there = true;
+    }
+  eg_machine_meshes_deinit(&parts);
+  return status;
+}
+
 egraph_status eg_machine_find_mesh(const eg_machine *machine, const eg_mesh *mesh,
                                    eg_machine_mesh *out) {
+  bool is_part;
   for (uint32_t i = 0; i < machine->mesh_count; i++)
     if (eg_mesh_same(&machine->meshes[i].mesh, mesh)) {
       *out = machine->meshes[i];
       return EGRAPH_OK;
     }
-  return eg_machine_mesh_of(machine, mesh, NULL, out);
+  EG_TRY(find_part(machine, mesh, &is_part, out));
+  return is_part ? EGRAPH_OK : eg_machine_mesh_of(machine, mesh, NULL, out);
 }

@@ -28,6 +28,37 @@ expect 0 '^proof +zero.cert' - plan mlp.egraph $train --baseline zero-1 --mesh c
 check 0 '^verified' - zero.cert
 if cmp -s zero.cert mlp.cert; then fail 'the problem of a baseline has its limits'; fi
 
+# Two attention blocks with a gate: rules merge four products of a block in several ways, so that a value is a part of
+# several tuples.
+{
+  echo '(egraph-graph 1)(input h0 "float32[8,32,64]")'
+  for i in 0 1; do
+    for w in q k v g o; do echo "(weight w$w$i \"float32[64,64]\")"; done
+    for q in q k v; do
+      echo "(let $q$i (matmul h$i w$q$i))(let r$q$i (reshape :shape [8 32 4 16] $q$i))(let t$q$i (transpose :perm [0 2 1 3] r$q$i))"
+    done
+    echo "(let s$i (matmul :transB 1 tq$i tk$i))(let p$i (softmax s$i))(let a$i (matmul p$i tv$i))(let b$i (transpose :perm [0 2 1 3] a$i))"
+    echo "(let c$i (reshape :shape [8 32 64] b$i))(let e$i (matmul h$i wg$i))(let g$i (sigmoid e$i))(let m$i (mul g$i c$i))"
+    echo "(let o$i (matmul m$i wo$i))(let h$((i + 1)) (add h$i o$i))"
+  done
+  echo '(output h2)'
+} >gate.egraph
+for fold in '' --no-fold; do
+  expect 0 '^proof +gate.cert' - plan gate.egraph --no-measure --machine 'dgx-h100*1' --mesh gpu=8 --work 200 $fold --certificate gate.cert
+  check 0 '^verified' - gate.cert
+done
+
+# Batches of 12 on 8 devices: 4 of them are at work, and it takes as long as on 4.
+echo '(egraph-graph 1)(input x "float32[12,100003]")(weight s "float32[1]")(let y (mul x s))(let z (tanh y))(output z)' >twelve.egraph
+echo '(egraph-machine 1)(name small)(nodes 4)(device (memory 80e9)(bandwidth 2e11)(overhead 1e-6)(peak (float32 6e12)))' \
+  '(link near (latency 2e-6)(bandwidth 4e11))(link far (latency 5e-6)(bandwidth 5e10))(axis node nodes far)(axis gpu 2 near)' >small.machine
+step='--no-measure --train sgd --train-only s --loss mean-squared-error --work 50 --json'
+expect 0 '"status":"optimal",' - plan twelve.egraph --machine 'small.machine*2' $step
+cost=$(sed 's/.*"cost":\([^,]*\),.*/\1/' stdout)
+expect 0 "\"status\":\"optimal\",\"cost\":$cost,.*\"mesh\":\"idle=2,node=2,gpu=2\"" - plan twelve.egraph \
+  --machine small.machine $step --certificate twelve.cert
+check 0 '^verified$' - twelve.cert
+
 # Blocks, with a limit of memory that binds, and on a mesh with an axis of one device.
 expect 0 '^memory .* of 90 kB on every device$' - plan deep.egraph $train --mesh cpu=4 --no-builtin --memory 90000 --certificate tight.cert
 matches stdout '^proof +tight.cert'

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "optimize/fold/joint_step.h"
+
+#include <math.h>
+#include <stddef.h>
+
+#include "base/clock.h"
+#include "base/proof.h"
+
+// Of the time, where the clock decides; work is not shared.
+static const double GIVEN_SHARE = 0.5, LEAST_SECONDS = 0.01;
+// So many times a ceiling are beyond what rules gain.
+static const double BEYOND_RULES = 1.5;
+
+egraph_status eg_joint_step_init(eg_joint_step *joint, egraph_allocator alloc,
+                                 const eg_whole_input *input, bool has_rules) {
+  *joint = (eg_joint_step){.given = NULL};
+  egraph_status status = eg_whole_step_create(alloc, input, has_rules, &joint->step);
+  if (status != EGRAPH_OK || !has_rules) return status;
+  status = eg_whole_step_create(alloc, input, false, &joint->given);
+  if (status != EGRAPH_OK) eg_joint_step_deinit(joint);
+  return status;
+}
+
+void eg_joint_step_deinit(eg_joint_step *joint) {
+  eg_whole_step_destroy(joint->given);
+  eg_whole_step_destroy(joint->step);
+  *joint = (eg_joint_step){.given = NULL};
+}
+
+void eg_joint_step_limit_memory(eg_joint_step *joint, double bytes) {
+  eg_whole_step_limit_memory(joint->step, bytes);
+  if (joint->given != NULL) eg_whole_step_limit_memory(joint->given, bytes);
+}
+
+static bool fits(const eg_baseline_outcome *outcome) {
+  return outcome->status == EG_LAYOUT_OPTIMAL || outcome->status == EG_LAYOUT_FEASIBLE;
+}
+
+/// Of each baseline the cheaper plan.
+static void join_outcomes(eg_planning *out, const eg_planning *given) {
+  for (int b = 0; b < EG_BASELINE_OUTCOMES; b++) {
+    const eg_baseline_outcome *with = &out->baseline[b], *without = &given->baseline[b];
+    bool is_cheaper = fits(without) && !(fits(with) && with->cost <= without->cost);
+    if (without->is_tried && (!with->is_tried || is_cheaper)) out->baseline[b] = *without;
+  }
+  if (out->single_seconds == 0) out->single_seconds = given->single_seconds;
+}
+
+/// Puts the plan without rules in the place of the other, or of none.
+static void take_given(eg_planning *out, eg_planning *given) {
+  if (out->has_plan) eg_emitted_plan_deinit(&out->emitted);
+  out->has_plan = true;
+  out->emitted = given->emitted;
+  out->cost = given->cost;
+  out->memory = given->memory;
+  out->kept = given->kept;
+  for (size_t i = 0; i < EG_RIVAL_NAME_SIZE; i++)
+    out->seed[i] = given->seed[i];
+  given->has_plan = false;
+}
+
+/// Joins what was found without rules to what was found with them.
+static egraph_status join(eg_planning *out, eg_planning *given) {
+  join_outcomes(out, given);
+  out->saturate_seconds += given->saturate_seconds;
+  out->space_seconds += given->space_seconds;
+  out->solve_seconds += given->solve_seconds;
+  if (given->has_plan && !(out->has_plan && out->cost <= given->cost))
+    take_given(out, given);
+  if (out->is_as_given) out->bound = fmax(out->bound, given->bound);
+  eg_planning_judge(out);
+  return eg_proof_check_bound("plan with rules", out->bound,
+                              out->has_plan ? out->cost : INFINITY);
+}
+
+/// The search with rules, which goes on from the plan without them.
+static egraph_status plan_ruled(eg_joint_step *joint, const eg_planner_input *planner,
+                                double deadline, eg_planning *given, eg_planning *out) {
+  eg_planner_input input = *planner;
+  input.layout.time_limit_seconds = fmax(deadline - eg_clock_seconds(), LEAST_SECONDS);
+  if (given->has_plan && !(input.known != NULL && input.known_cost <= given->cost)) {
+    input.known = &given->emitted.plan;
+    input.known_cost = given->cost;
+  }
+  EG_TRY(eg_whole_step_plan(joint->step, &input, out));
+  egraph_status status = join(out, given);
+  if (status != EGRAPH_OK) eg_planning_deinit(out);
+  return status;
+}
+
+egraph_status eg_joint_step_plan(eg_joint_step *joint, const eg_planner_input *planner,
+                                 eg_planning *out) {
+  bool is_other = planner->searcher != NULL || planner->algebra_first;
+  if (planner->rules == NULL && joint->given != NULL)
+    return eg_whole_step_plan(joint->given, planner, out);
+  if (joint->given == NULL || is_other)
+    return eg_whole_step_plan(joint->step, planner, out);
+  eg_planner_input input = *planner;
+  eg_planning given;
+  double deadline = eg_clock_seconds() + planner->layout.time_limit_seconds;
+  input.rules = NULL;
+  input.ceiling *= BEYOND_RULES;
+  input.layout.time_limit_seconds *= GIVEN_SHARE;
+  egraph_status status = eg_whole_step_plan(joint->given, &input, &given);
+  if (status == EGRAPH_E_ARGUMENT) // a plan that is demanded may be one of rules alone
+    return eg_whole_step_plan(joint->step, planner, out);
+  EG_TRY(status);
+  if (given.is_beaten) {
+    *out = given;
+    out->is_skipped = true;
+    return EGRAPH_OK;
+  }
+  status = plan_ruled(joint, planner, deadline, &given, out);
+  eg_planning_deinit(&given);
+  return status;
+}

@@ -1,0 +1,30 @@
+// A whole step planned without rules, then with them: more rules, never a dearer plan.
+//
+// Without rules a step is smaller, folds more often, and is mostly planned with a proof.
+// That search is the same, with the same limit of work, as where there are no rules; the
+// one with rules has as much again, begins with its plan, and gives none that is dearer.
+// What is proven is of all variants: the bound of the second, or of the first where rules
+// came to an end and made nothing.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_OPTIMIZE_FOLD_JOINT_STEP_H
+#define EG_OPTIMIZE_FOLD_JOINT_STEP_H
+
+#include "optimize/fold/whole_step.h"
+
+typedef struct eg_joint_step {
+  eg_whole_step *given; // as it folds without rules; NULL: there are none
+  eg_whole_step *step;
+} eg_joint_step;
+
+/// Both, or neither. Fails like eg_whole_step_create.
+egraph_status eg_joint_step_init(eg_joint_step *joint, egraph_allocator alloc,
+                                 const eg_whole_input *input, bool has_rules);
+void eg_joint_step_deinit(eg_joint_step *joint);
+/// The bytes of a device that plans may hold from now on.
+void eg_joint_step_limit_memory(eg_joint_step *joint, double bytes);
+/// As eg_whole_step_plan; an input without rules is planned once. Where the bound without
+/// rules is 1.5 times the ceiling or more, the step is not planned with them.
+egraph_status eg_joint_step_plan(eg_joint_step *joint, const eg_planner_input *planner,
+                                 eg_planning *out);
+
+#endif
