@@ -469,13 +469,13 @@ static egraph_status import_model(eg_onnx_reader *r) {
   EG_TRY(read_opset(r));
   EG_TRY(read_metadata(r));
   EG_TRY(eg_onnx_resolve_dims(r));
-  EG_TRY(eg_onnx_header_read(&r->arena, r->model, r->graph));
   EG_TRY(eg_onnx_register_functions(r));
   EG_TRY(eg_onnx_register_leaves(r));
   EG_TRY(register_nodes(r));
   EG_TRY(mark_outputs(r));
   EG_TRY(eg_onnx_import_from(r, 0));
   EG_TRY(add_outputs(r));
+  EG_TRY(eg_onnx_header_read(&r->arena, r->model, r->graph));
   EG_TRY(set_formats(r));
   EG_TRY(note_constants(r));
   return r->needs_pruning ? prune(r) : EGRAPH_OK;
