@@ -105,7 +105,8 @@ egraph_status eg_onnx_put_slot(eg_onnx_body *body, Onnx__NodeProto *node,
 egraph_status eg_onnx_tensor_message(eg_onnx_writer *writer, const eg_type *type,
                                      const void *data, Onnx__TensorProto **out);
 /// Fails with EGRAPH_E_UNSUPPORTED, and sets is_faulty, where one of the nodes from
-/// `first` on is none of the set that is written. Types are known of the item's operands.
+/// `first` on is none of the set that is written. Element types are known of the item's
+/// operands, and follow of what nodes compute on the way.
 egraph_status eg_onnx_check_nodes(eg_onnx_body *body, size_t first,
                                   const eg_onnx_item *item);
 /// Counts a node if ONNX Runtime does not load it. `dtype` as of eg_onnx_fault.
