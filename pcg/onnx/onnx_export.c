@@ -309,6 +309,7 @@ static egraph_status pack_model(eg_onnx_body *body, const char *data_path,
   model.n_functions = w->functions.len, model.functions = w->functions.data;
   model.n_metadata_props = w->metadata.len, model.metadata_props = w->metadata.data;
   EG_TRY(write_header(w, &model));
+  EG_TRY(eg_onnx_check_written(w, &model));
   if (data_path != NULL)
     EG_TRY(eg_onnx_data_file_write(&w->arena, data_path, w->initializers.data,
                                    w->initializers.len));

@@ -92,7 +92,8 @@ static egraph_status list_operands(eg_onnx_reader *r, uint32_t n, eg_onnx_refs *
           EG_FAIL(EGRAPH_E_PARSE, "its operand '%.200s' does not exist", node->input[i]));
     EG_TRY(eg_onnx_refs_push(out, ref));
   }
-  return eg_onnx_captures(r, node, out);
+  egraph_status status = eg_onnx_captures(r, node, out);
+  return status == EGRAPH_E_PARSE ? eg_onnx_in_node(r, n, status) : status;
 }
 
 static egraph_status add_dependencies(sorter *s, uint32_t n) {

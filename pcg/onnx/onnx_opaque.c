@@ -58,13 +58,15 @@ typedef struct capture_search {
   eg_onnx_refs *out;
 } capture_search;
 
-// A name that is not made inside and exists outside.
+// A name that is not made inside.
 static egraph_status add_capture(capture_search *s, const char *name) {
   uint32_t ignored;
   eg_onnx_ref ref;
-  if (name == NULL || eg_onnx_scopes_find(&s->scopes, name, &ignored) ||
-      !eg_strmap_find(&s->reader->names, name, &ref.id))
+  if (name == NULL || name[0] == '\0' || eg_onnx_scopes_find(&s->scopes, name, &ignored))
     return EGRAPH_OK;
+  if (!eg_strmap_find(&s->reader->names, name, &ref.id))
+    return EG_FAIL(EGRAPH_E_PARSE, "a graph of it reads '%.200s', which does not exist",
+                   name);
   EG_TRY(eg_onnx_scopes_keep(&s->scopes, name, 0));
   return eg_onnx_refs_push(s->out, ref);
 }
@@ -246,6 +248,36 @@ static egraph_status gather_operands(const eg_onnx_call *call,
   return EGRAPH_OK;
 }
 
+/// Fails where the file declares another element type of a result than the node computes.
+static egraph_status check_declared(const eg_onnx_call *call, const int *dtype,
+                                    uint32_t result) {
+  const Onnx__ValueInfoProto *info =
+      eg_onnx_tensor_at(call->reader, call->outputs[result])->declared;
+  if (info == NULL || info->type->value_case != ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE)
+    return EGRAPH_OK;
+  const int declared = info->type->tensor_type->elem_type,
+            made = eg_onnx_result_type(call->node, dtype, result, call->reader->opset);
+  if (declared == 0 || made == 0 || declared == made) return EGRAPH_OK;
+  return EG_FAIL(EGRAPH_E_PARSE,
+                 "its result '%.200s' is declared with element type %d of ONNX, but it "
+                 "computes %d",
+                 info->name, declared, made);
+}
+
+static egraph_status check_results(const eg_onnx_call *call) {
+  int *dtype;
+  if (!eg_onnx_is_standard(call->node->domain)) return EGRAPH_OK;
+  EG_TRY(eg_arena_alloc(&call->reader->arena, call->input_count, sizeof *dtype, &dtype));
+  for (uint32_t i = 0; i < call->input_count; i++) {
+    if (call->inputs[i].id == EG_ONNX_NONE.id) continue;
+    const eg_onnx_tensor *tensor = eg_onnx_tensor_at(call->reader, call->inputs[i]);
+    if (tensor->typed) dtype[i] = eg_dtype_onnx(tensor->type.dtype);
+  }
+  for (uint32_t i = 0; i < call->output_count; i++)
+    if (call->outputs[i].id != EG_ONNX_NONE.id) EG_TRY(check_declared(call, dtype, i));
+  return EGRAPH_OK;
+}
+
 /// Results have the types that are known of them, or else those that the file declares.
 static egraph_status gather_results(const eg_onnx_call *call, opaque_node *out) {
   eg_onnx_reader *r = call->reader;
@@ -302,6 +334,7 @@ static egraph_status import_with_captures(const eg_onnx_call *call,
   Onnx__NodeProto *node = (Onnx__NodeProto *)(uintptr_t)call->node;
   opaque_node opaque = {.name = node->name, .type = node->op_type};
   Onnx__GraphProto graph = ONNX__GRAPH_PROTO__INIT;
+  EG_TRY(check_results(call));
   EG_TRY(gather_operands(call, captures, &opaque));
   EG_TRY(gather_results(call, &opaque));
   EG_TRY(fill_record(call, captures, &graph));

@@ -177,6 +177,13 @@ bool eg_onnx_needs_function(const eg_onnx_item *item);
 /// names.
 egraph_status eg_onnx_write_meaning(eg_onnx_body *body, const eg_onnx_item *item);
 
+/// Reads back what was written, before anybody else does. Fails with EGRAPH_E_INTERNAL,
+/// and the name, where a name is made twice or not before it is used, a declared element
+/// type is not the computed one, or the model that is read has other inputs or outputs
+/// than the graph. (onnx_readback.c)
+egraph_status eg_onnx_check_written(eg_onnx_writer *writer,
+                                    const Onnx__ModelProto *model);
+
 /// Changes the first trial of a model with open dimensions, in which everything is
 /// written, to hold at any sizes of these. Fails with EGRAPH_E_UNSUPPORTED, and the name,
 /// where something that ONNX has fixed differs between trials. (onnx_open_write.c)
