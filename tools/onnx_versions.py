@@ -43,6 +43,16 @@ def mask(parameter):
     return bits
 
 
+def result(schema, parameter):
+    """The element type of a result: `2`, that of operand 2; `=7`, type 7 of TensorProto; `?`."""
+    many = str(parameter.option).endswith("Variadic") and not parameter.is_homogeneous
+    for i, operand in enumerate(schema.inputs):
+        if operand.type_str == parameter.type_str and not many and mask(operand) == mask(parameter) != 0:
+            return str(i)
+    only = mask(parameter)
+    return f"={only.bit_length() - 1}" if len(parameter.types) == 1 and only != 0 else "?"
+
+
 def row(schema, is_same):
     def amount(n):
         return -1 if n == MANY else n
@@ -50,8 +60,9 @@ def row(schema, is_same):
     flags = "DEPRECATED" if schema.deprecated else "SAME" if is_same else "NONE"
     masks = [f"{mask(p):#x}" for p in schema.inputs][:MOST_INPUTS] or ["0"]
     attributes = " ".join(sorted(schema.attributes))
+    results = " ".join(result(schema, p) for p in schema.outputs)
     return (f'EG_ONNX_VERSION("{schema.name}", {schema.since_version}, {flags}, {schema.min_input}, '
-            f'{amount(schema.max_input)}, {amount(schema.max_output)}, "{attributes}", {", ".join(masks)})')
+            f'{amount(schema.max_input)}, {amount(schema.max_output)}, "{attributes}", "{results}", {", ".join(masks)})')
 
 
 def sets():
@@ -68,7 +79,8 @@ def main():
             history[schema.name][schema.since_version] = schema
     print(f"// Made by tools/onnx_versions.py from onnx {onnx.__version__}: operators by name, their versions in order.")
     print("// EG_ONNX_VERSION(name, first set, SAME: as the version before but for more types, fewest and most inputs,")
-    print("//                 most outputs (-1: any number), attributes, per input: bits of TensorProto.DataType)")
+    print("//                 most outputs (-1: any number), attributes, per output its element type (2: that of operand 2, =7:")
+    print("//                 type 7, ?: neither; the last one repeats), per input: bits of TensorProto.DataType)")
     print("// EG_ONNX_SET(operator set, version of the file format that it came with)")
     for opset, ir in sorted(sets().items()):
         print(f"EG_ONNX_SET({opset}, {ir})")

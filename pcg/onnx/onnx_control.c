@@ -32,6 +32,52 @@ static bool is_plain(const Onnx__GraphProto *graph) {
   return known;
 }
 
+/// The search for an initializer that hides something (onnx_scopes.h).
+typedef struct hiding {
+  const eg_onnx_reader *reader;
+  eg_onnx_scopes scopes;
+  eg_onnx_strings names; // scratch
+  bool found;
+} hiding;
+
+static egraph_status search_hiding(hiding *h, const Onnx__GraphProto *graph) {
+  const size_t mark = h->scopes.hidden.len;
+  uint32_t ignored;
+  eg_onnx_ref ref;
+  h->names.len = 0;
+  EG_TRY(eg_onnx_initializer_names(graph, &h->names));
+  for (size_t i = 0; i < h->names.len; i++)
+    h->found = h->found || eg_onnx_find_tensor(h->reader, h->names.data[i], &ref) ||
+               eg_onnx_scopes_find(&h->scopes, h->names.data[i], &ignored);
+  h->names.len = 0;
+  EG_TRY(eg_onnx_defined_names(graph, &h->names));
+  for (size_t i = 0; i < h->names.len; i++)
+    EG_TRY(eg_onnx_scopes_define(&h->scopes, h->names.data[i], 0));
+  for (size_t n = 0; n < graph->n_node && !h->found; n++)
+    for (size_t i = 0; i < graph->node[n]->n_attribute; i++) {
+      const Onnx__AttributeProto *attr = graph->node[n]->attribute[i];
+      if (attr->g != NULL) EG_TRY(search_hiding(h, attr->g));
+      for (size_t k = 0; k < attr->n_graphs; k++)
+        EG_TRY(search_hiding(h, attr->graphs[k]));
+    }
+  eg_onnx_scopes_leave(&h->scopes, mark);
+  return EGRAPH_OK;
+}
+
+/// Declines a body in which an initializer hides something, there or further within.
+static egraph_status check_initializers(const eg_onnx_call *call,
+                                        const Onnx__GraphProto *body) {
+  hiding h = {.reader = call->reader};
+  eg_onnx_scopes_init(&h.scopes, call->reader->alloc);
+  eg_onnx_strings_init(&h.names, call->reader->alloc);
+  egraph_status status = search_hiding(&h, body);
+  eg_onnx_strings_deinit(&h.names);
+  eg_onnx_scopes_deinit(&h.scopes);
+  if (status == EGRAPH_OK && h.found)
+    return eg_onnx_decline("an initializer within hides a tensor");
+  return status;
+}
+
 static egraph_status add_initializer(eg_onnx_instance *instance,
                                      const Onnx__TensorProto *proto) {
   const char *name;
@@ -75,8 +121,12 @@ static egraph_status name_results(eg_onnx_instance *instance,
   return EGRAPH_OK;
 }
 
-static egraph_status import_from(eg_onnx_reader *r, uint32_t first) {
-  egraph_status status = eg_onnx_import_from(r, first);
+/// Imports the nodes from `first` on. What the body declares of its results holds where
+/// nothing was said of them before.
+static egraph_status import_body(eg_onnx_instance *instance,
+                                 const Onnx__GraphProto *graph, uint32_t first) {
+  EG_TRY(eg_onnx_instance_declare(instance, graph->output, graph->n_output));
+  egraph_status status = eg_onnx_import_from(instance->reader, first);
   // A refusal within is none of this node's form.
   return status == EGRAPH_E_UNSUPPORTED ? EGRAPH_E_PARSE : status;
 }
@@ -106,7 +156,7 @@ static egraph_status import_branch(eg_onnx_instance *instance, const eg_onnx_cal
   for (uint32_t i = 0; i < call->output_count; i++)
     if (call->outputs[i].id != EG_ONNX_NONE.id)
       EG_TRY(eg_onnx_expect(r, names[i], call->outputs[i]));
-  EG_TRY(import_from(r, first));
+  EG_TRY(import_body(instance, branch, first));
   for (uint32_t i = 0; i < call->output_count; i++)
     if (call->outputs[i].id != EG_ONNX_NONE.id)
       EG_TRY(eg_onnx_alias(r, names[i], call->outputs[i]));
@@ -122,6 +172,7 @@ static egraph_status import_if(const eg_onnx_call *call) {
   if (branch == NULL || !is_plain(branch) || branch->n_input != 0 ||
       branch->n_output < call->output_count)
     return eg_onnx_decline("its branch is not as it should be");
+  EG_TRY(check_initializers(call, branch));
   eg_onnx_instance instance;
   eg_onnx_instance_init(&instance, call);
   egraph_status status = import_branch(&instance, call, branch);
@@ -169,6 +220,7 @@ static egraph_status plan_loop(loop *l) {
       l->body->n_input != call->input_count || l->body->n_output < l->body->n_input - 1 ||
       call->output_count > l->body->n_output - 1)
     return eg_onnx_decline("its body is not as it should be");
+  EG_TRY(check_initializers(call, l->body));
   l->goes_on = goes_on != 0;
   l->carried = call->input_count - 2;
   l->stacked = (uint32_t)l->body->n_output - 1 - l->carried;
@@ -198,6 +250,16 @@ static egraph_status bind_constant(eg_onnx_instance *instance, const char *forma
   return eg_onnx_read_initializer(instance->reader, &proto, name);
 }
 
+/// Of the last step, what the file declares of the loop's results holds.
+static egraph_status expect_results(const loop *l, const char *const *names) {
+  const eg_onnx_call *call = l->call;
+  if (l->steps + 1 != l->limit) return EGRAPH_OK;
+  for (uint32_t i = 0; i < l->carried && i < call->output_count; i++)
+    if (call->outputs[i].id != EG_ONNX_NONE.id)
+      EG_TRY(eg_onnx_expect(call->reader, names[i + 1], call->outputs[i]));
+  return EGRAPH_OK;
+}
+
 static egraph_status run_step(loop *l, eg_onnx_instance *instance) {
   eg_onnx_reader *r = l->call->reader;
   const Onnx__GraphProto *body = l->body;
@@ -211,7 +273,8 @@ static egraph_status run_step(loop *l, eg_onnx_instance *instance) {
     EG_TRY(eg_onnx_instance_bind(instance, body->input[i + 2]->name, l->values[i]));
   EG_TRY(add_graph(instance, body));
   EG_TRY(name_results(instance, body, &names));
-  EG_TRY(import_from(r, first));
+  EG_TRY(expect_results(l, names));
+  EG_TRY(import_body(instance, body, first));
   for (uint32_t i = 0; i < l->carried; i++)
     l->values[i] = names[i + 1];
   for (uint32_t i = 0; i < l->stacked; i++) {

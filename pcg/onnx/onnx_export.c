@@ -256,10 +256,10 @@ static egraph_status write_output(eg_onnx_body *body, uint32_t index) {
 static egraph_status write_graph(eg_onnx_body *body) {
   eg_onnx_writer *w = body->writer;
   EG_TRY(eg_onnx_add_opset(w, "", w->opset));
+  EG_TRY(name_values(w));
   for (uint32_t n = 0; n < eg_graph_node_count(w->graph); n++)
     if (eg_graph_node_at(w->graph, (eg_graph_node){n}).attrs->op == EG_OP_OPAQUE)
       EG_TRY(eg_onnx_reserve_opaque(w, (eg_graph_node){n}));
-  EG_TRY(name_values(w));
   EG_TRY(write_leaves(body));
   for (uint32_t n = 0; n < eg_graph_node_count(w->graph); n++) {
     eg_graph_node_info node = eg_graph_node_at(w->graph, (eg_graph_node){n});
@@ -309,6 +309,7 @@ static egraph_status pack_model(eg_onnx_body *body, const char *data_path,
   model.n_functions = w->functions.len, model.functions = w->functions.data;
   model.n_metadata_props = w->metadata.len, model.metadata_props = w->metadata.data;
   EG_TRY(write_header(w, &model));
+  EG_TRY(eg_onnx_check_written(w, &model));
   if (data_path != NULL)
     EG_TRY(eg_onnx_data_file_write(&w->arena, data_path, w->initializers.data,
                                    w->initializers.len));

@@ -26,27 +26,37 @@ static egraph_status pick_metadata(eg_arena *arena, const Onnx__ModelProto *mode
   return EGRAPH_OK;
 }
 
-/// Appends what is said of these tensors beside their types.
-static egraph_status pick_infos(eg_arena *arena, Onnx__ValueInfoProto *const *infos,
-                                size_t count, Onnx__GraphProto *out) {
+static bool is_untyped(const eg_graph *graph, size_t output) {
+  const char *name;
+  eg_value value = eg_graph_output(graph, (uint32_t)output, &name);
+  return !eg_graph_value(graph, value)->typed;
+}
+
+/// Appends what is said of these tensors beside their types; where they are the outputs
+/// `of` a graph, what the file declares of those without a known type, too.
+static egraph_status pick_infos(eg_arena *arena, const eg_graph *of,
+                                Onnx__ValueInfoProto *const *infos, size_t count,
+                                Onnx__GraphProto *out) {
   for (size_t i = 0; i < count; i++) {
-    if (!is_text(infos[i]->doc_string) && infos[i]->n_metadata_props == 0) continue;
+    bool keeps_type = of != NULL && is_untyped(of, i);
+    if (!is_text(infos[i]->doc_string) && infos[i]->n_metadata_props == 0 && !keeps_type)
+      continue;
     Onnx__ValueInfoProto *info;
     EG_TRY(eg_arena_alloc(arena, 1, sizeof *info, &info));
     *info = *infos[i];
-    info->type = NULL;
+    if (!keeps_type) info->type = NULL;
     out->value_info[out->n_value_info++] = info;
   }
   return EGRAPH_OK;
 }
 
-static egraph_status pick_values(eg_arena *arena, const Onnx__GraphProto *graph,
-                                 Onnx__GraphProto *out) {
+static egraph_status pick_values(eg_arena *arena, const eg_graph *of,
+                                 const Onnx__GraphProto *graph, Onnx__GraphProto *out) {
   EG_TRY(eg_arena_alloc(arena, graph->n_input + graph->n_output + graph->n_value_info,
                         sizeof *out->value_info, &out->value_info));
-  EG_TRY(pick_infos(arena, graph->input, graph->n_input, out));
-  EG_TRY(pick_infos(arena, graph->output, graph->n_output, out));
-  return pick_infos(arena, graph->value_info, graph->n_value_info, out);
+  EG_TRY(pick_infos(arena, NULL, graph->input, graph->n_input, out));
+  EG_TRY(pick_infos(arena, of, graph->output, graph->n_output, out));
+  return pick_infos(arena, NULL, graph->value_info, graph->n_value_info, out);
 }
 
 static egraph_status pick_weights(eg_arena *arena, const Onnx__GraphProto *graph,
@@ -98,7 +108,7 @@ egraph_status eg_onnx_header_read(eg_arena *arena, const Onnx__ModelProto *model
   inner.n_metadata_props = model->graph->n_metadata_props;
   inner.metadata_props = model->graph->metadata_props;
   EG_TRY(pick_metadata(arena, model, &header));
-  EG_TRY(pick_values(arena, model->graph, &inner));
+  EG_TRY(pick_values(arena, graph, model->graph, &inner));
   EG_TRY(pick_weights(arena, model->graph, &inner));
   if (onnx__graph_proto__get_packed_size(&inner) != 0) header.graph = &inner;
   if (onnx__model_proto__get_packed_size(&header) == 0) return EGRAPH_OK;
@@ -127,6 +137,7 @@ static void put_infos(const eg_strmap *places, const Onnx__GraphProto *header,
   uint32_t at;
   for (size_t i = 0; i < count; i++) {
     if (!eg_strmap_find(places, infos[i]->name, &at)) continue;
+    if (infos[i]->type == NULL) infos[i]->type = header->value_info[at]->type;
     infos[i]->doc_string = header->value_info[at]->doc_string;
     infos[i]->n_metadata_props = header->value_info[at]->n_metadata_props;
     infos[i]->metadata_props = header->value_info[at]->metadata_props;

@@ -17,8 +17,8 @@
 /// Keys of metadata that belong to us begin so; they are written anew.
 #define EG_ONNX_OWN_PREFIX "egraph."
 
-/// Sets the header of the graph from a model; none where the model says nothing. `arena`
-/// is for what is made on the way.
+/// Sets the header of the graph, which has the model's outputs, from the model; none
+/// where the model says nothing. `arena` is for what is made on the way.
 egraph_status eg_onnx_header_read(eg_arena *arena, const Onnx__ModelProto *model,
                                   eg_graph *graph);
 /// Puts what a header says into a model: `header` must live as long. What the model has

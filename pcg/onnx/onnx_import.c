@@ -91,7 +91,8 @@ static egraph_status list_operands(eg_onnx_reader *r, uint32_t n, eg_onnx_refs *
           EG_FAIL(EGRAPH_E_PARSE, "its operand '%.200s' does not exist", node->input[i]));
     EG_TRY(eg_onnx_refs_push(out, ref));
   }
-  return eg_onnx_captures(r, node, out);
+  egraph_status status = eg_onnx_captures(r, node, out);
+  return status == EGRAPH_E_PARSE ? eg_onnx_in_node(r, n, status) : status;
 }
 
 static egraph_status add_dependencies(sorter *s, uint32_t n) {
@@ -444,13 +445,13 @@ static egraph_status import_model(eg_onnx_reader *r) {
   EG_TRY(read_opset(r));
   EG_TRY(read_metadata(r));
   EG_TRY(eg_onnx_resolve_dims(r));
-  EG_TRY(eg_onnx_header_read(&r->arena, r->model, r->graph));
   EG_TRY(eg_onnx_register_functions(r));
   EG_TRY(eg_onnx_register_leaves(r));
   EG_TRY(register_nodes(r));
   EG_TRY(mark_outputs(r));
   EG_TRY(eg_onnx_import_from(r, 0));
   EG_TRY(add_outputs(r));
+  EG_TRY(eg_onnx_header_read(&r->arena, r->model, r->graph));
   EG_TRY(set_formats(r));
   return r->needs_pruning ? prune(r) : EGRAPH_OK;
 }

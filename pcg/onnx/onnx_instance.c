@@ -17,13 +17,13 @@ void eg_onnx_instance_init(eg_onnx_instance *instance, const eg_onnx_call *call)
   eg_onnx_reader *r = call->reader;
   *instance = (eg_onnx_instance){.reader = r, .scope = r->scope};
   instance->stem = call->node->name[0] != '\0' ? call->node->name : call->node->op_type;
-  eg_strmap_init(&instance->index, r->alloc);
+  eg_onnx_scopes_init(&instance->index, r->alloc);
   eg_onnx_strings_init(&instance->names, r->alloc);
 }
 
 void eg_onnx_instance_deinit(eg_onnx_instance *instance) {
   eg_onnx_strings_deinit(&instance->names);
-  eg_strmap_deinit(&instance->index);
+  eg_onnx_scopes_deinit(&instance->index);
 }
 
 static egraph_status charge(eg_onnx_reader *r, size_t bytes) {
@@ -41,12 +41,12 @@ static egraph_status charge(eg_onnx_reader *r, size_t bytes) {
 egraph_status eg_onnx_instance_bind(eg_onnx_instance *instance, const char *formal,
                                     const char *name) {
   EG_TRY(eg_onnx_strings_push(&instance->names, name));
-  return eg_strmap_put(&instance->index, formal, (uint32_t)instance->names.len - 1);
+  return eg_onnx_scopes_keep(&instance->index, formal, (uint32_t)instance->names.len - 1);
 }
 
 bool eg_onnx_instance_is_bound(const eg_onnx_instance *instance, const char *formal) {
   uint32_t ignored;
-  return eg_strmap_find(&instance->index, formal, &ignored);
+  return eg_onnx_scopes_find(&instance->index, formal, &ignored);
 }
 
 static bool is_taken(const eg_onnx_reader *r, const char *name) {
@@ -86,7 +86,7 @@ egraph_status eg_onnx_instance_name(eg_onnx_instance *instance, const char *form
   uint32_t at;
   *out = text_of(formal);
   if ((*out)[0] == '\0') return EGRAPH_OK;
-  if (eg_strmap_find(&instance->index, formal, &at)) {
+  if (eg_onnx_scopes_find(&instance->index, formal, &at)) {
     *out = instance->names.data[at];
     return EGRAPH_OK;
   }
@@ -149,31 +149,67 @@ static egraph_status copy_infos(eg_onnx_instance *instance,
   return EGRAPH_OK;
 }
 
-// A graph within a node of the body: its own names are renamed like all others.
+/// Gives what a graph within a node defines names of its own, until its scope is left.
+static egraph_status define_names(eg_onnx_instance *instance,
+                                  const Onnx__GraphProto *graph) {
+  eg_onnx_strings names;
+  const char *fresh;
+  eg_onnx_strings_init(&names, instance->reader->alloc);
+  egraph_status status = eg_onnx_defined_names(graph, &names);
+  for (size_t i = 0; status == EGRAPH_OK && i < names.len; i++)
+    status = eg_onnx_scopes_define(&instance->index, names.data[i], 0);
+  for (size_t i = 0; status == EGRAPH_OK && i < names.len; i++)
+    status = eg_onnx_instance_make(instance, names.data[i], &fresh);
+  eg_onnx_strings_deinit(&names);
+  return status;
+}
+
+static egraph_status copy_initializers(eg_onnx_instance *instance,
+                                       const Onnx__GraphProto *old,
+                                       Onnx__GraphProto *out) {
+  eg_arena *arena = &instance->reader->arena;
+  const char *name;
+  EG_TRY(eg_arena_alloc(arena, old->n_initializer, sizeof *out->initializer,
+                        &out->initializer));
+  for (size_t i = 0; i < old->n_initializer; i++) {
+    EG_TRY(eg_onnx_instance_name(instance, old->initializer[i]->name, &name));
+    EG_TRY(eg_onnx_instance_tensor(instance, old->initializer[i], name,
+                                   &out->initializer[i]));
+  }
+  EG_TRY(eg_arena_alloc(arena, old->n_sparse_initializer, sizeof *out->sparse_initializer,
+                        &out->sparse_initializer));
+  for (size_t i = 0; i < old->n_sparse_initializer; i++) {
+    Onnx__SparseTensorProto *sparse;
+    if (old->sparse_initializer[i]->values == NULL)
+      return EG_FAIL(EGRAPH_E_PARSE, "a sparse initializer has no values");
+    EG_TRY(eg_arena_alloc(arena, 1, sizeof *sparse, &sparse));
+    *sparse = *old->sparse_initializer[i];
+    EG_TRY(eg_onnx_instance_name(instance, sparse->values->name, &name));
+    EG_TRY(eg_onnx_instance_tensor(instance, sparse->values, name, &sparse->values));
+    out->sparse_initializer[i] = sparse;
+  }
+  return EGRAPH_OK;
+}
+
+// A graph within a node of the body. What it defines gets names that nothing else has.
 static egraph_status copy_graph(eg_onnx_instance *instance, const Onnx__GraphProto *old,
                                 Onnx__GraphProto **out) {
   eg_arena *arena = &instance->reader->arena;
+  const size_t mark = instance->index.hidden.len;
   Onnx__GraphProto *graph;
-  if (old->n_sparse_initializer != 0)
-    return EG_FAIL(EGRAPH_E_PARSE, "sparse initializers are not supported");
   EG_TRY(charge(instance->reader, sizeof *graph));
   EG_TRY(eg_arena_alloc(arena, 1, sizeof *graph, &graph));
   *graph = *old;
   graph->n_quantization_annotation = 0;
+  EG_TRY(define_names(instance, old));
   EG_TRY(copy_infos(instance, old->input, old->n_input, &graph->input));
   EG_TRY(copy_infos(instance, old->output, old->n_output, &graph->output));
   EG_TRY(copy_infos(instance, old->value_info, old->n_value_info, &graph->value_info));
-  EG_TRY(eg_arena_alloc(arena, old->n_initializer, sizeof *graph->initializer,
-                        &graph->initializer));
-  for (size_t i = 0; i < old->n_initializer; i++) {
-    const char *name;
-    EG_TRY(eg_onnx_instance_name(instance, old->initializer[i]->name, &name));
-    EG_TRY(eg_onnx_instance_tensor(instance, old->initializer[i], name,
-                                   &graph->initializer[i]));
-  }
+  EG_TRY(copy_initializers(instance, old, graph));
   EG_TRY(eg_arena_alloc(arena, old->n_node, sizeof *graph->node, &graph->node));
   for (size_t i = 0; i < old->n_node; i++)
     EG_TRY(copy_node(instance, old->node[i], &graph->node[i]));
+  eg_onnx_scopes_leave(&instance->index, mark);
   *out = graph;
   return EGRAPH_OK;
 }

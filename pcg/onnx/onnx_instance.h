@@ -8,8 +8,7 @@
 #define EG_PCG_ONNX_INSTANCE_H
 
 #include "pcg/onnx/onnx_reader.h"
-
-EG_VEC_DEFINE(eg_onnx_strings, const char *);
+#include "pcg/onnx/onnx_scopes.h"
 
 typedef struct eg_onnx_instance {
   eg_onnx_reader *reader;
@@ -19,7 +18,7 @@ typedef struct eg_onnx_instance {
   // within a node, which sees the names around it.
   const Onnx__NodeProto *call;
   const Onnx__FunctionProto *function;
-  eg_strmap index; // name in the body -> place in `names`
+  eg_onnx_scopes index; // name in the body -> place in `names`
   eg_onnx_strings names;
 } eg_onnx_instance;
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "pcg/onnx/onnx_reader.h"
+#include "pcg/onnx/onnx_scopes.h"
 #include "pcg/onnx/onnx_versions.h"
 
 EG_VEC_DEFINE(graph_list, const Onnx__GraphProto *);
@@ -31,71 +32,82 @@ static egraph_status collect_graphs(const Onnx__NodeProto *node, graph_list *out
   return EGRAPH_OK;
 }
 
-static egraph_status add_name(eg_strmap *names, const char *name) {
-  return name != NULL && name[0] != '\0' ? eg_strmap_put(names, name, 0) : EGRAPH_OK;
-}
-
-static egraph_status collect_inner_names(const graph_list *graphs, eg_strmap *out) {
-  for (size_t g = 0; g < graphs->len; g++) {
-    const Onnx__GraphProto *graph = graphs->data[g];
-    for (size_t i = 0; i < graph->n_input; i++)
-      EG_TRY(add_name(out, graph->input[i]->name));
-    for (size_t i = 0; i < graph->n_initializer; i++)
-      EG_TRY(add_name(out, graph->initializer[i]->name));
-    for (size_t n = 0; n < graph->n_node; n++)
-      for (size_t i = 0; i < graph->node[n]->n_output; i++)
-        EG_TRY(add_name(out, graph->node[n]->output[i]));
-  }
-  return EGRAPH_OK;
-}
-
-// A used name that is not made inside and exists outside; `seen` grows, so that each
-// comes once.
-static egraph_status add_capture(eg_onnx_reader *r, const char *name, eg_strmap *seen,
-                                 eg_onnx_refs *out) {
-  uint32_t ignored;
-  eg_onnx_ref ref;
-  if (name == NULL || eg_strmap_find(seen, name, &ignored) ||
-      !eg_strmap_find(&r->names, name, &ref.id))
-    return EGRAPH_OK;
-  EG_TRY(eg_strmap_put(seen, name, 0));
-  return eg_onnx_refs_push(out, ref);
-}
-
-static egraph_status collect_captures(eg_onnx_reader *r, const graph_list *graphs,
-                                      eg_strmap *seen, eg_onnx_refs *out) {
-  for (size_t g = 0; g < graphs->len; g++) {
-    const Onnx__GraphProto *graph = graphs->data[g];
-    for (size_t n = 0; n < graph->n_node; n++)
-      for (size_t i = 0; i < graph->node[n]->n_input; i++)
-        EG_TRY(add_capture(r, graph->node[n]->input[i], seen, out));
-    for (size_t i = 0; i < graph->n_output; i++)
-      EG_TRY(add_capture(r, graph->output[i]->name, seen, out));
-  }
-  return EGRAPH_OK;
-}
-
 egraph_status eg_onnx_inner_names(egraph_allocator alloc, const Onnx__NodeProto *node,
                                   eg_strmap *out) {
   graph_list graphs;
+  eg_onnx_strings names;
+  uint32_t ignored;
   graph_list_init(&graphs, alloc);
+  eg_onnx_strings_init(&names, alloc);
   egraph_status status = collect_graphs(node, &graphs);
-  if (status == EGRAPH_OK) status = collect_inner_names(&graphs, out);
+  for (size_t g = 0; status == EGRAPH_OK && g < graphs.len; g++)
+    status = eg_onnx_defined_names(graphs.data[g], &names);
+  for (size_t i = 0; status == EGRAPH_OK && i < names.len; i++)
+    if (!eg_strmap_find(out, names.data[i], &ignored))
+      status = eg_strmap_put(out, names.data[i], EG_ONNX_INNER_NAME);
+  eg_onnx_strings_deinit(&names);
   graph_list_deinit(&graphs);
   return status;
 }
 
+/// The search for what graphs within a node use of what is around it.
+typedef struct capture_search {
+  eg_onnx_reader *reader;
+  eg_onnx_scopes scopes; // what is defined, and what was found already
+  eg_onnx_strings names; // scratch
+  eg_onnx_refs *out;
+} capture_search;
+
+// A name that is not made inside.
+static egraph_status add_capture(capture_search *s, const char *name) {
+  uint32_t ignored;
+  eg_onnx_ref ref;
+  if (name == NULL || name[0] == '\0' || eg_onnx_scopes_find(&s->scopes, name, &ignored))
+    return EGRAPH_OK;
+  if (!eg_strmap_find(&s->reader->names, name, &ref.id))
+    return EG_FAIL(EGRAPH_E_PARSE, "a graph of it reads '%.200s', which does not exist",
+                   name);
+  EG_TRY(eg_onnx_scopes_keep(&s->scopes, name, 0));
+  return eg_onnx_refs_push(s->out, ref);
+}
+
+static egraph_status search_graphs(capture_search *s, const Onnx__NodeProto *node);
+
+static egraph_status search_graph(capture_search *s, const Onnx__GraphProto *graph) {
+  const size_t mark = s->scopes.hidden.len;
+  s->names.len = 0;
+  EG_TRY(eg_onnx_defined_names(graph, &s->names));
+  for (size_t i = 0; i < s->names.len; i++)
+    EG_TRY(eg_onnx_scopes_define(&s->scopes, s->names.data[i], 0));
+  for (size_t n = 0; n < graph->n_node; n++) {
+    for (size_t i = 0; i < graph->node[n]->n_input; i++)
+      EG_TRY(add_capture(s, graph->node[n]->input[i]));
+    EG_TRY(search_graphs(s, graph->node[n]));
+  }
+  for (size_t i = 0; i < graph->n_output; i++)
+    EG_TRY(add_capture(s, graph->output[i]->name));
+  eg_onnx_scopes_leave(&s->scopes, mark);
+  return EGRAPH_OK;
+}
+
+static egraph_status search_graphs(capture_search *s, const Onnx__NodeProto *node) {
+  for (size_t i = 0; i < node->n_attribute; i++) {
+    const Onnx__AttributeProto *attr = node->attribute[i];
+    if (attr->g != NULL) EG_TRY(search_graph(s, attr->g));
+    for (size_t k = 0; k < attr->n_graphs; k++)
+      EG_TRY(search_graph(s, attr->graphs[k]));
+  }
+  return EGRAPH_OK;
+}
+
 egraph_status eg_onnx_captures(eg_onnx_reader *reader, const Onnx__NodeProto *node,
                                eg_onnx_refs *out) {
-  graph_list graphs;
-  eg_strmap seen;
-  graph_list_init(&graphs, reader->alloc);
-  eg_strmap_init(&seen, reader->alloc);
-  egraph_status status = collect_graphs(node, &graphs);
-  if (status == EGRAPH_OK) status = collect_inner_names(&graphs, &seen);
-  if (status == EGRAPH_OK) status = collect_captures(reader, &graphs, &seen, out);
-  eg_strmap_deinit(&seen);
-  graph_list_deinit(&graphs);
+  capture_search search = {.reader = reader, .out = out};
+  eg_onnx_scopes_init(&search.scopes, reader->alloc);
+  eg_onnx_strings_init(&search.names, reader->alloc);
+  egraph_status status = search_graphs(&search, node);
+  eg_onnx_strings_deinit(&search.names);
+  eg_onnx_scopes_deinit(&search.scopes);
   return status;
 }
 
@@ -236,6 +248,36 @@ static egraph_status gather_operands(const eg_onnx_call *call,
   return EGRAPH_OK;
 }
 
+/// Fails where the file declares another element type of a result than the node computes.
+static egraph_status check_declared(const eg_onnx_call *call, const int *dtype,
+                                    uint32_t result) {
+  const Onnx__ValueInfoProto *info =
+      eg_onnx_tensor_at(call->reader, call->outputs[result])->declared;
+  if (info == NULL || info->type->value_case != ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE)
+    return EGRAPH_OK;
+  const int declared = info->type->tensor_type->elem_type,
+            made = eg_onnx_result_type(call->node, dtype, result, call->reader->opset);
+  if (declared == 0 || made == 0 || declared == made) return EGRAPH_OK;
+  return EG_FAIL(EGRAPH_E_PARSE,
+                 "its result '%.200s' is declared with element type %d of ONNX, but it "
+                 "computes %d",
+                 info->name, declared, made);
+}
+
+static egraph_status check_results(const eg_onnx_call *call) {
+  int *dtype;
+  if (!eg_onnx_is_standard(call->node->domain)) return EGRAPH_OK;
+  EG_TRY(eg_arena_alloc(&call->reader->arena, call->input_count, sizeof *dtype, &dtype));
+  for (uint32_t i = 0; i < call->input_count; i++) {
+    if (call->inputs[i].id == EG_ONNX_NONE.id) continue;
+    const eg_onnx_tensor *tensor = eg_onnx_tensor_at(call->reader, call->inputs[i]);
+    if (tensor->typed) dtype[i] = eg_dtype_onnx(tensor->type.dtype);
+  }
+  for (uint32_t i = 0; i < call->output_count; i++)
+    if (call->outputs[i].id != EG_ONNX_NONE.id) EG_TRY(check_declared(call, dtype, i));
+  return EGRAPH_OK;
+}
+
 /// Results have the types that are known of them, or else those that the file declares.
 static egraph_status gather_results(const eg_onnx_call *call, opaque_node *out) {
   eg_onnx_reader *r = call->reader;
@@ -252,7 +294,7 @@ static egraph_status gather_results(const eg_onnx_call *call, opaque_node *out) 
     // What the file declares holds for its own batch.
     bool is_known = tensor->typed;
     if (!is_known && r->options.as_in_file == NULL)
-      EG_TRY(eg_onnx_result_type(r, tensor->declared, &is_known, type));
+      EG_TRY(eg_onnx_kept_type(r, tensor->declared, &is_known, type));
     if (tensor->typed) *type = tensor->type;
     out->types[at] = is_known ? type : NULL;
     out->names[at] = tensor->name;
@@ -293,6 +335,7 @@ static egraph_status import_with_captures(const eg_onnx_call *call,
   Onnx__NodeProto *node = (Onnx__NodeProto *)(uintptr_t)call->node;
   opaque_node opaque = {.name = node->name, .type = node->op_type};
   Onnx__GraphProto graph = ONNX__GRAPH_PROTO__INIT;
+  EG_TRY(check_results(call));
   EG_TRY(gather_operands(call, captures, &opaque));
   EG_TRY(gather_results(call, &opaque));
   EG_TRY(fill_record(call, captures, &graph));

@@ -17,7 +17,11 @@
 #include "pcg/graph/graph.h"
 #include "pcg/onnx/onnx_message.h"
 
-/// Adds the names that are made in the sub-graphs of a node to `out`.
+/// What maps of names say of those within nodes.
+enum { EG_ONNX_INNER_NAME = 1 };
+
+/// Adds the names that are made in the sub-graphs of a node to `out`, where it has not
+/// got them.
 egraph_status eg_onnx_inner_names(egraph_allocator alloc, const Onnx__NodeProto *node,
                                   eg_strmap *out);
 

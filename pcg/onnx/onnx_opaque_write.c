@@ -238,28 +238,6 @@ static egraph_status damaged(const eg_onnx_writer *w, eg_graph_node node) {
       eg_graph_opaque_type(w->graph, node), eg_graph_node_at(w->graph, node).name);
 }
 
-// Sub-graphs refer to tensors by the names they had. A tensor of another name gets its
-// old one back as a copy.
-static egraph_status restore_captures(eg_onnx_body *body, eg_graph_node node,
-                                      const Onnx__GraphProto *record,
-                                      const char *const *inputs, uint32_t count) {
-  eg_onnx_writer *w = body->writer;
-  if (record->n_input != count) return damaged(w, node);
-  for (uint32_t i = 0; i < count; i++) {
-    const char *old = record->input[i]->name;
-    uint32_t ignored;
-    if (strcmp(old, inputs[i]) == 0) continue;
-    if (eg_strmap_find(&w->names, old, &ignored))
-      return EG_FAIL(
-          EGRAPH_E_UNSUPPORTED,
-          "a sub-graph of %s uses '%.200s', but another tensor has that name now",
-          eg_graph_opaque_type(w->graph, node), old);
-    EG_TRY(eg_strmap_put(&w->names, old, 0));
-    EG_TRY(eg_onnx_put(body, "Identity", &inputs[i], 1, old, NULL, NULL));
-  }
-  return EGRAPH_OK;
-}
-
 // Declared types of results that are no tensors of ours, under the present names.
 static egraph_status add_foreign_types(eg_onnx_writer *w, const Onnx__NodeProto *old,
                                        const Onnx__NodeProto *fresh,
@@ -317,8 +295,8 @@ static egraph_status write_record_node(eg_onnx_body *body, eg_graph_node id,
                       &fresh->output, &made) ||
       made != node.result_count)
     return damaged(w, id);
-  EG_TRY(restore_captures(body, id, record, inputs + operands,
-                          node.input_count - (uint32_t)operands));
+  if (record->n_input != node.input_count - operands) return damaged(w, id);
+  EG_TRY(eg_onnx_rename_within(body, record, inputs + operands, fresh));
   EG_TRY(add_foreign_types(w, old, fresh, record, &node));
   if (opset != 0) EG_TRY(convert_node(body, opset, fresh));
   EG_TRY(note_loading(w, fresh, &node));

@@ -120,9 +120,9 @@ bool eg_onnx_declared_type(const eg_onnx_reader *reader,
   return eg_type_check(out) == EGRAPH_OK;
 }
 
-egraph_status eg_onnx_result_type(const eg_onnx_reader *reader,
-                                  const Onnx__ValueInfoProto *declared, bool *out_known,
-                                  eg_type *out) {
+egraph_status eg_onnx_kept_type(const eg_onnx_reader *reader,
+                                const Onnx__ValueInfoProto *declared, bool *out_known,
+                                eg_type *out) {
   egraph_dtype dtype;
   const Onnx__TypeProto__Tensor *tensor = declared_tensor(declared, &dtype);
   eg_open_sizes *sizes = reader->options.sizes;

@@ -125,9 +125,9 @@ bool eg_onnx_declared_type(const eg_onnx_reader *reader,
                            const Onnx__ValueInfoProto *declared, eg_type *out);
 /// The same of the result of a node that is kept: a dimension without a number is an open
 /// size of its own, whatever its name, because nothing checks what files say.
-egraph_status eg_onnx_result_type(const eg_onnx_reader *reader,
-                                  const Onnx__ValueInfoProto *declared, bool *out_known,
-                                  eg_type *out);
+egraph_status eg_onnx_kept_type(const eg_onnx_reader *reader,
+                                const Onnx__ValueInfoProto *declared, bool *out_known,
+                                eg_type *out);
 
 // ---- open dimensions (onnx_sizes.c)
 // ----------------------------------------------------

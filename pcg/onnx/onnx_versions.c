@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pcg/onnx/onnx_versions.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum { MOST_INPUTS = 9 };
@@ -13,12 +14,13 @@ typedef struct version {
   enum { NONE, SAME, DEPRECATED } is;
   int32_t min_inputs, max_inputs, max_outputs; // -1: any number
   const char *attributes;                      // separated by blanks
+  const char *results;                         // element types, separated by blanks
   uint32_t types[MOST_INPUTS]; // bits of TensorProto.DataType; 0: no tensor
 } version;
 
 #define EG_ONNX_SET(opset, ir)
-#define EG_ONNX_VERSION(name, first, is, min_in, max_in, max_out, attributes, ...)       \
-  {name, first, is, min_in, max_in, max_out, attributes, {__VA_ARGS__}},
+#define EG_ONNX_VERSION(name, first, is, min_in, max_in, max_out, attrs, results, ...)   \
+  {name, first, is, min_in, max_in, max_out, attrs, results, {__VA_ARGS__}},
 static const version versions[] = {
 #include "pcg/onnx/onnx_versions.def"
 };
@@ -192,6 +194,54 @@ bool eg_onnx_takes(eg_op op, uint32_t operand, egraph_dtype dtype) {
   const version *row = row_of(eg_op_info_of(op)->onnx, eg_onnx_newest_opset());
   uint32_t types = row != NULL ? types_of(row, operand) : 0;
   return types == 0 || (types >> eg_dtype_onnx(dtype) & 1) != 0;
+}
+
+// ---- element types of results -------------------------------------------------------
+
+/// Results of the element type that an attribute says.
+static const struct {
+  const char *op_type, *attribute;
+  int otherwise; // without the attribute; 0: not known
+} said[] = {
+    {"BitCast", "to", 0},
+    {"Cast", "to", 0},
+    {"Bernoulli", "dtype", 0},
+    {"BlackmanWindow", "output_datatype", ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT},
+    {"Constant", "value", 0},
+    {"ConstantOfShape", "value", ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT},
+    {"EyeLike", "dtype", 0},
+    {"HammingWindow", "output_datatype", ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT},
+    {"HannWindow", "output_datatype", ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT},
+    {"MelWeightMatrix", "output_datatype", ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT},
+    {"Multinomial", "dtype", ONNX__TENSOR_PROTO__DATA_TYPE__INT32},
+    {"RandomNormal", "dtype", ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT},
+    {"RandomUniform", "dtype", ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT},
+};
+
+static int said_type(const Onnx__NodeProto *node) {
+  for (size_t i = 0; i < sizeof said / sizeof *said; i++) {
+    if (strcmp(said[i].op_type, node->op_type) != 0) continue;
+    for (size_t a = 0; a < node->n_attribute; a++) {
+      const Onnx__AttributeProto *attr = node->attribute[a];
+      if (attr->name != NULL && strcmp(attr->name, said[i].attribute) == 0)
+        return attr->t != NULL ? attr->t->data_type : (int)attr->i;
+    }
+    return said[i].otherwise;
+  }
+  return 0;
+}
+
+int eg_onnx_result_type(const Onnx__NodeProto *node, const int *dtype, size_t result,
+                        int64_t opset) {
+  const version *row = row_of(node->op_type, opset);
+  if (row == NULL) return 0;
+  const char *word = row->results;
+  for (; result > 0 && strchr(word, ' ') != NULL; result--)
+    word = strchr(word, ' ') + 1;
+  if (*word == '=') return (int)strtol(word + 1, NULL, 10);
+  if (*word < '0' || *word > '9') return said_type(node);
+  size_t operand = (size_t)strtol(word, NULL, 10);
+  return operand < node->n_input ? dtype[operand] : 0;
 }
 
 // ---- what ONNX Runtime loads --------------------------------------------------------

@@ -47,6 +47,9 @@ bool eg_onnx_has_word(const char *words, const char *word);
 /// Why a set does not have a node in this form; NULL: it does. `dtype` [inputs] are of
 /// TensorProto, 0: not known. Every set has the operators that are not known.
 const char *eg_onnx_fault(const Onnx__NodeProto *node, const int *dtype, int64_t opset);
+/// The element type of a result; 0: not known.
+int eg_onnx_result_type(const Onnx__NodeProto *node, const int *dtype, size_t result,
+                        int64_t opset);
 
 /// Whether the newest set has the operator of ours with an operand of this element type.
 /// True for operators that it has not: these are written as others.

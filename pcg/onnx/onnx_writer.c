@@ -15,6 +15,13 @@
       (eg_onnx_opsets, opsets), (eg_onnx_entries, metadata),                             \
       (eg_strmap, names, signatures)
 
+/// A tensor of a body; `dtype` as of eg_onnx_fault.
+typedef struct eg_onnx_typed_name {
+  const char *name;
+  int dtype;
+} eg_onnx_typed_name;
+EG_VEC_DEFINE(eg_onnx_typed_names, eg_onnx_typed_name);
+
 // protobuf-c has no const strings and bytes, but packing only reads them.
 static char *borrowed(const char *text) { return (char *)(uintptr_t)text; }
 
@@ -343,21 +350,25 @@ egraph_status eg_onnx_put_pad(eg_onnx_body *body, const char *x, egraph_dtype dt
 
 // ---- what the operator set allows ---------------------------------------------------
 
-/// Element type of an operand of the item; 0: the tensor is another.
-static int type_of(const eg_onnx_item *item, const char *name) {
-  for (uint32_t i = 0; i < item->input_count; i++)
-    if (strcmp(item->input_names[i], name) == 0)
-      return eg_dtype_onnx(item->inputs[i].dtype);
+/// The element type of a tensor, among those that are known; 0: it is none of them.
+static int type_of(const eg_onnx_typed_names *known, const char *name) {
+  for (size_t i = known->len; i-- != 0;)
+    if (strcmp(known->data[i].name, name) == 0) return known->data[i].dtype;
   return 0;
 }
 
+/// Checks a node, and adds its results to the types that are known.
 static egraph_status check_node(eg_onnx_body *body, const Onnx__NodeProto *node,
-                                const eg_onnx_item *item) {
+                                const eg_onnx_item *item, eg_onnx_typed_names *known) {
   eg_onnx_writer *w = body->writer;
   int *dtype;
   EG_TRY(eg_arena_alloc(&w->arena, node->n_input, sizeof *dtype, &dtype));
   for (size_t i = 0; i < node->n_input; i++)
-    dtype[i] = type_of(item, node->input[i]);
+    dtype[i] = type_of(known, node->input[i]);
+  for (size_t i = 0; i < node->n_output; i++)
+    EG_TRY(eg_onnx_typed_names_push(
+        known, (eg_onnx_typed_name){node->output[i],
+                                    eg_onnx_result_type(node, dtype, i, w->opset)}));
   const char *fault = eg_onnx_fault(node, dtype, w->opset);
   if (fault == NULL) {
     eg_onnx_note_loading(w, node, dtype);
@@ -369,6 +380,18 @@ static egraph_status check_node(eg_onnx_body *body, const Onnx__NodeProto *node,
                  item->result_count != 0 ? item->result_names[0] : "", w->opset, fault);
 }
 
+static egraph_status check_nodes(eg_onnx_body *body, size_t first,
+                                 const eg_onnx_item *item, eg_onnx_typed_names *known) {
+  for (uint32_t i = 0; i < item->input_count; i++)
+    EG_TRY(eg_onnx_typed_names_push(
+        known, (eg_onnx_typed_name){item->input_names[i],
+                                    eg_dtype_onnx(item->inputs[i].dtype)}));
+  for (size_t i = first; i < body->nodes.len; i++)
+    if (body->nodes.data[i]->domain == NULL) // not a call of a function
+      EG_TRY(check_node(body, body->nodes.data[i], item, known));
+  return EGRAPH_OK;
+}
+
 void eg_onnx_note_loading(eg_onnx_writer *writer, const Onnx__NodeProto *node,
                           const int *dtype) {
   writer->unloaded += !eg_onnx_is_loaded(node, dtype, writer->opset);
@@ -376,10 +399,11 @@ void eg_onnx_note_loading(eg_onnx_writer *writer, const Onnx__NodeProto *node,
 
 egraph_status eg_onnx_check_nodes(eg_onnx_body *body, size_t first,
                                   const eg_onnx_item *item) {
-  for (size_t i = first; i < body->nodes.len; i++)
-    if (body->nodes.data[i]->domain == NULL) // not a call of a function
-      EG_TRY(check_node(body, body->nodes.data[i], item));
-  return EGRAPH_OK;
+  eg_onnx_typed_names known;
+  eg_onnx_typed_names_init(&known, body->writer->alloc);
+  egraph_status status = check_nodes(body, first, item, &known);
+  eg_onnx_typed_names_deinit(&known);
+  return status;
 }
 
 // ---- metadata -----------------------------------------------------------------------

@@ -36,7 +36,7 @@ typedef struct eg_onnx_writer {
   eg_onnx_functions functions;
   eg_onnx_opsets opsets;
   eg_onnx_entries metadata;
-  eg_strmap names;          // of all tensors of the model
+  eg_strmap names;          // of all tensors; 0: of the model, EG_ONNX_INNER_NAME
   eg_strmap signatures;     // of our functions: text to index in `functions`
   const char **value_names; // [values]
   bool *is_output;          // [values] an output under the tensor's own name
@@ -104,7 +104,8 @@ egraph_status eg_onnx_put_slot(eg_onnx_body *body, Onnx__NodeProto *node,
 egraph_status eg_onnx_tensor_message(eg_onnx_writer *writer, const eg_type *type,
                                      const void *data, Onnx__TensorProto **out);
 /// Fails with EGRAPH_E_UNSUPPORTED, and sets is_faulty, where one of the nodes from
-/// `first` on is none of the set that is written. Types are known of the item's operands.
+/// `first` on is none of the set that is written. Element types are known of the item's
+/// operands, and follow of what nodes compute on the way.
 egraph_status eg_onnx_check_nodes(eg_onnx_body *body, size_t first,
                                   const eg_onnx_item *item);
 /// Counts a node if ONNX Runtime does not load it. `dtype` as of eg_onnx_fault.
@@ -140,9 +141,14 @@ egraph_status eg_onnx_narrow_to_opaque(eg_onnx_writer *writer, eg_graph_node nod
                                        bool converts, eg_onnx_span *inout);
 /// The sets in which an operator of this set means the same, once it is converted.
 eg_onnx_sets eg_onnx_reach_of(const char *op_type, int64_t opset);
-/// Adds the operator sets and functions that an opaque node needs, and takes the names
-/// that its sub-graphs have within.
+/// Adds the operator sets and functions that an opaque node needs, and the names that its
+/// sub-graphs have within, so that no name that is made up is one of these.
 egraph_status eg_onnx_reserve_opaque(eg_onnx_writer *writer, eg_graph_node node);
+/// Gives the graphs within an opaque node, `inout` being a copy, the present names of
+/// what they use (`captures` [inputs of the record]), and names of their own where what
+/// they define hides something. (onnx_opaque_names.c)
+egraph_status eg_onnx_rename_within(eg_onnx_body *body, const Onnx__GraphProto *record,
+                                    const char *const *captures, Onnx__NodeProto *inout);
 /// Writes an opaque node from its record.
 egraph_status eg_onnx_write_opaque(eg_onnx_body *body, eg_graph_node node);
 /// Writes a node of standard ONNX, or as a call of one of our functions.
@@ -174,5 +180,12 @@ egraph_status eg_onnx_write_meaning(eg_onnx_body *body, const eg_onnx_item *item
 /// Fails with EGRAPH_E_UNSUPPORTED, and the name, where something that ONNX has fixed is
 /// open. (onnx_open_write.c)
 egraph_status eg_onnx_open_body(eg_onnx_body *body);
+
+/// Reads back what was written, before anybody else does. Fails with EGRAPH_E_INTERNAL,
+/// and the name, where a name is made twice or not before it is used, a declared element
+/// type is not the computed one, or the model that is read has other inputs or outputs
+/// than the graph. (onnx_readback.c)
+egraph_status eg_onnx_check_written(eg_onnx_writer *writer,
+                                    const Onnx__ModelProto *model);
 
 #endif

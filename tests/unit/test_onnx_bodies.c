@@ -480,6 +480,70 @@ static void names_within_are_left_alone(void **state) {
   kit_end(&other);
 }
 
+/// c ? scan over rows of x, whose formals are `a` and `h` : relu(h), h being an input.
+static void a_name_within_hides_no_other_graph_s(void **state) {
+  (void)state;
+  onnx_kit then, other, body;
+  build_if(&then, &other, false, false);
+  (void)kit_input(&b.kit, "h", "float32[2]");
+  kit_begin(&body, 13);
+  (void)kit_input(&body, "a", "float32[2]");
+  (void)kit_input(&body, "h", "float32[]");
+  (void)kit_node(&body, "Add", "a,h", "s");
+  (void)kit_node(&body, "Exp", "h", "e");
+  kit_output(&body, "s");
+  kit_output(&body, "e");
+  then.graph.n_node = 0;
+  Onnx__NodeProto *scan = kit_node(&then, "Scan", "x,x", "q,rows");
+  (void)branch(&then, scan, "body", &body);
+  kit_int(&then, scan, "num_scan_inputs", 1);
+  then.outputs[0] = kit_info(&then, "q", NULL);
+  other.nodes[0]->input[0] = kit_string_copy(&other, "h");
+  Onnx__ModelProto *model = written();
+  const Onnx__NodeProto *kept = node_of(model, "If");
+  assert_string_equal(model->graph->input[2]->name, "h");
+  assert_string_equal(kept->attribute[1]->g->node[0]->input[0], "h");
+  const Onnx__GraphProto *inner = kept->attribute[0]->g->node[0]->attribute[0]->g;
+  assert_string_equal(inner->input[1]->name, "h.1");
+  assert_string_equal(inner->node[0]->input[1], "h.1");
+  assert_string_equal(inner->node[1]->input[0], "h.1");
+  onnx__model_proto__free_unpacked(model, NULL);
+  kit_end(&body);
+  kit_end(&then);
+  kit_end(&other);
+}
+
+/// c ? x + w of the branch : relu(w): runtimes do not agree on which w the branch reads,
+/// so that it reads what it read.
+static void an_initializer_that_hides_does_so_again(void **state) {
+  (void)state;
+  onnx_kit then, other, same;
+  build_if(&then, &other, false, false);
+  (void)kit_input(&b.kit, "v", "float32[2]");
+  kit_begin(&same, 13);
+  kit_output(&same, "v"); // w is v from here on
+  (void)kit_weight(&b.kit, "yes", "bool[]", (const unsigned char[]){1});
+  Onnx__NodeProto *known = kit_node(&b.kit, "If", "yes", "w");
+  (void)branch(&b.kit, known, "then_branch", &same);
+  other.nodes[0]->input[0] = kit_string_copy(&other, "w");
+  Onnx__ModelProto *model = written();
+  const Onnx__NodeProto *kept = node_of(model, "If"), *copy = node_of(model, "Identity");
+  assert_string_equal(copy->input[0], "v");
+  assert_string_equal(copy->output[0], "w");
+  assert_string_equal(kept->attribute[0]->g->initializer[0]->name, "w");
+  assert_string_equal(kept->attribute[0]->g->node[0]->input[1], "w");
+  assert_string_equal(kept->attribute[1]->g->node[0]->input[0], "w");
+  onnx__model_proto__free_unpacked(model, NULL);
+  build_if(&then, &other, true, true); // not taken out of its node either
+  (void)kit_weight(&b.kit, "w", "float32[2]", (const float[]){3.0F, 4.0F});
+  model = written();
+  (void)node_of(model, "If");
+  onnx__model_proto__free_unpacked(model, NULL);
+  kit_end(&same);
+  kit_end(&then);
+  kit_end(&other);
+}
+
 // ---- Loop ---------------------------------------------------------------------------
 
 /// steps (or none): s = s + x, row s * x; goes on while the step is less than `last`.
@@ -545,6 +609,63 @@ static void other_loops_are_kept(void **state) {
   kit_end(&body);
 }
 
+/// A result of a loop that is written out has the type that the file declares, or what it
+/// declares of it.
+static void results_of_loops_have_their_types(void **state) {
+  (void)state;
+  onnx_kit body;
+  build_loop(&body, 2, 9);
+  body.nodes[1]->op_type = kit_string_copy(&body, "Fancy"); // kept, of unknown type
+  body.graph.n_output = 2;
+  b.kit.graph.n_output = 1;
+  b.kit.nodes[0]->n_output = 1;
+  kit_declare(&b.kit, "y", "float32[2]");
+  eg_graph *graph;
+  seal();
+  assert_ok(kit_import(&b.kit, NULL, &graph));
+  const eg_graph_node last = {eg_graph_node_count(graph) - 1};
+  assert_int_equal(eg_graph_node_at(graph, last).attrs->op, EG_OP_EXP);
+  eg_graph_destroy(graph);
+  b.kit.graph.n_value_info = 0;
+  b.kit.graph.n_node = 1;
+  b.kit.outputs[0] = kit_info(&b.kit, "y", "float32[2]");
+  b.kit.outputs[0]->type->tensor_type->shape = NULL;
+  Onnx__ModelProto *model = written();
+  const Onnx__ValueInfoProto *output = model->graph->output[0];
+  assert_string_equal(output->name, "y");
+  assert_int_equal(output->type->tensor_type->elem_type, eg_dtype_onnx(EGRAPH_FLOAT32));
+  assert_null(output->type->tensor_type->shape);
+  onnx__model_proto__free_unpacked(model, NULL);
+  kit_end(&body);
+}
+
+/// A graph within the body has names of its own, whatever the body's stand for.
+static void names_within_loops_stay_apart(void **state) {
+  (void)state;
+  onnx_kit body, inner;
+  build_loop(&body, 1, 9);
+  kit_begin(&inner, 13);
+  (void)kit_input(&inner, "x", "float32[]"); // hides what `s` of the body is
+  (void)kit_node(&inner, "Mul", "x,s", "p");
+  kit_output(&inner, "p");
+  Onnx__NodeProto *scan = body.nodes[1];
+  scan->op_type = kit_string_copy(&body, "Scan");
+  scan->n_input = 1;
+  scan->input[0] = kit_string_copy(&body, "s");
+  (void)branch(&body, scan, "body", &inner);
+  body.graph.n_output = 2;
+  b.kit.graph.n_output = 1;
+  b.kit.nodes[0]->n_output = 1;
+  Onnx__ModelProto *model = written();
+  const Onnx__GraphProto *kept = node_of(model, "Scan")->attribute[0]->g;
+  assert_string_equal(kept->node[0]->input[0], kept->input[0]->name);
+  assert_string_equal(kept->node[0]->input[1], "x");
+  assert_string_not_equal(kept->input[0]->name, "x");
+  onnx__model_proto__free_unpacked(model, NULL);
+  kit_end(&inner);
+  kit_end(&body);
+}
+
 // ---- memory -------------------------------------------------------------------------
 
 static egraph_status import_and_export(egraph_allocator alloc, void *user) {
@@ -565,8 +686,10 @@ static void every_failing_allocation_is_survived(void **state) {
   onnx_kit body, then;
   build_loop(&body, 2, 9);
   kit_begin(&then, 13);
+  (void)kit_weight(&then, "x", "float32[2]", (const float[]){1.0F, 2.0F}); // hides
   (void)call(&then, "f", "y", "a");
-  kit_output(&then, "a");
+  (void)kit_node(&then, "Mul", "a,x", "z");
+  kit_output(&then, "z");
   (void)kit_input(&b.kit, "c", "bool[]");
   Onnx__NodeProto *node = kit_node(&b.kit, "If", "c", "k"); // kept, with its function
   (void)branch(&b.kit, node, "then_branch", &then);
@@ -603,8 +726,12 @@ int main(void) {
       cmocka_unit_test(results_of_branches_have_their_types),
       cmocka_unit_test(branches_may_give_what_is_there),
       cmocka_unit_test(names_within_are_left_alone),
+      cmocka_unit_test(a_name_within_hides_no_other_graph_s),
+      cmocka_unit_test(an_initializer_that_hides_does_so_again),
       cmocka_unit_test(short_loops_are_written_out),
       cmocka_unit_test(other_loops_are_kept),
+      cmocka_unit_test(results_of_loops_have_their_types),
+      cmocka_unit_test(names_within_loops_stay_apart),
       cmocka_unit_test(every_failing_allocation_is_survived),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

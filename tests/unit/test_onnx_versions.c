@@ -191,6 +191,72 @@ static void sets_are_chosen_that_the_runtime_loads(void **state) {
   assert_int_equal(set_of_elu("float16[2]"), 13); // by casts that it inserts
 }
 
+/// The set of a product with this activation, and whether its function is in it.
+static int64_t set_of_product(const char *type, const char *act) {
+  char text[256];
+  eg_graph *graph;
+  unsigned char *bytes;
+  size_t size;
+  (void)snprintf(text, sizeof text,
+                 "(egraph-graph 1)\n(input x \"%s[2,2]\")\n"
+                 "(let y (matmul :act %s :act_alpha 0.5 :act_beta 2.0 x x))\n(output y)",
+                 type, act);
+  assert_ok(eg_graph_parse(NULL, "text", text, strlen(text), &graph));
+  assert_ok(eg_onnx_pack(graph, &bytes, &size));
+  eg_graph_destroy(graph);
+  Onnx__ModelProto *model = onnx__model_proto__unpack(NULL, size, bytes);
+  eg_free(eg_allocator_heap(), bytes, size, 1);
+  assert_non_null(model);
+  assert_int_equal(model->n_functions, 1);
+  int64_t opset = opset_of(model);
+  onnx__model_proto__free_unpacked(model, NULL);
+  return opset;
+}
+
+/// What a function computes on the way is of an element type, too.
+static void what_functions_have_within_counts(void **state) {
+  (void)state;
+  assert_int_equal(set_of_product("float32", "leaky-relu"), 13);
+  assert_int_equal(set_of_product("float64", "leaky-relu"), 16);
+  assert_int_equal(set_of_product("bfloat16", "leaky-relu"), 16);
+  assert_int_equal(set_of_product("float64", "elu"), 18);
+  assert_int_equal(set_of_product("float64", "hard-swish"), 18);
+  assert_int_equal(set_of_product("bfloat16", "elu"), 22);
+  assert_int_equal(set_of_product("bfloat16", "hard-swish"), 22);
+}
+
+static int result_type(const char *op, const int *dtype, size_t inputs, size_t result) {
+  static char x[] = "x";
+  char *names[] = {x, x, x};
+  Onnx__NodeProto node = ONNX__NODE_PROTO__INIT;
+  Onnx__AttributeProto to = ONNX__ATTRIBUTE_PROTO__INIT, *attrs[] = {&to};
+  char name[] = "to";
+  node.op_type = (char *)(uintptr_t)op;
+  node.n_input = inputs;
+  node.input = names;
+  to.name = name;
+  to.i = eg_dtype_onnx(EGRAPH_FLOAT16);
+  node.n_attribute = 1;
+  node.attribute = attrs;
+  return eg_onnx_result_type(&node, dtype, result, 13);
+}
+
+static void results_have_their_element_types(void **state) {
+  (void)state;
+  const int f64 = eg_dtype_onnx(EGRAPH_FLOAT64), i64 = eg_dtype_onnx(EGRAPH_INT64),
+            yes = eg_dtype_onnx(EGRAPH_BOOL);
+  assert_int_equal(result_type("Add", (const int[]){f64, f64}, 2, 0), f64);
+  assert_int_equal(result_type("Where", (const int[]){yes, f64, f64}, 3, 0), f64);
+  assert_int_equal(result_type("Less", (const int[]){f64, f64}, 2, 0), yes);
+  assert_int_equal(result_type("TopK", (const int[]){f64, i64}, 2, 0), f64);
+  assert_int_equal(result_type("TopK", (const int[]){f64, i64}, 2, 1), i64);
+  assert_int_equal(result_type("Split", (const int[]){f64}, 1, 2), f64);
+  assert_int_equal(result_type("Cast", (const int[]){f64}, 1, 0),
+                   eg_dtype_onnx(EGRAPH_FLOAT16));
+  assert_int_equal(result_type("Loop", (const int[]){i64, yes, f64}, 3, 0), 0);
+  assert_int_equal(result_type("Fancy", (const int[]){f64}, 1, 0), 0);
+}
+
 /// What a sub-graph has counts.
 static void graphs_within_nodes_count(void **state) {
   (void)state;
@@ -306,6 +372,8 @@ int main(void) {
       cmocka_unit_test(other_models_have_the_usual_set),
       cmocka_unit_test(the_runtime_loads_what_it_has),
       cmocka_unit_test(sets_are_chosen_that_the_runtime_loads),
+      cmocka_unit_test(what_functions_have_within_counts),
+      cmocka_unit_test(results_have_their_element_types),
       cmocka_unit_test(graphs_within_nodes_count),
       cmocka_unit_test(kept_nodes_are_converted),
       cmocka_unit_test(conversions_reach_as_far_as_they_are_known),
