@@ -224,8 +224,9 @@ typedef struct egraph_report {
   // that complete "saturation ...": "stopped at its node limit".
   const char *stop, *stop_words;
   // Why the search ended: "proven" (the bound meets the cost), "settled" (one device: the
-  // last round gained nothing), "gap" (relative_gap), "round-limit", "work-limit",
-  // "time-limit", "cancelled". Of two limits, the one that was nearer. Of another
+  // last round gained nothing), "gap" (relative_gap), "round-limit", "node-limit",
+  // "byte-limit" (of the last round's saturation), "work-limit", "time-limit",
+  // "cancelled". Of work and time, the one that was nearer. Of another
   // algorithm (egraph_search.algorithm) as `stop`.
   const char *ended;
   egraph_math math; // of the rules that were applied: EGRAPH_MATH_EXACT, whatever was

@@ -150,6 +150,8 @@ static const char *end_words(const egraph_report *r) {
   } all[] = {{"proven", "with a proof"},
              {"gap", "at its relative gap; --gap 0 goes on to a proof"},
              {"round-limit", "at its limit of rounds; --rounds N raises it"},
+             {"node-limit", "at its limit of e-nodes; --node-limit X raises it"},
+             {"byte-limit", "at its limit of bytes; --byte-limit N raises it"},
              {"work-limit", "at its work limit; --work N or --time-limit X raises it"},
              {"time-limit", "at its time limit; --time-limit X raises it"},
              {"exhausted", "with nothing left to look at"},

@@ -59,10 +59,12 @@ egraph_status eg_search_check(const egraph_search *search) {
   return eg_scheduler_find(search->scheduler, &scheduler);
 }
 
-eg_saturation_options eg_search_saturation(const egraph_search *search) {
+eg_saturation_options eg_search_saturation(const egraph_search *search, uint32_t growth) {
   eg_saturation_options out = EG_SATURATION_OPTIONS_DEFAULT;
-  out.node_limit =
-      search->node_limit > UINT32_MAX ? UINT32_MAX : (uint32_t)search->node_limit;
+  if (search->node_limit >= 0)
+    out.node_limit = (uint32_t)search->node_limit;
+  else
+    out.node_limit_growth = growth;
   out.iteration_limit = (uint32_t)search->iteration_limit;
   out.byte_limit = (size_t)search->byte_limit;
   out.multi_depth = (uint32_t)search->multi_depth;
@@ -158,8 +160,13 @@ static void count_saturation(run *r) {
   }
 }
 
+// The default node limit, and the limit of a rule's matches, grow with the graph.
+enum { NODE_LIMIT_GROWTH = 8, MATCH_LIMIT_SHARE = 2 };
+
 static egraph_status saturate(run *r) {
-  eg_saturation_options options = eg_search_saturation(r->search);
+  eg_saturation_options options = eg_search_saturation(r->search, NODE_LIMIT_GROWTH);
+  options.match_limit_share = MATCH_LIMIT_SHARE;
+  options.shrink_first_below = 2 * NODE_LIMIT_GROWTH;
   double left = r->saturate_seconds - r->result->report.saturate_seconds;
   uint64_t steps = eg_work_left(&r->saturating);
   options.time_limit_seconds = left > 0 ? left : 0;
@@ -645,6 +652,8 @@ static const char *why_ended(const run *r) {
   const egraph_report *report = &r->result->report;
   bool is_exact = strcmp(r->search->extractor, "ilp") == 0;
   if (r->cancelled) return "cancelled";
+  if (report->settled && r->last_stop == EG_STOP_NODE_LIMIT) return "node-limit";
+  if (report->settled && r->last_stop == EG_STOP_BYTE_LIMIT) return "byte-limit";
   if (report->settled && (report->gap == 0 || !is_exact)) return "settled";
   if (report->settled && report->gap <= r->search->relative_gap) return "gap";
   if (!report->settled && report->rounds >= r->search->rounds) return "round-limit";

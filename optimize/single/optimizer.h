@@ -37,8 +37,9 @@ typedef struct eg_optimization {
 /// Checks limits and choices against egraph_search.def and the names.
 /// Fails with EGRAPH_E_ARGUMENT.
 egraph_status eg_search_check(const egraph_search *search);
-/// What they say of saturation, but for limits of time and work. They were checked.
-eg_saturation_options eg_search_saturation(const egraph_search *search);
+/// Saturation's part of them, but for limits of time and work; `growth`: the default node
+/// limit for each node at the start. They were checked.
+eg_saturation_options eg_search_saturation(const egraph_search *search, uint32_t growth);
 /// Runs the pipeline; *out is destroyed with eg_optimization_destroy. Limits end a phase
 /// and are reported, cancelling returns the best so far. Fails with EGRAPH_E_ARGUMENT (an
 /// option), EGRAPH_E_TYPE (an unsound rule), EGRAPH_E_MEMORY, or as the measurer does.

@@ -273,22 +273,28 @@ static egraph_status copy_without_weights(eg_onnx_writer *w, const Onnx__ModelPr
 
 // ---- the interface --------------------------------------------------------------------
 
-/// Dimensions that depend on more than open ones are not compared.
-static bool is_read_as(const eg_type *wanted, const eg_type *read) {
-  if (read->dtype != wanted->dtype || read->rank != wanted->rank) return false;
-  for (uint32_t d = 0; d < wanted->rank; d++)
-    if (eg_size_is_determined(wanted->dims[d]) &&
-        read->dims[d] != eg_size_example(wanted->dims[d]))
+/// Dimensions that depend on more than open ones are not compared: at numbers of open
+/// dimensions a file may not tell them.
+static bool is_read_as(const eg_value_info *wanted, const eg_value_info *read) {
+  bool is_told = true;
+  for (uint32_t d = 0; d < wanted->type.rank; d++)
+    is_told &= eg_size_is_determined(wanted->type.dims[d]);
+  if (!read->typed) return !wanted->typed || !is_told;
+  if (!wanted->typed) return true;
+  if (read->type.dtype != wanted->type.dtype || read->type.rank != wanted->type.rank)
+    return false;
+  for (uint32_t d = 0; d < wanted->type.rank; d++)
+    if (eg_size_is_determined(wanted->type.dims[d]) &&
+        read->type.dims[d] != eg_size_example(wanted->type.dims[d]))
       return false;
   return true;
 }
 
 static egraph_status check_value(const eg_value_info *wanted, const eg_graph *again,
                                  eg_value value, const char *name) {
-  const eg_value_info *info = eg_graph_value(again, value);
-  bool is_same =
-      !wanted->typed || (info->typed && is_read_as(&wanted->type, &info->type));
-  return is_same ? EGRAPH_OK : wrong_tensor(name, "is of another type when it is read");
+  return is_read_as(wanted, eg_graph_value(again, value))
+             ? EGRAPH_OK
+             : wrong_tensor(name, "is of another type when it is read");
 }
 
 static egraph_status check_interface(const eg_graph *graph, const char *const *names,

@@ -12,6 +12,9 @@
 // rest of the iteration undone and rebuilds, so that the e-graph is always whole; with
 // options.rollback it goes back to the end of the iteration before, a saved state.
 //
+// In an e-graph that is large for its node limit, rules that shrink terms saturate first
+// (options.shrink_first_below), so that a limit that binds leaves what they gain.
+//
 // Lanes are the searches of one rule that run side by side. The parts of the search are
 // given to idle lanes; a lane pauses when its buffer is full, and its matches are taken,
 // in the order of the lanes, before they go on. A turn with a limit begins with one lane
@@ -204,8 +207,11 @@ typedef struct driver_state {
   eg_saturation_report *report;
   eg_schedule *schedule;
   double start, last_progress;
+  uint32_t node_limit;
   uint32_t polls, iteration;
-  bool stopped, changed; // changed: by this iteration
+  uint32_t first_iteration; // of those that iteration_limit counts
+  bool only_shrinking;      // rules that do not shrink terms wait
+  bool stopped, changed;    // changed: by this iteration
   eg_stop stop;
   bool *is_seen;   // per rule: searched and applied completely in the last iteration
   uint64_t *known; // per rule that is seen: at most so many matches were there
@@ -247,8 +253,7 @@ static void look_at_budgets(driver_state *driver) {
 
 static uint32_t room(const driver_state *driver) {
   uint32_t nodes = eg_engine_node_count(driver->engine);
-  uint32_t limit = driver->options->node_limit;
-  return nodes < limit ? limit - nodes : 0;
+  return nodes < driver->node_limit ? driver->node_limit - nodes : 0;
 }
 
 static void count_applied(driver_state *driver, const eg_apply_result *result,
@@ -376,7 +381,9 @@ static egraph_status run_rule(driver_state *driver, uint32_t rule,
       .rule = rule,
       .matchers = matchers,
       .matcher_count = matcher_count,
-      .limit = eg_schedule_limit(driver->schedule, rule, driver->report->rules)};
+      .limit = driver->only_shrinking
+                   ? UINT64_MAX
+                   : eg_schedule_limit(driver->schedule, rule, driver->report->rules)};
   double start = eg_clock_seconds();
   if (driver->is_seen[rule])
     EG_TRY(run_seen_rule(driver, driver->known[rule]));
@@ -405,6 +412,7 @@ static egraph_status run_rules(driver_state *driver) {
     uint32_t matcher_count;
     EG_TRY(rules->matchers(rules->self, rule, &matchers, &matcher_count));
     if (matcher_count == 0) continue;
+    if (driver->only_shrinking && !rules->shrinks(rules->self, rule)) continue;
     if (eg_schedule_allows(driver->schedule, rule, driver->iteration))
       EG_TRY(run_rule(driver, rule, matchers, matcher_count));
     else
@@ -459,15 +467,34 @@ static egraph_status iterate(driver_state *driver) {
 #endif
   driver->last_progress = 0; // the end of an iteration is always reported
   look_at_budgets(driver);
+  bool is_still = complete && !driver->changed;
   // An iteration that was done completely and changed nothing proves saturation, whatever
   // the clock says by now.
-  if (complete && !driver->changed &&
+  if (is_still && !driver->only_shrinking &&
       eg_schedule_can_stop(driver->schedule, driver->iteration)) {
     driver->stopped = true;
     driver->stop = EG_STOP_SATURATED;
   }
   driver->iteration++;
+  bool had_enough = driver->iteration >= options->iteration_limit;
+  if (driver->only_shrinking && (is_still || had_enough)) {
+    driver->only_shrinking = false;
+    driver->first_iteration = driver->iteration;
+  }
   return EGRAPH_OK;
+}
+
+/// Limits that depend on the nodes at the start.
+static void fit_limits(driver_state *driver) {
+  const eg_saturation_options *options = driver->options;
+  uint64_t nodes = eg_engine_node_count(driver->engine);
+  uint64_t limit = nodes * options->node_limit_growth;
+  if (limit < options->node_limit) limit = options->node_limit;
+  driver->node_limit = limit < UINT32_MAX ? (uint32_t)limit : UINT32_MAX;
+  driver->only_shrinking = driver->node_limit < nodes * options->shrink_first_below &&
+                           options->iteration_limit != 0;
+  if (options->match_limit_share == 0) return;
+  eg_schedule_raise(driver->schedule, (uint32_t)nodes / options->match_limit_share);
 }
 
 static egraph_status run_driver(driver_state *driver) {
@@ -475,9 +502,10 @@ static egraph_status run_driver(driver_state *driver) {
   EG_TRY(eg_alloc(driver->alloc, count, sizeof *driver->is_seen, &driver->is_seen));
   EG_TRY(eg_alloc(driver->alloc, count, sizeof *driver->known, &driver->known));
   if (!eg_engine_is_clean(driver->engine)) EG_TRY(eg_engine_rebuild(driver->engine));
+  fit_limits(driver);
   look_at_budgets(driver);
   while (!driver->stopped) {
-    if (driver->iteration >= driver->options->iteration_limit)
+    if (driver->iteration - driver->first_iteration >= driver->options->iteration_limit)
       stop_for(driver, EG_STOP_ITERATION_LIMIT);
     else
       EG_TRY(iterate(driver));

@@ -40,6 +40,9 @@ typedef struct eg_driver_rules {
   uint32_t (*match_words)(void *self, uint32_t rule); // asked after `matchers`
   /// True: conditions read what freshness does not tell; all matches are applied always.
   bool (*needs_all)(void *self, uint32_t rule);
+  /// True: every right side has fewer operators than its left side. Asked after
+  /// `matchers`.
+  bool (*shrinks)(void *self, uint32_t rule);
   /// Fills in the callbacks of a search for a left side; on_match calls eg_lane_take,
   /// is_possible may call eg_lane_reject. Searches on different lanes (number <
   /// EG_DRIVER_LANES) run at the same time.

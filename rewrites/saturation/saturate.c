@@ -101,6 +101,26 @@ static bool needs_all(void *self, uint32_t index) {
   return false;
 }
 
+static uint32_t count_operators(const eg_rule *rule, uint32_t first, uint32_t end) {
+  uint32_t count = 0;
+  for (uint32_t i = first; i < end; i++)
+    count += !rule->terms[i].is_var;
+  return count;
+}
+
+/// Sets of left sides are joined in more ways than one: none of those shrink for sure.
+static bool shrinks(void *self, uint32_t index) {
+  const tensor_rules *all = self;
+  const eg_rule_sides *sides = &all->sides[index];
+  for (uint32_t i = 0; i < sides->list.len; i++) {
+    const eg_rule *rule = sides->list.data[i].rule;
+    uint32_t left = count_operators(rule, 0, rule->pattern_term_count);
+    uint32_t right = count_operators(rule, rule->pattern_term_count, rule->term_count);
+    if (is_multiple(rule) || right >= left) return false;
+  }
+  return true;
+}
+
 static size_t bytes_of(void *self) {
   const tensor_rules *all = self;
   return eg_tensor_egraph_bytes(all->egraph) + all->arena.bytes +
@@ -627,6 +647,7 @@ egraph_status eg_saturate(eg_tensor_egraph *egraph, const eg_rules *rules,
                                   .matchers = matchers_of,
                                   .match_words = words_of,
                                   .needs_all = needs_all,
+                                  .shrinks = shrinks,
                                   .search = search,
                                   .apply = apply,
                                   .finish = finish,

@@ -49,6 +49,16 @@ typedef struct eg_iteration_stats {
 
 typedef struct eg_saturation_options {
   uint32_t node_limit, iteration_limit; // 0 is legal: nothing is added
+  /// The node limit is at least this many times the nodes at the start; 0: node_limit.
+  uint32_t node_limit_growth;
+  /// A rule's match limit is at least the nodes at the start divided by this; 0:
+  /// match_limit.
+  uint32_t match_limit_share;
+  /// Where the node limit is below this many times the nodes at the start, rules whose
+  /// right sides have fewer operators than their left sides first run alone, for up to
+  /// iteration_limit iterations of their own and without match limits: what other rules
+  /// add cannot take their room. 0: never.
+  uint32_t shrink_first_below;
   double time_limit_seconds;
   uint64_t work_limit; // steps (base/work.h); 0: none
   size_t byte_limit;

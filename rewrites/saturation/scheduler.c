@@ -62,6 +62,10 @@ egraph_status eg_schedule_init(eg_schedule *schedule, egraph_allocator alloc,
   return status;
 }
 
+void eg_schedule_raise(eg_schedule *schedule, uint32_t match_limit) {
+  if (schedule->match_limit < match_limit) schedule->match_limit = match_limit;
+}
+
 void eg_schedule_deinit(eg_schedule *schedule) {
   eg_free(schedule->alloc, schedule->entries, schedule->count, sizeof *schedule->entries);
   eg_free(schedule->alloc, schedule->order, schedule->count, sizeof *schedule->order);

@@ -31,6 +31,8 @@ typedef struct eg_schedule {
 
 egraph_status eg_schedule_init(eg_schedule *schedule, egraph_allocator alloc,
                                const eg_saturation_options *options, uint32_t count);
+/// The match limit becomes at least this.
+void eg_schedule_raise(eg_schedule *schedule, uint32_t match_limit);
 void eg_schedule_deinit(eg_schedule *schedule);
 bool eg_schedule_allows(const eg_schedule *schedule, uint32_t rule, uint64_t iteration);
 /// The rules, by falling priority: [count].

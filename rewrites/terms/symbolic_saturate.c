@@ -48,6 +48,12 @@ static bool needs_all(void *self, uint32_t rule) {
   return false;
 }
 
+static bool shrinks(void *self, uint32_t rule) {
+  (void)self;
+  (void)rule;
+  return false; // terms have no limits that depend on it
+}
+
 static size_t bytes_of(void *self) {
   const saturation *all = self;
   return eg_symbolic_bytes(all->symbolic);
@@ -259,6 +265,7 @@ egraph_status eg_symbolic_saturate(eg_symbolic *symbolic,
                            .matchers = matchers_of,
                            .match_words = words_of,
                            .needs_all = needs_all,
+                           .shrinks = shrinks,
                            .search = search,
                            .apply = apply,
                            .finish = finish,

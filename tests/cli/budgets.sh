@@ -26,6 +26,9 @@ expect 0 '"rounds":1,"settled":false' - optimize conv.egraph $quick --json --rou
 expect 0 '"ended":"settled"' - optimize conv.egraph $quick --json
 expect 0 '"ended":"round-limit"' - optimize conv.egraph $quick --json --rounds 1
 expect 0 '^ended +at its limit of rounds; --rounds N raises it$' - optimize conv.egraph $quick --rounds 1
+expect 0 '"ended":"node-limit"' - optimize conv.egraph $quick --json --node-limit 0
+expect 0 '^ended +at its limit of e-nodes; --node-limit X raises it$' - optimize conv.egraph $quick --node-limit 0
+expect 0 '^ended +at its limit of bytes; --byte-limit N raises it$' - optimize conv.egraph $quick --byte-limit 0
 expect 0 '"ended":"time-limit"' - optimize conv.egraph $quick --json --time-limit 0
 expect 0 '^ended +with a proof$' - plan deep.egraph --no-measure --machine 'host*2'
 step="--no-measure --machine host*4 --train adam --loss mean-squared-error"

@@ -39,8 +39,8 @@ if grep -q '^  plan' stdout; then fail 'the help of bench lists other commands';
 
 # Headings, defaults, and the machines that are shipped.
 expect 0 '^Constraints of a plan$' - plan --help
-matches stdout '^  --node-limit N .*$'
-matches stdout '\(default 20000\)'
+matches stdout '^  --node-limit X .*$'
+matches stdout '\(default 12\)'
 matches stdout 'dgx-h100 is 8 nodes, 64 devices'
 tr -s '\n ' ' ' <stdout >flat
 for file in "$SOURCE"/machines/*.machine; do

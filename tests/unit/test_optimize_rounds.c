@@ -114,6 +114,57 @@ static void a_round_starts_from_the_best_graph_of_the_one_before(void **state) {
   close_fixture(&f);
 }
 
+// ---- graphs that are large for the node limit ----------------------------------------
+
+/// Rules of which the first one fills an e-graph before the second shrinks it.
+static const char pair_rules[] =
+    "(egraph-rules 1)\n"
+    "(rule grow (source \"s\") (lhs (sigmoid ?x)) (rhs (relu (relu (relu ?x)))))\n"
+    "(rule pair (source \"s\") (lhs (tanh (sigmoid ?x))) (rhs (abs ?x)))\n";
+
+static eg_graph *chain_of_pairs(fixture *f, uint32_t pairs) {
+  eg_text text;
+  eg_text_init(&text, f->alloc);
+  assert_ok(eg_text_append(&text, "(egraph-graph 1)\n(input x0 \"float32[4]\")\n"));
+  for (uint32_t i = 0; i < pairs; i++)
+    assert_ok(eg_text_printf(&text, "(let y%u (sigmoid x%u))\n(let x%u (tanh y%u))\n", i,
+                             i, i + 1, i));
+  assert_ok(eg_text_printf(&text, "(output x%u)\n", pairs));
+  eg_graph *graph = parse(f, eg_text_of(&text));
+  eg_text_deinit(&text);
+  return graph;
+}
+
+/// Every pair, which costs 12 us, has become one operator of 1 us.
+static void assert_all_pairs_shrink(fixture *f, uint32_t pairs, const char *stop) {
+  eg_graph *graph = chain_of_pairs(f, pairs);
+  eg_optimization *result = optimize(f, graph);
+  assert_int_equal(result->report.nodes_before, 2 * pairs);
+  assert_int_equal(result->report.nodes_after, pairs);
+  assert_true(fabs(result->report.cost_after - pairs * 1e-6) < 1e-9);
+  assert_string_equal(result->report.stop, stop);
+  eg_optimization_destroy(result);
+  eg_graph_destroy(graph);
+}
+
+static void the_default_node_limit_grows_with_the_graph(void **state) {
+  (void)state;
+  fixture f;
+  open_fixture(&f, pair_rules, &chain_costs);
+  assert_all_pairs_shrink(&f, 10050, "saturated"); // 20,101 nodes
+  close_fixture(&f);
+}
+
+static void a_node_limit_that_binds_leaves_what_shrinks(void **state) {
+  (void)state;
+  fixture f;
+  open_fixture(&f, pair_rules, &chain_costs);
+  f.search.rounds = 1;
+  f.search.node_limit = 620; // 401 nodes, 200 more for all pairs, 600 for what grows
+  assert_all_pairs_shrink(&f, 200, "node-limit");
+  close_fixture(&f);
+}
+
 static void too_few_rounds_are_not_settled(void **state) {
   (void)state;
   fixture f;
@@ -406,6 +457,8 @@ static void costs_are_counted_by_what_they_rest_on(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_round_starts_from_the_best_graph_of_the_one_before),
+      cmocka_unit_test(the_default_node_limit_grows_with_the_graph),
+      cmocka_unit_test(a_node_limit_that_binds_leaves_what_shrinks),
       cmocka_unit_test(too_few_rounds_are_not_settled),
       cmocka_unit_test(saturation_that_ends_is_over_all_variants),
       cmocka_unit_test(explanations_hold_across_rounds),
