@@ -166,8 +166,10 @@ egraph_status eg_onnx_resolve_dims(eg_onnx_reader *reader) {
 bool eg_onnx_dim_size(const eg_onnx_reader *reader,
                       const Onnx__TensorShapeProto__Dimension *dim, const char *input,
                       uint32_t axis, int64_t *out) {
-  *out = dim->dim_value;
-  if (is_fixed(dim)) return true;
+  if (is_fixed(dim)) {
+    *out = dim->dim_value;
+    return true;
+  }
   for (size_t i = 0; i < reader->dims.len; i++)
     if (is_of(reader->dims.data[i].name, dim, input, axis)) {
       *out = reader->dims.data[i].size;
