@@ -32,6 +32,7 @@ typedef struct contender {
   uint32_t number;         // in the order of eg_baselines_of_mesh
   uint32_t outcome;        // its place in eg_planning.baseline
   double cost, bound;      // of its plans; INFINITY, 0: none is known
+  bool is_large;           // its last plan exceeds the limit of memory
   eg_layout_status status; // of the last time that it was planned
 } contender;
 EG_VEC_DEFINE(contenders, contender);
@@ -51,6 +52,11 @@ typedef enum planner_stage {
 typedef struct planner {
   egraph_allocator alloc;
   const eg_planner_input *input;
+  eg_step_info info;       // the input's, with the limit of memory that is at work
+  eg_layout_options asked; // likewise, with what is left of time and work
+  uint64_t done;           // steps
+  bool is_lifted;          // the limit of memory, which is first tried without
+  double floor;            // bound of plans of any memory
   eg_planning *out;
   eg_tensor_egraph *egraph;
   eg_mesh mesh; // without axes of one device
@@ -105,7 +111,7 @@ static egraph_status saturate(planner *p) {
   if (input->rules != NULL) {
     eg_saturation_report report;
     egraph_status status = eg_plan_apply_rules(
-        p->egraph, input->info, input->rules,
+        p->egraph, &p->info, input->rules,
         input->saturation == NULL ? &defaults : input->saturation, &report);
     p->out->stop = report.stop;
     p->out->iterations = report.iterations;
@@ -123,10 +129,36 @@ static bool has_variants(const planner *p) { return p->out->nodes != p->given_no
 
 /// Options of a solution in the time that is left.
 static eg_layout_options remaining(const planner *p) {
-  eg_layout_options options = p->input->layout;
+  eg_layout_options options = p->asked;
   options.time_limit_seconds =
       fmax(options.time_limit_seconds - (eg_clock_seconds() - p->start), LEAST_SECONDS);
   return options;
+}
+
+// ---- without the limit of memory ------------------------------------------------------
+
+// A limit that does not bind changes nothing: first all is done without it, and where the
+// plan fits that is the answer. Otherwise what was proven holds within the limit, too,
+// and what is left of work and time is for the search within it: at least this share,
+// because a search without the limit that begins with no plan that fits gets no more than
+// the rest.
+static const double LIMITED_SHARE = 0.5;
+
+static bool fits(const planner *p) {
+  return p->out->has_plan && p->out->memory <= p->input->info->memory_limit;
+}
+
+/// Whether what is done without the limit has lasted long, and nothing has fitted.
+static bool is_given_up(const planner *p) {
+  double spent = eg_clock_seconds() - p->start;
+  return p->is_lifted && !fits(p) &&
+         spent > (1 - LIMITED_SHARE) * p->asked.time_limit_seconds;
+}
+
+/// Steps that are left to the search within the limit.
+static uint64_t limited_work(const planner *p) {
+  uint64_t limit = p->asked.work_limit, least = eg_work_share(limit, LIMITED_SHARE);
+  return limit > p->done + least ? limit - p->done : least;
 }
 
 // ---- baselines ----------------------------------------------------------------------
@@ -167,7 +199,7 @@ static bool is_asked(const planner *p, const contender *c) {
 /// baseline that matters only if it is cheaper ends when its bound shows that it is not.
 static bool on_progress(void *user, double cost, double bound, double seconds) {
   planner *p = user;
-  const eg_layout_options *asked = &p->input->layout;
+  const eg_layout_options *asked = &p->asked;
   bool may_lose = p->at_work != NULL && is_open(p) &&
                   !(is_after_search(p) && is_asked(p, p->at_work));
   bool has_lost = may_lose && bound >= p->out->cost;
@@ -195,8 +227,8 @@ static void take_plan(planner *p, eg_fitted_plan *plan) {
 /// search begins with.
 static egraph_status let_win(planner *p, const char *name, eg_fitted_plan *plan) {
   eg_planning *out = p->out;
-  bool fits = plan->has_plan && plan->memory <= p->input->info->memory_limit;
-  if (!fits || plan->cost >= out->cost) return EGRAPH_OK;
+  bool is_in = plan->has_plan && plan->memory <= p->info.memory_limit;
+  if (!is_in || plan->cost >= out->cost) return EGRAPH_OK;
   EG_TRY(eg_proof_check_bound(name, out->bound, plan->cost));
   take_plan(p, plan);
   eg_plan_choices_deinit(&p->seed);
@@ -259,7 +291,7 @@ static bool is_settled(const planner *p, const contender *c) {
 
 /// A share of the steps of all stages, at least so many where there is ample work.
 static double share_of_steps(const planner *p, double share, double least) {
-  const eg_layout_options *asked = &p->input->layout;
+  const eg_layout_options *asked = &p->asked;
   double all = asked->work_limit != 0 ? (double)asked->work_limit
                                       : STEPS_PER_SECOND * asked->time_limit_seconds;
   return fmax(share * all, least * fmin(all / AMPLE_STEPS, 1));
@@ -277,8 +309,8 @@ static egraph_status try_baseline(planner *p, eg_competition *competition, conte
   EG_TRY(name_of(p, &c->roles, name));
   uint64_t work = competition->layout.work_limit;
   competition->layout.work_limit = (uint64_t)fmin(fmax(steps, 1), 1e18);
-  double patience = p->input->layout.by_work ? remaining(p).time_limit_seconds
-                                             : PATIENCE * steps / STEPS_PER_SECOND;
+  double patience = p->asked.by_work ? remaining(p).time_limit_seconds
+                                     : PATIENCE * steps / STEPS_PER_SECOND;
   competition->layout.time_limit_seconds =
       is_first(p) ? patience : fmin(patience, remaining(p).time_limit_seconds);
   p->tries++;
@@ -290,6 +322,7 @@ static egraph_status try_baseline(planner *p, eg_competition *competition, conte
   p->at_work = NULL;
   egraph_status status = note_outcome(p, c, name, &obstacle, &plan);
   if (plan.has_plan) c->cost = fmin(c->cost, plan.cost);
+  c->is_large = plan.has_plan && plan.memory > p->input->info->memory_limit;
   if (status == EGRAPH_OK && is_open(p)) status = let_win(p, name, &plan);
   c->status = plan.status;
   c->bound = fmax(c->bound, plan.bound);
@@ -299,7 +332,7 @@ static egraph_status try_baseline(planner *p, eg_competition *competition, conte
 
 static egraph_status list_contenders(planner *p) {
   eg_axis_roles_list all;
-  const eg_step_info *info = p->input->info;
+  const eg_step_info *info = &p->info;
   eg_axis_roles_list_init(&all, p->alloc);
   egraph_status status = eg_baselines_of_mesh(&p->mesh, info->gradient_count != 0,
                                               info->micro_batches, &all);
@@ -325,10 +358,10 @@ static int cheapest_first(const void *a, const void *b) {
 /// Plans a baseline in so many steps, unless it is settled or the time is over.
 static egraph_status try_open(planner *p, eg_competition *competition, contender *c,
                               double steps) {
-  if (is_settled(p, c) || p->is_cancelled) return EGRAPH_OK;
+  if (is_settled(p, c) || p->is_cancelled || is_given_up(p)) return EGRAPH_OK;
   double spent = eg_clock_seconds() - p->start;
   double share = p->out->has_plan ? CLOCK_SHARE[p->stage] : 1;
-  bool is_late = !is_first(p) && spent > share * p->input->layout.time_limit_seconds;
+  bool is_late = !is_first(p) && spent > share * p->asked.time_limit_seconds;
   if (is_late && !is_asked(p, c)) {
     p->out->untried += is_after_search(p);
     return EGRAPH_OK;
@@ -371,9 +404,9 @@ static egraph_status try_fewer(planner *p, eg_competition *competition) {
 /// Baselines of the graph as it was given.
 static egraph_status seed_baselines(planner *p, eg_competition *competition) {
   p->stage = SEEDING;
-  competition->layout.relative_gap = fmax(p->input->layout.relative_gap, ROUGH_GAP);
+  competition->layout.relative_gap = fmax(p->asked.relative_gap, ROUGH_GAP);
   EG_TRY(try_baselines(p, competition, ROUGH_SHARE, 1, LEAST_ROUGH_STEPS));
-  competition->layout.relative_gap = p->input->layout.relative_gap;
+  competition->layout.relative_gap = p->asked.relative_gap;
   EG_TRY(try_fewer(p, competition));
   EG_TRY(try_baselines(p, competition, FINE_SHARE, MOST_FINE_SHARE, 0));
   if (p->contenders.len > 1)
@@ -387,11 +420,11 @@ static egraph_status plan_given(planner *p, eg_competition *competition) {
   eg_fitted_plan plan;
   p->stage = GIVEN_GRAPH;
   competition->layout.time_limit_seconds = GIVEN_SHARE * remaining(p).time_limit_seconds;
-  competition->layout.work_limit = eg_work_share(p->input->layout.work_limit, GIVEN_WORK);
+  competition->layout.work_limit = eg_work_share(p->asked.work_limit, GIVEN_WORK);
   competition->seed = &p->seed;
   EG_TRY(eg_compete_given(competition, &plan));
   competition->seed = NULL;
-  competition->layout.work_limit = p->input->layout.work_limit;
+  competition->layout.work_limit = p->asked.work_limit;
   egraph_status status = let_win(p, "", &plan);
   eg_fitted_plan_deinit(&plan);
   return status;
@@ -442,15 +475,13 @@ static egraph_status conclude(planner *p, eg_fitted_plan *found) {
   eg_planning *out = p->out;
   bool stays = out->has_plan && !(found->has_plan && found->cost <= out->cost);
   out->status = found->status;
-  out->bound = found->bound;
+  out->bound = fmax(found->bound, p->floor);
   out->gap = found->gap;
   out->least_memory = found->least_memory;
   out->places = found->places;
   out->arcs = found->arcs;
-  if (!stays) {
-    take_plan(p, found);
-    return EGRAPH_OK;
-  }
+  if (!stays) take_plan(p, found);
+  if (!out->has_plan) return EGRAPH_OK;
   EG_TRY(eg_proof_check_bound("plan of a mesh", out->bound, out->cost));
   out->gap = out->cost > 0 ? (out->cost - out->bound) / out->cost : 0;
   out->status = out->gap <= PROVEN_GAP ? EG_LAYOUT_OPTIMAL : EG_LAYOUT_FEASIBLE;
@@ -506,7 +537,7 @@ static egraph_status find_mates(planner *p, eg_competition *competition,
     highest = fmax(highest, best[r]);
   if (!(highest > 0)) return EGRAPH_OK;
   egraph_status status = EGRAPH_OK;
-  competition->layout.relative_gap = fmax(p->input->layout.relative_gap, MATE_GAP);
+  competition->layout.relative_gap = fmax(p->asked.relative_gap, MATE_GAP);
   for (int m = 0; m < EG_MATES && status == EGRAPH_OK; m++) {
     double price[EG_LAYOUT_MEMORY_ROWS];
     for (uint32_t r = 0; r < EG_LAYOUT_MEMORY_ROWS; r++)
@@ -515,7 +546,7 @@ static egraph_status find_mates(planner *p, eg_competition *competition,
     status = eg_compete_priced(competition, price, &out->mates[m], &has[m]);
     if (has[m]) eg_unit_axes_restore(&out->mates[m].plan, &p->input->mesh->mesh);
   }
-  competition->layout.relative_gap = p->input->layout.relative_gap;
+  competition->layout.relative_gap = p->asked.relative_gap;
   out->has_mates = status == EGRAPH_OK && has[EG_MATE_SMALL] && has[EG_MATE_CHEAP];
   for (int m = 0; m < EG_MATES && !out->has_mates; m++)
     if (has[m]) eg_emitted_plan_deinit(&out->mates[m]);
@@ -533,36 +564,45 @@ static egraph_status cut(planner *p, eg_competition *competition) {
   p->stage = CUTTING;
   double memory = p->out->has_plan ? p->out->memory : INFINITY;
   bool may_bind =
-      memory > NEAR_LIMIT * p->input->info->memory_limit && !(p->out->gap <= MATE_GAP);
+      memory > NEAR_LIMIT * p->info.memory_limit && !(p->out->gap <= MATE_GAP);
   double share = may_bind ? 1 - 2 * MATE_SHARE : 1;
   competition->layout.time_limit_seconds = share * seconds;
   competition->layout.work_limit = eg_work_share(work, share);
   double cost = p->out->has_plan ? p->out->cost : INFINITY;
   EG_TRY(eg_compete_cut(competition, p->price, cost, may_bind, &result));
-  p->out->cut_bound = result.bound;
+  p->out->cut_bound = fmax(p->out->cut_bound, result.bound);
   competition->layout.time_limit_seconds = MATE_SHARE * seconds;
   competition->layout.work_limit = eg_work_share(work, MATE_SHARE);
   if (may_bind) EG_TRY(find_mates(p, competition, result.price));
   competition->layout.time_limit_seconds = limit;
-  competition->layout.work_limit = p->input->layout.work_limit;
+  competition->layout.work_limit = p->asked.work_limit;
   return EGRAPH_OK;
 }
 
-static egraph_status search_and_compare(planner *p, eg_competition *competition,
-                                        const eg_u32s *known) {
+/// The search, from the plans on that are known, and what it tells of the whole step.
+static egraph_status search_and_cut(planner *p, eg_competition *competition,
+                                    const eg_u32s *known) {
   double limit = remaining(p).time_limit_seconds;
   bool is_alone = p->input->baseline != NULL && !p->input->compares;
   competition->layout.time_limit_seconds = is_alone ? limit : limit * (1 - KEPT_SHARE);
   if (known->len != 0) competition->layout.incumbent = known->data;
   if (has_variants(p) && !p->input->is_alone)
+    competition->layout.work_limit = eg_work_share(p->asked.work_limit, VARIANTS_WORK);
+  if (p->is_lifted && !fits(p)) {
+    competition->layout.time_limit_seconds *= 1 - LIMITED_SHARE;
     competition->layout.work_limit =
-        eg_work_share(p->input->layout.work_limit, VARIANTS_WORK);
+        eg_work_share(competition->layout.work_limit, 1 - LIMITED_SHARE);
+  }
   competition->seed = &p->seed;
   EG_TRY(search(p, competition));
   competition->layout.incumbent = NULL;
-  competition->layout.work_limit = p->input->layout.work_limit;
+  competition->layout.work_limit = p->asked.work_limit;
   competition->seed = NULL;
-  EG_TRY(cut(p, competition));
+  return p->is_lifted && !fits(p) ? EGRAPH_OK : cut(p, competition);
+}
+
+/// Baselines that may be cheaper than the plan, and those that the user asked for.
+static egraph_status compare(planner *p, eg_competition *competition) {
   bool is_proven = p->out->status != EG_LAYOUT_UNKNOWN &&
                    !(p->out->has_plan && p->out->gap > PROVEN_GAP);
   p->stage = p->input->baseline != NULL || is_proven ? COMPARING : CONTESTING;
@@ -571,13 +611,64 @@ static egraph_status search_and_compare(planner *p, eg_competition *competition,
   return try_baselines(p, competition, KEPT_SHARE, 1, LEAST_STEPS);
 }
 
+/// Of baselines that were planned without the limit, those have to be planned again that
+/// exceed it, or all.
+static void forget_plans(planner *p, bool all) {
+  for (size_t i = 0; i < p->contenders.len; i++) {
+    contender *c = &p->contenders.data[i];
+    if (!(all || c->is_large) || c->status == EG_LAYOUT_INFEASIBLE) continue;
+    c->status = EG_LAYOUT_UNKNOWN;
+    c->cost = INFINITY;
+    p->out->baseline[c->outcome] = (eg_baseline_outcome){.is_tried = false};
+  }
+}
+
+/// Begins anew within the limit, with the bounds that are known.
+static void begin_within(planner *p, eg_competition *competition) {
+  eg_planning *out = p->out;
+  double spent = eg_clock_seconds() - p->start;
+  if (out->has_plan) eg_emitted_plan_deinit(&out->emitted);
+  out->has_plan = false;
+  out->cost = INFINITY;
+  out->exceeds = true;
+  p->floor = out->bound;
+  p->tries = 0;
+  p->start += spent;
+  p->asked.time_limit_seconds = fmax(p->asked.time_limit_seconds - spent, LEAST_SECONDS);
+  p->asked.work_limit = limited_work(p);
+  competition->layout.work_limit = p->asked.work_limit;
+  eg_plan_choices_deinit(&p->seed);
+  eg_plan_choices_init(&p->seed, p->alloc);
+}
+
+/// Without the limit of memory, then, where the plan does not fit, within it.
+static egraph_status search_all(planner *p, eg_competition *competition, eg_u32s *known) {
+  bool is_known = known->len != 0;
+  p->is_lifted = isfinite(p->info.memory_limit) && !p->input->binds;
+  if (p->is_lifted) {
+    p->info.memory_limit = INFINITY;
+    if (!is_known) EG_TRY(find_seed(p, competition, known));
+    EG_TRY(search_and_cut(p, competition, known));
+    p->info.memory_limit = p->input->info->memory_limit;
+    p->is_lifted = false;
+    bool is_over = fits(p) || p->out->status == EG_LAYOUT_INFEASIBLE || p->is_cancelled;
+    forget_plans(p, !is_over);
+    if (is_over) return compare(p, competition);
+    begin_within(p, competition);
+    if (!is_known) known->len = 0;
+  }
+  if (!is_known) EG_TRY(find_seed(p, competition, known));
+  EG_TRY(search_and_cut(p, competition, known));
+  return compare(p, competition);
+}
+
 static egraph_status solve(planner *p, const eg_plan_space *space,
                            const eg_plan_algebra *algebra) {
   eg_competition competition = {.alloc = p->alloc,
                                 .space = space,
                                 .constraints = p->input->constraints,
                                 .algebra = algebra,
-                                .layout = p->input->layout,
+                                .layout = p->asked,
                                 .mesh = &p->input->mesh->mesh};
   eg_u32s known;
   double start = eg_clock_seconds();
@@ -595,8 +686,7 @@ static egraph_status solve(planner *p, const eg_plan_space *space,
       eg_plan_model_deinit(&model);
     }
   }
-  if (status == EGRAPH_OK && known.len == 0) status = find_seed(p, &competition, &known);
-  if (status == EGRAPH_OK) status = search_and_compare(p, &competition, &known);
+  if (status == EGRAPH_OK) status = search_all(p, &competition, &known);
   contenders_deinit(&p->contenders);
   eg_plan_choices_deinit(&p->seed);
   eg_u32s_deinit(&known);
@@ -615,7 +705,7 @@ static egraph_status solve_by(planner *p, const eg_plan_space *space,
                                       .mesh = &p->input->mesh->mesh};
   eg_plan_question question = {.alloc = p->alloc,
                                .mesh = &mesh,
-                               .memory_limit = p->input->info->memory_limit,
+                               .memory_limit = p->info.memory_limit,
                                .layout = remaining(p),
                                .seed = p->input->seed};
   eg_fitted_plan found;
@@ -642,8 +732,8 @@ static egraph_status mix(planner *p, const eg_plan_space *space) {
   EG_TRY(eg_plan_model_init(&model, p->alloc, space));
   eg_mix_input input = {.model = &model,
                         .kinds = p->kinds,
-                        .memory_limit = p->input->info->memory_limit,
-                        .deadline = p->start + p->input->layout.time_limit_seconds};
+                        .memory_limit = p->info.memory_limit,
+                        .deadline = p->start + p->asked.time_limit_seconds};
   memcpy(input.kind, p->kind, p->kinds * sizeof *p->kind);
   egraph_status status = eg_plan_mix(p->alloc, &input, &mixed);
   eg_plan_model_deinit(&model);
@@ -681,8 +771,8 @@ static egraph_status plan_with(planner *p, eg_machine_costs *costs,
   eg_plan_costs asked = eg_machine_plan_costs(costs);
   eg_plan_space space;
   double start = eg_clock_seconds();
-  EG_TRY(eg_plan_space_init(&space, p->alloc, p->egraph, p->input->info,
-                            &costs->mesh->mesh, &asked));
+  EG_TRY(eg_plan_space_init(&space, p->alloc, p->egraph, &p->info, &costs->mesh->mesh,
+                            &asked));
   p->out->space_seconds = eg_clock_seconds() - start;
   p->out->is_exact = space.is_exact;
   for (size_t s = 0; s < space.strategies.len; s++)
@@ -705,8 +795,8 @@ static egraph_status plan(planner *p) {
   if (!p->input->algebra_first) return plan_with(p, &costs, NULL);
   eg_plan_algebra algebra;
   eg_layout_options options = remaining(p);
-  EG_TRY(eg_plan_algebra_cheapest(&algebra, p->alloc, p->egraph, p->input->info,
-                                  &costs.device, &options));
+  EG_TRY(eg_plan_algebra_cheapest(&algebra, p->alloc, p->egraph, &p->info, &costs.device,
+                                  &options));
   egraph_status status = algebra.is_found ? plan_with(p, &costs, &algebra) : EGRAPH_OK;
   eg_plan_algebra_deinit(&algebra);
   return status;
@@ -714,8 +804,12 @@ static egraph_status plan(planner *p) {
 
 static egraph_status run_planner(planner *p) {
   p->start = eg_clock_seconds();
+  p->info = *p->input->info;
+  p->asked = p->input->layout;
+  p->asked.done = &p->done;
   *p->out = (eg_planning){.status = EG_LAYOUT_UNKNOWN, .cost = INFINITY};
   egraph_status status = plan(p);
+  if (p->input->layout.done != NULL) *p->input->layout.done += p->done;
   eg_tensor_egraph_destroy(p->egraph);
   if (status != EGRAPH_OK) eg_planning_deinit(p->out);
   return status;

@@ -42,6 +42,7 @@ typedef struct eg_planner_input {
   const eg_plan *known; // of this step, to begin the search with; NULL: none
   const eg_plan_searcher *searcher; // instead of all this, to compare; NULL: none
   uint64_t seed;                    // of its random choices
+  bool binds; // the limit of memory is known to: nothing is looked for without it
   /// Sums up the plan of a baseline as its user would get it: of a folded step, unfolded.
   /// The plan is one of the mesh without axes of one device. NULL: the plan as it is.
   egraph_status (*sum_up)(void *user, const eg_emitted_plan *plan, eg_plan_summary *out);
@@ -69,6 +70,7 @@ typedef struct eg_planning {
   double cost, bound, gap; // seconds of a step; gap = (cost - bound) / cost
   double memory, kept;     // bytes of a device
   double least_memory;
+  bool exceeds;       // the plan that was found without the limit of memory
   bool is_exact;      // eg_plan_space
   bool is_of_reached; // the bound is of variants that a search has reached, though rules
                       // came to an end: a folded step has not all of the whole one's
