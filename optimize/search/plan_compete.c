@@ -275,11 +275,37 @@ static egraph_status solve_priced(const eg_competition *c, const eg_plan_limits 
   return status;
 }
 
-egraph_status eg_compete_priced(const eg_competition *competition, const double *price,
-                                eg_emitted_plan *out, bool *out_has) {
+// How far prices are from the best; of the highest one: equal costs keep less in rows
+// that do not bind.
+static const double MATE_STEP = 0.03, TIE_PRICE = 1e-3;
+
+static egraph_status solve_mates(const eg_competition *c, const eg_plan_limits *limits,
+                                 const double *best, eg_emitted_plan *mates,
+                                 bool *out_has) {
+  bool has[EG_MATES] = {false, false};
+  double highest = 0;
+  egraph_status status = EGRAPH_OK;
+  for (uint32_t r = 0; r < EG_LAYOUT_MEMORY_ROWS; r++)
+    highest = fmax(highest, best[r]);
+  for (int m = 0; m < EG_MATES && status == EGRAPH_OK && highest > 0; m++) {
+    double price[EG_LAYOUT_MEMORY_ROWS];
+    for (uint32_t r = 0; r < EG_LAYOUT_MEMORY_ROWS; r++)
+      price[r] = fmax(best[r], TIE_PRICE * highest) *
+                 (m == EG_MATE_SMALL ? 1 + MATE_STEP : 1 - MATE_STEP);
+    status = solve_priced(c, limits, price, &mates[m], &has[m]);
+  }
+  *out_has = status == EGRAPH_OK && has[EG_MATE_SMALL] && has[EG_MATE_CHEAP];
+  for (int m = 0; m < EG_MATES && !*out_has; m++)
+    if (has[m]) eg_emitted_plan_deinit(&mates[m]);
+  return status;
+}
+
+egraph_status eg_compete_mates(const eg_competition *competition, const double *best,
+                               eg_emitted_plan mates[EG_MATES], bool *out_has) {
   demands user;
+  *out_has = false;
   EG_TRY(demands_init(&user, competition));
-  egraph_status status = solve_priced(competition, user.held, price, out, out_has);
+  egraph_status status = solve_mates(competition, user.held, best, mates, out_has);
   demands_deinit(&user);
   return status;
 }

@@ -42,10 +42,11 @@ egraph_status eg_compete_by(const eg_competition *competition,
 /// plan that it has found (or INFINITY). `may_bind`: the limit of memory.
 egraph_status eg_compete_cut(const eg_competition *competition, const double *price,
                              double cost, bool may_bind, eg_cut *out);
-/// The plan that is cheapest where memory has prices ([memory rows], seconds of a byte)
-/// and no limit. *out_has: one was found.
-egraph_status eg_compete_priced(const eg_competition *competition, const double *price,
-                                eg_emitted_plan *out, bool *out_has);
+enum { EG_MATE_SMALL, EG_MATE_CHEAP, EG_MATES };
+/// Plans that are the cheapest where memory has prices and no limit: a little above and
+/// below `best` ([memory rows], seconds of a byte). *out_has: both were found.
+egraph_status eg_compete_mates(const eg_competition *competition, const double *best,
+                               eg_emitted_plan mates[EG_MATES], bool *out_has);
 /// Fails with EGRAPH_E_ARGUMENT for a constraint that names nothing or leaves a value
 /// nothing.
 egraph_status eg_compete_check(const eg_competition *competition);

@@ -65,6 +65,7 @@ typedef struct planner {
   bool is_cancelled;
   uint32_t given_nodes; // of the e-graph, before rules
   uint32_t tries;       // plans of baselines
+  double least;         // peak of all plans that were seen; 0: there are none
   contenders contenders;
   eg_plan_choices seed;                // of the cheapest plan before the search
   double price[EG_LAYOUT_MEMORY_ROWS]; // of memory, of the search
@@ -76,29 +77,6 @@ typedef struct planner {
 } planner;
 
 // ---- rules --------------------------------------------------------------------------
-
-static egraph_status seal(eg_tensor_egraph *egraph, const uint32_t *values,
-                          uint32_t count) {
-  for (uint32_t i = 0; i < count; i++)
-    EG_TRY(eg_tensor_egraph_seal(
-        egraph, eg_tensor_egraph_value_class(egraph, (eg_value){values[i]})));
-  return EGRAPH_OK;
-}
-
-egraph_status eg_plan_apply_rules(eg_tensor_egraph *egraph, const eg_step_info *info,
-                                  const eg_rules *rules,
-                                  const eg_saturation_options *options,
-                                  eg_saturation_report *out_report) {
-  *out_report = (eg_saturation_report){.alloc = eg_tensor_egraph_allocator(egraph)};
-  for (uint32_t i = 0; i < info->carried_count; i++)
-    if (info->carried[i].is_sum)
-      EG_TRY(eg_tensor_egraph_seal(
-          egraph, eg_tensor_egraph_root(egraph, info->carried[i].output)));
-  EG_TRY(seal(egraph, info->sealed, info->sealed_count));
-  EG_TRY(seal(egraph, info->fixed, info->fixed_count));
-  EG_TRY(eg_engine_rebuild(eg_tensor_egraph_engine(egraph)));
-  return eg_saturate(egraph, rules, options, out_report);
-}
 
 static egraph_status saturate(planner *p) {
   const eg_saturation_options defaults = EG_SATURATION_OPTIONS_DEFAULT;
@@ -210,6 +188,13 @@ static bool on_progress(void *user, double cost, double bound, double seconds) {
   return p->is_cancelled || has_lost;
 }
 
+/// The least peak of all plans that were seen.
+static void note_least(planner *p, const eg_fitted_plan *plan) {
+  double least = plan->has_plan ? plan->memory : plan->least_memory;
+  if (!(least > 0)) return;
+  if (!(p->least > 0 && p->least <= least)) p->least = least;
+}
+
 static void take_plan(planner *p, eg_fitted_plan *plan) {
   eg_planning *out = p->out;
   if (out->has_plan) eg_emitted_plan_deinit(&out->emitted);
@@ -242,18 +227,6 @@ static egraph_status let_win(planner *p, const char *name, eg_fitted_plan *plan)
 
 static bool is_free(const planner *p) {
   return p->input->constraints == NULL || p->input->constraints->rows.len == 0;
-}
-
-static egraph_status name_of(const planner *p, const eg_axis_roles *roles,
-                             char out[EG_RIVAL_NAME_SIZE]) {
-  eg_text text;
-  eg_text_init(&text, p->alloc);
-  egraph_status status = eg_axis_roles_print(&text, roles, &p->mesh);
-  size_t length = text.chars.len < EG_RIVAL_NAME_SIZE ? text.chars.len : 0;
-  memcpy(out, eg_text_of(&text), length);
-  out[length] = '\0';
-  eg_text_deinit(&text);
-  return status;
 }
 
 static egraph_status note_outcome(planner *p, const contender *c, const char *name,
@@ -306,7 +279,7 @@ static egraph_status try_baseline(planner *p, eg_competition *competition, conte
   eg_fitted_plan plan;
   eg_baseline_obstacle obstacle;
   char name[EG_RIVAL_NAME_SIZE];
-  EG_TRY(name_of(p, &c->roles, name));
+  EG_TRY(eg_axis_roles_name(p->alloc, &c->roles, &p->mesh, sizeof name, name));
   uint64_t work = competition->layout.work_limit;
   competition->layout.work_limit = (uint64_t)fmin(fmax(steps, 1), 1e18);
   double patience = p->asked.by_work ? remaining(p).time_limit_seconds
@@ -321,6 +294,7 @@ static egraph_status try_baseline(planner *p, eg_competition *competition, conte
   competition->layout.work_limit = work;
   p->at_work = NULL;
   egraph_status status = note_outcome(p, c, name, &obstacle, &plan);
+  note_least(p, &plan);
   if (plan.has_plan) c->cost = fmin(c->cost, plan.cost);
   c->is_large = plan.has_plan && plan.memory > p->input->info->memory_limit;
   if (status == EGRAPH_OK && is_open(p)) status = let_win(p, name, &plan);
@@ -425,6 +399,7 @@ static egraph_status plan_given(planner *p, eg_competition *competition) {
   EG_TRY(eg_compete_given(competition, &plan));
   competition->seed = NULL;
   competition->layout.work_limit = p->asked.work_limit;
+  note_least(p, &plan);
   egraph_status status = let_win(p, "", &plan);
   eg_fitted_plan_deinit(&plan);
   return status;
@@ -477,7 +452,7 @@ static egraph_status conclude(planner *p, eg_fitted_plan *found) {
   out->status = found->status;
   out->bound = fmax(found->bound, p->floor);
   out->gap = found->gap;
-  out->least_memory = found->least_memory;
+  note_least(p, found);
   out->places = found->places;
   out->arcs = found->arcs;
   if (!stays) take_plan(p, found);
@@ -485,7 +460,6 @@ static egraph_status conclude(planner *p, eg_fitted_plan *found) {
   EG_TRY(eg_proof_check_bound("plan of a mesh", out->bound, out->cost));
   out->gap = out->cost > 0 ? (out->cost - out->bound) / out->cost : 0;
   out->status = out->gap <= PROVEN_GAP ? EG_LAYOUT_OPTIMAL : EG_LAYOUT_FEASIBLE;
-  out->least_memory = 0;
   return EGRAPH_OK;
 }
 
@@ -520,38 +494,10 @@ static egraph_status search(planner *p, const eg_competition *competition) {
   return status;
 }
 
-// Of what is wanted for the whole step: the time for each mate; how far their prices are
-// from the best; how near to the cheapest they must be.
-static const double MATE_SHARE = 0.3, MATE_STEP = 0.03, MATE_GAP = 1e-3;
+// Of what is wanted for the whole step: the time for each mate; how near to the cheapest
+// they must be.
+static const double MATE_SHARE = 0.3, MATE_GAP = 1e-3;
 static const double NEAR_LIMIT = 0.5; // of memory: from there on a limit may bind
-static const double TIE_PRICE = 1e-3; // of the highest one: equal costs keep less in rows
-                                      // that do not bind
-
-/// Plans on both sides of the limit.
-static egraph_status find_mates(planner *p, eg_competition *competition,
-                                const double *best) {
-  eg_planning *out = p->out;
-  bool has[EG_MATES] = {false, false};
-  double highest = 0;
-  for (uint32_t r = 0; r < EG_LAYOUT_MEMORY_ROWS; r++)
-    highest = fmax(highest, best[r]);
-  if (!(highest > 0)) return EGRAPH_OK;
-  egraph_status status = EGRAPH_OK;
-  competition->layout.relative_gap = fmax(p->asked.relative_gap, MATE_GAP);
-  for (int m = 0; m < EG_MATES && status == EGRAPH_OK; m++) {
-    double price[EG_LAYOUT_MEMORY_ROWS];
-    for (uint32_t r = 0; r < EG_LAYOUT_MEMORY_ROWS; r++)
-      price[r] = fmax(best[r], TIE_PRICE * highest) *
-                 (m == EG_MATE_SMALL ? 1 + MATE_STEP : 1 - MATE_STEP);
-    status = eg_compete_priced(competition, price, &out->mates[m], &has[m]);
-    if (has[m]) eg_unit_axes_restore(&out->mates[m].plan, &p->input->mesh->mesh);
-  }
-  competition->layout.relative_gap = p->asked.relative_gap;
-  out->has_mates = status == EGRAPH_OK && has[EG_MATE_SMALL] && has[EG_MATE_CHEAP];
-  for (int m = 0; m < EG_MATES && !out->has_mates; m++)
-    if (has[m]) eg_emitted_plan_deinit(&out->mates[m]);
-  return status;
-}
 
 /// What tells of the whole step that this one is the folded one of.
 static egraph_status cut(planner *p, eg_competition *competition) {
@@ -573,7 +519,13 @@ static egraph_status cut(planner *p, eg_competition *competition) {
   p->out->cut_bound = fmax(p->out->cut_bound, result.bound);
   competition->layout.time_limit_seconds = MATE_SHARE * seconds;
   competition->layout.work_limit = eg_work_share(work, MATE_SHARE);
-  if (may_bind) EG_TRY(find_mates(p, competition, result.price));
+  competition->layout.relative_gap = fmax(p->asked.relative_gap, MATE_GAP);
+  if (may_bind)
+    EG_TRY(
+        eg_compete_mates(competition, result.price, p->out->mates, &p->out->has_mates));
+  for (int m = 0; m < EG_MATES && p->out->has_mates; m++)
+    eg_unit_axes_restore(&p->out->mates[m].plan, &p->input->mesh->mesh);
+  competition->layout.relative_gap = p->asked.relative_gap;
   competition->layout.time_limit_seconds = limit;
   competition->layout.work_limit = p->asked.work_limit;
   return EGRAPH_OK;
@@ -637,8 +589,6 @@ static void begin_within(planner *p, eg_competition *competition) {
   p->asked.time_limit_seconds = fmax(p->asked.time_limit_seconds - spent, LEAST_SECONDS);
   p->asked.work_limit = limited_work(p);
   competition->layout.work_limit = p->asked.work_limit;
-  eg_plan_choices_deinit(&p->seed);
-  eg_plan_choices_init(&p->seed, p->alloc);
 }
 
 /// Without the limit of memory, then, where the plan does not fit, within it.
@@ -687,6 +637,7 @@ static egraph_status solve(planner *p, const eg_plan_space *space,
     }
   }
   if (status == EGRAPH_OK) status = search_all(p, &competition, &known);
+  if (!p->out->has_plan) p->out->least_memory = p->least;
   contenders_deinit(&p->contenders);
   eg_plan_choices_deinit(&p->seed);
   eg_u32s_deinit(&known);

@@ -13,10 +13,10 @@
 
 #include "optimize/price/plan_price.h"
 #include "optimize/search/plan_compete.h"
+#include "optimize/search/plan_rules.h"
 #include "optimize/space/step_info.h"
 #include "optimize/space/training_info.h"
 #include "pcg/plan/plan_summary.h"
-#include "rewrites/saturation/saturate.h"
 
 typedef struct eg_planner_input {
   const eg_graph *graph;
@@ -63,8 +63,6 @@ typedef struct eg_baseline_outcome {
 /// Those with a name, and the cheapest of the others (eg_baselines_of_mesh).
 enum { EG_BASELINE_OTHER = EG_BASELINES, EG_BASELINE_OUTCOMES };
 
-enum { EG_MATE_SMALL, EG_MATE_CHEAP, EG_MATES };
-
 typedef struct eg_planning {
   eg_layout_status status; // as eg_fitted_plan has it, likewise what follows
   double cost, bound, gap; // seconds of a step; gap = (cost - bound) / cost
@@ -93,13 +91,6 @@ typedef struct eg_planning {
   double single_seconds;     // a step on one device, whatever it holds; 0: not known
   eg_plan_searched searched; // of another search
 } eg_planning;
-
-/// As eg_saturate, but that values are sealed which rules must not look through; `info`
-/// is of the graph that `egraph` was seeded with.
-egraph_status eg_plan_apply_rules(eg_tensor_egraph *egraph, const eg_step_info *info,
-                                  const eg_rules *rules,
-                                  const eg_saturation_options *options,
-                                  eg_saturation_report *out_report);
 
 /// The search begins with the cheapest baseline of the graph as it was given, and where
 /// rules have made variants with the cheapest plan that was found without them. A search

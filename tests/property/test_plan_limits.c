@@ -1,21 +1,18 @@
 // Random training steps under limits of memory: a limit that does not bind changes
-// nothing, not even the work; with more memory no plan is dearer; and what is proven
-// without a limit holds under one. Prints how wide the gaps are where limits bind.
+// nothing and costs little; below it plans fit, and with more memory none is dearer by
+// more than a search leaves open. What is said to be the least peak is above the limit.
 // SPDX-License-Identifier: Apache-2.0
-#include <stdio.h>
-#include <stdlib.h>
-
 #include "tests/unit/plan_found_kit.h"
 #include "tests/unit/plan_models.h"
 
 // Shares of the free plan's peak, most first.
 static const double SHARES[] = {1.02, 1.001, 0.9, 0.8, 0.7, 0.6};
 enum { LIMITS = sizeof SHARES / sizeof *SHARES, SLACK = 2 };
-static const uint64_t WORK = UINT64_C(2000000000);
-static const double MORE_WORK = 1.2, DEARER = 1e-9, NARROW = 0.1;
+static const uint64_t WORK = UINT64_C(1000000000);
+static const double MORE_WORK = 1.2, DEARER = 0.01, NARROW = 0.1;
 
 typedef struct tally {
-  size_t limits, plans, narrow, refused, unknown, dearer;
+  size_t limits, plans, narrow;
 } tally;
 
 static int pick(eg_rng *rng, const int *of, size_t count) {
@@ -85,7 +82,7 @@ static void expect_same(const eg_planning *free, const eg_planning *limited,
   assert_true((double)work <= MORE_WORK * (double)free_work);
 }
 
-static void try_step(size_t round, uint64_t seed, tally *t) {
+static void try_step(uint64_t seed, tally *t) {
   eg_rng rng = {seed};
   planned p;
   draw_step(&rng, &p);
@@ -106,18 +103,16 @@ static void try_step(size_t round, uint64_t seed, tally *t) {
       continue;
     }
     t->limits++;
-    t->plans += now->has_plan;
-    t->refused += now->status == EG_LAYOUT_NO_MEMORY;
-    t->unknown += now->status == EG_LAYOUT_UNKNOWN;
-    if (getenv("EG_SHOW") != NULL)
-      print_message("%zu %.3f: status %d cost %.6g gap %.3g work %.0f (free %.6g %.0f) least %.3f\n", round,
-                    SHARES[i], now->status, now->cost, now->gap, (double)work / 1e6,
-                    free.cost, (double)free_work / 1e6, now->least_memory / free.memory);
-    if (!now->has_plan) continue;
+    if (!now->has_plan) {
+      assert_true(now->status == EG_LAYOUT_NO_MEMORY || now->status == EG_LAYOUT_UNKNOWN);
+      assert_true(now->least_memory > limit);
+      continue;
+    }
     assert_true(now->memory <= limit);
+    assert_true(now->cost >= cost * (1 - DEARER));
+    t->plans++;
     t->narrow += now->gap <= NARROW;
-    t->dearer += now->cost < cost * (1 - DEARER);
-    cost = now->cost;
+    cost = fmax(cost, now->cost);
   }
   eg_planning_deinit(&free);
   planned_deinit(&p);
@@ -127,12 +122,12 @@ static void limits_that_do_not_bind_change_nothing(void **state) {
   (void)state;
   tally t = {.limits = 0};
   uint64_t seed = test_seed(20261130);
-  size_t rounds = test_rounds(8);
+  size_t rounds = test_rounds(3);
   for (size_t i = 0; i < rounds; i++)
-    try_step(i, eg_hash_combine(seed, i), &t);
-  print_message("%zu limits below the free peak: %zu plans, %zu with a gap of at most 10 "
-                "%%, %zu refused, %zu unknown, %zu dearer with more memory\n",
-                t.limits, t.plans, t.narrow, t.refused, t.unknown, t.dearer);
+    try_step(eg_hash_combine(seed, i), &t);
+  print_message("%zu limits below the free peak: %zu plans, %zu with a gap of at most "
+                "10 %%\n",
+                t.limits, t.plans, t.narrow);
   assert_true(t.plans != 0);
 }
 
