@@ -12,12 +12,14 @@
 void eg_layout_result_init(eg_layout_result *result, egraph_allocator alloc) {
   *result = (eg_layout_result){.status = EG_LAYOUT_UNKNOWN, .cost = INFINITY};
   eg_layout_solutions_init(&result->solutions, alloc);
+  eg_u32s_init(&result->least, alloc);
 }
 
 void eg_layout_result_deinit(eg_layout_result *result) {
   for (size_t i = 0; i < result->solutions.len; i++)
     eg_layout_solution_deinit(&result->solutions.data[i]);
   eg_layout_solutions_deinit(&result->solutions);
+  eg_u32s_deinit(&result->least);
 }
 
 void eg_layout_solution_deinit(eg_layout_solution *solution) {
@@ -141,7 +143,7 @@ static bool is_limited(const solver *s, uint32_t row) {
 }
 
 /// Takes the rows of the last pass's solution if they exceed limits by less.
-static void keep_least(solver *s, least_rise *least) {
+static egraph_status keep_least(solver *s, least_rise *least) {
   uint32_t row = 0;
   double rise = -INFINITY;
   for (uint32_t r = 0; r < s->problem->memory_rows; r++) {
@@ -150,11 +152,13 @@ static void keep_least(solver *s, least_rise *least) {
     rise = own;
     row = r;
   }
-  if (!(rise < least->known)) return;
+  if (!(rise < least->known)) return EGRAPH_OK;
   least->known = rise;
   least->row = row;
   memcpy(s->result->least_memory, s->best.sum + EG_LAYOUT_ROW,
          sizeof s->result->least_memory);
+  s->result->least.len = 0;
+  return eg_u32s_append(&s->result->least, s->best.strategy.data, s->best.strategy.len);
 }
 
 /// Each row alone. *out_any: there is a solution.
@@ -166,7 +170,7 @@ static egraph_status minimize_rows(solver *s, least_rise *least, bool *out_any) 
     EG_TRY(run_pass(s, &task));
     *out_any = s->has_best;
     if (!s->has_best) break;
-    keep_least(s, least);
+    EG_TRY(keep_least(s, least));
     least->proven = fmax(least->proven, s->bound - s->problem->memory_limit[r]);
   }
   return EGRAPH_OK;
@@ -183,7 +187,7 @@ static egraph_status try_rise(solver *s, double rise, least_rise *least,
   EG_TRY(run_pass(s, &task));
   bool none = s->has_best ? s->bound - s->problem->memory_limit[row] > rise : s->closed;
   double before = least->known;
-  if (s->has_best) keep_least(s, least);
+  if (s->has_best) EG_TRY(keep_least(s, least));
   if (none) least->proven = fmax(least->proven, rise);
   *out_known = none || least->known < before;
   return EGRAPH_OK;

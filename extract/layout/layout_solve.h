@@ -52,6 +52,7 @@ typedef struct eg_layout_result {
   /// Status NO_MEMORY, else 0: the rows of a solution that exceeds limits by as little as
   /// could be found (the largest excess of a row counts).
   double least_memory[EG_LAYOUT_MEMORY_ROWS];
+  eg_u32s least; // its strategies by value
   double
       price[EG_LAYOUT_MEMORY_ROWS]; // of memory: of the best bounds of the first solution
   bool is_least_memory_proven;      // no solution exceeds the limits by less

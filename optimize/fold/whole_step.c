@@ -461,6 +461,7 @@ typedef struct searcher {
   bool has_any;      // out is filled
   double whole_size; // places and transitions of the whole step, about
   bool is_mixed;     // of blocks of several kinds, which groups would be as well
+  bool binds;        // the limit of memory: of the folded step, none keeps to it unasked
 } searcher;
 
 static double seconds_left(const searcher *s) {
@@ -596,7 +597,9 @@ static egraph_status search_folded(searcher *s, fold *f, double share, bool comp
     input.cut_seconds = CUT_SHARE * seconds_left(s);
     input.cut_work = eg_work_share(s->planner->layout.work_limit, CUT_SHARE);
   }
+  input.binds = s->binds;
   EG_TRY(eg_planner_run(step->alloc, &input, &next));
+  s->binds = s->binds || next.exceeds;
   egraph_status status = unfold(s, f, &next);
   // Of a restricted search a plan and its cost stay, and nothing about others.
   next.bound = next.cut_bound;
@@ -639,6 +642,7 @@ static egraph_status search_whole(searcher *s, double share, bool compares) {
   if (is_minor && (input.layout.work_limit == 0 || input.layout.work_limit > WHOLE_WORK))
     input.layout.work_limit = WHOLE_WORK;
   input.compares = compares && s->planner->compares;
+  input.binds = s->binds;
   EG_TRY(eg_planner_run(step->alloc, &input, &next));
   // With rules it has looked at other variants than those of the folded one, whose bound
   // holds for the latter alone: it must be worth that.

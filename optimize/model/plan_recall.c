@@ -398,3 +398,15 @@ egraph_status eg_plan_recall(const eg_plan_model *model, const eg_plan *plan,
   recaller_deinit(&r);
   return status;
 }
+
+egraph_status eg_plan_choices_recall(eg_plan_choices *choices, egraph_allocator alloc,
+                                     const eg_plan_space *space, const eg_plan *plan,
+                                     eg_u32s *strategy) {
+  eg_plan_model model;
+  EG_TRY(eg_plan_model_init(&model, alloc, space));
+  egraph_status status = eg_plan_recall(&model, plan, strategy);
+  if (status == EGRAPH_OK && strategy->len != 0)
+    status = eg_plan_choices_note(choices, &model, strategy);
+  eg_plan_model_deinit(&model);
+  return status;
+}

@@ -30,5 +30,10 @@ egraph_status eg_plan_choices_find(const eg_plan_choices *choices,
 /// problem).
 egraph_status eg_plan_recall(const eg_plan_model *model, const eg_plan *plan,
                              eg_u32s *strategy);
+/// The same on a model of the space; fills the empty `choices`, too, where the plan is
+/// found.
+egraph_status eg_plan_choices_recall(eg_plan_choices *choices, egraph_allocator alloc,
+                                     const eg_plan_space *space, const eg_plan *plan,
+                                     eg_u32s *strategy);
 
 #endif

@@ -83,6 +83,18 @@ egraph_status eg_axis_roles_print(eg_text *text, const eg_axis_roles *roles,
   return EGRAPH_OK;
 }
 
+egraph_status eg_axis_roles_name(egraph_allocator alloc, const eg_axis_roles *roles,
+                                 const eg_mesh *mesh, size_t size, char *out) {
+  eg_text text;
+  eg_text_init(&text, alloc);
+  egraph_status status = eg_axis_roles_print(&text, roles, mesh);
+  size_t length = text.chars.len < size ? text.chars.len : 0;
+  memcpy(out, eg_text_of(&text), length);
+  out[length] = '\0';
+  eg_text_deinit(&text);
+  return status;
+}
+
 static egraph_status fail_unknown(const char *text) {
   return EG_FAIL(EGRAPH_E_ARGUMENT,
                  "there is no baseline '%.64s'; choose single-device, data-parallel, "

@@ -56,6 +56,9 @@ egraph_status eg_axis_roles_parse(const char *text, const eg_mesh *mesh,
 /// The name, or the axes with their roles; reading it gives the same roles.
 egraph_status eg_axis_roles_print(eg_text *text, const eg_axis_roles *roles,
                                   const eg_mesh *mesh);
+/// The same into `size` characters; "" where it does not fit.
+egraph_status eg_axis_roles_name(egraph_allocator alloc, const eg_axis_roles *roles,
+                                 const eg_mesh *mesh, size_t size, char *out);
 
 /// Whether axes are idle or free, and some are free: planning for their devices.
 bool eg_axis_roles_are_free(const eg_axis_roles *roles);

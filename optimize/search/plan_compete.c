@@ -2,11 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "optimize/search/plan_compete.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/proof.h"
+#include "base/work.h"
 #include "extract/layout/layout_bound.h"
 #include "extract/layout/layout_solve.h"
 #include "optimize/model/plan_recall.h"
@@ -262,6 +264,22 @@ egraph_status eg_compete_bound(const eg_competition *competition, double *out) {
   return status;
 }
 
+// Of all work and time, for a bound that may show that there is nothing to search for.
+static const double PROBE_SHARE = 0.05;
+
+egraph_status eg_compete_probe(const eg_competition *competition, double ceiling,
+                               bool is_folded, double *out) {
+  static const double free_memory[EG_LAYOUT_MEMORY_ROWS];
+  eg_competition probe = *competition;
+  eg_cut cut;
+  probe.layout.work_limit = eg_work_share(probe.layout.work_limit, PROBE_SHARE);
+  probe.layout.time_limit_seconds *= PROBE_SHARE;
+  if (!is_folded) return eg_compete_bound(&probe, out);
+  EG_TRY(eg_compete_cut(&probe, free_memory, ceiling, false, &cut));
+  *out = cut.bound;
+  return EGRAPH_OK;
+}
+
 egraph_status eg_compete_cut(const eg_competition *competition, const double *price,
                              double cost, bool may_bind, eg_cut *out) {
   const eg_layout_options *layout = &competition->layout;
@@ -299,11 +317,37 @@ static egraph_status solve_priced(const eg_competition *c, const eg_plan_limits 
   return status;
 }
 
-egraph_status eg_compete_priced(const eg_competition *competition, const double *price,
-                                eg_emitted_plan *out, bool *out_has) {
+// How far prices are from the best; of the highest one: equal costs keep less in rows
+// that do not bind.
+static const double MATE_STEP = 0.03, TIE_PRICE = 1e-3;
+
+static egraph_status solve_mates(const eg_competition *c, const eg_plan_limits *limits,
+                                 const double *best, eg_emitted_plan *mates,
+                                 bool *out_has) {
+  bool has[EG_MATES] = {false, false};
+  double highest = 0;
+  egraph_status status = EGRAPH_OK;
+  for (uint32_t r = 0; r < EG_LAYOUT_MEMORY_ROWS; r++)
+    highest = fmax(highest, best[r]);
+  for (int m = 0; m < EG_MATES && status == EGRAPH_OK && highest > 0; m++) {
+    double price[EG_LAYOUT_MEMORY_ROWS];
+    for (uint32_t r = 0; r < EG_LAYOUT_MEMORY_ROWS; r++)
+      price[r] = fmax(best[r], TIE_PRICE * highest) *
+                 (m == EG_MATE_SMALL ? 1 + MATE_STEP : 1 - MATE_STEP);
+    status = solve_priced(c, limits, price, &mates[m], &has[m]);
+  }
+  *out_has = status == EGRAPH_OK && has[EG_MATE_SMALL] && has[EG_MATE_CHEAP];
+  for (int m = 0; m < EG_MATES && !*out_has; m++)
+    if (has[m]) eg_emitted_plan_deinit(&mates[m]);
+  return status;
+}
+
+egraph_status eg_compete_mates(const eg_competition *competition, const double *best,
+                               eg_emitted_plan mates[EG_MATES], bool *out_has) {
   demands user;
+  *out_has = false;
   EG_TRY(demands_init(&user, competition));
-  egraph_status status = solve_priced(competition, user.held, price, out, out_has);
+  egraph_status status = solve_mates(competition, user.held, best, mates, out_has);
   demands_deinit(&user);
   return status;
 }
@@ -395,6 +439,25 @@ egraph_status eg_compete_baseline(const eg_competition *competition,
   }
   eg_plan_limits_deinit(&limits);
   return status;
+}
+
+egraph_status eg_compete_named(const eg_competition *competition, const char *name,
+                               eg_fitted_plan *out) {
+  eg_axis_roles roles;
+  eg_baseline_obstacle obstacle;
+  EG_TRY(eg_axis_roles_parse(name, competition->mesh, &roles));
+  EG_TRY(eg_compete_check(competition));
+  EG_TRY(eg_compete_baseline(competition, &roles, &obstacle, out));
+  if (obstacle.parts == 0) return EGRAPH_OK;
+  if (obstacle.batch != 0)
+    return EG_FAIL(EGRAPH_E_ARGUMENT,
+                   "there is no plan of baseline %.128s: the batch of %" PRId64
+                   " does not divide by %" PRIu32 "; take another batch, or other axes",
+                   name, obstacle.batch, obstacle.parts);
+  return EG_FAIL(EGRAPH_E_ARGUMENT,
+                 "there is no plan of baseline %.128s: no weight divides by %" PRIu32
+                 "; take other axes",
+                 name, obstacle.parts);
 }
 
 // ---- certificates -------------------------------------------------------------------

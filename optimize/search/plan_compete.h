@@ -45,10 +45,15 @@ egraph_status eg_compete_bound(const eg_competition *competition, double *out);
 /// plan that it has found (or INFINITY). `may_bind`: the limit of memory.
 egraph_status eg_compete_cut(const eg_competition *competition, const double *price,
                              double cost, bool may_bind, eg_cut *out);
-/// The plan that is cheapest where memory has prices ([memory rows], seconds of a byte)
-/// and no limit. *out_has: one was found.
-egraph_status eg_compete_priced(const eg_competition *competition, const double *price,
-                                eg_emitted_plan *out, bool *out_has);
+/// The same in a small share of the limits: whether there is nothing to search for below
+/// `ceiling` seconds. `is_folded`: the bound is that of the whole step.
+egraph_status eg_compete_probe(const eg_competition *competition, double ceiling,
+                               bool is_folded, double *out);
+enum { EG_MATE_SMALL, EG_MATE_CHEAP, EG_MATES };
+/// Plans that are the cheapest where memory has prices and no limit: a little above and
+/// below `best` ([memory rows], seconds of a byte). *out_has: both were found.
+egraph_status eg_compete_mates(const eg_competition *competition, const double *best,
+                               eg_emitted_plan mates[EG_MATES], bool *out_has);
 /// Fails with EGRAPH_E_ARGUMENT for a constraint that names nothing or leaves a value
 /// nothing.
 egraph_status eg_compete_check(const eg_competition *competition);
@@ -64,6 +69,9 @@ typedef struct eg_baseline_obstacle {
 egraph_status eg_compete_baseline(const eg_competition *competition,
                                   const eg_axis_roles *roles,
                                   eg_baseline_obstacle *obstacle, eg_fitted_plan *out);
+/// The same by the baseline's name. Fails with EGRAPH_E_ARGUMENT for an obstacle, too.
+egraph_status eg_compete_named(const eg_competition *competition, const char *name,
+                               eg_fitted_plan *out);
 
 // A certificate of a plan, for tools/check_certificate: the layout problem of its step,
 // the plan as a solution of that problem, and prices that prove a lower bound.

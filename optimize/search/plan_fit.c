@@ -1,5 +1,5 @@
-// What a device holds at a peak becomes a row of memory of the layout problem (the first
-// half); solutions are sought within such rows, then with less kept, then one by one.
+// Solutions are sought at prices of what is kept, within limits of it, within rows at the
+// peaks of those that exceed it, with less kept, then one by one.
 // SPDX-License-Identifier: Apache-2.0
 #include "optimize/search/plan_fit.h"
 
@@ -7,311 +7,16 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/owner.h"
 #include "base/proof.h"
 #include "base/work.h"
 #include "optimize/model/plan_emit.h"
-#include "optimize/model/plan_solution.h"
+#include "optimize/search/plan_peak.h"
 #include "optimize/search/plan_walk.h"
-#include "pcg/plan/plan_life.h"
 #include "pcg/plan/plan_summary.h"
-
-// ---- rows of memory at a peak ------------------------------------------------------
-
-// What a device holds at the peak of a plan, as a memory row of its layout problem: the
-// solution that the plan is made of exceeds it as the plan does the limit, and another
-// keeps to it by holding less of what is there at that step.
-//
-//   inputs, weights          strategies of the entry
-//   kept for a later phase   strategies that keep it
-//   operands of the step     strategies of the step's operator, by the layouts they need
-//   other values             strategies of the producer, by the layout made
-//   moved from another way   arcs, by where they lead
-//
-// What is there at a step depends on the order of steps, which is the plan's, and on how
-// layouts are reached; of another solution the row tells about how much that is. It is
-// for finding plans, and proves nothing.
-
-typedef struct peak_row {
-  eg_doubles strategy, arc; // bytes of each of the problem
-  double constant; // bytes at the step that no choice of the problem stands for: scratch
-  double value;    // of the solution; together: the peak
-} peak_row;
-EG_OWNER_DEFINE_STATIC(peak_row, (eg_doubles, strategy, arc))
-
-// What of a problem value is there.
-enum { MADE = 1, MOVED = 2, KEPT = 4, LEAVES = 8 };
-
-typedef struct peak_view {
-  const eg_plan_model *model;
-  const eg_plan_space *space;
-  const eg_layout_problem *problem;
-  const eg_emitted_plan *emitted;
-  uint32_t step;
-  eg_plan_solution chosen;
-  eg_bytes holds;   // [problem values] flags of the above
-  eg_bytes is_read; // [inputs of the operator at the step] of this phase alone
-  uint32_t reader;  // problem value that the step makes, or EG_SPACE_NONE: a move
-  peak_row *row;
-} peak_view;
-
-// ---- what is there --------------------------------------------------------------------
-
-static const eg_model_value *value_at(const peak_view *p, uint32_t value) {
-  return &p->model->values.data[value];
-}
-
-/// The place in which the state of a place was made, by a node, a move or as an entry.
-static uint32_t origin_in(const eg_plan_solution *chosen, uint32_t place) {
-  while (chosen->move_into.data[place] == EG_SPACE_NONE) {
-    uint32_t before =
-        eg_plan_solution_kept_from(chosen, chosen->value_of_place.data[place]);
-    if (before == EG_SPACE_NONE) break;
-    place = before;
-  }
-  return place;
-}
-
-static uint32_t origin_of(const peak_view *p, uint32_t place) {
-  return origin_in(&p->chosen, place);
-}
-
-static bool takes_memory(const peak_view *p, uint32_t strategy) {
-  return p->problem->memory[0].data[strategy] > 0 ||
-         p->problem->memory[1].data[strategy] > 0;
-}
-
-/// Marks what keeps the state of a place for a later phase, or lets it leave the step;
-/// false: nothing does. Of several that keep it one is marked: it is there once.
-static bool mark_kept(peak_view *p, uint32_t place, eg_store store) {
-  uint32_t v = value_at(p, p->chosen.value_of_place.data[place])->value,
-           found = EG_SPACE_NONE;
-  bool leaves = store == EG_STORE_OUTPUT;
-  bool in_update = p->emitted->plan.steps.data[p->step].phase == EG_PHASE_UPDATE;
-  for (uint32_t i = p->chosen.value_begin.data[v]; i < p->chosen.value_begin.data[v + 1];
-       i++) {
-    uint32_t value = p->chosen.values.data[i];
-    eg_model_role role = value_at(p, value)->role;
-    uint32_t before = eg_plan_solution_kept_from(&p->chosen, value);
-    if (before == EG_SPACE_NONE || origin_of(p, before) != place) continue;
-    if (leaves != (role == EG_MODEL_EXIT)) continue;
-    if (!leaves && !takes_memory(p, eg_plan_solution_strategy(&p->chosen, value)))
-      continue;
-    // Before UPDATE what is kept first, then what is kept last.
-    if (found == EG_SPACE_NONE || (role == EG_MODEL_KEPT) != in_update) found = value;
-  }
-  if (found == EG_SPACE_NONE) return false;
-  p->holds.data[found] |= leaves ? LEAVES : KEPT;
-  return true;
-}
-
-/// Marks an operand of the step by the layout that is needed; false: it is none, or an
-/// entry, which is there anyway.
-static bool mark_operand(peak_view *p, uint32_t place) {
-  if (p->reader == EG_SPACE_NONE) return false;
-  uint32_t strategy = eg_plan_solution_strategy(&p->chosen, p->reader);
-  uint32_t begin = p->problem->need_begin.data[strategy];
-  bool is_found = false;
-  for (uint32_t n = begin; n < p->problem->need_begin.data[strategy + 1]; n++) {
-    uint32_t need = p->problem->needs.data[n];
-    uint32_t v = value_at(p, p->chosen.value_of_place.data[need])->value;
-    if (p->space->values.data[v].is_entry || origin_of(p, need) != place) continue;
-    p->is_read.data[n - begin] = 1;
-    is_found = true;
-  }
-  return is_found;
-}
-
-static void mark(peak_view *p, const eg_life *life) {
-  if (life->store == EG_STORE_CARRIED || life->store == EG_STORE_INPUT) return;
-  if (life->store == EG_STORE_SCRATCH) return;
-  uint32_t place = p->emitted->place_of.data[life->state];
-  uint32_t value = p->chosen.value_of_place.data[place];
-  bool may_be_kept = life->store != EG_STORE_TRANSIENT;
-  if (may_be_kept && mark_kept(p, place, life->store)) return;
-  if (mark_operand(p, place)) return;
-  p->holds.data[value] |= p->chosen.move_into.data[place] != EG_SPACE_NONE ? MOVED : MADE;
-}
-
-static egraph_status mark_all(peak_view *p, egraph_allocator alloc, double *out_bytes) {
-  eg_lives lives;
-  eg_lives_init(&lives, alloc);
-  *out_bytes = 0;
-  egraph_status status = eg_plan_lives(&p->emitted->plan, alloc, &lives);
-  for (size_t i = 0; status == EGRAPH_OK && i < lives.len; i++) {
-    if (lives.data[i].from > p->step || lives.data[i].until < p->step) continue;
-    *out_bytes += lives.data[i].bytes;
-    mark(p, &lives.data[i]);
-  }
-  eg_lives_deinit(&lives);
-  return status;
-}
-
-// ---- the row --------------------------------------------------------------------------
-
-static double bytes_at(const peak_view *p, uint32_t place) {
-  uint32_t value = p->chosen.value_of_place.data[place];
-  uint32_t number = place - p->problem->place_begin.data[value];
-  return eg_plan_space_bytes(p->space, value_at(p, value)->value,
-                             eg_plan_model_layout(p->model, value, number));
-}
-
-/// Operands that a strategy of the step's operator needs, each layout once. What another
-/// operator would read in its stead is there at that time too.
-static double bytes_read(const peak_view *p, uint32_t op, uint32_t strategy) {
-  uint32_t mine = eg_plan_solution_strategy(&p->chosen, p->reader);
-  bool is_same = p->chosen.operator_of.data[mine] == op;
-  uint32_t begin = p->problem->need_begin.data[strategy];
-  uint32_t end = p->problem->need_begin.data[strategy + 1];
-  double bytes = 0;
-  for (uint32_t n = begin; n < end; n++) {
-    uint32_t need = p->problem->needs.data[n], before = begin;
-    uint32_t v = value_at(p, p->chosen.value_of_place.data[need])->value;
-    bool is_in =
-        is_same ? p->is_read.data[n - begin] != 0 : !p->space->values.data[v].is_entry;
-    while (before < n && p->problem->needs.data[before] != need)
-      before++;
-    if (is_in && before == n) bytes += bytes_at(p, need);
-  }
-  return bytes;
-}
-
-static double bytes_of_strategy(const peak_view *p, uint32_t op, uint32_t strategy) {
-  uint32_t value = p->problem->operator_value.data[op];
-  uint32_t place = p->problem->output.data[strategy];
-  uint8_t holds = p->holds.data[value];
-  double times = p->problem->memory_times.data[value];
-  if (value_at(p, value)->role == EG_MODEL_ENTRY)
-    return p->problem->memory[0].data[strategy];
-  if (p->model->operators.data[op] == EG_SPACE_NONE) {
-    bool is_there =
-        (holds & LEAVES) != 0 || ((holds & KEPT) != 0 && takes_memory(p, strategy));
-    return is_there ? bytes_at(p, place) : 0;
-  }
-  double bytes = (holds & MADE) != 0 ? bytes_at(p, place) : 0;
-  if (value == p->reader) bytes += bytes_read(p, op, strategy);
-  return bytes / times;
-}
-
-static egraph_status fill_peak(peak_view *p) {
-  const eg_layout_problem *problem = p->problem;
-  const eg_layout_solution *solution = p->chosen.solution;
-  p->row->value = 0;
-  p->row->strategy.len = p->row->arc.len = 0;
-  for (uint32_t s = 0; s < eg_layout_strategy_count(problem); s++) {
-    uint32_t op = p->chosen.operator_of.data[s], value = problem->operator_value.data[op];
-    double bytes = bytes_of_strategy(p, op, s);
-    EG_TRY(eg_doubles_push(&p->row->strategy, bytes));
-    if (solution->strategy.data[value] == s)
-      p->row->value += bytes * problem->memory_times.data[value];
-  }
-  for (uint32_t a = 0; a < eg_layout_arc_count(problem); a++) {
-    uint32_t to = problem->arc_to.data[a], value = p->chosen.value_of_place.data[to];
-    double times = problem->memory_times.data[value];
-    double bytes = (p->holds.data[value] & MOVED) != 0 ? bytes_at(p, to) / times : 0;
-    EG_TRY(eg_doubles_push(&p->row->arc, bytes));
-    if (solution->arc_used.data[a]) p->row->value += bytes * times;
-  }
-  return EGRAPH_OK;
-}
-
-static egraph_status make(peak_view *p, egraph_allocator alloc) {
-  double bytes;
-  EG_TRY(eg_bytes_resize(&p->holds, p->model->values.len));
-  if (p->reader != EG_SPACE_NONE) {
-    uint32_t strategy = eg_plan_solution_strategy(&p->chosen, p->reader);
-    const uint32_t *begin = p->problem->need_begin.data + strategy;
-    EG_TRY(eg_bytes_resize(&p->is_read, begin[1] - begin[0]));
-  }
-  EG_TRY(mark_all(p, alloc, &bytes));
-  EG_TRY(fill_peak(p));
-  p->row->constant = bytes - p->row->value;
-  return EGRAPH_OK;
-}
-
-/// The row of what `emitted`, the plan of the solution, holds at a step; replaces what
-/// was in the row. Fails with EGRAPH_E_MEMORY.
-static egraph_status make_row(peak_row *row, const eg_plan_model *model,
-                              egraph_allocator alloc, const eg_layout_solution *solution,
-                              const eg_emitted_plan *emitted, uint32_t step) {
-  bool is_node =
-      step < emitted->plan.steps.len && !emitted->plan.steps.data[step].is_move;
-  peak_view p = {.model = model,
-                 .space = model->space,
-                 .problem = &model->problem,
-                 .emitted = emitted,
-                 .step = step,
-                 .reader = is_node ? emitted->value_at.data[step] : EG_SPACE_NONE,
-                 .row = row};
-  eg_bytes_init(&p.holds, alloc);
-  eg_bytes_init(&p.is_read, alloc);
-  egraph_status status = eg_plan_solution_init(&p.chosen, alloc, model, solution);
-  if (status == EGRAPH_OK) {
-    status = make(&p, alloc);
-    eg_plan_solution_deinit(&p.chosen);
-  }
-  eg_bytes_deinit(&p.is_read);
-  eg_bytes_deinit(&p.holds);
-  return status;
-}
-
-/// Writes it to a row of the problem, with this limit of the peak. False: what is
-/// constant exceeds that.
-static bool set_row(const peak_row *row, eg_layout_problem *problem, uint32_t number,
-                    double limit) {
-  if (!(limit > row->constant)) return false;
-  for (uint32_t s = 0; s < row->strategy.len; s++)
-    problem->memory[number].data[s] = row->strategy.data[s];
-  for (uint32_t a = 0; a < row->arc.len; a++)
-    problem->arc_memory[number].data[a] = row->arc.data[a];
-  problem->memory_limit[number] = limit - row->constant;
-  return true;
-}
-
-// ---- what is kept ---------------------------------------------------------------------
-
-/// `counted` is a flag per row and place: its state is in the sum.
-static void add_kept(const eg_plan_solution *chosen, uint32_t value, uint8_t *counted,
-                     double *out) {
-  const eg_layout_problem *problem = chosen->problem;
-  uint32_t strategy = eg_plan_solution_strategy(chosen, value);
-  uint32_t before = eg_plan_solution_kept_from(chosen, value);
-  uint32_t origin = before == EG_SPACE_NONE ? EG_SPACE_NONE : origin_in(chosen, before);
-  const eg_model_value *from =
-      origin == EG_SPACE_NONE
-          ? NULL
-          : &chosen->model->values.data[chosen->value_of_place.data[origin]];
-  if (from != NULL && from->role == EG_MODEL_ENTRY) return;
-  for (uint32_t r = 0; r < problem->memory_rows; r++) {
-    double bytes = problem->memory[r].data[strategy];
-    if (bytes == 0 || (origin != EG_SPACE_NONE && (counted[origin] >> r & 1) != 0))
-      continue;
-    if (origin != EG_SPACE_NONE) counted[origin] |= (uint8_t)(1u << r);
-    out[r] += bytes * problem->memory_times.data[value];
-  }
-}
-
-/// Bytes in each row of the problem that the solution's plan really has at that time:
-/// what is kept twice, or kept as it enters, is one state. Fails with EGRAPH_E_MEMORY.
-static egraph_status sum_kept(const eg_plan_model *model, egraph_allocator alloc,
-                              const eg_layout_solution *solution,
-                              double out[EG_LAYOUT_MEMORY_ROWS]) {
-  size_t places = eg_layout_place_count(&model->problem);
-  eg_plan_solution chosen;
-  uint8_t *counted = NULL;
-  for (int r = 0; r < EG_LAYOUT_MEMORY_ROWS; r++)
-    out[r] = 0;
-  EG_TRY(eg_plan_solution_init(&chosen, alloc, model, solution));
-  egraph_status status = eg_alloc(alloc, places, 1, &counted);
-  for (uint32_t v = 0; status == EGRAPH_OK && v < model->values.len; v++)
-    if (solution->strategy.data[v] != EG_LAYOUT_NONE) add_kept(&chosen, v, counted, out);
-  eg_free(alloc, counted, places, 1);
-  eg_plan_solution_deinit(&chosen);
-  return status;
-}
 
 enum { MOST_PEAKS = 24, MOST_ROUNDS = 8 };
 static const double FIRST_SHARE = 0.9; // of the time, when the limit may matter
+static const double BLIND_SHARE = 0.5; // of that, while no solution is known
 static const double LEAST_SECONDS = 0.01;
 static const double COARSE_GAP = 1e-3; // while no plan fits
 static const double LATER_SHARE = 0.5; // of what is left, for one more solution
@@ -320,7 +25,12 @@ static const double TIES_SHARE = 0.5;  // likewise, for a plan of the same cost
 static const double MOST_CLOCK = 5e-8; // seconds of a step: the second limit
 static const double PROVEN_GAP = 1e-9;
 static const double ANY_GAP = 0.01; // with which a search does not ask for the cheapest
-enum { MOST_STRATEGIES = 1000 };
+// Prices of memory: what a limit is worth at first, a share of the cost; shares of what
+// is left of time and work.
+static const double FIRST_WORTH = 0.02, PRICE_GROWTH = 4, PRICE_SHARE = 0.1;
+static const double MOST_WORTH = 4; // a bound of so many times the free plan's cost: no
+                                    // plan is worth looking for
+enum { MOST_STRATEGIES = 1000, MOST_PRICES = 10 };
 static const double LEAST_KEPT = 0.4, MORE = 1.2; // of the limit
 static const double FINE = 5e-3; // of the limit: what the search leaves between
 // Of going through all solutions: a plan that is made and weighed counts as so many tried
@@ -341,12 +51,13 @@ typedef struct fitter {
   uint64_t first_work; // that the first solution took
   uint32_t rows;       // of the problem as it came, whose limits every plan keeps
   double least_peak;   // of the plans that were made
-  double known_peak;   // of the plan that keeps least, once it is made
   double least_cost;   // of those that fit
-  peak_row last_peak, best_peak; // of the last plan that was not taken; of the best
+  double floor;        // of all costs, from prices
+  eg_peak_row last_peak, best_peak; // of the last plan that was not taken; of the best
   eg_plan_walk walk;
   double walk_share; // of the least cost, that solutions may have
   eg_u32s found;     // strategies of the cheapest solution whose plan fits, or empty
+  eg_u32s least; // of one that keeps little, to begin with while there is none; or empty
   eg_fitted_plan *out;
 } fitter;
 
@@ -422,7 +133,8 @@ static egraph_status weigh(fitter *f, const eg_layout_solution *solution, attemp
   rows kept;
   EG_TRY(eg_plan_emit(f->model, f->alloc, solution, &emitted));
   egraph_status status = eg_plan_summary_make(&emitted.plan, f->alloc, &summary);
-  if (status == EGRAPH_OK) status = sum_kept(f->model, f->alloc, solution, kept.at);
+  if (status == EGRAPH_OK)
+    status = eg_plan_sum_kept(f->model, f->alloc, solution, kept.at);
   if (status == EGRAPH_OK) {
     memcpy(out->kept.at, solution->memory, sizeof out->kept.at);
     out->peak = summary.peak;
@@ -433,8 +145,8 @@ static egraph_status weigh(fitter *f, const eg_layout_solution *solution, attemp
   }
   bool is_taken = status == EGRAPH_OK && fits(f, out) && is_better(f, solution, out);
   if (status == EGRAPH_OK && f->walk.visit == NULL)
-    status = make_row(is_taken ? &f->best_peak : &f->last_peak, f->model, f->alloc,
-                      solution, &emitted, summary.peak_step);
+    status = eg_peak_row_make(is_taken ? &f->best_peak : &f->last_peak, f->model,
+                              f->alloc, solution, &emitted, summary.peak_step);
   if (status != EGRAPH_OK || !is_taken) {
     eg_emitted_plan_deinit(&emitted);
     return status;
@@ -467,6 +179,7 @@ static egraph_status attempt_within(fitter *f, double share, uint64_t work, doub
   options.work_limit = work < left ? work : left;
   if (options.work_limit == EG_WORK_UNLIMITED) options.work_limit = 0;
   options.relative_gap = fmax(gap, options.relative_gap);
+  if (f->least.len != 0) options.incumbent = f->least.data;
   if (f->found.len != 0) options.incumbent = f->found.data;
   eg_layout_result_init(&result, f->alloc);
   egraph_status status = eg_layout_solve(f->alloc, &f->model->problem, &options, &result);
@@ -477,6 +190,10 @@ static egraph_status attempt_within(fitter *f, double share, uint64_t work, doub
                    .is_solved = result.solutions.len != 0};
   memcpy(out->least.at, result.least_memory, sizeof out->least.at);
   memcpy(out->price.at, result.price, sizeof out->price.at);
+  if (status == EGRAPH_OK && result.least.len != 0) {
+    f->least.len = 0;
+    status = eg_u32s_append(&f->least, result.least.data, result.least.len);
+  }
   if (status == EGRAPH_OK && out->is_solved)
     status = weigh(f, &result.solutions.data[0], out);
   eg_layout_result_deinit(&result);
@@ -487,6 +204,109 @@ static egraph_status try_to_keep(fitter *f, const rows *most, double share, uint
                                  attempt *out) {
   limit_rows(f, most);
   return attempt_within(f, share, work, 0, out);
+}
+
+// ---- prices --------------------------------------------------------------------------
+
+// What is kept has a price instead of a limit: such a problem is as easy as one without
+// limits. The price rises until a plan fits; then the next one is that at which the
+// dearest plan that was too large and the cheapest that fits cost the same (Held and
+// Karp 1971). Each price tells a bound, too.
+
+typedef struct price_search {
+  double low, high;      // prices; INFINITY: none was high enough up to now
+  attempt large, within; // of these
+} price_search;
+
+/// The solution of these strategies, at its own cost.
+static egraph_status weigh_strategies(fitter *f, const uint32_t *strategy, attempt *out) {
+  eg_layout_completer *completer;
+  eg_layout_solution solution;
+  EG_TRY(eg_layout_completer_create(f->alloc, &f->model->problem, &completer));
+  egraph_status status =
+      eg_layout_complete(completer, strategy, &solution, &out->is_solved);
+  eg_layout_completer_destroy(completer);
+  if (status != EGRAPH_OK || !out->is_solved) return status;
+  out->cost = solution.cost;
+  status = weigh(f, &solution, out);
+  eg_layout_solution_deinit(&solution);
+  return status;
+}
+
+/// Solves with this price of what is kept at every time; `cost` is that of strategies
+/// without prices.
+static egraph_status try_price(fitter *f, double price, const eg_doubles *cost,
+                               attempt *out) {
+  double prices[EG_LAYOUT_MEMORY_ROWS], allowed = 0;
+  eg_doubles *priced = &f->model->problem.cost;
+  eg_layout_options options = *f->options;
+  eg_layout_result result;
+  uint64_t left = work_left(f, PRICE_SHARE);
+  for (uint32_t r = 0; r < EG_LAYOUT_MEMORY_ROWS; r++)
+    prices[r] = r < f->rows ? price : 0;
+  for (uint32_t r = 0; r < f->rows && price > 0; r++)
+    allowed += price * f->limit;
+  options.time_limit_seconds = PRICE_SHARE * seconds_left(f);
+  options.work_limit = left == EG_WORK_UNLIMITED ? 0 : left;
+  options.relative_gap = fmax(COARSE_GAP, options.relative_gap);
+  if (f->found.len != 0) options.incumbent = f->found.data;
+  eg_plan_model_price_memory(f->model, prices);
+  eg_layout_result_init(&result, f->alloc);
+  egraph_status status = eg_layout_solve(f->alloc, &f->model->problem, &options, &result);
+  memcpy(priced->data, cost->data, cost->len * sizeof *cost->data);
+  eg_work_add(&f->work, result.work);
+  *out = (attempt){.status = result.status};
+  f->floor = fmax(f->floor, result.bound - allowed);
+  if (status == EGRAPH_OK && result.solutions.len != 0)
+    status = weigh_strategies(f, result.solutions.data[0].strategy.data, out);
+  eg_layout_result_deinit(&result);
+  return status;
+}
+
+static double sum_of(const fitter *f, const rows *kept) {
+  double sum = 0;
+  for (uint32_t r = 0; r < f->rows; r++)
+    sum += kept->at[r];
+  return sum;
+}
+
+/// A negative one: none is left to try.
+static double next_price(const fitter *f, const price_search *p) {
+  if (isinf(p->high))
+    return p->low > 0 ? PRICE_GROWTH * p->low : FIRST_WORTH * p->large.cost / f->limit;
+  double saved = sum_of(f, &p->large.kept) - sum_of(f, &p->within.kept);
+  double price = (p->within.cost - p->large.cost) / saved;
+  if (!(saved > 0 && price > p->low && price < p->high)) return -1;
+  return price;
+}
+
+static egraph_status search_prices(fitter *f, const eg_doubles *cost) {
+  price_search p = {.low = 0, .high = INFINITY};
+  EG_TRY(try_price(f, 0, cost, &p.large));
+  if (fits(f, &p.large)) return EGRAPH_OK;
+  double first_cost = p.large.cost;
+  for (int round = 0; round < MOST_PRICES && p.large.is_solved; round++) {
+    double price = next_price(f, &p);
+    attempt now;
+    if (price < 0) break;
+    EG_TRY(try_price(f, price, cost, &now));
+    if (!now.is_solved || f->floor > MOST_WORTH * first_cost) break;
+    bool is_in = fits(f, &now);
+    *(is_in ? &p.within : &p.large) = now;
+    *(is_in ? &p.high : &p.low) = price;
+  }
+  return EGRAPH_OK;
+}
+
+/// Plans that are the cheapest at a price of memory, for the search to begin with.
+static egraph_status begin_with_prices(fitter *f) {
+  eg_doubles cost;
+  eg_doubles_init(&cost, f->alloc);
+  const eg_doubles *own = &f->model->problem.cost;
+  egraph_status status = eg_doubles_append(&cost, own->data, own->len);
+  if (status == EGRAPH_OK) status = search_prices(f, &cost);
+  eg_doubles_deinit(&cost);
+  return status;
 }
 
 // ---- rows at the peak ---------------------------------------------------------------
@@ -507,7 +327,8 @@ static egraph_status steer(fitter *f, const attempt *first) {
       if (!(gap > f->options->relative_gap)) break;
       gap = 0;
     } else {
-      if (!set_row(&f->last_peak, problem, f->rows + used % spare, f->limit)) break;
+      if (!eg_peak_row_set(&f->last_peak, problem, f->rows + used % spare, f->limit))
+        break;
       used++;
       problem->memory_rows = f->rows + (used < spare ? used : spare);
     }
@@ -530,9 +351,9 @@ static egraph_status lower_peak(fitter *f) {
   for (uint32_t used = 0; used < spare_rows(f);) {
     attempt next;
     double peak = f->out->memory;
-    const peak_row *row = used == 0 ? &f->best_peak : &f->last_peak;
+    const eg_peak_row *row = used == 0 ? &f->best_peak : &f->last_peak;
     if (f->work.done >= until) break;
-    if (!set_row(row, problem, f->rows + used, peak * (1 - FINE))) break;
+    if (!eg_peak_row_set(row, problem, f->rows + used, peak * (1 - FINE))) break;
     problem->memory_rows = f->rows + ++used;
     EG_TRY(attempt_within(f, LATER_SHARE, until - f->work.done, 0, &next));
     if (!next.is_solved || next.cost > f->least_cost * (1 + PROVEN_GAP / 2)) break;
@@ -544,17 +365,14 @@ static egraph_status lower_peak(fitter *f) {
 
 // ---- keeping less --------------------------------------------------------------------
 
-/// The plan that keeps least, whatever it costs. Its peak does not depend on the limit,
-/// so with this much memory the same plan is found again.
+/// A plan that keeps the least that could be found, whatever it costs.
 static egraph_status try_least(fitter *f, attempt *inout, rows *out_most) {
   const rows nothing = {{0}};
   EG_TRY(try_to_keep(f, &nothing, LATER_SHARE, EG_WORK_UNLIMITED, inout));
-  if (!inout->is_solved && inout->status == EG_LAYOUT_NO_MEMORY) {
-    *out_most = inout->least;
-    EG_TRY(try_to_keep(f, out_most, LATER_SHARE, EG_WORK_UNLIMITED, inout));
-  }
-  if (inout->is_solved) f->known_peak = inout->peak;
-  return EGRAPH_OK;
+  if (inout->is_solved || inout->status != EG_LAYOUT_NO_MEMORY) return EGRAPH_OK;
+  *out_most = inout->least;
+  limit_rows(f, out_most);
+  return attempt_within(f, LATER_SHARE, EG_WORK_UNLIMITED, 1, inout);
 }
 
 /// Keeps as much less as the peak is too high, until it is not or nothing is so small;
@@ -657,21 +475,34 @@ static egraph_status go_through_less(fitter *f) {
   return EGRAPH_OK;
 }
 
+/// Where no solution was found that keeps to the limits: looks for the one that keeps
+/// least. From there on, unless there is proof that it is too much, for cheaper ones.
+static egraph_status begin_with_least(fitter *f, attempt *inout) {
+  attempt least, again;
+  rows most, least_most;
+  for (uint32_t r = 0; r < EG_LAYOUT_MEMORY_ROWS; r++)
+    most.at[r] = r < f->rows ? f->limit : INFINITY;
+  EG_TRY(try_least(f, &least, &least_most));
+  if (inout->status != EG_LAYOUT_UNKNOWN || !least.is_solved ||
+      most_of(f, &least.kept) > f->limit)
+    return EGRAPH_OK;
+  EG_TRY(try_to_keep(f, &most, FIRST_SHARE, EG_WORK_UNLIMITED, &again));
+  again.bound = fmax(again.bound, inout->bound);
+  *inout = again;
+  return EGRAPH_OK;
+}
+
 // ---- the whole -----------------------------------------------------------------------
 
 static egraph_status conclude(fitter *f, const attempt *first) {
   eg_fitted_plan *out = f->out;
   out->status = first->status;
-  out->bound = first->bound;
+  out->bound = fmax(first->bound, f->floor);
   memcpy(out->price, first->price.at, sizeof out->price);
   if (!out->has_plan) {
     out->cost = INFINITY;
     out->gap = INFINITY;
-    double least = f->walk.is_complete ? f->least_peak : f->known_peak;
-    bool is_known = isinf(least) && first->status == EG_LAYOUT_NO_MEMORY;
-    out->least_memory = isfinite(least) ? least
-                        : is_known      ? most_of(f, &first->least)
-                                        : 0;
+    out->least_memory = isfinite(f->least_peak) ? f->least_peak : 0;
     if (first->is_solved && first->status != EG_LAYOUT_NO_MEMORY)
       out->status = EG_LAYOUT_UNKNOWN;
     return EGRAPH_OK;
@@ -700,8 +531,15 @@ static egraph_status fit(fitter *f) {
   for (uint32_t r = 0; r < EG_LAYOUT_MEMORY_ROWS; r++)
     most.at[r] = r < f->rows ? f->limit : INFINITY;
   too_much = most;
-  EG_TRY(try_to_keep(f, &most, share, EG_WORK_UNLIMITED, &first));
-  f->first_work = f->work.done;
+  bool may_bind = bytes > f->limit;
+  if (may_bind && !f->only_fitting) EG_TRY(begin_with_prices(f));
+  bool is_known = !may_bind || f->found.len != 0 || f->options->incumbent != NULL;
+  uint64_t before = f->work.done;
+  EG_TRY(try_to_keep(f, &most, is_known ? share : BLIND_SHARE * share, EG_WORK_UNLIMITED,
+                     &first));
+  f->first_work = f->work.done - before;
+  if (!first.is_solved && first.status != EG_LAYOUT_INFEASIBLE && !f->only_fitting)
+    EG_TRY(begin_with_least(f, &first));
   last = first;
   if (first.is_solved && !fits(f, &first)) {
     EG_TRY(go_through(f, FEW_STEPS, &first));
@@ -720,9 +558,6 @@ static egraph_status fit(fitter *f) {
     if (is_small(f)) EG_TRY(walk(f, f->limit, 1 + PROVEN_GAP / 4, FEW_STEPS));
     if (!f->walk.is_complete) EG_TRY(lower_peak(f));
   }
-  bool is_asked =
-      !f->only_fitting && first.status == EG_LAYOUT_NO_MEMORY && !f->walk.is_complete;
-  if (is_asked && isinf(f->known_peak)) EG_TRY(try_least(f, &last, &most));
   return conclude(f, &first);
 }
 
@@ -742,16 +577,17 @@ egraph_status eg_plan_fit(eg_plan_model *model, egraph_allocator alloc,
                   options->work_limit != 0 ? options->work_limit : EG_WORK_UNLIMITED,
               .rows = model->problem.memory_rows,
               .least_peak = INFINITY,
-              .known_peak = INFINITY,
               .least_cost = INFINITY,
               .out = out};
-  peak_row_init(&f.last_peak, alloc);
-  peak_row_init(&f.best_peak, alloc);
+  eg_peak_row_init(&f.last_peak, alloc);
+  eg_peak_row_init(&f.best_peak, alloc);
   eg_u32s_init(&f.found, alloc);
+  eg_u32s_init(&f.least, alloc);
   egraph_status status = fit(&f);
-  peak_row_deinit(&f.last_peak);
-  peak_row_deinit(&f.best_peak);
+  eg_peak_row_deinit(&f.last_peak);
+  eg_peak_row_deinit(&f.best_peak);
   eg_u32s_deinit(&f.found);
+  eg_u32s_deinit(&f.least);
   for (uint32_t r = 0; r < f.rows; r++)
     model->problem.memory_limit[r] = f.limit;
   out->work = f.work.done;

@@ -1,6 +1,5 @@
-// Rules on the e-graph of a step.
 // SPDX-License-Identifier: Apache-2.0
-#include "optimize/search/planner.h"
+#include "optimize/search/plan_rules.h"
 
 static egraph_status seal(eg_tensor_egraph *egraph, const uint32_t *values,
                           uint32_t count) {

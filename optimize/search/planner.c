@@ -32,6 +32,7 @@ typedef struct contender {
   uint32_t number;         // in the order of eg_baselines_of_mesh
   uint32_t outcome;        // its place in eg_planning.baseline
   double cost, bound;      // of its plans; INFINITY, 0: none is known
+  bool is_large;           // its last plan exceeds the limit of memory
   eg_layout_status status; // of the last time that it was planned
 } contender;
 EG_VEC_DEFINE(contenders, contender);
@@ -51,6 +52,12 @@ typedef enum planner_stage {
 typedef struct planner {
   egraph_allocator alloc;
   const eg_planner_input *input;
+  eg_step_info info;       // the input's, with the limit of memory that is at work
+  eg_layout_options asked; // likewise, with what is left of time and work
+  uint64_t done;           // steps
+  bool is_lifted;          // the limit of memory, which is first tried without
+  double floor;            // bound of plans of any memory
+  double known_cost;       // of the plan that is recalled; INFINITY: none is
   eg_planning *out;
   eg_tensor_egraph *egraph;
   eg_mesh mesh; // without axes of one device
@@ -59,6 +66,7 @@ typedef struct planner {
   bool is_cancelled;
   uint32_t given_nodes; // of the e-graph, before rules
   uint32_t tries;       // plans of baselines
+  double least;         // peak of all plans that were seen; 0: there are none
   contenders contenders;
   eg_plan_choices seed;                // of the cheapest plan before the search
   double price[EG_LAYOUT_MEMORY_ROWS]; // of memory, of the search
@@ -85,7 +93,7 @@ static egraph_status saturate(planner *p) {
   if (input->rules != NULL) {
     eg_saturation_report report;
     egraph_status status = eg_plan_apply_rules(
-        p->egraph, input->info, input->rules,
+        p->egraph, &p->info, input->rules,
         input->saturation == NULL ? &defaults : input->saturation, &report);
     p->out->stop = report.stop;
     p->out->iterations = report.iterations;
@@ -101,10 +109,36 @@ static egraph_status saturate(planner *p) {
 
 /// Options of a solution in the time that is left.
 static eg_layout_options remaining(const planner *p) {
-  eg_layout_options options = p->input->layout;
+  eg_layout_options options = p->asked;
   options.time_limit_seconds =
       fmax(options.time_limit_seconds - (eg_clock_seconds() - p->start), LEAST_SECONDS);
   return options;
+}
+
+// ---- without the limit of memory ------------------------------------------------------
+
+// A limit that does not bind changes nothing: first all is done without it, and where the
+// plan fits that is the answer. Otherwise what was proven holds within the limit, too,
+// and what is left of work and time is for the search within it: at least this share,
+// because a search without the limit that begins with no plan that fits gets no more than
+// the rest.
+static const double LIMITED_SHARE = 0.5;
+
+static bool fits(const planner *p) {
+  return p->out->has_plan && p->out->memory <= p->input->info->memory_limit;
+}
+
+/// Whether what is done without the limit has lasted long, and nothing has fitted.
+static bool is_given_up(const planner *p) {
+  double spent = eg_clock_seconds() - p->start;
+  return p->is_lifted && !fits(p) &&
+         spent > (1 - LIMITED_SHARE) * p->asked.time_limit_seconds;
+}
+
+/// Steps that are left to the search within the limit.
+static uint64_t limited_work(const planner *p) {
+  uint64_t limit = p->asked.work_limit, least = eg_work_share(limit, LIMITED_SHARE);
+  return limit > p->done + least ? limit - p->done : least;
 }
 
 // ---- baselines ----------------------------------------------------------------------
@@ -127,7 +161,6 @@ static const double GIVEN_SHARE = 0.3; // of the graph as it was given
 static const double CLOCK_SHARE[] = {
     [SEEDING] = 0.4, [SEEDING_VARIANTS] = 0.6, [CONTESTING] = 1.0, [COMPARING] = 1.0};
 enum { FIRST = 3 }; // baselines, planned whatever the time while there is no plan
-static const double PROVEN_GAP = 1e-9;
 
 static bool is_after_search(const planner *p) { return p->stage >= CONTESTING; }
 
@@ -145,7 +178,7 @@ static bool is_asked(const planner *p, const contender *c) {
 /// baseline that matters only if it is cheaper ends when its bound shows that it is not.
 static bool on_progress(void *user, double cost, double bound, double seconds) {
   planner *p = user;
-  const eg_layout_options *asked = &p->input->layout;
+  const eg_layout_options *asked = &p->asked;
   bool may_lose = p->at_work != NULL && is_open(p) &&
                   !(is_after_search(p) && is_asked(p, p->at_work));
   bool is_beaten =
@@ -156,6 +189,13 @@ static bool on_progress(void *user, double cost, double bound, double seconds) {
   cost = p->stage == SEARCHING ? fmin(cost, p->out->cost) : p->out->cost;
   p->is_cancelled = asked->progress(asked->user, cost, bound, seconds);
   return p->is_cancelled || has_lost;
+}
+
+/// The least peak of all plans that were seen.
+static void note_least(planner *p, const eg_fitted_plan *plan) {
+  double least = plan->has_plan ? plan->memory : plan->least_memory;
+  if (!(least > 0)) return;
+  if (!(p->least > 0 && p->least <= least)) p->least = least;
 }
 
 static void take_plan(planner *p, eg_fitted_plan *plan) {
@@ -175,8 +215,8 @@ static void take_plan(planner *p, eg_fitted_plan *plan) {
 /// search begins with.
 static egraph_status let_win(planner *p, const char *name, eg_fitted_plan *plan) {
   eg_planning *out = p->out;
-  bool fits = plan->has_plan && plan->memory <= p->input->info->memory_limit;
-  if (!fits || plan->cost >= out->cost) return EGRAPH_OK;
+  bool is_in = plan->has_plan && plan->memory <= p->info.memory_limit;
+  if (!is_in || plan->cost >= out->cost) return EGRAPH_OK;
   EG_TRY(eg_proof_check_bound(name, out->bound, plan->cost));
   take_plan(p, plan);
   eg_plan_choices_deinit(&p->seed);
@@ -190,18 +230,6 @@ static egraph_status let_win(planner *p, const char *name, eg_fitted_plan *plan)
 
 static bool is_free(const planner *p) {
   return p->input->constraints == NULL || p->input->constraints->rows.len == 0;
-}
-
-static egraph_status name_of(const planner *p, const eg_axis_roles *roles,
-                             char out[EG_RIVAL_NAME_SIZE]) {
-  eg_text text;
-  eg_text_init(&text, p->alloc);
-  egraph_status status = eg_axis_roles_print(&text, roles, &p->mesh);
-  size_t length = text.chars.len < EG_RIVAL_NAME_SIZE ? text.chars.len : 0;
-  memcpy(out, eg_text_of(&text), length);
-  out[length] = '\0';
-  eg_text_deinit(&text);
-  return status;
 }
 
 static egraph_status note_outcome(planner *p, const contender *c, const char *name,
@@ -239,7 +267,7 @@ static bool is_settled(const planner *p, const contender *c) {
 
 /// A share of the steps of all stages, at least so many where there is ample work.
 static double share_of_steps(const planner *p, double share, double least) {
-  const eg_layout_options *asked = &p->input->layout;
+  const eg_layout_options *asked = &p->asked;
   double all = asked->work_limit != 0 ? (double)asked->work_limit
                                       : STEPS_PER_SECOND * asked->time_limit_seconds;
   return fmax(share * all, least * fmin(all / AMPLE_STEPS, 1));
@@ -254,11 +282,11 @@ static egraph_status try_baseline(planner *p, eg_competition *competition, conte
   eg_fitted_plan plan;
   eg_baseline_obstacle obstacle;
   char name[EG_RIVAL_NAME_SIZE];
-  EG_TRY(name_of(p, &c->roles, name));
+  EG_TRY(eg_axis_roles_name(p->alloc, &c->roles, &p->mesh, sizeof name, name));
   uint64_t work = competition->layout.work_limit;
   competition->layout.work_limit = (uint64_t)fmin(fmax(steps, 1), 1e18);
-  double patience = p->input->layout.by_work ? remaining(p).time_limit_seconds
-                                             : PATIENCE * steps / STEPS_PER_SECOND;
+  double patience = p->asked.by_work ? remaining(p).time_limit_seconds
+                                     : PATIENCE * steps / STEPS_PER_SECOND;
   competition->layout.time_limit_seconds =
       is_first(p) ? patience : fmin(patience, remaining(p).time_limit_seconds);
   p->tries++;
@@ -269,7 +297,9 @@ static egraph_status try_baseline(planner *p, eg_competition *competition, conte
   competition->layout.work_limit = work;
   p->at_work = NULL;
   egraph_status status = note_outcome(p, c, name, &obstacle, &plan);
+  note_least(p, &plan);
   if (plan.has_plan) c->cost = fmin(c->cost, plan.cost);
+  c->is_large = plan.has_plan && plan.memory > p->input->info->memory_limit;
   if (status == EGRAPH_OK && is_open(p)) status = let_win(p, name, &plan);
   c->status = plan.status;
   c->bound = fmax(c->bound, plan.bound);
@@ -279,7 +309,7 @@ static egraph_status try_baseline(planner *p, eg_competition *competition, conte
 
 static egraph_status list_contenders(planner *p) {
   eg_axis_roles_list all;
-  const eg_step_info *info = p->input->info;
+  const eg_step_info *info = &p->info;
   eg_axis_roles_list_init(&all, p->alloc);
   egraph_status status = eg_baselines_of_mesh(&p->mesh, info->gradient_count != 0,
                                               info->micro_batches, &all);
@@ -305,10 +335,10 @@ static int cheapest_first(const void *a, const void *b) {
 /// Plans a baseline in so many steps, unless it is settled or the time is over.
 static egraph_status try_open(planner *p, eg_competition *competition, contender *c,
                               double steps) {
-  if (is_settled(p, c) || p->is_cancelled) return EGRAPH_OK;
+  if (is_settled(p, c) || p->is_cancelled || is_given_up(p)) return EGRAPH_OK;
   double spent = eg_clock_seconds() - p->start;
   double share = p->out->has_plan ? CLOCK_SHARE[p->stage] : 1;
-  bool is_late = !is_first(p) && spent > share * p->input->layout.time_limit_seconds;
+  bool is_late = !is_first(p) && spent > share * p->asked.time_limit_seconds;
   if (is_late && !is_asked(p, c)) {
     p->out->untried += is_after_search(p);
     return EGRAPH_OK;
@@ -351,9 +381,9 @@ static egraph_status try_fewer(planner *p, eg_competition *competition) {
 /// Baselines of the graph as it was given.
 static egraph_status seed_baselines(planner *p, eg_competition *competition) {
   p->stage = SEEDING;
-  competition->layout.relative_gap = fmax(p->input->layout.relative_gap, ROUGH_GAP);
+  competition->layout.relative_gap = fmax(p->asked.relative_gap, ROUGH_GAP);
   EG_TRY(try_baselines(p, competition, ROUGH_SHARE, 1, LEAST_ROUGH_STEPS));
-  competition->layout.relative_gap = p->input->layout.relative_gap;
+  competition->layout.relative_gap = p->asked.relative_gap;
   EG_TRY(try_fewer(p, competition));
   EG_TRY(try_baselines(p, competition, FINE_SHARE, MOST_FINE_SHARE, 0));
   if (p->contenders.len > 1)
@@ -367,11 +397,12 @@ static egraph_status plan_given(planner *p, eg_competition *competition) {
   eg_fitted_plan plan;
   p->stage = GIVEN_GRAPH;
   competition->layout.time_limit_seconds = GIVEN_SHARE * remaining(p).time_limit_seconds;
-  competition->layout.work_limit = eg_work_share(p->input->layout.work_limit, GIVEN_WORK);
+  competition->layout.work_limit = eg_work_share(p->asked.work_limit, GIVEN_WORK);
   competition->seed = &p->seed;
   EG_TRY(eg_compete_given(competition, &plan));
   competition->seed = NULL;
-  competition->layout.work_limit = p->input->layout.work_limit;
+  competition->layout.work_limit = p->asked.work_limit;
+  note_least(p, &plan);
   egraph_status status = let_win(p, "", &plan);
   eg_fitted_plan_deinit(&plan);
   return status;
@@ -422,19 +453,13 @@ static egraph_status find_seed(planner *p, eg_competition *competition, eg_u32s 
                          known);
 }
 
-/// Finds the known plan among the choices of the space; none where it has not all of it.
+/// The known plan among the choices of the space, if it is all there.
 static egraph_status recall_known(planner *p, const eg_plan_space *space,
                                   eg_u32s *known) {
-  eg_plan_model model;
   if (p->input->known == NULL) return EGRAPH_OK;
-  EG_TRY(eg_plan_model_init(&model, p->alloc, space));
-  egraph_status status = eg_plan_recall(&model, p->input->known, known);
-  if (status == EGRAPH_OK && known->len != 0) {
-    p->out->cost = p->input->known_cost;
-    status = eg_plan_choices_note(&p->seed, &model, known);
-  }
-  eg_plan_model_deinit(&model);
-  return status;
+  EG_TRY(eg_plan_choices_recall(&p->seed, p->alloc, space, p->input->known, known));
+  if (known->len != 0) p->out->cost = p->known_cost = p->input->known_cost;
+  return EGRAPH_OK;
 }
 
 // ---- the search ---------------------------------------------------------------------
@@ -444,85 +469,35 @@ static egraph_status conclude(planner *p, eg_fitted_plan *found) {
   eg_planning *out = p->out;
   bool stays = out->has_plan && !(found->has_plan && found->cost <= out->cost);
   out->status = found->status;
-  out->bound = found->bound;
+  out->bound = fmax(found->bound, p->floor);
   out->gap = found->gap;
-  out->least_memory = found->least_memory;
+  note_least(p, found);
   out->places = found->places;
   out->arcs = found->arcs;
-  if (!stays) {
-    take_plan(p, found);
-    return EGRAPH_OK;
-  }
+  if (!stays) take_plan(p, found);
+  if (!out->has_plan) return EGRAPH_OK;
   EG_TRY(eg_proof_check_bound("plan of a mesh", out->bound, out->cost));
-  out->gap = out->cost > 0 ? (out->cost - out->bound) / out->cost : 0;
-  out->status = out->gap <= PROVEN_GAP ? EG_LAYOUT_OPTIMAL : EG_LAYOUT_FEASIBLE;
-  out->least_memory = 0;
+  eg_planning_judge(out);
   return EGRAPH_OK;
-}
-
-static egraph_status search_baseline(planner *p, const eg_competition *competition,
-                                     eg_fitted_plan *out) {
-  eg_axis_roles roles;
-  eg_baseline_obstacle obstacle;
-  EG_TRY(eg_axis_roles_parse(p->input->baseline, &p->input->mesh->mesh, &roles));
-  EG_TRY(eg_compete_check(competition));
-  EG_TRY(eg_compete_baseline(competition, &roles, &obstacle, out));
-  if (obstacle.parts == 0) return EGRAPH_OK;
-  if (obstacle.batch != 0)
-    return EG_FAIL(EGRAPH_E_ARGUMENT,
-                   "there is no plan of baseline %.128s: the batch of %" PRId64
-                   " does not divide by %" PRIu32 "; take another batch, or other axes",
-                   p->input->baseline, obstacle.batch, obstacle.parts);
-  return EG_FAIL(EGRAPH_E_ARGUMENT,
-                 "there is no plan of baseline %.128s: no weight divides by %" PRIu32
-                 "; take other axes",
-                 p->input->baseline, obstacle.parts);
 }
 
 static egraph_status search(planner *p, const eg_competition *competition) {
   eg_fitted_plan found;
   p->stage = SEARCHING;
   memset(found.price, 0, sizeof found.price);
-  EG_TRY(p->input->baseline != NULL ? search_baseline(p, competition, &found)
-                                    : eg_compete_search(competition, &found));
+  EG_TRY(p->input->baseline != NULL
+             ? eg_compete_named(competition, p->input->baseline, &found)
+             : eg_compete_search(competition, &found));
   memcpy(p->price, found.price, sizeof p->price);
   egraph_status status = conclude(p, &found);
   eg_fitted_plan_deinit(&found);
   return status;
 }
 
-// Of what is wanted for the whole step: the time for each mate; how far their prices are
-// from the best; how near to the cheapest they must be.
-static const double MATE_SHARE = 0.3, MATE_STEP = 0.03, MATE_GAP = 1e-3;
+// Of what is wanted for the whole step: the time for each mate; how near to the cheapest
+// they must be.
+static const double MATE_SHARE = 0.3, MATE_GAP = 1e-3;
 static const double NEAR_LIMIT = 0.5; // of memory: from there on a limit may bind
-static const double TIE_PRICE = 1e-3; // of the highest one: equal costs keep less in rows
-                                      // that do not bind
-
-/// Plans on both sides of the limit.
-static egraph_status find_mates(planner *p, eg_competition *competition,
-                                const double *best) {
-  eg_planning *out = p->out;
-  bool has[EG_MATES] = {false, false};
-  double highest = 0;
-  for (uint32_t r = 0; r < EG_LAYOUT_MEMORY_ROWS; r++)
-    highest = fmax(highest, best[r]);
-  if (!(highest > 0)) return EGRAPH_OK;
-  egraph_status status = EGRAPH_OK;
-  competition->layout.relative_gap = fmax(p->input->layout.relative_gap, MATE_GAP);
-  for (int m = 0; m < EG_MATES && status == EGRAPH_OK; m++) {
-    double price[EG_LAYOUT_MEMORY_ROWS];
-    for (uint32_t r = 0; r < EG_LAYOUT_MEMORY_ROWS; r++)
-      price[r] = fmax(best[r], TIE_PRICE * highest) *
-                 (m == EG_MATE_SMALL ? 1 + MATE_STEP : 1 - MATE_STEP);
-    status = eg_compete_priced(competition, price, &out->mates[m], &has[m]);
-    if (has[m]) eg_unit_axes_restore(&out->mates[m].plan, &p->input->mesh->mesh);
-  }
-  competition->layout.relative_gap = p->input->layout.relative_gap;
-  out->has_mates = status == EGRAPH_OK && has[EG_MATE_SMALL] && has[EG_MATE_CHEAP];
-  for (int m = 0; m < EG_MATES && !out->has_mates; m++)
-    if (has[m]) eg_emitted_plan_deinit(&out->mates[m]);
-  return status;
-}
 
 /// What tells of the whole step that this one is the folded one of.
 static egraph_status cut(planner *p, eg_competition *competition) {
@@ -535,73 +510,118 @@ static egraph_status cut(planner *p, eg_competition *competition) {
   p->stage = CUTTING;
   double memory = p->out->has_plan ? p->out->memory : INFINITY;
   bool may_bind =
-      memory > NEAR_LIMIT * p->input->info->memory_limit && !(p->out->gap <= MATE_GAP);
+      memory > NEAR_LIMIT * p->info.memory_limit && !(p->out->gap <= MATE_GAP);
   double share = may_bind ? 1 - 2 * MATE_SHARE : 1;
   competition->layout.time_limit_seconds = share * seconds;
   competition->layout.work_limit = eg_work_share(work, share);
   double cost = p->out->has_plan ? p->out->cost : INFINITY;
   EG_TRY(eg_compete_cut(competition, p->price, cost, may_bind, &result));
-  p->out->cut_bound = result.bound;
+  p->out->cut_bound = fmax(p->out->cut_bound, result.bound);
   competition->layout.time_limit_seconds = MATE_SHARE * seconds;
   competition->layout.work_limit = eg_work_share(work, MATE_SHARE);
-  if (may_bind) EG_TRY(find_mates(p, competition, result.price));
+  competition->layout.relative_gap = fmax(p->asked.relative_gap, MATE_GAP);
+  if (may_bind)
+    EG_TRY(
+        eg_compete_mates(competition, result.price, p->out->mates, &p->out->has_mates));
+  for (int m = 0; m < EG_MATES && p->out->has_mates; m++)
+    eg_unit_axes_restore(&p->out->mates[m].plan, &p->input->mesh->mesh);
+  competition->layout.relative_gap = p->asked.relative_gap;
   competition->layout.time_limit_seconds = limit;
-  competition->layout.work_limit = p->input->layout.work_limit;
+  competition->layout.work_limit = p->asked.work_limit;
   return EGRAPH_OK;
 }
 
-static egraph_status search_and_compare(planner *p, eg_competition *competition,
-                                        const eg_u32s *known) {
+/// The search, from the plans on that are known, and what it tells of the whole step.
+static egraph_status search_and_cut(planner *p, eg_competition *competition,
+                                    const eg_u32s *known) {
   double limit = remaining(p).time_limit_seconds;
   bool is_alone = p->input->baseline != NULL && !p->input->compares;
   competition->layout.time_limit_seconds = is_alone ? limit : limit * (1 - KEPT_SHARE);
   if (known->len != 0) competition->layout.incumbent = known->data;
   if (has_variants(p) && !p->input->is_alone)
+    competition->layout.work_limit = eg_work_share(p->asked.work_limit, VARIANTS_WORK);
+  if (p->is_lifted && !fits(p)) {
+    competition->layout.time_limit_seconds *= 1 - LIMITED_SHARE;
     competition->layout.work_limit =
-        eg_work_share(p->input->layout.work_limit, VARIANTS_WORK);
+        eg_work_share(competition->layout.work_limit, 1 - LIMITED_SHARE);
+  }
   competition->seed = &p->seed;
   EG_TRY(search(p, competition));
   competition->layout.incumbent = NULL;
-  competition->layout.work_limit = p->input->layout.work_limit;
+  competition->layout.work_limit = p->asked.work_limit;
   competition->seed = NULL;
-  EG_TRY(cut(p, competition));
-  bool is_proven = p->out->status != EG_LAYOUT_UNKNOWN &&
-                   !(p->out->has_plan && p->out->gap > PROVEN_GAP);
+  return p->is_lifted && !fits(p) ? EGRAPH_OK : cut(p, competition);
+}
+
+/// Baselines that may be cheaper than the plan, and those that the user asked for.
+static egraph_status compare(planner *p, eg_competition *competition) {
+  bool is_proven = p->out->has_plan ? p->out->status == EG_LAYOUT_OPTIMAL
+                                    : p->out->status != EG_LAYOUT_UNKNOWN;
   p->stage = p->input->baseline != NULL || is_proven ? COMPARING : CONTESTING;
   competition->beyond_memory = p->input->compares;
   if (p->input->is_alone) return EGRAPH_OK;
   return try_baselines(p, competition, KEPT_SHARE, 1, LEAST_STEPS);
 }
 
-/// All stages.
+/// Of baselines that were planned without the limit, those have to be planned again that
+/// exceed it, or all.
+static void forget_plans(planner *p, bool all) {
+  for (size_t i = 0; i < p->contenders.len; i++) {
+    contender *c = &p->contenders.data[i];
+    if (!(all || c->is_large) || c->status == EG_LAYOUT_INFEASIBLE) continue;
+    c->status = EG_LAYOUT_UNKNOWN;
+    c->cost = INFINITY;
+    p->out->baseline[c->outcome] = (eg_baseline_outcome){.is_tried = false};
+  }
+}
+
+/// Begins anew within the limit, with the bounds that are known.
+static void begin_within(planner *p, eg_competition *competition) {
+  eg_planning *out = p->out;
+  double spent = eg_clock_seconds() - p->start;
+  if (out->has_plan) eg_emitted_plan_deinit(&out->emitted);
+  out->has_plan = false;
+  out->cost = p->known_cost;
+  out->exceeds = true;
+  p->floor = out->bound;
+  p->tries = 0;
+  p->start += spent;
+  p->asked.time_limit_seconds = fmax(p->asked.time_limit_seconds - spent, LEAST_SECONDS);
+  p->asked.work_limit = limited_work(p);
+  competition->layout.work_limit = p->asked.work_limit;
+}
+
+/// Without the limit of memory, then, where the plan does not fit, within it.
 static egraph_status search_all(planner *p, eg_competition *competition, eg_u32s *known) {
   EG_TRY(list_contenders(p));
   EG_TRY(recall_known(p, competition->space, known));
-  EG_TRY(find_seed(p, competition, known));
-  return search_and_compare(p, competition, known);
+  bool is_known = known->len != 0;
+  p->is_lifted = isfinite(p->info.memory_limit) && !p->input->binds;
+  if (p->is_lifted) {
+    p->info.memory_limit = INFINITY;
+    if (!is_known) EG_TRY(find_seed(p, competition, known));
+    EG_TRY(search_and_cut(p, competition, known));
+    p->info.memory_limit = p->input->info->memory_limit;
+    p->is_lifted = false;
+    bool is_over = fits(p) || p->out->status == EG_LAYOUT_INFEASIBLE || p->is_cancelled;
+    forget_plans(p, !is_over);
+    if (is_over) return compare(p, competition);
+    begin_within(p, competition);
+    if (!is_known) known->len = 0;
+  }
+  if (!is_known) EG_TRY(find_seed(p, competition, known));
+  EG_TRY(search_and_cut(p, competition, known));
+  return compare(p, competition);
 }
 
-// Of all work and time, for a bound that may show that there is nothing to search for.
-static const double PROBE_SHARE = 0.05;
-
 /// Whether a bound of the whole step shows that every plan is at the ceiling or above.
-static egraph_status probe(planner *p, eg_competition *competition) {
-  double ceiling = p->input->ceiling, bound = 0;
-  const eg_layout_options asked = competition->layout;
-  static const double free_memory[EG_LAYOUT_MEMORY_ROWS];
-  if (!(ceiling > 0) || p->input->is_alone || p->input->baseline != NULL)
+static egraph_status probe(planner *p, const eg_competition *competition) {
+  const eg_planner_input *input = p->input;
+  double bound;
+  if (!(input->ceiling > 0) || input->is_alone || input->baseline != NULL)
     return EGRAPH_OK;
-  competition->layout.work_limit = eg_work_share(asked.work_limit, PROBE_SHARE);
-  competition->layout.time_limit_seconds = PROBE_SHARE * asked.time_limit_seconds;
-  bool is_folded = p->input->cut_seconds > 0;
-  eg_cut cut = {.bound = 0};
-  if (is_folded)
-    EG_TRY(eg_compete_cut(competition, free_memory, ceiling, false, &cut));
-  else
-    EG_TRY(eg_compete_bound(competition, &bound));
-  competition->layout = asked;
-  if (is_folded) bound = cut.bound;
-  p->out->is_beaten = bound >= ceiling;
+  EG_TRY(eg_compete_probe(competition, input->ceiling, input->cut_seconds > 0, &bound));
+  p->out->is_beaten = bound >= input->ceiling;
   if (p->out->is_beaten) p->out->bound = p->out->cut_bound = bound;
   return EGRAPH_OK;
 }
@@ -612,7 +632,7 @@ static egraph_status solve(planner *p, const eg_plan_space *space,
                                 .space = space,
                                 .constraints = p->input->constraints,
                                 .algebra = algebra,
-                                .layout = p->input->layout,
+                                .layout = p->asked,
                                 .mesh = &p->input->mesh->mesh};
   eg_u32s known;
   double start = eg_clock_seconds();
@@ -624,6 +644,7 @@ static egraph_status solve(planner *p, const eg_plan_space *space,
   egraph_status status = probe(p, &competition);
   if (status == EGRAPH_OK && !p->out->is_beaten)
     status = search_all(p, &competition, &known);
+  if (!p->out->has_plan) p->out->least_memory = p->least;
   contenders_deinit(&p->contenders);
   eg_plan_choices_deinit(&p->seed);
   eg_u32s_deinit(&known);
@@ -642,7 +663,7 @@ static egraph_status solve_by(planner *p, const eg_plan_space *space,
                                       .mesh = &p->input->mesh->mesh};
   eg_plan_question question = {.alloc = p->alloc,
                                .mesh = &mesh,
-                               .memory_limit = p->input->info->memory_limit,
+                               .memory_limit = p->info.memory_limit,
                                .layout = remaining(p),
                                .seed = p->input->seed};
   eg_fitted_plan found;
@@ -669,8 +690,8 @@ static egraph_status mix(planner *p, const eg_plan_space *space) {
   EG_TRY(eg_plan_model_init(&model, p->alloc, space));
   eg_mix_input input = {.model = &model,
                         .kinds = p->kinds,
-                        .memory_limit = p->input->info->memory_limit,
-                        .deadline = p->start + p->input->layout.time_limit_seconds};
+                        .memory_limit = p->info.memory_limit,
+                        .deadline = p->start + p->asked.time_limit_seconds};
   memcpy(input.kind, p->kind, p->kinds * sizeof *p->kind);
   egraph_status status = eg_plan_mix(p->alloc, &input, &mixed);
   eg_plan_model_deinit(&model);
@@ -708,8 +729,8 @@ static egraph_status plan_with(planner *p, eg_machine_costs *costs,
   eg_plan_costs asked = eg_machine_plan_costs(costs);
   eg_plan_space space;
   double start = eg_clock_seconds();
-  EG_TRY(eg_plan_space_init(&space, p->alloc, p->egraph, p->input->info,
-                            &costs->mesh->mesh, &asked));
+  EG_TRY(eg_plan_space_init(&space, p->alloc, p->egraph, &p->info, &costs->mesh->mesh,
+                            &asked));
   p->out->space_seconds = eg_clock_seconds() - start;
   p->out->is_exact = space.is_exact;
   for (size_t s = 0; s < space.strategies.len; s++)
@@ -732,8 +753,8 @@ static egraph_status plan(planner *p) {
   if (!p->input->algebra_first) return plan_with(p, &costs, NULL);
   eg_plan_algebra algebra;
   eg_layout_options options = remaining(p);
-  EG_TRY(eg_plan_algebra_cheapest(&algebra, p->alloc, p->egraph, p->input->info,
-                                  &costs.device, &options));
+  EG_TRY(eg_plan_algebra_cheapest(&algebra, p->alloc, p->egraph, &p->info, &costs.device,
+                                  &options));
   egraph_status status = algebra.is_found ? plan_with(p, &costs, &algebra) : EGRAPH_OK;
   eg_plan_algebra_deinit(&algebra);
   return status;
@@ -741,8 +762,13 @@ static egraph_status plan(planner *p) {
 
 static egraph_status run_planner(planner *p) {
   p->start = eg_clock_seconds();
+  p->info = *p->input->info;
+  p->known_cost = INFINITY;
+  p->asked = p->input->layout;
+  p->asked.done = &p->done;
   *p->out = (eg_planning){.status = EG_LAYOUT_UNKNOWN, .cost = INFINITY};
   egraph_status status = plan(p);
+  if (p->input->layout.done != NULL) *p->input->layout.done += p->done;
   eg_tensor_egraph_destroy(p->egraph);
   if (status != EGRAPH_OK) eg_planning_deinit(p->out);
   return status;
@@ -770,18 +796,4 @@ egraph_status eg_planner_certify(egraph_allocator alloc, const eg_planner_input 
                .claim = claim,
                .certificate = out};
   return run_planner(&p);
-}
-
-void eg_planning_judge(eg_planning *planning) {
-  if (!planning->has_plan) return;
-  double missing = fmax(planning->cost - planning->bound, 0);
-  planning->gap = planning->cost > 0 ? missing / planning->cost : 0;
-  planning->status = planning->gap <= PROVEN_GAP ? EG_LAYOUT_OPTIMAL : EG_LAYOUT_FEASIBLE;
-}
-
-void eg_planning_deinit(eg_planning *planning) {
-  if (planning->has_plan) eg_emitted_plan_deinit(&planning->emitted);
-  for (int m = 0; m < EG_MATES && planning->has_mates; m++)
-    eg_emitted_plan_deinit(&planning->mates[m]);
-  planning->has_plan = planning->has_mates = false;
 }

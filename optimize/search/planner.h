@@ -13,10 +13,10 @@
 
 #include "optimize/price/plan_price.h"
 #include "optimize/search/plan_compete.h"
+#include "optimize/search/plan_rules.h"
 #include "optimize/space/step_info.h"
 #include "optimize/space/training_info.h"
 #include "pcg/plan/plan_summary.h"
-#include "rewrites/saturation/saturate.h"
 
 typedef struct eg_planner_input {
   const eg_graph *graph;
@@ -45,6 +45,7 @@ typedef struct eg_planner_input {
                   // there are no others nothing is searched; 0: all are
   const eg_plan_searcher *searcher; // instead of all this, to compare; NULL: none
   uint64_t seed;                    // of its random choices
+  bool binds; // the limit of memory is known to: nothing is looked for without it
   /// Sums up the plan of a baseline as its user would get it: of a folded step, unfolded.
   /// The plan is one of the mesh without axes of one device. NULL: the plan as it is.
   egraph_status (*sum_up)(void *user, const eg_emitted_plan *plan, eg_plan_summary *out);
@@ -65,13 +66,12 @@ typedef struct eg_baseline_outcome {
 /// Those with a name, and the cheapest of the others (eg_baselines_of_mesh).
 enum { EG_BASELINE_OTHER = EG_BASELINES, EG_BASELINE_OUTCOMES };
 
-enum { EG_MATE_SMALL, EG_MATE_CHEAP, EG_MATES };
-
 typedef struct eg_planning {
   eg_layout_status status; // as eg_fitted_plan has it, likewise what follows
   double cost, bound, gap; // seconds of a step; gap = (cost - bound) / cost
   double memory, kept;     // bytes of a device
   double least_memory;
+  bool exceeds;       // the plan that was found without the limit of memory
   bool is_exact;      // eg_plan_space
   bool is_of_reached; // the bound is of variants that a search has reached, though rules
                       // came to an end: a folded step has not all of the whole one's
@@ -97,13 +97,6 @@ typedef struct eg_planning {
   double single_seconds;     // a step on one device, whatever it holds; 0: not known
   eg_plan_searched searched; // of another search
 } eg_planning;
-
-/// As eg_saturate, but that values are sealed which rules must not look through; `info`
-/// is of the graph that `egraph` was seeded with.
-egraph_status eg_plan_apply_rules(eg_tensor_egraph *egraph, const eg_step_info *info,
-                                  const eg_rules *rules,
-                                  const eg_saturation_options *options,
-                                  eg_saturation_report *out_report);
 
 /// The search begins with the cheapest baseline of the graph as it was given, and where
 /// rules have made variants with the cheapest plan that was found without them. A search

@@ -69,8 +69,10 @@ static eg_planner_input input_of(step *s, double limit) {
   return input;
 }
 
-static void plan(step *s, double limit, eg_planning *out) {
-  eg_planner_input input = input_of(s, limit);
+/// `baseline`: NULL: the cheapest.
+static void plan(step *s, const char *baseline, eg_planning *out) {
+  eg_planner_input input = input_of(s, INFINITY);
+  input.baseline = baseline;
   assert_ok(eg_planner_run(eg_allocator_heap(), &input, out));
 }
 
@@ -93,8 +95,8 @@ static void as_many_blocks_are_cheap_as_fit(void **state) {
   step s;
   eg_planning cheap, small, none, some, all;
   step_init(&s, WIDTH);
-  plan(&s, INFINITY, &cheap);
-  plan(&s, 0.6 * cheap.memory, &small);
+  plan(&s, NULL, &cheap);
+  plan(&s, "zero-3", &small);
   assert_true(small.has_plan && small.cost > cheap.cost);
   mix(&s, small.memory, &small, &cheap, &none);
   mix(&s, (small.memory + cheap.memory) / 2, &small, &cheap, &some);
@@ -119,8 +121,8 @@ static void plans_of_another_step_mix_to_none(void **state) {
   eg_planning mine, theirs, mixed;
   step_init(&s, WIDTH);
   step_init(&other, WIDTH / 2);
-  plan(&s, INFINITY, &mine);
-  plan(&other, INFINITY, &theirs);
+  plan(&s, NULL, &mine);
+  plan(&other, NULL, &theirs);
   mix(&s, INFINITY, &mine, &theirs, &mixed);
   assert_false(mixed.has_plan);
   eg_planning_deinit(&mixed);

@@ -1,0 +1,271 @@
+// Every life that is there at the step is marked on what stands for it in the problem.
+// SPDX-License-Identifier: Apache-2.0
+#include "optimize/search/plan_peak.h"
+
+#include "optimize/model/plan_solution.h"
+#include "pcg/plan/plan_life.h"
+
+// What of a problem value is there.
+enum { MADE = 1, MOVED = 2, KEPT = 4, LEAVES = 8 };
+
+typedef struct peak_view {
+  const eg_plan_model *model;
+  const eg_plan_space *space;
+  const eg_layout_problem *problem;
+  const eg_emitted_plan *emitted;
+  uint32_t step;
+  eg_plan_solution chosen;
+  eg_bytes holds;   // [problem values] flags of the above
+  eg_bytes is_read; // [inputs of the operator at the step] of this phase alone
+  uint32_t reader;  // problem value that the step makes, or EG_SPACE_NONE: a move
+  eg_peak_row *row;
+} peak_view;
+
+// ---- what is there --------------------------------------------------------------------
+
+static const eg_model_value *value_at(const peak_view *p, uint32_t value) {
+  return &p->model->values.data[value];
+}
+
+/// The place in which the state of a place was made, by a node, a move or as an entry.
+static uint32_t origin_in(const eg_plan_solution *chosen, uint32_t place) {
+  while (chosen->move_into.data[place] == EG_SPACE_NONE) {
+    uint32_t before =
+        eg_plan_solution_kept_from(chosen, chosen->value_of_place.data[place]);
+    if (before == EG_SPACE_NONE) break;
+    place = before;
+  }
+  return place;
+}
+
+static uint32_t origin_of(const peak_view *p, uint32_t place) {
+  return origin_in(&p->chosen, place);
+}
+
+static bool takes_memory(const peak_view *p, uint32_t strategy) {
+  return p->problem->memory[0].data[strategy] > 0 ||
+         p->problem->memory[1].data[strategy] > 0;
+}
+
+/// Marks what keeps the state of a place for a later phase, or lets it leave the step;
+/// false: nothing does. Of several that keep it one is marked: it is there once.
+static bool mark_kept(peak_view *p, uint32_t place, eg_store store) {
+  uint32_t v = value_at(p, p->chosen.value_of_place.data[place])->value,
+           found = EG_SPACE_NONE;
+  bool leaves = store == EG_STORE_OUTPUT;
+  bool in_update = p->emitted->plan.steps.data[p->step].phase == EG_PHASE_UPDATE;
+  for (uint32_t i = p->chosen.value_begin.data[v]; i < p->chosen.value_begin.data[v + 1];
+       i++) {
+    uint32_t value = p->chosen.values.data[i];
+    eg_model_role role = value_at(p, value)->role;
+    uint32_t before = eg_plan_solution_kept_from(&p->chosen, value);
+    if (before == EG_SPACE_NONE || origin_of(p, before) != place) continue;
+    if (leaves != (role == EG_MODEL_EXIT)) continue;
+    if (!leaves && !takes_memory(p, eg_plan_solution_strategy(&p->chosen, value)))
+      continue;
+    // Before UPDATE what is kept first, then what is kept last.
+    if (found == EG_SPACE_NONE || (role == EG_MODEL_KEPT) != in_update) found = value;
+  }
+  if (found == EG_SPACE_NONE) return false;
+  p->holds.data[found] |= leaves ? LEAVES : KEPT;
+  return true;
+}
+
+/// Marks an operand of the step by the layout that is needed; false: it is none, or an
+/// entry, which is there anyway.
+static bool mark_operand(peak_view *p, uint32_t place) {
+  if (p->reader == EG_SPACE_NONE) return false;
+  uint32_t strategy = eg_plan_solution_strategy(&p->chosen, p->reader);
+  uint32_t begin = p->problem->need_begin.data[strategy];
+  bool is_found = false;
+  for (uint32_t n = begin; n < p->problem->need_begin.data[strategy + 1]; n++) {
+    uint32_t need = p->problem->needs.data[n];
+    uint32_t v = value_at(p, p->chosen.value_of_place.data[need])->value;
+    if (p->space->values.data[v].is_entry || origin_of(p, need) != place) continue;
+    p->is_read.data[n - begin] = 1;
+    is_found = true;
+  }
+  return is_found;
+}
+
+static void mark(peak_view *p, const eg_life *life) {
+  if (life->store == EG_STORE_CARRIED || life->store == EG_STORE_INPUT) return;
+  if (life->store == EG_STORE_SCRATCH) return;
+  uint32_t place = p->emitted->place_of.data[life->state];
+  uint32_t value = p->chosen.value_of_place.data[place];
+  bool may_be_kept = life->store != EG_STORE_TRANSIENT;
+  if (may_be_kept && mark_kept(p, place, life->store)) return;
+  if (mark_operand(p, place)) return;
+  p->holds.data[value] |= p->chosen.move_into.data[place] != EG_SPACE_NONE ? MOVED : MADE;
+}
+
+static egraph_status mark_all(peak_view *p, egraph_allocator alloc, double *out_bytes) {
+  eg_lives lives;
+  eg_lives_init(&lives, alloc);
+  *out_bytes = 0;
+  egraph_status status = eg_plan_lives(&p->emitted->plan, alloc, &lives);
+  for (size_t i = 0; status == EGRAPH_OK && i < lives.len; i++) {
+    if (lives.data[i].from > p->step || lives.data[i].until < p->step) continue;
+    *out_bytes += lives.data[i].bytes;
+    mark(p, &lives.data[i]);
+  }
+  eg_lives_deinit(&lives);
+  return status;
+}
+
+// ---- the row --------------------------------------------------------------------------
+
+static double bytes_at(const peak_view *p, uint32_t place) {
+  uint32_t value = p->chosen.value_of_place.data[place];
+  uint32_t number = place - p->problem->place_begin.data[value];
+  return eg_plan_space_bytes(p->space, value_at(p, value)->value,
+                             eg_plan_model_layout(p->model, value, number));
+}
+
+/// Operands that a strategy of the step's operator needs, each layout once. What another
+/// operator would read in its stead is there at that time too.
+static double bytes_read(const peak_view *p, uint32_t op, uint32_t strategy) {
+  uint32_t mine = eg_plan_solution_strategy(&p->chosen, p->reader);
+  bool is_same = p->chosen.operator_of.data[mine] == op;
+  uint32_t begin = p->problem->need_begin.data[strategy];
+  uint32_t end = p->problem->need_begin.data[strategy + 1];
+  double bytes = 0;
+  for (uint32_t n = begin; n < end; n++) {
+    uint32_t need = p->problem->needs.data[n], before = begin;
+    uint32_t v = value_at(p, p->chosen.value_of_place.data[need])->value;
+    bool is_in =
+        is_same ? p->is_read.data[n - begin] != 0 : !p->space->values.data[v].is_entry;
+    while (before < n && p->problem->needs.data[before] != need)
+      before++;
+    if (is_in && before == n) bytes += bytes_at(p, need);
+  }
+  return bytes;
+}
+
+static double bytes_of_strategy(const peak_view *p, uint32_t op, uint32_t strategy) {
+  uint32_t value = p->problem->operator_value.data[op];
+  uint32_t place = p->problem->output.data[strategy];
+  uint8_t holds = p->holds.data[value];
+  double times = p->problem->memory_times.data[value];
+  if (value_at(p, value)->role == EG_MODEL_ENTRY)
+    return p->problem->memory[0].data[strategy];
+  if (p->model->operators.data[op] == EG_SPACE_NONE) {
+    bool is_there =
+        (holds & LEAVES) != 0 || ((holds & KEPT) != 0 && takes_memory(p, strategy));
+    return is_there ? bytes_at(p, place) : 0;
+  }
+  double bytes = (holds & MADE) != 0 ? bytes_at(p, place) : 0;
+  if (value == p->reader) bytes += bytes_read(p, op, strategy);
+  return bytes / times;
+}
+
+static egraph_status fill_peak(peak_view *p) {
+  const eg_layout_problem *problem = p->problem;
+  const eg_layout_solution *solution = p->chosen.solution;
+  p->row->value = 0;
+  p->row->strategy.len = p->row->arc.len = 0;
+  for (uint32_t s = 0; s < eg_layout_strategy_count(problem); s++) {
+    uint32_t op = p->chosen.operator_of.data[s], value = problem->operator_value.data[op];
+    double bytes = bytes_of_strategy(p, op, s);
+    EG_TRY(eg_doubles_push(&p->row->strategy, bytes));
+    if (solution->strategy.data[value] == s)
+      p->row->value += bytes * problem->memory_times.data[value];
+  }
+  for (uint32_t a = 0; a < eg_layout_arc_count(problem); a++) {
+    uint32_t to = problem->arc_to.data[a], value = p->chosen.value_of_place.data[to];
+    double times = problem->memory_times.data[value];
+    double bytes = (p->holds.data[value] & MOVED) != 0 ? bytes_at(p, to) / times : 0;
+    EG_TRY(eg_doubles_push(&p->row->arc, bytes));
+    if (solution->arc_used.data[a]) p->row->value += bytes * times;
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status make(peak_view *p, egraph_allocator alloc) {
+  double bytes;
+  EG_TRY(eg_bytes_resize(&p->holds, p->model->values.len));
+  if (p->reader != EG_SPACE_NONE) {
+    uint32_t strategy = eg_plan_solution_strategy(&p->chosen, p->reader);
+    const uint32_t *begin = p->problem->need_begin.data + strategy;
+    EG_TRY(eg_bytes_resize(&p->is_read, begin[1] - begin[0]));
+  }
+  EG_TRY(mark_all(p, alloc, &bytes));
+  EG_TRY(fill_peak(p));
+  p->row->constant = bytes - p->row->value;
+  return EGRAPH_OK;
+}
+
+egraph_status eg_peak_row_make(eg_peak_row *row, const eg_plan_model *model,
+                               egraph_allocator alloc, const eg_layout_solution *solution,
+                               const eg_emitted_plan *emitted, uint32_t step) {
+  bool is_node =
+      step < emitted->plan.steps.len && !emitted->plan.steps.data[step].is_move;
+  peak_view p = {.model = model,
+                 .space = model->space,
+                 .problem = &model->problem,
+                 .emitted = emitted,
+                 .step = step,
+                 .reader = is_node ? emitted->value_at.data[step] : EG_SPACE_NONE,
+                 .row = row};
+  eg_bytes_init(&p.holds, alloc);
+  eg_bytes_init(&p.is_read, alloc);
+  egraph_status status = eg_plan_solution_init(&p.chosen, alloc, model, solution);
+  if (status == EGRAPH_OK) {
+    status = make(&p, alloc);
+    eg_plan_solution_deinit(&p.chosen);
+  }
+  eg_bytes_deinit(&p.is_read);
+  eg_bytes_deinit(&p.holds);
+  return status;
+}
+
+bool eg_peak_row_set(const eg_peak_row *row, eg_layout_problem *problem, uint32_t number,
+                     double limit) {
+  if (!(limit > row->constant)) return false;
+  for (uint32_t s = 0; s < row->strategy.len; s++)
+    problem->memory[number].data[s] = row->strategy.data[s];
+  for (uint32_t a = 0; a < row->arc.len; a++)
+    problem->arc_memory[number].data[a] = row->arc.data[a];
+  problem->memory_limit[number] = limit - row->constant;
+  return true;
+}
+
+// ---- what is kept ---------------------------------------------------------------------
+
+/// `counted` is a flag per row and place: its state is in the sum.
+static void add_kept(const eg_plan_solution *chosen, uint32_t value, uint8_t *counted,
+                     double *out) {
+  const eg_layout_problem *problem = chosen->problem;
+  uint32_t strategy = eg_plan_solution_strategy(chosen, value);
+  uint32_t before = eg_plan_solution_kept_from(chosen, value);
+  uint32_t origin = before == EG_SPACE_NONE ? EG_SPACE_NONE : origin_in(chosen, before);
+  const eg_model_value *from =
+      origin == EG_SPACE_NONE
+          ? NULL
+          : &chosen->model->values.data[chosen->value_of_place.data[origin]];
+  if (from != NULL && from->role == EG_MODEL_ENTRY) return;
+  for (uint32_t r = 0; r < problem->memory_rows; r++) {
+    double bytes = problem->memory[r].data[strategy];
+    if (bytes == 0 || (origin != EG_SPACE_NONE && (counted[origin] >> r & 1) != 0))
+      continue;
+    if (origin != EG_SPACE_NONE) counted[origin] |= (uint8_t)(1u << r);
+    out[r] += bytes * problem->memory_times.data[value];
+  }
+}
+
+egraph_status eg_plan_sum_kept(const eg_plan_model *model, egraph_allocator alloc,
+                               const eg_layout_solution *solution,
+                               double out[EG_LAYOUT_MEMORY_ROWS]) {
+  size_t places = eg_layout_place_count(&model->problem);
+  eg_plan_solution chosen;
+  uint8_t *counted = NULL;
+  for (int r = 0; r < EG_LAYOUT_MEMORY_ROWS; r++)
+    out[r] = 0;
+  EG_TRY(eg_plan_solution_init(&chosen, alloc, model, solution));
+  egraph_status status = eg_alloc(alloc, places, 1, &counted);
+  for (uint32_t v = 0; status == EGRAPH_OK && v < model->values.len; v++)
+    if (solution->strategy.data[v] != EG_LAYOUT_NONE) add_kept(&chosen, v, counted, out);
+  eg_free(alloc, counted, places, 1);
+  eg_plan_solution_deinit(&chosen);
+  return status;
+}
