@@ -1,6 +1,6 @@
 // Positions of extreme elements along an axis: arg-max, arg-min, top-k. NaN ranks
 // above everything, as in numpy; of equal elements the one with the lower index comes
-// first, unless select_last_index.
+// first, unless select_last_index; of NaN the first one, as in ONNX Runtime.
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/kernels.h"
 
@@ -46,7 +46,7 @@ static int64_t best_along(const eg_tensor *x, eg_rank_before before, int64_t at,
   for (int64_t i = 1; i < view->size; i++) {
     int64_t now = at + i * view->inner, then = at + best * view->inner;
     bool is_nan = is_nan_at(x, now);
-    bool wins = is_nan || best_is_nan ? is_nan && (is_last || !best_is_nan)
+    bool wins = is_nan || best_is_nan ? is_nan && !best_is_nan
                 : is_last             ? !before(x->data, then, now)
                                       : before(x->data, now, then);
     if (!wins) continue;

@@ -62,7 +62,8 @@ template <typename T> struct candidate {
   int64_t position; // -1: none
 };
 
-// NaN is extreme in both directions; of equal ones the first or the last one wins.
+// NaN is extreme in both directions, and the first one wins; of equal numbers the first
+// or the last one.
 template <typename T> struct better_of {
   bool is_max, take_last;
   __device__ candidate<T> operator()(candidate<T> a, candidate<T> b) const {
@@ -71,7 +72,7 @@ template <typename T> struct better_of {
     const bool a_nan = a.value != a.value, b_nan = b.value != b.value;
     if (a_nan != b_nan) return a_nan ? a : b;
     if (!a_nan && a.value != b.value) return (a.value > b.value) == is_max ? a : b;
-    return (a.position < b.position) != take_last ? a : b;
+    return (a.position < b.position) != (take_last && !a_nan) ? a : b;
   }
 };
 

@@ -145,12 +145,6 @@ egraph_status eg_onnx_emit_reshape(const eg_onnx_call *call, eg_onnx_ref operand
 
 // ---- the generic importer -----------------------------------------------------------
 
-// ONNX floats have 32 bits. A value that is the default rounded is the default, so that
-// defaults written out and read back stay the same.
-static double widen(double value, double usual) {
-  return (double)(float)usual == value ? usual : value;
-}
-
 static egraph_status read_symbol(const eg_onnx_call *call, const eg_attr_info *info,
                                  eg_attr *out) {
   const char *text;
@@ -177,7 +171,6 @@ static egraph_status read_dtype(const eg_onnx_call *call, const eg_attr_info *in
 
 static egraph_status read_float(const eg_onnx_call *call, const char *name,
                                 eg_attr *out) {
-  double value;
   const Onnx__AttributeProto *attr = eg_onnx_attr(call, name);
   const char *text;
   if (attr != NULL && attr->has_s && strcmp(call->node->domain, EG_ONNX_DOMAIN) == 0) {
@@ -186,9 +179,7 @@ static egraph_status read_float(const eg_onnx_call *call, const char *name,
       return EG_FAIL(EGRAPH_E_PARSE, "attribute '%s' is '%.40s'", name, text);
     return EGRAPH_OK;
   }
-  EG_TRY(eg_onnx_attr_float(call, name, out->f, &value));
-  out->f = widen(value, out->f);
-  return EGRAPH_OK;
+  return eg_onnx_attr_float(call, name, out->f, &out->f);
 }
 
 // One slot from the attribute of the same name; *inout holds the default.

@@ -165,6 +165,7 @@ egraph_status eg_onnx_import_slice(const eg_onnx_call *call) {
   eg_type x;
   slice_lists lists;
   int64_t starts[EGRAPH_MAX_RANK], ends[EGRAPH_MAX_RANK], steps[EGRAPH_MAX_RANK];
+  uint32_t seen = 0;
   EG_TRY(eg_onnx_input_type(call, 0, &x));
   EG_TRY(read_slice(call, &lists));
   for (uint32_t i = 0; i < x.rank; i++) {
@@ -176,6 +177,9 @@ egraph_status eg_onnx_import_slice(const eg_onnx_call *call) {
     int64_t axis, step = lists.has_steps ? lists.steps.data[i] : 1;
     EG_TRY(eg_onnx_axis(lists.has_axes ? lists.axes.data[i] : (int64_t)i, x.rank, &axis));
     if (step == 0) return EG_FAIL(EGRAPH_E_PARSE, "a step is 0");
+    if ((seen >> axis & 1) != 0)
+      return EG_FAIL(EGRAPH_E_PARSE, "axis %" PRId64 " is given twice", axis);
+    seen |= UINT32_C(1) << axis;
     slice_axis a = {.size = x.dims[axis],
                     .step = step,
                     .start = lists.starts.data[i],

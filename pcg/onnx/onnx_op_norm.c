@@ -2,6 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pcg/onnx/onnx_build.h"
 
+// Defaults of ONNX have 32 bits.
+static const double usual_epsilon = 1e-5F;
+
 // In training: by the statistics of this batch, which move the running ones.
 // Operands: x, scale, bias, running mean and variance; results: y and the latter two.
 static egraph_status emit_batch_norm_training(const eg_onnx_call *call, double epsilon) {
@@ -10,7 +13,7 @@ static egraph_status emit_batch_norm_training(const eg_onnx_call *call, double e
   int64_t along[EGRAPH_MAX_RANK];
   eg_onnx_builder write;
   EG_TRY(eg_onnx_input_type(call, 0, &x));
-  EG_TRY(eg_onnx_attr_float(call, "momentum", 0.9, &momentum));
+  EG_TRY(eg_onnx_attr_float(call, "momentum", 0.9F, &momentum));
   if (x.rank < 2) return EG_FAIL(EGRAPH_E_PARSE, "the operand has no channels");
   for (uint32_t i = 0; i < x.rank; i++)
     along[i] = i == 1 ? x.dims[1] : 1;
@@ -42,13 +45,12 @@ egraph_status eg_onnx_import_batch_norm(const eg_onnx_call *call) {
   double epsilon;
   EG_TRY(eg_onnx_attr_int(call, "spatial", 1, &spatial));
   EG_TRY(eg_onnx_attr_int(call, "training_mode", 0, &training));
-  EG_TRY(eg_onnx_attr_float(call, "epsilon", 1e-5, &epsilon));
+  EG_TRY(eg_onnx_attr_float(call, "epsilon", usual_epsilon, &epsilon));
   if (spatial != 1) return eg_onnx_decline("batch normalization per position");
   if (training != 0) return emit_batch_norm_training(call, epsilon);
   eg_attr_list list;
   eg_attr_list_init(&list, EG_OP_BATCH_NORM);
-  if (epsilon != (double)1e-5F)
-    eg_attr_list_set_float(&list, EG_A_BATCH_NORM_EPSILON, epsilon);
+  eg_attr_list_set_float(&list, EG_A_BATCH_NORM_EPSILON, epsilon);
   return eg_onnx_emit_node(call, &list);
 }
 
@@ -59,8 +61,7 @@ static egraph_status read_axis_and_epsilon(const eg_onnx_call *call, int64_t *ou
   EG_TRY(eg_onnx_input_type(call, 0, &x));
   EG_TRY(eg_onnx_attr_int(call, "axis", -1, &axis));
   EG_TRY(eg_onnx_axis(axis, x.rank, out_axis));
-  EG_TRY(eg_onnx_attr_float(call, "epsilon", 1e-5, out_epsilon));
-  if (*out_epsilon == (double)1e-5F) *out_epsilon = 1e-5;
+  EG_TRY(eg_onnx_attr_float(call, "epsilon", usual_epsilon, out_epsilon));
   return EGRAPH_OK;
 }
 
@@ -129,11 +130,10 @@ egraph_status eg_onnx_import_group_norm(const eg_onnx_call *call) {
   double epsilon;
   if (call->reader->opset < 21) return eg_onnx_decline("scale and bias are per group");
   EG_TRY(eg_onnx_attr_int(call, "num_groups", 0, &groups));
-  EG_TRY(eg_onnx_attr_float(call, "epsilon", 1e-5, &epsilon));
+  EG_TRY(eg_onnx_attr_float(call, "epsilon", usual_epsilon, &epsilon));
   eg_attr_list list;
   eg_attr_list_init(&list, EG_OP_GROUP_NORM);
   eg_attr_list_set_int(&list, EG_A_GROUP_NORM_NUM_GROUPS, groups);
-  if (epsilon != (double)1e-5F)
-    eg_attr_list_set_float(&list, EG_A_GROUP_NORM_EPSILON, epsilon);
+  eg_attr_list_set_float(&list, EG_A_GROUP_NORM_EPSILON, epsilon);
   return eg_onnx_emit_node(call, &list);
 }

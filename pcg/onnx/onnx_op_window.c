@@ -186,6 +186,17 @@ egraph_status eg_onnx_import_conv_transpose(const eg_onnx_call *call) {
   return eg_onnx_emit_node(call, &list);
 }
 
+/// Declines a pool whose window is larger than the padded input: what it gives then
+/// depends on the rounding, and is for whoever runs it.
+static egraph_status check_reach(const window *w, const eg_type *x) {
+  for (uint32_t i = 0; i < w->spatial; i++) {
+    int64_t padded = x->dims[2 + i] + w->pads[i] + w->pads[w->spatial + i];
+    if (padded < (w->kernel[i] - 1) * w->dilations[i] + 1)
+      return eg_onnx_decline("the window is larger than the padded input");
+  }
+  return EGRAPH_OK;
+}
+
 // The slots that pools with dilations begin with, from `first` on.
 static egraph_status pool_attrs(const eg_onnx_call *call, eg_op op, eg_attr_slot first,
                                 eg_attr_list *list) {
@@ -195,6 +206,7 @@ static egraph_status pool_attrs(const eg_onnx_call *call, eg_op op, eg_attr_slot
   int64_t *lists[4];
   EG_TRY(eg_onnx_input_type(call, 0, &x));
   EG_TRY(read_window(call, &x, NULL, &w));
+  EG_TRY(check_reach(&w, &x));
   EG_TRY(eg_onnx_attr_int(call, "ceil_mode", 0, &ceil_mode));
   const int64_t *const from[] = {w.kernel, w.strides, w.pads, w.dilations};
   eg_attr_list_init(list, op);
@@ -287,6 +299,7 @@ egraph_status eg_onnx_import_average_pool(const eg_onnx_call *call) {
   EG_TRY(read_window(call, &x, NULL, &w));
   for (uint32_t i = 0; i < w.spatial; i++)
     if (w.dilations[i] != 1) return eg_onnx_decline("average pooling is dilated");
+  EG_TRY(check_reach(&w, &x));
   EG_TRY(eg_onnx_attr_int(call, "ceil_mode", 0, &ceil_mode));
   EG_TRY(eg_onnx_attr_int(call, "count_include_pad", 0, &include_pad));
   eg_attr_list list;

@@ -209,17 +209,20 @@ static bool is_alone(const char *const *captures, size_t count, size_t at) {
   return true;
 }
 
-// What the node's graphs call a tensor of the model. One that an initializer may hide has
-// a name that no other has: that of a copy, where it is needed.
+// What the node's graphs call a tensor of the model: its old name, which a copy has where
+// it is another tensor's or has changed, so that captures stay as many. One that an
+// initializer may hide has a name that no other has.
 static egraph_status bind_capture(renaming *r, const Onnx__GraphProto *record,
                                   const char *const *captures, size_t at) {
   const char *old = record->input[at]->name, *present = captures[at];
   eg_onnx_body named = {.writer = r->writer, .stem = old};
   uint32_t ignored;
-  if (eg_strmap_find(&r->initializers, old, &ignored) &&
-      (strcmp(old, present) != 0 || !is_alone(captures, record->n_input, at))) {
+  bool is_hidden = eg_strmap_find(&r->initializers, old, &ignored);
+  if (strcmp(old, present) != 0 ||
+      (is_hidden && !is_alone(captures, record->n_input, at))) {
     present = old;
-    if (is_of_model(r, old)) EG_TRY(eg_onnx_made_up(&named, &present));
+    if (eg_strmap_find(&r->writer->names, old, &ignored)) // or within some other node
+      EG_TRY(eg_onnx_made_up(&named, &present));
     EG_TRY(eg_strmap_put(&r->writer->names, present, 0));
     EG_TRY(eg_onnx_put(r->body, "Identity", &captures[at], 1, present, NULL, NULL));
   }

@@ -26,8 +26,10 @@ typedef struct checker {
   eg_onnx_scopes scopes; // tensor -> element type of TensorProto, 0: not known
   eg_onnx_strings names; // scratch
   eg_strmap functions;   // of ours, by name
+  eg_strmap made;        // by nodes of the model, also by later ones
 } checker;
-#define OWNED (eg_onnx_scopes, scopes), (eg_onnx_strings, names), (eg_strmap, functions)
+#define OWNED                                                                            \
+  (eg_onnx_scopes, scopes), (eg_onnx_strings, names), (eg_strmap, functions, made)
 
 static const char *text_of(const char *text) { return text != NULL ? text : ""; }
 
@@ -90,15 +92,20 @@ static egraph_status check_declared(const checker *c, const Onnx__ValueInfoProto
 
 static egraph_status check_within(checker *c, const Onnx__NodeProto *node);
 
-/// Initializers may hide what is around (onnx_scopes.h).
+/// Initializers may hide what is around (onnx_scopes.h). ONNX Runtime refuses names that
+/// the model makes later, too.
 static egraph_status define_within(checker *c, const Onnx__GraphProto *graph) {
   c->names.len = 0;
   EG_TRY(eg_onnx_initializer_names(graph, &c->names));
   const size_t initializers = c->names.len;
   c->names.len = 0;
   EG_TRY(eg_onnx_defined_names(graph, &c->names));
-  for (size_t i = initializers; i < c->names.len; i++)
+  for (size_t i = initializers; i < c->names.len; i++) {
+    uint32_t ignored;
+    if (eg_strmap_find(&c->made, c->names.data[i], &ignored))
+      return wrong_tensor(c->names.data[i], "is made twice");
     EG_TRY(make(c, c->names.data[i], 0));
+  }
   for (size_t i = 0; i < initializers; i++)
     EG_TRY(eg_onnx_scopes_define(&c->scopes, c->names.data[i], 0));
   return EGRAPH_OK;
@@ -217,6 +224,9 @@ static egraph_status check_model(checker *c) {
   for (size_t i = 0; i < c->model->n_functions; i++)
     if (strcmp(c->model->functions[i]->domain, EG_ONNX_DOMAIN) == 0)
       EG_TRY(eg_strmap_put(&c->functions, c->model->functions[i]->name, (uint32_t)i));
+  for (size_t n = 0; n < graph->n_node; n++)
+    for (size_t i = 0; i < graph->node[n]->n_output; i++)
+      EG_TRY(eg_strmap_put(&c->made, graph->node[n]->output[i], 0));
   EG_TRY(check_leaves(c, graph));
   EG_TRY(check_nodes(c, graph->node, graph->n_node));
   for (size_t i = 0; i < graph->n_output; i++)

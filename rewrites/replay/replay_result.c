@@ -100,21 +100,33 @@ static egraph_status follow_weight(const follower *f, eg_value value, uint32_t t
 
 // ---- nodes -----------------------------------------------------------------------
 
-/// Numbers are float32 in files.
-static bool is_same_attr(const eg_attr *a, const eg_attr *b) {
+static bool is_same_bits(double a, double b) { return memcmp(&a, &b, sizeof a) == 0; }
+
+/// A number of the result, which files have in float32, or, where it is an operand there,
+/// in the element type of the node; the sign of a zero counts.
+static bool is_same_number(double mine, double term, egraph_dtype dtype) {
+  double stored = term;
+  eg_tensor tensor = {.type = eg_type_of(dtype, 0, NULL), .data = &stored};
+  if (is_same_bits(mine, term) || is_same_bits(mine, (double)(float)term)) return true;
+  if (!eg_dtype_is_float(dtype)) return false;
+  eg_tensor_set_double(&tensor, 0, term);
+  return is_same_bits(mine, eg_tensor_get_double(&tensor, 0));
+}
+
+static bool is_same_attr(const eg_attr *a, const eg_attr *b, egraph_dtype dtype) {
   if (a->kind == EG_ATTR_FLOAT && b->kind == EG_ATTR_FLOAT)
-    return eg_rule_close(a->f, b->f, EG_RULE_NUMBERS);
+    return is_same_number(a->f, b->f, dtype);
   if (a->kind != EG_ATTR_FLOATS || b->kind != EG_ATTR_FLOATS) return eg_attr_same(a, b);
   bool is_same = a->floats.len == b->floats.len;
   for (uint32_t i = 0; is_same && i < a->floats.len; i++)
-    is_same = eg_rule_close(a->floats.data[i], b->floats.data[i], EG_RULE_NUMBERS);
+    is_same = is_same_number(a->floats.data[i], b->floats.data[i], dtype);
   return is_same;
 }
 
-static bool is_same_operator(const eg_attrs *a, const eg_attrs *b) {
+static bool is_same_operator(const eg_attrs *a, const eg_attrs *b, egraph_dtype dtype) {
   if (a->op != b->op || a->count != b->count) return false;
   for (uint16_t i = 0; i < a->count; i++)
-    if (!is_same_attr(&a->slots[i], &b->slots[i])) return false;
+    if (!is_same_attr(&a->slots[i], &b->slots[i], dtype)) return false;
   return true;
 }
 
@@ -159,10 +171,11 @@ static egraph_status follow_node(follower *f, eg_value value, uint32_t term) {
   const eg_attrs *attrs = eg_replay_terms_attrs(f->terms, term);
   eg_ground ground = eg_ground_at(&f->terms->ground, term);
   bool is_same = attrs != NULL && ground.arity == node.input_count;
+  const egraph_dtype dtype = eg_graph_value(f->result, value)->type.dtype;
   if (is_same && attrs->op == EG_OP_OPAQUE && node.attrs->op == EG_OP_OPAQUE)
     EG_TRY(is_same_opaque(f, id, term, attrs, &is_same));
   else
-    is_same = is_same && is_same_operator(attrs, node.attrs);
+    is_same = is_same && is_same_operator(node.attrs, attrs, dtype);
   if (!is_same)
     return refuse_value(f, value, "is made by another operator than its term");
   for (uint32_t i = 0; i < ground.arity; i++)

@@ -130,7 +130,15 @@ static void ties_of_arg_max_go_to_the_first_or_the_last(void **state) {
   EXPECT("int64[]", 1);
   RUN(EG_OP_ARG_MIN, "axis 0; keepdims 0; select_last_index 1",
       T("float32[4]", 9, NAN, 1, NAN));
-  EXPECT("int64[]", 3);
+  EXPECT("int64[]", 1);
+  for (int last = 0; last < 2; last++) { // of nothing but NaN the first one
+    const char *attrs =
+        last == 0 ? "axis 0; keepdims 0" : "axis 0; keepdims 0; select_last_index 1";
+    RUN(EG_OP_ARG_MAX, attrs, T("float32[3]", NAN, NAN, NAN));
+    EXPECT("int64[]", 0);
+    RUN(EG_OP_ARG_MIN, attrs, T("float64[3]", NAN, NAN, NAN));
+    EXPECT("int64[]", 0);
+  }
 }
 
 static void top_k_is_stable(void **state) {

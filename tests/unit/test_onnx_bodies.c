@@ -529,10 +529,10 @@ static void an_initializer_that_hides_does_so_again(void **state) {
   Onnx__ModelProto *model = written();
   const Onnx__NodeProto *kept = node_of(model, "If"), *copy = node_of(model, "Identity");
   assert_string_equal(copy->input[0], "v");
-  assert_string_equal(copy->output[0], "w");
-  assert_string_equal(kept->attribute[0]->g->initializer[0]->name, "w");
-  assert_string_equal(kept->attribute[0]->g->node[0]->input[1], "w");
-  assert_string_equal(kept->attribute[1]->g->node[0]->input[0], "w");
+  assert_string_equal(copy->output[0], "w.1");
+  assert_string_equal(kept->attribute[0]->g->initializer[0]->name, "w.1");
+  assert_string_equal(kept->attribute[0]->g->node[0]->input[1], "w.1");
+  assert_string_equal(kept->attribute[1]->g->node[0]->input[0], "w.1");
   onnx__model_proto__free_unpacked(model, NULL);
   build_if(&then, &other, true, true); // not taken out of its node either
   (void)kit_weight(&b.kit, "w", "float32[2]", (const float[]){3.0F, 4.0F});

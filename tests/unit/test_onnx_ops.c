@@ -147,6 +147,12 @@ static void pointwise_operators_are_imported(void **state) {
   node = one_node(&kit, 7, "LeakyRelu", "float32[2]", "x");
   kit_float(&kit, node, "alpha", 0.01F);
   kit_expect(&kit, "(input x \"float32[2]\")\n(let y (leaky-relu x))\n(output y)\n");
+  (void)one_node(&kit, 7, "HardSigmoid", "float64[2]", "x"); // 0.2 in 32 bits
+  Onnx__NodeProto *given = kit_node(&kit, "HardSigmoid", "y", "z");
+  kit_float(&kit, given, "alpha", 0.2F);
+  kit.outputs[0] = kit_info(&kit, "z", NULL);
+  kit_expect(&kit, "(input x \"float64[2]\")\n(let y (hard-sigmoid x))\n"
+                   "(let z (hard-sigmoid y))\n(output z)\n");
   node = one_node(&kit, 7, "Elu", "float32[2]", "x");
   kit_float(&kit, node, "alpha", 0.25F);
   kit_expect(&kit, "(input x \"float32[2]\")\n(let y (elu :alpha 0.25 x))\n(output y)\n");
@@ -288,6 +294,33 @@ static void splits_get_their_sizes(void **state) {
   node = one_node(&kit, 13, "Split", "float32[7]", "x");
   node->output = kit_names(&kit, "y,z", &node->n_output);
   kit_refuse(&kit, EGRAPH_E_PARSE, "7 does not divide into 2");
+}
+
+/// What such a pool gives is for whoever runs it.
+static void pools_with_windows_that_are_too_large_are_kept(void **state) {
+  (void)state;
+  onnx_kit kit;
+  eg_graph *graph;
+  for (int i = 0; i < 2; i++) {
+    Onnx__NodeProto *node =
+        one_node(&kit, 13, i == 0 ? "MaxPool" : "AveragePool", "float32[1,1,2,2]", "x");
+    kit_ints(&kit, node, "kernel_shape", 2, (const int64_t[]){3, 3});
+    kit_int(&kit, node, "ceil_mode", 1);
+    assert_ok(kit_import(&kit, NULL, &graph));
+    assert_int_equal(eg_graph_node_at(graph, (eg_graph_node){0}).attrs->op, EG_OP_OPAQUE);
+    eg_graph_destroy(graph);
+    kit_end(&kit);
+  }
+}
+
+static void slices_of_one_axis_twice_are_refused(void **state) {
+  (void)state;
+  onnx_kit kit;
+  (void)one_node(&kit, 13, "Slice", "float32[4,5]", "x,s,e,a");
+  kit_vector(&kit, "s", 2, (const int64_t[]){1, 1});
+  kit_vector(&kit, "e", 2, (const int64_t[]){3, 4});
+  kit_vector(&kit, "a", 2, (const int64_t[]){1, -1});
+  kit_refuse(&kit, EGRAPH_E_PARSE, "axis 1 is given twice");
 }
 
 static void slices_are_clamped(void **state) {
@@ -585,6 +618,8 @@ int main(void) {
       cmocka_unit_test(views_take_axes_from_attribute_or_operand),
       cmocka_unit_test(splits_get_their_sizes),
       cmocka_unit_test(slices_are_clamped),
+      cmocka_unit_test(pools_with_windows_that_are_too_large_are_kept),
+      cmocka_unit_test(slices_of_one_axis_twice_are_refused),
       cmocka_unit_test(pads_are_per_dimension_and_positive),
       cmocka_unit_test(expand_and_tile_get_whole_shapes),
       cmocka_unit_test(resizes_find_an_equal_placement),

@@ -79,6 +79,9 @@ static void names_are_made_once_and_before(void **state) {
   f.within.nodes[0]->output[0] = kit_string_copy(&f.kit, "x"); // hides an input
   refuse(&f, "'x' is made twice");
   begin(&f);
+  f.within.nodes[0]->output[0] = kit_string_copy(&f.kit, "z"); // made by the node around
+  refuse(&f, "'z' is made twice");
+  begin(&f);
   (void)kit_weight(&f.kit, "w", "bool[]", (const unsigned char[]){1});
   refuse(&f, "'w' is made twice");
   begin(&f);

@@ -54,6 +54,26 @@ static void steps_are_replayed(void **state) {
   assert_int_equal(report.math, EGRAPH_MATH_EXACT);
 }
 
+/// Numbers are compared with their bits, as files have them.
+static void numbers_are_the_same_bits(void **state) {
+  (void)state;
+#define PADDED(value)                                                                    \
+  "(egraph-graph 1) (input x \"float16[2]\") (let y (pad :pads [1 1] :value " value      \
+  " x)) (output y)"
+#define EXPLAINED(value)                                                                 \
+  "(egraph-explanation 1) (terms (input :name \"x\") (pad :pads [1 1] :value " value     \
+  " 0)) (steps) (outputs 1)"
+  egraph_replay_report report;
+  assert_ok(replay(PADDED("0.1"), PADDED("0.0999755859375"), EXPLAINED("0.1"), &report));
+  assert_fails(replay(PADDED("0.1"), PADDED("0.09997"), EXPLAINED("0.1"), &report),
+               EGRAPH_E_ARGUMENT, "another operator");
+  assert_ok(replay(PADDED("0.0"), PADDED("0.0"), EXPLAINED("0.0"), &report));
+  assert_fails(replay(PADDED("0.0"), PADDED("-0.0"), EXPLAINED("0.0"), &report),
+               EGRAPH_E_ARGUMENT, "another operator");
+#undef EXPLAINED
+#undef PADDED
+}
+
 static void wrong_steps_are_named(void **state) {
   (void)state;
   static const struct {
@@ -297,6 +317,7 @@ static void explanations_are_asked_for(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(steps_are_replayed),
+      cmocka_unit_test(numbers_are_the_same_bits),
       cmocka_unit_test(wrong_steps_are_named),
       cmocka_unit_test(malformed_texts_have_places),
       cmocka_unit_test(results_are_followed),
