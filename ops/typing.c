@@ -122,13 +122,13 @@ egraph_status eg_typing_broadcast(const eg_typing *node, const eg_type *type,
   const eg_type *narrow = type->rank > inout->rank ? inout : type;
   uint32_t shift = wide.rank - narrow->rank;
   for (uint32_t i = 0; i < narrow->rank; i++) {
-    int64_t *dim = &wide.dims[i + shift];
-    if (!eg_size_broadcast(*dim, narrow->dims[i], dim))
+    int64_t *dim = &wide.dims[i + shift], met = *dim;
+    if (!eg_size_broadcast(met, narrow->dims[i], dim))
       return eg_typing_fail(
           node,
           "shapes %s and %s do not broadcast: %" PRId64 " meets %" PRId64
           " when aligned at the last dimension; reshape an operand",
-          eg_type_text_of(inout).text, eg_type_text_of(type).text, *dim, narrow->dims[i]);
+          eg_type_text_of(inout).text, eg_type_text_of(type).text, met, narrow->dims[i]);
   }
   *inout = eg_type_of(inout->dtype, wide.rank, wide.dims);
   return EGRAPH_OK;

@@ -260,6 +260,7 @@ typedef struct unfolder {
   node_likenesses nodes; // of the new graph
   value_likenesses values;
   eg_u32s entry_of; // [values of the folded plan's graph] state of entry, or NONE
+  eg_bytes read_in; // [states of the folded plan] bit per phase: a node reads it
   states states;    // of the new plan
   eg_u32s wanted;   // states of operands, node by node
   eg_u32s outputs;  // states of outputs
@@ -267,7 +268,8 @@ typedef struct unfolder {
   eg_emitted_plan *out;
 } unfolder;
 EG_OWNER_DEFINE_STATIC(unfolder, (node_likenesses, nodes), (value_likenesses, values),
-                       (states, states), (eg_u32s, entry_of, wanted, outputs, path))
+                       (states, states), (eg_bytes, read_in),
+                       (eg_u32s, entry_of, wanted, outputs, path))
 
 static eg_plan *plan_of(const unfolder *u) { return &u->out->plan; }
 static eg_graph *graph_of(const unfolder *u) { return u->out->graph; }
@@ -406,18 +408,45 @@ static eg_phase made_in(const unfolder *u, uint32_t like) {
   return step == EG_PLAN_NONE ? EG_PHASE_FORWARD : u->folded->steps.data[step].phase;
 }
 
+/// What nodes of the folded plan read, by phase.
+static egraph_status note_reads(unfolder *u) {
+  const eg_plan *folded = u->folded;
+  EG_TRY(eg_bytes_resize(&u->read_in, folded->states.len));
+  for (size_t i = 0; i < folded->steps.len; i++) {
+    const eg_plan_step *step = &folded->steps.data[i];
+    if (step->is_move) continue;
+    uint32_t count = eg_graph_node_at(folded->graph, step->node).input_count;
+    for (uint32_t o = 0; o < count; o++)
+      u->read_in.data[folded->operands.data[step->operands + o]] |=
+          (unsigned char)(1U << step->phase);
+  }
+  return EGRAPH_OK;
+}
+
 /// What a block reads of its neighbour may be a value of another block in the folded plan
-/// than the one that stands for the neighbour. Of that one, the state in the same layout.
-static uint32_t own_state(const unfolder *u, uint32_t value, uint32_t like) {
+/// than the one that stands for the neighbour. Of that one, the state in the same layout:
+/// the one that is read in the phase, which may be another than the one that is made
+/// first and given up.
+static uint32_t own_state(const unfolder *u, uint32_t value, uint32_t like,
+                          eg_phase phase) {
   const eg_plan_states *rows = &u->folded->states;
   uint32_t own = u->values.data[value].planned, found = like;
   if (own == NONE || rows->data[like].value.id == own) return like;
+  int best = 0;
   for (uint32_t s = 0; s < rows->len; s++) {
     if (rows->data[s].value.id != own ||
         !same_layout(u, &rows->data[s].layout, &rows->data[like].layout))
       continue;
-    if (made_in(u, s) == made_in(u, like)) return s;
-    if (found == like && made_in(u, s) < made_in(u, like)) found = s;
+    int rank = 0;
+    if ((u->read_in.data[s] >> phase & 1) != 0)
+      rank = 3;
+    else if (made_in(u, s) == made_in(u, like))
+      rank = 2;
+    else if (made_in(u, s) < made_in(u, like))
+      rank = 1;
+    if (rank <= best) continue;
+    best = rank;
+    found = s;
   }
   return found;
 }
@@ -427,7 +456,7 @@ static egraph_status want(unfolder *u, uint32_t value, uint32_t like, eg_phase p
                           uint32_t *out) {
   const eg_plan *folded = u->folded;
   const eg_layout *target = &folded->states.data[like].layout;
-  like = own_state(u, value, like);
+  like = own_state(u, value, like, phase);
   if (u->values.data[value].first == NONE) EG_TRY(enter_whole(u, value));
   u->path.len = 0;
   for (;; like = folded->steps.data[folded->states.data[like].step].from) {
@@ -676,6 +705,7 @@ static egraph_status unfold(unfolder *u) {
   plan->micro_batches = u->folded->micro_batches;
   EG_TRY(carry(u));
   EG_TRY(find_entries(u));
+  EG_TRY(note_reads(u));
   EG_TRY(want_entries(u));
   for (uint32_t n = 0; n < eg_graph_node_count(graph_of(u)); n++)
     if (!is_ahead(u, n)) EG_TRY(want_operands(u, n));

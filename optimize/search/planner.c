@@ -644,7 +644,8 @@ static egraph_status solve(planner *p, const eg_plan_space *space,
   egraph_status status = probe(p, &competition);
   if (status == EGRAPH_OK && !p->out->is_beaten)
     status = search_all(p, &competition, &known);
-  if (!p->out->has_plan) p->out->least_memory = p->least;
+  bool is_memory = !p->out->has_plan && p->least > p->input->info->memory_limit;
+  if (is_memory) p->out->least_memory = p->least;
   contenders_deinit(&p->contenders);
   eg_plan_choices_deinit(&p->seed);
   eg_u32s_deinit(&known);
