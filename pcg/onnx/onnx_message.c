@@ -200,6 +200,11 @@ static egraph_status fill_graph(eg_onnx_heap *heap, Onnx__GraphProto *graph) {
     EG_TRY(fill_node(heap, graph->node[i]));
   for (size_t i = 0; i < graph->n_initializer; i++)
     EG_TRY(fill_tensor(heap, graph->initializer[i]));
+  for (size_t i = 0; i < graph->n_sparse_initializer; i++) {
+    const Onnx__SparseTensorProto *sparse = graph->sparse_initializer[i];
+    if (sparse->values != NULL) EG_TRY(fill_tensor(heap, sparse->values));
+    if (sparse->indices != NULL) EG_TRY(fill_tensor(heap, sparse->indices));
+  }
   EG_TRY(fill_infos(heap, graph->input, graph->n_input));
   EG_TRY(fill_infos(heap, graph->output, graph->n_output));
   return fill_infos(heap, graph->value_info, graph->n_value_info);

@@ -59,6 +59,24 @@ egraph_status eg_onnx_read_initializer(eg_onnx_reader *r, Onnx__TensorProto *pro
   return status;
 }
 
+static egraph_status read_sparse(eg_onnx_reader *r,
+                                 const Onnx__SparseTensorProto *proto) {
+  eg_onnx_ref ref, other;
+  eg_type type;
+  eg_buffer *data;
+  EG_TRY(eg_onnx_sparse_data(r, proto, &type, &data));
+  const char *name = proto->values->name;
+  egraph_status status = EGRAPH_OK;
+  if (name[0] == '\0')
+    status = EG_FAIL(EGRAPH_E_PARSE, "it has no name");
+  else if (eg_onnx_find_tensor(r, name, &other))
+    status = EG_FAIL(EGRAPH_E_PARSE, "there are two tensors of this name");
+  if (status == EGRAPH_OK) status = register_tensor(r, name, UINT32_MAX, &ref);
+  if (status == EGRAPH_OK) status = eg_onnx_define_constant(r, ref, &type, data);
+  eg_buffer_release(data);
+  return status;
+}
+
 // Why a graph input has no type of ours, when it is a tensor.
 static egraph_status explain_input(const eg_onnx_reader *r,
                                    const Onnx__ValueInfoProto *info) {
@@ -151,9 +169,11 @@ egraph_status eg_onnx_register_leaves(eg_onnx_reader *r) {
     eg_onnx_bytes_free(&r->heap, &proto->raw_data);
     proto->has_raw_data = false;
   }
-  if (graph->n_sparse_initializer != 0)
-    return EG_FAIL(EGRAPH_E_UNSUPPORTED, "%s: sparse initializers are not supported",
-                   r->file);
+  for (size_t i = 0; i < graph->n_sparse_initializer; i++) {
+    const Onnx__SparseTensorProto *sparse = graph->sparse_initializer[i];
+    EG_TRY(eg_onnx_about(r, read_sparse(r, sparse), "sparse initializer",
+                         sparse->values != NULL ? sparse->values->name : ""));
+  }
   for (size_t i = 0; i < graph->n_input; i++)
     EG_TRY(
         eg_onnx_about(r, read_input(r, graph->input[i]), "input", graph->input[i]->name));

@@ -92,6 +92,12 @@ egraph_status eg_onnx_data_of(const eg_onnx_reader *reader,
                               const Onnx__TensorProto *proto, const eg_type *type,
                               eg_buffer **out);
 
+/// The bytes of a sparse initializer of the model as those of a dense one (the caller's).
+/// Fails with EGRAPH_E_PARSE where its indices do not fit. (onnx_sparse.c)
+egraph_status eg_onnx_sparse_data(const eg_onnx_reader *reader,
+                                  const Onnx__SparseTensorProto *proto, eg_type *out_type,
+                                  eg_buffer **out);
+
 /// One node under import. Absent optional operands and unused results are EG_ONNX_NONE.
 typedef struct eg_onnx_call {
   eg_onnx_reader *reader;

@@ -534,6 +534,8 @@ static void an_initializer_that_hides_does_so_again(void **state) {
   assert_string_equal(kept->attribute[0]->g->node[0]->input[1], "w.1");
   assert_string_equal(kept->attribute[1]->g->node[0]->input[0], "w.1");
   onnx__model_proto__free_unpacked(model, NULL);
+  kit_end(&then);
+  kit_end(&other);
   build_if(&then, &other, true, true); // not taken out of its node either
   (void)kit_weight(&b.kit, "w", "float32[2]", (const float[]){3.0F, 4.0F});
   model = written();

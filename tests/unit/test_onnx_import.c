@@ -207,6 +207,58 @@ static void typed_lists_are_read(void **state) {
              "(output f)\n(output h)\n(output b)\n(output l)\n(output u)\n(output d)\n");
 }
 
+/// y = x + w, where w of [2,2] has two values at these places.
+static void begin_sparse(onnx_kit *kit, Onnx__SparseTensorProto *sparse,
+                         const char *index_type, const int64_t *indices) {
+  static Onnx__SparseTensorProto *list[1];
+  static int64_t dims[] = {2, 2};
+  kit_begin(kit, 13);
+  (void)kit_input(kit, "x", "float32[2,2]");
+  (void)kit_node(kit, "Add", "x,w", "y");
+  kit_output(kit, "y");
+  *sparse = (Onnx__SparseTensorProto)ONNX__SPARSE_TENSOR_PROTO__INIT;
+  sparse->values = kit_tensor(kit, "w", "float32[2]", (const float[]){5.0F, -1.0F});
+  sparse->indices = kit_tensor(kit, "", index_type, indices);
+  sparse->n_dims = 2;
+  sparse->dims = dims;
+  list[0] = sparse;
+  kit->graph.n_sparse_initializer = 1;
+  kit->graph.sparse_initializer = list;
+}
+
+static void sparse_initializers_are_dense(void **state) {
+  (void)state;
+  static const char wanted[] =
+      "(input x \"float32[2,2]\")\n(weight w \"float32[2,2]\" [0.0 5.0 -1.0 0.0])\n"
+      "(let y (add x w))\n(output y)\n";
+  static const struct {
+    const char *type, *message;
+    int64_t indices[4];
+  } wrong[] = {{"int64[2]", "index 1 is outside of its shape", {1, 4}},
+               {"int64[2]", "index 0 is outside of its shape", {-1, 2}},
+               {"int64[2,2]", "index 1 is outside of its shape", {0, 1, 1, 2}},
+               {"int64[2]", "its indices do not ascend at 1", {2, 2}},
+               {"int64[1]", "its values and indices do not fit", {1}},
+               {"float64[2]", "its values and indices do not fit", {1, 2}},
+               {"int64[1,2]", "its values and indices do not fit", {0, 1}}};
+  Onnx__SparseTensorProto sparse;
+  onnx_kit kit;
+  begin_sparse(&kit, &sparse, "int64[2]", (const int64_t[]){1, 2});
+  kit_expect(&kit, wanted);
+  begin_sparse(&kit, &sparse, "int64[2,2]", (const int64_t[]){0, 1, 1, 0});
+  kit_expect(&kit, wanted);
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    begin_sparse(&kit, &sparse, wrong[i].type, wrong[i].indices);
+    kit_refuse(&kit, EGRAPH_E_PARSE, wrong[i].message);
+  }
+  begin_sparse(&kit, &sparse, "int64[2]", (const int64_t[]){1, 2});
+  sparse.dims = (int64_t[]){INT64_C(1) << 20, INT64_C(1) << 20};
+  kit_refuse(&kit, EGRAPH_E_UNSUPPORTED, "bytes when dense");
+  begin_sparse(&kit, &sparse, "int64[2]", (const int64_t[]){1, 2});
+  sparse.values = NULL;
+  kit_refuse(&kit, EGRAPH_E_PARSE, "it has no values or no indices");
+}
+
 static void constants_are_weights_or_vanish(void **state) {
   (void)state;
   onnx_kit kit;
@@ -629,6 +681,7 @@ int main(void) {
       cmocka_unit_test(symbolic_dimensions_need_a_value),
       cmocka_unit_test(hostile_shapes_are_refused),
       cmocka_unit_test(typed_lists_are_read),
+      cmocka_unit_test(sparse_initializers_are_dense),
       cmocka_unit_test(constants_are_weights_or_vanish),
       cmocka_unit_test(computed_shapes_disappear),
       cmocka_unit_test(ranges_and_fills_of_integers_are_known),
