@@ -45,8 +45,7 @@ egraph_status eg_graph_search_keep(eg_graph_search *search, const uint32_t *root
   return EGRAPH_OK;
 }
 
-// ---- limits
-// -----------------------------------------------------------------------------
+// ---- limits ---------------------------------------------------------------------------
 
 static size_t bytes_of(const eg_graph_search *search) {
   return eg_term_store_bytes(&search->store) + eg_term_prices_bytes(&search->prices) +
@@ -77,8 +76,7 @@ static void look_at_limits(eg_graph_search *search) {
   report_progress(search, now);
 }
 
-// ---- visiting
-// ---------------------------------------------------------------------------
+// ---- visiting -------------------------------------------------------------------------
 
 typedef struct visit_call {
   eg_graph_search *search;
@@ -124,8 +122,7 @@ egraph_status eg_graph_search_visit(eg_graph_search *search, uint32_t graph,
   return status;
 }
 
-// ---- one search
-// -------------------------------------------------------------------------
+// ---- one search -----------------------------------------------------------------------
 
 static egraph_status keep_given(eg_graph_search *search) {
   eg_u32s roots;
@@ -183,8 +180,7 @@ static void search_deinit(eg_graph_search *search) {
   EG_DEINIT_MEMBERS(search, MEMBERS)
 }
 
-// ---- the best graph
-// ---------------------------------------------------------------------
+// ---- the best graph -------------------------------------------------------------------
 
 typedef struct outcome {
   eg_graph *graph; // the best one, row-major, with its weights as they are made
@@ -265,8 +261,7 @@ static egraph_status search_graphs(eg_graph_algorithm *algorithm, egraph_allocat
   return search_once(algorithm, alloc, input, EGRAPH_MATH_EXACT, out);
 }
 
-// ---- memory formats
-// ---------------------------------------------------------------------
+// ---- memory formats -------------------------------------------------------------------
 
 /// The product's own choice of memory formats for a graph, by no rule.
 static egraph_status choose_formats(egraph_allocator alloc,

@@ -36,8 +36,7 @@ size_t eg_term_prices_bytes(const eg_term_prices *prices) {
          prices->places.cap * sizeof(eg_term_place);
 }
 
-// ---- one operator, one reorder
-// ----------------------------------------------------------
+// ---- one operator, one reorder --------------------------------------------------------
 
 static egraph_status ask(eg_term_prices *prices, const eg_node_spec *spec, double *out) {
   const eg_term_costs *costs = &prices->costs;
@@ -195,8 +194,7 @@ static egraph_status find_price(eg_term_prices *prices, uint32_t term, uint32_t 
   return EGRAPH_OK;
 }
 
-// ---- the graph at hand
-// --------------------------------------------------------------------
+// ---- the graph at hand ----------------------------------------------------------------
 
 static const eg_term_price *price_at(const eg_term_prices *prices,
                                      const eg_term_place *place) {

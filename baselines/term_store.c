@@ -98,8 +98,7 @@ egraph_status eg_term_store_add_like(eg_term_store *store, uint32_t like,
   return EGRAPH_OK;
 }
 
-// ---- walks over a graph
-// -----------------------------------------------------------------
+// ---- walks over a graph ---------------------------------------------------------------
 
 static void begin_walk(eg_term_store *store) {
   store->stack.len = 0;

@@ -53,6 +53,8 @@ void eg_open_sizes_close(eg_open_sizes *sizes);
 /// Changes examples that are not among the `given` ones ([dim count] flags) until all
 /// facts hold; false where none are found that do.
 bool eg_open_sizes_choose_examples(eg_open_sizes *sizes, const bool *given);
+/// Whether all facts hold where open dimensions are `dims` [dim count].
+bool eg_open_sizes_admit(const eg_open_sizes *sizes, const int64_t *dims);
 void eg_open_sizes_set_example(eg_open_sizes *sizes, uint32_t dim, int64_t example);
 /// Facts so far, and back to as many: of an operator that is not read after all.
 uint32_t eg_open_sizes_fact_count(const eg_open_sizes *sizes);

@@ -22,15 +22,21 @@ static int64_t *example_of(const chooser *c, uint16_t id) {
   return &c->sizes->dims.data[atom->index].example;
 }
 
-static bool holds(const chooser *c, const eg_size_fact *fact) {
-  int64_t value = eg_size_example(fact->size);
+/// At sizes of open dimensions, or (NULL) at the example.
+static bool holds(const eg_size_fact *fact, const int64_t *dims) {
+  int64_t value = eg_size_at(fact->size, dims);
   if (fact->kind == EG_SIZE_IS_ZERO) return value == 0;
   if (fact->kind == EG_SIZE_IS_NONNEGATIVE) return value >= 0;
   eg_size_term term;
   eg_size_term_at(fact->size, 0, &term);
-  int64_t a = eg_size_example(term.atoms[0].a), b = eg_size_example(term.atoms[0].b);
-  (void)c;
+  int64_t a = eg_size_at(term.atoms[0].a, dims), b = eg_size_at(term.atoms[0].b, dims);
   return a == b || a == 1 || b == 1;
+}
+
+bool eg_open_sizes_admit(const eg_open_sizes *sizes, const int64_t *dims) {
+  for (size_t i = 0; i < sizes->facts.len; i++)
+    if (!holds(&sizes->facts.data[i], dims)) return false;
+  return true;
 }
 
 /// Moves one variable so that an equation holds.
@@ -64,7 +70,7 @@ static bool settle(const chooser *c) {
     all = true;
     for (size_t i = 0; i < c->sizes->facts.len; i++) {
       const eg_size_fact fact = c->sizes->facts.data[i];
-      if (holds(c, &fact)) continue;
+      if (holds(&fact, NULL)) continue;
       all = false;
       if (fact.kind == EG_SIZE_IS_ZERO) (void)solve(c, &fact);
       if (fact.kind == EG_SIZE_IS_MEETING) (void)meet(c, &fact);

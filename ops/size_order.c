@@ -89,8 +89,7 @@ static bool holds_at(proof *t, const eg_size_poly *with, const eg_size_poly *val
   return replace(with, value, without, scale, &p) && is_nonnegative(t, &p);
 }
 
-// ---- atoms at their least
-// ----------------------------------------------------------------
+// ---- atoms at their least -------------------------------------------------------------
 
 /// A number that a size is not below; LEAST: none is known.
 enum { LEAST = INT32_MIN, MOST = INT32_MAX };
@@ -134,8 +133,7 @@ static bool holds_at_least(proof *t, const eg_size_atom *atom, const eg_size_pol
   return holds_at(t, with, &least, without, 1);
 }
 
-// ---- atoms by what they are made of
-// ------------------------------------------------------
+// ---- atoms by what they are made of ---------------------------------------------------
 
 /// Of factor * floor(a / b) + without: for a factor 1 it is a + b * without that counts,
 /// because a whole number is not above a / b if and only if it is not above the floor;

@@ -48,8 +48,7 @@ int64_t eg_size_at(int64_t size, const int64_t *dims) {
   return value;
 }
 
-// ---- at points
-// -------------------------------------------------------------------------
+// ---- at points ------------------------------------------------------------------------
 
 int64_t eg_size_poly_at_point(const eg_open_sizes *sizes, const eg_size_poly *p,
                               uint32_t point) {

@@ -245,8 +245,7 @@ void zoo_build_tensat_inception(zoo_net *net, int64_t batch, const zoo_size *siz
   zoo_output(net, zoo_pool(net, "average-pool", x, zoo_square(8, 1, false)));
 }
 
-// ---- squeezenet, vgg19
-// -----------------------------------------------------------------
+// ---- squeezenet, vgg19 ----------------------------------------------------------------
 
 static zoo_tensor flat_output(zoo_net *net, zoo_tensor x) {
   return zoo_reshape(net, x,

@@ -252,8 +252,7 @@ static egraph_status find_sets(eg_landmark_sets *landmarks,
   return status;
 }
 
-// ---- rows of bits, and the choice between the two
-// --------------------------------------------------
+// ---- rows of bits, and the choice between the two -------------------------------------
 
 // 2 MiB are 4,096 classes, from where on sets were measured faster. Of the e-graphs of
 // extraction-gym none needs more than 8 steps per edge.

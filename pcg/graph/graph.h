@@ -143,8 +143,7 @@ egraph_status eg_graph_check(const eg_graph *graph);
 /// Gives a weight that is absent its data, of its size (retained).
 void eg_graph_set_data(eg_graph *graph, eg_value weight, eg_buffer *data);
 
-// ---- open dimensions (ops/size.h)
-// -------------------------------------------------------
+// ---- open dimensions (ops/size.h) -----------------------------------------------------
 
 /// The owner of the graph's open sizes, which lives as long as the graph; NULL where all
 /// sizes are fixed.

@@ -190,8 +190,9 @@ egraph_status eg_onnx_import_conv_transpose(const eg_onnx_call *call) {
 /// depends on the rounding, and is for whoever runs it.
 static egraph_status check_reach(const window *w, const eg_type *x) {
   for (uint32_t i = 0; i < w->spatial; i++) {
-    int64_t padded = x->dims[2 + i] + w->pads[i] + w->pads[w->spatial + i];
-    if (padded < (w->kernel[i] - 1) * w->dilations[i] + 1)
+    int64_t padded, pads = w->pads[i] + w->pads[w->spatial + i];
+    bool has_size = eg_size_add(x->dims[2 + i], pads, &padded);
+    if (!has_size || !eg_size_reaches(padded, (w->kernel[i] - 1) * w->dilations[i] + 1))
       return eg_onnx_decline("the window is larger than the padded input");
   }
   return EGRAPH_OK;

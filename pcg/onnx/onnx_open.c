@@ -8,8 +8,7 @@
 #include "pcg/onnx/onnx.h"
 #include "pcg/onnx/onnx_reader.h"
 
-// ---- the example
-// ------------------------------------------------------------------------
+// ---- the example ----------------------------------------------------------------------
 
 /// About as large as batches, sequences and images are.
 enum { USUAL_BATCH = 8, USUAL_LENGTH = 128, USUAL_IMAGE = 224 };
@@ -59,8 +58,7 @@ static egraph_status add_symbols(opening *o) {
   return EGRAPH_OK;
 }
 
-// ---- reading
-// ----------------------------------------------------------------------------
+// ---- reading --------------------------------------------------------------------------
 
 static egraph_status load_with(const opening *o, const eg_onnx_dim *dims,
                                eg_open_sizes *sizes, eg_graph **out) {
@@ -112,6 +110,7 @@ static egraph_status try_sizes(const opening *o, const int64_t *sizes,
                                eg_onnx_dim *dims) {
   eg_graph *at;
   uint32_t given = o->options->dim_count;
+  if (!eg_open_sizes_admit(o->sizes, sizes)) return EGRAPH_OK;
   for (uint32_t i = 0; i < o->symbols.len; i++)
     dims[given + i].size = sizes[i];
   egraph_status status = load_with(o, dims, NULL, &at);

@@ -49,8 +49,7 @@ static egraph_status needs_set(opener *o, const char *what, const char *name) {
   return depends(what, name);
 }
 
-// ---- sizes as tensors
-// ------------------------------------------------------------------
+// ---- sizes as tensors -----------------------------------------------------------------
 
 static egraph_status put_size(opener *o, int64_t size, computed *out);
 
@@ -197,8 +196,7 @@ static egraph_status put_size(opener *o, int64_t size, computed *out) {
   return computed_list_push(&o->computed, *out);
 }
 
-// ---- lists
-// -----------------------------------------------------------------------------
+// ---- lists ----------------------------------------------------------------------------
 
 /// A list of integers, some of them open, and who has it as an operand.
 typedef struct open_list {
@@ -360,8 +358,7 @@ static egraph_status open_tensors(opener *o) {
   return EGRAPH_OK;
 }
 
-// ---- what ONNX has fixed
-// ---------------------------------------------------------------
+// ---- what ONNX has fixed --------------------------------------------------------------
 
 static bool is_no_number(int64_t value) {
   return eg_size_is_open(value) || ((uint64_t)value >> 62 == 1 && value < INT64_MAX);
@@ -392,8 +389,7 @@ static egraph_status check_nodes(opener *o) {
   return EGRAPH_OK;
 }
 
-// ---- declared types
-// --------------------------------------------------------------------
+// ---- declared types -------------------------------------------------------------------
 
 /// The symbol that a size is, or NULL.
 static const char *symbol_of(const opener *o, int64_t size) {
@@ -424,8 +420,7 @@ static void open_infos(const opener *o, const eg_onnx_infos *infos) {
   }
 }
 
-// ---- the model
-// -------------------------------------------------------------------------
+// ---- the model ------------------------------------------------------------------------
 
 static egraph_status note_makers(opener *o) {
   const eg_onnx_nodes *nodes = &o->body->nodes;

@@ -135,8 +135,7 @@ egraph_status eg_onnx_kept_type(const eg_onnx_reader *reader,
                                 const Onnx__ValueInfoProto *declared, bool *out_known,
                                 eg_type *out);
 
-// ---- open dimensions (onnx_sizes.c)
-// ----------------------------------------------------
+// ---- open dimensions (onnx_sizes.c) ---------------------------------------------------
 
 /// Whether a size of the node's operands is open, or an element of them.
 bool eg_onnx_reads_open(const eg_onnx_call *call);

@@ -25,8 +25,7 @@ typedef struct computing {
   list result;      // of the first result; room for MOST_ELEMENTS
 } computing;
 
-// ---- operands
-// --------------------------------------------------------------------------
+// ---- operands -------------------------------------------------------------------------
 
 static const eg_onnx_tensor *operand_of(const eg_onnx_call *call, uint32_t index) {
   eg_onnx_ref ref = eg_onnx_input(call, index);
@@ -67,8 +66,7 @@ static egraph_status read_list(const eg_onnx_call *call, uint32_t index, list *o
 
 static bool is_read(const list *l) { return l->at != NULL; }
 
-// ---- what nodes compute
-// ----------------------------------------------------------------
+// ---- what nodes compute ---------------------------------------------------------------
 
 static int64_t clamp(int64_t value, int64_t low, int64_t high) {
   return value < low ? low : value > high ? high : value;
@@ -175,8 +173,7 @@ static bool compute_concat(computing *c) {
   return true;
 }
 
-// ---- arithmetic
-// ------------------------------------------------------------------------
+// ---- arithmetic -----------------------------------------------------------------------
 
 typedef bool operation(int64_t a, int64_t b, int64_t *out);
 
@@ -242,8 +239,7 @@ static bool reduce(computing *c, operation *apply, int64_t start) {
 static bool compute_product(computing *c) { return reduce(c, eg_size_mul, 1); }
 static bool compute_sum(computing *c) { return reduce(c, eg_size_add, 0); }
 
-// ---- the node
-// --------------------------------------------------------------------------
+// ---- the node -------------------------------------------------------------------------
 
 static const struct {
   const char *type;

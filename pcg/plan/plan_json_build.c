@@ -38,8 +38,7 @@ static bool find_axis(const builder *b, const char *name, uint32_t *out) {
   return false;
 }
 
-// ---- graph, mesh, states
-// ----------------------------------------------------------------
+// ---- graph, mesh, states --------------------------------------------------------------
 
 static egraph_status build_frame(builder *b, egraph_allocator alloc) {
   const eg_plan_records *records = b->records;
@@ -71,8 +70,7 @@ static egraph_status build_states(builder *b) {
   return EGRAPH_OK;
 }
 
-// ---- steps
-// ------------------------------------------------------------------------------
+// ---- steps ----------------------------------------------------------------------------
 
 /// A state that a step makes; no other one does.
 static egraph_status make_state(builder *b, uint32_t step, uint32_t state) {
@@ -237,8 +235,7 @@ static egraph_status build_steps(builder *b) {
   return EGRAPH_OK;
 }
 
-// ---- outputs
-// ----------------------------------------------------------------------------
+// ---- outputs --------------------------------------------------------------------------
 
 static egraph_status build_carried(builder *b) {
   const eg_carried_records *records = &b->records->carried;

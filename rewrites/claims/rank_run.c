@@ -379,8 +379,7 @@ static egraph_status run_backward(rank_run *run, const eg_rule_root *roots,
   return EGRAPH_OK;
 }
 
-// ---- comparing
-// --------------------------------------------------------------------------
+// ---- comparing ------------------------------------------------------------------------
 
 static bool is_near(double x, double y, double bound) {
   if (!isfinite(x) || !isfinite(y)) return !isfinite(x) && !isfinite(y);
@@ -509,8 +508,7 @@ static egraph_status draw_seeds(rank_pair *pair, eg_tensor **out) {
   return EGRAPH_OK;
 }
 
-// ---- the whole
-// --------------------------------------------------------------------------
+// ---- the whole ------------------------------------------------------------------------
 
 /// Partial sums of partial maxima are not the maxima of the sums: such a value comes of
 /// one copy beside zeros alone, and is not drawn.

@@ -27,8 +27,7 @@ static const char *const reasons[] = {
     [EG_PARTIAL_FEW] = "too few instances were found in which the sides agree on a part; "
                        "make its conditions weaker"};
 
-// ---- verifying
-// ----------------------------------------------------------------------------
+// ---- verifying ------------------------------------------------------------------------
 
 // A border that fits the instances that were drawn may be wrong for others.
 enum { SEEDS = 3 };
@@ -93,8 +92,7 @@ static egraph_status write_rule(correcting *c, const eg_partial *partial,
   return status;
 }
 
-// ---- one pair
-// -----------------------------------------------------------------------------
+// ---- one pair -------------------------------------------------------------------------
 
 static egraph_status find_borders(eg_partial *partial, eg_box *out, eg_text *detail,
                                   bool *out_found) {

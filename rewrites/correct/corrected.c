@@ -23,8 +23,7 @@ typedef struct assembly {
 static uint32_t before_bit(uint32_t d) { return 1U << (2 * d); }
 static uint32_t behind_bit(uint32_t d) { return 2U << (2 * d); }
 
-// ---- sides
-// ------------------------------------------------------------------------------
+// ---- sides ----------------------------------------------------------------------------
 
 /// False: the box of the row is empty as the borders have it.
 static bool sides_of_row(const eg_partial *partial, const eg_box *box, size_t row,
@@ -65,8 +64,7 @@ eg_box_sides eg_box_sides_of(const eg_partial *partial, const eg_box *box) {
   return out;
 }
 
-// ---- the right side
-// -----------------------------------------------------------------------
+// ---- the right side -------------------------------------------------------------------
 
 static egraph_status print_left(assembly *a, const eg_region *region) {
   EG_TRY(eg_text_append(a->text, " "));
@@ -110,8 +108,7 @@ static egraph_status assemble(assembly *a, uint32_t d, eg_region *region) {
   return eg_text_append(a->text, ")");
 }
 
-// ---- the rule
-// -----------------------------------------------------------------------------
+// ---- the rule -------------------------------------------------------------------------
 
 static const eg_sexpr *clause(const eg_sexpr *form, const char *head) {
   for (uint32_t i = 0; i < form->count; i++)

@@ -69,8 +69,7 @@ void eg_partial_deinit(eg_partial *partial) {
   eg_arena_deinit(&partial->arena);
 }
 
-// ---- whether a pair is looked at
-// --------------------------------------------------------
+// ---- whether a pair is looked at ------------------------------------------------------
 
 static bool is_linear(eg_op op) {
   for (size_t i = 0; i < sizeof linear_ops / sizeof *linear_ops; i++)
@@ -98,8 +97,7 @@ static egraph_status check_fit(eg_partial *to) {
   return EGRAPH_OK;
 }
 
-// ---- one instance
-// -----------------------------------------------------------------------
+// ---- one instance ---------------------------------------------------------------------
 
 static egraph_status new_tensor(finder *f, const eg_type *type, eg_tensor *out) {
   size_t bytes = eg_type_bytes(type);
@@ -181,8 +179,7 @@ static egraph_status compare(finder *f, const eg_verify_instance *instance,
   return EGRAPH_OK;
 }
 
-// ---- boxes
-// ------------------------------------------------------------------------------
+// ---- boxes ----------------------------------------------------------------------------
 
 typedef struct grown {
   int64_t from[EGRAPH_MAX_RANK], to[EGRAPH_MAX_RANK];
@@ -267,8 +264,7 @@ static bool find_box(const finder *f, const eg_type *type, eg_partial_row *out) 
   return 2 * most > all;
 }
 
-// ---- numbers of instances
-// -----------------------------------------------------------------
+// ---- numbers of instances -------------------------------------------------------------
 
 static egraph_status push_atom(finder *f, const char *name, const char *function,
                                uint32_t index) {

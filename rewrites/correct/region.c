@@ -27,8 +27,7 @@ void eg_region_writer_deinit(eg_region_writer *writer) {
   eg_arena_deinit(&writer->arena);
 }
 
-// ---- names
-// ------------------------------------------------------------------------------
+// ---- names ----------------------------------------------------------------------------
 
 /// Formatted text in the arena of the writer.
 static egraph_status keep_args(eg_region_writer *w, const char **out, const char *format,
@@ -153,8 +152,7 @@ egraph_status eg_region_pattern(eg_region_writer *w, uint32_t term, eg_text *tex
   return eg_text_append(text, "))");
 }
 
-// ---- slices
-// -----------------------------------------------------------------------------
+// ---- slices ---------------------------------------------------------------------------
 
 static bool is_all(const eg_region *region, uint32_t rank) {
   for (uint32_t d = 0; d < rank; d++)
@@ -193,8 +191,7 @@ static egraph_status slice_class(eg_region_writer *w, uint32_t term,
   return eg_region_slice(text, w->partial->ranks[term], region, name, name);
 }
 
-// ---- windows
-// ----------------------------------------------------------------------------
+// ---- windows --------------------------------------------------------------------------
 
 typedef struct window {
   const char *strides, *pads, *dilations, *kernel; // lists
@@ -340,8 +337,7 @@ static egraph_status print_window(eg_region_writer *w, uint32_t term,
   return eg_text_append(text, ")");
 }
 
-// ---- other operators
-// ----------------------------------------------------------------------
+// ---- other operators ------------------------------------------------------------------
 
 static egraph_status print_pointwise(eg_region_writer *w, uint32_t term,
                                      const eg_region *region, eg_text *text) {

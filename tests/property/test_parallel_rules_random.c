@@ -13,8 +13,7 @@
 
 enum { DATA = 6 };
 
-// ---- operators on one rank
-// --------------------------------------------------------------
+// ---- operators on one rank ------------------------------------------------------------
 
 static bool run_one(node_kind k, const matrix *a, const matrix *b, matrix *out) {
   *out = *a;
@@ -53,8 +52,7 @@ static bool run_move(const eg_parallel_op *op, spread_matrix *m, eg_rng *rng) {
   return false;
 }
 
-// ---- running
-// ----------------------------------------------------------------------------
+// ---- running --------------------------------------------------------------------------
 
 typedef struct rules_run {
   spread_matrix vars[VARS];
@@ -145,8 +143,7 @@ static eg_claim_verdict naive_verdict(const side sides[2], eg_rng *rng,
   return verdict;
 }
 
-// ---- the claim
-// --------------------------------------------------------------------------
+// ---- the claim ------------------------------------------------------------------------
 
 static void write_side(eg_text *text, const side *s, int at) {
   static const char *const names[EG_PARALLEL_KINDS] = {"partition", "combine",

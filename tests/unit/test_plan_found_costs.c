@@ -94,8 +94,7 @@ static void experts_are_split_and_tokens_sent_to_them(void **state) {
   planned_deinit(&p);
 }
 
-// ---- partial sums
-// -----------------------------------------------------------------------
+// ---- partial sums ---------------------------------------------------------------------
 
 static void a_sum_of_products_is_reduced_once(void **state) {
   (void)state;
@@ -139,8 +138,7 @@ static void sums_over_two_nodes_are_hierarchical(void **state) {
   planned_deinit(&p);
 }
 
-// ---- recommendation, images
-// -------------------------------------------------------------
+// ---- recommendation, images -----------------------------------------------------------
 
 /// Tables are split by columns, the rest by samples: what was looked up is exchanged, and
 /// its gradient (Naumov et al., 2019).

@@ -339,8 +339,7 @@ static void even_plans_have_no_remarks(void **state) {
   eg_emitted_plan_deinit(&made);
 }
 
-// ---- the answer
-// ------------------------------------------------------------------------
+// ---- the answer -----------------------------------------------------------------------
 
 static void print_answer(const eg_plan *plan, double limit, eg_text *out) {
   eg_plan_summary summary;

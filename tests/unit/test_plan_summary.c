@@ -233,8 +233,7 @@ static void memory_is_right_wherever_phases_end(void **state) {
   }
 }
 
-// ---- exchanges and seconds
-// --------------------------------------------------------------
+// ---- exchanges and seconds ------------------------------------------------------------
 
 static void exchanges_are_counted_in_every_micro_batch(void **state) {
   (void)state;
@@ -297,8 +296,7 @@ static void a_window_exchanges_rows_on_both_sides(void **state) {
   eg_emitted_plan_deinit(&made);
 }
 
-// ---- differences
-// ------------------------------------------------------------------------
+// ---- differences ----------------------------------------------------------------------
 
 static void a_plan_does_not_differ_from_itself(void **state) {
   (void)state;
@@ -366,8 +364,7 @@ static void moves_are_told_that_only_one_has(void **state) {
   assert_true(all != 0);
 }
 
-// ---- allocations
-// ------------------------------------------------------------------------
+// ---- allocations ----------------------------------------------------------------------
 
 static egraph_status compare_and_print(egraph_allocator alloc, void *user) {
   const eg_emitted_plan *plans = user;

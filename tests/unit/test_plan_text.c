@@ -386,8 +386,7 @@ static void shares_of_nothing_are_unknown(void **state) {
   }
 }
 
-// ---- allocations
-// ------------------------------------------------------------------------
+// ---- allocations ----------------------------------------------------------------------
 
 static egraph_status print_both(egraph_allocator alloc, void *user) {
   const eg_loaded_plan *loaded = user;

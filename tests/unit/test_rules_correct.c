@@ -150,8 +150,7 @@ static void pairs_that_are_not_looked_at_say_why(void **state) {
   eg_text_deinit(&text);
 }
 
-// ---- memory
-// -------------------------------------------------------------------------------
+// ---- memory ---------------------------------------------------------------------------
 
 static egraph_status correct_some(egraph_allocator alloc, void *user) {
   (void)user;

@@ -141,8 +141,7 @@ static void outcomes_have_names(void **state) {
   assert_string_equal(eg_guard_outcome_name(EG_GUARD_REFUTED), "refuted");
 }
 
-// ---- smallest sets
-// ----------------------------------------------------------------------
+// ---- smallest sets --------------------------------------------------------------------
 
 #define SET                                                                              \
   "(egraph-rules 1)"                                                                     \
