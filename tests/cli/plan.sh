@@ -189,4 +189,11 @@ X
 unity="$SOURCE/examples/unity_mlp.egraph --machine slow.machine --mesh gpu=2 --train sgd --loss mean-squared-error --json"
 expect 0 '"all-gather","axis":"gpu","count":2,"bytes":1626112,.*"reduce-scatter","axis":"gpu","count":2,"bytes":1626112,' - plan $unity --baseline data-parallel
 expect 0 '"all-reduce","axis":"gpu","count":1,"bytes":131072,' - plan $unity --pin 'x gpu=S1' --pin 'w1 gpu=S0' --pin 'h gpu=R'
+# A block that stands for many hands on what it has cut and joins again; a search that ends early keeps such plans.
+if command -v python3 >/dev/null; then
+  python3 "$SOURCE/bench/gpt.py" 12 1 1024 4096 32 >gpt.egraph
+  for work in 1000 2000; do
+    expect 0 '^plan +within' - plan gpt.egraph --machine 'dgx-h100*1' --mesh gpu-outer=4,gpu-inner=2 --train adam --micro-batches 4 --no-measure --no-builtin --work $work
+  done
+fi
 finish
