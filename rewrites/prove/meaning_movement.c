@@ -67,9 +67,13 @@ eg_scalar eg_element_pointwise(eg_case *c, uint32_t term, const eg_poly *at) {
   const eg_rule_term *t = eg_case_term(c, term);
   eg_scalar kids[8];
   uint32_t count = 0;
+  eg_laws laws = c->p->laws;
+  bool is_narrow = eg_op_hides_infinity(t->op);
+  if (is_narrow) laws = eg_laws_narrow(c->p);
   for (uint32_t i = 0; i < t->child_count; i++)
     kids[count++] = t->child_count == 1 ? eg_case_element(c, eg_kid(c, term, i), at)
                                         : eg_kid_element(c, term, i, at);
+  if (is_narrow) eg_laws_restore(c->p, laws);
   for (uint16_t i = 0; i < eg_op_info_of(t->op)->attr_count; i++)
     kids[count++] = eg_slot_scalar(c, term, i);
   // What is compared with itself is equal, unless it is NaN.
@@ -80,9 +84,9 @@ eg_scalar eg_element_pointwise(eg_case *c, uint32_t term, const eg_poly *at) {
   if (compares && kids[0] == kids[1] && (kind->is_int || kind->is_bool))
     return eg_scalar_number(c->p, 1);
   bool casts = t->op == EG_OP_CAST || t->op == EG_OP_BIT_CAST;
-  uint32_t from = c->kinds[eg_kid(c, term, 0)];
+  uint32_t from = c->kinds[eg_kid(c, term, t->op == EG_OP_WHERE ? 1 : 0)];
   if (casts && eg_kind_root(c, c->kinds[term]) == eg_kind_root(c, from)) return kids[0];
-  return eg_scalar_call(c->p, t->op, kids, count, eg_kind_is_real(c, from));
+  return eg_scalar_call(c->p, t->op, kids, count, eg_kind_domain(c, from));
 }
 
 // ---- constants --------------------------------------------------------------------
@@ -100,7 +104,7 @@ void eg_type_fill(eg_case *c, uint32_t term) {
 
 eg_scalar eg_element_fill(eg_case *c, uint32_t term, const eg_poly *at) {
   (void)at;
-  return eg_slot_scalar(c, term, EG_SLOT(FILL, VALUE));
+  return eg_case_number(c, c->kinds[term], eg_slot_scalar(c, term, EG_SLOT(FILL, VALUE)));
 }
 
 // 1 where two indices are the same, else 0.
@@ -151,7 +155,7 @@ eg_scalar eg_element_pool_kernel(eg_case *c, uint32_t term, const eg_poly *at) {
   for (uint32_t i = 2; i < c->shapes[term].rank; i++)
     area = eg_poly_mul(c->p, area, c->shapes[term].dims[i]);
   eg_scalar size = eg_scalar_size(c->p, area);
-  return eg_scalar_call(c->p, EG_OP_RECIPROCAL, &size, 1, true);
+  return eg_scalar_call(c->p, EG_OP_RECIPROCAL, &size, 1, EG_DOMAIN_REAL);
 }
 
 void eg_type_conv_identity(eg_case *c, uint32_t term) {
@@ -420,7 +424,8 @@ eg_scalar eg_element_pad(eg_case *c, uint32_t term, const eg_poly *at) {
   }
   eg_scalar made = eg_case_element(c, eg_kid(c, term, 0), place);
   eg_branch_close(p, branch);
-  eg_scalar value = eg_slot_scalar(c, term, EG_SLOT(PAD, VALUE));
+  eg_scalar value =
+      eg_case_number(c, c->kinds[term], eg_slot_scalar(c, term, EG_SLOT(PAD, VALUE)));
   for (uint32_t i = 0; i < x->rank; i++) {
     eg_poly below = eg_poly_sub(p, eg_poly_sub(p, x->dims[i], place[i]), one(c));
     made = eg_scalar_choice(p, place[i], eg_scalar_choice(p, below, made, value), value);

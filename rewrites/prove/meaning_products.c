@@ -11,25 +11,27 @@ static eg_scalar zero(eg_case *c) { return eg_scalar_number(c->p, 0); }
 // ---- activations ------------------------------------------------------------------
 
 static eg_scalar activated(eg_case *c, eg_scalar x, eg_scalar act, eg_scalar alpha,
-                           eg_scalar beta, bool is_real) {
+                           eg_scalar beta, eg_domain domain) {
   eg_proof *p = c->p;
   if (eg_scalar_at(p, act)->kind != EG_SCALAR_NUMBER) // any one: a function without laws
     return eg_scalar_opaque(p, EG_OP_OPAQUE, (eg_scalar[]){x, act, alpha, beta}, 4);
   eg_scalar kids[3] = {x, alpha, beta};
   switch ((int)(eg_act)eg_scalar_at(p, act)->value) {
   case EG_ACT_NONE: return x;
-  case EG_ACT_RELU: return eg_scalar_call(p, EG_OP_RELU, kids, 1, is_real);
-  case EG_ACT_SIGMOID: return eg_scalar_call(p, EG_OP_SIGMOID, kids, 1, true);
-  case EG_ACT_TANH: return eg_scalar_call(p, EG_OP_TANH, kids, 1, true);
-  case EG_ACT_SILU: return eg_scalar_call(p, EG_OP_SILU, kids, 1, true);
-  case EG_ACT_HARDSWISH: return eg_scalar_call(p, EG_OP_HARD_SWISH, kids, 1, true);
+  case EG_ACT_RELU: return eg_scalar_call(p, EG_OP_RELU, kids, 1, domain);
+  case EG_ACT_SIGMOID: return eg_scalar_call(p, EG_OP_SIGMOID, kids, 1, EG_DOMAIN_REAL);
+  case EG_ACT_TANH: return eg_scalar_call(p, EG_OP_TANH, kids, 1, EG_DOMAIN_REAL);
+  case EG_ACT_SILU: return eg_scalar_call(p, EG_OP_SILU, kids, 1, EG_DOMAIN_REAL);
+  case EG_ACT_HARDSWISH:
+    return eg_scalar_call(p, EG_OP_HARD_SWISH, kids, 1, EG_DOMAIN_REAL);
   case EG_ACT_GELU:
   case EG_ACT_GELU_TANH:
     kids[1] = eg_scalar_number(p, eg_scalar_at(p, act)->value == EG_ACT_GELU_TANH);
-    return eg_scalar_call(p, EG_OP_GELU, kids, 2, true);
-  case EG_ACT_CLIP: return eg_scalar_call(p, EG_OP_CLIP, kids, 3, is_real);
-  case EG_ACT_LEAKY_RELU: return eg_scalar_call(p, EG_OP_LEAKY_RELU, kids, 2, true);
-  case EG_ACT_ELU: return eg_scalar_call(p, EG_OP_ELU, kids, 2, true);
+    return eg_scalar_call(p, EG_OP_GELU, kids, 2, EG_DOMAIN_REAL);
+  case EG_ACT_CLIP: return eg_scalar_call(p, EG_OP_CLIP, kids, 3, domain);
+  case EG_ACT_LEAKY_RELU:
+    return eg_scalar_call(p, EG_OP_LEAKY_RELU, kids, 2, EG_DOMAIN_REAL);
+  case EG_ACT_ELU: return eg_scalar_call(p, EG_OP_ELU, kids, 2, EG_DOMAIN_REAL);
   case EG_ACT_COUNT: break;
   }
   eg_case_give_up(c, "%s", "an activation");
@@ -38,7 +40,7 @@ static eg_scalar activated(eg_case *c, eg_scalar x, eg_scalar act, eg_scalar alp
 static eg_scalar with_activation(eg_case *c, uint32_t term, uint16_t act, eg_scalar x) {
   return activated(
       c, x, eg_slot_scalar(c, term, act), eg_slot_scalar(c, term, (uint16_t)(act + 1)),
-      eg_slot_scalar(c, term, (uint16_t)(act + 2)), eg_kind_is_real(c, c->kinds[term]));
+      eg_slot_scalar(c, term, (uint16_t)(act + 2)), eg_kind_domain(c, c->kinds[term]));
 }
 
 // ---- matrix products --------------------------------------------------------------
@@ -504,7 +506,7 @@ eg_scalar eg_element_average_pool(eg_case *c, uint32_t term, const eg_poly *at) 
   bool wide = eg_slot_flag(c, term, EG_SLOT(AVERAGE_POOL, COUNT_INCLUDE_PAD));
   eg_scalar sum = pooled(c, term, at, EG_FOLD_SUM, false, false);
   eg_scalar count = pooled(c, term, at, EG_FOLD_SUM, true, wide);
-  return eg_scalar_call(c->p, EG_OP_DIV, (eg_scalar[]){sum, count}, 2, true);
+  return eg_scalar_call(c->p, EG_OP_DIV, (eg_scalar[]){sum, count}, 2, EG_DOMAIN_REAL);
 }
 
 void eg_type_global_pool(eg_case *c, uint32_t term) {

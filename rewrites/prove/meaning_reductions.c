@@ -5,10 +5,10 @@
 static eg_poly one(eg_case *c) { return eg_poly_const(c->p, 1); }
 
 static eg_scalar call1(eg_case *c, eg_op op, eg_scalar x) {
-  return eg_scalar_call(c->p, op, &x, 1, true);
+  return eg_scalar_call(c->p, op, &x, 1, EG_DOMAIN_REAL);
 }
 static eg_scalar call2(eg_case *c, eg_op op, eg_scalar x, eg_scalar y) {
-  return eg_scalar_call(c->p, op, (eg_scalar[]){x, y}, 2, true);
+  return eg_scalar_call(c->p, op, (eg_scalar[]){x, y}, 2, EG_DOMAIN_REAL);
 }
 
 // ---- reductions -------------------------------------------------------------------
@@ -76,7 +76,7 @@ eg_scalar eg_element_reduce(eg_case *c, uint32_t term, const eg_poly *at) {
   eg_scalar made = folded(c, kid, bits, place, fold, &count, NULL);
   if (t->op != EG_OP_REDUCE_MEAN) return made;
   return eg_scalar_call(c->p, EG_OP_DIV, (eg_scalar[]){made, eg_scalar_size(c->p, count)},
-                        2, eg_kind_is_real(c, c->kinds[term]));
+                        2, eg_kind_domain(c, c->kinds[term]));
 }
 
 // ---- softmax ----------------------------------------------------------------------

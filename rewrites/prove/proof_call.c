@@ -1,18 +1,11 @@
 // Operators on numbers: what the axioms of the rule's class make of them. An axiom holds
-// for every number (of the real line; floating point beyond it is what classes and tests
-// are about), never only where something is not zero or not negative.
+// for every number, infinities, NaN and integers that wrap among them, as the class asks
+// (tests/data/axioms.rules), never only where something is not zero or not negative.
 // SPDX-License-Identifier: Apache-2.0
 #include <math.h>
 #include <string.h>
 
 #include "rewrites/prove/proof_scalar.h"
-
-enum { MEMBERS = 16 };
-
-static bool is_call(const eg_proof *p, eg_scalar s, eg_op op) {
-  const eg_scalar_node *n = eg_scalar_at(p, s);
-  return n->kind == EG_SCALAR_CALL && n->which == (uint32_t)op;
-}
 
 static bool is_number(const eg_proof *p, eg_scalar s) {
   return eg_scalar_at(p, s)->kind == EG_SCALAR_NUMBER;
@@ -24,6 +17,11 @@ static double number_of(const eg_proof *p, eg_scalar s) {
 
 static eg_scalar reciprocal(eg_proof *p, eg_scalar x);
 
+bool eg_op_hides_infinity(eg_op op) {
+  return (eg_op_info_of(op)->flags & EG_OPF_PREDICATE) != 0 || op == EG_OP_CAST ||
+         op == EG_OP_BIT_CAST;
+}
+
 static bool commutes(eg_op op) {
   return (eg_op_info_of(op)->flags & EG_OPF_COMMUTES) != 0;
 }
@@ -31,7 +29,6 @@ static bool commutes(eg_op op) {
 eg_scalar eg_scalar_opaque(eg_proof *p, eg_op op, const eg_scalar *kids, uint32_t count) {
   eg_scalar_node node = {
       .kind = EG_SCALAR_CALL, .which = (uint32_t)op, .count = count, .kids = kids};
-  node.value = p->in_integers;
   // max(0, -0) is not max(-0, 0): the order of maxima stays in the exact class.
   bool ordered = p->is_exact && (op == EG_OP_MAX || op == EG_OP_MIN);
   const eg_scalar turned[2] = {kids[count - 1], kids[0]};
@@ -40,112 +37,7 @@ eg_scalar eg_scalar_opaque(eg_proof *p, eg_op op, const eg_scalar *kids, uint32_
 }
 
 static eg_scalar one_of(eg_proof *p, eg_op op, eg_scalar x) {
-  return eg_scalar_call(p, op, &x, 1, true);
-}
-
-// ---- the lattice of maxima and minima ---------------------------------------------
-
-// 0 or 1, whatever the operands.
-static bool is_truth(const eg_proof *p, eg_scalar s) {
-  const eg_scalar_node *n = eg_scalar_at(p, s);
-  if (n->kind != EG_SCALAR_CALL) return false;
-  if (n->which == EG_OP_MAX || n->which == EG_OP_MIN) {
-    bool all = true;
-    for (uint32_t i = 0; i < n->count; i++)
-      all = all && is_truth(p, n->kids[i]);
-    return all;
-  }
-  unsigned flags = eg_op_info_of((eg_op)n->which)->flags;
-  return (flags & EG_OPF_PREDICATE) != 0 || n->which == EG_OP_NOT;
-}
-
-bool eg_scalar_not_above(eg_proof *p, eg_scalar low, eg_scalar high) {
-  if (low == high) return true;
-  if (is_number(p, low) && is_number(p, high))
-    return number_of(p, low) <= number_of(p, high);
-  if (is_number(p, low) && number_of(p, low) == -(double)INFINITY) return true;
-  if (is_number(p, high) && number_of(p, high) == (double)INFINITY) return true;
-  if (eg_scalar_is_number(p, low, 0) && is_truth(p, high)) return true;
-  if (eg_scalar_is_number(p, high, 1) && is_truth(p, low)) return true;
-  for (size_t i = 0; i < p->orders.len; i++)
-    if (p->orders.data[i].low == low && p->orders.data[i].high == high) return true;
-  return false;
-}
-
-/// Members of a maximum or minimum.
-typedef struct members {
-  eg_scalar list[MEMBERS];
-  uint32_t count;
-} members;
-
-static members members_of(const eg_proof *p, eg_op op, eg_scalar s) {
-  members m = {.list = {s}, .count = 1};
-  if (!is_call(p, s, op)) return m;
-  const eg_scalar_node *n = eg_scalar_at(p, s);
-  m.count = n->count;
-  memcpy(m.list, n->kids, n->count * sizeof *m.list);
-  return m;
-}
-
-// Whether minimum a is never above minimum b (or, for op MIN, maximum a never below b).
-static bool is_covered(eg_proof *p, eg_op op, eg_scalar a, eg_scalar b) {
-  eg_op inner = op == EG_OP_MAX ? EG_OP_MIN : EG_OP_MAX;
-  members of_a = members_of(p, inner, a), of_b = members_of(p, inner, b);
-  for (uint32_t i = 0; i < of_b.count; i++) {
-    bool found = false;
-    for (uint32_t k = 0; k < of_a.count && !found; k++)
-      found = op == EG_OP_MAX ? eg_scalar_not_above(p, of_a.list[k], of_b.list[i])
-                              : eg_scalar_not_above(p, of_b.list[i], of_a.list[k]);
-    if (!found) return false;
-  }
-  return true;
-}
-
-static void add_member(eg_proof *p, eg_op op, members *m, eg_scalar s) {
-  for (uint32_t i = 0; i < m->count; i++)
-    if (is_covered(p, op, s, m->list[i])) return;
-  uint32_t kept = 0;
-  for (uint32_t i = 0; i < m->count; i++)
-    if (!is_covered(p, op, m->list[i], s)) m->list[kept++] = m->list[i];
-  m->count = kept;
-  if (m->count == MEMBERS) eg_proof_leave(p, EG_PROOF_GIVEN_UP, "maxima become too long");
-  uint32_t at = m->count++;
-  for (; at > 0 && m->list[at - 1] > s; at--)
-    m->list[at] = m->list[at - 1];
-  m->list[at] = s;
-}
-
-static eg_scalar join(eg_proof *p, eg_op op, const members *m) {
-  if (m->count == 1) return m->list[0];
-  return eg_scalar_make(p, (eg_scalar_node){.kind = EG_SCALAR_CALL,
-                                            .which = (uint32_t)op,
-                                            .count = m->count,
-                                            .kids = m->list});
-}
-
-// Maxima of minima: minima distribute over maxima.
-eg_scalar eg_scalar_extreme(eg_proof *p, eg_op op, eg_scalar a, eg_scalar b) {
-  members made = {.count = 0};
-  members of_a = members_of(p, EG_OP_MAX, a), of_b = members_of(p, EG_OP_MAX, b);
-  if (op == EG_OP_MAX) {
-    for (uint32_t i = 0; i < of_a.count; i++)
-      add_member(p, op, &made, of_a.list[i]);
-    for (uint32_t i = 0; i < of_b.count; i++)
-      add_member(p, op, &made, of_b.list[i]);
-    return join(p, op, &made);
-  }
-  for (uint32_t i = 0; i < of_a.count; i++)
-    for (uint32_t k = 0; k < of_b.count; k++) {
-      members least = {.count = 0};
-      members x = members_of(p, EG_OP_MIN, of_a.list[i]),
-              y = members_of(p, EG_OP_MIN, of_b.list[k]);
-      for (uint32_t j = 0; j < x.count; j++)
-        add_member(p, EG_OP_MIN, &least, x.list[j]);
-      for (uint32_t j = 0; j < y.count; j++)
-        add_member(p, EG_OP_MIN, &least, y.list[j]);
-      add_member(p, EG_OP_MAX, &made, join(p, EG_OP_MIN, &least));
-    }
-  return join(p, EG_OP_MAX, &made);
+  return eg_scalar_call(p, op, &x, 1, EG_DOMAIN_REAL);
 }
 
 // ---- activations as formulas ------------------------------------------------------
@@ -185,15 +77,16 @@ static eg_scalar even(eg_proof *p, eg_op op, eg_scalar x) {
   return eg_scalar_opaque(p, op, &x, 1);
 }
 
-// sigmoid(-x) = 1 - sigmoid(x)
+// sigmoid(-x) = 1 - sigmoid(x), which loses small ones
 static eg_scalar sigmoid(eg_proof *p, eg_scalar x) {
-  if (!leads_minus(p, x)) return eg_scalar_opaque(p, EG_OP_SIGMOID, &x, 1);
+  if (!p->is_fast || !leads_minus(p, x)) return eg_scalar_opaque(p, EG_OP_SIGMOID, &x, 1);
   eg_scalar minus = eg_scalar_neg(p, x);
   eg_scalar other = eg_scalar_opaque(p, EG_OP_SIGMOID, &minus, 1);
   return sum(p, number(p, 1), eg_scalar_neg(p, other));
 }
 
 static eg_scalar tangent(eg_proof *p, eg_scalar x) { // 2 sigmoid(2 x) - 1
+  if (!p->is_fast) return odd(p, EG_OP_TANH, x);
   eg_scalar s = sigmoid(p, eg_scalar_scale(p, x, 2));
   return sum(p, eg_scalar_scale(p, s, 2), number(p, -1));
 }
@@ -203,35 +96,54 @@ static bool is_positive(const eg_proof *p, eg_scalar x) {
   const eg_scalar_node *n = eg_scalar_at(p, x);
   if (n->kind == EG_SCALAR_TOTAL && n->which == EG_FOLD_SUM)
     return is_positive(p, n->kids[2]);
-  return is_call(p, x, EG_OP_EXP);
+  return eg_scalar_is_call(p, x, EG_OP_EXP);
 }
 
-static eg_scalar exponential(eg_proof *p, eg_scalar x) { // exp(a + b) = exp a exp b
+// Rounded, unless it leaves the range of numbers.
+static bool is_folded(eg_proof *p, double value, eg_scalar *out) {
+  if (!isfinite(value) || value == 0) return false;
+  *out = eg_scalar_rounded(p, value);
+  return true;
+}
+
+static eg_scalar power_of_term(eg_proof *p, eg_scalar x);
+
+static eg_scalar exponential(eg_proof *p, eg_scalar x) {
+  const eg_scalar_node *n = eg_scalar_at(p, x);
+  eg_scalar made;
+  if (eg_scalar_is_number(p, x, 0)) return number(p, 1);
+  if (n->kind == EG_SCALAR_NUMBER && is_folded(p, exp(n->value), &made)) return made;
+  return p->is_fast ? power_of_term(p, x) : eg_scalar_opaque(p, EG_OP_EXP, &x, 1);
+}
+
+static eg_scalar power_of_term(eg_proof *p, eg_scalar x) { // exp(a + b) = exp a exp b
   const eg_scalar_node *n = eg_scalar_at(p, x);
   bool minus =
       n->kind == EG_SCALAR_SUM && n->count == 1 && n->value == 0 && n->factors[0] == -1;
   eg_scalar power = minus ? n->kids[0] : x;
-  if (is_call(p, power, EG_OP_LOG) && is_positive(p, eg_scalar_at(p, power)->kids[0])) {
+  if (eg_scalar_is_call(p, power, EG_OP_LOG) &&
+      is_positive(p, eg_scalar_at(p, power)->kids[0])) {
     eg_scalar base = eg_scalar_at(p, power)->kids[0];
     return minus ? reciprocal(p, base) : base;
   }
-  if (n->kind == EG_SCALAR_NUMBER) return number(p, exp(n->value));
-  if (n->kind != EG_SCALAR_SUM || (n->count == 1 && n->value == 0))
+  if (n->kind != EG_SCALAR_SUM || (n->count == 1 && n->value == 0) || !n->is_ordinary)
     return eg_scalar_opaque(p, EG_OP_EXP, &x, 1);
-  eg_scalar made = number(p, exp(n->value));
-  for (uint32_t i = 0; i < n->count; i++)
-    made =
-        product(p, made, exponential(p, eg_scalar_scale(p, n->kids[i], n->factors[i])));
+  eg_scalar made = exponential(p, number(p, n->value));
+  for (uint32_t i = 0; i < n->count; i++) {
+    eg_number factor = {.value = n->factors[i], .marks = n->which};
+    made = product(p, made, exponential(p, eg_scalar_times(p, n->kids[i], factor)));
+  }
   return made;
 }
 
 // x = exp(*out_power).
 static bool is_power(eg_proof *p, eg_scalar x, eg_scalar *out_power) {
-  if (is_call(p, x, EG_OP_EXP)) {
+  if (eg_scalar_is_call(p, x, EG_OP_EXP)) {
     *out_power = eg_scalar_at(p, x)->kids[0];
     return true;
   }
-  if (!is_call(p, x, EG_OP_RECIPROCAL) || !is_positive(p, eg_scalar_at(p, x)->kids[0]))
+  if (!eg_scalar_is_call(p, x, EG_OP_RECIPROCAL) ||
+      !is_positive(p, eg_scalar_at(p, x)->kids[0]))
     return false;
   *out_power =
       eg_scalar_neg(p, eg_scalar_opaque(p, EG_OP_LOG, eg_scalar_at(p, x)->kids, 1));
@@ -261,7 +173,8 @@ static eg_scalar without_powers(eg_proof *p, eg_scalar x, eg_scalar *out_power) 
   const eg_scalar_node *powers = eg_scalar_at(p, inner);
   if (powers->kind == EG_SCALAR_SUM) {
     for (uint32_t i = 0; i < powers->count; i++) {
-      eg_scalar part = eg_scalar_scale(p, powers->kids[i], powers->factors[i]);
+      eg_number factor = {.value = powers->factors[i], .marks = powers->which};
+      eg_scalar part = eg_scalar_times(p, powers->kids[i], factor);
       eg_scalar *to = eg_scalar_has(p, part, symbol) ? &counted : out_power;
       *to = sum(p, *to, part);
     }
@@ -276,31 +189,37 @@ static eg_scalar without_powers(eg_proof *p, eg_scalar x, eg_scalar *out_power) 
 }
 
 static eg_scalar reciprocal(eg_proof *p, eg_scalar x) {
-  eg_scalar power, rest = without_powers(p, x, &power);
+  eg_scalar power, rest = p->is_fast ? without_powers(p, x, &power) : x;
   if (rest != x && !eg_scalar_is_number(p, rest, 1))
     return product(p, exponential(p, eg_scalar_neg(p, power)), reciprocal(p, rest));
   const eg_scalar_node *n = eg_scalar_at(p, x);
-  if (n->kind == EG_SCALAR_NUMBER && n->value != 0) return number(p, 1 / n->value);
-  if (is_call(p, x, EG_OP_RECIPROCAL)) return n->kids[0];
-  if (is_call(p, x, EG_OP_EXP)) return exponential(p, eg_scalar_neg(p, n->kids[0]));
+  eg_number one = {.value = 1}, own = {.value = n->value, .marks = n->which};
+  if (n->kind == EG_SCALAR_NUMBER && n->value != 0)
+    return eg_scalar_marked(p, eg_number_over(p, one, own));
+  if (eg_scalar_is_call(p, x, EG_OP_RECIPROCAL)) return n->kids[0];
+  if (eg_scalar_is_call(p, x, EG_OP_EXP))
+    return exponential(p, eg_scalar_neg(p, n->kids[0]));
   if (n->kind == EG_SCALAR_PRODUCT) {
     eg_scalar made = number(p, 1);
     for (uint32_t i = 0; i < n->count; i++)
       made = product(p, made, reciprocal(p, n->kids[i]));
     return made;
   }
-  if (n->kind == EG_SCALAR_SUM && n->count == 1 && n->value == 0)
-    return eg_scalar_scale(p, reciprocal(p, n->kids[0]), 1 / n->factors[0]);
+  if (n->kind == EG_SCALAR_SUM && n->count == 1 && n->value == 0) {
+    own.value = n->factors[0];
+    return eg_scalar_times(p, reciprocal(p, n->kids[0]), eg_number_over(p, one, own));
+  }
   if (n->kind == EG_SCALAR_SUM && n->count == 1 && n->value == 1 && n->factors[0] == 1 &&
-      is_call(p, n->kids[0], EG_OP_EXP)) // 1 / (1 + exp y)
+      eg_scalar_is_call(p, n->kids[0], EG_OP_EXP)) // 1 / (1 + exp y)
     return sigmoid(p, eg_scalar_neg(p, eg_scalar_at(p, n->kids[0])->kids[0]));
   return eg_scalar_opaque(p, EG_OP_RECIPROCAL, &x, 1);
 }
 
 // log(exp a b) = a + log b; log(1 / x) = -log x
 static eg_scalar logarithm(eg_proof *p, eg_scalar x) {
-  eg_scalar powers, rest = without_powers(p, x, &powers);
-  if (is_call(p, rest, EG_OP_RECIPROCAL))
+  eg_scalar powers = number(p, 0), rest = x;
+  if (p->is_fast) rest = without_powers(p, x, &powers);
+  if (eg_scalar_is_call(p, rest, EG_OP_RECIPROCAL))
     rest = eg_scalar_neg(p, logarithm(p, eg_scalar_at(p, rest)->kids[0]));
   else if (!eg_scalar_is_number(p, rest, 1))
     rest = eg_scalar_opaque(p, EG_OP_LOG, &rest, 1);
@@ -309,13 +228,16 @@ static eg_scalar logarithm(eg_proof *p, eg_scalar x) {
   return sum(p, powers, rest);
 }
 
-static eg_scalar softplus(eg_proof *p, eg_scalar x) {
+static eg_scalar softplus(eg_proof *p, eg_scalar x) { // the formula leaves the range
+  if (!p->is_fast) return eg_scalar_opaque(p, EG_OP_SOFTPLUS, &x, 1);
   return logarithm(p, sum(p, number(p, 1), exponential(p, x)));
 }
 
 static eg_scalar root(eg_proof *p, eg_scalar x) {
-  if (is_number(p, x) && number_of(p, x) >= 0) return number(p, sqrt(number_of(p, x)));
   const eg_scalar_node *n = eg_scalar_at(p, x);
+  eg_scalar made;
+  if (is_number(p, x) && (n->value == 0 || n->value == 1)) return x;
+  if (is_number(p, x) && is_folded(p, sqrt(n->value), &made)) return made;
   if (n->kind == EG_SCALAR_PRODUCT && n->count == 2 && n->kids[0] == n->kids[1])
     return even(p, EG_OP_ABS, n->kids[0]);
   return eg_scalar_opaque(p, EG_OP_SQRT, &x, 1);
@@ -324,11 +246,12 @@ static eg_scalar root(eg_proof *p, eg_scalar x) {
 static eg_scalar gelu(eg_proof *p, eg_scalar x, double is_tanh) {
   eg_scalar inner;
   if (is_tanh == 0) {
-    inner = odd(p, EG_OP_ERF, eg_scalar_scale(p, x, 0.70710678118654752440));
+    inner =
+        odd(p, EG_OP_ERF, product(p, eg_scalar_rounded(p, 0.70710678118654752440), x));
   } else {
     eg_scalar cube = product(p, product(p, x, x), x);
     eg_scalar in = sum(p, x, eg_scalar_scale(p, cube, 0.044715));
-    inner = tangent(p, eg_scalar_scale(p, in, 0.79788456080286535588));
+    inner = tangent(p, product(p, eg_scalar_rounded(p, 0.79788456080286535588), in));
   }
   return product(p, eg_scalar_scale(p, x, 0.5), sum(p, number(p, 1), inner));
 }
@@ -338,12 +261,12 @@ static eg_scalar power(eg_proof *p, eg_scalar x, eg_scalar y) {
     double exponent = number_of(p, y);
     if (exponent == 1) return x;
     if (exponent == 2) return product(p, x, x);
-    if (!p->is_exact) {
-      if (exponent == 3) return product(p, product(p, x, x), x);
-      if (exponent == 0.5) return root(p, x);
-      if (exponent == -0.5) return reciprocal(p, root(p, x));
-      if (exponent == -1) return reciprocal(p, x);
-    }
+    if (exponent == 3 && !p->is_exact) return product(p, product(p, x, x), x);
+    if (exponent == -1 && !p->is_exact && p->domain == EG_DOMAIN_REAL)
+      return reciprocal(p, x);
+    // Of -inf the power is infinite, the root is NaN.
+    if (exponent == 0.5 && p->laws.distributes) return root(p, x);
+    if (exponent == -0.5 && p->is_fast) return reciprocal(p, root(p, x));
   }
   return eg_scalar_opaque(p, EG_OP_POW, (eg_scalar[]){x, y}, 2);
 }
@@ -366,18 +289,22 @@ static eg_scalar less(eg_proof *p, eg_scalar a, eg_scalar b);
 
 // Truth values are the numbers 0 and 1; `or` is their maximum.
 static eg_scalar logical(eg_proof *p, eg_op op, eg_scalar a, eg_scalar b) {
+  eg_domain before = p->domain;
   double absorbs = op == EG_OP_OR;
   if (eg_scalar_is_number(p, a, absorbs) || eg_scalar_is_number(p, b, absorbs))
     return number(p, absorbs);
   if (is_number(p, a)) return b;
   if (is_number(p, b)) return a;
-  return eg_scalar_extreme(p, op == EG_OP_OR ? EG_OP_MAX : EG_OP_MIN, a, b);
+  p->domain = EG_DOMAIN_WHOLE;
+  eg_scalar made = eg_scalar_extreme(p, op == EG_OP_OR ? EG_OP_MAX : EG_OP_MIN, a, b);
+  p->domain = before;
+  return made;
 }
 
 // a < max(b, c): a < b or a < c; and so on.
 static eg_scalar less_than_each(eg_proof *p, eg_scalar a, eg_scalar b, eg_op op,
                                 bool is_left) {
-  members m = members_of(p, op, is_left ? a : b);
+  eg_members m = eg_scalar_members(p, op, is_left ? a : b);
   eg_scalar made = is_left ? less(p, m.list[0], b) : less(p, a, m.list[0]);
   eg_op with = (op == EG_OP_MAX) == is_left ? EG_OP_AND : EG_OP_OR;
   for (uint32_t i = 1; i < m.count; i++)
@@ -388,19 +315,25 @@ static eg_scalar less_than_each(eg_proof *p, eg_scalar a, eg_scalar b, eg_op op,
 
 static eg_scalar less(eg_proof *p, eg_scalar a, eg_scalar b) {
   if (a == b) return number(p, 0);
-  if (is_number(p, a) && is_number(p, b))
-    return number(p, number_of(p, a) < number_of(p, b));
-  if (!p->is_exact) {
-    if (is_call(p, b, EG_OP_MAX)) return less_than_each(p, a, b, EG_OP_MAX, false);
-    if (is_call(p, b, EG_OP_MIN)) return less_than_each(p, a, b, EG_OP_MIN, false);
-    if (is_call(p, a, EG_OP_MAX)) return less_than_each(p, a, b, EG_OP_MAX, true);
-    if (is_call(p, a, EG_OP_MIN)) return less_than_each(p, a, b, EG_OP_MIN, true);
+  double x, y; // numbers that differ may be one in a type of less bits
+  if (eg_scalar_is_bound(p, a, &x) && eg_scalar_is_bound(p, b, &y) &&
+      (!(x < y) || (eg_number_is_plain(x) && eg_number_is_plain(y))))
+    return number(p, x < y);
+  if (!p->is_exact && eg_is_without_nan(p)) {
+    if (eg_scalar_is_call(p, b, EG_OP_MAX))
+      return less_than_each(p, a, b, EG_OP_MAX, false);
+    if (eg_scalar_is_call(p, b, EG_OP_MIN))
+      return less_than_each(p, a, b, EG_OP_MIN, false);
+    if (eg_scalar_is_call(p, a, EG_OP_MAX))
+      return less_than_each(p, a, b, EG_OP_MAX, true);
+    if (eg_scalar_is_call(p, a, EG_OP_MIN))
+      return less_than_each(p, a, b, EG_OP_MIN, true);
   }
   return eg_scalar_opaque(p, EG_OP_LESS, (eg_scalar[]){a, b}, 2);
 }
 
 static eg_scalar negated(eg_proof *p, eg_scalar a) {
-  if (is_call(p, a, EG_OP_NOT)) return eg_scalar_at(p, a)->kids[0];
+  if (eg_scalar_is_call(p, a, EG_OP_NOT)) return eg_scalar_at(p, a)->kids[0];
   if (is_number(p, a)) return number(p, number_of(p, a) == 0);
   return eg_scalar_opaque(p, EG_OP_NOT, &a, 1);
 }
@@ -409,12 +342,12 @@ static eg_scalar where(eg_proof *p, const eg_scalar *k) {
   if (k[1] == k[2]) return k[1];
   if (is_number(p, k[0])) return k[number_of(p, k[0]) != 0 ? 1 : 2];
   if (eg_scalar_is_number(p, k[1], 1) && eg_scalar_is_number(p, k[2], 0)) return k[0];
-  if (is_call(p, k[0], EG_OP_NOT)) {
+  if (eg_scalar_is_call(p, k[0], EG_OP_NOT)) {
     eg_scalar turned[3] = {eg_scalar_at(p, k[0])->kids[0], k[2], k[1]};
     return where(p, turned);
   }
   // x > 0 ? x : 0, of a real number.
-  if (!p->is_exact && is_call(p, k[0], EG_OP_LESS)) {
+  if (!p->is_exact && eg_is_without_nan(p) && eg_scalar_is_call(p, k[0], EG_OP_LESS)) {
     const eg_scalar_node *n = eg_scalar_at(p, k[0]);
     if (n->kids[0] == k[2] && n->kids[1] == k[1]) return largest(p, k[1], k[2]);
     if (n->kids[0] == k[1] && n->kids[1] == k[2]) return least(p, k[1], k[2]);
@@ -425,20 +358,20 @@ static eg_scalar where(eg_proof *p, const eg_scalar *k) {
 // ---- all operators ----------------------------------------------------------------
 
 static eg_scalar idempotent(eg_proof *p, eg_op op, const eg_scalar *k, uint32_t count) {
-  if (is_call(p, k[0], op)) return k[0];
+  if (eg_scalar_is_call(p, k[0], op)) return k[0];
   return eg_scalar_opaque(p, op, k, count);
 }
 
 static eg_scalar whole(eg_proof *p, eg_op op, eg_scalar x) { // floor, ceil, round
-  if (is_call(p, x, EG_OP_FLOOR) || is_call(p, x, EG_OP_CEIL) ||
-      is_call(p, x, EG_OP_ROUND))
+  if (eg_scalar_is_call(p, x, EG_OP_FLOOR) || eg_scalar_is_call(p, x, EG_OP_CEIL) ||
+      eg_scalar_is_call(p, x, EG_OP_ROUND))
     return x;
   return eg_scalar_opaque(p, op, &x, 1);
 }
 
 static bool is_square(const eg_proof *p, eg_scalar x) {
   const eg_scalar_node *n = eg_scalar_at(p, x);
-  bool multiplies = n->kind == EG_SCALAR_PRODUCT || is_call(p, x, EG_OP_MUL);
+  bool multiplies = n->kind == EG_SCALAR_PRODUCT || eg_scalar_is_call(p, x, EG_OP_MUL);
   return multiplies && n->count == 2 && n->kids[0] == n->kids[1];
 }
 
@@ -446,46 +379,49 @@ static bool is_square(const eg_proof *p, eg_scalar x) {
 // wrap).
 static bool is_above_zero(const eg_proof *p, eg_scalar x) {
   const eg_scalar_node *n = eg_scalar_at(p, x);
-  bool found = !p->in_integers && is_square(p, x);
-  if (!p->is_exact && is_call(p, x, EG_OP_MAX))
+  bool found = p->domain == EG_DOMAIN_REAL && is_square(p, x);
+  double bound;
+  if (!p->is_exact && eg_scalar_is_call(p, x, EG_OP_MAX))
     for (uint32_t i = 0; i < n->count; i++)
-      found = found || (is_number(p, n->kids[i]) && number_of(p, n->kids[i]) >= 0);
+      found = found || (eg_scalar_is_bound(p, n->kids[i], &bound) && bound >= 0);
   return found;
 }
 
 static eg_scalar magnitude(eg_proof *p, eg_scalar x) {
   const eg_scalar_node *n = eg_scalar_at(p, x);
-  if (is_call(p, x, EG_OP_ABS) || is_above_zero(p, x)) return x;
+  if (eg_scalar_is_call(p, x, EG_OP_ABS) || is_above_zero(p, x)) return x;
   if (p->is_exact)
-    return is_call(p, x, EG_OP_NEG) ? magnitude(p, n->kids[0])
-                                    : eg_scalar_opaque(p, EG_OP_ABS, &x, 1);
+    return eg_scalar_is_call(p, x, EG_OP_NEG) ? magnitude(p, n->kids[0])
+                                              : eg_scalar_opaque(p, EG_OP_ABS, &x, 1);
   // |-x| is not |x| of unsigned integers.
-  return p->in_integers ? eg_scalar_opaque(p, EG_OP_ABS, &x, 1) : even(p, EG_OP_ABS, x);
+  return p->domain == EG_DOMAIN_REAL ? even(p, EG_OP_ABS, x)
+                                     : eg_scalar_opaque(p, EG_OP_ABS, &x, 1);
 }
 
 static eg_scalar remainder_of(eg_proof *p, const eg_scalar *k, uint32_t count) {
   const eg_scalar_node *n = eg_scalar_at(p, k[0]);
-  if (is_call(p, k[0], EG_OP_MOD) && n->count == 3 && count == 3 && n->kids[1] == k[1] &&
-      n->kids[2] == k[2])
+  if (eg_scalar_is_call(p, k[0], EG_OP_MOD) && n->count == 3 && count == 3 &&
+      n->kids[1] == k[1] && n->kids[2] == k[2])
     return k[0];
   return eg_scalar_opaque(p, EG_OP_MOD, k, count);
 }
 
-static eg_scalar quotient(eg_proof *p, const eg_scalar *k, bool is_real) {
+static eg_scalar quotient(eg_proof *p, const eg_scalar *k) {
+  bool is_real = p->domain == EG_DOMAIN_REAL;
   if (eg_scalar_is_number(p, k[1], 1)) return k[0];
   if (is_real && !p->is_exact) return product(p, k[0], reciprocal(p, k[1]));
   if (is_real && eg_scalar_is_number(p, k[0], 1))
     return eg_scalar_opaque(p, EG_OP_RECIPROCAL, &k[1], 1);
-  if (is_real && is_call(p, k[0], EG_OP_NEG)) {
+  if (is_real && eg_scalar_is_call(p, k[0], EG_OP_NEG)) {
     eg_scalar plus[2] = {eg_scalar_at(p, k[0])->kids[0], k[1]};
-    return eg_scalar_neg(p, quotient(p, plus, is_real));
+    return eg_scalar_neg(p, quotient(p, plus));
   }
   return eg_scalar_opaque(p, EG_OP_DIV, k, 2);
 }
 
 // What every class allows. False: it depends on the class.
 static bool in_every_class(eg_proof *p, eg_op op, const eg_scalar *k, uint32_t count,
-                           bool is_real, eg_scalar *out) {
+                           eg_scalar *out) {
   switch ((int)op) {
   case EG_OP_IDENTITY: *out = k[0]; return true;
   case EG_OP_ADD: *out = sum(p, k[0], k[1]); return true;
@@ -495,7 +431,7 @@ static bool in_every_class(eg_proof *p, eg_op op, const eg_scalar *k, uint32_t c
                : sum(p, k[0], eg_scalar_neg(p, k[1]));
     return true;
   case EG_OP_MUL: *out = product(p, k[0], k[1]); return true;
-  case EG_OP_DIV: *out = quotient(p, k, is_real); return true;
+  case EG_OP_DIV: *out = quotient(p, k); return true;
   case EG_OP_NEG: *out = eg_scalar_neg(p, k[0]); return true;
   case EG_OP_SQUARE: *out = product(p, k[0], k[0]); return true;
   case EG_OP_POW: *out = power(p, k[0], k[1]); return true;
@@ -518,7 +454,7 @@ static bool in_every_class(eg_proof *p, eg_op op, const eg_scalar *k, uint32_t c
 static eg_scalar in_exact(eg_proof *p, eg_op op, const eg_scalar *k, uint32_t count) {
   switch ((int)op) {
   case EG_OP_RELU:
-    if (!p->in_integers && is_call(p, k[0], EG_OP_ABS)) return k[0];
+    if (p->domain == EG_DOMAIN_REAL && eg_scalar_is_call(p, k[0], EG_OP_ABS)) return k[0];
     return idempotent(p, op, k, count);
   case EG_OP_CLIP:
     if (eg_scalar_is_number(p, k[1], -(double)INFINITY) &&
@@ -526,15 +462,16 @@ static eg_scalar in_exact(eg_proof *p, eg_op op, const eg_scalar *k, uint32_t co
       return k[0];
     return eg_scalar_opaque(p, op, k, count);
   case EG_OP_ERF:
-    if (is_call(p, k[0], EG_OP_NEG)) {
+    if (eg_scalar_is_call(p, k[0], EG_OP_NEG)) {
       eg_scalar plus = eg_scalar_opaque(p, op, eg_scalar_at(p, k[0])->kids, 1);
       return eg_scalar_neg(p, plus);
     }
     return eg_scalar_opaque(p, op, k, count);
   case EG_OP_MAX: // associative, and of equal bits one; leftmost first
   case EG_OP_MIN: {
-    members left = members_of(p, op, k[0]), right = members_of(p, op, k[1]);
-    if (left.count + right.count > MEMBERS)
+    eg_members left = eg_scalar_members(p, op, k[0]),
+               right = eg_scalar_members(p, op, k[1]);
+    if (left.count + right.count > EG_MOST_MEMBERS)
       eg_proof_leave(p, EG_PROOF_GIVEN_UP, "maxima become too long");
     for (uint32_t i = 0; i < right.count; i++) { // of what is there, nothing new
       bool known = false;
@@ -542,7 +479,7 @@ static eg_scalar in_exact(eg_proof *p, eg_op op, const eg_scalar *k, uint32_t co
         known = known || left.list[n] == right.list[i];
       if (!known) left.list[left.count++] = right.list[i];
     }
-    return join(p, op, &left);
+    return eg_scalar_join(p, op, &left);
   }
   default: return eg_scalar_opaque(p, op, k, count);
   }
@@ -558,10 +495,17 @@ static eg_scalar celu(eg_proof *p, eg_scalar x, eg_scalar alpha) {
   return sum(p, largest(p, x, zero), product(p, alpha, sum(p, scaled, number(p, -1))));
 }
 
-// A whole number, or no bound at all.
+// A whole number that every type has, or no bound at all: those of integers are rounded,
+// and saturate.
 static bool is_whole(const eg_proof *p, eg_scalar s) {
-  return is_number(p, s) &&
-         (isinf(number_of(p, s)) || number_of(p, s) == floor(number_of(p, s)));
+  if (!is_number(p, s)) return false;
+  double value = number_of(p, s);
+  return isinf(value) || (value == floor(value) && value >= 0 && value <= 127);
+}
+
+// A factor that is infinite makes NaN of 0.
+static bool is_usual(const eg_proof *p, eg_scalar factor) {
+  return p->is_fast || eg_scalar_at(p, factor)->is_finite;
 }
 
 static eg_scalar in_algebra(eg_proof *p, eg_op op, const eg_scalar *k, uint32_t count) {
@@ -569,7 +513,7 @@ static eg_scalar in_algebra(eg_proof *p, eg_op op, const eg_scalar *k, uint32_t 
   switch ((int)op) {
   case EG_OP_RELU: return largest(p, k[0], zero);
   case EG_OP_CLIP: // bounds of integers are rounded to whole numbers
-    if (p->in_integers && !(is_whole(p, k[1]) && is_whole(p, k[2]))) break;
+    if (p->domain != EG_DOMAIN_REAL && !(is_whole(p, k[1]) && is_whole(p, k[2]))) break;
     return clamped(p, k[0], k[1], k[2]);
   case EG_OP_MAX:
   case EG_OP_MIN: return eg_scalar_extreme(p, op, k[0], k[1]);
@@ -591,26 +535,34 @@ static eg_scalar in_algebra(eg_proof *p, eg_op op, const eg_scalar *k, uint32_t 
   case EG_OP_HARD_SIGMOID:
     return clamped(p, sum(p, product(p, k[0], k[1]), k[2]), zero, one);
   case EG_OP_HARD_SWISH: {
-    eg_scalar line = sum(p, eg_scalar_scale(p, k[0], 1.0 / 6), number(p, 0.5));
+    eg_scalar line =
+        sum(p, product(p, eg_scalar_rounded(p, 1.0 / 6), k[0]), number(p, 0.5));
     return product(p, k[0], clamped(p, line, zero, one));
   }
   case EG_OP_GELU:
     if (!is_number(p, k[1])) break;
     return gelu(p, k[0], number_of(p, k[1]));
   case EG_OP_LEAKY_RELU:
-  case EG_OP_PRELU: return leaky(p, k[0], k[1]);
-  case EG_OP_ELU: return elu(p, k[0], k[1]);
-  case EG_OP_SELU: return selu(p, k);
-  case EG_OP_CELU: return celu(p, k[0], k[1]);
+  case EG_OP_PRELU:
+    if (!is_usual(p, k[1])) break;
+    return leaky(p, k[0], k[1]);
+  case EG_OP_ELU:
+    if (!is_usual(p, k[1])) break;
+    return elu(p, k[0], k[1]);
+  case EG_OP_SELU:
+    if (!is_usual(p, k[1]) || !is_usual(p, k[2])) break;
+    return selu(p, k);
+  case EG_OP_CELU:
+    if (!is_usual(p, k[1])) break;
+    return celu(p, k[0], k[1]);
   default: break;
   }
   return eg_scalar_opaque(p, op, k, count);
 }
 
-static eg_scalar call(eg_proof *p, eg_op op, const eg_scalar *k, uint32_t count,
-                      bool is_real) {
+static eg_scalar call(eg_proof *p, eg_op op, const eg_scalar *k, uint32_t count) {
   eg_scalar made;
-  if (in_every_class(p, op, k, count, is_real, &made)) return made;
+  if (in_every_class(p, op, k, count, &made)) return made;
   if (p->is_exact) return in_exact(p, op, k, count);
   // Lattices have any number of members.
   if ((op == EG_OP_MAX || op == EG_OP_MIN) && count != 2) {
@@ -623,10 +575,10 @@ static eg_scalar call(eg_proof *p, eg_op op, const eg_scalar *k, uint32_t count,
 }
 
 eg_scalar eg_scalar_call(eg_proof *p, eg_op op, const eg_scalar *k, uint32_t count,
-                         bool is_real) {
-  bool before = p->in_integers;
-  p->in_integers = !is_real;
-  eg_scalar made = call(p, op, k, count, is_real);
-  p->in_integers = before;
+                         eg_domain domain) {
+  eg_domain before = p->domain;
+  p->domain = domain;
+  eg_scalar made = call(p, op, k, count);
+  p->domain = before;
   return made;
 }

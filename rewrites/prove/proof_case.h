@@ -49,6 +49,7 @@ typedef struct eg_case {
   uint32_t max_rank;
   eg_value *vars;    // [rule->var_count]
   eg_scalar *splats; // [rule->var_count]: the number that every element is, or NONE
+  bool *is_weight;   // [rule->var_count]: folded, and so finite
   eg_shape *shapes;  // [rule->term_count]
   bool *typed;       // [rule->term_count]
   uint32_t *kinds;   // [rule->term_count]: kinds of numbers
@@ -95,6 +96,10 @@ void eg_kind_equate(eg_case *c, uint32_t a, uint32_t b);
 uint32_t eg_kind_of_dtype(eg_case *c, egraph_dtype dtype);
 void eg_kind_mark(eg_case *c, uint32_t kind, bool is_float, bool is_int, bool is_bool);
 bool eg_kind_is_real(const eg_case *c, uint32_t kind);
+eg_domain eg_kind_domain(const eg_case *c, uint32_t kind);
+/// A number as an element of a kind: itself where conversion to all types keeps it (in
+/// the class of the rule), else what the conversion makes of it.
+eg_scalar eg_case_number(eg_case *c, uint32_t kind, eg_scalar s);
 
 // Attributes of a term (proof_slots.c).
 eg_value *eg_slot(eg_case *c, uint32_t term, uint16_t slot);

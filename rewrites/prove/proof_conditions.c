@@ -51,6 +51,8 @@ static void ordered(eg_case *c, eg_value low, eg_value high, bool strictly) {
 static void compare(eg_case *c, eg_rule_function f, eg_value a, eg_value b, bool holds) {
   bool less = f == EG_RULE_FN_LT || f == EG_RULE_FN_LE;
   bool strictly = f == EG_RULE_FN_LT || f == EG_RULE_FN_GT;
+  // Of what may be NaN neither holds.
+  if (!holds && !(a.kind == EG_VALUE_INT && b.kind == EG_VALUE_INT)) return;
   if (less == holds)
     ordered(c, a, b, strictly == holds);
   else
@@ -84,6 +86,13 @@ static void splat_is(eg_case *c, const eg_rule_expr *e) {
       c->rule->vars[of->var].origin != EG_RULE_VAR_MATCHED)
     return;
   eg_scalar value = number_of(c, eg_case_expr(c, e->args[1]));
+  // 0.0 may be -0.0, and a number that not all types have is that of the tensor's type.
+  const eg_scalar_node *n = eg_scalar_at(c->p, value);
+  bool is_same =
+      n->kind == EG_SCALAR_NUMBER && n->value != 0 && eg_number_is_plain(n->value);
+  bool is_whole = c->vars[of->var].kind == EG_VALUE_TENSOR &&
+                  eg_kind_domain(c, c->kinds[c->vars[of->var].which]) == EG_DOMAIN_WHOLE;
+  if (c->p->is_exact && !is_same && !is_whole) value = eg_scalar_real(c->p);
   c->splats[of->var] = value;
 }
 
@@ -93,6 +102,19 @@ static void one_splat(eg_case *c, const eg_rule_expr *e) {
       c->rule->vars[of->var].origin != EG_RULE_VAR_MATCHED)
     return;
   if (c->splats[of->var] == EG_PROOF_NONE) c->splats[of->var] = eg_scalar_real(c->p);
+}
+
+static void weight_only(eg_case *c, const eg_rule_expr *e) {
+  const eg_rule_expr *of = &c->rule->exprs[e->args[0]];
+  if (of->form == EG_RULE_EXPR_VAR) c->is_weight[of->var] = true;
+}
+
+static void finite(eg_case *c, const eg_rule_expr *e) {
+  eg_scalar s = number_of(c, eg_case_expr(c, e->args[0]));
+  const eg_scalar_node *n = eg_scalar_at(c->p, s);
+  if (n->kind != EG_SCALAR_REAL || n->which >= 64) return;
+  c->p->finite_reals |= UINT64_C(1) << n->which;
+  c->p->scalars.data[s]->is_finite = true;
 }
 
 // a divides b, or its remainder is `rest` (of 2).
@@ -219,6 +241,11 @@ void eg_case_assume(eg_case *c, uint32_t expr, bool holds) {
     if (holds) one_splat(c, e);
     return;
   case EG_RULE_FN_WEIGHT_ONLY:
+    if (holds) weight_only(c, e);
+    return;
+  case EG_RULE_FN_FINITE:
+    if (holds) finite(c, e);
+    return;
   case EG_RULE_FN_IS_CONCAT:
   case EG_RULE_FN_IS_CONV:
   case EG_RULE_FN_BEFORE:

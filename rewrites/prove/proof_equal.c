@@ -68,6 +68,16 @@ static bool same_integer(eg_proof *p, eg_poly a, eg_poly b) {
 
 // ---- the same in form -------------------------------------------------------------
 
+static bool factors_agree(const eg_proof *p, const eg_scalar_node *a, uint32_t i,
+                          const eg_scalar_node *b, uint32_t k) {
+  return eg_numbers_agree(p, a->factors[i], b->factors[k], a->which | b->which);
+}
+
+static bool values_agree(const eg_proof *p, const eg_scalar_node *a,
+                         const eg_scalar_node *b) {
+  return eg_numbers_agree(p, a->value, b->value, a->which | b->which);
+}
+
 // Each of a is the same as another one of b.
 static bool match_all(eg_proof *p, const eg_scalar_node *a, const eg_scalar_node *b) {
   bool used[MEMBERS] = {false}, done[MEMBERS] = {false};
@@ -75,13 +85,13 @@ static bool match_all(eg_proof *p, const eg_scalar_node *a, const eg_scalar_node
   for (uint32_t i = 0; i < a->count; i++) // the same ones first: no other way is better
     for (uint32_t k = 0; k < b->count && !done[i]; k++)
       if (!used[k] && a->kids[i] == b->kids[k] &&
-          (a->factors == NULL || eg_numbers_agree(a->factors[i], b->factors[k])))
+          (a->factors == NULL || factors_agree(p, a, i, b, k)))
         done[i] = used[k] = true;
   for (uint32_t i = 0; i < a->count; i++) {
     bool found = done[i];
     for (uint32_t k = 0; k < b->count && !found; k++) {
       if (used[k]) continue;
-      if (a->factors != NULL && !eg_numbers_agree(a->factors[i], b->factors[k])) continue;
+      if (a->factors != NULL && !factors_agree(p, a, i, b, k)) continue;
       found = used[k] = eg_scalar_equal(p, a->kids[i], b->kids[k]);
     }
     if (!found) return false;
@@ -212,13 +222,14 @@ static bool match(eg_proof *p, eg_scalar a, eg_scalar b) {
            same_integer(p, x->which, eg_poly_const(p, (int64_t)y->value));
   if (x->kind != y->kind) return false;
   switch ((int)x->kind) {
-  case EG_SCALAR_NUMBER: return eg_numbers_agree(x->value, y->value);
+  case EG_SCALAR_NUMBER: return values_agree(p, x, y);
   case EG_SCALAR_SIZE: return same_integer(p, x->which, y->which);
   case EG_SCALAR_CALL:
-    if (x->which != y->which || x->value != y->value) return false;
+    if (x->which != y->which || x->domain != y->domain) return false;
     return is_unordered(p, x) ? match_all(p, x, y) : match_each(p, x, y);
-  case EG_SCALAR_SUM: return eg_numbers_agree(x->value, y->value) && match_all(p, x, y);
-  case EG_SCALAR_PRODUCT: return match_all(p, x, y);
+  case EG_SCALAR_SUM:
+    return x->domain == y->domain && values_agree(p, x, y) && match_all(p, x, y);
+  case EG_SCALAR_PRODUCT: return x->domain == y->domain && match_all(p, x, y);
   case EG_SCALAR_TOTAL: return match_totals(p, a, b);
   default: return false; // REAL, KEY: they are not the same one; CHOICE: was split
   }

@@ -5,6 +5,9 @@
 
 #include "rewrites/prove/proof_work.h"
 
+// Products of two factors are at most 2^60: one more does not overflow.
+static const int64_t MOST = INT64_C(1) << 61;
+
 static int compare_products(const eg_product *a, const eg_product *b) {
   if (a->degree != b->degree) return a->degree < b->degree ? -1 : 1;
   for (uint32_t i = 0; i < a->degree; i++)
@@ -60,6 +63,8 @@ static void add_term(eg_proof *p, draft *d, const eg_product *term) {
     at++;
   if (at < d->count && compare_products(&d->terms[at], term) == 0) {
     d->terms[at].factor += term->factor;
+    if (d->terms[at].factor > MOST || d->terms[at].factor < -MOST)
+      eg_proof_leave(p, EG_PROOF_GIVEN_UP, "numbers become too large");
     if (d->terms[at].factor == 0) {
       d->count--;
       memmove(d->terms + at, d->terms + at + 1, (d->count - at) * sizeof *d->terms);

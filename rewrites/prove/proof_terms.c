@@ -134,7 +134,10 @@ eg_scalar eg_case_element(eg_case *c, uint32_t term, const eg_poly *at) {
   eg_proof_step(c->p);
   if (t->is_var) return read(c, t->var, at, c->shapes[term].rank);
   if (++c->levels > DEEPEST) eg_case_give_up(c, "%s that are nested too deeply", "terms");
+  eg_domain before = c->p->domain;
+  c->p->domain = eg_kind_domain(c, c->kinds[term]);
   eg_scalar made = meaning(c, term)->element(c, term, at);
+  c->p->domain = before;
   c->levels--;
   return made;
 }
@@ -189,16 +192,19 @@ eg_scalar eg_case_flat(eg_case *c, uint32_t term, eg_poly offset) {
   bool unary = (eg_op_info_of(t->op)->flags & EG_OPF_POINTWISE) != 0;
   if (unary && t->child_count == 1) {
     // Pointwise: the element of the operand at the same offset.
+    eg_laws laws = c->p->laws;
+    bool is_narrow = eg_op_hides_infinity(t->op);
+    if (is_narrow) laws = eg_laws_narrow(c->p);
     eg_scalar kid = eg_case_flat(c, eg_kid(c, term, 0), offset);
+    if (is_narrow) eg_laws_restore(c->p, laws);
     eg_scalar kids[8] = {kid};
     uint32_t count = 1;
     for (uint16_t i = 0; i < eg_op_info_of(t->op)->attr_count && count < 8; i++)
       kids[count++] = eg_slot_scalar(c, term, i);
+    uint32_t from = c->kinds[eg_kid(c, term, 0)];
     if (t->op == EG_OP_CAST || t->op == EG_OP_BIT_CAST)
-      if (eg_kind_root(c, c->kinds[term]) ==
-          eg_kind_root(c, c->kinds[eg_kid(c, term, 0)]))
-        return kid;
-    return eg_scalar_call(c->p, t->op, kids, count, eg_kind_is_real(c, c->kinds[term]));
+      if (eg_kind_root(c, c->kinds[term]) == eg_kind_root(c, from)) return kid;
+    return eg_scalar_call(c->p, t->op, kids, count, eg_kind_domain(c, from));
   }
   eg_poly at[EGRAPH_MAX_RANK];
   unflatten(c, &c->shapes[term], offset, at);

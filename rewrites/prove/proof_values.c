@@ -1,5 +1,6 @@
 // Expressions of rules over symbols.
 // SPDX-License-Identifier: Apache-2.0
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -89,6 +90,56 @@ uint32_t eg_kind_of_dtype(eg_case *c, egraph_dtype dtype) {
 
 bool eg_kind_is_real(const eg_case *c, uint32_t kind) {
   return c->numbers[eg_kind_root(c, kind)].is_float;
+}
+
+eg_domain eg_kind_domain(const eg_case *c, uint32_t kind) {
+  const eg_kind_of_numbers *n = &c->numbers[eg_kind_root(c, kind)];
+  if (n->is_float) return EG_DOMAIN_REAL;
+  return n->is_int || n->is_bool ? EG_DOMAIN_WHOLE : EG_DOMAIN_ANY;
+}
+
+// The largest number that conversion to every type of a kind keeps.
+static double largest_of(const eg_case *c, uint32_t kind) {
+  const eg_kind_of_numbers *n = &c->numbers[eg_kind_root(c, kind)];
+  if (n->is_bool) return 1;
+  if (n->dtype < 0) return 127;
+  uint32_t bits = 8 * (uint32_t)eg_dtype_bytes((egraph_dtype)n->dtype);
+  return bits == 8 ? 127 : ldexp(1, bits < 53 ? (int)bits - 1 : 53) - 1;
+}
+
+static bool is_kept(const eg_case *c, uint32_t kind, eg_scalar s) {
+  const eg_scalar_node *n = eg_scalar_at(c->p, s);
+  if (n->kind != EG_SCALAR_NUMBER) return false;
+  if (eg_kind_is_real(c, kind)) return eg_number_is_plain(n->value);
+  return n->which == 0 && n->value == floor(n->value) && n->value >= 0 &&
+         n->value <= largest_of(c, kind);
+}
+
+// The number that all elements of a tensor of this kind are.
+static bool is_splat_of(const eg_case *c, uint32_t kind, eg_scalar s) {
+  for (uint32_t i = 0; i < c->rule->var_count; i++)
+    if (c->splats[i] == s && c->vars[i].kind == EG_VALUE_TENSOR &&
+        eg_kind_root(c, c->kinds[c->vars[i].which]) == eg_kind_root(c, kind))
+      return true;
+  return false;
+}
+
+eg_scalar eg_case_number(eg_case *c, uint32_t kind, eg_scalar s) {
+  eg_proof *p = c->p;
+  bool is_real = eg_kind_is_real(c, kind);
+  if ((is_real && !p->is_exact) || is_splat_of(c, kind, s) || is_kept(c, kind, s))
+    return s;
+  const eg_scalar_node *n = eg_scalar_at(p, s);
+  bool is_given = n->kind == EG_SCALAR_REAL || n->kind == EG_SCALAR_SIZE ||
+                  (n->kind == EG_SCALAR_NUMBER && n->which == 0);
+  if (!is_real && !is_given) // a rounded one may be truncated to another integer
+    eg_case_give_up(c, "%s as an integer", "a computed number");
+  eg_domain before = p->domain;
+  p->domain = EG_DOMAIN_ANY;
+  eg_scalar type = eg_scalar_key(p, 1000 + eg_kind_root(c, kind));
+  eg_scalar made = eg_scalar_opaque(p, EG_OP_FILL, (eg_scalar[]){s, type}, 2);
+  p->domain = before;
+  return made;
 }
 
 // ---- expressions ------------------------------------------------------------------
@@ -185,7 +236,7 @@ static eg_scalar on_reals(eg_case *c, eg_rule_function f, eg_scalar a, eg_scalar
               {EG_RULE_FN_POW, EG_OP_POW}};
   for (size_t i = 0; i < sizeof same / sizeof *same; i++)
     if (same[i].f == f)
-      return eg_scalar_call(c->p, same[i].op, (eg_scalar[]){a, b}, 2, true);
+      return eg_scalar_call(c->p, same[i].op, (eg_scalar[]){a, b}, 2, EG_DOMAIN_REAL);
   eg_case_give_up(c, "%s of numbers", "a function");
 }
 
@@ -392,13 +443,17 @@ static eg_value tensor_function(eg_case *c, eg_rule_function f, const eg_value *
   }
 }
 
-// The number that all elements are: to speak of it is to say that there is one.
+// The number that all elements are: to speak of it is to say that there is one, and not
+// NaN.
 static eg_value splat(eg_case *c, const eg_rule_expr *call) {
   const eg_rule_expr *of = &c->rule->exprs[call->args[0]];
   if (of->form != EG_RULE_EXPR_VAR ||
       c->rule->vars[of->var].origin != EG_RULE_VAR_MATCHED)
     eg_case_give_up(c, "%s of a term", "splat");
   if (c->splats[of->var] == EG_PROOF_NONE) c->splats[of->var] = eg_scalar_real(c->p);
+  const eg_scalar_node *n = eg_scalar_at(c->p, c->splats[of->var]);
+  if (n->kind == EG_SCALAR_REAL && n->which < 64)
+    c->p->ordered_reals |= UINT64_C(1) << n->which;
   return real(c->splats[of->var]);
 }
 
@@ -424,7 +479,7 @@ static eg_value call_value(eg_case *c, const eg_rule_expr *e) {
   case EG_RULE_FN_EXP: {
     eg_scalar x = scalar_of(c, args[0]);
     eg_op op = e->function == EG_RULE_FN_SQRT ? EG_OP_SQRT : EG_OP_EXP;
-    return real(eg_scalar_call(c->p, op, &x, 1, true));
+    return real(eg_scalar_call(c->p, op, &x, 1, EG_DOMAIN_REAL));
   }
   default: break;
   }

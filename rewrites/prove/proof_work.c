@@ -50,7 +50,11 @@ void eg_proof_clear(eg_proof *p) {
   memset(p->questions, 0, sizeof p->questions);
   memset(p->poly_heads, 0xff, sizeof p->poly_heads);
   memset(p->scalar_heads, 0xff, sizeof p->scalar_heads);
-  p->is_impossible = p->in_pairings = p->in_facts = p->in_integers = false;
+  p->is_impossible = p->in_pairings = p->in_facts = false;
+  p->domain = EG_DOMAIN_REAL;
+  p->laws = (eg_laws){.cancels = false};
+  p->is_weight = NULL;
+  p->finite_reals = p->ordered_reals = 0;
   p->nested = 0;
   p->version = p->versions = 1;
   p->depth = p->reals = p->chosen = p->index_count = 0;
@@ -71,6 +75,27 @@ void eg_proof_deinit(eg_proof *p) {
   eg_memos_deinit(&p->simple);
   eg_scalar_pairs_deinit(&p->orders);
   eg_tensor_sizes_deinit(&p->tensors);
+}
+
+eg_laws eg_laws_set(eg_proof *p, bool cancels, bool distributes) {
+  eg_laws before = p->laws;
+  before.version = before.inner = p->version;
+  if (cancels == before.cancels && distributes == before.distributes) return before;
+  p->laws = (eg_laws){.cancels = cancels, .distributes = distributes};
+  p->version = before.inner = ++p->versions;
+  return before;
+}
+
+eg_laws eg_laws_narrow(eg_proof *p) {
+  return eg_laws_set(p, p->is_fast && p->laws.cancels, p->is_fast && p->laws.distributes);
+}
+
+void eg_laws_restore(eg_proof *p, eg_laws laws) {
+  bool same = p->laws.cancels == laws.cancels && p->laws.distributes == laws.distributes;
+  p->laws = laws;
+  if (same) return;
+  // With facts that were added in between nothing of before is the same version.
+  p->version = p->version == laws.inner ? laws.version : ++p->versions;
 }
 
 uint32_t eg_proof_choose(eg_proof *p, uint32_t count) {

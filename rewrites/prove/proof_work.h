@@ -83,6 +83,19 @@ EG_VEC_DEFINE(eg_proof_facts, eg_fact);
 EG_VEC_DEFINE(eg_pairings, eg_pairing);
 EG_VEC_DEFINE(eg_memos, eg_memo);
 
+/// The numbers of an expression: floating point, integers modulo 2^n and truth values, or
+/// either.
+typedef enum eg_domain { EG_DOMAIN_ANY, EG_DOMAIN_REAL, EG_DOMAIN_WHOLE } eg_domain;
+
+/// Laws that hold of integers, and of real numbers that are finite. Where x may be
+/// infinite or NaN, x - x and 0 x are NaN, and x (a + b) may be infinite where x a + x b
+/// is NaN. `version` is that of the facts: what was made by other laws is not taken.
+typedef struct eg_laws {
+  bool cancels;            // x - x = 0, 0 x = 0
+  bool distributes;        // x (a + b) = x a + x b
+  uint32_t version, inner; // before and after they were set
+} eg_laws;
+
 typedef struct eg_scalar_pair {
   eg_scalar low, high;
 } eg_scalar_pair;
@@ -134,9 +147,14 @@ typedef struct eg_proof {
   // Scalars (proof_scalar.c).
   eg_scalar_nodes scalars;
   uint32_t scalar_heads[1024];
-  eg_memos simple;         // by scalar
-  bool is_exact;           // only what keeps every bit
-  bool in_integers;        // operands of the call at hand are not known to be real
+  eg_memos simple;                      // by scalar
+  bool is_exact;                        // only what keeps every bit
+  bool is_fast;                         // what holds of ordinary numbers, too
+  eg_laws laws;                         // of real numbers, at the moment
+  eg_domain domain;                     // of the expression that is being made
+  const bool *is_weight;                // [variables]: finite ones
+  uint64_t finite_reals, ordered_reals; // bits of the first symbols for real numbers:
+                                        // known to be finite, not to be NaN
   eg_scalar_pairs orders;  // reals of which the first is not above the second
   eg_tensor_sizes tensors; // by tensor variable
   eg_poly wish;            // a size whose being 1 or not would decide a comparison
@@ -158,6 +176,12 @@ void eg_proof_init(eg_proof *p, egraph_allocator alloc);
 /// Forgets all but the choices.
 void eg_proof_clear(eg_proof *p);
 void eg_proof_deinit(eg_proof *p);
+
+/// The laws from now on; gives those before, for eg_laws_restore.
+eg_laws eg_laws_set(eg_proof *p, bool cancels, bool distributes);
+/// Where a NaN that an infinity became would be another number: only what holds of all.
+eg_laws eg_laws_narrow(eg_proof *p);
+void eg_laws_restore(eg_proof *p, eg_laws laws);
 
 // ---- which case -------------------------------------------------------------------
 

@@ -19,6 +19,7 @@ static void init_case(eg_case *c, eg_proof *p, const eg_rule *rule, uint32_t max
   c->max_rank = max_rank;
   c->vars = eg_proof_memory(p, rule->var_count, sizeof *c->vars);
   c->splats = eg_proof_memory(p, rule->var_count, sizeof *c->splats);
+  p->is_weight = c->is_weight = eg_proof_memory(p, rule->var_count, sizeof *c->is_weight);
   c->shapes = eg_proof_memory(p, rule->term_count, sizeof *c->shapes);
   c->typed = eg_proof_memory(p, rule->term_count, sizeof *c->typed);
   c->kinds = eg_proof_memory(p, rule->term_count, sizeof *c->kinds);
@@ -79,7 +80,21 @@ static const char *ranks_text(eg_case *c) {
   return text;
 }
 
-static void prove_root(eg_case *c, uint32_t root) {
+/// Laws beyond those that hold both ways: of the left side, of the right side.
+typedef struct laws_of_sides {
+  bool distributes, cancels;
+} laws_of_sides;
+static const laws_of_sides attempts[] = {
+    {false, false}, {true, false}, {false, true}, {true, true}};
+enum { ATTEMPTS = sizeof attempts / sizeof *attempts };
+
+static bool is_open_to(const eg_rule *rule, uint32_t at) {
+  if (at == 0) return true;
+  return rule->math == EGRAPH_MATH_ASSOCIATIVE &&
+         (!attempts[at].cancels || rule->spreads);
+}
+
+static void prove_root(eg_case *c, uint32_t root, const laws_of_sides *laws) {
   eg_proof *p = c->p;
   uint32_t left = c->rule->lhs[root].term, right = c->rule->rhs[root].term;
   const eg_shape *x = &c->shapes[left], *y = &c->shapes[right];
@@ -100,35 +115,57 @@ static void prove_root(eg_case *c, uint32_t root) {
     at[i] = eg_poly_symbol(p, true);
     eg_assume_below(p, at[i], x->dims[i]);
   }
+  // Left to right an infinity may become NaN, which products that are distributed have;
+  // where the rule spreads, what cancels may stand on the right.
+  (void)eg_laws_set(p, p->is_fast, p->is_fast || laws->distributes);
   eg_scalar l = eg_case_element(c, left, at);
+  (void)eg_laws_set(p, p->is_fast || laws->cancels, p->is_fast);
   eg_scalar r = eg_case_element(c, right, at);
+  (void)eg_laws_set(p, p->is_fast, p->is_fast);
   if (!eg_scalar_equal(p, l, r) && !eg_facts_contradict(p))
     eg_case_give_up(c, "no proof that elements are equal, with ranks %s", ranks_text(c));
   eg_branch_close(p, branch);
 }
 
 // 0: proved.
-static int prove_case(eg_proof *p, const eg_rule *rule, uint32_t max_rank) {
+static int prove_case(eg_proof *p, const eg_rule *rule, egraph_math math,
+                      uint32_t max_rank, uint32_t at) {
   eg_proof_clear(p);
   int left = setjmp(p->leave);
   if (left != 0) return left;
   (void)eg_poly_const(p, 0); // its number is 0
-  p->is_exact = rule->math == EGRAPH_MATH_EXACT;
+  p->is_exact = math == EGRAPH_MATH_EXACT;
+  p->is_fast = math == EGRAPH_MATH_FAST;
   eg_case *c = eg_proof_memory(p, 1, sizeof *c);
   init_case(c, p, rule, max_rank);
   state_case(c);
   note_tensors(c);
   for (uint32_t i = 0; i < rule->root_count; i++)
-    prove_root(c, i);
+    prove_root(c, i, &attempts[at]);
   return 0;
 }
 
-static void prove_cases(eg_proof *p, const eg_rule *rule, eg_proof_verdict *out,
-                        int *out_left) {
+// By the attempt that was good for the case before, or another one.
+static int attempt_case(eg_proof *p, const eg_rule *rule, egraph_math math,
+                        uint32_t max_rank, uint32_t *at) {
+  int left = prove_case(p, rule, math, max_rank, *at);
+  uint32_t first = *at;
+  for (uint32_t i = 0; i < ATTEMPTS && left == EG_PROOF_GIVEN_UP && p->steps > 0; i++) {
+    if (i == first || !is_open_to(rule, i)) continue;
+    *at = i;
+    left = prove_case(p, rule, math, max_rank, i);
+  }
+  return left;
+}
+
+static void prove_cases(eg_proof *p, const eg_rule *rule, egraph_math math,
+                        eg_proof_verdict *out, int *out_left) {
   p->steps = STEPS;
-  uint32_t all = 0;
+  uint32_t all = 0, at = 0;
+  out->both_ways = true;
   do {
-    *out_left = prove_case(p, rule, out->ranks);
+    *out_left = attempt_case(p, rule, math, out->ranks, &at);
+    out->both_ways = out->both_ways && at == 0;
     if (*out_left == EG_PROOF_MEMORY) return;
     if (*out_left == 0) out->cases++;
     if (*out_left == EG_PROOF_GIVEN_UP) {
@@ -147,6 +184,18 @@ static void prove_cases(eg_proof *p, const eg_rule *rule, eg_proof_verdict *out,
     out->is_proved = true;
 }
 
+// What holds of ordinary numbers alone is said to.
+static void prove_as_fast(eg_proof *p, const eg_rule *rule, eg_proof_verdict *out,
+                          int *out_left) {
+  eg_proof_verdict fast = {.ranks = out->ranks};
+  p->choices = 0;
+  prove_cases(p, rule, EGRAPH_MATH_FAST, &fast, out_left);
+  if (!fast.is_proved) return;
+  snprintf(
+      out->reason, sizeof out->reason,
+      "proved for finite numbers, class fast, and not in the class that it declares");
+}
+
 egraph_status eg_rule_prove(const eg_rule *rule, egraph_allocator alloc,
                             eg_proof_verdict *out) {
   *out = (eg_proof_verdict){.ranks = eg_rank_bound(rule)};
@@ -158,7 +207,10 @@ egraph_status eg_rule_prove(const eg_rule *rule, egraph_allocator alloc,
   EG_TRY(eg_alloc(alloc, 1, sizeof *p, &p));
   eg_proof_init(p, alloc);
   int left = 0;
-  prove_cases(p, rule, out, &left);
+  prove_cases(p, rule, rule->math, out, &left);
+  if (!out->is_proved && left == EG_PROOF_GIVEN_UP &&
+      rule->math == EGRAPH_MATH_ASSOCIATIVE)
+    prove_as_fast(p, rule, out, &left);
   eg_proof_deinit(p);
   eg_free(alloc, p, 1, sizeof *p);
   return left == EG_PROOF_MEMORY ? eg_fail(EGRAPH_E_MEMORY, "out of memory") : EGRAPH_OK;
@@ -169,6 +221,7 @@ egraph_status eg_rule_prove(const eg_rule *rule, egraph_allocator alloc,
 /// Joins the verdict of a case with those before it.
 static void join(eg_proof_verdict *all, const eg_proof_verdict *one, const char *name) {
   all->cases += one->cases;
+  all->both_ways = all->both_ways && one->both_ways;
   if (one->ranks > all->ranks) all->ranks = one->ranks;
   if (one->is_proved || !all->is_proved) return;
   all->is_proved = false;

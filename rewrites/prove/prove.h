@@ -7,7 +7,8 @@
 #include "rewrites/language/rules.h"
 
 typedef struct eg_proof_verdict {
-  bool is_proved;
+  bool is_proved;   // in the class that the rule declares
+  bool both_ways;   // and right to left, too: neither side has more NaN than the other
   uint32_t cases;   // ranks, permutations, flags that were gone through
   uint32_t ranks;   // up to this rank: a larger one cannot fail first
   char reason[200]; // of not being proved
