@@ -155,7 +155,8 @@ static void more_is_never_dearer(void **state) {
   for (size_t i = 0; i < rounds; i++) {
     step s;
     step_init(&s, &rng);
-    means least = {.nodes = s.nodes, .work = LEAST_WORK << (2 * eg_rng_below(&rng, 3))};
+    means least = {.nodes = s.nodes,
+                   .work = (uint64_t)LEAST_WORK << (2 * eg_rng_below(&rng, 3))};
     means ruled = least, worked = least, doubled = least;
     ruled.has_rules = true;
     worked.work *= MORE_WORK;
