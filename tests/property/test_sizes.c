@@ -134,7 +134,8 @@ static void handles_are_no_numbers(void **state) {
   assert_true(eg_size_is_open(a));
   assert_false(eg_size_is_broken(a));
   for (int64_t k = 1; k < 200; k++) {
-    assert_true(eg_size_is_broken(a + k) && eg_size_is_broken(a - k));
+    assert_true(eg_size_is_broken(a + k));
+    assert_true(eg_size_is_broken(a - k));
     assert_false(eg_size_is_open(a + k) || eg_size_is_open(a - k));
     if (k > 1) assert_true(eg_size_is_broken(a / k) || a / k < INT64_C(1) << 48);
   }
@@ -147,7 +148,8 @@ static void facts_hold_once_they_are_noted(void **state) {
   (void)state;
   eg_open_sizes *sizes;
   int64_t b, sum, half, twice, meeting, a = two(&sizes, &b);
-  assert_true(eg_size_floor_div(a, 2, &half) && eg_size_mul(half, 2, &twice));
+  assert_true(eg_size_floor_div(a, 2, &half));
+  assert_true(eg_size_mul(half, 2, &twice));
   assert_false(eg_size_same(a, twice));
   assert_false(eg_size_agree(a, 1)); // it may be stretched
   assert_true(eg_size_agree(a, twice));
@@ -155,7 +157,8 @@ static void facts_hold_once_they_are_noted(void **state) {
   assert_true(eg_size_broadcast(a, b, &meeting));
   eg_open_sizes_close(sizes);
   assert_true(eg_size_same(a, twice));
-  assert_true(eg_size_mul(a, b, &sum) && eg_size_mul(twice, b, &twice));
+  assert_true(eg_size_mul(a, b, &sum));
+  assert_true(eg_size_mul(twice, b, &twice));
   assert_true(eg_size_same(sum, twice));
   assert_true(eg_size_at_least(b, 3));
   assert_false(eg_size_at_least(b, 4));
@@ -173,9 +176,11 @@ static void examples_keep_facts(void **state) {
   eg_open_sizes *sizes;
   int64_t b, half, up, more, a = two(&sizes, &b);
   const bool given[2] = {true, false};
-  assert_true(eg_size_floor_div(b, 8, &half) && eg_size_mul(half, 8, &up));
+  assert_true(eg_size_floor_div(b, 8, &half));
+  assert_true(eg_size_mul(half, 8, &up));
   assert_true(eg_size_agree(up, b));
-  assert_true(eg_size_add(a, 4, &more) && eg_size_agree(more, b));
+  assert_true(eg_size_add(a, 4, &more));
+  assert_true(eg_size_agree(more, b));
   eg_open_sizes_close(sizes);
   assert_true(eg_open_sizes_choose_examples(sizes, given));
   assert_int_equal(eg_size_example(a), 12);
@@ -189,12 +194,14 @@ static void sizes_are_printed(void **state) {
   eg_text text;
   int64_t b, size, a = two(&sizes, &b);
   eg_text_init(&text, eg_allocator_heap());
-  assert_true(eg_size_mul(a, b, &size) && eg_size_mul(size, 3, &size));
+  assert_true(eg_size_mul(a, b, &size));
+  assert_true(eg_size_mul(size, 3, &size));
   assert_true(eg_size_sub(size, 7, &size));
   assert_ok(eg_size_print(&text, size));
   assert_string_equal(eg_text_of(&text), "3*a*b - 7");
   eg_text_clear(&text);
-  assert_true(eg_size_max(a, 4, &size) && eg_size_floor_div(size, 3, &size));
+  assert_true(eg_size_max(a, 4, &size));
+  assert_true(eg_size_floor_div(size, 3, &size));
   assert_ok(eg_size_print(&text, size));
   assert_string_equal(eg_text_of(&text), "max(0, floor((a) / 3) - 1) + 1");
   eg_text_deinit(&text);
