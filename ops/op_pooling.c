@@ -25,11 +25,11 @@ static pool_attrs pool_attrs_of(const eg_typing *node) {
 
 // A window that lies in the padding only would have no elements.
 static egraph_status check_padding(const eg_typing *node, const eg_window *window) {
-  int64_t reach;
-  if (!eg_window_reach(window, &reach))
+  int64_t reach, most;
+  if (!eg_window_reach(window, &reach) || !eg_size_sub(reach, 1, &most))
     return eg_typing_fail(node, "the size of a window overflows");
-  if (eg_size_at_least(reach, window->pad_begin + 1) &&
-      eg_size_at_least(reach, window->pad_end + 1))
+  if (eg_size_at_least(most, window->pad_begin) &&
+      eg_size_at_least(most, window->pad_end))
     return EGRAPH_OK;
   return eg_typing_fail(node,
                         "pads %" PRId64 " and %" PRId64

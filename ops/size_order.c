@@ -120,7 +120,8 @@ static int64_t least_of(const eg_open_sizes *sizes, int64_t size) {
     }
     sum += product;
   }
-  return sum < LEAST ? LEAST : sum;
+  if (sum < LEAST) return LEAST;
+  return sum < MOST ? sum : MOST;
 }
 
 /// with * atom + without, for a factor that is not negative.
