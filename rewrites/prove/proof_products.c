@@ -68,7 +68,7 @@ eg_scalar eg_scalar_factors(eg_proof *p, eg_scalar a, eg_scalar b) {
   add_factors(p, &f, a);
   add_factors(p, &f, b);
   uint32_t left, right;
-  if (p->is_fast && has_opposite_powers(p, &f, &left, &right)) // exp y exp -y = 1
+  if (p->laws.is_fast && has_opposite_powers(p, &f, &left, &right)) // exp y exp -y = 1
     return without(p, &f, left, right, eg_scalar_number(p, 1));
   for (uint32_t i = 0; i + 1 < f.count; i++) // |x| |x| = x x
     if (f.kids[i] == f.kids[i + 1] && eg_scalar_is_call(p, f.kids[i], EG_OP_ABS)) {

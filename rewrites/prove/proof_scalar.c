@@ -187,13 +187,11 @@ static eg_scalar simple_of(eg_proof *p, eg_scalar kid, const void *with) {
 
 static eg_scalar rebuild_call(eg_proof *p, const eg_scalar_node *n) {
   uint32_t kids[KIDS + 2];
-  eg_laws laws = p->laws;
-  bool is_narrow = eg_op_hides_infinity((eg_op)n->which);
-  if (is_narrow) laws = eg_laws_narrow(p);
+  eg_laws_before before = eg_laws_narrow(p, eg_op_hides_infinity((eg_op)n->which));
   for (uint32_t i = 0; i < n->count; i++)
     kids[i] = eg_scalar_simple(p, n->kids[i]);
   eg_scalar made = eg_scalar_call(p, (eg_op)n->which, kids, n->count, n->domain);
-  if (is_narrow) eg_laws_restore(p, laws);
+  eg_laws_restore(p, before);
   return made;
 }
 
