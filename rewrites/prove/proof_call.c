@@ -425,10 +425,18 @@ static eg_scalar remainder_of(eg_proof *p, const eg_scalar *k, uint32_t count) {
   return eg_scalar_opaque(p, EG_OP_MOD, k, count);
 }
 
+// The reciprocal of what is below the normal numbers is infinite, and 0 times it NaN.
+static bool is_by_reciprocal(const eg_proof *p, const eg_scalar *k) {
+  const eg_scalar_node *over = eg_scalar_at(p, k[0]);
+  bool is_number = over->kind == EG_SCALAR_NUMBER && over->value != 0;
+  return p->laws.is_fast || eg_scalar_at(p, k[1])->is_tame || is_number;
+}
+
 static eg_scalar quotient(eg_proof *p, const eg_scalar *k) {
   bool is_real = p->domain == EG_DOMAIN_REAL;
   if (eg_scalar_is_number(p, k[1], 1)) return k[0];
-  if (is_real && !p->is_exact) return product(p, k[0], reciprocal(p, k[1]));
+  if (is_real && !p->is_exact && is_by_reciprocal(p, k))
+    return product(p, k[0], reciprocal(p, k[1]));
   if (is_real && eg_scalar_is_number(p, k[0], 1))
     return eg_scalar_opaque(p, EG_OP_RECIPROCAL, &k[1], 1);
   if (is_real && eg_scalar_is_call(p, k[0], EG_OP_NEG)) {
