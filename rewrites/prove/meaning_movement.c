@@ -67,13 +67,11 @@ eg_scalar eg_element_pointwise(eg_case *c, uint32_t term, const eg_poly *at) {
   const eg_rule_term *t = eg_case_term(c, term);
   eg_scalar kids[8];
   uint32_t count = 0;
-  eg_laws laws = c->p->laws;
-  bool is_narrow = eg_op_hides_infinity(t->op);
-  if (is_narrow) laws = eg_laws_narrow(c->p);
+  eg_laws_before before = eg_laws_narrow(c->p, eg_op_hides_infinity(t->op));
   for (uint32_t i = 0; i < t->child_count; i++)
     kids[count++] = t->child_count == 1 ? eg_case_element(c, eg_kid(c, term, i), at)
                                         : eg_kid_element(c, term, i, at);
-  if (is_narrow) eg_laws_restore(c->p, laws);
+  eg_laws_restore(c->p, before);
   for (uint16_t i = 0; i < eg_op_info_of(t->op)->attr_count; i++)
     kids[count++] = eg_slot_scalar(c, term, i);
   // What is compared with itself is equal, unless it is NaN.

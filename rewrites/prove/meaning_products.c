@@ -37,7 +37,34 @@ static eg_scalar activated(eg_case *c, eg_scalar x, eg_scalar act, eg_scalar alp
   eg_case_give_up(c, "%s", "an activation");
 }
 
-static eg_scalar with_activation(eg_case *c, uint32_t term, uint16_t act, eg_scalar x) {
+/// What a kernel sums up, from 0 on, and rounds once.
+typedef struct summed {
+  eg_scalar parts[8]; // the sum, then what is added to it
+  uint32_t count;
+} summed;
+
+static void add_part(summed *s, eg_scalar part) { s->parts[s->count++] = part; }
+
+// Without bits it is the sum of the parts; with them a function of the parts, one for all
+// contractions.
+static eg_scalar rounded(eg_case *c, const summed *s) {
+  eg_scalar made = s->parts[0];
+  if (eg_case_is_bitwise(c))
+    return eg_scalar_opaque(c->p, EG_OP_MATMUL, s->parts, s->count);
+  for (uint32_t i = 1; i < s->count; i++)
+    made = eg_scalar_add(c->p, made, s->parts[i]);
+  return made;
+}
+
+// The activation comes before the result is rounded.
+static eg_scalar with_activation(eg_case *c, uint32_t term, uint16_t act, summed *s) {
+  eg_scalar number = eg_slot_scalar(c, term, act);
+  if (eg_case_is_bitwise(c) && !eg_scalar_is_number(c->p, number, EG_ACT_NONE)) {
+    for (uint16_t i = 0; i < 3; i++)
+      add_part(s, eg_slot_scalar(c, term, (uint16_t)(act + i)));
+    return eg_scalar_opaque(c->p, EG_OP_CONV, s->parts, s->count);
+  }
+  eg_scalar x = rounded(c, s);
   return activated(
       c, x, eg_slot_scalar(c, term, act), eg_slot_scalar(c, term, (uint16_t)(act + 1)),
       eg_slot_scalar(c, term, (uint16_t)(act + 2)), eg_kind_domain(c, c->kinds[term]));
@@ -139,10 +166,10 @@ eg_scalar eg_element_matmul(eg_case *c, uint32_t term, const eg_poly *at) {
   bool ta = eg_slot_flag(c, term, EG_SLOT(MATMUL, TRANS_A));
   bool tb = eg_slot_flag(c, term, EG_SLOT(MATMUL, TRANS_B));
   product m = product_of(c, term, ta, tb);
-  eg_scalar made = element_product(c, term, &m, at);
+  summed made = {.parts = {element_product(c, term, &m, at)}, .count = 1};
   for (uint32_t i = 2; i < eg_case_term(c, term)->child_count; i++)
-    made = eg_scalar_add(c->p, made, eg_kid_element(c, term, i, at));
-  return with_activation(c, term, EG_SLOT(MATMUL, ACT), made);
+    add_part(&made, eg_kid_element(c, term, i, at));
+  return with_activation(c, term, EG_SLOT(MATMUL, ACT), &made);
 }
 
 void eg_type_gemm(eg_case *c, uint32_t term) {
@@ -164,6 +191,7 @@ eg_scalar eg_element_gemm(eg_case *c, uint32_t term, const eg_poly *at) {
                          eg_slot_flag(c, term, EG_SLOT(GEMM, TRANS_B)));
   if (!eg_kind_is_real(c, c->kinds[term])) // factors may be fractions
     eg_case_give_up(c, "%s of integers", "gemm");
+  if (eg_case_is_bitwise(c)) eg_case_give_up(c, "%s in class exact", "gemm");
   eg_scalar made = element_product(c, term, &m, at);
   made = eg_scalar_mul(p, eg_slot_scalar(c, term, EG_SLOT(GEMM, ALPHA)), made);
   if (eg_case_term(c, term)->child_count < 3) return made;
@@ -262,7 +290,7 @@ eg_scalar eg_element_einsum(eg_case *c, uint32_t term, const eg_poly *at) {
   }
   while (count-- > 0)
     made = eg_loop_end(c, &loops[count], EG_FOLD_SUM, made);
-  return made;
+  return rounded(c, &(summed){.parts = {made}, .count = 1});
 }
 
 // ---- windows ----------------------------------------------------------------------
@@ -410,11 +438,10 @@ eg_scalar eg_element_conv(eg_case *c, uint32_t term, const eg_poly *at) {
     made = guarded(c, from[i + 2], x->dims[i + 2], made, zero(c));
   for (uint32_t i = spatial + 1; i-- > 0;)
     made = eg_loop_end(c, &loops[i], EG_FOLD_SUM, made);
-  if (t->child_count > 2)
-    made = eg_scalar_add(p, made, eg_case_element(c, eg_kid(c, term, 2), &at[1]));
-  if (t->child_count > 3)
-    made = eg_scalar_add(p, made, eg_case_element(c, eg_kid(c, term, 3), at));
-  return with_activation(c, term, EG_SLOT(CONV, ACT), made);
+  summed all = {.parts = {made}, .count = 1};
+  if (t->child_count > 2) add_part(&all, eg_case_element(c, eg_kid(c, term, 2), &at[1]));
+  if (t->child_count > 3) add_part(&all, eg_case_element(c, eg_kid(c, term, 3), at));
+  return with_activation(c, term, EG_SLOT(CONV, ACT), &all);
 }
 
 // ---- pooling ----------------------------------------------------------------------
@@ -506,6 +533,8 @@ eg_scalar eg_element_average_pool(eg_case *c, uint32_t term, const eg_poly *at) 
   bool wide = eg_slot_flag(c, term, EG_SLOT(AVERAGE_POOL, COUNT_INCLUDE_PAD));
   eg_scalar sum = pooled(c, term, at, EG_FOLD_SUM, false, false);
   eg_scalar count = pooled(c, term, at, EG_FOLD_SUM, true, wide);
+  if (eg_case_is_bitwise(c)) // the quotient is what is rounded
+    return eg_scalar_opaque(c->p, EG_OP_AVERAGE_POOL, (eg_scalar[]){sum, count}, 2);
   return eg_scalar_call(c->p, EG_OP_DIV, (eg_scalar[]){sum, count}, 2, EG_DOMAIN_REAL);
 }
 
@@ -533,6 +562,7 @@ eg_scalar eg_element_global_pool(eg_case *c, uint32_t term, const eg_poly *at) {
   for (uint32_t i = x->rank; i-- > 2;)
     made = eg_loop_end(c, &loops[i], max ? EG_FOLD_MAX : EG_FOLD_SUM, made);
   if (max) return made;
+  if (eg_case_is_bitwise(c)) return eg_case_reduced(c, EG_OP_REDUCE_MEAN, made, one(c));
   return eg_scalar_call(p, EG_OP_DIV, (eg_scalar[]){made, eg_scalar_size(p, count)}, 2,
                         true);
 }

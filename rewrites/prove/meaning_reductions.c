@@ -61,6 +61,19 @@ static eg_scalar folded(eg_case *c, uint32_t kid, uint32_t bits, const eg_poly *
   return made;
 }
 
+eg_scalar eg_case_reduced(eg_case *c, eg_op op, eg_scalar fold, eg_poly inner) {
+  eg_scalar apart = eg_scalar_size(c->p, eg_poly_canonical(c->p, inner));
+  return eg_scalar_opaque(c->p, op, (eg_scalar[]){fold, apart}, 2);
+}
+
+// Elements behind the last axis of `bits`.
+static eg_poly inner_of(eg_case *c, const eg_shape *x, uint32_t bits) {
+  eg_poly inner = one(c);
+  for (uint32_t i = x->rank; i-- > 0 && (bits >> i & 1) == 0;)
+    inner = eg_poly_mul(c->p, inner, x->dims[i]);
+  return inner;
+}
+
 eg_scalar eg_element_reduce(eg_case *c, uint32_t term, const eg_poly *at) {
   const eg_rule_term *t = eg_case_term(c, term);
   uint32_t kid = eg_kid(c, term, 0), rank = c->shapes[kid].rank;
@@ -74,6 +87,9 @@ eg_scalar eg_element_reduce(eg_case *c, uint32_t term, const eg_poly *at) {
   bool is_wide = t->op == EG_OP_REDUCE_MEAN && !eg_kind_is_real(c, c->kinds[term]);
   eg_fold fold = is_wide ? EG_FOLD_WIDE : fold_of(t->op);
   eg_scalar made = folded(c, kid, bits, place, fold, &count, NULL);
+  bool adds = fold != EG_FOLD_MAX && fold != EG_FOLD_MIN;
+  if (adds && eg_case_is_bitwise(c))
+    return eg_case_reduced(c, t->op, made, inner_of(c, &c->shapes[kid], bits));
   if (t->op != EG_OP_REDUCE_MEAN) return made;
   return eg_scalar_call(c->p, EG_OP_DIV, (eg_scalar[]){made, eg_scalar_size(c->p, count)},
                         2, eg_kind_domain(c, c->kinds[term]));
@@ -98,7 +114,10 @@ eg_scalar eg_element_softmax(eg_case *c, uint32_t term, const eg_poly *at) {
   eg_scalar x = eg_case_element(c, kid, at);
   eg_scalar sum =
       folded(c, kid, UINT32_C(1) << axis, at, EG_FOLD_SUM, &count, exponential);
-  if (c->p->is_exact) return eg_scalar_opaque(c->p, op, (eg_scalar[]){x, sum}, 2);
+  // A function of an element and its row: the formula leaves the range.
+  if (eg_case_is_bitwise(c))
+    sum = eg_case_reduced(c, op, sum, inner_of(c, &c->shapes[kid], UINT32_C(1) << axis));
+  if (!c->p->laws.is_fast) return eg_scalar_opaque(c->p, op, (eg_scalar[]){x, sum}, 2);
   if (op == EG_OP_SOFTMAX) return call2(c, EG_OP_DIV, exponential(c, x), sum);
   return call2(c, EG_OP_SUB, x, call1(c, EG_OP_LOG, sum));
 }
@@ -120,6 +139,7 @@ void eg_type_batch_norm(eg_case *c, uint32_t term) {
 
 // (x - mean) scale / sqrt(variance + epsilon) + bias
 eg_scalar eg_element_batch_norm(eg_case *c, uint32_t term, const eg_poly *at) {
+  if (c->p->is_exact) eg_case_give_up(c, "%s in class exact", "a normalization");
   eg_scalar x = eg_case_element(c, eg_kid(c, term, 0), at), per_channel[5];
   for (uint32_t i = 1; i < 5; i++)
     per_channel[i] = eg_case_element(c, eg_kid(c, term, i), &at[1]);

@@ -79,14 +79,15 @@ static eg_scalar even(eg_proof *p, eg_op op, eg_scalar x) {
 
 // sigmoid(-x) = 1 - sigmoid(x), which loses small ones
 static eg_scalar sigmoid(eg_proof *p, eg_scalar x) {
-  if (!p->is_fast || !leads_minus(p, x)) return eg_scalar_opaque(p, EG_OP_SIGMOID, &x, 1);
+  if (!p->laws.is_fast || !leads_minus(p, x))
+    return eg_scalar_opaque(p, EG_OP_SIGMOID, &x, 1);
   eg_scalar minus = eg_scalar_neg(p, x);
   eg_scalar other = eg_scalar_opaque(p, EG_OP_SIGMOID, &minus, 1);
   return sum(p, number(p, 1), eg_scalar_neg(p, other));
 }
 
 static eg_scalar tangent(eg_proof *p, eg_scalar x) { // 2 sigmoid(2 x) - 1
-  if (!p->is_fast) return odd(p, EG_OP_TANH, x);
+  if (!p->laws.is_fast) return odd(p, EG_OP_TANH, x);
   eg_scalar s = sigmoid(p, eg_scalar_scale(p, x, 2));
   return sum(p, eg_scalar_scale(p, s, 2), number(p, -1));
 }
@@ -113,7 +114,7 @@ static eg_scalar exponential(eg_proof *p, eg_scalar x) {
   eg_scalar made;
   if (eg_scalar_is_number(p, x, 0)) return number(p, 1);
   if (n->kind == EG_SCALAR_NUMBER && is_folded(p, exp(n->value), &made)) return made;
-  return p->is_fast ? power_of_term(p, x) : eg_scalar_opaque(p, EG_OP_EXP, &x, 1);
+  return p->laws.is_fast ? power_of_term(p, x) : eg_scalar_opaque(p, EG_OP_EXP, &x, 1);
 }
 
 static eg_scalar power_of_term(eg_proof *p, eg_scalar x) { // exp(a + b) = exp a exp b
@@ -189,7 +190,7 @@ static eg_scalar without_powers(eg_proof *p, eg_scalar x, eg_scalar *out_power) 
 }
 
 static eg_scalar reciprocal(eg_proof *p, eg_scalar x) {
-  eg_scalar power, rest = p->is_fast ? without_powers(p, x, &power) : x;
+  eg_scalar power, rest = p->laws.is_fast ? without_powers(p, x, &power) : x;
   if (rest != x && !eg_scalar_is_number(p, rest, 1))
     return product(p, exponential(p, eg_scalar_neg(p, power)), reciprocal(p, rest));
   const eg_scalar_node *n = eg_scalar_at(p, x);
@@ -218,8 +219,9 @@ static eg_scalar reciprocal(eg_proof *p, eg_scalar x) {
 // log(exp a b) = a + log b; log(1 / x) = -log x
 static eg_scalar logarithm(eg_proof *p, eg_scalar x) {
   eg_scalar powers = number(p, 0), rest = x;
-  if (p->is_fast) rest = without_powers(p, x, &powers);
-  if (eg_scalar_is_call(p, rest, EG_OP_RECIPROCAL))
+  if (p->laws.is_fast) rest = without_powers(p, x, &powers);
+  // At -inf and -0 one side is NaN.
+  if (p->laws.is_fast && eg_scalar_is_call(p, rest, EG_OP_RECIPROCAL))
     rest = eg_scalar_neg(p, logarithm(p, eg_scalar_at(p, rest)->kids[0]));
   else if (!eg_scalar_is_number(p, rest, 1))
     rest = eg_scalar_opaque(p, EG_OP_LOG, &rest, 1);
@@ -229,7 +231,7 @@ static eg_scalar logarithm(eg_proof *p, eg_scalar x) {
 }
 
 static eg_scalar softplus(eg_proof *p, eg_scalar x) { // the formula leaves the range
-  if (!p->is_fast) return eg_scalar_opaque(p, EG_OP_SOFTPLUS, &x, 1);
+  if (!p->laws.is_fast) return eg_scalar_opaque(p, EG_OP_SOFTPLUS, &x, 1);
   return logarithm(p, sum(p, number(p, 1), exponential(p, x)));
 }
 
@@ -266,7 +268,7 @@ static eg_scalar power(eg_proof *p, eg_scalar x, eg_scalar y) {
       return reciprocal(p, x);
     // Of -inf the power is infinite, the root is NaN.
     if (exponent == 0.5 && p->laws.distributes) return root(p, x);
-    if (exponent == -0.5 && p->is_fast) return reciprocal(p, root(p, x));
+    if (exponent == -0.5 && p->laws.is_fast) return reciprocal(p, root(p, x));
   }
   return eg_scalar_opaque(p, EG_OP_POW, (eg_scalar[]){x, y}, 2);
 }
@@ -301,16 +303,38 @@ static eg_scalar logical(eg_proof *p, eg_op op, eg_scalar a, eg_scalar b) {
   return made;
 }
 
-// a < max(b, c): a < b or a < c; and so on.
-static eg_scalar less_than_each(eg_proof *p, eg_scalar a, eg_scalar b, eg_op op,
-                                bool is_left) {
-  eg_members m = eg_scalar_members(p, op, is_left ? a : b);
-  eg_scalar made = is_left ? less(p, m.list[0], b) : less(p, a, m.list[0]);
-  eg_op with = (op == EG_OP_MAX) == is_left ? EG_OP_AND : EG_OP_OR;
-  for (uint32_t i = 1; i < m.count; i++)
-    made =
-        logical(p, with, made, is_left ? less(p, m.list[i], b) : less(p, a, m.list[i]));
-  return made;
+/// One side of a comparison is a maximum or minimum of two.
+typedef struct compared {
+  eg_op op;
+  bool is_left;
+} compared;
+
+static bool is_of_two(const eg_proof *p, eg_scalar a, eg_scalar b, compared *out) {
+  for (uint32_t i = 0; i < 4; i++) {
+    out->op = i % 2 == 0 ? EG_OP_MAX : EG_OP_MIN;
+    out->is_left = i >= 2;
+    eg_scalar side = out->is_left ? a : b;
+    if (eg_scalar_is_call(p, side, out->op) && eg_scalar_at(p, side)->count == 2)
+      return true;
+  }
+  return false;
+}
+
+// a < min(b, c): a < b and a < c. a < max(b, c): a < b or a < c, which is another thing
+// where one of them is NaN, unless that is a itself.
+static bool less_than_each(eg_proof *p, eg_scalar a, eg_scalar b, eg_scalar *out) {
+  compared side;
+  if (p->is_exact || !is_of_two(p, a, b, &side)) return false;
+  eg_members m = eg_scalar_members(p, side.op, side.is_left ? a : b);
+  bool is_and = (side.op == EG_OP_MAX) == side.is_left;
+  eg_scalar other = side.is_left ? b : a;
+  bool has_other = m.list[0] == other || m.list[1] == other;
+  if (!is_and && !has_other && p->domain != EG_DOMAIN_WHOLE) return false;
+  eg_scalar made[2];
+  for (uint32_t i = 0; i < 2; i++)
+    made[i] = side.is_left ? less(p, m.list[i], b) : less(p, a, m.list[i]);
+  *out = logical(p, is_and ? EG_OP_AND : EG_OP_OR, made[0], made[1]);
+  return true;
 }
 
 static eg_scalar less(eg_proof *p, eg_scalar a, eg_scalar b) {
@@ -319,16 +343,8 @@ static eg_scalar less(eg_proof *p, eg_scalar a, eg_scalar b) {
   if (eg_scalar_is_bound(p, a, &x) && eg_scalar_is_bound(p, b, &y) &&
       (!(x < y) || (eg_number_is_plain(x) && eg_number_is_plain(y))))
     return number(p, x < y);
-  if (!p->is_exact && eg_is_without_nan(p)) {
-    if (eg_scalar_is_call(p, b, EG_OP_MAX))
-      return less_than_each(p, a, b, EG_OP_MAX, false);
-    if (eg_scalar_is_call(p, b, EG_OP_MIN))
-      return less_than_each(p, a, b, EG_OP_MIN, false);
-    if (eg_scalar_is_call(p, a, EG_OP_MAX))
-      return less_than_each(p, a, b, EG_OP_MAX, true);
-    if (eg_scalar_is_call(p, a, EG_OP_MIN))
-      return less_than_each(p, a, b, EG_OP_MIN, true);
-  }
+  eg_scalar made;
+  if (less_than_each(p, a, b, &made)) return made;
   return eg_scalar_opaque(p, EG_OP_LESS, (eg_scalar[]){a, b}, 2);
 }
 
@@ -398,18 +414,29 @@ static eg_scalar magnitude(eg_proof *p, eg_scalar x) {
                                      : eg_scalar_opaque(p, EG_OP_ABS, &x, 1);
 }
 
+// One that is floored may be rounded to the divisor.
 static eg_scalar remainder_of(eg_proof *p, const eg_scalar *k, uint32_t count) {
   const eg_scalar_node *n = eg_scalar_at(p, k[0]);
+  if (!eg_is_without_nan(p) && !(count == 3 && eg_scalar_is_number(p, k[2], 1)))
+    return eg_scalar_opaque(p, EG_OP_MOD, k, count);
   if (eg_scalar_is_call(p, k[0], EG_OP_MOD) && n->count == 3 && count == 3 &&
       n->kids[1] == k[1] && n->kids[2] == k[2])
     return k[0];
   return eg_scalar_opaque(p, EG_OP_MOD, k, count);
 }
 
+// The reciprocal of what is below the normal numbers is infinite, and 0 times it NaN.
+static bool is_by_reciprocal(const eg_proof *p, const eg_scalar *k) {
+  const eg_scalar_node *over = eg_scalar_at(p, k[0]);
+  bool is_number = over->kind == EG_SCALAR_NUMBER && over->value != 0;
+  return p->laws.is_fast || eg_scalar_at(p, k[1])->is_tame || is_number;
+}
+
 static eg_scalar quotient(eg_proof *p, const eg_scalar *k) {
   bool is_real = p->domain == EG_DOMAIN_REAL;
   if (eg_scalar_is_number(p, k[1], 1)) return k[0];
-  if (is_real && !p->is_exact) return product(p, k[0], reciprocal(p, k[1]));
+  if (is_real && !p->is_exact && is_by_reciprocal(p, k))
+    return product(p, k[0], reciprocal(p, k[1]));
   if (is_real && eg_scalar_is_number(p, k[0], 1))
     return eg_scalar_opaque(p, EG_OP_RECIPROCAL, &k[1], 1);
   if (is_real && eg_scalar_is_call(p, k[0], EG_OP_NEG)) {
@@ -451,6 +478,21 @@ static bool in_every_class(eg_proof *p, eg_op op, const eg_scalar *k, uint32_t c
   }
 }
 
+// Maxima associate; which of two zeros one is depends on what stands between them.
+static eg_scalar in_order(eg_proof *p, eg_op op, const eg_scalar *k, uint32_t count) {
+  eg_members all = {.count = 0};
+  for (uint32_t i = 0; i < count; i++) {
+    eg_members more = eg_scalar_members(p, op, k[i]);
+    for (uint32_t m = 0; m < more.count; m++) {
+      if (all.count != 0 && all.list[all.count - 1] == more.list[m]) continue;
+      if (all.count == EG_MOST_MEMBERS)
+        eg_proof_leave(p, EG_PROOF_GIVEN_UP, "maxima become too long");
+      all.list[all.count++] = more.list[m];
+    }
+  }
+  return eg_scalar_join(p, op, &all);
+}
+
 static eg_scalar in_exact(eg_proof *p, eg_op op, const eg_scalar *k, uint32_t count) {
   switch ((int)op) {
   case EG_OP_RELU:
@@ -467,20 +509,8 @@ static eg_scalar in_exact(eg_proof *p, eg_op op, const eg_scalar *k, uint32_t co
       return eg_scalar_neg(p, plus);
     }
     return eg_scalar_opaque(p, op, k, count);
-  case EG_OP_MAX: // associative, and of equal bits one; leftmost first
-  case EG_OP_MIN: {
-    eg_members left = eg_scalar_members(p, op, k[0]),
-               right = eg_scalar_members(p, op, k[1]);
-    if (left.count + right.count > EG_MOST_MEMBERS)
-      eg_proof_leave(p, EG_PROOF_GIVEN_UP, "maxima become too long");
-    for (uint32_t i = 0; i < right.count; i++) { // of what is there, nothing new
-      bool known = false;
-      for (uint32_t n = 0; n < left.count; n++)
-        known = known || left.list[n] == right.list[i];
-      if (!known) left.list[left.count++] = right.list[i];
-    }
-    return eg_scalar_join(p, op, &left);
-  }
+  case EG_OP_MAX:
+  case EG_OP_MIN: return in_order(p, op, k, count);
   default: return eg_scalar_opaque(p, op, k, count);
   }
 }
@@ -505,7 +535,7 @@ static bool is_whole(const eg_proof *p, eg_scalar s) {
 
 // A factor that is infinite makes NaN of 0.
 static bool is_usual(const eg_proof *p, eg_scalar factor) {
-  return p->is_fast || eg_scalar_at(p, factor)->is_finite;
+  return p->laws.is_fast || eg_scalar_at(p, factor)->is_finite;
 }
 
 static eg_scalar in_algebra(eg_proof *p, eg_op op, const eg_scalar *k, uint32_t count) {

@@ -135,6 +135,13 @@ const eg_meaning *eg_meaning_of(eg_op op);
 
 void eg_case_type(eg_case *c, uint32_t term);
 eg_scalar eg_case_element(eg_case *c, uint32_t term, const eg_poly *at);
+/// Whether bits count: in class exact, but not of integers, whose sums have no order.
+static inline bool eg_case_is_bitwise(const eg_case *c) {
+  return c->p->is_exact && c->p->domain != EG_DOMAIN_WHOLE;
+}
+/// What an operator makes of a fold whose elements lie `inner` apart, which is the order
+/// in which its kernel goes through them.
+eg_scalar eg_case_reduced(eg_case *c, eg_op op, eg_scalar fold, eg_poly inner);
 /// The element of a term at an offset in row-major order.
 eg_scalar eg_case_flat(eg_case *c, uint32_t term, eg_poly offset);
 eg_poly eg_shape_elements(eg_case *c, const eg_shape *shape);

@@ -15,7 +15,7 @@ static double number_of(const eg_proof *p, eg_scalar s) {
 }
 
 bool eg_is_without_nan(const eg_proof *p) {
-  return p->is_fast || p->domain == EG_DOMAIN_WHOLE;
+  return p->laws.is_fast || p->domain == EG_DOMAIN_WHOLE;
 }
 
 // 0 or 1, whatever the operands.

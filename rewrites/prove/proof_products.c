@@ -68,7 +68,7 @@ eg_scalar eg_scalar_factors(eg_proof *p, eg_scalar a, eg_scalar b) {
   add_factors(p, &f, a);
   add_factors(p, &f, b);
   uint32_t left, right;
-  if (p->is_fast && has_opposite_powers(p, &f, &left, &right)) // exp y exp -y = 1
+  if (p->laws.is_fast && has_opposite_powers(p, &f, &left, &right)) // exp y exp -y = 1
     return without(p, &f, left, right, eg_scalar_number(p, 1));
   for (uint32_t i = 0; i + 1 < f.count; i++) // |x| |x| = x x
     if (f.kids[i] == f.kids[i + 1] && eg_scalar_is_call(p, f.kids[i], EG_OP_ABS)) {
@@ -153,6 +153,13 @@ static bool may_distribute(const eg_proof *p, eg_scalar sum, eg_scalar factor) {
          (f->is_finite || p->laws.distributes || p->domain == EG_DOMAIN_WHOLE);
 }
 
+// Infinity times the sum of nothing is NaN, the sum of no products 0.
+static bool may_enter_total(eg_proof *p, const eg_scalar_node *n, eg_scalar factor) {
+  return eg_scalar_at(p, factor)->is_finite || p->laws.cancels ||
+         p->domain == EG_DOMAIN_WHOLE ||
+         eg_is_natural(p, eg_poly_sub(p, n->kids[1], eg_poly_const(p, 1)));
+}
+
 static bool spread(eg_proof *p, eg_scalar a, eg_scalar b, uint32_t rank, eg_scalar *out) {
   const eg_scalar_node *n = eg_scalar_at(p, a);
   if (spread_rank(p, a) != rank) return false;
@@ -162,6 +169,7 @@ static bool spread(eg_proof *p, eg_scalar a, eg_scalar b, uint32_t rank, eg_scal
     return true;
   }
   if (!may_distribute(p, a, b)) return false;
+  if (rank == 2 && !may_enter_total(p, n, b)) return false;
   *out = rank == 3 ? eg_scalar_each(p, a, times_of, &b) : into_total(p, n, b);
   return true;
 }

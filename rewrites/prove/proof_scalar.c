@@ -42,21 +42,32 @@ static bool is_finite_leaf(const eg_proof *p, const eg_scalar_node *n) {
   }
 }
 
+// Operators that make no number of another size.
+static bool keeps_size(uint32_t op) {
+  static const eg_op ops[] = {EG_OP_ABS,  EG_OP_MAX,        EG_OP_MIN, EG_OP_NEG,
+                              EG_OP_SQRT, EG_OP_RECIPROCAL, EG_OP_ADD, EG_OP_MUL};
+  for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
+    if (op == (uint32_t)ops[i]) return true;
+  return false;
+}
+
 // What is known of all parts, of the whole. The first kids of TOTAL and CHOICE are
 // integers.
 static void find_marks(const eg_proof *p, eg_scalar_node *n) {
-  n->is_ordinary = n->kind != EG_SCALAR_NUMBER || isfinite(n->value);
-  n->is_finite = true;
-  if (!is_compound(n->kind)) {
-    n->is_finite = is_finite_leaf(p, n);
-    return;
-  }
-  if (n->kind == EG_SCALAR_SUM) n->is_ordinary = n->is_finite = isfinite(n->value);
+  bool is_sum = n->kind == EG_SCALAR_SUM;
+  n->is_ordinary = (n->kind != EG_SCALAR_NUMBER && !is_sum) || isfinite(n->value);
+  n->is_finite = is_compound(n->kind) ? n->is_ordinary : is_finite_leaf(p, n);
+  n->is_tame = n->kind != EG_SCALAR_CALL || keeps_size(n->which);
+  if (!is_compound(n->kind)) return;
   uint32_t first = n->kind == EG_SCALAR_TOTAL ? 2 : n->kind == EG_SCALAR_CHOICE ? 1 : 0;
   for (uint32_t i = first; i < n->count; i++) {
-    n->is_finite = n->is_finite && eg_scalar_at(p, n->kids[i])->is_finite;
-    n->is_ordinary = n->is_ordinary && eg_scalar_at(p, n->kids[i])->is_ordinary;
+    const eg_scalar_node *kid = eg_scalar_at(p, n->kids[i]);
+    n->is_finite = n->is_finite && kid->is_finite;
+    n->is_ordinary = n->is_ordinary && kid->is_ordinary;
+    n->is_tame = n->is_tame && kid->is_tame;
   }
+  // Beside a number small ones are lost.
+  if (is_sum && n->value != 0) n->is_tame = true;
 }
 
 eg_scalar eg_scalar_make(eg_proof *p, eg_scalar_node node) {
@@ -187,13 +198,11 @@ static eg_scalar simple_of(eg_proof *p, eg_scalar kid, const void *with) {
 
 static eg_scalar rebuild_call(eg_proof *p, const eg_scalar_node *n) {
   uint32_t kids[KIDS + 2];
-  eg_laws laws = p->laws;
-  bool is_narrow = eg_op_hides_infinity((eg_op)n->which);
-  if (is_narrow) laws = eg_laws_narrow(p);
+  eg_laws_before before = eg_laws_narrow(p, eg_op_hides_infinity((eg_op)n->which));
   for (uint32_t i = 0; i < n->count; i++)
     kids[i] = eg_scalar_simple(p, n->kids[i]);
   eg_scalar made = eg_scalar_call(p, (eg_op)n->which, kids, n->count, n->domain);
-  if (is_narrow) eg_laws_restore(p, laws);
+  eg_laws_restore(p, before);
   return made;
 }
 

@@ -53,6 +53,7 @@ struct eg_scalar_node {
   eg_domain domain; // CALL, SUM, PRODUCT, TOTAL, CHOICE: of what it was made
   bool is_finite;   // of weights, sizes and finite numbers alone
   bool is_ordinary; // no number in it is infinite or NaN
+  bool is_tame;     // of ordinary data it is not below the normal numbers, but perhaps 0
   uint32_t which;
   double value;
   uint32_t count;

@@ -192,11 +192,9 @@ eg_scalar eg_case_flat(eg_case *c, uint32_t term, eg_poly offset) {
   bool unary = (eg_op_info_of(t->op)->flags & EG_OPF_POINTWISE) != 0;
   if (unary && t->child_count == 1) {
     // Pointwise: the element of the operand at the same offset.
-    eg_laws laws = c->p->laws;
-    bool is_narrow = eg_op_hides_infinity(t->op);
-    if (is_narrow) laws = eg_laws_narrow(c->p);
+    eg_laws_before before = eg_laws_narrow(c->p, eg_op_hides_infinity(t->op));
     eg_scalar kid = eg_case_flat(c, eg_kid(c, term, 0), offset);
-    if (is_narrow) eg_laws_restore(c->p, laws);
+    eg_laws_restore(c->p, before);
     eg_scalar kids[8] = {kid};
     uint32_t count = 1;
     for (uint16_t i = 0; i < eg_op_info_of(t->op)->attr_count && count < 8; i++)

@@ -77,25 +77,28 @@ void eg_proof_deinit(eg_proof *p) {
   eg_tensor_sizes_deinit(&p->tensors);
 }
 
-eg_laws eg_laws_set(eg_proof *p, bool cancels, bool distributes) {
-  eg_laws before = p->laws;
-  before.version = before.inner = p->version;
-  if (cancels == before.cancels && distributes == before.distributes) return before;
-  p->laws = (eg_laws){.cancels = cancels, .distributes = distributes};
+static bool same_laws(eg_laws a, eg_laws b) {
+  return a.cancels == b.cancels && a.distributes == b.distributes &&
+         a.is_fast == b.is_fast;
+}
+
+eg_laws_before eg_laws_set(eg_proof *p, eg_laws laws) {
+  eg_laws_before before = {.laws = p->laws, .version = p->version, .inner = p->version};
+  if (same_laws(laws, p->laws)) return before;
+  p->laws = laws;
   p->version = before.inner = ++p->versions;
   return before;
 }
 
-eg_laws eg_laws_narrow(eg_proof *p) {
-  return eg_laws_set(p, p->is_fast && p->laws.cancels, p->is_fast && p->laws.distributes);
+eg_laws_before eg_laws_narrow(eg_proof *p, bool hides) {
+  return eg_laws_set(p, hides ? (eg_laws){.is_fast = false} : p->laws);
 }
 
-void eg_laws_restore(eg_proof *p, eg_laws laws) {
-  bool same = p->laws.cancels == laws.cancels && p->laws.distributes == laws.distributes;
-  p->laws = laws;
-  if (same) return;
+void eg_laws_restore(eg_proof *p, eg_laws_before before) {
+  if (same_laws(p->laws, before.laws)) return;
+  p->laws = before.laws;
   // With facts that were added in between nothing of before is the same version.
-  p->version = p->version == laws.inner ? laws.version : ++p->versions;
+  p->version = p->version == before.inner ? before.version : ++p->versions;
 }
 
 uint32_t eg_proof_choose(eg_proof *p, uint32_t count) {

@@ -87,14 +87,20 @@ EG_VEC_DEFINE(eg_memos, eg_memo);
 /// either.
 typedef enum eg_domain { EG_DOMAIN_ANY, EG_DOMAIN_REAL, EG_DOMAIN_WHOLE } eg_domain;
 
-/// Laws that hold of integers, and of real numbers that are finite. Where x may be
+/// Laws that hold of integers, and of real numbers that are finite: where x may be
 /// infinite or NaN, x - x and 0 x are NaN, and x (a + b) may be infinite where x a + x b
-/// is NaN. `version` is that of the facts: what was made by other laws is not taken.
+/// is NaN.
 typedef struct eg_laws {
-  bool cancels;            // x - x = 0, 0 x = 0
-  bool distributes;        // x (a + b) = x a + x b
-  uint32_t version, inner; // before and after they were set
+  bool cancels;     // x - x = 0, 0 x = 0
+  bool distributes; // x (a + b) = x a + x b, and others that make NaN of an infinity
+  bool is_fast;     // what holds of ordinary numbers, too
 } eg_laws;
+/// Laws, and versions of the facts before and after they were set: what was made by other
+/// laws is not taken.
+typedef struct eg_laws_before {
+  eg_laws laws;
+  uint32_t version, inner;
+} eg_laws_before;
 
 typedef struct eg_scalar_pair {
   eg_scalar low, high;
@@ -177,11 +183,11 @@ void eg_proof_init(eg_proof *p, egraph_allocator alloc);
 void eg_proof_clear(eg_proof *p);
 void eg_proof_deinit(eg_proof *p);
 
-/// The laws from now on; gives those before, for eg_laws_restore.
-eg_laws eg_laws_set(eg_proof *p, bool cancels, bool distributes);
-/// Where a NaN that an infinity became would be another number: only what holds of all.
-eg_laws eg_laws_narrow(eg_proof *p);
-void eg_laws_restore(eg_proof *p, eg_laws laws);
+/// The laws from now on; gives what eg_laws_restore goes back to.
+eg_laws_before eg_laws_set(eg_proof *p, eg_laws laws);
+/// Where an operator hides infinities from its result, only what holds of all numbers.
+eg_laws_before eg_laws_narrow(eg_proof *p, bool hides);
+void eg_laws_restore(eg_proof *p, eg_laws_before before);
 
 // ---- which case -------------------------------------------------------------------
 

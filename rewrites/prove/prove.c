@@ -117,11 +117,15 @@ static void prove_root(eg_case *c, uint32_t root, const laws_of_sides *laws) {
   }
   // Left to right an infinity may become NaN, which products that are distributed have;
   // where the rule spreads, what cancels may stand on the right.
-  (void)eg_laws_set(p, p->is_fast, p->is_fast || laws->distributes);
+  const eg_laws all = p->laws;
+  eg_laws of_left = all, of_right = all;
+  of_left.distributes = all.is_fast || laws->distributes;
+  of_right.cancels = all.is_fast || laws->cancels;
+  (void)eg_laws_set(p, of_left);
   eg_scalar l = eg_case_element(c, left, at);
-  (void)eg_laws_set(p, p->is_fast || laws->cancels, p->is_fast);
+  (void)eg_laws_set(p, of_right);
   eg_scalar r = eg_case_element(c, right, at);
-  (void)eg_laws_set(p, p->is_fast, p->is_fast);
+  (void)eg_laws_set(p, all);
   if (!eg_scalar_equal(p, l, r) && !eg_facts_contradict(p))
     eg_case_give_up(c, "no proof that elements are equal, with ranks %s", ranks_text(c));
   eg_branch_close(p, branch);
@@ -135,7 +139,8 @@ static int prove_case(eg_proof *p, const eg_rule *rule, egraph_math math,
   if (left != 0) return left;
   (void)eg_poly_const(p, 0); // its number is 0
   p->is_exact = math == EGRAPH_MATH_EXACT;
-  p->is_fast = math == EGRAPH_MATH_FAST;
+  bool is_fast = math == EGRAPH_MATH_FAST;
+  p->laws = (eg_laws){is_fast, is_fast, is_fast};
   eg_case *c = eg_proof_memory(p, 1, sizeof *c);
   init_case(c, p, rule, max_rank);
   state_case(c);

@@ -62,7 +62,7 @@ static void rules_that_hold_are_proved(void **state) {
       "(lhs (gelu (conv :strides ?s :pads ?p :dilations ?d :group ?g ?x ?w)))"
       " (rhs (conv :strides ?s :pads ?p :dilations ?d :group ?g :act gelu ?x ?w))",
       "(lhs (abs (square ?x))) (rhs (square ?x)) (when (is-float ?x))",
-      "(class exact) (lhs (max ?x (max ?y ?x))) (rhs (max ?x ?y))",
+      "(class exact) (lhs (max (max ?x ?y) ?y)) (rhs (max ?x ?y))",
       "(lhs (div ?x (div ?y ?z))) (rhs (div (mul ?x ?z) ?y))"
       " (when (is-float ?x) (same-shape ?x ?y) (same-shape ?y ?z))",
   };
