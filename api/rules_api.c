@@ -203,10 +203,11 @@ typedef void on_derivation(void *user, const egraph_rule_derivation *derivation)
 
 /// Proves the rules of a copy that has all switched on, then derives those that are not.
 static egraph_status derive_all(const eg_rules *rules, uint64_t seed, bool *is_proved,
-                                on_derivation *report, void *user,
+                                bool *both_ways, on_derivation *report, void *user,
                                 uint32_t *out_derived) {
   egraph_allocator alloc = eg_rules_allocator(rules);
-  const eg_axioms axioms = {.rules = rules, .is_axiom = is_proved};
+  const eg_axioms axioms = {
+      .rules = rules, .is_axiom = is_proved, .both_ways = both_ways};
   eg_text names;
   eg_text_init(&names, alloc);
   egraph_status status = EGRAPH_OK;
@@ -215,6 +216,7 @@ static egraph_status derive_all(const eg_rules *rules, uint64_t seed, bool *is_p
     eg_proof_verdict verdict;
     status = eg_rules_prove(rules, i, &verdict);
     is_proved[i] = verdict.is_proved;
+    both_ways[i] = verdict.both_ways;
   }
   for (uint32_t i = 0; status == EGRAPH_OK && i < count; i++) {
     eg_derivation_verdict verdict = {.is_derived = false};
@@ -243,13 +245,13 @@ egraph_status egraph_rules_derive(const egraph_rules *rules, uint64_t seed,
   *out_derived = 0;
   egraph_allocator alloc = eg_rules_allocator(rules);
   eg_rules *all;
-  bool *is_proved = NULL;
+  bool *flags = NULL; // is_proved, both_ways
   EG_TRY(eg_rules_copy_all_on(rules, alloc, &all));
-  egraph_status status =
-      eg_alloc(alloc, eg_rules_count(all), sizeof *is_proved, &is_proved);
+  size_t count = eg_rules_count(all);
+  egraph_status status = eg_alloc(alloc, 2 * count, sizeof *flags, &flags);
   if (status == EGRAPH_OK)
-    status = derive_all(all, seed, is_proved, report, user, out_derived);
-  eg_free(alloc, is_proved, eg_rules_count(all), sizeof *is_proved);
+    status = derive_all(all, seed, flags, flags + count, report, user, out_derived);
+  eg_free(alloc, flags, 2 * count, sizeof *flags);
   eg_rules_destroy(all);
   return status;
 }

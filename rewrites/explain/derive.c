@@ -219,9 +219,14 @@ static egraph_status derive_instance(derivation *d, const eg_rule_sides *sides,
 
 // ---- a rule ---------------------------------------------------------------------------
 
+static bool holds_backwards(const derivation *d, uint32_t axiom) {
+  return d->rule->math == EGRAPH_MATH_FAST || d->axioms->both_ways == NULL ||
+         d->axioms->both_ways[axiom];
+}
+
 static void choose_axioms(derivation *d, uint32_t stage) {
   for (uint32_t i = 0; i < eg_rules_count(d->axioms->rules); i++)
-    d->is_used[i] = d->axioms->is_axiom[i] &&
+    d->is_used[i] = d->axioms->is_axiom[i] && holds_backwards(d, i) &&
                     (!stages[stage].is_filtered ||
                      eg_rule_is_over(d->rule, eg_rules_at(d->axioms->rules, i), true));
 }

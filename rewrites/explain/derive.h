@@ -17,7 +17,9 @@
 /// What a rule may be derived from: rules of a set that are all switched on. Borrowed.
 typedef struct eg_axioms {
   const eg_rules *rules;
-  const bool *is_axiom; // [eg_rules_count(rules)]
+  const bool *is_axiom;  // [eg_rules_count(rules)]
+  const bool *both_ways; // and so in their class from right to left (eg_proof_verdict);
+                         // NULL: all do
 } eg_axioms;
 
 typedef struct eg_derivation_verdict {
@@ -27,10 +29,11 @@ typedef struct eg_derivation_verdict {
   char reason[200];   // of not being derived
 } eg_derivation_verdict;
 
-/// Derives instances of a rule from the axioms of its class and stricter ones. `names`
-/// (overwritten) gets the axioms that the replayed steps use. Equal seeds, equal answers.
-/// Fails with EGRAPH_E_INTERNAL where an equality of the e-graph is not replayed, and
-/// with EGRAPH_E_MEMORY.
+/// Derives instances of a rule from the axioms of its class and stricter ones; an
+/// explanation goes both ways, so those that hold in one only count in class fast.
+/// `names` (overwritten) gets the axioms that the replayed steps use. Equal seeds, equal
+/// answers. Fails with EGRAPH_E_INTERNAL where an equality of the e-graph is not
+/// replayed, and with EGRAPH_E_MEMORY.
 egraph_status eg_rule_derive(const eg_axioms *axioms, const eg_rule *rule,
                              egraph_allocator alloc, uint64_t seed,
                              eg_derivation_verdict *out, eg_text *names);

@@ -2,6 +2,7 @@
 // Of the planted wrong rules one or two may hold at the instances that were drawn.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/explain/derive.h"
+#include "rewrites/prove/prove.h"
 #include "rewrites/rule_choice.h"
 #include "rewrites/rule_files.h"
 #include "tests/testing.h"
@@ -20,10 +21,12 @@ static eg_rules *load(const char *path) {
 typedef struct fixture {
   eg_rules *rules;
   bool is_axiom[1024];
+  const bool *both_ways;
   eg_text names;
 } fixture;
 
 static void open_axioms(fixture *f, const char *without) {
+  f->both_ways = NULL;
   eg_rules *shipped;
   assert_ok(eg_rules_create(NULL, &shipped));
   assert_ok(eg_rules_add_builtin(shipped));
@@ -41,7 +44,8 @@ static void close_axioms(fixture *f) {
 }
 
 static eg_derivation_verdict derive(fixture *f, const eg_rule *rule) {
-  const eg_axioms axioms = {.rules = f->rules, .is_axiom = f->is_axiom};
+  const eg_axioms axioms = {
+      .rules = f->rules, .is_axiom = f->is_axiom, .both_ways = f->both_ways};
   eg_derivation_verdict verdict;
   assert_ok(eg_rule_derive(&axioms, rule, eg_allocator_heap(), test_seed(1), &verdict,
                            &f->names));
@@ -100,11 +104,47 @@ static void planted_wrong_rules_are_hardly_derived(void **state) {
   close_axioms(&f);
 }
 
+/// x (a + b) becomes x a + x b in class associative, and not back: a sum that is NaN
+/// would become infinite.
+static void axioms_of_one_direction_are_taken_in_it(void **state) {
+  (void)state;
+  static const char text[] =
+      "(egraph-rules 1)"
+      "(rule in (source \"t\") (lhs (mul ?x (add ?a ?b))) (rhs (add (mul ?x ?a) (mul ?x "
+      "?b))))"
+      "(rule out (source \"t\") (lhs (add (mul ?x ?a) (mul ?x ?b))) (rhs (mul ?x (add ?a "
+      "?b))))"
+      "(rule fast (source \"t\") (class fast)"
+      " (lhs (add (mul ?a ?x) (mul ?b ?x))) (rhs (mul ?x (add ?a ?b))))"
+      "(rule turn (source \"t\") (class exact) (lhs (mul ?x ?y)) (rhs (mul ?y ?x)))";
+  eg_rules *rules;
+  assert_ok(eg_rules_create(NULL, &rules));
+  (void)eg_rules_set_verified(rules, false);
+  assert_ok(eg_rules_parse(rules, "test", text, strlen(text)));
+  fixture f = {.rules = rules};
+  eg_text_init(&f.names, eg_allocator_heap());
+  bool both_ways[4];
+  for (uint32_t i = 0; i < 4; i++) {
+    eg_proof_verdict proof;
+    assert_ok(eg_rules_prove(rules, i, &proof));
+    f.is_axiom[i] = proof.is_proved;
+    both_ways[i] = proof.both_ways;
+  }
+  assert_true(f.is_axiom[0] && !both_ways[0] && !f.is_axiom[1]);
+  assert_true(f.is_axiom[3] && both_ways[3]);
+  f.is_axiom[2] = false;
+  f.both_ways = both_ways;
+  assert_false(derive(&f, eg_rules_at(rules, 1)).is_derived);
+  assert_true(derive(&f, eg_rules_at(rules, 2)).is_derived);
+  close_axioms(&f);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(rules_follow_from_others),
       cmocka_unit_test(no_axioms_derive_nothing),
       cmocka_unit_test(planted_wrong_rules_are_hardly_derived),
+      cmocka_unit_test(axioms_of_one_direction_are_taken_in_it),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
