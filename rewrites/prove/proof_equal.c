@@ -211,6 +211,14 @@ static bool is_unordered(const eg_proof *p, const eg_scalar_node *n) {
   return (eg_op_info_of((eg_op)n->which)->flags & EG_OPF_COMMUTES) != 0;
 }
 
+static bool match_calls(eg_proof *p, const eg_scalar_node *a, const eg_scalar_node *b) {
+  if (a->which != b->which || a->domain != b->domain) return false;
+  eg_laws_before before = eg_laws_narrow(p, eg_op_hides_infinity((eg_op)a->which));
+  bool same = is_unordered(p, a) ? match_all(p, a, b) : match_each(p, a, b);
+  eg_laws_restore(p, before);
+  return same;
+}
+
 static bool match(eg_proof *p, eg_scalar a, eg_scalar b) {
   const eg_scalar_node *x = eg_scalar_at(p, a), *y = eg_scalar_at(p, b);
   bool reads = (x->kind == EG_SCALAR_READ || x->kind == EG_SCALAR_FLAT) &&
@@ -224,9 +232,7 @@ static bool match(eg_proof *p, eg_scalar a, eg_scalar b) {
   switch ((int)x->kind) {
   case EG_SCALAR_NUMBER: return values_agree(p, x, y);
   case EG_SCALAR_SIZE: return same_integer(p, x->which, y->which);
-  case EG_SCALAR_CALL:
-    if (x->which != y->which || x->domain != y->domain) return false;
-    return is_unordered(p, x) ? match_all(p, x, y) : match_each(p, x, y);
+  case EG_SCALAR_CALL: return match_calls(p, x, y);
   case EG_SCALAR_SUM:
     return x->domain == y->domain && values_agree(p, x, y) && match_all(p, x, y);
   case EG_SCALAR_PRODUCT: return x->domain == y->domain && match_all(p, x, y);
