@@ -36,9 +36,8 @@ static egraph_status visit_node(spec_walk *w, uint32_t node,
   spec.inputs = w->inputs.data;
   spec.results = w->results.data;
   eg_node_spec at;
-  bool holds;
-  EG_TRY(eg_spec_at_example(&w->arena, &spec, &holds, &at));
-  egraph_status status = holds ? visit(user, (eg_graph_node){node}, &at) : EGRAPH_OK;
+  EG_TRY(eg_spec_at_example(&w->arena, &spec, &at));
+  egraph_status status = visit(user, (eg_graph_node){node}, &at);
   eg_arena_clear(&w->arena);
   return status;
 }

@@ -325,11 +325,9 @@ static egraph_status add_spread(adder *a, eg_space_operator *op, eg_class class,
                                 const eg_term *term) {
   eg_node_spec spec;
   eg_spread spread;
-  bool holds;
   a->strategies.len = 0;
   EG_TRY(spec_of(a, class, term, &spec));
-  EG_TRY(eg_spec_at_example(&a->arena, &spec, &holds, &spec));
-  if (!holds) return add_plain(a, op, free_of_cost);
+  EG_TRY(eg_spec_at_example(&a->arena, &spec, &spec));
   EG_TRY(eg_spread_init(&spec, &spread));
   EG_TRY(eg_spread_strategies(&spread, &a->space->mesh, &a->arena, &a->strategies));
   EG_TRY(add_strategies(a, op, &spread, !a->costs->compute_is_free));

@@ -112,11 +112,10 @@ static egraph_status types_at_example(eg_arena *arena, const eg_type *from,
 }
 
 egraph_status eg_spec_at_example(eg_arena *arena, const eg_node_spec *spec,
-                                 bool *out_holds, eg_node_spec *out) {
+                                 eg_node_spec *out) {
   eg_type *inputs, *results, *inferred;
   eg_attrs *attrs;
   *out = *spec;
-  *out_holds = true;
   if (!any_open(spec->inputs, spec->input_count) &&
       !any_open(spec->results, spec->result_count) && !eg_attrs_any_open(spec->attrs))
     return EGRAPH_OK;
@@ -128,8 +127,12 @@ egraph_status eg_spec_at_example(eg_arena *arena, const eg_node_spec *spec,
   out->inputs = inputs;
   out->results = results;
   out->attrs = attrs;
-  *out_holds = eg_op_infer(attrs, inputs, spec->input_count, inferred) == EGRAPH_OK;
-  for (uint32_t i = 0; *out_holds && i < spec->result_count; i++)
-    *out_holds = eg_type_same_shape(&inferred[i], &results[i]);
-  return EGRAPH_OK;
+  bool holds = eg_op_infer(attrs, inputs, spec->input_count, inferred) == EGRAPH_OK;
+  for (uint32_t i = 0; holds && i < spec->result_count; i++)
+    holds = eg_type_same_shape(&inferred[i], &results[i]);
+  if (holds) return EGRAPH_OK;
+  return EG_FAIL(EGRAPH_E_UNSUPPORTED,
+                 "no sizes of open dimensions are found at which a node '%s' can be "
+                 "priced; give the sizes (--dim NAME=N)",
+                 eg_op_info_of(spec->attrs->op)->name);
 }

@@ -36,11 +36,11 @@ bool eg_node_spec_is_plain(const eg_node_spec *spec);
 /// Copies attributes and types into the arena, for who outlives the graph. Fails with
 /// EGRAPH_E_MEMORY.
 egraph_status eg_spec_copy(eg_arena *arena, const eg_node_spec *spec, eg_node_spec *out);
-/// The same at the example of open dimensions (ops/size.h), in the arena; *out_holds is
-/// false where the node does not admit these sizes. Without open dimensions it is the
-/// same. Fails with EGRAPH_E_MEMORY.
+/// The same at the example of open dimensions (ops/size.h), in the arena; without open
+/// dimensions it is the same. Fails with EGRAPH_E_MEMORY, and with EGRAPH_E_UNSUPPORTED
+/// where the node does not admit the example.
 egraph_status eg_spec_at_example(eg_arena *arena, const eg_node_spec *spec,
-                                 bool *out_holds, eg_node_spec *out);
+                                 eg_node_spec *out);
 /// Bit of an operand in a mask; operands past 63 have none.
 static inline uint64_t eg_operand_bit(uint32_t operand) {
   return operand < 64 ? UINT64_C(1) << operand : 0;

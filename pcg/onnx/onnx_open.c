@@ -149,8 +149,8 @@ static egraph_status open_model(opening *o) {
   EG_TRY(load_with(o, o->dims, o->sizes, &o->graph));
   eg_open_sizes_close(o->sizes);
   EG_TRY(eg_open_sizes_status(o->sizes));
-  // Where no sizes are found at which all facts hold, costs are those of sizes that the
-  // model may not admit.
+  // Where no sizes are found at which all facts hold, pricing tells which operator does
+  // not (eg_spec_at_example).
   (void)eg_open_sizes_choose_examples(o->sizes, o->given);
   return try_all(o);
 }
