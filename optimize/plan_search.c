@@ -513,18 +513,21 @@ static double kept_seconds(const plan_job *job) {
   return job->input->search->certify ? CERTIFICATE_SHARE * job->time_limit : 0;
 }
 
-static void judge(const plan_job *job) {
+static egraph_status judge(const plan_job *job) {
   egraph_report *report = &job->out->report;
+  EG_TRY(eg_proof_check_bound("plan", report->bound, report->cost_after));
+  report->bound = fmin(report->bound, report->cost_after); // but for rounding
   bool is_all =
       !job->is_of_reached && strcmp(report->stop, eg_stop_name(EG_STOP_SATURATED)) == 0;
   report->gap = report->cost_after > 0
-                    ? fmax(report->cost_after - report->bound, 0) / report->cost_after
+                    ? (report->cost_after - report->bound) / report->cost_after
                     : 0;
   report->proven_over = is_all ? "all variants" : "variants reached";
   if (report->gap > PROVEN_GAP)
     report->status = "feasible";
   else
     report->status = is_all ? "optimal" : "optimal of the variants reached";
+  return EGRAPH_OK;
 }
 
 /// Why the search ended: parts of the time are kept for baselines and the certificate, so
@@ -572,7 +575,7 @@ static egraph_status conclude(plan_job *job, uint32_t meshes) {
   bool is_whole = report->meshes >= meshes;
   report->bound = is_whole && isfinite(job->bound) ? job->bound : 0;
   if (job->out->has_plan) {
-    judge(job);
+    EG_TRY(judge(job));
     if (job->input->search->overlap) EG_TRY(judge_overlap(job, is_whole));
   } else {
     report->gap = INFINITY;
@@ -607,11 +610,8 @@ static egraph_status take_certificate(plan_job *job, const eg_plan_certificate *
   EG_TRY(eg_text_append(&job->out->certificate, eg_text_of(&made->text)));
   job->out->is_certified = true;
   if (report->meshes == 1 && made->is_all) { // it may prove more than the search did
-    EG_TRY(
-        eg_proof_check_bound("certificate of a plan", made->checked, report->cost_after));
-    report->bound =
-        fmin(fmax(report->bound, made->checked), report->cost_after); // but for rounding
-    judge(job);
+    report->bound = fmax(report->bound, made->checked);
+    EG_TRY(judge(job));
     if (report->gap <= PROVEN_GAP) report->ended = "proven";
   }
   report->checked = fmin(made->checked, report->bound);

@@ -626,6 +626,7 @@ static egraph_status report_costs(run *r) {
   EG_TRY(eg_graph_predict(r->result->graph, r->alloc, costs, &report->cost_after));
   report->bound = r->is_all ? r->first_bound : r->least_bound;
   EG_TRY(eg_proof_check_bound("optimized graph", report->bound, report->cost_after));
+  report->bound = fmin(report->bound, report->cost_after); // but for rounding
   double gap = report->cost_after - report->bound;
   bool is_closed = gap <= EG_PROOF_ROUNDING * report->cost_after;
   report->gap = is_closed ? 0 : gap / report->cost_after;

@@ -1,5 +1,6 @@
 """Checks a document against a schema, and that changed documents fail: without a member that is
 required, with a member that nobody knows, and with a value of another type, at every place.
+No bound in it is above the cost beside it.
 
 usage: schemas.py SCHEMA DOCUMENT ..., or schemas.py --has: status 77 where jsonschema is missing
 SPDX-License-Identifier: Apache-2.0
@@ -51,6 +52,14 @@ def changes(document):
         yield f"without {key}", changed
 
 
+def false_bounds(document):
+    """Bounds above the cost that they are of."""
+    for at in objects(document):
+        for bound, cost in (("bound", "cost_after"), ("bound", "cost")):
+            if at.get(cost) is not None and at.get(bound, 0) > at[cost]:
+                yield f"the bound {at[bound]!r} is above the cost {at[cost]!r}"
+
+
 def main(schema_path, path):
     with open(schema_path, encoding="utf-8") as file:
         schema = json.load(file)
@@ -62,6 +71,7 @@ def main(schema_path, path):
     Draft202012Validator.check_schema(schema)
     validator = Draft202012Validator(schema)
     wrong = [f"{path}: {error.json_path}: {error.message[:200]}" for error in validator.iter_errors(document)]
+    wrong += [f"{path}: {false}" for false in false_bounds(document)]
     forms = [form for form in schema.get("oneOf", [schema]) if Draft202012Validator(form).is_valid(document)]
     form = forms[0] if forms else {}
     is_open = form.get("additionalProperties") is not False  # a format of others allows more
