@@ -263,7 +263,8 @@ static void count_applied(driver_state *driver, const eg_apply_result *result,
   stats->unions += result->unions;
   stats->rejected += result->rejected;
   stats->matches -= result->held;
-  driver->report->work += (uint64_t)(result->applied - result->held) * APPLY_STEPS +
+  driver->report->work += result->looked_at * MATCH_STEPS +
+                          (uint64_t)(result->applied - result->held) * APPLY_STEPS +
                           ((uint64_t)added + result->unions) * CHANGE_STEPS;
   if (added > 0 || result->unions > 0) driver->changed = true;
 }

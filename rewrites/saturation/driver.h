@@ -16,11 +16,12 @@
 #include "rewrites/saturation/saturation.h"
 
 typedef struct eg_apply_result {
-  uint32_t applied;  // matches, the first ones, rejected ones included; fewer than were
-                     // handed over: the next would exceed max_new_nodes
-  uint32_t held;     // of those: kept for `finish`
-  uint32_t unions;   // and additions to classes
-  uint32_t rejected; // by types
+  uint32_t applied;   // matches, the first ones, rejected ones included; fewer than were
+                      // handed over: the next would exceed max_new_nodes
+  uint32_t held;      // of those: kept for `finish`
+  uint32_t unions;    // and additions to classes
+  uint32_t rejected;  // by types
+  uint64_t looked_at; // by `finish`: ways to join what was kept
 } eg_apply_result;
 
 enum { EG_DRIVER_LANES = 16, EG_DRIVER_BATCH = 64 };

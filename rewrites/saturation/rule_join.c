@@ -6,13 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/owner.h"
 #include "rewrites/saturation/rule_match.h"
 
 enum { PAIRED = 16 }; // elements of the largest set whose pairs are told
 
 #define OWNED                                                                            \
-  (eg_rule_elements, elements), (eg_u32s, words, next, firsts, lasts, chosen, match)
+  (eg_rule_elements, elements), (eg_rule_sets, sets), (eg_flatmap, by_shared),           \
+      (eg_u32s, words, next, shared, chosen, match)
 
 void eg_rule_join_init(eg_rule_join *join, egraph_allocator alloc) {
   *join = (eg_rule_join){.var_cap = 0};
@@ -22,6 +24,15 @@ void eg_rule_join_init(eg_rule_join *join, egraph_allocator alloc) {
 void eg_rule_join_deinit(eg_rule_join *join) {
   eg_free(join->words.alloc, join->vars, join->var_cap, sizeof *join->vars);
   EG_DEINIT_MEMBERS(join, OWNED);
+}
+
+size_t eg_rule_join_bytes(const eg_rule_join *join) {
+  size_t words = join->words.cap + join->next.cap + join->shared.cap + join->chosen.cap +
+                 join->match.cap;
+  return words * sizeof(uint32_t) + join->elements.cap * sizeof *join->elements.data +
+         join->sets.cap * sizeof *join->sets.data +
+         join->by_shared.capacity * sizeof *join->by_shared.slots +
+         join->var_cap * sizeof *join->vars;
 }
 
 egraph_status eg_rule_join_add(eg_rule_join *join, const eg_rule *rule, uint32_t depth,
@@ -113,6 +124,7 @@ static egraph_status check_conditions(eg_rule_join *join, const eg_rule_joining 
 static egraph_status match_chosen(eg_rule_join *join, const eg_rule_joining *how,
                                   const eg_rule **out_rule, bool *out_fits) {
   const eg_rule_element *first = &join->elements.data[join->chosen.data[0]];
+  join->looked_at++;
   EG_TRY(case_of(join, how, first->rule, (uint32_t)join->chosen.len, out_rule));
   *out_fits = *out_rule != NULL;
   if (!*out_fits) return EGRAPH_OK;
@@ -159,33 +171,93 @@ static void sort_elements(eg_rule_join *join) {
   elements->len = kept;
 }
 
+/// The words of an element that all elements of a set have in common. *out_joins false:
+/// the rule has no case with two elements.
+static egraph_status find_shared(eg_rule_join *join, const eg_rule_joining *how,
+                                 const eg_rule *element, bool *out_joins) {
+  const eg_rule *pair;
+  join->shared.len = 0;
+  EG_TRY(case_of(join, how, element, 2, &pair));
+  *out_joins = pair != NULL;
+  for (uint32_t t = 0; *out_joins && t < element->pattern_term_count; t++) {
+    const eg_rule_term *one = &pair->terms[pair->lhs[0].first_term + t];
+    const eg_rule_term *other = &pair->terms[pair->lhs[1].first_term + t];
+    if (!one->is_var) continue;
+    uint32_t place = pair->vars[one->var].pattern_var;
+    if (place == EG_RULE_NONE || place != pair->vars[other->var].pattern_var) continue;
+    EG_TRY(eg_u32s_push(&join->shared, element->vars[element->terms[t].var].pattern_var));
+  }
+  return EGRAPH_OK;
+}
+
+static uint64_t hash_shared(const eg_rule_join *join, const eg_rule_element *element) {
+  uint64_t hash = 0;
+  for (size_t i = 0; i < join->shared.len; i++)
+    hash = eg_hash_combine(hash, element->words[join->shared.data[i]]);
+  return hash;
+}
+
+static bool has_shared(const void *user, uint32_t set, const void *key) {
+  const eg_rule_join *join = user;
+  const eg_rule_element *x = key;
+  const eg_rule_element *y = &join->elements.data[join->sets.data[set].first];
+  for (size_t i = 0; i < join->shared.len; i++)
+    if (x->words[join->shared.data[i]] != y->words[join->shared.data[i]]) return false;
+  return true;
+}
+
 /// Whether an element can be joined with the first one of a set.
 static egraph_status fits_set(eg_rule_join *join, const eg_rule_joining *how,
-                              uint32_t first, uint32_t element, bool *out_fits) {
+                              uint32_t set, uint32_t element, bool *out_fits) {
   const eg_rule *rule;
-  *out_fits = join->elements.data[first].rule == join->elements.data[element].rule;
-  if (!*out_fits) return EGRAPH_OK;
   join->chosen.len = 0;
-  EG_TRY(eg_u32s_push(&join->chosen, first));
+  EG_TRY(eg_u32s_push(&join->chosen, join->sets.data[set].first));
   EG_TRY(eg_u32s_push(&join->chosen, element));
   return match_chosen(join, how, &rule, out_fits);
 }
 
-/// An element belongs to the first set that it fits, or begins one.
+static egraph_status begin_set(eg_rule_join *join, uint32_t element) {
+  const eg_rule_set set = {.first = element, .last = element, .next = EG_RULE_NONE};
+  return eg_rule_sets_push(&join->sets, set);
+}
+
+/// An element belongs to the first set that it fits, or begins one; only those with the
+/// same shared words are looked at.
+static egraph_status place_element(eg_rule_join *join, const eg_rule_joining *how,
+                                   uint32_t element) {
+  const eg_rule_element *it = &join->elements.data[element];
+  uint64_t hash = hash_shared(join, it);
+  uint32_t set, last = EG_RULE_NONE, begun = (uint32_t)join->sets.len;
+  if (!eg_flatmap_find(&join->by_shared, hash, it, has_shared, join, &set)) {
+    EG_TRY(begin_set(join, element));
+    return eg_flatmap_insert(&join->by_shared, hash, begun);
+  }
+  for (; set != EG_RULE_NONE; set = join->sets.data[set].next) {
+    bool fits;
+    EG_TRY(fits_set(join, how, set, element, &fits));
+    last = set;
+    if (!fits) continue;
+    join->next.data[join->sets.data[set].last] = element;
+    join->sets.data[set].last = element;
+    return EGRAPH_OK;
+  }
+  EG_TRY(begin_set(join, element));
+  join->sets.data[last].next = begun;
+  return EGRAPH_OK;
+}
+
 static egraph_status find_sets(eg_rule_join *join, const eg_rule_joining *how) {
-  join->firsts.len = join->lasts.len = join->next.len = 0;
+  const eg_rule *rule = NULL; // of the elements at hand
+  bool joins = false;
+  join->sets.len = join->next.len = 0;
   for (uint32_t i = 0; i < join->elements.len; i++) {
-    bool fits = false;
     EG_TRY(eg_u32s_push(&join->next, EG_RULE_NONE));
-    for (size_t set = 0; set < join->firsts.len && !fits; set++) {
-      EG_TRY(fits_set(join, how, join->firsts.data[set], i, &fits));
-      if (!fits) continue;
-      join->next.data[join->lasts.data[set]] = i;
-      join->lasts.data[set] = i;
+    if (join->elements.data[i].rule != rule) {
+      rule = join->elements.data[i].rule;
+      eg_flatmap_clear(&join->by_shared);
+      EG_TRY(find_shared(join, how, rule, &joins));
     }
-    if (fits) continue;
-    EG_TRY(eg_u32s_push(&join->firsts, i));
-    EG_TRY(eg_u32s_push(&join->lasts, i));
+    if (joins) EG_TRY(place_element(join, how, i));
   }
   return EGRAPH_OK;
 }
@@ -225,12 +297,13 @@ static egraph_status take_sets(eg_rule_join *join, const eg_rule_joining *how) {
   bool stop = false;
   sort_elements(join);
   EG_TRY(find_sets(join, how));
-  for (size_t i = 0; i < join->firsts.len && !stop; i++)
-    EG_TRY(take_set(join, how, join->firsts.data[i], &stop));
+  for (size_t i = 0; i < join->sets.len && !stop; i++)
+    EG_TRY(take_set(join, how, join->sets.data[i].first, &stop));
   return EGRAPH_OK;
 }
 
 egraph_status eg_rule_join_all(eg_rule_join *join, const eg_rule_joining *how) {
+  join->looked_at = 0;
   egraph_status status = take_sets(join, how);
   join->elements.len = join->words.len = 0;
   return status;

@@ -6,6 +6,7 @@
 #ifndef EG_REWRITES_RULE_JOIN_H
 #define EG_REWRITES_RULE_JOIN_H
 
+#include "base/flatmap.h"
 #include "rewrites/language/rule_cases.h"
 #include "rewrites/saturation/rule_eval.h"
 
@@ -19,21 +20,32 @@ typedef struct eg_rule_element {
 } eg_rule_element;
 EG_VEC_DEFINE(eg_rule_elements, eg_rule_element);
 
+/// Elements that fit together.
+typedef struct eg_rule_set {
+  uint32_t first, last;
+  uint32_t next; // set with the same shared words, or EG_RULE_NONE
+} eg_rule_set;
+EG_VEC_DEFINE(eg_rule_sets, eg_rule_set);
+
 typedef struct eg_rule_join {
   eg_rule_elements elements;
-  eg_u32s words;         // of the elements
-  eg_u32s next;          // per element the next of its set, or EG_RULE_NONE
-  eg_u32s firsts, lasts; // of the sets
-  eg_u32s chosen;        // elements of the match at hand
+  eg_u32s words;  // of the elements
+  eg_u32s next;   // per element the next of its set, or EG_RULE_NONE
+  eg_u32s shared; // places of the words that are the same in a set of the rule at hand
+  eg_rule_sets sets;
+  eg_flatmap by_shared; // the first set of those of the rule at hand
+  eg_u32s chosen;       // elements of the match at hand
   eg_u32s match;
   const eg_rule *last_element, *last_case; // and how many of those it has
   uint32_t last_count;
   eg_rule_value *vars; // [var_cap]
   uint32_t var_cap;
+  uint64_t looked_at; // choices of elements, by the last join: its work
 } eg_rule_join;
 
 void eg_rule_join_init(eg_rule_join *join, egraph_allocator alloc);
 void eg_rule_join_deinit(eg_rule_join *join);
+size_t eg_rule_join_bytes(const eg_rule_join *join);
 /// `count`: words of a match of the rule. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_rule_join_add(eg_rule_join *join, const eg_rule *rule, uint32_t depth,
                                const uint32_t *words, uint32_t count);

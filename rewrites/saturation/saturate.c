@@ -125,7 +125,8 @@ static size_t bytes_of(void *self) {
   const tensor_rules *all = self;
   return eg_tensor_egraph_bytes(all->egraph) + all->arena.bytes +
          (EG_DRIVER_LANES + 1) * sizeof(eg_rule_scratch) +
-         eg_rule_cases_bytes(all->cases) + all->depths.cap * sizeof *all->depths.data;
+         eg_rule_cases_bytes(all->cases) + eg_rule_join_bytes(&all->join) +
+         all->depths.cap * sizeof *all->depths.data;
 }
 
 static eg_rule_env env_of(const tensor_rules *all, const eg_rule *rule,
@@ -469,6 +470,7 @@ static egraph_status finish(void *self, uint32_t rule, uint32_t max_new_nodes,
   *out_fits = true;
   if (!is_joined(eg_rules_at(all->rules, rule))) return EGRAPH_OK;
   EG_TRY(join_all(all, rule, apply_joined, &j));
+  out->looked_at = all->join.looked_at;
   *out_fits = j.fits;
   return EGRAPH_OK;
 }
