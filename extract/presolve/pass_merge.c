@@ -7,6 +7,8 @@
 // One node fewer for each merge; products that grow the rows too much are left alone.
 // Chains of merges are common, hence a structure that changes in place. The only user of
 // a class needs no list: the exclusive or of all users is it when their number is one.
+// Rows of nodes that are gone are dropped from the pool when they are most of it: a tree
+// that merges node by node would leave a row for each of its sizes.
 // SPDX-License-Identifier: Apache-2.0
 #include "extract/presolve/presolve.h"
 
@@ -24,6 +26,7 @@ EG_VEC_DEFINE(bench_nodes, bench_node);
 
 typedef struct bench_class {
   uint32_t head, members, users, user_xor;
+  bool is_queued;
 } bench_class;
 EG_VEC_DEFINE(bench_classes, bench_class);
 
@@ -32,7 +35,7 @@ typedef struct bench {
   bench_nodes nodes;
   bench_classes classes;
   eg_u32s pool, row, work; // work: classes that may have become mergeable
-  size_t merges;
+  size_t merges, in_use;   // in_use: words of the pool
 } bench;
 EG_OWNER_DEFINE_STATIC(bench, (bench_nodes, nodes), (bench_classes, classes),
                        (eg_u32s, pool, row, work))
@@ -55,6 +58,7 @@ static egraph_status add_node(bench *b, uint32_t class, double cost, uint32_t pa
   EG_TRY(bench_nodes_push(&b->nodes, node));
   owner->head = id;
   owner->members++;
+  b->in_use += node.count;
   link_user(b, id, 1);
   return EGRAPH_OK;
 }
@@ -62,6 +66,7 @@ static egraph_status add_node(bench *b, uint32_t class, double cost, uint32_t pa
 static void remove_node(bench *b, uint32_t node) {
   link_user(b, node, -1);
   b->nodes.data[node].alive = false;
+  b->in_use -= b->nodes.data[node].count;
   b->classes.data[b->nodes.data[node].class].members--;
 }
 
@@ -124,11 +129,31 @@ static egraph_status multiply(bench *b, uint32_t class, uint32_t user) {
   return EGRAPH_OK;
 }
 
-static egraph_status requeue(bench *b, uint32_t node) {
+static egraph_status queue(bench *b, uint32_t class) {
+  if (b->classes.data[class].is_queued) return EGRAPH_OK;
+  b->classes.data[class].is_queued = true;
+  return eg_u32s_push(&b->work, class);
+}
+
+static egraph_status queue_children(bench *b, uint32_t node) {
   const bench_node *n = &b->nodes.data[node];
   for (uint32_t i = 0; i < n->count; i++)
-    EG_TRY(eg_u32s_push(&b->work, b->pool.data[n->begin + i]));
+    EG_TRY(queue(b, b->pool.data[n->begin + i]));
   return EGRAPH_OK;
+}
+
+/// Drops the rows of nodes that are gone.
+static void compact(bench *b) {
+  uint32_t end = 0;
+  for (size_t n = 0; n < b->nodes.len; n++) {
+    bench_node *node = &b->nodes.data[n];
+    if (!node->alive) node->count = 0;
+    for (uint32_t i = 0; i < node->count; i++)
+      b->pool.data[end + i] = b->pool.data[node->begin + i];
+    node->begin = end;
+    end += node->count;
+  }
+  b->pool.len = end;
 }
 
 static egraph_status try_merge(bench *b, uint32_t class) {
@@ -142,11 +167,11 @@ static egraph_status try_merge(bench *b, uint32_t class) {
   uint32_t owner = u->class;
   size_t before = b->nodes.len;
   EG_TRY(multiply(b, class, user));
-  EG_TRY(requeue(b, user));
+  EG_TRY(queue_children(b, user));
   for (uint32_t n = b->classes.data[owner].head; n != EG_EXTRACT_NONE && n >= before;
        n = b->nodes.data[n].next)
-    EG_TRY(requeue(b, n));
-  return eg_u32s_push(&b->work, owner);
+    EG_TRY(queue_children(b, n));
+  return queue(b, owner);
 }
 
 static egraph_status store(bench *b) {
@@ -168,9 +193,13 @@ static egraph_status store(bench *b) {
 static egraph_status merge(bench *b, bool *changed) {
   EG_TRY(load(b));
   for (uint32_t class = 0; class < b->classes.len; class ++)
-    EG_TRY(eg_u32s_push(&b->work, class));
-  while (b->work.len != 0)
-    EG_TRY(try_merge(b, eg_u32s_pop(&b->work)));
+    EG_TRY(queue(b, class));
+  while (b->work.len != 0) {
+    uint32_t class = eg_u32s_pop(&b->work);
+    b->classes.data[class].is_queued = false;
+    EG_TRY(try_merge(b, class));
+    if (b->pool.len > 2 * b->in_use + b->nodes.len) compact(b);
+  }
   if (b->merges == 0) return EGRAPH_OK;
   *changed = true;
   return store(b);

@@ -36,14 +36,19 @@ static void node(fixture *f, uint32_t class, double cost, const uint32_t *childr
 #define LEAF(f, class, cost) node((f), (class), (cost), NULL, 0)
 
 // Only the passes of `enabled` run.
-static void presolve_with(fixture *f, uint32_t enabled, double cutoff) {
-  eg_parts_init(&f->parts, heap(), eg_extract_node_count(&f->problem));
-  assert_ok(eg_presolve_init(&f->presolve, heap(), &f->parts));
+static void presolve_on(fixture *f, egraph_allocator alloc, uint32_t enabled,
+                        double cutoff) {
+  eg_parts_init(&f->parts, alloc, eg_extract_node_count(&f->problem));
+  assert_ok(eg_presolve_init(&f->presolve, alloc, &f->parts));
   assert_ok(eg_reduced_from(&f->presolve.spare, &f->problem));
   assert_ok(eg_presolve_load(&f->presolve, &f->presolve.spare));
   f->presolve.disabled = ~enabled;
   f->presolve.cutoff = cutoff;
   assert_ok(eg_presolve_run(&f->presolve));
+}
+
+static void presolve_with(fixture *f, uint32_t enabled, double cutoff) {
+  presolve_on(f, heap(), enabled, cutoff);
 }
 
 static void expect_size(const fixture *f, uint32_t nodes, uint32_t edges) {
@@ -153,6 +158,48 @@ static void merge_multiplies_a_class_into_its_only_user(void **state) {
     sum += left->cost.data[n];
   assert_true(sum == 100 + 13 + 23 + 5 + 6);
   end(&f);
+}
+
+/// A heap that knows the most it had to hold.
+typedef struct peak_heap {
+  size_t live, peak;
+} peak_heap;
+
+static void *resize_counted(void *self, void *memory, size_t old_size, size_t new_size) {
+  peak_heap *counted = self;
+  const egraph_allocator below = heap();
+  counted->live += new_size - old_size;
+  if (counted->live > counted->peak) counted->peak = counted->live;
+  return below.resize(below.self, memory, old_size, new_size);
+}
+
+/// Bytes that merging a chain of nodes takes, each with a class of its own that stays.
+static size_t peak_of_merged_chain(uint32_t length) {
+  enum { MEMBERS = 8 }; // more than are multiplied
+  fixture f;
+  begin(&f, 2 * length);
+  for (uint32_t i = 0; i < length; i++) {
+    if (i + 1 < length)
+      NODE(&f, i, 1, i + 1, length + i);
+    else
+      NODE(&f, i, 1, length + i);
+    for (uint32_t m = 0; m < MEMBERS; m++)
+      LEAF(&f, length + i, 1 + m);
+  }
+  assert_ok(eg_extract_problem_add_root(&f.problem, 0));
+  peak_heap counted = {0};
+  const egraph_allocator alloc = {.resize = resize_counted, .self = &counted};
+  presolve_on(&f, alloc, only(EG_PASS_MERGE), INFINITY);
+  expect_size(&f, 1 + MEMBERS * length, length); // one node is left of the chain
+  end(&f);
+  assert_int_equal(counted.live, 0);
+  return counted.peak;
+}
+
+static void merge_takes_memory_in_proportion(void **state) {
+  (void)state;
+  size_t small = peak_of_merged_chain(500), large = peak_of_merged_chain(4000);
+  assert_true(large < 10 * small); // capacities double: up to 8 times, and a little
 }
 
 static void landmarks_find_hidden_cycles_and_implied_children(void **state) {
@@ -524,6 +571,7 @@ int main(void) {
       cmocka_unit_test(detach_drops_edges_to_roots_outside_cycles),
       cmocka_unit_test(collapse_pays_single_roots_and_removes_free_names),
       cmocka_unit_test(merge_multiplies_a_class_into_its_only_user),
+      cmocka_unit_test(merge_takes_memory_in_proportion),
       cmocka_unit_test(landmarks_find_hidden_cycles_and_implied_children),
       cmocka_unit_test(forced_makes_roots_and_bound_drops_what_is_too_dear),
       cmocka_unit_test(dual_ascent_sees_what_two_branches_share),
