@@ -25,9 +25,10 @@
 #include "rewrites/language/rule_cases.h"
 /// Relative gain below which a round gained nothing.
 static const double SETTLED_GAIN = 1e-5;
-/// Defaults of work_limit, in millions of steps, and of time_limit.
-static const uint64_t DEFAULT_WORK = 6000;
-static const double DEFAULT_SECONDS = 120.0;
+/// Defaults of work_limit, in millions of steps: of saturation and of extraction as much,
+/// or of a large graph so much for each operator; and of time_limit.
+static const double DEFAULT_HALF = 3000, SATURATION_OF_A_NODE = 1,
+                    EXTRACTION_OF_A_NODE = 0.5, DEFAULT_SECONDS = 120.0;
 
 // ---- limits and choices -----------------------------------------------------------
 
@@ -161,12 +162,12 @@ static void count_saturation(run *r) {
 }
 
 // The default node limit, and the limit of a rule's matches, grow with the graph.
-enum { NODE_LIMIT_GROWTH = 8, MATCH_LIMIT_SHARE = 2 };
+enum { NODE_LIMIT_GROWTH = 10, MATCH_LIMIT_SHARE = 2, SHRINK_FIRST_BELOW = 16 };
 
 static egraph_status saturate(run *r) {
   eg_saturation_options options = eg_search_saturation(r->search, NODE_LIMIT_GROWTH);
   options.match_limit_share = MATCH_LIMIT_SHARE;
-  options.shrink_first_below = 2 * NODE_LIMIT_GROWTH;
+  options.shrink_first_below = SHRINK_FIRST_BELOW;
   double left = r->saturate_seconds - r->result->report.saturate_seconds;
   uint64_t steps = eg_work_left(&r->saturating);
   options.time_limit_seconds = left > 0 ? left : 0;
@@ -700,12 +701,25 @@ static egraph_status run_explained(run *r) {
   return status;
 }
 
+/// Sets the steps of all rounds.
+static egraph_status limit_work(run *r) {
+  uint32_t nodes;
+  EG_TRY(eg_graph_running_nodes(r->input->graph, &nodes));
+  uint64_t steps = r->search->work_limit * UINT64_C(1000000);
+  r->saturating.limit = steps / 2;
+  r->extracting.limit = steps - steps / 2;
+  if (steps != 0) return EGRAPH_OK;
+  r->saturating.limit =
+      (uint64_t)(1e6 * fmax(DEFAULT_HALF, SATURATION_OF_A_NODE * nodes));
+  r->extracting.limit =
+      (uint64_t)(1e6 * fmax(DEFAULT_HALF, EXTRACTION_OF_A_NODE * nodes));
+  return EGRAPH_OK;
+}
+
 static egraph_status optimize(egraph_allocator alloc, const eg_optimizer_input *input,
                               eg_optimization **out, bool *out_overflowed) {
   const egraph_search *search = input->search;
   double seconds = search->time_limit >= 0 ? search->time_limit : DEFAULT_SECONDS;
-  uint64_t millions = search->work_limit;
-  uint64_t steps = (millions != 0 ? millions : DEFAULT_WORK) * UINT64_C(1000000);
   run r = {.input = input,
            .search = search,
            .saturate_seconds = search->saturate_time_limit >= 0
@@ -713,10 +727,9 @@ static egraph_status optimize(egraph_allocator alloc, const eg_optimizer_input *
                                    : seconds / 2,
            .extract_seconds = seconds / 2,
            .alloc = alloc,
-           .saturating.limit = steps / 2,
-           .extracting.limit = steps - steps / 2,
            .busy_before = eg_cost_busy(input->costs),
            .least_bound = INFINITY};
+  EG_TRY(limit_work(&r));
   EG_TRY(eg_alloc(alloc, 1, sizeof *r.result, &r.result));
   r.result->alloc = alloc;
   eg_text_init(&r.result->explanation, alloc);
