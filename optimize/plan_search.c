@@ -704,7 +704,8 @@ static egraph_status describe(plan_job *job) {
   return eg_rivals_list(&job->rivals, job->input->memory_limit, plan, job->input->alloc);
 }
 
-enum { NODE_LIMIT_GROWTH = 2 }; // the default limit is at least twice the step's nodes
+// The default limit is at least twice the step's nodes, and tight below four times them.
+enum { NODE_LIMIT_GROWTH = 2, SHRINK_FIRST_BELOW = 4 };
 
 egraph_status eg_plan_search_run(const eg_plan_search_input *input, eg_plan_search *out) {
   plan_job job = {.input = input,
@@ -719,6 +720,7 @@ egraph_status eg_plan_search_run(const eg_plan_search_input *input, eg_plan_sear
   const egraph_search *search = input->search;
   eg_plan_search_limits(search, &job.time_limit, &job.work);
   job.saturation = eg_search_saturation(search, NODE_LIMIT_GROWTH);
+  job.saturation.shrink_first_below = SHRINK_FIRST_BELOW;
   job.saturation.time_limit_seconds = search->saturate_time_limit >= 0
                                           ? search->saturate_time_limit
                                           : DEFAULT_SATURATE_SECONDS;

@@ -453,6 +453,20 @@ static void print_searched(const optimize_session *session) {
            r->excess_memory);
 }
 
+/// The flag that lets saturation go on, behind why it ended; "" if there is none.
+static const char *stop_remedy(const egraph_report *r) {
+  static const struct {
+    const char *stop, *words;
+  } all[] = {{"node-limit", "; --node-limit X raises it"},
+             {"iteration-limit", "; --iteration-limit N raises it"},
+             {"time-limit", "; --saturate-time-limit X raises it"},
+             {"byte-limit", "; --byte-limit N raises it"},
+             {"depth-limit", "; --multi-depth N raises it"}};
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+    if (strcmp(r->stop, all[i].stop) == 0) return all[i].words;
+  return "";
+}
+
 /// What the search did; warnings that concern the plan stand in its report.
 static egraph_status print_search(const optimize_session *session) {
   const egraph_report *r = egraph_result_report(session->result);
@@ -463,8 +477,8 @@ static egraph_status print_search(const optimize_session *session) {
   print_searched(session);
   printf("ended       %s\n", end_words(r));
   if (r->overlap_plans != 0) print_overlap(session);
-  printf("e-graph     %u nodes, %u classes, %u iterations; saturation %s\n", r->nodes,
-         r->classes, r->iterations, r->stop_words);
+  printf("e-graph     %u nodes, %u classes, %u iterations; saturation %s%s\n", r->nodes,
+         r->classes, r->iterations, r->stop_words, stop_remedy(r));
   if (r->blocks != 0)
     printf("blocks      %u equal ones were planned as one in the first search\n",
            r->blocks);

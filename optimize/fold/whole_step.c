@@ -552,8 +552,9 @@ static egraph_status join(searcher *s, eg_planning *next, bool is_whole) {
     s->has_any = true;
   } else {
     eg_planning other = *next;
-    eg_stop stop = next->stop;
+    const eg_planning told = is_whole ? *next : *out; // the e-graph that is reported
     uint32_t untried = next->untried;
+    bool is_of_reached = out->is_of_reached; // groups change nothing of it
     double bound = join_bounds(s, next, is_whole);
     bool is_as_given = out->is_as_given && next->is_as_given;
     bool is_cheaper = next->has_plan && (!out->has_plan || next->cost < out->cost);
@@ -564,7 +565,11 @@ static egraph_status join(searcher *s, eg_planning *next, bool is_whole) {
     join_outcomes(out, &other, is_whole != (is_cheaper || (is_whole && !out->has_plan)));
     out->bound = bound;
     out->is_as_given = is_as_given;
-    if (is_whole) out->stop = stop;
+    out->is_of_reached = is_of_reached;
+    out->stop = told.stop;
+    out->nodes = told.nodes;
+    out->classes = told.classes;
+    out->iterations = told.iterations;
     if (is_whole) out->untried = untried;
     add_times(out, &other);
     eg_planning_deinit(&other);
