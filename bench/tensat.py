@@ -89,33 +89,43 @@ class Graph:
         return self.node(x[1], "batch-normalization", x, *(self.weight(x[1][1]) for _ in range(4)))
 
 
+def bert_block(g, x):
+    heads = []
+    for _ in range(3):
+        split = g.reshape(g.matmul(x, g.weight(1024, 1024)), [64, 16, 64])
+        heads.append(g.transpose(split, [1, 0, 2]))
+    out = g.matmul(g.matmul(heads[0], heads[1]), heads[2])
+    g.outputs.append(g.reshape(g.transpose(out, [1, 0, 2]), [64, 1024]))
+    return g.matmul(x, g.weight(1024, 1024))
+
+
 def bert(g):
-    x = g.input((64, 1024))
-    x = g.unary("relu", x)
+    x = g.unary("relu", g.input((64, 1024)))
     for _ in range(8):
-        heads = []
-        for _ in range(3):
-            split = g.reshape(g.matmul(x, g.weight(1024, 1024)), [64, 16, 64])
-            heads.append(g.transpose(split, [1, 0, 2]))
-        out = g.matmul(g.matmul(heads[0], heads[1]), heads[2])
-        g.outputs.append(g.reshape(g.transpose(out, [1, 0, 2]), [64, 1024]))
-        x = g.matmul(x, g.weight(1024, 1024))
+        x = bert_block(g, x)
     g.outputs.append(x)
+
+
+def nasrnn_step(g, h, width=512, weight=None):
+    """weight(name, rows, columns): of each name a weight for all steps; None: each step has its own."""
+    weight = weight or (lambda _, *shape: g.weight(*shape))
+    x = g.input((1, width))
+    t = [g.binary("add", g.matmul(x, weight(f"x{i}", width, width)), g.matmul(h, weight(f"h{i}", width, width)))
+         for i in range(8)]
+    relu, sigmoid, tanh = (lambda v, op=op: g.unary(op, v) for op in ("relu", "sigmoid", "tanh"))
+    m0 = g.binary("add", relu(t[0]), sigmoid(t[3]))
+    m1 = g.binary("add", sigmoid(t[1]), tanh(t[2]))
+    m2 = g.binary("mul", sigmoid(t[4]), tanh(t[5]))
+    m3 = g.binary("mul", sigmoid(t[6]), relu(t[7]))
+    m4 = g.binary("add", sigmoid(m1), tanh(m2))
+    m5 = g.binary("mul", tanh(m0), tanh(m3))
+    return tanh(g.binary("mul", tanh(m4), tanh(m5)))
 
 
 def nasrnn(g):
     h = g.weight(1, 512)
     for _ in range(5):
-        x = g.input((1, 512))
-        t = [g.binary("add", g.matmul(x, g.weight(512, 512)), g.matmul(h, g.weight(512, 512))) for _ in range(8)]
-        relu, sigmoid, tanh = (lambda v, op=op: g.unary(op, v) for op in ("relu", "sigmoid", "tanh"))
-        m0 = g.binary("add", relu(t[0]), sigmoid(t[3]))
-        m1 = g.binary("add", sigmoid(t[1]), tanh(t[2]))
-        m2 = g.binary("mul", sigmoid(t[4]), tanh(t[5]))
-        m3 = g.binary("mul", sigmoid(t[6]), relu(t[7]))
-        m4 = g.binary("add", sigmoid(m1), tanh(m2))
-        m5 = g.binary("mul", tanh(m0), tanh(m3))
-        h = tanh(g.binary("mul", tanh(m4), tanh(m5)))
+        h = nasrnn_step(g, h)
     g.outputs.append(h)
 
 
@@ -203,6 +213,12 @@ def tower(g, x, *steps):
     return x
 
 
+def inception_block(g, x, c):
+    return g.concat(tower(g, x, (1, 192)), tower(g, x, (1, c), ((1, 7), c), ((7, 1), 192)),
+                    tower(g, x, (1, c), ((7, 1), c), ((1, 7), c), ((7, 1), c), ((1, 7), 192)),
+                    tower(g, g.pool("average-pool", x, 3, 1, same=True), (1, 192)))
+
+
 def inception(g):
     x = g.conv(g.input((1, 3, 299, 299)), 3, 32, 2, same=False, relu=True)
     x = g.conv(x, 3, 32, same=False, relu=True)
@@ -218,9 +234,7 @@ def inception(g):
     x = g.concat(g.conv(x, 3, 384, 2, same=False, relu=True), g.conv(b, 3, 96, 2, same=False, relu=True),
                  g.pool("average-pool", x, 3, 2))
     for c in (128, 160, 160, 192):
-        x = g.concat(tower(g, x, (1, 192)), tower(g, x, (1, c), ((1, 7), c), ((7, 1), 192)),
-                     tower(g, x, (1, c), ((7, 1), c), ((1, 7), c), ((7, 1), c), ((1, 7), 192)),
-                     tower(g, g.pool("average-pool", x, 3, 1, same=True), (1, 192)))
+        x = inception_block(g, x, c)
     a = g.conv(tower(g, x, (1, 192)), 3, 320, 2, same=False, relu=True)
     b = g.conv(tower(g, x, (1, 192), ((1, 7), 192), ((7, 1), 192)), 3, 192, 2, same=False, relu=True)
     x = g.concat(a, b, g.pool("max-pool", x, 3, 2))
@@ -233,13 +247,17 @@ def inception(g):
     g.outputs.append(g.pool("average-pool", x, 8, 1))
 
 
+def fire(g, x, s, e):
+    x = g.conv(x, 1, s, relu=True)
+    return g.concat(g.conv(x, 1, e, relu=True), g.conv(x, 3, e, relu=True))
+
+
 def squeezenet(g):
     x = g.conv(g.input((1, 3, 224, 224)), 3, 64, 2, same=False, relu=True)
     for fires in (((16, 64), (16, 64)), ((32, 128), (32, 128)), ((48, 192), (48, 192), (64, 256), (64, 256))):
         x = g.pool("max-pool", x, 3, 2)
         for s, e in fires:
-            x = g.conv(x, 1, s, relu=True)
-            x = g.concat(g.conv(x, 1, e, relu=True), g.conv(x, 3, e, relu=True))
+            x = fire(g, x, s, e)
     x = g.conv(x, 1, 1000, relu=True)
     g.outputs.append(g.reshape(g.pool("average-pool", x, x[1][2], 1), [1, 1000]))
 
@@ -258,16 +276,20 @@ def vgg19(g):
     g.outputs.append(x)
 
 
+def inverted_residual(g, x, t, c, stride):
+    wide = t * x[1][1]
+    y = g.unary("relu", g.norm(g.conv(x, 1, wide)))
+    y = g.unary("relu", g.norm(g.conv(y, 3, wide, stride, group=wide)))
+    y = g.norm(g.conv(y, 1, c))
+    return g.binary("add", x, y) if stride == 1 and x[1][1] == c else y
+
+
 def mobilenet(g):
     x = g.unary("relu", g.norm(g.conv(g.input((1, 3, 224, 224)), 3, 32, 2)))
     for t, c, repeats, first in ((1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2), (6, 64, 4, 1), (6, 96, 3, 2), (6, 160, 3, 2),
                                  (6, 320, 1, 1)):
         for i in range(repeats):
-            stride, wide = first if i == 0 else 1, t * x[1][1]
-            y = g.unary("relu", g.norm(g.conv(x, 1, wide)))
-            y = g.unary("relu", g.norm(g.conv(y, 3, wide, stride, group=wide)))
-            y = g.norm(g.conv(y, 1, c))
-            x = g.binary("add", x, y) if stride == 1 and x[1][1] == c else y
+            x = inverted_residual(g, x, t, c, first if i == 0 else 1)
     x = g.unary("relu", g.norm(g.conv(x, 1, 1280)))
     x = g.conv(g.pool("average-pool", x, x[1][2], 1), 1, 1000)
     g.outputs.append(g.reshape(x, [1, 1000]))
