@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Writes a random e-graph as egraph-serialize JSON (gzip when OUT ends in .gz), for extraction at scale.
 
-  bench/random_egraph.py OUT [--nodes N] [--kind layered|tangled] [--seed N]
+  bench/random_egraph.py OUT [--nodes N] [--kind near|layered|tangled] [--seed N]
 
+near: all children are among the 8 classes below, whole costs 1 to 10, two members on average;
 layered: most children are a little below, some far below, a few above, so that there are small cycles;
 tangled: one member of every class looks down, the others anywhere, so that nearly all is one strongly connected part.
 """
@@ -11,11 +12,14 @@ import gzip
 import json
 import random
 
-MEMBERS = 4  # per class on average
+MEMBERS = {"near": 2, "layered": 4, "tangled": 4}  # per class on average
+NEAR = 8
 LEAVES = 100
 
 
 def child(options, draw, classes, at, member):
+    if options.kind == "near":
+        return at - 1 - draw.randrange(min(at, NEAR))
     if options.kind == "tangled":
         return draw.randrange(at) if member == 0 else draw.randrange(classes)
     roll = draw.random()
@@ -28,18 +32,20 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("out")
     parser.add_argument("--nodes", type=int, default=1_000_000)
-    parser.add_argument("--kind", choices=["layered", "tangled"], default="layered")
+    parser.add_argument("--kind", choices=list(MEMBERS), default="layered")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     draw = random.Random(options.seed)
-    classes = max(LEAVES + 10, options.nodes // MEMBERS)
+    near, members = options.kind == "near", MEMBERS[options.kind]
+    leaves = 1 if near else LEAVES
+    classes = max(LEAVES + 10, options.nodes // members)
     nodes = {}
     for at in range(classes):
-        for member in range(1 + draw.randrange(2 * MEMBERS - 1)):
-            count = 0 if at < LEAVES else 2 + draw.randrange(2)
+        for member in range(1 + draw.randrange(2 * members - 1)):
+            count = 0 if at < leaves else 2 + draw.randrange(2)
             children = [f"{child(options, draw, classes, at, member)}.0" for _ in range(count)]
             nodes[f"{at}.{member}"] = {"op": "f", "children": children, "eclass": str(at),
-                                       "cost": round(0.1 + draw.random(), 6)}
+                                       "cost": 1 + draw.randrange(10) if near else round(0.1 + draw.random(), 6)}
     roots = [str(classes - 1 - 7 * i) for i in range(3)]
     opener = gzip.open if options.out.endswith(".gz") else open
     with opener(options.out, "wt", encoding="utf-8") as file:

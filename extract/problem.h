@@ -128,6 +128,7 @@ typedef struct eg_extract_options {
   const char *certificate;  // file to write a certificate to, or NULL
   uint32_t threads;         // 0: 1. Same result with any number unless a limit strikes
   uint32_t disabled_passes; // bit 1 << eg_extract_pass switches a presolve pass off
+  bool without_frontier;    // no walks over states (search/frontier.h)
 } eg_extract_options;
 #define EG_EXTRACT_OPTIONS_DEFAULT                                                       \
   { .method = EG_EXTRACT_ILP, .time_limit_seconds = 20.0, .relative_gap = 0.0 }

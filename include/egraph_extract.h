@@ -66,6 +66,7 @@ EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_extraction_run(
   X(EGRAPH_PART_PRESOLVE, "presolve", "presolve but for the next two")                   \
   X(EGRAPH_PART_LANDMARKS, "landmarks", "what every derivation of a class needs")        \
   X(EGRAPH_PART_ASCENT, "ascent", "bounds by dual ascent")                               \
+  X(EGRAPH_PART_FRONTIER, "frontier", "walks over states of a frontier")                 \
   X(EGRAPH_PART_LP, "lp", "linear programs")                                             \
   X(EGRAPH_PART_SEPARATION, "separation", "cuts for the linear programs")                \
   X(EGRAPH_PART_WINDOWS, "windows", "windows of large problems, with all they take")     \

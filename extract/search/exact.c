@@ -3,10 +3,12 @@
 // A subproblem is solved against the cutoff that the bounds of the others leave it.
 // Either all subproblems are solved, and their optima add up to the optimum; or one has
 // nothing below its cutoff, and the solution at hand is optimal. After a bound for each
-// subproblem come three phases, each over all subproblems (subproblems.h), small ones
+// subproblem come phases, each over all subproblems (subproblems.h), small ones
 // first, so that no large subproblem keeps the others from a good solution:
+//   0. a walk over few states of a frontier (frontier.h), which closes narrow ones;
 //   1. greedy; branch and bound, for larger subproblems only the root of the tree;
-//   2. windows (lns.h) for large subproblems, within a share of the time;
+//   2. walks over more states, then windows (lns.h) for large subproblems, each within a
+//      share of the time;
 //   3. branch and bound to the end.
 // SPDX-License-Identifier: Apache-2.0
 #include "extract/search/exact.h"
@@ -16,6 +18,7 @@
 #include "base/proof.h"
 #include "extract/presolve/reduced.h"
 #include "extract/search/branch.h"
+#include "extract/search/frontier.h"
 #include "extract/search/lns.h"
 #include "extract/search/local_search.h"
 #include "extract/search/subproblems.h"
@@ -29,10 +32,12 @@ enum {
   WINDOW_FAILURES = 20,
   PERTURB_ROUNDS = 8,
   ASCENTS = 4,
+  FEW_STEPS = 2000, // per class, of the first walks over states
   DAG_MEMORY_BYTES = 64 << 20
 };
-static const double WINDOW_SHARE = 0.4;  // of the work that is left, for phase 2
-static const double RECOVER_SHARE = 0.3; // for local search at a time
+static const double WINDOW_SHARE = 0.4;   // of the work that is left, for phase 2
+static const double RECOVER_SHARE = 0.3;  // for local search at a time
+static const double FRONTIER_SHARE = 0.2; // the same for walks over states
 
 typedef struct exact {
   eg_extract_search search; // of the whole problem
@@ -62,14 +67,27 @@ static uint64_t share_of_work(const eg_incumbent *incumbent, double share) {
   return (uint64_t)((double)eg_incumbent_work_left(incumbent) * share);
 }
 
-// For the whole problem, before anything else: it takes near-linear time.
-static egraph_status improve_whole(exact *e) {
+static egraph_status walk_frontier(eg_incumbent *incumbent, const eg_class_index *index,
+                                   double outer_cutoff, uint64_t steps,
+                                   bool *out_closed) {
+  *out_closed = false;
+  if (incumbent->options->without_frontier) return EGRAPH_OK;
+  EG_TRY_IN_PART(incumbent->clock, EGRAPH_PART_FRONTIER,
+                 eg_frontier_improve(incumbent, index, outer_cutoff, steps, out_closed));
+  return EGRAPH_OK;
+}
+
+// For the whole problem, before presolve: both take near-linear time.
+static egraph_status improve_whole(exact *e, bool *out_closed) {
   eg_incumbent *whole = e->search.incumbent;
+  uint64_t few = (uint64_t)FEW_STEPS * whole->problem->class_count;
   eg_class_index index;
   eg_class_index_init(&index, e->search.alloc);
   eg_greedy greedy = {e->search.alloc, whole->problem, &index, 0};
   egraph_status status = eg_class_index_build(&index, whole->problem);
   if (status == EGRAPH_OK)
+    status = walk_frontier(whole, &index, INFINITY, few, out_closed);
+  if (status == EGRAPH_OK && !*out_closed)
     status = eg_local_search_run(&greedy, whole, share_of_work(whole, RECOVER_SHARE));
   eg_class_index_deinit(&index);
   return status;
@@ -103,6 +121,14 @@ static egraph_status slide_windows(exact *e, eg_subproblem *subproblem) {
                     &options);
 }
 
+// Nothing is left of the subproblem.
+static void close(eg_subproblem *subproblem) {
+  eg_incumbent *incumbent = &subproblem->incumbent;
+  bool better = incumbent->cost < subproblem->outer_cutoff;
+  subproblem->state = better ? EG_SUBPROBLEM_SOLVED : EG_SUBPROBLEM_EXHAUSTED;
+  if (better) eg_incumbent_raise(incumbent, incumbent->cost);
+}
+
 // Branch and bound with at most `tree_limit` nodes, 0: all.
 static egraph_status branch(exact *e, eg_subproblem *subproblem, uint32_t tree_limit) {
   eg_incumbent *incumbent = &subproblem->incumbent;
@@ -112,11 +138,8 @@ static egraph_status branch(exact *e, eg_subproblem *subproblem, uint32_t tree_l
   egraph_status status =
       eg_branch_run(e->search.alloc, incumbent, subproblem->outer_cutoff, 0, &closed);
   incumbent->tree_limit = saved;
-  if (status != EGRAPH_OK || !closed) return status;
-  bool better = incumbent->cost < subproblem->outer_cutoff;
-  subproblem->state = better ? EG_SUBPROBLEM_SOLVED : EG_SUBPROBLEM_EXHAUSTED;
-  if (better) eg_incumbent_raise(incumbent, incumbent->cost);
-  return EGRAPH_OK;
+  if (status == EGRAPH_OK && closed) close(subproblem);
+  return status;
 }
 
 static egraph_status phase_zero(void *user, eg_subproblem *subproblem) {
@@ -128,6 +151,27 @@ static egraph_status phase_zero(void *user, eg_subproblem *subproblem) {
   eg_incumbent_raise(&subproblem->incumbent,
                      e->presolve.bound - offset - EG_PROOF_ROUNDING * fabs(offset));
   return EGRAPH_OK;
+}
+
+static egraph_status walk_subproblem(eg_subproblem *subproblem, uint64_t steps) {
+  bool closed;
+  EG_TRY(walk_frontier(&subproblem->incumbent, &subproblem->index,
+                       subproblem->outer_cutoff, steps, &closed));
+  if (closed) close(subproblem);
+  return EGRAPH_OK;
+}
+
+static egraph_status phase_narrow(void *user, eg_subproblem *subproblem) {
+  (void)user;
+  return walk_subproblem(subproblem,
+                         (uint64_t)FEW_STEPS * subproblem->problem.class_count);
+}
+
+static egraph_status phase_wide(void *user, eg_subproblem *subproblem) {
+  const exact *e = user;
+  double share = (double)subproblem->node_of.len / (double)e->presolve.model.part.len;
+  return walk_subproblem(subproblem,
+                         share_of_work(&subproblem->incumbent, FRONTIER_SHARE * share));
 }
 
 static egraph_status phase_one(void *user, eg_subproblem *subproblem) {
@@ -156,8 +200,8 @@ static egraph_status phase_three(void *user, eg_subproblem *subproblem) {
 }
 
 static egraph_status solve_subproblems(exact *e) {
-  static const eg_subproblem_step PHASES[] = {phase_zero, phase_one, phase_two,
-                                              phase_three};
+  static const eg_subproblem_step PHASES[] = {phase_zero, phase_narrow, phase_one,
+                                              phase_wide, phase_two,    phase_three};
   eg_incumbent *whole = e->search.incumbent;
   eg_batches batches = {.alloc = e->search.alloc,
                         .subproblems = &e->subproblems,
@@ -207,8 +251,15 @@ static egraph_status run_exact(exact *e, eg_extract_result *result) {
   const eg_extract_problem *problem = e->search.incumbent->problem;
   result->reduced_nodes = eg_extract_node_count(problem);
   result->reduced_classes = problem->class_count;
+  bool closed = false;
   if (e->search.incumbent->tree_limit == 0)
-    EG_TRY_IN_PART(e->search.incumbent->clock, EGRAPH_PART_GREEDY, improve_whole(e));
+    EG_TRY_IN_PART(e->search.incumbent->clock, EGRAPH_PART_GREEDY,
+                   improve_whole(e, &closed));
+  if (closed) {
+    result->reduced_nodes = result->reduced_classes = 0;
+    eg_incumbent_raise(e->search.incumbent, e->search.incumbent->cost);
+    return EGRAPH_OK;
+  }
   if (eg_incumbent_stop(e->search.incumbent)) return EGRAPH_OK;
   EG_TRY(presolve_whole(e, result));
   if (!e->presolve.closed && eg_incumbent_stop(e->search.incumbent)) return EGRAPH_OK;

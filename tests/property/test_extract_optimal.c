@@ -87,10 +87,11 @@ static void draw_cover(draw *d, eg_extract_problem *problem) {
   assert_ok(eg_extract_problem_add_root(problem, 0));
 }
 
-static void expect_optimum(const eg_extract_problem *problem, double optimum,
-                           uint32_t disabled) {
+static void expect_optimum_by(const eg_extract_problem *problem, double optimum,
+                              uint32_t disabled, bool without_frontier) {
   eg_extract_options options = EG_EXTRACT_OPTIONS_DEFAULT;
   options.disabled_passes = disabled;
+  options.without_frontier = without_frontier;
   eg_extract_result result;
   eg_extract_result_init(&result, eg_allocator_heap());
   assert_ok(eg_extract_solve(eg_allocator_heap(), problem, &options, &result));
@@ -109,6 +110,12 @@ static void expect_optimum(const eg_extract_problem *problem, double optimum,
     assert_true(result.bound <= result.cost);
   }
   eg_extract_result_deinit(&result);
+}
+
+static void expect_optimum(const eg_extract_problem *problem, double optimum,
+                           uint32_t disabled) {
+  expect_optimum_by(problem, optimum, disabled, false);
+  expect_optimum_by(problem, optimum, disabled, true);
 }
 
 static void without_any_pass_the_optimum_is_found(void **state) {
