@@ -53,7 +53,7 @@ struct eg_open_sizes {
   egraph_allocator alloc;
   pthread_mutex_t lock; // of all below: searches on several threads compute sizes
   uint32_t owners, slot;
-  bool is_closed, has_failed;
+  bool is_closed, has_failed, is_unreadable; // at the example
   eg_arena arena;
   eg_open_dims dims;
   eg_size_atoms atoms;

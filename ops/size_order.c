@@ -197,17 +197,39 @@ bool eg_size_poly_is_nonnegative(const eg_open_sizes *sizes, const eg_size_poly 
   return is_nonnegative(&t, p);
 }
 
+/// A whole number p is not negative if k * p + k - 1 is not, to which a fact f = 0 may be
+/// added: of n = 4 * floor(n / 4) it follows that floor(n / 4) is not 0.
+static bool is_admitted_beside_zero(const eg_open_sizes *sizes, const eg_size_poly *p,
+                                    const eg_size_poly *fact) {
+  enum { MOST_FACTOR = 1 << 16 };
+  for (uint32_t i = 0; i < fact->count; i++) {
+    eg_size_poly scaled, more;
+    int64_t factor = fact->term[i].coef < 0 ? -fact->term[i].coef : fact->term[i].coef;
+    if (factor > MOST_FACTOR) continue;
+    eg_size_poly_constant(factor - 1, &scaled);
+    if (!eg_size_poly_add(&scaled, p, factor, &scaled)) continue;
+    for (int64_t sign = -1; sign <= 1; sign += 2)
+      if (eg_size_poly_add(&scaled, fact, sign, &more) &&
+          eg_size_poly_is_nonnegative(sizes, &more))
+        return true;
+  }
+  return false;
+}
+
+static bool is_admitted_beside(const eg_open_sizes *sizes, const eg_size_poly *p,
+                               const eg_size_fact *fact) {
+  eg_size_poly f;
+  if (fact->kind == EG_SIZE_IS_MEETING) return false;
+  eg_size_load(sizes, fact->size, &f);
+  if (fact->kind == EG_SIZE_IS_ZERO) return is_admitted_beside_zero(sizes, p, &f);
+  return eg_size_poly_add(p, &f, -1, &f) && eg_size_poly_is_nonnegative(sizes, &f);
+}
+
 /// By itself, or beside one of the facts.
 static bool is_admitted(const eg_open_sizes *sizes, const eg_size_poly *p) {
   if (eg_size_poly_is_nonnegative(sizes, p)) return true;
-  for (size_t i = 0; i < sizes->facts.len; i++) {
-    eg_size_poly rest;
-    if (sizes->facts.data[i].kind != EG_SIZE_IS_NONNEGATIVE) continue;
-    eg_size_load(sizes, sizes->facts.data[i].size, &rest);
-    if (eg_size_poly_add(p, &rest, -1, &rest) &&
-        eg_size_poly_is_nonnegative(sizes, &rest))
-      return true;
-  }
+  for (size_t i = 0; i < sizes->facts.len; i++)
+    if (is_admitted_beside(sizes, p, &sizes->facts.data[i])) return true;
   return false;
 }
 
