@@ -3,6 +3,8 @@
 // which the fewest goals do not hold, with equations solved for variables that are terms
 // of them. Now and then it takes any size.
 // SPDX-License-Identifier: Apache-2.0
+#include <math.h>
+
 #include "base/hash.h"
 #include "base/owner.h"
 #include "ops/size_internal.h"
@@ -26,6 +28,7 @@ typedef struct chooser {
 /// How far sizes are from all goals.
 typedef struct distance {
   size_t facts, empty; // that do not hold; that are empty
+  double lack;         // of facts: digits
 } distance;
 
 EG_VEC_DEFINE(eg_size_numbers, int64_t);
@@ -39,15 +42,20 @@ static int64_t *example_of(const chooser *c, uint16_t id) {
   return example != c->pinned ? example : NULL;
 }
 
-/// At sizes of open dimensions, or (NULL) at the example.
-static bool holds(const eg_size_fact *fact, const int64_t *dims) {
+/// How much a fact fails by, at sizes of open dimensions, or (NULL) at the example.
+static int64_t lack_of(const eg_size_fact *fact, const int64_t *dims) {
   int64_t value = eg_size_at(fact->size, dims);
-  if (fact->kind == EG_SIZE_IS_ZERO) return value == 0;
-  if (fact->kind == EG_SIZE_IS_NONNEGATIVE) return value >= 0;
+  if (fact->kind == EG_SIZE_IS_ZERO) return value < 0 ? -value : value;
+  if (fact->kind == EG_SIZE_IS_NONNEGATIVE) return value < 0 ? -value : 0;
   eg_size_term term;
   eg_size_term_at(fact->size, 0, &term);
   int64_t a = eg_size_at(term.atoms[0].a, dims), b = eg_size_at(term.atoms[0].b, dims);
-  return a == b || a == 1 || b == 1;
+  if (a == 1 || b == 1) return 0;
+  return a < b ? b - a : a - b;
+}
+
+static bool holds(const eg_size_fact *fact, const int64_t *dims) {
+  return lack_of(fact, dims) == 0;
 }
 
 bool eg_open_sizes_admit(const eg_open_sizes *sizes, const int64_t *dims) {
@@ -56,21 +64,34 @@ bool eg_open_sizes_admit(const eg_open_sizes *sizes, const int64_t *dims) {
   return true;
 }
 
-/// Moves one variable so that an equation holds.
+/// Moves the variable of a term so that an equation holds.
+static bool solve_for(const chooser *c, const eg_size_fact *fact,
+                      const eg_size_monomial *term) {
+  int64_t *example =
+      eg_size_monomial_degree(term) == 1 ? example_of(c, term->atom[0]) : NULL;
+  int64_t value = eg_size_example(fact->size), coef = term->coef;
+  if (example == NULL || value % coef != 0 || *example - value / coef < 1) return false;
+  int64_t before = *example;
+  *example -= value / coef;
+  if (eg_size_example(fact->size) == 0) return true;
+  *example = before;
+  return false;
+}
+
+/// Moves one variable so that an equation holds: first one that is alone on its side, as
+/// `all` of all = past + new.
 static bool solve(const chooser *c, const eg_size_fact *fact) {
   eg_size_poly p;
+  uint32_t positive = 0;
   eg_size_load(c->sizes, fact->size, &p);
-  for (uint32_t i = 0; i < p.count; i++) {
-    int64_t *example = eg_size_monomial_degree(&p.term[i]) == 1
-                           ? example_of(c, p.term[i].atom[0])
-                           : NULL;
-    int64_t value = eg_size_example(fact->size), coef = p.term[i].coef;
-    if (example == NULL || value % coef != 0 || *example - value / coef < 1) continue;
-    int64_t before = *example;
-    *example -= value / coef;
-    if (eg_size_example(fact->size) == 0) return true;
-    *example = before;
-  }
+  for (uint32_t i = 0; i < p.count; i++)
+    positive += p.term[i].coef > 0;
+  bool is_positive_first = 2 * positive <= p.count;
+  for (int pass = 0; pass < 2; pass++)
+    for (uint32_t i = 0; i < p.count; i++)
+      if ((p.term[i].coef > 0) == (is_positive_first == (pass == 0)) &&
+          solve_for(c, fact, &p.term[i]))
+        return true;
   return false;
 }
 
@@ -97,14 +118,20 @@ static void settle(const chooser *c) {
 
 static distance distance_of(const chooser *c) {
   distance d = {0};
-  for (size_t i = 0; i < c->goals.len; i++)
-    if (!holds(&c->goals.data[i], NULL))
-      ++*(i < c->sizes->facts.len ? &d.facts : &d.empty);
+  for (size_t i = 0; i < c->goals.len; i++) {
+    int64_t lack = lack_of(&c->goals.data[i], NULL);
+    bool is_fact = i < c->sizes->facts.len;
+    if (lack == 0) continue;
+    ++*(is_fact ? &d.facts : &d.empty);
+    if (is_fact) d.lack += log2(1.0 + (double)lack);
+  }
   return d;
 }
 
 static bool is_nearer(distance a, distance b) {
-  return a.facts != b.facts ? a.facts < b.facts : a.empty < b.empty;
+  if (a.facts != b.facts) return a.facts < b.facts;
+  if (a.lack < b.lack || b.lack < a.lack) return a.lack < b.lack;
+  return a.empty < b.empty;
 }
 
 // ---- all examples, kept and restored --------------------------------------------------
@@ -185,7 +212,7 @@ static distance set(chooser *c, int64_t *variable, int64_t size) {
 static int64_t find_best(chooser *c, int64_t *variable, const eg_size_numbers *now) {
   const int64_t old = *variable;
   int64_t best = old;
-  distance least = {SIZE_MAX, SIZE_MAX};
+  distance least = {.facts = SIZE_MAX};
   for (uint32_t i = 0; i < CANDIDATES; i++) {
     int64_t size = candidate(i);
     if (size == old) continue;
