@@ -325,6 +325,8 @@ def expand_as_exported(m, x):
 
 
 def flatten(m, x):
+    if x.rank < 2:
+        return False
     axis = m.draw.randrange(1, x.rank)
     return m.add(m.node("Flatten", [x.name], axis=axis),
                  lambda a: (int(np.prod(a[:axis])), int(np.prod(a[axis:]))), x)
