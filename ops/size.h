@@ -101,6 +101,8 @@ bool eg_size_differs(int64_t a, int64_t b);
 bool eg_size_agree(int64_t a, int64_t b);   // a = b; a size that meets a 1 may be
                                             // stretched there, which makes no fact
 bool eg_size_reaches(int64_t a, int64_t b); // a >= b
+/// No fact: at the example the size should not be negative, if that can be.
+void eg_size_wish(int64_t size);
 /// Whether a dimension broadcasts to one without changing it.
 bool eg_size_stretches_to(int64_t size, int64_t to);
 

@@ -20,15 +20,15 @@ enum { CANDIDATES = SMALL + sizeof usual / sizeof *usual };
 typedef struct chooser {
   eg_open_sizes *sizes;
   const bool *given;   // [dims]
-  eg_size_facts goals; // facts, then sizes that should not be 0
+  eg_size_facts goals; // facts, then wishes, then sizes that should not be 0
   eg_rng rng;
   const int64_t *pinned; // the example that moves by itself
 } chooser;
 
 /// How far sizes are from all goals.
 typedef struct distance {
-  size_t facts, empty; // that do not hold; that are empty
-  double lack;         // of facts: digits
+  size_t facts, wishes; // that do not hold
+  double lack;          // of facts: digits
 } distance;
 
 EG_VEC_DEFINE(eg_size_numbers, int64_t);
@@ -122,7 +122,7 @@ static distance distance_of(const chooser *c) {
     int64_t lack = lack_of(&c->goals.data[i], NULL);
     bool is_fact = i < c->sizes->facts.len;
     if (lack == 0) continue;
-    ++*(is_fact ? &d.facts : &d.empty);
+    ++*(is_fact ? &d.facts : &d.wishes);
     if (is_fact) d.lack += log2(1.0 + (double)lack);
   }
   return d;
@@ -131,7 +131,7 @@ static distance distance_of(const chooser *c) {
 static bool is_nearer(distance a, distance b) {
   if (a.facts != b.facts) return a.facts < b.facts;
   if (a.lack < b.lack || b.lack < a.lack) return a.lack < b.lack;
-  return a.empty < b.empty;
+  return a.wishes < b.wishes;
 }
 
 // ---- all examples, kept and restored --------------------------------------------------
@@ -229,7 +229,7 @@ static egraph_status walk(chooser *c, eg_size_numbers *now, eg_size_numbers *bes
   settle(c);
   distance d = distance_of(c), least = d;
   EG_TRY(keep_examples(c, best));
-  for (uint32_t step = 0; step < STEPS && d.facts + d.empty != 0; step++) {
+  for (uint32_t step = 0; step < STEPS && d.facts + d.wishes != 0; step++) {
     int64_t *variable = draw_variable(c);
     if (variable == NULL) break;
     EG_TRY(keep_examples(c, now));
@@ -248,6 +248,8 @@ static egraph_status walk(chooser *c, eg_size_numbers *now, eg_size_numbers *bes
 static egraph_status add_goals(chooser *c, const int64_t *filled, uint32_t count) {
   for (size_t i = 0; i < c->sizes->facts.len; i++)
     EG_TRY(eg_size_facts_push(&c->goals, c->sizes->facts.data[i]));
+  for (size_t i = 0; i < c->sizes->wishes.len; i++)
+    EG_TRY(eg_size_facts_push(&c->goals, c->sizes->wishes.data[i]));
   for (uint32_t i = 0; i < count; i++) {
     eg_size_fact goal = {.kind = EG_SIZE_IS_NONNEGATIVE};
     if (eg_size_sub(filled[i], 1, &goal.size))

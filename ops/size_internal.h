@@ -59,9 +59,9 @@ struct eg_open_sizes {
   eg_size_atoms atoms;
   eg_size_points_list points; // [atoms]
   eg_size_rows rows;
-  eg_flatmap map; // hash of an expression -> its row
-  eg_size_facts facts;
-  eg_size_answers answers; // to orders that were asked for, once no fact is added
+  eg_flatmap map;              // hash of an expression -> its row
+  eg_size_facts facts, wishes; // of the example alone
+  eg_size_answers answers;     // to orders that were asked for, once no fact is added
   eg_flatmap answered;
 };
 

@@ -218,6 +218,25 @@ static void examples_meet_several_facts(void **state) {
   eg_open_sizes_release(sizes);
 }
 
+/// Bounds that facts give hold of what is computed, too; nothing more does.
+static void bounds_reach_into_floors(void **state) {
+  (void)state;
+  eg_open_sizes *sizes;
+  int64_t b, less, up, twice, a = two(&sizes, &b);
+  assert_true(eg_size_reaches(a, 3));
+  assert_true(eg_size_sub(a, 2, &less));
+  assert_true(eg_size_ceil_div(less, 7, &up));
+  assert_true(eg_size_at_least(less, 1));
+  assert_true(eg_size_at_least(up, 1));
+  assert_false(eg_size_at_least(up, 2));
+  assert_true(eg_size_mul(less, 2, &twice));
+  assert_true(eg_size_at_least(twice, 2));
+  assert_false(eg_size_at_least(twice, 3));
+  assert_true(eg_size_sub(b, 2, &less));
+  assert_false(eg_size_at_least(less, 1));
+  eg_open_sizes_release(sizes);
+}
+
 static void sizes_are_printed(void **state) {
   (void)state;
   eg_open_sizes *sizes;
@@ -245,6 +264,7 @@ int main(void) {
       cmocka_unit_test(facts_hold_once_they_are_noted),
       cmocka_unit_test(examples_keep_facts),
       cmocka_unit_test(examples_meet_several_facts),
+      cmocka_unit_test(bounds_reach_into_floors),
       cmocka_unit_test(sizes_are_printed),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
