@@ -167,6 +167,12 @@ static egraph_status read_term(const eg_typing *node, const char **cursor, int64
   return EGRAPH_OK;
 }
 
+/// Of a letter: equal. A size that may be 1 may be stretched there, which makes no fact.
+static bool letter_agrees(int64_t a, int64_t b) {
+  return eg_size_same(a, b) ||
+         (eg_size_at_least(a, 2) && eg_size_at_least(b, 2) && eg_size_agree(a, b));
+}
+
 static egraph_status note_sizes(const eg_typing *node, uint32_t operand, const term *t,
                                 labels *all) {
   const eg_type *x = &node->inputs[operand];
@@ -174,7 +180,7 @@ static egraph_status note_sizes(const eg_typing *node, uint32_t operand, const t
     int64_t *size = &all->size[t->label[i]], dim = x->dims[i];
     bool fits = *size < 0                ? true
                 : t->label[i] >= LETTERS ? eg_size_broadcast(*size, dim, size)
-                                         : eg_size_agree(*size, dim);
+                                         : letter_agrees(*size, dim);
     if (!fits)
       return eg_typing_fail(node,
                             "dimension %u of operand %u, %s, is %" PRId64

@@ -66,8 +66,8 @@ eg_open_sizes *eg_size_owner(int64_t size) { return eg_open_sizes_of(size, size)
 
 #define OWNED                                                                            \
   (eg_arena, arena), (eg_open_dims, dims), (eg_size_atoms, atoms), (eg_size_rows, rows), \
-      (eg_flatmap, map, answered), (eg_size_facts, facts), (eg_size_answers, answers),   \
-      (eg_size_points_list, points)
+      (eg_flatmap, map, answered), (eg_size_facts, facts, wishes),                       \
+      (eg_size_answers, answers), (eg_size_points_list, points)
 
 static bool take_slot(eg_open_sizes *sizes) {
   for (uint32_t i = 0; i < MOST_OWNERS; i++) {

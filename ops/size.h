@@ -51,11 +51,17 @@ const eg_open_dim *eg_open_sizes_dim(const eg_open_sizes *sizes, uint32_t index)
 /// equal are, at all sizes that the model admits. From now on there are no more facts.
 void eg_open_sizes_close(eg_open_sizes *sizes);
 /// Changes examples that are not among the `given` ones ([dim count] flags) until all
-/// facts hold; false where none are found that do.
-bool eg_open_sizes_choose_examples(eg_open_sizes *sizes, const bool *given);
+/// facts hold and, as far as can be, none of `filled` [count] is 0. *out_found: facts do.
+egraph_status eg_open_sizes_choose_examples(eg_open_sizes *sizes, const bool *given,
+                                            const int64_t *filled, uint32_t count,
+                                            bool *out_found);
 /// Whether all facts hold where open dimensions are `dims` [dim count].
 bool eg_open_sizes_admit(const eg_open_sizes *sizes, const int64_t *dims);
 void eg_open_sizes_set_example(eg_open_sizes *sizes, uint32_t dim, int64_t example);
+/// Whether the model can be read at the example: nodes that are kept, of which no facts
+/// are known, may ask for other sizes. True until it is told.
+void eg_open_sizes_tell_readable(eg_open_sizes *sizes, bool is_readable);
+bool eg_open_sizes_is_readable(const eg_open_sizes *sizes);
 /// Facts so far, and back to as many: of an operator that is not read after all.
 uint32_t eg_open_sizes_fact_count(const eg_open_sizes *sizes);
 void eg_open_sizes_forget_facts(eg_open_sizes *sizes, uint32_t count);
@@ -95,6 +101,8 @@ bool eg_size_differs(int64_t a, int64_t b);
 bool eg_size_agree(int64_t a, int64_t b);   // a = b; a size that meets a 1 may be
                                             // stretched there, which makes no fact
 bool eg_size_reaches(int64_t a, int64_t b); // a >= b
+/// No fact: at the example the size should not be negative, if that can be.
+void eg_size_wish(int64_t size);
 /// Whether a dimension broadcasts to one without changing it.
 bool eg_size_stretches_to(int64_t size, int64_t to);
 

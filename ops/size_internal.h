@@ -53,15 +53,15 @@ struct eg_open_sizes {
   egraph_allocator alloc;
   pthread_mutex_t lock; // of all below: searches on several threads compute sizes
   uint32_t owners, slot;
-  bool is_closed, has_failed;
+  bool is_closed, has_failed, is_unreadable; // at the example
   eg_arena arena;
   eg_open_dims dims;
   eg_size_atoms atoms;
   eg_size_points_list points; // [atoms]
   eg_size_rows rows;
-  eg_flatmap map; // hash of an expression -> its row
-  eg_size_facts facts;
-  eg_size_answers answers; // to orders that were asked for, once no fact is added
+  eg_flatmap map;              // hash of an expression -> its row
+  eg_size_facts facts, wishes; // of the example alone
+  eg_size_answers answers;     // to orders that were asked for, once no fact is added
   eg_flatmap answered;
 };
 

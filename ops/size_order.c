@@ -8,7 +8,8 @@
 //   b where a is 1     it is one of the two
 //
 // What is left has open dimensions, which are 1 and more, and unknown ones, 0 and more:
-// it is not negative if no coefficient is, once every open dimension n is written n' + 1.
+// it is not negative if no coefficient is, once every open dimension n is written n' + 1,
+// by itself or beside a fact that no atom but variables is in.
 // Sufficient, not necessary: what cannot be shown is not used.
 // SPDX-License-Identifier: Apache-2.0
 #include "base/hash.h"
@@ -20,7 +21,8 @@ enum { MOST_STEPS = 400 };
 /// One order under way.
 typedef struct proof {
   const eg_open_sizes *sizes;
-  uint32_t steps; // that are left
+  uint32_t steps;  // that are left
+  bool uses_facts; // once atoms are taken out
 } proof;
 
 static bool is_nonnegative(proof *t, const eg_size_poly *p);
@@ -71,6 +73,39 @@ static bool is_variable_sum_nonnegative(const eg_open_sizes *sizes,
   for (uint32_t i = 0; i < shifted.count; i++)
     if (shifted.term[i].coef < 0) return false;
   return true;
+}
+
+/// f * p - p' * f' >= 0 for coefficients f, p' >= 1 of one monomial: then p is not
+/// negative where f' is not.
+static bool is_above_fact(const eg_open_sizes *sizes, const eg_size_poly *p,
+                          const eg_size_poly *fact) {
+  enum { MOST_FACTOR = 1 << 16 };
+  for (uint32_t i = 0; i < fact->count; i++)
+    for (uint32_t k = 0; k < p->count; k++) {
+      int64_t f = fact->term[i].coef, own = p->term[k].coef;
+      bool meets = eg_size_monomial_degree(&fact->term[i]) != 0 &&
+                   eg_size_monomial_compare(&fact->term[i], &p->term[k]) == 0;
+      eg_size_poly scaled = {.count = 0};
+      if (meets && f > 0 && own > 0 && f <= MOST_FACTOR && own <= MOST_FACTOR &&
+          eg_size_poly_add(&scaled, p, f, &scaled) &&
+          eg_size_poly_add(&scaled, fact, -own, &scaled) &&
+          is_variable_sum_nonnegative(sizes, &scaled))
+        return true;
+    }
+  return false;
+}
+
+static bool is_leaf_nonnegative(const proof *t, const eg_size_poly *p) {
+  if (is_variable_sum_nonnegative(t->sizes, p)) return true;
+  for (size_t i = 0; t->uses_facts && i < t->sizes->facts.len; i++) {
+    eg_size_poly fact;
+    uint16_t atom;
+    if (t->sizes->facts.data[i].kind != EG_SIZE_IS_NONNEGATIVE) continue;
+    eg_size_load(t->sizes, t->sizes->facts.data[i].size, &fact);
+    if (!newest_atom(t->sizes, &fact, &atom) && is_above_fact(t->sizes, p, &fact))
+      return true;
+  }
+  return false;
 }
 
 /// scale * without + with * value
@@ -183,9 +218,9 @@ static bool is_refuted(const eg_open_sizes *sizes, const eg_size_poly *p) {
 static bool is_nonnegative(proof *t, const eg_size_poly *p) {
   uint16_t atom;
   eg_size_poly with, without;
-  if (t->steps == 0 || is_refuted(t->sizes, p)) return false;
+  if (t->steps == 0 || (!t->uses_facts && is_refuted(t->sizes, p))) return false;
   t->steps--;
-  if (!newest_atom(t->sizes, p, &atom)) return is_variable_sum_nonnegative(t->sizes, p);
+  if (!newest_atom(t->sizes, p, &atom)) return is_leaf_nonnegative(t, p);
   if (!eg_size_poly_split(p, atom, &with, &without)) return false;
   const eg_size_atom *what = &t->sizes->atoms.data[atom];
   return (what->kind == EG_SIZE_FLOOR ? is_floor_nonnegative
@@ -197,17 +232,47 @@ bool eg_size_poly_is_nonnegative(const eg_open_sizes *sizes, const eg_size_poly 
   return is_nonnegative(&t, p);
 }
 
+/// A whole number p is not negative if k * p + k - 1 is not, to which a fact f = 0 may be
+/// added: of n = 4 * floor(n / 4) it follows that floor(n / 4) is not 0.
+static bool is_admitted_beside_zero(const eg_open_sizes *sizes, const eg_size_poly *p,
+                                    const eg_size_poly *fact) {
+  enum { MOST_FACTOR = 1 << 16 };
+  for (uint32_t i = 0; i < fact->count; i++) {
+    eg_size_poly scaled, more;
+    int64_t factor = fact->term[i].coef < 0 ? -fact->term[i].coef : fact->term[i].coef;
+    if (factor > MOST_FACTOR) continue;
+    eg_size_poly_constant(factor - 1, &scaled);
+    if (!eg_size_poly_add(&scaled, p, factor, &scaled)) continue;
+    for (int64_t sign = -1; sign <= 1; sign += 2)
+      if (eg_size_poly_add(&scaled, fact, sign, &more) &&
+          eg_size_poly_is_nonnegative(sizes, &more))
+        return true;
+  }
+  return false;
+}
+
+static bool is_admitted_beside(const eg_open_sizes *sizes, const eg_size_poly *p,
+                               const eg_size_fact *fact) {
+  eg_size_poly f;
+  if (fact->kind == EG_SIZE_IS_MEETING) return false;
+  eg_size_load(sizes, fact->size, &f);
+  if (fact->kind == EG_SIZE_IS_ZERO) return is_admitted_beside_zero(sizes, p, &f);
+  return eg_size_poly_add(p, &f, -1, &f) && eg_size_poly_is_nonnegative(sizes, &f);
+}
+
+static bool has_bounds(const eg_open_sizes *sizes) {
+  for (size_t i = 0; i < sizes->facts.len; i++)
+    if (sizes->facts.data[i].kind == EG_SIZE_IS_NONNEGATIVE) return true;
+  return false;
+}
+
 /// By itself, or beside one of the facts.
 static bool is_admitted(const eg_open_sizes *sizes, const eg_size_poly *p) {
+  proof t = {.sizes = sizes, .steps = MOST_STEPS, .uses_facts = true};
   if (eg_size_poly_is_nonnegative(sizes, p)) return true;
-  for (size_t i = 0; i < sizes->facts.len; i++) {
-    eg_size_poly rest;
-    if (sizes->facts.data[i].kind != EG_SIZE_IS_NONNEGATIVE) continue;
-    eg_size_load(sizes, sizes->facts.data[i].size, &rest);
-    if (eg_size_poly_add(p, &rest, -1, &rest) &&
-        eg_size_poly_is_nonnegative(sizes, &rest))
-      return true;
-  }
+  if (has_bounds(sizes) && is_nonnegative(&t, p)) return true;
+  for (size_t i = 0; i < sizes->facts.len; i++)
+    if (is_admitted_beside(sizes, p, &sizes->facts.data[i])) return true;
   return false;
 }
 
@@ -331,6 +396,17 @@ static bool reaches(eg_open_sizes *sizes, int64_t a, int64_t b) {
   return !sizes->is_closed && !is_at_least(sizes, b, a, 1) &&
          load_difference(sizes, a, b, 0, &p) &&
          note_poly(sizes, &p, EG_SIZE_IS_NONNEGATIVE);
+}
+
+void eg_size_wish(int64_t size) {
+  eg_open_sizes *sizes = eg_open_sizes_of(size, size);
+  const eg_size_fact wish = {EG_SIZE_IS_NONNEGATIVE, size};
+  if (sizes == NULL) return;
+  (void)pthread_mutex_lock(&sizes->lock);
+  if (!sizes->is_closed)
+    sizes->has_failed =
+        sizes->has_failed || eg_size_facts_push(&sizes->wishes, wish) != EGRAPH_OK;
+  (void)pthread_mutex_unlock(&sizes->lock);
 }
 
 bool eg_size_reaches(int64_t a, int64_t b) {

@@ -197,6 +197,7 @@ egraph_status eg_window_positions(const eg_typing *node, const eg_window *window
                           " elements but the padded input has %" PRId64
                           "; use a smaller kernel or dilation, or more padding",
                           reach, padded);
+  if (is_open) eg_size_wish(span);
   if (!count_positions(window, size, span, ceil_mode, out))
     return eg_typing_fail(node, "the number of windows has no expression");
   return EGRAPH_OK;

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # Random models with open dimensions: slices, pads, reshapes, products of sizes, pools, resizes, concatenations, skip
-# connections, two images, caches of keys, masks. Optimized with all dimensions open, each gives in ONNX Runtime what
+# connections, two images, caches of keys, masks, and blocks that exporters write (tests/open_blocks.py). Optimized with all dimensions open, each gives in ONNX Runtime what
 # it gave, at every one of six choices of sizes at which the original runs, 1 and 2 among them.
 #
 #   python3 tests/open_graphs.py build/release/tools/egraph [--seed N] [--count N] [--keep FOLDER]
@@ -25,7 +25,8 @@ except ImportError as absent:
     print(f"skipped: {absent}")
     sys.exit(77)
 
-END = 2**62
+from open_blocks import BLOCKS, END, refuse_unless, with_axis
+
 MOST_ELEMENTS = 200000
 # Sizes of batch n, sequences s and t, heights and widths, past p, of six runs.
 RUNS = ({"n": 1, "s": 1, "t": 1, "h": 1, "w": 1, "g": 1, "v": 1, "p": 1},
@@ -80,12 +81,20 @@ class Model:
             except ValueError:
                 shape = None
             shapes.append(shape)
-        self.runs_at = [at and shape is not None for at, shape in zip(self.runs_at, shapes)]
+        runs_at = [at and shape is not None for at, shape in zip(self.runs_at, shapes)]
         runs = [shape for shape in shapes if shape is not None]
-        if len(runs) < 2 or any(np.prod(shape) > MOST_ELEMENTS or min(shape, default=1) < 0 for shape in runs):
+        if sum(runs_at) < 2 or any(np.prod(shape) > MOST_ELEMENTS or min(shape, default=1) < 0 for shape in runs):
             return False
+        self.runs_at = runs_at
         self.tensors.append(Tensor(name, shapes))
         return True
+
+    def step(self, function, x):
+        """Adds what the function does, or nothing."""
+        marks, runs_at = (len(self.nodes), len(self.constants), len(self.tensors)), self.runs_at
+        if not function(self, x):
+            del self.nodes[marks[0]:], self.constants[marks[1]:], self.tensors[marks[2]:]
+            self.runs_at = runs_at
 
     def size(self, x, axis):
         return self.node("Gather", [self.node("Shape", [x.name]), self.constant([axis])], axis=0)
@@ -96,15 +105,6 @@ class Model:
 
 def sliced(size, start, end, step):
     return len(range(size)[slice(None if start == END else start, None if abs(end) >= END else end, step)])
-
-
-def with_axis(shape, axis, size):
-    return shape[:axis] + (size,) + shape[axis + 1:]
-
-
-def refuse_unless(truth):
-    if not truth:
-        raise ValueError
 
 
 # ---- steps: each adds a tensor, or returns False -----------------------------------------------------------------------
@@ -412,8 +412,8 @@ def draw_model(seed):
         m.input("x", ["n", "s", 4])
         m.input("z", ["n", "t", 4])
     for _ in range(draw.randint(2, 9)):
-        x = draw.choice(m.tensors[-3:])
-        draw.choice(STEPS)(m, x)
+        x = draw.choice(m.tensors[-4:])
+        m.step(draw.choice(BLOCKS if draw.random() < 0.4 else STEPS), x)
     return m, finish(m)
 
 

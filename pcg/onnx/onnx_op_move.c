@@ -234,10 +234,24 @@ static bool split_pad(int64_t *pad, int64_t *out_cut) {
          eg_size_max(*pad, 0, pad);
 }
 
+/// Whether a dimension has what pads cut of it. Runtimes ask that what is left is not
+/// negative, which is less where the other end grows.
+static egraph_status check_cut(const eg_type *x, uint32_t dim, const int64_t *grown,
+                               int64_t cut_begin, int64_t cut_end, bool is_constant) {
+  bool grows = is_constant && (grown[dim] != 0 || grown[x->rank + dim] != 0);
+  int64_t cut, size = x->dims[dim];
+  if (!eg_size_add(cut_begin, cut_end, &cut) || cut == 0) return EGRAPH_OK;
+  if (grows && !eg_size_at_least(size, cut))
+    return eg_onnx_decline("a pad cuts more than there is at some sizes");
+  if (grows || eg_size_reaches(size, cut)) return EGRAPH_OK;
+  return EG_FAIL(EGRAPH_E_PARSE, "pads cut more than dimension %" PRIu32 " has", dim);
+}
+
 // Negative pads cut: a slice comes first. *inout_input is then its result, and pads are
 // not negative.
 static egraph_status cut_negative(const eg_onnx_call *call, const eg_type *x,
-                                  int64_t *pads, eg_onnx_ref *inout_input) {
+                                  bool is_constant, int64_t *pads,
+                                  eg_onnx_ref *inout_input) {
   int64_t starts[EGRAPH_MAX_RANK], ends[EGRAPH_MAX_RANK], steps[EGRAPH_MAX_RANK];
   bool any = false;
   for (uint32_t i = 0; i < x->rank; i++) {
@@ -246,8 +260,7 @@ static egraph_status cut_negative(const eg_onnx_call *call, const eg_type *x,
     if (!split_pad(&pads[i], &starts[i]) || !split_pad(&pads[x->rank + i], &cut_end) ||
         !eg_size_sub(x->dims[i], cut_end, &ends[i]))
       return eg_onnx_decline("a pad has no expression");
-    if (!eg_size_reaches(x->dims[i], starts[i]) || !eg_size_reaches(x->dims[i], cut_end))
-      return EG_FAIL(EGRAPH_E_PARSE, "pads cut more than dimension %" PRIu32 " has", i);
+    EG_TRY(check_cut(x, i, pads, starts[i], cut_end, is_constant));
     any = any || starts[i] != 0 || cut_end != 0;
   }
   if (!any) return EGRAPH_OK;
@@ -262,10 +275,12 @@ static egraph_status emit_ring(const eg_onnx_call *call, const eg_type *x,
   eg_onnx_builder_init(&write, call);
   eg_ref y = eg_onnx_operand(&write, 0);
   for (uint32_t d = 0; d < x->rank; d++) {
-    int64_t begin = pads[d], end = pads[x->rank + d], size = x->dims[d];
-    if (begin < 0 || end < 0 || begin > size || end > size)
-      return eg_onnx_decline("it goes round more than once, or cuts");
-    eg_ref front = begin > 0 ? eg_onnx_range_of(&write, y, d, size - begin, size, 1) : y;
+    int64_t begin = pads[d], end = pads[x->rank + d], size = x->dims[d], first;
+    if (begin < 0 || end < 0 || eg_size_is_open(begin) || eg_size_is_open(end) ||
+        !eg_size_at_least(size, begin) || !eg_size_at_least(size, end) ||
+        !eg_size_sub(size, begin, &first))
+      return eg_onnx_decline("it goes round more than once, or cuts, at some sizes");
+    eg_ref front = begin > 0 ? eg_onnx_range_of(&write, y, d, first, size, 1) : y;
     eg_ref back = end > 0 ? eg_onnx_range_of(&write, y, d, 0, end, 1) : y;
     if (begin > 0) y = eg_onnx_concat(&write, front, y, d);
     if (end > 0) y = eg_onnx_concat(&write, y, back, d);
@@ -287,7 +302,7 @@ egraph_status eg_onnx_import_pad(const eg_onnx_call *call) {
   if (strcmp(mode, "wrap") == 0) return emit_ring(call, &x, pads);
   EG_TRY(read_pad_value(call, &value));
   eg_onnx_ref input = eg_onnx_input(call, 0), result = eg_onnx_output(call, 0);
-  EG_TRY(cut_negative(call, &x, pads, &input));
+  EG_TRY(cut_negative(call, &x, strcmp(mode, "constant") == 0, pads, &input));
   eg_attr_list list;
   eg_attr_list_init(&list, EG_OP_PAD);
   eg_attr_list_set_ints(&list, EG_A_PAD_PADS, pads, 2 * x.rank);

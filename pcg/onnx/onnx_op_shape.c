@@ -266,6 +266,22 @@ static bool is_entry(int64_t entry, bool allow_zero) {
   return !eg_size_is_open(entry) || eg_size_at_least(entry, allow_zero ? 0 : 1);
 }
 
+/// What is left of the elements for the entry -1, at `open`: one entry is divided by
+/// after the other, because of a product of open sizes it is harder to show that it is
+/// not 0.
+static bool find_rest(int64_t elements, const int64_t *entries, uint32_t count,
+                      uint32_t open, int64_t *out) {
+  int64_t number = 1;
+  for (uint32_t i = 0; i < count; i++) {
+    if (i == open) continue;
+    bool is_open = eg_size_is_open(entries[i]);
+    if (is_open ? !eg_size_exact_div(elements, entries[i], &elements)
+                : !eg_size_mul(number, entries[i], &number))
+      return false;
+  }
+  return number != 0 && eg_size_exact_div(elements, number, out);
+}
+
 // Replaces 0 by the operand's dimension and -1 by what is left.
 static egraph_status resolve_shape(const eg_type *x, eg_ints shape, bool allow_zero,
                                    int64_t *out) {
@@ -295,7 +311,7 @@ static egraph_status resolve_shape(const eg_type *x, eg_ints shape, bool allow_z
       return EG_FAIL(EGRAPH_E_PARSE, "the shape overflows");
   }
   if (open == UINT32_MAX) return EGRAPH_OK;
-  if (known == 0 || !eg_size_exact_div(elements, known, &out[open]))
+  if (!find_rest(elements, out, shape.len, open, &out[open]))
     return EG_FAIL(EGRAPH_E_PARSE, "%" PRId64 " elements do not fit into the shape",
                    elements);
   return EGRAPH_OK;

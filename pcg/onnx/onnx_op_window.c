@@ -187,12 +187,13 @@ egraph_status eg_onnx_import_conv_transpose(const eg_onnx_call *call) {
 }
 
 /// Declines a pool whose window is larger than the padded input: what it gives then
-/// depends on the rounding, and is for whoever runs it.
+/// depends on the rounding, and is for whoever runs it. Of an open size ONNX Runtime does
+/// not ask that the window fits: its number of positions has an expression for all.
 static egraph_status check_reach(const window *w, const eg_type *x) {
   for (uint32_t i = 0; i < w->spatial; i++) {
-    int64_t padded, pads = w->pads[i] + w->pads[w->spatial + i];
-    bool has_size = eg_size_add(x->dims[2 + i], pads, &padded);
-    if (!has_size || !eg_size_reaches(padded, (w->kernel[i] - 1) * w->dilations[i] + 1))
+    int64_t size = x->dims[2 + i], pads = w->pads[i] + w->pads[w->spatial + i];
+    int64_t reach = (w->kernel[i] - 1) * w->dilations[i] + 1;
+    if (!eg_size_is_open(size) && size < reach - pads)
       return eg_onnx_decline("the window is larger than the padded input");
   }
   return EGRAPH_OK;
@@ -273,7 +274,10 @@ egraph_status eg_onnx_import_max_unpool(const eg_onnx_call *call) {
   EG_TRY(read_window(call, &x, NULL, &w));
   EG_TRY(eg_onnx_const_ints(call, 2, &has_shape, &shape));
   for (uint32_t i = 0; i < x.rank; i++) {
-    if (x.dims[i] > max_extent) return EG_FAIL(EGRAPH_E_PARSE, "the input is too large");
+    if (i >= 2 && eg_size_is_open(x.dims[i]))
+      return eg_onnx_decline("its result has another size at other sizes");
+    if (i >= 2 && x.dims[i] > max_extent)
+      return EG_FAIL(EGRAPH_E_PARSE, "the input is too large");
     dims[i] = i < 2 ? x.dims[i]
                     : (x.dims[i] - 1) * w.strides[i - 2] + w.kernel[i - 2] -
                           w.pads[i - 2] - w.pads[i - 2 + w.spatial];

@@ -1,6 +1,7 @@
 // Opaque nodes go back into a model: the record as it was read, with the names that
 // tensors have now. A newer operator set than theirs is written where the conversion is
-// known: lists that were attributes became operands (axes of reductions, sizes of Split).
+// known: lists that were attributes became operands (axes of reductions, sizes of Split),
+// or what is new has a default that says what was.
 // SPDX-License-Identifier: Apache-2.0
 #include <inttypes.h>
 #include <stdio.h>
@@ -34,9 +35,37 @@ static const moved moves[] = {
 };
 enum { MOVES = sizeof moves / sizeof *moves };
 
+/// Operators that got attributes or operands which may be left out, and are without them
+/// as they were.
+static const struct {
+  const char *op_type;
+  int64_t since;
+} extensions[] = {{"ArgMax", 12},
+                  {"ArgMin", 12},
+                  {"GatherND", 12},
+                  {"DequantizeLinear", 13},
+                  {"QuantizeLinear", 13},
+                  {"GRU", 14},
+                  {"LSTM", 14},
+                  {"RNN", 14},
+                  {"Reshape", 14},
+                  {"Shape", 15},
+                  {"ScatterElements", 16},
+                  {"ScatterND", 16},
+                  {"Pad", 18},
+                  {"Resize", 18},
+                  {"Cast", 19},
+                  {"CastLike", 19},
+                  {"QuantizeLinear", 19},
+                  {"DequantizeLinear", 21},
+                  {"QuantizeLinear", 21}};
+
 static bool is_known_step(const char *op_type, int64_t since) {
   for (size_t i = 0; i < MOVES; i++)
     if (moves[i].since == since && strcmp(moves[i].op_type, op_type) == 0) return true;
+  for (size_t i = 0; i < sizeof extensions / sizeof *extensions; i++)
+    if (extensions[i].since == since && strcmp(extensions[i].op_type, op_type) == 0)
+      return true;
   return false;
 }
 

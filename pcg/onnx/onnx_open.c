@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/vec.h"
 #include "pcg/onnx/onnx.h"
 #include "pcg/onnx/onnx_reader.h"
 
@@ -105,22 +106,34 @@ static egraph_status compare_outputs(const opening *o, const eg_graph *at,
   return EGRAPH_OK;
 }
 
-/// A model that does not admit these sizes is not read at them.
-static egraph_status try_sizes(const opening *o, const int64_t *sizes,
-                               eg_onnx_dim *dims) {
+static uint32_t count_kept(const eg_graph *graph) {
+  uint32_t count = 0;
+  for (uint32_t n = 0; n < eg_graph_node_count(graph); n++)
+    count += eg_graph_node_at(graph, (eg_graph_node){n}).attrs->op == EG_OP_OPAQUE;
+  return count;
+}
+
+/// A model that does not admit these sizes is not read at them. A node that is kept there
+/// alone (a window larger than its input) is of the type that the file declares, which
+/// proves nothing.
+static egraph_status try_sizes(const opening *o, const int64_t *sizes, eg_onnx_dim *dims,
+                               bool *out_read) {
   eg_graph *at;
   uint32_t given = o->options->dim_count;
+  *out_read = false;
   if (!eg_open_sizes_admit(o->sizes, sizes)) return EGRAPH_OK;
   for (uint32_t i = 0; i < o->symbols.len; i++)
     dims[given + i].size = sizes[i];
   egraph_status status = load_with(o, dims, NULL, &at);
   if (status == EGRAPH_E_MEMORY) return status;
   if (status != EGRAPH_OK) return EGRAPH_OK;
-  status = compare_outputs(o, at, sizes);
+  *out_read = true;
+  if (count_kept(at) <= count_kept(o->graph)) status = compare_outputs(o, at, sizes);
   eg_graph_destroy(at);
   return status;
 }
 
+/// The last trial is the example.
 static int64_t size_on_trial(const opening *o, uint32_t trial, uint32_t dim) {
   if (trial == 0) return 1;
   return trial == 1 ? 3 + 2 * dim : eg_open_sizes_dim(o->sizes, dim)->example;
@@ -131,16 +144,50 @@ static egraph_status try_all(const opening *o) {
   uint32_t count = (uint32_t)o->symbols.len, all = count + o->options->dim_count;
   int64_t *sizes;
   eg_onnx_dim *dims;
+  bool is_read = false;
   EG_TRY(eg_alloc(o->alloc, count, sizeof *sizes, &sizes));
   egraph_status status = eg_alloc(o->alloc, all, sizeof *dims, &dims);
   if (status == EGRAPH_OK) memcpy(dims, o->dims, all * sizeof *dims);
   for (uint32_t t = 0; status == EGRAPH_OK && t < TRIALS; t++) {
     for (uint32_t i = 0; i < count; i++)
       sizes[i] = size_on_trial(o, t, i);
-    status = try_sizes(o, sizes, dims);
+    status = try_sizes(o, sizes, dims, &is_read);
   }
+  eg_open_sizes_tell_readable(o->sizes, is_read);
   eg_free(o->alloc, dims, all, sizeof *dims);
   eg_free(o->alloc, sizes, count, sizeof *sizes);
+  return status;
+}
+
+EG_VEC_DEFINE(eg_onnx_sizes, int64_t);
+
+/// Sizes of the model's tensors, each once; costs are those of tensors that are not
+/// empty.
+static egraph_status list_sizes(const eg_graph *graph, eg_onnx_sizes *out) {
+  for (uint32_t v = 0; v < eg_graph_value_count(graph); v++) {
+    const eg_value_info *info = eg_graph_value(graph, (eg_value){v});
+    for (uint32_t d = 0; info->typed && d < info->type.rank; d++) {
+      size_t k = 0;
+      if (!eg_size_is_open(info->type.dims[d])) continue;
+      while (k < out->len && out->data[k] != info->type.dims[d])
+        k++;
+      if (k == out->len) EG_TRY(eg_onnx_sizes_push(out, info->type.dims[d]));
+    }
+  }
+  return EGRAPH_OK;
+}
+
+/// Where no sizes are found at which all facts hold, pricing tells which operator does
+/// not (eg_spec_at_example).
+static egraph_status choose_examples(opening *o) {
+  eg_onnx_sizes filled;
+  bool ignored;
+  eg_onnx_sizes_init(&filled, o->alloc);
+  egraph_status status = list_sizes(o->graph, &filled);
+  if (status == EGRAPH_OK)
+    status = eg_open_sizes_choose_examples(o->sizes, o->given, filled.data,
+                                           (uint32_t)filled.len, &ignored);
+  eg_onnx_sizes_deinit(&filled);
   return status;
 }
 
@@ -149,9 +196,7 @@ static egraph_status open_model(opening *o) {
   EG_TRY(load_with(o, o->dims, o->sizes, &o->graph));
   eg_open_sizes_close(o->sizes);
   EG_TRY(eg_open_sizes_status(o->sizes));
-  // Where no sizes are found at which all facts hold, pricing tells which operator does
-  // not (eg_spec_at_example).
-  (void)eg_open_sizes_choose_examples(o->sizes, o->given);
+  EG_TRY(choose_examples(o));
   return try_all(o);
 }
 

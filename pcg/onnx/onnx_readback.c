@@ -5,7 +5,8 @@
 //   types   element types that follow from operands (of our functions, through their
 //           bodies) are those that the message declares
 //   import  the message is a model again, with inputs and outputs of the graph: at the
-//           example where dimensions are open
+//           example where dimensions are open, or open where the model itself cannot be
+//           read there
 //
 // Weights are left out: a model of gigabytes is read as fast as a small one.
 // SPDX-License-Identifier: Apache-2.0
@@ -283,39 +284,60 @@ static egraph_status copy_without_weights(eg_onnx_writer *w, const Onnx__ModelPr
 
 // ---- the interface --------------------------------------------------------------------
 
-/// Dimensions that depend on more than open ones are not compared: at numbers of open
-/// dimensions a file may not tell them.
-static bool is_read_as(const eg_value_info *wanted, const eg_value_info *read) {
+/// The message, read again.
+typedef struct reading {
+  const eg_graph *graph, *again;
+  eg_open_sizes *sizes;    // of what is read; NULL: it is read at the example
+  int64_t *ones, *example; // sizes of open dimensions
+} reading;
+
+/// Sizes that the model does not admit tell nothing.
+static bool is_same_at(const reading *r, int64_t wanted, int64_t read,
+                       const int64_t *dims) {
+  return !eg_open_sizes_admit(r->sizes, dims) ||
+         !eg_open_sizes_admit(eg_graph_open_sizes(r->graph), dims) ||
+         eg_size_at(read, dims) == eg_size_at(wanted, dims);
+}
+
+/// Dimensions that depend on more than open ones are not compared: a file may not tell
+/// them.
+static bool is_read_as_size(const reading *r, int64_t wanted, int64_t read) {
+  if (!eg_size_is_determined(wanted)) return true;
+  if (r->sizes == NULL) return read == eg_size_example(wanted);
+  return !eg_size_is_determined(read) || (is_same_at(r, wanted, read, r->ones) &&
+                                          is_same_at(r, wanted, read, r->example));
+}
+
+static bool is_read_as(const reading *r, const eg_value_info *wanted,
+                       const eg_value_info *read) {
   bool is_told = true;
   for (uint32_t d = 0; d < wanted->type.rank; d++)
     is_told &= eg_size_is_determined(wanted->type.dims[d]);
-  if (!read->typed) return !wanted->typed || !is_told;
+  if (!read->typed) return !wanted->typed || !is_told || r->sizes != NULL;
   if (!wanted->typed) return true;
   if (read->type.dtype != wanted->type.dtype || read->type.rank != wanted->type.rank)
     return false;
   for (uint32_t d = 0; d < wanted->type.rank; d++)
-    if (eg_size_is_determined(wanted->type.dims[d]) &&
-        read->type.dims[d] != eg_size_example(wanted->type.dims[d]))
-      return false;
+    if (!is_read_as_size(r, wanted->type.dims[d], read->type.dims[d])) return false;
   return true;
 }
 
-static egraph_status check_value(const eg_value_info *wanted, const eg_graph *again,
+static egraph_status check_value(const reading *r, const eg_value_info *wanted,
                                  eg_value value, const char *name) {
-  return is_read_as(wanted, eg_graph_value(again, value))
+  return is_read_as(r, wanted, eg_graph_value(r->again, value))
              ? EGRAPH_OK
              : wrong_tensor(name, "is of another type when it is read");
 }
 
-static egraph_status check_interface(const eg_graph *graph, const char *const *names,
-                                     const eg_graph *again) {
+static egraph_status check_interface(const reading *r, const char *const *names) {
+  const eg_graph *graph = r->graph, *again = r->again;
   eg_value value;
   for (uint32_t i = 0; i < eg_graph_value_count(graph); i++) {
     const eg_value_info *info = eg_graph_value(graph, (eg_value){i});
     if (info->kind != EG_VALUE_INPUT) continue;
     if (!eg_graph_find_value(again, names[i], &value))
       return wrong_tensor(names[i], "is no input when it is read");
-    EG_TRY(check_value(info, again, value, names[i]));
+    EG_TRY(check_value(r, info, value, names[i]));
   }
   if (eg_graph_output_count(graph) != eg_graph_output_count(again))
     return EG_FAIL(EGRAPH_E_INTERNAL, "the model that was written has other outputs");
@@ -324,30 +346,56 @@ static egraph_status check_interface(const eg_graph *graph, const char *const *n
     eg_value output = eg_graph_output(graph, i, &wanted);
     value = eg_graph_output(again, i, &name);
     if (strcmp(wanted, name) != 0) return wrong_tensor(wanted, "is not the output");
-    EG_TRY(check_value(eg_graph_value(graph, output), again, value, name));
+    EG_TRY(check_value(r, eg_graph_value(graph, output), value, name));
   }
   return EGRAPH_OK;
 }
 
-static egraph_status read_again(eg_onnx_writer *w, const void *bytes, size_t size) {
-  eg_onnx_import_options options = EG_ONNX_IMPORT_OPTIONS_DEFAULT;
+static egraph_status list_dims(eg_onnx_writer *w, reading *r,
+                               eg_onnx_import_options *options) {
   const eg_open_sizes *sizes = eg_graph_open_sizes(w->graph);
+  uint32_t count = sizes != NULL ? eg_open_sizes_dim_count(sizes) : 0;
   eg_onnx_dim *dims;
+  EG_TRY(eg_arena_alloc(&w->arena, count, sizeof *dims, &dims));
+  EG_TRY(eg_arena_alloc(&w->arena, count, sizeof *r->ones, &r->ones));
+  EG_TRY(eg_arena_alloc(&w->arena, count, sizeof *r->example, &r->example));
+  for (uint32_t i = 0; i < count; i++) {
+    const eg_open_dim *dim = eg_open_sizes_dim(sizes, i);
+    r->ones[i] = 1;
+    r->example[i] = dim->example;
+    dims[i] = (eg_onnx_dim){dim->name, dim->example};
+    if (r->sizes != NULL) EG_TRY(eg_open_sizes_add_dim(r->sizes, dim, &dims[i].size));
+  }
+  options->dims = dims;
+  options->dim_count = count;
+  options->sizes = r->sizes;
+  return EGRAPH_OK;
+}
+
+static egraph_status read_message(eg_onnx_writer *w, reading *r, const void *bytes,
+                                  size_t size) {
+  eg_onnx_import_options options = EG_ONNX_IMPORT_OPTIONS_DEFAULT;
   eg_graph *again;
   options.draws_weights = true;
-  options.dim_count = sizes != NULL ? eg_open_sizes_dim_count(sizes) : 0;
-  EG_TRY(eg_arena_alloc(&w->arena, options.dim_count, sizeof *dims, &dims));
-  for (uint32_t i = 0; i < options.dim_count; i++) {
-    const eg_open_dim *dim = eg_open_sizes_dim(sizes, i);
-    dims[i] = (eg_onnx_dim){dim->name, dim->example};
-  }
-  options.dims = dims;
+  EG_TRY(list_dims(w, r, &options));
   egraph_status status = eg_onnx_parse(&w->alloc, "the model that was written", bytes,
                                        size, NULL, &options, &again);
   if (status == EGRAPH_E_MEMORY) return status;
   if (status != EGRAPH_OK) return eg_fail_context(EGRAPH_E_INTERNAL, "not readable");
-  status = check_interface(w->graph, w->value_names, again);
+  if (r->sizes != NULL) eg_open_sizes_close(r->sizes);
+  r->again = again;
+  status = check_interface(r, w->value_names);
   eg_graph_destroy(again);
+  return status;
+}
+
+static egraph_status read_again(eg_onnx_writer *w, const void *bytes, size_t size) {
+  const eg_open_sizes *sizes = eg_graph_open_sizes(w->graph);
+  reading r = {.graph = w->graph};
+  if (sizes != NULL && !eg_open_sizes_is_readable(sizes))
+    EG_TRY(eg_open_sizes_create(w->alloc, &r.sizes));
+  egraph_status status = read_message(w, &r, bytes, size);
+  eg_open_sizes_release(r.sizes);
   return status;
 }
 

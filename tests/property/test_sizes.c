@@ -162,6 +162,8 @@ static void facts_hold_once_they_are_noted(void **state) {
   assert_true(eg_size_same(sum, twice));
   assert_true(eg_size_at_least(b, 3));
   assert_false(eg_size_at_least(b, 4));
+  assert_true(eg_size_at_least(half, 1)); // as 2 divides a
+  assert_false(eg_size_at_least(half, 2));
   assert_false(eg_size_agree(a, b));
   assert_true(eg_size_broadcast(b, a, &sum));
   assert_int_equal(sum, meeting);
@@ -176,15 +178,62 @@ static void examples_keep_facts(void **state) {
   eg_open_sizes *sizes;
   int64_t b, half, up, more, a = two(&sizes, &b);
   const bool given[2] = {true, false};
+  bool found;
   assert_true(eg_size_floor_div(b, 8, &half));
   assert_true(eg_size_mul(half, 8, &up));
   assert_true(eg_size_agree(up, b));
   assert_true(eg_size_add(a, 4, &more));
   assert_true(eg_size_agree(more, b));
   eg_open_sizes_close(sizes);
-  assert_true(eg_open_sizes_choose_examples(sizes, given));
+  assert_ok(eg_open_sizes_choose_examples(sizes, given, NULL, 0, &found));
+  assert_true(found);
   assert_int_equal(eg_size_example(a), 12);
   assert_int_equal(eg_size_example(b), 16);
+  eg_open_sizes_release(sizes);
+}
+
+/// Two sizes that must move at once, the nearest that are tried, and nothing is empty.
+static void examples_meet_several_facts(void **state) {
+  (void)state;
+  eg_open_sizes *sizes;
+  const bool given[2] = {false, false};
+  bool found;
+  int64_t b, third, all, rest, cut, part, a = two(&sizes, &b);
+  assert_true(eg_size_floor_div(a, 21, &third)); // 21 divides a
+  assert_true(eg_size_mul(third, 21, &all));
+  assert_true(eg_size_agree(all, a));
+  assert_true(eg_size_floor_div(b, 5, &part)); // 5 divides b, and a is 3/5 b + 3
+  assert_true(eg_size_mul(part, 5, &rest));
+  assert_true(eg_size_agree(rest, b));
+  assert_true(eg_size_mul(part, 3, &part));
+  assert_true(eg_size_add(part, 3, &part));
+  assert_true(eg_size_agree(part, a));
+  assert_true(eg_size_sub(40, a, &cut)); // x[a:40]
+  assert_true(eg_size_max(cut, 0, &cut));
+  eg_open_sizes_close(sizes);
+  assert_ok(eg_open_sizes_choose_examples(sizes, given, &cut, 1, &found));
+  assert_true(found);
+  assert_int_equal(eg_size_example(a), 21);
+  assert_int_equal(eg_size_example(b), 30);
+  eg_open_sizes_release(sizes);
+}
+
+/// Bounds that facts give hold of what is computed, too; nothing more does.
+static void bounds_reach_into_floors(void **state) {
+  (void)state;
+  eg_open_sizes *sizes;
+  int64_t b, less, up, twice, a = two(&sizes, &b);
+  assert_true(eg_size_reaches(a, 3));
+  assert_true(eg_size_sub(a, 2, &less));
+  assert_true(eg_size_ceil_div(less, 7, &up));
+  assert_true(eg_size_at_least(less, 1));
+  assert_true(eg_size_at_least(up, 1));
+  assert_false(eg_size_at_least(up, 2));
+  assert_true(eg_size_mul(less, 2, &twice));
+  assert_true(eg_size_at_least(twice, 2));
+  assert_false(eg_size_at_least(twice, 3));
+  assert_true(eg_size_sub(b, 2, &less));
+  assert_false(eg_size_at_least(less, 1));
   eg_open_sizes_release(sizes);
 }
 
@@ -214,6 +263,8 @@ int main(void) {
       cmocka_unit_test(handles_are_no_numbers),
       cmocka_unit_test(facts_hold_once_they_are_noted),
       cmocka_unit_test(examples_keep_facts),
+      cmocka_unit_test(examples_meet_several_facts),
+      cmocka_unit_test(bounds_reach_into_floors),
       cmocka_unit_test(sizes_are_printed),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

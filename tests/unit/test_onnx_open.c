@@ -1,20 +1,9 @@
 // Models with open dimensions: read, optimized, written, and read at sizes.
 // SPDX-License-Identifier: Apache-2.0
-#include <stdio.h>
-
-#include "base/file.h"
 #include "pcg/onnx/onnx_versions.h"
-#include "tests/unit/onnx_kit.h"
 
-static const char path[] = "test_onnx_open.onnx";
-
-static void symbol(onnx_kit *kit, Onnx__ValueInfoProto *info, uint32_t axis,
-                   const char *name) {
-  Onnx__TensorShapeProto__Dimension *dim = info->type->tensor_type->shape->dim[axis];
-  dim->value_case = name != NULL ? ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_PARAM
-                                 : ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE__NOT_SET;
-  if (name != NULL) dim->dim_param = kit_string_copy(kit, name);
-}
+#define KIT_PATH "test_onnx_open.onnx"
+#include "tests/unit/onnx_open_kit.h"
 
 /// Two heads of an attention-like shuffle: the shape is computed from the input's.
 static void build_shuffle(onnx_kit *kit) {
@@ -36,19 +25,6 @@ static void build_shuffle(onnx_kit *kit) {
   kit_output(kit, "y");
 }
 
-static void write_kit(onnx_kit *kit) {
-  size_t size;
-  uint8_t *bytes = kit_bytes(kit, &size);
-  assert_ok(eg_file_write(path, bytes, size));
-  kit_end(kit);
-}
-
-static egraph_graph *load(const egraph_load_options *options) {
-  egraph_graph *graph;
-  assert_ok(egraph_graph_load(NULL, path, options, &graph));
-  return graph;
-}
-
 /// The type of the only output, as text.
 static void expect_output(const egraph_graph *graph, int64_t a, int64_t b) {
   const char *name;
@@ -58,22 +34,6 @@ static void expect_output(const egraph_graph *graph, int64_t a, int64_t b) {
   assert_int_equal(type.dims[0], a);
   assert_int_equal(type.dims[1], 2);
   assert_int_equal(type.dims[2], b);
-}
-
-static egraph_graph *optimized(const egraph_graph *graph, egraph_result **out) {
-  egraph_rules *rules;
-  egraph_costs *costs;
-  egraph_costs_options options = {.size = sizeof options, .measure = false};
-  egraph_search search = egraph_search_default();
-  search.time_limit = 40;
-  const egraph_options limits = {.size = sizeof limits, .search = &search};
-  assert_ok(egraph_rules_create(NULL, &rules));
-  assert_ok(egraph_rules_add_builtin(rules));
-  assert_ok(egraph_costs_create(NULL, &options, &costs));
-  assert_ok(egraph_optimize(NULL, graph, rules, costs, &limits, out));
-  egraph_costs_destroy(costs);
-  egraph_rules_destroy(rules);
-  return (egraph_graph *)(uintptr_t)egraph_result_graph(*out);
 }
 
 /// Read open, optimized, written, and read with sizes that were in no trial.

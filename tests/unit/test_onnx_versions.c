@@ -327,6 +327,8 @@ static void conversions_reach_as_far_as_they_are_known(void **state) {
   assert_true(reach("ReduceSum", 11).last >= 27);
   assert_true(reach("ReduceLogSumExp", 13).last >= 27);
   assert_true(reach("Split", 11).last >= 27);
+  assert_true(reach("Reshape", 13).last >= 27);
+  assert_true(reach("ScatterND", 11).last >= 27);
   assert_int_equal(reach("Softmax", 11).last, 12);
   assert_int_equal(reach("ReduceSum", 13).first, 13); // none goes back
 }
