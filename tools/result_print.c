@@ -368,6 +368,7 @@ static void report_json(const optimize_session *session, const char *certificate
   json_text("mesh", info.mesh);
   if (r->seed != NULL) json_text("seed", r->seed);
   json_int("untried", r->untried);
+  json_real("work", r->search_work);
   json_int("devices", info.devices);
   json_int("meshes", r->meshes);
   json_int("micro_batches", info.micro_batches);
