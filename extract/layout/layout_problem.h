@@ -29,7 +29,7 @@
 
 #define EG_LAYOUT_NONE UINT32_MAX
 
-enum { EG_LAYOUT_MEMORY_ROWS = 4 }; // at most
+enum { EG_LAYOUT_MEMORY_ROWS = 6 }; // at most
 
 /// Rows in compressed form: row i is items begin[i] .. begin[i + 1). Layouts are numbers
 /// within their value, places are numbered through, value by value. Fill it with the

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/work.h"
+#include "optimize/search/plan_fit.h"
 
 void eg_plan_algebra_note(eg_plan_algebra *algebra, const eg_plan_model *model,
                           const eg_u32s *strategy) {
@@ -87,6 +88,21 @@ egraph_status eg_plan_algebra_original(eg_plan_algebra *algebra, egraph_allocato
   return EGRAPH_OK;
 }
 
+egraph_status eg_plan_algebra_of(eg_plan_algebra *algebra, egraph_allocator alloc,
+                                 const eg_plan_space *space, const eg_plan_choices *plan,
+                                 eg_u32s *strategy) {
+  eg_plan_model model;
+  EG_TRY(init_none(algebra, alloc, eg_tensor_egraph_engine_of(space->egraph)));
+  egraph_status status = eg_plan_model_init(&model, alloc, space);
+  if (status == EGRAPH_OK) {
+    status = eg_plan_choices_find(plan, &model, strategy);
+    if (status == EGRAPH_OK) eg_plan_algebra_note(algebra, &model, strategy);
+    eg_plan_model_deinit(&model);
+  }
+  if (status != EGRAPH_OK) eg_plan_algebra_deinit(algebra);
+  return status;
+}
+
 void eg_plan_algebra_deinit(eg_plan_algebra *algebra) {
   eg_bytes_deinit(&algebra->chosen);
 }
@@ -134,18 +150,18 @@ typedef struct improver {
 } improver;
 
 static egraph_status keep(improver *m, const eg_plan_model *model,
-                          const eg_layout_result *result) {
-  if (result->solutions.len == 0 || !(result->cost < m->cost)) return EGRAPH_OK;
-  const eg_u32s *strategy = &result->solutions.data[0].strategy;
-  m->cost = result->cost;
+                          const eg_fitted_plan *plan) {
+  if (!plan->has_plan || !(plan->cost < m->cost)) return EGRAPH_OK;
+  m->cost = plan->cost;
   m->best->len = 0;
-  EG_TRY(eg_u32s_append(m->best, strategy->data, strategy->len));
-  eg_plan_algebra_note(&m->algebra, model, strategy);
+  EG_TRY(eg_plan_choices_find(&plan->choices, model, m->best));
+  eg_plan_algebra_note(&m->algebra, model, m->best);
   return EGRAPH_OK;
 }
 
-static egraph_status solve(improver *m, const eg_plan_model *model) {
-  eg_layout_result result;
+/// The cheapest plan whose peak is within the limit, too.
+static egraph_status solve(improver *m, eg_plan_model *model) {
+  eg_fitted_plan plan;
   eg_layout_options options = *m->layout;
   double left = m->deadline - eg_clock_seconds();
   options.time_limit_seconds = fmax(STEP_SHARE * left, LEAST_SECONDS);
@@ -153,11 +169,10 @@ static egraph_status solve(improver *m, const eg_plan_model *model) {
     options.work_limit = 1 + (uint64_t)(STEP_SHARE * (double)eg_work_left(&m->work));
   options.relative_gap = fmax(options.relative_gap, STEP_GAP);
   options.incumbent = m->best->data;
-  eg_layout_result_init(&result, m->alloc);
-  egraph_status status = eg_layout_solve(m->alloc, &model->problem, &options, &result);
-  eg_work_add(&m->work, result.work);
-  if (status == EGRAPH_OK) status = keep(m, model, &result);
-  eg_layout_result_deinit(&result);
+  EG_TRY(eg_plan_fit(model, m->alloc, &options, true, &plan));
+  eg_work_add(&m->work, plan.work);
+  egraph_status status = keep(m, model, &plan);
+  eg_fitted_plan_deinit(&plan);
   return status;
 }
 
@@ -185,16 +200,6 @@ static egraph_status step(improver *m, bool holds_layouts) {
   return status;
 }
 
-/// Finds the given plan among the strategies of the space's model.
-static egraph_status begin(improver *m, const eg_plan_choices *given) {
-  eg_plan_model model;
-  EG_TRY(eg_plan_model_init(&model, m->alloc, m->space));
-  egraph_status status = eg_plan_choices_find(given, &model, m->best);
-  if (status == EGRAPH_OK) eg_plan_algebra_note(&m->algebra, &model, m->best);
-  eg_plan_model_deinit(&model);
-  return status;
-}
-
 static egraph_status improve(improver *m) {
   for (int round = 0; round < MOST_ROUNDS; round++) {
     double before = m->cost;
@@ -218,9 +223,8 @@ egraph_status eg_plan_improve(egraph_allocator alloc, const eg_plan_space *space
                 .cost = cost,
                 .best = best};
   if (given->len == 0) return EGRAPH_OK;
-  EG_TRY(eg_plan_algebra_original(&m.algebra, alloc, space->egraph));
-  egraph_status status = begin(&m, given);
-  if (status == EGRAPH_OK) status = improve(&m);
+  EG_TRY(eg_plan_algebra_of(&m.algebra, alloc, space, given, best));
+  egraph_status status = improve(&m);
   eg_plan_algebra_deinit(&m.algebra);
   return status;
 }

@@ -34,6 +34,11 @@ egraph_status eg_plan_algebra_original(eg_plan_algebra *algebra, egraph_allocato
 /// The nodes of a solution instead: strategies by value of the model's problem.
 void eg_plan_algebra_note(eg_plan_algebra *algebra, const eg_plan_model *model,
                           const eg_u32s *strategy);
+/// The nodes of a plan of the space. Fills `strategy`, which is initialized and empty, by
+/// value of the space's model. Fails with EGRAPH_E_MEMORY.
+egraph_status eg_plan_algebra_of(eg_plan_algebra *algebra, egraph_allocator alloc,
+                                 const eg_plan_space *space, const eg_plan_choices *plan,
+                                 eg_u32s *strategy);
 void eg_plan_algebra_deinit(eg_plan_algebra *algebra);
 /// Forbids everything else in a model of the same e-graph.
 egraph_status eg_plan_algebra_fix(const eg_plan_algebra *algebra, eg_plan_model *model);

@@ -11,10 +11,11 @@
 #include "base/work.h"
 #include "optimize/model/plan_emit.h"
 #include "optimize/search/plan_peak.h"
+#include "optimize/search/plan_step_row.h"
 #include "optimize/search/plan_walk.h"
 #include "pcg/plan/plan_summary.h"
 
-enum { MOST_PEAKS = 24, MOST_ROUNDS = 8 };
+enum { MOST_PEAKS = 24, MOST_ROUNDS = 8, STEERING_ROWS = 2 };
 static const double FIRST_SHARE = 0.9; // of the time, when the limit may matter
 static const double BLIND_SHARE = 0.5; // of that, while no solution is known
 static const double LEAST_SECONDS = 0.01;
@@ -41,6 +42,12 @@ typedef struct rows {
   double at[EG_LAYOUT_MEMORY_ROWS];
 } rows;
 
+/// A step that makes a value of the problem (EG_SPACE_NONE: none), or moves it into a
+/// place.
+typedef struct fit_step {
+  uint32_t made, into;
+} fit_step;
+
 typedef struct fitter {
   egraph_allocator alloc;
   eg_plan_model *model;
@@ -49,10 +56,13 @@ typedef struct fitter {
   double limit, deadline;
   eg_work work;
   uint64_t first_work; // that the first solution took
-  uint32_t rows;       // of the problem as it came, whose limits every plan keeps
-  double least_peak;   // of the plans that were made
-  double least_cost;   // of those that fit
-  double floor;        // of all costs, from prices
+  uint32_t own_rows;   // of the problem as it came
+  uint32_t rows;       // these, and those of steps: every plan keeps their limits
+  fit_step step[EG_LAYOUT_MEMORY_ROWS]; // [rows] of those
+  fit_step large;                       // of the last peak above the limit
+  double least_peak;                    // of the plans that were made
+  double least_cost;                    // of those that fit
+  double floor;                         // of all costs, from prices
   eg_peak_row last_peak, best_peak; // of the last plan that was not taken; of the best
   eg_plan_walk walk;
   double walk_share; // of the least cost, that solutions may have
@@ -140,6 +150,7 @@ static egraph_status weigh(fitter *f, const eg_layout_solution *solution, attemp
     out->peak = summary.peak;
     out->peak_row = row_of_peak(f, &emitted.plan, &summary, &out->kept);
     f->least_peak = fmin(f->least_peak, out->peak);
+    f->large.made = EG_SPACE_NONE;
     status = eg_proof_check_bound("memory that a plan keeps, and its peak",
                                   most_of(f, &kept), out->peak);
   }
@@ -147,6 +158,8 @@ static egraph_status weigh(fitter *f, const eg_layout_solution *solution, attemp
   if (status == EGRAPH_OK && f->walk.visit == NULL)
     status = eg_peak_row_make(is_taken ? &f->best_peak : &f->last_peak, f->model,
                               f->alloc, solution, &emitted, summary.peak_step);
+  if (status == EGRAPH_OK && out->peak > f->limit)
+    f->large = (fit_step){f->last_peak.made, f->last_peak.into};
   if (status != EGRAPH_OK || !is_taken) {
     eg_emitted_plan_deinit(&emitted);
     return status;
@@ -198,6 +211,14 @@ static egraph_status attempt_within(fitter *f, double share, uint64_t work, doub
     status = weigh(f, &result.solutions.data[0], out);
   eg_layout_result_deinit(&result);
   return status;
+}
+
+/// Of all rows that every plan keeps.
+static rows limits_of(const fitter *f) {
+  rows most;
+  for (uint32_t r = 0; r < EG_LAYOUT_MEMORY_ROWS; r++)
+    most.at[r] = r < f->rows ? f->limit : INFINITY;
+  return most;
 }
 
 static egraph_status try_to_keep(fitter *f, const rows *most, double share, uint64_t work,
@@ -312,6 +333,28 @@ static egraph_status begin_with_prices(fitter *f) {
 // ---- rows at the peak ---------------------------------------------------------------
 
 static uint32_t spare_rows(const fitter *f) { return EG_LAYOUT_MEMORY_ROWS - f->rows; }
+
+/// Adds what every plan holds at the step of the last plan's peak; some rows are left for
+/// steering.
+static egraph_status prove_peak(fitter *f, bool *out_is_new) {
+  eg_peak_row row;
+  *out_is_new =
+      f->large.made != EG_SPACE_NONE && spare_rows(f) > STEERING_ROWS && !f->only_fitting;
+  for (uint32_t r = f->own_rows; r < f->rows; r++)
+    *out_is_new = *out_is_new &&
+                  (f->step[r].made != f->large.made || f->step[r].into != f->large.into);
+  if (!*out_is_new) return EGRAPH_OK;
+  eg_peak_row_init(&row, f->alloc);
+  egraph_status status =
+      eg_step_row_make(&row, f->model, f->alloc, f->large.made, f->large.into);
+  if (status == EGRAPH_OK) {
+    eg_peak_row_set(&row, &f->model->problem, f->rows, f->limit);
+    f->step[f->rows++] = f->large;
+    f->model->problem.memory_rows = f->rows;
+  }
+  eg_peak_row_deinit(&row);
+  return status;
+}
 
 /// Holds less where the peak of the last plan is, and where those before it were, as far
 /// as there are rows, until a plan fits; then its cost is made as low as the rows allow.
@@ -479,13 +522,12 @@ static egraph_status go_through_less(fitter *f) {
 /// least. From there on, unless there is proof that it is too much, for cheaper ones.
 static egraph_status begin_with_least(fitter *f, attempt *inout) {
   attempt least, again;
-  rows most, least_most;
-  for (uint32_t r = 0; r < EG_LAYOUT_MEMORY_ROWS; r++)
-    most.at[r] = r < f->rows ? f->limit : INFINITY;
+  rows least_most;
   EG_TRY(try_least(f, &least, &least_most));
   if (inout->status != EG_LAYOUT_UNKNOWN || !least.is_solved ||
       most_of(f, &least.kept) > f->limit)
     return EGRAPH_OK;
+  const rows most = limits_of(f);
   EG_TRY(try_to_keep(f, &most, FIRST_SHARE, EG_WORK_UNLIMITED, &again));
   again.bound = fmax(again.bound, inout->bound);
   *inout = again;
@@ -498,7 +540,8 @@ static egraph_status conclude(fitter *f, const attempt *first) {
   eg_fitted_plan *out = f->out;
   out->status = first->status;
   out->bound = fmax(first->bound, f->floor);
-  memcpy(out->price, first->price.at, sizeof out->price);
+  for (uint32_t r = 0; r < EG_LAYOUT_MEMORY_ROWS; r++)
+    out->price[r] = r < f->own_rows ? first->price.at[r] : 0;
   if (!out->has_plan) {
     out->cost = INFINITY;
     out->gap = INFINITY;
@@ -520,6 +563,22 @@ static egraph_status conclude(fitter *f, const attempt *first) {
   return EGRAPH_OK;
 }
 
+/// Solves again with a row of the step at its peak, while the plan exceeds the limit.
+static egraph_status prove_peaks(fitter *f, attempt *inout) {
+  while (inout->is_solved && !fits(f, inout)) {
+    bool is_new;
+    attempt next;
+    EG_TRY(prove_peak(f, &is_new));
+    if (!is_new) break;
+    const rows most = limits_of(f);
+    EG_TRY(try_to_keep(f, &most, LATER_SHARE, work_of(f, MOST_SHARE), &next));
+    next.bound = fmax(next.bound, inout->bound);
+    inout->bound = next.bound;
+    if (next.is_solved || next.status == EG_LAYOUT_NO_MEMORY) *inout = next;
+  }
+  return EGRAPH_OK;
+}
+
 static egraph_status fit(fitter *f) {
   attempt first, last;
   rows most, too_much;
@@ -528,18 +587,19 @@ static egraph_status fit(fitter *f) {
   for (uint32_t v = 0; v < space->values.len; v++) // layout 0: R on every axis
     bytes += 2.0 * space->values.data[v].times * eg_plan_space_bytes(space, v, 0);
   double share = bytes > f->limit ? FIRST_SHARE : 1;
-  for (uint32_t r = 0; r < EG_LAYOUT_MEMORY_ROWS; r++)
-    most.at[r] = r < f->rows ? f->limit : INFINITY;
-  too_much = most;
-  bool may_bind = bytes > f->limit;
+  bool may_bind = bytes > f->limit, is_new;
   if (may_bind && !f->only_fitting) EG_TRY(begin_with_prices(f));
+  EG_TRY(prove_peak(f, &is_new));
   bool is_known = !may_bind || f->found.len != 0 || f->options->incumbent != NULL;
   uint64_t before = f->work.done;
+  most = limits_of(f);
   EG_TRY(try_to_keep(f, &most, is_known ? share : BLIND_SHARE * share, EG_WORK_UNLIMITED,
                      &first));
   f->first_work = f->work.done - before;
   if (!first.is_solved && first.status != EG_LAYOUT_INFEASIBLE && !f->only_fitting)
     EG_TRY(begin_with_least(f, &first));
+  EG_TRY(prove_peaks(f, &first));
+  too_much = most = limits_of(f);
   last = first;
   if (first.is_solved && !fits(f, &first)) {
     EG_TRY(go_through(f, FEW_STEPS, &first));
@@ -575,7 +635,9 @@ egraph_status eg_plan_fit(eg_plan_model *model, egraph_allocator alloc,
               .deadline = eg_clock_seconds() + options->time_limit_seconds,
               .work.limit =
                   options->work_limit != 0 ? options->work_limit : EG_WORK_UNLIMITED,
+              .own_rows = model->problem.memory_rows,
               .rows = model->problem.memory_rows,
+              .large.made = EG_SPACE_NONE,
               .least_peak = INFINITY,
               .least_cost = INFINITY,
               .out = out};
@@ -588,8 +650,9 @@ egraph_status eg_plan_fit(eg_plan_model *model, egraph_allocator alloc,
   eg_peak_row_deinit(&f.best_peak);
   eg_u32s_deinit(&f.found);
   eg_u32s_deinit(&f.least);
-  for (uint32_t r = 0; r < f.rows; r++)
+  for (uint32_t r = 0; r < f.own_rows; r++)
     model->problem.memory_limit[r] = f.limit;
+  model->problem.memory_rows = f.own_rows;
   out->work = f.work.done;
   if (status != EGRAPH_OK) eg_fitted_plan_deinit(out);
   return status;

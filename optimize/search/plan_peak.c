@@ -181,6 +181,15 @@ static egraph_status fill_peak(peak_view *p) {
   return EGRAPH_OK;
 }
 
+static void name_step(peak_view *p) {
+  const eg_plan_steps *steps = &p->emitted->plan.steps;
+  p->row->made = p->reader;
+  p->row->into = EG_SPACE_NONE;
+  if (p->step >= steps->len || !steps->data[p->step].is_move) return;
+  p->row->into = p->emitted->place_of.data[steps->data[p->step].to];
+  p->row->made = p->chosen.value_of_place.data[p->row->into];
+}
+
 static egraph_status make(peak_view *p, egraph_allocator alloc) {
   double bytes;
   EG_TRY(eg_bytes_resize(&p->holds, p->model->values.len));
@@ -190,6 +199,7 @@ static egraph_status make(peak_view *p, egraph_allocator alloc) {
     EG_TRY(eg_bytes_resize(&p->is_read, begin[1] - begin[0]));
   }
   EG_TRY(mark_all(p, alloc, &bytes));
+  name_step(p);
   EG_TRY(fill_peak(p));
   p->row->constant = bytes - p->row->value;
   return EGRAPH_OK;

@@ -24,10 +24,12 @@ typedef struct eg_peak_row {
   eg_doubles strategy, arc; // bytes of each of the problem
   double constant; // bytes at the step that no choice of the problem stands for: scratch
   double value;    // of the solution; together: the peak
+  uint32_t made;   // problem value that the step makes or moves, or EG_SPACE_NONE
+  uint32_t into;   // place that it moves it into, or EG_SPACE_NONE: it makes it
 } eg_peak_row;
 
 static inline void eg_peak_row_init(eg_peak_row *row, egraph_allocator alloc) {
-  *row = (eg_peak_row){.constant = 0};
+  *row = (eg_peak_row){.made = EG_SPACE_NONE, .into = EG_SPACE_NONE};
   EG_INIT_MEMBERS(row, alloc, (eg_doubles, strategy, arc))
 }
 static inline void eg_peak_row_deinit(eg_peak_row *row){

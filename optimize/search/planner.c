@@ -5,7 +5,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "optimize/search/planner.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +14,6 @@
 #include "base/work.h"
 #include "optimize/model/plan_recall.h"
 #include "optimize/search/plan_algebra.h"
-#include "optimize/search/plan_mix.h"
 #include "optimize/space/unit_axes.h"
 
 static const double LEAST_SECONDS = 0.01;
@@ -68,7 +66,8 @@ typedef struct planner {
   uint32_t tries;       // plans of baselines
   double least;         // peak of all plans that were seen; 0: there are none
   contenders contenders;
-  eg_plan_choices seed;                // of the cheapest plan before the search
+  eg_plan_choices seed;  // of the cheapest plan before the search
+  eg_plan_algebra loose; // the graph of the plan that exceeds the limit; is_found or not
   double price[EG_LAYOUT_MEMORY_ROWS]; // of memory, of the search
   const eg_plan *const *kind;          // to be mixed, no search
   uint32_t kinds;                      // 0: none
@@ -79,7 +78,6 @@ typedef struct planner {
 
 // ---- rules --------------------------------------------------------------------------
 
-/// Whether rules have made something.
 static bool has_variants(const planner *p) { return p->out->nodes != p->given_nodes; }
 
 static egraph_status saturate(planner *p) {
@@ -191,7 +189,6 @@ static bool on_progress(void *user, double cost, double bound, double seconds) {
   return p->is_cancelled || has_lost;
 }
 
-/// The least peak of all plans that were seen.
 static void note_least(planner *p, const eg_fitted_plan *plan) {
   double least = plan->has_plan ? plan->memory : plan->least_memory;
   if (!(least > 0)) return;
@@ -238,22 +235,9 @@ static egraph_status note_outcome(planner *p, const contender *c, const char *na
   eg_baseline_outcome *outcome = &p->out->baseline[c->outcome];
   bool is_news = c->outcome != EG_BASELINE_OTHER && !outcome->has_summary;
   if (!is_news && !(plan->cost < outcome->cost)) return EGRAPH_OK;
-  *outcome = (eg_baseline_outcome){.is_tried = true,
-                                   .obstacle = *obstacle,
-                                   .status = plan->status,
-                                   .cost = plan->cost,
-                                   .memory = plan->memory,
-                                   .least_memory = plan->least_memory,
-                                   .has_summary = plan->has_plan};
-  memcpy(outcome->name, name, strlen(name) + 1);
-  if (!plan->has_plan) return EGRAPH_OK;
-  if (c->outcome == EG_BASELINE_SINGLE && is_free(p)) p->out->single_seconds = plan->cost;
-  if (p->input->sum_up == NULL)
-    return eg_plan_summary_make(&plan->emitted.plan, p->alloc, &outcome->summary);
-  EG_TRY(p->input->sum_up(p->input->sum_up_user, &plan->emitted, &outcome->summary));
-  outcome->cost = outcome->summary.seconds;
-  outcome->memory = outcome->summary.peak;
-  return EGRAPH_OK;
+  if (plan->has_plan && c->outcome == EG_BASELINE_SINGLE && is_free(p))
+    p->out->single_seconds = plan->cost;
+  return eg_baseline_outcome_note(outcome, p->input, p->alloc, name, obstacle, plan);
 }
 
 /// Nothing more is to be found out about a baseline.
@@ -392,8 +376,8 @@ static egraph_status seed_baselines(planner *p, eg_competition *competition) {
   return EGRAPH_OK;
 }
 
-/// The cheapest plan without what rules have made: none with it is dearer.
-static egraph_status plan_given(planner *p, eg_competition *competition) {
+/// The cheapest plan of one graph, which the competition holds.
+static egraph_status plan_graph(planner *p, eg_competition *competition) {
   eg_fitted_plan plan;
   p->stage = GIVEN_GRAPH;
   competition->layout.time_limit_seconds = GIVEN_SHARE * remaining(p).time_limit_seconds;
@@ -421,13 +405,13 @@ static egraph_status seed_variants(planner *p, eg_competition *competition) {
                   share_of_steps(p, MOST_FINE_SHARE, 0));
 }
 
-/// The cheapest plan of the graph as it was given, where none is known.
+/// The cheapest plan of the graph as it was given: none with what rules made is dearer.
 static egraph_status seed_given(planner *p, eg_competition *competition) {
   eg_plan_algebra given;
   EG_TRY(eg_plan_algebra_original(&given, p->alloc, p->egraph));
   competition->algebra = &given;
   egraph_status status = seed_baselines(p, competition);
-  if (status == EGRAPH_OK && !p->is_cancelled) status = plan_given(p, competition);
+  if (status == EGRAPH_OK && !p->is_cancelled) status = plan_graph(p, competition);
   competition->algebra = NULL;
   eg_plan_algebra_deinit(&given);
   EG_TRY(status);
@@ -472,6 +456,12 @@ static egraph_status conclude(planner *p, eg_fitted_plan *found) {
   out->bound = fmax(found->bound, p->floor);
   out->gap = found->gap;
   note_least(p, found);
+  bool is_large = found->has_plan && found->memory > p->input->info->memory_limit;
+  if (p->is_lifted && !stays && is_large) {
+    eg_plan_choices_deinit(&p->seed);
+    p->seed = found->choices;
+    eg_plan_choices_init(&found->choices, p->alloc);
+  }
   out->places = found->places;
   out->arcs = found->arcs;
   if (!stays) take_plan(p, found);
@@ -564,20 +554,42 @@ static egraph_status compare(planner *p, eg_competition *competition) {
 }
 
 /// Of baselines that were planned without the limit, those have to be planned again that
-/// exceed it, or all.
+/// exceed it, or all. One device has no plan that holds less.
 static void forget_plans(planner *p, bool all) {
   for (size_t i = 0; i < p->contenders.len; i++) {
     contender *c = &p->contenders.data[i];
-    if (!(all || c->is_large) || c->status == EG_LAYOUT_INFEASIBLE) continue;
+    bool is_large = c->is_large && c->outcome != EG_BASELINE_SINGLE;
+    if (!(all || is_large) || c->status == EG_LAYOUT_INFEASIBLE) continue;
     c->status = EG_LAYOUT_UNKNOWN;
     c->cost = INFINITY;
     p->out->baseline[c->outcome] = (eg_baseline_outcome){.is_tried = false};
   }
 }
 
+/// The graph of the plan that exceeds the limit, which differs from the given one.
+static egraph_status note_loose(planner *p, const eg_plan_space *space) {
+  eg_u32s ignored;
+  bool is_asked =
+      p->input->baseline != NULL || p->input->is_alone || p->input->algebra_first;
+  if (is_asked || !has_variants(p) || p->seed.len == 0) return EGRAPH_OK;
+  eg_u32s_init(&ignored, p->alloc);
+  egraph_status s = eg_plan_algebra_of(&p->loose, p->alloc, space, &p->seed, &ignored);
+  eg_u32s_deinit(&ignored);
+  return s;
+}
+
+/// The cheapest plan of that graph within the limit.
+static egraph_status plan_loose(planner *p, eg_competition *competition) {
+  competition->algebra = &p->loose;
+  egraph_status status = plan_graph(p, competition);
+  competition->algebra = NULL;
+  return status;
+}
+
 /// Begins anew within the limit, with the bounds that are known.
-static void begin_within(planner *p, eg_competition *competition) {
+static egraph_status begin_within(planner *p, eg_competition *competition) {
   eg_planning *out = p->out;
+  EG_TRY(note_loose(p, competition->space));
   double spent = eg_clock_seconds() - p->start;
   if (out->has_plan) eg_emitted_plan_deinit(&out->emitted);
   out->has_plan = false;
@@ -589,6 +601,7 @@ static void begin_within(planner *p, eg_competition *competition) {
   p->asked.time_limit_seconds = fmax(p->asked.time_limit_seconds - spent, LEAST_SECONDS);
   p->asked.work_limit = limited_work(p);
   competition->layout.work_limit = p->asked.work_limit;
+  return EGRAPH_OK;
 }
 
 /// Without the limit of memory, then, where the plan does not fit, within it.
@@ -606,8 +619,10 @@ static egraph_status search_all(planner *p, eg_competition *competition, eg_u32s
     bool is_over = fits(p) || p->out->status == EG_LAYOUT_INFEASIBLE || p->is_cancelled;
     forget_plans(p, !is_over);
     if (is_over) return compare(p, competition);
-    begin_within(p, competition);
+    EG_TRY(begin_within(p, competition));
     if (!is_known) known->len = 0;
+    if (p->loose.is_found) EG_TRY(plan_loose(p, competition));
+    if (p->out->has_plan) known->len = 0; // it is cheaper
   }
   if (!is_known) EG_TRY(find_seed(p, competition, known));
   EG_TRY(search_and_cut(p, competition, known));
@@ -626,14 +641,19 @@ static egraph_status probe(planner *p, const eg_competition *competition) {
   return EGRAPH_OK;
 }
 
+static eg_competition competition_of(const planner *p, const eg_plan_space *space,
+                                     const eg_plan_algebra *algebra) {
+  return (eg_competition){.alloc = p->alloc,
+                          .space = space,
+                          .constraints = p->input->constraints,
+                          .algebra = algebra,
+                          .layout = p->asked,
+                          .mesh = &p->input->mesh->mesh};
+}
+
 static egraph_status solve(planner *p, const eg_plan_space *space,
                            const eg_plan_algebra *algebra) {
-  eg_competition competition = {.alloc = p->alloc,
-                                .space = space,
-                                .constraints = p->input->constraints,
-                                .algebra = algebra,
-                                .layout = p->asked,
-                                .mesh = &p->input->mesh->mesh};
+  eg_competition competition = competition_of(p, space, algebra);
   eg_u32s known;
   double start = eg_clock_seconds();
   competition.layout.progress = on_progress;
@@ -648,6 +668,7 @@ static egraph_status solve(planner *p, const eg_plan_space *space,
   if (is_memory) p->out->least_memory = p->least;
   contenders_deinit(&p->contenders);
   eg_plan_choices_deinit(&p->seed);
+  if (p->loose.is_found) eg_plan_algebra_deinit(&p->loose);
   eg_u32s_deinit(&known);
   p->out->solve_seconds = eg_clock_seconds() - start;
   return status;
@@ -657,11 +678,7 @@ static egraph_status solve(planner *p, const eg_plan_space *space,
 static egraph_status solve_by(planner *p, const eg_plan_space *space,
                               const eg_plan_algebra *algebra) {
   const eg_machine_mesh mesh = eg_unit_axes_drop(p->input->mesh);
-  const eg_competition competition = {.alloc = p->alloc,
-                                      .space = space,
-                                      .constraints = p->input->constraints,
-                                      .algebra = algebra,
-                                      .mesh = &p->input->mesh->mesh};
+  const eg_competition competition = competition_of(p, space, algebra);
   eg_plan_question question = {.alloc = p->alloc,
                                .mesh = &mesh,
                                .memory_limit = p->info.memory_limit,
@@ -685,37 +702,20 @@ static egraph_status solve_by(planner *p, const eg_plan_space *space,
 }
 
 static egraph_status mix(planner *p, const eg_plan_space *space) {
-  eg_mixed_plan mixed;
-  eg_plan_model model;
   double start = eg_clock_seconds();
-  EG_TRY(eg_plan_model_init(&model, p->alloc, space));
-  eg_mix_input input = {.model = &model,
-                        .kinds = p->kinds,
+  eg_mix_input input = {.kinds = p->kinds,
                         .memory_limit = p->info.memory_limit,
                         .deadline = p->start + p->asked.time_limit_seconds};
   memcpy(input.kind, p->kind, p->kinds * sizeof *p->kind);
-  egraph_status status = eg_plan_mix(p->alloc, &input, &mixed);
-  eg_plan_model_deinit(&model);
-  EG_TRY(status);
+  EG_TRY(eg_planning_mix(p->out, p->alloc, space, &input, &p->input->mesh->mesh));
   p->out->solve_seconds = eg_clock_seconds() - start;
-  if (!mixed.has_plan) return EGRAPH_OK;
-  p->out->status = EG_LAYOUT_FEASIBLE;
-  p->out->has_plan = true;
-  p->out->cost = mixed.cost;
-  p->out->memory = mixed.memory;
-  p->out->emitted = mixed.emitted;
-  eg_unit_axes_restore(&p->out->emitted.plan, &p->input->mesh->mesh);
   return EGRAPH_OK;
 }
 
 static egraph_status certify(planner *p, const eg_plan_space *space,
                              const eg_plan_algebra *algebra) {
-  const eg_competition competition = {.alloc = p->alloc,
-                                      .space = space,
-                                      .constraints = p->input->constraints,
-                                      .algebra = algebra,
-                                      .layout = remaining(p),
-                                      .mesh = &p->input->mesh->mesh};
+  eg_competition competition = competition_of(p, space, algebra);
+  competition.layout = remaining(p);
   eg_axis_roles roles;
   const char *baseline = p->input->baseline;
   if (baseline != NULL)

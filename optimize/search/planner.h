@@ -13,6 +13,7 @@
 
 #include "optimize/price/plan_price.h"
 #include "optimize/search/plan_compete.h"
+#include "optimize/search/plan_mix.h"
 #include "optimize/search/plan_rules.h"
 #include "optimize/space/step_info.h"
 #include "optimize/space/training_info.h"
@@ -120,6 +121,18 @@ egraph_status eg_planner_certify(egraph_allocator alloc, const eg_planner_input 
                                  const eg_plan_claim *claim, eg_plan_certificate *out);
 /// The gap and the status that follow from cost and bound, where there is a plan.
 void eg_planning_judge(eg_planning *planning);
+/// What came of planning a baseline. Fails with EGRAPH_E_MEMORY, and as the input's
+/// sum_up.
+egraph_status eg_baseline_outcome_note(eg_baseline_outcome *outcome,
+                                       const eg_planner_input *input,
+                                       egraph_allocator alloc, const char *name,
+                                       const eg_baseline_obstacle *obstacle,
+                                       const eg_fitted_plan *plan);
+/// Blocks of several kinds, planned as `input` says, whose model is not filled. Fails
+/// like eg_plan_mix.
+egraph_status eg_planning_mix(eg_planning *out, egraph_allocator alloc,
+                              const eg_plan_space *space, eg_mix_input *input,
+                              const eg_mesh *mesh);
 void eg_planning_deinit(eg_planning *planning);
 
 #endif

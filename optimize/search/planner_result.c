@@ -1,8 +1,12 @@
 // What the planner has found.
 // SPDX-License-Identifier: Apache-2.0
-#include <math.h>
-
 #include "optimize/search/planner.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "optimize/search/plan_mix.h"
+#include "optimize/space/unit_axes.h"
 
 static const double PROVEN_GAP = 1e-9;
 
@@ -13,9 +17,51 @@ void eg_planning_judge(eg_planning *planning) {
   planning->status = planning->gap <= PROVEN_GAP ? EG_LAYOUT_OPTIMAL : EG_LAYOUT_FEASIBLE;
 }
 
+egraph_status eg_baseline_outcome_note(eg_baseline_outcome *outcome,
+                                       const eg_planner_input *input,
+                                       egraph_allocator alloc, const char *name,
+                                       const eg_baseline_obstacle *obstacle,
+                                       const eg_fitted_plan *plan) {
+  *outcome = (eg_baseline_outcome){.is_tried = true,
+                                   .obstacle = *obstacle,
+                                   .status = plan->status,
+                                   .cost = plan->cost,
+                                   .memory = plan->memory,
+                                   .least_memory = plan->least_memory,
+                                   .has_summary = plan->has_plan};
+  memcpy(outcome->name, name, strlen(name) + 1);
+  if (!plan->has_plan) return EGRAPH_OK;
+  if (input->sum_up == NULL)
+    return eg_plan_summary_make(&plan->emitted.plan, alloc, &outcome->summary);
+  EG_TRY(input->sum_up(input->sum_up_user, &plan->emitted, &outcome->summary));
+  outcome->cost = outcome->summary.seconds;
+  outcome->memory = outcome->summary.peak;
+  return EGRAPH_OK;
+}
+
 void eg_planning_deinit(eg_planning *planning) {
   if (planning->has_plan) eg_emitted_plan_deinit(&planning->emitted);
   for (int m = 0; m < EG_MATES && planning->has_mates; m++)
     eg_emitted_plan_deinit(&planning->mates[m]);
   planning->has_plan = planning->has_mates = false;
+}
+
+egraph_status eg_planning_mix(eg_planning *out, egraph_allocator alloc,
+                              const eg_plan_space *space, eg_mix_input *input,
+                              const eg_mesh *mesh) {
+  eg_mixed_plan mixed;
+  eg_plan_model model;
+  EG_TRY(eg_plan_model_init(&model, alloc, space));
+  input->model = &model;
+  egraph_status status = eg_plan_mix(alloc, input, &mixed);
+  eg_plan_model_deinit(&model);
+  EG_TRY(status);
+  if (!mixed.has_plan) return EGRAPH_OK;
+  out->status = EG_LAYOUT_FEASIBLE;
+  out->has_plan = true;
+  out->cost = mixed.cost;
+  out->memory = mixed.memory;
+  out->emitted = mixed.emitted;
+  eg_unit_axes_restore(&out->emitted.plan, mesh);
+  return EGRAPH_OK;
 }

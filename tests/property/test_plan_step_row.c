@@ -1,0 +1,122 @@
+// Rows of steps, of random small steps: no plan of any solution holds less at its peak
+// than any row of it says, and some rows say more than what is kept from phase to phase.
+// SPDX-License-Identifier: Apache-2.0
+#include "optimize/search/plan_step_row.h"
+#include "pcg/plan/plan_summary.h"
+#include "tests/plan_cases.h"
+
+enum { SOLUTIONS = 12 };
+
+typedef struct trial {
+  plan_case c;
+  size_t round, rows, tight;
+  eg_plan_space space;
+  eg_plan_model model;
+} trial;
+
+static double sum_of(const trial *t, const eg_peak_row *row,
+                     const eg_layout_solution *solution) {
+  const eg_layout_problem *problem = &t->model.problem;
+  double sum = 0;
+  for (uint32_t v = 0; v < t->model.values.len; v++)
+    if (solution->strategy.data[v] != EG_LAYOUT_NONE)
+      sum +=
+          row->strategy.data[solution->strategy.data[v]] * problem->memory_times.data[v];
+  for (uint32_t v = 0; v < t->model.values.len; v++)
+    for (uint32_t a = 0; a < eg_layout_arc_count(problem); a++) {
+      uint32_t to = problem->arc_to.data[a];
+      bool is_mine =
+          to >= problem->place_begin.data[v] && to < problem->place_begin.data[v + 1];
+      if (is_mine && solution->arc_used.data[a])
+        sum += row->arc.data[a] * problem->memory_times.data[v];
+    }
+  return sum;
+}
+
+static void try_row(trial *t, const eg_layout_solution *solution, double peak,
+                    uint32_t value, uint32_t into) {
+  eg_peak_row row;
+  eg_peak_row_init(&row, eg_allocator_heap());
+  assert_ok(eg_step_row_make(&row, &t->model, eg_allocator_heap(), value, into));
+  double sum = sum_of(t, &row, solution);
+  t->rows++;
+  t->tight += sum == peak;
+  if (sum > peak) {
+    print_message("%s", eg_text_of(&t->c.text));
+    fail_msg("round %zu: the step of value %u into %u holds %.17g, the plan %.17g",
+             t->round, value, into, sum, peak);
+  }
+  eg_peak_row_deinit(&row);
+}
+
+static void try_solution(trial *t, const eg_layout_solution *solution) {
+  const eg_layout_problem *problem = &t->model.problem;
+  eg_emitted_plan emitted;
+  eg_plan_summary summary;
+  assert_ok(eg_plan_emit(&t->model, eg_allocator_heap(), solution, &emitted));
+  assert_ok(eg_plan_summary_make(&emitted.plan, eg_allocator_heap(), &summary));
+  for (uint32_t v = 0; v < t->model.values.len; v++) {
+    try_row(t, solution, summary.peak, v, EG_SPACE_NONE);
+    for (uint32_t place = problem->place_begin.data[v];
+         place < problem->place_begin.data[v + 1]; place++)
+      try_row(t, solution, summary.peak, v, place);
+  }
+  eg_emitted_plan_deinit(&emitted);
+}
+
+static void try_case(trial *t) {
+  egraph_allocator heap = eg_allocator_heap();
+  eg_layout_options options = EG_LAYOUT_OPTIONS_DEFAULT;
+  eg_layout_result result;
+  assert_ok(eg_plan_space_init(&t->space, heap, t->c.egraph, &t->c.info, &t->c.mesh,
+                               &t->c.costs));
+  assert_ok(eg_plan_model_init(&t->model, heap, &t->space));
+  options.solutions = SOLUTIONS;
+  eg_plan_model_limit_memory(&t->model, INFINITY);
+  eg_layout_result_init(&result, heap);
+  assert_ok(eg_layout_solve(heap, &t->model.problem, &options, &result));
+  for (size_t i = 0; i < result.solutions.len; i++)
+    try_solution(t, &result.solutions.data[i]);
+  eg_layout_result_deinit(&result);
+  eg_plan_model_deinit(&t->model);
+  eg_plan_space_deinit(&t->space);
+}
+
+static void try_rounds(uint64_t seed, size_t rounds, const case_limits *limits) {
+  static trial t;
+  t = (trial){.round = 0};
+  for (; t.round < rounds; t.round++) {
+    plan_case_init(&t.c, eg_hash_combine(seed, t.round), limits);
+    try_case(&t);
+    plan_case_deinit(&t.c);
+  }
+  print_message("%zu rows, %zu of them the peak\n", t.rows, t.tight);
+  assert_true(t.rows < 10000 || t.tight > 0);
+}
+
+static void no_forward_plan_holds_less(void **state) {
+  (void)state;
+  const case_limits limits = {.nodes = 6, .axes = 1, .has_phases = false};
+  try_rounds(test_seed(20261211), test_rounds(20), &limits);
+}
+
+static void no_plan_in_phases_holds_less(void **state) {
+  (void)state;
+  const case_limits limits = {.nodes = 7, .axes = 1, .has_phases = true};
+  try_rounds(test_seed(20261212), test_rounds(30), &limits);
+}
+
+static void no_plan_on_two_axes_holds_less(void **state) {
+  (void)state;
+  const case_limits limits = {.nodes = 5, .axes = 2, .has_phases = true};
+  try_rounds(test_seed(20261213), test_rounds(4), &limits);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(no_forward_plan_holds_less),
+      cmocka_unit_test(no_plan_in_phases_holds_less),
+      cmocka_unit_test(no_plan_on_two_axes_holds_less),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
