@@ -169,7 +169,9 @@ static egraph_status add_leaf(eg_verify_draws *draws, uint32_t var) {
 }
 
 void eg_verify_bind_leaf(eg_verify_draws *draws, uint32_t var) {
-  const eg_verify_leaf *leaf = &draws->leaves[var];
+  eg_verify_leaf *leaf = &draws->leaves[var];
+  if (leaf->splat && eg_dtype_is_float(leaf->type.dtype))
+    leaf->splat_value = eg_special_zero(&draws->rng, leaf->splat_value);
   draws->env.vars[var] =
       (eg_rule_value){.kind = EG_RULE_TENSOR, .tensor = tensor_of_var(var)};
   if (leaf->splat)
@@ -296,9 +298,13 @@ static double ordinary_splat(eg_verify_draws *draws) {
   return values[eg_rng_below(&draws->rng, sizeof values / sizeof *values)];
 }
 
-/// Its reciprocal is no overflow of an intermediate result, unless it is to be special.
+/// Its reciprocal is no overflow of an intermediate result, unless it is to be special:
+/// beside operands without elements infinite, or 0 or -1, of which functions may be.
 static double random_splat(eg_verify_draws *draws, uint32_t var, egraph_dtype dtype) {
   eg_special special = eg_verify_special_of(draws->aim);
+  bool is_empty = draws->aim != NULL && eg_instance_is_empty(draws->aim);
+  if (is_empty && eg_rng_below(&draws->rng, 2) == 0)
+    return -(double)eg_rng_below(&draws->rng, 2);
   if (special != EG_SPECIAL_NONE && eg_special_is_constant(draws->rule, var) &&
       eg_rng_below(&draws->rng, 4) != 0)
     return eg_special_draw(&draws->rng, special, dtype);

@@ -51,6 +51,10 @@ double eg_special_draw(eg_rng *rng, eg_special kind, egraph_dtype dtype) {
   return not_finite[eg_rng_below(rng, 5)];
 }
 
+double eg_special_zero(eg_rng *rng, double number) {
+  return number == 0 && eg_rng_below(rng, 2) == 0 ? -number : number;
+}
+
 static bool is_lower_bound(const char *name) {
   return strcmp(name, "min") == 0 || strcmp(name, "act_alpha") == 0;
 }

@@ -91,8 +91,9 @@ void eg_verify_note_obstacle(eg_verify_draws *draws, uint32_t index) {
 }
 
 eg_special eg_verify_special_of(const eg_instance_aim *aim) {
-  bool is_special = aim != NULL && aim->subject == EG_INSTANCE_SPECIAL;
-  return is_special ? (eg_special)aim->value : EG_SPECIAL_NONE;
+  if (aim == NULL) return EG_SPECIAL_NONE;
+  if (aim->subject == EG_INSTANCE_SPECIAL) return (eg_special)aim->value;
+  return eg_instance_is_empty(aim) ? EG_SPECIAL_NOT_FINITE : EG_SPECIAL_NONE;
 }
 
 static bool is_leaf(const eg_rule_var *var) {

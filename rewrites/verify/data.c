@@ -79,8 +79,8 @@ static double not_finite(eg_verify_source *source) {
 
 static double extreme(eg_verify_source *source, egraph_dtype dtype) {
   double largest = eg_dtype_largest(dtype), normal = eg_dtype_normal(dtype);
-  const double values[] = {0, largest, largest / 2, normal, eg_dtype_unit(dtype, 0),
-                           1, 3};
+  const double values[] = {
+      0, largest, largest / 2, 0.75 * largest, normal, 1, eg_dtype_unit(dtype, 0), 3};
   double value = values[eg_rng_below(&source->rng, sizeof values / sizeof *values)];
   return eg_rng_below(&source->rng, 2) == 0 ? value : -value;
 }
@@ -153,6 +153,19 @@ static double near_number(eg_verify_source *source, egraph_dtype dtype,
   return is_negative && !is_positive ? -size : size;
 }
 
+/// A quarter of all are zero, or where exponentials leave the range: beyond the largest
+/// number and the smallest.
+static double large_number(eg_verify_source *source, egraph_dtype dtype) {
+  double unit = eg_rng_unit(&source->rng), most = large(dtype);
+  double border = floor(log(eg_dtype_largest(dtype)) * (1 + 0.05 * unit));
+  bool is_negative = eg_rng_below(&source->rng, 2) == 0;
+  switch (eg_rng_below(&source->rng, 8)) {
+  case 0: return is_negative ? -0.0 : 0;
+  case 1: return is_negative ? -border : border;
+  default: return floor((2 * unit - 1) * most);
+  }
+}
+
 static double float_number(eg_verify_source *source, const eg_verify_leaf *leaf,
                            bool is_positive) {
   egraph_dtype dtype = leaf->type.dtype;
@@ -161,7 +174,7 @@ static double float_number(eg_verify_source *source, const eg_verify_leaf *leaf,
     if (!leaf->constant && eg_rng_below(&source->rng, 100) < source->percent)
       return not_finite(source);
     return ordinary(source, true, is_positive);
-  case EG_VERIFY_LARGE: return floor((2 * eg_rng_unit(&source->rng) - 1) * large(dtype));
+  case EG_VERIFY_LARGE: return large_number(source, dtype);
   case EG_VERIFY_EXTREME: return extreme(source, dtype);
   case EG_VERIFY_WIDE: return wide(source, is_positive);
   case EG_VERIFY_TINY: return tiny(source, dtype, is_positive);

@@ -11,10 +11,10 @@
 /// side of the numbers of the instance (constants, bounds), of any size, mostly of one
 /// such number in each leaf. These are plain: sides must have equal numbers. NOT_FINITE:
 /// NaN and infinities among small whole numbers, of which no sum or product overflows.
-/// LARGE: numbers whose sums and products stay in range, and whose exponentials do not.
-/// EXTREME: the largest and smallest numbers, zeros of both signs. Integers are small in
-/// ORDINARY, TINY and TIES, up to 120 in WIDE, or else at the ends of their range; those
-/// without a sign do not wrap but there.
+/// LARGE: zeros, and numbers whose sums and products stay in range, and whose
+/// exponentials do not, or hardly. EXTREME: the largest and smallest numbers, zeros of
+/// both signs. Integers are small in ORDINARY, TINY and TIES, up to 120 in WIDE, or else
+/// at the ends of their range; those without a sign do not wrap but there.
 typedef enum eg_verify_data {
   EG_VERIFY_ORDINARY,
   EG_VERIFY_WIDE,

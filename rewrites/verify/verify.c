@@ -186,7 +186,19 @@ typedef struct data_kinds {
   uint32_t count;
 } data_kinds;
 
-static data_kinds other_data(const verification *run, eg_special constants) {
+/// Infinity times nothing is NaN, and nothing else tells of it.
+static bool has_empty_leaf(const eg_verify_instance *instance) {
+  const eg_rule *rule = instance->rule;
+  for (uint32_t i = 0; i < rule->var_count; i++)
+    if (rule->vars[i].kind == EG_RULE_TENSOR &&
+        rule->vars[i].origin == EG_RULE_VAR_MATCHED &&
+        eg_type_elements(&instance->leaves[i].type) == 0)
+      return true;
+  return false;
+}
+
+static data_kinds other_data(const verification *run,
+                             const eg_verify_instance *instance) {
   static const eg_verify_data special[] = {EG_VERIFY_NOT_FINITE, EG_VERIFY_EXTREME,
                                            EG_VERIFY_NOT_FINITE, EG_VERIFY_LARGE};
   static const eg_verify_data plain[] = {EG_VERIFY_WIDE, EG_VERIFY_TINY, EG_VERIFY_NEAR,
@@ -196,14 +208,15 @@ static data_kinds other_data(const verification *run, eg_special constants) {
                                          EG_VERIFY_TIES, EG_VERIFY_NEAR, EG_VERIFY_TIES};
   bool is_exact = run->rule->math == EGRAPH_MATH_EXACT;
   eg_verify_data second = is_exact ? exact[run->found % 6] : plain[run->found % 4];
-  if (constants == EG_SPECIAL_NOT_FINITE) second = EG_VERIFY_NOT_FINITE;
-  return (data_kinds){{second, special[run->found % 4]},
-                      constants == EG_SPECIAL_NONE ? 2 : 1};
+  if (instance->special == EG_SPECIAL_NOT_FINITE) second = EG_VERIFY_NOT_FINITE;
+  eg_verify_data third =
+      has_empty_leaf(instance) ? EG_VERIFY_NOT_FINITE : special[run->found % 4];
+  return (data_kinds){{second, third}, instance->special == EG_SPECIAL_NONE ? 2 : 1};
 }
 
 static egraph_status check_values(verification *run, const eg_verify_instance *instance,
                                   eg_instance_outcome *out) {
-  data_kinds others = other_data(run, instance->special);
+  data_kinds others = other_data(run, instance);
   eg_verify_comparison first, other;
   EG_TRY(check_data(run, instance, EG_VERIFY_ORDINARY, &first));
   bool is_compared = first.verdict != EG_VERIFY_VACUOUS || first.is_empty;
