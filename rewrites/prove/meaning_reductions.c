@@ -1,5 +1,7 @@
 // Reductions, softmax and normalizations.
 // SPDX-License-Identifier: Apache-2.0
+#include <string.h>
+
 #include "rewrites/prove/proof_case.h"
 
 static eg_poly one(eg_case *c) { return eg_poly_const(c->p, 1); }
@@ -106,10 +108,63 @@ void eg_type_softmax(eg_case *c, uint32_t term) {
 
 static eg_scalar exponential(eg_case *c, eg_scalar x) { return call1(c, EG_OP_EXP, x); }
 
+/// Beside a larger addend nothing is left of a row.
+#define LARGEST_SHIFT 1e3
+
+// A number of all rows that the conditions bound.
+static bool is_shift(eg_proof *p, eg_scalar s) {
+  return eg_scalar_at(p, s)->kind == EG_SCALAR_REAL &&
+         eg_scalar_not_above(p, eg_scalar_number(p, -LARGEST_SHIFT), s) &&
+         eg_scalar_not_above(p, s, eg_scalar_number(p, LARGEST_SHIFT));
+}
+
+// The fold of this kind over the row of x, whose element at `index` is x.
+static bool is_of_row(eg_proof *p, eg_scalar s, eg_fold fold, eg_poly index, eg_poly size,
+                      eg_scalar x) {
+  const eg_scalar_node *n = eg_scalar_at(p, s);
+  return n->kind == EG_SCALAR_TOTAL && n->which == fold &&
+         !eg_scalar_has(p, s, eg_poly_symbol_of(p, index)) &&
+         eg_is_zero(p, eg_poly_sub(p, n->kids[1], size)) &&
+         eg_scalar_rename(p, n->kids[2], n->kids[0], index) == x;
+}
+
+// What a softmax is of: its row without the largest element, or a number, in front. NaN,
+// infinite numbers, and rows of -inf alone make NaN of both.
+static eg_scalar unshifted(eg_case *c, eg_scalar x, eg_poly index, eg_poly size) {
+  eg_proof *p = c->p;
+  const eg_scalar_node *n = eg_scalar_at(p, x);
+  if (n->kind != EG_SCALAR_SUM || n->count != 2 || n->value != 0) return x;
+  for (uint32_t i = 0; i < 2; i++) {
+    eg_scalar own = n->kids[i], other = n->kids[1 - i];
+    if (n->factors[i] != 1 || !eg_scalar_has(p, own, eg_poly_symbol_of(p, index)))
+      continue;
+    bool is_minus = n->factors[1 - i] == -1, is_plus = n->factors[1 - i] == 1;
+    if ((is_plus || is_minus) && is_shift(p, other)) return own;
+    if (is_minus && is_of_row(p, other, EG_FOLD_MAX, index, size, own)) return own;
+  }
+  return x;
+}
+
+static eg_scalar softmax_of(eg_case *c, eg_op op, uint32_t kid, uint32_t axis,
+                            const eg_poly *at) {
+  eg_poly place[EGRAPH_MAX_RANK],
+      size = eg_poly_canonical(c->p, c->shapes[kid].dims[axis]);
+  memcpy(place, at, c->shapes[kid].rank * sizeof *at);
+  eg_loop loop = eg_loop_begin(c, size);
+  place[axis] = loop.index;
+  eg_scalar row = unshifted(c, eg_case_element(c, kid, place), loop.index, size);
+  eg_scalar sum = eg_loop_end(c, &loop, EG_FOLD_SUM, exponential(c, row));
+  eg_scalar x =
+      eg_scalar_rename(c->p, row, eg_poly_symbol_of(c->p, loop.index), at[axis]);
+  return eg_scalar_opaque(c->p, op, (eg_scalar[]){x, sum}, 2);
+}
+
 eg_scalar eg_element_softmax(eg_case *c, uint32_t term, const eg_poly *at) {
   eg_op op = eg_case_term(c, term)->op;
   uint32_t kid = eg_kid(c, term, 0);
   uint32_t axis = eg_slot_axis(c, term, EG_SLOT(SOFTMAX, AXIS), c->shapes[kid].rank);
+  if (!c->p->laws.is_fast && !eg_case_is_bitwise(c))
+    return softmax_of(c, op, kid, axis, at);
   eg_poly count;
   eg_scalar x = eg_case_element(c, kid, at);
   eg_scalar sum =

@@ -114,6 +114,8 @@ static eg_scalar exponential(eg_proof *p, eg_scalar x) {
   eg_scalar made;
   if (eg_scalar_is_number(p, x, 0)) return number(p, 1);
   if (n->kind == EG_SCALAR_NUMBER && is_folded(p, exp(n->value), &made)) return made;
+  if (eg_scalar_is_call(p, x, EG_OP_LOG_SOFTMAX))
+    return eg_scalar_opaque(p, EG_OP_SOFTMAX, n->kids, n->count);
   return p->laws.is_fast ? power_of_term(p, x) : eg_scalar_opaque(p, EG_OP_EXP, &x, 1);
 }
 
@@ -534,8 +536,8 @@ static bool is_whole(const eg_proof *p, eg_scalar s) {
 }
 
 // A factor that is infinite makes NaN of 0.
-static bool is_usual(const eg_proof *p, eg_scalar factor) {
-  return p->laws.is_fast || eg_scalar_at(p, factor)->is_finite;
+static bool is_usual(eg_proof *p, eg_scalar factor) {
+  return p->laws.is_fast || eg_scalar_is_finite(p, factor);
 }
 
 static eg_scalar in_algebra(eg_proof *p, eg_op op, const eg_scalar *k, uint32_t count) {

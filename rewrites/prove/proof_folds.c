@@ -73,7 +73,8 @@ static eg_scalar total_of(eg_proof *p, eg_scalar kid, const void *with) {
 static bool is_repeated(eg_proof *p, uint32_t symbol, eg_poly size, eg_scalar body) {
   const eg_scalar_node *n = eg_scalar_at(p, body);
   if (eg_scalar_has(p, body, symbol) || !n->is_ordinary) return false;
-  return n->is_finite || p->laws.cancels || p->domain == EG_DOMAIN_WHOLE ||
+  return eg_scalar_is_finite(p, body) || p->laws.cancels ||
+         p->domain == EG_DOMAIN_WHOLE ||
          eg_is_natural(p, eg_poly_sub(p, size, eg_poly_const(p, 1)));
 }
 

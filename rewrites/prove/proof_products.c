@@ -101,14 +101,14 @@ static eg_scalar gathered(eg_proof *p, eg_scalar a, eg_scalar b) {
     bool is_sum = spread_rank(p, f.kids[i]) >= 2;
     sums += is_sum;
     if (is_sum) sum = i;
-    finite += !is_sum && eg_scalar_at(p, f.kids[i])->is_finite;
+    finite += !is_sum && eg_scalar_is_finite(p, f.kids[i]);
   }
   if (sums != 1 || finite == 0 || !eg_scalar_at(p, f.kids[sum])->is_ordinary)
     return eg_scalar_factors(p, a, b);
   eg_scalar inside = f.kids[sum], rest = eg_scalar_number(p, 1);
   for (uint32_t i = 0; i < f.count; i++) {
     if (i == sum) continue;
-    bool goes_in = eg_scalar_at(p, f.kids[i])->is_finite;
+    bool goes_in = eg_scalar_is_finite(p, f.kids[i]);
     if (goes_in)
       inside = eg_scalar_mul(p, inside, f.kids[i]);
     else
@@ -147,15 +147,16 @@ static bool is_multiple(const eg_proof *p, eg_scalar s) {
   return n->kind == EG_SCALAR_SUM && n->count == 1 && n->value == 0;
 }
 
-static bool may_distribute(const eg_proof *p, eg_scalar sum, eg_scalar factor) {
+static bool may_distribute(eg_proof *p, eg_scalar sum, eg_scalar factor) {
   const eg_scalar_node *s = eg_scalar_at(p, sum), *f = eg_scalar_at(p, factor);
   return s->is_ordinary && f->is_ordinary &&
-         (f->is_finite || p->laws.distributes || p->domain == EG_DOMAIN_WHOLE);
+         (eg_scalar_is_finite(p, factor) || p->laws.distributes ||
+          p->domain == EG_DOMAIN_WHOLE);
 }
 
 // Infinity times the sum of nothing is NaN, the sum of no products 0.
 static bool may_enter_total(eg_proof *p, const eg_scalar_node *n, eg_scalar factor) {
-  return eg_scalar_at(p, factor)->is_finite || p->laws.cancels ||
+  return eg_scalar_is_finite(p, factor) || p->laws.cancels ||
          p->domain == EG_DOMAIN_WHOLE ||
          eg_is_natural(p, eg_poly_sub(p, n->kids[1], eg_poly_const(p, 1)));
 }

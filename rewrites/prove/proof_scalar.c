@@ -51,6 +51,13 @@ static bool keeps_size(uint32_t op) {
   return false;
 }
 
+// Operators that make an infinity or NaN of some number. Of weights the result is folded,
+// and seen to be finite.
+static bool has_pole(uint32_t op) {
+  return op == EG_OP_DIV || op == EG_OP_MOD || op == EG_OP_RECIPROCAL ||
+         op == EG_OP_RSQRT || op == EG_OP_SQRT || op == EG_OP_LOG || op == EG_OP_POW;
+}
+
 // What is known of all parts, of the whole. The first kids of TOTAL and CHOICE are
 // integers.
 static void find_marks(const eg_proof *p, eg_scalar_node *n) {
@@ -58,6 +65,8 @@ static void find_marks(const eg_proof *p, eg_scalar_node *n) {
   n->is_ordinary = (n->kind != EG_SCALAR_NUMBER && !is_sum) || isfinite(n->value);
   n->is_finite = is_compound(n->kind) ? n->is_ordinary : is_finite_leaf(p, n);
   n->is_tame = n->kind != EG_SCALAR_CALL || keeps_size(n->which);
+  n->is_of_weights =
+      n->is_finite && (n->kind == EG_SCALAR_READ || n->kind == EG_SCALAR_FLAT);
   if (!is_compound(n->kind)) return;
   uint32_t first = n->kind == EG_SCALAR_TOTAL ? 2 : n->kind == EG_SCALAR_CHOICE ? 1 : 0;
   for (uint32_t i = first; i < n->count; i++) {
@@ -65,7 +74,10 @@ static void find_marks(const eg_proof *p, eg_scalar_node *n) {
     n->is_finite = n->is_finite && kid->is_finite;
     n->is_ordinary = n->is_ordinary && kid->is_ordinary;
     n->is_tame = n->is_tame && kid->is_tame;
+    n->is_of_weights = n->is_of_weights || kid->is_of_weights;
   }
+  if (n->kind == EG_SCALAR_CALL && has_pole(n->which) && !n->is_of_weights)
+    n->is_finite = false;
   // Beside a number small ones are lost.
   if (is_sum && n->value != 0) n->is_tame = true;
 }
@@ -108,6 +120,19 @@ eg_scalar eg_scalar_number(eg_proof *p, double value) {
 
 eg_scalar eg_scalar_rounded(eg_proof *p, double value) {
   return eg_scalar_marked(p, (eg_number){.value = value, .marks = EG_NUMBER_ROUNDED});
+}
+
+bool eg_scalar_is_finite(eg_proof *p, eg_scalar s) {
+  const eg_scalar_node *n = eg_scalar_at(p, s);
+  if (n->is_finite || !n->is_ordinary) return n->is_finite;
+  if (eg_scalar_is_call(p, s, EG_OP_RECIPROCAL)) {
+    const eg_scalar_node *size = eg_scalar_at(p, n->kids[0]);
+    return size->kind == EG_SCALAR_SIZE && eg_is_nonzero(p, size->which);
+  }
+  bool all = n->kind == EG_SCALAR_SUM || n->kind == EG_SCALAR_PRODUCT;
+  for (uint32_t i = 0; i < n->count && all; i++)
+    all = eg_scalar_is_finite(p, n->kids[i]);
+  return all;
 }
 
 static eg_scalar leaf(eg_proof *p, eg_scalar_kind kind, uint32_t which) {

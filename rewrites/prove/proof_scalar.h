@@ -50,10 +50,11 @@ typedef struct eg_number {
 
 struct eg_scalar_node {
   eg_scalar_kind kind;
-  eg_domain domain; // CALL, SUM, PRODUCT, TOTAL, CHOICE: of what it was made
-  bool is_finite;   // of weights, sizes and finite numbers alone
-  bool is_ordinary; // no number in it is infinite or NaN
-  bool is_tame;     // of ordinary data it is not below the normal numbers, but perhaps 0
+  eg_domain domain;   // CALL, SUM, PRODUCT, TOTAL, CHOICE: of what it was made
+  bool is_finite;     // of weights, sizes and finite numbers alone
+  bool is_of_weights; // of a weight, among others
+  bool is_ordinary;   // no number in it is infinite or NaN
+  bool is_tame; // of ordinary data it is not below the normal numbers, but perhaps 0
   uint32_t which;
   double value;
   uint32_t count;
@@ -70,6 +71,8 @@ static inline bool eg_scalar_is_call(const eg_proof *p, eg_scalar s, eg_op op) {
   return n->kind == EG_SCALAR_CALL && n->which == (uint32_t)op;
 }
 bool eg_scalar_is_number(const eg_proof *p, eg_scalar s, double value);
+/// Finite by its marks, or one over sizes that the facts show not to be 0.
+bool eg_scalar_is_finite(eg_proof *p, eg_scalar s);
 /// The same value, and in class exact the same zero; or within rounding of one another
 /// where one of them was rounded.
 bool eg_numbers_agree(const eg_proof *p, double a, double b, uint32_t marks);

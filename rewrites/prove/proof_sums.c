@@ -19,10 +19,10 @@ typedef struct draft {
 static draft *new_draft(eg_proof *p) { return eg_proof_memory(p, 1, sizeof(draft)); }
 
 // s - s = 0: of integers, of what is known to be finite, or where the laws say so.
-static bool cancels(const eg_proof *p, eg_scalar s) {
+static bool cancels(eg_proof *p, eg_scalar s) {
   const eg_scalar_node *n = eg_scalar_at(p, s);
   return n->is_ordinary &&
-         (n->is_finite || p->laws.cancels || p->domain == EG_DOMAIN_WHOLE);
+         (eg_scalar_is_finite(p, s) || p->laws.cancels || p->domain == EG_DOMAIN_WHOLE);
 }
 
 static void remove_at(draft *d, uint32_t at) {
