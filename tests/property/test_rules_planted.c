@@ -1,5 +1,5 @@
 // The verifier refuses rules that do not hold (tests/data/wrong*.rules), accepts ones
-// that hold under narrow conditions (tests/data/narrow.rules, true_hidden.rules), and
+// that hold under narrow conditions (tests/data/narrow.rules, true_*.rules), and
 // says the same of mutants of shipped rules with nearly every seed. EG_TEST_SCALE=10
 // takes 20 seeds and 500 mutants; EG_TEST_MUTANTS=1 prints those that are accepted.
 // SPDX-License-Identifier: Apache-2.0
@@ -93,6 +93,20 @@ static void wrong_rules_are_refused_for_special_constants(void **state) {
   all_are_refused(EG_SOURCE_DIR "/tests/data/wrong_constants.rules");
 }
 
+/// Of the sign of a zero, of 16 bits, axes, borders, ties, and rounding of integers.
+static void wrong_rules_are_refused_at_edges(void **state) {
+  (void)state;
+  all_are_refused(EG_SOURCE_DIR "/tests/data/wrong_edges.rules");
+}
+
+static void all_are_accepted(const char *path) {
+  eg_rules *rules = load(path);
+  uint64_t first = test_seed(1);
+  for (uint64_t seed = first; seed < first + test_rounds(NARROW_SEEDS); seed++)
+    assert_int_equal(verify(rules, seed, true).rejected, 0);
+  eg_rules_destroy(rules);
+}
+
 static void true_rules_of_constants_are_accepted(void **state) {
   (void)state;
   eg_rules *rules = load(EG_SOURCE_DIR "/tests/data/true_constants.rules");
@@ -104,11 +118,8 @@ static void true_rules_of_constants_are_accepted(void **state) {
 
 static void their_true_neighbours_are_accepted(void **state) {
   (void)state;
-  eg_rules *rules = load(EG_SOURCE_DIR "/tests/data/true_hidden.rules");
-  uint64_t first = test_seed(1);
-  for (uint64_t seed = first; seed < first + test_rounds(NARROW_SEEDS); seed++)
-    assert_int_equal(verify(rules, seed, true).rejected, 0);
-  eg_rules_destroy(rules);
+  all_are_accepted(EG_SOURCE_DIR "/tests/data/true_hidden.rules");
+  all_are_accepted(EG_SOURCE_DIR "/tests/data/true_edges.rules");
 }
 
 static void narrow_rules_are_accepted(void **state) {
@@ -295,6 +306,7 @@ int main(void) {
       cmocka_unit_test(wrong_rules_are_refused_wherever_they_hide),
       cmocka_unit_test(wrong_rules_are_refused_for_few_values),
       cmocka_unit_test(wrong_rules_are_refused_for_special_constants),
+      cmocka_unit_test(wrong_rules_are_refused_at_edges),
       cmocka_unit_test(true_rules_of_constants_are_accepted),
       cmocka_unit_test(their_true_neighbours_are_accepted),
       cmocka_unit_test(narrow_rules_are_accepted),
