@@ -14,7 +14,7 @@ static const double BEYOND_RULES = 1.5;
 
 egraph_status eg_joint_step_init(eg_joint_step *joint, egraph_allocator alloc,
                                  const eg_whole_input *input, bool has_rules) {
-  *joint = (eg_joint_step){.given = NULL};
+  *joint = (eg_joint_step){.memory = input->memory_limit};
   egraph_status status = eg_whole_step_create(alloc, input, has_rules, &joint->step);
   if (status != EGRAPH_OK || !has_rules) return status;
   status = eg_whole_step_create(alloc, input, false, &joint->given);
@@ -28,9 +28,14 @@ void eg_joint_step_deinit(eg_joint_step *joint) {
   *joint = (eg_joint_step){.given = NULL};
 }
 
-void eg_joint_step_limit_memory(eg_joint_step *joint, double bytes) {
+static void limit_searches(eg_joint_step *joint, double bytes) {
   eg_whole_step_limit_memory(joint->step, bytes);
   if (joint->given != NULL) eg_whole_step_limit_memory(joint->given, bytes);
+}
+
+void eg_joint_step_limit_memory(eg_joint_step *joint, double bytes) {
+  joint->memory = bytes;
+  limit_searches(joint, bytes);
 }
 
 static bool fits(const eg_baseline_outcome *outcome) {
@@ -89,13 +94,9 @@ static egraph_status plan_ruled(eg_joint_step *joint, const eg_planner_input *pl
   return status;
 }
 
-egraph_status eg_joint_step_plan(eg_joint_step *joint, const eg_planner_input *planner,
-                                 eg_planning *out) {
-  bool is_other = planner->searcher != NULL || planner->algebra_first;
-  if (planner->rules == NULL && joint->given != NULL)
-    return eg_whole_step_plan(joint->given, planner, out);
-  if (joint->given == NULL || is_other)
-    return eg_whole_step_plan(joint->step, planner, out);
+/// Without rules, then with them.
+static egraph_status plan_both(eg_joint_step *joint, const eg_planner_input *planner,
+                               eg_planning *out) {
   eg_planner_input input = *planner;
   eg_planning given;
   double deadline = eg_clock_seconds() + planner->layout.time_limit_seconds;
@@ -114,4 +115,37 @@ egraph_status eg_joint_step_plan(eg_joint_step *joint, const eg_planner_input *p
   status = plan_ruled(joint, planner, deadline, &given, out);
   eg_planning_deinit(&given);
   return status;
+}
+
+/// Whether the plan is that of any memory from its own on.
+static bool is_final(const eg_joint_step *joint, const eg_planning *free) {
+  return free->is_beaten || (free->has_plan && free->memory <= joint->memory);
+}
+
+/// As if memory did not end: where that plan fits, the limit changes nothing.
+static egraph_status plan_free(eg_joint_step *joint, const eg_planner_input *planner,
+                               eg_planning *out, bool *out_final) {
+  limit_searches(joint, INFINITY);
+  egraph_status status = plan_both(joint, planner, out);
+  limit_searches(joint, joint->memory);
+  EG_TRY(status);
+  *out_final = is_final(joint, out);
+  if (!*out_final) eg_planning_deinit(out);
+  return EGRAPH_OK;
+}
+
+egraph_status eg_joint_step_plan(eg_joint_step *joint, const eg_planner_input *planner,
+                                 eg_planning *out) {
+  bool is_other = planner->searcher != NULL || planner->algebra_first, is_final;
+  if (planner->rules == NULL && joint->given != NULL)
+    return eg_whole_step_plan(joint->given, planner, out);
+  if (joint->given == NULL || is_other)
+    return eg_whole_step_plan(joint->step, planner, out);
+  if (!isfinite(joint->memory)) return plan_both(joint, planner, out);
+  eg_planner_input input = *planner;
+  double deadline = eg_clock_seconds() + planner->layout.time_limit_seconds;
+  EG_TRY(plan_free(joint, planner, out, &is_final));
+  if (is_final) return EGRAPH_OK;
+  input.layout.time_limit_seconds = fmax(deadline - eg_clock_seconds(), LEAST_SECONDS);
+  return plan_both(joint, &input, out);
 }

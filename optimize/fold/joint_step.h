@@ -4,7 +4,8 @@
 // That search is the same, with the same limit of work, as where there are no rules; the
 // one with rules has as much again, begins with its plan, and gives none that is dearer.
 // What is proven is of all variants: the bound of the second, or of the first where rules
-// came to an end and made nothing.
+// came to an end and made nothing. Both are made as if memory did not end first: where
+// that plan fits, a limit changes neither it nor the work.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_OPTIMIZE_FOLD_JOINT_STEP_H
 #define EG_OPTIMIZE_FOLD_JOINT_STEP_H
@@ -14,6 +15,7 @@
 typedef struct eg_joint_step {
   eg_whole_step *given; // as it folds without rules; NULL: there are none
   eg_whole_step *step;
+  double memory; // bytes of a device
 } eg_joint_step;
 
 /// Both, or neither. Fails like eg_whole_step_create.
