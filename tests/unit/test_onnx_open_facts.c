@@ -143,11 +143,46 @@ static void kept_reshapes_take_newer_sets(void **state) {
   (void)remove(path);
 }
 
+/// Positions of all elements of some images: at the example they are a table that is too
+/// large to be computed.
+static void tables_may_be_large_at_the_example(void **state) {
+  (void)state;
+  onnx_kit kit;
+  kit_begin(&kit, 13);
+  Onnx__ValueInfoProto *x = kit_input(&kit, "x", "float32[8,3,32,32]");
+  const char *const names[] = {"n", NULL, "h", "w"};
+  for (uint32_t i = 0; i < 4; i++)
+    if (names[i] != NULL) symbol(&kit, x, i, names[i]);
+  (void)kit_weight(&kit, "flat", "int64[1]", (const int64_t[]){-1});
+  (void)kit_weight(&kit, "twice", "int64[1]", (const int64_t[]){2});
+  (void)kit_weight(&kit, "zero", "int64[]", (const int64_t[]){0});
+  (void)kit_weight(&kit, "one", "int64[]", (const int64_t[]){1});
+  (void)kit_node(&kit, "Reshape", "x,flat", "row");
+  (void)kit_node(&kit, "Tile", "row,twice", "z");
+  (void)kit_node(&kit, "Shape", "z", "s");
+  (void)kit_node(&kit, "Squeeze", "s", "count");
+  (void)kit_node(&kit, "Range", "zero,count,one", "at");
+  kit_declare(&kit, "at", "int64[1]");
+  symbol(&kit, kit.infos[kit.graph.n_value_info - 1], 0, "length");
+  kit_declare(&kit, "y", "float32[1]");
+  symbol(&kit, kit.infos[kit.graph.n_value_info - 1], 0, "length");
+  kit_int(&kit, kit_node(&kit, "Cast", "at", "position"), "to", 1);
+  (void)kit_node(&kit, "Add", "z,position", "y");
+  kit_output(&kit, "y");
+  write_kit(&kit);
+  optimize_file();
+  egraph_graph *graph = load(NULL);
+  assert_int_equal(egraph_graph_open_dims(graph), 3);
+  egraph_graph_destroy(graph);
+  (void)remove(path);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(operators_ask_what_runtimes_ask),
       cmocka_unit_test(the_example_may_not_fit),
       cmocka_unit_test(kept_reshapes_take_newer_sets),
+      cmocka_unit_test(tables_may_be_large_at_the_example),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
