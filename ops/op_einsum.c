@@ -96,7 +96,7 @@ static bool write_dots(renaming *r) {
   return write_char(r, '.') && write_char(r, '.') && write_char(r, '.');
 }
 
-/// What stands without "->".
+/// The result that an equation without "->" has.
 static bool write_result(renaming *r) {
   uint32_t uses[LETTERS];
   memcpy(uses, r->uses, sizeof uses);
@@ -167,7 +167,8 @@ static egraph_status read_term(const eg_typing *node, const char **cursor, int64
   return EGRAPH_OK;
 }
 
-/// Of a letter: equal. A size that may be 1 may be stretched there, which makes no fact.
+/// Sizes of a letter are equal. A size that may be 1 may be stretched there, which makes
+/// no fact.
 static bool letter_agrees(int64_t a, int64_t b) {
   return eg_size_same(a, b) ||
          (eg_size_at_least(a, 2) && eg_size_at_least(b, 2) && eg_size_agree(a, b));

@@ -260,7 +260,7 @@ static egraph_status walk_all(walk *w, eg_frontier_result *out) {
   return end(w, out);
 }
 
-/// Of a walk, about.
+/// Steps of a walk, about.
 static uint64_t steps_of(const eg_frontier *frontier, uint32_t states) {
   uint64_t words = eg_bits_words(frontier->width) + 8;
   return words * 3 * states * frontier->order.len;

@@ -117,7 +117,7 @@ static egraph_status plan_both(eg_joint_step *joint, const eg_planner_input *pla
   return status;
 }
 
-/// Whether the plan is that of any memory from its own on.
+/// A plan that is found without a limit is that of every limit which it fits.
 static bool is_final(const eg_joint_step *joint, const eg_planning *free) {
   return free->is_beaten || (free->has_plan && free->memory <= joint->memory);
 }

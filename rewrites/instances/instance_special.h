@@ -14,7 +14,7 @@ double eg_special_draw(eg_rng *rng, eg_special kind, egraph_dtype dtype);
 /// no bound of integers beyond them.
 double eg_special_draw_attr(eg_rng *rng, eg_special kind, egraph_dtype dtype,
                             const char *name);
-/// Of zero, which equals its negative, either one; another number as it is.
+/// Draws the sign of a zero; another number is as it is.
 double eg_special_zero(eg_rng *rng, double number);
 bool eg_special_is(double number, eg_special kind, egraph_dtype dtype);
 /// A bound that bounds nothing is none.

@@ -93,7 +93,7 @@ static void wrong_rules_are_refused_for_special_constants(void **state) {
   all_are_refused(EG_SOURCE_DIR "/tests/data/wrong_constants.rules");
 }
 
-/// Of the sign of a zero, of 16 bits, axes, borders, ties, and rounding of integers.
+/// They err in the sign of a zero, 16 bits, axes, borders, ties, rounding of integers.
 static void wrong_rules_are_refused_at_edges(void **state) {
   (void)state;
   all_are_refused(EG_SOURCE_DIR "/tests/data/wrong_edges.rules");
