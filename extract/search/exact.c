@@ -32,12 +32,12 @@ enum {
   WINDOW_FAILURES = 20,
   PERTURB_ROUNDS = 8,
   ASCENTS = 4,
-  FEW_STEPS = 2000, // per class, of the first walks over states
+  FEW_STEPS = 4000, // per class, of the first walks over states
   DAG_MEMORY_BYTES = 64 << 20
 };
 static const double WINDOW_SHARE = 0.4;   // of the work that is left, for phase 2
 static const double RECOVER_SHARE = 0.3;  // for local search at a time
-static const double FRONTIER_SHARE = 0.2; // the same for walks over states
+static const double FRONTIER_SHARE = 0.1; // the same for walks over states
 
 typedef struct exact {
   eg_extract_search search; // of the whole problem

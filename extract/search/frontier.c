@@ -25,6 +25,8 @@ typedef struct state_list {
 } state_list;
 EG_OWNER_DEFINE_STATIC(state_list, (eg_words, bits), (eg_doubles, cost), (eg_u32s, last))
 
+enum { MOST_WORDS = 1 << 24 }; // of states, at a time
+
 typedef struct ranked {
   double cost;
   uint32_t state;
@@ -42,7 +44,7 @@ typedef struct walk {
   rankeds ranks;
   records records;
   eg_bytes is_live;
-  uint64_t work;
+  uint64_t work, counted; // counted: what the incumbent knows of it
   bool is_complete, has_cycle;
 } walk;
 EG_OWNER_DEFINE_STATIC(walk, (state_list, now, next), (eg_flatmap, map), (eg_words, row),
@@ -92,6 +94,8 @@ static bool choose(walk *w, uint32_t state, uint32_t class, uint32_t node) {
   const eg_frontier *f = w->frontier;
   memcpy(w->row.data, bits_of(w, &w->now, state), w->words * sizeof(uint64_t));
   eg_bits_clear(w->row.data, f->slot.data[class]);
+  w->work +=
+      1 + f->problem->child_begin.data[node + 1] - f->problem->child_begin.data[node];
   EG_EACH_CHILD(f->problem, node, child) {
     if (child == class) return false;
     if (f->place.data[child] > f->place.data[class])
@@ -102,12 +106,17 @@ static bool choose(walk *w, uint32_t state, uint32_t class, uint32_t node) {
   return true;
 }
 
+/// The walk has taken its work, or the states of a class with many nodes some 128 MB.
+static bool is_spent(const walk *w) {
+  return w->work > w->options->steps || w->next.bits.len > MOST_WORDS;
+}
+
 static egraph_status look_at(walk *w, uint32_t class) {
   const eg_frontier *f = w->frontier;
   uint32_t slot = f->slot.data[class];
   eg_flatmap_clear(&w->map);
   w->next.bits.len = w->next.cost.len = w->next.last.len = 0;
-  for (uint32_t s = 0; s < w->now.cost.len; s++) {
+  for (uint32_t s = 0; s < w->now.cost.len && !is_spent(w); s++) {
     double cost = w->now.cost.data[s];
     if (!eg_bits_has(bits_of(w, &w->now, s), slot)) {
       memcpy(w->row.data, bits_of(w, &w->now, s), w->words * sizeof(uint64_t));
@@ -120,7 +129,7 @@ static egraph_status look_at(walk *w, uint32_t class) {
         EG_TRY(add_state(w, sum, w->now.last.data[s], node));
     }
   }
-  swap_states(w);
+  if (!is_spent(w)) swap_states(w);
   return EGRAPH_OK;
 }
 
@@ -138,14 +147,15 @@ static bool is_within(const uint64_t *a, const uint64_t *b, uint32_t words) {
   return true;
 }
 
-/// Cheapest first, without those that need all that a cheaper one needs.
+/// Cheapest first, without those that need all that a cheaper one needs, up to one more
+/// than may be kept.
 static egraph_status rank(walk *w) {
   w->ranks.len = 0;
   for (uint32_t s = 0; s < w->now.cost.len; s++)
     EG_TRY(rankeds_push(&w->ranks, (ranked){w->now.cost.data[s], s}));
   qsort(w->ranks.data, w->ranks.len, sizeof(ranked), compare);
   size_t kept = 0;
-  for (size_t i = 0; i < w->ranks.len; i++) {
+  for (size_t i = 0; i < w->ranks.len && kept <= w->options->states; i++) {
     const uint64_t *row = bits_of(w, &w->now, w->ranks.data[i].state);
     bool is_worse = false;
     size_t k = 0;
@@ -249,12 +259,13 @@ static egraph_status walk_all(walk *w, eg_frontier_result *out) {
   for (uint32_t i = 0; i < f->order.len && w->now.cost.len != 0; i++) {
     if (f->slot.data[f->order.data[i]] == EG_EXTRACT_NONE) continue;
     EG_TRY(look_at(w, f->order.data[i]));
+    if (is_spent(w)) return EGRAPH_OK;
     EG_TRY(narrow(w));
     EG_TRY(forget(w, &limit));
     if (w->options->ignores_cycles && !w->is_complete) return EGRAPH_OK;
-    if (w->work < ASK_EVERY) continue;
-    eg_incumbent_count(w->incumbent, w->work);
-    w->work = 0;
+    if (w->work - w->counted < ASK_EVERY) continue;
+    eg_incumbent_count(w->incumbent, w->work - w->counted);
+    w->counted = w->work;
     if (w->incumbent != NULL && eg_incumbent_stop(w->incumbent)) return EGRAPH_OK;
   }
   return end(w, out);
@@ -277,7 +288,7 @@ egraph_status eg_frontier_run(const eg_frontier *frontier, eg_incumbent *incumbe
   out->has_ended = false;
   out->choice.len = 0;
   egraph_status status = walk_all(&w, out);
-  eg_incumbent_count(incumbent, w.work);
+  eg_incumbent_count(incumbent, w.work - w.counted);
   walk_deinit(&w);
   return status;
 }
@@ -291,27 +302,30 @@ typedef struct improvement {
   eg_frontier_result result;
   eg_incumbent *incumbent;
   double outer_cutoff;
-  uint64_t steps;
+  uint64_t until; // work that is to be left
 } improvement;
 EG_OWNER_DEFINE_STATIC(improvement, (eg_frontier, frontier), (eg_frontier_result, result))
+
+static uint64_t steps_left(const improvement *i) {
+  uint64_t left = eg_incumbent_work_left(i->incumbent);
+  return left > i->until ? left - i->until : 0;
+}
 
 static egraph_status run(improvement *i, uint32_t states, bool ignores_cycles) {
   eg_frontier_options options = {
       .limit = fmin(i->outer_cutoff, eg_incumbent_cutoff(i->incumbent)),
       .states = states,
+      .steps = steps_left(i),
       .ignores_cycles = ignores_cycles};
   return eg_frontier_run(&i->frontier, i->incumbent, &options, &i->result);
 }
 
 /// Until no state is dropped; *out_states 0: there is not enough work for that.
 static egraph_status find_solutions(improvement *i, uint32_t *out_states) {
-  uint64_t until = eg_incumbent_work_left(i->incumbent);
-  until -= i->steps < until ? i->steps : until;
   *out_states = 0;
   for (uint32_t states = FEWEST_STATES; states <= MOST_STATES; states *= MORE) {
-    uint64_t left = eg_incumbent_work_left(i->incumbent);
     double cost;
-    if (left < until || steps_of(&i->frontier, states) > left - until) return EGRAPH_OK;
+    if (steps_of(&i->frontier, states) > steps_left(i)) return EGRAPH_OK;
     EG_TRY(run(i, states, false));
     if (!i->result.has_ended) return EGRAPH_OK;
     if (i->result.choice.len != 0)
@@ -344,7 +358,8 @@ egraph_status eg_frontier_improve(eg_incumbent *incumbent, const eg_class_index 
   improvement_init(&i, incumbent->choice.alloc);
   i.incumbent = incumbent;
   i.outer_cutoff = outer_cutoff;
-  i.steps = steps;
+  uint64_t left = eg_incumbent_work_left(incumbent);
+  i.until = left > steps ? left - steps : 0;
   *out_closed = false;
   egraph_status status = improve(&i, index, out_closed);
   improvement_deinit(&i);

@@ -37,6 +37,7 @@ egraph_status eg_frontier_find(eg_frontier *frontier, const eg_extract_problem *
 typedef struct eg_frontier_options {
   double limit;    // solutions from here on are of no interest
   uint32_t states; // about as many at a time; the dearest ones are dropped
+  uint64_t steps;  // of work, after which the walk ends without a result
   /// An edge to a class that was looked at before is on a cycle. false: nodes that have
   /// one are left out. true: it asks for nothing, the result is a lower bound, and the
   /// walk ends where it would drop a state.
