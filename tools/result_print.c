@@ -511,7 +511,7 @@ static void print_proof(const egraph_result *result, const char *certificate) {
   if (r->meshes > 1)
     printf(", of %s alone", info.mesh[0] != '\0' ? info.mesh : "one device");
   if (r->checked < r->bound)
-    printf(", proves no more than %s", seconds_text(r->checked).text);
+    printf(", proves that no plan takes less than %s", seconds_text(r->checked).text);
   printf("; %.2f seconds\n", r->certify_seconds);
 }
 

@@ -473,7 +473,7 @@ static egraph_status finish_mesh(const reader *r, const eg_sexpr *form,
   }
   if (open > 1 || (open == 1 ? devices % product != 0 : product != devices))
     return eg_sexpr_fail(r->file, form,
-                         "the sizes of a mesh multiply to the %" PRIu32
+                         "the sizes of a mesh must multiply to the %" PRIu32
                          " devices of the machine; at most one may be *",
                          devices);
   for (uint32_t i = 0; i < inout->mesh.axis_count; i++) {

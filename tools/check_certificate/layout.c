@@ -468,7 +468,7 @@ static bool check_bound(layout_check *k, verdict *out) {
       certificate_next(k->c))
     return layout_refuse(k, "nothing is expected here");
   (void)snprintf(out->remark, sizeof out->remark,
-                 "a bound of %.17g is claimed and not checked", unchecked);
+                 "the bound above; %.17g is claimed, too, and not checked", unchecked);
   return true;
 }
 
