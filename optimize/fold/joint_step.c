@@ -8,7 +8,7 @@
 #include "base/proof.h"
 
 // Of the time, where the clock decides; work is not shared.
-static const double GIVEN_SHARE = 0.5, LEAST_SECONDS = 0.01;
+static const double FREE_SHARE = 0.5, GIVEN_SHARE = 0.5, LEAST_SECONDS = 0.01;
 // So many times a ceiling are beyond what rules gain.
 static const double BEYOND_RULES = 1.5;
 
@@ -118,18 +118,20 @@ static egraph_status plan_both(eg_joint_step *joint, const eg_planner_input *pla
 }
 
 /// A plan that is found without a limit is that of every limit which it fits.
-static bool is_final(const eg_joint_step *joint, const eg_planning *free) {
+static bool decides(const eg_joint_step *joint, const eg_planning *free) {
   return free->is_beaten || (free->has_plan && free->memory <= joint->memory);
 }
 
 /// As if memory did not end: where that plan fits, the limit changes nothing.
 static egraph_status plan_free(eg_joint_step *joint, const eg_planner_input *planner,
                                eg_planning *out, bool *out_final) {
+  eg_planner_input input = *planner;
+  input.layout.time_limit_seconds *= FREE_SHARE;
   limit_searches(joint, INFINITY);
-  egraph_status status = plan_both(joint, planner, out);
+  egraph_status status = plan_both(joint, &input, out);
   limit_searches(joint, joint->memory);
   EG_TRY(status);
-  *out_final = is_final(joint, out);
+  *out_final = decides(joint, out);
   if (!*out_final) eg_planning_deinit(out);
   return EGRAPH_OK;
 }
