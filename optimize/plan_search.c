@@ -179,6 +179,8 @@ static eg_planner_input input_on_mesh(plan_job *job, const eg_machine_mesh *mesh
                             .seed = search->seed};
   if (from->searcher != NULL)
     input.algebra_first = from->searcher->graphs == EG_PLAN_CHEAPEST_GRAPH;
+  if (job->out->has_plan && !search->overlap && from->searcher == NULL)
+    input.other_cost = job->best_worth;
   input.layout.time_limit_seconds = fmax(seconds, LEAST_SECONDS);
   input.layout.work_limit = (uint64_t)fmin(fmax(steps, 1), 1e18);
   input.layout.relative_gap = fmax(search->relative_gap, 0);

@@ -103,6 +103,9 @@ static egraph_status check_places(const walk *w) {
     if (w->arc_used[a] && !w->reached.data[p->arc_from.data[a]])
       return EG_FAIL(EGRAPH_E_INTERNAL, "certificate: arc %zu starts where nothing is",
                      a);
+  for (size_t a = 0; a < p->arc_from.len; a++)
+    if (w->arc_used[a] && p->arc_forbidden.data[a])
+      return EG_FAIL(EGRAPH_E_INTERNAL, "certificate: arc %zu is forbidden", a);
   return EGRAPH_OK;
 }
 

@@ -22,8 +22,8 @@ static void apply_user(eg_layout_active *active) {
   }
   for (uint32_t a = 0; a < active->arc.len; a++) {
     uint32_t from = p->arc_from.data[a], to = p->arc_to.data[a];
-    active->arc.data[a] =
-        from != to && !p->place_forbidden.data[from] && !p->place_forbidden.data[to];
+    active->arc.data[a] = from != to && !p->arc_forbidden.data[a] &&
+                          !p->place_forbidden.data[from] && !p->place_forbidden.data[to];
   }
 }
 

@@ -11,7 +11,7 @@
       (eg_u32s, source_layout, arc_from, arc_to, operator_value, inputs, output, needs,  \
        root_value, root_places, tie_members),                                            \
       (eg_doubles, cost_times, memory_times, arc_cost, cost),                            \
-      (eg_bytes, place_forbidden, forbidden)
+      (eg_bytes, place_forbidden, arc_forbidden, forbidden)
 
 egraph_status eg_layout_problem_init(eg_layout_problem *problem, egraph_allocator alloc) {
   *problem = (eg_layout_problem){.memory_rows = 1};
@@ -94,11 +94,13 @@ egraph_status eg_layout_problem_add_arc(eg_layout_problem *problem,
   size_t len = problem->arc_from.len + 1;
   EG_TRY(eg_u32s_reserve(&problem->arc_to, len));
   EG_TRY(eg_doubles_reserve(&problem->arc_cost, len));
+  EG_TRY(eg_bytes_reserve(&problem->arc_forbidden, len));
   for (int r = 0; r < EG_LAYOUT_MEMORY_ROWS; r++)
     EG_TRY(eg_doubles_reserve(&problem->arc_memory[r], len));
   EG_TRY(
       eg_u32s_push(&problem->arc_from, eg_layout_place(problem, arc->value, arc->from)));
   (void)eg_u32s_push(&problem->arc_to, eg_layout_place(problem, arc->value, arc->to));
+  (void)eg_bytes_push(&problem->arc_forbidden, 0);
   for (int r = 0; r < EG_LAYOUT_MEMORY_ROWS; r++)
     (void)eg_doubles_push(&problem->arc_memory[r], arc->memory[r]);
   return eg_doubles_push(&problem->arc_cost, arc->cost);

@@ -29,7 +29,7 @@
 
 #define EG_LAYOUT_NONE UINT32_MAX
 
-enum { EG_LAYOUT_MEMORY_ROWS = 6 }; // at most
+enum { EG_LAYOUT_MEMORY_ROWS = 10 }; // at most
 
 /// Rows in compressed form: row i is items begin[i] .. begin[i + 1). Layouts are numbers
 /// within their value, places are numbered through, value by value. Fill it with the
@@ -41,6 +41,7 @@ typedef struct eg_layout_problem {
   eg_bytes place_forbidden;            // [places]
   eg_u32s arc_from, arc_to;            // [arcs] places
   eg_doubles arc_cost;                 // [arcs]
+  eg_bytes arc_forbidden;              // [arcs]
   eg_doubles arc_memory[EG_LAYOUT_MEMORY_ROWS]; // [row][arcs]
   eg_u32s operator_value;                       // [operators]
   eg_u32s input_begin, inputs;                  // [operators + 1], values

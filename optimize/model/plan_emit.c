@@ -30,13 +30,14 @@ typedef struct emitter {
   eg_u32s addends, sums;        // [additions] to sums over micro-batches
   eg_u32s sum_begin, additions; // [space values + 1] of a value
   eg_u32s stack, order;
+  eg_bytes is_read;   // [problem values] by a node of its phase
   eg_values operands; // of the node at hand
   eg_emitted_plan *out;
 } emitter;
 EG_OWNER_DEFINE_STATIC(emitter,
                        (eg_u32s, state_of_place, addends, sums, sum_begin, additions,
                         stack, order),
-                       (eg_values, operands))
+                       (eg_bytes, is_read), (eg_values, operands))
 
 static const eg_attrs *attrs_of(const emitter *e, const eg_space_operator *op) {
   const eg_engine *engine = eg_tensor_egraph_engine_of(e->space->egraph);
@@ -149,12 +150,35 @@ static egraph_status write_part(emitter *e, uint32_t v, const eg_space_operator 
   return EGRAPH_OK;
 }
 
+/// What later phases want of a value is made at once, of an entry when it is first read,
+/// or at the start of a phase in which it is not: what it is made from may go. `copy`: of
+/// the value, from which it is kept.
+static egraph_status keep_value(emitter *e, uint32_t v, uint32_t copy) {
+  const eg_plan_solution *chosen = &e->chosen;
+  for (uint32_t i = chosen->value_begin.data[v]; i < chosen->value_begin.data[v + 1];
+       i++) {
+    uint32_t value = chosen->values.data[i];
+    uint32_t before = eg_plan_solution_kept_from(chosen, value);
+    bool is_handed = e->model->values.data[value].role == EG_MODEL_HANDED;
+    if (before != NONE && !is_handed && value_of(e, before) == copy)
+      EG_TRY(reach_place(e, before));
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status reach_operand(emitter *e, uint32_t need) {
+  uint32_t place = place_of_copy(e, need), copy = value_of(e, place);
+  uint32_t v = e->model->values.data[copy].value;
+  EG_TRY(reach_place(e, place));
+  return e->space->values.data[v].is_entry ? keep_value(e, v, copy) : EGRAPH_OK;
+}
+
 static egraph_status write_node(emitter *e, uint32_t v, const eg_space_operator *op) {
   uint32_t strategy =
       eg_plan_solution_strategy(&e->chosen, eg_plan_solution_made(&e->chosen, v));
   const uint32_t *needs = e->problem->needs.data + e->problem->need_begin.data[strategy];
   for (uint32_t i = 0; i < op->input_count; i++)
-    EG_TRY(reach_place(e, place_of_copy(e, needs[i])));
+    EG_TRY(reach_operand(e, needs[i]));
   e->operands.len = 0;
   for (uint32_t i = 0; i < op->input_count; i++)
     EG_TRY(eg_values_push(&e->operands,
@@ -189,27 +213,12 @@ static egraph_status write_node(emitter *e, uint32_t v, const eg_space_operator 
   return eg_plan_steps_push(&plan->steps, step);
 }
 
-/// What later phases want of a value is made at once: what it is made from may go.
-static egraph_status keep_value(emitter *e, uint32_t v) {
-  const eg_plan_solution *chosen = &e->chosen;
-  uint32_t made = eg_plan_solution_made(chosen, v);
-  for (uint32_t i = chosen->value_begin.data[v]; i < chosen->value_begin.data[v + 1];
-       i++) {
-    uint32_t value = chosen->values.data[i];
-    uint32_t before = eg_plan_solution_kept_from(chosen, value);
-    bool is_handed = e->model->values.data[value].role == EG_MODEL_HANDED;
-    if (before != NONE && !is_handed && value_of(e, before) == made)
-      EG_TRY(reach_place(e, before));
-  }
-  return EGRAPH_OK;
-}
-
 static egraph_status write_value(emitter *e, uint32_t v) {
   const eg_space_operator *op = eg_plan_solution_operator(&e->chosen, v);
   if (e->space->values.data[v].is_entry) return write_entry(e, v);
   bool is_part = attrs_of(e, op)->op == EG_OP_PART;
   EG_TRY(is_part ? write_part(e, v, op) : write_node(e, v, op));
-  return keep_value(e, v);
+  return keep_value(e, v, eg_plan_solution_made(&e->chosen, v));
 }
 
 // ---- phases -------------------------------------------------------------------------
@@ -268,6 +277,34 @@ static egraph_status find_sums(emitter *e) {
   return eg_group_items(&e->addends, space->values.len, &e->sum_begin, &e->additions);
 }
 
+/// Marks what the nodes of the solution read.
+static egraph_status find_read(emitter *e) {
+  EG_TRY(eg_bytes_resize(&e->is_read, e->model->values.len));
+  for (uint32_t v = 0; v < e->space->values.len; v++) {
+    const eg_space_operator *op = eg_plan_solution_operator(&e->chosen, v);
+    if (op == NULL || e->space->values.data[v].is_entry) continue;
+    uint32_t strategy =
+        eg_plan_solution_strategy(&e->chosen, eg_plan_solution_made(&e->chosen, v));
+    for (uint32_t i = 0; i < op->input_count; i++) {
+      uint32_t need = e->problem->needs.data[e->problem->need_begin.data[strategy] + i];
+      e->is_read.data[value_of(e, place_of_copy(e, need))] = 1;
+    }
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status keep_unread(emitter *e, eg_phase phase) {
+  for (uint32_t copy = 0; copy < e->model->values.len; copy++) {
+    const eg_model_value *value = &e->model->values.data[copy];
+    bool is_mine = value->role == EG_MODEL_COPY && value->phase == phase &&
+                   e->space->values.data[value->value].is_entry;
+    if (is_mine && e->is_read.data[copy] == 0 &&
+        e->chosen.solution->strategy.data[copy] != EG_LAYOUT_NONE)
+      EG_TRY(keep_value(e, value->value, copy));
+  }
+  return EGRAPH_OK;
+}
+
 /// What copies of this phase start from.
 static void carry_over(emitter *e, eg_model_role role, eg_phase phase) {
   for (uint32_t copy = 0; copy < e->model->values.len; copy++) {
@@ -284,6 +321,7 @@ static void carry_over(emitter *e, eg_model_role role, eg_phase phase) {
 static egraph_status write_phase(emitter *e, eg_phase phase) {
   carry_over(e, EG_MODEL_KEPT, phase);
   carry_over(e, EG_MODEL_COPY, phase);
+  EG_TRY(keep_unread(e, phase));
   for (uint32_t v = 0; v < e->space->values.len; v++) {
     const eg_space_value *value = &e->space->values.data[v];
     if (value->phase != phase || value->is_entry || e->writer.made.data[v] != NONE ||
@@ -383,6 +421,7 @@ static egraph_status emit(emitter *e) {
   for (uint32_t p = 0; p < eg_layout_place_count(e->problem); p++)
     EG_TRY(eg_u32s_push(&e->state_of_place, NONE));
   EG_TRY(find_sums(e));
+  EG_TRY(find_read(e));
   for (uint32_t v = 0; v < e->space->values.len; v++)
     if (e->space->values.data[v].is_entry &&
         eg_plan_solution_operator(&e->chosen, v) != NULL)

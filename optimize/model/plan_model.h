@@ -78,6 +78,19 @@ void eg_plan_model_limit_memory(eg_plan_model *model, double bytes);
 /// Takes limits of memory away, and adds to the costs what the memory takes at prices
 /// ([memory rows], seconds of a byte).
 void eg_plan_model_price_memory(eg_plan_model *model, const double *price);
+/// Bytes that the step of a strategy, or of an arc of a value, takes beside its operands
+/// and results.
+static inline double eg_plan_model_strategy_scratch(const eg_plan_model *model,
+                                                    uint32_t strategy) {
+  uint32_t s = model->strategies.data[strategy];
+  return s == EG_SPACE_NONE ? 0 : model->space->strategies.data[s].scratch;
+}
+static inline double eg_plan_model_arc_scratch(const eg_plan_model *model, uint32_t value,
+                                               uint32_t arc) {
+  const eg_layout_graph *graph =
+      eg_plan_space_layouts(model->space, model->values.data[value].value);
+  return graph->moves.data[model->moves.data[arc]].scratch;
+}
 /// Layout of the space that layout `number` of a problem value is.
 static inline uint32_t eg_plan_model_layout(const eg_plan_model *model, uint32_t value,
                                             uint32_t number) {

@@ -10,14 +10,16 @@
 #include "base/proof.h"
 #include "base/work.h"
 #include "optimize/model/plan_emit.h"
+#include "optimize/search/plan_forbid.h"
 #include "optimize/search/plan_peak.h"
 #include "optimize/search/plan_step_row.h"
 #include "optimize/search/plan_walk.h"
 #include "pcg/plan/plan_summary.h"
 
 enum { MOST_PEAKS = 24, MOST_ROUNDS = 8, STEERING_ROWS = 2 };
-static const double FIRST_SHARE = 0.9; // of the time, when the limit may matter
-static const double BLIND_SHARE = 0.5; // of that, while no solution is known
+static const double EARLY_SHARE = 0.15; // of the work that is left, before prices
+static const double FIRST_SHARE = 0.9;  // of the time, when the limit may matter
+static const double BLIND_SHARE = 0.5;  // of that, while no solution is known
 static const double LEAST_SECONDS = 0.01;
 static const double COARSE_GAP = 1e-3; // while no plan fits
 static const double LATER_SHARE = 0.5; // of what is left, for one more solution
@@ -32,6 +34,7 @@ static const double FIRST_WORTH = 0.02, PRICE_GROWTH = 4, PRICE_SHARE = 0.1;
 static const double MOST_WORTH = 4; // a bound of so many times the free plan's cost: no
                                     // plan is worth looking for
 enum { MOST_STRATEGIES = 1000, MOST_PRICES = 10 };
+static const double KNOWN_PRICE_SHARE = 0.03;     // likewise, where a plan fits
 static const double LEAST_KEPT = 0.4, MORE = 1.2; // of the limit
 static const double FINE = 5e-3; // of the limit: what the search leaves between
 // Of going through all solutions: a plan that is made and weighed counts as so many tried
@@ -68,6 +71,7 @@ typedef struct fitter {
   double walk_share; // of the least cost, that solutions may have
   eg_u32s found;     // strategies of the cheapest solution whose plan fits, or empty
   eg_u32s least; // of one that keeps little, to begin with while there is none; or empty
+  eg_plan_forbidden forbidden;
   eg_fitted_plan *out;
 } fitter;
 
@@ -262,12 +266,13 @@ static egraph_status try_price(fitter *f, double price, const eg_doubles *cost,
   eg_doubles *priced = &f->model->problem.cost;
   eg_layout_options options = *f->options;
   eg_layout_result result;
-  uint64_t left = work_left(f, PRICE_SHARE);
+  double share = f->found.len != 0 ? KNOWN_PRICE_SHARE : PRICE_SHARE;
+  uint64_t left = work_left(f, share);
   for (uint32_t r = 0; r < EG_LAYOUT_MEMORY_ROWS; r++)
     prices[r] = r < f->rows ? price : 0;
   for (uint32_t r = 0; r < f->rows && price > 0; r++)
     allowed += price * f->limit;
-  options.time_limit_seconds = PRICE_SHARE * seconds_left(f);
+  options.time_limit_seconds = share * seconds_left(f);
   options.work_limit = left == EG_WORK_UNLIMITED ? 0 : left;
   options.relative_gap = fmax(COARSE_GAP, options.relative_gap);
   if (f->found.len != 0) options.incumbent = f->found.data;
@@ -344,14 +349,19 @@ static egraph_status prove_peak(fitter *f, bool *out_is_new) {
     *out_is_new = *out_is_new &&
                   (f->step[r].made != f->large.made || f->step[r].into != f->large.into);
   if (!*out_is_new) return EGRAPH_OK;
+  eg_plan_needs needs;
   eg_peak_row_init(&row, f->alloc);
-  egraph_status status =
-      eg_step_row_make(&row, f->model, f->alloc, f->large.made, f->large.into);
+  eg_plan_needs_init(&needs, f->alloc);
+  egraph_status status = eg_plan_needs_find(&needs, f->model);
+  if (status == EGRAPH_OK)
+    status =
+        eg_step_row_make(&row, f->model, f->alloc, &needs, f->large.made, f->large.into);
   if (status == EGRAPH_OK) {
     eg_peak_row_set(&row, &f->model->problem, f->rows, f->limit);
     f->step[f->rows++] = f->large;
     f->model->problem.memory_rows = f->rows;
   }
+  eg_plan_needs_deinit(&needs);
   eg_peak_row_deinit(&row);
   return status;
 }
@@ -563,15 +573,31 @@ static egraph_status conclude(fitter *f, const attempt *first) {
   return EGRAPH_OK;
 }
 
+/// Nothing is left of what the limit allows: because of the limit, or of the rest?
+static egraph_status judge_none(fitter *f, attempt *out) {
+  attempt any, least;
+  rows most;
+  for (uint32_t r = 0; r < EG_LAYOUT_MEMORY_ROWS; r++)
+    most.at[r] = INFINITY;
+  eg_plan_forbid_undo(f->model, &f->forbidden);
+  f->forbidden.count = 0;
+  limit_rows(f, &most);
+  EG_TRY(attempt_within(f, LATER_SHARE, EG_WORK_UNLIMITED, 1, &any));
+  *out = (attempt){.status = EG_LAYOUT_INFEASIBLE, .bound = INFINITY};
+  if (any.status == EG_LAYOUT_INFEASIBLE) return EGRAPH_OK;
+  out->status = EG_LAYOUT_NO_MEMORY;
+  return f->only_fitting ? EGRAPH_OK : try_least(f, &least, &most);
+}
+
 /// Solves again with a row of the step at its peak, while the plan exceeds the limit.
-static egraph_status prove_peaks(fitter *f, attempt *inout) {
+static egraph_status prove_peaks(fitter *f, double share, attempt *inout) {
   while (inout->is_solved && !fits(f, inout)) {
     bool is_new;
     attempt next;
     EG_TRY(prove_peak(f, &is_new));
     if (!is_new) break;
     const rows most = limits_of(f);
-    EG_TRY(try_to_keep(f, &most, LATER_SHARE, work_of(f, MOST_SHARE), &next));
+    EG_TRY(try_to_keep(f, &most, share, EG_WORK_UNLIMITED, &next));
     next.bound = fmax(next.bound, inout->bound);
     inout->bound = next.bound;
     if (next.is_solved || next.status == EG_LAYOUT_NO_MEMORY) *inout = next;
@@ -579,45 +605,96 @@ static egraph_status prove_peaks(fitter *f, attempt *inout) {
   return EGRAPH_OK;
 }
 
-static egraph_status fit(fitter *f) {
-  attempt first, last;
-  rows most, too_much;
+/// The plan that the search begins with, where it fits.
+static egraph_status weigh_incumbent(fitter *f) {
+  attempt ignored = {.is_solved = false};
+  if (f->options->incumbent == NULL) return EGRAPH_OK;
+  return weigh_strategies(f, f->options->incumbent, &ignored);
+}
+
+/// Whether nothing is left to be searched.
+static bool is_closed(const fitter *f, const attempt *a) {
+  if (a->status == EG_LAYOUT_NO_MEMORY || a->status == EG_LAYOUT_INFEASIBLE) return true;
+  double gap = fmax(f->options->relative_gap, PROVEN_GAP);
+  return f->out->has_plan && a->bound >= f->least_cost * (1 - gap);
+}
+
+/// Where the limit may bind: within rows of the steps at the peaks, with a part of the
+/// work; then at prices, for plans to begin with.
+static egraph_status begin(fitter *f, attempt *out) {
+  const rows most = limits_of(f);
+  EG_TRY(try_to_keep(f, &most, EARLY_SHARE, EG_WORK_UNLIMITED, out));
+  EG_TRY(prove_peaks(f, EARLY_SHARE, out));
+  if (is_closed(f, out) || fits(f, out) || f->only_fitting) return EGRAPH_OK;
+  return begin_with_prices(f);
+}
+
+/// Without a plan, or with one that may not be the cheapest.
+static egraph_status go_on(fitter *f, attempt *inout) {
+  const rows limits = limits_of(f);
+  attempt last = *inout;
+  rows most = limits, too_much = limits;
+  if (!last.is_solved || fits(f, &last)) return EGRAPH_OK;
+  EG_TRY(go_through(f, FEW_STEPS, inout));
+  if (f->walk.is_complete) return EGRAPH_OK;
+  EG_TRY(steer(f, inout));
+  EG_TRY(go_through(f, MOST_STEPS, inout));
+  if (f->out->has_plan || f->walk.is_complete) return EGRAPH_OK;
+  EG_TRY(tighten(f, &last, &most, &too_much));
+  if (!f->out->has_plan) EG_TRY(go_through_less(f));
+  return f->out->has_plan ? loosen(f, most, too_much) : EGRAPH_OK;
+}
+
+/// Of plans as cheap the one of the lowest peak.
+static egraph_status settle_ties(fitter *f) {
+  if (!f->out->has_plan || !wants_best(f)) return EGRAPH_OK;
+  f->walk.is_complete = false;
+  if (is_small(f)) EG_TRY(walk(f, f->limit, 1 + PROVEN_GAP / 4, FEW_STEPS));
+  return f->walk.is_complete ? EGRAPH_OK : lower_peak(f);
+}
+
+/// Bytes of everything twice, whole: moves have two ends.
+static double most_bytes(const fitter *f) {
   const eg_plan_space *space = f->model->space;
-  double bytes = 0; // of everything twice, whole: moves have two ends
+  double bytes = 0;
   for (uint32_t v = 0; v < space->values.len; v++) // layout 0: R on every axis
     bytes += 2.0 * space->values.data[v].times * eg_plan_space_bytes(space, v, 0);
-  double share = bytes > f->limit ? FIRST_SHARE : 1;
-  bool may_bind = bytes > f->limit, is_new;
-  if (may_bind && !f->only_fitting) EG_TRY(begin_with_prices(f));
-  EG_TRY(prove_peak(f, &is_new));
-  bool is_known = !may_bind || f->found.len != 0 || f->options->incumbent != NULL;
-  uint64_t before = f->work.done;
-  most = limits_of(f);
-  EG_TRY(try_to_keep(f, &most, is_known ? share : BLIND_SHARE * share, EG_WORK_UNLIMITED,
-                     &first));
-  f->first_work = f->work.done - before;
-  if (!first.is_solved && first.status != EG_LAYOUT_INFEASIBLE && !f->only_fitting)
-    EG_TRY(begin_with_least(f, &first));
-  EG_TRY(prove_peaks(f, &first));
-  too_much = most = limits_of(f);
-  last = first;
-  if (first.is_solved && !fits(f, &first)) {
-    EG_TRY(go_through(f, FEW_STEPS, &first));
-    if (!f->walk.is_complete) {
-      EG_TRY(steer(f, &first));
-      EG_TRY(go_through(f, MOST_STEPS, &first));
-    }
-    if (!f->out->has_plan && !f->walk.is_complete) {
-      EG_TRY(tighten(f, &last, &most, &too_much));
-      if (!f->out->has_plan) EG_TRY(go_through_less(f));
-      if (f->out->has_plan) EG_TRY(loosen(f, most, too_much));
-    }
+  return bytes;
+}
+
+static egraph_status search(fitter *f, attempt *out) {
+  bool may_bind = most_bytes(f) > f->limit;
+  double share = may_bind ? FIRST_SHARE : 1, before = 0;
+  if (may_bind) {
+    EG_TRY(eg_plan_forbid_large(f->model, f->alloc, f->limit, &f->forbidden));
+    if (f->forbidden.is_all) return judge_none(f, out);
+    EG_TRY(weigh_incumbent(f));
+    EG_TRY(begin(f, out));
+    before = out->bound;
   }
-  if (f->out->has_plan && wants_best(f)) { // one that is as cheap may have a lower peak
-    f->walk.is_complete = false;
-    if (is_small(f)) EG_TRY(walk(f, f->limit, 1 + PROVEN_GAP / 4, FEW_STEPS));
-    if (!f->walk.is_complete) EG_TRY(lower_peak(f));
+  if (!may_bind || !is_closed(f, out)) {
+    const rows most = limits_of(f);
+    bool is_known = !may_bind || f->found.len != 0 || f->options->incumbent != NULL;
+    uint64_t done = f->work.done;
+    EG_TRY(try_to_keep(f, &most, is_known ? share : BLIND_SHARE * share,
+                       EG_WORK_UNLIMITED, out));
+    f->first_work = f->work.done - done;
+    out->bound = fmax(out->bound, before);
   }
+  if (out->status == EG_LAYOUT_INFEASIBLE && f->forbidden.count != 0)
+    return judge_none(f, out);
+  if (!out->is_solved && out->status != EG_LAYOUT_INFEASIBLE && !f->only_fitting)
+    EG_TRY(begin_with_least(f, out));
+  if (!is_closed(f, out)) {
+    EG_TRY(prove_peaks(f, LATER_SHARE, out));
+    EG_TRY(go_on(f, out));
+  }
+  return settle_ties(f);
+}
+
+static egraph_status fit(fitter *f) {
+  attempt first;
+  EG_TRY(search(f, &first));
   return conclude(f, &first);
 }
 
@@ -644,12 +721,15 @@ egraph_status eg_plan_fit(eg_plan_model *model, egraph_allocator alloc,
   eg_peak_row_init(&f.last_peak, alloc);
   eg_peak_row_init(&f.best_peak, alloc);
   eg_u32s_init(&f.found, alloc);
+  eg_plan_forbidden_init(&f.forbidden, alloc);
   eg_u32s_init(&f.least, alloc);
   egraph_status status = fit(&f);
   eg_peak_row_deinit(&f.last_peak);
   eg_peak_row_deinit(&f.best_peak);
   eg_u32s_deinit(&f.found);
   eg_u32s_deinit(&f.least);
+  eg_plan_forbid_undo(model, &f.forbidden);
+  eg_plan_forbidden_deinit(&f.forbidden);
   for (uint32_t r = 0; r < f.own_rows; r++)
     model->problem.memory_limit[r] = f.limit;
   model->problem.memory_rows = f.own_rows;

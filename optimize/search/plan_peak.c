@@ -155,7 +155,9 @@ static double bytes_of_strategy(const peak_view *p, uint32_t op, uint32_t strate
     return is_there ? bytes_at(p, place) : 0;
   }
   double bytes = (holds & MADE) != 0 ? bytes_at(p, place) : 0;
-  if (value == p->reader) bytes += bytes_read(p, op, strategy);
+  if (value == p->reader)
+    bytes +=
+        bytes_read(p, op, strategy) + eg_plan_model_strategy_scratch(p->model, strategy);
   return bytes / times;
 }
 
@@ -175,6 +177,8 @@ static egraph_status fill_peak(peak_view *p) {
     uint32_t to = problem->arc_to.data[a], value = p->chosen.value_of_place.data[to];
     double times = problem->memory_times.data[value];
     double bytes = (p->holds.data[value] & MOVED) != 0 ? bytes_at(p, to) / times : 0;
+    if (to == p->row->into)
+      bytes += eg_plan_model_arc_scratch(p->model, value, a) / times;
     EG_TRY(eg_doubles_push(&p->row->arc, bytes));
     if (solution->arc_used.data[a]) p->row->value += bytes * times;
   }

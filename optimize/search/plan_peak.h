@@ -9,6 +9,7 @@
 //   operands of the step     strategies of the step's operator, by the layouts they need
 //   other values             strategies of the producer, by the layout made
 //   moved from another way   arcs, by where they lead
+//   scratch of the step      strategies of its operator, arcs into where it leads
 //
 // What is there at a step depends on the order of steps, which is the plan's, and on how
 // layouts are reached; of another solution the row tells about how much that is. It is
@@ -22,10 +23,10 @@
 
 typedef struct eg_peak_row {
   eg_doubles strategy, arc; // bytes of each of the problem
-  double constant; // bytes at the step that no choice of the problem stands for: scratch
-  double value;    // of the solution; together: the peak
-  uint32_t made;   // problem value that the step makes or moves, or EG_SPACE_NONE
-  uint32_t into;   // place that it moves it into, or EG_SPACE_NONE: it makes it
+  double constant;          // bytes at the step that no choice of the problem stands for
+  double value;             // of the solution; together: the peak
+  uint32_t made; // problem value that the step makes or moves, or EG_SPACE_NONE
+  uint32_t into; // place that it moves it into, or EG_SPACE_NONE: it makes it
 } eg_peak_row;
 
 static inline void eg_peak_row_init(eg_peak_row *row, egraph_allocator alloc) {

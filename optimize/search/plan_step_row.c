@@ -8,8 +8,10 @@ typedef struct step_view {
   const eg_plan_model *model;
   const eg_plan_space *space;
   const eg_layout_problem *problem;
-  uint32_t value;  // whose step it is
-  uint32_t into;   // place that the step moves it into, or EG_SPACE_NONE
+  uint32_t value;             // whose step it is
+  uint32_t into;              // place that the step moves it into, or EG_SPACE_NONE
+  const eg_plan_needs *needs; // `before` is of the value
+  uint32_t turn;   // values of the phase with lower numbers are made before the step
   eg_bytes after;  // [problem values] made after the step, whatever is chosen
   eg_bytes counts; // [problem values] kept, and there at the step
   eg_bytes kept;   // [space values] some problem value of it counts
@@ -31,6 +33,14 @@ static bool reads(const step_view *p, uint32_t op, uint32_t value) {
   return false;
 }
 
+/// Whether any operator that may make the step's value reads another.
+static bool may_read(const step_view *p, uint32_t value) {
+  for (uint32_t i = p->needs->operator_begin.data[p->value];
+       i < p->needs->operator_begin.data[p->value + 1]; i++)
+    if (reads(p, p->needs->operators.data[i], value)) return true;
+  return false;
+}
+
 // ---- order ----------------------------------------------------------------------------
 
 /// Whether an operator reads what is made at the step or after it.
@@ -43,11 +53,15 @@ static bool is_op_after(const step_view *p, uint32_t op) {
   return false;
 }
 
-/// A value is made after the step where each operator that may make it runs after it.
+/// A value is made after the step where each operator that may make it runs after it, or
+/// where it is written later.
 static egraph_status find_after(step_view *p, egraph_allocator alloc) {
   uint32_t operators = eg_layout_operator_count(p->problem);
   eg_bytes before; // what some operator may make before
   EG_TRY(eg_bytes_resize(&p->after, p->model->values.len));
+  for (uint32_t v = 0; v < p->after.len; v++)
+    p->after.data[v] =
+        p->into == EG_SPACE_NONE && eg_plan_needs_is_earlier(p->needs, p->value, v);
   eg_bytes_init(&before, alloc);
   egraph_status status = eg_bytes_resize(&before, p->model->values.len);
   for (bool grows = status == EGRAPH_OK; grows;) {
@@ -75,6 +89,27 @@ static bool is_always_made(const step_view *p) {
   return true;
 }
 
+/// Whether every plan that has the step makes another value before it, if it has that.
+static bool is_before(const step_view *p, uint32_t value) {
+  if (p->needs->before.data[value] != 0) return true;
+  return value != p->value && eg_plan_needs_is_made(p->needs, value) &&
+         value_at(p, value)->phase == value_at(p, p->value)->phase &&
+         value_at(p, value)->value < p->turn;
+}
+
+/// A move waits for a reader, unless it is for what is kept at once.
+static uint32_t turn_of(const step_view *p) {
+  uint32_t own = p->needs->first.data[p->value], turn = UINT32_MAX;
+  if (p->into == EG_SPACE_NONE) return own;
+  for (uint32_t o = 0; o < eg_layout_operator_count(p->problem); o++) {
+    uint32_t reader = p->problem->operator_value.data[o];
+    if (!reads(p, o, p->value)) continue;
+    if (!eg_plan_needs_is_made(p->needs, reader)) return own;
+    turn = p->needs->first.data[reader] < turn ? p->needs->first.data[reader] : turn;
+  }
+  return turn;
+}
+
 // ---- what is kept ---------------------------------------------------------------------
 
 enum { MOST_COPIES = 4 }; // one of another
@@ -97,30 +132,66 @@ static bool is_read_after(const step_view *p, uint32_t value, int copies) {
   return is_read;
 }
 
-/// Whether an operator keeps what FORWARD has made, for BACKWARD or both later phases.
-static bool keeps_forward(const step_view *p, uint32_t op) {
+/// The value of a phase before that an operator keeps; EG_SPACE_NONE: it keeps none.
+static uint32_t kept_from(const step_view *p, uint32_t op) {
   const eg_layout_problem *problem = p->problem;
   const eg_model_value *to = value_at(p, problem->operator_value.data[op]);
-  bool is_kept = (to->role == EG_MODEL_COPY || to->role == EG_MODEL_KEPT) &&
-                 to->phase == EG_PHASE_BACKWARD;
-  if (!is_keeping(p, op) || !is_kept || p->space->values.data[to->value].is_entry)
-    return false;
-  if (problem->input_begin.data[op + 1] != problem->input_begin.data[op] + 1)
-    return false;
-  const eg_model_value *from =
-      value_at(p, problem->inputs.data[problem->input_begin.data[op]]);
-  return from->role == EG_MODEL_COPY && from->phase == EG_PHASE_FORWARD;
+  uint32_t begin = problem->input_begin.data[op];
+  if (!is_keeping(p, op) || problem->input_begin.data[op + 1] != begin + 1 ||
+      (to->role != EG_MODEL_COPY && to->role != EG_MODEL_KEPT))
+    return EG_SPACE_NONE;
+  uint32_t from = problem->inputs.data[begin];
+  bool is_copy = value_at(p, from)->role == EG_MODEL_COPY;
+  return is_copy && value_at(p, from)->phase < to->phase ? from : EG_SPACE_NONE;
+}
+
+/// Whether every plan that has the step reads a value at it or after it.
+static bool has_reader(const step_view *p, uint32_t value) {
+  if (p->into == EG_SPACE_NONE && eg_plan_needs_reads(p->needs, p->value, value))
+    return true;
+  for (uint32_t w = 0; w < p->model->values.len; w++)
+    if (p->needs->everywhere.data[w] != 0 && p->after.data[w] != 0 &&
+        eg_plan_needs_reads(p->needs, w, value))
+      return true;
+  return false;
+}
+
+/// Whether whatever may read an entry in the phase of the step is the step, or before it.
+static bool is_read_before(const step_view *p, uint32_t entry) {
+  for (uint32_t o = 0; o < eg_layout_operator_count(p->problem); o++) {
+    uint32_t reader = p->problem->operator_value.data[o];
+    if (!reads(p, o, entry)) continue;
+    if (value_at(p, reader)->role == EG_MODEL_HANDED) return false; // to who knows whom
+    if (!eg_plan_needs_is_made(p->needs, reader)) continue;
+    bool is_step = reader == p->value && p->into == EG_SPACE_NONE;
+    if (!is_step && !is_before(p, reader)) return false;
+  }
+  return true;
+}
+
+/// Whether what is kept of one value as another is there at the step: where it is made,
+/// or an entry read, if at all, before the step, and kept at once; between the two
+/// phases; or where it is read at the step or after it.
+static bool is_there(const step_view *p, uint32_t from, uint32_t to) {
+  eg_phase now = value_at(p, p->value)->phase, made = value_at(p, from)->phase,
+           used = value_at(p, to)->phase;
+  bool is_entry = p->space->values.data[value_at(p, from)->value].is_entry;
+  if (now == made) return is_entry ? is_read_before(p, from) : is_before(p, from);
+  if (now != used) return made < now && now < used;
+  bool is_last = p->into == EG_SPACE_NONE && used == EG_PHASE_BACKWARD;
+  return (is_last && is_read_after(p, to, MOST_COPIES)) || has_reader(p, to);
 }
 
 static egraph_status find_kept(step_view *p) {
+  const eg_model_value *mine = value_at(p, p->value);
   EG_TRY(eg_bytes_resize(&p->counts, p->model->values.len));
   EG_TRY(eg_bytes_resize(&p->kept, p->space->values.len));
-  bool is_last = p->into == EG_SPACE_NONE &&
-                 value_at(p, p->value)->phase == EG_PHASE_BACKWARD && is_always_made(p);
-  for (uint32_t o = 0; is_last && o < eg_layout_operator_count(p->problem); o++) {
+  bool is_step = mine->role == EG_MODEL_COPY && is_always_made(p);
+  for (uint32_t o = 0; is_step && o < eg_layout_operator_count(p->problem); o++) {
     uint32_t to = p->problem->operator_value.data[o], v = value_at(p, to)->value;
-    if (!keeps_forward(p, o) || p->kept.data[v] != 0) continue;
-    p->counts.data[to] = p->kept.data[v] = is_read_after(p, to, MOST_COPIES);
+    uint32_t from = kept_from(p, o);
+    if (from == EG_SPACE_NONE || v == mine->value || p->kept.data[v] != 0) continue;
+    p->counts.data[to] = p->kept.data[v] = is_there(p, from, to);
   }
   return EGRAPH_OK;
 }
@@ -156,6 +227,30 @@ static bool has_storage(const step_view *p, uint32_t space_value) {
   return p->space->values.data[space_value].is_sum;
 }
 
+/// Values of the step's phase that are made before it and read after it, each in the
+/// smallest of its layouts.
+static double bytes_across(const step_view *p) {
+  eg_phase phase = value_at(p, p->value)->phase;
+  double bytes = 0;
+  for (uint32_t u = 0; u < p->model->values.len; u++) {
+    const eg_model_value *value = value_at(p, u);
+    const eg_space_value *of = &p->space->values.data[value->value];
+    bool is_own = eg_plan_needs_is_made(p->needs, u) && value->phase == phase &&
+                  (p->needs->everywhere.data[u] | p->needs->before.data[u]) != 0 &&
+                  !of->is_tuple;
+    if (!is_own || u == p->value || !is_before(p, u) || p->kept.data[value->value] != 0 ||
+        may_read(p, u) || has_storage(p, value->value) || !has_reader(p, u))
+      continue;
+    double least = INFINITY;
+    for (uint32_t place = p->problem->place_begin.data[u];
+         place < p->problem->place_begin.data[u + 1]; place++)
+      if (p->problem->place_forbidden.data[place] == 0)
+        least = fmin(least, bytes_at(p, u, place));
+    if (isfinite(least)) bytes += least;
+  }
+  return bytes;
+}
+
 /// Operands and result of an operator of the step.
 static double bytes_of_step(const step_view *p, uint32_t op, uint32_t strategy,
                             bool has_own) {
@@ -164,6 +259,7 @@ static double bytes_of_step(const step_view *p, uint32_t op, uint32_t strategy,
   uint32_t count =
       p->problem->input_begin.data[op + 1] - p->problem->input_begin.data[op];
   double bytes = has_own ? 0 : bytes_at(p, p->value, p->problem->output.data[strategy]);
+  bytes += eg_plan_model_strategy_scratch(p->model, strategy);
   for (uint32_t i = 0; i < count; i++) {
     uint32_t v = value_at(p, inputs[i])->value;
     bool counts = p->space->values.data[v].is_entry || p->kept.data[v] != 0 ||
@@ -173,7 +269,8 @@ static double bytes_of_step(const step_view *p, uint32_t op, uint32_t strategy,
   return bytes;
 }
 
-static double bytes_of(const step_view *p, uint32_t op, uint32_t strategy, bool has_own) {
+static double bytes_of(const step_view *p, uint32_t op, uint32_t strategy, bool has_own,
+                       double across) {
   const eg_layout_problem *problem = p->problem;
   uint32_t value = problem->operator_value.data[op];
   double times = problem->memory_times.data[value], bytes = INFINITY;
@@ -183,40 +280,50 @@ static double bytes_of(const step_view *p, uint32_t op, uint32_t strategy, bool 
     return bytes;
   }
   if (is_keeping(p, op)) {
-    bool counts = p->counts.data[value] != 0 && keeps_forward(p, op);
-    return counts ? problem->memory[0].data[strategy] / times : 0;
+    uint32_t from = p->counts.data[value] != 0 ? kept_from(p, op) : EG_SPACE_NONE;
+    if (from == EG_SPACE_NONE) return 0;
+    // Rows of the problem: the end of FORWARD, or of the step; the end of BACKWARD.
+    bool is_first =
+        value_at(p, from)->phase == EG_PHASE_FORWARD || p->space->info->micro_batches > 1;
+    return problem->memory[is_first ? 0 : 1].data[strategy] / times;
   }
   bool is_step = value == p->value &&
                  (p->into == EG_SPACE_NONE || p->into == problem->output.data[strategy]);
-  return is_step ? bytes_of_step(p, op, strategy, has_own) / times : 0;
+  return is_step ? (bytes_of_step(p, op, strategy, has_own) + across) / times : 0;
 }
 
 /// Both ends of a move, unless one may be in the storage of an entry.
 static double bytes_of_arc(const step_view *p, uint32_t arc, bool has_own) {
   uint32_t from = p->problem->arc_from.data[arc], to = p->problem->arc_to.data[arc];
   bool is_entry = p->space->values.data[value_at(p, p->value)->value].is_entry;
-  if (p->into == EG_SPACE_NONE || to != p->into || has_own) return 0;
-  double bytes = bytes_at(p, p->value, to);
-  if (!is_entry) bytes += bytes_at(p, p->value, from);
+  bool is_mine = p->into == to || (p->into == EG_STEP_EACH_MOVE &&
+                                   to >= p->problem->place_begin.data[p->value] &&
+                                   to < p->problem->place_begin.data[p->value + 1]);
+  if (!is_mine) return 0;
+  double bytes = eg_plan_model_arc_scratch(p->model, p->value, arc);
+  if (!has_own) bytes += bytes_at(p, p->value, to);
+  if (!has_own && !is_entry) bytes += bytes_at(p, p->value, from);
   return bytes / p->problem->memory_times.data[p->value];
 }
 
 static egraph_status fill(const step_view *p, eg_peak_row *row) {
   const eg_layout_problem *problem = p->problem;
   bool has_own = has_storage(p, value_at(p, p->value)->value);
+  double across = p->into == EG_SPACE_NONE && is_always_made(p) ? bytes_across(p) : 0;
   row->constant = row->value = 0;
   row->strategy.len = row->arc.len = 0;
   for (uint32_t o = 0; o < eg_layout_operator_count(problem); o++)
     for (uint32_t s = problem->strategy_begin.data[o];
          s < problem->strategy_begin.data[o + 1]; s++)
-      EG_TRY(eg_doubles_push(&row->strategy, bytes_of(p, o, s, has_own)));
+      EG_TRY(eg_doubles_push(&row->strategy, bytes_of(p, o, s, has_own, across)));
   for (uint32_t a = 0; a < eg_layout_arc_count(problem); a++)
     EG_TRY(eg_doubles_push(&row->arc, bytes_of_arc(p, a, has_own)));
   return EGRAPH_OK;
 }
 
 egraph_status eg_step_row_make(eg_peak_row *row, const eg_plan_model *model,
-                               egraph_allocator alloc, uint32_t value, uint32_t into) {
+                               egraph_allocator alloc, eg_plan_needs *needs,
+                               uint32_t value, uint32_t into) {
   step_view p;
   step_view_init(&p, alloc);
   p.model = model;
@@ -224,7 +331,12 @@ egraph_status eg_step_row_make(eg_peak_row *row, const eg_plan_model *model,
   p.problem = &model->problem;
   p.value = value;
   p.into = into;
-  egraph_status status = find_after(&p, alloc);
+  p.needs = needs;
+  egraph_status status = eg_plan_needs_ask(needs, value);
+  if (status == EGRAPH_OK) {
+    p.turn = turn_of(&p);
+    status = find_after(&p, alloc);
+  }
   if (status == EGRAPH_OK) status = find_kept(&p);
   if (status == EGRAPH_OK) status = fill(&p, row);
   step_view_deinit(&p);

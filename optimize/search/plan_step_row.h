@@ -6,22 +6,31 @@
 //   inputs, weights            are there all the time
 //   operands, result           in the layouts that the strategy of the value has
 //   both ends of the move      a place is moved into once, or made
-//   kept for a later phase     what FORWARD keeps, where all that reads it comes after
-//   the
-//                              step, whichever variants are chosen
+//   kept for a later phase     in the phase that makes it, where it is made before the
+//                              step; in the one that reads it, where it is read after it,
+//                              whichever variants are chosen; between them
+//   made before, read after    of the same phase, in the smallest layout
+//   scratch                    of the strategy or the move
 //
-// Plans are those of plan_emit.h, which moves a state when something needs it.
+// Plans are those of plan_emit.h, which moves a state when something needs it, keeps it
+// at once, and writes values in the order of plan_needs.h. A state kept as it enters,
+// though each phase may start from its entry, counts twice, as in the problem's own rows.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_OPTIMIZE_SEARCH_PLAN_STEP_ROW_H
 #define EG_OPTIMIZE_SEARCH_PLAN_STEP_ROW_H
 
+#include "optimize/search/plan_needs.h"
 #include "optimize/search/plan_peak.h"
+
+/// In the place of a place: all moves of the value, each as if it were the only one.
+enum { EG_STEP_EACH_MOVE = UINT32_MAX - 1 };
 
 /// The row of the step that makes a value of the problem, or moves it into this place of
 /// it (EG_SPACE_NONE: makes it); replaces what was in the row. `constant` and `value` are
 /// 0. Fails with EGRAPH_E_MEMORY. O(strategies + operators *
 /// depth).
 egraph_status eg_step_row_make(eg_peak_row *row, const eg_plan_model *model,
-                               egraph_allocator alloc, uint32_t value, uint32_t into);
+                               egraph_allocator alloc, eg_plan_needs *needs,
+                               uint32_t value, uint32_t into);
 
 #endif

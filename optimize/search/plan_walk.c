@@ -109,7 +109,9 @@ static egraph_status reach(walker *w, uint32_t at, size_t base, sums done, sums 
       more.memory[r] =
           w->problem->arc_memory[r].data[arc] * w->problem->memory_times.data[v];
     add(&next, &more, 1);
-    if (w->problem->place_forbidden.data[from] || leads_to(w, place, from)) continue;
+    if (w->problem->place_forbidden.data[from] || w->problem->arc_forbidden.data[arc] ||
+        leads_to(w, place, from))
+      continue;
     if (!take_steps(w, 1) || !may_go_on(w, &next, &pending)) continue;
     bool is_new = from != source && w->parent.data[from] == EG_LAYOUT_NONE;
     for (size_t k = base; k < left; k++)

@@ -117,13 +117,17 @@ static eg_layout_options remaining(const planner *p) {
 
 // A limit that does not bind changes nothing: first all is done without it, and where the
 // plan fits that is the answer. Otherwise what was proven holds within the limit, too,
-// and what is left of work and time is for the search within it: at least this share,
-// because a search without the limit that begins with no plan that fits gets no more than
-// the rest.
+// and the search within it has what is left of work and time: at least this share.
 static const double LIMITED_SHARE = 0.5;
 
 static bool fits(const planner *p) {
   return p->out->has_plan && p->out->memory <= p->input->info->memory_limit;
+}
+
+/// Whether nothing is to be looked for within the limit, after the search without it.
+static bool is_decided(const planner *p) {
+  bool is_dear = p->input->other_cost > 0 && p->out->cost >= p->input->other_cost;
+  return fits(p) || is_dear || p->out->status == EG_LAYOUT_INFEASIBLE || p->is_cancelled;
 }
 
 /// Whether what is done without the limit has lasted long, and nothing has fitted.
@@ -131,12 +135,6 @@ static bool is_given_up(const planner *p) {
   double spent = eg_clock_seconds() - p->start;
   return p->is_lifted && !fits(p) &&
          spent > (1 - LIMITED_SHARE) * p->asked.time_limit_seconds;
-}
-
-/// Steps that are left to the search within the limit.
-static uint64_t limited_work(const planner *p) {
-  uint64_t limit = p->asked.work_limit, least = eg_work_share(limit, LIMITED_SHARE);
-  return limit > p->done + least ? limit - p->done : least;
 }
 
 // ---- baselines ----------------------------------------------------------------------
@@ -599,7 +597,9 @@ static egraph_status begin_within(planner *p, eg_competition *competition) {
   p->tries = 0;
   p->start += spent;
   p->asked.time_limit_seconds = fmax(p->asked.time_limit_seconds - spent, LEAST_SECONDS);
-  p->asked.work_limit = limited_work(p);
+  uint64_t least = eg_work_share(p->asked.work_limit, LIMITED_SHARE);
+  bool is_more = p->asked.work_limit > p->done + least;
+  p->asked.work_limit = is_more ? p->asked.work_limit - p->done : least;
   competition->layout.work_limit = p->asked.work_limit;
   return EGRAPH_OK;
 }
@@ -616,7 +616,7 @@ static egraph_status search_all(planner *p, eg_competition *competition, eg_u32s
     EG_TRY(search_and_cut(p, competition, known));
     p->info.memory_limit = p->input->info->memory_limit;
     p->is_lifted = false;
-    bool is_over = fits(p) || p->out->status == EG_LAYOUT_INFEASIBLE || p->is_cancelled;
+    bool is_over = is_decided(p);
     forget_plans(p, !is_over);
     if (is_over) return compare(p, competition);
     EG_TRY(begin_within(p, competition));

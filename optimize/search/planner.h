@@ -44,6 +44,9 @@ typedef struct eg_planner_input {
   double known_cost;    // seconds of it
   double ceiling; // seconds: plans of as many are of no use, and where a bound shows that
                   // there are no others nothing is searched; 0: all are
+  double other_cost; // seconds of a plan elsewhere that fits: where no plan of any memory
+                     // is found that is cheaper, none is looked for within the limit;
+                     // 0: there is none
   const eg_plan_searcher *searcher; // instead of all this, to compare; NULL: none
   uint64_t seed;                    // of its random choices
   bool binds; // the limit of memory is known to: nothing is looked for without it
@@ -105,6 +108,7 @@ typedef struct eg_planning {
 /// far as the time goes; the cheapest plan wins, so that no baseline that was tried is
 /// cheaper than the plan.
 /// With another searcher its plan is the result, whether it fits or not, without a bound.
+/// Where `other_cost` ends it the plan may exceed the limit, and is of no use.
 /// Limits and "does not fit" are results. Fails with EGRAPH_E_UNSUPPORTED (operators of
 /// unknown type, too many layouts), EGRAPH_E_TYPE (an unsound rule), EGRAPH_E_ARGUMENT
 /// (constraints that leave no plan on this mesh), EGRAPH_E_MEMORY.

@@ -35,7 +35,8 @@ static void relax(const eg_soap *s, uint32_t value, eg_soap_way *row, uint64_t *
       double way = row[p->arc_from.data[a] - first].seconds +
                    p->arc_cost.data[a] * times_of(s, value);
       ++*steps;
-      if (p->place_forbidden.data[to] || !(way < row[to - first].seconds)) continue;
+      if (p->place_forbidden.data[to] || p->arc_forbidden.data[a]) continue;
+      if (!(way < row[to - first].seconds)) continue;
       row[to - first] = (eg_soap_way){way, a};
       moved = true;
     }

@@ -6,6 +6,7 @@
 
 #include "base/owner.h"
 #include "optimize/price/plan_price.h"
+#include "pcg/plan/step_scratch.h"
 
 EG_OWNER_DEFINE(eg_layout_graph, (eg_layouts, layouts), (eg_layout_moves, moves))
 
@@ -69,6 +70,9 @@ static egraph_status add_moves_from(eg_layout_graph *graph, const eg_mesh *mesh,
       if (move.to == UINT32_MAX ||
           !eg_transition_between(mesh, &graph->type, layout, &to, &move.transition))
         continue;
+      const eg_type before = eg_sharding_local(mesh, &graph->type, layout),
+                    after = eg_sharding_local(mesh, &graph->type, &to);
+      move.scratch = (double)eg_move_scratch(mesh, &move.transition, &before, &after);
       double bytes = eg_transition_bytes(mesh, &graph->type, layout, &move.transition);
       if (!eg_transition_is_local(move.transition.kind))
         move.seconds = costs->transition(costs->self, &move.transition, bytes);

@@ -16,6 +16,7 @@ typedef struct eg_layout_move {
   eg_transition transition;
   double seconds;
   uint32_t basis; // of the seconds of a reorder (eg_node_price)
+  double scratch; // bytes (pcg/plan/step_scratch.h)
 } eg_layout_move;
 EG_VEC_DEFINE(eg_layout_moves, eg_layout_move);
 

@@ -12,6 +12,7 @@
 #include "optimize/price/plan_price.h"
 #include "optimize/price/predict.h"
 #include "pcg/graph/node_spec.h"
+#include "pcg/plan/step_scratch.h"
 #include "sim/device_cost.h"
 
 typedef struct adder {
@@ -72,7 +73,7 @@ static bool has_layouts(const void *user, uint32_t id, const void *key) {
 
 /// Adds a strategy with the layouts at hand unless a cheaper one has them.
 static egraph_status keep(adder *a, eg_space_operator *op, const uint8_t *action,
-                          eg_node_price price) {
+                          eg_node_price price, double scratch) {
   eg_plan_space *space = a->space;
   uint64_t hash = eg_hash_bytes(0, a->layouts.data, a->layouts.len * sizeof(uint32_t));
   uint32_t known;
@@ -81,13 +82,15 @@ static egraph_status keep(adder *a, eg_space_operator *op, const uint8_t *action
     if (price.seconds >= other->seconds) return EGRAPH_OK;
     other->seconds = price.seconds;
     other->basis = price.basis;
+    other->scratch = scratch;
     memcpy(other->action, action, sizeof other->action);
     return EGRAPH_OK;
   }
   eg_space_strategy strategy = {.needs = (uint32_t)space->needs.len,
                                 .output = a->layouts.data[op->input_count],
                                 .seconds = price.seconds,
-                                .basis = price.basis};
+                                .basis = price.basis,
+                                .scratch = scratch};
   memcpy(strategy.action, action, sizeof strategy.action);
   EG_TRY(eg_u32s_append(&space->needs, a->layouts.data, op->input_count));
   EG_TRY(eg_space_strategies_push(&space->strategies, strategy));
@@ -122,7 +125,8 @@ static egraph_status add_strategy(adder *a, eg_space_operator *op,
   EG_TRY(
       eg_strategy_price(a->costs, spread, &a->space->mesh, strategy, &a->arena, &price));
   if (isinf(price.seconds)) return EGRAPH_OK; // the device is known not to run it
-  return keep(a, op, strategy->action, price);
+  size_t scratch = eg_strategy_scratch(&a->space->mesh, spread, strategy);
+  return keep(a, op, strategy->action, price, (double)scratch);
 }
 
 /// A strategy in all memory formats.
@@ -291,7 +295,7 @@ static egraph_status add_in_place(adder *a, eg_space_operator *op) {
       EG_TRY(eg_u32s_push(&a->layouts, from));
     }
     EG_TRY(eg_u32s_push(&a->layouts, l));
-    EG_TRY(keep(a, op, nothing, free_of_cost));
+    EG_TRY(keep(a, op, nothing, free_of_cost, 0));
   }
   return EGRAPH_OK;
 }
@@ -301,7 +305,7 @@ static egraph_status add_plain(adder *a, eg_space_operator *op, eg_node_price pr
   a->layouts.len = 0;
   for (uint32_t i = 0; i <= op->input_count; i++)
     EG_TRY(eg_u32s_push(&a->layouts, 0)); // without axes the first layout is plain
-  return keep(a, op, nothing, price);
+  return keep(a, op, nothing, price, 0);
 }
 
 /// What nobody knows reads and makes row-major tensors. Of what it costs nothing is known

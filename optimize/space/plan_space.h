@@ -58,6 +58,7 @@ typedef struct eg_space_strategy {
   uint32_t output; // layout
   double seconds;
   uint32_t basis; // of the seconds (eg_node_price)
+  double scratch; // bytes (pcg/plan/step_scratch.h)
 } eg_space_strategy;
 EG_VEC_DEFINE(eg_space_strategies, eg_space_strategy);
 

@@ -72,25 +72,28 @@ size_t eg_halo_scratch(const eg_type *local, const eg_halo *halo) {
 }
 
 /// One halo after another makes the operand larger.
-static egraph_status halos_scratch(const eg_plan *plan, const eg_plan_step *step,
-                                   eg_arena *arena, size_t *out) {
-  const eg_spread *spread;
-  const eg_strategy *strategy;
+size_t eg_strategy_scratch(const eg_mesh *mesh, const eg_spread *spread,
+                           const eg_strategy *strategy) {
   eg_halo halos[EG_MAX_MESH_AXES];
-  size_t exchange = 0;
-  *out = 0;
-  EG_TRY(eg_plan_spread(plan, step, arena, &spread, &strategy));
-  uint32_t count = eg_spread_halos(spread, &plan->mesh, strategy, halos);
-  if (count == 0) return EGRAPH_OK;
-  eg_type type =
-      eg_sharding_local(&plan->mesh, &spread->spec.inputs[0], &strategy->inputs[0]);
+  size_t exchange = 0, operands = 0;
+  uint32_t count = eg_spread_halos(spread, mesh, strategy, halos);
+  if (count == 0) return 0;
+  eg_type type = eg_sharding_local(mesh, &spread->spec.inputs[0], &strategy->inputs[0]);
   for (uint32_t h = 0; h < count; h++) {
     size_t bytes = eg_halo_scratch(&type, &halos[h]);
     if (bytes > exchange) exchange = bytes;
     type.dims[halos[h].dim] += halos[h].before + halos[h].after;
-    *out += eg_type_bytes(&type);
+    operands += eg_type_bytes(&type);
   }
-  *out += exchange;
+  return operands + exchange;
+}
+
+static egraph_status node_scratch(const eg_plan *plan, const eg_plan_step *step,
+                                  eg_arena *arena, size_t *out) {
+  const eg_spread *spread;
+  const eg_strategy *strategy;
+  EG_TRY(eg_plan_spread(plan, step, arena, &spread, &strategy));
+  *out = eg_strategy_scratch(&plan->mesh, spread, strategy);
   return EGRAPH_OK;
 }
 
@@ -100,7 +103,7 @@ egraph_status eg_plan_step_scratch(const eg_plan *plan, const eg_plan_step *step
   if (step->is_move)
     bytes = move_scratch(plan, step);
   else
-    EG_TRY(halos_scratch(plan, step, arena, &bytes));
+    EG_TRY(node_scratch(plan, step, arena, &bytes));
   *out = (double)bytes;
   return EGRAPH_OK;
 }

@@ -40,6 +40,9 @@ size_t eg_move_scratch(const eg_mesh *mesh, const eg_transition *transition,
 /// Bytes of the rows that go to neighbours and come from them; `local` is what a rank
 /// holds without these.
 size_t eg_halo_scratch(const eg_type *local, const eg_halo *halo);
+/// Bytes of a rank, of a node spread by a strategy: what its halos take.
+size_t eg_strategy_scratch(const eg_mesh *mesh, const eg_spread *spread,
+                           const eg_strategy *strategy);
 /// Bytes of a step on a device. The arena is for scratch. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_plan_step_scratch(const eg_plan *plan, const eg_plan_step *step,
                                    eg_arena *arena, double *out);

@@ -1,6 +1,8 @@
 // Rows of steps, of random small steps: no plan of any solution holds less at its peak
 // than any row of it says, and some rows say more than what is kept from phase to phase.
+// What is forbidden within a limit is in no plan whose peak is the limit.
 // SPDX-License-Identifier: Apache-2.0
+#include "optimize/search/plan_forbid.h"
 #include "optimize/search/plan_step_row.h"
 #include "pcg/plan/plan_summary.h"
 #include "tests/plan_cases.h"
@@ -9,19 +11,21 @@ enum { SOLUTIONS = 12 };
 
 typedef struct trial {
   plan_case c;
-  size_t round, rows, tight;
+  size_t round, rows, tight, limits, forbidden;
   eg_plan_space space;
   eg_plan_model model;
 } trial;
 
-static double sum_of(const trial *t, const eg_peak_row *row,
+/// With what is kept as it enters counted once.
+static double sum_of(trial *t, const eg_peak_row *row,
                      const eg_layout_solution *solution) {
-  const eg_layout_problem *problem = &t->model.problem;
-  double sum = 0;
-  for (uint32_t v = 0; v < t->model.values.len; v++)
-    if (solution->strategy.data[v] != EG_LAYOUT_NONE)
-      sum +=
-          row->strategy.data[solution->strategy.data[v]] * problem->memory_times.data[v];
+  eg_layout_problem *problem = &t->model.problem;
+  double kept[EG_LAYOUT_MEMORY_ROWS], sum;
+  uint32_t mine = problem->memory_rows++;
+  assert_true(eg_peak_row_set(row, problem, mine, INFINITY));
+  assert_ok(eg_plan_sum_kept(&t->model, eg_allocator_heap(), solution, kept));
+  problem->memory_rows--;
+  sum = kept[mine];
   for (uint32_t v = 0; v < t->model.values.len; v++)
     for (uint32_t a = 0; a < eg_layout_arc_count(problem); a++) {
       uint32_t to = problem->arc_to.data[a];
@@ -36,8 +40,11 @@ static double sum_of(const trial *t, const eg_peak_row *row,
 static void try_row(trial *t, const eg_layout_solution *solution, double peak,
                     uint32_t value, uint32_t into) {
   eg_peak_row row;
+  eg_plan_needs needs;
   eg_peak_row_init(&row, eg_allocator_heap());
-  assert_ok(eg_step_row_make(&row, &t->model, eg_allocator_heap(), value, into));
+  eg_plan_needs_init(&needs, eg_allocator_heap());
+  assert_ok(eg_plan_needs_find(&needs, &t->model));
+  assert_ok(eg_step_row_make(&row, &t->model, eg_allocator_heap(), &needs, value, into));
   double sum = sum_of(t, &row, solution);
   t->rows++;
   t->tight += sum == peak;
@@ -46,7 +53,43 @@ static void try_row(trial *t, const eg_layout_solution *solution, double peak,
     fail_msg("round %zu: the step of value %u into %u holds %.17g, the plan %.17g",
              t->round, value, into, sum, peak);
   }
+  eg_plan_needs_deinit(&needs);
   eg_peak_row_deinit(&row);
+}
+
+/// What is kept as it enters counts once in a plan, and twice in rows.
+static bool counts_twice(const trial *t, const eg_layout_solution *solution) {
+  double kept[EG_LAYOUT_MEMORY_ROWS];
+  assert_ok(eg_plan_sum_kept(&t->model, eg_allocator_heap(), solution, kept));
+  for (uint32_t r = 0; r < t->model.problem.memory_rows; r++)
+    if (kept[r] < solution->memory[r]) return true;
+  return false;
+}
+
+static void try_limit(trial *t, const eg_layout_solution *solution, double peak) {
+  const eg_layout_problem *problem = &t->model.problem;
+  eg_plan_forbidden forbidden;
+  if (counts_twice(t, solution)) return;
+  eg_plan_forbidden_init(&forbidden, eg_allocator_heap());
+  assert_ok(eg_plan_forbid_large(&t->model, eg_allocator_heap(), peak, &forbidden));
+  t->limits++;
+  t->forbidden += forbidden.count;
+  bool is_kept = !forbidden.is_all;
+  for (uint32_t v = 0; v < t->model.values.len; v++)
+    is_kept = is_kept && (solution->strategy.data[v] == EG_LAYOUT_NONE ||
+                          !problem->forbidden.data[solution->strategy.data[v]]);
+  for (uint32_t a = 0; a < eg_layout_arc_count(problem); a++)
+    is_kept = is_kept && !(solution->arc_used.data[a] && problem->arc_forbidden.data[a]);
+  if (!is_kept) {
+    print_message("%s", eg_text_of(&t->c.text));
+    fail_msg("round %zu: a plan of %.17g bytes is forbidden", t->round, peak);
+  }
+  eg_plan_forbid_undo(&t->model, &forbidden);
+  for (uint32_t s = 0; s < problem->forbidden.len; s++)
+    assert_false(problem->forbidden.data[s]);
+  for (uint32_t a = 0; a < problem->arc_forbidden.len; a++)
+    assert_false(problem->arc_forbidden.data[a]);
+  eg_plan_forbidden_deinit(&forbidden);
 }
 
 static void try_solution(trial *t, const eg_layout_solution *solution) {
@@ -55,6 +98,7 @@ static void try_solution(trial *t, const eg_layout_solution *solution) {
   eg_plan_summary summary;
   assert_ok(eg_plan_emit(&t->model, eg_allocator_heap(), solution, &emitted));
   assert_ok(eg_plan_summary_make(&emitted.plan, eg_allocator_heap(), &summary));
+  try_limit(t, solution, summary.peak);
   for (uint32_t v = 0; v < t->model.values.len; v++) {
     try_row(t, solution, summary.peak, v, EG_SPACE_NONE);
     for (uint32_t place = problem->place_begin.data[v];
@@ -90,8 +134,10 @@ static void try_rounds(uint64_t seed, size_t rounds, const case_limits *limits) 
     try_case(&t);
     plan_case_deinit(&t.c);
   }
-  print_message("%zu rows, %zu of them the peak\n", t.rows, t.tight);
+  print_message("%zu rows, %zu of them the peak; %zu limits, %zu choices forbidden\n",
+                t.rows, t.tight, t.limits, t.forbidden);
   assert_true(t.rows < 10000 || t.tight > 0);
+  assert_true(t.limits < 100 || t.forbidden > 0);
 }
 
 static void no_forward_plan_holds_less(void **state) {

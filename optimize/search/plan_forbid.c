@@ -1,0 +1,163 @@
+// A row of a step is a sum over the values of a plan. What a value adds at least is known
+// from its strategies, so each of them, and each arc, is tried beside the least of all
+// others that are needed with it.
+// SPDX-License-Identifier: Apache-2.0
+#include "optimize/search/plan_forbid.h"
+
+#include <math.h>
+
+#include "optimize/search/plan_step_row.h"
+
+enum { MOST_ROUNDS = 4 };
+static const double MOST_WORK = 3e8; // steps of a round
+
+typedef struct forbidder {
+  egraph_allocator alloc;
+  eg_plan_model *model;
+  eg_layout_problem *problem;
+  double limit;
+  eg_plan_needs needs;
+  eg_doubles least; // [values] of a row
+  eg_peak_row row;
+  eg_plan_forbidden *out;
+} forbidder;
+
+void eg_plan_forbidden_init(eg_plan_forbidden *forbidden, egraph_allocator alloc) {
+  *forbidden = (eg_plan_forbidden){.count = 0};
+  EG_INIT_MEMBERS(forbidden, alloc, (eg_bytes, strategy, arc))
+}
+
+void eg_plan_forbidden_deinit(eg_plan_forbidden *forbidden) {
+  EG_DEINIT_MEMBERS(forbidden, (eg_bytes, strategy, arc))
+}
+
+// ---- rows -----------------------------------------------------------------------------
+
+/// What each value adds to the row at least.
+static void find_least(forbidder *f) {
+  const eg_layout_problem *p = f->problem;
+  for (size_t v = 0; v < f->least.len; v++) {
+    double least = INFINITY;
+    for (uint32_t i = f->needs.operator_begin.data[v];
+         i < f->needs.operator_begin.data[v + 1]; i++) {
+      uint32_t op = f->needs.operators.data[i];
+      for (uint32_t s = p->strategy_begin.data[op]; s < p->strategy_begin.data[op + 1];
+           s++)
+        if (!p->forbidden.data[s]) least = fmin(least, f->row.strategy.data[s]);
+    }
+    f->least.data[v] = isfinite(least) ? least * p->memory_times.data[v] : 0;
+  }
+}
+
+/// What every plan adds to the row, or every plan that has the row's value, without what
+/// that adds.
+static double sum_of(const forbidder *f, bool with_value, uint32_t value) {
+  double sum = f->row.constant;
+  for (uint32_t v = 0; v < f->least.len; v++) {
+    bool is_there =
+        f->needs.everywhere.data[v] != 0 || (with_value && f->needs.before.data[v] != 0);
+    if (is_there && !(with_value && v == value)) sum += f->least.data[v];
+  }
+  return sum;
+}
+
+/// Forbids strategies of a value beside the least of all others.
+static bool forbid_strategies(forbidder *f, uint32_t value, double others) {
+  eg_layout_problem *p = f->problem;
+  bool found = false;
+  for (uint32_t i = f->needs.operator_begin.data[value];
+       i < f->needs.operator_begin.data[value + 1]; i++) {
+    uint32_t op = f->needs.operators.data[i];
+    for (uint32_t s = p->strategy_begin.data[op]; s < p->strategy_begin.data[op + 1];
+         s++) {
+      double bytes = f->row.strategy.data[s] * p->memory_times.data[value];
+      if (p->forbidden.data[s] || !(others + bytes > f->limit)) continue;
+      p->forbidden.data[s] = 1;
+      f->out->count++;
+      found = true;
+    }
+  }
+  return found;
+}
+
+static bool forbid_by_row(forbidder *f, uint32_t value) {
+  bool found = false;
+  find_least(f);
+  double sum = sum_of(f, false, value), own = sum_of(f, true, value);
+  f->out->is_all = f->out->is_all || sum > f->limit;
+  for (uint32_t v = 0; v < f->least.len; v++) {
+    double others = sum - (f->needs.everywhere.data[v] != 0 ? f->least.data[v] : 0);
+    found |= forbid_strategies(f, v, v == value ? own : others);
+  }
+  return found;
+}
+
+static bool forbid_moves(forbidder *f, uint32_t value) {
+  eg_layout_problem *p = f->problem;
+  bool found = false;
+  find_least(f);
+  double others = sum_of(f, true, value);
+  for (uint32_t a = 0; a < eg_layout_arc_count(p); a++) {
+    double bytes = f->row.arc.data[a] * p->memory_times.data[value];
+    if (p->arc_forbidden.data[a] || bytes == 0 || !(others + bytes > f->limit)) continue;
+    p->arc_forbidden.data[a] = 1;
+    f->out->count++;
+    found = true;
+  }
+  return found;
+}
+
+static egraph_status forbid_at(forbidder *f, uint32_t value, bool *found) {
+  EG_TRY(eg_step_row_make(&f->row, f->model, f->alloc, &f->needs, value, EG_SPACE_NONE));
+  *found |= forbid_by_row(f, value);
+  EG_TRY(
+      eg_step_row_make(&f->row, f->model, f->alloc, &f->needs, value, EG_STEP_EACH_MOVE));
+  *found |= forbid_moves(f, value);
+  return EGRAPH_OK;
+}
+
+static egraph_status forbid_all(forbidder *f) {
+  bool found = true;
+  for (int round = 0; found && round < MOST_ROUNDS && !f->out->is_all; round++) {
+    found = false;
+    EG_TRY(eg_plan_needs_find(&f->needs, f->model));
+    for (uint32_t v = 0; v < f->least.len && !f->out->is_all; v++)
+      EG_TRY(forbid_at(f, v, &found));
+  }
+  return EGRAPH_OK;
+}
+
+// ---- the whole ------------------------------------------------------------------------
+
+static bool is_too_large(const eg_layout_problem *p) {
+  double each = (double)eg_layout_strategy_count(p) + eg_layout_arc_count(p) +
+                (double)p->inputs.len;
+  return eg_layout_value_count(p) * each > MOST_WORK;
+}
+
+egraph_status eg_plan_forbid_large(eg_plan_model *model, egraph_allocator alloc,
+                                   double limit, eg_plan_forbidden *out) {
+  eg_layout_problem *p = &model->problem;
+  EG_TRY(eg_bytes_append(&out->strategy, p->forbidden.data, p->forbidden.len));
+  EG_TRY(eg_bytes_append(&out->arc, p->arc_forbidden.data, p->arc_forbidden.len));
+  if (is_too_large(p)) return EGRAPH_OK;
+  forbidder f = {
+      .alloc = alloc, .model = model, .problem = p, .limit = limit, .out = out};
+  eg_plan_needs_init(&f.needs, alloc);
+  eg_doubles_init(&f.least, alloc);
+  eg_peak_row_init(&f.row, alloc);
+  egraph_status status = eg_doubles_resize(&f.least, eg_layout_value_count(p));
+  if (status == EGRAPH_OK) status = forbid_all(&f);
+  eg_peak_row_deinit(&f.row);
+  eg_doubles_deinit(&f.least);
+  eg_plan_needs_deinit(&f.needs);
+  return status;
+}
+
+void eg_plan_forbid_undo(eg_plan_model *model, const eg_plan_forbidden *forbidden) {
+  eg_layout_problem *p = &model->problem;
+  for (size_t s = 0; s < forbidden->strategy.len; s++)
+    p->forbidden.data[s] = forbidden->strategy.data[s];
+  for (size_t a = 0; a < forbidden->arc.len; a++)
+    p->arc_forbidden.data[a] = forbidden->arc.data[a];
+}
