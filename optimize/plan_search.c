@@ -1,4 +1,5 @@
-// The mesh loop: every mesh gets its part of the time and the work that is left.
+// The mesh loop: every mesh gets its part of the time and the work that is left. Where
+// memory has a limit all is done without it first.
 // SPDX-License-Identifier: Apache-2.0
 #include "optimize/plan_search.h"
 
@@ -9,9 +10,8 @@
 #include "base/clock.h"
 #include "base/proof.h"
 #include "optimize/overlap.h"
-#include "optimize/plan_rivals.h"
+#include "optimize/plan_job.h"
 #include "optimize/single/optimizer.h"
-#include "optimize/soap/plan_refine.h"
 #include "pcg/graph/graph_copy.h"
 #include "pcg/parallel/mesh_parts.h"
 #include "pcg/plan/plan.h"
@@ -22,7 +22,6 @@
 static const double DEFAULT_STEPS = 60e9, DEFAULT_SECONDS = 360.0, LEAST_SECONDS = 0.01;
 static const double STEPS_PER_SECOND = 1e9;
 static const double NO_TIME_LIMIT = 1e9; // seconds: work decides
-static const double STEPS_OF_WORK = 1e6; // in a unit of work_limit
 static const double DEFAULT_SATURATE_SECONDS = 15.0;
 // What will do once a search has spent a few seconds' work.
 static const double LATE_GAP = 1e-3;
@@ -32,50 +31,29 @@ static const double CERTIFICATE_SHARE = 0.25; // of the time, kept back
 static const double ROUNDING = 3e-9;          // of a certificate's sums
 static const double LATE_SHARE = 0.85; // of the time, when the clock ended a search
 
-typedef struct plan_job {
-  const eg_plan_search_input *input;
-  eg_saturation_options saturation;
-  double time_limit;
-  double work;   // steps, of all meshes together
-  uint64_t done; // of these
-  eg_plan_search *out;
-  eg_joint_step step;
-  eg_text mesh_name; // of the mesh at work
-  double bound, least_memory;
-  double overlap_bound;      // of all overlapped steps
-  eg_machine_meshes tried;   // whose bounds are
-  eg_doubles tried_bound;    // these
-  eg_machine_mesh best_mesh; // of the plan
-  double best_bound;         // of all plans on it
-  double best_worth;         // seconds that the plan was chosen by
-  double best_excess;        // of another search: bytes over the limit of memory
-  bool is_cancelled;
-  bool is_infeasible; // on all meshes up to now
-  bool is_of_reached; // bounds are of variants that some search has reached
-  eg_text ruled_out;  // why the constraints leave no plan on the first such mesh
-  uint32_t ruled_out_meshes;
-  eg_rival_list rivals;
-} plan_job;
-
 /// What will do, at any time.
-static double enough_gap(const plan_job *job) {
+static double enough_gap(const eg_plan_job *job) {
   double asked = job->input->search->relative_gap;
   return asked >= 0 ? fmax(asked, PROVEN_GAP) : LATE_GAP;
 }
 
-static double elapsed(const plan_job *job) {
+double eg_plan_job_elapsed(const eg_plan_job *job) {
   return eg_clock_seconds() - job->input->start;
 }
 
-static bool on_progress(void *user, double cost, double bound, double seconds) {
+uint32_t eg_plan_job_micro_batches(const eg_plan_job *job) {
+  return job->input->training != NULL ? job->input->training->micro_batches : 1;
+}
+
+bool eg_plan_job_progress(void *user, double cost, double bound, double seconds) {
   (void)seconds;
-  plan_job *job = user;
+  eg_plan_job *job = user;
   const eg_plan_search_input *input = job->input;
   const char *mesh = eg_text_of(&job->mesh_name);
   char line[320];
   if (input->progress == NULL || job->is_cancelled) return job->is_cancelled;
   int length = snprintf(line, sizeof line, "%s, %.1f s, ",
-                        mesh[0] != '\0' ? mesh : "one device", elapsed(job));
+                        mesh[0] != '\0' ? mesh : "one device", eg_plan_job_elapsed(job));
   size_t used = length > 0 && (size_t)length < sizeof line ? (size_t)length : 0;
   if (isinf(cost))
     (void)snprintf(line + used, sizeof line - used, "no plan yet");
@@ -89,13 +67,13 @@ static bool on_progress(void *user, double cost, double bound, double seconds) {
 static bool on_saturate(void *user, uint32_t iteration, uint32_t nodes,
                         uint32_t classes) {
   (void)iteration, (void)nodes, (void)classes;
-  return on_progress(user, INFINITY, 0, 0);
+  return eg_plan_job_progress(user, INFINITY, 0, 0);
 }
 
 void eg_plan_search_limits(const egraph_search *search, double *out_seconds,
                            double *out_steps) {
   bool has_time = search->time_limit >= 0, has_work = search->work_limit != 0;
-  *out_steps = has_work   ? (double)search->work_limit * STEPS_OF_WORK
+  *out_steps = has_work   ? (double)search->work_limit * EG_STEPS_OF_WORK
                : has_time ? search->time_limit * STEPS_PER_SECOND
                           : DEFAULT_STEPS;
   *out_seconds = has_time   ? search->time_limit
@@ -119,7 +97,7 @@ static void count_basis(egraph_cost_basis *basis, uint32_t of, uint32_t count) {
 // ---- meshes ---------------------------------------------------------------------
 
 /// Joins the bounds of a mesh, and what its search did.
-static egraph_status join_bounds(plan_job *job, const eg_machine_mesh *mesh,
+static egraph_status join_bounds(eg_plan_job *job, const eg_machine_mesh *mesh,
                                  const eg_planning *planning) {
   eg_plan_search *out = job->out;
   bool is_impossible =
@@ -140,13 +118,17 @@ static egraph_status join_bounds(plan_job *job, const eg_machine_mesh *mesh,
   if (!is_impossible) job->is_infeasible = false;
   if (planning->least_memory > 0)
     job->least_memory = fmin(job->least_memory, planning->least_memory);
-  EG_TRY(eg_machine_meshes_push(&job->tried, *mesh));
-  return eg_doubles_push(&job->tried_bound, is_impossible ? INFINITY : planning->bound);
+  bool is_of_all = planning->stop == EG_STOP_SATURATED && !planning->is_of_reached;
+  const eg_mesh_found found = {.mesh = *mesh,
+                               .bound = is_impossible ? INFINITY : planning->bound,
+                               .cost = planning->has_plan ? planning->cost : INFINITY,
+                               .memory = planning->has_plan ? planning->memory : INFINITY,
+                               .is_of_all = is_of_all};
+  return eg_mesh_founds_push(&job->tried, found);
 }
 
-/// Takes a plan over, from which `worth` seconds are wanted less than from any before.
-static void take_plan(plan_job *job, const eg_machine_mesh *mesh, eg_planning *planning,
-                      double worth) {
+void eg_plan_job_take(eg_plan_job *job, const eg_machine_mesh *mesh,
+                      eg_planning *planning, double worth) {
   eg_plan_search *out = job->out;
   if (out->has_plan) eg_loaded_plan_deinit(&out->planned);
   out->planned = (eg_loaded_plan){planning->emitted.graph, planning->emitted.plan};
@@ -154,6 +136,7 @@ static void take_plan(plan_job *job, const eg_machine_mesh *mesh, eg_planning *p
   out->has_plan = true;
   job->best_mesh = *mesh;
   job->best_bound = planning->bound;
+  job->best_memory = planning->memory;
   job->best_worth = worth;
   out->report.cost_after = planning->cost;
   memcpy(out->seed, planning->seed, sizeof out->seed);
@@ -161,8 +144,8 @@ static void take_plan(plan_job *job, const eg_machine_mesh *mesh, eg_planning *p
   planning->has_plan = false;
 }
 
-static eg_planner_input input_on_mesh(plan_job *job, const eg_machine_mesh *mesh,
-                                      double seconds, double steps) {
+eg_planner_input eg_plan_job_input(eg_plan_job *job, const eg_machine_mesh *mesh,
+                                   double seconds, double steps) {
   const eg_plan_search_input *from = job->input;
   const egraph_search *search = from->search;
   eg_planner_input input = {.machine = from->machine,
@@ -179,8 +162,6 @@ static eg_planner_input input_on_mesh(plan_job *job, const eg_machine_mesh *mesh
                             .seed = search->seed};
   if (from->searcher != NULL)
     input.algebra_first = from->searcher->graphs == EG_PLAN_CHEAPEST_GRAPH;
-  if (job->out->has_plan && !search->overlap && from->searcher == NULL)
-    input.other_cost = job->best_worth;
   input.layout.time_limit_seconds = fmax(seconds, LEAST_SECONDS);
   input.layout.work_limit = (uint64_t)fmin(fmax(steps, 1), 1e18);
   input.layout.relative_gap = fmax(search->relative_gap, 0);
@@ -188,210 +169,29 @@ static eg_planner_input input_on_mesh(plan_job *job, const eg_machine_mesh *mesh
     input.layout.late_gap = LATE_GAP;
     input.layout.late_work = LATE_WORK;
   }
-  input.layout.progress = on_progress;
+  input.layout.progress = eg_plan_job_progress;
   input.layout.user = job;
   input.layout.done = &job->done;
   input.layout.by_work = search->work_limit != 0 && search->time_limit < 0;
   return input;
 }
 
-// ---- overlapped steps -------------------------------------------------------------
-
-// The first search has the work of one without overlap, so that no step is longer than
-// that of its plan; those with weights have as much again, each half of what is left, and
-// each baseline a twentieth, but the best all. All share the time.
-static const double OVERLAP_GAP = 1e-3, OVERLAP_SHARE = 0.5, BASELINE_SHARE = 0.05;
-static const double ROOM_SHARE = 0.5; // of a search with weights
-enum { WALKS = 6, DATA_PARALLEL_WALK = 1 };
-
-static uint32_t micro_batches_of(const plan_job *job) {
-  return job->input->training != NULL ? job->input->training->micro_batches : 1;
-}
-
-/// Counts a plan that a search has made, and takes it over if its step is the shortest.
-/// Frees the planning.
-static egraph_status add_overlapped(plan_job *job, eg_overlap *overlap,
-                                    eg_planning *planning) {
-  double seconds = INFINITY;
-  egraph_status status = EGRAPH_OK;
-  if (planning->memory > job->input->memory_limit) eg_planning_deinit(planning);
-  if (planning->has_plan)
-    status =
-        eg_overlap_add(overlap, &planning->emitted.plan, job->input->alloc, &seconds);
-  if (status == EGRAPH_OK && seconds < job->best_worth)
-    take_plan(job, overlap->mesh, planning, seconds);
-  job->out->report.overlap_plans += planning->has_plan || seconds < INFINITY;
-  eg_planning_deinit(planning);
-  return status;
-}
-
-/// Seconds of the steps of a plan that was searched with weights, without them.
-static egraph_status price_unweighted(const plan_job *job, const eg_machine_mesh *mesh,
-                                      eg_planning *planning) {
-  eg_machine_costs costs = {.mesh = mesh};
-  eg_plan_summary summary;
-  EG_TRY(eg_device_cost_init(&costs.device, job->input->machine, job->input->costs));
-  costs.device.plain_only = job->input->search->formats == 0;
-  eg_plan_costs asked = eg_machine_plan_costs(&costs);
-  EG_TRY(eg_plan_price(&planning->emitted.plan, job->input->alloc, &asked));
-  EG_TRY(eg_plan_summary_make(&planning->emitted.plan, job->input->alloc, &summary));
-  planning->cost = summary.seconds;
-  return EGRAPH_OK;
-}
-
-/// Searches a plan with weights, or one of a baseline, and counts it. `*out_bound` is of
-/// what was searched.
-static egraph_status search_overlapped(plan_job *job, eg_overlap *overlap,
-                                       const eg_planner_input *input, double *out_bound) {
-  eg_planning next;
-  EG_TRY(eg_joint_step_plan(&job->step, input, &next));
-  *out_bound = next.bound;
-  job->is_of_reached = job->is_of_reached || next.is_of_reached;
-  job->out->report.search_work += (double)next.searched.work / STEPS_OF_WORK;
-  egraph_status status =
-      next.has_plan ? price_unweighted(job, overlap->mesh, &next) : EGRAPH_OK;
-  if (status != EGRAPH_OK) {
-    eg_planning_deinit(&next);
-    return status;
-  }
-  return add_overlapped(job, overlap, &next);
-}
-
-/// The plan of a baseline; INFINITY: it has none on this mesh.
-static egraph_status overlap_baseline(plan_job *job, eg_overlap *overlap,
-                                      const char *name, double seconds, double steps,
-                                      double *out) {
-  eg_planner_input input = input_on_mesh(job, overlap->mesh, seconds, steps);
-  double ignored;
-  input.baseline = name;
-  input.compares = false;
-  overlap->last = INFINITY;
-  egraph_status status = search_overlapped(job, overlap, &input, &ignored);
-  *out = overlap->last;
-  return status == EGRAPH_E_ARGUMENT ? EGRAPH_OK : status; // sizes do not divide
-}
-
-/// Baselines that are dear one thing after the other may overlap well. The one that does
-/// best is searched again, with all the work.
-static egraph_status overlap_baselines(plan_job *job, eg_overlap *overlap, double seconds,
-                                       double steps) {
-#define BASELINE_NAME(id, name, last, outer) name,
-  static const char *const names[] = {EG_BASELINE_LIST(BASELINE_NAME)};
-#undef BASELINE_NAME
-  double end = elapsed(job) + seconds, shortest = INFINITY, own;
-  int best = EG_BASELINES;
-  for (int b = 0; b < EG_BASELINES && !job->is_cancelled && elapsed(job) < end; b++) {
-    EG_TRY(overlap_baseline(job, overlap, names[b], BASELINE_SHARE * seconds,
-                            BASELINE_SHARE * steps, &own));
-    if (!(own < shortest)) continue;
-    shortest = own;
-    best = b;
-  }
-  bool is_over = best == EG_BASELINES || job->is_cancelled || elapsed(job) >= end;
-  return is_over ? EGRAPH_OK
-                 : overlap_baseline(job, overlap, names[best], end - elapsed(job), steps,
-                                    &own);
-}
-
-/// Of a plan that would be shorter with more memory: the same again, with so much less
-/// for what is not gathered ahead.
-static egraph_status leave_room(plan_job *job, eg_overlap *overlap,
-                                const eg_planner_input *input, double bytes) {
-  double limit = job->input->memory_limit, ignored;
-  if (!(bytes > 0 && bytes < limit)) return EGRAPH_OK;
-  eg_joint_step_limit_memory(&job->step, limit - bytes);
-  egraph_status status = search_overlapped(job, overlap, input, &ignored);
-  eg_joint_step_limit_memory(&job->step, limit);
-  return status;
-}
-
-/// Searches with weights, as long as another one like the last ends in time.
-static egraph_status overlap_prices(plan_job *job, eg_overlap *overlap, double seconds,
-                                    double steps) {
-  double end = elapsed(job) + seconds, last = 0, gap = job->input->search->relative_gap;
-  while (!job->is_cancelled && elapsed(job) + last <= end &&
-         eg_overlap_next(overlap, gap >= 0 ? gap : OVERLAP_GAP)) {
-    const eg_cost_weights weights = eg_overlap_prices(overlap);
-    double start = elapsed(job), bound;
-    seconds *= OVERLAP_SHARE;
-    steps *= OVERLAP_SHARE;
-    eg_planner_input input = input_on_mesh(job, overlap->mesh, seconds, steps);
-    input.weights = &weights;
-    input.compares = false;
-    EG_TRY(search_overlapped(job, overlap, &input, &bound));
-    eg_overlap_set_bound(overlap, bound);
-    input = input_on_mesh(job, overlap->mesh, ROOM_SHARE * seconds, ROOM_SHARE * steps);
-    input.weights = &weights;
-    input.compares = false;
-    EG_TRY(leave_room(job, overlap, &input, overlap->missing));
-    on_progress(job, overlap->shortest, overlap->bound, 0);
-    last = elapsed(job) - start;
-  }
-  return EGRAPH_OK;
-}
-
-/// Walks from the best plan up to now, and one from data parallelism in the graph as it
-/// is. Together they have as much work as a search, or as all before them really did.
-static egraph_status overlap_walks(plan_job *job, eg_overlap *overlap, double seconds,
-                                   double steps) {
-  double end = elapsed(job) + seconds, ignored;
-  bool is_of_mesh = job->out->has_plan && job->best_worth == overlap->shortest;
-  for (int i = 0; is_of_mesh && i < WALKS && !job->is_cancelled; i++) {
-    bool is_parallel = i == DATA_PARALLEL_WALK;
-    const eg_plan_refinement refinement = {is_parallel ? NULL : &job->out->planned.plan};
-    const eg_plan_searcher searcher = eg_plan_refinement_searcher(&refinement);
-    eg_planner_input input = input_on_mesh(
-        job, overlap->mesh, (end - elapsed(job)) / (WALKS - i), steps / WALKS);
-    if (is_parallel) input.rules = NULL;
-    input.compares = false;
-    input.searcher = &searcher;
-    input.seed += (uint64_t)i;
-    EG_TRY(search_overlapped(job, overlap, &input, &ignored));
-    on_progress(job, overlap->shortest, overlap->bound, 0);
-  }
-  return EGRAPH_OK;
-}
-
-/// Of the plan of the first search, which took `seconds` at most, those of baselines, and
-/// those of searches with weights.
-static egraph_status overlap_on_mesh(plan_job *job, const eg_machine_mesh *mesh,
-                                     eg_planning *planning, double seconds,
-                                     double steps) {
-  eg_overlap overlap;
-  bool is_impossible =
-      planning->status == EG_LAYOUT_NO_MEMORY || planning->status == EG_LAYOUT_INFEASIBLE;
-  eg_overlap_init(&overlap, mesh, micro_batches_of(job), job->input->memory_limit,
-                  job->input->machine->beside);
-  eg_overlap_set_bound(&overlap, planning->bound / overlap.streams);
-  EG_TRY(add_overlapped(job, &overlap, planning));
-  if (is_impossible || overlap.streams == 1) {
-    if (!is_impossible) job->overlap_bound = fmin(job->overlap_bound, overlap.bound);
-    return EGRAPH_OK;
-  }
-  uint64_t begin = job->done;
-  if (job->input->baseline == NULL)
-    EG_TRY(overlap_baselines(job, &overlap, seconds, steps));
-  EG_TRY(overlap_prices(job, &overlap, seconds, steps));
-  double most = fmax(steps, (double)(job->done - begin));
-  EG_TRY(overlap_walks(job, &overlap, seconds, most));
-  job->overlap_bound = fmin(job->overlap_bound, overlap.bound);
-  return EGRAPH_OK;
-}
+// ---- one mesh -------------------------------------------------------------------------
 
 /// The plan of another search: one that fits before one that does not, then the one whose
 /// overlapped step is shortest. Frees the planning.
-static egraph_status add_searched(plan_job *job, const eg_machine_mesh *mesh,
+static egraph_status add_searched(eg_plan_job *job, const eg_machine_mesh *mesh,
                                   eg_planning *planning) {
   egraph_report *report = &job->out->report;
   double limit = job->input->memory_limit, worth = INFINITY;
   double excess = fmax(planning->memory - limit, 0);
   eg_overlap overlap;
   report->proposals += planning->searched.proposals;
-  report->search_work += (double)planning->searched.work / STEPS_OF_WORK;
+  report->search_work += (double)planning->searched.work / EG_STEPS_OF_WORK;
   report->search_seconds += planning->searched.seconds;
   report->ended = eg_plan_stop_name(planning->searched.stop);
-  eg_overlap_init(&overlap, mesh, micro_batches_of(job), excess > 0 ? INFINITY : limit,
-                  job->input->machine->beside);
+  eg_overlap_init(&overlap, mesh, eg_plan_job_micro_batches(job),
+                  excess > 0 ? INFINITY : limit, job->input->machine->beside);
   egraph_status status = EGRAPH_OK;
   if (planning->has_plan) {
     report->overlap_plans++;
@@ -399,7 +199,7 @@ static egraph_status add_searched(plan_job *job, const eg_machine_mesh *mesh,
     if (status == EGRAPH_OK &&
         (!job->out->has_plan || excess < job->best_excess ||
          (excess == job->best_excess && worth < job->best_worth))) {
-      take_plan(job, mesh, planning, worth);
+      eg_plan_job_take(job, mesh, planning, worth);
       job->best_excess = excess;
     }
   }
@@ -407,12 +207,52 @@ static egraph_status add_searched(plan_job *job, const eg_machine_mesh *mesh,
   return status;
 }
 
+// ---- without the limit of memory -----------------------------------------------------
+
+static bool is_same_mesh(const eg_machine_mesh *a, const eg_machine_mesh *b) {
+  return a->idle == b->idle && eg_mesh_same(&a->mesh, &b->mesh);
+}
+
+/// The cheapest that was found on a mesh without the limit; NULL: it was not tried.
+static const eg_mesh_found *free_on(const eg_plan_job *job, const eg_machine_mesh *mesh) {
+  const eg_mesh_found *best = NULL;
+  for (size_t i = 0; job->free != NULL && i < job->free->len; i++) {
+    const eg_mesh_found *found = &job->free->data[i];
+    if (is_same_mesh(&found->mesh, mesh) && !(best != NULL && best->cost <= found->cost))
+      best = found;
+  }
+  return best;
+}
+
+/// Whether no plan on a mesh is of use beside the one at hand, as far as the search
+/// without the limit could tell; its bound counts.
+static bool is_useless(const eg_plan_job *job, const eg_machine_mesh *mesh,
+                       const eg_mesh_found **out) {
+  *out = free_on(job, mesh);
+  return *out != NULL && job->out->has_plan && (*out)->cost >= job->best_worth;
+}
+
+/// Goes on from what was found without the limit, unless that fits.
+static void begin_within(const eg_plan_job *job, const eg_mesh_found *found,
+                         eg_planner_input *inout) {
+  if (found == NULL || !(found->memory > job->input->memory_limit)) return;
+  inout->binds = true;
+  if (found->is_of_all && isfinite(found->bound)) inout->floor = found->bound;
+  if (is_same_mesh(&found->mesh, &job->free_mesh)) inout->loose = &job->free_plan.plan;
+}
+
 /// `known`: a plan on this mesh that the search goes on from, or NULL.
-static egraph_status plan_on_mesh(plan_job *job, const eg_machine_mesh *mesh,
+static egraph_status plan_on_mesh(eg_plan_job *job, const eg_machine_mesh *mesh,
                                   const eg_plan *known, double seconds, double steps) {
   bool is_own = job->input->searcher == NULL;
-  if (is_own && job->input->search->overlap) seconds *= OVERLAP_SHARE;
-  eg_planner_input input = input_on_mesh(job, mesh, seconds, steps);
+  const eg_mesh_found *free;
+  if (is_useless(job, mesh, &free)) {
+    job->bound = fmin(job->bound, free->bound);
+    return eg_mesh_founds_push(&job->tried, *free);
+  }
+  if (is_own && job->input->search->overlap) seconds *= EG_OVERLAP_SHARE;
+  eg_planner_input input = eg_plan_job_input(job, mesh, seconds, steps);
+  begin_within(job, free, &input);
   input.known = known;
   input.known_cost = job->best_worth;
   if (mesh->idle != 0 && job->out->has_plan) input.ceiling = job->best_worth;
@@ -439,12 +279,12 @@ static egraph_status plan_on_mesh(plan_job *job, const eg_machine_mesh *mesh,
     eg_planning_deinit(&planning);
     return status;
   }
-  on_progress(job, planning.cost, planning.bound, 0);
+  eg_plan_job_progress(job, planning.cost, planning.bound, 0);
   if (!is_own) return add_searched(job, mesh, &planning);
   if (job->input->search->overlap)
-    return overlap_on_mesh(job, mesh, &planning, seconds, steps);
+    return eg_plan_job_overlap(job, mesh, &planning, seconds, steps);
   if (planning.has_plan && planning.cost < job->best_worth)
-    take_plan(job, mesh, &planning, planning.cost);
+    eg_plan_job_take(job, mesh, &planning, planning.cost);
   eg_planning_deinit(&planning);
   return EGRAPH_OK;
 }
@@ -458,10 +298,11 @@ enum { MOST_AXES = 3 }; // of a mesh that a part becomes when its idle axis is u
 
 /// Whether a mesh that was tried has all plans of a part, and none is cheaper than that
 /// which is known by more than the gap that will do.
-static bool is_settled(const plan_job *job, const eg_machine_mesh *part) {
+static bool is_settled(const eg_plan_job *job, const eg_machine_mesh *part) {
   double least = job->best_worth * (1 - enough_gap(job));
   for (size_t i = 0; i < job->tried.len; i++)
-    if (eg_mesh_covers(&job->tried.data[i], part) && job->tried_bound.data[i] >= least)
+    if (eg_mesh_covers(&job->tried.data[i].mesh, part) &&
+        job->tried.data[i].bound >= least)
       return true;
   return false;
 }
@@ -474,20 +315,21 @@ static uint32_t count_alike(const eg_machine_meshes *parts, size_t part) {
   return count;
 }
 
-static egraph_status plan_on_each(plan_job *job, const eg_machine_meshes *parts,
+static egraph_status plan_on_each(eg_plan_job *job, const eg_machine_meshes *parts,
                                   double end) {
-  for (size_t i = 0; i < parts->len && !job->is_cancelled && elapsed(job) < end; i++)
+  for (size_t i = 0;
+       i < parts->len && !job->is_cancelled && eg_plan_job_elapsed(job) < end; i++)
     if (!is_settled(job, &parts->data[i]))
       EG_TRY(plan_on_mesh(job, &parts->data[i], NULL,
-                          (end - elapsed(job)) / (double)(parts->len - i),
+                          (end - eg_plan_job_elapsed(job)) / (double)(parts->len - i),
                           job->work / count_alike(parts, i)));
   return EGRAPH_OK;
 }
 
 /// What is idle in the cheapest plan may do something else than the rest.
-static egraph_status wake(plan_job *job, double end) {
+static egraph_status wake(eg_plan_job *job, double end) {
   eg_machine_mesh mesh = job->best_mesh;
-  double left = end - elapsed(job);
+  double left = end - eg_plan_job_elapsed(job);
   if (!job->out->has_plan || mesh.idle == 0 || mesh.mesh.axis_count > MOST_AXES ||
       job->is_cancelled || !(left > 0))
     return EGRAPH_OK;
@@ -496,7 +338,7 @@ static egraph_status wake(plan_job *job, double end) {
 }
 
 /// Only where all meshes are wanted, by the search that compares plans by their seconds.
-static egraph_status plan_on_parts(plan_job *job, double end) {
+static egraph_status plan_on_parts(eg_plan_job *job, double end) {
   const eg_plan_search_input *input = job->input;
   eg_machine_meshes parts;
   if (input->mesh != NULL || input->constraints != NULL || input->baseline != NULL ||
@@ -511,11 +353,11 @@ static egraph_status plan_on_parts(plan_job *job, double end) {
 }
 
 /// Time that the search leaves for a certificate.
-static double kept_seconds(const plan_job *job) {
+static double kept_seconds(const eg_plan_job *job) {
   return job->input->search->certify ? CERTIFICATE_SHARE * job->time_limit : 0;
 }
 
-static egraph_status judge(const plan_job *job) {
+static egraph_status judge(const eg_plan_job *job) {
   egraph_report *report = &job->out->report;
   EG_TRY(eg_proof_check_bound("plan", report->bound, report->cost_after));
   report->bound = fmin(report->bound, report->cost_after); // but for rounding
@@ -534,7 +376,7 @@ static egraph_status judge(const plan_job *job) {
 
 /// Why the search ended: parts of the time are kept for baselines and the certificate, so
 /// the clock was it where nearly all is over.
-static const char *why_ended(const plan_job *job) {
+static const char *why_ended(const eg_plan_job *job) {
   const egraph_report *report = &job->out->report;
   const egraph_search *search = job->input->search;
   if (job->is_cancelled) return "cancelled";
@@ -542,11 +384,12 @@ static const char *why_ended(const plan_job *job) {
     return "proven";
   if (report->gap <= enough_gap(job)) return "gap";
   bool is_timed = search->time_limit >= 0 && search->work_limit == 0;
-  bool is_late = elapsed(job) >= LATE_SHARE * (job->time_limit - kept_seconds(job));
+  bool is_late =
+      eg_plan_job_elapsed(job) >= LATE_SHARE * (job->time_limit - kept_seconds(job));
   return is_timed || is_late ? "time-limit" : "work-limit";
 }
 
-static egraph_status judge_overlap(const plan_job *job, bool is_whole) {
+static egraph_status judge_overlap(const eg_plan_job *job, bool is_whole) {
   egraph_report *report = &job->out->report;
   double bound = is_whole && isfinite(job->overlap_bound) ? job->overlap_bound : 0;
   EG_TRY(eg_proof_check_bound("overlapped step", bound, job->best_worth));
@@ -556,7 +399,7 @@ static egraph_status judge_overlap(const plan_job *job, bool is_whole) {
 }
 
 /// Another search proves nothing.
-static void conclude_searched(plan_job *job) {
+static void conclude_searched(eg_plan_job *job) {
   egraph_report *report = &job->out->report;
   bool has_plan = job->out->has_plan;
   report->bound = 0;
@@ -568,7 +411,7 @@ static void conclude_searched(plan_job *job) {
   if (job->is_cancelled) report->ended = eg_plan_stop_name(EG_PLAN_STOP_CANCELLED);
 }
 
-static egraph_status conclude(plan_job *job, uint32_t meshes) {
+static egraph_status conclude(eg_plan_job *job, uint32_t meshes) {
   egraph_report *report = &job->out->report;
   if (job->input->searcher != NULL) {
     conclude_searched(job);
@@ -586,11 +429,11 @@ static egraph_status conclude(plan_job *job, uint32_t meshes) {
     if (is_whole && !isinf(job->least_memory)) report->least_memory = job->least_memory;
   }
   report->ended = why_ended(job);
-  report->search_work += (double)job->done / STEPS_OF_WORK;
+  report->search_work += (double)job->done / EG_STEPS_OF_WORK;
   return EGRAPH_OK;
 }
 
-static egraph_status explain_uncertified(plan_job *job, eg_plan_certified outcome) {
+static egraph_status explain_uncertified(eg_plan_job *job, eg_plan_certified outcome) {
   static const char *const lost =
       "no certificate: the plan has operators that rules made in the search and not "
       "again for the whole step, because a limit cut them off; raise the limits of "
@@ -606,7 +449,7 @@ static egraph_status explain_uncertified(plan_job *job, eg_plan_certified outcom
                         outcome == EG_PLAN_LOST ? lost : different);
 }
 
-static egraph_status take_certificate(plan_job *job, const eg_plan_certificate *made) {
+static egraph_status take_certificate(eg_plan_job *job, const eg_plan_certificate *made) {
   egraph_report *report = &job->out->report;
   if (made->outcome != EG_PLAN_CERTIFIED) return explain_uncertified(job, made->outcome);
   EG_TRY(eg_text_append(&job->out->certificate, eg_text_of(&made->text)));
@@ -622,34 +465,34 @@ static egraph_status take_certificate(plan_job *job, const eg_plan_certificate *
   return EGRAPH_OK;
 }
 
-static egraph_status certify(plan_job *job) {
-  double left = job->time_limit - elapsed(job);
+static egraph_status certify(eg_plan_job *job) {
+  double left = job->time_limit - eg_plan_job_elapsed(job);
   const eg_planner_input input =
-      input_on_mesh(job, &job->best_mesh,
-                    job->is_cancelled ? LEAST_SECONDS : fmax(left, kept_seconds(job)),
-                    CERTIFICATE_SHARE * job->work);
+      eg_plan_job_input(job, &job->best_mesh,
+                        job->is_cancelled ? LEAST_SECONDS : fmax(left, kept_seconds(job)),
+                        CERTIFICATE_SHARE * job->work);
   const eg_plan_claim claim = {.plan = &job->out->planned.plan,
                                .cost = job->out->report.cost_after,
                                .bound = job->best_bound};
   eg_plan_certificate certificate;
-  double start = elapsed(job);
+  double start = eg_plan_job_elapsed(job);
   eg_plan_certificate_init(&certificate, job->input->alloc);
   egraph_status status =
       eg_whole_step_certify(job->step.step, &input, &claim, &certificate);
   if (status == EGRAPH_OK) status = take_certificate(job, &certificate);
   eg_plan_certificate_deinit(&certificate);
-  job->out->report.certify_seconds = elapsed(job) - start;
+  job->out->report.certify_seconds = eg_plan_job_elapsed(job) - start;
   return status;
 }
 
 /// In training, what weights alone make belongs to the step, too.
-static egraph_status count_nodes(const plan_job *job, const eg_graph *graph,
+static egraph_status count_nodes(const eg_plan_job *job, const eg_graph *graph,
                                  uint32_t *out) {
   *out = eg_graph_node_count(graph);
   return job->input->training != NULL ? EGRAPH_OK : eg_graph_running_nodes(graph, out);
 }
 
-static egraph_status plan_on_meshes(plan_job *job) {
+static egraph_status plan_on_meshes(eg_plan_job *job) {
   eg_machine_mesh named;
   const eg_machine_mesh *meshes = job->input->machine->meshes;
   uint32_t count = job->input->machine->mesh_count;
@@ -661,10 +504,11 @@ static egraph_status plan_on_meshes(plan_job *job) {
   egraph_report *report = &job->out->report;
   EG_TRY(count_nodes(job, eg_whole_step_graph(job->step.step), &report->nodes_before));
   report->blocks = eg_whole_step_blocks(job->step.step);
-  report->prepare_seconds = elapsed(job);
+  report->prepare_seconds = eg_plan_job_elapsed(job);
   double end = job->time_limit - kept_seconds(job);
   for (uint32_t i = 0; i < count && !job->is_cancelled; i++)
-    EG_TRY(plan_on_mesh(job, &meshes[i], NULL, (end - elapsed(job)) / (count - i),
+    EG_TRY(plan_on_mesh(job, &meshes[i], NULL,
+                        (end - eg_plan_job_elapsed(job)) / (count - i),
                         job->work / count));
   if (job->ruled_out_meshes == count)
     return EG_FAIL(EGRAPH_E_ARGUMENT, "%s", eg_text_of(&job->ruled_out));
@@ -676,7 +520,7 @@ static egraph_status plan_on_meshes(plan_job *job) {
 
 // ---- the whole ------------------------------------------------------------------
 
-static egraph_status search_step(plan_job *job) {
+static egraph_status search_step(eg_plan_job *job) {
   const eg_plan_search_input *from = job->input;
   eg_whole_input input = {.forward = from->forward,
                           .training = from->training,
@@ -691,7 +535,7 @@ static egraph_status search_step(plan_job *job) {
 }
 
 /// What the report says of the plan, and the plan of others.
-static egraph_status describe(plan_job *job) {
+static egraph_status describe(eg_plan_job *job) {
   eg_plan_search *out = job->out;
   eg_plan *plan = &out->planned.plan;
   out->report.cost_before = job->rivals.single_seconds;
@@ -706,19 +550,21 @@ static egraph_status describe(plan_job *job) {
   return eg_rivals_list(&job->rivals, job->input->memory_limit, plan, job->input->alloc);
 }
 
+// Of the clock, where memory has a limit, for the search without it.
+static const double FREE_SHARE = 0.5;
 // The default limit is at least twice the step's nodes, and tight below four times them.
 enum { NODE_LIMIT_GROWTH = 2, SHRINK_FIRST_BELOW = 4 };
 
-egraph_status eg_plan_search_run(const eg_plan_search_input *input, eg_plan_search *out) {
-  plan_job job = {.input = input,
-                  .out = out,
-                  .rivals = {.is_wanted = input->compares,
-                             .is_constrained = input->constraints != NULL},
-                  .bound = INFINITY,
-                  .overlap_bound = INFINITY,
-                  .best_worth = INFINITY,
-                  .least_memory = INFINITY,
-                  .is_infeasible = true};
+static eg_plan_job begin_job(const eg_plan_search_input *input, eg_plan_search *out) {
+  eg_plan_job job = {.input = input,
+                     .out = out,
+                     .rivals = {.is_wanted = input->compares,
+                                .is_constrained = input->constraints != NULL},
+                     .bound = INFINITY,
+                     .overlap_bound = INFINITY,
+                     .best_worth = INFINITY,
+                     .least_memory = INFINITY,
+                     .is_infeasible = true};
   const egraph_search *search = input->search;
   eg_plan_search_limits(search, &job.time_limit, &job.work);
   job.saturation = eg_search_saturation(search, NODE_LIMIT_GROWTH);
@@ -727,20 +573,83 @@ egraph_status eg_plan_search_run(const eg_plan_search_input *input, eg_plan_sear
                                           ? search->saturate_time_limit
                                           : DEFAULT_SATURATE_SECONDS;
   job.saturation.progress = on_saturate;
-  job.saturation.user = &job;
-  out->report.math = search->math;
-  out->report.memory_limit = input->memory_limit;
-  out->report.cost_after = INFINITY;
   eg_text_init(&job.mesh_name, input->alloc);
   eg_text_init(&job.ruled_out, input->alloc);
-  eg_machine_meshes_init(&job.tried, input->alloc);
-  eg_doubles_init(&job.tried_bound, input->alloc);
-  egraph_status status = search_step(&job);
-  if (status == EGRAPH_OK) status = describe(&job);
-  eg_text_deinit(&job.mesh_name);
-  eg_text_deinit(&job.ruled_out);
-  eg_machine_meshes_deinit(&job.tried);
-  eg_doubles_deinit(&job.tried_bound);
+  eg_mesh_founds_init(&job.tried, input->alloc);
+  return job;
+}
+
+static void end_job(eg_plan_job *job) {
+  eg_text_deinit(&job->mesh_name);
+  eg_text_deinit(&job->ruled_out);
+  eg_mesh_founds_deinit(&job->tried);
+}
+
+static egraph_status run_job(eg_plan_job *job) {
+  eg_plan_search *out = job->out;
+  job->saturation.user = job;
+  out->report.math = job->input->search->math;
+  out->report.memory_limit = job->input->memory_limit;
+  out->report.cost_after = INFINITY;
+  EG_TRY(search_step(job));
+  return describe(job);
+}
+
+/// Whether all is done without the limit of memory first. Where baselines are wanted, or
+/// overlapped steps, each mesh does so for itself.
+static bool begins_free(const eg_plan_search_input *input) {
+  return isfinite(input->memory_limit) && input->searcher == NULL && !input->compares &&
+         !input->search->overlap;
+}
+
+static double least_of(const eg_plan_job *job) {
+  double least = INFINITY;
+  for (size_t i = 0; i < job->tried.len; i++)
+    least = fmin(least, job->tried.data[i].memory);
+  return least;
+}
+
+/// Goes on within the limit from what was found without it.
+static egraph_status run_within(eg_plan_job *job, const eg_plan_job *free) {
+  job->done = free->done;
+  job->is_cancelled = free->is_cancelled;
+  job->least_memory = least_of(free);
+  job->free = &free->tried;
+  job->free_mesh = free->best_mesh;
+  job->free_plan = free->out->planned;
+  return run_job(job);
+}
+
+/// Where the plan that is found without the limit fits it is the answer.
+static egraph_status run_free_first(eg_plan_job *job, bool *out_fits) {
+  eg_plan_search_input input = *job->input;
+  eg_plan_search found;
+  input.memory_limit = INFINITY;
+  eg_plan_search_init(&found, input.alloc);
+  eg_plan_job free = begin_job(&input, &found);
+  free.time_limit *= FREE_SHARE;
+  egraph_status status = run_job(&free);
+  *out_fits = status == EGRAPH_OK && found.has_plan &&
+              free.best_memory <= job->input->memory_limit;
+  if (*out_fits) {
+    eg_plan_search_deinit(job->out);
+    *job->out = found;
+    job->out->report.memory_limit = job->input->memory_limit;
+    job->out->planned.plan.memory_limit = job->input->memory_limit;
+  } else {
+    if (status == EGRAPH_OK) status = run_within(job, &free);
+    eg_plan_search_deinit(&found);
+  }
+  end_job(&free);
+  return status;
+}
+
+egraph_status eg_plan_search_run(const eg_plan_search_input *input, eg_plan_search *out) {
+  eg_plan_job job = begin_job(input, out);
+  bool is_done;
+  egraph_status status =
+      begins_free(input) ? run_free_first(&job, &is_done) : run_job(&job);
+  end_job(&job);
   return status;
 }
 

@@ -117,12 +117,9 @@ static egraph_status plan_both(eg_joint_step *joint, const eg_planner_input *pla
   return status;
 }
 
-/// A plan that is found without a limit is that of every limit which it fits; one that is
-/// as dear as another elsewhere is of no use within any.
-static bool decides(const eg_joint_step *joint, const eg_planner_input *planner,
-                    const eg_planning *free) {
-  bool is_dear = planner->other_cost > 0 && free->cost >= planner->other_cost;
-  return free->is_beaten || is_dear || (free->has_plan && free->memory <= joint->memory);
+/// A plan that is found without a limit is that of every limit which it fits.
+static bool decides(const eg_joint_step *joint, const eg_planning *free) {
+  return free->is_beaten || (free->has_plan && free->memory <= joint->memory);
 }
 
 /// As if memory did not end: where that plan fits, the limit changes nothing.
@@ -134,7 +131,7 @@ static egraph_status plan_free(eg_joint_step *joint, const eg_planner_input *pla
   egraph_status status = plan_both(joint, &input, out);
   limit_searches(joint, joint->memory);
   EG_TRY(status);
-  *out_final = decides(joint, planner, out);
+  *out_final = decides(joint, out);
   if (!*out_final) eg_planning_deinit(out);
   return EGRAPH_OK;
 }
@@ -146,7 +143,7 @@ egraph_status eg_joint_step_plan(eg_joint_step *joint, const eg_planner_input *p
     return eg_whole_step_plan(joint->given, planner, out);
   if (joint->given == NULL || is_other)
     return eg_whole_step_plan(joint->step, planner, out);
-  if (!isfinite(joint->memory)) return plan_both(joint, planner, out);
+  if (!isfinite(joint->memory) || planner->binds) return plan_both(joint, planner, out);
   eg_planner_input input = *planner;
   double deadline = eg_clock_seconds() + planner->layout.time_limit_seconds;
   EG_TRY(plan_free(joint, planner, out, &is_final));

@@ -4,9 +4,9 @@
 // That search is the same, with the same limit of work, as where there are no rules; the
 // one with rules has as much again, begins with its plan, and gives none that is dearer.
 // What is proven is of all variants: the bound of the second, or of the first where rules
-// came to an end and made nothing. Both are made as if memory did not end first: where
-// that plan fits, a limit changes neither it nor the work on this mesh, unless the clock
-// ends the search.
+// came to an end and made nothing. Both are made as if memory did not end first, unless
+// the limit is known to bind: where that plan fits, a limit changes neither it nor the
+// work on this mesh, unless the clock ends the search.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_OPTIMIZE_FOLD_JOINT_STEP_H
 #define EG_OPTIMIZE_FOLD_JOINT_STEP_H

@@ -596,7 +596,7 @@ static egraph_status search_folded(searcher *s, fold *f, double share, bool comp
   eg_planner_input input = input_for(s, &f->small, share);
   eg_planning next;
   input.compares = compares && s->planner->compares;
-  input.known = NULL; // of the whole step
+  input.known = input.loose = NULL; // of the whole step
   input.is_alone = f != &step->folds[0];
   if (!input.is_alone) {
     input.cut_seconds = CUT_SHARE * seconds_left(s);
@@ -647,7 +647,7 @@ static egraph_status search_whole(searcher *s, double share, bool compares) {
   if (is_minor && (input.layout.work_limit == 0 || input.layout.work_limit > WHOLE_WORK))
     input.layout.work_limit = WHOLE_WORK;
   input.compares = compares && s->planner->compares;
-  input.binds = s->binds;
+  input.binds = s->binds || s->planner->binds;
   EG_TRY(eg_planner_run(step->alloc, &input, &next));
   // With rules it has looked at other variants than those of the folded one, whose bound
   // holds for the latter alone: it must be worth that.

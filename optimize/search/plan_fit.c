@@ -1,5 +1,5 @@
-// Solutions are sought at prices of what is kept, within limits of it, within rows at the
-// peaks of those that exceed it, with less kept, then one by one.
+// Solutions are sought within rows of steps at the peaks of those before, at prices of
+// what is kept, within limits of it, with less kept, then one by one.
 // SPDX-License-Identifier: Apache-2.0
 #include "optimize/search/plan_fit.h"
 
@@ -17,7 +17,7 @@
 #include "pcg/plan/plan_summary.h"
 
 enum { MOST_PEAKS = 24, MOST_ROUNDS = 8, STEERING_ROWS = 2 };
-static const double EARLY_SHARE = 0.15; // of the work that is left, before prices
+static const double EARLY_SHARE = 0.25; // of the work that is left, before prices
 static const double FIRST_SHARE = 0.9;  // of the time, when the limit may matter
 static const double BLIND_SHARE = 0.5;  // of that, while no solution is known
 static const double LEAST_SECONDS = 0.01;
@@ -45,11 +45,13 @@ typedef struct rows {
   double at[EG_LAYOUT_MEMORY_ROWS];
 } rows;
 
-/// A step that makes a value of the problem (EG_SPACE_NONE: none), or moves it into a
-/// place.
-typedef struct fit_step {
+/// A plan above the limit: the step at its peak, which makes a value of the problem
+/// (EG_SPACE_NONE: none is known), or moves it into a place; its choices.
+typedef struct large_plan {
   uint32_t made, into;
-} fit_step;
+  eg_u32s strategy;
+  eg_bytes arc_used;
+} large_plan;
 
 typedef struct fitter {
   egraph_allocator alloc;
@@ -61,11 +63,10 @@ typedef struct fitter {
   uint64_t first_work; // that the first solution took
   uint32_t own_rows;   // of the problem as it came
   uint32_t rows;       // these, and those of steps: every plan keeps their limits
-  fit_step step[EG_LAYOUT_MEMORY_ROWS]; // [rows] of those
-  fit_step large;                       // of the last peak above the limit
-  double least_peak;                    // of the plans that were made
-  double least_cost;                    // of those that fit
-  double floor;                         // of all costs, from prices
+  large_plan large;    // the last one
+  double least_peak;   // of the plans that were made
+  double least_cost;   // of those that fit
+  double floor;        // of all costs, from prices
   eg_peak_row last_peak, best_peak; // of the last plan that was not taken; of the best
   eg_plan_walk walk;
   double walk_share; // of the least cost, that solutions may have
@@ -140,6 +141,17 @@ static bool is_better(fitter *f, const eg_layout_solution *solution, const attem
   return true;
 }
 
+static egraph_status note_large(fitter *f, const eg_layout_solution *solution) {
+  large_plan *large = &f->large;
+  large->made = f->last_peak.made;
+  large->into = f->last_peak.into;
+  large->strategy.len = large->arc_used.len = 0;
+  EG_TRY(
+      eg_u32s_append(&large->strategy, solution->strategy.data, solution->strategy.len));
+  return eg_bytes_append(&large->arc_used, solution->arc_used.data,
+                         solution->arc_used.len);
+}
+
 /// Takes the solution's plan over if it fits and is the cheapest.
 static egraph_status weigh(fitter *f, const eg_layout_solution *solution, attempt *out) {
   eg_emitted_plan emitted;
@@ -162,8 +174,7 @@ static egraph_status weigh(fitter *f, const eg_layout_solution *solution, attemp
   if (status == EGRAPH_OK && f->walk.visit == NULL)
     status = eg_peak_row_make(is_taken ? &f->best_peak : &f->last_peak, f->model,
                               f->alloc, solution, &emitted, summary.peak_step);
-  if (status == EGRAPH_OK && out->peak > f->limit)
-    f->large = (fit_step){f->last_peak.made, f->last_peak.into};
+  if (status == EGRAPH_OK && out->peak > f->limit) status = note_large(f, solution);
   if (status != EGRAPH_OK || !is_taken) {
     eg_emitted_plan_deinit(&emitted);
     return status;
@@ -339,29 +350,45 @@ static egraph_status begin_with_prices(fitter *f) {
 
 static uint32_t spare_rows(const fitter *f) { return EG_LAYOUT_MEMORY_ROWS - f->rows; }
 
-/// Adds what every plan holds at the step of the last plan's peak; some rows are left for
-/// steering.
-static egraph_status prove_peak(fitter *f, bool *out_is_new) {
-  eg_peak_row row;
-  *out_is_new =
-      f->large.made != EG_SPACE_NONE && spare_rows(f) > STEERING_ROWS && !f->only_fitting;
-  for (uint32_t r = f->own_rows; r < f->rows; r++)
-    *out_is_new = *out_is_new &&
-                  (f->step[r].made != f->large.made || f->step[r].into != f->large.into);
-  if (!*out_is_new) return EGRAPH_OK;
+/// What the row says of the last plan above the limit.
+static double row_of_large(const fitter *f, const eg_peak_row *row) {
+  const eg_layout_problem *p = &f->model->problem;
+  double sum = 0;
+  for (uint32_t v = 0; v < f->model->values.len; v++) {
+    uint32_t s = f->large.strategy.data[v];
+    if (s != EG_LAYOUT_NONE) sum += row->strategy.data[s] * p->memory_times.data[v];
+  }
+  for (uint32_t a = 0; a < eg_layout_arc_count(p); a++) // all of the value that is moved
+    if (f->large.arc_used.data[a])
+      sum += row->arc.data[a] * p->memory_times.data[f->large.made];
+  return sum;
+}
+
+static egraph_status make_proven_row(fitter *f, eg_peak_row *row) {
   eg_plan_needs needs;
-  eg_peak_row_init(&row, f->alloc);
   eg_plan_needs_init(&needs, f->alloc);
   egraph_status status = eg_plan_needs_find(&needs, f->model);
   if (status == EGRAPH_OK)
-    status =
-        eg_step_row_make(&row, f->model, f->alloc, &needs, f->large.made, f->large.into);
-  if (status == EGRAPH_OK) {
-    eg_peak_row_set(&row, &f->model->problem, f->rows, f->limit);
-    f->step[f->rows++] = f->large;
+    status = eg_step_row_make(row, f->model, f->alloc, &needs, f->large.made,
+                              f->large.into, f->large.strategy.data);
+  eg_plan_needs_deinit(&needs);
+  return status;
+}
+
+/// Adds what every plan holds at the step of the last plan's peak, if that plan exceeds
+/// the limit by it; some rows are left for steering.
+static egraph_status prove_peak(fitter *f, bool *out_is_new) {
+  eg_peak_row row;
+  *out_is_new = false;
+  if (f->large.made == EG_SPACE_NONE || spare_rows(f) <= STEERING_ROWS || f->only_fitting)
+    return EGRAPH_OK;
+  eg_peak_row_init(&row, f->alloc);
+  egraph_status status = make_proven_row(f, &row);
+  *out_is_new = status == EGRAPH_OK && row_of_large(f, &row) > f->limit;
+  if (*out_is_new) {
+    eg_peak_row_set(&row, &f->model->problem, f->rows++, f->limit);
     f->model->problem.memory_rows = f->rows;
   }
-  eg_plan_needs_deinit(&needs);
   eg_peak_row_deinit(&row);
   return status;
 }
@@ -721,12 +748,16 @@ egraph_status eg_plan_fit(eg_plan_model *model, egraph_allocator alloc,
   eg_peak_row_init(&f.last_peak, alloc);
   eg_peak_row_init(&f.best_peak, alloc);
   eg_u32s_init(&f.found, alloc);
+  eg_u32s_init(&f.large.strategy, alloc);
+  eg_bytes_init(&f.large.arc_used, alloc);
   eg_plan_forbidden_init(&f.forbidden, alloc);
   eg_u32s_init(&f.least, alloc);
   egraph_status status = fit(&f);
   eg_peak_row_deinit(&f.last_peak);
   eg_peak_row_deinit(&f.best_peak);
   eg_u32s_deinit(&f.found);
+  eg_u32s_deinit(&f.large.strategy);
+  eg_bytes_deinit(&f.large.arc_used);
   eg_u32s_deinit(&f.least);
   eg_plan_forbid_undo(model, &f.forbidden);
   eg_plan_forbidden_deinit(&f.forbidden);

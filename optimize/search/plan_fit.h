@@ -4,10 +4,11 @@
 // and what is handed on, at the end of FORWARD and at the end of BACKWARD. No peak is
 // below these. What is there for a few steps only, the ends of a move, operands and
 // results, is known when the steps have an order (pcg/plan/plan_life.h). So a plan is
-// made and its peak counted. Where the limit may bind, what is kept first has a price
-// instead, as low as a plan fits at: those plans are what the search begins with, and the
-// prices tell a bound. If a peak exceeds the limit, the next plan must keep so much less
-// where the peak is. Between the first that fits and the last that does not a few
+// made and its peak counted. Where the limit may bind, what no plan within it has is
+// forbidden (plan_forbid.h), and where a plan exceeds it, what every plan holds at the
+// step of its peak becomes a row (plan_step_row.h), as long as such rows tell. Where they
+// do not, what is kept has a price, as low as a plan fits at, and the next plan must hold
+// less where the peak is. Between the first that fits and the last that does not a few
 // more are tried. Then, as long as there is time, the solutions that the limit allows are
 // gone through, cheapest first: the first that fits is the cheapest plan there is.
 // SPDX-License-Identifier: Apache-2.0

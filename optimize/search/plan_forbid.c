@@ -61,8 +61,33 @@ static double sum_of(const forbidder *f, bool with_value, uint32_t value) {
   return sum;
 }
 
+/// Bytes that the operands of a strategy that are entries hold beyond the least of these:
+/// an entry is in the layout needed, or there twice.
+static double excess_of_entries(const forbidder *f, uint32_t op, uint32_t strategy) {
+  const eg_layout_problem *p = f->problem;
+  const uint32_t *inputs = p->inputs.data + p->input_begin.data[op];
+  const uint32_t *needs = p->needs.data + p->need_begin.data[strategy];
+  uint32_t count = p->input_begin.data[op + 1] - p->input_begin.data[op];
+  double sum = 0;
+  for (uint32_t i = 0; i < count; i++) {
+    const eg_model_value *of = &f->model->values.data[inputs[i]];
+    uint32_t entry = f->model->entries.data[of->value];
+    bool is_out = entry == EG_SPACE_NONE ||
+                  f->model->operators.data[op] == EG_SPACE_NONE ||
+                  f->model->space->values.data[of->value].is_sum;
+    for (uint32_t j = 0; j < i; j++)
+      is_out = is_out || f->model->values.data[inputs[j]].value == of->value;
+    if (is_out) continue;
+    uint32_t layout = eg_plan_model_layout(f->model, inputs[i],
+                                           needs[i] - p->place_begin.data[inputs[i]]);
+    double bytes = eg_plan_space_bytes(f->model->space, of->value, layout);
+    sum += fmax(bytes - f->least.data[entry], 0);
+  }
+  return sum;
+}
+
 /// Forbids strategies of a value beside the least of all others.
-static bool forbid_strategies(forbidder *f, uint32_t value, double others) {
+static bool forbid_strategies(forbidder *f, uint32_t value, bool is_step, double others) {
   eg_layout_problem *p = f->problem;
   bool found = false;
   for (uint32_t i = f->needs.operator_begin.data[value];
@@ -71,6 +96,7 @@ static bool forbid_strategies(forbidder *f, uint32_t value, double others) {
     for (uint32_t s = p->strategy_begin.data[op]; s < p->strategy_begin.data[op + 1];
          s++) {
       double bytes = f->row.strategy.data[s] * p->memory_times.data[value];
+      if (is_step) bytes += excess_of_entries(f, op, s);
       if (p->forbidden.data[s] || !(others + bytes > f->limit)) continue;
       p->forbidden.data[s] = 1;
       f->out->count++;
@@ -87,7 +113,7 @@ static bool forbid_by_row(forbidder *f, uint32_t value) {
   f->out->is_all = f->out->is_all || sum > f->limit;
   for (uint32_t v = 0; v < f->least.len; v++) {
     double others = sum - (f->needs.everywhere.data[v] != 0 ? f->least.data[v] : 0);
-    found |= forbid_strategies(f, v, v == value ? own : others);
+    found |= forbid_strategies(f, v, v == value, v == value ? own : others);
   }
   return found;
 }
@@ -108,10 +134,11 @@ static bool forbid_moves(forbidder *f, uint32_t value) {
 }
 
 static egraph_status forbid_at(forbidder *f, uint32_t value, bool *found) {
-  EG_TRY(eg_step_row_make(&f->row, f->model, f->alloc, &f->needs, value, EG_SPACE_NONE));
+  EG_TRY(eg_step_row_make(&f->row, f->model, f->alloc, &f->needs, value, EG_SPACE_NONE,
+                          NULL));
   *found |= forbid_by_row(f, value);
-  EG_TRY(
-      eg_step_row_make(&f->row, f->model, f->alloc, &f->needs, value, EG_STEP_EACH_MOVE));
+  EG_TRY(eg_step_row_make(&f->row, f->model, f->alloc, &f->needs, value,
+                          EG_STEP_EACH_MOVE, NULL));
   *found |= forbid_moves(f, value);
   return EGRAPH_OK;
 }

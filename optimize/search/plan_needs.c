@@ -4,7 +4,8 @@
 #include "base/owner.h"
 
 #define OWNED                                                                            \
-  (eg_u32s, operator_begin, operators, first, queue), (eg_bytes, everywhere, before)
+  (eg_u32s, operator_begin, operators, place_value, first, queue),                       \
+      (eg_bytes, everywhere, before)
 
 void eg_plan_needs_init(eg_plan_needs *needs, egraph_allocator alloc) {
   *needs = (eg_plan_needs){.model = NULL};
@@ -80,7 +81,10 @@ static egraph_status index_operators(eg_plan_needs *needs) {
   }
   for (uint32_t o = 0; o < count; o++)
     needs->operators.data[needs->queue.data[p->operator_value.data[o]]++] = o;
-  needs->queue.len = 0;
+  needs->queue.len = needs->place_value.len = 0;
+  for (uint32_t v = 0; v < values; v++)
+    for (uint32_t l = 0; l < eg_layout_layout_count(p, v); l++)
+      EG_TRY(eg_u32s_push(&needs->place_value, v));
   return EGRAPH_OK;
 }
 

@@ -11,12 +11,14 @@ typedef struct step_view {
   uint32_t value;             // whose step it is
   uint32_t into;              // place that the step moves it into, or EG_SPACE_NONE
   const eg_plan_needs *needs; // `before` is of the value
+  const uint32_t *like;       // [problem values] strategies of a plan, or NULL
   uint32_t turn;   // values of the phase with lower numbers are made before the step
   eg_bytes after;  // [problem values] made after the step, whatever is chosen
-  eg_bytes counts; // [problem values] kept, and there at the step
+  eg_bytes counts; // [operators] keep what is there at the step
   eg_bytes kept;   // [space values] some problem value of it counts
+  eg_u32s counted; // [space values] which
 } step_view;
-EG_OWNER_DEFINE_STATIC(step_view, (eg_bytes, after, counts, kept))
+EG_OWNER_DEFINE_STATIC(step_view, (eg_bytes, after, counts, kept), (eg_u32s, counted))
 
 static const eg_model_value *value_at(const step_view *p, uint32_t value) {
   return &p->model->values.data[value];
@@ -182,21 +184,25 @@ static bool is_there(const step_view *p, uint32_t from, uint32_t to) {
   return (is_last && is_read_after(p, to, MOST_COPIES)) || has_reader(p, to);
 }
 
+/// A value may be kept from several phases, by an operator each; of those that are there
+/// at the step one problem value counts.
 static egraph_status find_kept(step_view *p) {
   const eg_model_value *mine = value_at(p, p->value);
-  EG_TRY(eg_bytes_resize(&p->counts, p->model->values.len));
+  EG_TRY(eg_bytes_resize(&p->counts, eg_layout_operator_count(p->problem)));
   EG_TRY(eg_bytes_resize(&p->kept, p->space->values.len));
+  EG_TRY(eg_u32s_resize(&p->counted, p->space->values.len));
   bool is_step = mine->role == EG_MODEL_COPY && is_always_made(p);
   for (uint32_t o = 0; is_step && o < eg_layout_operator_count(p->problem); o++) {
     uint32_t to = p->problem->operator_value.data[o], v = value_at(p, to)->value;
     uint32_t from = kept_from(p, o);
-    if (from == EG_SPACE_NONE || v == mine->value || p->kept.data[v] != 0) continue;
-    p->counts.data[to] = p->kept.data[v] = is_there(p, from, to);
+    bool is_other = p->kept.data[v] != 0 && p->counted.data[v] != to;
+    if (from == EG_SPACE_NONE || v == mine->value || is_other) continue;
+    if (!is_there(p, from, to)) continue;
+    p->counts.data[o] = p->kept.data[v] = 1;
+    p->counted.data[v] = to;
   }
   return EGRAPH_OK;
 }
-
-// ---- the row --------------------------------------------------------------------------
 
 static uint32_t layout_at(const step_view *p, uint32_t value, uint32_t place) {
   return eg_plan_model_layout(p->model, value,
@@ -207,6 +213,32 @@ static double bytes_at(const step_view *p, uint32_t value, uint32_t place) {
   return eg_plan_space_bytes(p->space, value_at(p, value)->value,
                              layout_at(p, value, place));
 }
+
+// ---- operands that are entries --------------------------------------------------------
+
+// One that is needed as it enters is there once; moved it is there twice. A row can say
+// so of one layout of each: an entry in that layout counts where it is needed so, any
+// other where it is.
+
+/// The layout of an entry that the step of the plan reads moved; EG_SPACE_NONE: none.
+static uint32_t moved_layout(const step_view *p, uint32_t space_value) {
+  uint32_t entry = p->model->entries.data[space_value];
+  if (p->like == NULL || p->into != EG_SPACE_NONE || entry == EG_SPACE_NONE ||
+      p->space->values.data[space_value].is_sum)
+    return EG_SPACE_NONE;
+  uint32_t made = p->like[p->value], enters = p->like[entry];
+  if (made == EG_LAYOUT_NONE || enters == EG_LAYOUT_NONE) return EG_SPACE_NONE;
+  uint32_t own = layout_at(p, entry, p->problem->output.data[enters]);
+  for (uint32_t n = p->problem->need_begin.data[made];
+       n < p->problem->need_begin.data[made + 1]; n++) {
+    uint32_t place = p->problem->needs.data[n], u = p->needs->place_value.data[place];
+    if (value_at(p, u)->value == space_value && layout_at(p, u, place) != own)
+      return layout_at(p, u, place);
+  }
+  return EG_SPACE_NONE;
+}
+
+// ---- the row --------------------------------------------------------------------------
 
 /// Whether input i of an operator is the same state as one before it.
 static bool is_again(const step_view *p, uint32_t op, uint32_t strategy, uint32_t i) {
@@ -264,7 +296,9 @@ static double bytes_of_step(const step_view *p, uint32_t op, uint32_t strategy,
     uint32_t v = value_at(p, inputs[i])->value;
     bool counts = p->space->values.data[v].is_entry || p->kept.data[v] != 0 ||
                   has_storage(p, v) || is_again(p, op, strategy, i);
-    if (!counts) bytes += bytes_at(p, inputs[i], needs[i]);
+    bool is_moved = layout_at(p, inputs[i], needs[i]) == moved_layout(p, v) &&
+                    !is_again(p, op, strategy, i);
+    if (!counts || is_moved) bytes += bytes_at(p, inputs[i], needs[i]);
   }
   return bytes;
 }
@@ -275,13 +309,16 @@ static double bytes_of(const step_view *p, uint32_t op, uint32_t strategy, bool 
   uint32_t value = problem->operator_value.data[op];
   double times = problem->memory_times.data[value], bytes = INFINITY;
   if (value_at(p, value)->role == EG_MODEL_ENTRY) {
+    if (layout_at(p, value, problem->output.data[strategy]) ==
+        moved_layout(p, value_at(p, value)->value))
+      return 0;
     for (uint32_t r = 0; r < problem->memory_rows; r++) // while it is there in all
       bytes = fmin(bytes, problem->memory[r].data[strategy]);
     return bytes;
   }
   if (is_keeping(p, op)) {
-    uint32_t from = p->counts.data[value] != 0 ? kept_from(p, op) : EG_SPACE_NONE;
-    if (from == EG_SPACE_NONE) return 0;
+    if (p->counts.data[op] == 0) return 0;
+    uint32_t from = kept_from(p, op);
     // Rows of the problem: the end of FORWARD, or of the step; the end of BACKWARD.
     bool is_first =
         value_at(p, from)->phase == EG_PHASE_FORWARD || p->space->info->micro_batches > 1;
@@ -323,7 +360,7 @@ static egraph_status fill(const step_view *p, eg_peak_row *row) {
 
 egraph_status eg_step_row_make(eg_peak_row *row, const eg_plan_model *model,
                                egraph_allocator alloc, eg_plan_needs *needs,
-                               uint32_t value, uint32_t into) {
+                               uint32_t value, uint32_t into, const uint32_t *like) {
   step_view p;
   step_view_init(&p, alloc);
   p.model = model;
@@ -332,6 +369,7 @@ egraph_status eg_step_row_make(eg_peak_row *row, const eg_plan_model *model,
   p.value = value;
   p.into = into;
   p.needs = needs;
+  p.like = like;
   egraph_status status = eg_plan_needs_ask(needs, value);
   if (status == EGRAPH_OK) {
     p.turn = turn_of(&p);

@@ -27,10 +27,11 @@ enum { EG_STEP_EACH_MOVE = UINT32_MAX - 1 };
 
 /// The row of the step that makes a value of the problem, or moves it into this place of
 /// it (EG_SPACE_NONE: makes it); replaces what was in the row. `constant` and `value` are
-/// 0. Fails with EGRAPH_E_MEMORY. O(strategies + operators *
-/// depth).
+/// 0. `like`: strategies of a plan ([problem values], EG_LAYOUT_NONE: not made), of whose
+/// operands that are read otherwise than they enter the row says that they are there
+/// twice; NULL: of none. Fails with EGRAPH_E_MEMORY. O(strategies + operators * depth).
 egraph_status eg_step_row_make(eg_peak_row *row, const eg_plan_model *model,
                                egraph_allocator alloc, eg_plan_needs *needs,
-                               uint32_t value, uint32_t into);
+                               uint32_t value, uint32_t into, const uint32_t *like);
 
 #endif

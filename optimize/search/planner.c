@@ -81,25 +81,8 @@ typedef struct planner {
 static bool has_variants(const planner *p) { return p->out->nodes != p->given_nodes; }
 
 static egraph_status saturate(planner *p) {
-  const eg_saturation_options defaults = EG_SATURATION_OPTIONS_DEFAULT;
-  const eg_planner_input *input = p->input;
-  EG_TRY(eg_tensor_egraph_create(&p->alloc, input->graph, &p->egraph));
-  eg_engine *engine = eg_tensor_egraph_engine(p->egraph);
-  EG_TRY(eg_engine_rebuild(engine));
-  p->given_nodes = eg_engine_node_count(engine);
-  p->out->stop = EG_STOP_SATURATED;
-  if (input->rules != NULL) {
-    eg_saturation_report report;
-    egraph_status status = eg_plan_apply_rules(
-        p->egraph, &p->info, input->rules,
-        input->saturation == NULL ? &defaults : input->saturation, &report);
-    p->out->stop = report.stop;
-    p->out->iterations = report.iterations;
-    eg_saturation_report_deinit(&report);
-    EG_TRY(status);
-  }
-  p->out->nodes = eg_engine_node_count(engine);
-  p->out->classes = eg_engine_class_count(engine);
+  EG_TRY(eg_planning_saturate(p->out, p->alloc, p->input, &p->info, &p->egraph,
+                              &p->given_nodes));
   p->out->is_as_given = !has_variants(p) && p->out->stop == EG_STOP_SATURATED;
   p->out->saturate_seconds = eg_clock_seconds() - p->start;
   return EGRAPH_OK;
@@ -122,12 +105,6 @@ static const double LIMITED_SHARE = 0.5;
 
 static bool fits(const planner *p) {
   return p->out->has_plan && p->out->memory <= p->input->info->memory_limit;
-}
-
-/// Whether nothing is to be looked for within the limit, after the search without it.
-static bool is_decided(const planner *p) {
-  bool is_dear = p->input->other_cost > 0 && p->out->cost >= p->input->other_cost;
-  return fits(p) || is_dear || p->out->status == EG_LAYOUT_INFEASIBLE || p->is_cancelled;
 }
 
 /// Whether what is done without the limit has lasted long, and nothing has fitted.
@@ -604,6 +581,19 @@ static egraph_status begin_within(planner *p, eg_competition *competition) {
   return EGRAPH_OK;
 }
 
+/// What others have found without the limit, as if it had been found here.
+static egraph_status recall_loose(planner *p, const eg_plan_space *space) {
+  eg_u32s ignored;
+  p->floor = p->out->bound = p->input->floor;
+  if (p->input->loose == NULL) return EGRAPH_OK;
+  eg_u32s_init(&ignored, p->alloc);
+  egraph_status status =
+      eg_plan_choices_recall(&p->seed, p->alloc, space, p->input->loose, &ignored);
+  if (status == EGRAPH_OK && ignored.len != 0) status = note_loose(p, space);
+  eg_u32s_deinit(&ignored);
+  return status;
+}
+
 /// Without the limit of memory, then, where the plan does not fit, within it.
 static egraph_status search_all(planner *p, eg_competition *competition, eg_u32s *known) {
   EG_TRY(list_contenders(p));
@@ -616,14 +606,16 @@ static egraph_status search_all(planner *p, eg_competition *competition, eg_u32s
     EG_TRY(search_and_cut(p, competition, known));
     p->info.memory_limit = p->input->info->memory_limit;
     p->is_lifted = false;
-    bool is_over = is_decided(p);
+    bool is_over = fits(p) || p->out->status == EG_LAYOUT_INFEASIBLE || p->is_cancelled;
     forget_plans(p, !is_over);
     if (is_over) return compare(p, competition);
     EG_TRY(begin_within(p, competition));
     if (!is_known) known->len = 0;
-    if (p->loose.is_found) EG_TRY(plan_loose(p, competition));
-    if (p->out->has_plan) known->len = 0; // it is cheaper
+  } else if (p->input->binds) {
+    EG_TRY(recall_loose(p, competition->space));
   }
+  if (p->loose.is_found) EG_TRY(plan_loose(p, competition));
+  if (p->out->has_plan) known->len = 0; // it is cheaper
   if (!is_known) EG_TRY(find_seed(p, competition, known));
   EG_TRY(search_and_cut(p, competition, known));
   return compare(p, competition);

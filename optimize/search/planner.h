@@ -44,12 +44,11 @@ typedef struct eg_planner_input {
   double known_cost;    // seconds of it
   double ceiling; // seconds: plans of as many are of no use, and where a bound shows that
                   // there are no others nothing is searched; 0: all are
-  double other_cost; // seconds of a plan elsewhere that fits: where no plan of any memory
-                     // is found that is cheaper, none is looked for within the limit;
-                     // 0: there is none
   const eg_plan_searcher *searcher; // instead of all this, to compare; NULL: none
   uint64_t seed;                    // of its random choices
   bool binds; // the limit of memory is known to: nothing is looked for without it
+  const eg_plan *loose; // binds: the cheapest plan known, which exceeds it; NULL: none
+  double floor;         // binds: a bound of all plans, whatever they hold; 0: none
   /// Sums up the plan of a baseline as its user would get it: of a folded step, unfolded.
   /// The plan is one of the mesh without axes of one device. NULL: the plan as it is.
   egraph_status (*sum_up)(void *user, const eg_emitted_plan *plan, eg_plan_summary *out);
@@ -108,7 +107,6 @@ typedef struct eg_planning {
 /// far as the time goes; the cheapest plan wins, so that no baseline that was tried is
 /// cheaper than the plan.
 /// With another searcher its plan is the result, whether it fits or not, without a bound.
-/// Where `other_cost` ends it the plan may exceed the limit, and is of no use.
 /// Limits and "does not fit" are results. Fails with EGRAPH_E_UNSUPPORTED (operators of
 /// unknown type, too many layouts), EGRAPH_E_TYPE (an unsound rule), EGRAPH_E_ARGUMENT
 /// (constraints that leave no plan on this mesh), EGRAPH_E_MEMORY.
@@ -123,6 +121,14 @@ egraph_status eg_planner_mix(egraph_allocator alloc, const eg_planner_input *inp
 /// step, in the input's limits of time and work. Fails like eg_planner_run.
 egraph_status eg_planner_certify(egraph_allocator alloc, const eg_planner_input *input,
                                  const eg_plan_claim *claim, eg_plan_certificate *out);
+/// The e-graph of the input's step with what rules make of it, and how that went; the
+/// e-graph is the caller's, after a failure too. `*out_given_nodes`: before rules. Fails
+/// like eg_planner_run.
+egraph_status eg_planning_saturate(eg_planning *out, egraph_allocator alloc,
+                                   const eg_planner_input *input,
+                                   const eg_step_info *info,
+                                   eg_tensor_egraph **out_egraph,
+                                   uint32_t *out_given_nodes);
 /// The gap and the status that follow from cost and bound, where there is a plan.
 void eg_planning_judge(eg_planning *planning);
 /// What came of planning a baseline. Fails with EGRAPH_E_MEMORY, and as the input's

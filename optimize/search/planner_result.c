@@ -65,3 +65,29 @@ egraph_status eg_planning_mix(eg_planning *out, egraph_allocator alloc,
   eg_unit_axes_restore(&out->emitted.plan, mesh);
   return EGRAPH_OK;
 }
+
+egraph_status eg_planning_saturate(eg_planning *out, egraph_allocator alloc,
+                                   const eg_planner_input *input,
+                                   const eg_step_info *info,
+                                   eg_tensor_egraph **out_egraph,
+                                   uint32_t *out_given_nodes) {
+  const eg_saturation_options defaults = EG_SATURATION_OPTIONS_DEFAULT;
+  EG_TRY(eg_tensor_egraph_create(&alloc, input->graph, out_egraph));
+  eg_engine *engine = eg_tensor_egraph_engine(*out_egraph);
+  EG_TRY(eg_engine_rebuild(engine));
+  *out_given_nodes = eg_engine_node_count(engine);
+  out->stop = EG_STOP_SATURATED;
+  if (input->rules != NULL) {
+    eg_saturation_report report;
+    egraph_status status = eg_plan_apply_rules(
+        *out_egraph, info, input->rules,
+        input->saturation == NULL ? &defaults : input->saturation, &report);
+    out->stop = report.stop;
+    out->iterations = report.iterations;
+    eg_saturation_report_deinit(&report);
+    EG_TRY(status);
+  }
+  out->nodes = eg_engine_node_count(engine);
+  out->classes = eg_engine_class_count(engine);
+  return EGRAPH_OK;
+}

@@ -38,13 +38,14 @@ static double sum_of(trial *t, const eg_peak_row *row,
 }
 
 static void try_row(trial *t, const eg_layout_solution *solution, double peak,
-                    uint32_t value, uint32_t into) {
+                    uint32_t value, uint32_t into, const uint32_t *like) {
   eg_peak_row row;
   eg_plan_needs needs;
   eg_peak_row_init(&row, eg_allocator_heap());
   eg_plan_needs_init(&needs, eg_allocator_heap());
   assert_ok(eg_plan_needs_find(&needs, &t->model));
-  assert_ok(eg_step_row_make(&row, &t->model, eg_allocator_heap(), &needs, value, into));
+  assert_ok(
+      eg_step_row_make(&row, &t->model, eg_allocator_heap(), &needs, value, into, like));
   double sum = sum_of(t, &row, solution);
   t->rows++;
   t->tight += sum == peak;
@@ -92,7 +93,9 @@ static void try_limit(trial *t, const eg_layout_solution *solution, double peak)
   eg_plan_forbidden_deinit(&forbidden);
 }
 
-static void try_solution(trial *t, const eg_layout_solution *solution) {
+/// `like`: strategies of another plan.
+static void try_solution(trial *t, const eg_layout_solution *solution,
+                         const uint32_t *like) {
   const eg_layout_problem *problem = &t->model.problem;
   eg_emitted_plan emitted;
   eg_plan_summary summary;
@@ -100,10 +103,11 @@ static void try_solution(trial *t, const eg_layout_solution *solution) {
   assert_ok(eg_plan_summary_make(&emitted.plan, eg_allocator_heap(), &summary));
   try_limit(t, solution, summary.peak);
   for (uint32_t v = 0; v < t->model.values.len; v++) {
-    try_row(t, solution, summary.peak, v, EG_SPACE_NONE);
+    try_row(t, solution, summary.peak, v, EG_SPACE_NONE, NULL);
+    try_row(t, solution, summary.peak, v, EG_SPACE_NONE, like);
     for (uint32_t place = problem->place_begin.data[v];
          place < problem->place_begin.data[v + 1]; place++)
-      try_row(t, solution, summary.peak, v, place);
+      try_row(t, solution, summary.peak, v, place, NULL);
   }
   eg_emitted_plan_deinit(&emitted);
 }
@@ -120,7 +124,8 @@ static void try_case(trial *t) {
   eg_layout_result_init(&result, heap);
   assert_ok(eg_layout_solve(heap, &t->model.problem, &options, &result));
   for (size_t i = 0; i < result.solutions.len; i++)
-    try_solution(t, &result.solutions.data[i]);
+    try_solution(t, &result.solutions.data[i],
+                 result.solutions.data[(i + 1) % result.solutions.len].strategy.data);
   eg_layout_result_deinit(&result);
   eg_plan_model_deinit(&t->model);
   eg_plan_space_deinit(&t->space);
