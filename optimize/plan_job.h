@@ -40,6 +40,8 @@ typedef struct eg_plan_job {
   eg_text ruled_out;  // why the constraints leave no plan on the first such mesh
   uint32_t ruled_out_meshes;
   eg_rival_list rivals;
+  double answer_limit; // of a search without the limit of memory: that limit; its plan is
+                       // the answer, and certified, where it fits. INFINITY: it is anyway
   // Of the same search without the limit of memory, whose plan exceeds it:
   const eg_mesh_founds *free; // NULL: there was none
   eg_loaded_plan free_plan;

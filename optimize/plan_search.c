@@ -467,6 +467,8 @@ static egraph_status take_certificate(eg_plan_job *job, const eg_plan_certificat
 
 static egraph_status certify(eg_plan_job *job) {
   double left = job->time_limit - eg_plan_job_elapsed(job);
+  if (isfinite(job->answer_limit))
+    eg_joint_step_limit_memory(&job->step, job->answer_limit);
   const eg_planner_input input =
       eg_plan_job_input(job, &job->best_mesh,
                         job->is_cancelled ? LEAST_SECONDS : fmax(left, kept_seconds(job)),
@@ -514,7 +516,8 @@ static egraph_status plan_on_meshes(eg_plan_job *job) {
     return EG_FAIL(EGRAPH_E_ARGUMENT, "%s", eg_text_of(&job->ruled_out));
   EG_TRY(plan_on_parts(job, end));
   EG_TRY(conclude(job, count));
-  bool is_certified = job->input->search->certify && job->out->has_plan;
+  bool is_answer = job->out->has_plan && job->best_memory <= job->answer_limit;
+  bool is_certified = job->input->search->certify && is_answer;
   return is_certified ? certify(job) : EGRAPH_OK;
 }
 
@@ -564,6 +567,7 @@ static eg_plan_job begin_job(const eg_plan_search_input *input, eg_plan_search *
                      .overlap_bound = INFINITY,
                      .best_worth = INFINITY,
                      .least_memory = INFINITY,
+                     .answer_limit = INFINITY,
                      .is_infeasible = true};
   const egraph_search *search = input->search;
   eg_plan_search_limits(search, &job.time_limit, &job.work);
@@ -628,6 +632,7 @@ static egraph_status run_free_first(eg_plan_job *job, bool *out_fits) {
   eg_plan_search_init(&found, input.alloc);
   eg_plan_job free = begin_job(&input, &found);
   free.time_limit *= FREE_SHARE;
+  free.answer_limit = job->input->memory_limit;
   egraph_status status = run_job(&free);
   *out_fits = status == EGRAPH_OK && found.has_plan &&
               free.best_memory <= job->input->memory_limit;

@@ -2,6 +2,7 @@
 # Random steps, planned at limits of memory around the peak of the plan without one, and in other ways. Whatever a call
 # finds, a call that allows more finds nothing dearer:
 #
+#   call      no call fails, but for demands that leave no plan
 #   free      a limit at or above the peak of the free plan gives the same cost, in at most 1.2 times the work
 #   memory    more memory, never dearer; and a plan where less has one
 #   work      four times the work, never dearer
@@ -279,6 +280,8 @@ class Laws:
             self.tally.calls += 1
             limit = None if share is None else self.limit(share)
             self.calls[key] = self.planner.call(limit, more, work, times)
+            self.law("call", "--pin" in more or not self.calls[key].failed, f"{at_words(share)} {' '.join(more)}: "
+                     f"{self.calls[key].status}")
         return self.calls[key]
 
     def never_dearer(self, name, more, less, words, by=SAME):

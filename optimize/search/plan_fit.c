@@ -21,8 +21,9 @@ static const double EARLY_SHARE = 0.25; // of the work that is left, before pric
 static const double FIRST_SHARE = 0.9;  // of the time, when the limit may matter
 static const double BLIND_SHARE = 0.5;  // of that, while no solution is known
 static const double LEAST_SECONDS = 0.01;
-static const double COARSE_GAP = 1e-3; // while no plan fits
-static const double LATER_SHARE = 0.5; // of what is left, for one more solution
+static const double COARSE_GAP = 1e-3;  // while no plan fits
+static const double LEAST_SHARE = 0.05; // of all work, for a plan that keeps the least
+static const double LATER_SHARE = 0.5;  // of what is left, for one more solution
 static const double MOST_SHARE = 2, LEAST_WORK = 1e8; // of the first one's; steps
 static const double TIES_SHARE = 0.5;  // likewise, for a plan of the same cost
 static const double MOST_CLOCK = 5e-8; // seconds of a step: the second limit
@@ -30,15 +31,14 @@ static const double PROVEN_GAP = 1e-9;
 static const double ANY_GAP = 0.01; // with which a search does not ask for the cheapest
 // Prices of memory: what a limit is worth at first, a share of the cost; shares of what
 // is left of time and work.
-static const double FIRST_WORTH = 0.02, PRICE_GROWTH = 4, PRICE_SHARE = 0.1;
+static const double FIRST_WORTH = 0.02, PRICE_GROWTH = 4, PRICE_SHARE = 0.1,
+                    KNOWN_PRICE_SHARE = 0.03; // where a plan fits
 static const double MOST_WORTH = 4; // a bound of so many times the free plan's cost: no
                                     // plan is worth looking for
 enum { MOST_STRATEGIES = 1000, MOST_PRICES = 10 };
-static const double KNOWN_PRICE_SHARE = 0.03;     // likewise, where a plan fits
 static const double LEAST_KEPT = 0.4, MORE = 1.2; // of the limit
 static const double FINE = 5e-3; // of the limit: what the search leaves between
-// Of going through all solutions: a plan that is made and weighed counts as so many tried
-// strategies. About half a second.
+// Of going through all solutions: a plan that is made and weighed is so many strategies.
 enum { MOST_STEPS = 3000000, FEW_STEPS = 300000, VISIT_STEPS = 300, WALK_WORK = 60 };
 
 typedef struct rows {
@@ -198,19 +198,11 @@ static double clock_of(const fitter *f, uint64_t work) {
   return f->options->by_work ? seconds_left(f) : MOST_CLOCK * (double)work;
 }
 
-static egraph_status attempt_within(fitter *f, double share, uint64_t work, double gap,
-                                    attempt *out) {
-  eg_layout_options options = *f->options;
+static egraph_status attempt_with(fitter *f, const eg_layout_options *options,
+                                  attempt *out) {
   eg_layout_result result;
-  uint64_t left = work_left(f, share);
-  options.time_limit_seconds = fmin(share * seconds_left(f), clock_of(f, work));
-  options.work_limit = work < left ? work : left;
-  if (options.work_limit == EG_WORK_UNLIMITED) options.work_limit = 0;
-  options.relative_gap = fmax(gap, options.relative_gap);
-  if (f->least.len != 0) options.incumbent = f->least.data;
-  if (f->found.len != 0) options.incumbent = f->found.data;
   eg_layout_result_init(&result, f->alloc);
-  egraph_status status = eg_layout_solve(f->alloc, &f->model->problem, &options, &result);
+  egraph_status status = eg_layout_solve(f->alloc, &f->model->problem, options, &result);
   eg_work_add(&f->work, result.work);
   *out = (attempt){.status = result.status,
                    .cost = result.cost,
@@ -226,6 +218,19 @@ static egraph_status attempt_within(fitter *f, double share, uint64_t work, doub
     status = weigh(f, &result.solutions.data[0], out);
   eg_layout_result_deinit(&result);
   return status;
+}
+
+static egraph_status attempt_within(fitter *f, double share, uint64_t work, double gap,
+                                    attempt *out) {
+  eg_layout_options options = *f->options;
+  uint64_t left = work_left(f, share);
+  options.time_limit_seconds = fmin(share * seconds_left(f), clock_of(f, work));
+  options.work_limit = work < left ? work : left;
+  if (options.work_limit == EG_WORK_UNLIMITED) options.work_limit = 0;
+  options.relative_gap = fmax(gap, options.relative_gap);
+  if (f->least.len != 0) options.incumbent = f->least.data;
+  if (f->found.len != 0) options.incumbent = f->found.data;
+  return attempt_with(f, &options, out);
 }
 
 /// Of all rows that every plan keeps.
@@ -254,7 +259,6 @@ typedef struct price_search {
   attempt large, within; // of these
 } price_search;
 
-/// The solution of these strategies, at its own cost.
 static egraph_status weigh_strategies(fitter *f, const uint32_t *strategy, attempt *out) {
   eg_layout_completer *completer;
   eg_layout_solution solution;
@@ -600,9 +604,37 @@ static egraph_status conclude(fitter *f, const attempt *first) {
   return EGRAPH_OK;
 }
 
+/// Without a plan: the one that keeps the least, in a part of the work that does not
+/// depend on the limit. So where its peak is the limit, it is found again.
+static egraph_status find_least(fitter *f) {
+  eg_layout_options options = *f->options;
+  rows most = {{0}};
+  attempt least;
+  double before = f->least_peak;
+  if (f->out->has_plan || f->only_fitting) return EGRAPH_OK;
+  eg_plan_forbid_undo(f->model, &f->forbidden);
+  f->model->problem.memory_rows = f->rows = f->own_rows;
+  f->least.len = 0;
+  f->least_peak = INFINITY;
+  options.incumbent = NULL;
+  options.relative_gap = 1;
+  options.work_limit = eg_work_share(options.work_limit, LEAST_SHARE);
+  options.time_limit_seconds =
+      fmax(LEAST_SHARE * options.time_limit_seconds, LEAST_SECONDS);
+  limit_rows(f, &most);
+  EG_TRY(attempt_with(f, &options, &least));
+  if (!least.is_solved && least.status == EG_LAYOUT_NO_MEMORY) {
+    limit_rows(f, &least.least);
+    if (f->least.len != 0) options.incumbent = f->least.data;
+    EG_TRY(attempt_with(f, &options, &least));
+  }
+  if (isinf(f->least_peak)) f->least_peak = before;
+  return EGRAPH_OK;
+}
+
 /// Nothing is left of what the limit allows: because of the limit, or of the rest?
 static egraph_status judge_none(fitter *f, attempt *out) {
-  attempt any, least;
+  attempt any;
   rows most;
   for (uint32_t r = 0; r < EG_LAYOUT_MEMORY_ROWS; r++)
     most.at[r] = INFINITY;
@@ -610,10 +642,10 @@ static egraph_status judge_none(fitter *f, attempt *out) {
   f->forbidden.count = 0;
   limit_rows(f, &most);
   EG_TRY(attempt_within(f, LATER_SHARE, EG_WORK_UNLIMITED, 1, &any));
-  *out = (attempt){.status = EG_LAYOUT_INFEASIBLE, .bound = INFINITY};
-  if (any.status == EG_LAYOUT_INFEASIBLE) return EGRAPH_OK;
-  out->status = EG_LAYOUT_NO_MEMORY;
-  return f->only_fitting ? EGRAPH_OK : try_least(f, &least, &most);
+  bool is_none = any.status == EG_LAYOUT_INFEASIBLE;
+  *out = (attempt){.status = is_none ? EG_LAYOUT_INFEASIBLE : EG_LAYOUT_NO_MEMORY,
+                   .bound = INFINITY};
+  return EGRAPH_OK;
 }
 
 /// Solves again with a row of the step at its peak, while the plan exceeds the limit.
@@ -628,15 +660,9 @@ static egraph_status prove_peaks(fitter *f, double share, attempt *inout) {
     next.bound = fmax(next.bound, inout->bound);
     inout->bound = next.bound;
     if (next.is_solved || next.status == EG_LAYOUT_NO_MEMORY) *inout = next;
+    if (!next.is_solved) break; // the row of the plan before is there
   }
   return EGRAPH_OK;
-}
-
-/// The plan that the search begins with, where it fits.
-static egraph_status weigh_incumbent(fitter *f) {
-  attempt ignored = {.is_solved = false};
-  if (f->options->incumbent == NULL) return EGRAPH_OK;
-  return weigh_strategies(f, f->options->incumbent, &ignored);
 }
 
 /// Whether nothing is left to be searched.
@@ -680,22 +706,15 @@ static egraph_status settle_ties(fitter *f) {
   return f->walk.is_complete ? EGRAPH_OK : lower_peak(f);
 }
 
-/// Bytes of everything twice, whole: moves have two ends.
-static double most_bytes(const fitter *f) {
-  const eg_plan_space *space = f->model->space;
-  double bytes = 0;
-  for (uint32_t v = 0; v < space->values.len; v++) // layout 0: R on every axis
-    bytes += 2.0 * space->values.data[v].times * eg_plan_space_bytes(space, v, 0);
-  return bytes;
-}
-
 static egraph_status search(fitter *f, attempt *out) {
-  bool may_bind = most_bytes(f) > f->limit;
+  bool may_bind = 2 * eg_plan_space_whole_bytes(f->model->space) > f->limit; // two ends
   double share = may_bind ? FIRST_SHARE : 1, before = 0;
   if (may_bind) {
     EG_TRY(eg_plan_forbid_large(f->model, f->alloc, f->limit, &f->forbidden));
     if (f->forbidden.is_all) return judge_none(f, out);
-    EG_TRY(weigh_incumbent(f));
+    attempt known;
+    if (f->options->incumbent != NULL)
+      EG_TRY(weigh_strategies(f, f->options->incumbent, &known));
     EG_TRY(begin(f, out));
     before = out->bound;
   }
@@ -722,6 +741,7 @@ static egraph_status search(fitter *f, attempt *out) {
 static egraph_status fit(fitter *f) {
   attempt first;
   EG_TRY(search(f, &first));
+  EG_TRY(find_least(f));
   return conclude(f, &first);
 }
 

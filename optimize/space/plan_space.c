@@ -53,3 +53,10 @@ void eg_plan_space_deinit(eg_plan_space *space) {
   eg_free(space->alloc, space->value_of, space->class_limit, sizeof *space->value_of);
   space->value_of = NULL;
 }
+
+double eg_plan_space_whole_bytes(const eg_plan_space *space) {
+  double bytes = 0;
+  for (uint32_t v = 0; v < space->values.len; v++) // layout 0: R on every axis
+    bytes += space->values.data[v].times * eg_plan_space_bytes(space, v, 0);
+  return bytes;
+}

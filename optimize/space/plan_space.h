@@ -123,5 +123,7 @@ static inline const eg_layout_graph *eg_plan_space_layouts(const eg_plan_space *
 bool eg_plan_space_is_useful(const eg_plan_space *space, uint32_t value, uint32_t layout);
 /// Bytes of a value on one device.
 double eg_plan_space_bytes(const eg_plan_space *space, uint32_t value, uint32_t layout);
+/// Bytes of all values of all blocks, each whole.
+double eg_plan_space_whole_bytes(const eg_plan_space *space);
 
 #endif
