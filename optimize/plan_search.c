@@ -162,6 +162,7 @@ eg_planner_input eg_plan_job_input(eg_plan_job *job, const eg_machine_mesh *mesh
                             .seed = search->seed};
   if (from->searcher != NULL)
     input.algebra_first = from->searcher->graphs == EG_PLAN_CHEAPEST_GRAPH;
+  if (isfinite(job->answer_limit)) input.answer_limit = job->answer_limit;
   input.layout.time_limit_seconds = fmax(seconds, LEAST_SECONDS);
   input.layout.work_limit = (uint64_t)fmin(fmax(steps, 1), 1e18);
   input.layout.relative_gap = fmax(search->relative_gap, 0);

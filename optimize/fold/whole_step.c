@@ -647,7 +647,7 @@ static egraph_status search_whole(searcher *s, double share, bool compares) {
   if (is_minor && (input.layout.work_limit == 0 || input.layout.work_limit > WHOLE_WORK))
     input.layout.work_limit = WHOLE_WORK;
   input.compares = compares && s->planner->compares;
-  input.binds = s->binds || s->planner->binds;
+  input.binds = s->binds;
   EG_TRY(eg_planner_run(step->alloc, &input, &next));
   // With rules it has looked at other variants than those of the folded one, whose bound
   // holds for the latter alone: it must be worth that.
@@ -699,7 +699,9 @@ static egraph_status search(searcher *s) {
   bool has_rules = s->planner->rules != NULL, is_small = s->whole_size <= SMALL_STEP;
   // The bound is of variants that the folded step has; the whole one may have others.
   s->out->is_of_reached = has_rules;
-  if (s->out->is_cancelled || s->out->is_beaten) return EGRAPH_OK;
+  double most = s->planner->answer_limit;
+  bool is_useless = most > 0 && s->out->has_plan && s->out->memory > most;
+  if (s->out->is_cancelled || s->out->is_beaten || is_useless) return EGRAPH_OK;
   bool is_proven = !is_open(s), has_bound = s->out->has_plan && s->out->bound > 0;
   bool is_told = has_rules && has_bound && !is_small && !is_wide(s);
   bool is_done = is_proven && !s->planner->compares && !has_rules;
@@ -714,6 +716,7 @@ egraph_status eg_whole_step_plan(eg_whole_step *step, const eg_planner_input *pl
   searcher s = {.step = step,
                 .planner = planner,
                 .out = out,
+                .binds = planner->binds,
                 .deadline = eg_clock_seconds() + planner->layout.time_limit_seconds};
   egraph_status status = search(&s);
   if (status != EGRAPH_OK && s.has_any) eg_planning_deinit(out);

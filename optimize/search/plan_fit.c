@@ -17,7 +17,7 @@
 #include "pcg/plan/plan_summary.h"
 
 enum { MOST_PEAKS = 24, MOST_ROUNDS = 8, STEERING_ROWS = 2 };
-static const double EARLY_SHARE = 0.25; // of the work that is left, before prices
+static const double EARLY_SHARE = 0.15; // of the work that is left, before prices
 static const double FIRST_SHARE = 0.9;  // of the time, when the limit may matter
 static const double BLIND_SHARE = 0.5;  // of that, while no solution is known
 static const double LEAST_SECONDS = 0.01;
@@ -32,7 +32,7 @@ static const double ANY_GAP = 0.01; // with which a search does not ask for the 
 // Prices of memory: what a limit is worth at first, a share of the cost; shares of what
 // is left of time and work.
 static const double FIRST_WORTH = 0.02, PRICE_GROWTH = 4, PRICE_SHARE = 0.1,
-                    KNOWN_PRICE_SHARE = 0.03; // where a plan fits
+                    KNOWN_PRICE_SHARE = 0.06; // where a plan fits
 static const double MOST_WORTH = 4; // a bound of so many times the free plan's cost: no
                                     // plan is worth looking for
 enum { MOST_STRATEGIES = 1000, MOST_PRICES = 10 };
@@ -581,8 +581,8 @@ static egraph_status conclude(fitter *f, const attempt *first) {
   eg_fitted_plan *out = f->out;
   out->status = first->status;
   out->bound = fmax(first->bound, f->floor);
-  for (uint32_t r = 0; r < EG_LAYOUT_MEMORY_ROWS; r++)
-    out->price[r] = r < f->own_rows ? first->price.at[r] : 0;
+  for (uint32_t r = 0; r < EG_LAYOUT_MEMORY_ROWS; r++) // of a step: as of the first row
+    out->price[r < f->own_rows ? r : 0] += first->price.at[r];
   if (!out->has_plan) {
     out->cost = INFINITY;
     out->gap = INFINITY;
@@ -678,7 +678,7 @@ static egraph_status begin(fitter *f, attempt *out) {
   const rows most = limits_of(f);
   EG_TRY(try_to_keep(f, &most, EARLY_SHARE, EG_WORK_UNLIMITED, out));
   EG_TRY(prove_peaks(f, EARLY_SHARE, out));
-  if (is_closed(f, out) || fits(f, out) || f->only_fitting) return EGRAPH_OK;
+  if (is_closed(f, out) || f->only_fitting) return EGRAPH_OK;
   return begin_with_prices(f);
 }
 

@@ -49,6 +49,9 @@ typedef struct eg_planner_input {
   bool binds; // the limit of memory is known to: nothing is looked for without it
   const eg_plan *loose; // binds: the cheapest plan known, which exceeds it; NULL: none
   double floor;         // binds: a bound of all plans, whatever they hold; 0: none
+  double answer_limit; // of a search without the limit of memory: that limit, above which
+                       // a plan is of no use; where a folded step's is, the whole one is
+                       // not searched. 0: none
   /// Sums up the plan of a baseline as its user would get it: of a folded step, unfolded.
   /// The plan is one of the mesh without axes of one device. NULL: the plan as it is.
   egraph_status (*sum_up)(void *user, const eg_emitted_plan *plan, eg_plan_summary *out);
