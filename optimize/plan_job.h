@@ -21,6 +21,7 @@ typedef struct eg_plan_job {
   const eg_plan_search_input *input;
   eg_saturation_options saturation;
   double time_limit;
+  double began;  // seconds after the search's own start
   double work;   // steps, of all meshes together
   uint64_t done; // of these
   eg_plan_search *out;

@@ -239,7 +239,8 @@ static void begin_within(const eg_plan_job *job, const eg_mesh_found *found,
   if (found == NULL || !(found->memory > job->input->memory_limit)) return;
   inout->binds = true;
   if (found->is_of_all && isfinite(found->bound)) inout->floor = found->bound;
-  if (is_same_mesh(&found->mesh, &job->free_mesh)) inout->loose = &job->free_plan.plan;
+  if (isfinite(found->cost) && is_same_mesh(&found->mesh, &job->free_mesh))
+    inout->loose = &job->free_plan.plan;
 }
 
 /// `known`: a plan on this mesh that the search goes on from, or NULL.
@@ -507,7 +508,7 @@ static egraph_status plan_on_meshes(eg_plan_job *job) {
   egraph_report *report = &job->out->report;
   EG_TRY(count_nodes(job, eg_whole_step_graph(job->step.step), &report->nodes_before));
   report->blocks = eg_whole_step_blocks(job->step.step);
-  report->prepare_seconds = eg_plan_job_elapsed(job);
+  report->prepare_seconds = eg_plan_job_elapsed(job) - job->began;
   double end = job->time_limit - kept_seconds(job);
   for (uint32_t i = 0; i < count && !job->is_cancelled; i++)
     EG_TRY(plan_on_mesh(job, &meshes[i], NULL,
@@ -622,6 +623,9 @@ static egraph_status run_within(eg_plan_job *job, const eg_plan_job *free) {
   job->free = &free->tried;
   job->free_mesh = free->best_mesh;
   job->free_plan = free->out->planned;
+  job->began = eg_plan_job_elapsed(job);
+  job->out->report.space_seconds = free->out->report.space_seconds;
+  job->out->report.solve_seconds = free->out->report.solve_seconds;
   return run_job(job);
 }
 
@@ -640,6 +644,7 @@ static egraph_status run_free_first(eg_plan_job *job, bool *out_fits) {
   if (*out_fits) {
     eg_plan_search_deinit(job->out);
     *job->out = found;
+    job->out->report.seed = found.seed[0] != '\0' ? job->out->seed : NULL;
     job->out->report.memory_limit = job->input->memory_limit;
     job->out->planned.plan.memory_limit = job->input->memory_limit;
   } else {
