@@ -23,7 +23,7 @@
 #include "optimize/search/plan_peak.h"
 
 /// In the place of a place: all moves of the value, each as if it were the only one.
-enum { EG_STEP_EACH_MOVE = UINT32_MAX - 1 };
+#define EG_STEP_EACH_MOVE (UINT32_MAX - 1)
 
 /// The row of the step that makes a value of the problem, or moves it into this place of
 /// it (EG_SPACE_NONE: makes it); replaces what was in the row. `constant` and `value` are
