@@ -249,7 +249,9 @@ static egraph_status plan_on_mesh(eg_plan_job *job, const eg_machine_mesh *mesh,
   bool is_own = job->input->searcher == NULL;
   const eg_mesh_found *free;
   if (is_useless(job, mesh, &free)) {
+    job->out->report.meshes++;
     job->bound = fmin(job->bound, free->bound);
+    job->is_of_reached = job->is_of_reached || !free->is_of_all;
     return eg_mesh_founds_push(&job->tried, *free);
   }
   if (is_own && job->input->search->overlap) seconds *= EG_OVERLAP_SHARE;
@@ -630,7 +632,7 @@ static egraph_status run_within(eg_plan_job *job, const eg_plan_job *free) {
 }
 
 /// Where the plan that is found without the limit fits it is the answer.
-static egraph_status run_free_first(eg_plan_job *job, bool *out_fits) {
+static egraph_status run_free_first(eg_plan_job *job) {
   eg_plan_search_input input = *job->input;
   eg_plan_search found;
   input.memory_limit = INFINITY;
@@ -639,9 +641,9 @@ static egraph_status run_free_first(eg_plan_job *job, bool *out_fits) {
   free.time_limit *= FREE_SHARE;
   free.answer_limit = job->input->memory_limit;
   egraph_status status = run_job(&free);
-  *out_fits = status == EGRAPH_OK && found.has_plan &&
+  bool fits = status == EGRAPH_OK && found.has_plan &&
               free.best_memory <= job->input->memory_limit;
-  if (*out_fits) {
+  if (fits) {
     eg_plan_search_deinit(job->out);
     *job->out = found;
     job->out->report.seed = found.seed[0] != '\0' ? job->out->seed : NULL;
@@ -657,9 +659,7 @@ static egraph_status run_free_first(eg_plan_job *job, bool *out_fits) {
 
 egraph_status eg_plan_search_run(const eg_plan_search_input *input, eg_plan_search *out) {
   eg_plan_job job = begin_job(input, out);
-  bool is_done;
-  egraph_status status =
-      begins_free(input) ? run_free_first(&job, &is_done) : run_job(&job);
+  egraph_status status = begins_free(input) ? run_free_first(&job) : run_job(&job);
   end_job(&job);
   return status;
 }
