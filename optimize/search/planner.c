@@ -587,6 +587,7 @@ static egraph_status recall_loose(planner *p, const eg_plan_space *space) {
   p->floor = p->out->bound = p->input->floor;
   if (p->input->loose == NULL) return EGRAPH_OK;
   eg_u32s_init(&ignored, p->alloc);
+  p->seed.len = 0; // of the known plan, which the search has as strategies
   egraph_status status =
       eg_plan_choices_recall(&p->seed, p->alloc, space, p->input->loose, &ignored);
   if (status == EGRAPH_OK && ignored.len != 0) status = note_loose(p, space);
