@@ -2,9 +2,10 @@
 #include "optimize/search/plan_needs.h"
 
 #include "base/owner.h"
+#include "optimize/space/groups.h"
 
 #define OWNED                                                                            \
-  (eg_u32s, operator_begin, operators, place_value, first, queue),                       \
+  (eg_u32s, operator_begin, operators, arc_begin, arcs, place_value, first, queue),      \
       (eg_bytes, everywhere, before)
 
 void eg_plan_needs_init(eg_plan_needs *needs, egraph_allocator alloc) {
@@ -64,28 +65,35 @@ static egraph_status close(eg_plan_needs *needs, eg_bytes *inout) {
   return EGRAPH_OK;
 }
 
-static egraph_status index_operators(eg_plan_needs *needs) {
+static egraph_status index_arcs(eg_plan_needs *needs) {
   const eg_layout_problem *p = &needs->model->problem;
-  uint32_t values = eg_layout_value_count(p), count = eg_layout_operator_count(p);
-  needs->operator_begin.len = needs->everywhere.len = needs->before.len = 0;
-  EG_TRY(eg_u32s_resize(&needs->operator_begin, values + 1));
-  EG_TRY(eg_u32s_resize(&needs->operators, count));
-  EG_TRY(eg_u32s_resize(&needs->queue, values));
+  eg_u32s value;
+  eg_u32s_init(&value, needs->arcs.alloc);
+  egraph_status status = EGRAPH_OK;
+  for (uint32_t a = 0; status == EGRAPH_OK && a < eg_layout_arc_count(p); a++)
+    status = eg_u32s_push(&value, needs->place_value.data[p->arc_to.data[a]]);
+  if (status == EGRAPH_OK)
+    status =
+        eg_group_items(&value, eg_layout_value_count(p), &needs->arc_begin, &needs->arcs);
+  eg_u32s_deinit(&value);
+  return status;
+}
+
+static egraph_status index_problem(eg_plan_needs *needs) {
+  const eg_layout_problem *p = &needs->model->problem;
+  uint32_t values = eg_layout_value_count(p);
+  needs->everywhere.len = needs->before.len = 0;
+  needs->operator_begin.len = needs->operators.len = 0;
+  needs->arc_begin.len = needs->arcs.len = 0;
   EG_TRY(eg_bytes_resize(&needs->everywhere, values));
   EG_TRY(eg_bytes_resize(&needs->before, values));
-  for (uint32_t o = 0; o < count; o++)
-    needs->operator_begin.data[p->operator_value.data[o] + 1]++;
-  for (uint32_t v = 0; v < values; v++) {
-    needs->operator_begin.data[v + 1] += needs->operator_begin.data[v];
-    needs->queue.data[v] = needs->operator_begin.data[v];
-  }
-  for (uint32_t o = 0; o < count; o++)
-    needs->operators.data[needs->queue.data[p->operator_value.data[o]]++] = o;
+  EG_TRY(eg_group_items(&p->operator_value, values, &needs->operator_begin,
+                        &needs->operators));
   needs->queue.len = needs->place_value.len = 0;
   for (uint32_t v = 0; v < values; v++)
     for (uint32_t l = 0; l < eg_layout_layout_count(p, v); l++)
       EG_TRY(eg_u32s_push(&needs->place_value, v));
-  return EGRAPH_OK;
+  return index_arcs(needs);
 }
 
 // ---- order ----------------------------------------------------------------------------
@@ -135,7 +143,7 @@ static egraph_status find_first(eg_plan_needs *needs) {
 
 egraph_status eg_plan_needs_find(eg_plan_needs *needs, const eg_plan_model *model) {
   needs->model = model;
-  EG_TRY(index_operators(needs));
+  EG_TRY(index_problem(needs));
   EG_TRY(find_first(needs));
   for (size_t r = 0; r < model->problem.root_value.len; r++)
     EG_TRY(add(needs, &needs->everywhere, model->problem.root_value.data[r]));

@@ -11,6 +11,7 @@
 typedef struct eg_plan_needs {
   const eg_plan_model *model;        // borrowed
   eg_u32s operator_begin, operators; // [values + 1]: that may make a value
+  eg_u32s arc_begin, arcs;           // [values + 1]: of a value
   eg_u32s place_value;               // [places]
   eg_u32s first; // [values] no plan makes it before all of its phase with lower numbers,
                  // of the space, than this one

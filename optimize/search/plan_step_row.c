@@ -12,13 +12,17 @@ typedef struct step_view {
   uint32_t into;              // place that the step moves it into, or EG_SPACE_NONE
   const eg_plan_needs *needs; // `before` is of the value
   const uint32_t *like;       // [problem values] strategies of a plan, or NULL
-  uint32_t turn;   // values of the phase with lower numbers are made before the step
-  eg_bytes after;  // [problem values] made after the step, whatever is chosen
-  eg_bytes counts; // [operators] keep what is there at the step
-  eg_bytes kept;   // [space values] some problem value of it counts
-  eg_u32s counted; // [space values] which
+  uint32_t turn;       // values of the phase with lower numbers are made before the step
+  eg_bytes after;      // [problem values] made after the step, whatever is chosen
+  eg_bytes counts;     // [operators] keep what is there at the step
+  eg_bytes kept;       // [space values] some problem value of it counts
+  eg_u32s counted;     // [space values] which
+  eg_doubles across;   // [places] what a value that is made there holds across the step
+  eg_bytes early;      // [places] it may be moved there before the step
+  double least_across; // of values that only plans with the step make
 } step_view;
-EG_OWNER_DEFINE_STATIC(step_view, (eg_bytes, after, counts, kept), (eg_u32s, counted))
+EG_OWNER_DEFINE_STATIC(step_view, (eg_bytes, after, counts, kept, early),
+                       (eg_u32s, counted), (eg_doubles, across))
 
 static const eg_model_value *value_at(const step_view *p, uint32_t value) {
   return &p->model->values.data[value];
@@ -50,9 +54,27 @@ static bool is_op_after(const step_view *p, uint32_t op) {
   for (uint32_t i = p->problem->input_begin.data[op];
        i < p->problem->input_begin.data[op + 1]; i++) {
     uint32_t input = p->problem->inputs.data[i];
-    if (input == p->value || p->after.data[input] != 0) return true;
+    bool is_result = p->into == EG_SPACE_NONE && input == p->value;
+    if (is_result || p->after.data[input] != 0) return true;
   }
   return false;
+}
+
+/// Whether a value is made after the step by the order of writing alone: a move comes
+/// before the last of what reads the value that is moved.
+static bool is_written_after(const step_view *p, uint32_t value) {
+  if (p->into == EG_SPACE_NONE)
+    return eg_plan_needs_is_earlier(p->needs, p->value, value);
+  bool is_read = false;
+  for (uint32_t o = 0; o < eg_layout_operator_count(p->problem); o++) {
+    uint32_t reader = p->problem->operator_value.data[o];
+    if (!reads(p, o, p->value)) continue;
+    is_read = true;
+    if (p->needs->everywhere.data[reader] == 0) return false;
+    if (reader != value && !eg_plan_needs_is_earlier(p->needs, reader, value))
+      return false;
+  }
+  return is_read;
 }
 
 /// A value is made after the step where each operator that may make it runs after it, or
@@ -62,8 +84,7 @@ static egraph_status find_after(step_view *p, egraph_allocator alloc) {
   eg_bytes before; // what some operator may make before
   EG_TRY(eg_bytes_resize(&p->after, p->model->values.len));
   for (uint32_t v = 0; v < p->after.len; v++)
-    p->after.data[v] =
-        p->into == EG_SPACE_NONE && eg_plan_needs_is_earlier(p->needs, p->value, v);
+    p->after.data[v] = is_written_after(p, v);
   eg_bytes_init(&before, alloc);
   egraph_status status = eg_bytes_resize(&before, p->model->values.len);
   for (bool grows = status == EGRAPH_OK; grows;) {
@@ -147,10 +168,8 @@ static uint32_t kept_from(const step_view *p, uint32_t op) {
   return is_copy && value_at(p, from)->phase < to->phase ? from : EG_SPACE_NONE;
 }
 
-/// Whether every plan that has the step reads a value at it or after it.
-static bool has_reader(const step_view *p, uint32_t value) {
-  if (p->into == EG_SPACE_NONE && eg_plan_needs_reads(p->needs, p->value, value))
-    return true;
+/// Whether every plan that has the step reads a value after it.
+static bool has_later_reader(const step_view *p, uint32_t value) {
   for (uint32_t w = 0; w < p->model->values.len; w++)
     if (p->needs->everywhere.data[w] != 0 && p->after.data[w] != 0 &&
         eg_plan_needs_reads(p->needs, w, value))
@@ -171,17 +190,23 @@ static bool is_read_before(const step_view *p, uint32_t entry) {
   return true;
 }
 
+/// Whether a value that is kept for the phase of the step is only read after the step.
+static bool is_untouched(const step_view *p, uint32_t value) {
+  bool is_last =
+      p->into == EG_SPACE_NONE && value_at(p, value)->phase == EG_PHASE_BACKWARD;
+  return is_last && is_read_after(p, value, MOST_COPIES);
+}
+
 /// Whether what is kept of one value as another is there at the step: where it is made,
 /// or an entry read, if at all, before the step, and kept at once; between the two
-/// phases; or where it is read at the step or after it.
+/// phases; or where it is read after the step alone, or before it as well.
 static bool is_there(const step_view *p, uint32_t from, uint32_t to) {
   eg_phase now = value_at(p, p->value)->phase, made = value_at(p, from)->phase,
            used = value_at(p, to)->phase;
   bool is_entry = p->space->values.data[value_at(p, from)->value].is_entry;
   if (now == made) return is_entry ? is_read_before(p, from) : is_before(p, from);
   if (now != used) return made < now && now < used;
-  bool is_last = p->into == EG_SPACE_NONE && used == EG_PHASE_BACKWARD;
-  return (is_last && is_read_after(p, to, MOST_COPIES)) || has_reader(p, to);
+  return is_untouched(p, to) || (!may_read(p, to) && has_later_reader(p, to));
 }
 
 /// A value may be kept from several phases, by an operator each; of those that are there
@@ -214,17 +239,134 @@ static double bytes_at(const step_view *p, uint32_t value, uint32_t place) {
                              layout_at(p, value, place));
 }
 
+/// What the next step gets as an entry may be in its storage.
+static bool has_storage(const step_view *p, uint32_t space_value) {
+  for (uint32_t v = 0; v < p->model->values.len; v++)
+    if (value_at(p, v)->role == EG_MODEL_EXIT && value_at(p, v)->value == space_value)
+      return true;
+  return p->space->values.data[space_value].is_sum;
+}
+
+// ---- values across the step -----------------------------------------------------------
+
+// A value of the phase that is made or kept before the step and read after it is there,
+// as it was made, or kept, or as it was moved before the step: for what may read it
+// before.
+
+/// Whether every plan that has the step makes the value before it, and reads it after it.
+static bool is_across(const step_view *p, uint32_t u) {
+  const eg_model_value *of = value_at(p, u);
+  bool is_own = eg_plan_needs_is_made(p->needs, u) &&
+                of->phase == value_at(p, p->value)->phase &&
+                (p->needs->everywhere.data[u] | p->needs->before.data[u]) != 0 &&
+                !p->space->values.data[of->value].is_tuple;
+  return is_own && u != p->value && is_before(p, u) && p->kept.data[of->value] == 0 &&
+         !may_read(p, u) && !has_storage(p, of->value) && has_later_reader(p, u);
+}
+
+static bool may_need(const step_view *p, uint32_t op, uint32_t place) {
+  for (uint32_t s = p->problem->strategy_begin.data[op];
+       s < p->problem->strategy_begin.data[op + 1]; s++)
+    for (uint32_t n = p->problem->need_begin.data[s];
+         p->problem->forbidden.data[s] == 0 && n < p->problem->need_begin.data[s + 1];
+         n++)
+      if (p->problem->needs.data[n] == place) return true;
+  return false;
+}
+
+/// Whether an operator that may run before the step may need a place.
+static bool is_needed_early(const step_view *p, uint32_t u, uint32_t place) {
+  for (uint32_t o = 0; o < eg_layout_operator_count(p->problem); o++) {
+    bool is_late = p->after.data[p->problem->operator_value.data[o]] != 0;
+    if (!is_late && reads(p, o, u) && may_need(p, o, place)) return true;
+  }
+  return false;
+}
+
+/// What a value holds across the step, by the place that it is made in: the least of that
+/// and of where it may be moved before the step.
+static void hold_across(step_view *p, uint32_t u) {
+  const eg_layout_problem *problem = p->problem;
+  const uint32_t *arcs = p->needs->arcs.data + p->needs->arc_begin.data[u];
+  uint32_t count = p->needs->arc_begin.data[u + 1] - p->needs->arc_begin.data[u];
+  uint32_t begin = problem->place_begin.data[u], end = problem->place_begin.data[u + 1];
+  for (uint32_t place = begin; place < end; place++) {
+    p->across.data[place] = bytes_at(p, u, place);
+    p->early.data[place] = is_needed_early(p, u, place);
+  }
+  for (bool moves = true; moves;) {
+    moves = false;
+    for (uint32_t i = 0; i < count; i++) {
+      uint32_t a = arcs[i], from = problem->arc_from.data[a],
+               to = problem->arc_to.data[a];
+      if (problem->arc_forbidden.data[a] != 0 || p->early.data[to] == 0) continue;
+      moves =
+          moves || p->early.data[from] == 0 || p->across.data[to] < p->across.data[from];
+      p->early.data[from] = 1;
+      p->across.data[from] = fmin(p->across.data[from], p->across.data[to]);
+    }
+  }
+}
+
+/// The least that a value holds across the step.
+static double least_across(const step_view *p, uint32_t u) {
+  double least = INFINITY;
+  for (uint32_t place = p->problem->place_begin.data[u];
+       place < p->problem->place_begin.data[u + 1]; place++)
+    if (p->problem->place_forbidden.data[place] == 0)
+      least = fmin(least, p->across.data[place]);
+  return isfinite(least) ? least : 0;
+}
+
+/// Whether what an operator keeps was kept for the phase of the step.
+static bool is_kept_before(const step_view *p, uint32_t op) {
+  uint32_t to = p->problem->operator_value.data[op];
+  eg_phase now = value_at(p, p->value)->phase;
+  return p->counts.data[op] != 0 && value_at(p, to)->phase == now &&
+         value_at(p, kept_from(p, op))->phase != now;
+}
+
+/// Likewise of what is kept for the phase.
+static void hold_kept(step_view *p, uint32_t to) {
+  if (!is_untouched(p, to)) {
+    hold_across(p, to);
+    return;
+  }
+  for (uint32_t place = p->problem->place_begin.data[to];
+       place < p->problem->place_begin.data[to + 1]; place++)
+    p->across.data[place] = bytes_at(p, to, place);
+}
+
+static egraph_status find_across(step_view *p) {
+  uint32_t places = eg_layout_place_count(p->problem);
+  EG_TRY(eg_doubles_resize(&p->across, places));
+  EG_TRY(eg_bytes_resize(&p->early, places));
+  for (uint32_t o = 0; o < eg_layout_operator_count(p->problem); o++)
+    if (is_kept_before(p, o)) hold_kept(p, p->problem->operator_value.data[o]);
+  for (uint32_t u = 0; is_always_made(p) && u < p->model->values.len; u++) {
+    if (!is_across(p, u)) continue;
+    hold_across(p, u);
+    if (p->needs->everywhere.data[p->value] != 0) continue;
+    p->least_across += least_across(p, u);
+    for (uint32_t place = p->problem->place_begin.data[u];
+         place < p->problem->place_begin.data[u + 1]; place++)
+      p->across.data[place] = 0;
+  }
+  return EGRAPH_OK;
+}
+
 // ---- operands that are entries --------------------------------------------------------
 
 // One that is needed as it enters is there once; moved it is there twice. A row can say
 // so of one layout of each: an entry in that layout counts where it is needed so, any
 // other where it is.
 
-/// The layout of an entry that the step of the plan reads moved; EG_SPACE_NONE: none.
+/// The layout of an entry that the step of the plan reads moved; EG_SPACE_NONE: none, or
+/// that may be kept.
 static uint32_t moved_layout(const step_view *p, uint32_t space_value) {
   uint32_t entry = p->model->entries.data[space_value];
   if (p->like == NULL || p->into != EG_SPACE_NONE || entry == EG_SPACE_NONE ||
-      p->space->values.data[space_value].is_sum)
+      p->space->values.data[space_value].is_sum || p->kept.data[space_value] != 0)
     return EG_SPACE_NONE;
   uint32_t made = p->like[p->value], enters = p->like[entry];
   if (made == EG_LAYOUT_NONE || enters == EG_LAYOUT_NONE) return EG_SPACE_NONE;
@@ -251,38 +393,6 @@ static bool is_again(const step_view *p, uint32_t op, uint32_t strategy, uint32_
   return false;
 }
 
-/// What the next step gets as an entry may be in its storage.
-static bool has_storage(const step_view *p, uint32_t space_value) {
-  for (uint32_t v = 0; v < p->model->values.len; v++)
-    if (value_at(p, v)->role == EG_MODEL_EXIT && value_at(p, v)->value == space_value)
-      return true;
-  return p->space->values.data[space_value].is_sum;
-}
-
-/// Values of the step's phase that are made before it and read after it, each in the
-/// smallest of its layouts.
-static double bytes_across(const step_view *p) {
-  eg_phase phase = value_at(p, p->value)->phase;
-  double bytes = 0;
-  for (uint32_t u = 0; u < p->model->values.len; u++) {
-    const eg_model_value *value = value_at(p, u);
-    const eg_space_value *of = &p->space->values.data[value->value];
-    bool is_own = eg_plan_needs_is_made(p->needs, u) && value->phase == phase &&
-                  (p->needs->everywhere.data[u] | p->needs->before.data[u]) != 0 &&
-                  !of->is_tuple;
-    if (!is_own || u == p->value || !is_before(p, u) || p->kept.data[value->value] != 0 ||
-        may_read(p, u) || has_storage(p, value->value) || !has_reader(p, u))
-      continue;
-    double least = INFINITY;
-    for (uint32_t place = p->problem->place_begin.data[u];
-         place < p->problem->place_begin.data[u + 1]; place++)
-      if (p->problem->place_forbidden.data[place] == 0)
-        least = fmin(least, bytes_at(p, u, place));
-    if (isfinite(least)) bytes += least;
-  }
-  return bytes;
-}
-
 /// Operands and result of an operator of the step.
 static double bytes_of_step(const step_view *p, uint32_t op, uint32_t strategy,
                             bool has_own) {
@@ -303,8 +413,7 @@ static double bytes_of_step(const step_view *p, uint32_t op, uint32_t strategy,
   return bytes;
 }
 
-static double bytes_of(const step_view *p, uint32_t op, uint32_t strategy, bool has_own,
-                       double across) {
+static double bytes_of(const step_view *p, uint32_t op, uint32_t strategy, bool has_own) {
   const eg_layout_problem *problem = p->problem;
   uint32_t value = problem->operator_value.data[op];
   double times = problem->memory_times.data[value], bytes = INFINITY;
@@ -318,15 +427,19 @@ static double bytes_of(const step_view *p, uint32_t op, uint32_t strategy, bool 
   }
   if (is_keeping(p, op)) {
     if (p->counts.data[op] == 0) return 0;
+    if (is_kept_before(p, op))
+      return p->across.data[problem->output.data[strategy]] / times;
     uint32_t from = kept_from(p, op);
     // Rows of the problem: the end of FORWARD, or of the step; the end of BACKWARD.
     bool is_first =
         value_at(p, from)->phase == EG_PHASE_FORWARD || p->space->info->micro_batches > 1;
     return problem->memory[is_first ? 0 : 1].data[strategy] / times;
   }
-  bool is_step = value == p->value &&
-                 (p->into == EG_SPACE_NONE || p->into == problem->output.data[strategy]);
-  return is_step ? (bytes_of_step(p, op, strategy, has_own) + across) / times : 0;
+  uint32_t made = problem->output.data[strategy];
+  if (value != p->value) return p->across.data[made] / times;
+  bool is_step = p->into == EG_SPACE_NONE;
+  bytes = is_step ? bytes_of_step(p, op, strategy, has_own) : 0;
+  return (bytes + p->least_across) / times;
 }
 
 /// Both ends of a move, unless one may be in the storage of an entry.
@@ -346,13 +459,12 @@ static double bytes_of_arc(const step_view *p, uint32_t arc, bool has_own) {
 static egraph_status fill(const step_view *p, eg_peak_row *row) {
   const eg_layout_problem *problem = p->problem;
   bool has_own = has_storage(p, value_at(p, p->value)->value);
-  double across = p->into == EG_SPACE_NONE && is_always_made(p) ? bytes_across(p) : 0;
   row->constant = row->value = 0;
   row->strategy.len = row->arc.len = 0;
   for (uint32_t o = 0; o < eg_layout_operator_count(problem); o++)
     for (uint32_t s = problem->strategy_begin.data[o];
          s < problem->strategy_begin.data[o + 1]; s++)
-      EG_TRY(eg_doubles_push(&row->strategy, bytes_of(p, o, s, has_own, across)));
+      EG_TRY(eg_doubles_push(&row->strategy, bytes_of(p, o, s, has_own)));
   for (uint32_t a = 0; a < eg_layout_arc_count(problem); a++)
     EG_TRY(eg_doubles_push(&row->arc, bytes_of_arc(p, a, has_own)));
   return EGRAPH_OK;
@@ -376,6 +488,7 @@ egraph_status eg_step_row_make(eg_peak_row *row, const eg_plan_model *model,
     status = find_after(&p, alloc);
   }
   if (status == EGRAPH_OK) status = find_kept(&p);
+  if (status == EGRAPH_OK) status = find_across(&p);
   if (status == EGRAPH_OK) status = fill(&p, row);
   step_view_deinit(&p);
   return status;

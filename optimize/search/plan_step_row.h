@@ -5,11 +5,14 @@
 //
 //   inputs, weights            are there all the time
 //   operands, result           in the layouts that the strategy of the value has
-//   both ends of the move      a place is moved into once, or made
+//   both ends of the move      a place is moved into once
 //   kept for a later phase     in the phase that makes it, where it is made before the
 //                              step; in the one that reads it, where it is read after it,
 //                              whichever variants are chosen; between them
-//   made before, read after    of the same phase, in the smallest layout
+//   made before, read after    of the same phase, in the layout that it is made in, or
+//   the
+//                              smallest that it may be moved into before the step; so is
+//                              what was kept for the phase
 //   scratch                    of the strategy or the move
 //
 // Plans are those of plan_emit.h, which moves a state when something needs it, keeps it
@@ -26,10 +29,11 @@
 #define EG_STEP_EACH_MOVE (UINT32_MAX - 1)
 
 /// The row of the step that makes a value of the problem, or moves it into this place of
-/// it (EG_SPACE_NONE: makes it); replaces what was in the row. `constant` and `value` are
-/// 0. `like`: strategies of a plan ([problem values], EG_LAYOUT_NONE: not made), of whose
-/// operands that are read otherwise than they enter the row says that they are there
-/// twice; NULL: of none. Fails with EGRAPH_E_MEMORY. O(strategies + operators * depth).
+/// it (EG_SPACE_NONE: makes it), or of its turn in plans without that step; replaces what
+/// was in the row. `constant` and `value` are 0. `like`: strategies of a plan ([problem
+/// values], EG_LAYOUT_NONE: not made), of whose operands that are read otherwise than
+/// they enter the row says that they are there twice; NULL: of none. Fails with
+/// EGRAPH_E_MEMORY. O(strategies + (operators + arcs of a value) * values).
 egraph_status eg_step_row_make(eg_peak_row *row, const eg_plan_model *model,
                                egraph_allocator alloc, eg_plan_needs *needs,
                                uint32_t value, uint32_t into, const uint32_t *like);

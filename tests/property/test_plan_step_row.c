@@ -3,14 +3,17 @@
 // What is forbidden within a limit is in no plan whose peak is the limit.
 // SPDX-License-Identifier: Apache-2.0
 #include "optimize/search/plan_forbid.h"
+#include "optimize/search/plan_rules.h"
 #include "optimize/search/plan_step_row.h"
 #include "pcg/plan/plan_summary.h"
+#include "rewrites/rule_files.h"
 #include "tests/plan_cases.h"
 
-enum { SOLUTIONS = 12 };
+enum { SOLUTIONS = 4, DRAWS = 4, ENODES = 40 };
 
 typedef struct trial {
   plan_case c;
+  const eg_rules *rules; // of variants, or NULL
   size_t round, rows, tight, limits, forbidden;
   eg_plan_space space;
   eg_plan_model model;
@@ -112,28 +115,55 @@ static void try_solution(trial *t, const eg_layout_solution *solution,
   eg_emitted_plan_deinit(&emitted);
 }
 
-static void try_case(trial *t) {
-  egraph_allocator heap = eg_allocator_heap();
+/// Of the cheapest plans.
+static void try_cheapest(trial *t) {
   eg_layout_options options = EG_LAYOUT_OPTIONS_DEFAULT;
   eg_layout_result result;
-  assert_ok(eg_plan_space_init(&t->space, heap, t->c.egraph, &t->c.info, &t->c.mesh,
-                               &t->c.costs));
-  assert_ok(eg_plan_model_init(&t->model, heap, &t->space));
   options.solutions = SOLUTIONS;
-  eg_plan_model_limit_memory(&t->model, INFINITY);
-  eg_layout_result_init(&result, heap);
-  assert_ok(eg_layout_solve(heap, &t->model.problem, &options, &result));
+  eg_layout_result_init(&result, eg_allocator_heap());
+  assert_ok(eg_layout_solve(eg_allocator_heap(), &t->model.problem, &options, &result));
   for (size_t i = 0; i < result.solutions.len; i++)
     try_solution(t, &result.solutions.data[i],
                  result.solutions.data[(i + 1) % result.solutions.len].strategy.data);
   eg_layout_result_deinit(&result);
+}
+
+/// Other costs are of other plans.
+static void draw_costs(trial *t) {
+  eg_layout_problem *problem = &t->model.problem;
+  for (size_t s = 0; s < problem->cost.len; s++)
+    problem->cost.data[s] *= eg_rng_unit(&t->c.rng);
+  for (size_t a = 0; a < problem->arc_cost.len; a++)
+    problem->arc_cost.data[a] *= eg_rng_unit(&t->c.rng);
+}
+
+static void add_variants(trial *t) {
+  eg_saturation_options options = EG_SATURATION_OPTIONS_DEFAULT;
+  eg_saturation_report report;
+  options.node_limit = ENODES;
+  assert_ok(eg_plan_apply_rules(t->c.egraph, &t->c.info, t->rules, &options, &report));
+  eg_saturation_report_deinit(&report);
+}
+
+static void try_case(trial *t) {
+  egraph_allocator heap = eg_allocator_heap();
+  if (t->rules != NULL) add_variants(t);
+  assert_ok(eg_plan_space_init(&t->space, heap, t->c.egraph, &t->c.info, &t->c.mesh,
+                               &t->c.costs));
+  assert_ok(eg_plan_model_init(&t->model, heap, &t->space));
+  eg_plan_model_limit_memory(&t->model, INFINITY);
+  for (int draw = 0; draw < DRAWS; draw++) {
+    try_cheapest(t);
+    draw_costs(t);
+  }
   eg_plan_model_deinit(&t->model);
   eg_plan_space_deinit(&t->space);
 }
 
-static void try_rounds(uint64_t seed, size_t rounds, const case_limits *limits) {
+static void try_rounds(uint64_t seed, size_t rounds, const case_limits *limits,
+                       const eg_rules *rules) {
   static trial t;
-  t = (trial){.round = 0};
+  t = (trial){.rules = rules};
   for (; t.round < rounds; t.round++) {
     plan_case_init(&t.c, eg_hash_combine(seed, t.round), limits);
     try_case(&t);
@@ -148,19 +178,29 @@ static void try_rounds(uint64_t seed, size_t rounds, const case_limits *limits) 
 static void no_forward_plan_holds_less(void **state) {
   (void)state;
   const case_limits limits = {.nodes = 6, .axes = 1, .has_phases = false};
-  try_rounds(test_seed(20261211), test_rounds(20), &limits);
+  try_rounds(test_seed(20261211), test_rounds(20), &limits, NULL);
 }
 
 static void no_plan_in_phases_holds_less(void **state) {
   (void)state;
   const case_limits limits = {.nodes = 7, .axes = 1, .has_phases = true};
-  try_rounds(test_seed(20261212), test_rounds(30), &limits);
+  try_rounds(test_seed(20261212), test_rounds(30), &limits, NULL);
 }
 
 static void no_plan_on_two_axes_holds_less(void **state) {
   (void)state;
   const case_limits limits = {.nodes = 5, .axes = 2, .has_phases = true};
-  try_rounds(test_seed(20261213), test_rounds(4), &limits);
+  try_rounds(test_seed(20261213), test_rounds(4), &limits, NULL);
+}
+
+static void no_plan_of_variants_holds_less(void **state) {
+  (void)state;
+  const case_limits limits = {.nodes = 5, .axes = 1, .has_phases = true};
+  eg_rules *rules;
+  assert_ok(eg_rules_create(NULL, &rules));
+  assert_ok(eg_rules_add_builtin(rules));
+  try_rounds(test_seed(20261214), test_rounds(12), &limits, rules);
+  eg_rules_destroy(rules);
 }
 
 int main(void) {
@@ -168,6 +208,7 @@ int main(void) {
       cmocka_unit_test(no_forward_plan_holds_less),
       cmocka_unit_test(no_plan_in_phases_holds_less),
       cmocka_unit_test(no_plan_on_two_axes_holds_less),
+      cmocka_unit_test(no_plan_of_variants_holds_less),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
