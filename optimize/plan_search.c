@@ -236,8 +236,9 @@ static bool is_useless(const eg_plan_job *job, const eg_machine_mesh *mesh,
 /// Goes on from what was found without the limit, unless that fits.
 static void begin_within(const eg_plan_job *job, const eg_mesh_found *found,
                          eg_planner_input *inout) {
-  if (found == NULL || !(found->memory > job->input->memory_limit)) return;
-  inout->binds = true;
+  bool fits = found != NULL && found->memory <= job->input->memory_limit;
+  inout->binds = job->free != NULL && !fits;
+  if (found == NULL || fits) return;
   if (found->is_of_all && isfinite(found->bound)) inout->floor = found->bound;
   if (isfinite(found->cost) && is_same_mesh(&found->mesh, &job->free_mesh))
     inout->loose = &job->free_plan.plan;

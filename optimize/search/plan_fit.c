@@ -321,11 +321,12 @@ static double next_price(const fitter *f, const price_search *p) {
   return price;
 }
 
-static egraph_status search_prices(fitter *f, const eg_doubles *cost) {
-  price_search p = {.low = 0, .high = INFINITY};
-  EG_TRY(try_price(f, 0, cost, &p.large));
-  if (fits(f, &p.large)) return EGRAPH_OK;
-  double first_cost = p.large.cost;
+/// Plans that are the cheapest at a price of memory, for the search to begin with;
+/// `free` is the cheapest one, which does not fit.
+static egraph_status search_prices(fitter *f, const eg_doubles *cost,
+                                   const attempt *free) {
+  price_search p = {.low = 0, .high = INFINITY, .large = *free};
+  double first_cost = free->cost;
   for (int round = 0; round < MOST_PRICES && p.large.is_solved; round++) {
     double price = next_price(f, &p);
     attempt now;
@@ -337,17 +338,6 @@ static egraph_status search_prices(fitter *f, const eg_doubles *cost) {
     *(is_in ? &p.high : &p.low) = price;
   }
   return EGRAPH_OK;
-}
-
-/// Plans that are the cheapest at a price of memory, for the search to begin with.
-static egraph_status begin_with_prices(fitter *f) {
-  eg_doubles cost;
-  eg_doubles_init(&cost, f->alloc);
-  const eg_doubles *own = &f->model->problem.cost;
-  egraph_status status = eg_doubles_append(&cost, own->data, own->len);
-  if (status == EGRAPH_OK) status = search_prices(f, &cost);
-  eg_doubles_deinit(&cost);
-  return status;
 }
 
 // ---- rows at the peak ---------------------------------------------------------------
@@ -428,9 +418,7 @@ static egraph_status steer(fitter *f, const attempt *first) {
 static egraph_status lower_peak(fitter *f) {
   eg_layout_problem *problem = &f->model->problem;
   uint64_t until = f->work.done + work_of(f, TIES_SHARE);
-  rows most;
-  for (uint32_t r = 0; r < EG_LAYOUT_MEMORY_ROWS; r++)
-    most.at[r] = f->limit;
+  const rows most = limits_of(f);
   limit_rows(f, &most);
   for (uint32_t used = 0; used < spare_rows(f);) {
     attempt next;
@@ -672,14 +660,30 @@ static bool is_closed(const fitter *f, const attempt *a) {
   return f->out->has_plan && a->bound >= f->least_cost * (1 - gap);
 }
 
-/// Where the limit may bind: within rows of the steps at the peaks, with a part of the
-/// work; then at prices, for plans to begin with.
-static egraph_status begin(fitter *f, attempt *out) {
+static egraph_status begin_at_costs(fitter *f, const eg_doubles *cost, attempt *out) {
+  attempt free = {.is_solved = false};
+  bool ignored;
+  if (!f->only_fitting) {
+    EG_TRY(try_price(f, 0, cost, &free));
+    EG_TRY(prove_peak(f, &ignored));
+  }
   const rows most = limits_of(f);
   EG_TRY(try_to_keep(f, &most, EARLY_SHARE, EG_WORK_UNLIMITED, out));
   EG_TRY(prove_peaks(f, EARLY_SHARE, out));
-  if (is_closed(f, out) || f->only_fitting) return EGRAPH_OK;
-  return begin_with_prices(f);
+  if (is_closed(f, out) || !free.is_solved || fits(f, &free)) return EGRAPH_OK;
+  return search_prices(f, cost, &free);
+}
+
+/// Where the limit may bind: within rows of the steps at the peaks, that of the cheapest
+/// plan first, with a part of the work; then at prices, for plans to begin with.
+static egraph_status begin(fitter *f, attempt *out) {
+  const eg_doubles *own = &f->model->problem.cost;
+  eg_doubles cost;
+  eg_doubles_init(&cost, f->alloc);
+  egraph_status status = eg_doubles_append(&cost, own->data, own->len);
+  if (status == EGRAPH_OK) status = begin_at_costs(f, &cost, out);
+  eg_doubles_deinit(&cost);
+  return status;
 }
 
 /// Without a plan, or with one that may not be the cheapest.
