@@ -3,11 +3,12 @@
 // Data are small whole numbers half of the time: as long as every number on the way stays
 // whole and below 2^53 (2^24 for float32), or a simple fraction, floating-point
 // arithmetic is exact and the sides must be equal bit for bit. Otherwise float64 results
-// may be some units in the last place of the largest one apart. Where they are farther
-// apart, rounding is measured: both sides are computed again, with every number, given or
-// computed, moved by one unit in its last place at random; results may be apart by some
-// times their movement. So a difference shows however small it is beside other numbers,
-// and errors that grow in differences of nearly equal numbers are allowed. Types with
+// may be some of their own units in the last place apart. Where they are farther apart,
+// rounding is measured: both sides are computed again, with every number, given or
+// computed, moved by one unit in its last place at random; an element may be apart by
+// some times its movement. So a difference shows however small it is beside other
+// numbers, of other elements too, and errors that grow in differences of nearly equal
+// numbers are allowed. Types with
 // fewer digits get a bound relative to the largest number of the evaluation, and the same
 // numbers are evaluated in float64 as well.
 // SPDX-License-Identifier: Apache-2.0
@@ -32,17 +33,10 @@ enum {
   BLOCK = 256             // numbers that are looked at together
 };
 
-// How often the numbers move, and how many times their movement the sides may be apart,
-// at an element, or at the one of the tensor that moves most. UNITS: of the largest
-// result, beside one for each number that is summed: sums of equal numbers round one way.
-enum {
-  NUDGES = 16,
-  NUDGE_SLACK = 16,
-  TENSOR_SLACK = 2,
-  UNITS = 64,
-  CONSTANT_UNITS = 2,
-  FEW_PARTS = 2
-};
+// How often the numbers move, and how many times the movement of an element the sides
+// may be apart there. UNITS: of the element, beside one for each number that is summed:
+// sums of equal numbers round one way.
+enum { NUDGES = 16, NUDGE_SLACK = 16, UNITS = 64, CONSTANT_UNITS = 2, FEW_PARTS = 2 };
 
 /// Results of one term.
 typedef struct term_value {
@@ -314,10 +308,11 @@ static void note_sums(evaluation *run, const eg_kernel_call *call) {
 }
 
 /// Whether the kernel rounds numbers on the way that are larger than its results: GELU of
-/// numbers far below 0 is a difference of nearly equal ones.
+/// numbers far below 0, and the logarithm of a softmax near 1, are differences of nearly
+/// equal ones.
 static bool rounds_inside(const eg_attrs *attrs) {
   uint16_t slot;
-  if (attrs->op == EG_OP_GELU) return true;
+  if (attrs->op == EG_OP_GELU || attrs->op == EG_OP_LOG_SOFTMAX) return true;
   if (!eg_op_find_attr((eg_op)attrs->op, "act", &slot)) return false;
   return attrs->slots[slot].i == EG_ACT_GELU || attrs->slots[slot].i == EG_ACT_GELU_TANH;
 }
@@ -421,7 +416,8 @@ typedef struct comparison {
   uint32_t terms[2], part; // of the sides
   eg_verify_data data;
   bool spreads; // the rule says so
-  double bound; // absolute
+  double bound; // absolute, of every element
+  double units; // relative to the element
   bool finite;  // something finite was compared
   int64_t elements;
   bool differ;
@@ -449,33 +445,16 @@ static double movement(const comparison *state, uint32_t side, int64_t i, double
   return most;
 }
 
+static double finite_size(double value) { return isfinite(value) ? fabs(value) : 0; }
+
+static double bound_at(const comparison *state, double x, double y) {
+  return fmax(state->bound, state->units * fmax(finite_size(x), finite_size(y)));
+}
+
 static bool is_rounding(const comparison *state, int64_t i, double x, double y) {
-  double far = fabs(x - y);
-  return far <= state->bound ||
-         far <= state->bound + NUDGE_SLACK * fmax(movement(state, 0, i, x),
-                                                  movement(state, 1, i, y));
-}
-
-static double largest_movement(const comparison *state, const eg_tensor *left,
-                               const eg_tensor *right) {
-  int64_t count = eg_type_elements(&left->type);
-  double most = 0;
-  for (int64_t i = 0; state->run->moved_count > 0 && i < count; i++) {
-    most = fmax(most, movement(state, 0, i, element(left, i)));
-    most = fmax(most, movement(state, 1, i, element(right, i)));
-  }
-  return most;
-}
-
-/// The largest finite absolute value.
-static double largest_of(const eg_tensor *tensor) {
-  int64_t count = eg_type_elements(&tensor->type);
-  double most = 0;
-  for (int64_t i = 0; i < count; i++) {
-    double size = fabs(element(tensor, i));
-    if (size > most && isfinite(size)) most = size;
-  }
-  return most;
+  double far = fabs(x - y), bound = bound_at(state, x, y);
+  return far <= bound || far <= bound + NUDGE_SLACK * fmax(movement(state, 0, i, x),
+                                                           movement(state, 1, i, y));
 }
 
 /// Zero, or an infinity.
@@ -487,20 +466,16 @@ static bool has_limit(const eg_tensor *tensor) {
   return is_float && i < count;
 }
 
-/// 0: results are equal bit for bit.
-static double bound_of(const comparison *state, const eg_tensor *left,
-                       const eg_tensor *right) {
+/// Both 0: results are equal bit for bit.
+static void set_bounds(comparison *state, egraph_dtype dtype) {
   const evaluation *run = state->run;
-  egraph_dtype dtype = left->type.dtype;
-  if (run->exact || !eg_dtype_is_float(dtype)) return 0;
-  double least = run->source.data == EG_VERIFY_TINY ? 0.0 : 1.0, constants = 0;
-  if (run->rounded > 0)
-    constants = CONSTANT_UNITS * run->rounded * fmax(least, run->scale);
-  if (dtype != EGRAPH_FLOAT64)
-    return fmax(constants, precisions[dtype].bound * fmax(least, run->scale));
-  double results = fmax(largest_of(left), largest_of(right));
-  return fmax(constants, (UNITS + (double)run->longest) * DBL_EPSILON * results +
-                             TENSOR_SLACK * largest_movement(state, left, right));
+  state->bound = state->units = 0;
+  if (run->exact || !eg_dtype_is_float(dtype)) return;
+  double least = run->source.data == EG_VERIFY_TINY ? 0.0 : 1.0,
+         largest = fmax(least, run->scale);
+  state->bound = fmax(CONSTANT_UNITS * run->rounded, precisions[dtype].bound) * largest;
+  if (dtype == EGRAPH_FLOAT64)
+    state->units = (UNITS + (double)run->longest) * DBL_EPSILON;
 }
 
 /// Whether sides must have equal numbers. What is made with a constant that is not finite
@@ -613,14 +588,14 @@ static void compare_tensors(const eg_tensor *left, const eg_tensor *right, uint3
     state->finite = state->finite || has_finite(left);
     return;
   }
-  state->bound = bound_of(state, left, right);
+  set_bounds(state, left->type.dtype);
   for (int64_t i = 0; i < count && !state->differ; i++) {
     state->math = EGRAPH_MATH_EXACT;
     state->differ = !elements_agree(left, right, i, state);
     if (!state->differ && state->math <= out->math) continue;
     if (state->math > out->math) out->math = state->math;
-    state->worst = (disagreement){root, i, eg_tensor_get_double(left, i),
-                                  eg_tensor_get_double(right, i), state->bound};
+    double x = eg_tensor_get_double(left, i), y = eg_tensor_get_double(right, i);
+    state->worst = (disagreement){root, i, x, y, bound_at(state, x, y)};
   }
 }
 
