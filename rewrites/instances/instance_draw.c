@@ -17,7 +17,13 @@
 // PART_AXES: parts may differ on one of so many dimensions, counted from the last one.
 // MAX_AGE: the e-graph is dropped and a new one begun after so many draws, which keeps it
 // small.
-enum { TRIES_PER_TERM = 24, PART_AXES = 4, MAX_AGE = 256, NAME_BYTES = 24 };
+enum {
+  TRIES_PER_TERM = 24,
+  DTYPE_TRIES = 8,
+  PART_AXES = 4,
+  MAX_AGE = 256,
+  NAME_BYTES = 24
+};
 
 // ---- tensors of a walk ----------------------------------------------------------------
 
@@ -663,11 +669,12 @@ static egraph_status draw_left(eg_verify_draws *draws, bool *out_found) {
   draws->lists.used = draws->lists.used_floats = 0;
   draws->bound = 0;
   draws->dtype = draw_dtype(draws);
+  bool is_dtype_aimed = draws->aim != NULL && draws->aim->subject == EG_INSTANCE_DTYPE;
   if (draws->aim != NULL && draws->aim->subject == EG_INSTANCE_BETWEEN)
     draws->choice.whole = (double)eg_rng_below(&draws->rng, 6) - 2;
   if (draws->hints.has_parts)
     draws->choice.part_axis = (uint32_t)eg_rng_below(&draws->rng, PART_AXES);
-  for (uint32_t i = 0; i < 8 && draws->aim == NULL; i++)
+  for (uint32_t i = 0; i < DTYPE_TRIES && !is_dtype_aimed; i++)
     if ((draws->hints.dtypes >> draws->dtype & 1) == 0) draws->dtype = draw_dtype(draws);
   if (draws->aim != NULL && draws->hints.has_layers) eg_verify_steer(draws, 0);
   eg_verify_draw_layers(draws);

@@ -38,7 +38,7 @@ typedef struct rule_hints {
   bool has_parts;            // a concatenation of computed operands
   bool has_layers;           // some variable has a `layer`
   uint32_t rank;             // that conditions ask for, where it is seldom; 0: any
-  uint32_t dtypes;           // bits of the element types that conditions leave
+  uint32_t dtypes;           // bits of the element types that are left
   uint32_t named_dtypes;     // bits of those that the rule compares with
   uint32_t *condition_terms; // first pattern term after which a condition can be decided
 } rule_hints;

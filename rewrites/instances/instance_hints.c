@@ -128,11 +128,33 @@ static uint32_t named_dtypes_of(const eg_rule *rule) {
   return named;
 }
 
+/// Element types of a first operand.
+static uint32_t dtypes_taken(eg_op op) {
+  unsigned flags = eg_op_info_of(op)->flags;
+  uint32_t taken = 0;
+  for (uint32_t i = 0; i < EGRAPH_DTYPE_COUNT; i++) {
+    egraph_dtype dtype = (egraph_dtype)i;
+    bool is_float = eg_dtype_is_float(dtype), is_bool = dtype == EGRAPH_BOOL;
+    bool fits = (flags & (EG_OPF_ANY | EG_OPF_BOOL)) != 0 || !is_bool;
+    if ((flags & EG_OPF_FLOAT) != 0) fits = is_float;
+    if ((flags & EG_OPF_INTEGER) != 0) fits = !is_float && !is_bool;
+    if ((flags & EG_OPF_SIGNED) != 0) fits = fits && !eg_dtype_is_unsigned(dtype);
+    taken |= fits ? 1u << i : 0;
+  }
+  return taken;
+}
+
+/// What conditions leave, and, where anything remains, operators of variables.
 static uint32_t dtypes_of(const eg_rule *rule) {
-  uint32_t left = (1u << EGRAPH_DTYPE_COUNT) - 1;
+  uint32_t left = (1u << EGRAPH_DTYPE_COUNT) - 1, taken = left;
   for (uint32_t i = 0; i < rule->condition_count; i++)
     left &= dtypes_left(rule, rule->conditions[i]);
-  return left;
+  for (uint32_t i = 0; i < rule->pattern_term_count; i++) {
+    const eg_rule_term *term = &rule->terms[i];
+    if (!term->is_var && term->child_count > 0 && rule->terms[term->children[0]].is_var)
+      taken &= dtypes_taken(term->op);
+  }
+  return (left & taken) != 0 ? left & taken : left;
 }
 
 // ---- parts ----------------------------------------------------------------------------

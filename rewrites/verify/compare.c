@@ -36,7 +36,7 @@ enum {
 // How often the numbers move, and how many times the movement of an element the sides
 // may be apart there. UNITS: of the element, beside one for each number that is summed:
 // sums of equal numbers round one way.
-enum { NUDGES = 16, NUDGE_SLACK = 16, UNITS = 64, CONSTANT_UNITS = 2, FEW_PARTS = 2 };
+enum { NUDGES = 16, NUDGE_SLACK = 16, UNITS = 64, FEW_PARTS = 2 };
 
 /// Results of one term.
 typedef struct term_value {
@@ -63,7 +63,6 @@ typedef struct evaluation {
   bool is_beyond;    // some node takes the kernels too long
   int64_t longest;   // numbers that a kernel sums, at most
   bool is_widened;   // floating-point numbers are float64, whatever the types say
-  double rounded;    // is_widened: what a constant was rounded by, at most, relative
   eg_rng *nudge;     // moves all numbers by some units, up or down; NULL: as they are
   const term_value *moved[NUDGES]; // of all terms, when numbers had moved
   uint32_t moved_count;
@@ -221,6 +220,33 @@ static void nudge(eg_rng *rng, const eg_tensor *tensor, egraph_dtype dtype,
   }
 }
 
+/// The number that a constant of this type is.
+static double held_by(egraph_dtype dtype, double meant) {
+  double storage = 0;
+  const eg_tensor scalar = {.type = {.dtype = dtype}, .data = &storage};
+  eg_tensor_set_double(&scalar, 0, meant);
+  return eg_tensor_get_double(&scalar, 0);
+}
+
+/// What conditions and attributes make of a constant is exact for the number that its
+/// type holds or for the one that was meant. All of it moves by one or two units of its
+/// type; where slack is to allow no more, by that part of them. What becomes infinite or
+/// nothing in its type is not rounded, but lost.
+static void note_constant(evaluation *run, const eg_tensor *tensor, egraph_dtype dtype,
+                          double meant) {
+  static const double units[] = {1, 2, -1, -2};
+  double held = held_by(dtype, meant);
+  int64_t count = eg_type_elements(&tensor->type);
+  if (held == meant || count == 0) return;
+  run->exact = false;
+  if (run->nudge == NULL || !eg_dtype_is_float(dtype) || !eg_dtype_holds(dtype, meant))
+    return;
+  double by = units[eg_rng_below(run->nudge, 4)] * eg_dtype_unit(dtype, held);
+  if (run->is_widened) by /= NUDGE_SLACK;
+  for (int64_t i = 0; i < count; i++)
+    eg_tensor_set_double(tensor, i, eg_tensor_get_double(tensor, i) + by);
+}
+
 static egraph_status fill_leaf(evaluation *run, uint32_t var) {
   const eg_verify_leaf *leaf = &run->instance->leaves[var];
   term_value *value = &run->vars[var];
@@ -237,13 +263,7 @@ static egraph_status fill_leaf(evaluation *run, uint32_t var) {
   eg_verify_fill(&run->source, leaf, &drawn);
   for (int64_t i = 0; i < count && drawn.data != value->parts->data; i++)
     eg_tensor_set_double(value->parts, i, eg_tensor_get_double(&drawn, i));
-  // What conditions and attributes make of it is exact for the rounded number or for the
-  // one that was meant.
-  if (leaf->splat && eg_type_elements(&leaf->type) > 0 &&
-      eg_tensor_get_double(&drawn, 0) != leaf->splat_value) {
-    run->rounded = fmax(run->rounded, eg_dtype_unit(leaf->type.dtype, 1));
-    run->exact = false;
-  }
+  if (leaf->splat) note_constant(run, value->parts, leaf->type.dtype, leaf->splat_value);
   if (run->nudge != NULL && !leaf->constant)
     nudge(run->nudge, value->parts, value->parts->type.dtype, 0);
   note_numbers(run, value->parts, value->parts->type.dtype);
@@ -341,6 +361,7 @@ static egraph_status run_node(evaluation *run, uint32_t index, const eg_attrs *a
   }
   EG_TRY(new_value(run, fact, out));
   note_attrs(run, attrs);
+  const eg_attrs *named = attrs;
   EG_TRY(widen_attrs(run, attrs, &attrs));
   eg_tensor *inputs;
   EG_TRY(
@@ -356,6 +377,9 @@ static egraph_status run_node(evaluation *run, uint32_t index, const eg_attrs *a
   EG_TRY(check_work(run, &call));
   note_sums(run, &call);
   EG_TRY(eg_op_run(&call));
+  if (term->op == EG_OP_FILL && run->is_widened)
+    note_constant(run, out->parts, (egraph_dtype)eg_attr_at(named, EG_A_FILL_DTYPE)->i,
+                  eg_attr_at(named, EG_A_FILL_VALUE)->f);
   bool is_moved =
       run->nudge != NULL && (eg_op_info_of(term->op)->flags & EG_OPF_MOVES) == 0;
   double least = is_moved && rounds_inside(attrs) ? run->scale : 0;
@@ -471,9 +495,8 @@ static void set_bounds(comparison *state, egraph_dtype dtype) {
   const evaluation *run = state->run;
   state->bound = state->units = 0;
   if (run->exact || !eg_dtype_is_float(dtype)) return;
-  double least = run->source.data == EG_VERIFY_TINY ? 0.0 : 1.0,
-         largest = fmax(least, run->scale);
-  state->bound = fmax(CONSTANT_UNITS * run->rounded, precisions[dtype].bound) * largest;
+  double least = run->source.data == EG_VERIFY_TINY ? 0.0 : 1.0;
+  state->bound = precisions[dtype].bound * fmax(least, run->scale);
   if (dtype == EGRAPH_FLOAT64)
     state->units = (UNITS + (double)run->longest) * DBL_EPSILON;
 }
@@ -491,11 +514,15 @@ static bool is_sized(const evaluation *run) {
                            run->instance->special == EG_SPECIAL_EXTREME);
 }
 
-/// Of leaves, or of what is computed.
+static bool is_given(const eg_rule_term *term) {
+  return term->is_var || (eg_op_info_of(term->op)->flags & EG_OPF_LEAF) != 0;
+}
+
+/// Of leaves and constants, or of what is computed.
 static bool find_infinity(const evaluation *run, bool of_leaves) {
   for (uint32_t i = 0; i < run->rule->term_count; i++)
     for (uint32_t k = 0;
-         run->rule->terms[i].is_var == of_leaves && k < run->terms[i].count; k++) {
+         is_given(&run->rule->terms[i]) == of_leaves && k < run->terms[i].count; k++) {
       const eg_tensor *part = &run->terms[i].parts[k];
       int64_t count = eg_type_elements(&part->type);
       for (int64_t e = 0; eg_dtype_is_float(part->type.dtype) && e < count; e++)
@@ -542,8 +569,8 @@ static bool may_have_left_range(comparison *state) {
 }
 
 /// Whether two numbers may differ because others on the way to them left the range: of
-/// 16 bits, which raise nothing and whose squares soon do; or beside constants of that
-/// size.
+/// 16 bits, which raise nothing and whose squares soon do (float64 decides then); or
+/// beside constants of that size.
 static bool may_differ(comparison *state) {
   const evaluation *run = state->run;
   bool is_extreme = run->instance->special == EG_SPECIAL_EXTREME;
@@ -564,7 +591,7 @@ static bool elements_agree(const eg_tensor *a, const eg_tensor *b, int64_t i,
   if (!is_plain(state->run)) return true;
   if (!isfinite(x) || !isfinite(y))
     return (!isfinite(x) && !isfinite(y)) || may_have_left_range(state) ||
-           may_differ(state);
+           may_differ(state) || has_short_overflow(state);
   state->finite = true;
   return is_rounding(state, i, x, y) || may_differ(state);
 }
@@ -633,7 +660,7 @@ static egraph_status compare_roots(evaluation *run, eg_verify_comparison *out,
   bool is_special = !is_plain(run);
   out->is_empty = !is_special && state.elements == 0;
   bool vacuous =
-      (is_sized(run) && run->is_subnormal) ||
+      ((is_sized(run) || !run->is_narrow) && run->is_subnormal) ||
       (!is_special && ((!state.finite && !state.differ) || is_beyond_scale(run)));
   out->verdict = vacuous        ? EG_VERIFY_VACUOUS
                  : state.differ ? EG_VERIFY_DIFFERENT
@@ -723,13 +750,13 @@ static bool may_widen(const eg_verify_instance *instance) {
 }
 
 static egraph_status evaluate_with(eg_arena *arena, const eg_verify_instance *instance,
-                                   eg_verify_data data, uint64_t seed, bool is_widened,
+                                   const eg_verify_source *source, bool is_widened,
                                    eg_verify_comparison *out, eg_text *text) {
   evaluation run = {.instance = instance,
                     .rule = instance->rule,
                     .alloc = arena->alloc,
                     .arena = arena,
-                    .source = eg_verify_source_of(instance, data, seed),
+                    .source = *source,
                     .exact = true,
                     .is_widened = is_widened};
   eg_arena_clear(arena);
@@ -737,15 +764,15 @@ static egraph_status evaluate_with(eg_arena *arena, const eg_verify_instance *in
 }
 
 egraph_status eg_verify_compare(eg_arena *arena, const eg_verify_instance *instance,
-                                eg_verify_data data, uint64_t seed,
-                                eg_verify_comparison *out, eg_text *text) {
-  EG_TRY(evaluate_with(arena, instance, data, seed, false, out, text));
-  bool is_coarse = eg_verify_is_plain(data) && out->verdict == EG_VERIFY_EQUAL &&
+                                const eg_verify_source *source, eg_verify_comparison *out,
+                                eg_text *text) {
+  EG_TRY(evaluate_with(arena, instance, source, false, out, text));
+  bool is_coarse = eg_verify_is_plain(source->data) && out->verdict == EG_VERIFY_EQUAL &&
                    eg_dtype_is_float(out->dtype) && out->dtype != EGRAPH_FLOAT64;
   if (!is_coarse || instance->special != EG_SPECIAL_NONE || !may_widen(instance))
     return EGRAPH_OK;
   eg_verify_comparison wide;
-  EG_TRY(evaluate_with(arena, instance, data, seed, true, &wide, text));
+  EG_TRY(evaluate_with(arena, instance, source, true, &wide, text));
   if (wide.verdict == EG_VERIFY_DIFFERENT) out->verdict = EG_VERIFY_DIFFERENT;
   return EGRAPH_OK;
 }

@@ -22,11 +22,11 @@ typedef struct eg_verify_comparison {
   bool is_large;      // because the kernels would take too long
 } eg_verify_comparison;
 
-/// Clears the arena, which tensors are in. Data are drawn from `seed`. On DIFFERENT, and
+/// Clears the arena, which tensors are in. On DIFFERENT, and
 /// where `math` is beyond the class of the rule, writes the element and both values to
 /// `text`. Data that are not plain decide of floating-point results the class alone.
 egraph_status eg_verify_compare(eg_arena *arena, const eg_verify_instance *instance,
-                                eg_verify_data data, uint64_t seed,
-                                eg_verify_comparison *out, eg_text *text);
+                                const eg_verify_source *source, eg_verify_comparison *out,
+                                eg_text *text);
 
 #endif

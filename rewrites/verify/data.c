@@ -50,10 +50,14 @@ double eg_verify_largest_number(const eg_verify_instance *instance) {
   return source.largest;
 }
 
+bool eg_verify_has_numbers(const eg_verify_instance *instance) {
+  return eg_verify_largest_number(instance) > 0;
+}
+
 eg_verify_source eg_verify_source_of(const eg_verify_instance *instance,
-                                     eg_verify_data data, uint64_t seed) {
+                                     eg_verify_data data, uint64_t seed, uint32_t turn) {
   static const uint32_t shares[] = {5, 20, 50};
-  eg_verify_source source = {.rng = {.state = seed}, .data = data};
+  eg_verify_source source = {.rng = {.state = seed}, .data = data, .turn = turn};
   source.kind = (uint32_t)eg_rng_below(&source.rng, 10);
   source.wanted = 1 + (uint32_t)eg_rng_below(&source.rng, 7);
   source.percent = shares[eg_rng_below(&source.rng, 3)];
@@ -121,36 +125,66 @@ static double near_one(eg_verify_source *source) {
   return source->near[eg_rng_below(&source->rng, source->near_count)];
 }
 
-/// What the numbers of one leaf lie around: mostly one of the instance alone, beside
-/// which no large one hides a difference; or its reciprocal or root, which a product or a
-/// square makes that number of; or what the rule may make of two; 0: each around another
-/// one. Leaves may be of different sizes.
-static double choose_around(eg_verify_source *source) {
-  double number = near_one(source);
-  switch (eg_rng_below(&source->rng, 14)) {
-  case 0: return 0;
-  case 1: return 1;
-  case 2: return 1 / number;
-  case 3: return sqrt(number);
-  case 4: return number * near_one(source);
-  case 5: return number / near_one(source);
-  case 6: return exp(fmin(number, LARGEST_POWER));
-  default: return number;
+/// What leaf number `leaf` does in a turn, of `count` things: all leaves the same at
+/// first, then leaves beside each other every pair of things.
+static uint32_t taken(uint32_t turn, uint32_t leaf, uint32_t count) {
+  return (turn + leaf * (turn / count)) % count;
+}
+
+/// What the numbers of a leaf lie around.
+typedef enum around_kind {
+  AROUND_NUMBER,     // one of the instance
+  AROUND_RECIPROCAL, // which a product makes 1 of
+  AROUND_ROOT,       // which a square makes that number of
+  AROUND_PRODUCT,    // of two
+  AROUND_QUOTIENT,
+  AROUND_POWER, // of e
+  AROUND_ONE,
+  AROUND_EACH // each of another one
+} around_kind;
+
+static double around_of(eg_verify_source *source, around_kind kind, double number) {
+  switch (kind) {
+  case AROUND_NUMBER: return number;
+  case AROUND_RECIPROCAL: return 1 / number;
+  case AROUND_ROOT: return sqrt(number);
+  case AROUND_PRODUCT: return number * near_one(source);
+  case AROUND_QUOTIENT: return number / near_one(source);
+  case AROUND_POWER: return exp(fmin(number, LARGEST_POWER));
+  case AROUND_ONE: return 1;
+  case AROUND_EACH: return 0;
   }
+  return number;
+}
+
+/// Mostly one of the instance alone, beside which no large one hides a difference. Leaves
+/// may be of different sizes.
+static void begin_near(eg_verify_source *source) {
+  static const around_kind kinds[] = {AROUND_NUMBER,  AROUND_ROOT,       AROUND_NUMBER,
+                                      AROUND_EACH,    AROUND_RECIPROCAL, AROUND_NUMBER,
+                                      AROUND_POWER,   AROUND_QUOTIENT,   AROUND_NUMBER,
+                                      AROUND_PRODUCT, AROUND_ONE};
+  static const int signs[] = {0, 1, -1};
+  const uint32_t kind_count = sizeof kinds / sizeof *kinds;
+  uint32_t leaf = source->leaf++, turn = source->turn;
+  double number = source->near[(turn / kind_count + leaf) % source->near_count];
+  source->around = around_of(source, kinds[taken(turn, leaf, kind_count)], number);
+  source->sign = signs[taken(turn, leaf, 3)];
 }
 
 /// Some are the number itself, others from 0 to twice that, whole ones half of the time.
 static double near_number(eg_verify_source *source, egraph_dtype dtype,
-                          bool is_positive) {
-  if (source->near_count == 0) return wide(source, is_positive);
+                          bool is_variance) {
+  if (source->near_count == 0) return wide(source, is_variance);
   double around = source->around;
   if (around == 0) around = near_one(source);
   double most = 2 * around, size = most * eg_rng_unit(&source->rng);
-  bool is_negative = eg_rng_below(&source->rng, 3) == 0;
+  bool is_negative =
+      source->sign < 0 || (source->sign == 0 && eg_rng_below(&source->rng, 3) == 0);
   if (most >= 1000 || (source->kind < 5 && most >= 8)) size = floor(size); // exact
   if (eg_rng_below(&source->rng, 6) == 0) size = around;
-  if (size > eg_dtype_largest(dtype)) return ordinary(source, true, is_positive);
-  return is_negative && !is_positive ? -size : size;
+  if (size > eg_dtype_largest(dtype)) return ordinary(source, true, is_variance);
+  return is_negative && !is_variance ? -size : size;
 }
 
 /// A quarter of all are zero, or where exponentials leave the range: beyond the largest
@@ -179,7 +213,7 @@ static double float_number(eg_verify_source *source, const eg_verify_leaf *leaf,
   case EG_VERIFY_WIDE: return wide(source, is_positive);
   case EG_VERIFY_TINY: return tiny(source, dtype, is_positive);
   case EG_VERIFY_TIES: return tied(source, is_positive);
-  case EG_VERIFY_NEAR: return near_number(source, dtype, is_positive);
+  case EG_VERIFY_NEAR: return near_number(source, dtype, leaf->variance);
   case EG_VERIFY_ORDINARY:
   case EG_VERIFY_DATA_COUNT: break;
   }
@@ -216,8 +250,9 @@ static double near_whole(eg_verify_source *source, egraph_dtype dtype) {
   if (eg_rng_below(&source->rng, 4) == 0) most *= near_one(source);
   most = fmin(most + 1, ldexp(1, bits > 50 ? 50 : (int)bits - 1) - 1);
   double size = floor(most * eg_rng_unit(&source->rng));
-  bool may = !eg_dtype_is_unsigned(dtype);
-  return may && eg_rng_below(&source->rng, 3) == 0 ? -size : size;
+  bool is_negative =
+      source->sign < 0 || (source->sign == 0 && eg_rng_below(&source->rng, 3) == 0);
+  return is_negative && !eg_dtype_is_unsigned(dtype) ? -size : size;
 }
 
 // ---- leaves ---------------------------------------------------------------------------
@@ -246,7 +281,7 @@ void eg_verify_fill(eg_verify_source *source, const eg_verify_leaf *leaf,
                  dtype != EGRAPH_BOOL && leaf->index_bound == 0 && !leaf->splat;
   int64_t count = eg_type_elements(&leaf->type);
   double *numbers = dtype == EGRAPH_FLOAT64 ? tensor->data : NULL;
-  if (source->near_count > 0) source->around = choose_around(source);
+  if (source->near_count > 0) begin_near(source);
   for (int64_t i = 0; i < count; i++)
     if (at_ends)
       eg_tensor_set_int(tensor, i, extreme_int(source, dtype));

@@ -7,9 +7,10 @@
 
 /// ORDINARY: small numbers, whole ones half of the time. WIDE: of all sizes up to some
 /// hundreds. TINY: about 1e-5. TIES: few different numbers,
-/// zeros of both signs among them. NEAR: at and on either
-/// side of the numbers of the instance (constants, bounds), of any size, mostly of one
-/// such number in each leaf. These are plain: sides must have equal numbers. NOT_FINITE:
+/// zeros of both signs among them. NEAR: at and on either side of the numbers of the
+/// instance (constants, bounds), of any size, and of what operators may make of them;
+/// mostly of one such number and of one sign in each leaf, which take turns. These are
+/// plain: sides must have equal numbers. NOT_FINITE:
 /// NaN and infinities among small whole numbers, of which no sum or product overflows.
 /// LARGE: zeros, and numbers whose sums and products stay in range, and whose
 /// exponentials do not, or hardly. EXTREME: the largest and smallest numbers, zeros of
@@ -42,12 +43,17 @@ typedef struct eg_verify_source {
   uint32_t percent;               // and how many elements are one of them
   double near[EG_VERIFY_NUMBERS]; // NEAR: positive
   uint32_t near_count;
-  double around;  // NEAR: one of them or so for the leaf at hand, 0: for each element
-  double largest; // of all such numbers
+  uint32_t turn, leaf; // NEAR: of the rule; of leaves that were filled
+  double around;       // one of `near` or so for the leaf at hand, 0: for each element
+  int sign;            // of the leaf at hand, 0: of each element
+  double largest;      // of all such numbers
 } eg_verify_source;
 
+/// `turn`: how often data near the numbers of the rule were drawn.
 eg_verify_source eg_verify_source_of(const eg_verify_instance *instance,
-                                     eg_verify_data data, uint64_t seed);
+                                     eg_verify_data data, uint64_t seed, uint32_t turn);
+/// Whether the instance has numbers to be near to.
+bool eg_verify_has_numbers(const eg_verify_instance *instance);
 /// The largest absolute value that the instance names: of constants, bounds, numbers that
 /// are everywhere in a leaf. 0: none.
 double eg_verify_largest_number(const eg_verify_instance *instance);

@@ -45,6 +45,7 @@ typedef struct verification {
   eg_arena arena; // of a comparison
   eg_verify_options options;
   uint32_t drawn, found, ill_typed, equal, exact;
+  uint32_t near; // evaluations with data near the numbers of the rule
   bool is_large_case;
   uint32_t vacuous, large;             // nothing to compare; of these, too large
   uint32_t dtypes[EGRAPH_DTYPE_COUNT]; // instances
@@ -153,7 +154,9 @@ static egraph_status check_data(verification *run, const eg_verify_instance *ins
       [EG_VERIFY_LARGE] = "on large data: ",
       [EG_VERIFY_EXTREME] = "at the ends of the range: "};
   uint64_t seed = run->options.seed + UINT64_C(0x9e3779b9) * run->drawn;
-  EG_TRY(eg_verify_compare(&run->arena, instance, data, seed, out, &run->text));
+  eg_verify_source source = eg_verify_source_of(instance, data, seed, run->near);
+  run->near += data == EG_VERIFY_NEAR;
+  EG_TRY(eg_verify_compare(&run->arena, instance, &source, out, &run->text));
   eg_verify_comparison result = *out;
   if (data == EG_VERIFY_ORDINARY) count(run, &result);
   if (result.math > run->math) run->math = result.math;
@@ -179,8 +182,8 @@ static egraph_status check_data(verification *run, const eg_verify_instance *ins
   return status;
 }
 
-/// Kinds of data beside the ordinary ones, one pair after the other. Where constants are
-/// special, one kind is enough.
+/// Kinds of data beside the ordinary ones, one pair after the other. Constants at the
+/// ends of their range take one kind, infinite ones zeros too.
 typedef struct data_kinds {
   eg_verify_data kinds[2];
   uint32_t count;
@@ -201,14 +204,19 @@ static data_kinds other_data(const verification *run,
                              const eg_verify_instance *instance) {
   static const eg_verify_data special[] = {EG_VERIFY_NOT_FINITE, EG_VERIFY_EXTREME,
                                            EG_VERIFY_NOT_FINITE, EG_VERIFY_LARGE};
-  static const eg_verify_data plain[] = {EG_VERIFY_WIDE, EG_VERIFY_TINY, EG_VERIFY_NEAR,
+  static const eg_verify_data plain[] = {EG_VERIFY_WIDE, EG_VERIFY_TINY, EG_VERIFY_WIDE,
                                          EG_VERIFY_TIES};
+  static const eg_verify_data named[] = {EG_VERIFY_NEAR, EG_VERIFY_WIDE, EG_VERIFY_NEAR,
+                                         EG_VERIFY_TINY, EG_VERIFY_NEAR, EG_VERIFY_TIES};
   // Of rules that keep the sign of zero.
   static const eg_verify_data exact[] = {EG_VERIFY_WIDE, EG_VERIFY_TIES, EG_VERIFY_TINY,
                                          EG_VERIFY_TIES, EG_VERIFY_NEAR, EG_VERIFY_TIES};
   bool is_exact = run->rule->math == EGRAPH_MATH_EXACT;
-  eg_verify_data second = is_exact ? exact[run->found % 6] : plain[run->found % 4];
-  if (instance->special == EG_SPECIAL_NOT_FINITE) second = EG_VERIFY_NOT_FINITE;
+  eg_verify_data second = is_exact                          ? exact[run->found % 6]
+                          : eg_verify_has_numbers(instance) ? named[run->found % 6]
+                                                            : plain[run->found % 4];
+  if (instance->special == EG_SPECIAL_NOT_FINITE)
+    return (data_kinds){{EG_VERIFY_NOT_FINITE, EG_VERIFY_TIES}, 2};
   eg_verify_data third =
       has_empty_leaf(instance) ? EG_VERIFY_NOT_FINITE : special[run->found % 4];
   return (data_kinds){{second, third}, instance->special == EG_SPECIAL_NONE ? 2 : 1};

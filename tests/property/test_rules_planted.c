@@ -17,6 +17,7 @@ enum {
   NARROW_SEEDS = 1,
   MUTANTS = 50,
   MORE_SEEDS = 3,
+  SELDOM_SEEDS = 20,
   WRONG = 300,
   NARROW = 100
 };
@@ -97,6 +98,15 @@ static void wrong_rules_are_refused_for_special_constants(void **state) {
 static void wrong_rules_are_refused_at_edges(void **state) {
   (void)state;
   all_are_refused(EG_SOURCE_DIR "/tests/data/wrong_edges.rules");
+}
+
+/// Of kinds that a few seeds of a hundred accepted.
+static void wrong_rules_are_refused_by_every_seed(void **state) {
+  (void)state;
+  eg_rules *rules = load(EG_SOURCE_DIR "/tests/data/wrong_seldom.rules");
+  for (uint64_t seed = 1; seed <= SELDOM_SEEDS; seed++)
+    assert_int_equal(verify(rules, seed, false).accepted, 0);
+  eg_rules_destroy(rules);
 }
 
 static void all_are_accepted(const char *path) {
@@ -307,6 +317,7 @@ int main(void) {
       cmocka_unit_test(wrong_rules_are_refused_for_few_values),
       cmocka_unit_test(wrong_rules_are_refused_for_special_constants),
       cmocka_unit_test(wrong_rules_are_refused_at_edges),
+      cmocka_unit_test(wrong_rules_are_refused_by_every_seed),
       cmocka_unit_test(true_rules_of_constants_are_accepted),
       cmocka_unit_test(their_true_neighbours_are_accepted),
       cmocka_unit_test(narrow_rules_are_accepted),

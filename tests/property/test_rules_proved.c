@@ -41,6 +41,7 @@ static void planted_wrong_rules_are_not_proved(void **state) {
                {EG_SOURCE_DIR "/tests/data/wrong_hidden.rules", 330},
                {EG_SOURCE_DIR "/tests/data/wrong_values.rules", 123},
                {EG_SOURCE_DIR "/tests/data/wrong_edges.rules", 96},
+               {EG_SOURCE_DIR "/tests/data/wrong_seldom.rules", 17},
                {EG_SOURCE_DIR "/tests/data/wrong_proofs.rules", WRONG_PROOFS}};
   for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
     eg_rules *rules = load(files[i].path);
