@@ -10,6 +10,7 @@
 #include "optimize/price/predict.h"
 #include "pcg/graph/graph.h"
 #include "pcg/onnx/onnx.h"
+#include "pcg/onnx/onnx_weigh.h"
 
 #define VERSION_TEXT_(a, b, c) #a "." #b "." #c
 #define VERSION_TEXT(a, b, c) VERSION_TEXT_(a, b, c)
@@ -161,6 +162,7 @@ static egraph_status load_model(const egraph_allocator *alloc, const model_sourc
              ? eg_graph_parse(alloc, source->path, source->bytes, source->size, &graph)
              : load_text(alloc, source->path, &graph));
   egraph_status status = check_sizes(graph, source->path, &options);
+  if (status == EGRAPH_OK) status = eg_onnx_weigh(graph);
   if (status == EGRAPH_OK)
     *out = graph;
   else

@@ -27,7 +27,7 @@ const egraph_graph *egraph_result_graph(const egraph_result *result) {
 
 static bool is_unpriced(const eg_graph *graph, uint32_t node) {
   return eg_graph_node_at(graph, (eg_graph_node){node}).attrs->op == EG_OP_OPAQUE &&
-         eg_graph_opaque_bytes(graph, (eg_graph_node){node}) > 0;
+         eg_graph_opaque_estimate(graph, (eg_graph_node){node}).bytes > 0;
 }
 
 /// How many unpriced nodes before `end` have the operator.

@@ -318,6 +318,9 @@ static void write_report(const char *name, const outcome *o, const egraph_report
   report.measured = o->measured + given->measured + inout->measured;
   report.basis = inout->basis;
   report.unpriced_seconds = inout->unpriced_seconds;
+  report.unsized_values = inout->unsized_values;
+  report.unsized_value = inout->unsized_value;
+  report.unknown_trips = inout->unknown_trips;
   report.compared = inout->compared;
   report.profile_seconds = inout->profile_seconds;
   report.extract_seconds = inout->extract_seconds;

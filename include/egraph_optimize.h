@@ -202,7 +202,8 @@ typedef struct egraph_cost_basis {
 ///                       loadable left out (`left_out`).
 /// Operators outside the table (basis.unpriced) have no price; an estimate from their
 /// bytes is in all figures, and the status speaks of the others: "optimal of what is
-/// priced" stands for the two below.
+/// priced" stands for the two below, and "nothing is priced" says that there are no
+/// others, so that nothing is proven (the bound is 0).
 /// The status is "optimal" when the bound meets the cost over all variants (of a plan: no
 /// plan of the whole step, all blocks free, whose peak of memory is within the limit is
 /// cheaper), "optimal of the variants reached" when it meets it over those, otherwise
@@ -241,6 +242,11 @@ typedef struct egraph_report {
 
   // Of one device; otherwise 0.
   double unpriced_seconds; // the part of cost_after that is estimated from bytes alone
+  // What that estimate leaves out: values whose sizes are not known, of operators outside
+  // the table and in their loops and branches, and the first of them (borrowed; NULL:
+  // none); loops whose trips are not known, so that they count as one trip.
+  uint32_t unsized_values, unknown_trips;
+  const char *unsized_value;
   uint64_t left_out; // times that a rule made an operator that ONNX Runtime 1.32 has no
                      // kernel for (option loadable): not taken
   uint32_t rounds;   // each from the best graph of those before
@@ -305,9 +311,10 @@ EGRAPH_API const egraph_graph *egraph_result_graph(const egraph_result *result);
 
 /// Operators of the optimized graph that are outside the table (other domains, element
 /// types, strings, sequences, control flow): kept and written, but estimated from their
-/// bytes, and not run by the executor. `index` counts different ones, from 0; returns how
-/// many nodes have it and sets *out_operator (may be NULL; borrowed), or returns 0 past
-/// the last. O(nodes) times unpriced ones.
+/// bytes (of a loop or branch those of what it computes), and not run by the executor.
+/// `index` counts different ones, from 0; returns how many nodes have it and sets
+/// *out_operator (may be NULL; borrowed), or returns 0 past the last. O(nodes) times
+/// unpriced ones.
 EGRAPH_API uint32_t egraph_result_unpriced(const egraph_result *result, uint32_t index,
                                            const char **out_operator);
 

@@ -107,6 +107,12 @@ void print_graph_json(const optimize_session *session, bool explains) {
   print_basis_json("costs_compared", &r->compared);
   unpriced_json(session->result);
   json_real("unpriced_seconds", r->unpriced_seconds);
+  json_int("unsized_values", r->unsized_values);
+  if (r->unsized_value != NULL)
+    json_text("unsized_value", r->unsized_value);
+  else
+    json_value("unsized_value", "null");
+  json_int("unknown_trips", r->unknown_trips);
   json_bool("runnable", is_runnable(session->result));
   json_int("left_out", r->left_out);
   json_open("work", '{');
@@ -207,6 +213,11 @@ static void print_measuring(const egraph_report *r) {
         r->busy);
 }
 
+/// Whether all costs are estimates from bytes.
+static bool is_unpriced(const egraph_report *r) {
+  return strcmp(r->status, "nothing is priced") == 0;
+}
+
 /// What has no price: its operators, and what is not true of them.
 static void print_unpriced(const egraph_result *result) {
   const egraph_report *r = egraph_result_report(result);
@@ -219,9 +230,18 @@ static void print_unpriced(const egraph_result *result) {
       show(stdout, "%s %s", i == 0 ? "" : ",", name);
       if (count > 1) printf(" (%u)", count);
     }
-    printf("; %s estimated from bytes, proofs are of the others\n",
-           seconds_text(r->unpriced_seconds).text);
+    printf("; %s estimated from bytes%s\n", seconds_text(r->unpriced_seconds).text,
+           is_unpriced(r) || r->algorithm != NULL ? "" : ", proofs are of the others");
   }
+  if (r->unsized_values != 0) {
+    printf(
+        "unsized     %u value%s of unknown size in that estimate: 0 bytes; the first is ",
+        r->unsized_values, r->unsized_values == 1 ? "" : "s");
+    show(stdout, "'%s'\n", r->unsized_value);
+  }
+  if (r->unknown_trips != 0)
+    printf("trips       %u loop%s of unknown length in that estimate: one trip\n",
+           r->unknown_trips, r->unknown_trips == 1 ? "" : "s");
   if (!is_runnable(result))
     printf("run         not by egraph run, which has no kernels for what it does not "
            "know; -o FILE.onnx writes it for others\n");
@@ -234,11 +254,19 @@ static void print_left_out(const egraph_report *r) {
            "takes them in\n");
 }
 
-static void print_rounds(const egraph_report *r) {
+static void print_proof_words(const egraph_report *r) {
   printf("proven      ");
-  print_status(r);
-  printf("; no less than %s; saturation %s\n", seconds_text(r->bound).text,
-         r->stop_words);
+  if (is_unpriced(r)) {
+    printf("nothing: no operator has a price");
+  } else {
+    print_status(r);
+    printf("; no less than %s", seconds_text(r->bound).text);
+  }
+  printf("; saturation %s\n", r->stop_words);
+}
+
+static void print_rounds(const egraph_report *r) {
+  print_proof_words(r);
   printf("search      %u %s%s; e-graphs: %u nodes, %u classes, %u iterations\n",
          r->rounds, r->rounds == 1 ? "round" : "rounds",
          r->settled ? ", the last gained nothing" : "", r->nodes, r->classes,

@@ -44,7 +44,7 @@ static egraph_status visit_node(spec_walk *w, uint32_t node,
 
 eg_node_spec eg_graph_opaque_spec(const eg_graph *graph, eg_graph_node node) {
   return (eg_node_spec){.attrs = eg_graph_node_at(graph, node).attrs,
-                        .opaque_bytes = eg_graph_opaque_bytes(graph, node)};
+                        .opaque_bytes = eg_graph_opaque_estimate(graph, node).bytes};
 }
 
 egraph_status eg_graph_visit_specs(const eg_graph *graph, egraph_allocator alloc,

@@ -19,6 +19,7 @@
 #include "base/work.h"
 #include "extract/search/extract.h"
 #include "optimize/price/predict.h"
+#include "optimize/single/cost_basis.h"
 #include "optimize/single/single_problem.h"
 #include "pcg/graph/graph_copy.h"
 #include "rewrites/explain/explain_rounds.h"
@@ -196,16 +197,6 @@ static bool on_measure(void *user, uint32_t done, uint32_t total) {
   return report_progress(r, "profile", line);
 }
 
-static void count_cost(egraph_cost_basis *basis, eg_cost_source source, bool is_guess) {
-  switch (source) {
-  case EG_COST_USER: basis->given++; break;
-  case EG_COST_MEASURED: *(is_guess ? &basis->guessed : &basis->measured) += 1; break;
-  case EG_COST_ESTIMATED: *(is_guess ? &basis->guessed : &basis->estimated) += 1; break;
-  case EG_COST_UNPRICED: basis->unpriced++; break;
-  case EG_COST_FREE: break;
-  }
-}
-
 /// Measures what the round needs and the cost model lacks. An estimate that changes for
 /// that leaves nothing of what earlier rounds have proven.
 static egraph_status measure(run *r) {
@@ -244,7 +235,7 @@ static egraph_status price(run *r) {
   now->has_problem = true;
   for (uint32_t n = 0; n < now->single.nodes.len; n++) {
     const eg_price *price = eg_single_price(&now->single, n);
-    count_cost(&r->result->report.compared, price->source, price->is_guess);
+    eg_cost_basis_count(&r->result->report.compared, price->source, price->is_guess);
   }
   EG_TRY(eg_graph_predict(now->graph, r->alloc, costs, &now->seed_cost));
   r->result->report.profile_seconds += eg_clock_seconds() - start;
@@ -606,18 +597,20 @@ static egraph_status run_rounds(run *r) {
 
 // ---- the report -----------------------------------------------------------------
 
-static egraph_status count_operator(void *user, eg_graph_node node,
-                                    const eg_node_spec *spec) {
-  run *r = user;
-  double seconds;
-  eg_cost_source source;
-  (void)node;
-  EG_TRY(eg_cost_seconds(r->input->costs, spec, &seconds, &source));
-  bool is_guess = !isfinite(seconds) || (source == EG_COST_ESTIMATED &&
-                                         !eg_cost_is_calibrated(r->input->costs, spec));
-  if (source == EG_COST_UNPRICED) r->result->report.unpriced_seconds += seconds;
-  count_cost(&r->result->report.basis, source, is_guess);
-  return EGRAPH_OK;
+/// A bound of costs that all are estimates from bytes proves nothing.
+static void report_status(run *r, bool is_closed) {
+  egraph_report *report = &r->result->report;
+  const bool is_unpriced = report->basis.unpriced != 0;
+  report->status = !is_closed    ? "feasible"
+                   : is_unpriced ? "optimal of what is priced"
+                   : r->is_all   ? "optimal"
+                                 : "optimal of the variants reached";
+  if (!is_unpriced || eg_cost_basis_has_prices(&report->basis) ||
+      eg_cost_basis_has_prices(&report->compared))
+    return;
+  report->status = "nothing is priced";
+  report->bound = 0;
+  report->gap = 1;
 }
 
 static egraph_status report_costs(run *r) {
@@ -631,15 +624,12 @@ static egraph_status report_costs(run *r) {
   double gap = report->cost_after - report->bound;
   bool is_closed = gap <= EG_PROOF_ROUNDING * report->cost_after;
   report->gap = is_closed ? 0 : gap / report->cost_after;
-  EG_TRY(eg_graph_visit_specs(r->result->graph, r->alloc, count_operator, r));
+  EG_TRY(eg_cost_basis_report(r->result->graph, r->alloc, costs, report));
   report->proven_over =
       r->is_all && report->left_out != 0
           ? "all variants that ONNX Runtime loads"
           : eg_proven_over(r->is_all ? EG_STOP_SATURATED : EG_STOP_NODE_LIMIT);
-  report->status = !is_closed                    ? "feasible"
-                   : report->basis.unpriced != 0 ? "optimal of what is priced"
-                   : r->is_all                   ? "optimal"
-                                                 : "optimal of the variants reached";
+  report_status(r, is_closed);
   EG_TRY(eg_graph_running_nodes(r->input->graph, &report->nodes_before));
   return eg_graph_running_nodes(r->result->graph, &report->nodes_after);
 }
@@ -656,7 +646,8 @@ static const char *why_ended(const run *r) {
   if (r->cancelled) return "cancelled";
   if (report->settled && r->last_stop == EG_STOP_NODE_LIMIT) return "node-limit";
   if (report->settled && r->last_stop == EG_STOP_BYTE_LIMIT) return "byte-limit";
-  if (report->settled && (report->gap == 0 || !is_exact)) return "settled";
+  const bool is_closed = strcmp(report->status, "feasible") != 0;
+  if (report->settled && (is_closed || !is_exact)) return "settled";
   if (report->settled && report->gap <= r->search->relative_gap) return "gap";
   if (!report->settled && report->rounds >= r->search->rounds) return "round-limit";
   double time = fmax(used_share(report->saturate_seconds, r->saturate_seconds),

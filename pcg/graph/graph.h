@@ -96,10 +96,35 @@ const void *eg_graph_opaque_record(const eg_graph *graph, eg_graph_node node,
 /// Operator types with this prefix stand for no node of the file, but for an input or an
 /// initializer that is no tensor of ours.
 #define EG_OPAQUE_LEAF "egraph:"
-/// Bytes that an opaque node moves at least: typed operands and results, what its record
-/// holds (sub-graphs with their constants), and initializers that are no tensors of ours,
-/// packed as in the file. 0: it stands for no node (EG_OPAQUE_LEAF).
-double eg_graph_opaque_bytes(const eg_graph *graph, eg_graph_node node);
+/// What a record says of the work of its node, beside the types of operands and results.
+typedef struct eg_opaque_work {
+  bool has_graphs;  // graphs within: their bytes stand for those of record and captures
+  uint32_t formals; // operands of the node itself; those behind are captured
+  double bytes;     // moved within the graphs, in all trips that are known
+  const double *results; // [results] bytes of those without a type, EG_BYTES_UNKNOWN
+                         // where the record does not say; NULL: of none it does
+  uint32_t unsized; // values within the graphs whose bytes are not known: they count 0
+  const char *unsized_value; // the first, or NULL
+  uint32_t unknown_trips;    // loops within, or the node, whose trips count as one
+} eg_opaque_work;
+#define EG_BYTES_UNKNOWN (-1.0)
+/// Bytes of a value at its example sizes; EG_BYTES_UNKNOWN where neither a type nor the
+/// record of its node tells them.
+double eg_graph_value_bytes(const eg_graph *graph, eg_value value);
+/// Copied; copies of the node have it too.
+egraph_status eg_graph_set_opaque_work(eg_graph *graph, eg_graph_node node,
+                                       const eg_opaque_work *work);
+/// The bytes that an opaque node moves at least, and what they leave out.
+typedef struct eg_opaque_estimate {
+  // Operands, results, and what the record holds: initializers that are no tensors of
+  // ours, packed as in the file. Of a node with graphs: its own operands, results, and
+  // the work of the graphs. 0: it stands for no node (EG_OPAQUE_LEAF).
+  double bytes;
+  uint32_t unsized; // results, of a leaf too, and values within that count as 0 bytes
+  const char *unsized_value;
+  uint32_t unknown_trips;
+} eg_opaque_estimate;
+eg_opaque_estimate eg_graph_opaque_estimate(const eg_graph *graph, eg_graph_node node);
 /// The opaque node with this KEY attribute, or false.
 bool eg_graph_find_opaque(const eg_graph *graph, const char *key, eg_graph_node *out);
 /// Fails with EGRAPH_E_UNSUPPORTED, and names the first, where an output needs an opaque

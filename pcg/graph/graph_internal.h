@@ -17,6 +17,7 @@ typedef struct eg_opaque {
   const void *record;
   size_t record_size;
   eg_graph_node node;
+  const eg_opaque_work *work; // NULL: nothing is known
 } eg_opaque;
 
 #define EG_NO_OPAQUE UINT32_MAX
@@ -71,6 +72,10 @@ egraph_status eg_graph_append_node(eg_graph *graph, const eg_new_node *node,
 /// That operands are values of the graph, and have types where `typed`.
 egraph_status eg_graph_check_operands(const eg_graph *graph, const eg_value *inputs,
                                       uint32_t count, bool typed);
+
+/// Gives the opaque node that was added last the work of a node of another graph.
+egraph_status eg_graph_copy_opaque_work(eg_graph *graph, const eg_graph *from,
+                                        eg_graph_node node);
 
 /// "conv 'conv1'" or "conv (node 7)", for messages; the text is cut to the buffer.
 void eg_graph_describe_node(const char *name, const char *op, uint32_t id, char *buffer,

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <assert.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -31,25 +32,81 @@ static bool is_leaf(const eg_opaque *opaque) {
   return strncmp(opaque->type, EG_OPAQUE_LEAF, strlen(EG_OPAQUE_LEAF)) == 0;
 }
 
-/// An untyped value of a leaf is as large as its record.
-static double bytes_of_value(const eg_graph *graph, eg_value value) {
+// ---- estimates ----------------------------------------------------------------------
+
+double eg_graph_value_bytes(const eg_graph *graph, eg_value value) {
   const eg_value_info *info = eg_graph_value(graph, value);
   const eg_type at_example = eg_type_at(&info->type, NULL);
   if (info->typed) return (double)eg_type_bytes(&at_example);
-  const eg_opaque *maker = opaque_of(graph, info->node);
-  return is_leaf(maker) ? (double)maker->record_size : 0;
+  const eg_opaque_work *work = opaque_of(graph, info->node)->work;
+  return work != NULL && work->results != NULL ? work->results[info->result]
+                                               : EG_BYTES_UNKNOWN;
 }
 
-double eg_graph_opaque_bytes(const eg_graph *graph, eg_graph_node node) {
+static void add_results(const eg_graph *graph, const eg_graph_node_info *info,
+                        eg_opaque_estimate *inout) {
+  for (uint32_t i = 0; i < info->result_count; i++) {
+    const double bytes = eg_graph_value_bytes(graph, info->results[i]);
+    inout->bytes += bytes >= 0 ? bytes : 0;
+    if (bytes >= 0) continue;
+    if (inout->unsized++ == 0)
+      inout->unsized_value = eg_graph_value(graph, info->results[i])->name;
+  }
+}
+
+eg_opaque_estimate eg_graph_opaque_estimate(const eg_graph *graph, eg_graph_node node) {
+  static const eg_opaque_work nothing = {.bytes = 0};
   const eg_opaque *opaque = opaque_of(graph, node);
-  if (is_leaf(opaque)) return 0;
-  eg_graph_node_info info = eg_graph_node_at(graph, node);
-  double bytes = (double)opaque->record_size + 1; // 1: a text without a record
-  for (uint32_t i = 0; i < info.input_count; i++)
-    bytes += bytes_of_value(graph, info.inputs[i]);
-  for (uint32_t i = 0; i < info.result_count; i++)
-    bytes += bytes_of_value(graph, info.results[i]);
-  return bytes;
+  const eg_opaque_work *work = opaque->work != NULL ? opaque->work : &nothing;
+  const eg_graph_node_info info = eg_graph_node_at(graph, node);
+  eg_opaque_estimate out = {.bytes = 0};
+  add_results(graph, &info, &out);
+  if (is_leaf(opaque)) {
+    out.bytes = 0;
+    return out;
+  }
+  const uint32_t operands = work->has_graphs ? work->formals : info.input_count;
+  for (uint32_t i = 0; i < operands; i++)
+    out.bytes += fmax(eg_graph_value_bytes(graph, info.inputs[i]), 0);
+  out.bytes += work->has_graphs ? work->bytes : (double)opaque->record_size;
+  out.bytes += 1; // a text without a record
+  if (out.unsized == 0) out.unsized_value = work->unsized_value;
+  out.unsized += work->unsized;
+  out.unknown_trips = work->unknown_trips;
+  return out;
+}
+
+static egraph_status copy_work(eg_graph *graph, const eg_opaque_work *work,
+                               uint32_t results, const eg_opaque_work **out) {
+  eg_opaque_work *copy;
+  EG_TRY(eg_arena_alloc(&graph->arena, 1, sizeof *copy, &copy));
+  *copy = *work;
+  if (work->results != NULL) {
+    double *bytes;
+    EG_TRY(eg_arena_alloc(&graph->arena, results, sizeof *bytes, &bytes));
+    if (results != 0) memcpy(bytes, work->results, results * sizeof *bytes);
+    copy->results = bytes;
+  }
+  if (work->unsized_value != NULL)
+    EG_TRY(eg_arena_string(&graph->arena, work->unsized_value,
+                           strlen(work->unsized_value), &copy->unsized_value));
+  *out = copy;
+  return EGRAPH_OK;
+}
+
+egraph_status eg_graph_set_opaque_work(eg_graph *graph, eg_graph_node node,
+                                       const eg_opaque_work *work) {
+  const eg_node_row *row = *eg_node_rows_at(&graph->nodes, node.id);
+  assert(row->opaque != EG_NO_OPAQUE && work->formals <= row->info.input_count);
+  return copy_work(graph, work, row->info.result_count,
+                   &graph->opaques.data[row->opaque].work);
+}
+
+egraph_status eg_graph_copy_opaque_work(eg_graph *graph, const eg_graph *from,
+                                        eg_graph_node node) {
+  const eg_opaque_work *work = opaque_of(from, node)->work;
+  const eg_graph_node copy = graph->opaques.data[graph->opaques.len - 1].node;
+  return work != NULL ? eg_graph_set_opaque_work(graph, copy, work) : EGRAPH_OK;
 }
 
 bool eg_graph_find_opaque(const eg_graph *graph, const char *key, eg_graph_node *out) {
@@ -130,6 +187,7 @@ static egraph_status make_opaque(eg_graph *graph, const char *op_type, const voi
   if (record_size != 0) memcpy(copy, record, record_size);
   out->record = copy;
   out->record_size = record_size;
+  out->work = NULL;
   out->node = (eg_graph_node){(uint32_t)graph->nodes.len};
   EG_TRY(eg_opaque_rows_reserve(&graph->opaques, graph->opaques.len + 1));
   return eg_strmap_put(&graph->opaque_keys, out->key, (uint32_t)graph->opaques.len);
@@ -186,6 +244,7 @@ static egraph_status copy_opaque(eg_graph *graph, const eg_graph *from,
       graph, info.name, opaque->type, opaque->record, opaque->record_size, inputs,
       info.input_count, (const eg_type *const *)types, names, info.result_count,
       out_results);
+  if (status == EGRAPH_OK) status = eg_graph_copy_opaque_work(graph, from, node);
   eg_free(graph->alloc, types, info.result_count, sizeof(eg_type *));
   return status;
 }

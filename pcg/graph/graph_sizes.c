@@ -35,9 +35,10 @@ static egraph_status fix_opaque(fixer *f, eg_graph_node id, const eg_value *oper
     fixed[i] = eg_type_at(&info->type, f->dims);
     types[i] = info->typed ? &fixed[i] : NULL;
   }
-  return eg_graph_add_opaque(f->to, node.name, eg_graph_opaque_type(f->from, id), record,
+  EG_TRY(eg_graph_add_opaque(f->to, node.name, eg_graph_opaque_type(f->from, id), record,
                              size, operands, node.input_count, types, names,
-                             node.result_count, results);
+                             node.result_count, results));
+  return eg_graph_copy_opaque_work(f->to, f->from, id);
 }
 
 static egraph_status fix_node(fixer *f, eg_graph_node id) {

@@ -22,7 +22,7 @@ typedef struct eg_node_spec {
   uint64_t weight_mask; // bit i: operand i is a weight (constant at run time); operands
                         // past 63 count as data
   double opaque_bytes;  // of an opaque node, which has no types here
-                        // (eg_graph_opaque_bytes)
+                        // (eg_graph_opaque_estimate)
 } eg_node_spec;
 
 /// Appends the canonical text: equal specs, equal text.

@@ -22,6 +22,7 @@
 #include "pcg/onnx/onnx_reader.h"
 #include "pcg/onnx/onnx_tensor.h"
 #include "pcg/onnx/onnx_versions.h"
+#include "pcg/onnx/onnx_weigh.h"
 
 // ---- the order of the nodes --------------------------------------------------
 
@@ -493,6 +494,7 @@ egraph_status eg_onnx_parse(const egraph_allocator *alloc, const char *name,
   if (status == EGRAPH_OK) status = eg_onnx_fill_strings(&r.heap, r.model);
   if (status == EGRAPH_OK) status = eg_graph_create(&r.alloc, &r.graph);
   if (status == EGRAPH_OK) status = import_model(&r);
+  if (status == EGRAPH_OK) status = eg_onnx_weigh(r.graph);
   reader_deinit(&r);
   eg_onnx_message_free(&r.heap, message);
   if (status != EGRAPH_OK) {

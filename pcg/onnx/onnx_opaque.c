@@ -167,7 +167,8 @@ static egraph_status mark_called(eg_onnx_reader *r, const Onnx__NodeProto *node,
 
 // The model of a record around `graph`, which the caller fills, with the operator sets. A
 // node of another domain, or with sub-graphs (`node` may be NULL), brings sets of other
-// domains along, and the functions that are called in its sub-graphs.
+// domains along; one with sub-graphs the standard one, and the functions that are called
+// there.
 static egraph_status record_model(eg_onnx_reader *r, Onnx__GraphProto *graph,
                                   const Onnx__NodeProto *node, Onnx__ModelProto *out) {
   static char standard_domain[] = "";
@@ -180,14 +181,14 @@ static egraph_status record_model(eg_onnx_reader *r, Onnx__GraphProto *graph,
   EG_TRY(eg_arena_alloc(&r->arena, scope->import_count + 1, sizeof *out->opset_import,
                         &out->opset_import));
   EG_TRY(eg_arena_alloc(&r->arena, 1, sizeof *standard, &standard));
-  if (!is_foreign_domain(node->domain)) {
+  if (scope->opset != 0 && (!is_foreign_domain(node->domain) || has_graphs(node))) {
     *standard = (Onnx__OperatorSetIdProto)ONNX__OPERATOR_SET_ID_PROTO__INIT;
     standard->domain = standard_domain;
     standard->has_version = true;
     standard->version = scope->opset;
     out->opset_import[out->n_opset_import++] = standard;
-    if (!has_graphs(node)) return EGRAPH_OK;
   }
+  if (!is_foreign_domain(node->domain) && !has_graphs(node)) return EGRAPH_OK;
   for (size_t i = 0; i < scope->import_count; i++)
     if (scope->imports[i]->domain != NULL && is_foreign_domain(scope->imports[i]->domain))
       out->opset_import[out->n_opset_import++] = scope->imports[i];

@@ -6,9 +6,9 @@
 //          behind the formal ones)
 // input    a graph input that is no tensor of ours: graph.input[0], no node
 // constant an initializer of a foreign element type: graph.initializer[0], no node
-// A node of the standard domain keeps the version of its operator set in opset_import;
-// one of another domain, or with sub-graphs, the versions of all other domains, and the
-// functions that are called in its sub-graphs.
+// A node of the standard domain, or with sub-graphs, keeps the version of the standard
+// operator set in opset_import; one of another domain, or with sub-graphs, the versions
+// of all other domains, and the functions that are called in its sub-graphs.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_PCG_ONNX_OPAQUE_H
 #define EG_PCG_ONNX_OPAQUE_H

@@ -55,6 +55,18 @@ expect 0 '^unpriced +2 operators: Odd \(2\); .* estimated from bytes, proofs are
 expect 0 '^run +not by egraph run' - optimize odd.egraph $quick
 expect 0 '"status":"optimal of what is priced".*"unpriced":\[\{"operator":"Odd","count":2\}\].*"runnable":false' - \
   optimize odd.egraph $quick --json
+# Where nothing else is there, nothing is proven.
+cat >alone.egraph <<'X'
+(egraph-graph 1)
+(input b "float32[4,4]")
+(let o (opaque Odd b) :types [none] :record "00")
+(output o)
+X
+expect 0 '^proven +nothing: no operator has a price; saturation ended$' - optimize alone.egraph $quick
+expect 0 '^unpriced +1 operator: Odd; .*s estimated from bytes$' - optimize alone.egraph $quick
+expect 0 "^unsized +1 value of unknown size in that estimate: 0 bytes; the first is 'o'\$" - optimize alone.egraph $quick
+expect 0 '"bound":0,"gap":1,"status":"nothing is priced".*"unsized_values":1,"unsized_value":"o","unknown_trips":0' - \
+  optimize alone.egraph $quick --json
 # Variants that ONNX Runtime has no kernel for are left out, and that is said.
 cat >wide.egraph <<'X'
 (egraph-graph 1)

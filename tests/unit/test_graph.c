@@ -209,9 +209,14 @@ static void opaque_nodes_keep_their_record(void **state) {
   assert_int_equal(size, 3);
   assert_string_equal(eg_graph_opaque_type(graph, node), "Loop");
   // The record, 2 x 4 floats; and 3 x 3 floats, where they are known.
-  assert_true(eg_graph_opaque_bytes(graph, node) == 4 + 32);
+  eg_opaque_estimate estimate = eg_graph_opaque_estimate(graph, node);
+  assert_true(estimate.bytes == 4 + 32);
+  assert_int_equal(estimate.unsized, 1);
+  assert_string_equal(estimate.unsized_value, eg_graph_value(graph, untyped)->name);
   node = eg_graph_value(graph, typed)->node;
-  assert_true(eg_graph_opaque_bytes(graph, node) == 4 + 32 + 36);
+  estimate = eg_graph_opaque_estimate(graph, node);
+  assert_true(estimate.bytes == 4 + 32 + 36);
+  assert_int_equal(estimate.unsized, 0);
   node = eg_graph_value(graph, untyped)->node;
   const eg_attrs *attrs = eg_graph_node_at(graph, node).attrs;
   assert_true(
