@@ -7,15 +7,17 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "api/quanta_smooth.h"
 #include "base/hash.h"
 #include "ops/quantized.h"
 #include "pcg/graph/node_cons.h"
 
-enum { AXIS, BLOCK_SIZE };              // slots of QuantizeLinear and DequantizeLinear
-enum { TRIALS = 3, EXTRAS = 3 };        // EXTRAS: outputs for each quantized one
-static const double ROUNDING = 0x1p-18; // of float32 sums of some thousand products
-static const double FEW_STEPS = 3;      // that chance may add
-static const double MOST_NOISE = 0.25; // steps of a mean element; above, nothing is known
+enum { TRIALS = 3, EXTRAS = 3 }; // EXTRAS: outputs for each quantized one
+static const double ROUNDING = EG_QUANTA_ROUNDING;
+static const double FEW_STEPS = 3; // that chance may add
+// Steps of a mean element; above, noise hides errors that rounding does not make.
+static const double MOST_NOISE = 0x1p-6;
+static const double MOST_SMOOTH_NOISE = 0x1p-4; // steps; above, nothing is known
 
 // ---- the last quantization ----------------------------------------------------------
 
@@ -35,8 +37,7 @@ static bool is_product(eg_op op) {
 
 /// Blocks have scales of another rank; memory formats another order.
 static bool is_plain(const eg_graph *graph, const eg_graph_node_info *node) {
-  bool is_whole =
-      is_product((eg_op)node->attrs->op) || node->attrs->slots[BLOCK_SIZE].i == 0;
+  bool is_whole = is_product((eg_op)node->attrs->op) || !eg_smooth_has_blocks(node);
   return is_whole &&
          eg_graph_value(graph, node->results[0])->type.layout.format == EG_FORMAT_PLAIN;
 }
@@ -152,26 +153,13 @@ static eg_ref spread(eg_builder *b, eg_ref vector, const eg_type *view) {
   return eg_build_reshape(b, number, view->rank, view->dims);
 }
 
-/// That of QuantizeLinear or DequantizeLinear.
-static eg_type axis_view(const eg_graph *graph, const eg_graph_node_info *node) {
-  const eg_type *x = &eg_graph_value(graph, node->inputs[0])->type;
-  const eg_type *scale = &eg_graph_value(graph, node->inputs[1])->type;
-  int64_t axis = node->attrs->slots[AXIS].i;
-  eg_type view = {.rank = 0};
-  if (scale->rank == 0 || scale->dims[0] == 1) return view;
-  view.rank = x->rank;
-  for (uint32_t i = 0; i < x->rank; i++)
-    view.dims[i] = i == (axis < 0 ? axis + x->rank : axis) ? scale->dims[0] : 1;
-  return view;
-}
-
 static eg_ref operand_of(const probe *p, const eg_graph_node_info *node, int operand) {
   return eg_ref_of(p->map[node->inputs[operand].id]);
 }
 
 static eg_ref quantum_of_linear(const probe *p, eg_builder *b,
                                 const eg_graph_node_info *node) {
-  eg_type view = axis_view(p->from, node);
+  eg_type view = eg_smooth_axis_view(p->from, node);
   eg_ref x = eg_build_cast(b, operand_of(p, node, 0), EGRAPH_FLOAT32);
   eg_ref t = EG_BUILD(b, EG_OP_DIV, x, spread(b, operand_of(p, node, 1), &view));
   return EG_BUILD(b, EG_OP_ADD, t, spread(b, operand_of(p, node, 2), &view));
@@ -213,7 +201,7 @@ static eg_ref step_of(const probe *p, eg_builder *b, const last_quantum *last,
     eg_graph_node_info node = eg_graph_node_at(p->from, last->dequantize);
     type = eg_graph_value(p->from, node.results[0])->type;
     type.dtype = EGRAPH_FLOAT32;
-    eg_type view = axis_view(p->from, &node);
+    eg_type view = eg_smooth_axis_view(p->from, &node);
     return eg_build_expand(b, spread(b, operand_of(p, &node, 1), &view), &type);
   }
   type.dtype = EGRAPH_FLOAT32;
@@ -302,6 +290,61 @@ static egraph_status try_moved(probe *p, const eg_session_options *options,
   return status;
 }
 
+// ---- without rounding ---------------------------------------------------------------
+
+/// Whether two graphs agree where nothing is rounded: what that says of an output.
+typedef enum smooth_verdict { SMOOTH_UNKNOWN, SMOOTH_AGREES, SMOOTH_DIFFERS } verdict;
+
+/// The largest difference of two outputs, in steps.
+static double largest_steps(const eg_tensor *a, const eg_tensor *b,
+                            const eg_tensor *step) {
+  double largest = 0;
+  for (int64_t i = 0; i < eg_type_elements(&a->type); i++) {
+    double x = eg_tensor_get_double(a, i), y = eg_tensor_get_double(b, i);
+    if (x != y && !(isnan(x) && isnan(y)))
+      largest = fmax(largest, fabs(x - y) / eg_tensor_get_double(step, i));
+  }
+  return largest;
+}
+
+/// Both graphs without rounding, and the first with moved scales.
+typedef struct smooth_runs {
+  bool is_there, has_same_quantizers;
+  eg_tensors a, b, moved[TRIALS];
+} smooth_runs;
+
+static void free_smooth(smooth_runs *runs) {
+  eg_tensors_free(&runs->a);
+  eg_tensors_free(&runs->b);
+  for (int i = 0; i < TRIALS; i++)
+    eg_tensors_free(&runs->moved[i]);
+}
+
+static egraph_status run_smooth(smooth_runs *runs, const eg_graph *a, const eg_graph *b,
+                                const eg_session_options *options,
+                                const eg_tensors *inputs) {
+  bool is_done;
+  EG_TRY(eg_smooth_same_quantizers(a, b, &runs->has_same_quantizers));
+  EG_TRY(eg_smooth_run(a, options, inputs, 0, &runs->a, &is_done));
+  if (!is_done) return EGRAPH_OK;
+  EG_TRY(eg_smooth_run(b, options, inputs, 0, &runs->b, &is_done));
+  for (uint64_t i = 0; is_done && i < TRIALS; i++)
+    EG_TRY(eg_smooth_run(a, options, inputs, i + 1, &runs->moved[i], &is_done));
+  runs->is_there = is_done;
+  return EGRAPH_OK;
+}
+
+static verdict judge_smooth(const smooth_runs *runs, uint32_t output,
+                            const eg_tensor *step, double range) {
+  double most = ROUNDING * range;
+  if (!runs->is_there) return SMOOTH_UNKNOWN;
+  const eg_tensor *a = &runs->a.data[output], *b = &runs->b.data[output];
+  for (int i = 0; i < TRIALS; i++)
+    most = fmax(most, largest_steps(a, &runs->moved[i].data[output], step));
+  if (!(most <= MOST_SMOOTH_NOISE)) return SMOOTH_UNKNOWN;
+  return largest_steps(a, b, step) <= most ? SMOOTH_AGREES : SMOOTH_DIFFERS;
+}
+
 // ---- comparing ----------------------------------------------------------------------
 
 /// Elements of both outputs, and what the copy hands out of the first.
@@ -309,12 +352,20 @@ typedef struct quantum_rows {
   const eg_tensor *a, *b, *extras;
   double range; // quanta of the type
   noise noise;
+  verdict smooth;
+  bool has_same_quantizers;
 } quantum_rows;
 
 typedef struct tally {
   double steps;   // of elements that earlier quantizations explain, together
   uint64_t moved; // those
 } tally;
+
+/// Whether noise of earlier quantizations can make a difference of so many steps.
+static bool is_noise(const quantum_rows *rows, double steps, double excess) {
+  if (rows->smooth == SMOOTH_UNKNOWN) return excess <= rows->noise.largest;
+  return rows->smooth == SMOOTH_AGREES && steps <= 2 * rows->noise.largest + 1;
+}
 
 static void judge(const quantum_rows *rows, int64_t i, eg_quanta *out, tally *inout) {
   double a = eg_tensor_get_double(rows->a, i), b = eg_tensor_get_double(rows->b, i);
@@ -330,7 +381,7 @@ static void judge(const quantum_rows *rows, int64_t i, eg_quanta *out, tally *in
   if (is_whole) steps = round(steps);
   out->steps = isfinite(steps) ? fmax(out->steps, fabs(steps)) : INFINITY;
   if (is_whole && excess <= ROUNDING * rows->range) return;
-  if (is_whole && excess <= rows->noise.largest) {
+  if (is_whole && is_noise(rows, fabs(steps), excess)) {
     inout->steps += fabs(steps);
     inout->moved++;
   } else {
@@ -342,9 +393,11 @@ static void judge_all(const quantum_rows *rows, eg_quanta *out) {
   tally all = {.steps = 0};
   for (int64_t i = 0; i < eg_type_elements(&rows->a->type); i++)
     judge(rows, i, out, &all);
-  double most = MOST_NOISE * (double)eg_type_elements(&rows->a->type);
-  bool is_much = all.steps > 2 * rows->noise.sum + FEW_STEPS || rows->noise.sum > most;
-  if (is_much) out->unexplained += all.moved;
+  const double most = MOST_NOISE * (double)eg_type_elements(&rows->a->type);
+  bool is_much = all.steps > 2 * rows->noise.sum + FEW_STEPS;
+  bool is_hidden = rows->noise.sum > most &&
+                   (rows->smooth != SMOOTH_AGREES || !rows->has_same_quantizers);
+  if (is_much || is_hidden) out->unexplained += all.moved;
 }
 
 static double range_of(const eg_graph *graph, const last_quantum *last) {
@@ -362,10 +415,12 @@ typedef struct quanta_run {
   last_quantum *lasts; // [outputs]
   noise *noise;        // [quantized outputs]
   eg_tensors extras;
+  smooth_runs smooth;
 } quanta_run;
 
 static egraph_status compare_all(quanta_run *run, const eg_graph *graph,
-                                 const eg_session_options *options, eg_quanta *out) {
+                                 const eg_graph *other, const eg_session_options *options,
+                                 eg_quanta *out) {
   bool is_wanted = false;
   for (uint32_t o = 0; o < eg_graph_output_count(graph); o++) {
     run->lasts[o] = find_last(graph, eg_graph_output(graph, o, NULL));
@@ -377,31 +432,40 @@ static egraph_status compare_all(quanta_run *run, const eg_graph *graph,
   probe p = {.from = graph, .lasts = run->lasts, .random = 1};
   EG_TRY(run_probe(&p, options, run->inputs, &run->extras));
   EG_TRY(try_moved(&p, options, run->inputs, &run->extras, run->noise));
+  EG_TRY(run_smooth(&run->smooth, graph, other, options, run->inputs));
   for (uint32_t o = 0, at = 0; o < eg_graph_output_count(graph); o++) {
     if (!run->lasts[o].is_there) continue;
-    const quantum_rows rows = {.a = &run->a->data[o],
-                               .b = &run->b->data[o],
-                               .extras = &run->extras.data[EXTRAS * at],
-                               .range = range_of(graph, &run->lasts[o]),
-                               .noise = run->noise[at]};
+    quantum_rows rows = {.a = &run->a->data[o],
+                         .b = &run->b->data[o],
+                         .extras = &run->extras.data[EXTRAS * at],
+                         .range = range_of(graph, &run->lasts[o]),
+                         .noise = run->noise[at],
+                         .has_same_quantizers = run->smooth.has_same_quantizers};
+    rows.smooth = judge_smooth(&run->smooth, o, &rows.extras[1], rows.range);
     judge_all(&rows, &out[o]);
     at++;
   }
   return EGRAPH_OK;
 }
 
-egraph_status eg_quanta_compare(const eg_graph *a, const eg_session_options *options,
+egraph_status eg_quanta_compare(const eg_graph *a, const eg_graph *b,
+                                const eg_session_options *options,
                                 const eg_tensors *inputs, const eg_tensors *outputs_a,
                                 const eg_tensors *outputs_b, eg_quanta *out) {
   egraph_allocator alloc = eg_graph_allocator(a);
   uint32_t outputs = eg_graph_output_count(a);
   quanta_run run = {.inputs = inputs, .a = outputs_a, .b = outputs_b};
   eg_tensors_init(&run.extras, alloc);
+  eg_tensors_init(&run.smooth.a, alloc);
+  eg_tensors_init(&run.smooth.b, alloc);
+  for (int i = 0; i < TRIALS; i++)
+    eg_tensors_init(&run.smooth.moved[i], alloc);
   egraph_status status = eg_alloc(alloc, outputs, sizeof *run.lasts, &run.lasts);
   if (status == EGRAPH_OK)
     status = eg_alloc(alloc, outputs, sizeof *run.noise, &run.noise);
-  if (status == EGRAPH_OK) status = compare_all(&run, a, options, out);
+  if (status == EGRAPH_OK) status = compare_all(&run, a, b, options, out);
   eg_tensors_free(&run.extras);
+  free_smooth(&run.smooth);
   eg_free(alloc, run.noise, outputs, sizeof *run.noise);
   eg_free(alloc, run.lasts, outputs, sizeof *run.lasts);
   return status;

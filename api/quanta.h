@@ -5,10 +5,14 @@
 // is rounded, computed by the first graph. A quantum q of the second graph that differs
 // is explained by rounding if |q - t| - 1/2 is
 //   at most ROUNDING of the range: t is within rounding error of a half; or
-//   at most the noise of t, where earlier quantizations make any: how far t moves when
-//   their scales change by ROUNDING; and all such steps together are as few as that, and
-//   the mean noise is a quarter of a step at most.
-// So a step everywhere is never explained, unless all values lie at halves.
+//   of the size of the noise of t, where earlier quantizations make any (how far t moves
+//   when their scales change by ROUNDING), all such steps together are at most twice the
+//   noise, and both graphs agree where nothing is rounded (quanta_smooth.h). Where that
+//   cannot be tried, or the graphs do not have the same quantizations, the noise is at
+//   most 1/64 step of a mean element: more hides errors.
+// A rounded quantum moves others, so that the noise grows with each layer, up to dozens
+// of steps after eight; without rounding, differences stay as small as rounding errors
+// are.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_API_QUANTA_H
 #define EG_API_QUANTA_H
@@ -21,9 +25,10 @@ typedef struct eg_quanta {
   uint64_t differ, unexplained; // elements
 } eg_quanta;
 
-/// Compares outputs of `a` with those of another graph, computed from the same inputs;
-/// fills out[outputs]. Runs `a` up to four times where a quantized output differs.
-egraph_status eg_quanta_compare(const eg_graph *a, const eg_session_options *options,
+/// Compares outputs of `a` with those of `b`, computed from the same inputs; fills
+/// out[outputs]. Runs both up to nine times where a quantized output differs.
+egraph_status eg_quanta_compare(const eg_graph *a, const eg_graph *b,
+                                const eg_session_options *options,
                                 const eg_tensors *inputs, const eg_tensors *outputs_a,
                                 const eg_tensors *outputs_b, eg_quanta *out);
 

@@ -169,15 +169,16 @@ static egraph_status check_interfaces(const eg_graph *a, const eg_graph *b) {
 }
 
 /// Of the first runs: how far outputs differ, quantized ones in steps, too.
-static egraph_status compare_outputs(const eg_graph *a, const eg_session_options *options,
+static egraph_status compare_outputs(const eg_graph *a, const eg_graph *b,
+                                     const eg_session_options *options,
                                      const eg_tensors *inputs, const contender pair[2],
                                      egraph_comparison *out) {
   egraph_allocator alloc = eg_graph_allocator(a);
   size_t count = pair[0].outputs.len;
   eg_quanta *quanta;
   EG_TRY(eg_alloc(alloc, count, sizeof *quanta, &quanta));
-  egraph_status status =
-      eg_quanta_compare(a, options, inputs, &pair[0].outputs, &pair[1].outputs, quanta);
+  egraph_status status = eg_quanta_compare(a, b, options, inputs, &pair[0].outputs,
+                                           &pair[1].outputs, quanta);
   for (size_t i = 0; status == EGRAPH_OK && i < count; i++) {
     double error = relative_error(&pair[0].outputs.data[i], &pair[1].outputs.data[i]);
     out->max_error = fmax(out->max_error, error);
@@ -238,7 +239,8 @@ egraph_status egraph_compare(const egraph_allocator *alloc, const egraph_graph *
     status = run_once(&pair[i], &inputs, false);
   const eg_session_options session =
       eg_session_options_of(own.backend, own.threads, own.seed);
-  if (status == EGRAPH_OK) status = compare_outputs(a, &session, &inputs, pair, &result);
+  if (status == EGRAPH_OK)
+    status = compare_outputs(a, b, &session, &inputs, pair, &result);
   if (status == EGRAPH_OK)
     status =
         race(pair, &inputs, own.repeats != 0 ? own.repeats : DEFAULT_REPEATS, &result);

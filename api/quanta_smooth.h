@@ -1,0 +1,32 @@
+// A graph whose quantizations scale and saturate, but do not round: two graphs that
+// differ by the order of sums alone then agree within rounding errors, through any number
+// of layers, where rounded quanta would make steps of them.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_API_QUANTA_SMOOTH_H
+#define EG_API_QUANTA_SMOOTH_H
+
+#include "api/tensors.h"
+
+/// By what scales move to find out the noise of a graph: rounding errors of float32 sums
+/// of some thousand products.
+#define EG_QUANTA_ROUNDING 0x1p-18
+
+/// Runs the graph without rounding; `out` gets its outputs, quantized ones in float32.
+/// `noise` 0: as it is; else what is quantized of computed values is scaled up or down by
+/// EG_QUANTA_ROUNDING, as drawn. *out_done is false where quanta are used in a way that
+/// needs integers.
+egraph_status eg_smooth_run(const eg_graph *graph, const eg_session_options *options,
+                            const eg_tensors *inputs, uint64_t noise, eg_tensors *out,
+                            bool *out_done);
+
+/// Whether two graphs have the same quantizations: as many of each scale, zero point and
+/// element type. Computed scales are like no other.
+egraph_status eg_smooth_same_quantizers(const eg_graph *a, const eg_graph *b, bool *out);
+
+/// The operand of DequantizeLinear or QuantizeLinear that is a scale or zero point, in
+/// the shape in which it broadcasts against operand 0.
+eg_type eg_smooth_axis_view(const eg_graph *graph, const eg_graph_node_info *node);
+/// Whether QuantizeLinear or DequantizeLinear has a scale for blocks.
+bool eg_smooth_has_blocks(const eg_graph_node_info *node);
+
+#endif
