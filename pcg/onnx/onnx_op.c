@@ -271,7 +271,7 @@ static const eg_onnx_importer takes_open[] = {
     eg_onnx_import_upsample,      eg_onnx_import_space_to_depth,
     eg_onnx_import_same,          eg_onnx_import_formula,
     eg_onnx_import_quantize,      eg_onnx_import_dequantize,
-    eg_onnx_import_mean_variance,
+    eg_onnx_import_mean_variance, eg_onnx_import_gelu,
 };
 
 static egraph_status check_takes_open(const eg_onnx_call *call,

@@ -27,6 +27,7 @@ egraph_status eg_onnx_import_cast(const eg_onnx_call *call);
 egraph_status eg_onnx_import_cast_like(const eg_onnx_call *call);
 egraph_status eg_onnx_import_dropout(const eg_onnx_call *call);
 egraph_status eg_onnx_import_mod(const eg_onnx_call *call);
+egraph_status eg_onnx_import_gelu(const eg_onnx_call *call);
 egraph_status eg_onnx_import_softmax(const eg_onnx_call *call);
 egraph_status eg_onnx_import_reduce(const eg_onnx_call *call);
 egraph_status eg_onnx_import_reduce_l1(const eg_onnx_call *call);

@@ -137,6 +137,27 @@ static void pointwise_operators_are_imported(void **state) {
   kit_string(&kit, node, "approximate", "tanh");
   kit_expect(&kit, "(input x \"float32[2]\")\n(let y (gelu :approximate tanh x))\n"
                    "(output y)\n");
+  node = one_node(&kit, 20, "Gelu", "float64[2]", "x"); // numbers of float32, cast
+  kit_string(&kit, node, "approximate", "tanh");
+  eg_graph *graph;
+  assert_ok(kit_import(&kit, NULL, &graph));
+  kit_expect_graph(graph, "(egraph-graph 1)\n(input x \"float64[2]\")\n"
+                          "(weight constant.1 \"float64[]\" [0.5])\n"
+                          "(let y.1 (mul constant.1 x))\n"
+                          "(let y.2 (square x))\n"
+                          "(let y.3 (mul y.2 x))\n"
+                          "(weight constant.2 \"float64[]\" [0.044714998453855515])\n"
+                          "(let y.4 (mul constant.2 y.3))\n"
+                          "(let y.5 (add x y.4))\n"
+                          "(weight constant.3 \"float64[]\" [0.7978845447087116])\n"
+                          "(let y.6 (mul constant.3 y.5))\n"
+                          "(let y.7 (tanh y.6))\n"
+                          "(weight constant.4 \"float64[]\" [1.0])\n"
+                          "(let y.8 (add constant.4 y.7))\n"
+                          "(let y (mul y.1 y.8))\n"
+                          "(output y)\n");
+  eg_graph_destroy(graph);
+  kit_end(&kit);
   node = one_node(&kit, 13, "Cast", "float32[2]", "x");
   kit_int(&kit, node, "to", 7);
   kit_expect(&kit, "(input x \"float32[2]\")\n(let y (cast :to int64 x))\n(output y)\n");
