@@ -145,25 +145,44 @@ double egraph_tensor_error(const egraph_tensor *want, const egraph_tensor *have)
   return relative_error(&a, &b);
 }
 
+/// An input or output of another type in the second graph.
+static egraph_status refuse_types(const eg_graph *a, const char *what, uint32_t index,
+                                  const char *name, const eg_type *x, const eg_type *y) {
+  eg_text text;
+  eg_text_init(&text, eg_graph_allocator(a));
+  egraph_status status = eg_type_print(&text, x);
+  if (status == EGRAPH_OK) status = eg_text_append(&text, " and ");
+  if (status == EGRAPH_OK) status = eg_type_print(&text, y);
+  if (status == EGRAPH_OK)
+    status = EG_FAIL(EGRAPH_E_ARGUMENT,
+                     "%s %u ('%s') differs in type between the graphs: %.200s; compare "
+                     "forms of one model, at the same sizes",
+                     what, index, name, eg_text_of(&text));
+  eg_text_deinit(&text);
+  return status;
+}
+
 static egraph_status check_interfaces(const eg_graph *a, const eg_graph *b) {
   if (eg_graph_input_count(a) != eg_graph_input_count(b) ||
       eg_graph_output_count(a) != eg_graph_output_count(b))
-    return EG_FAIL(EGRAPH_E_ARGUMENT,
-                   "the graphs differ in the number of inputs or outputs");
+    return EG_FAIL(
+        EGRAPH_E_ARGUMENT,
+        "the graphs differ in the number of inputs or outputs: %u and %u, %u and "
+        "%u; compare forms of one model",
+        eg_graph_input_count(a), eg_graph_output_count(a), eg_graph_input_count(b),
+        eg_graph_output_count(b));
   for (uint32_t i = 0; i < eg_graph_input_count(a); i++) {
     const eg_value_info *x = eg_graph_value(a, eg_graph_input(a, i));
     const eg_value_info *y = eg_graph_value(b, eg_graph_input(b, i));
     if (!eg_type_same_shape(&x->type, &y->type) || x->type.dtype != y->type.dtype)
-      return EG_FAIL(EGRAPH_E_ARGUMENT,
-                     "input %u ('%s') differs in type between the graphs", i, x->name);
+      return refuse_types(a, "input", i, x->name, &x->type, &y->type);
   }
   for (uint32_t i = 0; i < eg_graph_output_count(a); i++) {
     const char *name;
     const eg_value_info *x = eg_graph_value(a, eg_graph_output(a, i, &name));
     const eg_value_info *y = eg_graph_value(b, eg_graph_output(b, i, NULL));
     if (!eg_type_same_shape(&x->type, &y->type) || x->type.dtype != y->type.dtype)
-      return EG_FAIL(EGRAPH_E_ARGUMENT,
-                     "output %u ('%s') differs in type between the graphs", i, name);
+      return refuse_types(a, "output", i, name, &x->type, &y->type);
   }
   return EGRAPH_OK;
 }

@@ -1,4 +1,5 @@
-// Levenshtein distance on one row. Names longer than the row are never close.
+// Levenshtein distance, where letters that are swapped are one error, on three rows.
+// Names longer than a row are never close.
 // SPDX-License-Identifier: Apache-2.0
 #include "base/spelling.h"
 
@@ -13,25 +14,26 @@ static size_t min3(size_t a, size_t b, size_t c) {
 }
 
 static size_t distance(const char *a, size_t a_len, const char *b, size_t b_len) {
-  size_t row[MAX_NAME + 1];
+  size_t rows[3][MAX_NAME + 1];
   for (size_t j = 0; j <= b_len; j++)
-    row[j] = j;
+    rows[0][j] = j;
   for (size_t i = 1; i <= a_len; i++) {
-    size_t diagonal = row[0];
+    const size_t *above = rows[(i - 1) % 3], *before = rows[(i + 1) % 3];
+    size_t *row = rows[i % 3];
     row[0] = i;
     for (size_t j = 1; j <= b_len; j++) {
-      size_t above = row[j];
-      row[j] = min3(above + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1]));
-      diagonal = above;
+      row[j] = min3(above[j] + 1, row[j - 1] + 1, above[j - 1] + (a[i - 1] != b[j - 1]));
+      bool is_swap = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+      if (is_swap && before[j - 2] + 1 < row[j]) row[j] = before[j - 2] + 1;
     }
   }
-  return row[b_len];
+  return rows[a_len % 3][b_len];
 }
 
 eg_spelling eg_spelling_start(const char *wanted) {
-  // A third of the letters may be wrong, but never all of them.
+  // A third of the letters may be wrong, and one in any case, but never all of them.
   size_t len = strlen(wanted);
-  return (eg_spelling){.wanted = wanted, .distance = len < 3 ? 2 : len / 3 + 2};
+  return (eg_spelling){.wanted = wanted, .distance = (len < 6 ? 1 : len / 3) + 1};
 }
 
 void eg_spelling_offer(eg_spelling *spelling, const char *candidate) {

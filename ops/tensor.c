@@ -4,10 +4,12 @@
 
 #include <assert.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/spelling.h"
 
 typedef struct format_row {
   const char *name;
@@ -192,6 +194,21 @@ static bool parse_dims(const char **cursor, eg_type *type) {
   return true;
 }
 
+static egraph_status refuse_dtype(const char *where, const char *name, const char *text) {
+  char all[256] = "";
+  eg_spelling spelling = eg_spelling_start(name);
+  for (int d = 0; d < EGRAPH_DTYPE_COUNT; d++) {
+    const char *known = eg_dtype_name((egraph_dtype)d);
+    eg_spelling_offer(&spelling, known);
+    (void)snprintf(all + strlen(all), sizeof all - strlen(all), "%s%s",
+                   d == 0 ? "" : ", ", known);
+  }
+  return EG_FAIL(EGRAPH_E_PARSE, "%s: unknown element type '%s' in '%s'; %s %s%s", where,
+                 name, text, spelling.best != NULL ? "did you mean" : "there are",
+                 spelling.best != NULL ? spelling.best : all,
+                 spelling.best != NULL ? "?" : "");
+}
+
 egraph_status eg_type_parse(const char *where, const char *text, eg_type *out) {
   eg_type type = {0};
   char name[16];
@@ -201,9 +218,7 @@ egraph_status eg_type_parse(const char *where, const char *text, eg_type *out) {
                    where, text);
   memcpy(name, text, length);
   name[length] = '\0';
-  if (!eg_dtype_find(name, &type.dtype))
-    return EG_FAIL(EGRAPH_E_PARSE, "%s: unknown element type '%s' in '%s'", where, name,
-                   text);
+  if (!eg_dtype_find(name, &type.dtype)) return refuse_dtype(where, name, text);
   const char *cursor = text + length + 1;
   if (!parse_dims(&cursor, &type))
     return EG_FAIL(EGRAPH_E_PARSE,

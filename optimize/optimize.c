@@ -180,10 +180,11 @@ static egraph_status explain_absence(const egraph_report *report, eg_text *text)
   EG_TRY(eg_text_bytes(text, report->memory_limit));
   EG_TRY(eg_text_append(text, ", the least peak that is known is "));
   EG_TRY(eg_text_bytes(text, report->least_memory));
-  return eg_text_printf(text,
-                        " (%.0f bytes); raise the limit, or take more devices or smaller "
-                        "micro-batches",
-                        report->least_memory);
+  // Whole bytes, to be given as the limit.
+  if (report->least_memory >= 1000)
+    EG_TRY(eg_text_printf(text, " (%.0f bytes)", report->least_memory));
+  return eg_text_append(
+      text, "; raise the limit, or take more devices or smaller micro-batches");
 }
 
 /// Pipelines are no plan.

@@ -27,16 +27,21 @@ static bool suggest(const command *cmd, const eg_spelling *spelling) {
   return false;
 }
 
+static const char *without_dashes(const char *name) { return name + strspn(name, "-"); }
+
 static bool complain_of_name(const command *cmd, const char *text, size_t length) {
   char given[MAX_SPELLING], names[MAX_FLAGS][MAX_SPELLING];
   (void)snprintf(given, sizeof given, "%.*s", (int)length, text);
-  eg_spelling spelling = eg_spelling_start(given);
-  eg_spelling_offer(&spelling, "--help");
+  eg_spelling spelling = eg_spelling_start(without_dashes(given));
+  eg_spelling_offer(&spelling, "help");
   for (size_t i = 0; i < cmd->flag_count; i++)
     if (cmd->flags[i].kind != FLAG_HEADING)
-      eg_spelling_offer(&spelling, flag_name(&cmd->flags[i], names[i]));
-  fprintf(stderr, "egraph: unknown option '%s'", text);
-  return suggest(cmd, &spelling);
+      eg_spelling_offer(&spelling, without_dashes(flag_name(&cmd->flags[i], names[i])));
+  show(stderr, "egraph: unknown option '%s'", text);
+  if (spelling.best == NULL) return suggest(cmd, &spelling);
+  fprintf(stderr, "; did you mean '%s%s'?\n", spelling.best[1] == '\0' ? "-" : "--",
+          spelling.best);
+  return false;
 }
 
 static bool complain_of_range(const command *cmd, const flag *f, const char *value) {
@@ -53,6 +58,14 @@ static bool complain_of_range(const command *cmd, const flag *f, const char *val
 }
 
 // ---- values ----------------------------------------------------------------------
+
+static bool complain_of_number(const command *cmd, const flag *f, const char *what,
+                               const char *value) {
+  char name[MAX_SPELLING];
+  fprintf(stderr, "egraph: %s is a %s, not '%s'; see egraph %s --help\n",
+          flag_name(f, name), what, value, cmd->name);
+  return false;
+}
 
 static bool in_range(const flag *f, double value) {
   if (f->low == 0 && f->high == 0) return value >= 0;
@@ -76,14 +89,14 @@ static bool set_number(const command *cmd, const flag *f, const char *value) {
   char *end;
   double number = strtod(value, &end);
   if (end == value || *end != '\0' || !isfinite(number))
-    return complain(cmd, "not a number:", value);
+    return complain_of_number(cmd, f, "number (16, 0.5, 4e9)", value);
   if (!in_range(f, number)) return complain_of_range(cmd, f, value);
   if (f->kind == FLAG_REAL) {
     *(double *)f->target = number;
     return true;
   }
   return read_whole(value, number, f->target) ||
-         complain(cmd, "not a whole number below 2^64:", value);
+         complain_of_number(cmd, f, "whole number below 2^64", value);
 }
 
 static bool set_choice(const command *cmd, const flag *f, const char *value) {
@@ -153,6 +166,18 @@ static bool parse_flag(const command *cmd, int argc, char **argv, int *index,
   return set_flag(cmd, f, argv[++*index]);
 }
 
+/// An option without its dashes, where the command takes files.
+static bool is_bare_flag(const command *cmd, const char *text) {
+  char dashed[MAX_SPELLING];
+  const int length = snprintf(dashed, sizeof dashed, "--%s", text);
+  if (cmd->words != NULL || length < 0 || (size_t)length >= sizeof dashed ||
+      find_flag(cmd, dashed, (size_t)length) == NULL)
+    return false;
+  FILE *file = fopen(text, "rb");
+  if (file != NULL) (void)fclose(file);
+  return file == NULL;
+}
+
 int parse_arguments(const command *cmd, int argc, char **argv, positional *out) {
   bool only_positional = false;
   *out = (positional){.count = 0};
@@ -163,6 +188,10 @@ int parse_arguments(const command *cmd, int argc, char **argv, positional *out) 
       return EXIT_DONE;
     } else if (!only_positional && argv[i][0] == '-' && argv[i][1] != '\0') {
       if (!parse_flag(cmd, argc, argv, &i, out)) return EXIT_USAGE;
+    } else if (is_bare_flag(cmd, argv[i])) {
+      show(stderr, "egraph: there is no file '%s'; did you mean '--%s'?\n", argv[i],
+           argv[i]);
+      return EXIT_USAGE;
     } else if (out->count == cmd->max_positional) {
       complain(cmd, "unexpected argument", argv[i]);
       return EXIT_USAGE;

@@ -74,6 +74,7 @@ int command_rules_correct(int argc, char **argv) {
                  .summary = "Corrects rules whose sides are equal on a part of their "
                             "result: finds that part, and writes rules that compute the "
                             "rest by the left side.",
+                 .min_positional = 1,
                  .max_positional = MAX_POSITIONAL};
   add_heading(&cmd, "Correction");
   add_uint(&cmd, "--seed N", &seed, 0, 0, "seed of the instances");
@@ -83,10 +84,6 @@ int command_rules_correct(int argc, char **argv) {
   positional files;
   int parsed = parse_arguments(&cmd, argc, argv, &files);
   if (parsed != PARSE_RUN) return parsed;
-  if (files.count == 0) {
-    fprintf(stderr, "egraph: a file of rules to correct is missing\n");
-    return EXIT_USAGE;
-  }
   for (size_t i = 0; i < files.count; i++)
     if (files_are_same(path, files.items[i])) {
       (void)say_overwritten(path, "a file of rules that is read");

@@ -69,7 +69,8 @@ static egraph_status prove(const egraph_rules *rules, bool json) {
     json_int("proved", proved);
     json_end();
   } else if (status == EGRAPH_OK) {
-    printf("%u of %u rules proved for all sizes\n", proved, counts.all);
+    printf("%u of %u rules proved for all sizes; none was tested (--verify does)\n",
+           proved, counts.all);
   }
   return status;
 }
@@ -366,7 +367,8 @@ int command_rules(int argc, char **argv) {
       "find conditions under which rules hold, and ones that need not be so strong");
   add_switch(
       &cmd, "--prove", &do_prove,
-      "prove every rule for all ranks, sizes and attribute values, or say why not");
+      "prove every rule for all ranks, sizes and attribute values, or say why not; "
+      "without --verify nothing is tested");
   add_switch(
       &cmd, "--derive", &do_derive,
       "derive instances of rules that are not proved from those that are, by steps "
@@ -383,6 +385,12 @@ int command_rules(int argc, char **argv) {
   positional files;
   int parsed = parse_arguments(&cmd, argc, argv, &files);
   if (parsed != PARSE_RUN) return parsed;
+  if (operators && files.count != 0) {
+    show(stderr,
+         "egraph: --operators lists those of this program, and reads no file '%s'\n",
+         files.items[0]);
+    return EXIT_USAGE;
+  }
   if (operators) {
     egraph_status printed = print_operators(json);
     return printed == EGRAPH_OK ? EXIT_DONE : report_failure(printed);

@@ -99,9 +99,23 @@ static int refuse_name(const char *given, const char *group) {
   return EXIT_USAGE;
 }
 
+/// Commands that are begun with alone, "bench".
+static int refuse_group(char **argv) {
+  bool is_first = true;
+  show(stderr, "egraph: '%s' needs one more word:", argv[0]);
+  for (size_t i = 0; i < COMMAND_COUNT; i++) {
+    if (!begins_with(1, argv, COMMANDS[i].name, 1)) continue;
+    fprintf(stderr, "%s %s", is_first ? "" : ",", COMMANDS[i].name);
+    is_first = false;
+  }
+  fprintf(stderr, "; see egraph help %s\n", argv[0]);
+  return EXIT_USAGE;
+}
+
 static int refuse(int argc, char **argv) {
   char given[128];
   bool in_group = is_group(argc, argv);
+  if (in_group && (argc == 1 || argv[1][0] == '-')) return refuse_group(argv);
   bool has_word = in_group && argc > 1 && argv[1][0] != '-';
   (void)snprintf(given, sizeof given, "%s%s%s", argv[0], has_word ? " " : "",
                  has_word ? argv[1] : "");

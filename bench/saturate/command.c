@@ -381,7 +381,8 @@ int command_bench_saturate(int argc, char **argv) {
                  "own, and compares nodes and classes after each iteration with those "
                  "that the rules imply. A NAME may be a pattern (\"ac*\"), or a raw "
                  "benchmark of another size (add-5000).",
-      .max_positional = MAX_POSITIONAL};
+      .max_positional = MAX_POSITIONAL,
+      .words = ""}; // names, not files
   add_heading(&cmd, "Benchmarks");
   add_switch(&cmd, "--list", &flags.list, "print the names only");
   add_text(&cmd, "--spec DIR", &flags.folder,

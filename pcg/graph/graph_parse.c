@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/sexpr.h"
+#include "base/spelling.h"
 #include "pcg/graph/attr_list.h"
 #include "pcg/graph/graph_internal.h"
 
@@ -298,6 +299,21 @@ static egraph_status set_formats(reader *r, const eg_sexpr *formats, uint32_t co
   return EGRAPH_OK;
 }
 
+static egraph_status refuse_operator(const reader *r, const eg_sexpr *term,
+                                     const char *name) {
+  eg_spelling spelling = eg_spelling_start(name);
+  for (int op = 0; op < EG_OP_COUNT; op++)
+    eg_spelling_offer(&spelling, eg_op_info_of((eg_op)op)->name);
+  if (spelling.best != NULL)
+    return eg_sexpr_fail(r->file, term,
+                         "there is no operator '%.100s'; did you mean '%s'?", name,
+                         spelling.best);
+  return eg_sexpr_fail(r->file, term,
+                       "there is no operator '%.100s'; egraph rules --operators lists "
+                       "them",
+                       name);
+}
+
 static egraph_status parse_let(reader *r, const eg_sexpr *form) {
   if (form->count < 3 || form->children[2].kind != EG_SEXPR_LIST ||
       form->children[2].count == 0 || form->children[2].children[0].kind != EG_SEXPR_ATOM)
@@ -306,8 +322,7 @@ static egraph_status parse_let(reader *r, const eg_sexpr *form) {
   const eg_sexpr *term = &form->children[2];
   eg_op op;
   if (!eg_op_find(term->children[0].text, &op))
-    return eg_sexpr_fail(r->file, term, "there is no operator '%.100s'",
-                         term->children[0].text);
+    return refuse_operator(r, term, term->children[0].text);
   const char **names = NULL;
   uint32_t count = 0;
   let_options options;

@@ -21,7 +21,7 @@ static egraph_status find_op(eg_rule_reader *reader, const eg_sexpr *head, eg_op
                            "unknown operator '%s'; did you mean '%s'?", head->text,
                            spelling.best);
     return eg_sexpr_fail(reader->file, head,
-                         "unknown operator '%s'; ops/op_table.def lists them",
+                         "unknown operator '%s'; egraph rules --operators lists them",
                          head->text);
   }
   if (*out == EG_OP_INPUT || *out == EG_OP_WEIGHT || *out == EG_OP_OPAQUE)

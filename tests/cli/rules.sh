@@ -187,7 +187,7 @@ expect 1 - '^egraph: wrong.txt:1: sin is no operator' rules --import wrong.txt
 printf '(egraph-rules 1)(rule one (source "t") (lhs (neg (neg ?x))) (rhs ?x))(rule two (source "t") (lhs (sin (neg ?x))) (rhs (sin ?x)))' >claims.rules
 expect 0 '^proved for all sizes  one: 2 cases of ranks, axes and flags$' - rules claims.rules --prove
 matches stdout '^not proved            two: no proof that elements are equal, with ranks [?]x 0$'
-matches stdout '^1 of 2 rules proved for all sizes$'
+matches stdout '^1 of 2 rules proved for all sizes; none was tested [(]--verify does[)]$'
 expect 0 '"name":"two","proved":false,"reason":"no proof' - rules claims.rules --prove --json
 
 # What is not proved, derived from what is: instances, by steps that are replayed.
@@ -249,7 +249,7 @@ expect 0 '^\(egraph-rules 1\)$' '^1 pair, 1 corrected rule$' rules correct pair.
 printf '(egraph-rules 1)(rule none (source "x")(lhs (neg ?x))(rhs ?x)(when (> (elements ?x) 3)))\n' >none.rules
 expect 1 'none: the sides agree nowhere' - rules correct none.rules -o kept.rules
 expect 1 '"corrected":false,"detail":"the sides agree nowhere' - rules correct none.rules --json
-expect 2 - 'a file of rules to correct is missing' rules correct
+expect 2 - 'a file is missing; usage: egraph rules correct FILE' rules correct
 printf '(egraph-rules 1)' >nothing.rules
 expect 1 - '^egraph: nothing.rules: there is no rule to correct$' rules correct nothing.rules
 expect 1 - '^egraph: nowhere/x.rules: cannot be written' rules correct pair.rules -o nowhere/x.rules

@@ -21,8 +21,8 @@ expect 2 - "unexpected argument" shard a b
 expect 2 - "unknown option '--jason'; did you mean '--json'" shard --jason
 expect 2 - "takes no value: '--json=1'" shard --json=1
 expect 2 - '--time-limit must' shard example.json --time-limit 0
-expect 2 - "not a number: 'many'" shard example.json --time-limit many
-expect 2 - "not a whole number|--seed must" shard example.json --seed 1.5
+expect 2 - "--time-limit is a number .*, not 'many'" shard example.json --time-limit many
+expect 2 - "--seed is a whole number|--seed must" shard example.json --seed 1.5
 
 expect 0 '^cost +445, optimal, bound 445, gap 0.0000 %$' - shard example.json
 matches stdout '^problem +5 nodes, 5 edges, 9 strategies, 14 table entries$'

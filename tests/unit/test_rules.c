@@ -157,7 +157,8 @@ static const bad bad_files[] = {
     {RULE("(rleu ?x)", "?x", ""),
      "t.rules:2:28: unknown operator 'rleu'; did you mean 'relu'?"},
     {RULE("(wombat-squeezer ?x)", "?x", ""),
-     "t.rules:2:28: unknown operator 'wombat-squeezer'; ops/op_table.def lists them"},
+     "t.rules:2:28: unknown operator 'wombat-squeezer'; egraph rules --operators lists "
+     "them"},
     {RULE("(weight :name \"w\")", "?x", ""),
      "t.rules:2:28: 'weight' cannot stand in a rule; use a class variable"},
     {RULE("(softmax :axs 1 ?x)", "?x", ""),
