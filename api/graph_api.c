@@ -81,7 +81,7 @@ typedef struct model_source {
   size_t size;
 } model_source;
 
-/// Whether all inputs have this batch already.
+/// True when all inputs have this batch already.
 static bool has_batch(const eg_graph *graph, int64_t batch) {
   for (uint32_t i = 0; i < eg_graph_input_count(graph); i++) {
     const eg_type *type = &eg_graph_value(graph, eg_graph_input(graph, i))->type;
@@ -90,7 +90,7 @@ static bool has_batch(const eg_graph *graph, int64_t batch) {
   return true;
 }
 
-/// What the options say of a batch: by itself, or as a dimension of this name.
+/// The batch of the options: given as such, or as a dimension of that name.
 static int64_t batch_of(const egraph_load_options *options) {
   for (uint32_t i = 0; options->batch <= 0 && i < options->dim_count; i++)
     if (strcmp(options->dims[i].name, "batch") == 0) return options->dims[i].size;

@@ -22,7 +22,7 @@ typedef struct option_groups {
   egraph_baselines compare;
 } option_groups;
 
-/// Whether there is more to choose than a graph: what ties, memory, phases and moves say.
+/// True when the call needs a plan: ties, memory, phases or moves are to be chosen.
 static bool wants_plan(const egraph_options *o, const egraph_search *search) {
   return o->target != NULL || o->training != NULL || o->constraints != NULL ||
          o->compare != NULL || search->certify || search->overlap;

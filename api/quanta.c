@@ -292,7 +292,7 @@ static egraph_status try_moved(probe *p, const eg_session_options *options,
 
 // ---- without rounding ---------------------------------------------------------------
 
-/// Whether two graphs agree where nothing is rounded: what that says of an output.
+/// The verdict on an output of two graphs in which nothing is rounded.
 typedef enum smooth_verdict { SMOOTH_UNKNOWN, SMOOTH_AGREES, SMOOTH_DIFFERS } verdict;
 
 /// The largest difference of two outputs, in steps.
@@ -361,7 +361,7 @@ typedef struct tally {
   uint64_t moved; // those
 } tally;
 
-/// Whether noise of earlier quantizations can make a difference of so many steps.
+/// True when noise of earlier quantizations can make a difference of so many steps.
 static bool is_noise(const quantum_rows *rows, double steps, double excess) {
   if (rows->smooth == SMOOTH_UNKNOWN) return excess <= rows->noise.largest;
   return rows->smooth == SMOOTH_AGREES && steps <= 2 * rows->noise.largest + 1;

@@ -26,7 +26,7 @@ egraph_status eg_smooth_same_quantizers(const eg_graph *a, const eg_graph *b, bo
 /// The operand of DequantizeLinear or QuantizeLinear that is a scale or zero point, in
 /// the shape in which it broadcasts against operand 0.
 eg_type eg_smooth_axis_view(const eg_graph *graph, const eg_graph_node_info *node);
-/// Whether QuantizeLinear or DequantizeLinear has a scale for blocks.
+/// True when QuantizeLinear or DequantizeLinear has a scale for blocks.
 bool eg_smooth_has_blocks(const eg_graph_node_info *node);
 
 #endif

@@ -19,7 +19,7 @@ void eg_tensors_free(eg_tensors *tensors);
 /// a type that is none.
 egraph_status eg_tensors_take(const egraph_tensor *given, uint32_t count, eg_tensor *out);
 
-/// What a caller says of a session; NULL and 0: the defaults.
+/// Options of a session as a caller gives them; NULL and 0: the defaults.
 eg_session_options eg_session_options_of(const char *backend, uint32_t threads,
                                          uint64_t seed);
 

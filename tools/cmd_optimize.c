@@ -168,7 +168,7 @@ static bool find_demand(const file_flags *f, size_t line, const char **out_flag,
   return false;
 }
 
-/// What is wrong with a statement is said of its flag, not of a line that nobody wrote.
+/// An error of a statement names its flag, not a line that nobody wrote.
 static int report_demand(const file_flags *f, egraph_status status) {
   static const char place[] = DEMANDS_NAME ":";
   const char *message = egraph_last_error(), *flag_name, *text;
@@ -310,7 +310,7 @@ static egraph_status hand_out_plan(const file_flags *f, const optimize_session *
   return print_plan_text(session, &view, f->certificate);
 }
 
-/// Whether the search is for pipelines, which have no plan.
+/// True when the search is for pipelines, which have no plan.
 static bool finds_stages(const file_flags *f) {
   static const struct {
     const char *name, *kind;

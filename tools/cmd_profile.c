@@ -64,7 +64,7 @@ static egraph_status print_entry(void *user, const egraph_cost_entry *e) {
   return EGRAPH_OK;
 }
 
-/// What the costs of a graph's operators rest on.
+/// Prints counts of measured, estimated and guessed costs of a graph's operators.
 static egraph_status show_entries(const optimize_session *session,
                                   const egraph_graph *graph, const char *which,
                                   bool json) {

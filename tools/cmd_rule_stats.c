@@ -71,7 +71,7 @@ static egraph_status add_result(rule_table *table, const egraph_result *result) 
   return EGRAPH_OK;
 }
 
-/// What a rule was good for.
+/// The use of a rule.
 static const char *use_of(const rule_row *row) {
   return row->steps != 0 ? "on the path" : row->matches != 0 ? "fired" : "never fired";
 }

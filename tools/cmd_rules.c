@@ -252,7 +252,7 @@ static egraph_status import(egraph_rules *rules, const text_list *files, bool qu
   return status;
 }
 
-/// Whether it is applied where no flag says otherwise.
+/// True when the rule is applied by default.
 static bool is_on(const egraph_rule_info *info) {
   return info->is_on && info->math <= EGRAPH_MATH_ASSOCIATIVE;
 }

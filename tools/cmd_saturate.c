@@ -483,7 +483,7 @@ static saturate_flags default_flags(void) {
                           .threads = 1};
 }
 
-/// What the table of flags cannot say.
+/// Conditions that the table of flags cannot express.
 static int check_flags(const saturate_flags *flags, const positional *files) {
   const char *wrong = NULL;
   if (flags->load_file == NULL && files->count == 0)

@@ -60,7 +60,7 @@ static void print_memory(const simulated_plan *s, const egraph_simulation_info *
            "--issue in-order the least\n");
 }
 
-/// What the seconds rest on, beside those of the plan.
+/// Prints the rounds of messages that the seconds rest on.
 static void print_rounds(const simulated_plan *s, const egraph_simulation_info *info) {
   if (info->messages > 0) {
     printf("rounds      %.4g messages of %u devices", info->messages,

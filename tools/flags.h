@@ -61,7 +61,7 @@ void add_json(command *cmd, bool *target);
 
 /// The name of a flag, "--node-limit".
 const char *flag_name(const flag *f, char out[MAX_SPELLING]);
-/// What stands for its value, "N"; "" for switches.
+/// The placeholder of its value, "N"; "" for switches.
 const char *flag_value(const flag *f);
 
 #endif

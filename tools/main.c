@@ -50,7 +50,7 @@ typedef struct command_row command_row;
 
 static size_t words_of(const char *name) { return strchr(name, ' ') != NULL ? 2 : 1; }
 
-/// Whether arguments begin with the first `words` words of a name.
+/// True when the arguments begin with the first `words` words of a name.
 static bool begins_with(int argc, char **argv, const char *name, size_t words) {
   size_t first = strcspn(name, " ");
   if (argc < (int)words || strlen(argv[0]) != first || strncmp(argv[0], name, first) != 0)
@@ -79,7 +79,7 @@ static void print_usage(FILE *file) {
   fprintf(file, "\n`egraph help COMMAND` describes a command; -V prints the version.\n");
 }
 
-/// Whether a name of one word, or the first of two, is given.
+/// True when the first argument is a command, or the first word of one.
 static bool is_group(int argc, char **argv) {
   for (size_t i = 0; i < COMMAND_COUNT; i++)
     if (begins_with(argc, argv, COMMANDS[i].name, 1)) return true;

@@ -5,7 +5,7 @@
 
 #include "tools/planning.h"
 
-/// Whether a file is meant to be a plan: by its name, ".json" or ".json.gz".
+/// True for the name of a plan: ".json" or ".json.gz".
 bool is_plan_file(const char *path);
 /// Likewise an ONNX model, ".onnx".
 bool is_onnx_file(const char *path);

@@ -33,7 +33,7 @@ typedef struct rule_flags {
   const char *math; // a class; NULL: the default
 } rule_flags;
 
-/// What is trained, and how far it decays.
+/// The trained weights, and their decay.
 typedef struct training_flags {
   text_list freeze, train_only, untie_only;
   double decay;
@@ -84,11 +84,11 @@ void optimize_flags_init(optimize_flags *flags);
 /// optimizes.
 void add_cost_flags(command *cmd, cost_flags *flags);
 void add_optimize_flags(command *cmd, optimize_flags *flags);
-/// Whether a file has the text form of graphs, by its name.
+/// True for the name of a graph in text form.
 bool is_graph_text(const char *path);
 /// Loads a model; notes on standard error that it has no outputs.
 egraph_status load_model(const char *path, const load_flags *flags, egraph_graph **out);
-/// Whether a plan is searched, and not a graph for one device of this host.
+/// True when the call needs a plan, not a graph for one device of this host.
 bool optimize_flags_plan(const optimize_flags *flags);
 /// Loads the model, rules and database. optimize_close must follow whatever it returns.
 egraph_status optimize_load(const optimize_flags *flags, const char *model,
@@ -117,7 +117,7 @@ const char *default_database(void);
 /// file of its plugin where EGRAPH_CUDA_PLUGIN or EGRAPH_NCCL_PLUGIN names one.
 const char *with_plugin(const char *name);
 
-/// Whether a target is this host, its ranks threads or processes. NULL is.
+/// True when a target is this host, its ranks threads or processes; also for NULL.
 bool is_this_host(const char *machine);
 
 /// The costs of plans for a machine: of this host measured, unless that is not wanted,

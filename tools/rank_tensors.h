@@ -39,7 +39,7 @@ egraph_status rank_run_describe(rank_run *r);
 /// Draws or reads inputs, makes room for outputs. *out_read is false when something given
 /// by the user could not be read (already reported).
 egraph_status rank_run_fill(rank_run *r, bool *out_read);
-/// Whether an input is what an output of the step before becomes.
+/// True when an input is an output of the step before.
 bool rank_run_carries(const rank_run *r, uint32_t input);
 /// Sets the input "step" of the optimizer, if there is one.
 void rank_run_count_step(const rank_run *r, double number);

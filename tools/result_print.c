@@ -49,7 +49,7 @@ static void search_json(const egraph_report *r) {
   json_close('}');
 }
 
-/// Whether the executor has kernels for all that is left.
+/// True when the executor has kernels for all operators of the result.
 static bool is_runnable(const egraph_result *result) {
   return egraph_graph_info_of(egraph_result_graph(result)).opaque_nodes == 0;
 }
@@ -213,12 +213,12 @@ static void print_measuring(const egraph_report *r) {
         r->busy);
 }
 
-/// Whether all costs are estimates from bytes.
+/// True when all costs are estimates from bytes.
 static bool is_unpriced(const egraph_report *r) {
   return strcmp(r->status, "nothing is priced") == 0;
 }
 
-/// What has no price: its operators, and what is not true of them.
+/// Prints operators without a price, the limits of their estimate, and that run refuses.
 static void print_unpriced(const egraph_result *result) {
   const egraph_report *r = egraph_result_report(result);
   const char *name;
@@ -451,7 +451,7 @@ egraph_status print_plan_json(const optimize_session *session, const char *certi
 
 // ---- plans: text ------------------------------------------------------------------
 
-/// What the plan was chosen by, and how short a step could be.
+/// Prints the time by which the plan was chosen, and a bound of that time.
 static void print_overlap(const optimize_session *session) {
   const egraph_report *r = egraph_result_report(session->result);
   printf("overlapped  %s with exchanges beside computing",
@@ -464,7 +464,7 @@ static void print_overlap(const optimize_session *session) {
   printf("; plans simulated: %u\n", r->overlap_plans);
 }
 
-/// What another search did, and whether its plan is one.
+/// Prints the work of another search, and by how much its plan exceeds memory.
 static void print_searched(const optimize_session *session) {
   const egraph_report *r = egraph_result_report(session->result);
   if (r->algorithm == NULL) {
@@ -496,7 +496,7 @@ static const char *stop_remedy(const egraph_report *r) {
   return "";
 }
 
-/// What the search did; warnings that concern the plan stand in its report.
+/// Prints the work of the search; warnings about the plan are in its report.
 static egraph_status print_search(const optimize_session *session) {
   const egraph_report *r = egraph_result_report(session->result);
   egraph_status status = EGRAPH_OK;

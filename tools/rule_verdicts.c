@@ -9,7 +9,7 @@
 
 #include "tools/console.h"
 
-/// What was found of a rule before it is verified.
+/// Results about a rule from before it is verified.
 typedef struct finding {
   char *rule, *guard; // guard: of a rule that does not hold; NULL: none was found
   bool is_proved;

@@ -23,7 +23,7 @@ static bool is_sum(const rank_run *r, uint32_t input) {
          strcmp(name + length - 4, ".sum") == 0;
 }
 
-/// Whether a checkpoint has it: sums begin each step as zeros.
+/// True for tensors of a checkpoint: sums begin each step as zeros and are not in it.
 static bool is_kept(const rank_run *r, uint32_t input) {
   return rank_run_carries(r, input) && !is_sum(r, input);
 }
@@ -60,7 +60,7 @@ static int32_t find_input(const rank_run *r, const char *name) {
 
 // ---- batches --------------------------------------------------------------------
 
-/// What --data may have: what a step is given, but for its scalars.
+/// Inputs that --data may have: all that a step is given, except scalars.
 static bool is_fed(const rank_run *r, uint32_t input) {
   const char *name = r->input_names[input];
   bool is_scalar = strcmp(name, "learning_rate") == 0 || strcmp(name, "step") == 0;

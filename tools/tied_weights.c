@@ -111,7 +111,7 @@ static bool has_input(const egraph_graph *step, const char *wanted) {
   return found;
 }
 
-/// Whether a step trains a weight that only the untied model has.
+/// True when a step trains a weight that only the untied model has.
 static bool needs_untied(const egraph_graph *step, const egraph_graph *model,
                          const egraph_graph *untied) {
   for (uint32_t i = 0; i < egraph_graph_info_of(untied).weights; i++) {

@@ -96,7 +96,7 @@ const void *eg_graph_opaque_record(const eg_graph *graph, eg_graph_node node,
 /// Operator types with this prefix stand for no node of the file, but for an input or an
 /// initializer that is no tensor of ours.
 #define EG_OPAQUE_LEAF "egraph:"
-/// What a record says of the work of its node, beside the types of operands and results.
+/// The work of a node as its record tells it, beside the types of operands and results.
 typedef struct eg_opaque_work {
   bool has_graphs;  // graphs within: their bytes stand for those of record and captures
   uint32_t formals; // operands of the node itself; those behind are captured

@@ -186,7 +186,7 @@ typedef struct folder {
   uint32_t lost;   // computed results with NaN or infinity, or without a number
 } folder;
 
-/// Whether the node is the same at all sizes of open dimensions.
+/// True when the node is the same at all sizes of open dimensions.
 static bool is_fixed(const folder *f, const eg_graph_node_info *node) {
   bool is_open = eg_attrs_any_open(node->attrs);
   for (uint32_t i = 0; i < node->result_count; i++)

@@ -8,7 +8,7 @@
 
 /// A copy without nodes and weights that no output needs (inputs stay). Names are kept.
 egraph_status eg_graph_pruned(const eg_graph *graph, eg_graph **out);
-/// What folding leaves alone. NULL and SIZE_MAX: nothing.
+/// Values that folding leaves alone; NULL and SIZE_MAX: none.
 typedef struct eg_fold_options {
   size_t max_bytes; // larger results stay
   const bool *kept; // [value_count] weights that stay, and all that needs them

@@ -10,7 +10,7 @@
 #include "base/vec.h"
 #include "pcg/graph/graph.h"
 
-/// What is kept of an operator that the table does not know.
+/// A kept operator that the table does not know.
 typedef struct eg_opaque {
   const char *key;  // value of the KEY attribute, unique in the graph
   const char *type; // operator type, "LSTM"

@@ -17,7 +17,7 @@ static const Onnx__GraphProto *graph_of(const eg_onnx_call *call, const char *na
   return attr != NULL ? attr->g : NULL;
 }
 
-// What a body that runs in the graph around it may not have.
+// True when a body can run in the graph around it.
 static bool is_plain(const Onnx__GraphProto *graph) {
   bool known = graph->n_sparse_initializer == 0;
   for (size_t i = 0; known && i < graph->n_initializer; i++) {

@@ -372,7 +372,7 @@ static egraph_status sets_of_kept(const eg_graph *graph, bool converts,
   return status;
 }
 
-/// What became of writing in one operator set.
+/// The outcome of writing in one operator set.
 typedef struct attempt {
   bool is_faulty;    // a node of ours is none of the set
   uint32_t unloaded; // nodes that ONNX Runtime does not load there

@@ -8,7 +8,7 @@
 
 static bool is_text(const char *text) { return text != NULL && text[0] != '\0'; }
 
-/// What a model has that says nothing of itself.
+/// True for the name of a graph that we made, and for none: it says nothing.
 static bool is_ours(const char *name) {
   return name == NULL || strcmp(name, EG_ONNX_OWN_NAME) == 0;
 }

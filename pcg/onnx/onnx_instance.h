@@ -45,7 +45,7 @@ egraph_status eg_onnx_instance_tensor(eg_onnx_instance *instance,
 /// EGRAPH_E_PARSE where copies get too many.
 egraph_status eg_onnx_instance_add(eg_onnx_instance *instance,
                                    Onnx__NodeProto *const *nodes, size_t count);
-/// What a body declares for its tensors.
+/// Adds the types that a body declares for its tensors.
 egraph_status eg_onnx_instance_declare(eg_onnx_instance *instance,
                                        Onnx__ValueInfoProto *const *infos, size_t count);
 /// Says before an import that the tensor of this name is to become `to`: it is used, and

@@ -136,7 +136,7 @@ static bool clamp_open(int64_t bound, int64_t size, int64_t step, bool is_end,
   return eg_size_max(bound, low, out) && eg_size_min(*out, high, out);
 }
 
-/// What one axis of a slice says.
+/// One axis of a slice.
 typedef struct slice_axis {
   int64_t size, step;
   int64_t start, end; // of the file, then within the dimension

@@ -17,7 +17,7 @@
 #include "pcg/graph/graph.h"
 #include "pcg/onnx/onnx_message.h"
 
-/// What maps of names say of those within nodes.
+/// The value of names within nodes in maps of names.
 enum { EG_ONNX_INNER_NAME = 1 };
 
 /// Adds the names that are made in the sub-graphs of a node to `out`, where it has not

@@ -53,7 +53,7 @@ typedef struct eg_onnx_body {
   uint32_t made;           // how many there are
 } eg_onnx_body;
 
-/// What is to be written: a node with its types and names.
+/// A node to be written, with its types and names.
 typedef struct eg_onnx_item {
   const char *name;
   const eg_attrs *attrs;
