@@ -73,12 +73,39 @@ static egraph_status add_capture(capture_search *s, const char *name) {
 
 static egraph_status search_graphs(capture_search *s, const Onnx__NodeProto *node);
 
-static egraph_status search_graph(capture_search *s, const Onnx__GraphProto *graph) {
-  const size_t mark = s->scopes.hidden.len;
+/// No name twice, but for an initializer, which may be that of an input.
+static egraph_status check_made_once(capture_search *s, size_t initializers) {
+  eg_strmap made;
+  eg_strmap_init(&made, s->reader->alloc);
+  egraph_status status = EGRAPH_OK;
+  for (size_t i = initializers; status == EGRAPH_OK && i < s->names.len; i++) {
+    uint32_t ignored;
+    status = eg_strmap_find(&made, s->names.data[i], &ignored)
+                 ? EG_FAIL(EGRAPH_E_PARSE,
+                           "a graph of it makes '%.200s' twice; each result needs a name "
+                           "of its own",
+                           s->names.data[i])
+                 : eg_strmap_put(&made, s->names.data[i], 0);
+  }
+  eg_strmap_deinit(&made);
+  return status;
+}
+
+static egraph_status define_within(capture_search *s, const Onnx__GraphProto *graph) {
+  s->names.len = 0;
+  EG_TRY(eg_onnx_initializer_names(graph, &s->names));
+  const size_t initializers = s->names.len;
   s->names.len = 0;
   EG_TRY(eg_onnx_defined_names(graph, &s->names));
+  EG_TRY(check_made_once(s, initializers));
   for (size_t i = 0; i < s->names.len; i++)
     EG_TRY(eg_onnx_scopes_define(&s->scopes, s->names.data[i], 0));
+  return EGRAPH_OK;
+}
+
+static egraph_status search_graph(capture_search *s, const Onnx__GraphProto *graph) {
+  const size_t mark = s->scopes.hidden.len;
+  EG_TRY(define_within(s, graph));
   for (size_t n = 0; n < graph->n_node; n++) {
     for (size_t i = 0; i < graph->node[n]->n_input; i++)
       EG_TRY(add_capture(s, graph->node[n]->input[i]));

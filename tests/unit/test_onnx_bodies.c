@@ -513,6 +513,17 @@ static void a_name_within_hides_no_other_graph_s(void **state) {
   kit_end(&other);
 }
 
+static void a_name_made_twice_within_is_refused(void **state) {
+  (void)state;
+  onnx_kit then, other;
+  build_if(&then, &other, false, false);
+  (void)kit_node(&then, "Exp", "x", "a"); // as its Add does
+  refuse("m.onnx: node If (node 0): a graph of it makes 'a' twice; each result needs a "
+         "name of its own");
+  kit_end(&then);
+  kit_end(&other);
+}
+
 /// c ? x + w of the branch : relu(w): runtimes do not agree on which w the branch reads,
 /// so that it reads what it read.
 static void an_initializer_that_hides_does_so_again(void **state) {
@@ -729,6 +740,7 @@ int main(void) {
       cmocka_unit_test(branches_may_give_what_is_there),
       cmocka_unit_test(names_within_are_left_alone),
       cmocka_unit_test(a_name_within_hides_no_other_graph_s),
+      cmocka_unit_test(a_name_made_twice_within_is_refused),
       cmocka_unit_test(an_initializer_that_hides_does_so_again),
       cmocka_unit_test(short_loops_are_written_out),
       cmocka_unit_test(other_loops_are_kept),
