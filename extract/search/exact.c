@@ -35,9 +35,9 @@ enum {
   FEW_STEPS = 4000, // per class, of the first walks over states
   DAG_MEMORY_BYTES = 64 << 20
 };
-static const double WINDOW_SHARE = 0.4;   // of the work that is left, for phase 2
-static const double RECOVER_SHARE = 0.3;  // for local search at a time
-static const double FRONTIER_SHARE = 0.1; // the same for walks over states
+static const double WINDOW_SHARE = 0.4;  // of the work that is left, for phase 2
+static const double RECOVER_SHARE = 0.3; // for local search at a time
+static const double AHEAD_SHARE = 0.4;   // the same for walks that look ahead
 
 typedef struct exact {
   eg_extract_search search; // of the whole problem
@@ -68,12 +68,13 @@ static uint64_t share_of_work(const eg_incumbent *incumbent, double share) {
 }
 
 static egraph_status walk_frontier(eg_incumbent *incumbent, const eg_class_index *index,
-                                   double outer_cutoff, uint64_t steps,
+                                   double outer_cutoff, uint64_t steps, bool looks_ahead,
                                    bool *out_closed) {
   *out_closed = false;
   if (incumbent->options->without_frontier) return EGRAPH_OK;
   EG_TRY_IN_PART(incumbent->clock, EGRAPH_PART_FRONTIER,
-                 eg_frontier_improve(incumbent, index, outer_cutoff, steps, out_closed));
+                 eg_frontier_improve(incumbent, index, outer_cutoff, steps, looks_ahead,
+                                     out_closed));
   return EGRAPH_OK;
 }
 
@@ -86,7 +87,7 @@ static egraph_status improve_whole(exact *e, bool *out_closed) {
   eg_greedy greedy = {e->search.alloc, whole->problem, &index, 0};
   egraph_status status = eg_class_index_build(&index, whole->problem);
   if (status == EGRAPH_OK)
-    status = walk_frontier(whole, &index, INFINITY, few, out_closed);
+    status = walk_frontier(whole, &index, INFINITY, few, false, out_closed);
   if (status == EGRAPH_OK && !*out_closed)
     status = eg_local_search_run(&greedy, whole, share_of_work(whole, RECOVER_SHARE));
   eg_class_index_deinit(&index);
@@ -153,10 +154,11 @@ static egraph_status phase_zero(void *user, eg_subproblem *subproblem) {
   return EGRAPH_OK;
 }
 
-static egraph_status walk_subproblem(eg_subproblem *subproblem, uint64_t steps) {
+static egraph_status walk_subproblem(eg_subproblem *subproblem, uint64_t steps,
+                                     bool looks_ahead) {
   bool closed;
   EG_TRY(walk_frontier(&subproblem->incumbent, &subproblem->index,
-                       subproblem->outer_cutoff, steps, &closed));
+                       subproblem->outer_cutoff, steps, looks_ahead, &closed));
   if (closed) close(subproblem);
   return EGRAPH_OK;
 }
@@ -164,19 +166,24 @@ static egraph_status walk_subproblem(eg_subproblem *subproblem, uint64_t steps) 
 static egraph_status phase_narrow(void *user, eg_subproblem *subproblem) {
   (void)user;
   return walk_subproblem(subproblem,
-                         (uint64_t)FEW_STEPS * subproblem->problem.class_count);
+                         (uint64_t)FEW_STEPS * subproblem->problem.class_count, false);
 }
 
-static egraph_status phase_wide(void *user, eg_subproblem *subproblem) {
+static egraph_status phase_ahead(void *user, eg_subproblem *subproblem) {
   const exact *e = user;
   double share = (double)subproblem->node_of.len / (double)e->presolve.model.part.len;
-  return walk_subproblem(subproblem,
-                         share_of_work(&subproblem->incumbent, FRONTIER_SHARE * share));
+  return walk_subproblem(
+      subproblem, share_of_work(&subproblem->incumbent, AHEAD_SHARE * share), true);
 }
 
 static egraph_status phase_one(void *user, eg_subproblem *subproblem) {
+  EG_TRY_IN_PART(subproblem->incumbent.clock, EGRAPH_PART_GREEDY,
+                 improve(user, subproblem));
+  return EGRAPH_OK;
+}
+
+static egraph_status phase_root(void *user, eg_subproblem *subproblem) {
   exact *e = user;
-  EG_TRY_IN_PART(subproblem->incumbent.clock, EGRAPH_PART_GREEDY, improve(e, subproblem));
   uint32_t limit = e->search.incumbent->tree_limit;
   if (limit != 0) return branch(e, subproblem, limit);
   if (subproblem->node_of.len > ROOT_NODES) return EGRAPH_OK;
@@ -200,8 +207,9 @@ static egraph_status phase_three(void *user, eg_subproblem *subproblem) {
 }
 
 static egraph_status solve_subproblems(exact *e) {
-  static const eg_subproblem_step PHASES[] = {phase_zero, phase_narrow, phase_one,
-                                              phase_wide, phase_two,    phase_three};
+  static const eg_subproblem_step PHASES[] = {phase_zero,  phase_narrow, phase_one,
+                                              phase_ahead, phase_root,   phase_two,
+                                              phase_three};
   eg_incumbent *whole = e->search.incumbent;
   eg_batches batches = {.alloc = e->search.alloc,
                         .subproblems = &e->subproblems,

@@ -21,14 +21,16 @@ EG_VEC_DEFINE(records, record);
 typedef struct state_list {
   eg_words bits; // [count * words]
   eg_doubles cost;
-  eg_u32s last; // its record
+  eg_doubles rest; // what is open costs at least
+  eg_u32s last;    // its record
 } state_list;
-EG_OWNER_DEFINE_STATIC(state_list, (eg_words, bits), (eg_doubles, cost), (eg_u32s, last))
+EG_OWNER_DEFINE_STATIC(state_list, (eg_words, bits), (eg_doubles, cost, rest),
+                       (eg_u32s, last))
 
 enum { MOST_WORDS = 1 << 24 }; // of states, at a time
 
 typedef struct ranked {
-  double cost;
+  double cost; // with the rest
   uint32_t state;
 } ranked;
 EG_VEC_DEFINE(rankeds, ranked);
@@ -41,6 +43,8 @@ typedef struct walk {
   state_list now, next;
   eg_flatmap map; // of next
   eg_words row;   // under construction
+  eg_u32s holder; // [slot] place of the class that is or was open there last
+  eg_u32s open;   // places, of a row
   rankeds ranks;
   records records;
   eg_bytes is_live;
@@ -48,7 +52,8 @@ typedef struct walk {
   bool is_complete, has_cycle;
 } walk;
 EG_OWNER_DEFINE_STATIC(walk, (state_list, now, next), (eg_flatmap, map), (eg_words, row),
-                       (rankeds, ranks), (records, records), (eg_bytes, is_live))
+                       (eg_u32s, holder, open), (rankeds, ranks), (records, records),
+                       (eg_bytes, is_live))
 
 static uint64_t *bits_of(const walk *w, const state_list *s, uint32_t state) {
   return s->bits.data + (size_t)state * w->words;
@@ -60,7 +65,8 @@ static bool is_row(const void *user, uint32_t state, const void *key) {
 }
 
 /// The state w->row, unless it is there for less.
-static egraph_status add_state(walk *w, double cost, uint32_t before, uint32_t node) {
+static egraph_status add_state(walk *w, double cost, double rest, uint32_t before,
+                               uint32_t node) {
   uint64_t hash = eg_hash_bytes(0, w->row.data, w->words * sizeof(uint64_t));
   uint32_t state;
   w->work += w->words + 8;
@@ -78,7 +84,14 @@ static egraph_status add_state(walk *w, double cost, uint32_t before, uint32_t n
   EG_TRY(eg_flatmap_insert(&w->map, hash, (uint32_t)w->next.cost.len));
   EG_TRY(eg_words_append(&w->next.bits, w->row.data, w->words));
   EG_TRY(eg_u32s_push(&w->next.last, before));
+  EG_TRY(eg_doubles_push(&w->next.rest, rest));
   return eg_doubles_push(&w->next.cost, cost);
+}
+
+/// No states are next.
+static void clear_next(walk *w) {
+  eg_flatmap_clear(&w->map);
+  w->next.bits.len = w->next.cost.len = w->next.rest.len = w->next.last.len = 0;
 }
 
 /// The next states are those of now; what were is overwritten.
@@ -111,24 +124,51 @@ static bool is_spent(const walk *w) {
   return w->work > w->options->steps || w->next.bits.len > MOST_WORDS;
 }
 
-static egraph_status look_at(walk *w, uint32_t class) {
+/// Children of the class are open from now on.
+static void hold_children(walk *w, uint32_t class) {
   const eg_frontier *f = w->frontier;
-  uint32_t slot = f->slot.data[class];
-  eg_flatmap_clear(&w->map);
-  w->next.bits.len = w->next.cost.len = w->next.last.len = 0;
-  for (uint32_t s = 0; s < w->now.cost.len && !is_spent(w); s++) {
-    double cost = w->now.cost.data[s];
-    if (!eg_bits_has(bits_of(w, &w->now, s), slot)) {
-      memcpy(w->row.data, bits_of(w, &w->now, s), w->words * sizeof(uint64_t));
-      EG_TRY(add_state(w, cost, w->now.last.data[s], EG_EXTRACT_NONE));
-      continue;
-    }
-    EG_EACH_MEMBER(f->index, class, node) {
-      double sum = cost + f->problem->cost.data[node];
-      if (sum < w->options->limit && choose(w, s, class, node))
-        EG_TRY(add_state(w, sum, w->now.last.data[s], node));
+  EG_EACH_MEMBER(f->index, class, node) {
+    EG_EACH_CHILD(f->problem, node, child) {
+      uint32_t place = f->place.data[child];
+      if (place > f->place.data[class]) w->holder.data[f->slot.data[child]] = place;
     }
   }
+}
+
+/// What w->row needs costs at least.
+static egraph_status find_rest(walk *w, double *out) {
+  *out = 0;
+  if (w->options->ahead == NULL) return EGRAPH_OK;
+  w->open.len = 0;
+  EG_EACH_BIT(w->row.data, w->words, slot)
+  EG_TRY(eg_u32s_push(&w->open, w->holder.data[slot]));
+  w->work += w->open.len * (w->options->ahead->pairs.len == 0 ? 1 : w->open.len);
+  *out = eg_lookahead_of(w->options->ahead, w->open.data, w->open.len);
+  return EGRAPH_OK;
+}
+
+static egraph_status look_at_state(walk *w, uint32_t class, uint32_t state) {
+  const eg_frontier *f = w->frontier;
+  double cost = w->now.cost.data[state], rest = w->now.rest.data[state];
+  uint32_t last = w->now.last.data[state];
+  if (!eg_bits_has(bits_of(w, &w->now, state), f->slot.data[class])) {
+    memcpy(w->row.data, bits_of(w, &w->now, state), w->words * sizeof(uint64_t));
+    return add_state(w, cost, rest, last, EG_EXTRACT_NONE);
+  }
+  EG_EACH_MEMBER(f->index, class, node) {
+    double sum = cost + f->problem->cost.data[node];
+    if (!(sum < w->options->limit) || !choose(w, state, class, node)) continue;
+    EG_TRY(find_rest(w, &rest));
+    if (sum + rest < w->options->limit) EG_TRY(add_state(w, sum, rest, last, node));
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status look_at(walk *w, uint32_t class) {
+  clear_next(w);
+  hold_children(w, class);
+  for (uint32_t s = 0; s < w->now.cost.len && !is_spent(w); s++)
+    EG_TRY(look_at_state(w, class, s));
   if (!is_spent(w)) swap_states(w);
   return EGRAPH_OK;
 }
@@ -147,20 +187,27 @@ static bool is_within(const uint64_t *a, const uint64_t *b, uint32_t words) {
   return true;
 }
 
+/// Needs less, for less.
+static bool is_better(const walk *w, uint32_t state, uint32_t than) {
+  return w->now.cost.data[state] <= w->now.cost.data[than] &&
+         is_within(bits_of(w, &w->now, state), bits_of(w, &w->now, than), w->words);
+}
+
 /// Cheapest first, without those that need all that a cheaper one needs, up to one more
 /// than may be kept.
 static egraph_status rank(walk *w) {
   w->ranks.len = 0;
   for (uint32_t s = 0; s < w->now.cost.len; s++)
-    EG_TRY(rankeds_push(&w->ranks, (ranked){w->now.cost.data[s], s}));
+    EG_TRY(
+        rankeds_push(&w->ranks, (ranked){w->now.cost.data[s] + w->now.rest.data[s], s}));
   qsort(w->ranks.data, w->ranks.len, sizeof(ranked), compare);
   size_t kept = 0;
   for (size_t i = 0; i < w->ranks.len && kept <= w->options->states; i++) {
-    const uint64_t *row = bits_of(w, &w->now, w->ranks.data[i].state);
+    uint32_t state = w->ranks.data[i].state;
     bool is_worse = false;
     size_t k = 0;
     for (; k < kept && !is_worse; k++)
-      is_worse = is_within(bits_of(w, &w->now, w->ranks.data[k].state), row, w->words);
+      is_worse = is_better(w, w->ranks.data[k].state, state);
     w->work += k * (1 + w->words);
     if (!is_worse) w->ranks.data[kept++] = w->ranks.data[i];
   }
@@ -170,7 +217,8 @@ static egraph_status rank(walk *w) {
 
 static egraph_status keep(walk *w, const ranked *at) {
   memcpy(w->row.data, bits_of(w, &w->now, at->state), w->words * sizeof(uint64_t));
-  return add_state(w, at->cost, w->now.last.data[at->state], EG_EXTRACT_NONE);
+  return add_state(w, w->now.cost.data[at->state], w->now.rest.data[at->state],
+                   w->now.last.data[at->state], EG_EXTRACT_NONE);
 }
 
 /// Drops the dearest states where there are too many.
@@ -179,8 +227,7 @@ static egraph_status narrow(walk *w) {
   if (w->now.cost.len <= 2 * most) return EGRAPH_OK;
   EG_TRY(rank(w));
   w->is_complete = w->is_complete && w->ranks.len <= most;
-  eg_flatmap_clear(&w->map);
-  w->next.bits.len = w->next.cost.len = w->next.last.len = 0;
+  clear_next(w);
   for (size_t i = 0; i < w->ranks.len && i < most; i++)
     EG_TRY(keep(w, &w->ranks.data[i]));
   swap_states(w);
@@ -227,10 +274,14 @@ static egraph_status begin(walk *w) {
   w->is_complete = true;
   EG_TRY(eg_words_resize(&w->row, w->words));
   memset(w->row.data, 0, w->words * sizeof(uint64_t));
-  for (size_t i = 0; i < f->problem->roots.len; i++)
-    eg_bits_put(w->row.data, f->slot.data[f->problem->roots.data[i]]);
+  EG_TRY(eg_u32s_resize(&w->holder, f->width));
+  for (size_t i = 0; i < f->problem->roots.len; i++) {
+    uint32_t root = f->problem->roots.data[i];
+    eg_bits_put(w->row.data, f->slot.data[root]);
+    w->holder.data[f->slot.data[root]] = f->place.data[root];
+  }
   EG_TRY(records_push(&w->records, (record){0, EG_EXTRACT_NONE}));
-  EG_TRY(add_state(w, 0, 0, EG_EXTRACT_NONE));
+  EG_TRY(add_state(w, 0, 0, 0, EG_EXTRACT_NONE));
   swap_states(w);
   return EGRAPH_OK;
 }
@@ -271,12 +322,6 @@ static egraph_status walk_all(walk *w, eg_frontier_result *out) {
   return end(w, out);
 }
 
-/// Steps of a walk, about.
-static uint64_t steps_of(const eg_frontier *frontier, uint32_t states) {
-  uint64_t words = eg_bits_words(frontier->width) + 8;
-  return words * 3 * states * frontier->order.len;
-}
-
 egraph_status eg_frontier_run(const eg_frontier *frontier, eg_incumbent *incumbent,
                               const eg_frontier_options *options,
                               eg_frontier_result *out) {
@@ -290,78 +335,5 @@ egraph_status eg_frontier_run(const eg_frontier *frontier, eg_incumbent *incumbe
   egraph_status status = walk_all(&w, out);
   eg_incumbent_count(incumbent, w.work - w.counted);
   walk_deinit(&w);
-  return status;
-}
-
-// ---- more and more states -------------------------------------------------------------
-
-enum { FEWEST_STATES = 16, MORE = 4, MOST_STATES = 1 << 16 };
-
-typedef struct improvement {
-  eg_frontier frontier;
-  eg_frontier_result result;
-  eg_incumbent *incumbent;
-  double outer_cutoff;
-  uint64_t until; // work that is to be left
-} improvement;
-EG_OWNER_DEFINE_STATIC(improvement, (eg_frontier, frontier), (eg_frontier_result, result))
-
-static uint64_t steps_left(const improvement *i) {
-  uint64_t left = eg_incumbent_work_left(i->incumbent);
-  return left > i->until ? left - i->until : 0;
-}
-
-static egraph_status run(improvement *i, uint32_t states, bool ignores_cycles) {
-  eg_frontier_options options = {
-      .limit = fmin(i->outer_cutoff, eg_incumbent_cutoff(i->incumbent)),
-      .states = states,
-      .steps = steps_left(i),
-      .ignores_cycles = ignores_cycles};
-  return eg_frontier_run(&i->frontier, i->incumbent, &options, &i->result);
-}
-
-/// Until no state is dropped; *out_states 0: there is not enough work for that.
-static egraph_status find_solutions(improvement *i, uint32_t *out_states) {
-  *out_states = 0;
-  for (uint32_t states = FEWEST_STATES; states <= MOST_STATES; states *= MORE) {
-    double cost;
-    if (steps_of(&i->frontier, states) > steps_left(i)) return EGRAPH_OK;
-    EG_TRY(run(i, states, false));
-    if (!i->result.has_ended) return EGRAPH_OK;
-    if (i->result.choice.len != 0)
-      EG_TRY(eg_incumbent_offer(i->incumbent, i->result.choice.data, &cost));
-    if (i->result.is_complete) *out_states = states;
-    if (i->result.is_complete) return EGRAPH_OK;
-  }
-  return EGRAPH_OK;
-}
-
-static egraph_status improve(improvement *i, const eg_class_index *index,
-                             bool *out_closed) {
-  uint32_t states;
-  EG_TRY(eg_frontier_find(&i->frontier, i->incumbent->problem, index));
-  EG_TRY(find_solutions(i, &states));
-  if (states == 0) return EGRAPH_OK;
-  *out_closed = !i->result.has_cycle;
-  if (*out_closed) return EGRAPH_OK;
-  EG_TRY(run(i, states, true));
-  if (!i->result.has_ended) return EGRAPH_OK;
-  eg_incumbent_raise(i->incumbent, i->result.cost);
-  *out_closed = i->result.cost >= eg_incumbent_cutoff(i->incumbent) ||
-                i->result.cost >= i->outer_cutoff;
-  return EGRAPH_OK;
-}
-
-egraph_status eg_frontier_improve(eg_incumbent *incumbent, const eg_class_index *index,
-                                  double outer_cutoff, uint64_t steps, bool *out_closed) {
-  improvement i;
-  improvement_init(&i, incumbent->choice.alloc);
-  i.incumbent = incumbent;
-  i.outer_cutoff = outer_cutoff;
-  uint64_t left = eg_incumbent_work_left(incumbent);
-  i.until = left > steps ? left - steps : 0;
-  *out_closed = false;
-  egraph_status status = improve(&i, index, out_closed);
-  improvement_deinit(&i);
   return status;
 }

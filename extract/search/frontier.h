@@ -14,25 +14,7 @@
 #ifndef EG_EXTRACT_SEARCH_FRONTIER_H
 #define EG_EXTRACT_SEARCH_FRONTIER_H
 
-#include "extract/class_graph.h"
-#include "extract/incumbent.h"
-
-/// The order in which classes are looked at, and the bits that they have in a state.
-typedef struct eg_frontier {
-  const eg_extract_problem *problem; // borrowed, as the index
-  const eg_class_index *index;
-  eg_u32s order; // classes, parents first but for cycles
-  eg_u32s place; // [class] in order
-  eg_u32s slot;  // [class] its bit, or EG_EXTRACT_NONE: nothing before it needs it
-  uint32_t width, mean_width; // classes that are open at a time: bits; on average
-} eg_frontier;
-
-void eg_frontier_init(eg_frontier *frontier, egraph_allocator alloc);
-void eg_frontier_deinit(eg_frontier *frontier);
-/// Takes the order with the least open classes of a few. O(nodes + edges). Fails with
-/// EGRAPH_E_MEMORY.
-egraph_status eg_frontier_find(eg_frontier *frontier, const eg_extract_problem *problem,
-                               const eg_class_index *index);
+#include "extract/search/lookahead.h"
 
 typedef struct eg_frontier_options {
   double limit;    // solutions from here on are of no interest
@@ -42,6 +24,9 @@ typedef struct eg_frontier_options {
   /// one are left out. true: it asks for nothing, the result is a lower bound, and the
   /// walk ends where it would drop a state.
   bool ignores_cycles;
+  /// Bounds of what is open (lookahead.h): states that the limit excludes are left out,
+  /// and the dearest with what is open is dropped. NULL: states are known by their cost.
+  const eg_lookahead *ahead;
 } eg_frontier_options;
 
 typedef struct eg_frontier_result {
@@ -61,9 +46,12 @@ egraph_status eg_frontier_run(const eg_frontier *frontier, eg_incumbent *incumbe
                               eg_frontier_result *out);
 
 /// Improves the incumbent, solution and bound, by walks with more and more states, within
-/// about `steps` of work. *out_closed: nothing below its cutoff and below `outer_cutoff`
-/// is left. Costs must be >= 0. Fails with EGRAPH_E_MEMORY.
+/// about `steps` of work, and more where few classes are open at a time. `looks_ahead`:
+/// finds bounds of what is open first, with more and more foresight. *out_closed: nothing
+/// below its cutoff and below `outer_cutoff` is left. Costs must be >= 0. Fails with
+/// EGRAPH_E_MEMORY.
 egraph_status eg_frontier_improve(eg_incumbent *incumbent, const eg_class_index *index,
-                                  double outer_cutoff, uint64_t steps, bool *out_closed);
+                                  double outer_cutoff, uint64_t steps, bool looks_ahead,
+                                  bool *out_closed);
 
 #endif

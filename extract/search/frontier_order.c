@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "extract/search/frontier.h"
+#include "extract/search/frontier_order.h"
 
 #include <string.h>
 

@@ -53,7 +53,7 @@ static void teardown(walker *w) {
 }
 
 static void walk(walker *w, double limit, uint32_t states, bool ignores_cycles) {
-  eg_frontier_options options = {limit, states, UINT64_MAX, ignores_cycles};
+  eg_frontier_options options = {limit, states, UINT64_MAX, ignores_cycles, NULL};
   assert_ok(eg_frontier_run(&w->frontier, NULL, &options, &w->result));
 }
 

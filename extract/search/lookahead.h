@@ -1,0 +1,73 @@
+// Lower bounds of one class or two, by looking ahead. In the order of a frontier
+// (frontier_order.h) a set of classes costs at least what its dearest class, or pair of
+// them, costs with all that is below. So from the last class up: a best-first search from
+// the set over the states of the frontier, which estimates what is open by the bounds
+// that it has of the classes there, ends after some states; the least estimate that is
+// left is a bound of the set.
+//
+//   {a}  looks at a: {b c} by one node, {d} by another; each costs at least the node and
+//        the dearest of b, c, bc, or d; then at b or d, whichever seems cheaper ...
+//
+// Haslum, Geffner 2000, "Admissible Heuristics for Optimal Planning" (h^m); the search
+// adds what few classes together cost before their ways part or join.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_EXTRACT_SEARCH_LOOKAHEAD_H
+#define EG_EXTRACT_SEARCH_LOOKAHEAD_H
+
+#include "extract/incumbent.h"
+#include "extract/search/frontier_order.h"
+
+/// Classes are named by their places in the order. Edges to earlier places ask for
+/// nothing, as on a walk that ignores cycles.
+typedef struct eg_lookahead {
+  const eg_frontier *frontier; // borrowed
+  eg_u32s slot;                // [place]
+  eg_u32s opened;              // [place] 1 + that of the first that needs it; 0: a root;
+                               // EG_EXTRACT_NONE: nothing does
+  eg_u32s node_begin;          // [place + 1]
+  eg_doubles cost;             // [node]
+  eg_u32s child_begin;         // [node + 1]
+  eg_u32s children;            // places, ascending
+  eg_doubles alone;            // [place] bound of this class
+  eg_doubles pairs;            // [place * width + slot of a later one], or empty
+} eg_lookahead;
+
+typedef struct eg_lookahead_options {
+  uint32_t states; // that a search looks at
+  bool in_pairs;   // bounds of two classes, too: memory is places * width
+  uint64_t steps;  // of work, after which the run ends; the bounds are valid then, too
+} eg_lookahead_options;
+
+void eg_lookahead_init(eg_lookahead *ahead, egraph_allocator alloc);
+void eg_lookahead_deinit(eg_lookahead *ahead);
+/// All bounds are 0 then. O(nodes + edges log edges). Fails with EGRAPH_E_MEMORY.
+egraph_status eg_lookahead_build(eg_lookahead *ahead, const eg_frontier *frontier);
+/// Steps that a run takes, about.
+uint64_t eg_lookahead_steps(const eg_lookahead *ahead,
+                            const eg_lookahead_options *options);
+/// Raises the bounds, and *out_bound to a bound of the roots. Counts its work for the
+/// incumbent, which may stop it; NULL: none does. Fails with EGRAPH_E_MEMORY.
+egraph_status eg_lookahead_run(eg_lookahead *ahead, eg_incumbent *incumbent,
+                               const eg_lookahead_options *options, double *out_bound);
+
+static inline double eg_lookahead_of_pair(const eg_lookahead *a, uint32_t p, uint32_t q) {
+  uint32_t first = p < q ? p : q, last = p < q ? q : p;
+  return a->pairs.data[(size_t)first * a->frontier->width + a->slot.data[last]];
+}
+
+/// What classes that are open at the same time cost at least.
+static inline double eg_lookahead_of(const eg_lookahead *a, const uint32_t *places,
+                                     size_t count) {
+  double most = 0;
+  for (size_t i = 0; i < count; i++)
+    if (a->alone.data[places[i]] > most) most = a->alone.data[places[i]];
+  if (a->pairs.len == 0) return most;
+  for (size_t i = 1; i < count; i++)
+    for (size_t k = 0; k < i; k++) {
+      double pair = eg_lookahead_of_pair(a, places[i], places[k]);
+      if (pair > most) most = pair;
+    }
+  return most;
+}
+
+#endif
