@@ -239,12 +239,14 @@ static double bytes_at(const step_view *p, uint32_t value, uint32_t place) {
                              layout_at(p, value, place));
 }
 
-/// What the next step gets as an entry may be in its storage.
+/// What the next step gets as an entry may be in its storage, and so may elements of a
+/// tuple.
 static bool has_storage(const step_view *p, uint32_t space_value) {
   for (uint32_t v = 0; v < p->model->values.len; v++)
     if (value_at(p, v)->role == EG_MODEL_EXIT && value_at(p, v)->value == space_value)
       return true;
-  return p->space->values.data[space_value].is_sum;
+  const eg_space_value *value = &p->space->values.data[space_value];
+  return value->is_sum || value->is_tuple;
 }
 
 // ---- values across the step -----------------------------------------------------------
@@ -258,8 +260,7 @@ static bool is_across(const step_view *p, uint32_t u) {
   const eg_model_value *of = value_at(p, u);
   bool is_own = eg_plan_needs_is_made(p->needs, u) &&
                 of->phase == value_at(p, p->value)->phase &&
-                (p->needs->everywhere.data[u] | p->needs->before.data[u]) != 0 &&
-                !p->space->values.data[of->value].is_tuple;
+                (p->needs->everywhere.data[u] | p->needs->before.data[u]) != 0;
   return is_own && u != p->value && is_before(p, u) && p->kept.data[of->value] == 0 &&
          !may_read(p, u) && !has_storage(p, of->value) && has_later_reader(p, u);
 }
@@ -427,13 +428,14 @@ static double bytes_of(const step_view *p, uint32_t op, uint32_t strategy, bool 
   }
   if (is_keeping(p, op)) {
     if (p->counts.data[op] == 0) return 0;
-    if (is_kept_before(p, op))
-      return p->across.data[problem->output.data[strategy]] / times;
     uint32_t from = kept_from(p, op);
     // Rows of the problem: the end of FORWARD, or of the step; the end of BACKWARD.
     bool is_first =
         value_at(p, from)->phase == EG_PHASE_FORWARD || p->space->info->micro_batches > 1;
-    return problem->memory[is_first ? 0 : 1].data[strategy] / times;
+    double kept = problem->memory[is_first ? 0 : 1].data[strategy];
+    if (is_kept_before(p, op)) // sums of micro-batches are in an entry: 0
+      kept = fmin(kept, p->across.data[problem->output.data[strategy]]);
+    return kept / times;
   }
   uint32_t made = problem->output.data[strategy];
   if (value != p->value) return p->across.data[made] / times;
