@@ -31,13 +31,13 @@ static bool keeps_order(eg_op op) {
          op == EG_OP_FLATTEN || op == EG_OP_IDENTITY;
 }
 
-static bool is_product(eg_op op) {
+static bool is_requantizing(eg_op op) {
   return op == EG_OP_QLINEAR_CONV || op == EG_OP_QLINEAR_MATMUL;
 }
 
 /// Blocks have scales of another rank; memory formats another order.
 static bool is_plain(const eg_graph *graph, const eg_graph_node_info *node) {
-  bool is_whole = is_product((eg_op)node->attrs->op) || !eg_smooth_has_blocks(node);
+  bool is_whole = is_requantizing((eg_op)node->attrs->op) || !eg_smooth_has_blocks(node);
   return is_whole &&
          eg_graph_value(graph, node->results[0])->type.layout.format == EG_FORMAT_PLAIN;
 }
@@ -48,7 +48,7 @@ static last_quantum find_last(const eg_graph *graph, eg_value value) {
     eg_graph_node id = eg_graph_value(graph, value)->node;
     eg_graph_node_info node = eg_graph_node_at(graph, id);
     eg_op op = (eg_op)node.attrs->op;
-    if (op == EG_OP_QUANTIZE_LINEAR || is_product(op)) {
+    if (op == EG_OP_QUANTIZE_LINEAR || is_requantizing(op)) {
       last.is_there = is_plain(graph, &node);
       last.quantize = id;
       return last;
@@ -102,7 +102,7 @@ static egraph_status move_scale(probe *p, eg_value scale, eg_value *out) {
 /// an input has no noise.
 static int scale_operand(const eg_graph *from, const eg_graph_node_info *node) {
   eg_op op = (eg_op)node->attrs->op;
-  if (is_product(op))
+  if (is_requantizing(op))
     return eg_quantized_operands_of(node->attrs, node->input_count).y_scale;
   bool is_computed = eg_graph_value(from, node->inputs[0])->kind == EG_VALUE_COMPUTED;
   return op == EG_OP_QUANTIZE_LINEAR && is_computed ? 1 : -1;
@@ -211,8 +211,8 @@ static eg_ref step_of(const probe *p, eg_builder *b, const last_quantum *last,
 static egraph_status hand_out(probe *p, eg_builder *b, const last_quantum *last) {
   eg_graph_node_info node = eg_graph_node_at(p->from, last->quantize);
   eg_value quantum = p->map[node.results[0].id];
-  eg_ref t = is_product((eg_op)node.attrs->op) ? quantum_of_product(p, b, &node)
-                                               : quantum_of_linear(p, b, &node);
+  eg_ref t = is_requantizing((eg_op)node.attrs->op) ? quantum_of_product(p, b, &node)
+                                                    : quantum_of_linear(p, b, &node);
   eg_ref step = step_of(p, b, last, quantum);
   eg_ref whole = eg_build_cast(b, eg_ref_of(quantum), EGRAPH_FLOAT32);
   EG_TRY(b->status);
@@ -293,7 +293,7 @@ static egraph_status try_moved(probe *p, const eg_session_options *options,
 // ---- without rounding ---------------------------------------------------------------
 
 /// The verdict on an output of two graphs in which nothing is rounded.
-typedef enum smooth_verdict { SMOOTH_UNKNOWN, SMOOTH_AGREES, SMOOTH_DIFFERS } verdict;
+typedef enum verdict { SMOOTH_UNKNOWN, SMOOTH_AGREES, SMOOTH_DIFFERS } verdict;
 
 /// The largest difference of two outputs, in steps.
 static double largest_steps(const eg_tensor *a, const eg_tensor *b,

@@ -9,10 +9,8 @@
 //   kept for a later phase     in the phase that makes it, where it is made before the
 //                              step; in the one that reads it, where it is read after it,
 //                              whichever variants are chosen; between them
-//   made before, read after    of the same phase, in the layout that it is made in, or
-//   the
-//                              smallest that it may be moved into before the step; so is
-//                              what was kept for the phase
+//   made before, read after    of the same phase, in the layout made, or the smallest
+//                              it may be moved into before; so is what was kept for it
 //   scratch                    of the strategy or the move
 //
 // Plans are those of plan_emit.h, which moves a state when something needs it, keeps it

@@ -7,30 +7,10 @@
 #include "extract/search/extract.h"
 #include "extract/search/frontier.h"
 #include "tests/extract_brute.h"
+#include "tests/extract_draw.h"
 #include "tests/testing.h"
 
 enum { PROBLEMS = 4000, MAX_CLASSES = 14, LAYERS = 400 };
-
-/// Classes from `first` on are children of a class; `up` of 16 are any.
-static void draw_problem(eg_rng *rng, uint32_t classes, uint32_t reach, uint32_t up,
-                         eg_extract_problem *out) {
-  assert_ok(eg_extract_problem_init(out, eg_allocator_heap()));
-  eg_extract_problem_clear(out, classes);
-  for (uint32_t class = 0; class < classes; class ++)
-    for (uint64_t m = 1 + eg_rng_below(rng, 3); m > 0; m--) {
-      uint32_t children[3], count = class == 0 ? 0 : (uint32_t)eg_rng_below(rng, 4);
-      for (uint32_t i = 0; i < count; i++) {
-        uint32_t least = class > reach ? class - reach : 0;
-        children[i] = least + (uint32_t)eg_rng_below(rng, class - least);
-        if (eg_rng_below(rng, 16) < up)
-          children[i] = (uint32_t)eg_rng_below(rng, classes);
-      }
-      assert_ok(eg_extract_problem_add_node(out, class, (double)eg_rng_below(rng, 9),
-                                            children, count, NULL));
-    }
-  for (uint32_t i = 0; i < 2 && i < classes; i++)
-    assert_ok(eg_extract_problem_add_root(out, classes - 1 - i));
-}
 
 typedef struct walker {
   eg_class_index index;
@@ -73,7 +53,7 @@ static void walks_agree_with_exhaustive_search(void **state) {
     eg_rng rng = {eg_hash_combine(seed, round)};
     uint32_t classes = 1 + (uint32_t)eg_rng_below(&rng, MAX_CLASSES);
     eg_extract_problem problem;
-    draw_problem(&rng, classes, 6, round % 3 == 0 ? 4 : 0, &problem);
+    draw_narrow(&rng, classes, 6, round % 3 == 0 ? 4 : 0, &problem);
     double optimum = brute_force(&problem);
     walker w;
     setup(&w, &problem);
@@ -104,7 +84,7 @@ static void long_and_narrow_problems_are_solved(void **state) {
   for (size_t round = 0; round < 4; round++) {
     eg_rng rng = {eg_hash_combine(seed, round)};
     eg_extract_problem problem;
-    draw_problem(&rng, LAYERS * 8, 8, 0, &problem);
+    draw_narrow(&rng, LAYERS * 8, 8, 0, &problem);
     double cost[2], bound[2];
     for (int without = 0; without < 2; without++) {
       eg_extract_options options = EG_EXTRACT_OPTIONS_DEFAULT;
