@@ -250,7 +250,8 @@ static egraph_status start(minimizer *m) {
   if (eg_layout_arc_count(search->view->problem) != 0 &&
       search->bound < eg_layout_search_cutoff(search))
     EG_TRY(ascend(m));
-  if (is_done || eg_layout_search_wants_bound(search) || !should_expand(m))
+  if (is_done || eg_layout_search_wants_bound(search) || eg_layout_search_stop(search) ||
+      !should_expand(m))
     return EGRAPH_OK;
   return eg_layout_expand(search, &m->active, LATE_SHARE, true, &is_done);
 }

@@ -129,8 +129,9 @@ void eg_layout_landmarks_deinit(eg_layout_landmarks *landmarks) {
 // ---- relaxation ---------------------------------------------------------------------
 
 enum { MAX_PRICES = 12 };
-// Work of a solve, in millions of steps, however little there is of all.
-static const double LEAST_WORK = 100;
+// Work of a solve, in millions of steps, however little its share is, as far as there is
+// so much: of what is left.
+static const double LEAST_WORK = 100, MOST_SHARE = 0.25;
 
 typedef struct expansion {
   eg_layout_search *search;
@@ -259,9 +260,12 @@ static egraph_status solve(expansion *x, point *out, bool *out_exact) {
   double left = clock->deadline - eg_clock_seconds();
   eg_extract_options options = EG_EXTRACT_OPTIONS_DEFAULT;
   options.time_limit_seconds = left > 0 ? x->most * left : 1e-3;
-  if (clock->work.limit != 0)
-    options.work_limit =
-        (uint64_t)fmax(x->most * (double)clock->work.limit / 1e6, LEAST_WORK);
+  if (clock->work.limit != 0) {
+    double all = (double)clock->work.limit / 1e6;
+    double left = (double)eg_work_left(&clock->work) / 1e6;
+    double least = fmin(LEAST_WORK, MOST_SHARE * left);
+    options.work_limit = (uint64_t)fmax(1, fmax(x->most * all, least));
+  }
   options.progress = report;
   options.user = x->search;
   eg_extract_result result;
