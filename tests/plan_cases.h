@@ -11,7 +11,13 @@
 #include "rewrites/saturation/tensor_egraph.h"
 #include "tests/testing.h"
 
-enum { CASE_VALUES = 24, CASE_NODES = 8, CASE_CARRIED = 4 };
+enum {
+  CASE_VALUES = 24,
+  CASE_NODES = 8,
+  CASE_CARRIED = 4,   // that are drawn
+  CASE_TRAINED = 2,   // weights
+  CASE_STEP_NODES = 3 // of one: its gradient, their sum, its update
+};
 
 typedef struct case_value {
   uint32_t rank, phase;
@@ -32,6 +38,7 @@ typedef struct case_limits {
   uint32_t nodes, axes; // at most
   bool has_phases;
   uint32_t formats; // memory formats beside plain, a bit each; not 0: graphs of images
+  bool is_training; // steps of Adam, from sums over micro-batches where there are several
 } case_limits;
 
 typedef struct plan_case {
@@ -39,9 +46,10 @@ typedef struct plan_case {
   case_limits limits;
   eg_text text;
   case_value values[CASE_VALUES];
-  uint32_t value_count, node_count;
-  eg_phase phases[CASE_NODES];
-  eg_carried_value carried[CASE_CARRIED];
+  uint32_t value_count, node_count, trained_count;
+  eg_phase phases[CASE_NODES + CASE_TRAINED * CASE_STEP_NODES];
+  eg_carried_value carried[CASE_CARRIED + 4 * CASE_TRAINED];
+  uint32_t micro_batches;
   eg_mesh mesh;
   case_prices prices;
   eg_plan_costs costs;
@@ -313,10 +321,73 @@ static inline void case_draw_nodes(plan_case *c) {
       draw[case_below(c, sizeof draw / sizeof *draw)](c);
 }
 
+/// A weight of a product takes a step of Adam, by its gradient: of an input and what
+/// comes back. With several micro-batches that is added up in BACKWARD.
+static inline void case_train(plan_case *c, uint32_t back) {
+  static const char *const entries[] = {"weight w", "input m", "input r", "input s"};
+  const int rows = (int)c->values[back].dims[0], columns = (int)c->values[back].dims[1];
+  const bool has_sum = c->micro_batches > 1;
+  uint32_t n = c->trained_count++;
+  assert_ok(eg_text_printf(&c->text, "(input x%u \"float32[%d,32]\")\n", n, rows));
+  for (size_t i = 0; i < (has_sum ? 4 : 3); i++)
+    assert_ok(
+        eg_text_printf(&c->text, "(%s%u \"float32[32,%d]\")\n", entries[i], n, columns));
+  assert_ok(eg_text_printf(&c->text, "(let g%u (matmul :transA 1 :transB 0 x%u v%u))\n",
+                           n, n, back));
+  c->phases[c->node_count++] = EG_PHASE_BACKWARD;
+  if (has_sum) {
+    assert_ok(
+        eg_text_printf(&c->text, "(let u%u (add s%u g%u)) (output u%u)\n", n, n, n, n));
+    c->phases[c->node_count++] = EG_PHASE_BACKWARD;
+  }
+  assert_ok(eg_text_printf(&c->text,
+                           "(let [a%u b%u c%u] (adam-update w%u m%u r%u %s%u l t))\n"
+                           "(output a%u) (output b%u) (output c%u)\n",
+                           n, n, n, n, n, n, has_sum ? "u" : "g", n, n, n, n));
+  c->phases[c->node_count++] = EG_PHASE_UPDATE;
+}
+
+/// By matrices of the phases before UPDATE.
+static inline void case_draw_training(plan_case *c) {
+  c->micro_batches = 1 + case_below(c, 3);
+  assert_ok(
+      eg_text_append(&c->text, "(input l \"float64[]\") (input t \"float64[]\")\n"));
+  uint32_t wanted = 1 + case_below(c, CASE_TRAINED);
+  for (uint32_t v = c->value_count; v-- > 0 && c->trained_count < wanted;)
+    if (!c->values[v].is_leaf && c->values[v].phase != EG_PHASE_UPDATE &&
+        c->values[v].rank == 2)
+      case_train(c, v);
+}
+
 static inline void case_draw_outputs(plan_case *c) {
   for (uint32_t v = 0; v < c->value_count; v++)
     if (!c->values[v].is_leaf && (!c->values[v].is_used || case_below(c, 6) == 0))
       assert_ok(eg_text_printf(&c->text, "(output v%u)\n", v));
+}
+
+/// An output of this name enters the next step as the entry does.
+static inline void case_carry(plan_case *c, const char *entry, const char *output,
+                              uint32_t n) {
+  char names[2][16];
+  (void)snprintf(names[0], sizeof names[0], "%s%u", entry, n);
+  (void)snprintf(names[1], sizeof names[1], "%s%u", output, n);
+  eg_carried_value *carried = &c->carried[c->info.carried_count++];
+  *carried = (eg_carried_value){.is_sum = *entry == 's'};
+  while (strcmp(eg_graph_value(c->graph, carried->entry)->name, names[0]) != 0)
+    carried->entry.id++;
+  for (const char *name = "";; carried->output++) {
+    (void)eg_graph_output(c->graph, carried->output, &name);
+    if (strcmp(name, names[1]) == 0) break;
+  }
+}
+
+static inline void case_carry_trained(plan_case *c) {
+  for (uint32_t n = 0; n < c->trained_count; n++) {
+    case_carry(c, "w", "a", n);
+    case_carry(c, "m", "b", n);
+    case_carry(c, "r", "c", n);
+    if (c->micro_batches > 1) case_carry(c, "s", "u", n);
+  }
 }
 
 /// An output of the shape of an input or weight may enter the next step as it.
@@ -361,9 +432,13 @@ static inline void plan_case_init(plan_case *c, uint64_t seed,
   case_draw_prices(c);
   case_draw_nodes(c);
   case_draw_outputs(c);
+  if (limits->is_training) case_draw_training(c);
   plan_case_read(c, eg_text_of(&c->text));
-  c->info.micro_batches = 1 + case_below(c, 3);
-  case_draw_carried(c);
+  c->info.micro_batches = limits->is_training ? c->micro_batches : 1 + case_below(c, 3);
+  if (limits->is_training)
+    case_carry_trained(c);
+  else
+    case_draw_carried(c);
 }
 
 static inline void plan_case_deinit(plan_case *c) {

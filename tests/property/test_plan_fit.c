@@ -202,15 +202,12 @@ static bool try_all_plans(trial *t) {
   return true;
 }
 
-static void small_steps_fit_as_exhaustive_search_says(void **state) {
-  (void)state;
+static void compare_with_all(uint64_t seed, size_t wanted, const case_limits *limits) {
   static trial t;
-  size_t compared = 0, wanted = test_rounds(20);
-  uint64_t seed = test_seed(20261124);
-  const case_limits limits = {.nodes = 3, .axes = 1, .has_phases = true};
+  size_t compared = 0;
   t = (trial){.round = 0};
   for (; compared < wanted && t.round < 20 * wanted; t.round++) {
-    plan_case_init(&t.c, eg_hash_combine(seed, t.round), &limits);
+    plan_case_init(&t.c, eg_hash_combine(seed, t.round), limits);
     assert_ok(eg_plan_space_init(&t.space, eg_allocator_heap(), t.c.egraph, &t.c.info,
                                  &t.c.mesh, &t.c.costs));
     assert_ok(eg_plan_model_init(&t.model, eg_allocator_heap(), &t.space));
@@ -224,10 +221,24 @@ static void small_steps_fit_as_exhaustive_search_says(void **state) {
   assert_int_equal(compared, wanted);
 }
 
+static void small_steps_fit_as_exhaustive_search_says(void **state) {
+  (void)state;
+  const case_limits limits = {.nodes = 3, .axes = 1, .has_phases = true};
+  compare_with_all(test_seed(20261124), test_rounds(20), &limits);
+}
+
+static void small_steps_of_adam_fit_as_exhaustive_search_says(void **state) {
+  (void)state;
+  const case_limits limits = {
+      .nodes = 1, .axes = 1, .has_phases = true, .is_training = true};
+  compare_with_all(test_seed(20261125), test_rounds(8), &limits);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(what_leaves_for_the_next_step_is_kept_where_it_entered),
       cmocka_unit_test(small_steps_fit_as_exhaustive_search_says),
+      cmocka_unit_test(small_steps_of_adam_fit_as_exhaustive_search_says),
       cmocka_unit_test(forward_plans_fit),
       cmocka_unit_test(plans_in_phases_fit),
       cmocka_unit_test(plans_on_two_axes_fit),

@@ -203,12 +203,20 @@ static void no_plan_of_variants_holds_less(void **state) {
   eg_rules_destroy(rules);
 }
 
+static void no_step_of_adam_holds_less(void **state) {
+  (void)state;
+  const case_limits limits = {
+      .nodes = 3, .axes = 1, .has_phases = true, .is_training = true};
+  try_rounds(test_seed(20261215), test_rounds(12), &limits, NULL);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(no_forward_plan_holds_less),
       cmocka_unit_test(no_plan_in_phases_holds_less),
       cmocka_unit_test(no_plan_on_two_axes_holds_less),
       cmocka_unit_test(no_plan_of_variants_holds_less),
+      cmocka_unit_test(no_step_of_adam_holds_less),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
