@@ -417,14 +417,12 @@ static double bytes_of_step(const step_view *p, uint32_t op, uint32_t strategy,
 static double bytes_of(const step_view *p, uint32_t op, uint32_t strategy, bool has_own) {
   const eg_layout_problem *problem = p->problem;
   uint32_t value = problem->operator_value.data[op];
-  double times = problem->memory_times.data[value], bytes = INFINITY;
+  double times = problem->memory_times.data[value];
   if (value_at(p, value)->role == EG_MODEL_ENTRY) {
     if (layout_at(p, value, problem->output.data[strategy]) ==
         moved_layout(p, value_at(p, value)->value))
       return 0;
-    for (uint32_t r = 0; r < problem->memory_rows; r++) // while it is there in all
-      bytes = fmin(bytes, problem->memory[r].data[strategy]);
-    return bytes;
+    return problem->memory[0].data[strategy];
   }
   if (is_keeping(p, op)) {
     if (p->counts.data[op] == 0) return 0;
@@ -440,7 +438,7 @@ static double bytes_of(const step_view *p, uint32_t op, uint32_t strategy, bool 
   uint32_t made = problem->output.data[strategy];
   if (value != p->value) return p->across.data[made] / times;
   bool is_step = p->into == EG_SPACE_NONE;
-  bytes = is_step ? bytes_of_step(p, op, strategy, has_own) : 0;
+  double bytes = is_step ? bytes_of_step(p, op, strategy, has_own) : 0;
   return (bytes + p->least_across) / times;
 }
 
