@@ -414,6 +414,13 @@ static double bytes_of_step(const step_view *p, uint32_t op, uint32_t strategy,
   return bytes;
 }
 
+/// What of the bytes counts so many times, rounded down so that products and sums are
+/// exact: no row exceeds by an error what a plan holds.
+static double share_of(double bytes, double times) {
+  static const double parts = 1024; // of a byte
+  return floor(bytes / times * parts) / parts;
+}
+
 static double bytes_of(const step_view *p, uint32_t op, uint32_t strategy, bool has_own) {
   const eg_layout_problem *problem = p->problem;
   uint32_t value = problem->operator_value.data[op];
@@ -433,13 +440,13 @@ static double bytes_of(const step_view *p, uint32_t op, uint32_t strategy, bool 
     double kept = problem->memory[is_first ? 0 : 1].data[strategy];
     if (is_kept_before(p, op)) // sums of micro-batches are in an entry: 0
       kept = fmin(kept, p->across.data[problem->output.data[strategy]]);
-    return kept / times;
+    return share_of(kept, times);
   }
   uint32_t made = problem->output.data[strategy];
-  if (value != p->value) return p->across.data[made] / times;
+  if (value != p->value) return share_of(p->across.data[made], times);
   bool is_step = p->into == EG_SPACE_NONE;
   double bytes = is_step ? bytes_of_step(p, op, strategy, has_own) : 0;
-  return (bytes + p->least_across) / times;
+  return share_of(bytes + p->least_across, times);
 }
 
 /// Both ends of a move, unless one may be in the storage of an entry.
@@ -453,7 +460,7 @@ static double bytes_of_arc(const step_view *p, uint32_t arc, bool has_own) {
   double bytes = eg_plan_model_arc_scratch(p->model, p->value, arc);
   if (!has_own) bytes += bytes_at(p, p->value, to);
   if (!has_own && !is_entry) bytes += bytes_at(p, p->value, from);
-  return bytes / p->problem->memory_times.data[p->value];
+  return share_of(bytes, p->problem->memory_times.data[p->value]);
 }
 
 static egraph_status fill(const step_view *p, eg_peak_row *row) {

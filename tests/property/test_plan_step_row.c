@@ -14,6 +14,7 @@ enum { SOLUTIONS = 4, DRAWS = 4, ENODES = 40 };
 typedef struct trial {
   plan_case c;
   const eg_rules *rules; // of variants, or NULL
+  double times;          // equal blocks that all but entries stand for; 0: 1
   size_t round, rows, tight, limits, forbidden;
   eg_plan_space space;
   eg_plan_model model;
@@ -152,6 +153,9 @@ static void try_case(trial *t) {
                                &t->c.costs));
   assert_ok(eg_plan_model_init(&t->model, heap, &t->space));
   eg_plan_model_limit_memory(&t->model, INFINITY);
+  for (uint32_t v = 0; t->times > 0 && v < t->model.values.len; v++)
+    if (t->model.values.data[v].role != EG_MODEL_ENTRY)
+      t->model.problem.memory_times.data[v] = t->times;
   for (int draw = 0; draw < DRAWS; draw++) {
     try_cheapest(t);
     draw_costs(t);
@@ -161,9 +165,9 @@ static void try_case(trial *t) {
 }
 
 static void try_rounds(uint64_t seed, size_t rounds, const case_limits *limits,
-                       const eg_rules *rules) {
+                       const eg_rules *rules, double times) {
   static trial t;
-  t = (trial){.rules = rules};
+  t = (trial){.rules = rules, .times = times};
   for (; t.round < rounds; t.round++) {
     plan_case_init(&t.c, eg_hash_combine(seed, t.round), limits);
     try_case(&t);
@@ -178,19 +182,19 @@ static void try_rounds(uint64_t seed, size_t rounds, const case_limits *limits,
 static void no_forward_plan_holds_less(void **state) {
   (void)state;
   const case_limits limits = {.nodes = 6, .axes = 1, .has_phases = false};
-  try_rounds(test_seed(20261211), test_rounds(20), &limits, NULL);
+  try_rounds(test_seed(20261211), test_rounds(20), &limits, NULL, 0);
 }
 
 static void no_plan_in_phases_holds_less(void **state) {
   (void)state;
   const case_limits limits = {.nodes = 7, .axes = 1, .has_phases = true};
-  try_rounds(test_seed(20261212), test_rounds(30), &limits, NULL);
+  try_rounds(test_seed(20261212), test_rounds(30), &limits, NULL, 0);
 }
 
 static void no_plan_on_two_axes_holds_less(void **state) {
   (void)state;
   const case_limits limits = {.nodes = 5, .axes = 2, .has_phases = true};
-  try_rounds(test_seed(20261213), test_rounds(4), &limits, NULL);
+  try_rounds(test_seed(20261213), test_rounds(4), &limits, NULL, 0);
 }
 
 static void no_plan_of_variants_holds_less(void **state) {
@@ -199,7 +203,7 @@ static void no_plan_of_variants_holds_less(void **state) {
   eg_rules *rules;
   assert_ok(eg_rules_create(NULL, &rules));
   assert_ok(eg_rules_add_builtin(rules));
-  try_rounds(test_seed(20261214), test_rounds(12), &limits, rules);
+  try_rounds(test_seed(20261214), test_rounds(12), &limits, rules, 0);
   eg_rules_destroy(rules);
 }
 
@@ -207,7 +211,14 @@ static void no_step_of_adam_holds_less(void **state) {
   (void)state;
   const case_limits limits = {
       .nodes = 3, .axes = 1, .has_phases = true, .is_training = true};
-  try_rounds(test_seed(20261215), test_rounds(12), &limits, NULL);
+  try_rounds(test_seed(20261215), test_rounds(12), &limits, NULL, 0);
+}
+
+/// One block of many counts, up to the last byte: 12 / 187 * 187 is more than 12.
+static void no_block_of_many_holds_less(void **state) {
+  (void)state;
+  const case_limits limits = {.nodes = 6, .axes = 1, .has_phases = true};
+  try_rounds(test_seed(20261216), test_rounds(30), &limits, NULL, 187);
 }
 
 int main(void) {
@@ -217,6 +228,7 @@ int main(void) {
       cmocka_unit_test(no_plan_on_two_axes_holds_less),
       cmocka_unit_test(no_plan_of_variants_holds_less),
       cmocka_unit_test(no_step_of_adam_holds_less),
+      cmocka_unit_test(no_block_of_many_holds_less),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
