@@ -57,12 +57,12 @@ uint32_t eg_plan_job_micro_batches(const eg_plan_job *job);
 /// A search on a mesh in so many seconds and steps.
 eg_planner_input eg_plan_job_input(eg_plan_job *job, const eg_machine_mesh *mesh,
                                    double seconds, double steps);
-/// Takes a plan over, from which `worth` seconds are wanted less than from any before.
+/// Takes a plan over, which is better than that before: the next one must take less than
+/// `worth` seconds.
 void eg_plan_job_take(eg_plan_job *job, const eg_machine_mesh *mesh,
                       eg_planning *planning, double worth);
 
-// ---- overlapped steps (plan_overlapped.c)
-// ----------------------------------------------
+// ---- overlapped steps (plan_overlapped.c) ---------------------------------------------
 
 // The first search has the work of one without overlap, so that no step is longer than
 // that of its plan; those with weights have as much again, each half of what is left, and
