@@ -372,6 +372,14 @@ static egraph_status sets_of_kept(const eg_graph *graph, bool converts,
   return status;
 }
 
+egraph_status eg_onnx_kept_sets(const eg_graph *graph, eg_onnx_sets *out) {
+  egraph_status status = sets_of_kept(graph, false, out);
+  if (status == EGRAPH_E_UNSUPPORTED) status = sets_of_kept(graph, true, out);
+  if (status == EGRAPH_OK || status == EGRAPH_E_MEMORY) return status;
+  *out = (eg_onnx_sets){FIRST_OPSET, eg_onnx_newest_opset()};
+  return EGRAPH_OK;
+}
+
 /// The outcome of writing in one operator set.
 typedef struct attempt {
   bool is_faulty;    // a node of ours is none of the set

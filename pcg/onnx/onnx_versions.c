@@ -299,6 +299,23 @@ bool eg_onnx_is_loaded(const Onnx__NodeProto *node, const int *dtype, int64_t op
   return (row->types >> dtype[row->operand] & 1) != 0;
 }
 
-bool eg_onnx_is_op_loaded(eg_op op, egraph_dtype dtype) {
-  return (lacks[op] >> eg_dtype_onnx(dtype) & 1) == 0;
+/// Whether a type that is loaded in some sets is loaded in none of these. A row holds up
+/// to the next one of its name; below the first one, the operator is written as others.
+static bool is_of_other_sets(const char *name, int dtype, eg_onnx_sets sets) {
+  const runtime_row *last = runtime_row_of(name, newest_set);
+  size_t at = last != NULL ? (size_t)(last - rows) + 1 : 0;
+  int64_t end = newest_set + 1;
+  bool is_in_others = false;
+  for (; at > 0 && strcmp(rows[at - 1].name, name) == 0; end = rows[--at].first) {
+    if ((rows[at - 1].types >> dtype & 1) == 0) continue;
+    if (rows[at - 1].first <= sets.last && sets.first < end) return false;
+    is_in_others = true;
+  }
+  return is_in_others && sets.first >= end;
+}
+
+bool eg_onnx_is_op_loaded(eg_op op, egraph_dtype dtype, eg_onnx_sets sets) {
+  int type = eg_dtype_onnx(dtype);
+  return (lacks[op] >> type & 1) == 0 &&
+         !is_of_other_sets(eg_op_info_of(op)->onnx, type, sets);
 }

@@ -5,6 +5,7 @@
 #define EG_PCG_ONNX_VERSIONS_H
 
 #include "ops/ops.h"
+#include "pcg/graph/graph.h"
 #include "pcg/onnx/onnx_message.h"
 #include "third_party/onnx/onnx-ml.pb-c.h"
 
@@ -29,6 +30,10 @@ static inline bool eg_onnx_sets_have(eg_onnx_sets sets, int64_t opset) {
 /// The sets in which an operator means what it means in this one, and takes what it takes
 /// here: all sets where the operator is not known.
 eg_onnx_sets eg_onnx_sets_of(const char *op_type, int64_t opset);
+/// The sets in which all nodes that a graph keeps mean what they meant, or else can be
+/// made to: a model is written in one of them. All sets where there is none, or a node is
+/// of no model. Fails with EGRAPH_E_MEMORY.
+egraph_status eg_onnx_kept_sets(const eg_graph *graph, eg_onnx_sets *out);
 /// Operator sets, and the nodes that none before the first and after the last suit (NULL:
 /// no node).
 typedef struct eg_onnx_span {
@@ -61,9 +66,9 @@ bool eg_onnx_takes(eg_op op, uint32_t operand, egraph_dtype dtype);
 /// are of TensorProto, 0: not known. True where nothing is known.
 bool eg_onnx_is_loaded(const Onnx__NodeProto *node, const int *dtype, int64_t opset);
 
-/// Whether a node of ours on operands of this element type is loaded as we write it; of
-/// the first operand that is not bool, bool where all are. True for operators that no
-/// model has.
-bool eg_onnx_is_op_loaded(eg_op op, egraph_dtype dtype);
+/// Whether a node of ours on operands of this element type is loaded as we write it in
+/// one of these sets; of the first operand that is not bool, bool where all are. True for
+/// operators that no model has.
+bool eg_onnx_is_op_loaded(eg_op op, egraph_dtype dtype, eg_onnx_sets sets);
 
 #endif

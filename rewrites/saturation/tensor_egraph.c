@@ -288,11 +288,12 @@ void eg_tensor_egraph_destroy(eg_tensor_egraph *egraph) {
   eg_free(egraph->alloc, egraph, 1, sizeof *egraph);
 }
 
-void eg_tensor_egraph_restrict(eg_tensor_egraph *egraph) {
+egraph_status eg_tensor_egraph_restrict(eg_tensor_egraph *egraph) {
   bool is_loaded = true;
   for (size_t i = 0; is_loaded && i < egraph->values.len; i++)
     is_loaded = !eg_tensor_egraph_fact(egraph, egraph->values.data[i])->is_unloaded;
   egraph->facts.is_restricted = is_loaded;
+  return eg_onnx_kept_sets(egraph->facts.graph, &egraph->facts.sets);
 }
 
 uint64_t eg_tensor_egraph_left_out(const eg_tensor_egraph *egraph) {

@@ -9,13 +9,13 @@
 #include "base/hash.h"
 #include "base/owner.h"
 #include "ops/tensor.h"
-#include "pcg/onnx/onnx_versions.h"
 
 #define OWNED (eg_arena, arena), (eg_type_list_vec, lists), (eg_flatmap, map)
 
 void eg_tensor_facts_init(eg_tensor_facts *facts, egraph_allocator alloc,
                           const eg_graph *graph) {
-  *facts = (eg_tensor_facts){.alloc = alloc, .graph = graph};
+  *facts = (eg_tensor_facts){
+      .alloc = alloc, .graph = graph, .sets = {1, eg_onnx_newest_opset()}};
   EG_INIT_MEMBERS(facts, alloc, OWNED);
 }
 
@@ -255,11 +255,12 @@ static egraph_status set_results(eg_tensor_facts *facts, const eg_attrs *attrs,
 }
 
 /// By the element type that kernels differ in: of the first operand that is not bool.
-static bool is_loaded(const eg_attrs *attrs, const eg_type *inputs, uint32_t count) {
+static bool is_loaded(const eg_attrs *attrs, const eg_type *inputs, uint32_t count,
+                      eg_onnx_sets sets) {
   uint32_t i = 0;
   while (i + 1 < count && inputs[i].dtype == EGRAPH_BOOL)
     i++;
-  return count == 0 || eg_onnx_is_op_loaded((eg_op)attrs->op, inputs[i].dtype);
+  return count == 0 || eg_onnx_is_op_loaded((eg_op)attrs->op, inputs[i].dtype, sets);
 }
 
 static egraph_status operator_fact(eg_tensor_facts *facts, const eg_attrs *attrs,
@@ -277,7 +278,7 @@ static egraph_status operator_fact(eg_tensor_facts *facts, const eg_attrs *attrs
     weight_only = weight_only && children[i]->weight_only;
   }
   EG_TRY(set_results(facts, attrs, inputs, count, out));
-  out->is_unloaded = !is_loaded(attrs, inputs, count);
+  out->is_unloaded = !is_loaded(attrs, inputs, count, facts->sets);
   facts->left_out += facts->is_restricted && out->is_unloaded;
   if (facts->is_restricted && out->is_unloaded)
     return EG_FAIL(EGRAPH_E_TYPE, "%s: ONNX Runtime has no kernel for the element type",

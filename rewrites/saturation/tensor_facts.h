@@ -7,6 +7,7 @@
 
 #include "base/flatmap.h"
 #include "pcg/graph/graph.h"
+#include "pcg/onnx/onnx_versions.h"
 
 /// What is known of a class or term. Types are plain in layout: memory formats are chosen
 /// by extraction. A node of split, top-k, or of an opaque operator with other than one
@@ -42,6 +43,7 @@ typedef struct eg_tensor_facts {
   egraph_allocator alloc;
   const eg_graph *graph;
   bool is_restricted; // to nodes that ONNX Runtime loads
+  eg_onnx_sets sets;  // in one of these
   uint64_t left_out;  // nodes that were refused for that
   eg_arena arena;     // of type lists
   eg_type_list_vec lists;

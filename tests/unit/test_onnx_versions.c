@@ -172,6 +172,18 @@ static void the_runtime_loads_what_it_has(void **state) {
   assert_true(is_loaded("Elu", 0, 13));
 }
 
+/// Integers are loaded in the one set in which ONNX Runtime expands the standard's body.
+static void operators_are_loaded_in_sets(void **state) {
+  (void)state;
+  assert_true(eg_onnx_is_op_loaded(EG_OP_RELU, EGRAPH_INT64, (eg_onnx_sets){7, 28}));
+  assert_true(eg_onnx_is_op_loaded(EG_OP_RELU, EGRAPH_INT64, (eg_onnx_sets){15, 18}));
+  assert_false(eg_onnx_is_op_loaded(EG_OP_RELU, EGRAPH_INT64, (eg_onnx_sets){19, 28}));
+  assert_false(eg_onnx_is_op_loaded(EG_OP_RELU, EGRAPH_INT64, (eg_onnx_sets){13, 17}));
+  assert_true(eg_onnx_is_op_loaded(EG_OP_RELU, EGRAPH_FLOAT32, (eg_onnx_sets){19, 28}));
+  assert_false(eg_onnx_is_op_loaded(EG_OP_ELU, EGRAPH_FLOAT64, (eg_onnx_sets){19, 21}));
+  assert_true(eg_onnx_is_op_loaded(EG_OP_RMS_NORM, EGRAPH_FLOAT32, (eg_onnx_sets){7, 9}));
+}
+
 static int64_t set_of_elu(const char *type) {
   onnx_kit kit;
   kit_begin(&kit, 18);
@@ -373,6 +385,7 @@ int main(void) {
       cmocka_unit_test(new_nodes_want_new_sets),
       cmocka_unit_test(other_models_have_the_usual_set),
       cmocka_unit_test(the_runtime_loads_what_it_has),
+      cmocka_unit_test(operators_are_loaded_in_sets),
       cmocka_unit_test(sets_are_chosen_that_the_runtime_loads),
       cmocka_unit_test(what_functions_have_within_counts),
       cmocka_unit_test(results_have_their_element_types),

@@ -4,6 +4,7 @@
 #include "rewrites/saturation/saturate.h"
 
 #include "tests/testing.h"
+#include "tests/unit/onnx_kit.h"
 
 static eg_graph *graph_of(const char *text) {
   eg_graph *graph;
@@ -118,13 +119,38 @@ static void restricted_egraphs_refuse_what_the_runtime_lacks(void **state) {
     const eg_attrs erf = {.op = EG_OP_ERF};
     eg_class of_x = eg_tensor_egraph_value_class(egraph, x),
              of_w = eg_tensor_egraph_value_class(egraph, w), made;
-    eg_tensor_egraph_restrict(egraph);
+    assert_ok(eg_tensor_egraph_restrict(egraph));
     assert_ok(eg_tensor_egraph_add(egraph, &erf, &of_x, 1, 1, &made));
     if (lacks) // the model is not loaded as it is
       assert_ok(eg_tensor_egraph_add(egraph, &erf, &of_w, 1, 1, &made));
     else
       assert_fails(eg_tensor_egraph_add(egraph, &erf, &of_w, 1, 1, &made), EGRAPH_E_TYPE,
                    "erf: ONNX Runtime has no kernel for the element type");
+    eg_tensor_egraph_destroy(egraph);
+    eg_graph_destroy(graph);
+  }
+}
+
+/// Shape keeps what it means in this set: from 19 on there is no kernel of Relu in int64.
+static void restricted_egraphs_know_the_sets_of_what_is_kept(void **state) {
+  (void)state;
+  for (int64_t opset = 18; opset < 20; opset++) {
+    onnx_kit kit;
+    kit_begin(&kit, opset);
+    (void)kit_input(&kit, "x", "int64[3]");
+    (void)kit_input(&kit, "t", NULL); // without a type, the node is kept
+    (void)kit_node(&kit, "Shape", "t", "y");
+    kit_output(&kit, "y");
+    eg_graph *graph;
+    eg_tensor_egraph *egraph;
+    assert_ok(kit_import(&kit, NULL, &graph));
+    kit_end(&kit);
+    assert_ok(eg_tensor_egraph_create(NULL, graph, &egraph));
+    assert_ok(eg_tensor_egraph_restrict(egraph));
+    const eg_attrs relu = {.op = EG_OP_RELU};
+    eg_class made, x = eg_tensor_egraph_value_class(egraph, eg_graph_input(graph, 0));
+    egraph_status status = eg_tensor_egraph_add(egraph, &relu, &x, 1, 1, &made);
+    assert_int_equal(status, opset < 19 ? EGRAPH_OK : EGRAPH_E_TYPE);
     eg_tensor_egraph_destroy(egraph);
     eg_graph_destroy(graph);
   }
@@ -349,6 +375,7 @@ int main(void) {
       cmocka_unit_test(equal_terms_share_a_class),
       cmocka_unit_test(weight_only_follows_the_operands),
       cmocka_unit_test(restricted_egraphs_refuse_what_the_runtime_lacks),
+      cmocka_unit_test(restricted_egraphs_know_the_sets_of_what_is_kept),
       cmocka_unit_test(constants_are_known_by_their_elements),
       cmocka_unit_test(results_of_a_split_are_parts_of_a_tuple),
       cmocka_unit_test(opaque_results_have_the_graph_s_type_or_none),
