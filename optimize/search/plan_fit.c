@@ -378,11 +378,10 @@ static egraph_status prove_peak(fitter *f, bool *out_is_new) {
     return EGRAPH_OK;
   eg_peak_row_init(&row, f->alloc);
   egraph_status status = make_proven_row(f, &row);
-  *out_is_new = status == EGRAPH_OK && row_of_large(f, &row) > f->limit;
-  if (*out_is_new) {
-    eg_peak_row_set(&row, &f->model->problem, f->rows++, f->limit);
-    f->model->problem.memory_rows = f->rows;
-  }
+  *out_is_new = status == EGRAPH_OK && row_of_large(f, &row) > f->limit &&
+                eg_peak_row_set(&row, &f->model->problem, f->rows, f->limit);
+  f->rows += *out_is_new;
+  f->model->problem.memory_rows = f->rows;
   eg_peak_row_deinit(&row);
   return status;
 }

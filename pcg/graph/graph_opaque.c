@@ -135,6 +135,25 @@ static bool is_needed_opaque(const eg_graph_node_info *node, const bool *is_need
   return false;
 }
 
+static egraph_status refuse_opaque(const eg_graph *graph, eg_graph_node node,
+                                   const char *what) {
+  const eg_graph_node_info info = eg_graph_node_at(graph, node);
+  const eg_opaque *opaque = opaque_of(graph, node);
+  char place[16];
+  if (is_leaf(opaque))
+    return EG_FAIL(
+        EGRAPH_E_UNSUPPORTED,
+        "input or initializer '%.200s' cannot be %s: its elements are not of a "
+        "type that is known here, or it is no tensor; take it out of the graph",
+        eg_graph_value(graph, info.results[0])->name, what);
+  (void)snprintf(place, sizeof place, "%" PRIu32, node.id);
+  return EG_FAIL(
+      EGRAPH_E_UNSUPPORTED,
+      "node '%.200s': operator '%.100s' cannot be %s: it is unknown here, or only data "
+      "tell the sizes of its results; take it out of the graph",
+      info.name[0] != '\0' ? info.name : place, opaque->type, what);
+}
+
 egraph_status eg_graph_check_known(const eg_graph *graph, const char *what) {
   bool *is_needed;
   uint32_t count = eg_graph_node_count(graph), culprit = UINT32_MAX;
@@ -150,15 +169,7 @@ egraph_status eg_graph_check_known(const eg_graph *graph, const char *what) {
   }
   eg_free(graph->alloc, is_needed, graph->values.len, sizeof *is_needed);
   if (culprit == UINT32_MAX) return EGRAPH_OK;
-  eg_graph_node node = {culprit};
-  char place[16];
-  (void)snprintf(place, sizeof place, "%" PRIu32, culprit);
-  const char *name = eg_graph_node_at(graph, node).name;
-  return EG_FAIL(
-      EGRAPH_E_UNSUPPORTED,
-      "node '%.200s': operator '%.100s' cannot be %s: it is unknown here, or only data "
-      "tell the sizes of its results; take it out of the graph",
-      name[0] != '\0' ? name : place, eg_graph_opaque_type(graph, node), what);
+  return refuse_opaque(graph, (eg_graph_node){culprit}, what);
 }
 
 // ---- adding -------------------------------------------------------------------------

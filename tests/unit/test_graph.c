@@ -183,6 +183,18 @@ static eg_value opaque_of(eg_value operand, const eg_type *type) {
   return out;
 }
 
+static void leaves_that_outputs_need_are_named(void **state) {
+  (void)state;
+  const eg_type *types[1] = {NULL};
+  const char *names[1] = {"words"};
+  eg_value words;
+  assert_ok(eg_graph_add_opaque(graph, "", EG_OPAQUE_LEAF "Input", "", 0, NULL, 0, types,
+                                names, 1, &words));
+  assert_ok(eg_graph_add_output(graph, "y", words));
+  assert_fails(eg_graph_check_known(graph, "planned"), EGRAPH_E_UNSUPPORTED,
+               "input or initializer 'words' cannot be planned");
+}
+
 static void opaque_nodes_that_outputs_need_are_named(void **state) {
   (void)state;
   eg_type type = matrix(3, 3);
@@ -414,6 +426,7 @@ int main(void) {
       CASE(wrong_weights_are_refused),
       CASE(outputs_have_unique_names),
       CASE(formats_are_checked),
+      CASE(leaves_that_outputs_need_are_named),
       CASE(opaque_nodes_that_outputs_need_are_named),
       CASE(opaque_nodes_keep_their_record),
       CASE(pruning_keeps_inputs_and_what_outputs_need),
