@@ -301,21 +301,21 @@ bool eg_onnx_is_loaded(const Onnx__NodeProto *node, const int *dtype, int64_t op
 
 /// Whether a type that is loaded in some sets is loaded in none of these. A row holds up
 /// to the next one of its name; below the first one, the operator is written as others.
-static bool is_of_other_sets(const char *name, int dtype, eg_onnx_sets sets) {
+static bool is_of_other_sets(const char *name, int dtype, eg_onnx_sets among) {
   const runtime_row *last = runtime_row_of(name, newest_set);
   size_t at = last != NULL ? (size_t)(last - rows) + 1 : 0;
   int64_t end = newest_set + 1;
   bool is_in_others = false;
   for (; at > 0 && strcmp(rows[at - 1].name, name) == 0; end = rows[--at].first) {
     if ((rows[at - 1].types >> dtype & 1) == 0) continue;
-    if (rows[at - 1].first <= sets.last && sets.first < end) return false;
+    if (rows[at - 1].first <= among.last && among.first < end) return false;
     is_in_others = true;
   }
-  return is_in_others && sets.first >= end;
+  return is_in_others && among.first >= end;
 }
 
-bool eg_onnx_is_op_loaded(eg_op op, egraph_dtype dtype, eg_onnx_sets sets) {
+bool eg_onnx_is_op_loaded(eg_op op, egraph_dtype dtype, eg_onnx_sets among) {
   int type = eg_dtype_onnx(dtype);
   return (lacks[op] >> type & 1) == 0 &&
-         !is_of_other_sets(eg_op_info_of(op)->onnx, type, sets);
+         !is_of_other_sets(eg_op_info_of(op)->onnx, type, among);
 }

@@ -69,6 +69,6 @@ bool eg_onnx_is_loaded(const Onnx__NodeProto *node, const int *dtype, int64_t op
 /// Whether a node of ours on operands of this element type is loaded as we write it in
 /// one of these sets; of the first operand that is not bool, bool where all are. True for
 /// operators that no model has.
-bool eg_onnx_is_op_loaded(eg_op op, egraph_dtype dtype, eg_onnx_sets sets);
+bool eg_onnx_is_op_loaded(eg_op op, egraph_dtype dtype, eg_onnx_sets among);
 
 #endif
