@@ -261,10 +261,10 @@ static egraph_status solve(expansion *x, point *out, bool *out_exact) {
   eg_extract_options options = EG_EXTRACT_OPTIONS_DEFAULT;
   options.time_limit_seconds = left > 0 ? x->most * left : 1e-3;
   if (clock->work.limit != 0) {
-    double all = (double)clock->work.limit / 1e6;
-    double left = (double)eg_work_left(&clock->work) / 1e6;
-    double least = fmin(LEAST_WORK, MOST_SHARE * left);
-    options.work_limit = (uint64_t)fmax(1, fmax(x->most * all, least));
+    double share = x->most * (double)clock->work.limit / 1e6;
+    double least =
+        fmin(LEAST_WORK, MOST_SHARE * (double)eg_work_left(&clock->work) / 1e6);
+    options.work_limit = (uint64_t)fmax(1, fmax(share, least));
   }
   options.progress = report;
   options.user = x->search;
