@@ -503,15 +503,15 @@ def main():
         os.chdir(folder)
         for seed in range(options.seed, options.seed + options.count):
             said = verdict(egraph, seed)
-            found[said.split(" ")[0]] += 1
+            found[said if said == "not a model" else said.split(" ")[0]] += 1
             if said not in ("equal", "not a model"):
                 print(f"seed {seed}: {said}", flush=True)
                 if keep:
                     shutil.copy("model.onnx", os.path.join(keep, f"{seed}.onnx"))
         os.chdir("/")
     print(", ".join(f"{count} {said}" for said, count in sorted(found.items())))
-    models = sum(found.values()) - found["not"]
-    sys.exit(0 if set(found) <= {"equal", "refused", "not"} and found["refused"] <= 0.02 * models else 1)
+    models = sum(found.values()) - found["not a model"]
+    sys.exit(0 if set(found) <= {"equal", "refused", "not a model"} and found["refused"] <= 0.02 * models else 1)
 
 
 main()
