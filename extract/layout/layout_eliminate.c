@@ -239,8 +239,8 @@ static egraph_status settle(eliminator *e) {
 
 static egraph_status raise(eliminator *e, double constant, double least) {
   double proven = fmin(least, e->network.maker.lost);
-  if (isinf(proven)) return EGRAPH_OK;
   double bound = e->encoding.bound + constant + proven;
+  if (isinf(bound)) return EGRAPH_OK; // nothing is left: no row is found
   return eg_layout_search_raise(e->search,
                                 bound - 1e-12 * (fabs(bound) + fabs(constant)));
 }

@@ -175,7 +175,7 @@ static void try_rounds(uint64_t seed, size_t rounds, const case_limits *limits,
   }
   print_message("%zu rows, %zu of them the peak; %zu limits, %zu choices forbidden\n",
                 t.rows, t.tight, t.limits, t.forbidden);
-  assert_true(t.rows < 10000 || t.tight > 0);
+  assert_true(t.rows < 20000 || t.tight > 0);
   assert_true(t.limits < 100 || t.forbidden > 0);
 }
 
