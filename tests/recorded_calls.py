@@ -139,10 +139,11 @@ def answer(egraph, folder, call):
     environment = dict(os.environ, XDG_CACHE_HOME=os.path.join(folder, "cache"))
     done = subprocess.run([egraph, *call, "--json"], capture_output=True, text=True, cwd=folder, env=environment,
                           timeout=CALL_SECONDS)
+    said = done.stdout.replace(SOURCE + os.sep, "").replace(folder + os.sep, "")
     try:
-        fields = json.loads(done.stdout)
+        fields = json.loads(said)
     except ValueError:
-        fields = {"text": done.stdout, "error": done.stderr if done.returncode != 0 else ""}
+        fields = {"text": said, "error": done.stderr if done.returncode != 0 else ""}
     if not isinstance(fields, dict):
         fields = {"all": fields}
     return {"exit": done.returncode, **{key: short(plain(fields[key])) for key in fields if key not in CLOCKS}}
