@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "api/convert.h"
 #include "api/require.h"
-#include "pcg/onnx/onnx.h"
+#include "onnx/onnx.h"
 
 struct egraph_arrays {
   eg_arrays arrays;

@@ -7,10 +7,10 @@
 #include "api/option_structs.h"
 #include "api/require.h"
 #include "base/sexpr.h"
+#include "onnx/onnx.h"
+#include "onnx/read/weigh.h"
 #include "optimize/price/predict.h"
 #include "pcg/graph/graph.h"
-#include "pcg/onnx/onnx.h"
-#include "pcg/onnx/onnx_weigh.h"
 
 #define VERSION_TEXT_(a, b, c) #a "." #b "." #c
 #define VERSION_TEXT(a, b, c) VERSION_TEXT_(a, b, c)

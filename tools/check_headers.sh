@@ -10,7 +10,7 @@ warnings=(-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror)
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 bad=0 count=0
-folders=(include base egraph ops pcg rewrites sim exec extract optimize api tools tests)
+folders=(include base egraph ops pcg onnx rewrites sim exec extract optimize baselines api tools tests)
 skipped='^(exec/(cuda|mpi|nccl)|tests/gpu)/' # need what may be absent
 find "${folders[@]}" -name '*.c' | grep -vE "$skipped" | xargs awk '
   FNR == 1 { is_over = 0 }

@@ -11,16 +11,16 @@ base:                 include
 egraph:
 ops:
 pcg/graph:            ops
-pcg/onnx:             ops pcg/graph third_party
+onnx:             ops pcg/graph third_party
 pcg/parallel:         ops pcg/graph
 pcg/training:         ops pcg/graph
 pcg/plan:             pcg/graph pcg/parallel pcg/training
 rewrites/language:    egraph ops pcg/parallel
-rewrites/saturation:  egraph ops pcg/graph pcg/onnx rewrites/language
+rewrites/saturation:  egraph ops pcg/graph onnx rewrites/language
 rewrites/instances:   ops rewrites/language rewrites/saturation
 rewrites/claims:      pcg/parallel pcg/training rewrites/language rewrites/instances
 rewrites/prove:       ops rewrites/language
-rewrites/verify:      ops pcg/onnx rewrites/language rewrites/saturation rewrites/instances rewrites/claims
+rewrites/verify:      ops onnx rewrites/language rewrites/saturation rewrites/instances rewrites/claims
 rewrites:             rewrites/language rewrites/claims rewrites/verify
 rewrites/correct:     rewrites rewrites/claims rewrites/language rewrites/verify
 rewrites/guards:      rewrites rewrites/instances rewrites/language rewrites/verify
@@ -28,7 +28,7 @@ rewrites/import:      pcg/parallel rewrites/guards rewrites rewrites/language re
 rewrites/generate:    ops rewrites rewrites/guards rewrites/language rewrites/saturation rewrites/verify
 rewrites/terms:       egraph rewrites/language rewrites/saturation
 rewrites/explain:     pcg/graph rewrites rewrites/language rewrites/saturation rewrites/instances rewrites/replay rewrites/generate
-rewrites/replay:      egraph/ground.h ops pcg/graph pcg/onnx/onnx_record.h rewrites/language rewrites/saturation/rule_eval.h rewrites/saturation/tensor_facts.h
+rewrites/replay:      egraph/ground.h ops pcg/graph onnx/record.h rewrites/language rewrites/saturation/rule_eval.h rewrites/saturation/tensor_facts.h
 sim:                  ops pcg/graph pcg/parallel
 sim/plan:             pcg/plan sim
 sim/pipeline:         sim
@@ -48,7 +48,7 @@ optimize/fold:        pcg/graph optimize/space optimize/model optimize/search
 optimize:             include ops pcg/graph pcg/parallel pcg/training pcg/plan sim/plan optimize/price optimize/single optimize/soap optimize/fold
 baselines/stages:     include pcg/graph pcg/training sim sim/pipeline optimize optimize/price optimize/fold
 baselines:            include pcg/graph rewrites/saturation sim sim/plan optimize/price optimize/single optimize/search optimize/soap baselines/stages
-api:                  include ops pcg/graph pcg/onnx pcg/plan sim/plan rewrites rewrites/language rewrites/saturation rewrites/verify rewrites/correct rewrites/guards rewrites/prove rewrites/generate rewrites/import rewrites/terms rewrites/explain rewrites/replay extract extract/presolve extract/search extract/shard exec optimize optimize/price baselines baselines/stages
+api:                  include ops pcg/graph onnx pcg/plan sim/plan rewrites rewrites/language rewrites/saturation rewrites/verify rewrites/correct rewrites/guards rewrites/prove rewrites/generate rewrites/import rewrites/terms rewrites/explain rewrites/replay extract extract/presolve extract/search extract/shard exec optimize optimize/price baselines baselines/stages
 tools:                include
 examples:             include
 include:              include
@@ -60,7 +60,7 @@ sqlite3\.h:                     ^sim/profile_db\.c$
 uthash\.h|utlist\.h|utarray\.h: ^base/strmap\.c$
 zlib\.h:                        ^base/gzip\.c$|^tools/check_certificate/input\.c$
 dnnl.*\.h|oneapi/.*:            ^exec/cpu/
-protobuf-c/.*|.*\.pb-c\.h:      ^pcg/onnx/
+protobuf-c/.*|.*\.pb-c\.h:      ^onnx/
 cuda\.h|cuda_(runtime|fp|bf)[^/]*|cublas[^/]*|cudnn[^/]*|nvrtc[^/]*: ^exec/cuda/
 nccl\.h:                        ^exec/nccl/
 mpi\.h:                         ^exec/mpi/

@@ -2,7 +2,7 @@
 # Which standard operators ONNX Runtime's CPU provider loads, by element type and operator set: models of one node are
 # loaded, one by one (a function body of the standard, or a cast that the runtime inserts, counts as well). And which
 # of our operators it does not load as we write them, by element type.
-#   python3 tools/onnx_runtime.py build/release/tools/egraph > pcg/onnx/onnx_runtime.def  # then build, and once more
+#   python3 tools/onnx_runtime.py build/release/tools/egraph > onnx/sets/runtime.def  # then build, and once more
 # Needs the packages onnx and onnxruntime. Our operators are written by the command, which reads the first table.
 # SPDX-License-Identifier: Apache-2.0
 import os

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-# Prints pcg/onnx/onnx_versions.def: every version of every operator of the standard domain, from the `onnx` package.
-#   python3 tools/onnx_versions.py > pcg/onnx/onnx_versions.def
+# Prints onnx/sets/versions.def: every version of every operator of the standard domain, from the `onnx` package.
+#   python3 tools/onnx_versions.py > onnx/sets/versions.def
 # SPDX-License-Identifier: Apache-2.0
 from collections import defaultdict
 

@@ -159,7 +159,7 @@ eg_value eg_graph_output(const eg_graph *graph, uint32_t index, const char **out
 eg_attr_pool *eg_graph_attrs(eg_graph *graph);
 
 /// What the file that a graph comes from says beside its nodes (producer, documentation,
-/// metadata: pcg/onnx/onnx_header.h); copies of the graph share it. NULL: nothing.
+/// metadata: onnx/header.h); copies of the graph share it. NULL: nothing.
 eg_buffer *eg_graph_header(const eg_graph *graph);
 void eg_graph_set_header(eg_graph *graph, eg_buffer *header); // retained
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/owner.h"
-#include "pcg/onnx/onnx_record.h"
+#include "onnx/record.h"
 #include "rewrites/replay/replay.h"
 #include "rewrites/saturation/rule_eval.h"
 

@@ -54,7 +54,7 @@ bool eg_tensor_egraph_seed_value(const eg_tensor_egraph *egraph, eg_node node,
 /// sealed, too. Rebuild afterwards. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_tensor_egraph_seal(eg_tensor_egraph *egraph, eg_class class);
 /// From now on no node enters that ONNX Runtime's CPU provider would not load in a
-/// written model (pcg/onnx/onnx_versions.h), in a set that has what the seed keeps: a
+/// written model (onnx/sets/versions.h), in a set that has what the seed keeps: a
 /// graph that it loads stays one. Nothing happens where a node of the seed is loaded in
 /// no set. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_tensor_egraph_restrict(eg_tensor_egraph *egraph);

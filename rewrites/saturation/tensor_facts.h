@@ -6,8 +6,8 @@
 #define EG_REWRITES_TENSOR_FACTS_H
 
 #include "base/flatmap.h"
+#include "onnx/sets/versions.h"
 #include "pcg/graph/graph.h"
-#include "pcg/onnx/onnx_versions.h"
 
 /// What is known of a class or term. Types are plain in layout: memory formats are chosen
 /// by extraction. A node of split, top-k, or of an opaque operator with other than one

@@ -7,7 +7,7 @@
 #include <inttypes.h>
 
 #include "base/hash.h"
-#include "pcg/onnx/onnx_versions.h"
+#include "onnx/sets/versions.h"
 #include "rewrites/claims/layout_check.h"
 #include "rewrites/language/rule_cases.h"
 #include "rewrites/language/rules.h"

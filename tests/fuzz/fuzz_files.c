@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/gzip.h"
-#include "pcg/onnx/onnx_tensor.h"
+#include "onnx/tensor.h"
 #include "sim/profile_db.h"
 #include "tests/fuzz/fuzz.h"
 

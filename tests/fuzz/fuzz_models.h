@@ -3,7 +3,7 @@
 #ifndef EG_TESTS_FUZZ_MODELS_H
 #define EG_TESTS_FUZZ_MODELS_H
 
-#include "pcg/onnx/onnx.h"
+#include "onnx/onnx.h"
 #include "tests/fuzz/fuzz.h"
 
 /// Options of models from outside.

@@ -6,10 +6,10 @@
 
 #include <stdlib.h>
 
+#include "onnx/onnx.h"
 #include "pcg/graph/attr_list.h"
 #include "pcg/graph/graph_copy.h"
 #include "pcg/graph/weights.h"
-#include "pcg/onnx/onnx.h"
 
 enum { STEPS = 14, MAX_VALUES = 256, MAX_OPERANDS = 8 };
 

@@ -13,7 +13,7 @@
 
 #include "tests/testing.h"
 
-#include "pcg/onnx/onnx.h"
+#include "onnx/onnx.h"
 #include "third_party/onnx/onnx-ml.pb-c.h"
 
 enum { KIT_MAX = 64 };

@@ -1,7 +1,7 @@
 // Bodies that run where they are called: functions of a model, the branch of an If whose
 // condition is known, short loops; and what of them is kept or refused.
 // SPDX-License-Identifier: Apache-2.0
-#include "pcg/onnx/onnx_versions.h"
+#include "onnx/sets/versions.h"
 #include "tests/unit/onnx_kit.h"
 
 #include <stdlib.h>

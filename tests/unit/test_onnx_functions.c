@@ -7,8 +7,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "onnx/onnx.h"
 #include "pcg/graph/weights.h"
-#include "pcg/onnx/onnx.h"
 #include "third_party/onnx/onnx-ml.pb-c.h"
 
 enum { MAX_VALUES = 256, MAX_OPERANDS = 64 };

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-#include "pcg/onnx/onnx.h"
+#include "onnx/onnx.h"
 
 // File stem, nodes after import (constants and shape computations vanish), weights.
 static const struct {

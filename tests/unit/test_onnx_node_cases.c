@@ -10,8 +10,8 @@
 #include <sys/stat.h>
 
 #include "base/file.h"
-#include "pcg/onnx/onnx.h"
-#include "pcg/onnx/onnx_tensor.h"
+#include "onnx/onnx.h"
+#include "onnx/tensor.h"
 
 enum { MAX_TENSORS = 64, MAX_CASES = 1000, MIN_PASSED = 300, MAX_FILE = 1 << 24 };
 

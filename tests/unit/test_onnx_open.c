@@ -1,6 +1,6 @@
 // Models with open dimensions: read, optimized, written, and read at sizes.
 // SPDX-License-Identifier: Apache-2.0
-#include "pcg/onnx/onnx_versions.h"
+#include "onnx/sets/versions.h"
 
 #define KIT_PATH "test_onnx_open.onnx"
 #include "tests/unit/onnx_open_kit.h"

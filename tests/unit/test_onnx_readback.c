@@ -1,6 +1,6 @@
 // A model is checked before it is given out: each kind of wrong message is refused.
 // SPDX-License-Identifier: Apache-2.0
-#include "pcg/onnx/onnx_writer.h"
+#include "onnx/write/writer.h"
 #include "tests/unit/onnx_kit.h"
 
 /// x, c: y = c ? relu(x) of a graph within : x + w, written as the kit's model.

@@ -1,8 +1,8 @@
 // The operator set of a written model: every node that is kept means what it meant, every
 // other one has the form of the set.
 // SPDX-License-Identifier: Apache-2.0
-#include "pcg/onnx/onnx_versions.h"
-#include "pcg/onnx/onnx_writer.h"
+#include "onnx/sets/versions.h"
+#include "onnx/write/writer.h"
 #include "tests/unit/onnx_kit.h"
 
 // ---- the table ------------------------------------------------------------------------

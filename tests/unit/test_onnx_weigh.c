@@ -1,8 +1,8 @@
 // Bytes of nodes that the table does not know: of foreign types, and of what loops and
 // branches compute.
 // SPDX-License-Identifier: Apache-2.0
+#include "onnx/read/weigh.h"
 #include "pcg/graph/graph_copy.h"
-#include "pcg/onnx/onnx_weigh.h"
 #include "tests/unit/onnx_kit.h"
 
 static onnx_kit model, first, second;

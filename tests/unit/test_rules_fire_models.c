@@ -1,8 +1,8 @@
 // The rules on real networks, with default budgets: saturation ends soon, and what the
 // rules are for is found. Skipped without the models.
 // SPDX-License-Identifier: Apache-2.0
+#include "onnx/onnx.h"
 #include "pcg/graph/graph_copy.h"
-#include "pcg/onnx/onnx.h"
 #include "rewrites/rule_files.h"
 #include "rewrites/saturation/saturate.h"
 #include "tests/testing.h"

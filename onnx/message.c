@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "onnx/message.h"
+
+#include <string.h>
+
+// protobuf-c frees without sizes, so that each block carries its own in front.
+typedef union block_head {
+  size_t size;
+  max_align_t align;
+} block_head;
+
+static void *heap_alloc(void *self, size_t size) {
+  eg_onnx_heap *heap = self;
+  block_head *head = NULL;
+  size_t total = size + sizeof *head;
+  if (size <= PTRDIFF_MAX - sizeof *head)
+    head = heap->alloc.resize(heap->alloc.self, NULL, 0, total);
+  if (head == NULL) {
+    heap->failed = true;
+    return NULL;
+  }
+  head->size = total;
+  return head + 1;
+}
+
+static void heap_free(void *self, void *pointer) {
+  eg_onnx_heap *heap = self;
+  if (pointer == NULL) return;
+  block_head *head = (block_head *)pointer - 1;
+  eg_free(heap->alloc, head, head->size, 1);
+}
+
+void eg_onnx_heap_init(eg_onnx_heap *heap, egraph_allocator alloc) {
+  *heap = (eg_onnx_heap){.alloc = alloc};
+  heap->base.alloc = heap_alloc;
+  heap->base.free = heap_free;
+  heap->base.allocator_data = heap;
+}
+
+// ---- nesting ------------------------------------------------------------------------
+
+typedef struct wire_level {
+  const ProtobufCMessageDescriptor *type;
+  size_t end;
+} wire_level;
+
+typedef struct wire {
+  const unsigned char *data;
+  size_t at;
+  wire_level level[EG_ONNX_MAX_DEPTH];
+  size_t depth;
+} wire;
+
+static bool read_varint(wire *w, size_t end, uint64_t *out) {
+  *out = 0;
+  for (unsigned shift = 0; shift < 64; shift += 7) {
+    if (w->at >= end) return false;
+    unsigned char byte = w->data[w->at++];
+    *out |= (uint64_t)(byte & 0x7f) << shift;
+    if ((byte & 0x80) == 0) return true;
+  }
+  return false;
+}
+
+typedef enum wire_result { WIRE_OK, WIRE_MALFORMED, WIRE_TOO_DEEP } wire_result;
+
+// A field with a length: steps over it, or into it when it is a message.
+static wire_result step_delimited(wire *w, uint64_t tag) {
+  const wire_level *level = &w->level[w->depth - 1];
+  uint64_t length;
+  if (!read_varint(w, level->end, &length) || length > level->end - w->at)
+    return WIRE_MALFORMED;
+  size_t end = w->at + (size_t)length;
+  const ProtobufCFieldDescriptor *field =
+      tag <= UINT32_MAX
+          ? protobuf_c_message_descriptor_get_field(level->type, (unsigned)tag)
+          : NULL;
+  if (field == NULL || field->type != PROTOBUF_C_TYPE_MESSAGE) {
+    w->at = end;
+    return WIRE_OK;
+  }
+  if (w->depth == EG_ONNX_MAX_DEPTH) return WIRE_TOO_DEEP;
+  w->level[w->depth++] = (wire_level){.type = field->descriptor, .end = end};
+  return WIRE_OK;
+}
+
+static wire_result step_field(wire *w) {
+  enum { VARINT = 0, FIXED64 = 1, DELIMITED = 2, FIXED32 = 5 };
+  size_t end = w->level[w->depth - 1].end;
+  uint64_t key, ignored;
+  if (!read_varint(w, end, &key)) return WIRE_MALFORMED;
+  size_t fixed = 0;
+  switch (key & 7) {
+  case VARINT: return read_varint(w, end, &ignored) ? WIRE_OK : WIRE_MALFORMED;
+  case DELIMITED: return step_delimited(w, key >> 3);
+  case FIXED64: fixed = 8; break;
+  case FIXED32: fixed = 4; break;
+  default: return WIRE_MALFORMED; // groups do not occur in ONNX
+  }
+  if (end - w->at < fixed) return WIRE_MALFORMED;
+  w->at += fixed;
+  return WIRE_OK;
+}
+
+static wire_result check_wire(const ProtobufCMessageDescriptor *type,
+                              const unsigned char *data, size_t size) {
+  wire w = {.data = data, .depth = 1};
+  w.level[0] = (wire_level){.type = type, .end = size};
+  while (w.depth != 0) {
+    if (w.at == w.level[w.depth - 1].end) {
+      w.depth--;
+      continue;
+    }
+    wire_result result = step_field(&w);
+    if (result != WIRE_OK) return result;
+  }
+  return WIRE_OK;
+}
+
+// ---- messages -----------------------------------------------------------------------
+
+egraph_status eg_onnx_message_unpack(eg_onnx_heap *heap,
+                                     const ProtobufCMessageDescriptor *type,
+                                     const char *file, const char *what, const void *data,
+                                     size_t size, ProtobufCMessage **out) {
+  static const unsigned char none[1] = {0};
+  const unsigned char *bytes = size != 0 ? data : none;
+  wire_result checked = check_wire(type, bytes, size);
+  if (checked == WIRE_TOO_DEEP)
+    return EG_FAIL(EGRAPH_E_PARSE, "%s: messages are nested more than %d deep", file,
+                   EG_ONNX_MAX_DEPTH);
+  heap->failed = false;
+  ProtobufCMessage *message =
+      checked == WIRE_OK ? protobuf_c_message_unpack(type, &heap->base, size, bytes)
+                         : NULL;
+  if (message != NULL) {
+    *out = message;
+    return EGRAPH_OK;
+  }
+  if (heap->failed)
+    return EG_FAIL(EGRAPH_E_MEMORY, "%s: out of memory while reading %s", file, what);
+  return EG_FAIL(EGRAPH_E_PARSE, "%s: this is no %s, or it is truncated or damaged", file,
+                 what);
+}
+
+void eg_onnx_message_free(eg_onnx_heap *heap, ProtobufCMessage *message) {
+  if (message != NULL) protobuf_c_message_free_unpacked(message, &heap->base);
+}
+
+void eg_onnx_bytes_free(eg_onnx_heap *heap, ProtobufCBinaryData *bytes) {
+  heap_free(heap, bytes->data);
+  *bytes = (ProtobufCBinaryData){0};
+}
+
+// ---- absent strings -----------------------------------------------------------------
+
+static egraph_status fill_string(eg_onnx_heap *heap, char **text) {
+  if (*text != NULL) return EGRAPH_OK;
+  char *empty = heap_alloc(heap, 1);
+  if (empty == NULL) return EG_FAIL(EGRAPH_E_MEMORY, "out of memory");
+  empty[0] = '\0';
+  *text = empty;
+  return EGRAPH_OK;
+}
+
+static egraph_status fill_entries(eg_onnx_heap *heap,
+                                  Onnx__StringStringEntryProto **entry, size_t count) {
+  for (size_t i = 0; i < count; i++) {
+    EG_TRY(fill_string(heap, &entry[i]->key));
+    EG_TRY(fill_string(heap, &entry[i]->value));
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status fill_tensor(eg_onnx_heap *heap, Onnx__TensorProto *tensor) {
+  EG_TRY(fill_string(heap, &tensor->name));
+  return fill_entries(heap, tensor->external_data, tensor->n_external_data);
+}
+
+static egraph_status fill_infos(eg_onnx_heap *heap, Onnx__ValueInfoProto **info,
+                                size_t count) {
+  for (size_t i = 0; i < count; i++)
+    EG_TRY(fill_string(heap, &info[i]->name));
+  return EGRAPH_OK;
+}
+
+static egraph_status fill_node(eg_onnx_heap *heap, Onnx__NodeProto *node) {
+  EG_TRY(fill_string(heap, &node->name));
+  EG_TRY(fill_string(heap, &node->op_type));
+  EG_TRY(fill_string(heap, &node->domain));
+  for (size_t i = 0; i < node->n_attribute; i++) {
+    EG_TRY(fill_string(heap, &node->attribute[i]->name));
+    if (node->attribute[i]->t != NULL) EG_TRY(fill_tensor(heap, node->attribute[i]->t));
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status fill_graph(eg_onnx_heap *heap, Onnx__GraphProto *graph) {
+  for (size_t i = 0; i < graph->n_node; i++)
+    EG_TRY(fill_node(heap, graph->node[i]));
+  for (size_t i = 0; i < graph->n_initializer; i++)
+    EG_TRY(fill_tensor(heap, graph->initializer[i]));
+  for (size_t i = 0; i < graph->n_sparse_initializer; i++) {
+    const Onnx__SparseTensorProto *sparse = graph->sparse_initializer[i];
+    if (sparse->values != NULL) EG_TRY(fill_tensor(heap, sparse->values));
+    if (sparse->indices != NULL) EG_TRY(fill_tensor(heap, sparse->indices));
+  }
+  EG_TRY(fill_infos(heap, graph->input, graph->n_input));
+  EG_TRY(fill_infos(heap, graph->output, graph->n_output));
+  return fill_infos(heap, graph->value_info, graph->n_value_info);
+}
+
+egraph_status eg_onnx_fill_strings(eg_onnx_heap *heap, Onnx__ModelProto *model) {
+  for (size_t i = 0; i < model->n_opset_import; i++)
+    EG_TRY(fill_string(heap, &model->opset_import[i]->domain));
+  for (size_t i = 0; i < model->n_functions; i++) {
+    EG_TRY(fill_string(heap, &model->functions[i]->name));
+    EG_TRY(fill_string(heap, &model->functions[i]->domain));
+  }
+  EG_TRY(fill_entries(heap, model->metadata_props, model->n_metadata_props));
+  return model->graph != NULL ? fill_graph(heap, model->graph) : EGRAPH_OK;
+}
+
+egraph_status eg_onnx_message_pack(egraph_allocator alloc,
+                                   const ProtobufCMessage *message, unsigned char **out,
+                                   size_t *out_size) {
+  size_t size = protobuf_c_message_get_packed_size(message);
+  unsigned char *bytes = NULL;
+  EG_TRY(eg_resize(alloc, 0, size, 1, &bytes));
+  (void)protobuf_c_message_pack(message, bytes);
+  *out = bytes;
+  *out_size = size;
+  return EGRAPH_OK;
+}

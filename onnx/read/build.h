@@ -1,0 +1,48 @@
+// Importers that write a node down as a computation (ops/build.h): a builder that emits
+// into the model under import.
+//
+//   eg_onnx_builder write; eg_onnx_builder_init(&write, call);
+//   eg_ref x = eg_onnx_operand(&write, 0);
+//   return eg_onnx_finish(&write, 0, EG_FORMULA(&write.b, "(mul x (tanh x))", "x", x));
+//
+// Everything that may decline comes before the first eg_onnx_finish.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_ONNX_READ_BUILD_H
+#define EG_ONNX_READ_BUILD_H
+
+#include "onnx/read/op.h"
+#include "ops/build.h"
+
+typedef struct eg_onnx_builder {
+  const eg_onnx_call *call;
+  eg_builder b;   // its values are tensors of the import
+  uint32_t first; // tensors from this one on are intermediate results
+  bool has_array; // one of them is a constant with several elements
+} eg_onnx_builder;
+
+/// Numbers of formulas have the dtype of operand 0, where that is known. `write` must
+/// stay where it is.
+void eg_onnx_builder_init(eg_onnx_builder *write, const eg_onnx_call *call);
+/// An operand of the node, or EG_REF_NONE where it is absent.
+eg_ref eg_onnx_operand(const eg_onnx_builder *write, uint32_t index);
+/// Makes a value result number `index` of the node, unless nobody asked for it. Fails
+/// with what the builder failed with. With sizes on trial (read/open.c) a node whose
+/// computation has constants of its own, which may be others at other sizes, is declined.
+egraph_status eg_onnx_finish(eg_onnx_builder *write, uint32_t index, eg_ref value);
+
+/// Nodes whose attributes the builder has no words for.
+eg_ref eg_onnx_write(eg_onnx_builder *write, const eg_attr_list *list,
+                     const eg_ref *inputs, uint32_t count);
+/// Concatenated along an axis.
+eg_ref eg_onnx_concat(eg_onnx_builder *write, eg_ref x, eg_ref y, int64_t axis);
+/// Elements [from, to) of one axis.
+eg_ref eg_onnx_range_of(eg_onnx_builder *write, eg_ref x, uint32_t axis, int64_t from,
+                        int64_t to, int64_t step);
+/// int64 from, from + 1, ... along `axis` of `rank` dimensions.
+eg_ref eg_onnx_count_along(eg_onnx_builder *write, uint32_t rank, uint32_t axis,
+                           int64_t from, int64_t count);
+/// A scalar of a dtype, and of int64 in particular.
+eg_ref eg_onnx_number(eg_onnx_builder *write, egraph_dtype dtype, double value);
+eg_ref eg_onnx_whole(eg_onnx_builder *write, int64_t value);
+
+#endif

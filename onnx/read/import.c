@@ -1,0 +1,585 @@
+// ONNX import: names, order, one importer per node, outputs.
+//
+//   1. every name of the file gets a tensor: graph inputs, initializers, results of nodes
+//   2. nodes are put in an order in which operands come first (files need not have one)
+//   3. each node is imported by the table, or becomes opaque; a call of a function, a
+//      branch or a loop that is known becomes the nodes within, by the same three steps
+//   4. outputs, memory formats
+// SPDX-License-Identifier: Apache-2.0
+#define _POSIX_C_SOURCE 200809L
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/owner.h"
+#include "onnx/header.h"
+#include "onnx/read/op.h"
+#include "onnx/read/opaque.h"
+#include "onnx/read/reader.h"
+#include "onnx/read/weigh.h"
+#include "onnx/sets/versions.h"
+#include "onnx/tensor.h"
+#include "pcg/graph/graph_copy.h"
+#include "pcg/graph/graph_internal.h"
+
+// ---- the order of the nodes --------------------------------------------------
+
+typedef struct sorter {
+  eg_onnx_reader *reader;
+  uint32_t begin, count; // the nodes to be sorted; those before are done
+  eg_u32s users;         // [tensor pairs] nodes that wait for a node: (first, next) lists
+  uint32_t *missing;     // [count] operands that are not made yet
+  uint32_t *first;       // [count] head of the list of users, or UINT32_MAX
+  eg_u32s heap;
+  eg_onnx_refs operands; // of one node
+} sorter;
+
+static egraph_status heap_push(eg_u32s *heap, uint32_t node) {
+  EG_TRY(eg_u32s_push(heap, node));
+  size_t at = heap->len - 1;
+  while (at != 0 && heap->data[(at - 1) / 2] > heap->data[at]) {
+    uint32_t parent = heap->data[(at - 1) / 2];
+    heap->data[(at - 1) / 2] = heap->data[at];
+    heap->data[at] = parent;
+    at = (at - 1) / 2;
+  }
+  return EGRAPH_OK;
+}
+
+static uint32_t heap_pop(eg_u32s *heap) {
+  uint32_t top = heap->data[0], last = eg_u32s_pop(heap);
+  size_t at = 0;
+  if (heap->len == 0) return top;
+  for (;;) {
+    size_t child = 2 * at + 1;
+    if (child >= heap->len) break;
+    if (child + 1 < heap->len && heap->data[child + 1] < heap->data[child]) child++;
+    if (heap->data[child] >= last) break;
+    heap->data[at] = heap->data[child];
+    at = child;
+  }
+  heap->data[at] = last;
+  return top;
+}
+
+static egraph_status add_dependency(sorter *s, uint32_t node, eg_onnx_ref ref) {
+  const eg_onnx_tensor *tensor = eg_onnx_tensor_at(s->reader, ref);
+  if (tensor->made) return EGRAPH_OK;
+  if (tensor->producer == UINT32_MAX || tensor->producer < s->begin) // a body's result
+    return eg_onnx_in_node(
+        s->reader, s->begin + node,
+        EG_FAIL(EGRAPH_E_PARSE, "its operand '%.200s' does not exist", tensor->name));
+  uint32_t *first = &s->first[tensor->producer - s->begin];
+  s->missing[node]++;
+  EG_TRY(eg_u32s_push(&s->users, node));
+  EG_TRY(eg_u32s_push(&s->users, *first));
+  *first = (uint32_t)s->users.len - 2;
+  return EGRAPH_OK;
+}
+
+/// All that a node reads: its operands, and what its graphs read from around them.
+static egraph_status list_operands(eg_onnx_reader *r, uint32_t n, eg_onnx_refs *out) {
+  const Onnx__NodeProto *node = r->nodes.data[n].node;
+  eg_onnx_ref ref;
+  out->len = 0;
+  for (size_t i = 0; i < node->n_input; i++) {
+    if (node->input[i][0] == '\0') continue;
+    if (!eg_onnx_find_tensor(r, node->input[i], &ref))
+      return eg_onnx_in_node(
+          r, n,
+          EG_FAIL(EGRAPH_E_PARSE, "its operand '%.200s' does not exist", node->input[i]));
+    EG_TRY(eg_onnx_refs_push(out, ref));
+  }
+  egraph_status status = eg_onnx_captures(r, node, out);
+  return status == EGRAPH_E_PARSE ? eg_onnx_in_node(r, n, status) : status;
+}
+
+static egraph_status add_dependencies(sorter *s, uint32_t n) {
+  EG_TRY(list_operands(s->reader, s->begin + n, &s->operands));
+  for (size_t i = 0; i < s->operands.len; i++)
+    EG_TRY(add_dependency(s, n, s->operands.data[i]));
+  return EGRAPH_OK;
+}
+
+static egraph_status sort_ready(sorter *s) {
+  eg_onnx_reader *r = s->reader;
+  for (uint32_t n = 0; n < s->count; n++)
+    if (s->missing[n] == 0) EG_TRY(heap_push(&s->heap, n));
+  while (s->heap.len != 0) {
+    uint32_t node = heap_pop(&s->heap);
+    EG_TRY(eg_u32s_push(&r->order, s->begin + node));
+    for (uint32_t at = s->first[node]; at != UINT32_MAX; at = s->users.data[at + 1])
+      if (--s->missing[s->users.data[at]] == 0)
+        EG_TRY(heap_push(&s->heap, s->users.data[at]));
+  }
+  for (uint32_t n = 0; n < s->count; n++)
+    if (s->missing[n] != 0)
+      return eg_onnx_in_node(
+          r, s->begin + n,
+          EG_FAIL(EGRAPH_E_PARSE, "it is on a cycle, or needs a node that is"));
+  return EGRAPH_OK;
+}
+
+static bool is_read(eg_onnx_reader *r, const Onnx__NodeProto *node) {
+  eg_onnx_ref ref;
+  for (size_t i = 0; i < node->n_output; i++)
+    if (eg_onnx_find_tensor(r, node->output[i], &ref) && eg_onnx_tensor_at(r, ref)->used)
+      return true;
+  return false;
+}
+
+/// Marks the tensors that an output depends on, readers first; `begin`: in the order.
+static egraph_status mark_read(sorter *s, size_t begin) {
+  eg_onnx_reader *r = s->reader;
+  for (size_t i = r->order.len; i-- > begin;) {
+    uint32_t n = r->order.data[i];
+    if (!is_read(r, r->nodes.data[n].node)) continue;
+    EG_TRY(list_operands(r, n, &s->operands));
+    for (size_t k = 0; k < s->operands.len; k++)
+      eg_onnx_tensor_at(r, s->operands.data[k])->used = true;
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status sort_all(sorter *s) {
+  size_t begin = s->reader->order.len;
+  for (uint32_t n = 0; n < s->count; n++)
+    EG_TRY(add_dependencies(s, n));
+  EG_TRY(sort_ready(s));
+  return mark_read(s, begin);
+}
+
+// Appends the nodes from `first` on to reader->order, operands first: Kahn's algorithm.
+// Ready nodes wait in a heap by position, so that a file in order keeps its order. Marks
+// tensors that are used. Fails with EGRAPH_E_PARSE for operands that do not exist and
+// cycles.
+static egraph_status sort_nodes(eg_onnx_reader *r, uint32_t first) {
+  sorter s = {.reader = r, .begin = first, .count = (uint32_t)r->nodes.len - first};
+  EG_TRY(eg_arena_alloc(&r->arena, s.count, sizeof *s.missing, &s.missing));
+  EG_TRY(eg_arena_alloc(&r->arena, s.count, sizeof *s.first, &s.first));
+  for (uint32_t n = 0; n < s.count; n++)
+    s.first[n] = UINT32_MAX;
+  EG_INIT_MEMBERS(&s, r->alloc, (eg_u32s, users, heap), (eg_onnx_refs, operands));
+  egraph_status status = sort_all(&s);
+  EG_DEINIT_MEMBERS(&s, (eg_u32s, users, heap), (eg_onnx_refs, operands));
+  return status;
+}
+
+// What older sets changed shows in attributes that the table does not know; such nodes
+// become opaque, and so do those that a set newer than this one changed.
+enum { KNOWN_OPSET = 28 };
+
+// ---- opset --------------------------------------------------------------------------
+
+static bool has_standard_node(const Onnx__GraphProto *graph) {
+  for (size_t i = 0; i < graph->n_node; i++)
+    if (eg_onnx_is_standard(graph->node[i]->domain)) return true;
+  return false;
+}
+
+static egraph_status read_opset(eg_onnx_reader *r) {
+  const Onnx__ModelProto *model = r->model;
+  if (model->graph == NULL)
+    return EG_FAIL(EGRAPH_E_PARSE, "%s: the model has no graph; is it an ONNX model?",
+                   r->file);
+  r->whole.imports = model->opset_import;
+  r->whole.import_count = model->n_opset_import;
+  r->whole.opset = eg_onnx_standard_opset(model->opset_import, model->n_opset_import);
+  const int64_t newest = eg_onnx_newest_opset(), opset = r->whole.opset;
+  if (opset >= 1 && opset <= newest) return EGRAPH_OK;
+  if (opset == 0 && !has_standard_node(model->graph)) return EGRAPH_OK;
+  return EG_FAIL(EGRAPH_E_UNSUPPORTED,
+                 "%s: operator set %" PRId64 " is not supported, only 1 to %" PRId64
+                 "; convert the model with "
+                 "onnx.version_converter",
+                 r->file, opset, newest);
+}
+
+// What the metadata says of inputs that stand for absent weights.
+static egraph_status read_metadata(eg_onnx_reader *r) {
+  const size_t absent = sizeof EG_ONNX_ABSENT_PREFIX - 1;
+  for (size_t i = 0; i < r->model->n_metadata_props; i++) {
+    const Onnx__StringStringEntryProto *entry = r->model->metadata_props[i];
+    if (strncmp(entry->key, EG_ONNX_ABSENT_PREFIX, absent) == 0)
+      EG_TRY(eg_strmap_put(&r->absent, entry->key + absent, 0));
+  }
+  return EGRAPH_OK;
+}
+
+// ---- nodes --------------------------------------------------------------------------
+
+static egraph_status gather_refs(eg_onnx_reader *r, char *const *names, size_t count,
+                                 eg_onnx_ref **out) {
+  EG_TRY(eg_arena_alloc(&r->arena, count, sizeof **out, out));
+  for (size_t i = 0; i < count; i++) {
+    (*out)[i] = EG_ONNX_NONE;
+    if (names[i][0] != '\0') {
+      bool found = eg_onnx_find_tensor(r, names[i], &(*out)[i]);
+      assert(found);
+      (void)found;
+    }
+  }
+  return EGRAPH_OK;
+}
+
+static bool is_typed(const eg_onnx_call *call) {
+  for (uint32_t i = 0; i < call->input_count; i++)
+    if (call->inputs[i].id != EG_ONNX_NONE.id &&
+        !eg_onnx_tensor_at(call->reader, call->inputs[i])->typed)
+      return false;
+  return true;
+}
+
+/// Whether a node of a set newer than ours means what it meant in ours.
+static bool is_as_known(const eg_onnx_call *call) {
+  int64_t opset = call->reader->opset;
+  return opset <= KNOWN_OPSET ||
+         eg_onnx_sets_have(eg_onnx_sets_of(call->node->op_type, KNOWN_OPSET), opset);
+}
+
+/// A node that holds at some sizes of open dimensions only is none of ours, and what its
+/// operator asks of sizes is then no fact.
+static egraph_status import_standard(const eg_onnx_call *call) {
+  eg_open_sizes *sizes = call->reader->options.sizes;
+  uint32_t facts = sizes != NULL ? eg_open_sizes_fact_count(sizes) : 0;
+  bool done = false;
+  if (sizes != NULL) EG_TRY(eg_onnx_compute_sizes(call, &done));
+  egraph_status status = done ? EGRAPH_OK : eg_onnx_import_node(call);
+  if (status == EGRAPH_OK || status == EGRAPH_E_MEMORY || sizes == NULL) return status;
+  eg_open_sizes_forget_facts(sizes, facts);
+  return eg_onnx_reads_open(call) ? EGRAPH_E_UNSUPPORTED : status;
+}
+
+// By the table where it covers the node; as what runs of its graphs; as it is.
+static egraph_status import_operator(const eg_onnx_call *call) {
+  eg_onnx_reader *r = call->reader;
+  const char *domain = call->node->domain;
+  uint32_t nodes = eg_graph_node_count(r->graph);
+  bool known = is_typed(call);
+  egraph_status status = EGRAPH_E_UNSUPPORTED;
+  if (known && eg_onnx_is_standard(domain) && is_as_known(call))
+    status = import_standard(call);
+  if (known && strcmp(domain, EG_ONNX_DOMAIN) == 0)
+    status = eg_onnx_import_own(call, NULL);
+  if (status == EGRAPH_E_UNSUPPORTED && eg_onnx_is_standard(domain))
+    status = eg_onnx_import_control(call);
+  if (status != EGRAPH_E_UNSUPPORTED) return status;
+  // An importer that gives up late leaves intermediate nodes that nobody uses.
+  r->needs_pruning = r->needs_pruning || eg_graph_node_count(r->graph) != nodes;
+  return eg_onnx_import_opaque(call);
+}
+
+static egraph_status import_call(const eg_onnx_call *call) {
+  uint32_t index;
+  EG_TRY(eg_onnx_function_of(call->reader, call->node, &index));
+  if (index == UINT32_MAX) return import_operator(call);
+  const Onnx__FunctionProto *function = call->reader->model->functions[index];
+  egraph_status status = EGRAPH_E_UNSUPPORTED;
+  if (strcmp(function->domain, EG_ONNX_DOMAIN) == 0 && is_typed(call))
+    status = eg_onnx_import_own(call, function);
+  return status == EGRAPH_E_UNSUPPORTED ? eg_onnx_import_function(call, function)
+                                        : status;
+}
+
+static egraph_status put_attributes(const Onnx__NodeProto *node, eg_strmap *names) {
+  uint32_t first;
+  for (size_t i = 0; i < node->n_attribute; i++) {
+    const char *name = node->attribute[i]->name;
+    if (eg_strmap_find(names, name, &first))
+      return EG_FAIL(EGRAPH_E_PARSE, "it has attribute '%.200s' twice", name);
+    EG_TRY(eg_strmap_put(names, name, (uint32_t)i));
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status check_attributes(const eg_onnx_reader *r,
+                                      const Onnx__NodeProto *node) {
+  eg_strmap names;
+  if (node->n_attribute < 2) return EGRAPH_OK;
+  eg_strmap_init(&names, r->alloc);
+  egraph_status status = put_attributes(node, &names);
+  eg_strmap_deinit(&names);
+  return status;
+}
+
+/// True for a node that no output depends on, and that reads a result which is not made,
+/// because no other node reads it: a mask, indices.
+static egraph_status lacks_operands(eg_onnx_reader *r, uint32_t n, bool *out) {
+  eg_onnx_refs operands;
+  *out = false;
+  if (is_read(r, r->nodes.data[n].node)) return EGRAPH_OK;
+  eg_onnx_refs_init(&operands, r->alloc);
+  egraph_status status = list_operands(r, n, &operands);
+  for (size_t i = 0; status == EGRAPH_OK && i < operands.len; i++)
+    *out = *out || !eg_onnx_tensor_at(r, operands.data[i])->made;
+  eg_onnx_refs_deinit(&operands);
+  return status;
+}
+
+static egraph_status import_one(eg_onnx_reader *r, uint32_t n) {
+  const Onnx__NodeProto *node = r->nodes.data[n].node;
+  eg_onnx_ref *inputs, *outputs;
+  bool is_left_out;
+  EG_TRY(check_attributes(r, node));
+  EG_TRY(lacks_operands(r, n, &is_left_out));
+  if (is_left_out) return EGRAPH_OK;
+  if (node->n_input > INT32_MAX || node->n_output > INT32_MAX)
+    return EG_FAIL(EGRAPH_E_PARSE, "too many operands");
+  EG_TRY(gather_refs(r, node->input, node->n_input, &inputs));
+  EG_TRY(gather_refs(r, node->output, node->n_output, &outputs));
+  eg_onnx_call call = {.reader = r,
+                       .node = node,
+                       .inputs = inputs,
+                       .input_count = (uint32_t)node->n_input,
+                       .outputs = outputs,
+                       .output_count = (uint32_t)node->n_output};
+  r->scope = r->nodes.data[n].scope;
+  r->opset = r->scope->opset;
+  EG_TRY(import_call(&call));
+  // Results that the operator does not have, and that nobody uses, stay unmade.
+  for (uint32_t i = 0; i < call.output_count; i++)
+    if (outputs[i].id != EG_ONNX_NONE.id && !eg_onnx_tensor_at(r, outputs[i])->made &&
+        eg_onnx_tensor_at(r, outputs[i])->used)
+      return EG_FAIL(EGRAPH_E_PARSE, "it has no result %" PRIu32, i);
+  return EGRAPH_OK;
+}
+
+egraph_status eg_onnx_import_from(eg_onnx_reader *r, uint32_t first) {
+  const eg_onnx_scope *scope = r->scope;
+  size_t begin = r->order.len;
+  if (r->depth == EG_ONNX_MAX_BODIES)
+    return EG_FAIL(EGRAPH_E_PARSE,
+                   "functions, branches and loops are nested more than %d deep",
+                   EG_ONNX_MAX_BODIES);
+  r->depth++;
+  EG_TRY(sort_nodes(r, first));
+  for (size_t i = begin, end = r->order.len; i < end; i++) {
+    uint32_t n = r->order.data[i]; // the list grows by bodies
+    egraph_status status = import_one(r, n);
+    if (status == EGRAPH_E_MEMORY) return status;
+    if (status != EGRAPH_OK) return eg_onnx_in_node(r, n, status);
+  }
+  r->depth--;
+  r->scope = scope;
+  r->opset = scope->opset;
+  return EGRAPH_OK;
+}
+
+/// The nodes of the model, their results, and what the file says of these.
+static egraph_status register_nodes(eg_onnx_reader *r) {
+  const Onnx__GraphProto *graph = r->model->graph;
+  for (size_t n = 0; n < graph->n_node; n++) {
+    EG_TRY(eg_onnx_places_push(&r->nodes, (eg_onnx_place){graph->node[n], &r->whole}));
+    EG_TRY(eg_onnx_inner_names(r->alloc, graph->node[n], &r->reserved));
+  }
+  EG_TRY(eg_onnx_register_results(r, 0));
+  for (size_t i = 0; i < graph->n_output; i++)
+    eg_onnx_declare(r, graph->output[i]->name, graph->output[i]);
+  for (size_t i = 0; i < graph->n_value_info; i++)
+    eg_onnx_declare(r, graph->value_info[i]->name, graph->value_info[i]);
+  return EGRAPH_OK;
+}
+
+// ---- outputs ------------------------------------------------------------------------
+
+static egraph_status mark_outputs(eg_onnx_reader *r) {
+  const Onnx__GraphProto *graph = r->model->graph;
+  eg_onnx_ref ref;
+  for (size_t i = 0; i < graph->n_output; i++) {
+    if (!eg_onnx_find_tensor(r, graph->output[i]->name, &ref))
+      return EG_FAIL(EGRAPH_E_PARSE, "%s: output '%.200s' is made by no node", r->file,
+                     graph->output[i]->name);
+    eg_onnx_tensor_at(r, ref)->used = true;
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status add_outputs(eg_onnx_reader *r) {
+  const Onnx__GraphProto *graph = r->model->graph;
+  eg_onnx_ref ref = EG_ONNX_NONE;
+  eg_value value;
+  for (size_t i = 0; i < graph->n_output; i++) {
+    const char *name = graph->output[i]->name;
+    bool found = eg_onnx_find_tensor(r, name, &ref);
+    assert(found);
+    (void)found;
+    EG_TRY(eg_onnx_value(r, ref, &value));
+    EG_TRY(eg_onnx_about(r, eg_graph_add_output(r->graph, name, value), "output", name));
+  }
+  return EGRAPH_OK;
+}
+
+// "egraph.format:<tensor>" in the metadata is the memory format of a tensor. Unknown
+// tensors are left out: other tools may have changed the graph and kept the metadata.
+static egraph_status set_formats(eg_onnx_reader *r) {
+  const size_t length = sizeof EG_ONNX_FORMAT_PREFIX - 1;
+  for (size_t i = 0; i < r->model->n_metadata_props; i++) {
+    const Onnx__StringStringEntryProto *entry = r->model->metadata_props[i];
+    eg_value value;
+    eg_format format;
+    if (strncmp(entry->key, EG_ONNX_FORMAT_PREFIX, length) != 0) continue;
+    const char *name = entry->key + length;
+    if (!eg_graph_find_value(r->graph, name, &value) ||
+        eg_graph_value(r->graph, value)->kind != EG_VALUE_COMPUTED)
+      continue;
+    if (!eg_format_find(entry->value, &format))
+      return EG_FAIL(EGRAPH_E_PARSE,
+                     "%s: tensor '%.200s' has the unknown memory format '%.40s'", r->file,
+                     name, entry->value);
+    EG_TRY(
+        eg_onnx_about(r, eg_graph_set_format(r->graph, value, format), "tensor", name));
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status prune(eg_onnx_reader *r) {
+  eg_graph *pruned;
+  EG_TRY(eg_graph_pruned(r->graph, &pruned));
+  eg_graph_destroy(r->graph);
+  r->graph = pruned;
+  return EGRAPH_OK;
+}
+
+static egraph_status import_model(eg_onnx_reader *r) {
+  EG_TRY(read_opset(r));
+  EG_TRY(read_metadata(r));
+  EG_TRY(eg_onnx_resolve_dims(r));
+  EG_TRY(eg_onnx_register_functions(r));
+  EG_TRY(eg_onnx_register_leaves(r));
+  EG_TRY(register_nodes(r));
+  EG_TRY(mark_outputs(r));
+  EG_TRY(eg_onnx_import_from(r, 0));
+  EG_TRY(add_outputs(r));
+  EG_TRY(eg_onnx_header_read(&r->arena, r->model, r->graph));
+  EG_TRY(set_formats(r));
+  return r->needs_pruning ? prune(r) : EGRAPH_OK;
+}
+
+// ---- entry points -------------------------------------------------------------------
+
+static void reader_init(eg_onnx_reader *r, egraph_allocator alloc) {
+  r->alloc = alloc;
+  EG_INIT_MEMBERS(r, alloc, (eg_onnx_heap, heap), (eg_arena, arena),
+                  (eg_onnx_tensors, tensors),
+                  (eg_strmap, names, absent, reserved, functions), (eg_onnx_dims, dims),
+                  (eg_onnx_places, nodes));
+  r->scope = &r->whole;
+  eg_u32s_init(&r->order, alloc);
+}
+
+static void reader_deinit(eg_onnx_reader *r) {
+  for (size_t i = 0; i < r->tensors.len; i++)
+    eg_buffer_release(r->tensors.data[i].data);
+  EG_DEINIT_MEMBERS(r, (eg_u32s, order), (eg_strmap, names, absent, reserved, functions),
+                    (eg_onnx_dims, dims), (eg_onnx_places, nodes),
+                    (eg_onnx_tensors, tensors), (eg_arena, arena));
+}
+
+egraph_status eg_onnx_parse(const egraph_allocator *alloc, const char *name,
+                            const void *data, size_t size, const char *base,
+                            const eg_onnx_import_options *options, eg_graph **out) {
+  eg_onnx_reader r = {.file = name,
+                      .base = base,
+                      .options =
+                          options != NULL
+                              ? *options
+                              : (eg_onnx_import_options)EG_ONNX_IMPORT_OPTIONS_DEFAULT};
+  reader_init(&r, eg_allocator_or_heap(alloc));
+  ProtobufCMessage *message = NULL;
+  egraph_status status = eg_onnx_message_unpack(&r.heap, &onnx__model_proto__descriptor,
+                                                name, "ONNX model", data, size, &message);
+  r.model = (Onnx__ModelProto *)message;
+  if (status == EGRAPH_OK) status = eg_onnx_fill_strings(&r.heap, r.model);
+  if (status == EGRAPH_OK) status = eg_graph_create(&r.alloc, &r.graph);
+  if (status == EGRAPH_OK) status = import_model(&r);
+  if (status == EGRAPH_OK) status = eg_onnx_weigh(r.graph);
+  reader_deinit(&r);
+  eg_onnx_message_free(&r.heap, message);
+  if (status != EGRAPH_OK) {
+    eg_graph_destroy(r.graph);
+    return status;
+  }
+  *out = r.graph;
+  return EGRAPH_OK;
+}
+
+// The directory part of a path, "." without one.
+static egraph_status directory_of(egraph_allocator alloc, const char *path, char **out) {
+  const char *slash = strrchr(path, '/');
+  if (slash == NULL) return eg_string_copy(alloc, ".", out);
+  size_t length = slash == path ? 1 : (size_t)(slash - path);
+  EG_TRY(eg_alloc(alloc, length + 1, 1, out));
+  memcpy(*out, path, length);
+  return EGRAPH_OK;
+}
+
+/// The bytes of a model, and what keeps them: NULL, the caller.
+typedef struct model_bytes {
+  const void *data;
+  size_t size;
+  eg_buffer *file;
+} model_bytes;
+
+static egraph_status map_model(egraph_allocator alloc, const char *path,
+                               const eg_onnx_import_options *options, model_bytes *out) {
+  size_t max_bytes = options->max_bytes;
+  struct stat info;
+  *out = (model_bytes){.data = options->bytes, .size = options->size};
+  if (options->bytes != NULL) return EGRAPH_OK;
+  bool exists = stat(path, &info) == 0;
+  if (exists && !S_ISREG(info.st_mode))
+    return EG_FAIL(EGRAPH_E_IO, "%s: not a regular file; a model is read from a file",
+                   path);
+  if (exists && (uint64_t)info.st_size > max_bytes)
+    return EG_FAIL(EGRAPH_E_IO,
+                   "%s: larger than %zu bytes; store the weights as external data", path,
+                   max_bytes);
+  size_t size = exists ? (size_t)info.st_size : 1;
+  EG_TRY(eg_buffer_map(&alloc, path, 0, size, &out->file));
+  out->data = eg_buffer_data(out->file);
+  out->size = eg_buffer_size(out->file);
+  return EGRAPH_OK;
+}
+
+egraph_status eg_onnx_load(const egraph_allocator *alloc, const char *path,
+                           const eg_onnx_import_options *options, eg_graph **out) {
+  eg_onnx_import_options usual = EG_ONNX_IMPORT_OPTIONS_DEFAULT;
+  egraph_allocator heap = eg_allocator_or_heap(alloc);
+  if (options == NULL) options = &usual;
+  model_bytes model;
+  char *base;
+  EG_TRY(map_model(heap, path, options, &model));
+  egraph_status status = directory_of(heap, path, &base);
+  if (status == EGRAPH_OK) {
+    status = eg_onnx_parse(&heap, path, model.data, model.size, base, options, out);
+    eg_string_free(heap, base);
+  }
+  eg_buffer_release(model.file);
+  return status;
+}
+
+static egraph_status list_symbols(eg_arena *arena, const char *path,
+                                  const model_bytes *model, eg_onnx_symbols *out) {
+  eg_onnx_heap heap;
+  ProtobufCMessage *message = NULL;
+  eg_onnx_heap_init(&heap, arena->alloc);
+  EG_TRY(eg_onnx_message_unpack(&heap, &onnx__model_proto__descriptor, path, "ONNX model",
+                                model->data, model->size, &message));
+  egraph_status status = eg_onnx_fill_strings(&heap, (Onnx__ModelProto *)message);
+  if (status == EGRAPH_OK)
+    status = eg_onnx_list_symbols(arena, (Onnx__ModelProto *)message, out);
+  eg_onnx_message_free(&heap, message);
+  return status;
+}
+
+egraph_status eg_onnx_file_symbols(eg_arena *arena, const char *path,
+                                   const eg_onnx_import_options *options,
+                                   eg_onnx_symbols *out) {
+  model_bytes model;
+  EG_TRY(map_model(arena->alloc, path, options, &model));
+  egraph_status status = list_symbols(arena, path, &model, out);
+  eg_buffer_release(model.file);
+  return status;
+}

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "onnx/read/inner.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/owner.h"
+#include "onnx/onnx.h"
+#include "onnx/read/scopes.h"
+#include "onnx/tensor.h"
+
+// Larger tensors need no content: no type follows from it.
+enum { MAX_CONTENT_ELEMENTS = 64 };
+
+EG_VEC_DEFINE(info_list, Onnx__ValueInfoProto *);
+EG_VEC_DEFINE(tensor_list, Onnx__TensorProto *);
+EG_VEC_DEFINE(entry_list, Onnx__StringStringEntryProto *);
+
+/// The model that is made of an inner graph.
+typedef struct maker {
+  eg_arena *arena;
+  const eg_onnx_inner *inner;
+  info_list inputs, outputs;
+  tensor_list initializers;
+  entry_list entries;
+  eg_strmap names;  // of the graph's own tensors, then of outputs
+  uint32_t *places; // [outputs of the inner graph]
+} maker;
+
+#define MEMBERS                                                                          \
+  (info_list, inputs, outputs), (tensor_list, initializers), (entry_list, entries),      \
+      (eg_strmap, names)
+
+// ---- types --------------------------------------------------------------------------
+
+static egraph_status make_type(maker *m, int element, uint32_t rank, const int64_t *dims,
+                               Onnx__TypeProto **out) {
+  Onnx__TypeProto *type;
+  Onnx__TypeProto__Tensor *tensor;
+  Onnx__TensorShapeProto *shape;
+  Onnx__TensorShapeProto__Dimension *dim;
+  EG_TRY(eg_arena_alloc(m->arena, 1, sizeof *type, &type));
+  EG_TRY(eg_arena_alloc(m->arena, 1, sizeof *tensor, &tensor));
+  EG_TRY(eg_arena_alloc(m->arena, 1, sizeof *shape, &shape));
+  EG_TRY(eg_arena_alloc(m->arena, rank, sizeof *dim, &dim));
+  EG_TRY(eg_arena_alloc(m->arena, rank, sizeof *shape->dim, &shape->dim));
+  *type = (Onnx__TypeProto)ONNX__TYPE_PROTO__INIT;
+  *tensor = (Onnx__TypeProto__Tensor)ONNX__TYPE_PROTO__TENSOR__INIT;
+  Onnx__TensorShapeProto__Dimension **list = shape->dim;
+  *shape = (Onnx__TensorShapeProto)ONNX__TENSOR_SHAPE_PROTO__INIT;
+  shape->dim = list;
+  shape->n_dim = rank;
+  for (uint32_t i = 0; i < rank; i++) {
+    dim[i] = (Onnx__TensorShapeProto__Dimension)ONNX__TENSOR_SHAPE_PROTO__DIMENSION__INIT;
+    dim[i].value_case = ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE;
+    dim[i].dim_value = dims[i];
+    list[i] = &dim[i];
+  }
+  tensor->has_elem_type = true;
+  tensor->elem_type = element;
+  tensor->shape = shape;
+  type->value_case = ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE;
+  type->tensor_type = tensor;
+  *out = type;
+  return EGRAPH_OK;
+}
+
+/// An input; of a value that is not of our types only the bytes matter.
+static egraph_status add_input(maker *m, const char *name, const eg_onnx_entering *from) {
+  Onnx__ValueInfoProto *info;
+  EG_TRY(eg_arena_alloc(m->arena, 1, sizeof *info, &info));
+  *info = (Onnx__ValueInfoProto)ONNX__VALUE_INFO_PROTO__INIT;
+  info->name = (char *)(uintptr_t)name; // packing only reads
+  if (from->type != NULL) {
+    EG_TRY(make_type(m, eg_dtype_onnx(from->type->dtype), from->type->rank,
+                     from->type->dims, &info->type));
+  } else if (from->bytes >= 0 && from->bytes < 0x1p62) {
+    const int64_t bytes = (int64_t)ceil(from->bytes);
+    EG_TRY(
+        make_type(m, ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT8E5M2, 1, &bytes, &info->type));
+  }
+  return info_list_push(&m->inputs, info);
+}
+
+// ---- leaves -------------------------------------------------------------------------
+
+/// A weight without data.
+static egraph_status add_absent(maker *m, const char *name, const eg_type *type) {
+  const eg_onnx_entering weight = {.name = name, .type = type};
+  static char empty[] = "";
+  Onnx__StringStringEntryProto *entry;
+  size_t prefix = sizeof EG_ONNX_ABSENT_PREFIX - 1, length = strlen(name);
+  EG_TRY(eg_arena_alloc(m->arena, 1, sizeof *entry, &entry));
+  *entry = (Onnx__StringStringEntryProto)ONNX__STRING_STRING_ENTRY_PROTO__INIT;
+  EG_TRY(eg_arena_alloc(m->arena, prefix + length + 1, 1, &entry->key));
+  memcpy(entry->key, EG_ONNX_ABSENT_PREFIX, prefix);
+  memcpy(entry->key + prefix, name, length + 1);
+  entry->value = empty;
+  EG_TRY(entry_list_push(&m->entries, entry));
+  return add_input(m, name, &weight);
+}
+
+static egraph_status add_content(maker *m, const eg_onnx_entering *from) {
+  Onnx__TensorProto *tensor;
+  EG_TRY(eg_arena_alloc(m->arena, 1, sizeof *tensor, &tensor));
+  *tensor = (Onnx__TensorProto)ONNX__TENSOR_PROTO__INIT;
+  tensor->name = (char *)(uintptr_t)from->name; // packing only reads
+  tensor->has_data_type = true;
+  tensor->data_type = eg_dtype_onnx(from->type->dtype);
+  tensor->n_dims = from->type->rank;
+  EG_TRY(eg_arena_alloc(m->arena, tensor->n_dims, sizeof *tensor->dims, &tensor->dims));
+  for (uint32_t i = 0; i < from->type->rank; i++)
+    tensor->dims[i] = from->type->dims[i];
+  tensor->has_raw_data = true;
+  tensor->raw_data.len = eg_buffer_size(from->content);
+  tensor->raw_data.data = (uint8_t *)(uintptr_t)eg_buffer_data(from->content);
+  return tensor_list_push(&m->initializers, tensor);
+}
+
+static egraph_status add_entering(maker *m, const eg_onnx_entering *from) {
+  const bool is_small =
+      from->type != NULL && eg_type_elements(from->type) <= MAX_CONTENT_ELEMENTS;
+  if (is_small && from->content != NULL) return add_content(m, from);
+  if (from->type != NULL && from->is_weight) return add_absent(m, from->name, from->type);
+  return add_input(m, from->name, from);
+}
+
+/// The graph's own weights, without the content of large ones.
+static egraph_status add_initializers(maker *m) {
+  const Onnx__GraphProto *graph = m->inner->graph;
+  for (size_t i = 0; i < graph->n_initializer; i++) {
+    Onnx__TensorProto *tensor = graph->initializer[i];
+    bool is_ours;
+    eg_type type;
+    egraph_status status = eg_onnx_tensor_type(tensor, &is_ours, &type);
+    if (status != EGRAPH_OK) return status;
+    if (is_ours && tensor->name != NULL && eg_type_elements(&type) > MAX_CONTENT_ELEMENTS)
+      EG_TRY(add_absent(m, tensor->name, &type));
+    else
+      EG_TRY(tensor_list_push(&m->initializers, tensor));
+  }
+  return EGRAPH_OK;
+}
+
+// ---- names --------------------------------------------------------------------------
+
+static egraph_status find_own_names(maker *m) {
+  eg_onnx_strings names;
+  eg_onnx_strings_init(&names, m->arena->alloc);
+  egraph_status status = eg_onnx_defined_names(m->inner->graph, &names);
+  for (size_t i = 0; status == EGRAPH_OK && i < names.len; i++)
+    status = eg_strmap_put(&m->names, names.data[i], UINT32_MAX);
+  eg_onnx_strings_deinit(&names);
+  return status;
+}
+
+/// Formal operands, and captures that this graph means: not those of another one of the
+/// node, whose names it makes itself.
+static egraph_status add_all_entering(maker *m) {
+  const eg_onnx_inner *inner = m->inner;
+  uint32_t ignored;
+  for (uint32_t i = 0; i < inner->count; i++) {
+    const eg_onnx_entering *from = &inner->entering[i];
+    bool is_formal = i < inner->graph->n_input;
+    if (is_formal || !eg_strmap_find(&m->names, from->name, &ignored))
+      EG_TRY(add_entering(m, from));
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status add_outputs(maker *m) {
+  const Onnx__GraphProto *graph = m->inner->graph;
+  EG_TRY(eg_arena_alloc(m->arena, graph->n_output, sizeof *m->places, &m->places));
+  for (size_t i = 0; i < graph->n_output; i++) {
+    const char *name = graph->output[i]->name;
+    if (name == NULL) return EGRAPH_E_PARSE;
+    if (eg_strmap_find(&m->names, name, &m->places[i]) && m->places[i] != UINT32_MAX)
+      continue;
+    m->places[i] = (uint32_t)m->outputs.len;
+    EG_TRY(eg_strmap_put(&m->names, name, m->places[i]));
+    EG_TRY(info_list_push(&m->outputs, graph->output[i]));
+  }
+  return EGRAPH_OK;
+}
+
+// ---- the model ----------------------------------------------------------------------
+
+static egraph_status read_model(maker *m, eg_graph **out) {
+  const egraph_allocator alloc = m->arena->alloc;
+  const eg_onnx_import_options usual = EG_ONNX_IMPORT_OPTIONS_DEFAULT;
+  eg_onnx_import_options options = usual;
+  Onnx__GraphProto graph = *m->inner->graph;
+  Onnx__ModelProto model = *m->inner->record;
+  unsigned char *bytes;
+  size_t size;
+  graph.n_input = m->inputs.len;
+  graph.input = m->inputs.data;
+  graph.n_output = m->outputs.len;
+  graph.output = m->outputs.data;
+  graph.n_initializer = m->initializers.len;
+  graph.initializer = m->initializers.data;
+  model.graph = &graph;
+  model.n_metadata_props = m->entries.len;
+  model.metadata_props = m->entries.data;
+  EG_TRY(eg_onnx_message_pack(alloc, &model.base, &bytes, &size));
+  options.draws_weights = true;
+  egraph_status status =
+      eg_onnx_parse(&alloc, "a graph within a node", bytes, size, NULL, &options, out);
+  eg_free(alloc, bytes, size, 1);
+  return status;
+}
+
+static egraph_status make_and_read(maker *m, eg_graph **out) {
+  EG_TRY(find_own_names(m));
+  EG_TRY(add_initializers(m));
+  EG_TRY(add_all_entering(m));
+  EG_TRY(add_outputs(m));
+  return read_model(m, out);
+}
+
+egraph_status eg_onnx_inner_read(eg_arena *arena, const eg_onnx_inner *inner,
+                                 const uint32_t **out_places, eg_graph **out) {
+  maker m = {.arena = arena, .inner = inner};
+  *out = NULL;
+  EG_INIT_MEMBERS(&m, arena->alloc, MEMBERS);
+  egraph_status status = make_and_read(&m, out);
+  EG_DEINIT_MEMBERS(&m, MEMBERS);
+  *out_places = m.places;
+  return status == EGRAPH_E_MEMORY ? status : EGRAPH_OK;
+}

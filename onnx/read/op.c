@@ -1,0 +1,350 @@
+// The table of ONNX operators, and the generic importer: same operator, attributes by the
+// same names.
+// SPDX-License-Identifier: Apache-2.0
+#include "onnx/read/op.h"
+#include "onnx/sets/versions.h"
+#include "onnx/write/writer.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/number.h"
+
+typedef struct onnx_row {
+  const char *name;
+  eg_onnx_importer import;
+  eg_op op;
+  const char *attrs;
+} onnx_row;
+
+static const onnx_row rows[] = {
+#define EG_ONNX(NAME, FUNCTION, OP, ATTRS)                                               \
+  {NAME, eg_onnx_import_##FUNCTION, EG_OP_##OP, ATTRS},
+#include "onnx/read/ops.def"
+#define EG_ONNX_FORMULA(NAME, TEXT, ATTRIBUTES, ...)                                     \
+  {NAME, eg_onnx_import_formula, EG_OP_IDENTITY, ATTRIBUTES},
+#include "onnx/read/formulas.def"
+};
+
+static const onnx_row *row_of(const char *name) {
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+    if (strcmp(rows[i].name, name) == 0) return &rows[i];
+  return NULL;
+}
+
+static bool op_of_onnx(const char *name, eg_op *out) {
+  for (int op = 0; op < EG_OP_COUNT; op++)
+    if (strcmp(eg_op_info_of((eg_op)op)->onnx, name) == 0) {
+      *out = (eg_op)op;
+      return true;
+    }
+  return false;
+}
+
+egraph_status eg_onnx_decline(const char *why) {
+  return EG_FAIL(EGRAPH_E_UNSUPPORTED, "%s", why);
+}
+
+// ---- what importers share -----------------------------------------------------------
+
+bool eg_onnx_is_used(const eg_onnx_call *call, uint32_t output) {
+  eg_onnx_ref ref = eg_onnx_output(call, output);
+  return ref.id != EG_ONNX_NONE.id && eg_onnx_tensor_at(call->reader, ref)->used;
+}
+
+egraph_status eg_onnx_emit_node(const eg_onnx_call *call, const eg_attr_list *list) {
+  uint32_t count = call->input_count;
+  while (count > 0 && call->inputs[count - 1].id == EG_ONNX_NONE.id)
+    count--;
+  eg_attrs attrs = eg_attr_list_attrs(list);
+  uint32_t results = eg_op_results(&attrs);
+  for (uint32_t i = results; i < call->output_count; i++)
+    if (eg_onnx_is_used(call, i))
+      return eg_onnx_decline("a result is used that this operator does not have here");
+  eg_onnx_ref *refs;
+  EG_TRY(eg_arena_alloc(&call->reader->arena, results, sizeof *refs, &refs));
+  for (uint32_t i = 0; i < results; i++)
+    refs[i] = eg_onnx_output(call, i);
+  return eg_onnx_emit(call, list, call->inputs, count, refs, results);
+}
+
+egraph_status eg_onnx_ints(const eg_onnx_call *call, const char *name, uint32_t index,
+                           bool *out_present, eg_ints *out) {
+  EG_TRY(eg_onnx_attr_ints(call, name, out_present, out));
+  return *out_present ? EGRAPH_OK : eg_onnx_const_ints(call, index, out_present, out);
+}
+
+egraph_status eg_onnx_sizes(const eg_onnx_call *call, const char *name, uint32_t index,
+                            bool *out_present, eg_ints *out) {
+  EG_TRY(eg_onnx_attr_ints(call, name, out_present, out));
+  return *out_present ? EGRAPH_OK : eg_onnx_const_sizes(call, index, out_present, out);
+}
+
+static int compare_ints(const void *a, const void *b) {
+  int64_t x, y;
+  memcpy(&x, a, sizeof x);
+  memcpy(&y, b, sizeof y);
+  return (x > y) - (x < y);
+}
+
+egraph_status eg_onnx_sorted_axes(const eg_onnx_call *call, eg_ints axes, uint32_t rank,
+                                  eg_ints *out) {
+  int64_t *sorted;
+  EG_TRY(eg_arena_alloc(&call->reader->arena, axes.len, sizeof *sorted, &sorted));
+  for (uint32_t i = 0; i < axes.len; i++)
+    EG_TRY(eg_onnx_axis(axes.data[i], rank, &sorted[i]));
+  if (axes.len > 1) qsort(sorted, axes.len, sizeof *sorted, compare_ints);
+  for (uint32_t i = 1; i < axes.len; i++)
+    if (sorted[i] == sorted[i - 1])
+      return EG_FAIL(EGRAPH_E_PARSE, "axis %" PRId64 " is given twice", sorted[i]);
+  *out = (eg_ints){.data = sorted, .len = axes.len};
+  return EGRAPH_OK;
+}
+
+egraph_status eg_onnx_repeat(const eg_onnx_call *call, int64_t value, uint32_t count,
+                             int64_t **out) {
+  EG_TRY(eg_arena_alloc(&call->reader->arena, count, sizeof **out, out));
+  for (uint32_t i = 0; i < count; i++)
+    (*out)[i] = value;
+  return EGRAPH_OK;
+}
+
+egraph_status eg_onnx_array(const eg_onnx_call *call, const eg_type *type,
+                            eg_onnx_ref *inout, eg_tensor *out) {
+  eg_buffer *buffer;
+  if (eg_type_is_open(type))
+    return eg_onnx_decline("it has a constant whose size is an open dimension");
+  if (inout->id == EG_ONNX_NONE.id) EG_TRY(eg_onnx_fresh(call, inout));
+  EG_TRY(eg_type_check(type));
+  EG_TRY(eg_buffer_create(&call->reader->alloc, eg_type_bytes(type), &buffer));
+  *out = (eg_tensor){.type = *type, .data = eg_buffer_writable(buffer)};
+  egraph_status status = eg_onnx_define_constant(call->reader, *inout, type, buffer);
+  eg_buffer_release(buffer);
+  return status;
+}
+
+egraph_status eg_onnx_constant_list(const eg_onnx_call *call, const int64_t *data,
+                                    uint32_t count, eg_onnx_ref *out) {
+  eg_type type = eg_type_of(EGRAPH_INT64, 1, (const int64_t[]){count});
+  eg_tensor tensor;
+  *out = EG_ONNX_NONE;
+  EG_TRY(eg_onnx_array(call, &type, out, &tensor));
+  if (count != 0) memcpy(tensor.data, data, count * sizeof *data);
+  return EGRAPH_OK;
+}
+
+egraph_status eg_onnx_emit_reshape(const eg_onnx_call *call, eg_onnx_ref operand,
+                                   const int64_t *dims, uint32_t rank,
+                                   eg_onnx_ref result) {
+  eg_attr_list list;
+  eg_attr_list_init(&list, EG_OP_RESHAPE);
+  eg_attr_list_set_ints(&list, EG_A_RESHAPE_SHAPE, dims, rank);
+  return eg_onnx_emit(call, &list, &operand, 1, &result, 1);
+}
+
+// ---- the generic importer -----------------------------------------------------------
+
+static egraph_status read_symbol(const eg_onnx_call *call, const eg_attr_info *info,
+                                 eg_attr *out) {
+  const char *text;
+  EG_TRY(eg_onnx_attr_string(call, info->name, info->symbols[out->i], &text));
+  for (int64_t i = 0; info->symbols[i] != NULL; i++)
+    if (strcmp(info->symbols[i], text) == 0) {
+      out->i = i;
+      return EGRAPH_OK;
+    }
+  return EG_FAIL(EGRAPH_E_UNSUPPORTED, "attribute '%s' is '%.100s'", info->name, text);
+}
+
+static egraph_status read_dtype(const eg_onnx_call *call, const eg_attr_info *info,
+                                eg_attr *out) {
+  int64_t number;
+  egraph_dtype dtype;
+  EG_TRY(
+      eg_onnx_attr_int(call, info->name, eg_dtype_onnx((egraph_dtype)out->i), &number));
+  if (number < 0 || number > INT32_MAX || !eg_dtype_from_onnx((int)number, &dtype))
+    return EG_FAIL(EGRAPH_E_UNSUPPORTED, "element type %" PRId64, number);
+  out->i = dtype;
+  return EGRAPH_OK;
+}
+
+static egraph_status read_float(const eg_onnx_call *call, const char *name,
+                                eg_attr *out) {
+  const Onnx__AttributeProto *attr = eg_onnx_attr(call, name);
+  const char *text;
+  if (attr != NULL && attr->has_s && strcmp(call->node->domain, EG_ONNX_DOMAIN) == 0) {
+    EG_TRY(eg_onnx_attr_string(call, name, "", &text)); // our nodes keep all 64 bits
+    if (!eg_parse_double(text, &out->f))
+      return EG_FAIL(EGRAPH_E_PARSE, "attribute '%s' is '%.40s'", name, text);
+    return EGRAPH_OK;
+  }
+  return eg_onnx_attr_float(call, name, out->f, &out->f);
+}
+
+// One slot from the attribute of the same name; *inout holds the default.
+static egraph_status read_slot(const eg_onnx_call *call, const eg_attr_info *info,
+                               eg_attr *inout) {
+  bool present;
+  switch (info->kind) {
+  case EG_ATTR_INT: return eg_onnx_attr_int(call, info->name, inout->i, &inout->i);
+  case EG_ATTR_INTS: return eg_onnx_attr_ints(call, info->name, &present, &inout->ints);
+  case EG_ATTR_FLOATS:
+    return eg_onnx_attr_floats(call, info->name, &present, &inout->floats);
+  case EG_ATTR_FLOAT: return read_float(call, info->name, inout);
+  case EG_ATTR_SYMBOL: return read_symbol(call, info, inout);
+  case EG_ATTR_DTYPE: return read_dtype(call, info, inout);
+  case EG_ATTR_STRING:
+    return eg_onnx_attr_string(call, info->name, inout->text, &inout->text);
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status read_slots(const eg_onnx_call *call, eg_attr_list *list) {
+  const eg_op_info *op = eg_op_info_of(list->op);
+  for (uint16_t i = 0; i < op->attr_count; i++) {
+    const eg_attr_info *info = &op->attrs[i];
+    if (info->default_text[0] == '\0' && eg_onnx_attr(call, info->name) == NULL)
+      return EG_FAIL(EGRAPH_E_PARSE, "attribute '%s' is missing", info->name);
+    EG_TRY(read_slot(call, info, &list->slots[i]));
+  }
+  return EGRAPH_OK;
+}
+
+// Axes are counted from the front, so that equal nodes have equal attributes.
+static egraph_status normalize_axis(const eg_onnx_call *call, eg_attr_list *list) {
+  uint16_t slot;
+  eg_type type;
+  if (!eg_op_find_attr(list->op, "axis", &slot)) return EGRAPH_OK;
+  EG_TRY(eg_onnx_input_type(call, 0, &type));
+  return eg_onnx_axis(list->slots[slot].i, type.rank, &list->slots[slot].i);
+}
+
+// Roots, logarithms and the like of integers, which ONNX has for some operators.
+egraph_status eg_onnx_want_floats(const eg_onnx_call *call) {
+  eg_type x;
+  EG_TRY(eg_onnx_input_type(call, 0, &x));
+  const int dtypes[2] = {eg_dtype_onnx(x.dtype)};
+  if (eg_dtype_is_float(x.dtype) || call->node->n_input > 2 ||
+      eg_onnx_fault(call->node, dtypes, call->reader->opset) != NULL)
+    return EGRAPH_OK;
+  return eg_onnx_decline("the element type is not supported");
+}
+
+egraph_status eg_onnx_import_same(const eg_onnx_call *call) {
+  if ((eg_op_info_of(call->op)->flags & EG_OPF_FLOAT) != 0)
+    EG_TRY(eg_onnx_want_floats(call));
+  uint16_t slot;
+  for (size_t i = 0; i < call->node->n_attribute; i++)
+    if (!eg_op_find_attr(call->op, call->node->attribute[i]->name, &slot))
+      return eg_onnx_decline("it has an attribute that the table does not know");
+  eg_attr_list list;
+  eg_attr_list_init(&list, call->op);
+  EG_TRY(read_slots(call, &list));
+  EG_TRY(normalize_axis(call, &list));
+  return eg_onnx_emit_node(call, &list);
+}
+
+/// Importers that compute with sizes by eg_size_*, or not at all. Others take numbers.
+static const eg_onnx_importer takes_open[] = {
+    eg_onnx_import_conv,          eg_onnx_import_conv_transpose,
+    eg_onnx_import_max_pool,      eg_onnx_import_average_pool,
+    eg_onnx_import_batch_norm,    eg_onnx_import_layer_norm,
+    eg_onnx_import_rms_norm,      eg_onnx_import_group_norm,
+    eg_onnx_import_chain,         eg_onnx_import_mean,
+    eg_onnx_import_clip,          eg_onnx_import_cast,
+    eg_onnx_import_cast_like,     eg_onnx_import_dropout,
+    eg_onnx_import_mod,           eg_onnx_import_softmax,
+    eg_onnx_import_reduce,        eg_onnx_import_reduce_l1,
+    eg_onnx_import_reduce_l2,     eg_onnx_import_reduce_sum_square,
+    eg_onnx_import_top_k,         eg_onnx_import_reduce_log_sum,
+    eg_onnx_import_cum_sum,       eg_onnx_import_log_sum_exp,
+    eg_onnx_import_einsum,        eg_onnx_import_trilu,
+    eg_onnx_import_constant,      eg_onnx_import_fill,
+    eg_onnx_import_shape,         eg_onnx_import_size,
+    eg_onnx_import_reshape,       eg_onnx_import_squeeze,
+    eg_onnx_import_unsqueeze,     eg_onnx_import_flatten,
+    eg_onnx_import_transpose,     eg_onnx_import_split,
+    eg_onnx_import_slice,         eg_onnx_import_pad,
+    eg_onnx_import_expand,        eg_onnx_import_tile,
+    eg_onnx_import_resize,        eg_onnx_import_depth_to_space,
+    eg_onnx_import_upsample,      eg_onnx_import_space_to_depth,
+    eg_onnx_import_same,          eg_onnx_import_formula,
+    eg_onnx_import_quantize,      eg_onnx_import_dequantize,
+    eg_onnx_import_mean_variance, eg_onnx_import_gelu,
+};
+
+static egraph_status check_takes_open(const eg_onnx_call *call,
+                                      eg_onnx_importer importer) {
+  if (!eg_onnx_reads_open(call)) return EGRAPH_OK;
+  for (size_t i = 0; i < sizeof takes_open / sizeof *takes_open; i++)
+    if (takes_open[i] == importer) return EGRAPH_OK;
+  return eg_onnx_decline("it needs the sizes of all dimensions");
+}
+
+egraph_status eg_onnx_import_node(const eg_onnx_call *call) {
+  const onnx_row *row = row_of(call->node->op_type);
+  eg_onnx_call inner = *call;
+  if (row == NULL) {
+    if (!op_of_onnx(call->node->op_type, &inner.op))
+      return eg_onnx_decline("the operator is not in the table");
+    return eg_onnx_import_same(&inner);
+  }
+  for (size_t i = 0; i < call->node->n_attribute; i++)
+    if (!eg_onnx_has_word(row->attrs, call->node->attribute[i]->name))
+      return eg_onnx_decline("it has an attribute that the table does not know");
+  inner.op = row->op;
+  EG_TRY(check_takes_open(call, row->import));
+  return row->import(&inner);
+}
+
+// Whether the function says what we write for a node of these attributes and operands.
+static egraph_status check_own_body(const eg_onnx_call *call, const eg_attrs *attrs,
+                                    const Onnx__FunctionProto *function) {
+  eg_arena *arena = &call->reader->arena;
+  eg_onnx_item item = {.name = "",
+                       .attrs = attrs,
+                       .input_count = call->input_count,
+                       .result_count = eg_op_results(attrs)};
+  const eg_op_info *op = eg_op_info_of((eg_op)attrs->op);
+  eg_type *inputs, *results;
+  bool is_own;
+  if (item.input_count < (uint32_t)op->min_inputs ||
+      (op->max_inputs >= 0 && item.input_count > (uint32_t)op->max_inputs))
+    return eg_onnx_decline("it has another number of operands");
+  EG_TRY(eg_arena_alloc(arena, item.input_count, sizeof *inputs, &inputs));
+  EG_TRY(eg_arena_alloc(arena, item.result_count, sizeof *results, &results));
+  for (uint32_t i = 0; i < item.input_count; i++)
+    EG_TRY(eg_onnx_input_type(call, i, &inputs[i]));
+  EG_TRY(eg_op_infer(attrs, inputs, item.input_count, results));
+  item.inputs = inputs;
+  item.results = results;
+  EG_TRY(eg_onnx_is_own_body(call->reader->alloc, &item, function, &is_own));
+  return is_own ? EGRAPH_OK : eg_onnx_decline("its function says something else");
+}
+
+// "conv.3" in our domain: operator conv, all attributes on the node.
+egraph_status eg_onnx_import_own(const eg_onnx_call *call,
+                                 const Onnx__FunctionProto *function) {
+  const char *type = call->node->op_type, *dot = strrchr(type, '.');
+  const char *name;
+  eg_op op;
+  EG_TRY(eg_arena_string(&call->reader->arena, type,
+                         dot != NULL ? (size_t)(dot - type) : strlen(type), &name));
+  if (!eg_op_find(name, &op) || op == EG_OP_INPUT || op == EG_OP_WEIGHT ||
+      op == EG_OP_PART || op == EG_OP_OPAQUE)
+    return eg_onnx_decline("our domain has no such operator");
+  eg_onnx_call inner = *call;
+  inner.op = op;
+  eg_attr_list list;
+  eg_attr_list_init(&list, op);
+  egraph_status status = read_slots(&inner, &list);
+  eg_attrs attrs = eg_attr_list_attrs(&list);
+  if (status == EGRAPH_OK && function != NULL)
+    status = check_own_body(&inner, &attrs, function);
+  // What does not fit is what the function says; without one it is an error.
+  if (status != EGRAPH_OK && status != EGRAPH_E_MEMORY && function != NULL)
+    return EGRAPH_E_UNSUPPORTED;
+  EG_TRY(status);
+  return eg_onnx_emit_node(&inner, &list);
+}

@@ -1,0 +1,463 @@
+// Import of attention and what stands around it in language models: rotated positions,
+// causal convolutions with a state, linear attention. Positions that are known become
+// constants, so that a causal mask is one.
+// SPDX-License-Identifier: Apache-2.0
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "onnx/read/build.h"
+
+// [batch, length, heads * size] -> [batch, heads, length, size]; four dimensions stay.
+static eg_ref split_heads(eg_onnx_builder *write, eg_ref x, int64_t heads) {
+  static const int64_t perm[4] = {0, 2, 1, 3};
+  const eg_type *type = eg_build_type(&write->b, x);
+  if (type->rank == 4) return x;
+  const int64_t dims[4] = {type->dims[0], type->dims[1], heads, type->dims[2] / heads};
+  x = eg_build_reshape(&write->b, x, 4, dims);
+  return eg_build_transpose(&write->b, x, perm);
+}
+
+static eg_ref join_heads(eg_onnx_builder *write, eg_ref x) {
+  static const int64_t perm[4] = {0, 2, 1, 3};
+  const eg_type type = *eg_build_type(&write->b, x);
+  const int64_t dims[3] = {type.dims[0], type.dims[2], type.dims[1] * type.dims[3]};
+  x = eg_build_transpose(&write->b, x, perm);
+  return eg_build_reshape(&write->b, x, 3, dims);
+}
+
+// Every head `times` times in a row.
+static eg_ref repeat_heads(eg_onnx_builder *write, eg_ref x, int64_t times) {
+  eg_type type = *eg_build_type(&write->b, x), wide = type;
+  if (times == 1) return x;
+  for (uint32_t i = type.rank; i > 2; i--)
+    wide.dims[i] = type.dims[i - 1];
+  wide.rank++;
+  wide.dims[2] = 1;
+  x = eg_build_reshape(&write->b, x, wide.rank, wide.dims);
+  wide.dims[2] = times;
+  x = eg_build_expand(&write->b, x, &wide);
+  type.dims[1] *= times;
+  return eg_build_reshape(&write->b, x, type.rank, type.dims);
+}
+
+// ---- attention ----------------------------------------------------------------------
+
+typedef struct attention {
+  int64_t causal, heads, key_heads, left, right, mode, precision;
+  double scale, softcap;
+  int64_t length, keys, past; // positions: of queries, of all keys, of those before
+  eg_ref mask, valid;         // operands: added scores or bool, keys that are no padding
+} attention;
+
+enum { AFTER_PRODUCT, AFTER_SOFTCAP, AFTER_MASK, AFTER_SOFTMAX };
+
+static egraph_status read_attention(const eg_onnx_call *call, attention *a) {
+  EG_TRY(eg_onnx_attr_int(call, "is_causal", 0, &a->causal));
+  EG_TRY(eg_onnx_attr_int(call, "q_num_heads", 0, &a->heads));
+  EG_TRY(eg_onnx_attr_int(call, "kv_num_heads", 0, &a->key_heads));
+  EG_TRY(eg_onnx_attr_int(call, "left_window_size", -1, &a->left));
+  EG_TRY(eg_onnx_attr_int(call, "right_window_size", -1, &a->right));
+  EG_TRY(eg_onnx_attr_int(call, "qk_matmul_output_mode", 0, &a->mode));
+  EG_TRY(eg_onnx_attr_int(call, "softmax_precision", 0, &a->precision));
+  EG_TRY(eg_onnx_attr_float(call, "softcap", 0, &a->softcap));
+  return eg_onnx_attr_float(call, "scale", 0, &a->scale);
+}
+
+// The shapes of query, key and value, with heads where they are written into one.
+static egraph_status check_heads(const eg_onnx_call *call, attention *a) {
+  eg_type type[3];
+  for (uint32_t i = 0; i < 3; i++) {
+    EG_TRY(eg_onnx_input_type(call, i, &type[i]));
+    int64_t heads = i == 0 ? a->heads : a->key_heads;
+    if (type[i].rank != type[0].rank || (type[i].rank != 3 && type[i].rank != 4))
+      return EG_FAIL(EGRAPH_E_PARSE, "query, key and value must all have rank 3, or 4");
+    if (type[i].rank == 3 && (heads < 1 || type[i].dims[2] % heads != 0))
+      return EG_FAIL(EGRAPH_E_PARSE, "operand %" PRIu32 " cannot form %" PRId64 " heads",
+                     i, heads);
+  }
+  bool is_flat = type[0].rank == 3;
+  if (!is_flat) a->heads = type[0].dims[1];
+  if (!is_flat) a->key_heads = type[1].dims[1];
+  a->length = type[0].dims[is_flat ? 1 : 2];
+  int64_t size = is_flat ? type[0].dims[2] / a->heads : type[0].dims[3];
+  if (a->key_heads < 1 || a->heads % a->key_heads != 0)
+    return EG_FAIL(EGRAPH_E_PARSE, "%" PRId64 " heads cannot share %" PRId64, a->heads,
+                   a->key_heads);
+  if (type[1].dtype != type[0].dtype || type[2].dtype != type[0].dtype)
+    return eg_onnx_decline("queries, keys and values differ in element type");
+  if (eg_onnx_attr(call, "scale") == NULL) a->scale = 1 / sqrt((double)size);
+  return EGRAPH_OK;
+}
+
+// Scores that are added, of the dtype of the queries: zero, or minus infinity.
+static eg_ref bias_of(eg_onnx_builder *write, eg_ref allowed) {
+  eg_ref never = eg_build_number(&write->b, -INFINITY);
+  return EG_FORMULA(&write->b, "(where a 0 n)", "an", allowed, never);
+}
+
+// The mask as added scores for all keys: those that it does not reach are left out.
+static eg_ref mask_scores(eg_onnx_builder *write, const attention *a) {
+  eg_ref mask = a->mask;
+  eg_type type = *eg_build_type(&write->b, mask);
+  mask = type.dtype == EGRAPH_BOOL ? bias_of(write, mask)
+                                   : eg_build_cast(&write->b, mask, write->b.dtype);
+  if (type.rank == 0 || type.dims[type.rank - 1] >= a->keys) return mask;
+  type.dims[type.rank - 1] = a->keys - type.dims[type.rank - 1];
+  type.dtype = write->b.dtype;
+  eg_ref rest = eg_build_fill(&write->b, &type, -INFINITY);
+  return eg_onnx_concat(write, mask, rest, (int64_t)type.rank - 1);
+}
+
+static eg_ref both(eg_builder *b, eg_ref x, eg_ref y) {
+  if (!eg_ref_exists(x)) return y;
+  return EG_BUILD(b, EG_OP_AND, x, y);
+}
+
+// Which keys [.., length, keys] a query may see, by position; EG_REF_NONE: all.
+static eg_ref allowed_keys(eg_onnx_builder *write, const attention *a) {
+  eg_builder *b = &write->b;
+  eg_ref allowed = EG_REF_NONE, valid = EG_REF_NONE;
+  if (a->causal == 0 && a->left < 0 && a->right < 0 && !eg_ref_exists(a->valid))
+    return EG_REF_NONE;
+  uint32_t rank = eg_ref_exists(a->valid) ? 4 : 2;
+  eg_ref key = eg_onnx_count_along(write, rank, rank - 1, 0, a->keys);
+  eg_ref query = eg_onnx_count_along(write, rank, rank - 2, a->past, a->length);
+  if (eg_ref_exists(a->valid)) {
+    const int64_t dims[4] = {eg_build_type(b, a->valid)->dims[0], 1, 1, 1};
+    valid = eg_build_reshape(b, a->valid, 4, dims);
+    eg_ref length = eg_onnx_whole(write, a->length);
+    eg_ref first = EG_BUILD(b, EG_OP_SUB, valid, length);
+    query = EG_BUILD(b, EG_OP_ADD, query, first);
+  }
+  eg_ref behind = EG_BUILD(b, EG_OP_SUB, query, key);
+  if (a->causal != 0 || a->right >= 0) {
+    eg_ref least = eg_onnx_whole(write, a->causal != 0 ? 0 : -a->right);
+    allowed = EG_BUILD(b, EG_OP_GREATER_OR_EQUAL, behind, least);
+  }
+  if (a->left >= 0) {
+    eg_ref most = eg_onnx_whole(write, a->left);
+    most = EG_BUILD(b, EG_OP_LESS_OR_EQUAL, behind, most);
+    allowed = both(b, allowed, most);
+  }
+  if (eg_ref_exists(valid)) {
+    eg_ref inside = EG_BUILD(b, EG_OP_LESS, key, valid);
+    allowed = both(b, allowed, inside);
+  }
+  return allowed;
+}
+
+// Softmax; a query that may see nothing gets zeros.
+static eg_ref probabilities(eg_onnx_builder *write, const attention *a, eg_ref scores,
+                            eg_ref bias) {
+  eg_builder *b = &write->b;
+  egraph_dtype dtype = b->dtype, precision = dtype;
+  eg_attr_list list;
+  if (a->precision != 0) (void)eg_dtype_from_onnx((int)a->precision, &precision);
+  eg_attr_list_init(&list, EG_OP_SOFTMAX);
+  eg_attr_list_set_int(&list, EG_A_SOFTMAX_AXIS,
+                       (int64_t)eg_build_type(b, scores)->rank - 1);
+  scores = eg_build_cast(b, scores, precision);
+  scores = eg_onnx_write(write, &list, &scores, 1);
+  scores = eg_build_cast(b, scores, dtype);
+  if (!eg_ref_exists(bias)) return scores;
+  uint32_t rank = eg_build_type(b, bias)->rank;
+  if (rank == 0) return scores;
+  eg_ref best =
+      eg_build_reduce(b, EG_OP_REDUCE_MAX, bias, UINT32_C(1) << (rank - 1), true);
+  eg_ref never = eg_build_number(b, -INFINITY);
+  return EG_FORMULA(b, "(where (equal m n) 0 s)", "mns", best, never, scores);
+}
+
+// Queries [batch, heads, length, size], keys and values [batch, heads, keys, ..].
+static void emit_attention(eg_onnx_builder *write, const attention *a, eg_ref query,
+                           eg_ref key, eg_ref value, eg_ref *out_y, eg_ref *out_scores) {
+  static const int64_t swapped[4] = {0, 1, 3, 2};
+  eg_builder *b = &write->b;
+  eg_ref root = eg_build_number(b, sqrt(a->scale)), bias = EG_REF_NONE;
+  key = repeat_heads(write, key, a->heads / a->key_heads);
+  value = repeat_heads(write, value, a->heads / a->key_heads);
+  key = eg_build_transpose(b, key, swapped);
+  query = EG_BUILD(b, EG_OP_MUL, query, root);
+  key = EG_BUILD(b, EG_OP_MUL, key, root);
+  eg_ref scores = EG_BUILD(b, EG_OP_MATMUL, query, key);
+  *out_scores = scores;
+  if (a->softcap > 0) {
+    eg_ref cap = eg_build_number(b, a->softcap);
+    scores = EG_FORMULA(b, "(mul c (tanh (div s c)))", "cs", cap, scores);
+    if (a->mode == AFTER_SOFTCAP) *out_scores = scores;
+  }
+  if (eg_ref_exists(a->mask)) bias = mask_scores(write, a);
+  eg_ref allowed = allowed_keys(write, a);
+  if (eg_ref_exists(allowed)) {
+    eg_ref position = bias_of(write, allowed);
+    bias = eg_ref_exists(bias) ? EG_BUILD(b, EG_OP_ADD, bias, position) : position;
+  }
+  if (eg_ref_exists(bias)) scores = EG_BUILD(b, EG_OP_ADD, scores, bias);
+  if (a->mode == AFTER_MASK) *out_scores = scores;
+  eg_ref share = probabilities(write, a, scores, bias);
+  if (a->mode == AFTER_SOFTMAX) *out_scores = share;
+  *out_y = EG_BUILD(b, EG_OP_MATMUL, share, value);
+}
+
+egraph_status eg_onnx_import_attention(const eg_onnx_call *call) {
+  attention a = {0};
+  eg_onnx_builder write;
+  egraph_dtype ignored;
+  EG_TRY(read_attention(call, &a));
+  EG_TRY(check_heads(call, &a));
+  if (a.scale < 0 || a.left < -1 || a.right < -1 || a.mode < 0 || a.mode > AFTER_SOFTMAX)
+    return EG_FAIL(EGRAPH_E_PARSE, "an attribute is out of its range");
+  if (a.precision != 0 && (a.precision > INT32_MAX || a.precision < 0 ||
+                           !eg_dtype_from_onnx((int)a.precision, &ignored)))
+    return eg_onnx_decline("the precision of the softmax is not supported");
+  eg_onnx_builder_init(&write, call);
+  eg_ref past_key = eg_onnx_operand(&write, 4), past_value = eg_onnx_operand(&write, 5);
+  if (eg_ref_exists(past_key) != eg_ref_exists(past_value))
+    return EG_FAIL(EGRAPH_E_PARSE, "past keys and past values come together");
+  a.mask = eg_onnx_operand(&write, 3);
+  a.valid = eg_onnx_operand(&write, 6);
+  bool is_flat = eg_build_type(&write.b, eg_onnx_operand(&write, 0))->rank == 3;
+  eg_ref query = split_heads(&write, eg_onnx_operand(&write, 0), a.heads);
+  eg_ref key = split_heads(&write, eg_onnx_operand(&write, 1), a.key_heads);
+  eg_ref value = split_heads(&write, eg_onnx_operand(&write, 2), a.key_heads);
+  if (eg_ref_exists(past_key)) {
+    a.past = eg_build_type(&write.b, past_key)->dims[2];
+    key = eg_onnx_concat(&write, past_key, key, 2);
+    value = eg_onnx_concat(&write, past_value, value, 2);
+  }
+  a.keys = eg_build_type(&write.b, key)->dims[2];
+  eg_ref y, scores;
+  emit_attention(&write, &a, query, key, value, &y, &scores);
+  if (is_flat) y = join_heads(&write, y);
+  EG_TRY(write.b.status);
+  EG_TRY(eg_onnx_finish(&write, 0, y));
+  EG_TRY(eg_onnx_finish(&write, 1, key));
+  EG_TRY(eg_onnx_finish(&write, 2, value));
+  return eg_onnx_finish(&write, 3, scores);
+}
+
+// ---- rotated positions --------------------------------------------------------------
+
+// The cosines or sines [batch or 1, length, 1, half], by position where these are given.
+static eg_ref angles_of(eg_onnx_builder *write, uint32_t operand, eg_ref positions) {
+  eg_builder *b = &write->b;
+  eg_ref angles = eg_onnx_operand(write, operand);
+  if (eg_ref_exists(positions)) angles = EG_BUILD(b, EG_OP_GATHER, angles, positions);
+  const eg_type *type = eg_build_type(b, angles);
+  if (type->rank != 3) return EG_REF_NONE;
+  const int64_t dims[4] = {type->dims[0], type->dims[1], 1, type->dims[2]};
+  return eg_build_reshape(b, angles, 4, dims);
+}
+
+// Pairs of the last dimension, which are halves of it or neighbours, turned by angles.
+static eg_ref rotate(eg_onnx_builder *write, eg_ref x, eg_ref cosine, eg_ref sine,
+                     bool interleaved) {
+  eg_builder *b = &write->b;
+  const eg_type type = *eg_build_type(b, x);
+  int64_t size = type.dims[3], half = size / 2;
+  eg_ref x1 = interleaved ? eg_onnx_range_of(write, x, 3, 0, size, 2)
+                          : eg_onnx_range_of(write, x, 3, 0, half, 1);
+  eg_ref x2 = interleaved ? eg_onnx_range_of(write, x, 3, 1, size, 2)
+                          : eg_onnx_range_of(write, x, 3, half, size, 1);
+  eg_ref real = EG_FORMULA(b, "(sub (mul c x) (mul s y))", "csxy", cosine, sine, x1, x2);
+  eg_ref imaginary =
+      EG_FORMULA(b, "(add (mul s x) (mul c y))", "csxy", cosine, sine, x1, x2);
+  if (!interleaved) return eg_onnx_concat(write, real, imaginary, 3);
+  const int64_t apart[5] = {type.dims[0], type.dims[1], type.dims[2], half, 1};
+  real = eg_build_reshape(b, real, 5, apart);
+  imaginary = eg_build_reshape(b, imaginary, 5, apart);
+  eg_ref pairs = eg_onnx_concat(write, real, imaginary, 4);
+  return eg_build_reshape(b, pairs, 4, type.dims);
+}
+
+egraph_status eg_onnx_import_rotary_embedding(const eg_onnx_call *call) {
+  static const int64_t perm[4] = {0, 2, 1, 3};
+  eg_type x;
+  int64_t interleaved, heads, turned;
+  eg_onnx_builder write;
+  EG_TRY(eg_onnx_input_type(call, 0, &x));
+  EG_TRY(eg_onnx_attr_int(call, "interleaved", 0, &interleaved));
+  EG_TRY(eg_onnx_attr_int(call, "num_heads", 0, &heads));
+  EG_TRY(eg_onnx_attr_int(call, "rotary_embedding_dim", 0, &turned));
+  if (x.rank != 4 && (x.rank != 3 || heads < 1 || x.dims[2] % heads != 0))
+    return EG_FAIL(EGRAPH_E_PARSE, "the operand cannot form %" PRId64 " heads", heads);
+  int64_t size = x.rank == 4 ? x.dims[3] : x.dims[2] / heads;
+  if (turned == 0) turned = size;
+  if (turned < 0 || turned > size || turned % 2 != 0)
+    return EG_FAIL(EGRAPH_E_PARSE, "%" PRId64 " of %" PRId64 " elements cannot be turned",
+                   turned, size);
+  eg_onnx_builder_init(&write, call);
+  eg_builder *b = &write.b;
+  eg_ref y = eg_onnx_operand(&write, 0), positions = eg_onnx_operand(&write, 3);
+  const int64_t apart[4] = {x.dims[0], x.dims[1], heads, size};
+  y = x.rank == 4 ? eg_build_transpose(b, y, perm) : eg_build_reshape(b, y, 4, apart);
+  eg_ref cosine = angles_of(&write, 1, positions), sine = angles_of(&write, 2, positions);
+  EG_TRY(b->status);
+  if (!eg_ref_exists(cosine) || !eg_ref_exists(sine))
+    return EG_FAIL(EGRAPH_E_PARSE, "the angles do not have three dimensions");
+  eg_ref rest =
+      turned < size ? eg_onnx_range_of(&write, y, 3, turned, size, 1) : EG_REF_NONE;
+  if (turned < size) y = eg_onnx_range_of(&write, y, 3, 0, turned, 1);
+  y = rotate(&write, y, cosine, sine, interleaved != 0);
+  if (turned < size) y = eg_onnx_concat(&write, y, rest, 3);
+  y = x.rank == 4 ? eg_build_transpose(b, y, perm) : eg_build_reshape(b, y, 3, x.dims);
+  return eg_onnx_finish(&write, 0, y);
+}
+
+// ---- causal convolution -------------------------------------------------------------
+
+egraph_status eg_onnx_import_causal_conv(const eg_onnx_call *call) {
+  static const int64_t one = 1, none[2] = {0, 0};
+  eg_type x, w;
+  const char *activation;
+  eg_onnx_builder write;
+  eg_attr_list list;
+  EG_TRY(eg_onnx_input_type(call, 0, &x));
+  EG_TRY(eg_onnx_input_type(call, 1, &w));
+  EG_TRY(eg_onnx_attr_string(call, "activation", "none", &activation));
+  bool gated = strcmp(activation, "silu") == 0 || strcmp(activation, "swish") == 0;
+  if (x.rank != 3 || w.rank != 3 || w.dims[2] < 1 ||
+      (!gated && strcmp(activation, "none") != 0))
+    return EG_FAIL(EGRAPH_E_PARSE, "operands [batch, channels, length] and an activation "
+                                   "'none', 'silu' or 'swish' are needed");
+  eg_onnx_builder_init(&write, call);
+  eg_builder *b = &write.b;
+  eg_ref input = eg_onnx_operand(&write, 0), bias = eg_onnx_operand(&write, 2);
+  eg_ref state = eg_onnx_operand(&write, 3), past;
+  const eg_type before = {
+      .dtype = x.dtype, .rank = 3, .dims = {x.dims[0], x.dims[1], w.dims[2] - 1}};
+  past = eg_ref_exists(state) ? state : eg_build_fill(b, &before, 0);
+  input = eg_onnx_concat(&write, past, input, 2);
+  eg_attr_list_init(&list, EG_OP_CONV);
+  eg_attr_list_set_ints(&list, EG_A_CONV_STRIDES, &one, 1);
+  eg_attr_list_set_ints(&list, EG_A_CONV_PADS, none, 2);
+  eg_attr_list_set_ints(&list, EG_A_CONV_DILATIONS, &one, 1);
+  eg_attr_list_set_int(&list, EG_A_CONV_GROUP, x.dims[1]);
+  eg_ref y = eg_onnx_write(&write, &list,
+                           (const eg_ref[]){input, eg_onnx_operand(&write, 1), bias},
+                           eg_ref_exists(bias) ? 3 : 2);
+  if (gated) y = EG_BUILD(b, EG_OP_SILU, y);
+  EG_TRY(b->status);
+  int64_t all = eg_build_type(b, input)->dims[2];
+  eg_ref kept = eg_onnx_range_of(&write, input, 2, all - (w.dims[2] - 1), all, 1);
+  EG_TRY(b->status);
+  EG_TRY(eg_onnx_finish(&write, 0, y));
+  return eg_onnx_finish(&write, 1, kept);
+}
+
+// ---- linear attention ---------------------------------------------------------------
+
+enum { MOST_STEPS = 64 }; // longer sequences would make graphs too large
+
+typedef struct linear {
+  int64_t heads, key_heads, steps;
+  double scale;
+  bool has_decay, has_beta;
+  eg_ref query, key, value, decay, beta; // [batch, heads, steps, ..] in float32
+} linear;
+
+// [batch, steps, n] -> [batch, heads, steps, n / heads], in float32.
+static eg_ref unpacked(eg_onnx_builder *write, uint32_t operand, int64_t heads) {
+  eg_ref x = split_heads(write, eg_onnx_operand(write, operand), heads);
+  return eg_build_cast(&write->b, x, EGRAPH_FLOAT32);
+}
+
+// Step `at` of x, as a column [.., n, 1] or a row [.., 1, n].
+static eg_ref step_of(eg_onnx_builder *write, eg_ref x, int64_t at, bool is_column) {
+  static const int64_t swapped[4] = {0, 1, 3, 2};
+  x = eg_onnx_range_of(write, x, 2, at, at + 1, 1);
+  return is_column ? eg_build_transpose(&write->b, x, swapped) : x;
+}
+
+// state [batch, heads, key, value] after a step.
+static eg_ref next_state(eg_onnx_builder *write, const linear *a, eg_ref state,
+                         int64_t at) {
+  eg_builder *b = &write->b;
+  eg_ref column = step_of(write, a->key, at, true);
+  eg_ref value = step_of(write, a->value, at, false);
+  if (a->has_decay) {
+    eg_ref decay = step_of(write, a->decay, at, true);
+    state = EG_FORMULA(b, "(mul s (exp d))", "sd", state, decay);
+  }
+  if (a->has_beta) {
+    eg_ref row = step_of(write, a->key, at, false);
+    eg_ref beta = step_of(write, a->beta, at, false);
+    value =
+        EG_FORMULA(b, "(mul b (sub v (matmul k s)))", "bvks", beta, value, row, state);
+  }
+  return EG_FORMULA(b, "(add s (mul k v))", "skv", state, column, value);
+}
+
+static egraph_status read_linear(const eg_onnx_call *call, linear *a) {
+  const char *rule;
+  eg_type query, key, value;
+  EG_TRY(eg_onnx_input_type(call, 0, &query));
+  EG_TRY(eg_onnx_input_type(call, 1, &key));
+  EG_TRY(eg_onnx_input_type(call, 2, &value));
+  EG_TRY(eg_onnx_attr_int(call, "q_num_heads", 0, &a->heads));
+  EG_TRY(eg_onnx_attr_int(call, "kv_num_heads", 0, &a->key_heads));
+  EG_TRY(eg_onnx_attr_float(call, "scale", 0, &a->scale));
+  EG_TRY(eg_onnx_attr_string(call, "update_rule", "gated_delta", &rule));
+  a->has_decay = strcmp(rule, "gated") == 0 || strcmp(rule, "gated_delta") == 0;
+  a->has_beta = strcmp(rule, "delta") == 0 || strcmp(rule, "gated_delta") == 0;
+  if (query.rank != 3 || key.rank != 3 || value.rank != 3 || a->heads < 1 ||
+      a->key_heads < 1 || a->heads % a->key_heads != 0 || query.dims[2] % a->heads != 0 ||
+      key.dims[2] % a->key_heads != 0 || value.dims[2] % a->key_heads != 0)
+    return EG_FAIL(EGRAPH_E_PARSE, "query, key and value cannot form these heads");
+  if ((a->has_decay && eg_onnx_input(call, 4).id == EG_ONNX_NONE.id) ||
+      (a->has_beta && eg_onnx_input(call, 5).id == EG_ONNX_NONE.id))
+    return EG_FAIL(EGRAPH_E_PARSE, "the rule '%.40s' needs another operand", rule);
+  a->steps = query.dims[1];
+  if (a->steps < 1 || a->steps > MOST_STEPS)
+    return eg_onnx_decline("the sequence is too long to write its steps down");
+  if (a->scale == 0) a->scale = 1 / sqrt((double)(query.dims[2] / a->heads));
+  return EGRAPH_OK;
+}
+
+static void load_linear(eg_onnx_builder *write, linear *a) {
+  a->query = unpacked(write, 0, a->heads);
+  a->key = unpacked(write, 1, a->key_heads);
+  a->value = unpacked(write, 2, a->key_heads);
+  if (a->has_decay) a->decay = unpacked(write, 4, a->key_heads);
+  if (a->has_beta) {
+    int64_t last = eg_build_type(&write->b, eg_onnx_operand(write, 5))->dims[2];
+    a->beta = unpacked(write, 5, last == 1 ? 1 : a->key_heads);
+  }
+}
+
+egraph_status eg_onnx_import_linear_attention(const eg_onnx_call *call) {
+  linear a = {0};
+  eg_onnx_builder write;
+  EG_TRY(read_linear(call, &a));
+  eg_onnx_builder_init(&write, call);
+  eg_builder *b = &write.b;
+  egraph_dtype dtype = b->dtype, state_dtype = dtype;
+  b->dtype = EGRAPH_FLOAT32;
+  load_linear(&write, &a);
+  EG_TRY(b->status);
+  eg_ref state = eg_onnx_operand(&write, 3), y = EG_REF_NONE;
+  if (eg_ref_exists(state)) {
+    state_dtype = eg_build_type(b, state)->dtype;
+    state = eg_build_cast(b, state, EGRAPH_FLOAT32);
+  } else {
+    const eg_type *k = eg_build_type(b, a.key), *v = eg_build_type(b, a.value);
+    const eg_type zeros = {.dtype = EGRAPH_FLOAT32,
+                           .rank = 4,
+                           .dims = {k->dims[0], k->dims[1], k->dims[3], v->dims[3]}};
+    state = eg_build_fill(b, &zeros, 0);
+  }
+  eg_ref scale = eg_build_number(b, a.scale);
+  for (int64_t at = 0; at < a.steps; at++) {
+    state = next_state(&write, &a, state, at);
+    eg_ref query = step_of(&write, a.query, at, false);
+    eg_ref read = repeat_heads(&write, state, a.heads / a.key_heads);
+    eg_ref row = EG_FORMULA(b, "(mul c (matmul q s))", "cqs", scale, query, read);
+    y = at == 0 ? row : eg_onnx_concat(&write, y, row, 2);
+  }
+  y = eg_build_cast(b, join_heads(&write, y), dtype);
+  state = eg_build_cast(b, state, state_dtype);
+  EG_TRY(b->status);
+  EG_TRY(eg_onnx_finish(&write, 0, y));
+  return eg_onnx_finish(&write, 1, state);
+}

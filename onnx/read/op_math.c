@@ -1,0 +1,207 @@
+// Import of pointwise operators and softmax.
+// SPDX-License-Identifier: Apache-2.0
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "onnx/read/build.h"
+
+static const double PI = 3.14159265358979323846;
+
+// ((a + b) + c) + d; all but the last sum are intermediate.
+static egraph_status emit_chain(const eg_onnx_call *call, eg_op op, eg_onnx_ref result) {
+  if (call->input_count == 0) return EG_FAIL(EGRAPH_E_PARSE, "there are no operands");
+  if (call->input_count == 1)
+    return eg_onnx_emit_plain(call, EG_OP_IDENTITY, call->inputs, 1, result);
+  eg_onnx_ref pair[2] = {call->inputs[0], EG_ONNX_NONE};
+  for (uint32_t i = 1; i < call->input_count; i++) {
+    eg_onnx_ref sum = result;
+    if (i + 1 < call->input_count) EG_TRY(eg_onnx_fresh(call, &sum));
+    pair[1] = call->inputs[i];
+    EG_TRY(eg_onnx_emit_plain(call, op, pair, 2, sum));
+    pair[0] = sum;
+  }
+  return EGRAPH_OK;
+}
+
+egraph_status eg_onnx_import_chain(const eg_onnx_call *call) {
+  return emit_chain(call, call->op, eg_onnx_output(call, 0));
+}
+
+egraph_status eg_onnx_import_mean(const eg_onnx_call *call) {
+  eg_type type;
+  eg_onnx_ref pair[2];
+  EG_TRY(eg_onnx_input_type(call, 0, &type));
+  if (call->input_count == 1) return eg_onnx_import_chain(call);
+  EG_TRY(eg_onnx_fresh(call, &pair[0]));
+  EG_TRY(emit_chain(call, EG_OP_ADD, pair[0]));
+  EG_TRY(eg_onnx_scalar(call, type.dtype, call->input_count, &pair[1]));
+  return eg_onnx_emit_plain(call, EG_OP_DIV, pair, 2, eg_onnx_output(call, 0));
+}
+
+// ---- clip ---------------------------------------------------------------------------
+
+// Bounds that are computed, or of integers: min(max(x, low), high).
+static egraph_status emit_clip_chain(const eg_onnx_call *call) {
+  eg_onnx_ref low = eg_onnx_input(call, 1), high = eg_onnx_input(call, 2);
+  eg_onnx_ref pair[2] = {eg_onnx_input(call, 0), low}, result = eg_onnx_output(call, 0);
+  bool has_low = low.id != EG_ONNX_NONE.id, has_high = high.id != EG_ONNX_NONE.id;
+  if (!has_low && !has_high)
+    return eg_onnx_emit_plain(call, EG_OP_IDENTITY, pair, 1, result);
+  if (has_low) {
+    eg_onnx_ref floor = result;
+    if (has_high) EG_TRY(eg_onnx_fresh(call, &floor));
+    EG_TRY(eg_onnx_emit_plain(call, EG_OP_MAX, pair, 2, floor));
+    pair[0] = floor;
+  }
+  pair[1] = high;
+  return has_high ? eg_onnx_emit_plain(call, EG_OP_MIN, pair, 2, result) : EGRAPH_OK;
+}
+
+// A bound that is a constant: attribute (before opset 11) or operand.
+static egraph_status read_bound(const eg_onnx_call *call, const char *name,
+                                uint32_t operand, double fallback, double *out,
+                                bool *out_constant) {
+  const double *values;
+  uint32_t count;
+  bool present;
+  *out_constant = true;
+  EG_TRY(eg_onnx_attr_float(call, name, fallback, out));
+  egraph_status status = eg_onnx_const_doubles(call, operand, &present, &values, &count);
+  if (status == EGRAPH_E_UNSUPPORTED) {
+    *out_constant = false;
+    return EGRAPH_OK;
+  }
+  EG_TRY(status);
+  if (present && count != 1)
+    return EG_FAIL(EGRAPH_E_PARSE, "bound '%s' is no scalar", name);
+  if (present) *out = values[0];
+  return EGRAPH_OK;
+}
+
+egraph_status eg_onnx_import_clip(const eg_onnx_call *call) {
+  eg_type x;
+  double low, high;
+  bool low_known, high_known;
+  EG_TRY(eg_onnx_input_type(call, 0, &x));
+  EG_TRY(read_bound(call, "min", 1, -INFINITY, &low, &low_known));
+  EG_TRY(read_bound(call, "max", 2, INFINITY, &high, &high_known));
+  if (!low_known || !high_known || !eg_dtype_is_float(x.dtype))
+    return emit_clip_chain(call);
+  eg_attr_list list;
+  eg_onnx_ref input = eg_onnx_input(call, 0), result = eg_onnx_output(call, 0);
+  eg_attr_list_init(&list, EG_OP_CLIP);
+  eg_attr_list_set_float(&list, EG_A_CLIP_MIN, low);
+  eg_attr_list_set_float(&list, EG_A_CLIP_MAX, high);
+  return eg_onnx_emit(call, &list, &input, 1, &result, 1);
+}
+
+// ---- casts and the like -------------------------------------------------------------
+
+static egraph_status emit_cast(const eg_onnx_call *call, egraph_dtype to) {
+  eg_attr_list list;
+  eg_onnx_ref input = eg_onnx_input(call, 0), result = eg_onnx_output(call, 0);
+  eg_attr_list_init(&list, EG_OP_CAST);
+  eg_attr_list_set_dtype(&list, EG_A_CAST_TO, to);
+  return eg_onnx_emit(call, &list, &input, 1, &result, 1);
+}
+
+egraph_status eg_onnx_import_cast(const eg_onnx_call *call) {
+  int64_t to;
+  egraph_dtype dtype;
+  EG_TRY(eg_onnx_attr_int(call, "to", 0, &to));
+  if (to < 0 || to > INT32_MAX || !eg_dtype_from_onnx((int)to, &dtype))
+    return eg_onnx_decline("the element type is not supported");
+  return emit_cast(call, dtype);
+}
+
+egraph_status eg_onnx_import_cast_like(const eg_onnx_call *call) {
+  eg_type like;
+  EG_TRY(eg_onnx_input_type(call, 1, &like));
+  return emit_cast(call, like.dtype);
+}
+
+// In inference; the mask is all true, but nobody can want it.
+egraph_status eg_onnx_import_dropout(const eg_onnx_call *call) {
+  eg_ints training;
+  bool present;
+  if (eg_onnx_is_used(call, 1)) return eg_onnx_decline("the mask of a dropout is used");
+  EG_TRY(eg_onnx_const_ints(call, 2, &present, &training));
+  if (present && (training.len != 1 || training.data[0] != 0))
+    return eg_onnx_decline("dropout in training");
+  eg_onnx_ref input = eg_onnx_input(call, 0);
+  return eg_onnx_emit_plain(call, EG_OP_IDENTITY, &input, 1, eg_onnx_output(call, 0));
+}
+
+// The remainder with the divisor's sign, which sets from 28 on have for floating point
+// as well.
+egraph_status eg_onnx_import_mod(const eg_onnx_call *call) {
+  eg_type x;
+  int64_t fmod;
+  eg_attr_list list;
+  EG_TRY(eg_onnx_input_type(call, 0, &x));
+  EG_TRY(eg_onnx_attr_int(call, "fmod", 0, &fmod));
+  if (fmod == 0 && eg_dtype_is_float(x.dtype) && call->reader->opset < 28)
+    return eg_onnx_decline("a remainder of floating point with the divisor's sign");
+  eg_attr_list_init(&list, EG_OP_MOD);
+  eg_attr_list_set_int(&list, EG_A_MOD_FMOD, fmod);
+  return eg_onnx_emit_node(call, &list);
+}
+
+// ---- softmax ------------------------------------------------------------------------
+
+static egraph_status emit_softmax(const eg_onnx_call *call, int64_t axis,
+                                  eg_onnx_ref input, eg_onnx_ref result) {
+  eg_attr_list list;
+  eg_attr_list_init(&list, call->op);
+  eg_attr_slot slot =
+      call->op == EG_OP_SOFTMAX ? EG_A_SOFTMAX_AXIS : EG_A_LOG_SOFTMAX_AXIS;
+  eg_attr_list_set_int(&list, slot, axis);
+  return eg_onnx_emit(call, &list, &input, 1, &result, 1);
+}
+
+// Before opset 13 the input was seen as a matrix: [dims before axis, dims from axis on].
+static egraph_status emit_matrix_softmax(const eg_onnx_call *call, int64_t axis,
+                                         const eg_type *x) {
+  eg_attr_list flatten;
+  eg_onnx_ref input = eg_onnx_input(call, 0), matrix, soft;
+  eg_attr_list_init(&flatten, EG_OP_FLATTEN);
+  eg_attr_list_set_int(&flatten, EG_A_FLATTEN_AXIS, axis);
+  EG_TRY(eg_onnx_emit_fresh(call, &flatten, &input, 1, &matrix));
+  EG_TRY(eg_onnx_fresh(call, &soft));
+  EG_TRY(emit_softmax(call, 1, matrix, soft));
+  return eg_onnx_emit_reshape(call, soft, x->dims, x->rank, eg_onnx_output(call, 0));
+}
+
+egraph_status eg_onnx_import_softmax(const eg_onnx_call *call) {
+  eg_type x;
+  int64_t axis;
+  bool old = call->reader->opset < 13;
+  EG_TRY(eg_onnx_input_type(call, 0, &x));
+  EG_TRY(eg_onnx_attr_int(call, "axis", old ? 1 : -1, &axis));
+  if (old && x.rank != 0 && axis == (int64_t)x.rank)
+    return eg_onnx_decline("softmax over no dimension");
+  EG_TRY(eg_onnx_axis(axis, x.rank, &axis));
+  if (old && axis + 1 != (int64_t)x.rank) return emit_matrix_softmax(call, axis, &x);
+  return emit_softmax(call, axis, eg_onnx_input(call, 0), eg_onnx_output(call, 0));
+}
+
+/// In float64 ONNX computes the approximation with numbers of float32, and runtimes do as
+/// it says: 6e-9 from `gelu`, whose numbers are exact. In float32 they have kernels with
+/// exact ones.
+egraph_status eg_onnx_import_gelu(const eg_onnx_call *call) {
+  static const char text[] = "(mul (mul 0.5 x) (add 1 (tanh (mul b (add x (mul a (mul "
+                             "(square x) x)))))))";
+  const double cubic = (double)0.044715F, scale = sqrt((double)(float)(2 / PI));
+  const char *approximate;
+  eg_type x;
+  eg_onnx_builder write;
+  EG_TRY(eg_onnx_attr_string(call, "approximate", "none", &approximate));
+  EG_TRY(eg_onnx_input_type(call, 0, &x));
+  if (x.dtype != EGRAPH_FLOAT64 || strcmp(approximate, "tanh") != 0)
+    return eg_onnx_import_same(call);
+  eg_onnx_builder_init(&write, call);
+  const eg_ref values[] = {eg_onnx_operand(&write, 0), eg_build_number(&write.b, cubic),
+                           eg_build_number(&write.b, scale)};
+  return eg_onnx_finish(&write, 0, eg_build_formula(&write.b, text, "xab", values));
+}

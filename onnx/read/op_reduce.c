@@ -1,0 +1,210 @@
+// Import of reductions, top-k and cumulative sums.
+// SPDX-License-Identifier: Apache-2.0
+#include <inttypes.h>
+
+#include "onnx/read/build.h"
+
+static eg_attr_slot axes_slot(eg_op op) {
+  return op == EG_OP_REDUCE_SUM    ? EG_A_REDUCE_SUM_AXES
+         : op == EG_OP_REDUCE_MEAN ? EG_A_REDUCE_MEAN_AXES
+         : op == EG_OP_REDUCE_MAX  ? EG_A_REDUCE_MAX_AXES
+         : op == EG_OP_REDUCE_MIN  ? EG_A_REDUCE_MIN_AXES
+                                   : EG_A_REDUCE_PROD_AXES;
+}
+
+static eg_attr_slot keepdims_slot(eg_op op) {
+  return op == EG_OP_REDUCE_SUM    ? EG_A_REDUCE_SUM_KEEPDIMS
+         : op == EG_OP_REDUCE_MEAN ? EG_A_REDUCE_MEAN_KEEPDIMS
+         : op == EG_OP_REDUCE_MAX  ? EG_A_REDUCE_MAX_KEEPDIMS
+         : op == EG_OP_REDUCE_MIN  ? EG_A_REDUCE_MIN_KEEPDIMS
+                                   : EG_A_REDUCE_PROD_KEEPDIMS;
+}
+
+// Axes from attribute or operand; none means all, or nothing when the node says so.
+static egraph_status read_axes(const eg_onnx_call *call, uint32_t rank, eg_ints *out) {
+  bool present;
+  int64_t noop, *all;
+  EG_TRY(eg_onnx_ints(call, "axes", 1, &present, out));
+  EG_TRY(eg_onnx_attr_int(call, "noop_with_empty_axes", 0, &noop));
+  if (out->len == 0 && noop == 0) {
+    EG_TRY(eg_onnx_repeat(call, 0, rank, &all));
+    for (uint32_t i = 0; i < rank; i++)
+      all[i] = i;
+    *out = (eg_ints){.data = all, .len = rank};
+    return EGRAPH_OK;
+  }
+  return eg_onnx_sorted_axes(call, *out, rank, out);
+}
+
+static egraph_status emit_reduce(const eg_onnx_call *call, eg_onnx_ref input,
+                                 eg_onnx_ref result) {
+  eg_type x;
+  eg_ints axes;
+  int64_t keepdims;
+  EG_TRY(eg_onnx_input_type(call, 0, &x));
+  EG_TRY(read_axes(call, x.rank, &axes));
+  EG_TRY(eg_onnx_attr_int(call, "keepdims", 1, &keepdims));
+  eg_attr_list list;
+  eg_attr_list_init(&list, call->op);
+  eg_attr_list_set_ints(&list, axes_slot(call->op), axes.data, axes.len);
+  eg_attr_list_set_int(&list, keepdims_slot(call->op), keepdims != 0);
+  return eg_onnx_emit(call, &list, &input, 1, &result, 1);
+}
+
+// The maximum of bool is "or", the minimum "and": those of 0 and 1.
+static egraph_status emit_reduce_bool(const eg_onnx_call *call) {
+  eg_attr_list to;
+  eg_onnx_ref input = eg_onnx_input(call, 0), number, most;
+  eg_onnx_ref result = eg_onnx_output(call, 0);
+  eg_attr_list_init(&to, EG_OP_CAST);
+  eg_attr_list_set_dtype(&to, EG_A_CAST_TO, EGRAPH_UINT8);
+  EG_TRY(eg_onnx_emit_fresh(call, &to, &input, 1, &number));
+  EG_TRY(eg_onnx_fresh(call, &most));
+  EG_TRY(emit_reduce(call, number, most));
+  eg_attr_list_set_dtype(&to, EG_A_CAST_TO, EGRAPH_BOOL);
+  return eg_onnx_emit(call, &to, &most, 1, &result, 1);
+}
+
+egraph_status eg_onnx_import_reduce(const eg_onnx_call *call) {
+  eg_type x;
+  EG_TRY(eg_onnx_input_type(call, 0, &x));
+  if (x.dtype == EGRAPH_BOOL &&
+      (call->op == EG_OP_REDUCE_MAX || call->op == EG_OP_REDUCE_MIN))
+    return emit_reduce_bool(call);
+  return emit_reduce(call, eg_onnx_input(call, 0), eg_onnx_output(call, 0));
+}
+
+// A pointwise operator, then the sum.
+static egraph_status emit_sum_of(const eg_onnx_call *call, eg_op op, eg_onnx_ref result) {
+  eg_onnx_ref input = eg_onnx_input(call, 0), mapped;
+  EG_TRY(eg_onnx_fresh(call, &mapped));
+  EG_TRY(eg_onnx_emit_plain(call, op, &input, 1, mapped));
+  return emit_reduce(call, mapped, result);
+}
+
+egraph_status eg_onnx_import_reduce_l1(const eg_onnx_call *call) {
+  return emit_sum_of(call, EG_OP_ABS, eg_onnx_output(call, 0));
+}
+
+egraph_status eg_onnx_import_reduce_sum_square(const eg_onnx_call *call) {
+  return emit_sum_of(call, EG_OP_SQUARE, eg_onnx_output(call, 0));
+}
+
+egraph_status eg_onnx_import_reduce_l2(const eg_onnx_call *call) {
+  eg_onnx_ref sum;
+  EG_TRY(eg_onnx_want_floats(call));
+  EG_TRY(eg_onnx_fresh(call, &sum));
+  EG_TRY(emit_sum_of(call, EG_OP_SQUARE, sum));
+  return eg_onnx_emit_plain(call, EG_OP_SQRT, &sum, 1, eg_onnx_output(call, 0));
+}
+
+egraph_status eg_onnx_import_reduce_log_sum(const eg_onnx_call *call) {
+  eg_onnx_ref sum;
+  EG_TRY(eg_onnx_want_floats(call));
+  EG_TRY(eg_onnx_fresh(call, &sum));
+  EG_TRY(emit_reduce(call, eg_onnx_input(call, 0), sum));
+  return eg_onnx_emit_plain(call, EG_OP_LOG, &sum, 1, eg_onnx_output(call, 0));
+}
+
+egraph_status eg_onnx_import_top_k(const eg_onnx_call *call) {
+  eg_type x;
+  eg_ints operand;
+  bool present;
+  int64_t axis, k, largest, sorted;
+  EG_TRY(eg_onnx_input_type(call, 0, &x));
+  EG_TRY(eg_onnx_const_ints(call, 1, &present, &operand));
+  if (present && operand.len != 1) return EG_FAIL(EGRAPH_E_PARSE, "k is no scalar");
+  EG_TRY(eg_onnx_attr_int(call, "k", present ? operand.data[0] : -1, &k));
+  EG_TRY(eg_onnx_attr_int(call, "axis", -1, &axis));
+  EG_TRY(eg_onnx_attr_int(call, "largest", 1, &largest));
+  EG_TRY(eg_onnx_attr_int(call, "sorted", 1, &sorted));
+  EG_TRY(eg_onnx_axis(axis, x.rank, &axis));
+  eg_attr_list list;
+  eg_attr_list_init(&list, EG_OP_TOP_K);
+  eg_attr_list_set_int(&list, EG_A_TOP_K_K, k);
+  eg_attr_list_set_int(&list, EG_A_TOP_K_AXIS, axis);
+  eg_attr_list_set_int(&list, EG_A_TOP_K_LARGEST, largest != 0);
+  eg_attr_list_set_int(&list, EG_A_TOP_K_SORTED, sorted != 0);
+  eg_onnx_ref input = eg_onnx_input(call, 0);
+  eg_onnx_ref results[2] = {eg_onnx_output(call, 0), eg_onnx_output(call, 1)};
+  return eg_onnx_emit(call, &list, &input, 1, results, 2);
+}
+
+egraph_status eg_onnx_import_cum_sum(const eg_onnx_call *call) {
+  eg_type x;
+  eg_ints operand;
+  bool present;
+  int64_t axis, exclusive, reverse;
+  EG_TRY(eg_onnx_input_type(call, 0, &x));
+  EG_TRY(eg_onnx_const_ints(call, 1, &present, &operand));
+  if (operand.len != 1) return EG_FAIL(EGRAPH_E_PARSE, "the axis is no scalar");
+  EG_TRY(eg_onnx_attr_int(call, "exclusive", 0, &exclusive));
+  EG_TRY(eg_onnx_attr_int(call, "reverse", 0, &reverse));
+  EG_TRY(eg_onnx_axis(operand.data[0], x.rank, &axis));
+  const eg_attr slots[] = {{.kind = EG_ATTR_INT, .i = axis},
+                           {.kind = EG_ATTR_INT, .i = exclusive != 0},
+                           {.kind = EG_ATTR_INT, .i = reverse != 0}};
+  const eg_attrs attrs = {.op = (uint16_t)call->op, .count = 3, .slots = slots};
+  eg_onnx_ref input = eg_onnx_input(call, 0), result = eg_onnx_output(call, 0);
+  return eg_onnx_emit_attrs(call, &attrs, &input, 1, &result, 1);
+}
+
+// ---- reductions that are several nodes ----------------------------------------------
+
+static eg_ref reduced(eg_onnx_builder *write, eg_op op, eg_ref x, eg_ints axes,
+                      bool keep) {
+  uint32_t dims = 0;
+  for (uint32_t i = 0; i < axes.len; i++)
+    dims |= UINT32_C(1) << axes.data[i];
+  return eg_build_reduce(&write->b, op, x, dims, keep);
+}
+
+// log(sum(exp(x - m))) + m, where m is the maximum; 0 where that is not finite.
+egraph_status eg_onnx_import_log_sum_exp(const eg_onnx_call *call) {
+  eg_type x;
+  eg_ints axes;
+  int64_t keepdims;
+  eg_onnx_builder write;
+  EG_TRY(eg_onnx_input_type(call, 0, &x));
+  EG_TRY(read_axes(call, x.rank, &axes));
+  EG_TRY(eg_onnx_attr_int(call, "keepdims", 1, &keepdims));
+  if (!eg_dtype_is_float(x.dtype)) return eg_onnx_decline("it is not of floating point");
+  eg_onnx_builder_init(&write, call);
+  eg_builder *b = &write.b;
+  eg_ref input = eg_onnx_operand(&write, 0);
+  eg_ref most = reduced(&write, EG_OP_REDUCE_MAX, input, axes, true);
+  most = EG_FORMULA(b, "(where (is-inf m) 0 m)", "m", most);
+  eg_ref powers = EG_FORMULA(b, "(exp (sub x m))", "xm", input, most);
+  eg_ref sum = reduced(&write, EG_OP_REDUCE_SUM, powers, axes, true);
+  eg_ref y = EG_FORMULA(b, "(add (log s) m)", "sm", sum, most);
+  if (keepdims == 0 && axes.len != 0) {
+    eg_attr_list list;
+    eg_attr_list_init(&list, EG_OP_SQUEEZE);
+    eg_attr_list_set_ints(&list, EG_A_SQUEEZE_AXES, axes.data, axes.len);
+    y = eg_onnx_write(&write, &list, &y, 1);
+  }
+  return eg_onnx_finish(&write, 0, y);
+}
+
+// (x - mean(x)) / (sqrt(mean(x^2) - mean(x)^2) + 1e-9), as ONNX defines it.
+egraph_status eg_onnx_import_mean_variance(const eg_onnx_call *call) {
+  static const int64_t usual[3] = {0, 2, 3};
+  eg_type x;
+  eg_ints axes;
+  bool present;
+  eg_onnx_builder write;
+  EG_TRY(eg_onnx_input_type(call, 0, &x));
+  EG_TRY(eg_onnx_attr_ints(call, "axes", &present, &axes));
+  if (!present) axes = (eg_ints){.data = usual, .len = 3};
+  EG_TRY(eg_onnx_sorted_axes(call, axes, x.rank, &axes));
+  eg_onnx_builder_init(&write, call);
+  eg_builder *b = &write.b;
+  eg_ref input = eg_onnx_operand(&write, 0);
+  eg_ref square = EG_BUILD(b, EG_OP_SQUARE, input);
+  eg_ref mean = reduced(&write, EG_OP_REDUCE_MEAN, input, axes, true);
+  square = reduced(&write, EG_OP_REDUCE_MEAN, square, axes, true);
+  return eg_onnx_finish(&write, 0,
+                        EG_FORMULA(b,
+                                   "(div (sub x m) (add (sqrt (sub s (square m))) 1e-9))",
+                                   "xms", input, mean, square));
+}

@@ -1,0 +1,501 @@
+// Import of constants, shapes and reshapes.
+// SPDX-License-Identifier: Apache-2.0
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "onnx/read/build.h"
+#include "onnx/tensor.h"
+
+// ---- constants ----------------------------------------------------------------------
+
+static egraph_status define_ints(const eg_onnx_call *call, const int64_t *data,
+                                 uint32_t count, uint32_t rank) {
+  eg_type type = eg_type_of(EGRAPH_INT64, rank, (const int64_t[]){count});
+  eg_buffer *buffer;
+  eg_onnx_ref result = eg_onnx_output(call, 0);
+  if (result.id == EG_ONNX_NONE.id) return EGRAPH_OK;
+  EG_TRY(eg_buffer_create(&call->reader->alloc, eg_type_bytes(&type), &buffer));
+  if (count != 0) memcpy(eg_buffer_writable(buffer), data, count * sizeof *data);
+  egraph_status status = eg_onnx_define_constant(call->reader, result, &type, buffer);
+  eg_buffer_release(buffer);
+  return status;
+}
+
+static egraph_status define_floats(const eg_onnx_call *call, const float *data,
+                                   size_t count, uint32_t rank) {
+  eg_type type = eg_type_of(EGRAPH_FLOAT32, rank, (const int64_t[]){(int64_t)count});
+  eg_buffer *buffer;
+  eg_onnx_ref result = eg_onnx_output(call, 0);
+  if (result.id == EG_ONNX_NONE.id) return EGRAPH_OK;
+  EG_TRY(eg_buffer_create(&call->reader->alloc, eg_type_bytes(&type), &buffer));
+  if (count != 0) memcpy(eg_buffer_writable(buffer), data, count * sizeof *data);
+  egraph_status status = eg_onnx_define_constant(call->reader, result, &type, buffer);
+  eg_buffer_release(buffer);
+  return status;
+}
+
+static egraph_status define_tensor(const eg_onnx_call *call,
+                                   const Onnx__TensorProto *proto) {
+  bool known;
+  eg_type type;
+  eg_buffer *buffer;
+  eg_onnx_ref result = eg_onnx_output(call, 0);
+  EG_TRY(eg_onnx_tensor_type(proto, &known, &type));
+  if (!known) return eg_onnx_decline("the constant is of an element type we do not have");
+  EG_TRY(eg_onnx_data_of(call->reader, proto, &type, &buffer));
+  egraph_status status = EGRAPH_OK;
+  if (result.id != EG_ONNX_NONE.id)
+    status = eg_onnx_define_constant(call->reader, result, &type, buffer);
+  eg_buffer_release(buffer);
+  return status;
+}
+
+egraph_status eg_onnx_import_constant(const eg_onnx_call *call) {
+  const Onnx__AttributeProto *attr = eg_onnx_attr(call, "value");
+  int64_t integer;
+  double number;
+  eg_ints ints;
+  bool present;
+  if (call->node->n_attribute != 1)
+    return EG_FAIL(EGRAPH_E_PARSE, "a constant has exactly one value");
+  if (attr != NULL && attr->t == NULL)
+    return EG_FAIL(EGRAPH_E_PARSE, "attribute 'value' is no tensor");
+  if (attr != NULL) return define_tensor(call, attr->t);
+  if (eg_onnx_attr(call, "value_int") != NULL) {
+    EG_TRY(eg_onnx_attr_int(call, "value_int", 0, &integer));
+    return define_ints(call, &integer, 1, 0);
+  }
+  if (eg_onnx_attr(call, "value_float") != NULL) {
+    EG_TRY(eg_onnx_attr_float(call, "value_float", 0.0, &number));
+    return define_floats(call, &(float){(float)number}, 1, 0);
+  }
+  attr = eg_onnx_attr(call, "value_floats");
+  if (attr != NULL) return define_floats(call, attr->floats, attr->n_floats, 1);
+  EG_TRY(eg_onnx_attr_ints(call, "value_ints", &present, &ints));
+  return define_ints(call, ints.data, ints.len, 1);
+}
+
+// The one element of attribute `value`, float32 zero without it.
+static egraph_status read_fill_value(const eg_onnx_call *call, egraph_dtype *out_dtype,
+                                     double *out) {
+  const Onnx__AttributeProto *attr = eg_onnx_attr(call, "value");
+  bool known;
+  eg_type type;
+  eg_buffer *buffer;
+  *out_dtype = EGRAPH_FLOAT32;
+  *out = 0.0;
+  if (attr == NULL) return EGRAPH_OK;
+  if (attr->t == NULL) return EG_FAIL(EGRAPH_E_PARSE, "attribute 'value' is no tensor");
+  EG_TRY(eg_onnx_tensor_type(attr->t, &known, &type));
+  if (!known) return eg_onnx_decline("the value is of an element type we do not have");
+  if (eg_type_elements(&type) != 1)
+    return EG_FAIL(EGRAPH_E_PARSE, "attribute 'value' must have one element");
+  EG_TRY(eg_onnx_tensor_data(call->reader->alloc, attr->t, &type, NULL, &buffer));
+  if (buffer == NULL) return eg_onnx_decline("the value is in another file");
+  eg_tensor tensor = {.type = type, .data = eg_buffer_writable(buffer)};
+  *out_dtype = type.dtype;
+  *out = eg_tensor_get_double(&tensor, 0);
+  // Beyond 2^53 doubles skip integers.
+  bool exact = eg_dtype_is_float(type.dtype) ||
+               (fabs(*out) < 0x1p63 && (int64_t)*out == eg_tensor_get_int(&tensor, 0));
+  eg_buffer_release(buffer);
+  return exact ? EGRAPH_OK : eg_onnx_decline("the value is too large");
+}
+
+egraph_status eg_onnx_import_fill(const eg_onnx_call *call) {
+  eg_ints shape;
+  bool present;
+  double value;
+  egraph_dtype dtype;
+  EG_TRY(eg_onnx_const_sizes(call, 0, &present, &shape));
+  if (!present) return EG_FAIL(EGRAPH_E_PARSE, "the shape is absent");
+  EG_TRY(read_fill_value(call, &dtype, &value));
+  eg_attr_list list;
+  eg_attr_list_init(&list, EG_OP_FILL);
+  eg_attr_list_set_dtype(&list, EG_A_FILL_DTYPE, dtype);
+  eg_attr_list_set_ints(&list, EG_A_FILL_SHAPE, shape.data, shape.len);
+  eg_attr_list_set_float(&list, EG_A_FILL_VALUE, value);
+  eg_onnx_ref result = eg_onnx_output(call, 0);
+  return eg_onnx_emit(call, &list, NULL, 0, &result, 1);
+}
+
+// Ones on diagonal k of [rows, columns]: a part of the identity matrix, whose element
+// [i + down, j + right] is on its diagonal where j - i is k.
+static egraph_status emit_eye(const eg_onnx_call *call, egraph_dtype dtype, int64_t rows,
+                              int64_t columns, int64_t k) {
+  k = k < -rows ? -rows : k > columns ? columns : k;
+  int64_t down = k > 0 ? k : 0, right = k > 0 ? 0 : -k;
+  int64_t height = rows + down, width = columns + right;
+  int64_t n = height > width ? height : width;
+  const int64_t starts[2] = {down, right}, ends[2] = {height, width}, steps[2] = {1, 1};
+  const eg_attr slots[] = {{.kind = EG_ATTR_DTYPE, .i = (int64_t)dtype},
+                           {.kind = EG_ATTR_INT, .i = n}};
+  eg_onnx_builder write;
+  eg_onnx_builder_init(&write, call);
+  eg_ref eye = eg_build_node(&write.b, EG_OP_EYE, slots, NULL, 0);
+  if (rows != n || columns != n) eye = eg_build_slice(&write.b, eye, starts, ends, steps);
+  return eg_onnx_finish(&write, 0, eye);
+}
+
+egraph_status eg_onnx_import_eye(const eg_onnx_call *call) {
+  eg_type like;
+  int64_t diagonal, number;
+  egraph_dtype dtype;
+  EG_TRY(eg_onnx_input_type(call, 0, &like));
+  EG_TRY(eg_onnx_attr_int(call, "k", 0, &diagonal));
+  EG_TRY(eg_onnx_attr_int(call, "dtype", eg_dtype_onnx(like.dtype), &number));
+  if (like.rank != 2) return EG_FAIL(EGRAPH_E_PARSE, "the input must have rank 2");
+  if (number < 0 || number > INT32_MAX || !eg_dtype_from_onnx((int)number, &dtype))
+    return eg_onnx_decline("the element type is not supported");
+  return emit_eye(call, dtype, like.dims[0], like.dims[1], diagonal);
+}
+
+// ---- ranges that are known ----------------------------------------------------------
+
+enum { MOST_OF_A_RANGE = 1 << 20 };
+
+// Integers from start on, below (above) limit; UINT64_MAX where there are too many.
+static uint64_t count_ints(int64_t start, int64_t limit, int64_t step) {
+  bool up = step > 0;
+  if (up ? start >= limit : start <= limit) return 0;
+  uint64_t span =
+      up ? (uint64_t)limit - (uint64_t)start : (uint64_t)start - (uint64_t)limit;
+  return (span - 1) / (up ? (uint64_t)step : 0 - (uint64_t)step) + 1;
+}
+
+static egraph_status emit_int_range(const eg_onnx_call *call, egraph_dtype dtype) {
+  eg_ints bound[3];
+  bool present;
+  for (uint32_t i = 0; i < 3; i++) {
+    EG_TRY(eg_onnx_const_ints(call, i, &present, &bound[i]));
+    if (bound[i].len != 1) return EG_FAIL(EGRAPH_E_PARSE, "a bound is no scalar");
+  }
+  int64_t start = bound[0].data[0], step = bound[2].data[0];
+  if (step == 0) return EG_FAIL(EGRAPH_E_PARSE, "the step is 0");
+  uint64_t count = count_ints(start, bound[1].data[0], step);
+  if (count > MOST_OF_A_RANGE) return eg_onnx_decline("the range is long");
+  eg_type type = eg_type_of(dtype, 1, (const int64_t[]){(int64_t)count});
+  eg_onnx_ref result = eg_onnx_output(call, 0);
+  eg_tensor out;
+  EG_TRY(eg_onnx_array(call, &type, &result, &out));
+  for (uint64_t i = 0; i < count; i++)
+    eg_tensor_set_int(&out, (int64_t)i, (int64_t)((uint64_t)start + i * (uint64_t)step));
+  return EGRAPH_OK;
+}
+
+// In the operator's own precision, but for 16 bits, which are computed in float32.
+static egraph_status emit_float_range(const eg_onnx_call *call, egraph_dtype dtype) {
+  const double *bound[3];
+  uint32_t len;
+  bool present;
+  for (uint32_t i = 0; i < 3; i++) {
+    EG_TRY(eg_onnx_const_doubles(call, i, &present, &bound[i], &len));
+    if (len != 1) return EG_FAIL(EGRAPH_E_PARSE, "a bound is no scalar");
+  }
+  double start = *bound[0], step = *bound[2], count = ceil((*bound[1] - start) / step);
+  if (!(count <= MOST_OF_A_RANGE))
+    return eg_onnx_decline("the range is long, or no range");
+  int64_t n = count > 0 ? (int64_t)count : 0;
+  eg_type type = eg_type_of(dtype, 1, &n);
+  eg_onnx_ref result = eg_onnx_output(call, 0);
+  eg_tensor out;
+  EG_TRY(eg_onnx_array(call, &type, &result, &out));
+  for (int64_t i = 0; i < n; i++) {
+    float offset = (float)i * (float)step;
+    double value = dtype == EGRAPH_FLOAT64 ? start + (double)i * step
+                                           : (double)((float)start + offset);
+    eg_tensor_set_double(&out, i, value);
+  }
+  return EGRAPH_OK;
+}
+
+egraph_status eg_onnx_import_range(const eg_onnx_call *call) {
+  eg_type type;
+  int64_t stash;
+  EG_TRY(eg_onnx_input_type(call, 0, &type));
+  EG_TRY(eg_onnx_attr_int(call, "stash_type", 1, &stash));
+  if (stash != 1) return eg_onnx_decline("the range is not computed in float32");
+  return eg_dtype_is_float(type.dtype) ? emit_float_range(call, type.dtype)
+                                       : emit_int_range(call, type.dtype);
+}
+
+// ---- shapes: known at once, where no dimension is open ------------------------------
+
+// Clamped into [0, rank]; negative counts from the end.
+static int64_t clamp_dim(int64_t dim, uint32_t rank) {
+  if (dim < 0) dim += (int64_t)rank;
+  if (dim < 0) return 0;
+  return dim > (int64_t)rank ? (int64_t)rank : dim;
+}
+
+static egraph_status emit_shape(const eg_onnx_call *call, int64_t start, int64_t end) {
+  eg_attr_list list;
+  eg_attr_list_init(&list, EG_OP_SHAPE);
+  eg_attr_list_set_int(&list, EG_A_SHAPE_START, start);
+  eg_attr_list_set_int(&list, EG_A_SHAPE_END, end);
+  return eg_onnx_emit_node(call, &list);
+}
+
+egraph_status eg_onnx_import_shape(const eg_onnx_call *call) {
+  eg_type x;
+  int64_t start, end;
+  EG_TRY(eg_onnx_input_type(call, 0, &x));
+  EG_TRY(eg_onnx_attr_int(call, "start", 0, &start));
+  EG_TRY(eg_onnx_attr_int(call, "end", INT64_MAX, &end));
+  start = clamp_dim(start, x.rank);
+  end = clamp_dim(end, x.rank);
+  if (end > start && eg_size_any_open(x.dims + start, (uint32_t)(end - start)))
+    return emit_shape(call, start, end);
+  return define_ints(call, x.dims + start, end > start ? (uint32_t)(end - start) : 0, 1);
+}
+
+egraph_status eg_onnx_import_size(const eg_onnx_call *call) {
+  eg_type x;
+  EG_TRY(eg_onnx_input_type(call, 0, &x));
+  int64_t size = eg_type_elements(&x);
+  if (eg_type_is_open(&x))
+    return eg_onnx_emit_plain(call, EG_OP_SIZE, call->inputs, 1, eg_onnx_output(call, 0));
+  return define_ints(call, &size, 1, 0);
+}
+
+// ---- reshapes -----------------------------------------------------------------------
+
+/// An open entry may not be 0, which would copy a dimension, nor -1.
+static bool is_entry(int64_t entry, bool allow_zero) {
+  return !eg_size_is_open(entry) || eg_size_at_least(entry, allow_zero ? 0 : 1);
+}
+
+/// What is left of the elements for the entry -1, at `open`: one entry is divided by
+/// after the other, because of a product of open sizes it is harder to show that it is
+/// not 0.
+static bool find_rest(int64_t elements, const int64_t *entries, uint32_t count,
+                      uint32_t open, int64_t *out) {
+  int64_t number = 1;
+  for (uint32_t i = 0; i < count; i++) {
+    if (i == open) continue;
+    bool is_open = eg_size_is_open(entries[i]);
+    if (is_open ? !eg_size_exact_div(elements, entries[i], &elements)
+                : !eg_size_mul(number, entries[i], &number))
+      return false;
+  }
+  return number != 0 && eg_size_exact_div(elements, number, out);
+}
+
+// Replaces 0 by the operand's dimension and -1 by what is left.
+static egraph_status resolve_shape(const eg_type *x, eg_ints shape, bool allow_zero,
+                                   int64_t *out) {
+  int64_t known = 1, elements = eg_type_elements(x);
+  uint32_t open = UINT32_MAX;
+  for (uint32_t i = 0; i < shape.len; i++) {
+    out[i] = shape.data[i];
+    if (out[i] == 0 && !allow_zero) {
+      if (i >= x->rank)
+        return EG_FAIL(EGRAPH_E_PARSE,
+                       "shape entry %" PRIu32
+                       " copies a dimension that the operand does not have",
+                       i);
+      out[i] = x->dims[i];
+    }
+    if (out[i] == -1 && open != UINT32_MAX)
+      return EG_FAIL(EGRAPH_E_PARSE, "the shape has two entries -1");
+    if (out[i] < -1)
+      return EG_FAIL(EGRAPH_E_PARSE, "the shape has the entry %" PRId64, out[i]);
+    if (out[i] == -1) {
+      open = i;
+      continue;
+    }
+    if (!is_entry(out[i], allow_zero))
+      return eg_onnx_decline("an entry of the shape means something else at some sizes");
+    if (!eg_size_mul(known, out[i], &known))
+      return EG_FAIL(EGRAPH_E_PARSE, "the shape overflows");
+  }
+  if (open == UINT32_MAX) return EGRAPH_OK;
+  if (!find_rest(elements, out, shape.len, open, &out[open]))
+    return EG_FAIL(EGRAPH_E_PARSE, "%" PRId64 " elements do not fit into the shape",
+                   elements);
+  return EGRAPH_OK;
+}
+
+/// Whether the bytes of a tensor stand in the file, and are not computed from shapes.
+static bool is_in_file(const eg_onnx_reader *r, eg_onnx_ref ref) {
+  uint32_t producer = r->tensors.data[ref.id].producer;
+  return producer == UINT32_MAX ||
+         strcmp(r->nodes.data[producer].node->op_type, "Constant") == 0;
+}
+
+/// Where the batch is another than the file's (onnx/read/open.c): a shape of the
+/// file holds for its operand there. The entry before which as many elements stand as
+/// before the operand's dimension that has changed follows that dimension.
+static egraph_status follow_batch(const eg_onnx_call *call, const eg_type *x,
+                                  eg_ints shape, bool allow_zero, int64_t *dims,
+                                  bool *out_followed) {
+  const eg_onnx_import_options *o = &call->reader->options;
+  const char *name = eg_onnx_tensor_at(call->reader, eg_onnx_input(call, 0))->name;
+  eg_value value;
+  *out_followed = false;
+  if (o->as_in_file == NULL || !is_in_file(call->reader, eg_onnx_input(call, 1)) ||
+      !eg_graph_find_value(o->as_in_file, name, &value))
+    return EGRAPH_OK;
+  const eg_type *old = &eg_graph_value(o->as_in_file, value)->type;
+  uint32_t at = UINT32_MAX, followed = UINT32_MAX;
+  int64_t before = 1;
+  for (uint32_t i = 0; i < x->rank; i++) {
+    if (x->dims[i] == old->dims[i]) continue;
+    if (at != UINT32_MAX)
+      return EG_FAIL(EGRAPH_E_PARSE, "two dimensions of its operand follow the batch");
+    at = i;
+  }
+  if (at == UINT32_MAX) return EGRAPH_OK;
+  for (uint32_t i = 0; i < at; i++)
+    before *= old->dims[i];
+  EG_TRY(resolve_shape(old, shape, allow_zero, dims));
+  int64_t prefix = 1;
+  for (uint32_t i = 0; i < shape.len; prefix *= dims[i], i++) {
+    if (prefix != before || dims[i] % old->dims[at] != 0) continue;
+    if (followed == UINT32_MAX || dims[i] == old->dims[at]) followed = i;
+    if (dims[i] == old->dims[at]) break;
+  }
+  if (followed == UINT32_MAX)
+    return EG_FAIL(EGRAPH_E_PARSE,
+                   "no entry of its shape is where the batch is in its operand");
+  dims[followed] = dims[followed] / old->dims[at] * x->dims[at];
+  *out_followed = true;
+  return EGRAPH_OK;
+}
+
+egraph_status eg_onnx_import_reshape(const eg_onnx_call *call) {
+  eg_type x;
+  eg_ints shape;
+  bool present;
+  int64_t allow_zero, dims[EGRAPH_MAX_RANK];
+  EG_TRY(eg_onnx_input_type(call, 0, &x));
+  EG_TRY(eg_onnx_const_sizes(call, 1, &present, &shape));
+  EG_TRY(eg_onnx_attr_int(call, "allowzero", 0, &allow_zero));
+  if (!present) return EG_FAIL(EGRAPH_E_PARSE, "the shape is absent");
+  if (shape.len > EGRAPH_MAX_RANK) return eg_onnx_decline("the rank is too large");
+  bool followed;
+  EG_TRY(follow_batch(call, &x, shape, allow_zero != 0, dims, &followed));
+  if (!followed) EG_TRY(resolve_shape(&x, shape, allow_zero != 0, dims));
+  return eg_onnx_emit_reshape(call, eg_onnx_input(call, 0), dims, shape.len,
+                              eg_onnx_output(call, 0));
+}
+
+egraph_status eg_onnx_import_squeeze(const eg_onnx_call *call) {
+  eg_type x;
+  eg_ints axes;
+  bool present;
+  int64_t ones[EGRAPH_MAX_RANK];
+  EG_TRY(eg_onnx_input_type(call, 0, &x));
+  EG_TRY(eg_onnx_ints(call, "axes", 1, &present, &axes));
+  if (!present) {
+    axes = (eg_ints){.data = ones, .len = 0};
+    for (uint32_t i = 0; i < x.rank; i++) {
+      if (x.dims[i] == 1)
+        ones[axes.len++] = i;
+      else if (!eg_size_differs(x.dims[i], 1))
+        return eg_onnx_decline("1 may be a size of an open dimension");
+    }
+  }
+  EG_TRY(eg_onnx_sorted_axes(call, axes, x.rank, &axes));
+  eg_attr_list list;
+  eg_attr_list_init(&list, EG_OP_SQUEEZE);
+  eg_attr_list_set_ints(&list, EG_A_SQUEEZE_AXES, axes.data, axes.len);
+  eg_onnx_ref input = eg_onnx_input(call, 0), result = eg_onnx_output(call, 0);
+  return eg_onnx_emit(call, &list, &input, 1, &result, 1);
+}
+
+egraph_status eg_onnx_import_unsqueeze(const eg_onnx_call *call) {
+  eg_type x;
+  eg_ints axes;
+  bool present;
+  EG_TRY(eg_onnx_input_type(call, 0, &x));
+  EG_TRY(eg_onnx_ints(call, "axes", 1, &present, &axes));
+  if (!present) return EG_FAIL(EGRAPH_E_PARSE, "the axes are absent");
+  if (axes.len > EGRAPH_MAX_RANK - x.rank)
+    return eg_onnx_decline("the rank is too large");
+  EG_TRY(eg_onnx_sorted_axes(call, axes, x.rank + axes.len, &axes));
+  eg_attr_list list;
+  eg_attr_list_init(&list, EG_OP_UNSQUEEZE);
+  eg_attr_list_set_ints(&list, EG_A_UNSQUEEZE_AXES, axes.data, axes.len);
+  eg_onnx_ref input = eg_onnx_input(call, 0), result = eg_onnx_output(call, 0);
+  return eg_onnx_emit(call, &list, &input, 1, &result, 1);
+}
+
+egraph_status eg_onnx_import_flatten(const eg_onnx_call *call) {
+  eg_type x;
+  int64_t axis;
+  EG_TRY(eg_onnx_input_type(call, 0, &x));
+  EG_TRY(eg_onnx_attr_int(call, "axis", 1, &axis));
+  if (axis != (int64_t)x.rank) EG_TRY(eg_onnx_axis(axis, x.rank, &axis));
+  eg_attr_list list;
+  eg_attr_list_init(&list, EG_OP_FLATTEN);
+  eg_attr_list_set_int(&list, EG_A_FLATTEN_AXIS, axis);
+  return eg_onnx_emit_node(call, &list);
+}
+
+// ---- depth and space: a reshape to six dimensions, a transpose, a reshape back ------
+
+static egraph_status emit_shuffle(const eg_onnx_call *call, const int64_t *split,
+                                  const int64_t *perm, const int64_t *joined) {
+  eg_onnx_ref apart, moved;
+  eg_attr_list list;
+  EG_TRY(eg_onnx_fresh(call, &apart));
+  EG_TRY(eg_onnx_emit_reshape(call, eg_onnx_input(call, 0), split, 6, apart));
+  eg_attr_list_init(&list, EG_OP_TRANSPOSE);
+  eg_attr_list_set_ints(&list, EG_A_TRANSPOSE_PERM, perm, 6);
+  EG_TRY(eg_onnx_emit_fresh(call, &list, &apart, 1, &moved));
+  return eg_onnx_emit_reshape(call, moved, joined, 4, eg_onnx_output(call, 0));
+}
+
+static egraph_status read_block(const eg_onnx_call *call, eg_type *out_x, int64_t *out) {
+  EG_TRY(eg_onnx_input_type(call, 0, out_x));
+  EG_TRY(eg_onnx_attr_int(call, "blocksize", 0, out));
+  if (out_x->rank != 4) return EG_FAIL(EGRAPH_E_PARSE, "the input must have rank 4");
+  if (*out < 1 || *out > INT16_MAX)
+    return EG_FAIL(EGRAPH_E_PARSE, "the block size is %" PRId64, *out);
+  for (uint32_t i = 0; i < 4; i++)
+    if (!eg_size_is_open(out_x->dims[i]) && out_x->dims[i] > INT32_MAX)
+      return EG_FAIL(EGRAPH_E_PARSE, "the input is too large");
+  return EGRAPH_OK;
+}
+
+egraph_status eg_onnx_import_depth_to_space(const eg_onnx_call *call) {
+  eg_type x;
+  int64_t b;
+  const char *mode;
+  EG_TRY(read_block(call, &x, &b));
+  EG_TRY(eg_onnx_attr_string(call, "mode", "DCR", &mode));
+  int64_t n = x.dims[0], h = x.dims[2], w = x.dims[3], c, high, wide;
+  if (!eg_size_exact_div(x.dims[1], b * b, &c))
+    return EG_FAIL(EGRAPH_E_PARSE, "the channels are no multiple of the block");
+  if (!eg_size_mul(h, b, &high) || !eg_size_mul(w, b, &wide))
+    return eg_onnx_decline("a size has no expression");
+  const int64_t joined[4] = {n, c, high, wide};
+  if (strcmp(mode, "DCR") == 0)
+    return emit_shuffle(call, (const int64_t[]){n, b, b, c, h, w},
+                        (const int64_t[]){0, 3, 4, 1, 5, 2}, joined);
+  if (strcmp(mode, "CRD") == 0)
+    return emit_shuffle(call, (const int64_t[]){n, c, b, b, h, w},
+                        (const int64_t[]){0, 1, 4, 2, 5, 3}, joined);
+  return EG_FAIL(EGRAPH_E_PARSE, "attribute 'mode' is '%.40s'", mode);
+}
+
+egraph_status eg_onnx_import_space_to_depth(const eg_onnx_call *call) {
+  eg_type x;
+  int64_t b;
+  const char *mode;
+  EG_TRY(read_block(call, &x, &b));
+  EG_TRY(eg_onnx_attr_string(call, "mode", "DCR", &mode));
+  bool by_channel = strcmp(mode, "CRD") == 0;
+  if (!by_channel && strcmp(mode, "DCR") != 0)
+    return EG_FAIL(EGRAPH_E_PARSE, "attribute 'mode' is '%.40s'", mode);
+  int64_t n = x.dims[0], c = x.dims[1], h, w, deep;
+  if (!eg_size_exact_div(x.dims[2], b, &h) || !eg_size_exact_div(x.dims[3], b, &w))
+    return EG_FAIL(EGRAPH_E_PARSE, "height and width are no multiples of the block");
+  if (!eg_size_mul(c, b * b, &deep)) return eg_onnx_decline("a size has no expression");
+  return emit_shuffle(call, (const int64_t[]){n, c, h, b, w, b},
+                      by_channel ? (const int64_t[]){0, 1, 3, 5, 2, 4}
+                                 : (const int64_t[]){0, 3, 5, 1, 2, 4},
+                      (const int64_t[]){n, deep, h, w});
+}

@@ -1,0 +1,318 @@
+// Import of convolutions and pooling: kernel geometry made explicit.
+// SPDX-License-Identifier: Apache-2.0
+#include <inttypes.h>
+#include <string.h>
+
+#include "onnx/read/op.h"
+
+// One entry per spatial dimension; pads: all begins, then all ends.
+typedef struct window {
+  uint32_t spatial;
+  int64_t kernel[EGRAPH_MAX_RANK], strides[EGRAPH_MAX_RANK], dilations[EGRAPH_MAX_RANK];
+  int64_t pads[2 * EGRAPH_MAX_RANK];
+} window;
+
+// Sizes beyond this are hostile; below it no product of two overflows.
+static const int64_t max_extent = INT32_MAX;
+
+static egraph_status read_list(const eg_onnx_call *call, const char *name, uint32_t count,
+                               int64_t usual, int64_t *out, bool *out_present) {
+  eg_ints list;
+  EG_TRY(eg_onnx_attr_ints(call, name, out_present, &list));
+  if (*out_present && list.len != count)
+    return EG_FAIL(EGRAPH_E_PARSE, "attribute '%s' has %" PRIu32 " entries, not %" PRIu32,
+                   name, list.len, count);
+  for (uint32_t i = 0; i < count; i++) {
+    out[i] = *out_present ? list.data[i] : usual;
+    if (out[i] > max_extent || out[i] < -max_extent)
+      return EG_FAIL(EGRAPH_E_PARSE, "attribute '%s' has the entry %" PRId64, name,
+                     out[i]);
+  }
+  return EGRAPH_OK;
+}
+
+// SAME: as many results as strides fit into the input; an odd cell goes to the end
+// (upper) or begin (lower).
+static egraph_status pad_same(window *w, const eg_type *x, bool upper) {
+  for (uint32_t i = 0; i < w->spatial; i++) {
+    int64_t size = x->dims[2 + i], stride = w->strides[i];
+    int64_t extent = (w->kernel[i] - 1) * w->dilations[i] + 1;
+    int64_t last = size > 0 && stride > 0 ? (size - 1) / stride * stride : 0;
+    int64_t total = last + extent - size;
+    if (eg_size_is_open(size)) {
+      if (stride != 1 || !eg_size_at_least(size, 1))
+        return eg_onnx_decline("its padding is another at other sizes");
+      total = extent - 1;
+    }
+    if (total < 0) total = 0;
+    int64_t less = total / 2, more = total - less;
+    w->pads[i] = upper ? less : more;
+    w->pads[w->spatial + i] = upper ? more : less;
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status resolve_pads(const eg_onnx_call *call, window *w, const eg_type *x) {
+  const char *mode;
+  bool given;
+  EG_TRY(read_list(call, "pads", 2 * w->spatial, 0, w->pads, &given));
+  EG_TRY(eg_onnx_attr_string(call, "auto_pad", "NOTSET", &mode));
+  if (strcmp(mode, "NOTSET") == 0 || mode[0] == '\0') return EGRAPH_OK;
+  if (strcmp(mode, "VALID") == 0) {
+    memset(w->pads, 0, sizeof w->pads);
+    return EGRAPH_OK;
+  }
+  bool upper = strcmp(mode, "SAME_UPPER") == 0;
+  if (!upper && strcmp(mode, "SAME_LOWER") != 0)
+    return EG_FAIL(EGRAPH_E_PARSE, "attribute 'auto_pad' is '%.40s'", mode);
+  return pad_same(w, x, upper);
+}
+
+// `weight` is the operand with the kernel, or NULL when attribute kernel_shape must give
+// it.
+static egraph_status read_window(const eg_onnx_call *call, const eg_type *x,
+                                 const eg_type *weight, window *out) {
+  bool given;
+  memset(out, 0, sizeof *out);
+  if (x->rank < 3) return EG_FAIL(EGRAPH_E_PARSE, "the input has no spatial dimension");
+  out->spatial = x->rank - 2;
+  EG_TRY(read_list(call, "kernel_shape", out->spatial, 1, out->kernel, &given));
+  if (weight == NULL && !given)
+    return EG_FAIL(EGRAPH_E_PARSE, "attribute 'kernel_shape' is missing");
+  if (weight != NULL && weight->rank != x->rank)
+    return EG_FAIL(EGRAPH_E_PARSE, "input and weight differ in rank");
+  for (uint32_t i = 0; weight != NULL && i < out->spatial; i++) {
+    if (given && !eg_size_is_open(weight->dims[2 + i]) &&
+        out->kernel[i] != weight->dims[2 + i])
+      return EG_FAIL(EGRAPH_E_PARSE, "'kernel_shape' and the weight disagree");
+    if (eg_size_is_open(weight->dims[2 + i]))
+      return eg_onnx_decline("the kernel has an open dimension");
+    if (weight->dims[2 + i] > max_extent)
+      return EG_FAIL(EGRAPH_E_PARSE, "the kernel is too large");
+    out->kernel[i] = weight->dims[2 + i];
+  }
+  EG_TRY(read_list(call, "strides", out->spatial, 1, out->strides, &given));
+  EG_TRY(read_list(call, "dilations", out->spatial, 1, out->dilations, &given));
+  return resolve_pads(call, out, x);
+}
+
+// The attributes of a convolution, whose slots are those of conv from `first` on.
+static egraph_status conv_attrs(const eg_onnx_call *call, uint32_t weight_operand,
+                                eg_attr_slot first, window *w, eg_attr_list *list) {
+  eg_type x, weight;
+  int64_t group;
+  EG_TRY(eg_onnx_input_type(call, 0, &x));
+  EG_TRY(eg_onnx_input_type(call, weight_operand, &weight));
+  EG_TRY(read_window(call, &x, &weight, w));
+  EG_TRY(eg_onnx_attr_int(call, "group", 1, &group));
+  eg_attr_list_init(list, call->op);
+  eg_attr_list_set_ints(list, first, w->strides, w->spatial);
+  eg_attr_list_set_ints(list, (eg_attr_slot)(first + 1), w->pads, 2 * w->spatial);
+  eg_attr_list_set_ints(list, (eg_attr_slot)(first + 2), w->dilations, w->spatial);
+  eg_attr_list_set_int(list, (eg_attr_slot)(first + 3), group);
+  return EGRAPH_OK;
+}
+
+egraph_status eg_onnx_import_conv(const eg_onnx_call *call) {
+  window w;
+  eg_attr_list list;
+  EG_TRY(conv_attrs(call, 1, EG_A_CONV_STRIDES, &w, &list));
+  return eg_onnx_emit_node(call, &list);
+}
+
+egraph_status eg_onnx_import_qlinear_conv(const eg_onnx_call *call) {
+  window w;
+  eg_attr_list list;
+  EG_TRY(conv_attrs(call, 3, EG_A_QLINEAR_CONV_STRIDES, &w, &list));
+  return eg_onnx_emit_node(call, &list);
+}
+
+egraph_status eg_onnx_import_conv_integer(const eg_onnx_call *call) {
+  eg_onnx_ref operands[4], result = eg_onnx_output(call, 0);
+  uint32_t count;
+  window w;
+  eg_attr_list list;
+  EG_TRY(conv_attrs(call, 1, EG_A_CONV_INTEGER_STRIDES, &w, &list));
+  EG_TRY(eg_onnx_integer_operands(call, operands, &count));
+  return eg_onnx_emit(call, &list, operands, count, &result, 1);
+}
+
+// An explicit output shape fixes the pads: what the full result has too much is cut off
+// at both ends.
+static egraph_status transpose_pads(const eg_onnx_call *call, const eg_type *x,
+                                    const int64_t *output_padding, window *w) {
+  const char *mode;
+  int64_t shape[EGRAPH_MAX_RANK];
+  bool given;
+  EG_TRY(read_list(call, "output_shape", w->spatial, 0, shape, &given));
+  EG_TRY(eg_onnx_attr_string(call, "auto_pad", "NOTSET", &mode));
+  bool upper = strcmp(mode, "SAME_UPPER") == 0, lower = strcmp(mode, "SAME_LOWER") == 0;
+  if (!given && !upper && !lower) return EGRAPH_OK;
+  for (uint32_t i = 0; i < w->spatial; i++) {
+    int64_t size = x->dims[2 + i];
+    if (eg_size_is_open(size))
+      return eg_onnx_decline("its padding is another at other sizes");
+    if (size > max_extent) return EG_FAIL(EGRAPH_E_PARSE, "the input is too large");
+    int64_t wanted = given ? shape[i] : size * w->strides[i];
+    int64_t total = w->strides[i] * (size - 1) + output_padding[i] +
+                    (w->kernel[i] - 1) * w->dilations[i] + 1 - wanted;
+    if (total < 0) return eg_onnx_decline("the output shape needs negative pads");
+    int64_t less = total / 2, more = total - less;
+    w->pads[i] = upper ? less : more;
+    w->pads[w->spatial + i] = upper ? more : less;
+  }
+  return EGRAPH_OK;
+}
+
+egraph_status eg_onnx_import_conv_transpose(const eg_onnx_call *call) {
+  eg_type x, weight;
+  window w;
+  int64_t group, output_padding[EGRAPH_MAX_RANK];
+  bool given;
+  EG_TRY(eg_onnx_input_type(call, 0, &x));
+  EG_TRY(eg_onnx_input_type(call, 1, &weight));
+  EG_TRY(read_window(call, &x, &weight, &w));
+  EG_TRY(read_list(call, "output_padding", w.spatial, 0, output_padding, &given));
+  EG_TRY(transpose_pads(call, &x, output_padding, &w));
+  EG_TRY(eg_onnx_attr_int(call, "group", 1, &group));
+  eg_attr_list list;
+  eg_attr_list_init(&list, EG_OP_CONV_TRANSPOSE);
+  eg_attr_list_set_ints(&list, EG_A_CONV_TRANSPOSE_STRIDES, w.strides, w.spatial);
+  eg_attr_list_set_ints(&list, EG_A_CONV_TRANSPOSE_PADS, w.pads, 2 * w.spatial);
+  eg_attr_list_set_ints(&list, EG_A_CONV_TRANSPOSE_DILATIONS, w.dilations, w.spatial);
+  eg_attr_list_set_ints(&list, EG_A_CONV_TRANSPOSE_OUTPUT_PADDING, output_padding,
+                        w.spatial);
+  eg_attr_list_set_int(&list, EG_A_CONV_TRANSPOSE_GROUP, group);
+  return eg_onnx_emit_node(call, &list);
+}
+
+/// Declines a pool whose window is larger than the padded input: what it gives then
+/// depends on the rounding, and is for whoever runs it. Of an open size ONNX Runtime does
+/// not ask that the window fits: its number of positions has an expression for all.
+static egraph_status check_reach(const window *w, const eg_type *x) {
+  for (uint32_t i = 0; i < w->spatial; i++) {
+    int64_t size = x->dims[2 + i], pads = w->pads[i] + w->pads[w->spatial + i];
+    int64_t reach = (w->kernel[i] - 1) * w->dilations[i] + 1;
+    if (!eg_size_is_open(size) && size < reach - pads)
+      return eg_onnx_decline("the window is larger than the padded input");
+  }
+  return EGRAPH_OK;
+}
+
+// The slots that pools with dilations begin with, from `first` on.
+static egraph_status pool_attrs(const eg_onnx_call *call, eg_op op, eg_attr_slot first,
+                                eg_attr_list *list) {
+  eg_type x;
+  window w;
+  int64_t ceil_mode;
+  int64_t *lists[4];
+  EG_TRY(eg_onnx_input_type(call, 0, &x));
+  EG_TRY(read_window(call, &x, NULL, &w));
+  EG_TRY(check_reach(&w, &x));
+  EG_TRY(eg_onnx_attr_int(call, "ceil_mode", 0, &ceil_mode));
+  const int64_t *const from[] = {w.kernel, w.strides, w.pads, w.dilations};
+  eg_attr_list_init(list, op);
+  for (uint32_t i = 0; i < 4; i++) {
+    uint32_t count = i == 2 ? 2 * w.spatial : w.spatial;
+    EG_TRY(eg_arena_alloc(&call->reader->arena, count, sizeof *lists[i], &lists[i]));
+    memcpy(lists[i], from[i], count * sizeof *lists[i]);
+    eg_attr_list_set_ints(list, (eg_attr_slot)((uint32_t)first + i), lists[i], count);
+  }
+  eg_attr_list_set_int(list, (eg_attr_slot)(first + 4), ceil_mode != 0);
+  return EGRAPH_OK;
+}
+
+egraph_status eg_onnx_import_max_pool(const eg_onnx_call *call) {
+  eg_attr_list list;
+  int64_t order;
+  bool has_indices = eg_onnx_is_used(call, 1);
+  EG_TRY(pool_attrs(call, has_indices ? EG_OP_MAX_POOL_INDICES : EG_OP_MAX_POOL,
+                    has_indices ? EG_A_MAX_POOL_INDICES_KERNEL_SHAPE
+                                : EG_A_MAX_POOL_KERNEL_SHAPE,
+                    &list));
+  EG_TRY(eg_onnx_attr_int(call, "storage_order", 0, &order));
+  if (has_indices)
+    eg_attr_list_set_int(&list, EG_A_MAX_POOL_INDICES_STORAGE_ORDER, order != 0);
+  return eg_onnx_emit_node(call, &list);
+}
+
+egraph_status eg_onnx_import_lp_pool(const eg_onnx_call *call) {
+  eg_attr_list list;
+  int64_t p;
+  EG_TRY(eg_onnx_attr_int(call, "p", 2, &p));
+  EG_TRY(pool_attrs(call, EG_OP_LP_POOL, EG_A_LP_POOL_KERNEL_SHAPE, &list));
+  eg_attr_list_set_int(&list, EG_A_LP_POOL_P, p);
+  return eg_onnx_emit_node(call, &list);
+}
+
+// One window over everything.
+egraph_status eg_onnx_import_global_lp_pool(const eg_onnx_call *call) {
+  eg_type x;
+  int64_t p, *ones, *zeros;
+  EG_TRY(eg_onnx_input_type(call, 0, &x));
+  if (x.rank < 3) return EG_FAIL(EGRAPH_E_PARSE, "the input has no spatial dimension");
+  EG_TRY(eg_onnx_attr_int(call, "p", 2, &p));
+  EG_TRY(eg_onnx_repeat(call, 1, x.rank - 2, &ones));
+  EG_TRY(eg_onnx_repeat(call, 0, 2 * (x.rank - 2), &zeros));
+  eg_attr_list list;
+  eg_attr_list_init(&list, EG_OP_LP_POOL);
+  eg_attr_list_set_ints(&list, EG_A_LP_POOL_KERNEL_SHAPE, x.dims + 2, x.rank - 2);
+  eg_attr_list_set_ints(&list, EG_A_LP_POOL_STRIDES, ones, x.rank - 2);
+  eg_attr_list_set_ints(&list, EG_A_LP_POOL_PADS, zeros, 2 * (x.rank - 2));
+  eg_attr_list_set_ints(&list, EG_A_LP_POOL_DILATIONS, ones, x.rank - 2);
+  eg_attr_list_set_int(&list, EG_A_LP_POOL_P, p);
+  return eg_onnx_emit_node(call, &list);
+}
+
+egraph_status eg_onnx_import_max_unpool(const eg_onnx_call *call) {
+  eg_type x;
+  window w;
+  bool has_shape;
+  eg_ints shape;
+  int64_t dims[EGRAPH_MAX_RANK];
+  EG_TRY(eg_onnx_input_type(call, 0, &x));
+  EG_TRY(read_window(call, &x, NULL, &w));
+  EG_TRY(eg_onnx_const_ints(call, 2, &has_shape, &shape));
+  for (uint32_t i = 0; i < x.rank; i++) {
+    if (i >= 2 && eg_size_is_open(x.dims[i]))
+      return eg_onnx_decline("its result has another size at other sizes");
+    if (i >= 2 && x.dims[i] > max_extent)
+      return EG_FAIL(EGRAPH_E_PARSE, "the input is too large");
+    dims[i] = i < 2 ? x.dims[i]
+                    : (x.dims[i] - 1) * w.strides[i - 2] + w.kernel[i - 2] -
+                          w.pads[i - 2] - w.pads[i - 2 + w.spatial];
+  }
+  if (has_shape && shape.len != x.rank)
+    return EG_FAIL(EGRAPH_E_PARSE, "output_shape has %" PRIu32 " entries", shape.len);
+  eg_attr_list list;
+  eg_attr_list_init(&list, EG_OP_MAX_UNPOOL);
+  eg_attr_list_set_ints(&list, EG_A_MAX_UNPOOL_KERNEL_SHAPE, w.kernel, w.spatial);
+  eg_attr_list_set_ints(&list, EG_A_MAX_UNPOOL_STRIDES, w.strides, w.spatial);
+  eg_attr_list_set_ints(&list, EG_A_MAX_UNPOOL_PADS, w.pads, 2 * w.spatial);
+  eg_attr_list_set_ints(&list, EG_A_MAX_UNPOOL_SHAPE, has_shape ? shape.data : dims,
+                        x.rank);
+  eg_onnx_ref operands[2] = {eg_onnx_input(call, 0), eg_onnx_input(call, 1)};
+  eg_onnx_ref result = eg_onnx_output(call, 0);
+  return eg_onnx_emit(call, &list, operands, 2, &result, 1);
+}
+
+egraph_status eg_onnx_import_average_pool(const eg_onnx_call *call) {
+  eg_type x;
+  window w;
+  int64_t ceil_mode, include_pad;
+  EG_TRY(eg_onnx_input_type(call, 0, &x));
+  EG_TRY(read_window(call, &x, NULL, &w));
+  for (uint32_t i = 0; i < w.spatial; i++)
+    if (w.dilations[i] != 1) return eg_onnx_decline("average pooling is dilated");
+  EG_TRY(check_reach(&w, &x));
+  EG_TRY(eg_onnx_attr_int(call, "ceil_mode", 0, &ceil_mode));
+  EG_TRY(eg_onnx_attr_int(call, "count_include_pad", 0, &include_pad));
+  eg_attr_list list;
+  eg_attr_list_init(&list, EG_OP_AVERAGE_POOL);
+  eg_attr_list_set_ints(&list, EG_A_AVERAGE_POOL_KERNEL_SHAPE, w.kernel, w.spatial);
+  eg_attr_list_set_ints(&list, EG_A_AVERAGE_POOL_STRIDES, w.strides, w.spatial);
+  eg_attr_list_set_ints(&list, EG_A_AVERAGE_POOL_PADS, w.pads, 2 * w.spatial);
+  eg_attr_list_set_int(&list, EG_A_AVERAGE_POOL_CEIL_MODE, ceil_mode != 0);
+  eg_attr_list_set_int(&list, EG_A_AVERAGE_POOL_COUNT_INCLUDE_PAD, include_pad != 0);
+  return eg_onnx_emit_node(call, &list);
+}

@@ -1,0 +1,418 @@
+// Import of what the table does not cover: kept as it is.
+// SPDX-License-Identifier: Apache-2.0
+#include "onnx/read/opaque.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "onnx/read/reader.h"
+#include "onnx/read/scopes.h"
+#include "onnx/sets/versions.h"
+
+EG_VEC_DEFINE(graph_list, const Onnx__GraphProto *);
+
+// ---- tensors that sub-graphs use ----------------------------------------------------
+
+static egraph_status push_attribute_graphs(const Onnx__NodeProto *node, graph_list *out) {
+  for (size_t i = 0; i < node->n_attribute; i++) {
+    const Onnx__AttributeProto *attr = node->attribute[i];
+    if (attr->g != NULL) EG_TRY(graph_list_push(out, attr->g));
+    for (size_t k = 0; k < attr->n_graphs; k++)
+      EG_TRY(graph_list_push(out, attr->graphs[k]));
+  }
+  return EGRAPH_OK;
+}
+
+// All graphs below the node, outer ones first; the list is its own work list.
+static egraph_status collect_graphs(const Onnx__NodeProto *node, graph_list *out) {
+  EG_TRY(push_attribute_graphs(node, out));
+  for (size_t i = 0; i < out->len; i++)
+    for (size_t n = 0; n < out->data[i]->n_node; n++)
+      EG_TRY(push_attribute_graphs(out->data[i]->node[n], out));
+  return EGRAPH_OK;
+}
+
+egraph_status eg_onnx_inner_names(egraph_allocator alloc, const Onnx__NodeProto *node,
+                                  eg_strmap *out) {
+  graph_list graphs;
+  eg_onnx_strings names;
+  uint32_t ignored;
+  graph_list_init(&graphs, alloc);
+  eg_onnx_strings_init(&names, alloc);
+  egraph_status status = collect_graphs(node, &graphs);
+  for (size_t g = 0; status == EGRAPH_OK && g < graphs.len; g++)
+    status = eg_onnx_defined_names(graphs.data[g], &names);
+  for (size_t i = 0; status == EGRAPH_OK && i < names.len; i++)
+    if (!eg_strmap_find(out, names.data[i], &ignored))
+      status = eg_strmap_put(out, names.data[i], EG_ONNX_INNER_NAME);
+  eg_onnx_strings_deinit(&names);
+  graph_list_deinit(&graphs);
+  return status;
+}
+
+/// The search for what graphs within a node use of what is around it.
+typedef struct capture_search {
+  eg_onnx_reader *reader;
+  eg_onnx_scopes scopes; // what is defined, and what was found already
+  eg_onnx_strings names; // scratch
+  eg_onnx_refs *out;
+} capture_search;
+
+// A name that is not made inside.
+static egraph_status add_capture(capture_search *s, const char *name) {
+  uint32_t ignored;
+  eg_onnx_ref ref;
+  if (name == NULL || name[0] == '\0' || eg_onnx_scopes_find(&s->scopes, name, &ignored))
+    return EGRAPH_OK;
+  if (!eg_strmap_find(&s->reader->names, name, &ref.id))
+    return EG_FAIL(EGRAPH_E_PARSE, "a graph of it reads '%.200s', which does not exist",
+                   name);
+  EG_TRY(eg_onnx_scopes_keep(&s->scopes, name, 0));
+  return eg_onnx_refs_push(s->out, ref);
+}
+
+static egraph_status search_graphs(capture_search *s, const Onnx__NodeProto *node);
+
+/// No name twice, but for an initializer, which may be that of an input.
+static egraph_status check_made_once(capture_search *s, size_t initializers) {
+  eg_strmap made;
+  eg_strmap_init(&made, s->reader->alloc);
+  egraph_status status = EGRAPH_OK;
+  for (size_t i = initializers; status == EGRAPH_OK && i < s->names.len; i++) {
+    uint32_t ignored;
+    status = eg_strmap_find(&made, s->names.data[i], &ignored)
+                 ? EG_FAIL(EGRAPH_E_PARSE,
+                           "a graph of it makes '%.200s' twice; each result needs a name "
+                           "of its own",
+                           s->names.data[i])
+                 : eg_strmap_put(&made, s->names.data[i], 0);
+  }
+  eg_strmap_deinit(&made);
+  return status;
+}
+
+static egraph_status define_within(capture_search *s, const Onnx__GraphProto *graph) {
+  s->names.len = 0;
+  EG_TRY(eg_onnx_initializer_names(graph, &s->names));
+  const size_t initializers = s->names.len;
+  s->names.len = 0;
+  EG_TRY(eg_onnx_defined_names(graph, &s->names));
+  EG_TRY(check_made_once(s, initializers));
+  for (size_t i = 0; i < s->names.len; i++)
+    EG_TRY(eg_onnx_scopes_define(&s->scopes, s->names.data[i], 0));
+  return EGRAPH_OK;
+}
+
+static egraph_status search_graph(capture_search *s, const Onnx__GraphProto *graph) {
+  const size_t mark = s->scopes.hidden.len;
+  EG_TRY(define_within(s, graph));
+  for (size_t n = 0; n < graph->n_node; n++) {
+    for (size_t i = 0; i < graph->node[n]->n_input; i++)
+      EG_TRY(add_capture(s, graph->node[n]->input[i]));
+    EG_TRY(search_graphs(s, graph->node[n]));
+  }
+  for (size_t i = 0; i < graph->n_output; i++)
+    EG_TRY(add_capture(s, graph->output[i]->name));
+  eg_onnx_scopes_leave(&s->scopes, mark);
+  return EGRAPH_OK;
+}
+
+static egraph_status search_graphs(capture_search *s, const Onnx__NodeProto *node) {
+  for (size_t i = 0; i < node->n_attribute; i++) {
+    const Onnx__AttributeProto *attr = node->attribute[i];
+    if (attr->g != NULL) EG_TRY(search_graph(s, attr->g));
+    for (size_t k = 0; k < attr->n_graphs; k++)
+      EG_TRY(search_graph(s, attr->graphs[k]));
+  }
+  return EGRAPH_OK;
+}
+
+egraph_status eg_onnx_captures(eg_onnx_reader *reader, const Onnx__NodeProto *node,
+                               eg_onnx_refs *out) {
+  capture_search search = {.reader = reader, .out = out};
+  eg_onnx_scopes_init(&search.scopes, reader->alloc);
+  eg_onnx_strings_init(&search.names, reader->alloc);
+  egraph_status status = search_graphs(&search, node);
+  eg_onnx_strings_deinit(&search.names);
+  eg_onnx_scopes_deinit(&search.scopes);
+  return status;
+}
+
+// ---- records ------------------------------------------------------------------------
+
+static bool is_foreign_domain(const char *domain) {
+  return !eg_onnx_is_standard(domain) && strcmp(domain, EG_ONNX_DOMAIN) != 0;
+}
+
+static bool has_graphs(const Onnx__NodeProto *node) {
+  for (size_t i = 0; i < node->n_attribute; i++)
+    if (node->attribute[i]->g != NULL || node->attribute[i]->n_graphs != 0) return true;
+  return false;
+}
+
+typedef struct node_span {
+  Onnx__NodeProto *const *nodes;
+  size_t count;
+} node_span;
+EG_VEC_DEFINE(node_spans, node_span);
+
+// Spans of what the graphs of a node hold, and of the functions that are called there;
+// the list is its own work list. `is_called` [functions of the model].
+static egraph_status search_calls(const eg_onnx_reader *r, graph_list *graphs,
+                                  node_spans *spans, bool *is_called) {
+  for (size_t s = 0, g = 0; s < spans->len; s++)
+    for (size_t n = 0; n < spans->data[s].count; n++) {
+      const Onnx__NodeProto *node = spans->data[s].nodes[n];
+      uint32_t index;
+      EG_TRY(push_attribute_graphs(node, graphs));
+      for (; g < graphs->len; g++)
+        EG_TRY(node_spans_push(
+            spans, (node_span){graphs->data[g]->node, graphs->data[g]->n_node}));
+      EG_TRY(eg_onnx_function_of(r, node, &index));
+      if (index == UINT32_MAX || is_called[index]) continue;
+      const Onnx__FunctionProto *function = r->model->functions[index];
+      is_called[index] = true;
+      EG_TRY(node_spans_push(spans, (node_span){function->node, function->n_node}));
+    }
+  return EGRAPH_OK;
+}
+
+/// Functions that are called in the graphs of a node, there and from there.
+static egraph_status mark_called(eg_onnx_reader *r, const Onnx__NodeProto *node,
+                                 bool *is_called) {
+  graph_list graphs;
+  node_spans spans;
+  Onnx__NodeProto *whole = (Onnx__NodeProto *)(uintptr_t)node;
+  graph_list_init(&graphs, r->alloc);
+  node_spans_init(&spans, r->alloc);
+  egraph_status status = node_spans_push(&spans, (node_span){&whole, 1});
+  if (status == EGRAPH_OK) status = search_calls(r, &graphs, &spans, is_called);
+  node_spans_deinit(&spans);
+  graph_list_deinit(&graphs);
+  return status;
+}
+
+// The model of a record around `graph`, which the caller fills, with the operator sets. A
+// node of another domain, or with sub-graphs (`node` may be NULL), brings sets of other
+// domains along; one with sub-graphs the standard one, and the functions that are called
+// there.
+static egraph_status record_model(eg_onnx_reader *r, Onnx__GraphProto *graph,
+                                  const Onnx__NodeProto *node, Onnx__ModelProto *out) {
+  static char standard_domain[] = "";
+  const Onnx__ModelProto *model = r->model;
+  const eg_onnx_scope *scope = r->scope;
+  Onnx__OperatorSetIdProto *standard;
+  *out = (Onnx__ModelProto)ONNX__MODEL_PROTO__INIT;
+  out->graph = graph;
+  if (node == NULL) return EGRAPH_OK;
+  EG_TRY(eg_arena_alloc(&r->arena, scope->import_count + 1, sizeof *out->opset_import,
+                        &out->opset_import));
+  EG_TRY(eg_arena_alloc(&r->arena, 1, sizeof *standard, &standard));
+  if (scope->opset != 0 && (!is_foreign_domain(node->domain) || has_graphs(node))) {
+    *standard = (Onnx__OperatorSetIdProto)ONNX__OPERATOR_SET_ID_PROTO__INIT;
+    standard->domain = standard_domain;
+    standard->has_version = true;
+    standard->version = scope->opset;
+    out->opset_import[out->n_opset_import++] = standard;
+  }
+  if (!is_foreign_domain(node->domain) && !has_graphs(node)) return EGRAPH_OK;
+  for (size_t i = 0; i < scope->import_count; i++)
+    if (scope->imports[i]->domain != NULL && is_foreign_domain(scope->imports[i]->domain))
+      out->opset_import[out->n_opset_import++] = scope->imports[i];
+  if (model->n_functions == 0 || !has_graphs(node)) return EGRAPH_OK;
+  bool *is_called;
+  EG_TRY(eg_arena_alloc(&r->arena, model->n_functions, sizeof *is_called, &is_called));
+  EG_TRY(eg_arena_alloc(&r->arena, model->n_functions, sizeof *out->functions,
+                        &out->functions));
+  EG_TRY(mark_called(r, node, is_called));
+  for (size_t i = 0; i < model->n_functions; i++)
+    if (is_called[i]) out->functions[out->n_functions++] = model->functions[i];
+  return EGRAPH_OK;
+}
+
+typedef struct opaque_node {
+  const char *name, *type;
+  eg_value *operands;
+  uint32_t count;
+  const eg_type **types;
+  const char **names;
+  uint32_t result_count;
+  eg_onnx_ref *results;
+} opaque_node;
+
+static egraph_status add_opaque(eg_onnx_reader *r, const opaque_node *node,
+                                const Onnx__ModelProto *record) {
+  unsigned char *bytes;
+  size_t size;
+  eg_value *results;
+  EG_TRY(eg_arena_alloc(&r->arena, node->result_count, sizeof *results, &results));
+  EG_TRY(eg_onnx_message_pack(r->alloc, &record->base, &bytes, &size));
+  egraph_status status = eg_graph_add_opaque(
+      r->graph, node->name, node->type, bytes, size, node->operands, node->count,
+      (const eg_type *const *)node->types, node->names, node->result_count, results);
+  eg_free(r->alloc, bytes, size, 1);
+  EG_TRY(status);
+  for (uint32_t i = 0; i < node->result_count; i++) {
+    eg_onnx_tensor *tensor = eg_onnx_tensor_at(r, node->results[i]);
+    tensor->made = true;
+    tensor->value = results[i];
+    tensor->typed = node->types[i] != NULL;
+    if (tensor->typed) tensor->type = *node->types[i];
+  }
+  return EGRAPH_OK;
+}
+
+// Operands: the formal ones that are present, then what sub-graphs use.
+static egraph_status gather_operands(const eg_onnx_call *call,
+                                     const eg_onnx_refs *captures, opaque_node *out) {
+  eg_onnx_reader *r = call->reader;
+  EG_TRY(eg_arena_alloc(&r->arena, call->input_count + captures->len, sizeof(eg_value),
+                        &out->operands));
+  for (uint32_t i = 0; i < call->input_count; i++)
+    if (call->inputs[i].id != EG_ONNX_NONE.id)
+      EG_TRY(eg_onnx_value(r, call->inputs[i], &out->operands[out->count++]));
+  for (size_t i = 0; i < captures->len; i++)
+    EG_TRY(eg_onnx_value(r, captures->data[i], &out->operands[out->count++]));
+  return EGRAPH_OK;
+}
+
+/// Fails where the file declares another element type of a result than the node computes.
+static egraph_status check_declared(const eg_onnx_call *call, const int *dtype,
+                                    uint32_t result) {
+  const Onnx__ValueInfoProto *info =
+      eg_onnx_tensor_at(call->reader, call->outputs[result])->declared;
+  if (info == NULL || info->type->value_case != ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE)
+    return EGRAPH_OK;
+  const int declared = info->type->tensor_type->elem_type,
+            made = eg_onnx_result_type(call->node, dtype, result, call->reader->opset);
+  if (declared == 0 || made == 0 || declared == made) return EGRAPH_OK;
+  return EG_FAIL(EGRAPH_E_PARSE,
+                 "its result '%.200s' is declared with element type %d of ONNX, but it "
+                 "computes %d",
+                 info->name, declared, made);
+}
+
+static egraph_status check_results(const eg_onnx_call *call) {
+  int *dtype;
+  if (!eg_onnx_is_standard(call->node->domain)) return EGRAPH_OK;
+  EG_TRY(eg_arena_alloc(&call->reader->arena, call->input_count, sizeof *dtype, &dtype));
+  for (uint32_t i = 0; i < call->input_count; i++) {
+    if (call->inputs[i].id == EG_ONNX_NONE.id) continue;
+    const eg_onnx_tensor *tensor = eg_onnx_tensor_at(call->reader, call->inputs[i]);
+    if (tensor->typed) dtype[i] = eg_dtype_onnx(tensor->type.dtype);
+  }
+  for (uint32_t i = 0; i < call->output_count; i++)
+    if (call->outputs[i].id != EG_ONNX_NONE.id) EG_TRY(check_declared(call, dtype, i));
+  return EGRAPH_OK;
+}
+
+/// Results have the types that are known of them, or else those that the file declares.
+static egraph_status gather_results(const eg_onnx_call *call, opaque_node *out) {
+  eg_onnx_reader *r = call->reader;
+  EG_TRY(eg_arena_alloc(&r->arena, call->output_count, sizeof(eg_type *), &out->types));
+  EG_TRY(eg_arena_alloc(&r->arena, call->output_count, sizeof(char *), &out->names));
+  EG_TRY(
+      eg_arena_alloc(&r->arena, call->output_count, sizeof(eg_onnx_ref), &out->results));
+  for (uint32_t i = 0; i < call->output_count; i++) {
+    if (call->outputs[i].id == EG_ONNX_NONE.id) continue;
+    const eg_onnx_tensor *tensor = eg_onnx_tensor_at(r, call->outputs[i]);
+    eg_type *type;
+    EG_TRY(eg_arena_alloc(&r->arena, 1, sizeof *type, &type));
+    uint32_t at = out->result_count++;
+    // What the file declares holds for its own batch.
+    bool is_known = tensor->typed;
+    if (!is_known && r->options.as_in_file == NULL)
+      EG_TRY(eg_onnx_kept_type(r, tensor->declared, &is_known, type));
+    if (tensor->typed) *type = tensor->type;
+    out->types[at] = is_known ? type : NULL;
+    out->names[at] = tensor->name;
+    out->results[at] = call->outputs[i];
+  }
+  return EGRAPH_OK;
+}
+
+// The graph of a node's record: the node, the declared types of its results, the names of
+// what it captures.
+static egraph_status fill_record(const eg_onnx_call *call, const eg_onnx_refs *captures,
+                                 Onnx__GraphProto *graph) {
+  eg_onnx_reader *r = call->reader;
+  Onnx__ValueInfoProto *infos;
+  EG_TRY(eg_arena_alloc(&r->arena, captures->len, sizeof *infos, &infos));
+  EG_TRY(eg_arena_alloc(&r->arena, captures->len, sizeof *graph->input, &graph->input));
+  EG_TRY(eg_arena_alloc(&r->arena, call->output_count, sizeof *graph->value_info,
+                        &graph->value_info));
+  for (size_t i = 0; i < captures->len; i++) {
+    // protobuf-c has no const strings; packing only reads.
+    infos[i] = (Onnx__ValueInfoProto)ONNX__VALUE_INFO_PROTO__INIT;
+    infos[i].name = (char *)(uintptr_t)eg_onnx_tensor_at(r, captures->data[i])->name;
+    graph->input[graph->n_input++] = &infos[i];
+  }
+  for (uint32_t i = 0; i < call->output_count; i++) {
+    if (call->outputs[i].id == EG_ONNX_NONE.id) continue;
+    const Onnx__ValueInfoProto *declared =
+        eg_onnx_tensor_at(r, call->outputs[i])->declared;
+    if (declared != NULL && declared->type != NULL)
+      graph->value_info[graph->n_value_info++] =
+          (Onnx__ValueInfoProto *)(uintptr_t)declared;
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status import_with_captures(const eg_onnx_call *call,
+                                          const eg_onnx_refs *captures) {
+  Onnx__NodeProto *node = (Onnx__NodeProto *)(uintptr_t)call->node;
+  opaque_node opaque = {.name = node->name, .type = node->op_type};
+  Onnx__GraphProto graph = ONNX__GRAPH_PROTO__INIT;
+  EG_TRY(check_results(call));
+  EG_TRY(gather_operands(call, captures, &opaque));
+  EG_TRY(gather_results(call, &opaque));
+  EG_TRY(fill_record(call, captures, &graph));
+  graph.n_node = 1;
+  graph.node = &node;
+  Onnx__ModelProto model;
+  EG_TRY(record_model(call->reader, &graph, node, &model));
+  return add_opaque(call->reader, &opaque, &model);
+}
+
+egraph_status eg_onnx_import_opaque(const eg_onnx_call *call) {
+  eg_onnx_refs captures;
+  eg_onnx_refs_init(&captures, call->reader->alloc);
+  egraph_status status = eg_onnx_captures(call->reader, call->node, &captures);
+  if (status == EGRAPH_OK) status = import_with_captures(call, &captures);
+  eg_onnx_refs_deinit(&captures);
+  return status;
+}
+
+// ---- inputs and initializers of foreign types ---------------------------------------
+
+static egraph_status import_foreign(eg_onnx_reader *r, const char *name, const char *type,
+                                    Onnx__GraphProto *graph) {
+  eg_onnx_ref ref = EG_ONNX_NONE;
+  const eg_type *none = NULL;
+  bool found = eg_strmap_find(&r->names, name, &ref.id);
+  opaque_node opaque = {.name = "",
+                        .type = type,
+                        .types = &none,
+                        .names = &name,
+                        .result_count = 1,
+                        .results = &ref};
+  Onnx__ModelProto model;
+  EG_TRY(record_model(r, graph, NULL, &model));
+  return found ? add_opaque(r, &opaque, &model) : EGRAPH_E_INTERNAL;
+}
+
+egraph_status eg_onnx_import_foreign_input(eg_onnx_reader *reader,
+                                           Onnx__ValueInfoProto *input) {
+  Onnx__GraphProto graph = ONNX__GRAPH_PROTO__INIT;
+  graph.n_input = 1;
+  graph.input = &input;
+  return import_foreign(reader, input->name, EG_ONNX_FOREIGN_INPUT, &graph);
+}
+
+egraph_status eg_onnx_import_foreign_initializer(eg_onnx_reader *reader,
+                                                 Onnx__TensorProto *initializer) {
+  Onnx__GraphProto graph = ONNX__GRAPH_PROTO__INIT;
+  graph.n_initializer = 1;
+  graph.initializer = &initializer;
+  return import_foreign(reader, initializer->name, EG_ONNX_FOREIGN_INITIALIZER, &graph);
+}

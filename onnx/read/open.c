@@ -1,0 +1,312 @@
+// Models whose symbolic dimensions stay open: read once, with expressions for sizes
+// (ops/size.h), and again at a few sizes, to see that these are the sizes that are
+// computed there.
+// SPDX-License-Identifier: Apache-2.0
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/vec.h"
+#include "onnx/onnx.h"
+#include "onnx/read/reader.h"
+
+// ---- the example ----------------------------------------------------------------------
+
+/// About as large as batches, sequences and images are.
+enum { USUAL_BATCH = 8, USUAL_LENGTH = 128, USUAL_IMAGE = 224 };
+
+static int64_t usual_size(const eg_onnx_symbol *symbol) {
+  if (symbol->axis == 0) return USUAL_BATCH;
+  return symbol->rank >= 4 && symbol->axis >= 2 ? USUAL_IMAGE : USUAL_LENGTH;
+}
+
+typedef struct opening {
+  egraph_allocator alloc;
+  const char *path;
+  const eg_onnx_import_options *options;
+  eg_onnx_symbols symbols; // without a size
+  eg_onnx_dim *dims;       // those with a size, then the symbols
+  bool *given;             // [symbols] the caller gives the example
+  eg_open_sizes *sizes;
+  eg_graph *graph;
+} opening;
+
+static egraph_status add_symbol(opening *o, uint32_t i) {
+  const eg_onnx_symbol *symbol = &o->symbols.data[i];
+  eg_open_dim dim = {.name = symbol->name,
+                     .is_named = symbol->is_named,
+                     .input = symbol->input,
+                     .axis = symbol->axis,
+                     .example = usual_size(symbol)};
+  for (uint32_t k = 0; k < o->options->example_count; k++) {
+    if (strcmp(symbol->name, o->options->examples[k].name) != 0) continue;
+    dim.example = o->options->examples[k].size;
+    o->given[i] = true;
+  }
+  eg_onnx_dim *out = &o->dims[o->options->dim_count + i];
+  out->name = symbol->name;
+  return eg_open_sizes_add_dim(o->sizes, &dim, &out->size);
+}
+
+static egraph_status add_symbols(opening *o) {
+  uint32_t given = o->options->dim_count, count = (uint32_t)o->symbols.len;
+  EG_TRY(eg_open_sizes_create(o->alloc, &o->sizes));
+  EG_TRY(eg_alloc(o->alloc, given + count, sizeof *o->dims, &o->dims));
+  EG_TRY(eg_alloc(o->alloc, count, sizeof *o->given, &o->given));
+  for (uint32_t i = 0; i < given; i++)
+    o->dims[i] = o->options->dims[i];
+  for (uint32_t i = 0; i < count; i++)
+    EG_TRY(add_symbol(o, i));
+  return EGRAPH_OK;
+}
+
+// ---- reading --------------------------------------------------------------------------
+
+static egraph_status load_with(const opening *o, const eg_onnx_dim *dims,
+                               eg_open_sizes *sizes, eg_graph **out) {
+  eg_onnx_import_options options = *o->options;
+  options.dims = dims;
+  options.dim_count += (uint32_t)o->symbols.len;
+  options.sizes = sizes;
+  return eg_onnx_load(&o->alloc, o->path, &options, out);
+}
+
+static egraph_status differs(const opening *o, const eg_graph *at, uint32_t output) {
+  const char *name;
+  eg_value value = eg_graph_output(at, output, &name);
+  eg_text text;
+  eg_text_init(&text, o->alloc);
+  egraph_status status = eg_type_print(&text, &eg_graph_value(at, value)->type);
+  if (status == EGRAPH_OK)
+    status =
+        EG_FAIL(EGRAPH_E_INTERNAL,
+                "%s: output '%.100s' was computed to be %.200s at some sizes of open "
+                "dimensions, and is not; please report this",
+                o->path, name, eg_text_of(&text));
+  eg_text_deinit(&text);
+  return status;
+}
+
+static bool is_determined(const eg_type *type) {
+  for (uint32_t i = 0; i < type->rank; i++)
+    if (!eg_size_is_determined(type->dims[i])) return false;
+  return true;
+}
+
+/// Outputs have the types that expressions tell.
+static egraph_status compare_outputs(const opening *o, const eg_graph *at,
+                                     const int64_t *sizes) {
+  for (uint32_t i = 0; i < eg_graph_output_count(o->graph); i++) {
+    const eg_value_info *open =
+        eg_graph_value(o->graph, eg_graph_output(o->graph, i, NULL));
+    const eg_value_info *fixed = eg_graph_value(at, eg_graph_output(at, i, NULL));
+    if (!open->typed || !fixed->typed || !is_determined(&open->type)) continue;
+    eg_type wanted = eg_type_at(&open->type, sizes);
+    if (!eg_type_same_shape(&wanted, &fixed->type)) return differs(o, at, i);
+  }
+  return EGRAPH_OK;
+}
+
+static uint32_t count_kept(const eg_graph *graph) {
+  uint32_t count = 0;
+  for (uint32_t n = 0; n < eg_graph_node_count(graph); n++)
+    count += eg_graph_node_at(graph, (eg_graph_node){n}).attrs->op == EG_OP_OPAQUE;
+  return count;
+}
+
+/// A model that does not admit these sizes is not read at them. A node that is kept there
+/// alone (a window larger than its input) is of the type that the file declares, which
+/// proves nothing.
+static egraph_status try_sizes(const opening *o, const int64_t *sizes, eg_onnx_dim *dims,
+                               bool *out_read) {
+  eg_graph *at;
+  uint32_t given = o->options->dim_count;
+  *out_read = false;
+  if (!eg_open_sizes_admit(o->sizes, sizes)) return EGRAPH_OK;
+  for (uint32_t i = 0; i < o->symbols.len; i++)
+    dims[given + i].size = sizes[i];
+  egraph_status status = load_with(o, dims, NULL, &at);
+  if (status == EGRAPH_E_MEMORY) return status;
+  if (status != EGRAPH_OK) return EGRAPH_OK;
+  *out_read = true;
+  if (count_kept(at) <= count_kept(o->graph)) status = compare_outputs(o, at, sizes);
+  eg_graph_destroy(at);
+  return status;
+}
+
+/// The last trial is the example.
+static int64_t size_on_trial(const opening *o, uint32_t trial, uint32_t dim) {
+  if (trial == 0) return 1;
+  return trial == 1 ? 3 + 2 * dim : eg_open_sizes_dim(o->sizes, dim)->example;
+}
+
+static egraph_status try_all(const opening *o) {
+  enum { TRIALS = 3 };
+  uint32_t count = (uint32_t)o->symbols.len, all = count + o->options->dim_count;
+  int64_t *sizes;
+  eg_onnx_dim *dims;
+  bool is_read = false;
+  EG_TRY(eg_alloc(o->alloc, count, sizeof *sizes, &sizes));
+  egraph_status status = eg_alloc(o->alloc, all, sizeof *dims, &dims);
+  if (status == EGRAPH_OK) memcpy(dims, o->dims, all * sizeof *dims);
+  for (uint32_t t = 0; status == EGRAPH_OK && t < TRIALS; t++) {
+    for (uint32_t i = 0; i < count; i++)
+      sizes[i] = size_on_trial(o, t, i);
+    status = try_sizes(o, sizes, dims, &is_read);
+  }
+  eg_open_sizes_tell_readable(o->sizes, is_read);
+  eg_free(o->alloc, dims, all, sizeof *dims);
+  eg_free(o->alloc, sizes, count, sizeof *sizes);
+  return status;
+}
+
+EG_VEC_DEFINE(eg_onnx_sizes, int64_t);
+
+/// Sizes of the model's tensors, each once; costs are those of tensors that are not
+/// empty.
+static egraph_status list_sizes(const eg_graph *graph, eg_onnx_sizes *out) {
+  for (uint32_t v = 0; v < eg_graph_value_count(graph); v++) {
+    const eg_value_info *info = eg_graph_value(graph, (eg_value){v});
+    for (uint32_t d = 0; info->typed && d < info->type.rank; d++) {
+      size_t k = 0;
+      if (!eg_size_is_open(info->type.dims[d])) continue;
+      while (k < out->len && out->data[k] != info->type.dims[d])
+        k++;
+      if (k == out->len) EG_TRY(eg_onnx_sizes_push(out, info->type.dims[d]));
+    }
+  }
+  return EGRAPH_OK;
+}
+
+/// Where no sizes are found at which all facts hold, pricing tells which operator does
+/// not (eg_spec_at_example).
+static egraph_status choose_examples(opening *o) {
+  eg_onnx_sizes filled;
+  bool ignored;
+  eg_onnx_sizes_init(&filled, o->alloc);
+  egraph_status status = list_sizes(o->graph, &filled);
+  if (status == EGRAPH_OK)
+    status = eg_open_sizes_choose_examples(o->sizes, o->given, filled.data,
+                                           (uint32_t)filled.len, &ignored);
+  eg_onnx_sizes_deinit(&filled);
+  return status;
+}
+
+static egraph_status open_model(opening *o) {
+  EG_TRY(add_symbols(o));
+  EG_TRY(load_with(o, o->dims, o->sizes, &o->graph));
+  eg_open_sizes_close(o->sizes);
+  EG_TRY(eg_open_sizes_status(o->sizes));
+  EG_TRY(choose_examples(o));
+  return try_all(o);
+}
+
+static bool has_size(const eg_onnx_import_options *options, const char *name) {
+  for (uint32_t i = 0; i < options->dim_count; i++)
+    if (strcmp(options->dims[i].name, name) == 0) return true;
+  return false;
+}
+
+static egraph_status list_open(opening *o, eg_arena *arena) {
+  size_t kept = 0;
+  EG_TRY(eg_onnx_file_symbols(arena, o->path, o->options, &o->symbols));
+  for (size_t i = 0; i < o->symbols.len; i++)
+    if (!has_size(o->options, o->symbols.data[i].name))
+      o->symbols.data[kept++] = o->symbols.data[i];
+  o->symbols.len = kept;
+  return EGRAPH_OK;
+}
+
+egraph_status eg_onnx_load_open(const egraph_allocator *alloc, const char *path,
+                                const eg_onnx_import_options *options, eg_graph **out) {
+  opening o = {.alloc = eg_allocator_or_heap(alloc), .path = path, .options = options};
+  eg_arena arena;
+  eg_onnx_symbols_init(&o.symbols, o.alloc);
+  eg_arena_init(&arena, o.alloc);
+  egraph_status status = list_open(&o, &arena);
+  if (status == EGRAPH_OK) status = open_model(&o);
+  eg_free(o.alloc, o.given, o.symbols.len, sizeof *o.given);
+  eg_free(o.alloc, o.dims, o.symbols.len + options->dim_count, sizeof *o.dims);
+  eg_open_sizes_release(o.sizes);
+  eg_arena_deinit(&arena);
+  eg_onnx_symbols_deinit(&o.symbols);
+  if (status == EGRAPH_OK)
+    *out = o.graph;
+  else
+    eg_graph_destroy(o.graph);
+  return status;
+}
+
+// ---- another batch ------------------------------------------------------------------
+
+// A model whose batch is fixed, read with another one. Inputs get the new first
+// dimension. Shapes that are computed follow it by themselves; constant ones of the file
+// follow by where the batch stands in the operand (read/op_shape.c), which the model as
+// it is in the file tells. Every output must then be as before but for one dimension,
+// which has grown like the batch.
+
+static egraph_status find_batch(const eg_graph *graph, const char *file, int64_t *out) {
+  *out = 0;
+  for (uint32_t i = 0; i < eg_graph_input_count(graph); i++) {
+    const eg_value_info *input = eg_graph_value(graph, eg_graph_input(graph, i));
+    if (input->type.rank == 0) continue;
+    if (*out != 0 && input->type.dims[0] != *out)
+      return EG_FAIL(EGRAPH_E_UNSUPPORTED,
+                     "%s: the model has no one batch: the first dimension of input "
+                     "'%.100s' is %" PRId64 ", of others %" PRId64,
+                     file, input->name, input->type.dims[0], *out);
+    *out = input->type.dims[0];
+  }
+  if (*out > 0) return EGRAPH_OK;
+  return EG_FAIL(EGRAPH_E_UNSUPPORTED, "%s: no input has a batch", file);
+}
+
+/// Whether `now` is `old` with at most one dimension that has grown from `from` to `to`.
+static bool has_followed(const eg_type *old, const eg_type *now, int64_t from,
+                         int64_t to) {
+  uint32_t grown = 0;
+  if (old->rank != now->rank || old->dtype != now->dtype) return false;
+  for (uint32_t i = 0; i < old->rank; i++) {
+    if (old->dims[i] == now->dims[i]) continue;
+    if (old->dims[i] % from != 0 || now->dims[i] != old->dims[i] / from * to)
+      return false;
+    grown++;
+  }
+  return grown <= 1;
+}
+
+static egraph_status check_outputs(const char *file, const eg_graph *old,
+                                   const eg_graph *now, int64_t from, int64_t to) {
+  for (uint32_t i = 0; i < eg_graph_output_count(old); i++) {
+    const char *name;
+    const eg_value_info *a = eg_graph_value(old, eg_graph_output(old, i, &name));
+    const eg_value_info *b = eg_graph_value(now, eg_graph_output(now, i, NULL));
+    if (a->typed && b->typed && has_followed(&a->type, &b->type, from, to)) continue;
+    return EG_FAIL(EGRAPH_E_UNSUPPORTED,
+                   "%s: output '%.200s' does not follow the batch of %" PRId64
+                   "; export the model with a symbolic batch",
+                   file, name, to);
+  }
+  return EGRAPH_OK;
+}
+
+egraph_status eg_onnx_load_batch(const egraph_allocator *alloc, const char *path,
+                                 const eg_onnx_import_options *options,
+                                 const eg_graph *graph, int64_t batch, eg_graph **out) {
+  int64_t old;
+  eg_graph *now;
+  EG_TRY(find_batch(graph, path, &old));
+  eg_onnx_import_options resized = *options;
+  resized.batch = batch;
+  resized.as_in_file = graph;
+  egraph_status status = eg_onnx_load(alloc, path, &resized, &now);
+  if (status == EGRAPH_E_MEMORY) return status;
+  if (status != EGRAPH_OK)
+    return eg_fail_context(EGRAPH_E_UNSUPPORTED,
+                           "a batch of %" PRId64 " in the place of %" PRId64, batch, old);
+  status = check_outputs(path, graph, now, old, batch);
+  if (status == EGRAPH_OK)
+    *out = now;
+  else
+    eg_graph_destroy(now);
+  return status;
+}

@@ -1,0 +1,293 @@
+// The state of an import, and what the importers of single operators use of it.
+//
+//   ONNX tensor name -> eg_onnx_tensor: its type, its bytes when they are known, its
+//   graph value once it has one
+//
+// Small tensors whose bytes are known are computed while importing ("Shape -> Gather ->
+// Concat -> Reshape" disappears); a tensor gets a graph value only when something needs
+// one.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_ONNX_READ_READER_H
+#define EG_ONNX_READ_READER_H
+
+#include "base/strmap.h"
+#include "onnx/message.h"
+#include "onnx/onnx.h"
+#include "pcg/graph/attr_list.h"
+
+/// A tensor of the import.
+typedef struct eg_onnx_ref {
+  uint32_t id;
+} eg_onnx_ref;
+#define EG_ONNX_NONE ((eg_onnx_ref){UINT32_MAX})
+
+typedef struct eg_onnx_tensor {
+  const char *name; // "" for an intermediate of ours
+  bool used;        // as an output of the model, or an output depends on it
+  bool made;        // an input, an initializer, or the result of a node that was imported
+  bool typed;
+  eg_type type;
+  eg_buffer *data; // known bytes, or NULL
+  // Elements, as sizes (ops/size.h), of a small tensor of integers that a node computes
+  // from open dimensions (read/sizes.c), or NULL
+  const int64_t *sizes;
+  bool constant;  // becomes a weight when it is needed (data may be absent)
+  eg_value value; // EG_VALUE_NONE until it is needed
+  const Onnx__ValueInfoProto *declared;
+  uint32_t producer; // index of the ONNX node, or UINT32_MAX
+} eg_onnx_tensor;
+
+EG_VEC_DEFINE(eg_onnx_tensors, eg_onnx_tensor);
+EG_VEC_DEFINE(eg_onnx_refs, eg_onnx_ref);
+
+EG_VEC_DEFINE(eg_onnx_dims, eg_onnx_dim);
+
+/// Bodies within bodies (functions, branches, loops): they are read by recursion.
+enum { EG_ONNX_MAX_BODIES = 100 };
+
+/// What the nodes of a body are bound to: of the model, of one call of a function.
+typedef struct eg_onnx_scope {
+  const struct eg_onnx_scope *outer;   // of the call; NULL: the model
+  const Onnx__FunctionProto *function; // NULL: the model
+  Onnx__OperatorSetIdProto *const *imports;
+  size_t import_count;
+  int64_t opset; // of the standard domain; 0: none
+} eg_onnx_scope;
+
+/// A node to be imported, and where it stands.
+typedef struct eg_onnx_place {
+  const Onnx__NodeProto *node;
+  const eg_onnx_scope *scope;
+} eg_onnx_place;
+EG_VEC_DEFINE(eg_onnx_places, eg_onnx_place);
+
+typedef struct eg_onnx_reader {
+  const char *file; // for messages
+  const char *base; // directory of external data, or NULL
+  eg_onnx_import_options options;
+  egraph_allocator alloc;
+  eg_onnx_heap heap;
+  eg_arena arena;
+  Onnx__ModelProto *model;
+  eg_onnx_scope whole;        // the model's
+  const eg_onnx_scope *scope; // of the node under import
+  int64_t opset;              // its scope's
+  eg_onnx_places nodes;       // the model's, then those of bodies that were inlined
+  eg_onnx_tensors tensors;
+  eg_strmap names;
+  eg_strmap reserved;  // names within graphs of nodes
+  eg_strmap functions; // of the model, by domain, name and overload
+  size_t copied_bytes; // of bodies that were inlined
+  uint32_t depth;      // of bodies under import
+  eg_strmap absent;    // inputs that stand for weights without data
+  eg_onnx_dims dims;   // sizes of symbolic dimensions (read/dims.c)
+  eg_u32s order;       // of `nodes`: the model's, topological; then body by body
+  eg_graph *graph;
+  bool needs_pruning;
+} eg_onnx_reader;
+
+/// The bytes of a tensor of the model (eg_onnx_tensor_data). Fails with EGRAPH_E_IO where
+/// they are in a file that does not exist, unless the options draw weights.
+egraph_status eg_onnx_data_of(const eg_onnx_reader *reader,
+                              const Onnx__TensorProto *proto, const eg_type *type,
+                              eg_buffer **out);
+
+/// The bytes of a sparse initializer of the model as those of a dense one (the caller's).
+/// Fails with EGRAPH_E_PARSE where its indices do not fit. (read/sparse.c)
+egraph_status eg_onnx_sparse_data(const eg_onnx_reader *reader,
+                                  const Onnx__SparseTensorProto *proto, eg_type *out_type,
+                                  eg_buffer **out);
+
+/// One node under import. Absent optional operands and unused results are EG_ONNX_NONE.
+typedef struct eg_onnx_call {
+  eg_onnx_reader *reader;
+  const Onnx__NodeProto *node;
+  eg_op op; // operator of the row
+  const eg_onnx_ref *inputs;
+  uint32_t input_count;
+  const eg_onnx_ref *outputs;
+  uint32_t output_count;
+} eg_onnx_call;
+
+// ---- tensors ------------------------------------------------------------------------
+
+eg_onnx_tensor *eg_onnx_tensor_at(eg_onnx_reader *reader, eg_onnx_ref ref);
+/// Operand or result number `index`, or EG_ONNX_NONE.
+eg_onnx_ref eg_onnx_input(const eg_onnx_call *call, uint32_t index);
+eg_onnx_ref eg_onnx_output(const eg_onnx_call *call, uint32_t index);
+/// Type of an operand that must be there (EGRAPH_E_PARSE). Fails with
+/// EGRAPH_E_UNSUPPORTED when its type is not known: the node then becomes opaque.
+egraph_status eg_onnx_input_type(const eg_onnx_call *call, uint32_t index, eg_type *out);
+/// A nameless tensor, to be the result of an intermediate node.
+egraph_status eg_onnx_fresh(const eg_onnx_call *call, eg_onnx_ref *out);
+/// Makes `ref` a constant with these bytes (retained; NULL: absent).
+egraph_status eg_onnx_define_constant(eg_onnx_reader *reader, eg_onnx_ref ref,
+                                      const eg_type *type, eg_buffer *data);
+/// The graph value of a tensor; a constant becomes a weight.
+egraph_status eg_onnx_value(eg_onnx_reader *reader, eg_onnx_ref ref, eg_value *out);
+/// The type that the file declares for a tensor; false when it is absent, no tensor, or
+/// has open dimensions.
+bool eg_onnx_declared_type(const eg_onnx_reader *reader,
+                           const Onnx__ValueInfoProto *declared, eg_type *out);
+/// The same of the result of a node that is kept: a dimension without a number is an open
+/// size of its own, whatever its name, because nothing checks what files say.
+egraph_status eg_onnx_kept_type(const eg_onnx_reader *reader,
+                                const Onnx__ValueInfoProto *declared, bool *out_known,
+                                eg_type *out);
+
+// ---- open dimensions (read/sizes.c) ---------------------------------------------------
+
+/// Whether a size of the node's operands is open, or an element of them.
+bool eg_onnx_reads_open(const eg_onnx_call *call);
+/// Computes the integers that a node makes of sizes: *out_done where all of them are
+/// numbers, which are then a constant; else they are noted in its result, which has to
+/// be imported.
+egraph_status eg_onnx_compute_sizes(const eg_onnx_call *call, bool *out_done);
+
+// ---- symbolic dimensions --------------------------------------------------------------
+
+/// A symbolic dimension of the inputs of a model.
+typedef struct eg_onnx_symbol {
+  const char *name; // of the file, or "INPUT.AXIS"
+  bool is_named;    // by the file
+  const char *input;
+  uint32_t axis; // where it is first
+  uint32_t rank; // of that input
+} eg_onnx_symbol;
+EG_VEC_DEFINE(eg_onnx_symbols, eg_onnx_symbol);
+
+/// The symbolic dimensions of all inputs without an initializer, each once, in order;
+/// names live in the arena. (read/dims.c)
+egraph_status eg_onnx_list_symbols(eg_arena *arena, const Onnx__ModelProto *model,
+                                   eg_onnx_symbols *out);
+/// The same of a file. (read/import.c)
+egraph_status eg_onnx_file_symbols(eg_arena *arena, const char *path,
+                                   const eg_onnx_import_options *options,
+                                   eg_onnx_symbols *out);
+/// Fills reader->dims from the options. Fails with EGRAPH_E_ARGUMENT for a name that no
+/// dimension has, and for a batch where several are without a size.
+egraph_status eg_onnx_resolve_dims(eg_onnx_reader *reader);
+/// The size of a dimension of a declared type: its own, or that of its symbol. False
+/// where it has none. `input` is the graph input that has it, or NULL.
+bool eg_onnx_dim_size(const eg_onnx_reader *reader,
+                      const Onnx__TensorShapeProto__Dimension *dim, const char *input,
+                      uint32_t axis, int64_t *out);
+/// The error of a dimension without a size.
+egraph_status eg_onnx_refuse_open(const Onnx__TensorShapeProto__Dimension *dim,
+                                  const char *input, uint32_t axis);
+
+// ---- names ---------------------------------------------------------------------------
+
+bool eg_onnx_find_tensor(const eg_onnx_reader *reader, const char *name,
+                         eg_onnx_ref *out);
+/// Registers and defines initializers and graph inputs. (read/names.c)
+egraph_status eg_onnx_register_leaves(eg_onnx_reader *reader);
+/// Registers and defines one initializer, under this name (borrowed).
+egraph_status eg_onnx_read_initializer(eg_onnx_reader *reader, Onnx__TensorProto *proto,
+                                       const char *name);
+/// Registers the results of the nodes from `first` on.
+egraph_status eg_onnx_register_results(eg_onnx_reader *reader, uint32_t first);
+/// What a file declares for a tensor, if there is one of that name; the first word holds.
+void eg_onnx_declare(eg_onnx_reader *reader, const char *name,
+                     const Onnx__ValueInfoProto *declared);
+/// Sorts and imports the nodes from `first` on, whose results are registered.
+egraph_status eg_onnx_import_from(eg_onnx_reader *reader, uint32_t first);
+/// Puts the file and what it is about ("input", "initializer", ...) in front of the
+/// message of a failure.
+egraph_status eg_onnx_about(const eg_onnx_reader *reader, egraph_status status,
+                            const char *what, const char *name);
+/// The same for a node of the file.
+egraph_status eg_onnx_in_node(const eg_onnx_reader *reader, uint32_t index,
+                              egraph_status status);
+
+// ---- constant operands --------------------------------------------------------------
+
+/// The integers of a small operand whose bytes are known (rank 0 or 1, any integer type),
+/// in arena memory. *out_present is false for an absent operand; fails with
+/// EGRAPH_E_UNSUPPORTED when it is computed.
+egraph_status eg_onnx_const_ints(const eg_onnx_call *call, uint32_t index,
+                                 bool *out_present, eg_ints *out);
+/// The same, of which some may be open sizes.
+egraph_status eg_onnx_const_sizes(const eg_onnx_call *call, uint32_t index,
+                                  bool *out_present, eg_ints *out);
+/// The same as eg_onnx_const_ints for numbers.
+egraph_status eg_onnx_const_doubles(const eg_onnx_call *call, uint32_t index,
+                                    bool *out_present, const double **out,
+                                    uint32_t *out_count);
+/// A nameless scalar constant.
+egraph_status eg_onnx_scalar(const eg_onnx_call *call, egraph_dtype dtype, double value,
+                             eg_onnx_ref *out);
+
+// ---- attributes ---------------------------------------------------------------------
+
+const Onnx__AttributeProto *eg_onnx_attr(const eg_onnx_call *call, const char *name);
+/// Each fails with EGRAPH_E_PARSE when the attribute is of another kind. Lists and
+/// strings live as long as the import. An absent list has data NULL and len 0; an absent
+/// string is the fallback.
+egraph_status eg_onnx_attr_int(const eg_onnx_call *call, const char *name,
+                               int64_t fallback, int64_t *out);
+egraph_status eg_onnx_attr_float(const eg_onnx_call *call, const char *name,
+                                 double fallback, double *out);
+egraph_status eg_onnx_attr_ints(const eg_onnx_call *call, const char *name,
+                                bool *out_present, eg_ints *out);
+egraph_status eg_onnx_attr_floats(const eg_onnx_call *call, const char *name,
+                                  bool *out_present, eg_floats *out);
+egraph_status eg_onnx_attr_string(const eg_onnx_call *call, const char *name,
+                                  const char *fallback, const char **out);
+/// Axis in [0, rank), from one that may be negative. Fails with EGRAPH_E_PARSE.
+egraph_status eg_onnx_axis(int64_t axis, uint32_t rank, int64_t *out);
+
+// ---- emission -----------------------------------------------------------------------
+
+/// Adds a node to the graph, or computes it when its operands are small and known.
+/// Results are defined; those that are EG_ONNX_NONE get a nameless tensor. Fails with
+/// EGRAPH_E_UNSUPPORTED when an operand has no type.
+egraph_status eg_onnx_emit(const eg_onnx_call *call, const eg_attr_list *list,
+                           const eg_onnx_ref *operands, uint32_t count,
+                           const eg_onnx_ref *results, uint32_t result_count);
+egraph_status eg_onnx_emit_attrs(const eg_onnx_call *call, const eg_attrs *attrs,
+                                 const eg_onnx_ref *operands, uint32_t count,
+                                 const eg_onnx_ref *results, uint32_t result_count);
+/// The same for an operator without attributes and one result.
+egraph_status eg_onnx_emit_plain(const eg_onnx_call *call, eg_op op,
+                                 const eg_onnx_ref *operands, uint32_t count,
+                                 eg_onnx_ref result);
+/// An intermediate result: a fresh tensor.
+egraph_status eg_onnx_emit_fresh(const eg_onnx_call *call, const eg_attr_list *list,
+                                 const eg_onnx_ref *operands, uint32_t count,
+                                 eg_onnx_ref *out);
+
+/// The function of the model that a node calls; UINT32_MAX: none. (read/call.c)
+egraph_status eg_onnx_function_of(const eg_onnx_reader *reader,
+                                  const Onnx__NodeProto *node, uint32_t *out);
+/// Fills reader->functions. Fails with EGRAPH_E_PARSE where they call themselves, or the
+/// model is too large with all calls written out.
+egraph_status eg_onnx_register_functions(eg_onnx_reader *reader);
+/// Imports the body of a function in the place of a call.
+egraph_status eg_onnx_import_function(const eg_onnx_call *call,
+                                      const Onnx__FunctionProto *function);
+/// Imports If with a condition that is known, and Loop with a known number of steps, as
+/// the nodes that run. EGRAPH_E_UNSUPPORTED: it is none of these. (read/control.c)
+egraph_status eg_onnx_import_control(const eg_onnx_call *call);
+
+/// Imports a node with the table of operators. EGRAPH_E_UNSUPPORTED: nothing in the table
+/// covers it.
+egraph_status eg_onnx_import_node(const eg_onnx_call *call);
+/// Reads a node of our own domain back, where the function (NULL: the file has none) says
+/// what we write for it.
+egraph_status eg_onnx_import_own(const eg_onnx_call *call,
+                                 const Onnx__FunctionProto *function);
+/// Adds the node as an opaque one, with its record.
+egraph_status eg_onnx_import_opaque(const eg_onnx_call *call);
+/// Adds a graph input or an initializer that is no tensor of ours as an opaque node
+/// without operands.
+egraph_status eg_onnx_import_foreign_input(eg_onnx_reader *reader,
+                                           Onnx__ValueInfoProto *input);
+egraph_status eg_onnx_import_foreign_initializer(eg_onnx_reader *reader,
+                                                 Onnx__TensorProto *initializer);
+/// Tensors of the model that the sub-graphs of a node use, each once, in the order of
+/// first use.
+egraph_status eg_onnx_captures(eg_onnx_reader *reader, const Onnx__NodeProto *node,
+                               eg_onnx_refs *out);
+
+#endif

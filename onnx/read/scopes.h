@@ -1,0 +1,46 @@
+// Names in graphs within nodes: each graph has a scope, in which what it defines hides
+// what is around it. The order of nodes does not matter: a valid file has no name that is
+// used before its graph defines it.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_ONNX_READ_SCOPES_H
+#define EG_ONNX_READ_SCOPES_H
+
+#include "base/strmap.h"
+#include "base/vec.h"
+#include "third_party/onnx/onnx-ml.pb-c.h"
+
+EG_VEC_DEFINE(eg_onnx_strings, const char *);
+
+/// A name, and what it stood for around the scope that defines it.
+typedef struct eg_onnx_hidden {
+  const char *name; // borrowed
+  uint32_t before;
+} eg_onnx_hidden;
+EG_VEC_DEFINE(eg_onnx_hidden_names, eg_onnx_hidden);
+
+typedef struct eg_onnx_scopes {
+  eg_strmap names; // UINT32_MAX: not here
+  eg_onnx_hidden_names hidden;
+} eg_onnx_scopes;
+
+void eg_onnx_scopes_init(eg_onnx_scopes *scopes, egraph_allocator alloc);
+void eg_onnx_scopes_deinit(eg_onnx_scopes *scopes);
+/// Defines a name until the scope is left; `value` is not UINT32_MAX.
+egraph_status eg_onnx_scopes_define(eg_onnx_scopes *scopes, const char *name,
+                                    uint32_t value);
+/// Defines a name for good, unless a scope hides it.
+egraph_status eg_onnx_scopes_keep(eg_onnx_scopes *scopes, const char *name,
+                                  uint32_t value);
+bool eg_onnx_scopes_find(const eg_onnx_scopes *scopes, const char *name, uint32_t *out);
+/// What was defined since the mark, which is an earlier length of `hidden`, is what it
+/// was.
+void eg_onnx_scopes_leave(eg_onnx_scopes *scopes, size_t mark);
+
+/// Appends the names of a graph's initializers.
+egraph_status eg_onnx_initializer_names(const Onnx__GraphProto *graph,
+                                        eg_onnx_strings *out);
+/// Appends the names that a graph defines itself: initializers, then operands and
+/// results.
+egraph_status eg_onnx_defined_names(const Onnx__GraphProto *graph, eg_onnx_strings *out);
+
+#endif

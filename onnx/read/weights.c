@@ -1,0 +1,351 @@
+// Tensors of a model are replaced by copies for as long as it takes to pack it; the
+// message itself stays as it was read.
+// SPDX-License-Identifier: Apache-2.0
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/owner.h"
+#include "onnx/message.h"
+#include "onnx/onnx.h"
+#include "onnx/tensor.h"
+#include "ops/typing.h"
+
+// ---- the file with the weights of a model -------------------------------------------
+
+// Tensors below this size stay in the model, where tools look for shapes and scalars.
+// Others begin at multiples of a cache line, so that a mapped file can be used as it is.
+enum { MIN_EXTERNAL_BYTES = 1024, ALIGNMENT = 64 };
+
+static egraph_status put_entry(eg_arena *arena, Onnx__TensorProto *tensor,
+                               const char *key, const char *value) {
+  Onnx__StringStringEntryProto *entry;
+  EG_TRY(eg_arena_alloc(arena, 1, sizeof *entry, &entry));
+  *entry = (Onnx__StringStringEntryProto)ONNX__STRING_STRING_ENTRY_PROTO__INIT;
+  entry->key = (char *)(uintptr_t)key;
+  entry->value = (char *)(uintptr_t)value;
+  tensor->external_data[tensor->n_external_data++] = entry;
+  return EGRAPH_OK;
+}
+
+static egraph_status put_number(eg_arena *arena, Onnx__TensorProto *tensor,
+                                const char *key, uint64_t value) {
+  enum { ROOM = 24 };
+  char *text;
+  EG_TRY(eg_arena_alloc(arena, ROOM, 1, &text));
+  (void)snprintf(text, ROOM, "%" PRIu64, value);
+  return put_entry(arena, tensor, key, text);
+}
+
+static egraph_status set_external(eg_arena *arena, Onnx__TensorProto *tensor,
+                                  const char *location, uint64_t offset) {
+  EG_TRY(eg_arena_alloc(arena, 3, sizeof *tensor->external_data, &tensor->external_data));
+  tensor->has_data_location = true;
+  tensor->data_location = ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL;
+  EG_TRY(put_entry(arena, tensor, "location", location));
+  EG_TRY(put_number(arena, tensor, "offset", offset));
+  EG_TRY(put_number(arena, tensor, "length", tensor->raw_data.len));
+  tensor->has_raw_data = false;
+  tensor->raw_data = (ProtobufCBinaryData){0};
+  return EGRAPH_OK;
+}
+
+static egraph_status failed(const char *path, const char *what) {
+  return EG_FAIL(EGRAPH_E_IO, "%s: cannot %s: %s", path, what, strerror(errno));
+}
+
+static egraph_status append(FILE *file, const char *path, const void *data, size_t size,
+                            uint64_t *inout_at) {
+  if (size != 0 && fwrite(data, 1, size, file) != size) return failed(path, "write it");
+  *inout_at += size;
+  return EGRAPH_OK;
+}
+
+static egraph_status append_tensors(FILE *file, const char *path, const char *location,
+                                    eg_arena *arena, Onnx__TensorProto **tensors,
+                                    size_t count) {
+  static const unsigned char zeros[ALIGNMENT] = {0};
+  uint64_t at = 0;
+  for (size_t i = 0; i < count; i++) {
+    const ProtobufCBinaryData data = tensors[i]->raw_data;
+    if (!tensors[i]->has_raw_data || data.len < MIN_EXTERNAL_BYTES) continue;
+    EG_TRY(append(file, path, zeros, (size_t)(-at % ALIGNMENT), &at));
+    EG_TRY(set_external(arena, tensors[i], location, at));
+    // Changed after the message, so that the bytes are still at hand here.
+    EG_TRY(append(file, path, data.data, data.len, &at));
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status suffixed(eg_arena *arena, const char *path, const char *suffix,
+                              char **out) {
+  size_t length = strlen(path), tail = strlen(suffix);
+  EG_TRY(eg_arena_alloc(arena, length + tail + 1, 1, out));
+  memcpy(*out, path, length);
+  memcpy(*out + length, suffix, tail + 1);
+  return EGRAPH_OK;
+}
+
+// A file of another name is written and then renamed: an old data file may be mapped by
+// the very graph that is written.
+egraph_status eg_onnx_data_file_write(eg_arena *arena, const char *model_path,
+                                      Onnx__TensorProto **tensors, size_t count) {
+  char *path, *fresh;
+  EG_TRY(suffixed(arena, model_path, ".data", &path));
+  EG_TRY(suffixed(arena, path, ".new", &fresh));
+  const char *slash = strrchr(path, '/');
+  FILE *file = fopen(fresh, "wb");
+  if (file == NULL) return failed(fresh, "create it");
+  egraph_status status = append_tensors(file, fresh, slash != NULL ? slash + 1 : path,
+                                        arena, tensors, count);
+  if (fclose(file) != 0 && status == EGRAPH_OK) status = failed(fresh, "write it");
+  if (status == EGRAPH_OK && rename(fresh, path) != 0)
+    status = failed(path, "replace it");
+  if (status != EGRAPH_OK) (void)remove(fresh);
+  return status;
+}
+
+// ---- other weights ------------------------------------------------------------------
+
+static const uint64_t MOST_EMBEDDED = UINT64_C(1500000000);
+static const size_t MOST_BYTES = (size_t)1 << 31;
+
+/// A place of the message that holds a tensor.
+typedef struct tensor_slot {
+  Onnx__TensorProto **at, *original;
+  eg_buffer *data; // that lay beside the model; NULL: none
+} tensor_slot;
+EG_VEC_DEFINE(tensor_slots, tensor_slot);
+/// The same of a node.
+typedef struct node_slot {
+  Onnx__NodeProto **at, *original;
+} node_slot;
+EG_VEC_DEFINE(node_slots, node_slot);
+EG_VEC_DEFINE(tensor_rows, Onnx__TensorProto *);
+
+typedef struct replacer {
+  egraph_allocator alloc;
+  const char *file, *path; // that is read, that is written
+  char *base;              // directory of the former
+  const eg_arrays *arrays;
+  eg_arena arena;
+  tensor_slots slots;
+  node_slots nodes;
+  tensor_rows tensors; // copies
+  uint64_t bytes;
+  eg_u32s used; // [arrays] how many tensors have their values
+} replacer;
+
+static egraph_status directory_of(egraph_allocator alloc, const char *path, char **out) {
+  const char *slash = strrchr(path, '/');
+  if (slash == NULL) return eg_string_copy(alloc, ".", out);
+  size_t length = slash == path ? 1 : (size_t)(slash - path);
+  EG_TRY(eg_alloc(alloc, length + 1, 1, out));
+  memcpy(*out, path, length);
+  return EGRAPH_OK;
+}
+
+/// The copy without data, in the place of the tensor.
+static egraph_status put_copy(replacer *r, Onnx__TensorProto **at,
+                              Onnx__TensorProto **out) {
+  Onnx__TensorProto *copy;
+  EG_TRY(eg_arena_alloc(&r->arena, 1, sizeof *copy, &copy));
+  EG_TRY(tensor_slots_push(&r->slots, (tensor_slot){.at = at, .original = *at}));
+  *copy = **at;
+  copy->n_float_data = copy->n_int32_data = copy->n_string_data = 0;
+  copy->n_int64_data = copy->n_double_data = copy->n_uint64_data = 0;
+  copy->n_external_data = 0;
+  copy->has_data_location = false;
+  copy->has_raw_data = true;
+  copy->raw_data = (ProtobufCBinaryData){0};
+  *at = copy;
+  *out = copy;
+  return tensor_rows_push(&r->tensors, copy);
+}
+
+static void set_bytes(replacer *r, Onnx__TensorProto *copy, const void *data,
+                      size_t size) {
+  copy->raw_data = (ProtobufCBinaryData){size, (uint8_t *)(uintptr_t)data};
+  r->bytes += size;
+}
+
+static egraph_status check_type(const replacer *r, const eg_array *array, bool is_known,
+                                const eg_type *type) {
+  const eg_type *have = &array->tensor.type;
+  if (is_known && type->dtype == have->dtype && eg_type_same_shape(type, have))
+    return EGRAPH_OK;
+  return EG_FAIL(EGRAPH_E_ARGUMENT,
+                 "%s: '%.200s' is %s there, and the values given are %s; give the model "
+                 "that they come from",
+                 r->file, array->name,
+                 is_known ? eg_type_text_of(type).text : "no tensor",
+                 eg_type_text_of(have).text);
+}
+
+/// Data beside the model comes along, so that the copy stands alone.
+static egraph_status embed(replacer *r, Onnx__TensorProto **at, const eg_type *type) {
+  eg_buffer *data = NULL;
+  Onnx__TensorProto *copy, *original = *at;
+  EG_TRY(eg_onnx_tensor_data(r->alloc, original, type, r->base, &data));
+  if (data == NULL)
+    return EG_FAIL(EGRAPH_E_IO,
+                   "%s: the data of '%.200s' is not there (%.200s), so that the model "
+                   "cannot be copied; put the file beside it",
+                   r->file, original->name, eg_onnx_tensor_location(original));
+  egraph_status status = put_copy(r, at, &copy);
+  if (status != EGRAPH_OK) {
+    eg_buffer_release(data);
+    return status;
+  }
+  r->slots.data[r->slots.len - 1].data = data;
+  set_bytes(r, copy, eg_buffer_data(data), eg_buffer_size(data));
+  return EGRAPH_OK;
+}
+
+static egraph_status visit_tensor(replacer *r, const char *name, Onnx__TensorProto **at) {
+  bool is_known;
+  eg_type type = {.rank = 0};
+  const eg_array *array = eg_arrays_find(r->arrays, name);
+  EG_TRY(eg_onnx_tensor_type(*at, &is_known, &type));
+  bool is_beside = (*at)->has_data_location &&
+                   (*at)->data_location == ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL;
+  if (array == NULL) {
+    r->bytes += (*at)->raw_data.len;
+    return is_beside && is_known ? embed(r, at, &type) : EGRAPH_OK;
+  }
+  Onnx__TensorProto *copy;
+  EG_TRY(check_type(r, array, is_known, &type));
+  EG_TRY(put_copy(r, at, &copy));
+  set_bytes(r, copy, array->tensor.data, eg_type_bytes(&type));
+  r->used.data[array - r->arrays->rows.data]++;
+  return EGRAPH_OK;
+}
+
+static egraph_status visit_node(replacer *r, const Onnx__NodeProto *node) {
+  bool is_constant = strcmp(node->op_type, "Constant") == 0 && node->n_output == 1;
+  for (size_t i = 0; i < node->n_attribute; i++)
+    if (node->attribute[i]->t != NULL)
+      EG_TRY(visit_tensor(r, is_constant ? node->output[0] : "", &node->attribute[i]->t));
+  return EGRAPH_OK;
+}
+
+/// A node whose value was known before training, such as a copy of an initializer,
+/// becomes a constant of its name.
+static egraph_status put_constant(replacer *r, Onnx__NodeProto **at,
+                                  const eg_array *array) {
+  static char type[] = "Constant", value[] = "value", domain[] = "";
+  Onnx__NodeProto *node;
+  Onnx__AttributeProto *attribute, **attributes;
+  Onnx__TensorProto *tensor;
+  const eg_type *of = &array->tensor.type;
+  EG_TRY(eg_arena_alloc(&r->arena, 1, sizeof *node, &node));
+  EG_TRY(eg_arena_alloc(&r->arena, 1, sizeof *attribute, &attribute));
+  EG_TRY(eg_arena_alloc(&r->arena, 1, sizeof *tensor, &tensor));
+  EG_TRY(eg_arena_alloc(&r->arena, 1, sizeof *attributes, &attributes));
+  EG_TRY(node_slots_push(&r->nodes, (node_slot){.at = at, .original = *at}));
+  *tensor = (Onnx__TensorProto)ONNX__TENSOR_PROTO__INIT;
+  tensor->has_data_type = true;
+  tensor->data_type = eg_dtype_onnx(of->dtype);
+  tensor->n_dims = of->rank;
+  tensor->dims = (int64_t *)(uintptr_t)of->dims;
+  tensor->has_raw_data = true;
+  set_bytes(r, tensor, array->tensor.data, eg_type_bytes(of));
+  *attribute = (Onnx__AttributeProto)ONNX__ATTRIBUTE_PROTO__INIT;
+  attribute->name = value;
+  attribute->has_type = true;
+  attribute->type = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__TENSOR;
+  attribute->t = tensor;
+  *node = **at;
+  node->op_type = type;
+  node->domain = domain;
+  node->n_input = 0;
+  node->n_attribute = 1;
+  node->attribute = attributes;
+  attributes[0] = attribute;
+  *at = node;
+  return EGRAPH_OK;
+}
+
+static egraph_status replace_node(replacer *r, Onnx__GraphProto *graph,
+                                  const eg_array *array) {
+  for (size_t n = 0; graph != NULL && n < graph->n_node; n++) {
+    const Onnx__NodeProto *node = graph->node[n];
+    if (node->n_output == 1 && strcmp(node->output[0], array->name) == 0)
+      return put_constant(r, &graph->node[n], array);
+  }
+  return EG_FAIL(EGRAPH_E_ARGUMENT,
+                 "%s has no initializer, and no value, '%.200s' to take the values of; "
+                 "give the model that they come from",
+                 r->file, array->name);
+}
+
+static egraph_status visit_all(replacer *r, Onnx__ModelProto *model) {
+  Onnx__GraphProto *graph = model->graph;
+  EG_TRY(eg_u32s_resize(&r->used, r->arrays->rows.len));
+  for (size_t i = 0; graph != NULL && i < graph->n_initializer; i++)
+    EG_TRY(visit_tensor(r, graph->initializer[i]->name, &graph->initializer[i]));
+  for (size_t n = 0; graph != NULL && n < graph->n_node; n++)
+    EG_TRY(visit_node(r, graph->node[n]));
+  for (size_t i = 0; i < r->used.len; i++)
+    if (r->used.data[i] == 0) EG_TRY(replace_node(r, graph, &r->arrays->rows.data[i]));
+  return EGRAPH_OK;
+}
+
+static egraph_status write_model(replacer *r, const Onnx__ModelProto *model) {
+  unsigned char *bytes;
+  size_t size;
+  if (r->bytes > MOST_EMBEDDED)
+    EG_TRY(eg_onnx_data_file_write(&r->arena, r->path, r->tensors.data, r->tensors.len));
+  EG_TRY(eg_onnx_message_pack(r->alloc, &model->base, &bytes, &size));
+  egraph_status status = eg_file_write(r->path, bytes, size);
+  eg_free(r->alloc, bytes, size, 1);
+  return status;
+}
+
+static egraph_status replace_in(replacer *r, Onnx__ModelProto *model) {
+  egraph_status status = visit_all(r, model);
+  if (status == EGRAPH_OK) status = write_model(r, model);
+  for (size_t i = r->slots.len; i-- > 0;) {
+    *r->slots.data[i].at = r->slots.data[i].original;
+    eg_buffer_release(r->slots.data[i].data);
+  }
+  for (size_t i = r->nodes.len; i-- > 0;)
+    *r->nodes.data[i].at = r->nodes.data[i].original;
+  return status;
+}
+
+static egraph_status replace_from(replacer *r, const void *data, size_t size) {
+  eg_onnx_heap heap;
+  ProtobufCMessage *message = NULL;
+  eg_onnx_heap_init(&heap, r->alloc);
+  egraph_status status = eg_onnx_message_unpack(
+      &heap, &onnx__model_proto__descriptor, r->file, "ONNX model", data, size, &message);
+  if (status == EGRAPH_OK)
+    status = eg_onnx_fill_strings(&heap, (Onnx__ModelProto *)message);
+  if (status == EGRAPH_OK) status = replace_in(r, (Onnx__ModelProto *)message);
+  eg_onnx_message_free(&heap, message);
+  return status;
+}
+
+#define OWNED                                                                            \
+  (eg_arena, arena), (tensor_slots, slots), (node_slots, nodes), (tensor_rows, tensors), \
+      (eg_u32s, used)
+
+egraph_status eg_onnx_replace_weights(egraph_allocator alloc, const char *model,
+                                      const eg_arrays *arrays, const char *path) {
+  replacer r = {.alloc = alloc, .file = model, .path = path, .arrays = arrays};
+  char *data;
+  size_t size;
+  EG_TRY(eg_file_read(alloc, model, MOST_BYTES, &data, &size));
+  EG_INIT_MEMBERS(&r, alloc, OWNED);
+  egraph_status status = directory_of(alloc, model, &r.base);
+  if (status == EGRAPH_OK) {
+    status = replace_from(&r, data, size);
+    eg_string_free(alloc, r.base);
+  }
+  EG_DEINIT_MEMBERS(&r, OWNED);
+  eg_free(alloc, data, size + 1, 1);
+  return status;
+}

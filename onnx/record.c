@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "onnx/record.h"
+
+#include <string.h>
+
+#include "onnx/message.h"
+#include "onnx/sets/versions.h"
+
+static const char *text_of(const char *text) { return text != NULL ? text : ""; }
+
+static egraph_status is_same_message(egraph_allocator alloc, const ProtobufCMessage *a,
+                                     const ProtobufCMessage *b, bool *out) {
+  unsigned char *first, *second;
+  size_t first_size, second_size;
+  EG_TRY(eg_onnx_message_pack(alloc, a, &first, &first_size));
+  egraph_status status = eg_onnx_message_pack(alloc, b, &second, &second_size);
+  if (status == EGRAPH_OK) {
+    *out = first_size == second_size &&
+           (first_size == 0 || memcmp(first, second, first_size) == 0);
+    eg_free(alloc, second, second_size, 1);
+  }
+  eg_free(alloc, first, first_size, 1);
+  return status;
+}
+
+/// Names are free, but a place that is left out is left out in both.
+static bool has_same_places(char *const *a, char *const *b, size_t count) {
+  for (size_t i = 0; i < count; i++)
+    if ((text_of(a[i])[0] == '\0') != (text_of(b[i])[0] == '\0')) return false;
+  return true;
+}
+
+static egraph_status has_same_attributes(egraph_allocator alloc, const Onnx__NodeProto *a,
+                                         const Onnx__NodeProto *b, bool *out) {
+  *out = a->n_attribute == b->n_attribute;
+  for (size_t i = 0; *out && i < a->n_attribute; i++)
+    EG_TRY(is_same_message(alloc, &a->attribute[i]->base, &b->attribute[i]->base, out));
+  return EGRAPH_OK;
+}
+
+/// Sub-graphs name what they capture, which are operands in this order.
+static bool has_same_captures(const Onnx__GraphProto *a, const Onnx__GraphProto *b) {
+  bool is_same = a->n_input == b->n_input;
+  for (size_t i = 0; is_same && i < a->n_input; i++)
+    is_same = strcmp(text_of(a->input[i]->name), text_of(b->input[i]->name)) == 0;
+  return is_same;
+}
+
+/// Whether the node, and all in its sub-graphs, mean the same in two sets of the standard
+/// domain, the earlier one first: later ones have more types. The depth of messages is
+/// bounded by their reader.
+static bool means_same_in(const Onnx__NodeProto *node, int64_t first, int64_t second) {
+  if (eg_onnx_is_standard(node->domain) &&
+      !eg_onnx_sets_have(eg_onnx_sets_of(text_of(node->op_type), first), second))
+    return false;
+  bool is_same = true;
+  for (size_t i = 0; i < node->n_attribute; i++) {
+    const Onnx__AttributeProto *attr = node->attribute[i];
+    for (size_t k = 0; k <= attr->n_graphs; k++) {
+      const Onnx__GraphProto *graph = k < attr->n_graphs ? attr->graphs[k] : attr->g;
+      for (size_t n = 0; graph != NULL && n < graph->n_node; n++)
+        is_same = is_same && means_same_in(graph->node[n], first, second);
+    }
+  }
+  return is_same;
+}
+
+static const Onnx__OperatorSetIdProto *set_of(const Onnx__ModelProto *model,
+                                              const char *domain) {
+  for (size_t i = 0; i < model->n_opset_import; i++)
+    if (strcmp(text_of(model->opset_import[i]->domain), text_of(domain)) == 0)
+      return model->opset_import[i];
+  return NULL;
+}
+
+/// Whether the second has the sets of the first, but for those of the standard domain.
+static bool has_other_sets(const Onnx__ModelProto *a, const Onnx__ModelProto *b) {
+  for (size_t i = 0; i < a->n_opset_import; i++) {
+    const Onnx__OperatorSetIdProto *set = a->opset_import[i];
+    if (eg_onnx_is_standard(set->domain)) continue;
+    const Onnx__OperatorSetIdProto *other = set_of(b, set->domain);
+    if (other == NULL || other->version != set->version) return false;
+  }
+  return true;
+}
+
+/// Functions are written for the set of their model, so that this is the same as well.
+static egraph_status has_same_functions(egraph_allocator alloc, const Onnx__ModelProto *a,
+                                        const Onnx__ModelProto *b, bool *out) {
+  *out = a->n_functions == b->n_functions;
+  for (size_t i = 0; *out && i < a->n_functions; i++)
+    EG_TRY(is_same_message(alloc, &a->functions[i]->base, &b->functions[i]->base, out));
+  return EGRAPH_OK;
+}
+
+static egraph_status has_same_meaning(egraph_allocator alloc, const Onnx__ModelProto *a,
+                                      const Onnx__ModelProto *b, bool *out) {
+  int64_t first = eg_onnx_standard_opset(a->opset_import, a->n_opset_import);
+  int64_t second = eg_onnx_standard_opset(b->opset_import, b->n_opset_import);
+  *out = has_other_sets(a, b) && has_other_sets(b, a) &&
+         means_same_in(a->graph->node[0], first < second ? first : second,
+                       first < second ? second : first);
+  return *out ? has_same_functions(alloc, a, b, out) : EGRAPH_OK;
+}
+
+static egraph_status compare(egraph_allocator alloc, const Onnx__ModelProto *a,
+                             const Onnx__ModelProto *b, bool *out) {
+  *out = a->graph != NULL && b->graph != NULL && a->graph->n_node == 1 &&
+         b->graph->n_node == 1 && a->graph->n_initializer == 0 &&
+         b->graph->n_initializer == 0;
+  if (!*out) return EGRAPH_OK;
+  const Onnx__NodeProto *x = a->graph->node[0], *y = b->graph->node[0];
+  *out = strcmp(text_of(x->op_type), text_of(y->op_type)) == 0 &&
+         strcmp(text_of(x->domain), text_of(y->domain)) == 0 &&
+         x->n_input == y->n_input && x->n_output == y->n_output &&
+         has_same_places(x->input, y->input, x->n_input) &&
+         has_same_places(x->output, y->output, x->n_output) &&
+         has_same_captures(a->graph, b->graph);
+  if (*out) EG_TRY(has_same_attributes(alloc, x, y, out));
+  return *out ? has_same_meaning(alloc, a, b, out) : EGRAPH_OK;
+}
+
+egraph_status eg_onnx_is_same_record(egraph_allocator alloc, const void *a, size_t a_size,
+                                     const void *b, size_t b_size, bool *out) {
+  eg_onnx_heap heap;
+  ProtobufCMessage *first = NULL, *second = NULL;
+  const ProtobufCMessageDescriptor *type = &onnx__model_proto__descriptor;
+  *out = a_size == b_size && (a_size == 0 || memcmp(a, b, a_size) == 0);
+  if (*out) return EGRAPH_OK;
+  eg_onnx_heap_init(&heap, alloc);
+  egraph_status status =
+      eg_onnx_message_unpack(&heap, type, "record", "a model", a, a_size, &first);
+  if (status == EGRAPH_OK)
+    status = eg_onnx_message_unpack(&heap, type, "record", "a model", b, b_size, &second);
+  if (status == EGRAPH_OK)
+    status = compare(alloc, (const Onnx__ModelProto *)first,
+                     (const Onnx__ModelProto *)second, out);
+  eg_onnx_message_free(&heap, first);
+  eg_onnx_message_free(&heap, second);
+  return status == EGRAPH_E_PARSE ? EGRAPH_OK
+                                  : status; // no records of ours: not the same
+}

@@ -1,0 +1,477 @@
+// ONNX export: the graph as one model message, with big weights in a file beside it.
+// SPDX-License-Identifier: Apache-2.0
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "onnx/header.h"
+#include "onnx/message.h"
+#include "onnx/onnx.h"
+#include "onnx/read/opaque.h"
+#include "onnx/sets/versions.h"
+#include "onnx/write/writer.h"
+
+// Protobuf messages end at 2 GB; weights are most of a model.
+static const uint64_t max_embedded_bytes = UINT64_C(1500000000);
+
+#define TEXT_OF(number) TEXT_OF_VALUE(number)
+#define TEXT_OF_VALUE(number) #number
+static const char version[] = TEXT_OF(EGRAPH_VERSION_MAJOR) "." TEXT_OF(
+    EGRAPH_VERSION_MINOR) "." TEXT_OF(EGRAPH_VERSION_PATCH);
+
+static char *borrowed(const char *text) { return (char *)(uintptr_t)text; }
+
+// ---- names --------------------------------------------------------------------------
+
+// A computed value that is an output under another name is renamed; an output of its own
+// name wins over others.
+static egraph_status name_outputs(eg_onnx_writer *w) {
+  const eg_graph *graph = w->graph;
+  for (uint32_t pass = 0; pass < 2; pass++)
+    for (uint32_t i = 0; i < eg_graph_output_count(graph); i++) {
+      const char *name;
+      eg_value value = eg_graph_output(graph, i, &name);
+      const eg_value_info *info = eg_graph_value(graph, value);
+      bool own = strcmp(info->name, name) == 0;
+      if (w->value_names[value.id] == NULL &&
+          (own || (pass == 1 && info->kind == EG_VALUE_COMPUTED)))
+        w->value_names[value.id] = name;
+    }
+  for (uint32_t i = 0; i < eg_graph_output_count(graph); i++) {
+    const char *name;
+    (void)eg_graph_output(graph, i, &name);
+    EG_TRY(eg_strmap_put(&w->names, name, 0));
+  }
+  return EGRAPH_OK;
+}
+
+// All names are known before any is made up.
+static egraph_status name_values(eg_onnx_writer *w) {
+  const eg_graph *graph = w->graph;
+  uint32_t count = eg_graph_value_count(graph), ignored;
+  EG_TRY(eg_arena_alloc(&w->arena, count, sizeof *w->value_names, &w->value_names));
+  EG_TRY(eg_arena_alloc(&w->arena, count, sizeof *w->is_output, &w->is_output));
+  EG_TRY(name_outputs(w));
+  for (uint32_t i = 0; i < count; i++) {
+    const char *name = eg_graph_value(graph, (eg_value){i})->name;
+    if (w->value_names[i] != NULL || eg_strmap_find(&w->names, name, &ignored)) continue;
+    w->value_names[i] = name;
+    EG_TRY(eg_strmap_put(&w->names, name, 0));
+  }
+  for (uint32_t i = 0; i < count; i++) {
+    if (w->value_names[i] != NULL) continue;
+    eg_onnx_body body = {.writer = w, .stem = eg_graph_value(graph, (eg_value){i})->name};
+    EG_TRY(eg_onnx_made_up(&body, &w->value_names[i]));
+  }
+  return EGRAPH_OK;
+}
+
+// ---- types --------------------------------------------------------------------------
+
+static egraph_status shape_message(eg_onnx_writer *w, const eg_type *type,
+                                   Onnx__TensorShapeProto **out) {
+  Onnx__TensorShapeProto *shape;
+  Onnx__TensorShapeProto__Dimension *dims;
+  EG_TRY(eg_arena_alloc(&w->arena, 1, sizeof *shape, &shape));
+  EG_TRY(eg_arena_alloc(&w->arena, type->rank, sizeof *dims, &dims));
+  *shape = (Onnx__TensorShapeProto)ONNX__TENSOR_SHAPE_PROTO__INIT;
+  EG_TRY(eg_arena_alloc(&w->arena, type->rank, sizeof *shape->dim, &shape->dim));
+  for (uint32_t i = 0; i < type->rank; i++) {
+    dims[i] =
+        (Onnx__TensorShapeProto__Dimension)ONNX__TENSOR_SHAPE_PROTO__DIMENSION__INIT;
+    dims[i].value_case = ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE;
+    dims[i].dim_value = type->dims[i];
+    shape->dim[i] = &dims[i];
+  }
+  shape->n_dim = type->rank;
+  *out = shape;
+  return EGRAPH_OK;
+}
+
+static egraph_status info_message(eg_onnx_writer *w, const char *name,
+                                  const eg_type *type, Onnx__ValueInfoProto **out) {
+  Onnx__ValueInfoProto *info;
+  EG_TRY(eg_arena_alloc(&w->arena, 1, sizeof *info, &info));
+  *info = (Onnx__ValueInfoProto)ONNX__VALUE_INFO_PROTO__INIT;
+  info->name = borrowed(name);
+  *out = info;
+  if (type == NULL) return EGRAPH_OK;
+  Onnx__TypeProto__Tensor *tensor;
+  EG_TRY(eg_arena_alloc(&w->arena, 1, sizeof *info->type, &info->type));
+  EG_TRY(eg_arena_alloc(&w->arena, 1, sizeof *tensor, &tensor));
+  *info->type = (Onnx__TypeProto)ONNX__TYPE_PROTO__INIT;
+  *tensor = (Onnx__TypeProto__Tensor)ONNX__TYPE_PROTO__TENSOR__INIT;
+  tensor->has_elem_type = true;
+  tensor->elem_type = eg_dtype_onnx(type->dtype);
+  info->type->value_case = ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE;
+  info->type->tensor_type = tensor;
+  return shape_message(w, type, &tensor->shape);
+}
+
+// ---- leaves -------------------------------------------------------------------------
+
+static egraph_status write_data(eg_onnx_writer *w, uint32_t id) {
+  const eg_value_info *info = eg_graph_value(w->graph, (eg_value){id});
+  Onnx__TensorProto *tensor;
+  EG_TRY(eg_onnx_tensor_message(w, &info->type, eg_buffer_data(info->data), &tensor));
+  tensor->name = borrowed(w->value_names[id]);
+  return eg_onnx_initializers_push(&w->initializers, tensor);
+}
+
+// An input with a default value is an initializer, too.
+static egraph_status write_input(eg_onnx_writer *w, uint32_t id) {
+  Onnx__ValueInfoProto *message;
+  const eg_value_info *info = eg_graph_value(w->graph, (eg_value){id});
+  EG_TRY(info_message(w, w->value_names[id], &info->type, &message));
+  EG_TRY(eg_onnx_infos_push(&w->inputs, message));
+  return info->data != NULL ? write_data(w, id) : EGRAPH_OK;
+}
+
+// A weight without data is an input that the metadata marks: the model is complete as it
+// stands, and the weight is absent again when read.
+static egraph_status write_weight(eg_onnx_writer *w, uint32_t id) {
+  if (eg_graph_value(w->graph, (eg_value){id})->data != NULL) return write_data(w, id);
+  EG_TRY(eg_onnx_put_metadata(w, EG_ONNX_ABSENT_PREFIX, w->value_names[id], "weight"));
+  return write_input(w, id);
+}
+
+static bool is_foreign_input(const eg_onnx_writer *w, eg_graph_node node) {
+  return eg_graph_node_at(w->graph, node).attrs->op == EG_OP_OPAQUE &&
+         strcmp(eg_graph_opaque_type(w->graph, node), EG_ONNX_FOREIGN_INPUT) == 0;
+}
+
+// Weights, and inputs in their order, foreign ones among them.
+static egraph_status write_leaves(eg_onnx_body *body) {
+  eg_onnx_writer *w = body->writer;
+  for (uint32_t i = 0; i < eg_graph_value_count(w->graph); i++) {
+    const eg_value_info *info = eg_graph_value(w->graph, (eg_value){i});
+    if (info->kind == EG_VALUE_WEIGHT) EG_TRY(write_weight(w, i));
+    if (info->kind == EG_VALUE_COMPUTED && is_foreign_input(w, info->node))
+      EG_TRY(eg_onnx_write_opaque(body, info->node));
+    if (info->kind == EG_VALUE_INPUT) EG_TRY(write_input(w, i));
+  }
+  return EGRAPH_OK;
+}
+
+// ---- nodes --------------------------------------------------------------------------
+
+static egraph_status names_of(eg_onnx_writer *w, const eg_value *values, uint32_t count,
+                              const char ***out) {
+  EG_TRY(eg_arena_alloc(&w->arena, count, sizeof **out, out));
+  for (uint32_t i = 0; i < count; i++)
+    (*out)[i] = w->value_names[values[i].id];
+  return EGRAPH_OK;
+}
+
+static egraph_status types_of(eg_onnx_writer *w, const eg_value *values, uint32_t count,
+                              eg_type **out) {
+  EG_TRY(eg_arena_alloc(&w->arena, count, sizeof **out, out));
+  for (uint32_t i = 0; i < count; i++) {
+    (*out)[i] = eg_graph_value(w->graph, values[i])->type;
+    (*out)[i].layout = (eg_layout){.format = EG_FORMAT_PLAIN}; // not a matter of ONNX
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status write_known(eg_onnx_body *body, const eg_graph_node_info *node) {
+  eg_onnx_writer *w = body->writer;
+  const char **inputs, **results;
+  eg_type *input_types, *result_types;
+  EG_TRY(names_of(w, node->inputs, node->input_count, &inputs));
+  EG_TRY(names_of(w, node->results, node->result_count, &results));
+  EG_TRY(types_of(w, node->inputs, node->input_count, &input_types));
+  EG_TRY(types_of(w, node->results, node->result_count, &result_types));
+  eg_onnx_item item = {.name = node->name,
+                       .attrs = node->attrs,
+                       .inputs = input_types,
+                       .input_count = node->input_count,
+                       .results = result_types,
+                       .result_count = node->result_count,
+                       .input_names = inputs,
+                       .result_names = results};
+  if (node->result_count != 0) body->stem = results[0];
+  size_t first = body->nodes.len;
+  EG_TRY(eg_onnx_write_item(body, &item));
+  return eg_onnx_check_nodes(body, first, &item);
+}
+
+static egraph_status write_format(eg_onnx_writer *w, uint32_t id) {
+  unsigned format = eg_graph_value(w->graph, (eg_value){id})->type.layout.format;
+  return eg_onnx_put_metadata(w, EG_ONNX_FORMAT_PREFIX, w->value_names[id],
+                              eg_format_name((eg_format)format));
+}
+
+// Types of computed tensors: for readers that do not infer through our functions, and for
+// opaque results.
+static egraph_status write_infos(eg_onnx_writer *w) {
+  for (uint32_t i = 0; i < eg_graph_value_count(w->graph); i++) {
+    const eg_value_info *info = eg_graph_value(w->graph, (eg_value){i});
+    Onnx__ValueInfoProto *message;
+    if (info->kind != EG_VALUE_COMPUTED || !info->typed) continue;
+    if (info->type.layout.format != EG_FORMAT_PLAIN) EG_TRY(write_format(w, i));
+    if (w->is_output[i]) continue;
+    EG_TRY(info_message(w, w->value_names[i], &info->type, &message));
+    EG_TRY(eg_onnx_infos_push(&w->infos, message));
+  }
+  return EGRAPH_OK;
+}
+
+// ---- outputs ------------------------------------------------------------------------
+
+// What the record of an opaque result says of its type: maybe no tensor at all.
+static const Onnx__TypeProto *foreign_type(const eg_onnx_writer *w, const char *name) {
+  for (size_t i = 0; i < w->infos.len; i++)
+    if (w->infos.data[i]->name == name) return w->infos.data[i]->type;
+  return NULL;
+}
+
+static void drop_info(eg_onnx_writer *w, const char *name) {
+  size_t kept = 0;
+  for (size_t i = 0; i < w->infos.len; i++)
+    if (w->infos.data[i]->name != name) w->infos.data[kept++] = w->infos.data[i];
+  w->infos.len = kept;
+}
+
+static egraph_status write_output(eg_onnx_body *body, uint32_t index) {
+  eg_onnx_writer *w = body->writer;
+  const char *name;
+  eg_value value = eg_graph_output(w->graph, index, &name);
+  const eg_value_info *info = eg_graph_value(w->graph, value);
+  const char *tensor = w->value_names[value.id];
+  Onnx__ValueInfoProto *message;
+  bool renamed = strcmp(tensor, name) != 0;
+  w->is_output[value.id] = w->is_output[value.id] || !renamed;
+  if (renamed) EG_TRY(eg_onnx_put(body, "Identity", &tensor, 1, name, NULL, NULL));
+  EG_TRY(info_message(w, renamed ? name : tensor, info->typed ? &info->type : NULL,
+                      &message));
+  if (!info->typed) message->type = (Onnx__TypeProto *)(uintptr_t)foreign_type(w, tensor);
+  if (!info->typed && !renamed) drop_info(w, tensor);
+  return eg_onnx_infos_push(&w->outputs, message);
+}
+
+// ---- the model ----------------------------------------------------------------------
+
+static egraph_status write_graph(eg_onnx_body *body) {
+  eg_onnx_writer *w = body->writer;
+  EG_TRY(eg_onnx_add_opset(w, "", w->opset));
+  EG_TRY(name_values(w));
+  for (uint32_t n = 0; n < eg_graph_node_count(w->graph); n++)
+    if (eg_graph_node_at(w->graph, (eg_graph_node){n}).attrs->op == EG_OP_OPAQUE)
+      EG_TRY(eg_onnx_reserve_opaque(w, (eg_graph_node){n}));
+  EG_TRY(write_leaves(body));
+  for (uint32_t n = 0; n < eg_graph_node_count(w->graph); n++) {
+    eg_graph_node_info node = eg_graph_node_at(w->graph, (eg_graph_node){n});
+    body->made = 0;
+    if (is_foreign_input(w, (eg_graph_node){n})) continue;
+    if (node.attrs->op == EG_OP_OPAQUE)
+      EG_TRY(eg_onnx_write_opaque(body, (eg_graph_node){n}));
+    else
+      EG_TRY(write_known(body, &node));
+  }
+  for (uint32_t i = 0; i < eg_graph_output_count(w->graph); i++)
+    EG_TRY(write_output(body, i));
+  EG_TRY(write_infos(w));
+  return w->signatures.entries != NULL ? eg_onnx_add_opset(w, EG_ONNX_DOMAIN, 1)
+                                       : EGRAPH_OK;
+}
+
+static egraph_status write_header(eg_onnx_writer *w, Onnx__ModelProto *inout) {
+  const eg_buffer *header = eg_graph_header(w->graph);
+  const Onnx__ModelProto *said;
+  if (header == NULL) return EGRAPH_OK;
+  EG_TRY(eg_onnx_unpack_record(w, "header", eg_buffer_data(header),
+                               eg_buffer_size(header), &said));
+  return eg_onnx_header_write(&w->arena, said, inout);
+}
+
+// The message as bytes. `data_path`: the model's path when its weights go beside it.
+static egraph_status pack_model(eg_onnx_body *body, const char *data_path,
+                                unsigned char **out, size_t *out_size) {
+  static char name[] = EG_ONNX_OWN_NAME, producer[] = EG_ONNX_OWN_NAME;
+  eg_onnx_writer *w = body->writer;
+  Onnx__GraphProto graph = ONNX__GRAPH_PROTO__INIT;
+  Onnx__ModelProto model = ONNX__MODEL_PROTO__INIT;
+  graph.name = name;
+  graph.n_node = body->nodes.len, graph.node = body->nodes.data;
+  graph.n_initializer = w->initializers.len, graph.initializer = w->initializers.data;
+  graph.n_input = w->inputs.len, graph.input = w->inputs.data;
+  graph.n_output = w->outputs.len, graph.output = w->outputs.data;
+  graph.n_value_info = w->infos.len, graph.value_info = w->infos.data;
+  model.has_ir_version = true;
+  model.ir_version = eg_onnx_ir_version(w->opset);
+  if (model.ir_version < EG_ONNX_FUNCTIONS_IR) model.ir_version = EG_ONNX_FUNCTIONS_IR;
+  model.producer_name = producer;
+  model.producer_version = borrowed(version);
+  model.graph = &graph;
+  model.n_opset_import = w->opsets.len, model.opset_import = w->opsets.data;
+  model.n_functions = w->functions.len, model.functions = w->functions.data;
+  model.n_metadata_props = w->metadata.len, model.metadata_props = w->metadata.data;
+  EG_TRY(write_header(w, &model));
+  EG_TRY(eg_onnx_check_written(w, &model));
+  if (data_path != NULL)
+    EG_TRY(eg_onnx_data_file_write(&w->arena, data_path, w->initializers.data,
+                                   w->initializers.len));
+  return eg_onnx_message_pack(w->alloc, &model.base, out, out_size);
+}
+
+static uint64_t weight_bytes(const eg_graph *graph) {
+  uint64_t total = 0;
+  for (uint32_t i = 0; i < eg_graph_value_count(graph); i++) {
+    const eg_buffer *data = eg_graph_value(graph, (eg_value){i})->data;
+    if (data != NULL) total += eg_buffer_size(data);
+  }
+  return total;
+}
+
+// ---- operator sets ------------------------------------------------------------------
+
+// The oldest set that is written where nodes that are kept want no older one; the oldest
+// of all.
+enum { USUAL_OPSET = 13, FIRST_OPSET = 7 };
+
+static const char *name_of(const Onnx__NodeProto *node) {
+  if (node == NULL) return "";
+  if (node->name != NULL && node->name[0] != '\0') return node->name;
+  return node->n_output != 0 ? node->output[0] : "";
+}
+
+static egraph_status no_common_set(const eg_onnx_span *span) {
+  const Onnx__NodeProto *first = span->wants_first, *last = span->wants_last;
+  return EG_FAIL(
+      EGRAPH_E_UNSUPPORTED,
+      "no operator set has the nodes that are kept as they were: %s '%.200s' is "
+      "so up to set %" PRId64 ", %s '%.200s' from set %" PRId64
+      " on; convert the model with onnx.version_converter",
+      last != NULL ? last->op_type : "", name_of(last), span->sets.last,
+      first != NULL ? first->op_type : "what we write", name_of(first), span->sets.first);
+}
+
+static egraph_status narrow_to_kept(eg_onnx_writer *w, bool converts, eg_onnx_span *out) {
+  const eg_graph *graph = w->graph;
+  *out = (eg_onnx_span){.sets = {FIRST_OPSET, eg_onnx_newest_opset()}};
+  for (uint32_t n = 0; n < eg_graph_node_count(graph); n++)
+    if (eg_graph_node_at(graph, (eg_graph_node){n}).attrs->op == EG_OP_OPAQUE)
+      EG_TRY(eg_onnx_narrow_to_opaque(w, (eg_graph_node){n}, converts, out));
+  return EGRAPH_OK;
+}
+
+/// The sets in which all nodes that are kept mean what they meant, or (`converts`) can be
+/// made to.
+static egraph_status sets_of_kept(const eg_graph *graph, bool converts,
+                                  eg_onnx_sets *out) {
+  eg_onnx_writer w;
+  eg_onnx_span span;
+  eg_onnx_writer_init(&w, eg_graph_allocator(graph), graph, 0);
+  egraph_status status = narrow_to_kept(&w, converts, &span);
+  if (status == EGRAPH_OK && span.sets.first > span.sets.last)
+    status = no_common_set(&span);
+  *out = span.sets;
+  eg_onnx_writer_deinit(&w);
+  return status;
+}
+
+egraph_status eg_onnx_kept_sets(const eg_graph *graph, eg_onnx_sets *out) {
+  egraph_status status = sets_of_kept(graph, false, out);
+  if (status == EGRAPH_E_UNSUPPORTED) status = sets_of_kept(graph, true, out);
+  if (status == EGRAPH_OK || status == EGRAPH_E_MEMORY) return status;
+  *out = (eg_onnx_sets){FIRST_OPSET, eg_onnx_newest_opset()};
+  return EGRAPH_OK;
+}
+
+/// The outcome of writing in one operator set.
+typedef struct attempt {
+  bool is_faulty;    // a node of ours is none of the set
+  uint32_t unloaded; // nodes that ONNX Runtime does not load there
+  unsigned char *bytes;
+  size_t size;
+} attempt;
+
+/// Packs the model where no more than `most_unloaded` nodes are unloaded.
+static egraph_status export_in(const eg_graph *graph, int64_t opset,
+                               uint32_t most_unloaded, const char *data_path,
+                               attempt *out) {
+  eg_onnx_writer writer;
+  *out = (attempt){.bytes = NULL};
+  eg_onnx_writer_init(&writer, eg_graph_allocator(graph), graph, opset);
+  eg_onnx_body body = {.writer = &writer, .stem = "value"};
+  eg_onnx_nodes_init(&body.nodes, writer.alloc);
+  egraph_status status = write_graph(&body);
+  if (status == EGRAPH_OK && eg_graph_open_sizes(graph) != NULL)
+    status = eg_onnx_open_body(&body);
+  out->is_faulty = writer.is_faulty;
+  out->unloaded = writer.unloaded;
+  if (status == EGRAPH_OK && out->unloaded <= most_unloaded)
+    status = pack_model(&body, data_path, &out->bytes, &out->size);
+  eg_onnx_nodes_deinit(&body.nodes);
+  eg_onnx_writer_deinit(&writer);
+  return status;
+}
+
+/// The set to try after this one: up from the usual one, then down; 0: none.
+static int64_t next_opset(eg_onnx_sets sets, int64_t opset) {
+  int64_t start = sets.first > USUAL_OPSET ? sets.first : USUAL_OPSET;
+  if (start > sets.last) start = sets.last;
+  if (opset == 0) return start;
+  if (opset >= start && opset < sets.last) return opset + 1;
+  int64_t below = opset >= start ? start - 1 : opset - 1;
+  return below >= sets.first ? below : 0;
+}
+
+/// Where no set is free of nodes that ONNX Runtime does not load: the one with the
+/// fewest.
+static egraph_status export_best(const eg_graph *graph, eg_onnx_sets sets,
+                                 const char *data_path, attempt *out) {
+  egraph_status status = EGRAPH_OK;
+  uint32_t fewest = UINT32_MAX;
+  int64_t best = 0;
+  for (int64_t opset = 0; (opset = next_opset(sets, opset)) != 0;) {
+    status = export_in(graph, opset, 0, data_path, out);
+    if (out->bytes != NULL || (status != EGRAPH_OK && !out->is_faulty)) return status;
+    if (status != EGRAPH_OK || out->unloaded >= fewest) continue;
+    fewest = out->unloaded;
+    best = opset;
+  }
+  if (best != 0) return export_in(graph, best, fewest, data_path, out);
+  return EG_FAIL(status,
+                 "no operator set of those in which the nodes that are kept mean what "
+                 "they meant (%" PRId64 " to %" PRId64 ") has all other nodes: %.300s",
+                 sets.first, sets.last, egraph_last_error());
+}
+
+/// In the oldest operator set in which every node is legal, means what it should, and is
+/// loaded by ONNX Runtime; where there is none, nodes that are kept are converted.
+static egraph_status export_graph(const eg_graph *graph, const char *data_path,
+                                  unsigned char **out, size_t *out_size) {
+  egraph_status status = EGRAPH_OK;
+  for (int converts = 0; converts < 2; converts++) {
+    eg_onnx_sets sets;
+    attempt made = {.bytes = NULL};
+    status = sets_of_kept(graph, converts != 0, &sets);
+    if (status == EGRAPH_OK) status = export_best(graph, sets, data_path, &made);
+    *out = made.bytes;
+    *out_size = made.size;
+    if (status != EGRAPH_E_UNSUPPORTED) return status;
+  }
+  return status;
+}
+
+egraph_status eg_onnx_pack(const eg_graph *graph, unsigned char **out, size_t *out_size) {
+  if (weight_bytes(graph) > max_embedded_bytes)
+    return EG_FAIL(EGRAPH_E_UNSUPPORTED,
+                   "the weights are too large for one message; save the model to a file");
+  return export_graph(graph, NULL, out, out_size);
+}
+
+egraph_status eg_onnx_save(const eg_graph *graph, const char *path,
+                           const eg_onnx_export_options *options) {
+  bool external =
+      (options != NULL && options->external) || weight_bytes(graph) > max_embedded_bytes;
+  unsigned char *bytes;
+  size_t size;
+  EG_TRY(export_graph(graph, external ? path : NULL, &bytes, &size));
+  egraph_status status = eg_file_write(path, bytes, size);
+  eg_free(eg_graph_allocator(graph), bytes, size, 1);
+  return status;
+}

@@ -1,0 +1,645 @@
+// What operators that ONNX does not have mean in standard operators: the bodies of our
+// functions. A call has all attributes and says exactly what the node is, for us to read
+// back; the function, one per distinct signature, says the same for everybody else.
+// SPDX-License-Identifier: Apache-2.0
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "onnx/write/writer.h"
+#include "pcg/graph/attr_list.h"
+#include "pcg/graph/node_spec.h"
+
+typedef egraph_status (*meaning_writer)(eg_onnx_body *body, const eg_onnx_item *item);
+
+static eg_ints ints_of(const eg_onnx_item *item, eg_attr_slot slot) {
+  return eg_attr_at(item->attrs, slot)->ints;
+}
+
+static int64_t int_of(const eg_onnx_item *item, eg_attr_slot slot) {
+  return eg_attr_at(item->attrs, slot)->i;
+}
+
+static double float_of(const eg_onnx_item *item, eg_attr_slot slot) {
+  return eg_attr_at(item->attrs, slot)->f;
+}
+
+static egraph_status unary(eg_onnx_body *body, const char *op, const char *x,
+                           const char *result, const char **out) {
+  return eg_onnx_put(body, op, &x, 1, result, out, NULL);
+}
+
+static egraph_status binary(eg_onnx_body *body, const char *op, const char *a,
+                            const char *b, const char *result, const char **out) {
+  return eg_onnx_put(body, op, (const char *const[]){a, b}, 2, result, out, NULL);
+}
+
+static egraph_status with_scalar(eg_onnx_body *body, const char *op, const char *a,
+                                 egraph_dtype dtype, double value, const char *result,
+                                 const char **out) {
+  const char *scalar;
+  EG_TRY(eg_onnx_constant_scalar(body, dtype, value, &scalar));
+  return binary(body, op, a, scalar, result, out);
+}
+
+// ---- pointwise ----------------------------------------------------------------------
+
+static egraph_status mean_rsqrt(eg_onnx_body *body, const eg_onnx_item *item) {
+  const char *root;
+  EG_TRY(unary(body, "Sqrt", item->input_names[0], NULL, &root));
+  return unary(body, "Reciprocal", root, item->result_names[0], NULL);
+}
+
+static egraph_status mean_square(eg_onnx_body *body, const eg_onnx_item *item) {
+  return binary(body, "Mul", item->input_names[0], item->input_names[0],
+                item->result_names[0], NULL);
+}
+
+static egraph_status put_silu(eg_onnx_body *body, const char *x, const char *result) {
+  const char *gate;
+  EG_TRY(unary(body, "Sigmoid", x, NULL, &gate));
+  return binary(body, "Mul", x, gate, result, NULL);
+}
+
+static egraph_status mean_silu(eg_onnx_body *body, const eg_onnx_item *item) {
+  return put_silu(body, item->input_names[0], item->result_names[0]);
+}
+
+static egraph_status mean_mish(eg_onnx_body *body, const eg_onnx_item *item) {
+  const char *x = item->input_names[0], *curve;
+  EG_TRY(unary(body, "Softplus", x, NULL, &curve));
+  EG_TRY(unary(body, "Tanh", curve, NULL, &curve));
+  return binary(body, "Mul", x, curve, item->result_names[0], NULL);
+}
+
+// x/2 (1 + erf(x / sqrt 2)), or x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))).
+static egraph_status put_gelu(eg_onnx_body *body, const char *x, egraph_dtype dtype,
+                              bool approximate, const char *result) {
+  const char *inner, *curve, *half;
+  if (approximate) {
+    const char *cube;
+    EG_TRY(binary(body, "Mul", x, x, NULL, &cube));
+    EG_TRY(binary(body, "Mul", cube, x, NULL, &cube));
+    EG_TRY(with_scalar(body, "Mul", cube, dtype, 0.044715, NULL, &cube));
+    EG_TRY(binary(body, "Add", x, cube, NULL, &inner));
+    EG_TRY(with_scalar(body, "Mul", inner, dtype, 0.7978845608028654, NULL, &inner));
+  } else {
+    EG_TRY(with_scalar(body, "Mul", x, dtype, 0.7071067811865476, NULL, &inner));
+  }
+  EG_TRY(unary(body, approximate ? "Tanh" : "Erf", inner, NULL, &curve));
+  EG_TRY(with_scalar(body, "Add", curve, dtype, 1.0, NULL, &curve));
+  EG_TRY(with_scalar(body, "Mul", x, dtype, 0.5, NULL, &half));
+  return binary(body, "Mul", half, curve, result, NULL);
+}
+
+static egraph_status mean_gelu(eg_onnx_body *body, const eg_onnx_item *item) {
+  return put_gelu(body, item->input_names[0], item->inputs[0].dtype,
+                  int_of(item, EG_A_GELU_APPROXIMATE) != 0, item->result_names[0]);
+}
+
+// A standard operator with one float attribute.
+static egraph_status put_alpha(eg_onnx_body *body, const char *op, const char *x,
+                               double alpha, const char *result) {
+  Onnx__NodeProto *node;
+  EG_TRY(eg_onnx_put(body, op, &x, 1, result, NULL, &node));
+  return eg_onnx_put_float(body, node, "alpha", alpha);
+}
+
+// x clip(x/6 + 1/2, 0, 1): ONNX has it from operator set 14 on.
+static egraph_status put_hardswish(eg_onnx_body *body, const char *x,
+                                   const char *result) {
+  const char *gate;
+  Onnx__NodeProto *node;
+  if (body->writer->opset >= 14) return unary(body, "HardSwish", x, result, NULL);
+  EG_TRY(eg_onnx_put(body, "HardSigmoid", &x, 1, NULL, &gate, &node));
+  EG_TRY(eg_onnx_put_float(body, node, "alpha", 1.0 / 6.0));
+  EG_TRY(eg_onnx_put_float(body, node, "beta", 0.5));
+  return binary(body, "Mul", x, gate, result, NULL);
+}
+
+static egraph_status put_act(eg_onnx_body *body, eg_act act, double alpha, double beta,
+                             egraph_dtype dtype, const char *x, const char *result) {
+  switch (act) {
+  case EG_ACT_NONE: return unary(body, "Identity", x, result, NULL);
+  case EG_ACT_RELU: return unary(body, "Relu", x, result, NULL);
+  case EG_ACT_SIGMOID: return unary(body, "Sigmoid", x, result, NULL);
+  case EG_ACT_TANH: return unary(body, "Tanh", x, result, NULL);
+  case EG_ACT_GELU: return put_gelu(body, x, dtype, false, result);
+  case EG_ACT_GELU_TANH: return put_gelu(body, x, dtype, true, result);
+  case EG_ACT_SILU: return put_silu(body, x, result);
+  case EG_ACT_HARDSWISH: return put_hardswish(body, x, result);
+  case EG_ACT_CLIP: return eg_onnx_put_clip(body, x, dtype, alpha, beta, result, NULL);
+  case EG_ACT_LEAKY_RELU: return put_alpha(body, "LeakyRelu", x, alpha, result);
+  case EG_ACT_ELU: return put_alpha(body, "Elu", x, alpha, result);
+  case EG_ACT_COUNT: break;
+  }
+  assert(false && "an activation of EG_ACT_LIST");
+  return EGRAPH_E_INTERNAL;
+}
+
+// ---- contractions -------------------------------------------------------------------
+
+// act(x + z), where operand 3 is z.
+static egraph_status finish(eg_onnx_body *body, const eg_onnx_item *item, const char *x,
+                            eg_attr_slot act, eg_attr_slot alpha, eg_attr_slot beta) {
+  if (item->input_count > 3)
+    EG_TRY(binary(body, "Add", x, item->input_names[3], NULL, &x));
+  return put_act(body, (eg_act)int_of(item, act), float_of(item, alpha),
+                 float_of(item, beta), item->inputs[0].dtype, x, item->result_names[0]);
+}
+
+static egraph_status mean_conv(eg_onnx_body *body, const eg_onnx_item *item) {
+  eg_onnx_item plain = *item;
+  const char *sum;
+  EG_TRY(eg_onnx_made_up(body, &sum));
+  plain.name = "";
+  plain.input_count = item->input_count < 3 ? item->input_count : 3;
+  plain.result_names = &sum;
+  EG_TRY(eg_onnx_write_standard(body, &plain));
+  return finish(body, item, sum, EG_A_CONV_ACT, EG_A_CONV_ACT_ALPHA, EG_A_CONV_ACT_BETA);
+}
+
+static egraph_status mean_conv_transpose(eg_onnx_body *body, const eg_onnx_item *item) {
+  eg_onnx_item plain = *item;
+  plain.name = "";
+  return eg_onnx_write_standard(body, &plain);
+}
+
+// Swaps the last two dimensions; a vector has nothing to swap.
+static egraph_status swap_last(eg_onnx_body *body, const char *x, uint32_t rank,
+                               const char **out) {
+  int64_t perm[EGRAPH_MAX_RANK];
+  Onnx__NodeProto *node;
+  *out = x;
+  if (rank < 2) return EGRAPH_OK;
+  for (uint32_t i = 0; i < rank; i++)
+    perm[i] = i;
+  perm[rank - 1] = rank - 2;
+  perm[rank - 2] = rank - 1;
+  EG_TRY(eg_onnx_put(body, "Transpose", &x, 1, NULL, out, &node));
+  return eg_onnx_put_ints(body, node, "perm", perm, rank);
+}
+
+static egraph_status mean_matmul(eg_onnx_body *body, const eg_onnx_item *item) {
+  const char *a = item->input_names[0], *b = item->input_names[1], *sum;
+  if (int_of(item, EG_A_MATMUL_TRANS_A) != 0)
+    EG_TRY(swap_last(body, a, item->inputs[0].rank, &a));
+  if (int_of(item, EG_A_MATMUL_TRANS_B) != 0)
+    EG_TRY(swap_last(body, b, item->inputs[1].rank, &b));
+  EG_TRY(binary(body, "MatMul", a, b, NULL, &sum));
+  if (item->input_count > 2)
+    EG_TRY(binary(body, "Add", sum, item->input_names[2], NULL, &sum));
+  return finish(body, item, sum, EG_A_MATMUL_ACT, EG_A_MATMUL_ACT_ALPHA,
+                EG_A_MATMUL_ACT_BETA);
+}
+
+// ---- normalizations -----------------------------------------------------------------
+
+static egraph_status reduce_mean(eg_onnx_body *body, const char *x, uint32_t first,
+                                 uint32_t rank, const char **out) {
+  int64_t axes[EGRAPH_MAX_RANK];
+  Onnx__NodeProto *node;
+  for (uint32_t i = first; i < rank; i++)
+    axes[i - first] = i;
+  EG_TRY(eg_onnx_put(body, "ReduceMean", &x, 1, NULL, out, &node));
+  EG_TRY(eg_onnx_put_list(body, node, "axes", 18, (eg_ints){axes, rank - first}));
+  return eg_onnx_put_int(body, node, "keepdims", 1);
+}
+
+// x / sqrt(mean(x^2) + epsilon) over dimensions from `first` on.
+static egraph_status scale_to_one(eg_onnx_body *body, const char *x, egraph_dtype dtype,
+                                  uint32_t first, uint32_t rank, double epsilon,
+                                  const char **out) {
+  const char *square, *mean, *root;
+  EG_TRY(binary(body, "Mul", x, x, NULL, &square));
+  EG_TRY(reduce_mean(body, square, first, rank, &mean));
+  EG_TRY(with_scalar(body, "Add", mean, dtype, epsilon, NULL, &mean));
+  EG_TRY(unary(body, "Sqrt", mean, NULL, &root));
+  return binary(body, "Div", x, root, NULL, out);
+}
+
+static egraph_status mean_rms_norm(eg_onnx_body *body, const eg_onnx_item *item) {
+  const eg_type *x = &item->inputs[0];
+  int64_t axis = int_of(item, EG_A_RMS_NORM_AXIS);
+  const char *scaled;
+  EG_TRY(scale_to_one(body, item->input_names[0], x->dtype,
+                      (uint32_t)(axis < 0 ? axis + (int64_t)x->rank : axis), x->rank,
+                      float_of(item, EG_A_RMS_NORM_EPSILON), &scaled));
+  return binary(body, "Mul", scaled, item->input_names[1], item->result_names[0], NULL);
+}
+
+static egraph_status reshape(eg_onnx_body *body, const char *x, const int64_t *dims,
+                             uint32_t rank, const char *result, const char **out) {
+  const char *shape;
+  EG_TRY(eg_onnx_constant_ints(body, dims, rank, &shape));
+  return binary(body, "Reshape", x, shape, result, out);
+}
+
+// Rows [N, groups, rest] are centred and scaled, then every channel gets its scale and
+// bias.
+static egraph_status mean_group_norm(eg_onnx_body *body, const eg_onnx_item *item) {
+  const eg_type *x = &item->inputs[0];
+  int64_t per_channel[EGRAPH_MAX_RANK];
+  int64_t groups = int_of(item, EG_A_GROUP_NORM_NUM_GROUPS);
+  const int64_t rows[3] = {0, groups, -1}; // 0: as it is
+  const char *row, *mean, *scale, *bias, *shape;
+  for (uint32_t i = 0; i < x->rank; i++)
+    per_channel[i] = i == 1 ? x->dims[1] : 1;
+  EG_TRY(reshape(body, item->input_names[0], rows, 3, NULL, &row));
+  EG_TRY(reduce_mean(body, row, 2, 3, &mean));
+  EG_TRY(binary(body, "Sub", row, mean, NULL, &row));
+  EG_TRY(scale_to_one(body, row, x->dtype, 2, 3, float_of(item, EG_A_GROUP_NORM_EPSILON),
+                      &row));
+  EG_TRY(eg_onnx_put(body, "Shape", &item->input_names[0], 1, NULL, &shape, NULL));
+  EG_TRY(binary(body, "Reshape", row, shape, NULL, &row));
+  EG_TRY(reshape(body, item->input_names[1], per_channel, x->rank, NULL, &scale));
+  EG_TRY(reshape(body, item->input_names[2], per_channel, x->rank, NULL, &bias));
+  EG_TRY(binary(body, "Mul", row, scale, NULL, &row));
+  return binary(body, "Add", row, bias, item->result_names[0], NULL);
+}
+
+// ---- weights ------------------------------------------------------------------------
+
+static egraph_status put_pad(eg_onnx_body *body, const char *x, egraph_dtype dtype,
+                             const int64_t *pads, uint32_t rank, const char *result,
+                             const char **out) {
+  return eg_onnx_put_pad(body, x, dtype, (eg_ints){pads, 2 * rank}, 0.0, "constant",
+                         result, out, NULL);
+}
+
+static egraph_status mean_enlarge(eg_onnx_body *body, const eg_onnx_item *item) {
+  const eg_type *w = &item->inputs[0];
+  eg_ints kernel = ints_of(item, EG_A_ENLARGE_KERNEL_SHAPE);
+  int64_t pads[2 * EGRAPH_MAX_RANK] = {0};
+  for (uint32_t i = 0; i < kernel.len; i++)
+    pads[2 + i] = pads[w->rank + 2 + i] = (kernel.data[i] - w->dims[2 + i]) / 2;
+  return put_pad(body, item->input_names[0], w->dtype, pads, w->rank,
+                 item->result_names[0], NULL);
+}
+
+// Group g of the weight takes place g modulo count in its merged group; zeros stand in
+// the other places.
+static egraph_status place_group(eg_onnx_body *body, const eg_onnx_item *item, int64_t g,
+                                 const char *rows, const char **out) {
+  const eg_type *w = &item->inputs[0];
+  int64_t count = int_of(item, EG_A_MERGE_GCONV_COUNT), place = g % count;
+  int64_t pads[2 * EGRAPH_MAX_RANK] = {0};
+  pads[1] = place * w->dims[1];
+  pads[w->rank + 1] = (count - 1 - place) * w->dims[1];
+  return put_pad(body, rows, w->dtype, pads, w->rank, NULL, out);
+}
+
+static egraph_status mean_merge_gconv(eg_onnx_body *body, const eg_onnx_item *item) {
+  int64_t group = int_of(item, EG_A_MERGE_GCONV_GROUP), *sizes;
+  eg_arena *arena = &body->writer->arena;
+  const char **rows;
+  Onnx__NodeProto *node;
+  EG_TRY(eg_arena_alloc(arena, (size_t)group, sizeof *rows, &rows));
+  EG_TRY(eg_arena_alloc(arena, (size_t)group, sizeof *sizes, &sizes));
+  for (int64_t g = 0; g < group; g++) {
+    EG_TRY(eg_onnx_made_up(body, &rows[g]));
+    sizes[g] = item->inputs[0].dims[0] / group;
+  }
+  EG_TRY(eg_onnx_put_node(body, "Split", &item->input_names[0], 1, rows, (uint32_t)group,
+                          &node));
+  EG_TRY(eg_onnx_put_list(body, node, "split", 13, (eg_ints){sizes, (uint32_t)group}));
+  EG_TRY(eg_onnx_put_int(body, node, "axis", 0));
+  for (int64_t g = 0; g < group; g++)
+    EG_TRY(place_group(body, item, g, rows[g], &rows[g]));
+  EG_TRY(eg_onnx_put(body, "Concat", rows, (uint32_t)group, item->result_names[0], NULL,
+                     &node));
+  return eg_onnx_put_int(body, node, "axis", 0);
+}
+
+static egraph_status put_fill(eg_onnx_body *body, egraph_dtype dtype, const int64_t *dims,
+                              uint32_t rank, double value, const char *result,
+                              const char **out) {
+  eg_attr_list list;
+  eg_attr_list_init(&list, EG_OP_FILL);
+  eg_attr_list_set_dtype(&list, EG_A_FILL_DTYPE, dtype);
+  eg_attr_list_set_ints(&list, EG_A_FILL_SHAPE, dims, rank);
+  eg_attr_list_set_float(&list, EG_A_FILL_VALUE, value);
+  eg_attrs attrs = eg_attr_list_attrs(&list);
+  if (result == NULL) EG_TRY(eg_onnx_made_up(body, &result));
+  if (out != NULL) *out = result;
+  eg_onnx_item fill = {
+      .name = "", .attrs = &attrs, .result_count = 1, .result_names = &result};
+  return eg_onnx_write_standard(body, &fill);
+}
+
+static egraph_status put_eye(eg_onnx_body *body, egraph_dtype dtype, int64_t n,
+                             const char *result, const char **out) {
+  const char *zeros;
+  Onnx__NodeProto *node;
+  EG_TRY(put_fill(body, dtype, (const int64_t[]){n, n}, 2, 0.0, NULL, &zeros));
+  EG_TRY(eg_onnx_put(body, "EyeLike", &zeros, 1, result, out, &node));
+  return eg_onnx_put_int(body, node, "dtype", eg_dtype_onnx(dtype));
+}
+
+static egraph_status mean_eye(eg_onnx_body *body, const eg_onnx_item *item) {
+  return put_eye(body, item->results[0].dtype, int_of(item, EG_A_EYE_N),
+                 item->result_names[0], NULL);
+}
+
+static egraph_status mean_pool_kernel(eg_onnx_body *body, const eg_onnx_item *item) {
+  const eg_type *result = &item->results[0];
+  double window = 1.0;
+  for (uint32_t i = 2; i < result->rank; i++)
+    window *= (double)result->dims[i];
+  return put_fill(body, result->dtype, result->dims, result->rank, 1.0 / window,
+                  item->result_names[0], NULL);
+}
+
+// The identity matrix of one group, in the middle of the kernel, once per group.
+static egraph_status mean_conv_identity(eg_onnx_body *body, const eg_onnx_item *item) {
+  const eg_type *result = &item->results[0];
+  int64_t shape[EGRAPH_MAX_RANK], pads[2 * EGRAPH_MAX_RANK] = {0},
+                                           repeats[EGRAPH_MAX_RANK];
+  const char *eye, *kernel, *times;
+  for (uint32_t i = 0; i < result->rank; i++) {
+    shape[i] = i < 2 ? result->dims[1] : 1;
+    repeats[i] = i == 0 ? int_of(item, EG_A_CONV_IDENTITY_GROUP) : 1;
+    if (i >= 2) pads[i] = pads[result->rank + i] = (result->dims[i] - 1) / 2;
+  }
+  EG_TRY(put_eye(body, result->dtype, result->dims[1], NULL, &eye));
+  EG_TRY(reshape(body, eye, shape, result->rank, NULL, &kernel));
+  EG_TRY(put_pad(body, kernel, result->dtype, pads, result->rank, NULL, &kernel));
+  EG_TRY(eg_onnx_constant_ints(body, repeats, result->rank, &times));
+  return binary(body, "Tile", kernel, times, item->result_names[0], NULL);
+}
+
+// Reductions over no axis; ONNX takes an empty list for all axes.
+static egraph_status mean_nothing(eg_onnx_body *body, const eg_onnx_item *item) {
+  return unary(body, "Identity", item->input_names[0], item->result_names[0], NULL);
+}
+
+#define MEANING_LIST(X)                                                                  \
+  X(RSQRT, mean_rsqrt)                                                                   \
+  X(SQUARE, mean_square)                                                                 \
+  X(SILU, mean_silu)                                                                     \
+  X(GELU, mean_gelu)                                                                     \
+  X(MISH, mean_mish)                                                                     \
+  X(CONV, mean_conv)                                                                     \
+  X(CONV_TRANSPOSE, mean_conv_transpose)                                                 \
+  X(MATMUL, mean_matmul)                                                                 \
+  X(RMS_NORM, mean_rms_norm)                                                             \
+  X(GROUP_NORM, mean_group_norm)                                                         \
+  X(ENLARGE, mean_enlarge)                                                               \
+  X(MERGE_GCONV, mean_merge_gconv)                                                       \
+  X(EYE, mean_eye)                                                                       \
+  X(POOL_KERNEL, mean_pool_kernel)                                                       \
+  X(CONV_IDENTITY, mean_conv_identity)                                                   \
+  X(REDUCE_SUM, mean_nothing)                                                            \
+  X(REDUCE_MEAN, mean_nothing)                                                           \
+  X(REDUCE_MAX, mean_nothing)                                                            \
+  X(REDUCE_MIN, mean_nothing)                                                            \
+  X(REDUCE_PROD, mean_nothing)
+
+static const meaning_writer meanings[EG_OP_COUNT] = {
+#define MEANING_ENTRY(ID, WRITER) [EG_OP_##ID] = WRITER,
+    MEANING_LIST(MEANING_ENTRY)
+#undef MEANING_ENTRY
+};
+
+// True when every fused part of a contraction is absent, nothing is transposed, and
+// nothing is said about the algorithm, which standard operators could not keep.
+static bool is_plain_contraction(const eg_onnx_item *item) {
+  if (item->attrs->op == EG_OP_CONV_TRANSPOSE)
+    return int_of(item, EG_A_CONV_TRANSPOSE_ALGORITHM) == EG_CONV_DIRECT;
+  if (item->attrs->op == EG_OP_CONV)
+    return int_of(item, EG_A_CONV_ACT) == EG_ACT_NONE && item->input_count <= 3 &&
+           int_of(item, EG_A_CONV_ALGORITHM) == EG_CONV_DIRECT;
+  return int_of(item, EG_A_MATMUL_ACT) == EG_ACT_NONE && item->input_count == 2 &&
+         int_of(item, EG_A_MATMUL_TRANS_A) == 0 && int_of(item, EG_A_MATMUL_TRANS_B) == 0;
+}
+
+bool eg_onnx_needs_function(const eg_onnx_item *item) {
+  eg_op op = (eg_op)item->attrs->op;
+  if (meanings[op] == NULL) return false;
+  if (op == EG_OP_CONV || op == EG_OP_CONV_TRANSPOSE || op == EG_OP_MATMUL)
+    return !is_plain_contraction(item);
+  if (meanings[op] == mean_nothing) return item->attrs->slots[0].ints.len == 0;
+  return true;
+}
+
+egraph_status eg_onnx_write_meaning(eg_onnx_body *body, const eg_onnx_item *item) {
+  meaning_writer writer = meanings[item->attrs->op];
+  assert(writer != NULL);
+  return writer(body, item);
+}
+
+// ---- calls --------------------------------------------------------------------------
+
+// Attributes and operand types decide the body.
+static egraph_status print_signature(const eg_onnx_item *item, eg_text *out) {
+  eg_node_spec spec = {.attrs = item->attrs,
+                       .inputs = item->inputs,
+                       .input_count = item->input_count,
+                       .results = item->results,
+                       .result_count = item->result_count};
+  return eg_node_spec_print(out, &spec);
+}
+
+static egraph_status formal_names(eg_onnx_writer *w, const char *prefix, uint32_t count,
+                                  const char ***out) {
+  enum { ROOM = 16 };
+  EG_TRY(eg_arena_alloc(&w->arena, count, sizeof **out, out));
+  for (uint32_t i = 0; i < count; i++) {
+    char *name;
+    EG_TRY(eg_arena_alloc(&w->arena, ROOM, 1, &name));
+    (void)snprintf(name, ROOM, "%s%" PRIu32, prefix, i);
+    (*out)[i] = name;
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status fill_function(eg_onnx_writer *w, const eg_onnx_item *item,
+                                   eg_onnx_body *body, Onnx__FunctionProto *function) {
+  const eg_op_info *op = eg_op_info_of((eg_op)item->attrs->op);
+  const char **inputs, **outputs;
+  EG_TRY(formal_names(w, "x", item->input_count, &inputs));
+  EG_TRY(formal_names(w, "y", item->result_count, &outputs));
+  eg_onnx_item formal = *item;
+  formal.name = "";
+  formal.input_names = inputs;
+  formal.result_names = outputs;
+  EG_TRY(eg_onnx_write_meaning(body, &formal));
+  EG_TRY(eg_onnx_check_nodes(body, 0, &formal));
+  EG_TRY(eg_arena_alloc(&w->arena, body->nodes.len, sizeof *function->node,
+                        &function->node));
+  if (body->nodes.len != 0)
+    memcpy(function->node, body->nodes.data, body->nodes.len * sizeof *function->node);
+  function->n_node = body->nodes.len;
+  function->n_input = item->input_count;
+  function->input = (char **)inputs;
+  function->n_output = item->result_count;
+  function->output = (char **)outputs;
+  EG_TRY(eg_arena_alloc(&w->arena, op->attr_count, sizeof *function->attribute,
+                        &function->attribute));
+  function->n_attribute = op->attr_count;
+  for (uint16_t i = 0; i < op->attr_count; i++)
+    function->attribute[i] = (char *)(uintptr_t)op->attrs[i].name;
+  return EGRAPH_OK;
+}
+
+static bool is_function_name(const eg_onnx_writer *w, const char *name) {
+  for (size_t i = 0; i < w->functions.len; i++)
+    if (strcmp(w->functions.data[i]->name, name) == 0) return true;
+  return false;
+}
+
+// "conv.1", "conv.2", ... in the order of first use; the names start from 1 in every
+// model.
+static egraph_status name_function(eg_onnx_writer *w, const char *op, const char **out) {
+  size_t room = strlen(op) + 16, length = strlen(op);
+  uint32_t number = 0;
+  for (size_t i = 0; i < w->functions.len; i++)
+    number += strncmp(w->functions.data[i]->name, op, length) == 0 &&
+              w->functions.data[i]->name[length] == '.';
+  char *name;
+  EG_TRY(eg_arena_alloc(&w->arena, room, 1, &name));
+  do
+    (void)snprintf(name, room, "%s.%" PRIu32, op, ++number);
+  while (is_function_name(w, name));
+  *out = name;
+  return EGRAPH_OK;
+}
+
+static egraph_status add_function(eg_onnx_writer *w, const eg_onnx_item *item,
+                                  Onnx__FunctionProto **out) {
+  static char domain[] = EG_ONNX_DOMAIN;
+  Onnx__FunctionProto *function;
+  const char *name;
+  EG_TRY(name_function(w, eg_op_info_of((eg_op)item->attrs->op)->name, &name));
+  EG_TRY(eg_arena_alloc(&w->arena, 1, sizeof *function, &function));
+  *function = (Onnx__FunctionProto)ONNX__FUNCTION_PROTO__INIT;
+  function->name = (char *)(uintptr_t)name;
+  function->domain = domain;
+  function->n_opset_import = 1;
+  EG_TRY(eg_arena_alloc(&w->arena, 1, sizeof *function->opset_import,
+                        &function->opset_import));
+  function->opset_import[0] = w->opsets.data[0]; // the standard one is the first
+  eg_onnx_body body = {
+      .writer = w, .is_function = true, .has_constant_nodes = true, .stem = "t"};
+  eg_onnx_nodes_init(&body.nodes, w->alloc);
+  egraph_status status = fill_function(w, item, &body, function);
+  eg_onnx_nodes_deinit(&body.nodes);
+  EG_TRY(status);
+  *out = function;
+  return eg_onnx_functions_push(&w->functions, function);
+}
+
+// ---- functions that are read --------------------------------------------------------
+
+static egraph_status pack_nodes(egraph_allocator alloc, Onnx__NodeProto **nodes,
+                                size_t count, unsigned char **out, size_t *out_size) {
+  Onnx__GraphProto graph = ONNX__GRAPH_PROTO__INIT;
+  graph.node = nodes;
+  graph.n_node = count;
+  return eg_onnx_message_pack(alloc, &graph.base, out, out_size);
+}
+
+static bool same_names(char *const *a, size_t a_count, char *const *b, size_t b_count) {
+  for (size_t i = 0; a_count == b_count && i < a_count; i++)
+    if (strcmp(a[i], b[i]) != 0) return false;
+  return a_count == b_count;
+}
+
+static egraph_status compare_bodies(egraph_allocator alloc, const Onnx__FunctionProto *a,
+                                    const Onnx__FunctionProto *b, bool *out) {
+  unsigned char *bytes[2] = {NULL, NULL};
+  size_t size[2] = {0, 0};
+  *out = false;
+  if (!same_names(a->input, a->n_input, b->input, b->n_input) ||
+      !same_names(a->output, a->n_output, b->output, b->n_output))
+    return EGRAPH_OK;
+  EG_TRY(pack_nodes(alloc, a->node, a->n_node, &bytes[0], &size[0]));
+  egraph_status status = pack_nodes(alloc, b->node, b->n_node, &bytes[1], &size[1]);
+  if (status == EGRAPH_OK)
+    *out = size[0] == size[1] && memcmp(bytes[0], bytes[1], size[0]) == 0;
+  eg_free(alloc, bytes[0], size[0], 1);
+  eg_free(alloc, bytes[1], size[1], 1);
+  return status;
+}
+
+egraph_status eg_onnx_is_own_body(egraph_allocator alloc, const eg_onnx_item *item,
+                                  const Onnx__FunctionProto *function, bool *out) {
+  eg_onnx_writer w;
+  Onnx__FunctionProto own = ONNX__FUNCTION_PROTO__INIT;
+  int64_t opset =
+      eg_onnx_standard_opset(function->opset_import, function->n_opset_import);
+  *out = false;
+  if (opset < 1 || opset > eg_onnx_newest_opset() || !eg_onnx_needs_function(item))
+    return EGRAPH_OK;
+  eg_onnx_writer_init(&w, alloc, NULL, opset);
+  eg_onnx_body body = {
+      .writer = &w, .is_function = true, .has_constant_nodes = true, .stem = "t"};
+  eg_onnx_nodes_init(&body.nodes, alloc);
+  egraph_status status = fill_function(&w, item, &body, &own);
+  if (status == EGRAPH_OK) status = compare_bodies(alloc, &own, function, out);
+  if (w.is_faulty) status = EGRAPH_OK; // a set in which we would not write it
+  eg_onnx_nodes_deinit(&body.nodes);
+  eg_onnx_writer_deinit(&w);
+  return status;
+}
+
+// ---- calls --------------------------------------------------------------------------
+
+static egraph_status find_function(eg_onnx_writer *w, const eg_onnx_item *item,
+                                   const char *signature, Onnx__FunctionProto **out) {
+  uint32_t index;
+  if (eg_strmap_find(&w->signatures, signature, &index)) {
+    *out = w->functions.data[index];
+    return EGRAPH_OK;
+  }
+  EG_TRY(add_function(w, item, out));
+  return eg_strmap_put(&w->signatures, signature, (uint32_t)w->functions.len - 1);
+}
+
+// Numbers are written as text: an ONNX float has 32 bits, our attributes have 64.
+static egraph_status put_own_float(eg_onnx_body *body, Onnx__NodeProto *node,
+                                   const char *name, double value) {
+  eg_text text;
+  const char *copy = NULL;
+  eg_text_init(&text, body->writer->alloc);
+  egraph_status status = eg_text_double(&text, value);
+  if (status == EGRAPH_OK)
+    status =
+        eg_arena_string(&body->writer->arena, eg_text_of(&text), text.chars.len, &copy);
+  eg_text_deinit(&text);
+  EG_TRY(status);
+  return eg_onnx_put_string(body, node, name, copy);
+}
+
+static egraph_status put_own_slot(eg_onnx_body *body, Onnx__NodeProto *node,
+                                  const eg_attr_info *info, const eg_attr *value) {
+  return value->kind == EG_ATTR_FLOAT ? put_own_float(body, node, info->name, value->f)
+                                      : eg_onnx_put_slot(body, node, info, value);
+}
+
+static egraph_status write_call(eg_onnx_body *body, const eg_onnx_item *item,
+                                const char *signature) {
+  const eg_op_info *op = eg_op_info_of((eg_op)item->attrs->op);
+  Onnx__FunctionProto *function;
+  Onnx__NodeProto *node;
+  EG_TRY(find_function(body->writer, item, signature, &function));
+  EG_TRY(eg_onnx_put_node(body, function->name, item->input_names, item->input_count,
+                          item->result_names, item->result_count, &node));
+  node->domain = function->domain;
+  if (item->name[0] != '\0') node->name = (char *)(uintptr_t)item->name;
+  for (uint16_t i = 0; i < op->attr_count; i++)
+    EG_TRY(put_own_slot(body, node, &op->attrs[i], &item->attrs->slots[i]));
+  return EGRAPH_OK;
+}
+
+egraph_status eg_onnx_write_item(eg_onnx_body *body, const eg_onnx_item *item) {
+  if (!eg_onnx_needs_function(item)) return eg_onnx_write_standard(body, item);
+  eg_text signature;
+  eg_text_init(&signature, body->writer->alloc);
+  egraph_status status = print_signature(item, &signature);
+  if (status == EGRAPH_OK) status = write_call(body, item, eg_text_of(&signature));
+  eg_text_deinit(&signature);
+  return status;
+}

@@ -1,0 +1,418 @@
+// What is written is read back: names and types of the message, then the message itself.
+//
+//   names   every name is made once in its scope; in the model, and in functions of ours,
+//           before it is used; graphs within kept nodes hide nothing
+//   types   element types that follow from operands (of our functions, through their
+//           bodies) are those that the message declares
+//   import  the message is a model again, with inputs and outputs of the graph: at the
+//           example where dimensions are open, or open where the model itself cannot be
+//           read there
+//
+// Weights are left out: a model of gigabytes is read as fast as a small one.
+// SPDX-License-Identifier: Apache-2.0
+#include <string.h>
+
+#include "base/owner.h"
+#include "onnx/onnx.h"
+#include "onnx/read/scopes.h"
+#include "onnx/write/writer.h"
+#include "ops/size.h"
+
+// ---- names and types ------------------------------------------------------------------
+
+typedef struct checker {
+  const Onnx__ModelProto *model;
+  int64_t opset;
+  eg_arena *arena;
+  eg_onnx_scopes scopes; // tensor -> element type of TensorProto, 0: not known
+  eg_onnx_strings names; // scratch
+  eg_strmap functions;   // of ours, by name
+  eg_strmap made;        // by nodes of the model, also by later ones
+} checker;
+#define OWNED                                                                            \
+  (eg_onnx_scopes, scopes), (eg_onnx_strings, names), (eg_strmap, functions, made)
+
+static const char *text_of(const char *text) { return text != NULL ? text : ""; }
+
+static const char *name_of(const Onnx__NodeProto *node) {
+  if (text_of(node->name)[0] != '\0') return node->name;
+  return node->n_output != 0 ? node->output[0] : "";
+}
+
+static egraph_status wrong(const Onnx__NodeProto *node, const char *what,
+                           const char *name) {
+  return EG_FAIL(EGRAPH_E_INTERNAL,
+                 "the model that was written is wrong: %.64s '%.200s' %s '%.200s'; "
+                 "nothing is given out",
+                 text_of(node->op_type), name_of(node), what, name);
+}
+
+static egraph_status wrong_tensor(const char *name, const char *what) {
+  return EG_FAIL(EGRAPH_E_INTERNAL,
+                 "the model that was written is wrong: '%.200s' %s; nothing is given out",
+                 name, what);
+}
+
+static egraph_status use(const checker *c, const Onnx__NodeProto *node, const char *name,
+                         int *out_dtype) {
+  uint32_t dtype = 0;
+  *out_dtype = 0;
+  if (text_of(name)[0] == '\0') return EGRAPH_OK;
+  if (!eg_onnx_scopes_find(&c->scopes, name, &dtype))
+    return wrong(node, "reads what nothing before makes,", name);
+  *out_dtype = (int)dtype;
+  return EGRAPH_OK;
+}
+
+static egraph_status make(checker *c, const char *name, int dtype) {
+  uint32_t ignored;
+  if (text_of(name)[0] == '\0') return EGRAPH_OK;
+  if (eg_onnx_scopes_find(&c->scopes, name, &ignored))
+    return wrong_tensor(name, "is made twice");
+  return eg_onnx_scopes_define(&c->scopes, name, dtype > 0 ? (uint32_t)dtype : 0);
+}
+
+static int declared_type(const Onnx__ValueInfoProto *info) {
+  bool is_tensor =
+      info->type != NULL && info->type->value_case == ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE;
+  return is_tensor ? info->type->tensor_type->elem_type : 0;
+}
+
+static egraph_status check_declared(const checker *c, const Onnx__ValueInfoProto *info) {
+  uint32_t dtype = 0;
+  if (!eg_onnx_scopes_find(&c->scopes, info->name, &dtype))
+    return wrong_tensor(info->name, "is declared, and nothing makes it");
+  int declared = declared_type(info);
+  return dtype == 0 || declared == 0 || dtype == (uint32_t)declared
+             ? EGRAPH_OK
+             : wrong_tensor(info->name, "is declared with another element type than is "
+                                        "computed");
+}
+
+// ---- graphs within nodes
+
+static egraph_status check_within(checker *c, const Onnx__NodeProto *node);
+
+/// Initializers may hide what is around (read/scopes.h). ONNX Runtime refuses names that
+/// the model makes later, too.
+static egraph_status define_within(checker *c, const Onnx__GraphProto *graph) {
+  c->names.len = 0;
+  EG_TRY(eg_onnx_initializer_names(graph, &c->names));
+  const size_t initializers = c->names.len;
+  c->names.len = 0;
+  EG_TRY(eg_onnx_defined_names(graph, &c->names));
+  for (size_t i = initializers; i < c->names.len; i++) {
+    uint32_t ignored;
+    if (eg_strmap_find(&c->made, c->names.data[i], &ignored))
+      return wrong_tensor(c->names.data[i], "is made twice");
+    EG_TRY(make(c, c->names.data[i], 0));
+  }
+  for (size_t i = 0; i < initializers; i++)
+    EG_TRY(eg_onnx_scopes_define(&c->scopes, c->names.data[i], 0));
+  return EGRAPH_OK;
+}
+
+static egraph_status check_graph_within(checker *c, const Onnx__NodeProto *around,
+                                        const Onnx__GraphProto *graph) {
+  const size_t mark = c->scopes.hidden.len;
+  int ignored;
+  EG_TRY(define_within(c, graph));
+  for (size_t n = 0; n < graph->n_node; n++) {
+    const Onnx__NodeProto *node = graph->node[n];
+    for (size_t i = 0; i < node->n_input; i++)
+      EG_TRY(use(c, node, node->input[i], &ignored));
+    EG_TRY(check_within(c, node));
+  }
+  for (size_t i = 0; i < graph->n_output; i++)
+    EG_TRY(use(c, around, graph->output[i]->name, &ignored));
+  eg_onnx_scopes_leave(&c->scopes, mark);
+  return EGRAPH_OK;
+}
+
+static egraph_status check_within(checker *c, const Onnx__NodeProto *node) {
+  for (size_t i = 0; i < node->n_attribute; i++) {
+    const Onnx__AttributeProto *attr = node->attribute[i];
+    if (attr->g != NULL) EG_TRY(check_graph_within(c, node, attr->g));
+    for (size_t k = 0; k < attr->n_graphs; k++)
+      EG_TRY(check_graph_within(c, node, attr->graphs[k]));
+  }
+  return EGRAPH_OK;
+}
+
+// ---- nodes, in order
+
+static egraph_status check_call(checker *c, const Onnx__NodeProto *node, const int *dtype,
+                                int *result);
+
+/// The element types of a node's results.
+static egraph_status result_types(checker *c, const Onnx__NodeProto *node,
+                                  const int *dtype, int *result) {
+  if (eg_onnx_is_standard(node->domain)) {
+    for (size_t i = 0; i < node->n_output; i++)
+      result[i] = eg_onnx_result_type(node, dtype, i, c->opset);
+    return EGRAPH_OK;
+  }
+  return strcmp(node->domain, EG_ONNX_DOMAIN) == 0 ? check_call(c, node, dtype, result)
+                                                   : EGRAPH_OK;
+}
+
+static egraph_status check_nodes(checker *c, Onnx__NodeProto *const *nodes,
+                                 size_t count) {
+  for (size_t n = 0; n < count; n++) {
+    const Onnx__NodeProto *node = nodes[n];
+    int *dtype, *result;
+    EG_TRY(eg_arena_alloc(c->arena, node->n_input, sizeof *dtype, &dtype));
+    EG_TRY(eg_arena_alloc(c->arena, node->n_output, sizeof *result, &result));
+    for (size_t i = 0; i < node->n_input; i++)
+      EG_TRY(use(c, node, node->input[i], &dtype[i]));
+    EG_TRY(check_within(c, node));
+    EG_TRY(result_types(c, node, dtype, result));
+    for (size_t i = 0; i < node->n_output; i++)
+      EG_TRY(make(c, node->output[i], result[i]));
+  }
+  return EGRAPH_OK;
+}
+
+/// A call of a function of ours: its body on these operands. It sees nothing around it.
+static egraph_status check_body(checker *c, const Onnx__FunctionProto *function,
+                                const Onnx__NodeProto *call, const int *dtype,
+                                int *result) {
+  for (size_t i = 0; i < function->n_input; i++)
+    EG_TRY(make(c, function->input[i], i < call->n_input ? dtype[i] : 0));
+  EG_TRY(check_nodes(c, function->node, function->n_node));
+  for (size_t i = 0; i < function->n_output; i++) {
+    int ignored;
+    EG_TRY(use(c, call, function->output[i], i < call->n_output ? &result[i] : &ignored));
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status check_call(checker *c, const Onnx__NodeProto *node, const int *dtype,
+                                int *result) {
+  uint32_t index;
+  if (!eg_strmap_find(&c->functions, node->op_type, &index)) return EGRAPH_OK; // kept
+  checker inner = {.model = c->model, .opset = c->opset, .arena = c->arena};
+  EG_INIT_MEMBERS(&inner, c->arena->alloc, OWNED);
+  egraph_status status =
+      check_body(&inner, c->model->functions[index], node, dtype, result);
+  EG_DEINIT_MEMBERS(&inner, OWNED);
+  return status;
+}
+
+/// The initializer of an input is its default value.
+static egraph_status check_leaves(checker *c, const Onnx__GraphProto *graph) {
+  eg_strmap inputs;
+  eg_strmap_init(&inputs, c->arena->alloc);
+  egraph_status status = EGRAPH_OK;
+  for (size_t i = 0; status == EGRAPH_OK && i < graph->n_input; i++) {
+    status = make(c, graph->input[i]->name, declared_type(graph->input[i]));
+    if (status == EGRAPH_OK) status = eg_strmap_put(&inputs, graph->input[i]->name, 0);
+  }
+  for (size_t i = 0; status == EGRAPH_OK && i < graph->n_initializer; i++) {
+    const Onnx__TensorProto *tensor = graph->initializer[i];
+    uint32_t defaults = 1;
+    if (eg_strmap_find(&inputs, tensor->name, &defaults) && defaults == 0)
+      status = eg_strmap_put(&inputs, tensor->name, 1);
+    else
+      status = make(c, tensor->name, tensor->data_type);
+  }
+  eg_strmap_deinit(&inputs);
+  return status;
+}
+
+static egraph_status check_model(checker *c) {
+  const Onnx__GraphProto *graph = c->model->graph;
+  for (size_t i = 0; i < c->model->n_functions; i++)
+    if (strcmp(c->model->functions[i]->domain, EG_ONNX_DOMAIN) == 0)
+      EG_TRY(eg_strmap_put(&c->functions, c->model->functions[i]->name, (uint32_t)i));
+  for (size_t n = 0; n < graph->n_node; n++)
+    for (size_t i = 0; i < graph->node[n]->n_output; i++)
+      EG_TRY(eg_strmap_put(&c->made, graph->node[n]->output[i], 0));
+  EG_TRY(check_leaves(c, graph));
+  EG_TRY(check_nodes(c, graph->node, graph->n_node));
+  for (size_t i = 0; i < graph->n_output; i++)
+    EG_TRY(check_declared(c, graph->output[i]));
+  for (size_t i = 0; i < graph->n_value_info; i++)
+    EG_TRY(check_declared(c, graph->value_info[i]));
+  return EGRAPH_OK;
+}
+
+static egraph_status check_names(eg_onnx_writer *w, const Onnx__ModelProto *model) {
+  checker c = {.model = model, .opset = w->opset, .arena = &w->arena};
+  EG_INIT_MEMBERS(&c, w->alloc, OWNED);
+  egraph_status status = check_model(&c);
+  EG_DEINIT_MEMBERS(&c, OWNED);
+  return status;
+}
+
+// ---- the message without its weights --------------------------------------------------
+
+// Larger tensors are left out; numbers that shapes are computed from are integers.
+enum { MOST_BYTES = 4096, MOST_INTEGER_BYTES = 65536 };
+
+static bool is_left_out(const Onnx__TensorProto *tensor) {
+  egraph_dtype dtype;
+  bool is_integer =
+      eg_dtype_from_onnx(tensor->data_type, &dtype) && !eg_dtype_is_float(dtype);
+  return tensor->raw_data.len > (is_integer ? MOST_INTEGER_BYTES : MOST_BYTES);
+}
+
+/// A copy whose large weights are in a file that does not exist.
+static egraph_status copy_without_weights(eg_onnx_writer *w, const Onnx__ModelProto *old,
+                                          Onnx__ModelProto *out) {
+  Onnx__GraphProto *graph;
+  EG_TRY(eg_arena_alloc(&w->arena, 1, sizeof *graph, &graph));
+  *graph = *old->graph;
+  EG_TRY(eg_arena_alloc(&w->arena, graph->n_initializer, sizeof *graph->initializer,
+                        &graph->initializer));
+  for (size_t i = 0; i < graph->n_initializer; i++) {
+    Onnx__TensorProto *tensor = old->graph->initializer[i];
+    graph->initializer[i] = tensor;
+    if (!is_left_out(tensor)) continue;
+    EG_TRY(eg_arena_alloc(&w->arena, 1, sizeof *tensor, &graph->initializer[i]));
+    *graph->initializer[i] = *tensor;
+    tensor = graph->initializer[i];
+    tensor->has_raw_data = false;
+    tensor->raw_data = (ProtobufCBinaryData){.len = 0};
+    tensor->has_data_location = true;
+    tensor->data_location = ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL;
+  }
+  *out = *old;
+  out->graph = graph;
+  return EGRAPH_OK;
+}
+
+// ---- the interface --------------------------------------------------------------------
+
+/// The message, read again.
+typedef struct reading {
+  const eg_graph *graph, *again;
+  eg_open_sizes *sizes;    // of what is read; NULL: it is read at the example
+  int64_t *ones, *example; // sizes of open dimensions
+} reading;
+
+/// Sizes that the model does not admit tell nothing.
+static bool is_same_at(const reading *r, int64_t wanted, int64_t read,
+                       const int64_t *dims) {
+  return !eg_open_sizes_admit(r->sizes, dims) ||
+         !eg_open_sizes_admit(eg_graph_open_sizes(r->graph), dims) ||
+         eg_size_at(read, dims) == eg_size_at(wanted, dims);
+}
+
+/// Dimensions that depend on more than open ones are not compared: a file may not tell
+/// them.
+static bool is_read_as_size(const reading *r, int64_t wanted, int64_t read) {
+  if (!eg_size_is_determined(wanted)) return true;
+  if (r->sizes == NULL) return read == eg_size_example(wanted);
+  return !eg_size_is_determined(read) || (is_same_at(r, wanted, read, r->ones) &&
+                                          is_same_at(r, wanted, read, r->example));
+}
+
+static bool is_read_as(const reading *r, const eg_value_info *wanted,
+                       const eg_value_info *read) {
+  bool is_told = true;
+  for (uint32_t d = 0; d < wanted->type.rank; d++)
+    is_told &= eg_size_is_determined(wanted->type.dims[d]);
+  // A table that is too large at the example is kept there, and is of no type.
+  if (!read->typed)
+    return !wanted->typed || !is_told || eg_graph_open_sizes(r->graph) != NULL;
+  if (!wanted->typed) return true;
+  if (read->type.dtype != wanted->type.dtype || read->type.rank != wanted->type.rank)
+    return false;
+  for (uint32_t d = 0; d < wanted->type.rank; d++)
+    if (!is_read_as_size(r, wanted->type.dims[d], read->type.dims[d])) return false;
+  return true;
+}
+
+static egraph_status check_value(const reading *r, const eg_value_info *wanted,
+                                 eg_value value, const char *name) {
+  return is_read_as(r, wanted, eg_graph_value(r->again, value))
+             ? EGRAPH_OK
+             : wrong_tensor(name, "is of another type when it is read");
+}
+
+static egraph_status check_interface(const reading *r, const char *const *names) {
+  const eg_graph *graph = r->graph, *again = r->again;
+  eg_value value;
+  for (uint32_t i = 0; i < eg_graph_value_count(graph); i++) {
+    const eg_value_info *info = eg_graph_value(graph, (eg_value){i});
+    if (info->kind != EG_VALUE_INPUT) continue;
+    if (!eg_graph_find_value(again, names[i], &value))
+      return wrong_tensor(names[i], "is no input when it is read");
+    EG_TRY(check_value(r, info, value, names[i]));
+  }
+  if (eg_graph_output_count(graph) != eg_graph_output_count(again))
+    return EG_FAIL(EGRAPH_E_INTERNAL, "the model that was written has other outputs");
+  for (uint32_t i = 0; i < eg_graph_output_count(graph); i++) {
+    const char *wanted, *name;
+    eg_value output = eg_graph_output(graph, i, &wanted);
+    value = eg_graph_output(again, i, &name);
+    if (strcmp(wanted, name) != 0) return wrong_tensor(wanted, "is not the output");
+    EG_TRY(check_value(r, eg_graph_value(graph, output), value, name));
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status list_dims(eg_onnx_writer *w, reading *r,
+                               eg_onnx_import_options *options) {
+  const eg_open_sizes *sizes = eg_graph_open_sizes(w->graph);
+  uint32_t count = sizes != NULL ? eg_open_sizes_dim_count(sizes) : 0;
+  eg_onnx_dim *dims;
+  EG_TRY(eg_arena_alloc(&w->arena, count, sizeof *dims, &dims));
+  EG_TRY(eg_arena_alloc(&w->arena, count, sizeof *r->ones, &r->ones));
+  EG_TRY(eg_arena_alloc(&w->arena, count, sizeof *r->example, &r->example));
+  for (uint32_t i = 0; i < count; i++) {
+    const eg_open_dim *dim = eg_open_sizes_dim(sizes, i);
+    r->ones[i] = 1;
+    r->example[i] = dim->example;
+    dims[i] = (eg_onnx_dim){dim->name, dim->example};
+    if (r->sizes != NULL) EG_TRY(eg_open_sizes_add_dim(r->sizes, dim, &dims[i].size));
+  }
+  options->dims = dims;
+  options->dim_count = count;
+  options->sizes = r->sizes;
+  return EGRAPH_OK;
+}
+
+static egraph_status read_message(eg_onnx_writer *w, reading *r, const void *bytes,
+                                  size_t size) {
+  eg_onnx_import_options options = EG_ONNX_IMPORT_OPTIONS_DEFAULT;
+  eg_graph *again;
+  options.draws_weights = true;
+  EG_TRY(list_dims(w, r, &options));
+  egraph_status status = eg_onnx_parse(&w->alloc, "the model that was written", bytes,
+                                       size, NULL, &options, &again);
+  if (status == EGRAPH_E_MEMORY) return status;
+  if (status != EGRAPH_OK) return eg_fail_context(EGRAPH_E_INTERNAL, "not readable");
+  if (r->sizes != NULL) eg_open_sizes_close(r->sizes);
+  r->again = again;
+  status = check_interface(r, w->value_names);
+  eg_graph_destroy(again);
+  return status;
+}
+
+static egraph_status read_again(eg_onnx_writer *w, const void *bytes, size_t size) {
+  const eg_open_sizes *sizes = eg_graph_open_sizes(w->graph);
+  reading r = {.graph = w->graph};
+  if (sizes != NULL && !eg_open_sizes_is_readable(sizes))
+    EG_TRY(eg_open_sizes_create(w->alloc, &r.sizes));
+  egraph_status status = read_message(w, &r, bytes, size);
+  eg_open_sizes_release(r.sizes);
+  return status;
+}
+
+static egraph_status check_import(eg_onnx_writer *w, const Onnx__ModelProto *model) {
+  Onnx__ModelProto light;
+  unsigned char *bytes;
+  size_t size;
+  EG_TRY(copy_without_weights(w, model, &light));
+  EG_TRY(eg_onnx_message_pack(w->alloc, &light.base, &bytes, &size));
+  egraph_status status = read_again(w, bytes, size);
+  eg_free(w->alloc, bytes, size, 1);
+  return status;
+}
+
+egraph_status eg_onnx_check_written(eg_onnx_writer *w, const Onnx__ModelProto *model) {
+  EG_TRY(check_names(w, model));
+  return check_import(w, model);
+}

@@ -1,0 +1,549 @@
+// Nodes in standard ONNX of the operator set that is written: most by the same attribute
+// names, some with lists that newer sets have as operands.
+// SPDX-License-Identifier: Apache-2.0
+#include <assert.h>
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "onnx/write/writer.h"
+#include "ops/resize.h"
+
+typedef egraph_status (*standard_writer)(eg_onnx_body *body, const eg_onnx_item *item);
+
+static eg_ints ints_of(const eg_onnx_item *item, eg_attr_slot slot) {
+  return eg_attr_at(item->attrs, slot)->ints;
+}
+
+static int64_t int_of(const eg_onnx_item *item, eg_attr_slot slot) {
+  return eg_attr_at(item->attrs, slot)->i;
+}
+
+static double float_of(const eg_onnx_item *item, eg_attr_slot slot) {
+  return eg_attr_at(item->attrs, slot)->f;
+}
+
+static void set_name(Onnx__NodeProto *node, const eg_onnx_item *item) {
+  if (item->name[0] != '\0') node->name = (char *)(uintptr_t)item->name;
+}
+
+// The node itself: name, operands of the item and then `extra`, results of the item.
+static egraph_status put_item(eg_onnx_body *body, const eg_onnx_item *item,
+                              const char *op_type, const char *const *extra,
+                              uint32_t extra_count, Onnx__NodeProto **out) {
+  const char **inputs;
+  uint32_t count = item->input_count + extra_count;
+  EG_TRY(eg_arena_alloc(&body->writer->arena, count, sizeof *inputs, &inputs));
+  for (uint32_t i = 0; i < item->input_count; i++)
+    inputs[i] = item->input_names[i];
+  for (uint32_t i = 0; i < extra_count; i++)
+    inputs[item->input_count + i] = extra[i];
+  Onnx__NodeProto *node;
+  EG_TRY(eg_onnx_put_node(body, op_type, inputs, count, item->result_names,
+                          item->result_count, &node));
+  set_name(node, item);
+  *out = node;
+  return EGRAPH_OK;
+}
+
+static egraph_status write_same(eg_onnx_body *body, const eg_onnx_item *item) {
+  const eg_op_info *op = eg_op_info_of((eg_op)item->attrs->op);
+  Onnx__NodeProto *node;
+  if (op->onnx[0] == '\0')
+    return EG_FAIL(EGRAPH_E_UNSUPPORTED,
+                   "ONNX has no operator for %s (%s), and nothing that means the same is "
+                   "known; write a .egraph file",
+                   op->name, item->result_names[0]);
+  EG_TRY(put_item(body, item, op->onnx, NULL, 0, &node));
+  for (uint16_t i = 0; i < op->attr_count; i++)
+    EG_TRY(eg_onnx_put_slot(body, node, &op->attrs[i], &item->attrs->slots[i]));
+  return EGRAPH_OK;
+}
+
+/// Attributes of parts of tensors, which follow the `count` that ONNX has.
+static egraph_status check_rest(const eg_onnx_item *item, uint16_t count) {
+  const eg_op_info *op = eg_op_info_of((eg_op)item->attrs->op);
+  for (uint16_t i = count; i < op->attr_count; i++)
+    if (item->attrs->slots[i].i != 0)
+      return EG_FAIL(EGRAPH_E_UNSUPPORTED,
+                     "%s has attribute %s; ONNX has it for whole tensors only", op->name,
+                     op->attrs[i].name);
+  return EGRAPH_OK;
+}
+
+static egraph_status write_gather(eg_onnx_body *body, const eg_onnx_item *item) {
+  const eg_op_info *op = eg_op_info_of((eg_op)item->attrs->op);
+  Onnx__NodeProto *node;
+  EG_TRY(check_rest(item, 1));
+  EG_TRY(put_item(body, item, op->onnx, NULL, 0, &node));
+  return eg_onnx_put_slot(body, node, &op->attrs[0], &item->attrs->slots[0]);
+}
+
+/// Up to set 14 only whole shapes are taken.
+static egraph_status write_shape(eg_onnx_body *body, const eg_onnx_item *item) {
+  enum { WITH_RANGE = 15, WITH_OPERANDS = 10 };
+  const eg_op_info *op = eg_op_info_of(EG_OP_SHAPE);
+  int64_t start = int_of(item, EG_A_SHAPE_START), end = int_of(item, EG_A_SHAPE_END);
+  bool is_whole = start == 0 && end == item->inputs[0].rank;
+  const char *whole;
+  Onnx__NodeProto *node;
+  if (!is_whole && body->writer->opset < WITH_RANGE) {
+    EG_TRY(eg_onnx_put(body, op->onnx, item->input_names, 1, NULL, &whole, NULL));
+    EG_TRY(eg_onnx_put(body, "Slice", &whole, 1, item->result_names[0], NULL, &node));
+    EG_TRY(eg_onnx_put_list(body, node, "starts", WITH_OPERANDS, (eg_ints){&start, 1}));
+    return eg_onnx_put_list(body, node, "ends", WITH_OPERANDS, (eg_ints){&end, 1});
+  }
+  EG_TRY(put_item(body, item, op->onnx, NULL, 0, &node));
+  if (is_whole) return EGRAPH_OK;
+  EG_TRY(eg_onnx_put_int(body, node, "start", start));
+  return eg_onnx_put_int(body, node, "end", end);
+}
+
+/// With a list of integers (eg_onnx_put_list).
+static egraph_status write_with_list(eg_onnx_body *body, const eg_onnx_item *item,
+                                     const char *name, int64_t since, eg_ints list,
+                                     Onnx__NodeProto **out) {
+  const eg_op_info *op = eg_op_info_of((eg_op)item->attrs->op);
+  EG_TRY(put_item(body, item, op->onnx, NULL, 0, out));
+  return eg_onnx_put_list(body, *out, name, since, list);
+}
+
+static egraph_status write_fill(eg_onnx_body *body, const eg_onnx_item *item) {
+  egraph_dtype dtype = (egraph_dtype)int_of(item, EG_A_FILL_DTYPE);
+  eg_type one = eg_type_of(dtype, 1, (const int64_t[]){1});
+  Onnx__NodeProto *node;
+  Onnx__TensorProto *tensor;
+  void *data;
+  EG_TRY(eg_arena_alloc(&body->writer->arena, 1, eg_type_bytes(&one), &data));
+  eg_tensor_set_double(&(eg_tensor){.type = one, .data = data}, 0,
+                       float_of(item, EG_A_FILL_VALUE));
+  EG_TRY(write_with_list(body, item, "shape", 9, ints_of(item, EG_A_FILL_SHAPE), &node));
+  EG_TRY(eg_onnx_tensor_message(body->writer, &one, data, &tensor));
+  return eg_onnx_put_tensor(body, node, "value", tensor);
+}
+
+static egraph_status write_clip(eg_onnx_body *body, const eg_onnx_item *item) {
+  Onnx__NodeProto *node;
+  EG_TRY(eg_onnx_put_clip(body, item->input_names[0], item->inputs[0].dtype,
+                          float_of(item, EG_A_CLIP_MIN), float_of(item, EG_A_CLIP_MAX),
+                          item->result_names[0], &node));
+  set_name(node, item);
+  return EGRAPH_OK;
+}
+
+static egraph_status write_conv(eg_onnx_body *body, const eg_onnx_item *item) {
+  eg_ints strides = ints_of(item, EG_A_CONV_STRIDES),
+          pads = ints_of(item, EG_A_CONV_PADS);
+  eg_ints dilations = ints_of(item, EG_A_CONV_DILATIONS);
+  Onnx__NodeProto *node;
+  EG_TRY(put_item(body, item, "Conv", NULL, 0, &node));
+  EG_TRY(eg_onnx_put_ints(body, node, "dilations", dilations.data, dilations.len));
+  EG_TRY(eg_onnx_put_int(body, node, "group", int_of(item, EG_A_CONV_GROUP)));
+  EG_TRY(eg_onnx_put_ints(body, node, "pads", pads.data, pads.len));
+  return eg_onnx_put_ints(body, node, "strides", strides.data, strides.len);
+}
+
+/// All slots but the last one, the algorithm.
+static egraph_status write_conv_transpose(eg_onnx_body *body, const eg_onnx_item *item) {
+  const eg_op_info *op = eg_op_info_of(EG_OP_CONV_TRANSPOSE);
+  Onnx__NodeProto *node;
+  EG_TRY(put_item(body, item, op->onnx, NULL, 0, &node));
+  for (uint16_t i = 0; i < EG_A_CONV_TRANSPOSE_ALGORITHM - EG_A_BASE_CONV_TRANSPOSE; i++)
+    EG_TRY(eg_onnx_put_slot(body, node, &op->attrs[i], &item->attrs->slots[i]));
+  return EGRAPH_OK;
+}
+
+static egraph_status write_matmul(eg_onnx_body *body, const eg_onnx_item *item) {
+  Onnx__NodeProto *node;
+  return put_item(body, item, "MatMul", NULL, 0, &node);
+}
+
+/// Axes and keepdims, in the first two slots.
+static egraph_status write_reduce(eg_onnx_body *body, const eg_onnx_item *item) {
+  int64_t since = item->attrs->op == EG_OP_REDUCE_SUM ? 13 : 18;
+  Onnx__NodeProto *node;
+  EG_TRY(check_rest(item, 2));
+  EG_TRY(write_with_list(body, item, "axes", since, item->attrs->slots[0].ints, &node));
+  return eg_onnx_put_int(body, node, "keepdims", item->attrs->slots[1].i);
+}
+
+/// The operator set has the operator, but not this use of it.
+static egraph_status refuse_set(const eg_onnx_body *body, const eg_onnx_item *item,
+                                const char *why) {
+  body->writer->is_faulty = true;
+  return EG_FAIL(EGRAPH_E_UNSUPPORTED, "%s of '%.200s' in operator set %" PRId64 ": %s",
+                 eg_op_info_of((eg_op)item->attrs->op)->name, item->result_names[0],
+                 body->writer->opset, why);
+}
+
+/// Before operator set 13 all dimensions from the axis on are one.
+static egraph_status write_softmax(eg_onnx_body *body, const eg_onnx_item *item) {
+  bool is_last = item->attrs->slots[0].i + 1 == item->inputs[0].rank;
+  if (body->writer->opset < 13 && !is_last)
+    return refuse_set(body, item, "its axis is not the last one");
+  return write_same(body, item);
+}
+
+/// Before operator set 28 a floating-point remainder has the sign of the dividend.
+static egraph_status write_mod(eg_onnx_body *body, const eg_onnx_item *item) {
+  bool is_new =
+      int_of(item, EG_A_MOD_FMOD) == 0 && eg_dtype_is_float(item->inputs[0].dtype);
+  if (is_new && body->writer->opset < 28)
+    return refuse_set(body, item, "it has the sign of the divisor");
+  return write_same(body, item);
+}
+
+/// Attributes that old sets do not have are left out where they say nothing.
+static egraph_status write_unless_default(eg_onnx_body *body, const eg_onnx_item *item) {
+  const eg_op_info *op = eg_op_info_of((eg_op)item->attrs->op);
+  Onnx__NodeProto *node;
+  EG_TRY(put_item(body, item, op->onnx, NULL, 0, &node));
+  for (uint16_t i = 0; i < op->attr_count; i++)
+    if (item->attrs->slots[i].i != eg_attr_default((eg_op)item->attrs->op, i).i)
+      EG_TRY(eg_onnx_put_slot(body, node, &op->attrs[i], &item->attrs->slots[i]));
+  return EGRAPH_OK;
+}
+
+/// Maxima and minima came with operator set 18.
+static egraph_status write_scatter(eg_onnx_body *body, const eg_onnx_item *item) {
+  enum { SLOT_REDUCTION, MUL = 2 };
+  if (item->attrs->slots[SLOT_REDUCTION].i > MUL && body->writer->opset < 18)
+    return refuse_set(body, item, "there are no maxima and minima");
+  return write_unless_default(body, item);
+}
+
+static egraph_status write_trilu(eg_onnx_body *body, const eg_onnx_item *item) {
+  const char *k;
+  Onnx__NodeProto *node;
+  EG_TRY(eg_onnx_constant_scalar(body, EGRAPH_INT64, (double)int_of(item, EG_A_TRILU_K),
+                                 &k));
+  EG_TRY(put_item(body, item, "Trilu", &k, 1, &node));
+  return eg_onnx_put_int(body, node, "upper", int_of(item, EG_A_TRILU_UPPER));
+}
+
+static egraph_status write_one_hot(eg_onnx_body *body, const eg_onnx_item *item) {
+  const char *inputs[3] = {item->input_names[0], NULL, item->input_names[1]};
+  Onnx__NodeProto *node;
+  EG_TRY(eg_onnx_constant_scalar(body, EGRAPH_INT64,
+                                 (double)int_of(item, EG_A_ONE_HOT_DEPTH), &inputs[1]));
+  EG_TRY(eg_onnx_put(body, "OneHot", inputs, 3, item->result_names[0], NULL, &node));
+  set_name(node, item);
+  return eg_onnx_put_int(body, node, "axis", int_of(item, EG_A_ONE_HOT_AXIS));
+}
+
+static egraph_status write_top_k(eg_onnx_body *body, const eg_onnx_item *item) {
+  int64_t k = int_of(item, EG_A_TOP_K_K);
+  Onnx__NodeProto *node;
+  EG_TRY(write_with_list(body, item, "k", 10, (eg_ints){.data = &k, .len = 1}, &node));
+  EG_TRY(eg_onnx_put_int(body, node, "axis", int_of(item, EG_A_TOP_K_AXIS)));
+  EG_TRY(eg_onnx_put_int(body, node, "largest", int_of(item, EG_A_TOP_K_LARGEST)));
+  return eg_onnx_put_int(body, node, "sorted", int_of(item, EG_A_TOP_K_SORTED));
+}
+
+/// Running sums and products: axis, exclusive, reverse.
+static egraph_status write_running(eg_onnx_body *body, const eg_onnx_item *item) {
+  const eg_attr *slots = item->attrs->slots;
+  const char *axis;
+  Onnx__NodeProto *node;
+  EG_TRY(eg_onnx_constant_scalar(body, EGRAPH_INT64, (double)slots[0].i, &axis));
+  EG_TRY(
+      put_item(body, item, eg_op_info_of((eg_op)item->attrs->op)->onnx, &axis, 1, &node));
+  if (slots[1].i != 0) EG_TRY(eg_onnx_put_int(body, node, "exclusive", slots[1].i));
+  return slots[2].i != 0 ? eg_onnx_put_int(body, node, "reverse", slots[2].i) : EGRAPH_OK;
+}
+
+// A zero in the shape is a size, not "copy the dimension".
+static egraph_status write_reshape(eg_onnx_body *body, const eg_onnx_item *item) {
+  eg_ints shape = ints_of(item, EG_A_RESHAPE_SHAPE);
+  Onnx__NodeProto *node;
+  bool zero = false;
+  EG_TRY(write_with_list(body, item, "shape", 5, shape, &node));
+  for (uint32_t i = 0; i < shape.len; i++)
+    zero = zero || shape.data[i] == 0;
+  return zero ? eg_onnx_put_int(body, node, "allowzero", 1) : EGRAPH_OK;
+}
+
+static egraph_status write_squeeze(eg_onnx_body *body, const eg_onnx_item *item) {
+  Onnx__NodeProto *node;
+  return write_with_list(body, item, "axes", 13, ints_of(item, EG_A_SQUEEZE_AXES), &node);
+}
+
+static egraph_status write_unsqueeze(eg_onnx_body *body, const eg_onnx_item *item) {
+  Onnx__NodeProto *node;
+  return write_with_list(body, item, "axes", 13, ints_of(item, EG_A_UNSQUEEZE_AXES),
+                         &node);
+}
+
+static egraph_status write_expand(eg_onnx_body *body, const eg_onnx_item *item) {
+  Onnx__NodeProto *node;
+  return write_with_list(body, item, "shape", 8, ints_of(item, EG_A_EXPAND_SHAPE), &node);
+}
+
+static egraph_status write_tile(eg_onnx_body *body, const eg_onnx_item *item) {
+  Onnx__NodeProto *node;
+  return write_with_list(body, item, "repeats", 6, ints_of(item, EG_A_TILE_REPEATS),
+                         &node);
+}
+
+static egraph_status write_split(eg_onnx_body *body, const eg_onnx_item *item) {
+  Onnx__NodeProto *node;
+  EG_TRY(
+      write_with_list(body, item, "split", 13, ints_of(item, EG_A_SPLIT_SIZES), &node));
+  return eg_onnx_put_int(body, node, "axis", int_of(item, EG_A_SPLIT_AXIS));
+}
+
+static egraph_status write_slice(eg_onnx_body *body, const eg_onnx_item *item) {
+  eg_ints starts = ints_of(item, EG_A_SLICE_STARTS),
+          ends = ints_of(item, EG_A_SLICE_ENDS);
+  eg_ints steps = ints_of(item, EG_A_SLICE_STEPS);
+  int64_t first[EGRAPH_MAX_RANK], last[EGRAPH_MAX_RANK], axes[EGRAPH_MAX_RANK];
+  Onnx__NodeProto *node;
+  assert(starts.len <= EGRAPH_MAX_RANK);
+  for (uint32_t i = 0; i < starts.len; i++) {
+    // "Before the first" is beyond the front in ONNX, where -1 counts from the end;
+    // nothing begins there.
+    bool is_empty = starts.data[i] < 0;
+    first[i] = is_empty ? 0 : starts.data[i];
+    int64_t size = item->inputs[0].dims[i];
+    last[i] = ends.data[i];
+    if (ends.data[i] < 0) last[i] = eg_size_is_open(size) ? -INT32_MAX : -1 - size;
+    if (is_empty) last[i] = 0;
+    axes[i] = i;
+  }
+  EG_TRY(put_item(body, item, "Slice", NULL, 0, &node));
+  EG_TRY(eg_onnx_put_list(body, node, "starts", 10, (eg_ints){first, starts.len}));
+  EG_TRY(eg_onnx_put_list(body, node, "ends", 10, (eg_ints){last, starts.len}));
+  EG_TRY(eg_onnx_put_list(body, node, "axes", 10, (eg_ints){axes, starts.len}));
+  bool has_steps = false;
+  for (uint32_t i = 0; i < steps.len; i++)
+    has_steps = has_steps || steps.data[i] != 1;
+  return has_steps || body->writer->opset >= 10
+             ? eg_onnx_put_list(body, node, "steps", 10, steps)
+             : EGRAPH_OK;
+}
+
+static egraph_status write_pad(eg_onnx_body *body, const eg_onnx_item *item) {
+  const eg_attr_info *mode = &eg_op_info_of(EG_OP_PAD)->attrs[1];
+  Onnx__NodeProto *node;
+  assert(strcmp(mode->name, "mode") == 0);
+  EG_TRY(eg_onnx_put_pad(body, item->input_names[0], item->inputs[0].dtype,
+                         ints_of(item, EG_A_PAD_PADS), float_of(item, EG_A_PAD_VALUE),
+                         mode->symbols[int_of(item, EG_A_PAD_MODE)],
+                         item->result_names[0], NULL, &node));
+  set_name(node, item);
+  return EGRAPH_OK;
+}
+
+/// Whether ONNX makes one size of the other by a scale.
+static bool is_scaled(int64_t from, double scale, int64_t to) {
+  int64_t scaled;
+  if (eg_size_is_open(from))
+    return eg_resize_scaled_size(from, scale, &scaled) && scaled == to;
+  return floorf((float)from * (float)scale) == (float)to;
+}
+
+/// Operands roi, scales, sizes of a resize; "" for absent ones.
+static egraph_status resize_operands(eg_onnx_body *body, const eg_onnx_item *item,
+                                     const char *out[3]) {
+  eg_ints shape = ints_of(item, EG_A_RESIZE_SHAPE);
+  eg_floats scales = eg_attr_at(item->attrs, EG_A_RESIZE_SCALES)->floats;
+  eg_floats roi = eg_attr_at(item->attrs, EG_A_RESIZE_ROI)->floats;
+  out[0] = out[1] = out[2] = "";
+  if (roi.len != 0) EG_TRY(eg_onnx_constant_floats(body, roi, &out[0]));
+  if (scales.len == 0) return eg_onnx_constant_ints(body, shape.data, shape.len, &out[2]);
+  for (uint32_t i = 0; i < scales.len; i++)
+    if (!is_scaled(item->inputs[0].dims[i], scales.data[i], shape.data[i]))
+      return EG_FAIL(EGRAPH_E_UNSUPPORTED,
+                     "resize of '%.200s': dimension %" PRIu32
+                     " has another size than its "
+                     "scale makes in ONNX",
+                     item->result_names[0], i);
+  return eg_onnx_constant_floats(body, scales, &out[1]);
+}
+
+/// A symbol in the words of ONNX.
+static egraph_status put_symbol(eg_onnx_body *body, Onnx__NodeProto *node,
+                                const eg_onnx_item *item, eg_attr_slot slot,
+                                const char *name) {
+  const eg_op_info *op = eg_op_info_of((eg_op)item->attrs->op);
+  const eg_attr *value = eg_attr_at(item->attrs, slot);
+  const char *own = op->attrs[value - item->attrs->slots].symbols[value->i];
+  char *word;
+  EG_TRY(eg_arena_alloc(&body->writer->arena, strlen(own) + 1, 1, &word));
+  for (size_t i = 0; own[i] != '\0'; i++)
+    word[i] = own[i];
+  for (char *dash = strchr(word, '-'); dash != NULL; dash = strchr(dash, '-'))
+    *dash = '_';
+  return eg_onnx_put_string(body, node, name, word);
+}
+
+static egraph_status check_resize_set(eg_onnx_body *body, const eg_onnx_item *item) {
+  int64_t since =
+      int_of(item, EG_A_RESIZE_COORDINATES) == EG_RESIZE_HALF_PIXEL_SYMMETRIC ? 19 : 11;
+  if (body->writer->opset >= since) return EGRAPH_OK;
+  body->writer->is_faulty = true;
+  return EG_FAIL(EGRAPH_E_UNSUPPORTED,
+                 "resize of '%.200s' is not in operator set %" PRId64,
+                 item->result_names[0], body->writer->opset);
+}
+
+static egraph_status write_resize(eg_onnx_body *body, const eg_onnx_item *item) {
+  int64_t mode = int_of(item, EG_A_RESIZE_MODE);
+  const char *extra[3];
+  Onnx__NodeProto *node;
+  EG_TRY(check_resize_set(body, item));
+  EG_TRY(resize_operands(body, item, extra));
+  EG_TRY(put_item(body, item, "Resize", extra, extra[2][0] != '\0' ? 3 : 2, &node));
+  EG_TRY(put_symbol(body, node, item, EG_A_RESIZE_COORDINATES,
+                    "coordinate_transformation_mode"));
+  EG_TRY(put_symbol(body, node, item, EG_A_RESIZE_MODE, "mode"));
+  if (mode == EG_RESIZE_NEAREST)
+    EG_TRY(put_symbol(body, node, item, EG_A_RESIZE_NEAREST_MODE, "nearest_mode"));
+  if (mode == EG_RESIZE_CUBIC)
+    EG_TRY(eg_onnx_put_float(body, node, "cubic_coeff_a",
+                             float_of(item, EG_A_RESIZE_CUBIC_COEFF_A)));
+  if (int_of(item, EG_A_RESIZE_EXCLUDE_OUTSIDE) != 0)
+    EG_TRY(eg_onnx_put_int(body, node, "exclude_outside", 1));
+  if (int_of(item, EG_A_RESIZE_ANTIALIAS) != 0)
+    EG_TRY(eg_onnx_put_int(body, node, "antialias", 1));
+  if (int_of(item, EG_A_RESIZE_COORDINATES) != EG_RESIZE_TF_CROP_AND_RESIZE)
+    return EGRAPH_OK;
+  return eg_onnx_put_float(body, node, "extrapolation_value",
+                           float_of(item, EG_A_RESIZE_EXTRAPOLATION_VALUE));
+}
+
+/// Slots axis and block size, where they matter.
+static egraph_status write_quantize(eg_onnx_body *body, const eg_onnx_item *item) {
+  const eg_op_info *op = eg_op_info_of((eg_op)item->attrs->op);
+  const eg_type *scale = &item->inputs[1];
+  bool has_axis = scale->rank > 1 || (scale->rank == 1 && scale->dims[0] != 1);
+  Onnx__NodeProto *node;
+  EG_TRY(put_item(body, item, op->onnx, NULL, 0, &node));
+  for (uint16_t i = 0; i < 2; i++)
+    if (i == 0 ? has_axis : item->attrs->slots[i].i != 0)
+      EG_TRY(eg_onnx_put_slot(body, node, &op->attrs[i], &item->attrs->slots[i]));
+  return EGRAPH_OK;
+}
+
+/// Slots that are lists of ones, or numbers that are 0, are usual and left out: older
+/// sets do not have them.
+static egraph_status write_pool(eg_onnx_body *body, const eg_onnx_item *item) {
+  const eg_op_info *op = eg_op_info_of((eg_op)item->attrs->op);
+  bool has_indices = item->attrs->op == EG_OP_MAX_POOL_INDICES;
+  Onnx__NodeProto *node;
+  EG_TRY(put_item(body, item, has_indices ? "MaxPool" : op->onnx, NULL, 0, &node));
+  for (uint16_t i = 0; i < op->attr_count; i++) {
+    const eg_attr *slot = &item->attrs->slots[i];
+    bool is_usual = slot->kind == EG_ATTR_INT && slot->i == 0;
+    if (i == 3) { // dilations
+      is_usual = true;
+      for (uint32_t k = 0; k < slot->ints.len; k++)
+        is_usual = is_usual && slot->ints.data[k] == 1;
+    }
+    if (!is_usual) EG_TRY(eg_onnx_put_slot(body, node, &op->attrs[i], slot));
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status write_max_unpool(eg_onnx_body *body, const eg_onnx_item *item) {
+  const eg_op_info *op = eg_op_info_of(EG_OP_MAX_UNPOOL);
+  eg_ints shape = ints_of(item, EG_A_MAX_UNPOOL_SHAPE);
+  const eg_attr *slots = item->attrs->slots;
+  const char *operand;
+  bool is_usual = true;
+  Onnx__NodeProto *node;
+  for (uint32_t i = 2, spatial = shape.len - 2; i < shape.len; i++)
+    is_usual = is_usual && shape.data[i] ==
+                               (item->inputs[0].dims[i] - 1) * slots[1].ints.data[i - 2] +
+                                   slots[0].ints.data[i - 2] - slots[2].ints.data[i - 2] -
+                                   slots[2].ints.data[i - 2 + spatial];
+  EG_TRY(eg_onnx_constant_ints(body, shape.data, shape.len, &operand));
+  EG_TRY(put_item(body, item, op->onnx, &operand, is_usual ? 0 : 1, &node));
+  for (uint16_t i = 0; i < 3; i++)
+    EG_TRY(eg_onnx_put_slot(body, node, &op->attrs[i], &slots[i]));
+  return EGRAPH_OK;
+}
+
+/// Up to set 19 modes have the names of two dimensions.
+static egraph_status write_grid_sample(eg_onnx_body *body, const eg_onnx_item *item) {
+  static const char *const old[] = {"nearest", "bilinear", "bicubic"};
+  const eg_op_info *op = eg_op_info_of(EG_OP_GRID_SAMPLE);
+  Onnx__NodeProto *node;
+  EG_TRY(put_item(body, item, op->onnx, NULL, 0, &node));
+  if (body->writer->opset < 20)
+    EG_TRY(
+        eg_onnx_put_string(body, node, "mode", old[int_of(item, EG_A_GRID_SAMPLE_MODE)]));
+  for (uint16_t i = body->writer->opset < 20 ? 1 : 0; i < op->attr_count; i++)
+    EG_TRY(eg_onnx_put_slot(body, node, &op->attrs[i], &item->attrs->slots[i]));
+  return EGRAPH_OK;
+}
+
+/// The first two slots are operands.
+static egraph_status write_col2im(eg_onnx_body *body, const eg_onnx_item *item) {
+  const eg_op_info *op = eg_op_info_of(EG_OP_COL2IM);
+  const char *operands[2];
+  Onnx__NodeProto *node;
+  for (uint16_t i = 0; i < 2; i++) {
+    eg_ints list = item->attrs->slots[i].ints;
+    EG_TRY(eg_onnx_constant_ints(body, list.data, list.len, &operands[i]));
+  }
+  EG_TRY(put_item(body, item, op->onnx, operands, 2, &node));
+  for (uint16_t i = 2; i < op->attr_count; i++)
+    EG_TRY(eg_onnx_put_slot(body, node, &op->attrs[i], &item->attrs->slots[i]));
+  return EGRAPH_OK;
+}
+
+// Operators that differ from "the same attributes": id, writer.
+#define STANDARD_LIST(X)                                                                 \
+  X(FILL, write_fill)                                                                    \
+  X(CLIP, write_clip)                                                                    \
+  X(CONV_TRANSPOSE, write_conv_transpose)                                                \
+  X(CONV, write_conv)                                                                    \
+  X(MATMUL, write_matmul)                                                                \
+  X(REDUCE_SUM, write_reduce)                                                            \
+  X(REDUCE_MEAN, write_reduce)                                                           \
+  X(REDUCE_MAX, write_reduce)                                                            \
+  X(REDUCE_MIN, write_reduce)                                                            \
+  X(REDUCE_PROD, write_reduce)                                                           \
+  X(SOFTMAX, write_softmax)                                                              \
+  X(LOG_SOFTMAX, write_softmax)                                                          \
+  X(GATHER, write_gather)                                                                \
+  X(TOP_K, write_top_k)                                                                  \
+  X(CUM_SUM, write_running)                                                              \
+  X(CUM_PROD, write_running)                                                             \
+  X(MOD, write_mod)                                                                      \
+  X(TRILU, write_trilu)                                                                  \
+  X(ONE_HOT, write_one_hot)                                                              \
+  X(GATHER_ND, write_unless_default)                                                     \
+  X(SCATTER_ELEMENTS, write_scatter)                                                     \
+  X(SCATTER_ND, write_scatter)                                                           \
+  X(SHAPE, write_shape)                                                                  \
+  X(RESHAPE, write_reshape)                                                              \
+  X(SQUEEZE, write_squeeze)                                                              \
+  X(UNSQUEEZE, write_unsqueeze)                                                          \
+  X(EXPAND, write_expand)                                                                \
+  X(TILE, write_tile)                                                                    \
+  X(SPLIT, write_split)                                                                  \
+  X(SLICE, write_slice)                                                                  \
+  X(PAD, write_pad)                                                                      \
+  X(RESIZE, write_resize)                                                                \
+  X(QUANTIZE_LINEAR, write_quantize)                                                     \
+  X(DEQUANTIZE_LINEAR, write_quantize)                                                   \
+  X(LP_POOL, write_pool)                                                                 \
+  X(MAX_POOL_INDICES, write_pool)                                                        \
+  X(MAX_UNPOOL, write_max_unpool)                                                        \
+  X(GRID_SAMPLE, write_grid_sample)                                                      \
+  X(COL2IM, write_col2im)                                                                \
+  X(RNN, eg_onnx_write_recurrent)                                                        \
+  X(GRU, eg_onnx_write_recurrent)                                                        \
+  X(LSTM, eg_onnx_write_recurrent)
+
+egraph_status eg_onnx_write_standard(eg_onnx_body *body, const eg_onnx_item *item) {
+  static const standard_writer writers[EG_OP_COUNT] = {
+#define STANDARD_ENTRY(ID, WRITER) [EG_OP_##ID] = WRITER,
+      STANDARD_LIST(STANDARD_ENTRY)
+#undef STANDARD_ENTRY
+  };
+  standard_writer writer = writers[item->attrs->op];
+  return writer != NULL ? writer(body, item) : write_same(body, item);
+}
