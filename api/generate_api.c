@@ -3,7 +3,7 @@
 #include "api/convert.h"
 #include "api/option_structs.h"
 #include "api/require.h"
-#include "rewrites/generate/generate.h"
+#include "rewrites/lab/generate/generate.h"
 
 static egraph_generate_report report_of(const eg_generate_report *from) {
   egraph_generate_report to = {.pairs = from->sieve.pairs,

@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "api/convert.h"
 #include "api/require.h"
-#include "rewrites/correct/correct.h"
-#include "rewrites/guards/guards.h"
-#include "rewrites/import/found.h"
-#include "rewrites/import/minimize.h"
+#include "rewrites/lab/correct/correct.h"
+#include "rewrites/lab/guards/guards.h"
+#include "rewrites/lab/import/found.h"
+#include "rewrites/lab/import/minimize.h"
 
 typedef struct guard_listener {
   void (*report)(void *user, const egraph_rule_guard *guard);

@@ -4,16 +4,16 @@
 
 #include "api/convert.h"
 #include "api/require.h"
-#include "rewrites/explain/derive.h"
-#include "rewrites/explain/smt.h"
-#include "rewrites/import/import.h"
+#include "rewrites/lab/derive/derive.h"
+#include "rewrites/lab/derive/smt.h"
+#include "rewrites/lab/import/import.h"
+#include "rewrites/lab/prove/prove.h"
+#include "rewrites/lab/rule_checks.h"
+#include "rewrites/lab/rule_choice.h"
+#include "rewrites/lab/verify/rule_tests.h"
+#include "rewrites/lab/verify/verify.h"
 #include "rewrites/language/rule_ast.h"
 #include "rewrites/language/rules.h"
-#include "rewrites/prove/prove.h"
-#include "rewrites/rule_choice.h"
-#include "rewrites/rule_files.h"
-#include "rewrites/verify/rule_tests.h"
-#include "rewrites/verify/verify.h"
 
 const char *egraph_math_name(egraph_math math) { return eg_rule_class_name(math); }
 
@@ -23,7 +23,7 @@ bool egraph_math_find(const char *name, egraph_math *out) {
 
 egraph_status egraph_rules_create(const egraph_allocator *alloc, egraph_rules **out) {
   EG_REQUIRE(out);
-  EG_TRY(eg_rules_create(alloc, out));
+  EG_TRY(eg_rules_create_checked(alloc, out));
   (void)eg_rules_set_verified(*out, true);
   return EGRAPH_OK;
 }

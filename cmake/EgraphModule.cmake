@@ -1,4 +1,5 @@
-# eg_module(<folder> DEPENDS <targets>): one static library eg_<folder> from every .c below it.
+# eg_module(<folder> DEPENDS <targets>): one static library eg_<folder> from every .c below it; rewrites/lab is a module of
+# its own (eg_rewrites_lab).
 # eg_flags(<target>): the warnings and instrumentation that every own target gets.
 
 add_library(egraph_flags INTERFACE)
@@ -31,10 +32,14 @@ if(EGRAPH_FUZZ)
   target_compile_options(egraph_flags INTERFACE -fsanitize=fuzzer-no-link)
 endif()
 
-function(eg_module name)
+function(eg_module folder)
   cmake_parse_arguments(ARG "" "" "DEPENDS" ${ARGN})
-  file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/${name}/*.c")
+  string(REPLACE "/" "_" name "${folder}")
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/${folder}/*.c")
   list(FILTER sources EXCLUDE REGEX "/exec/(cuda|mpi|nccl|plugin)/")
+  if(NOT folder STREQUAL rewrites/lab)
+    list(FILTER sources EXCLUDE REGEX "/rewrites/lab/")
+  endif()
   add_library(eg_${name} STATIC ${sources})
   # Loops over polynomials take two thirds of the time where products and sums become one instruction, and sums and maxima
   # of rows are in the order of vectors (no runtime of OpenMP is needed for that).

@@ -2,22 +2,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/rule_files.h"
 
-#include <inttypes.h>
-#include <stdio.h>
+#include <assert.h>
 #include <string.h>
 
 #include "rewrites/builtin_rules.h"
-#include "rewrites/claims/layout_check.h"
 #include "rewrites/language/rule_for.h"
 #include "rewrites/language/rule_forms.h"
 #include "rewrites/language/rule_schema.h"
 #include "rewrites/language/rules_internal.h"
-#include "rewrites/verify/rule_tests.h"
-#include "rewrites/verify/verify.h"
 
 enum { MAX_FILE_BYTES = 16 << 20 };
 
+void eg_rules_set_checks(eg_rules *rules, const eg_rule_checks *checks) {
+  rules->checks = checks;
+}
+
 bool eg_rules_set_verified(eg_rules *rules, bool verified) {
+  assert(!verified || rules->checks != NULL);
   bool before = rules->is_verified;
   rules->is_verified = verified;
   return before;
@@ -25,12 +26,21 @@ bool eg_rules_set_verified(eg_rules *rules, bool verified) {
 
 // ---- reading --------------------------------------------------------------------
 
+static egraph_status check_layouts(const eg_rules *rules, const eg_rule *rule,
+                                   const eg_sexpr *form) {
+  if (rule->move_count == 0 || rules->is_builtin) return EGRAPH_OK;
+  if (rules->checks != NULL) return rules->checks->layouts(&rules->alloc, rule);
+  return eg_sexpr_fail(
+      rule->file, form,
+      "nothing here checks what a rule with parallel operators claims of "
+      "layouts; link the rule laboratory, or leave the rule out");
+}
+
 static egraph_status read_rule(eg_rules *rules, const eg_rule_source_text *from,
                                const eg_sexpr *form) {
   eg_rule rule, reverse;
   EG_TRY(eg_rule_read(from, form, false, &rule));
-  if (rule.move_count != 0 && !rules->is_builtin)
-    EG_TRY(eg_layout_check(&rules->alloc, &rule));
+  EG_TRY(check_layouts(rules, &rule, form));
   if (rule.implied) return eg_rules_add_implied(rules, &rule, form);
   if (rule.schema != NULL && !rules->is_builtin)
     EG_TRY(eg_rule_cases_check(&rule, rules->alloc));
@@ -86,49 +96,7 @@ static egraph_status read_forms(eg_rules *rules, const eg_rule_source_text *from
   return EGRAPH_OK;
 }
 
-// ---- verifying what was read ----------------------------------------------------------
-
-typedef struct rejection {
-  const eg_rules *rules;
-  char message[EG_MESSAGE_BYTES]; // of the first one
-} rejection;
-
-static void note_rejection(void *user, const char *name, bool accepted,
-                           const char *detail) {
-  rejection *found = user;
-  uint32_t rule;
-  if (accepted || found->message[0] != '\0' || !eg_rules_find(found->rules, name, &rule))
-    return;
-  (void)snprintf(
-      found->message, sizeof found->message,
-      "%s:%" PRIu32
-      ": rule %s does not hold: %s; correct it, declare another class, or trust it",
-      eg_rule_file(found->rules, rule), eg_rule_line(found->rules, rule), name, detail);
-}
-
-static egraph_status run_tests(const eg_rules *rules, uint32_t first) {
-  eg_text failures;
-  eg_rule_test_summary summary;
-  eg_text_init(&failures, rules->alloc);
-  egraph_status status =
-      eg_rules_run_tests(rules, first, &rules->alloc, &failures, &summary);
-  if (status == EGRAPH_OK && summary.failed != 0)
-    status = EG_FAIL(EGRAPH_E_PARSE, "%.*s", (int)strcspn(eg_text_of(&failures), "\n"),
-                     eg_text_of(&failures));
-  eg_text_deinit(&failures);
-  return status;
-}
-
-static egraph_status verify_read(const eg_rules *rules, eg_rules_mark from) {
-  const eg_verify_options options = {.seed = 1,
-                                     .instances = EG_VERIFY_LOAD_INSTANCES,
-                                     .first = (uint32_t)from.rules,
-                                     .is_loading = true};
-  rejection found = {.rules = rules};
-  EG_TRY(eg_rules_verify(rules, &options, note_rejection, &found, NULL));
-  if (found.message[0] != '\0') return EG_FAIL(EGRAPH_E_PARSE, "%s", found.message);
-  return run_tests(rules, (uint32_t)from.tests);
-}
+// ---- the whole ----------------------------------------------------------------------
 
 egraph_status eg_rules_parse(eg_rules *rules, const char *file, const char *text,
                              size_t size) {
@@ -140,7 +108,7 @@ egraph_status eg_rules_parse(eg_rules *rules, const char *file, const char *text
   rules->switched.len = 0;
   egraph_status status = read_forms(rules, &from, &forms);
   if (status == EGRAPH_OK && rules->is_verified && !rules->is_builtin)
-    status = verify_read(rules, before);
+    status = rules->checks->hold(rules, (uint32_t)before.rules, (uint32_t)before.tests);
   if (status != EGRAPH_OK) eg_rules_shrink(rules, before);
   return status;
 }

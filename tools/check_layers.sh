@@ -16,19 +16,21 @@ pcg/parallel:         ops pcg/graph
 pcg/training:         ops pcg/graph
 pcg/plan:             pcg/graph pcg/parallel pcg/training
 rewrites/language:    egraph ops pcg/parallel
+rewrites:             rewrites/language
 rewrites/saturation:  egraph ops pcg/graph onnx rewrites/language
-rewrites/instances:   ops rewrites/language rewrites/saturation
-rewrites/claims:      pcg/parallel pcg/training rewrites/language rewrites/instances
-rewrites/prove:       ops rewrites/language
-rewrites/verify:      ops onnx rewrites/language rewrites/saturation rewrites/instances rewrites/claims
-rewrites:             rewrites/language rewrites/claims rewrites/verify
-rewrites/correct:     rewrites rewrites/claims rewrites/language rewrites/verify
-rewrites/guards:      rewrites rewrites/instances rewrites/language rewrites/verify
-rewrites/import:      pcg/parallel rewrites/guards rewrites rewrites/language rewrites/saturation rewrites/instances rewrites/verify
-rewrites/generate:    ops rewrites rewrites/guards rewrites/language rewrites/saturation rewrites/verify
-rewrites/terms:       egraph rewrites/language rewrites/saturation
-rewrites/explain:     pcg/graph rewrites rewrites/language rewrites/saturation rewrites/instances rewrites/replay rewrites/generate
 rewrites/replay:      egraph/ground.h ops pcg/graph onnx/record.h rewrites/language rewrites/saturation/rule_eval.h rewrites/saturation/tensor_facts.h
+rewrites/explain:     rewrites/language rewrites/saturation rewrites/replay
+rewrites/terms:       egraph rewrites/language rewrites/saturation
+rewrites/lab:         rewrites rewrites/language rewrites/lab/claims rewrites/lab/verify
+rewrites/lab/instances: ops rewrites/language rewrites/saturation
+rewrites/lab/claims:  pcg/parallel pcg/training rewrites/language rewrites/lab/instances
+rewrites/lab/prove:   ops rewrites/language
+rewrites/lab/verify:  ops onnx rewrites/language rewrites/saturation rewrites/lab/instances rewrites/lab/claims
+rewrites/lab/correct: rewrites/lab rewrites/lab/claims rewrites/language rewrites/lab/verify
+rewrites/lab/guards:  rewrites/lab rewrites/lab/instances rewrites/language rewrites/lab/verify
+rewrites/lab/import:  pcg/parallel rewrites/lab/guards rewrites rewrites/lab rewrites/language rewrites/saturation rewrites/lab/instances rewrites/lab/verify
+rewrites/lab/generate: ops rewrites rewrites/lab rewrites/lab/guards rewrites/language rewrites/saturation rewrites/lab/verify
+rewrites/lab/derive:  pcg/graph rewrites rewrites/lab rewrites/language rewrites/saturation rewrites/lab/instances rewrites/explain rewrites/lab/generate rewrites/replay
 sim:                  ops pcg/graph pcg/parallel
 sim/plan:             pcg/plan sim
 sim/pipeline:         sim
@@ -48,7 +50,7 @@ optimize/fold:        pcg/graph optimize/space optimize/model optimize/search
 optimize:             include ops pcg/graph pcg/parallel pcg/training pcg/plan sim/plan optimize/price optimize/single optimize/soap optimize/fold
 baselines/stages:     include pcg/graph pcg/training sim sim/pipeline optimize optimize/price optimize/fold
 baselines:            include pcg/graph rewrites/saturation sim sim/plan optimize/price optimize/single optimize/search optimize/soap baselines/stages
-api:                  include ops pcg/graph onnx pcg/plan sim/plan rewrites rewrites/language rewrites/saturation rewrites/verify rewrites/correct rewrites/guards rewrites/prove rewrites/generate rewrites/import rewrites/terms rewrites/explain rewrites/replay extract extract/presolve extract/search extract/shard exec optimize optimize/price baselines baselines/stages
+api:                  include ops pcg/graph onnx pcg/plan sim/plan rewrites/language rewrites/saturation rewrites/lab rewrites/lab/derive rewrites/lab/verify rewrites/lab/correct rewrites/lab/guards rewrites/lab/prove rewrites/lab/generate rewrites/lab/import rewrites/terms rewrites/replay extract extract/presolve extract/search extract/shard exec optimize optimize/price baselines baselines/stages
 tools:                include
 examples:             include
 include:              include
@@ -81,10 +83,14 @@ grep -rnE '^[ \t]*#[ \t]*include[ \t]*[<"]' --include='*.c' --include='*.h' --in
     for (i = 1; i <= count; i++)
       if (split(rows[i], part, /: +/) == 2) { vendor[++vendors] = part[1]; place[vendors] = part[2] }
   }
-  # The first two folders of a path where they have a row, or its first one.
-  function room_of(path,   part) {
-    if (split(path, part, "/") > 2 && (part[1] "/" part[2]) in may) return part[1] "/" part[2]
-    return part[1]
+  # The longest row that a path begins with, of at most three folders.
+  function room_of(path,   part, room, count, i, best) {
+    count = split(path, part, "/")
+    for (i = 1; i < count && i <= 3; i++) {
+      room = i == 1 ? part[1] : room "/" part[i]
+      if (i == 1 || room in may) best = room
+    }
+    return best
   }
   function complain(text) { print file ":" line ": " text; bad++ }
   {

@@ -23,8 +23,9 @@ struct eg_rules {
   eg_rule_index implied; // kept for what they say of layouts
   eg_rule_tests tests;
   eg_flatmap test_names;
-  bool is_builtin;  // what is read now: tests have verified it
-  bool is_verified; // what is read of others
+  const struct eg_rule_checks *checks; // borrowed; NULL: none
+  bool is_builtin;                     // what is read now: tests have verified it
+  bool is_verified;                    // what is read of others
   eg_u32s switched; // shipped rules that the text that is read has switched on
 };
 

@@ -1,7 +1,7 @@
 // Families of operators: any bytes give an error, or families whose terms of one operator
 // can be enumerated, with pairs that are equal at another point or accidents.
 // SPDX-License-Identifier: Apache-2.0
-#include "rewrites/generate/candidates.h"
+#include "rewrites/lab/generate/candidates.h"
 #include "tests/fuzz/fuzz.h"
 
 enum { MOST_APPLICATIONS = 3000 };

@@ -4,8 +4,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <string.h>
 
+#include "rewrites/lab/rule_checks.h"
 #include "rewrites/replay/replay.h"
-#include "rewrites/rule_files.h"
 #include "tests/fuzz/fuzz.h"
 
 static const char BORDER[] = "\n---\n";
@@ -31,7 +31,7 @@ static part take_part(part *rest) {
 static const eg_rules *shipped(void) {
   static eg_rules *rules;
   if (rules != NULL) return rules;
-  FUZZ_CHECK(eg_rules_create(NULL, &rules) == EGRAPH_OK);
+  FUZZ_CHECK(eg_rules_create_checked(NULL, &rules) == EGRAPH_OK);
   FUZZ_CHECK(eg_rules_add_builtin(rules) == EGRAPH_OK);
   return rules;
 }

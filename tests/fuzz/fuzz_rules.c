@@ -4,13 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <string.h>
 
-#include "rewrites/rule_files.h"
+#include "rewrites/lab/rule_checks.h"
 #include "rewrites/saturation/saturate.h"
 #include "tests/fuzz/fuzz.h"
 
 static eg_rules *create(void) {
   eg_rules *rules;
-  FUZZ_CHECK(eg_rules_create(NULL, &rules) == EGRAPH_OK);
+  FUZZ_CHECK(eg_rules_create_checked(NULL, &rules) == EGRAPH_OK);
   return rules;
 }
 

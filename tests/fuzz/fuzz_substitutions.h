@@ -5,11 +5,11 @@
 #ifndef EG_TESTS_FUZZ_SUBSTITUTIONS_H
 #define EG_TESTS_FUZZ_SUBSTITUTIONS_H
 
-#include "rewrites/import/canonical.h"
-#include "rewrites/import/substitution_file.h"
-#include "rewrites/import/tensor_text.h"
-#include "rewrites/import/unity_text.h"
-#include "rewrites/rule_files.h"
+#include "rewrites/lab/import/canonical.h"
+#include "rewrites/lab/import/substitution_file.h"
+#include "rewrites/lab/import/tensor_text.h"
+#include "rewrites/lab/import/unity_text.h"
+#include "rewrites/lab/rule_checks.h"
 #include "tests/fuzz/fuzz.h"
 
 enum { MOST_RULES = 16, MOST_GUARDS = 8 };
@@ -19,7 +19,7 @@ typedef egraph_status fuzz_reader(const char *name, const char *bytes, size_t si
 
 static void check_parse(const eg_text *text) {
   eg_rules *rules;
-  FUZZ_CHECK(eg_rules_create(NULL, &rules) == EGRAPH_OK);
+  FUZZ_CHECK(eg_rules_create_checked(NULL, &rules) == EGRAPH_OK);
   egraph_status status = eg_rules_parse(rules, "f", eg_text_of(text), text->chars.len);
   if (status != EGRAPH_OK) fuzz_check_failure(status); // no rule of this language
   eg_rules_destroy(rules);

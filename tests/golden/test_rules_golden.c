@@ -7,9 +7,9 @@
 #include <inttypes.h>
 
 #include "base/hash.h"
-#include "rewrites/instances/instance_draw.h"
+#include "rewrites/lab/instances/instance_draw.h"
+#include "rewrites/lab/rule_checks.h"
 #include "rewrites/language/rule_ast.h"
-#include "rewrites/rule_files.h"
 #include "rewrites/saturation/saturate.h"
 #include "tests/testing.h"
 
@@ -18,7 +18,7 @@
 
 static eg_rules *load_rules(void) {
   eg_rules *rules;
-  assert_ok(eg_rules_create(NULL, &rules));
+  assert_ok(eg_rules_create_checked(NULL, &rules));
   assert_ok(eg_rules_add_builtin(rules));
   return rules;
 }
@@ -178,7 +178,7 @@ static void printing_all_rules_inverts_parsing(void **state) {
   eg_text_init(&first, eg_allocator_heap());
   eg_text_init(&second, eg_allocator_heap());
   assert_ok(eg_rules_print(rules, &first));
-  assert_ok(eg_rules_create(NULL, &again));
+  assert_ok(eg_rules_create_checked(NULL, &again));
   assert_ok(eg_rules_parse(again, "printed.rules", eg_text_of(&first), first.chars.len));
   assert_int_equal(eg_rules_count(again), eg_rules_count(rules));
   assert_ok(eg_rules_print(again, &second));

@@ -5,7 +5,7 @@
 // operator is defined when its result does. Verdicts must be equal, and the layouts that
 // the claim finds must be those that the ranks have.
 // SPDX-License-Identifier: Apache-2.0
-#include "rewrites/claims/layout_claim.h"
+#include "rewrites/lab/claims/layout_claim.h"
 #include "rewrites/language/rule_forms.h"
 #include "tests/parallel_terms.h"
 #include "tests/rank_matrices.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "optimize/plan_search.h"
-#include "rewrites/rule_files.h"
+#include "rewrites/lab/rule_checks.h"
 #include "tests/testing.h"
 
 // Bounds are below costs; plans of fewer devices are not looked for where a gap of 0.1 %
@@ -176,7 +176,7 @@ static void more_is_never_dearer(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(more_is_never_dearer)};
-  assert_ok(eg_rules_create(NULL, &rules));
+  assert_ok(eg_rules_create_checked(NULL, &rules));
   assert_ok(eg_rules_add_builtin(rules));
   int failed = cmocka_run_group_tests(tests, NULL, NULL);
   eg_rules_destroy(rules);

@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "optimize/model/plan_emit.h"
 #include "optimize/search/planner.h"
-#include "rewrites/rule_files.h"
+#include "rewrites/lab/rule_checks.h"
 #include "tests/plan_brute.h"
 #include "tests/plan_equal_terms.h"
 
@@ -226,7 +226,7 @@ static void graphs_that_rules_make_are_chosen_with_their_layouts(void **state) {
                                          "explore-matmul"};
   const case_limits limits = {.nodes = 4, .axes = 1, .has_phases = true};
   eg_rules *rules;
-  assert_ok(eg_rules_create(NULL, &rules));
+  assert_ok(eg_rules_create_checked(NULL, &rules));
   assert_ok(eg_rules_add_builtin(rules));
   for (size_t i = 0; i < sizeof variants / sizeof *variants; i++)
     assert_ok(eg_rules_enable(rules, variants[i], true));

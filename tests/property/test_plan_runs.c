@@ -12,7 +12,7 @@
 #include "optimize/search/planner.h"
 #include "optimize/space/training_info.h"
 #include "pcg/plan/plan_summary.h"
-#include "rewrites/rule_files.h"
+#include "rewrites/lab/rule_checks.h"
 #include "tests/unit/rank_training.h"
 
 // ---- models ---------------------------------------------------------------------------
@@ -264,7 +264,7 @@ static eg_rules *all_rules(void) {
   static const char *const variants[] = {"explore-algebra", "explore-conv",
                                          "explore-matmul", "explore-parallel"};
   eg_rules *rules;
-  assert_ok(eg_rules_create(NULL, &rules));
+  assert_ok(eg_rules_create_checked(NULL, &rules));
   assert_ok(eg_rules_add_builtin(rules));
   for (size_t i = 0; i < sizeof variants / sizeof *variants; i++)
     assert_ok(eg_rules_enable(rules, variants[i], true));

@@ -6,7 +6,7 @@
 #include "optimize/search/plan_rules.h"
 #include "optimize/search/plan_step_row.h"
 #include "pcg/plan/plan_summary.h"
-#include "rewrites/rule_files.h"
+#include "rewrites/lab/rule_checks.h"
 #include "tests/plan_cases.h"
 
 enum { SOLUTIONS = 4, DRAWS = 4, ENODES = 40 };
@@ -201,7 +201,7 @@ static void no_plan_of_variants_holds_less(void **state) {
   (void)state;
   const case_limits limits = {.nodes = 5, .axes = 1, .has_phases = true};
   eg_rules *rules;
-  assert_ok(eg_rules_create(NULL, &rules));
+  assert_ok(eg_rules_create_checked(NULL, &rules));
   assert_ok(eg_rules_add_builtin(rules));
   try_rounds(test_seed(20261214), test_rounds(12), &limits, rules, 0);
   eg_rules_destroy(rules);

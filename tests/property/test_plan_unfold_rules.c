@@ -1,14 +1,14 @@
 // Plans in which rules have changed the block that stands for many: unfolded, they pass
 // the check, cost about what the folded ones do, and give what one device gives.
 // SPDX-License-Identifier: Apache-2.0
-#include "rewrites/rule_files.h"
+#include "rewrites/lab/rule_checks.h"
 #include "tests/unit/unfold_kit.h"
 
 static eg_rules *shipped_rules(void) {
   static const char *const variants[] = {"explore-algebra", "explore-matmul",
                                          "explore-parallel"};
   eg_rules *rules;
-  assert_ok(eg_rules_create(NULL, &rules));
+  assert_ok(eg_rules_create_checked(NULL, &rules));
   assert_ok(eg_rules_add_builtin(rules));
   for (size_t i = 0; i < sizeof variants / sizeof *variants; i++)
     assert_ok(eg_rules_enable(rules, variants[i], true));

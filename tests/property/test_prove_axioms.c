@@ -3,13 +3,13 @@
 // whatever class the prover proves one, it holds there for every choice of special values
 // in all element types.
 // SPDX-License-Identifier: Apache-2.0
-#include "rewrites/prove/prove.h"
-#include "rewrites/rule_files.h"
+#include "rewrites/lab/prove/prove.h"
+#include "rewrites/lab/rule_checks.h"
 #include "tests/property/special_values.h"
 
 static eg_rules *load(const char *path) {
   eg_rules *rules;
-  assert_ok(eg_rules_create(NULL, &rules));
+  assert_ok(eg_rules_create_checked(NULL, &rules));
   (void)eg_rules_set_verified(rules, false);
   assert_ok(eg_rules_load(rules, path));
   return rules;

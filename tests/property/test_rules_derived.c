@@ -1,17 +1,17 @@
 // Rules are derived from others where they follow from them, by steps that are replayed.
 // Of the planted wrong rules one or two may hold at the instances that were drawn.
 // SPDX-License-Identifier: Apache-2.0
-#include "rewrites/explain/derive.h"
-#include "rewrites/prove/prove.h"
-#include "rewrites/rule_choice.h"
-#include "rewrites/rule_files.h"
+#include "rewrites/lab/derive/derive.h"
+#include "rewrites/lab/prove/prove.h"
+#include "rewrites/lab/rule_checks.h"
+#include "rewrites/lab/rule_choice.h"
 #include "tests/testing.h"
 
 enum { EACH = 6, MOST_DERIVED = 2 }; // every sixth of 300 wrong rules
 
 static eg_rules *load(const char *path) {
   eg_rules *rules;
-  assert_ok(eg_rules_create(NULL, &rules));
+  assert_ok(eg_rules_create_checked(NULL, &rules));
   (void)eg_rules_set_verified(rules, false);
   assert_ok(eg_rules_load(rules, path));
   return rules;
@@ -28,7 +28,7 @@ typedef struct fixture {
 static void open_axioms(fixture *f, const char *without) {
   f->both_ways = NULL;
   eg_rules *shipped;
-  assert_ok(eg_rules_create(NULL, &shipped));
+  assert_ok(eg_rules_create_checked(NULL, &shipped));
   assert_ok(eg_rules_add_builtin(shipped));
   assert_ok(eg_rules_copy_all_on(shipped, eg_allocator_heap(), &f->rules));
   eg_rules_destroy(shipped);
@@ -118,7 +118,7 @@ static void axioms_of_one_direction_are_taken_in_it(void **state) {
       " (lhs (add (mul ?a ?x) (mul ?b ?x))) (rhs (mul ?x (add ?a ?b))))"
       "(rule turn (source \"t\") (class exact) (lhs (mul ?x ?y)) (rhs (mul ?y ?x)))";
   eg_rules *rules;
-  assert_ok(eg_rules_create(NULL, &rules));
+  assert_ok(eg_rules_create_checked(NULL, &rules));
   (void)eg_rules_set_verified(rules, false);
   assert_ok(eg_rules_parse(rules, "test", text, strlen(text)));
   fixture f = {.rules = rules};

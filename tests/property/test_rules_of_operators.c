@@ -5,8 +5,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <ctype.h>
 
-#include "rewrites/rule_files.h"
-#include "rewrites/verify/verify.h"
+#include "rewrites/lab/rule_checks.h"
+#include "rewrites/lab/verify/verify.h"
 #include "tests/testing.h"
 
 enum { INSTANCES = 64 };
@@ -111,7 +111,7 @@ static void note(void *user, const char *rule, bool accepted, const char *detail
 
 static void verify(verdicts *v) {
   eg_rules *rules;
-  assert_ok(eg_rules_create(NULL, &rules));
+  assert_ok(eg_rules_create_checked(NULL, &rules));
   (void)eg_rules_set_verified(rules, false);
   assert_ok(eg_rules_parse(rules, "operators", eg_text_of(&v->text), v->text.chars.len));
   const eg_verify_options options = {.seed = v->seed, .instances = INSTANCES};

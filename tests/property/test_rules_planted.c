@@ -6,10 +6,10 @@
 #include <stdlib.h>
 
 #include "base/sexpr.h"
+#include "rewrites/lab/prove/prove.h"
+#include "rewrites/lab/rule_checks.h"
+#include "rewrites/lab/verify/verify.h"
 #include "rewrites/language/rule_forms.h"
-#include "rewrites/prove/prove.h"
-#include "rewrites/rule_files.h"
-#include "rewrites/verify/verify.h"
 #include "tests/testing.h"
 
 enum {
@@ -46,7 +46,7 @@ static verdicts verify(const eg_rules *rules, uint64_t seed, bool expected) {
 
 static eg_rules *load(const char *path) {
   eg_rules *rules;
-  assert_ok(eg_rules_create(NULL, &rules));
+  assert_ok(eg_rules_create_checked(NULL, &rules));
   (void)eg_rules_set_verified(rules, false);
   assert_ok(eg_rules_load(rules, path));
   return rules;
@@ -265,7 +265,7 @@ static void prove_nothing_of(const eg_rules *rules, const char *detail) {
 /// An accepted mutant should be true: other seeds are asked, too.
 static void judge_mutant(const char *text, verdicts *counts) {
   eg_rules *rules;
-  assert_ok(eg_rules_create(NULL, &rules));
+  assert_ok(eg_rules_create_checked(NULL, &rules));
   (void)eg_rules_set_verified(rules, false);
   if (eg_rules_parse(rules, "mutant", text, strlen(text)) == EGRAPH_OK &&
       eg_rules_count(rules) != 0) {
@@ -286,7 +286,7 @@ static void judge_mutant(const char *text, verdicts *counts) {
 static void mutants_are_judged_alike_with_nearly_every_seed(void **state) {
   (void)state;
   eg_rules *shipped;
-  assert_ok(eg_rules_create(NULL, &shipped));
+  assert_ok(eg_rules_create_checked(NULL, &shipped));
   assert_ok(eg_rules_add_builtin(shipped));
   eg_text text;
   eg_text_init(&text, eg_allocator_heap());

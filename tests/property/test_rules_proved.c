@@ -2,16 +2,16 @@
 // their true neighbours, and most rules of XLA's simplifier, which pass the verifier.
 // test_rules_planted.c asks it about mutants, test_prove_axioms.c about its axioms.
 // SPDX-License-Identifier: Apache-2.0
-#include "rewrites/prove/prove.h"
-#include "rewrites/rule_files.h"
-#include "rewrites/verify/verify.h"
+#include "rewrites/lab/prove/prove.h"
+#include "rewrites/lab/rule_checks.h"
+#include "rewrites/lab/verify/verify.h"
 #include "tests/testing.h"
 
 enum { WRONG = 300, WRONG_PROOFS = 352, TRUE_PROOFS = 90, XLA = 157, XLA_PROVED = 153 };
 
 static eg_rules *load(const char *path) {
   eg_rules *rules;
-  assert_ok(eg_rules_create(NULL, &rules));
+  assert_ok(eg_rules_create_checked(NULL, &rules));
   (void)eg_rules_set_verified(rules, false);
   assert_ok(eg_rules_load(rules, path));
   return rules;

@@ -5,8 +5,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "rewrites/instances/instance_draw.h"
-#include "rewrites/rule_files.h"
+#include "rewrites/lab/instances/instance_draw.h"
+#include "rewrites/lab/rule_checks.h"
 #include "rewrites/saturation/saturate.h"
 #include "tests/testing.h"
 
@@ -227,7 +227,7 @@ static uint32_t check_rule(const eg_rules *rules, uint32_t rule, uint64_t seed) 
 static void all_nodes_of_a_class_have_one_value(void **state) {
   (void)state;
   eg_rules *rules;
-  assert_ok(eg_rules_create(NULL, &rules));
+  assert_ok(eg_rules_create_checked(NULL, &rules));
   assert_ok(eg_rules_add_builtin(rules));
   for (uint32_t i = 0; i < eg_rules_count(rules); i++)
     assert_ok(eg_rules_enable(rules, eg_rule_name(rules, i), true));

@@ -7,7 +7,7 @@
 
 #include "egraph/engine_internal.h"
 #include "pcg/graph/weights.h"
-#include "rewrites/rule_files.h"
+#include "rewrites/lab/rule_checks.h"
 #include "rewrites/saturation/saturate.h"
 #include "tests/testing.h"
 
@@ -399,7 +399,7 @@ static uint32_t run_round(const eg_rules *rules, uint64_t seed) {
 static void every_node_of_a_class_has_its_value(void **state) {
   (void)state;
   eg_rules *rules;
-  assert_ok(eg_rules_create(NULL, &rules));
+  assert_ok(eg_rules_create_checked(NULL, &rules));
   assert_ok(eg_rules_add_builtin(rules));
   eg_rng rng = {.state = test_seed(20250611)};
   size_t rounds = test_rounds(100);

@@ -6,6 +6,7 @@
 
 #include "baselines/term_prices.h"
 #include "optimize/single/optimizer.h"
+#include "rewrites/lab/rule_checks.h"
 #include "rewrites/language/rules.h"
 #include "tests/testing.h"
 
@@ -63,7 +64,7 @@ static double exact_of(const eg_graph *graph, eg_cost_model *costs) {
   egraph_search search = egraph_search_default();
   eg_rules *none;
   eg_optimization *result;
-  assert_ok(eg_rules_create(NULL, &none));
+  assert_ok(eg_rules_create_checked(NULL, &none));
   const eg_optimizer_input input = {.graph = graph,
                                     .rules = none,
                                     .costs = costs,

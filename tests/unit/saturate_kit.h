@@ -3,7 +3,7 @@
 #ifndef EG_TESTS_UNIT_SATURATE_KIT_H
 #define EG_TESTS_UNIT_SATURATE_KIT_H
 
-#include "rewrites/rule_files.h"
+#include "rewrites/lab/rule_checks.h"
 #include "rewrites/saturation/saturate.h"
 #include "tests/testing.h"
 
@@ -22,7 +22,7 @@ static inline void open_fixture(fixture *f, const char *graph, const char *rules
   *f = (fixture){.options = EG_SATURATION_OPTIONS_DEFAULT};
   assert_ok(eg_graph_parse(NULL, "t.graph", graph, strlen(graph), &f->graph));
   assert_ok(eg_tensor_egraph_create(NULL, f->graph, &f->egraph));
-  assert_ok(eg_rules_create(NULL, &f->rules));
+  assert_ok(eg_rules_create_checked(NULL, &f->rules));
   assert_ok(eg_rules_parse(f->rules, "t.rules", rules, strlen(rules)));
 }
 

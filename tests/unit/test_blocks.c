@@ -4,7 +4,7 @@
 
 #include "optimize/search/planner.h"
 #include "pcg/plan/plan_summary.h"
-#include "rewrites/rule_files.h"
+#include "rewrites/lab/rule_checks.h"
 #include "tests/testing.h"
 
 typedef struct text_graph {
@@ -169,7 +169,7 @@ static void folded_steps_cost_what_whole_ones_do(void **state) {
 static void so_they_do_with_rules(void **state) {
   (void)state;
   eg_rules *rules;
-  assert_ok(eg_rules_create(NULL, &rules));
+  assert_ok(eg_rules_create_checked(NULL, &rules));
   assert_ok(eg_rules_add_builtin(rules));
   compare_folded((const int[]){7, 8}, rules);
   eg_rules_destroy(rules);

@@ -7,9 +7,9 @@
 
 #include "tests/testing.h"
 
-#include "rewrites/generate/candidates.h"
-#include "rewrites/generate/expressions.h"
-#include "rewrites/generate/term_numbers.h"
+#include "rewrites/lab/generate/candidates.h"
+#include "rewrites/lab/generate/expressions.h"
+#include "rewrites/lab/generate/term_numbers.h"
 
 // ---- the field ------------------------------------------------------------------
 

@@ -6,9 +6,9 @@
 #include "tests/testing.h"
 
 #include "include/egraph.h"
-#include "rewrites/generate/generate.h"
+#include "rewrites/lab/generate/generate.h"
+#include "rewrites/lab/verify/verify.h"
 #include "rewrites/rule_files.h"
-#include "rewrites/verify/verify.h"
 
 static const char FAMILY_FILE[] = "test_generate_rules.family";
 static const char STATE_FILE[] = "test_generate_rules.state";

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "api/result.h"
 #include "optimize/single/optimizer.h"
-#include "rewrites/rule_files.h"
+#include "rewrites/lab/rule_checks.h"
 #include "tests/unit/session_kit.h"
 
 /// Plain nodes cost their bytes; convolutions in a blocked format half; reorders a tenth.
@@ -33,7 +33,7 @@ static int setup(void **state) {
   fixture *f = test_calloc(1, sizeof *f);
   egraph_allocator alloc = test_heap_allocator(&f->heap);
   eg_cost_options costs = {.machine = "toy", .override_cost = toy_cost};
-  assert_ok(eg_rules_create(&alloc, &f->rules));
+  assert_ok(eg_rules_create_checked(&alloc, &f->rules));
   assert_ok(eg_rules_add_builtin(f->rules));
   assert_ok(eg_cost_model_create(&alloc, &costs, &f->costs));
   f->search = egraph_search_default();
@@ -239,7 +239,7 @@ static egraph_status optimize_tiny(egraph_allocator alloc, void *user) {
   char *explanation = NULL;
   egraph_search search = egraph_search_default();
   eg_cost_options cost_options = {.machine = "toy", .override_cost = toy_cost};
-  egraph_status status = eg_rules_create(&alloc, &rules);
+  egraph_status status = eg_rules_create_checked(&alloc, &rules);
   if (status == EGRAPH_OK) status = eg_rules_parse(rules, "rule", rule, strlen(rule));
   if (status == EGRAPH_OK)
     status = eg_graph_parse(&alloc, "test", text, strlen(text), &graph);
@@ -359,7 +359,7 @@ static void constants_that_overflow_leave_exact_rules_alone(void **state) {
   for (size_t i = 0; i < sizeof overflow_cases / sizeof *overflow_cases; i++) {
     const overflow_case *c = &overflow_cases[i];
     eg_rules *own;
-    assert_ok(eg_rules_create(NULL, &own));
+    assert_ok(eg_rules_create_checked(NULL, &own));
     if (c->rules != NULL)
       assert_ok(eg_rules_parse(own, "t.rules", c->rules, strlen(c->rules)));
     f->rules = c->rules != NULL ? own : shipped;

@@ -7,7 +7,7 @@
 #include "extract/problem.h"
 #include "optimize/price/predict.h"
 #include "optimize/single/optimizer.h"
-#include "rewrites/rule_files.h"
+#include "rewrites/lab/rule_checks.h"
 #include "tests/locked_allocator.h"
 #include "tests/testing.h"
 
@@ -23,7 +23,7 @@ typedef struct fixture {
 static void open_fixture(fixture *f, const char *rules, const eg_cost_options *costs) {
   *f = (fixture){.search = egraph_search_default()};
   f->alloc = locked_allocator_over(&f->lock, test_heap_allocator(&f->heap));
-  assert_ok(eg_rules_create(&f->alloc, &f->rules));
+  assert_ok(eg_rules_create_checked(&f->alloc, &f->rules));
   if (rules == NULL)
     assert_ok(eg_rules_add_builtin(f->rules));
   else

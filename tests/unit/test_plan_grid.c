@@ -2,7 +2,7 @@
 // the plan, and that rules make no plan dearer.
 // SPDX-License-Identifier: Apache-2.0
 #include "pcg/plan/plan_worth.h"
-#include "rewrites/rule_files.h"
+#include "rewrites/lab/rule_checks.h"
 #include "tests/unit/plan_found_kit.h"
 #include "tests/unit/plan_models.h"
 
@@ -245,7 +245,7 @@ static void no_grid_is_cheaper_than_the_plan(void **state) {
 static void rules_make_no_plan_dearer(void **state) {
   (void)state;
   eg_rules *rules;
-  assert_ok(eg_rules_create(NULL, &rules));
+  assert_ok(eg_rules_create_checked(NULL, &rules));
   assert_ok(eg_rules_add_builtin(rules));
   static const mlp_model models[] = {{2, 64, 256, 1024, true}, {3, 16, 64, 64, true}};
   static const char *const meshes[] = {"gpu=8", "node=2,gpu=8"};
@@ -275,7 +275,7 @@ static void rules_make_no_plan_dearer(void **state) {
 static void fewer_devices_are_not_cheaper(void **state) {
   (void)state;
   eg_rules *rules;
-  assert_ok(eg_rules_create(NULL, &rules));
+  assert_ok(eg_rules_create_checked(NULL, &rules));
   assert_ok(eg_rules_add_builtin(rules));
   for (size_t m = 0; m < 2; m++) {
     planned few, all;

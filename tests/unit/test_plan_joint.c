@@ -10,7 +10,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "optimize/search/planner.h"
-#include "rewrites/rule_files.h"
+#include "rewrites/lab/rule_checks.h"
 #include "tests/plan_cases.h"
 #include "tests/unit/plan_found_kit.h"
 
@@ -25,7 +25,7 @@ static const char eight[] = "p3-16xlarge*1";
 
 static eg_rules *builtin_rules(void) {
   eg_rules *rules;
-  assert_ok(eg_rules_create(NULL, &rules));
+  assert_ok(eg_rules_create_checked(NULL, &rules));
   assert_ok(eg_rules_add_builtin(rules));
   return rules;
 }

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "optimize/search/planner.h"
 #include "optimize/space/training_info.h"
-#include "rewrites/rule_files.h"
+#include "rewrites/lab/rule_checks.h"
 #include "tests/unit/session_kit.h"
 
 static const char MODEL[] =
@@ -33,7 +33,7 @@ static void go_on_from_plan(const char *model, bool has_rules) {
   eg_training_info info;
   eg_machine machine;
   eg_planning known, next;
-  assert_ok(eg_rules_create(NULL, &rules));
+  assert_ok(eg_rules_create_checked(NULL, &rules));
   assert_ok(eg_rules_add_builtin(rules));
   assert_ok(eg_forward_info_init(&info, eg_allocator_heap(), NULL));
   assert_ok(eg_machine_load(NULL, "dgx-h100*1", &machine));

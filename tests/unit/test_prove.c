@@ -1,8 +1,8 @@
 // What the prover proves, and what it must not: a row per rule.
 // SPDX-License-Identifier: Apache-2.0
-#include "rewrites/prove/prove.h"
-#include "rewrites/prove/rank_bound.h"
-#include "rewrites/rule_files.h"
+#include "rewrites/lab/prove/prove.h"
+#include "rewrites/lab/prove/rank_bound.h"
+#include "rewrites/lab/rule_checks.h"
 #include "tests/testing.h"
 
 static eg_rules *rules_of(const char *body) {
@@ -10,7 +10,7 @@ static eg_rules *rules_of(const char *body) {
   (void)snprintf(text, sizeof text, "(egraph-rules 1) (rule r (source \"test\") %s)",
                  body);
   eg_rules *rules;
-  assert_ok(eg_rules_create(NULL, &rules));
+  assert_ok(eg_rules_create_checked(NULL, &rules));
   (void)eg_rules_set_verified(rules, false);
   assert_ok(eg_rules_parse(rules, "test", text, strlen(text)));
   return rules;
@@ -210,7 +210,7 @@ static void sequences_that_an_operator_bounds_are_proved(void **state) {
 static void equalities_that_cannot_be_solved_end(void **state) {
   (void)state;
   eg_rules *rules;
-  assert_ok(eg_rules_create(NULL, &rules));
+  assert_ok(eg_rules_create_checked(NULL, &rules));
   assert_ok(eg_rules_add_builtin(rules));
   uint32_t proved = 0;
   for (uint32_t i = 0; i < eg_rules_count(rules); i++) {

@@ -1,9 +1,9 @@
 // Rules written once for several values: what is read in their place, and what is
 // refused.
 // SPDX-License-Identifier: Apache-2.0
+#include "rewrites/lab/rule_checks.h"
 #include "rewrites/language/rule_for.h"
 #include "rewrites/language/rules.h"
-#include "rewrites/rule_files.h"
 #include "tests/testing.h"
 
 /// Expands `text` and prints its forms with a blank between them.
@@ -149,7 +149,7 @@ static void rules_of_a_loop_have_its_line(void **state) {
                             "  (rule twice-$f (source \"s\") (class exact)\n"
                             "    (lhs ($f (neg (neg ?x)))) (rhs ($f ?x))))\n";
   eg_rules *rules;
-  assert_ok(eg_rules_create(NULL, &rules));
+  assert_ok(eg_rules_create_checked(NULL, &rules));
   assert_ok(eg_rules_parse(rules, "t.rules", text, strlen(text)));
   assert_int_equal(eg_rules_count(rules), 2);
   assert_string_equal(eg_rule_name(rules, 1), "twice-tanh");

@@ -1,11 +1,11 @@
 // Rules with operators and numbers of operands as parameters: what cases they have, what
 // these match, and what is refused.
 // SPDX-License-Identifier: Apache-2.0
+#include "rewrites/lab/rule_checks.h"
+#include "rewrites/lab/verify/rule_tests.h"
+#include "rewrites/lab/verify/verify.h"
 #include "rewrites/language/rule_cases.h"
 #include "rewrites/language/rules.h"
-#include "rewrites/rule_files.h"
-#include "rewrites/verify/rule_tests.h"
-#include "rewrites/verify/verify.h"
 #include "tests/testing.h"
 
 #define HEADER "(egraph-rules 1)\n"
@@ -28,7 +28,7 @@
 
 static eg_rules *read_rules(const char *text) {
   eg_rules *rules;
-  assert_ok(eg_rules_create(NULL, &rules));
+  assert_ok(eg_rules_create_checked(NULL, &rules));
   assert_ok(eg_rules_parse(rules, "t.rules", text, strlen(text)));
   return rules;
 }
@@ -240,7 +240,7 @@ static void mistakes_have_their_messages(void **state) {
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     eg_rules *rules;
-    assert_ok(eg_rules_create(NULL, &rules));
+    assert_ok(eg_rules_create_checked(NULL, &rules));
     assert_fails(eg_rules_parse(rules, "t.rules", cases[i].text, strlen(cases[i].text)),
                  EGRAPH_E_PARSE, cases[i].message);
     assert_int_equal(eg_rules_count(rules), 0);
@@ -264,7 +264,7 @@ static void a_case_that_is_shipped_is_known(void **state) {
        " (rhs (concat :axis ?a ?u ?x ?y ?z))",
        "concat-of-concat"}};
   eg_rules *rules;
-  assert_ok(eg_rules_create(NULL, &rules));
+  assert_ok(eg_rules_create_checked(NULL, &rules));
   assert_ok(eg_rules_add_builtin(rules));
   uint32_t count = eg_rules_count(rules), implied = eg_rules_implied_count(rules);
   for (uint32_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -328,7 +328,7 @@ static egraph_status read_with(egraph_allocator alloc, void *user) {
   eg_rule_cases *list = NULL;
   uint32_t number;
   const eg_rule *rule;
-  EG_TRY(eg_rules_create(&alloc, &rules));
+  EG_TRY(eg_rules_create_checked(&alloc, &rules));
   egraph_status status = eg_rules_parse(rules, "t.rules", text, strlen(text));
   if (status == EGRAPH_OK) status = eg_rule_cases_create(alloc, rules, &list);
   if (status == EGRAPH_OK) status = eg_rule_cases_find(list, "share:3", &number, &rule);

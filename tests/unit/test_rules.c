@@ -1,10 +1,10 @@
 // Reading, checking and printing rule files.
 // SPDX-License-Identifier: Apache-2.0
+#include "rewrites/lab/rule_checks.h"
 #include "rewrites/language/rules.h"
-#include "rewrites/rule_files.h"
 
+#include "rewrites/lab/verify/rule_tests.h"
 #include "rewrites/language/rule_ast.h"
-#include "rewrites/verify/rule_tests.h"
 #include "tests/testing.h"
 
 static egraph_status parse(eg_rules *rules, const char *text) {
@@ -13,7 +13,7 @@ static egraph_status parse(eg_rules *rules, const char *text) {
 
 static eg_rules *rules_of(const char *text) {
   eg_rules *rules;
-  assert_ok(eg_rules_create(NULL, &rules));
+  assert_ok(eg_rules_create_checked(NULL, &rules));
   assert_ok(parse(rules, text));
   return rules;
 }
@@ -291,7 +291,7 @@ static void deep_nesting_is_refused(void **state) {
     strcat(text, ")");
   strcat(text, ") (rhs ?x))");
   eg_rules *rules;
-  assert_ok(eg_rules_create(NULL, &rules));
+  assert_ok(eg_rules_create_checked(NULL, &rules));
   assert_fails(parse(rules, text), EGRAPH_E_PARSE, "nested deeper");
   eg_rules_destroy(rules);
 }
@@ -299,7 +299,7 @@ static void deep_nesting_is_refused(void **state) {
 static void a_missing_file_is_an_io_error(void **state) {
   (void)state;
   eg_rules *rules;
-  assert_ok(eg_rules_create(NULL, &rules));
+  assert_ok(eg_rules_create_checked(NULL, &rules));
   assert_fails(eg_rules_load(rules, "/nonexistent/x.rules"), EGRAPH_E_IO,
                "/nonexistent/x.rules");
   eg_rules_destroy(rules);
@@ -308,7 +308,7 @@ static void a_missing_file_is_an_io_error(void **state) {
 static egraph_status parse_body(egraph_allocator alloc, void *user) {
   (void)user;
   eg_rules *rules;
-  EG_TRY(eg_rules_create(&alloc, &rules));
+  EG_TRY(eg_rules_create_checked(&alloc, &rules));
   egraph_status status = parse(rules, ALL_FEATURES);
   eg_text text;
   eg_text_init(&text, alloc);
@@ -328,7 +328,7 @@ static void reading_survives_every_allocation_failing(void **state) {
 static void the_builtin_rules_load_and_read_back(void **state) {
   (void)state;
   eg_rules *rules;
-  assert_ok(eg_rules_create(NULL, &rules));
+  assert_ok(eg_rules_create_checked(NULL, &rules));
   assert_ok(eg_rules_add_builtin(rules));
   assert_true(eg_rules_count(rules) > 0);
   eg_text first, second;
@@ -348,7 +348,7 @@ static void the_builtin_rules_load_and_read_back(void **state) {
 static void the_tests_in_the_builtin_rule_files_pass(void **state) {
   (void)state;
   eg_rules *rules;
-  assert_ok(eg_rules_create(NULL, &rules));
+  assert_ok(eg_rules_create_checked(NULL, &rules));
   assert_ok(eg_rules_add_builtin(rules));
   eg_text failures;
   eg_text_init(&failures, eg_allocator_heap());
@@ -375,7 +375,7 @@ static void shipped_rules_may_be_repeated(void **state) {
   (void)state;
   eg_rules *rules;
   uint32_t shipped;
-  assert_ok(eg_rules_create(NULL, &rules));
+  assert_ok(eg_rules_create_checked(NULL, &rules));
   assert_ok(eg_rules_add_builtin(rules));
   assert_true(eg_rules_find(rules, "add-assoc", &shipped));
   assert_false(eg_rules_at(rules, shipped)->enabled);

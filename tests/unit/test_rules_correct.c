@@ -1,11 +1,11 @@
 // Pairs that are equal on a part of their result: the box in which they agree, the rules
 // that are written of it, and pairs of which there are none.
 // SPDX-License-Identifier: Apache-2.0
-#include "rewrites/correct/correct.h"
+#include "rewrites/lab/correct/correct.h"
 
 #include "base/file.h"
-#include "rewrites/rule_files.h"
-#include "rewrites/verify/verify.h"
+#include "rewrites/lab/rule_checks.h"
+#include "rewrites/lab/verify/verify.h"
 #include "tests/testing.h"
 
 typedef struct wanted {
@@ -27,7 +27,7 @@ static void check_found(void *user, const eg_correction *found) {
 
 static void correct_text(const char *text, uint64_t seed, wanted *rows, eg_text *out) {
   eg_rules *rules;
-  assert_ok(eg_rules_create(NULL, &rules));
+  assert_ok(eg_rules_create_checked(NULL, &rules));
   assert_ok(eg_rules_parse(rules, "pairs.rules", text, strlen(text)));
   assert_ok(eg_rules_correct(rules, seed, check_found, rows, out));
   for (wanted *row = rows; row->rule != NULL; row++)
@@ -47,7 +47,7 @@ static void assert_all_hold(const eg_text *text, uint32_t least) {
   eg_rules *rules;
   uint32_t rejected;
   const eg_verify_options options = {.seed = 77, .instances = 128};
-  assert_ok(eg_rules_create(NULL, &rules));
+  assert_ok(eg_rules_create_checked(NULL, &rules));
   assert_ok(eg_rules_parse(rules, "out.rules", eg_text_of(text), text->chars.len));
   assert_true(eg_rules_count(rules) >= least);
   assert_ok(eg_rules_verify(rules, &options, NULL, NULL, &rejected));
@@ -159,7 +159,7 @@ static egraph_status correct_some(egraph_allocator alloc, void *user) {
       "(rank ?x) 1) (> (dim ?x 0) 2)))";
   eg_rules *rules;
   eg_text text;
-  EG_TRY(eg_rules_create(&alloc, &rules));
+  EG_TRY(eg_rules_create_checked(&alloc, &rules));
   eg_text_init(&text, alloc);
   egraph_status status = eg_rules_parse(rules, "t", pair, strlen(pair));
   if (status == EGRAPH_OK) status = eg_rules_correct(rules, 1, NULL, NULL, &text);

@@ -1,8 +1,8 @@
 // Every rule fires: on an instance of its left side, saturation with that rule alone adds
 // nodes or unites classes.
 // SPDX-License-Identifier: Apache-2.0
-#include "rewrites/instances/instance_draw.h"
-#include "rewrites/rule_files.h"
+#include "rewrites/lab/instances/instance_draw.h"
+#include "rewrites/lab/rule_checks.h"
 #include "rewrites/saturation/saturate.h"
 #include "tests/testing.h"
 
@@ -43,7 +43,7 @@ static bool fires(const eg_rules *rules, uint32_t rule, uint64_t seed) {
 static void every_rule_fires(void **state) {
   (void)state;
   eg_rules *rules;
-  assert_ok(eg_rules_create(NULL, &rules));
+  assert_ok(eg_rules_create_checked(NULL, &rules));
   assert_ok(eg_rules_add_builtin(rules));
   uint64_t seed = test_seed(11);
   uint32_t silent = 0;
@@ -64,7 +64,7 @@ static void every_rule_fires(void **state) {
 static void there_are_at_least_120_rules(void **state) {
   (void)state;
   eg_rules *rules;
-  assert_ok(eg_rules_create(NULL, &rules));
+  assert_ok(eg_rules_create_checked(NULL, &rules));
   assert_ok(eg_rules_add_builtin(rules));
   uint32_t forms = 0, used = 0;
   for (uint32_t i = 0; i < eg_rules_count(rules); i++) {
@@ -82,7 +82,7 @@ static void exploring_rules_are_off_until_switched_on(void **state) {
   (void)state;
   eg_rules *rules;
   uint32_t rule;
-  assert_ok(eg_rules_create(NULL, &rules));
+  assert_ok(eg_rules_create_checked(NULL, &rules));
   assert_ok(eg_rules_add_builtin(rules));
   assert_true(eg_rules_find(rules, "add-assoc", &rule));
   assert_false(eg_rules_at(rules, rule)->enabled);

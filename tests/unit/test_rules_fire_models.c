@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "onnx/onnx.h"
 #include "pcg/graph/graph_copy.h"
-#include "rewrites/rule_files.h"
+#include "rewrites/lab/rule_checks.h"
 #include "rewrites/saturation/saturate.h"
 #include "tests/testing.h"
 
@@ -17,7 +17,7 @@ static eg_rules *rules;
 
 static int load_rules(void **state) {
   (void)state;
-  assert_ok(eg_rules_create(NULL, &rules));
+  assert_ok(eg_rules_create_checked(NULL, &rules));
   assert_ok(eg_rules_add_builtin(rules));
   return 0;
 }

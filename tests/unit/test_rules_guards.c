@@ -1,14 +1,14 @@
 // Guards that rules need, conditions that they do not need, and smallest sets.
 // SPDX-License-Identifier: Apache-2.0
 #include "include/egraph.h"
-#include "rewrites/guards/guards.h"
-#include "rewrites/import/minimize.h"
-#include "rewrites/rule_files.h"
+#include "rewrites/lab/guards/guards.h"
+#include "rewrites/lab/import/minimize.h"
+#include "rewrites/lab/rule_checks.h"
 #include "tests/testing.h"
 
 static eg_rules *read(const char *text) {
   eg_rules *rules;
-  assert_ok(eg_rules_create(NULL, &rules));
+  assert_ok(eg_rules_create_checked(NULL, &rules));
   assert_ok(eg_rules_parse(rules, "test", text, strlen(text)));
   return rules;
 }

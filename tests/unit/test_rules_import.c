@@ -1,13 +1,14 @@
 // Substitutions as they are published: files of every format made by hand, and the real
 // ones where they are there.
 // SPDX-License-Identifier: Apache-2.0
-#include "rewrites/import/import.h"
+#include "rewrites/lab/import/import.h"
 
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "base/file.h"
-#include "rewrites/verify/verify.h"
+#include "rewrites/lab/rule_checks.h"
+#include "rewrites/lab/verify/verify.h"
 #include "tests/testing.h"
 
 // ---- files by hand --------------------------------------------------------------------
@@ -168,7 +169,7 @@ static void every_outcome_has_its_reason(void **state) {
   eg_rules *rules;
   uint32_t seen = 0, rule;
   write_cases(&file);
-  assert_ok(eg_rules_create(NULL, &rules));
+  assert_ok(eg_rules_create_checked(NULL, &rules));
   assert_ok(eg_rules_import(rules, path, check_case, &seen));
   assert_int_equal(seen, CASES);
   assert_int_equal(eg_rules_count(rules), 1);
@@ -186,14 +187,14 @@ static void a_file_that_is_cut_off_or_no_such_file_is_refused(void **state) {
     cut.len = len;
     write_file(&cut);
     eg_rules *rules;
-    assert_ok(eg_rules_create(NULL, &rules));
+    assert_ok(eg_rules_create_checked(NULL, &rules));
     egraph_status status = eg_rules_import(rules, path, NULL, NULL);
     if (status != EGRAPH_OK)
       assert_fails(status, EGRAPH_E_PARSE, "this is no file of substitutions");
     eg_rules_destroy(rules);
   }
   eg_rules *rules;
-  assert_ok(eg_rules_create(NULL, &rules));
+  assert_ok(eg_rules_create_checked(NULL, &rules));
   assert_fails(eg_rules_import(rules, "/nonexistent/x.pb", NULL, NULL), EGRAPH_E_IO,
                "/nonexistent/x.pb");
   // An operand that stands behind its user.
@@ -209,7 +210,7 @@ static void a_file_that_is_cut_off_or_no_such_file_is_refused(void **state) {
 static egraph_status import_some(egraph_allocator alloc, void *user) {
   (void)user;
   eg_rules *rules;
-  EG_TRY(eg_rules_create(&alloc, &rules));
+  EG_TRY(eg_rules_create_checked(&alloc, &rules));
   egraph_status status = eg_rules_import(rules, path, NULL, NULL);
   eg_rules_destroy(rules);
   return status;
@@ -301,7 +302,7 @@ static void every_verdict_of_a_text_has_its_reason(void **state) {
   for (size_t i = 0; i < TEXTS; i++)
     assert_ok(eg_text_append(&all, texts[i].text));
   write_text(eg_text_of(&all));
-  assert_ok(eg_rules_create(NULL, &rules));
+  assert_ok(eg_rules_create_checked(NULL, &rules));
   assert_ok(eg_rules_import(rules, path, check_text, &seen));
   assert_int_equal(seen, TEXTS);
   assert_int_equal(eg_rules_count(rules), 3);
@@ -326,7 +327,7 @@ static void import_text(const char *text, eg_text *out) {
   eg_rules *rules;
   eg_text_clear(out);
   write_text(text);
-  assert_ok(eg_rules_create(NULL, &rules));
+  assert_ok(eg_rules_create_checked(NULL, &rules));
   assert_ok(eg_rules_import(rules, path, note_outcome, out));
   eg_rules_destroy(rules);
 }
@@ -383,7 +384,7 @@ static void a_text_that_is_wrong_is_refused_with_its_place(void **state) {
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
     eg_rules *rules;
     write_text(bad[i].text);
-    assert_ok(eg_rules_create(NULL, &rules));
+    assert_ok(eg_rules_create_checked(NULL, &rules));
     assert_fails(eg_rules_import(rules, path, NULL, NULL), EGRAPH_E_PARSE,
                  bad[i].message);
     assert_int_equal(eg_rules_count(rules), 0);
@@ -400,7 +401,7 @@ static void nested_terms_end_somewhere(void **state) {
     assert_ok(eg_text_append(&text, "relu("));
   assert_ok(eg_text_append(&text, "=="));
   write_text(eg_text_of(&text));
-  assert_ok(eg_rules_create(NULL, &rules));
+  assert_ok(eg_rules_create_checked(NULL, &rules));
   assert_fails(eg_rules_import(rules, path, NULL, NULL), EGRAPH_E_PARSE,
                "terms are nested too deep");
   eg_text_clear(&text);
@@ -471,7 +472,7 @@ static void json_that_is_wrong_is_refused_with_its_place(void **state) {
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
     eg_rules *rules;
     write_text(bad[i].text);
-    assert_ok(eg_rules_create(NULL, &rules));
+    assert_ok(eg_rules_create_checked(NULL, &rules));
     assert_fails(eg_rules_import(rules, path, NULL, NULL), EGRAPH_E_PARSE,
                  bad[i].message);
     eg_rules_destroy(rules);
@@ -495,7 +496,7 @@ static void protocol_buffers_of_taso_are_told_from_flexflows(void **state) {
   // first operand in put_op's words; this is the rule x (y z) of the same.
   put_rule(&file, (op_text[3]){{PART, -1, 0, 0, 0}}, (op_text[3]){{RELU, -1, 0, 0, 0}});
   write_file(&file);
-  assert_ok(eg_rules_create(NULL, &rules));
+  assert_ok(eg_rules_create_checked(NULL, &rules));
   assert_ok(eg_rules_import(rules, path, note_outcome, &out));
   assert_non_null(strstr(eg_text_of(&out), "1 not-convertible;"));
   eg_rules_destroy(rules);
@@ -527,7 +528,7 @@ static void import_published(const published_file *file) {
     print_message("no %s: skipped\n", at);
     skip();
   }
-  assert_ok(eg_rules_create(NULL, &rules));
+  assert_ok(eg_rules_create_checked(NULL, &rules));
   assert_ok(eg_rules_import(rules, at, count_outcome, count));
   for (uint32_t i = 0; i < EG_IMPORT_OUTCOMES; i++)
     if (count[i] != file->count[i])

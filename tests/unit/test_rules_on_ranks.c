@@ -2,10 +2,10 @@
 // backward on 2, 3 and 4, and wrong ones are refused, with the numbers of the ranks where
 // both sides can be run at all.
 // SPDX-License-Identifier: Apache-2.0
-#include "rewrites/claims/layout_check.h"
+#include "rewrites/lab/claims/layout_check.h"
+#include "rewrites/lab/rule_checks.h"
+#include "rewrites/lab/verify/verify.h"
 #include "rewrites/language/rule_forms.h"
-#include "rewrites/rule_files.h"
-#include "rewrites/verify/verify.h"
 #include "tests/testing.h"
 
 #define RULE(lhs, rhs, rest)                                                             \
@@ -37,7 +37,7 @@ static void shipped_rules_run_forward_and_backward(void **state) {
   seen all = {0};
   eg_rules *rules;
   uint32_t rejected;
-  assert_ok(eg_rules_create(NULL, &rules));
+  assert_ok(eg_rules_create_checked(NULL, &rules));
   assert_ok(eg_rules_load(rules, EG_SOURCE_DIR "/rewrites/rules/unity-parallel.rules"));
   const eg_verify_options options = {
       .seed = 1, .instances = 40, .evidence = check_evidence, .evidence_user = &all};
@@ -159,7 +159,7 @@ static egraph_status verify_some(egraph_allocator alloc, void *user) {
                                 "(when (= (rank ?x) 2) (= (rank ?w) 2) (all-equal "
                                 "(shape ?x) 2) (all-equal (shape ?w) 2))");
   eg_rules *rules;
-  EG_TRY(eg_rules_create(&alloc, &rules));
+  EG_TRY(eg_rules_create_checked(&alloc, &rules));
   egraph_status status = eg_rules_parse(rules, "t.rules", text, strlen(text));
   const eg_verify_options options = {.seed = 1, .instances = 1};
   if (status == EGRAPH_OK) status = eg_rules_verify(rules, &options, NULL, NULL, NULL);

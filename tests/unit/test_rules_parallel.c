@@ -1,9 +1,9 @@
 // Rules with parallel operators: what they say of layouts is verified when they are read,
 // and what is left of them without is a rule, or nothing that layouts do not imply.
 // SPDX-License-Identifier: Apache-2.0
-#include "rewrites/claims/layout_check.h"
-#include "rewrites/rule_files.h"
-#include "rewrites/verify/verify.h"
+#include "rewrites/lab/claims/layout_check.h"
+#include "rewrites/lab/rule_checks.h"
+#include "rewrites/lab/verify/verify.h"
 #include "tests/testing.h"
 
 #define HEAD "(egraph-rules 1)\n"
@@ -12,7 +12,7 @@
 
 static eg_rules *rules_of(const char *text) {
   eg_rules *rules;
-  assert_ok(eg_rules_create(NULL, &rules));
+  assert_ok(eg_rules_create_checked(NULL, &rules));
   assert_ok(eg_rules_parse(rules, "t.rules", text, strlen(text)));
   return rules;
 }
@@ -191,7 +191,7 @@ static const bad bad_layouts[] = {
 
 static void check_refused(const bad *texts, size_t count) {
   eg_rules *rules;
-  assert_ok(eg_rules_create(NULL, &rules));
+  assert_ok(eg_rules_create_checked(NULL, &rules));
   for (size_t i = 0; i < count; i++) {
     assert_fails(eg_rules_parse(rules, "t.rules", texts[i].text, strlen(texts[i].text)),
                  EGRAPH_E_PARSE, texts[i].message);
@@ -222,7 +222,7 @@ static void lets_and_names_of_patterns_carry_layouts(void **state) {
   assert_int_equal(eg_rules_count(rules), 2);
   eg_rules_destroy(rules);
   eg_rules *none;
-  assert_ok(eg_rules_create(NULL, &none));
+  assert_ok(eg_rules_create_checked(NULL, &none));
   const char *wrong = RULE("(add (neg ?x) (neg ?x))", "(combine :dim 0 (add ?s ?x))",
                            "(let ?s (neg (partition :dim 0 ?x)))");
   assert_fails(eg_rules_parse(none, "t.rules", wrong, strlen(wrong)), EGRAPH_E_PARSE,
@@ -252,7 +252,7 @@ static void unitys_rules_add_nothing_that_stands_nowhere_else(void **state) {
       {"parallel-matmul-of-concat", "matmul-of-concat-columns"}};
   eg_rules *rules;
   uint32_t from_elsewhere = 0;
-  assert_ok(eg_rules_create(NULL, &rules));
+  assert_ok(eg_rules_create_checked(NULL, &rules));
   assert_ok(eg_rules_add_builtin(rules));
   for (uint32_t i = 0; i < eg_rules_count(rules); i++)
     assert_string_not_equal(eg_rules_at(rules, i)->file, "unity-parallel.rules");
@@ -280,7 +280,7 @@ static egraph_status read_some(egraph_allocator alloc, void *user) {
       HEAD "(rule b (source \"s\") (lhs (neg (relu ?x))) (rhs (relu (partition :dim 0 "
            ":degree 2 ?x))))";
   eg_rules *rules;
-  EG_TRY(eg_rules_create(&alloc, &rules));
+  EG_TRY(eg_rules_create_checked(&alloc, &rules));
   egraph_status status = eg_rules_parse(rules, "t.rules", good, strlen(good));
   if (status == EGRAPH_OK) {
     status = eg_rules_parse(rules, "t.rules", wrong, strlen(wrong));

@@ -1,10 +1,10 @@
 // Every rule shipped with the library is verified, and the verifier finds what is wrong
 // with wrong ones.
 // SPDX-License-Identifier: Apache-2.0
-#include "rewrites/rule_files.h"
-#include "rewrites/verify/verify.h"
+#include "rewrites/lab/rule_checks.h"
+#include "rewrites/lab/verify/verify.h"
 
-#include "rewrites/verify/rule_tests.h"
+#include "rewrites/lab/verify/rule_tests.h"
 #include "tests/testing.h"
 
 /// The command takes EG_VERIFY_INSTANCES.
@@ -26,7 +26,7 @@ static void collect(void *user, const char *rule, bool accepted, const char *det
 
 static eg_rules *parse(const char *text) {
   eg_rules *rules;
-  assert_ok(eg_rules_create(NULL, &rules));
+  assert_ok(eg_rules_create_checked(NULL, &rules));
   assert_ok(eg_rules_parse(rules, "test.rules", text, strlen(text)));
   return rules;
 }
@@ -52,7 +52,7 @@ static void every_rule_shipped_is_right(void **state) {
   (void)state;
   if (test_is_sanitized()) skip(); // minutes; a fourth of the rules is witnessed below
   eg_rules *rules;
-  assert_ok(eg_rules_create(NULL, &rules));
+  assert_ok(eg_rules_create_checked(NULL, &rules));
   assert_ok(eg_rules_add_builtin(rules));
   findings found = {.loud = true};
   uint32_t rejected;
@@ -81,7 +81,7 @@ static void instances_of_shipped_rules_hold(void **state) {
   (void)state;
   if (!test_is_sanitized()) skip(); // all rules are verified above
   eg_rules *rules;
-  assert_ok(eg_rules_create(NULL, &rules));
+  assert_ok(eg_rules_create_checked(NULL, &rules));
   assert_ok(eg_rules_add_builtin(rules));
   const eg_verify_options options = {.seed = test_seed(2027),
                                      .instances = (uint32_t)test_rounds(INSTANCES)};
@@ -132,7 +132,7 @@ static void a_wrong_difference_is_found(void **state) {
 static void every_test_in_rule_files_passes(void **state) {
   (void)state;
   eg_rules *rules;
-  assert_ok(eg_rules_create(NULL, &rules));
+  assert_ok(eg_rules_create_checked(NULL, &rules));
   assert_ok(eg_rules_add_builtin(rules));
   eg_text failures;
   eg_text_init(&failures, eg_allocator_heap());
@@ -425,7 +425,7 @@ static void right_rules_are_accepted_the_same_way_each_time(void **state) {
 static egraph_status verify_small(egraph_allocator alloc, void *user) {
   const char *text = user;
   eg_rules *rules;
-  EG_TRY(eg_rules_create(&alloc, &rules));
+  EG_TRY(eg_rules_create_checked(&alloc, &rules));
   egraph_status status = eg_rules_parse(rules, "test.rules", text, strlen(text));
   const eg_verify_options options = {.seed = 1, .instances = 8};
   if (status == EGRAPH_OK) status = eg_rules_verify(rules, &options, NULL, NULL, NULL);

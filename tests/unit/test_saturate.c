@@ -1,6 +1,7 @@
 // Saturation of tensor e-graphs: what rules mean, budgets, schedulers, statistics.
 // SPDX-License-Identifier: Apache-2.0
-#include "rewrites/verify/rule_tests.h"
+#include "rewrites/lab/rule_checks.h"
+#include "rewrites/lab/verify/rule_tests.h"
 #include "tests/unit/saturate_kit.h"
 
 // ---- what rules mean ------------------------------------------------------------
@@ -165,7 +166,7 @@ static const char language[] = HEAD
 
 static void run_rule_tests(const char *text, const char *expected_failures) {
   eg_rules *rules;
-  assert_ok(eg_rules_create(NULL, &rules));
+  assert_ok(eg_rules_create_checked(NULL, &rules));
   assert_ok(eg_rules_parse(rules, "t.rules", text, strlen(text)));
   eg_text failures;
   eg_text_init(&failures, eg_allocator_heap());
@@ -484,7 +485,7 @@ static void rule_tests_survive_every_allocation_failing(void **state) {
            "(test works (given (?x \"float32[2]\") (?s weight \"float32[2]\" 1.0)) (term "
            "(mul ?x ?s)) (equals ?x) (differs ?s))\n";
   eg_rules *rules;
-  assert_ok(eg_rules_create(NULL, &rules));
+  assert_ok(eg_rules_create_checked(NULL, &rules));
   assert_ok(eg_rules_parse(rules, "t.rules", text, strlen(text)));
   test_every_allocation_failing(rule_test_body, rules);
   eg_rules_destroy(rules);

@@ -1,6 +1,6 @@
 // Seeding e-graphs with graphs, and what their classes know.
 // SPDX-License-Identifier: Apache-2.0
-#include "rewrites/rule_files.h"
+#include "rewrites/lab/rule_checks.h"
 #include "rewrites/saturation/saturate.h"
 
 #include "tests/testing.h"
@@ -352,7 +352,7 @@ static void no_rule_looks_into_a_sealed_class(void **state) {
       assert_ok(eg_tensor_egraph_seal(
           egraph, eg_tensor_egraph_value_class(egraph, sealed == 1 ? m : y)));
     assert_ok(eg_engine_rebuild(eg_tensor_egraph_engine(egraph)));
-    assert_ok(eg_rules_create(NULL, &rules));
+    assert_ok(eg_rules_create_checked(NULL, &rules));
     assert_ok(eg_rules_parse(rules, "t.rules", rules_text, sizeof rules_text - 1));
     options.iteration_limit = 1;
     assert_ok(eg_saturate(egraph, rules, &options, &report));

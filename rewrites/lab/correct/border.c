@@ -1,0 +1,185 @@
+// Forms are tried in the order of the table, each with all numbers in all places. A form
+// that is wrong for an instance is left at once, so nearly all of them take one step.
+// SPDX-License-Identifier: Apache-2.0
+#include "rewrites/lab/correct/border.h"
+
+#include <string.h>
+
+// Numbers beyond these are of no tensor, and their products overflow nothing.
+enum { MOST_NUMBER = 1 << 20, PLACES = 3, FORM_BYTES = 512 };
+
+static int64_t floor_div(int64_t a, int64_t b) {
+  return a / b - (a % b != 0 && (a < 0) != (b < 0));
+}
+
+// Name of the form, numbers it has, what it is, its text: A, B, C stand for numbers.
+#define FORMS(X)                                                                         \
+  X(zero, 0, 0, "0")                                                                     \
+  X(number, 1, a, "A")                                                                   \
+  X(less_one, 1, a - 1, "(- A 1)")                                                       \
+  X(difference, 2, a - b, "(- A B)")                                                     \
+  X(difference_less_one, 2, a - b + 1, "(+ (- A B) 1)")                                  \
+  X(product, 2, a *b, "(* A B)")                                                         \
+  X(quotient, 2, floor_div(a, b), "(floor-div A B)")                                     \
+  X(quotient_up, 2, floor_div(a + b - 1, b), "(floor-div (- (+ A B) 1) B)")              \
+  X(multiple, 2, floor_div(a, b) * b, "(* (floor-div A B) B)")                           \
+  X(reach, 2, (a - 1) * b, "(* (- A 1) B)")                                              \
+  X(sum_less, 3, a + b - c, "(- (+ A B) C)")                                             \
+  X(less_both, 3, a - b - c, "(- (- A B) C)")                                            \
+  X(product_less, 3, a *b - c, "(- (* A B) C)")                                          \
+  X(reach_less, 3, (a - 1) * b - c, "(- (* (- A 1) B) C)")                               \
+  X(size_less_reach, 3, a - (b - 1) * c, "(- A (* (- B 1) C))")                          \
+  X(multiple_less, 3, floor_div(a, b) * b - c, "(- (* (floor-div A B) B) C)")            \
+  X(quotient_of_difference, 3, floor_div(a - b, c), "(floor-div (- A B) C)")             \
+  X(number_of_steps, 3, floor_div(a - b, c) + 1, "(+ (floor-div (- A B) C) 1)")
+
+#define FORM_FUNCTION(name, count, value, text)                                          \
+  static int64_t form_##name(int64_t a, int64_t b, int64_t c) {                          \
+    (void)a, (void)b, (void)c;                                                           \
+    return value;                                                                        \
+  }
+FORMS(FORM_FUNCTION)
+
+static const struct form {
+  uint32_t count;
+  int64_t (*value)(int64_t a, int64_t b, int64_t c);
+  const char *text;
+} forms[] = {
+#define FORM_ROW(name, count, value, text) {count, form_##name, text},
+    FORMS(FORM_ROW)};
+enum { FORM_COUNT = sizeof forms / sizeof *forms };
+
+typedef struct search {
+  const eg_partial *partial;
+  uint32_t axis;
+  bool is_end;
+  uint32_t form, place[PLACES]; // at hand
+  uint32_t best_form, best_place[PLACES];
+  bool found, is_exact;
+  int64_t best_slack;
+} search;
+
+static int64_t wanted(const search *s, size_t row) {
+  const eg_partial_row *r = &s->partial->rows.data[row];
+  return s->is_end ? r->to[s->axis] : r->from[s->axis];
+}
+
+/// False: the form has no value for the row.
+static bool evaluate(const search *s, uint32_t form, const uint32_t *place, size_t row,
+                     int64_t *out) {
+  const int64_t *atoms = s->partial->rows.data[row].atoms;
+  int64_t at[PLACES] = {0};
+  for (uint32_t i = 0; i < forms[form].count; i++) {
+    at[i] = atoms[place[i]];
+    if (at[i] > MOST_NUMBER || at[i] < -MOST_NUMBER) return false;
+  }
+  // What is divided by stands in place 1 or 2, and is no 0.
+  bool divides = strstr(forms[form].text, "floor-div") != NULL;
+  if (divides && at[forms[form].count - 1] <= 0) return false;
+  if (divides && forms[form].count == 3 && at[1] == 0) return false;
+  *out = forms[form].value(at[0], at[1], at[2]);
+  int64_t size = s->partial->rows.data[row].size[s->axis];
+  *out = *out < 0 ? 0 : *out > size ? size : *out;
+  return true;
+}
+
+/// How far the form keeps within the boxes, all rows together, and what its numbers cost;
+/// negative: it does not, or another one does better.
+static int64_t slack_of(const search *s) {
+  int64_t slack = 0;
+  uint32_t kept = 0;
+  for (size_t row = 0; row < s->partial->rows.len; row++) {
+    const eg_partial_row *r = &s->partial->rows.data[row];
+    int64_t value;
+    if (!evaluate(s, s->form, s->place, row, &value)) return -1;
+    int64_t within = s->is_end ? wanted(s, row) - value : value - wanted(s, row);
+    if (within < 0 || (s->found && slack + within >= s->best_slack)) return -1;
+    slack += within;
+    kept += s->is_end ? value > r->from[s->axis] : value < r->to[s->axis];
+  }
+  if (2 * kept < s->partial->rows.len) return -1;
+  // A form with more numbers must gain something: it may fit by accident.
+  int64_t price =
+      slack == 0 ? 0 : (int64_t)s->partial->rows.len * forms[s->form].count / 4;
+  return s->found && slack + price >= s->best_slack ? -1 : slack + price;
+}
+
+static void try_form(search *s) {
+  int64_t slack = slack_of(s);
+  if (slack < 0) return;
+  s->found = true;
+  s->best_slack = slack;
+  s->best_form = s->form;
+  memcpy(s->best_place, s->place, sizeof s->place);
+  s->is_exact = slack == 0;
+}
+
+static bool next_places(search *s) {
+  for (uint32_t i = forms[s->form].count; i-- > 0;) {
+    if (++s->place[i] < s->partial->atoms.len) return true;
+    s->place[i] = 0;
+  }
+  return false;
+}
+
+static egraph_status print_form(const search *s, eg_text *text) {
+  const char *low = s->is_end ? "min" : "max";
+  EG_TRY(eg_text_printf(text, "(%s ", low));
+  if (s->is_end)
+    EG_TRY(eg_text_printf(text, "%s ", s->partial->atoms.data[s->axis]));
+  else
+    EG_TRY(eg_text_append(text, "0 "));
+  for (const char *at = forms[s->best_form].text; *at != '\0'; at++) {
+    char letter[2] = {*at, '\0'};
+    bool is_place = *at >= 'A' && *at <= 'C';
+    EG_TRY(eg_text_append(
+        text, is_place ? s->partial->atoms.data[s->best_place[*at - 'A']] : letter));
+  }
+  return eg_text_append(text, ")");
+}
+
+static egraph_status tell(const search *s, eg_partial *partial, eg_border *out) {
+  eg_text text;
+  int64_t *values;
+  size_t rows = partial->rows.len;
+  EG_TRY(eg_arena_alloc(&partial->arena, rows, sizeof *values, &values));
+  bool is_clamped = false;
+  for (size_t row = 0; row < rows; row++) {
+    (void)evaluate(s, s->best_form, s->best_place, row, &values[row]);
+    const int64_t *atoms = partial->rows.data[row].atoms;
+    int64_t at[PLACES] = {0};
+    for (uint32_t i = 0; i < forms[s->best_form].count; i++)
+      at[i] = atoms[s->best_place[i]];
+    int64_t value = forms[s->best_form].value(at[0], at[1], at[2]);
+    is_clamped = is_clamped || (s->is_end ? value > values[row] : value < 0);
+  }
+  out->is_exact = s->is_exact;
+  out->values = values;
+  eg_text_init(&text, partial->arena.alloc);
+  egraph_status status = print_form(s, &text);
+  const char *whole = eg_text_of(&text);
+  size_t length = text.chars.len;
+  if (status == EGRAPH_OK && !is_clamped) { // without "(max 0 " and ")"
+    size_t skip = s->is_end ? strlen("(min  ") + strlen(partial->atoms.data[s->axis])
+                            : strlen("(max 0 ");
+    whole += skip;
+    length -= skip + 1;
+  }
+  if (status == EGRAPH_OK)
+    status = eg_arena_string(&partial->arena, whole, length, &out->text);
+  eg_text_deinit(&text);
+  return status;
+}
+
+egraph_status eg_border_find(eg_partial *partial, uint32_t axis, bool is_end,
+                             eg_border *out, bool *out_found) {
+  search s = {.partial = partial, .axis = axis, .is_end = is_end};
+  for (s.form = 0; s.form < FORM_COUNT && !s.is_exact; s.form++) {
+    memset(s.place, 0, sizeof s.place);
+    do
+      try_form(&s);
+    while (!s.is_exact && next_places(&s));
+  }
+  *out_found = s.found;
+  return s.found ? tell(&s, partial, out) : EGRAPH_OK;
+}

@@ -1,0 +1,476 @@
+// Both sides are evaluated on whole numbers, which float64 holds exactly; an element
+// differs when it does for one of several draws. The box of an instance is the largest
+// one that grows, axis by axis, of an element that agrees. Sums of products of numbers
+// that are drawn from two thousand agree by chance in one of some hundred draws at most,
+// and hardly for several (Schwartz-Zippel). More elements may agree than those of the
+// box: windows at the corners of an image, say.
+// SPDX-License-Identifier: Apache-2.0
+#include "rewrites/lab/correct/partial.h"
+
+#include <string.h>
+
+#include "rewrites/lab/claims/rank_run.h"
+
+// LARGEST: a whole number of an operand. ENOUGH_ROWS: instances with a box. SEEDS:
+// elements of which boxes grow.
+enum {
+  DRAWS = 6000,
+  ROWS = 240,
+  ENOUGH_ROWS = 24,
+  DATA = 3,
+  LARGEST = 1000,
+  MOST_ELEMENTS = 1 << 15,
+  MOST_ATOMS = 64,
+  SEEDS = 48,
+  MOST_ENTRIES = 6
+};
+
+// Linear in each operand, or data movement.
+static const eg_op linear_ops[] = {EG_OP_CONV,       EG_OP_CONV_TRANSPOSE,
+                                   EG_OP_MATMUL,     EG_OP_EINSUM,
+                                   EG_OP_ADD,        EG_OP_SUB,
+                                   EG_OP_NEG,        EG_OP_MUL,
+                                   EG_OP_PAD,        EG_OP_SLICE,
+                                   EG_OP_RESHAPE,    EG_OP_TRANSPOSE,
+                                   EG_OP_CONCAT,     EG_OP_SPLIT,
+                                   EG_OP_PART,       EG_OP_EXPAND,
+                                   EG_OP_SQUEEZE,    EG_OP_UNSQUEEZE,
+                                   EG_OP_FLATTEN,    EG_OP_IDENTITY,
+                                   EG_OP_REDUCE_SUM, EG_OP_AVERAGE_POOL,
+                                   EG_OP_TILE};
+
+typedef struct finder {
+  eg_partial *to;
+  eg_arena arena; // of one instance
+  eg_rng rng;
+  const char *whole;
+  uint32_t tensors; // atoms that are sizes of the result come first
+  // By element of the result: some draw has another number on the right, and some number
+  // that is not 0. An element that never has one says nothing.
+  bool *differs, *says;
+  int64_t elements;
+  uint32_t *lens; // by variable: entries of a list in all instances
+  bool is_first;
+  uint32_t everywhere, nowhere, small; // instances; small: without a large box
+} finder;
+
+void eg_partial_init(eg_partial *partial, const eg_rule *rule, egraph_allocator alloc) {
+  *partial = (eg_partial){.rule = rule};
+  eg_arena_init(&partial->arena, alloc);
+  eg_partial_atoms_init(&partial->atoms, alloc);
+  eg_partial_rows_init(&partial->rows, alloc);
+  eg_text_init(&partial->why, alloc);
+}
+
+void eg_partial_deinit(eg_partial *partial) {
+  eg_partial_atoms_deinit(&partial->atoms);
+  eg_partial_rows_deinit(&partial->rows);
+  eg_text_deinit(&partial->why);
+  eg_arena_deinit(&partial->arena);
+}
+
+// ---- whether a pair is looked at ------------------------------------------------------
+
+static bool is_linear(eg_op op) {
+  for (size_t i = 0; i < sizeof linear_ops / sizeof *linear_ops; i++)
+    if (linear_ops[i] == op) return true;
+  return false;
+}
+
+/// Appends why a pair is not looked at, or nothing.
+static egraph_status check_fit(eg_partial *to) {
+  const eg_rule *rule = to->rule;
+  if (rule->root_count != 1)
+    return eg_text_append(&to->why, "it has several results; write one pair for each");
+  if (rule->move_count != 0)
+    return eg_text_append(&to->why, "it has parallel operators; leave them out");
+  if (rule->schema != NULL)
+    return eg_text_append(&to->why, "it has parameters; write out one case");
+  for (uint32_t t = 0; t < rule->term_count; t++) {
+    const eg_rule_term *term = &rule->terms[t];
+    if (term->is_var || is_linear(term->op)) continue;
+    return eg_text_printf(&to->why,
+                          "%s is neither linear in each operand nor data movement; "
+                          "leave it out of both sides",
+                          eg_op_info_of(term->op)->name);
+  }
+  return EGRAPH_OK;
+}
+
+// ---- one instance ---------------------------------------------------------------------
+
+static egraph_status new_tensor(finder *f, const eg_type *type, eg_tensor *out) {
+  size_t bytes = eg_type_bytes(type);
+  out->type = *type;
+  return eg_arena_alloc(&f->arena, bytes > 0 ? bytes : 1, 1, &out->data);
+}
+
+static egraph_status fill_leaves(finder *f, const eg_verify_instance *instance,
+                                 eg_tensor *out) {
+  const eg_rule *rule = f->to->rule;
+  for (uint32_t v = 0; v < rule->var_count; v++) {
+    const eg_verify_leaf *leaf = &instance->leaves[v];
+    if (rule->vars[v].kind != EG_RULE_TENSOR ||
+        rule->vars[v].origin != EG_RULE_VAR_MATCHED)
+      continue;
+    eg_type type = leaf->type;
+    type.dtype = EGRAPH_FLOAT64;
+    EG_TRY(new_tensor(f, &type, &out[v]));
+    int64_t count = eg_type_elements(&type);
+    for (int64_t i = 0; i < count; i++) {
+      double drawn = (double)eg_rng_below(&f->rng, 2 * LARGEST + 1) - LARGEST;
+      eg_tensor_set_double(&out[v], i, leaf->splat ? leaf->splat_value : drawn);
+    }
+  }
+  return EGRAPH_OK;
+}
+
+/// Values of all terms, of several results a tensor each.
+static egraph_status run_terms(finder *f, const eg_verify_instance *instance,
+                               const eg_claim_term *terms, eg_tensor *vars,
+                               eg_tensor **values) {
+  const eg_rule *rule = f->to->rule;
+  for (uint32_t t = 0; t < rule->term_count; t++) {
+    const eg_rule_term *term = &rule->terms[t];
+    bool is_let = term->is_var && rule->vars[term->var].origin == EG_RULE_VAR_LET_TERM;
+    EG_TRY(eg_arena_alloc(&f->arena, terms[t].type_count, sizeof *values[t], &values[t]));
+    if (is_let) values[t] = values[instance->builder->alias[term->var]];
+    if (term->is_var && !is_let) *values[t] = vars[term->var];
+    if (term->is_var) continue;
+    if (term->op == EG_OP_PART) {
+      *values[t] = values[term->children[0]][terms[t].attrs->slots[0].i];
+      continue;
+    }
+    eg_tensor *inputs;
+    EG_TRY(eg_arena_alloc(&f->arena, (size_t)term->child_count + 1, sizeof *inputs,
+                          &inputs));
+    for (uint32_t i = 0; i < term->child_count; i++)
+      inputs[i] = values[term->children[i]][0];
+    for (uint32_t i = 0; i < terms[t].type_count; i++)
+      EG_TRY(new_tensor(f, &terms[t].types[i], &values[t][i]));
+    const eg_kernel_call call = {.attrs = terms[t].attrs,
+                                 .inputs = inputs,
+                                 .input_count = term->child_count,
+                                 .outputs = values[t],
+                                 .output_count = terms[t].type_count,
+                                 .alloc = f->arena.alloc};
+    EG_TRY(eg_op_run(&call));
+    if (term->var != EG_RULE_NONE) vars[term->var] = values[t][0];
+  }
+  return EGRAPH_OK;
+}
+
+/// Marks the elements that differ for one draw of numbers.
+static egraph_status compare(finder *f, const eg_verify_instance *instance,
+                             const eg_claim_term *terms) {
+  const eg_rule *rule = f->to->rule;
+  eg_tensor *vars, **values;
+  EG_TRY(eg_arena_alloc(&f->arena, rule->var_count, sizeof *vars, &vars));
+  EG_TRY(eg_arena_alloc(&f->arena, rule->term_count, sizeof *values, &values));
+  EG_TRY(fill_leaves(f, instance, vars));
+  EG_TRY(run_terms(f, instance, terms, vars, values));
+  const eg_tensor *left = values[rule->lhs[0].term], *right = values[rule->rhs[0].term];
+  for (int64_t i = 0; i < f->elements; i++) {
+    double x = eg_tensor_get_double(left, i), y = eg_tensor_get_double(right, i);
+    double size = x < 0 ? -x : x, apart = x < y ? y - x : x - y;
+    if (!(apart <= 1e-9 * (size > 1 ? size : 1))) f->differs[i] = true;
+    if (x != 0 || y != 0) f->says[i] = true;
+  }
+  return EGRAPH_OK;
+}
+
+// ---- boxes ----------------------------------------------------------------------------
+
+typedef struct grown {
+  int64_t from[EGRAPH_MAX_RANK], to[EGRAPH_MAX_RANK];
+} grown;
+
+/// How many elements of a box say something; -1: some of its elements differ.
+static int64_t count_box(const finder *f, const eg_type *type, const grown *box) {
+  int64_t strides[EGRAPH_MAX_RANK], at[EGRAPH_MAX_RANK], count = 0;
+  eg_type_strides(type, strides);
+  memcpy(at, box->from, sizeof at);
+  for (;;) {
+    int64_t i = 0;
+    uint32_t d = type->rank;
+    for (uint32_t k = 0; k < type->rank; k++)
+      i += at[k] * strides[k];
+    if (f->differs[i]) return -1;
+    count += f->says[i];
+    while (d > 0 && ++at[d - 1] == box->to[d - 1]) {
+      d--;
+      at[d] = box->from[d];
+    }
+    if (d == 0) return count;
+  }
+}
+
+/// Whether the plane before or behind a box agrees; the box has it then.
+static bool grow(const finder *f, const eg_type *type, uint32_t d, bool is_behind,
+                 grown *box) {
+  grown plane = *box;
+  if (is_behind ? box->to[d] == type->dims[d] : box->from[d] == 0) return false;
+  plane.from[d] = is_behind ? box->to[d] : box->from[d] - 1;
+  plane.to[d] = plane.from[d] + 1;
+  if (count_box(f, type, &plane) < 0) return false;
+  *(is_behind ? &box->to[d] : &box->from[d]) += is_behind ? 1 : -1;
+  return true;
+}
+
+/// Grows an element along one axis after the other, beginning with `first`.
+static grown grow_from(const finder *f, const eg_type *type, const int64_t *element,
+                       uint32_t first) {
+  grown box = {{0}, {0}};
+  for (uint32_t d = 0; d < type->rank; d++) {
+    box.from[d] = element[d];
+    box.to[d] = element[d] + 1;
+  }
+  for (uint32_t k = 0; k < type->rank; k++) {
+    uint32_t d = (first + k) % type->rank;
+    while (grow(f, type, d, false, &box))
+      ;
+    while (grow(f, type, d, true, &box))
+      ;
+  }
+  return box;
+}
+
+/// The largest box of elements that agree, of those that grow of some of them; false when
+/// it has no more than half of the elements that say something, so that there may be
+/// another one.
+static bool find_box(const finder *f, const eg_type *type, eg_partial_row *out) {
+  int64_t at[EGRAPH_MAX_RANK] = {0}, most = 0, all = 0, step = f->elements / SEEDS + 1,
+          passed = 0;
+  grown best = {{0}, {0}};
+  for (int64_t i = 0; i < f->elements; i++) {
+    bool is_seed = f->says[i] && !f->differs[i] && --passed < 0;
+    all += f->says[i];
+    if (is_seed) passed = step;
+    for (uint32_t first = 0; is_seed && first < type->rank; first++) {
+      grown box = grow_from(f, type, at, first);
+      int64_t volume = count_box(f, type, &box);
+      if (volume <= most) continue;
+      most = volume;
+      best = box;
+    }
+    for (uint32_t d = type->rank; d-- > 0 && ++at[d] == type->dims[d];)
+      at[d] = 0;
+  }
+  for (uint32_t d = 0; d < type->rank; d++) {
+    out->size[d] = type->dims[d];
+    out->from[d] = best.from[d];
+    out->to[d] = best.to[d];
+  }
+  return 2 * most > all;
+}
+
+// ---- numbers of instances -------------------------------------------------------------
+
+static egraph_status push_atom(finder *f, const char *name, const char *function,
+                               uint32_t index) {
+  eg_text text;
+  const char *kept;
+  eg_text_init(&text, f->arena.alloc);
+  egraph_status status = function == NULL
+                             ? eg_text_append(&text, name)
+                             : eg_text_printf(&text, "(%s %s %u)", function, name, index);
+  if (status == EGRAPH_OK)
+    status = eg_arena_string(&f->to->arena, eg_text_of(&text), text.chars.len, &kept);
+  if (status == EGRAPH_OK && f->to->atoms.len < MOST_ATOMS)
+    status = eg_partial_atoms_push(&f->to->atoms, kept);
+  eg_text_deinit(&text);
+  return status;
+}
+
+static const eg_rule_value *value_of(const eg_verify_instance *instance, uint32_t v) {
+  return &instance->env->vars[v];
+}
+
+/// How many numbers a variable has that every instance has; the rank of a tensor may not
+/// change.
+static uint32_t numbers_of(const finder *f, const eg_verify_instance *instance,
+                           uint32_t v) {
+  const eg_rule_var *var = &f->to->rule->vars[v];
+  const eg_rule_value *value = value_of(instance, v);
+  if (var->origin == EG_RULE_VAR_LAYOUT || var->origin == EG_RULE_VAR_LET_TERM) return 0;
+  if (var->kind == EG_RULE_INT) return 1;
+  if (var->kind == EG_RULE_INTS)
+    return value->ints.len < MOST_ENTRIES ? value->ints.len : MOST_ENTRIES;
+  if (var->kind != EG_RULE_TENSOR || var->origin != EG_RULE_VAR_MATCHED) return 0;
+  return instance->leaves[v].type.rank;
+}
+
+static int64_t number_of(const finder *f, const eg_verify_instance *instance, uint32_t v,
+                         uint32_t k) {
+  eg_rule_kind kind = f->to->rule->vars[v].kind;
+  if (kind == EG_RULE_INT) return value_of(instance, v)->i;
+  if (kind == EG_RULE_INTS) return value_of(instance, v)->ints.data[k];
+  return instance->leaves[v].type.dims[k];
+}
+
+/// The names of all numbers, as the first instance has them.
+static egraph_status name_atoms(finder *f, const eg_verify_instance *instance,
+                                const eg_type *type) {
+  const eg_rule *rule = f->to->rule;
+  f->to->rank = type->rank;
+  EG_TRY(eg_arena_alloc(&f->to->arena, rule->var_count, sizeof *f->lens, &f->lens));
+  for (uint32_t d = 0; d < type->rank; d++)
+    EG_TRY(push_atom(f, f->whole, "dim", d));
+  for (uint32_t v = 0; v < rule->var_count; v++) {
+    eg_rule_kind kind = rule->vars[v].kind;
+    f->lens[v] = numbers_of(f, instance, v);
+    const char *function = kind == EG_RULE_TENSOR ? "dim"
+                           : kind == EG_RULE_INTS ? "at"
+                                                  : NULL;
+    for (uint32_t k = 0; k < f->lens[v]; k++)
+      EG_TRY(push_atom(f, rule->vars[v].name, function, k));
+  }
+  return EGRAPH_OK;
+}
+
+/// Adds an instance; one with other ranks than the first is passed over.
+static egraph_status push_row(finder *f, const eg_verify_instance *instance,
+                              const eg_type *type, eg_partial_row *row) {
+  int64_t *atoms;
+  uint32_t count = 0;
+  EG_TRY(eg_arena_alloc(&f->to->arena, MOST_ATOMS, sizeof *atoms, &atoms));
+  for (uint32_t d = 0; d < type->rank; d++)
+    atoms[count++] = type->dims[d];
+  for (uint32_t v = 0; v < f->to->rule->var_count; v++)
+    for (uint32_t k = 0; k < f->lens[v] && count < MOST_ATOMS; k++)
+      atoms[count++] = number_of(f, instance, v, k);
+  row->atoms = atoms;
+  return eg_partial_rows_push(&f->to->rows, *row);
+}
+
+static bool is_like_first(const finder *f, const eg_verify_instance *instance,
+                          const eg_type *type) {
+  if (type->rank != f->to->rank) return false;
+  for (uint32_t v = 0; v < f->to->rule->var_count; v++)
+    if (numbers_of(f, instance, v) != f->lens[v]) return false;
+  return true;
+}
+
+static void note_terms(finder *f, const eg_claim_term *terms) {
+  const eg_rule *rule = f->to->rule;
+  for (uint32_t t = 0; t < rule->pattern_term_count; t++) {
+    const eg_type *type = &terms[t].types[0];
+    if (f->is_first) f->to->ranks[t] = type->rank;
+    if (f->is_first) f->to->same_shape[t] = true;
+    if (f->to->ranks[t] != type->rank) f->to->ranks[t] = EG_RULE_NONE;
+    for (uint32_t i = 0; i < rule->terms[t].child_count; i++)
+      if (!eg_type_same_shape(type, &terms[rule->terms[t].children[i]].types[0]))
+        f->to->same_shape[t] = false;
+  }
+  f->is_first = false;
+}
+
+static bool is_small(const eg_type *type) {
+  for (uint32_t d = 0; d < type->rank; d++)
+    if (type->dims[d] > 1 << 10) return false;
+  return eg_type_elements(type) > 0 && eg_type_elements(type) <= MOST_ELEMENTS;
+}
+
+static egraph_status note_instance(finder *f, const eg_verify_instance *instance,
+                                   const eg_claim_term *terms) {
+  const eg_type *type = &terms[f->to->rule->lhs[0].term].types[0];
+  eg_partial_row row = {.atoms = NULL};
+  if (f->lens == NULL) EG_TRY(name_atoms(f, instance, type));
+  if (!is_like_first(f, instance, type)) return EGRAPH_OK;
+  note_terms(f, terms);
+  f->to->instances++;
+  int64_t differing = 0;
+  for (int64_t i = 0; i < f->elements; i++)
+    differing += f->differs[i];
+  f->everywhere += differing == 0;
+  f->nowhere += differing == f->elements;
+  if (differing == f->elements) return EGRAPH_OK;
+  bool is_large = find_box(f, type, &row);
+  f->small += !is_large;
+  return is_large ? push_row(f, instance, type, &row) : EGRAPH_OK;
+}
+
+static egraph_status look_at(finder *f, const eg_verify_instance *instance,
+                             bool *out_has_types) {
+  const eg_rule *rule = f->to->rule;
+  eg_claim_term *terms;
+  *out_has_types = true;
+  EG_TRY(eg_rank_terms(instance, &f->arena, &terms));
+  for (uint32_t v = 0; v < rule->var_count; v++)
+    if (rule->vars[v].kind == EG_RULE_TENSOR &&
+        rule->vars[v].origin == EG_RULE_VAR_MATCHED &&
+        (!eg_dtype_is_float(instance->leaves[v].type.dtype) || instance->leaves[v].splat))
+      return EGRAPH_OK;
+  EG_TRY(eg_rank_widen(rule, &f->arena, terms));
+  for (uint32_t t = 0; t < rule->term_count; t++)
+    if (!is_small(&terms[t].types[0])) return EGRAPH_OK;
+  const eg_claim_term *left = &terms[rule->lhs[0].term],
+                      *right = &terms[rule->rhs[0].term];
+  if (left->type_count != 1 || right->type_count != 1 ||
+      !eg_type_same_shape(&left->types[0], &right->types[0])) {
+    *out_has_types = false;
+    return eg_text_append(&f->to->why, "its sides have different types, so that no part "
+                                       "of one is a part of the other");
+  }
+  f->elements = eg_type_elements(&left->types[0]);
+  EG_TRY(eg_arena_alloc(&f->arena, (size_t)f->elements, sizeof *f->differs, &f->differs));
+  EG_TRY(eg_arena_alloc(&f->arena, (size_t)f->elements, sizeof *f->says, &f->says));
+  for (int d = 0; d < DATA; d++) {
+    egraph_status status = compare(f, instance, terms);
+    if (status == EGRAPH_E_UNSUPPORTED || status == EGRAPH_E_ARGUMENT) return EGRAPH_OK;
+    EG_TRY(status);
+  }
+  return note_instance(f, instance, terms);
+}
+
+static eg_partial_outcome outcome_of(const finder *f) {
+  uint32_t seen = f->to->instances;
+  if (seen < ENOUGH_ROWS) return EG_PARTIAL_FEW;
+  if (f->nowhere == seen) return EG_PARTIAL_NOWHERE;
+  if (f->everywhere == seen) return EG_PARTIAL_EVERYWHERE;
+  if (f->to->rows.len >= ENOUGH_ROWS) return EG_PARTIAL_BOXES;
+  return f->small >= ENOUGH_ROWS ? EG_PARTIAL_NO_BOX : EG_PARTIAL_FEW;
+}
+
+static egraph_status draw(finder *f, eg_verify_draws *draws, eg_partial_outcome *out) {
+  // Dimensions that instances have half of the time, so that some are larger than
+  // windows.
+  static const int64_t preferred[] = {0, 5, 7, 9, 11, 13, 15, 12};
+  for (uint32_t i = 0; i < DRAWS && f->to->rows.len < ROWS; i++) {
+    bool found, typed, has_types = true;
+    eg_verify_instance instance;
+    eg_verify_prefer_dim(draws, preferred[i % (sizeof preferred / sizeof *preferred)]);
+    EG_TRY(eg_verify_draw(draws, &found, &typed, &instance));
+    if (!found || !typed) continue;
+    egraph_status status = look_at(f, &instance, &has_types);
+    eg_arena_deinit(&f->arena);
+    EG_TRY(status);
+    *out = EG_PARTIAL_UNFIT;
+    if (!has_types) return EGRAPH_OK;
+  }
+  *out = outcome_of(f);
+  return EGRAPH_OK;
+}
+
+egraph_status eg_partial_find(eg_partial *inout, const char *whole, uint64_t seed,
+                              eg_partial_outcome *out) {
+  finder f = {.to = inout, .rng.state = seed, .whole = whole, .is_first = true};
+  eg_verify_draws *draws;
+  egraph_allocator alloc = inout->arena.alloc;
+  uint32_t terms = inout->rule->term_count;
+  *out = EG_PARTIAL_UNFIT;
+  EG_TRY(check_fit(inout));
+  if (inout->why.chars.len != 0) return EGRAPH_OK;
+  EG_TRY(eg_arena_alloc(&inout->arena, terms, sizeof *inout->same_shape,
+                        &inout->same_shape));
+  EG_TRY(eg_arena_alloc(&inout->arena, terms, sizeof *inout->ranks, &inout->ranks));
+  egraph_status status = eg_verify_draws_create(&alloc, inout->rule, seed, &draws);
+  if (status == EGRAPH_E_UNSUPPORTED)
+    return eg_text_append(&inout->why, egraph_last_error());
+  EG_TRY(status);
+  eg_arena_init(&f.arena, alloc);
+  status = draw(&f, draws, out);
+  eg_arena_deinit(&f.arena);
+  eg_verify_draws_destroy(draws);
+  return status;
+}

@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rewrites/lab/derive/derive.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "rewrites/explain/explain_rounds.h"
+#include "rewrites/lab/derive/instance_graphs.h"
+#include "rewrites/lab/rule_choice.h"
+#include "rewrites/replay/replay.h"
+#include "rewrites/rule_files.h"
+#include "rewrites/saturation/saturate.h"
+
+enum { DRAWS = 400, INSTANCES = 12, BEST = 4, MAX_BYTES = 1 << 24 };
+
+/// How far the e-graph of an instance may grow: the second time rules over operators that
+/// the rule does not have are used, too.
+static const struct {
+  bool is_filtered;
+  uint32_t nodes, iterations;
+} stages[] = {{true, 6000, 10}, {false, 4000, 8}};
+enum { STAGES = sizeof stages / sizeof *stages };
+
+typedef struct derivation {
+  const eg_axioms *axioms;
+  const eg_rule *rule;
+  egraph_allocator alloc;
+  bool *is_used; // [rules] in the stage at hand
+  eg_rule_sides kept[INSTANCES];
+  uint32_t merits[INSTANCES], count;
+  eg_derivation_verdict *out;
+  eg_text *names;
+} derivation;
+
+// ---- instances ------------------------------------------------------------------------
+
+/// Keeps the best ones in order, and after them the first ones of any kind.
+static egraph_status offer(derivation *d, const eg_verify_instance *instance) {
+  eg_rule_sides sides;
+  egraph_status status = eg_rule_sides_make(d->alloc, instance, &sides);
+  if (status == EGRAPH_E_TYPE) return EGRAPH_OK; // a graph has no such value
+  EG_TRY(status);
+  uint32_t merit = eg_rule_sides_merit(&sides), at = 0;
+  while (at < BEST && at < d->count && d->merits[at] >= merit)
+    at++;
+  if (at == BEST) at = d->count; // none of the best ones: of any kind
+  if (merit == 0 || at == INSTANCES) {
+    eg_rule_sides_destroy(&sides);
+    return EGRAPH_OK;
+  }
+  if (d->count == INSTANCES)
+    eg_rule_sides_destroy(&d->kept[INSTANCES - 1]);
+  else
+    d->count++;
+  for (uint32_t i = d->count - 1; i > at; i--) {
+    d->kept[i] = d->kept[i - 1];
+    d->merits[i] = d->merits[i - 1];
+  }
+  d->kept[at] = sides;
+  d->merits[at] = merit;
+  return EGRAPH_OK;
+}
+
+static egraph_status draw(derivation *d, uint64_t seed) {
+  eg_verify_draws *draws;
+  egraph_status status = eg_verify_draws_create(&d->alloc, d->rule, seed, &draws);
+  if (status == EGRAPH_E_UNSUPPORTED) return EGRAPH_OK; // too many variables
+  EG_TRY(status);
+  for (uint32_t i = 0; status == EGRAPH_OK && i < DRAWS; i++) {
+    bool found, typed;
+    eg_verify_instance instance;
+    status = eg_verify_draw(draws, &found, &typed, &instance);
+    if (status == EGRAPH_OK && found && typed) status = offer(d, &instance);
+  }
+  eg_verify_draws_destroy(draws);
+  return status;
+}
+
+// ---- one instance ---------------------------------------------------------------------
+
+/// The e-graph of the left side gets the nodes of the right one.
+typedef struct union_of_sides {
+  const eg_rule_sides *sides;
+  eg_tensor_egraph *egraph;
+  eg_u32s classes; // [values of the right side]
+} union_of_sides;
+
+static egraph_status add_leaf(union_of_sides *u, uint32_t value) {
+  const eg_value_info *info = eg_graph_value(u->sides->right, (eg_value){value});
+  eg_value same;
+  if (!eg_graph_find_value(u->sides->left, info->name, &same))
+    return EG_FAIL(EGRAPH_E_INTERNAL, "'%.200s' is on one side only", info->name);
+  u->classes.data[value] = eg_tensor_egraph_value_class(u->egraph, same).id;
+  return EGRAPH_OK;
+}
+
+static egraph_status add_node(union_of_sides *u, eg_graph_node id) {
+  eg_graph_node_info node = eg_graph_node_at(u->sides->right, id);
+  eg_class operands[256], made;
+  if (node.input_count > 256)
+    return EG_FAIL(EGRAPH_E_TYPE, "a node with more than 256 operands");
+  for (uint32_t i = 0; i < node.input_count; i++)
+    operands[i] = (eg_class){u->classes.data[node.inputs[i].id]};
+  EG_TRY(eg_tensor_egraph_add(u->egraph, node.attrs, operands, node.input_count,
+                              EG_REASON_SEED, &made));
+  if (node.result_count == 1) u->classes.data[node.results[0].id] = made.id;
+  for (uint32_t i = 0; node.result_count > 1 && i < node.result_count; i++) {
+    eg_attr slot = {.kind = EG_ATTR_INT, .i = i};
+    const eg_attrs part = {.op = EG_OP_PART, .count = 1, .slots = &slot};
+    eg_class result;
+    EG_TRY(eg_tensor_egraph_add(u->egraph, &part, &made, 1, EG_REASON_SEED, &result));
+    u->classes.data[node.results[i].id] = result.id;
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status add_right(union_of_sides *u) {
+  const eg_graph *right = u->sides->right;
+  uint32_t count = eg_graph_value_count(right);
+  EG_TRY(eg_u32s_resize(&u->classes, count));
+  for (uint32_t v = 0; v < count; v++) {
+    const eg_value_info *info = eg_graph_value(right, (eg_value){v});
+    if (info->kind != EG_VALUE_COMPUTED)
+      EG_TRY(add_leaf(u, v));
+    else if (info->result == 0)
+      EG_TRY(add_node(u, info->node));
+  }
+  return eg_engine_rebuild(eg_tensor_egraph_engine(u->egraph));
+}
+
+static bool are_equal(const union_of_sides *u) {
+  const eg_engine *engine = eg_tensor_egraph_engine_of(u->egraph);
+  for (uint32_t i = 0; i < eg_graph_output_count(u->sides->right); i++) {
+    eg_class left = eg_tensor_egraph_root(u->egraph, i);
+    eg_class right = {u->classes.data[eg_graph_output(u->sides->right, i, NULL).id]};
+    if (!eg_class_same(eg_engine_find(engine, left), eg_engine_find(engine, right)))
+      return false;
+  }
+  return true;
+}
+
+static bool uses_rule(void *user, uint32_t rule) { return ((bool *)user)[rule]; }
+
+static egraph_status saturate(derivation *d, eg_tensor_egraph *egraph, uint32_t stage) {
+  eg_saturation_options options = EG_SATURATION_OPTIONS_DEFAULT;
+  options.node_limit = stages[stage].nodes;
+  options.iteration_limit = stages[stage].iterations;
+  options.time_limit_seconds = 600; // limits that do not depend on the machine end it
+  options.math = d->rule->math;
+  options.use_rule = uses_rule;
+  options.use_rule_user = d->is_used;
+  eg_saturation_report report;
+  egraph_status status = eg_saturate(egraph, d->axioms->rules, &options, &report);
+  eg_saturation_report_deinit(&report);
+  return status;
+}
+
+static bool has_name(const eg_text *names, const char *name) {
+  size_t length = strlen(name);
+  for (const char *at = eg_text_of(names); (at = strstr(at, name)) != NULL; at += length)
+    if ((at == eg_text_of(names) || at[-1] == ' ') &&
+        (at[length] == '\0' || at[length] == ','))
+      return true;
+  return false;
+}
+
+static egraph_status name_axioms(derivation *d, const eg_explained *explained) {
+  for (size_t i = 0; i < explained->steps.len; i++) {
+    const char *name = explained->steps.data[i].rule;
+    if (has_name(d->names, name)) continue;
+    EG_TRY(eg_text_printf(d->names, "%s%s", eg_text_of(d->names)[0] == '\0' ? "" : ", ",
+                          name));
+  }
+  return EGRAPH_OK;
+}
+
+/// The explanation of the equality, checked by those who do not know the e-graph.
+static egraph_status replay(derivation *d, const union_of_sides *u) {
+  eg_explained_rounds rounds;
+  const eg_explained_round round = {.egraph = u->egraph,
+                                    .rules = d->axioms->rules,
+                                    .emitted = u->sides->right,
+                                    .found = u->sides->right};
+  const eg_replay_input input = {.given = u->sides->left,
+                                 .result = u->sides->right,
+                                 .rules = d->axioms->rules,
+                                 .explained = &rounds.explained,
+                                 .max_bytes = MAX_BYTES};
+  eg_replay_report report;
+  egraph_status status = eg_explained_rounds_init(&rounds, d->alloc, u->sides->left);
+  if (status == EGRAPH_OK) status = eg_explained_rounds_add(&rounds, &round);
+  if (status == EGRAPH_OK) status = eg_replay(d->alloc, &input, &report);
+  if (status == EGRAPH_OK) status = name_axioms(d, &rounds.explained);
+  if (status == EGRAPH_OK) d->out->steps += report.steps;
+  eg_explained_rounds_deinit(&rounds);
+  if (status == EGRAPH_E_ARGUMENT)
+    return eg_fail_context(EGRAPH_E_INTERNAL,
+                           "the derivation of '%.100s' is not replayed", d->rule->name);
+  return status;
+}
+
+/// *out_same: the sides are the same terms already, which says nothing of the rule.
+static egraph_status derive_instance(derivation *d, const eg_rule_sides *sides,
+                                     uint32_t stage, bool *out_same, bool *out_equal) {
+  union_of_sides u = {.sides = sides};
+  *out_same = *out_equal = false;
+  eg_u32s_init(&u.classes, d->alloc);
+  egraph_status status =
+      eg_tensor_egraph_create_explained(&d->alloc, sides->left, &u.egraph);
+  if (status == EGRAPH_OK) status = add_right(&u);
+  if (status == EGRAPH_OK) *out_same = are_equal(&u);
+  if (status == EGRAPH_OK && !*out_same) status = saturate(d, u.egraph, stage);
+  if (status == EGRAPH_OK && !*out_same) *out_equal = are_equal(&u);
+  if (*out_equal) status = replay(d, &u);
+  eg_tensor_egraph_destroy(u.egraph);
+  eg_u32s_deinit(&u.classes);
+  return status;
+}
+
+// ---- a rule ---------------------------------------------------------------------------
+
+static bool holds_backwards(const derivation *d, uint32_t axiom) {
+  return d->rule->math == EGRAPH_MATH_FAST || d->axioms->both_ways == NULL ||
+         d->axioms->both_ways[axiom];
+}
+
+static void choose_axioms(derivation *d, uint32_t stage) {
+  for (uint32_t i = 0; i < eg_rules_count(d->axioms->rules); i++)
+    d->is_used[i] = d->axioms->is_axiom[i] && holds_backwards(d, i) &&
+                    (!stages[stage].is_filtered ||
+                     eg_rule_is_over(d->rule, eg_rules_at(d->axioms->rules, i), true));
+}
+
+static egraph_status derive_kept(derivation *d) {
+  eg_derivation_verdict *out = d->out;
+  for (uint32_t i = 0; i < d->count; i++) {
+    bool is_same = false, is_equal = false;
+    for (uint32_t stage = 0; stage < STAGES && !is_same && !is_equal; stage++) {
+      choose_axioms(d, stage);
+      EG_TRY(derive_instance(d, &d->kept[i], stage, &is_same, &is_equal));
+    }
+    if (is_same) continue;
+    if (!is_equal) {
+      (void)snprintf(out->reason, sizeof out->reason,
+                     "an instance does not follow from rules that are proved");
+      return EGRAPH_OK;
+    }
+    out->instances++;
+  }
+  out->is_derived = out->instances > 0;
+  if (!out->is_derived)
+    (void)snprintf(
+        out->reason, sizeof out->reason,
+        "no instance is found with elements, and sides that are not the same terms");
+  return EGRAPH_OK;
+}
+
+egraph_status eg_rule_derive(const eg_axioms *axioms, const eg_rule *rule,
+                             egraph_allocator alloc, uint64_t seed,
+                             eg_derivation_verdict *out, eg_text *names) {
+  derivation d = {
+      .axioms = axioms, .rule = rule, .alloc = alloc, .out = out, .names = names};
+  uint32_t count = eg_rules_count(axioms->rules);
+  *out = (eg_derivation_verdict){.is_derived = false};
+  eg_text_clear(names);
+  if (rule->move_count != 0) {
+    (void)snprintf(out->reason, sizeof out->reason, "it has parallel operators");
+    return EGRAPH_OK;
+  }
+  EG_TRY(eg_alloc(alloc, count, sizeof *d.is_used, &d.is_used));
+  egraph_status status = draw(&d, seed);
+  if (status == EGRAPH_OK) status = derive_kept(&d);
+  for (uint32_t i = 0; i < d.count; i++)
+    eg_rule_sides_destroy(&d.kept[i]);
+  eg_free(alloc, d.is_used, count, sizeof *d.is_used);
+  return status;
+}

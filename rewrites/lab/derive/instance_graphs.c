@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rewrites/lab/derive/instance_graphs.h"
+
+#include "rewrites/saturation/splat_weight.h"
+
+enum { MOST_SIZES = 32 };
+
+/// A side in the making: the values of terms.
+typedef struct side {
+  const eg_verify_instance *instance;
+  eg_graph *graph;
+  eg_arena *arena;
+  eg_value **terms; // [term_count] results of each
+  eg_value **vars;  // [var_count] of leaves, and of parts of the left side with a name
+} side;
+
+/// A variable of the left side that is no name of one of its parts.
+static bool is_leaf(const eg_rule *rule, uint32_t var) {
+  for (uint32_t i = 0; i < rule->pattern_term_count; i++)
+    if (rule->terms[i].is_var && rule->terms[i].var == var) return true;
+  return false;
+}
+
+static egraph_status add_leaves(side *s) {
+  const eg_rule *rule = s->instance->rule;
+  for (uint32_t i = 0; i < rule->var_count; i++) {
+    const eg_verify_leaf *leaf = &s->instance->leaves[i];
+    const char *name = rule->vars[i].name + 1;
+    if (!is_leaf(rule, i)) continue;
+    EG_TRY(eg_arena_alloc(s->arena, 1, sizeof **s->vars, &s->vars[i]));
+    if (leaf->splat)
+      EG_TRY(
+          eg_graph_add_splat(s->graph, name, &leaf->type, leaf->splat_value, s->vars[i]));
+    else if (leaf->weight)
+      EG_TRY(eg_graph_add_weight(s->graph, name, &leaf->type, NULL, s->vars[i]));
+    else
+      EG_TRY(eg_graph_add_input(s->graph, name, &leaf->type, s->vars[i]));
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status add_node(side *s, uint32_t index, const eg_attrs *attrs) {
+  const eg_rule_term *term = &s->instance->rule->terms[index];
+  eg_value *operands;
+  if (term->op == EG_OP_PART) {
+    s->terms[index] = s->terms[term->children[0]] + attrs->slots[0].i;
+    return EGRAPH_OK;
+  }
+  uint32_t count = eg_op_results(attrs);
+  EG_TRY(eg_arena_alloc(s->arena, (size_t)term->child_count + 1, sizeof *operands,
+                        &operands));
+  EG_TRY(eg_arena_alloc(s->arena, count, sizeof **s->terms, &s->terms[index]));
+  for (uint32_t i = 0; i < term->child_count; i++)
+    operands[i] = s->terms[term->children[i]][0];
+  return eg_graph_add_node(s->graph, NULL, attrs, operands, term->child_count, NULL,
+                           s->terms[index]);
+}
+
+static egraph_status add_left(side *s) {
+  const eg_rule *rule = s->instance->rule;
+  for (uint32_t i = 0; i < rule->pattern_term_count; i++) {
+    const eg_rule_term *term = &rule->terms[i];
+    if (term->is_var) {
+      s->terms[i] = s->vars[term->var];
+      continue;
+    }
+    EG_TRY(add_node(s, i, s->instance->attrs[i]));
+    if (term->var != EG_RULE_NONE) s->vars[term->var] = s->terms[i];
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status add_right(side *s) {
+  const eg_rule *rule = s->instance->rule;
+  const eg_rule_builder *builder = s->instance->builder;
+  for (uint32_t i = rule->pattern_term_count; i < rule->term_count; i++) {
+    const eg_rule_term *term = &rule->terms[i];
+    bool is_let = term->is_var && rule->vars[term->var].origin == EG_RULE_VAR_LET_TERM;
+    if (is_let)
+      s->terms[i] = s->terms[builder->alias[term->var]];
+    else if (term->is_var)
+      s->terms[i] = s->vars[term->var];
+    else
+      EG_TRY(add_node(
+          s, i,
+          eg_tensor_egraph_attrs_at(s->instance->egraph, builder->terms[i].payload)));
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status fill(side *s, bool is_right) {
+  const eg_rule *rule = s->instance->rule;
+  const eg_rule_root *roots = is_right ? rule->rhs : rule->lhs;
+  EG_TRY(eg_arena_alloc(s->arena, rule->term_count, sizeof *s->terms, &s->terms));
+  EG_TRY(eg_arena_alloc(s->arena, rule->var_count, sizeof *s->vars, &s->vars));
+  EG_TRY(add_leaves(s));
+  EG_TRY(add_left(s));
+  if (is_right) EG_TRY(add_right(s));
+  for (uint32_t i = 0; i < rule->root_count; i++) {
+    char name[16];
+    (void)snprintf(name, sizeof name, "out%u", i);
+    EG_TRY(eg_graph_add_output(s->graph, name, s->terms[roots[i].term][0]));
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status make_side(egraph_allocator alloc, const eg_verify_instance *instance,
+                               bool is_right, eg_graph **out) {
+  eg_arena arena;
+  side s = {.instance = instance, .arena = &arena};
+  EG_TRY(eg_graph_create(&alloc, &s.graph));
+  eg_arena_init(&arena, alloc);
+  egraph_status status = fill(&s, is_right);
+  eg_arena_deinit(&arena);
+  if (status == EGRAPH_OK)
+    *out = s.graph;
+  else
+    eg_graph_destroy(s.graph);
+  return status;
+}
+
+egraph_status eg_rule_sides_make(egraph_allocator alloc,
+                                 const eg_verify_instance *instance, eg_rule_sides *out) {
+  *out = (eg_rule_sides){.left = NULL};
+  egraph_status status = make_side(alloc, instance, false, &out->left);
+  if (status == EGRAPH_OK) status = make_side(alloc, instance, true, &out->right);
+  if (status != EGRAPH_OK) eg_rule_sides_destroy(out);
+  return status;
+}
+
+void eg_rule_sides_destroy(eg_rule_sides *sides) {
+  eg_graph_destroy(sides->left);
+  eg_graph_destroy(sides->right);
+  *sides = (eg_rule_sides){.left = NULL};
+}
+
+uint32_t eg_rule_sides_merit(const eg_rule_sides *sides) {
+  int64_t sizes[MOST_SIZES];
+  uint32_t count = 0;
+  bool is_float = true;
+  for (uint32_t v = 0; v < eg_graph_value_count(sides->left); v++) {
+    const eg_value_info *info = eg_graph_value(sides->left, (eg_value){v});
+    if (info->kind == EG_VALUE_COMPUTED) continue;
+    is_float = is_float && eg_dtype_is_float(info->type.dtype);
+    for (uint32_t d = 0; d < info->type.rank; d++) {
+      uint32_t at = 0;
+      if (info->type.dims[d] == 0) return 0;
+      while (at < count && sizes[at] != info->type.dims[d])
+        at++;
+      if (at == count && count < MOST_SIZES && info->type.dims[d] > 1)
+        sizes[count++] = info->type.dims[d];
+    }
+  }
+  return 1 + count + is_float;
+}

@@ -1,0 +1,536 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rewrites/lab/derive/smt.h"
+
+#include <float.h>
+#include <inttypes.h>
+#include <math.h>
+
+#include "rewrites/lab/generate/field_plan.h"
+
+// Small instances: a definition for each element, a product for each pair of a sum.
+// Of a constant of more bits than LARGEST_SURE has, the last ones may be rounded.
+enum { DRAWS = 400, MOST_ELEMENTS = 160, LARGEST_PART = 1 << 30, LARGEST_SURE = 1 << 20 };
+
+// Why "sat" may say nothing; of the last one "unsat" holds for the quotients.
+static const char not_defined[] = "with functions that are not defined";
+static const char perhaps_rounded[] = "with constants that may be rounded";
+static const char taken_as_quotients[] =
+    "with rounded constants, taken as quotients (0.333333 as 1/3)";
+
+/// Functions of one number: @ is the number, # and $ are constants of the attributes.
+typedef struct shape_of_function {
+  eg_op op;
+  const char *text;
+} shape_of_function;
+static const shape_of_function functions[] = {
+    {EG_OP_IDENTITY, "@"},
+    {EG_OP_RELU, "(largest @ 0.0)"},
+    {EG_OP_NEG, "(- @)"},
+    {EG_OP_SQUARE, "(* @ @)"},
+    {EG_OP_ABS, "(largest @ (- @))"},
+    {EG_OP_SIGN, "(ite (> @ 0.0) 1.0 (ite (< @ 0.0) (- 1.0) 0.0))"},
+    {EG_OP_NOT, "(- 1.0 @)"},
+    {EG_OP_RECIPROCAL, "(over 1.0 @)"},
+    {EG_OP_SQRT, "(sqrt @)"},
+    {EG_OP_RSQRT, "(over 1.0 (sqrt @))"},
+    {EG_OP_EXP, "(exp @)"},
+    {EG_OP_LOG, "(log @)"},
+    {EG_OP_TANH, "(tanh @)"},
+    {EG_OP_SIGMOID, "(sigmoid @)"},
+    {EG_OP_SILU, "(* @ (sigmoid @))"},
+    {EG_OP_SOFTPLUS, "(log (+ 1.0 (exp @)))"},
+    {EG_OP_MISH, "(* @ (tanh (log (+ 1.0 (exp @)))))"},
+    {EG_OP_ERF, "(erf @)"},
+    {EG_OP_SIN, "(sin @)"},
+    {EG_OP_COS, "(cos @)"},
+    {EG_OP_FLOOR, "(to_real (to_int @))"},
+    {EG_OP_CEIL, "(- (to_real (to_int (- @))))"},
+    {EG_OP_ROUND, "(round @)"},
+    {EG_OP_SOFTSIGN, "(over @ (+ 1.0 (largest @ (- @))))"},
+    {EG_OP_LEAKY_RELU, "(ite (>= @ 0.0) @ (* # @))"},
+    {EG_OP_ELU, "(ite (>= @ 0.0) @ (* # (- (exp @) 1.0)))"},
+    {EG_OP_HARD_SIGMOID, "(largest 0.0 (least 1.0 (+ (* # @) $)))"},
+    {EG_OP_HARD_SWISH, "(* @ (largest 0.0 (least 1.0 (+ (* # @) $))))"},
+};
+/// Of two numbers: & is the second one.
+static const shape_of_function pairs[] = {
+    {EG_OP_DIV, "(over @ &)"},
+    {EG_OP_MAX, "(largest @ &)"},
+    {EG_OP_MIN, "(least @ &)"},
+    {EG_OP_EQUAL, "(ite (= @ &) 1.0 0.0)"},
+    {EG_OP_LESS, "(ite (< @ &) 1.0 0.0)"},
+    {EG_OP_LESS_OR_EQUAL, "(ite (<= @ &) 1.0 0.0)"},
+    {EG_OP_GREATER, "(ite (> @ &) 1.0 0.0)"},
+    {EG_OP_GREATER_OR_EQUAL, "(ite (>= @ &) 1.0 0.0)"},
+    {EG_OP_AND, "(* @ &)"},
+    {EG_OP_OR, "(- (+ @ &) (* @ &))"},
+};
+// Functions of which nothing is known but that they are odd, even, or what the
+// definitions say.
+static const char *const unknown[] = {"exp", "log", "sqrt",  "tanh", "sigmoid",  "erf",
+                                      "sin", "cos", "round", "gelu", "gelu_tanh"};
+static const char prelude[] =
+    "(set-logic ALL)\n"
+    "(define-fun largest ((a Real) (b Real)) Real (ite (>= a b) a b))\n"
+    "(define-fun least ((a Real) (b Real)) Real (ite (<= a b) a b))\n"
+    "(define-fun over ((a Real) (b Real)) Real (* a (/ 1.0 b)))\n"
+    "(declare-fun log (Real) Real)\n(declare-fun sqrt (Real) Real)\n"
+    "(declare-fun round (Real) Real)\n"
+    "(declare-fun gelu (Real) Real)\n(declare-fun gelu_tanh (Real) Real)\n"
+    "(declare-fun exp_less_1 (Real) Real)\n(assert (= (exp_less_1 0.0) 0.0))\n"
+    "(define-fun exp ((a Real)) Real (ite (>= a 0.0)\n"
+    "  (+ 1.0 (largest 0.0 (exp_less_1 a)))\n"
+    "  (/ 1.0 (+ 1.0 (largest 0.0 (exp_less_1 (- a)))))))\n"
+#define ODD(name)                                                                        \
+  "(declare-fun half_" name " (Real) Real)\n(assert (= (half_" name " 0.0) 0.0))\n"      \
+  "(define-fun " name " ((a Real)) Real\n"                                               \
+  "  (ite (>= a 0.0) (half_" name " a) (- (half_" name " (- a)))))\n"
+    ODD("tanh") ODD("erf") ODD("sin")
+#undef ODD
+        "(declare-fun half_cos (Real) Real)\n"
+        "(define-fun cos ((a Real)) Real (half_cos (largest a (- a))))\n"
+        "(define-fun sigmoid ((a Real)) Real (* 0.5 (+ 1.0 (tanh (* 0.5 a)))))\n";
+#define COUNT(list) (sizeof(list) / sizeof *(list))
+
+static const char *shape_of(const shape_of_function *list, size_t count, eg_op op) {
+  for (size_t i = 0; i < count; i++)
+    if (list[i].op == op) return list[i].text;
+  return NULL;
+}
+
+typedef struct script {
+  eg_text *out;
+  eg_arena *arena;
+  eg_smt_question *question;
+  const eg_graph *graph; // of the side at hand
+  char side;             // 'l' or 'r'
+} script;
+
+// ---- names and numbers ----------------------------------------------------------------
+
+/// An element of a value: leaves have the same names on both sides.
+static egraph_status print_element(script *s, eg_value value, uint32_t element) {
+  const eg_value_info *info = eg_graph_value(s->graph, value);
+  if (info->kind == EG_VALUE_COMPUTED)
+    return eg_text_printf(s->out, "%c%" PRIu32 ".%" PRIu32, s->side, value.id, element);
+  return eg_text_printf(s->out, "|%s.%" PRIu32 "|", info->name, element);
+}
+
+static egraph_status print_integer(script *s, int64_t n) {
+  return eg_text_printf(s->out, n < 0 ? "(- %" PRId64 ".0)" : "%" PRId64 ".0",
+                        n < 0 ? -n : n);
+}
+
+static egraph_status print_quotient(script *s, int64_t n, int64_t d) {
+  if (d == 1) return print_integer(s, n);
+  EG_TRY(eg_text_append(s->out, "(/ "));
+  EG_TRY(print_integer(s, n));
+  return eg_text_printf(s->out, " %" PRId64 ".0)", d);
+}
+
+/// The quotient that a number of the field stands for: that of small parts (Wang's
+/// reconstruction by Euclid's algorithm).
+static bool quotient_of(uint64_t number, int64_t *n, int64_t *d) {
+  int64_t r0 = (int64_t)EG_FIELD_P, r1 = (int64_t)number, t0 = 0, t1 = 1;
+  while (r1 >= LARGEST_PART) {
+    int64_t q = r0 / r1, r = r0 - q * r1, t = t0 - q * t1;
+    r0 = r1;
+    r1 = r;
+    t0 = t1;
+    t1 = t;
+  }
+  *n = t1 < 0 ? -r1 : r1;
+  *d = t1 < 0 ? -t1 : t1;
+  return t1 != 0 && *d <= LARGEST_PART;
+}
+
+/// A factor of a sum, as the kernel has it.
+static egraph_status print_number(script *s, uint64_t number) {
+  int64_t n, d;
+  if (!quotient_of(number, &n, &d))
+    return EG_FAIL(EGRAPH_E_UNSUPPORTED, "a constant is no quotient of small numbers");
+  return print_quotient(s, n, d);
+}
+
+static void doubt(script *s, const char *why) {
+  s->question->is_decisive = false;
+  if (s->question->doubt[0] == '\0' || why == taken_as_quotients)
+    s->question->doubt = why;
+}
+
+/// A double is an integer times a power of 2.
+static egraph_status print_exact(script *s, double value) {
+  int exponent;
+  int64_t whole = (int64_t)ldexp(frexp(value, &exponent), DBL_MANT_DIG);
+  exponent -= DBL_MANT_DIG;
+  for (; whole != 0 && whole % 2 == 0; exponent++)
+    whole /= 2;
+  if (whole == 0) return print_integer(s, 0);
+  if (exponent <= -DBL_MAX_EXP)
+    return EG_FAIL(EGRAPH_E_UNSUPPORTED, "the constant %g is too small", value);
+  if (exponent >= 0) {
+    EG_TRY(eg_text_printf(s->out, value < 0 ? "(- %.1f)" : "%.1f", fabs(value)));
+  } else {
+    EG_TRY(eg_text_append(s->out, "(/ "));
+    EG_TRY(print_integer(s, whole));
+    EG_TRY(eg_text_printf(s->out, " %.1f)", ldexp(1, -exponent)));
+  }
+  if (whole > LARGEST_SURE || whole < -LARGEST_SURE) doubt(s, perhaps_rounded);
+  return EGRAPH_OK;
+}
+
+/// 0.333... is meant for 1/3: n/d to the last bit of a float32 or float64. So constants
+/// that differ in one type are written as different numbers.
+static bool is_rounded(double value, int64_t n, int64_t d) {
+  double quotient = (double)n / (double)d;
+  bool is_sum_of_halves = (d & (d - 1)) == 0;
+  return !is_sum_of_halves && (value == quotient || value == (double)(float)quotient);
+}
+
+/// One of an attribute or a weight.
+static egraph_status print_constant(script *s, double value) {
+  uint64_t number;
+  int64_t n, d;
+  if (!isfinite(value))
+    return EG_FAIL(EGRAPH_E_UNSUPPORTED, "the constant %g is no real number", value);
+  bool is_quotient =
+      eg_field_of_double(value, true, &number) && quotient_of(number, &n, &d);
+  if (!is_quotient || !is_rounded(value, n, d)) return print_exact(s, value);
+  doubt(s, taken_as_quotients);
+  return print_quotient(s, n, d);
+}
+
+// ---- nodes ----------------------------------------------------------------------------
+
+/// A node's result at hand.
+typedef struct definition {
+  script *s;
+  const eg_graph_node_info *node;
+  const eg_field_plan *plan;
+} definition;
+
+static egraph_status print_place(const definition *d, uint32_t place) {
+  return print_element(d->s, d->node->inputs[place >> 24], place & 0xffffff);
+}
+
+static egraph_status print_sum(const definition *d, uint32_t element) {
+  script *s = d->s;
+  const eg_field_terms *products = &d->plan->products, *sums = &d->plan->sums;
+  EG_TRY(eg_text_append(s->out, "(+ 0.0"));
+  for (uint32_t i = d->plan->has_products ? products->begin[element] : 0;
+       d->plan->has_products && i < products->begin[element + 1]; i++) {
+    EG_TRY(eg_text_append(s->out, " (* "));
+    EG_TRY(print_element(s, d->node->inputs[0], products->from[i]));
+    EG_TRY(eg_text_append(s->out, " "));
+    EG_TRY(print_element(s, d->node->inputs[1], products->other[i]));
+    EG_TRY(eg_text_append(s->out, ")"));
+  }
+  for (uint32_t i = sums->begin != NULL ? sums->begin[element] : 0;
+       sums->begin != NULL && i < sums->begin[element + 1]; i++) {
+    EG_TRY(eg_text_append(s->out, sums->factors != NULL ? " (* " : " "));
+    if (sums->factors != NULL) {
+      EG_TRY(print_number(s, sums->factors[i]));
+      EG_TRY(eg_text_append(s->out, " "));
+    }
+    EG_TRY(print_place(d, sums->from[i]));
+    if (sums->factors != NULL) EG_TRY(eg_text_append(s->out, ")"));
+  }
+  return eg_text_append(s->out, ")");
+}
+
+static egraph_status print_pair(const definition *d, uint32_t element) {
+  const char *text = shape_of(pairs, COUNT(pairs), d->plan->op);
+  uint32_t first = d->plan->sums.begin[element];
+  if (text == NULL)
+    return EG_FAIL(EGRAPH_E_UNSUPPORTED, "operator %s", eg_op_info_of(d->plan->op)->name);
+  for (; *text != '\0'; text++) {
+    if (*text == '@')
+      EG_TRY(print_place(d, d->plan->sums.from[first]));
+    else if (*text == '&')
+      EG_TRY(print_place(d, d->plan->sums.from[first + 1]));
+    else
+      EG_TRY(eg_text_append_bytes(d->s->out, text, 1));
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status print_lattice(const definition *d, uint32_t element) {
+  const eg_field_terms *t = &d->plan->sums;
+  const char *name = d->plan->op == EG_OP_REDUCE_MIN ? "(least " : "(largest ";
+  uint32_t first = t->begin[element], end = t->begin[element + 1];
+  for (uint32_t i = first; i + 1 < end; i++) {
+    EG_TRY(eg_text_append(d->s->out, name));
+    EG_TRY(print_place(d, t->from[i]));
+    EG_TRY(eg_text_append(d->s->out, " "));
+  }
+  EG_TRY(print_place(d, t->from[end - 1]));
+  for (uint32_t i = first; i + 1 < end; i++)
+    EG_TRY(eg_text_append(d->s->out, ")"));
+  return EGRAPH_OK;
+}
+
+static egraph_status print_before_function(const definition *d, uint32_t element) {
+  switch (d->plan->kind) {
+  case EG_FIELD_POLYNOMIAL: return print_sum(d, element);
+  case EG_FIELD_PAIRWISE: return print_pair(d, element);
+  case EG_FIELD_LATTICE: return print_lattice(d, element);
+  case EG_FIELD_CONSTANT: return print_constant(d->s, d->plan->reals[element]);
+  case EG_FIELD_CHOICE:
+  case EG_FIELD_ROWS: break;
+  }
+  return EG_FAIL(EGRAPH_E_UNSUPPORTED, "operator %s", eg_op_info_of(d->plan->op)->name);
+}
+
+static const char *text_of(const eg_field_function *f) {
+  if (f->op == EG_OP_GELU) return f->has_a ? "(gelu_tanh @)" : "(gelu @)";
+  if (f->op == EG_OP_CLIP && f->has_a)
+    return f->has_b ? "(least (largest @ #) $)" : "(largest @ #)";
+  if (f->op == EG_OP_CLIP) return f->has_b ? "(least @ $)" : "@";
+  return shape_of(functions, COUNT(functions), f->op);
+}
+
+static bool is_unknown(const char *text) {
+  for (size_t i = 0; i < COUNT(unknown); i++) {
+    const char *at = strstr(text, unknown[i]);
+    if (at != NULL && at != text && at[-1] == '(') return true;
+  }
+  return false;
+}
+
+/// The function of a number that is defined under the name of the element and "a".
+static egraph_status print_function(const definition *d, eg_value value,
+                                    uint32_t element) {
+  script *s = d->s;
+  const eg_field_function *f = &d->plan->function;
+  const char *text = text_of(f);
+  if (text == NULL)
+    return EG_FAIL(EGRAPH_E_UNSUPPORTED, "function %s", eg_op_info_of(f->op)->name);
+  if (is_unknown(text)) doubt(s, not_defined);
+  for (; *text != '\0'; text++) {
+    if (*text == '@') {
+      EG_TRY(print_element(s, value, element));
+      EG_TRY(eg_text_append(s->out, "a"));
+    } else if (*text == '#' || *text == '$') {
+      EG_TRY(print_constant(s, *text == '#' ? f->real_a : f->real_b));
+    } else {
+      EG_TRY(eg_text_append_bytes(s->out, text, 1));
+    }
+  }
+  return EGRAPH_OK;
+}
+
+/// That the element's divisor is not 0.
+static egraph_status forbid_zero(const definition *d, eg_value value, uint32_t element) {
+  script *s = d->s;
+  bool is_pair = d->plan->kind == EG_FIELD_PAIRWISE && d->plan->op == EG_OP_DIV;
+  bool is_reciprocal = d->plan->has_function && d->plan->function.op == EG_OP_RECIPROCAL;
+  if (!is_pair && !is_reciprocal) return EGRAPH_OK;
+  EG_TRY(eg_text_append(s->out, "(assert (distinct 0.0 "));
+  if (is_pair)
+    EG_TRY(print_place(d, d->plan->sums.from[d->plan->sums.begin[element] + 1]));
+  else
+    EG_TRY(print_element(s, value, element));
+  return eg_text_append(s->out, is_pair ? "))\n" : "a))\n");
+}
+
+static egraph_status define(const definition *d, eg_value value, uint32_t element) {
+  script *s = d->s;
+  bool has_function = d->plan->has_function;
+  s->question->definitions++;
+  EG_TRY(eg_text_append(s->out, "(define-fun "));
+  EG_TRY(print_element(s, value, element));
+  EG_TRY(eg_text_append(s->out, has_function ? "a () Real " : " () Real "));
+  EG_TRY(print_before_function(d, element));
+  EG_TRY(eg_text_append(s->out, ")\n"));
+  if (!has_function) return EGRAPH_OK;
+  EG_TRY(eg_text_append(s->out, "(define-fun "));
+  EG_TRY(print_element(s, value, element));
+  EG_TRY(eg_text_append(s->out, " () Real "));
+  EG_TRY(print_function(d, value, element));
+  return eg_text_append(s->out, ")\n");
+}
+
+/// Nothing of the script rounds as integers do. 0 and 1 stand for what is false and true;
+/// a cast to bool of other numbers moves them.
+static egraph_status check_types(const script *s, const eg_graph_node_info *node) {
+  const char *name = eg_op_info_of((eg_op)node->attrs->op)->name;
+  bool is_cast = node->attrs->op == EG_OP_CAST || node->attrs->op == EG_OP_BIT_CAST;
+  for (uint32_t r = 0; r < node->result_count; r++) {
+    egraph_dtype to = eg_graph_value(s->graph, node->results[r])->type.dtype;
+    bool is_bool = to == EGRAPH_BOOL;
+    if (!is_bool && !eg_dtype_is_float(to))
+      return EG_FAIL(EGRAPH_E_UNSUPPORTED, "operator %s has results of integers", name);
+    if (is_cast && is_bool &&
+        eg_graph_value(s->graph, node->inputs[0])->type.dtype != EGRAPH_BOOL)
+      return EG_FAIL(EGRAPH_E_UNSUPPORTED, "operator %s rounds to bool", name);
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status print_node(script *s, eg_graph_node id) {
+  eg_graph_node_info node = eg_graph_node_at(s->graph, id);
+  EG_TRY(check_types(s, &node));
+  eg_type types[EG_FIELD_MAX_OPERANDS];
+  if (node.input_count > EG_FIELD_MAX_OPERANDS)
+    return EG_FAIL(EGRAPH_E_UNSUPPORTED, "more than %d operands", EG_FIELD_MAX_OPERANDS);
+  for (uint32_t i = 0; i < node.input_count; i++)
+    types[i] = eg_graph_value(s->graph, node.inputs[i])->type;
+  for (uint32_t r = 0; r < node.result_count; r++) {
+    eg_field_plan plan;
+    const definition d = {.s = s, .node = &node, .plan = &plan};
+    egraph_status status =
+        eg_field_plan_make(s->arena, node.attrs, types, node.input_count, r, 1, &plan);
+    if (status == EGRAPH_E_TYPE) // an operand that cannot be of floating point
+      return EG_FAIL(EGRAPH_E_UNSUPPORTED, "operator %s",
+                     eg_op_info_of((eg_op)node.attrs->op)->name);
+    EG_TRY(status);
+    for (uint32_t e = 0; e < plan.elements; e++) {
+      EG_TRY(define(&d, node.results[r], e));
+      EG_TRY(forbid_zero(&d, node.results[r], e));
+    }
+  }
+  return EGRAPH_OK;
+}
+
+// ---- sides ----------------------------------------------------------------------------
+
+static egraph_status print_leaf(script *s, eg_value value) {
+  const eg_value_info *info = eg_graph_value(s->graph, value);
+  if (!eg_dtype_is_float(info->type.dtype))
+    return EG_FAIL(EGRAPH_E_UNSUPPORTED, "an operand is not of floating point");
+  for (uint32_t e = 0; e < (uint32_t)eg_type_elements(&info->type); e++) {
+    bool is_known = info->data != NULL;
+    EG_TRY(eg_text_append(s->out, is_known ? "(define-fun " : "(declare-fun "));
+    EG_TRY(print_element(s, value, e));
+    EG_TRY(eg_text_append(s->out, " () Real"));
+    if (is_known) {
+      const eg_tensor data = {.type = info->type,
+                              .data = (void *)(uintptr_t)eg_buffer_data(info->data)};
+      EG_TRY(eg_text_append(s->out, " "));
+      EG_TRY(print_constant(s, eg_tensor_get_double(&data, e)));
+    }
+    EG_TRY(eg_text_append(s->out, ")\n"));
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status print_side(script *s, const eg_graph *graph, char side) {
+  s->graph = graph;
+  s->side = side;
+  for (uint32_t v = 0; v < eg_graph_value_count(graph); v++) {
+    const eg_value_info *info = eg_graph_value(graph, (eg_value){v});
+    if (info->kind == EG_VALUE_COMPUTED && info->result == 0)
+      EG_TRY(print_node(s, info->node));
+    else if (info->kind != EG_VALUE_COMPUTED && side == 'l')
+      EG_TRY(print_leaf(s, (eg_value){v}));
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status print_difference(script *s, const eg_rule_sides *sides) {
+  EG_TRY(eg_text_append(s->out, "(assert (or false"));
+  for (uint32_t o = 0; o < eg_graph_output_count(sides->left); o++) {
+    eg_value left = eg_graph_output(sides->left, o, NULL);
+    eg_value right = eg_graph_output(sides->right, o, NULL);
+    const eg_type *type = &eg_graph_value(sides->left, left)->type;
+    for (uint32_t e = 0; e < (uint32_t)eg_type_elements(type); e++) {
+      EG_TRY(eg_text_append(s->out, "\n  (distinct "));
+      s->graph = sides->left;
+      s->side = 'l';
+      EG_TRY(print_element(s, left, e));
+      EG_TRY(eg_text_append(s->out, " "));
+      s->graph = sides->right;
+      s->side = 'r';
+      EG_TRY(print_element(s, right, e));
+      EG_TRY(eg_text_append(s->out, ")"));
+    }
+  }
+  return eg_text_append(s->out, "))\n(check-sat)\n");
+}
+
+static egraph_status check_shapes(const eg_rule_sides *sides) {
+  for (uint32_t o = 0; o < eg_graph_output_count(sides->left); o++) {
+    eg_value left = eg_graph_output(sides->left, o, NULL);
+    eg_value right = eg_graph_output(sides->right, o, NULL);
+    const eg_type *a = &eg_graph_value(sides->left, left)->type;
+    const eg_type *b = &eg_graph_value(sides->right, right)->type;
+    if (a->rank != b->rank || memcmp(a->dims, b->dims, a->rank * sizeof *a->dims) != 0)
+      return EG_FAIL(EGRAPH_E_UNSUPPORTED,
+                     "the sides of an instance have different shapes");
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status print_all(script *s, const eg_rule_sides *sides) {
+  EG_TRY(check_shapes(sides));
+  EG_TRY(eg_text_append(s->out, prelude));
+  EG_TRY(print_side(s, sides->left, 'l'));
+  EG_TRY(print_side(s, sides->right, 'r'));
+  return print_difference(s, sides);
+}
+
+egraph_status eg_smt_print(const eg_rule_sides *sides, egraph_allocator alloc,
+                           eg_text *out, eg_smt_question *question) {
+  eg_arena arena;
+  script s = {.out = out, .arena = &arena, .question = question};
+  *question = (eg_smt_question){.is_decisive = true, .doubt = ""};
+  eg_arena_init(&arena, alloc);
+  egraph_status status = print_all(&s, sides);
+  eg_arena_deinit(&arena);
+  return status;
+}
+
+// ---- a rule ---------------------------------------------------------------------------
+
+static bool is_small(const eg_graph *graph) {
+  int64_t all = 0;
+  for (uint32_t v = 0; v < eg_graph_value_count(graph); v++) {
+    const eg_value_info *info = eg_graph_value(graph, (eg_value){v});
+    all += eg_type_elements(&info->type);
+    if (info->kind != EG_VALUE_COMPUTED && !eg_dtype_is_float(info->type.dtype))
+      return false;
+  }
+  return all <= MOST_ELEMENTS;
+}
+
+static egraph_status choose_sides(eg_verify_draws *draws, egraph_allocator alloc,
+                                  eg_rule_sides *best) {
+  uint32_t best_merit = 0;
+  for (uint32_t i = 0; i < DRAWS; i++) {
+    bool found, typed;
+    eg_verify_instance instance;
+    eg_rule_sides sides;
+    EG_TRY(eg_verify_draw(draws, &found, &typed, &instance));
+    if (!found || !typed) continue;
+    egraph_status status = eg_rule_sides_make(alloc, &instance, &sides);
+    if (status == EGRAPH_E_TYPE) continue; // a graph has no such value
+    EG_TRY(status);
+    uint32_t merit = eg_rule_sides_merit(&sides);
+    bool is_better = merit > best_merit && is_small(sides.left) && is_small(sides.right);
+    if (is_better) {
+      eg_rule_sides_destroy(best);
+      *best = sides;
+      best_merit = merit;
+    } else {
+      eg_rule_sides_destroy(&sides);
+    }
+  }
+  return EGRAPH_OK;
+}
+
+egraph_status eg_smt_print_rule(const eg_rule *rule, egraph_allocator alloc,
+                                uint64_t seed, eg_text *out, eg_smt_question *question) {
+  eg_verify_draws *draws;
+  eg_rule_sides best = {.left = NULL};
+  *question = (eg_smt_question){.is_decisive = true, .doubt = ""};
+  if (rule->move_count != 0)
+    return EG_FAIL(EGRAPH_E_UNSUPPORTED, "it has parallel operators");
+  EG_TRY(eg_verify_draws_create(&alloc, rule, seed, &draws));
+  egraph_status status = choose_sides(draws, alloc, &best);
+  eg_verify_draws_destroy(draws);
+  if (status == EGRAPH_OK && best.left == NULL)
+    status = EG_FAIL(EGRAPH_E_UNSUPPORTED, "no instance of real numbers that is small");
+  if (status == EGRAPH_OK) status = eg_smt_print(&best, alloc, out, question);
+  eg_rule_sides_destroy(&best);
+  return status;
+}

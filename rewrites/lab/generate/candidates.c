@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rewrites/lab/generate/candidates.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/flatmap.h"
+#include "base/hash.h"
+#include "base/owner.h"
+#include "rewrites/lab/generate/term_numbers.h"
+
+enum { SECOND_POINT = 2, MORE_POINTS = 2, MAX_SUBTERMS = 32 };
+
+typedef struct sieve {
+  eg_term_space *space;
+  eg_values left, right;
+  eg_text text;
+  eg_flatmap seen; // hash of the text of a candidate
+  eg_values hashes;
+  eg_candidates *out;
+  size_t first; // of this sifting in `out`
+  eg_candidate_counts *counts;
+} sieve;
+EG_OWNER_DEFINE_STATIC(sieve, (eg_values, left, right, hashes), (eg_text, text),
+                       (eg_flatmap, seen))
+
+static egraph_status is_equal_at(sieve *s, const eg_term_pair *pair,
+                                 const eg_term_point *point, bool *out) {
+  EG_TRY(eg_term_space_value(s->space, pair->first, point, &s->left));
+  EG_TRY(eg_term_space_value(s->space, pair->other, point, &s->right));
+  *out = s->left.len == s->right.len &&
+         memcmp(s->left.data, s->right.data, s->left.len * sizeof *s->left.data) == 0;
+  return EGRAPH_OK;
+}
+
+// ---- subterms -------------------------------------------------------------------
+
+typedef struct subterms {
+  uint32_t terms[MAX_SUBTERMS];
+  uint32_t count;
+} subterms;
+
+// At most EG_TERM_MAX_SIZE deep.
+static void list_below(const eg_term_space *space, uint32_t term, subterms *out) {
+  if (term == EG_TERM_NONE) return;
+  const eg_space_term *t = eg_term_space_at(space, term);
+  bool is_constant =
+      t->variant == EG_TERM_NONE && eg_term_space_family(space)->leaves[t->a].is_constant;
+  if ((t->size == 0 && !is_constant) || out->count == MAX_SUBTERMS) return;
+  for (uint32_t i = 0; i < out->count; i++)
+    if (out->terms[i] == term) return;
+  if (!is_constant) {
+    list_below(space, t->a, out);
+    list_below(space, t->b, out);
+  }
+  if (out->count < MAX_SUBTERMS) out->terms[out->count++] = term;
+}
+
+/// Operators and constants of a side; the whole of it too where it is kept (a variable in
+/// its place would be the rule's other side alone).
+static void list_of(const eg_term_space *space, eg_term_code code, subterms *out) {
+  eg_space_term term;
+  out->count = 0;
+  if (!eg_term_space_decode(space, code, &term)) return;
+  if (code >> 52 == 0xfff) {
+    list_below(space, (uint32_t)code, out);
+    return;
+  }
+  list_below(space, term.a, out);
+  list_below(space, term.b, out);
+}
+
+static bool has(const subterms *list, uint32_t term) {
+  for (uint32_t i = 0; i < list->count; i++)
+    if (list->terms[i] == term) return true;
+  return false;
+}
+
+static egraph_status is_instance(sieve *s, const eg_term_pair *pair, bool *out) {
+  subterms first, other;
+  list_of(s->space, pair->first, &first);
+  list_of(s->space, pair->other, &other);
+  *out = false;
+  for (uint32_t i = 0; i < other.count && !*out; i++) {
+    if (!has(&first, other.terms[i])) continue;
+    *out = true;
+    for (uint32_t k = 0; k < MORE_POINTS && *out; k++) {
+      eg_term_point point = {.seed = SECOND_POINT + k, .given = other.terms[i]};
+      EG_TRY(is_equal_at(s, pair, &point, out));
+    }
+  }
+  return EGRAPH_OK;
+}
+
+// ---- texts ----------------------------------------------------------------------
+
+static bool same_hash(const void *user, uint32_t id, const void *key) {
+  return ((const sieve *)user)->hashes.data[id] == *(const uint64_t *)key;
+}
+
+/// Candidates of one text are one, that of the first pair. 64 bits of hash tell texts
+/// apart: a clash would lose a candidate, with a probability of n^2 / 2^65.
+static egraph_status add_candidate(sieve *s, const eg_draft *draft) {
+  eg_text_clear(&s->text);
+  EG_TRY(eg_draft_print_sides(draft, &s->text));
+  uint64_t hash = eg_hash_bytes(0, s->text.chars.data, s->text.chars.len);
+  uint32_t id;
+  if (eg_flatmap_find(&s->seen, hash, &hash, same_hash, s, &id)) {
+    s->out->data[s->first + id].instances++;
+    s->counts->repeated++;
+    return EGRAPH_OK;
+  }
+  eg_space_term left, right;
+  (void)eg_term_space_decode(s->space, draft->left, &left);
+  (void)eg_term_space_decode(s->space, draft->right, &right);
+  eg_candidate made = {.left = draft->left,
+                       .right = draft->right,
+                       .instances = 1,
+                       .size_left = left.size,
+                       .size_right = right.size,
+                       .variables = left.var_count};
+  EG_TRY(eg_flatmap_reserve_one(&s->seen));
+  EG_TRY(eg_values_push(&s->hashes, hash));
+  EG_TRY(eg_candidates_push(s->out, made));
+  eg_flatmap_put(&s->seen, hash, (uint32_t)s->hashes.len - 1);
+  return EGRAPH_OK;
+}
+
+static egraph_status sift(sieve *s, const eg_term_pair *pair) {
+  bool holds = true, is_special, differs;
+  eg_draft draft;
+  s->counts->pairs++;
+  for (uint32_t i = 0; i < MORE_POINTS && holds; i++) {
+    const eg_term_point point = {.seed = SECOND_POINT + i, .given = EG_TERM_NONE};
+    EG_TRY(is_equal_at(s, pair, &point, &holds));
+  }
+  if (!holds) {
+    s->counts->accidents++;
+    return EGRAPH_OK;
+  }
+  if (!eg_draft_of(s->space, pair->other, pair->first, &draft)) {
+    s->counts->undirected++;
+    return EGRAPH_OK;
+  }
+  EG_TRY(is_instance(s, pair, &is_special));
+  if (is_special) {
+    s->counts->generalized++;
+    return EGRAPH_OK;
+  }
+  EG_TRY(eg_terms_differ(s->space, pair->first, pair->other, SECOND_POINT, &differs));
+  if (differs) {
+    s->counts->accidents++;
+    return EGRAPH_OK;
+  }
+  return add_candidate(s, &draft);
+}
+
+static int by_size(const void *a, const void *b) {
+  const eg_candidate *x = a, *y = b;
+  int size_x = x->size_left + x->size_right, size_y = y->size_left + y->size_right;
+  if (size_x != size_y) return size_x - size_y;
+  if (x->variables != y->variables) return y->variables - x->variables;
+  if (x->left != y->left) return x->left < y->left ? -1 : 1;
+  return x->right < y->right ? -1 : x->right > y->right;
+}
+
+egraph_status eg_candidates_sift(eg_term_space *space, const eg_term_pairs *pairs,
+                                 eg_candidates *out, eg_candidate_counts *counts) {
+  sieve s;
+  sieve_init(&s, out->alloc);
+  s.space = space;
+  s.out = out;
+  s.first = out->len;
+  s.counts = counts;
+  egraph_status status = EGRAPH_OK;
+  for (size_t i = 0; status == EGRAPH_OK && i < pairs->len; i++)
+    status = sift(&s, &pairs->data[i]);
+  if (status == EGRAPH_OK && out->len != s.first)
+    qsort(out->data + s.first, out->len - s.first, sizeof *out->data, by_size);
+  sieve_deinit(&s);
+  return status;
+}

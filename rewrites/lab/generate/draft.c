@@ -1,0 +1,506 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rewrites/lab/generate/draft.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+const char *eg_guard_words(eg_guard guard) {
+#define EG_GUARD_WORDS(id, words) words,
+  static const char *const WORDS[] = {EG_GUARD_LIST(EG_GUARD_WORDS)};
+#undef EG_GUARD_WORDS
+  return WORDS[guard];
+}
+
+static bool is_leaf(const eg_space_term *term) { return term->variant == EG_TERM_NONE; }
+
+static bool decode(const eg_draft *draft, eg_term_code side, eg_space_term *out) {
+  return eg_term_space_decode(draft->space, side, out);
+}
+
+static const eg_family_leaf *leaf_of(const eg_term_space *space, uint32_t leaf) {
+  return &eg_term_space_family(space)->leaves[leaf];
+}
+
+/// A variable of the left side that is no constant; var_count where there is none, or
+/// none of that shape (NULL: any).
+static uint32_t find_variable(const eg_term_space *space, const eg_space_term *left,
+                              const eg_type *shape) {
+  uint32_t i = 0;
+  for (; i < left->var_count; i++) {
+    const eg_family_leaf *leaf = leaf_of(space, left->vars[i]);
+    if (leaf->is_constant) continue;
+    if (shape == NULL || eg_type_same_shape(&leaf->type, shape)) break;
+  }
+  return i;
+}
+
+/// Whether the left side has all that the right one needs. Constants that it does not
+/// have can be made where they are numbers, or a variable has their shape.
+static bool binds(const eg_term_space *space, const eg_space_term *left,
+                  const eg_space_term *right) {
+  const eg_family *family = eg_term_space_family(space);
+  uint64_t missing = right->leaves & ~left->leaves;
+  if (is_leaf(left) || (missing & ~family->constants) != 0) return false;
+  for (uint32_t i = 0; i < family->leaf_count; i++) {
+    const eg_type *type = &family->leaves[i].type;
+    if ((missing >> i & 1) != 0 &&
+        find_variable(space, left, type->rank == 0 ? NULL : type) == left->var_count)
+      return false;
+  }
+  return true;
+}
+
+bool eg_draft_of(const eg_term_space *space, eg_term_code a, eg_term_code b,
+                 eg_draft *out) {
+  eg_space_term first, second;
+  if (!eg_term_space_decode(space, a, &first) || !eg_term_space_decode(space, b, &second))
+    return false;
+  bool a_binds = binds(space, &first, &second), b_binds = binds(space, &second, &first);
+  const eg_family *family = eg_term_space_family(space);
+  if (!a_binds && !b_binds) return false;
+  // From the side that has the constants, so that they are conditions.
+  bool a_fills = (second.leaves & ~first.leaves & family->constants) != 0;
+  bool b_fills = (first.leaves & ~second.leaves & family->constants) != 0;
+  bool is_better = a_fills == b_fills ? first.size >= second.size : b_fills;
+  bool from_a = a_binds && (!b_binds || is_better);
+  *out = (eg_draft){.space = space,
+                    .left = from_a ? a : b,
+                    .right = from_a ? b : a,
+                    .class_text = "fast"};
+  // A constant alone is no pattern worth having.
+  return (from_a ? first : second).size > 0;
+}
+
+bool eg_draft_can_turn(const eg_draft *draft) {
+  eg_space_term left, right;
+  if (!decode(draft, draft->left, &left) || !decode(draft, draft->right, &right))
+    return false;
+  for (uint32_t i = 0; i < draft->group_count; i++)
+    if ((draft->lifted & 1u << i) != 0 && !draft->groups[i].on_right) return false;
+  return left.leaves == right.leaves && right.size > 0;
+}
+
+// ---- walking --------------------------------------------------------------------
+
+/// What is done with every operator of a side, operands before it.
+typedef egraph_status visit_operator(void *user, const eg_space_term *term);
+
+// At most EG_TERM_MAX_SIZE deep.
+static egraph_status walk(const eg_draft *draft, const eg_space_term *term,
+                          visit_operator *visit, void *user) {
+  if (is_leaf(term)) return EGRAPH_OK;
+  if (term->a != EG_TERM_NONE)
+    EG_TRY(walk(draft, eg_term_space_at(draft->space, term->a), visit, user));
+  if (term->b != EG_TERM_NONE)
+    EG_TRY(walk(draft, eg_term_space_at(draft->space, term->b), visit, user));
+  return visit(user, term);
+}
+
+static const eg_attrs *attrs_of(const eg_draft *draft, const eg_space_term *term) {
+  const eg_variant *v = eg_term_space_variant(draft->space, term->variant);
+  return &eg_term_space_family(draft->space)->templates[v->template].attrs;
+}
+
+// ---- groups ---------------------------------------------------------------------
+
+/// The value as text; false where it is too long to be compared.
+static egraph_status print_slot(const eg_attrs *attrs, uint16_t slot, eg_text *text,
+                                bool *out_fits) {
+  eg_text_clear(text);
+  EG_TRY(eg_attr_print(text, (eg_op)attrs->op, slot, &attrs->slots[slot]));
+  *out_fits = text->chars.len < EG_DRAFT_VALUE;
+  return EGRAPH_OK;
+}
+
+static bool is_default(const eg_attrs *attrs, uint16_t slot) {
+  const eg_attr_info *info = &eg_op_info_of((eg_op)attrs->op)->attrs[slot];
+  eg_attr usual = eg_attr_default((eg_op)attrs->op, slot);
+  return info->default_text[0] != '\0' && eg_attr_same(&usual, &attrs->slots[slot]);
+}
+
+uint32_t eg_draft_groups_of(const eg_draft *draft, bool are_defaults) {
+  uint32_t bits = 0;
+  for (uint32_t i = 0; i < draft->group_count; i++)
+    if (draft->groups[i].is_default == are_defaults) bits |= 1u << i;
+  return bits;
+}
+
+static uint32_t find_group(const eg_draft *draft, const char *name, const char *value,
+                           bool usual) {
+  for (uint32_t i = 0; i < draft->group_count; i++)
+    if (draft->groups[i].is_default == usual &&
+        strcmp(draft->groups[i].name, name) == 0 &&
+        strcmp(draft->groups[i].value, value) == 0)
+      return i;
+  return EG_DRAFT_GROUPS;
+}
+
+typedef struct listing {
+  eg_draft *draft;
+  bool on_left;
+  eg_text text;
+} listing;
+
+static egraph_status list_slots(void *user, const eg_space_term *term) {
+  listing *l = user;
+  const eg_attrs *attrs = attrs_of(l->draft, term);
+  const eg_op_info *info = eg_op_info_of((eg_op)attrs->op);
+  for (uint16_t slot = 0; slot < attrs->count; slot++) {
+    bool fits;
+    bool usual = is_default(attrs, slot);
+    EG_TRY(print_slot(attrs, slot, &l->text, &fits));
+    if (!fits) continue;
+    const char *value = eg_text_of(&l->text);
+    uint32_t at = find_group(l->draft, info->attrs[slot].name, value, usual);
+    if (at == EG_DRAFT_GROUPS) {
+      if (!l->on_left || l->draft->group_count == EG_DRAFT_GROUPS) continue;
+      at = l->draft->group_count++;
+      eg_draft_group *made = &l->draft->groups[at];
+      *made = (eg_draft_group){.name = info->attrs[slot].name, .is_default = usual};
+      memcpy(made->value, value, strlen(value) + 1);
+    }
+    *(l->on_left ? &l->draft->groups[at].on_left : &l->draft->groups[at].on_right) = true;
+  }
+  return EGRAPH_OK;
+}
+
+egraph_status eg_draft_list_groups(eg_draft *draft) {
+  eg_space_term left, right;
+  if (!decode(draft, draft->left, &left) || !decode(draft, draft->right, &right))
+    return EGRAPH_OK;
+  listing l = {.draft = draft, .on_left = true};
+  draft->group_count = 0;
+  eg_text_init(&l.text, eg_allocator_heap());
+  egraph_status status = walk(draft, &left, list_slots, &l);
+  l.on_left = false;
+  if (status == EGRAPH_OK) status = walk(draft, &right, list_slots, &l);
+  eg_text_deinit(&l.text);
+  return status;
+}
+
+// ---- printing -------------------------------------------------------------------
+
+static uint32_t variable_of(const eg_space_term *left, uint32_t leaf) {
+  for (uint32_t i = 0; i < left->var_count; i++)
+    if (left->vars[i] == leaf) return i + 1;
+  return 0;
+}
+
+/// A side that is being written.
+typedef struct printer {
+  const eg_draft *draft;
+  eg_space_term left; // of the rule
+  eg_text *out, scratch;
+  const char *const *lifted;     // by place; NULL: by groups
+  uint32_t named;                // bits of operators
+  uint32_t place, next_operator; // numbers
+  bool is_shape;                 // of values only symbols are written, and `detail`
+  eg_draft_detail detail;
+} printer;
+
+/// What stands for the value at the next place; NULL: nothing but the value.
+static egraph_status find_lifted(printer *p, const eg_attrs *attrs, uint16_t slot,
+                                 bool usual, const char **out) {
+  static const char *const NAMES[EG_DRAFT_GROUPS] = {
+      "?v1", "?v2",  "?v3",  "?v4",  "?v5",  "?v6",  "?v7",  "?v8",
+      "?v9", "?v10", "?v11", "?v12", "?v13", "?v14", "?v15", "?v16"};
+  bool fits;
+  EG_TRY(print_slot(attrs, slot, &p->scratch, &fits));
+  *out = NULL;
+  if (p->lifted != NULL) *out = p->lifted[p->place];
+  p->place++;
+  if (p->draft->lift != NULL || !fits) return EGRAPH_OK;
+  uint32_t group = find_group(p->draft, eg_op_info_of((eg_op)attrs->op)->attrs[slot].name,
+                              eg_text_of(&p->scratch), usual);
+  if (group < EG_DRAFT_GROUPS && (p->draft->lifted & 1u << group) != 0)
+    *out = NAMES[group];
+  return EGRAPH_OK;
+}
+
+static egraph_status print_attributes(printer *p, const eg_attrs *attrs) {
+  const eg_op_info *info = eg_op_info_of((eg_op)attrs->op);
+  for (uint16_t slot = 0; slot < attrs->count; slot++) {
+    bool usual = is_default(attrs, slot);
+    eg_attr_kind kind = info->attrs[slot].kind;
+    bool is_word = kind == EG_ATTR_SYMBOL || kind == EG_ATTR_STRING;
+    const char *lifted;
+    EG_TRY(find_lifted(p, attrs, slot, usual, &lifted));
+    if (p->is_shape && p->detail == EG_DRAFT_LENGTHS && kind == EG_ATTR_INTS)
+      EG_TRY(eg_text_printf(p->out, " %" PRIu32, attrs->slots[slot].ints.len));
+    if (p->is_shape && !is_word) continue;
+    if (lifted == NULL && usual) continue;
+    if (lifted == NULL) lifted = eg_text_of(&p->scratch);
+    EG_TRY(eg_text_printf(p->out, " :%s %s", info->attrs[slot].name, lifted));
+  }
+  return EGRAPH_OK;
+}
+
+/// The number of a constant, or what stands for it.
+static egraph_status print_number(printer *p, const eg_family_leaf *leaf) {
+  const char *lifted = p->lifted != NULL ? p->lifted[p->place] : NULL;
+  p->place++;
+  if (lifted != NULL) return eg_text_append(p->out, lifted);
+  return eg_text_printf(p->out, "%.17g", leaf->number);
+}
+
+/// A constant that stands on the right side only.
+static egraph_status print_fill(printer *p, const eg_family_leaf *leaf) {
+  uint32_t like =
+      find_variable(p->draft->space, &p->left, leaf->type.rank == 0 ? NULL : &leaf->type);
+  EG_TRY(eg_text_printf(p->out, "(fill :dtype (dtype ?x%" PRIu32 ") :shape ", like + 1));
+  if (leaf->type.rank == 0)
+    EG_TRY(eg_text_append(p->out, "[]"));
+  else
+    EG_TRY(eg_text_printf(p->out, "(shape ?x%" PRIu32 ")", like + 1));
+  if (p->is_shape && p->detail == EG_DRAFT_OPERATORS) return eg_text_append(p->out, ")");
+  EG_TRY(eg_text_append(p->out, " :value "));
+  EG_TRY(print_number(p, leaf));
+  return eg_text_append(p->out, ")");
+}
+
+static egraph_status print_term(printer *p, const eg_space_term *term);
+
+static egraph_status print_leaf(printer *p, const eg_space_term *term) {
+  const eg_family_leaf *leaf = leaf_of(p->draft->space, term->a);
+  uint32_t var = variable_of(&p->left, term->a);
+  if (var == 0) return print_fill(p, leaf);
+  EG_TRY(eg_text_printf(p->out, "?x%" PRIu32, var));
+  if (!p->is_shape || !leaf->is_constant) return EGRAPH_OK;
+  return p->detail == EG_DRAFT_OPERATORS ? eg_text_append(p->out, "=")
+                                         : eg_text_printf(p->out, "=%.17g", leaf->number);
+}
+
+static egraph_status print_operator(printer *p, const eg_space_term *term) {
+  const eg_variant *v = eg_term_space_variant(p->draft->space, term->variant);
+  const eg_attrs *attrs = attrs_of(p->draft, term);
+  EG_TRY(eg_text_printf(p->out, "(%s", eg_op_info_of((eg_op)attrs->op)->name));
+  EG_TRY(print_attributes(p, attrs));
+  for (uint32_t i = 0; i < v->operand_count; i++) {
+    uint32_t operand = eg_variant_operand(v, i, term->a, term->b);
+    EG_TRY(eg_text_append(p->out, " "));
+    EG_TRY(print_term(p, eg_term_space_at(p->draft->space, operand)));
+  }
+  return eg_text_append(p->out, ")");
+}
+
+// At most EG_TERM_MAX_SIZE deep.
+static egraph_status print_term(printer *p, const eg_space_term *term) {
+  if (is_leaf(term)) return print_leaf(p, term);
+  uint32_t number = p->next_operator++;
+  const eg_variant *v = eg_term_space_variant(p->draft->space, term->variant);
+  bool is_part = eg_op_info_of((eg_op)attrs_of(p->draft, term)->op)->results != 1;
+  bool is_named = number < 32 && (p->named & 1u << number) != 0;
+  if (is_named) EG_TRY(eg_text_printf(p->out, "(as ?t%" PRIu32 " ", number + 1));
+  if (is_part) EG_TRY(eg_text_printf(p->out, "(part :index %" PRIu32 " ", v->result));
+  EG_TRY(print_operator(p, term));
+  return eg_text_append(p->out, is_part && is_named   ? "))"
+                                : is_part || is_named ? ")"
+                                                      : "");
+}
+
+static egraph_status print_with(printer *p, eg_term_code side) {
+  eg_space_term term;
+  if (!decode(p->draft, p->draft->left, &p->left) || !decode(p->draft, side, &term))
+    return EG_FAIL(EGRAPH_E_INTERNAL, "a draft of terms that are not there");
+  eg_text_init(&p->scratch, p->out->chars.alloc);
+  egraph_status status = print_term(p, &term);
+  eg_text_deinit(&p->scratch);
+  return status;
+}
+
+static egraph_status print_left(const eg_draft *draft, eg_text *out) {
+  printer p = {.draft = draft, .out = out};
+  if (draft->lift != NULL) p.lifted = draft->lift->left, p.named = draft->lift->named;
+  return print_with(&p, draft->left);
+}
+
+static egraph_status print_right(const eg_draft *draft, eg_text *out) {
+  printer p = {.draft = draft, .out = out};
+  if (draft->lift != NULL) p.lifted = draft->lift->right;
+  return print_with(&p, draft->right);
+}
+
+egraph_status eg_draft_print_sides(const eg_draft *draft, eg_text *out) {
+  EG_TRY(print_left(draft, out));
+  EG_TRY(eg_text_append(out, " = "));
+  return print_right(draft, out);
+}
+
+egraph_status eg_draft_print_shape(const eg_draft *draft, eg_draft_detail detail,
+                                   eg_text *out) {
+  printer p = {.draft = draft, .out = out, .is_shape = true, .detail = detail};
+  EG_TRY(print_with(&p, draft->left));
+  EG_TRY(eg_text_append(out, " = "));
+  p = (printer){.draft = draft, .out = out, .is_shape = true, .detail = detail};
+  return print_with(&p, draft->right);
+}
+
+static egraph_status list_places(const eg_draft *draft, const eg_space_term *left,
+                                 const eg_space_term *term, eg_draft_places *out);
+
+/// Places are listed as print_leaf and print_operator write them.
+static egraph_status list_leaf(const eg_draft *draft, const eg_space_term *left,
+                               uint32_t number, eg_draft_places *out) {
+  uint16_t slot;
+  if (variable_of(left, number) != 0 || !eg_op_find_attr(EG_OP_FILL, "value", &slot))
+    return EGRAPH_OK;
+  return eg_draft_places_push(
+      out, (eg_draft_place){.op = EG_OP_FILL,
+                            .slot = slot,
+                            .value = &leaf_of(draft->space, number)->fill});
+}
+
+// At most EG_TERM_MAX_SIZE deep.
+static egraph_status list_places(const eg_draft *draft, const eg_space_term *left,
+                                 const eg_space_term *term, eg_draft_places *out) {
+  if (is_leaf(term)) return list_leaf(draft, left, term->a, out);
+  const eg_variant *v = eg_term_space_variant(draft->space, term->variant);
+  const eg_attrs *attrs = attrs_of(draft, term);
+  for (uint16_t slot = 0; slot < attrs->count; slot++)
+    EG_TRY(eg_draft_places_push(out,
+                                (eg_draft_place){.op = (eg_op)attrs->op,
+                                                 .slot = slot,
+                                                 .value = &attrs->slots[slot],
+                                                 .is_default = is_default(attrs, slot)}));
+  for (uint32_t i = 0; i < v->operand_count; i++) {
+    uint32_t operand = eg_variant_operand(v, i, term->a, term->b);
+    EG_TRY(list_places(draft, left, eg_term_space_at(draft->space, operand), out));
+  }
+  return EGRAPH_OK;
+}
+
+egraph_status eg_draft_list_places(const eg_draft *draft, eg_term_code side,
+                                   eg_draft_places *out) {
+  eg_space_term term, left;
+  if (!decode(draft, side, &term) || !decode(draft, draft->left, &left)) return EGRAPH_OK;
+  return list_places(draft, &left, &term, out);
+}
+
+static const eg_type *type_of_var(const eg_draft *draft, const eg_space_term *left,
+                                  uint32_t var) {
+  return &eg_term_space_family(draft->space)->leaves[left->vars[var]].type;
+}
+
+static egraph_status print_ranks(const eg_draft *draft, const eg_space_term *left,
+                                 eg_text *out) {
+  for (uint32_t i = 0; i < left->var_count; i++)
+    EG_TRY(eg_text_printf(out, " (= (rank ?x%" PRIu32 ") %" PRIu32 ")", i + 1,
+                          type_of_var(draft, left, i)->rank));
+  return EGRAPH_OK;
+}
+
+static egraph_status print_same_shapes(const eg_draft *draft, const eg_space_term *left,
+                                       eg_text *out) {
+  for (uint32_t i = 0; i < left->var_count; i++)
+    for (uint32_t k = i + 1; k < left->var_count; k++) {
+      if (!eg_type_same_shape(type_of_var(draft, left, i), type_of_var(draft, left, k)))
+        continue;
+      EG_TRY(
+          eg_text_printf(out, " (same-shape ?x%" PRIu32 " ?x%" PRIu32 ")", i + 1, k + 1));
+      break; // chains say it of all
+    }
+  return EGRAPH_OK;
+}
+
+/// Dimensions of weights after the second one.
+static egraph_status print_kernels(const eg_draft *draft, const eg_space_term *left,
+                                   eg_text *out) {
+  for (uint32_t i = 0; i < left->var_count; i++) {
+    const eg_type *type = type_of_var(draft, left, i);
+    const eg_family *family = eg_term_space_family(draft->space);
+    if (type->rank < 3 || !family->leaves[left->vars[i]].is_weight) continue;
+    EG_TRY(eg_text_printf(out, " (= (drop (shape ?x%" PRIu32 ") 2) [", i + 1));
+    for (uint32_t d = 2; d < type->rank; d++)
+      EG_TRY(eg_text_printf(out, "%s%" PRId64, d == 2 ? "" : " ", type->dims[d]));
+    EG_TRY(eg_text_append(out, "])"));
+  }
+  return EGRAPH_OK;
+}
+
+/// A constant of any number, which broadcasts as that of the instance does.
+static egraph_status print_any_number(const eg_draft *draft, const eg_space_term *left,
+                                      uint32_t var, eg_text *out) {
+  uint32_t to = find_variable(draft->space, left, NULL);
+  EG_TRY(eg_text_printf(out, " (splat? ?x%" PRIu32 ")", var + 1));
+  if (to == left->var_count) return EGRAPH_OK;
+  return eg_text_printf(out, " (broadcasts-to ?x%" PRIu32 " ?x%" PRIu32 ")", var + 1,
+                        to + 1);
+}
+
+/// Which variables are constants.
+static egraph_status print_constants(const eg_draft *draft, const eg_space_term *left,
+                                     eg_text *out) {
+  uint32_t splats = draft->lift != NULL ? draft->lift->splats : 0;
+  for (uint32_t i = 0; i < left->var_count; i++) {
+    const eg_family_leaf *leaf = leaf_of(draft->space, left->vars[i]);
+    if ((splats & 1u << i) != 0)
+      EG_TRY(print_any_number(draft, left, i, out));
+    else if (leaf->is_constant)
+      EG_TRY(eg_text_printf(out, " (splat-is ?x%" PRIu32 " %.17g)", i + 1, leaf->number));
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status print_broadcasts(const eg_draft *draft, const eg_space_term *left,
+                                      eg_text *out) {
+  uint32_t to = find_variable(draft->space, left, NULL);
+  for (uint32_t i = 0; i < left->var_count && to < left->var_count; i++)
+    if (leaf_of(draft->space, left->vars[i])->is_constant)
+      EG_TRY(eg_text_printf(out, " (broadcasts-to ?x%" PRIu32 " ?x%" PRIu32 ")", i + 1,
+                            to + 1));
+  return EGRAPH_OK;
+}
+
+typedef struct guard_parts {
+  bool ranks, is_float, same_shapes, kernels, broadcasts;
+} guard_parts;
+
+static const guard_parts PARTS[EG_GUARD_COUNT] = {
+    [EG_GUARD_NONE] = {.ranks = false},
+    [EG_GUARD_FLOAT] = {.is_float = true},
+    [EG_GUARD_SAME_SHAPE] = {.same_shapes = true},
+    [EG_GUARD_RANK] = {.ranks = true},
+    [EG_GUARD_RANK_FLOAT] = {.ranks = true, .is_float = true},
+    [EG_GUARD_RANK_SAME_SHAPE] = {.ranks = true, .same_shapes = true},
+    [EG_GUARD_KERNEL] = {.ranks = true, .kernels = true},
+    [EG_GUARD_BROADCASTS] = {.broadcasts = true},
+    [EG_GUARD_BROADCASTS_FLOAT] = {.broadcasts = true, .is_float = true},
+    [EG_GUARD_VALUES] = {.ranks = false},
+    [EG_GUARD_SHAPES] = {.ranks = false}};
+
+static egraph_status print_guard(const eg_draft *draft, const eg_space_term *left,
+                                 eg_text *out) {
+  const guard_parts *parts = &PARTS[draft->guard];
+  size_t before = out->chars.len;
+  EG_TRY(eg_text_append(out, "\n  (when"));
+  size_t empty = out->chars.len;
+  EG_TRY(print_constants(draft, left, out));
+  if (parts->ranks) EG_TRY(print_ranks(draft, left, out));
+  if (parts->is_float && left->var_count != 0)
+    EG_TRY(eg_text_printf(out, " (is-float ?x%" PRIu32 ")",
+                          find_variable(draft->space, left, NULL) % left->var_count + 1));
+  if (parts->same_shapes) EG_TRY(print_same_shapes(draft, left, out));
+  if (parts->kernels) EG_TRY(print_kernels(draft, left, out));
+  if (parts->broadcasts) EG_TRY(print_broadcasts(draft, left, out));
+  if (draft->lift != NULL) EG_TRY(eg_text_append(out, draft->lift->conditions));
+  if (out->chars.len != empty) return eg_text_append(out, ")");
+  out->chars.len = before; // nothing to say
+  out->chars.data[before] = '\0';
+  return EGRAPH_OK;
+}
+
+egraph_status eg_draft_print(const eg_draft *draft, const char *name, const char *source,
+                             eg_text *out) {
+  eg_space_term left;
+  if (!decode(draft, draft->left, &left))
+    return EG_FAIL(EGRAPH_E_INTERNAL, "a draft of terms that are not there");
+  EG_TRY(eg_text_printf(out, "(rule %s\n  (source ", name));
+  EG_TRY(eg_text_quoted(out, source));
+  EG_TRY(eg_text_printf(out, ")\n  (class %s)\n  (lhs ", draft->class_text));
+  EG_TRY(print_left(draft, out));
+  EG_TRY(eg_text_append(out, ")\n  (rhs "));
+  EG_TRY(print_right(draft, out));
+  EG_TRY(eg_text_append(out, ")"));
+  EG_TRY(print_guard(draft, &left, out));
+  return eg_text_append(out, draft->both_ways ? "\n  both-ways)\n" : ")\n");
+}

@@ -1,0 +1,105 @@
+// A rule in the making: two terms of one value, and how much of what the instance has is
+// left out of the rule.
+//
+// Leaves become variables, constants ones of which all elements are that number; a
+// constant that the left side does not have is made on the right. An attribute value that
+// stands on the left is a constant of the instance, or lifted: a variable that stands for
+// it wherever it is the value of an attribute of that name. Guards say what else the rule
+// may rest on.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_REWRITES_GENERATE_DRAFT_H
+#define EG_REWRITES_GENERATE_DRAFT_H
+
+#include "rewrites/lab/generate/term_space.h"
+
+// Guards: id, words. State files have their numbers, so new ones come last. Constants
+// broadcast: to the first variable that is none.
+#define EG_GUARD_LIST(X)                                                                 \
+  X(EG_GUARD_NONE, "none")                                                               \
+  X(EG_GUARD_FLOAT, "float")                                                             \
+  X(EG_GUARD_SAME_SHAPE, "same shapes")                                                  \
+  X(EG_GUARD_RANK, "ranks")                                                              \
+  X(EG_GUARD_RANK_FLOAT, "ranks, float")                                                 \
+  X(EG_GUARD_RANK_SAME_SHAPE, "ranks, same shapes")                                      \
+  X(EG_GUARD_KERNEL, "ranks, kernel sizes")                                              \
+  X(EG_GUARD_BROADCASTS, "constants broadcast")                                          \
+  X(EG_GUARD_BROADCASTS_FLOAT, "constants broadcast, float")                             \
+  X(EG_GUARD_VALUES, "values of attributes")                                             \
+  X(EG_GUARD_SHAPES, "shapes")
+#define EG_GUARD_ENUM(id, words) id,
+typedef enum eg_guard { EG_GUARD_LIST(EG_GUARD_ENUM) EG_GUARD_COUNT } eg_guard;
+#undef EG_GUARD_ENUM
+const char *eg_guard_words(eg_guard guard);
+
+enum { EG_DRAFT_GROUPS = 16, EG_DRAFT_VALUE = 48 };
+
+/// An attribute value of the instance, by the name of the attribute.
+typedef struct eg_draft_group {
+  const char *name;
+  char value[EG_DRAFT_VALUE];
+  bool is_default; // of its attributes: not written unless it is lifted
+  bool on_left, on_right;
+} eg_draft_group;
+
+/// An attribute of an operator of a side, a `fill` that makes a constant among them.
+/// Places are numbered as they are written.
+typedef struct eg_draft_place {
+  eg_op op;
+  uint16_t slot;
+  const eg_attr *value;
+  bool is_default;
+} eg_draft_place;
+EG_VEC_DEFINE(eg_draft_places, eg_draft_place);
+
+/// What stands at places in the place of values of the instance, and what else the rule
+/// says: for drafts whose attributes are computed (infer.h).
+typedef struct eg_lift {
+  const char *const *left, *const *right; // by place; NULL: the value of the instance
+  uint32_t named;                         // bits of operators of the left side: "?t1"
+  uint32_t splats;                        // bits of variables: constants of any number
+  const char *conditions;                 // "" or " (...) ..."
+} eg_lift;
+
+typedef struct eg_draft {
+  const eg_term_space *space;
+  eg_term_code left, right; // every leaf of the right side is one of the left
+  eg_draft_group groups[EG_DRAFT_GROUPS];
+  uint32_t group_count; // of those that can be lifted: they stand on the left
+  uint32_t lifted;      // bits of groups
+  const eg_lift *lift;  // instead of groups; may be NULL
+  eg_guard guard;
+  const char *class_text; // "exact"
+  bool both_ways;
+} eg_draft;
+
+/// A draft of two terms with nothing lifted, in the direction in which every variable is
+/// bound, from the larger term where both are. False where there is no direction.
+bool eg_draft_of(const eg_term_space *space, eg_term_code a, eg_term_code b,
+                 eg_draft *out);
+/// Whether the rule can be used backwards, too: same variables on both sides.
+bool eg_draft_can_turn(const eg_draft *draft);
+/// Bits of groups of values that are the defaults of their attributes, or that are not.
+uint32_t eg_draft_groups_of(const eg_draft *draft, bool are_defaults);
+/// Lists the groups. Fails with EGRAPH_E_MEMORY only.
+egraph_status eg_draft_list_groups(eg_draft *draft);
+/// Appends the places of one side. Fails with EGRAPH_E_MEMORY only.
+egraph_status eg_draft_list_places(const eg_draft *draft, eg_term_code side,
+                                   eg_draft_places *out);
+/// Appends both sides without values of attributes, symbols apart: drafts of one shape
+/// read alike. NUMBERS says what numbers constants are, LENGTHS also how long lists are.
+typedef enum eg_draft_detail {
+  EG_DRAFT_OPERATORS,
+  EG_DRAFT_NUMBERS,
+  EG_DRAFT_LENGTHS,
+  EG_DRAFT_DETAILS
+} eg_draft_detail;
+egraph_status eg_draft_print_shape(const eg_draft *draft, eg_draft_detail detail,
+                                   eg_text *out);
+/// Appends both sides: "(add ?x1 ?x1) = (mul ...)". Variables are numbered as they occur
+/// on the left, so equal rules of equal ranks print alike.
+egraph_status eg_draft_print_sides(const eg_draft *draft, eg_text *out);
+/// Appends the rule as it stands in a file.
+egraph_status eg_draft_print(const eg_draft *draft, const char *name, const char *source,
+                             eg_text *out);
+
+#endif

@@ -1,0 +1,470 @@
+// Expressions are enumerated by how deep functions are nested. One of depth n has an
+// argument of depth n - 1; the others are atoms, or of any depth where the function
+// joins two like values.
+// SPDX-License-Identifier: Apache-2.0
+#include "rewrites/lab/generate/expressions.h"
+
+#include <string.h>
+
+#include "base/flatmap.h"
+#include "base/hash.h"
+#include "base/text.h"
+#include "rewrites/language/rule_functions.h"
+#include "rewrites/saturation/rule_eval.h"
+
+enum { MAX_DEPTH = 3, MAX_ARGS = 3, MAX_NODES = 6000, MAX_TRIALS = 400000 };
+
+// ---- forms of several functions -----------------------------------------------------
+
+#define CALL1(NAME, a) eg_rule_eval_##NAME(env, (const eg_rule_value[]){a}, 1, out)
+#define CALL2(NAME, a, b) eg_rule_eval_##NAME(env, (const eg_rule_value[]){a, b}, 2, out)
+
+/// Which dimensions of the operand those of a transpose are: result[i] = a[b[i]].
+static bool eval_moved_axes(eg_rule_env *env, const eg_rule_value *args, uint32_t count,
+                            eg_rule_value *out) {
+  (void)count;
+  const eg_ints *perm = &args[0].ints, *axes = &args[1].ints;
+  int64_t *moved = eg_rule_ints(env, axes->len);
+  if (axes->len == 0 || axes->len > 2 || moved == NULL) return false;
+  for (uint32_t i = 0; i < axes->len; i++) {
+    uint32_t at;
+    if (!eg_rule_index(axes->data[i], perm->len, &at)) return false;
+    moved[i] = perm->data[at];
+  }
+  *out = (eg_rule_value){.kind = EG_RULE_INTS, .ints = {.data = moved, .len = axes->len}};
+  return true;
+}
+static bool eval_moved_axis(eg_rule_env *env, const eg_rule_value *args, uint32_t count,
+                            eg_rule_value *out) {
+  return args[1].ints.len == 1 && eval_moved_axes(env, args, count, out);
+}
+static bool eval_two_moved_axes(eg_rule_env *env, const eg_rule_value *args,
+                                uint32_t count, eg_rule_value *out) {
+  eg_rule_value moved;
+  return args[1].ints.len == 2 && eval_moved_axes(env, args, count, &moved) &&
+         CALL1(sort, moved);
+}
+
+/// Both halves of a list, each in the order of a permutation: pads.
+static bool eval_moved_halves(eg_rule_env *env, const eg_rule_value *args, uint32_t count,
+                              eg_rule_value *out) {
+  (void)count;
+  uint32_t half = args[0].ints.len;
+  eg_rule_value halves[2] = {args[1], args[1]}, moved[2];
+  if (args[1].ints.len != 2 * half || half == 0) return false;
+  halves[0].ints.len = halves[1].ints.len = half;
+  halves[1].ints.data += half;
+  for (int i = 0; i < 2; i++)
+    if (!eg_rule_eval_perm_apply(env, (const eg_rule_value[]){args[0], halves[i]}, 2,
+                                 &moved[i]))
+      return false;
+  return CALL2(append, moved[0], moved[1]);
+}
+
+/// The pads of an image without those of batch and channels, which are none.
+static bool eval_image_pads(eg_rule_env *env, const eg_rule_value *args, uint32_t count,
+                            eg_rule_value *out) {
+  (void)count;
+  eg_rule_value first = args[0], second = args[0];
+  uint32_t half = args[0].ints.len / 2;
+  if (args[0].ints.len % 2 != 0 || half < 3) return false;
+  for (uint32_t i = 0; i < 2; i++)
+    if (args[0].ints.data[i] != 0 || args[0].ints.data[half + i] != 0) return false;
+  first.ints = (eg_ints){.data = args[0].ints.data + 2, .len = half - 2};
+  second.ints = (eg_ints){.data = args[0].ints.data + half + 2, .len = half - 2};
+  return CALL2(append, first, second);
+}
+
+/// A permutation after which the last two dimensions change places.
+static bool eval_swapped_last(eg_rule_env *env, const eg_rule_value *args, uint32_t count,
+                              eg_rule_value *out) {
+  (void)count;
+  uint32_t len = args[0].ints.len;
+  if (len < 2) return false;
+  eg_rule_value end[2] = {eg_rule_int(args[0].ints.data[len - 1]),
+                          eg_rule_int(args[0].ints.data[len - 2])};
+  eg_rule_value rest = args[0], swapped;
+  rest.ints.len = len - 2;
+  return eg_rule_eval_list(env, end, 2, &swapped) && CALL2(append, rest, swapped);
+}
+
+/// The permutation that exchanges the last two of so many dimensions.
+static bool eval_swap_last(eg_rule_env *env, const eg_rule_value *args, uint32_t count,
+                           eg_rule_value *out) {
+  (void)count;
+  const eg_rule_value three[] = {args[0], eg_rule_int(args[0].i - 2),
+                                 eg_rule_int(args[0].i - 1)};
+  return args[0].i >= 2 && eg_rule_eval_perm_swap(env, three, 3, out);
+}
+
+/// A matrix of all rows of a shape.
+static bool eval_all_rows(eg_rule_env *env, const eg_rule_value *args, uint32_t count,
+                          eg_rule_value *out) {
+  (void)count;
+  eg_rule_value rows = args[0], size[2];
+  if (rows.ints.len == 0) return false;
+  rows.ints.len--;
+  size[1] = eg_rule_int(args[0].ints.data[rows.ints.len]);
+  return eg_rule_eval_product(env, &rows, 1, &size[0]) &&
+         eg_rule_eval_list(env, size, 2, out);
+}
+
+static bool eval_last(eg_rule_env *env, const eg_rule_value *args, uint32_t count,
+                      eg_rule_value *out) {
+  (void)count;
+  return CALL2(at, args[0], eg_rule_int(-1));
+}
+static bool eval_set_last(eg_rule_env *env, const eg_rule_value *args, uint32_t count,
+                          eg_rule_value *out) {
+  (void)count;
+  const eg_rule_value three[] = {args[0], eg_rule_int(-1), args[1]};
+  return eg_rule_eval_set_at(env, three, 3, out);
+}
+
+/// One element of a list, more or less.
+static bool eval_moved_element(eg_rule_env *env, const eg_rule_value *args,
+                               eg_rule_evaluator *by, eg_rule_value *out) {
+  eg_rule_value pair[2] = {args[0], args[2]}, three[3] = {args[0], args[1], args[2]};
+  return eg_rule_eval_at(env, args, 2, &pair[0]) && by(env, pair, 2, &three[2]) &&
+         eg_rule_eval_set_at(env, three, 3, out);
+}
+static bool eval_raised(eg_rule_env *env, const eg_rule_value *args, uint32_t count,
+                        eg_rule_value *out) {
+  (void)count;
+  return eval_moved_element(env, args, eg_rule_eval_add, out);
+}
+static bool eval_lowered(eg_rule_env *env, const eg_rule_value *args, uint32_t count,
+                         eg_rule_value *out) {
+  (void)count;
+  return eval_moved_element(env, args, eg_rule_eval_sub, out);
+}
+
+/// The shape of numbers for each channel, of so many dimensions: of the result, and of
+/// the image, of a convolution.
+static bool eval_of_results(eg_rule_env *env, const eg_rule_value *args, uint32_t count,
+                            eg_rule_value *out) {
+  (void)count;
+  const eg_rule_value ones[] = {eg_rule_int(1), eg_rule_int(args[1].i - 1)};
+  eg_rule_value first, rest;
+  return args[1].i >= 1 && eg_rule_eval_list(env, args, 1, &first) &&
+         eg_rule_eval_repeat(env, ones, 2, &rest) && CALL2(append, first, rest);
+}
+static bool eval_of_images(eg_rule_env *env, const eg_rule_value *args, uint32_t count,
+                           eg_rule_value *out) {
+  (void)count;
+  const eg_rule_value two[] = {eg_rule_int(1), args[0]};
+  const eg_rule_value ones[] = {eg_rule_int(1), eg_rule_int(args[1].i - 2)};
+  eg_rule_value first, rest;
+  return args[1].i >= 2 && eg_rule_eval_list(env, two, 2, &first) &&
+         eg_rule_eval_repeat(env, ones, 2, &rest) && CALL2(append, first, rest);
+}
+
+static bool eval_inverse(eg_rule_env *env, const eg_rule_value *args, uint32_t count,
+                         eg_rule_value *out) {
+  (void)count;
+  const eg_rule_value one = {.kind = EG_RULE_FLOAT, .f = 1};
+  return CALL2(div, one, args[0]);
+}
+static bool eval_opposite(eg_rule_env *env, const eg_rule_value *args, uint32_t count,
+                          eg_rule_value *out) {
+  (void)count;
+  return CALL1(sub, args[0]);
+}
+
+// ---- the table --------------------------------------------------------------------
+
+/// Letters: i whole number, l list, f number. `joins`: both arguments may be deep. A row
+/// is a function of the language, or a form in which $a and $b stand for arguments.
+typedef struct trial_row {
+  eg_rule_function function;
+  const char *letters;
+  eg_rule_evaluator *eval;
+  bool joins;
+  const char *form;
+} trial_row;
+
+#define FORM(text, letters, eval)                                                        \
+  { EG_RULE_FN_COUNT, letters, eval, false, text }
+
+static const trial_row TRIED[] = {
+    FORM("[(at $a (at $b 0))]", "ll", eval_moved_axis),
+    FORM("(sort [(at $a (at $b 0)) (at $a (at $b 1))])", "ll", eval_two_moved_axes),
+    FORM("(append (perm-apply $a (take $b (len $a))) (perm-apply $a (drop $b (len $a))))",
+         "ll", eval_moved_halves),
+    FORM(
+        "(append (take (drop $a 2) (- (/ (len $a) 2) 2)) (drop $a (+ (/ (len $a) 2) 2)))",
+        "l", eval_image_pads),
+    FORM("(perm-compose (perm-swap (len $a) (- (len $a) 2) (- (len $a) 1)) $a)", "l",
+         eval_swapped_last),
+    FORM("(perm-swap $a (- $a 2) (- $a 1))", "i", eval_swap_last),
+    FORM("[(product (take $a (- (len $a) 1))) (at $a -1)]", "l", eval_all_rows),
+    FORM("(at $a -1)", "l", eval_last),
+    FORM("(set-at $a -1 $b)", "li", eval_set_last),
+    FORM("(append [$a] (repeat 1 (- $b 1)))", "ii", eval_of_results),
+    FORM("(append [1 $a] (repeat 1 (- $b 2)))", "ii", eval_of_images),
+    FORM("(/ 1.0 $a)", "f", eval_inverse),
+    FORM("(- $a)", "f", eval_opposite),
+    {EG_RULE_FN_PERM_APPLY, "ll", eg_rule_eval_perm_apply, true, NULL},
+    {EG_RULE_FN_APPEND, "ll", eg_rule_eval_append, true, NULL},
+    {EG_RULE_FN_ADD, "ll", eg_rule_eval_add, true, NULL},
+    {EG_RULE_FN_SUB, "ll", eg_rule_eval_sub, false, NULL},
+    {EG_RULE_FN_PERM_INVERSE, "l", eg_rule_eval_perm_inverse, false, NULL},
+    {EG_RULE_FN_ADD, "ii", eg_rule_eval_add, true, NULL},
+    {EG_RULE_FN_SUB, "ii", eg_rule_eval_sub, false, NULL},
+    {EG_RULE_FN_MUL, "ii", eg_rule_eval_mul, true, NULL},
+    {EG_RULE_FN_AT, "li", eg_rule_eval_at, false, NULL},
+    {EG_RULE_FN_SUB, "li", eg_rule_eval_sub, false, NULL},
+    {EG_RULE_FN_LEN, "l", eg_rule_eval_len, false, NULL},
+    {EG_RULE_FN_SORT, "l", eg_rule_eval_sort, false, NULL},
+    {EG_RULE_FN_REVERSE, "l", eg_rule_eval_reverse, false, NULL},
+    {EG_RULE_FN_PRODUCT, "l", eg_rule_eval_product, false, NULL},
+    {EG_RULE_FN_TAKE, "li", eg_rule_eval_take, false, NULL},
+    {EG_RULE_FN_DROP, "li", eg_rule_eval_drop, false, NULL},
+    {EG_RULE_FN_REMOVE_AT, "li", eg_rule_eval_remove_at, false, NULL},
+    {EG_RULE_FN_REPEAT, "ii", eg_rule_eval_repeat, false, NULL},
+    {EG_RULE_FN_RANGE, "ii", eg_rule_eval_range, false, NULL},
+    {EG_RULE_FN_LIST, "i", eg_rule_eval_list, false, NULL},
+    {EG_RULE_FN_LIST, "ii", eg_rule_eval_list, true, NULL},
+    {EG_RULE_FN_SET_AT, "lii", eg_rule_eval_set_at, false, NULL},
+    {EG_RULE_FN_INSERT_AT, "lii", eg_rule_eval_insert_at, false, NULL},
+    {EG_RULE_FN_FLOOR_DIV, "ii", eg_rule_eval_floor_div, false, NULL},
+    {EG_RULE_FN_ADD, "ff", eg_rule_eval_add, true, NULL},
+    {EG_RULE_FN_MUL, "ff", eg_rule_eval_mul, true, NULL},
+    {EG_RULE_FN_SUB, "ff", eg_rule_eval_sub, false, NULL},
+    {EG_RULE_FN_MAX, "ff", eg_rule_eval_max, true, NULL},
+    {EG_RULE_FN_MIN, "ff", eg_rule_eval_min, true, NULL},
+    FORM("(set-at $a $b (+ (at $a $b) $c))", "lii", eval_raised),
+    FORM("(set-at $a $b (- (at $a $b) $c))", "lii", eval_lowered),
+};
+
+/// An atom, or a row of the table on other nodes.
+typedef struct node {
+  const char *text;     // of an atom
+  const trial_row *row; // else
+  uint32_t args[MAX_ARGS];
+  uint32_t depth;
+  eg_rule_kind kind;
+  const eg_rule_value *values;
+} node;
+EG_VEC_DEFINE(node_vec, node);
+
+typedef struct search {
+  eg_arena *arena; // of the texts
+  eg_arena own;    // of values
+  const eg_fit *fit;
+  node_vec nodes;                // by depth
+  uint32_t first[MAX_DEPTH + 1]; // node of each depth
+  uint64_t *hashes;              // [target_count]
+  eg_flatmap seen;               // by values
+  eg_rule_scratch *scratch;
+  uint64_t trials;
+} search;
+
+static bool is_same(const eg_rule_value *a, const eg_rule_value *b) {
+  return a->kind == b->kind && eg_rule_values_identical(a, b);
+}
+
+static bool has_same_values(const search *s, const eg_rule_value *a,
+                            const eg_rule_value *b) {
+  for (uint32_t i = 0; i < s->fit->members; i++)
+    if (!is_same(&a[i], &b[i])) return false;
+  return true;
+}
+
+static bool is_node_of(const void *user, uint32_t id, const void *key) {
+  const search *s = user;
+  return has_same_values(s, s->nodes.data[id].values, key);
+}
+
+static uint64_t hash_values(const search *s, const eg_rule_value *values) {
+  uint64_t hash = 0;
+  for (uint32_t i = 0; i < s->fit->members; i++) {
+    const eg_rule_value *v = &values[i];
+    hash = eg_hash_combine(hash, (uint64_t)v->kind);
+    if (v->kind == EG_RULE_INTS)
+      hash = eg_hash_bytes(hash, v->ints.data, v->ints.len * sizeof *v->ints.data);
+    else if (v->kind == EG_RULE_FLOAT)
+      hash = eg_hash_bytes(hash, &(double){v->f + 0.0}, sizeof v->f); // -0 is 0
+    else
+      hash = eg_hash_combine(hash, (uint64_t)v->i);
+  }
+  return hash;
+}
+
+// ---- texts ------------------------------------------------------------------------
+
+// At most MAX_DEPTH deep.
+static egraph_status print_node(const search *s, const node *n, eg_text *out) {
+  if (n->text != NULL) return eg_text_append(out, n->text);
+  for (const char *c = n->row->form; c != NULL && *c != '\0'; c++) {
+    if (*c == '$')
+      EG_TRY(print_node(s, &s->nodes.data[n->args[*++c - 'a']], out));
+    else
+      EG_TRY(eg_text_append_bytes(out, c, 1));
+  }
+  if (n->row->form != NULL) return EGRAPH_OK;
+  EG_TRY(eg_text_printf(out, "(%s", eg_rule_function_info_of(n->row->function)->name));
+  for (uint32_t i = 0; n->row->letters[i] != '\0'; i++) {
+    EG_TRY(eg_text_append(out, " "));
+    EG_TRY(print_node(s, &s->nodes.data[n->args[i]], out));
+  }
+  return eg_text_append(out, ")");
+}
+
+static egraph_status add_option(search *s, const node *n, eg_fit_target *target) {
+  eg_text text;
+  eg_text_init(&text, s->own.alloc);
+  egraph_status status = print_node(s, n, &text);
+  const char **to = &target->options[target->option_count];
+  if (status == EGRAPH_OK)
+    status = eg_arena_string(s->arena, eg_text_of(&text), text.chars.len, to);
+  eg_text_deinit(&text);
+  target->option_count += status == EGRAPH_OK;
+  return status;
+}
+
+static egraph_status offer_to_targets(search *s, const node *n, uint64_t hash) {
+  for (uint32_t i = 0; i < s->fit->target_count; i++) {
+    eg_fit_target *target = &s->fit->targets[i];
+    if (hash == s->hashes[i] && target->option_count < EG_FIT_OPTIONS &&
+        has_same_values(s, n->values, target->values))
+      EG_TRY(add_option(s, n, target));
+  }
+  return EGRAPH_OK;
+}
+
+static uint32_t count_bits(uint32_t bits) {
+  uint32_t count = 0;
+  for (; bits != 0; bits &= bits - 1)
+    count++;
+  return count;
+}
+
+/// Members that these values fit, where no expression before fits as many.
+static void note_most(const search *s, const eg_rule_value *values) {
+  for (uint32_t i = 0; i < s->fit->target_count; i++) {
+    eg_fit_target *target = &s->fit->targets[i];
+    if (!is_same(&values[s->fit->must], &target->values[s->fit->must])) continue;
+    uint32_t bits = 0;
+    for (uint32_t k = 0; k < s->fit->members; k++)
+      if (is_same(&values[k], &target->values[k])) bits |= 1u << k;
+    if (count_bits(bits) > count_bits(target->most)) target->most = bits;
+  }
+}
+
+// ---- nodes ------------------------------------------------------------------------
+
+static egraph_status keep_values(search *s, const eg_rule_value *values,
+                                 const eg_rule_value **out) {
+  eg_rule_value *kept;
+  EG_TRY(eg_arena_alloc(&s->own, s->fit->members, sizeof *kept, &kept));
+  for (uint32_t i = 0; i < s->fit->members; i++) {
+    kept[i] = values[i];
+    if (values[i].kind != EG_RULE_INTS || values[i].ints.len == 0) continue;
+    int64_t *data;
+    EG_TRY(eg_arena_alloc(&s->own, values[i].ints.len, sizeof *data, &data));
+    memcpy(data, values[i].ints.data, values[i].ints.len * sizeof *data);
+    kept[i].ints.data = data;
+  }
+  *out = kept;
+  return EGRAPH_OK;
+}
+
+/// An expression of these values, borrowed.
+static egraph_status meet(search *s, node n, const eg_rule_value *values) {
+  uint32_t id;
+  uint64_t hash = hash_values(s, values);
+  n.values = values;
+  n.kind = values[0].kind;
+  EG_TRY(offer_to_targets(s, &n, hash));
+  if (s->nodes.len == MAX_NODES ||
+      eg_flatmap_find(&s->seen, hash, values, is_node_of, s, &id))
+    return EGRAPH_OK;
+  note_most(s, values);
+  EG_TRY(keep_values(s, values, &n.values));
+  EG_TRY(eg_flatmap_reserve_one(&s->seen));
+  EG_TRY(node_vec_push(&s->nodes, n));
+  eg_flatmap_put(&s->seen, hash, (uint32_t)s->nodes.len - 1);
+  return EGRAPH_OK;
+}
+
+static egraph_status try_call(search *s, const trial_row *row, const uint32_t *args,
+                              uint32_t depth) {
+  eg_rule_env env = {.scratch = s->scratch};
+  eg_rule_value values[EG_FIT_MEMBERS];
+  uint32_t count = (uint32_t)strlen(row->letters);
+  s->trials++;
+  s->scratch->int_count = 0;
+  for (uint32_t i = 0; i < s->fit->members; i++) {
+    eg_rule_value operands[MAX_ARGS];
+    for (uint32_t k = 0; k < count; k++)
+      operands[k] = s->nodes.data[args[k]].values[i];
+    if (!row->eval(&env, operands, count, &values[i])) return EGRAPH_OK; // has none
+  }
+  node n = {.row = row, .depth = depth};
+  memcpy(n.args, args, count * sizeof *args);
+  return meet(s, n, values);
+}
+
+static bool has_letter(const node *n, char letter) {
+  return n->kind == (letter == 'l'   ? EG_RULE_INTS
+                     : letter == 'i' ? EG_RULE_INT
+                                     : EG_RULE_FLOAT);
+}
+
+/// Calls over nodes before `end`, of which the deepest has depth - 1. At most MAX_ARGS
+/// deep.
+static egraph_status try_row(search *s, const trial_row *row, uint32_t *args, uint32_t at,
+                             uint32_t deep, uint32_t depth, uint32_t end) {
+  if (at == MAX_ARGS || row->letters[at] == '\0')
+    return deep == 0 ? EGRAPH_OK : try_call(s, row, args, depth);
+  bool is_last = at + 1 == MAX_ARGS || row->letters[at + 1] == '\0';
+  uint32_t deepest = s->first[depth - 1], atoms = s->first[1];
+  for (uint32_t i = is_last && deep == 0 ? deepest : 0; i < end && s->trials < MAX_TRIALS;
+       i++) {
+    if (!row->joins && i >= atoms && deep != 0) break;
+    if (!row->joins && i >= atoms && i < deepest) i = deepest;
+    const node *n = &s->nodes.data[i];
+    if (!has_letter(n, row->letters[at])) continue;
+    args[at] = i;
+    EG_TRY(try_row(s, row, args, at + 1, deep + (n->depth == depth - 1), depth, end));
+  }
+  return EGRAPH_OK;
+}
+
+static bool all_have_options(const eg_fit *fit) {
+  for (uint32_t i = 0; i < fit->target_count; i++)
+    if (fit->targets[i].option_count == 0) return false;
+  return true;
+}
+
+static egraph_status run(search *s) {
+  const eg_fit *fit = s->fit;
+  EG_TRY(eg_arena_alloc(&s->own, fit->target_count, sizeof *s->hashes, &s->hashes));
+  for (uint32_t i = 0; i < fit->target_count; i++)
+    s->hashes[i] = hash_values(s, fit->targets[i].values);
+  for (uint32_t i = 0; i < fit->atom_count; i++)
+    EG_TRY(meet(s, (node){.text = fit->atoms[i].text}, fit->atoms[i].values));
+  for (uint32_t depth = 1; depth <= MAX_DEPTH && s->trials < MAX_TRIALS; depth++) {
+    if (depth > fit->depth && all_have_options(fit)) return EGRAPH_OK;
+    uint32_t args[MAX_ARGS], end = (uint32_t)s->nodes.len;
+    s->first[depth] = end;
+    for (size_t i = 0; i < sizeof TRIED / sizeof *TRIED; i++)
+      EG_TRY(try_row(s, &TRIED[i], args, 0, 0, depth, end));
+  }
+  return EGRAPH_OK;
+}
+
+egraph_status eg_expressions_fit(eg_arena *arena, const eg_fit *fit) {
+  search s = {.arena = arena, .fit = fit};
+  if (fit->target_count == 0 || fit->members == 0) return EGRAPH_OK;
+  eg_arena_init(&s.own, arena->alloc);
+  node_vec_init(&s.nodes, arena->alloc);
+  eg_flatmap_init(&s.seen, arena->alloc);
+  egraph_status status = eg_arena_alloc(&s.own, 1, sizeof *s.scratch, &s.scratch);
+  if (status == EGRAPH_OK) status = run(&s);
+  eg_flatmap_deinit(&s.seen);
+  node_vec_deinit(&s.nodes);
+  eg_arena_deinit(&s.own);
+  return status;
+}

@@ -1,0 +1,51 @@
+// The state file of a generation: candidates, how far they are judged, rules kept.
+//
+//   (egraph-generate 1)
+//   (run FAMILY HASH OPERATORS SEED ALONE HASH)
+//   (counts N ...)  (next N)
+//   (candidates (LEFT RIGHT INSTANCES GUARDED) ...)   codes of terms
+//   (rules "text" ...)
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_REWRITES_GENERATE_GENERATE_STATE_H
+#define EG_REWRITES_GENERATE_GENERATE_STATE_H
+
+#include "rewrites/lab/generate/generate_report.h"
+
+/// Text of a rule, and what the report counts of it.
+typedef struct eg_kept_rule {
+  const char *text;   // in the arena of the state
+  uint32_t candidate; // that it was
+  uint32_t guard;
+  bool both_ways;
+  bool is_inferred; // of all candidates of one shape (infer.h)
+} eg_kept_rule;
+EG_VEC_DEFINE(eg_kept_rules, eg_kept_rule);
+
+typedef struct eg_generate_state {
+  eg_arena arena;
+  eg_candidates candidates;
+  eg_kept_rules rules;
+  uint64_t next; // candidate
+} eg_generate_state;
+
+void eg_generate_state_init(eg_generate_state *state, egraph_allocator alloc);
+void eg_generate_state_deinit(eg_generate_state *state);
+
+/// Adds a rule; the text is copied.
+egraph_status eg_generate_state_keep(eg_generate_state *state, const eg_kept_rule *rule);
+/// Takes a rule out.
+void eg_generate_state_drop(eg_generate_state *state, size_t rule);
+/// Reads a state of this run; *out_found is false where there is no file. Candidates are
+/// looked at: terms of the space that hold at another point. Fails with EGRAPH_E_PARSE,
+/// "FILE: it is the state of another run ...; remove it".
+egraph_status eg_generate_state_read(eg_generate_state *state, const char *path,
+                                     const eg_generate_options *options,
+                                     eg_term_space *space, eg_generate_report *report,
+                                     bool *out_found);
+/// Replaces the file at once.
+egraph_status eg_generate_state_write(const eg_generate_state *state, const char *path,
+                                      const eg_generate_options *options,
+                                      const eg_term_space *space,
+                                      const eg_generate_report *report);
+
+#endif

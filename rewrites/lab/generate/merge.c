@@ -1,0 +1,242 @@
+// A rule is read as text: `(rule NAME`, then (source ...), (class ...), (lhs ...),
+// (rhs ...), and what else it says. With "?f" in the place of one of its operators
+// everywhere, what follows the class is the key under which like ones meet.
+// SPDX-License-Identifier: Apache-2.0
+#include "rewrites/lab/generate/merge.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ops/ops.h"
+#include "rewrites/lab/rule_checks.h"
+#include "rewrites/lab/verify/verify.h"
+
+enum { SEEDS = 3 };
+
+/// One operator of one rule.
+typedef struct occurrence {
+  uint32_t rule;
+  eg_op op;
+  const char *key;
+} occurrence;
+EG_VEC_DEFINE(occurrence_vec, occurrence);
+
+typedef struct merger {
+  eg_arena *arena;
+  const eg_kept_rules *rules;
+  uint64_t seed;
+  occurrence_vec all; // by key
+  const char **texts; // [rules] of those that begin a merged one
+  uint32_t *counts;   // [rules] that the text stands for; 0: it is merged into another
+} merger;
+
+/// Operators that a variable may stand for, so far as it says nothing of attributes.
+static bool may_be_variable(eg_op op) {
+  const eg_op_info *info = eg_op_info_of(op);
+  return (info->flags & EG_OPF_POINTWISE) != 0 && info->attr_count == 0 &&
+         info->max_inputs <= 2 && op != EG_OP_IDENTITY;
+}
+
+/// The operator whose name begins after a parenthesis; its length, or 0.
+static size_t read_operator(const char *at, eg_op *out) {
+  size_t length = strcspn(at, " ()\n");
+  char name[32];
+  if (length == 0 || length >= sizeof name) return 0;
+  memcpy(name, at, length);
+  name[length] = '\0';
+  return eg_op_find(name, out) ? length : 0;
+}
+
+// ---- keys -------------------------------------------------------------------------
+
+static const char *sides_of(const char *text) {
+  const char *at = strstr(text, "\n  (lhs ");
+  return at == NULL ? "" : at;
+}
+
+static egraph_status print_key(const char *sides, eg_op op, eg_text *out) {
+  for (const char *at = sides; *at != '\0'; at++) {
+    eg_op found;
+    EG_TRY(eg_text_append_bytes(out, at, 1));
+    size_t length = *at == '(' ? read_operator(at + 1, &found) : 0;
+    if (length == 0 || found != op) continue;
+    EG_TRY(eg_text_append(out, "?f"));
+    at += length;
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status add_occurrence(merger *m, uint32_t rule, eg_op op) {
+  for (size_t i = m->all.len; i-- > 0 && m->all.data[i].rule == rule;)
+    if (m->all.data[i].op == op) return EGRAPH_OK;
+  occurrence made = {.rule = rule, .op = op};
+  eg_text key;
+  eg_text_init(&key, m->arena->alloc);
+  egraph_status status = print_key(sides_of(m->rules->data[rule].text), op, &key);
+  if (status == EGRAPH_OK)
+    status = eg_arena_string(m->arena, eg_text_of(&key), key.chars.len, &made.key);
+  eg_text_deinit(&key);
+  return status == EGRAPH_OK ? occurrence_vec_push(&m->all, made) : status;
+}
+
+static egraph_status list_occurrences(merger *m) {
+  for (uint32_t rule = 0; rule < m->rules->len; rule++)
+    for (const char *at = sides_of(m->rules->data[rule].text); *at != '\0'; at++) {
+      eg_op op;
+      if (*at == '(' && read_operator(at + 1, &op) != 0 && may_be_variable(op))
+        EG_TRY(add_occurrence(m, rule, op));
+    }
+  return EGRAPH_OK;
+}
+
+static int by_key(const void *a, const void *b) {
+  const occurrence *x = a, *y = b;
+  int order = strcmp(x->key, y->key);
+  if (order != 0) return order;
+  if (x->rule != y->rule) return x->rule < y->rule ? -1 : 1;
+  return (x->op > y->op) - (x->op < y->op);
+}
+
+// ---- a merged rule ----------------------------------------------------------------
+
+/// Occurrences [first, end) have one key.
+typedef struct group {
+  size_t first, end;
+  uint32_t count; // of them whose rule is not merged yet
+} group;
+
+static bool is_free(const merger *m, const occurrence *o) {
+  return m->texts[o->rule] == NULL && m->counts[o->rule] == 1;
+}
+
+/// The group of most rules, at least two; of equal ones the first.
+static bool find_largest(const merger *m, const bool *is_tried, group *out) {
+  out->count = 1;
+  for (size_t first = 0, end; first < m->all.len; first = end) {
+    uint32_t count = 0;
+    for (end = first;
+         end < m->all.len && strcmp(m->all.data[end].key, m->all.data[first].key) == 0;
+         end++)
+      count += is_free(m, &m->all.data[end]);
+    if (count > out->count && !is_tried[first])
+      *out = (group){.first = first, .end = end, .count = count};
+  }
+  return out->count > 1;
+}
+
+/// The class that promises least of those of the rules.
+static const char *weakest_class(const merger *m, const group *g) {
+  static const char *const CLASSES[] = {"exact", "associative", "associative spreads",
+                                        "fast"};
+  enum { COUNT = sizeof CLASSES / sizeof *CLASSES };
+  int weakest = 0;
+  for (size_t i = g->first; i < g->end; i++) {
+    const char *text = m->rules->data[m->all.data[i].rule].text;
+    for (int k = weakest + 1; k < COUNT && is_free(m, &m->all.data[i]); k++) {
+      char form[40];
+      (void)snprintf(form, sizeof form, "\n  (class %s)", CLASSES[k]);
+      if (strstr(text, form) != NULL) weakest = k;
+    }
+  }
+  return CLASSES[weakest];
+}
+
+static egraph_status print_merged(const merger *m, const group *g, uint32_t head,
+                                  eg_text *out) {
+  const char *text = m->rules->data[head].text;
+  const char *class_at = strstr(text, "\n  (class ");
+  if (class_at == NULL) return EGRAPH_OK;
+  EG_TRY(eg_text_append_bytes(out, text, (size_t)(class_at - text)));
+  EG_TRY(eg_text_printf(out, "\n  (class %s)\n  (operators ?f", weakest_class(m, g)));
+  for (size_t i = g->first; i < g->end; i++)
+    if (is_free(m, &m->all.data[i]))
+      EG_TRY(eg_text_printf(out, " %s", eg_op_info_of(m->all.data[i].op)->name));
+  EG_TRY(eg_text_append(out, ")"));
+  return eg_text_append(out, m->all.data[g->first].key);
+}
+
+/// Whether every choice of operators holds.
+static egraph_status is_accepted(const merger *m, const eg_text *text, bool *out) {
+  eg_rules *rules;
+  eg_text file;
+  *out = false;
+  EG_TRY(eg_rules_create_checked(&m->arena->alloc, &rules));
+  (void)eg_rules_set_verified(rules, false);
+  eg_text_init(&file, m->arena->alloc);
+  egraph_status status = eg_text_printf(&file, "(egraph-rules 1)\n%s", eg_text_of(text));
+  if (status == EGRAPH_OK)
+    status = eg_rules_parse(rules, "merged.rules", eg_text_of(&file), file.chars.len);
+  *out = status == EGRAPH_OK && eg_rules_count(rules) != 0;
+  if (status == EGRAPH_E_PARSE) status = EGRAPH_OK;
+  for (uint64_t i = 0; status == EGRAPH_OK && i < SEEDS && *out; i++) {
+    const eg_verify_options verify = {.seed = m->seed + i,
+                                      .instances = EG_VERIFY_INSTANCES};
+    uint32_t rejected = 0;
+    status = eg_rules_verify(rules, &verify, NULL, NULL, &rejected);
+    *out = rejected == 0;
+  }
+  eg_text_deinit(&file);
+  eg_rules_destroy(rules);
+  return status;
+}
+
+static egraph_status merge_group(merger *m, const group *g) {
+  size_t head = g->first;
+  while (!is_free(m, &m->all.data[head]))
+    head++;
+  uint32_t rule = m->all.data[head].rule;
+  eg_text text;
+  bool accepted;
+  eg_text_init(&text, m->arena->alloc);
+  egraph_status status = print_merged(m, g, rule, &text);
+  if (status == EGRAPH_OK) status = is_accepted(m, &text, &accepted);
+  const char *kept = NULL;
+  if (status == EGRAPH_OK && accepted)
+    status = eg_arena_string(m->arena, eg_text_of(&text), text.chars.len, &kept);
+  eg_text_deinit(&text);
+  if (kept == NULL) return status;
+  uint32_t count = 0;
+  for (size_t i = g->first; i < g->end; i++) {
+    if (!is_free(m, &m->all.data[i])) continue;
+    m->counts[m->all.data[i].rule] = 0;
+    count++;
+  }
+  m->texts[rule] = kept;
+  m->counts[rule] = count;
+  return EGRAPH_OK;
+}
+
+static egraph_status merge(merger *m) {
+  bool *is_tried;
+  group found;
+  EG_TRY(list_occurrences(m));
+  if (m->all.len != 0) qsort(m->all.data, m->all.len, sizeof *m->all.data, by_key);
+  EG_TRY(eg_arena_alloc(m->arena, m->all.len, sizeof *is_tried, &is_tried));
+  while (find_largest(m, is_tried, &found)) {
+    is_tried[found.first] = true;
+    EG_TRY(merge_group(m, &found));
+  }
+  return EGRAPH_OK;
+}
+
+egraph_status eg_rules_merge(eg_arena *arena, const eg_kept_rules *rules, uint64_t seed,
+                             eg_merged_rules *out) {
+  merger m = {.arena = arena, .rules = rules, .seed = seed};
+  EG_TRY(eg_arena_alloc(arena, rules->len, sizeof *m.texts, &m.texts));
+  EG_TRY(eg_arena_alloc(arena, rules->len, sizeof *m.counts, &m.counts));
+  for (size_t i = 0; i < rules->len; i++)
+    m.counts[i] = 1;
+  occurrence_vec_init(&m.all, arena->alloc);
+  egraph_status status = merge(&m);
+  occurrence_vec_deinit(&m.all);
+  for (size_t i = 0; status == EGRAPH_OK && i < rules->len; i++) {
+    const eg_kept_rule *rule = &rules->data[i];
+    if (m.counts[i] == 0) continue;
+    status = eg_merged_rules_push(
+        out, (eg_merged_rule){.text = m.texts[i] != NULL ? m.texts[i] : rule->text,
+                              .both_ways = rule->both_ways,
+                              .count = m.counts[i]});
+  }
+  return status;
+}

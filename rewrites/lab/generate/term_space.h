@@ -1,0 +1,136 @@
+// Terms over the operators of a family: what is enumerated, each with its value at one
+// random point of the field.
+//
+// A term of size k has k operators, shared ones counted once (results of one split are of
+// one operator); a constant is one. Terms of several operators have a leaf. Only the
+// first term of every value is kept and built upon: a term over another one of that value
+// is equal to the same term over the first.
+//
+// Of terms that differ in the names of leaves only, the canonical one has the leaves of
+// every group in the order in which they first occur, from the left.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_REWRITES_GENERATE_TERM_SPACE_H
+#define EG_REWRITES_GENERATE_TERM_SPACE_H
+
+#include "rewrites/lab/generate/family.h"
+#include "rewrites/lab/generate/field_plan.h"
+
+enum { EG_TERM_MAX_SIZE = 4, EG_TERM_MAX_VARS = 12, EG_TERM_MAX_EXTRAS = 4 };
+enum { EG_TERM_MAX_TYPES = 1023 };
+#define EG_TERM_NONE UINT32_MAX
+
+/// A template, one of its results, and the leaves that are its operands besides two.
+typedef struct eg_variant {
+  uint32_t template, result;
+  uint32_t operand_count;              // of all
+  uint32_t free_count;                 // min(operand_count, 2): these are terms,
+  uint32_t free[2];                    // and which they are
+  uint32_t extras[EG_TERM_MAX_EXTRAS]; // leaves, the other operands
+  bool commutes;                       // the free ones do
+} eg_variant;
+
+/// The term that is operand i of a variant over a and b.
+static inline uint32_t eg_variant_operand(const eg_variant *v, uint32_t i, uint32_t a,
+                                          uint32_t b) {
+  if (v->free_count > 0 && i == v->free[0]) return a;
+  if (v->free_count > 1 && i == v->free[1]) return b;
+  return v->extras[i - (i > v->free[0]) - (i > v->free[1])];
+}
+
+/// A variant on operands of these types.
+typedef struct eg_typed_variant {
+  uint32_t variant;
+  uint16_t a, b; // types; b is 0 where there is one operand
+  uint16_t type; // of the result
+  eg_field_plan plan;
+} eg_typed_variant;
+
+typedef struct eg_space_term {
+  uint32_t variant; // EG_TERM_NONE: a leaf, number a
+  uint32_t a, b;    // terms, or EG_TERM_NONE
+  uint32_t app;     // application that it is a result of; EG_TERM_NONE of size 0
+  uint32_t next_of_app;
+  uint16_t type;
+  uint8_t size, var_count;
+  bool is_canonical;
+  uint8_t vars[EG_TERM_MAX_VARS];  // leaves as they first occur
+  uint64_t leaves;                 // their bits
+  uint32_t apps[EG_TERM_MAX_SIZE]; // sorted, [size]
+  size_t values;                   // place of them, or EG_TERM_NO_VALUES
+} eg_space_term;
+
+#define EG_TERM_NO_VALUES SIZE_MAX
+
+EG_VEC_DEFINE(eg_term_vec, eg_space_term);
+EG_VEC_DEFINE(eg_values, uint64_t);
+
+/// A term that need not be kept: a kept one, or a variant over kept ones, in 64 bits.
+/// Smaller codes of one size come first.
+typedef uint64_t eg_term_code;
+#define EG_TERM_KEPT(id) (UINT64_C(0xfff) << 52 | (id))
+#define EG_TERM_CODE(variant, a, b)                                                      \
+  ((uint64_t)(variant) << 52 | (uint64_t)(a) << 26 | (b))
+enum { EG_TERM_MAX_VARIANTS = 0xffe, EG_TERM_MAX_TERMS = (1 << 26) - 2 };
+
+typedef struct eg_term_space eg_term_space;
+
+/// Leaves of a family (kept by reference). Fails with EGRAPH_E_UNSUPPORTED
+/// where the family has what the field does not know.
+egraph_status eg_term_space_create(const egraph_allocator *alloc, const eg_family *family,
+                                   uint64_t seed, eg_term_space **out);
+void eg_term_space_destroy(eg_term_space *space);
+const eg_family *eg_term_space_family(const eg_term_space *space);
+size_t eg_term_space_bytes(const eg_term_space *space);
+uint32_t eg_term_space_count(const eg_term_space *space);
+const eg_space_term *eg_term_space_at(const eg_term_space *space, uint32_t term);
+const eg_variant *eg_term_space_variant(const eg_term_space *space, uint32_t variant);
+const eg_type *eg_term_space_type(const eg_term_space *space, uint32_t type);
+
+/// Makes the operators known on all types that there are, so that codes of larger terms
+/// can be read; growing does it by itself.
+egraph_status eg_term_space_plan_all(eg_term_space *space);
+
+/// What a term of a code would be, for those made by this space; false for other codes
+/// (of a file). `out->values` is not set; app is EG_TERM_NONE.
+bool eg_term_space_decode(const eg_term_space *space, eg_term_code code,
+                          eg_space_term *out);
+
+/// Two terms of one value: the first one of it, and another. `size` is that of the other.
+typedef struct eg_term_pair {
+  eg_term_code first, other;
+} eg_term_pair;
+EG_VEC_DEFINE(eg_term_pairs, eg_term_pair);
+
+typedef struct eg_enumeration {
+  uint32_t threads;
+  size_t byte_limit;                              // of terms, table and pairs
+  bool (*progress)(void *user, const char *line); // true: stop. May be NULL
+  void *user;
+} eg_enumeration;
+
+typedef struct eg_enumeration_counts {
+  uint64_t terms;    // whose value was computed
+  uint64_t distinct; // values
+  uint64_t pairs;
+  uint32_t passes; // over the largest terms, each for a part of the values
+  size_t peak_bytes;
+} eg_enumeration_counts;
+
+/// Enumerates terms of `size`, those of size - 1 having been, and adds the pairs found,
+/// in order. Those of a size below `largest` are kept for larger ones; of the largest
+/// only canonical ones are made and none is kept. Fails with EGRAPH_E_LIMIT or
+/// EGRAPH_E_CANCELLED.
+egraph_status eg_term_space_grow(eg_term_space *space, uint32_t size, uint32_t largest,
+                                 const eg_enumeration *how, eg_term_pairs *out,
+                                 eg_enumeration_counts *counts);
+
+/// Values at another point: leaves by a seed, and given values of one term (EG_TERM_NONE:
+/// none) in place of its own. *out is borrowed until the next call.
+typedef struct eg_term_point {
+  uint64_t seed;
+  uint32_t given;
+} eg_term_point;
+egraph_status eg_term_space_value(eg_term_space *space, eg_term_code code,
+                                  const eg_term_point *point, eg_values *out);
+
+#endif

@@ -1,0 +1,654 @@
+// A rule is drawn with all conditions of the list beside its own, which are evaluated but
+// not asked for. Each instance says of each condition whether it keeps an instance that
+// must go, or drops one that may stay.
+// SPDX-License-Identifier: Apache-2.0
+#include "rewrites/lab/guards/guards.h"
+
+#include <inttypes.h>
+
+#include "base/sexpr.h"
+#include "rewrites/lab/guards/guard_list.h"
+#include "rewrites/lab/instances/instance_draw.h"
+#include "rewrites/lab/rule_checks.h"
+#include "rewrites/lab/verify/verify.h"
+#include "rewrites/language/rule_forms.h"
+
+// INSTANCES of each kind are kept in mind. FEW conditions are tried in pairs and threes,
+// TRIALS guards verified with SEEDS seeds each.
+enum { INSTANCES = 4096, WORDS = INSTANCES / 64, FEW = 48, TRIALS = 16, SEEDS = 3 };
+// Conditions of a guard; of as many as SET_PARTS all sets are tried.
+enum { MAX_PARTS = 6, SET_PARTS = 3 };
+
+/// Which instances a condition keeps.
+typedef struct condition {
+  const char *text;
+  uint64_t *kept[2]; // of those on which the rule holds not, and holds
+  uint32_t count[2];
+} condition;
+
+typedef struct search {
+  egraph_allocator alloc;
+  eg_arena arena;
+  const eg_rule *rule;
+  const eg_sexpr *form;
+  uint64_t seed;
+  const eg_guard_search *how; // NULL: any guard is wanted
+  bool *is_left_out;          // [conditions of the rule]
+  condition *list;
+  uint32_t count, own; // own: those of the rule that are not left out
+  uint32_t seen[2];    // instances: on which the rule holds not, and holds
+  egraph_status status;
+} search;
+
+const char *eg_guard_outcome_name(eg_guard_outcome outcome) {
+  static const char *const names[] = {"holds", "weaker", "holds-if", "refuted"};
+  return names[outcome];
+}
+
+// ---- variants of a rule ---------------------------------------------------------------
+
+/// The rule without the conditions that are left out, and with others.
+static egraph_status write_variant(const search *s, const char *const *more,
+                                   uint32_t count, eg_text *out) {
+  const eg_sexpr *when = NULL;
+  eg_text_clear(out);
+  EG_TRY(eg_text_append(out, "(egraph-rules 1) ("));
+  for (uint32_t i = 0; i < s->form->count; i++) {
+    const eg_sexpr *part = &s->form->children[i];
+    if (eg_sexpr_is_form(part, "when")) when = part;
+    if (part == when) continue;
+    EG_TRY(eg_text_append(out, " "));
+    EG_TRY(eg_sexpr_print(out, part));
+  }
+  EG_TRY(eg_text_append(out, " (when (= 0 0)"));
+  for (uint32_t i = 0; i < s->rule->condition_count; i++) {
+    if (s->is_left_out[i]) continue;
+    EG_TRY(eg_text_append(out, " "));
+    EG_TRY(eg_sexpr_print(out, &when->children[i + 1]));
+  }
+  for (uint32_t i = 0; i < count; i++)
+    EG_TRY(eg_text_printf(out, " %s", more[i]));
+  return eg_text_append(out, "))");
+}
+
+/// NULL when it cannot be read.
+static egraph_status read_variant(const search *s, const char *const *more,
+                                  uint32_t count, eg_rules **out) {
+  eg_text text;
+  eg_text_init(&text, s->alloc);
+  *out = NULL;
+  egraph_status status = write_variant(s, more, count, &text);
+  if (status == EGRAPH_OK) status = eg_rules_create_checked(&s->alloc, out);
+  if (status == EGRAPH_OK)
+    status =
+        eg_rules_parse(*out, s->rule->file, eg_text_of(&text), strlen(eg_text_of(&text)));
+  if (status == EGRAPH_OK && eg_rules_count(*out) == 0) status = EGRAPH_E_PARSE;
+  eg_text_deinit(&text);
+  if (status != EGRAPH_OK) {
+    eg_rules_destroy(*out);
+    *out = NULL;
+  }
+  return status == EGRAPH_E_PARSE ? EGRAPH_OK : status;
+}
+
+typedef struct judgement {
+  bool is_rejected;
+  eg_text *detail; // of the first rejection; may be NULL
+  egraph_status status;
+} judgement;
+
+static void note_verdict(void *user, const char *rule, bool accepted,
+                         const char *detail) {
+  judgement *found = user;
+  (void)rule;
+  if (accepted || found->is_rejected) return;
+  found->is_rejected = true;
+  if (found->detail != NULL && found->status == EGRAPH_OK)
+    found->status = eg_text_append(found->detail, detail);
+}
+
+/// Whether the rule holds with such conditions, by verification.
+static egraph_status verify(const search *s, const char *const *more, uint32_t count,
+                            uint32_t seeds, eg_text *detail, bool *out_holds) {
+  eg_rules *rules;
+  judgement found = {.detail = detail};
+  *out_holds = false;
+  EG_TRY(read_variant(s, more, count, &rules));
+  if (rules == NULL) return EGRAPH_OK;
+  egraph_status status = EGRAPH_OK;
+  for (uint32_t i = 0; status == EGRAPH_OK && i < seeds && !found.is_rejected; i++) {
+    const eg_verify_options options = {.seed = s->seed + i,
+                                       .instances = EG_VERIFY_INSTANCES};
+    status = eg_rules_verify(rules, &options, note_verdict, &found, NULL);
+  }
+  *out_holds = !found.is_rejected;
+  eg_rules_destroy(rules);
+  return status != EGRAPH_OK ? status : found.status;
+}
+
+// ---- instances ------------------------------------------------------------------------
+
+static void on_instance(void *user, const eg_verify_instance *instance, bool holds) {
+  search *s = user;
+  eg_rule_env env = *instance->env;
+  uint32_t at = s->seen[holds];
+  if (at == INSTANCES) return;
+  s->seen[holds]++;
+  uint32_t first = instance->rule->condition_count;
+  uint32_t ints = env.scratch->int_count, values = env.scratch->value_count;
+  for (uint32_t i = 0; i < s->count; i++) {
+    env.scratch->int_count = ints;
+    env.scratch->value_count = values;
+    if (!eg_rule_holds(&env, instance->rule->conditions[first + i])) continue;
+    s->list[i].kept[holds][at / 64] |= UINT64_C(1) << at % 64;
+    s->list[i].count[holds]++;
+  }
+}
+
+/// Conditions that cannot be read beside the rule are dropped, one by one where all
+/// together are not read.
+static egraph_status read_list(search *s, eg_guard_texts *texts, eg_rules **out) {
+  EG_TRY(read_variant(s, texts->data, (uint32_t)texts->len, out));
+  if (*out != NULL) return EGRAPH_OK;
+  size_t kept = 0;
+  for (size_t i = 0; i < texts->len; i++) {
+    eg_rules *one;
+    EG_TRY(read_variant(s, &texts->data[i], 1, &one));
+    if (one != NULL) texts->data[kept++] = texts->data[i];
+    eg_rules_destroy(one);
+  }
+  texts->len = kept;
+  return read_variant(s, texts->data, (uint32_t)kept, out);
+}
+
+static egraph_status make_list(search *s, const eg_guard_texts *texts) {
+  s->count = (uint32_t)texts->len;
+  s->seen[0] = s->seen[1] = 0;
+  EG_TRY(eg_arena_alloc(&s->arena, s->count, sizeof *s->list, &s->list));
+  for (uint32_t i = 0; i < s->count; i++) {
+    s->list[i].text = texts->data[i];
+    for (int k = 0; k < 2; k++)
+      EG_TRY(eg_arena_alloc(&s->arena, WORDS, sizeof(uint64_t), &s->list[i].kept[k]));
+  }
+  return EGRAPH_OK;
+}
+
+/// `beside` (may be NULL): a condition that stands first in the list.
+static egraph_status draw(search *s, const char *beside) {
+  eg_guard_texts texts;
+  eg_guard_texts_init(&texts, s->alloc);
+  eg_rules *rules = NULL;
+  egraph_status status = beside != NULL ? eg_guard_texts_push(&texts, beside) : EGRAPH_OK;
+  if (status == EGRAPH_OK) status = eg_guard_list(s->rule, &s->arena, &texts);
+  if (status == EGRAPH_OK) status = read_list(s, &texts, &rules);
+  if (status == EGRAPH_OK && rules != NULL) status = make_list(s, &texts);
+  if (status == EGRAPH_OK && rules != NULL) {
+    eg_rule limited = *eg_rules_at(rules, 0);
+    const eg_verify_options options = {.seed = s->seed, .instances = EG_VERIFY_INSTANCES};
+    limited.condition_count -= s->count;
+    status = eg_rule_witness(s->alloc, &limited, &options, on_instance, s);
+  }
+  eg_rules_destroy(rules);
+  eg_guard_texts_deinit(&texts);
+  return status;
+}
+
+// ---- choosing -------------------------------------------------------------------------
+
+#define NONE UINT32_MAX
+typedef struct guard {
+  uint32_t parts[MAX_PARTS], part_count;
+  uint32_t keeps; // instances on which the rule holds
+} guard;
+
+/// Instances that all conditions of a guard keep.
+static uint32_t count_kept(const search *s, const guard *g, int holds) {
+  uint32_t count = 0;
+  if (g->part_count == 0) return s->seen[holds];
+  for (uint32_t i = 0; i < WORDS; i++) {
+    uint64_t kept = UINT64_MAX;
+    for (uint32_t k = 0; k < g->part_count; k++)
+      kept &= s->list[g->parts[k]].kept[holds][i];
+    count += (uint32_t)__builtin_popcountll(kept);
+  }
+  return count;
+}
+
+/// A condition more is worth while where the guard keeps more instances with it.
+static double worth_of(const guard *g) { return (double)g->keeps / (8 + g->part_count); }
+
+/// Keeps the best ones in order; of equal ones the first.
+static void offer(guard *best, uint32_t *inout_count, guard found) {
+  uint32_t at = *inout_count;
+  while (at > 0 && worth_of(&best[at - 1]) < worth_of(&found))
+    at--;
+  if (at == TRIALS || found.keeps == 0) return;
+  if (*inout_count < TRIALS) ++*inout_count;
+  for (uint32_t i = *inout_count - 1; i > at; i--)
+    best[i] = best[i - 1];
+  best[at] = found;
+}
+
+static uint32_t choose_single(const search *s, uint32_t first, guard *best) {
+  uint32_t count = 0;
+  for (uint32_t i = first; i < s->count; i++)
+    if (s->list[i].count[0] == 0)
+      offer(best, &count,
+            (guard){.parts = {i}, .part_count = 1, .keeps = s->list[i].count[1]});
+  return count;
+}
+
+/// How much a condition is worth beside another one: what it drops that must go, and
+/// keeps that may stay, in shares of both.
+static double worth(const search *s, const condition *c) {
+  if (s->seen[0] == 0 || s->seen[1] == 0) return 0;
+  return (double)c->count[1] / s->seen[1] - (double)c->count[0] / s->seen[0];
+}
+
+/// The FEW conditions of most worth.
+static uint32_t choose_few(const search *s, uint32_t few[FEW]) {
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < s->count; i++) {
+    double own = worth(s, &s->list[i]);
+    if (own <= 0) continue;
+    uint32_t at = count;
+    while (at > 0 && worth(s, &s->list[few[at - 1]]) < own)
+      at--;
+    if (at == FEW) continue;
+    if (count < FEW) count++;
+    for (uint32_t k = count - 1; k > at; k--)
+      few[k] = few[k - 1];
+    few[at] = i;
+  }
+  return count;
+}
+
+/// Guards of `size` of the few conditions from `from` on, beside those of `part`. At most
+/// MAX_PARTS deep.
+static void offer_sets(const search *s, const uint32_t *few, uint32_t few_count,
+                       uint32_t from, uint32_t size, guard part, guard *best,
+                       uint32_t *inout_count) {
+  if (part.part_count == size) {
+    if (count_kept(s, &part, 0) != 0) return;
+    part.keeps = count_kept(s, &part, 1);
+    offer(best, inout_count, part);
+    return;
+  }
+  for (uint32_t i = from; i < few_count; i++) {
+    guard more = part;
+    more.parts[more.part_count++] = few[i];
+    offer_sets(s, few, few_count, i + 1, size, more, best, inout_count);
+  }
+}
+
+/// Adds the best ones of two or three conditions.
+static void choose_sets(const search *s, guard *best, uint32_t *inout_count) {
+  uint32_t few[FEW], found = choose_few(s, few);
+  for (uint32_t size = 2; size <= SET_PARTS; size++)
+    offer_sets(s, few, found, 0, size, (guard){.part_count = 0}, best, inout_count);
+}
+
+static egraph_status print_guard(const search *s, const guard *g, eg_text *out) {
+  for (uint32_t i = 0; i < g->part_count; i++)
+    EG_TRY(eg_text_printf(out, "%s%s", eg_text_of(out)[0] == '\0' ? "" : " ",
+                          s->list[g->parts[i]].text));
+  return EGRAPH_OK;
+}
+
+static egraph_status is_wanted(const search *s, const guard *g, bool *out) {
+  *out = true;
+  if (s->how == NULL || s->how->wants == NULL) return EGRAPH_OK;
+  eg_text text;
+  eg_text_init(&text, s->alloc);
+  egraph_status status = print_guard(s, g, &text);
+  if (status == EGRAPH_OK) status = s->how->wants(s->how->user, eg_text_of(&text), out);
+  eg_text_deinit(&text);
+  return status;
+}
+
+/// The first of the guards that is wanted and that verification confirms.
+static egraph_status confirm(search *s, const guard *best, uint32_t count,
+                             const guard **out) {
+  *out = NULL;
+  for (uint32_t i = 0; i < count && *out == NULL; i++) {
+    const char *texts[MAX_PARTS];
+    bool holds;
+    for (uint32_t k = 0; k < best[i].part_count; k++)
+      texts[k] = s->list[best[i].parts[k]].text;
+    EG_TRY(is_wanted(s, &best[i], &holds));
+    if (holds) EG_TRY(verify(s, texts, best[i].part_count, SEEDS, NULL, &holds));
+    if (holds) *out = &best[i];
+  }
+  return EGRAPH_OK;
+}
+
+/// The condition that drops most of what must go and is left, and least of what may stay,
+/// in shares of both; NONE where none drops any of it.
+static uint32_t choose_next(const search *s, const guard *g, const bool *is_passed_over) {
+  double best = 0;
+  uint32_t next = NONE, bad = count_kept(s, g, 0), good = count_kept(s, g, 1);
+  for (uint32_t i = 0; i < s->count; i++) {
+    guard more = *g;
+    if (is_passed_over[i]) continue;
+    more.parts[more.part_count++] = i;
+    uint32_t bad_left = count_kept(s, &more, 0), good_left = count_kept(s, &more, 1);
+    double own = (double)good_left / (good + 1) - (double)bad_left / bad;
+    if (bad_left == bad || own <= best) continue;
+    best = own;
+    next = i;
+  }
+  return next;
+}
+
+/// A guard of more conditions, one after the other, each of which is wanted.
+static egraph_status choose_one_by_one(const search *s, guard *out, uint32_t *out_count) {
+  guard g = {.part_count = 0};
+  bool *is_passed_over;
+  *out_count = 0;
+  EG_TRY(eg_alloc(s->alloc, s->count, sizeof *is_passed_over, &is_passed_over));
+  egraph_status status = EGRAPH_OK;
+  while (status == EGRAPH_OK && count_kept(s, &g, 0) != 0 && g.part_count < MAX_PARTS) {
+    uint32_t next = choose_next(s, &g, is_passed_over);
+    if (next == NONE) break;
+    bool holds;
+    is_passed_over[next] = true;
+    g.parts[g.part_count++] = next;
+    status = is_wanted(s, &g, &holds);
+    if (!holds) g.part_count--;
+  }
+  eg_free(s->alloc, is_passed_over, s->count, sizeof *is_passed_over);
+  EG_TRY(status);
+  g.keeps = count_kept(s, &g, 1);
+  if (count_kept(s, &g, 0) == 0) offer(out, out_count, g);
+  return EGRAPH_OK;
+}
+
+// ---- alternatives of a guard ----------------------------------------------------------
+
+/// What is said of values of attributes alone holds for all tensors, and is left so.
+static bool speaks_of_tensors(const search *s, const guard *g) {
+  for (uint32_t i = 0; i < s->rule->var_count; i++)
+    for (uint32_t k = 0; k < g->part_count; k++)
+      if (s->rule->vars[i].kind == EG_RULE_TENSOR &&
+          strstr(s->list[g->parts[k]].text, s->rule->vars[i].name) != NULL)
+        return true;
+  return false;
+}
+
+static uint32_t count_new(const condition *c, const uint64_t covered[WORDS]) {
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < WORDS; i++)
+    count += (uint32_t)__builtin_popcountll(c->kept[1][i] & ~covered[i]);
+  return count;
+}
+
+/// The condition that keeps most instances that are not covered, and none on which the
+/// rule does not hold; NULL where that is too few.
+static const condition *choose_other(const search *s, const uint64_t covered[WORDS]) {
+  const condition *best = NULL;
+  uint32_t most = s->seen[1] / s->how->share;
+  for (uint32_t i = 0; i < s->count; i++) {
+    uint32_t count = s->list[i].count[0] == 0 ? count_new(&s->list[i], covered) : 0;
+    if (count <= most) continue;
+    most = count;
+    best = &s->list[i];
+  }
+  return best;
+}
+
+/// Appends conditions that verification confirms alone. Instances of one that it refutes
+/// count as covered, too: no other condition is tried for them.
+static egraph_status print_others(const search *s, const guard *g, eg_text *out) {
+  uint64_t covered[WORDS];
+  for (uint32_t i = 0; i < WORDS; i++) {
+    covered[i] = UINT64_MAX;
+    for (uint32_t k = 0; k < g->part_count; k++)
+      covered[i] &= s->list[g->parts[k]].kept[1][i];
+  }
+  for (uint32_t n = 0; n < s->how->others; n++) {
+    const condition *other = choose_other(s, covered);
+    bool holds;
+    if (other == NULL) return EGRAPH_OK;
+    EG_TRY(verify(s, &other->text, 1, SEEDS, NULL, &holds));
+    if (holds) EG_TRY(eg_text_printf(out, " %s", other->text));
+    for (uint32_t i = 0; i < WORDS; i++)
+      covered[i] |= other->kept[1][i];
+  }
+  return EGRAPH_OK;
+}
+
+/// The guard, or (or GUARD CONDITION ...) where others may stand for it.
+static egraph_status print_with_others(const search *s, const guard *g, eg_text *out) {
+  if (s->how == NULL || !speaks_of_tensors(s, g)) return print_guard(s, g, out);
+  eg_text own, others;
+  eg_text_init(&own, s->alloc);
+  eg_text_init(&others, s->alloc);
+  egraph_status status = print_guard(s, g, &own);
+  if (status == EGRAPH_OK) status = print_others(s, g, &others);
+  bool is_alone = eg_text_of(&others)[0] == '\0';
+  if (status == EGRAPH_OK && is_alone) status = eg_text_append(out, eg_text_of(&own));
+  if (status == EGRAPH_OK && !is_alone)
+    status = eg_text_printf(out, g->part_count > 1 ? "(or (and %s)%s)" : "(or %s%s)",
+                            eg_text_of(&own), eg_text_of(&others));
+  eg_text_deinit(&own);
+  eg_text_deinit(&others);
+  return status;
+}
+
+// ---- a rule that does not hold --------------------------------------------------------
+
+/// How many of the guards keep a share of the instances.
+static uint32_t drop_narrow(const search *s, const guard *best, uint32_t count,
+                            uint32_t share) {
+  while (count > 0 && best[count - 1].keeps * share < s->seen[0] + s->seen[1])
+    count--;
+  return count;
+}
+
+/// Of guards that one of `share` instances keeps, at least.
+static egraph_status find_guard(search *s, uint32_t share, eg_text *text, eg_text *detail,
+                                bool *out) {
+  guard best[TRIALS];
+  const guard *found;
+  EG_TRY(draw(s, NULL));
+  uint32_t count = choose_single(s, 0, best);
+  choose_sets(s, best, &count);
+  EG_TRY(confirm(s, best, drop_narrow(s, best, count, share), &found));
+  if (found == NULL && s->how != NULL) {
+    EG_TRY(choose_one_by_one(s, best, &count));
+    EG_TRY(confirm(s, best, drop_narrow(s, best, count, share), &found));
+  }
+  *out = found != NULL;
+  if (found == NULL) return EGRAPH_OK;
+  EG_TRY(print_with_others(s, found, text));
+  return detail == NULL
+             ? EGRAPH_OK
+             : eg_text_printf(detail, "%s; kept by %u of %u instances on which it holds",
+                              eg_text_of(text), found->keeps, s->seen[1]);
+}
+
+// ---- conditions of a rule that holds -------------------------------------------------
+
+static bool has_function(const eg_rule *rule, uint32_t expr, eg_rule_function function) {
+  const eg_rule_expr *at = &rule->exprs[expr];
+  if (at->form != EG_RULE_EXPR_CALL) return false;
+  bool is = at->function == function;
+  for (uint32_t i = 0; i < at->arg_count && !is; i++)
+    is = has_function(rule, at->args[i], function);
+  return is;
+}
+
+/// Conditions that say when a rule is worth while, not when it holds.
+static bool is_steering(const eg_rule *rule, uint32_t expr) {
+  return has_function(rule, expr, EG_RULE_FN_BEFORE) ||
+         has_function(rule, expr, EG_RULE_FN_IS_CONCAT) ||
+         has_function(rule, expr, EG_RULE_FN_IS_CONV) ||
+         has_function(rule, expr, EG_RULE_FN_WEIGHT_ONLY);
+}
+
+/// What may stand in place of condition `at`. *out_weaker: something; `text` is empty
+/// then where nothing need stand there.
+static egraph_status weaken(search *s, uint32_t at, const char *own, eg_text *text,
+                            bool *out_weaker) {
+  guard best[TRIALS];
+  const guard *found;
+  *out_weaker = false;
+  s->is_left_out[at] = true;
+  EG_TRY(draw(s, own));
+  if (s->count == 0 || s->seen[1] == 0) return EGRAPH_OK;
+  if (s->seen[0] == 0) {
+    EG_TRY(verify(s, NULL, 0, SEEDS, NULL, out_weaker));
+    return EGRAPH_OK;
+  }
+  uint32_t count = choose_single(s, 1, best);
+  while (count > 0 && best[count - 1].keeps <= s->list[0].count[1])
+    count--;
+  EG_TRY(confirm(s, best, count, &found));
+  *out_weaker = found != NULL;
+  return found != NULL ? print_guard(s, found, text) : EGRAPH_OK;
+}
+
+/// One condition after the other; what was left out, or replaced, by then stays so.
+static egraph_status weaken_all(search *s, eg_text *guard_text, eg_text *detail,
+                                bool *out_weaker) {
+  eg_text own, text;
+  eg_text_init(&own, s->alloc);
+  eg_text_init(&text, s->alloc);
+  egraph_status status = EGRAPH_OK;
+  *out_weaker = false;
+  for (uint32_t i = 0; i < s->rule->condition_count && status == EGRAPH_OK; i++) {
+    bool is_weaker;
+    if (is_steering(s->rule, s->rule->conditions[i])) continue;
+    eg_text_clear(&own);
+    eg_text_clear(&text);
+    status = eg_rule_print_expr(&own, s->rule, s->rule->conditions[i]);
+    if (status == EGRAPH_OK) status = weaken(s, i, eg_text_of(&own), &text, &is_weaker);
+    if (status != EGRAPH_OK) break;
+    bool is_dropped = is_weaker && eg_text_of(&text)[0] == '\0';
+    s->is_left_out[i] = is_dropped;
+    if (!is_weaker) continue;
+    status = eg_text_printf(detail, is_dropped ? "%s%s is not needed" : "%s%s may be %s",
+                            *out_weaker ? "; " : "", eg_text_of(&own), eg_text_of(&text));
+    if (status == EGRAPH_OK && !is_dropped)
+      status =
+          eg_text_printf(guard_text, "%s%s", *out_weaker ? " " : "", eg_text_of(&text));
+    *out_weaker = true;
+  }
+  eg_text_deinit(&own);
+  eg_text_deinit(&text);
+  return status;
+}
+
+// ---- one rule -------------------------------------------------------------------------
+
+static egraph_status begin(search *s, const eg_rule *from) {
+  eg_text text;
+  eg_sexpr *forms;
+  eg_rule *rule;
+  EG_TRY(eg_arena_alloc(&s->arena, 1, sizeof *rule, &rule));
+  *rule = *from;
+  rule->schema = NULL; // its first case
+  s->rule = rule;
+  EG_TRY(eg_arena_alloc(&s->arena, 1, sizeof *forms, &forms));
+  EG_TRY(eg_arena_alloc(&s->arena, (size_t)rule->condition_count + 1,
+                        sizeof *s->is_left_out, &s->is_left_out));
+  eg_text_init(&text, s->alloc);
+  egraph_status status = eg_rule_print(&text, rule);
+  if (status == EGRAPH_OK)
+    status = eg_sexpr_parse(&s->arena, rule->file, eg_text_of(&text),
+                            strlen(eg_text_of(&text)), forms);
+  eg_text_deinit(&text);
+  EG_TRY(status);
+  s->form = &forms->children[0];
+  return EGRAPH_OK;
+}
+
+typedef struct answer {
+  eg_guard_outcome outcome;
+  eg_text guard, detail;
+} answer;
+
+static egraph_status look_at(search *s, const eg_rule *rule, answer *out) {
+  bool holds, found;
+  EG_TRY(begin(s, rule));
+  EG_TRY(verify(s, NULL, 0, 1, &out->detail, &holds));
+  if (holds) {
+    EG_TRY(weaken_all(s, &out->guard, &out->detail, &found));
+    out->outcome = found ? EG_GUARD_WEAKER : EG_GUARD_HOLDS;
+    return EGRAPH_OK;
+  }
+  eg_text why;
+  eg_text_init(&why, s->alloc);
+  egraph_status status = find_guard(s, INSTANCES, &out->guard, &why, &found);
+  out->outcome = found ? EG_GUARD_HOLDS_IF : EG_GUARD_REFUTED;
+  if (status == EGRAPH_OK && found) {
+    eg_text_clear(&out->detail);
+    status = eg_text_append(&out->detail, eg_text_of(&why));
+  }
+  eg_text_deinit(&why);
+  return status;
+}
+
+static egraph_status check_one(egraph_allocator alloc, const eg_rule *rule, uint64_t seed,
+                               answer *out) {
+  search s = {.alloc = alloc, .seed = seed};
+  eg_arena_init(&s.arena, alloc);
+  egraph_status status = look_at(&s, rule, out);
+  eg_arena_deinit(&s.arena);
+  return status;
+}
+
+/// What was found of a rule with parameters says that it speaks of one case.
+static egraph_status report_to(egraph_allocator alloc, const eg_rule *rule,
+                               const answer *found,
+                               void (*report)(void *, const eg_guard_finding *),
+                               void *user) {
+  const char *detail = eg_text_of(&found->detail);
+  eg_text text;
+  eg_text_init(&text, alloc);
+  egraph_status status;
+  if (rule->schema != NULL)
+    status = eg_text_printf(&text, "its first case%s%s", detail[0] == '\0' ? "" : ": ",
+                            detail);
+  else
+    status = eg_text_append(&text, detail);
+  const eg_guard_finding finding = {.rule = rule->name,
+                                    .outcome = found->outcome,
+                                    .guard = eg_text_of(&found->guard),
+                                    .detail = eg_text_of(&text)};
+  if (status == EGRAPH_OK) report(user, &finding);
+  eg_text_deinit(&text);
+  return status;
+}
+
+egraph_status eg_guards_check(const eg_rules *rules, uint64_t seed,
+                              void (*report)(void *user, const eg_guard_finding *finding),
+                              void *user) {
+  egraph_allocator alloc = eg_rules_allocator(rules);
+  egraph_status status = EGRAPH_OK;
+  for (uint32_t i = 0; i < eg_rules_count(rules) && status == EGRAPH_OK; i++) {
+    const eg_rule *rule = eg_rules_at(rules, i);
+    if (rule->reversed || rule->move_count != 0) continue;
+    answer found = {.outcome = EG_GUARD_HOLDS};
+    eg_text_init(&found.guard, alloc);
+    eg_text_init(&found.detail, alloc);
+    status = check_one(alloc, rule, seed, &found);
+    if (status == EGRAPH_OK) status = report_to(alloc, rule, &found, report, user);
+    eg_text_deinit(&found.guard);
+    eg_text_deinit(&found.detail);
+  }
+  return status;
+}
+
+egraph_status eg_guard_find(egraph_allocator alloc, const eg_rule *rule,
+                            const eg_guard_search *how, eg_text *guard_text,
+                            bool *out_found) {
+  search s = {.alloc = alloc, .seed = how->seed, .how = how};
+  eg_arena_init(&s.arena, alloc);
+  *out_found = false;
+  egraph_status status = begin(&s, rule);
+  if (status == EGRAPH_OK)
+    status = find_guard(&s, how->share, guard_text, NULL, out_found);
+  eg_arena_deinit(&s.arena);
+  return status;
+}

@@ -1,0 +1,51 @@
+// An import at work, shared by the two kinds of substitutions.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_REWRITES_IMPORT_INTERNAL_H
+#define EG_REWRITES_IMPORT_INTERNAL_H
+
+#include "base/strmap.h"
+#include "rewrites/lab/import/implied.h"
+#include "rewrites/lab/import/import.h"
+#include "rewrites/lab/import/substitution_file.h"
+
+enum { EG_IMPORT_INSTANCES = 64, EG_IMPORT_NAME = 96 };
+
+typedef struct eg_importer {
+  eg_rules *rules;
+  egraph_allocator alloc;
+  const char *path;
+  const eg_subst_file *file;
+  eg_implied_checker checker;
+  eg_strmap known; // canonical texts: number of the first one
+  // The substitution at hand.
+  uint32_t number;
+  const eg_substitution *subst;
+  char name[EG_IMPORT_NAME]; // of its rule
+  eg_text text;              // of a rule file with the rule
+  eg_import_outcome outcome;
+  eg_text detail;
+} eg_importer;
+
+/// What became of a text.
+typedef enum eg_import_trial {
+  EG_TRIAL_HOLDS,
+  EG_TRIAL_NO_RULE,     // it is no rule: `detail` has the message
+  EG_TRIAL_DIFFERENT,   // `detail` has the counterexample
+  EG_TRIAL_NO_INSTANCES // too few tensors fit it
+} eg_import_trial;
+
+/// Reads the text into a set of its own and verifies it on so many instances. *out_trial
+/// (may be NULL) is the set, to be destroyed, when it holds.
+egraph_status eg_import_try(eg_importer *in, uint32_t instances, uint64_t seed,
+                            eg_import_trial *out, eg_rules **out_trial);
+/// Adds the text, which holds, to the rules: sets the outcome, and `detail` when it is a
+/// duplicate.
+egraph_status eg_import_add(eg_importer *in, eg_import_outcome outcome);
+egraph_status eg_import_decide(eg_importer *in, eg_import_outcome outcome,
+                               const char *detail);
+
+/// The substitution at hand.
+egraph_status eg_import_unity(eg_importer *in);
+egraph_status eg_import_tensors(eg_importer *in);
+
+#endif

@@ -1,0 +1,331 @@
+// Tensat's texts: equations of calls, "f(x,g(y))==z", one after the other without a
+// separator, and rules of S-expressions, "(f x (g y))=>z". One grammar reads both:
+//
+//   file := (term ("==" | "=>") term)*
+//   term := input_N | ?input_N | number | name | name(term, ...) | (name term ...)
+//
+// In a file of rules with two results every two equations are one rule: a right side has
+// variables there which its left side lacks, and which the other one has.
+// SPDX-License-Identifier: Apache-2.0
+#include "rewrites/lab/import/substitution_file.h"
+
+enum { MAX_DEPTH = 64, MAX_NUMBERS = 6, MAX_NAME = 32 };
+
+typedef struct text_op {
+  const char *name;
+  int32_t kind;
+  uint32_t operands, least;
+  int32_t parameters[MAX_NUMBERS]; // 0, which no text has, ends them
+} text_op;
+
+#define KEYS_6(a, b, c, d, e, f, ...)                                                    \
+  {                                                                                      \
+    EG_SUBST_PM_##a, EG_SUBST_PM_##b, EG_SUBST_PM_##c, EG_SUBST_PM_##d, EG_SUBST_PM_##e, \
+        EG_SUBST_PM_##f                                                                  \
+  }
+#define KEYS(...)                                                                        \
+  KEYS_6(__VA_ARGS__, OP_TYPE, OP_TYPE, OP_TYPE, OP_TYPE, OP_TYPE, OP_TYPE)
+static const text_op text_ops[] = {
+#define TEXT_OP(NAME, KIND, OPERANDS, LEAST, ...)                                        \
+  {NAME, EG_SUBST_##KIND, OPERANDS, LEAST, KEYS(__VA_ARGS__)},
+#include "rewrites/lab/import/text_ops.def"
+};
+
+typedef struct text_reader {
+  const char *name; // of the file
+  const char *at, *end, *line_start;
+  uint32_t line;
+  eg_substitution *rule;
+  eg_subst_side *side;
+} text_reader;
+
+/// What a term is: a number, or a tensor.
+typedef struct text_term {
+  bool is_number;
+  int32_t number;
+  eg_subst_tensor tensor;
+} text_term;
+
+// ---- characters -----------------------------------------------------------------------
+
+static egraph_status fail(const text_reader *r, const char *what) {
+  return EG_FAIL(EGRAPH_E_PARSE, "%s:%u:%u: %s", r->name, r->line,
+                 (unsigned)(r->at - r->line_start) + 1, what);
+}
+
+static void skip_blanks(text_reader *r) {
+  for (; r->at < r->end &&
+         (*r->at == ' ' || *r->at == '\t' || *r->at == '\r' || *r->at == '\n');
+       r->at++)
+    if (*r->at == '\n') {
+      r->line++;
+      r->line_start = r->at + 1;
+    }
+}
+
+static bool take(text_reader *r, char c) {
+  skip_blanks(r);
+  if (r->at == r->end || *r->at != c) return false;
+  r->at++;
+  return true;
+}
+
+static bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+static bool is_name_character(char c) {
+  return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+
+static bool take_word(text_reader *r, const char *word) {
+  size_t length = strlen(word);
+  if ((size_t)(r->end - r->at) < length || memcmp(r->at, word, length) != 0) return false;
+  r->at += length;
+  return true;
+}
+
+static egraph_status read_number(text_reader *r, int32_t *out) {
+  if (r->at == r->end || !is_digit(*r->at)) return fail(r, "a number is missing here");
+  for (*out = 0; r->at < r->end && is_digit(*r->at); r->at++) {
+    *out = *out * 10 + (*r->at - '0');
+    if (*out > EG_SUBST_VARIABLES) return fail(r, "a number this large has no meaning");
+  }
+  return EGRAPH_OK;
+}
+
+// ---- terms ----------------------------------------------------------------------------
+
+/// An operator that is there already is shared.
+static egraph_status add_op(text_reader *r, const eg_subst_op *op, int32_t output,
+                            text_term *out) {
+  uint32_t at = 0;
+  while (at < r->side->op_count && memcmp(&r->side->ops[at], op, sizeof *op) != 0)
+    at++;
+  if (at == r->side->op_count && !eg_subst_add_op(r->rule, r->side, op))
+    return fail(r, "an operand is missing here");
+  *out = (text_term){.tensor = {.op = (int32_t)at, .output = output}};
+  return EGRAPH_OK;
+}
+
+static egraph_status read_term(text_reader *r, uint32_t depth, text_term *out);
+
+/// The numbers and operands of an operator, up to the bracket that ends them.
+static egraph_status read_arguments(text_reader *r, uint32_t depth, bool has_commas,
+                                    eg_subst_op *op, int32_t *numbers, uint32_t *count) {
+  while (!take(r, ')')) {
+    text_term argument;
+    if (has_commas && (op->input_count != 0 || *count != 0) && !take(r, ','))
+      return fail(r, "a comma or a bracket is missing here");
+    EG_TRY(read_term(r, depth + 1, &argument));
+    if (!argument.is_number && !eg_subst_add_input(op, argument.tensor))
+      return fail(r, "an operator with too many operands");
+    if (argument.is_number && op->input_count != 0)
+      return fail(r, "numbers stand before operands");
+    if (argument.is_number && *count == MAX_NUMBERS)
+      return fail(r, "an operator with too many numbers");
+    if (argument.is_number) numbers[(*count)++] = argument.number;
+  }
+  return EGRAPH_OK;
+}
+
+/// `split_0(axis, x)`, or around a split.
+static egraph_status end_part(text_reader *r, eg_subst_op *op, int32_t output,
+                              const int32_t *numbers, uint32_t count, text_term *out) {
+  if (op->input_count != 1 || count > 1)
+    return fail(r, "split_0 and split_1 are written as split_0(axis,x) or "
+                   "(split_0 (split axis x))");
+  if (count == 1) {
+    eg_subst_set(op, EG_SUBST_PM_AXIS, numbers[0]);
+    return add_op(r, op, output, out);
+  }
+  if (r->rule->is_too_large) return EGRAPH_OK; // of which no operators are kept
+  int32_t of = op->inputs[0].op;
+  if (of < 0 || r->side->ops[of].kind != EG_SUBST_SPLIT)
+    return fail(r, "split_0 and split_1 take a split");
+  *out = (text_term){.tensor = {.op = of, .output = output}};
+  return EGRAPH_OK;
+}
+
+static egraph_status end_op(text_reader *r, const text_op *kind, eg_subst_op *op,
+                            const int32_t *numbers, uint32_t count, text_term *out) {
+  uint32_t most = 0;
+  while (most < MAX_NUMBERS && kind->parameters[most] != 0)
+    most++;
+  if (op->input_count != kind->operands || count < kind->least || count > most)
+    return EG_FAIL(EGRAPH_E_PARSE,
+                   "%s:%u: %s has %u numbers and %u operands; it takes %u to %u and %u",
+                   r->name, r->line, kind->name, count, op->input_count, kind->least,
+                   most, kind->operands);
+  op->kind = kind->kind;
+  for (uint32_t i = 0; i < count; i++)
+    eg_subst_set(op, kind->parameters[i], numbers[i]);
+  return add_op(r, op, 0, out);
+}
+
+static const text_op *find_op(const char *name) {
+  for (size_t i = 0; i < sizeof text_ops / sizeof *text_ops; i++)
+    if (strcmp(text_ops[i].name, name) == 0) return &text_ops[i];
+  return NULL;
+}
+
+static egraph_status read_name(text_reader *r, char name[MAX_NAME]) {
+  uint32_t length = 0;
+  skip_blanks(r);
+  while (r->at < r->end && is_name_character(*r->at)) {
+    if (length + 1 == MAX_NAME) return fail(r, "a name this long is that of no operator");
+    name[length++] = *r->at++;
+  }
+  name[length] = '\0';
+  return length != 0 ? EGRAPH_OK : fail(r, "a term is missing here");
+}
+
+static egraph_status read_op(text_reader *r, uint32_t depth, bool is_list,
+                             text_term *out) {
+  char name[MAX_NAME];
+  int32_t numbers[MAX_NUMBERS];
+  uint32_t count = 0;
+  eg_subst_op op = {.kind = EG_SUBST_SPLIT};
+  if (depth == MAX_DEPTH) return fail(r, "terms are nested too deep");
+  EG_TRY(read_name(r, name));
+  if (is_list || take(r, '('))
+    EG_TRY(read_arguments(r, depth, !is_list, &op, numbers, &count));
+  if (strcmp(name, "split_0") == 0 || strcmp(name, "split_1") == 0)
+    return end_part(r, &op, name[6] - '0', numbers, count, out);
+  const text_op *kind = find_op(name);
+  if (kind != NULL) return end_op(r, kind, &op, numbers, count, out);
+  return EG_FAIL(EGRAPH_E_PARSE, "%s:%u: %s is no operator of Tensat's texts", r->name,
+                 r->line, name);
+}
+
+/// Equations follow each other without a blank: these names end by themselves.
+static bool take_constant(text_reader *r, eg_subst_op *out) {
+  if (take_word(r, "Imatmul"))
+    out->kind = EG_SUBST_MATMUL_ONE;
+  else if (take_word(r, "Iewmul"))
+    out->kind = EG_SUBST_MUL_ONE;
+  return out->kind >= 0;
+}
+
+static egraph_status read_term(text_reader *r, uint32_t depth, text_term *out) {
+  *out = (text_term){.is_number = false};
+  if (take(r, '(')) return read_op(r, depth, true, out);
+  (void)take(r, '?');
+  if (r->at < r->end && is_digit(*r->at)) {
+    out->is_number = true;
+    return read_number(r, &out->number);
+  }
+  eg_subst_op constant = {.kind = -1};
+  if (take_constant(r, &constant)) return add_op(r, &constant, 0, out);
+  if (!take_word(r, "input_")) return read_op(r, depth, false, out);
+  int32_t variable;
+  EG_TRY(read_number(r, &variable));
+  if (variable == 0) return fail(r, "variables count from input_1");
+  out->tensor.op = -variable;
+  return EGRAPH_OK;
+}
+
+// ---- equations ------------------------------------------------------------------------
+
+static egraph_status read_side(text_reader *r, eg_subst_side *side,
+                               eg_subst_tensor *out) {
+  text_term term;
+  r->side = side;
+  EG_TRY(read_term(r, 0, &term));
+  if (term.is_number) return fail(r, "a side is a term, not a number");
+  *out = term.tensor;
+  return EGRAPH_OK;
+}
+
+static egraph_status read_equation(text_reader *r, eg_substitution *out) {
+  eg_subst_tensor left, right;
+  *out = (eg_substitution){.result_count = 0};
+  r->rule = out;
+  EG_TRY(read_side(r, &out->left, &left));
+  skip_blanks(r);
+  if (!take_word(r, "==") && !take_word(r, "=>"))
+    return fail(r, "== or => is missing here, and another side");
+  EG_TRY(read_side(r, &out->right, &right));
+  eg_subst_add_result(out, left, right);
+  return EGRAPH_OK;
+}
+
+// ---- rules of two results -------------------------------------------------------------
+
+typedef struct freedom {
+  bool any;     // a right side has a variable that its left side lacks
+  bool is_said; // and the left side of the other equation has it
+} freedom;
+
+static void note_free(const eg_substitution *rule, const eg_substitution *other,
+                      freedom *inout) {
+  for (uint32_t i = 0; i < rule->right.op_count; i++)
+    for (uint32_t k = 0; k < rule->right.ops[i].input_count; k++) {
+      int32_t op = rule->right.ops[i].inputs[k].op;
+      if (op >= 0 || eg_subst_side_has(&rule->left, rule->result_count, op)) continue;
+      inout->any = true;
+      if (!eg_subst_side_has(&other->left, other->result_count, op))
+        inout->is_said = false;
+    }
+}
+
+static bool are_pairs(const eg_substitutions *list) {
+  freedom found = {.is_said = true};
+  if (list->len % 2 != 0) return false;
+  for (size_t i = 0; i < list->len; i++)
+    note_free(&list->data[i], &list->data[i ^ 1], &found);
+  return found.any && found.is_said;
+}
+
+static eg_subst_tensor moved(eg_subst_tensor tensor, const int32_t *places) {
+  if (tensor.op >= 0) tensor.op = places[tensor.op];
+  return tensor;
+}
+
+/// Adds the operators of a side to another one, the same ones once; the result there.
+static eg_subst_tensor join_side(eg_substitution *into, eg_subst_side *side,
+                                 const eg_subst_side *other) {
+  int32_t places[EG_SUBST_OPS];
+  for (uint32_t i = 0; i < other->op_count; i++) {
+    eg_subst_op op = other->ops[i];
+    for (uint32_t k = 0; k < op.input_count; k++)
+      op.inputs[k] = moved(op.inputs[k], places);
+    uint32_t at = 0;
+    while (at < side->op_count && memcmp(&side->ops[at], &op, sizeof op) != 0)
+      at++;
+    places[i] = (int32_t)at;
+    if (at == side->op_count) (void)eg_subst_add_op(into, side, &op);
+  }
+  return moved(other->results[0], places);
+}
+
+static void join(eg_substitution *into, const eg_substitution *other) {
+  into->is_too_large = into->is_too_large || other->is_too_large;
+  if (into->is_too_large) return;
+  eg_subst_tensor left = join_side(into, &into->left, &other->left);
+  eg_subst_tensor right = join_side(into, &into->right, &other->right);
+  eg_subst_add_result(into, left, right);
+}
+
+static void join_pairs(eg_substitutions *list) {
+  for (size_t i = 0; i + 1 < list->len; i += 2) {
+    join(&list->data[i], &list->data[i + 1]);
+    list->data[i / 2] = list->data[i];
+  }
+  list->len /= 2;
+}
+
+egraph_status eg_subst_read_text(const char *name, const char *bytes, size_t size,
+                                 eg_subst_file *out) {
+  text_reader r = {
+      .name = name, .at = bytes, .end = bytes + size, .line_start = bytes, .line = 1};
+  out->origin = EG_SUBST_FROM_TENSAT;
+  for (skip_blanks(&r); r.at < r.end; skip_blanks(&r)) {
+    eg_substitution rule;
+    if (out->list.len == EG_SUBST_MOST)
+      return EG_FAIL(EGRAPH_E_PARSE, "%s: more than %d substitutions; split the file",
+                     name, EG_SUBST_MOST);
+    EG_TRY(read_equation(&r, &rule));
+    EG_TRY(eg_substitutions_push(&out->list, rule));
+  }
+  if (are_pairs(&out->list)) join_pairs(&out->list);
+  return EGRAPH_OK;
+}

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rewrites/lab/import/substitution.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+typedef struct kind_name {
+  int32_t number;
+  const char *name;
+} kind_name;
+
+static const kind_name kind_names[] = {
+#define EG_SUBST_OP(ID, NUMBER, WORDS, JSON) {NUMBER, WORDS},
+#include "rewrites/lab/import/subst_ops.def"
+#undef EG_SUBST_OP
+};
+
+const char *eg_subst_kind_name(int32_t kind, char buffer[32]) {
+  for (size_t i = 0; i < sizeof kind_names / sizeof *kind_names; i++)
+    if (kind_names[i].number == kind) return kind_names[i].name;
+  (void)snprintf(buffer, 32, "operator %" PRId32, kind);
+  return buffer;
+}
+
+void eg_subst_set(eg_subst_op *op, int32_t parameter, int32_t value) {
+  if (parameter < 0 || parameter >= EG_SUBST_PARAMETERS) return;
+  op->parameter[parameter] = value;
+  op->said |= UINT32_C(1) << parameter;
+}
+
+bool eg_subst_add_input(eg_subst_op *op, eg_subst_tensor input) {
+  if (op->input_count == EG_SUBST_TENSORS) return false;
+  op->inputs[op->input_count++] = input;
+  return true;
+}
+
+// Of a substitution that is too large, what exceeds the limits is not kept, and operands
+// may stand in that.
+bool eg_subst_add_op(eg_substitution *subst, eg_subst_side *side, const eg_subst_op *op) {
+  subst->is_too_large = subst->is_too_large || side->op_count == EG_SUBST_OPS;
+  if (subst->is_too_large) return true;
+  for (uint32_t i = 0; i < op->input_count; i++)
+    if (op->inputs[i].op >= (int32_t)side->op_count || op->inputs[i].output < 0)
+      return false;
+  side->ops[side->op_count++] = *op;
+  return true;
+}
+
+void eg_subst_add_result(eg_substitution *subst, eg_subst_tensor left,
+                         eg_subst_tensor right) {
+  subst->is_too_large = subst->is_too_large || subst->result_count == EG_SUBST_TENSORS;
+  if (subst->is_too_large) return;
+  subst->left.results[subst->result_count] = left;
+  subst->right.results[subst->result_count++] = right;
+}
+
+static bool exists(const eg_subst_side *side, eg_subst_tensor tensor) {
+  return tensor.op < (int32_t)side->op_count && tensor.output >= 0;
+}
+
+bool eg_subst_is_complete(const eg_substitution *subst) {
+  if (subst->is_too_large) return true;
+  for (uint32_t i = 0; i < subst->result_count; i++)
+    if (!exists(&subst->left, subst->left.results[i]) ||
+        !exists(&subst->right, subst->right.results[i]))
+      return false;
+  return subst->result_count != 0;
+}
+
+bool eg_subst_side_has(const eg_subst_side *side, uint32_t results, int32_t variable) {
+  for (uint32_t i = 0; i < results; i++)
+    if (side->results[i].op == variable) return true;
+  for (uint32_t i = 0; i < side->op_count; i++)
+    for (uint32_t k = 0; k < side->ops[i].input_count; k++)
+      if (side->ops[i].inputs[k].op == variable) return true;
+  return false;
+}

@@ -1,0 +1,86 @@
+// A substitution that others published: two sides that compute the same results, as their
+// files hold it. The files are read by substitution_file.h, whatever their format.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_REWRITES_IMPORT_SUBSTITUTION_H
+#define EG_REWRITES_IMPORT_SUBSTITUTION_H
+
+#include "base/text.h"
+
+// Larger substitutions are read and get the verdict "too large".
+enum {
+  EG_SUBST_OPS = 24,    // of a side
+  EG_SUBST_TENSORS = 8, // operands of an operator, results of a substitution
+  EG_SUBST_PARAMETERS = 18
+};
+
+// Operators, by their numbers in files of protocol buffers; FlexFlow's own, whose numbers
+// TASO uses for others, are 100 higher (subst_ops.def).
+typedef enum eg_subst_kind {
+#define EG_SUBST_OP(ID, NUMBER, WORDS, JSON) EG_SUBST_##ID = NUMBER,
+#include "rewrites/lab/import/subst_ops.def"
+#undef EG_SUBST_OP
+} eg_subst_kind;
+enum { EG_SUBST_FLEXFLOW = 100 };
+
+typedef enum eg_subst_parameter {
+#define EG_SUBST_PM(ID, NUMBER, JSON) EG_SUBST_PM_##ID = NUMBER,
+#include "rewrites/lab/import/subst_ops.def"
+#undef EG_SUBST_PM
+} eg_subst_parameter;
+
+// Values of parameters.
+enum { EG_SUBST_SAME = 0, EG_SUBST_VALID = 1 }; // PAD
+enum {
+  EG_SUBST_ACT_NONE = 0,
+  EG_SUBST_ACT_SIGMOID,
+  EG_SUBST_ACT_RELU, // ACTIVATION
+  EG_SUBST_ACT_TANH
+};
+
+/// Result `output` of the operator `op` of the same side; op < 0: the variable -op.
+typedef struct eg_subst_tensor {
+  int32_t op, output;
+} eg_subst_tensor;
+
+typedef struct eg_subst_op {
+  int32_t kind; // eg_subst_kind, or another number
+  eg_subst_tensor inputs[EG_SUBST_TENSORS];
+  uint32_t input_count;
+  int32_t parameter[EG_SUBST_PARAMETERS]; // 0 where the file says nothing
+  uint32_t said;                          // bits of the parameters that it has
+} eg_subst_op;
+
+typedef struct eg_subst_side {
+  eg_subst_op ops[EG_SUBST_OPS]; // operands stand before what uses them
+  uint32_t op_count;
+  eg_subst_tensor results[EG_SUBST_TENSORS];
+} eg_subst_side;
+
+typedef struct eg_substitution {
+  eg_subst_side left, right;
+  uint32_t result_count;
+  bool is_too_large;
+} eg_substitution;
+
+/// "conv2d" and so on; "operator 99" (of `buffer`) for a number that no file explains.
+const char *eg_subst_kind_name(int32_t kind, char buffer[32]);
+// ---- for readers of files ------------------------------------------------------------
+
+/// A parameter that is not in the table is passed over.
+void eg_subst_set(eg_subst_op *op, int32_t parameter, int32_t value);
+/// False when it has too many operands.
+bool eg_subst_add_input(eg_subst_op *op, eg_subst_tensor input);
+/// Adds an operator to a side of the substitution. False when an operand does not stand
+/// before it; one too many makes the substitution too large.
+bool eg_subst_add_op(eg_substitution *subst, eg_subst_side *side, const eg_subst_op *op);
+void eg_subst_add_result(eg_substitution *subst, eg_subst_tensor left,
+                         eg_subst_tensor right);
+/// Whether there are results, and the operators that make them.
+bool eg_subst_is_complete(const eg_substitution *subst);
+
+// ---- for those who look at them ------------------------------------------------------
+
+/// Whether an operand of an operator of the side, or a result, is the variable.
+bool eg_subst_side_has(const eg_subst_side *side, uint32_t results, int32_t variable);
+
+#endif

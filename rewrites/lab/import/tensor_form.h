@@ -1,0 +1,85 @@
+// How a substitution over tensors (TASO, Tensat) is written as a rule of ours: which side
+// is the left one, of what rank its variables are, what of its attributes is made
+// variable, and under which guards it stands.
+//
+// Files say what was found on one instance: convolutions of stride 1 with padding that
+// keeps sizes, axis 0 or 1, matrices. A form begins with exactly that. Its freedoms are
+// tried one by one (tensor_import.c).
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_REWRITES_IMPORT_TENSOR_FORM_H
+#define EG_REWRITES_IMPORT_TENSOR_FORM_H
+
+#include "rewrites/lab/import/substitution.h"
+#include "rewrites/language/rules.h"
+
+enum { EG_FORM_VARIABLES = 16, EG_FORM_GUARDS = 96, EG_FORM_UNKNOWN = -1 };
+
+// What can be made general, in the order in which it is tried: id, words.
+#define EG_FREEDOM_LIST(X)                                                               \
+  X(EG_FREE_ENLARGE, "kernels are enlarged by an even number") /* one operator for it */ \
+  X(EG_FREE_GROUP, "groups as on the left")                                              \
+  X(EG_FREE_STRIDE, "any stride")                                                        \
+  X(EG_FREE_PADS, "any padding")                                                         \
+  X(EG_FREE_DILATION, "any dilation")                                                    \
+  X(EG_FREE_NO_ACT, "any activation")                                                    \
+  X(EG_FREE_RELU_ACT, "any activation for relu")                                         \
+  X(EG_FREE_KERNEL, "any kernel")                                                        \
+  X(EG_FREE_COUNT, "padding counted or not")                                             \
+  X(EG_FREE_PERM, "any permutation")                                                     \
+  X(EG_FREE_AXIS, "any axis")                                                            \
+  X(EG_FREE_AXIS_END, "axes from the end")                                               \
+  X(EG_FREE_SHAPES, "any shapes that broadcast")                                         \
+  X(EG_FREE_RANK, "any rank")
+#define EG_FREEDOM_ENUM(id, words) id,
+typedef enum eg_freedom { EG_FREEDOM_LIST(EG_FREEDOM_ENUM) EG_FREEDOMS } eg_freedom;
+#undef EG_FREEDOM_ENUM
+const char *eg_freedom_words(eg_freedom freedom);
+
+typedef enum eg_guard_kind {
+  EG_GUARD_SAME_DIM,      // of variables a and b
+  EG_GUARD_SAME_GROUPS,   // of convolutions a and b
+  EG_GUARD_SAME_CHANNELS, // of convolutions a and b: channels of a group
+  EG_GUARD_ODD_KERNELS,   // of all kernels that are variables
+  EG_GUARD_SAME_SHAPE,    // of variables a and b
+  EG_GUARD_NO_GROUPS      // of all convolutions
+} eg_guard_kind;
+
+/// A condition of a closed list. Convolutions are numbered as operators of the left side.
+typedef struct eg_guard {
+  eg_guard_kind kind;
+  uint32_t a, b;
+  int32_t dim;
+} eg_guard;
+
+typedef struct eg_tensor_form {
+  const eg_substitution *subst;
+  const eg_subst_side *left, *right; // as the rule has them
+  bool is_flipped;                   // they are the other way round in the file
+  int32_t variables[EG_FORM_VARIABLES];
+  uint32_t variable_count;
+  int8_t variable_ranks[EG_FORM_VARIABLES]; // EG_FORM_UNKNOWN where nothing says it
+  int8_t left_ranks[EG_SUBST_OPS], right_ranks[EG_SUBST_OPS];
+  bool is_kernel[EG_FORM_VARIABLES]; // or is part of one
+  uint32_t possible;                 // bits of freedoms that make a difference
+  uint32_t freedoms;                 // bits of those taken
+  eg_guard guards[2];
+  uint32_t guard_count;
+  const char *condition; // beside the guards, in the rule language; NULL: none
+  egraph_math math;
+} eg_tensor_form;
+
+/// Reads the substitution (kept by reference). Returns NULL, or why it is none of tensors
+/// that our operators compute; `buffer` holds names in that reason.
+const char *eg_tensor_form_read(const eg_substitution *subst, eg_tensor_form *out,
+                                char buffer[96]);
+/// Exchanges the sides, before freedoms are taken and guards found; false when the right
+/// one cannot be a left one.
+bool eg_tensor_form_flip(eg_tensor_form *form);
+/// The index of a variable of the file; it is there.
+uint32_t eg_tensor_form_variable(const eg_tensor_form *form, int32_t variable);
+int8_t eg_tensor_form_rank(const eg_tensor_form *form, const eg_subst_side *side,
+                           eg_subst_tensor tensor);
+/// The guards to try, weakest first; at most EG_FORM_GUARDS.
+uint32_t eg_tensor_form_guards(const eg_tensor_form *form, eg_guard *out);
+
+#endif

@@ -1,0 +1,266 @@
+// Substitutions over tensors (TASO, Tensat).
+//
+// First the rule is read as its file has it. When it does not hold, guards of a closed
+// list are tried, weakest first, one by one and in pairs, then those that any rule may
+// need (rewrites/lab/guards). What holds is made general: one
+// attribute after the other becomes a variable, if the rule still holds then.
+// SPDX-License-Identifier: Apache-2.0
+#include "rewrites/lab/guards/guards.h"
+#include "rewrites/lab/import/import_internal.h"
+#include "rewrites/lab/import/tensor_form.h"
+#include "rewrites/lab/import/tensor_text.h"
+#include "rewrites/lab/rule_checks.h"
+#include "rewrites/lab/verify/verify.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+// Guards of which pairs are tried; instances to find one, and of how many the condition
+// that is found keeps one.
+enum { NAMED_GUARDS = 16, GUARD_INSTANCES = 24, GUARD_SHARE = 4 };
+
+typedef struct attempt {
+  eg_importer *in;
+  eg_tensor_form form;
+  eg_text why; // the first trial does not hold
+  eg_text condition;
+  eg_import_trial base;
+} attempt;
+
+// ---- trials ---------------------------------------------------------------------------
+
+static bool is_guarded(const attempt *a) {
+  return a->form.guard_count != 0 || a->form.condition != NULL;
+}
+
+static egraph_status write_guards(const attempt *a, eg_text *out) {
+  for (uint32_t i = 0; i < a->form.guard_count; i++)
+    EG_TRY(eg_guard_write(&a->form, &a->form.guards[i], out));
+  return a->form.condition == NULL ? EGRAPH_OK
+                                   : eg_text_printf(out, " %s", a->form.condition);
+}
+
+/// "Tensat (MLSys'21), file.txt, substitution 17; holds if (= ?g0 1)"
+static egraph_status write_source(attempt *a, eg_text *source) {
+  const eg_importer *in = a->in;
+  const char *name = in->path;
+  for (const char *c = in->path; *c != '\0'; c++)
+    if (*c == '/') name = c + 1;
+  EG_TRY(eg_text_print_names(source, "%s, %s, substitution %" PRIu32,
+                             eg_subst_origin_words(in->file->origin), name, in->number));
+  if (is_guarded(a)) EG_TRY(eg_text_append(source, "; holds if"));
+  return write_guards(a, source);
+}
+
+static egraph_status write_form(attempt *a, const char **out_fault) {
+  eg_text source;
+  eg_text_init(&source, a->in->alloc);
+  egraph_status status = write_source(a, &source);
+  if (status == EGRAPH_OK)
+    status = eg_tensor_form_write(&a->form, a->in->name, eg_text_of(&source),
+                                  &a->in->text, out_fault);
+  eg_text_deinit(&source);
+  return status;
+}
+
+static egraph_status try_form(attempt *a, uint32_t instances, uint64_t seed,
+                              eg_import_trial *out) {
+  const char *fault;
+  EG_TRY(write_form(a, &fault));
+  if (fault == NULL) return eg_import_try(a->in, instances, seed, out, NULL);
+  *out = EG_TRIAL_NO_RULE;
+  return eg_import_decide(a->in, EG_IMPORT_FOREIGN, fault);
+}
+
+// ---- guards ---------------------------------------------------------------------------
+
+/// A guard is found on few instances, and believed on many.
+static egraph_status holds_guarded(attempt *a, bool *out) {
+  eg_import_trial trial;
+  EG_TRY(try_form(a, GUARD_INSTANCES, 1, &trial));
+  for (uint64_t seed = 2; trial == EG_TRIAL_HOLDS && seed < 4; seed++)
+    EG_TRY(try_form(a, EG_VERIFY_INSTANCES, seed, &trial));
+  *out = trial == EG_TRIAL_HOLDS;
+  return EGRAPH_OK;
+}
+
+/// A rule of tensors that one number fills is none of a file whose rules are of shapes.
+static egraph_status is_of_shapes(void *user, const char *guard, bool *out) {
+  (void)user;
+  *out = strstr(guard, "(splat") == NULL;
+  return EGRAPH_OK;
+}
+
+/// Any condition that rules may need, of the rule as it stands.
+static egraph_status find_condition(attempt *a, bool *out_found) {
+  eg_importer *in = a->in;
+  const char *fault;
+  eg_rules *rules;
+  *out_found = false;
+  EG_TRY(write_form(a, &fault));
+  if (fault != NULL) return EGRAPH_OK;
+  EG_TRY(eg_rules_create_checked(&in->alloc, &rules));
+  egraph_status status = eg_rules_parse(rules, "import", eg_text_of(&in->text),
+                                        strlen(eg_text_of(&in->text)));
+  if (status == EGRAPH_OK && eg_rules_count(rules) != 0)
+    status = eg_guard_find(
+        in->alloc, eg_rules_at(rules, 0),
+        &(eg_guard_search){.seed = 1, .share = GUARD_SHARE, .wants = is_of_shapes},
+        &a->condition, out_found);
+  eg_rules_destroy(rules);
+  if (*out_found) a->form.condition = eg_text_of(&a->condition);
+  return status;
+}
+
+static egraph_status find_guard(attempt *a, bool *out_found) {
+  eg_guard guards[EG_FORM_GUARDS];
+  uint32_t count = eg_tensor_form_guards(&a->form, guards);
+  a->form.guard_count = 1;
+  for (uint32_t i = 0; i < count; i++) {
+    a->form.guards[0] = guards[i];
+    EG_TRY(holds_guarded(a, out_found));
+    if (*out_found) return EGRAPH_OK;
+  }
+  a->form.guard_count = 2;
+  for (uint32_t i = 0; i < count && i < NAMED_GUARDS; i++)
+    for (uint32_t k = i + 1; k < count && k < NAMED_GUARDS; k++) {
+      a->form.guards[0] = guards[i];
+      a->form.guards[1] = guards[k];
+      EG_TRY(holds_guarded(a, out_found));
+      if (*out_found) return EGRAPH_OK;
+    }
+  a->form.guard_count = 0;
+  return find_condition(a, out_found);
+}
+
+// ---- freedoms -------------------------------------------------------------------------
+
+static egraph_status generalize(attempt *a, uint32_t first, uint32_t end) {
+  for (uint32_t i = first; i < end; i++) {
+    uint32_t before = a->form.freedoms;
+    bool is_done = i == EG_FREE_AXIS_END && (before >> EG_FREE_AXIS & 1) != 0;
+    if ((a->form.possible >> i & 1) == 0 || is_done) continue;
+    eg_import_trial trial;
+    a->form.freedoms = before | UINT32_C(1) << i;
+    EG_TRY(try_form(a, EG_VERIFY_INSTANCES, 1, &trial));
+    if (trial != EG_TRIAL_HOLDS) a->form.freedoms = before;
+  }
+  return EGRAPH_OK;
+}
+
+/// The strictest class that it keeps, and the text of it.
+static egraph_status find_class(attempt *a, eg_import_trial *out) {
+  static const egraph_math classes[] = {EGRAPH_MATH_EXACT, EGRAPH_MATH_ASSOCIATIVE,
+                                        EGRAPH_MATH_FAST};
+  *out = EG_TRIAL_DIFFERENT;
+  for (uint32_t i = 0; i < 3 && *out != EG_TRIAL_HOLDS; i++) {
+    a->form.math = classes[i];
+    for (uint64_t seed = 1; seed < 3 && (seed == 1 || *out == EG_TRIAL_HOLDS); seed++)
+      EG_TRY(try_form(a, EG_VERIFY_INSTANCES, seed, out));
+  }
+  return EGRAPH_OK;
+}
+
+// ---- verdicts -------------------------------------------------------------------------
+
+static egraph_status describe(attempt *a, eg_text *out) {
+  EG_TRY(write_guards(a, out));
+  const char *comma = is_guarded(a) ? "; " : "";
+  for (uint32_t i = 0; i < EG_FREEDOMS; i++) {
+    if ((a->form.freedoms >> i & 1) == 0) continue;
+    EG_TRY(eg_text_append(out, comma));
+    EG_TRY(eg_text_append(out, eg_freedom_words((eg_freedom)i)));
+    comma = ", ";
+  }
+  return EGRAPH_OK;
+}
+
+/// As in the file, in the operators that our rules are written with: what it says beyond
+/// that is ours.
+static egraph_status check_implied(attempt *a, eg_implied *out, eg_text *names) {
+  eg_rules *trial = NULL;
+  eg_import_trial held;
+  const char *fault;
+  *out = EG_IMPLIED_NOT;
+  EG_TRY(write_form(a, &fault));
+  if (fault != NULL) return EGRAPH_OK;
+  EG_TRY(eg_import_try(a->in, EG_IMPORT_INSTANCES, 1, &held, &trial));
+  if (trial == NULL) return EGRAPH_OK;
+  egraph_status status = EGRAPH_OK;
+  if (eg_rules_count(trial) != 0)
+    status = eg_implied_check(&a->in->checker, eg_rules_at(trial, 0), out, names);
+  eg_rules_destroy(trial);
+  return status;
+}
+
+static egraph_status tell_implied(attempt *a, eg_implied how, const char *names) {
+  eg_importer *in = a->in;
+  in->outcome = EG_IMPORT_IMPLIED;
+  eg_text_clear(&in->detail);
+  EG_TRY(eg_text_printf(&in->detail, "%s: %s", eg_implied_words(how),
+                        names[0] != '\0' ? names : "the same term"));
+  if (a->form.guard_count == 0) return EGRAPH_OK;
+  EG_TRY(eg_text_append(&in->detail, "; holds if"));
+  return describe(a, &in->detail);
+}
+
+static egraph_status add_general(attempt *a) {
+  eg_importer *in = a->in;
+  eg_import_trial trial;
+  EG_TRY(generalize(a, EG_FREE_STRIDE, EG_FREEDOMS));
+  EG_TRY(find_class(a, &trial));
+  if (trial != EG_TRIAL_HOLDS) { // some freedom was believed too early
+    a->form.freedoms = 0;
+    EG_TRY(find_class(a, &trial));
+  }
+  if (trial != EG_TRIAL_HOLDS) {
+    in->outcome = EG_IMPORT_REFUTED;
+    return EGRAPH_OK;
+  }
+  EG_TRY(eg_import_add(in, is_guarded(a) ? EG_IMPORT_GUARDED : EG_IMPORT_TESTED));
+  if (in->outcome != EG_IMPORT_GUARDED && in->outcome != EG_IMPORT_TESTED)
+    return EGRAPH_OK;
+  eg_text_clear(&in->detail);
+  return describe(a, &in->detail);
+}
+
+static egraph_status judge_true(attempt *a) {
+  eg_implied how;
+  eg_text names;
+  EG_TRY(generalize(a, 0, EG_FREE_STRIDE));
+  eg_text_init(&names, a->in->alloc);
+  egraph_status status = check_implied(a, &how, &names);
+  if (status == EGRAPH_OK)
+    status =
+        how == EG_IMPLIED_NOT ? add_general(a) : tell_implied(a, how, eg_text_of(&names));
+  eg_text_deinit(&names);
+  return status;
+}
+
+static egraph_status judge(attempt *a) {
+  eg_importer *in = a->in;
+  bool found = false;
+  EG_TRY(try_form(a, EG_VERIFY_INSTANCES, 1, &a->base));
+  if (a->base == EG_TRIAL_NO_INSTANCES && eg_tensor_form_flip(&a->form))
+    EG_TRY(try_form(a, EG_VERIFY_INSTANCES, 1, &a->base)); // the other side may be easier
+  if (a->base == EG_TRIAL_HOLDS) return judge_true(a);
+  EG_TRY(eg_text_append(&a->why, eg_text_of(&in->detail)));
+  if (a->base != EG_TRIAL_DIFFERENT)
+    return eg_import_decide(in, EG_IMPORT_FOREIGN, eg_text_of(&a->why));
+  EG_TRY(find_guard(a, &found));
+  if (found) return judge_true(a);
+  return eg_import_decide(in, EG_IMPORT_REFUTED, eg_text_of(&a->why));
+}
+
+egraph_status eg_import_tensors(eg_importer *in) {
+  char buffer[96];
+  attempt a = {.in = in};
+  const char *fault = eg_tensor_form_read(in->subst, &a.form, buffer);
+  if (fault != NULL) return eg_import_decide(in, EG_IMPORT_FOREIGN, fault);
+  eg_text_init(&a.why, in->alloc);
+  eg_text_init(&a.condition, in->alloc);
+  egraph_status status = judge(&a);
+  eg_text_deinit(&a.condition);
+  eg_text_deinit(&a.why);
+  return status;
+}

@@ -1,0 +1,360 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rewrites/lab/import/unity_text.h"
+
+#include <inttypes.h>
+
+#include "pcg/parallel/parallel_op.h"
+
+// ---- text ---------------------------------------------------------------------------
+
+// Terms that are shared are written out, which may be many.
+enum { MAX_TEXT = 1 << 14 };
+
+typedef struct writer {
+  const eg_substitution *rule;
+  uint32_t number;
+  const eg_unity_form *form;
+  eg_text *text;
+  bool is_too_long;
+} writer;
+
+// ---- what has no meaning --------------------------------------------------------------
+
+static bool is_parallel(const eg_subst_op *op) {
+  return op->kind >= EG_SUBST_PARTITION && op->kind <= EG_SUBST_REDUCE;
+}
+
+/// Why an operator has none, or NULL. Dimensions of tiles are 0, 1, 2, with one meaning.
+static const char *fault_of(const eg_subst_op *op, bool as_tiles) {
+  int32_t dim = op->parameter[EG_SUBST_PM_PARALLEL_DIM],
+          axis = op->parameter[EG_SUBST_PM_AXIS];
+  if (as_tiles && (dim < 0 || dim > 2 || axis < 0 || axis > 2))
+    return "has an unknown dimension";
+  uint32_t operands = 1;
+  switch (op->kind) {
+  case EG_SUBST_REPLICATE:
+  case EG_SUBST_REDUCE:
+    if (dim != 0 && !as_tiles)
+      return "copies or sums along a dimension of the data, which are tiles";
+    break;
+  case EG_SUBST_PARTITION:
+  case EG_SUBST_COMBINE:
+    if ((dim < 1 || dim > 2) && !as_tiles) return "partitions or combines copies";
+    break;
+  case EG_SUBST_CONCAT:
+  case EG_SUBST_SPLIT:
+    if ((axis < 1 || axis > 2) && !as_tiles) return "concatenates or splits copies";
+    operands = op->kind == EG_SUBST_CONCAT ? 2 : 1;
+    break;
+  case EG_SUBST_LINEAR:
+    if (op->parameter[EG_SUBST_PM_ACTIVATION] % 2 != 0)
+      return "has an unknown activation";
+    operands = 2;
+    break;
+  case EG_SUBST_ADD:
+  case EG_SUBST_MUL: operands = 2; break;
+  case EG_SUBST_RELU: break;
+  default: return "has an unknown operator";
+  }
+  return op->input_count == operands ? NULL : "has an unknown number of operands";
+}
+
+static const char *fault_of_side(const eg_subst_side *side, const eg_subst_side *other,
+                                 bool as_tiles) {
+  for (uint32_t i = 0; i < side->op_count; i++) {
+    const char *fault = fault_of(&side->ops[i], as_tiles);
+    if (fault != NULL) return fault;
+    for (uint32_t k = 0; other != NULL && k < side->ops[i].input_count; k++)
+      if (side->ops[i].inputs[k].op < 0 &&
+          !eg_subst_side_has(other, 0, side->ops[i].inputs[k].op))
+        return "has a variable on the right side alone";
+  }
+  return NULL;
+}
+
+// ---- writing --------------------------------------------------------------------------
+
+static uint32_t parallel_before(const writer *w, const eg_subst_side *side, int32_t op) {
+  uint32_t count = 0;
+  const eg_subst_side *left = &w->rule->left;
+  for (uint32_t i = 0; side != left && i < left->op_count; i++)
+    count += is_parallel(&left->ops[i]);
+  for (int32_t i = 0; i < op; i++)
+    count += is_parallel(&side->ops[i]);
+  return count;
+}
+
+static egraph_status write_tensor(writer *w, const eg_subst_side *side,
+                                  eg_subst_tensor tensor);
+
+/// Of the dimensions copies, rows, columns, the first one that tensors have.
+static int first_dim(const writer *w) { return w->form->as_tiles ? 0 : 1; }
+
+static egraph_status write_dim(writer *w, const eg_subst_side *side,
+                               eg_subst_tensor tensor, int dim) {
+  w->is_too_long = w->is_too_long || w->text->chars.len > MAX_TEXT;
+  if (w->is_too_long) return EGRAPH_OK;
+  if (tensor.op < 0) return eg_text_printf(w->text, "(dim ?x%d %d)", -tensor.op, dim);
+  const eg_subst_op *op = &side->ops[tensor.op];
+  int along = dim + first_dim(w); // as the file counts
+  bool is_cut = op->parameter[EG_SUBST_PM_AXIS] == along;
+  bool is_moved = op->parameter[EG_SUBST_PM_PARALLEL_DIM] == along && w->form->as_tiles;
+  if (op->kind == EG_SUBST_LINEAR && along == 2)
+    return write_dim(w, side, op->inputs[1], dim - 1);
+  if (op->kind == EG_SUBST_CONCAT && is_cut) {
+    EG_TRY(eg_text_append(w->text, "(+ "));
+    EG_TRY(write_dim(w, side, op->inputs[0], dim));
+    EG_TRY(eg_text_append(w->text, " "));
+    EG_TRY(write_dim(w, side, op->inputs[1], dim));
+    return eg_text_append(w->text, ")");
+  }
+  bool is_half =
+      (op->kind == EG_SUBST_SPLIT && is_cut) || (op->kind == EG_SUBST_REDUCE && is_moved);
+  bool is_twice = op->kind == EG_SUBST_REPLICATE && is_moved;
+  EG_TRY(eg_text_append(w->text, is_half ? "(/ " : is_twice ? "(* " : ""));
+  EG_TRY(write_dim(w, side, op->inputs[0], dim));
+  return eg_text_append(w->text, is_half || is_twice ? " 2)" : "");
+}
+
+static egraph_status write_split(writer *w, const eg_subst_side *side,
+                                 eg_subst_tensor tensor) {
+  int axis = side->ops[tensor.op].parameter[EG_SUBST_PM_AXIS] - first_dim(w);
+  EG_TRY(eg_text_printf(w->text, "(part :index %" PRId32 " (split :axis %d :sizes [",
+                        tensor.output, axis));
+  EG_TRY(write_dim(w, side, tensor, axis));
+  EG_TRY(eg_text_append(w->text, " "));
+  EG_TRY(write_dim(w, side, tensor, axis));
+  return eg_text_append(w->text, "]");
+}
+
+static egraph_status write_parallel(writer *w, const eg_subst_side *side, int32_t index) {
+  static const eg_parallel_kind kinds[] = {EG_PARALLEL_PARTITION, EG_PARALLEL_COMBINE,
+                                           EG_PARALLEL_REPLICATE, EG_PARALLEL_REDUCE};
+  const eg_subst_op *op = &side->ops[index];
+  eg_parallel_kind kind = kinds[op->kind - EG_SUBST_PARTITION];
+  EG_TRY(eg_text_printf(w->text, "(%s", eg_parallel_name(kind)));
+  if (eg_parallel_has_dim(kind))
+    EG_TRY(eg_text_printf(w->text, " :dim %" PRId32,
+                          op->parameter[EG_SUBST_PM_PARALLEL_DIM] - 1));
+  static const char *const by_dimension[] = {" :axis copies", " :axis rows",
+                                             " :axis columns"};
+  if (w->form->axes == EG_UNITY_ONE_AXIS) return EGRAPH_OK;
+  if (w->form->axes == EG_UNITY_BY_DIMENSION)
+    return eg_text_append(w->text, by_dimension[op->parameter[EG_SUBST_PM_PARALLEL_DIM]]);
+  bool is_second = (w->form->second >> parallel_before(w, side, index) & 1) != 0;
+  return eg_text_append(w->text, is_second ? " :axis b" : " :axis a");
+}
+
+/// "(matmul :transB 1", and so on.
+static egraph_status write_head(writer *w, const eg_subst_side *side,
+                                eg_subst_tensor tensor) {
+  const eg_subst_op *op = &side->ops[tensor.op];
+  if (is_parallel(op)) return write_parallel(w, side, tensor.op);
+  switch (op->kind) {
+  case EG_SUBST_LINEAR:
+    return eg_text_append(w->text, op->parameter[EG_SUBST_PM_ACTIVATION] != 0
+                                       ? "(matmul :transB 1 :act relu"
+                                       : "(matmul :transB 1");
+  case EG_SUBST_CONCAT:
+    return eg_text_printf(w->text, "(concat :axis %" PRId32,
+                          op->parameter[EG_SUBST_PM_AXIS] - first_dim(w));
+  case EG_SUBST_SPLIT: return write_split(w, side, tensor);
+  case EG_SUBST_ADD: return eg_text_append(w->text, "(add");
+  case EG_SUBST_MUL: return eg_text_append(w->text, "(mul");
+  default: return eg_text_append(w->text, "(relu");
+  }
+}
+
+/// Half of an operand along a dimension.
+static egraph_status write_half(writer *w, const eg_subst_side *side, eg_subst_tensor of,
+                                int dim, int index) {
+  EG_TRY(
+      eg_text_printf(w->text, "(part :index %d (split :axis %d :sizes [(/ ", index, dim));
+  EG_TRY(write_dim(w, side, of, dim));
+  EG_TRY(eg_text_append(w->text, " 2) (/ "));
+  EG_TRY(write_dim(w, side, of, dim));
+  EG_TRY(eg_text_append(w->text, " 2)] "));
+  EG_TRY(write_tensor(w, side, of));
+  return eg_text_append(w->text, "))");
+}
+
+static egraph_status write_tiles(writer *w, const eg_subst_side *side,
+                                 const eg_subst_op *op) {
+  int dim = op->parameter[EG_SUBST_PM_PARALLEL_DIM];
+  if (op->kind == EG_SUBST_PARTITION || op->kind == EG_SUBST_COMBINE)
+    return write_tensor(w, side, op->inputs[0]);
+  if (op->kind == EG_SUBST_REPLICATE) {
+    EG_TRY(eg_text_printf(w->text, "(concat :axis %d ", dim));
+    EG_TRY(write_tensor(w, side, op->inputs[0]));
+    EG_TRY(eg_text_append(w->text, " "));
+    EG_TRY(write_tensor(w, side, op->inputs[0]));
+    return eg_text_append(w->text, ")");
+  }
+  EG_TRY(eg_text_append(w->text, "(add "));
+  EG_TRY(write_half(w, side, op->inputs[0], dim, 0));
+  EG_TRY(eg_text_append(w->text, " "));
+  EG_TRY(write_half(w, side, op->inputs[0], dim, 1));
+  return eg_text_append(w->text, ")");
+}
+
+// Recursion ends after EG_SUBST_OPS: operands stand before what uses them.
+static egraph_status write_tensor(writer *w, const eg_subst_side *side,
+                                  eg_subst_tensor tensor) {
+  w->is_too_long = w->is_too_long || w->text->chars.len > MAX_TEXT;
+  if (w->is_too_long) return EGRAPH_OK;
+  if (tensor.op < 0) return eg_text_printf(w->text, "?x%d", -tensor.op);
+  const eg_subst_op *op = &side->ops[tensor.op];
+  if (w->form->as_tiles && is_parallel(op)) return write_tiles(w, side, op);
+  EG_TRY(write_head(w, side, tensor));
+  for (uint32_t i = 0; i < op->input_count; i++) {
+    EG_TRY(eg_text_append(w->text, " "));
+    EG_TRY(write_tensor(w, side, op->inputs[i]));
+  }
+  return eg_text_append(w->text, op->kind == EG_SUBST_SPLIT ? "))" : ")");
+}
+
+static egraph_status write_side(writer *w, const char *clause,
+                                const eg_subst_side *side) {
+  EG_TRY(eg_text_printf(w->text, "\n  (%s", clause));
+  for (uint32_t i = 0; i < w->rule->result_count; i++) {
+    EG_TRY(eg_text_append(w->text, " "));
+    EG_TRY(write_tensor(w, side, side->results[i]));
+  }
+  return eg_text_append(w->text, ")");
+}
+
+/// A tensor of a side.
+typedef struct sized {
+  const eg_subst_side *side;
+  eg_subst_tensor tensor;
+} sized;
+
+/// " (= size size)" for both dimensions, unless that goes without saying.
+static egraph_status write_same_shape(writer *w, sized a, sized b) {
+  for (int dim = 0; dim + first_dim(w) < 3; dim++) {
+    size_t start = w->text->chars.len;
+    EG_TRY(eg_text_append(w->text, " (= "));
+    size_t first = w->text->chars.len;
+    EG_TRY(write_dim(w, a.side, a.tensor, dim));
+    size_t length = w->text->chars.len - first;
+    EG_TRY(eg_text_append(w->text, " "));
+    EG_TRY(write_dim(w, b.side, b.tensor, dim));
+    const char *text = eg_text_of(w->text) + first;
+    if (w->text->chars.len - first == 2 * length + 1 &&
+        memcmp(text, text + length + 1, length) == 0)
+      w->text->chars.len = start;
+    EG_TRY(eg_text_append(w->text, w->text->chars.len == start ? "" : ")"));
+  }
+  return EGRAPH_OK;
+}
+
+/// Sums and products are of equal shapes there: nothing is broadcast.
+static egraph_status write_same_operands(writer *w, const eg_subst_side *side) {
+  for (uint32_t i = 0; i < side->op_count; i++) {
+    const eg_subst_op *op = &side->ops[i];
+    if (op->kind == EG_SUBST_ADD || op->kind == EG_SUBST_MUL)
+      EG_TRY(write_same_shape(w, (sized){side, op->inputs[0]},
+                              (sized){side, op->inputs[1]}));
+  }
+  return EGRAPH_OK;
+}
+
+/// The copies of an operand and of a weight are products of their own.
+static egraph_status write_same_copies(writer *w, const eg_subst_side *side) {
+  for (uint32_t i = 0; i < side->op_count && w->form->as_tiles; i++) {
+    const eg_subst_op *op = &side->ops[i];
+    if (op->kind != EG_SUBST_LINEAR) continue;
+    EG_TRY(eg_text_append(w->text, " (= "));
+    EG_TRY(write_dim(w, side, op->inputs[0], 0));
+    EG_TRY(eg_text_append(w->text, " "));
+    EG_TRY(write_dim(w, side, op->inputs[1], 0));
+    EG_TRY(eg_text_append(w->text, ")"));
+  }
+  return EGRAPH_OK;
+}
+
+/// Some substitutions hold for operands of matching sizes only.
+static egraph_status write_same_results(writer *w) {
+  const eg_subst_side *left = &w->rule->left, *right = &w->rule->right;
+  for (uint32_t i = 0; i < w->rule->result_count; i++)
+    EG_TRY(write_same_shape(w, (sized){left, left->results[i]},
+                            (sized){right, right->results[i]}));
+  return EGRAPH_OK;
+}
+
+static bool is_first_use(const eg_subst_side *side, uint32_t op, uint32_t input) {
+  for (uint32_t i = 0; i <= op; i++)
+    for (uint32_t k = 0; k < (i == op ? input : side->ops[i].input_count); k++)
+      if (side->ops[i].inputs[k].op == side->ops[op].inputs[input].op) return false;
+  return true;
+}
+
+/// Whether a result of the rule needs the operator.
+static bool is_reached(const eg_subst_side *side, uint32_t results, uint32_t op) {
+  bool reached[EG_SUBST_OPS] = {false};
+  for (uint32_t i = 0; i < results; i++)
+    if (side->results[i].op >= 0) reached[side->results[i].op] = true;
+  for (uint32_t i = side->op_count; i-- > 0;)
+    for (uint32_t k = 0; reached[i] && k < side->ops[i].input_count; k++)
+      if (side->ops[i].inputs[k].op >= 0) reached[side->ops[i].inputs[k].op] = true;
+  return reached[op];
+}
+
+static egraph_status write_ranks(writer *w) {
+  const eg_subst_side *side = &w->rule->left;
+  for (uint32_t i = 0; i < side->op_count; i++)
+    for (uint32_t k = 0; k < side->ops[i].input_count; k++)
+      if (side->ops[i].inputs[k].op < 0 && is_first_use(side, i, k) &&
+          is_reached(side, w->rule->result_count, i))
+        EG_TRY(eg_text_printf(w->text, " (= (rank ?x%d) %d)", -side->ops[i].inputs[k].op,
+                              3 - first_dim(w)));
+  return EGRAPH_OK;
+}
+
+static egraph_status write_rule(writer *w) {
+  EG_TRY(eg_text_printf(w->text,
+                        "(egraph-rules 1)\n(rule unity-%" PRIu32
+                        "\n  (source \"Unity (OSDI'22), published substitution %" PRIu32
+                        "\")\n  (class %s)",
+                        w->number, w->number, eg_rule_class_name(w->form->math)));
+  EG_TRY(write_side(w, "lhs", &w->rule->left));
+  EG_TRY(write_side(w, "rhs", &w->rule->right));
+  EG_TRY(eg_text_append(w->text, "\n  (when"));
+  EG_TRY(write_ranks(w));
+  EG_TRY(write_same_operands(w, &w->rule->left));
+  EG_TRY(write_same_operands(w, &w->rule->right));
+  EG_TRY(write_same_copies(w, &w->rule->left));
+  EG_TRY(write_same_copies(w, &w->rule->right));
+  if (w->form->same_shapes) EG_TRY(write_same_results(w));
+  return eg_text_append(w->text, "))\n");
+}
+
+// ---- the whole -------------------------------------------------------------------
+
+static const char *fault_of_rule(const eg_substitution *rule, bool as_tiles) {
+  if (rule->is_too_large) return "is too large";
+  const char *fault = fault_of_side(&rule->left, NULL, as_tiles);
+  return fault != NULL ? fault : fault_of_side(&rule->right, &rule->left, as_tiles);
+}
+
+const char *eg_unity_fault(const eg_substitution *rule) {
+  return fault_of_rule(rule, false);
+}
+
+const char *eg_unity_tile_fault(const eg_substitution *rule) {
+  return fault_of_rule(rule, true);
+}
+
+uint32_t eg_unity_parallel_count(const eg_substitution *rule) {
+  const writer w = {.rule = rule};
+  return parallel_before(&w, &rule->right, (int32_t)rule->right.op_count);
+}
+
+egraph_status eg_unity_write(const eg_substitution *rule, uint32_t number,
+                             const eg_unity_form *form, eg_text *text, bool *out_fits) {
+  writer w = {.rule = rule, .number = number, .form = form, .text = text};
+  eg_text_clear(text);
+  EG_TRY(write_rule(&w));
+  *out_fits = !w.is_too_long;
+  return EGRAPH_OK;
+}

@@ -1,0 +1,741 @@
+// A draw walks the left side in its order, children first. For every term it chooses what
+// is still free (attributes, types of class variables that occur first here), infers its
+// type, and decides the conditions that can be decided by then; when something does not
+// fit it chooses again, a few times. So the cost is the sum of what terms and conditions
+// are hard to meet, not the product. Most tries fail, and a walk needs facts of tensors
+// alone: only a left side that is complete is added to an e-graph.
+// SPDX-License-Identifier: Apache-2.0
+#include "rewrites/lab/instances/instance_draw_internal.h"
+#include "rewrites/lab/instances/instance_special.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/type_messages.h"
+
+// PART_AXES: parts may differ on one of so many dimensions, counted from the last one.
+// MAX_AGE: the e-graph is dropped and a new one begun after so many draws, which keeps it
+// small.
+enum {
+  TRIES_PER_TERM = 24,
+  DTYPE_TRIES = 8,
+  PART_AXES = 4,
+  MAX_AGE = 256,
+  NAME_BYTES = 24
+};
+
+// ---- tensors of a walk ----------------------------------------------------------------
+
+static eg_class tensor_of_var(uint32_t var) { return (eg_class){var}; }
+
+static eg_class tensor_of_term(const eg_verify_draws *draws, uint32_t term) {
+  return (eg_class){draws->rule->var_count + term};
+}
+
+eg_class eg_verify_operand_of(const eg_verify_draws *draws, const eg_rule_term *term,
+                              uint32_t operand) {
+  const eg_rule_term *child = &draws->rule->terms[term->children[operand]];
+  return child->is_var ? draws->env.vars[child->var].tensor
+                       : draws->classes[term->children[operand]];
+}
+
+static const eg_tensor_fact *fact_of(const void *self, eg_class tensor) {
+  const eg_verify_draws *draws = self;
+  return &draws->facts[tensor.id];
+}
+
+/// What only steers a search is no property of tensors: draws take turns with the order.
+static bool is_before(const void *self, eg_class a, eg_class b) {
+  const eg_verify_draws *draws = self;
+  return draws->age % 2 == 0 ? a.id < b.id : a.id > b.id;
+}
+
+static bool is_made_by(const void *self, eg_class tensor, eg_op op) {
+  (void)self, (void)tensor, (void)op;
+  return false;
+}
+
+// ---- set-up ---------------------------------------------------------------------
+
+static egraph_status set_up(eg_verify_draws *draws) {
+  const eg_rule *rule = draws->rule;
+  eg_arena *arena = &draws->arena;
+  EG_TRY(eg_verify_read_hints(rule, arena, &draws->hints));
+  EG_TRY(eg_arena_alloc(arena, rule->var_count, sizeof *draws->leaves, &draws->leaves));
+  EG_TRY(
+      eg_arena_alloc(arena, rule->var_count, sizeof *draws->env.vars, &draws->env.vars));
+  EG_TRY(eg_arena_alloc(arena, 1, sizeof *draws->env.scratch, &draws->env.scratch));
+  EG_TRY(eg_arena_alloc(arena, (size_t)rule->var_count + rule->pattern_term_count,
+                        sizeof *draws->facts, &draws->facts));
+  EG_TRY(eg_arena_alloc(arena, rule->pattern_term_count, sizeof *draws->attrs,
+                        &draws->attrs));
+  size_t operands = (size_t)rule->pattern_term_count * EG_VERIFY_MAX_OPERANDS;
+  if (draws->hints.has_layers) {
+    EG_TRY(eg_arena_alloc(arena, operands, sizeof *draws->layers, &draws->layers));
+    EG_TRY(eg_arena_alloc(arena, rule->pattern_term_count, sizeof *draws->equations,
+                          &draws->equations));
+    EG_TRY(eg_arena_alloc(arena, rule->pattern_term_count, sizeof *draws->drawn_equations,
+                          &draws->drawn_equations));
+  }
+  EG_TRY(eg_arena_alloc(arena, rule->pattern_term_count, sizeof *draws->classes,
+                        &draws->classes));
+  EG_TRY(eg_arena_alloc(arena, rule->pattern_term_count, sizeof *draws->ill_typed,
+                        &draws->ill_typed));
+  EG_TRY(eg_arena_alloc(arena, rule->condition_count, sizeof *draws->refusals,
+                        &draws->refusals));
+  return eg_rule_builder_reserve(&draws->builder, rule);
+}
+
+egraph_status eg_verify_draws_create(const egraph_allocator *alloc, const eg_rule *rule,
+                                     uint64_t seed, eg_verify_draws **out) {
+  egraph_allocator heap = eg_allocator_or_heap(alloc);
+  eg_verify_draws *draws;
+  EG_TRY(eg_alloc(heap, 1, sizeof *draws, &draws));
+  draws->alloc = heap;
+  draws->rule = rule;
+  draws->env.rule = rule;
+  // By name, so that adding a rule does not change what others are tested on.
+  draws->rng.state = eg_hash_bytes(seed, rule->name, strlen(rule->name));
+  eg_arena_init(&draws->arena, heap);
+  eg_rule_builder_init(&draws->builder, heap);
+  draws->tensors = (eg_rule_tensors){
+      .self = draws, .fact = fact_of, .is_before = is_before, .is_made_by = is_made_by};
+  egraph_status status = set_up(draws);
+  if (status != EGRAPH_OK) {
+    eg_verify_draws_destroy(draws);
+    return status;
+  }
+  *out = draws;
+  return EGRAPH_OK;
+}
+
+static void drop_egraph(eg_verify_draws *draws) {
+  eg_tensor_egraph_destroy(draws->egraph);
+  eg_graph_destroy(draws->graph);
+  draws->egraph = NULL;
+  draws->graph = NULL;
+}
+
+void eg_verify_draws_destroy(eg_verify_draws *draws) {
+  if (draws == NULL) return;
+  drop_egraph(draws);
+  eg_rule_builder_deinit(&draws->builder);
+  eg_arena_deinit(&draws->arena);
+  eg_free(draws->alloc, draws, 1, sizeof *draws);
+}
+
+static egraph_status renew_egraph(eg_verify_draws *draws) {
+  if (draws->egraph != NULL && ++draws->age < MAX_AGE) return EGRAPH_OK;
+  drop_egraph(draws);
+  draws->age = 0;
+  EG_TRY(eg_graph_create(&draws->alloc, &draws->graph));
+  EG_TRY(eg_tensor_egraph_create(&draws->alloc, draws->graph, &draws->egraph));
+  draws->env.egraph = draws->egraph;
+  return EGRAPH_OK;
+}
+
+// ---- leaves ---------------------------------------------------------------------
+
+static egraph_status splat_data(eg_verify_draws *draws, const eg_verify_leaf *leaf,
+                                eg_buffer **out) {
+  eg_buffer *buffer;
+  EG_TRY(eg_buffer_create(&draws->alloc, eg_type_bytes(&leaf->type), &buffer));
+  eg_tensor tensor = {.type = leaf->type, .data = eg_buffer_writable(buffer)};
+  int64_t count = eg_type_elements(&leaf->type);
+  for (int64_t i = 0; i < count; i++)
+    eg_tensor_set_double(&tensor, i, leaf->splat_value);
+  *out = buffer;
+  return EGRAPH_OK;
+}
+
+/// An input or weight of the graph, by a name of its own.
+static egraph_status declare_leaf(eg_verify_draws *draws, const eg_verify_leaf *leaf,
+                                  const char *name) {
+  eg_value value;
+  if (!leaf->weight) return eg_graph_add_input(draws->graph, name, &leaf->type, &value);
+  eg_buffer *data = NULL;
+  if (leaf->splat) EG_TRY(splat_data(draws, leaf, &data));
+  egraph_status status =
+      eg_graph_add_weight(draws->graph, name, &leaf->type, data, &value);
+  eg_buffer_release(data);
+  return status;
+}
+
+static egraph_status add_leaf(eg_verify_draws *draws, uint32_t var) {
+  const eg_verify_leaf *leaf = &draws->leaves[var];
+  char name[NAME_BYTES];
+  (void)snprintf(name, sizeof name, "x%u", eg_graph_value_count(draws->graph));
+  EG_TRY(declare_leaf(draws, leaf, name));
+  eg_attr slot = {.kind = EG_ATTR_STRING, .text = name};
+  eg_attrs attrs = {
+      .op = leaf->weight ? EG_OP_WEIGHT : EG_OP_INPUT, .count = 1, .slots = &slot};
+  return eg_tensor_egraph_add(draws->egraph, &attrs, NULL, 0, EG_REASON_SEED,
+                              &draws->env.vars[var].tensor);
+}
+
+void eg_verify_bind_leaf(eg_verify_draws *draws, uint32_t var) {
+  eg_verify_leaf *leaf = &draws->leaves[var];
+  if (leaf->splat && eg_dtype_is_float(leaf->type.dtype))
+    leaf->splat_value = eg_special_zero(&draws->rng, leaf->splat_value);
+  draws->env.vars[var] =
+      (eg_rule_value){.kind = EG_RULE_TENSOR, .tensor = tensor_of_var(var)};
+  if (leaf->splat)
+    eg_tensor_facts_of_splat(&leaf->type, leaf->splat_value, &draws->facts[var]);
+  else
+    eg_tensor_facts_of_leaf(&leaf->type, leaf->weight, &draws->facts[var]);
+}
+
+// ---- choosing one term ----------------------------------------------------------
+
+bool eg_verify_is_bound(const eg_verify_draws *draws, uint32_t var) {
+  return (draws->bound >> var & 1) != 0;
+}
+
+bool eg_verify_can_eval(const eg_verify_draws *draws, uint32_t expr) {
+  return (draws->hints.needs[expr] & ~draws->bound) == 0;
+}
+
+static bool eval(eg_verify_draws *draws, uint32_t expr, eg_rule_value *out) {
+  return eg_verify_can_eval(draws, expr) && eg_rule_eval(&draws->env, expr, out);
+}
+
+// The slots whose values are known before anything is chosen.
+static void set_known_slots(eg_verify_draws *draws, const eg_rule_term *term) {
+  eg_verify_choice *choice = &draws->choice;
+  for (uint16_t i = 0; i < choice->info->attr_count; i++) {
+    const eg_rule_slot *slot = &term->slots[i];
+    eg_rule_value value;
+    choice->slot_set[i] = false;
+    if (slot->form == EG_RULE_SLOT_LITERAL) {
+      choice->slots[i] = slot->literal;
+      choice->slot_set[i] = true;
+    } else if (slot->form == EG_RULE_SLOT_VAR && eg_verify_is_bound(draws, slot->index)) {
+      choice->slot_set[i] = eg_rule_attr_of_value(
+          term->op, i, &draws->env.vars[slot->index], &choice->slots[i]);
+    } else if (slot->form == EG_RULE_SLOT_EXPR && eval(draws, slot->index, &value)) {
+      choice->slot_set[i] = eg_rule_attr_of_value(term->op, i, &value, &choice->slots[i]);
+    } else if (slot->form == EG_RULE_SLOT_VAR &&
+               (choice->aim == NULL || choice->aim->slot != i) &&
+               draws->hints.vars[slot->index].equals != EG_RULE_NONE &&
+               eg_rng_below(&draws->rng, 100) < 80 &&
+               eval(draws, draws->hints.vars[slot->index].equals, &value)) {
+      choice->slot_set[i] = eg_rule_attr_of_value(term->op, i, &value, &choice->slots[i]);
+    }
+  }
+}
+
+/// A leaf that is drawn for its class.
+static void aim_at_leaf(eg_verify_draws *draws, uint32_t var, uint32_t operand) {
+  const eg_instance_aim *aim = draws->aim;
+  eg_verify_choice *choice = &draws->choice;
+  bool is_rank = aim != NULL && aim->subject == EG_INSTANCE_RANK;
+  bool is_dims = aim != NULL && aim->subject == EG_INSTANCE_DIMS;
+  if ((!is_rank && !is_dims) || aim->var != var) return;
+  choice->fit_aim[operand] = aim;
+  if (is_rank)
+    choice->min_rank[operand] = choice->max_rank[operand] = eg_instance_rank(aim, choice);
+}
+
+/// The rank that conditions or the class ask for.
+static void aim_at_rank(eg_verify_draws *draws, uint32_t operand) {
+  eg_verify_choice *choice = &draws->choice;
+  if (choice->rank >= choice->min_rank[operand] &&
+      choice->rank <= choice->max_rank[operand] && choice->rank > 0)
+    choice->min_rank[operand] = choice->max_rank[operand] = choice->rank;
+}
+
+/// A first operand that has the axis that is aimed at.
+static void aim_at_axis(eg_verify_draws *draws) {
+  eg_verify_choice *choice = &draws->choice;
+  uint32_t rank = eg_verify_axis_rank(draws);
+  if (rank >= choice->min_rank[0] && rank <= choice->max_rank[0] && rank > 0)
+    choice->min_rank[0] = choice->max_rank[0] = rank;
+}
+
+/// The operands of the term that the draw is steered to, and often those of other terms
+/// with its operator, which may have to follow.
+static bool fits_operands(eg_verify_draws *draws, const eg_rule_term *term) {
+  const eg_instance_aim *aim = draws->aim;
+  if (aim == NULL || aim->subject != EG_INSTANCE_OPERANDS) return false;
+  const eg_rule_term *aimed = &draws->rule->terms[aim->term];
+  return term == aimed || (term->op == aimed->op && eg_rng_below(&draws->rng, 4) != 0);
+}
+
+/// The type of the leaf at the same place of the first part, or NULL.
+static const eg_type *part_beside(const eg_verify_draws *draws, uint32_t var) {
+  uint32_t like = draws->hints.vars[var].like;
+  bool is_known = like != EG_RULE_NONE && eg_verify_is_bound(draws, like);
+  return is_known ? &draws->leaves[like].type : NULL;
+}
+
+static void set_known_types(eg_verify_draws *draws, const eg_rule_term *term) {
+  eg_verify_choice *choice = &draws->choice;
+  choice->count = term->child_count;
+  eg_verify_follow_first(draws, term);
+  for (uint32_t i = 0; i < term->child_count; i++) {
+    const eg_rule_term *child = &draws->rule->terms[term->children[i]];
+    bool fresh = child->is_var && !eg_verify_is_bound(draws, child->var);
+    choice->type_set[i] = !fresh;
+    choice->fit_aim[i] = NULL;
+    choice->like[i] = fresh ? part_beside(draws, child->var) : NULL;
+    choice->wanted[i] = fresh ? eg_verify_operand_of_layer(draws, child->var) : NULL;
+    choice->min_rank[i] = fresh ? draws->hints.vars[child->var].min_rank : 0;
+    choice->max_rank[i] =
+        fresh ? draws->hints.vars[child->var].max_rank : EGRAPH_MAX_RANK;
+    if (fresh) aim_at_rank(draws, i);
+    if (fresh && i == 0) aim_at_axis(draws);
+    if (fresh) aim_at_leaf(draws, child->var, i);
+    if (fresh && fits_operands(draws, term)) choice->fit_aim[i] = draws->aim;
+    if (fresh) continue;
+    choice->types[i] = fact_of(draws, eg_verify_operand_of(draws, term, i))->type;
+  }
+}
+
+static double ordinary_splat(eg_verify_draws *draws) {
+  static const double values[] = {-1, -2, -0.5, 0, 1, 2, 0.5, 3, 6, 0.25, 1e-5};
+  static const double beside[] = {0.5, 1, 1.5, 2};
+  uint32_t count = draws->hints.number_count;
+  if (count > 0 && eg_rng_below(&draws->rng, 100) < 15) {
+    double near = draws->hints.numbers[eg_rng_below(&draws->rng, count)];
+    near *= beside[eg_rng_below(&draws->rng, 4)];
+    if (isfinite(near)) return near;
+  }
+  return values[eg_rng_below(&draws->rng, sizeof values / sizeof *values)];
+}
+
+/// Its reciprocal is no overflow of an intermediate result, unless it is to be special:
+/// beside operands without elements infinite, or 0 or -1, of which functions may be.
+static double random_splat(eg_verify_draws *draws, uint32_t var, egraph_dtype dtype) {
+  eg_special special = eg_verify_special_of(draws->aim);
+  bool is_empty = draws->aim != NULL && eg_instance_is_empty(draws->aim);
+  if (is_empty && eg_rng_below(&draws->rng, 2) == 0)
+    return -(double)eg_rng_below(&draws->rng, 2);
+  if (special != EG_SPECIAL_NONE && eg_special_is_constant(draws->rule, var) &&
+      eg_rng_below(&draws->rng, 4) != 0)
+    return eg_special_draw(&draws->rng, special, dtype);
+  double number = ordinary_splat(draws);
+  bool is_tiny = number != 0 && fabs(number) < 1e-3;
+  return is_tiny && dtype == EGRAPH_FLOAT16 ? 1e-3 : number;
+}
+
+static bool wanted(eg_verify_draws *draws, wish_state wish, uint32_t percent) {
+  if (wish != WISH_MAYBE) return wish == WISH_YES;
+  return eg_rng_below(&draws->rng, 100) < percent;
+}
+
+static void set_role(eg_verify_draws *draws, uint32_t var, eg_verify_leaf *leaf) {
+  const var_hint *hint = &draws->hints.vars[var];
+  leaf->constant = hint->weight == WISH_YES;
+  leaf->weight = wanted(draws, hint->weight, 25);
+  leaf->splat = leaf->index_bound == 0 && hint->weight != WISH_NO &&
+                eg_type_elements(&leaf->type) <= EG_VERIFY_SPLAT_ELEMENTS &&
+                wanted(draws, hint->splat, 8);
+  if (!leaf->splat) return;
+  leaf->weight = true;
+  leaf->splat_value = random_splat(draws, var, leaf->type.dtype);
+  if (leaf->variance) leaf->splat_value = fabs(leaf->splat_value);
+  eg_rule_value value;
+  if (hint->splat_value != EG_RULE_NONE && eval(draws, hint->splat_value, &value))
+    leaf->splat_value = eg_rule_number(&value);
+}
+
+// A rule may ask for shapes whose neighbours overflow.
+static bool types_fit(const eg_verify_choice *choice) {
+  for (uint32_t i = 0; i < choice->count; i++)
+    if (choice->types[i].rank > EGRAPH_MAX_RANK ||
+        eg_type_check(&choice->types[i]) != EGRAPH_OK)
+      return false;
+  return true;
+}
+
+/// One index of all elements, where the rule asks for it: any that every dimension has.
+static void set_index_role(eg_verify_draws *draws, uint32_t var, const eg_type *table,
+                           eg_verify_leaf *leaf) {
+  if (draws->hints.vars[var].splat != WISH_YES || table->rank == 0) return;
+  int64_t least = table->dims[0];
+  for (uint32_t i = 1; i < table->rank; i++)
+    if (table->dims[i] < least) least = table->dims[i];
+  if (least == 0) return;
+  leaf->weight = leaf->splat = true;
+  leaf->splat_value =
+      (double)eg_rng_below(&draws->rng, 2 * (uint64_t)least) - (double)least;
+}
+
+/// Whether operand 1 is of indices, which are drawn within what they are of.
+static bool is_of_tables(eg_op op) {
+  return op == EG_OP_GATHER || op == EG_OP_GATHER_GRAD || op == EG_OP_GATHER_ELEMENTS ||
+         op == EG_OP_GATHER_ND || op == EG_OP_SCATTER_ELEMENTS || op == EG_OP_SCATTER_ND;
+}
+
+static void bind_fresh_leaves(eg_verify_draws *draws, const eg_rule_term *term) {
+  eg_verify_choice *choice = &draws->choice;
+  for (uint32_t i = 0; i < term->child_count; i++) {
+    const eg_rule_term *child = &draws->rule->terms[term->children[i]];
+    if (!child->is_var || eg_verify_is_bound(draws, child->var)) continue;
+    eg_verify_leaf *leaf = &draws->leaves[child->var];
+    *leaf = (eg_verify_leaf){.type = choice->types[i]};
+    bool is_index = is_of_tables(term->op) && i == 1;
+    if (is_index) leaf->index_bound = 1;
+    leaf->variance = term->op == EG_OP_BATCH_NORM && i == 4;
+    set_role(draws, child->var, leaf);
+    if (is_index && term->op == EG_OP_GATHER)
+      set_index_role(draws, child->var, &choice->types[0], leaf);
+    eg_verify_bind_leaf(draws, child->var);
+    draws->bound |= UINT64_C(1) << child->var;
+  }
+}
+
+// One of the leaves so far.
+static const eg_type *draw_model(eg_verify_draws *draws) {
+  const eg_type *model = NULL;
+  uint32_t seen = 0;
+  for (uint32_t i = 0; i < draws->rule->var_count; i++)
+    if (draws->rule->vars[i].pattern_var != EG_RULE_NONE &&
+        eg_verify_is_bound(draws, i) && eg_rng_below(&draws->rng, ++seen) == 0)
+      model = &draws->leaves[i].type;
+  return model;
+}
+
+// The slot before `slot` with the same variable, or `slot`.
+static uint16_t first_slot_of(const eg_rule_term *term, uint16_t slot) {
+  for (uint16_t i = 0; i < slot; i++)
+    if (term->slots[i].form == EG_RULE_SLOT_VAR &&
+        term->slots[i].index == term->slots[slot].index)
+      return i;
+  return slot;
+}
+
+// Attributes that must equal something that is known now: computed ones, variables that
+// the term has twice, and mostly variables for which a condition says so.
+static void settle_slots(eg_verify_draws *draws, const eg_rule_term *term) {
+  eg_verify_choice *choice = &draws->choice;
+  for (uint16_t i = 0; i < choice->info->attr_count; i++) {
+    const eg_rule_slot *slot = &term->slots[i];
+    uint32_t expr = EG_RULE_NONE;
+    eg_rule_value value;
+    if (slot->form == EG_RULE_SLOT_EXPR) expr = slot->index;
+    bool is_aimed = choice->aim != NULL && choice->aim->slot == i;
+    if (slot->form == EG_RULE_SLOT_VAR && !eg_verify_is_bound(draws, slot->index) &&
+        !is_aimed && eg_rng_below(&draws->rng, 100) < 80)
+      expr = draws->hints.vars[slot->index].equals;
+    if (slot->form == EG_RULE_SLOT_VAR)
+      choice->slots[i] = choice->slots[first_slot_of(term, i)];
+    eg_attr attr;
+    if (expr != EG_RULE_NONE && eval(draws, expr, &value) &&
+        eg_rule_attr_of_value(term->op, i, &value, &attr))
+      choice->slots[i] = attr;
+  }
+}
+
+static void bind_slots(eg_verify_draws *draws, const eg_rule_term *term,
+                       const eg_attrs *attrs) {
+  for (uint16_t i = 0; i < attrs->count; i++) {
+    const eg_rule_slot *slot = &term->slots[i];
+    if (slot->form != EG_RULE_SLOT_VAR || eg_verify_is_bound(draws, slot->index))
+      continue;
+    draws->env.vars[slot->index] = eg_rule_value_of_attr(term->op, i, &attrs->slots[i]);
+    draws->bound |= UINT64_C(1) << slot->index;
+  }
+}
+
+/// *out_ok is false when the node as chosen has no type.
+static egraph_status infer_node(eg_verify_draws *draws, uint32_t index, bool *out_ok) {
+  const eg_rule_term *term = &draws->rule->terms[index];
+  const eg_verify_choice *choice = &draws->choice;
+  const eg_tensor_fact *operands[EG_VERIFY_MAX_OPERANDS];
+  for (uint32_t i = 0; i < term->child_count; i++)
+    operands[i] = fact_of(draws, eg_verify_operand_of(draws, term, i));
+  eg_attrs attrs = {.op = (uint16_t)term->op,
+                    .count = choice->info->attr_count,
+                    .slots = choice->slots};
+  eg_class tensor = tensor_of_term(draws, index);
+  egraph_status status = eg_tensor_egraph_infer(
+      draws->egraph, &attrs, operands, term->child_count, &draws->facts[tensor.id]);
+  *out_ok = status == EGRAPH_OK;
+  if (!*out_ok) return status == EGRAPH_E_TYPE ? EGRAPH_OK : status;
+  eg_attrs_id id;
+  EG_TRY(eg_attr_pool_add(eg_tensor_egraph_attrs(draws->egraph), &attrs, &id));
+  draws->attrs[index] = eg_tensor_egraph_attrs_at(draws->egraph, id.id);
+  draws->classes[index] = tensor;
+  return EGRAPH_OK;
+}
+
+// ---- conditions -----------------------------------------------------------------
+
+static bool bind_lets(eg_verify_draws *draws) {
+  for (uint32_t i = 0; i < draws->rule->let_count; i++) {
+    const eg_rule_let *let = &draws->rule->lets[i];
+    if (let->is_term || !eg_verify_can_eval(draws, let->expr)) continue;
+    if (!eg_rule_eval(&draws->env, let->expr, &draws->env.vars[let->var])) return false;
+  }
+  return true;
+}
+
+// The slot must be what its expression says, once that can be known.
+static bool slots_agree(eg_verify_draws *draws, uint32_t index) {
+  const eg_rule_term *term = &draws->rule->terms[index];
+  for (uint16_t i = 0; i < draws->attrs[index]->count; i++) {
+    eg_rule_value is, wants;
+    if (term->slots[i].form != EG_RULE_SLOT_EXPR ||
+        !eg_verify_can_eval(draws, term->slots[i].index))
+      continue;
+    is = eg_rule_value_of_attr(term->op, i, &draws->attrs[index]->slots[i]);
+    if (!eg_rule_eval(&draws->env, term->slots[i].index, &wants) ||
+        !eg_rule_values_equal(&draws->env, &is, &wants))
+      return false;
+  }
+  return true;
+}
+
+static bool conditions_hold(eg_verify_draws *draws, uint32_t index) {
+  if (!bind_lets(draws)) return false;
+  for (uint32_t i = 0; i <= index; i++)
+    if (!draws->rule->terms[i].is_var && !slots_agree(draws, i)) return false;
+  for (uint32_t i = 0; i < draws->rule->condition_count; i++)
+    if (draws->hints.condition_terms[i] == index &&
+        !eg_rule_holds(&draws->env, draws->rule->conditions[i])) {
+      draws->refused = i;
+      return false;
+    }
+  return true;
+}
+
+// ---- the walk -------------------------------------------------------------------
+
+static void bound_index(eg_verify_draws *draws, const eg_rule_term *term) {
+  if (!is_of_tables(term->op) || !draws->rule->terms[term->children[1]].is_var) return;
+  int64_t *bound = &draws->leaves[draws->rule->terms[term->children[1]].var].index_bound;
+  const eg_attr *whole = eg_verify_known(&draws->choice, "whole");
+  *bound = whole != NULL ? whole->i : 0;
+  if (*bound == 0) *bound = eg_verify_entries(&draws->choice);
+}
+
+/// What conditions ask for may be a number that a flag does not have.
+static bool flags_fit(const eg_verify_choice *choice) {
+  for (uint16_t i = 0; i < choice->info->attr_count; i++)
+    if (choice->info->attrs[i].kind == EG_ATTR_INT &&
+        (choice->slots[i].i < 0 || choice->slots[i].i > 1) &&
+        eg_instance_is_flag(choice->info->attrs[i].name))
+      return false;
+  return true;
+}
+
+/// Attributes, operands and leaves; `bound` are the variables that stay as they are.
+static bool choose_term(eg_verify_draws *draws, const eg_rule_term *term,
+                        uint64_t bound) {
+  draws->repaired = 0;
+  set_known_slots(draws, term);
+  set_known_types(draws, term);
+  eg_verify_set_equation(draws, term);
+  eg_verify_choose(&draws->choice);
+  if (!types_fit(&draws->choice)) return false;
+  bind_fresh_leaves(draws, term);
+  settle_slots(draws, term);
+  eg_verify_repair(draws, term, bound);
+  return true;
+}
+
+static egraph_status try_term(eg_verify_draws *draws, uint32_t index, bool *out_ok) {
+  const eg_rule_term *term = &draws->rule->terms[index];
+  eg_verify_choice *choice = &draws->choice;
+  choice->op = term->op;
+  choice->info = eg_op_info_of(term->op);
+  choice->dtype = draws->dtype;
+  choice->model = draw_model(draws);
+  uint64_t bound = draws->bound;
+  draws->refused = EG_RULE_NONE;
+  eg_verify_steer(draws, index);
+  draws->env.scratch->int_count = 0;
+  draws->env.scratch->value_count = 0;
+  *out_ok = choose_term(draws, term, bound);
+  uint64_t repaired = draws->repaired;
+  if (*out_ok && repaired != 0) { // attributes and other operands follow
+    draws->bound = bound | repaired;
+    *out_ok = choose_term(draws, term, bound | repaired);
+  }
+  if (*out_ok) *out_ok = flags_fit(choice);
+  if (!*out_ok) return EGRAPH_OK;
+  EG_TRY(infer_node(draws, index, out_ok));
+  if (!*out_ok) return EGRAPH_OK;
+  bound_index(draws, term);
+  bind_slots(draws, term, draws->attrs[index]);
+  if (term->var != EG_RULE_NONE) {
+    draws->env.vars[term->var] =
+        (eg_rule_value){.kind = EG_RULE_TENSOR, .tensor = draws->classes[index]};
+    draws->bound |= UINT64_C(1) << term->var;
+  }
+  *out_ok = conditions_hold(draws, index);
+  return EGRAPH_OK;
+}
+
+static egraph_status draw_term(eg_verify_draws *draws, uint32_t index, bool *out_ok) {
+  uint64_t bound = draws->bound;
+  uint32_t lists = draws->lists.used, floats = draws->lists.used_floats;
+  *out_ok = false;
+  for (uint32_t i = 0; i < TRIES_PER_TERM && !*out_ok; i++) {
+    draws->bound = bound;
+    draws->lists.used = lists;
+    draws->lists.used_floats = floats;
+    EG_TRY(try_term(draws, index, out_ok));
+    if (!*out_ok) eg_verify_note_obstacle(draws, index);
+  }
+  return EGRAPH_OK;
+}
+
+static bool is_root(const eg_rule *rule, uint32_t index) {
+  for (uint32_t i = 0; i < rule->root_count; i++)
+    if (rule->lhs[i].term == index) return true;
+  return false;
+}
+
+// A left side that is a bare variable, as rules about layouts have it: any tensor.
+static bool try_variable(eg_verify_draws *draws, uint32_t index) {
+  eg_verify_choice *choice = &draws->choice;
+  uint32_t var = draws->rule->terms[index].var;
+  choice->op = EG_OP_IDENTITY;
+  choice->info = eg_op_info_of(choice->op);
+  choice->dtype = draws->dtype;
+  choice->model = draw_model(draws);
+  choice->count = 1;
+  choice->type_set[0] = false;
+  choice->fit_aim[0] = NULL;
+  choice->like[0] = choice->wanted[0] = NULL;
+  choice->min_rank[0] = draws->hints.vars[var].min_rank;
+  choice->max_rank[0] = draws->hints.vars[var].max_rank;
+  eg_verify_steer(draws, index);
+  aim_at_rank(draws, 0);
+  aim_at_leaf(draws, var, 0);
+  eg_verify_choose(choice);
+  if (!types_fit(choice)) return false;
+  draws->leaves[var] = (eg_verify_leaf){.type = choice->types[0]};
+  set_role(draws, var, &draws->leaves[var]);
+  eg_verify_bind_leaf(draws, var);
+  draws->bound |= UINT64_C(1) << var;
+  return conditions_hold(draws, index);
+}
+
+static bool draw_variable(eg_verify_draws *draws, uint32_t index) {
+  uint32_t var = draws->rule->terms[index].var;
+  if (!is_root(draws->rule, index)) return true;
+  if (eg_verify_is_bound(draws, var)) return conditions_hold(draws, index);
+  bool found = false;
+  for (uint32_t i = 0; i < TRIES_PER_TERM && !found; i++) {
+    draws->bound &= ~(UINT64_C(1) << var);
+    found = try_variable(draws, index);
+  }
+  return found;
+}
+
+/// One of the types that the rule decides by.
+static egraph_dtype named_dtype(eg_verify_draws *draws) {
+  uint32_t seen = 0;
+  egraph_dtype found = EGRAPH_FLOAT64;
+  for (uint32_t i = 0; i < EGRAPH_DTYPE_COUNT; i++)
+    if ((draws->hints.named_dtypes >> i & 1) != 0 &&
+        eg_rng_below(&draws->rng, ++seen) == 0)
+      found = (egraph_dtype)i;
+  return found;
+}
+
+static egraph_dtype random_integer(eg_verify_draws *draws) {
+  egraph_dtype dtype;
+  do
+    dtype = (egraph_dtype)eg_rng_below(&draws->rng, EGRAPH_DTYPE_COUNT);
+  while (eg_dtype_is_float(dtype) || dtype == EGRAPH_BOOL);
+  return dtype;
+}
+
+/// float64 most of all, which tells rounding from mistakes best.
+static egraph_dtype draw_dtype(eg_verify_draws *draws) {
+  const eg_instance_aim *aim = draws->aim;
+  if (aim != NULL && aim->subject == EG_INSTANCE_DTYPE) return (egraph_dtype)aim->value;
+  if (draws->hints.named_dtypes != 0 && eg_rng_below(&draws->rng, 4) == 0)
+    return named_dtype(draws);
+  uint32_t kind = (uint32_t)eg_rng_below(&draws->rng, 100);
+  bool is_empty = aim != NULL && eg_instance_is_empty(aim); // nothing is rounded
+  if (is_empty) kind = 100;
+  bool is_whole = aim != NULL && aim->subject == EG_INSTANCE_BETWEEN && aim->value != 0;
+  if (is_whole) return random_integer(draws);
+  if (kind < 50) return EGRAPH_FLOAT64;
+  if (kind < 64) return EGRAPH_FLOAT32;
+  return (egraph_dtype)eg_rng_below(&draws->rng, EGRAPH_DTYPE_COUNT);
+}
+
+static egraph_status draw_left(eg_verify_draws *draws, bool *out_found) {
+  draws->choice.rng = &draws->rng;
+  draws->choice.lists = &draws->lists;
+  draws->env.tensors = &draws->tensors;
+  draws->lists.used = draws->lists.used_floats = 0;
+  draws->bound = 0;
+  draws->dtype = draw_dtype(draws);
+  bool is_dtype_aimed = draws->aim != NULL && draws->aim->subject == EG_INSTANCE_DTYPE;
+  if (draws->aim != NULL && draws->aim->subject == EG_INSTANCE_BETWEEN)
+    draws->choice.whole = (double)eg_rng_below(&draws->rng, 6) - 2;
+  if (draws->hints.has_parts)
+    draws->choice.part_axis = (uint32_t)eg_rng_below(&draws->rng, PART_AXES);
+  for (uint32_t i = 0; i < DTYPE_TRIES && !is_dtype_aimed; i++)
+    if ((draws->hints.dtypes >> draws->dtype & 1) == 0) draws->dtype = draw_dtype(draws);
+  if (draws->aim != NULL && draws->hints.has_layers) eg_verify_steer(draws, 0);
+  eg_verify_draw_layers(draws);
+  *out_found = true;
+  for (uint32_t i = 0; i < draws->rule->pattern_term_count && *out_found; i++)
+    if (draws->rule->terms[i].is_var)
+      *out_found = draw_variable(draws, i);
+    else
+      EG_TRY(draw_term(draws, i, out_found));
+  return EGRAPH_OK;
+}
+
+/// Leaves and nodes, which variables and terms then stand for.
+static egraph_status add_left(eg_verify_draws *draws) {
+  const eg_rule *rule = draws->rule;
+  eg_class operands[EG_VERIFY_MAX_OPERANDS];
+  draws->env.tensors = NULL;
+  for (uint32_t i = 0; i < rule->var_count; i++)
+    if (rule->vars[i].kind == EG_RULE_TENSOR &&
+        rule->vars[i].origin == EG_RULE_VAR_MATCHED)
+      EG_TRY(add_leaf(draws, i));
+  for (uint32_t i = 0; i < rule->pattern_term_count; i++) {
+    const eg_rule_term *term = &rule->terms[i];
+    if (term->is_var) continue;
+    for (uint32_t k = 0; k < term->child_count; k++)
+      operands[k] = eg_verify_operand_of(draws, term, k);
+    EG_TRY(eg_tensor_egraph_add(draws->egraph, draws->attrs[i], operands,
+                                term->child_count, EG_REASON_SEED, &draws->classes[i]));
+    if (term->var != EG_RULE_NONE) draws->env.vars[term->var].tensor = draws->classes[i];
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status draw(eg_verify_draws *draws, bool *out_found, bool *out_typed,
+                          eg_verify_instance *out) {
+  const eg_rule *rule = draws->rule;
+  *out_typed = false;
+  EG_TRY(renew_egraph(draws));
+  EG_TRY(draw_left(draws, out_found));
+  if (!*out_found) return EGRAPH_OK;
+  EG_TRY(add_left(draws));
+  uint32_t missing;
+  EG_TRY(eg_rule_plan(&draws->builder, &draws->env, draws->egraph,
+                      rule->pattern_term_count, rule->term_count, out_typed, &missing));
+  *out = (eg_verify_instance){.rule = rule,
+                              .leaves = draws->leaves,
+                              .attrs = draws->attrs,
+                              .classes = draws->classes,
+                              .env = &draws->env,
+                              .builder = &draws->builder,
+                              .egraph = draws->egraph};
+  eg_special special = eg_verify_special_of(draws->aim);
+  if (special != EG_SPECIAL_NONE && eg_verify_has_special(out, special))
+    out->special = special;
+  return EGRAPH_OK;
+}
+
+egraph_status eg_verify_draw(eg_verify_draws *draws, bool *out_found, bool *out_typed,
+                             eg_verify_instance *out) {
+  bool before = eg_type_messages_enable(false); // many draws have no type
+  egraph_status status = draw(draws, out_found, out_typed, out);
+  (void)eg_type_messages_enable(before);
+  return status;
+}

@@ -1,0 +1,58 @@
+// Instances of a rule: tensors and attributes for which the left side is well-typed and
+// the conditions hold, found by drawing at random with many small retries, term by term.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_REWRITES_VERIFY_DRAW_H
+#define EG_REWRITES_VERIFY_DRAW_H
+
+#include "rewrites/lab/instances/instance_classes.h"
+#include "rewrites/saturation/rule_build.h"
+
+typedef struct eg_verify_draws eg_verify_draws;
+
+/// A class variable of an instance.
+typedef struct eg_verify_leaf {
+  eg_type type;
+  bool weight, splat;
+  double splat_value;
+  int64_t index_bound; // > 0: an index into this many elements
+  bool variance;       // of batch normalization: never negative
+  bool constant;       // the rule asks for weights here: folded, so always finite
+} eg_verify_leaf;
+
+/// The instance at hand, borrowed until the next draw.
+typedef struct eg_verify_instance {
+  const eg_rule *rule;
+  const eg_verify_leaf *leaves;   // by variable; of class variables of the left side
+  const eg_attrs *const *attrs;   // by pattern term
+  const eg_class *classes;        // by pattern term
+  const eg_rule_env *env;         // every variable is bound
+  const eg_rule_builder *builder; // the right side as planned
+  eg_tensor_egraph *egraph;       // holds the left side
+  eg_special special;             // that a constant is, which the draw was steered to
+} eg_verify_instance;
+
+/// The rule is kept by reference. Equal seeds draw equal instances.
+egraph_status eg_verify_draws_create(const egraph_allocator *alloc, const eg_rule *rule,
+                                     uint64_t seed, eg_verify_draws **out);
+void eg_verify_draws_destroy(eg_verify_draws *draws);
+/// One draw. *out_found is false when it ended in a dead end; *out_typed tells whether
+/// the right side was well-typed too (only then it is planned).
+egraph_status eg_verify_draw(eg_verify_draws *draws, bool *out_found, bool *out_typed,
+                             eg_verify_instance *out);
+
+/// Draws without an aim give half of their terms this dimension and its double, in half
+/// of their places. 0: none.
+void eg_verify_prefer_dim(eg_verify_draws *draws, int64_t dim);
+/// Steers draws to a class of instances from now on (kept by reference); NULL: nowhere.
+void eg_verify_aim(eg_verify_draws *draws, const eg_instance_aim *aim);
+bool eg_verify_is_in(const eg_verify_instance *instance, const eg_instance_aim *aim);
+/// Whether conditions of a rank or an element type alone leave no instance of the class.
+bool eg_verify_excludes(const eg_verify_draws *draws, const eg_instance_aim *aim);
+/// What tries in the class of the aim failed by, those that came farthest.
+typedef struct eg_verify_obstacle {
+  uint32_t condition; // number of the rule's, or EG_RULE_NONE
+  uint32_t term;      // that was ill-typed, or EG_RULE_NONE
+} eg_verify_obstacle;
+eg_verify_obstacle eg_verify_obstacle_of(const eg_verify_draws *draws);
+
+#endif

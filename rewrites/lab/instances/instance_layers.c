@@ -1,0 +1,369 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rewrites/lab/instances/instance_layers.h"
+
+typedef void layer_maker(eg_verify_choice *choice, const eg_rule_term *term,
+                         const eg_type *first, eg_type *out);
+
+static int64_t literal(const eg_rule_term *term, const char *name, int64_t other) {
+  uint16_t slot;
+  bool is_known = eg_op_find_attr(term->op, name, &slot) &&
+                  term->slots[slot].form == EG_RULE_SLOT_LITERAL;
+  return is_known ? term->slots[slot].literal.i : other;
+}
+
+/// Seldom 1, where many mistakes do not show.
+static int64_t some(eg_verify_choice *choice) {
+  static const int64_t sizes[] = {1, 2, 2, 2, 3, 3, 3};
+  return sizes[eg_verify_below(choice, 7)];
+}
+
+static egraph_dtype float_of(const eg_verify_choice *choice) {
+  return eg_dtype_is_float(choice->dtype) ? choice->dtype : EGRAPH_FLOAT64;
+}
+
+static bool is_byte(egraph_dtype dtype) {
+  return dtype == EGRAPH_INT8 || dtype == EGRAPH_UINT8;
+}
+
+static egraph_dtype byte_of(eg_verify_choice *choice) {
+  if (is_byte(choice->dtype)) return choice->dtype;
+  return eg_verify_chance(choice, 50) ? EGRAPH_INT8 : EGRAPH_UINT8;
+}
+
+static eg_type shaped(egraph_dtype dtype, uint32_t rank, int64_t a, int64_t b,
+                      int64_t c) {
+  return eg_type_of(dtype, rank, (const int64_t[]){a, b, c});
+}
+
+/// A number, or one for each of `size`.
+static eg_type scalar_or(eg_verify_choice *choice, egraph_dtype dtype, int64_t size) {
+  return shaped(dtype, eg_verify_chance(choice, 50), size, 0, 0);
+}
+
+// ---- recurrent layers -----------------------------------------------------------------
+
+enum { BIDIRECTIONAL = 2 }; // the order of the symbols
+
+static void recurrent_operands(eg_verify_choice *choice, const eg_rule_term *term,
+                               const eg_type *first, eg_type *out) {
+  bool is_lstm = term->op == EG_OP_LSTM, has_x = first != NULL && first->rank == 3;
+  uint32_t lengths = is_lstm ? 7 : 5, gates = is_lstm ? 4 : term->op == EG_OP_GRU ? 3 : 1;
+  egraph_dtype dtype = has_x ? first->dtype : float_of(choice);
+  int64_t both = literal(term, "direction", eg_verify_chance(choice, 70) ? 0 : 2);
+  int64_t directions = both == BIDIRECTIONAL ? 2 : 1, hidden = some(choice);
+  bool swaps = literal(term, "layout", eg_verify_below(choice, 2)) != 0;
+  int64_t steps = term->child_count > lengths ? 3 : some(choice), batch = some(choice);
+  if (eg_verify_chance(choice, 10)) steps = batch = directions; // all layouts have types
+  int64_t rows = gates * hidden;
+  out[0] = shaped(dtype, 3, swaps ? batch : steps, swaps ? steps : batch, some(choice));
+  if (has_x) out[0] = *first;
+  batch = out[0].dims[swaps ? 0 : 1];
+  out[1] = shaped(dtype, 3, directions, rows, out[0].dims[2]);
+  out[2] = shaped(dtype, 3, directions, rows, hidden);
+  out[3] = shaped(dtype, 2, directions, 2 * rows, 0);
+  out[4] =
+      shaped(dtype, 3, swaps ? batch : directions, swaps ? directions : batch, hidden);
+  out[5] = out[4];
+  out[6] = shaped(dtype, 2, directions, 3 * hidden, 0);
+  out[lengths] = shaped(EGRAPH_INT32, 1, batch, 0, 0);
+}
+
+// ---- quantized numbers ----------------------------------------------------------------
+
+static void blocked(eg_type *scale, int64_t axis, int64_t block) {
+  if (axis >= 0 && axis < (int64_t)scale->rank)
+    scale->dims[axis] = (scale->dims[axis] + block - 1) / block;
+}
+
+static void quantize_operands(eg_verify_choice *choice, const eg_rule_term *term,
+                              const eg_type *first, eg_type *out) {
+  bool is_back = term->op == EG_OP_DEQUANTIZE_LINEAR;
+  egraph_dtype dtype = float_of(choice), whole = byte_of(choice);
+  if (eg_verify_chance(choice, 25))
+    whole = whole == EGRAPH_INT8 ? EGRAPH_INT16 : EGRAPH_UINT16;
+  out[0] = shaped(is_back ? whole : dtype, 1 + eg_verify_below(choice, 3), some(choice),
+                  some(choice), some(choice));
+  if (first != NULL) out[0] = *first;
+  if (is_back) whole = out[0].dtype;
+  int64_t block = literal(term, "block_size", 0), rank = out[0].rank;
+  int64_t axis = literal(term, "axis", eg_verify_below(choice, 2));
+  if (axis < 0) axis += rank;
+  int64_t size = axis >= 0 && axis < rank ? out[0].dims[axis] : 1;
+  out[1] = scalar_or(choice, dtype, size);
+  if (block > 0) {
+    out[1] = out[0];
+    out[1].dtype = dtype;
+    blocked(&out[1], axis, block);
+  }
+  out[2] = out[1];
+  out[2].dtype = whole;
+}
+
+static void product_operands(eg_verify_choice *choice, const eg_rule_term *term,
+                             const eg_type *first, eg_type *out) {
+  (void)term;
+  egraph_dtype dtype = float_of(choice), x = byte_of(choice), w = byte_of(choice);
+  out[0] = shaped(x, 2, some(choice), some(choice), 0);
+  if (first != NULL && first->rank == 2) out[0] = *first;
+  int64_t rows = out[0].dims[0], columns = some(choice);
+  out[1] = scalar_or(choice, dtype, rows);
+  out[2] = scalar_or(choice, out[0].dtype, rows);
+  out[3] = shaped(w, 2, out[0].dims[1], columns, 0);
+  out[4] = scalar_or(choice, dtype, columns);
+  out[5] = scalar_or(choice, w, columns);
+  out[6] = scalar_or(choice, dtype, rows);
+  out[7] = scalar_or(choice, byte_of(choice), rows);
+}
+
+/// One image or two, and filters of up to three places.
+static void image_product_operands(eg_verify_choice *choice, const eg_rule_term *term,
+                                   const eg_type *first, eg_type *out) {
+  egraph_dtype dtype = float_of(choice), x = byte_of(choice), w = byte_of(choice);
+  int64_t group = literal(term, "group", 1), places = 1 + eg_verify_below(choice, 3);
+  if (group < 1) group = 1;
+  out[0] = shaped(x, 3, 1 + eg_verify_below(choice, 2), group * some(choice),
+                  places + eg_verify_below(choice, 4));
+  if (eg_verify_chance(choice, 60))
+    out[0].dims[out[0].rank++] = places + eg_verify_below(choice, 4);
+  if (first != NULL && first->rank > 2) out[0] = *first;
+  int64_t filters = group * some(choice);
+  out[1] = shaped(dtype, 0, 0, 0, 0);
+  out[2] = shaped(out[0].dtype, 0, 0, 0, 0);
+  out[3] = shaped(w, 2, filters, out[0].dims[1] / group, 0);
+  while (out[3].rank < out[0].rank)
+    out[3].dims[out[3].rank++] = places;
+  out[4] = scalar_or(choice, dtype, filters);
+  out[5] = scalar_or(choice, w, filters);
+  out[6] = shaped(dtype, 0, 0, 0, 0);
+  out[7] = shaped(byte_of(choice), 0, 0, 0, 0);
+  out[8] = shaped(EGRAPH_INT32, 1, filters, 0, 0);
+}
+
+// ---- places in images -----------------------------------------------------------------
+
+enum { IMAGES = 4 }; // above the indices of ordinary data
+
+static void roi_operands(eg_verify_choice *choice, const eg_rule_term *term,
+                         const eg_type *first, eg_type *out) {
+  (void)term;
+  int64_t regions = some(choice), side = 2 + eg_verify_below(choice, 4);
+  out[0] = shaped(float_of(choice), 3, IMAGES, some(choice), side);
+  out[0].dims[out[0].rank++] = 2 + eg_verify_below(choice, 4);
+  if (first != NULL) out[0] = *first;
+  out[1] = shaped(out[0].dtype, 2, regions, 4, 0);
+  out[2] = shaped(EGRAPH_INT64, 1, regions, 0, 0);
+}
+
+static void unpool_operands(eg_verify_choice *choice, const eg_rule_term *term,
+                            const eg_type *first, eg_type *out) {
+  (void)term;
+  out[0] = shaped(float_of(choice), 3, some(choice), some(choice), some(choice));
+  if (eg_verify_chance(choice, 60)) out[0].dims[out[0].rank++] = some(choice);
+  if (first != NULL) out[0] = *first;
+  out[1] = out[0];
+  out[1].dtype = EGRAPH_INT64;
+}
+
+static eg_type some_table(eg_verify_choice *choice, const eg_type *first, uint32_t rank) {
+  if (first != NULL) return *first;
+  eg_type table = {.dtype = choice->dtype, .rank = rank + eg_verify_below(choice, 3)};
+  for (uint32_t i = 0; i < table.rank; i++)
+    table.dims[i] = some(choice);
+  return table;
+}
+
+/// What was read at the indices, whose dimensions stand in place of the axis.
+static void gather_grad_operands(eg_verify_choice *choice, const eg_rule_term *term,
+                                 const eg_type *first, eg_type *out) {
+  uint32_t axis = (uint32_t)literal(term, "axis", eg_verify_below(choice, 2));
+  uint32_t count = eg_verify_below(choice, 3);
+  eg_type *read = &out[0], *indices = &out[1];
+  *read = (eg_type){.dtype = float_of(choice), .rank = 1 + eg_verify_below(choice, 4)};
+  for (uint32_t i = 0; i < read->rank; i++)
+    read->dims[i] = some(choice);
+  if (first != NULL) *read = *first;
+  *indices = (eg_type){.dtype = EGRAPH_INT64};
+  for (uint32_t i = axis; i < read->rank && indices->rank < count; i++)
+    indices->dims[indices->rank++] = read->dims[i];
+}
+
+/// A table, indices into its elements, and updates.
+static void element_operands(eg_verify_choice *choice, const eg_rule_term *term,
+                             const eg_type *first, eg_type *out) {
+  (void)term;
+  out[0] = some_table(choice, first, 1);
+  out[1] = out[0];
+  out[1].dtype = eg_verify_chance(choice, 70) ? EGRAPH_INT64 : EGRAPH_INT32;
+  for (uint32_t i = 0; i < out[1].rank; i++)
+    if (out[1].dims[i] > 1 && eg_verify_chance(choice, 25)) out[1].dims[i]--;
+  out[2] = out[1];
+  out[2].dtype = out[0].dtype;
+}
+
+enum { MOST_BATCH = 3 };
+
+/// A table, tuples of indices into it, and updates. Tuples of a batch stand in its
+/// places.
+static void tuple_operands(eg_verify_choice *choice, const eg_rule_term *term,
+                           const eg_type *first, eg_type *out) {
+  uint32_t open = eg_verify_chance(choice, 50) ? 0 : 1 + eg_verify_below(choice, 2);
+  int64_t batch = literal(term, "batch_dims", open);
+  if (batch < 0 || batch > MOST_BATCH) batch = 0;
+  out[0] = some_table(choice, first, 1 + (uint32_t)batch);
+  out[1] = (eg_type){.dtype = EGRAPH_INT64};
+  for (uint32_t i = 0; i < batch && i < out[0].rank; i++)
+    out[1].dims[out[1].rank++] = out[0].dims[i];
+  if (eg_verify_chance(choice, 60)) out[1].dims[out[1].rank++] = some(choice);
+  uint32_t left = out[0].rank > batch ? out[0].rank - (uint32_t)batch : 0;
+  uint32_t length = left > 0 ? 1 + eg_verify_below(choice, left) : 0;
+  out[2] = out[1]; // what the tuples point at, behind their own dimensions
+  out[2].dtype = out[0].dtype;
+  out[1].dims[out[1].rank++] = length;
+  for (uint32_t i = (uint32_t)batch + length; i < out[0].rank; i++)
+    if (out[2].rank < EGRAPH_MAX_RANK) out[2].dims[out[2].rank++] = out[0].dims[i];
+}
+
+static void sequence_operands(eg_verify_choice *choice, const eg_rule_term *term,
+                              const eg_type *first, eg_type *out) {
+  out[0] = some_table(choice, first, 2);
+  int64_t axis = literal(term, "batch_axis", eg_verify_below(choice, 2));
+  if (axis < 0) axis += out[0].rank;
+  bool is_axis = axis >= 0 && axis < (int64_t)out[0].rank;
+  out[1] = shaped(EGRAPH_INT64, 1, is_axis ? out[0].dims[axis] : 1, 0, 0);
+}
+
+// ---- sums of products -----------------------------------------------------------------
+
+/// A batch of matrices, mostly of one, after which the last two are dimensions `a`, `b`.
+static eg_type matrices(eg_verify_choice *choice, const eg_type *batch, int64_t a,
+                        int64_t b) {
+  eg_type type = *batch;
+  for (uint32_t i = 0; i < type.rank; i++)
+    if (eg_verify_chance(choice, 20)) type.dims[i] = 1;
+  type.dims[type.rank++] = a;
+  type.dims[type.rank++] = b;
+  return type;
+}
+
+static void matmul_operands(eg_verify_choice *choice, const eg_rule_term *term,
+                            const eg_type *first, eg_type *out) {
+  bool swaps_a = literal(term, "transA", 0) != 0,
+       swaps_b = literal(term, "transB", 0) != 0;
+  int64_t rows = eg_verify_dim(choice), summed = eg_verify_dim(choice),
+          columns = eg_verify_dim(choice);
+  eg_type batch = {.dtype = choice->dtype};
+  batch.rank = eg_verify_chance(choice, 60) ? 0 : 1 + eg_verify_below(choice, 2);
+  for (uint32_t i = 0; i < batch.rank; i++)
+    batch.dims[i] = some(choice);
+  out[0] = matrices(choice, &batch, swaps_a ? summed : rows, swaps_a ? rows : summed);
+  if (first != NULL && first->rank > 1) {
+    out[0] = *first;
+    summed = first->dims[first->rank - (swaps_a ? 2 : 1)];
+    batch.rank = 0;
+    batch.dtype = first->dtype;
+  }
+  out[1] =
+      matrices(choice, &batch, swaps_b ? columns : summed, swaps_b ? summed : columns);
+}
+
+enum { LETTERS = 128, MOST_PRODUCTS = 1500 };
+
+/// The sizes of all letters, few products of which are summed.
+static void draw_letters(eg_verify_choice *choice, const char *equation, int64_t *sizes) {
+  int64_t products = MOST_PRODUCTS + 1;
+  for (uint32_t tries = 0; products > MOST_PRODUCTS; tries++) {
+    for (uint32_t i = 0; i < LETTERS; i++)
+      sizes[i] = -1;
+    products = 1;
+    for (const char *at = equation; *at != '\0'; at++) {
+      int64_t *size = &sizes[(unsigned char)*at % LETTERS];
+      bool is_letter = (*at >= 'a' && *at <= 'z') || (*at >= 'A' && *at <= 'Z');
+      if (!is_letter || *size >= 0) continue;
+      *size = tries < 20 ? eg_verify_dim(choice) : 1 + eg_verify_below(choice, 2);
+      products *= *size;
+    }
+  }
+}
+
+/// One dimension for each letter; `...` stands for those of a batch. The first operand is
+/// what it is.
+static void einsum_operands(eg_verify_choice *choice, const eg_rule_term *term,
+                            const eg_type *first, eg_type *out) {
+  int64_t sizes[LETTERS];
+  const char *at = choice->equation;
+  draw_letters(choice, at, sizes);
+  eg_type batch = {.dtype = first != NULL ? first->dtype : choice->dtype};
+  batch.rank = eg_verify_below(choice, 3);
+  for (uint32_t i = 0; i < batch.rank; i++)
+    batch.dims[i] = some(choice);
+  uint32_t dims = 0;
+  for (const char *c = at; first != NULL && *c != ',' && *c != '-' && *c != '\0'; c++)
+    if (*c != ' ' && *c != '.' && dims < first->rank)
+      sizes[(unsigned char)*c % LETTERS] = first->dims[dims++];
+  for (uint32_t i = 0; i < term->child_count; i++, at += *at == ',') {
+    out[i] = (eg_type){.dtype = batch.dtype};
+    for (; *at != ',' && *at != '-' && *at != '\0'; at++) {
+      bool is_batch = at[0] == '.' && at[1] == '.' && at[2] == '.';
+      for (uint32_t d = 0; is_batch && d < batch.rank; d++)
+        out[i].dims[out[i].rank++] = batch.dims[d];
+      if (*at != ' ' && *at != '.' && out[i].rank < EGRAPH_MAX_RANK)
+        out[i].dims[out[i].rank++] = sizes[(unsigned char)*at % LETTERS];
+    }
+  }
+  if (first != NULL) out[0] = *first;
+}
+
+bool eg_equation_slot(const eg_rule_term *term, uint16_t *out) {
+  return term->op == EG_OP_EINSUM && eg_op_find_attr(term->op, "equation", out) &&
+         term->slots[*out].form != EG_RULE_SLOT_EXPR;
+}
+
+// ---- by operator ----------------------------------------------------------------------
+
+/// MADE: where an operand is computed; EQUATION: where an equation is known or drawn.
+/// Others are chosen one by one.
+typedef enum layer_use { ALWAYS, MADE, EQUATION } layer_use;
+
+static const struct {
+  eg_op op;
+  layer_maker *make;
+  layer_use use;
+} layers[] = {{EG_OP_MATMUL, matmul_operands, MADE},
+              {EG_OP_EINSUM, einsum_operands, EQUATION},
+              {EG_OP_RNN, recurrent_operands, ALWAYS},
+              {EG_OP_GRU, recurrent_operands, ALWAYS},
+              {EG_OP_LSTM, recurrent_operands, ALWAYS},
+              {EG_OP_QUANTIZE_LINEAR, quantize_operands, ALWAYS},
+              {EG_OP_DEQUANTIZE_LINEAR, quantize_operands, ALWAYS},
+              {EG_OP_QLINEAR_MATMUL, product_operands, ALWAYS},
+              {EG_OP_QLINEAR_CONV, image_product_operands, ALWAYS},
+              {EG_OP_GATHER_GRAD, gather_grad_operands, ALWAYS},
+              {EG_OP_GATHER_ELEMENTS, element_operands, ALWAYS},
+              {EG_OP_SCATTER_ELEMENTS, element_operands, ALWAYS},
+              {EG_OP_GATHER_ND, tuple_operands, ALWAYS},
+              {EG_OP_SCATTER_ND, tuple_operands, ALWAYS},
+              {EG_OP_REVERSE_SEQUENCE, sequence_operands, ALWAYS},
+              {EG_OP_ROI_ALIGN, roi_operands, ALWAYS},
+              {EG_OP_MAX_UNPOOL, unpool_operands, ALWAYS}};
+enum { LAYERS = sizeof layers / sizeof *layers };
+
+static bool is_used(const eg_rule *rule, const eg_rule_term *term, layer_use use) {
+  bool is_made = false;
+  for (uint32_t i = 0; i < term->child_count; i++)
+    is_made = is_made || !rule->terms[term->children[i]].is_var;
+  uint16_t slot;
+  return use == ALWAYS || (use == MADE && is_made) ||
+         (use == EQUATION && eg_equation_slot(term, &slot));
+}
+
+bool eg_is_layer(const eg_rule *rule, const eg_rule_term *term) {
+  for (size_t i = 0; i < LAYERS; i++)
+    if (layers[i].op == term->op) return is_used(rule, term, layers[i].use);
+  return false;
+}
+
+void eg_layer_operands(eg_verify_choice *choice, const eg_rule_term *term,
+                       const eg_type *first, eg_type *out) {
+  for (size_t i = 0; i < LAYERS; i++)
+    if (layers[i].op == term->op) layers[i].make(choice, term, first, out);
+}

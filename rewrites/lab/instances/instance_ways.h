@@ -1,0 +1,37 @@
+// Ways that expressions of a rule can go: a comparison below, at and above equality, a
+// condition that may fail, a division with and without remainder. A rule that decides by
+// one is compared on both sides of the decision.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_REWRITES_INSTANCE_WAYS_H
+#define EG_REWRITES_INSTANCE_WAYS_H
+
+#include "rewrites/lab/instances/instance_aims.h"
+#include "rewrites/saturation/rule_eval.h"
+
+typedef enum eg_way_kind {
+  EG_WAY_NONE,
+  EG_WAY_ORDER,    // of two numbers: -1, 0, 1
+  EG_WAY_TRUTH,    // 0, 1
+  EG_WAY_REMAINDER // 0: none
+} eg_way_kind;
+
+eg_way_kind eg_way_kind_of(const eg_rule *rule, uint32_t expr);
+/// Appends the ways that the conditions of a rule leave.
+egraph_status eg_instance_ways_of(const eg_rule *rule, eg_instance_aims *out);
+/// Whether the variables make the expression go that way, and choices lead to it.
+bool eg_way_is_gone(const eg_rule_env *env, const eg_instance_aim *aim);
+/// Whether `choice` is an `if` in one of whose branches the expression stands;
+/// *out_wanted: in the first one.
+bool eg_way_leads_through(const eg_rule *rule, uint32_t expr, uint32_t choice,
+                          bool *out_wanted);
+/// Appends "(len ?p) at 5" or "(odd ?k) true".
+egraph_status eg_way_print(eg_text *text, const eg_rule *rule,
+                           const eg_instance_aim *aim);
+bool eg_same_expr(const eg_rule *rule, uint32_t a, uint32_t b);
+
+/// The rank that the conditions of a rule ask for if it is above the usual ones, or 0.
+uint32_t eg_rank_of_conditions(const eg_rule *rule);
+/// The rank, or one whose windows or pads have as many numbers.
+uint32_t eg_rank_beside(uint32_t rank, eg_verify_choice *choice);
+
+#endif

@@ -1,0 +1,607 @@
+// Products, convolutions and pooling: sums and maxima over products of elements.
+// SPDX-License-Identifier: Apache-2.0
+#include <math.h>
+#include <string.h>
+
+#include "rewrites/lab/prove/proof_case.h"
+
+static eg_poly one(eg_case *c) { return eg_poly_const(c->p, 1); }
+static eg_scalar zero(eg_case *c) { return eg_scalar_number(c->p, 0); }
+
+// ---- activations ------------------------------------------------------------------
+
+static eg_scalar activated(eg_case *c, eg_scalar x, eg_scalar act, eg_scalar alpha,
+                           eg_scalar beta, eg_domain domain) {
+  eg_proof *p = c->p;
+  if (eg_scalar_at(p, act)->kind != EG_SCALAR_NUMBER) // any one: a function without laws
+    return eg_scalar_opaque(p, EG_OP_OPAQUE, (eg_scalar[]){x, act, alpha, beta}, 4);
+  eg_scalar kids[3] = {x, alpha, beta};
+  switch ((int)(eg_act)eg_scalar_at(p, act)->value) {
+  case EG_ACT_NONE: return x;
+  case EG_ACT_RELU: return eg_scalar_call(p, EG_OP_RELU, kids, 1, domain);
+  case EG_ACT_SIGMOID: return eg_scalar_call(p, EG_OP_SIGMOID, kids, 1, EG_DOMAIN_REAL);
+  case EG_ACT_TANH: return eg_scalar_call(p, EG_OP_TANH, kids, 1, EG_DOMAIN_REAL);
+  case EG_ACT_SILU: return eg_scalar_call(p, EG_OP_SILU, kids, 1, EG_DOMAIN_REAL);
+  case EG_ACT_HARDSWISH:
+    return eg_scalar_call(p, EG_OP_HARD_SWISH, kids, 1, EG_DOMAIN_REAL);
+  case EG_ACT_GELU:
+  case EG_ACT_GELU_TANH:
+    kids[1] = eg_scalar_number(p, eg_scalar_at(p, act)->value == EG_ACT_GELU_TANH);
+    return eg_scalar_call(p, EG_OP_GELU, kids, 2, EG_DOMAIN_REAL);
+  case EG_ACT_CLIP: return eg_scalar_call(p, EG_OP_CLIP, kids, 3, domain);
+  case EG_ACT_LEAKY_RELU:
+    return eg_scalar_call(p, EG_OP_LEAKY_RELU, kids, 2, EG_DOMAIN_REAL);
+  case EG_ACT_ELU: return eg_scalar_call(p, EG_OP_ELU, kids, 2, EG_DOMAIN_REAL);
+  case EG_ACT_COUNT: break;
+  }
+  eg_case_give_up(c, "%s", "an activation");
+}
+
+/// What a kernel sums up, from 0 on, and rounds once.
+typedef struct summed {
+  eg_scalar parts[8]; // the sum, then what is added to it
+  uint32_t count;
+} summed;
+
+static void add_part(summed *s, eg_scalar part) { s->parts[s->count++] = part; }
+
+// Without bits it is the sum of the parts; with them a function of the parts, one for all
+// contractions.
+static eg_scalar rounded(eg_case *c, const summed *s) {
+  eg_scalar made = s->parts[0];
+  if (eg_case_is_bitwise(c))
+    return eg_scalar_opaque(c->p, EG_OP_MATMUL, s->parts, s->count);
+  for (uint32_t i = 1; i < s->count; i++)
+    made = eg_scalar_add(c->p, made, s->parts[i]);
+  return made;
+}
+
+// The activation comes before the result is rounded.
+static eg_scalar with_activation(eg_case *c, uint32_t term, uint16_t act, summed *s) {
+  eg_scalar number = eg_slot_scalar(c, term, act);
+  if (eg_case_is_bitwise(c) && !eg_scalar_is_number(c->p, number, EG_ACT_NONE)) {
+    for (uint16_t i = 0; i < 3; i++)
+      add_part(s, eg_slot_scalar(c, term, (uint16_t)(act + i)));
+    return eg_scalar_opaque(c->p, EG_OP_CONV, s->parts, s->count);
+  }
+  eg_scalar x = rounded(c, s);
+  return activated(
+      c, x, eg_slot_scalar(c, term, act), eg_slot_scalar(c, term, (uint16_t)(act + 1)),
+      eg_slot_scalar(c, term, (uint16_t)(act + 2)), eg_kind_domain(c, c->kinds[term]));
+}
+
+// ---- matrix products --------------------------------------------------------------
+
+/// Where the loop indices of a product stand; -1 for the absent ones of vectors.
+typedef struct product {
+  int a_row, a_sum, b_sum, b_column;
+  uint32_t a_batch, b_batch, batch;
+} product;
+
+static product product_of(eg_case *c, uint32_t term, bool trans_a, bool trans_b) {
+  int a = (int)eg_kid_shape(c, term, 0)->rank, b = (int)eg_kid_shape(c, term, 1)->rank;
+  if (a < (trans_a ? 2 : 1) || b < (trans_b ? 2 : 1)) eg_case_vacuous(c);
+  product m = {.a_row = -1, .a_sum = a - 1, .b_sum = b - 1, .b_column = -1};
+  if (a >= 2) {
+    m.a_row = trans_a ? a - 1 : a - 2;
+    m.a_sum = trans_a ? a - 2 : a - 1;
+    m.a_batch = (uint32_t)a - 2;
+  }
+  if (b >= 2) {
+    m.b_column = trans_b ? b - 2 : b - 1;
+    m.b_sum = trans_b ? b - 1 : b - 2;
+    m.b_batch = (uint32_t)b - 2;
+  }
+  m.batch = m.a_batch > m.b_batch ? m.a_batch : m.b_batch;
+  return m;
+}
+
+static eg_poly batch_dim(eg_case *c, const eg_shape *x, uint32_t batch, uint32_t i,
+                         uint32_t all) {
+  return i + batch < all ? one(c) : x->dims[i + batch - all];
+}
+
+static void type_product(eg_case *c, uint32_t term, const product *m) {
+  eg_proof *p = c->p;
+  const eg_shape *a = eg_kid_shape(c, term, 0), *b = eg_kid_shape(c, term, 1);
+  eg_kind_equate(c, c->kinds[eg_kid(c, term, 0)], c->kinds[eg_kid(c, term, 1)]);
+  eg_case_need_zero(c, eg_poly_sub(p, a->dims[m->a_sum], b->dims[m->b_sum]));
+  eg_shape shape = {.rank = m->batch};
+  for (uint32_t i = 0; i < m->batch; i++) {
+    eg_poly x = batch_dim(c, a, m->a_batch, i, m->batch);
+    eg_poly y = batch_dim(c, b, m->b_batch, i, m->batch);
+    eg_assume_pairing(p, x, y, false);
+    shape.dims[i] =
+        eg_poly_stretched(p, eg_poly_canonical(p, x), eg_poly_canonical(p, y));
+  }
+  if (m->a_row >= 0) shape.dims[shape.rank++] = a->dims[m->a_row];
+  if (m->b_column >= 0) shape.dims[shape.rank++] = b->dims[m->b_column];
+  c->shapes[term] = shape;
+}
+
+static void type_addend(eg_case *c, uint32_t term, uint32_t i, bool whole) {
+  const eg_shape *x = eg_kid_shape(c, term, i), *to = &c->shapes[term];
+  eg_kind_equate(c, c->kinds[eg_kid(c, term, 0)], c->kinds[eg_kid(c, term, i)]);
+  if (x->rank > to->rank || (whole && x->rank != to->rank)) eg_case_vacuous(c);
+  for (uint32_t k = 0; k < x->rank; k++) {
+    eg_poly target = to->dims[k + to->rank - x->rank];
+    if (whole)
+      eg_case_need_zero(c, eg_poly_sub(c->p, x->dims[k], target));
+    else
+      eg_assume_pairing(c->p, x->dims[k], target, true);
+  }
+}
+
+static eg_scalar element_product(eg_case *c, uint32_t term, const product *m,
+                                 const eg_poly *at) {
+  eg_proof *p = c->p;
+  const eg_shape *a = eg_kid_shape(c, term, 0), *b = eg_kid_shape(c, term, 1);
+  eg_poly x[EGRAPH_MAX_RANK], y[EGRAPH_MAX_RANK];
+  for (uint32_t i = 0; i < m->a_batch; i++)
+    x[i] = eg_poly_at(p, at[i + m->batch - m->a_batch], eg_poly_canonical(p, a->dims[i]));
+  for (uint32_t i = 0; i < m->b_batch; i++)
+    y[i] = eg_poly_at(p, at[i + m->batch - m->b_batch], eg_poly_canonical(p, b->dims[i]));
+  uint32_t next = m->batch;
+  if (m->a_row >= 0) x[m->a_row] = at[next++];
+  if (m->b_column >= 0) y[m->b_column] = at[next++];
+  eg_loop loop = eg_loop_begin(c, eg_poly_canonical(p, a->dims[m->a_sum]));
+  x[m->a_sum] = y[m->b_sum] = loop.index;
+  eg_scalar left = eg_case_element(c, eg_kid(c, term, 0), x);
+  eg_scalar right = eg_case_element(c, eg_kid(c, term, 1), y);
+  return eg_loop_end(c, &loop, EG_FOLD_SUM, eg_scalar_mul(p, left, right));
+}
+
+void eg_type_matmul(eg_case *c, uint32_t term) {
+  bool ta = eg_slot_flag(c, term, EG_SLOT(MATMUL, TRANS_A));
+  bool tb = eg_slot_flag(c, term, EG_SLOT(MATMUL, TRANS_B));
+  product m = product_of(c, term, ta, tb);
+  for (uint16_t i = 0; i < 3; i++)
+    (void)eg_slot_scalar(c, term, (uint16_t)(EG_SLOT(MATMUL, ACT) + i));
+  type_product(c, term, &m);
+  for (uint32_t i = 2; i < eg_case_term(c, term)->child_count; i++)
+    type_addend(c, term, i, i == 3);
+}
+
+eg_scalar eg_element_matmul(eg_case *c, uint32_t term, const eg_poly *at) {
+  bool ta = eg_slot_flag(c, term, EG_SLOT(MATMUL, TRANS_A));
+  bool tb = eg_slot_flag(c, term, EG_SLOT(MATMUL, TRANS_B));
+  product m = product_of(c, term, ta, tb);
+  summed made = {.parts = {element_product(c, term, &m, at)}, .count = 1};
+  for (uint32_t i = 2; i < eg_case_term(c, term)->child_count; i++)
+    add_part(&made, eg_kid_element(c, term, i, at));
+  return with_activation(c, term, EG_SLOT(MATMUL, ACT), &made);
+}
+
+void eg_type_gemm(eg_case *c, uint32_t term) {
+  bool ta = eg_slot_flag(c, term, EG_SLOT(GEMM, TRANS_A));
+  bool tb = eg_slot_flag(c, term, EG_SLOT(GEMM, TRANS_B));
+  if (eg_kid_shape(c, term, 0)->rank != 2 || eg_kid_shape(c, term, 1)->rank != 2)
+    eg_case_vacuous(c);
+  (void)eg_slot_scalar(c, term, EG_SLOT(GEMM, ALPHA));
+  (void)eg_slot_scalar(c, term, EG_SLOT(GEMM, BETA));
+  product m = product_of(c, term, ta, tb);
+  type_product(c, term, &m);
+  if (eg_case_term(c, term)->child_count == 3) type_addend(c, term, 2, false);
+}
+
+// alpha a b + beta c
+eg_scalar eg_element_gemm(eg_case *c, uint32_t term, const eg_poly *at) {
+  eg_proof *p = c->p;
+  product m = product_of(c, term, eg_slot_flag(c, term, EG_SLOT(GEMM, TRANS_A)),
+                         eg_slot_flag(c, term, EG_SLOT(GEMM, TRANS_B)));
+  if (!eg_kind_is_real(c, c->kinds[term])) // factors may be fractions
+    eg_case_give_up(c, "%s of integers", "gemm");
+  if (eg_case_is_bitwise(c)) eg_case_give_up(c, "%s in class exact", "gemm");
+  eg_scalar made = element_product(c, term, &m, at);
+  made = eg_scalar_mul(p, eg_slot_scalar(c, term, EG_SLOT(GEMM, ALPHA)), made);
+  if (eg_case_term(c, term)->child_count < 3) return made;
+  eg_scalar more = eg_kid_element(c, term, 2, at);
+  more = eg_scalar_mul(p, eg_slot_scalar(c, term, EG_SLOT(GEMM, BETA)), more);
+  return eg_scalar_add(p, made, more);
+}
+
+// ---- einsum -----------------------------------------------------------------------
+
+enum { LETTERS = 128, LABELS = 16 };
+
+/// The terms of an equation: operands, then the result.
+typedef struct equation {
+  char labels[LABELS][EGRAPH_MAX_RANK + 1];
+  uint32_t count;
+} equation;
+
+static equation equation_of(eg_case *c, uint32_t term) {
+  const eg_value *v = eg_slot(c, term, EG_SLOT(EINSUM, EQUATION));
+  if (v->kind != EG_VALUE_TEXT || strstr(v->text, "->") == NULL ||
+      strchr(v->text, '.') != NULL)
+    eg_case_give_up(c, "%s without a plain equation", "einsum");
+  equation e = {.count = 1};
+  uint32_t len = 0;
+  for (const char *at = v->text; *at != '\0'; at++) {
+    bool letter = (*at >= 'a' && *at <= 'z') || (*at >= 'A' && *at <= 'Z');
+    if (letter && len < EGRAPH_MAX_RANK) {
+      e.labels[e.count - 1][len++] = *at;
+    } else if (*at == ',' || *at == '-') {
+      if (e.count == LABELS) eg_case_give_up(c, "%s of many operands", "einsum");
+      e.count++;
+      len = 0;
+      if (*at == '-') at++;
+    } else if (*at != ' ') {
+      eg_case_give_up(c, "%s without a plain equation", "einsum");
+    }
+  }
+  if (e.count != eg_case_term(c, term)->child_count + 1) eg_case_vacuous(c);
+  return e;
+}
+
+static void sizes_of(eg_case *c, uint32_t term, const equation *e, eg_poly *sizes) {
+  for (uint32_t i = 0; i < LETTERS; i++)
+    sizes[i] = EG_PROOF_NONE;
+  for (uint32_t i = 0; i + 1 < e->count; i++) {
+    const eg_shape *x = eg_kid_shape(c, term, i);
+    if (strlen(e->labels[i]) != x->rank) eg_case_vacuous(c);
+    for (uint32_t k = 0; k < x->rank; k++) {
+      eg_poly *size = &sizes[(unsigned char)e->labels[i][k]];
+      if (*size != EG_PROOF_NONE)
+        eg_case_need_zero(c, eg_poly_sub(c->p, *size, x->dims[k]));
+      *size = x->dims[k];
+    }
+  }
+}
+
+void eg_type_einsum(eg_case *c, uint32_t term) {
+  equation e = equation_of(c, term);
+  eg_poly sizes[LETTERS];
+  for (uint32_t i = 1; i + 1 < e.count; i++)
+    eg_kind_equate(c, c->kinds[eg_kid(c, term, 0)], c->kinds[eg_kid(c, term, i)]);
+  sizes_of(c, term, &e, sizes);
+  const char *result = e.labels[e.count - 1];
+  eg_shape shape = {.rank = (uint32_t)strlen(result)};
+  for (uint32_t i = 0; i < shape.rank; i++) {
+    shape.dims[i] = sizes[(unsigned char)result[i]];
+    if (shape.dims[i] == EG_PROOF_NONE) eg_case_vacuous(c);
+  }
+  c->shapes[term] = shape;
+}
+
+eg_scalar eg_element_einsum(eg_case *c, uint32_t term, const eg_poly *at) {
+  equation e = equation_of(c, term);
+  eg_poly sizes[LETTERS], index[LETTERS];
+  eg_loop loops[LETTERS];
+  uint32_t count = 0;
+  bool known[LETTERS] = {false};
+  sizes_of(c, term, &e, sizes);
+  for (uint32_t i = 0; i < c->shapes[term].rank; i++) {
+    uint32_t letter = (unsigned char)e.labels[e.count - 1][i];
+    index[letter] = at[i];
+    known[letter] = true;
+  }
+  for (uint32_t i = 0; i < LETTERS; i++) {
+    if (sizes[i] == EG_PROOF_NONE || known[i]) continue;
+    loops[count] = eg_loop_begin(c, eg_poly_canonical(c->p, sizes[i]));
+    index[i] = loops[count++].index;
+  }
+  eg_scalar made = eg_scalar_number(c->p, 1);
+  for (uint32_t i = 0; i + 1 < e.count; i++) {
+    eg_poly place[EGRAPH_MAX_RANK];
+    for (uint32_t k = 0; e.labels[i][k] != '\0'; k++)
+      place[k] = index[(unsigned char)e.labels[i][k]];
+    made = eg_scalar_mul(c->p, made, eg_case_element(c, eg_kid(c, term, i), place));
+  }
+  while (count-- > 0)
+    made = eg_loop_end(c, &loops[count], EG_FOLD_SUM, made);
+  return rounded(c, &(summed){.parts = {made}, .count = 1});
+}
+
+// ---- windows ----------------------------------------------------------------------
+
+/// What slides over one spatial dimension.
+typedef struct window {
+  eg_poly size, kernel, stride, dilation, begin, end;
+} window;
+
+static eg_poly reach_of(eg_case *c, const window *w) {
+  eg_poly last = eg_poly_mul(c->p, eg_poly_sub(c->p, w->kernel, one(c)), w->dilation);
+  return eg_poly_canonical(c->p, eg_poly_add(c->p, last, one(c)));
+}
+
+// As eg_window_positions: with ceil_mode a last window may hang over the end, but begins
+// before the end padding.
+static eg_poly positions(eg_case *c, const window *w, bool ceil_mode) {
+  eg_proof *p = c->p;
+  eg_poly padded = eg_poly_add(p, w->size, eg_poly_add(p, w->begin, w->end));
+  eg_poly room = eg_poly_canonical(p, eg_poly_sub(p, padded, reach_of(c, w)));
+  eg_case_need_natural(c, room);
+  eg_poly stride = eg_poly_canonical(p, w->stride);
+  eg_poly count = eg_poly_add(p, eg_poly_div(p, room, stride), one(c));
+  if (!ceil_mode) return count;
+  eg_poly more = eg_poly_sub(p, eg_poly_add(p, room, stride), one(c));
+  eg_poly rounded = eg_poly_add(p, eg_poly_div(p, more, stride), one(c));
+  eg_poly last = eg_poly_sub(p, eg_poly_add(p, w->size, w->begin), one(c));
+  // With nothing in front of the end padding C's division would round towards zero.
+  if (!eg_is_natural(p, last)) eg_case_give_up(c, "%s over nothing", "ceil_mode");
+  eg_poly most =
+      eg_poly_add(p, eg_poly_div(p, eg_poly_canonical(p, last), stride), one(c));
+  eg_poly least = eg_poly_extreme(p, EG_SYMBOL_MIN, rounded, most);
+  return eg_poly_extreme(p, EG_SYMBOL_MAX, count, least);
+}
+
+static eg_poly place_of(eg_case *c, const window *w, eg_poly position, eg_poly tap) {
+  eg_proof *p = c->p;
+  eg_poly place = eg_poly_add(p, eg_poly_mul(p, position, w->stride),
+                              eg_poly_mul(p, tap, w->dilation));
+  return eg_poly_canonical(p, eg_poly_sub(p, place, w->begin));
+}
+
+// `inside` where the place is in the input, else `outside`.
+static eg_scalar guarded(eg_case *c, eg_poly place, eg_poly size, eg_scalar inside,
+                         eg_scalar outside) {
+  eg_proof *p = c->p;
+  eg_poly below = eg_poly_sub(p, eg_poly_sub(p, size, place), one(c));
+  return eg_scalar_choice(p, place, eg_scalar_choice(p, below, inside, outside), outside);
+}
+
+static void need_inside(eg_case *c, eg_poly place, eg_poly size) {
+  eg_assume_natural(c->p, place);
+  eg_assume_below(c->p, place, size);
+}
+
+// ---- convolution ------------------------------------------------------------------
+
+static window conv_window(eg_case *c, uint32_t term, uint32_t i) {
+  const eg_shape *x = eg_kid_shape(c, term, 0), *w = eg_kid_shape(c, term, 1);
+  uint32_t spatial = x->rank - 2;
+  const eg_value *pads = eg_slot(c, term, EG_SLOT(CONV, PADS));
+  return (window){.size = x->dims[i + 2],
+                  .kernel = w->dims[i + 2],
+                  .stride = eg_slot(c, term, EG_SLOT(CONV, STRIDES))->list[i],
+                  .dilation = eg_slot(c, term, EG_SLOT(CONV, DILATIONS))->list[i],
+                  .begin = pads->list[i],
+                  .end = pads->list[i + spatial]};
+}
+
+// n = group x the result, which is new unless it is known.
+static eg_poly per_group(eg_case *c, eg_poly n, eg_poly group) {
+  eg_proof *p = c->p;
+  eg_poly made;
+  n = eg_poly_canonical(p, n);
+  group = eg_poly_canonical(p, group);
+  if (eg_poly_divide(p, n, group, &made)) return made;
+  made = eg_poly_symbol(p, true);
+  eg_case_need_zero(c, eg_poly_sub(p, n, eg_poly_mul(p, group, made)));
+  return made;
+}
+
+void eg_type_conv(eg_case *c, uint32_t term) {
+  eg_proof *p = c->p;
+  const eg_rule_term *t = eg_case_term(c, term);
+  const eg_shape *x = eg_kid_shape(c, term, 0), *w = eg_kid_shape(c, term, 1);
+  if (x->rank < 3 || w->rank != x->rank) eg_case_vacuous(c);
+  uint32_t spatial = x->rank - 2;
+  for (uint32_t i = 1; i < t->child_count; i++)
+    eg_kind_equate(c, c->kinds[eg_kid(c, term, 0)], c->kinds[eg_kid(c, term, i)]);
+  (void)eg_slot_list(c, term, EG_SLOT(CONV, STRIDES), spatial, 1);
+  (void)eg_slot_list(c, term, EG_SLOT(CONV, DILATIONS), spatial, 1);
+  (void)eg_slot_list(c, term, EG_SLOT(CONV, PADS), 2 * spatial, 0);
+  for (uint16_t i = 0; i < 4; i++) // and the algorithm, which computes the same
+    (void)eg_slot_scalar(c, term, (uint16_t)(EG_SLOT(CONV, ACT) + i));
+  eg_poly group = eg_slot_int(c, term, EG_SLOT(CONV, GROUP));
+  eg_case_need_natural(c, eg_poly_sub(p, group, one(c)));
+  eg_case_need_zero(c, eg_poly_sub(p, x->dims[1], eg_poly_mul(p, group, w->dims[1])));
+  c->extra[term] = per_group(c, w->dims[0], group);
+  eg_shape shape = {.rank = x->rank, .dims = {x->dims[0], w->dims[0]}};
+  for (uint32_t i = 0; i < spatial; i++) {
+    eg_case_need_natural(c, eg_poly_sub(p, w->dims[i + 2], one(c)));
+    window of = conv_window(c, term, i);
+    shape.dims[i + 2] = positions(c, &of, false);
+  }
+  c->shapes[term] = shape;
+  if (t->child_count > 2) {
+    const eg_shape *bias = eg_kid_shape(c, term, 2);
+    if (bias->rank != 1) eg_case_vacuous(c);
+    eg_case_need_zero(c, eg_poly_sub(p, bias->dims[0], w->dims[0]));
+  }
+  if (t->child_count > 3) type_addend(c, term, 3, true);
+}
+
+eg_scalar eg_element_conv(eg_case *c, uint32_t term, const eg_poly *at) {
+  eg_proof *p = c->p;
+  const eg_rule_term *t = eg_case_term(c, term);
+  const eg_shape *x = eg_kid_shape(c, term, 0), *w = eg_kid_shape(c, term, 1);
+  uint32_t spatial = x->rank - 2;
+  eg_poly of_group = eg_poly_canonical(p, c->extra[term]);
+  // There is an output channel, so of_group >= 1.
+  eg_assume_natural(p, eg_poly_sub(p, of_group, one(c)));
+  eg_poly group = eg_poly_div(p, eg_poly_canonical(p, at[1]), of_group);
+  // Output channels are below group x of_group.
+  eg_assume_below(p, group, eg_slot_int(c, term, EG_SLOT(CONV, GROUP)));
+  eg_loop loops[EGRAPH_MAX_RANK];
+  eg_poly from[EGRAPH_MAX_RANK], tap[EGRAPH_MAX_RANK];
+  loops[0] = eg_loop_begin(c, eg_poly_canonical(p, w->dims[1]));
+  from[0] = at[0];
+  from[1] = eg_poly_add(p, eg_poly_mul(p, group, w->dims[1]), loops[0].index);
+  tap[0] = at[1];
+  tap[1] = loops[0].index;
+  for (uint32_t i = 0; i < spatial; i++) {
+    window of = conv_window(c, term, i);
+    loops[i + 1] = eg_loop_begin(c, eg_poly_canonical(p, of.kernel));
+    tap[i + 2] = loops[i + 1].index;
+    from[i + 2] = place_of(c, &of, at[i + 2], tap[i + 2]);
+  }
+  eg_branch branch = eg_branch_open(p);
+  for (uint32_t i = 0; i < spatial; i++)
+    need_inside(c, from[i + 2], x->dims[i + 2]);
+  eg_scalar made = eg_scalar_mul(p, eg_case_element(c, eg_kid(c, term, 0), from),
+                                 eg_case_element(c, eg_kid(c, term, 1), tap));
+  eg_branch_close(p, branch);
+  for (uint32_t i = 0; i < spatial; i++)
+    made = guarded(c, from[i + 2], x->dims[i + 2], made, zero(c));
+  for (uint32_t i = spatial + 1; i-- > 0;)
+    made = eg_loop_end(c, &loops[i], EG_FOLD_SUM, made);
+  summed all = {.parts = {made}, .count = 1};
+  if (t->child_count > 2) add_part(&all, eg_case_element(c, eg_kid(c, term, 2), &at[1]));
+  if (t->child_count > 3) add_part(&all, eg_case_element(c, eg_kid(c, term, 3), at));
+  return with_activation(c, term, EG_SLOT(CONV, ACT), &all);
+}
+
+// ---- pooling ----------------------------------------------------------------------
+
+static window pool_window(eg_case *c, uint32_t term, uint32_t i) {
+  const eg_shape *x = eg_kid_shape(c, term, 0);
+  bool max = eg_case_term(c, term)->op == EG_OP_MAX_POOL; // the slots begin alike
+  const eg_value *pads = eg_slot(c, term, EG_SLOT(MAX_POOL, PADS));
+  return (window){
+      .size = x->dims[i + 2],
+      .kernel = eg_slot(c, term, EG_SLOT(MAX_POOL, KERNEL_SHAPE))->list[i],
+      .stride = eg_slot(c, term, EG_SLOT(MAX_POOL, STRIDES))->list[i],
+      .dilation = max ? eg_slot(c, term, EG_SLOT(MAX_POOL, DILATIONS))->list[i] : one(c),
+      .begin = pads->list[i],
+      .end = pads->list[i + x->rank - 2]};
+}
+
+static void type_pool(eg_case *c, uint32_t term, bool ceil_mode) {
+  eg_proof *p = c->p;
+  const eg_shape *x = eg_kid_shape(c, term, 0);
+  if (x->rank < 3) eg_case_vacuous(c);
+  uint32_t spatial = x->rank - 2;
+  (void)eg_slot_list(c, term, EG_SLOT(MAX_POOL, KERNEL_SHAPE), spatial, 1);
+  (void)eg_slot_list(c, term, EG_SLOT(MAX_POOL, STRIDES), spatial, 1);
+  (void)eg_slot_list(c, term, EG_SLOT(MAX_POOL, PADS), 2 * spatial, 0);
+  if (eg_case_term(c, term)->op == EG_OP_MAX_POOL)
+    (void)eg_slot_list(c, term, EG_SLOT(MAX_POOL, DILATIONS), spatial, 1);
+  eg_shape shape = {.rank = x->rank, .dims = {x->dims[0], x->dims[1]}};
+  for (uint32_t i = 0; i < spatial; i++) {
+    window of = pool_window(c, term, i);
+    eg_poly reach = reach_of(c, &of);
+    eg_case_need_natural(c, eg_poly_sub(p, eg_poly_sub(p, reach, of.begin), one(c)));
+    eg_case_need_natural(c, eg_poly_sub(p, eg_poly_sub(p, reach, of.end), one(c)));
+    shape.dims[i + 2] = positions(c, &of, ceil_mode);
+  }
+  c->shapes[term] = shape;
+}
+
+void eg_type_max_pool(eg_case *c, uint32_t term) {
+  type_pool(c, term, eg_slot_flag(c, term, EG_SLOT(MAX_POOL, CEIL_MODE)));
+}
+
+void eg_type_average_pool(eg_case *c, uint32_t term) {
+  bool ceil_mode = eg_slot_flag(c, term, EG_SLOT(AVERAGE_POOL, CEIL_MODE));
+  (void)eg_slot_flag(c, term, EG_SLOT(AVERAGE_POOL, COUNT_INCLUDE_PAD));
+  type_pool(c, term, ceil_mode);
+}
+
+// The fold over a window of what is inside of the input, or of the padded input (`wide`)
+// where a count is asked for.
+static eg_scalar pooled(eg_case *c, uint32_t term, const eg_poly *at, eg_fold fold,
+                        bool counts, bool wide) {
+  eg_proof *p = c->p;
+  const eg_shape *x = eg_kid_shape(c, term, 0);
+  uint32_t spatial = x->rank - 2;
+  eg_loop loops[EGRAPH_MAX_RANK];
+  eg_poly from[EGRAPH_MAX_RANK] = {at[0], at[1]}, begin[EGRAPH_MAX_RANK],
+          end[EGRAPH_MAX_RANK];
+  for (uint32_t i = 0; i < spatial; i++) {
+    window of = pool_window(c, term, i);
+    loops[i] = eg_loop_begin(c, eg_poly_canonical(p, of.kernel));
+    from[i + 2] = place_of(c, &of, at[i + 2], loops[i].index);
+    begin[i] = wide ? eg_poly_add(p, from[i + 2], of.begin) : from[i + 2];
+    end[i] = wide ? eg_poly_add(p, of.size, eg_poly_add(p, of.begin, of.end)) : of.size;
+  }
+  eg_scalar made = eg_scalar_number(p, 1);
+  if (!counts) {
+    eg_branch branch = eg_branch_open(p);
+    for (uint32_t i = 0; i < spatial; i++)
+      need_inside(c, from[i + 2], x->dims[i + 2]);
+    made = eg_case_element(c, eg_kid(c, term, 0), from);
+    eg_branch_close(p, branch);
+  }
+  eg_scalar nothing = fold == EG_FOLD_MAX
+                          ? eg_scalar_key(p, 500) // the lowest value of the type
+                          : zero(c);
+  for (uint32_t i = 0; i < spatial; i++)
+    made = guarded(c, begin[i], end[i], made, nothing);
+  for (uint32_t i = spatial; i-- > 0;)
+    made = eg_loop_end(c, &loops[i], fold, made);
+  return made;
+}
+
+eg_scalar eg_element_max_pool(eg_case *c, uint32_t term, const eg_poly *at) {
+  return pooled(c, term, at, EG_FOLD_MAX, false, false);
+}
+
+eg_scalar eg_element_average_pool(eg_case *c, uint32_t term, const eg_poly *at) {
+  bool wide = eg_slot_flag(c, term, EG_SLOT(AVERAGE_POOL, COUNT_INCLUDE_PAD));
+  eg_scalar sum = pooled(c, term, at, EG_FOLD_SUM, false, false);
+  eg_scalar count = pooled(c, term, at, EG_FOLD_SUM, true, wide);
+  if (eg_case_is_bitwise(c)) // the quotient is what is rounded
+    return eg_scalar_opaque(c->p, EG_OP_AVERAGE_POOL, (eg_scalar[]){sum, count}, 2);
+  return eg_scalar_call(c->p, EG_OP_DIV, (eg_scalar[]){sum, count}, 2, EG_DOMAIN_REAL);
+}
+
+void eg_type_global_pool(eg_case *c, uint32_t term) {
+  eg_shape shape = *eg_kid_shape(c, term, 0);
+  if (shape.rank < 3) eg_case_vacuous(c);
+  for (uint32_t i = 2; i < shape.rank; i++)
+    shape.dims[i] = one(c);
+  c->shapes[term] = shape;
+}
+
+eg_scalar eg_element_global_pool(eg_case *c, uint32_t term, const eg_poly *at) {
+  eg_proof *p = c->p;
+  const eg_shape *x = eg_kid_shape(c, term, 0);
+  bool max = eg_case_term(c, term)->op == EG_OP_GLOBAL_MAX_POOL;
+  eg_loop loops[EGRAPH_MAX_RANK];
+  eg_poly from[EGRAPH_MAX_RANK] = {at[0], at[1]}, count = one(c);
+  for (uint32_t i = 2; i < x->rank; i++) {
+    eg_poly size = eg_poly_canonical(p, x->dims[i]);
+    loops[i] = eg_loop_begin(c, size);
+    from[i] = loops[i].index;
+    count = eg_poly_mul(p, count, size);
+  }
+  eg_scalar made = eg_case_element(c, eg_kid(c, term, 0), from);
+  for (uint32_t i = x->rank; i-- > 2;)
+    made = eg_loop_end(c, &loops[i], max ? EG_FOLD_MAX : EG_FOLD_SUM, made);
+  if (max) return made;
+  if (eg_case_is_bitwise(c)) return eg_case_reduced(c, EG_OP_REDUCE_MEAN, made, one(c));
+  return eg_scalar_call(p, EG_OP_DIV, (eg_scalar[]){made, eg_scalar_size(p, count)}, 2,
+                        true);
+}
+
+// ---- transformations of weights ---------------------------------------------------
+
+void eg_type_enlarge(eg_case *c, uint32_t term) {
+  eg_proof *p = c->p;
+  const eg_shape *w = eg_kid_shape(c, term, 0);
+  if (w->rank < 3) eg_case_vacuous(c);
+  const eg_poly *kernel =
+      eg_slot_list(c, term, EG_SLOT(ENLARGE, KERNEL_SHAPE), w->rank - 2, 1);
+  eg_shape shape = *w;
+  for (uint32_t i = 0; i + 2 < w->rank; i++) {
+    eg_poly half, grown = eg_poly_canonical(p, eg_poly_sub(p, kernel[i], w->dims[i + 2]));
+    if (!eg_poly_divide(p, grown, eg_poly_const(p, 2), &half)) {
+      half = eg_poly_symbol(p, true);
+      eg_case_need_zero(c, eg_poly_sub(p, grown, eg_poly_scale(p, half, 2)));
+    }
+    eg_case_need_natural(c, half);
+    shape.dims[i + 2] = kernel[i];
+  }
+  c->shapes[term] = shape;
+}
+
+eg_scalar eg_element_enlarge(eg_case *c, uint32_t term, const eg_poly *at) {
+  eg_proof *p = c->p;
+  const eg_shape *w = eg_kid_shape(c, term, 0);
+  eg_poly place[EGRAPH_MAX_RANK] = {at[0], at[1]};
+  eg_branch branch = eg_branch_open(p);
+  for (uint32_t i = 2; i < w->rank; i++) {
+    eg_poly grown = eg_poly_sub(p, c->shapes[term].dims[i], w->dims[i]);
+    eg_poly half = eg_poly_div(p, eg_poly_canonical(p, grown), eg_poly_const(p, 2));
+    place[i] = eg_poly_canonical(p, eg_poly_sub(p, at[i], half));
+    need_inside(c, place[i], w->dims[i]);
+  }
+  eg_scalar made = eg_case_element(c, eg_kid(c, term, 0), place);
+  eg_branch_close(p, branch);
+  for (uint32_t i = 2; i < w->rank; i++)
+    made = guarded(c, place[i], w->dims[i], made, zero(c));
+  return made;
+}

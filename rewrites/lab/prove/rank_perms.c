@@ -1,0 +1,213 @@
+// Whether permutations carry each axis to one axis of every term. A permutation leads
+// from the axes of its operand (a space) to those of its result; operators that move no
+// axis have operands and results of one space. Where a chain of permutations closes, as
+// of (transpose ?p (transpose ?p ?x)) = ?x, an axis is tied to others of the same term:
+// the order of ?p matters, and no number of axes less than all is enough.
+// SPDX-License-Identifier: Apache-2.0
+#include "rewrites/lab/prove/rank_bound.h"
+
+enum { SPACES = 1024 };
+
+/// Spaces: of terms, then of expressions, then of variables, then those between two
+/// permutations that are composed.
+typedef struct spaces {
+  const eg_rule *rule;
+  uint32_t same[SPACES];             // one space
+  uint32_t linked[SPACES];           // one way through permutations at least
+  uint32_t from[SPACES], to[SPACES]; // of a variable that is a permutation
+  bool is_perm[SPACES];              // by variable
+  uint32_t count;
+  bool is_plain;
+} spaces;
+
+static uint32_t root_of(const uint32_t *sets, uint32_t at) {
+  while (sets[at] != at)
+    at = sets[at];
+  return at;
+}
+
+static void unite(uint32_t *sets, uint32_t a, uint32_t b) {
+  sets[root_of(sets, a)] = root_of(sets, b);
+}
+
+static uint32_t space_of_expr(const spaces *s, uint32_t expr) {
+  return s->rule->term_count + expr;
+}
+static uint32_t space_of_var(const spaces *s, uint32_t var) {
+  return s->rule->term_count + s->rule->expr_count + var;
+}
+
+static uint32_t new_space(spaces *s) {
+  if (s->count == SPACES) {
+    s->is_plain = false;
+    return 0;
+  }
+  s->same[s->count] = s->linked[s->count] = s->count;
+  return s->count++;
+}
+
+// ---- permutations -------------------------------------------------------------------
+
+static bool is_identity(const eg_rule *rule, uint32_t var) {
+  for (uint32_t i = 0; i < rule->condition_count; i++) {
+    const eg_rule_expr *e = &rule->exprs[rule->conditions[i]];
+    if (e->form != EG_RULE_EXPR_CALL || e->function != EG_RULE_FN_PERM_IDENTITY) continue;
+    const eg_rule_expr *of = &rule->exprs[e->args[0]];
+    if (of->form == EG_RULE_EXPR_VAR && of->var == var) return true;
+  }
+  return false;
+}
+
+static void lead(spaces *s, uint32_t expr, uint32_t from, uint32_t to);
+
+static void lead_by_variable(spaces *s, uint32_t var, uint32_t from, uint32_t to) {
+  const eg_rule *rule = s->rule;
+  for (uint32_t i = 0; i < rule->let_count; i++)
+    if (rule->lets[i].var == var && !rule->lets[i].is_term) {
+      s->is_perm[var] = true;
+      lead(s, rule->lets[i].expr, from, to);
+      return;
+    }
+  if (s->is_perm[var]) {
+    unite(s->same, s->from[var], from);
+    unite(s->same, s->to[var], to);
+    return;
+  }
+  s->is_perm[var] = true;
+  s->from[var] = from;
+  s->to[var] = to;
+}
+
+// What moves axes that are named leaves the others in their space.
+static void lead(spaces *s, uint32_t expr, uint32_t from, uint32_t to) {
+  const eg_rule_expr *e = &s->rule->exprs[expr];
+  if (e->form == EG_RULE_EXPR_VAR) {
+    lead_by_variable(s, e->var, from, to);
+  } else if (e->form == EG_RULE_EXPR_CONSTANT || e->function == EG_RULE_FN_PERM_SWAP ||
+             e->function == EG_RULE_FN_LIST) {
+    unite(s->same, from, to);
+  } else if (e->function == EG_RULE_FN_PERM_INVERSE) {
+    lead(s, e->args[0], to, from);
+  } else if (e->function == EG_RULE_FN_PERM_COMPOSE) {
+    uint32_t between = new_space(s);
+    lead(s, e->args[1], from, between);
+    lead(s, e->args[0], between, to);
+  } else {
+    s->is_plain = false;
+  }
+}
+
+static void note_transpose(spaces *s, uint32_t term) {
+  const eg_rule_term *t = &s->rule->terms[term];
+  const eg_rule_slot *perm = &t->slots[0]; // the operator's only attribute
+  uint32_t from = t->children[0];
+  switch (perm->form) {
+  case EG_RULE_SLOT_LITERAL: unite(s->same, from, term); break;
+  case EG_RULE_SLOT_VAR: lead_by_variable(s, perm->index, from, term); break;
+  case EG_RULE_SLOT_EXPR: lead(s, perm->index, from, term); break;
+  case EG_RULE_SLOT_ANY: s->is_plain = false; break;
+  }
+}
+
+// ---- one space ----------------------------------------------------------------------
+
+static void note_term(spaces *s, uint32_t term) {
+  const eg_rule_term *t = &s->rule->terms[term];
+  if (t->is_var && eg_has_rank_zero(s->rule, t->var)) return;
+  if (t->var != EG_RULE_NONE) unite(s->same, term, space_of_var(s, t->var));
+  if (t->is_var) return;
+  if (t->op == EG_OP_TRANSPOSE) {
+    note_transpose(s, term);
+    return;
+  }
+  for (uint32_t i = 0; i < t->child_count; i++) {
+    const eg_rule_term *kid = &s->rule->terms[t->children[i]];
+    if (!kid->is_var || !eg_has_rank_zero(s->rule, kid->var))
+      unite(s->same, term, t->children[i]);
+  }
+  for (uint16_t i = 0; i < eg_op_info_of(t->op)->attr_count; i++) {
+    const eg_rule_slot *slot = &t->slots[i];
+    if (slot->form == EG_RULE_SLOT_VAR && s->rule->vars[slot->index].kind == EG_RULE_INTS)
+      unite(s->same, term, space_of_var(s, slot->index));
+    if (slot->form == EG_RULE_SLOT_EXPR &&
+        s->rule->exprs[slot->index].kind == EG_RULE_INTS)
+      unite(s->same, term, space_of_expr(s, slot->index));
+  }
+}
+
+static bool has_axes(eg_rule_kind kind) {
+  return kind == EG_RULE_INTS || kind == EG_RULE_TENSOR;
+}
+
+static bool takes_permutations(eg_rule_function f) {
+  return f == EG_RULE_FN_AT || f == EG_RULE_FN_LEN || f == EG_RULE_FN_PERM_INVERSE ||
+         f == EG_RULE_FN_PERM_COMPOSE || f == EG_RULE_FN_PERM_IDENTITY;
+}
+
+// Lists and tensors of one call are of one space.
+static void note_expr(spaces *s, uint32_t expr) {
+  const eg_rule_expr *e = &s->rule->exprs[expr];
+  if (e->form == EG_RULE_EXPR_VAR && has_axes(e->kind))
+    unite(s->same, space_of_expr(s, expr), space_of_var(s, e->var));
+  if (e->form != EG_RULE_EXPR_CALL || takes_permutations(e->function)) return;
+  if (e->function == EG_RULE_FN_PERM_APPLY) {
+    lead(s, e->args[0], space_of_expr(s, e->args[1]), space_of_expr(s, expr));
+    return;
+  }
+  for (uint32_t i = 0; i < e->arg_count; i++)
+    if (has_axes(s->rule->exprs[e->args[i]].kind))
+      unite(s->same, space_of_expr(s, expr), space_of_expr(s, e->args[i]));
+}
+
+// A permutation that is an operand of other functions is a list of numbers.
+static void check_uses(spaces *s) {
+  const eg_rule *rule = s->rule;
+  for (uint32_t i = 0; i < rule->expr_count; i++) {
+    const eg_rule_expr *e = &rule->exprs[i];
+    if (e->form != EG_RULE_EXPR_CALL || takes_permutations(e->function)) continue;
+    for (uint32_t k = e->function == EG_RULE_FN_PERM_APPLY; k < e->arg_count; k++) {
+      const eg_rule_expr *arg = &rule->exprs[e->args[k]];
+      bool is_perm = arg->form == EG_RULE_EXPR_VAR
+                         ? s->is_perm[arg->var]
+                         : arg->form == EG_RULE_EXPR_CALL &&
+                               (arg->function == EG_RULE_FN_PERM_INVERSE ||
+                                arg->function == EG_RULE_FN_PERM_COMPOSE);
+      if (is_perm) s->is_plain = false;
+    }
+  }
+}
+
+/// No chain of different permutations closes.
+static bool is_forest(spaces *s) {
+  for (uint32_t i = 0; i < s->rule->var_count; i++)
+    if (s->is_perm[i] && s->from[i] != s->to[i] && is_identity(s->rule, i))
+      unite(s->same, s->from[i], s->to[i]);
+  for (uint32_t i = 0; i < s->rule->var_count; i++) {
+    if (!s->is_perm[i] || s->from[i] == s->to[i] || is_identity(s->rule, i)) continue;
+    uint32_t from = root_of(s->linked, root_of(s->same, s->from[i]));
+    uint32_t to = root_of(s->linked, root_of(s->same, s->to[i]));
+    if (from == to) return false;
+    s->linked[from] = to;
+  }
+  return true;
+}
+
+bool eg_perms_are_plain(const eg_rule *rule) {
+  spaces s = {.rule = rule, .is_plain = true};
+  uint32_t known = rule->term_count + rule->expr_count + rule->var_count;
+  if (known > SPACES / 2) return false;
+  while (s.count < known)
+    (void)new_space(&s);
+  for (uint32_t i = 0; i < rule->term_count; i++)
+    note_term(&s, i);
+  for (uint32_t i = 0; i < rule->expr_count; i++)
+    note_expr(&s, i);
+  for (uint32_t i = 0; i < rule->let_count; i++)
+    unite(s.same, space_of_var(&s, rule->lets[i].var),
+          rule->lets[i].is_term ? rule->lets[i].term
+                                : space_of_expr(&s, rule->lets[i].expr));
+  for (uint32_t i = 0; i < rule->root_count; i++)
+    unite(s.same, rule->lhs[i].term, rule->rhs[i].term);
+  check_uses(&s);
+  return s.is_plain && is_forest(&s);
+}

@@ -1,0 +1,778 @@
+// Both sides are evaluated with the reference kernels, and compared.
+//
+// Data are small whole numbers half of the time: as long as every number on the way stays
+// whole and below 2^53 (2^24 for float32), or a simple fraction, floating-point
+// arithmetic is exact and the sides must be equal bit for bit. Otherwise float64 results
+// may be some of their own units in the last place apart. Where they are farther apart,
+// rounding is measured: both sides are computed again, with every number, given or
+// computed, moved by one unit in its last place at random; an element may be apart by
+// some times its movement. So a difference shows however small it is beside other
+// numbers, of other elements too, and errors that grow in differences of nearly equal
+// numbers are allowed. Types with
+// fewer digits get a bound relative to the largest number of the evaluation, and the same
+// numbers are evaluated in float64 as well.
+// SPDX-License-Identifier: Apache-2.0
+#include "rewrites/lab/verify/compare.h"
+
+#include <fenv.h>
+#include <float.h>
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "ops/kernels.h"
+
+// Of float64 rounding is measured, of others it is estimated.
+#define LARGEST_SCALE 1e5
+#define LARGEST_MEASURED_SCALE 1e300
+
+enum {
+  MAX_ELEMENTS = 1 << 18, // of a tensor; rules may ask for any shape
+  MAX_PRODUCTS = 1 << 26, // of elements of a result and an operand
+  MAX_PLACES = 1 << 21,   // of windows of all elements of a result
+  BLOCK = 256             // numbers that are looked at together
+};
+
+// How often the numbers move, and how many times the movement of an element the sides
+// may be apart there. UNITS: of the element, beside one for each number that is summed:
+// sums of equal numbers round one way.
+enum { NUDGES = 16, NUDGE_SLACK = 16, UNITS = 64, FEW_PARTS = 2 };
+
+/// Results of one term.
+typedef struct term_value {
+  eg_tensor *parts;
+  uint32_t count;
+} term_value;
+
+typedef struct evaluation {
+  const eg_verify_instance *instance;
+  const eg_rule *rule;
+  egraph_allocator alloc;
+  eg_arena *arena;
+  eg_verify_source source;
+  term_value *terms; // by term index
+  term_value *vars;  // leaves, by variable
+  double scale;      // largest finite absolute value
+  bool exact;        // so far
+  // Some number was not whole; was too large for exact sums and products of such ones.
+  bool is_broken, is_large;
+  bool is_subnormal; // some number was below the normal ones of its type
+  bool is_narrow;    // some number has a floating-point type other than float64
+  bool is_short;     // or one of 16 bits
+  int raised;        // what floating-point arithmetic of either side raised
+  bool is_beyond;    // some node takes the kernels too long
+  int64_t longest;   // numbers that a kernel sums, at most
+  bool is_widened;   // floating-point numbers are float64, whatever the types say
+  eg_rng *nudge;     // moves all numbers by some units, up or down; NULL: as they are
+  const term_value *moved[NUDGES]; // of all terms, when numbers had moved
+  uint32_t moved_count;
+} evaluation;
+
+/// Of a floating-point type: how far values may be apart, relative to the largest number
+/// that occurs on either side (every node rounds, and constants of rules are matched up
+/// to one unit in the last place), 0: as results and movements are; below which whole
+/// numbers are exact.
+/// Where broken numbers occur, too, arithmetic is exact as long as all are multiples of
+/// 1 / parts, and below `broken`: products of two fit.
+typedef struct precision {
+  double bound, whole, parts, broken;
+} precision;
+
+static const precision precisions[EGRAPH_DTYPE_COUNT] = {
+    [EGRAPH_FLOAT64] = {0, 0x1p53, 0x1p12, 0x1p29},
+    [EGRAPH_FLOAT32] = {1e-4, 0x1p24, 0x1p4, 0x1p16},
+    [EGRAPH_FLOAT16] = {2e-2, 0x1p11, 0x1p1, 0x1p9},
+    [EGRAPH_BFLOAT16] = {1e-1, 0x1p8, 0x1p1, 0x1p6}};
+
+// ---- what was computed ----------------------------------------------------------
+
+/// Positive numbers are ordered as their bits are, with infinity and NaN at the end.
+typedef struct seen_numbers {
+  uint64_t largest;         // bits of the largest finite absolute value
+  uint64_t smallest_less_1; // of the smallest one but 0, less 1: 0 is beyond all others
+  bool is_broken;           // some number is not whole
+  bool is_fine;             // all are whole after they are multiplied by `parts`
+} seen_numbers;
+
+/// Infinity and NaN count as whole.
+static inline bool is_whole(double value) {
+  return floor(value) == value || value != value;
+}
+
+static inline uint64_t bits_of_size(double value) {
+  uint64_t bits;
+  memcpy(&bits, &value, sizeof bits);
+  return bits & INT64_MAX;
+}
+
+static double number_of(uint64_t bits) {
+  double value;
+  memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+EG_KERNEL_CLONES
+static void see_sizes(const double *values, int64_t count, seen_numbers *seen) {
+  const uint64_t infinity = UINT64_C(0x7ff) << 52;
+  uint64_t largest = seen->largest, smallest = seen->smallest_less_1;
+  for (int64_t i = 0; i < count; i++) {
+    uint64_t bits = bits_of_size(values[i]), finite = bits < infinity ? bits : 0;
+    largest = finite > largest ? finite : largest;
+    smallest = bits - 1 < smallest ? bits - 1 : smallest;
+  }
+  seen->largest = largest;
+  seen->smallest_less_1 = smallest;
+}
+
+EG_KERNEL_CLONES
+static void see_fractions(const double *values, int64_t count, double parts,
+                          seen_numbers *seen) {
+  uint64_t broken = 0, finer = 0;
+  for (int64_t i = 0; i < count; i++) {
+    broken += !is_whole(values[i]);
+    finer += !is_whole(values[i] * parts);
+  }
+  seen->is_broken = seen->is_broken || broken > 0;
+  seen->is_fine = seen->is_fine && finer == 0;
+}
+
+/// The numbers from `first` on, `BLOCK` at most, as float64.
+static const double *as_doubles(const eg_tensor *tensor, int64_t first, int64_t count,
+                                double *block) {
+  if (tensor->type.dtype == EGRAPH_FLOAT64) return (const double *)tensor->data + first;
+  for (int64_t i = 0; i < count; i++)
+    block[i] = eg_tensor_get_double(tensor, first + i);
+  return block;
+}
+
+/// What decides whether arithmetic is exact, while it is: of numbers that are rounded as
+/// those of `like`.
+static void note_numbers(evaluation *run, const eg_tensor *tensor, egraph_dtype like) {
+  if (!eg_dtype_is_float(tensor->type.dtype)) return; // exact, wrapping included
+  const precision *p = &precisions[like];
+  seen_numbers seen = {.smallest_less_1 = (UINT64_C(0x7ff) << 52) - 1, .is_fine = true};
+  int64_t count = eg_type_elements(&tensor->type);
+  for (int64_t first = 0; first < count; first += BLOCK) {
+    double block[BLOCK];
+    int64_t some = count - first < BLOCK ? count - first : BLOCK;
+    const double *values = as_doubles(tensor, first, some, block);
+    see_sizes(values, some, &seen);
+    if (run->exact) see_fractions(values, some, p->parts, &seen);
+  }
+  double largest = number_of(seen.largest),
+         smallest = number_of(seen.smallest_less_1 + 1);
+  if (smallest < eg_dtype_normal(tensor->type.dtype)) run->is_subnormal = true;
+  if (largest > run->scale) run->scale = largest;
+  if (tensor->type.dtype != EGRAPH_FLOAT64) run->is_narrow = true;
+  if (eg_dtype_bytes(tensor->type.dtype) == 2) run->is_short = true;
+  if (!run->exact) return;
+  if (largest >= p->broken) run->is_large = true;
+  if (seen.is_broken) run->is_broken = true;
+  run->exact = largest < p->whole && seen.is_fine && !(run->is_broken && run->is_large);
+}
+
+/// What is made with a broken number may round to a whole one, but with simple ones.
+static void note_attrs(evaluation *run, const eg_attrs *attrs) {
+  for (uint16_t i = 0; i < attrs->count; i++)
+    if (attrs->slots[i].kind == EG_ATTR_FLOAT && isfinite(attrs->slots[i].f) &&
+        attrs->slots[i].f * FEW_PARTS != floor(attrs->slots[i].f * FEW_PARTS))
+      run->exact = false;
+}
+
+static egraph_dtype widened(const evaluation *run, egraph_dtype dtype) {
+  return run->is_widened && eg_dtype_is_float(dtype) ? EGRAPH_FLOAT64 : dtype;
+}
+
+static egraph_status new_tensor(evaluation *run, const eg_type *type, eg_tensor *out) {
+  *out = (eg_tensor){.type = *type};
+  out->type.dtype = widened(run, type->dtype);
+  run->is_beyond = eg_type_elements(type) > MAX_ELEMENTS;
+  if (run->is_beyond)
+    return EG_FAIL(EGRAPH_E_UNSUPPORTED, "a tensor is too large to verify a rule with");
+  size_t bytes = eg_type_bytes(&out->type);
+  return eg_arena_alloc(run->arena, bytes > 0 ? bytes : 1, 1, &out->data);
+}
+
+static egraph_status new_value(evaluation *run, const eg_tensor_fact *fact,
+                               term_value *out) {
+  out->count = fact->part_count > 0 ? fact->part_count : 1;
+  EG_TRY(eg_arena_alloc(run->arena, out->count, sizeof *out->parts, &out->parts));
+  for (uint32_t i = 0; i < out->count; i++)
+    EG_TRY(new_tensor(run, fact->part_count > 0 ? &fact->parts[i] : &fact->type,
+                      &out->parts[i]));
+  return EGRAPH_OK;
+}
+
+// ---- data -----------------------------------------------------------------------
+
+/// Moves every number by one or two units of its own, in `dtype`, or of `least` where
+/// that is larger. Two sizes, because movements of one size cancel often.
+static void nudge(eg_rng *rng, const eg_tensor *tensor, egraph_dtype dtype,
+                  double least) {
+  if (!eg_dtype_is_float(tensor->type.dtype)) return;
+  int64_t count = eg_type_elements(&tensor->type);
+  double least_unit = least > 0 ? eg_dtype_unit(dtype, least) : 0;
+  for (int64_t i = 0; i < count; i++) {
+    static const double units[] = {1, 2, -1, -2};
+    double value = eg_tensor_get_double(tensor, i), unit = eg_dtype_unit(dtype, value);
+    double by = fmax(unit, least_unit) * units[eg_rng_below(rng, 4)];
+    if (value != 0 || least > 0) eg_tensor_set_double(tensor, i, value + by);
+  }
+}
+
+/// The number that a constant of this type is.
+static double held_by(egraph_dtype dtype, double meant) {
+  double storage = 0;
+  const eg_tensor scalar = {.type = {.dtype = dtype}, .data = &storage};
+  eg_tensor_set_double(&scalar, 0, meant);
+  return eg_tensor_get_double(&scalar, 0);
+}
+
+/// What conditions and attributes make of a constant is exact for the number that its
+/// type holds or for the one that was meant. All of it moves by one or two units of its
+/// type; where slack is to allow no more, by that part of them. What becomes infinite or
+/// nothing in its type is not rounded, but lost.
+static void note_constant(evaluation *run, const eg_tensor *tensor, egraph_dtype dtype,
+                          double meant) {
+  static const double units[] = {1, 2, -1, -2};
+  double held = held_by(dtype, meant);
+  int64_t count = eg_type_elements(&tensor->type);
+  if (held == meant || count == 0) return;
+  run->exact = false;
+  if (run->nudge == NULL || !eg_dtype_is_float(dtype) || !eg_dtype_holds(dtype, meant))
+    return;
+  double by = units[eg_rng_below(run->nudge, 4)] * eg_dtype_unit(dtype, held);
+  if (run->is_widened) by /= NUDGE_SLACK;
+  for (int64_t i = 0; i < count; i++)
+    eg_tensor_set_double(tensor, i, eg_tensor_get_double(tensor, i) + by);
+}
+
+static egraph_status fill_leaf(evaluation *run, uint32_t var) {
+  const eg_verify_leaf *leaf = &run->instance->leaves[var];
+  term_value *value = &run->vars[var];
+  value->count = 1;
+  EG_TRY(eg_arena_alloc(run->arena, 1, sizeof *value->parts, &value->parts));
+  EG_TRY(new_tensor(run, &leaf->type, value->parts));
+  eg_tensor drawn = *value->parts;
+  int64_t count = eg_type_elements(&leaf->type);
+  if (drawn.type.dtype != leaf->type.dtype) { // the same numbers, rounded to its own type
+    size_t bytes = eg_type_bytes(&leaf->type);
+    drawn.type = leaf->type;
+    EG_TRY(eg_arena_alloc(run->arena, bytes > 0 ? bytes : 1, 1, &drawn.data));
+  }
+  eg_verify_fill(&run->source, leaf, &drawn);
+  for (int64_t i = 0; i < count && drawn.data != value->parts->data; i++)
+    eg_tensor_set_double(value->parts, i, eg_tensor_get_double(&drawn, i));
+  if (leaf->splat) note_constant(run, value->parts, leaf->type.dtype, leaf->splat_value);
+  if (run->nudge != NULL && !leaf->constant)
+    nudge(run->nudge, value->parts, value->parts->type.dtype, 0);
+  note_numbers(run, value->parts, value->parts->type.dtype);
+  return EGRAPH_OK;
+}
+
+// ---- evaluation -----------------------------------------------------------------
+
+/// The attributes with float64 in place of other floating-point types.
+static egraph_status widen_attrs(evaluation *run, const eg_attrs *attrs,
+                                 const eg_attrs **out) {
+  eg_attr *slots;
+  eg_attrs *copy;
+  *out = attrs;
+  if (!run->is_widened) return EGRAPH_OK;
+  EG_TRY(eg_arena_alloc(run->arena, (size_t)attrs->count + 1, sizeof *slots, &slots));
+  EG_TRY(eg_arena_alloc(run->arena, 1, sizeof *copy, &copy));
+  for (uint16_t i = 0; i < attrs->count; i++) {
+    slots[i] = attrs->slots[i];
+    if (slots[i].kind == EG_ATTR_DTYPE)
+      slots[i].i = widened(run, (egraph_dtype)slots[i].i);
+  }
+  *copy = (eg_attrs){.op = attrs->op, .count = attrs->count, .slots = slots};
+  *out = copy;
+  return EGRAPH_OK;
+}
+
+/// Whether windows have too many places, within the operand or beyond it.
+static bool has_many_places(const eg_attrs *attrs, int64_t elements) {
+  uint16_t slot;
+  double places = (double)elements;
+  if (!eg_op_find_attr((eg_op)attrs->op, "kernel_shape", &slot)) return false;
+  for (uint32_t i = 0; i < attrs->slots[slot].ints.len; i++)
+    places *= (double)attrs->slots[slot].ints.data[i];
+  return places > MAX_PLACES;
+}
+
+/// Kernels that sum products read an operand for each element of the result at most.
+static egraph_status check_work(evaluation *run, const eg_kernel_call *call) {
+  unsigned flags = eg_op_info_of((eg_op)call->attrs->op)->flags;
+  int64_t elements = eg_type_elements(&call->outputs[0].type);
+  run->is_beyond = run->is_beyond || has_many_places(call->attrs, elements);
+  if ((flags & (EG_OPF_POINTWISE | EG_OPF_MOVES)) != 0) return EGRAPH_OK;
+  for (uint32_t i = 0; i < call->input_count; i++)
+    run->is_beyond = run->is_beyond ||
+                     elements * eg_type_elements(&call->inputs[i].type) > MAX_PRODUCTS;
+  return run->is_beyond
+             ? EG_FAIL(EGRAPH_E_UNSUPPORTED, "a node is too large to verify a rule with")
+             : EGRAPH_OK;
+}
+
+/// The smallest operand has all numbers that a kernel sums for an element, or more.
+static void note_sums(evaluation *run, const eg_kernel_call *call) {
+  unsigned flags = eg_op_info_of((eg_op)call->attrs->op)->flags;
+  int64_t least = INT64_MAX;
+  if ((flags & (EG_OPF_POINTWISE | EG_OPF_MOVES)) != 0 || call->input_count == 0) return;
+  for (uint32_t i = 0; i < call->input_count; i++) {
+    int64_t elements = eg_type_elements(&call->inputs[i].type);
+    if (elements < least) least = elements;
+  }
+  if (least > run->longest) run->longest = least;
+}
+
+/// Whether the kernel rounds numbers on the way that are larger than its results: GELU of
+/// numbers far below 0, and the logarithm of a softmax near 1, are differences of nearly
+/// equal ones.
+static bool rounds_inside(const eg_attrs *attrs) {
+  uint16_t slot;
+  if (attrs->op == EG_OP_GELU || attrs->op == EG_OP_LOG_SOFTMAX) return true;
+  if (!eg_op_find_attr((eg_op)attrs->op, "act", &slot)) return false;
+  return attrs->slots[slot].i == EG_ACT_GELU || attrs->slots[slot].i == EG_ACT_GELU_TANH;
+}
+
+/// Whether the kernel computes in float32 whatever the types of operands are, as ONNX
+/// Runtime does.
+static bool is_of_float32(eg_op op) {
+  return op == EG_OP_QUANTIZE_LINEAR || op == EG_OP_DEQUANTIZE_LINEAR ||
+         op == EG_OP_DYNAMIC_QUANTIZE_LINEAR || op == EG_OP_QLINEAR_MATMUL ||
+         op == EG_OP_QLINEAR_CONV;
+}
+
+static egraph_dtype rounds_as(eg_op op, const eg_tensor *result) {
+  bool is_wide = result->type.dtype == EGRAPH_FLOAT64;
+  return is_wide && is_of_float32(op) ? EGRAPH_FLOAT32 : result->type.dtype;
+}
+
+static egraph_status run_node(evaluation *run, uint32_t index, const eg_attrs *attrs,
+                              const eg_tensor_fact *fact) {
+  const eg_rule_term *term = &run->rule->terms[index];
+  term_value *out = &run->terms[index];
+  if (term->op == EG_OP_PART) {
+    const term_value *tuple = &run->terms[term->children[0]];
+    *out = (term_value){.parts = &tuple->parts[attrs->slots[0].i], .count = 1};
+    return EGRAPH_OK;
+  }
+  EG_TRY(new_value(run, fact, out));
+  note_attrs(run, attrs);
+  const eg_attrs *named = attrs;
+  EG_TRY(widen_attrs(run, attrs, &attrs));
+  eg_tensor *inputs;
+  EG_TRY(
+      eg_arena_alloc(run->arena, (size_t)term->child_count + 1, sizeof *inputs, &inputs));
+  for (uint32_t i = 0; i < term->child_count; i++)
+    inputs[i] = run->terms[term->children[i]].parts[0];
+  eg_kernel_call call = {.attrs = attrs,
+                         .inputs = inputs,
+                         .input_count = term->child_count,
+                         .outputs = out->parts,
+                         .output_count = out->count,
+                         .alloc = run->alloc};
+  EG_TRY(check_work(run, &call));
+  note_sums(run, &call);
+  EG_TRY(eg_op_run(&call));
+  if (term->op == EG_OP_FILL && run->is_widened)
+    note_constant(run, out->parts, (egraph_dtype)eg_attr_at(named, EG_A_FILL_DTYPE)->i,
+                  eg_attr_at(named, EG_A_FILL_VALUE)->f);
+  bool is_moved =
+      run->nudge != NULL && (eg_op_info_of(term->op)->flags & EG_OPF_MOVES) == 0;
+  double least = is_moved && rounds_inside(attrs) ? run->scale : 0;
+  for (uint32_t i = 0; i < out->count; i++) {
+    egraph_dtype like = rounds_as(term->op, &out->parts[i]);
+    if (is_moved) nudge(run->nudge, &out->parts[i], like, least);
+    note_numbers(run, &out->parts[i], like);
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status run_left(evaluation *run) {
+  const eg_verify_instance *instance = run->instance;
+  for (uint32_t i = 0; i < run->rule->pattern_term_count; i++) {
+    const eg_rule_term *term = &run->rule->terms[i];
+    if (term->is_var) {
+      if (run->vars[term->var].count == 0) EG_TRY(fill_leaf(run, term->var));
+      run->terms[i] = run->vars[term->var];
+      continue;
+    }
+    EG_TRY(run_node(run, i, instance->attrs[i],
+                    eg_tensor_egraph_fact(instance->egraph, instance->classes[i])));
+    if (term->var != EG_RULE_NONE) run->vars[term->var] = run->terms[i];
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status run_right(evaluation *run) {
+  const eg_verify_instance *instance = run->instance;
+  for (uint32_t i = run->rule->pattern_term_count; i < run->rule->term_count; i++) {
+    const eg_rule_term *term = &run->rule->terms[i];
+    const eg_built_term *built = &instance->builder->terms[i];
+    if (term->is_var) {
+      bool is_let = run->rule->vars[term->var].origin == EG_RULE_VAR_LET_TERM;
+      run->terms[i] =
+          is_let ? run->terms[instance->builder->alias[term->var]] : run->vars[term->var];
+      continue;
+    }
+    EG_TRY(run_node(run, i, eg_tensor_egraph_attrs_at(instance->egraph, built->payload),
+                    built->fact));
+  }
+  return EGRAPH_OK;
+}
+
+// ---- comparison -----------------------------------------------------------------
+
+/// Elements of both sides that differ.
+typedef struct disagreement {
+  uint32_t root;
+  int64_t element;
+  double left, right, bound;
+} disagreement;
+
+typedef struct comparison {
+  const evaluation *run;
+  // Of some node's range; infinities of what is computed, and of leaves.
+  enum { NOT_LOOKED_FOR, FOUND, MISSING } limit, infinity[2];
+  uint32_t terms[2], part; // of the sides
+  eg_verify_data data;
+  bool spreads; // the rule says so
+  double bound; // absolute, of every element
+  double units; // relative to the element
+  bool finite;  // something finite was compared
+  int64_t elements;
+  bool differ;
+  egraph_math math; // of the element at hand
+  disagreement worst;
+} comparison;
+
+static double element(const eg_tensor *tensor, int64_t i) {
+  return tensor->type.dtype == EGRAPH_FLOAT64 ? ((const double *)tensor->data)[i]
+                                              : eg_tensor_get_double(tensor, i);
+}
+
+static bool same_bits(double x, double y) {
+  return (isnan(x) && isnan(y)) || (x == y && signbit(x) == signbit(y));
+}
+
+/// How far element i of a side moved from x, at most.
+static double movement(const comparison *state, uint32_t side, int64_t i, double x) {
+  double most = 0;
+  for (uint32_t n = 0; n < state->run->moved_count; n++) {
+    const term_value *value = &state->run->moved[n][state->terms[side]];
+    double far = fabs(element(&value->parts[state->part], i) - x);
+    if (far > most && isfinite(far)) most = far;
+  }
+  return most;
+}
+
+static double finite_size(double value) { return isfinite(value) ? fabs(value) : 0; }
+
+static double bound_at(const comparison *state, double x, double y) {
+  return fmax(state->bound, state->units * fmax(finite_size(x), finite_size(y)));
+}
+
+static bool is_rounding(const comparison *state, int64_t i, double x, double y) {
+  double far = fabs(x - y), bound = bound_at(state, x, y);
+  return far <= bound || far <= bound + NUDGE_SLACK * fmax(movement(state, 0, i, x),
+                                                           movement(state, 1, i, y));
+}
+
+/// Zero, or an infinity.
+static bool has_limit(const eg_tensor *tensor) {
+  int64_t count = eg_type_elements(&tensor->type), i = 0;
+  bool is_float = eg_dtype_is_float(tensor->type.dtype);
+  while (i < count && is_float && element(tensor, i) != 0 && !isinf(element(tensor, i)))
+    i++;
+  return is_float && i < count;
+}
+
+/// Both 0: results are equal bit for bit.
+static void set_bounds(comparison *state, egraph_dtype dtype) {
+  const evaluation *run = state->run;
+  state->bound = state->units = 0;
+  if (run->exact || !eg_dtype_is_float(dtype)) return;
+  double least = run->source.data == EG_VERIFY_TINY ? 0.0 : 1.0;
+  state->bound = precisions[dtype].bound * fmax(least, run->scale);
+  if (dtype == EGRAPH_FLOAT64)
+    state->units = (UNITS + (double)run->longest) * DBL_EPSILON;
+}
+
+/// Whether sides must have equal numbers. What is made with a constant that is not finite
+/// decides the class alone, as such data do.
+static bool is_plain(const evaluation *run) {
+  return eg_verify_is_plain(run->source.data) &&
+         run->instance->special != EG_SPECIAL_NOT_FINITE;
+}
+
+/// Plain numbers with which intermediate results may overflow, or lose digits.
+static bool is_sized(const evaluation *run) {
+  return is_plain(run) && (run->source.data != EG_VERIFY_ORDINARY ||
+                           run->instance->special == EG_SPECIAL_EXTREME);
+}
+
+static bool is_given(const eg_rule_term *term) {
+  return term->is_var || (eg_op_info_of(term->op)->flags & EG_OPF_LEAF) != 0;
+}
+
+/// Of leaves and constants, or of what is computed.
+static bool find_infinity(const evaluation *run, bool of_leaves) {
+  for (uint32_t i = 0; i < run->rule->term_count; i++)
+    for (uint32_t k = 0;
+         is_given(&run->rule->terms[i]) == of_leaves && k < run->terms[i].count; k++) {
+      const eg_tensor *part = &run->terms[i].parts[k];
+      int64_t count = eg_type_elements(&part->type);
+      for (int64_t e = 0; eg_dtype_is_float(part->type.dtype) && e < count; e++)
+        if (isinf(element(part, e))) return true;
+    }
+  return false;
+}
+
+static bool has_infinity(comparison *state, bool of_leaves) {
+  if (state->infinity[of_leaves] == NOT_LOOKED_FOR)
+    state->infinity[of_leaves] = find_infinity(state->run, of_leaves) ? FOUND : MISSING;
+  return state->infinity[of_leaves] == FOUND;
+}
+
+/// Whether numbers of 16 bits overflowed, as integers that are cast to them do.
+static bool has_short_overflow(comparison *state) {
+  return state->run->is_short && has_infinity(state, false) && !has_infinity(state, true);
+}
+
+/// The class that a rule is in at best which makes y of x, element i.
+static egraph_math class_of_change(comparison *state, int64_t i, double x, double y) {
+  if (same_bits(x, y)) return EGRAPH_MATH_EXACT;
+  if (is_sized(state->run)) // they are no numbers where something overflows: of no class
+    return isfinite(x) && isfinite(y) ? EGRAPH_MATH_ASSOCIATIVE : EGRAPH_MATH_EXACT;
+  if (state->data == EG_VERIFY_EXTREME) return EGRAPH_MATH_ASSOCIATIVE;
+  if (isfinite(x) && !isfinite(y) && state->spreads) return EGRAPH_MATH_ASSOCIATIVE;
+  if (isfinite(x) != isfinite(y))
+    return has_short_overflow(state) ? EGRAPH_MATH_ASSOCIATIVE : EGRAPH_MATH_FAST;
+  if (!isfinite(x)) return isnan(y) ? EGRAPH_MATH_ASSOCIATIVE : EGRAPH_MATH_FAST;
+  if (state->data == EG_VERIFY_LARGE) return EGRAPH_MATH_ASSOCIATIVE;
+  return is_rounding(state, i, x, y) ? EGRAPH_MATH_ASSOCIATIVE : EGRAPH_MATH_FAST;
+}
+
+/// Of other than ordinary data an infinity may be a number that is too large, zero one
+/// that is too small, and NaN what became of them.
+static bool may_have_left_range(comparison *state) {
+  const evaluation *run = state->run;
+  if (is_plain(run) && !is_sized(run)) return false;
+  for (uint32_t i = 0; state->limit == NOT_LOOKED_FOR && i < run->rule->term_count; i++)
+    for (uint32_t k = 0; !run->rule->terms[i].is_var && k < run->terms[i].count; k++)
+      if (has_limit(&run->terms[i].parts[k])) state->limit = FOUND;
+  if (state->limit == NOT_LOOKED_FOR) state->limit = MISSING;
+  return state->limit == FOUND;
+}
+
+/// Whether two numbers may differ because others on the way to them left the range: of
+/// 16 bits, which raise nothing and whose squares soon do (float64 decides then); or
+/// beside constants of that size.
+static bool may_differ(comparison *state) {
+  const evaluation *run = state->run;
+  bool is_extreme = run->instance->special == EG_SPECIAL_EXTREME;
+  if (is_extreme && (run->raised != 0 || run->is_short)) return true;
+  return (is_extreme || (is_sized(run) && run->is_short)) && has_infinity(state, false);
+}
+
+/// Where one side has no number (division by zero, the root of a negative number), the
+/// other must have none either; which of infinity and NaN it is decides the class.
+static bool elements_agree(const eg_tensor *a, const eg_tensor *b, int64_t i,
+                           comparison *state) {
+  if (!eg_dtype_is_float(a->type.dtype)) {
+    state->finite = true;
+    return eg_tensor_get_int(a, i) == eg_tensor_get_int(b, i);
+  }
+  double x = element(a, i), y = element(b, i);
+  state->math = class_of_change(state, i, x, y);
+  if (!is_plain(state->run)) return true;
+  if (!isfinite(x) || !isfinite(y))
+    return (!isfinite(x) && !isfinite(y)) || may_have_left_range(state) ||
+           may_differ(state) || has_short_overflow(state);
+  state->finite = true;
+  return is_rounding(state, i, x, y) || may_differ(state);
+}
+
+/// Integers are finite.
+static bool has_finite(const eg_tensor *tensor) {
+  int64_t count = eg_type_elements(&tensor->type), i = 0;
+  bool is_float = eg_dtype_is_float(tensor->type.dtype);
+  while (i < count && is_float && !isfinite(element(tensor, i)))
+    i++;
+  return i < count;
+}
+
+/// Compares until something differs; of what only moves the rule to a lower class the
+/// worst is kept.
+static void compare_tensors(const eg_tensor *left, const eg_tensor *right, uint32_t root,
+                            comparison *state, eg_verify_comparison *out) {
+  int64_t count = eg_type_elements(&left->type);
+  state->elements += count;
+  if (memcmp(left->data, right->data, eg_type_bytes(&left->type)) == 0) {
+    state->finite = state->finite || has_finite(left);
+    return;
+  }
+  set_bounds(state, left->type.dtype);
+  for (int64_t i = 0; i < count && !state->differ; i++) {
+    state->math = EGRAPH_MATH_EXACT;
+    state->differ = !elements_agree(left, right, i, state);
+    if (!state->differ && state->math <= out->math) continue;
+    if (state->math > out->math) out->math = state->math;
+    double x = eg_tensor_get_double(left, i), y = eg_tensor_get_double(right, i);
+    state->worst = (disagreement){root, i, x, y, bound_at(state, x, y)};
+  }
+}
+
+static egraph_status print_disagreement(const disagreement *d, eg_text *text) {
+  eg_text_clear(text);
+  return eg_text_printf(
+      text, "result %u, element %" PRId64 ": left %.17g, right %.17g (bound %g)", d->root,
+      d->element, d->left, d->right, d->bound);
+}
+
+/// Beyond it rounding leaves little to compare. A rule that names a larger number is
+/// compared beyond that, too.
+static bool is_beyond_scale(const evaluation *run) {
+  double most = run->is_narrow ? LARGEST_SCALE : LARGEST_MEASURED_SCALE;
+  if (run->exact || run->scale <= most) return false;
+  double named = eg_verify_largest_number(run->instance);
+  return named <= LARGEST_SCALE || run->scale > named * named;
+}
+
+static egraph_status compare_roots(evaluation *run, eg_verify_comparison *out,
+                                   eg_text *text) {
+  comparison state = {
+      .run = run, .data = run->source.data, .spreads = run->rule->spreads};
+  for (uint32_t i = 0; i < run->rule->root_count && !state.differ; i++) {
+    const term_value *left = &run->terms[run->rule->lhs[i].term];
+    const term_value *right = &run->terms[run->rule->rhs[i].term];
+    state.terms[0] = run->rule->lhs[i].term;
+    state.terms[1] = run->rule->rhs[i].term;
+    for (uint32_t k = 0; k < left->count && !state.differ; k++) {
+      state.part = k;
+      compare_tensors(&left->parts[k], &right->parts[k], i, &state, out);
+    }
+  }
+  out->dtype = run->terms[run->rule->lhs[0].term].parts[0].type.dtype;
+  bool is_special = !is_plain(run);
+  out->is_empty = !is_special && state.elements == 0;
+  bool vacuous =
+      ((is_sized(run) || !run->is_narrow) && run->is_subnormal) ||
+      (!is_special && ((!state.finite && !state.differ) || is_beyond_scale(run)));
+  out->verdict = vacuous        ? EG_VERIFY_VACUOUS
+                 : state.differ ? EG_VERIFY_DIFFERENT
+                 : run->exact   ? EG_VERIFY_EXACT
+                                : EG_VERIFY_EQUAL;
+  if (vacuous) out->math = EGRAPH_MATH_EXACT;
+  bool is_told = out->verdict == EG_VERIFY_DIFFERENT || out->math > run->rule->math;
+  return is_told ? print_disagreement(&state.worst, text) : EGRAPH_OK;
+}
+
+static egraph_status begin(evaluation *run) {
+  const eg_rule *rule = run->rule;
+  EG_TRY(eg_arena_alloc(run->arena, rule->term_count, sizeof *run->terms, &run->terms));
+  return eg_arena_alloc(run->arena, rule->var_count, sizeof *run->vars, &run->vars);
+}
+
+/// Evaluates both sides again with numbers that have moved. The same draws.
+static egraph_status move_numbers(evaluation *run, eg_verify_source source, eg_rng *rng) {
+  evaluation again = *run;
+  again.source = source;
+  again.nudge = rng;
+  EG_TRY(begin(&again));
+  egraph_status status = run_left(&again);
+  if (status == EGRAPH_OK) status = run_right(&again);
+  EG_TRY(status);
+  run->moved[run->moved_count++] = again.terms;
+  return EGRAPH_OK;
+}
+
+/// What the right side cannot compute is a difference, whatever the data are.
+static egraph_status print_failure(eg_verify_comparison *out, eg_text *text) {
+  out->verdict = EG_VERIFY_DIFFERENT;
+  eg_text_clear(text);
+  return eg_text_printf(text, "the right side fails where the left side does not: %s",
+                        egraph_last_error());
+}
+
+static egraph_status evaluate(evaluation *run, eg_verify_comparison *out, eg_text *text) {
+  const eg_verify_source source = run->source;
+  EG_TRY(begin(run));
+  (void)feclearexcept(FE_OVERFLOW | FE_UNDERFLOW);
+  egraph_status status = run_left(run);
+  bool is_defined = status == EGRAPH_OK;
+  if (is_defined) status = run_right(run);
+  run->raised = fetestexcept(FE_OVERFLOW | FE_UNDERFLOW);
+  *out = (eg_verify_comparison){.verdict = EG_VERIFY_VACUOUS, .math = EGRAPH_MATH_EXACT};
+  out->is_large = run->is_beyond;
+  if (is_defined && status == EGRAPH_E_ARGUMENT) return print_failure(out, text);
+  // The kernel does not have this dtype, or an operand is empty that must not be.
+  if (status == EGRAPH_E_UNSUPPORTED || status == EGRAPH_E_ARGUMENT) return EGRAPH_OK;
+  EG_TRY(status);
+  EG_TRY(compare_roots(run, out, text));
+  eg_rng rng = source.rng;
+  while ((out->verdict == EG_VERIFY_DIFFERENT || out->math > run->rule->math) &&
+         !run->exact && run->moved_count < NUDGES) {
+    EG_TRY(move_numbers(run, source, &rng));
+    *out =
+        (eg_verify_comparison){.verdict = EG_VERIFY_VACUOUS, .math = EGRAPH_MATH_EXACT};
+    EG_TRY(compare_roots(run, out, text));
+  }
+  return EGRAPH_OK;
+}
+
+/// Other instances of the rule are of float64, and no less different, unless something
+/// depends on the element type.
+static bool decides_by_dtype(const eg_rule *rule) {
+  for (uint32_t i = 0; i < rule->expr_count; i++)
+    if (rule->exprs[i].kind == EG_RULE_DTYPE) return true;
+  for (uint32_t i = 0; i < rule->term_count; i++) {
+    if (rule->terms[i].is_var) continue;
+    const eg_op_info *op = eg_op_info_of(rule->terms[i].op);
+    for (uint16_t k = 0; k < op->attr_count; k++)
+      if (op->attrs[k].kind == EG_ATTR_DTYPE) return true;
+  }
+  return false;
+}
+
+/// Terms that make nothing else of numbers of another size, and do not round them.
+static bool may_widen(const eg_verify_instance *instance) {
+  if (!decides_by_dtype(instance->rule)) return false;
+  for (uint32_t i = 0; i < instance->rule->term_count; i++) {
+    const eg_rule_term *term = &instance->rule->terms[i];
+    if (!term->is_var && (term->op == EG_OP_BIT_CAST || is_of_float32(term->op)))
+      return false;
+  }
+  return true;
+}
+
+static egraph_status evaluate_with(eg_arena *arena, const eg_verify_instance *instance,
+                                   const eg_verify_source *source, bool is_widened,
+                                   eg_verify_comparison *out, eg_text *text) {
+  evaluation run = {.instance = instance,
+                    .rule = instance->rule,
+                    .alloc = arena->alloc,
+                    .arena = arena,
+                    .source = *source,
+                    .exact = true,
+                    .is_widened = is_widened};
+  eg_arena_clear(arena);
+  return evaluate(&run, out, text);
+}
+
+egraph_status eg_verify_compare(eg_arena *arena, const eg_verify_instance *instance,
+                                const eg_verify_source *source, eg_verify_comparison *out,
+                                eg_text *text) {
+  EG_TRY(evaluate_with(arena, instance, source, false, out, text));
+  bool is_coarse = eg_verify_is_plain(source->data) && out->verdict == EG_VERIFY_EQUAL &&
+                   eg_dtype_is_float(out->dtype) && out->dtype != EGRAPH_FLOAT64;
+  if (!is_coarse || instance->special != EG_SPECIAL_NONE || !may_widen(instance))
+    return EGRAPH_OK;
+  eg_verify_comparison wide;
+  EG_TRY(evaluate_with(arena, instance, source, true, &wide, text));
+  if (wide.verdict == EG_VERIFY_DIFFERENT) out->verdict = EG_VERIFY_DIFFERENT;
+  return EGRAPH_OK;
+}

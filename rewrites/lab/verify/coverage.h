@@ -1,0 +1,39 @@
+// Which classes of instances a rule was compared on, and why not on others.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_REWRITES_VERIFY_COVERAGE_H
+#define EG_REWRITES_VERIFY_COVERAGE_H
+
+#include "rewrites/lab/instances/instance_draw.h"
+
+/// What became of an instance.
+typedef enum eg_instance_outcome {
+  EG_INSTANCE_COMPARED,
+  EG_INSTANCE_UNBUILT, // its right side is ill-typed
+  EG_INSTANCE_VACUOUS  // there was nothing to compare
+} eg_instance_outcome;
+
+typedef struct eg_coverage_row {
+  eg_instance_aim aim;
+  uint32_t compared, unbuilt, vacuous; // instances
+  eg_verify_obstacle obstacle;         // of draws that were steered to it
+} eg_coverage_row;
+
+typedef struct eg_coverage {
+  const eg_rule *rule;
+  eg_arena arena;
+  eg_coverage_row *rows;
+  uint32_t count;
+} eg_coverage;
+
+/// A zeroed one may be deinitialized. Kept by reference: the rule.
+egraph_status eg_coverage_init(eg_coverage *coverage, const eg_rule *rule,
+                               egraph_allocator alloc);
+void eg_coverage_deinit(eg_coverage *coverage);
+/// Counts an instance in all its classes.
+void eg_coverage_note(eg_coverage *coverage, const eg_verify_instance *instance,
+                      eg_instance_outcome outcome);
+uint32_t eg_coverage_reached(const eg_coverage *coverage);
+/// The classes in words, with reasons; memory is the coverage's.
+egraph_status eg_coverage_classes(eg_coverage *coverage, egraph_rule_class **out);
+
+#endif

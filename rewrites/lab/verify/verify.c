@@ -1,0 +1,710 @@
+// One rule after the other: draw, type, evaluate with the reference kernels, compare,
+// until enough instances agree or one does not. First at random; then draws are steered
+// to each class of instances that is still missing.
+// SPDX-License-Identifier: Apache-2.0
+#include "rewrites/lab/verify/verify.h"
+
+#include <inttypes.h>
+
+#include "base/hash.h"
+#include "onnx/sets/versions.h"
+#include "rewrites/lab/claims/layout_check.h"
+#include "rewrites/lab/verify/compare.h"
+#include "rewrites/lab/verify/coverage.h"
+#include "rewrites/language/rule_cases.h"
+#include "rewrites/language/rules.h"
+
+// Of the instances that are wanted: how many are enough to judge, and draws for each.
+// Cases with many operands, whose draws are long, get few of both.
+enum {
+  LEAST_SHARE = 12,
+  DRAWS_PER_INSTANCE = 160,
+  LARGE_INSTANCES = 20,
+  LARGE_DRAWS_PER_INSTANCE = 16
+};
+
+/// Instances of each class, and draws for it. Attributes depend on each other more than
+/// dimensions and types do.
+typedef struct effort {
+  uint32_t instances, draws;
+} effort;
+static const effort thorough_of_attributes = {64, 192}, thorough_of_dims = {20, 80},
+                    thorough = {8, 64}, loading = {1, 3}, thorough_of_fine = {12, 48},
+                    thorough_of_ways = {24, 96}, thorough_of_large = {12, 48},
+                    thorough_of_ranks = {12, 48}, thorough_of_operands = {32, 160};
+// Draws after which a class is given up: of operands that depend on each other and of
+// special constants, which conditions leave few of, later; of
+// ranks, which are drawn as they are aimed at, earlier; of what conditions exclude, once
+// it is known by which.
+enum { HOPELESS = 24, HOPELESS_OPERANDS = 80, HOPELESS_RANK = 12, HOPELESS_EXCLUDED = 2 };
+
+typedef struct verification {
+  const eg_rule *rule;
+  eg_rule as_claimed; // the rule where another class than its own is looked at
+  eg_verify_draws *draws;
+  eg_arena arena; // of a comparison
+  eg_verify_options options;
+  uint32_t drawn, found, ill_typed, equal, exact;
+  uint32_t near; // evaluations with data near the numbers of the rule
+  bool is_large_case;
+  uint32_t vacuous, large;             // nothing to compare; of these, too large
+  uint32_t dtypes[EGRAPH_DTYPE_COUNT]; // instances
+  uint32_t largest_rank;               // of operands that were compared
+  int64_t largest_dim;
+  egraph_math math; // found so far
+  eg_coverage coverage;
+  eg_rank_evidence ranks; // of rules with parallel operators
+  eg_text layouts;        // what is told of them
+  bool rejected;
+  bool is_of_other_class;     // rejected for what another class allows
+  bool is_unseen;             // rejected for want of instances
+  eg_text text;               // the detail
+  eg_verify_witness *witness; // gets instances, which reject nothing then; NULL: none
+  void *user;
+} verification;
+
+// ---- counterexamples ------------------------------------------------------------
+
+static egraph_status print_floats(eg_text *text, eg_floats floats) {
+  EG_TRY(eg_text_append(text, "["));
+  for (uint32_t i = 0; i < floats.len; i++) {
+    if (i > 0) EG_TRY(eg_text_append(text, " "));
+    EG_TRY(eg_text_double(text, floats.data[i]));
+  }
+  return eg_text_append(text, "]");
+}
+
+static egraph_status print_value(eg_text *text, const eg_rule_value *value) {
+  switch (value->kind) {
+  case EG_RULE_INT:
+  case EG_RULE_BOOL: return eg_text_printf(text, "%lld", (long long)value->i);
+  case EG_RULE_FLOAT: return eg_text_double(text, value->f);
+  case EG_RULE_SYMBOL:
+  case EG_RULE_STRING: return eg_text_append(text, value->text);
+  case EG_RULE_DTYPE: return eg_text_append(text, eg_dtype_name((egraph_dtype)value->i));
+  case EG_RULE_INTS: break;
+  case EG_RULE_FLOATS: return print_floats(text, value->floats);
+  case EG_RULE_TENSOR: return EGRAPH_OK;
+  }
+  EG_TRY(eg_text_append(text, "["));
+  for (uint32_t i = 0; i < value->ints.len; i++)
+    EG_TRY(eg_text_printf(text, "%s%lld", i == 0 ? "" : " ",
+                          (long long)value->ints.data[i]));
+  return eg_text_append(text, "]");
+}
+
+static egraph_status print_leaf(eg_text *text, const eg_verify_leaf *leaf) {
+  EG_TRY(eg_type_print(text, &leaf->type));
+  if (leaf->splat) {
+    EG_TRY(eg_text_append(text, " all "));
+    return eg_text_double(text, leaf->splat_value);
+  }
+  return eg_text_append(text, leaf->weight ? " weight" : "");
+}
+
+static egraph_status print_instance(eg_text *text, const eg_verify_instance *instance) {
+  const eg_rule *rule = instance->rule;
+  for (uint32_t i = 0; i < rule->var_count; i++) {
+    if (rule->vars[i].origin != EG_RULE_VAR_MATCHED) continue;
+    EG_TRY(eg_text_printf(text, "; %s ", rule->vars[i].name));
+    if (rule->vars[i].kind == EG_RULE_TENSOR)
+      EG_TRY(print_leaf(text, &instance->leaves[i]));
+    else
+      EG_TRY(print_value(text, &instance->env->vars[i]));
+  }
+  return EGRAPH_OK;
+}
+
+// ---- one instance ---------------------------------------------------------------
+
+static egraph_status check_types(verification *run, const eg_verify_instance *instance) {
+  const eg_rule *rule = run->rule;
+  for (uint32_t i = 0; i < rule->root_count; i++) {
+    const eg_tensor_fact *left =
+        eg_tensor_egraph_fact(instance->egraph, instance->classes[rule->lhs[i].term]);
+    const eg_tensor_fact *right = instance->builder->terms[rule->rhs[i].term].fact;
+    if (eg_tensor_fact_same_type(left, right)) continue;
+    run->rejected = true;
+    EG_TRY(eg_text_printf(&run->text, "result %u: the left side is ", i));
+    EG_TRY(eg_tensor_fact_print(&run->text, left));
+    EG_TRY(eg_text_append(&run->text, ", the right side "));
+    return eg_tensor_fact_print(&run->text, right);
+  }
+  return EGRAPH_OK;
+}
+
+static void count(verification *run, const eg_verify_comparison *result) {
+  run->vacuous += result->verdict == EG_VERIFY_VACUOUS;
+  run->large += result->is_large;
+  run->equal += result->verdict == EG_VERIFY_EQUAL;
+  run->exact += result->verdict == EG_VERIFY_EXACT;
+  run->dtypes[result->dtype] += result->verdict != EG_VERIFY_VACUOUS;
+}
+
+/// The text says what is different; a class that the rule does not declare is no mistake.
+static egraph_status check_data(verification *run, const eg_verify_instance *instance,
+                                eg_verify_data data, eg_verify_comparison *out) {
+  static const char *const names[EG_VERIFY_DATA_COUNT] = {
+      [EG_VERIFY_ORDINARY] = "on ordinary data: ",
+      [EG_VERIFY_WIDE] = "on numbers of all sizes: ",
+      [EG_VERIFY_TINY] = "on small numbers: ",
+      [EG_VERIFY_TIES] = "on few different numbers: ",
+      [EG_VERIFY_NEAR] = "on numbers near those of the rule: ",
+      [EG_VERIFY_NOT_FINITE] = "on data with NaN or infinities: ",
+      [EG_VERIFY_LARGE] = "on large data: ",
+      [EG_VERIFY_EXTREME] = "at the ends of the range: "};
+  uint64_t seed = run->options.seed + UINT64_C(0x9e3779b9) * run->drawn;
+  eg_verify_source source = eg_verify_source_of(instance, data, seed, run->near);
+  run->near += data == EG_VERIFY_NEAR;
+  EG_TRY(eg_verify_compare(&run->arena, instance, &source, out, &run->text));
+  eg_verify_comparison result = *out;
+  if (data == EG_VERIFY_ORDINARY) count(run, &result);
+  if (result.math > run->math) run->math = result.math;
+  bool is_out = result.math > run->rule->math;
+  run->rejected = is_out || result.verdict == EG_VERIFY_DIFFERENT;
+  run->is_of_other_class = is_out && result.verdict != EG_VERIFY_DIFFERENT;
+  if (!run->rejected) {
+    eg_text_clear(&run->text);
+    return EGRAPH_OK;
+  }
+  eg_text where;
+  eg_text_init(&where, run->text.chars.alloc);
+  egraph_status status = eg_text_append(&where, eg_text_of(&run->text));
+  eg_text_clear(&run->text);
+  if (status == EGRAPH_OK && result.verdict != EG_VERIFY_DIFFERENT)
+    status = eg_text_printf(
+        &run->text, "its sides differ as only class %s allows, but it claims class %s, ",
+        eg_rule_class_name(result.math), eg_rule_class_name(run->rule->math));
+  if (status == EGRAPH_OK && data != EG_VERIFY_ORDINARY)
+    status = eg_text_append(&run->text, names[data]);
+  if (status == EGRAPH_OK) status = eg_text_append(&run->text, eg_text_of(&where));
+  eg_text_deinit(&where);
+  return status;
+}
+
+/// Kinds of data beside the ordinary ones, one pair after the other. Constants at the
+/// ends of their range take one kind, infinite ones zeros too.
+typedef struct data_kinds {
+  eg_verify_data kinds[2];
+  uint32_t count;
+} data_kinds;
+
+/// Infinity times nothing is NaN, and nothing else tells of it.
+static bool has_empty_leaf(const eg_verify_instance *instance) {
+  const eg_rule *rule = instance->rule;
+  for (uint32_t i = 0; i < rule->var_count; i++)
+    if (rule->vars[i].kind == EG_RULE_TENSOR &&
+        rule->vars[i].origin == EG_RULE_VAR_MATCHED &&
+        eg_type_elements(&instance->leaves[i].type) == 0)
+      return true;
+  return false;
+}
+
+static data_kinds other_data(const verification *run,
+                             const eg_verify_instance *instance) {
+  static const eg_verify_data special[] = {EG_VERIFY_NOT_FINITE, EG_VERIFY_EXTREME,
+                                           EG_VERIFY_NOT_FINITE, EG_VERIFY_LARGE};
+  static const eg_verify_data plain[] = {EG_VERIFY_WIDE, EG_VERIFY_TINY, EG_VERIFY_WIDE,
+                                         EG_VERIFY_TIES};
+  static const eg_verify_data named[] = {EG_VERIFY_NEAR, EG_VERIFY_WIDE, EG_VERIFY_NEAR,
+                                         EG_VERIFY_TINY, EG_VERIFY_NEAR, EG_VERIFY_TIES};
+  // Of rules that keep the sign of zero.
+  static const eg_verify_data exact[] = {EG_VERIFY_WIDE, EG_VERIFY_TIES, EG_VERIFY_TINY,
+                                         EG_VERIFY_TIES, EG_VERIFY_NEAR, EG_VERIFY_TIES};
+  bool is_exact = run->rule->math == EGRAPH_MATH_EXACT;
+  eg_verify_data second = is_exact                          ? exact[run->found % 6]
+                          : eg_verify_has_numbers(instance) ? named[run->found % 6]
+                                                            : plain[run->found % 4];
+  if (instance->special == EG_SPECIAL_NOT_FINITE)
+    return (data_kinds){{EG_VERIFY_NOT_FINITE, EG_VERIFY_TIES}, 2};
+  eg_verify_data third =
+      has_empty_leaf(instance) ? EG_VERIFY_NOT_FINITE : special[run->found % 4];
+  return (data_kinds){{second, third}, instance->special == EG_SPECIAL_NONE ? 2 : 1};
+}
+
+static egraph_status check_values(verification *run, const eg_verify_instance *instance,
+                                  eg_instance_outcome *out) {
+  data_kinds others = other_data(run, instance);
+  eg_verify_comparison first, other;
+  EG_TRY(check_data(run, instance, EG_VERIFY_ORDINARY, &first));
+  bool is_compared = first.verdict != EG_VERIFY_VACUOUS || first.is_empty;
+  *out = is_compared ? EG_INSTANCE_COMPARED : EG_INSTANCE_VACUOUS;
+  for (uint32_t i = 0; i < others.count && !run->rejected; i++)
+    EG_TRY(check_data(run, instance, others.kinds[i], &other));
+  return EGRAPH_OK;
+}
+
+// ---- types in ONNX --------------------------------------------------------------------
+
+static bool is_taken(eg_op op, const eg_type *types, uint32_t count, uint32_t *out) {
+  for (*out = 0; *out < count; ++*out)
+    if (!eg_onnx_takes(op, *out, types[*out].dtype)) return false;
+  return true;
+}
+
+/// Whether every term of the left side has element types that ONNX has for it.
+static bool is_left_legal(const eg_verify_instance *instance) {
+  const eg_rule *rule = instance->rule;
+  eg_type types[EG_VERIFY_MAX_OPERANDS];
+  uint32_t operand;
+  for (uint32_t i = 0; i < rule->pattern_term_count; i++) {
+    const eg_rule_term *term = &rule->terms[i];
+    if (term->is_var) continue;
+    for (uint32_t k = 0; k < term->child_count; k++) {
+      const eg_rule_term *child = &rule->terms[term->children[k]];
+      eg_class class = child->is_var ? instance->env->vars[child->var].tensor
+                                     : instance->classes[term->children[k]];
+      types[k] = eg_tensor_egraph_fact(instance->egraph, class)->type;
+    }
+    if (!is_taken(term->op, types, term->child_count, &operand)) return false;
+  }
+  return true;
+}
+
+/// A right side may not need an element type that ONNX does not have for an operator
+/// where the left side does not either.
+static egraph_status check_legal(verification *run, const eg_verify_instance *instance) {
+  const eg_rule *rule = run->rule;
+  eg_type types[EG_VERIFY_MAX_OPERANDS];
+  uint32_t operand;
+  if (!is_left_legal(instance)) return EGRAPH_OK;
+  for (uint32_t i = rule->pattern_term_count; i < rule->term_count; i++) {
+    const eg_rule_term *term = &rule->terms[i];
+    if (term->is_var) continue;
+    for (uint32_t k = 0; k < term->child_count; k++)
+      types[k] = instance->builder->terms[term->children[k]].fact->type;
+    if (is_taken(term->op, types, term->child_count, &operand)) continue;
+    run->rejected = true;
+    return eg_text_printf(&run->text,
+                          "ONNX has no %s of %s, which the right side needs; guard the "
+                          "rule with a condition on the element type",
+                          eg_op_info_of(term->op)->name,
+                          eg_dtype_name(types[operand].dtype));
+  }
+  return EGRAPH_OK;
+}
+
+/// What is beyond these was not compared.
+static void note_sizes(verification *run, const eg_verify_instance *instance) {
+  const eg_rule *rule = run->rule;
+  for (uint32_t i = 0; i < rule->var_count; i++) {
+    if (rule->vars[i].kind != EG_RULE_TENSOR ||
+        rule->vars[i].origin != EG_RULE_VAR_MATCHED)
+      continue;
+    const eg_type *type = &instance->leaves[i].type;
+    if (type->rank > run->largest_rank) run->largest_rank = type->rank;
+    for (uint32_t d = 0; d < type->rank; d++)
+      if (type->dims[d] > run->largest_dim) run->largest_dim = type->dims[d];
+  }
+}
+
+/// A node whose results are not defined, only their multiset is.
+static bool is_unordered(const eg_attrs *attrs) {
+  uint16_t slot;
+  return attrs->op == EG_OP_TOP_K && eg_op_find_attr(EG_OP_TOP_K, "sorted", &slot) &&
+         attrs->slots[slot].i == 0;
+}
+
+/// The reference kernel sorts always, others need not: sides that differ in that are not
+/// equal, whatever the kernel says.
+static egraph_status check_order(verification *run, const eg_verify_instance *instance) {
+  const eg_rule *rule = run->rule;
+  uint32_t count[2] = {0, 0};
+  for (uint32_t i = 0; i < rule->term_count; i++) {
+    bool is_left = i < rule->pattern_term_count;
+    if (rule->terms[i].is_var) continue;
+    const eg_attrs *attrs =
+        is_left ? instance->attrs[i]
+                : eg_tensor_egraph_attrs_at(instance->egraph,
+                                            instance->builder->terms[i].payload);
+    count[is_left] += is_unordered(attrs);
+  }
+  run->rejected = (count[0] == 0) != (count[1] == 0);
+  if (!run->rejected) return EGRAPH_OK;
+  return eg_text_printf(
+      &run->text,
+      "the order of what top-k gives with :sorted 0 is not defined, and "
+      "only the %s side has such a node",
+      count[1] != 0 ? "left" : "right");
+}
+
+static void give_witness(verification *run, const eg_verify_instance *instance,
+                         eg_instance_outcome *inout) {
+  bool holds = !run->rejected;
+  if (!holds) *inout = EG_INSTANCE_COMPARED;
+  run->equal += !holds;
+  run->rejected = false;
+  eg_text_clear(&run->text);
+  if (*inout == EG_INSTANCE_COMPARED) run->witness(run->user, instance, holds);
+}
+
+static egraph_status check_instance(verification *run, const eg_verify_instance *instance,
+                                    bool typed) {
+  eg_instance_outcome outcome = EG_INSTANCE_UNBUILT;
+  if (typed) {
+    EG_TRY(check_types(run, instance));
+    if (!run->rejected) EG_TRY(check_legal(run, instance));
+    if (!run->rejected) EG_TRY(check_order(run, instance));
+    if (!run->rejected) EG_TRY(check_values(run, instance, &outcome));
+    if (run->witness != NULL) give_witness(run, instance, &outcome);
+    if (run->rejected) return print_instance(&run->text, instance);
+    if (outcome == EG_INSTANCE_COMPARED) note_sizes(run, instance);
+  }
+  eg_coverage_note(&run->coverage, instance, outcome);
+  return EGRAPH_OK;
+}
+
+static egraph_status verify_draw(verification *run) {
+  bool found, typed;
+  eg_verify_instance instance;
+  EG_TRY(eg_verify_draw(run->draws, &found, &typed, &instance));
+  run->drawn++;
+  run->found += found;
+  run->ill_typed += found && !typed;
+  return found ? check_instance(run, &instance, typed) : EGRAPH_OK;
+}
+
+/// Many tries in the class failed, and no draw found an instance of it.
+static bool is_hopeless(const verification *run, const eg_coverage_row *row,
+                        uint32_t draws) {
+  eg_verify_obstacle by = eg_verify_obstacle_of(run->draws);
+  bool is_known = by.condition != EG_RULE_NONE || by.term != EG_RULE_NONE;
+  bool is_rank = row->aim.subject == EG_INSTANCE_RANK;
+  bool is_rare =
+      row->aim.subject == EG_INSTANCE_OPERANDS || row->aim.subject == EG_INSTANCE_SPECIAL;
+  uint32_t most = is_rare                                     ? HOPELESS_OPERANDS
+                  : eg_verify_excludes(run->draws, &row->aim) ? HOPELESS_EXCLUDED
+                  : is_rank                                   ? HOPELESS_RANK
+                                                              : HOPELESS;
+  bool is_way = row->aim.subject == EG_INSTANCE_WAY; // chance finds it, or nothing
+  return draws >= most && (is_known || is_way) &&
+         row->compared + row->unbuilt + row->vacuous == 0;
+}
+
+/// Draws for each class that has too few instances.
+static egraph_status verify_classes(verification *run) {
+  for (uint32_t i = 0; i < run->coverage.count; i++) {
+    eg_coverage_row *row = &run->coverage.rows[i];
+    bool is_attribute = row->aim.subject == EG_INSTANCE_ATTR;
+    bool is_dims = row->aim.subject == EG_INSTANCE_DIMS;
+    bool is_operands = row->aim.subject == EG_INSTANCE_OPERANDS;
+    bool is_way = row->aim.subject == EG_INSTANCE_WAY;
+    bool is_named = row->aim.subject == EG_INSTANCE_NAMED ||
+                    row->aim.subject == EG_INSTANCE_BETWEEN ||
+                    row->aim.subject == EG_INSTANCE_SPECIAL;
+    effort most = run->options.is_loading                          ? loading
+                  : is_attribute && eg_instance_is_fine(&row->aim) ? thorough_of_fine
+                  : is_attribute ? thorough_of_attributes
+                  : eg_instance_is_large(&row->aim)
+                      ? is_dims ? thorough_of_large : thorough_of_ranks
+                  : is_operands         ? thorough_of_operands
+                  : is_way              ? thorough_of_ways
+                  : is_dims || is_named ? thorough_of_dims
+                                        : thorough;
+    eg_verify_aim(run->draws, &row->aim);
+    for (uint32_t k = 0; k < most.draws && row->compared < most.instances &&
+                         !run->rejected && !is_hopeless(run, row, k);
+         k++)
+      EG_TRY(verify_draw(run));
+    if (run->rejected) return EGRAPH_OK;
+    row->obstacle = eg_verify_obstacle_of(run->draws);
+  }
+  eg_verify_aim(run->draws, NULL);
+  return EGRAPH_OK;
+}
+
+// ---- one rule -------------------------------------------------------------------
+
+static egraph_status print_acceptance(verification *run) {
+  EG_TRY(eg_text_append(&run->text, eg_text_of(&run->layouts)));
+  EG_TRY(eg_text_printf(&run->text, "%u instances, %u of them exact (",
+                        run->equal + run->exact, run->exact));
+  const char *comma = "";
+  for (int i = 0; i < EGRAPH_DTYPE_COUNT; i++) {
+    if (run->dtypes[i] == 0) continue;
+    EG_TRY(eg_text_printf(&run->text, "%s%u %s", comma, run->dtypes[i],
+                          eg_dtype_name((egraph_dtype)i)));
+    comma = ", ";
+  }
+  EG_TRY(eg_text_append(&run->text, ")"));
+  if (run->large != 0)
+    EG_TRY(eg_text_printf(&run->text, ", %u more too large to compute", run->large));
+  EG_TRY(eg_text_printf(&run->text,
+                        ", %u of %u classes of instances, ranks to %u, dimensions to "
+                        "%" PRId64 "; class %s",
+                        eg_coverage_reached(&run->coverage), run->coverage.count,
+                        run->largest_rank, run->largest_dim,
+                        eg_rule_class_name(run->rule->math)));
+  if (run->math == run->rule->math) return EGRAPH_OK;
+  return eg_text_printf(&run->text, ", found %s", eg_rule_class_name(run->math));
+}
+
+static egraph_status judge(verification *run) {
+  uint32_t accepted = run->equal + run->exact;
+  if (run->rejected) return EGRAPH_OK;
+  run->rejected = accepted == 0 || accepted < run->options.instances / LEAST_SHARE;
+  if (!run->rejected) return print_acceptance(run);
+  run->rejected = run->is_unseen = !run->options.is_loading;
+  if (run->found == 0)
+    return eg_text_printf(&run->text, "no instance found after %u draws", run->drawn);
+  return eg_text_printf(&run->text,
+                        "only %u instances found after %u draws (%u ill-typed on the "
+                        "right, %u without a finite result, %u too large to compute)",
+                        accepted, run->drawn, run->ill_typed, run->vacuous - run->large,
+                        run->large);
+}
+
+static egraph_status verify_rule(verification *run) {
+  uint32_t wanted = run->options.instances;
+  uint32_t draws = run->is_large_case ? LARGE_DRAWS_PER_INSTANCE : DRAWS_PER_INSTANCE;
+  while (run->drawn < draws * wanted && run->equal + run->exact < wanted &&
+         !run->rejected)
+    EG_TRY(verify_draw(run));
+  if (!run->rejected && !run->is_large_case) EG_TRY(verify_classes(run));
+  return judge(run);
+}
+
+/// An implied rule has no values to compare: its sides are the same, or those of a rule
+/// that is verified itself.
+static egraph_status verify_layouts(verification *run, egraph_allocator alloc) {
+  eg_layout_finding finding;
+  eg_rank_evidence *ranks = run->options.is_loading ? NULL : &run->ranks;
+  EG_TRY(eg_layout_verify(&alloc, run->rule, run->options.seed, &run->text, ranks,
+                          &finding));
+  run->rejected = !finding.holds;
+  if (run->rejected || eg_rule_is_implied(run->rule)) return EGRAPH_OK;
+  EG_TRY(eg_text_printf(&run->layouts, "%s, ", eg_text_of(&run->text)));
+  eg_text_clear(&run->text);
+  return EGRAPH_OK;
+}
+
+static egraph_status verify_values(verification *run, egraph_allocator alloc) {
+  egraph_status status =
+      eg_verify_draws_create(&alloc, run->rule, run->options.seed, &run->draws);
+  if (status == EGRAPH_E_UNSUPPORTED) {
+    run->rejected = !run->options.is_loading;
+    return eg_text_append(&run->text, egraph_last_error());
+  }
+  EG_TRY(status);
+  eg_arena_init(&run->arena, alloc);
+  status = eg_coverage_init(&run->coverage, run->rule, alloc);
+  if (status == EGRAPH_OK) status = verify_rule(run);
+  eg_arena_deinit(&run->arena);
+  eg_verify_draws_destroy(run->draws);
+  return status;
+}
+
+/// Whether nothing is said of the first case because its conditions never hold; others
+/// may have instances.
+static bool is_left_to_cases(const verification *run) {
+  return run->rule->schema != NULL && run->rule->condition_count != 0 && run->found == 0;
+}
+
+static egraph_status verify_one(verification *run, egraph_allocator alloc) {
+  if (run->rule->move_count != 0) EG_TRY(verify_layouts(run, alloc));
+  if (run->rejected || eg_rule_is_implied(run->rule)) return EGRAPH_OK;
+  return verify_values(run, alloc);
+}
+
+static void claim(verification *run, const eg_rule *rule, egraph_math math) {
+  run->as_claimed = *rule;
+  run->as_claimed.math = math;
+  run->rule = &run->as_claimed;
+}
+
+/// What is spent on a case of a rule beside its first one, as on a rule that is loaded.
+static egraph_status verify_case(verification *run, const eg_rule *rule, bool is_large,
+                                 eg_text *unreached) {
+  egraph_allocator alloc = run->text.chars.alloc;
+  verification one = {.options = run->options, .math = EGRAPH_MATH_EXACT};
+  claim(&one, rule, run->rule->math);
+  one.options.is_loading = true;
+  one.is_large_case = is_large;
+  uint32_t most = is_large ? LARGE_INSTANCES : EG_VERIFY_LOAD_INSTANCES;
+  if (one.options.instances > most) one.options.instances = most;
+  eg_text_init(&one.text, alloc);
+  eg_text_init(&one.layouts, alloc);
+  egraph_status status = verify_one(&one, alloc);
+  if (status == EGRAPH_OK && !one.rejected && one.equal + one.exact == 0)
+    status = eg_text_printf(unreached, " %s", rule->name);
+  if (status == EGRAPH_OK && one.rejected) {
+    run->rejected = true;
+    run->is_of_other_class = one.is_of_other_class;
+    eg_text_clear(&run->text);
+    status = eg_text_printf(&run->text, "case %s: %s", rule->name, eg_text_of(&one.text));
+  }
+  run->equal += one.equal;
+  run->exact += one.exact;
+  if (one.math > run->math) run->math = one.math;
+  eg_coverage_deinit(&one.coverage);
+  eg_text_deinit(&one.layouts);
+  eg_text_deinit(&one.text);
+  return status;
+}
+
+/// The cases that stand for all of a rule with parameters.
+static egraph_status verify_cases(verification *run, const eg_rules *rules,
+                                  uint32_t number) {
+  const eg_rule_schema *schema = run->rule->schema;
+  egraph_allocator alloc = run->text.chars.alloc;
+  eg_rule_cases *cases = NULL;
+  eg_u32s values;
+  eg_text unreached;
+  eg_u32s_init(&values, alloc);
+  eg_text_init(&unreached, alloc);
+  bool is_all = false;
+  egraph_status status = eg_rule_cases_create(alloc, rules, &cases);
+  if (status == EGRAPH_OK) status = eg_rule_cases_sample(run->rule, &values, &is_all);
+  size_t usual = values.len;
+  if (status == EGRAPH_OK && !is_all)
+    status = eg_rule_cases_sample_large(run->rule, &values);
+  for (size_t i = 0; i < values.len && status == EGRAPH_OK && !run->rejected;
+       i += schema->parameter_count) {
+    const eg_rule *rule;
+    status = eg_rule_cases_get(cases, number, values.data + i, &rule);
+    if (status == EGRAPH_OK && rule != NULL)
+      status = verify_case(run, rule, i >= usual, &unreached);
+  }
+  if (status == EGRAPH_OK && !run->rejected)
+    status = eg_text_printf(&run->text, "; %zu cases more",
+                            values.len / schema->parameter_count);
+  if (status == EGRAPH_OK && !run->rejected && unreached.chars.len != 0)
+    status =
+        eg_text_printf(&run->text, ", without an instance:%s", eg_text_of(&unreached));
+  eg_rule_cases_destroy(cases);
+  eg_text_deinit(&unreached);
+  eg_u32s_deinit(&values);
+  return status;
+}
+
+static void begin(verification *run, const eg_verify_options *options,
+                  egraph_allocator alloc) {
+  *run = (verification){.options = *options, .math = EGRAPH_MATH_EXACT};
+  eg_text_init(&run->text, alloc);
+  eg_text_init(&run->layouts, alloc);
+  eg_text_init(&run->ranks.no_backward, alloc);
+}
+
+static void end(verification *run) {
+  eg_coverage_deinit(&run->coverage);
+  eg_text_deinit(&run->ranks.no_backward);
+  eg_text_deinit(&run->layouts);
+  eg_text_deinit(&run->text);
+}
+
+/// Whether rule `number`, implied ones after the others, holds as of that class.
+static egraph_status verify_as(verification *run, const eg_rules *rules, uint32_t number,
+                               egraph_math math) {
+  uint32_t count = eg_rules_count(rules);
+  claim(run,
+        number < count ? eg_rules_at(rules, number)
+                       : eg_rules_implied_at(rules, number - count),
+        math);
+  EG_TRY(verify_one(run, eg_rules_allocator(rules)));
+  bool is_left = run->rejected && is_left_to_cases(run);
+  if (is_left) run->rejected = run->is_unseen = false;
+  if (!run->rejected && run->rule->schema != NULL)
+    EG_TRY(verify_cases(run, rules, number));
+  if (is_left && run->equal + run->exact == 0) run->rejected = run->is_unseen = true;
+  return EGRAPH_OK;
+}
+
+static const char *verdict_of(const verification *run) {
+  return !run->rejected ? "tested" : run->is_unseen ? "untested" : "refuted";
+}
+
+/// A rule that is not of the class it declares may hold as one of another, or not at all;
+/// then the text becomes why.
+static egraph_status find_class(verification *run, const eg_rules *rules, uint32_t number,
+                                egraph_rule_evidence *inout) {
+  egraph_status status = EGRAPH_OK;
+  bool is_open = run->rejected && run->is_of_other_class;
+  for (egraph_math found = run->math; is_open && status == EGRAPH_OK;) {
+    verification again;
+    begin(&again, &run->options, run->text.chars.alloc);
+    status = verify_as(&again, rules, number, found);
+    is_open = again.rejected && again.is_of_other_class;
+    if (!again.rejected) {
+      inout->verdict = "holds-as";
+      inout->math = found;
+    } else if (!is_open && status == EGRAPH_OK) {
+      eg_text_clear(&run->text);
+      status = eg_text_append(&run->text, eg_text_of(&again.text));
+    }
+    found = again.math;
+    end(&again);
+  }
+  inout->detail = eg_text_of(&run->text);
+  return status;
+}
+
+static egraph_status report_evidence(verification *run, const eg_rules *rules,
+                                     uint32_t number) {
+  egraph_rule_evidence evidence = {.rule = run->rule->name,
+                                   .is_accepted = !run->rejected,
+                                   .detail = eg_text_of(&run->text),
+                                   .instances = run->equal + run->exact,
+                                   .exact = run->exact,
+                                   .class_count = run->coverage.count,
+                                   .reached = eg_coverage_reached(&run->coverage),
+                                   .largest_rank = run->largest_rank,
+                                   .largest_dim = run->largest_dim,
+                                   .rank_run_count = run->ranks.count,
+                                   .verdict = verdict_of(run),
+                                   .math = run->rule->math};
+  egraph_rank_runs runs[EG_LAYOUT_DEGREES];
+  for (uint32_t i = 0; i < run->ranks.count; i++)
+    runs[i] = (egraph_rank_runs){.ranks = run->ranks.degree[i],
+                                 .forward = run->ranks.forward[i],
+                                 .backward = run->ranks.backward[i]};
+  evidence.rank_runs = runs;
+  if (run->ranks.no_backward.chars.len != 0)
+    evidence.no_backward = eg_text_of(&run->ranks.no_backward);
+  egraph_rule_class *classes = NULL;
+  if (run->options.evidence == NULL) return EGRAPH_OK;
+  EG_TRY(find_class(run, rules, number, &evidence));
+  if (run->coverage.rule != NULL) EG_TRY(eg_coverage_classes(&run->coverage, &classes));
+  evidence.classes = classes;
+  run->options.evidence(run->options.evidence_user, &evidence);
+  return EGRAPH_OK;
+}
+
+egraph_status eg_rules_verify(const eg_rules *rules, const eg_verify_options *options,
+                              eg_verify_report *report, void *user,
+                              uint32_t *out_rejected) {
+  egraph_status status = EGRAPH_OK;
+  uint32_t rejected = 0, count = eg_rules_count(rules);
+  uint32_t implied = options->is_loading ? 0 : eg_rules_implied_count(rules);
+  for (uint32_t i = options->first; i < count + implied && status == EGRAPH_OK; i++) {
+    verification run;
+    begin(&run, options, eg_rules_allocator(rules));
+    egraph_math math = i < count ? eg_rules_at(rules, i)->math
+                                 : eg_rules_implied_at(rules, i - count)->math;
+    status = verify_as(&run, rules, i, math);
+    if (status == EGRAPH_OK && report != NULL)
+      report(user, run.rule->name, !run.rejected, eg_text_of(&run.text));
+    if (status == EGRAPH_OK) status = report_evidence(&run, rules, i);
+    rejected += run.rejected;
+    end(&run);
+  }
+  if (status == EGRAPH_OK && out_rejected != NULL) *out_rejected = rejected;
+  return status;
+}
+
+egraph_status eg_rule_witness(egraph_allocator alloc, const eg_rule *rule,
+                              const eg_verify_options *options,
+                              eg_verify_witness *witness, void *user) {
+  verification run = {.options = *options,
+                      .math = EGRAPH_MATH_EXACT,
+                      .rule = rule,
+                      .witness = witness,
+                      .user = user};
+  if (rule->move_count != 0) return EGRAPH_OK;
+  eg_text_init(&run.text, alloc);
+  eg_text_init(&run.layouts, alloc);
+  egraph_status status = verify_values(&run, alloc);
+  eg_coverage_deinit(&run.coverage);
+  eg_text_deinit(&run.layouts);
+  eg_text_deinit(&run.text);
+  return status;
+}
