@@ -129,8 +129,8 @@ void eg_layout_landmarks_deinit(eg_layout_landmarks *landmarks) {
 // ---- relaxation ---------------------------------------------------------------------
 
 enum { MAX_PRICES = 12 };
-// Work of a solve, in millions of steps, however little its share is, as far as there is
-// so much: of what is left.
+// A solve may take at least so many million steps, even where its share of the work is
+// smaller, but at most this share of the work that is left.
 static const double LEAST_WORK = 100, MOST_SHARE = 0.25;
 
 typedef struct expansion {

@@ -414,8 +414,8 @@ static double bytes_of_step(const step_view *p, uint32_t op, uint32_t strategy,
   return bytes;
 }
 
-/// What of the bytes counts so many times, rounded down so that products and sums are
-/// exact: no row exceeds by an error what a plan holds.
+/// The bytes of one of `times` equal blocks, rounded down to a fraction whose products
+/// and sums are exact: a row never exceeds a plan by rounding.
 static double share_of(double bytes, double times) {
   static const double parts = 1024; // of a byte
   return floor(bytes / times * parts) / parts;

@@ -30,6 +30,19 @@ static void a_rule_that_layouts_imply_adds_nothing(void **state) {
   eg_rules_destroy(rules);
 }
 
+static void a_set_without_checks_reads_no_parallel_operators(void **state) {
+  (void)state;
+  static const char text[] =
+      RULE("(relu ?x)", "(combine :dim ?d (relu (partition :dim ?d ?x)))", "");
+  eg_rules *rules;
+  assert_ok(eg_rules_create(NULL, &rules));
+  assert_fails(eg_rules_parse(rules, "t.rules", text, strlen(text)), EGRAPH_E_PARSE,
+               "link the rule laboratory");
+  assert_int_equal(eg_rules_implied_count(rules), 0);
+  assert_ok(eg_rules_add_builtin(rules)); // has such rules, too
+  eg_rules_destroy(rules);
+}
+
 static void algebra_enters_without_its_parallel_operators(void **state) {
   (void)state;
   eg_rules *rules = rules_of(
@@ -298,6 +311,7 @@ static void reading_survives_every_allocation_failing(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_rule_that_layouts_imply_adds_nothing),
+      cmocka_unit_test(a_set_without_checks_reads_no_parallel_operators),
       cmocka_unit_test(algebra_enters_without_its_parallel_operators),
       cmocka_unit_test(parallel_operators_around_a_known_rule_add_nothing),
       cmocka_unit_test(printing_keeps_parallel_operators),
