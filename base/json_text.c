@@ -16,19 +16,26 @@ size_t eg_utf8_length(const char *text) {
   return valid ? length : 0;
 }
 
+/// Remembers a failure that is not the text's own, as base/text.h says.
+static egraph_status fail(eg_text *text, egraph_status status) {
+  if (text->status == EGRAPH_OK) text->status = status;
+  return text->status;
+}
+
 egraph_status eg_text_json_string(eg_text *text, const char *string) {
-  EG_TRY(eg_text_append(text, "\""));
+  eg_text_append(text, "\"");
   for (const char *c = string; *c != '\0';) {
     size_t length = eg_utf8_length(c);
     if (length == 0)
-      return EG_FAIL(EGRAPH_E_ARGUMENT,
-                     "'%.200s' is no UTF-8, which JSON needs; give it another name",
-                     string);
-    if (*c == '"' || *c == '\\') EG_TRY(eg_text_append(text, "\\"));
+      return fail(text,
+                  EG_FAIL(EGRAPH_E_ARGUMENT,
+                          "'%.200s' is no UTF-8, which JSON needs; give it another name",
+                          string));
+    if (*c == '"' || *c == '\\') eg_text_append(text, "\\");
     if ((unsigned char)*c < ' ')
-      EG_TRY(eg_text_printf(text, "\\u%04x", (unsigned)(unsigned char)*c));
+      eg_text_printf(text, "\\u%04x", (unsigned)(unsigned char)*c);
     else
-      EG_TRY(eg_text_append_bytes(text, c, length));
+      eg_text_append_bytes(text, c, length);
     c += length;
   }
   return eg_text_append(text, "\"");
@@ -36,7 +43,8 @@ egraph_status eg_text_json_string(eg_text *text, const char *string) {
 
 egraph_status eg_text_json_double(eg_text *text, double value) {
   if (!isfinite(value))
-    return EG_FAIL(EGRAPH_E_ARGUMENT, "a number that is not finite, which JSON has not");
+    return fail(text,
+                EG_FAIL(EGRAPH_E_ARGUMENT, "JSON has no number that is not finite"));
   // Whole numbers as such: "520", not "5.2e+02".
   if (fabs(value) < 9007199254740992.0 && !(trunc(value) < value) &&
       !(trunc(value) > value))

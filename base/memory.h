@@ -24,6 +24,13 @@ egraph_status eg_resize(egraph_allocator alloc, size_t old_count, size_t new_cou
 /// Frees count * size bytes at pointer. NULL is allowed.
 void eg_free(egraph_allocator alloc, void *pointer, size_t count, size_t size);
 
+/// A local variable that type_init(&name, alloc) makes and type_deinit(&name) frees where
+/// its scope ends, however it ends: functions that own what they use return from
+/// anywhere.
+#define EG_LOCAL(type, name, alloc)                                                      \
+  __attribute__((cleanup(type##_deinit))) type name;                                     \
+  type##_init(&name, alloc)
+
 /// Copies a string; free with eg_string_free. *out is untouched on failure.
 egraph_status eg_string_copy(egraph_allocator alloc, const char *text, char **out);
 void eg_string_free(egraph_allocator alloc, char *text);

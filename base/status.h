@@ -24,7 +24,9 @@ egraph_status eg_fail(egraph_status code, const char *format, ...) EG_PRINTF(2, 
 egraph_status eg_fail_context(egraph_status code, const char *format, ...)
     EG_PRINTF(2, 3);
 
-#define EG_FAIL(code, ...) eg_fail((code), __VA_ARGS__)
+/// A constant `code` is in sight of the compiler: it sees that the call does not return
+/// EGRAPH_OK.
+#define EG_FAIL(code, ...) ((void)eg_fail((code), __VA_ARGS__), (egraph_status)(code))
 /// Returns from the enclosing function when `call` fails.
 #define EG_TRY(call)                                                                     \
   do {                                                                                   \

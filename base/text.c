@@ -5,18 +5,32 @@
 #include <stdio.h>
 
 void eg_text_init(eg_text *text, egraph_allocator alloc) {
+  *text = (eg_text){.status = EGRAPH_OK};
   eg_chars_init(&text->chars, alloc);
 }
 
-void eg_text_deinit(eg_text *text) { eg_chars_deinit(&text->chars); }
+void eg_text_deinit(eg_text *text) {
+  eg_chars_deinit(&text->chars);
+  text->status = EGRAPH_OK;
+}
+
+egraph_status eg_text_status(const eg_text *text) { return text->status; }
 
 void eg_text_clear(eg_text *text) {
+  text->status = EGRAPH_OK;
   text->chars.len = 0;
   if (text->chars.cap != 0) text->chars.data[0] = '\0';
 }
 
+/// Makes room for `more` characters and the NUL.
+static egraph_status reserve(eg_text *text, size_t more) {
+  if (text->status == EGRAPH_OK)
+    text->status = eg_chars_reserve(&text->chars, text->chars.len + more + 1);
+  return text->status;
+}
+
 egraph_status eg_text_append_bytes(eg_text *text, const char *bytes, size_t count) {
-  EG_TRY(eg_chars_reserve(&text->chars, text->chars.len + count + 1));
+  EG_TRY(reserve(text, count));
   if (count != 0) memcpy(text->chars.data + text->chars.len, bytes, count);
   text->chars.len += count;
   text->chars.data[text->chars.len] = '\0';
@@ -32,14 +46,12 @@ static egraph_status print_args(eg_text *text, const char *format, va_list args)
   va_copy(copy, args);
   int needed = vsnprintf(NULL, 0, format, copy);
   va_end(copy);
-  egraph_status status =
-      needed < 0 ? EG_FAIL(EGRAPH_E_INTERNAL, "bad format '%s'", format)
-                 : eg_chars_reserve(&text->chars, text->chars.len + (size_t)needed + 1);
-  if (status == EGRAPH_OK) {
-    (void)vsnprintf(text->chars.data + text->chars.len, (size_t)needed + 1, format, args);
-    text->chars.len += (size_t)needed;
-  }
-  return status;
+  if (needed < 0 && text->status == EGRAPH_OK)
+    text->status = EG_FAIL(EGRAPH_E_INTERNAL, "bad format '%s'", format);
+  EG_TRY(reserve(text, (size_t)needed));
+  (void)vsnprintf(text->chars.data + text->chars.len, (size_t)needed + 1, format, args);
+  text->chars.len += (size_t)needed;
+  return EGRAPH_OK;
 }
 
 egraph_status eg_text_printf(eg_text *text, const char *format, ...) {
@@ -57,7 +69,7 @@ static egraph_status escape_line_ends(eg_text *text, size_t from) {
   for (size_t i = from; i < text->chars.len; i++)
     more += text->chars.data[i] == '\n' ? sizeof ESCAPE - 2 : 0;
   if (more == 0) return EGRAPH_OK;
-  EG_TRY(eg_chars_reserve(&text->chars, text->chars.len + more + 1));
+  EG_TRY(reserve(text, more));
   text->chars.len += more;
   text->chars.data[text->chars.len] = '\0';
   for (size_t to = text->chars.len; at-- > from;) {
@@ -98,6 +110,7 @@ const char *eg_text_of(const eg_text *text) {
 egraph_status eg_text_take(eg_text *text, char **out) {
   egraph_allocator alloc = text->chars.alloc;
   size_t bytes = text->chars.len + 1;
+  EG_TRY(text->status);
   EG_TRY(eg_resize(alloc, text->chars.cap, bytes, 1, &text->chars.data));
   text->chars.data[bytes - 1] = '\0';
   *out = text->chars.data;

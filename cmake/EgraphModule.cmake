@@ -6,9 +6,7 @@ add_library(egraph_flags INTERFACE)
 target_include_directories(egraph_flags INTERFACE "${CMAKE_SOURCE_DIR}" "${CMAKE_BINARY_DIR}")
 target_compile_options(egraph_flags INTERFACE
   -fvisibility=hidden -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wstrict-prototypes
-  -Wmissing-prototypes -Wswitch-enum -Wvla
-  # gcc cannot see that a failing call never returns EGRAPH_OK, and warns at -O2 about what EG_TRY guards.
-  $<$<C_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
+  -Wmissing-prototypes -Wswitch-enum -Wvla)
 # Nothing here reads errno after a math function or floating-point exception flags; without these the
 # loops of the kernels could not become vector code.
 target_compile_options(egraph_flags INTERFACE -fno-math-errno -fno-trapping-math)

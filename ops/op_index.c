@@ -174,7 +174,7 @@ static egraph_status tuple_length(const eg_typing *node, int64_t batch, uint32_t
 // The shape of what the tuples point to: [indices without the last, rest of the data].
 static egraph_status pointed(const eg_typing *node, int64_t batch, eg_type *out) {
   const eg_type *data = &node->inputs[0], *indices = &node->inputs[1];
-  uint32_t length, first;
+  uint32_t length = 0, first;
   EG_TRY(tuple_length(node, batch, &length));
   first = (uint32_t)batch + length;
   if (indices->rank - 1 + data->rank - first > EGRAPH_MAX_RANK)

@@ -99,7 +99,7 @@ static bool is_leaf_nonnegative(const proof *t, const eg_size_poly *p) {
   if (is_variable_sum_nonnegative(t->sizes, p)) return true;
   for (size_t i = 0; t->uses_facts && i < t->sizes->facts.len; i++) {
     eg_size_poly fact;
-    uint16_t atom;
+    uint16_t atom = 0;
     if (t->sizes->facts.data[i].kind != EG_SIZE_IS_NONNEGATIVE) continue;
     eg_size_load(t->sizes, t->sizes->facts.data[i].size, &fact);
     if (!newest_atom(t->sizes, &fact, &atom) && is_above_fact(t->sizes, p, &fact))
@@ -216,7 +216,7 @@ static bool is_refuted(const eg_open_sizes *sizes, const eg_size_poly *p) {
 }
 
 static bool is_nonnegative(proof *t, const eg_size_poly *p) {
-  uint16_t atom;
+  uint16_t atom = 0;
   eg_size_poly with, without;
   if (t->steps == 0 || (!t->uses_facts && is_refuted(t->sizes, p))) return false;
   t->steps--;

@@ -1,60 +1,11 @@
 #!/bin/bash
 # Checks that every #include of ours goes downwards, that no two pairs X.c, X.h include each other, and that
-# the headers of third-party libraries appear only where they may. The two tables below are the architecture.
+# the headers of third-party libraries appear only where they may. tools/rooms.table and the table below are the architecture.
 # SPDX-License-Identifier: Apache-2.0
 set -euo pipefail
 cd "${1:-$(dirname "$0")/..}"
 
-# room: what it may include, besides itself and base, and needs. A room is a folder, or one in it with a row of its own.
-layers='
-base:                 include
-egraph:
-ops:
-pcg/graph:            ops
-onnx:             ops pcg/graph third_party
-pcg/parallel:         ops pcg/graph
-pcg/training:         ops pcg/graph
-pcg/plan:             pcg/graph pcg/parallel pcg/training
-rewrites/language:    egraph ops pcg/parallel
-rewrites:             rewrites/language
-rewrites/saturation:  egraph ops pcg/graph onnx rewrites/language
-rewrites/replay:      egraph/ground.h ops pcg/graph onnx/record.h rewrites/language rewrites/saturation/rule_eval.h rewrites/saturation/tensor_facts.h
-rewrites/explain:     rewrites/language rewrites/saturation rewrites/replay
-rewrites/terms:       egraph rewrites/language rewrites/saturation
-rewrites/lab:         rewrites rewrites/language rewrites/lab/claims rewrites/lab/verify
-rewrites/lab/instances: ops rewrites/language rewrites/saturation
-rewrites/lab/claims:  pcg/parallel pcg/training rewrites/language rewrites/lab/instances
-rewrites/lab/prove:   ops rewrites/language
-rewrites/lab/verify:  ops onnx rewrites/language rewrites/saturation rewrites/lab/instances rewrites/lab/claims
-rewrites/lab/correct: rewrites/lab rewrites/lab/claims rewrites/language rewrites/lab/verify
-rewrites/lab/guards:  rewrites/lab rewrites/lab/instances rewrites/language rewrites/lab/verify
-rewrites/lab/import:  pcg/parallel rewrites/lab/guards rewrites rewrites/lab rewrites/language rewrites/saturation rewrites/lab/instances rewrites/lab/verify
-rewrites/lab/generate: ops rewrites rewrites/lab rewrites/lab/guards rewrites/language rewrites/saturation rewrites/lab/verify
-rewrites/lab/derive:  pcg/graph rewrites rewrites/lab rewrites/language rewrites/saturation rewrites/lab/instances rewrites/explain rewrites/lab/generate rewrites/replay
-sim:                  ops pcg/graph pcg/parallel
-sim/plan:             pcg/plan sim
-sim/pipeline:         sim
-exec:                 ops pcg/graph pcg/parallel pcg/plan
-extract:              include
-extract/presolve:     include extract
-extract/search:       include extract extract/presolve
-extract/layout:       extract extract/presolve extract/search
-extract/shard:        include extract
-optimize/price:       include pcg/graph pcg/parallel pcg/plan sim
-optimize/space:       ops pcg/graph pcg/parallel pcg/training pcg/plan rewrites/saturation extract extract/presolve extract/search sim optimize/price
-optimize/single:      include pcg/graph rewrites/language rewrites/saturation rewrites/explain sim extract extract/search optimize/price optimize/space
-optimize/model:       pcg/parallel pcg/training pcg/plan optimize/space extract/layout
-optimize/search:      pcg/parallel pcg/plan rewrites/saturation optimize/price optimize/space optimize/model extract/layout
-optimize/soap:        pcg/plan optimize/model optimize/search
-optimize/fold:        pcg/graph optimize/space optimize/model optimize/search
-optimize:             include ops pcg/graph pcg/parallel pcg/training pcg/plan sim/plan optimize/price optimize/single optimize/soap optimize/fold
-baselines/stages:     include pcg/graph pcg/training sim sim/pipeline optimize optimize/price optimize/fold
-baselines:            include pcg/graph rewrites/saturation sim sim/plan optimize/price optimize/single optimize/search optimize/soap baselines/stages
-api:                  include ops pcg/graph onnx pcg/plan sim/plan rewrites/language rewrites/saturation rewrites/lab rewrites/lab/derive rewrites/lab/verify rewrites/lab/correct rewrites/lab/guards rewrites/lab/prove rewrites/lab/generate rewrites/lab/import rewrites/terms rewrites/replay extract extract/presolve extract/search extract/shard exec optimize optimize/price baselines baselines/stages
-tools:                include
-examples:             include
-include:              include
-'
+layers=$(grep -v '^#' tools/rooms.table)
 # header (regular expression): the files that may include it
 vendors='
 glpk\.h:                        ^extract/ilp_glpk\.c$
@@ -121,7 +72,7 @@ grep -rnE '^[ \t]*#[ \t]*include[ \t]*[<"]' --include='*.c' --include='*.h' --in
       count = split(may[room], part, " ")
       for (i = 2; i <= count; i++)
         if (part[i] != "include" && !((room " " part[i]) in used)) {
-          print "tools/check_layers.sh: the row of " room " allows " part[i] ", which nothing there needs; remove it"; bad++
+          print "tools/rooms.table: the row of " room " allows " part[i] ", which nothing there needs; remove it"; bad++
         }
     }
     for (edge in includes) {

@@ -128,7 +128,7 @@ static eg_ref write_pair(eg_onnx_builder *write, const pairs *p, uint32_t a, uin
 
 /// False: some product has too many dimensions, or more elements than any operand.
 static bool write_pairs(eg_onnx_builder *write, pairs *p) {
-  uint32_t a, b;
+  uint32_t a = 0, b = 0;
   term result;
   while (p->count > 2) {
     if (!choose(p, &a, &b, &result) || count_elements(p, &result) > p->most) return false;

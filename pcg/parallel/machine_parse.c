@@ -385,7 +385,7 @@ static bool has_curve(const eg_machine_link *link, const eg_link_curve *curve) {
 
 static egraph_status parse_exchange(reader *r, const eg_sexpr *form) {
   eg_link_curve curve = {.exchange = 0}, *all;
-  uint32_t at;
+  uint32_t at = 0;
   if (form->count < 5 || form->count > 4 + EG_SIZE_CLASSES)
     return eg_sexpr_fail(r->file, form,
                          "expected (exchange LINK KIND DEVICES (MOST-BYTES LATENCY "

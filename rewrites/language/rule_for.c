@@ -58,7 +58,7 @@ static egraph_status copy_text(expansion *e, const binding *env, const eg_sexpr 
   eg_text_init(&text, e->arena->alloc);
   egraph_status status = EGRAPH_OK;
   for (const char *c = from->text; *c != '\0' && status == EGRAPH_OK;) {
-    const eg_sexpr *value;
+    const eg_sexpr *value = NULL;
     size_t plain = strcspn(c, "$");
     status = eg_text_append_bytes(&text, c, plain);
     c += plain;
@@ -110,7 +110,7 @@ static egraph_status copy(expansion *e, const binding *env, const eg_sexpr *from
   if (from->text == NULL) {
     EG_TRY(copy_list(e, env, from, depth, &made));
   } else if (is_name(from)) {
-    const eg_sexpr *value;
+    const eg_sexpr *value = NULL;
     EG_TRY(find(e, env, from, from->text, &value));
     bool is_list = value->kind == EG_SEXPR_LIST;
     for (uint32_t i = 0; is_list && i < value->count; i++) // copied when it was bound

@@ -87,7 +87,7 @@ static egraph_status read_term(reader *r, const eg_sexpr *form, uint32_t *out) {
   }
   eg_attr_list list;
   eg_op op;
-  uint32_t first;
+  uint32_t first = 0;
   if (!eg_op_find(form->children[0].text, &op))
     return eg_sexpr_fail(r->file, form, "there is no operator '%.100s'",
                          form->children[0].text);

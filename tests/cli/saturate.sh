@@ -59,7 +59,7 @@ expect 0 '^stop +byte-limit' - saturate ring.rules some.terms --byte-limit 0
 expect 0 '^stop +iteration-limit after 1 iterations' - saturate ring.rules some.terms --iteration-limit 1
 
 # More rules; and Ctrl-C, which keeps what was found.
-B=$SOURCE/bench/saturate
+B=$SOURCE/tools/bench/saturate
 expect 0 '^stop +iteration-limit after 3 iterations' - saturate "$B/math24.rules" --rules "$B/math26.rules" \
   "$B/math.terms" --scheduler simple --iteration-limit 3
 matches stdout '^e-graph +911 nodes, 256 classes'
@@ -139,7 +139,7 @@ for option in --save --json-egraph; do
   (
     trap '' XFSZ # writing fails then
     ulimit -f 4
-    exec "$EGRAPH" saturate "$SOURCE/bench/saturate/math24.rules" "$SOURCE/bench/saturate/math.terms" \
+    exec "$EGRAPH" saturate "$SOURCE/tools/bench/saturate/math24.rules" "$SOURCE/tools/bench/saturate/math.terms" \
       --iteration-limit 4 --json "$option" old 2>no_room_err >/dev/null
   )
   status=$?
@@ -192,7 +192,7 @@ matches stdout ' 1652/273/3187 1943/176/8259 1939/127/11682 1939/127/12138$'
 expect 0 '^math24 +784 +361 +5 ' - bench saturate math24 --iterations 5 --threads 2
 expect 0 '^ac7 +13 +13 +0 ' - bench saturate ac7 --iterations 0
 expect 0 '^math26-backoff +2179 +772 +4 ' - bench saturate math26-backoff --iterations 4
-expect 0 '^ac7 ' - bench saturate ac7 --iterations 3 --spec "$SOURCE/bench/saturate"
+expect 0 '^ac7 ' - bench saturate ac7 --iterations 3 --spec "$SOURCE/tools/bench/saturate"
 expect 0 '^\{"benchmarks":\[\{"bench":"ac7","nodes":1939,"classes":127,"iterations":8,' - \
   bench saturate ac7 math24 --iterations 8 --json --repeat 2
 keys benchmarks.0.stop benchmarks.0.cpu_seconds benchmarks.0.cpu_seconds_median benchmarks.0.search_seconds \

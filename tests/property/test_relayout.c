@@ -31,15 +31,16 @@ static int64_t held(const problem *p, uint32_t rank, int64_t at) {
 /// Place of a global index in the block of a rank, or false when it is not there.
 static bool locate(const problem *p, const eg_layout *layout, uint32_t rank,
                    const int64_t *index, int64_t *out) {
-  eg_type local = eg_sharding_local(&p->mesh, &p->type, layout);
   *out = 0;
-  for (uint32_t d = 0; d < local.rank; d++) {
-    int64_t number = 0;
+  for (uint32_t d = 0; d < p->type.rank; d++) {
+    int64_t number = 0, size = p->type.dims[d];
     for (uint32_t a = 0; a < p->mesh.axis_count; a++)
-      if (layout->sharding[a] == eg_digit_shard(d))
+      if (layout->sharding[a] == eg_digit_shard(d)) {
         number = number * p->mesh.axes[a].size + eg_mesh_coordinate(&p->mesh, rank, a);
-    if (index[d] / local.dims[d] != number) return false;
-    *out = *out * local.dims[d] + index[d] % local.dims[d];
+        size /= p->mesh.axes[a].size;
+      }
+    if (index[d] / size != number) return false;
+    *out = *out * size + index[d] % size;
   }
   return true;
 }

@@ -123,7 +123,7 @@ static void compare(asked *a, const planned *p, eg_rng *rng, errors *out) {
   assert_ok(eg_soap_init(&soap, &a->question, NULL));
   assert_ok(eg_soap_start(&soap, &choice));
   for (int c = 0; c < CHOICES; c++) {
-    double expected, simulated;
+    double expected, simulated = 0;
     for (uint32_t l = 0; c != 0 && l < choice.len; l++) // first: data parallelism
       choice.data[l] = (uint32_t)eg_rng_below(rng, eg_soap_option_count(&soap, l));
     assert_ok(eg_soap_simulate(&soap, choice.data, &expected));

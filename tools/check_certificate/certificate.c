@@ -57,7 +57,7 @@ bool certificate_int64(certificate *c, const char *what, int64_t *out) {
 }
 
 bool certificate_index(certificate *c, const char *what, uint32_t limit, uint32_t *out) {
-  int64_t value;
+  int64_t value = 0;
   if (!certificate_int64(c, what, &value)) return false;
   if (value < 0 || value >= limit)
     return certificate_refuse(c, "%s must be below %u, but is %lld", what, limit,

@@ -46,7 +46,7 @@ static egraph_status read_leaf(reader *r, const eg_sexpr *form, bool is_weight,
       form->children[0].kind != EG_SEXPR_ATOM ||
       form->children[2].kind != EG_SEXPR_STRING)
     return eg_sexpr_fail(r->file, form, "a leaf is (NAME COUNT \"float32[4,4]\")");
-  int64_t count;
+  int64_t count = 0;
   EG_TRY(read_count(r, &form->children[1], MOST_OF_A_LINE, &count));
   eg_family_leaf leaf = {.is_weight = is_weight, .group = group};
   char where[256];
@@ -186,7 +186,7 @@ static egraph_status read_leaf_operands(const reader *r, const eg_sexpr *value,
   if (value->kind != EG_SEXPR_BRACKETS)
     return eg_sexpr_fail(r->file, value, "write the numbers of operands, as [0 1]");
   for (uint32_t i = 0; i < value->count; i++) {
-    int64_t operand;
+    int64_t operand = 0;
     EG_TRY(read_count(r, &value->children[i], 15, &operand));
     out->leaves |= UINT32_C(1) << operand;
   }
@@ -277,7 +277,7 @@ static egraph_status read_part(reader *r, const eg_sexpr *part, eg_family *out) 
       part->children[1].kind == EG_SEXPR_STRING)
     out->about = part->children[1].text;
   else if (eg_sexpr_is_form(part, "elements") && part->count == 2) {
-    int64_t most;
+    int64_t most = 0;
     EG_TRY(read_count(r, &part->children[1], MOST_ELEMENTS, &most));
     out->max_elements = (uint32_t)most;
   } else if (eg_sexpr_is_form(part, "inputs") || eg_sexpr_is_form(part, "weights")) {

@@ -116,7 +116,7 @@ static egraph_status read_candidates(const reader *r, const eg_sexpr *form,
   for (uint32_t i = 1; i < form->count; i++) {
     const eg_sexpr *row = &form->children[i];
     uint64_t instances, guarded;
-    eg_candidate c;
+    eg_candidate c = {0};
     if (row->kind != EG_SEXPR_LIST || row->count != 4 ||
         !read_number(&row->children[0], &c.left) ||
         !read_number(&row->children[1], &c.right) ||

@@ -569,7 +569,7 @@ typedef struct answer {
 } answer;
 
 static egraph_status look_at(search *s, const eg_rule *rule, answer *out) {
-  bool holds, found;
+  bool holds, found = false;
   EG_TRY(begin(s, rule));
   EG_TRY(verify(s, NULL, 0, 1, &out->detail, &holds));
   if (holds) {

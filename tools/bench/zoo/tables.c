@@ -1,6 +1,6 @@
 // Perceptrons and recommenders: dense layers, and tables of embeddings.
 // SPDX-License-Identifier: Apache-2.0
-#include "bench/zoo/builders.h"
+#include "tools/bench/zoo/builders.h"
 
 // ---- MLP, CANDLE-Uno ---------------------------------------------------------------
 

@@ -15,8 +15,8 @@
 // The files of this folder are in the command as they were when it was built
 // (cmake/EmbedFiles.cmake).
 // SPDX-License-Identifier: Apache-2.0
-#ifndef EG_BENCH_SATURATE_BENCHMARK_H
-#define EG_BENCH_SATURATE_BENCHMARK_H
+#ifndef EG_TOOLS_BENCH_SATURATE_BENCHMARK_H
+#define EG_TOOLS_BENCH_SATURATE_BENCHMARK_H
 
 #include <stdint.h>
 

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/saturate/measure.h"
 #include "tools/arguments.h"
+#include "tools/bench/saturate/measure.h"
 #include "tools/planning.h"
 #include "tools/text_file.h"
 

@@ -1,8 +1,8 @@
 // All searches that can be compared, from the tables that the library expands: its own,
 // the baselines, and the algorithms of others.
 // SPDX-License-Identifier: Apache-2.0
-#ifndef EG_BENCH_COMPARE_SEARCHES_H
-#define EG_BENCH_COMPARE_SEARCHES_H
+#ifndef EG_TOOLS_BENCH_COMPARE_SEARCHES_H
+#define EG_TOOLS_BENCH_COMPARE_SEARCHES_H
 
 #include "include/egraph.h"
 

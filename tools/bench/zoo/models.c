@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bench/zoo/zoo.h"
+#include "tools/bench/zoo/zoo.h"
 
 #include <string.h>
 
-#include "bench/zoo/builders.h"
+#include "tools/bench/zoo/builders.h"
 
 #define COUNT(array) ((uint32_t)(sizeof(array) / sizeof *(array)))
 

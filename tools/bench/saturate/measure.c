@@ -1,7 +1,7 @@
 // Our run: the child writes its result to a pipe and ends without cleaning up.
 // SPDX-License-Identifier: Apache-2.0
 #define _DEFAULT_SOURCE
-#include "bench/saturate/measure.h"
+#include "tools/bench/saturate/measure.h"
 
 #include <errno.h>
 #include <math.h>

@@ -2,7 +2,7 @@
 // it (out of memory, a crash) becomes the message of a failed row.
 // SPDX-License-Identifier: Apache-2.0
 #define _GNU_SOURCE
-#include "bench/compare/measure.h"
+#include "tools/bench/compare/measure.h"
 
 #include <errno.h>
 #include <math.h>

@@ -8,10 +8,10 @@
 // what the process held before it. A peer that lacks a benchmark exits with a status
 // other than 0.
 // SPDX-License-Identifier: Apache-2.0
-#ifndef EG_BENCH_SATURATE_MEASURE_H
-#define EG_BENCH_SATURATE_MEASURE_H
+#ifndef EG_TOOLS_BENCH_SATURATE_MEASURE_H
+#define EG_TOOLS_BENCH_SATURATE_MEASURE_H
 
-#include "bench/saturate/benchmark.h"
+#include "tools/bench/saturate/benchmark.h"
 
 typedef struct bench_result {
   char stop[24]; // why saturation ended; "" for raw structures

@@ -1,8 +1,8 @@
 // Networks as lists of layers, on the public API: weights without data, shapes that
 // follow from the operands, and an error that sticks and is read once at the end.
 // SPDX-License-Identifier: Apache-2.0
-#ifndef EG_BENCH_ZOO_LAYERS_H
-#define EG_BENCH_ZOO_LAYERS_H
+#ifndef EG_TOOLS_BENCH_ZOO_LAYERS_H
+#define EG_TOOLS_BENCH_ZOO_LAYERS_H
 
 #include "include/egraph.h"
 

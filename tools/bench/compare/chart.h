@@ -1,9 +1,9 @@
 // The chart of a comparison: bars by search, relative to the product's own.
 // SPDX-License-Identifier: Apache-2.0
-#ifndef EG_BENCH_COMPARE_CHART_H
-#define EG_BENCH_COMPARE_CHART_H
+#ifndef EG_TOOLS_BENCH_COMPARE_CHART_H
+#define EG_TOOLS_BENCH_COMPARE_CHART_H
 
-#include "bench/compare/table.h"
+#include "tools/bench/compare/table.h"
 
 /// Seconds that rows are compared by: simulated ones, or the cost where nothing is
 /// simulated; NAN: there are none that fit.

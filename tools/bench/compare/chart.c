@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bench/compare/chart.h"
+#include "tools/bench/compare/chart.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "bench/compare/searches.h"
+#include "tools/bench/compare/searches.h"
 #include "tools/console.h"
 
 // ---- what is compared --------------------------------------------------------------

@@ -1,8 +1,8 @@
 // The table of a comparison: a row for each model, machine, number of devices, type and
 // search, as comma-separated values that a later run goes on with, and as JSON.
 // SPDX-License-Identifier: Apache-2.0
-#ifndef EG_BENCH_COMPARE_TABLE_H
-#define EG_BENCH_COMPARE_TABLE_H
+#ifndef EG_TOOLS_BENCH_COMPARE_TABLE_H
+#define EG_TOOLS_BENCH_COMPARE_TABLE_H
 
 #include <stdbool.h>
 #include <stddef.h>

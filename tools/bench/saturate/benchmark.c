@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #define _POSIX_C_SOURCE 200809L
-#include "bench/saturate/benchmark.h"
+#include "tools/bench/saturate/benchmark.h"
 
 #include <dirent.h>
 #include <errno.h>

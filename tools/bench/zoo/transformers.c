@@ -1,6 +1,6 @@
 // BERT, GPT, and a mixture of experts after GShard.
 // SPDX-License-Identifier: Apache-2.0
-#include "bench/zoo/builders.h"
+#include "tools/bench/zoo/builders.h"
 
 #include <math.h>
 

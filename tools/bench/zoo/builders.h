@@ -1,10 +1,10 @@
 // The networks of the zoo, each written down for a batch and a size.
 // SPDX-License-Identifier: Apache-2.0
-#ifndef EG_BENCH_ZOO_BUILDERS_H
-#define EG_BENCH_ZOO_BUILDERS_H
+#ifndef EG_TOOLS_BENCH_ZOO_BUILDERS_H
+#define EG_TOOLS_BENCH_ZOO_BUILDERS_H
 
-#include "bench/zoo/layers.h"
-#include "bench/zoo/zoo.h"
+#include "tools/bench/zoo/layers.h"
+#include "tools/bench/zoo/zoo.h"
 
 // transformers.c
 void zoo_build_bert_large(zoo_net *net, int64_t batch, const zoo_size *size);

@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "base/spelling.h"
-#include "bench/compare/chart.h"
-#include "bench/compare/measure.h"
 #include "tools/arguments.h"
+#include "tools/bench/compare/chart.h"
+#include "tools/bench/compare/measure.h"
 #include "tools/csv.h"
 #include "tools/planning.h"
 

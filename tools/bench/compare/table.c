@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #define _POSIX_C_SOURCE 200809L
-#include "bench/compare/table.h"
+#include "tools/bench/compare/table.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -2,7 +2,7 @@
 // benchmarks as bench/tensat.py does: one device, batch 1, no biases. Its "bert" is eight
 // blocks of products without softmax, whose attention results are outputs.
 // SPDX-License-Identifier: Apache-2.0
-#include "bench/zoo/builders.h"
+#include "tools/bench/zoo/builders.h"
 
 static zoo_tensor picture(zoo_net *net, int64_t batch, int64_t channels, int64_t size) {
   return zoo_input(net, "x", EGRAPH_FLOAT32,

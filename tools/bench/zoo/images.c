@@ -1,6 +1,6 @@
 // ResNeXt-50, Inception-v3, Wide-ResNet.
 // SPDX-License-Identifier: Apache-2.0
-#include "bench/zoo/builders.h"
+#include "tools/bench/zoo/builders.h"
 
 static zoo_tensor picture(zoo_net *net, int64_t batch, int64_t size) {
   return zoo_input(net, "image", EGRAPH_FLOAT32, (zoo_shape){4, {batch, 3, size, size}});

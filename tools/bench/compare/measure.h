@@ -1,12 +1,12 @@
 // One row of a comparison: a model is built, a search plans it in a process of its own,
 // and the plan is simulated.
 // SPDX-License-Identifier: Apache-2.0
-#ifndef EG_BENCH_COMPARE_MEASURE_H
-#define EG_BENCH_COMPARE_MEASURE_H
+#ifndef EG_TOOLS_BENCH_COMPARE_MEASURE_H
+#define EG_TOOLS_BENCH_COMPARE_MEASURE_H
 
-#include "bench/compare/searches.h"
-#include "bench/compare/table.h"
-#include "bench/zoo/zoo.h"
+#include "tools/bench/compare/searches.h"
+#include "tools/bench/compare/table.h"
+#include "tools/bench/zoo/zoo.h"
 
 /// What a row is made of.
 typedef struct compare_case {

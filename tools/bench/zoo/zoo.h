@@ -1,8 +1,8 @@
 // Models to compare searches on, each with the configuration that its paper published and
-// where that stands. One table (zoo.c); the networks are built through the public API.
+// where that stands. one table (models.c); the networks are built through the public API.
 // SPDX-License-Identifier: Apache-2.0
-#ifndef EG_BENCH_ZOO_H
-#define EG_BENCH_ZOO_H
+#ifndef EG_TOOLS_BENCH_ZOO_H
+#define EG_TOOLS_BENCH_ZOO_H
 
 #include "include/egraph.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bench/zoo/layers.h"
+#include "tools/bench/zoo/layers.h"
 
 #include <string.h>
 

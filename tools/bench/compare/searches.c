@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bench/compare/searches.h"
+#include "tools/bench/compare/searches.h"
 
 #include <string.h>
 
