@@ -5,8 +5,8 @@
 #include "api/costs.h"
 #include "api/option_structs.h"
 #include "api/require.h"
-#include "exec/channel_probe.h"
-#include "exec/host_memory.h"
+#include "exec/backend.h"
+#include "exec/exchange_probe.h"
 #include "optimize/price/predict.h"
 
 enum { MAX_PROBED_RANKS = 256 };

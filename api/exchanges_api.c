@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "api/costs.h"
 #include "api/require.h"
+#include "exec/backend.h"
 #include "exec/exchange_probe.h"
-#include "exec/host_memory.h"
 #include "optimize/price/host_exchanges.h"
 
 enum { MAX_PROBED_RANKS = 256 };

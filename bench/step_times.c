@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "base/quantile.h"
-#include "exec/channel_probe.h"
+#include "exec/exchange_probe.h"
 #include "exec/profile.h"
 #include "exec/rank_program.h"
 #include "optimize/search/planner.h"

@@ -1,5 +1,5 @@
 # eg_plugin(<name> SOURCES <files> LINK <libraries>): a shared object that the library loads when a run asks
-# for it (exec/plugins.h), so that the library itself needs no vendor's libraries. It shares no symbols with
+# for it (exec/plugins.c), so that the library itself needs no vendor's libraries. It shares no symbols with
 # the library; what it needs of the lower layers it links for itself.
 file(GLOB plugin_sources CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/exec/plugin/*.c")
 file(WRITE "${CMAKE_BINARY_DIR}/plugin.map" "{ global: eg_*_plugin; local: *; };\n")
@@ -16,6 +16,6 @@ endfunction()
 
 # The channel between processes.
 if(EGRAPH_HAVE_MPI)
-  eg_plugin(egraph_mpi SOURCES exec/mpi/mpi_channel.c exec/channel.c exec/combine.c
+  eg_plugin(egraph_mpi SOURCES exec/mpi/mpi_channel.c exec/channel.c
             LINK egraph_dep_mpi egraph_flags)
 endif()

@@ -198,4 +198,40 @@ void eg_device_memory_destroy(eg_backend *backend, eg_device_memory *memory);
 void eg_program_destroy(eg_program *program); // NULL is allowed
 void eg_launch_destroy(eg_launch *launch);    // NULL is allowed
 
+// ---- back-ends ------------------------------------------------------------------
+
+/// Runs every node on the reference kernel of its operator, in one thread and in any
+/// memory format (operands are brought to row-major first): the oracle of the other
+/// back-ends.
+extern const eg_backend_vtable eg_reference_backend;
+/// oneDNN, with the reference kernels for what oneDNN lacks (cpu/).
+extern const eg_backend_vtable eg_cpu_backend;
+
+/// Compiles a node for host memory on its reference kernel; the fallback of host
+/// back-ends. Fails with EGRAPH_E_UNSUPPORTED for leaves that the caller owns and
+/// for opaque operators.
+egraph_status eg_reference_compile(egraph_allocator alloc, const eg_node_spec *spec,
+                                   eg_program **out);
+
+#define EG_CUDA_BACKEND_NAME "cuda" // a plugin (plugins.c)
+
+/// Whether `name` is that of the CUDA back-end, with or without a file.
+bool eg_cuda_plugin_is_asked(const char *name);
+/// Loads the CUDA back-end and checks that there is a device. Fails with
+/// EGRAPH_E_UNSUPPORTED, saying what is missing and what to do.
+egraph_status eg_cuda_plugin_open(const char *name, const eg_backend_vtable **out);
+
+// ---- host memory ----------------------------------------------------------------
+
+/// memory_create and memory_destroy for such back-ends: zeroed, aligned to
+/// EG_DEVICE_ALIGNMENT, from the back-end's allocator.
+egraph_status eg_host_memory_create(eg_backend *backend, size_t bytes,
+                                    eg_device_memory *out);
+void eg_host_memory_destroy(eg_backend *backend, eg_device_memory *memory);
+/// Processors of this machine that are online.
+uint32_t eg_host_processors(void);
+/// Appends the processor's model, family and widest vector instruction set: "AMD
+/// EPYC 25.17 avx512".
+egraph_status eg_host_describe(eg_text *out);
+
 #endif

@@ -133,6 +133,12 @@ static inline uint32_t eg_group_rank(const eg_group *group, uint32_t place) {
 
 // ---- for implementations ----------------------------------------------------------
 
+/// out[i] = parts[0][i] + parts[1][i] + ..., or the maximum, in this order. 16-bit floats
+/// are added in float32 and rounded once; integers wrap; the maximum of anything and NaN
+/// is NaN. Not for bool. part_count >= 1; `out` may be one of the parts.
+void eg_combine(egraph_dtype dtype, eg_combining combining, const void *const *parts,
+                uint32_t part_count, size_t count, void *out);
+
 /// Whether two ranks' collectives fit together.
 bool eg_collective_matches(const eg_collective *a, const eg_collective *b);
 /// EGRAPH_E_ARGUMENT: "rank 1 begins all-gather of 3 float32 along 'gpu', rank 0 ...".

@@ -86,8 +86,8 @@ static eg_collective collective_of(const wish *w) {
                          .count_back = (size_t)w->count_back};
 }
 
-static egraph_status meet(device_channel *channel, const eg_group *group,
-                          const eg_collective *what) {
+static egraph_status agree_on_collective(device_channel *channel, const eg_group *group,
+                                         const eg_collective *what) {
   wish own;
   memset(&own, 0, sizeof own);
   own = (wish){.kind = (int32_t)what->kind,
@@ -108,7 +108,8 @@ static egraph_status meet(device_channel *channel, const eg_group *group,
 }
 
 /// Until what was begun along an axis is done, or a rank has failed, or the deadline.
-static egraph_status finish(device_channel *channel, uint32_t axis, const char *what) {
+static egraph_status wait_until_done(device_channel *channel, uint32_t axis,
+                                     const char *what) {
   eg_transport *transport = channel->transport;
   double until = eg_clock_seconds() + channel->base.deadline_seconds;
   for (bool is_done = false;;) {
@@ -171,11 +172,11 @@ static egraph_status run_through_host(device_channel *channel, const eg_group *g
 static egraph_status run_on_device(device_channel *channel, const eg_group *group,
                                    const eg_collective *what) {
   eg_device_queue queue; // what was noted so far goes there first
-  EG_TRY(meet(channel, group, what));
+  EG_TRY(agree_on_collective(channel, group, what));
   if (what->count + what->count_back == 0) return EGRAPH_OK;
   EG_TRY(channel->base.backend->vtable->queue(channel->base.backend, &queue));
   EG_TRY(channel->transport->vtable->start(channel->transport, group, what));
-  return finish(channel, what->axis, eg_collective_name(what->kind));
+  return wait_until_done(channel, what->axis, eg_collective_name(what->kind));
 }
 
 /// Alone along the axis: what is sent arrives, but for neighbours, who are not there.
@@ -187,7 +188,8 @@ static egraph_status run_alone(device_channel *channel, const eg_collective *wha
                               bytes, 1);
 }
 
-static egraph_status run_kind(device_channel *channel, const eg_collective *what) {
+static egraph_status dispatch_collective(device_channel *channel,
+                                         const eg_collective *what) {
   const eg_transport *transport = channel->transport;
   eg_group group = eg_group_of(&channel->base, what);
   if (what->kind == EG_COLLECTIVE_BARRIER) return eg_channel_barrier(channel->control);
@@ -200,7 +202,7 @@ static egraph_status run_kind(device_channel *channel, const eg_collective *what
 static egraph_status device_run(eg_channel *base, const eg_collective *what) {
   device_channel *channel = (device_channel *)base;
   if (channel->failed != EGRAPH_OK) return fail_again(channel);
-  egraph_status status = run_kind(channel, what);
+  egraph_status status = dispatch_collective(channel, what);
   return status == EGRAPH_OK ? status : fail_all(channel, status);
 }
 
@@ -244,7 +246,7 @@ static egraph_status join_groups(device_channel *channel) {
     if (group.place == 0) EG_TRY(transport->vtable->make_id(transport, own));
     EG_TRY(gather_bytes(channel, a, own, sizeof own, channel->ids));
     EG_TRY(transport->vtable->join(transport, a, &group, channel->ids));
-    EG_TRY(finish(channel, a, "to join their group"));
+    EG_TRY(wait_until_done(channel, a, "to join their group"));
   }
   return EGRAPH_OK;
 }

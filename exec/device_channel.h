@@ -17,9 +17,9 @@
 #ifndef EG_EXEC_DEVICE_CHANNEL_H
 #define EG_EXEC_DEVICE_CHANNEL_H
 
-#include "exec/transport.h"
+#include "exec/channel.h"
 
-/// All ranks together, with the same transport: a name (transport.h), or NULL. Control
+/// All ranks together, with the same transport: a name, or NULL. Control
 /// and back-end are borrowed and outlive the channel; nobody else uses the control
 /// meanwhile. A failure ends the control for all ranks. Fails with EGRAPH_E_UNSUPPORTED
 /// when the plugin cannot run or several ranks are on one device, with
@@ -27,5 +27,52 @@
 egraph_status eg_device_channel_create(const egraph_allocator *alloc, eg_channel *control,
                                        eg_backend *backend, const char *transport,
                                        eg_channel **out);
+
+// ---- transports ---------------------------------------------------------------------
+
+// What carries collectives between devices without the host touching their data: NCCL's
+// place in a channel. A transport belongs to one rank, works on one device's queue, and
+// has a group per axis of the mesh. None of its functions waits for other ranks: the
+// channel above it polls, so that deadlines hold (device_channel.h).
+
+enum { EG_TRANSPORT_ID_BYTES = 128 };
+
+typedef struct eg_transport eg_transport;
+
+typedef struct eg_transport_vtable {
+  const char *name;
+  /// required. The queue is borrowed.
+  egraph_status (*create)(egraph_allocator alloc, const eg_device_queue *queue,
+                          eg_transport **out);
+  void (*destroy)(eg_transport *transport); // required; when all ranks are done
+  /// required. A name for a new group, which all its members join with.
+  egraph_status (*make_id)(eg_transport *transport,
+                           unsigned char out[EG_TRANSPORT_ID_BYTES]);
+  /// required. Begins to join the group along `axis`.
+  egraph_status (*join)(eg_transport *transport, uint32_t axis, const eg_group *group,
+                        const unsigned char id[EG_TRANSPORT_ID_BYTES]);
+  /// required. Whether it can carry this one.
+  bool (*carries)(const eg_collective *what);
+  /// required. Begins a collective along what->axis on device buffers, in order with the
+  /// queue, when what was begun there before is done.
+  egraph_status (*start)(eg_transport *transport, const eg_group *group,
+                         const eg_collective *what);
+  /// required. Whether what was begun along `axis` is done. Fails when it never will be.
+  egraph_status (*poll)(eg_transport *transport, uint32_t axis, bool *out_is_done);
+  /// required. Gives up what was begun, so that nothing keeps the queue waiting. It is
+  /// then done on no other rank that has not seen its end yet: buffers are free.
+  void (*give_up)(eg_transport *transport);
+} eg_transport_vtable;
+
+struct eg_transport {
+  const eg_transport_vtable *vtable;
+  egraph_allocator alloc;
+};
+
+/// The transport of that name: "nccl", a plugin that is loaded once, or "nccl:FILE", the
+/// one in FILE. Fails with
+/// EGRAPH_E_ARGUMENT for other names, with EGRAPH_E_UNSUPPORTED when the plugin cannot
+/// run.
+egraph_status eg_transport_find(const char *name, const eg_transport_vtable **out);
 
 #endif

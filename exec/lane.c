@@ -67,7 +67,7 @@ static void wait_for(eg_lane *lane, uint32_t number) {
     ended = eg_gate_wait_until(&lane->ended, ended, &lane->spin, NULL);
 }
 
-static uint32_t push(eg_lane *lane, const task *t) {
+static uint32_t push_task(eg_lane *lane, const task *t) {
   uint32_t number = atomic_load(&lane->started.value);
   wait_for(lane, number + 1 - ROOM);
   lane->tasks[number % ROOM] = *t;
@@ -76,7 +76,7 @@ static uint32_t push(eg_lane *lane, const task *t) {
 }
 
 uint32_t eg_lane_start(eg_lane *lane, eg_lane_work work, void *user, const void *what) {
-  return push(lane, &(task){.work = work, .user = user, .what = what});
+  return push_task(lane, &(task){.work = work, .user = user, .what = what});
 }
 
 egraph_status eg_lane_wait(eg_lane *lane, uint32_t number) {
@@ -124,7 +124,7 @@ static void lane_settle(eg_channel *base) {
   if (is_idle(lane))
     eg_channel_settle(lane->below);
   else
-    wait_for(lane, push(lane, &(task){.work = settle_below, .always = true}));
+    wait_for(lane, push_task(lane, &(task){.work = settle_below, .always = true}));
   lane->lends = false;
 }
 
@@ -134,7 +134,7 @@ static void lane_end(eg_channel *base, egraph_status status, const char *message
   eg_lane *lane = (eg_lane *)base;
   ending e = {status, message};
   lane->ends = true;
-  wait_for(lane, push(lane, &(task){.work = end_below, .user = &e, .always = true}));
+  wait_for(lane, push_task(lane, &(task){.work = end_below, .user = &e, .always = true}));
 }
 
 static egraph_status lane_look(eg_channel *base) {
@@ -192,7 +192,7 @@ egraph_status eg_lane_create(egraph_allocator alloc, eg_channel *below, eg_lane 
 
 void eg_lane_destroy(eg_lane *lane) {
   if (lane == NULL) return;
-  (void)push(lane, &(task){.work = NULL});
+  (void)push_task(lane, &(task){.work = NULL});
   (void)pthread_join(lane->thread, NULL);
   eg_free(lane->base.alloc, lane, 1, sizeof *lane);
 }

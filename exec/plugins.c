@@ -1,8 +1,13 @@
+// The plugins (exec/plugin/plugin_abi.h): a back-end on CUDA devices, and what
+// eg_transport_find and eg_channel_open load. A plugin is asked for by its name, "cuda",
+// or with its file, "cuda:FILE". Without a file it is looked for in the folder of this
+// library or program, in the folder of libraries beside it, in the folder above, and
+// where the system looks. It stays loaded.
+//
 // Nothing is remembered here: dlopen counts, and finds a library that is loaded already
 // by its file.
 // SPDX-License-Identifier: Apache-2.0
 #define _GNU_SOURCE // dladdr1, fileno
-#include "exec/plugins.h"
 
 #include <dlfcn.h>
 #include <link.h>
@@ -11,8 +16,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "exec/backend.h"
 #include "exec/plugin/plugin_abi.h"
-#include "exec/reference_backend.h"
 
 enum { PATH_BYTES = 4096 };
 
@@ -64,7 +69,7 @@ static void find_own_folder(char out[PATH_BYTES]) {
 }
 
 /// Whether `length` bytes at `offset` are within the first `size`.
-static bool is_within(uint64_t offset, uint64_t length, uint64_t size) {
+static bool fits_in_file(uint64_t offset, uint64_t length, uint64_t size) {
   return offset <= size && length <= size - offset;
 }
 
@@ -81,13 +86,13 @@ static bool is_cut_off(FILE *file) {
     return fseek(file, 0, SEEK_SET) == 0 && fread(head.e_ident, SELFMAG, 1, file) == 1 &&
            memcmp(head.e_ident, ELFMAG, SELFMAG) == 0;
   if (memcmp(head.e_ident, ELFMAG, SELFMAG) != 0) return false;
-  if (!is_within(head.e_shoff, (uint64_t)head.e_shnum * head.e_shentsize, size) ||
-      !is_within(head.e_phoff, (uint64_t)head.e_phnum * sizeof segment, size))
+  if (!fits_in_file(head.e_shoff, (uint64_t)head.e_shnum * head.e_shentsize, size) ||
+      !fits_in_file(head.e_phoff, (uint64_t)head.e_phnum * sizeof segment, size))
     return true;
   if (fseek(file, (long)head.e_phoff, SEEK_SET) != 0) return true;
   for (uint32_t i = 0; i < head.e_phnum; i++) {
     if (fread(&segment, sizeof segment, 1, file) != 1) return true;
-    if (!is_within(segment.p_offset, segment.p_filesz, size)) return true;
+    if (!fits_in_file(segment.p_offset, segment.p_filesz, size)) return true;
   }
   return false;
 }
@@ -142,8 +147,8 @@ static egraph_status open_library(const plugin *p, const char *asked, void **out
   return open_file(p, p->file, path, out);
 }
 
-static egraph_status load(const plugin *p, const char *asked,
-                          const eg_plugin_entry **out) {
+static egraph_status load_plugin(const plugin *p, const char *asked,
+                                 const eg_plugin_entry **out) {
   void *library = NULL;
   EG_TRY(open_library(p, asked, &library));
   const eg_plugin_entry *entry = dlsym(library, p->symbol);
@@ -168,7 +173,7 @@ bool eg_cuda_plugin_is_asked(const char *name) { return is_asked(&cuda, name); }
 
 egraph_status eg_cuda_plugin_open(const char *name, const eg_backend_vtable **out) {
   const eg_plugin_entry *entry;
-  EG_TRY(load(&cuda, name, &entry));
+  EG_TRY(load_plugin(&cuda, name, &entry));
   *out = entry->backend;
   return EGRAPH_OK;
 }
@@ -180,7 +185,7 @@ egraph_status eg_transport_find(const char *name, const eg_transport_vtable **ou
                    "no transport '%s' between devices; there is 'nccl', and none, which "
                    "goes through host memory",
                    name);
-  EG_TRY(load(&nccl, name, &entry));
+  EG_TRY(load_plugin(&nccl, name, &entry));
   *out = entry->transport;
   return EGRAPH_OK;
 }
@@ -192,6 +197,6 @@ egraph_status eg_channel_open(const egraph_allocator *alloc, const char *name,
   if (!is_asked(&mpi, name))
     return EG_FAIL(EGRAPH_E_ARGUMENT, "no channel '%s' between processes; there is 'mpi'",
                    name);
-  EG_TRY(load(&mpi, name, &entry));
+  EG_TRY(load_plugin(&mpi, name, &entry));
   return entry->channel(alloc, mesh, options, out);
 }

@@ -22,7 +22,7 @@
 
 #include "base/quantile.h"
 #include "exec/backend.h"
-#include "exec/views.h"
+#include "exec/regions.h"
 #include "pcg/graph/node_spec.h"
 #include "pcg/graph/weights.h"
 
@@ -95,7 +95,7 @@ static egraph_status rotating_block(node_rig *rig, size_t bytes, void **out) {
 
 // ---- operands -------------------------------------------------------------------
 
-static void fill_tensor(const eg_tensor *tensor, double value) {
+static void set_elements(const eg_tensor *tensor, double value) {
   int64_t elements = eg_type_elements(&tensor->type);
   for (int64_t i = 0; i < elements; i++)
     eg_tensor_set_double(tensor, i, value);
@@ -124,10 +124,10 @@ static void draw_plain(const node_rig *rig, uint32_t index, const eg_tensor *ten
   eg_tensor head = *tensor;
   if (elements > DRAWN_ELEMENTS) head.type = eg_type_of(tensor->type.dtype, 1, &drawn);
   if (rig->spec->attrs->op == EG_OP_POW && index == 1)
-    fill_tensor(&head,
-                2); // the exponent graphs are full of; others cost more than a product
+    set_elements(&head,
+                 2); // the exponent graphs are full of; others cost more than a product
   else if (is_index(rig->spec, index))
-    fill_tensor(&head, 0);
+    set_elements(&head, 0);
   else if (eg_spec_is_weight(rig->spec, index))
     eg_weight_draw("weight", index, &head);
   else
@@ -218,7 +218,7 @@ static egraph_status keep_original(node_rig *rig) {
 
 // ---- copies of the weights ------------------------------------------------------
 
-static bool is_kept(const node_rig *rig, uint32_t operand) {
+static bool reads_as_is(const node_rig *rig, uint32_t operand) {
   return (rig->program->info.kept & eg_operand_bit(operand)) != 0;
 }
 
@@ -227,7 +227,7 @@ static uint32_t choose_copies(const node_rig *rig) {
   for (uint32_t i = 0; i < rig->program->info.constant_count; i++)
     bytes += rig->program->info.constant_bytes[i];
   for (uint32_t i = 0; i < rig->spec->input_count; i++)
-    if (is_kept(rig, i)) bytes += eg_type_bytes(&rig->spec->inputs[i]);
+    if (reads_as_is(rig, i)) bytes += eg_type_bytes(&rig->spec->inputs[i]);
   if (bytes == 0) return rig->set_count;
   size_t copies = rig->rotation_bytes / bytes;
   return copies < 1 ? 1 : copies > rig->most_copies ? rig->most_copies : (uint32_t)copies;
@@ -241,7 +241,7 @@ static egraph_status place_copy(node_rig *rig, rig_copy *copy, bool is_first) {
                         &copy->constants));
   for (uint32_t i = 0; i < count; i++) {
     copy->operands[i] = copy->set->operands[i];
-    if (!is_first && is_kept(rig, i))
+    if (!is_first && reads_as_is(rig, i))
       EG_TRY(
           rotating_block(rig, eg_type_bytes(&rig->spec->inputs[i]), &copy->operands[i]));
   }
@@ -254,7 +254,7 @@ static egraph_status place_copy(node_rig *rig, rig_copy *copy, bool is_first) {
 static egraph_status repeat_copy(node_rig *rig, const rig_copy *copy) {
   const eg_program_info *info = &rig->program->info;
   for (uint32_t i = 0; i < rig->spec->input_count; i++)
-    if (is_kept(rig, i)) EG_TRY(draw_operand(rig, i, copy->operands[i]));
+    if (reads_as_is(rig, i)) EG_TRY(draw_operand(rig, i, copy->operands[i]));
   if (!rig->backend->vtable->host_memory)
     return rig->program->vtable->prepare(rig->program, copy->operands, copy->constants);
   for (uint32_t i = 0; i < info->constant_count; i++)
@@ -513,7 +513,7 @@ static egraph_status measure_on_rig(eg_profiler *profiler, const eg_node_spec *s
   return status;
 }
 
-static bool is_plain(const eg_node_spec *spec) {
+static bool has_plain_formats(const eg_node_spec *spec) {
   for (uint32_t i = 0; i < spec->input_count; i++)
     if (spec->inputs[i].layout.format != EG_FORMAT_PLAIN) return false;
   for (uint32_t i = 0; i < spec->result_count; i++)
@@ -525,7 +525,7 @@ static egraph_status measure_program(eg_profiler *profiler, const eg_node_spec *
                                      eg_program *program, double *out_seconds,
                                      bool *out_supported, eg_evidence *out_evidence) {
   // A format is only worth naming where the device has a kernel for it.
-  if (!program->info.native && !is_plain(spec)) {
+  if (!program->info.native && !has_plain_formats(spec)) {
     *out_supported = false;
     return EGRAPH_OK;
   }

@@ -93,7 +93,7 @@ static bool has_host_memory(const loader *l) {
   return l->p->backend->vtable->host_memory;
 }
 
-static const eg_value_info *value_of(const loader *l, uint32_t value) {
+static const eg_value_info *value_info(const loader *l, uint32_t value) {
   return eg_graph_value(l->graph, (eg_value){value});
 }
 
@@ -105,7 +105,7 @@ static bool is_aligned(const void *data, const eg_type *type) {
 
 /// Where the device computes on the host, a weight is drawn into its memory.
 static egraph_status draw_weight(loader *l, uint32_t value) {
-  const eg_value_info *info = value_of(l, value);
+  const eg_value_info *info = value_info(l, value);
   constant *c = &l->constants[value];
   eg_tensor tensor = {.type = info->type};
   size_t bytes = eg_type_bytes(&info->type);
@@ -123,14 +123,14 @@ static egraph_status draw_weight(loader *l, uint32_t value) {
 
 static egraph_status download(loader *l, uint32_t value) {
   constant *c = &l->constants[value];
-  size_t bytes = eg_type_bytes(&value_of(l, value)->type);
+  size_t bytes = eg_type_bytes(&value_info(l, value)->type);
   EG_TRY(eg_alloc(l->p->alloc, bytes, 1, &c->own_host));
   c->host = c->own_host;
   return eg_backend_download(l->p->backend, c->own_host, c->address, bytes);
 }
 
 static egraph_status put_on_host(loader *l, uint32_t value) {
-  const eg_value_info *info = value_of(l, value);
+  const eg_value_info *info = value_info(l, value);
   constant *c = &l->constants[value];
   if (c->host != NULL) return EGRAPH_OK;
   if (info->kind != EG_VALUE_WEIGHT) return download(l, value);
@@ -141,7 +141,7 @@ static egraph_status put_on_host(loader *l, uint32_t value) {
 
 /// The graph's data is read where it is, if it can be.
 static egraph_status put_on_device(loader *l, uint32_t value) {
-  const eg_type *type = &value_of(l, value)->type;
+  const eg_type *type = &value_info(l, value)->type;
   constant *c = &l->constants[value];
   if (c->address != NULL) return EGRAPH_OK;
   EG_TRY(put_on_host(l, value));
@@ -168,7 +168,7 @@ static egraph_status release_constant(loader *l, uint32_t value) {
   constant *c = &l->constants[value];
   if (--c->readers != 0) return EGRAPH_OK;
   if (c->is_kept) EG_TRY(keep_memory(l, &c->memory));
-  forget_constant(l, c, &value_of(l, value)->type);
+  forget_constant(l, c, &value_info(l, value)->type);
   return EGRAPH_OK;
 }
 
@@ -235,17 +235,17 @@ static egraph_status spec_of(loader *l, const eg_graph_node_info *info,
                         .results = types + info->input_count,
                         .result_count = info->result_count};
   for (uint32_t i = 0; i < info->input_count; i++) {
-    types[i] = value_of(l, info->inputs[i].id)->type;
+    types[i] = value_info(l, info->inputs[i].id)->type;
     out->weight_mask |= eg_operand_bit(i);
   }
   for (uint32_t r = 0; r < info->result_count; r++)
-    types[info->input_count + r] = value_of(l, info->results[r].id)->type;
+    types[info->input_count + r] = value_info(l, info->results[r].id)->type;
   return EGRAPH_OK;
 }
 
 static egraph_status create_result(loader *l, uint32_t value) {
   constant *c = &l->constants[value];
-  EG_TRY(create_memory(l, eg_type_bytes(&value_of(l, value)->type), &c->memory));
+  EG_TRY(create_memory(l, eg_type_bytes(&value_info(l, value)->type), &c->memory));
   c->address = c->memory.address;
   if (has_host_memory(l)) c->host = c->address;
   return EGRAPH_OK;
@@ -274,11 +274,12 @@ static egraph_status fold_node(loader *l, const eg_graph_node_info *info) {
   egraph_status status = compute_results(l, info);
   const char *op = eg_op_info_of((eg_op)info->attrs->op)->name;
   if (status != EGRAPH_OK)
-    return eg_fail_context(status, "%s '%s'", op, value_of(l, info->results[0].id)->name);
+    return eg_fail_context(status, "%s '%s'", op,
+                           value_info(l, info->results[0].id)->name);
   for (uint32_t r = 0; r < info->result_count; r++) {
     uint32_t value = info->results[r].id;
     if (l->constants[value].readers == 0)
-      forget_constant(l, &l->constants[value], &value_of(l, value)->type);
+      forget_constant(l, &l->constants[value], &value_info(l, value)->type);
   }
   for (uint32_t i = 0; i < info->input_count; i++)
     EG_TRY(release_constant(l, info->inputs[i].id));
@@ -292,8 +293,8 @@ static bool is_folded(const loader *l, const eg_graph_node_info *info) {
   return false;
 }
 
-static egraph_status compute(loader *l, uint32_t value) {
-  const eg_value_info *info = value_of(l, value);
+static egraph_status compute_value(loader *l, uint32_t value) {
+  const eg_value_info *info = value_info(l, value);
   if (info->kind != EG_VALUE_COMPUTED) return EGRAPH_OK;
   while (l->next_node <= info->node.id) {
     eg_graph_node_info node = eg_graph_node_at(l->graph, (eg_graph_node){l->next_node++});
@@ -309,7 +310,7 @@ static egraph_status compute(loader *l, uint32_t value) {
 static bool lies_in_value(const loader *l, uint32_t state, size_t *out_offset) {
   const eg_rank_program *p = l->p;
   const eg_plan_state *s = &p->plan->states.data[state];
-  const eg_value_info *info = value_of(l, s->value.id);
+  const eg_value_info *info = value_info(l, s->value.id);
   const eg_type *local = &p->states[state].type;
   if (local->layout.format != info->type.layout.format ||
       !eg_block_find(&p->plan->mesh, eg_rank_number(p), &info->type, &s->layout,
@@ -324,7 +325,7 @@ static bool lies_in_value(const loader *l, uint32_t state, size_t *out_offset) {
 /// From the value's format through row-major to the state's.
 static egraph_status copy_from_value(loader *l, uint32_t state, void *to) {
   uint32_t value = l->p->plan->states.data[state].value.id;
-  const eg_type *type = &value_of(l, value)->type;
+  const eg_type *type = &value_info(l, value)->type;
   EG_TRY(put_on_host(l, value));
   eg_tensor stored = {.type = *type}, plain = {.type = *type};
   plain.type.layout.format = EG_FORMAT_PLAIN;
@@ -345,7 +346,7 @@ static egraph_status load_state(loader *l, uint32_t state) {
   block *b = &l->blocks[state];
   size_t offset;
   if (s->region != EG_REGION_NONE || b->is_there) return EGRAPH_OK;
-  EG_TRY(compute(l, value));
+  EG_TRY(compute_value(l, value));
   b->is_in_value = lies_in_value(l, state, &offset);
   if (b->is_in_value) {
     constant *c = &l->constants[value];
@@ -477,7 +478,7 @@ static void close_loader(loader *l) {
   eg_rank_program *p = l->p;
   size_t values = eg_graph_value_count(l->graph), states = p->plan->states.len;
   for (uint32_t v = 0; l->constants != NULL && v < values; v++)
-    forget_constant(l, &l->constants[v], &value_of(l, v)->type);
+    forget_constant(l, &l->constants[v], &value_info(l, v)->type);
   for (uint32_t s = 0; l->blocks != NULL && s < states; s++)
     destroy_memory(l, &l->blocks[s].memory);
   eg_free(p->alloc, l->constants, values, sizeof *l->constants);

@@ -7,68 +7,6 @@
 #include "exec/device_channel.h"
 #include "exec/rank_program_internal.h"
 
-// ---- loans --------------------------------------------------------------------------
-
-// Which steps wait until other ranks have read what this one lent them (channel.h). A
-// collective lends what it sends from: operand, scratch, of an all-reduce the result. The
-// loan ends where the next collective along its axis begins, or where the rank settles;
-// before a step that would write over a loan, the program does. At the end of its last
-// step it does, too, so that nothing is lent between calls.
-//
-//   step          writes          lent, in the arena
-//   halo of a     scratch [0,4)   [0,4)
-//   kernel b      [8,12)          [0,4)
-//   kernel c      [2,8)           -               settles first
-
-enum { OPERAND, RESULT, SCRATCH, SPANS };
-
-typedef struct loan {
-  eg_rank_span spans[SPANS];
-} loan;
-
-static bool is_lent(const loan loans[EG_MAX_MESH_AXES], eg_rank_span written) {
-  for (uint32_t a = 0; a < EG_MAX_MESH_AXES; a++)
-    for (uint32_t i = 0; i < SPANS; i++)
-      if (eg_rank_spans_meet(loans[a].spans[i], written)) return true;
-  return false;
-}
-
-static bool writes_over(eg_rank_program *p, const eg_rank_step *step,
-                        const loan loans[EG_MAX_MESH_AXES]) {
-  if (step->is_view) return false;
-  for (uint32_t r = 0; r < step->result_count; r++)
-    if (is_lent(loans, eg_rank_state_span(p, step->results[r]))) return true;
-  return is_lent(loans, eg_rank_scratch_span(p, step));
-}
-
-/// What a step lends replaces what was lent along the axis. Whether it lends anything.
-static bool lend(eg_rank_program *p, const eg_rank_step *step,
-                 loan loans[EG_MAX_MESH_AXES]) {
-  eg_rank_span scratch = eg_rank_scratch_span(p, step);
-  for (uint32_t h = 0; h < step->halo_count; h++)
-    loans[step->halos[h].halo.axis] = (loan){.spans = {[SCRATCH] = scratch}};
-  bool is_move = step->program == NULL && !step->is_view;
-  const eg_transition *transition = &step->move.transition;
-  if (!is_move || eg_transition_is_local(transition->kind)) return step->halo_count != 0;
-  loans[transition->axis] =
-      (loan){.spans = {[OPERAND] = eg_rank_state_span(p, step->operands[0]),
-                       [RESULT] = eg_rank_state_span(p, step->results[0]),
-                       [SCRATCH] = scratch}};
-  return true;
-}
-
-static void find_loans(eg_rank_program *p) {
-  loan loans[EG_MAX_MESH_AXES] = {0};
-  for (uint32_t i = 0; i < p->steps.len; i++) {
-    eg_rank_step *step = &p->steps.data[i];
-    step->settles = writes_over(p, step, loans);
-    // It settles when its turn comes, steps behind it may run before; it lends nothing.
-    if (step->overlaps) continue;
-    if (step->settles) memset(loans, 0, sizeof loans);
-    step->lends = lend(p, step, loans);
-  }
-}
-
 // ---- the program --------------------------------------------------------------------
 
 /// A failure here ends all ranks.
@@ -79,7 +17,7 @@ static egraph_status end_all(eg_channel *channel, egraph_status status) {
 
 // ---- creation ---------------------------------------------------------------------
 
-static egraph_status check(const eg_rank_program *p) {
+static egraph_status check_plan(const eg_rank_program *p) {
   EG_TRY(eg_plan_check(p->plan, p->alloc));
   if (p->channel == NULL ? p->plan->mesh.axis_count == 0
                          : eg_mesh_same(&p->plan->mesh, &p->channel->mesh))
@@ -119,8 +57,8 @@ static egraph_status open_lane(eg_rank_program *p) {
   return EGRAPH_OK;
 }
 
-static egraph_status build(eg_rank_program *p) {
-  EG_TRY(check(p));
+static egraph_status build_program(eg_rank_program *p) {
+  EG_TRY(check_plan(p));
   EG_TRY(eg_backend_create(
       &p->alloc, p->options.backend,
       &(eg_backend_options){.threads = p->options.threads, .device = eg_rank_number(p)},
@@ -129,7 +67,7 @@ static egraph_status build(eg_rank_program *p) {
   if (p->options.overlaps) EG_TRY(open_lane(p));
   EG_TRY(eg_rank_analyse(p));
   EG_TRY(eg_rank_compile(p));
-  find_loans(p);
+  eg_rank_find_loans(p);
   if (p->lane != NULL) EG_TRY(eg_rank_find_waits(p));
   EG_TRY(eg_rank_place(p));
   eg_arena_deinit(&p->part_arena);
@@ -149,7 +87,7 @@ egraph_status eg_rank_program_create(const egraph_allocator *alloc, const eg_pla
   EG_INIT_MEMBERS(p, own, (eg_arena, arena, part_arena), (eg_program_cache, programs),
                   (eg_rank_steps, steps), (eg_rank_carries, carries),
                   (eg_regions, regions), (eg_memory_list, constants), (eg_plan, issued));
-  status = build(p);
+  status = build_program(p);
   if (status != EGRAPH_OK) {
     status = end_all(channel, status);
     eg_rank_program_destroy(p);
@@ -253,7 +191,7 @@ static egraph_status run_exchange(void *user, const void *what, eg_channel *chan
                          p->states[step->results[0]].address, step->scratch);
 }
 
-static egraph_status run_step(eg_rank_program *p, eg_rank_step *step) {
+static egraph_status run_program_step(eg_rank_program *p, eg_rank_step *step) {
   if (step->is_view) return EGRAPH_OK;
   if (step->awaits != EG_PLAN_NONE)
     EG_TRY(eg_lane_wait(p->lane, p->steps.data[step->awaits].ticket));
@@ -279,7 +217,7 @@ static egraph_status skip_step(eg_rank_program *p, eg_rank_step *step) {
 
 static egraph_status run_timed(eg_rank_program *p, eg_rank_step *step) {
   double start = eg_clock_seconds();
-  EG_TRY(run_step(p, step));
+  EG_TRY(run_program_step(p, step));
   if (p->backend->vtable->wait != NULL) EG_TRY(p->backend->vtable->wait(p->backend));
   step->figures.seconds = step->is_view ? 0 : eg_clock_seconds() - start;
   return EGRAPH_OK;
@@ -291,7 +229,7 @@ static egraph_status run_steps(eg_rank_program *p, uint32_t from, uint32_t to) {
     eg_rank_step *step = &p->steps.data[i];
     status = p->skips_update && step->is_update ? skip_step(p, step)
              : p->is_timed                      ? run_timed(p, step)
-                                                : run_step(p, step);
+                                                : run_program_step(p, step);
     if (status != EGRAPH_OK) status = eg_rank_blame(p, i, status);
   }
   if (p->lane != NULL && status == EGRAPH_OK)

@@ -71,7 +71,7 @@ typedef struct eg_rank_part {
   eg_halo halos[EG_MAX_MESH_AXES];
   uint32_t halo_count;
   eg_strips strips;          // used: the spec is that of the block
-  const eg_node_spec *first; // of a chain that ends here (rank_chains.c); NULL: alone
+  const eg_node_spec *first; // of a chain that ends here (rank_compile.c); NULL: alone
   const eg_chain_link *links;
   uint32_t link_count;
 } eg_rank_part;
@@ -156,10 +156,8 @@ static inline void *eg_rank_scratch(const eg_rank_step *step, size_t offset) {
 egraph_status eg_rank_analyse(eg_rank_program *program);
 /// Shared memory, programs, the memory plan.
 egraph_status eg_rank_compile(eg_rank_program *program);
-/// Which steps run as one kernel; once views are known.
-egraph_status eg_rank_find_chains(eg_rank_program *program);
-/// Of exchanges that run beside computing: which do, and until when.
-egraph_status eg_rank_find_overlaps(eg_rank_program *program);
+/// Which steps settle and lend, once memory is placed.
+void eg_rank_find_loans(eg_rank_program *program);
 /// Which exchange a step waits for, once memory is placed.
 egraph_status eg_rank_find_waits(eg_rank_program *program);
 /// The memory of regions, and room for what enters and leaves.

@@ -14,11 +14,11 @@ static eg_type plain_of(const eg_type *type) {
   return plain;
 }
 
-static bool is_plain(const eg_type *type) {
+static bool is_row_major(const eg_type *type) {
   return type->layout.format == EG_FORMAT_PLAIN;
 }
 
-static const eg_layout *layout_of(const eg_rank_program *p, uint32_t state) {
+static const eg_layout *state_layout(const eg_rank_program *p, uint32_t state) {
   return &p->plan->states.data[state].layout;
 }
 
@@ -37,7 +37,7 @@ static egraph_status check_tensor(const eg_tensor *tensor, const char *what,
     return EG_FAIL(EGRAPH_E_TYPE,
                    "%s '%s': the tensor given is not of the graph's type%s", what, name,
                    part != NULL ? ", and no rank's block of it" : "");
-  if (!is_plain(have))
+  if (!is_row_major(have))
     return EG_FAIL(EGRAPH_E_ARGUMENT, "%s '%s': give a row-major tensor", what, name);
   if (tensor->data == NULL && eg_type_elements(have) != 0)
     return EG_FAIL(EGRAPH_E_ARGUMENT, "%s '%s': no data", what, name);
@@ -50,16 +50,16 @@ static egraph_status check_tensor(const eg_tensor *tensor, const char *what,
 static bool is_cut_out(const eg_rank_program *p, uint32_t state) {
   size_t offset;
   return !eg_block_find(&p->plan->mesh, eg_rank_number(p), &eg_rank_value(p, state)->type,
-                        layout_of(p, state), &offset);
+                        state_layout(p, state), &offset);
 }
 
 egraph_status eg_rank_room_in(const eg_rank_program *p, uint32_t state, size_t *out) {
   const eg_type *stored = &p->states[state].type;
   eg_type plain = plain_of(stored);
   *out = 0;
-  if (is_cut_out(p, state) && !(has_host_memory(p) && is_plain(stored)))
+  if (is_cut_out(p, state) && !(has_host_memory(p) && is_row_major(stored)))
     EG_TRY(eg_rank_room_add(out, eg_type_bytes(&plain)));
-  return has_host_memory(p) || is_plain(stored)
+  return has_host_memory(p) || is_row_major(stored)
              ? EGRAPH_OK
              : eg_rank_room_add(out, eg_type_bytes(stored));
 }
@@ -74,16 +74,16 @@ static egraph_status take_tensor(eg_rank_program *p, uint32_t state,
   size_t offset = 0;
   bool is_whole = eg_type_same_shape(&tensor->type, &whole);
   if (is_whole && is_cut_out(p, state)) {
-    part.data = has_host_memory(p) && is_plain(stored) ? to : (void *)room;
+    part.data = has_host_memory(p) && is_row_major(stored) ? to : (void *)room;
     if (part.data == room) room += eg_rank_aligned(eg_type_bytes(&plain));
-    eg_block_read(&p->plan->mesh, eg_rank_number(p), &whole, layout_of(p, state),
+    eg_block_read(&p->plan->mesh, eg_rank_number(p), &whole, state_layout(p, state),
                   tensor->data, part.data);
   } else if (is_whole && tensor->data != NULL) {
-    (void)eg_block_find(&p->plan->mesh, eg_rank_number(p), &whole, layout_of(p, state),
+    (void)eg_block_find(&p->plan->mesh, eg_rank_number(p), &whole, state_layout(p, state),
                         &offset);
     part.data = (char *)tensor->data + offset;
   }
-  if (!is_plain(stored)) {
+  if (!is_row_major(stored)) {
     eg_tensor reordered = {.type = *stored,
                            .data = has_host_memory(p) ? to : (void *)room};
     EG_TRY(eg_tensor_reorder(&part, &reordered));
@@ -173,7 +173,7 @@ static bool next_move(const eg_mesh *mesh, eg_layout *inout, eg_transition *out)
 }
 
 static bool is_everywhere(const eg_rank_program *p, uint32_t state) {
-  eg_layout layout = *layout_of(p, state);
+  eg_layout layout = *state_layout(p, state);
   eg_transition move;
   layout.format = EG_FORMAT_PLAIN;
   return !next_move(&p->plan->mesh, &layout, &move);
@@ -183,7 +183,7 @@ egraph_status eg_rank_room_out(const eg_rank_program *p, uint32_t state, size_t 
   const eg_type *stored = &p->states[state].type;
   eg_type plain = plain_of(stored);
   *out = 0;
-  if (has_host_memory(p) || is_plain(stored)) return EGRAPH_OK;
+  if (has_host_memory(p) || is_row_major(stored)) return EGRAPH_OK;
   EG_TRY(eg_rank_room_add(out, eg_type_bytes(stored)));
   return is_everywhere(p, state) ? EGRAPH_OK
                                  : eg_rank_room_add(out, eg_type_bytes(&plain));
@@ -233,7 +233,7 @@ static egraph_status move_on(eg_rank_program *p, const eg_relayout *move,
 static egraph_status gather_parts(eg_rank_program *p, uint32_t state,
                                   const eg_tensor *out) {
   eg_type type = plain_of(&eg_rank_value(p, state)->type);
-  eg_layout layout = *layout_of(p, state);
+  eg_layout layout = *state_layout(p, state);
   eg_transition transition;
   eg_device_memory moved = {0}; // until the first move the state's own memory counts
   egraph_status status = EGRAPH_OK;
@@ -266,7 +266,7 @@ egraph_status eg_rank_gather(eg_rank_program *p, uint32_t output, const eg_tenso
   if (out->data != NULL) EG_TRY(eg_rank_check_output(p, output, out));
   if (!is_everywhere(p, state)) return gather_parts(p, state, out);
   if (out->data == NULL) return EGRAPH_OK;
-  return is_plain(&s->type) ? eg_backend_download(p->backend, out->data, s->address,
-                                                  eg_type_bytes(&s->type))
-                            : reorder_out(p, state, out->data);
+  return is_row_major(&s->type) ? eg_backend_download(p->backend, out->data, s->address,
+                                                      eg_type_bytes(&s->type))
+                                : reorder_out(p, state, out->data);
 }

@@ -2,9 +2,8 @@
 // tensor per operand and result; those stored in another memory format get a row-major
 // twin in the scratch memory.
 // SPDX-License-Identifier: Apache-2.0
-#include "exec/reference_backend.h"
+#include "exec/backend.h"
 
-#include "exec/host_memory.h"
 #include "pcg/graph/node_spec.h"
 
 typedef struct reference_program {

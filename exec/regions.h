@@ -13,6 +13,7 @@
 #include <stdbool.h>
 
 #include "base/vec.h"
+#include "pcg/graph/node_spec.h"
 
 typedef struct eg_region {
   size_t bytes;
@@ -74,5 +75,22 @@ egraph_status eg_memory_plan(egraph_allocator alloc, eg_plan_buffer *buffers,
 /// Verifies a plan; EGRAPH_E_INTERNAL names the first two buffers that overlap.
 egraph_status eg_memory_plan_check(const eg_plan_buffer *buffers, uint32_t count,
                                    size_t alignment, size_t bytes);
+
+// ---- views --------------------------------------------------------------------------
+
+// Nodes that move no bytes: the result is a region of the operand as it lies in memory,
+// or the operands are regions of the result. The executor gives them shared memory
+// instead of a step, and the profiler prices them at nothing.
+
+/// True when result `index` is the region of operand 0 that starts *out_offset bytes into
+/// it: reshapes, identities, transpositions that move only dimensions of length 1, parts
+/// of a split or slice along the outermost dimension.
+bool eg_view_of(const eg_node_spec *spec, uint32_t index, size_t *out_offset);
+/// True when every result is such a view.
+bool eg_node_is_view(const eg_node_spec *spec);
+/// True when the operands of a concatenation lie behind each other in the result, so
+/// that their producers can write there. Operand i starts after the bytes of the
+/// operands before it.
+bool eg_concat_is_region(const eg_node_spec *spec);
 
 #endif

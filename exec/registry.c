@@ -3,9 +3,6 @@
 #include <string.h>
 
 #include "exec/backend.h"
-#include "exec/cpu/cpu_backend.h"
-#include "exec/plugins.h"
-#include "exec/reference_backend.h"
 
 static const eg_backend_vtable *const backends[] = {
     &eg_reference_backend,
@@ -22,7 +19,7 @@ const eg_backend_vtable *eg_backend_at(uint32_t index, const char *plugin) {
   return is_there ? loaded : NULL;
 }
 
-static egraph_status fail_unknown(const char *name) {
+static egraph_status fail_unknown_backend(const char *name) {
   char list[160] = "";
   for (uint32_t i = 0; i < BACKEND_COUNT; i++) {
     size_t used = strlen(list);
@@ -40,49 +37,8 @@ egraph_status eg_backend_create(const egraph_allocator *alloc, const char *name,
   for (uint32_t i = 0; i < BACKEND_COUNT; i++)
     if (strcmp(backends[i]->name, name) == 0)
       return backends[i]->create(eg_allocator_or_heap(alloc), options, out);
-  if (!eg_cuda_plugin_is_asked(name)) return fail_unknown(name);
+  if (!eg_cuda_plugin_is_asked(name)) return fail_unknown_backend(name);
   const eg_backend_vtable *plugin;
   EG_TRY(eg_cuda_plugin_open(name, &plugin));
   return plugin->create(eg_allocator_or_heap(alloc), options, out);
-}
-
-void eg_backend_destroy(eg_backend *backend) {
-  if (backend != NULL) backend->vtable->destroy(backend);
-}
-
-egraph_status eg_backend_upload(eg_backend *backend, void *to, const void *from,
-                                size_t bytes) {
-  if (backend->vtable->upload != NULL)
-    return backend->vtable->upload(backend, to, from, bytes);
-  if (bytes != 0) memcpy(to, from, bytes);
-  return EGRAPH_OK;
-}
-
-egraph_status eg_backend_download(eg_backend *backend, void *to, const void *from,
-                                  size_t bytes) {
-  if (backend->vtable->download != NULL)
-    return backend->vtable->download(backend, to, from, bytes);
-  if (bytes != 0) memcpy(to, from, bytes);
-  return EGRAPH_OK;
-}
-
-egraph_status eg_backend_begin(eg_backend *backend) {
-  return backend->vtable->begin != NULL ? backend->vtable->begin(backend) : EGRAPH_OK;
-}
-
-egraph_status eg_backend_end(eg_backend *backend) {
-  return backend->vtable->end != NULL ? backend->vtable->end(backend) : EGRAPH_OK;
-}
-
-void eg_device_memory_destroy(eg_backend *backend, eg_device_memory *memory) {
-  if (memory->owner != NULL) backend->vtable->memory_destroy(backend, memory);
-  *memory = (eg_device_memory){0};
-}
-
-void eg_program_destroy(eg_program *program) {
-  if (program != NULL) program->vtable->destroy(program);
-}
-
-void eg_launch_destroy(eg_launch *launch) {
-  if (launch != NULL) launch->vtable->destroy(launch);
 }

@@ -9,8 +9,8 @@
 // ---- blocks in memory -------------------------------------------------------------
 
 /// [outer][parts][bytes] -> [parts][outer][bytes]
-static egraph_status pack(eg_backend *memory, const eg_cut *c, const void *from,
-                          void *to) {
+static egraph_status pack_parts(eg_backend *memory, const eg_cut *c, const void *from,
+                                void *to) {
   for (size_t p = 0; p < c->parts; p++)
     EG_TRY(eg_backend_copy_rows(memory, (char *)to + p * c->outer * c->bytes, c->bytes,
                                 (const char *)from + p * c->bytes, c->parts * c->bytes,
@@ -18,8 +18,8 @@ static egraph_status pack(eg_backend *memory, const eg_cut *c, const void *from,
   return EGRAPH_OK;
 }
 
-static egraph_status unpack(eg_backend *memory, const eg_cut *c, const void *from,
-                            void *to) {
+static egraph_status unpack_parts(eg_backend *memory, const eg_cut *c, const void *from,
+                                  void *to) {
   for (size_t p = 0; p < c->parts; p++)
     EG_TRY(eg_backend_copy_rows(memory, (char *)to + p * c->bytes, c->parts * c->bytes,
                                 (const char *)from + p * c->outer * c->bytes, c->bytes,
@@ -62,7 +62,7 @@ static egraph_status communicate(const moving *m, eg_collective what) {
   void *recv = m->to;
   char *scratch = m->scratch;
   if (!eg_cut_is_packed(&m->cuts.packed)) {
-    EG_TRY(pack(m->channel->backend, &m->cuts.packed, m->from, scratch));
+    EG_TRY(pack_parts(m->channel->backend, &m->cuts.packed, m->from, scratch));
     send = scratch;
     scratch += eg_type_bytes(&m->move->from);
   }
@@ -75,52 +75,53 @@ static egraph_status communicate(const moving *m, eg_collective what) {
   what.recv = recv;
   what.lends = m->move->lends;
   EG_TRY(eg_channel_run(m->channel, &what));
-  return recv == m->to ? EGRAPH_OK
-                       : unpack(m->channel->backend, &m->cuts.unpacked, recv, m->to);
+  return recv == m->to
+             ? EGRAPH_OK
+             : unpack_parts(m->channel->backend, &m->cuts.unpacked, recv, m->to);
 }
 
-static uint32_t place_of(const moving *m) {
+static uint32_t own_place(const moving *m) {
   return eg_mesh_coordinate(&m->channel->mesh, m->channel->rank,
                             m->move->transition.axis);
 }
 
 static egraph_status slice(const moving *m) {
-  return take_part(m->channel->backend, &m->cuts.packed, place_of(m), m->from, m->to);
+  return take_part(m->channel->backend, &m->cuts.packed, own_place(m), m->from, m->to);
 }
 
 static egraph_status mask(const moving *m) {
   size_t bytes = eg_type_bytes(&m->move->to);
-  return place_of(m) == 0
+  return own_place(m) == 0
              ? eg_backend_copy_rows(m->channel->backend, m->to, bytes, m->from, bytes,
                                     bytes, 1)
              : eg_backend_fill(m->channel->backend, m->to, EGRAPH_UINT8, 0, bytes);
 }
 
 /// Elements in memory: with the channels that fill a block.
-static size_t count_of(const eg_type *type) {
+static size_t count_stored(const eg_type *type) {
   return eg_type_bytes(type) / eg_dtype_bytes(type->dtype);
 }
 
 static egraph_status all_gather(const moving *m) {
-  size_t count = count_of(&m->move->from);
+  size_t count = count_stored(&m->move->from);
   return communicate(m,
                      (eg_collective){.kind = EG_COLLECTIVE_ALL_GATHER, .count = count});
 }
 
 static egraph_status reduce_scatter(const moving *m) {
-  size_t count = count_of(&m->move->to);
+  size_t count = count_stored(&m->move->to);
   return communicate(
       m, (eg_collective){.kind = EG_COLLECTIVE_REDUCE_SCATTER, .count = count});
 }
 
 static egraph_status all_reduce(const moving *m) {
-  size_t count = count_of(&m->move->to);
+  size_t count = count_stored(&m->move->to);
   return communicate(m,
                      (eg_collective){.kind = EG_COLLECTIVE_ALL_REDUCE, .count = count});
 }
 
 static egraph_status all_to_all(const moving *m) {
-  size_t count = count_of(&m->move->from) / m->cuts.packed.parts;
+  size_t count = count_stored(&m->move->from) / m->cuts.packed.parts;
   return communicate(m,
                      (eg_collective){.kind = EG_COLLECTIVE_ALL_TO_ALL, .count = count});
 }
@@ -150,7 +151,7 @@ egraph_status eg_relayout_run(const eg_relayout *move, eg_channel *channel,
 // ---- halos ------------------------------------------------------------------------
 
 /// Bytes of a row, and how often rows come.
-static eg_cut rows_of(const eg_type *type, uint32_t dim) {
+static eg_cut cut_into_rows(const eg_type *type, uint32_t dim) {
   eg_cut c = eg_cut_of(type, dim, 1);
   c.parts = (size_t)type->dims[dim]; // of a window: none are channels
   if (c.parts != 0) c.bytes /= c.parts;
@@ -161,7 +162,7 @@ egraph_status eg_rows_copy(eg_backend *memory, uint32_t dim, int64_t count,
                            const eg_rows *to, int64_t to_row, const eg_rows *from,
                            int64_t from_row) {
   if (count == 0) return EGRAPH_OK;
-  eg_cut source = rows_of(&from->type, dim), target = rows_of(&to->type, dim);
+  eg_cut source = cut_into_rows(&from->type, dim), target = cut_into_rows(&to->type, dim);
   return eg_backend_copy_rows(
       memory, (char *)to->data + (size_t)to_row * target.bytes,
       target.parts * target.bytes, (char *)from->data + (size_t)from_row * source.bytes,

@@ -273,8 +273,9 @@ static void set_inputs(const eg_step_check *c, const eg_tensor *before, uint32_t
 }
 
 /// The micro-batches of a step, one after the other; only sums go from one to the next.
-static egraph_status run_step(const eg_step_check *c, const eg_tensor *before,
-                              double size, uint64_t seed, step_tensors *results) {
+static egraph_status run_on_one_device(const eg_step_check *c, const eg_tensor *before,
+                                       double size, uint64_t seed,
+                                       step_tensors *results) {
   eg_rng rng = {.state = eg_hash_mix(seed)};
   const eg_tensor *last = results->data + (size_t)(c->rows - 1) * c->output_count;
   for (uint32_t m = 0; m < c->rows; m++) {
@@ -459,7 +460,7 @@ static void forget_noise(const eg_step_check *c) {
 static egraph_status measure_noise(const eg_step_check *c, const eg_tensor *before,
                                    uint64_t seed) {
   step_tensors moved = c->moved;
-  EG_TRY(run_step(c, before, AMPLITUDE * c->unit, seed, &moved));
+  EG_TRY(run_on_one_device(c, before, AMPLITUDE * c->unit, seed, &moved));
   for (size_t i = 0; i < (size_t)c->rows * c->output_count; i++)
     if (c->base.data[i].data != NULL)
       note_spread(&c->spreads[i], &c->base.data[i], &c->moved.data[i],
@@ -467,8 +468,8 @@ static egraph_status measure_noise(const eg_step_check *c, const eg_tensor *befo
   return EGRAPH_OK;
 }
 
-static eg_step_verdict compare(const eg_step_check *c, const eg_tensor *before,
-                               const eg_tensor *after) {
+static eg_step_verdict compare_step(const eg_step_check *c, const eg_tensor *before,
+                                    const eg_tensor *after) {
   const eg_tensor *last = after + (size_t)(c->rows - 1) * c->output_count;
   eg_step_verdict verdict = {.output = NULL};
   for (uint32_t m = 0; m < c->rows; m++)
@@ -490,12 +491,12 @@ egraph_status eg_step_check_run(eg_step_check *check, const eg_tensor *before,
                                 const eg_tensor *after, eg_step_verdict *out) {
   eg_step_verdict verdict = {.excess = INFINITY};
   double start = eg_clock_seconds();
-  EG_TRY(run_step(check, before, 0, 0, &check->base));
+  EG_TRY(run_on_one_device(check, before, 0, 0, &check->base));
   double seconds = eg_clock_seconds() - start;
   forget_noise(check);
   for (uint64_t n = 1; n <= MOST_PERTURBED && verdict.excess > 1; n++) {
     EG_TRY(measure_noise(check, before, n));
-    if (n >= PERTURBED) verdict = compare(check, before, after);
+    if (n >= PERTURBED) verdict = compare_step(check, before, after);
   }
   *out = verdict;
   out->seconds = seconds;

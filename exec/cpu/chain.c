@@ -10,9 +10,8 @@
 
 #include <math.h>
 
+#include "exec/cpu/kernel_threads.h"
 #include "exec/cpu/loop_nest.h"
-#include "exec/cpu/omp_runtime.h"
-#include "exec/cpu/parts.h"
 #include "exec/cpu/pointwise.h"
 
 enum {
@@ -75,7 +74,7 @@ static bool add_operand(chain *c, operand_source source, uint32_t index,
   return true;
 }
 
-static bool add_stage(chain *c, chain_stage stage) {
+static bool add_chain_stage(chain *c, chain_stage stage) {
   if (c->stage_count == MAX_STAGES) return false;
   c->stages[c->stage_count++] = stage;
   return true;
@@ -88,7 +87,7 @@ static bool add_unary(chain *c, const eg_node_spec *spec) {
   if (row.function == NULL || is_approximate ||
       (eg_type_has_padding(&c->type) && !eg_row_keeps_zero(&row)))
     return false;
-  return add_stage(c, (chain_stage){.row = row, .operand = NO_OPERAND});
+  return add_chain_stage(c, (chain_stage){.row = row, .operand = NO_OPERAND});
 }
 
 /// Padding channels must stay zero: only what has them, too, is combined with them, and
@@ -101,7 +100,7 @@ static bool add_binary(chain *c, const eg_node_spec *spec, uint32_t place,
     return false;
   uint32_t operand = c->operand_count;
   return add_operand(c, SOURCE_TENSOR, first, other) &&
-         add_stage(c, (chain_stage){.op = op, .place = place, .operand = operand});
+         add_chain_stage(c, (chain_stage){.op = op, .place = place, .operand = operand});
 }
 
 static bool has_constant_statistics(const eg_node_spec *spec, int64_t channels) {
@@ -122,8 +121,8 @@ static bool add_batch_norm(chain *c, const eg_node_spec *spec, uint32_t index) {
       !add_operand(c, SOURCE_SHIFT, index, &row))
     return false;
   c->epsilons[operand] = eg_attr_at(spec->attrs, EG_A_BATCH_NORM_EPSILON)->f;
-  return add_stage(c, (chain_stage){.op = EG_OP_MUL, .operand = operand}) &&
-         add_stage(c, (chain_stage){.op = EG_OP_ADD, .operand = operand + 1});
+  return add_chain_stage(c, (chain_stage){.op = EG_OP_MUL, .operand = operand}) &&
+         add_chain_stage(c, (chain_stage){.op = EG_OP_ADD, .operand = operand + 1});
 }
 
 /// Rows of the last dimension, which do not outgrow a block.
@@ -134,12 +133,13 @@ static bool add_softmax(chain *c, const eg_node_spec *spec) {
       c->type.dims[axis] > BLOCK)
     return false;
   c->period = c->type.dims[axis];
-  return add_stage(
+  return add_chain_stage(
       c, (chain_stage){.row = eg_softmax_row_of(c->period), .operand = NO_OPERAND});
 }
 
 /// `place`: the operand that passes through; `given`: those of the nodes before.
-static bool add_node(chain *c, const eg_node_spec *spec, uint32_t place, bool is_head) {
+static bool add_chain_node(chain *c, const eg_node_spec *spec, uint32_t place,
+                           bool is_head) {
   eg_op op = (eg_op)spec->attrs->op;
   uint32_t first = c->given; // of this node's others
   bool is_binary = eg_binary_row_of(op, 0, false) != NULL;
@@ -233,10 +233,10 @@ static bool make_chain(const eg_compile_request *request, chain *out) {
   if (spec->result_count != 1 || spec->input_count == 0) return false;
   *out = (chain){.type = spec->results[0], .period = 1};
   if (eg_type_elements(&out->type) == 0 ||
-      !add_node(out, spec, find_head(out, spec), true))
+      !add_chain_node(out, spec, find_head(out, spec), true))
     return false;
   for (uint32_t i = 0; i < request->link_count; i++)
-    if (!add_node(out, request->links[i].spec, request->links[i].operand, false))
+    if (!add_chain_node(out, request->links[i].spec, request->links[i].operand, false))
       return false;
   if (!find_loops(out) || !is_worth_it(out)) return false;
   pick_loops(out);
@@ -339,7 +339,7 @@ static void run_blocks(const chain_run *run, int64_t begin, int64_t end, chain_r
   }
 }
 
-static void run_parts(void *shared) {
+static void run_chain_parts(void *shared) {
   chain_run *run = shared;
   uint32_t share = eg_parts_enter(&run->parts);
   int64_t part;
@@ -361,7 +361,7 @@ static egraph_status run_chain(const void *payload, void *const *addresses) {
                    .blocks = per_row * c->rows,
                    .step = eg_parts_size(per_row * c->rows,
                                          length < PART ? PART / length : 1, c->threads)};
-  eg_parts_run(&run.parts, (run.blocks + run.step - 1) / run.step, run_parts, &run,
+  eg_parts_run(&run.parts, (run.blocks + run.step - 1) / run.step, run_chain_parts, &run,
                c->threads);
   return EGRAPH_OK;
 }

@@ -13,17 +13,15 @@
 // a choice of the plan.
 //
 // In blocks of 8 channels, where oneDNN has no such kernel, that algorithm (with 4x4
-// results) is ours (winograd.h), and so are convolutions in groups (grouped.h).
+// results) is ours (winograd.c), and so are convolutions in groups (grouped.c).
 //
 // SPDX-License-Identifier: Apache-2.0
 
-#include "exec/cpu/binary.h"
+#include "exec/cpu/eltwise.h"
 #include "exec/cpu/families.h"
-#include "exec/cpu/grouped.h"
-#include "exec/cpu/invalid_flag.h"
+#include "exec/cpu/image_conv.h"
+#include "exec/cpu/kernel_threads.h"
 #include "exec/cpu/loop_nest.h"
-#include "exec/cpu/omp_runtime.h"
-#include "exec/cpu/winograd.h"
 
 enum { OPERAND_X, OPERAND_W, OPERAND_BIAS, OPERAND_Z };
 
@@ -219,7 +217,7 @@ static egraph_status choose(eg_cpu_builder *builder, conv_plan *plan,
   return choose_of(builder, dnnl_convolution_direct, plan, choice);
 }
 
-static bool is_plain(const eg_node_spec *spec) {
+static bool has_plain_formats(const eg_node_spec *spec) {
   return spec->inputs[OPERAND_X].layout.format == EG_FORMAT_PLAIN &&
          spec->results[0].layout.format == EG_FORMAT_PLAIN;
 }
@@ -359,7 +357,7 @@ egraph_status eg_cpu_conv(eg_cpu_builder *builder) {
   if (fits_winograd(spec, &plan)) return add_winograd(builder, &plan);
   if (fits_grouped(spec, &plan)) return add_grouped(builder, &plan);
   EG_TRY(choose(builder, &plan, &choice));
-  if (eg_cpu_is_slow(choice.primitive) && !is_plain(spec))
+  if (eg_cpu_is_slow(choice.primitive) && !has_plain_formats(spec))
     return EG_FAIL(EGRAPH_E_UNSUPPORTED, "conv: no fast kernel in these formats");
   if (choice.sums) builder->overlay = OPERAND_Z;
   return add_stages(builder, &plan, &choice);

@@ -1,6 +1,8 @@
+// The CPU back-end: programs and launches of stages (cpu_builder.h) that the family of an
+// operator lists; threads, signals and floating-point flags while they run.
 // SPDX-License-Identifier: Apache-2.0
 #define _POSIX_C_SOURCE 200809L // pthread_sigmask
-#include "exec/cpu/cpu_backend.h"
+#include "exec/backend.h"
 
 #include <fenv.h>
 #include <pthread.h>
@@ -8,17 +10,305 @@
 
 #include "base/signals.h"
 #include "exec/cpu/chain.h"
-#include "exec/cpu/cpu_program.h"
-#include "exec/cpu/omp_runtime.h"
-#include "exec/host_memory.h"
-#include "exec/reference_backend.h"
+#include "exec/cpu/families.h"
+#include "exec/cpu/kernel_threads.h"
+
+typedef struct cpu_program {
+  eg_program base;
+  egraph_allocator alloc;
+  eg_arena arena;
+  eg_descs descs;
+  dnnl_engine_t engine; // of the back-end, which outlives its programs
+  dnnl_stream_t stream;
+  eg_stage_list prepare, run, again;
+  eg_sizes constant_bytes;
+  uint32_t threads; // that kernels are generated for
+} cpu_program;
+
+// A stage with its memory: what a launch executes.
+typedef struct bound_stage {
+  const eg_stage *stage;
+  void **addresses;
+  dnnl_exec_arg_t *args;
+  eg_launch *reference;
+} bound_stage;
+
+typedef struct cpu_launch {
+  eg_launch base;
+  egraph_allocator alloc;
+  eg_arena arena;
+  dnnl_stream_t stream;
+  bound_stage *stages; // of `run`, then of `again`
+  uint32_t count, run_count;
+  uint32_t threads;
+} cpu_launch;
+
+// ---- binding --------------------------------------------------------------------
+
+static void *address_of_place(eg_place place, const eg_bindings *bindings) {
+  char *base = NULL;
+  switch (place.kind) {
+  case EG_PLACE_OPERAND: base = bindings->operands[place.index]; break;
+  case EG_PLACE_RESULT:
+    assert(bindings->results != NULL); // prepare has none
+    base = bindings->results[place.index];
+    break;
+  case EG_PLACE_CONSTANT: base = bindings->constants[place.index]; break;
+  case EG_PLACE_SCRATCH: base = bindings->scratch; break;
+  }
+  return base == NULL ? NULL : base + place.offset;
+}
+
+static egraph_status bind_reference(const eg_program *program, eg_place scratch,
+                                    const eg_bindings *bindings, eg_launch **out) {
+  eg_bindings own = *bindings;
+  own.scratch = address_of_place(scratch, bindings);
+  return program->vtable->bind(program, &own, out);
+}
+
+static egraph_status bind_stage(cpu_launch *launch, dnnl_engine_t engine,
+                                const eg_stage *stage, const eg_bindings *bindings,
+                                bound_stage *out) {
+  out->stage = stage;
+  if (stage->count == 0) return EGRAPH_OK;
+  if (stage->reference != NULL)
+    return bind_reference(stage->reference, stage->operands[0].place, bindings,
+                          &out->reference);
+  EG_TRY(eg_arena_alloc(&launch->arena, stage->count, sizeof *out->addresses,
+                        &out->addresses));
+  if (stage->primitive != NULL)
+    EG_TRY(eg_arena_alloc(&launch->arena, stage->count, sizeof *out->args, &out->args));
+  for (uint32_t i = 0; i < stage->count; i++) {
+    const eg_stage_operand *operand = &stage->operands[i];
+    out->addresses[i] = address_of_place(operand->place, bindings);
+    if (stage->primitive == NULL) continue;
+    EG_TRY(eg_dnnl_check(dnnl_memory_create(&out->args[i].memory, operand->desc, engine,
+                                            out->addresses[i]),
+                         "memory"));
+    out->args[i].arg = operand->name;
+  }
+  return EGRAPH_OK;
+}
+
+static void launch_destroy(eg_launch *base) {
+  cpu_launch *launch = (cpu_launch *)base;
+  for (uint32_t s = 0; s < launch->count; s++) {
+    const bound_stage *bound = &launch->stages[s];
+    eg_launch_destroy(bound->reference);
+    if (bound->args == NULL) continue;
+    for (uint32_t i = 0; i < bound->stage->count; i++)
+      if (bound->args[i].memory != NULL) dnnl_memory_destroy(bound->args[i].memory);
+  }
+  eg_arena_deinit(&launch->arena);
+  eg_free(launch->alloc, launch, 1, sizeof *launch);
+}
+
+static egraph_status run_stage(const bound_stage *bound, dnnl_stream_t stream) {
+  const eg_stage *stage = bound->stage;
+  if (bound->reference != NULL) return bound->reference->vtable->run(bound->reference);
+  if (stage->primitive == NULL) return stage->function(stage->payload, bound->addresses);
+  dnnl_status_t status =
+      dnnl_primitive_execute(stage->primitive, stream, (int)stage->count, bound->args);
+  return status == dnnl_success ? EGRAPH_OK
+                                : eg_dnnl_check(status, "primitive execution");
+}
+
+static egraph_status run_stages(const cpu_launch *launch, uint32_t from, uint32_t to) {
+  for (uint32_t s = from; s < to; s++)
+    EG_TRY(run_stage(&launch->stages[s], launch->stream));
+  return EGRAPH_OK;
+}
+
+static egraph_status launch_run(eg_launch *base) {
+  const cpu_launch *launch = (const cpu_launch *)base;
+  bool may_lose_nan = launch->run_count != launch->count;
+  if (may_lose_nan) eg_invalid_flag_clear(launch->threads);
+  EG_TRY(run_stages(launch, 0, launch->run_count));
+  if (!may_lose_nan || !eg_invalid_flag_is_up(launch->threads)) return EGRAPH_OK;
+  return run_stages(launch, launch->run_count, launch->count);
+}
+
+static const eg_launch_vtable launch_vtable = {.destroy = launch_destroy,
+                                               .run = launch_run};
+
+static egraph_status bind_list(cpu_launch *launch, dnnl_engine_t engine,
+                               const eg_stage_list *list, const eg_bindings *bindings) {
+  for (const eg_stage *stage = list->first; stage != NULL; stage = stage->next)
+    EG_TRY(bind_stage(launch, engine, stage, bindings, &launch->stages[launch->count++]));
+  return EGRAPH_OK;
+}
+
+static egraph_status bind_lists(const cpu_program *program, const eg_stage_list *run,
+                                const eg_stage_list *again, const eg_bindings *bindings,
+                                eg_launch **out) {
+  cpu_launch *launch;
+  EG_TRY(eg_alloc(program->alloc, 1, sizeof *launch, &launch));
+  launch->base.vtable = &launch_vtable;
+  launch->alloc = program->alloc;
+  launch->stream = program->stream;
+  launch->threads = program->threads;
+  launch->run_count = run->count;
+  eg_arena_init(&launch->arena, program->alloc);
+  egraph_status status = EGRAPH_OK;
+  if (run->count + again->count != 0)
+    EG_TRY_GOTO(status,
+                eg_arena_alloc(&launch->arena, run->count + again->count,
+                               sizeof *launch->stages, &launch->stages),
+                failed);
+  EG_TRY_GOTO(status, bind_list(launch, program->engine, run, bindings), failed);
+  EG_TRY_GOTO(status, bind_list(launch, program->engine, again, bindings), failed);
+  *out = &launch->base;
+  return EGRAPH_OK;
+failed:
+  launch_destroy(&launch->base);
+  return status;
+}
+
+static egraph_status program_bind(const eg_program *base, const eg_bindings *bindings,
+                                  eg_launch **out) {
+  const cpu_program *program = (const cpu_program *)base;
+  return bind_lists(program, &program->run, &program->again, bindings, out);
+}
+
+// ---- program --------------------------------------------------------------------
+
+static egraph_status program_prepare(const eg_program *base, void *const *operands,
+                                     void *const *constants) {
+  const cpu_program *program = (const cpu_program *)base;
+  if (program->prepare.count == 0) return EGRAPH_OK;
+  char *scratch = NULL;
+  size_t scratch_bytes = program->base.info.scratch_bytes;
+  if (scratch_bytes != 0) EG_TRY(eg_alloc(program->alloc, scratch_bytes, 1, &scratch));
+  eg_bindings bindings = {
+      .operands = operands, .constants = constants, .scratch = scratch};
+  eg_launch *launch = NULL;
+  const eg_stage_list none = {0};
+  egraph_status status =
+      bind_lists(program, &program->prepare, &none, &bindings, &launch);
+  if (status == EGRAPH_OK) status = launch_run(launch);
+  eg_launch_destroy(launch);
+  eg_free(program->alloc, scratch, scratch_bytes, 1);
+  return status;
+}
+
+static void destroy_stages(const eg_stage_list *list) {
+  for (const eg_stage *stage = list->first; stage != NULL; stage = stage->next) {
+    if (stage->primitive != NULL) dnnl_primitive_destroy(stage->primitive);
+    eg_program_destroy(stage->reference);
+  }
+}
+
+static void program_destroy(eg_program *base) {
+  cpu_program *program = (cpu_program *)base;
+  destroy_stages(&program->prepare);
+  destroy_stages(&program->run);
+  destroy_stages(&program->again);
+  eg_sizes_deinit(&program->constant_bytes);
+  eg_descs_deinit(&program->descs);
+  eg_arena_deinit(&program->arena);
+  eg_free(program->alloc, program, 1, sizeof *program);
+}
+
+static const eg_program_vtable program_vtable = {
+    .destroy = program_destroy, .prepare = program_prepare, .bind = program_bind};
+
+static bool is_empty(const eg_type *types, uint32_t count) {
+  for (uint32_t i = 0; i < count; i++)
+    if (eg_type_elements(&types[i]) == 0) return true;
+  return false;
+}
+
+static egraph_status compile_chain(eg_cpu_builder *builder,
+                                   const eg_compile_request *request) {
+  eg_node_spec spec;
+  EG_TRY(eg_cpu_chain_spec(builder->arena, request, &spec));
+  builder->spec = &spec;
+  egraph_status status = eg_cpu_chain(builder, request);
+  builder->spec = request->spec;
+  return status;
+}
+
+static egraph_status compile_node(eg_cpu_builder *builder) {
+  const eg_node_spec *spec = builder->spec;
+  eg_cpu_family family = eg_cpu_family_of((eg_op)spec->attrs->op);
+  if (family == NULL || is_empty(spec->inputs, spec->input_count) ||
+      is_empty(spec->results, spec->result_count))
+    return EG_FAIL(EGRAPH_E_UNSUPPORTED, "%s: no kernel on this back-end",
+                   eg_op_info_of((eg_op)spec->attrs->op)->name);
+  if (!eg_op_allows_formats(spec->attrs, spec->inputs, spec->input_count, spec->results,
+                            spec->result_count))
+    return EG_FAIL(EGRAPH_E_UNSUPPORTED, "%s: no kernel in these memory formats",
+                   eg_op_info_of((eg_op)spec->attrs->op)->name);
+  return family(builder);
+}
+
+static void take_builder(cpu_program *program, const eg_cpu_builder *builder) {
+  program->prepare = builder->prepare;
+  program->run = builder->run;
+  program->again = builder->again;
+  program->constant_bytes = builder->constant_bytes;
+  program->base.info = (eg_program_info){
+      .kernel = builder->kernel != NULL ? builder->kernel : "native",
+      .native = true,
+      .overlay = builder->overlay,
+      .kept = builder->kept,
+      .constant_bytes = builder->constant_bytes.data,
+      .constant_count = (uint32_t)builder->constant_bytes.len,
+      .scratch_bytes = builder->scratch_bytes > builder->other_scratch_bytes
+                           ? builder->scratch_bytes
+                           : builder->other_scratch_bytes};
+}
+
+/// Compiles through the family of the operator. Fails with EGRAPH_E_UNSUPPORTED when that
+/// has no kernel.
+static egraph_status create_program(egraph_allocator alloc, dnnl_engine_t engine,
+                                    dnnl_stream_t stream,
+                                    const eg_compile_request *request, eg_program **out) {
+  cpu_program *program;
+  EG_TRY(eg_alloc(alloc, 1, sizeof *program, &program));
+  program->base.vtable = &program_vtable;
+  program->alloc = alloc;
+  program->engine = engine;
+  program->stream = stream;
+  program->threads = eg_omp_threads();
+  eg_arena_init(&program->arena, alloc);
+  program->descs.arena = &program->arena;
+  eg_arena temporary;
+  eg_arena_init(&temporary, alloc);
+  eg_cpu_builder builder = {.spec = request->spec,
+                            .dying = request->dying,
+                            .engine = engine,
+                            .alloc = alloc,
+                            .arena = &program->arena,
+                            .descs.arena = &temporary,
+                            .stage_descs = &program->descs,
+                            .overlay = -1};
+  eg_sizes_init(&builder.constant_bytes, alloc);
+  egraph_status status = eg_cpu_attr_create(&builder.plain);
+  if (status == EGRAPH_OK) {
+    status = request->link_count != 0 ? compile_chain(&builder, request)
+                                      : compile_node(&builder);
+    dnnl_primitive_attr_destroy(builder.plain);
+  }
+  eg_descs_deinit(&builder.descs);
+  eg_arena_deinit(&temporary);
+  take_builder(program, &builder);
+  if (status != EGRAPH_OK) {
+    program_destroy(&program->base);
+    return status;
+  }
+  *out = &program->base;
+  return EGRAPH_OK;
+}
+
+// ---- back-end -----------------------------------------------------------------------
 
 // What the calling thread was like before kernels were generated or run on it.
 typedef struct kernel_scope {
   eg_team *team;    // of parallel regions; NULL: the runtime's threads
   uint32_t threads; // of the runtime; 0: unknown
   sigset_t signals; // blocked
-  fexcept_t flags;  // of floating-point operations: ours to clear (invalid_flag.h)
+  fexcept_t flags;  // of floating-point operations: ours to clear (kernel_threads.h)
 } kernel_scope;
 
 typedef struct cpu_backend {
@@ -147,7 +437,7 @@ static egraph_status cpu_compile(eg_backend *base, const eg_compile_request *req
   kernel_scope scope;
   enter_kernels(backend, &scope);
   egraph_status status =
-      eg_cpu_program_create(base->alloc, backend->engine, backend->stream, request, out);
+      create_program(base->alloc, backend->engine, backend->stream, request, out);
   leave_kernels(&scope);
   if (status != EGRAPH_E_UNSUPPORTED || request->link_count != 0) return status;
   return eg_reference_compile(base->alloc, request->spec, out);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/cpu/cpu_builder.h"
 
-#include "exec/reference_backend.h"
+#include "exec/backend.h"
 
 static size_t align_up(size_t bytes) {
   size_t mask = EG_DEVICE_ALIGNMENT - 1;

@@ -7,7 +7,7 @@
 //                           binary       result 0, operand 3 -> result 0
 //
 // Some kernels of oneDNN make numbers of NaN. What they raise the flag for
-// (invalid_flag.h) is computed again, or mended, by a third list, which is empty where
+// (kernel_threads.h) is computed again, or mended, by a third list, which is empty where
 // kernels keep NaN:
 //
 //   conv+relu (nhwc):  run    convolution, relu fused   operand 0, constant 0 -> result 0

@@ -7,7 +7,6 @@
 // the reference kernel, which is left to them.
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/cpu/families.h"
-#include "exec/cpu/product.h"
 #include "ops/einsum_groups.h"
 
 enum { RESULT = EG_EINSUM_RESULT, A = EG_EINSUM_A, B = EG_EINSUM_B, TENSORS = 3 };
@@ -66,8 +65,9 @@ static void set_factors(einsum_plan *plan, uint32_t a, const eg_einsum_group *ro
 }
 
 /// Batch, rows, columns; is_any: lying as the kernel wants.
-static egraph_status describe(eg_descs *descs, const einsum_plan *plan, const matrix *m,
-                              bool is_any, const_dnnl_memory_desc_t *out) {
+static egraph_status describe_matrix(eg_descs *descs, const einsum_plan *plan,
+                                     const matrix *m, bool is_any,
+                                     const_dnnl_memory_desc_t *out) {
   const eg_einsum_group *batch = &plan->groups->batch;
   int64_t dims[MAX_DIMS], strides[MAX_DIMS], stride = m->rows->size * m->columns->size;
   uint32_t rank = batch->count;
@@ -90,8 +90,8 @@ static egraph_status describe(eg_descs *descs, const einsum_plan *plan, const ma
 }
 
 /// A constant second matrix that lies as one: the kernel has it in a format of its own.
-static bool is_constant(const eg_cpu_builder *builder, const einsum_plan *plan,
-                        uint32_t t) {
+static bool is_constant_matrix(const eg_cpu_builder *builder, const einsum_plan *plan,
+                               uint32_t t) {
   const matrix *m = &plan->of[t];
   return t == B && !m->is_packed && eg_spec_is_weight(builder->spec, m->tensor - A);
 }
@@ -101,8 +101,9 @@ static egraph_status create(eg_cpu_builder *builder, einsum_plan *plan,
   eg_descs *descs = &builder->descs;
   const_dnnl_memory_desc_t second;
   for (uint32_t t = 0; t < TENSORS; t++)
-    EG_TRY(describe(descs, plan, &plan->of[t], false, &plan->desc[t]));
-  EG_TRY(describe(descs, plan, &plan->of[B], is_constant(builder, plan, B), &second));
+    EG_TRY(describe_matrix(descs, plan, &plan->of[t], false, &plan->desc[t]));
+  EG_TRY(describe_matrix(descs, plan, &plan->of[B], is_constant_matrix(builder, plan, B),
+                         &second));
   dnnl_status_t made =
       dnnl_matmul_primitive_desc_create(out, builder->engine, plan->desc[A], second, NULL,
                                         plan->desc[RESULT], builder->plain);
@@ -132,7 +133,7 @@ static egraph_status read_matrix(eg_cpu_builder *builder, einsum_plan *plan, uin
                                  const_dnnl_primitive_desc_t primitive, eg_place *out) {
   const matrix *m = &plan->of[t];
   const_dnnl_memory_desc_t lying = plan->desc[t], packed;
-  if (is_constant(builder, plan, t)) {
+  if (is_constant_matrix(builder, plan, t)) {
     plan->desc[t] = eg_dnnl_weights_of(primitive);
     return eg_cpu_read_as(builder, m->tensor - A, lying, plan->desc[t], out);
   }
@@ -167,7 +168,7 @@ static egraph_status add_strided(eg_cpu_builder *builder, einsum_plan *plan) {
 
 // ---- the family ---------------------------------------------------------------------
 
-static egraph_status check_operands(const eg_node_spec *spec) {
+static egraph_status check_factors(const eg_node_spec *spec) {
   bool has_elements = true;
   for (uint32_t i = 0; i < spec->input_count; i++) {
     has_elements = has_elements && eg_type_elements(&spec->inputs[i]) != 0;
@@ -193,7 +194,7 @@ egraph_status eg_cpu_einsum(eg_cpu_builder *builder) {
   const eg_node_spec *spec = builder->spec;
   eg_einsum_nest nest;
   eg_einsum_groups groups;
-  EG_TRY(check_operands(spec));
+  EG_TRY(check_factors(spec));
   EG_TRY(eg_einsum_nest_of(spec->attrs, spec->inputs, spec->input_count,
                            &spec->results[0], &nest));
   if (!eg_einsum_group_labels(&nest, &groups))

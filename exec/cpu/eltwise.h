@@ -1,5 +1,5 @@
-// Pointwise functions as oneDNN knows them: alone, as a chain, or fused
-// behind another primitive.
+// Pointwise functions of one operand as oneDNN knows them: alone, as a chain, or fused
+// behind another primitive; arithmetic of two operands that broadcast.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXEC_CPU_ELTWISE_H
 #define EG_EXEC_CPU_ELTWISE_H
@@ -22,7 +22,7 @@ typedef struct eg_eltwise_chain {
 /// The fused activation of a node (act, act_alpha, act_beta).
 eg_eltwise_chain eg_eltwise_of_act(eg_act act, double alpha, double beta);
 /// True when oneDNN's function makes numbers of NaN: relu and clip. Its kernels raise the
-/// flag then (invalid_flag.h).
+/// flag then (kernel_threads.h).
 bool eg_eltwise_loses_nan(const eg_eltwise_chain *chain);
 /// True when oneDNN's function makes NaN of infinities: it must not be fused.
 bool eg_eltwise_loses_infinities(const eg_eltwise_chain *chain);
@@ -49,5 +49,27 @@ egraph_status eg_cpu_attr_with_epilogue(const_dnnl_memory_desc_t z, bool sums,
 /// Takes a relu or a clip out of the chain, for a kernel that has one; where the chain is
 /// something else the bounds are infinite.
 void eg_eltwise_take_clip(eg_eltwise_chain *chain, float *out_low, float *out_high);
+
+// ---- binary operators ---------------------------------------------------------------
+
+/// A float32 tensor somewhere.
+typedef struct eg_placed {
+  eg_place place;
+  const eg_type *type;
+} eg_placed;
+
+/// Appends out = act(alg(a, b)); a and b broadcast to out's type. Result and operands of
+/// its type may share memory.
+egraph_status eg_cpu_add_binary(eg_cpu_builder *builder, dnnl_alg_kind_t alg, eg_placed a,
+                                eg_placed b, eg_placed out, const eg_eltwise_chain *act);
+
+/// What follows a convolution or matmul that cannot fuse it: out = act(out + operands
+/// ...), in place.
+typedef struct eg_epilogue {
+  uint32_t addends[2]; // operand numbers
+  uint32_t count;
+  eg_eltwise_chain act;
+} eg_epilogue;
+egraph_status eg_cpu_add_epilogue(eg_cpu_builder *builder, const eg_epilogue *epilogue);
 
 #endif

@@ -39,4 +39,9 @@ egraph_status eg_cpu_resize(eg_cpu_builder *builder);
 egraph_status eg_cpu_split(eg_cpu_builder *builder);
 egraph_status eg_cpu_transpose(eg_cpu_builder *builder);
 
+/// Makes the node the product of operand 0, [m,k] or turned [k,m], and operand 1, [k,n]
+/// or turned [n,k], that lie packed. Fails with EGRAPH_E_UNSUPPORTED where oneDNN does.
+egraph_status eg_cpu_add_product(eg_cpu_builder *builder, int64_t m, int64_t n, int64_t k,
+                                 bool a_is_turned, bool b_is_turned);
+
 #endif

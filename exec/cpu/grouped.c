@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "exec/cpu/grouped.h"
+#include "exec/cpu/image_conv.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "exec/cpu/omp_runtime.h"
-#include "exec/cpu/parts.h"
+#include "exec/cpu/kernel_threads.h"
 #include "exec/cpu/tiles.h"
 
 enum {
@@ -37,26 +36,26 @@ bool eg_grouped_fits(const eg_image_conv *conv) {
 }
 
 /// Elements that `results` beside each other read along an axis.
-static int64_t reach(const eg_image_conv *conv, int axis, int64_t results) {
+static int64_t extent_of(const eg_image_conv *conv, int axis, int64_t results) {
   return (results - 1) * conv->strides[axis] +
          (conv->kernel[axis] - 1) * conv->dilations[axis] + 1;
 }
 
-static grouped_plan plan_of(const eg_image_conv *conv) {
+static grouped_plan plan_groups(const eg_image_conv *conv) {
   grouped_plan p = {.conv = *conv,
                     .set = eg_tile_set_at(0),
                     .blocks = conv->channels / BLOCK,
                     .made = conv->made / BLOCK,
-                    .pixels = reach(conv, 1, conv->columns),
+                    .pixels = extent_of(conv, 1, conv->columns),
                     .kernel = conv->kernel[0] * conv->kernel[1] * conv->channels * BLOCK,
                     .threads = eg_omp_threads()};
   p.line = p.pixels * BLOCK;
   p.packed = conv->groups * p.made * p.kernel;
-  int64_t spare = CACHED / (p.line * p.blocks) - reach(conv, 0, 1);
+  int64_t spare = CACHED / (p.line * p.blocks) - extent_of(conv, 0, 1);
   p.band = spare < 0 ? 1 : least(conv->rows, 1 + spare / conv->strides[0]);
   p.bands = (conv->rows + p.band - 1) / p.band;
   p.band = (conv->rows + p.bands - 1) / p.bands;
-  p.plane = reach(conv, 0, p.band) * p.line;
+  p.plane = extent_of(conv, 0, p.band) * p.line;
   if (p.threads > EG_MAX_SHARES) p.threads = EG_MAX_SHARES; // each has a band of its own
   return p;
 }
@@ -80,7 +79,7 @@ static bool are_finite(const float *values, int64_t count) {
 }
 
 // addresses: packed, w.
-static egraph_status pack(const void *payload, void *const *addresses) {
+static egraph_status pack_groups(const void *payload, void *const *addresses) {
   const grouped_plan *p = payload;
   const eg_image_conv *conv = &p->conv;
   const float *w = addresses[1];
@@ -134,7 +133,7 @@ static void pad_row(const grouped_plan *p, const float *from, float *to) {
 /// Columns of the padding are zeros; rows of it are not read.
 static void pad_band(const grouped_run *run, const grouped_band *band) {
   const grouped_plan *p = run->plan;
-  int64_t first = first_row(p, band), rows = reach(&p->conv, 0, band->rows);
+  int64_t first = first_row(p, band), rows = extent_of(&p->conv, 0, band->rows);
   int64_t block = (band->image * p->conv.groups + band->group) * p->blocks;
   for (int64_t b = 0; b < p->blocks; b++)
     for (int64_t i = 0; i < rows; i++) {
@@ -237,11 +236,11 @@ egraph_status eg_cpu_add_grouped(eg_cpu_builder *builder, const eg_image_conv *c
                                  const uint32_t operands[4]) {
   grouped_plan *p;
   EG_TRY(eg_arena_alloc(builder->arena, 1, sizeof *p, &p));
-  *p = plan_of(conv);
+  *p = plan_groups(conv);
   int64_t bands = p->threads * p->blocks * p->plane;
   eg_place w[] = {{0}, eg_place_operand(operands[1])};
   EG_TRY(eg_cpu_constant(builder, (size_t)(p->packed + 1) * sizeof(float), &w[0]));
-  EG_TRY(eg_cpu_add_function(builder, &builder->prepare, pack, p, w, 2));
+  EG_TRY(eg_cpu_add_function(builder, &builder->prepare, pack_groups, p, w, 2));
   eg_place places[6] = {eg_place_result(0), eg_cpu_read(builder, operands[0]), w[0],
                         eg_cpu_scratch(builder, (size_t)bands * sizeof(float))};
   uint32_t count = 4;

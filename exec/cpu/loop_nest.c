@@ -3,12 +3,13 @@
 
 #include <assert.h>
 
-static int64_t block_of(const eg_type *type) {
+static int64_t channels_of_block(const eg_type *type) {
   return (int64_t)eg_format_block((eg_format)type->layout.format);
 }
 
 bool eg_type_has_padding(const eg_type *type) {
-  return type->layout.format != EG_FORMAT_PLAIN && type->dims[1] % block_of(type) != 0;
+  return type->layout.format != EG_FORMAT_PLAIN &&
+         type->dims[1] % channels_of_block(type) != 0;
 }
 
 uint32_t eg_stored_dims(const eg_type *type, int64_t *out_dims, uint32_t *out_logical) {
@@ -21,8 +22,8 @@ uint32_t eg_stored_dims(const eg_type *type, int64_t *out_dims, uint32_t *out_lo
     out_dims[i] = type->dims[out_logical[i]];
   }
   if (is_blocked) {
-    out_dims[1] = (type->dims[1] + block_of(type) - 1) / block_of(type);
-    out_dims[4] = block_of(type);
+    out_dims[1] = (type->dims[1] + channels_of_block(type) - 1) / channels_of_block(type);
+    out_dims[4] = channels_of_block(type);
   }
   return rank;
 }
@@ -71,7 +72,7 @@ bool eg_loop_nest_add(eg_loop_nest *nest, const eg_type *type, uint32_t tensor,
     strides[i] = plain[logical[i]];
   if (eg_type_is_blocked(type)) {
     if (plain[1] != 0 && eg_type_has_padding(type)) return false;
-    strides[1] = plain[1] * block_of(type);
+    strides[1] = plain[1] * channels_of_block(type);
   }
   return true;
 }

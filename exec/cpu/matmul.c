@@ -8,12 +8,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <string.h>
 
-#include "exec/cpu/binary.h"
+#include "exec/cpu/eltwise.h"
 #include "exec/cpu/families.h"
-#include "exec/cpu/invalid_flag.h"
-#include "exec/cpu/omp_runtime.h"
+#include "exec/cpu/kernel_threads.h"
 #include "exec/cpu/panels.h"
-#include "exec/cpu/product.h"
 
 enum { OPERAND_A, OPERAND_B, OPERAND_BIAS, OPERAND_Z };
 
@@ -56,8 +54,8 @@ static void batch_dims(const eg_type *type, uint32_t rank, int64_t *out) {
     out[d] = d < skip ? 1 : type->dims[d - skip];
 }
 
-static product product_of(const eg_type *a, const eg_type *b, bool trans_a,
-                          bool trans_b) {
+static product shape_of_product(const eg_type *a, const eg_type *b, bool trans_a,
+                                bool trans_b) {
   product p = {.trans_a = trans_a && a->rank > 1, .trans_b = trans_b && b->rank > 1};
   int64_t rows, cols;
   stored_matrix(a, true, &rows, &cols);
@@ -72,7 +70,7 @@ static product product_of(const eg_type *a, const eg_type *b, bool trans_a,
   return p;
 }
 
-static int64_t count_of(const int64_t *dims, uint32_t rank) {
+static int64_t count_elements(const int64_t *dims, uint32_t rank) {
   int64_t count = 1;
   for (uint32_t d = 0; d < rank; d++)
     count *= dims[d];
@@ -86,8 +84,8 @@ static void set_batch(product *p, uint32_t rank, int64_t a, int64_t b) {
 }
 
 static void collapse(product *p) {
-  int64_t a = count_of(p->batch_a, p->batch_rank),
-          b = count_of(p->batch_b, p->batch_rank);
+  int64_t a = count_elements(p->batch_a, p->batch_rank),
+          b = count_elements(p->batch_b, p->batch_rank);
   bool equal = true;
   for (uint32_t d = 0; d < p->batch_rank; d++)
     equal = equal && p->batch_a[d] == p->batch_b[d];
@@ -272,7 +270,7 @@ static egraph_status add_panels(eg_cpu_builder *builder, matmul_plan *plan) {
   return eg_cpu_add_epilogue(builder, &epilogue);
 }
 
-static egraph_status compile(eg_cpu_builder *builder, matmul_plan *plan) {
+static egraph_status compile_product(eg_cpu_builder *builder, matmul_plan *plan) {
   const eg_node_spec *spec = builder->spec;
   for (uint32_t i = 0; i < spec->input_count; i++)
     if (spec->inputs[i].dtype != EGRAPH_FLOAT32)
@@ -299,15 +297,15 @@ egraph_status eg_cpu_matmul(eg_cpu_builder *builder) {
   const eg_node_spec *spec = builder->spec;
   const eg_attrs *attrs = spec->attrs;
   matmul_plan plan = {
-      .shape = product_of(&spec->inputs[OPERAND_A], &spec->inputs[OPERAND_B],
-                          eg_attr_at(attrs, EG_A_MATMUL_TRANS_A)->i != 0,
-                          eg_attr_at(attrs, EG_A_MATMUL_TRANS_B)->i != 0),
+      .shape = shape_of_product(&spec->inputs[OPERAND_A], &spec->inputs[OPERAND_B],
+                                eg_attr_at(attrs, EG_A_MATMUL_TRANS_A)->i != 0,
+                                eg_attr_at(attrs, EG_A_MATMUL_TRANS_B)->i != 0),
       .has_bias = spec->input_count > OPERAND_BIAS,
       .has_z = spec->input_count > OPERAND_Z,
       .act = eg_eltwise_of_act((eg_act)eg_attr_at(attrs, EG_A_MATMUL_ACT)->i,
                                eg_attr_at(attrs, EG_A_MATMUL_ACT_ALPHA)->f,
                                eg_attr_at(attrs, EG_A_MATMUL_ACT_BETA)->f)};
-  return compile(builder, &plan);
+  return compile_product(builder, &plan);
 }
 
 egraph_status eg_cpu_gemm(eg_cpu_builder *builder) {
@@ -317,17 +315,17 @@ egraph_status eg_cpu_gemm(eg_cpu_builder *builder) {
   if (eg_attr_at(attrs, EG_A_GEMM_ALPHA)->f != 1.0 ||
       (has_c && eg_attr_at(attrs, EG_A_GEMM_BETA)->f != 1.0))
     return EG_FAIL(EGRAPH_E_UNSUPPORTED, "gemm: only unit factors have a kernel");
-  matmul_plan plan = {.shape =
-                          product_of(&spec->inputs[OPERAND_A], &spec->inputs[OPERAND_B],
-                                     eg_attr_at(attrs, EG_A_GEMM_TRANS_A)->i != 0,
-                                     eg_attr_at(attrs, EG_A_GEMM_TRANS_B)->i != 0),
-                      .has_bias = has_c};
-  return compile(builder, &plan);
+  matmul_plan plan = {
+      .shape = shape_of_product(&spec->inputs[OPERAND_A], &spec->inputs[OPERAND_B],
+                                eg_attr_at(attrs, EG_A_GEMM_TRANS_A)->i != 0,
+                                eg_attr_at(attrs, EG_A_GEMM_TRANS_B)->i != 0),
+      .has_bias = has_c};
+  return compile_product(builder, &plan);
 }
 
 egraph_status eg_cpu_add_product(eg_cpu_builder *builder, int64_t m, int64_t n, int64_t k,
                                  bool a_is_turned, bool b_is_turned) {
   matmul_plan plan = {
       .shape = {.m = m, .n = n, .k = k, .trans_a = a_is_turned, .trans_b = b_is_turned}};
-  return compile(builder, &plan);
+  return compile_product(builder, &plan);
 }

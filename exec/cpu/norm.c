@@ -4,8 +4,12 @@
 // (chain.h); s and t are computed at load. oneDNN's ncsp_bnorm
 // takes 0.82 ms for 256x56x56 where two passes take 0.14.
 // SPDX-License-Identifier: Apache-2.0
+#include <math.h>
+
 #include "exec/cpu/chain.h"
 #include "exec/cpu/families.h"
+#include "exec/cpu/kernel_threads.h"
+#include "exec/cpu/pointwise.h"
 
 enum { OPERAND_X, OPERAND_SCALE, OPERAND_SHIFT, OPERAND_MEAN, OPERAND_VARIANCE };
 
@@ -108,4 +112,161 @@ egraph_status eg_cpu_lrn(eg_cpu_builder *builder) {
   eg_stage_arg args[] = {{DNNL_ARG_SRC, eg_cpu_read(builder, OPERAND_X), x},
                          {DNNL_ARG_DST, eg_place_result(0), x}};
   return add_named(builder, primitive, args, 2);
+}
+
+// ---- softmax ------------------------------------------------------------------------
+
+// softmax and log-softmax over one axis, as [outer, axis, inner]. Softmax of short rows
+// is a pass of ours (chain.h), and so are both along columns, where inner is not 1:
+// oneDNN 2.6 has no fast kernel for these (coat_lite_tiny's [1,8,3136,8] over 3136 takes
+// 21 ms there).
+
+// ---- columns --------------------------------------------------------------------------
+
+typedef struct column_plan {
+  eg_column_function function;
+  int64_t outer, axis, inner;
+  int64_t chunk; // columns that a part has
+  uint32_t threads;
+} column_plan;
+
+typedef struct column_work {
+  const column_plan *plan;
+  const float *x;
+  float *y;
+  eg_parts parts;
+} column_work;
+
+static int64_t chunks_of(const column_plan *p) {
+  return (p->inner + p->chunk - 1) / p->chunk;
+}
+
+/// All columns of a block: where they are few, elements of several neighbours on the axis
+/// are one row, so that loops are long.
+static eg_columns whole_columns(const column_plan *p) {
+  enum { LONG = 64 };
+  int64_t joined = (LONG + p->inner - 1) / p->inner;
+  if (joined > p->axis) joined = p->axis;
+  int64_t width = joined * p->inner;
+  int64_t rows = (p->axis + joined - 1) / joined;
+  return (eg_columns){.rows = rows,
+                      .stride = width,
+                      .width = width,
+                      .last = p->axis * p->inner - (rows - 1) * width,
+                      .period = p->inner};
+}
+
+static void run_chunk(const column_work *work, int64_t part) {
+  const column_plan *p = work->plan;
+  int64_t chunks = chunks_of(p), first = part % chunks * p->chunk;
+  int64_t count = p->inner - first < p->chunk ? p->inner - first : p->chunk;
+  int64_t at = part / chunks * p->axis * p->inner + first;
+  eg_columns columns = {.rows = p->axis,
+                        .stride = p->inner,
+                        .width = count,
+                        .last = count,
+                        .period = count};
+  if (chunks == 1) columns = whole_columns(p);
+  p->function(work->x + at, work->y + at, &columns);
+}
+
+static void run_chunks(void *shared) {
+  column_work *work = shared;
+  uint32_t share = eg_parts_enter(&work->parts);
+  int64_t part;
+  while (eg_parts_take(&work->parts, &share, &part))
+    run_chunk(work, part);
+}
+
+// addresses: y, x.
+static egraph_status run_columns(const void *payload, void *const *addresses) {
+  const column_plan *p = payload;
+  column_work work = {.plan = p, .x = addresses[1], .y = addresses[0]};
+  eg_parts_run(&work.parts, p->outer * chunks_of(p), run_chunks, &work, p->threads);
+  return EGRAPH_OK;
+}
+
+/// Columns of a part fit the cache, and a line of it at least.
+static int64_t chunk_of(const column_plan *p) {
+  enum { CACHED = 1 << 16, LINE = 16 };
+  int64_t chunk = CACHED / p->axis / LINE * LINE;
+  int64_t most = eg_parts_size((p->inner + LINE - 1) / LINE, EG_MOST_COLUMNS / LINE,
+                               p->outer >= p->threads ? 1 : p->threads);
+  if (chunk > most * LINE) chunk = most * LINE;
+  return chunk < LINE ? LINE : chunk;
+}
+
+static egraph_status add_columns(eg_cpu_builder *builder, const int64_t *dims,
+                                 bool is_log) {
+  column_plan *plan;
+  EG_TRY(eg_arena_alloc(builder->arena, 1, sizeof *plan, &plan));
+  *plan = (column_plan){.function = eg_softmax_columns_of(is_log),
+                        .outer = dims[0],
+                        .axis = dims[1],
+                        .inner = dims[2],
+                        .threads = eg_omp_threads()};
+  plan->chunk = chunk_of(plan);
+  if (!is_log && eg_cpu_may_overlay(builder, 0)) builder->overlay = 0;
+  builder->kernel = "vector loop";
+  eg_place places[] = {eg_place_result(0), eg_cpu_read(builder, 0)};
+  return eg_cpu_add_function(builder, &builder->run, run_columns, plan, places, 2);
+}
+
+// ---- rows -----------------------------------------------------------------------------
+
+// Where oneDNN finds NaN, positive infinity or nothing but negative infinity in a row,
+// some of the row is NaN, and some may be numbers: in truth all of it is NaN.
+static egraph_status spread_nan(const void *payload, void *const *addresses) {
+  const int64_t *dims = payload; // rows, length
+  float *y = addresses[0];
+  for (int64_t r = 0; r < dims[0]; r++, y += dims[1]) {
+    bool is_nan = false;
+    for (int64_t k = 0; k < dims[1]; k++)
+      is_nan = is_nan || isnan(y[k]);
+    for (int64_t k = 0; is_nan && k < dims[1]; k++)
+      y[k] = NAN;
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status add_spread(eg_cpu_builder *builder, const int64_t *dims) {
+  int64_t *payload;
+  EG_TRY(eg_arena_alloc(builder->arena, 2, sizeof *payload, &payload));
+  memcpy(payload, dims, 2 * sizeof *dims);
+  eg_place result = eg_place_result(0);
+  return eg_cpu_add_function(builder, &builder->again, spread_nan, payload, &result, 1);
+}
+
+static egraph_status add_rows(eg_cpu_builder *builder, const int64_t *dims, bool is_log) {
+  const_dnnl_memory_desc_t desc;
+  EG_TRY(eg_dnnl_desc_dims(&builder->descs, 2, dims, &desc));
+  dnnl_primitive_desc_t primitive = NULL;
+  dnnl_status_t made = dnnl_softmax_forward_primitive_desc_create(
+      &primitive, builder->engine, dnnl_forward_inference,
+      is_log ? dnnl_softmax_log : dnnl_softmax_accurate, desc, desc, 1, builder->plain);
+  EG_TRY(eg_dnnl_own(&builder->descs, made, primitive, "softmax"));
+  EG_TRY(eg_cpu_name(builder, primitive));
+  if (eg_cpu_may_overlay(builder, 0)) builder->overlay = 0;
+  eg_stage_arg args[] = {{DNNL_ARG_SRC, eg_cpu_read(builder, 0), desc},
+                         {DNNL_ARG_DST, eg_place_result(0), desc}};
+  EG_TRY(eg_cpu_add_primitive(builder, &builder->run, primitive, args, 2));
+  return add_spread(builder, dims);
+}
+
+egraph_status eg_cpu_softmax(eg_cpu_builder *builder) {
+  const eg_node_spec *spec = builder->spec;
+  const eg_compile_request alone = {.spec = spec};
+  if (eg_cpu_chain_fits(&alone)) return eg_cpu_chain(builder, &alone);
+  const eg_type *type = &spec->inputs[0];
+  bool is_log = spec->attrs->op == EG_OP_LOG_SOFTMAX;
+  int64_t axis =
+      eg_attr_at(spec->attrs, is_log ? EG_A_LOG_SOFTMAX_AXIS : EG_A_SOFTMAX_AXIS)->i;
+  if (axis < 0) axis += type->rank;
+  if (type->dtype != EGRAPH_FLOAT32 || type->layout.format != EG_FORMAT_PLAIN)
+    return EG_FAIL(EGRAPH_E_UNSUPPORTED, "softmax: no kernel for this element type");
+  int64_t dims[3] = {1, type->dims[axis], 1}; // outer, axis, inner
+  for (uint32_t d = 0; d < type->rank; d++)
+    if (d != (uint32_t)axis) dims[d < (uint32_t)axis ? 0 : 2] *= type->dims[d];
+  return dims[2] == 1 ? add_rows(builder, dims, is_log)
+                      : add_columns(builder, dims, is_log);
 }

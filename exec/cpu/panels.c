@@ -4,8 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "exec/cpu/omp_runtime.h"
-#include "exec/cpu/parts.h"
+#include "exec/cpu/kernel_threads.h"
 
 enum {
   FEWEST_ROWS = 24,       // that a thread takes
@@ -137,7 +136,7 @@ typedef struct panel_plan {
 } panel_plan;
 
 // addresses: packed, b.
-static egraph_status pack(const void *payload, void *const *addresses) {
+static egraph_status pack_panels(const void *payload, void *const *addresses) {
   const panel_plan *p = payload;
   float *packed = addresses[0];
   const float *b = addresses[1];
@@ -179,7 +178,7 @@ static void run_part(const panel_work *work, int64_t part) {
                      share_begin(p->panels.count, p->groups, group + 1));
 }
 
-static void run_parts(void *shared) {
+static void run_panel_parts(void *shared) {
   panel_work *work = shared;
   uint32_t share = eg_parts_enter(&work->parts);
   int64_t part;
@@ -201,7 +200,7 @@ static egraph_status run_panels(const void *payload, void *const *addresses) {
                    .c_row = product->columns,
                    .low = product->low,
                    .high = product->high}};
-  eg_parts_run(&work.parts, p->chunks * p->groups, run_parts, &work, p->threads);
+  eg_parts_run(&work.parts, p->chunks * p->groups, run_panel_parts, &work, p->threads);
   return EGRAPH_OK;
 }
 
@@ -223,7 +222,7 @@ static void divide(panel_plan *p) {
   p->chunks = most(p->chunks, least(quotient_up(wanted, p->groups), highest));
 }
 
-static panel_plan plan_of(const eg_panel_product *product) {
+static panel_plan plan_product(const eg_panel_product *product) {
   panel_plan p = {.product = *product,
                   .panels = eg_panels_of(product->depth, product->columns),
                   .threads = eg_omp_threads()};
@@ -237,12 +236,12 @@ egraph_status eg_cpu_add_panels(eg_cpu_builder *builder, const eg_panel_product 
   eg_place places[5] = {eg_place_result(0), eg_cpu_read(builder, operands[0])};
   uint32_t count = 3;
   EG_TRY(eg_arena_alloc(builder->arena, 1, sizeof *p, &p));
-  *p = plan_of(product);
+  *p = plan_product(product);
   eg_place b[] = {{0}, eg_place_operand(operands[1])};
   eg_place bias[] = {{0}, eg_place_operand(operands[2])};
   EG_TRY(eg_cpu_constant(builder, (size_t)eg_panels_elements(&p->panels) * sizeof(float),
                          &b[0]));
-  EG_TRY(eg_cpu_add_function(builder, &builder->prepare, pack, p, b, 2));
+  EG_TRY(eg_cpu_add_function(builder, &builder->prepare, pack_panels, p, b, 2));
   places[2] = b[0];
   if (product->has_bias) {
     EG_TRY(eg_cpu_constant(builder, bias_bytes(p), &bias[0]));

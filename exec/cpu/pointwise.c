@@ -6,9 +6,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "exec/cpu/kernel_threads.h"
 #include "exec/cpu/loop_nest.h"
-#include "exec/cpu/omp_runtime.h"
-#include "exec/cpu/parts.h"
 
 // erf as x P(x^2) / Q(x^2) on [-4, 4] (a rational minimax fit; the largest error is 4e-7,
 // one unit in the last place of float near 1 is 6e-8).
@@ -201,7 +200,7 @@ static EG_INLINE float max_of(const float *x, int64_t count) {
   return most;
 }
 
-static EG_INLINE float sum_of(const float *x, int64_t count) {
+static EG_INLINE float sum_of_row(const float *x, int64_t count) {
   float sum = 0;
 #pragma omp simd reduction(+ : sum)
   for (int64_t i = 0; i < count; i++)
@@ -235,7 +234,7 @@ EG_AVX512 EG_EXP_BELOW_ZERO(avx512)
     }                                                                                    \
     exp_below_zero_##suffix(y, NULL, y, count);                                          \
     for (int64_t at = 0; at < count; at += length) {                                     \
-      const float factor = 1.0f / sum_of(y + at, length);                                \
+      const float factor = 1.0f / sum_of_row(y + at, length);                            \
       for (int64_t i = at; i < at + length; i++)                                         \
         y[i] *= factor;                                                                  \
     }                                                                                    \
@@ -532,7 +531,7 @@ typedef struct shared_row {
   int64_t step; // elements of a part
 } shared_row;
 
-static void run_parts(void *shared) {
+static void run_row_parts(void *shared) {
   shared_row *s = shared;
   const row_payload *p = s->payload;
   uint32_t share = eg_parts_enter(&s->parts);
@@ -552,7 +551,7 @@ static egraph_status run_row(const void *payload, void *const *addresses) {
                        .x = addresses[1],
                        .y = addresses[0],
                        .step = LINE * eg_parts_size(lines, PART / LINE, p->threads)};
-  eg_parts_run(&shared.parts, (p->count + shared.step - 1) / shared.step, run_parts,
+  eg_parts_run(&shared.parts, (p->count + shared.step - 1) / shared.step, run_row_parts,
                &shared, p->threads);
   return EGRAPH_OK;
 }
@@ -562,8 +561,9 @@ static egraph_status run_row_of_two(const void *payload, void *const *addresses)
   return EGRAPH_OK;
 }
 
-static egraph_status add_row(eg_cpu_builder *builder, const eg_row *row, int64_t count,
-                             const eg_place *places, uint32_t place_count) {
+static egraph_status add_row_stage(eg_cpu_builder *builder, const eg_row *row,
+                                   int64_t count, const eg_place *places,
+                                   uint32_t place_count) {
   row_payload *payload;
   EG_TRY(eg_arena_alloc(builder->arena, 1, sizeof *payload, &payload));
   *payload = (row_payload){.row = *row, .count = count, .threads = eg_omp_threads()};
@@ -575,10 +575,10 @@ static egraph_status add_row(eg_cpu_builder *builder, const eg_row *row, int64_t
 
 egraph_status eg_cpu_add_row(eg_cpu_builder *builder, const eg_row *row, int64_t count,
                              eg_place from, eg_place to) {
-  return add_row(builder, row, count, (eg_place[]){to, from}, 2);
+  return add_row_stage(builder, row, count, (eg_place[]){to, from}, 2);
 }
 
-static int64_t count_of(const eg_cpu_builder *builder) {
+static int64_t count_floats(const eg_cpu_builder *builder) {
   return (int64_t)(eg_type_bytes(&builder->spec->inputs[0]) / sizeof(float));
 }
 
@@ -612,7 +612,7 @@ egraph_status eg_cpu_pointwise(eg_cpu_builder *builder) {
       (eg_type_has_padding(&spec->inputs[0]) && !eg_row_keeps_zero(&row)))
     return no_kernel(builder);
   if (eg_cpu_may_overlay(builder, 0)) builder->overlay = 0;
-  return eg_cpu_add_row(builder, &row, count_of(builder), eg_cpu_read(builder, 0),
+  return eg_cpu_add_row(builder, &row, count_floats(builder), eg_cpu_read(builder, 0),
                         eg_place_result(0));
 }
 
@@ -628,5 +628,5 @@ egraph_status eg_cpu_pow(eg_cpu_builder *builder) {
   eg_row row = {.function = is_one ? pow_rows[row_target()] : pow_each};
   eg_place places[] = {eg_place_result(0), eg_cpu_read(builder, 0),
                        eg_cpu_read(builder, 1)};
-  return add_row(builder, &row, count_of(builder), places, 3);
+  return add_row_stage(builder, &row, count_floats(builder), places, 3);
 }

@@ -140,8 +140,9 @@ typedef struct pooling {
   dnnl_primitive_desc_t primitive;
 } pooling;
 
-static egraph_status describe(eg_cpu_builder *builder, const pool_window *w,
-                              const eg_type *x, const eg_type *result, pooling *out) {
+static egraph_status describe_pooling(eg_cpu_builder *builder, const pool_window *w,
+                                      const eg_type *x, const eg_type *result,
+                                      pooling *out) {
   out->alg = w->alg;
   EG_TRY(eg_dnnl_desc(&builder->descs, x, &out->x));
   EG_TRY(eg_dnnl_desc(&builder->descs, result, &out->result));
@@ -151,8 +152,8 @@ static egraph_status describe(eg_cpu_builder *builder, const pool_window *w,
   return eg_dnnl_own(&builder->descs, made, out->primitive, "pooling");
 }
 
-static egraph_status add_stage(eg_cpu_builder *builder, const pooling *p, eg_place from,
-                               eg_place to) {
+static egraph_status add_pooling(eg_cpu_builder *builder, const pooling *p, eg_place from,
+                                 eg_place to) {
   bool loses_nan = p->alg == dnnl_pooling_max;
   EG_TRY(eg_cpu_name(builder, p->primitive));
   if (loses_nan && !is_jitted(p->primitive))
@@ -168,12 +169,12 @@ static egraph_status add_through_nhwc(eg_cpu_builder *builder, const pool_window
   eg_type x = channels_last(&spec->inputs[0]);
   eg_type result = channels_last(&spec->results[0]);
   pooling nhwc = {0};
-  EG_TRY(describe(builder, w, &x, &result, &nhwc));
+  EG_TRY(describe_pooling(builder, w, &x, &result, &nhwc));
   eg_place from = eg_cpu_scratch(builder, eg_type_bytes(&x));
   eg_place to = eg_cpu_scratch(builder, eg_type_bytes(&result));
   EG_TRY(eg_cpu_add_reorder(builder, &builder->run, eg_cpu_read(builder, 0), plain->x,
                             from, nhwc.x));
-  EG_TRY(add_stage(builder, &nhwc, from, to));
+  EG_TRY(add_pooling(builder, &nhwc, from, to));
   return eg_cpu_add_reorder(builder, &builder->run, to, nhwc.result, eg_place_result(0),
                             plain->result);
 }
@@ -181,14 +182,14 @@ static egraph_status add_through_nhwc(eg_cpu_builder *builder, const pool_window
 static egraph_status add_windows(eg_cpu_builder *builder, const pool_window *w) {
   const eg_type *x = &builder->spec->inputs[0];
   pooling direct = {0};
-  EG_TRY(describe(builder, w, x, &builder->spec->results[0], &direct));
+  EG_TRY(describe_pooling(builder, w, x, &builder->spec->results[0], &direct));
   if (!is_jitted(direct.primitive)) {
     bool is_plain = x->layout.format == EG_FORMAT_PLAIN;
     if (is_plain && w->spatial == 2) return add_through_nhwc(builder, w, &direct);
     if (!is_plain)
       return EG_FAIL(EGRAPH_E_UNSUPPORTED, "pooling: no fast kernel in this format");
   }
-  return add_stage(builder, &direct, eg_cpu_read(builder, 0), eg_place_result(0));
+  return add_pooling(builder, &direct, eg_cpu_read(builder, 0), eg_place_result(0));
 }
 
 static egraph_status add_pool(eg_cpu_builder *builder, const pool_window *w) {

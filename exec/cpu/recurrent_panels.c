@@ -18,9 +18,8 @@
 #include <string.h>
 
 #include "exec/cpu/families.h"
-#include "exec/cpu/omp_runtime.h"
+#include "exec/cpu/kernel_threads.h"
 #include "exec/cpu/panels.h"
-#include "exec/cpu/parts.h"
 #include "exec/cpu/pointwise.h"
 #include "exec/gate.h"
 
@@ -138,7 +137,7 @@ static void lay_out(recurrent_plan *p) {
       p->threads == 1 ? 1 : least(p->w.count, quotient_up(2 * p->threads, slices));
 }
 
-static recurrent_plan plan_of(const eg_attrs *attrs, const eg_recurrent *layer) {
+static recurrent_plan plan_layer(const eg_attrs *attrs, const eg_recurrent *layer) {
   recurrent_plan p = {.layer = *layer, .threads = eg_omp_threads()};
   if (p.threads == 0) p.threads = 1;
   if (p.threads > EG_MAX_SHARES) p.threads = EG_MAX_SHARES;
@@ -179,7 +178,7 @@ static void pack_bias(const recurrent_plan *p, int64_t slice, const float *bias,
 }
 
 // addresses: packed, w, r, then the bias, if any.
-static egraph_status pack(const void *payload, void *const *addresses) {
+static egraph_status pack_layer(const void *payload, void *const *addresses) {
   const recurrent_plan *p = payload;
   const float *w = addresses[1], *r = addresses[2];
   const float *bias = p->layer.bias != EG_ABSENT ? addresses[3] : NULL;
@@ -336,7 +335,7 @@ static recurrent_step step_at(const recurrent_run *run, const recurrent_part *pa
 }
 
 /// Adds R h to the sums.
-static void add_state(const recurrent_plan *p, const recurrent_step *s) {
+static void add_recurrent_sums(const recurrent_plan *p, const recurrent_step *s) {
   eg_panel_operands operands = {.a = s->h,
                                 .packed = s->packed + p->parts.r,
                                 .z = s->sums,
@@ -395,7 +394,7 @@ static void run_phase(const recurrent_run *run, const recurrent_part *part, int6
   const recurrent_plan *p = run->plan;
   recurrent_step s = step_at(run, part, step);
   if (phase == 0) {
-    add_state(p, &s);
+    add_recurrent_sums(p, &s);
     if (p->has_reset) {
       run_cells(run, &s, p->reset);
       return;
@@ -533,7 +532,7 @@ static egraph_status add_pack(eg_cpu_builder *builder, const recurrent_plan *p,
   EG_TRY(eg_cpu_constant(builder, (size_t)elements * sizeof(float), &places[0]));
   *out = places[0];
   if (l->bias != EG_ABSENT) places[count++] = eg_place_operand((uint32_t)l->bias);
-  return eg_cpu_add_function(builder, &builder->prepare, pack, p, places, count);
+  return eg_cpu_add_function(builder, &builder->prepare, pack_layer, p, places, count);
 }
 
 egraph_status eg_cpu_recurrent(eg_cpu_builder *builder) {
@@ -545,7 +544,7 @@ egraph_status eg_cpu_recurrent(eg_cpu_builder *builder) {
                    eg_op_info_of((eg_op)spec->attrs->op)->name);
   recurrent_plan *p;
   EG_TRY(eg_arena_alloc(builder->arena, 1, sizeof *p, &p));
-  *p = plan_of(spec->attrs, &layer);
+  *p = plan_layer(spec->attrs, &layer);
   size_t state = (size_t)(layer.directions * layer.batch * layer.hidden) * sizeof(float);
   size_t sums = (size_t)(layer.directions * p->steps * layer.batch * p->row);
   eg_place packed;

@@ -73,10 +73,11 @@ static egraph_status attr_with_scale(float scale, dnnl_primitive_attr_t *out) {
   return eg_cpu_attr_with_chain(&chain, out);
 }
 
-static egraph_status add_stage(eg_cpu_builder *builder, const reduction_pass *pass,
-                               const_dnnl_primitive_desc_t primitive,
-                               const_dnnl_memory_desc_t x,
-                               const_dnnl_memory_desc_t result) {
+static egraph_status add_reduction_stage(eg_cpu_builder *builder,
+                                         const reduction_pass *pass,
+                                         const_dnnl_primitive_desc_t primitive,
+                                         const_dnnl_memory_desc_t x,
+                                         const_dnnl_memory_desc_t result) {
   if (eg_cpu_is_slow(primitive))
     return EG_FAIL(EGRAPH_E_UNSUPPORTED, "reduction: no fast kernel");
   EG_TRY(eg_cpu_name(builder, primitive));
@@ -98,7 +99,7 @@ static egraph_status reduce_last(eg_cpu_builder *builder, dnnl_alg_kind_t alg,
                                                             alg, x, result, 0, 0, attr);
   dnnl_primitive_attr_destroy(attr);
   EG_TRY(eg_dnnl_own(descs, made, primitive, "reduction"));
-  return add_stage(builder, pass, primitive, x, result);
+  return add_reduction_stage(builder, pass, primitive, x, result);
 }
 
 static egraph_status nhwc_desc(eg_descs *descs, const shape3 *shape, int64_t length,
@@ -128,7 +129,7 @@ static egraph_status sum_windows(eg_cpu_builder *builder, const reduction_pass *
       dnnl_pooling_avg_include_padding, x, result, window, window, zero, zero, end, attr);
   dnnl_primitive_attr_destroy(attr);
   EG_TRY(eg_dnnl_own(descs, made, primitive, "reduction as pooling"));
-  return add_stage(builder, pass, primitive, x, result);
+  return add_reduction_stage(builder, pass, primitive, x, result);
 }
 
 /// How many windows a dimension is cut into: none of them is empty.

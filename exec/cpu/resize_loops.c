@@ -6,8 +6,7 @@
 #include "ops/resize.h"
 
 #include "exec/cpu/families.h"
-#include "exec/cpu/omp_runtime.h"
-#include "exec/cpu/parts.h"
+#include "exec/cpu/kernel_threads.h"
 #include "ops/kernels.h"
 
 /// Taps of all positions, those of one number side by side: tap k of position i is
@@ -27,7 +26,7 @@ static void scale_row(const float *x, float weight, float *y, int64_t count) {
 }
 
 EG_KERNEL_CLONES
-static void add_row(const float *x, float weight, float *y, int64_t count) {
+static void add_weighted_row(const float *x, float weight, float *y, int64_t count) {
   for (int64_t i = 0; i < count; i++)
     y[i] += weight * x[i];
 }
@@ -66,7 +65,7 @@ static void sum_rows(const resize_pass *p, const float *x, int64_t i, float *y) 
     k = 2;
   }
   for (; k < p->taps; k++)
-    add_row(x + places[k * p->to] * p->inner, weights[k * p->to], y, p->inner);
+    add_weighted_row(x + places[k * p->to] * p->inner, weights[k * p->to], y, p->inner);
 }
 
 static void sum_gathered(const resize_pass *p, const float *x, float *y) {
@@ -84,7 +83,7 @@ typedef struct resize_work {
 } resize_work;
 
 /// Rows are of the inner dimensions; where there are none, of the result's dimension.
-static void run_rows(const resize_work *work, int64_t begin, int64_t end) {
+static void resize_rows(const resize_work *work, int64_t begin, int64_t end) {
   const resize_pass *p = work->pass;
   for (int64_t row = begin; row < end; row++)
     if (p->inner == 1)
@@ -94,18 +93,18 @@ static void run_rows(const resize_work *work, int64_t begin, int64_t end) {
                work->y + row * p->inner);
 }
 
-static void run_parts(void *shared) {
+static void run_resize_parts(void *shared) {
   resize_work *work = shared;
   uint32_t share = eg_parts_enter(&work->parts);
   int64_t part;
   while (eg_parts_take(&work->parts, &share, &part)) {
     int64_t begin = part * work->step, end = begin + work->step;
-    run_rows(work, begin, end < work->rows ? end : work->rows);
+    resize_rows(work, begin, end < work->rows ? end : work->rows);
   }
 }
 
 // addresses: y, x.
-static egraph_status run_pass(const void *payload, void *const *addresses) {
+static egraph_status run_resize_pass(const void *payload, void *const *addresses) {
   enum { PART = 1 << 13 }; // elements, or so
   const resize_pass *p = payload;
   int64_t rows = p->inner == 1 ? p->outer : p->outer * p->to;
@@ -116,7 +115,7 @@ static egraph_status run_pass(const void *payload, void *const *addresses) {
                       .y = addresses[0],
                       .rows = rows,
                       .step = eg_parts_size(rows, some, p->threads)};
-  eg_parts_run(&work.parts, (rows + work.step - 1) / work.step, run_parts, &work,
+  eg_parts_run(&work.parts, (rows + work.step - 1) / work.step, run_resize_parts, &work,
                p->threads);
   return EGRAPH_OK;
 }
@@ -189,7 +188,7 @@ egraph_status eg_cpu_resize(eg_cpu_builder *builder) {
     size_t elements = (size_t)(pass->outer * pass->to * pass->inner);
     eg_place to = i + 1 == count ? eg_place_result(0)
                                  : eg_cpu_scratch(builder, elements * sizeof(float));
-    EG_TRY(eg_cpu_add_function(builder, &builder->run, run_pass, pass,
+    EG_TRY(eg_cpu_add_function(builder, &builder->run, run_resize_pass, pass,
                                (eg_place[]){to, from}, 2));
     from = to;
   }

@@ -78,7 +78,7 @@ static void hand_over_flag(eg_team *team) {
   (void)feclearexcept(FE_INVALID);
 }
 
-static void *work(void *argument) {
+static void *run_worker(void *argument) {
   eg_team *team = argument;
   (void)feclearexcept(FE_INVALID);
   uint32_t region = 0;
@@ -154,7 +154,7 @@ static egraph_status start_workers(eg_team *team) {
   eg_signals_asynchronous(&held);
   (void)pthread_sigmask(SIG_BLOCK, &held, &before);
   while (team->started < team->size &&
-         pthread_create(&team->workers[team->started], NULL, work, team) == 0)
+         pthread_create(&team->workers[team->started], NULL, run_worker, team) == 0)
     team->started++;
   (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
   if (team->started == team->size) return EGRAPH_OK;

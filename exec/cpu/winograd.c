@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "exec/cpu/winograd.h"
+#include "exec/cpu/image_conv.h"
 
 #include <math.h>
 
-#include "exec/cpu/omp_runtime.h"
+#include "exec/cpu/kernel_threads.h"
 #include "exec/cpu/panels.h"
-#include "exec/cpu/parts.h"
 
 enum {
   BLOCK = 8, // channels that lie together
@@ -35,7 +34,7 @@ bool eg_winograd_fits(const eg_image_conv *conv) {
          conv->made % BLOCK == 0;
 }
 
-static winograd_plan plan_of(const eg_image_conv *conv) {
+static winograd_plan plan_patches(const eg_image_conv *conv) {
   winograd_plan p = {.conv = *conv,
                      .panels = eg_panels_of(conv->channels, conv->made),
                      .patch_rows = (conv->rows + MADE - 1) / MADE,
@@ -77,7 +76,7 @@ static void transform_kernel(const float *w, double out[MATRICES]) {
 }
 
 // addresses: packed, w.
-static egraph_status pack(const void *payload, void *const *addresses) {
+static egraph_status pack_transformed(const void *payload, void *const *addresses) {
   const winograd_plan *p = payload;
   const float *w = addresses[1];
   float *packed = addresses[0];
@@ -200,12 +199,12 @@ egraph_status eg_cpu_add_winograd(eg_cpu_builder *builder, const eg_image_conv *
                                   const uint32_t operands[4]) {
   winograd_plan *p;
   EG_TRY(eg_arena_alloc(builder->arena, 1, sizeof *p, &p));
-  *p = plan_of(conv);
+  *p = plan_patches(conv);
   eg_place w[] = {{0}, eg_place_operand(operands[1])};
   EG_TRY(eg_cpu_constant(
       builder, (size_t)(MATRICES * eg_panels_elements(&p->panels)) * sizeof(float),
       &w[0]));
-  EG_TRY(eg_cpu_add_function(builder, &builder->prepare, pack, p, w, 2));
+  EG_TRY(eg_cpu_add_function(builder, &builder->prepare, pack_transformed, p, w, 2));
   eg_place places[7] = {
       eg_place_result(0), eg_cpu_read(builder, operands[0]), w[0],
       eg_cpu_scratch(builder, (size_t)(MATRICES * p->in) * sizeof(float)),

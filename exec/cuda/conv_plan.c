@@ -13,7 +13,7 @@ typedef struct conv_parts {
 
 // ---- descriptors ----------------------------------------------------------------
 
-static void release(descriptor d) {
+static void release_descriptor(descriptor d) {
   if (d != NULL) (void)cudnnBackendDestroyDescriptor(d);
 }
 
@@ -145,10 +145,10 @@ static egraph_status make_graph(cudnnHandle_t handle, conv_parts *parts) {
 // ---- choice of an engine --------------------------------------------------------
 
 static void drop_configs(conv_parts *parts) {
-  release(parts->heuristics);
+  release_descriptor(parts->heuristics);
   parts->heuristics = NULL;
   for (uint32_t i = 0; i < MOST_CONFIGS; i++) {
-    release(parts->configs[i]);
+    release_descriptor(parts->configs[i]);
     parts->configs[i] = NULL;
   }
 }
@@ -201,11 +201,11 @@ static egraph_status read_notes(descriptor config, cudnnBackendNumericalNote_t *
     code =
         cudnnBackendGetAttribute(engine, CUDNN_ATTR_ENGINE_NUMERICAL_NOTE,
                                  CUDNN_TYPE_NUMERICAL_NOTE, MOST_NOTES, out_count, notes);
-  release(engine);
+  release_descriptor(engine);
   return eg_cudnn_check(code, "notes of an engine");
 }
 
-static bool is_wanted(const eg_conv_problem *p, descriptor config) {
+static bool is_wanted_engine(const eg_conv_problem *p, descriptor config) {
   cudnnBackendNumericalNote_t notes[MOST_NOTES];
   int64_t count = 0;
   if (read_notes(config, notes, &count) != EGRAPH_OK || count > MOST_NOTES) return false;
@@ -237,7 +237,7 @@ static egraph_status try_config(cudnnHandle_t handle, descriptor device_properti
     status = EG_FAIL(EGRAPH_E_UNSUPPORTED, "cuDNN: a plan needs %lld bytes of workspace",
                      (long long)plan.workspace_bytes);
   if (status != EGRAPH_OK) {
-    release(plan.plan);
+    release_descriptor(plan.plan);
     return status;
   }
   *out = plan;
@@ -260,7 +260,7 @@ static egraph_status find_plan(cudnnHandle_t handle, descriptor device_propertie
     int64_t count = 0;
     if (list_configs(device_properties, modes[m], parts, &count) != EGRAPH_OK) continue;
     for (int64_t i = 0; i < count && i < MOST_CONFIGS; i++)
-      if (is_wanted(p, parts->configs[i]) &&
+      if (is_wanted_engine(p, parts->configs[i]) &&
           try_config(handle, device_properties, parts->configs[i], out) == EGRAPH_OK)
         return EGRAPH_OK;
   }
@@ -275,12 +275,12 @@ egraph_status eg_conv_plan_create(cudnnHandle_t handle, descriptor device_proper
   descriptor others[] = {parts.graph, parts.operation, parts.conv,
                          parts.y,     parts.w,         parts.x};
   for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-    release(others[i]);
+    release_descriptor(others[i]);
   return status;
 }
 
 void eg_conv_plan_destroy(eg_conv_plan *plan) {
-  release(plan->plan);
+  release_descriptor(plan->plan);
   plan->plan = NULL;
 }
 
@@ -305,6 +305,6 @@ egraph_status eg_conv_plan_run(const eg_conv_plan *plan, const eg_cuda_device *d
   descriptor pack = NULL;
   EG_TRY(create(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR, &pack));
   egraph_status status = run_pack(plan, device, x, w, y, pack);
-  release(pack);
+  release_descriptor(pack);
   return status;
 }

@@ -6,7 +6,7 @@
 //
 // The builder is filled by one function per operator family (device_families.c). A family
 // without a kernel for a node returns EGRAPH_E_UNSUPPORTED; the node then runs on its
-// reference kernel, on copies in host memory (staged.c).
+// reference kernel, on copies in host memory (cuda_program.c).
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXEC_CUDA_BUILDER_H
 #define EG_EXEC_CUDA_BUILDER_H

@@ -29,7 +29,7 @@ typedef struct cuda_launch {
 
 // ---- launches -------------------------------------------------------------------
 
-static void *resolve(eg_device_place place, const eg_bindings *bindings) {
+static void *device_address(eg_device_place place, const eg_bindings *bindings) {
   char *base = NULL;
   switch (place.kind) {
   case EG_DEVICE_OPERAND: base = bindings->operands[place.index]; break;
@@ -86,7 +86,7 @@ static egraph_status program_bind(const eg_program *base, const eg_bindings *bin
   for (const eg_device_stage *s = program->stages; s != NULL; s = s->next, bound++) {
     bound->stage = s;
     for (uint32_t i = 0; i < s->count; i++)
-      bound->addresses[i] = resolve(s->places[i], bindings);
+      bound->addresses[i] = device_address(s->places[i], bindings);
   }
   *out = &launch->item.base;
   return EGRAPH_OK;
@@ -116,7 +116,7 @@ static bool is_foreign(const eg_type *types, uint32_t count) {
   return false;
 }
 
-static egraph_status compile(eg_cuda_builder *builder) {
+static egraph_status compile_node(eg_cuda_builder *builder) {
   const eg_node_spec *spec = builder->spec;
   eg_cuda_family family = eg_cuda_family_of((eg_op)spec->attrs->op);
   if (family == NULL) return eg_cuda_refuse(builder, "none for this operator");
@@ -155,12 +155,172 @@ egraph_status eg_cuda_program_create(egraph_allocator alloc, const eg_cuda_devic
                              .device = device,
                              .arena = &program->arena,
                              .overlay = -1};
-  egraph_status status = compile(&builder);
+  egraph_status status = compile_node(&builder);
   take_builder(program, &builder);
   if (status != EGRAPH_OK) {
     program_destroy(&program->base);
     return status;
   }
+  *out = &program->base;
+  return EGRAPH_OK;
+}
+
+// ---- nodes without a kernel on the device -------------------------------------------
+
+// A node without a kernel on the device: its operands come to host memory, the core's
+// reference kernel runs there, the results go back. Right, and slow: the program says so
+// (native is false).
+
+typedef struct staged_program {
+  eg_program base;
+  egraph_allocator alloc;
+  eg_arena arena;
+  eg_node_spec spec;
+  const eg_cuda_device *device;
+  eg_series *series;
+  eg_program *reference;
+} staged_program;
+
+typedef struct staged_launch {
+  eg_series_item item;
+  egraph_allocator alloc;
+  const staged_program *program;
+  eg_launch *reference;
+  void **operands, **results; // on the device; behind them as many on the host
+  char *memory;               // of the host addresses and the kernel's scratch
+  size_t pointers, memory_bytes;
+} staged_launch;
+
+static size_t padded(size_t bytes) {
+  size_t mask = EG_DEVICE_ALIGNMENT - 1;
+  return (bytes + mask) & ~mask;
+}
+
+static size_t padded_total(const eg_type *types, uint32_t count) {
+  size_t bytes = 0;
+  for (uint32_t i = 0; i < count; i++)
+    bytes += padded(eg_type_bytes(&types[i]));
+  return bytes;
+}
+
+static egraph_status transfer(void *to, const void *from, size_t bytes,
+                              enum cudaMemcpyKind kind, cudaStream_t stream) {
+  if (bytes == 0) return EGRAPH_OK;
+  return eg_cuda_check(cudaMemcpyAsync(to, from, bytes, kind, stream),
+                       "copy between host and device");
+}
+
+static egraph_status submit_staged(eg_series_item *item) {
+  staged_launch *launch = (staged_launch *)item;
+  const eg_node_spec *spec = &launch->program->spec;
+  cudaStream_t stream = launch->program->device->stream;
+  for (uint32_t i = 0; i < spec->input_count; i++)
+    EG_TRY(transfer(launch->operands[spec->input_count + i], launch->operands[i],
+                    eg_type_bytes(&spec->inputs[i]), cudaMemcpyDeviceToHost, stream));
+  EG_TRY(eg_cuda_check(cudaStreamSynchronize(stream), "wait for the stream"));
+  EG_TRY(launch->reference->vtable->run(launch->reference));
+  for (uint32_t i = 0; i < spec->result_count; i++)
+    EG_TRY(transfer(launch->results[i], launch->results[spec->result_count + i],
+                    eg_type_bytes(&spec->results[i]), cudaMemcpyHostToDevice, stream));
+  return eg_cuda_check(cudaStreamSynchronize(stream), "wait for the stream");
+}
+
+static void destroy_staged_launch(eg_launch *base) {
+  staged_launch *launch = (staged_launch *)base;
+  eg_series_settle(launch->item.series);
+  if (launch->reference != NULL) launch->reference->vtable->destroy(launch->reference);
+  eg_free(launch->alloc, launch->memory, launch->memory_bytes, 1);
+  eg_free(launch->alloc, launch->operands, launch->pointers, sizeof *launch->operands);
+  eg_free(launch->alloc, launch, 1, sizeof *launch);
+}
+
+static const eg_launch_vtable staged_launch_vtable = {.destroy = destroy_staged_launch,
+                                                      .run = launch_run};
+
+/// Host addresses for `count` tensors behind their device addresses.
+static char *place_all(const eg_type *types, uint32_t count, void *const *device,
+                       char *at, void **out) {
+  for (uint32_t i = 0; i < count; i++) {
+    out[i] = device[i];
+    out[count + i] = at;
+    at += padded(eg_type_bytes(&types[i]));
+  }
+  return at;
+}
+
+static egraph_status fill_staged_launch(staged_launch *launch,
+                                        const eg_bindings *bindings) {
+  const staged_program *program = launch->program;
+  const eg_node_spec *spec = &program->spec;
+  size_t operands = spec->input_count, results = spec->result_count;
+  launch->pointers = 2 * (operands + results);
+  EG_TRY(eg_alloc(launch->alloc, launch->pointers, sizeof *launch->operands,
+                  &launch->operands));
+  launch->results = launch->operands + 2 * operands;
+  launch->memory_bytes = padded_total(spec->inputs, spec->input_count) +
+                         padded_total(spec->results, spec->result_count) +
+                         program->reference->info.scratch_bytes + EG_DEVICE_ALIGNMENT;
+  EG_TRY(eg_alloc(launch->alloc, launch->memory_bytes, 1, &launch->memory));
+  char *at = launch->memory +
+             (EG_DEVICE_ALIGNMENT - (uintptr_t)launch->memory % EG_DEVICE_ALIGNMENT);
+  at = place_all(spec->inputs, spec->input_count, bindings->operands, at,
+                 launch->operands);
+  at = place_all(spec->results, spec->result_count, bindings->results, at,
+                 launch->results);
+  eg_bindings inner = {.operands = launch->operands + operands,
+                       .results = launch->results + results,
+                       .scratch = at};
+  return program->reference->vtable->bind(program->reference, &inner, &launch->reference);
+}
+
+static egraph_status bind_staged(const eg_program *base, const eg_bindings *bindings,
+                                 eg_launch **out) {
+  const staged_program *program = (const staged_program *)base;
+  staged_launch *launch;
+  EG_TRY(eg_alloc(program->alloc, 1, sizeof *launch, &launch));
+  *launch = (staged_launch){.item = {.base.vtable = &staged_launch_vtable,
+                                     .series = program->series,
+                                     .serial = eg_series_serial(program->series),
+                                     .is_host = true,
+                                     .submit = submit_staged},
+                            .alloc = program->alloc,
+                            .program = program};
+  egraph_status status = fill_staged_launch(launch, bindings);
+  if (status != EGRAPH_OK) {
+    destroy_staged_launch(&launch->item.base);
+    return status;
+  }
+  *out = &launch->item.base;
+  return EGRAPH_OK;
+}
+
+static void destroy_staged(eg_program *base) {
+  staged_program *program = (staged_program *)base;
+  if (program->reference != NULL) program->reference->vtable->destroy(program->reference);
+  eg_arena_deinit(&program->arena);
+  eg_free(program->alloc, program, 1, sizeof *program);
+}
+
+static const eg_program_vtable staged_vtable = {
+    .destroy = destroy_staged, .prepare = program_prepare, .bind = bind_staged};
+
+egraph_status eg_staged_program_create(egraph_allocator alloc,
+                                       const eg_cuda_device *device, eg_series *series,
+                                       const eg_node_spec *spec, eg_program **out) {
+  staged_program *program;
+  EG_TRY(eg_alloc(alloc, 1, sizeof *program, &program));
+  *program = (staged_program){
+      .base.vtable = &staged_vtable, .alloc = alloc, .device = device, .series = series};
+  eg_arena_init(&program->arena, alloc);
+  egraph_status status = eg_spec_copy(&program->arena, spec, &program->spec);
+  if (status == EGRAPH_OK)
+    status = eg_plugin_host_get()->reference_compile(alloc, spec, &program->reference);
+  if (status != EGRAPH_OK) {
+    destroy_staged(&program->base);
+    return status;
+  }
+  program->base.info = (eg_program_info){
+      .kernel = "reference on the host", .overlay = -1, .kept = spec->weight_mask};
   *out = &program->base;
   return EGRAPH_OK;
 }

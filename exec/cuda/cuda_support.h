@@ -1,11 +1,18 @@
 // What all files of the back-end use: its state on the device, and one translation of
-// status codes per library.
+// status codes per library. The one place that includes the headers of the CUDA runtime,
+// cuBLASLt and cuDNN.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXEC_CUDA_SUPPORT_H
 #define EG_EXEC_CUDA_SUPPORT_H
 
-#include "exec/cuda/cuda_headers.h"
-#include "exec/plugin/host_calls.h"
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <cublasLt.h>
+#include <cuda_runtime_api.h>
+#include <cudnn.h>
+
+#include "exec/plugin/plugin_abi.h"
 
 /// One device as a back-end uses it: work goes to one stream, in order.
 typedef struct eg_cuda_device {

@@ -25,8 +25,6 @@ egraph_status eg_cuda_einsum(eg_cuda_builder *builder);
 egraph_status eg_cuda_expand(eg_cuda_builder *builder);
 egraph_status eg_cuda_fill(eg_cuda_builder *builder);
 egraph_status eg_cuda_gather(eg_cuda_builder *builder);
-/// `size` is set; `whole` is the slot of that name, `first` is the next one.
-void eg_cuda_set_whole(const eg_attrs *attrs, eg_attr_slot whole, eg_gathering *inout);
 egraph_status eg_cuda_gather_grad(eg_cuda_builder *builder);
 egraph_status eg_cuda_gemm(eg_cuda_builder *builder);
 egraph_status eg_cuda_global_pool(eg_cuda_builder *builder);

@@ -33,8 +33,8 @@ __global__ void gather_grad_kernel(const eg_gathering work, int32_t dtype, void 
     double total = 0.0;
     if (links[first] == 0) continue;
     for (int64_t n = first; n >= 0; n = links[work.count + n])
-      total += load<double>(cotangent, dtype,
-                            (outer * work.count + n) * work.inner + inner);
+      total +=
+          load<double>(cotangent, dtype, (outer * work.count + n) * work.inner + inner);
     const int64_t index = table_index(work, indices, first) - work.first;
     store<double>(to, dtype, (outer * work.size + index) * work.inner + inner, total);
   }
@@ -96,4 +96,58 @@ extern "C" cudaError_t eg_launch_norm_grad(const eg_norm_rows *work,
                                            void *const *addresses, cudaStream_t stream) {
   return EG_LAUNCH(norm_grad_kernel, blocks_for(work->rows, 1), EG_BLOCK, stream, *work,
                    addresses[0], addresses[1], addresses[2], addresses[3]);
+}
+
+// ---- updates ------------------------------------------------------------------------
+
+// Updates of training steps. Reference: ops/kernel_gradient.c.
+
+// What is the same for all elements, computed in double.
+struct adam_numbers {
+  double added, kept; // times the weight: in the gradient, of what is kept
+  double rate;        // learning rate / (1 - beta1^step)
+  double root;        // 1 / sqrt(1 - beta2^step)
+};
+
+__device__ static void find_numbers(const eg_adam &work, double rate, double step,
+                                    adam_numbers *out) {
+  out->added = work.is_decoupled ? 0.0 : work.decay;
+  out->kept = work.is_decoupled ? 1.0 - rate * work.decay : 1.0;
+  out->rate = rate / (1.0 - pow(work.beta1, step));
+  out->root = 1.0 / sqrt(1.0 - pow(work.beta2, step));
+}
+
+template <typename T>
+__global__ void adam_kernel(const eg_adam work, T *new_w, T *new_m, T *new_v, const T *w,
+                            const T *m, const T *v, const T *g, const double *rate,
+                            const double *step) {
+  __shared__ adam_numbers numbers;
+  if (threadIdx.x == 0) find_numbers(work, *rate, *step, &numbers);
+  __syncthreads();
+  const T beta1 = T(work.beta1), rest1 = T(1 - work.beta1), beta2 = T(work.beta2);
+  const T rest2 = T(1 - work.beta2), epsilon = T(work.epsilon), added = T(numbers.added);
+  const T kept = T(numbers.kept), scale = T(numbers.rate), root = T(numbers.root);
+  for (int64_t i = first_item(); i < work.count; i += item_step()) {
+    const T weight = w[i], d = g[i] + added * weight;
+    const T mean = beta1 * m[i] + rest1 * d, square = beta2 * v[i] + rest2 * (d * d);
+    new_m[i] = mean;
+    new_v[i] = square;
+    new_w[i] = weight * kept - scale * mean / (sqrt(square) * root + epsilon);
+  }
+}
+
+template <typename T>
+static cudaError_t adam(const eg_adam *work, void *const *at, cudaStream_t stream) {
+  return EG_LAUNCH(adam_kernel<T>, blocks_for(work->count, EG_BLOCK), EG_BLOCK, stream,
+                   *work, static_cast<T *>(at[0]), static_cast<T *>(at[1]),
+                   static_cast<T *>(at[2]), static_cast<const T *>(at[3]),
+                   static_cast<const T *>(at[4]), static_cast<const T *>(at[5]),
+                   static_cast<const T *>(at[6]), static_cast<const double *>(at[7]),
+                   static_cast<const double *>(at[8]));
+}
+
+extern "C" cudaError_t eg_launch_adam(const eg_adam *work, void *const *addresses,
+                                      cudaStream_t stream) {
+  return work->dtype == EGRAPH_FLOAT64 ? adam<double>(work, addresses, stream)
+                                       : adam<float>(work, addresses, stream);
 }

@@ -69,7 +69,7 @@ egraph_status eg_cuda_fill(eg_cuda_builder *builder) {
 
 // ---- moves ----------------------------------------------------------------------
 
-static eg_block block_of(eg_device_place place, const eg_type *type) {
+static eg_block block_of_tensor(eg_device_place place, const eg_type *type) {
   eg_block block = {.place = place};
   eg_type_strides(type, block.strides);
   return block;
@@ -78,7 +78,7 @@ static eg_block block_of(eg_device_place place, const eg_type *type) {
 /// result = operand 0 seen through `from`.
 static egraph_status move_all(eg_cuda_builder *builder, const eg_block *from) {
   const eg_type *result = &builder->spec->results[0];
-  eg_block to = block_of(eg_device_result(0), result);
+  eg_block to = block_of_tensor(eg_device_result(0), result);
   builder->kernel = "CUDA copy";
   return eg_cuda_add_move(builder, result->rank, result->dims,
                           eg_dtype_bytes(result->dtype), &to, from);
@@ -108,7 +108,7 @@ egraph_status eg_cuda_slice(eg_cuda_builder *builder) {
   const eg_node_spec *spec = builder->spec;
   const eg_ints *starts = &eg_attr_at(spec->attrs, EG_A_SLICE_STARTS)->ints;
   const eg_ints *steps = &eg_attr_at(spec->attrs, EG_A_SLICE_STEPS)->ints;
-  eg_block from = block_of(eg_device_operand(0), &spec->inputs[0]);
+  eg_block from = block_of_tensor(eg_device_operand(0), &spec->inputs[0]);
   for (uint32_t d = 0; d < spec->results[0].rank; d++) {
     from.offset += starts->data[d] * from.strides[d];
     from.strides[d] *= steps->data[d];
@@ -126,8 +126,10 @@ egraph_status eg_cuda_expand(eg_cuda_builder *builder) {
 egraph_status eg_cuda_tile(eg_cuda_builder *builder) {
   const eg_type *x = &builder->spec->inputs[0], *y = &builder->spec->results[0];
   if (x->rank != y->rank) return eg_cuda_refuse(builder, "the rank changes");
-  eg_block x_block = block_of(eg_device_operand(0), x), from = {.place = x_block.place};
-  eg_block y_block = block_of(eg_device_result(0), y), to = {.place = y_block.place};
+  eg_block x_block = block_of_tensor(eg_device_operand(0), x),
+           from = {.place = x_block.place};
+  eg_block y_block = block_of_tensor(eg_device_result(0), y),
+           to = {.place = y_block.place};
   int64_t dims[2 * EGRAPH_MAX_RANK];
   for (uint32_t d = 0; d < x->rank; d++) {
     dims[2 * d] = y->dims[d] / x->dims[d];
@@ -194,10 +196,10 @@ static egraph_status add_join(eg_cuda_builder *builder, const cut_tensor *cut) {
 
 /// One copy for each part: their memory formats differ.
 static egraph_status add_part_moves(eg_cuda_builder *builder, const cut_tensor *cut) {
-  eg_block whole = block_of(whole_place(cut), cut->whole);
+  eg_block whole = block_of_tensor(whole_place(cut), cut->whole);
   for (uint32_t i = 0; i < cut->count; i++) {
     const eg_type *type = &cut->parts[i];
-    eg_block part = block_of(part_place(cut, i), type);
+    eg_block part = block_of_tensor(part_place(cut, i), type);
     const eg_block *to = cut->is_split ? &part : &whole;
     const eg_block *from = cut->is_split ? &whole : &part;
     EG_TRY(eg_cuda_add_move(builder, type->rank, type->dims, eg_dtype_bytes(type->dtype),
@@ -207,7 +209,7 @@ static egraph_status add_part_moves(eg_cuda_builder *builder, const cut_tensor *
   return EGRAPH_OK;
 }
 
-static egraph_status add_cut(eg_cuda_builder *builder, const cut_tensor *cut) {
+static egraph_status add_cut_copies(eg_cuda_builder *builder, const cut_tensor *cut) {
   builder->kernel = "CUDA copy";
   for (uint32_t i = 0; i < cut->count; i++)
     if (cut->parts[i].layout.format != cut->whole->layout.format)
@@ -219,21 +221,21 @@ egraph_status eg_cuda_concat(eg_cuda_builder *builder) {
   const eg_node_spec *spec = builder->spec;
   const eg_type *whole = &spec->results[0];
   int64_t axis = eg_attr_at(spec->attrs, EG_A_CONCAT_AXIS)->i;
-  return add_cut(builder, &(cut_tensor){.whole = whole,
-                                        .parts = spec->inputs,
-                                        .count = spec->input_count,
-                                        .axis = eg_axis_of(whole, axis)});
+  return add_cut_copies(builder, &(cut_tensor){.whole = whole,
+                                               .parts = spec->inputs,
+                                               .count = spec->input_count,
+                                               .axis = eg_axis_of(whole, axis)});
 }
 
 egraph_status eg_cuda_split(eg_cuda_builder *builder) {
   const eg_node_spec *spec = builder->spec;
   const eg_type *whole = &spec->inputs[0];
   int64_t axis = eg_attr_at(spec->attrs, EG_A_SPLIT_AXIS)->i;
-  return add_cut(builder, &(cut_tensor){.whole = whole,
-                                        .parts = spec->results,
-                                        .count = spec->result_count,
-                                        .axis = eg_axis_of(whole, axis),
-                                        .is_split = true});
+  return add_cut_copies(builder, &(cut_tensor){.whole = whole,
+                                               .parts = spec->results,
+                                               .count = spec->result_count,
+                                               .axis = eg_axis_of(whole, axis),
+                                               .is_split = true});
 }
 
 egraph_status eg_cuda_pad(eg_cuda_builder *builder) {
@@ -243,8 +245,8 @@ egraph_status eg_cuda_pad(eg_cuda_builder *builder) {
   const eg_ints *pads = &eg_attr_at(spec->attrs, EG_A_PAD_PADS)->ints;
   if (eg_attr_at(spec->attrs, EG_A_PAD_MODE)->i != MODE_CONSTANT)
     return eg_cuda_refuse(builder, "its mode");
-  eg_block from = block_of(eg_device_operand(0), x);
-  eg_block to = block_of(eg_device_result(0), &spec->results[0]);
+  eg_block from = block_of_tensor(eg_device_operand(0), x);
+  eg_block to = block_of_tensor(eg_device_result(0), &spec->results[0]);
   for (uint32_t d = 0; d < x->rank; d++)
     to.offset += pads->data[d] * to.strides[d];
   builder->kernel = "CUDA copy";
@@ -260,7 +262,8 @@ static egraph_status run_gather(const eg_cuda_device *device, const void *payloa
                        "gather kernel");
 }
 
-void eg_cuda_set_whole(const eg_attrs *attrs, eg_attr_slot whole, eg_gathering *inout) {
+/// `size` is set; `whole` is the slot of that name, `first` is the next one.
+static void set_whole(const eg_attrs *attrs, eg_attr_slot whole, eg_gathering *inout) {
   int64_t all = eg_attr_at(attrs, whole)->i;
   inout->whole = all != 0 ? all : inout->size;
   inout->first = eg_attr_at(attrs, whole + 1)->i;
@@ -276,7 +279,7 @@ egraph_status eg_cuda_gather(eg_cuda_builder *builder) {
                        .size = table->dims[axis],
                        .element_bytes = (int32_t)eg_dtype_bytes(table->dtype),
                        .index_dtype = (int32_t)indices->dtype};
-  eg_cuda_set_whole(spec->attrs, EG_A_GATHER_WHOLE, &work);
+  set_whole(spec->attrs, EG_A_GATHER_WHOLE, &work);
   for (uint32_t d = 0; d < axis; d++)
     work.outer *= table->dims[d];
   for (uint32_t d = axis + 1; d < table->rank; d++)
@@ -285,4 +288,74 @@ egraph_status eg_cuda_gather(eg_cuda_builder *builder) {
                               eg_device_operand(1)};
   builder->kernel = "CUDA gather";
   return eg_cuda_add(builder, run_gather, &work, sizeof work, NULL, places, 3);
+}
+
+typedef struct gather_payload {
+  eg_gathering work;
+  int32_t dtype;
+} gather_payload;
+
+static egraph_status run_gather_grad(const eg_cuda_device *device, const void *payload,
+                                     void *const *addresses) {
+  const gather_payload *p = payload;
+  return eg_cuda_check(eg_launch_gather_grad(&p->work, p->dtype, addresses[0],
+                                             addresses[1], addresses[2], addresses[3],
+                                             device->fault, device->stream),
+                       "gradient of gathering kernel");
+}
+
+egraph_status eg_cuda_gather_grad(eg_cuda_builder *builder) {
+  const eg_node_spec *spec = builder->spec;
+  const eg_type *result = &spec->results[0], *indices = &spec->inputs[1];
+  uint32_t axis = eg_axis_of(result, eg_attr_at(spec->attrs, EG_A_GATHER_GRAD_AXIS)->i);
+  gather_payload payload = {.work = {.outer = 1,
+                                     .count = eg_type_elements(indices),
+                                     .inner = 1,
+                                     .size = result->dims[axis],
+                                     .index_dtype = (int32_t)indices->dtype},
+                            .dtype = (int32_t)result->dtype};
+  set_whole(spec->attrs, EG_A_GATHER_GRAD_WHOLE, &payload.work);
+  for (uint32_t d = 0; d < axis; d++)
+    payload.work.outer *= result->dims[d];
+  for (uint32_t d = axis + 1; d < result->rank; d++)
+    payload.work.inner *= result->dims[d];
+  eg_device_place places[] = {
+      eg_device_result(0), eg_device_operand(0), eg_device_operand(1),
+      eg_cuda_scratch(builder, 2 * sizeof(int64_t) * (size_t)payload.work.count)};
+  builder->kernel = "CUDA gradient of gathering";
+  EG_TRY(eg_cuda_add_fill(builder, 0.0));
+  return eg_cuda_add(builder, run_gather_grad, &payload, sizeof payload, NULL, places, 4);
+}
+
+// ---- updates ------------------------------------------------------------------------
+
+static egraph_status run_adam(const eg_cuda_device *device, const void *payload,
+                              void *const *addresses) {
+  return eg_cuda_check(eg_launch_adam(payload, addresses, device->stream),
+                       "Adam's kernel");
+}
+
+egraph_status eg_cuda_adam_update(eg_cuda_builder *builder) {
+  enum { RESULTS = 3, OPERANDS = 6 };
+  const eg_node_spec *spec = builder->spec;
+  const eg_attrs *attrs = spec->attrs;
+  egraph_dtype dtype = spec->inputs[0].dtype;
+  if (dtype != EGRAPH_FLOAT32 && dtype != EGRAPH_FLOAT64)
+    return eg_cuda_refuse(builder, "its element type");
+  eg_adam work = {.count = eg_type_elements(&spec->inputs[0]),
+                  .beta1 = eg_attr_at(attrs, EG_A_ADAM_UPDATE_BETA1)->f,
+                  .beta2 = eg_attr_at(attrs, EG_A_ADAM_UPDATE_BETA2)->f,
+                  .epsilon = eg_attr_at(attrs, EG_A_ADAM_UPDATE_EPSILON)->f,
+                  .decay = eg_attr_at(attrs, EG_A_ADAM_UPDATE_WEIGHT_DECAY)->f,
+                  .is_decoupled = eg_attr_at(attrs, EG_A_ADAM_UPDATE_DECOUPLED)->i != 0,
+                  .dtype = (int32_t)dtype};
+  eg_device_place places[RESULTS + OPERANDS];
+  for (uint32_t i = 0; i < RESULTS; i++)
+    places[i] = eg_device_result(i);
+  for (uint32_t i = 0; i < OPERANDS; i++)
+    places[RESULTS + i] = eg_device_operand(i);
+  builder->in_place = (UINT64_C(1) << RESULTS) - 1;
+  builder->kernel = "CUDA Adam";
+  return eg_cuda_add(builder, run_adam, &work, sizeof work, NULL, places,
+                     RESULTS + OPERANDS);
 }

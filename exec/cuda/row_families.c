@@ -3,7 +3,7 @@
 #include "exec/cuda/device_families.h"
 #include "exec/cuda/strided.h"
 
-static int64_t product_of(const eg_type *type, uint32_t from, uint32_t to) {
+static int64_t product_of_dims(const eg_type *type, uint32_t from, uint32_t to) {
   int64_t product = 1;
   for (uint32_t d = from; d < to; d++)
     product *= type->dims[d];
@@ -191,8 +191,8 @@ egraph_status eg_cuda_layer_norm(eg_cuda_builder *builder) {
   const eg_type *x = &spec->inputs[0];
   uint32_t from = eg_axis_of(x, spec->attrs->slots[SLOT_AXIS].i);
   return add_norm_rows(builder,
-                       (eg_norm_rows){.rows = product_of(x, 0, from),
-                                      .count = product_of(x, from, x->rank),
+                       (eg_norm_rows){.rows = product_of_dims(x, 0, from),
+                                      .count = product_of_dims(x, from, x->rank),
                                       .table_rows = 1,
                                       .spread = 1,
                                       .epsilon = spec->attrs->slots[SLOT_EPSILON].f,
@@ -206,7 +206,7 @@ egraph_status eg_cuda_group_norm(eg_cuda_builder *builder) {
   int64_t groups =
       is_group ? eg_attr_at(spec->attrs, EG_A_GROUP_NORM_NUM_GROUPS)->i : x->dims[1];
   eg_attr_slot epsilon = is_group ? EG_A_GROUP_NORM_EPSILON : EG_A_INSTANCE_NORM_EPSILON;
-  int64_t pixels = product_of(x, 2, x->rank);
+  int64_t pixels = product_of_dims(x, 2, x->rank);
   return add_norm_rows(builder,
                        (eg_norm_rows){.rows = x->dims[0] * groups,
                                       .count = x->dims[1] / groups * pixels,
@@ -274,4 +274,30 @@ egraph_status eg_cuda_lrn(eg_cuda_builder *builder) {
     return eg_cuda_refuse(builder, "too many dimensions");
   builder->kernel = "CUDA local response normalization";
   return eg_cuda_add(builder, run_channel_window, &work, sizeof work, NULL, places, 2);
+}
+
+// ---- gradients of normalizations ----------------------------------------------------
+
+static egraph_status run_norm_grad(const eg_cuda_device *device, const void *payload,
+                                   void *const *addresses) {
+  return eg_cuda_check(eg_launch_norm_grad(payload, addresses, device->stream),
+                       "gradient of a normalization kernel");
+}
+
+egraph_status eg_cuda_layer_norm_grad(eg_cuda_builder *builder) {
+  enum { OPERAND_D, OPERAND_X, OPERAND_SCALE, SLOT_EPSILON = 1 };
+  const eg_node_spec *spec = builder->spec;
+  int64_t count = eg_type_elements(&spec->inputs[OPERAND_SCALE]);
+  eg_norm_rows work = {.rows = eg_type_elements(&spec->results[0]) / count,
+                       .count = count,
+                       .epsilon = spec->attrs->slots[SLOT_EPSILON].f,
+                       .is_centred = spec->attrs->op == EG_OP_LAYER_NORM_GRAD,
+                       .dtype = {(int32_t)spec->results[0].dtype}};
+  eg_device_place places[4] = {eg_device_result(0)};
+  for (uint32_t i = OPERAND_D; i <= OPERAND_SCALE; i++) {
+    places[i + 1] = eg_device_operand(i);
+    work.dtype[i + 1] = (int32_t)spec->inputs[i].dtype;
+  }
+  builder->kernel = "CUDA gradient of a normalization";
+  return eg_cuda_add(builder, run_norm_grad, &work, sizeof work, NULL, places, 4);
 }

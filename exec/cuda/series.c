@@ -32,7 +32,7 @@ egraph_status eg_series_create(egraph_allocator alloc, const eg_cuda_device *dev
   return EGRAPH_OK;
 }
 
-static void forget(known_series *known) {
+static void forget_series(known_series *known) {
   if (known->replay != NULL) (void)cudaGraphExecDestroy(known->replay);
   eg_serial_list_deinit(&known->serials);
 }
@@ -40,7 +40,7 @@ static void forget(known_series *known) {
 void eg_series_destroy(eg_series *series) {
   if (series == NULL) return;
   for (uint32_t i = 0; i < series->count; i++)
-    forget(&series->known[i]);
+    forget_series(&series->known[i]);
   eg_item_list_deinit(&series->noted);
   eg_free(series->alloc, series, 1, sizeof *series);
 }
@@ -60,7 +60,7 @@ static egraph_status submit_all(const eg_series *series) {
   return EGRAPH_OK;
 }
 
-static bool is_same(const eg_series *series, const known_series *known) {
+static bool is_same_series(const eg_series *series, const known_series *known) {
   if (series->noted.len != known->serials.len) return false;
   for (size_t i = 0; i < series->noted.len; i++)
     if (series->noted.data[i]->serial != known->serials.data[i]) return false;
@@ -69,7 +69,7 @@ static bool is_same(const eg_series *series, const known_series *known) {
 
 static known_series *find_known(eg_series *series) {
   for (uint32_t i = 0; i < series->count; i++)
-    if (is_same(series, &series->known[i])) return &series->known[i];
+    if (is_same_series(series, &series->known[i])) return &series->known[i];
   return NULL;
 }
 
@@ -92,7 +92,7 @@ static egraph_status remember(eg_series *series) {
   }
   known_series *place = &series->known[series->oldest];
   if (series->count == EG_MOST_SERIES)
-    forget(place);
+    forget_series(place);
   else
     series->count++;
   series->oldest = (series->oldest + 1) % EG_MOST_SERIES;

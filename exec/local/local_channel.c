@@ -24,7 +24,7 @@
 #include <unistd.h>
 
 #include "base/parallel.h"
-#include "exec/combine.h"
+#include "exec/channel.h"
 #include "exec/gate.h"
 
 /// The value of a gate: how often all were there, times TURN, and whether the channel has
@@ -193,15 +193,15 @@ static egraph_status arrive(local_channel *channel, meeting *m, const eg_group *
   return has_turned(value, seen) ? EGRAPH_OK : fail_again(hub);
 }
 
-static egraph_status begin(local_channel *channel, meeting *m, const eg_group *group,
-                           const eg_collective *what) {
+static egraph_status begin_meeting(local_channel *channel, meeting *m,
+                                   const eg_group *group, const eg_collective *what) {
   EG_TRY(arrive(channel, m, group, what));
   m->members[group->place].begun++;
   return EGRAPH_OK;
 }
 
 /// Waits for all members, who are certain to come, whatever else has failed.
-static void join(local_channel *channel, meeting *m) {
+static void join_meeting(local_channel *channel, meeting *m) {
   uint32_t seen = m->turned.value;
   if (is_last(m)) {
     atomic_fetch_add(&m->turned.value, TURN);
@@ -259,23 +259,23 @@ static char *received(const work *w, uint32_t place, size_t element) {
   return (char *)wish_of(w->m, place, w->begun)->recv + element * w->bytes;
 }
 
-static void copy(const work *w, size_t to, const char *from, size_t count) {
+static void copy_received(const work *w, size_t to, const char *from, size_t count) {
   if (count != 0) memcpy(received(w, w->place, to), from, count * w->bytes);
 }
 
-static void gather(const work *w) {
+static void gather_elements(const work *w) {
   for (uint32_t p = 0; p < w->m->size; p++)
-    copy(w, p * w->what->count, sent(w, p, 0), w->what->count);
+    copy_received(w, p * w->what->count, sent(w, p, 0), w->what->count);
 }
 
 static void transpose(const work *w) {
   size_t count = w->what->count;
   for (uint32_t p = 0; p < w->m->size; p++)
-    copy(w, p * count, sent(w, p, w->place * count), count);
+    copy_received(w, p * count, sent(w, p, w->place * count), count);
 }
 
 /// Everyone's elements from `from` on, combined.
-static void combine(const work *w, size_t from, size_t count, void *out) {
+static void combine_elements(const work *w, size_t from, size_t count, void *out) {
   const void **parts = w->channel->parts;
   for (uint32_t p = 0; p < w->m->size; p++)
     parts[p] = sent(w, p, from);
@@ -284,7 +284,7 @@ static void combine(const work *w, size_t from, size_t count, void *out) {
 
 static void reduce_part(const work *w) {
   if (w->what->count != 0)
-    combine(w, w->place * w->what->count, w->what->count, w->what->recv);
+    combine_elements(w, w->place * w->what->count, w->what->count, w->what->recv);
 }
 
 /// Each member combines a part of the elements, and all take the parts from each other.
@@ -298,26 +298,29 @@ static void reduce_all(const work *w) {
       size_t from = p * part < w->what->count ? p * part : w->what->count;
       size_t count = w->what->count - from < part ? w->what->count - from : part;
       if (turn == 0 && p == w->place && count != 0)
-        combine(w, from, count, received(w, p, from));
-      if (turn == 1 && p != w->place) copy(w, from, received(w, p, from), count);
+        combine_elements(w, from, count, received(w, p, from));
+      if (turn == 1 && p != w->place) copy_received(w, from, received(w, p, from), count);
     }
-    if (turn == 0) join(w->channel, w->m);
+    if (turn == 0) join_meeting(w->channel, w->m);
   }
 }
 
 static void exchange(const work *w) {
   size_t first = w->what->count;
-  if (w->place != 0) copy(w, 0, sent(w, w->place - 1, 0), first);
+  if (w->place != 0) copy_received(w, 0, sent(w, w->place - 1, 0), first);
   if (w->place + 1 != w->m->size)
-    copy(w, first, sent(w, w->place + 1, first), w->what->count_back);
+    copy_received(w, first, sent(w, w->place + 1, first), w->what->count_back);
 }
 
 static void rest(const work *w) { (void)w; }
 
 static void (*const works[EG_COLLECTIVE_KINDS])(const work *) = {
-    [EG_COLLECTIVE_ALL_GATHER] = gather,     [EG_COLLECTIVE_REDUCE_SCATTER] = reduce_part,
-    [EG_COLLECTIVE_ALL_REDUCE] = reduce_all, [EG_COLLECTIVE_ALL_TO_ALL] = transpose,
-    [EG_COLLECTIVE_NEIGHBOURS] = exchange,   [EG_COLLECTIVE_BARRIER] = rest,
+    [EG_COLLECTIVE_ALL_GATHER] = gather_elements,
+    [EG_COLLECTIVE_REDUCE_SCATTER] = reduce_part,
+    [EG_COLLECTIVE_ALL_REDUCE] = reduce_all,
+    [EG_COLLECTIVE_ALL_TO_ALL] = transpose,
+    [EG_COLLECTIVE_NEIGHBOURS] = exchange,
+    [EG_COLLECTIVE_BARRIER] = rest,
 };
 
 /// All members see the same, so all work or none does.
@@ -338,7 +341,7 @@ static egraph_status local_run(eg_channel *base, const eg_collective *what) {
   eg_local_hub *hub = channel->hub;
   eg_group group = eg_group_of(base, what);
   meeting *m = meeting_of(hub, base, what, &group);
-  EG_TRY(begin(channel, m, &group, what));
+  EG_TRY(begin_meeting(channel, m, &group, what));
   uint32_t begun = m->members[group.place].begun;
   egraph_status status = check_wishes(channel, m, &group, begun);
   work w = {channel, m, what, group.place, begun, eg_dtype_bytes(what->dtype)};

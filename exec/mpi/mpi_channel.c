@@ -23,8 +23,8 @@
 #include <time.h>
 
 #include "base/clock.h"
-#include "exec/combine.h"
-#include "exec/plugin/host_calls.h"
+#include "exec/channel.h"
+#include "exec/plugin/plugin_abi.h"
 
 enum { CHUNK = 1 << 16 };
 
@@ -202,7 +202,7 @@ static egraph_status check_posted(mpi_channel *channel, const eg_group *group,
   return EGRAPH_OK;
 }
 
-static void store(mpi_channel *channel, const eg_group *group, size_t at) {
+static void store_round(mpi_channel *channel, const eg_group *group, size_t at) {
   for (uint32_t p = 0; p < group->size; p++) {
     const mpi_span *s = &channel->spans[p];
     size_t bytes = s->recv == NULL ? 0 : part_of(s->recv_bytes, at);
@@ -211,9 +211,9 @@ static void store(mpi_channel *channel, const eg_group *group, size_t at) {
 }
 
 /// Own elements are taken from `own`.
-static void combine(mpi_channel *channel, const eg_group *group,
-                    const eg_collective *what, const char *own, char *out, size_t at,
-                    size_t bytes) {
+static void combine_round(mpi_channel *channel, const eg_group *group,
+                          const eg_collective *what, const char *own, char *out,
+                          size_t at, size_t bytes) {
   for (uint32_t p = 0; p < group->size; p++)
     channel->parts[p] =
         p == group->place ? own + at : (const char *)channel->incoming[p].data;
@@ -236,10 +236,10 @@ static egraph_status exchange_spans(mpi_channel *channel, const eg_group *group,
     EG_TRY(post(channel, group, what, at));
     EG_TRY(wait_for_all(channel, group, what));
     EG_TRY(check_posted(channel, group, what));
-    store(channel, group, at);
+    store_round(channel, group, at);
     size_t bytes = part_of(own->send_bytes, at);
     if (out != NULL && bytes != 0)
-      combine(channel, group, what, own->send, out, at, bytes);
+      combine_round(channel, group, what, own->send, out, at, bytes);
     at += CHUNK;
   } while (at < most);
   return EGRAPH_OK;
@@ -265,7 +265,7 @@ static void keep_own(const run *r, char *to, const char *from) {
   if (r->bytes != 0 && to != from) memcpy(to, from, r->bytes);
 }
 
-static egraph_status gather(const run *r) {
+static egraph_status gather_spans(const run *r) {
   char *own = r->recv + r->group.place * r->bytes;
   for (uint32_t p = 0; p < r->group.size; p++)
     set_span(r, p, (mpi_span){r->send, r->recv + p * r->bytes, r->bytes, r->bytes, true});
@@ -323,7 +323,7 @@ static egraph_status exchange_neighbours(const run *r) {
 }
 
 static egraph_status (*const runs[EG_COLLECTIVE_BARRIER])(const run *) = {
-    [EG_COLLECTIVE_ALL_GATHER] = gather,
+    [EG_COLLECTIVE_ALL_GATHER] = gather_spans,
     [EG_COLLECTIVE_REDUCE_SCATTER] = reduce_part,
     [EG_COLLECTIVE_ALL_REDUCE] = reduce_all,
     [EG_COLLECTIVE_ALL_TO_ALL] = transpose,
@@ -342,7 +342,8 @@ static egraph_status meet_along_axes(mpi_channel *channel, const eg_collective *
   return EGRAPH_OK;
 }
 
-static egraph_status run_kind(mpi_channel *channel, const eg_collective *what) {
+static egraph_status run_collective_kind(mpi_channel *channel,
+                                         const eg_collective *what) {
   EG_TRY(look_for_end(channel));
   if (what->kind == EG_COLLECTIVE_BARRIER) return meet_along_axes(channel, what);
   run r = {.channel = channel,
@@ -356,7 +357,7 @@ static egraph_status run_kind(mpi_channel *channel, const eg_collective *what) {
 
 static egraph_status mpi_run(eg_channel *base, const eg_collective *what) {
   mpi_channel *channel = (mpi_channel *)base;
-  egraph_status status = run_kind(channel, what);
+  egraph_status status = run_collective_kind(channel, what);
   if (status == EGRAPH_OK) return EGRAPH_OK;
   return fail_all(channel, status, egraph_last_error());
 }

@@ -7,7 +7,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <nccl.h>
 
-#include "exec/plugin/host_calls.h"
+#include "exec/plugin/plugin_abi.h"
 
 typedef enum phase { IDLE, JOINING, STARTING, RUNNING } phase;
 

@@ -2,7 +2,7 @@
 // egraph_last_error are defined here, instead of those of base/status.c, and hand over to
 // the table of the core.
 // SPDX-License-Identifier: Apache-2.0
-#include "exec/plugin/host_calls.h"
+#include "exec/plugin/plugin_abi.h"
 
 #include <stdarg.h>
 #include <stdatomic.h>

@@ -6,7 +6,7 @@
 #ifndef EG_EXEC_PLUGIN_ABI_H
 #define EG_EXEC_PLUGIN_ABI_H
 
-#include "exec/transport.h"
+#include "exec/device_channel.h"
 
 /// Changes whenever an interface that crosses the border does: counted up by hand, and
 /// with the tables and structs that do.
@@ -40,5 +40,11 @@ typedef struct eg_plugin_entry {
 #define EG_CUDA_PLUGIN_SYMBOL "eg_cuda_plugin"
 #define EG_NCCL_PLUGIN_SYMBOL "eg_nccl_plugin"
 #define EG_MPI_PLUGIN_SYMBOL "eg_mpi_plugin"
+
+// ---- for the files of plugins only --------------------------------------------------
+
+/// The table given when the plugin was opened.
+const eg_plugin_host *eg_plugin_host_get(void);
+void eg_plugin_host_set(const eg_plugin_host *host);
 
 #endif

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exec/plugin/host_calls.h"
+#include "exec/plugin/plugin_abi.h"
 #include "tests/distant/distant.h"
 
 typedef struct distant_program {

@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exec/combine.h"
-#include "exec/plugin/host_calls.h"
+#include "exec/channel.h"
+#include "exec/plugin/plugin_abi.h"
 #include "tests/distant/distant.h"
 
 enum { MOST_PLACES = 8 };

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exec/combine.h"
+#include "exec/channel.h"
 #include "tests/distant/distant.h"
 
 enum { MOST_RANKS = 8, MOST_CALLS = 2 * MOST_RANKS };

@@ -1,6 +1,6 @@
 // The plugin loads, and without a device it says so; with one it opens. Needs no device.
 // SPDX-License-Identifier: Apache-2.0
-#include "exec/plugins.h"
+#include "exec/backend.h"
 #include "tests/testing.h"
 
 #define PLUGIN EG_CUDA_BACKEND_NAME ":" EG_CUDA_PLUGIN_FILE

@@ -1,4 +1,4 @@
-// Convolutions in groups on a kernel of ours (exec/cpu/grouped.h): of random sizes,
+// Convolutions in groups on a kernel of ours (exec/cpu/grouped.c): of random sizes,
 // kernels, strides and paddings, with and without bias and sum, they agree with the
 // reference kernels, at weights that are infinite, too, and have the same bits on several
 // threads.

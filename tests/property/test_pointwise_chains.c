@@ -1,4 +1,4 @@
-// Chains of pointwise operators that the back-end runs in one pass (exec/rank_chains.c):
+// Chains of pointwise operators that the back-end runs in one pass (exec/rank_compile.c):
 // random ones, in every memory format, with numbers and with special values, have the
 // bits of the same operators one by one (which test_backend_conformance compares with the
 // reference kernels), and on two threads the same.

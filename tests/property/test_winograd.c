@@ -1,4 +1,4 @@
-// Winograd's algorithm of ours (exec/cpu/winograd.h): convolutions of random sizes, in
+// Winograd's algorithm of ours (exec/cpu/winograd.c): convolutions of random sizes, in
 // one chunk of patches and in several, with and without padding, bias and sum, agree with
 // the reference kernels and have the same bits on several threads.
 // SPDX-License-Identifier: Apache-2.0

@@ -6,8 +6,8 @@
 #include <math.h>
 #include <threads.h>
 
-#include "exec/channel_probe.h"
-#include "exec/combine.h"
+#include "exec/channel.h"
+#include "exec/exchange_probe.h"
 #include "exec/lane.h"
 #include "exec/local/local_channel.h"
 #include "tests/unit/channel_suite.h"

@@ -8,7 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "exec/cpu/omp_runtime.h"
+#include "exec/cpu/kernel_threads.h"
 #include "tests/unit/session_kit.h"
 
 enum { RUNS = 150 };

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exec/cuda/cuda_headers.h"
+#include "exec/cuda/cuda_support.h"
 #include "ops/tensor.h"
 #include "tests/gpu/emulator/emulator.h"
 

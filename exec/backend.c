@@ -1,14 +1,11 @@
-// Memory of back-ends that compute on the host, and the host's processors; copies and
-// fills within the memory of any back-end.
+// Calls through the vtables of back-ends; memory and processors of the host.
 // SPDX-License-Identifier: Apache-2.0
 #define _DEFAULT_SOURCE // madvise
-#include "exec/host_memory.h"
+#include "exec/backend.h"
 
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-
-#include "exec/backend.h"
 
 #if defined(__x86_64__) && defined(__GNUC__)
 #include <cpuid.h>
@@ -101,7 +98,48 @@ egraph_status eg_host_describe(eg_text *out) { return eg_text_append(out, "host"
 
 #endif
 
-// ---- copies and fills within the memory of a back-end -------------------------------
+// ---- calls through the vtables ------------------------------------------------------
+
+void eg_backend_destroy(eg_backend *backend) {
+  if (backend != NULL) backend->vtable->destroy(backend);
+}
+
+egraph_status eg_backend_upload(eg_backend *backend, void *to, const void *from,
+                                size_t bytes) {
+  if (backend->vtable->upload != NULL)
+    return backend->vtable->upload(backend, to, from, bytes);
+  if (bytes != 0) memcpy(to, from, bytes);
+  return EGRAPH_OK;
+}
+
+egraph_status eg_backend_download(eg_backend *backend, void *to, const void *from,
+                                  size_t bytes) {
+  if (backend->vtable->download != NULL)
+    return backend->vtable->download(backend, to, from, bytes);
+  if (bytes != 0) memcpy(to, from, bytes);
+  return EGRAPH_OK;
+}
+
+egraph_status eg_backend_begin(eg_backend *backend) {
+  return backend->vtable->begin != NULL ? backend->vtable->begin(backend) : EGRAPH_OK;
+}
+
+egraph_status eg_backend_end(eg_backend *backend) {
+  return backend->vtable->end != NULL ? backend->vtable->end(backend) : EGRAPH_OK;
+}
+
+void eg_device_memory_destroy(eg_backend *backend, eg_device_memory *memory) {
+  if (memory->owner != NULL) backend->vtable->memory_destroy(backend, memory);
+  *memory = (eg_device_memory){0};
+}
+
+void eg_program_destroy(eg_program *program) {
+  if (program != NULL) program->vtable->destroy(program);
+}
+
+void eg_launch_destroy(eg_launch *launch) {
+  if (launch != NULL) launch->vtable->destroy(launch);
+}
 
 egraph_status eg_backend_copy_rows(eg_backend *backend, void *to, size_t to_step,
                                    const void *from, size_t from_step, size_t bytes,

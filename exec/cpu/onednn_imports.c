@@ -1,8 +1,13 @@
-// The runtime is asked for by name in what is loaded, instead of linking a second one.
+// Answers oneDNN's calls of the OpenMP runtime, so that its parallel regions run on
+// teams.
+//
+// Calls that one shared object makes of functions of another go through a table of
+// addresses of its own. Changing an entry changes the calls of that object alone, where a
+// function of the same name in front would take the calls of the whole process. The
+// tables of relocations say which entry belongs to which name. The linker protects the
+// entries after it filled them (RELRO); they are opened for the change only.
 // SPDX-License-Identifier: Apache-2.0
 #define _GNU_SOURCE // RTLD_DEFAULT, dladdr1
-#include "exec/cpu/omp_runtime.h"
-
 #include <dlfcn.h>
 #include <link.h>
 #include <pthread.h>
@@ -12,28 +17,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-static _Thread_local eg_team *lent;
-
-// ISO C has no cast from object to function pointers.
-static bool find_function(const char *name, void *out) {
-  void *found = dlsym(RTLD_DEFAULT, name);
-  memcpy(out, &found, sizeof found);
-  return found != NULL;
-}
-
-bool eg_omp_find(eg_omp_runtime *out) {
-  return find_function("omp_set_num_threads", &out->set_threads) &&
-         find_function("omp_get_max_threads", &out->max_threads) &&
-         find_function("GOMP_parallel", &out->parallel);
-}
-
-// ---- imports ----------------------------------------------------------------------
-
-// Calls that one shared object makes of functions of another go through a table of
-// addresses of its own. Changing an entry changes the calls of that object alone, where a
-// function of the same name in front would take the calls of the whole process. The
-// tables of relocations say which entry belongs to which name. The linker protects the
-// entries after it filled them (RELRO); they are opened for the change only.
+#include "exec/cpu/kernel_threads.h"
 
 typedef struct import {
   const char *name;
@@ -79,7 +63,7 @@ static bool read_object(const struct link_map *map, object *out) {
   return out->symbols != NULL && out->strings != NULL && has_addends;
 }
 
-static uint32_t symbol_of(const ElfW(Rela) * relocation) {
+static uint32_t symbol_index(const ElfW(Rela) * relocation) {
 #if UINTPTR_MAX > 0xffffffffu
   return (uint32_t)ELF64_R_SYM(relocation->r_info);
 #else
@@ -92,8 +76,8 @@ static void *find_entry(const object *o, const char *name) {
   for (unsigned t = 0; t < 2; t++)
     for (size_t i = 0; i < o->bytes[t] / sizeof **o->tables; i++) {
       const ElfW(Rela) *relocation = &o->tables[t][i];
-      const ElfW(Sym) *symbol = &o->symbols[symbol_of(relocation)];
-      if (symbol_of(relocation) == 0 || relocation->r_addend != 0 ||
+      const ElfW(Sym) *symbol = &o->symbols[symbol_index(relocation)];
+      if (symbol_index(relocation) == 0 || relocation->r_addend != 0 ||
           strcmp(o->strings + symbol->st_name, name) != 0)
         continue;
       void *entry;
@@ -178,7 +162,7 @@ static omp_calls *runtime_calls(void) {
 static void parallel(void (*body)(void *), void *argument, unsigned threads,
                      unsigned flags) {
   eg_team_piece piece;
-  eg_team *team = eg_team_piece_of_caller(&piece) ? piece.team : lent;
+  eg_team *team = eg_team_piece_of_caller(&piece) ? piece.team : eg_omp_lent();
   if (threads == 0 && team != NULL) threads = eg_team_size(team);
   if (team != NULL && threads <= eg_team_size(team))
     eg_team_run(team, body, argument, threads);
@@ -197,6 +181,7 @@ static void barrier(void) {
 static int max_threads(void) {
   eg_team_piece piece;
   if (eg_team_piece_of_caller(&piece)) return 1;
+  const eg_team *lent = eg_omp_lent();
   return lent != NULL ? (int)eg_team_size(lent) : runtime_calls()->max_threads();
 }
 
@@ -227,12 +212,12 @@ static bool take_place(void) {
   };
   omp_calls *calls = runtime_calls();
   void *inside = dlsym(RTLD_DEFAULT, "dnnl_primitive_execute");
-  return inside != NULL && find_function("GOMP_parallel", &calls->parallel) &&
-         find_function("GOMP_barrier", &calls->barrier) &&
-         find_function("omp_get_max_threads", &calls->max_threads) &&
-         find_function("omp_get_num_threads", &calls->threads) &&
-         find_function("omp_get_thread_num", &calls->thread) &&
-         find_function("omp_in_parallel", &calls->in_parallel) &&
+  return inside != NULL && eg_function_find("GOMP_parallel", &calls->parallel) &&
+         eg_function_find("GOMP_barrier", &calls->barrier) &&
+         eg_function_find("omp_get_max_threads", &calls->max_threads) &&
+         eg_function_find("omp_get_num_threads", &calls->threads) &&
+         eg_function_find("omp_get_thread_num", &calls->thread) &&
+         eg_function_find("omp_in_parallel", &calls->in_parallel) &&
          replace_imports(inside, imports, sizeof imports / sizeof *imports);
 }
 
@@ -245,35 +230,4 @@ bool eg_omp_takes_teams(void) {
   bool result = takes;
   (void)pthread_mutex_unlock(&lock);
   return result;
-}
-
-eg_team *eg_omp_lend(eg_team *team) {
-  eg_team *before = lent;
-  lent = team;
-  return before;
-}
-
-// ---- regions ----------------------------------------------------------------------
-
-void eg_omp_run(void (*body)(void *), void *argument, uint32_t threads) {
-  eg_omp_runtime runtime;
-  if (lent != NULL)
-    eg_team_run(lent, body, argument, threads);
-  else if (threads > 1 && eg_omp_find(&runtime))
-    runtime.parallel(body, argument, threads, 0);
-  else
-    body(argument);
-}
-
-void eg_omp_run_on_each(void (*body)(void *), void *argument, uint32_t threads) {
-  if (lent != NULL)
-    body(argument); // has the flags of all pieces
-  else
-    eg_omp_run(body, argument, threads);
-}
-
-uint32_t eg_omp_threads(void) {
-  eg_omp_runtime runtime;
-  if (lent != NULL) return eg_team_size(lent);
-  return eg_omp_find(&runtime) ? (uint32_t)runtime.max_threads() : 0;
 }

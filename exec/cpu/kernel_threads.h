@@ -1,0 +1,93 @@
+// The threads of oneDNN's kernels, and of ours beside them. oneDNN calls an OpenMP
+// runtime (GNU's, or LLVM's by the same names) whose threads spin for milliseconds where
+// they wait for each other: with a core less than threads every parallel region takes
+// that long. So where the linker's tables allow it, oneDNN asks us instead, and its
+// regions run on a team; for threads without a team, such as those of a host that uses
+// oneDNN itself, the call goes on to the runtime. Otherwise its regions run on the
+// runtime's threads.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_EXEC_CPU_KERNEL_THREADS_H
+#define EG_EXEC_CPU_KERNEL_THREADS_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "exec/cpu/team.h"
+
+typedef struct eg_omp_runtime {
+  void (*set_threads)(int); // of the calling thread's parallel regions
+  int (*max_threads)(void);
+  void (*parallel)(void (*body)(void *), void *argument, unsigned threads,
+                   unsigned flags);
+} eg_omp_runtime;
+
+/// False when there is none: oneDNN was built on another threading runtime.
+bool eg_omp_find(eg_omp_runtime *out);
+/// Finds a function among the loaded objects; `out` is a function pointer variable.
+bool eg_function_find(const char *name, void *out);
+/// True when oneDNN's regions can run on teams; the first call sees to it.
+bool eg_omp_takes_teams(void);
+/// From here on regions of the calling thread run on `team`, or, NULL, on the runtime's
+/// threads. Returns the team before.
+eg_team *eg_omp_lend(eg_team *team);
+/// The team that the calling thread's regions run on, or NULL.
+eg_team *eg_omp_lent(void);
+/// Threads of the calling thread's parallel regions, 0 when unknown.
+uint32_t eg_omp_threads(void);
+/// Calls body(argument) `threads` times, at the same time on as many threads as are free.
+void eg_omp_run(void (*body)(void *), void *argument, uint32_t threads);
+/// Calls body(argument) once on each thread whose floating-point flags tell of the
+/// calling thread's regions, of `threads` threads: the calling one, and the runtime's.
+void eg_omp_run_on_each(void (*body)(void *), void *argument, uint32_t threads);
+
+// ---- parts of a loop ----------------------------------------------------------------
+
+// Parts of a loop of ours that the threads of a region share. A thread begins with its
+// own share of them, one in a row as oneDNN's kernels divide their loops, so that much of
+// what it reads is in its own cache since the region before; then it takes what is left
+// of the others', whose threads may have no processor.
+//
+//   parts       0 1 2 3 | 4 5 6 7
+//   thread 0    0 1 2 3         7
+//   thread 1              4 5 6
+//
+
+enum { EG_MAX_SHARES = 32 };
+
+typedef struct eg_parts {
+  int64_t count;
+  uint32_t shares;
+  atomic_uint entered; // threads that know no number of theirs
+  atomic_llong taken[EG_MAX_SHARES];
+} eg_parts;
+
+/// Units of a part of `whole`: at most `most`; where there are several parts, so many
+/// that all threads take equally many.
+int64_t eg_parts_size(int64_t whole, int64_t most, uint32_t threads);
+/// Calls body(argument), which takes parts of `parts`, on at most `threads` threads.
+void eg_parts_run(eg_parts *parts, int64_t count, void (*body)(void *), void *argument,
+                  uint32_t threads);
+/// Within the body: the share that the calling thread begins with.
+uint32_t eg_parts_enter(eg_parts *parts);
+/// Takes the next part; *share may become another thread's. False: none is left.
+bool eg_parts_take(eg_parts *parts, uint32_t *share, int64_t *out);
+
+// ---- the flag "invalid operation" ---------------------------------------------------
+
+// The floating-point flag "invalid operation". On x86 every minimum, maximum and ordered
+// comparison with a NaN raises it, and so does every operation that makes a NaN of
+// numbers: a kernel that left it down met no NaN, and thus lost none. Reading it costs
+// nothing, where a look at the operands would be one more pass over memory.
+//
+// Each thread has a flag of its own. A team hands it to the thread that called; threads
+// of an OpenMP runtime are asked.
+
+/// True where kernels on `threads` threads (0: unknown) leave flags that can be read.
+bool eg_invalid_flag_works(uint32_t threads);
+/// Takes the flag down on the threads of the calling thread's parallel regions.
+void eg_invalid_flag_clear(uint32_t threads);
+/// True when one of these threads has raised it since, and where that cannot be known.
+bool eg_invalid_flag_is_up(uint32_t threads);
+
+#endif
