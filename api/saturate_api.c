@@ -6,7 +6,7 @@
 #include "api/option_structs.h"
 #include "api/require.h"
 #include "api/terms.h"
-#include "rewrites/terms/symbolic_pattern.h"
+#include "rewrites/terms/symbolic.h"
 
 // ---- saturation ------------------------------------------------------------------
 

@@ -5,7 +5,6 @@
 #include "api/require.h"
 #include "api/terms.h"
 #include "rewrites/terms/symbolic_file.h"
-#include "rewrites/terms/symbolic_json.h"
 
 egraph_status egraph_terms_save(const egraph_terms *terms, const char *path) {
   EG_REQUIRE(terms, path);

@@ -23,7 +23,7 @@
 #include "optimize/single/single_problem.h"
 #include "pcg/graph/graph_copy.h"
 #include "rewrites/explain/explain_rounds.h"
-#include "rewrites/language/rule_cases.h"
+#include "rewrites/language/rules.h"
 /// Relative gain below which a round gained nothing.
 static const double SETTLED_GAIN = 1e-5;
 /// Defaults of work_limit, in millions of steps: of saturation and of extraction as much,

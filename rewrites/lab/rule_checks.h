@@ -3,7 +3,7 @@
 #ifndef EG_REWRITES_LAB_RULE_CHECKS_H
 #define EG_REWRITES_LAB_RULE_CHECKS_H
 
-#include "rewrites/rule_files.h"
+#include "rewrites/language/rules.h"
 
 /// A set whose texts are checked: what they claim of layouts, and, after
 /// eg_rules_set_verified, whether they hold. Fails with EGRAPH_E_MEMORY.

@@ -214,4 +214,22 @@ typedef struct eg_rule_test {
 
 const char *eg_rule_kind_words(eg_rule_kind kind);
 
+typedef struct eg_rule_function_info {
+  const char *name;
+  int min_args, max_args; // max -1: any number
+  const char *arguments;  // kind letters, see the table
+  char result;
+} eg_rule_function_info;
+
+const eg_rule_function_info *eg_rule_function_info_of(eg_rule_function function);
+bool eg_rule_function_find(const char *name, eg_rule_function *out);
+
+/// "exact" and so on; NULL for another number.
+const char *eg_rule_class_name(egraph_math math);
+/// False when there is none of that name.
+bool eg_rule_class_find(const char *name, egraph_math *out);
+
+/// Appends an expression of a rule.
+egraph_status eg_rule_print_expr(eg_text *text, const eg_rule *rule, uint32_t expr);
+
 #endif

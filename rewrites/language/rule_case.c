@@ -1,11 +1,51 @@
-// A case is the form with the values written in the place of the parameters, read like
-// any other form.
+// A case of a rule with parameters is its form with values written in the place of the
+// parameters, read like any other form; which cases there are, which of them stand for
+// all, and whether another rule is one of them.
 // SPDX-License-Identifier: Apache-2.0
+#include "rewrites/language/rule_schema.h"
+
+#include <assert.h>
 #include <string.h>
 
 #include "base/number.h"
+#include "base/owner.h"
 #include "rewrites/language/rule_reader.h"
-#include "rewrites/language/rule_schema_internal.h"
+
+// ---- spelling -------------------------------------------------------------------
+
+bool eg_rule_is_sequence(const eg_sexpr *expr) { // ?x...
+  if (expr->kind != EG_SEXPR_ATOM || expr->text[0] != '?') return false;
+  size_t length = strlen(expr->text);
+  return length > 4 && strcmp(expr->text + length - 3, "...") == 0;
+}
+
+bool eg_rule_has_sequence(const eg_sexpr *expr) {
+  if (expr->text != NULL) return eg_rule_is_sequence(expr);
+  bool has = eg_rule_is_each(expr);
+  for (uint32_t i = 0; i < expr->count && !has; i++)
+    has = eg_rule_has_sequence(&expr->children[i]);
+  return has;
+}
+
+bool eg_rule_is_parameter_clause(const eg_sexpr *clause) {
+  return eg_sexpr_is_form(clause, "operators") || eg_sexpr_is_form(clause, "least");
+}
+
+uint32_t eg_rule_find_sequence(const char *const *sequences, uint32_t count,
+                               const char *name) {
+  for (uint32_t i = 0; i < count; i++)
+    if (strcmp(sequences[i], name) == 0) return i;
+  return EG_RULE_NONE;
+}
+
+bool eg_rule_is_each(const eg_sexpr *expr) { return eg_sexpr_is_form(expr, "each"); }
+
+bool eg_rule_form_is_schema(const eg_sexpr *form) {
+  bool is_schema = eg_rule_has_sequence(form);
+  for (uint32_t i = 0; i < form->count && !is_schema; i++)
+    is_schema = eg_rule_is_parameter_clause(&form->children[i]);
+  return is_schema;
+}
 
 // ---- which there are ----------------------------------------------------------------
 
@@ -281,10 +321,290 @@ egraph_status eg_rule_case_read(const eg_rule_source_text *from,
   uint32_t *kept;
   EG_TRY(write_children(&w, schema->form, &form));
   clear_conditions(&form);
-  EG_TRY(eg_rule_read(from, &form, reversed, out));
+  assert(!eg_rule_form_is_schema(&form));
+  EG_TRY(eg_rule_read_plain(from, &form, reversed, out));
   EG_TRY(eg_rule_keep_bytes(from->arena, values, schema->parameter_count, sizeof *values,
                             &kept));
   out->schema = schema;
   out->values = kept;
   return EGRAPH_OK;
+}
+
+// ---- cases that stand for all ---------------------------------------------------------
+
+static egraph_status add_sample(const eg_rule *rule, const uint32_t *values,
+                                eg_u32s *out) {
+  uint32_t count = rule->schema->parameter_count;
+  size_t bytes = count * sizeof *values;
+  bool is_new = eg_rule_case_is_legal(rule->schema, values) &&
+                memcmp(values, rule->values, bytes) != 0;
+  for (size_t i = 0; i < out->len && is_new; i += count)
+    is_new = memcmp(out->data + i, values, bytes) != 0;
+  return is_new ? eg_u32s_append(out, values, count) : EGRAPH_OK;
+}
+
+static void set_counts(const eg_rule_schema *schema, uint32_t count, uint32_t *values) {
+  for (uint32_t i = 0; i < schema->parameter_count; i++)
+    if (schema->parameters[i].operators == NULL) values[i] = count;
+}
+
+/// With the first legal number of elements from `count` on.
+static egraph_status add_with_count(const eg_rule *rule, uint32_t count, uint32_t *values,
+                                    eg_u32s *out) {
+  for (uint32_t tries = 0; tries <= EG_RULE_SAMPLE_COUNT; tries++) {
+    set_counts(rule->schema, count, values);
+    if (eg_rule_case_is_legal(rule->schema, values)) break;
+    count = (count + 1) % (EG_RULE_SAMPLE_COUNT + 1);
+  }
+  return add_sample(rule, values, out);
+}
+
+/// Every choice of operators, with a number of elements that differs from one to the
+/// next.
+static egraph_status sample_operators(const eg_rule *rule, uint32_t parameter,
+                                      uint32_t chosen, uint32_t *values, eg_u32s *out) {
+  const eg_rule_schema *schema = rule->schema;
+  if (parameter == schema->parameter_count || parameter == EG_RULE_MAX_PARAMETERS)
+    return add_with_count(rule, 1 + chosen % EG_RULE_SAMPLE_COUNT, values, out);
+  const eg_rule_parameter *p = &schema->parameters[parameter];
+  if (p->operators == NULL)
+    return sample_operators(rule, parameter + 1, chosen, values, out);
+  for (uint32_t k = 0; k < p->operator_count; k++) {
+    values[parameter] = p->operators[k];
+    EG_TRY(sample_operators(rule, parameter + 1, chosen + k, values, out));
+  }
+  return EGRAPH_OK;
+}
+
+/// All numbers up to two.
+static egraph_status sample_counts(const eg_rule *rule, uint32_t parameter,
+                                   uint32_t *values, eg_u32s *out) {
+  const eg_rule_schema *schema = rule->schema;
+  if (parameter == schema->parameter_count || parameter == EG_RULE_MAX_PARAMETERS)
+    return add_sample(rule, values, out);
+  if (schema->parameters[parameter].operators != NULL)
+    return sample_counts(rule, parameter + 1, values, out);
+  for (uint32_t count = 0; count <= 2; count++) {
+    values[parameter] = count;
+    EG_TRY(sample_counts(rule, parameter + 1, values, out));
+  }
+  return EGRAPH_OK;
+}
+
+/// How many operands the operators that a spot can be have at most; UINT32_MAX: any
+/// number.
+static uint32_t most_operands(const eg_rule_schema *schema, const eg_rule_spot *spot) {
+  if (spot->parameter == EG_RULE_NONE)
+    return (uint32_t)eg_op_info_of(spot->op)->max_inputs;
+  const eg_rule_parameter *p = &schema->parameters[spot->parameter];
+  uint32_t most = 0;
+  for (uint32_t i = 0; i < p->operator_count; i++) {
+    uint32_t one = (uint32_t)eg_op_info_of(p->operators[i])->max_inputs;
+    if (one > most) most = one;
+  }
+  return most;
+}
+
+/// How many elements a sequence has at most, by the operators that have it as operands.
+static uint32_t most_elements(const eg_rule_schema *schema, uint32_t parameter) {
+  uint32_t most = UINT32_MAX;
+  for (uint32_t i = 0; i < schema->spot_count && parameter != schema->sides; i++) {
+    const eg_rule_spot *spot = &schema->spots[i];
+    if (spot->each != EG_RULE_NONE || spot->operands.times[parameter] == 0) continue;
+    uint32_t operands = most_operands(schema, spot);
+    if (operands < most) most = operands;
+  }
+  return most;
+}
+
+static egraph_status add_all(const eg_rule *rule, uint32_t parameter, uint32_t *values,
+                             eg_u32s *out) {
+  const eg_rule_schema *schema = rule->schema;
+  if (parameter == schema->parameter_count || parameter == EG_RULE_MAX_PARAMETERS)
+    return add_sample(rule, values, out);
+  const eg_rule_parameter *p = &schema->parameters[parameter];
+  uint32_t count =
+      p->operators != NULL ? p->operator_count : most_elements(schema, parameter) + 1;
+  for (uint32_t i = 0; i < count; i++) {
+    values[parameter] = p->operators != NULL ? p->operators[i] : i;
+    EG_TRY(add_all(rule, parameter + 1, values, out));
+  }
+  return EGRAPH_OK;
+}
+
+/// Nothing is appended, and *out_all is false, where they are too many.
+static egraph_status list_all(const eg_rule *rule, eg_u32s *out, bool *out_all) {
+  const eg_rule_schema *schema = rule->schema;
+  uint32_t values[EG_RULE_MAX_PARAMETERS] = {0};
+  uint64_t choices = 1;
+  for (uint32_t i = 0; i < schema->parameter_count && choices <= EG_RULE_MAX_CASES; i++)
+    choices *= schema->parameters[i].operators != NULL
+                   ? schema->parameters[i].operator_count
+                   : (uint64_t)most_elements(schema, i) + 1;
+  *out_all = choices <= EG_RULE_MAX_CASES;
+  return *out_all ? add_all(rule, 0, values, out) : EGRAPH_OK;
+}
+
+egraph_status eg_rule_cases_sample(const eg_rule *rule, eg_u32s *out, bool *out_all) {
+  const eg_rule_schema *schema = rule->schema;
+  uint32_t values[EG_RULE_MAX_PARAMETERS];
+  EG_TRY(list_all(rule, out, out_all));
+  if (*out_all) return EGRAPH_OK;
+  memcpy(values, rule->values, schema->parameter_count * sizeof *values);
+  EG_TRY(sample_counts(rule, 0, values, out));
+  for (uint32_t i = 0; i < schema->parameter_count; i++) {
+    if (schema->parameters[i].operators != NULL) continue;
+    set_counts(schema, 1, values);
+    for (values[i] = 3; values[i] <= EG_RULE_SAMPLE_COUNT; values[i]++)
+      EG_TRY(add_sample(rule, values, out));
+  }
+  return sample_operators(rule, 0, 0, values, out);
+}
+
+/// Numbers of elements beyond the usual ones: some, and those beside numbers of the rule.
+static uint32_t large_counts(const eg_rule *rule, uint32_t *out) {
+  uint32_t count = 0;
+  out[count++] = 9;
+  out[count++] = 17;
+  for (uint32_t i = 0; i < rule->expr_count && count + 2 < EG_RULE_LARGE_COUNTS; i++) {
+    const eg_rule_expr *at = &rule->exprs[i];
+    bool is_count = at->form == EG_RULE_EXPR_CONSTANT && at->kind == EG_RULE_INT &&
+                    at->constant.i >= EG_RULE_SAMPLE_COUNT && at->constant.i < 60;
+    if (!is_count || at->constant.i == 9 || at->constant.i == 17) continue;
+    out[count++] = (uint32_t)at->constant.i;
+    out[count++] = (uint32_t)at->constant.i + 1;
+  }
+  return count;
+}
+
+egraph_status eg_rule_cases_sample_large(const eg_rule *rule, eg_u32s *out) {
+  const eg_rule_schema *schema = rule->schema;
+  uint32_t values[EG_RULE_MAX_PARAMETERS], counts[EG_RULE_LARGE_COUNTS];
+  uint32_t count = large_counts(rule, counts);
+  memcpy(values, rule->values, schema->parameter_count * sizeof *values);
+  for (uint32_t i = 0; i < schema->parameter_count; i++) {
+    if (schema->parameters[i].operators != NULL) continue;
+    for (uint32_t k = 0; k < count; k++) {
+      set_counts(schema, 1, values);
+      values[i] = counts[k];
+      if (counts[k] <= most_elements(schema, i)) EG_TRY(add_sample(rule, values, out));
+    }
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status check_cases(const eg_rule_source_text *from, const eg_rule *rule,
+                                 const eg_u32s *values) {
+  uint32_t count = rule->schema->parameter_count;
+  eg_rule ignored;
+  for (size_t i = 0; i < values->len; i += count) {
+    egraph_status status =
+        eg_rule_case_read(from, rule->schema, values->data + i, rule->reversed, &ignored);
+    if (status == EGRAPH_E_PARSE)
+      return eg_fail_context(status, "a case of rule %s", rule->name);
+    EG_TRY(status);
+  }
+  return EGRAPH_OK;
+}
+
+/// How many choices of operators there are, at most one more than EG_RULE_MAX_CASES.
+static uint32_t operator_choices(const eg_rule_schema *schema) {
+  uint64_t choices = 1;
+  for (uint32_t i = 0; i < schema->parameter_count && choices <= EG_RULE_MAX_CASES; i++)
+    if (schema->parameters[i].operators != NULL)
+      choices *= schema->parameters[i].operator_count;
+  return choices <= EG_RULE_MAX_CASES ? (uint32_t)choices : EG_RULE_MAX_CASES + 1;
+}
+
+egraph_status eg_rule_cases_check(const eg_rule *rule, egraph_allocator alloc) {
+  eg_sexpr at = {.line = rule->line, .column = 1};
+  if (operator_choices(rule->schema) > EG_RULE_MAX_CASES)
+    return eg_sexpr_fail(
+        rule->file, &at,
+        "rule %s has more than %d choices of operators; split it, or use "
+        "smaller sets",
+        rule->name, EG_RULE_MAX_CASES);
+  eg_arena arena;
+  eg_u32s values;
+  eg_arena_init(&arena, alloc);
+  eg_u32s_init(&values, alloc);
+  const eg_rule_source_text from = {
+      .arena = &arena, .scratch = alloc, .file = rule->file, .is_of_case = true};
+  bool is_all;
+  egraph_status status = eg_rule_cases_sample(rule, &values, &is_all);
+  if (status == EGRAPH_OK) status = check_cases(&from, rule, &values);
+  eg_u32s_deinit(&values);
+  eg_arena_deinit(&arena);
+  return status;
+}
+
+// ---- of which rule another one is a case ---------------------------------------------
+
+typedef struct likeness {
+  const eg_rule *whole, *rule;
+  egraph_allocator alloc;
+  uint64_t operands[EG_OP_COUNT]; // bit n: one of the left side has n operands
+  uint32_t most;
+  uint32_t values[EG_RULE_MAX_PARAMETERS];
+  bool found;
+} likeness;
+
+static bool is_like(const likeness *l) {
+  const eg_rule_schema *schema = l->whole->schema;
+  uint32_t sides = schema->sides;
+  if (sides != EG_RULE_NONE && l->values[sides] != l->rule->root_count) return false;
+  for (uint32_t i = 0; i < schema->spot_count; i++) {
+    const eg_rule_spot *spot = &schema->spots[i];
+    uint32_t operands =
+        eg_rule_sum_of(&spot->operands, schema->parameter_count, l->values);
+    bool is_there = operands < 64 &&
+                    (l->operands[eg_rule_spot_op(spot, l->values)] >> operands & 1) != 0;
+    bool is_asked =
+        spot->is_left && (spot->each == EG_RULE_NONE || l->values[spot->each] != 0);
+    if (is_asked && !is_there) return false;
+  }
+  return eg_rule_case_is_legal(schema, l->values);
+}
+
+static egraph_status compare_case(likeness *l) {
+  eg_arena arena;
+  eg_rule made;
+  if (!is_like(l)) return EGRAPH_OK;
+  eg_arena_init(&arena, l->alloc);
+  const eg_rule_source_text from = {
+      .arena = &arena, .scratch = l->alloc, .file = l->whole->file};
+  egraph_status status =
+      eg_rule_case_read(&from, l->whole->schema, l->values, l->whole->reversed, &made);
+  l->found = status == EGRAPH_OK && strcmp(made.key, l->rule->key) == 0;
+  eg_arena_deinit(&arena);
+  return status == EGRAPH_E_PARSE ? EGRAPH_OK : status;
+}
+
+static egraph_status compare_cases(likeness *l, uint32_t parameter) {
+  const eg_rule_schema *schema = l->whole->schema;
+  if (parameter == schema->parameter_count || parameter == EG_RULE_MAX_PARAMETERS)
+    return compare_case(l);
+  const eg_rule_parameter *p = &schema->parameters[parameter];
+  uint32_t count = p->operators != NULL ? p->operator_count : l->most + 1;
+  for (uint32_t i = 0; i < count && !l->found; i++) {
+    l->values[parameter] = p->operators != NULL ? (uint32_t)p->operators[i] : i;
+    if (p->operators == NULL || l->operands[p->operators[i]] != 0)
+      EG_TRY(compare_cases(l, parameter + 1));
+  }
+  return EGRAPH_OK;
+}
+
+egraph_status eg_rule_cases_have(const eg_rule *with_parameters, const eg_rule *rule,
+                                 egraph_allocator alloc, bool *out) {
+  likeness l = {.whole = with_parameters, .rule = rule, .alloc = alloc};
+  for (uint32_t i = 0; i < rule->pattern_term_count; i++) {
+    const eg_rule_term *term = &rule->terms[i];
+    if (term->is_var || term->child_count >= 64) continue;
+    l.operands[term->op] |= UINT64_C(1) << term->child_count;
+    if (term->child_count > l.most) l.most = term->child_count;
+  }
+  if (rule->root_count > l.most) l.most = rule->root_count;
+  egraph_status status = compare_cases(&l, 0);
+  *out = l.found;
+  return status;
 }

@@ -2,7 +2,7 @@
 // copied with the values in place of the names; values of an inner `for` are expressions
 // of the outer body, so they are copied before they are bound.
 // SPDX-License-Identifier: Apache-2.0
-#include "rewrites/language/rule_for.h"
+#include "rewrites/language/rule_forms.h"
 
 #include <string.h>
 

@@ -3,6 +3,7 @@
 #ifndef EG_REWRITES_RULE_FORMS_H
 #define EG_REWRITES_RULE_FORMS_H
 
+#include "base/sexpr.h"
 #include "rewrites/language/rule_ast.h"
 
 typedef struct eg_rule_source_text {
@@ -15,6 +16,9 @@ typedef struct eg_rule_source_text {
 /// Reads one direction of a rule form. Fails with EGRAPH_E_PARSE.
 egraph_status eg_rule_read(const eg_rule_source_text *from, const eg_sexpr *form,
                            bool reversed, eg_rule *out);
+/// The same for a form without parameters (rule_schema.h).
+egraph_status eg_rule_read_plain(const eg_rule_source_text *from, const eg_sexpr *form,
+                                 bool reversed, eg_rule *out);
 egraph_status eg_rule_test_read(const eg_rule_source_text *from, const eg_sexpr *form,
                                 eg_rule_test *out);
 
@@ -28,5 +32,14 @@ egraph_status eg_rule_print_key(eg_text *text, const eg_rule *rule, bool paralle
 /// Whether both sides are the same terms without their parallel operators. Overwrites
 /// `scratch`.
 egraph_status eg_rule_same_sides(eg_text *scratch, const eg_rule *rule, bool *out);
+
+/// Replaces every top-level `for` of a rule file by its forms, once for each value
+/// (rewrites/rules/LANGUAGE.md). *out shares the other expressions with `text`. Positions
+/// are those of the text. Fails with EGRAPH_E_PARSE: malformed, a name that no `for`
+/// binds, more than EG_RULE_FOR_MOST expressions.
+egraph_status eg_rule_expand(eg_arena *arena, const char *file, const eg_sexpr *text,
+                             eg_sexpr *out);
+
+enum { EG_RULE_FOR_MOST = 1 << 20 };
 
 #endif

@@ -8,9 +8,7 @@
 #include <string.h>
 
 #include "rewrites/language/rule_forms.h"
-#include "rewrites/language/rule_functions.h"
 #include "rewrites/language/rule_schema.h"
-#include "rewrites/language/rules.h"
 
 typedef struct printer {
   eg_text *text;

@@ -1,12 +1,13 @@
-// What reading rules and reading tests have in common: variables, roots, and keeping the
-// result.
+// Variables, names and expressions of rules, and the arrays of a rule that was read.
+// Kinds are checked here, so that evaluation only meets values of the right kind.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/language/rule_reader.h"
 
-#include "base/owner.h"
-
 #include <ctype.h>
 #include <string.h>
+
+#include "base/owner.h"
+#include "base/spelling.h"
 
 #define OWNED                                                                            \
   (eg_rule_vars, vars), (eg_rule_terms, terms), (eg_rule_exprs, exprs),                  \
@@ -58,21 +59,6 @@ egraph_status eg_rule_check_name(const char *file, const eg_sexpr *form,
                        what, what);
 }
 
-egraph_status eg_rule_read_roots(eg_rule_reader *reader, const eg_sexpr *side) {
-  for (uint32_t i = 1; i < side->count; i++) {
-    eg_rule_root root = {.first_term = (uint32_t)reader->terms.len};
-    const eg_sexpr *expr = &side->children[i];
-    if (reader->in_pattern && eg_rule_is_variable(expr))
-      return eg_sexpr_fail(
-          reader->file, expr,
-          "a left side that is a bare variable matches everything; write "
-          "an operator");
-    EG_TRY(eg_rule_read_term(reader, expr, &root.term));
-    EG_TRY(eg_rule_roots_push(&reader->roots, root));
-  }
-  return EGRAPH_OK;
-}
-
 egraph_status eg_rule_keep_bytes(eg_arena *arena, const void *data, size_t count,
                                  size_t size, void *out_pointer) {
   void *copy;
@@ -110,4 +96,227 @@ egraph_status eg_rule_reversed_name(eg_arena *arena, const char *name, const cha
   memcpy(text + len, "-reversed", sizeof "-reversed");
   *out = text;
   return EGRAPH_OK;
+}
+
+// ---- expressions -----------------------------------------------------------------
+
+static egraph_status push_constant(eg_rule_reader *reader, eg_rule_value value,
+                                   uint32_t *out_expr) {
+  eg_rule_expr expr = {
+      .form = EG_RULE_EXPR_CONSTANT, .kind = value.kind, .constant = value};
+  *out_expr = (uint32_t)reader->exprs.len;
+  return eg_rule_exprs_push(&reader->exprs, expr);
+}
+
+static egraph_status read_variable(eg_rule_reader *reader, const eg_sexpr *expr,
+                                   uint32_t *out_expr) {
+  uint32_t var = eg_rule_reader_find(reader, expr->text);
+  if (var == EG_RULE_NONE)
+    return eg_sexpr_fail(reader->file, expr,
+                         "%s is not bound; bind it on the left side or by (let %s ...)",
+                         expr->text, expr->text);
+  const eg_rule_var *known = &reader->vars.data[var];
+  if (known->origin == EG_RULE_VAR_LET_TERM)
+    return eg_sexpr_fail(
+        reader->file, expr,
+        "%s names a term that is not built yet; expressions may use only "
+        "what the left side binds, and values",
+        expr->text);
+  eg_rule_expr node = {.form = EG_RULE_EXPR_VAR, .kind = known->kind, .var = var};
+  *out_expr = (uint32_t)reader->exprs.len;
+  return eg_rule_exprs_push(&reader->exprs, node);
+}
+
+static egraph_status read_atom(eg_rule_reader *reader, const eg_sexpr *expr,
+                               uint32_t *out_expr) {
+  if (expr->text[0] == '?') return read_variable(reader, expr, out_expr);
+  eg_rule_value value = {.kind = EG_RULE_INT};
+  if (eg_parse_int64(expr->text, &value.i)) return push_constant(reader, value, out_expr);
+  value.kind = EG_RULE_FLOAT;
+  if (eg_parse_double(expr->text, &value.f))
+    return push_constant(reader, value, out_expr);
+  value = (eg_rule_value){.kind = EG_RULE_SYMBOL, .text = expr->text};
+  return push_constant(reader, value, out_expr);
+}
+
+egraph_status eg_rule_want_kind(eg_rule_reader *reader, const eg_sexpr *at, uint32_t expr,
+                                eg_rule_kind kind) {
+  eg_rule_expr *node = &reader->exprs.data[expr];
+  if (node->kind == kind) return EGRAPH_OK;
+  if (node->kind == EG_RULE_INT && kind == EG_RULE_FLOAT) return EGRAPH_OK;
+  egraph_dtype dtype;
+  if (node->form == EG_RULE_EXPR_CONSTANT && node->kind == EG_RULE_SYMBOL &&
+      kind == EG_RULE_DTYPE && eg_dtype_find(node->constant.text, &dtype)) {
+    node->kind = EG_RULE_DTYPE;
+    node->constant = (eg_rule_value){.kind = EG_RULE_DTYPE, .i = (int64_t)dtype};
+    return EGRAPH_OK;
+  }
+  return eg_sexpr_fail(reader->file, at, "this is %s where %s is wanted",
+                       eg_rule_kind_words(node->kind), eg_rule_kind_words(kind));
+}
+
+static bool is_numeric(eg_rule_kind kind) {
+  return kind == EG_RULE_INT || kind == EG_RULE_FLOAT || kind == EG_RULE_INTS;
+}
+
+// Joins the kind of one more argument into *inout_kind; EG_RULE_BOOL there stands for
+// "none yet" of letters n and o.
+static bool join_numbers(eg_rule_kind *inout_kind, eg_rule_kind kind, bool lists) {
+  if (!is_numeric(kind) || (kind == EG_RULE_INTS && !lists)) return false;
+  eg_rule_kind old = *inout_kind;
+  if (old == EG_RULE_BOOL || old == kind) {
+    *inout_kind = kind;
+    return true;
+  }
+  bool has_list = old == EG_RULE_INTS || kind == EG_RULE_INTS;
+  bool has_float = old == EG_RULE_FLOAT || kind == EG_RULE_FLOAT;
+  if (has_list && has_float) return false;
+  *inout_kind = has_list ? EG_RULE_INTS : EG_RULE_FLOAT;
+  return true;
+}
+
+static egraph_status join_any(eg_rule_reader *reader, const eg_sexpr *at, uint32_t expr,
+                              bool first, eg_rule_kind *inout_kind) {
+  eg_rule_kind kind = reader->exprs.data[expr].kind;
+  if (first) {
+    *inout_kind = kind;
+    return EGRAPH_OK;
+  }
+  if (*inout_kind == EG_RULE_INT && kind == EG_RULE_FLOAT) {
+    *inout_kind = EG_RULE_FLOAT;
+    return EGRAPH_OK;
+  }
+  return eg_rule_want_kind(reader, at, expr, *inout_kind);
+}
+
+typedef struct joined {
+  eg_rule_kind number, any;
+  bool has_any;
+} joined;
+
+static egraph_status check_argument(eg_rule_reader *reader, const eg_sexpr *at,
+                                    uint32_t arg, char letter, joined *inout) {
+  eg_rule_kind kind = reader->exprs.data[arg].kind;
+  switch (letter) {
+  case 'i': return eg_rule_want_kind(reader, at, arg, EG_RULE_INT);
+  case 'l': return eg_rule_want_kind(reader, at, arg, EG_RULE_INTS);
+  case 'f': return eg_rule_want_kind(reader, at, arg, EG_RULE_FLOAT);
+  case 'b': return eg_rule_want_kind(reader, at, arg, EG_RULE_BOOL);
+  case 't': return eg_rule_want_kind(reader, at, arg, EG_RULE_TENSOR);
+  case 'n':
+  case 'o':
+    if (join_numbers(&inout->number, kind, letter == 'n')) return EGRAPH_OK;
+    return eg_sexpr_fail(reader->file, at,
+                         "this is %s, which does not fit here; numbers of one kind%s are "
+                         "wanted",
+                         eg_rule_kind_words(kind),
+                         letter == 'n' ? ", or lists and integers," : "");
+  default: {
+    bool first = !inout->has_any;
+    inout->has_any = true;
+    return join_any(reader, at, arg, first, &inout->any);
+  }
+  }
+}
+
+static eg_rule_kind result_kind(char letter, const joined *kinds) {
+  switch (letter) {
+  case 'i': return EG_RULE_INT;
+  case 'l': return EG_RULE_INTS;
+  case 'f': return EG_RULE_FLOAT;
+  case 's': return EG_RULE_SYMBOL;
+  case 'd': return EG_RULE_DTYPE;
+  case 'n': return kinds->number;
+  case 'a': return kinds->any;
+  default: return EG_RULE_BOOL;
+  }
+}
+
+// In (= dtype ?x's dtype) the literal may come first: give it the kind of what follows.
+static void settle_first_symbol(eg_rule_reader *reader, const uint32_t *args,
+                                uint32_t count) {
+  if (count < 2) return;
+  eg_rule_expr *first = &reader->exprs.data[args[0]];
+  if (first->form != EG_RULE_EXPR_CONSTANT || first->kind != EG_RULE_SYMBOL) return;
+  egraph_dtype dtype;
+  if (reader->exprs.data[args[1]].kind == EG_RULE_DTYPE &&
+      eg_dtype_find(first->constant.text, &dtype)) {
+    first->kind = EG_RULE_DTYPE;
+    first->constant = (eg_rule_value){.kind = EG_RULE_DTYPE, .i = (int64_t)dtype};
+  }
+}
+
+static egraph_status check_count(eg_rule_reader *reader, const eg_sexpr *expr,
+                                 const eg_rule_function_info *info, uint32_t count) {
+  if ((int)count >= info->min_args &&
+      (info->max_args < 0 || (int)count <= info->max_args))
+    return EGRAPH_OK;
+  if (info->max_args < 0)
+    return eg_sexpr_fail(reader->file, expr, "%s takes at least %d arguments, not %u",
+                         info->name, info->min_args, count);
+  if (info->min_args == info->max_args)
+    return eg_sexpr_fail(reader->file, expr, "%s takes %d argument%s, not %u", info->name,
+                         info->min_args, info->min_args == 1 ? "" : "s", count);
+  return eg_sexpr_fail(reader->file, expr, "%s takes %d to %d arguments, not %u",
+                       info->name, info->min_args, info->max_args, count);
+}
+
+static egraph_status read_call(eg_rule_reader *reader, const eg_sexpr *expr,
+                               eg_rule_function function, const eg_sexpr *arg_exprs,
+                               uint32_t count, uint32_t *out_expr) {
+  const eg_rule_function_info *info = eg_rule_function_info_of(function);
+  EG_TRY(check_count(reader, expr, info, count));
+  uint32_t *args;
+  EG_TRY(eg_arena_alloc(reader->arena, count, sizeof *args, &args));
+  for (uint32_t i = 0; i < count; i++)
+    EG_TRY(eg_rule_read_expr(reader, &arg_exprs[i], &args[i]));
+  size_t letters = strlen(info->arguments);
+  if (info->arguments[0] == 'a') settle_first_symbol(reader, args, count);
+  joined kinds = {.number = EG_RULE_BOOL, .any = EG_RULE_BOOL};
+  for (uint32_t i = 0; i < count; i++) {
+    char letter = info->arguments[i < letters ? i : letters - 1];
+    EG_TRY(check_argument(reader, &arg_exprs[i], args[i], letter, &kinds));
+  }
+  eg_rule_expr call = {.form = EG_RULE_EXPR_CALL,
+                       .kind = result_kind(info->result, &kinds),
+                       .function = function,
+                       .args = args,
+                       .arg_count = count};
+  *out_expr = (uint32_t)reader->exprs.len;
+  return eg_rule_exprs_push(&reader->exprs, call);
+}
+
+static egraph_status unknown_function(eg_rule_reader *reader, const eg_sexpr *head) {
+  eg_spelling spelling = eg_spelling_start(head->text);
+  for (int i = 0; i < EG_RULE_FN_COUNT; i++)
+    eg_spelling_offer(&spelling, eg_rule_function_info_of((eg_rule_function)i)->name);
+  if (spelling.best != NULL)
+    return eg_sexpr_fail(reader->file, head, "unknown function '%s'; did you mean '%s'?",
+                         head->text, spelling.best);
+  return eg_sexpr_fail(reader->file, head,
+                       "unknown function '%s'; rewrites/rules/LANGUAGE.md lists them",
+                       head->text);
+}
+
+egraph_status eg_rule_read_expr(eg_rule_reader *reader, const eg_sexpr *expr,
+                                uint32_t *out_expr) {
+  switch (expr->kind) {
+  case EG_SEXPR_ATOM: return read_atom(reader, expr, out_expr);
+  case EG_SEXPR_STRING: {
+    eg_rule_value value = {.kind = EG_RULE_STRING, .text = expr->text};
+    return push_constant(reader, value, out_expr);
+  }
+  case EG_SEXPR_BRACKETS:
+    return read_call(reader, expr, EG_RULE_FN_LIST, expr->children, expr->count,
+                     out_expr);
+  case EG_SEXPR_LIST: break;
+  }
+  if (expr->count == 0 || expr->children[0].kind != EG_SEXPR_ATOM)
+    return eg_sexpr_fail(reader->file, expr,
+                         "an expression is wanted: a literal, a ?variable or (function "
+                         "argument ...)");
+  eg_rule_function function;
+  if (!eg_rule_function_find(expr->children[0].text, &function))
+    return unknown_function(reader, &expr->children[0]);
+  return read_call(reader, expr, function, expr->children + 1, expr->count - 1, out_expr);
 }

@@ -1,6 +1,6 @@
 // Parameters are found first, then the operators of both sides.
 // SPDX-License-Identifier: Apache-2.0
-#include "rewrites/language/rule_schema_internal.h"
+#include "rewrites/language/rule_schema.h"
 
 #include <string.h>
 
@@ -51,33 +51,6 @@ bool eg_rule_operators_find(const char *name, eg_rule_operators *out,
 }
 
 // ---- parameters -------------------------------------------------------------------
-
-bool eg_rule_is_sequence(const eg_sexpr *expr) { // ?x...
-  if (expr->kind != EG_SEXPR_ATOM || expr->text[0] != '?') return false;
-  size_t length = strlen(expr->text);
-  return length > 4 && strcmp(expr->text + length - 3, "...") == 0;
-}
-
-bool eg_rule_is_each(const eg_sexpr *expr) { return eg_sexpr_is_form(expr, "each"); }
-
-bool eg_rule_has_sequence(const eg_sexpr *expr) {
-  if (expr->text != NULL) return eg_rule_is_sequence(expr);
-  bool has = eg_rule_is_each(expr);
-  for (uint32_t i = 0; i < expr->count && !has; i++)
-    has = eg_rule_has_sequence(&expr->children[i]);
-  return has;
-}
-
-bool eg_rule_is_parameter_clause(const eg_sexpr *clause) {
-  return eg_sexpr_is_form(clause, "operators") || eg_sexpr_is_form(clause, "least");
-}
-
-bool eg_rule_form_is_schema(const eg_sexpr *form) {
-  bool is_schema = eg_rule_has_sequence(form);
-  for (uint32_t i = 0; i < form->count && !is_schema; i++)
-    is_schema = eg_rule_is_parameter_clause(&form->children[i]);
-  return is_schema;
-}
 
 enum { MOST_SEQUENCES = 32 };
 EG_VEC_DEFINE(spot_list, eg_rule_spot);
@@ -183,13 +156,6 @@ static egraph_status scan_operators(scan *s, const eg_sexpr *clause) {
   eg_rule_operators_deinit(&list);
   eg_rule_operators_deinit(&without);
   return status;
-}
-
-uint32_t eg_rule_find_sequence(const char *const *sequences, uint32_t count,
-                               const char *name) {
-  for (uint32_t i = 0; i < count; i++)
-    if (strcmp(sequences[i], name) == 0) return i;
-  return EG_RULE_NONE;
 }
 
 /// Sequences in one `each` are as long as the first of them.
@@ -431,8 +397,9 @@ static egraph_status read_first_case(scan *s, const eg_sexpr *form, eg_rule *out
   return mark_key(s->from, &out->parallel_key);
 }
 
-egraph_status eg_rule_schema_read(const eg_rule_source_text *from, const eg_sexpr *form,
-                                  bool reversed, eg_rule *out) {
+egraph_status eg_rule_read(const eg_rule_source_text *from, const eg_sexpr *form,
+                           bool reversed, eg_rule *out) {
+  if (!eg_rule_form_is_schema(form)) return eg_rule_read_plain(from, form, reversed, out);
   scan s = {.from = from, .sides = EG_RULE_NONE, .reversed = reversed};
   spot_list_init(&s.spots, from->scratch);
   egraph_status status = read_first_case(&s, form, out);

@@ -50,10 +50,6 @@ struct eg_rule_schema {
 
 /// Whether a rule form has parameters.
 bool eg_rule_form_is_schema(const eg_sexpr *form);
-/// Reads a form with parameters: *out is its first case, under the name of the form.
-/// Fails as eg_rule_read.
-egraph_status eg_rule_schema_read(const eg_rule_source_text *from, const eg_sexpr *form,
-                                  bool reversed, eg_rule *out);
 /// Whether all operators can have so many operands. values: per parameter the operator or
 /// the number.
 bool eg_rule_case_is_legal(const eg_rule_schema *schema, const uint32_t *values);
@@ -91,5 +87,24 @@ bool eg_rule_operators_find(const char *name, eg_rule_operators *out,
                             egraph_status *out_status);
 /// The names of sets, for messages: NULL past the last one.
 const char *eg_rule_operator_set_name(uint32_t index);
+
+/// An atom that spells a sequence, ?x...
+bool eg_rule_is_sequence(const eg_sexpr *expr);
+/// (each ...), well-formed or not.
+bool eg_rule_is_each(const eg_sexpr *expr);
+/// Whether a sequence or (each ...) stands in it.
+bool eg_rule_has_sequence(const eg_sexpr *expr);
+/// Number of a sequence, or EG_RULE_NONE.
+uint32_t eg_rule_find_sequence(const char *const *sequences, uint32_t count,
+                               const char *name);
+/// (operators ...) or (least ...): no case has them.
+bool eg_rule_is_parameter_clause(const eg_sexpr *clause);
+
+/// Reads a case, under the name of the form. Fails as eg_rule_read.
+egraph_status eg_rule_case_read(const eg_rule_source_text *from,
+                                const eg_rule_schema *schema, const uint32_t *values,
+                                bool reversed, eg_rule *out);
+/// The values of the first case. False when none is legal.
+bool eg_rule_case_choose(const eg_rule_schema *schema, uint32_t *out);
 
 #endif

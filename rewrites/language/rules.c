@@ -1,50 +1,77 @@
+// A text is read completely before any of its rules is kept, so a failure adds none.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/language/rules.h"
 
+#include <assert.h>
+#include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/flatmap.h"
 #include "base/hash.h"
 #include "base/owner.h"
 #include "base/spelling.h"
+#include "rewrites/language/builtin_rules.h"
 #include "rewrites/language/rule_forms.h"
 #include "rewrites/language/rule_schema.h"
-#include "rewrites/language/rules_internal.h"
+
+EG_VEC_DEFINE(eg_rule_tests, eg_rule_test *);
+EG_VEC_DEFINE(eg_rule_list, eg_rule *);
+
+/// Rules in order, found by name and by what they say.
+typedef struct rule_index {
+  eg_rule_list list;
+  eg_flatmap names, keys;
+  bool parallel; // equal rules have equal parallel_key, instead of equal key
+} rule_index;
+
+struct eg_rules {
+  egraph_allocator alloc;
+  eg_arena arena;
+  rule_index rules;
+  rule_index implied; // kept for what they say of layouts
+  eg_rule_tests tests;
+  eg_flatmap test_names;
+  const struct eg_rule_checks *checks; // borrowed; NULL: none
+  bool is_builtin;                     // what is read now: tests have verified it
+  bool is_verified;                    // what is read of others
+  eg_u32s switched; // shipped rules that the text that is read has switched on
+};
 
 // ---- the index ---------------------------------------------------------------
 
-EG_OWNER_DEFINE_STATIC(eg_rule_index, (eg_rule_list, list), (eg_flatmap, names, keys))
+EG_OWNER_DEFINE_STATIC(rule_index, (eg_rule_list, list), (eg_flatmap, names, keys))
 
 static uint64_t hash_text(const char *text) {
   return eg_hash_bytes(0, text, strlen(text));
 }
 
-static const char *key_of(const eg_rule_index *index, const eg_rule *rule) {
+static const char *key_of(const rule_index *index, const eg_rule *rule) {
   return index->parallel ? rule->parallel_key : rule->key;
 }
 
 static bool same_name(const void *user, uint32_t id, const void *key) {
-  const eg_rule_index *index = user;
+  const rule_index *index = user;
   return strcmp(index->list.data[id]->name, key) == 0;
 }
 
 static bool same_key(const void *user, uint32_t id, const void *key) {
-  const eg_rule_index *index = user;
+  const rule_index *index = user;
   return strcmp(key_of(index, index->list.data[id]), key) == 0;
 }
 
-static bool find_name(const eg_rule_index *index, const char *name, uint32_t *out) {
+static bool find_name(const rule_index *index, const char *name, uint32_t *out) {
   return eg_flatmap_find(&index->names, hash_text(name), name, same_name, index, out);
 }
 
 // The rule that says the same up to names of variables.
-static bool find_equal(const eg_rule_index *index, const eg_rule *rule, uint32_t *out) {
+static bool find_equal(const rule_index *index, const eg_rule *rule, uint32_t *out) {
   const char *key = key_of(index, rule);
   return eg_flatmap_find(&index->keys, hash_text(key), key, same_key, index, out);
 }
 
 // Adds a copy, which lies in the arena. Neither name nor key may be in use.
-static egraph_status add_to_index(eg_rule_index *index, eg_arena *arena,
+static egraph_status add_to_index(rule_index *index, eg_arena *arena,
                                   const eg_rule *rule) {
   eg_rule *kept;
   EG_TRY(eg_arena_alloc(arena, 1, sizeof *kept, &kept));
@@ -59,7 +86,7 @@ static egraph_status add_to_index(eg_rule_index *index, eg_arena *arena,
 }
 
 // Takes the rules from `count` on out again.
-static void shrink_index(eg_rule_index *index, size_t count) {
+static void shrink_index(rule_index *index, size_t count) {
   while (index->list.len > count) {
     eg_rule *last = eg_rule_list_pop(&index->list);
     uint32_t id = (uint32_t)index->list.len;
@@ -74,8 +101,8 @@ egraph_status eg_rules_create(const egraph_allocator *alloc, eg_rules **out) {
   EG_TRY(eg_alloc(heap, 1, sizeof *rules, &rules));
   rules->alloc = heap;
   eg_arena_init(&rules->arena, heap);
-  eg_rule_index_init(&rules->rules, heap);
-  eg_rule_index_init(&rules->implied, heap);
+  rule_index_init(&rules->rules, heap);
+  rule_index_init(&rules->implied, heap);
   rules->implied.parallel = true;
   eg_rule_tests_init(&rules->tests, heap);
   eg_flatmap_init(&rules->test_names, heap);
@@ -86,7 +113,7 @@ egraph_status eg_rules_create(const egraph_allocator *alloc, eg_rules **out) {
 
 void eg_rules_destroy(eg_rules *rules) {
   if (rules == NULL) return;
-  EG_DEINIT_MEMBERS(rules, (eg_arena, arena), (eg_rule_index, rules, implied),
+  EG_DEINIT_MEMBERS(rules, (eg_arena, arena), (rule_index, rules, implied),
                     (eg_rule_tests, tests), (eg_flatmap, test_names),
                     (eg_u32s, switched));
   eg_free(rules->alloc, rules, 1, sizeof *rules);
@@ -187,7 +214,9 @@ static egraph_status find_saying(const eg_rules *rules, const eg_rule *rule,
   return EGRAPH_OK;
 }
 
-egraph_status eg_rules_add(eg_rules *rules, const eg_rule *rule, const eg_sexpr *form) {
+/// Adds a direction of a rule. `form` is for messages; names and left sides must be new.
+static egraph_status add_rule(eg_rules *rules, const eg_rule *rule,
+                              const eg_sexpr *form) {
   uint32_t other;
   bool is_there = find_equal(&rules->rules, rule, &other);
   if (!is_there && !rules->is_builtin) {
@@ -203,8 +232,8 @@ egraph_status eg_rules_add(eg_rules *rules, const eg_rule *rule, const eg_sexpr 
   return add_to_index(&rules->rules, &rules->arena, &added);
 }
 
-egraph_status eg_rules_add_implied(eg_rules *rules, const eg_rule *rule,
-                                   const eg_sexpr *form) {
+static egraph_status add_implied(eg_rules *rules, const eg_rule *rule,
+                                 const eg_sexpr *form) {
   uint32_t other;
   EG_TRY(check_name(rules, rule, form));
   if (find_equal(&rules->implied, rule, &other))
@@ -212,7 +241,9 @@ egraph_status eg_rules_add_implied(eg_rules *rules, const eg_rule *rule,
   return add_to_index(&rules->implied, &rules->arena, rule);
 }
 
-egraph_status eg_rules_is_known(const eg_rules *rules, const eg_rule *rule,
+/// The rule, if one is there, to which parallel operators are all that a direction adds;
+/// or NULL. Fails with EGRAPH_E_MEMORY.
+static egraph_status find_known(const eg_rules *rules, const eg_rule *rule,
                                 const char **out_name) {
   uint32_t other = EG_RULE_NONE;
   if (rule->move_count != 0) EG_TRY(find_saying(rules, rule, &other));
@@ -220,8 +251,8 @@ egraph_status eg_rules_is_known(const eg_rules *rules, const eg_rule *rule,
   return EGRAPH_OK;
 }
 
-egraph_status eg_rules_add_test(eg_rules *rules, const eg_rule_test *test,
-                                const eg_sexpr *form) {
+static egraph_status add_test(eg_rules *rules, const eg_rule_test *test,
+                              const eg_sexpr *form) {
   eg_rule_test *kept;
   uint32_t other;
   uint64_t hash = hash_text(test->name);
@@ -238,13 +269,19 @@ egraph_status eg_rules_add_test(eg_rules *rules, const eg_rule_test *test,
   return EGRAPH_OK;
 }
 
-eg_rules_mark eg_rules_mark_of(const eg_rules *rules) {
-  return (eg_rules_mark){.rules = rules->rules.list.len,
-                         .implied = rules->implied.list.len,
-                         .tests = rules->tests.len};
+/// How far a text has been read.
+typedef struct rules_mark {
+  size_t rules, implied, tests;
+} rules_mark;
+
+static rules_mark mark_rules(const eg_rules *rules) {
+  return (rules_mark){.rules = rules->rules.list.len,
+                      .implied = rules->implied.list.len,
+                      .tests = rules->tests.len};
 }
 
-void eg_rules_shrink(eg_rules *rules, eg_rules_mark to) {
+/// Takes back what a failed text had added.
+static void shrink_rules(eg_rules *rules, rules_mark to) {
   for (size_t i = 0; i < rules->switched.len; i++)
     rules->rules.list.data[rules->switched.data[i]]->enabled = false;
   shrink_index(&rules->rules, to.rules);
@@ -315,27 +352,269 @@ egraph_status eg_rules_print(const eg_rules *rules, eg_text *out) {
   return EGRAPH_OK;
 }
 
-// ---- classes ------------------------------------------------------------------------
+// ---- reading ---------------------------------------------------------------------
 
-static const struct {
-  egraph_math math;
-  const char *name;
-} classes[] = {{EGRAPH_MATH_EXACT, "exact"},
-               {EGRAPH_MATH_ASSOCIATIVE, "associative"},
-               {EGRAPH_MATH_FAST, "fast"}};
-enum { CLASSES = sizeof classes / sizeof *classes };
+enum { MAX_FILE_BYTES = 16 << 20 };
 
-const char *eg_rule_class_name(egraph_math math) {
-  for (int i = 0; i < CLASSES; i++)
-    if (classes[i].math == math) return classes[i].name;
-  return NULL;
+void eg_rules_set_checks(eg_rules *rules, const eg_rule_checks *checks) {
+  rules->checks = checks;
 }
 
-bool eg_rule_class_find(const char *name, egraph_math *out) {
-  for (int i = 0; i < CLASSES; i++) {
-    if (strcmp(classes[i].name, name) != 0) continue;
-    *out = classes[i].math;
-    return true;
+bool eg_rules_set_verified(eg_rules *rules, bool verified) {
+  assert(!verified || rules->checks != NULL);
+  bool before = rules->is_verified;
+  rules->is_verified = verified;
+  return before;
+}
+
+// ---- reading --------------------------------------------------------------------
+
+static egraph_status check_layouts(const eg_rules *rules, const eg_rule *rule,
+                                   const eg_sexpr *form) {
+  if (rule->move_count == 0 || rules->is_builtin) return EGRAPH_OK;
+  if (rules->checks != NULL) return rules->checks->layouts(&rules->alloc, rule);
+  return eg_sexpr_fail(
+      rule->file, form,
+      "nothing here checks what a rule with parallel operators claims of "
+      "layouts; link the rule laboratory, or leave the rule out");
+}
+
+static egraph_status read_rule_form(eg_rules *rules, const eg_rule_source_text *from,
+                                    const eg_sexpr *form) {
+  eg_rule rule, reverse;
+  EG_TRY(eg_rule_read(from, form, false, &rule));
+  EG_TRY(check_layouts(rules, &rule, form));
+  if (rule.implied) return add_implied(rules, &rule, form);
+  if (rule.schema != NULL && !rules->is_builtin)
+    EG_TRY(eg_rule_cases_check(&rule, rules->alloc));
+  if (rule.both_ways) EG_TRY(eg_rule_read(from, form, true, &reverse));
+  const char *name;
+  EG_TRY(find_known(rules, &rule, &rule.known_as));
+  name = rule.known_as;
+  if (name != NULL && rule.both_ways) EG_TRY(find_known(rules, &reverse, &name));
+  if (name != NULL) return add_implied(rules, &rule, form);
+  rule.known_as = NULL;
+  EG_TRY(add_rule(rules, &rule, form));
+  return rule.both_ways ? add_rule(rules, &reverse, form) : EGRAPH_OK;
+}
+
+static egraph_status read_test_form(eg_rules *rules, const eg_rule_source_text *from,
+                                    const eg_sexpr *form) {
+  eg_rule_test test;
+  EG_TRY(eg_rule_test_read(from, form, &test));
+  return add_test(rules, &test, form);
+}
+
+static egraph_status check_header(const char *file, const eg_sexpr *text) {
+  eg_sexpr start = {.line = 1, .column = 1};
+  const eg_sexpr *header = text->count > 0 ? &text->children[0] : &start;
+  if (text->count == 0 || !eg_sexpr_is_form(header, "egraph-rules"))
+    return eg_sexpr_fail(file, header,
+                         "a rule file begins with (egraph-rules 1); put that first");
+  if (header->count == 3 && eg_sexpr_is_atom(&header->children[2], "symbolic"))
+    return eg_sexpr_fail(file, header,
+                         "these are rules over plain symbols, not over tensor operators");
+  if (header->count == 2 && eg_sexpr_is_atom(&header->children[1], "1")) return EGRAPH_OK;
+  return eg_sexpr_fail(file, header,
+                       "this version of rule files is unknown; only (egraph-rules 1) is");
+}
+
+static egraph_status read_forms(eg_rules *rules, const eg_rule_source_text *from,
+                                const eg_sexpr *text) {
+  eg_sexpr forms;
+  EG_TRY(check_header(from->file, text));
+  EG_TRY(eg_rule_expand(from->arena, from->file, text, &forms));
+  for (uint32_t i = 1; i < forms.count; i++) {
+    const eg_sexpr *form = &forms.children[i];
+    if (eg_sexpr_is_form(form, "rule"))
+      EG_TRY(read_rule_form(rules, from, form));
+    else if (eg_sexpr_is_form(form, "test"))
+      EG_TRY(read_test_form(rules, from, form));
+    else
+      return eg_sexpr_fail(
+          from->file, form,
+          "unknown form; write (rule name ...), (test name ...) or (for $name "
+          "(value ...) form ...)");
   }
-  return false;
+  return EGRAPH_OK;
+}
+
+// ---- the whole ----------------------------------------------------------------------
+
+egraph_status eg_rules_parse(eg_rules *rules, const char *file, const char *text,
+                             size_t size) {
+  eg_rule_source_text from = {.arena = &rules->arena, .scratch = rules->alloc};
+  EG_TRY(eg_arena_string(&rules->arena, file, strlen(file), &from.file));
+  eg_sexpr forms;
+  EG_TRY(eg_sexpr_parse(&rules->arena, from.file, text, size, &forms));
+  rules_mark before = mark_rules(rules);
+  rules->switched.len = 0;
+  egraph_status status = read_forms(rules, &from, &forms);
+  if (status == EGRAPH_OK && rules->is_verified && !rules->is_builtin)
+    status = rules->checks->hold(rules, (uint32_t)before.rules, (uint32_t)before.tests);
+  if (status != EGRAPH_OK) shrink_rules(rules, before);
+  return status;
+}
+
+egraph_status eg_rules_load(eg_rules *rules, const char *path) {
+  char *text;
+  size_t size;
+  EG_TRY(eg_file_read(rules->alloc, path, MAX_FILE_BYTES, &text, &size));
+  egraph_status status = eg_rules_parse(rules, path, text, size);
+  eg_free(rules->alloc, text, size + 1, 1);
+  return status;
+}
+
+// Rules that only make variants, without a chance of gain by themselves.
+static bool is_exploring(const eg_rule *rule) {
+  return strncmp(rule->file, "explore-", strlen("explore-")) == 0;
+}
+
+static egraph_status parse_builtin(eg_rules *rules) {
+  for (size_t i = 0; i < eg_builtin_rule_file_count; i++) {
+    const eg_builtin_rule_file *file = &eg_builtin_rule_files[i];
+    EG_TRY(eg_rules_parse(rules, file->name, (const char *)file->text, file->size));
+  }
+  return EGRAPH_OK;
+}
+
+egraph_status eg_rules_add_builtin(eg_rules *rules) {
+  rules_mark before = mark_rules(rules);
+  rules->is_builtin = true;
+  egraph_status status = parse_builtin(rules);
+  rules->is_builtin = false;
+  if (status != EGRAPH_OK) {
+    shrink_rules(rules, before);
+    return status;
+  }
+  for (size_t i = before.rules; i < rules->rules.list.len; i++)
+    if (is_exploring(rules->rules.list.data[i]))
+      rules->rules.list.data[i]->enabled = false;
+  return EGRAPH_OK;
+}
+
+// ---- cases that were asked for ------------------------------------------------------
+
+EG_VEC_DEFINE(case_list, const eg_rule *);
+
+struct eg_rule_cases {
+  egraph_allocator alloc;
+  const eg_rules *rules;
+  eg_arena arena;
+  eg_u32s numbers; // of the rules, by case
+  case_list list;
+};
+
+egraph_status eg_rule_cases_create(egraph_allocator alloc, const eg_rules *rules,
+                                   eg_rule_cases **out) {
+  eg_rule_cases *cases;
+  EG_TRY(eg_alloc(alloc, 1, sizeof *cases, &cases));
+  *cases = (eg_rule_cases){.alloc = alloc, .rules = rules};
+  eg_arena_init(&cases->arena, alloc);
+  eg_u32s_init(&cases->numbers, alloc);
+  case_list_init(&cases->list, alloc);
+  *out = cases;
+  return EGRAPH_OK;
+}
+
+void eg_rule_cases_destroy(eg_rule_cases *cases) {
+  if (cases == NULL) return;
+  EG_DEINIT_MEMBERS(cases, (eg_arena, arena), (eg_u32s, numbers), (case_list, list));
+  eg_free(cases->alloc, cases, 1, sizeof *cases);
+}
+
+size_t eg_rule_cases_bytes(const eg_rule_cases *cases) { return cases->arena.bytes; }
+
+static egraph_status name_case(eg_rule_cases *cases, eg_rule *rule) {
+  eg_text name;
+  eg_text_init(&name, cases->alloc);
+  egraph_status status = eg_text_append(&name, rule->name);
+  for (uint32_t i = 0; i < rule->schema->parameter_count && status == EGRAPH_OK; i++)
+    status =
+        rule->schema->parameters[i].operators != NULL
+            ? eg_text_printf(&name, ":%s", eg_op_info_of((eg_op)rule->values[i])->name)
+            : eg_text_printf(&name, ":%" PRIu32, rule->values[i]);
+  if (status == EGRAPH_OK)
+    status =
+        eg_arena_string(&cases->arena, eg_text_of(&name), name.chars.len, &rule->name);
+  eg_text_deinit(&name);
+  return status;
+}
+
+egraph_status eg_rule_cases_get(eg_rule_cases *cases, uint32_t rule,
+                                const uint32_t *values, const eg_rule **out) {
+  const eg_rule *whole = eg_rules_at(cases->rules, rule);
+  *out = whole;
+  if (whole->schema == NULL) return EGRAPH_OK;
+  size_t bytes = whole->schema->parameter_count * sizeof *values;
+  for (size_t i = 0; i < cases->list.len; i++)
+    if (cases->numbers.data[i] == rule &&
+        memcmp(cases->list.data[i]->values, values, bytes) == 0) {
+      *out = cases->list.data[i];
+      return EGRAPH_OK;
+    }
+  const eg_rule_source_text from = {.arena = &cases->arena,
+                                    .scratch = cases->alloc,
+                                    .file = whole->file,
+                                    .is_of_case = true};
+  eg_rule *made;
+  EG_TRY(eg_arena_alloc(&cases->arena, 1, sizeof *made, &made));
+  egraph_status status =
+      eg_rule_case_read(&from, whole->schema, values, whole->reversed, made);
+  *out = NULL;
+  if (status == EGRAPH_E_PARSE) return EGRAPH_OK; // there is no such case
+  EG_TRY(status);
+  EG_TRY(name_case(cases, made));
+  made->key = made->parallel_key = made->name;
+  made->enabled = whole->enabled;
+  made->is_shipped = whole->is_shipped;
+  EG_TRY(case_list_reserve(&cases->list, cases->list.len + 1));
+  EG_TRY(eg_u32s_push(&cases->numbers, rule));
+  *out = made;
+  return case_list_push(&cases->list, made);
+}
+
+/// The values in "relu:3". False when they are none of the rule.
+static bool parse_values(const eg_rule_schema *schema, const char *text, uint32_t *out) {
+  for (uint32_t i = 0; i < schema->parameter_count; i++) {
+    char word[64];
+    size_t length = strcspn(text, ":");
+    if (length == 0 || length >= sizeof word) return false;
+    memcpy(word, text, length);
+    word[length] = '\0';
+    text += length;
+    const eg_rule_parameter *p = &schema->parameters[i];
+    eg_op op;
+    char *end = word;
+    bool is_known = false;
+    if (p->operators == NULL) {
+      out[i] = (uint32_t)strtoul(word, &end, 10);
+      is_known = *end == '\0' && word[0] >= '0' && word[0] <= '9' && length <= 3;
+    } else if (eg_op_find(word, &op)) {
+      out[i] = op;
+      for (uint32_t k = 0; k < p->operator_count; k++)
+        is_known = is_known || p->operators[k] == op;
+    }
+    if (!is_known || (*text == ':') != (i + 1 < schema->parameter_count)) return false;
+    text += *text == ':';
+  }
+  return eg_rule_case_is_legal(schema, out);
+}
+
+egraph_status eg_rule_cases_find(eg_rule_cases *cases, const char *name,
+                                 uint32_t *out_rule, const eg_rule **out) {
+  char word[256];
+  size_t length = strcspn(name, ":");
+  *out = NULL;
+  if (length >= sizeof word) return EGRAPH_OK;
+  memcpy(word, name, length);
+  word[length] = '\0';
+  if (!eg_rules_find(cases->rules, word, out_rule)) return EGRAPH_OK;
+  const eg_rule *rule = eg_rules_at(cases->rules, *out_rule);
+  uint32_t values[EG_RULE_MAX_PARAMETERS];
+  bool is_whole = name[length] == '\0';
+  if (is_whole != (rule->schema == NULL)) return EGRAPH_OK;
+  if (!is_whole && !parse_values(rule->schema, name + length + 1, values))
+    return EGRAPH_OK;
+  return eg_rule_cases_get(cases, *out_rule, values, out);
 }

@@ -1,5 +1,6 @@
 // A set of rewrite rules: what is in it, by number and by name; switching on and off;
-// printing. rule_files.h fills it. The grammar stands in rewrites/rules/LANGUAGE.md.
+// reading files of them, printing; and the cases of those with parameters. The grammar is
+// in rewrites/rules/LANGUAGE.md.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_REWRITES_RULES_H
 #define EG_REWRITES_RULES_H
@@ -38,12 +39,44 @@ bool eg_rule_answers_to(const eg_rule *rule, const char *name);
 egraph_status eg_rules_enable(eg_rules *rules, const char *name, bool on);
 /// Canonical form; parse(print(rules)) prints identically.
 egraph_status eg_rules_print(const eg_rules *rules, eg_text *out);
-/// Appends an expression of a rule.
-egraph_status eg_rule_print_expr(eg_text *text, const eg_rule *rule, uint32_t expr);
 
-/// "exact" and so on; NULL for another number.
-const char *eg_rule_class_name(egraph_math math);
-/// False when there is none of that name.
-bool eg_rule_class_find(const char *name, egraph_math *out);
+/// The checks of rules that are read and not shipped: rewrites/lab/rule_checks.h.
+typedef struct eg_rule_checks {
+  /// Of a rule with parallel operators: what it claims of layouts.
+  egraph_status (*layouts)(const egraph_allocator *alloc, const eg_rule *rule);
+  /// Of rules and tests, from these numbers on: whether they hold.
+  egraph_status (*hold)(const eg_rules *rules, uint32_t first_rule, uint32_t first_test);
+} eg_rule_checks;
+/// Borrows the checks. Without them (NULL, at first) no text with parallel operators is
+/// read but the shipped ones, and none is verified.
+void eg_rules_set_checks(eg_rules *rules, const eg_rule_checks *checks);
+/// Whether texts that are read from now on are verified, a few instances of each rule and
+/// all tests, milliseconds a rule; there must be checks. False at first. Returns what it
+/// was.
+bool eg_rules_set_verified(eg_rules *rules, bool verified);
+/// Adds the rules of a text. Fails with EGRAPH_E_PARSE "file:line:col: what; remedy",
+/// verified ones with the counterexample, and then adds none of them.
+egraph_status eg_rules_parse(eg_rules *rules, const char *file, const char *text,
+                             size_t size);
+egraph_status eg_rules_load(eg_rules *rules, const char *path);
+/// The rule files shipped with the library (embedded at build time). Those called
+/// explore-*.rules are switched off: they only make variants.
+egraph_status eg_rules_add_builtin(eg_rules *rules);
+
+/// The cases of a set of rules that were asked for, each read once.
+typedef struct eg_rule_cases eg_rule_cases;
+egraph_status eg_rule_cases_create(egraph_allocator alloc, const eg_rules *rules,
+                                   eg_rule_cases **out);
+void eg_rule_cases_destroy(eg_rule_cases *cases); // NULL is allowed
+size_t eg_rule_cases_bytes(const eg_rule_cases *cases);
+/// The case of a rule of the set for legal values; of a rule without parameters itself.
+/// Its name is "NAME:relu:3". Lives as long as `cases`. *out is NULL where what it would
+/// say is no rule. Fails with EGRAPH_E_MEMORY.
+egraph_status eg_rule_cases_get(eg_rule_cases *cases, uint32_t rule,
+                                const uint32_t *values, const eg_rule **out);
+/// A rule, or a case, by name; *out_rule: its number in the set. *out is NULL when there
+/// is none.
+egraph_status eg_rule_cases_find(eg_rule_cases *cases, const char *name,
+                                 uint32_t *out_rule, const eg_rule **out);
 
 #endif

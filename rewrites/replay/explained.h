@@ -53,7 +53,7 @@ const eg_attrs *eg_explained_attrs(const eg_explained *explained, uint32_t term)
 /// Appends the text: of the terms those that steps and outputs need.
 egraph_status eg_explained_print(const eg_explained *explained, eg_text *out);
 /// Reads a text into an empty one. Fails with EGRAPH_E_PARSE "file:line:col: what", or
-/// EGRAPH_E_MEMORY. (explained_read.c)
+/// EGRAPH_E_MEMORY.
 egraph_status eg_explained_parse(eg_explained *explained, const char *file,
                                  const char *text, size_t size);
 

@@ -2,7 +2,7 @@
 #include "rewrites/replay/replay.h"
 
 #include "base/owner.h"
-#include "rewrites/language/rule_cases.h"
+#include "rewrites/language/rules.h"
 #include "rewrites/replay/replay_closure.h"
 #include "rewrites/replay/replay_step.h"
 

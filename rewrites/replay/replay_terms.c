@@ -1,7 +1,10 @@
+// A constant is computed operands first, by an explicit stack; what it was computed from
+// is let go, but for other constants.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/replay/replay_terms.h"
 
 #include "base/owner.h"
+#include "ops/tensor.h"
 
 #define OWNED                                                                            \
   (eg_ground, ground), (eg_replay_facts, facts), (eg_replay_buffers, buffers),           \
@@ -143,4 +146,164 @@ egraph_status eg_replay_terms_init(eg_replay_terms *terms, egraph_allocator allo
   eg_tensor_facts_init(&terms->of, alloc, given);
   EG_TRY(eg_attr_pool_create(&alloc, &terms->attrs));
   return add_given(terms);
+}
+
+// ---- constants -------------------------------------------------------------------
+
+typedef struct computer {
+  eg_replay_terms *terms;
+  size_t bytes; // so far
+} computer;
+
+/// Notes the results of a term: the last `count` buffers.
+static egraph_status note(computer *c, uint32_t term, uint32_t count) {
+  c->terms->data.data[term] = (uint32_t)(c->terms->buffers.len - count) + 1;
+  return eg_u32s_push(&c->terms->made, term);
+}
+
+static eg_buffer *result_of(const eg_replay_terms *terms, uint32_t term, uint32_t index) {
+  return terms->buffers.data[terms->data.data[term] - 1 + index];
+}
+
+static uint32_t result_count(const eg_replay_terms *terms, uint32_t term) {
+  uint32_t parts = eg_replay_terms_fact(terms, term)->part_count;
+  return parts != 0 ? parts : 1;
+}
+
+static const eg_type *type_of(const eg_replay_terms *terms, uint32_t term, uint32_t i) {
+  const eg_tensor_fact *fact = eg_replay_terms_fact(terms, term);
+  return fact->part_count != 0 ? &fact->parts[i] : &fact->type;
+}
+
+static egraph_status push_retained(computer *c, eg_buffer *buffer) {
+  EG_TRY(eg_replay_buffers_reserve(&c->terms->buffers, c->terms->buffers.len + 1));
+  return eg_replay_buffers_push(&c->terms->buffers, eg_buffer_retain(buffer));
+}
+
+static egraph_status make_room(computer *c, uint32_t term) {
+  for (uint32_t i = 0; i < result_count(c->terms, term); i++) {
+    size_t size = eg_type_bytes(type_of(c->terms, term, i));
+    eg_buffer *buffer;
+    if (size > c->terms->max_bytes || c->bytes > c->terms->max_bytes - size)
+      return EG_FAIL(EGRAPH_E_ARGUMENT, "a constant takes more than %zu bytes to compute",
+                     c->terms->max_bytes);
+    c->bytes += size;
+    EG_TRY(eg_replay_buffers_reserve(&c->terms->buffers, c->terms->buffers.len + 1));
+    EG_TRY(eg_buffer_create(&c->terms->alloc, size, &buffer));
+    EG_TRY(eg_replay_buffers_push(&c->terms->buffers, buffer));
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status run(computer *c, uint32_t term, const eg_ground *ground) {
+  eg_replay_terms *terms = c->terms;
+  uint32_t results = result_count(terms, term);
+  EG_TRY(make_room(c, term));
+  size_t first = terms->buffers.len - results, count = (size_t)ground->arity + results;
+  eg_tensor *tensors;
+  EG_TRY(eg_alloc(terms->alloc, count, sizeof *tensors, &tensors));
+  // Kernels only read their operands, so that shared and mapped bytes are safe here.
+  for (uint32_t i = 0; i < ground->arity; i++)
+    tensors[i] = (eg_tensor){.type = *type_of(terms, ground->children[i], 0),
+                             .data = (void *)(uintptr_t)eg_buffer_data(
+                                 result_of(terms, ground->children[i], 0))};
+  for (uint32_t i = 0; i < results; i++)
+    tensors[ground->arity + i] =
+        (eg_tensor){.type = *type_of(terms, term, i),
+                    .data = eg_buffer_writable(terms->buffers.data[first + i])};
+  const eg_kernel_call call = {.attrs = eg_replay_terms_attrs(terms, term),
+                               .inputs = tensors,
+                               .input_count = ground->arity,
+                               .outputs = tensors + ground->arity,
+                               .output_count = results,
+                               .alloc = terms->alloc};
+  egraph_status status = eg_op_run(&call);
+  eg_free(terms->alloc, tensors, count, sizeof *tensors);
+  EG_TRY(status);
+  return note(c, term, results);
+}
+
+static egraph_status take_weight(computer *c, uint32_t term, const eg_attrs *attrs) {
+  const char *name = eg_attr_at(attrs, EG_A_WEIGHT_NAME)->text;
+  eg_value value;
+  bool found = eg_graph_find_value(c->terms->given, name, &value);
+  eg_buffer *data = found ? eg_graph_value(c->terms->given, value)->data : NULL;
+  if (data == NULL)
+    return EG_FAIL(EGRAPH_E_ARGUMENT,
+                   "the data of weight '%.200s' are not in the given model", name);
+  EG_TRY(push_retained(c, data));
+  return note(c, term, 1);
+}
+
+/// Computes a term whose operands have been; puts those that have not on the stack.
+static egraph_status compute_one(computer *c, uint32_t term) {
+  eg_replay_terms *terms = c->terms;
+  const eg_attrs *attrs = eg_replay_terms_attrs(terms, term);
+  eg_ground ground = eg_ground_at(&terms->ground, term);
+  size_t waiting = terms->stack.len;
+  for (uint32_t i = 0; i < ground.arity; i++)
+    if (terms->data.data[ground.children[i]] == 0)
+      EG_TRY(eg_u32s_push(&terms->stack, ground.children[i]));
+  if (terms->stack.len != waiting) return EGRAPH_OK;
+  terms->stack.len--;
+  if (attrs->op == EG_OP_WEIGHT) return take_weight(c, term, attrs);
+  if (attrs->op != EG_OP_PART) return run(c, term, &ground);
+  EG_TRY(push_retained(c, result_of(terms, ground.children[0],
+                                    (uint32_t)eg_attr_at(attrs, EG_A_PART_INDEX)->i)));
+  return note(c, term, 1);
+}
+
+static egraph_status compute(computer *c, uint32_t root) {
+  eg_replay_terms *terms = c->terms;
+  terms->stack.len = 0;
+  EG_TRY(eg_u32s_push(&terms->stack, root));
+  while (terms->stack.len != 0) {
+    uint32_t top = terms->stack.data[terms->stack.len - 1];
+    if (terms->data.data[top] != 0)
+      terms->stack.len--;
+    else
+      EG_TRY(compute_one(c, top));
+  }
+  return EGRAPH_OK;
+}
+
+/// Lets go of what was computed; *out_kept (may be NULL): of `root`, retained.
+static void let_go(eg_replay_terms *terms, size_t buffers, uint32_t root,
+                   eg_buffer **out_kept) {
+  if (out_kept != NULL) *out_kept = eg_buffer_retain(result_of(terms, root, 0));
+  for (size_t i = 0; i < terms->made.len; i++)
+    terms->data.data[terms->made.data[i]] = 0;
+  while (terms->buffers.len > buffers)
+    eg_buffer_release(eg_replay_buffers_pop(&terms->buffers));
+  terms->made.len = 0;
+}
+
+egraph_status eg_replay_terms_compute(eg_replay_terms *terms, uint32_t term,
+                                      eg_buffer **out) {
+  computer c = {.terms = terms};
+  size_t buffers = terms->buffers.len;
+  *out = NULL;
+  egraph_status status = compute(&c, term);
+  let_go(terms, buffers, term, status == EGRAPH_OK ? out : NULL);
+  return status;
+}
+
+egraph_status eg_replay_terms_add_constant(eg_replay_terms *terms, uint32_t of,
+                                           uint32_t *out) {
+  eg_tensor_fact fact = *eg_replay_terms_fact(terms, of);
+  const eg_type type = fact.type;
+  const eg_ground ground = {.op = EG_EXPLAINED_CONSTANT, .arity = 1, .children = &of};
+  if (!fact.typed || fact.part_count != 0 || !fact.weight_only)
+    return EG_FAIL(EGRAPH_E_ARGUMENT,
+                   "a constant is of a tensor that weights and fills alone make");
+  EG_TRY(eg_ground_add(&terms->ground, &ground, out));
+  if (*out < terms->facts.len) return EGRAPH_OK;
+  eg_buffer *data;
+  EG_TRY(eg_replay_terms_compute(terms, of, &data));
+  eg_tensor_facts_of_data(&type, data, &fact);
+  egraph_status status = eg_replay_buffers_push(&terms->buffers, data);
+  if (status != EGRAPH_OK) eg_buffer_release(data);
+  EG_TRY(status);
+  EG_TRY(eg_replay_facts_push(&terms->facts, fact));
+  return eg_u32s_push(&terms->data, (uint32_t)terms->buffers.len);
 }

@@ -37,11 +37,11 @@ egraph_status eg_replay_terms_add(eg_replay_terms *terms, const eg_attrs *attrs,
                                   uint32_t *out);
 /// A weight with the value of a term, which is computed by the reference kernels. Fails
 /// with EGRAPH_E_ARGUMENT when it needs more than weights with data and fills, or more
-/// than max_bytes; EGRAPH_E_UNSUPPORTED, EGRAPH_E_MEMORY. (replay_constants.c)
+/// than max_bytes; EGRAPH_E_UNSUPPORTED, EGRAPH_E_MEMORY.
 egraph_status eg_replay_terms_add_constant(eg_replay_terms *terms, uint32_t of,
                                            uint32_t *out);
 /// The bytes of a tensor that weights and fills alone make; the caller releases them.
-/// Fails as eg_replay_terms_add_constant. (replay_constants.c)
+/// Fails as eg_replay_terms_add_constant.
 egraph_status eg_replay_terms_compute(eg_replay_terms *terms, uint32_t term,
                                       eg_buffer **out);
 /// Whether a term that is not of the given graph keeps to constants that their types

@@ -8,6 +8,7 @@
 
 #include "base/hash.h"
 #include "base/owner.h"
+#include "rewrites/language/rule_schema.h"
 #include "rewrites/saturation/rule_match.h"
 
 enum { PAIRED = 16 }; // elements of the largest set whose pairs are told

@@ -7,7 +7,7 @@
 #define EG_REWRITES_RULE_JOIN_H
 
 #include "base/flatmap.h"
-#include "rewrites/language/rule_cases.h"
+#include "rewrites/language/rules.h"
 #include "rewrites/saturation/rule_eval.h"
 
 /// A match of the case with one element (rule_match.h).

@@ -1,5 +1,227 @@
+// The step of a variable is that of the first term that binds it; the step of an
+// expression, the last of its variables'.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/saturation/rule_match.h"
+
+EG_VEC_DEFINE(check_list, eg_rule_check);
+
+typedef struct planner {
+  const eg_rule *rule;
+  const uint32_t *order; // term of each step
+  uint32_t step_count;
+  uint32_t *bound_at;
+  uint32_t *expr_step;
+} planner;
+
+// ---- planning --------------------------------------------------------------------
+
+static void bind_at(planner *p, uint32_t var, uint32_t step) {
+  if (step < p->bound_at[var]) p->bound_at[var] = step;
+}
+
+static void note_variables(planner *p) {
+  for (uint32_t step = 0; step < p->step_count; step++) {
+    const eg_rule_term *term = &p->rule->terms[p->order[step]];
+    if (term->var != EG_RULE_NONE) bind_at(p, term->var, step);
+    uint16_t attrs = eg_op_info_of(term->op)->attr_count;
+    for (uint16_t i = 0; i < attrs; i++)
+      if (term->slots[i].form == EG_RULE_SLOT_VAR) bind_at(p, term->slots[i].index, step);
+    for (uint32_t i = 0; i < term->child_count; i++) {
+      const eg_rule_term *child = &p->rule->terms[term->children[i]];
+      // A name is bound by its own term only, not where it occurs again.
+      if (child->is_var && p->rule->vars[child->var].origin == EG_RULE_VAR_MATCHED)
+        bind_at(p, child->var, step);
+    }
+  }
+}
+
+static uint32_t step_of_var(const planner *p, uint32_t var) {
+  const eg_rule *rule = p->rule;
+  if (rule->vars[var].origin != EG_RULE_VAR_LET_VALUE) return p->bound_at[var];
+  for (uint32_t i = 0; i < rule->let_count; i++)
+    if (rule->lets[i].var == var) return p->expr_step[rule->lets[i].expr];
+  return 0;
+}
+
+// Arguments stand before their calls, and a let before what uses it.
+static void note_expressions(planner *p) {
+  for (uint32_t i = 0; i < p->rule->expr_count; i++) {
+    const eg_rule_expr *expr = &p->rule->exprs[i];
+    uint32_t step = expr->form == EG_RULE_EXPR_VAR ? step_of_var(p, expr->var) : 0;
+    for (uint32_t k = 0; expr->form == EG_RULE_EXPR_CALL && k < expr->arg_count; k++)
+      if (p->expr_step[expr->args[k]] > step) step = p->expr_step[expr->args[k]];
+    p->expr_step[i] = step;
+  }
+}
+
+static egraph_status add_slots(const planner *p, uint32_t step, check_list *out) {
+  for (uint32_t at = 0; at <= step; at++) {
+    uint32_t index = p->order[at];
+    const eg_rule_term *term = &p->rule->terms[index];
+    uint16_t attrs = eg_op_info_of(term->op)->attr_count;
+    for (uint16_t i = 0; i < attrs; i++) {
+      if (term->slots[i].form != EG_RULE_SLOT_EXPR) continue;
+      uint32_t known = p->expr_step[term->slots[i].index];
+      if ((known > at ? known : at) != step) continue;
+      eg_rule_check check = {.kind = EG_RULE_CHECK_SLOT, .term = index, .index = i};
+      EG_TRY(check_list_push(out, check));
+    }
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status add_checks(const planner *p, uint32_t step, check_list *out) {
+  const eg_rule *rule = p->rule;
+  for (uint32_t i = 0; i < rule->let_count; i++) {
+    if (rule->lets[i].is_term || p->expr_step[rule->lets[i].expr] != step) continue;
+    EG_TRY(check_list_push(out, (eg_rule_check){.kind = EG_RULE_CHECK_LET, .index = i}));
+  }
+  EG_TRY(add_slots(p, step, out));
+  for (uint32_t i = 0; i < rule->condition_count; i++) {
+    if (p->expr_step[rule->conditions[i]] != step) continue;
+    eg_rule_check check = {.kind = EG_RULE_CHECK_CONDITION, .index = rule->conditions[i]};
+    EG_TRY(check_list_push(out, check));
+  }
+  return EGRAPH_OK;
+}
+
+/// Whether a term stands below another one, itself or by its name.
+static bool is_operand(const eg_rule *rule, uint32_t term) {
+  uint32_t name = rule->terms[term].var;
+  for (uint32_t i = 0; i < rule->pattern_term_count; i++)
+    for (uint32_t k = 0; k < rule->terms[i].child_count; k++) {
+      uint32_t child = rule->terms[i].children[k];
+      bool is_name = rule->terms[child].is_var && rule->terms[child].var == name;
+      if (child == term || (is_name && name != EG_RULE_NONE)) return true;
+    }
+  return false;
+}
+
+static egraph_status plan_steps(planner *p, eg_arena *arena, check_list *list,
+                                eg_rule_steps *out) {
+  EG_TRY(eg_arena_alloc(arena, p->step_count, sizeof *out->steps, &out->steps));
+  for (uint32_t step = 0; step < p->step_count; step++) {
+    uint32_t first = (uint32_t)list->len;
+    EG_TRY(add_checks(p, step, list));
+    out->steps[step] = (eg_rule_step){.term = p->order[step],
+                                      .is_below = is_operand(p->rule, p->order[step]),
+                                      .first_check = first,
+                                      .check_count = (uint32_t)list->len - first};
+  }
+  EG_TRY(eg_arena_alloc(arena, list->len, sizeof *out->checks, &out->checks));
+  for (size_t i = 0; i < list->len; i++)
+    out->checks[i] = list->data[i];
+  return EGRAPH_OK;
+}
+
+egraph_status eg_rule_steps_plan(const eg_rule *rule, const eg_matcher *matcher,
+                                 eg_arena *arena, eg_rule_steps *out) {
+  planner p = {.rule = rule};
+  p.order = eg_matcher_order(matcher, &p.step_count);
+  EG_TRY(eg_arena_alloc(arena, rule->var_count, sizeof *p.bound_at, &p.bound_at));
+  EG_TRY(eg_arena_alloc(arena, rule->expr_count, sizeof *p.expr_step, &p.expr_step));
+  for (uint32_t i = 0; i < rule->var_count; i++)
+    p.bound_at[i] = EG_RULE_NONE;
+  note_variables(&p);
+  note_expressions(&p);
+  *out = (eg_rule_steps){.step_count = p.step_count, .bound_at = p.bound_at};
+  check_list list;
+  check_list_init(&list, arena->alloc);
+  egraph_status status = plan_steps(&p, arena, &list, out);
+  check_list_deinit(&list);
+  return status;
+}
+
+// ---- checking --------------------------------------------------------------------
+
+static bool is_typed(const eg_rule_env *env, eg_class class) {
+  return eg_tensor_egraph_fact(env->egraph, class)->typed;
+}
+
+static const eg_attrs *attrs_of(const eg_rule_env *env, eg_node node) {
+  const eg_engine *engine = eg_tensor_egraph_engine_of(env->egraph);
+  return eg_tensor_egraph_attrs_at(env->egraph, eg_engine_term(engine, node).payload);
+}
+
+// The class variables among the operands of a term, and the name of its class.
+static bool bind_classes(const eg_rule_env *env, const eg_rule_term *term, eg_node node,
+                         const eg_match *so_far) {
+  const eg_rule *rule = env->rule;
+  for (uint32_t i = 0; i < term->child_count; i++) {
+    const eg_rule_term *child = &rule->terms[term->children[i]];
+    if (!child->is_var || rule->vars[child->var].origin != EG_RULE_VAR_MATCHED) continue;
+    eg_class class = so_far->vars[rule->vars[child->var].pattern_var];
+    if (!is_typed(env, class)) return false;
+    env->vars[child->var] = (eg_rule_value){.kind = EG_RULE_TENSOR, .tensor = class};
+  }
+  const eg_engine *engine = eg_tensor_egraph_engine_of(env->egraph);
+  eg_class own = eg_engine_class_of(engine, node);
+  if (term->var != EG_RULE_NONE)
+    env->vars[term->var] = (eg_rule_value){.kind = EG_RULE_TENSOR, .tensor = own};
+  return is_typed(env, own);
+}
+
+// A value variable is set by the first slot of its step, and compared everywhere else.
+static bool bind_values(const eg_rule_steps *checks, eg_rule_env *env, uint32_t step,
+                        const eg_rule_term *term, eg_node node) {
+  const eg_attrs *attrs = attrs_of(env, node);
+  for (uint16_t i = 0; i < attrs->count; i++) {
+    const eg_rule_slot *slot = &term->slots[i];
+    if (slot->form != EG_RULE_SLOT_VAR) continue;
+    eg_rule_value value = eg_rule_value_of_attr(term->op, i, &attrs->slots[i]);
+    bool is_set = checks->bound_at[slot->index] < step;
+    for (uint16_t k = 0; k < i && !is_set; k++)
+      is_set =
+          term->slots[k].form == EG_RULE_SLOT_VAR && term->slots[k].index == slot->index;
+    if (!is_set)
+      env->vars[slot->index] = value;
+    else if (!eg_rule_values_identical(&env->vars[slot->index], &value))
+      return false;
+  }
+  return true;
+}
+
+static bool slot_equals(eg_rule_env *env, uint32_t term_index, uint32_t slot,
+                        eg_node node) {
+  const eg_rule_term *term = &env->rule->terms[term_index];
+  const eg_attrs *attrs = attrs_of(env, node);
+  eg_rule_value wanted,
+      found = eg_rule_value_of_attr(term->op, (uint16_t)slot, &attrs->slots[slot]);
+  return eg_rule_eval(env, term->slots[slot].index, &wanted) &&
+         eg_rule_values_equal(env, &wanted, &found);
+}
+
+static bool make_check(const eg_rule_check *check, eg_rule_env *env,
+                       const eg_match *so_far) {
+  const eg_rule_let *let;
+  switch (check->kind) {
+  case EG_RULE_CHECK_LET:
+    let = &env->rule->lets[check->index];
+    return eg_rule_eval(env, let->expr, &env->vars[let->var]);
+  case EG_RULE_CHECK_SLOT:
+    return slot_equals(env, check->term, check->index, so_far->nodes[check->term]);
+  case EG_RULE_CHECK_CONDITION: return eg_rule_holds(env, check->index);
+  }
+  return false;
+}
+
+// marks[step]: working memory in use before that step.
+bool eg_rule_steps_pass(const eg_rule_steps *checks, eg_rule_env *env, uint32_t *marks,
+                        uint32_t step, const eg_match *so_far) {
+  const eg_rule_step *at = &checks->steps[step];
+  // Lists of earlier steps stay; those of an earlier candidate of this step are dropped.
+  env->scratch->value_count = 0;
+  env->scratch->int_count = marks[step];
+  const eg_rule_term *term = &env->rule->terms[at->term];
+  eg_node node = so_far->nodes[at->term];
+  if (!bind_classes(env, term, node, so_far) ||
+      !bind_values(checks, env, step, term, node))
+    return false;
+  for (uint32_t i = 0; i < at->check_count; i++)
+    if (!make_check(&checks->checks[at->first_check + i], env, so_far)) return false;
+  if (step + 1 < checks->step_count) marks[step + 1] = env->scratch->int_count;
+  return true;
+}
 
 bool eg_rule_match_keeps(const eg_rule_term *term, bool keeps_all) {
   if (term->is_var) return false;

@@ -94,7 +94,7 @@ egraph_status eg_rule_sides_add(eg_rule_sides *sides, const eg_rule *rule, bool 
   EG_TRY(eg_matcher_list_reserve(&sides->matchers, sides->matchers.len + 1));
   EG_TRY(pattern_of_rule(rule, arena, &pattern));
   EG_TRY(eg_matcher_create(&alloc, &pattern, &side.matcher));
-  egraph_status status = eg_rule_checks_plan(rule, side.matcher, arena, &side.checks);
+  egraph_status status = eg_rule_steps_plan(rule, side.matcher, arena, &side.checks);
   if (status != EGRAPH_OK) {
     eg_matcher_destroy(side.matcher);
     return status;

@@ -5,8 +5,9 @@
 #define EG_REWRITES_RULE_SIDES_H
 
 #include "base/flatmap.h"
-#include "rewrites/language/rule_cases.h"
-#include "rewrites/saturation/rule_checks.h"
+#include "rewrites/language/rule_schema.h"
+#include "rewrites/language/rules.h"
+#include "rewrites/saturation/rule_match.h"
 
 /// What nodes an e-graph has, or had: operators with numbers of operands; and, of some
 /// operators, what was found in which place below them. Cases are made for that only.
@@ -26,7 +27,7 @@ void eg_rule_census_forget(eg_rule_census *census);
 typedef struct eg_rule_side {
   const eg_rule *rule; // the case
   eg_matcher *matcher;
-  eg_rule_checks checks;
+  eg_rule_steps checks;
 } eg_rule_side;
 EG_VEC_DEFINE(eg_rule_side_list, eg_rule_side);
 EG_VEC_DEFINE(eg_matcher_list, const eg_matcher *);

@@ -7,6 +7,7 @@
 #include "rewrites/saturation/saturate.h"
 
 #include "egraph/pattern.h"
+#include "rewrites/language/rule_schema.h"
 #include "rewrites/saturation/driver.h"
 #include "rewrites/saturation/rule_build.h"
 #include "rewrites/saturation/rule_join.h"
@@ -42,7 +43,7 @@ typedef struct context {
   // of the rule that is searched
   const struct tensor_rules *all;
   const eg_rule *rule;
-  const eg_rule_checks *checks;
+  const eg_rule_steps *checks;
   uint32_t side;       // which left side it is
   uint32_t ways;       // that were looked at from its first node
   eg_lane *lane;       // NULL: any depth, for look_deeper
@@ -242,7 +243,7 @@ static bool is_possible(void *user, uint32_t step, const eg_match *so_far) {
                  depth_of_node(c->all, node) >= c->all->options->multi_depth;
   if (is_deep)
     c->is_depth_bound = true;
-  else if (eg_rule_checks_pass(c->checks, &env, c->marks, step, so_far))
+  else if (eg_rule_steps_pass(c->checks, &env, c->marks, step, so_far))
     return true;
   if (c->lane != NULL) eg_lane_reject(c->lane);
   return false;

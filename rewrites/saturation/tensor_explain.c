@@ -6,7 +6,8 @@
 #include "rewrites/saturation/tensor_explain.h"
 
 #include "base/owner.h"
-#include "rewrites/language/rule_cases.h"
+#include "rewrites/language/rule_schema.h"
+#include "rewrites/language/rules.h"
 
 #define WITNESS_BIT (UINT32_C(1) << 31)
 /// Reason of the equations identity(x) = x, which no rule is needed for.

@@ -78,4 +78,8 @@ bool eg_tensor_fact_same_type(const eg_tensor_fact *a, const eg_tensor_fact *b);
 /// Appends the type: "float32[2,3]", "(float32[1], int64[1])" for a tuple, or "unknown".
 egraph_status eg_tensor_fact_print(eg_text *text, const eg_tensor_fact *fact);
 
+/// Adds it, with its data. Fails as eg_graph_add_weight does.
+egraph_status eg_graph_add_splat(eg_graph *graph, const char *name, const eg_type *type,
+                                 double number, eg_value *out);
+
 #endif

@@ -10,6 +10,7 @@
 #ifndef EG_REWRITES_SYMBOLIC_H
 #define EG_REWRITES_SYMBOLIC_H
 
+#include "egraph/pattern.h"
 #include "rewrites/saturation/saturate.h"
 
 typedef struct eg_symbolic eg_symbolic;
@@ -63,5 +64,19 @@ const eg_engine *eg_symbolic_engine_of(const eg_symbolic *symbolic);
 egraph_status eg_symbolic_symbol(eg_symbolic *symbolic, const char *text, uint32_t *out);
 /// The atom that an operator number of the engine stands for.
 const char *eg_symbolic_atom(const eg_symbolic *symbolic, uint32_t op);
+
+typedef struct eg_symbolic_pattern {
+  eg_arena arena;
+  eg_matcher *matcher;
+  const char *const *names; // [var_count], in order of first occurrence
+  uint32_t var_count, root_count;
+} eg_symbolic_pattern;
+
+/// Reads one pattern or several. Deinit follows whatever it returns. Fails with
+/// EGRAPH_E_PARSE "file:line:col: what; remedy".
+egraph_status eg_symbolic_pattern_init(eg_symbolic_pattern *pattern,
+                                       eg_symbolic *symbolic, egraph_allocator alloc,
+                                       const char *file, const char *text, size_t size);
+void eg_symbolic_pattern_deinit(eg_symbolic_pattern *pattern);
 
 #endif

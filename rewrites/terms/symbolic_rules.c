@@ -1,7 +1,7 @@
 // Recursion follows the nesting of the text, which base/sexpr.h
 // limits to EG_SEXPR_MAX_DEPTH.
 // SPDX-License-Identifier: Apache-2.0
-#include "rewrites/terms/symbolic_rules.h"
+#include "rewrites/terms/symbolic_internal.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 // or give a sound e-graph; what it is written as is read again, with as many nodes,
 // classes and roots.
 // SPDX-License-Identifier: Apache-2.0
-#include "rewrites/terms/symbolic_json.h"
+#include "rewrites/terms/symbolic_file.h"
 #include "tests/fuzz/fuzz.h"
 
 static egraph_status parse(const char *text, size_t size, eg_classes *roots,

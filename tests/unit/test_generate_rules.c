@@ -8,7 +8,7 @@
 #include "include/egraph.h"
 #include "rewrites/lab/generate/generate.h"
 #include "rewrites/lab/verify/verify.h"
-#include "rewrites/rule_files.h"
+#include "rewrites/language/rules.h"
 
 static const char FAMILY_FILE[] = "test_generate_rules.family";
 static const char STATE_FILE[] = "test_generate_rules.state";

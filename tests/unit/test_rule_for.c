@@ -2,7 +2,7 @@
 // refused.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/lab/rule_checks.h"
-#include "rewrites/language/rule_for.h"
+#include "rewrites/language/rule_forms.h"
 #include "rewrites/language/rules.h"
 #include "tests/testing.h"
 

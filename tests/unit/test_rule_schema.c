@@ -4,7 +4,7 @@
 #include "rewrites/lab/rule_checks.h"
 #include "rewrites/lab/verify/rule_tests.h"
 #include "rewrites/lab/verify/verify.h"
-#include "rewrites/language/rule_cases.h"
+#include "rewrites/language/rule_schema.h"
 #include "rewrites/language/rules.h"
 #include "tests/testing.h"
 

@@ -10,7 +10,6 @@
 #include "extract/gym_json.h"
 #include "extract/search/extract.h"
 #include "rewrites/terms/symbolic_file.h"
-#include "rewrites/terms/symbolic_json.h"
 
 #define HEAD "(egraph-rules 1 symbolic)\n"
 static const char rules[] =

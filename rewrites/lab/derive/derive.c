@@ -7,8 +7,8 @@
 #include "rewrites/explain/explain_rounds.h"
 #include "rewrites/lab/derive/instance_graphs.h"
 #include "rewrites/lab/rule_choice.h"
+#include "rewrites/language/rules.h"
 #include "rewrites/replay/replay.h"
-#include "rewrites/rule_files.h"
 #include "rewrites/saturation/saturate.h"
 
 enum { DRAWS = 400, INSTANCES = 12, BEST = 4, MAX_BYTES = 1 << 24 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/lab/derive/instance_graphs.h"
 
-#include "rewrites/saturation/splat_weight.h"
+#include "rewrites/saturation/tensor_facts.h"
 
 enum { MOST_SIZES = 32 };
 

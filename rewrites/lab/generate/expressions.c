@@ -9,7 +9,7 @@
 #include "base/flatmap.h"
 #include "base/hash.h"
 #include "base/text.h"
-#include "rewrites/language/rule_functions.h"
+#include "rewrites/language/rule_ast.h"
 #include "rewrites/saturation/rule_eval.h"
 
 enum { MAX_DEPTH = 3, MAX_ARGS = 3, MAX_NODES = 6000, MAX_TRIALS = 400000 };

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "rewrites/lab/guards/guards.h"
-#include "rewrites/rule_files.h"
+#include "rewrites/language/rules.h"
 #include "rewrites/saturation/rule_eval.h"
 
 // Choices of expressions that are verified, and of those for which conditions are looked

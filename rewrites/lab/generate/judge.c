@@ -7,7 +7,7 @@
 #include "rewrites/lab/rule_checks.h"
 #include "rewrites/lab/verify/verify.h"
 #include "rewrites/saturation/saturate.h"
-#include "rewrites/saturation/splat_weight.h"
+#include "rewrites/saturation/tensor_facts.h"
 
 // ---- implied --------------------------------------------------------------------
 

@@ -10,7 +10,7 @@
 #include "rewrites/lab/rule_checks.h"
 #include "rewrites/lab/rule_choice.h"
 #include "rewrites/saturation/saturate.h"
-#include "rewrites/saturation/splat_weight.h"
+#include "rewrites/saturation/tensor_facts.h"
 
 // INSTANCES of those drawn must all be found equal; more of them where a rule is left out
 // for it.

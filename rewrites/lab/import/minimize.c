@@ -9,7 +9,7 @@
 
 #include "rewrites/lab/import/implied.h"
 #include "rewrites/language/rule_forms.h"
-#include "rewrites/rule_files.h"
+#include "rewrites/language/rules.h"
 
 /// A rule form: one or two directions, which follow each other.
 typedef struct form {

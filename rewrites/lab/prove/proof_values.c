@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "rewrites/lab/prove/proof_case.h"
-#include "rewrites/language/rule_functions.h"
+#include "rewrites/language/rule_ast.h"
 
 void eg_case_give_up(eg_case *c, const char *format, const char *name) {
   char *text = eg_proof_memory(c->p, 160, 1);

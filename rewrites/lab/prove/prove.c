@@ -8,7 +8,8 @@
 
 #include "rewrites/lab/prove/proof_case.h"
 #include "rewrites/lab/prove/rank_bound.h"
-#include "rewrites/language/rule_cases.h"
+#include "rewrites/language/rule_schema.h"
+#include "rewrites/language/rules.h"
 
 enum { MOST_CASES = 50000, STEPS = 6000000 }; // of a rule
 

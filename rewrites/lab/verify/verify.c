@@ -11,7 +11,7 @@
 #include "rewrites/lab/claims/layout_check.h"
 #include "rewrites/lab/verify/compare.h"
 #include "rewrites/lab/verify/coverage.h"
-#include "rewrites/language/rule_cases.h"
+#include "rewrites/language/rule_schema.h"
 #include "rewrites/language/rules.h"
 
 // Of the instances that are wanted: how many are enough to judge, and draws for each.

@@ -1,0 +1,72 @@
+// Tables that a parsed rule refers to: functions, kinds of values, classes; look-up in
+// it.
+// SPDX-License-Identifier: Apache-2.0
+#include "rewrites/language/rule_ast.h"
+
+#include <string.h>
+
+#define EG_RULE_FUNCTION(ID, NAME, MIN, MAX, ARGUMENTS, RESULT, EVAL)                    \
+  {NAME, MIN, MAX, ARGUMENTS, RESULT[0]},
+static const eg_rule_function_info functions[EG_RULE_FN_COUNT] = {
+#include "rewrites/language/rule_functions.def"
+};
+
+#define EG_RULE_KIND_WORDS(id, words) words,
+static const char *const kind_words[] = {EG_RULE_KIND_LIST(EG_RULE_KIND_WORDS)};
+
+const eg_rule_function_info *eg_rule_function_info_of(eg_rule_function function) {
+  return &functions[function];
+}
+
+bool eg_rule_function_find(const char *name, eg_rule_function *out) {
+  for (int i = 0; i < EG_RULE_FN_COUNT; i++) {
+    if (strcmp(functions[i].name, name) != 0) continue;
+    *out = (eg_rule_function)i;
+    return true;
+  }
+  return false;
+}
+
+const char *eg_rule_kind_words(eg_rule_kind kind) { return kind_words[kind]; }
+
+// ---- classes ------------------------------------------------------------------------
+
+static const struct {
+  egraph_math math;
+  const char *name;
+} classes[] = {{EGRAPH_MATH_EXACT, "exact"},
+               {EGRAPH_MATH_ASSOCIATIVE, "associative"},
+               {EGRAPH_MATH_FAST, "fast"}};
+enum { CLASSES = sizeof classes / sizeof *classes };
+
+const char *eg_rule_class_name(egraph_math math) {
+  for (int i = 0; i < CLASSES; i++)
+    if (classes[i].math == math) return classes[i].name;
+  return NULL;
+}
+
+bool eg_rule_class_find(const char *name, egraph_math *out) {
+  for (int i = 0; i < CLASSES; i++) {
+    if (strcmp(classes[i].name, name) != 0) continue;
+    *out = classes[i].math;
+    return true;
+  }
+  return false;
+}
+
+// ---- parallel operators ------------------------------------------------------------
+
+uint32_t eg_rule_moves_of(const eg_rule *rule, uint32_t term, uint32_t *out_begin) {
+  uint32_t low = 0, high = rule->move_count;
+  while (low < high) {
+    uint32_t middle = low + (high - low) / 2;
+    if (rule->moves[middle].term < term)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  *out_begin = low;
+  while (high < rule->move_count && rule->moves[high].term == term)
+    high++;
+  return high;
+}
