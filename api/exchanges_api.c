@@ -5,7 +5,7 @@
 #include "api/require.h"
 #include "exec/backend.h"
 #include "exec/exchange_probe.h"
-#include "optimize/price/host_exchanges.h"
+#include "optimize/price/host_costs.h"
 
 enum { MAX_PROBED_RANKS = 256 };
 

@@ -2,16 +2,6 @@
 #include "baselines/algorithm.h"
 
 #include "base/text.h"
-#include "baselines/backtracking.h"
-#include "baselines/exact_layouts.h"
-#include "baselines/exhaustive.h"
-#include "baselines/greedy_descent.h"
-#include "baselines/mcmc.h"
-#include "baselines/optcnn.h"
-#include "baselines/stages/alpa_stages.h"
-#include "baselines/stages/megatron_grid.h"
-#include "baselines/stages/min_cut_placement.h"
-#include "baselines/unity.h"
 
 #define EGRAPH_ALGORITHM(name, kind, row, what, paper) {name, what, paper, .kind = row},
 static const eg_algorithm ROWS[] = {
@@ -19,7 +9,7 @@ static const eg_algorithm ROWS[] = {
 };
 enum { COUNT = sizeof ROWS / sizeof *ROWS };
 
-static egraph_status fail_unknown(const char *name) {
+static egraph_status fail_unknown_algorithm(const char *name) {
   eg_text names;
   eg_text_init(&names, eg_allocator_heap());
   egraph_status status = EGRAPH_OK;
@@ -40,7 +30,7 @@ egraph_status eg_algorithm_find(const char *name, const eg_algorithm **out) {
       *out = &ROWS[i];
       return EGRAPH_OK;
     }
-  return fail_unknown(name);
+  return fail_unknown_algorithm(name);
 }
 
 egraph_status eg_algorithm_optimize(const void *algorithm, egraph_allocator alloc,

@@ -1,3 +1,8 @@
+// Cost-based backtracking search: MetaFlow (MLSys'19) algorithm 1, TASO (SOSP'19)
+// algorithm 2. With alpha = 1 only graphs that are cheaper than all before are followed;
+// a larger alpha also follows graphs that are a little dearer, from which a cheaper one
+// may be reached.
+//
 //   queue := { given }, by cost; best := given
 //   while the queue is not empty:
 //     graph := the cheapest of the queue, the older one of equals
@@ -8,7 +13,7 @@
 // The bound is that of the moment: as the papers have it, a queued graph is visited even
 // if `best` has become so cheap meanwhile that it would not enter any more.
 // SPDX-License-Identifier: Apache-2.0
-#include "baselines/backtracking.h"
+#include "baselines/graph_search.h"
 
 typedef struct backtracking {
   eg_graph_search *search;
@@ -59,7 +64,7 @@ static uint32_t dequeue(backtracking *b) {
 
 // ---- the search -----------------------------------------------------------------------
 
-static egraph_status found(void *user, const uint32_t *roots, double seconds) {
+static egraph_status queue_found(void *user, const uint32_t *roots, double seconds) {
   backtracking *b = user;
   eg_graph_search *search = b->search;
   double best = search->graphs.data[search->best].seconds;
@@ -72,10 +77,10 @@ static egraph_status found(void *user, const uint32_t *roots, double seconds) {
   return enqueue(b, graph);
 }
 
-static egraph_status run(backtracking *b) {
+static egraph_status follow_cheapest_graphs(backtracking *b) {
   EG_TRY(enqueue(b, 0));
   while (b->queue.len != 0 && !eg_graph_search_is_over(b->search))
-    EG_TRY(eg_graph_search_visit(b->search, dequeue(b), found, b));
+    EG_TRY(eg_graph_search_visit(b->search, dequeue(b), queue_found, b));
   eg_graph_search_end(b->search, EG_GRAPH_STOP_EXHAUSTED);
   return EGRAPH_OK;
 }
@@ -83,7 +88,33 @@ static egraph_status run(backtracking *b) {
 egraph_status eg_backtracking_search(eg_graph_search *search) {
   backtracking b = {.search = search, .alpha = search->input->search->alpha};
   eg_u32s_init(&b.queue, search->alloc);
-  egraph_status status = run(&b);
+  egraph_status status = follow_cheapest_graphs(&b);
   eg_u32s_deinit(&b.queue);
   return status;
+}
+
+// ---- greedy descent ---------------------------------------------------------------
+
+// Greedy descent: the rewrite that lowers the cost most, until none lowers it. Not of a
+// paper: the search that MetaFlow (MLSys'19, section 5) and TASO (SOSP'19, section 5)
+// leave behind by following dearer graphs, too.
+
+/// Of equally cheap graphs the first one counts.
+static egraph_status note_cheaper(void *user, const uint32_t *roots, double seconds) {
+  eg_graph_search *search = user;
+  bool is_new;
+  if (!eg_graph_cheaper(seconds, search->graphs.data[search->best].seconds))
+    return EGRAPH_OK;
+  return eg_graph_search_keep(search, roots, seconds, &search->best, &is_new);
+}
+
+egraph_status eg_greedy_search(eg_graph_search *search) {
+  uint32_t graph;
+  do {
+    graph = search->best;
+    search->queued++;
+    EG_TRY(eg_graph_search_visit(search, graph, note_cheaper, search));
+  } while (search->best != graph && !eg_graph_search_is_over(search));
+  eg_graph_search_end(search, EG_GRAPH_STOP_NO_GAIN);
+  return EGRAPH_OK;
 }

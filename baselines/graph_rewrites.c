@@ -155,7 +155,7 @@ static egraph_status make_place(resolution *s, uint32_t place) {
   return eg_term_store_add_like(of->store, term, of->operands.data, out);
 }
 
-static egraph_status resolve(resolution *s, uint32_t root) {
+static egraph_status resolve_roots(resolution *s, uint32_t root) {
   eg_graph_rewrites *of = s->of;
   of->stack.len = 0;
   EG_TRY(eg_u32s_push(&of->stack, root));
@@ -174,7 +174,7 @@ static egraph_status resolve(resolution *s, uint32_t root) {
 
 // ---- rewrites ---------------------------------------------------------------------
 
-static egraph_status begin(const resolution *s) {
+static egraph_status begin_walk(const resolution *s) {
   eg_graph_rewrites *of = s->of;
   size_t places = (size_t)s->classes + s->terms + root_count_of(s);
   EG_TRY(eg_u32s_resize(&of->made, places));
@@ -186,17 +186,17 @@ static egraph_status begin(const resolution *s) {
   return EGRAPH_OK;
 }
 
-static void end(const resolution *s) {
+static void end_walk(const resolution *s) {
   for (uint32_t i = 0; i < root_count_of(s); i++)
     s->of->root_of.data[s->rewrite->roots[i].id] = EG_TERM_NONE;
 }
 
 /// `roots` of the graph at hand, as places, become those of the graph that is made.
-static egraph_status apply(resolution *s, const uint32_t *places) {
+static egraph_status apply_rewrite(resolution *s, const uint32_t *places) {
   eg_graph_rewrites *of = s->of;
   of->roots.len = 0;
   for (uint32_t i = 0; i < of->root_count && !s->is_cyclic; i++) {
-    EG_TRY(resolve(s, places[i]));
+    EG_TRY(resolve_roots(s, places[i]));
     EG_TRY(eg_u32s_push(&of->roots, of->made.data[places[i]]));
   }
   return EGRAPH_OK;
@@ -225,9 +225,9 @@ static egraph_status on_rewrite(void *user, const eg_rewrite *rewrite, bool *out
   if (is_of_weights(of, rewrite)) return EGRAPH_OK;
   of->tried++;
   eg_work_add(&of->work, MATCH_STEPS);
-  EG_TRY(begin(&s));
-  egraph_status status = apply(&s, call->places.data);
-  end(&s);
+  EG_TRY(begin_walk(&s));
+  egraph_status status = apply_rewrite(&s, call->places.data);
+  end_walk(&s);
   if (status == EGRAPH_E_TYPE || (status == EGRAPH_OK && s.is_cyclic)) {
     of->stats[rewrite->number].rejected++;
     return EGRAPH_OK;

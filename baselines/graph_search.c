@@ -47,7 +47,7 @@ egraph_status eg_graph_search_keep(eg_graph_search *search, const uint32_t *root
 
 // ---- limits ---------------------------------------------------------------------------
 
-static size_t bytes_of(const eg_graph_search *search) {
+static size_t search_bytes(const eg_graph_search *search) {
   return eg_term_store_bytes(&search->store) + eg_term_prices_bytes(&search->prices) +
          search->roots.cap * sizeof(uint32_t) +
          search->graphs.cap * sizeof(eg_found_graph) +
@@ -70,7 +70,7 @@ static void look_at_limits(eg_graph_search *search) {
   double now = eg_clock_seconds();
   if (eg_work_is_spent(&search->rewrites.work))
     eg_graph_search_end(search, EG_GRAPH_STOP_WORK_LIMIT);
-  if (bytes_of(search) > search->input->search->byte_limit)
+  if (search_bytes(search) > search->input->search->byte_limit)
     eg_graph_search_end(search, EG_GRAPH_STOP_BYTE_LIMIT);
   if (now >= search->deadline) eg_graph_search_end(search, EG_GRAPH_STOP_TIME_LIMIT);
   report_progress(search, now);
@@ -204,7 +204,7 @@ static const char *const STOP_NAMES[] = {EG_GRAPH_STOP_LIST(STOP_NAME)};
 static const char *const STOP_WORDS_OF[] = {EG_GRAPH_STOP_LIST(STOP_WORDS)};
 
 /// Takes what the search has come to.
-static egraph_status conclude(eg_graph_search *search, outcome *out) {
+static egraph_status take_outcome(eg_graph_search *search, outcome *out) {
   eg_graph_rewrites *rewrites = &search->rewrites;
   eg_u32s_init(&out->reasons, search->alloc);
   EG_TRY(eg_term_store_emit(&search->store, roots_of(search, search->best),
@@ -231,7 +231,7 @@ static egraph_status search_once(eg_graph_algorithm *algorithm, egraph_allocator
   search_init(&search, alloc, input, math);
   egraph_status status = begin_search(&search);
   if (status == EGRAPH_OK) status = algorithm(&search);
-  if (status == EGRAPH_OK) status = conclude(&search, out);
+  if (status == EGRAPH_OK) status = take_outcome(&search, out);
   search_deinit(&search);
   return status;
 }
@@ -332,9 +332,9 @@ static void write_report(const char *name, const outcome *o, const egraph_report
 }
 
 /// The best graph in its formats, or the given one in its own where that is cheaper.
-static egraph_status finish(const char *name, egraph_allocator alloc,
-                            const eg_optimizer_input *input, outcome *o,
-                            eg_optimization **out) {
+static egraph_status make_result(const char *name, egraph_allocator alloc,
+                                 const eg_optimizer_input *input, outcome *o,
+                                 eg_optimization **out) {
   eg_optimization *given, *best;
   EG_TRY(choose_formats(alloc, input, input->graph, &given));
   egraph_status status = choose_formats(alloc, input, o->graph, &best);
@@ -367,7 +367,7 @@ egraph_status eg_graph_search_run(const char *name, eg_graph_algorithm *algorith
   EG_TRY(eg_search_check(input->search));
   eg_u32s_init(&o.reasons, alloc);
   egraph_status status = search_graphs(algorithm, alloc, input, &o);
-  if (status == EGRAPH_OK) status = finish(name, alloc, input, &o, out);
+  if (status == EGRAPH_OK) status = make_result(name, alloc, input, &o, out);
   if (status == EGRAPH_OK) (*out)->report.total_seconds = eg_clock_seconds() - start;
   outcome_deinit(&o, alloc, input->rules);
   return status;

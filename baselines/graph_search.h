@@ -76,6 +76,8 @@ static inline void eg_graph_search_end(eg_graph_search *search, eg_graph_stop wh
 
 /// Says which graph is best (`best`), from the given one on, and why it ended.
 typedef egraph_status eg_graph_algorithm(eg_graph_search *search);
+// The rows of include/egraph_algorithms.def that find graphs (backtracking.c).
+eg_graph_algorithm eg_backtracking_search, eg_greedy_search;
 
 /// Runs a search and makes its result what the product's own search makes: the best graph
 /// in memory formats, with weights folded, never dearer than the given graph is in memory

@@ -1,7 +1,18 @@
+// OptCNN's search (ICML'18, section 5): the configurations of operators (soap.h) that
+// cost least together, where the cost of a step is the sum of what each operator costs
+// under its configuration, with its followers, and of what each pair of operators
+// exchanges. Eliminates the operator of the fewest joint configurations of its
+// neighbours, which is node elimination where it has two, and adds tables of the same
+// pair, which is edge elimination. Larger tables than
+// a limit are not made: the paper enumerates what is left; here an operator takes the
+// configuration that is cheapest beside data parallelism of its neighbours, and the
+// elimination goes on, as it does where the limit of work is reached. There is no limit
+// of memory.
+//
 // A table over the options of some leads has the least cost of all that was eliminated;
 // the options that reach it are read backwards.
 // SPDX-License-Identifier: Apache-2.0
-#include "baselines/optcnn.h"
+#include "baselines/plan_algorithm.h"
 
 #include <math.h>
 #include <string.h>
@@ -107,7 +118,7 @@ static double look_up(const eliminator *e, const table *t) {
 }
 
 /// The next row of a table's options; false after the last.
-static bool advance(eliminator *e, const table *t) {
+static bool next_table_row(eliminator *e, const table *t) {
   for (uint32_t i = t->count; i-- > 0;) {
     uint32_t *option = &e->choice.data[t->lead[i]];
     if (++*option < options(e, t->lead[i])) return true;
@@ -126,7 +137,8 @@ static egraph_status list_tables(const eliminator *e, uint32_t lead, eg_u32s *ou
 }
 
 /// Makes one table over its neighbours of all that a lead is in.
-static egraph_status eliminate(eliminator *e, uint32_t lead, table made, eg_u32s *mine) {
+static egraph_status eliminate_lead(eliminator *e, uint32_t lead, table made,
+                                    eg_u32s *mine) {
   EG_TRY(list_tables(e, lead, mine));
   elimination gone = {
       .lead = lead, .table = (uint32_t)e->tables.len, .begin = e->best.len};
@@ -147,7 +159,7 @@ static egraph_status eliminate(eliminator *e, uint32_t lead, table made, eg_u32s
     e->soap->work += (uint64_t)options(e, lead) * mine->len * 4;
     EG_TRY(eg_doubles_push(&e->costs, least));
     EG_TRY(eg_u32s_push(&e->best, best));
-  } while (advance(e, &made));
+  } while (next_table_row(e, &made));
   for (size_t i = 0; i < mine->len; i++)
     e->tables.data[mine->data[i]].is_gone = true;
   e->is_gone.data[lead] = 1;
@@ -172,7 +184,7 @@ static uint32_t cheapest_beside(eliminator *e, uint32_t lead, const eg_u32s *min
 }
 
 /// A lead takes an option for good: its tables get one dimension less.
-static egraph_status settle(eliminator *e, uint32_t lead, eg_u32s *mine) {
+static egraph_status fix_lead(eliminator *e, uint32_t lead, eg_u32s *mine) {
   EG_TRY(list_tables(e, lead, mine));
   uint32_t best = cheapest_beside(e, lead, mine);
   for (size_t i = 0; i < mine->len; i++) {
@@ -184,7 +196,7 @@ static egraph_status settle(eliminator *e, uint32_t lead, eg_u32s *mine) {
     e->choice.data[lead] = best;
     do
       EG_TRY(eg_doubles_push(&e->costs, look_up(e, &old)));
-    while (advance(e, &made));
+    while (next_table_row(e, &made));
     e->tables.data[mine->data[i]].is_gone = true;
     EG_TRY(tables_push(&e->tables, made));
   }
@@ -195,7 +207,7 @@ static egraph_status settle(eliminator *e, uint32_t lead, eg_u32s *mine) {
 
 /// The lead of the smallest table to be made; the one of the most tables where all are
 /// too large.
-static uint32_t pick(const eliminator *e, table *out, bool *out_fits) {
+static uint32_t pick_lead(const eliminator *e, table *out, bool *out_fits) {
   uint32_t best = NONE;
   double least = INFINITY;
   *out_fits = false;
@@ -229,8 +241,8 @@ static void read_back(eliminator *e) {
   }
 }
 
-static egraph_status run(eliminator *e, const eg_plan_question *question,
-                         eg_plan_answer *out) {
+static egraph_status eliminate_all(eliminator *e, const eg_plan_question *question,
+                                   eg_plan_answer *out) {
   eg_u32s mine;
   table around;
   bool fits;
@@ -244,10 +256,10 @@ static egraph_status run(eliminator *e, const eg_plan_question *question,
   for (size_t i = 0; status == EGRAPH_OK && i < e->soap->leads.len; i++) {
     bool is_spent =
         question->layout.work_limit != 0 && e->soap->work >= question->layout.work_limit;
-    uint32_t lead = pick(e, &around, &fits);
+    uint32_t lead = pick_lead(e, &around, &fits);
     if (!fits || is_spent) out->stop = EG_PLAN_STOP_WORK_LIMIT;
-    status =
-        fits && !is_spent ? eliminate(e, lead, around, &mine) : settle(e, lead, &mine);
+    status = fits && !is_spent ? eliminate_lead(e, lead, around, &mine)
+                               : fix_lead(e, lead, &mine);
   }
   eg_u32s_deinit(&mine);
   EG_TRY(status);
@@ -257,7 +269,8 @@ static egraph_status run(eliminator *e, const eg_plan_question *question,
   return eg_u32s_append(&out->strategy, e->soap->strategy.data, e->soap->strategy.len);
 }
 
-static egraph_status search(const eg_plan_question *question, eg_plan_answer *out) {
+static egraph_status search_optcnn(const eg_plan_question *question,
+                                   eg_plan_answer *out) {
   eg_soap soap;
   EG_TRY(eg_soap_init(&soap, question, NULL));
   eliminator e = {.soap = &soap};
@@ -267,7 +280,7 @@ static egraph_status search(const eg_plan_question *question, eg_plan_answer *ou
   out->stop = EG_PLAN_STOP_EXHAUSTED;
   egraph_status status = eg_soap_costs_init(&e.sums, &soap);
   if (status == EGRAPH_OK) {
-    status = run(&e, question, out);
+    status = eliminate_all(&e, question, out);
     eg_soap_costs_deinit(&e.sums);
   }
   out->work = soap.work;
@@ -278,4 +291,5 @@ static egraph_status search(const eg_plan_question *question, eg_plan_answer *ou
   return status;
 }
 
-const eg_plan_algorithm eg_optcnn = {search, EG_PLAN_GIVEN_GRAPH, .is_whole = true};
+const eg_plan_algorithm eg_optcnn = {search_optcnn, EG_PLAN_GIVEN_GRAPH,
+                                     .is_whole = true};

@@ -11,4 +11,8 @@ typedef struct eg_plan_algorithm {
   bool is_whole;         // no block stands for others
 } eg_plan_algorithm;
 
+// The rows of include/egraph_algorithms.def that find plans.
+extern const eg_plan_algorithm eg_algebra_first, eg_alpa_intra, eg_mcmc, eg_exhaustive;
+extern const eg_plan_algorithm eg_optcnn, eg_unity;
+
 #endif

@@ -78,7 +78,7 @@ typedef struct lister {
 } lister;
 EG_OWNER_DEFINE_STATIC(lister, (eg_u32s, reader, operand), (eg_soap_reads, own, others))
 
-static egraph_status push(lister *l, eg_soap_read read) {
+static egraph_status push_read(lister *l, eg_soap_read read) {
   uint32_t from = l->s->lead_of.data[read.from], to = l->s->lead_of.data[read.to];
   read.first = from < to ? from : to;
   read.second = from < to ? to : from;
@@ -89,7 +89,7 @@ static egraph_status list_operand(lister *l, uint32_t value, uint32_t k, uint32_
   uint32_t origin = origin_of(l->s, input);
   eg_soap_read read = {
       .value = input, .from = origin, .from_operand = NONE, .to = value, .to_operand = k};
-  if (l->s->lead_of.data[origin] != NONE) return push(l, read);
+  if (l->s->lead_of.data[origin] != NONE) return push_read(l, read);
   if (l->reader.data[origin] == NONE) { // the entry is as this reader needs it
     l->reader.data[origin] = value;
     l->operand.data[origin] = k;
@@ -97,7 +97,7 @@ static egraph_status list_operand(lister *l, uint32_t value, uint32_t k, uint32_
   }
   read.from = l->reader.data[origin];
   read.from_operand = l->operand.data[origin];
-  return push(l, read);
+  return push_read(l, read);
 }
 
 /// What leaves the step as it entered.
@@ -111,11 +111,11 @@ static egraph_status list_exit(lister *l, uint32_t exit) {
   if (s->lead_of.data[made] == NONE || entry == EG_SPACE_NONE ||
       l->reader.data[entry] == NONE)
     return EGRAPH_OK;
-  return push(l, (eg_soap_read){.value = made,
-                                .from = made,
-                                .from_operand = NONE,
-                                .to = l->reader.data[entry],
-                                .to_operand = l->operand.data[entry]});
+  return push_read(l, (eg_soap_read){.value = made,
+                                     .from = made,
+                                     .from_operand = NONE,
+                                     .to = l->reader.data[entry],
+                                     .to_operand = l->operand.data[entry]});
 }
 
 static egraph_status list_all(lister *l) {

@@ -201,13 +201,13 @@ static const eg_term_price *price_at(const eg_term_prices *prices,
   return &prices->prices.data[place->price];
 }
 
-static eg_term_place *place_of(const eg_term_prices *prices, uint32_t term) {
+static eg_term_place *term_place(const eg_term_prices *prices, uint32_t term) {
   return &prices->places.data[prices->place_of.data[term]];
 }
 
 /// Numbers the terms and counts readers.
-static egraph_status enter(eg_term_prices *prices, const uint32_t *roots, uint32_t count,
-                           eg_graph_figures *out) {
+static egraph_status enter_terms(eg_term_prices *prices, const uint32_t *roots,
+                                 uint32_t count, eg_graph_figures *out) {
   eg_term_store *store = prices->store;
   EG_TRY(eg_term_store_collect(store, roots, count, &prices->live));
   EG_TRY(eg_u32s_resize(&prices->price_of, store->node.len));
@@ -224,16 +224,16 @@ static egraph_status enter(eg_term_prices *prices, const uint32_t *roots, uint32
     out->weight_operators += price->is_operator && price->is_weight;
     eg_term view = eg_term_store_at(store, term);
     for (uint32_t k = 0; !price->is_weight && k < view.arity; k++)
-      place_of(prices, view.children[k].id)->readers++;
+      term_place(prices, view.children[k].id)->readers++;
   }
   for (uint32_t i = 0; i < count; i++) {
-    place_of(prices, roots[i])->readers++;
-    place_of(prices, roots[i])->demanded = 1u << EG_FORMAT_PLAIN;
+    term_place(prices, roots[i])->readers++;
+    term_place(prices, roots[i])->demanded = 1u << EG_FORMAT_PLAIN;
   }
   return EGRAPH_OK;
 }
 
-static bool mark(eg_term_place *place, const eg_term_price *price) {
+static bool mark_convolution(eg_term_place *place, const eg_term_price *price) {
   bool is_news = !place->has_formats && !price->is_weight;
   place->has_formats = place->has_formats || is_news;
   return is_news;
@@ -248,13 +248,13 @@ static bool mark_around(eg_term_prices *prices, uint32_t i) {
   eg_term view = eg_term_store_at(prices->store, prices->live.data[i]);
   bool is_near = price->is_convolution || place->has_formats, is_news = false;
   for (uint32_t k = 0; !is_near && k < view.arity; k++)
-    is_near = place_of(prices, view.children[k].id)->has_formats;
+    is_near = term_place(prices, view.children[k].id)->has_formats;
   if (!is_near) return false;
-  if (price->is_end) is_news = mark(place, price);
+  if (price->is_end) is_news = mark_convolution(place, price);
   for (uint32_t k = 0; k < view.arity && k < EG_MAX_FORMAT_OPERANDS; k++) {
-    eg_term_place *operand = place_of(prices, view.children[k].id);
+    eg_term_place *operand = term_place(prices, view.children[k].id);
     if ((price->operand_ends >> k & 1) != 0)
-      is_news = mark(operand, price_at(prices, operand)) || is_news;
+      is_news = mark_convolution(operand, price_at(prices, operand)) || is_news;
   }
   return is_news;
 }
@@ -298,7 +298,7 @@ static egraph_status try_choice(eg_term_prices *prices, uint32_t term,
   eg_term view = eg_term_store_at(prices->store, term);
   *out = choice->seconds;
   for (uint32_t k = 0; k < view.arity; k++) {
-    const eg_term_place *operand = place_of(prices, view.children[k].id);
+    const eg_term_place *operand = term_place(prices, view.children[k].id);
     double excess = 0;
     if (price_at(prices, operand)->is_weight) continue;
     EG_TRY(excess_of(prices, operand, format_wanted(choice, k), &excess));
@@ -349,7 +349,8 @@ static egraph_status choose_format(eg_term_prices *prices, const eg_term_place *
 }
 
 /// Chooses how a value is made, and demands its operands so.
-static egraph_status choose(eg_term_prices *prices, uint32_t i, double *inout_seconds) {
+static egraph_status choose_term_format(eg_term_prices *prices, uint32_t i,
+                                        double *inout_seconds) {
   const eg_term_place *place = &prices->places.data[i];
   const eg_term_price *price = price_at(prices, place);
   const eg_priced_choice *chosen = NULL;
@@ -367,14 +368,14 @@ static egraph_status choose(eg_term_prices *prices, uint32_t i, double *inout_se
   *inout_seconds += chosen->seconds + changes;
   eg_term view = eg_term_store_at(prices->store, prices->live.data[i]);
   for (uint32_t k = 0; k < view.arity; k++)
-    place_of(prices, view.children[k].id)->demanded |= 1u << format_wanted(chosen, k);
+    term_place(prices, view.children[k].id)->demanded |= 1u << format_wanted(chosen, k);
   return EGRAPH_OK;
 }
 
 egraph_status eg_term_prices_graph(eg_term_prices *prices, const uint32_t *roots,
                                    uint32_t count, eg_graph_figures *out) {
   *out = (eg_graph_figures){.seconds = 0};
-  EG_TRY(enter(prices, roots, count, out));
+  EG_TRY(enter_terms(prices, roots, count, out));
   if (prices->costs.formats != 0) {
     mark_region(prices);
     EG_TRY(pass_forward(prices));
@@ -385,7 +386,7 @@ egraph_status eg_term_prices_graph(eg_term_prices *prices, const uint32_t *roots
     if (prices->costs.formats == 0)
       out->seconds += prices->choices.data[price->first].seconds;
     else
-      EG_TRY(choose(prices, i, &out->seconds));
+      EG_TRY(choose_term_format(prices, i, &out->seconds));
   }
   return EGRAPH_OK;
 }

@@ -57,7 +57,7 @@ egraph_status eg_term_store_add_like(eg_term_store *store, uint32_t like,
 egraph_status eg_term_store_collect(eg_term_store *store, const uint32_t *roots,
                                     uint32_t count, eg_u32s *out);
 /// Writes a graph with the inputs, outputs and, where a value survives, names of the
-/// given one. `reasons`, initialized: of each node of *out, who made it. (term_emit.c)
+/// given one. `reasons`, initialized: of each node of *out, who made it. (term_store.c)
 egraph_status eg_term_store_emit(eg_term_store *store, const uint32_t *roots,
                                  uint32_t count, eg_u32s *reasons, eg_graph **out);
 

@@ -1,5 +1,20 @@
+// Unity's search (OSDI'22, sections 5 and 6) over the configurations of operators
+// (soap.h): parallel operators between two operators are the exchange between their
+// configurations, and a substitution that inserts, moves or removes them is another
+// configuration of one operator.
+//
+//   cuts       operators that no exchange passes by: the graph falls into a sequence
+//   backtrack  between two cuts, under each pair of their configurations: the cheapest
+//              known graph is expanded first, graphs of at least alpha times the best
+//              cost are left out
+//   sequence   dynamic programming over the configurations at the cuts
+//
+// The graph is the one that is cheapest on one device: algebra is not searched together
+// with parallelization, as Unity does, but before. An axis of the mesh takes the place of
+// a machine view; no part of a graph runs on part of the devices. There is no limit of
+// memory.
 // SPDX-License-Identifier: Apache-2.0
-#include "baselines/unity.h"
+#include "baselines/plan_algorithm.h"
 
 #include <math.h>
 #include <string.h>
@@ -111,7 +126,7 @@ static bool is_known(const unity *u, uint32_t from, uint32_t count) {
   return false;
 }
 
-static egraph_status keep(unity *u, uint32_t from, uint32_t count, double cost) {
+static egraph_status keep_state(unity *u, uint32_t from, uint32_t count, double cost) {
   EG_TRY(eg_u32s_append(&u->states, u->choice.data + from + 1, count));
   EG_TRY(eg_doubles_push(&u->cost, cost));
   return eg_bytes_push(&u->is_expanded, 0);
@@ -128,8 +143,8 @@ static size_t next_state(const unity *u, size_t best) {
 }
 
 /// Expands a state: another configuration of one operator.
-static egraph_status expand(unity *u, uint32_t from, uint32_t to, uint32_t first,
-                            uint32_t end, size_t state, size_t *best) {
+static egraph_status expand_state(unity *u, uint32_t from, uint32_t to, uint32_t first,
+                                  uint32_t end, size_t state, size_t *best) {
   uint32_t count = to - from - 1;
   u->is_expanded.data[state] = 1;
   for (uint32_t l = from + 1; l < to; l++)
@@ -141,7 +156,7 @@ static egraph_status expand(unity *u, uint32_t from, uint32_t to, uint32_t first
       u->out->proposals++;
       bool is_wanted = cost < ALPHA * u->cost.data[*best];
       if (!is_wanted || is_known(u, from, count)) continue;
-      EG_TRY(keep(u, from, count, cost));
+      EG_TRY(keep_state(u, from, count, cost));
       if (cost < u->cost.data[*best]) *best = u->cost.len - 1;
     }
   return EGRAPH_OK;
@@ -156,12 +171,12 @@ static egraph_status backtrack(unity *u, uint32_t from, uint32_t to, uint32_t fi
   u->states.len = u->cost.len = u->is_expanded.len = 0;
   for (uint32_t l = from + 1; l < to; l++)
     u->choice.data[l] = u->start.data[l];
-  EG_TRY(keep(u, from, count, cost_between(u, from, to, first, end)));
+  EG_TRY(keep_state(u, from, count, cost_between(u, from, to, first, end)));
   for (size_t s = 0; s < u->cost.len; s = next_state(u, best)) {
     uint64_t limit = u->question->layout.work_limit;
     if (limit != 0 && u->soap->work >= limit) u->out->stop = EG_PLAN_STOP_WORK_LIMIT;
     if (u->out->stop == EG_PLAN_STOP_WORK_LIMIT) break;
-    EG_TRY(expand(u, from, to, first, end, s, &best));
+    EG_TRY(expand_state(u, from, to, first, end, s, &best));
   }
   show(u, from, count, best);
   *out = u->cost.data[best];
@@ -170,7 +185,7 @@ static egraph_status backtrack(unity *u, uint32_t from, uint32_t to, uint32_t fi
 
 // ---- the sequence -------------------------------------------------------------------
 
-static egraph_status add_row(unity *u, size_t cut) {
+static egraph_status add_segment_row(unity *u, size_t cut) {
   EG_TRY(eg_u32s_push(&u->row_begin, (uint32_t)u->least.len));
   for (uint32_t o = 0; o < options(u, u->cuts.data[cut]); o++) {
     EG_TRY(eg_doubles_push(&u->least, INFINITY));
@@ -193,7 +208,7 @@ static uint32_t pairs_from(const unity *u, uint32_t lead) {
 static egraph_status join_cut(unity *u, size_t cut) {
   uint32_t from = u->cuts.data[cut - 1], to = u->cuts.data[cut];
   uint32_t first = pairs_from(u, from), end = pairs_from(u, to);
-  EG_TRY(add_row(u, cut));
+  EG_TRY(add_segment_row(u, cut));
   for (uint32_t b = 0; b < options(u, to); b++)
     for (uint32_t a = 0; a < options(u, from); a++) {
       uint32_t row = u->row_begin.data[cut] + b;
@@ -231,13 +246,13 @@ static void read_back(unity *u) {
   }
 }
 
-static egraph_status run(unity *u) {
+static egraph_status run_segments(unity *u) {
   EG_TRY(fill_tables(u));
   EG_TRY(find_cuts(u));
   EG_TRY(eg_soap_start(u->soap, &u->start));
   EG_TRY(eg_u32s_append(&u->choice, u->start.data, u->start.len));
   if (u->cuts.len != 0) {
-    EG_TRY(add_row(u, 0));
+    EG_TRY(add_segment_row(u, 0));
     for (uint32_t o = 0; o < options(u, u->cuts.data[0]); o++) {
       u->choice.data[u->cuts.data[0]] = o;
       u->least.data[o] = own(u, u->cuts.data[0]);
@@ -251,7 +266,7 @@ static egraph_status run(unity *u) {
   return eg_u32s_append(&u->out->strategy, u->soap->strategy.data, u->soap->strategy.len);
 }
 
-static egraph_status search(const eg_plan_question *question, eg_plan_answer *out) {
+static egraph_status search_unity(const eg_plan_question *question, eg_plan_answer *out) {
   eg_soap soap;
   EG_TRY(eg_soap_init(&soap, question, NULL));
   unity u = {.soap = &soap, .question = question, .out = out};
@@ -259,7 +274,7 @@ static egraph_status search(const eg_plan_question *question, eg_plan_answer *ou
   out->stop = EG_PLAN_STOP_EXHAUSTED;
   egraph_status status = eg_soap_costs_init(&u.sums, &soap);
   if (status == EGRAPH_OK) {
-    status = run(&u);
+    status = run_segments(&u);
     eg_soap_costs_deinit(&u.sums);
   }
   out->work = soap.work;
@@ -268,4 +283,5 @@ static egraph_status search(const eg_plan_question *question, eg_plan_answer *ou
   return status;
 }
 
-const eg_plan_algorithm eg_unity = {search, EG_PLAN_CHEAPEST_GRAPH, .is_whole = true};
+const eg_plan_algorithm eg_unity = {search_unity, EG_PLAN_CHEAPEST_GRAPH,
+                                    .is_whole = true};

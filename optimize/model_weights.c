@@ -7,7 +7,8 @@
 // What is folded may be this large: a mask of a long sequence, not a table.
 enum { MOST_FOLDED = 1 << 26 };
 
-static egraph_status fold(const eg_graph *model, const bool *kept, eg_graph **out) {
+static egraph_status fold_weights(const eg_graph *model, const bool *kept,
+                                  eg_graph **out) {
   const eg_fold_options options = {.max_bytes = MOST_FOLDED, .kept = kept};
   return eg_graph_folded(model, &options, out);
 }
@@ -62,7 +63,7 @@ egraph_status eg_model_prepare(const eg_graph *model, const eg_parameter_wish *w
   if (status == EGRAPH_OK) status = keep_parameters(&f, model, wish);
   if (status == EGRAPH_OK && wish != NULL)
     status = eg_parameters_names(model, f.of, names);
-  if (status == EGRAPH_OK) status = fold(model, f.kept, out);
+  if (status == EGRAPH_OK) status = fold_weights(model, f.kept, out);
   fates_deinit(&f, model);
   return status;
 }
@@ -162,7 +163,7 @@ egraph_status eg_model_give_weights(const eg_graph *model, eg_graph *step) {
   EG_TRY(check_known(model, step));
   EG_TRY(eg_alloc(alloc, values, sizeof *kept, &kept));
   keep_named(model, step, kept);
-  egraph_status status = fold(model, kept, &folded);
+  egraph_status status = fold_weights(model, kept, &folded);
   eg_free(alloc, kept, values, sizeof *kept);
   for (uint32_t v = 0; status == EGRAPH_OK && v < eg_graph_value_count(step); v++) {
     status = take_weight(model, step, (eg_value){v}); // as it stands in the model

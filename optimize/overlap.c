@@ -99,7 +99,8 @@ static double weighted(const eg_overlap *o, uint32_t plan, const double *weight)
 }
 
 /// The least weighted seconds of all plans met.
-static double least(const eg_overlap *o, const double *weight, uint32_t *out_plan) {
+static double least_weighted(const eg_overlap *o, const double *weight,
+                             uint32_t *out_plan) {
   double best = INFINITY;
   for (uint32_t p = 0; p < o->plans; p++) {
     double seconds = weighted(o, p, weight);
@@ -129,7 +130,7 @@ static void play(const eg_overlap *o, double *out) {
       total += weight[i] = exp(score[i] - top);
     for (uint32_t i = 0; i < o->paths; i++)
       sum[i] += weight[i] /= total;
-    (void)least(o, weight, &plan);
+    (void)least_weighted(o, weight, &plan);
     for (uint32_t i = 0; i < o->paths; i++)
       score[i] += rate * o->seconds[plan][i];
   }
@@ -149,7 +150,7 @@ bool eg_overlap_next(eg_overlap *o, double gap) {
     change = fmax(change, fabs(o->weight[i] - before[i]));
   // The same search finds the same again; and no weights bound better than by the least
   // of what was met.
-  return change > SAME_WEIGHT && least(o, o->weight, &plan) - o->bound > room;
+  return change > SAME_WEIGHT && least_weighted(o, o->weight, &plan) - o->bound > room;
 }
 
 eg_cost_weights eg_overlap_prices(const eg_overlap *o) {

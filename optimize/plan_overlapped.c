@@ -4,7 +4,7 @@
 
 #include "optimize/overlap.h"
 #include "optimize/plan_job.h"
-#include "optimize/soap/plan_refine.h"
+#include "optimize/soap/soap_walk.h"
 #include "pcg/plan/plan.h"
 
 static const double OVERLAP_GAP = 1e-3, BASELINE_SHARE = 0.05;

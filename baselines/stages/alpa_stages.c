@@ -1,5 +1,8 @@
+// Alpa's inter-operator search (OSDI'22, section 5): layers, a table of stages on
+// submeshes, each planned by the product's planner without algebra, the dynamic program
+// over them (interop.h), and its choice simulated under 1F1B.
 // SPDX-License-Identifier: Apache-2.0
-#include "baselines/stages/alpa_stages.h"
+#include "baselines/stages/stage_report.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -24,7 +27,7 @@ typedef struct finder {
   eg_interop_choice choice;
 } finder;
 
-static eg_stage_place place_of(eg_submesh shape) {
+static eg_stage_place stage_place_of(eg_submesh shape) {
   return (eg_stage_place){shape.nodes, 1, shape.width, EG_STAGE_FREE};
 }
 
@@ -54,7 +57,7 @@ static egraph_status add_cell(finder *f, uint32_t first, uint32_t last,
                               eg_submesh shape) {
   eg_stage_plan plan = {.has_plan = false};
   eg_stage_cell cell = {INFINITY, 0};
-  const eg_stage_place place = place_of(shape);
+  const eg_stage_place place = stage_place_of(shape);
   if (first <= last && is_balanced(f, first, last, shape))
     EG_TRY(eg_stage_planner_plan(&f->planner, first, last, &place, &plan));
   // Gradients are exchanged once a step, in the update: each micro-batch has its share.
@@ -92,7 +95,7 @@ static egraph_status add_choice(finder *f, eg_staged *out) {
                            stage->first, stage->last, stage->shape);
     status = eg_stage_plans_push(&plans, f->plans.data[cell]);
     if (status == EGRAPH_OK)
-      status = places_push(&where, place_of(f->shapes.data[stage->shape]));
+      status = places_push(&where, stage_place_of(f->shapes.data[stage->shape]));
     if (status == EGRAPH_OK) status = eg_u32s_push(&last, stage->last);
   }
   eg_pipeline_choice choice = {.schedule = EG_SCHEDULE_1F1B,
@@ -110,7 +113,7 @@ static egraph_status add_choice(finder *f, eg_staged *out) {
 }
 
 /// Fills the table within the planner's limit, and adds the choice from it, if any.
-static egraph_status choose(finder *f, eg_staged *out) {
+static egraph_status choose_stages(finder *f, eg_staged *out) {
   const eg_plan_search_input *input = f->planner.input;
   f->cells.len = f->plans.len = f->choice.stages.len = 0;
   EG_TRY(fill_table(f));
@@ -130,14 +133,14 @@ static egraph_status choose(finder *f, eg_staged *out) {
 static egraph_status choose_fitting(finder *f, eg_staged *out) {
   EG_TRY(eg_submeshes_of(f->planner.shape.nodes, f->planner.shape.width, &f->shapes));
   f->planner.most_bytes = f->planner.input->memory_limit;
-  EG_TRY(choose(f, out));
+  EG_TRY(choose_stages(f, out));
   if (out->best != UINT32_MAX || isinf(f->planner.most_bytes)) return EGRAPH_OK;
   f->planner.most_bytes = INFINITY;
-  return choose(f, out);
+  return choose_stages(f, out);
 }
 
-static egraph_status find(const eg_plan_search_input *input, const eg_layered *layered,
-                          eg_staged *out) {
+static egraph_status find_stages(const eg_plan_search_input *input,
+                                 const eg_layered *layered, eg_staged *out) {
   finder f;
   EG_TRY(eg_stage_planner_init(&f.planner, input, layered));
   eg_submeshes_init(&f.shapes, input->alloc);
@@ -160,7 +163,7 @@ egraph_status eg_alpa_stages(const eg_plan_search_input *input, eg_staged *out) 
   out->algorithm = "alpa-stages";
   EG_TRY(eg_layered_init(&layered, input->alloc, input->forward, input->training,
                          MOST_LAYERS));
-  egraph_status status = find(input, &layered, out);
+  egraph_status status = find_stages(input, &layered, out);
   eg_layered_deinit(&layered);
   out->search_seconds = eg_clock_seconds() - start;
   return status;

@@ -52,8 +52,8 @@ static const eg_stage_cell *cell_of(const chooser *c, uint32_t first, uint32_t l
                                           shape)];
 }
 
-static size_t state_of(const chooser *c, uint32_t stages, uint32_t layer,
-                       uint32_t devices) {
+static size_t stage_state(const chooser *c, uint32_t stages, uint32_t layer,
+                          uint32_t devices) {
   return ((size_t)stages * (c->of->layers + 1) + layer) * (c->of->devices + 1) + devices;
 }
 
@@ -82,8 +82,8 @@ static void extend(chooser *c, uint32_t stages, uint32_t first, uint32_t last,
     uint32_t size = eg_submesh_devices(c->of->shapes[shape]);
     if (!(cell->seconds <= longest) || cell->most_behind < stages - 1) continue;
     for (uint32_t d = size; d <= c->of->devices; d++) {
-      double rest = c->sum.data[state_of(c, stages - 1, last + 1, d - size)];
-      size_t state = state_of(c, stages, first, d);
+      double rest = c->sum.data[stage_state(c, stages - 1, last + 1, d - size)];
+      size_t state = stage_state(c, stages, first, d);
       if (!(cell->seconds + rest < c->sum.data[state])) continue;
       c->sum.data[state] = cell->seconds + rest;
       c->choice.data[state] = last * c->of->shape_count + shape;
@@ -95,7 +95,7 @@ static void fill_sums(chooser *c, double longest) {
   uint32_t layers = c->of->layers;
   for (size_t i = 0; i < c->sum.len; i++)
     c->sum.data[i] = INFINITY;
-  c->sum.data[state_of(c, 0, layers, 0)] = 0;
+  c->sum.data[stage_state(c, 0, layers, 0)] = 0;
   for (uint32_t stages = 1; stages <= layers; stages++)
     for (uint32_t first = 0; first < layers; first++)
       for (uint32_t last = first; last < layers; last++)
@@ -108,7 +108,7 @@ static egraph_status read_stages(chooser *c, uint32_t stages, double *out_second
   uint32_t layer = 0, devices = c->of->devices;
   c->stages.len = 0;
   for (; stages > 0; stages--) {
-    uint32_t choice = c->choice.data[state_of(c, stages, layer, devices)],
+    uint32_t choice = c->choice.data[stage_state(c, stages, layer, devices)],
              last = choice / c->of->shape_count, shape = choice % c->of->shape_count;
     double seconds = cell_of(c, layer, last, shape)->seconds;
     EG_TRY(eg_interop_stages_push(&c->stages, (eg_interop_stage){layer, last, shape}));
@@ -127,7 +127,7 @@ static egraph_status try_longest(chooser *c, double longest, eg_interop_choice *
   uint32_t least = 0;
   double least_sum = INFINITY, seconds;
   for (uint32_t stages = 1; stages <= c->of->layers; stages++) {
-    double sum = c->sum.data[state_of(c, stages, 0, c->of->devices)];
+    double sum = c->sum.data[stage_state(c, stages, 0, c->of->devices)];
     if (!(sum < least_sum)) continue;
     least_sum = sum;
     least = stages;
@@ -164,7 +164,7 @@ egraph_status eg_interop_choose(const eg_interop_problem *problem, egraph_alloca
   eg_doubles_init(&c.sum, alloc);
   eg_u32s_init(&c.choice, alloc);
   eg_interop_stages_init(&c.stages, alloc);
-  size_t states = state_of(&c, problem->layers + 1, 0, 0);
+  size_t states = stage_state(&c, problem->layers + 1, 0, 0);
   egraph_status status = list_longest(&c);
   if (status == EGRAPH_OK) status = eg_doubles_resize(&c.sum, states);
   if (status == EGRAPH_OK) status = eg_u32s_resize(&c.choice, states);

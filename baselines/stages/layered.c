@@ -1,11 +1,128 @@
+// A model in layers: where they end, and what each is.
 // SPDX-License-Identifier: Apache-2.0
 #include "baselines/stages/layered.h"
 
+#include <math.h>
 #include <stdio.h>
 
-#include "baselines/stages/layers.h"
 #include "pcg/graph/blocks.h"
 #include "pcg/graph/graph_copy.h"
+
+// ---- where layers end -------------------------------------------------------------
+
+// G(k, r) is the best that r layers can do of the operators before k:
+//
+//   G(k, r) = min over i of  G(i, r - 1) joined with layer [i, k)
+//
+// Layers are gone through by their first operator, so that what one receives is added up
+// as it grows.
+
+/// What is minimized, in this order.
+typedef struct merit {
+  double most, sum; // bytes that the layer receives that receives most, and all layers
+  double squares;   // of the work of layers
+} merit;
+EG_VEC_DEFINE(merits, merit);
+
+static bool has_more_merit(const merit *a, const merit *b) {
+  if (a->most != b->most) return a->most < b->most;
+  if (a->sum != b->sum) return a->sum < b->sum;
+  return a->squares < b->squares;
+}
+
+typedef struct clusterer {
+  const eg_layer_problem *of;
+  uint32_t layers;
+  double limit;    // of the work of a layer
+  merits best;     // [operators + 1][layers + 1]
+  eg_u32s from;    // likewise: where the last layer begins
+  eg_u32s counted; // [values] first operator + 1 of the last layer that counted it
+} clusterer;
+
+static size_t cluster_state(const clusterer *c, uint32_t before, uint32_t layers) {
+  return (size_t)before * (c->layers + 1) + layers;
+}
+
+static double received(clusterer *c, uint32_t first, uint32_t op) {
+  double bytes = 0;
+  for (uint32_t r = c->of->reads_begin[op]; r < c->of->reads_begin[op + 1]; r++) {
+    const eg_layer_read *read = &c->of->reads[r];
+    uint32_t *counted = &c->counted.data[read->value];
+    if (read->maker >= first || *counted == first + 1) continue;
+    *counted = first + 1;
+    bytes += read->bytes;
+  }
+  return bytes;
+}
+
+/// All layers that begin with an operator.
+static void grow_layers(clusterer *c, uint32_t first) {
+  double bytes = 0, work = 0;
+  for (uint32_t last = first; last < c->of->operators; last++) {
+    bytes += received(c, first, last);
+    work += c->of->work[last];
+    if (work > c->limit && last != first) return;
+    for (uint32_t r = 1; r <= c->layers; r++) {
+      const merit *before = &c->best.data[cluster_state(c, first, r - 1)];
+      if (isinf(before->most)) continue;
+      merit now = {fmax(before->most, bytes), before->sum + bytes,
+                   before->squares + work * work};
+      size_t state = cluster_state(c, last + 1, r);
+      if (!has_more_merit(&now, &c->best.data[state])) continue;
+      c->best.data[state] = now;
+      c->from.data[state] = first;
+    }
+  }
+}
+
+/// Appends nothing where no choice of so many layers keeps the limit of work.
+static egraph_status cluster(clusterer *c, eg_u32s *out) {
+  uint32_t operators = c->of->operators;
+  EG_TRY(merits_resize(&c->best, cluster_state(c, operators + 1, 0)));
+  EG_TRY(eg_u32s_resize(&c->from, c->best.len));
+  EG_TRY(eg_u32s_resize(&c->counted, c->of->values));
+  for (size_t i = 0; i < c->best.len; i++)
+    c->best.data[i] = (merit){INFINITY, INFINITY, INFINITY};
+  c->best.data[cluster_state(c, 0, 0)] = (merit){0, 0, 0};
+  for (uint32_t first = 0; first < operators; first++)
+    grow_layers(c, first);
+  uint32_t layers = c->layers;
+  if (isinf(c->best.data[cluster_state(c, operators, layers)].most)) return EGRAPH_OK;
+  size_t begin = out->len;
+  EG_TRY(eg_u32s_resize(out, begin + layers));
+  for (uint32_t before = operators; layers > 0; layers--) {
+    before = c->from.data[cluster_state(c, before, layers)];
+    out->data[begin + layers - 1] = before;
+  }
+  return EGRAPH_OK;
+}
+
+egraph_status eg_layers_cluster(const eg_layer_problem *problem, egraph_allocator alloc,
+                                eg_u32s *out_first) {
+  double work = 0;
+  for (uint32_t i = 0; i < problem->operators; i++)
+    work += problem->work[i];
+  uint32_t most = problem->operators;
+  size_t begin = out_first->len;
+  egraph_status status = EGRAPH_OK;
+  uint32_t layers = problem->layers < most ? problem->layers : most;
+  double limit = (1 + problem->slack) * work / problem->layers;
+  // So many layers may leave one of them too much work: then all may have more.
+  while (status == EGRAPH_OK && layers != 0 && out_first->len == begin) {
+    clusterer c = {.of = problem, .layers = layers, .limit = limit};
+    merits_init(&c.best, alloc);
+    eg_u32s_init(&c.from, alloc);
+    eg_u32s_init(&c.counted, alloc);
+    status = cluster(&c, out_first);
+    eg_u32s_deinit(&c.counted);
+    eg_u32s_deinit(&c.from);
+    merits_deinit(&c.best);
+    limit = limit > 0 ? 2 * limit : INFINITY;
+  }
+  return status;
+}
+
+// ---- the model in layers ----------------------------------------------------------
 
 #define NONE EG_LAYERED_NONE
 enum { LEAST_LAYERS = 4, PLAIN_LAYERS = 8 };
@@ -152,7 +269,7 @@ static egraph_status add_work(eg_layered *l, const eg_doubles *work) {
   return EGRAPH_OK;
 }
 
-static egraph_status cut(eg_layered *l, uint32_t wanted) {
+static egraph_status cut_layers(eg_layered *l, uint32_t wanted) {
   cutter c = {.layered = l};
   eg_doubles_init(&c.work, l->alloc);
   eg_u32s_init(&c.begin, l->alloc);
@@ -189,7 +306,7 @@ egraph_status eg_layered_init(eg_layered *layered, egraph_allocator alloc,
   eg_chars_init(&layered->constant, alloc);
   egraph_status status = find_running(layered);
   if (status == EGRAPH_OK) status = layers_that_fit(layered, most, &wanted);
-  if (status == EGRAPH_OK) status = cut(layered, wanted);
+  if (status == EGRAPH_OK) status = cut_layers(layered, wanted);
   if (status != EGRAPH_OK) eg_layered_deinit(layered);
   return status;
 }
@@ -234,7 +351,7 @@ typedef struct slicer {
   eg_u32s sent;  // inputs of the slice
 } slicer;
 
-static egraph_status add_leaf(slicer *s, uint32_t v) {
+static egraph_status add_slice_input(slicer *s, uint32_t v) {
   const eg_value_info *info = eg_graph_value(s->of->forward, (eg_value){v});
   eg_graph *graph = s->out->graph;
   eg_type type = info->type;
@@ -254,7 +371,7 @@ static egraph_status add_leaf(slicer *s, uint32_t v) {
   return is_sent ? eg_u32s_push(&s->sent, made.id) : EGRAPH_OK;
 }
 
-static egraph_status copy_node(slicer *s, uint32_t n) {
+static egraph_status copy_slice_node(slicer *s, uint32_t n) {
   eg_graph_node_info node = eg_graph_node_at(s->of->forward, (eg_graph_node){n});
   s->operands.len = 0;
   for (uint32_t i = 0; i < node.input_count; i++)
@@ -294,17 +411,17 @@ static egraph_status copy_with_constants(slicer *s, uint32_t n) {
         EG_TRY(eg_u32s_push(&s->stack,
                             eg_graph_value(s->of->forward, (eg_value){v})->node.id));
       else if (s->map.data[v] == NONE)
-        EG_TRY(add_leaf(s, v));
+        EG_TRY(add_slice_input(s, v));
     }
     if (s->stack.len != before) continue; // these first
     s->stack.len--;
     bool is_there = node.result_count != 0 && s->map.data[node.results[0].id] != NONE;
-    if (!is_there) EG_TRY(copy_node(s, top));
+    if (!is_there) EG_TRY(copy_slice_node(s, top));
   }
   return EGRAPH_OK;
 }
 
-static egraph_status add_outputs(slicer *s, bool has_loss) {
+static egraph_status add_slice_outputs(slicer *s, bool has_loss) {
   if (has_loss)
     return eg_graph_add_output(s->out->graph, NULL,
                                (eg_value){s->map.data[s->of->loss_of.id]});
@@ -340,13 +457,14 @@ static egraph_status write_key(eg_slice *out) {
   return EGRAPH_OK;
 }
 
-static egraph_status fill(slicer *s, const eg_training_options *training, bool has_loss) {
+static egraph_status fill_slice(slicer *s, const eg_training_options *training,
+                                bool has_loss) {
   eg_slice *out = s->out;
   for (uint32_t v = 0; v < eg_graph_value_count(s->of->forward); v++)
     EG_TRY(eg_u32s_push(&s->map, NONE));
   for (uint32_t p = s->begin; p < s->end; p++)
     EG_TRY(copy_with_constants(s, s->of->nodes.data[p]));
-  EG_TRY(add_outputs(s, has_loss));
+  EG_TRY(add_slice_outputs(s, has_loss));
   EG_TRY(name_sent_back(s));
   out->training = *training;
   out->training.output = 0;
@@ -377,7 +495,7 @@ egraph_status eg_slice_init(eg_slice *slice, const eg_layered *layered,
   eg_u32s_init(&s.sent, alloc);
   egraph_status status = eg_graph_create(&alloc, &slice->graph);
   if (status == EGRAPH_OK)
-    status = fill(&s, training, last + 1 == eg_layered_count(layered));
+    status = fill_slice(&s, training, last + 1 == eg_layered_count(layered));
   eg_u32s_deinit(&s.sent);
   eg_u32s_deinit(&s.stack);
   value_list_deinit(&s.results);

@@ -1,5 +1,9 @@
+// Megatron-LM's grid (SC'21): every way to write the devices of a machine as t tensor
+// parallel times p pipeline stages times d data parallel ones, t within a node; stages of
+// as many layers each, 1F1B or interleaved, with states of the optimizer whole or split
+// along d (ZeRO-1). Within a stage the product's planner plans the named baseline.
 // SPDX-License-Identifier: Apache-2.0
-#include "baselines/stages/megatron_grid.h"
+#include "baselines/stages/stage_report.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -27,7 +31,7 @@ typedef struct grid {
 } grid;
 
 /// The devices of a stage: those of one node where they are enough, or of whole nodes.
-static bool place_of(const grid *g, const point *at, eg_stage_place *out) {
+static bool find_grid_place(const grid *g, const point *at, eg_stage_place *out) {
   uint32_t width = g->planner.shape.width, devices = at->tensor * at->data;
   if (devices > width && devices % width != 0) return false;
   uint32_t nodes = devices > width ? devices / width : 1;
@@ -57,7 +61,7 @@ static egraph_status add_point(grid *g, const point *at) {
                                                           : EG_SCHEDULE_1F1B,
                                .stages = at->stages,
                                .chunks = at->chunks};
-  if (!place_of(g, at, &place)) return EGRAPH_OK;
+  if (!find_grid_place(g, at, &place)) return EGRAPH_OK;
   g->plans.len = g->places.len = g->last.len = 0;
   for (uint32_t part = 0; part < parts; part++) {
     uint32_t last = (part + 1) * each - 1;
@@ -135,8 +139,8 @@ static egraph_status add_all(grid *g) {
   return EGRAPH_OK;
 }
 
-static egraph_status walk(const eg_plan_search_input *input, const eg_layered *layered,
-                          eg_staged *out) {
+static egraph_status try_grid(const eg_plan_search_input *input,
+                              const eg_layered *layered, eg_staged *out) {
   grid g = {.out = out};
   EG_TRY(eg_stage_planner_init(&g.planner, input, layered));
   eg_stage_plans_init(&g.plans, input->alloc);
@@ -157,7 +161,7 @@ egraph_status eg_megatron_grid(const eg_plan_search_input *input, eg_staged *out
   out->algorithm = "megatron-grid";
   EG_TRY(eg_layered_init(&layered, input->alloc, input->forward, input->training,
                          MOST_LAYERS));
-  egraph_status status = walk(input, &layered, out);
+  egraph_status status = try_grid(input, &layered, out);
   eg_layered_deinit(&layered);
   out->search_seconds = eg_clock_seconds() - start;
   return status;

@@ -108,7 +108,7 @@ static bool is_above(const halver *h, uint32_t a, uint32_t b) {
   return x != y ? x > y : a < b;
 }
 
-static void put(halver *h, uint32_t at, uint32_t vertex) {
+static void place_vertex(halver *h, uint32_t at, uint32_t vertex) {
   h->heap.data[at] = vertex;
   h->place.data[vertex] = at;
 }
@@ -116,8 +116,8 @@ static void put(halver *h, uint32_t at, uint32_t vertex) {
 static void sift_up(halver *h, uint32_t at) {
   uint32_t vertex = h->heap.data[at];
   for (; at > 0 && is_above(h, vertex, h->heap.data[(at - 1) / 2]); at = (at - 1) / 2)
-    put(h, at, h->heap.data[(at - 1) / 2]);
-  put(h, at, vertex);
+    place_vertex(h, at, h->heap.data[(at - 1) / 2]);
+  place_vertex(h, at, vertex);
 }
 
 static void sift_down(halver *h, uint32_t at) {
@@ -126,17 +126,17 @@ static void sift_down(halver *h, uint32_t at) {
     if (child + 1 < count && is_above(h, h->heap.data[child + 1], h->heap.data[child]))
       child++;
     if (!is_above(h, h->heap.data[child], vertex)) break;
-    put(h, at, h->heap.data[child]);
+    place_vertex(h, at, h->heap.data[child]);
     at = child;
   }
-  put(h, at, vertex);
+  place_vertex(h, at, vertex);
 }
 
 static void take_out(halver *h, uint32_t vertex) {
   uint32_t at = h->place.data[vertex], last = h->heap.data[--h->heap.len];
   h->place.data[vertex] = NONE;
   if (last == vertex) return;
-  put(h, at, last);
+  place_vertex(h, at, last);
   sift_up(h, at);
   sift_down(h, h->place.data[last]);
 }
@@ -234,7 +234,7 @@ static void fill_heap(halver *h) {
 
 /// Moves every vertex at most once, the best first, and takes back what came after the
 /// best cut. Whether that was better than before.
-static bool run_pass(halver *h) {
+static bool run_refinement_pass(halver *h) {
   double best_cut = h->cut, best_excess = excess(h), first_cut = h->cut,
          first_excess = best_excess;
   size_t best = 0;
@@ -259,12 +259,12 @@ static bool run_pass(halver *h) {
 
 static void refine(halver *h) {
   count_all(h);
-  for (int pass = 0; pass < MOST_PASSES && run_pass(h); pass++)
+  for (int pass = 0; pass < MOST_PASSES && run_refinement_pass(h); pass++)
     count_all(h); // without what rounding has left
 }
 
 /// Side 0 grows from a vertex, by what it has most to gain from, until it has its share.
-static void grow(halver *h, uint32_t start, double share) {
+static void grow_side(halver *h, uint32_t start, double share) {
   for (uint32_t v = 0; v < h->of->vertices; v++)
     h->side.data[v] = 1;
   count_all(h);
@@ -293,10 +293,10 @@ static egraph_status resize(halver *h, const hyper *of) {
 }
 
 /// The best of several starts.
-static void start(halver *h, double share) {
+static void find_best_start(halver *h, double share) {
   double best_cut = INFINITY, best_excess = INFINITY;
   for (uint32_t i = 0; i < STARTS && i < h->of->vertices; i++) {
-    grow(h, (uint32_t)((uint64_t)i * h->of->vertices / STARTS), share);
+    grow_side(h, (uint32_t)((uint64_t)i * h->of->vertices / STARTS), share);
     refine(h);
     double over = excess(h);
     if (over > best_excess || (over == best_excess && h->cut >= best_cut)) continue;
@@ -397,7 +397,7 @@ static egraph_status cut_levels(const hypers *levels, double share, double slack
       h->most[s] = mine + fmax(slack * mine, level->heaviest / 2);
     }
     if (is_first)
-      start(h, share * level->total);
+      find_best_start(h, share * level->total);
     else
       refine(h);
   }

@@ -1,5 +1,10 @@
+// Placement by minimal cuts, what device placement is compared with (Mirhoseini et al.,
+// ICML'17, with Scotch): every operator of a training step on one device, so that devices
+// compute about as long and few bytes go between them. Nothing is split, and no schedule
+// is chosen: devices run what they have in the order of the step, one micro-batch after
+// the other, as soon as it can begin.
 // SPDX-License-Identifier: Apache-2.0
-#include "baselines/stages/min_cut_placement.h"
+#include "baselines/stages/stage_report.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -45,7 +50,7 @@ EG_OWNER_DEFINE_STATIC(placer, (eg_doubles, seconds, busy, bytes, now),
 static const eg_value_info *info_of(const placer *p, uint32_t v) {
   return eg_graph_value(p->step, (eg_value){v});
 }
-static double bytes_of(const placer *p, uint32_t v) {
+static double value_bytes(const placer *p, uint32_t v) {
   return (double)eg_type_bytes(&info_of(p, v)->type);
 }
 static eg_graph_node_info node_at(const placer *p, uint32_t n) {
@@ -55,7 +60,7 @@ static bool is_update(const placer *p, uint32_t n) {
   return n >= p->training.phase_begin[EG_PHASE_UPDATE];
 }
 /// How often a node runs in a step.
-static double times(const placer *p, uint32_t n) {
+static double node_runs(const placer *p, uint32_t n) {
   return is_update(p, n) ? 1 : p->micro_batches;
 }
 
@@ -176,7 +181,8 @@ static bool reads_alone(const placer *p, uint32_t n) {
 
 /// Fills `next`: the node to run right behind each, which sums its gradient up, or NONE.
 /// `is_behind` flags such nodes.
-static egraph_status find_sums(const placer *p, eg_u32s *next, eg_chars *is_behind) {
+static egraph_status find_gradient_sums(const placer *p, eg_u32s *next,
+                                        eg_chars *is_behind) {
   for (uint32_t n = 0; n < p->nodes; n++)
     EG_TRY(eg_u32s_push(next, NONE));
   EG_TRY(eg_chars_resize(is_behind, p->nodes));
@@ -196,7 +202,7 @@ static egraph_status order_nodes(placer *p) {
   eg_chars is_behind;
   eg_u32s_init(&next, p->alloc);
   eg_chars_init(&is_behind, p->alloc);
-  egraph_status status = find_sums(p, &next, &is_behind);
+  egraph_status status = find_gradient_sums(p, &next, &is_behind);
   for (uint32_t n = 0; status == EGRAPH_OK && n < p->nodes; n++) {
     if (is_behind.data[n] != 0) continue;
     status = eg_u32s_push(&p->order, n);
@@ -225,19 +231,19 @@ static uint32_t home_node(const placer *p, uint32_t v) {
 
 static egraph_status add_net(const placer *p, uint32_t v, nets *out) {
   uint32_t home = home_node(p, v);
-  double often = p->exit_of.data[v] != NONE || home == NONE ? 1 : times(p, home);
+  double often = p->exit_of.data[v] != NONE || home == NONE ? 1 : node_runs(p, home);
   if (p->constant.data[v] != 0 || home == NONE) return EGRAPH_OK;
   EG_TRY(eg_u32s_push(&out->pins, home));
   for (uint32_t i = p->begin.data[v]; i < p->begin.data[v + 1]; i++)
     if (p->users.data[i] != home) EG_TRY(eg_u32s_push(&out->pins, p->users.data[i]));
-  EG_TRY(eg_doubles_push(&out->bytes, often * bytes_of(p, v)));
+  EG_TRY(eg_doubles_push(&out->bytes, often * value_bytes(p, v)));
   return eg_u32s_push(&out->begin, (uint32_t)out->pins.len);
 }
 
 static egraph_status cut_nets(placer *p, nets *n) {
   EG_TRY(eg_u32s_push(&n->begin, 0));
   for (uint32_t v = 0; v < p->nodes; v++)
-    EG_TRY(eg_doubles_push(&n->weight, times(p, v) * p->seconds.data[v]));
+    EG_TRY(eg_doubles_push(&n->weight, node_runs(p, v) * p->seconds.data[v]));
   for (uint32_t v = 0; v < eg_graph_value_count(p->step); v++)
     EG_TRY(add_net(p, v, n));
   const eg_cut_problem problem = {.vertices = p->nodes,
@@ -304,7 +310,8 @@ static egraph_status connect(placer *p, uint32_t v, uint32_t home, uint32_t task
     if (user < low || user >= high || p->constant.data[v] != 0) continue;
     if (to != p->device.data[home]) {
       if (p->sent.data[to] == NONE) {
-        status = add_flow(p, p->device.data[home], to, bytes_of(p, v), &p->sent.data[to]);
+        status =
+            add_flow(p, p->device.data[home], to, value_bytes(p, v), &p->sent.data[to]);
         if (status == EGRAPH_OK && task != NONE)
           status = eg_task_graph_depend(p->tasks, p->sent.data[to], task);
       }
@@ -347,7 +354,7 @@ static egraph_status run_nodes(placer *p, uint32_t low, uint32_t high, bool is_f
   return EGRAPH_OK;
 }
 
-static egraph_status simulate(placer *p, double *out_seconds) {
+static egraph_status simulate_placement(placer *p, double *out_seconds) {
   uint32_t update = p->training.phase_begin[EG_PHASE_UPDATE], stream;
   if ((double)p->nodes * p->micro_batches > MOST_PASSES)
     return EG_FAIL(EGRAPH_E_UNSUPPORTED,
@@ -404,11 +411,11 @@ static void hold_given(placer *p) {
   for (uint32_t v = 0; v < eg_graph_value_count(p->step); v++) {
     if (info_of(p, v)->kind == EG_VALUE_COMPUTED) continue;
     uint32_t home = home_node(p, v);
-    if (home != NONE) hold(p, p->device.data[home], bytes_of(p, v));
+    if (home != NONE) hold(p, p->device.data[home], value_bytes(p, v));
     for (uint32_t i = p->begin.data[v]; i < p->begin.data[v + 1]; i++) {
       uint32_t reader = p->users.data[i];
       if (arrives_for(p, v, reader, home))
-        hold(p, p->device.data[reader], bytes_of(p, v));
+        hold(p, p->device.data[reader], value_bytes(p, v));
     }
   }
 }
@@ -421,21 +428,22 @@ static void run_node(placer *p, const eg_chars *exits, uint32_t n) {
     uint32_t v = node.inputs[i].id;
     bool is_made = info_of(p, v)->kind == EG_VALUE_COMPUTED;
     if (is_made && is_new_operand(&node, i) && arrives_for(p, v, n, home_node(p, v)))
-      hold(p, device, bytes_of(p, v));
+      hold(p, device, value_bytes(p, v));
   }
   for (uint32_t i = 0; i < node.result_count; i++)
     if (exits->data[node.results[i].id] == 0)
-      hold(p, device, bytes_of(p, node.results[i].id));
+      hold(p, device, value_bytes(p, node.results[i].id));
   for (uint32_t i = 0; i < node.input_count; i++) {
     uint32_t v = node.inputs[i].id;
     bool is_made = info_of(p, v)->kind == EG_VALUE_COMPUTED;
     bool is_last = last_reader(p, v, device, n) == n && is_new_operand(&node, i);
-    if (is_made && is_last && exits->data[v] == 0) p->now.data[device] -= bytes_of(p, v);
+    if (is_made && is_last && exits->data[v] == 0)
+      p->now.data[device] -= value_bytes(p, v);
   }
   for (uint32_t i = 0; i < node.result_count; i++) {
     uint32_t v = node.results[i].id;
     if (last_reader(p, v, device, NONE) == NONE && exits->data[v] == 0)
-      p->now.data[device] -= bytes_of(p, v);
+      p->now.data[device] -= value_bytes(p, v);
   }
 }
 
@@ -467,7 +475,7 @@ static double seconds_on(const placer *p, uint32_t device, eg_phase phase) {
   return seconds;
 }
 
-static egraph_status report(const placer *p, double seconds, eg_staged *out) {
+static egraph_status report_placement(const placer *p, double seconds, eg_staged *out) {
   eg_staged_row row = {.is_possible = true, .seconds = seconds};
   (void)snprintf(row.name, sizeof row.name, "%" PRIu32 " devices", p->devices);
   out->micro_batches = p->micro_batches;
@@ -475,7 +483,7 @@ static egraph_status report(const placer *p, double seconds, eg_staged *out) {
   out->memory_limit = p->input->memory_limit;
   out->chunks = 1;
   for (uint32_t n = 0; n < p->nodes; n++)
-    row.formula += times(p, n) * p->seconds.data[n]; // one device after the other
+    row.formula += node_runs(p, n) * p->seconds.data[n]; // one device after the other
   for (uint32_t d = 0; d < p->devices; d++) {
     row.busiest = fmax(row.busiest, p->busy.data[d]);
     row.bytes = fmax(row.bytes, p->bytes.data[d]);
@@ -494,7 +502,7 @@ static egraph_status report(const placer *p, double seconds, eg_staged *out) {
   return EGRAPH_OK;
 }
 
-static egraph_status search(placer *p, eg_staged *out) {
+static egraph_status search_placement(placer *p, eg_staged *out) {
   double seconds;
   p->step = p->training.graph;
   p->nodes = eg_graph_node_count(p->step);
@@ -507,9 +515,9 @@ static egraph_status search(placer *p, eg_staged *out) {
   EG_TRY(price_nodes(p));
   EG_TRY(place(p));
   EG_TRY(eg_task_graph_create(p->alloc, &p->tasks));
-  EG_TRY(simulate(p, &seconds));
+  EG_TRY(simulate_placement(p, &seconds));
   EG_TRY(count_memory(p));
-  return report(p, seconds, out);
+  return report_placement(p, seconds, out);
 }
 
 egraph_status eg_min_cut_placement(const eg_plan_search_input *input, eg_staged *out) {
@@ -522,7 +530,7 @@ egraph_status eg_min_cut_placement(const eg_plan_search_input *input, eg_staged 
   p.micro_batches = input->training->micro_batches;
   egraph_status status = eg_training_step(input->forward, input->training, &p.training);
   if (status == EGRAPH_OK) {
-    status = search(&p, out);
+    status = search_placement(&p, out);
     eg_task_graph_destroy(p.tasks);
     eg_training_deinit(&p.training);
   }

@@ -172,7 +172,7 @@ static egraph_status read_plan(const eg_stage_planner *planner, const eg_slice *
 
 // ---- planning -------------------------------------------------------------------------
 
-static bool on_progress(void *user, double cost, double bound, double seconds) {
+static bool report_stage_progress(void *user, double cost, double bound, double seconds) {
   eg_stage_planner *planner = user;
   const eg_plan_search_input *input = planner->input;
   char line[120];
@@ -200,7 +200,7 @@ static egraph_status plan_step(eg_stage_planner *planner, eg_whole_step *step,
   input.layout.by_work = planner->by_work;
   input.layout.relative_gap =
       search->relative_gap >= 0 ? search->relative_gap : DEFAULT_GAP;
-  input.layout.progress = on_progress;
+  input.layout.progress = report_stage_progress;
   input.layout.user = planner;
   eg_planning planning;
   egraph_status status = eg_whole_step_plan(step, &input, &planning);
@@ -266,7 +266,7 @@ egraph_status eg_stage_planner_plan(eg_stage_planner *planner, uint32_t first,
   eg_slice slice;
   *out = (eg_stage_plan){.has_plan = false};
   planner->asked++;
-  if (on_progress(planner, 0, 0, 0)) return EGRAPH_OK;
+  if (report_stage_progress(planner, 0, 0, 0)) return EGRAPH_OK;
   EG_TRY(eg_slice_init(&slice, planner->layered, planner->input->training, first, last));
   egraph_status status = plan_once(planner, &slice, place, out);
   eg_slice_deinit(&slice);

@@ -63,8 +63,8 @@ static eg_pipeline_message message_of(const run *r, uint32_t from, uint32_t to,
 }
 
 /// What passes a boundary: what the sender makes, and an even share of what it hands on.
-static double bytes_of(const run *r, double own, double whole, uint32_t part,
-                       uint32_t sender) {
+static double boundary_bytes(const run *r, double own, double whole, uint32_t part,
+                             uint32_t sender) {
   double crossing = eg_layered_crossing_bytes(r->planner->layered, r->choice->last[part]);
   return own + fmax(crossing - whole, 0) / eg_stage_devices(&r->choice->places[sender]);
 }
@@ -77,11 +77,11 @@ static egraph_status list_messages(run *r) {
     EG_TRY(messages_push(
         &r->activations,
         message_of(r, from, to,
-                   bytes_of(r, here->sent_bytes, here->sent_whole, part, from))));
-    EG_TRY(messages_push(
-        &r->gradients,
-        message_of(r, to, from,
-                   bytes_of(r, next->returned_bytes, next->returned_whole, part, to))));
+                   boundary_bytes(r, here->sent_bytes, here->sent_whole, part, from))));
+    EG_TRY(messages_push(&r->gradients,
+                         message_of(r, to, from,
+                                    boundary_bytes(r, next->returned_bytes,
+                                                   next->returned_whole, part, to))));
   }
   return EGRAPH_OK;
 }
@@ -101,7 +101,7 @@ static egraph_status add_up_stage(run *r, uint32_t stage) {
   return eg_doubles_push(&r->bytes, fixed + r->peaks.data[stage] * flight);
 }
 
-static egraph_status simulate(run *r, eg_staged_row *row) {
+static egraph_status simulate_row(run *r, eg_staged_row *row) {
   eg_pipeline_times times;
   EG_TRY(eg_pipeline_schedule_make(r->choice->schedule, r->choice->stages,
                                    r->choice->chunks, r->micro_batches, &r->schedule));
@@ -129,7 +129,7 @@ static egraph_status simulate(run *r, eg_staged_row *row) {
 }
 
 /// Alpa's formula; with chunks a micro-batch is through a stage in a chunk's time.
-static void judge(const run *r, eg_staged_row *row) {
+static void judge_row(const run *r, eg_staged_row *row) {
   double sum = 0, longest = 0, chunks = r->choice->chunks;
   for (uint32_t s = 0; s < r->choice->stages; s++) {
     sum += r->together.data[s] / chunks;
@@ -140,7 +140,7 @@ static void judge(const run *r, eg_staged_row *row) {
   row->excess = fmax(row->bytes - r->planner->input->memory_limit, 0);
 }
 
-static bool is_better(const eg_staged_row *a, const eg_staged_row *b) {
+static bool is_better_row(const eg_staged_row *a, const eg_staged_row *b) {
   bool a_fits = a->excess <= 0, b_fits = b->excess <= 0;
   if (a_fits != b_fits) return a_fits;
   return a_fits ? a->seconds < b->seconds : a->excess < b->excess;
@@ -170,11 +170,11 @@ static egraph_status take_best(eg_staged *staged, const run *r) {
 }
 
 static egraph_status add_possible(eg_staged *staged, run *r, eg_staged_row *row) {
-  EG_TRY(simulate(r, row));
-  judge(r, row);
+  EG_TRY(simulate_row(r, row));
+  judge_row(r, row);
   EG_TRY(eg_staged_rows_push(&staged->rows, *row));
   bool is_best =
-      staged->best == UINT32_MAX || is_better(row, &staged->rows.data[staged->best]);
+      staged->best == UINT32_MAX || is_better_row(row, &staged->rows.data[staged->best]);
   return is_best ? take_best(staged, r) : EGRAPH_OK;
 }
 
@@ -225,8 +225,8 @@ void eg_staged_note(eg_staged *staged, const eg_stage_planner *planner) {
 
 // ---- text -----------------------------------------------------------------------------
 
-static egraph_status print_row(eg_text *text, const eg_staged *staged,
-                               const eg_staged_row *row) {
+static egraph_status print_staged_row(eg_text *text, const eg_staged *staged,
+                                      const eg_staged_row *row) {
   if (!row->is_possible)
     return eg_text_printf(text, "%-28s  %s\n", row->name,
                           row->is_proven
@@ -286,13 +286,13 @@ egraph_status eg_staged_print(eg_text *text, const eg_staged *staged, bool all) 
             : "no pipeline is possible: a stage has no plan on any part of the "
               "machine; raise the limit of memory, or take smaller micro-batches\n"));
   else {
-    EG_TRY(print_row(text, staged, &staged->rows.data[staged->best]));
+    EG_TRY(print_staged_row(text, staged, &staged->rows.data[staged->best]));
     EG_TRY(print_stages(text, staged));
   }
   if (!all) return EGRAPH_OK;
   EG_TRY(eg_text_append(text, "\n"));
   for (size_t i = 0; i < staged->rows.len; i++)
-    EG_TRY(print_row(text, staged, &staged->rows.data[i]));
+    EG_TRY(print_staged_row(text, staged, &staged->rows.data[i]));
   return EGRAPH_OK;
 }
 
@@ -301,7 +301,7 @@ static egraph_status write_number(eg_text *text, const char *name, double value)
   return eg_text_double(text, value);
 }
 
-static egraph_status write_row(eg_text *text, const eg_staged_row *row) {
+static egraph_status write_staged_row(eg_text *text, const eg_staged_row *row) {
   EG_TRY(eg_text_printf(text, "{\"name\": \"%s\"", row->name));
   if (row->is_possible) {
     EG_TRY(write_number(text, "formula_seconds", row->formula));
@@ -334,7 +334,7 @@ egraph_status eg_staged_write_json(eg_text *text, const eg_staged *staged) {
       staged->algorithm, staged->micro_batches, staged->layers, staged->planned));
   for (size_t i = 0; i < staged->rows.len; i++) {
     if (i != 0) EG_TRY(eg_text_append(text, ", "));
-    EG_TRY(write_row(text, &staged->rows.data[i]));
+    EG_TRY(write_staged_row(text, &staged->rows.data[i]));
   }
   EG_TRY(eg_text_append(text, "]"));
   if (staged->best == UINT32_MAX) return eg_text_append(text, "}");

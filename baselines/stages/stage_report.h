@@ -69,6 +69,8 @@ egraph_status eg_staged_add(eg_staged *staged, const eg_stage_planner *planner,
 /// what is trained by name, is there; mesh, rules, constraints and baselines are not
 /// read. Fills an initialized result; that no pipeline is possible is one.
 typedef egraph_status eg_stage_search(const eg_plan_search_input *input, eg_staged *out);
+// The rows of include/egraph_algorithms.def that find pipelines.
+eg_stage_search eg_alpa_stages, eg_megatron_grid, eg_min_cut_placement;
 
 /// Notes what a planner did.
 void eg_staged_note(eg_staged *staged, const eg_stage_planner *planner);

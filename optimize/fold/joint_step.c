@@ -38,7 +38,7 @@ void eg_joint_step_limit_memory(eg_joint_step *joint, double bytes) {
   limit_searches(joint, bytes);
 }
 
-static bool fits(const eg_baseline_outcome *outcome) {
+static bool outcome_fits(const eg_baseline_outcome *outcome) {
   return outcome->status == EG_LAYOUT_OPTIMAL || outcome->status == EG_LAYOUT_FEASIBLE;
 }
 
@@ -46,7 +46,8 @@ static bool fits(const eg_baseline_outcome *outcome) {
 static void join_outcomes(eg_planning *out, const eg_planning *given) {
   for (int b = 0; b < EG_BASELINE_OUTCOMES; b++) {
     const eg_baseline_outcome *with = &out->baseline[b], *without = &given->baseline[b];
-    bool is_cheaper = fits(without) && !(fits(with) && with->cost <= without->cost);
+    bool is_cheaper =
+        outcome_fits(without) && !(outcome_fits(with) && with->cost <= without->cost);
     if (without->is_tried && (!with->is_tried || is_cheaper)) out->baseline[b] = *without;
   }
   if (out->single_seconds == 0) out->single_seconds = given->single_seconds;
@@ -66,7 +67,7 @@ static void take_given(eg_planning *out, eg_planning *given) {
 }
 
 /// Joins what was found without rules to what was found with them.
-static egraph_status join(eg_planning *out, eg_planning *given) {
+static egraph_status join_given(eg_planning *out, eg_planning *given) {
   join_outcomes(out, given);
   out->saturate_seconds += given->saturate_seconds;
   out->space_seconds += given->space_seconds;
@@ -89,7 +90,7 @@ static egraph_status plan_ruled(eg_joint_step *joint, const eg_planner_input *pl
     input.known_cost = given->cost;
   }
   EG_TRY(eg_whole_step_plan(joint->step, &input, out));
-  egraph_status status = join(out, given);
+  egraph_status status = join_given(out, given);
   if (status != EGRAPH_OK) eg_planning_deinit(out);
   return status;
 }

@@ -1,17 +1,16 @@
-// First the graph of the whole step: the drafted nodes (unfold_draft.h), phase by phase,
+// First the graph of the whole step: the drafted nodes (unfold.h), phase by phase,
 // as the plan's steps follow the graph's nodes. Then every node asks for its operands in
 // the states that the node standing for it reads, which gives the states that there have
 // to be; these are made where they are wanted first, or at the end of their phase when
 // only a later one wants them.
 // SPDX-License-Identifier: Apache-2.0
-#include "optimize/fold/plan_unfold.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/owner.h"
-#include "optimize/fold/unfold_draft.h"
+#include "optimize/fold/unfold.h"
 #include "optimize/space/groups.h"
 #include "pcg/graph/node_cons.h"
 
@@ -108,8 +107,8 @@ static egraph_status name_value(writer *w, uint32_t drafted, const char **out) {
   return eg_arena_string(&w->arena, name, strlen(name), out);
 }
 
-static egraph_status write_node(writer *w, eg_node_cons *cons,
-                                const eg_draft_node *node) {
+static egraph_status write_draft_node(writer *w, eg_node_cons *cons,
+                                      const eg_draft_node *node) {
   eg_value *inputs, *results;
   const char **names;
   EG_TRY(eg_arena_alloc(&w->arena, node->operand_count, sizeof *inputs, &inputs));
@@ -134,7 +133,7 @@ static egraph_status write_node(writer *w, eg_node_cons *cons,
 // ---- order ----------------------------------------------------------------------------
 
 /// Which node makes each value, and which sums of gradients it is added to.
-static egraph_status find_sums(writer *w) {
+static egraph_status find_unfolded_sums(writer *w) {
   size_t values = w->draft.values.len;
   EG_TRY(eg_bytes_resize(&w->done, w->draft.nodes.len));
   for (size_t v = 0; v < values; v++)
@@ -173,7 +172,7 @@ static egraph_status write_from(writer *w, eg_node_cons *cons, uint32_t first,
     const eg_draft_node *node = &w->draft.nodes.data[n];
     if (w->done.data[n] != 0 || node->phase != phase || !is_ready(w, n)) continue;
     w->done.data[n] = 1;
-    egraph_status status = write_node(w, cons, node);
+    egraph_status status = write_draft_node(w, cons, node);
     eg_arena_deinit(&w->arena);
     EG_TRY(status);
     for (uint32_t v = node->results; v < node->results + node->result_count; v++)
@@ -189,7 +188,7 @@ static egraph_status write_graph(writer *w) {
   for (size_t v = 0; v < w->draft.values.len; v++)
     EG_TRY(eg_u32s_push(&w->written, NONE));
   EG_TRY(order_phases(w));
-  EG_TRY(find_sums(w));
+  EG_TRY(find_unfolded_sums(w));
   EG_TRY(eg_graph_create(&w->written.alloc, &w->graph));
   for (uint32_t i = 0; i < eg_graph_input_count(w->whole); i++) {
     eg_value input = eg_graph_input(w->whole, i), made;
@@ -271,8 +270,8 @@ EG_OWNER_DEFINE_STATIC(unfolder, (node_likenesses, nodes), (value_likenesses, va
                        (states, states), (eg_bytes, read_in),
                        (eg_u32s, entry_of, wanted, outputs, path))
 
-static eg_plan *plan_of(const unfolder *u) { return &u->out->plan; }
-static eg_graph *graph_of(const unfolder *u) { return u->out->graph; }
+static eg_plan *unfolded_plan(const unfolder *u) { return &u->out->plan; }
+static eg_graph *unfolded_graph(const unfolder *u) { return u->out->graph; }
 
 /// The step of the folded plan that a node's is like; NULL: every device does all of it.
 static const eg_plan_step *step_like(const unfolder *u, uint32_t node) {
@@ -287,7 +286,7 @@ static eg_phase phase_of(const unfolder *u, uint32_t node) {
 /// Whether a node is computed ahead of the first step.
 static bool is_ahead(const unfolder *u, uint32_t node) {
   return u->values
-      .data[eg_graph_node_at(graph_of(u), (eg_graph_node){node}).results[0].id]
+      .data[eg_graph_node_at(unfolded_graph(u), (eg_graph_node){node}).results[0].id]
       .enters;
 }
 
@@ -369,7 +368,7 @@ static eg_phase first_made_in(const unfolder *u, uint32_t value) {
 static egraph_status move_by_costs(unfolder *u, uint32_t from, const eg_layout *target,
                                    eg_phase phase, uint32_t *out) {
   const eg_type *type =
-      &eg_graph_value(graph_of(u), (eg_value){u->states.data[from].value})->type;
+      &eg_graph_value(unfolded_graph(u), (eg_value){u->states.data[from].value})->type;
   eg_layout_graph graph;
   eg_u32s next;
   eg_layout_graph_init(&graph, u->alloc);
@@ -494,7 +493,7 @@ static egraph_status want_entries(unfolder *u) {
 
 static egraph_status want_operands(unfolder *u, uint32_t n) {
   static const eg_layout whole = {0};
-  eg_graph_node_info node = eg_graph_node_at(graph_of(u), (eg_graph_node){n});
+  eg_graph_node_info node = eg_graph_node_at(unfolded_graph(u), (eg_graph_node){n});
   const eg_plan_step *step = step_like(u, n);
   const uint32_t *like = step == NULL ? NULL : u->folded->operands.data + step->operands;
   eg_phase phase = phase_of(u, n);
@@ -530,9 +529,9 @@ static egraph_status output_like(const unfolder *u, uint32_t output, uint32_t *o
   const eg_graph *folded = u->folded->graph;
   const char *name, *other;
   eg_value entry;
-  (void)eg_graph_output(graph_of(u), output, &name);
-  if (eg_graph_find_value(graph_of(u), name, &entry) &&
-      eg_graph_value(graph_of(u), entry)->kind != EG_VALUE_COMPUTED &&
+  (void)eg_graph_output(unfolded_graph(u), output, &name);
+  if (eg_graph_find_value(unfolded_graph(u), name, &entry) &&
+      eg_graph_value(unfolded_graph(u), entry)->kind != EG_VALUE_COMPUTED &&
       u->values.data[entry.id].planned != NONE)
     name = eg_graph_value(folded, (eg_value){u->values.data[entry.id].planned})->name;
   for (*out = 0; *out < eg_graph_output_count(folded); (*out)++) {
@@ -543,8 +542,8 @@ static egraph_status output_like(const unfolder *u, uint32_t output, uint32_t *o
 }
 
 static egraph_status want_outputs(unfolder *u) {
-  for (uint32_t o = 0; o < eg_graph_output_count(graph_of(u)); o++) {
-    uint32_t like, value = eg_graph_output(graph_of(u), o, NULL).id, reached;
+  for (uint32_t o = 0; o < eg_graph_output_count(unfolded_graph(u)); o++) {
+    uint32_t like, value = eg_graph_output(unfolded_graph(u), o, NULL).id, reached;
     EG_TRY(output_like(u, o, &like));
     uint32_t first = u->values.data[value].first;
     EG_TRY(want(u, value, u->folded->output_states.data[like],
@@ -559,9 +558,9 @@ static egraph_status want_outputs(unfolder *u) {
 
 static egraph_status make_state(unfolder *u, uint32_t number, uint32_t step) {
   state *mine = &u->states.data[number];
-  mine->made = (uint32_t)plan_of(u)->states.len;
+  mine->made = (uint32_t)unfolded_plan(u)->states.len;
   eg_plan_state row = {.value = {mine->value}, .layout = mine->layout, .step = step};
-  return eg_plan_states_push(&plan_of(u)->states, row);
+  return eg_plan_states_push(&unfolded_plan(u)->states, row);
 }
 
 /// The moves that end in a state, as far as they are not made.
@@ -570,7 +569,7 @@ static egraph_status make_moves(unfolder *u, uint32_t number) {
   for (uint32_t s = number; u->states.data[s].made == NONE; s = u->states.data[s].from)
     EG_TRY(eg_u32s_push(&u->path, s));
   while (u->path.len != 0) {
-    uint32_t s = eg_u32s_pop(&u->path), step = (uint32_t)plan_of(u)->steps.len;
+    uint32_t s = eg_u32s_pop(&u->path), step = (uint32_t)unfolded_plan(u)->steps.len;
     EG_TRY(make_state(u, s, step));
     const state *mine = &u->states.data[s];
     eg_plan_step row = {.is_move = true,
@@ -580,7 +579,7 @@ static egraph_status make_moves(unfolder *u, uint32_t number) {
                         .transition = mine->transition,
                         .seconds = mine->price.seconds,
                         .basis = mine->price.basis};
-    EG_TRY(eg_plan_steps_push(&plan_of(u)->steps, row));
+    EG_TRY(eg_plan_steps_push(&unfolded_plan(u)->steps, row));
   }
   return EGRAPH_OK;
 }
@@ -591,7 +590,7 @@ static egraph_status price_whole(unfolder *u, uint32_t n, eg_plan_step *out) {
   eg_node_spec spec;
   *out = (eg_plan_step){.node = {n}};
   eg_arena_init(&arena, u->alloc);
-  egraph_status status = eg_plan_spec(plan_of(u), out, &arena, &spec);
+  egraph_status status = eg_plan_spec(unfolded_plan(u), out, &arena, &spec);
   eg_node_price price = {.seconds = 0};
   if (status == EGRAPH_OK) status = u->costs->node(u->costs->self, &spec, &price);
   out->seconds = price.seconds * eg_node_weight(u->costs->weights, phase_of(u, n));
@@ -601,8 +600,8 @@ static egraph_status price_whole(unfolder *u, uint32_t n, eg_plan_step *out) {
 }
 
 static egraph_status make_node(unfolder *u, uint32_t n, const uint32_t *operands) {
-  eg_graph_node_info node = eg_graph_node_at(graph_of(u), (eg_graph_node){n});
-  eg_plan *plan = plan_of(u);
+  eg_graph_node_info node = eg_graph_node_at(unfolded_graph(u), (eg_graph_node){n});
+  eg_plan *plan = unfolded_plan(u);
   for (uint32_t i = 0; i < node.input_count; i++)
     EG_TRY(make_moves(u, operands[i]));
   eg_plan_step row;
@@ -627,7 +626,7 @@ static egraph_status make_node(unfolder *u, uint32_t n, const uint32_t *operands
 /// What later phases want of a node's results is made at once: what it is made from may
 /// go.
 static egraph_status make_kept(unfolder *u, uint32_t n) {
-  eg_graph_node_info node = eg_graph_node_at(graph_of(u), (eg_graph_node){n});
+  eg_graph_node_info node = eg_graph_node_at(unfolded_graph(u), (eg_graph_node){n});
   for (uint32_t r = 0; r < node.result_count; r++)
     for (uint32_t s = u->values.data[node.results[r].id].first; s != NONE;
          s = u->states.data[s].next)
@@ -639,7 +638,7 @@ static egraph_status make_kept(unfolder *u, uint32_t n) {
 /// Nodes stand phase by phase; what else a phase makes, outputs, comes at its end.
 static egraph_status make_steps(unfolder *u) {
   const uint32_t *operands = u->wanted.data;
-  uint32_t n = 0, nodes = eg_graph_node_count(graph_of(u));
+  uint32_t n = 0, nodes = eg_graph_node_count(unfolded_graph(u));
   for (uint32_t s = 0; s < u->states.len; s++)
     if (u->values.data[u->states.data[s].value].enters && u->states.data[s].from == NONE)
       EG_TRY(make_state(u, s, EG_PLAN_NONE));
@@ -648,14 +647,14 @@ static egraph_status make_steps(unfolder *u) {
       if (is_ahead(u, n)) continue;
       EG_TRY(make_node(u, n, operands));
       EG_TRY(make_kept(u, n));
-      operands += eg_graph_node_at(graph_of(u), (eg_graph_node){n}).input_count;
+      operands += eg_graph_node_at(unfolded_graph(u), (eg_graph_node){n}).input_count;
     }
     for (uint32_t s = 0; s < u->states.len; s++)
       if (u->states.data[s].phase == p && u->states.data[s].from != NONE)
         EG_TRY(make_moves(u, s));
   }
   for (uint32_t o = 0; o < u->outputs.len; o++)
-    EG_TRY(eg_u32s_push(&plan_of(u)->output_states,
+    EG_TRY(eg_u32s_push(&unfolded_plan(u)->output_states,
                         u->states.data[u->outputs.data[o]].made));
   return EGRAPH_OK;
 }
@@ -664,17 +663,17 @@ static egraph_status make_steps(unfolder *u) {
 /// the folded plan does so.
 static egraph_status carry(unfolder *u) {
   const eg_plan *folded = u->folded;
-  for (uint32_t o = 0; o < eg_graph_output_count(graph_of(u)); o++) {
+  for (uint32_t o = 0; o < eg_graph_output_count(unfolded_graph(u)); o++) {
     const char *name;
     uint32_t like;
     eg_value entry;
-    (void)eg_graph_output(graph_of(u), o, &name);
-    if (!eg_graph_find_value(graph_of(u), name, &entry)) continue;
+    (void)eg_graph_output(unfolded_graph(u), o, &name);
+    if (!eg_graph_find_value(unfolded_graph(u), name, &entry)) continue;
     EG_TRY(output_like(u, o, &like));
     for (size_t i = 0; i + 1 < folded->carried.len; i += 2) {
       if (folded->carried.data[i] != like) continue;
-      EG_TRY(eg_u32s_push(&plan_of(u)->carried, o));
-      EG_TRY(eg_u32s_push(&plan_of(u)->carried, entry.id));
+      EG_TRY(eg_u32s_push(&unfolded_plan(u)->carried, o));
+      EG_TRY(eg_u32s_push(&unfolded_plan(u)->carried, entry.id));
     }
   }
   return EGRAPH_OK;
@@ -685,7 +684,7 @@ static egraph_status carry(unfolder *u) {
 /// Inputs, weights, and what weights alone make in a step that carries nothing (as in
 /// plan_space.c).
 static egraph_status find_entries(unfolder *u) {
-  const eg_plan *plan = plan_of(u);
+  const eg_plan *plan = unfolded_plan(u);
   size_t count = u->values.len;
   bool *constant;
   EG_TRY(eg_alloc(u->alloc, count, sizeof *constant, &constant));
@@ -699,15 +698,15 @@ static egraph_status find_entries(unfolder *u) {
 }
 
 static egraph_status unfold(unfolder *u) {
-  eg_plan *plan = plan_of(u);
-  plan->graph = graph_of(u);
+  eg_plan *plan = unfolded_plan(u);
+  plan->graph = unfolded_graph(u);
   plan->mesh = u->folded->mesh;
   plan->micro_batches = u->folded->micro_batches;
   EG_TRY(carry(u));
   EG_TRY(find_entries(u));
   EG_TRY(note_reads(u));
   EG_TRY(want_entries(u));
-  for (uint32_t n = 0; n < eg_graph_node_count(graph_of(u)); n++)
+  for (uint32_t n = 0; n < eg_graph_node_count(unfolded_graph(u)); n++)
     if (!is_ahead(u, n)) EG_TRY(want_operands(u, n));
   EG_TRY(want_outputs(u));
   EG_TRY(make_steps(u));

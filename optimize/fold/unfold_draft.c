@@ -15,7 +15,7 @@
 // read there; otherwise it is made as in the step. Goals are visited depth first: once to
 // see which are needed, and once more, in the order of the step, to write them.
 // SPDX-License-Identifier: Apache-2.0
-#include "optimize/fold/unfold_draft.h"
+#include "optimize/fold/unfold.h"
 
 #include "base/owner.h"
 #define NONE UINT32_MAX
@@ -95,7 +95,7 @@ EG_OWNER_DEFINE_STATIC(drafter, (eg_u32s, twin, planned_of, step_of), (row_cells
 // ---- rows -----------------------------------------------------------------------------
 
 /// The row of a block of the whole step, or of none.
-static uint32_t row_of(const drafter *d, uint32_t block) {
+static uint32_t draft_row(const drafter *d, uint32_t block) {
   return block < d->rows ? block : 0;
 }
 
@@ -107,17 +107,17 @@ static row_cell *cell_at(const drafter *d, uint32_t row, uint32_t planned) {
   return &d->cells.data[cell_number(d, row, planned)];
 }
 
-static uint32_t block_of(const drafter *d, uint32_t value) {
+static uint32_t draft_block(const drafter *d, uint32_t value) {
   return d->match.blocks.value.data[value];
 }
 
 static uint32_t row_of_node(const drafter *d, uint32_t node) {
-  return row_of(d, eg_step_blocks_of(&d->match.blocks, d->whole, node));
+  return draft_row(d, eg_step_blocks_of(&d->match.blocks, d->whole, node));
 }
 
 /// A value of the small step stands for one value of the whole step in a row, or nobody
 /// knows for which.
-static void put(drafter *d, uint32_t row, eg_value small, eg_value whole) {
+static void put_image(drafter *d, uint32_t row, eg_value small, eg_value whole) {
   uint32_t *twin = &d->twin.data[(size_t)row * d->smalls + small.id];
   *twin = *twin == NONE || *twin == whole.id ? whole.id : UNCLEAR;
 }
@@ -130,18 +130,18 @@ static void put_node(drafter *d, uint32_t n) {
       eg_graph_node_at(d->small, eg_graph_value(d->small, (eg_value){twin})->node);
   uint32_t row = row_of_node(d, n);
   for (uint32_t i = 0; i < node.input_count; i++)
-    put(d, row, like.inputs[i], node.inputs[i]);
+    put_image(d, row, like.inputs[i], node.inputs[i]);
   for (uint32_t r = 0; r < node.result_count; r++)
-    put(d, row, like.results[r], node.results[r]);
+    put_image(d, row, like.results[r], node.results[r]);
 }
 
 /// The image of two values that are equal in a row.
-static uint32_t choose(const drafter *d, uint32_t row, uint32_t a, uint32_t b) {
-  bool a_enters = row_of(d, block_of(d, a)) != row;
-  bool b_enters = row_of(d, block_of(d, b)) != row;
+static uint32_t choose_image(const drafter *d, uint32_t row, uint32_t a, uint32_t b) {
+  bool a_enters = draft_row(d, draft_block(d, a)) != row;
+  bool b_enters = draft_row(d, draft_block(d, b)) != row;
   if (a_enters != b_enters) return a_enters ? a : b;
   bool are_outside =
-      block_of(d, a) == EG_BLOCK_OUTSIDE && block_of(d, b) == EG_BLOCK_OUTSIDE;
+      draft_block(d, a) == EG_BLOCK_OUTSIDE && draft_block(d, b) == EG_BLOCK_OUTSIDE;
   if (a_enters && !are_outside) return UNCLEAR;
   return a < b ? a : b;
 }
@@ -158,7 +158,7 @@ static bool can_make(const drafter *d, uint32_t row, uint32_t planned) {
 
 /// Joins what has become one value of the planned graph, and derives the rest: operands
 /// stand before what is made of them.
-static void read_row(drafter *d, uint32_t row) {
+static void read_draft_row(drafter *d, uint32_t row) {
   for (uint32_t s = 0; s < d->smalls; s++) {
     uint32_t twin = d->twin.data[(size_t)row * d->smalls + s];
     uint32_t value = d->folded->value_of.data[s];
@@ -167,7 +167,7 @@ static void read_row(drafter *d, uint32_t row) {
     if (*image == NONE || twin == UNCLEAR)
       *image = twin;
     else if (*image != UNCLEAR && *image != twin)
-      *image = choose(d, row, *image, twin);
+      *image = choose_image(d, row, *image, twin);
   }
   for (uint32_t v = 0; v < d->planneds; v++) {
     row_cell *mine = cell_at(d, row, v);
@@ -176,7 +176,7 @@ static void read_row(drafter *d, uint32_t row) {
 }
 
 /// O(rows * size of the planned graph + size of the step).
-static egraph_status read_rows(drafter *d) {
+static egraph_status read_draft_rows(drafter *d) {
   for (size_t i = 0; i < (size_t)d->rows * d->planneds; i++)
     EG_TRY(row_cells_push(&d->cells, (row_cell){.image = NONE}));
   for (size_t i = 0; i < (size_t)d->rows * d->smalls; i++)
@@ -184,7 +184,7 @@ static egraph_status read_rows(drafter *d) {
   for (uint32_t n = 0; n < eg_graph_node_count(d->whole); n++)
     put_node(d, n);
   for (uint32_t row = 0; row < d->rows; row++)
-    read_row(d, row);
+    read_draft_row(d, row);
   return EGRAPH_OK;
 }
 
@@ -244,8 +244,8 @@ static egraph_status find_sources(drafter *d, size_t goal, goal_kind *out) {
 
 // ---- writing --------------------------------------------------------------------------
 
-static egraph_status add_value(drafter *d, size_t goal, uint32_t whole,
-                               uint32_t planned) {
+static egraph_status add_draft_value(drafter *d, size_t goal, uint32_t whole,
+                                     uint32_t planned) {
   d->goals.data[goal].made = (uint32_t)d->out->values.len;
   d->goals.data[goal].color = DONE;
   return eg_draft_values_push(&d->out->values,
@@ -253,8 +253,8 @@ static egraph_status add_value(drafter *d, size_t goal, uint32_t whole,
 }
 
 /// A node whose operands are the sources at hand.
-static egraph_status add_node(drafter *d, const eg_graph_node_info *info, uint32_t step,
-                              eg_phase phase) {
+static egraph_status add_draft_node(drafter *d, const eg_graph_node_info *info,
+                                    uint32_t step, eg_phase phase) {
   eg_draft_node node = {.attrs = info->attrs,
                         .name = info->name,
                         .step = step,
@@ -290,18 +290,18 @@ static egraph_status write_like(drafter *d, size_t goal) {
   eg_graph_node_info info = eg_graph_node_at(d->planned, (eg_graph_node){like});
   uint32_t step = d->step_of.data[like], first = image_made(d, row, info.results[0]);
   if (first != NONE) info.name = name_of_maker(d, first);
-  EG_TRY(
-      add_node(d, &info, step,
-               step == NONE ? EG_PHASE_FORWARD : d->folded->plan.steps.data[step].phase));
+  EG_TRY(add_draft_node(d, &info, step,
+                        step == NONE ? EG_PHASE_FORWARD
+                                     : d->folded->plan.steps.data[step].phase));
   for (uint32_t r = 0; r < info.result_count; r++) {
     uint32_t result = info.results[r].id;
-    EG_TRY(add_value(d, cell_goal(d, row, result), image_made(d, row, info.results[r]),
-                     result));
+    EG_TRY(add_draft_value(d, cell_goal(d, row, result),
+                           image_made(d, row, info.results[r]), result));
   }
   return EGRAPH_OK;
 }
 
-static const eg_type *type_of(const eg_graph *graph, eg_value value) {
+static const eg_type *graph_value_type(const eg_graph *graph, eg_value value) {
   return &eg_graph_value(graph, value)->type;
 }
 
@@ -316,8 +316,8 @@ static uint32_t step_like(const drafter *d, const eg_graph_node_info *info) {
   bool is_same =
       like.input_count == info->input_count && eg_attrs_same(like.attrs, info->attrs);
   for (uint32_t i = 0; is_same && i < like.input_count; i++)
-    is_same = eg_type_same(type_of(d->planned, like.inputs[i]),
-                           type_of(d->whole, info->inputs[i]));
+    is_same = eg_type_same(graph_value_type(d->planned, like.inputs[i]),
+                           graph_value_type(d->whole, info->inputs[i]));
   return is_same ? d->step_of.data[value->node.id] : NONE;
 }
 
@@ -325,12 +325,13 @@ static egraph_status write_own(drafter *d, uint32_t value) {
   eg_graph_node node = eg_graph_value(d->whole, (eg_value){value})->node;
   eg_graph_node_info info = eg_graph_node_at(d->whole, node);
   const eg_training *whole = d->steps->whole;
-  EG_TRY(add_node(d, &info, step_like(d, &info),
-                  whole == NULL ? EG_PHASE_FORWARD : eg_training_phase(whole, node)));
+  EG_TRY(
+      add_draft_node(d, &info, step_like(d, &info),
+                     whole == NULL ? EG_PHASE_FORWARD : eg_training_phase(whole, node)));
   for (uint32_t r = 0; r < info.result_count; r++) {
     uint32_t result = info.results[r].id, before = d->goals.data[result].made;
     bool is_there = d->goals.data[result].color == DONE;
-    EG_TRY(add_value(d, result, result, NONE));
+    EG_TRY(add_draft_value(d, result, result, NONE));
     if (is_there) d->goals.data[result].made = before;
   }
   return EGRAPH_OK;
@@ -338,7 +339,7 @@ static egraph_status write_own(drafter *d, uint32_t value) {
 
 static egraph_status write_goal(drafter *d, size_t goal, goal_kind kind) {
   switch (kind) {
-  case LEAF: return add_value(d, goal, (uint32_t)goal, d->planned_of.data[goal]);
+  case LEAF: return add_draft_value(d, goal, (uint32_t)goal, d->planned_of.data[goal]);
   case SAME:
     d->goals.data[goal].made = d->goals.data[d->sources.data[0]].made;
     return EGRAPH_OK;
@@ -377,7 +378,7 @@ static egraph_status push_waiting(drafter *d, bool *out_waits) {
   return EGRAPH_OK;
 }
 
-static egraph_status visit(drafter *d, size_t goal, bool writes) {
+static egraph_status visit_goal(drafter *d, size_t goal, bool writes) {
   d->stack.len = 0;
   EG_TRY(eg_sizes_push(&d->stack, goal));
   while (d->stack.len != 0 && !d->is_looped) {
@@ -408,7 +409,7 @@ static egraph_status find_needed(drafter *d) {
     d->is_looped = false;
     forget_colors(d);
     for (uint32_t i = 0; i < eg_graph_output_count(d->whole) && !d->is_looped; i++)
-      EG_TRY(visit(d, eg_graph_output(d->whole, i, NULL).id, false));
+      EG_TRY(visit_goal(d, eg_graph_output(d->whole, i, NULL).id, false));
   } while (d->is_looped);
   for (uint32_t v = 0; v < d->needed.len; v++)
     d->needed.data[v] = d->goals.data[v].color == DONE;
@@ -418,9 +419,9 @@ static egraph_status find_needed(drafter *d) {
 
 static egraph_status write_needed(drafter *d) {
   for (uint32_t i = 0; i < eg_graph_input_count(d->whole); i++)
-    EG_TRY(visit(d, eg_graph_input(d->whole, i).id, true));
+    EG_TRY(visit_goal(d, eg_graph_input(d->whole, i).id, true));
   for (uint32_t v = 0; v < d->needed.len; v++)
-    if (d->needed.data[v] != 0) EG_TRY(visit(d, v, true));
+    if (d->needed.data[v] != 0) EG_TRY(visit_goal(d, v, true));
   for (uint32_t v = 0; v < d->needed.len; v++)
     EG_TRY(eg_u32s_push(&d->out->made,
                         d->goals.data[v].color == DONE ? d->goals.data[v].made : NONE));
@@ -449,7 +450,7 @@ static egraph_status index_plan(drafter *d) {
 }
 
 static egraph_status draft(drafter *d) {
-  EG_TRY(read_rows(d));
+  EG_TRY(read_draft_rows(d));
   EG_TRY(index_plan(d));
   EG_TRY(goal_states_resize(&d->goals, first_cell(d) + d->cells.len));
   EG_TRY(eg_bytes_resize(&d->needed, first_cell(d)));

@@ -10,7 +10,7 @@
 #include "base/proof.h"
 #include "base/spelling.h"
 #include "base/work.h"
-#include "optimize/fold/plan_unfold.h"
+#include "optimize/fold/unfold.h"
 
 // ---- names of the model --------------------------------------------------------------
 
@@ -28,7 +28,8 @@ static bool name_any(const eg_plan_constraints *constraints) {
   return false;
 }
 
-static egraph_status fail_unknown(const eg_plan_constraint *row, const eg_graph *whole) {
+static egraph_status fail_unknown_value(const eg_plan_constraint *row,
+                                        const eg_graph *whole) {
   eg_spelling spelling = eg_spelling_start(row->value);
   if (strchr(row->value, '*') != NULL)
     return eg_plan_constraint_fail(
@@ -109,12 +110,12 @@ static egraph_status match_row(eg_plan_constraints *constraints, const eg_graph 
     if (eg_wildcard_matches(row->value, eg_graph_value(whole, (eg_value){v})->name))
       EG_TRY(push_for(constraints, whole, row, (eg_value){v}, out));
   }
-  return out->len == before ? fail_unknown(row, whole) : EGRAPH_OK;
+  return out->len == before ? fail_unknown_value(row, whole) : EGRAPH_OK;
 }
 
 /// Puts rows in the place of those that there are, or gives them back.
-static egraph_status replace(eg_plan_constraints *constraints,
-                             eg_plan_constraint_rows *rows, egraph_status status) {
+static egraph_status replace_rows(eg_plan_constraints *constraints,
+                                  eg_plan_constraint_rows *rows, egraph_status status) {
   eg_plan_constraint_rows dropped = status == EGRAPH_OK ? constraints->rows : *rows;
   if (status == EGRAPH_OK) constraints->rows = *rows;
   eg_plan_constraint_rows_deinit(&dropped);
@@ -132,7 +133,7 @@ static egraph_status match_names(eg_plan_constraints *constraints,
   eg_plan_constraint_rows_init(&rows, constraints->rows.alloc);
   for (size_t i = 0; status == EGRAPH_OK && i < constraints->rows.len; i++)
     status = match_row(constraints, whole, &constraints->rows.data[i], &rows);
-  return replace(constraints, &rows, status);
+  return replace_rows(constraints, &rows, status);
 }
 
 typedef struct resolver {
@@ -179,7 +180,7 @@ static size_t next_of(const resolver *r, uint32_t block, size_t at) {
 }
 
 /// Whether a block is wanted like the next one.
-static bool agree(const resolver *r, uint32_t block) {
+static bool blocks_agree(const resolver *r, uint32_t block) {
   size_t end = r->constraints->rows.len, i = next_of(r, block, 0),
          j = next_of(r, block + 1, 0);
   while (i < end && j < end && same_demand(r, i, j)) {
@@ -195,7 +196,7 @@ static eg_blocks longest_run(const resolver *r) {
   const eg_fold_ends ends = r->steps->ends;
   eg_blocks best = {.count = 0};
   for (uint32_t first = ends.lead, end; first + ends.trail < all->count; first = end) {
-    for (end = first + 1; end + ends.trail < all->count && agree(r, end - 1);)
+    for (end = first + 1; end + ends.trail < all->count && blocks_agree(r, end - 1);)
       end++;
     uint32_t count = end - first + ends.lead + ends.trail;
     if (end - first < LEAST_MIDDLE || count <= best.count) continue;
@@ -250,7 +251,7 @@ static egraph_status fold_names(eg_plan_constraints *constraints, egraph_allocat
   for (size_t i = 0; status == EGRAPH_OK && i < constraints->rows.len; i++)
     status = fold_row(&r, i, &constraints->arena, &rows);
   eg_unfold_match_deinit(&r.match);
-  return replace(constraints, &rows, status);
+  return replace_rows(constraints, &rows, status);
 }
 
 // ---- steps ----------------------------------------------------------------------------
@@ -545,7 +546,7 @@ static void add_times(eg_planning *out, const eg_planning *other) {
 
 /// Joins what a further search has found to what there is: the cheaper plan, the higher
 /// bound, the proof that there is none.
-static egraph_status join(searcher *s, eg_planning *next, bool is_whole) {
+static egraph_status join_found(searcher *s, eg_planning *next, bool is_whole) {
   eg_planning *out = s->out;
   if (!s->has_any) {
     *out = *next;
@@ -586,7 +587,7 @@ static egraph_status mix(searcher *s, const eg_planning *folded) {
                            &folded->mates[EG_MATE_CHEAP].plan, &folded->emitted.plan};
   eg_planning next;
   EG_TRY(eg_planner_mix(step->alloc, &input, kind, folded->has_plan ? 3 : 2, &next));
-  if (next.has_plan) return join(s, &next, false);
+  if (next.has_plan) return join_found(s, &next, false);
   eg_planning_deinit(&next);
   return EGRAPH_OK;
 }
@@ -617,7 +618,7 @@ static egraph_status search_folded(searcher *s, fold *f, double share, bool comp
   }
   s->is_mixed = s->is_mixed || next.has_mates;
   if (status == EGRAPH_OK && next.has_mates) status = mix(s, &next);
-  if (status == EGRAPH_OK) return join(s, &next, false);
+  if (status == EGRAPH_OK) return join_found(s, &next, false);
   eg_planning_deinit(&next);
   return status;
 }
@@ -661,16 +662,16 @@ static egraph_status search_whole(searcher *s, double share, bool compares) {
     return EGRAPH_OK;
   }
   if (s->has_any) s->out->is_of_reached = false;
-  return join(s, &next, true);
+  return join_found(s, &next, true);
 }
 
-static bool is_open(const searcher *s) {
+static bool has_open_gap(const searcher *s) {
   double gap = fmax(s->planner->layout.relative_gap, PROVEN_GAP);
   return !s->out->is_cancelled && (!s->out->has_plan || s->out->gap > gap);
 }
 
 static egraph_status search_groups(searcher *s) {
-  for (uint32_t size = 2; size <= MOST_GROUP && is_open(s); size++) {
+  for (uint32_t size = 2; size <= MOST_GROUP && has_open_gap(s); size++) {
     fold *f = &s->step->folds[size - 1];
     if (f->blocks.count == 0 || s->deadline - eg_clock_seconds() < LEAST_SECONDS)
       continue;
@@ -690,7 +691,7 @@ static egraph_status search_by(searcher *s) {
   return is_folded ? unfold(s, first, s->out) : EGRAPH_OK;
 }
 
-static egraph_status search(searcher *s) {
+static egraph_status search_step(searcher *s) {
   fold *first = &s->step->folds[0];
   if (s->planner->searcher != NULL) return search_by(s);
   if (!first->small.is_made) return search_whole(s, 1, true);
@@ -702,7 +703,7 @@ static egraph_status search(searcher *s) {
   double most = s->planner->answer_limit;
   bool is_useless = most > 0 && s->out->has_plan && s->out->memory > most;
   if (s->out->is_cancelled || s->out->is_beaten || is_useless) return EGRAPH_OK;
-  bool is_proven = !is_open(s), has_bound = s->out->has_plan && s->out->bound > 0;
+  bool is_proven = !has_open_gap(s), has_bound = s->out->has_plan && s->out->bound > 0;
   bool is_told = has_rules && has_bound && !is_small && !is_wide(s);
   bool is_done = is_proven && !s->planner->compares && !has_rules;
   if (is_told || is_done) return EGRAPH_OK;
@@ -718,7 +719,7 @@ egraph_status eg_whole_step_plan(eg_whole_step *step, const eg_planner_input *pl
                 .out = out,
                 .binds = planner->binds,
                 .deadline = eg_clock_seconds() + planner->layout.time_limit_seconds};
-  egraph_status status = search(&s);
+  egraph_status status = search_step(&s);
   if (status != EGRAPH_OK && s.has_any) eg_planning_deinit(out);
   return status;
 }

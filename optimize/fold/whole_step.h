@@ -4,12 +4,12 @@
 // middle, which are all treated alike then, or in groups of 2, 3, 4 neighbours. That is a
 // restriction: its plan is one of the whole step, unfolded, but what is proven of it is
 // not. So the whole step is searched from there on, unless it is too large; and a bound
-// of it comes from the folded step cut open at its seams (plan_cut.h).
+// of it comes from the folded step cut open at its seams (plan_folded.h).
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_OPTIMIZE_FOLD_WHOLE_STEP_H
 #define EG_OPTIMIZE_FOLD_WHOLE_STEP_H
 
-#include "optimize/fold/unfold_draft.h"
+#include "optimize/fold/unfold.h"
 #include "optimize/search/planner.h"
 
 typedef struct eg_whole_input {

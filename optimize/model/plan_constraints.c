@@ -49,7 +49,8 @@ typedef struct reader {
   eg_arena scratch; // of the expressions
 } reader;
 
-static egraph_status keep(reader *r, const char *text, size_t length, const char **out) {
+static egraph_status keep_word(reader *r, const char *text, size_t length,
+                               const char **out) {
   return eg_arena_string(&r->out->arena, text, length, out);
 }
 
@@ -66,7 +67,7 @@ static bool find_kind(const char *name, eg_plan_kind *out) {
 static egraph_status read_subject(reader *r, const eg_sexpr *expr,
                                   eg_plan_constraint *row) {
   if (expr->kind == EG_SEXPR_ATOM || expr->kind == EG_SEXPR_STRING)
-    return keep(r, expr->text, strlen(expr->text), &row->value);
+    return keep_word(r, expr->text, strlen(expr->text), &row->value);
   bool is_kind = eg_sexpr_is_form(expr, "all") && expr->count == 2 &&
                  expr->children[1].kind == EG_SEXPR_ATOM &&
                  find_kind(expr->children[1].text, &row->kind);
@@ -110,7 +111,7 @@ static egraph_status read_place(reader *r, const eg_sexpr *expr,
                          "may be *");
   row->axis = NULL;
   if (strncmp(expr->text, "*=", 2) != 0)
-    EG_TRY(keep(r, expr->text, (size_t)(equals - expr->text), &row->axis));
+    EG_TRY(keep_word(r, expr->text, (size_t)(equals - expr->text), &row->axis));
   return eg_plan_constraint_rows_push(&r->out->rows, *row);
 }
 
@@ -135,7 +136,7 @@ static egraph_status read_ban(reader *r, const eg_sexpr *part, eg_plan_constrain
   if (eg_sexpr_is_form(part, "axis")) {
     if (row->axis != NULL || word == NULL)
       return eg_sexpr_fail(r->file, part, "expected one (axis NAME)");
-    return keep(r, word, strlen(word), &row->axis);
+    return keep_word(r, word, strlen(word), &row->axis);
   }
   if (eg_sexpr_is_form(part, "phase")) {
     if (row->phase == EG_PHASE_COUNT && word != NULL && eg_phase_find(word, &row->phase))
@@ -198,7 +199,8 @@ static egraph_status read_head(const reader *r, const eg_sexpr *file) {
   return EGRAPH_OK;
 }
 
-static egraph_status read_all(reader *r, const char *text, size_t size, bool has_head) {
+static egraph_status read_statements(reader *r, const char *text, size_t size,
+                                     bool has_head) {
   eg_sexpr file;
   EG_TRY(eg_sexpr_parse(&r->scratch, r->file, text, size, &file));
   if (has_head) EG_TRY(read_head(r, &file));
@@ -212,9 +214,9 @@ egraph_status eg_plan_constraints_parse(eg_plan_constraints *constraints,
                                         bool has_head) {
   reader r = {.out = constraints};
   size_t before = constraints->rows.len;
-  EG_TRY(keep(&r, file, strlen(file), &r.file));
+  EG_TRY(keep_word(&r, file, strlen(file), &r.file));
   eg_arena_init(&r.scratch, constraints->rows.alloc);
-  egraph_status status = read_all(&r, text, size, has_head);
+  egraph_status status = read_statements(&r, text, size, has_head);
   eg_arena_deinit(&r.scratch);
   if (status != EGRAPH_OK) constraints->rows.len = before;
   return status;

@@ -1,18 +1,105 @@
+// From a solution of a plan model to a graph and a plan of it.
+// SPDX-License-Identifier: Apache-2.0
+#include "optimize/model/plan_emit.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/owner.h"
+#include "optimize/space/graph_writer.h"
+#include "optimize/space/groups.h"
+
+// ---- solutions --------------------------------------------------------------------
+
+#define NONE EG_SPACE_NONE
+#define LISTS (eg_u32s, value_of_place, move_into, operator_of, value_begin, values)
+
+// ---- indexes ------------------------------------------------------------------------
+
+/// `row` is scratch: the value of the space that each problem value stands for.
+static egraph_status index_problem(eg_plan_solution *s, eg_u32s *row) {
+  const eg_layout_problem *problem = s->problem;
+  for (uint32_t v = 0; v < eg_layout_value_count(problem); v++)
+    for (uint32_t p = problem->place_begin.data[v]; p < problem->place_begin.data[v + 1];
+         p++) {
+      EG_TRY(eg_u32s_push(&s->value_of_place, v));
+      EG_TRY(eg_u32s_push(&s->move_into, NONE));
+    }
+  for (uint32_t a = 0; a < eg_layout_arc_count(problem); a++)
+    if (s->solution->arc_used.data[a]) s->move_into.data[problem->arc_to.data[a]] = a;
+  const uint32_t *begin = problem->strategy_begin.data;
+  for (uint32_t o = 0; o < eg_layout_operator_count(problem); o++)
+    for (uint32_t k = begin[o]; k < begin[o + 1]; k++)
+      EG_TRY(eg_u32s_push(&s->operator_of, o));
+  for (size_t i = 0; i < s->model->values.len; i++)
+    EG_TRY(eg_u32s_push(row, s->model->values.data[i].value));
+  return eg_group_items(row, s->space->values.len, &s->value_begin, &s->values);
+}
+
+egraph_status eg_plan_solution_init(eg_plan_solution *s, egraph_allocator alloc,
+                                    const eg_plan_model *model,
+                                    const eg_layout_solution *solution) {
+  *s = (eg_plan_solution){.model = model,
+                          .space = model->space,
+                          .problem = &model->problem,
+                          .solution = solution};
+  EG_INIT_MEMBERS(s, alloc, LISTS)
+  eg_u32s row;
+  eg_u32s_init(&row, alloc);
+  egraph_status status = index_problem(s, &row);
+  eg_u32s_deinit(&row);
+  if (status != EGRAPH_OK) eg_plan_solution_deinit(s);
+  return status;
+}
+
+void eg_plan_solution_deinit(eg_plan_solution *s){EG_DEINIT_MEMBERS(s, LISTS)}
+
+// ---- questions ----------------------------------------------------------------------
+
+uint32_t eg_plan_solution_made(const eg_plan_solution *s, uint32_t v) {
+  const eg_space_value *value = &s->space->values.data[v];
+  return value->is_entry
+             ? s->model->entries.data[v]
+             : s->model->copies.data[(size_t)v * EG_PHASE_COUNT + value->phase];
+}
+
+const eg_space_operator *eg_plan_solution_operator(const eg_plan_solution *s,
+                                                   uint32_t v) {
+  uint32_t strategy = eg_plan_solution_strategy(s, eg_plan_solution_made(s, v));
+  if (strategy == EG_LAYOUT_NONE) return NULL;
+  uint32_t op = s->model->operators.data[s->operator_of.data[strategy]];
+  assert(op != NONE && "only copies are kept");
+  return &s->space->operators.data[op];
+}
+
+const eg_space_strategy *eg_plan_solution_spread(const eg_plan_solution *s, uint32_t v) {
+  uint32_t strategy = eg_plan_solution_strategy(s, eg_plan_solution_made(s, v));
+  return &s->space->strategies.data[s->model->strategies.data[strategy]];
+}
+
+eg_layout eg_plan_solution_layout(const eg_plan_solution *s, uint32_t place) {
+  uint32_t value = s->value_of_place.data[place];
+  uint32_t number = place - s->problem->place_begin.data[value];
+  uint32_t v = s->model->values.data[value].value;
+  return eg_plan_space_layouts(s->space, v)
+      ->layouts.data[eg_plan_model_layout(s->model, value, number)];
+}
+
+uint32_t eg_plan_solution_kept_from(const eg_plan_solution *s, uint32_t value) {
+  uint32_t strategy = eg_plan_solution_strategy(s, value);
+  if (strategy == EG_LAYOUT_NONE || s->model->strategies.data[strategy] != NONE)
+    return NONE;
+  return s->problem->needs.data[s->problem->need_begin.data[strategy]];
+}
+
+// ---- plans ------------------------------------------------------------------------
+
 // Phase by phase: the nodes of the phase, operands first, each with the moves that its
 // operands need, and then those that make what later phases keep of it. What is added to
 // a sum over micro-batches is added as soon as it is there, so that it may go.
 //
 // A state belongs to a place of the problem (value, layout). What is kept has a place in
 // each phase, and one state.
-// SPDX-License-Identifier: Apache-2.0
-#include "optimize/model/plan_emit.h"
-
-#include <string.h>
-
-#include "base/owner.h"
-#include "optimize/model/plan_solution.h"
-#include "optimize/space/graph_writer.h"
-#include "optimize/space/groups.h"
 
 #define NONE EG_SPACE_NONE
 
@@ -45,14 +132,14 @@ static const eg_attrs *attrs_of(const emitter *e, const eg_space_operator *op) {
                                    eg_engine_term(engine, op->node).payload);
 }
 
-static eg_plan *plan_of(const emitter *e) { return &e->out->plan; }
+static eg_plan *emitted_plan(const emitter *e) { return &e->out->plan; }
 
 /// The first value of the new graph that a space value is.
 static eg_value value_made(const emitter *e, uint32_t v) {
   return (eg_value){e->writer.made.data[v]};
 }
 
-static uint32_t value_of(const emitter *e, uint32_t place) {
+static uint32_t place_value(const emitter *e, uint32_t place) {
   return e->chosen.value_of_place.data[place];
 }
 
@@ -64,44 +151,45 @@ static uint32_t place_made(const emitter *e, uint32_t v) {
 // ---- states and moves ---------------------------------------------------------------
 
 /// A state of a value of the new graph, for a place.
-static egraph_status add_state(emitter *e, uint32_t place, eg_value value,
-                               uint32_t step) {
-  uint32_t v = e->model->values.data[value_of(e, place)].value;
-  e->state_of_place.data[place] = (uint32_t)plan_of(e)->states.len;
+static egraph_status add_place_state(emitter *e, uint32_t place, eg_value value,
+                                     uint32_t step) {
+  uint32_t v = e->model->values.data[place_value(e, place)].value;
+  e->state_of_place.data[place] = (uint32_t)emitted_plan(e)->states.len;
   eg_plan_state state = {.value = value,
                          .layout = eg_plan_solution_layout(&e->chosen, place),
                          .step = step,
                          .more_blocks = e->space->values.data[v].times - 1};
   EG_TRY(eg_u32s_push(&e->out->place_of, place));
-  return eg_plan_states_push(&plan_of(e)->states, state);
+  return eg_plan_states_push(&emitted_plan(e)->states, state);
 }
 
 static egraph_status add_move(emitter *e, uint32_t arc) {
   uint32_t from = e->problem->arc_from.data[arc], to = e->problem->arc_to.data[arc];
-  uint32_t copy = value_of(e, to);
+  uint32_t copy = place_value(e, to);
   const eg_model_value *value = &e->model->values.data[copy];
   const eg_layout_move *move = &eg_plan_space_layouts(e->space, value->value)
                                     ->moves.data[e->model->moves.data[arc]];
   double weight =
       eg_transition_weight(e->space->weights, &move->transition, value->phase,
                            eg_space_value_made(&e->space->values.data[value->value]));
-  uint32_t state = e->state_of_place.data[from], step = (uint32_t)plan_of(e)->steps.len;
+  uint32_t state = e->state_of_place.data[from],
+           step = (uint32_t)emitted_plan(e)->steps.len;
   eg_plan_step mine = {.is_move = true,
                        .phase = value->phase,
                        .from = state,
-                       .to = (uint32_t)plan_of(e)->states.len,
+                       .to = (uint32_t)emitted_plan(e)->states.len,
                        .transition = move->transition,
                        .seconds = move->seconds * weight,
                        .basis = move->basis,
                        .more_blocks = e->space->values.data[value->value].times - 1};
-  EG_TRY(add_state(e, to, plan_of(e)->states.data[state].value, step));
+  EG_TRY(add_place_state(e, to, emitted_plan(e)->states.data[state].value, step));
   EG_TRY(eg_u32s_push(&e->out->value_at, copy));
-  return eg_plan_steps_push(&plan_of(e)->steps, mine);
+  return eg_plan_steps_push(&emitted_plan(e)->steps, mine);
 }
 
 /// What a seam hands over is a state of the copy.
 static uint32_t place_of_copy(const emitter *e, uint32_t place) {
-  uint32_t value = value_of(e, place);
+  uint32_t value = place_value(e, place);
   bool is_handed = e->model->values.data[value].role == EG_MODEL_HANDED;
   return is_handed ? eg_plan_solution_kept_from(&e->chosen, value) : place;
 }
@@ -113,7 +201,7 @@ static egraph_status reach_place(emitter *e, uint32_t place) {
   while (e->state_of_place.data[place] == NONE) {
     uint32_t arc = e->chosen.move_into.data[place];
     if (arc == NONE) {
-      uint32_t before = eg_plan_solution_kept_from(&e->chosen, value_of(e, place));
+      uint32_t before = eg_plan_solution_kept_from(&e->chosen, place_value(e, place));
       if (before == NONE || e->state_of_place.data[before] == NONE)
         return EG_FAIL(EGRAPH_E_INTERNAL, "a layout of a plan cannot be reached");
       e->state_of_place.data[place] = e->state_of_place.data[before];
@@ -132,12 +220,12 @@ static egraph_status reach_place(emitter *e, uint32_t place) {
 static egraph_status write_entry(emitter *e, uint32_t v) {
   EG_TRY(eg_graph_writer_entry(&e->writer, v,
                                eg_plan_solution_operator(&e->chosen, v)->node));
-  return add_state(e, place_made(e, v), value_made(e, v), EG_PLAN_NONE);
+  return add_place_state(e, place_made(e, v), value_made(e, v), EG_PLAN_NONE);
 }
 
 /// A part of a tuple is a result of its node; it has no step of its own.
 static egraph_status write_part(emitter *e, uint32_t v, const eg_space_operator *op) {
-  const eg_plan *plan = plan_of(e);
+  const eg_plan *plan = emitted_plan(e);
   uint32_t tuple = e->space->inputs.data[op->inputs];
   uint32_t index = (uint32_t)eg_attr_at(attrs_of(e, op), EG_A_PART_INDEX)->i;
   eg_graph_node node = eg_graph_value(plan->graph, value_made(e, tuple))->node;
@@ -160,20 +248,21 @@ static egraph_status keep_value(emitter *e, uint32_t v, uint32_t copy) {
     uint32_t value = chosen->values.data[i];
     uint32_t before = eg_plan_solution_kept_from(chosen, value);
     bool is_handed = e->model->values.data[value].role == EG_MODEL_HANDED;
-    if (before != NONE && !is_handed && value_of(e, before) == copy)
+    if (before != NONE && !is_handed && place_value(e, before) == copy)
       EG_TRY(reach_place(e, before));
   }
   return EGRAPH_OK;
 }
 
 static egraph_status reach_operand(emitter *e, uint32_t need) {
-  uint32_t place = place_of_copy(e, need), copy = value_of(e, place);
+  uint32_t place = place_of_copy(e, need), copy = place_value(e, place);
   uint32_t v = e->model->values.data[copy].value;
   EG_TRY(reach_place(e, place));
   return e->space->values.data[v].is_entry ? keep_value(e, v, copy) : EGRAPH_OK;
 }
 
-static egraph_status write_node(emitter *e, uint32_t v, const eg_space_operator *op) {
+static egraph_status write_plan_node(emitter *e, uint32_t v,
+                                     const eg_space_operator *op) {
   uint32_t strategy =
       eg_plan_solution_strategy(&e->chosen, eg_plan_solution_made(&e->chosen, v));
   const uint32_t *needs = e->problem->needs.data + e->problem->need_begin.data[strategy];
@@ -190,7 +279,7 @@ static egraph_status write_node(emitter *e, uint32_t v, const eg_space_operator 
   const eg_graph_node node = eg_graph_value(e->out->graph, made)->node;
   const eg_graph_node_info info = eg_graph_node_at(e->out->graph, node);
   const eg_space_strategy *spread = eg_plan_solution_spread(&e->chosen, v);
-  eg_plan *plan = plan_of(e);
+  eg_plan *plan = emitted_plan(e);
   eg_phase phase = e->space->values.data[v].phase;
   eg_plan_step step = {.phase = phase,
                        .node = node,
@@ -205,8 +294,8 @@ static egraph_status write_node(emitter *e, uint32_t v, const eg_space_operator 
                         e->state_of_place.data[place_of_copy(e, needs[i])]));
   // Of a tuple the first part's state stands for the place; each part has one in the end.
   for (uint32_t r = info.result_count; r-- > 0;)
-    EG_TRY(add_state(e, e->problem->output.data[strategy], info.results[r],
-                     (uint32_t)plan->steps.len));
+    EG_TRY(add_place_state(e, e->problem->output.data[strategy], info.results[r],
+                           (uint32_t)plan->steps.len));
   for (uint32_t r = 0; r < info.result_count; r++)
     EG_TRY(eg_u32s_push(&plan->operands, (uint32_t)plan->states.len - 1 - r));
   EG_TRY(eg_u32s_push(&e->out->value_at, eg_plan_solution_made(&e->chosen, v)));
@@ -217,7 +306,7 @@ static egraph_status write_value(emitter *e, uint32_t v) {
   const eg_space_operator *op = eg_plan_solution_operator(&e->chosen, v);
   if (e->space->values.data[v].is_entry) return write_entry(e, v);
   bool is_part = attrs_of(e, op)->op == EG_OP_PART;
-  EG_TRY(is_part ? write_part(e, v, op) : write_node(e, v, op));
+  EG_TRY(is_part ? write_part(e, v, op) : write_plan_node(e, v, op));
   return keep_value(e, v, eg_plan_solution_made(&e->chosen, v));
 }
 
@@ -263,7 +352,7 @@ static egraph_status write_from(emitter *e, uint32_t v) {
 }
 
 /// Lists the sums that each value is added to.
-static egraph_status find_sums(emitter *e) {
+static egraph_status find_value_sums(emitter *e) {
   const eg_plan_space *space = e->space;
   for (uint32_t v = 0; v < space->values.len; v++) {
     const eg_space_value *value = &space->values.data[v];
@@ -287,7 +376,7 @@ static egraph_status find_read(emitter *e) {
         eg_plan_solution_strategy(&e->chosen, eg_plan_solution_made(&e->chosen, v));
     for (uint32_t i = 0; i < op->input_count; i++) {
       uint32_t need = e->problem->needs.data[e->problem->need_begin.data[strategy] + i];
-      e->is_read.data[value_of(e, place_of_copy(e, need))] = 1;
+      e->is_read.data[place_value(e, place_of_copy(e, need))] = 1;
     }
   }
   return EGRAPH_OK;
@@ -331,7 +420,7 @@ static egraph_status write_phase(emitter *e, eg_phase phase) {
   }
   for (uint32_t a = 0; a < eg_layout_arc_count(e->problem); a++) {
     uint32_t to = e->problem->arc_to.data[a];
-    const eg_model_value *value = &e->model->values.data[value_of(e, to)];
+    const eg_model_value *value = &e->model->values.data[place_value(e, to)];
     if (e->chosen.solution->arc_used.data[a] && value->role == EG_MODEL_COPY &&
         value->phase == phase)
       EG_TRY(reach_place(e, to));
@@ -343,7 +432,7 @@ static egraph_status write_phase(emitter *e, eg_phase phase) {
 
 /// Bytes of a device for a value in the layout of a place.
 static double place_bytes(const emitter *e, uint32_t place) {
-  uint32_t value = value_of(e, place);
+  uint32_t value = place_value(e, place);
   return eg_plan_space_bytes(
       e->space, e->model->values.data[value].value,
       eg_plan_model_layout(e->model, value, place - e->problem->place_begin.data[value]));
@@ -380,7 +469,7 @@ static egraph_status write_outputs(emitter *e) {
     else
       EG_TRY(find_delivered(e, i, &place));
     EG_TRY(reach_place(e, place));
-    EG_TRY(eg_u32s_push(&plan_of(e)->output_states, e->state_of_place.data[place]));
+    EG_TRY(eg_u32s_push(&emitted_plan(e)->output_states, e->state_of_place.data[place]));
   }
   return EGRAPH_OK;
 }
@@ -391,8 +480,8 @@ static egraph_status write_carried(emitter *e) {
     uint32_t v = eg_plan_space_value(
         e->space, eg_tensor_egraph_value_class(e->space->egraph, info->carried[i].entry));
     if (e->writer.made.data[v] == NONE) continue; // nothing in this step reads it
-    EG_TRY(eg_u32s_push(&plan_of(e)->carried, info->carried[i].output));
-    EG_TRY(eg_u32s_push(&plan_of(e)->carried, e->writer.made.data[v]));
+    EG_TRY(eg_u32s_push(&emitted_plan(e)->carried, info->carried[i].output));
+    EG_TRY(eg_u32s_push(&emitted_plan(e)->carried, e->writer.made.data[v]));
   }
   return EGRAPH_OK;
 }
@@ -414,13 +503,13 @@ static egraph_status note_values(emitter *e) {
   return EGRAPH_OK;
 }
 
-static egraph_status emit(emitter *e) {
+static egraph_status emit_steps(emitter *e) {
   e->out->plan.graph = e->out->graph = e->writer.graph;
   e->out->plan.mesh = e->space->mesh;
   e->out->plan.micro_batches = e->space->info->micro_batches;
   for (uint32_t p = 0; p < eg_layout_place_count(e->problem); p++)
     EG_TRY(eg_u32s_push(&e->state_of_place, NONE));
-  EG_TRY(find_sums(e));
+  EG_TRY(find_value_sums(e));
   EG_TRY(find_read(e));
   for (uint32_t v = 0; v < e->space->values.len; v++)
     if (e->space->values.data[v].is_entry &&
@@ -449,7 +538,7 @@ egraph_status eg_plan_emit(const eg_plan_model *model, egraph_allocator alloc,
   egraph_status status = eg_plan_solution_init(&e.chosen, alloc, model, solution);
   if (status == EGRAPH_OK) status = eg_graph_writer_init(&e.writer, space);
   if (status == EGRAPH_OK) {
-    status = emit(&e);
+    status = emit_steps(&e);
     eg_graph_writer_deinit(&e.writer);
   }
   eg_plan_solution_deinit(&e.chosen);

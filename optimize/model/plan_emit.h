@@ -1,9 +1,12 @@
-// From a solution of a plan model to a graph and a plan of it.
+// A solution of a plan model, read in the words of its space, and the graph and the plan
+// that it is.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_OPTIMIZE_MODEL_PLAN_EMIT_H
 #define EG_OPTIMIZE_MODEL_PLAN_EMIT_H
 
 #include "optimize/model/plan_model.h"
+
+// From a solution of a plan model to a graph and a plan of it.
 
 typedef struct eg_emitted_plan {
   eg_graph *graph; // owned; the plan borrows it
@@ -21,5 +24,46 @@ egraph_status eg_plan_emit(const eg_plan_model *model, egraph_allocator alloc,
                            const eg_layout_solution *solution, eg_emitted_plan *out);
 void eg_emitted_plan_init(eg_emitted_plan *emitted, egraph_allocator alloc);
 void eg_emitted_plan_deinit(eg_emitted_plan *emitted);
+
+// A solution of a plan model, read in the words of its space: the operator that makes a
+// value, its strategy and place, and where each place of the problem comes from.
+
+typedef struct eg_plan_solution {
+  const eg_plan_model *model; // borrowed
+  const eg_plan_space *space;
+  const eg_layout_problem *problem;
+  const eg_layout_solution *solution; // borrowed
+  eg_u32s value_of_place;             // [places] of the problem
+  eg_u32s move_into;                  // [places] used arc that leads here, or NONE
+  eg_u32s operator_of;                // [strategies] of the problem
+  eg_u32s value_begin, values;        // [space values + 1] its values in the problem
+} eg_plan_solution;
+
+egraph_status eg_plan_solution_init(eg_plan_solution *s, egraph_allocator alloc,
+                                    const eg_plan_model *model,
+                                    const eg_layout_solution *solution);
+void eg_plan_solution_deinit(eg_plan_solution *s);
+
+/// The problem's strategy that makes a problem value, or EG_LAYOUT_NONE: it is not
+/// needed.
+static inline uint32_t eg_plan_solution_strategy(const eg_plan_solution *s,
+                                                 uint32_t value) {
+  return s->solution->strategy.data[value];
+}
+/// The place in which a needed problem value is made.
+static inline uint32_t eg_plan_solution_place(const eg_plan_solution *s, uint32_t value) {
+  return s->problem->output.data[eg_plan_solution_strategy(s, value)];
+}
+/// The problem value that a space value is where it is made: its entry, or its copy in
+/// its own phase.
+uint32_t eg_plan_solution_made(const eg_plan_solution *s, uint32_t v);
+/// The operator that makes a space value, or NULL: it is not needed.
+const eg_space_operator *eg_plan_solution_operator(const eg_plan_solution *s, uint32_t v);
+/// The strategy of that operator; not of an entry.
+const eg_space_strategy *eg_plan_solution_spread(const eg_plan_solution *s, uint32_t v);
+eg_layout eg_plan_solution_layout(const eg_plan_solution *s, uint32_t place);
+/// Where a problem value that is kept starts: the place that it was before, or
+/// EG_SPACE_NONE.
+uint32_t eg_plan_solution_kept_from(const eg_plan_solution *s, uint32_t value);
 
 #endif

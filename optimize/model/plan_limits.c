@@ -9,12 +9,12 @@ static const uint16_t ALL = UINT16_MAX;
 static const uint16_t WHOLE = 1u << EG_SHARD_R;
 static const uint16_t PARTIALS = (1u << EG_SHARD_P_SUM) | (1u << EG_SHARD_P_MAX);
 
-static const eg_graph *graph_of(const eg_plan_space *space) {
+static const eg_graph *space_graph(const eg_plan_space *space) {
   return eg_tensor_egraph_graph(space->egraph);
 }
 
 static uint32_t output_count(const eg_plan_space *space) {
-  return eg_graph_output_count(graph_of(space));
+  return eg_graph_output_count(space_graph(space));
 }
 
 // ---- kinds of values ------------------------------------------------------------------
@@ -29,13 +29,13 @@ static uint16_t *kinds_of(const eg_plan_limits *l, uint32_t value) {
   return &l->values[value].kinds;
 }
 
-static uint32_t value_of(const eg_plan_limits *l, eg_value value) {
+static uint32_t limited_value(const eg_plan_limits *l, eg_value value) {
   return eg_plan_space_value(l->space,
                              eg_tensor_egraph_value_class(l->space->egraph, value));
 }
 
-static void mark(eg_plan_limits *l, eg_value value, eg_plan_kind kind) {
-  uint32_t v = value_of(l, value);
+static void mark_kind(eg_plan_limits *l, eg_value value, eg_plan_kind kind) {
+  uint32_t v = limited_value(l, value);
   if (v != EG_SPACE_NONE) *kinds_of(l, v) |= BIT(kind);
 }
 
@@ -43,26 +43,27 @@ static void mark_carried(eg_plan_limits *l) {
   const eg_step_info *info = l->space->info;
   for (uint32_t i = 0; i < info->carried_count; i++) {
     const eg_carried_value *carried = &info->carried[i];
-    uint32_t v = value_of(l, carried->entry);
+    uint32_t v = limited_value(l, carried->entry);
     // Forward reads weights; only the update reads what the optimizer remembers.
     bool is_state = l->space->values.data[v].phase == EG_PHASE_UPDATE;
     eg_plan_kind kind = carried->is_sum ? EG_KIND_SUMS
                         : is_state      ? EG_KIND_STATES
                                         : EG_KIND_WEIGHTS;
-    mark(l, carried->entry, kind);
+    mark_kind(l, carried->entry, kind);
     if (carried->is_sum)
-      mark(l, eg_graph_output(graph_of(l->space), carried->output, NULL), EG_KIND_SUMS);
+      mark_kind(l, eg_graph_output(space_graph(l->space), carried->output, NULL),
+                EG_KIND_SUMS);
   }
 }
 
 /// Of inputs that are not carried. The first with a dimension tells the batch.
 static void mark_inputs(eg_plan_limits *l) {
-  const eg_graph *graph = graph_of(l->space);
+  const eg_graph *graph = space_graph(l->space);
   int64_t batch = 0;
   for (uint32_t i = 0; i < eg_graph_value_count(graph); i++) {
     const eg_value_info *info = eg_graph_value(graph, (eg_value){i});
     uint32_t v =
-        info->kind == EG_VALUE_COMPUTED ? EG_SPACE_NONE : value_of(l, (eg_value){i});
+        info->kind == EG_VALUE_COMPUTED ? EG_SPACE_NONE : limited_value(l, (eg_value){i});
     if (v == EG_SPACE_NONE || *kinds_of(l, v) != 0) continue;
     if (info->kind == EG_VALUE_WEIGHT) {
       *kinds_of(l, v) |= BIT(EG_KIND_WEIGHTS);
@@ -115,7 +116,7 @@ static void find_kinds(eg_plan_limits *l) {
     if (space->values.data[v].ahead.id != EG_NODE_NONE.id)
       *kinds_of(l, v) |= BIT(EG_KIND_WEIGHTS);
   for (uint32_t i = 0; i < info->gradient_count; i++)
-    mark(l, info->gradients[i], EG_KIND_GRADIENTS);
+    mark_kind(l, info->gradients[i], EG_KIND_GRADIENTS);
   for (bool changed = true; changed;) {
     changed = false;
     for (uint32_t o = 0; o < space->operators.len; o++)
@@ -187,8 +188,8 @@ static const eg_layout *layout_at(const eg_plan_limits *limits, uint32_t value,
   return &eg_plan_space_layouts(limits->space, value)->layouts.data[layout];
 }
 
-static bool is_within(const eg_plan_limits *limits, const uint16_t *masks,
-                      const eg_layout *layout) {
+static bool is_layout_within(const eg_plan_limits *limits, const uint16_t *masks,
+                             const eg_layout *layout) {
   for (uint32_t a = 0; a < limits->space->mesh.axis_count; a++)
     if ((masks[a] >> layout->sharding[a] & 1) == 0) return false;
   return true;
@@ -196,14 +197,14 @@ static bool is_within(const eg_plan_limits *limits, const uint16_t *masks,
 
 bool eg_plan_limits_allow_source(const eg_plan_limits *limits, uint32_t value,
                                  uint32_t layout) {
-  return is_within(limits, limits->values[value].source,
-                   layout_at(limits, value, layout));
+  return is_layout_within(limits, limits->values[value].source,
+                          layout_at(limits, value, layout));
 }
 
 bool eg_plan_limits_allow_place(const eg_plan_limits *limits, uint32_t value,
                                 uint32_t place, uint32_t layout) {
-  return is_within(limits, limits->values[value].place[place],
-                   layout_at(limits, value, layout));
+  return is_layout_within(limits, limits->values[value].place[place],
+                          layout_at(limits, value, layout));
 }
 
 bool eg_plan_limits_allow_move(const eg_plan_limits *limits, uint32_t value,
@@ -232,7 +233,8 @@ bool eg_plan_limits_allow_output(const eg_plan_limits *limits, uint32_t output,
 
 // ---- narrowing ----------------------------------------------------------------------
 
-static void narrow(eg_value_limits *value, const eg_plan_constraint *row, uint32_t axis) {
+static void narrow_masks(eg_value_limits *value, const eg_plan_constraint *row,
+                         uint32_t axis) {
   if (row->verb == EG_VERB_PIN) {
     value->source[axis] &= row->digits;
     return;
@@ -257,7 +259,7 @@ static bool some_layout(const eg_plan_limits *limits, uint32_t v,
       both[a] &= masks[m][a];
   }
   for (size_t l = 0; l < graph->layouts.len; l++)
-    if (is_within(limits, both, &graph->layouts.data[l])) return true;
+    if (is_layout_within(limits, both, &graph->layouts.data[l])) return true;
   return false;
 }
 
@@ -269,8 +271,9 @@ static bool is_deliverable(const eg_plan_limits *limits, const eg_output_limits 
 }
 
 /// Whether the value can be made, and be in each of its places.
-static bool is_possible(const eg_plan_limits *limits, uint32_t v,
-                        const eg_value_limits *wanted, const eg_plan_constraint *row) {
+static bool can_keep_limits(const eg_plan_limits *limits, uint32_t v,
+                            const eg_value_limits *wanted,
+                            const eg_plan_constraint *row) {
   const eg_space_value *value = &limits->space->values.data[v];
   bool wants_partial = row->verb == EG_VERB_PIN && (row->digits & ~PARTIALS) == 0;
   uint16_t others = wants_partial ? ALL : (uint16_t)~PARTIALS;
@@ -287,9 +290,9 @@ static bool is_possible(const eg_plan_limits *limits, uint32_t v,
 static bool try_narrow(eg_plan_limits *limits, uint32_t v, const eg_plan_constraint *row,
                        uint32_t axis) {
   eg_value_limits wanted = limits->values[v];
-  narrow(&wanted, row, axis);
+  narrow_masks(&wanted, row, axis);
   const uint16_t *place = wanted.place[limits->space->values.data[v].phase];
-  if (!is_possible(limits, v, &wanted, row)) return false;
+  if (!can_keep_limits(limits, v, &wanted, row)) return false;
   for (uint32_t o = wanted.output; o != EG_SPACE_NONE; o = limits->outputs[o].next)
     if (!is_deliverable(limits, &limits->outputs[o], place)) return false;
   limits->values[v] = wanted;
@@ -313,7 +316,7 @@ static bool try_deliver(eg_plan_limits *limits, uint32_t output,
 
 // ---- statements ---------------------------------------------------------------------
 
-static egraph_status fail_unknown(const eg_plan_constraint *row) {
+static egraph_status fail_unknown_name(const eg_plan_constraint *row) {
   return eg_plan_constraint_fail(
       row,
       "there is no value '%.200s' in the step; take the name of an "
@@ -326,8 +329,8 @@ static egraph_status fail_empty(const eg_plan_limits *limits,
                                 uint32_t axis) {
   const eg_mesh_axis *cut = &limits->space->mesh.axes[axis];
   eg_value_limits wanted = limits->values[v];
-  narrow(&wanted, row, axis);
-  if (row->verb != EG_VERB_DELIVER && is_possible(limits, v, &wanted, row))
+  narrow_masks(&wanted, row, axis);
+  if (row->verb != EG_VERB_DELIVER && can_keep_limits(limits, v, &wanted, row))
     return eg_plan_constraint_fail(
         row,
         "this leaves no layout on axis %s=%u in which output '%.200s' may be delivered; "
@@ -373,16 +376,16 @@ static egraph_status add_to_all(eg_plan_limits *limits, const eg_plan_constraint
 static bool is_meant(const eg_plan_limits *limits, const eg_plan_constraint *row,
                      uint32_t output) {
   const char *name;
-  eg_value value = eg_graph_output(graph_of(limits->space), output, &name);
+  eg_value value = eg_graph_output(space_graph(limits->space), output, &name);
   if (row->value == NULL) return !limits->outputs[output].is_carried;
-  return strcmp(row->value, eg_graph_value(graph_of(limits->space), value)->name) == 0;
+  return strcmp(row->value, eg_graph_value(space_graph(limits->space), value)->name) == 0;
 }
 
 static egraph_status fail_delivery(const eg_plan_limits *limits,
                                    const eg_plan_constraint *row, uint32_t output,
                                    uint32_t axis) {
   const char *name;
-  (void)eg_graph_output(graph_of(limits->space), output, &name);
+  (void)eg_graph_output(space_graph(limits->space), output, &name);
   if ((row->digits & may_leave(&limits->outputs[output])) == 0)
     return eg_plan_constraint_fail(
         row,
@@ -398,8 +401,8 @@ static egraph_status fail_no_output(const eg_plan_limits *limits,
   if (row->value == NULL)
     return eg_plan_constraint_fail(
         row, "the step hands all its outputs to the next; remove the statement");
-  if (!eg_graph_find_value(graph_of(limits->space), row->value, &value))
-    return fail_unknown(row);
+  if (!eg_graph_find_value(space_graph(limits->space), row->value, &value))
+    return fail_unknown_name(row);
   return eg_plan_constraint_fail(
       row,
       "'%.200s' is no output of the step, so that it is delivered to nobody; pin says in "
@@ -434,10 +437,10 @@ static egraph_status add_statement(eg_plan_limits *limits, const eg_plan_constra
   }
   eg_value named;
   bool is_named = row->value != NULL &&
-                  eg_graph_find_value(graph_of(limits->space), row->value, &named);
-  uint32_t v = is_named ? value_of(limits, named) : EG_SPACE_NONE;
+                  eg_graph_find_value(space_graph(limits->space), row->value, &named);
+  uint32_t v = is_named ? limited_value(limits, named) : EG_SPACE_NONE;
   if (row->value != NULL && v == EG_SPACE_NONE)
-    return lenient ? EGRAPH_OK : fail_unknown(row);
+    return lenient ? EGRAPH_OK : fail_unknown_name(row);
   for (uint32_t a = 0; a < mesh->axis_count; a++) {
     if (row->axis != NULL && strcmp(row->axis, mesh->axes[a].name) != 0) continue;
     if (row->value == NULL)

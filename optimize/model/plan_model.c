@@ -27,7 +27,7 @@ EG_OWNER_DEFINE_STATIC(builder, (eg_bytes, uses),
 /// Of a value that leaves the step as what entered, beside the bits of phases.
 enum { LEAVES = 1 << EG_PHASE_COUNT };
 
-static const eg_space_value *value_at(const builder *b, uint32_t v) {
+static const eg_space_value *model_space_value(const builder *b, uint32_t v) {
   return &b->space->values.data[v];
 }
 
@@ -36,7 +36,7 @@ static uint32_t layout_count(const builder *b, uint32_t v) {
 }
 
 /// Number of a layout of the space in the problem, or EG_SPACE_NONE: of no use.
-static uint32_t number_of(const builder *b, uint32_t v, uint32_t layout) {
+static uint32_t layout_number(const builder *b, uint32_t v, uint32_t layout) {
   return b->number.data[b->first_number.data[v] + layout];
 }
 
@@ -79,10 +79,10 @@ static egraph_status find_uses(builder *b) {
     const eg_space_operator *op = &space->operators.data[o];
     for (uint32_t i = 0; i < op->input_count; i++)
       b->uses.data[space->inputs.data[op->inputs + i]] |=
-          (uint8_t)(1u << value_at(b, op->value)->phase);
+          (uint8_t)(1u << model_space_value(b, op->value)->phase);
   }
   for (uint32_t v = 0; v < space->values.len; v++)
-    b->uses.data[v] |= (uint8_t)(1u << value_at(b, v)->phase);
+    b->uses.data[v] |= (uint8_t)(1u << model_space_value(b, v)->phase);
   for (uint32_t i = 0; i < space->info->carried_count; i++)
     b->uses.data[eg_plan_space_value(
         space, eg_tensor_egraph_root(space->egraph, space->info->carried[i].output))] |=
@@ -91,16 +91,16 @@ static egraph_status find_uses(builder *b) {
 }
 
 /// A problem value with the layouts of `like` that are in.
-static egraph_status add_value(builder *b, eg_model_role role, uint32_t v, uint32_t like,
-                               eg_phase phase, uint32_t *out) {
-  const eg_space_value *value = value_at(b, v);
+static egraph_status add_model_value(builder *b, eg_model_role role, uint32_t v,
+                                     uint32_t like, eg_phase phase, uint32_t *out) {
+  const eg_space_value *value = model_space_value(b, v);
   eg_model_value mine = {.role = role,
                          .value = v,
                          .phase = phase,
                          .layouts = (uint32_t)b->model->layouts.len};
   uint32_t count = 0;
   for (uint32_t l = 0; l < layout_count(b, like); l++) {
-    if (number_of(b, like, l) == EG_SPACE_NONE) continue;
+    if (layout_number(b, like, l) == EG_SPACE_NONE) continue;
     EG_TRY(eg_u32s_push(&b->model->layouts, l));
     count++;
   }
@@ -112,15 +112,15 @@ static egraph_status add_value(builder *b, eg_model_role role, uint32_t v, uint3
 
 static egraph_status add_moves(builder *b, uint32_t v, eg_phase phase, uint32_t copy) {
   const eg_layout_graph *graph = eg_plan_space_layouts(b->space, v);
-  const eg_space_value *value = value_at(b, v);
+  const eg_space_value *value = model_space_value(b, v);
   if (value->is_tuple) return EGRAPH_OK;
   for (uint32_t m = 0; m < graph->moves.len; m++) {
     const eg_layout_move *move = &graph->moves.data[m];
     double weight = eg_transition_weight(b->space->weights, &move->transition, phase,
                                          eg_space_value_made(value));
     eg_layout_arc arc = {.value = copy,
-                         .from = number_of(b, v, move->from),
-                         .to = number_of(b, v, move->to),
+                         .from = layout_number(b, v, move->from),
+                         .to = layout_number(b, v, move->to),
                          .cost = move->seconds * weight};
     if (arc.from == EG_SPACE_NONE || arc.to == EG_SPACE_NONE) continue;
     bool masks = move->transition.kind == EG_TRANSITION_MASK;
@@ -137,13 +137,13 @@ static egraph_status add_moves(builder *b, uint32_t v, eg_phase phase, uint32_t 
 static egraph_status add_values(builder *b) {
   for (uint32_t v = 0; v < b->space->values.len; v++) {
     uint32_t entry = EG_SPACE_NONE;
-    if (value_at(b, v)->is_entry)
-      EG_TRY(add_value(b, EG_MODEL_ENTRY, v, v, EG_PHASE_UPDATE, &entry));
+    if (model_space_value(b, v)->is_entry)
+      EG_TRY(add_model_value(b, EG_MODEL_ENTRY, v, v, EG_PHASE_UPDATE, &entry));
     EG_TRY(eg_u32s_push(&b->model->entries, entry));
     for (uint32_t q = 0; q < EG_PHASE_COUNT; q++) {
       uint32_t copy = EG_SPACE_NONE;
       if ((b->uses.data[v] >> q & 1) != 0) {
-        EG_TRY(add_value(b, EG_MODEL_COPY, v, v, (eg_phase)q, &copy));
+        EG_TRY(add_model_value(b, EG_MODEL_COPY, v, v, (eg_phase)q, &copy));
         EG_TRY(add_moves(b, v, (eg_phase)q, copy));
       }
       EG_TRY(eg_u32s_push(&b->model->copies, copy));
@@ -174,11 +174,11 @@ static egraph_status add_handed(builder *b) {
     for (uint32_t e = 0; e < EG_SEAMS; e++) {
       const eg_seam_link *link = &b->space->seams.data[i];
       uint32_t v = link->value[e], handed;
-      eg_phase phase = value_at(b, link->user[e])->phase;
+      eg_phase phase = model_space_value(b, link->user[e])->phase;
       for (uint32_t end = 0; b->is_open && end < EG_LINK_ENDS; end++)
         EG_TRY(add_end(b, v, phase));
       if (b->is_open) continue;
-      EG_TRY(add_value(b, EG_MODEL_HANDED, v, v, phase, &handed));
+      EG_TRY(add_model_value(b, EG_MODEL_HANDED, v, v, phase, &handed));
       EG_TRY(eg_u32s_push(&b->model->handed, handed));
     }
   return EGRAPH_OK;
@@ -226,7 +226,7 @@ static egraph_status add_kept(builder *b, uint32_t v, uint32_t from, uint32_t to
                               uint32_t rows) {
   EG_TRY(open_operator(b, to, &from, 1, EG_SPACE_NONE));
   for (uint32_t l = 0; l < layout_count(b, v); l++) {
-    uint32_t number = number_of(b, v, l);
+    uint32_t number = layout_number(b, v, l);
     if (number == EG_SPACE_NONE) continue;
     eg_layout_strategy strategy = {.needs = &number, .output = number};
     take_memory(b, eg_plan_space_bytes(b->space, v, l), rows, strategy.memory);
@@ -238,17 +238,17 @@ static egraph_status add_kept(builder *b, uint32_t v, uint32_t from, uint32_t to
 
 /// The same of a value: a sum over micro-batches, and what the next step gets as an
 /// entry, may be in the storage of the entry, which counts.
-static uint32_t rows_of(const builder *b, uint32_t v, eg_phase p, eg_phase q) {
-  bool has_storage = value_at(b, v)->is_sum || (b->uses.data[v] & LEAVES) != 0;
+static uint32_t memory_rows(const builder *b, uint32_t v, eg_phase p, eg_phase q) {
+  bool has_storage = model_space_value(b, v)->is_sum || (b->uses.data[v] & LEAVES) != 0;
   return has_storage ? 0 : rows_between(b, p, q);
 }
 
 /// What FORWARD keeps for both later phases counts once.
 static egraph_status add_shared(builder *b, uint32_t v) {
   uint32_t kept, forward = *copy_of(b, v, EG_PHASE_FORWARD);
-  EG_TRY(add_value(b, EG_MODEL_KEPT, v, v, EG_PHASE_BACKWARD, &kept));
-  uint32_t first = rows_of(b, v, EG_PHASE_FORWARD, EG_PHASE_BACKWARD);
-  uint32_t more = rows_of(b, v, EG_PHASE_FORWARD, EG_PHASE_UPDATE) & ~first;
+  EG_TRY(add_model_value(b, EG_MODEL_KEPT, v, v, EG_PHASE_BACKWARD, &kept));
+  uint32_t first = memory_rows(b, v, EG_PHASE_FORWARD, EG_PHASE_BACKWARD);
+  uint32_t more = memory_rows(b, v, EG_PHASE_FORWARD, EG_PHASE_UPDATE) & ~first;
   EG_TRY(add_kept(b, v, forward, kept, first));
   EG_TRY(add_kept(b, v, kept, *copy_of(b, v, EG_PHASE_BACKWARD), 0));
   return add_kept(b, v, kept, *copy_of(b, v, EG_PHASE_UPDATE), more);
@@ -258,7 +258,7 @@ static egraph_status add_shared(builder *b, uint32_t v) {
 static egraph_status add_kept_copies(builder *b, uint32_t v) {
   const uint8_t every = (1u << EG_PHASE_COUNT) - 1;
   uint32_t entry = b->model->entries.data[v];
-  bool is_shared = (b->uses.data[v] & every) == every && !value_at(b, v)->is_sum;
+  bool is_shared = (b->uses.data[v] & every) == every && !model_space_value(b, v)->is_sum;
   if (is_shared) EG_TRY(add_shared(b, v));
   for (uint32_t q = 0; q < EG_PHASE_COUNT; q++) {
     uint32_t copy = *copy_of(b, v, (eg_phase)q);
@@ -267,7 +267,7 @@ static egraph_status add_kept_copies(builder *b, uint32_t v) {
     for (uint32_t p = 0; p < q; p++) {
       uint32_t before = *copy_of(b, v, (eg_phase)p);
       bool is_there = is_shared && p == EG_PHASE_FORWARD && q == EG_PHASE_BACKWARD;
-      uint32_t rows = rows_of(b, v, (eg_phase)p, (eg_phase)q);
+      uint32_t rows = memory_rows(b, v, (eg_phase)p, (eg_phase)q);
       if (before != EG_SPACE_NONE && !is_there)
         EG_TRY(add_kept(b, v, before, copy, rows));
     }
@@ -292,12 +292,12 @@ static egraph_status number_strategy(builder *b, const eg_space_operator *op,
                                      bool *out_is_in) {
   const eg_plan_space *space = b->space;
   b->needs.len = 0;
-  *out = number_of(b, op->value, strategy->output);
+  *out = layout_number(b, op->value, strategy->output);
   *out_is_in = *out != EG_SPACE_NONE;
   for (uint32_t i = 0; i < op->input_count; i++) {
     uint32_t input = space->inputs.data[op->inputs + i];
     uint32_t layout = space->needs.data[strategy->needs + i];
-    uint32_t need = number_of(b, input, layout);
+    uint32_t need = layout_number(b, input, layout);
     *out_is_in = *out_is_in && need != EG_SPACE_NONE;
     bool is_end = b->is_open && link_of(b, input, op->value) != EG_SPACE_NONE;
     if (is_end && need != EG_SPACE_NONE) need = layout; // ends have them all
@@ -308,7 +308,8 @@ static egraph_status number_strategy(builder *b, const eg_space_operator *op,
 
 static egraph_status add_strategies(builder *b, const eg_space_operator *op,
                                     bool takes_memory) {
-  double weight = eg_node_weight(b->space->weights, value_at(b, op->value)->phase);
+  double weight =
+      eg_node_weight(b->space->weights, model_space_value(b, op->value)->phase);
   for (uint32_t s = 0; s < op->strategy_count; s++) {
     const eg_space_strategy *strategy = &b->space->strategies.data[op->strategies + s];
     uint32_t output;
@@ -326,9 +327,9 @@ static egraph_status add_strategies(builder *b, const eg_space_operator *op,
   return EGRAPH_OK;
 }
 
-static egraph_status add_operator(builder *b, uint32_t number) {
+static egraph_status add_model_operator(builder *b, uint32_t number) {
   const eg_space_operator *op = &b->space->operators.data[number];
-  const eg_space_value *value = value_at(b, op->value);
+  const eg_space_value *value = model_space_value(b, op->value);
   if (value->is_entry && op->input_count != 0) return EGRAPH_OK; // it is there already
   uint32_t target = value->is_entry ? b->model->entries.data[op->value]
                                     : *copy_of(b, op->value, value->phase);
@@ -357,7 +358,7 @@ static egraph_status make_end(builder *b, uint32_t end, const uint32_t *from) {
   uint32_t v = b->model->values.data[end].value;
   EG_TRY(open_operator(b, end, from, from != NULL, EG_SPACE_NONE));
   for (uint32_t l = 0; l < layout_count(b, v); l++) {
-    uint32_t number = number_of(b, v, l);
+    uint32_t number = layout_number(b, v, l);
     eg_layout_strategy strategy = {.needs = &number, .output = l};
     if (number == EG_SPACE_NONE) continue;
     EG_TRY(eg_layout_problem_add_strategy(problem, &strategy));
@@ -378,7 +379,7 @@ static void sort_ends(const builder *b, uint32_t link, uint32_t seam, uint32_t *
   const uint32_t *ends =
       b->model->handed.data + ((size_t)link * EG_SEAMS + seam) * EG_LINK_ENDS;
   uint32_t made = b->space->seams.data[link].value[seam];
-  bool is_made_inside = value_at(b, made)->block == b->space->info->fold.middle;
+  bool is_made_inside = model_space_value(b, made)->block == b->space->info->fold.middle;
   *out_inner = ends[is_made_inside ? EG_LINK_MADE_END : EG_LINK_READ_END];
   *out_outer = ends[is_made_inside ? EG_LINK_READ_END : EG_LINK_MADE_END];
 }
@@ -402,7 +403,7 @@ static egraph_status add_ends(builder *b) {
 
 static egraph_status add_operators(builder *b) {
   for (uint32_t o = 0; o < b->space->operators.len; o++)
-    EG_TRY(add_operator(b, o));
+    EG_TRY(add_model_operator(b, o));
   for (uint32_t v = 0; v < b->space->values.len; v++)
     EG_TRY(add_kept_copies(b, v));
   if (b->is_open) return add_ends(b);
@@ -423,7 +424,7 @@ static egraph_status add_plain_root(builder *b, uint32_t output) {
   uint32_t v = output_value(b, output);
   b->needs.len = 0;
   for (uint32_t l = 0; l < layout_count(b, v); l++) {
-    uint32_t number = number_of(b, v, l);
+    uint32_t number = layout_number(b, v, l);
     bool is_in =
         b->limits == NULL ? l == 0 : eg_plan_limits_allow_output(b->limits, output, l);
     if (is_in && number != EG_SPACE_NONE) EG_TRY(eg_u32s_push(&b->needs, number));
@@ -431,8 +432,8 @@ static egraph_status add_plain_root(builder *b, uint32_t output) {
   if (b->needs.len == 0) // an empty row would mean any layout
     return EG_FAIL(EGRAPH_E_INTERNAL, "no layout is left in which to deliver an output");
   return eg_layout_problem_add_root(&b->model->problem,
-                                    *copy_of(b, v, value_at(b, v)->phase), b->needs.data,
-                                    (uint32_t)b->needs.len);
+                                    *copy_of(b, v, model_space_value(b, v)->phase),
+                                    b->needs.data, (uint32_t)b->needs.len);
 }
 
 /// Nothing enters as a partial sum, so nothing leaves as one, even if its entry is of no
@@ -453,11 +454,11 @@ static egraph_status add_exit(builder *b, const eg_carried_value *carried) {
   uint32_t entry_value = eg_plan_space_value(
       b->space, eg_tensor_egraph_value_class(b->space->egraph, carried->entry));
   uint32_t entry = model->entries.data[entry_value], exit;
-  uint32_t from = *copy_of(b, v, value_at(b, v)->phase);
-  EG_TRY(add_value(b, EG_MODEL_EXIT, v, entry_value, EG_PHASE_UPDATE, &exit));
+  uint32_t from = *copy_of(b, v, model_space_value(b, v)->phase);
+  EG_TRY(add_model_value(b, EG_MODEL_EXIT, v, entry_value, EG_PHASE_UPDATE, &exit));
   EG_TRY(open_operator(b, exit, &from, 1, EG_SPACE_NONE));
   for (uint32_t l = 0; l < layout_count(b, v); l++) {
-    uint32_t need = number_of(b, v, l), output = number_of(b, entry_value, l);
+    uint32_t need = layout_number(b, v, l), output = layout_number(b, entry_value, l);
     if (need == EG_SPACE_NONE || output == EG_SPACE_NONE ||
         !may_leave(b, v, l, carried->is_sum) ||
         (b->limits != NULL &&
@@ -541,7 +542,7 @@ void eg_plan_model_price_memory(eg_plan_model *model, const double *price) {
   eg_plan_model_limit_memory(model, INFINITY);
 }
 
-static egraph_status build(builder *b) {
+static egraph_status build_model(builder *b) {
   EG_TRY(number_layouts(b));
   EG_TRY(find_uses(b));
   EG_TRY(add_values(b));
@@ -574,7 +575,7 @@ static egraph_status init(eg_plan_model *model, egraph_allocator alloc,
   *model = (eg_plan_model){.space = space};
   EG_INIT_MEMBERS(model, alloc, MEMBERS)
   egraph_status status = eg_layout_problem_init(&model->problem, alloc);
-  if (status == EGRAPH_OK) status = build(&b);
+  if (status == EGRAPH_OK) status = build_model(&b);
   builder_deinit(&b);
   if (status != EGRAPH_OK) eg_plan_model_deinit(model);
   return status;

@@ -8,7 +8,7 @@
 // made of it, for its bytes. What FORWARD hands to both later phases is *kept* once. What
 // is carried to the next step has an *exit* whose layout is tied to that of its entry.
 //
-// A link of a seam (plan_seams.c) hands a copy over: a value without transitions, kept
+// A link of a seam (plan_space.c) hands a copy over: a value without transitions, kept
 // from the copy for nothing, which the user reads instead. The same link is handed over
 // in one layout at both seams. In the *open* model the two ends of a link are free of
 // each other: a value that is made of the copy, and one that the user reads instead, made

@@ -6,7 +6,7 @@
 
 #include "base/owner.h"
 #include "optimize/space/groups.h"
-#include "optimize/space/unit_axes.h"
+#include "optimize/space/layout_graph.h"
 
 #define NONE UINT32_MAX
 
@@ -97,11 +97,11 @@ typedef struct recaller {
 EG_OWNER_DEFINE_STATIC(recaller, (eg_u32s, value, op_begin, ops, start),
                        (eg_arena, arena))
 
-static const eg_engine *engine_of(const recaller *r) {
+static const eg_engine *recall_engine(const recaller *r) {
   return eg_tensor_egraph_engine_of(r->space->egraph);
 }
 
-static const eg_plan_state *state_at(const recaller *r, uint32_t state) {
+static const eg_plan_state *plan_state(const recaller *r, uint32_t state) {
   return &r->plan->states.data[state];
 }
 
@@ -110,9 +110,9 @@ static uint32_t copy_of(const recaller *r, uint32_t v, eg_phase phase) {
 }
 
 /// The layout of a space value that a state is in, or NONE.
-static uint32_t layout_of(const recaller *r, uint32_t v, uint32_t state) {
+static uint32_t state_layout(const recaller *r, uint32_t v, uint32_t state) {
   eg_layout layout =
-      eg_unit_axes_narrow(&state_at(r, state)->layout, &r->plan->mesh, &r->space->mesh);
+      eg_unit_axes_narrow(&plan_state(r, state)->layout, &r->plan->mesh, &r->space->mesh);
   return eg_layout_graph_find(eg_plan_space_layouts(r->space, v), &layout);
 }
 
@@ -164,7 +164,7 @@ static egraph_status find_values(recaller *r) {
 
 // ---- choices --------------------------------------------------------------------------
 
-static void choose(recaller *r, uint32_t problem_value, uint32_t strategy) {
+static void choose_strategy(recaller *r, uint32_t problem_value, uint32_t strategy) {
   r->strategy->data[r->first + problem_value] = strategy;
 }
 
@@ -175,7 +175,7 @@ static void choose_spread(recaller *r, uint32_t problem_value, uint32_t spread) 
     uint32_t op = r->ops.data[i];
     for (uint32_t s = r->problem->strategy_begin.data[op];
          s < r->problem->strategy_begin.data[op + 1]; s++)
-      if (r->model->strategies.data[s] == spread) choose(r, problem_value, s);
+      if (r->model->strategies.data[s] == spread) choose_strategy(r, problem_value, s);
   }
 }
 
@@ -191,7 +191,7 @@ static void choose_kept(recaller *r, uint32_t problem_value, uint32_t from,
     for (uint32_t s = r->problem->strategy_begin.data[op];
          s < r->problem->strategy_begin.data[op + 1]; s++)
       if (layout_at_place(r->model, problem_value, r->problem->output.data[s]) == layout)
-        choose(r, problem_value, s);
+        choose_strategy(r, problem_value, s);
   }
 }
 
@@ -200,15 +200,15 @@ static bool has_layouts(const recaller *r, const eg_space_operator *op,
                         uint32_t result) {
   const eg_plan_space *space = r->space;
   for (uint32_t i = 0; i < op->input_count; i++)
-    if (layout_of(r, space->inputs.data[op->inputs + i], states[i]) !=
+    if (state_layout(r, space->inputs.data[op->inputs + i], states[i]) !=
         space->needs.data[strategy->needs + i])
       return false;
-  return layout_of(r, op->value, result) == strategy->output;
+  return state_layout(r, op->value, result) == strategy->output;
 }
 
-static bool is_node(const recaller *r, const eg_space_operator *op,
-                    const eg_graph_node_info *node) {
-  eg_term term = eg_engine_term(engine_of(r), op->node);
+static bool is_planned_node(const recaller *r, const eg_space_operator *op,
+                            const eg_graph_node_info *node) {
+  eg_term term = eg_engine_term(recall_engine(r), op->node);
   if (term.op != node->attrs->op || op->input_count != node->input_count ||
       !eg_attrs_same(eg_tensor_egraph_attrs_at(r->space->egraph, term.payload),
                      node->attrs))
@@ -221,7 +221,7 @@ static bool is_node(const recaller *r, const eg_space_operator *op,
 
 /// Whether an operator is a part of a tuple: a value may be one of several tuples.
 static bool is_part_of(const recaller *r, const eg_space_operator *op, uint32_t tuple) {
-  return eg_engine_term(engine_of(r), op->node).op == EG_OP_PART &&
+  return eg_engine_term(recall_engine(r), op->node).op == EG_OP_PART &&
          r->space->inputs.data[op->inputs] == tuple;
 }
 
@@ -232,7 +232,8 @@ static void recall_made(recaller *r, uint32_t v, const eg_graph_node_info *node,
   for (uint32_t o = r->space->first_operator.data[v];
        o < r->space->first_operator.data[v + 1]; o++) {
     const eg_space_operator *op = &r->space->operators.data[o];
-    if (node != NULL ? !is_node(r, op, node) : !is_part_of(r, op, tuple)) continue;
+    if (node != NULL ? !is_planned_node(r, op, node) : !is_part_of(r, op, tuple))
+      continue;
     for (uint32_t s = op->strategies; s < op->strategies + op->strategy_count; s++)
       if (has_layouts(r, op, &r->space->strategies.data[s], states, result))
         choose_spread(r, copy_of(r, v, r->space->values.data[v].phase), s);
@@ -257,7 +258,7 @@ static egraph_status recall_node(recaller *r, const eg_plan_step *step) {
 
 /// A phase uses a state; made before it, the value starts from there.
 static void note_use(recaller *r, uint32_t state, eg_phase phase) {
-  const eg_plan_state *mine = state_at(r, state);
+  const eg_plan_state *mine = plan_state(r, state);
   uint32_t v = r->value.data[mine->value.id];
   uint32_t *start = &r->start.data[(size_t)v * EG_PHASE_COUNT + phase];
   bool is_before =
@@ -278,15 +279,15 @@ static void note_uses(recaller *r) {
   }
   for (uint32_t o = 0; o < r->plan->output_states.len; o++) {
     uint32_t state = r->plan->output_states.data[o];
-    uint32_t v = r->value.data[state_at(r, state)->value.id];
+    uint32_t v = r->value.data[plan_state(r, state)->value.id];
     if (v != NONE) note_use(r, state, r->space->values.data[v].phase);
   }
 }
 
 static void recall_entries(recaller *r) {
   for (uint32_t s = 0; s < r->plan->states.len; s++) {
-    uint32_t v = r->value.data[state_at(r, s)->value.id];
-    if (state_at(r, s)->step != EG_PLAN_NONE || v == NONE ||
+    uint32_t v = r->value.data[plan_state(r, s)->value.id];
+    if (plan_state(r, s)->step != EG_PLAN_NONE || v == NONE ||
         r->model->entries.data[v] == EG_SPACE_NONE)
       continue;
     for (uint32_t o = r->space->first_operator.data[v];
@@ -294,7 +295,7 @@ static void recall_entries(recaller *r) {
       const eg_space_operator *op = &r->space->operators.data[o];
       for (uint32_t k = op->strategies; k < op->strategies + op->strategy_count; k++)
         if (op->input_count == 0 &&
-            r->space->strategies.data[k].output == layout_of(r, v, s))
+            r->space->strategies.data[k].output == state_layout(r, v, s))
           choose_spread(r, r->model->entries.data[v], k);
     }
   }
@@ -320,7 +321,7 @@ static void recall_copy(recaller *r, uint32_t v, eg_phase phase) {
   if (copy == EG_SPACE_NONE || state == NONE ||
       r->strategy->data[r->first + copy] != EG_LAYOUT_NONE)
     return;
-  uint32_t layout = layout_of(r, v, state), step = state_at(r, state)->step;
+  uint32_t layout = state_layout(r, v, state), step = plan_state(r, state)->step;
   if (step == EG_PLAN_NONE) {
     choose_kept(r, copy, r->model->entries.data[v], layout);
     return;
@@ -379,7 +380,7 @@ static egraph_status recall(recaller *r) {
     uint32_t v = r->model->values.data[exit].value;
     if (r->model->values.data[exit].role == EG_MODEL_EXIT)
       choose_kept(r, exit, copy_of(r, v, r->space->values.data[v].phase),
-                  layout_of(r, v, r->plan->output_states.data[o]));
+                  state_layout(r, v, r->plan->output_states.data[o]));
   }
   return EGRAPH_OK;
 }

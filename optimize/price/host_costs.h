@@ -4,6 +4,7 @@
 #define EG_OPTIMIZE_PRICE_HOST_COSTS_H
 
 #include "sim/cost.h"
+#include "sim/link_fit.h"
 
 /// How this host is measured.
 typedef struct eg_host_meter {
@@ -30,5 +31,38 @@ typedef struct eg_host_costs {
   bool (*progress)(void *user, uint32_t done, uint32_t total); // of measuring; or NULL
   void *progress_user;
 } eg_host_costs;
+
+// Exchanges between ranks of this host, as the profile database has them: seconds by
+// kind, number of devices and bytes, for one channel and one number of ranks, fitted to
+// curves. They stand there as entries of "message", which cost models pass over.
+
+/// A curve, and how far it is from what was measured.
+typedef struct eg_fitted_exchange {
+  eg_link_curve curve;
+  eg_fit_error errors[EG_SIZE_CLASSES];
+} eg_fitted_exchange;
+EG_VEC_DEFINE(eg_fitted_exchanges, eg_fitted_exchange);
+
+typedef struct eg_host_exchanges {
+  eg_fitted_exchanges curves; // by devices and kind; none: nothing was measured
+  int64_t oldest;             // measurement, seconds since 1970; 0: none
+  double beside;              // of computing beside an exchange; 0: not measured
+} eg_host_exchanges;
+
+void eg_host_exchanges_init(eg_host_exchanges *exchanges, egraph_allocator alloc);
+void eg_host_exchanges_deinit(eg_host_exchanges *exchanges);
+/// Reads and fits what the database has; of a database that is not there, nothing.
+egraph_status eg_host_exchanges_load(eg_host_exchanges *out, egraph_allocator alloc,
+                                     const eg_host_costs *host, const char *channel,
+                                     uint32_t ranks);
+/// Replaces what the database has of these points, and of how much computing slows down
+/// unless that is 0. Fails with EGRAPH_E_ARGUMENT where there is none that could be
+/// written.
+egraph_status eg_host_exchanges_store(egraph_allocator alloc, const eg_host_costs *host,
+                                      const char *channel, uint32_t ranks,
+                                      const eg_exchange_points *points, double beside);
+/// The clauses of a machine file, for a link.
+egraph_status eg_host_exchanges_print(const eg_host_exchanges *exchanges,
+                                      const char *link, eg_text *text);
 
 #endif

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "optimize/price/host_exchanges.h"
+#include "optimize/price/host_costs.h"
 #include "optimize/price/plan_price.h"
 #include "pcg/plan/plan_worth.h"
 #include "sim/profile_db.h"
@@ -83,9 +83,9 @@ static egraph_status find_messages(const eg_host_costs *host, egraph_allocator a
 
 // ---- this host ----------------------------------------------------------------------
 
-static egraph_status probe(void *self, const eg_node_spec *spec, double estimate,
-                           double *out_seconds, eg_evidence *out_evidence,
-                           bool *out_done) {
+static egraph_status probe_operator(void *self, const eg_node_spec *spec, double estimate,
+                                    double *out_seconds, eg_evidence *out_evidence,
+                                    bool *out_done) {
   eg_target_machine *target = self;
   const eg_measurer *measurer = &target->host->meter.operators;
   bool is_supported = true;
@@ -133,7 +133,7 @@ static egraph_status open_host(eg_target_machine *target, egraph_allocator alloc
   target->costs = costs->model;
   if (costs->may_measure) {
     target->host = costs;
-    target->prober = (eg_cost_prober){.probe = probe, .self = target};
+    target->prober = (eg_cost_prober){.probe = probe_operator, .self = target};
     eg_cost_set_prober(costs->model, &target->prober);
   }
   eg_text_init(&text, alloc);

@@ -149,8 +149,8 @@ typedef struct improver {
   eg_plan_algebra algebra;
 } improver;
 
-static egraph_status keep(improver *m, const eg_plan_model *model,
-                          const eg_fitted_plan *plan) {
+static egraph_status keep_improvement(improver *m, const eg_plan_model *model,
+                                      const eg_fitted_plan *plan) {
   if (!plan->has_plan || !(plan->cost < m->cost)) return EGRAPH_OK;
   m->cost = plan->cost;
   m->best->len = 0;
@@ -160,7 +160,7 @@ static egraph_status keep(improver *m, const eg_plan_model *model,
 }
 
 /// The cheapest plan whose peak is within the limit, too.
-static egraph_status solve(improver *m, eg_plan_model *model) {
+static egraph_status solve_within_limit(improver *m, eg_plan_model *model) {
   eg_fitted_plan plan;
   eg_layout_options options = *m->layout;
   double left = m->deadline - eg_clock_seconds();
@@ -171,7 +171,7 @@ static egraph_status solve(improver *m, eg_plan_model *model) {
   options.incumbent = m->best->data;
   EG_TRY(eg_plan_fit(model, m->alloc, &options, true, &plan));
   eg_work_add(&m->work, plan.work);
-  egraph_status status = keep(m, model, &plan);
+  egraph_status status = keep_improvement(m, model, &plan);
   eg_fitted_plan_deinit(&plan);
   return status;
 }
@@ -190,21 +190,21 @@ static egraph_status fix_layouts(improver *m, eg_plan_model *model) {
 }
 
 /// Improves what is not held: layouts, or the algebra.
-static egraph_status step(improver *m, bool holds_layouts) {
+static egraph_status improve_one_side(improver *m, bool holds_layouts) {
   eg_plan_model model;
   EG_TRY(eg_plan_model_init(&model, m->alloc, m->space));
   egraph_status status =
       holds_layouts ? fix_layouts(m, &model) : eg_plan_algebra_fix(&m->algebra, &model);
-  if (status == EGRAPH_OK) status = solve(m, &model);
+  if (status == EGRAPH_OK) status = solve_within_limit(m, &model);
   eg_plan_model_deinit(&model);
   return status;
 }
 
-static egraph_status improve(improver *m) {
+static egraph_status improve_in_turns(improver *m) {
   for (int round = 0; round < MOST_ROUNDS; round++) {
     double before = m->cost;
-    EG_TRY(step(m, true));
-    EG_TRY(step(m, false));
+    EG_TRY(improve_one_side(m, true));
+    EG_TRY(improve_one_side(m, false));
     bool is_over = eg_work_is_spent(&m->work) || eg_clock_seconds() >= m->deadline;
     if (!(m->cost < before * (1 - WORTHWHILE)) || is_over) break;
   }
@@ -224,7 +224,7 @@ egraph_status eg_plan_improve(egraph_allocator alloc, const eg_plan_space *space
                 .best = best};
   if (given->len == 0) return EGRAPH_OK;
   EG_TRY(eg_plan_algebra_of(&m.algebra, alloc, space, given, best));
-  egraph_status status = improve(&m);
+  egraph_status status = improve_in_turns(&m);
   eg_plan_algebra_deinit(&m.algebra);
   return status;
 }

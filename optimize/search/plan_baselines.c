@@ -95,7 +95,7 @@ egraph_status eg_axis_roles_name(egraph_allocator alloc, const eg_axis_roles *ro
   return status;
 }
 
-static egraph_status fail_unknown(const char *text) {
+static egraph_status fail_unknown_baseline(const char *text) {
   return EG_FAIL(EGRAPH_E_ARGUMENT,
                  "there is no baseline '%.64s'; choose single-device, data-parallel, "
                  "zero-1, zero-2, zero-3 or megatron, or give each axis of the mesh one "
@@ -146,11 +146,11 @@ egraph_status eg_axis_roles_parse(const char *text, const eg_mesh *mesh,
       *out = roles_of((eg_baseline)b, &wide);
       return EGRAPH_OK;
     }
-  if (!read_roles(text, mesh, role)) return fail_unknown(text);
+  if (!read_roles(text, mesh, role)) return fail_unknown_baseline(text);
   *out = (eg_axis_roles){.axis_count = 0};
   for (uint32_t a = 0; a < mesh->axis_count; a++) {
     if (mesh->axes[a].size == 1) continue;
-    if (role[a] == EG_AXIS_ROLES) return fail_unknown(text);
+    if (role[a] == EG_AXIS_ROLES) return fail_unknown_baseline(text);
     out->role[out->axis_count++] = role[a];
   }
   return EGRAPH_OK;
@@ -158,7 +158,7 @@ egraph_status eg_axis_roles_parse(const char *text, const eg_mesh *mesh,
 
 // ---- all of a mesh ------------------------------------------------------------------
 
-static uint32_t count_of(const eg_axis_roles *roles, eg_axis_role role) {
+static uint32_t count_role(const eg_axis_roles *roles, eg_axis_role role) {
   uint32_t count = 0;
   for (uint32_t a = 0; a < roles->axis_count; a++)
     count += roles->role[a] == role;
@@ -166,12 +166,12 @@ static uint32_t count_of(const eg_axis_roles *roles, eg_axis_role role) {
 }
 
 bool eg_axis_roles_are_free(const eg_axis_roles *roles) {
-  uint32_t any = count_of(roles, EG_AXIS_ANY);
-  return any > 0 && count_of(roles, EG_AXIS_IDLE) + any == roles->axis_count;
+  uint32_t any = count_role(roles, EG_AXIS_ANY);
+  return any > 0 && count_role(roles, EG_AXIS_IDLE) + any == roles->axis_count;
 }
 
 /// The next of the products of roles, the last axis fastest; false after the last.
-static bool advance(eg_axis_roles *roles) {
+static bool next_roles(eg_axis_roles *roles) {
   for (uint32_t a = roles->axis_count; a-- > 0;) {
     if (++roles->role[a] < EG_AXIS_ROLES) return true;
     roles->role[a] = 0;
@@ -181,16 +181,16 @@ static bool advance(eg_axis_roles *roles) {
 
 static bool is_sensible(const eg_axis_roles *roles, bool has_gradients,
                         uint32_t micro_batches) {
-  uint32_t first = count_of(roles, EG_AXIS_ZERO_1);
-  uint32_t second = count_of(roles, EG_AXIS_ZERO_2);
-  uint32_t third = count_of(roles, EG_AXIS_ZERO_3);
-  bool is_free = eg_axis_roles_are_free(roles) && count_of(roles, EG_AXIS_IDLE) > 0;
+  uint32_t first = count_role(roles, EG_AXIS_ZERO_1);
+  uint32_t second = count_role(roles, EG_AXIS_ZERO_2);
+  uint32_t third = count_role(roles, EG_AXIS_ZERO_3);
+  bool is_free = eg_axis_roles_are_free(roles) && count_role(roles, EG_AXIS_IDLE) > 0;
   if (!has_gradients && first + second != 0) return false;
   if (micro_batches == 1 && second != 0) return false;
   if ((first != 0) + (second != 0) + (third != 0) > 1) return false;
   for (uint32_t a = 1; roles->axis_count > 2 && a < roles->axis_count; a++)
     if (roles->role[a] < roles->role[a - 1]) return false;
-  return count_of(roles, EG_AXIS_ANY) == 0 || is_free;
+  return count_role(roles, EG_AXIS_ANY) == 0 || is_free;
 }
 
 egraph_status eg_baselines_of_mesh(const eg_mesh *mesh, bool has_gradients,
@@ -199,10 +199,10 @@ egraph_status eg_baselines_of_mesh(const eg_mesh *mesh, bool has_gradients,
     eg_axis_roles roles = {.axis_count = mesh->axis_count};
     do {
       bool is_named = eg_axis_roles_baseline(&roles, mesh) != EG_BASELINES;
-      if (count_of(&roles, EG_AXIS_IDLE) + left == mesh->axis_count &&
+      if (count_role(&roles, EG_AXIS_IDLE) + left == mesh->axis_count &&
           (is_named || is_sensible(&roles, has_gradients, micro_batches)))
         EG_TRY(eg_axis_roles_list_push(out, roles));
-    } while (advance(&roles));
+    } while (next_roles(&roles));
   }
   return EGRAPH_OK;
 }
@@ -226,7 +226,8 @@ egraph_status eg_baseline_constraints(eg_plan_constraints *constraints,
   eg_text text;
   eg_text_init(&text, constraints->rows.alloc);
   egraph_status status = EGRAPH_OK;
-  bool is_shared = count_of(roles, EG_AXIS_DATA) > 1; // data parallel along several axes
+  bool is_shared =
+      count_role(roles, EG_AXIS_DATA) > 1; // data parallel along several axes
   for (uint32_t a = 0; status == EGRAPH_OK && a < roles->axis_count; a++)
     status = print_for(&text,
                        roles->role[a] == EG_AXIS_DATA && is_shared

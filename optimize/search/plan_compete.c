@@ -42,8 +42,8 @@ static egraph_status model_within(const eg_competition *c, const eg_plan_limits 
   return status;
 }
 
-static egraph_status solve(const eg_competition *c, const eg_plan_limits *limits,
-                           eg_fitted_plan *out) {
+static egraph_status solve_within(const eg_competition *c, const eg_plan_limits *limits,
+                                  eg_fitted_plan *out) {
   eg_plan_model model;
   *out = (eg_fitted_plan){.status = EG_LAYOUT_UNKNOWN};
   EG_TRY(model_within(c, limits, &model));
@@ -121,7 +121,7 @@ static egraph_status check_axes(const eg_competition *c) {
   return status;
 }
 
-static bool is_free(const eg_competition *c) {
+static bool is_unconstrained(const eg_competition *c) {
   return c->constraints == NULL || c->constraints->rows.len == 0;
 }
 
@@ -133,7 +133,7 @@ typedef struct demands {
 
 static egraph_status demands_init(demands *d, const eg_competition *c) {
   d->held = NULL;
-  if (is_free(c)) return EGRAPH_OK;
+  if (is_unconstrained(c)) return EGRAPH_OK;
   EG_TRY(check_axes(c));
   EG_TRY(eg_plan_limits_init(&d->limits, c->alloc, c->space));
   d->held = &d->limits;
@@ -157,14 +157,14 @@ egraph_status eg_compete_check(const eg_competition *competition) {
 egraph_status eg_compete_given(const eg_competition *competition, eg_fitted_plan *out) {
   demands user;
   EG_TRY(demands_init(&user, competition));
-  egraph_status status = solve(competition, user.held, out);
+  egraph_status status = solve_within(competition, user.held, out);
   demands_deinit(&user);
   return status;
 }
 
 egraph_status eg_compete_search(const eg_competition *competition, eg_fitted_plan *out) {
   EG_TRY(eg_compete_given(competition, out));
-  bool is_blamed = out->status == EG_LAYOUT_INFEASIBLE && !is_free(competition);
+  bool is_blamed = out->status == EG_LAYOUT_INFEASIBLE && !is_unconstrained(competition);
   return is_blamed ? blame(competition) : EGRAPH_OK;
 }
 
@@ -370,7 +370,7 @@ static egraph_status add_baseline(const eg_competition *c, const eg_axis_roles *
   return status;
 }
 
-static const eg_type *type_of(const eg_competition *c, uint32_t v) {
+static const eg_type *space_value_type(const eg_competition *c, uint32_t v) {
   return &eg_plan_space_layouts(c->space, v)->type;
 }
 
@@ -383,8 +383,8 @@ static void check_batches(const eg_competition *c, const eg_plan_limits *limits,
       parts *= c->space->mesh.axes[a].size;
   for (uint32_t v = 0; v < c->space->values.len; v++)
     if ((limits->values[v].kinds >> EG_KIND_BATCHES & 1) != 0 &&
-        type_of(c, v)->dims[0] % parts != 0) {
-      *out = (eg_baseline_obstacle){parts, type_of(c, v)->dims[0]};
+        space_value_type(c, v)->dims[0] % parts != 0) {
+      *out = (eg_baseline_obstacle){parts, space_value_type(c, v)->dims[0]};
       return;
     }
 }
@@ -395,7 +395,7 @@ static bool some_divides(const eg_competition *c, const eg_plan_limits *limits,
   bool is_there = false;
   for (uint32_t v = 0; v < c->space->values.len; v++) {
     if ((limits->values[v].kinds >> kind & 1) == 0) continue;
-    const eg_type *type = type_of(c, v);
+    const eg_type *type = space_value_type(c, v);
     is_there = true;
     for (uint32_t d = 0; d < type->rank; d++)
       if (type->dims[d] % parts == 0) return true;
@@ -435,7 +435,7 @@ egraph_status eg_compete_baseline(const eg_competition *competition,
   egraph_status status = EGRAPH_OK;
   if (obstacle->parts == 0) {
     status = add_baseline(competition, roles, &limits);
-    if (status == EGRAPH_OK) status = solve(competition, &limits, out);
+    if (status == EGRAPH_OK) status = solve_within(competition, &limits, out);
   }
   eg_plan_limits_deinit(&limits);
   return status;
@@ -472,9 +472,10 @@ void eg_plan_certificate_deinit(eg_plan_certificate *certificate) {
 }
 
 /// Prices for a solution, and both as text.
-static egraph_status prove(const eg_competition *c, const eg_layout_problem *problem,
-                           const eg_layout_solution *solution, double claimed,
-                           eg_plan_certificate *out) {
+static egraph_status prove_claim(const eg_competition *c,
+                                 const eg_layout_problem *problem,
+                                 const eg_layout_solution *solution, double claimed,
+                                 eg_plan_certificate *out) {
   const eg_layout_bound_options wanted = {.work_limit = c->layout.work_limit,
                                           .time_limit_seconds =
                                               c->layout.time_limit_seconds,
@@ -511,14 +512,15 @@ static egraph_status certify_strategies(const eg_competition *c,
   double larger = fmax(fabs(solution.cost), fabs(claim->cost));
   if (fabs(solution.cost - claim->cost) <= EG_PROOF_ROUNDING * larger) {
     out->outcome = EG_PLAN_CERTIFIED;
-    status = prove(c, problem, &solution, claim->bound, out);
+    status = prove_claim(c, problem, &solution, claim->bound, out);
   }
   eg_layout_solution_deinit(&solution);
   return status;
 }
 
-static egraph_status certify(const eg_competition *c, const eg_plan_limits *limits,
-                             const eg_plan_claim *claim, eg_plan_certificate *out) {
+static egraph_status certify_within(const eg_competition *c, const eg_plan_limits *limits,
+                                    const eg_plan_claim *claim,
+                                    eg_plan_certificate *out) {
   eg_plan_model model;
   eg_u32s strategy;
   EG_TRY(model_within(c, limits, &model));
@@ -537,7 +539,7 @@ egraph_status eg_compete_certify(const eg_competition *competition,
   demands held;
   EG_TRY(roles != NULL ? baseline_init(&held, competition, roles)
                        : demands_init(&held, competition));
-  egraph_status status = certify(competition, held.held, claim, out);
+  egraph_status status = certify_within(competition, held.held, claim, out);
   demands_deinit(&held);
   return status;
 }

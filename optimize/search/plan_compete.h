@@ -9,8 +9,8 @@
 #include "optimize/model/plan_model.h"
 #include "optimize/search/plan_algebra.h"
 #include "optimize/search/plan_baselines.h"
-#include "optimize/search/plan_cut.h"
 #include "optimize/search/plan_fit.h"
+#include "optimize/search/plan_folded.h"
 #include "optimize/search/plan_searcher.h"
 
 typedef struct eg_competition {
@@ -40,7 +40,7 @@ egraph_status eg_compete_by(const eg_competition *competition,
 /// A bound of all plans, without a search, in the limits of the options. INFINITY: there
 /// is none.
 egraph_status eg_compete_bound(const eg_competition *competition, double *out);
-/// A bound of all plans of the whole step (plan_cut.h), in the time of the options,
+/// A bound of all plans of the whole step (plan_folded.h), in the time of the options,
 /// beginning with prices ([memory rows]) that a search has found, up to the cost of the
 /// plan that it has found (or INFINITY). `may_bind`: the limit of memory.
 egraph_status eg_compete_cut(const eg_competition *competition, const double *price,

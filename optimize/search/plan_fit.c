@@ -8,26 +8,18 @@
 
 #include "base/clock.h"
 #include "base/proof.h"
-#include "base/work.h"
-#include "optimize/model/plan_emit.h"
-#include "optimize/search/plan_forbid.h"
-#include "optimize/search/plan_peak.h"
+#include "optimize/search/plan_fit_internal.h"
 #include "optimize/search/plan_step_row.h"
-#include "optimize/search/plan_walk.h"
-#include "pcg/plan/plan_summary.h"
 
 enum { MOST_PEAKS = 24, MOST_ROUNDS = 8, STEERING_ROWS = 2 };
 static const double EARLY_SHARE = 0.15; // of the work that is left, before prices
 static const double FIRST_SHARE = 0.9;  // of the time, when the limit may matter
 static const double BLIND_SHARE = 0.5;  // of that, while no solution is known
-static const double LEAST_SECONDS = 0.01;
 static const double COARSE_GAP = 1e-3;  // while no plan fits
 static const double LEAST_SHARE = 0.05; // of all work, for a plan that keeps the least
 static const double LATER_SHARE = 0.5;  // of what is left, for one more solution
-static const double MOST_SHARE = 2, LEAST_WORK = 1e8; // of the first one's; steps
-static const double TIES_SHARE = 0.5;  // likewise, for a plan of the same cost
-static const double MOST_CLOCK = 5e-8; // seconds of a step: the second limit
-static const double PROVEN_GAP = 1e-9;
+static const double MOST_SHARE = 2;     // of the first one's
+static const double TIES_SHARE = 0.5;   // likewise, for a plan of the same cost
 static const double ANY_GAP = 0.01; // with which a search does not ask for the cheapest
 // Prices of memory: what a limit is worth at first, a share of the cost; shares of what
 // is left of time and work.
@@ -41,212 +33,6 @@ static const double FINE = 5e-3; // of the limit: what the search leaves between
 // Of going through all solutions: a plan that is made and weighed is so many strategies.
 enum { MOST_STEPS = 3000000, FEW_STEPS = 300000, VISIT_STEPS = 300, WALK_WORK = 60 };
 
-typedef struct rows {
-  double at[EG_LAYOUT_MEMORY_ROWS];
-} rows;
-
-/// A plan above the limit: the step at its peak, which makes a value of the problem
-/// (EG_SPACE_NONE: none is known), or moves it into a place; its choices.
-typedef struct large_plan {
-  uint32_t made, into;
-  eg_u32s strategy;
-  eg_bytes arc_used;
-} large_plan;
-
-typedef struct fitter {
-  egraph_allocator alloc;
-  eg_plan_model *model;
-  const eg_layout_options *options;
-  bool only_fitting;
-  double limit, deadline;
-  eg_work work;
-  uint64_t first_work; // that the first solution took
-  uint32_t own_rows;   // of the problem as it came
-  uint32_t rows;       // these, and those of steps: every plan keeps their limits
-  large_plan large;    // the last one
-  double least_peak;   // of the plans that were made
-  double least_cost;   // of those that fit
-  double floor;        // of all costs, from prices
-  eg_peak_row last_peak, best_peak; // of the last plan that was not taken; of the best
-  eg_plan_walk walk;
-  double walk_share; // of the least cost, that solutions may have
-  eg_u32s found;     // strategies of the cheapest solution whose plan fits, or empty
-  eg_u32s least; // of one that keeps little, to begin with while there is none; or empty
-  eg_plan_forbidden forbidden;
-  eg_fitted_plan *out;
-} fitter;
-
-/// What came of a solution that keeps at most so much.
-typedef struct attempt {
-  eg_layout_status status;
-  double cost, bound;
-  rows price; // seconds of a byte
-  rows least; // status NO_MEMORY: what a solution keeps that exceeds by little
-  bool is_solved;
-  rows kept;         // is_solved
-  double peak;       // is_solved
-  uint32_t peak_row; // is_solved: the row that the peak is nearest to
-} attempt;
-
-static double seconds_left(const fitter *f) {
-  return fmax(f->deadline - eg_clock_seconds(), LEAST_SECONDS);
-}
-
-/// A share of the work that is left; EG_WORK_UNLIMITED: there is no limit.
-static uint64_t work_left(const fitter *f, double share) {
-  if (f->work.limit == EG_WORK_UNLIMITED) return EG_WORK_UNLIMITED;
-  return (uint64_t)fmax(share * (double)eg_work_left(&f->work), 1);
-}
-
-/// Of `times` solutions that each take what the first one took.
-static uint64_t work_of(const fitter *f, double times) {
-  return (uint64_t)(times * fmax((double)f->first_work, LEAST_WORK));
-}
-
-static void limit_rows(fitter *f, const rows *most) {
-  memcpy(f->model->problem.memory_limit, most->at, f->rows * sizeof *most->at);
-}
-
-static double most_of(const fitter *f, const rows *kept) {
-  double most = 0;
-  for (uint32_t r = 0; r < f->rows; r++)
-    most = fmax(most, kept->at[r]);
-  return most;
-}
-
-static bool fits(const fitter *f, const attempt *a) {
-  return a->is_solved && a->peak <= f->limit;
-}
-
-/// The row that must give way to a peak: of the end of the phase that it is in.
-static uint32_t row_of_peak(const fitter *f, const eg_plan *plan,
-                            const eg_plan_summary *summary, const rows *kept) {
-  if (f->rows == 1 || summary->peak_step >= plan->steps.len) return 0;
-  switch (plan->steps.data[summary->peak_step].phase) {
-  case EG_PHASE_FORWARD: return 0;
-  case EG_PHASE_UPDATE: return 1;
-  case EG_PHASE_BACKWARD:
-  case EG_PHASE_COUNT: break;
-  }
-  return kept->at[1] > kept->at[0] ? 1 : 0;
-}
-
-/// Cheaper than the best, or as cheap, up to rounding, and of a lower peak.
-static bool is_better(fitter *f, const eg_layout_solution *solution, const attempt *a) {
-  bool is_cheaper = solution->cost < f->least_cost * (1 - PROVEN_GAP);
-  bool is_equal = solution->cost <= f->least_cost * (1 + PROVEN_GAP / 2);
-  if (f->out->has_plan && !is_cheaper && !(is_equal && a->peak < f->out->memory))
-    return false;
-  f->least_cost = fmin(f->least_cost, solution->cost);
-  return true;
-}
-
-static egraph_status note_large(fitter *f, const eg_layout_solution *solution) {
-  large_plan *large = &f->large;
-  large->made = f->last_peak.made;
-  large->into = f->last_peak.into;
-  large->strategy.len = large->arc_used.len = 0;
-  EG_TRY(
-      eg_u32s_append(&large->strategy, solution->strategy.data, solution->strategy.len));
-  return eg_bytes_append(&large->arc_used, solution->arc_used.data,
-                         solution->arc_used.len);
-}
-
-/// Takes the solution's plan over if it fits and is the cheapest.
-static egraph_status weigh(fitter *f, const eg_layout_solution *solution, attempt *out) {
-  eg_emitted_plan emitted;
-  eg_plan_summary summary;
-  rows kept;
-  EG_TRY(eg_plan_emit(f->model, f->alloc, solution, &emitted));
-  egraph_status status = eg_plan_summary_make(&emitted.plan, f->alloc, &summary);
-  if (status == EGRAPH_OK)
-    status = eg_plan_sum_kept(f->model, f->alloc, solution, kept.at);
-  if (status == EGRAPH_OK) {
-    memcpy(out->kept.at, solution->memory, sizeof out->kept.at);
-    out->peak = summary.peak;
-    out->peak_row = row_of_peak(f, &emitted.plan, &summary, &out->kept);
-    f->least_peak = fmin(f->least_peak, out->peak);
-    f->large.made = EG_SPACE_NONE;
-    status = eg_proof_check_bound("memory that a plan keeps, and its peak",
-                                  most_of(f, &kept), out->peak);
-  }
-  bool is_taken = status == EGRAPH_OK && fits(f, out) && is_better(f, solution, out);
-  if (status == EGRAPH_OK && f->walk.visit == NULL)
-    status = eg_peak_row_make(is_taken ? &f->best_peak : &f->last_peak, f->model,
-                              f->alloc, solution, &emitted, summary.peak_step);
-  if (status == EGRAPH_OK && out->peak > f->limit) status = note_large(f, solution);
-  if (status != EGRAPH_OK || !is_taken) {
-    eg_emitted_plan_deinit(&emitted);
-    return status;
-  }
-  eg_fitted_plan_deinit(f->out);
-  eg_u32s_deinit(&emitted.place_of); // the problem's: nobody reads them but the row
-  eg_u32s_deinit(&emitted.value_at);
-  f->out->emitted = emitted;
-  f->out->has_plan = true;
-  f->out->cost = solution->cost;
-  f->out->kept = most_of(f, &kept);
-  f->out->memory = out->peak;
-  eg_plan_choices_init(&f->out->choices, f->alloc);
-  f->found.len = 0;
-  EG_TRY(eg_u32s_append(&f->found, solution->strategy.data, solution->strategy.len));
-  return eg_plan_choices_note(&f->out->choices, f->model, &solution->strategy);
-}
-
-/// Seconds that so many steps may take.
-static double clock_of(const fitter *f, uint64_t work) {
-  return f->options->by_work ? seconds_left(f) : MOST_CLOCK * (double)work;
-}
-
-static egraph_status attempt_with(fitter *f, const eg_layout_options *options,
-                                  attempt *out) {
-  eg_layout_result result;
-  eg_layout_result_init(&result, f->alloc);
-  egraph_status status = eg_layout_solve(f->alloc, &f->model->problem, options, &result);
-  eg_work_add(&f->work, result.work);
-  *out = (attempt){.status = result.status,
-                   .cost = result.cost,
-                   .bound = result.bound,
-                   .is_solved = result.solutions.len != 0};
-  memcpy(out->least.at, result.least_memory, sizeof out->least.at);
-  memcpy(out->price.at, result.price, sizeof out->price.at);
-  if (status == EGRAPH_OK && result.least.len != 0) {
-    f->least.len = 0;
-    status = eg_u32s_append(&f->least, result.least.data, result.least.len);
-  }
-  if (status == EGRAPH_OK && out->is_solved)
-    status = weigh(f, &result.solutions.data[0], out);
-  eg_layout_result_deinit(&result);
-  return status;
-}
-
-static egraph_status attempt_within(fitter *f, double share, uint64_t work, double gap,
-                                    attempt *out) {
-  eg_layout_options options = *f->options;
-  uint64_t left = work_left(f, share);
-  options.time_limit_seconds = fmin(share * seconds_left(f), clock_of(f, work));
-  options.work_limit = work < left ? work : left;
-  if (options.work_limit == EG_WORK_UNLIMITED) options.work_limit = 0;
-  options.relative_gap = fmax(gap, options.relative_gap);
-  if (f->least.len != 0) options.incumbent = f->least.data;
-  if (f->found.len != 0) options.incumbent = f->found.data;
-  return attempt_with(f, &options, out);
-}
-
-/// Of all rows that every plan keeps.
-static rows limits_of(const fitter *f) {
-  rows most;
-  for (uint32_t r = 0; r < EG_LAYOUT_MEMORY_ROWS; r++)
-    most.at[r] = r < f->rows ? f->limit : INFINITY;
-  return most;
-}
-
-static egraph_status try_to_keep(fitter *f, const rows *most, double share, uint64_t work,
-                                 attempt *out) {
-  limit_rows(f, most);
-  return attempt_within(f, share, work, 0, out);
-}
-
 // ---- prices --------------------------------------------------------------------------
 
 // What is kept has a price instead of a limit: such a problem is as easy as one without
@@ -255,11 +41,12 @@ static egraph_status try_to_keep(fitter *f, const rows *most, double share, uint
 // Karp 1971). Each price tells a bound, too.
 
 typedef struct price_search {
-  double low, high;      // prices; INFINITY: none was high enough up to now
-  attempt large, within; // of these
+  double low, high;             // prices; INFINITY: none was high enough up to now
+  eg_fit_attempt large, within; // of these
 } price_search;
 
-static egraph_status weigh_strategies(fitter *f, const uint32_t *strategy, attempt *out) {
+static egraph_status weigh_strategies(eg_fitter *f, const uint32_t *strategy,
+                                      eg_fit_attempt *out) {
   eg_layout_completer *completer;
   eg_layout_solution solution;
   EG_TRY(eg_layout_completer_create(f->alloc, &f->model->problem, &completer));
@@ -268,26 +55,26 @@ static egraph_status weigh_strategies(fitter *f, const uint32_t *strategy, attem
   eg_layout_completer_destroy(completer);
   if (status != EGRAPH_OK || !out->is_solved) return status;
   out->cost = solution.cost;
-  status = weigh(f, &solution, out);
+  status = eg_fit_weigh(f, &solution, out);
   eg_layout_solution_deinit(&solution);
   return status;
 }
 
 /// Solves with this price of what is kept at every time; `cost` is that of strategies
 /// without prices.
-static egraph_status try_price(fitter *f, double price, const eg_doubles *cost,
-                               attempt *out) {
+static egraph_status try_price(eg_fitter *f, double price, const eg_doubles *cost,
+                               eg_fit_attempt *out) {
   double prices[EG_LAYOUT_MEMORY_ROWS], allowed = 0;
   eg_doubles *priced = &f->model->problem.cost;
   eg_layout_options options = *f->options;
   eg_layout_result result;
   double share = f->found.len != 0 ? KNOWN_PRICE_SHARE : PRICE_SHARE;
-  uint64_t left = work_left(f, share);
+  uint64_t left = eg_fit_work_left(f, share);
   for (uint32_t r = 0; r < EG_LAYOUT_MEMORY_ROWS; r++)
     prices[r] = r < f->rows ? price : 0;
   for (uint32_t r = 0; r < f->rows && price > 0; r++)
     allowed += price * f->limit;
-  options.time_limit_seconds = share * seconds_left(f);
+  options.time_limit_seconds = share * eg_fit_seconds_left(f);
   options.work_limit = left == EG_WORK_UNLIMITED ? 0 : left;
   options.relative_gap = fmax(COARSE_GAP, options.relative_gap);
   if (f->found.len != 0) options.incumbent = f->found.data;
@@ -296,7 +83,7 @@ static egraph_status try_price(fitter *f, double price, const eg_doubles *cost,
   egraph_status status = eg_layout_solve(f->alloc, &f->model->problem, &options, &result);
   memcpy(priced->data, cost->data, cost->len * sizeof *cost->data);
   eg_work_add(&f->work, result.work);
-  *out = (attempt){.status = result.status};
+  *out = (eg_fit_attempt){.status = result.status};
   f->floor = fmax(f->floor, result.bound - allowed);
   if (status == EGRAPH_OK && result.solutions.len != 0)
     status = weigh_strategies(f, result.solutions.data[0].strategy.data, out);
@@ -304,7 +91,7 @@ static egraph_status try_price(fitter *f, double price, const eg_doubles *cost,
   return status;
 }
 
-static double sum_of(const fitter *f, const rows *kept) {
+static double sum_rows(const eg_fitter *f, const eg_fit_rows *kept) {
   double sum = 0;
   for (uint32_t r = 0; r < f->rows; r++)
     sum += kept->at[r];
@@ -312,10 +99,10 @@ static double sum_of(const fitter *f, const rows *kept) {
 }
 
 /// A negative one: none is left to try.
-static double next_price(const fitter *f, const price_search *p) {
+static double next_price(const eg_fitter *f, const price_search *p) {
   if (isinf(p->high))
     return p->low > 0 ? PRICE_GROWTH * p->low : FIRST_WORTH * p->large.cost / f->limit;
-  double saved = sum_of(f, &p->large.kept) - sum_of(f, &p->within.kept);
+  double saved = sum_rows(f, &p->large.kept) - sum_rows(f, &p->within.kept);
   double price = (p->within.cost - p->large.cost) / saved;
   if (!(saved > 0 && price > p->low && price < p->high)) return -1;
   return price;
@@ -323,17 +110,17 @@ static double next_price(const fitter *f, const price_search *p) {
 
 /// Plans that are the cheapest at a price of memory, for the search to begin with;
 /// `free` is the cheapest one, which does not fit.
-static egraph_status search_prices(fitter *f, const eg_doubles *cost,
-                                   const attempt *free) {
+static egraph_status search_prices(eg_fitter *f, const eg_doubles *cost,
+                                   const eg_fit_attempt *free) {
   price_search p = {.low = 0, .high = INFINITY, .large = *free};
   double first_cost = free->cost;
   for (int round = 0; round < MOST_PRICES && p.large.is_solved; round++) {
     double price = next_price(f, &p);
-    attempt now;
+    eg_fit_attempt now;
     if (price < 0) break;
     EG_TRY(try_price(f, price, cost, &now));
     if (!now.is_solved || f->floor > MOST_WORTH * first_cost) break;
-    bool is_in = fits(f, &now);
+    bool is_in = eg_fit_is_within(f, &now);
     *(is_in ? &p.within : &p.large) = now;
     *(is_in ? &p.high : &p.low) = price;
   }
@@ -342,10 +129,10 @@ static egraph_status search_prices(fitter *f, const eg_doubles *cost,
 
 // ---- rows at the peak ---------------------------------------------------------------
 
-static uint32_t spare_rows(const fitter *f) { return EG_LAYOUT_MEMORY_ROWS - f->rows; }
+static uint32_t spare_rows(const eg_fitter *f) { return EG_LAYOUT_MEMORY_ROWS - f->rows; }
 
 /// What the row says of the last plan above the limit.
-static double row_of_large(const fitter *f, const eg_peak_row *row) {
+static double row_of_large(const eg_fitter *f, const eg_peak_row *row) {
   const eg_layout_problem *p = &f->model->problem;
   double sum = 0;
   for (uint32_t v = 0; v < f->model->values.len; v++) {
@@ -358,45 +145,36 @@ static double row_of_large(const fitter *f, const eg_peak_row *row) {
   return sum;
 }
 
-static egraph_status make_proven_row(fitter *f, eg_peak_row *row) {
-  eg_plan_needs needs;
-  eg_plan_needs_init(&needs, f->alloc);
-  egraph_status status = eg_plan_needs_find(&needs, f->model);
-  if (status == EGRAPH_OK)
-    status = eg_step_row_make(row, f->model, f->alloc, &needs, f->large.made,
-                              f->large.into, f->large.strategy.data);
-  eg_plan_needs_deinit(&needs);
-  return status;
-}
-
 /// Adds what every plan holds at the step of the last plan's peak, if that plan exceeds
 /// the limit by it; some rows are left for steering.
-static egraph_status prove_peak(fitter *f, bool *out_is_new) {
-  eg_peak_row row;
+static egraph_status prove_peak(eg_fitter *f, bool *out_is_new) {
   *out_is_new = false;
   if (f->large.made == EG_SPACE_NONE || spare_rows(f) <= STEERING_ROWS || f->only_fitting)
     return EGRAPH_OK;
-  eg_peak_row_init(&row, f->alloc);
-  egraph_status status = make_proven_row(f, &row);
-  *out_is_new = status == EGRAPH_OK && row_of_large(f, &row) > f->limit &&
+  EG_LOCAL(eg_peak_row, row, f->alloc);
+  EG_LOCAL(eg_plan_needs, needs, f->alloc);
+  EG_TRY(eg_plan_needs_find(&needs, f->model));
+  EG_TRY(eg_step_row_make(&row, f->model, f->alloc, &needs, f->large.made, f->large.into,
+                          f->large.strategy.data));
+  *out_is_new = row_of_large(f, &row) > f->limit &&
                 eg_peak_row_set(&row, &f->model->problem, f->rows, f->limit);
   f->rows += *out_is_new;
   f->model->problem.memory_rows = f->rows;
-  eg_peak_row_deinit(&row);
-  return status;
+  return EGRAPH_OK;
 }
 
 /// Holds less where the peak of the last plan is, and where those before it were, as far
 /// as there are rows, until a plan fits; then its cost is made as low as the rows allow.
-static egraph_status steer(fitter *f, const attempt *first) {
+static egraph_status steer(eg_fitter *f, const eg_fit_attempt *first) {
   eg_layout_problem *problem = &f->model->problem;
   uint32_t spare = spare_rows(f), used = 0;
   double gap = COARSE_GAP;
-  uint64_t until = f->work.done + work_of(f, MOST_ROUNDS);
-  double deadline = eg_clock_seconds() + clock_of(f, work_of(f, MOST_ROUNDS));
-  attempt last = *first;
+  uint64_t until = f->work.done + eg_fit_work_of(f, MOST_ROUNDS);
+  double deadline =
+      eg_clock_seconds() + eg_fit_clock_of(f, eg_fit_work_of(f, MOST_ROUNDS));
+  eg_fit_attempt last = *first;
   for (int round = 0; round < MOST_PEAKS && last.is_solved; round++) {
-    if (fits(f, &last)) {
+    if (eg_fit_is_within(f, &last)) {
       if (!(gap > f->options->relative_gap)) break;
       gap = 0;
     } else {
@@ -406,7 +184,8 @@ static egraph_status steer(fitter *f, const attempt *first) {
       problem->memory_rows = f->rows + (used < spare ? used : spare);
     }
     if (f->work.done > until || eg_clock_seconds() > deadline) break;
-    EG_TRY(attempt_within(f, LATER_SHARE, work_of(f, MOST_SHARE), gap, &last));
+    EG_TRY(
+        eg_fit_solve_within(f, LATER_SHARE, eg_fit_work_of(f, MOST_SHARE), gap, &last));
   }
   problem->memory_rows = f->rows;
   return EGRAPH_OK;
@@ -414,20 +193,20 @@ static egraph_status steer(fitter *f, const attempt *first) {
 
 /// Of solutions as cheap as the best one looks for the plan of a lower peak, with a part
 /// of the work that the first solution took.
-static egraph_status lower_peak(fitter *f) {
+static egraph_status lower_peak(eg_fitter *f) {
   eg_layout_problem *problem = &f->model->problem;
-  uint64_t until = f->work.done + work_of(f, TIES_SHARE);
-  const rows most = limits_of(f);
-  limit_rows(f, &most);
+  uint64_t until = f->work.done + eg_fit_work_of(f, TIES_SHARE);
+  const eg_fit_rows most = eg_fit_limits(f);
+  eg_fit_limit_rows(f, &most);
   for (uint32_t used = 0; used < spare_rows(f);) {
-    attempt next;
+    eg_fit_attempt next;
     double peak = f->out->memory;
     const eg_peak_row *row = used == 0 ? &f->best_peak : &f->last_peak;
     if (f->work.done >= until) break;
     if (!eg_peak_row_set(row, problem, f->rows + used, peak * (1 - FINE))) break;
     problem->memory_rows = f->rows + ++used;
-    EG_TRY(attempt_within(f, LATER_SHARE, until - f->work.done, 0, &next));
-    if (!next.is_solved || next.cost > f->least_cost * (1 + PROVEN_GAP / 2)) break;
+    EG_TRY(eg_fit_solve_within(f, LATER_SHARE, until - f->work.done, 0, &next));
+    if (!next.is_solved || next.cost > f->least_cost * (1 + EG_FIT_PROVEN_GAP / 2)) break;
     if (f->out->memory < peak) used = 0; // the row of the new best
   }
   problem->memory_rows = f->rows;
@@ -437,37 +216,38 @@ static egraph_status lower_peak(fitter *f) {
 // ---- keeping less --------------------------------------------------------------------
 
 /// A plan that keeps the least that could be found, whatever it costs.
-static egraph_status try_least(fitter *f, attempt *inout, rows *out_most) {
-  const rows nothing = {{0}};
-  EG_TRY(try_to_keep(f, &nothing, LATER_SHARE, EG_WORK_UNLIMITED, inout));
+static egraph_status try_least(eg_fitter *f, eg_fit_attempt *inout,
+                               eg_fit_rows *out_most) {
+  const eg_fit_rows nothing = {{0}};
+  EG_TRY(eg_fit_keep(f, &nothing, LATER_SHARE, EG_WORK_UNLIMITED, inout));
   if (inout->is_solved || inout->status != EG_LAYOUT_NO_MEMORY) return EGRAPH_OK;
   *out_most = inout->least;
-  limit_rows(f, out_most);
-  return attempt_within(f, LATER_SHARE, EG_WORK_UNLIMITED, 1, inout);
+  eg_fit_limit_rows(f, out_most);
+  return eg_fit_solve_within(f, LATER_SHARE, EG_WORK_UNLIMITED, 1, inout);
 }
 
 /// Keeps as much less as the peak is too high, until it is not or nothing is so small;
 /// `inout_most` is what the last attempt might keep.
-static egraph_status tighten(fitter *f, attempt *inout, rows *inout_most,
-                             rows *out_too_much) {
-  for (int round = 0; round < MOST_ROUNDS && inout->is_solved && !fits(f, inout);
-       round++) {
+static egraph_status tighten(eg_fitter *f, eg_fit_attempt *inout, eg_fit_rows *inout_most,
+                             eg_fit_rows *out_too_much) {
+  for (int round = 0;
+       round < MOST_ROUNDS && inout->is_solved && !eg_fit_is_within(f, inout); round++) {
     uint32_t r = inout->peak_row;
     double excess = fmax(inout->peak - f->limit, FINE * f->limit);
     *out_too_much = *inout_most;
     out_too_much->at[r] = fmin(inout_most->at[r], inout->kept.at[r]);
     inout_most->at[r] = fmax(0, out_too_much->at[r] - excess);
-    EG_TRY(try_to_keep(f, inout_most, LATER_SHARE, work_of(f, MOST_SHARE), inout));
+    EG_TRY(eg_fit_keep(f, inout_most, LATER_SHARE, eg_fit_work_of(f, MOST_SHARE), inout));
   }
-  if (fits(f, inout) || f->only_fitting) return EGRAPH_OK;
+  if (eg_fit_is_within(f, inout) || f->only_fitting) return EGRAPH_OK;
   return try_least(f, inout, inout_most);
 }
 
 /// Between what may be kept and what was too much there may be cheaper plans.
-static egraph_status loosen(fitter *f, rows most, rows too_much) {
+static egraph_status loosen(eg_fitter *f, eg_fit_rows most, eg_fit_rows too_much) {
   for (int round = 0; round < MOST_ROUNDS; round++) {
-    attempt next;
-    rows middle;
+    eg_fit_attempt next;
+    eg_fit_rows middle;
     double apart = 0;
     for (uint32_t r = 0; r < EG_LAYOUT_MEMORY_ROWS; r++) {
       double step = isfinite(most.at[r]) ? too_much.at[r] - most.at[r] : 0;
@@ -475,9 +255,9 @@ static egraph_status loosen(fitter *f, rows most, rows too_much) {
       apart = fmax(apart, step);
     }
     if (!(apart > FINE * f->limit)) break;
-    EG_TRY(try_to_keep(f, &middle, LATER_SHARE, work_of(f, MOST_SHARE), &next));
+    EG_TRY(eg_fit_keep(f, &middle, LATER_SHARE, eg_fit_work_of(f, MOST_SHARE), &next));
     if (!next.is_solved) break;
-    *(fits(f, &next) ? &most : &too_much) = middle;
+    *(eg_fit_is_within(f, &next) ? &most : &too_much) = middle;
   }
   return EGRAPH_OK;
 }
@@ -485,18 +265,18 @@ static egraph_status loosen(fitter *f, rows most, rows too_much) {
 // ---- solutions one after the other ---------------------------------------------------
 
 static egraph_status weigh_next(void *user, const eg_layout_solution *solution) {
-  fitter *f = user;
-  attempt ignored = {.is_solved = true};
-  EG_TRY(weigh(f, solution, &ignored));
+  eg_fitter *f = user;
+  eg_fit_attempt ignored = {.is_solved = true};
+  EG_TRY(eg_fit_weigh(f, solution, &ignored));
   f->walk.most_cost = f->least_cost * f->walk_share;
   return EGRAPH_OK;
 }
 
 /// Of what keeps at most so much, whatever its plan's peak is.
-static egraph_status walk(fitter *f, double kept, double share, uint64_t steps) {
+static egraph_status walk_kept(eg_fitter *f, double kept, double share, uint64_t steps) {
   for (uint32_t r = 0; r < f->rows; r++)
     f->model->problem.memory_limit[r] = kept;
-  uint64_t left = work_left(f, 1) / WALK_WORK;
+  uint64_t left = eg_fit_work_left(f, 1) / WALK_WORK;
   f->walk_share = share;
   f->walk = (eg_plan_walk){.most_cost = f->least_cost * share,
                            .most_steps = steps < left ? steps : left,
@@ -512,20 +292,20 @@ static egraph_status walk(fitter *f, double kept, double share, uint64_t steps) 
 }
 
 /// Whether the cheapest plan is asked for, not just one within the limit.
-static bool wants_best(const fitter *f) {
+static bool wants_best(const eg_fitter *f) {
   return !f->only_fitting && f->options->relative_gap < ANY_GAP;
 }
 
 /// Whether the solutions of the problem are few enough to be gone through.
-static bool is_small(const fitter *f) {
+static bool is_walkable(const eg_fitter *f) {
   return eg_layout_strategy_count(&f->model->problem) <= MOST_STRATEGIES;
 }
 
 /// Every solution that is cheaper than the cheapest plan that fits, where there are few:
 /// of this cost is the cheapest then.
-static egraph_status go_through(fitter *f, uint64_t steps, attempt *first) {
-  if (!wants_best(f) || !is_small(f)) return EGRAPH_OK;
-  EG_TRY(walk(f, f->limit, 1 - PROVEN_GAP, steps));
+static egraph_status go_through(eg_fitter *f, uint64_t steps, eg_fit_attempt *first) {
+  if (!wants_best(f) || !is_walkable(f)) return EGRAPH_OK;
+  EG_TRY(walk_kept(f, f->limit, 1 - EG_FIT_PROVEN_GAP, steps));
   if (!f->walk.is_complete) return EGRAPH_OK;
   if (!f->out->has_plan) first->status = EG_LAYOUT_NO_MEMORY;
   if (f->out->has_plan) first->bound = f->out->cost;
@@ -534,11 +314,11 @@ static egraph_status go_through(fitter *f, uint64_t steps, attempt *first) {
 
 /// Where nothing has fitted and there was too much to go through: what keeps less is
 /// less, and its plans have room.
-static egraph_status go_through_less(fitter *f) {
+static egraph_status go_through_less(eg_fitter *f) {
   uint64_t left = MOST_STEPS;
-  if (!wants_best(f) || !is_small(f)) return EGRAPH_OK;
+  if (!wants_best(f) || !is_walkable(f)) return EGRAPH_OK;
   for (double kept = LEAST_KEPT; kept < 1 && !f->out->has_plan; kept *= MORE) {
-    EG_TRY(walk(f, kept * f->limit, 1 - PROVEN_GAP, left));
+    EG_TRY(walk_kept(f, kept * f->limit, 1 - EG_FIT_PROVEN_GAP, left));
     if (!f->walk.is_complete || f->walk.steps >= left) break;
     left -= f->walk.steps;
   }
@@ -548,15 +328,15 @@ static egraph_status go_through_less(fitter *f) {
 
 /// Where no solution was found that keeps to the limits: looks for the one that keeps
 /// least. From there on, unless there is proof that it is too much, for cheaper ones.
-static egraph_status begin_with_least(fitter *f, attempt *inout) {
-  attempt least, again;
-  rows least_most;
+static egraph_status begin_with_least(eg_fitter *f, eg_fit_attempt *inout) {
+  eg_fit_attempt least, again;
+  eg_fit_rows least_most;
   EG_TRY(try_least(f, &least, &least_most));
   if (inout->status != EG_LAYOUT_UNKNOWN || !least.is_solved ||
-      most_of(f, &least.kept) > f->limit)
+      eg_fit_most_kept(f, &least.kept) > f->limit)
     return EGRAPH_OK;
-  const rows most = limits_of(f);
-  EG_TRY(try_to_keep(f, &most, FIRST_SHARE, EG_WORK_UNLIMITED, &again));
+  const eg_fit_rows most = eg_fit_limits(f);
+  EG_TRY(eg_fit_keep(f, &most, FIRST_SHARE, EG_WORK_UNLIMITED, &again));
   again.bound = fmax(again.bound, inout->bound);
   *inout = again;
   return EGRAPH_OK;
@@ -564,7 +344,7 @@ static egraph_status begin_with_least(fitter *f, attempt *inout) {
 
 // ---- the whole -----------------------------------------------------------------------
 
-static egraph_status conclude(fitter *f, const attempt *first) {
+static egraph_status conclude_fit(eg_fitter *f, const eg_fit_attempt *first) {
   eg_fitted_plan *out = f->out;
   out->status = first->status;
   out->bound = fmax(first->bound, f->floor);
@@ -587,16 +367,16 @@ static egraph_status conclude(fitter *f, const attempt *first) {
   double missing = fmax(out->cost - out->bound, 0);
   out->gap = out->cost > 0 ? missing / out->cost : 0;
   out->status =
-      missing <= PROVEN_GAP * out->cost ? EG_LAYOUT_OPTIMAL : EG_LAYOUT_FEASIBLE;
+      missing <= EG_FIT_PROVEN_GAP * out->cost ? EG_LAYOUT_OPTIMAL : EG_LAYOUT_FEASIBLE;
   return EGRAPH_OK;
 }
 
 /// Without a plan: the one that keeps the least, in a part of the work that does not
 /// depend on the limit. So where its peak is the limit, it is found again.
-static egraph_status find_least(fitter *f) {
+static egraph_status find_least_kept(eg_fitter *f) {
   eg_layout_options options = *f->options;
-  rows most = {{0}};
-  attempt least;
+  eg_fit_rows most = {{0}};
+  eg_fit_attempt least;
   double before = f->least_peak;
   if (f->out->has_plan || f->only_fitting) return EGRAPH_OK;
   eg_plan_forbid_undo(f->model, &f->forbidden);
@@ -607,43 +387,43 @@ static egraph_status find_least(fitter *f) {
   options.relative_gap = 1;
   options.work_limit = eg_work_share(options.work_limit, LEAST_SHARE);
   options.time_limit_seconds =
-      fmax(LEAST_SHARE * options.time_limit_seconds, LEAST_SECONDS);
-  limit_rows(f, &most);
-  EG_TRY(attempt_with(f, &options, &least));
+      fmax(LEAST_SHARE * options.time_limit_seconds, EG_FIT_LEAST_SECONDS);
+  eg_fit_limit_rows(f, &most);
+  EG_TRY(eg_fit_solve(f, &options, &least));
   if (!least.is_solved && least.status == EG_LAYOUT_NO_MEMORY) {
-    limit_rows(f, &least.least);
+    eg_fit_limit_rows(f, &least.least);
     if (f->least.len != 0) options.incumbent = f->least.data;
-    EG_TRY(attempt_with(f, &options, &least));
+    EG_TRY(eg_fit_solve(f, &options, &least));
   }
   if (isinf(f->least_peak)) f->least_peak = before;
   return EGRAPH_OK;
 }
 
 /// Nothing is left of what the limit allows: because of the limit, or of the rest?
-static egraph_status judge_none(fitter *f, attempt *out) {
-  attempt any;
-  rows most;
+static egraph_status judge_none(eg_fitter *f, eg_fit_attempt *out) {
+  eg_fit_attempt any;
+  eg_fit_rows most;
   for (uint32_t r = 0; r < EG_LAYOUT_MEMORY_ROWS; r++)
     most.at[r] = INFINITY;
   eg_plan_forbid_undo(f->model, &f->forbidden);
   f->forbidden.count = 0;
-  limit_rows(f, &most);
-  EG_TRY(attempt_within(f, LATER_SHARE, EG_WORK_UNLIMITED, 1, &any));
+  eg_fit_limit_rows(f, &most);
+  EG_TRY(eg_fit_solve_within(f, LATER_SHARE, EG_WORK_UNLIMITED, 1, &any));
   bool is_none = any.status == EG_LAYOUT_INFEASIBLE;
-  *out = (attempt){.status = is_none ? EG_LAYOUT_INFEASIBLE : EG_LAYOUT_NO_MEMORY,
-                   .bound = INFINITY};
+  *out = (eg_fit_attempt){.status = is_none ? EG_LAYOUT_INFEASIBLE : EG_LAYOUT_NO_MEMORY,
+                          .bound = INFINITY};
   return EGRAPH_OK;
 }
 
 /// Solves again with a row of the step at its peak, while the plan exceeds the limit.
-static egraph_status prove_peaks(fitter *f, double share, attempt *inout) {
-  while (inout->is_solved && !fits(f, inout)) {
+static egraph_status prove_peaks(eg_fitter *f, double share, eg_fit_attempt *inout) {
+  while (inout->is_solved && !eg_fit_is_within(f, inout)) {
     bool is_new;
-    attempt next;
+    eg_fit_attempt next;
     EG_TRY(prove_peak(f, &is_new));
     if (!is_new) break;
-    const rows most = limits_of(f);
-    EG_TRY(try_to_keep(f, &most, share, EG_WORK_UNLIMITED, &next));
+    const eg_fit_rows most = eg_fit_limits(f);
+    EG_TRY(eg_fit_keep(f, &most, share, EG_WORK_UNLIMITED, &next));
     next.bound = fmax(next.bound, inout->bound);
     inout->bound = next.bound;
     if (next.is_solved || next.status == EG_LAYOUT_NO_MEMORY) *inout = next;
@@ -653,44 +433,43 @@ static egraph_status prove_peaks(fitter *f, double share, attempt *inout) {
 }
 
 /// Whether nothing is left to be searched.
-static bool is_closed(const fitter *f, const attempt *a) {
+static bool is_closed(const eg_fitter *f, const eg_fit_attempt *a) {
   if (a->status == EG_LAYOUT_NO_MEMORY || a->status == EG_LAYOUT_INFEASIBLE) return true;
-  double gap = fmax(f->options->relative_gap, PROVEN_GAP);
+  double gap = fmax(f->options->relative_gap, EG_FIT_PROVEN_GAP);
   return f->out->has_plan && a->bound >= f->least_cost * (1 - gap);
 }
 
-static egraph_status begin_at_costs(fitter *f, const eg_doubles *cost, attempt *out) {
-  attempt free = {.is_solved = false};
+static egraph_status begin_at_costs(eg_fitter *f, const eg_doubles *cost,
+                                    eg_fit_attempt *out) {
+  eg_fit_attempt free = {.is_solved = false};
   bool ignored;
   if (!f->only_fitting) {
     EG_TRY(try_price(f, 0, cost, &free));
     EG_TRY(prove_peak(f, &ignored));
   }
-  const rows most = limits_of(f);
-  EG_TRY(try_to_keep(f, &most, EARLY_SHARE, EG_WORK_UNLIMITED, out));
+  const eg_fit_rows most = eg_fit_limits(f);
+  EG_TRY(eg_fit_keep(f, &most, EARLY_SHARE, EG_WORK_UNLIMITED, out));
   EG_TRY(prove_peaks(f, EARLY_SHARE, out));
-  if (is_closed(f, out) || !free.is_solved || fits(f, &free)) return EGRAPH_OK;
+  if (is_closed(f, out) || !free.is_solved || eg_fit_is_within(f, &free))
+    return EGRAPH_OK;
   return search_prices(f, cost, &free);
 }
 
 /// Where the limit may bind: within rows of the steps at the peaks, that of the cheapest
 /// plan first, with a part of the work; then at prices, for plans to begin with.
-static egraph_status begin(fitter *f, attempt *out) {
+static egraph_status begin_rows(eg_fitter *f, eg_fit_attempt *out) {
   const eg_doubles *own = &f->model->problem.cost;
-  eg_doubles cost;
-  eg_doubles_init(&cost, f->alloc);
-  egraph_status status = eg_doubles_append(&cost, own->data, own->len);
-  if (status == EGRAPH_OK) status = begin_at_costs(f, &cost, out);
-  eg_doubles_deinit(&cost);
-  return status;
+  EG_LOCAL(eg_doubles, cost, f->alloc);
+  EG_TRY(eg_doubles_append(&cost, own->data, own->len));
+  return begin_at_costs(f, &cost, out);
 }
 
 /// Without a plan, or with one that may not be the cheapest.
-static egraph_status go_on(fitter *f, attempt *inout) {
-  const rows limits = limits_of(f);
-  attempt last = *inout;
-  rows most = limits, too_much = limits;
-  if (!last.is_solved || fits(f, &last)) return EGRAPH_OK;
+static egraph_status go_on(eg_fitter *f, eg_fit_attempt *inout) {
+  const eg_fit_rows limits = eg_fit_limits(f);
+  eg_fit_attempt last = *inout;
+  eg_fit_rows most = limits, too_much = limits;
+  if (!last.is_solved || eg_fit_is_within(f, &last)) return EGRAPH_OK;
   EG_TRY(go_through(f, FEW_STEPS, inout));
   if (f->walk.is_complete) return EGRAPH_OK;
   EG_TRY(steer(f, inout));
@@ -702,30 +481,31 @@ static egraph_status go_on(fitter *f, attempt *inout) {
 }
 
 /// Of plans as cheap the one of the lowest peak.
-static egraph_status settle_ties(fitter *f) {
+static egraph_status settle_ties(eg_fitter *f) {
   if (!f->out->has_plan || !wants_best(f)) return EGRAPH_OK;
   f->walk.is_complete = false;
-  if (is_small(f)) EG_TRY(walk(f, f->limit, 1 + PROVEN_GAP / 4, FEW_STEPS));
+  if (is_walkable(f))
+    EG_TRY(walk_kept(f, f->limit, 1 + EG_FIT_PROVEN_GAP / 4, FEW_STEPS));
   return f->walk.is_complete ? EGRAPH_OK : lower_peak(f);
 }
 
-static egraph_status search(fitter *f, attempt *out) {
+static egraph_status search_fit(eg_fitter *f, eg_fit_attempt *out) {
   bool may_bind = 2 * eg_plan_space_whole_bytes(f->model->space) > f->limit; // two ends
   double share = may_bind ? FIRST_SHARE : 1, before = 0;
   if (may_bind) {
     EG_TRY(eg_plan_forbid_large(f->model, f->alloc, f->limit, &f->forbidden));
     if (f->forbidden.is_all) return judge_none(f, out);
-    attempt known;
+    eg_fit_attempt known;
     if (f->options->incumbent != NULL)
       EG_TRY(weigh_strategies(f, f->options->incumbent, &known));
-    EG_TRY(begin(f, out));
+    EG_TRY(begin_rows(f, out));
     before = out->bound;
   }
   if (!may_bind || !is_closed(f, out)) {
-    const rows most = limits_of(f);
+    const eg_fit_rows most = eg_fit_limits(f);
     bool is_known = !may_bind || f->found.len != 0 || f->options->incumbent != NULL;
     uint64_t done = f->work.done;
-    EG_TRY(try_to_keep(f, &most, is_known ? share : BLIND_SHARE * share,
+    EG_TRY(eg_fit_keep(f, &most, is_known ? share : BLIND_SHARE * share,
                        EG_WORK_UNLIMITED, out));
     f->first_work = f->work.done - done;
     out->bound = fmax(out->bound, before);
@@ -741,11 +521,11 @@ static egraph_status search(fitter *f, attempt *out) {
   return settle_ties(f);
 }
 
-static egraph_status fit(fitter *f) {
-  attempt first;
-  EG_TRY(search(f, &first));
-  EG_TRY(find_least(f));
-  return conclude(f, &first);
+static egraph_status fit(eg_fitter *f) {
+  eg_fit_attempt first;
+  EG_TRY(search_fit(f, &first));
+  EG_TRY(find_least_kept(f));
+  return conclude_fit(f, &first);
 }
 
 egraph_status eg_plan_fit(eg_plan_model *model, egraph_allocator alloc,
@@ -754,20 +534,20 @@ egraph_status eg_plan_fit(eg_plan_model *model, egraph_allocator alloc,
   *out = (eg_fitted_plan){.status = EG_LAYOUT_UNKNOWN,
                           .places = eg_layout_place_count(&model->problem),
                           .arcs = eg_layout_arc_count(&model->problem)};
-  fitter f = {.alloc = alloc,
-              .model = model,
-              .options = options,
-              .only_fitting = only_fitting,
-              .limit = model->problem.memory_limit[0],
-              .deadline = eg_clock_seconds() + options->time_limit_seconds,
-              .work.limit =
-                  options->work_limit != 0 ? options->work_limit : EG_WORK_UNLIMITED,
-              .own_rows = model->problem.memory_rows,
-              .rows = model->problem.memory_rows,
-              .large.made = EG_SPACE_NONE,
-              .least_peak = INFINITY,
-              .least_cost = INFINITY,
-              .out = out};
+  eg_fitter f = {.alloc = alloc,
+                 .model = model,
+                 .options = options,
+                 .only_fitting = only_fitting,
+                 .limit = model->problem.memory_limit[0],
+                 .deadline = eg_clock_seconds() + options->time_limit_seconds,
+                 .work.limit =
+                     options->work_limit != 0 ? options->work_limit : EG_WORK_UNLIMITED,
+                 .own_rows = model->problem.memory_rows,
+                 .rows = model->problem.memory_rows,
+                 .large.made = EG_SPACE_NONE,
+                 .least_peak = INFINITY,
+                 .least_cost = INFINITY,
+                 .out = out};
   eg_peak_row_init(&f.last_peak, alloc);
   eg_peak_row_init(&f.best_peak, alloc);
   eg_u32s_init(&f.found, alloc);
@@ -790,10 +570,4 @@ egraph_status eg_plan_fit(eg_plan_model *model, egraph_allocator alloc,
   out->work = f.work.done;
   if (status != EGRAPH_OK) eg_fitted_plan_deinit(out);
   return status;
-}
-
-void eg_fitted_plan_deinit(eg_fitted_plan *fitted) {
-  if (fitted->has_plan) eg_emitted_plan_deinit(&fitted->emitted);
-  fitted->has_plan = false;
-  eg_plan_choices_deinit(&fitted->choices);
 }

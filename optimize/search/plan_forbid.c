@@ -34,7 +34,7 @@ void eg_plan_forbidden_deinit(eg_plan_forbidden *forbidden) {
 // ---- rows -----------------------------------------------------------------------------
 
 /// What each value adds to the row at least.
-static void find_least(forbidder *f) {
+static void find_least_shares(forbidder *f) {
   const eg_layout_problem *p = f->problem;
   for (size_t v = 0; v < f->least.len; v++) {
     double least = INFINITY;
@@ -51,7 +51,7 @@ static void find_least(forbidder *f) {
 
 /// What every plan adds to the row, or every plan that has the row's value, without what
 /// that adds.
-static double sum_of(const forbidder *f, bool with_value, uint32_t value) {
+static double sum_shares(const forbidder *f, bool with_value, uint32_t value) {
   double sum = f->row.constant;
   for (uint32_t v = 0; v < f->least.len; v++) {
     bool is_there =
@@ -108,8 +108,8 @@ static bool forbid_strategies(forbidder *f, uint32_t value, bool is_step, double
 
 static bool forbid_by_row(forbidder *f, uint32_t value) {
   bool found = false;
-  find_least(f);
-  double sum = sum_of(f, false, value), own = sum_of(f, true, value);
+  find_least_shares(f);
+  double sum = sum_shares(f, false, value), own = sum_shares(f, true, value);
   f->out->is_all = f->out->is_all || sum > f->limit;
   for (uint32_t v = 0; v < f->least.len; v++) {
     double others = sum - (f->needs.everywhere.data[v] != 0 ? f->least.data[v] : 0);
@@ -121,8 +121,8 @@ static bool forbid_by_row(forbidder *f, uint32_t value) {
 static bool forbid_moves(forbidder *f, uint32_t value) {
   eg_layout_problem *p = f->problem;
   bool found = false;
-  find_least(f);
-  double others = sum_of(f, true, value);
+  find_least_shares(f);
+  double others = sum_shares(f, true, value);
   for (uint32_t a = 0; a < eg_layout_arc_count(p); a++) {
     double bytes = f->row.arc.data[a] * p->memory_times.data[value];
     if (p->arc_forbidden.data[a] || bytes == 0 || !(others + bytes > f->limit)) continue;

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "optimize/search/plan_peak.h"
 
-#include "optimize/model/plan_solution.h"
+#include "optimize/model/plan_emit.h"
 #include "pcg/plan/plan_life.h"
 
 // What of a problem value is there.
@@ -23,7 +23,7 @@ typedef struct peak_view {
 
 // ---- what is there --------------------------------------------------------------------
 
-static const eg_model_value *value_at(const peak_view *p, uint32_t value) {
+static const eg_model_value *peak_value(const peak_view *p, uint32_t value) {
   return &p->model->values.data[value];
 }
 
@@ -50,14 +50,14 @@ static bool takes_memory(const peak_view *p, uint32_t strategy) {
 /// Marks what keeps the state of a place for a later phase, or lets it leave the step;
 /// false: nothing does. Of several that keep it one is marked: it is there once.
 static bool mark_kept(peak_view *p, uint32_t place, eg_store store) {
-  uint32_t v = value_at(p, p->chosen.value_of_place.data[place])->value,
+  uint32_t v = peak_value(p, p->chosen.value_of_place.data[place])->value,
            found = EG_SPACE_NONE;
   bool leaves = store == EG_STORE_OUTPUT;
   bool in_update = p->emitted->plan.steps.data[p->step].phase == EG_PHASE_UPDATE;
   for (uint32_t i = p->chosen.value_begin.data[v]; i < p->chosen.value_begin.data[v + 1];
        i++) {
     uint32_t value = p->chosen.values.data[i];
-    eg_model_role role = value_at(p, value)->role;
+    eg_model_role role = peak_value(p, value)->role;
     uint32_t before = eg_plan_solution_kept_from(&p->chosen, value);
     if (before == EG_SPACE_NONE || origin_of(p, before) != place) continue;
     if (leaves != (role == EG_MODEL_EXIT)) continue;
@@ -80,7 +80,7 @@ static bool mark_operand(peak_view *p, uint32_t place) {
   bool is_found = false;
   for (uint32_t n = begin; n < p->problem->need_begin.data[strategy + 1]; n++) {
     uint32_t need = p->problem->needs.data[n];
-    uint32_t v = value_at(p, p->chosen.value_of_place.data[need])->value;
+    uint32_t v = peak_value(p, p->chosen.value_of_place.data[need])->value;
     if (p->space->values.data[v].is_entry || origin_of(p, need) != place) continue;
     p->is_read.data[n - begin] = 1;
     is_found = true;
@@ -88,7 +88,7 @@ static bool mark_operand(peak_view *p, uint32_t place) {
   return is_found;
 }
 
-static void mark(peak_view *p, const eg_life *life) {
+static void mark_held(peak_view *p, const eg_life *life) {
   if (life->store == EG_STORE_CARRIED || life->store == EG_STORE_INPUT) return;
   if (life->store == EG_STORE_SCRATCH) return;
   uint32_t place = p->emitted->place_of.data[life->state];
@@ -107,7 +107,7 @@ static egraph_status mark_all(peak_view *p, egraph_allocator alloc, double *out_
   for (size_t i = 0; status == EGRAPH_OK && i < lives.len; i++) {
     if (lives.data[i].from > p->step || lives.data[i].until < p->step) continue;
     *out_bytes += lives.data[i].bytes;
-    mark(p, &lives.data[i]);
+    mark_held(p, &lives.data[i]);
   }
   eg_lives_deinit(&lives);
   return status;
@@ -118,7 +118,7 @@ static egraph_status mark_all(peak_view *p, egraph_allocator alloc, double *out_
 static double bytes_at(const peak_view *p, uint32_t place) {
   uint32_t value = p->chosen.value_of_place.data[place];
   uint32_t number = place - p->problem->place_begin.data[value];
-  return eg_plan_space_bytes(p->space, value_at(p, value)->value,
+  return eg_plan_space_bytes(p->space, peak_value(p, value)->value,
                              eg_plan_model_layout(p->model, value, number));
 }
 
@@ -132,7 +132,7 @@ static double bytes_read(const peak_view *p, uint32_t op, uint32_t strategy) {
   double bytes = 0;
   for (uint32_t n = begin; n < end; n++) {
     uint32_t need = p->problem->needs.data[n], before = begin;
-    uint32_t v = value_at(p, p->chosen.value_of_place.data[need])->value;
+    uint32_t v = peak_value(p, p->chosen.value_of_place.data[need])->value;
     bool is_in =
         is_same ? p->is_read.data[n - begin] != 0 : !p->space->values.data[v].is_entry;
     while (before < n && p->problem->needs.data[before] != need)
@@ -147,7 +147,7 @@ static double bytes_of_strategy(const peak_view *p, uint32_t op, uint32_t strate
   uint32_t place = p->problem->output.data[strategy];
   uint8_t holds = p->holds.data[value];
   double times = p->problem->memory_times.data[value];
-  if (value_at(p, value)->role == EG_MODEL_ENTRY)
+  if (peak_value(p, value)->role == EG_MODEL_ENTRY)
     return p->problem->memory[0].data[strategy];
   if (p->model->operators.data[op] == EG_SPACE_NONE) {
     bool is_there =
@@ -194,7 +194,7 @@ static void name_step(peak_view *p) {
   p->row->made = p->chosen.value_of_place.data[p->row->into];
 }
 
-static egraph_status make(peak_view *p, egraph_allocator alloc) {
+static egraph_status make_peak_row(peak_view *p, egraph_allocator alloc) {
   double bytes;
   EG_TRY(eg_bytes_resize(&p->holds, p->model->values.len));
   if (p->reader != EG_SPACE_NONE) {
@@ -225,7 +225,7 @@ egraph_status eg_peak_row_make(eg_peak_row *row, const eg_plan_model *model,
   eg_bytes_init(&p.is_read, alloc);
   egraph_status status = eg_plan_solution_init(&p.chosen, alloc, model, solution);
   if (status == EGRAPH_OK) {
-    status = make(&p, alloc);
+    status = make_peak_row(&p, alloc);
     eg_plan_solution_deinit(&p.chosen);
   }
   eg_bytes_deinit(&p.is_read);

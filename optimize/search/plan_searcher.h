@@ -61,6 +61,11 @@ typedef struct eg_plan_searched {
   eg_plan_stop stop;
 } eg_plan_searched;
 
-const char *eg_plan_stop_name(eg_plan_stop stop);
+static inline const char *eg_plan_stop_name(eg_plan_stop stop) {
+#define EG_PLAN_STOP_NAME(id, name) name,
+  static const char *const names[] = {EG_PLAN_STOP_LIST(EG_PLAN_STOP_NAME)};
+#undef EG_PLAN_STOP_NAME
+  return names[stop];
+}
 
 #endif

@@ -1,8 +1,170 @@
-// Values are found whose makers depend on the step; then each strategy is counted.
+// The row of the step that makes or moves a value, by the values that every plan makes.
 // SPDX-License-Identifier: Apache-2.0
 #include "optimize/search/plan_step_row.h"
 
 #include <math.h>
+
+#include "base/owner.h"
+#include "optimize/space/groups.h"
+
+// ---- values that every plan makes -------------------------------------------------
+
+#define OWNED                                                                            \
+  (eg_u32s, operator_begin, operators, arc_begin, arcs, place_value, first, queue),      \
+      (eg_bytes, everywhere, before)
+
+void eg_plan_needs_init(eg_plan_needs *needs, egraph_allocator alloc) {
+  *needs = (eg_plan_needs){.model = NULL};
+  EG_INIT_MEMBERS(needs, alloc, OWNED)
+}
+
+void eg_plan_needs_deinit(eg_plan_needs *needs) { EG_DEINIT_MEMBERS(needs, OWNED) }
+
+static bool has_strategy(const eg_layout_problem *p, uint32_t op) {
+  for (uint32_t s = p->strategy_begin.data[op]; s < p->strategy_begin.data[op + 1]; s++)
+    if (!p->forbidden.data[s]) return true;
+  return false;
+}
+
+static bool reads(const eg_layout_problem *p, uint32_t op, uint32_t value) {
+  for (uint32_t i = p->input_begin.data[op]; i < p->input_begin.data[op + 1]; i++)
+    if (p->inputs.data[i] == value) return true;
+  return false;
+}
+
+bool eg_plan_needs_reads(const eg_plan_needs *needs, uint32_t value, uint32_t other) {
+  const eg_layout_problem *p = &needs->model->problem;
+  for (uint32_t i = needs->operator_begin.data[value];
+       i < needs->operator_begin.data[value + 1]; i++) {
+    uint32_t op = needs->operators.data[i];
+    if (has_strategy(p, op) && !reads(p, op, other)) return false;
+  }
+  return true;
+}
+
+static egraph_status add_need(eg_plan_needs *needs, eg_bytes *inout, uint32_t value) {
+  if (inout->data[value] != 0) return EGRAPH_OK;
+  inout->data[value] = 1;
+  return eg_u32s_push(&needs->queue, value);
+}
+
+/// Adds what a value always needs: of the operands of one of its operators those that all
+/// read.
+static egraph_status add_operands(eg_plan_needs *needs, uint32_t value, eg_bytes *inout) {
+  const eg_layout_problem *p = &needs->model->problem;
+  uint32_t at = needs->operator_begin.data[value];
+  uint32_t end = needs->operator_begin.data[value + 1];
+  while (at < end && !has_strategy(p, needs->operators.data[at]))
+    at++;
+  if (at == end) return EGRAPH_OK;
+  uint32_t op = needs->operators.data[at];
+  for (uint32_t i = p->input_begin.data[op]; i < p->input_begin.data[op + 1]; i++)
+    if (eg_plan_needs_reads(needs, value, p->inputs.data[i]))
+      EG_TRY(add_need(needs, inout, p->inputs.data[i]));
+  return EGRAPH_OK;
+}
+
+static egraph_status close(eg_plan_needs *needs, eg_bytes *inout) {
+  while (needs->queue.len != 0)
+    EG_TRY(add_operands(needs, eg_u32s_pop(&needs->queue), inout));
+  return EGRAPH_OK;
+}
+
+static egraph_status index_arcs(eg_plan_needs *needs) {
+  const eg_layout_problem *p = &needs->model->problem;
+  eg_u32s value;
+  eg_u32s_init(&value, needs->arcs.alloc);
+  egraph_status status = EGRAPH_OK;
+  for (uint32_t a = 0; status == EGRAPH_OK && a < eg_layout_arc_count(p); a++)
+    status = eg_u32s_push(&value, needs->place_value.data[p->arc_to.data[a]]);
+  if (status == EGRAPH_OK)
+    status =
+        eg_group_items(&value, eg_layout_value_count(p), &needs->arc_begin, &needs->arcs);
+  eg_u32s_deinit(&value);
+  return status;
+}
+
+static egraph_status index_problem(eg_plan_needs *needs) {
+  const eg_layout_problem *p = &needs->model->problem;
+  uint32_t values = eg_layout_value_count(p);
+  needs->everywhere.len = needs->before.len = 0;
+  needs->operator_begin.len = needs->operators.len = 0;
+  needs->arc_begin.len = needs->arcs.len = 0;
+  EG_TRY(eg_bytes_resize(&needs->everywhere, values));
+  EG_TRY(eg_bytes_resize(&needs->before, values));
+  EG_TRY(eg_group_items(&p->operator_value, values, &needs->operator_begin,
+                        &needs->operators));
+  needs->queue.len = needs->place_value.len = 0;
+  for (uint32_t v = 0; v < values; v++)
+    for (uint32_t l = 0; l < eg_layout_layout_count(p, v); l++)
+      EG_TRY(eg_u32s_push(&needs->place_value, v));
+  return index_arcs(needs);
+}
+
+// ---- order ----------------------------------------------------------------------------
+
+bool eg_plan_needs_is_made(const eg_plan_needs *needs, uint32_t value) {
+  const eg_model_value *of = &needs->model->values.data[value];
+  const eg_space_value *space = &needs->model->space->values.data[of->value];
+  return of->role == EG_MODEL_COPY && !space->is_entry && space->phase == of->phase;
+}
+
+bool eg_plan_needs_is_earlier(const eg_plan_needs *needs, uint32_t value,
+                              uint32_t other) {
+  const eg_model_value *a = &needs->model->values.data[value],
+                       *b = &needs->model->values.data[other];
+  return eg_plan_needs_is_made(needs, value) && eg_plan_needs_is_made(needs, other) &&
+         a->phase == b->phase && a->value < needs->first.data[other];
+}
+
+/// A value is written when its number comes, or for one that needs it; a sum as soon as
+/// its operands are there.
+static egraph_status find_first(eg_plan_needs *needs) {
+  const eg_plan_model *model = needs->model;
+  const eg_layout_problem *p = &model->problem;
+  EG_TRY(eg_u32s_resize(&needs->first, model->values.len));
+  for (size_t v = 0; v < model->values.len; v++) {
+    uint32_t number = model->values.data[v].value;
+    needs->first.data[v] = model->space->values.data[number].is_sum ? 0 : number;
+  }
+  for (bool moves = true; moves;) {
+    moves = false;
+    for (uint32_t o = eg_layout_operator_count(p); o-- > 0;) {
+      uint32_t reader = p->operator_value.data[o];
+      for (uint32_t i = p->input_begin.data[o]; i < p->input_begin.data[o + 1]; i++) {
+        uint32_t *mine = &needs->first.data[p->inputs.data[i]];
+        bool is_phase = model->values.data[reader].phase ==
+                        model->values.data[p->inputs.data[i]].phase;
+        if (!is_phase || needs->first.data[reader] >= *mine) continue;
+        *mine = needs->first.data[reader];
+        moves = true;
+      }
+    }
+  }
+  return EGRAPH_OK;
+}
+
+// ---- questions ------------------------------------------------------------------------
+
+egraph_status eg_plan_needs_find(eg_plan_needs *needs, const eg_plan_model *model) {
+  needs->model = model;
+  EG_TRY(index_problem(needs));
+  EG_TRY(find_first(needs));
+  for (size_t r = 0; r < model->problem.root_value.len; r++)
+    EG_TRY(add_need(needs, &needs->everywhere, model->problem.root_value.data[r]));
+  return close(needs, &needs->everywhere);
+}
+
+egraph_status eg_plan_needs_ask(eg_plan_needs *needs, uint32_t value) {
+  for (size_t v = 0; v < needs->before.len; v++)
+    needs->before.data[v] = 0;
+  EG_TRY(add_operands(needs, value, &needs->before));
+  return close(needs, &needs->before);
+}
+
+// ---- rows -------------------------------------------------------------------------
+
+// Values are found whose makers depend on the step; then each strategy is counted.
 
 typedef struct step_view {
   const eg_plan_model *model;
@@ -24,7 +186,7 @@ typedef struct step_view {
 EG_OWNER_DEFINE_STATIC(step_view, (eg_bytes, after, counts, kept, early),
                        (eg_u32s, counted), (eg_doubles, across))
 
-static const eg_model_value *value_at(const step_view *p, uint32_t value) {
+static const eg_model_value *step_value(const step_view *p, uint32_t value) {
   return &p->model->values.data[value];
 }
 
@@ -32,7 +194,7 @@ static bool is_keeping(const step_view *p, uint32_t op) {
   return p->model->operators.data[op] == EG_SPACE_NONE;
 }
 
-static bool reads(const step_view *p, uint32_t op, uint32_t value) {
+static bool operator_reads(const step_view *p, uint32_t op, uint32_t value) {
   for (uint32_t i = p->problem->input_begin.data[op];
        i < p->problem->input_begin.data[op + 1]; i++)
     if (p->problem->inputs.data[i] == value) return true;
@@ -43,7 +205,7 @@ static bool reads(const step_view *p, uint32_t op, uint32_t value) {
 static bool may_read(const step_view *p, uint32_t value) {
   for (uint32_t i = p->needs->operator_begin.data[p->value];
        i < p->needs->operator_begin.data[p->value + 1]; i++)
-    if (reads(p, p->needs->operators.data[i], value)) return true;
+    if (operator_reads(p, p->needs->operators.data[i], value)) return true;
   return false;
 }
 
@@ -68,7 +230,7 @@ static bool is_written_after(const step_view *p, uint32_t value) {
   bool is_read = false;
   for (uint32_t o = 0; o < eg_layout_operator_count(p->problem); o++) {
     uint32_t reader = p->problem->operator_value.data[o];
-    if (!reads(p, o, p->value)) continue;
+    if (!operator_reads(p, o, p->value)) continue;
     is_read = true;
     if (p->needs->everywhere.data[reader] == 0) return false;
     if (reader != value && !eg_plan_needs_is_earlier(p->needs, reader, value))
@@ -113,11 +275,11 @@ static bool is_always_made(const step_view *p) {
 }
 
 /// Whether every plan that has the step makes another value before it, if it has that.
-static bool is_before(const step_view *p, uint32_t value) {
+static bool is_made_before(const step_view *p, uint32_t value) {
   if (p->needs->before.data[value] != 0) return true;
   return value != p->value && eg_plan_needs_is_made(p->needs, value) &&
-         value_at(p, value)->phase == value_at(p, p->value)->phase &&
-         value_at(p, value)->value < p->turn;
+         step_value(p, value)->phase == step_value(p, p->value)->phase &&
+         step_value(p, value)->value < p->turn;
 }
 
 /// A move waits for a reader, unless it is for what is kept at once.
@@ -126,7 +288,7 @@ static uint32_t turn_of(const step_view *p) {
   if (p->into == EG_SPACE_NONE) return own;
   for (uint32_t o = 0; o < eg_layout_operator_count(p->problem); o++) {
     uint32_t reader = p->problem->operator_value.data[o];
-    if (!reads(p, o, p->value)) continue;
+    if (!operator_reads(p, o, p->value)) continue;
     if (!eg_plan_needs_is_made(p->needs, reader)) return own;
     turn = p->needs->first.data[reader] < turn ? p->needs->first.data[reader] : turn;
   }
@@ -142,13 +304,13 @@ static bool is_read_after(const step_view *p, uint32_t value, int copies) {
   bool is_read = false;
   for (uint32_t o = 0; o < eg_layout_operator_count(p->problem); o++) {
     uint32_t to = p->problem->operator_value.data[o];
-    const eg_model_value *reader = value_at(p, to);
-    if (!reads(p, o, value)) continue;
+    const eg_model_value *reader = step_value(p, to);
+    if (!operator_reads(p, o, value)) continue;
     is_read = true;
     bool leaves = is_keeping(p, o) &&
                   (reader->role == EG_MODEL_EXIT || reader->phase != EG_PHASE_BACKWARD);
     bool is_same = is_keeping(p, o) && !leaves;
-    if (leaves && value_at(p, value)->role != EG_MODEL_KEPT) return false;
+    if (leaves && step_value(p, value)->role != EG_MODEL_KEPT) return false;
     if (is_same && (copies == 0 || !is_read_after(p, to, copies - 1))) return false;
     if (!is_keeping(p, o) && (to == p->value || p->after.data[to] == 0)) return false;
   }
@@ -158,14 +320,14 @@ static bool is_read_after(const step_view *p, uint32_t value, int copies) {
 /// The value of a phase before that an operator keeps; EG_SPACE_NONE: it keeps none.
 static uint32_t kept_from(const step_view *p, uint32_t op) {
   const eg_layout_problem *problem = p->problem;
-  const eg_model_value *to = value_at(p, problem->operator_value.data[op]);
+  const eg_model_value *to = step_value(p, problem->operator_value.data[op]);
   uint32_t begin = problem->input_begin.data[op];
   if (!is_keeping(p, op) || problem->input_begin.data[op + 1] != begin + 1 ||
       (to->role != EG_MODEL_COPY && to->role != EG_MODEL_KEPT))
     return EG_SPACE_NONE;
   uint32_t from = problem->inputs.data[begin];
-  bool is_copy = value_at(p, from)->role == EG_MODEL_COPY;
-  return is_copy && value_at(p, from)->phase < to->phase ? from : EG_SPACE_NONE;
+  bool is_copy = step_value(p, from)->role == EG_MODEL_COPY;
+  return is_copy && step_value(p, from)->phase < to->phase ? from : EG_SPACE_NONE;
 }
 
 /// Whether every plan that has the step reads a value after it.
@@ -181,11 +343,11 @@ static bool has_later_reader(const step_view *p, uint32_t value) {
 static bool is_read_before(const step_view *p, uint32_t entry) {
   for (uint32_t o = 0; o < eg_layout_operator_count(p->problem); o++) {
     uint32_t reader = p->problem->operator_value.data[o];
-    if (!reads(p, o, entry)) continue;
-    if (value_at(p, reader)->role == EG_MODEL_HANDED) return false; // to who knows whom
+    if (!operator_reads(p, o, entry)) continue;
+    if (step_value(p, reader)->role == EG_MODEL_HANDED) return false; // to who knows whom
     if (!eg_plan_needs_is_made(p->needs, reader)) continue;
     bool is_step = reader == p->value && p->into == EG_SPACE_NONE;
-    if (!is_step && !is_before(p, reader)) return false;
+    if (!is_step && !is_made_before(p, reader)) return false;
   }
   return true;
 }
@@ -193,7 +355,7 @@ static bool is_read_before(const step_view *p, uint32_t entry) {
 /// Whether a value that is kept for the phase of the step is only read after the step.
 static bool is_untouched(const step_view *p, uint32_t value) {
   bool is_last =
-      p->into == EG_SPACE_NONE && value_at(p, value)->phase == EG_PHASE_BACKWARD;
+      p->into == EG_SPACE_NONE && step_value(p, value)->phase == EG_PHASE_BACKWARD;
   return is_last && is_read_after(p, value, MOST_COPIES);
 }
 
@@ -201,10 +363,10 @@ static bool is_untouched(const step_view *p, uint32_t value) {
 /// or an entry read, if at all, before the step, and kept at once; between the two
 /// phases; or where it is read after the step alone, or before it as well.
 static bool is_there(const step_view *p, uint32_t from, uint32_t to) {
-  eg_phase now = value_at(p, p->value)->phase, made = value_at(p, from)->phase,
-           used = value_at(p, to)->phase;
-  bool is_entry = p->space->values.data[value_at(p, from)->value].is_entry;
-  if (now == made) return is_entry ? is_read_before(p, from) : is_before(p, from);
+  eg_phase now = step_value(p, p->value)->phase, made = step_value(p, from)->phase,
+           used = step_value(p, to)->phase;
+  bool is_entry = p->space->values.data[step_value(p, from)->value].is_entry;
+  if (now == made) return is_entry ? is_read_before(p, from) : is_made_before(p, from);
   if (now != used) return made < now && now < used;
   return is_untouched(p, to) || (!may_read(p, to) && has_later_reader(p, to));
 }
@@ -212,13 +374,13 @@ static bool is_there(const step_view *p, uint32_t from, uint32_t to) {
 /// A value may be kept from several phases, by an operator each; of those that are there
 /// at the step one problem value counts.
 static egraph_status find_kept(step_view *p) {
-  const eg_model_value *mine = value_at(p, p->value);
+  const eg_model_value *mine = step_value(p, p->value);
   EG_TRY(eg_bytes_resize(&p->counts, eg_layout_operator_count(p->problem)));
   EG_TRY(eg_bytes_resize(&p->kept, p->space->values.len));
   EG_TRY(eg_u32s_resize(&p->counted, p->space->values.len));
   bool is_step = mine->role == EG_MODEL_COPY && is_always_made(p);
   for (uint32_t o = 0; is_step && o < eg_layout_operator_count(p->problem); o++) {
-    uint32_t to = p->problem->operator_value.data[o], v = value_at(p, to)->value;
+    uint32_t to = p->problem->operator_value.data[o], v = step_value(p, to)->value;
     uint32_t from = kept_from(p, o);
     bool is_other = p->kept.data[v] != 0 && p->counted.data[v] != to;
     if (from == EG_SPACE_NONE || v == mine->value || is_other) continue;
@@ -235,7 +397,7 @@ static uint32_t layout_at(const step_view *p, uint32_t value, uint32_t place) {
 }
 
 static double bytes_at(const step_view *p, uint32_t value, uint32_t place) {
-  return eg_plan_space_bytes(p->space, value_at(p, value)->value,
+  return eg_plan_space_bytes(p->space, step_value(p, value)->value,
                              layout_at(p, value, place));
 }
 
@@ -243,7 +405,7 @@ static double bytes_at(const step_view *p, uint32_t value, uint32_t place) {
 /// tuple.
 static bool has_storage(const step_view *p, uint32_t space_value) {
   for (uint32_t v = 0; v < p->model->values.len; v++)
-    if (value_at(p, v)->role == EG_MODEL_EXIT && value_at(p, v)->value == space_value)
+    if (step_value(p, v)->role == EG_MODEL_EXIT && step_value(p, v)->value == space_value)
       return true;
   const eg_space_value *value = &p->space->values.data[space_value];
   return value->is_sum || value->is_tuple;
@@ -257,12 +419,13 @@ static bool has_storage(const step_view *p, uint32_t space_value) {
 
 /// Whether every plan that has the step makes the value before it, and reads it after it.
 static bool is_across(const step_view *p, uint32_t u) {
-  const eg_model_value *of = value_at(p, u);
+  const eg_model_value *of = step_value(p, u);
   bool is_own = eg_plan_needs_is_made(p->needs, u) &&
-                of->phase == value_at(p, p->value)->phase &&
+                of->phase == step_value(p, p->value)->phase &&
                 (p->needs->everywhere.data[u] | p->needs->before.data[u]) != 0;
-  return is_own && u != p->value && is_before(p, u) && p->kept.data[of->value] == 0 &&
-         !may_read(p, u) && !has_storage(p, of->value) && has_later_reader(p, u);
+  return is_own && u != p->value && is_made_before(p, u) &&
+         p->kept.data[of->value] == 0 && !may_read(p, u) && !has_storage(p, of->value) &&
+         has_later_reader(p, u);
 }
 
 static bool may_need(const step_view *p, uint32_t op, uint32_t place) {
@@ -279,7 +442,7 @@ static bool may_need(const step_view *p, uint32_t op, uint32_t place) {
 static bool is_needed_early(const step_view *p, uint32_t u, uint32_t place) {
   for (uint32_t o = 0; o < eg_layout_operator_count(p->problem); o++) {
     bool is_late = p->after.data[p->problem->operator_value.data[o]] != 0;
-    if (!is_late && reads(p, o, u) && may_need(p, o, place)) return true;
+    if (!is_late && operator_reads(p, o, u) && may_need(p, o, place)) return true;
   }
   return false;
 }
@@ -322,9 +485,9 @@ static double least_across(const step_view *p, uint32_t u) {
 /// Whether what an operator keeps was kept for the phase of the step.
 static bool is_kept_before(const step_view *p, uint32_t op) {
   uint32_t to = p->problem->operator_value.data[op];
-  eg_phase now = value_at(p, p->value)->phase;
-  return p->counts.data[op] != 0 && value_at(p, to)->phase == now &&
-         value_at(p, kept_from(p, op))->phase != now;
+  eg_phase now = step_value(p, p->value)->phase;
+  return p->counts.data[op] != 0 && step_value(p, to)->phase == now &&
+         step_value(p, kept_from(p, op))->phase != now;
 }
 
 /// Likewise of what is kept for the phase.
@@ -375,7 +538,7 @@ static uint32_t moved_layout(const step_view *p, uint32_t space_value) {
   for (uint32_t n = p->problem->need_begin.data[made];
        n < p->problem->need_begin.data[made + 1]; n++) {
     uint32_t place = p->problem->needs.data[n], u = p->needs->place_value.data[place];
-    if (value_at(p, u)->value == space_value && layout_at(p, u, place) != own)
+    if (step_value(p, u)->value == space_value && layout_at(p, u, place) != own)
       return layout_at(p, u, place);
   }
   return EG_SPACE_NONE;
@@ -388,7 +551,7 @@ static bool is_again(const step_view *p, uint32_t op, uint32_t strategy, uint32_
   const uint32_t *inputs = p->problem->inputs.data + p->problem->input_begin.data[op];
   const uint32_t *needs = p->problem->needs.data + p->problem->need_begin.data[strategy];
   for (uint32_t j = 0; j < i; j++)
-    if (value_at(p, inputs[j])->value == value_at(p, inputs[i])->value &&
+    if (step_value(p, inputs[j])->value == step_value(p, inputs[i])->value &&
         layout_at(p, inputs[j], needs[j]) == layout_at(p, inputs[i], needs[i]))
       return true;
   return false;
@@ -404,7 +567,7 @@ static double bytes_of_step(const step_view *p, uint32_t op, uint32_t strategy,
   double bytes = has_own ? 0 : bytes_at(p, p->value, p->problem->output.data[strategy]);
   bytes += eg_plan_model_strategy_scratch(p->model, strategy);
   for (uint32_t i = 0; i < count; i++) {
-    uint32_t v = value_at(p, inputs[i])->value;
+    uint32_t v = step_value(p, inputs[i])->value;
     bool counts = p->space->values.data[v].is_entry || p->kept.data[v] != 0 ||
                   has_storage(p, v) || is_again(p, op, strategy, i);
     bool is_moved = layout_at(p, inputs[i], needs[i]) == moved_layout(p, v) &&
@@ -421,13 +584,14 @@ static double share_of(double bytes, double times) {
   return floor(bytes / times * parts) / parts;
 }
 
-static double bytes_of(const step_view *p, uint32_t op, uint32_t strategy, bool has_own) {
+static double operand_bytes(const step_view *p, uint32_t op, uint32_t strategy,
+                            bool has_own) {
   const eg_layout_problem *problem = p->problem;
   uint32_t value = problem->operator_value.data[op];
   double times = problem->memory_times.data[value];
-  if (value_at(p, value)->role == EG_MODEL_ENTRY) {
+  if (step_value(p, value)->role == EG_MODEL_ENTRY) {
     if (layout_at(p, value, problem->output.data[strategy]) ==
-        moved_layout(p, value_at(p, value)->value))
+        moved_layout(p, step_value(p, value)->value))
       return 0;
     return problem->memory[0].data[strategy];
   }
@@ -435,8 +599,8 @@ static double bytes_of(const step_view *p, uint32_t op, uint32_t strategy, bool 
     if (p->counts.data[op] == 0) return 0;
     uint32_t from = kept_from(p, op);
     // Rows of the problem: the end of FORWARD, or of the step; the end of BACKWARD.
-    bool is_first =
-        value_at(p, from)->phase == EG_PHASE_FORWARD || p->space->info->micro_batches > 1;
+    bool is_first = step_value(p, from)->phase == EG_PHASE_FORWARD ||
+                    p->space->info->micro_batches > 1;
     double kept = problem->memory[is_first ? 0 : 1].data[strategy];
     if (is_kept_before(p, op)) // sums of micro-batches are in an entry: 0
       kept = fmin(kept, p->across.data[problem->output.data[strategy]]);
@@ -452,7 +616,7 @@ static double bytes_of(const step_view *p, uint32_t op, uint32_t strategy, bool 
 /// Both ends of a move, unless one may be in the storage of an entry.
 static double bytes_of_arc(const step_view *p, uint32_t arc, bool has_own) {
   uint32_t from = p->problem->arc_from.data[arc], to = p->problem->arc_to.data[arc];
-  bool is_entry = p->space->values.data[value_at(p, p->value)->value].is_entry;
+  bool is_entry = p->space->values.data[step_value(p, p->value)->value].is_entry;
   bool is_mine = p->into == to || (p->into == EG_STEP_EACH_MOVE &&
                                    to >= p->problem->place_begin.data[p->value] &&
                                    to < p->problem->place_begin.data[p->value + 1]);
@@ -463,15 +627,15 @@ static double bytes_of_arc(const step_view *p, uint32_t arc, bool has_own) {
   return share_of(bytes, p->problem->memory_times.data[p->value]);
 }
 
-static egraph_status fill(const step_view *p, eg_peak_row *row) {
+static egraph_status fill_step_row(const step_view *p, eg_peak_row *row) {
   const eg_layout_problem *problem = p->problem;
-  bool has_own = has_storage(p, value_at(p, p->value)->value);
+  bool has_own = has_storage(p, step_value(p, p->value)->value);
   row->constant = row->value = 0;
   row->strategy.len = row->arc.len = 0;
   for (uint32_t o = 0; o < eg_layout_operator_count(problem); o++)
     for (uint32_t s = problem->strategy_begin.data[o];
          s < problem->strategy_begin.data[o + 1]; s++)
-      EG_TRY(eg_doubles_push(&row->strategy, bytes_of(p, o, s, has_own)));
+      EG_TRY(eg_doubles_push(&row->strategy, operand_bytes(p, o, s, has_own)));
   for (uint32_t a = 0; a < eg_layout_arc_count(problem); a++)
     EG_TRY(eg_doubles_push(&row->arc, bytes_of_arc(p, a, has_own)));
   return EGRAPH_OK;
@@ -496,7 +660,7 @@ egraph_status eg_step_row_make(eg_peak_row *row, const eg_plan_model *model,
   }
   if (status == EGRAPH_OK) status = find_kept(&p);
   if (status == EGRAPH_OK) status = find_across(&p);
-  if (status == EGRAPH_OK) status = fill(&p, row);
+  if (status == EGRAPH_OK) status = fill_step_row(&p, row);
   step_view_deinit(&p);
   return status;
 }

@@ -41,7 +41,7 @@ EG_OWNER_DEFINE_STATIC(walker,
 
 // ---- sums -----------------------------------------------------------------------------
 
-static void add(sums *to, const sums *more, double sign) {
+static void add_sums(sums *to, const sums *more, double sign) {
   to->cost += sign * more->cost;
   for (int r = 0; r < EG_LAYOUT_MEMORY_ROWS; r++)
     to->memory[r] += sign * more->memory[r];
@@ -75,9 +75,9 @@ static bool take_steps(walker *w, uint32_t steps) {
 
 // ---- decisions ------------------------------------------------------------------------
 
-static egraph_status decide(walker *w, uint32_t at, sums done, sums pending);
+static egraph_status decide_value(walker *w, uint32_t at, sums done, sums pending);
 
-static egraph_status visit(walker *w, const sums *done) {
+static egraph_status visit_leaf(walker *w, const sums *done) {
   if (!take_steps(w, w->walk->visit_steps)) return EGRAPH_OK;
   w->at.cost = done->cost;
   memcpy(w->at.memory, done->memory, sizeof w->at.memory);
@@ -93,8 +93,9 @@ static bool leads_to(const walker *w, uint32_t place, uint32_t from) {
 
 /// Every way to reach what is to do of the value decided at `at`, which is what `todo`
 /// has from `base` on; then what is left. Leaves `todo` as it was.
-static egraph_status reach(walker *w, uint32_t at, size_t base, sums done, sums pending) {
-  if (w->todo.len == base) return decide(w, at + 1, done, pending);
+static egraph_status reach_places(walker *w, uint32_t at, size_t base, sums done,
+                                  sums pending) {
+  if (w->todo.len == base) return decide_value(w, at + 1, done, pending);
   uint32_t v = w->order.data[at],
            source = w->problem->output.data[w->at.strategy.data[v]];
   uint32_t place = eg_u32s_pop(&w->todo);
@@ -108,7 +109,7 @@ static egraph_status reach(walker *w, uint32_t at, size_t base, sums done, sums 
     for (uint32_t r = 0; r < w->problem->memory_rows; r++)
       more.memory[r] =
           w->problem->arc_memory[r].data[arc] * w->problem->memory_times.data[v];
-    add(&next, &more, 1);
+    add_sums(&next, &more, 1);
     if (w->problem->place_forbidden.data[from] || w->problem->arc_forbidden.data[arc] ||
         leads_to(w, place, from))
       continue;
@@ -119,7 +120,7 @@ static egraph_status reach(walker *w, uint32_t at, size_t base, sums done, sums 
     if (is_new) status = eg_u32s_push(&w->todo, from);
     w->parent.data[place] = arc;
     w->at.arc_used.data[arc] = 1;
-    if (status == EGRAPH_OK) status = reach(w, at, base, next, pending);
+    if (status == EGRAPH_OK) status = reach_places(w, at, base, next, pending);
     w->todo.len = left;
     w->at.arc_used.data[arc] = 0;
     w->parent.data[place] = EG_LAYOUT_NONE;
@@ -163,17 +164,18 @@ static void want(walker *w, uint32_t s, bool wants, sums *pending) {
   for (uint32_t n = p->need_begin.data[s]; n < p->need_begin.data[s + 1]; n++) {
     uint32_t place = p->needs.data[n], v = w->value_of.data[place];
     uint32_t *count = &w->value_wanted.data[v];
-    if (wants && *count == 0) add(pending, &w->least.data[v], 1);
+    if (wants && *count == 0) add_sums(pending, &w->least.data[v], 1);
     *count = wants ? *count + 1 : *count - 1;
     w->wanted.data[place] += wants ? 1 : UINT32_MAX;
   }
 }
 
-static egraph_status choose(walker *w, uint32_t at, uint32_t s, sums done, sums pending) {
+static egraph_status choose_strategy_of(walker *w, uint32_t at, uint32_t s, sums done,
+                                        sums pending) {
   const eg_layout_problem *p = w->problem;
   uint32_t v = w->order.data[at], source = p->output.data[s];
   sums mine = sums_of_strategy(w, v, s);
-  add(&done, &mine, 1);
+  add_sums(&done, &mine, 1);
   want(w, s, true, &pending);
   w->at.strategy.data[v] = s;
   size_t base = w->todo.len;
@@ -183,25 +185,25 @@ static egraph_status choose(walker *w, uint32_t at, uint32_t s, sums done, sums 
     if (w->wanted.data[place] != 0 && place != source)
       status = eg_u32s_push(&w->todo, place);
   if (status == EGRAPH_OK && may_go_on(w, &done, &pending))
-    status = reach(w, at, base, done, pending);
+    status = reach_places(w, at, base, done, pending);
   w->todo.len = base;
   w->at.strategy.data[v] = EG_LAYOUT_NONE;
   want(w, s, false, &pending);
   return status;
 }
 
-static egraph_status decide(walker *w, uint32_t at, sums done, sums pending) {
+static egraph_status decide_value(walker *w, uint32_t at, sums done, sums pending) {
   const eg_layout_problem *p = w->problem;
   while (at < w->order.len && w->value_wanted.data[w->order.data[at]] == 0)
     at++;
-  if (at == w->order.len) return visit(w, &done);
+  if (at == w->order.len) return visit_leaf(w, &done);
   uint32_t v = w->order.data[at];
-  add(&pending, &w->least.data[v], -1);
+  add_sums(&pending, &w->least.data[v], -1);
   for (uint32_t i = w->operator_begin.data[v]; i < w->operator_begin.data[v + 1]; i++) {
     uint32_t o = w->operators.data[i];
     for (uint32_t s = p->strategy_begin.data[o]; s < p->strategy_begin.data[o + 1]; s++) {
       if (!take_steps(w, 1)) return EGRAPH_OK;
-      if (is_allowed(w, v, s)) EG_TRY(choose(w, at, s, done, pending));
+      if (is_allowed(w, v, s)) EG_TRY(choose_strategy_of(w, at, s, done, pending));
     }
   }
   return EGRAPH_OK;
@@ -210,7 +212,7 @@ static egraph_status decide(walker *w, uint32_t at, sums done, sums pending) {
 // ---- indexes --------------------------------------------------------------------------
 
 /// Whether all that may need v has its place in the order.
-static egraph_status find_order(walker *w, bool *out_is_walkable) {
+static egraph_status order_values(walker *w, bool *out_is_walkable) {
   const eg_layout_problem *p = w->problem;
   uint32_t values = eg_layout_value_count(p);
   eg_u32s users; // [values] operators that read it and have no place yet
@@ -234,7 +236,7 @@ static egraph_status find_order(walker *w, bool *out_is_walkable) {
   return status;
 }
 
-static void find_least(walker *w, uint32_t v) {
+static void find_least_cost(walker *w, uint32_t v) {
   const eg_layout_problem *p = w->problem;
   sums *least = &w->least.data[v];
   bool is_first = true;
@@ -267,14 +269,14 @@ static egraph_status prepare_walk(walker *w, bool *out_is_walkable) {
   EG_TRY(sums_list_resize(&w->least, values));
   EG_TRY(eg_bytes_resize(&w->at.arc_used, eg_layout_arc_count(p)));
   for (uint32_t v = 0; v < values; v++) {
-    find_least(w, v);
+    find_least_cost(w, v);
     EG_TRY(eg_u32s_push(&w->at.strategy, EG_LAYOUT_NONE));
     for (uint32_t i = p->place_begin.data[v]; i < p->place_begin.data[v + 1]; i++) {
       EG_TRY(eg_u32s_push(&w->value_of, v));
       EG_TRY(eg_u32s_push(&w->parent, EG_LAYOUT_NONE));
     }
   }
-  return find_order(w, out_is_walkable);
+  return order_values(w, out_is_walkable);
 }
 
 static egraph_status go(walker *w) {
@@ -285,13 +287,13 @@ static egraph_status go(walker *w) {
   if (!is_walkable) return EGRAPH_OK;
   for (size_t i = 0; i < p->root_value.len; i++) {
     uint32_t v = p->root_value.data[i];
-    if (w->value_wanted.data[v]++ == 0) add(&pending, &w->least.data[v], 1);
+    if (w->value_wanted.data[v]++ == 0) add_sums(&pending, &w->least.data[v], 1);
     if (p->root_begin.data[i] == p->root_begin.data[i + 1]) continue;
     uint32_t place = p->root_places.data[p->root_begin.data[i]];
     is_possible = is_possible && !p->place_forbidden.data[place];
     w->wanted.data[place]++;
   }
-  if (is_possible) EG_TRY(decide(w, 0, done, pending));
+  if (is_possible) EG_TRY(decide_value(w, 0, done, pending));
   w->walk->is_complete = !w->is_stopped;
   return EGRAPH_OK;
 }

@@ -14,7 +14,7 @@
 #include "base/work.h"
 #include "optimize/model/plan_recall.h"
 #include "optimize/search/plan_algebra.h"
-#include "optimize/space/unit_axes.h"
+#include "optimize/space/layout_graph.h"
 
 static const double LEAST_SECONDS = 0.01;
 static const double IMPROVING_SHARE = 0.9;
@@ -80,7 +80,7 @@ typedef struct planner {
 
 static bool has_variants(const planner *p) { return p->out->nodes != p->given_nodes; }
 
-static egraph_status saturate(planner *p) {
+static egraph_status saturate_step(planner *p) {
   EG_TRY(eg_planning_saturate(p->out, p->alloc, p->input, &p->info, &p->egraph,
                               &p->given_nodes));
   p->out->is_as_given = !has_variants(p) && p->out->stop == EG_STOP_SATURATED;
@@ -103,14 +103,14 @@ static eg_layout_options remaining(const planner *p) {
 // and the search within it has what is left of work and time: at least this share.
 static const double LIMITED_SHARE = 0.5;
 
-static bool fits(const planner *p) {
+static bool plan_fits_memory(const planner *p) {
   return p->out->has_plan && p->out->memory <= p->input->info->memory_limit;
 }
 
 /// Whether what is done without the limit has lasted long, and nothing has fitted.
 static bool is_given_up(const planner *p) {
   double spent = eg_clock_seconds() - p->start;
-  return p->is_lifted && !fits(p) &&
+  return p->is_lifted && !plan_fits_memory(p) &&
          spent > (1 - LIMITED_SHARE) * p->asked.time_limit_seconds;
 }
 
@@ -138,7 +138,7 @@ enum { FIRST = 3 }; // baselines, planned whatever the time while there is no pl
 static bool is_after_search(const planner *p) { return p->stage >= CONTESTING; }
 
 /// Whether the plan may be dearer than a baseline.
-static bool is_open(const planner *p) {
+static bool may_be_dearer(const planner *p) {
   return p->stage <= SEEDING_VARIANTS || p->stage == CONTESTING;
 }
 
@@ -149,10 +149,11 @@ static bool is_asked(const planner *p, const contender *c) {
 
 /// While baselines are planned, progress reports only the best cost so far; and a
 /// baseline that matters only if it is cheaper ends when its bound shows that it is not.
-static bool on_progress(void *user, double cost, double bound, double seconds) {
+static bool report_planner_progress(void *user, double cost, double bound,
+                                    double seconds) {
   planner *p = user;
   const eg_layout_options *asked = &p->asked;
-  bool may_lose = p->at_work != NULL && is_open(p) &&
+  bool may_lose = p->at_work != NULL && may_be_dearer(p) &&
                   !(is_after_search(p) && is_asked(p, p->at_work));
   bool is_beaten =
       p->stage == SEARCHING && p->input->ceiling > 0 && bound >= p->input->ceiling;
@@ -200,7 +201,7 @@ static egraph_status let_win(planner *p, const char *name, eg_fitted_plan *plan)
   return EGRAPH_OK;
 }
 
-static bool is_free(const planner *p) {
+static bool has_no_constraints(const planner *p) {
   return p->input->constraints == NULL || p->input->constraints->rows.len == 0;
 }
 
@@ -210,7 +211,7 @@ static egraph_status note_outcome(planner *p, const contender *c, const char *na
   eg_baseline_outcome *outcome = &p->out->baseline[c->outcome];
   bool is_news = c->outcome != EG_BASELINE_OTHER && !outcome->has_summary;
   if (!is_news && !(plan->cost < outcome->cost)) return EGRAPH_OK;
-  if (plan->has_plan && c->outcome == EG_BASELINE_SINGLE && is_free(p))
+  if (plan->has_plan && c->outcome == EG_BASELINE_SINGLE && has_no_constraints(p))
     p->out->single_seconds = plan->cost;
   return eg_baseline_outcome_note(outcome, p->input, p->alloc, name, obstacle, plan);
 }
@@ -219,7 +220,7 @@ static egraph_status note_outcome(planner *p, const contender *c, const char *na
 static bool is_settled(const planner *p, const contender *c) {
   bool is_proven = c->status == EG_LAYOUT_OPTIMAL || c->status == EG_LAYOUT_INFEASIBLE ||
                    (c->status == EG_LAYOUT_NO_MEMORY && !is_asked(p, c));
-  bool is_wanted = is_asked(p, c) || (is_open(p) && c->bound < p->out->cost) ||
+  bool is_wanted = is_asked(p, c) || (may_be_dearer(p) && c->bound < p->out->cost) ||
                    (c->outcome == EG_BASELINE_SINGLE && c->status == EG_LAYOUT_UNKNOWN);
   return is_proven || !is_wanted;
 }
@@ -259,7 +260,7 @@ static egraph_status try_baseline(planner *p, eg_competition *competition, conte
   note_least(p, &plan);
   if (plan.has_plan) c->cost = fmin(c->cost, plan.cost);
   c->is_large = plan.has_plan && plan.memory > p->input->info->memory_limit;
-  if (status == EGRAPH_OK && is_open(p)) status = let_win(p, name, &plan);
+  if (status == EGRAPH_OK && may_be_dearer(p)) status = let_win(p, name, &plan);
   c->status = plan.status;
   c->bound = fmax(c->bound, plan.bound);
   eg_fitted_plan_deinit(&plan);
@@ -401,11 +402,11 @@ static egraph_status find_seed(planner *p, eg_competition *competition, eg_u32s 
   if (!has_variants(p) || competition->algebra != NULL)
     return is_known ? EGRAPH_OK : seed_baselines(p, competition);
   if (!is_known) EG_TRY(seed_given(p, competition));
-  if (!is_free(p) || p->is_cancelled) return EGRAPH_OK;
+  if (!has_no_constraints(p) || p->is_cancelled) return EGRAPH_OK;
   eg_layout_options options = remaining(p);
   options.time_limit_seconds *= IMPROVING_SHARE;
   options.work_limit = eg_work_share(options.work_limit, IMPROVING_WORK);
-  options.progress = on_progress;
+  options.progress = report_planner_progress;
   options.user = p;
   known->len = 0;
   return eg_plan_improve(p->alloc, competition->space, &options, &p->seed, p->out->cost,
@@ -424,7 +425,7 @@ static egraph_status recall_known(planner *p, const eg_plan_space *space,
 // ---- the search ---------------------------------------------------------------------
 
 /// What the search has found, and its proofs; a plan from before that is cheaper stays.
-static egraph_status conclude(planner *p, eg_fitted_plan *found) {
+static egraph_status conclude_search(planner *p, eg_fitted_plan *found) {
   eg_planning *out = p->out;
   bool stays = out->has_plan && !(found->has_plan && found->cost <= out->cost);
   out->status = found->status;
@@ -446,7 +447,7 @@ static egraph_status conclude(planner *p, eg_fitted_plan *found) {
   return EGRAPH_OK;
 }
 
-static egraph_status search(planner *p, const eg_competition *competition) {
+static egraph_status search_layouts(planner *p, const eg_competition *competition) {
   eg_fitted_plan found;
   p->stage = SEARCHING;
   memset(found.price, 0, sizeof found.price);
@@ -454,7 +455,7 @@ static egraph_status search(planner *p, const eg_competition *competition) {
              ? eg_compete_named(competition, p->input->baseline, &found)
              : eg_compete_search(competition, &found));
   memcpy(p->price, found.price, sizeof p->price);
-  egraph_status status = conclude(p, &found);
+  egraph_status status = conclude_search(p, &found);
   eg_fitted_plan_deinit(&found);
   return status;
 }
@@ -465,7 +466,7 @@ static const double MATE_SHARE = 0.3, MATE_GAP = 1e-3;
 static const double NEAR_LIMIT = 0.5; // of memory: from there on a limit may bind
 
 /// What tells of the whole step that this one is the folded one of.
-static egraph_status cut(planner *p, eg_competition *competition) {
+static egraph_status cut_folded(planner *p, eg_competition *competition) {
   double seconds = p->input->cut_seconds, limit = competition->layout.time_limit_seconds;
   uint64_t work = p->input->cut_work;
   eg_cut result;
@@ -505,21 +506,21 @@ static egraph_status search_and_cut(planner *p, eg_competition *competition,
   if (known->len != 0) competition->layout.incumbent = known->data;
   if (has_variants(p) && !p->input->is_alone)
     competition->layout.work_limit = eg_work_share(p->asked.work_limit, VARIANTS_WORK);
-  if (p->is_lifted && !fits(p)) {
+  if (p->is_lifted && !plan_fits_memory(p)) {
     competition->layout.time_limit_seconds *= 1 - LIMITED_SHARE;
     competition->layout.work_limit =
         eg_work_share(competition->layout.work_limit, 1 - LIMITED_SHARE);
   }
   competition->seed = &p->seed;
-  EG_TRY(search(p, competition));
+  EG_TRY(search_layouts(p, competition));
   competition->layout.incumbent = NULL;
   competition->layout.work_limit = p->asked.work_limit;
   competition->seed = NULL;
-  return p->is_lifted && !fits(p) ? EGRAPH_OK : cut(p, competition);
+  return p->is_lifted && !plan_fits_memory(p) ? EGRAPH_OK : cut_folded(p, competition);
 }
 
 /// Baselines that may be cheaper than the plan, and those that the user asked for.
-static egraph_status compare(planner *p, eg_competition *competition) {
+static egraph_status compare_baselines(planner *p, eg_competition *competition) {
   bool is_proven = p->out->has_plan ? p->out->status == EG_LAYOUT_OPTIMAL
                                     : p->out->status != EG_LAYOUT_UNKNOWN;
   p->stage = p->input->baseline != NULL || is_proven ? COMPARING : CONTESTING;
@@ -607,9 +608,10 @@ static egraph_status search_all(planner *p, eg_competition *competition, eg_u32s
     EG_TRY(search_and_cut(p, competition, known));
     p->info.memory_limit = p->input->info->memory_limit;
     p->is_lifted = false;
-    bool is_over = fits(p) || p->out->status == EG_LAYOUT_INFEASIBLE || p->is_cancelled;
+    bool is_over =
+        plan_fits_memory(p) || p->out->status == EG_LAYOUT_INFEASIBLE || p->is_cancelled;
     forget_plans(p, !is_over);
-    if (is_over) return compare(p, competition);
+    if (is_over) return compare_baselines(p, competition);
     EG_TRY(begin_within(p, competition));
     if (!is_known) known->len = 0;
   } else if (p->input->binds) {
@@ -619,11 +621,11 @@ static egraph_status search_all(planner *p, eg_competition *competition, eg_u32s
   if (p->out->has_plan) known->len = 0; // it is cheaper
   if (!is_known) EG_TRY(find_seed(p, competition, known));
   EG_TRY(search_and_cut(p, competition, known));
-  return compare(p, competition);
+  return compare_baselines(p, competition);
 }
 
 /// Whether a bound of the whole step shows that every plan is at the ceiling or above.
-static egraph_status probe(planner *p, const eg_competition *competition) {
+static egraph_status probe_ceiling(planner *p, const eg_competition *competition) {
   const eg_planner_input *input = p->input;
   double bound;
   if (!(input->ceiling > 0) || input->is_alone || input->baseline != NULL)
@@ -644,17 +646,17 @@ static eg_competition competition_of(const planner *p, const eg_plan_space *spac
                           .mesh = &p->input->mesh->mesh};
 }
 
-static egraph_status solve(planner *p, const eg_plan_space *space,
-                           const eg_plan_algebra *algebra) {
+static egraph_status solve_layouts(planner *p, const eg_plan_space *space,
+                                   const eg_plan_algebra *algebra) {
   eg_competition competition = competition_of(p, space, algebra);
   eg_u32s known;
   double start = eg_clock_seconds();
-  competition.layout.progress = on_progress;
+  competition.layout.progress = report_planner_progress;
   competition.layout.user = p;
   eg_u32s_init(&known, p->alloc);
   eg_plan_choices_init(&p->seed, p->alloc);
   contenders_init(&p->contenders, p->alloc);
-  egraph_status status = probe(p, &competition);
+  egraph_status status = probe_ceiling(p, &competition);
   if (status == EGRAPH_OK && !p->out->is_beaten)
     status = search_all(p, &competition, &known);
   bool is_memory = !p->out->has_plan && p->least > p->input->info->memory_limit;
@@ -680,7 +682,7 @@ static egraph_status solve_by(planner *p, const eg_plan_space *space,
   eg_fitted_plan found;
   double start = eg_clock_seconds();
   p->stage = SEARCHING;
-  question.layout.progress = on_progress;
+  question.layout.progress = report_planner_progress;
   question.layout.user = p;
   egraph_status status = eg_compete_by(&competition, p->input->searcher, &question,
                                        &found, &p->out->searched);
@@ -705,8 +707,8 @@ static egraph_status mix(planner *p, const eg_plan_space *space) {
   return EGRAPH_OK;
 }
 
-static egraph_status certify(planner *p, const eg_plan_space *space,
-                             const eg_plan_algebra *algebra) {
+static egraph_status certify_claim(planner *p, const eg_plan_space *space,
+                                   const eg_plan_algebra *algebra) {
   eg_competition competition = competition_of(p, space, algebra);
   competition.layout = remaining(p);
   eg_axis_roles roles;
@@ -729,10 +731,10 @@ static egraph_status plan_with(planner *p, eg_machine_costs *costs,
   p->out->is_exact = space.is_exact;
   for (size_t s = 0; s < space.strategies.len; s++)
     p->out->compared[space.strategies.data[s].basis]++;
-  egraph_status status = p->claim != NULL             ? certify(p, &space, algebra)
+  egraph_status status = p->claim != NULL             ? certify_claim(p, &space, algebra)
                          : p->kinds != 0              ? mix(p, &space)
                          : p->input->searcher != NULL ? solve_by(p, &space, algebra)
-                                                      : solve(p, &space, algebra);
+                                                      : solve_layouts(p, &space, algebra);
   eg_plan_space_deinit(&space);
   return status;
 }
@@ -743,7 +745,7 @@ static egraph_status plan(planner *p) {
   p->mesh = mesh.mesh;
   EG_TRY(eg_device_cost_init(&costs.device, p->input->machine, p->input->costs));
   costs.device.plain_only = p->input->plain_only;
-  EG_TRY(saturate(p));
+  EG_TRY(saturate_step(p));
   if (!p->input->algebra_first) return plan_with(p, &costs, NULL);
   eg_plan_algebra algebra;
   eg_layout_options options = remaining(p);

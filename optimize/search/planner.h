@@ -13,11 +13,10 @@
 
 #include "optimize/price/plan_price.h"
 #include "optimize/search/plan_compete.h"
-#include "optimize/search/plan_mix.h"
-#include "optimize/search/plan_rules.h"
+#include "optimize/search/plan_folded.h"
 #include "optimize/space/step_info.h"
-#include "optimize/space/training_info.h"
 #include "pcg/plan/plan_summary.h"
+#include "rewrites/saturation/saturate.h"
 
 typedef struct eg_planner_input {
   const eg_graph *graph;
@@ -94,7 +93,7 @@ typedef struct eg_planning {
   bool has_plan;
   eg_emitted_plan emitted;
   // Of a folded step whose limit of memory binds: plans that are the cheapest at prices
-  // of memory a little too high and too low, to be mixed (plan_mix.h).
+  // of memory a little too high and too low, to be mixed (plan_folded.h).
   bool has_mates;
   eg_emitted_plan mates[EG_MATES];
   char seed[EG_RIVAL_NAME_SIZE]; // baseline whose plan this is; "": the search's
@@ -116,7 +115,7 @@ typedef struct eg_planning {
 egraph_status eg_planner_run(egraph_allocator alloc, const eg_planner_input *input,
                              eg_planning *out);
 /// No search: the best mixture of plans of the step, whose equal blocks are known
-/// (plan_mix.h). Fails like eg_planner_run.
+/// (plan_folded.h). Fails like eg_planner_run.
 egraph_status eg_planner_mix(egraph_allocator alloc, const eg_planner_input *input,
                              const eg_plan *const *kind, uint32_t kinds,
                              eg_planning *out);
@@ -124,6 +123,12 @@ egraph_status eg_planner_mix(egraph_allocator alloc, const eg_planner_input *inp
 /// step, in the input's limits of time and work. Fails like eg_planner_run.
 egraph_status eg_planner_certify(egraph_allocator alloc, const eg_planner_input *input,
                                  const eg_plan_claim *claim, eg_plan_certificate *out);
+/// As eg_saturate, but that values are sealed which rules must not look through; `info`
+/// is of the graph that `egraph` was seeded with.
+egraph_status eg_plan_apply_rules(eg_tensor_egraph *egraph, const eg_step_info *info,
+                                  const eg_rules *rules,
+                                  const eg_saturation_options *options,
+                                  eg_saturation_report *out_report);
 /// The e-graph of the input's step with what rules make of it, and how that went; the
 /// e-graph is the caller's, after a failure too. `*out_given_nodes`: before rules. Fails
 /// like eg_planner_run.

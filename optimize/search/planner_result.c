@@ -5,8 +5,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "optimize/search/plan_mix.h"
-#include "optimize/space/unit_axes.h"
+#include "optimize/search/plan_folded.h"
+#include "optimize/space/layout_graph.h"
 
 static const double PROVEN_GAP = 1e-9;
 
@@ -90,4 +90,29 @@ egraph_status eg_planning_saturate(eg_planning *out, egraph_allocator alloc,
   out->nodes = eg_engine_node_count(engine);
   out->classes = eg_engine_class_count(engine);
   return EGRAPH_OK;
+}
+
+// ---- rules ------------------------------------------------------------------------
+
+static egraph_status seal(eg_tensor_egraph *egraph, const uint32_t *values,
+                          uint32_t count) {
+  for (uint32_t i = 0; i < count; i++)
+    EG_TRY(eg_tensor_egraph_seal(
+        egraph, eg_tensor_egraph_value_class(egraph, (eg_value){values[i]})));
+  return EGRAPH_OK;
+}
+
+egraph_status eg_plan_apply_rules(eg_tensor_egraph *egraph, const eg_step_info *info,
+                                  const eg_rules *rules,
+                                  const eg_saturation_options *options,
+                                  eg_saturation_report *out_report) {
+  *out_report = (eg_saturation_report){.alloc = eg_tensor_egraph_allocator(egraph)};
+  for (uint32_t i = 0; i < info->carried_count; i++)
+    if (info->carried[i].is_sum)
+      EG_TRY(eg_tensor_egraph_seal(
+          egraph, eg_tensor_egraph_root(egraph, info->carried[i].output)));
+  EG_TRY(seal(egraph, info->sealed, info->sealed_count));
+  EG_TRY(seal(egraph, info->fixed, info->fixed_count));
+  EG_TRY(eg_engine_rebuild(eg_tensor_egraph_engine(egraph)));
+  return eg_saturate(egraph, rules, options, out_report);
 }

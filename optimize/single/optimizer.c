@@ -19,7 +19,6 @@
 #include "base/work.h"
 #include "extract/search/extract.h"
 #include "optimize/price/predict.h"
-#include "optimize/single/cost_basis.h"
 #include "optimize/single/single_problem.h"
 #include "pcg/graph/graph_copy.h"
 #include "rewrites/explain/explain_rounds.h"
@@ -128,7 +127,7 @@ static bool on_saturate(void *user, uint32_t iteration, uint32_t nodes,
   return report_progress(r, "saturate", line);
 }
 
-static uint32_t sum_of(uint32_t a, uint32_t b) {
+static uint32_t saturating_sum(uint32_t a, uint32_t b) {
   return a > UINT32_MAX - b ? UINT32_MAX : a + b;
 }
 
@@ -136,9 +135,9 @@ static uint32_t sum_of(uint32_t a, uint32_t b) {
 static void count_saturation(run *r) {
   eg_saturation_report *all = &r->result->saturation, *own = &r->now.saturation;
   egraph_report *report = &r->result->report;
-  report->iterations = sum_of(report->iterations, own->iterations);
-  report->nodes = sum_of(report->nodes, own->nodes);
-  report->classes = sum_of(report->classes, own->classes);
+  report->iterations = saturating_sum(report->iterations, own->iterations);
+  report->nodes = saturating_sum(report->nodes, own->nodes);
+  report->classes = saturating_sum(report->classes, own->classes);
   report->saturate_seconds += own->seconds;
   eg_work_add(&r->saturating, own->work);
   r->last_stop = own->stop;
@@ -155,9 +154,9 @@ static void count_saturation(run *r) {
     const eg_rule_stats *more = &own->rules[i];
     sum->matches += more->matches;
     sum->rejected += more->rejected;
-    sum->nodes = sum_of(sum->nodes, more->nodes);
-    sum->unions = sum_of(sum->unions, more->unions);
-    sum->bans = sum_of(sum->bans, more->bans);
+    sum->nodes = saturating_sum(sum->nodes, more->nodes);
+    sum->unions = saturating_sum(sum->unions, more->unions);
+    sum->bans = saturating_sum(sum->bans, more->bans);
     sum->seconds += more->seconds;
   }
 }
@@ -165,7 +164,7 @@ static void count_saturation(run *r) {
 // The default node limit, and the limit of a rule's matches, grow with the graph.
 enum { NODE_LIMIT_GROWTH = 10, MATCH_LIMIT_SHARE = 2, SHRINK_FIRST_BELOW = 16 };
 
-static egraph_status saturate(run *r) {
+static egraph_status saturate_round(run *r) {
   eg_saturation_options options = eg_search_saturation(r->search, NODE_LIMIT_GROWTH);
   options.match_limit_share = MATCH_LIMIT_SHARE;
   options.shrink_first_below = SHRINK_FIRST_BELOW;
@@ -199,7 +198,7 @@ static bool on_measure(void *user, uint32_t done, uint32_t total) {
 
 /// Measures what the round needs and the cost model lacks. An estimate that changes for
 /// that leaves nothing of what earlier rounds have proven.
-static egraph_status measure(run *r) {
+static egraph_status measure_costs(run *r) {
   eg_cost_model *costs = r->input->costs;
   uint32_t requested = eg_cost_requested(costs);
   char line[64];
@@ -223,14 +222,14 @@ static eg_single_source source_of(const run *r) {
                             .formats = r->search->formats ? r->input->formats : 0};
 }
 
-static egraph_status price(run *r) {
+static egraph_status price_round(run *r) {
   double start = eg_clock_seconds();
   search_round *now = &r->now;
   eg_cost_model *costs = r->input->costs;
   const eg_single_source source = source_of(r);
   EG_TRY(eg_single_problem_request(r->alloc, &source));
   EG_TRY(eg_graph_request_costs(now->graph, r->alloc, costs));
-  EG_TRY(measure(r));
+  EG_TRY(measure_costs(r));
   EG_TRY(eg_single_problem_init(&now->single, r->alloc, &source));
   now->has_problem = true;
   for (uint32_t n = 0; n < now->single.nodes.len; n++) {
@@ -264,7 +263,7 @@ static eg_extract_options extract_options(const run *r, double share) {
   return options;
 }
 
-static egraph_status solve(run *r, const uint32_t *incumbent) {
+static egraph_status extract_round(run *r, const uint32_t *incumbent) {
   egraph_report *report = &r->result->report;
   // Rounds to come are fewer the more this one has reached.
   bool is_last = report->rounds >= r->search->rounds;
@@ -291,7 +290,7 @@ static egraph_status extract(run *r) {
   (void)report_progress(r, "extract", line);
   EG_TRY(eg_alloc(r->alloc, count, sizeof *incumbent, &incumbent));
   egraph_status status = eg_single_original(&now->single, incumbent, &now->is_as_given);
-  if (status == EGRAPH_OK) status = solve(r, incumbent);
+  if (status == EGRAPH_OK) status = extract_round(r, incumbent);
   eg_free(r->alloc, incumbent, count, sizeof *incumbent);
   EG_TRY(status);
   egraph_report *report = &r->result->report;
@@ -312,7 +311,7 @@ static egraph_status fold_graph(const run *r, const eg_graph *graph, eg_graph **
 
 /// Weights that can be computed now are; what only absent weights need stays for the
 /// load.
-static egraph_status fold(run *r) {
+static egraph_status fold_round(run *r) {
   search_round *now = &r->now;
   eg_graph *folded;
   uint32_t lost;
@@ -331,12 +330,12 @@ static egraph_status fold(run *r) {
   return EGRAPH_OK;
 }
 
-static egraph_status emit(run *r) {
+static egraph_status emit_round(run *r) {
   search_round *now = &r->now;
   const eg_emission *before = r->result->report.rounds == 1 ? NULL : &r->result->emission;
   EG_TRY(eg_emission_init(&now->emission, r->alloc, &now->single,
                           now->extraction.choice.data, before));
-  EG_TRY(fold(r));
+  EG_TRY(fold_round(r));
   EG_TRY(eg_graph_predict(now->outcome, r->alloc, r->input->costs, &now->cost));
   // The graph costs what the extractor said, and no more than the one the round started
   // from when that was among its variants.
@@ -458,7 +457,7 @@ static egraph_status measure_again(settling *s) {
 }
 
 /// In the first round, so that what it proves is of the costs that all rounds have.
-static egraph_status settle(run *r) {
+static egraph_status settle_close_costs(run *r) {
   egraph_report *report = &r->result->report;
   search_round *now = &r->now;
   eg_cost_model *costs = r->input->costs;
@@ -494,11 +493,11 @@ static egraph_status play_round(run *r) {
   r->now.saturation.alloc = r->alloc;
   eg_extract_result_init(&r->now.extraction, r->alloc);
   r->result->report.rounds++;
-  EG_TRY(saturate(r));
-  EG_TRY(price(r));
+  EG_TRY(saturate_round(r));
+  EG_TRY(price_round(r));
   EG_TRY(extract(r));
-  EG_TRY(settle(r));
-  return emit(r);
+  EG_TRY(settle_close_costs(r));
+  return emit_round(r);
 }
 
 static void end_round(run *r) {

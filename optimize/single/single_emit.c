@@ -87,7 +87,7 @@ static egraph_status take_operands(emitter *e, uint32_t class) {
   return EGRAPH_OK;
 }
 
-static egraph_status write_node(emitter *e, uint32_t class, eg_node node) {
+static egraph_status write_single_node(emitter *e, uint32_t class, eg_node node) {
   uint32_t v = e->single->value.data[class];
   eg_value first;
   EG_TRY(eg_graph_writer_node(&e->writer, v, node, e->operands.data,
@@ -114,7 +114,7 @@ static egraph_status write_class(emitter *e, uint32_t class) {
     e->made.data[class] = e->writer.made.data[v];
     return EGRAPH_OK;
   }
-  if (attrs->op != EG_OP_PART) return write_node(e, class, node);
+  if (attrs->op != EG_OP_PART) return write_single_node(e, class, node);
   e->made.data[class] =
       e->operands.data[0].id + (uint32_t)eg_attr_at(attrs, EG_A_PART_INDEX)->i;
   return EGRAPH_OK;
@@ -152,7 +152,7 @@ static egraph_status emit_outputs(emitter *e) {
   return EGRAPH_OK;
 }
 
-static egraph_status emit(emitter *e) {
+static egraph_status emit_classes(emitter *e) {
   const eg_graph *graph = e->writer.graph;
   for (uint32_t c = 0; c < e->single->problem.class_count; c++)
     EG_TRY(eg_u32s_push(&e->made, NONE));
@@ -184,7 +184,7 @@ egraph_status eg_emission_init(eg_emission *emission, egraph_allocator alloc,
   EG_TRY(eg_graph_writer_init(&e.writer, e.space));
   emission->graph = e.writer.graph;
   e.writer.names_nodes = true;
-  egraph_status status = emit(&e);
+  egraph_status status = emit_classes(&e);
   eg_graph_writer_deinit(&e.writer);
   emitter_deinit(&e);
   if (status != EGRAPH_OK) eg_emission_deinit(emission);

@@ -14,7 +14,9 @@
 #define EG_OPTIMIZE_SINGLE_SINGLE_PROBLEM_H
 
 #include "extract/problem.h"
+#include "include/egraph.h"
 #include "optimize/space/plan_space.h"
+#include "pcg/graph/graph.h"
 #include "sim/cost.h"
 
 /// What the cost of a strategy or of a reorder rests on.
@@ -83,5 +85,18 @@ eg_format eg_single_format(const eg_single_problem *single, uint32_t class);
 /// because the problem lacks one of them. (single_original.c)
 egraph_status eg_single_original(const eg_single_problem *single, uint32_t *out_choice,
                                  bool *out_as_given);
+
+// What costs rest on: how many of them are measured, estimated, guessed, given, or of
+// operators that have no price.
+
+/// Counts a cost; free ones are not counted.
+void eg_cost_basis_count(egraph_cost_basis *inout, eg_cost_source source, bool is_guess);
+/// Whether some cost is one of an operator with a price.
+bool eg_cost_basis_has_prices(const egraph_cost_basis *basis);
+
+/// Counts the operators of a graph in the report's basis, with the time that is estimated
+/// from bytes alone, and what that estimate leaves out.
+egraph_status eg_cost_basis_report(const eg_graph *graph, egraph_allocator alloc,
+                                   eg_cost_model *costs, egraph_report *inout);
 
 #endif

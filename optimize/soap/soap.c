@@ -27,7 +27,7 @@ static const eg_space_value *space_value(const eg_soap *s, uint32_t value) {
   return &s->space->values.data[model_value(s, value)->value];
 }
 
-static egraph_status fill(eg_u32s *list, size_t count, uint32_t what) {
+static egraph_status fill_list(eg_u32s *list, size_t count, uint32_t what) {
   EG_TRY(eg_u32s_resize(list, count));
   for (size_t i = 0; i < count; i++)
     list->data[i] = what;
@@ -37,7 +37,7 @@ static egraph_status fill(eg_u32s *list, size_t count, uint32_t what) {
 /// Groups items by key: `begin` [keys + 1], items in ascending order.
 static egraph_status group(const eg_u32s *key, size_t keys, eg_u32s *begin,
                            eg_u32s *items) {
-  EG_TRY(fill(begin, keys + 1, 0));
+  EG_TRY(fill_list(begin, keys + 1, 0));
   size_t count = 0;
   for (size_t i = 0; i < key->len; i++)
     if (key->data[i] != NONE) {
@@ -46,7 +46,7 @@ static egraph_status group(const eg_u32s *key, size_t keys, eg_u32s *begin,
     }
   for (size_t k = 0; k < keys; k++)
     begin->data[k + 1] += begin->data[k];
-  EG_TRY(fill(items, count, 0));
+  EG_TRY(fill_list(items, count, 0));
   for (size_t i = 0; i < key->len; i++)
     if (key->data[i] != NONE) items->data[begin->data[key->data[i]]++] = (uint32_t)i;
   for (size_t k = keys; k > 0; k--)
@@ -91,7 +91,7 @@ static bool has_allowed(const eg_layout_problem *p, uint32_t op) {
 /// from what FORWARD shares, else from the phase that makes it.
 static egraph_status pick_operators(eg_soap *s) {
   const eg_layout_problem *p = s->problem;
-  EG_TRY(fill(&s->operator_of, value_count(s), NONE));
+  EG_TRY(fill_list(&s->operator_of, value_count(s), NONE));
   for (uint32_t o = 0; o < eg_layout_operator_count(p); o++) {
     uint32_t *mine = &s->operator_of.data[p->operator_value.data[o]];
     if (*mine == NONE && has_allowed(p, o)) *mine = o;
@@ -111,7 +111,7 @@ typedef struct walker {
 EG_OWNER_DEFINE_STATIC(walker, (eg_bytes, seen),
                        (eg_u32s, stack, cursor, addends, sums, sum_begin, additions))
 
-static egraph_status enter(walker *w, uint32_t value) {
+static egraph_status enter_needed(walker *w, uint32_t value) {
   if (w->seen.data[value]) return EGRAPH_OK;
   if (w->s->operator_of.data[value] == NONE)
     return EG_FAIL(EGRAPH_E_UNSUPPORTED,
@@ -125,12 +125,12 @@ static egraph_status enter(walker *w, uint32_t value) {
 
 static egraph_status walk_from(walker *w, uint32_t root, eg_u32s *order) {
   const eg_layout_problem *p = w->s->problem;
-  EG_TRY(enter(w, root));
+  EG_TRY(enter_needed(w, root));
   while (w->stack.len != 0) {
     uint32_t value = w->stack.data[w->stack.len - 1];
     uint32_t at = w->cursor.data[w->stack.len - 1]++;
     if (at < p->input_begin.data[w->s->operator_of.data[value] + 1]) {
-      EG_TRY(enter(w, p->inputs.data[at]));
+      EG_TRY(enter_needed(w, p->inputs.data[at]));
       continue;
     }
     w->stack.len--;
@@ -138,14 +138,14 @@ static egraph_status walk_from(walker *w, uint32_t root, eg_u32s *order) {
     EG_TRY(eg_u32s_push(order, value));
     if (w->sum_begin.len == 0) continue;
     for (uint32_t i = w->sum_begin.data[value]; i < w->sum_begin.data[value + 1]; i++)
-      EG_TRY(enter(w, w->sums.data[w->additions.data[i]]));
+      EG_TRY(enter_needed(w, w->sums.data[w->additions.data[i]]));
   }
   return EGRAPH_OK;
 }
 
 /// Lists the sums over micro-batches that each value is added to: as in an emitted plan,
 /// they follow at once.
-static egraph_status find_sums(walker *w) {
+static egraph_status find_batch_sums(walker *w) {
   const eg_soap *s = w->s;
   const eg_layout_problem *p = s->problem;
   for (uint32_t v = 0; v < value_count(s); v++) {
@@ -161,7 +161,7 @@ static egraph_status find_sums(walker *w) {
 }
 
 /// Needed values first phase first, operands first.
-static egraph_status find_order(walker *w) {
+static egraph_status find_phase_order(walker *w) {
   eg_soap *s = w->s;
   eg_u32s needed;
   eg_u32s_init(&needed, s->question->alloc);
@@ -171,7 +171,7 @@ static egraph_status find_order(walker *w) {
   for (uint32_t v = 0; status == EGRAPH_OK && v < value_count(s); v++)
     if (!w->seen.data[v]) s->operator_of.data[v] = NONE;
   if (status == EGRAPH_OK) memset(w->seen.data, 0, w->seen.len);
-  if (status == EGRAPH_OK) status = find_sums(w);
+  if (status == EGRAPH_OK) status = find_batch_sums(w);
   for (int phase = 0; phase < EG_PHASE_COUNT; phase++)
     for (uint32_t v = 0; status == EGRAPH_OK && v < value_count(s); v++)
       if (s->operator_of.data[v] != NONE && (int)model_value(s, v)->phase == phase &&
@@ -203,8 +203,8 @@ static egraph_status read_stamps(grouper *g) {
   const eg_stamp *stamps = space->info->stamps;
   const eg_graph *graph = eg_tensor_egraph_graph(space->egraph);
   uint32_t most = 0;
-  EG_TRY(fill(&g->of, space->values.len, NONE));
-  EG_TRY(fill(&g->is_copy, space->values.len, 0));
+  EG_TRY(fill_list(&g->of, space->values.len, NONE));
+  EG_TRY(fill_list(&g->is_copy, space->values.len, 0));
   for (uint32_t i = 0; stamps != NULL && i < eg_graph_value_count(graph); i++) {
     uint32_t v = eg_plan_space_value(
         space, eg_tensor_egraph_value_class(space->egraph, (eg_value){i}));
@@ -222,7 +222,7 @@ static egraph_status read_stamps(grouper *g) {
       g->is_copy.data[input] = g->is_copy.data[op->value];
     }
   }
-  return fill(&g->lead_of_value, most, NONE);
+  return fill_list(&g->lead_of_value, most, NONE);
 }
 
 /// Operators of the forward graph, and what their weights belong to: the first reader.
@@ -250,7 +250,7 @@ static void find_forward_leads(grouper *g) {
 
 static egraph_status number_leads(grouper *g) {
   eg_soap *s = g->s;
-  EG_TRY(fill(&s->lead_of, value_count(s), NONE));
+  EG_TRY(fill_list(&s->lead_of, value_count(s), NONE));
   for (size_t i = 0; i < s->order.len; i++) {
     uint32_t value = s->order.data[i];
     if (!is_made(s, value)) continue;
@@ -302,12 +302,12 @@ static egraph_status list_options(eg_soap *s) {
     if (s->known != NULL) EG_TRY(eg_u32s_push(&s->options, s->known[s->leads.data[l]]));
   }
   EG_TRY(eg_u32s_push(&s->option_begin, (uint32_t)s->options.len));
-  return fill(&s->follow_row, s->options.len, 0);
+  return fill_list(&s->follow_row, s->options.len, 0);
 }
 
 /// The last option of each lead: its members, and what is kept, as they are known.
 static egraph_status note_known(eg_soap *s) {
-  EG_TRY(fill(&s->kept, value_count(s), NONE));
+  EG_TRY(fill_list(&s->kept, value_count(s), NONE));
   for (uint32_t v = 0; s->known != NULL && v < value_count(s); v++)
     if (s->operator_of.data[v] != NONE && s->lead_of.data[v] == NONE)
       s->kept.data[v] = s->known[v];
@@ -340,7 +340,7 @@ static egraph_status find_leads(eg_soap *s) {
 static egraph_status note_kept(eg_soap *s) {
   const eg_layout_problem *p = s->problem;
   const eg_plan_space *space = s->space;
-  EG_TRY(fill(&s->kept_strategy, eg_layout_place_count(p), NONE));
+  EG_TRY(fill_list(&s->kept_strategy, eg_layout_place_count(p), NONE));
   for (uint32_t v = 0; v < value_count(s); v++) {
     uint32_t op = s->operator_of.data[v];
     if (op == NONE || is_made(s, v)) continue;
@@ -348,7 +348,7 @@ static egraph_status note_kept(eg_soap *s) {
       if (is_allowed(p, t) && s->kept_strategy.data[p->output.data[t]] == NONE)
         s->kept_strategy.data[p->output.data[t]] = t;
   }
-  EG_TRY(fill(&s->carried_entry, space->values.len, NONE));
+  EG_TRY(fill_list(&s->carried_entry, space->values.len, NONE));
   for (uint32_t i = 0; i < space->info->carried_count; i++) {
     const eg_carried_value *carried = &space->info->carried[i];
     uint32_t exit =
@@ -365,7 +365,7 @@ static egraph_status prepare(eg_soap *s) {
   EG_TRY(pick_operators(s));
   walker_init(&w, s->question->alloc);
   w.s = s;
-  egraph_status status = find_order(&w);
+  egraph_status status = find_phase_order(&w);
   walker_deinit(&w);
   EG_TRY(status);
   EG_TRY(find_leads(s));
@@ -373,11 +373,11 @@ static egraph_status prepare(eg_soap *s) {
   EG_TRY(note_known(s));
   s->streams = eg_issue_streams(&s->question->mesh->mesh, s->question->mesh, false,
                                 s->stream_of_arc_axis);
-  EG_TRY(fill(&s->way_row, eg_layout_place_count(s->problem), 0));
-  EG_TRY(fill(&s->near, s->space->values.len, NONE));
-  EG_TRY(fill(&s->strategy, value_count(s), NONE));
-  EG_TRY(fill(&s->need_first, value_count(s), 0));
-  return fill(&s->run_of_place, eg_layout_place_count(s->problem), 0);
+  EG_TRY(fill_list(&s->way_row, eg_layout_place_count(s->problem), 0));
+  EG_TRY(fill_list(&s->near, s->space->values.len, NONE));
+  EG_TRY(fill_list(&s->strategy, value_count(s), NONE));
+  EG_TRY(fill_list(&s->need_first, value_count(s), 0));
+  return fill_list(&s->run_of_place, eg_layout_place_count(s->problem), 0);
 }
 
 egraph_status eg_soap_init(eg_soap *soap, const eg_plan_question *question,

@@ -14,7 +14,7 @@ static const eg_model_value *model_value(const eg_soap *s, uint32_t value) {
   return &s->question->model->values.data[value];
 }
 
-static uint32_t number_of(const eg_soap *s, uint32_t place) {
+static uint32_t place_number(const eg_soap *s, uint32_t place) {
   return place - s->problem->place_begin.data[s->place_value.data[place]];
 }
 
@@ -25,7 +25,8 @@ static double times_of(const eg_soap *s, uint32_t value) {
 
 // ---- ways ---------------------------------------------------------------------------
 
-static void relax(const eg_soap *s, uint32_t value, eg_soap_way *row, uint64_t *steps) {
+static void relax_ways(const eg_soap *s, uint32_t value, eg_soap_way *row,
+                       uint64_t *steps) {
   const eg_layout_problem *p = s->problem;
   uint32_t first = p->place_begin.data[value];
   for (bool moved = true; moved;) {
@@ -51,8 +52,8 @@ egraph_status eg_soap_ways_from(eg_soap *s, uint32_t place, const eg_soap_way **
     EG_TRY(eg_soap_ways_resize(&s->ways, row + count));
     for (uint32_t i = 0; i < count; i++)
       s->ways.data[row + i] = (eg_soap_way){INFINITY, NONE};
-    s->ways.data[row + number_of(s, place)].seconds = 0;
-    relax(s, value, s->ways.data + row, &s->work);
+    s->ways.data[row + place_number(s, place)].seconds = 0;
+    relax_ways(s, value, s->ways.data + row, &s->work);
     s->way_row.data[place] = (uint32_t)row + 1;
   }
   *out = s->ways.data + s->way_row.data[place] - 1;
@@ -64,7 +65,7 @@ static egraph_status way(eg_soap *s, uint32_t from, uint32_t to, double *out) {
   *out = 0;
   if (from == to) return EGRAPH_OK;
   EG_TRY(eg_soap_ways_from(s, from, &row));
-  *out = row[number_of(s, to)].seconds;
+  *out = row[place_number(s, to)].seconds;
   return EGRAPH_OK;
 }
 
@@ -77,7 +78,7 @@ static uint32_t layout_of_stranger(const eg_soap *s, uint32_t v, uint32_t lead_v
   uint32_t y = model_value(s, lead_value)->value;
   const eg_layout_graph *graph = eg_plan_space_layouts(s->space, v);
   if (s->space->values.data[v].graph != s->space->values.data[y].graph) return 0;
-  uint32_t number = eg_plan_model_layout(model, lead_value, number_of(s, lead_place));
+  uint32_t number = eg_plan_model_layout(model, lead_value, place_number(s, lead_place));
   eg_layout layout = graph->layouts.data[number];
   for (uint32_t a = 0; a < s->space->mesh.axis_count; a++)
     if (eg_digit_is_partial(layout.sharding[a])) layout.sharding[a] = EG_SHARD_R;
@@ -103,7 +104,7 @@ static bool is_partial(const eg_soap *s, uint32_t place) {
   const eg_layout *layout =
       &eg_plan_space_layouts(s->space, model_value(s, value)->value)
            ->layouts
-           .data[eg_plan_model_layout(s->question->model, value, number_of(s, place))];
+           .data[eg_plan_model_layout(s->question->model, value, place_number(s, place))];
   for (uint32_t a = 0; a < s->space->mesh.axis_count; a++)
     if (eg_digit_is_partial(layout->sharding[a])) return true;
   return false;
@@ -126,8 +127,8 @@ static egraph_status price_sums(eg_soap *s, uint32_t place, double *out) {
 
 /// What a strategy of a member costs with its operands where the lead has them, and its
 /// result added up.
-static egraph_status price(eg_soap *s, uint32_t lead_value, uint32_t lead_place,
-                           uint32_t strategy, uint32_t value, double *out) {
+static egraph_status price_member(eg_soap *s, uint32_t lead_value, uint32_t lead_place,
+                                  uint32_t strategy, uint32_t value, double *out) {
   const eg_layout_problem *p = s->problem;
   uint32_t op = s->operator_of.data[value], exit_layout = NONE;
   uint32_t entry = s->carried_entry.data[model_value(s, value)->value];
@@ -139,7 +140,8 @@ static egraph_status price(eg_soap *s, uint32_t lead_value, uint32_t lead_place,
     uint32_t need = p->needs.data[p->need_begin.data[strategy] + i];
     uint32_t v = model_value(s, input)->value, layout = s->near.data[v];
     if (v == entry && layout == NONE)
-      exit_layout = eg_plan_model_layout(s->question->model, input, number_of(s, need));
+      exit_layout =
+          eg_plan_model_layout(s->question->model, input, place_number(s, need));
     if (is_state_entry(s, v)) continue; // it enters as it is needed
     if (layout == NONE) layout = layout_of_stranger(s, v, lead_value, lead_place);
     uint32_t from = place_in(s, input, layout);
@@ -165,12 +167,13 @@ static egraph_status note_near(eg_soap *s, uint32_t value, uint32_t strategy,
     uint32_t need = p->needs.data[p->need_begin.data[strategy] + i];
     uint32_t v = model_value(s, input)->value;
     if (!is_lead && !is_state_entry(s, v)) continue;
-    s->near.data[v] = eg_plan_model_layout(s->question->model, input, number_of(s, need));
+    s->near.data[v] =
+        eg_plan_model_layout(s->question->model, input, place_number(s, need));
     EG_TRY(eg_u32s_push(&s->touched, v));
   }
   uint32_t v = model_value(s, value)->value;
   s->near.data[v] = eg_plan_model_layout(s->question->model, value,
-                                         number_of(s, p->output.data[strategy]));
+                                         place_number(s, p->output.data[strategy]));
   return eg_u32s_push(&s->touched, v);
 }
 
@@ -182,7 +185,7 @@ static egraph_status choose_member(eg_soap *s, uint32_t lead_value, uint32_t lea
   *out = NONE;
   for (uint32_t t = p->strategy_begin.data[op]; t < p->strategy_begin.data[op + 1]; t++) {
     if (p->forbidden.data[t] || p->place_forbidden.data[p->output.data[t]]) continue;
-    EG_TRY(price(s, lead_value, lead_place, t, value, &cost));
+    EG_TRY(price_member(s, lead_value, lead_place, t, value, &cost));
     s->work += 4;
     if (*out != NONE && !(cost < best * (1 - 1e-12))) continue;
     best = cost;
@@ -243,7 +246,7 @@ static uint32_t first_need(const eg_soap *s, uint32_t value) {
 
 static bool is_needed_in(const eg_soap *s, uint32_t value, uint32_t number) {
   for (uint32_t at = s->need_first.data[value]; at != 0; at = s->need_next.data[at - 1])
-    if (number_of(s, s->need_place.data[at - 1]) == number) return true;
+    if (place_number(s, s->need_place.data[at - 1]) == number) return true;
   return false;
 }
 
@@ -251,7 +254,7 @@ static uint32_t copy_of(const eg_soap *s, uint32_t v, uint32_t phase) {
   return s->question->model->copies.data[(size_t)v * EG_PHASE_COUNT + phase];
 }
 
-static void keep(eg_soap *s, uint32_t value, uint32_t number) {
+static void keep_state_of(eg_soap *s, uint32_t value, uint32_t number) {
   uint32_t place = eg_layout_place(s->problem, value, number);
   uint32_t strategy = s->kept_strategy.data[place];
   if (strategy != NONE) s->strategy.data[value] = strategy;
@@ -260,7 +263,7 @@ static void keep(eg_soap *s, uint32_t value, uint32_t number) {
 static void keep_first(eg_soap *s, uint32_t value) { // any that there is
   for (uint32_t i = 0; i < eg_layout_layout_count(s->problem, value); i++) {
     if (s->strategy.data[value] != NONE) return;
-    keep(s, value, i);
+    keep_state_of(s, value, i);
   }
 }
 
@@ -272,7 +275,7 @@ static void choose_entry(eg_soap *s, uint32_t value) {
     uint32_t copy = copy_of(s, v, q);
     uint32_t need = copy == EG_SPACE_NONE ? NONE : first_need(s, copy);
     if (need == NONE || s->strategy.data[value] != NONE) continue;
-    keep(s, value, number_of(s, need));
+    keep_state_of(s, value, place_number(s, need));
   }
   keep_first(s, value);
 }
@@ -283,20 +286,20 @@ static void choose_kept(eg_soap *s, uint32_t value) {
   s->strategy.data[value] = s->kept.data[value];
   if (s->strategy.data[value] != NONE) return;
   uint32_t from = p->inputs.data[p->input_begin.data[s->operator_of.data[value]]];
-  uint32_t made = number_of(s, p->output.data[s->strategy.data[from]]);
+  uint32_t made = place_number(s, p->output.data[s->strategy.data[from]]);
   const eg_model_value *mine = model_value(s, value);
   if (mine->role == EG_MODEL_EXIT) { // as the entry is
     uint32_t entry = s->carried_entry.data[mine->value];
     uint32_t first = s->question->model->entries.data[entry];
     if (first != EG_SPACE_NONE && s->strategy.data[first] != NONE)
-      keep(s, value, number_of(s, p->output.data[s->strategy.data[first]]));
+      keep_state_of(s, value, place_number(s, p->output.data[s->strategy.data[first]]));
   } else if (mine->role == EG_MODEL_COPY || mine->role == EG_MODEL_KEPT) {
     uint32_t copy = copy_of(s, mine->value, mine->phase);
     uint32_t need = copy == EG_SPACE_NONE ? NONE : first_need(s, copy);
-    if (need != NONE && is_needed_in(s, from, number_of(s, need)))
-      keep(s, value, number_of(s, need));
+    if (need != NONE && is_needed_in(s, from, place_number(s, need)))
+      keep_state_of(s, value, place_number(s, need));
   }
-  if (s->strategy.data[value] == NONE) keep(s, value, made);
+  if (s->strategy.data[value] == NONE) keep_state_of(s, value, made);
   keep_first(s, value);
 }
 
@@ -434,7 +437,8 @@ static egraph_status run_arc(eg_soap *s, uint32_t value, uint32_t arc) {
 
 /// Runs the moves that lead to a place from where its value was made; `reductions`: only
 /// those at the beginning that reduce. False: there is no way.
-static egraph_status reach(eg_soap *s, uint32_t place, bool reductions, bool *out) {
+static egraph_status run_moves_to(eg_soap *s, uint32_t place, bool reductions,
+                                  bool *out) {
   uint32_t value = s->place_value.data[place];
   const eg_soap_way *row;
   *out = true;
@@ -443,7 +447,7 @@ static egraph_status reach(eg_soap *s, uint32_t place, bool reductions, bool *ou
   EG_TRY(eg_soap_ways_from(s, s->problem->output.data[s->strategy.data[value]], &row));
   s->path.len = 0;
   while (s->run_of_place.data[place] == 0) {
-    uint32_t arc = row[number_of(s, place)].arc;
+    uint32_t arc = row[place_number(s, place)].arc;
     if (arc == NONE) return *out = false, EGRAPH_OK;
     EG_TRY(eg_u32s_push(&s->path, arc));
     place = s->problem->arc_from.data[arc];
@@ -485,12 +489,12 @@ static egraph_status run_value(eg_soap *s, uint32_t value, bool *out) {
   s->window = NONE;
   for (uint32_t i = *out ? p->need_begin.data[strategy] : 0;
        *out && i < p->need_begin.data[strategy + 1]; i++)
-    EG_TRY(reach(s, p->needs.data[i], false, out));
+    EG_TRY(run_moves_to(s, p->needs.data[i], false, out));
   if (!*out) return EGRAPH_OK;
   EG_TRY(make_value(s, value));
   for (uint32_t at = s->need_first.data[value]; at != 0 && *out;
        at = s->need_next.data[at - 1])
-    EG_TRY(reach(s, s->need_place.data[at - 1], true, out));
+    EG_TRY(run_moves_to(s, s->need_place.data[at - 1], true, out));
   return EGRAPH_OK;
 }
 
@@ -529,13 +533,13 @@ static egraph_status add_runs(eg_soap *s, uint32_t batches, bool *out) {
   if (*out) EG_TRY(run_part(s, batches - 1, true, out));
   for (size_t r = 0; r < s->problem->root_value.len && *out; r++)
     if (s->problem->root_begin.data[r] != s->problem->root_begin.data[r + 1])
-      EG_TRY(reach(s, s->problem->root_places.data[s->problem->root_begin.data[r]], false,
-                   out));
+      EG_TRY(run_moves_to(s, s->problem->root_places.data[s->problem->root_begin.data[r]],
+                          false, out));
   forget_places(s);
   return EGRAPH_OK;
 }
 
-static egraph_status run_step(eg_soap *s, uint32_t batches, double *out) {
+static egraph_status run_soap_step(eg_soap *s, uint32_t batches, double *out) {
   bool is_plan = true;
   EG_TRY(add_runs(s, batches, &is_plan));
   *out = INFINITY;
@@ -550,9 +554,9 @@ egraph_status eg_soap_simulate(eg_soap *s, const uint32_t *choice, double *out) 
   uint32_t batches = s->space->info->micro_batches;
   double one, two;
   EG_TRY(eg_soap_choose(s, choice));
-  if (batches <= 2) return run_step(s, batches, out);
-  EG_TRY(run_step(s, 1, &one));
-  EG_TRY(run_step(s, 2, &two));
+  if (batches <= 2) return run_soap_step(s, batches, out);
+  EG_TRY(run_soap_step(s, 1, &one));
+  EG_TRY(run_soap_step(s, 2, &two));
   *out = isinf(two) ? two : two + (batches - 2) * (two - one);
   return EGRAPH_OK;
 }
@@ -561,13 +565,13 @@ egraph_status eg_soap_simulate(eg_soap *s, const uint32_t *choice, double *out) 
 
 /// How far a strategy is data parallel, an axis each: rows of its result, whole operands
 /// that enter the step.
-static uint32_t rows_of(const eg_soap *s, uint32_t value, uint32_t strategy) {
+static uint32_t data_parallel_rows(const eg_soap *s, uint32_t value, uint32_t strategy) {
   const eg_layout_problem *p = s->problem;
   const eg_plan_model *model = s->question->model;
   const eg_model_value *mine = model_value(s, value);
   uint32_t op = s->operator_of.data[value], count = 0;
   uint32_t made =
-      eg_plan_model_layout(model, value, number_of(s, p->output.data[strategy]));
+      eg_plan_model_layout(model, value, place_number(s, p->output.data[strategy]));
   for (uint32_t a = 0; a < s->space->mesh.axis_count; a++) {
     const eg_layout_graph *graph = eg_plan_space_layouts(s->space, mine->value);
     bool is_row = graph->layouts.data[made].sharding[a] == eg_digit_shard(0);
@@ -577,7 +581,7 @@ static uint32_t rows_of(const eg_soap *s, uint32_t value, uint32_t strategy) {
       uint32_t v = model_value(s, input)->value;
       const eg_layout *layout =
           &eg_plan_space_layouts(s->space, v)
-               ->layouts.data[eg_plan_model_layout(model, input, number_of(s, need))];
+               ->layouts.data[eg_plan_model_layout(model, input, place_number(s, need))];
       if (s->space->values.data[v].is_carried || s->space->values.data[v].is_constant)
         is_row = is_row && layout->sharding[a] == EG_SHARD_R;
     }
@@ -599,7 +603,7 @@ egraph_status eg_soap_start(const eg_soap *s, eg_u32s *choice) {
     double least = INFINITY;
     for (uint32_t o = 0; o < eg_soap_option_count(s, l); o++) {
       uint32_t strategy = s->options.data[s->option_begin.data[l] + o];
-      uint32_t rows = is_forward ? rows_of(s, s->leads.data[l], strategy) : 0;
+      uint32_t rows = is_forward ? data_parallel_rows(s, s->leads.data[l], strategy) : 0;
       double cost = s->problem->cost.data[strategy];
       if (rows < most || (rows == most && !(cost < least))) continue;
       best = o;

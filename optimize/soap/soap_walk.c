@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/owner.h"
+#include "optimize/model/plan_recall.h"
 
 #define NONE EG_SOAP_NONE
 #define MEMBERS                                                                          \
@@ -21,7 +22,7 @@ enum { LOOK_EVERY = 64 };
 // ---- chance -------------------------------------------------------------------------
 
 /// SplitMix64 (Steele, Lea, Flood, OOPSLA'14).
-static uint64_t draw(uint64_t *state) {
+static uint64_t draw_bits(uint64_t *state) {
   uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
   z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
   z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
@@ -29,11 +30,11 @@ static uint64_t draw(uint64_t *state) {
 }
 
 static uint32_t draw_below(eg_soap_walk *w, uint32_t count) {
-  return (uint32_t)((draw(&w->random) >> 32) * count >> 32);
+  return (uint32_t)((draw_bits(&w->random) >> 32) * count >> 32);
 }
 
 static double draw_share(eg_soap_walk *w) {
-  return (double)(draw(&w->random) >> 11) * 0x1p-53;
+  return (double)(draw_bits(&w->random) >> 11) * 0x1p-53;
 }
 
 uint32_t eg_soap_walk_draw(eg_soap_walk *w, uint32_t lead) {
@@ -44,7 +45,7 @@ uint32_t eg_soap_walk_draw(eg_soap_walk *w, uint32_t lead) {
 
 /// Whether two leads have the same operator with options of the same costs: the same in
 /// another block, say, or another projection of a block.
-static bool are_alike(const eg_soap *s, uint32_t a, uint32_t b) {
+static bool are_like_leads(const eg_soap *s, uint32_t a, uint32_t b) {
   const eg_layout_problem *p = s->problem;
   uint32_t known = s->known != NULL, options = eg_soap_option_count(s, a) - known;
   if (eg_soap_option_count(s, b) - known != options) return false;
@@ -66,7 +67,7 @@ static egraph_status find_alike(eg_soap_walk *w) {
   uint32_t count = (uint32_t)w->soap->leads.len;
   for (uint32_t l = 0; l < count; l++) {
     size_t f = 0;
-    while (f < w->firsts.len && !are_alike(w->soap, w->firsts.data[f], l))
+    while (f < w->firsts.len && !are_like_leads(w->soap, w->firsts.data[f], l))
       f++;
     EG_TRY(eg_u32s_push(&w->alike, l));
     if (f == w->firsts.len) EG_TRY(eg_u32s_push(&w->firsts, l));
@@ -76,7 +77,7 @@ static egraph_status find_alike(eg_soap_walk *w) {
   return EGRAPH_OK;
 }
 
-static bool is_kept(const eg_soap *s, uint32_t value) {
+static bool is_kept_value(const eg_soap *s, uint32_t value) {
   return s->operator_of.data[value] != NONE && s->lead_of.data[value] == NONE;
 }
 
@@ -84,7 +85,7 @@ static bool is_kept(const eg_soap *s, uint32_t value) {
 static egraph_status list_chain(eg_soap_walk *w, uint32_t value) {
   const eg_soap *s = w->soap;
   const eg_layout_problem *p = s->problem;
-  while (is_kept(s, value)) {
+  while (is_kept_value(s, value)) {
     uint32_t op = s->operator_of.data[value];
     EG_TRY(eg_u32s_push(&w->near, value));
     if (p->input_begin.data[op] == p->input_begin.data[op + 1]) break;
@@ -106,7 +107,7 @@ static egraph_status find_near(eg_soap_walk *w) {
     first.data[v] = next.data[v] = NONE;
   for (uint32_t v = 0; status == EGRAPH_OK && v < s->lead_of.len; v++) {
     uint32_t op = s->operator_of.data[v];
-    if (!is_kept(s, v) || p->input_begin.data[op] == p->input_begin.data[op + 1])
+    if (!is_kept_value(s, v) || p->input_begin.data[op] == p->input_begin.data[op + 1])
       continue;
     uint32_t from = p->inputs.data[p->input_begin.data[op]];
     next.data[v] = first.data[from];
@@ -163,7 +164,7 @@ static void undo(eg_soap_walk *w) {
     w->soap->kept.data[eg_u32s_pop(&w->undo_value)] = eg_u32s_pop(&w->undo_kept);
 }
 
-static egraph_status measure(eg_soap_walk *w, double *out) {
+static egraph_status measure_step(eg_soap_walk *w, double *out) {
   const eg_layout_problem *p = w->soap->problem;
   w->proposals++;
   EG_TRY(eg_soap_simulate(w->soap, w->choice.data, out));
@@ -211,7 +212,7 @@ static egraph_status change_at_random(eg_soap_walk *w) {
 static egraph_status propose(eg_soap_walk *w, double scale) {
   double seconds;
   EG_TRY(change_at_random(w));
-  EG_TRY(measure(w, &seconds));
+  EG_TRY(measure_step(w, &seconds));
   double longer = seconds - w->current;
   bool is_taken = !(longer > 0) || draw_share(w) < exp(-BETA * longer / scale);
   if (!is_taken) {
@@ -224,7 +225,7 @@ static egraph_status propose(eg_soap_walk *w, double scale) {
 
 egraph_status eg_soap_walk_on(eg_soap_walk *w, uint64_t steps) {
   uint64_t begin = w->soap->work, gained = begin;
-  EG_TRY(measure(w, &w->current));
+  EG_TRY(measure_step(w, &w->current));
   EG_TRY(note_best(w));
   double scale = isfinite(w->current) && w->current > 0 ? w->current : 1;
   double least = w->current;
@@ -275,4 +276,49 @@ egraph_status eg_soap_walk_answer(eg_soap_walk *w, eg_plan_answer *out) {
   }
   out->work = w->soap->work;
   return EGRAPH_OK;
+}
+
+// ---- walks from a plan ------------------------------------------------------------
+
+static egraph_status walk_overlapped(eg_soap *soap, const eg_plan_question *question,
+                                     eg_plan_answer *out) {
+  eg_soap_walk walk;
+  EG_TRY(eg_soap_walk_init(&walk, soap, question, true));
+  egraph_status status = soap->known != NULL ? eg_soap_start_known(soap, &walk.choice)
+                                             : eg_soap_start(soap, &walk.choice);
+  if (status == EGRAPH_OK) status = eg_soap_walk_on(&walk, question->layout.work_limit);
+  if (status == EGRAPH_OK) status = eg_soap_walk_answer(&walk, out);
+  eg_soap_walk_deinit(&walk);
+  return status;
+}
+
+/// `known`: strategies of a solution, or NULL.
+static egraph_status refine(const eg_plan_question *question, const uint32_t *known,
+                            eg_plan_answer *out) {
+  eg_soap soap;
+  egraph_status status = eg_soap_init(&soap, question, known);
+  if (status == EGRAPH_E_UNSUPPORTED) return EGRAPH_OK; // a value has no operator
+  EG_TRY(status);
+  if (soap.leads.len != 0) status = walk_overlapped(&soap, question, out);
+  eg_soap_deinit(&soap);
+  return status;
+}
+
+static egraph_status run_refinement(const void *self, const eg_plan_question *question,
+                                    eg_plan_answer *out) {
+  const eg_plan_refinement *refinement = self;
+  eg_u32s known;
+  if (refinement->plan == NULL) return refine(question, NULL, out);
+  eg_u32s_init(&known, question->alloc);
+  egraph_status status = eg_plan_recall(question->model, refinement->plan, &known);
+  if (status == EGRAPH_OK && known.len != 0) status = refine(question, known.data, out);
+  eg_u32s_deinit(&known);
+  return status;
+}
+
+eg_plan_searcher eg_plan_refinement_searcher(const eg_plan_refinement *refinement) {
+  return (eg_plan_searcher){.run = run_refinement,
+                            .self = refinement,
+                            .graphs = EG_PLAN_ALL_GRAPHS,
+                            .is_whole = true};
 }

@@ -5,7 +5,9 @@
 #ifndef EG_OPTIMIZE_SOAP_SOAP_WALK_H
 #define EG_OPTIMIZE_SOAP_SOAP_WALK_H
 
+#include "optimize/search/plan_searcher.h"
 #include "optimize/soap/soap.h"
+#include "pcg/plan/plan.h"
 
 typedef struct eg_soap_walk {
   eg_soap *soap;                    // borrowed
@@ -36,5 +38,19 @@ uint32_t eg_soap_walk_draw(eg_soap_walk *walk, uint32_t lead);
 egraph_status eg_soap_walk_on(eg_soap_walk *walk, uint64_t steps);
 /// Appends the strategies of the shortest step to the answer, and fills in the rest.
 egraph_status eg_soap_walk_answer(eg_soap_walk *walk, eg_plan_answer *out);
+
+// A plan made better by small changes: a walk over configurations of its operators that
+// begins with it (soap_walk.h), by an estimate of the seconds of its overlapped step. The
+// algebra is the plan's.
+
+typedef struct eg_plan_refinement {
+  const eg_plan *plan; // borrowed, of the question's mesh; NULL: data parallelism, in a
+                       // question without rules
+} eg_plan_refinement;
+
+/// A searcher of the whole step, for as much work as its question has. It finds no plan
+/// where the e-graph of the question lacks what rules have made in the plan's. Keeps
+/// `refinement`.
+eg_plan_searcher eg_plan_refinement_searcher(const eg_plan_refinement *refinement);
 
 #endif

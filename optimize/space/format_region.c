@@ -93,7 +93,7 @@ static egraph_status mark_around(region *r, eg_class class) {
   return EGRAPH_OK;
 }
 
-static egraph_status find(region *r) {
+static egraph_status find_region(region *r) {
   for (eg_class c = eg_engine_first(r->engine); c.id != EG_CLASS_NONE.id;
        c = eg_engine_next(r->engine, c)) {
     uint32_t count;
@@ -116,7 +116,7 @@ egraph_status eg_format_region_find(eg_tensor_egraph *egraph, egraph_allocator a
   uint32_t limit = eg_engine_node_limit(r.engine);
   EG_TRY(eg_alloc(alloc, limit, sizeof *r.has_operator, &r.has_operator));
   eg_u32s_init(&r.fresh, alloc);
-  egraph_status status = find(&r);
+  egraph_status status = find_region(&r);
   eg_u32s_deinit(&r.fresh);
   eg_free(alloc, r.has_operator, limit, sizeof *r.has_operator);
   return status;

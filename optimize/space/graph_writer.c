@@ -10,19 +10,19 @@
 
 // ---- names ------------------------------------------------------------------------
 
-static uint32_t value_of(const eg_graph_writer *w, eg_value value) {
+static uint32_t written_value(const eg_graph_writer *w, eg_value value) {
   return eg_plan_space_value(w->space,
                              eg_tensor_egraph_value_class(w->space->egraph, value));
 }
 
 static void note_name(eg_graph_writer *w, eg_value value) {
   const eg_value_info *info = eg_graph_value(w->original, value);
-  uint32_t v = value_of(w, value);
+  uint32_t v = written_value(w, value);
   if (info->kind == EG_VALUE_COMPUTED && v != NONE) w->names[v] = info->name;
 }
 
 /// A name that no value of the original has, which may still be to come.
-static egraph_status make_name(eg_graph_writer *w, const char **out) {
+static egraph_status make_fresh_name(eg_graph_writer *w, const char **out) {
   char name[32];
   eg_value taken;
   do
@@ -47,7 +47,7 @@ static egraph_status write_unknown(eg_graph_writer *w, const eg_attrs *attrs,
   EG_TRY(eg_arena_alloc(&w->scratch, info.result_count, sizeof *names, &names));
   EG_TRY(eg_arena_alloc(&w->scratch, info.result_count, sizeof *made, &made));
   for (uint32_t r = 0; r < info.result_count; r++) {
-    uint32_t v = value_of(w, info.results[r]);
+    uint32_t v = written_value(w, info.results[r]);
     names[r] = eg_graph_value(w->original, info.results[r])->name;
     if (v != NONE) w->names[v] = NULL;
   }
@@ -64,9 +64,9 @@ const eg_attrs *eg_graph_writer_attrs(const eg_graph_writer *writer, eg_node nod
       egraph, eg_engine_term(eg_tensor_egraph_engine_of(egraph), node).payload);
 }
 
-static egraph_status write_node(eg_graph_writer *w, uint32_t value, eg_node node,
-                                const eg_value *operands, uint32_t count,
-                                eg_value *out_first) {
+static egraph_status write_graph_node(eg_graph_writer *w, uint32_t value, eg_node node,
+                                      const eg_value *operands, uint32_t count,
+                                      eg_value *out_first) {
   const eg_attrs *attrs = eg_graph_writer_attrs(w, node);
   EG_TRY(eg_u32s_push(&w->enode, node.id));
   if (attrs->op == EG_OP_OPAQUE) return write_unknown(w, attrs, operands, out_first);
@@ -80,7 +80,7 @@ static egraph_status write_node(eg_graph_writer *w, uint32_t value, eg_node node
     w->names[value] = NULL;
   }
   for (uint32_t r = 0; r < results; r++)
-    if (names[r] == NULL) EG_TRY(make_name(w, &names[r]));
+    if (names[r] == NULL) EG_TRY(make_fresh_name(w, &names[r]));
   EG_TRY(eg_graph_add_node(w->graph, w->names_nodes ? names[0] : "", attrs, operands,
                            count, names, made));
   *out_first = made[0];
@@ -90,7 +90,8 @@ static egraph_status write_node(eg_graph_writer *w, uint32_t value, eg_node node
 egraph_status eg_graph_writer_node(eg_graph_writer *writer, uint32_t value, eg_node node,
                                    const eg_value *operands, uint32_t count,
                                    eg_value *out_first) {
-  egraph_status status = write_node(writer, value, node, operands, count, out_first);
+  egraph_status status =
+      write_graph_node(writer, value, node, operands, count, out_first);
   eg_arena_deinit(&writer->scratch);
   return status;
 }
@@ -129,7 +130,7 @@ static egraph_status write_made(eg_graph_writer *w, uint32_t v, eg_node node,
   if (attrs->op == EG_OP_PART)
     first.id = operands[0].id + (uint32_t)eg_attr_at(attrs, EG_A_PART_INDEX)->i;
   else
-    EG_TRY(write_node(w, v, node, operands, term.arity, &first));
+    EG_TRY(write_graph_node(w, v, node, operands, term.arity, &first));
   w->made.data[v] = first.id;
   return EGRAPH_OK;
 }
@@ -165,7 +166,7 @@ egraph_status eg_graph_writer_entry(eg_graph_writer *writer, uint32_t value,
 
 // ---- the whole --------------------------------------------------------------------
 
-static egraph_status begin(eg_graph_writer *w) {
+static egraph_status begin_graph(eg_graph_writer *w) {
   EG_TRY(eg_alloc(w->space->alloc, w->space->values.len, sizeof *w->names, &w->names));
   EG_TRY(eg_graph_create(&w->space->alloc, &w->graph));
   for (size_t v = 0; v < w->space->values.len; v++)
@@ -191,7 +192,7 @@ egraph_status eg_graph_writer_init(eg_graph_writer *writer, const eg_plan_space 
                               .original = eg_tensor_egraph_graph(space->egraph)};
   EG_INIT_MEMBERS(writer, space->alloc, (eg_u32s, made, enode, stack),
                   (eg_arena, scratch))
-  egraph_status status = begin(writer);
+  egraph_status status = begin_graph(writer);
   if (status != EGRAPH_OK) {
     eg_graph_destroy(writer->graph);
     eg_graph_writer_deinit(writer);

@@ -8,6 +8,8 @@
 
 #include "base/vec.h"
 #include "optimize/price/plan_price.h"
+#include "pcg/parallel/machine.h"
+#include "pcg/plan/plan.h"
 
 EG_VEC_DEFINE(eg_layouts, eg_layout);
 
@@ -39,5 +41,19 @@ egraph_status eg_layout_graph_build(eg_layout_graph *graph, const eg_mesh *mesh,
                                     const eg_plan_costs *costs);
 /// Number of a layout, or UINT32_MAX when it is not legal for the type.
 uint32_t eg_layout_graph_find(const eg_layout_graph *graph, const eg_layout *layout);
+
+// Axes of one device, and idle ones: nothing is split or exchanged along them, but every
+// layout would count several times. Planning leaves them out; the plan gets them back.
+
+/// The mesh without its axes of size 1 and the idle ones.
+eg_machine_mesh eg_unit_axes_drop(const eg_machine_mesh *mesh);
+/// A layout on `whole` as one on `part`, whose axes are some of the other's: it is R
+/// along the rest.
+eg_layout eg_unit_axes_narrow(const eg_layout *layout, const eg_mesh *whole,
+                              const eg_mesh *part);
+/// Whether the axes of `part` are some of `whole`, in the same order.
+bool eg_unit_axes_are_of(const eg_mesh *part, const eg_mesh *whole);
+/// Makes a plan on such a mesh one on `whole`: R along the axes that were left out.
+void eg_unit_axes_restore(eg_plan *plan, const eg_mesh *whole);
 
 #endif

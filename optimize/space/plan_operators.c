@@ -1,7 +1,7 @@
 // An e-node becomes an operator: its strategies on the mesh, priced, and of those that
 // read and write the same layouts the cheapest.
 // SPDX-License-Identifier: Apache-2.0
-#include "optimize/space/plan_operators.h"
+#include "optimize/space/plan_space.h"
 
 #include <math.h>
 
@@ -27,7 +27,7 @@ typedef struct adder {
 EG_OWNER_DEFINE_STATIC(adder, (eg_arena, arena), (eg_strategies, strategies),
                        (eg_u32s, layouts), (eg_flatmap, known), (eg_bytes, useless))
 
-static const eg_engine *engine_of(const adder *a) {
+static const eg_engine *adder_engine(const adder *a) {
   return eg_tensor_egraph_engine_of(a->space->egraph);
 }
 
@@ -72,8 +72,8 @@ static bool has_layouts(const void *user, uint32_t id, const void *key) {
 }
 
 /// Adds a strategy with the layouts at hand unless a cheaper one has them.
-static egraph_status keep(adder *a, eg_space_operator *op, const uint8_t *action,
-                          eg_node_price price, double scratch) {
+static egraph_status keep_strategy(adder *a, eg_space_operator *op, const uint8_t *action,
+                                   eg_node_price price, double scratch) {
   eg_plan_space *space = a->space;
   uint64_t hash = eg_hash_bytes(0, a->layouts.data, a->layouts.len * sizeof(uint32_t));
   uint32_t known;
@@ -126,7 +126,7 @@ static egraph_status add_strategy(adder *a, eg_space_operator *op,
       eg_strategy_price(a->costs, spread, &a->space->mesh, strategy, &a->arena, &price));
   if (isinf(price.seconds)) return EGRAPH_OK; // the device is known not to run it
   size_t scratch = eg_strategy_scratch(&a->space->mesh, spread, strategy);
-  return keep(a, op, strategy->action, price, (double)scratch);
+  return keep_strategy(a, op, strategy->action, price, (double)scratch);
 }
 
 /// A strategy in all memory formats.
@@ -198,7 +198,7 @@ static bool is_timely(const loop_finder *f, uint32_t value) {
 }
 
 /// Adds a node to the problem, or flags it.
-static egraph_status add_node(loop_finder *f, uint32_t value, eg_node node) {
+static egraph_status add_loop_node(loop_finder *f, uint32_t value, eg_node node) {
   eg_term term = eg_engine_term(f->engine, node);
   uint32_t number;
   f->children.len = 0;
@@ -231,7 +231,7 @@ static egraph_status flag_useless(loop_finder *f) {
     const eg_node *nodes =
         eg_engine_class_nodes(f->engine, space->values.data[v].class, &count);
     for (uint32_t i = 0; i < count; i++)
-      EG_TRY(add_node(f, v, nodes[i]));
+      EG_TRY(add_loop_node(f, v, nodes[i]));
   }
   EG_TRY(eg_class_index_build(&f->index, &f->problem));
   EG_TRY(eg_landmarks_find(&f->landmarks, &f->problem, &f->index, patience, &done));
@@ -295,7 +295,7 @@ static egraph_status add_in_place(adder *a, eg_space_operator *op) {
       EG_TRY(eg_u32s_push(&a->layouts, from));
     }
     EG_TRY(eg_u32s_push(&a->layouts, l));
-    EG_TRY(keep(a, op, nothing, free_of_cost, 0));
+    EG_TRY(keep_strategy(a, op, nothing, free_of_cost, 0));
   }
   return EGRAPH_OK;
 }
@@ -305,7 +305,7 @@ static egraph_status add_plain(adder *a, eg_space_operator *op, eg_node_price pr
   a->layouts.len = 0;
   for (uint32_t i = 0; i <= op->input_count; i++)
     EG_TRY(eg_u32s_push(&a->layouts, 0)); // without axes the first layout is plain
-  return keep(a, op, nothing, price, 0);
+  return keep_strategy(a, op, nothing, price, 0);
 }
 
 /// What nobody knows reads and makes row-major tensors. Of what it costs nothing is known
@@ -347,9 +347,9 @@ static eg_space_operator open_operator(const eg_plan_space *space, uint32_t valu
                              .strategies = (uint32_t)space->strategies.len};
 }
 
-static egraph_status add_operator(adder *a, uint32_t value, eg_node node) {
+static egraph_status add_space_operator(adder *a, uint32_t value, eg_node node) {
   eg_plan_space *space = a->space;
-  eg_term term = eg_engine_term(engine_of(a), node);
+  eg_term term = eg_engine_term(adder_engine(a), node);
   if (a->useless.data[node.id] != 0) return EGRAPH_OK;
   eg_space_operator op = open_operator(space, value, node);
   op.input_count = term.arity;
@@ -377,9 +377,9 @@ static egraph_status add_operators(adder *a, uint32_t value) {
     EG_TRY(add_in_place(a, &op));
     return eg_space_operators_push(&a->space->operators, op);
   }
-  const eg_node *nodes = eg_engine_class_nodes(engine_of(a), mine->class, &count);
+  const eg_node *nodes = eg_engine_class_nodes(adder_engine(a), mine->class, &count);
   for (uint32_t i = 0; i < count; i++)
-    EG_TRY(add_operator(a, value, nodes[i]));
+    EG_TRY(add_space_operator(a, value, nodes[i]));
   return EGRAPH_OK;
 }
 
@@ -398,7 +398,8 @@ egraph_status eg_plan_operators_add(eg_plan_space *space, const eg_plan_costs *c
   adder_init(&a, space->alloc);
   a.space = space;
   a.costs = costs;
-  egraph_status status = eg_bytes_resize(&a.useless, eg_engine_node_limit(engine_of(&a)));
+  egraph_status status =
+      eg_bytes_resize(&a.useless, eg_engine_node_limit(adder_engine(&a)));
   if (status == EGRAPH_OK && !space->info->may_make_twice)
     status = find_useless(space, &a.useless);
   if (status == EGRAPH_OK) status = add_all(&a);

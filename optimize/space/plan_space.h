@@ -87,8 +87,8 @@ typedef struct eg_plan_space {
   eg_space_strategies strategies;
   eg_seam_links seams; // of a folded step
   bool is_exact; // a folded step costs what the whole one does in which equal blocks are
-                 // treated alike (plan_seams.c)
-  bool can_be_cut; // and a bound of it is one of the whole step (plan_cut.h)
+                 // treated alike (plan_space.c)
+  bool can_be_cut; // and a bound of it is one of the whole step (plan_folded.h)
 } eg_plan_space;
 #define EG_PLAN_SPACE_MEMBERS                                                            \
   (eg_layout_graphs, graphs), (eg_space_values, values),                                 \
@@ -105,8 +105,11 @@ egraph_status eg_plan_space_init(eg_plan_space *space, egraph_allocator alloc,
 void eg_plan_space_deinit(eg_plan_space *space);
 
 /// Fills the links of a space whose values and operators are there, and whether they are
-/// all. (plan_seams.c) Fails with EGRAPH_E_MEMORY.
+/// all. (plan_space.c) Fails with EGRAPH_E_MEMORY.
 egraph_status eg_plan_seams_find(eg_plan_space *space);
+/// Appends the operators of all values, whose phases are known, with their strategies.
+/// (plan_operators.c) Fails as eg_plan_space_init.
+egraph_status eg_plan_operators_add(eg_plan_space *space, const eg_plan_costs *costs);
 /// The value of a class.
 uint32_t eg_plan_space_value(const eg_plan_space *space, eg_class class);
 /// The value that a node on operands (values) makes, or EG_SPACE_NONE: there is no such

@@ -6,28 +6,28 @@
 #include "extract/search/extract.h"
 #include "ops/typing.h"
 #include "optimize/space/format_region.h"
-#include "optimize/space/plan_operators.h"
+#include "optimize/space/plan_space.h"
 
-static const eg_engine *engine_of(const eg_plan_space *space) {
+static const eg_engine *build_engine(const eg_plan_space *space) {
   return eg_tensor_egraph_engine_of(space->egraph);
 }
 
 // ---- values -----------------------------------------------------------------------
 
-static egraph_status reach(eg_plan_space *space, eg_class class, eg_u32s *stack) {
-  class = eg_engine_find(engine_of(space), class);
+static egraph_status reach_class(eg_plan_space *space, eg_class class, eg_u32s *stack) {
+  class = eg_engine_find(build_engine(space), class);
   if (space->value_of[class.id] != EG_SPACE_NONE) return EGRAPH_OK;
   space->value_of[class.id] = 0; // numbered below
   return eg_u32s_push(stack, class.id);
 }
 
 static egraph_status reach_all(eg_plan_space *space, eg_u32s *stack) {
-  const eg_engine *engine = engine_of(space);
+  const eg_engine *engine = build_engine(space);
   const eg_graph *graph = eg_tensor_egraph_graph(space->egraph);
   for (uint32_t i = 0; i < eg_graph_output_count(graph); i++)
-    EG_TRY(reach(space, eg_tensor_egraph_root(space->egraph, i), stack));
+    EG_TRY(reach_class(space, eg_tensor_egraph_root(space->egraph, i), stack));
   for (uint32_t i = 0; i < space->info->carried_count; i++)
-    EG_TRY(reach(
+    EG_TRY(reach_class(
         space, eg_tensor_egraph_value_class(space->egraph, space->info->carried[i].entry),
         stack));
   while (stack->len != 0) {
@@ -37,14 +37,15 @@ static egraph_status reach_all(eg_plan_space *space, eg_u32s *stack) {
     for (uint32_t i = 0; i < count; i++) {
       eg_term term = eg_engine_term(engine, nodes[i]);
       for (uint32_t k = 0; k < term.arity; k++)
-        EG_TRY(reach(space, term.children[k], stack));
+        EG_TRY(reach_class(space, term.children[k], stack));
     }
   }
   return EGRAPH_OK;
 }
 
-static egraph_status graph_of(eg_plan_space *space, const eg_type *type, uint32_t formats,
-                              const eg_plan_costs *costs, uint32_t *out) {
+static egraph_status find_layout_graph(eg_plan_space *space, const eg_type *type,
+                                       uint32_t formats, const eg_plan_costs *costs,
+                                       uint32_t *out) {
   for (uint32_t i = 0; i < space->graphs.len; i++)
     if (eg_type_same(&space->graphs.data[i].type, type) &&
         space->graphs.data[i].formats == formats) {
@@ -63,8 +64,8 @@ static egraph_status graph_of(eg_plan_space *space, const eg_type *type, uint32_
 
 /// The type whose layouts a value has; of a tuple, that of its first part. Where it is
 /// not known the value stays as it is made: as a number does.
-static egraph_status type_of(const eg_plan_space *space, const eg_tensor_fact *fact,
-                             eg_type *out) {
+static egraph_status layout_type(const eg_plan_space *space, const eg_tensor_fact *fact,
+                                 eg_type *out) {
   *out = eg_type_at(fact->part_count != 0 ? &fact->parts[0] : &fact->type, NULL);
   if (fact->typed && (fact->part_count == 0 || !eg_tensor_part_is_unknown(fact->parts)))
     return EGRAPH_OK;
@@ -75,18 +76,18 @@ static egraph_status type_of(const eg_plan_space *space, const eg_tensor_fact *f
   return EGRAPH_OK;
 }
 
-static egraph_status add_value(eg_plan_space *space, eg_class class,
-                               bool may_have_formats, const eg_plan_costs *costs) {
+static egraph_status add_space_value(eg_plan_space *space, eg_class class,
+                                     bool may_have_formats, const eg_plan_costs *costs) {
   const eg_tensor_fact *fact = eg_tensor_egraph_fact(space->egraph, class);
   eg_type type;
-  EG_TRY(type_of(space, fact, &type));
+  EG_TRY(layout_type(space, fact, &type));
   eg_space_value value = {.class = class,
                           .phase = EG_PHASE_FORWARD,
                           .times = 1,
                           .ahead = EG_NODE_NONE,
                           .is_tuple = fact->part_count != 0};
-  EG_TRY(
-      graph_of(space, &type, may_have_formats ? costs->formats : 0, costs, &value.graph));
+  EG_TRY(find_layout_graph(space, &type, may_have_formats ? costs->formats : 0, costs,
+                           &value.graph));
   space->value_of[class.id] = (uint32_t)space->values.len;
   return eg_space_values_push(&space->values, value);
 }
@@ -108,7 +109,7 @@ static bool join_carried(const eg_plan_space *space, bool *inout) {
 /// Which values meet at the seams of a folded step is not known yet, and they have the
 /// same layouts, too: where there are convolutions, all that fit have formats.
 static void join_seams(const eg_plan_space *space, bool *inout) {
-  const eg_engine *engine = engine_of(space);
+  const eg_engine *engine = build_engine(space);
   bool is_any = false;
   for (uint32_t i = 0; i < space->class_limit; i++)
     is_any = is_any || inout[i];
@@ -120,7 +121,7 @@ static void join_seams(const eg_plan_space *space, bool *inout) {
 }
 
 static egraph_status number_values(eg_plan_space *space, const eg_plan_costs *costs) {
-  const eg_engine *engine = engine_of(space);
+  const eg_engine *engine = build_engine(space);
   bool *may_have; // [classes] formats
   EG_TRY(eg_alloc(space->alloc, space->class_limit, sizeof *may_have, &may_have));
   egraph_status status = EGRAPH_OK;
@@ -133,7 +134,7 @@ static egraph_status number_values(eg_plan_space *space, const eg_plan_costs *co
   for (eg_class c = eg_engine_first(engine);
        status == EGRAPH_OK && c.id != EG_CLASS_NONE.id; c = eg_engine_next(engine, c))
     if (space->value_of[c.id] != EG_SPACE_NONE)
-      status = add_value(space, c, may_have[c.id], costs);
+      status = add_space_value(space, c, may_have[c.id], costs);
   eg_free(space->alloc, may_have, space->class_limit, sizeof *may_have);
   return status;
 }
@@ -233,14 +234,14 @@ typedef struct phases {
 } phases;
 
 /// The value of the space that a value of the graph is, or EG_SPACE_NONE: out of reach.
-static uint32_t value_of(const phases *p, eg_value value) {
+static uint32_t phase_value(const phases *p, eg_value value) {
   return eg_plan_space_value(p->space,
                              eg_tensor_egraph_value_class(p->space->egraph, value));
 }
 
 static void seed_value(phases *p, eg_value value, eg_phase phase) {
   const uint32_t *block = p->space->info->fold.block;
-  uint32_t v = value_of(p, value);
+  uint32_t v = phase_value(p, value);
   if (v == EG_SPACE_NONE) return;
   eg_space_value *mine = &p->space->values.data[v];
   p->of[v].is_seeded = true;
@@ -266,7 +267,7 @@ static void seed_all(phases *p) {
 
 /// The value whose part a node is, or EG_SPACE_NONE: it is no part.
 static uint32_t tuple_of(const phases *p, eg_node node) {
-  eg_term term = eg_engine_term(engine_of(p->space), node);
+  eg_term term = eg_engine_term(build_engine(p->space), node);
   return term.op == EG_OP_PART ? p->space->value_of[term.children[0].id] : EG_SPACE_NONE;
 }
 
@@ -276,7 +277,7 @@ static void seed_tuples(phases *p) {
   for (uint32_t v = 0; v < p->space->values.len; v++) {
     uint32_t count;
     const eg_node *nodes =
-        eg_engine_class_nodes(engine_of(p->space), values[v].class, &count);
+        eg_engine_class_nodes(build_engine(p->space), values[v].class, &count);
     for (uint32_t i = 0; p->of[v].is_seeded && i < count; i++) {
       uint32_t tuple = tuple_of(p, nodes[i]);
       if (tuple != EG_SPACE_NONE && !p->of[tuple].is_seeded)
@@ -296,13 +297,14 @@ static uint32_t join_blocks(uint32_t a, uint32_t b, uint8_t phase) {
 }
 
 /// Makes a value as early as some node's operands allow.
-static bool improve(phases *p, uint32_t v) {
+static bool improve_phase(phases *p, uint32_t v) {
   eg_space_value *values = p->space->values.data, *value = &values[v];
   uint32_t count;
-  const eg_node *nodes = eg_engine_class_nodes(engine_of(p->space), value->class, &count);
+  const eg_node *nodes =
+      eg_engine_class_nodes(build_engine(p->space), value->class, &count);
   bool changed = false;
   for (uint32_t i = 0; i < count; i++) {
-    eg_term term = eg_engine_term(engine_of(p->space), nodes[i]);
+    eg_term term = eg_engine_term(build_engine(p->space), nodes[i]);
     uint8_t phase = EG_PHASE_FORWARD; // UNKNOWN where an operand's is
     for (uint32_t k = 0; k < term.arity; k++) {
       uint8_t operand = p->of[p->space->value_of[term.children[k].id]].phase;
@@ -333,14 +335,14 @@ static egraph_status find_phases(eg_plan_space *space) {
   for (bool changed = true; changed;) {
     changed = false;
     for (uint32_t v = 0; v < count; v++)
-      if (!p->of[v].is_seeded && improve(p, v)) changed = true;
+      if (!p->of[v].is_seeded && improve_phase(p, v)) changed = true;
   }
   // What is carried is in the block of what it becomes.
   const eg_step_info *info = p->space->info;
   const eg_graph *graph = eg_tensor_egraph_graph(p->space->egraph);
   for (uint32_t i = 0; i < info->carried_count; i++) {
-    uint32_t entry = value_of(p, info->carried[i].entry);
-    uint32_t exit = value_of(p, eg_graph_output(graph, info->carried[i].output, NULL));
+    uint32_t entry = phase_value(p, info->carried[i].entry);
+    uint32_t exit = phase_value(p, eg_graph_output(graph, info->carried[i].output, NULL));
     p->space->values.data[entry].block = p->space->values.data[exit].block;
   }
   for (uint32_t v = 0; v < count; v++) {
@@ -476,7 +478,7 @@ static egraph_status mark_ahead(eg_plan_space *space) {
   return status;
 }
 
-static egraph_status build(eg_plan_space *space, const eg_plan_costs *costs) {
+static egraph_status build_space(eg_plan_space *space, const eg_plan_costs *costs) {
   EG_TRY(check_carried(space));
   EG_TRY(eg_alloc(space->alloc, space->class_limit, sizeof *space->value_of,
                   &space->value_of));
@@ -510,7 +512,7 @@ egraph_status eg_plan_space_init(eg_plan_space *space, egraph_allocator alloc,
                            .class_limit =
                                eg_engine_class_limit(eg_tensor_egraph_engine(egraph))};
   EG_INIT_MEMBERS(space, alloc, EG_PLAN_SPACE_MEMBERS)
-  egraph_status status = build(space, costs);
+  egraph_status status = build_space(space, costs);
   if (status != EGRAPH_OK) eg_plan_space_deinit(space);
   return status;
 }

@@ -10,7 +10,7 @@
 #include "base/hash.h"
 #include "optimize/model/plan_emit.h"
 #include "optimize/search/planner.h"
-#include "optimize/space/training_info.h"
+#include "optimize/space/step_info.h"
 #include "pcg/plan/plan_summary.h"
 #include "rewrites/lab/rule_checks.h"
 #include "tests/unit/rank_training.h"

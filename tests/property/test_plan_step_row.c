@@ -3,8 +3,8 @@
 // What is forbidden within a limit is in no plan whose peak is the limit.
 // SPDX-License-Identifier: Apache-2.0
 #include "optimize/search/plan_forbid.h"
-#include "optimize/search/plan_rules.h"
 #include "optimize/search/plan_step_row.h"
+#include "optimize/search/planner.h"
 #include "pcg/plan/plan_summary.h"
 #include "rewrites/lab/rule_checks.h"
 #include "tests/plan_cases.h"

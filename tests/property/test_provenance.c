@@ -4,7 +4,7 @@
 // and as many values have one that stands for them as it says. EG_TEST_SCALE sets how
 // many models.
 // SPDX-License-Identifier: Apache-2.0
-#include "optimize/fold/unfold_draft.h"
+#include "optimize/fold/unfold.h"
 #include "tests/unit/plan_models.h"
 #include "tests/unit/session_kit.h"
 

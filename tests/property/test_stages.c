@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "baselines/stages/interop.h"
-#include "baselines/stages/layers.h"
+#include "baselines/stages/layered.h"
 #include "baselines/stages/min_cut.h"
 #include "tests/testing.h"
 

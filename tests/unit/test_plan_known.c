@@ -2,7 +2,7 @@
 // the plan has nodes of several results whose parts are made otherwise, too.
 // SPDX-License-Identifier: Apache-2.0
 #include "optimize/search/planner.h"
-#include "optimize/space/training_info.h"
+#include "optimize/space/step_info.h"
 #include "rewrites/lab/rule_checks.h"
 #include "tests/unit/session_kit.h"
 

@@ -1,4 +1,5 @@
-// Steps whose equal blocks are as different plans have them (optimize/search/plan_mix.h).
+// Steps whose equal blocks are as different plans have them
+// (optimize/search/plan_folded.h).
 // SPDX-License-Identifier: Apache-2.0
 #include <math.h>
 

@@ -2,9 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <math.h>
 
-#include "baselines/stages/alpa_stages.h"
-#include "baselines/stages/megatron_grid.h"
-#include "baselines/stages/min_cut_placement.h"
+#include "baselines/stages/stage_report.h"
 #include "tests/testing.h"
 
 static eg_graph *parse_graph(const char *text) {

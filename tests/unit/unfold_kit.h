@@ -7,9 +7,9 @@
 #include <math.h>
 
 #include "base/hash.h"
-#include "optimize/fold/plan_unfold.h"
+#include "optimize/fold/unfold.h"
 #include "optimize/search/planner.h"
-#include "optimize/space/training_info.h"
+#include "optimize/space/step_info.h"
 #include "pcg/plan/plan_summary.h"
 #include "tests/unit/plan_models.h"
 #include "tests/unit/rank_training.h"

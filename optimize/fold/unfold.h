@@ -9,11 +9,11 @@
 // sorted by phases: each is like a node of the planned graph, in a row (unfold_draft.c),
 // or one of the whole step's own.
 // SPDX-License-Identifier: Apache-2.0
-#ifndef EG_OPTIMIZE_FOLD_UNFOLD_DRAFT_H
-#define EG_OPTIMIZE_FOLD_UNFOLD_DRAFT_H
+#ifndef EG_OPTIMIZE_FOLD_UNFOLD_H
+#define EG_OPTIMIZE_FOLD_UNFOLD_H
 
 #include "optimize/model/plan_emit.h"
-#include "optimize/space/training_info.h"
+#include "optimize/space/step_info.h"
 
 /// A step with all its blocks, and the one that was planned.
 typedef struct eg_unfold_steps {
@@ -67,5 +67,18 @@ egraph_status eg_unfold_draft_init(eg_unfold_draft *draft, egraph_allocator allo
                                    const eg_unfold_steps *steps,
                                    const eg_emitted_plan *folded);
 void eg_unfold_draft_deinit(eg_unfold_draft *draft);
+
+// A plan in which one block stands for many, made the plan of the whole step: every block
+// gets the choices of the block that stands for it.
+
+/// `folded` is the plan of the small step (its graph's pool of attributes may grow);
+/// `costs` prices moves that it does not have: where what blocks hand on is wanted in
+/// another way than the plan's ties say. The new plan passes eg_plan_check and is not
+/// folded; names are those of the whole step. It costs what the folded plan does, but for
+/// what cannot be read from that (unfold_draft.c): nodes of the step that every device
+/// does whole, with the moves that this takes. Fails with EGRAPH_E_MEMORY.
+egraph_status eg_plan_unfold(egraph_allocator alloc, const eg_unfold_steps *steps,
+                             const eg_emitted_plan *folded, const eg_plan_costs *costs,
+                             eg_emitted_plan *out);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "optimize/price/host_exchanges.h"
+#include "optimize/price/host_costs.h"
 
 #include <inttypes.h>
 #include <stdio.h>

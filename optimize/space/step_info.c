@@ -1,6 +1,6 @@
 // Blocks of a step's values, what it carries, what rules must keep to in it.
 // SPDX-License-Identifier: Apache-2.0
-#include "optimize/space/training_info.h"
+#include "optimize/space/step_info.h"
 
 #include <math.h>
 #include <string.h>
@@ -24,8 +24,9 @@ static egraph_status find_blocks(const eg_stamps *stamps, const eg_u32s *forward
   return EGRAPH_OK;
 }
 
-static egraph_status find(eg_step_blocks *out, const eg_graph *forward,
-                          const eg_blocks *of_forward, const eg_training *training) {
+static egraph_status map_forward_blocks(eg_step_blocks *out, const eg_graph *forward,
+                                        const eg_blocks *of_forward,
+                                        const eg_training *training) {
   eg_u32s block, later; // [values of the forward graph]
   if (training == NULL)
     return eg_blocks_places(forward, of_forward, &out->value, &out->later);
@@ -47,7 +48,7 @@ egraph_status eg_step_blocks_init(eg_step_blocks *blocks, egraph_allocator alloc
                                   const eg_training *training) {
   eg_u32s_init(&blocks->value, alloc);
   eg_u32s_init(&blocks->later, alloc);
-  egraph_status status = find(blocks, forward, of_forward, training);
+  egraph_status status = map_forward_blocks(blocks, forward, of_forward, training);
   if (status != EGRAPH_OK) eg_step_blocks_deinit(blocks);
   return status;
 }
@@ -138,7 +139,8 @@ static egraph_status fill_carried(filler *f) {
 
 // ---- blocks ---------------------------------------------------------------------------
 
-static egraph_status copy(eg_arena *arena, const eg_u32s *list, const uint32_t **out) {
+static egraph_status copy_list(eg_arena *arena, const eg_u32s *list,
+                               const uint32_t **out) {
   uint32_t *mine;
   EG_TRY(eg_arena_alloc(arena, list->len, sizeof *mine, &mine));
   if (list->len != 0) memcpy(mine, list->data, list->len * sizeof *mine);
@@ -155,8 +157,8 @@ static egraph_status limit(eg_training_info *info, const eg_step_blocks *blocks,
   eg_u32s_init(&fixed, blocks->value.alloc);
   egraph_status status =
       find_limits(blocks, training, step, out->fold.count, &sealed, &fixed);
-  if (status == EGRAPH_OK) status = copy(&info->arena, &sealed, &out->sealed);
-  if (status == EGRAPH_OK) status = copy(&info->arena, &fixed, &out->fixed);
+  if (status == EGRAPH_OK) status = copy_list(&info->arena, &sealed, &out->sealed);
+  if (status == EGRAPH_OK) status = copy_list(&info->arena, &fixed, &out->fixed);
   out->sealed_count = (uint32_t)sealed.len;
   out->fixed_count = (uint32_t)fixed.len;
   eg_u32s_deinit(&fixed);
@@ -167,8 +169,8 @@ static egraph_status limit(eg_training_info *info, const eg_step_blocks *blocks,
 static egraph_status note_blocks(eg_training_info *info, const eg_step_blocks *blocks,
                                  eg_step_fold fold) {
   info->info.fold = fold;
-  EG_TRY(copy(&info->arena, &blocks->value, &info->info.fold.block));
-  return copy(&info->arena, &blocks->later, &info->info.fold.later);
+  EG_TRY(copy_list(&info->arena, &blocks->value, &info->info.fold.block));
+  return copy_list(&info->arena, &blocks->later, &info->info.fold.later);
 }
 
 /// Fills the blocks of a folded step and what rules keep to in it.

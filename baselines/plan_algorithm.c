@@ -1,0 +1,216 @@
+// Searches for plans that are made of the product's own parts.
+// SPDX-License-Identifier: Apache-2.0
+#include "baselines/plan_algorithm.h"
+
+#include <math.h>
+
+#include "base/clock.h"
+#include "optimize/search/plan_fit.h"
+#include "optimize/search/plan_walk.h"
+#include "optimize/soap/soap_walk.h"
+#include "sim/plan/plan_simulation.h"
+
+// ---- exact layouts ----------------------------------------------------------------
+
+// The cheapest layouts of one graph within the limit of memory, one thing after the
+// other: of the graph as it is, which is Alpa's choice within a stage, or of the one that
+// is cheapest on one device. Where nothing fits, the cheapest layouts whatever they take.
+//
+// Alpa solves a linear program over the same choice: a strategy of each operator, a price
+// for each pair of strategies of neighbours. Here transitions are shared by the readers
+// of a value, and the product's own exact search solves it.
+
+static egraph_status take(const eg_plan_question *q, eg_fitted_plan *found,
+                          eg_plan_answer *out) {
+  out->stop = found->status == EG_LAYOUT_OPTIMAL ? EG_PLAN_STOP_EXHAUSTED
+                                                 : EG_PLAN_STOP_WORK_LIMIT;
+  out->work += found->work;
+  egraph_status status = EGRAPH_OK;
+  if (found->has_plan) {
+    out->proposals++;
+    status = eg_plan_choices_find(&found->choices, q->model, &out->strategy);
+  }
+  eg_fitted_plan_deinit(found);
+  return status;
+}
+
+/// The layouts that fit; where none do, those that are cheapest whatever they take.
+static egraph_status choose_layouts(const eg_plan_question *q, eg_plan_answer *out) {
+  eg_fitted_plan found;
+  EG_TRY(eg_plan_fit(q->model, q->alloc, &q->layout, false, &found));
+  bool is_too_large = !found.has_plan && found.least_memory > 0;
+  EG_TRY(take(q, &found, out));
+  if (!is_too_large) return EGRAPH_OK;
+  eg_plan_model_limit_memory(q->model, INFINITY);
+  EG_TRY(eg_plan_fit(q->model, q->alloc, &q->layout, true, &found));
+  return take(q, &found, out);
+}
+
+const eg_plan_algorithm eg_algebra_first = {choose_layouts, EG_PLAN_CHEAPEST_GRAPH,
+                                            false};
+const eg_plan_algorithm eg_alpa_intra = {choose_layouts, EG_PLAN_GIVEN_GRAPH, false};
+
+// ---- a random walk ----------------------------------------------------------------
+
+// FlexFlow's search (MLSys'19, sections 5 and 6): a Metropolis-Hastings walk over the
+// configurations of operators (soap.h). A proposal gives a random operator a random
+// configuration; one that makes the simulated step longer by d is taken with probability
+// exp(-beta d). From data parallelism, then from random configurations, each with half of
+// the work, and each ended once half of that has found nothing better. There is no limit
+// of memory.
+
+static const double STEPS_PER_SECOND = 1e9;
+enum { STARTS = 2 };
+
+static egraph_status walk_all(eg_soap_walk *walk, eg_plan_answer *out) {
+  const eg_layout_options *layout = &walk->question->layout;
+  double steps = layout->work_limit != 0 ? (double)layout->work_limit
+                                         : STEPS_PER_SECOND * layout->time_limit_seconds;
+  EG_TRY(eg_soap_start(walk->soap, &walk->choice));
+  for (int start = 0; start < STARTS && !walk->is_over; start++) {
+    for (uint32_t l = 0; start != 0 && l < walk->choice.len; l++)
+      walk->choice.data[l] = eg_soap_walk_draw(walk, l);
+    EG_TRY(eg_soap_walk_on(walk, (uint64_t)fmax(steps / STARTS, 1)));
+  }
+  return eg_soap_walk_answer(walk, out);
+}
+
+static egraph_status walk_configurations(const eg_plan_question *question,
+                                         eg_plan_answer *out) {
+  eg_soap soap;
+  eg_soap_walk walk;
+  EG_TRY(eg_soap_init(&soap, question, NULL));
+  egraph_status status = EGRAPH_OK;
+  if (soap.leads.len != 0) {
+    status = eg_soap_walk_init(&walk, &soap, question, false);
+    if (status == EGRAPH_OK) {
+      status = walk_all(&walk, out);
+      eg_soap_walk_deinit(&walk);
+    }
+  }
+  eg_soap_deinit(&soap);
+  return status;
+}
+
+const eg_plan_algorithm eg_mcmc = {walk_configurations, EG_PLAN_GIVEN_GRAPH,
+                                   .is_whole = true};
+
+// ---- all plans --------------------------------------------------------------------
+
+// All plans of a tiny step on a small mesh, each simulated: what other searches are
+// measured by. Plans that fit in memory; the search refuses what is not tiny.
+//
+// A plan takes no less than any stream is busy, so no less than its seconds one thing
+// after the other divided by the streams: dearer ones are not visited.
+
+enum { VISIT_STEPS = 20000 }; // of work: a plan is made and simulated
+static const double ROUNDING = 1e-9;
+
+typedef struct visitor {
+  const eg_plan_question *question;
+  eg_plan_answer *out;
+  eg_plan_walk *walk;
+  eg_layout_completer *completer;
+  uint32_t streams;
+  double shortest;
+} visitor;
+
+/// Seconds of a plan in the shortest order of issue that fits; INFINITY: none does.
+static egraph_status simulate_plan(const visitor *v, const eg_plan *plan, double *out) {
+  eg_plan_simulation s;
+  eg_plan_simulation_init(&s, v->question->alloc);
+  egraph_status status =
+      eg_plan_simulate_shortest(plan, v->question->mesh, v->question->memory_limit, &s);
+  *out = s.peak_bytes <= v->question->memory_limit ? s.seconds : INFINITY;
+  eg_plan_simulation_deinit(&s);
+  return status;
+}
+
+/// Of the same strategies with the cheapest arcs, which is the plan that becomes of them;
+/// INFINITY: these are other arcs, and another visit has the cheapest.
+static egraph_status measure_strategies(visitor *v, const eg_layout_solution *visited,
+                                        double *out) {
+  eg_layout_solution solution;
+  eg_emitted_plan emitted;
+  bool is_solution;
+  *out = INFINITY;
+  EG_TRY(
+      eg_layout_complete(v->completer, visited->strategy.data, &solution, &is_solution));
+  if (!is_solution) return EGRAPH_OK;
+  bool is_cheapest = visited->cost <= solution.cost * (1 + ROUNDING);
+  egraph_status status = EGRAPH_OK;
+  if (is_cheapest)
+    status = eg_plan_emit(v->question->model, v->question->alloc, &solution, &emitted);
+  eg_layout_solution_deinit(&solution);
+  if (!is_cheapest) return EGRAPH_OK;
+  EG_TRY(status);
+  status = simulate_plan(v, &emitted.plan, out);
+  eg_emitted_plan_deinit(&emitted);
+  return status;
+}
+
+static egraph_status visit_solution(void *user, const eg_layout_solution *solution) {
+  visitor *v = user;
+  double seconds;
+  EG_TRY(measure_strategies(v, solution, &seconds));
+  v->out->proposals += isfinite(seconds) ? 1 : 0;
+  if (!(seconds < v->shortest)) return EGRAPH_OK;
+  v->shortest = seconds;
+  v->walk->most_cost = fmin(v->walk->most_cost, v->streams * seconds * (1 + ROUNDING));
+  v->out->strategy.len = 0;
+  return eg_u32s_append(&v->out->strategy, solution->strategy.data,
+                        solution->strategy.len);
+}
+
+static uint32_t count_streams(const eg_machine_mesh *mesh) {
+  uint32_t streams = 1;
+  for (uint32_t a = 0; a < mesh->mesh.axis_count; a++) {
+    uint32_t b = 0;
+    while (b < a && mesh->links[b].link != mesh->links[a].link)
+      b++;
+    streams += a == b;
+  }
+  return streams;
+}
+
+/// The cost of the cheapest plan one thing after the other, INFINITY: none fits.
+static egraph_status find_cheapest(const eg_plan_question *q, double *out) {
+  eg_fitted_plan found;
+  EG_TRY(eg_plan_fit(q->model, q->alloc, &q->layout, true, &found));
+  *out = found.has_plan ? found.cost : INFINITY;
+  eg_fitted_plan_deinit(&found);
+  return EGRAPH_OK;
+}
+
+static egraph_status search_all_plans(const eg_plan_question *q, eg_plan_answer *out) {
+  const eg_layout_options *layout = &q->layout;
+  double cheapest, steps = layout->work_limit != 0
+                               ? (double)layout->work_limit
+                               : STEPS_PER_SECOND * layout->time_limit_seconds;
+  uint32_t streams = count_streams(q->mesh);
+  EG_TRY(find_cheapest(q, &cheapest));
+  eg_plan_walk walk = {.most_cost = streams * cheapest * (1 + ROUNDING),
+                       .most_steps = (uint64_t)steps,
+                       .visit_steps = VISIT_STEPS,
+                       .deadline = eg_clock_seconds() + layout->time_limit_seconds,
+                       .visit = visit_solution};
+  visitor v = {
+      .question = q, .out = out, .walk = &walk, .streams = streams, .shortest = INFINITY};
+  walk.user = &v;
+  EG_TRY(eg_layout_completer_create(q->alloc, &q->model->problem, &v.completer));
+  egraph_status status = eg_plan_walk_run(&walk, q->alloc, &q->model->problem);
+  eg_layout_completer_destroy(v.completer);
+  EG_TRY(status);
+  out->work = walk.steps;
+  out->stop = EG_PLAN_STOP_EXHAUSTED;
+  if (walk.is_complete) return EGRAPH_OK;
+  return EG_FAIL(
+      EGRAPH_E_UNSUPPORTED,
+      "search exhaustive looks at all plans of a tiny step, of at most %d values "
+      "in all phases, and this one is larger or takes more work; raise the limit "
+      "of work, or take another search",
+      EG_WALK_VALUES);
+}
+
+const eg_plan_algorithm eg_exhaustive = {search_all_plans, EG_PLAN_GIVEN_GRAPH,
+                                         .is_whole = true};
