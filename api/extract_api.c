@@ -5,8 +5,8 @@
 #include "api/option_structs.h"
 #include "api/require.h"
 #include "base/file.h"
-#include "extract/gym_json.h"
 #include "extract/presolve/presolve.h"
+#include "extract/problem.h"
 #include "extract/search/extract.h"
 #include "extract/search/lp_format.h"
 

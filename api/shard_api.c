@@ -6,7 +6,7 @@
 #include "api/require.h"
 #include "base/file.h"
 #include "base/work.h"
-#include "extract/shard/iopddl_json.h"
+#include "extract/shard/shard_problem.h"
 #include "extract/shard/shard_solve.h"
 
 static_assert(EGRAPH_SHARD_INFINITE == EG_SHARD_INFINITE, "one infinity");

@@ -45,7 +45,10 @@ static void destroy_one(eg_engine *engine) {
   size_t data_size = engine->analysis.data_size;
   eg_free(alloc, engine->data, engine->data_cap, data_size);
   eg_free(alloc, engine->scratch_data, 2, data_size);
-  eg_index_deinit(engine); // before its `ops`
+  for (size_t i = 0; i < engine->ops.len; i++) {
+    eg_node_list_deinit(&engine->ops.data[i].nodes, alloc);
+    eg_node_list_deinit(&engine->ops.data[i].changed, alloc);
+  }
   EG_ENGINE_ARRAYS(DEINIT_ARRAY)
   EG_ENGINE_MAPS(DEINIT_MAP)
   eg_free(alloc, engine, 1, sizeof *engine);
@@ -72,12 +75,6 @@ egraph_status eg_engine_reserve_union(eg_engine *engine) {
   if (engine->analysis.data_size == 0) return EGRAPH_OK;
   EG_TRY(reserve_queue(&engine->stale));
   return reserve_queue(&engine->modify);
-}
-
-void eg_engine_touch(eg_engine *engine, uint32_t root) {
-  if ((engine->flags.data[root] & EG_FLAG_TOUCHED) != 0) return;
-  engine->flags.data[root] |= EG_FLAG_TOUCHED;
-  engine->touched.data[engine->touched.len++] = root;
 }
 
 static void enqueue(eg_engine *engine, eg_queue *queue, uint32_t root, uint8_t flag) {
@@ -205,7 +202,7 @@ uint32_t eg_engine_node_limit(const eg_engine *engine) {
 #define ARRAY_BYTES(member, type) +engine->member.cap * sizeof *engine->member.data
 #define MAP_BYTES(member) +engine->member.capacity * sizeof *engine->member.slots
 
-static size_t bytes_of(const eg_engine *engine) {
+static size_t bytes_of_state(const eg_engine *engine) {
   size_t bytes = sizeof *engine EG_ENGINE_ARRAYS(ARRAY_BYTES) EG_ENGINE_MAPS(MAP_BYTES);
   for (size_t i = 0; i < engine->ops.len; i++)
     bytes += ((size_t)engine->ops.data[i].nodes.cap + engine->ops.data[i].changed.cap) *
@@ -216,7 +213,7 @@ static size_t bytes_of(const eg_engine *engine) {
 size_t eg_engine_bytes(const eg_engine *engine) {
   size_t bytes = 0;
   for (; engine != NULL; engine = engine->saved)
-    bytes += bytes_of(engine);
+    bytes += bytes_of_state(engine);
   return bytes;
 }
 

@@ -139,7 +139,7 @@ uint32_t eg_engine_epochs(const eg_engine *engine);
 
 /// Canonical representative.
 eg_class eg_engine_find(const eg_engine *engine, eg_class class);
-/// False for a class that pruning (prune.h) has dropped: it must not be used any more.
+/// False for a class that eg_engine_prune has dropped: it must not be used any more.
 bool eg_engine_has_class(const eg_engine *engine, eg_class class);
 /// Canonical classes and distinct canonical nodes; exact after a rebuild.
 uint32_t eg_engine_class_count(const eg_engine *engine);
@@ -147,7 +147,7 @@ uint32_t eg_engine_node_count(const eg_engine *engine);
 /// Every class and node id is below these; not every number is a node.
 uint32_t eg_engine_class_limit(const eg_engine *engine);
 uint32_t eg_engine_node_limit(const eg_engine *engine);
-/// Bytes held now, pushed states (snapshot.h) included.
+/// Bytes held now, pushed states included.
 size_t eg_engine_bytes(const eg_engine *engine);
 
 /// Iterates canonical classes in increasing id: `for (eg_class c = eg_engine_first(g);
@@ -205,5 +205,47 @@ egraph_status eg_engine_dot(const eg_engine *engine,
                             egraph_status (*spell)(void *user, const eg_term *,
                                                    eg_text *),
                             void *user, eg_text *out);
+
+// ---- states -------------------------------------------------------------------------
+// Copies of an engine, and a stack of its earlier states.
+//
+//   eg_engine_push(e);  ...additions, unions, rebuilds...  eg_engine_pop(e);
+//
+// A restored engine is as it was, to the last id: it behaves from then on as if the calls
+// in between had not been made. Dirty engines can be pushed too. Analysis data are copied
+// as bytes; what they point to is the caller's and must outlive the state.
+// Cost: copying is O(size), a memcpy of the flat arrays without their spare room; pop and
+// drop copy nothing.
+
+/// An engine of its own in the same state, without the pushed ones. The same calls give
+/// the same results on both. Fails with EGRAPH_E_MEMORY.
+egraph_status eg_engine_clone(const eg_engine *engine, eg_engine **out);
+
+/// Saves the state. Fails with EGRAPH_E_MEMORY; nothing was saved then.
+egraph_status eg_engine_push(eg_engine *engine);
+/// Goes back to the state saved last, which is no longer saved then. Fails with
+/// EGRAPH_E_ARGUMENT when there is none. Borrowed pointers into the engine end here.
+egraph_status eg_engine_pop(eg_engine *engine);
+/// Keeps the present state and forgets the one saved last. Fails as eg_engine_pop.
+egraph_status eg_engine_drop(eg_engine *engine);
+
+// ---- pruning ------------------------------------------------------------------------
+// Removing nodes: a smaller e-graph that knows fewer terms, of which all equalities that
+// were known still hold.
+//
+// Dead nodes vanish too, and the memory is what the rest needs. Nodes get new ids, in the
+// same order; classes keep theirs. A class that loses its last node is dropped
+// (eg_engine_has_class), and with it the nodes that have it as a child, and so on. What
+// is fresh stays so; reasons, the log of unions, that of explanations (explain_log.h) and
+// analysis data stay. Pushed states are not touched.
+
+/// Keeps the live nodes for which `keep` is true; NULL: all. *out_map (may be NULL;
+/// initialized) gets the new id of each node, [old eg_engine_node_limit], EG_NODE_NONE
+/// for those that are gone. Clean engine. O(its size); a second copy of it for the time
+/// of the call. Fails with EGRAPH_E_ARGUMENT (a dirty engine) or EGRAPH_E_MEMORY; nothing
+/// was removed then.
+egraph_status eg_engine_prune(eg_engine *engine,
+                              bool (*keep)(void *user, const eg_engine *, eg_node),
+                              void *user, eg_u32s *out_map);
 
 #endif

@@ -11,7 +11,7 @@
 // ---- always ---------------------------------------------------------------------------
 
 /// The pool is a row of whole nodes with children that exist, marked as the layout says.
-static egraph_status check_nodes(const eg_engine *engine) {
+static egraph_status check_pool(const eg_engine *engine) {
   const uint32_t *words = engine->nodes.data;
   size_t len = engine->nodes.len, child_words = 0;
   for (uint32_t node = 0; node < len; node = eg_engine_node_after(engine, node)) {
@@ -36,7 +36,7 @@ static egraph_status check_nodes(const eg_engine *engine) {
   return EGRAPH_OK;
 }
 
-static egraph_status check_sizes(const eg_engine *engine) {
+static egraph_status check_engine_sizes(const eg_engine *engine) {
   size_t classes = engine->up.len;
   if (engine->flags.len != classes || engine->classes.len != classes)
     return VIOLATED("%zu union-find entries, %zu flags, %zu classes", classes,
@@ -45,7 +45,7 @@ static egraph_status check_sizes(const eg_engine *engine) {
     if (engine->heads.data[i].op >= engine->ops.len)
       return VIOLATED("head %zu has operator %u of %zu", i, engine->heads.data[i].op,
                       engine->ops.len);
-  return check_nodes(engine);
+  return check_pool(engine);
 }
 
 static egraph_status check_union_find(const eg_engine *engine) {
@@ -237,7 +237,7 @@ static egraph_status check_data(const eg_engine *engine) {
 }
 
 egraph_status eg_engine_check(const eg_engine *engine) {
-  EG_TRY(check_sizes(engine));
+  EG_TRY(check_engine_sizes(engine));
   EG_TRY(check_union_find(engine));
   EG_TRY(check_table(engine));
   if (!eg_engine_is_clean(engine)) return EGRAPH_OK;

@@ -26,7 +26,7 @@ typedef struct dot {
   eg_text *out;
 } dot;
 
-static egraph_status print_node(dot *d, eg_node node) {
+static egraph_status print_node_box(dot *d, eg_node node) {
   eg_term term = eg_engine_term(d->engine, node);
   eg_text_clear(&d->head);
   EG_TRY(d->spell(d->user, &term, &d->head));
@@ -42,7 +42,7 @@ static egraph_status print_class(dot *d, eg_class class) {
       d->out, "  subgraph cluster_%u {\n    label=\"%u\"; style=\"rounded,dashed\";\n",
       class.id, class.id));
   for (uint32_t i = 0; i < count; i++)
-    EG_TRY(print_node(d, nodes[i]));
+    EG_TRY(print_node_box(d, nodes[i]));
   return eg_text_append(d->out, "  }\n");
 }
 

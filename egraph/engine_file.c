@@ -1,6 +1,6 @@
 // Reading: every number is compared with its bound before it is used; only then the
-// indexes are made (reindex.c), and the invariants of a clean engine verified, which find
-// what bounds cannot: congruent nodes, empty classes, data that lack something.
+// indexes are made (engine_index.c), and the invariants of a clean engine verified, which
+// find what bounds cannot: congruent nodes, empty classes, data that lack something.
 // SPDX-License-Identifier: Apache-2.0
 #include "egraph/engine_file.h"
 

@@ -82,6 +82,11 @@ static inline const uint32_t *eg_node_list_data(const eg_node_list *list) {
   return list->cap == 0 ? &list->one : list->many;
 }
 
+static inline void eg_node_list_deinit(eg_node_list *list, egraph_allocator alloc) {
+  if (list->cap != 0) eg_free(alloc, list->many, list->cap, sizeof *list->many);
+  *list = (eg_node_list){.len = 0};
+}
+
 typedef struct eg_op_index {
   eg_node_list nodes;   // live ones; those from `fresh_from` on were made in this epoch
   eg_node_list changed; // older ones that changed in this epoch, perhaps dead since
@@ -192,7 +197,7 @@ static inline uint32_t eg_engine_root_halving(eg_engine *engine, uint32_t class)
   return class;
 }
 
-/// A root without nodes, which prune.h has left; nothing may name it any more.
+/// A root without nodes, which pruning has left; nothing may name it any more.
 static inline bool eg_engine_is_dropped(const eg_engine *engine, uint32_t root) {
   return root < engine->indexed_classes && engine->classes.data[root].len == 0;
 }
@@ -300,11 +305,10 @@ void eg_index_clean_ops(eg_engine *engine);
 /// Makes all parents lists again, without what has died. Every child is a root.
 void eg_index_link_parents(eg_engine *engine);
 
-void eg_index_deinit(eg_engine *engine);
 /// Makes the classes, all indexes and the hash-cons of an engine that has only nodes (the
 /// live ones under roots, with canonical children), heads, union-find and data; which
 /// nodes are fresh stays. O(its size). Fails with EGRAPH_E_MEMORY; the engine is then
-/// good for eg_engine_destroy only. (reindex.c)
+/// good for eg_engine_destroy only.
 egraph_status eg_engine_reindex(eg_engine *engine);
 
 // ---- the log (explain_log.c) -----------------------------------------------------
@@ -324,7 +328,13 @@ void eg_log_class(eg_engine *engine, uint32_t head, const eg_term *term);
 /// Makes room for all records of one union (every list that a union or a death can grow).
 egraph_status eg_engine_reserve_union(eg_engine *engine);
 /// Marks a root for eg_members_clean; room must have been made.
-void eg_engine_touch(eg_engine *engine, uint32_t root);
+static inline void eg_engine_touch(eg_engine *engine, uint32_t root) {
+  if ((engine->flags.data[root] & EG_FLAG_TOUCHED) != 0) return;
+  engine->flags.data[root] |= EG_FLAG_TOUCHED;
+  assert(engine->touched.len < engine->touched.cap);
+  engine->touched.data[engine->touched.len++] = root;
+}
+
 /// Queues a root for the analysis; room must have been made.
 void eg_engine_data_changed(eg_engine *engine, uint32_t root);
 

@@ -17,7 +17,67 @@
 
 #include "base/hash.h"
 #include "base/owner.h"
-#include "egraph/explain_internal.h"
+
+#define EG_VERTEX_NONE UINT32_MAX
+#define EG_ROOT_BIT (UINT32_C(1) << 31)
+#define EG_EDGE_CONGRUENCE UINT32_MAX // reason of an edge
+
+typedef struct eg_edge {
+  uint32_t ends[2]; // left and right side
+  uint32_t next[2]; // edge of the same end, or EG_VERTEX_NONE
+  uint32_t reason;
+  uint32_t cost; // steps that it is estimated to need, at least 1
+} eg_edge;
+EG_VEC_DEFINE(eg_edges, eg_edge);
+
+typedef struct eg_use {
+  uint32_t vertex, next;
+} eg_use;
+EG_VEC_DEFINE(eg_uses, eg_use);
+
+typedef struct eg_vertex {
+  uint32_t up;    // parent, or EG_ROOT_BIT | size of the class
+  uint32_t uses;  // roots: first of the list
+  uint32_t link;  // edge of the proof forest
+  uint32_t edges; // first edge of the vertex
+  uint32_t slot;  // of a search: index in `visits`, valid when that names the vertex
+  bool is_keyed;  // in the table
+  bool is_copy;   // congruent to another one, in no table and no list
+} eg_vertex;
+EG_VEC_DEFINE(eg_vertices, eg_vertex);
+
+/// What a search knows of a vertex.
+typedef struct eg_visit {
+  uint32_t vertex;
+  uint32_t via;      // edge that led here, or EG_VERTEX_NONE
+  uint32_t distance; // or the side, in a walk through the forest
+} eg_visit;
+EG_VEC_DEFINE(eg_visits, eg_visit);
+EG_VEC_DEFINE(eg_keys, uint64_t);
+
+struct eg_explainer {
+  egraph_allocator alloc;
+  eg_ground_terms terms;
+  eg_vertices vertices; // [terms]
+  eg_flatmap table;
+  eg_uses uses;
+  uint32_t free_uses;
+  eg_edges edges;
+  eg_u32s pending; // pairs of congruent vertices to be united
+  eg_visits visits;
+  eg_keys heap;
+};
+
+static uint32_t class_root(const eg_explainer *explainer, uint32_t vertex) {
+  const eg_vertex *vertices = explainer->vertices.data;
+  while ((vertices[vertex].up & EG_ROOT_BIT) == 0)
+    vertex = vertices[vertex].up;
+  return vertex;
+}
+
+static uint32_t other_end(const eg_edge *edge, uint32_t vertex) {
+  return edge->ends[edge->ends[0] == vertex];
+}
 
 // ---- ways between equal terms -------------------------------------------------------
 
@@ -32,8 +92,6 @@ enum {
   SEARCH_EDGES = 1 << 13
 };
 
-// ---- visits ----------------------------------------------------------------------
-
 static bool find_visit(const eg_explainer *explainer, uint32_t vertex, uint32_t *out) {
   *out = explainer->vertices.data[vertex].slot;
   return *out < explainer->visits.len && explainer->visits.data[*out].vertex == vertex;
@@ -47,7 +105,7 @@ static egraph_status add_visit(eg_explainer *explainer, eg_visit visit) {
 static uint32_t next_up(const eg_explainer *explainer, uint32_t vertex) {
   uint32_t link = explainer->vertices.data[vertex].link;
   if (link == EG_VERTEX_NONE) return EG_VERTEX_NONE;
-  return eg_edge_other(&explainer->edges.data[link], vertex);
+  return other_end(&explainer->edges.data[link], vertex);
 }
 
 // ---- the proof forest ------------------------------------------------------------
@@ -121,8 +179,8 @@ static void turn_around(uint32_t *items, size_t count) {
 }
 
 /// Appends the items of the way through the forest.
-static egraph_status walk(const eg_explainer *explainer, uint32_t a, uint32_t b,
-                          uint32_t meeting, eg_u32s *inout_way) {
+static egraph_status walk_forest(const eg_explainer *explainer, uint32_t a, uint32_t b,
+                                 uint32_t meeting, eg_u32s *inout_way) {
   const eg_vertex *vertices = explainer->vertices.data;
   for (; a != meeting; a = next_up(explainer, a))
     EG_TRY(eg_u32s_push(inout_way, item_from(explainer, vertices[a].link, a)));
@@ -157,7 +215,7 @@ static uint64_t pop_key(eg_keys *heap) {
 }
 
 /// Notes that a vertex can be reached, unless that is known to be as near or nearer.
-static egraph_status reach(eg_explainer *explainer, eg_visit visit) {
+static egraph_status reach_vertex(eg_explainer *explainer, eg_visit visit) {
   uint32_t index;
   if (find_visit(explainer, visit.vertex, &index)) {
     if (explainer->visits.data[index].distance <= visit.distance) return EGRAPH_OK;
@@ -170,16 +228,16 @@ static egraph_status reach(eg_explainer *explainer, eg_visit visit) {
 }
 
 /// Looks along the edges of a vertex; *inout_edges counts them.
-static egraph_status expand(eg_explainer *explainer, eg_visit from, uint32_t bound,
-                            uint32_t limit, uint32_t *inout_edges) {
+static egraph_status expand_vertex(eg_explainer *explainer, eg_visit from, uint32_t bound,
+                                   uint32_t limit, uint32_t *inout_edges) {
   uint32_t edge = explainer->vertices.data[from.vertex].edges;
   while (edge != EG_VERTEX_NONE && *inout_edges < SEARCH_EDGES) {
     const eg_edge *e = &explainer->edges.data[edge];
     uint32_t distance = add_cost(from.distance, e->cost);
     if (edge < bound && distance < limit)
-      EG_TRY(reach(explainer, (eg_visit){.vertex = eg_edge_other(e, from.vertex),
-                                         .via = edge,
-                                         .distance = distance}));
+      EG_TRY(reach_vertex(explainer, (eg_visit){.vertex = other_end(e, from.vertex),
+                                                .via = edge,
+                                                .distance = distance}));
     edge = e->next[e->ends[0] != from.vertex];
     ++*inout_edges;
   }
@@ -187,19 +245,19 @@ static egraph_status expand(eg_explainer *explainer, eg_visit from, uint32_t bou
 }
 
 /// Searches from a to b for a way that costs less than `limit`.
-static egraph_status search(eg_explainer *explainer, uint32_t a, uint32_t b,
-                            uint32_t bound, uint32_t limit, bool *out_found) {
+static egraph_status search_edges(eg_explainer *explainer, uint32_t a, uint32_t b,
+                                  uint32_t bound, uint32_t limit, bool *out_found) {
   uint32_t edges = 0;
   explainer->visits.len = explainer->heap.len = 0;
   *out_found = false;
-  EG_TRY(reach(explainer, (eg_visit){.vertex = a, .via = EG_VERTEX_NONE}));
+  EG_TRY(reach_vertex(explainer, (eg_visit){.vertex = a, .via = EG_VERTEX_NONE}));
   while (explainer->heap.len != 0 && edges < SEARCH_EDGES) {
     uint64_t key = pop_key(&explainer->heap);
     eg_visit visit = explainer->visits.data[(uint32_t)key];
     if (visit.distance != key >> 32) continue; // it was reached from nearer since
     *out_found = visit.vertex == b;
     if (*out_found) return EGRAPH_OK;
-    EG_TRY(expand(explainer, visit, bound, limit, &edges));
+    EG_TRY(expand_vertex(explainer, visit, bound, limit, &edges));
   }
   return EGRAPH_OK;
 }
@@ -213,23 +271,25 @@ static egraph_status read_search(const eg_explainer *explainer, uint32_t a, uint
     (void)found;
     uint32_t via = explainer->visits.data[index].via;
     EG_TRY(eg_u32s_push(inout_way, item_from(explainer, via, b) ^ 1));
-    b = eg_edge_other(&explainer->edges.data[via], b);
+    b = other_end(&explainer->edges.data[via], b);
   }
   turn_around(inout_way->data + begin, inout_way->len - begin);
   return EGRAPH_OK;
 }
 
-egraph_status eg_explainer_find_way(eg_explainer *explainer, uint32_t a, uint32_t b,
-                                    uint32_t bound, eg_u32s *inout_way) {
+/// A way from a to b, which are connected by edges below `bound`, over such edges:
+/// appends 2 * edge + (1 when it is gone from right to left).
+static egraph_status find_way(eg_explainer *explainer, uint32_t a, uint32_t b,
+                              uint32_t bound, eg_u32s *inout_way) {
   uint32_t meeting;
   EG_TRY(find_meeting(explainer, a, b, SIZE_MAX, &meeting));
   assert(meeting != EG_VERTEX_NONE && "the terms are connected");
   uint32_t cost =
       add_cost(cost_up_to(explainer, a, meeting), cost_up_to(explainer, b, meeting));
   bool found = false;
-  if (cost > 1) EG_TRY(search(explainer, a, b, bound, cost, &found));
+  if (cost > 1) EG_TRY(search_edges(explainer, a, b, bound, cost, &found));
   if (found) return read_search(explainer, a, b, inout_way);
-  return walk(explainer, a, b, meeting, inout_way);
+  return walk_forest(explainer, a, b, meeting, inout_way);
 }
 
 // ---- the congruence closure ---------------------------------------------------------
@@ -268,10 +328,8 @@ const eg_ground_terms *eg_explainer_terms(const eg_explainer *explainer) {
 }
 
 bool eg_explainer_are_equal(const eg_explainer *explainer, uint32_t a, uint32_t b) {
-  return eg_explainer_root(explainer, a) == eg_explainer_root(explainer, b);
+  return class_root(explainer, a) == class_root(explainer, b);
 }
-
-// ---- signatures ------------------------------------------------------------------
 
 static uint32_t root_halving(eg_explainer *explainer, uint32_t vertex) {
   eg_vertex *vertices = explainer->vertices.data;
@@ -303,12 +361,6 @@ static bool has_signature(const void *user, uint32_t vertex, const void *key) {
   return true;
 }
 
-// ---- uses ------------------------------------------------------------------------
-
-static egraph_status reserve_uses(eg_explainer *explainer, uint32_t count) {
-  return eg_uses_reserve(&explainer->uses, explainer->uses.len + count);
-}
-
 /// Room has been made.
 static void push_use(eg_explainer *explainer, uint32_t root, uint32_t vertex) {
   uint32_t use = explainer->free_uses;
@@ -332,7 +384,7 @@ static void reroot(eg_explainer *explainer, uint32_t vertex) {
     vertices[vertex].link = link;
     link = next;
     vertex = next == EG_VERTEX_NONE ? EG_VERTEX_NONE
-                                    : eg_edge_other(&explainer->edges.data[next], vertex);
+                                    : other_end(&explainer->edges.data[next], vertex);
   }
 }
 
@@ -364,8 +416,6 @@ static egraph_status add_edge(eg_explainer *explainer, uint32_t a, uint32_t b,
     explainer->vertices.data[edge.ends[i]].edges = *out;
   return EGRAPH_OK;
 }
-
-// ---- uniting ---------------------------------------------------------------------
 
 /// The uses of a class leave the table, under the signatures that they have before the
 /// class is united with another one.
@@ -414,8 +464,8 @@ static egraph_status move_uses(eg_explainer *explainer, uint32_t from, uint32_t 
   return EGRAPH_OK;
 }
 
-static egraph_status unite(eg_explainer *explainer, uint32_t a, uint32_t b,
-                           uint32_t reason) {
+static egraph_status unite_vertices(eg_explainer *explainer, uint32_t a, uint32_t b,
+                                    uint32_t reason) {
   eg_vertex *vertices = explainer->vertices.data;
   uint32_t keep = root_halving(explainer, a), drop = root_halving(explainer, b), edge;
   if (keep == drop && reason == EG_EDGE_CONGRUENCE) return EGRAPH_OK;
@@ -438,7 +488,7 @@ static egraph_status unite(eg_explainer *explainer, uint32_t a, uint32_t b,
 static egraph_status unite_pending(eg_explainer *explainer) {
   while (explainer->pending.len != 0) {
     uint32_t b = eg_u32s_pop(&explainer->pending), a = eg_u32s_pop(&explainer->pending);
-    EG_TRY(unite(explainer, a, b, EG_EDGE_CONGRUENCE));
+    EG_TRY(unite_vertices(explainer, a, b, EG_EDGE_CONGRUENCE));
   }
   return EGRAPH_OK;
 }
@@ -450,11 +500,9 @@ egraph_status eg_explainer_state(eg_explainer *explainer, uint32_t left, uint32_
     return EG_FAIL(EGRAPH_E_ARGUMENT, "equation of terms %u and %u of %zu, reason %u",
                    left, right, count, reason);
   if (left == right) return EGRAPH_OK;
-  EG_TRY(unite(explainer, left, right, reason));
+  EG_TRY(unite_vertices(explainer, left, right, reason));
   return unite_pending(explainer);
 }
-
-// ---- adding ----------------------------------------------------------------------
 
 static egraph_status add_vertex(eg_explainer *explainer, uint32_t vertex) {
   EG_TRY(eg_vertices_push(&explainer->vertices, (eg_vertex){.up = EG_ROOT_BIT | 1,
@@ -464,7 +512,7 @@ static egraph_status add_vertex(eg_explainer *explainer, uint32_t vertex) {
   EG_TRY(key_vertex(explainer, vertex));
   if (explainer->vertices.data[vertex].is_copy) return unite_pending(explainer);
   uint32_t arity = eg_ground_at(&explainer->terms, vertex).arity;
-  EG_TRY(reserve_uses(explainer, arity));
+  EG_TRY(eg_uses_reserve(&explainer->uses, explainer->uses.len + arity));
   for (uint32_t i = 0; i < arity; i++) {
     uint32_t child = eg_ground_at(&explainer->terms, vertex).children[i];
     push_use(explainer, root_halving(explainer, child), vertex);
@@ -520,11 +568,12 @@ typedef struct writer {
   eg_u32s scratch;
   eg_explanation *out;
 } writer;
+EG_OWNER_DEFINE_STATIC(writer, (way_vec, ways), (eg_flatmap, map),
+                       (eg_u32s, items, position, levels, scratch), (frame_vec, stack),
+                       (eg_ground_copier, copier))
 
 EG_OWNER_DEFINE(eg_explanation, (eg_ground, terms), (eg_steps, steps),
                 (eg_u32s, positions))
-
-// ---- ways ------------------------------------------------------------------------
 
 static bool is_way_of(const void *user, uint32_t index, const void *key) {
   const writer *w = user;
@@ -533,8 +582,7 @@ static bool is_way_of(const void *user, uint32_t index, const void *key) {
 
 static egraph_status fill_way(writer *w, way *out) {
   out->begin = (uint32_t)w->items.len;
-  EG_TRY(eg_explainer_find_way(w->explainer, out->ends[0], out->ends[1], out->bound,
-                               &w->items));
+  EG_TRY(find_way(w->explainer, out->ends[0], out->ends[1], out->bound, &w->items));
   if (w->items.len > UINT32_MAX / 2)
     return EG_FAIL(EGRAPH_E_UNSUPPORTED, "the explanation has too many parts");
   out->count = (uint32_t)w->items.len - out->begin;
@@ -570,8 +618,6 @@ static egraph_status push_frame(writer *w, uint32_t a, uint32_t b, uint32_t boun
   EG_TRY(eg_u32s_push(&w->levels, term));
   return frame_vec_push(&w->stack, top);
 }
-
-// ---- steps -----------------------------------------------------------------------
 
 static egraph_status check_room(const writer *w) {
   const eg_explanation *out = w->out;
@@ -628,7 +674,7 @@ static egraph_status enter_child(writer *w, uint32_t edge, bool backward) {
   return push_frame(w, before.children[child], after.children[child], edge);
 }
 
-static egraph_status advance(writer *w) {
+static egraph_status advance_frame(writer *w) {
   frame *top = &w->stack.data[w->stack.len - 1];
   const way *current = &w->ways.data[top->way];
   if (top->done == current->count) {
@@ -651,11 +697,9 @@ static egraph_status write_steps(writer *w, uint32_t from, uint32_t to) {
   if (from == to) return EGRAPH_OK;
   EG_TRY(push_frame(w, from, to, UINT32_MAX));
   while (w->stack.len != 0)
-    EG_TRY(advance(w));
+    EG_TRY(advance_frame(w));
   return EGRAPH_OK;
 }
-
-// ---- cutting ---------------------------------------------------------------------
 
 /// Goes on from the last step that leaves the same term, each time.
 static egraph_status cut_cycles(eg_explanation *e, eg_u32s *last) {
@@ -686,29 +730,6 @@ static void compact_positions(eg_explanation *e) {
   e->positions.len = kept;
 }
 
-// ---- the question ----------------------------------------------------------------
-
-static egraph_status explain_into(writer *w, uint32_t from, uint32_t to) {
-  EG_TRY(write_steps(w, from, to));
-  w->scratch.len = 0;
-  EG_TRY(cut_cycles(w->out, &w->scratch));
-  compact_positions(w->out);
-  return EGRAPH_OK;
-}
-
-#define WRITER_OWNED                                                                     \
-  (way_vec, ways), (eg_flatmap, map), (eg_u32s, items, position, levels, scratch),       \
-      (frame_vec, stack)
-
-static void writer_init(writer *w, egraph_allocator alloc) {
-  EG_INIT_MEMBERS(w, alloc, WRITER_OWNED);
-  eg_ground_copier_init(&w->copier, &w->explainer->terms, &w->out->terms, alloc);
-}
-
-static void writer_deinit(writer *w) {
-  EG_DEINIT_MEMBERS(w, WRITER_OWNED, (eg_ground_copier, copier));
-}
-
 egraph_status eg_explainer_explain(eg_explainer *explainer, uint32_t from, uint32_t to,
                                    size_t max_words, eg_explanation *out) {
   size_t count = explainer->vertices.len;
@@ -717,9 +738,60 @@ egraph_status eg_explainer_explain(eg_explainer *explainer, uint32_t from, uint3
                    from >= count ? from : to);
   if (!eg_explainer_are_equal(explainer, from, to))
     return EG_FAIL(EGRAPH_E_ARGUMENT, "the two terms are not known to be equal");
-  writer w = {.explainer = explainer, .max_words = max_words, .out = out};
-  writer_init(&w, explainer->alloc);
-  egraph_status status = explain_into(&w, from, to);
-  writer_deinit(&w);
-  return status;
+  EG_LOCAL(writer, w, explainer->alloc);
+  w.explainer = explainer;
+  w.max_words = max_words;
+  w.out = out;
+  w.copier.from = &explainer->terms;
+  w.copier.to = &out->terms;
+  EG_TRY(write_steps(&w, from, to));
+  w.scratch.len = 0;
+  EG_TRY(cut_cycles(out, &w.scratch));
+  compact_positions(out);
+  return EGRAPH_OK;
+}
+
+// ---- reasons without steps ----------------------------------------------------------
+// The equations behind an equality: a way is gone edge by edge, and each congruence on it
+// sends to the ways between the children, by older edges. An edge is looked at once.
+
+EG_OWNER_DEFINE(eg_reasons, (eg_u32s, reasons, seen, way, stack))
+
+/// Pairs of terms wait on the stack with the bound of their way.
+static egraph_status push_pair(eg_reasons *r, uint32_t a, uint32_t b, uint32_t bound) {
+  const uint32_t pair[3] = {a, b, bound};
+  return a == b ? EGRAPH_OK : eg_u32s_append(&r->stack, pair, 3);
+}
+
+static egraph_status collect_edge(const eg_explainer *explainer, uint32_t index,
+                                  eg_reasons *r) {
+  const eg_edge *edge = &explainer->edges.data[index];
+  if (r->seen.data[index] != 0) return EGRAPH_OK;
+  r->seen.data[index] = 1;
+  if (edge->reason != EG_EDGE_CONGRUENCE) return eg_u32s_push(&r->reasons, edge->reason);
+  eg_ground a = eg_ground_at(&explainer->terms, edge->ends[0]);
+  eg_ground b = eg_ground_at(&explainer->terms, edge->ends[1]);
+  for (uint32_t i = 0; i < a.arity; i++)
+    EG_TRY(push_pair(r, a.children[i], b.children[i], index));
+  return EGRAPH_OK;
+}
+
+egraph_status eg_explainer_collect(eg_explainer *explainer, uint32_t from, uint32_t to,
+                                   eg_reasons *r) {
+  size_t count = explainer->vertices.len;
+  if (from >= count || to >= count || !eg_explainer_are_equal(explainer, from, to))
+    return EG_FAIL(EGRAPH_E_ARGUMENT, "terms %u and %u of %zu are not known to be equal",
+                   from, to, count);
+  EG_TRY(eg_u32s_resize(&r->seen, explainer->edges.len));
+  r->stack.len = 0;
+  EG_TRY(push_pair(r, from, to, UINT32_MAX));
+  while (r->stack.len != 0) {
+    r->stack.len -= 3;
+    const uint32_t *pair = r->stack.data + r->stack.len;
+    r->way.len = 0;
+    EG_TRY(find_way(explainer, pair[0], pair[1], pair[2], &r->way));
+    for (size_t i = 0; i < r->way.len; i++)
+      EG_TRY(collect_edge(explainer, r->way.data[i] / 2, r));
+  }
+  return EGRAPH_OK;
 }

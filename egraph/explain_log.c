@@ -69,7 +69,7 @@ void eg_log_reader_deinit(eg_log_reader *reader) {
 }
 
 /// Adds the term of the next class.
-static egraph_status read_class(eg_log_reader *reader) {
+static egraph_status read_logged_class(eg_log_reader *reader) {
   const eg_engine *engine = reader->engine;
   const uint32_t *words = engine->log_classes.data + reader->word;
   const eg_head *head = &engine->heads.data[words[0]];
@@ -96,7 +96,7 @@ egraph_status eg_log_reader_term(eg_log_reader *reader, eg_class class, uint32_t
     return EG_FAIL(EGRAPH_E_ARGUMENT, "class %u, but there are only %zu", class.id,
                    engine->up.len);
   while (reader->terms.len <= class.id)
-    EG_TRY(read_class(reader));
+    EG_TRY(read_logged_class(reader));
   *out = reader->terms.data[class.id];
   return EGRAPH_OK;
 }

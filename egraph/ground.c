@@ -20,7 +20,7 @@ void eg_ground_deinit(eg_ground_terms *terms) {
   eg_flatmap_deinit(&terms->map);
 }
 
-static uint64_t hash_of(const eg_ground *term) {
+static uint64_t hash_ground(const eg_ground *term) {
   uint64_t hash = eg_hash_combine(term->op, (uint64_t)term->payload << 32 | term->arity);
   for (uint32_t i = 0; i < term->arity; i++)
     hash = eg_hash_combine(hash, term->children[i]);
@@ -38,7 +38,7 @@ eg_ground eg_ground_at(const eg_ground_terms *terms, uint32_t term) {
                      .children = words + HEAD_WORDS};
 }
 
-static bool is_same(const void *user, uint32_t id, const void *key) {
+static bool is_same_ground(const void *user, uint32_t id, const void *key) {
   const eg_ground *term = key;
   eg_ground known = eg_ground_at(user, id);
   return known.op == term->op && known.payload == term->payload &&
@@ -49,8 +49,9 @@ static bool is_same(const void *user, uint32_t id, const void *key) {
 
 egraph_status eg_ground_add(eg_ground_terms *terms, const eg_ground *term,
                             uint32_t *out) {
-  uint64_t hash = hash_of(term);
-  if (eg_flatmap_find(&terms->map, hash, term, is_same, terms, out)) return EGRAPH_OK;
+  uint64_t hash = hash_ground(term);
+  if (eg_flatmap_find(&terms->map, hash, term, is_same_ground, terms, out))
+    return EGRAPH_OK;
   size_t begin = terms->words.len, end = begin + HEAD_WORDS + term->arity;
   if (end >= UINT32_MAX / 2) return EG_FAIL(EGRAPH_E_MEMORY, "more than 8 GiB of terms");
   EG_TRY(eg_u32s_reserve(&terms->words, end));
@@ -79,17 +80,7 @@ egraph_status eg_ground_replace(eg_ground_terms *terms, uint32_t term, uint32_t 
 
 // ---- copying ---------------------------------------------------------------------
 
-#define OWNED (eg_flatmap, map), (eg_u32s, pairs, stack, row)
-
-void eg_ground_copier_init(eg_ground_copier *copier, const eg_ground_terms *from,
-                           eg_ground_terms *to, egraph_allocator alloc) {
-  *copier = (eg_ground_copier){.from = from, .to = to};
-  EG_INIT_MEMBERS(copier, alloc, OWNED);
-}
-
-void eg_ground_copier_deinit(eg_ground_copier *copier) {
-  EG_DEINIT_MEMBERS(copier, OWNED);
-}
+EG_OWNER_DEFINE(eg_ground_copier, (eg_flatmap, map), (eg_u32s, pairs, stack, row))
 
 static bool is_pair_of(const void *user, uint32_t index, const void *key) {
   const eg_ground_copier *copier = user;

@@ -44,8 +44,8 @@ typedef struct eg_ground_copier {
   eg_u32s stack, row; // scratch
 } eg_ground_copier;
 
-void eg_ground_copier_init(eg_ground_copier *copier, const eg_ground_terms *from,
-                           eg_ground_terms *to, egraph_allocator alloc);
+/// The caller sets `from` and `to`.
+void eg_ground_copier_init(eg_ground_copier *copier, egraph_allocator alloc);
 void eg_ground_copier_deinit(eg_ground_copier *copier);
 /// O(size of what was not copied before). Fails with EGRAPH_E_MEMORY.
 egraph_status eg_ground_copy(eg_ground_copier *copier, uint32_t term, uint32_t *out);

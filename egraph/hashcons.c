@@ -101,7 +101,7 @@ typedef struct node_key {
   const eg_class *children;
 } node_key;
 
-static bool is_node(const void *user, uint32_t node, const void *key) {
+static bool is_stored_node(const void *user, uint32_t node, const void *key) {
   const eg_engine *engine = user;
   const node_key *wanted = key;
   const uint32_t *words = engine->nodes.data + node;
@@ -114,7 +114,7 @@ static bool is_node(const void *user, uint32_t node, const void *key) {
 bool eg_engine_find_stored(const eg_engine *engine, uint32_t head, const eg_term *term,
                            uint64_t hash, uint32_t *out_node) {
   node_key key = {head, term->arity, term->children};
-  return eg_flatmap_find(&engine->table, hash, &key, is_node, engine, out_node);
+  return eg_flatmap_find(&engine->table, hash, &key, is_stored_node, engine, out_node);
 }
 
 egraph_status eg_engine_canonical(eg_engine *engine, const eg_term *term, eg_term *out,

@@ -96,7 +96,7 @@ static void start_classes(const eg_cursor *c, uint32_t at, frame *f) {
   f->count = c->part.first + c->part.count;
 }
 
-static void start(const eg_cursor *c, uint32_t at) {
+static void start_step(const eg_cursor *c, uint32_t at) {
   const eg_step *step = &c->plan->steps[at];
   frame *f = &c->frames[at];
   switch (step->kind) {
@@ -123,7 +123,7 @@ static bool has_head(const eg_cursor *c, uint32_t at, uint32_t word) {
   return head->op == term->op && head->arity == term->arity && (word & EG_DEAD_BIT) == 0;
 }
 
-static bool fits(const eg_cursor *c, uint32_t at, uint32_t node) {
+static bool fits_step(const eg_cursor *c, uint32_t at, uint32_t node) {
   const eg_step *step = &c->plan->steps[at];
   const uint32_t *words = c->engine->nodes.data + node;
   if (!has_head(c, at, *words)) return false;
@@ -143,15 +143,15 @@ static bool fits(const eg_cursor *c, uint32_t at, uint32_t node) {
                           eg_engine_head(c->engine, node)->payload);
 }
 
-static bool is_possible(const eg_cursor *c, const eg_step *step) {
+static bool is_candidate_possible(const eg_cursor *c, const eg_step *step) {
   if (c->search.is_possible == NULL) return true;
   eg_match so_far = {.vars = c->registers, .nodes = c->nodes};
   return c->search.is_possible(c->search.user, step->order, &so_far);
 }
 
-static bool settle(const eg_cursor *c, uint32_t at, uint32_t node) {
+static bool settle_node(const eg_cursor *c, uint32_t at, uint32_t node) {
   const eg_step *step = &c->plan->steps[at];
-  if (!fits(c, at, node)) return false;
+  if (!fits_step(c, at, node)) return false;
   if (step->kind != EG_STEP_BIND) {
     uint32_t class = eg_engine_class_word(c->engine, node);
     eg_class *reg = &c->registers[c->program->registers[step->term]];
@@ -161,16 +161,16 @@ static bool settle(const eg_cursor *c, uint32_t at, uint32_t node) {
   c->nodes[step->term].id = node;
   c->frames[at].is_fresh =
       eg_engine_is_fresh(c->engine, node) || (at != 0 && c->frames[at - 1].is_fresh);
-  return is_possible(c, step);
+  return is_candidate_possible(c, step);
 }
 
-static bool rise(eg_cursor *c, uint32_t at, frame *f) {
+static bool next_parent(eg_cursor *c, uint32_t at, frame *f) {
   const eg_step *step = &c->plan->steps[at];
   while (f->word != EG_NONE) {
     c->looked_at++;
     uint32_t word = f->word, node = eg_engine_node_of_word(c->engine, word);
     f->word = *eg_engine_link(c->engine, node, word);
-    if (word - node - EG_FIRST_CHILD == step->position && settle(c, at, node))
+    if (word - node - EG_FIRST_CHILD == step->position && settle_node(c, at, node))
       return true;
   }
   return false;
@@ -189,23 +189,23 @@ static bool next_class(const eg_cursor *c, uint32_t at, frame *f) {
 }
 
 /// Moves a step to its next candidate.
-static bool advance(eg_cursor *c, uint32_t at) {
+static bool next_candidate(eg_cursor *c, uint32_t at) {
   frame *f = &c->frames[at];
-  if (f->is_rising) return rise(c, at, f);
+  if (f->is_rising) return next_parent(c, at, f);
   uint32_t first = f->next;
   bool found = false;
   if (c->plan->steps[at].kind == EG_STEP_CLASSES)
     found = next_class(c, at, f);
   else
     while (!found && f->next < f->count)
-      found = settle(c, at, f->nodes[f->next++]);
+      found = settle_node(c, at, f->nodes[f->next++]);
   c->looked_at += f->next - first;
   return found;
 }
 
 // ---- running --------------------------------------------------------------------------
 
-static egraph_status report(const eg_cursor *c, bool *pause) {
+static egraph_status report_match(const eg_cursor *c, bool *pause) {
   const eg_pattern *pattern = &c->program->pattern;
   bool is_fresh = c->frames[c->plan->step_count - 1].is_fresh;
   if (c->search.fresh_only && !is_fresh) return EGRAPH_OK;
@@ -219,20 +219,20 @@ static egraph_status report(const eg_cursor *c, bool *pause) {
 egraph_status eg_cursor_run(eg_cursor *c, uint64_t max_steps, bool *out_done) {
   uint32_t last = c->plan->step_count - 1;
   *out_done = false;
-  if (!c->is_started) start(c, 0);
+  if (!c->is_started) start_step(c, 0);
   c->is_started = true;
   for (uint64_t steps = 0; steps < max_steps; steps++) {
-    if (!advance(c, c->at)) {
+    if (!next_candidate(c, c->at)) {
       if (c->at == 0) {
         *out_done = true;
         return EGRAPH_OK;
       }
       c->at--;
     } else if (c->at != last) {
-      start(c, ++c->at);
+      start_step(c, ++c->at);
     } else {
       bool pause = false;
-      EG_TRY(report(c, &pause));
+      EG_TRY(report_match(c, &pause));
       if (pause) return EGRAPH_OK;
     }
   }
@@ -296,8 +296,8 @@ void eg_cursor_destroy(eg_cursor *cursor) {
 
 // ---- where a search enters ----------------------------------------------------------
 
-static egraph_status check(const eg_matcher *program, const eg_engine *engine,
-                           const eg_search *search) {
+static egraph_status check_search(const eg_matcher *program, const eg_engine *engine,
+                                  const eg_search *search) {
   if (engine->is_rebuilding)
     return EG_FAIL(EGRAPH_E_ARGUMENT, "search on an e-graph whose rebuild failed");
   if (program->has_guard && search->accept == NULL)
@@ -399,7 +399,7 @@ static uint32_t choose_full_plan(const eg_matcher *program, const eg_engine *eng
 egraph_status eg_matcher_split(const eg_matcher *program, const eg_engine *engine,
                                const eg_search *search, uint32_t candidates,
                                eg_parts *inout_parts) {
-  EG_TRY(check(program, engine, search));
+  EG_TRY(check_search(program, engine, search));
   if (!has_every_head(program, engine)) return EGRAPH_OK;
   uint32_t nodes;
   uint32_t plan = choose_full_plan(program, engine, search, &nodes);

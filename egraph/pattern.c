@@ -69,8 +69,8 @@ static void emit_moves(compiler *c, uint32_t term) {
 }
 
 /// Emits the step that finds the node of a term, and the moves to its children.
-static void emit(compiler *c, eg_step_kind kind, uint32_t term, uint32_t source,
-                 uint32_t position) {
+static void emit_step(compiler *c, eg_step_kind kind, uint32_t term, uint32_t source,
+                      uint32_t position) {
   uint32_t reg = c->program->registers[term];
   eg_step *step = &c->plan->steps[c->plan->step_count++];
   *step = (eg_step){.kind = kind,
@@ -91,7 +91,7 @@ static void emit_ground_terms(compiler *c, uint32_t except) {
     const eg_pattern_term *term = &c->pattern->terms[t];
     if (term->kind == EG_PATTERN_VAR || t == except || !can_look_up(c, t)) continue;
     c->is_ground[t] = true; // no variable is bound yet: all children are ground
-    emit(c, EG_STEP_LOOKUP, t, 0, 0);
+    emit_step(c, EG_STEP_LOOKUP, t, 0, 0);
   }
 }
 
@@ -109,8 +109,8 @@ static void emit_agenda(compiler *c) {
     memmove(c->agenda + chosen, c->agenda + chosen + 1,
             (c->agenda_count - chosen) * sizeof *c->agenda);
     if (c->is_placed[term]) continue;
-    emit(c, can_look_up(c, term) ? EG_STEP_LOOKUP : EG_STEP_BIND, term,
-         c->program->registers[term], 0);
+    emit_step(c, can_look_up(c, term) ? EG_STEP_LOOKUP : EG_STEP_BIND, term,
+              c->program->registers[term], 0);
   }
 }
 
@@ -145,7 +145,7 @@ static bool find_entry(compiler *c, uint32_t root, bool ground, uint32_t *out_te
 static void emit_rise(compiler *c, uint32_t root, uint32_t term, uint32_t position) {
   for (;;) {
     uint32_t child = child_of(c->pattern, term, position);
-    emit(c, EG_STEP_RISE, term, c->program->registers[child], position);
+    emit_step(c, EG_STEP_RISE, term, c->program->registers[child], position);
     if (term == root) return;
     position = c->above_position[term];
     term = c->above[term];
@@ -173,14 +173,16 @@ static entry entry_of(compiler *c, uint32_t root) {
 static void emit_root(compiler *c, uint32_t root, entry from) {
   uint32_t term = root, position = 0;
   switch (from) {
-  case ENTRY_CLASS: emit(c, EG_STEP_BIND, root, c->program->registers[root], 0); break;
-  case ENTRY_LOOKUP: emit(c, EG_STEP_LOOKUP, root, 0, 0); break;
+  case ENTRY_CLASS:
+    emit_step(c, EG_STEP_BIND, root, c->program->registers[root], 0);
+    break;
+  case ENTRY_LOOKUP: emit_step(c, EG_STEP_LOOKUP, root, 0, 0); break;
   case ENTRY_JOIN:
   case ENTRY_GROUND:
     if (find_entry(c, root, from == ENTRY_GROUND, &term, &position))
       emit_rise(c, root, term, position);
     break;
-  case ENTRY_SCAN: emit(c, EG_STEP_SCAN, root, 0, 0); break;
+  case ENTRY_SCAN: emit_step(c, EG_STEP_SCAN, root, 0, 0); break;
   }
   emit_agenda(c);
 }
@@ -253,7 +255,7 @@ static egraph_status make_fresh_plan(compiler *c, uint32_t number) {
   uint32_t fresh = c->program->order[number];
   EG_TRY(start_plan(c, &c->program->plans[1 + number]));
   emit_ground_terms(c, fresh);
-  emit(c, EG_STEP_SCAN, fresh, 0, 0);
+  emit_step(c, EG_STEP_SCAN, fresh, 0, 0);
   emit_agenda(c);
   emit_roots(c);
   emit_free_variables(c);
@@ -382,8 +384,8 @@ static egraph_status prepare_program(compiler *c, eg_matcher *program) {
 
 /// Depth-first from one root; `next` counts the visited children of each
 /// term on the stack.
-static egraph_status visit(compiler *c, uint32_t root, uint32_t *stack, uint32_t *next,
-                           bool *is_open) {
+static egraph_status order_below(compiler *c, uint32_t root, uint32_t *stack,
+                                 uint32_t *next, bool *is_open) {
   bool *seen = c->program->is_reachable;
   if (seen[root]) return EGRAPH_OK;
   uint32_t depth = 0;
@@ -415,13 +417,13 @@ static egraph_status order_terms(compiler *c) {
   EG_TRY(eg_arena_alloc(arena, c->pattern->term_count, sizeof *next, &next));
   EG_TRY(eg_arena_alloc(arena, c->pattern->term_count, sizeof *is_open, &is_open));
   for (uint32_t i = 0; i < c->pattern->root_count; i++)
-    EG_TRY(visit(c, c->pattern->roots[i], stack, next, is_open));
+    EG_TRY(order_below(c, c->pattern->roots[i], stack, next, is_open));
   return EGRAPH_OK;
 }
 
 // ---- compiling ------------------------------------------------------------------------
 
-static egraph_status compile(eg_matcher *program, const eg_pattern *pattern) {
+static egraph_status compile_pattern(eg_matcher *program, const eg_pattern *pattern) {
   compiler c;
   EG_TRY(check_pattern(pattern));
   EG_TRY(copy_pattern(program, pattern));
@@ -444,7 +446,7 @@ egraph_status eg_matcher_create(const egraph_allocator *alloc, const eg_pattern 
   EG_TRY(eg_alloc(heap, 1, sizeof *program, &program));
   program->alloc = heap;
   eg_arena_init(&program->arena, heap);
-  egraph_status status = compile(program, pattern);
+  egraph_status status = compile_pattern(program, pattern);
   if (status != EGRAPH_OK) {
     eg_matcher_destroy(program);
     return status;

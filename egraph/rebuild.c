@@ -87,7 +87,7 @@ static void move_nodes(eg_engine *engine) {
   engine->nodes.len = end;
 }
 
-static void compact(eg_engine *engine) {
+static void compact_nodes(eg_engine *engine) {
   choose_places(engine);
   rename_in_classes(engine);
   rename_in_ops(engine);
@@ -335,7 +335,7 @@ egraph_status eg_engine_rebuild(eg_engine *engine) {
   EG_TRY(clean_members(engine));
   eg_index_clean_ops(engine);
   if (should_compact(engine))
-    compact(engine);
+    compact_nodes(engine);
   else if (should_sweep(engine))
     eg_index_link_parents(engine);
   // The stacks are empty between rebuilds; only small ones are worth keeping.

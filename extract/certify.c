@@ -32,7 +32,7 @@ static egraph_status need(walk *w, uint32_t class) {
   return EGRAPH_OK;
 }
 
-static egraph_status collect(walk *w) {
+static egraph_status collect_needed(walk *w) {
   const eg_extract_problem *problem = w->problem;
   EG_TRY(eg_u32s_resize(&w->place, problem->class_count));
   for (size_t i = 0; i < problem->roots.len; i++)
@@ -122,7 +122,7 @@ egraph_status eg_extract_certify(egraph_allocator alloc,
   reverse r;
   reverse_init(&r, alloc);
   egraph_status status;
-  EG_TRY_GOTO(status, collect(&w), done);
+  EG_TRY_GOTO(status, collect_needed(&w), done);
   EG_TRY_GOTO(status, reverse_build(&w, &r), done);
   EG_TRY_GOTO(status, remove_all(&w, &r), done);
   *out_cost = total(&w);

@@ -68,7 +68,7 @@ typedef struct tarjan {
   uint32_t seen, components;
 } tarjan;
 
-static egraph_status enter(tarjan *t, uint32_t class) {
+static egraph_status enter_class(tarjan *t, uint32_t class) {
   t->number.data[class] = t->low.data[class] = ++t->seen;
   EG_TRY(eg_u32s_push(&t->open, class));
   uint32_t member = t->index->member_begin.data[class];
@@ -76,7 +76,7 @@ static egraph_status enter(tarjan *t, uint32_t class) {
 }
 
 // Next child of the frame's class, or NONE at the end.
-static uint32_t advance(const tarjan *t, frame *f) {
+static uint32_t next_child(const tarjan *t, frame *f) {
   for (; f->member < t->index->member_begin.data[f->class + 1]; f->member++) {
     uint32_t node = t->index->members.data[f->member];
     if (f->child == UINT32_MAX) f->child = t->problem->child_begin.data[node];
@@ -87,7 +87,7 @@ static uint32_t advance(const tarjan *t, frame *f) {
   return EG_EXTRACT_NONE;
 }
 
-static egraph_status leave(tarjan *t, uint32_t class) {
+static egraph_status leave_class(tarjan *t, uint32_t class) {
   if (t->low.data[class] != t->number.data[class]) return EGRAPH_OK;
   for (;;) {
     uint32_t top = eg_u32s_pop(&t->open);
@@ -99,20 +99,20 @@ static egraph_status leave(tarjan *t, uint32_t class) {
   return EGRAPH_OK;
 }
 
-static egraph_status explore(tarjan *t, uint32_t start) {
-  EG_TRY(enter(t, start));
+static egraph_status explore_from(tarjan *t, uint32_t start) {
+  EG_TRY(enter_class(t, start));
   while (t->stack.len != 0) {
     frame *top = &t->stack.data[t->stack.len - 1];
-    uint32_t class = top->class, child = advance(t, top);
+    uint32_t class = top->class, child = next_child(t, top);
     if (child == EG_EXTRACT_NONE) {
-      EG_TRY(leave(t, class));
+      EG_TRY(leave_class(t, class));
       t->stack.len--;
       if (t->stack.len == 0) break;
       uint32_t below = t->stack.data[t->stack.len - 1].class;
       if (t->low.data[class] < t->low.data[below])
         t->low.data[below] = t->low.data[class];
     } else if (t->number.data[child] == UNSEEN) {
-      EG_TRY(enter(t, child));
+      EG_TRY(enter_class(t, child));
     } else if (t->component->data[child] == EG_EXTRACT_NONE &&
                t->number.data[child] < t->low.data[class]) {
       t->low.data[class] = t->number.data[child];
@@ -128,7 +128,7 @@ static egraph_status explore_all(tarjan *t) {
   EG_TRY(eg_u32s_resize(&t->number, classes));
   EG_TRY(eg_u32s_resize(&t->low, classes));
   for (uint32_t class = 0; class < classes; class ++)
-    if (t->number.data[class] == UNSEEN) EG_TRY(explore(t, class));
+    if (t->number.data[class] == UNSEEN) EG_TRY(explore_from(t, class));
   return EGRAPH_OK;
 }
 

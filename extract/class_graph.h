@@ -5,7 +5,7 @@
 #ifndef EG_EXTRACT_CLASS_GRAPH_H
 #define EG_EXTRACT_CLASS_GRAPH_H
 
-#include "extract/bits.h"
+#include "extract/containers.h"
 #include "extract/problem.h"
 
 /// members[member_begin[c] .. member_begin[c+1]) are the nodes of class c, users likewise

@@ -15,7 +15,7 @@
 
 #include "base/clock.h"
 #include "base/owner.h"
-#include "extract/cost_heap.h"
+#include "extract/containers.h"
 
 enum { REBUILD_EVERY = 16, STEPS_PER_LOOK = 16 };
 
@@ -49,7 +49,7 @@ EG_OWNER_DEFINE_STATIC(ascent, (eg_doubles, h, told, most), (eg_cost_heap, falle
                        (eg_u32s, set, leavers, leaning, inside, support, cut, lean,
                         listed))
 
-static bool is_late(ascent *a) {
+static bool ascent_is_late(ascent *a) {
   enum { ASK_EVERY = 1 << 16 };
   if (a->limits.max_cuts != 0 && a->charges >= a->limits.max_cuts) a->stopped = true;
   if (a->limits.max_work != 0 && a->work > a->limits.max_work) a->stopped = true;
@@ -75,7 +75,7 @@ static double h_of_node(ascent *a, uint32_t node) {
   return most + a->price[node];
 }
 
-static egraph_status relax(ascent *a, uint32_t node) {
+static egraph_status relax_node(ascent *a, uint32_t node) {
   uint32_t class = a->problem->node_class.data[node];
   double h = h_of_node(a, node);
   if (!(h < a->h.data[class]) || (h > 0 && a->ready)) return EGRAPH_OK;
@@ -87,13 +87,13 @@ static egraph_status relax(ascent *a, uint32_t node) {
 // Cheapest first, so that a class is final when it is taken. A user whose dearest child
 // was and is another one keeps its value; most do.
 static egraph_status propagate(ascent *a) {
-  while (a->fallen.len != 0 && !is_late(a)) {
+  while (a->fallen.len != 0 && !ascent_is_late(a)) {
     eg_cost_entry top = eg_cost_heap_take(&a->fallen);
     double before = a->told.data[top.item];
     if (!(a->h.data[top.item] < before)) continue;
     a->told.data[top.item] = a->h.data[top.item];
     EG_EACH_USER(a->index, top.item, user) {
-      if (!(a->most.data[user] > before)) EG_TRY(relax(a, user));
+      if (!(a->most.data[user] > before)) EG_TRY(relax_node(a, user));
     }
   }
   return EGRAPH_OK;
@@ -112,7 +112,7 @@ static egraph_status prepare_ascent(ascent *a) {
   for (uint32_t class = 0; class < classes; class ++)
     a->h.data[class] = a->told.data[class] = INFINITY;
   for (uint32_t n = 0; n < eg_extract_node_count(a->problem); n++)
-    EG_TRY(relax(a, n));
+    EG_TRY(relax_node(a, n));
   EG_TRY(propagate(a));
   a->work = a->asked = 0;
   a->ready = true;
@@ -235,7 +235,7 @@ static void sift_cut(ascent *a, double *out_charge) {
   a->cut.len = kept;
 }
 
-static egraph_status charge(ascent *a, double amount) {
+static egraph_status charge_cut(ascent *a, double amount) {
   a->bound += amount;
   a->charges++;
   if (a->cuts != NULL) {
@@ -246,13 +246,13 @@ static egraph_status charge(ascent *a, double amount) {
     uint32_t node = a->cut.data[i];
     a->price[node] -= amount;
     if (!(a->price[node] > 0)) EG_TRY(eg_u32s_push(&a->lean, node));
-    EG_TRY(relax(a, node));
+    EG_TRY(relax_node(a, node));
   }
   return propagate(a);
 }
 
-static egraph_status serve(ascent *a, uint32_t root) {
-  for (uint32_t cuts = 0; a->h.data[root] > 0 && !is_late(a); cuts++) {
+static egraph_status serve_root(ascent *a, uint32_t root) {
+  for (uint32_t cuts = 0; a->h.data[root] > 0 && !ascent_is_late(a); cuts++) {
     if (cuts % REBUILD_EVERY == 0) {
       clear_set(a);
       EG_TRY(join_set(a, root));
@@ -264,7 +264,7 @@ static egraph_status serve(ascent *a, uint32_t root) {
       a->bound = INFINITY;
       return EGRAPH_OK;
     }
-    EG_TRY(charge(a, amount));
+    EG_TRY(charge_cut(a, amount));
   }
   return EGRAPH_OK;
 }
@@ -282,7 +282,7 @@ egraph_status eg_dual_ascent_run(const eg_extract_problem *problem,
   a.cuts = cuts;
   egraph_status status = prepare_ascent(&a);
   for (size_t i = 0; status == EGRAPH_OK && i < order->len; i++)
-    if (isfinite(a.bound) && !a.stopped) status = serve(&a, order->data[i]);
+    if (isfinite(a.bound) && !a.stopped) status = serve_root(&a, order->data[i]);
   eg_incumbent_count(limits.incumbent,
                      STEPS_PER_LOOK * (a.work - a.asked) + index->users.len);
   *out_bound = a.bound;
@@ -329,7 +329,7 @@ static bool levels_are_late(levels *l) {
   return l->late;
 }
 
-static egraph_status offer(levels *l, uint32_t node, double most) {
+static egraph_status offer_level(levels *l, uint32_t node, double most) {
   uint32_t class = l->problem->node_class.data[node];
   double h = most + l->price[node];
   l->most.data[node] = most;
@@ -347,20 +347,20 @@ static egraph_status find_h(levels *l) {
   for (uint32_t n = 0; n < eg_extract_node_count(problem); n++) {
     l->most.data[n] = INFINITY;
     l->waiting.data[n] = problem->child_begin.data[n + 1] - problem->child_begin.data[n];
-    if (l->waiting.data[n] == 0) EG_TRY(offer(l, n, 0));
+    if (l->waiting.data[n] == 0) EG_TRY(offer_level(l, n, 0));
   }
   while (l->heap.len != 0 && !levels_are_late(l)) {
     eg_cost_entry top = eg_cost_heap_take(&l->heap);
     if (top.cost > l->h.data[top.item]) continue;
     EG_EACH_USER(l->index, top.item, user) {
-      if (--l->waiting.data[user] == 0) EG_TRY(offer(l, user, top.cost));
+      if (--l->waiting.data[user] == 0) EG_TRY(offer_level(l, user, top.cost));
     }
   }
   return EGRAPH_OK;
 }
 
 // One child of `node` gets the level that it needs to support a class at `level`.
-static egraph_status support(levels *l, uint32_t node, double level) {
+static egraph_status support_class(levels *l, uint32_t node, double level) {
   double needed = fmin(level, l->most.data[node]);
   uint32_t hardest = EG_EXTRACT_NONE;
   if (!(needed > 0) || !isfinite(l->most.data[node])) return EGRAPH_OK;
@@ -381,7 +381,9 @@ static egraph_status find_levels(levels *l, uint32_t root) {
   while (l->heap.len != 0 && !levels_are_late(l)) {
     eg_cost_entry top = eg_cost_heap_take(&l->heap);
     if (-top.cost < l->level.data[top.item]) continue;
-    EG_EACH_MEMBER(l->index, top.item, member) { EG_TRY(support(l, member, -top.cost)); }
+    EG_EACH_MEMBER(l->index, top.item, member) {
+      EG_TRY(support_class(l, member, -top.cost));
+    }
   }
   return EGRAPH_OK;
 }

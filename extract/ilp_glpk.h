@@ -10,7 +10,7 @@
 #ifndef EG_EXTRACT_ILP_GLPK_H
 #define EG_EXTRACT_ILP_GLPK_H
 
-#include "extract/bits.h"
+#include "extract/containers.h"
 
 /// Row r: items begin[r] .. begin[r + 1).
 typedef struct eg_lp_rows {

@@ -107,8 +107,8 @@ enum { WHITE, GREY, BLACK };
 
 // Depth first below one root; false when a class has no node or a grey one is met again.
 // A class is pushed at most once, so the stack never outgrows the classes.
-static bool walk(eg_incumbent *incumbent, const uint32_t *choice, uint32_t root,
-                 double *cost) {
+static bool walk_below(eg_incumbent *incumbent, const uint32_t *choice, uint32_t root,
+                       double *cost) {
   const eg_extract_problem *problem = incumbent->problem;
   uint8_t *color = incumbent->color.data;
   size_t depth = 0;
@@ -154,7 +154,7 @@ egraph_status eg_incumbent_evaluate(eg_incumbent *incumbent, uint32_t *choice,
     memset(incumbent->color.data, WHITE, problem->class_count);
   double cost = 0;
   for (size_t i = 0; i < problem->roots.len; i++)
-    if (!walk(incumbent, choice, problem->roots.data[i], &cost)) {
+    if (!walk_below(incumbent, choice, problem->roots.data[i], &cost)) {
       *out_cost = INFINITY;
       return EGRAPH_OK;
     }

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 
 #include "base/work.h"
-#include "extract/bits.h"
+#include "extract/containers.h"
 #include "extract/problem.h"
 #include "include/egraph.h"
 

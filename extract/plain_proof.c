@@ -40,7 +40,7 @@ void eg_plain_proof_deinit(eg_plain_proof *proof) {
   EG_DEINIT_MEMBERS(proof, PLAIN_PROOF_MEMBERS);
 }
 
-static void drop(eg_plain_proof *proof, uint32_t node) {
+static void drop_node(eg_plain_proof *proof, uint32_t node) {
   if (proof->gone_at.data[node] == 0)
     proof->gone_at.data[node] = (uint32_t)proof->splits.len + 1;
 }
@@ -75,7 +75,7 @@ static bool is_usable(const eg_plain_proof *proof, uint32_t node) {
   return proof->gone_at.data[node] == 0 && !in_cut(proof, node);
 }
 
-static void derive(eg_plain_proof *proof, uint32_t node, uint32_t *count) {
+static void derive_by(eg_plain_proof *proof, uint32_t node, uint32_t *count) {
   uint32_t class = proof->problem->node_class.data[node];
   if (proof->waiting.data[node] != 0 || !is_usable(proof, node) ||
       proof->derived.data[class])
@@ -92,18 +92,18 @@ static void derive_all(eg_plain_proof *proof) {
   for (uint32_t n = 0; n < eg_extract_node_count(problem); n++) {
     proof->waiting.data[n] =
         problem->child_begin.data[n + 1] - problem->child_begin.data[n];
-    derive(proof, n, &count);
+    derive_by(proof, n, &count);
   }
   for (uint32_t at = 0; at < count; at++) {
     uint32_t class = proof->queue.data[at];
     EG_EACH_USER(&proof->index, class, user) {
       proof->waiting.data[user]--;
-      derive(proof, user, &count);
+      derive_by(proof, user, &count);
     }
   }
 }
 
-static egraph_status join(eg_plain_proof *proof, uint32_t class) {
+static egraph_status join_set(eg_plain_proof *proof, uint32_t class) {
   if (in_set(proof, class)) return EGRAPH_OK;
   proof->set_stamp.data[class] = proof->stamp;
   return eg_u32s_push(&proof->set, class);
@@ -111,7 +111,8 @@ static egraph_status join(eg_plain_proof *proof, uint32_t class) {
 
 // Some child of `node` is in the set, after one without derivation has joined it; false
 // if there is none.
-static egraph_status lean(eg_plain_proof *proof, uint32_t node, bool *out_leans) {
+static egraph_status lean_on_child(eg_plain_proof *proof, uint32_t node,
+                                   bool *out_leans) {
   const eg_extract_problem *problem = proof->problem;
   uint32_t child = EG_EXTRACT_NONE;
   EG_EACH_CHILD(problem, node, class) {
@@ -122,17 +123,17 @@ static egraph_status lean(eg_plain_proof *proof, uint32_t node, bool *out_leans)
     if (!proof->derived.data[class]) child = class;
   }
   *out_leans = child != EG_EXTRACT_NONE;
-  return *out_leans ? join(proof, child) : EGRAPH_OK;
+  return *out_leans ? join_set(proof, child) : EGRAPH_OK;
 }
 
 // Grows the set until every node of its classes is in the cut or has a child in it. All
 // in it are without derivation, so that there always is one.
-static egraph_status grow(eg_plain_proof *proof) {
+static egraph_status grow_set(eg_plain_proof *proof) {
   for (size_t at = 0; at < proof->set.len; at++) {
     uint32_t class = proof->set.data[at];
     EG_EACH_MEMBER(&proof->index, class, node) {
       bool leans;
-      if (is_usable(proof, node)) EG_TRY(lean(proof, node, &leans));
+      if (is_usable(proof, node)) EG_TRY(lean_on_child(proof, node, &leans));
     }
   }
   return EGRAPH_OK;
@@ -190,14 +191,14 @@ static void take_off_cut(eg_plain_proof *proof, double weight, uint32_t except) 
   }
 }
 
-static egraph_status add_cut(eg_plain_proof *proof, double weight) {
+static egraph_status add_cut_record(eg_plain_proof *proof, double weight) {
   derive_all(proof);
   for (uint32_t class = 0; class < proof->problem->class_count && proof->set.len == 0;
        class ++)
     if (proof->needed_at.data[class] != 0 && !proof->derived.data[class])
-      EG_TRY(join(proof, class));
+      EG_TRY(join_set(proof, class));
   if (proof->set.len == 0) return EGRAPH_OK;
-  EG_TRY(grow(proof));
+  EG_TRY(grow_set(proof));
   EG_TRY(eg_text_append(&proof->text, "cut"));
   EG_TRY(eg_certificate_double(&proof->text, weight));
   EG_TRY(write_set(proof));
@@ -206,7 +207,8 @@ static egraph_status add_cut(eg_plain_proof *proof, double weight) {
   return EGRAPH_OK;
 }
 
-static egraph_status write_row(eg_plain_proof *proof, double weight, uint32_t class) {
+static egraph_status write_row_record(eg_plain_proof *proof, double weight,
+                                      uint32_t class) {
   EG_TRY(eg_text_append(&proof->text, "row"));
   EG_TRY(eg_certificate_double(&proof->text, weight));
   EG_TRY(eg_text_printf(&proof->text, " %u", class));
@@ -247,21 +249,22 @@ static egraph_status add_usage(eg_plain_proof *proof, double weight, uint32_t cl
   return EGRAPH_OK;
 }
 
-static egraph_status add_row(eg_plain_proof *proof, double weight, uint32_t first_above,
-                             const uint32_t *below, uint32_t below_count) {
+static egraph_status add_row_record(eg_plain_proof *proof, double weight,
+                                    uint32_t first_above, const uint32_t *below,
+                                    uint32_t below_count) {
   const uint32_t *class_of = proof->problem->node_class.data;
   uint32_t class = class_of[below[0]];
   if (is_child_row(proof, class_of[first_above], below, below_count)) {
-    EG_TRY(join(proof, class_of[first_above]));
-    return write_row(proof, weight, class);
+    EG_TRY(join_set(proof, class_of[first_above]));
+    return write_row_record(proof, weight, class);
   }
   derive_all(proof);
   bool leans = true;
   for (uint32_t i = 0; i < below_count && leans; i++)
-    EG_TRY(lean(proof, below[i], &leans));
+    EG_TRY(lean_on_child(proof, below[i], &leans));
   if (leans) {
-    EG_TRY(grow(proof));
-    return write_row(proof, weight, class);
+    EG_TRY(grow_set(proof));
+    return write_row_record(proof, weight, class);
   }
   return is_usage_row(proof, class) ? add_usage(proof, weight, class) : EGRAPH_OK;
 }
@@ -272,8 +275,8 @@ egraph_status eg_plain_proof_row(eg_plain_proof *proof, double weight,
   if (!(weight > 0) || !isfinite(weight) || above_count == 0 || proof->failed)
     return EGRAPH_OK;
   start_cut(proof, above, above_count);
-  if (below_count == 0) return add_cut(proof, weight);
-  return add_row(proof, weight, above[0], below, below_count);
+  if (below_count == 0) return add_cut_record(proof, weight);
+  return add_row_record(proof, weight, above[0], below, below_count);
 }
 
 egraph_status eg_plain_proof_cuts(eg_plain_proof *proof, const uint32_t *part,
@@ -314,7 +317,7 @@ egraph_status eg_plain_proof_end(eg_plain_proof *proof) {
   if (total >= proof->target) proof->closed = true;
   for (uint32_t n = 0; n < eg_extract_node_count(problem); n++)
     if (proof->rest.data[n] > 0 && total + proof->rest.data[n] >= proof->target)
-      drop(proof, n);
+      drop_node(proof, n);
   return EGRAPH_OK;
 }
 
@@ -333,8 +336,8 @@ static egraph_status explain_need(eg_plain_proof *proof, uint32_t node, uint32_t
        i < problem->child_begin.data[node + 1] && !*out_done; i++) {
     uint32_t child = problem->children.data[i];
     if (proof->derived.data[child]) continue;
-    EG_TRY(join(proof, child));
-    EG_TRY(grow(proof));
+    EG_TRY(join_set(proof, child));
+    EG_TRY(grow_set(proof));
     EG_TRY(eg_text_printf(&proof->text, "needs %u %u", child, needed));
     EG_TRY(write_set(proof));
     *out_done = true;
@@ -355,7 +358,7 @@ egraph_status eg_plain_proof_worse(eg_plain_proof *proof, uint32_t n, uint32_t m
     proof->text.chars.len = before;
     return EGRAPH_OK;
   }
-  drop(proof, n);
+  drop_node(proof, n);
   return eg_text_printf(&proof->text, "worse %u %u\n", n, m);
 }
 
@@ -370,11 +373,11 @@ static void enter_side(eg_plain_proof *proof, eg_proof_split side, uint32_t item
     if (proof->needed_at.data[class] == 0)
       proof->needed_at.data[class] = (uint32_t)proof->splits.len + 1;
     break;
-  case EG_PROOF_NODE_WITHOUT: drop(proof, item); break;
+  case EG_PROOF_NODE_WITHOUT: drop_node(proof, item); break;
   case EG_PROOF_CLASS_UNUSED:
   case EG_PROOF_NODE_ONLY:
     EG_EACH_MEMBER(&proof->index, class, member) {
-      if (side == EG_PROOF_CLASS_UNUSED || member != item) drop(proof, member);
+      if (side == EG_PROOF_CLASS_UNUSED || member != item) drop_node(proof, member);
     }
     break;
   }
@@ -401,7 +404,7 @@ egraph_status eg_plain_proof_split(eg_plain_proof *proof, eg_proof_split side,
 }
 
 // Brings back what went at the present depth or below.
-static void undo(eg_plain_proof *proof) {
+static void undo_below(eg_plain_proof *proof) {
   for (size_t n = 0; n < proof->gone_at.len; n++)
     if (proof->gone_at.data[n] > proof->splits.len) proof->gone_at.data[n] = 0;
   for (size_t class = 0; class < proof->needed_at.len; class ++)
@@ -422,13 +425,13 @@ egraph_status eg_plain_proof_close(eg_plain_proof *proof) {
   if (proof->failed) return EGRAPH_OK;
   EG_TRY(eg_text_append(&proof->text, "closed\n"));
   while (proof->splits.len != 0 && proof->splits.data[proof->splits.len - 1].last) {
-    undo(proof);
+    undo_below(proof);
     proof->splits.len--;
   }
   proof->done = proof->splits.len == 0;
   if (proof->done) return EGRAPH_OK;
   eg_proof_frame *top = &proof->splits.data[proof->splits.len - 1];
-  undo(proof);
+  undo_below(proof);
   top->last = true;
   top->now = other_side(top->now);
   enter_side(proof, top->now, top->item);

@@ -222,7 +222,7 @@ static void count_steps(ascent *a) {
   a->factors.steps = 0;
 }
 
-static egraph_status pass(ascent *a, bool forward) {
+static egraph_status run_ascent_pass(ascent *a, bool forward) {
   uint32_t count = (uint32_t)a->order.len;
   a->bound = a->constant;
   if (!forward) pass_others(a, false);
@@ -458,7 +458,7 @@ static bool is_closed(const ascent *a) {
 }
 
 /// Of an open problem the bound is that of rows of copies: its own solutions cost less.
-static bool is_open(const ascent *a) { return a->search->view->seams != NULL; }
+static bool is_of_open_problem(const ascent *a) { return a->search->view->seams != NULL; }
 
 /// Rounding in a bound of many terms, at most.
 static double rounding_of(const ascent *a) {
@@ -466,7 +466,7 @@ static double rounding_of(const ascent *a) {
 }
 
 /// Raises the search's bound, and notes at which prices of memory it was.
-static egraph_status raise(ascent *a) {
+static egraph_status raise_bound(ascent *a) {
   eg_layout_search *search = a->search;
   const eg_layout_weights *w = &a->weights;
   double before = search->bound;
@@ -478,22 +478,23 @@ static egraph_status raise(ascent *a) {
 }
 
 /// Passes at one price until the bound stands still.
-static egraph_status climb(ascent *a, int passes) {
+static egraph_status climb_at_prices(ascent *a, int passes) {
   double mark = -INFINITY;
   EG_TRY(set_costs(a));
   a->room = INFINITY; // until the bound at these costs is known
   for (int i = 0; i < passes; i++) {
-    EG_TRY(pass(a, i % 2 == 0));
+    EG_TRY(run_ascent_pass(a, i % 2 == 0));
     if (a->infeasible) return EGRAPH_OK;
     a->best = fmax(a->best, a->bound - rounding_of(a));
-    if (!is_open(a)) EG_TRY(raise(a));
+    if (!is_of_open_problem(a)) EG_TRY(raise_bound(a));
     if (!a->keeps_all) { // a better solution costs no more
       double cutoff = eg_layout_search_cut(a->search);
       a->room =
           isfinite(cutoff) ? fmax(cutoff - a->bound, 0) + 1e-9 * fabs(cutoff) : INFINITY;
     }
     bool is_back = i % 2 == 1;
-    if (is_back && !is_open(a) && i % DECODE_EVERY == DECODE_EVERY - 1) EG_TRY(decode(a));
+    if (is_back && !is_of_open_problem(a) && i % DECODE_EVERY == DECODE_EVERY - 1)
+      EG_TRY(decode(a));
     if (is_closed(a) || eg_layout_search_stop(a->search)) break;
     if (i % PATIENCE != PATIENCE - 1) continue;
     double gap = eg_layout_search_cutoff(a->search) - a->bound;
@@ -515,7 +516,7 @@ static egraph_status check_limits_at(ascent *a, const double *price) {
   a->room = INFINITY;
   EG_TRY(set_costs(a));
   for (int i = 0; i < LIMIT_PASSES && !a->infeasible; i++) {
-    EG_TRY(pass(a, i % 2 == 0));
+    EG_TRY(run_ascent_pass(a, i % 2 == 0));
     if (a->bound > 1e-9 * all) a->infeasible = true;
     bool decodes = !a->infeasible && i % DECODE_EVERY == DECODE_EVERY - 1;
     if (decodes) EG_TRY(decode(a));
@@ -547,7 +548,7 @@ static egraph_status try_prices_of_one(ascent *a) {
   double limit = a->search->task->limit[a->weights.limited[0]], low = 0, high = INFINITY;
   double best = -INFINITY, best_price = 0, *price = &a->weights.price[0];
   for (int i = 0; i < MOST_PRICES; i++) {
-    EG_TRY(climb(a, EG_LAYOUT_MOST_PASSES));
+    EG_TRY(climb_at_prices(a, EG_LAYOUT_MOST_PASSES));
     if (a->infeasible || is_closed(a) || eg_layout_search_stop(a->search))
       return EGRAPH_OK;
     if (a->bound > best) {
@@ -577,7 +578,7 @@ static egraph_status try_prices_of_several(ascent *a) {
   egraph_status status = EGRAPH_OK;
   bool moved = true;
   for (uint32_t i = 0; i < MOST_PRICES * prices.count && moved; i++) {
-    status = climb(a, EG_LAYOUT_MOST_PASSES);
+    status = climb_at_prices(a, EG_LAYOUT_MOST_PASSES);
     if (status != EGRAPH_OK || a->infeasible || is_closed(a) ||
         eg_layout_search_stop(a->search))
       break;
@@ -653,7 +654,7 @@ egraph_status eg_layout_ascent_climb(eg_layout_ascent *a, int passes,
                                      eg_layout_excess *out, bool *out_any) {
   if (!a->is_checked && !keeps_far_below(a)) EG_TRY(check_limits(a));
   a->is_checked = true;
-  if (!a->infeasible) EG_TRY(climb(a, passes));
+  if (!a->infeasible) EG_TRY(climb_at_prices(a, passes));
   *out_any = !a->infeasible;
   if (a->infeasible) return EGRAPH_OK;
   EG_TRY(fill_excess(a, out));

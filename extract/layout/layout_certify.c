@@ -21,7 +21,7 @@ typedef struct walk {
 } walk;
 
 // The row that holds an item: begin[row] <= item < begin[row + 1].
-static uint32_t row_of(const eg_u32s *begin, uint32_t item) {
+static uint32_t find_row(const eg_u32s *begin, uint32_t item) {
   size_t low = 0, high = begin->len - 1;
   while (low + 1 < high) {
     size_t middle = low + (high - low) / 2;
@@ -30,14 +30,14 @@ static uint32_t row_of(const eg_u32s *begin, uint32_t item) {
   return (uint32_t)low;
 }
 
-static egraph_status need(walk *w, uint32_t value) {
+static egraph_status need_strategy(walk *w, uint32_t value) {
   const eg_layout_problem *p = w->problem;
   if (w->seen.data[value]) return EGRAPH_OK;
   uint32_t s = w->strategy[value];
   if (s == EG_LAYOUT_NONE || s >= p->output.len)
     return EG_FAIL(EGRAPH_E_INTERNAL, "certificate: value %u is needed and not produced",
                    value);
-  uint32_t op = row_of(&p->strategy_begin, s);
+  uint32_t op = find_row(&p->strategy_begin, s);
   if (p->operator_value.data[op] != value)
     return EG_FAIL(EGRAPH_E_INTERNAL,
                    "certificate: strategy %u does not produce value %u", s, value);
@@ -47,17 +47,17 @@ static egraph_status need(walk *w, uint32_t value) {
   return eg_u32s_push(&w->needed, value);
 }
 
-static egraph_status collect(walk *w) {
+static egraph_status collect_needed_values(walk *w) {
   const eg_layout_problem *p = w->problem;
   EG_TRY(eg_u32s_resize(&w->op, p->cost_times.len));
   EG_TRY(eg_bytes_resize(&w->seen, p->cost_times.len));
   EG_TRY(eg_bytes_resize(&w->reached, p->place_forbidden.len));
   for (size_t i = 0; i < p->root_value.len; i++)
-    EG_TRY(need(w, p->root_value.data[i]));
+    EG_TRY(need_strategy(w, p->root_value.data[i]));
   for (size_t done = 0; done < w->needed.len; done++) {
     uint32_t op = w->op.data[w->needed.data[done]];
     for (uint32_t i = p->input_begin.data[op]; i < p->input_begin.data[op + 1]; i++)
-      EG_TRY(need(w, p->inputs.data[i]));
+      EG_TRY(need_strategy(w, p->inputs.data[i]));
   }
   for (size_t v = 0; v < p->cost_times.len; v++)
     if (!w->seen.data[v] && w->strategy[v] != EG_LAYOUT_NONE)
@@ -65,7 +65,7 @@ static egraph_status collect(walk *w) {
   return EGRAPH_OK;
 }
 
-static void spread(walk *w) {
+static void mark_reached(walk *w) {
   const eg_layout_problem *p = w->problem;
   for (bool moved = true; moved;) {
     moved = false;
@@ -166,41 +166,41 @@ typedef struct total {
   double sum, lost;
 } total;
 
-static void count(total *t, double term) {
+static void add_to_total(total *t, double term) {
   double next = t->sum + term;
   t->lost += t->sum >= term ? (t->sum - next) + term : (term - next) + t->sum;
   t->sum = next;
 }
 
-static void price(const walk *w, double *out_cost, double *out_memory) {
+static void sum_costs(const walk *w, double *out_cost, double *out_memory) {
   const eg_layout_problem *p = w->problem;
   total cost = {0}, memory[EG_LAYOUT_MEMORY_ROWS] = {{0}};
   for (size_t i = 0; i < w->needed.len; i++) {
     uint32_t value = w->needed.data[i], s = w->strategy[value];
-    count(&cost, p->cost.data[s] * p->cost_times.data[value]);
+    add_to_total(&cost, p->cost.data[s] * p->cost_times.data[value]);
     for (uint32_t r = 0; r < p->memory_rows; r++)
-      count(&memory[r], p->memory[r].data[s] * p->memory_times.data[value]);
+      add_to_total(&memory[r], p->memory[r].data[s] * p->memory_times.data[value]);
   }
   for (uint32_t a = 0; a < p->arc_from.len; a++) {
     if (!w->arc_used[a]) continue;
-    uint32_t value = row_of(&p->place_begin, p->arc_from.data[a]);
-    count(&cost, p->arc_cost.data[a] * p->cost_times.data[value]);
+    uint32_t value = find_row(&p->place_begin, p->arc_from.data[a]);
+    add_to_total(&cost, p->arc_cost.data[a] * p->cost_times.data[value]);
     for (uint32_t r = 0; r < p->memory_rows; r++)
-      count(&memory[r], p->arc_memory[r].data[a] * p->memory_times.data[value]);
+      add_to_total(&memory[r], p->arc_memory[r].data[a] * p->memory_times.data[value]);
   }
   *out_cost = cost.sum + cost.lost;
   for (int r = 0; r < EG_LAYOUT_MEMORY_ROWS; r++)
     out_memory[r] = memory[r].sum + memory[r].lost;
 }
 
-static egraph_status certify(walk *w, double *out_cost, double *out_memory) {
-  EG_TRY(collect(w));
-  spread(w);
+static egraph_status check_solution(walk *w, double *out_cost, double *out_memory) {
+  EG_TRY(collect_needed_values(w));
+  mark_reached(w);
   EG_TRY(check_places(w));
   EG_TRY(check_user(w));
   EG_TRY(check_ties(w));
   EG_TRY(check_acyclic(w));
-  price(w, out_cost, out_memory);
+  sum_costs(w, out_cost, out_memory);
   for (uint32_t r = 0; r < w->problem->memory_rows; r++) {
     double limit = w->problem->memory_limit[r];
     if (out_memory[r] > limit * (1 + 1e-12))
@@ -217,7 +217,7 @@ egraph_status eg_layout_certify(egraph_allocator alloc, const eg_layout_problem 
                                 double out_memory[EG_LAYOUT_MEMORY_ROWS]) {
   walk w = {.problem = problem, .strategy = strategy, .arc_used = arc_used};
   EG_INIT_MEMBERS(&w, alloc, (eg_u32s, op, needed), (eg_bytes, seen, reached))
-  egraph_status status = certify(&w, out_cost, out_memory);
+  egraph_status status = check_solution(&w, out_cost, out_memory);
   EG_DEINIT_MEMBERS(&w, (eg_u32s, op, needed), (eg_bytes, seen, reached))
   return status;
 }

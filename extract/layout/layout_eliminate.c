@@ -14,13 +14,363 @@
 #include <math.h>
 
 #include "base/owner.h"
-#include "extract/layout/layout_encoding.h"
+#include "extract/layout/layout_relation.h"
+#include "extract/layout/layout_sets.h"
 
+#define NONE UINT32_MAX // no variable, value, link or strategy
+
+// ---- encoding -------------------------------------------------------------------------
+// The strategies and arcs that an ascent leaves within reach of its bound, as a cost
+// function network: relations between variables, with costs above the bound.
+//
+//   source(v)  the layout that value v is produced in, or none
+//   set(v)     the set of layouts that v is provided in: its source, or reached by arcs
+//   need(u)    the layout that an operator's input asks for, or none;
+//              or whether the operator chosen for a value is in a cut
+//   tie(t)     the layout of its members
+//
+//   strategies of v's operators    source(v), need(inputs), need(cuts)
+//   uses of v                      need(u), set(v)
+//   arborescences of v             source(v), set(v)
+//   member v of a tie t            source(v), tie(t)
+//   cut                            need(operators)
+
+typedef struct encoding {
+  // Borrowed.
+  eg_layout_factors *factors;
+  const eg_doubles *arc_excess, *strategy_excess;
+  eg_cost_network *network; // empty; its maker has room and rows
+  // Variables, or EG_LAYOUT_NONE.
+  eg_u32s source, set; // [value]
+  eg_u32s need;        // [link]
+  double bound;        // below which no cost is
+  bool fits; // false: a value has too many layouts or an operator too many inputs, and
+             // the network is not whole
+  // Of the producers at hand.
+  eg_u32s uses;   // links of their inputs and cuts
+  eg_u32s vars;   // of their relation: source, then the needs of `uses`
+  eg_labels row;  // of a strategy in it
+  double nearest; // their least cost
+  eg_bytes asked; // [labels of links that use] by a strategy or root
+  eg_layout_provision provision;
+} encoding;
+
+EG_OWNER_DEFINE_STATIC(encoding, (eg_u32s, source, set, need, uses, vars),
+                       (eg_labels, row), (eg_bytes, asked),
+                       (eg_layout_provision, provision))
+
+static double *costs_of(const encoding *e, uint32_t var) {
+  return eg_cost_network_costs(e->network, var);
+}
+
+/// Adds a row of two labels to the relation at hand, if it has a finite cost.
+static egraph_status add_pair_row(encoding *e, uint32_t a, uint32_t b, double cost) {
+  const uint16_t row[] = {(uint16_t)a, (uint16_t)b};
+  return cost < INFINITY ? eg_relation_add(&e->network->maker, row, 0, cost) : EGRAPH_OK;
+}
+
+// ---- strategies ---------------------------------------------------------------------
+
+/// Whether a strategy may be chosen, and its cost above that of the cheapest.
+static bool may_choose(encoding *e, uint32_t strategy, double *out_cost) {
+  eg_relation_maker *maker = &e->network->maker;
+  if (!e->factors->active->strategy.data[strategy]) return false;
+  if (!eg_relation_has_room(maker, e->strategy_excess->data[strategy])) return false;
+  *out_cost = eg_factor_strategy(e->factors, strategy) - e->nearest;
+  return eg_relation_has_room(maker, *out_cost);
+}
+
+/// Lists the variables of a value's producers: its source, and a need of every input and
+/// cut of an operator.
+static egraph_status list_vars(encoding *e, uint32_t value) {
+  const eg_layout_factors *f = e->factors;
+  e->uses.len = e->vars.len = 0;
+  EG_TRY(eg_u32s_push(&e->vars, e->source.data[value]));
+  EG_EACH_ITEM(link, f->links_of, value) {
+    eg_link_kind kind = f->links.data[link].kind;
+    if (kind != EG_LINK_USE && kind != EG_LINK_CUT) continue;
+    EG_TRY(eg_u32s_push(&e->uses, link));
+    EG_TRY(eg_u32s_push(&e->vars, e->need.data[link]));
+  }
+  return eg_labels_resize(&e->row, e->vars.len);
+}
+
+/// The labels of a value that is not produced: nothing is needed for it.
+static void fill_nothing(encoding *e, uint32_t value) {
+  const eg_layout_factors *f = e->factors;
+  e->row.data[0] = (uint16_t)eg_layout_layout_count(f->view->problem, value);
+  for (size_t i = 0; i < e->uses.len; i++)
+    e->row.data[i + 1] =
+        (uint16_t)(eg_link_labels(f, &f->links.data[e->uses.data[i]]) - 1);
+}
+
+/// The labels of a strategy: operators that are not chosen need nothing and are in no
+/// cut.
+static void fill_row(encoding *e, uint32_t s) {
+  const eg_layout_factors *f = e->factors;
+  const eg_layout_problem *p = f->view->problem;
+  uint32_t op = f->view->op_of.data[s];
+  fill_nothing(e, p->operator_value.data[op]);
+  e->row.data[0] = (uint16_t)eg_layout_output(f->view, s);
+  for (uint32_t i = p->input_begin.data[op], n = p->need_begin.data[s];
+       i < p->input_begin.data[op + 1]; i++, n++)
+    for (size_t k = 0; k < e->uses.len; k++)
+      if (e->uses.data[k] == f->use.data[i])
+        e->row.data[k + 1] =
+            (uint16_t)(p->needs.data[n] - p->place_begin.data[p->inputs.data[i]]);
+  for (size_t k = 0; k < e->uses.len; k++) {
+    const eg_link *link = &f->links.data[e->uses.data[k]];
+    if (link->kind == EG_LINK_CUT && eg_link_cuts(f, link, op))
+      e->row.data[k + 1] = EG_CUT_CHOSEN;
+  }
+}
+
+/// Variables of a value's producers, with the least cost of each source; notes the
+/// layouts that its strategies ask for.
+static egraph_status add_source(encoding *e, uint32_t value) {
+  const eg_layout_factors *f = e->factors;
+  const eg_layout_problem *p = f->view->problem;
+  uint32_t layouts = eg_layout_layout_count(p, value), var;
+  EG_TRY(eg_cost_network_add_var(e->network, layouts + 1, INFINITY, &var));
+  e->source.data[value] = var;
+  double *cost = costs_of(e, var), own;
+  eg_factor_producers(e->factors, value, &e->nearest);
+  e->bound += e->nearest;
+  cost[layouts] = eg_factor_nothing(f, value) - e->nearest;
+  EG_EACH_ITEM(s, f->view->strategies, value) {
+    uint32_t layout = eg_layout_output(f->view, s), op = f->view->op_of.data[s];
+    if (!may_choose(e, s, &own)) continue;
+    if (own < cost[layout]) cost[layout] = own;
+    for (uint32_t i = p->input_begin.data[op], n = p->need_begin.data[s];
+         i < p->input_begin.data[op + 1]; i++, n++)
+      e->asked.data[f->links.data[f->use.data[i]].price + p->needs.data[n] -
+                    p->place_begin.data[p->inputs.data[i]]] = 1;
+  }
+  EG_EACH_ITEM(number, f->links_of, value) {
+    const eg_link *link = &f->links.data[number];
+    if (link->kind == EG_LINK_USE || link->kind == EG_LINK_CUT)
+      EG_TRY(eg_cost_network_add_var(e->network, eg_link_labels(f, link), 0,
+                                     &e->need.data[number]));
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status add_producers(encoding *e, uint32_t value) {
+  eg_relation_maker *maker = &e->network->maker;
+  EG_TRY(list_vars(e, value));
+  e->fits = e->fits && e->vars.len <= EG_RELATION_VARS;
+  if (!e->fits) return EGRAPH_OK;
+  EG_TRY(eg_cost_network_begin(e->network, e->vars.data, (uint32_t)e->vars.len));
+  eg_factor_producers(e->factors, value, &e->nearest);
+  double cost = eg_factor_nothing(e->factors, value) - e->nearest;
+  fill_nothing(e, value);
+  if (cost < INFINITY) EG_TRY(eg_relation_add(maker, e->row.data, 0, cost));
+  EG_EACH_ITEM(s, e->factors->view->strategies, value) {
+    if (!may_choose(e, s, &cost)) continue;
+    fill_row(e, s);
+    EG_TRY(eg_relation_add(maker, e->row.data, 0, cost));
+  }
+  return eg_cost_network_finish(e->network);
+}
+
+/// Finds the cheapest strategy of a value that has the labels of `label_of`
+/// ([variables]), or NONE.
+static egraph_status decode_strategy(encoding *e, uint32_t value,
+                                     const uint16_t *label_of, uint32_t *out) {
+  const eg_layout_factors *f = e->factors;
+  double least = INFINITY;
+  *out = NONE;
+  if (e->source.data[value] == NONE) return EGRAPH_OK;
+  EG_TRY(list_vars(e, value));
+  EG_EACH_ITEM(s, f->view->strategies, value) {
+    bool fits = f->active->strategy.data[s];
+    if (fits) fill_row(e, s);
+    for (size_t i = 0; i < e->vars.len && fits; i++)
+      fits = e->row.data[i] == label_of[e->vars.data[i]];
+    double cost = fits ? eg_factor_strategy(f, s) : INFINITY;
+    if (!(cost < least)) continue;
+    least = cost;
+    *out = s;
+  }
+  return EGRAPH_OK;
+}
+
+// ---- layout sets --------------------------------------------------------------------
+
+/// The sets in which a user of the value at hand finds the layout that it needs, with the
+/// cost of its label above that of the cheapest in the set.
+static egraph_status add_use(encoding *e, uint32_t link) {
+  const eg_layout_provision *h = &e->provision;
+  const uint32_t vars[] = {e->need.data[link], e->set.data[h->value]};
+  const double *own = costs_of(e, vars[1]);
+  EG_TRY(eg_cost_network_begin(e->network, vars, 2));
+  for (uint32_t k = 0; k < h->sets.len; k++) {
+    eg_layout_set set = h->sets.data[k];
+    double least = eg_layout_provision_least(h, link, set);
+    EG_TRY(add_pair_row(e, h->layouts, k,
+                        own[k] +
+                            fmax(eg_layout_provision_price_of_none(h, link) - least, 0)));
+    for (; set != 0; set >>= 8) {
+      uint32_t target = eg_layout_set_member(set, 0);
+      EG_TRY(add_pair_row(
+          e, h->targets.data[target], k,
+          own[k] + fmax(eg_layout_provision_price(h, link, target) - least, 0)));
+    }
+  }
+  return eg_cost_network_finish(e->network);
+}
+
+static egraph_status add_set(encoding *e, uint32_t value) {
+  eg_layout_provision *h = &e->provision;
+  uint32_t source = e->source.data[value], var;
+  EG_TRY(eg_layout_provision_find(h, value, costs_of(e, source)));
+  e->fits = e->fits && h->fits;
+  if (!e->fits) return EGRAPH_OK;
+  e->bound += h->least;
+  EG_TRY(eg_cost_network_add_var(e->network, (uint32_t)h->sets.len, INFINITY, &var));
+  e->set.data[value] = var;
+  double *cost = costs_of(e, var);
+  const uint32_t vars[] = {source, var};
+  EG_TRY(eg_cost_network_begin(e->network, vars, 2));
+  for (size_t i = 0; i < h->ways.len; i++) {
+    const eg_layout_way *way = &h->ways.data[i];
+    const uint16_t row[] = {(uint16_t)way->source, (uint16_t)way->set};
+    cost[way->set] = fmin(cost[way->set], way->cost);
+    EG_TRY(eg_relation_add(&e->network->maker, row, 0,
+                           way->cost + costs_of(e, source)[way->source]));
+  }
+  EG_TRY(eg_cost_network_finish(e->network));
+  for (size_t i = 0; i < h->users.len; i++)
+    if (e->factors->links.data[h->users.data[i]].kind == EG_LINK_USE)
+      EG_TRY(add_use(e, h->users.data[i]));
+  return EGRAPH_OK;
+}
+
+// ---- ties and cuts ------------------------------------------------------------------
+
+static egraph_status add_member_relation(encoding *e, uint32_t link, uint32_t tie,
+                                         uint32_t labels) {
+  const eg_layout_factors *f = e->factors;
+  const eg_link *member = &f->links.data[link];
+  const uint32_t vars[] = {e->source.data[member->value], tie};
+  uint32_t none = eg_link_labels(f, member) - 1;
+  EG_TRY(eg_cost_network_begin(e->network, vars, 2));
+  for (uint32_t l = 0; l < labels; l++) {
+    double least = eg_factor_member(f, link, l), base = costs_of(e, tie)[l];
+    if (!(base < INFINITY)) continue;
+    const uint32_t either[] = {l, none};
+    for (int i = l < none ? 0 : 1; i < 2; i++) {
+      double own = eg_link_far_price(f, link, either[i]) - least;
+      EG_TRY(add_pair_row(e, either[i], l,
+                          base + (own > 0 ? own : 0) + costs_of(e, vars[0])[either[i]]));
+    }
+  }
+  return eg_cost_network_finish(e->network);
+}
+
+static egraph_status add_tie_relation(encoding *e, uint32_t tie) {
+  eg_layout_factors *f = e->factors;
+  uint32_t labels = 0, members = 0, var;
+  double least;
+  EG_EACH_ITEM(link, f->links_of_tie, tie) {
+    uint32_t none = eg_link_labels(f, &f->links.data[link]) - 1;
+    if (none > labels) labels = none;
+    members++;
+  }
+  if (members == 0) return EGRAPH_OK;
+  eg_factor_tie(f, tie, &least);
+  e->bound += least;
+  EG_TRY(eg_cost_network_add_var(e->network, labels, INFINITY, &var));
+  for (uint32_t l = 0; l < labels; l++) {
+    double sum = 0;
+    EG_EACH_ITEM(link, f->links_of_tie, tie)
+      sum += eg_factor_member(f, link, l);
+    costs_of(e, var)[l] = sum - least > 0 ? sum - least : 0;
+  }
+  EG_EACH_ITEM(link, f->links_of_tie, tie)
+    EG_TRY(add_member_relation(e, link, var, labels));
+  return EGRAPH_OK;
+}
+
+/// All ways to choose at least one operator of a cut, each a set of bits.
+static egraph_status add_cut_relation(encoding *e, uint32_t cut) {
+  eg_layout_factors *f = e->factors;
+  uint32_t links[EG_LAYOUT_CUT_VALUES], vars[EG_LAYOUT_CUT_VALUES], count = 0;
+  double least;
+  EG_EACH_ITEM(link, f->links_of_cut, cut) { // sorted by their variables
+    uint32_t at = count++;
+    for (; at > 0 && vars[at - 1] > e->need.data[link]; at--) {
+      links[at] = links[at - 1];
+      vars[at] = vars[at - 1];
+    }
+    links[at] = link;
+    vars[at] = e->need.data[link];
+  }
+  eg_factor_cut(f, cut, &least);
+  e->bound += least;
+  EG_TRY(eg_cost_network_begin(e->network, vars, count));
+  for (uint32_t set = 1; set < UINT32_C(1) << count; set++) {
+    uint16_t row[EG_LAYOUT_CUT_VALUES];
+    double cost = -least;
+    for (uint32_t i = 0; i < count; i++) {
+      row[i] = set >> i & 1 ? EG_CUT_CHOSEN : EG_CUT_NOT;
+      cost += eg_link_far_price(f, links[i], row[i]);
+    }
+    if (cost < INFINITY)
+      EG_TRY(eg_relation_add(&e->network->maker, row, 0, cost > 0 ? cost : 0));
+  }
+  return eg_cost_network_finish(e->network);
+}
+
+// ---- the whole ----------------------------------------------------------------------
+
+/// Roots ask for their layouts that are in a solution.
+static egraph_status note_roots(encoding *e) {
+  const eg_layout_factors *f = e->factors;
+  EG_TRY(eg_bytes_resize(&e->asked, f->price.len));
+  for (uint32_t i = 0; i < f->links.len; i++) {
+    const eg_link *link = &f->links.data[i];
+    if (link->kind != EG_LINK_ROOT) continue;
+    for (uint32_t l = 0; l < eg_link_labels(f, link); l++)
+      e->asked.data[link->price + l] = !f->dead.data[link->price + l];
+  }
+  return EGRAPH_OK;
+}
+
+/// Fills the network with the active strategies and arcs that have room; the others are
+/// lost.
+static egraph_status encode_problem(encoding *e) {
+  const eg_layout_factors *f = e->factors;
+  const eg_layout_problem *p = f->view->problem;
+  const uint8_t *is_used = f->active->used.data;
+  uint32_t values = eg_layout_value_count(p);
+  e->provision.factors = e->factors;
+  e->provision.asked = &e->asked;
+  e->provision.arc_excess = e->arc_excess;
+  e->provision.maker = &e->network->maker;
+  e->fits = true;
+  EG_TRY(eg_layout_fill_none(&e->source, values));
+  EG_TRY(eg_layout_fill_none(&e->set, values));
+  EG_TRY(eg_layout_fill_none(&e->need, f->links.len));
+  EG_TRY(note_roots(e));
+  for (uint32_t v = 0; v < values; v++)
+    if (is_used[v]) EG_TRY(add_source(e, v));
+  for (uint32_t v = 0; v < values && e->fits; v++)
+    if (is_used[v]) EG_TRY(add_set(e, v));
+  for (uint32_t v = 0; v < values && e->fits; v++)
+    if (is_used[v]) EG_TRY(add_producers(e, v));
+  for (uint32_t t = 0; t < eg_layout_tie_count(p) && e->fits; t++)
+    EG_TRY(add_tie_relation(e, t));
+  for (uint32_t c = 0; c < eg_layout_cut_count(f->landmarks) && e->fits; c++)
+    EG_TRY(add_cut_relation(e, c));
+  return EGRAPH_OK;
+}
+
+// ---- elimination --------------------------------------------------------------------
 enum { STEP = 4 }; // of work, per step of relations (measured)
 enum { MOST_VARIABLES = 1 << 14, PASSES = 20, FEW_ROWS = 500 };
 enum { FEWEST_CONDENSED = 1 << 10, MOST_CONDENSED = 1 << 16, GROWTH = 4 };
 static const double STANDSTILL = 0.01; // of the room above the base, per PASSES
-#define NONE EG_RELATION_NONE
 
 /// Of a variable: in relations; taken out, or of one label; its join has too many rows.
 typedef enum state { PRESENT, GONE, PUT_OFF } state;
@@ -28,7 +378,7 @@ typedef enum state { PRESENT, GONE, PUT_OFF } state;
 typedef struct eliminator {
   eg_layout_search *search;
   eg_cost_network network;
-  eg_layout_encoding encoding;
+  encoding encoding;
   uint32_t vars;
   size_t words;
   eg_words near;    // [variable] row of those that share a relation
@@ -45,13 +395,13 @@ typedef struct eliminator {
 
 // ---- order --------------------------------------------------------------------------
 
-static uint64_t *neighbours(const eliminator *e, uint32_t var) {
+static uint64_t *neighbour_row(const eliminator *e, uint32_t var) {
   return e->near.data + (size_t)var * e->words;
 }
 
-static void weigh(eliminator *e, uint32_t var) {
+static void score_variable(eliminator *e, uint32_t var) {
   double score = 0;
-  const uint64_t *row = neighbours(e, var);
+  const uint64_t *row = neighbour_row(e, var);
   for (size_t w = 0; w < e->words; w++)
     for (uint64_t left = row[w]; left != 0; left &= left - 1)
       score += e->width.data[w * 64 + eg_bits_lowest(left)];
@@ -59,7 +409,7 @@ static void weigh(eliminator *e, uint32_t var) {
 }
 
 /// Of the variables that are left; those of one label are not.
-static void find_order(eliminator *e) {
+static void index_variables(eliminator *e) {
   const eg_cost_network *n = &e->network;
   memset(e->near.data, 0, e->near.len * sizeof *e->near.data);
   for (uint32_t v = 0; v < e->vars; v++) {
@@ -75,16 +425,16 @@ static void find_order(eliminator *e) {
     const eg_u32s *vars = &n->relations.data[r].vars;
     for (size_t i = 0; i < vars->len && !n->used.data[r]; i++)
       for (size_t k = 0; k < vars->len; k++)
-        if (i != k) eg_bits_put(neighbours(e, vars->data[i]), vars->data[k]);
+        if (i != k) eg_bits_put(neighbour_row(e, vars->data[i]), vars->data[k]);
   }
   for (uint32_t v = 0; v < e->vars; v++)
-    if (e->state.data[v] != GONE) weigh(e, v);
+    if (e->state.data[v] != GONE) score_variable(e, v);
 }
 
 /// Raises the base, and finds an order for the variables that are left.
 static egraph_status diffuse(eliminator *e) {
   EG_TRY(eg_cost_network_diffuse(&e->network, PASSES));
-  find_order(e);
+  index_variables(e);
   return EGRAPH_OK;
 }
 
@@ -98,16 +448,16 @@ static uint32_t choose_variable(const eliminator *e) {
 }
 
 static void forget_variable(eliminator *e, uint32_t var) {
-  const uint64_t *own = neighbours(e, var);
+  const uint64_t *own = neighbour_row(e, var);
   e->state.data[var] = GONE;
   for (uint32_t v = 0; v < e->vars; v++) {
     if (e->state.data[v] == GONE || !eg_bits_has(own, v)) continue;
-    uint64_t *row = neighbours(e, v);
+    uint64_t *row = neighbour_row(e, v);
     for (size_t w = 0; w < e->words; w++)
       row[w] |= own[w];
     eg_bits_clear(row, v);
     eg_bits_clear(row, var);
-    weigh(e, v);
+    score_variable(e, v);
   }
 }
 
@@ -165,7 +515,7 @@ static egraph_status join_all(eliminator *e, uint32_t var, eg_relation *out) {
 }
 
 /// The relation that stands for a variable's from now on.
-static egraph_status replace(eliminator *e, uint32_t var, eg_relation *result) {
+static egraph_status replace_by_result(eliminator *e, uint32_t var, eg_relation *result) {
   eg_cost_network *n = &e->network;
   for (uint32_t i = n->costs.begin.data[var]; i < n->costs.begin.data[var + 1]; i++)
     n->costs.cost.data[i] = 0; // they are in the rows now
@@ -186,7 +536,7 @@ static egraph_status take_out(eliminator *e, uint32_t var, size_t *out_rows) {
   *out_rows = eg_relation_rows(&result);
   if (status == EGRAPH_OK && !e->network.maker.failed) {
     e->network.is_empty = e->network.is_empty || *out_rows == 0;
-    return replace(e, var, &result);
+    return replace_by_result(e, var, &result);
   }
   eg_relation_deinit(&result);
   EG_TRY(status);
@@ -227,7 +577,7 @@ static egraph_status take_out_all(eliminator *e, bool keeps_all) {
 }
 
 /// Diffuses until the base stands still.
-static egraph_status settle(eliminator *e) {
+static egraph_status diffuse_until_still(eliminator *e) {
   eg_cost_network *n = &e->network;
   double worth = STANDSTILL * (n->maker.room - n->maker.base), before = -INFINITY;
   while (!n->is_empty && n->maker.base - before > worth && !should_stop(e)) {
@@ -237,7 +587,7 @@ static egraph_status settle(eliminator *e) {
   return EGRAPH_OK;
 }
 
-static egraph_status raise(eliminator *e, double constant, double least) {
+static egraph_status raise_by_elimination(eliminator *e, double constant, double least) {
   double proven = fmin(least, e->network.maker.lost);
   double bound = e->encoding.bound + constant + proven;
   if (isinf(bound)) return EGRAPH_OK; // nothing is left: no row is found
@@ -266,8 +616,8 @@ static egraph_status condense(eliminator *e, double constant, uint32_t most,
     EG_TRY(take_out_all(e, true));
     *out_left = put_back(e);
     if (!*out_left || n->is_empty) return EGRAPH_OK;
-    EG_TRY(settle(e));
-    EG_TRY(raise(e, constant, n->is_empty ? INFINITY : n->maker.base));
+    EG_TRY(diffuse_until_still(e));
+    EG_TRY(raise_by_elimination(e, constant, n->is_empty ? INFINITY : n->maker.base));
     if (n->is_empty || should_stop(e) || n->maker.rows > most / GROWTH ||
         e->search->bound >= eg_layout_search_cutoff(e->search))
       return EGRAPH_OK;
@@ -298,7 +648,7 @@ static egraph_status run_elimination(eliminator *e, double constant, uint32_t ro
   return EGRAPH_OK;
 }
 
-static egraph_status offer(eliminator *e, eg_layout_eliminated *out) {
+static egraph_status offer_labels(eliminator *e, eg_layout_eliminated *out) {
   eg_layout_search *search = e->search;
   for (size_t i = e->order.len; i-- > 0;)
     if (!eg_relation_choice(&e->network.relations.data[e->result.data[i]], e->label.data,
@@ -306,8 +656,8 @@ static egraph_status offer(eliminator *e, eg_layout_eliminated *out) {
       return EG_FAIL(EGRAPH_E_INTERNAL, "a choice of the elimination is lost");
   EG_TRY(eg_layout_choice_clear(&search->trial, search->view));
   for (uint32_t v = 0; v < e->encoding.source.len; v++)
-    EG_TRY(eg_layout_decode(&e->encoding, v, e->label.data,
-                            &search->trial.strategy.data[v]));
+    EG_TRY(
+        decode_strategy(&e->encoding, v, e->label.data, &search->trial.strategy.data[v]));
   bool ok;
   EG_TRY(eg_layout_search_offer(search, &ok));
   memcpy(out->sum, search->trial.sum, sizeof out->sum);
@@ -323,40 +673,40 @@ static eg_layout_reach reach_of(const eliminator *e, double least) {
   return was_cut ? EG_LAYOUT_REACH_ROWS : EG_LAYOUT_REACH_ROOM;
 }
 
-static egraph_status eliminate(eliminator *e, double constant, uint32_t rows,
-                               eg_layout_eliminated *out) {
+static egraph_status eliminate_all(eliminator *e, double constant, uint32_t rows,
+                                   eg_layout_eliminated *out) {
   EG_TRY(run_elimination(e, constant, rows, &out->found));
   double least = out->found ? e->network.maker.base : INFINITY; // all of it
-  if (out->found) EG_TRY(offer(e, out));
+  if (out->found) EG_TRY(offer_labels(e, out));
   out->reach = reach_of(e, least);
-  return raise(e, constant, least);
+  return raise_by_elimination(e, constant, least);
 }
 
 // ---- the whole ----------------------------------------------------------------------
 
-static bool stop(void *user) {
+static bool on_join_progress(void *user) {
   eliminator *e = user;
   count_steps(e);
   return eg_layout_search_stop(e->search);
 }
 
 #define OWNED                                                                            \
-  (eg_cost_network, network), (eg_layout_encoding, encoding), (eg_words, near),          \
+  (eg_cost_network, network), (encoding, encoding), (eg_words, near),                    \
       (eg_doubles, width, score), (eg_bytes, state), (eg_u32s, order, result, joined),   \
       (eg_labels, label), (eg_relation, unit)
 
-static egraph_status run(eliminator *e, const eg_layout_elimination *options,
-                         eg_layout_eliminated *out) {
+static egraph_status run_eliminator(eliminator *e, const eg_layout_elimination *options,
+                                    eg_layout_eliminated *out) {
   eg_layout_factors *factors = e->encoding.factors;
   *out = (eg_layout_eliminated){.reach = EG_LAYOUT_REACH_NONE};
   EG_TRY(eg_doubles_push(&e->unit.cost, 0));
-  EG_TRY(eg_layout_encode(&e->encoding));
+  EG_TRY(encode_problem(&e->encoding));
   eg_layout_search_work(e->search, STEP * factors->steps);
   factors->steps = 0;
   e->vars = eg_cost_network_vars(&e->network);
   e->words = eg_bits_words(e->vars);
   if (e->encoding.fits && e->vars <= MOST_VARIABLES)
-    EG_TRY(eliminate(e, options->constant, options->rows, out));
+    EG_TRY(eliminate_all(e, options->constant, options->rows, out));
   count_steps(e);
   return EGRAPH_OK;
 }
@@ -368,13 +718,13 @@ egraph_status eg_layout_eliminate(eg_layout_search *search, eg_layout_factors *f
   EG_INIT_MEMBERS(&e, search->alloc, OWNED)
   e.network.maker.room = options->room;
   e.network.maker.rows = options->rows;
-  e.network.maker.stop = stop;
+  e.network.maker.stop = on_join_progress;
   e.network.maker.user = &e;
   e.encoding.factors = factors;
   e.encoding.strategy_excess = options->strategy_excess;
   e.encoding.arc_excess = options->arc_excess;
   e.encoding.network = &e.network;
-  egraph_status status = run(&e, options, out);
+  egraph_status status = run_eliminator(&e, options, out);
   EG_DEINIT_MEMBERS(&e, OWNED)
   return status;
 }

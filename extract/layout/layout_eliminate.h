@@ -1,5 +1,5 @@
 // Exact search on the strategies that an ascent leaves: variable elimination over their
-// relations (layout_encoding.h). Its cost grows with the width of a problem, not with its
+// relations. Its cost grows with the width of a problem, not with its
 // length, and shrinks with the gap.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXTRACT_LAYOUT_LAYOUT_ELIMINATE_H

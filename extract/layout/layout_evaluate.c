@@ -95,7 +95,7 @@ static void weigh_row(eg_layout_view *view, uint32_t row) {
   }
 }
 
-static egraph_status weigh(eg_layout_view *view) {
+static egraph_status weigh_measures(eg_layout_view *view) {
   const eg_layout_problem *p = view->problem;
   uint32_t strategies = eg_layout_strategy_count(p), arcs = eg_layout_arc_count(p);
   for (int m = 0; m < eg_layout_measure_count(view); m++) {
@@ -113,14 +113,14 @@ static egraph_status weigh(eg_layout_view *view) {
   return EGRAPH_OK;
 }
 
-static egraph_status build(eg_layout_view *view) {
+static egraph_status build_view(eg_layout_view *view) {
   const eg_layout_problem *p = view->problem;
   EG_TRY(index_places(view));
   EG_TRY(index_strategies(view));
   EG_TRY(invert_rows(&view->users, eg_layout_place_count(p), &p->need_begin, &p->needs));
   EG_TRY(
       invert_rows(&view->ties, eg_layout_value_count(p), &p->tie_begin, &p->tie_members));
-  return weigh(view);
+  return weigh_measures(view);
 }
 
 #define VIEW                                                                             \
@@ -135,7 +135,7 @@ egraph_status eg_layout_view_init(eg_layout_view *view, egraph_allocator alloc,
     eg_doubles_init(&view->strategy_weight[m], alloc);
     eg_doubles_init(&view->arc_weight[m], alloc);
   }
-  egraph_status status = build(view);
+  egraph_status status = build_view(view);
   if (status != EGRAPH_OK) eg_layout_view_deinit(view);
   return status;
 }
@@ -210,8 +210,8 @@ void eg_layout_evaluator_deinit(eg_layout_evaluator *evaluator) {
 enum { WHITE, GREY, BLACK };
 
 // Depth first below one value; *ok turns false at a value without strategy or a cycle.
-static egraph_status walk(eg_layout_evaluator *e, const uint32_t *strategy, uint32_t root,
-                          bool *ok) {
+static egraph_status walk_inputs(eg_layout_evaluator *e, const uint32_t *strategy,
+                                 uint32_t root, bool *ok) {
   const eg_layout_problem *p = e->view->problem;
   uint32_t next = root;
   for (;;) {
@@ -240,12 +240,13 @@ static egraph_status walk(eg_layout_evaluator *e, const uint32_t *strategy, uint
   }
 }
 
-static egraph_status collect(eg_layout_evaluator *e, eg_layout_choice *choice, bool *ok) {
+static egraph_status collect_values(eg_layout_evaluator *e, eg_layout_choice *choice,
+                                    bool *ok) {
   const eg_u32s *roots = &e->view->problem->root_value;
   if (e->state.len != 0) memset(e->state.data, WHITE, e->state.len);
   e->stack.len = e->cursor.len = e->order.len = 0;
   for (size_t r = 0; r < roots->len && *ok; r++)
-    EG_TRY(walk(e, choice->strategy.data, roots->data[r], ok));
+    EG_TRY(walk_inputs(e, choice->strategy.data, roots->data[r], ok));
   for (size_t v = 0; v < e->state.len; v++)
     if (e->state.data[v] == WHITE) choice->strategy.data[v] = EG_LAYOUT_NONE;
   return EGRAPH_OK;
@@ -346,7 +347,7 @@ static void relax_row(const steiner *t, double *row, uint32_t *back) {
   }
 }
 
-static void trace(const steiner *t, uint32_t source, uint8_t *arc_used) {
+static void trace_arcs(const steiner *t, uint32_t source, uint8_t *arc_used) {
   uint32_t sets[EXACT_TERMINALS + 1], at[EXACT_TERMINALS + 1];
   uint32_t depth = 1;
   sets[0] = (1u << t->e->terminals.len) - 1;
@@ -380,14 +381,14 @@ static egraph_status join_exactly(const steiner *t, uint32_t source, uint8_t *ar
     relax_row(t, row, back);
   }
   *ok = isfinite(e->table.data[(sets - 1) * t->places + (source - t->first)]);
-  if (*ok) trace(t, source, arc_used);
+  if (*ok) trace_arcs(t, source, arc_used);
   return EGRAPH_OK;
 }
 
 // ---- many terminals ----------------------------------------------------------------
 
 // Distances from everything reached; the arc that led to each place is in `back`.
-static void spread(const steiner *t) {
+static void spread_distances(const steiner *t) {
   const eg_layout_problem *p = t->e->view->problem;
   double *far = t->e->table.data;
   for (uint32_t i = 0; i < t->places; i++)
@@ -428,7 +429,7 @@ static egraph_status join_nearest(const steiner *t, uint32_t source, uint8_t *ar
   e->reached.data[source - t->first] = 1;
   while (e->terminals.len != 0) {
     size_t terminal = 0;
-    spread(t);
+    spread_distances(t);
     uint32_t place = nearest_place(t, &terminal);
     *ok = place != t->places;
     if (!*ok) return EGRAPH_OK;
@@ -442,8 +443,8 @@ static egraph_status join_nearest(const steiner *t, uint32_t source, uint8_t *ar
   return EGRAPH_OK;
 }
 
-static egraph_status join(eg_layout_evaluator *e, const double *arc_weight,
-                          uint32_t value, eg_layout_choice *choice, bool *ok) {
+static egraph_status join_terminals(eg_layout_evaluator *e, const double *arc_weight,
+                                    uint32_t value, eg_layout_choice *choice, bool *ok) {
   const eg_layout_view *view = e->view;
   const eg_layout_problem *p = view->problem;
   uint32_t source = p->output.data[choice->strategy.data[value]];
@@ -494,14 +495,14 @@ egraph_status eg_layout_evaluate(eg_layout_evaluator *evaluator, const double *a
   eg_layout_evaluator *e = evaluator;
   *out_valid = true;
   if (choice->arc_used.len != 0) memset(choice->arc_used.data, 0, choice->arc_used.len);
-  EG_TRY(collect(e, choice, out_valid));
+  EG_TRY(collect_values(e, choice, out_valid));
   if (!*out_valid || !ties_hold(e->view, choice)) {
     *out_valid = false;
     return EGRAPH_OK;
   }
   if (e->order.len != 0) EG_TRY(list_needs(e, choice));
   for (size_t i = 0; i < e->order.len && *out_valid; i++)
-    EG_TRY(join(e, arc_weight, e->order.data[i], choice, out_valid));
+    EG_TRY(join_terminals(e, arc_weight, e->order.data[i], choice, out_valid));
   add_up(e, choice);
   return EGRAPH_OK;
 }

@@ -147,7 +147,7 @@ static egraph_status add_seams(eg_layout_factors *f) {
 }
 
 /// A link per value that the cut has operators of.
-static egraph_status add_cut(eg_layout_factors *f, uint32_t cut) {
+static egraph_status add_cut_links(eg_layout_factors *f, uint32_t cut) {
   const eg_layout_landmarks *landmarks = f->landmarks;
   const eg_u32s *value_of = &f->view->problem->operator_value;
   uint32_t begin = landmarks->cut_begin.data[cut], link;
@@ -187,7 +187,7 @@ static egraph_status index_links(eg_layout_factors *f, eg_u32s *key) {
                         &f->links_of_cut);
 }
 
-static egraph_status build(builder *b) {
+static egraph_status build_factors(builder *b) {
   eg_layout_factors *f = b->f;
   uint32_t values = eg_layout_value_count(f->view->problem);
   EG_TRY(eg_u32s_resize(&b->last_tree, values));
@@ -199,7 +199,7 @@ static egraph_status build(builder *b) {
   EG_TRY(add_ties(b));
   EG_TRY(add_seams(f));
   for (uint32_t c = 0; c < eg_layout_cut_count(f->landmarks); c++)
-    EG_TRY(add_cut(f, c));
+    EG_TRY(add_cut_links(f, c));
   EG_TRY(index_links(f, &b->last_tree)); // needed no more
   for (size_t t = 0; t < f->trees.len; t++) {
     uint32_t value = f->trees.data[t].value;
@@ -227,7 +227,7 @@ egraph_status eg_layout_factors_init(eg_layout_factors *f, egraph_allocator allo
     eg_doubles_init(&f->users[u], alloc);
   builder b = {.f = f};
   EG_INIT_MEMBERS(&b, alloc, (eg_u32s, last_tree, last_tie))
-  egraph_status status = build(&b);
+  egraph_status status = build_factors(&b);
   EG_DEINIT_MEMBERS(&b, (eg_u32s, last_tree, last_tie))
   if (status != EGRAPH_OK) eg_layout_factors_deinit(f);
   return status;
@@ -241,12 +241,13 @@ void eg_layout_factors_deinit(eg_layout_factors *f) {
 
 // ---- least costs --------------------------------------------------------------------
 
-static void lower(eg_layout_factors *f, uint32_t link, uint32_t label, double cost) {
+static void lower_least(eg_layout_factors *f, uint32_t link, uint32_t label,
+                        double cost) {
   double *least = &f->least.data[f->links.data[link].price + label];
   if (cost < *least) *least = cost;
 }
 
-static void forget(eg_layout_factors *f, uint32_t link) {
+static void clear_least(eg_layout_factors *f, uint32_t link) {
   const eg_link *l = &f->links.data[link];
   for (uint32_t i = 0; i < eg_link_labels(f, l); i++)
     f->least.data[l->price + i] = INFINITY;
@@ -279,11 +280,11 @@ static void lower_strategy(eg_layout_factors *f, uint32_t s, double cost) {
   const eg_layout_problem *p = f->view->problem;
   uint32_t op = f->view->op_of.data[s], layout = eg_layout_output(f->view, s);
   EG_EACH_ITEM(link, f->links_of, f->view->value_of.data[s])
-    if (is_source(&f->links.data[link])) lower(f, link, layout, cost);
+    if (is_source(&f->links.data[link])) lower_least(f, link, layout, cost);
   for (uint32_t i = p->input_begin.data[op], n = p->need_begin.data[s];
        i < p->input_begin.data[op + 1]; i++, n++)
-    lower(f, f->use.data[i], p->needs.data[n] - p->place_begin.data[p->inputs.data[i]],
-          cost);
+    lower_least(f, f->use.data[i],
+                p->needs.data[n] - p->place_begin.data[p->inputs.data[i]], cost);
 }
 
 /// Whether the label of a link depends on the operator alone, and which it is then: none
@@ -328,8 +329,8 @@ void eg_factor_producers(eg_layout_factors *f, uint32_t value, double *out) {
   uint32_t links = f->links_of.begin.data[value + 1] - f->links_of.begin.data[value];
   double nothing = eg_factor_nothing(f, value);
   EG_EACH_ITEM(link, f->links_of, value) {
-    forget(f, link);
-    lower(f, link, none_of(f, link), nothing);
+    clear_least(f, link);
+    lower_least(f, link, none_of(f, link), nothing);
   }
   *out = nothing;
   for (uint32_t i = rows->begin.data[value], end = rows->begin.data[value + 1];
@@ -347,7 +348,7 @@ void eg_factor_producers(eg_layout_factors *f, uint32_t value, double *out) {
     }
     EG_EACH_ITEM(link, f->links_of, value)
       if (best < INFINITY && label_by_operator(f, op, link, &label))
-        lower(f, link, label, best);
+        lower_least(f, link, label, best);
     if (best < *out) *out = best;
   }
 }
@@ -358,7 +359,7 @@ void eg_factor_producers(eg_layout_factors *f, uint32_t value, double *out) {
 // inside[S][l]: least price of serving the users S from layout l. outside[S][l]: of all
 // the rest, when S is served from l. A user that has no layout is served by nothing.
 
-static double *row(const eg_steiner *s, const eg_doubles *table, uint32_t set) {
+static double *table_row(const eg_steiner *s, const eg_doubles *table, uint32_t set) {
   return table->data + (size_t)set * s->layouts;
 }
 
@@ -366,7 +367,7 @@ static double smaller(double a, double b) { return a < b ? a : b; }
 
 /// Ways along arcs, against their direction (inside) or with it. Ways are short, so that
 /// a few rounds reach the end.
-static void relax(const eg_steiner *s, double *table, bool is_inside) {
+static void relax_ways(const eg_steiner *s, double *table, bool is_inside) {
   const uint32_t *near = is_inside ? s->from : s->to, *far = is_inside ? s->to : s->from;
   for (bool changed = true; changed;) {
     changed = false;
@@ -380,26 +381,27 @@ static void relax(const eg_steiner *s, double *table, bool is_inside) {
 }
 
 static void serve_one(const eg_steiner *s, uint32_t user) {
-  double *table = row(s, &s->inside, UINT32_C(1) << user);
+  double *table = table_row(s, &s->inside, UINT32_C(1) << user);
   const double *price = s->user[user];
   for (uint32_t l = 0; l < s->layouts; l++)
     table[l] = price[l];
-  relax(s, table, true);
+  relax_ways(s, table, true);
   for (uint32_t l = 0; l < s->layouts; l++)
     table[l] = smaller(table[l], price[s->layouts]);
 }
 
 static void serve_set(const eg_steiner *s, uint32_t set) {
-  double *table = row(s, &s->inside, set);
+  double *table = table_row(s, &s->inside, set);
   for (uint32_t l = 0; l < s->layouts; l++)
     table[l] = INFINITY;
   for (uint32_t part = (set - 1) & set; part != 0; part = (part - 1) & set) {
     if (part < (set ^ part)) continue; // each pair once
-    const double *a = row(s, &s->inside, part), *b = row(s, &s->inside, set ^ part);
+    const double *a = table_row(s, &s->inside, part),
+                 *b = table_row(s, &s->inside, set ^ part);
     for (uint32_t l = 0; l < s->layouts; l++)
       table[l] = smaller(table[l], a[l] + b[l]);
   }
-  relax(s, table, true);
+  relax_ways(s, table, true);
 }
 
 static uint32_t all_users(const eg_steiner *s) { return (UINT32_C(1) << s->users) - 1; }
@@ -423,7 +425,7 @@ static egraph_status solve_tree(eg_steiner *s, double *out) {
     else
       serve_set(s, set);
   }
-  const double *all = row(s, &s->inside, all_users(s));
+  const double *all = table_row(s, &s->inside, all_users(s));
   *out = price_of_none(s);
   for (uint32_t l = 0; l < s->layouts; l++)
     *out = smaller(*out, s->source[l] + all[l]);
@@ -432,18 +434,18 @@ static egraph_status solve_tree(eg_steiner *s, double *out) {
 
 /// The least price with each label of the source.
 static void fill_source(const eg_steiner *s, double *out) {
-  const double *all = row(s, &s->inside, all_users(s));
+  const double *all = table_row(s, &s->inside, all_users(s));
   for (uint32_t l = 0; l < s->layouts; l++)
     out[l] = s->source[l] + all[l];
   out[s->layouts] = price_of_none(s);
 }
 
 static void leave_rest(const eg_steiner *s, uint32_t set) {
-  double *table = row(s, &s->outside, set);
-  relax(s, table, false);
+  double *table = table_row(s, &s->outside, set);
+  relax_ways(s, table, false);
   for (uint32_t part = (set - 1) & set; part != 0; part = (part - 1) & set) {
-    double *to = row(s, &s->outside, part);
-    const double *rest = row(s, &s->inside, set ^ part);
+    double *to = table_row(s, &s->outside, part);
+    const double *rest = table_row(s, &s->inside, set ^ part);
     for (uint32_t l = 0; l < s->layouts; l++)
       to[l] = smaller(to[l], table[l] + rest[l]);
   }
@@ -454,7 +456,7 @@ static egraph_status solve_rest(eg_steiner *s) {
   EG_TRY(eg_doubles_reserve(&s->outside, ((size_t)all_users(s) + 1) * s->layouts));
   for (size_t i = 0; i < ((size_t)all_users(s) + 1) * s->layouts; i++)
     s->outside.data[i] = INFINITY;
-  double *all = row(s, &s->outside, all_users(s));
+  double *all = table_row(s, &s->outside, all_users(s));
   for (uint32_t l = 0; l < s->layouts; l++)
     all[l] = s->source[l];
   for (uint32_t set = all_users(s); set != 0; set--)
@@ -464,7 +466,7 @@ static egraph_status solve_rest(eg_steiner *s) {
 
 /// The least price with each label of a user.
 static void fill_user(const eg_steiner *s, uint32_t user, double *out) {
-  const double *rest = row(s, &s->outside, UINT32_C(1) << user);
+  const double *rest = table_row(s, &s->outside, UINT32_C(1) << user);
   const double *price = s->user[user];
   double any = INFINITY;
   for (uint32_t l = 0; l < s->layouts; l++) {
@@ -528,9 +530,9 @@ double eg_factor_arc(const eg_layout_factors *f, uint32_t position) {
   const eg_steiner *s = &f->steiner;
   double price = INFINITY;
   for (uint32_t set = 1; set <= all_users(s); set++)
-    price =
-        smaller(price, row(s, &s->outside, set)[s->from[position]] + s->cost[position] +
-                           row(s, &s->inside, set)[s->to[position]]);
+    price = smaller(price, table_row(s, &s->outside, set)[s->from[position]] +
+                               s->cost[position] +
+                               table_row(s, &s->inside, set)[s->to[position]]);
   return price;
 }
 
@@ -546,8 +548,8 @@ double eg_factor_member(const eg_layout_factors *f, uint32_t link, uint32_t labe
 static void lower_member(eg_layout_factors *f, uint32_t link, uint32_t label,
                          double rest) {
   uint32_t none = none_of(f, link);
-  if (label < none) lower(f, link, label, rest + eg_link_far_price(f, link, label));
-  lower(f, link, none, rest + eg_link_far_price(f, link, none));
+  if (label < none) lower_least(f, link, label, rest + eg_link_far_price(f, link, label));
+  lower_least(f, link, none, rest + eg_link_far_price(f, link, none));
 }
 
 void eg_factor_tie(eg_layout_factors *f, uint32_t tie, double *out) {
@@ -556,7 +558,7 @@ void eg_factor_tie(eg_layout_factors *f, uint32_t tie, double *out) {
   const uint32_t *links = f->links_of_tie.items.data;
   *out = begin == end ? 0 : INFINITY;
   for (uint32_t i = begin; i < end; i++) {
-    forget(f, links[i]);
+    clear_least(f, links[i]);
     if (none_of(f, links[i]) > labels) labels = none_of(f, links[i]);
   }
   for (uint32_t l = 0; l < labels; l++) {
@@ -686,9 +688,10 @@ void eg_factor_cut(eg_layout_factors *f, uint32_t cut, double *out) {
     double without = eg_link_far_price(f, links[i], EG_CUT_NOT);
     double more = isinf(without) ? 0 : fmax(with - without, 0);
     double rest = all - fmin(with, without);
-    forget(f, links[i]);
-    lower(f, links[i], EG_CUT_CHOSEN, rest + with);
-    lower(f, links[i], EG_CUT_NOT, rest + without + (more > first ? first : second));
+    clear_least(f, links[i]);
+    lower_least(f, links[i], EG_CUT_CHOSEN, rest + with);
+    lower_least(f, links[i], EG_CUT_NOT,
+                rest + without + (more > first ? first : second));
   }
   *out = all + first;
 }

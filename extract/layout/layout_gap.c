@@ -39,7 +39,7 @@ typedef struct neighbours {
   eg_layout_excess excess;
 } neighbours;
 
-static egraph_status enter(neighbours *n, uint32_t value) {
+static egraph_status enter_window(neighbours *n, uint32_t value) {
   if (n->inside.data[value] || !n->active->used.data[value]) return EGRAPH_OK;
   n->inside.data[value] = 1;
   return eg_u32s_push(&n->window, value);
@@ -47,20 +47,20 @@ static egraph_status enter(neighbours *n, uint32_t value) {
 
 /// To the inputs of a value's operators, the values whose operators use it, and the
 /// values that it is tied to.
-static egraph_status spread(neighbours *n, uint32_t value) {
+static egraph_status spread_window(neighbours *n, uint32_t value) {
   const eg_layout_factors *f = n->factors;
   EG_EACH_ITEM(number, f->links_of, value) {
     const eg_link *link = &f->links.data[number];
-    if (link->kind == EG_LINK_USE) EG_TRY(enter(n, link->value));
+    if (link->kind == EG_LINK_USE) EG_TRY(enter_window(n, link->value));
     if (link->kind != EG_LINK_TIE) continue;
     EG_EACH_ITEM(other, f->links_of_tie, link->far)
-      EG_TRY(enter(n, f->links.data[other].value));
+      EG_TRY(enter_window(n, f->links.data[other].value));
   }
   EG_EACH_ITEM(t, f->trees_of, value) {
     const eg_tree_factor *tree = &f->trees.data[t];
     for (uint32_t u = 0; u < tree->user_count; u++) {
       uint32_t user = f->links.data[tree->users[u]].producers;
-      if (user != EG_LAYOUT_NONE) EG_TRY(enter(n, user));
+      if (user != EG_LAYOUT_NONE) EG_TRY(enter_window(n, user));
     }
   }
   return EGRAPH_OK;
@@ -70,9 +70,9 @@ static egraph_status find_window(neighbours *n, uint32_t seed, size_t size) {
   const eg_layout_factors *f = n->factors;
   memset(n->inside.data, 0, n->inside.len);
   n->window.len = 0;
-  EG_TRY(enter(n, seed));
+  EG_TRY(enter_window(n, seed));
   for (size_t i = 0; i < n->window.len && n->window.len < size; i++)
-    EG_TRY(spread(n, n->window.data[i]));
+    EG_TRY(spread_window(n, n->window.data[i]));
   for (size_t i = 0; 2 * i < n->window.len; i++)
     n->covered.data[n->window.data[i]] = 1;
   memcpy(n->beside.data, n->inside.data, n->inside.len);
@@ -244,7 +244,7 @@ static bool is_over(const closer *c) {
 /// The minimum at the ascent's prices is known.
 static bool is_exact(const closer *c) { return c->last.reach == EG_LAYOUT_REACH_ALL; }
 
-static egraph_status eliminate(closer *c, double room, uint32_t rows) {
+static egraph_status eliminate_within(closer *c, double room, uint32_t rows) {
   return eg_layout_ascent_eliminate(c->ascent, c->excess, room, rows, &c->last);
 }
 
@@ -268,26 +268,26 @@ static double likely_room(const closer *c) {
 }
 
 /// Good solutions: the cheapest rows of much room, of more while there is none.
-static egraph_status sweep(closer *c) {
+static egraph_status sweep_rooms(closer *c) {
   double room = likely_room(c) / 2;
   for (int more = MOST_DOUBLINGS;; room *= 2, more--) {
-    EG_TRY(eliminate(c, room, SWEEP_ROWS));
+    EG_TRY(eliminate_within(c, room, SWEEP_ROWS));
     if (is_exact(c) || is_over(c)) return EGRAPH_OK;
     if (c->last.found || more == 0 || !(room < room_above(c))) break;
   }
-  return c->last.reach == EG_LAYOUT_REACH_ROWS ? eliminate(c, room, FEWEST_ROWS)
+  return c->last.reach == EG_LAYOUT_REACH_ROWS ? eliminate_within(c, room, FEWEST_ROWS)
                                                : EGRAPH_OK;
 }
 
 /// Proof: little room at first, then more, with as many rows as it takes, up to a number.
-static egraph_status widen(closer *c, uint32_t most) {
+static egraph_status widen_room(closer *c, uint32_t most) {
   eg_layout_search *search = c->search;
   double known = search->bound - c->excess->bound;
   double room = fmax(likely_room(c) / FIRST_ROOM, 2 * known);
   for (uint32_t rows = FEWEST_ROWS; rows <= most && !is_over(c);) {
     double before = eg_layout_search_value(search);
     if (search->has_best) room = fmin(room, room_above(c));
-    EG_TRY(eliminate(c, room, rows));
+    EG_TRY(eliminate_within(c, room, rows));
     if (is_exact(c) || c->last.reach == EG_LAYOUT_REACH_NONE) break;
     if (c->last.reach == EG_LAYOUT_REACH_ROOM)
       room = (rows < MANY_ROWS ? 2 : FINE_STEP) *
@@ -308,18 +308,18 @@ static egraph_status descend(closer *c) {
   if (is_over(c)) return EGRAPH_OK;
   if (eg_layout_search_wants_bound(c->search)) {
     // Few rows at first: in wide problems many take too long.
-    EG_TRY(eliminate(c, room_above(c), SWEEP_ROWS));
-    return is_over(c) ? EGRAPH_OK : eliminate(c, room_above(c), MANY_ROWS);
+    EG_TRY(eliminate_within(c, room_above(c), SWEEP_ROWS));
+    return is_over(c) ? EGRAPH_OK : eliminate_within(c, room_above(c), MANY_ROWS);
   }
-  EG_TRY(sweep(c));
+  EG_TRY(sweep_rooms(c));
   (void)eg_layout_delete_costly(c->search, c->active, c->excess);
   return EGRAPH_OK;
 }
 
 /// The minimum at the ascent's prices, as far as ascent and elimination go.
-static egraph_status minimize(closer *c) {
+static egraph_status minimize_at_prices(closer *c) {
   EG_TRY(descend(c));
-  return is_over(c) || is_exact(c) ? EGRAPH_OK : widen(c, MOST_ROWS);
+  return is_over(c) || is_exact(c) ? EGRAPH_OK : widen_room(c, MOST_ROWS);
 }
 
 // ---- prices -------------------------------------------------------------------------
@@ -360,7 +360,7 @@ static egraph_status settle_prices(closer *c) {
     if (!is_exact(c) || !c->last.found) break;
     EG_TRY(move_prices(c, &moved));
     if (!moved) break;
-    EG_TRY(minimize(c));
+    EG_TRY(minimize_at_prices(c));
     double level = c->prices.level;
     if (is_over(c) || c->search->bound >= level - 1e-9 * fabs(level)) break;
   }
@@ -377,7 +377,7 @@ static egraph_status save_memory(closer *c) {
   if (!is_closed(c) || c->active->infeasible || search->clock->stopped || is_priced ||
       search->task->objective != EG_LAYOUT_COST || is_exact(c))
     return EGRAPH_OK;
-  return eliminate(c, room_above(c), TIDY_ROWS);
+  return eliminate_within(c, room_above(c), TIDY_ROWS);
 }
 
 // ---- the whole ----------------------------------------------------------------------
@@ -392,11 +392,11 @@ static egraph_status search_near(closer *c, size_t size) {
 
 /// Where no limit binds: solutions near and then farther from the best one; in between a
 /// proof, where the bound is near enough.
-static egraph_status improve(closer *c) {
+static egraph_status improve_nearby(closer *c) {
   size_t values = eg_layout_active_values(c->active);
   EG_TRY(search_near(c, NEAREST));
   if (is_over(c) || is_exact(c)) return EGRAPH_OK;
-  if (!(room_above(c) > likely_room(c))) EG_TRY(widen(c, MANY_ROWS));
+  if (!(room_above(c) > likely_room(c))) EG_TRY(widen_room(c, MANY_ROWS));
   for (size_t size = 2 * NEAREST; size < values; size *= 2) {
     if (is_over(c) || is_exact(c)) break;
     EG_TRY(search_near(c, size));
@@ -408,15 +408,15 @@ static egraph_status close_gap(closer *c) {
   EG_TRY(descend(c));
   if (is_over(c) || eg_layout_search_wants_bound(c->search)) return EGRAPH_OK;
   bool exceeds = c->last.found && eg_layout_prices_exceeds(&c->prices, c->last.sum);
-  if (!is_exact(c) && !exceeds) EG_TRY(improve(c));
+  if (!is_exact(c) && !exceeds) EG_TRY(improve_nearby(c));
   if (c->prices.count != 0 && !is_over(c)) EG_TRY(approach_prices(c));
   if (is_over(c)) return EGRAPH_OK;
-  if (!is_exact(c)) EG_TRY(widen(c, MOST_ROWS));
+  if (!is_exact(c)) EG_TRY(widen_room(c, MOST_ROWS));
   if (c->prices.count == 0 || is_over(c)) return EGRAPH_OK;
   if (is_exact(c)) return settle_prices(c);
   if (c->search->has_best) return EGRAPH_OK;
   EG_TRY(eg_layout_ascent_find_prices(c->ascent));
-  return minimize(c);
+  return minimize_at_prices(c);
 }
 
 egraph_status eg_layout_close_gap(eg_layout_search *search, eg_layout_active *active,

@@ -5,7 +5,7 @@
 // taken stays.
 // SPDX-License-Identifier: Apache-2.0
 #include "base/owner.h"
-#include "extract/cost_heap.h"
+#include "extract/containers.h"
 #include "extract/layout/layout_search.h"
 
 typedef struct greedy {
@@ -28,7 +28,7 @@ typedef struct greedy {
       (eg_bytes, settled, needed, value_needed), (eg_cost_heap, heap)
 
 /// Of a strategy or arc: the objective, and memory at its prices.
-static double priced(const greedy *g, const eg_doubles *weight, uint32_t at) {
+static double priced_weight(const greedy *g, const eg_doubles *weight, uint32_t at) {
   double cost = weight[g->search->task->objective].data[at];
   for (uint32_t r = 0; r < g->search->view->problem->memory_rows; r++)
     cost += g->price[r] * weight[EG_LAYOUT_ROW + r].data[at];
@@ -36,12 +36,12 @@ static double priced(const greedy *g, const eg_doubles *weight, uint32_t at) {
 }
 
 static double strategy_cost(const greedy *g, uint32_t s) {
-  double cost = priced(g, g->search->view->strategy_weight, s);
+  double cost = priced_weight(g, g->search->view->strategy_weight, s);
   return g->favour == NULL ? cost : cost * (1.001 - g->favour[s]);
 }
 
 static double arc_cost(const greedy *g, uint32_t a) {
-  return priced(g, g->search->view->arc_weight, a);
+  return priced_weight(g, g->search->view->arc_weight, a);
 }
 
 static egraph_status offer_place(greedy *g, uint32_t place, double cost) {
@@ -50,7 +50,7 @@ static egraph_status offer_place(greedy *g, uint32_t place, double cost) {
   return eg_cost_heap_add(&g->heap, cost, place);
 }
 
-static egraph_status settle(greedy *g, uint32_t place) {
+static egraph_status settle_place(greedy *g, uint32_t place) {
   const eg_layout_view *view = g->search->view;
   const eg_layout_problem *p = view->problem;
   uint32_t value = view->place_value.data[place];
@@ -83,7 +83,7 @@ static egraph_status settle_all(greedy *g) {
   }
   while (g->heap.len != 0) {
     eg_cost_entry entry = eg_cost_heap_take(&g->heap);
-    if (!g->settled.data[entry.item]) EG_TRY(settle(g, entry.item));
+    if (!g->settled.data[entry.item]) EG_TRY(settle_place(g, entry.item));
   }
   return EGRAPH_OK;
 }
@@ -107,7 +107,7 @@ static void spread_back(greedy *g, uint32_t value, uint32_t to) {
   }
 }
 
-static bool is_free(const greedy *g, uint32_t value, uint32_t s) {
+static bool may_take(const greedy *g, uint32_t value, uint32_t s) {
   const eg_layout_view *view = g->search->view;
   const eg_layout_problem *p = view->problem;
   if (!g->active->strategy.data[s]) return false;
@@ -123,7 +123,7 @@ static bool is_free(const greedy *g, uint32_t value, uint32_t s) {
 }
 
 /// False when ties leave nothing to choose.
-static bool decide(greedy *g, uint32_t value) {
+static bool take_strategy(greedy *g, uint32_t value) {
   const eg_layout_view *view = g->search->view;
   const eg_layout_problem *p = view->problem;
   uint32_t best = EG_LAYOUT_NONE, first = p->place_begin.data[value];
@@ -140,7 +140,7 @@ static bool decide(greedy *g, uint32_t value) {
       sum[s] += g->far.data[p->output.data[s] - first];
   }
   EG_EACH_ITEM(s, view->strategies, value) {
-    if (is_free(g, value, s) && isfinite(sum[s]) &&
+    if (may_take(g, value, s) && isfinite(sum[s]) &&
         (best == EG_LAYOUT_NONE || sum[s] < sum[best]))
       best = s;
   }
@@ -170,7 +170,7 @@ static void need_roots(greedy *g) {
   }
 }
 
-static egraph_status run(greedy *g, bool *out_ok) {
+static egraph_status walk_greedily(greedy *g, bool *out_ok) {
   const eg_layout_problem *p = g->search->view->problem;
   uint32_t places = eg_layout_place_count(p), values = eg_layout_value_count(p);
   EG_TRY(eg_doubles_resize(&g->cost, places));
@@ -187,7 +187,8 @@ static egraph_status run(greedy *g, bool *out_ok) {
   EG_TRY(eg_layout_choice_clear(&g->search->trial, g->search->view));
   *out_ok = true;
   for (size_t i = g->by_rank.len; i-- > 0 && *out_ok;)
-    if (g->value_needed.data[g->by_rank.data[i]]) *out_ok = decide(g, g->by_rank.data[i]);
+    if (g->value_needed.data[g->by_rank.data[i]])
+      *out_ok = take_strategy(g, g->by_rank.data[i]);
   return *out_ok ? eg_layout_search_offer(g->search, out_ok) : EGRAPH_OK;
 }
 
@@ -221,7 +222,7 @@ egraph_status eg_layout_greedy(eg_layout_search *search, const eg_layout_active 
       price[r] = usual[r] * FACTORS[i];
     greedy g = {.search = search, .active = active, .favour = favour, .price = price};
     EG_INIT_MEMBERS(&g, search->alloc, OWNED)
-    egraph_status status = run(&g, &ok);
+    egraph_status status = walk_greedily(&g, &ok);
     EG_DEINIT_MEMBERS(&g, OWNED)
     EG_TRY(status);
   }

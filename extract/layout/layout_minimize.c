@@ -198,7 +198,7 @@ static egraph_status try_few(minimizer *m) {
 }
 
 /// The ascent, with prices of limited measures and their solutions; then small parts.
-static egraph_status climb(minimizer *m, eg_layout_ascent *ascent) {
+static egraph_status climb_and_try(minimizer *m, eg_layout_ascent *ascent) {
   eg_layout_search *search = m->search;
   EG_TRY(eg_doubles_resize(&m->x, m->active.strategy.len)); // no relaxation yet: zeros
   EG_TRY(eg_layout_close_gap(search, &m->active, ascent, &m->reduced, &m->pool));
@@ -211,10 +211,10 @@ static egraph_status climb(minimizer *m, eg_layout_ascent *ascent) {
   return eg_layout_presolve(&m->active, search->task);
 }
 
-static egraph_status ascend(minimizer *m) {
+static egraph_status ascend_active(minimizer *m) {
   eg_layout_ascent *ascent = NULL;
   egraph_status status = eg_layout_ascent_create(m->search, &m->active, &ascent);
-  if (status == EGRAPH_OK) status = climb(m, ascent);
+  if (status == EGRAPH_OK) status = climb_and_try(m, ascent);
   eg_layout_ascent_destroy(ascent);
   return status;
 }
@@ -240,7 +240,7 @@ static bool may_be_plain(const minimizer *m) {
   return !is_tied && nodes <= MOST_PLAIN_NODES && !m->active.infeasible;
 }
 
-static egraph_status start(minimizer *m) {
+static egraph_status start_minimizer(minimizer *m) {
   eg_layout_search *search = m->search;
   EG_TRY(eg_layout_greedy(search, &m->active, NULL));
   EG_TRY(eg_layout_search_raise(search, 0));
@@ -249,14 +249,14 @@ static egraph_status start(minimizer *m) {
     EG_TRY(eg_layout_expand(search, &m->active, EARLY_SHARE, false, &is_done));
   if (eg_layout_arc_count(search->view->problem) != 0 &&
       search->bound < eg_layout_search_cutoff(search))
-    EG_TRY(ascend(m));
+    EG_TRY(ascend_active(m));
   if (is_done || eg_layout_search_wants_bound(search) || eg_layout_search_stop(search) ||
       !should_expand(m))
     return EGRAPH_OK;
   return eg_layout_expand(search, &m->active, LATE_SHARE, true, &is_done);
 }
 
-static egraph_status minimize(minimizer *m, bool *out_closed) {
+static egraph_status run_minimizer(minimizer *m, bool *out_closed) {
   eg_layout_search *search = m->search;
   root_state state = OPEN;
   bool last = false;
@@ -266,7 +266,7 @@ static egraph_status minimize(minimizer *m, bool *out_closed) {
     state = CLOSED;
     if (m->active.infeasible) break;
     if (round == 0) {
-      EG_TRY(start(m));
+      EG_TRY(start_minimizer(m));
       if (m->active.infeasible) break;
     }
     if (search->bound >= eg_layout_search_cutoff(search)) break;
@@ -287,7 +287,7 @@ egraph_status eg_layout_search_run(eg_layout_search *search, bool *out_closed) {
   minimizer m = {.search = search};
   EG_TRY(eg_layout_active_init(&m.active, search->alloc, search->view));
   EG_INIT_MEMBERS(&m, search->alloc, OWNED)
-  egraph_status status = minimize(&m, out_closed);
+  egraph_status status = run_minimizer(&m, out_closed);
   EG_DEINIT_MEMBERS(&m, OWNED)
   eg_layout_active_deinit(&m.active);
   return status;

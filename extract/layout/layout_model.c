@@ -26,7 +26,7 @@ static egraph_status add_column(eg_layout_model *model, eg_layout_column kind,
   return eg_doubles_push(&model->cost, cost * model->scale);
 }
 
-static egraph_status clear(eg_layout_model *model) {
+static egraph_status clear_model(eg_layout_model *model) {
   const eg_layout_problem *p = model->view->problem;
   eg_lp_rows_clear(&model->rows);
   model->kind.len = model->id.len = model->cost.len = 0;
@@ -67,7 +67,7 @@ static egraph_status add_members(eg_layout_model *model, uint32_t value,
   return EGRAPH_OK;
 }
 
-static egraph_status add_value(eg_layout_model *model, uint32_t value) {
+static egraph_status add_value_rows(eg_layout_model *model, uint32_t value) {
   const eg_layout_view *view = model->view;
   uint32_t count = 0, y;
   EG_EACH_ITEM(s, view->strategies, value)
@@ -109,7 +109,7 @@ typedef struct flows {
 } flows;
 #define FLOWS (wants, wants), (eg_bytes, leads), (eg_u32s, queue, flow_of)
 
-static int compare(const void *a, const void *b) {
+static int compare_wants(const void *a, const void *b) {
   const want *x = a, *y = b;
 #define BY(field)                                                                        \
   if (x->field != y->field) return x->field < y->field ? -1 : 1
@@ -168,7 +168,7 @@ static egraph_status list_wants(flows *f) {
     if (f->model->x_of.data[s] != EG_LAYOUT_NONE) EG_TRY(list_strategy(f, s));
   for (uint32_t r = 0; r < p->root_value.len; r++)
     EG_TRY(list_root(f, r));
-  if (f->wants.len > 1) qsort(f->wants.data, f->wants.len, sizeof(want), compare);
+  if (f->wants.len > 1) qsort(f->wants.data, f->wants.len, sizeof(want), compare_wants);
   return EGRAPH_OK;
 }
 
@@ -404,7 +404,7 @@ static egraph_status add_limit(eg_layout_model *model, int measure) {
 }
 
 /// Not all strategies of a solution.
-static egraph_status exclude(eg_layout_model *model, const eg_u32s *strategy) {
+static egraph_status exclude_solution(eg_layout_model *model, const eg_u32s *strategy) {
   double count = 0;
   for (size_t v = 0; v < strategy->len; v++) {
     uint32_t s = strategy->data[v];
@@ -425,20 +425,20 @@ egraph_status eg_layout_model_build(eg_layout_model *model,
   model->view = active->view;
   model->active = active;
   model->task = task;
-  EG_TRY(clear(model));
+  EG_TRY(clear_model(model));
   double largest = largest_weight(model, (int)task->objective);
   model->scale = isfinite(typical) && typical > 0 ? 1000 / typical
                  : largest > 0                    ? 100 / largest
                                                   : 1;
   EG_TRY(add_strategies(model));
   for (uint32_t v = 0; v < active->used.len; v++)
-    if (active->used.data[v]) EG_TRY(add_value(model, v));
+    if (active->used.data[v]) EG_TRY(add_value_rows(model, v));
   EG_TRY(add_flows(model));
   for (uint32_t t = 0; t < eg_layout_tie_count(active->view->problem); t++)
     EG_TRY(add_tie(model, t));
   for (int m = 0; m < EG_LAYOUT_MEASURES; m++)
     EG_TRY(add_limit(model, m));
   for (size_t i = 0; task->excluded != NULL && i < task->excluded->len; i++)
-    EG_TRY(exclude(model, &task->excluded->data[i].strategy));
+    EG_TRY(exclude_solution(model, &task->excluded->data[i].strategy));
   return EGRAPH_OK;
 }

@@ -29,7 +29,7 @@ typedef struct finder {
 
 /// A node of the plain problem at the cost of the cheapest strategy that is left, if any
 /// is; it names a child once.
-static egraph_status add_operator(finder *f, uint32_t op) {
+static egraph_status add_operator_node(finder *f, uint32_t op) {
   const eg_layout_problem *p = f->active->view->problem;
   const eg_doubles *weight = &f->active->view->strategy_weight[f->task->objective];
   uint32_t ignored, value = p->operator_value.data[op];
@@ -69,7 +69,7 @@ static egraph_status keep_cut(finder *f, const uint32_t *nodes, uint32_t count) 
 }
 
 /// Values that the required ones need, which become roots; then cuts of these roots.
-static egraph_status find_all(finder *f) {
+static egraph_status find_landmarks(finder *f) {
   const eg_layout_problem *p = f->active->view->problem;
   const eg_patience patience = {.deadline = f->deadline};
   const eg_ascent_limits limits = {.deadline = f->deadline, .max_work = f->max_work};
@@ -78,7 +78,7 @@ static egraph_status find_all(finder *f) {
   bool done;
   f->problem.class_count = eg_layout_value_count(p);
   for (uint32_t op = 0; op < eg_layout_operator_count(p); op++)
-    EG_TRY(add_operator(f, op));
+    EG_TRY(add_operator_node(f, op));
   EG_TRY(eg_class_index_build(&f->index, &f->problem));
   EG_TRY(eg_landmarks_find(&f->landmarks, &f->problem, &f->index, patience, &done));
   for (uint32_t v = 0; done && v < f->active->required.len; v++)
@@ -109,7 +109,7 @@ egraph_status eg_layout_landmarks_find(eg_layout_landmarks *landmarks,
   EG_TRY(eg_extract_problem_init(&f.problem, alloc));
   egraph_status status = eg_cuts_init(&f.cuts, alloc);
   EG_INIT_MEMBERS(&f, alloc, FINDER)
-  if (status == EGRAPH_OK) status = find_all(&f);
+  if (status == EGRAPH_OK) status = find_landmarks(&f);
   EG_DEINIT_MEMBERS(&f, FINDER)
   eg_cuts_deinit(&f.cuts);
   eg_extract_problem_deinit(&f.problem);
@@ -179,8 +179,9 @@ static double priced(const expansion *x, const eg_doubles *weights, uint32_t at)
          x->price * memory_of(x, weights, at);
 }
 
-static egraph_status add_node(expansion *x, uint32_t class, double cost,
-                              const uint32_t *children, uint32_t count, uint32_t item) {
+static egraph_status add_plain_node(expansion *x, uint32_t class, double cost,
+                                    const uint32_t *children, uint32_t count,
+                                    uint32_t item) {
   EG_TRY(eg_extract_problem_add_node(&x->plain, class, cost, children, count, NULL));
   return eg_u32s_push(&x->item, item);
 }
@@ -193,12 +194,12 @@ static egraph_status add_root(expansion *x, const uint32_t *places, uint32_t fir
   for (uint32_t i = 0; i < count; i++) {
     uint32_t place = places == NULL ? first + i : places[i];
     if (x->active->derivable.data[place])
-      EG_TRY(add_node(x, class, 0, &place, 1, EG_LAYOUT_NONE));
+      EG_TRY(add_plain_node(x, class, 0, &place, 1, EG_LAYOUT_NONE));
   }
   return eg_extract_problem_add_root(&x->plain, class);
 }
 
-static egraph_status expand(expansion *x) {
+static egraph_status build_expansion(expansion *x) {
   const eg_layout_view *view = x->search->view;
   const eg_layout_problem *p = view->problem;
   const eg_layout_active *active = x->active;
@@ -207,13 +208,13 @@ static egraph_status expand(expansion *x) {
   for (uint32_t s = 0; s < strategies; s++) {
     uint32_t begin = p->need_begin.data[s];
     if (active->strategy.data[s])
-      EG_TRY(add_node(x, p->output.data[s], priced(x, view->strategy_weight, s),
-                      p->needs.data + begin, p->need_begin.data[s + 1] - begin, s));
+      EG_TRY(add_plain_node(x, p->output.data[s], priced(x, view->strategy_weight, s),
+                            p->needs.data + begin, p->need_begin.data[s + 1] - begin, s));
   }
   for (uint32_t a = 0; a < active->arc.len; a++)
     if (active->arc.data[a])
-      EG_TRY(add_node(x, p->arc_to.data[a], priced(x, view->arc_weight, a),
-                      &p->arc_from.data[a], 1, strategies + a));
+      EG_TRY(add_plain_node(x, p->arc_to.data[a], priced(x, view->arc_weight, a),
+                            &p->arc_from.data[a], 1, strategies + a));
   for (uint32_t v = 0; v < active->required.len; v++)
     if (active->required.data[v])
       EG_TRY(add_root(x, NULL, p->place_begin.data[v], eg_layout_layout_count(p, v)));
@@ -225,7 +226,7 @@ static egraph_status expand(expansion *x) {
 }
 
 /// It is called by the clock. Where only steps count, the plain solver ends by its own.
-static bool report(void *user, double cost, double bound, double seconds) {
+static bool on_plain_progress(void *user, double cost, double bound, double seconds) {
   eg_layout_search *search = user;
   (void)cost;
   (void)bound;
@@ -234,7 +235,7 @@ static bool report(void *user, double cost, double bound, double seconds) {
 }
 
 /// Cost and memory of the plain solution as it stands, and its strategies as a solution.
-static egraph_status offer(expansion *x, const eg_u32s *choice, point *out) {
+static egraph_status offer_plain(expansion *x, const eg_u32s *choice, point *out) {
   eg_layout_search *search = x->search;
   const eg_layout_view *view = search->view;
   uint32_t strategies = eg_layout_strategy_count(view->problem);
@@ -255,7 +256,7 @@ static egraph_status offer(expansion *x, const eg_u32s *choice, point *out) {
 }
 
 /// *out_exact: the optimum of the relaxation was found.
-static egraph_status solve(expansion *x, point *out, bool *out_exact) {
+static egraph_status solve_expansion(expansion *x, point *out, bool *out_exact) {
   eg_layout_clock *clock = x->search->clock;
   double left = clock->deadline - eg_clock_seconds();
   eg_extract_options options = EG_EXTRACT_OPTIONS_DEFAULT;
@@ -266,7 +267,7 @@ static egraph_status solve(expansion *x, point *out, bool *out_exact) {
         fmin(LEAST_WORK, MOST_SHARE * (double)eg_work_left(&clock->work) / 1e6);
     options.work_limit = (uint64_t)fmax(1, fmax(share, least));
   }
-  options.progress = report;
+  options.progress = on_plain_progress;
   options.user = x->search;
   eg_extract_result result;
   eg_extract_result_init(&result, x->search->alloc);
@@ -274,7 +275,7 @@ static egraph_status solve(expansion *x, point *out, bool *out_exact) {
   *out_exact = status == EGRAPH_OK && result.status == EG_EXTRACT_OPTIMAL;
   eg_layout_search_work(x->search, result.work);
   if (status == EGRAPH_OK && result.status != EG_EXTRACT_INFEASIBLE) {
-    status = offer(x, &result.choice, out);
+    status = offer_plain(x, &result.choice, out);
     double slack = x->price > 0 ? x->price * x->limit : 0;
     // The slack may be far larger than the bound that is left: mind the rounding.
     double bound = result.bound - slack - 1e-13 * (fabs(result.bound) + slack);
@@ -290,15 +291,15 @@ static egraph_status solve_at(expansion *x, double price, point *out, bool *out_
   x->price = price;
   EG_TRY(eg_extract_problem_init(&x->plain, x->search->alloc));
   eg_u32s_init(&x->item, x->search->alloc);
-  egraph_status status = expand(x);
-  if (status == EGRAPH_OK) status = solve(x, out, out_exact);
+  egraph_status status = build_expansion(x);
+  if (status == EGRAPH_OK) status = solve_expansion(x, out, out_exact);
   eg_u32s_deinit(&x->item);
   eg_extract_problem_deinit(&x->plain);
   return status;
 }
 
 /// From a plain solution above the limit and one below.
-static egraph_status climb(expansion *x, point over, point under) {
+static egraph_status climb_prices(expansion *x, point over, point under) {
   bool exact = true;
   for (int round = 0; round < MAX_PRICES && exact; round++) {
     point next;
@@ -325,10 +326,10 @@ egraph_status eg_layout_expand(eg_layout_search *search, const eg_layout_active 
     under.cost = eg_layout_search_value(search);
     for (int r = 0; r < EG_LAYOUT_MEMORY_ROWS; r++)
       under.memory += x.share[r] * search->best.sum[EG_LAYOUT_ROW + r];
-    return climb(&x, over, under);
+    return climb_prices(&x, over, under);
   }
   // A price at which a unit of memory outweighs any cost.
   double price = 1e3 * (1 + over.cost) / (1 + over.memory);
   EG_TRY(solve_at(&x, price, &under, &exact));
-  return exact && under.memory <= x.limit ? climb(&x, over, under) : EGRAPH_OK;
+  return exact && under.memory <= x.limit ? climb_prices(&x, over, under) : EGRAPH_OK;
 }

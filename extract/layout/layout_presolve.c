@@ -80,18 +80,19 @@ size_t eg_layout_active_values(const eg_layout_active *active) {
   return count;
 }
 
-static void zero(eg_bytes *flags) {
+static void clear_flags(eg_bytes *flags) {
   if (flags->len != 0) memset(flags->data, 0, flags->len);
 }
 
-static bool drop(eg_bytes *flags, uint32_t at) {
+static bool clear_flag(eg_bytes *flags, uint32_t at) {
   bool was = flags->data[at];
   flags->data[at] = 0;
   return was;
 }
 
 /// Flags a place and queues it, once.
-static egraph_status mark(eg_layout_active *active, eg_bytes *flags, uint32_t place) {
+static egraph_status queue_place(eg_layout_active *active, eg_bytes *flags,
+                                 uint32_t place) {
   if (flags->data[place]) return EGRAPH_OK;
   flags->data[place] = 1;
   return eg_u32s_push(&active->queue, place);
@@ -101,35 +102,36 @@ static egraph_status mark(eg_layout_active *active, eg_bytes *flags, uint32_t pl
 static egraph_status find_derivable(eg_layout_active *active, bool *changed) {
   const eg_layout_view *view = active->view;
   const eg_layout_problem *p = view->problem;
-  zero(&active->derivable);
+  clear_flags(&active->derivable);
   active->queue.len = 0;
   EG_TRY(eg_u32s_resize(&active->waiting, active->strategy.len));
   for (uint32_t s = 0; s < active->strategy.len; s++) {
     active->waiting.data[s] = p->need_begin.data[s + 1] - p->need_begin.data[s];
     if (active->strategy.data[s] && active->waiting.data[s] == 0)
-      EG_TRY(mark(active, &active->derivable, p->output.data[s]));
+      EG_TRY(queue_place(active, &active->derivable, p->output.data[s]));
   }
   for (size_t done = 0; done < active->queue.len; done++) {
     uint32_t place = active->queue.data[done];
     EG_EACH_ITEM(s, view->users, place) {
       if (--active->waiting.data[s] == 0 && active->strategy.data[s])
-        EG_TRY(mark(active, &active->derivable, p->output.data[s]));
+        EG_TRY(queue_place(active, &active->derivable, p->output.data[s]));
     }
     EG_EACH_ITEM(a, view->out, place)
       if (active->arc.data[a])
-        EG_TRY(mark(active, &active->derivable, p->arc_to.data[a]));
+        EG_TRY(queue_place(active, &active->derivable, p->arc_to.data[a]));
   }
   for (uint32_t s = 0; s < active->strategy.len; s++)
-    if (active->waiting.data[s] != 0) *changed |= drop(&active->strategy, s);
+    if (active->waiting.data[s] != 0) *changed |= clear_flag(&active->strategy, s);
   for (uint32_t a = 0; a < active->arc.len; a++)
-    if (!active->derivable.data[p->arc_from.data[a]]) *changed |= drop(&active->arc, a);
+    if (!active->derivable.data[p->arc_from.data[a]])
+      *changed |= clear_flag(&active->arc, a);
   return EGRAPH_OK;
 }
 
 static egraph_status need_value(eg_layout_active *active, uint32_t value) {
   const eg_layout_problem *p = active->view->problem;
   for (uint32_t i = p->place_begin.data[value]; i < p->place_begin.data[value + 1]; i++)
-    EG_TRY(mark(active, &active->needed, i));
+    EG_TRY(queue_place(active, &active->needed, i));
   return EGRAPH_OK;
 }
 
@@ -141,7 +143,7 @@ static egraph_status need_roots(eg_layout_active *active) {
     if (p->root_begin.data[r] == p->root_begin.data[r + 1])
       EG_TRY(need_value(active, p->root_value.data[r]));
     for (uint32_t i = p->root_begin.data[r]; i < p->root_begin.data[r + 1]; i++)
-      EG_TRY(mark(active, &active->needed, p->root_places.data[i]));
+      EG_TRY(queue_place(active, &active->needed, p->root_places.data[i]));
   }
   return EGRAPH_OK;
 }
@@ -151,11 +153,12 @@ static egraph_status need_inputs(eg_layout_active *active, uint32_t place) {
   const eg_layout_problem *p = view->problem;
   uint32_t value = view->place_value.data[place];
   EG_EACH_ITEM(a, view->in, place)
-    if (active->arc.data[a]) EG_TRY(mark(active, &active->needed, p->arc_from.data[a]));
+    if (active->arc.data[a])
+      EG_TRY(queue_place(active, &active->needed, p->arc_from.data[a]));
   EG_EACH_ITEM(s, view->strategies, value) {
     if (!active->strategy.data[s] || p->output.data[s] != place) continue;
     for (uint32_t k = p->need_begin.data[s]; k < p->need_begin.data[s + 1]; k++)
-      EG_TRY(mark(active, &active->needed, p->needs.data[k]));
+      EG_TRY(queue_place(active, &active->needed, p->needs.data[k]));
   }
   return EGRAPH_OK;
 }
@@ -163,8 +166,8 @@ static egraph_status need_inputs(eg_layout_active *active, uint32_t place) {
 static egraph_status find_needed(eg_layout_active *active, bool *changed) {
   const eg_layout_view *view = active->view;
   const eg_layout_problem *p = view->problem;
-  zero(&active->needed);
-  zero(&active->used);
+  clear_flags(&active->needed);
+  clear_flags(&active->used);
   active->queue.len = 0;
   EG_TRY(need_roots(active));
   for (size_t done = 0; done < active->queue.len; done++) {
@@ -172,9 +175,10 @@ static egraph_status find_needed(eg_layout_active *active, bool *changed) {
     EG_TRY(need_inputs(active, active->queue.data[done]));
   }
   for (uint32_t s = 0; s < active->strategy.len; s++)
-    if (!active->needed.data[p->output.data[s]]) *changed |= drop(&active->strategy, s);
+    if (!active->needed.data[p->output.data[s]])
+      *changed |= clear_flag(&active->strategy, s);
   for (uint32_t a = 0; a < active->arc.len; a++)
-    if (!active->needed.data[p->arc_to.data[a]]) *changed |= drop(&active->arc, a);
+    if (!active->needed.data[p->arc_to.data[a]]) *changed |= clear_flag(&active->arc, a);
   return EGRAPH_OK;
 }
 
@@ -226,7 +230,7 @@ static bool has_layout(const eg_layout_active *active, uint32_t value, uint32_t 
 }
 
 /// Members of a tie have only layouts that every required member has.
-static void agree(eg_layout_active *active, uint32_t tie, bool *changed) {
+static void drop_disagreeing(eg_layout_active *active, uint32_t tie, bool *changed) {
   const eg_layout_view *view = active->view;
   const eg_layout_problem *p = view->problem;
   uint32_t begin = p->tie_begin.data[tie], end = p->tie_begin.data[tie + 1];
@@ -238,7 +242,7 @@ static void agree(eg_layout_active *active, uint32_t tie, bool *changed) {
       EG_EACH_ITEM(s, view->strategies, other) {
         if (active->strategy.data[s] &&
             !has_layout(active, member, eg_layout_output(view, s)))
-          *changed |= drop(&active->strategy, s);
+          *changed |= clear_flag(&active->strategy, s);
       }
     }
   }
@@ -481,7 +485,7 @@ static bool has_roots(const eg_layout_active *active) {
 }
 
 /// Sets all flags by the strategies and arcs that are left, and deletes by them.
-static egraph_status settle(eg_layout_active *active, bool *changed) {
+static egraph_status settle_flags(eg_layout_active *active, bool *changed) {
   EG_TRY(find_derivable(active, changed));
   EG_TRY(find_needed(active, changed));
   require_all(active);
@@ -491,7 +495,7 @@ static egraph_status settle(eg_layout_active *active, bool *changed) {
 egraph_status eg_layout_presolve_apart(eg_layout_active *active) {
   for (bool changed = true; changed && !active->infeasible;) {
     changed = false;
-    EG_TRY(settle(active, &changed));
+    EG_TRY(settle_flags(active, &changed));
   }
   if (!has_roots(active)) active->infeasible = true;
   return EGRAPH_OK;
@@ -501,14 +505,14 @@ egraph_status eg_layout_presolve(eg_layout_active *active, const eg_layout_task 
   bool changed = true;
   for (int round = 0; round < MAX_ROUNDS && changed && !active->infeasible; round++) {
     changed = false;
-    EG_TRY(settle(active, &changed));
+    EG_TRY(settle_flags(active, &changed));
     for (uint32_t t = 0; t < eg_layout_tie_count(active->view->problem); t++)
-      agree(active, t, &changed);
+      drop_disagreeing(active, t, &changed);
     if (!changed && !active->infeasible) EG_TRY(drop_dominated(active, task, &changed));
   }
   // The last round may have been cut short: leave the flags consistent.
   bool ignored = false;
-  EG_TRY(settle(active, &ignored));
+  EG_TRY(settle_flags(active, &ignored));
   if (!has_roots(active)) active->infeasible = true;
   return EGRAPH_OK;
 }

@@ -59,7 +59,8 @@ double eg_layout_weights_constant(const eg_layout_weights *w,
   return constant;
 }
 
-static double weigh(const eg_layout_weights *w, const eg_doubles *measures, size_t at) {
+static double weigh_item(const eg_layout_weights *w, const eg_doubles *measures,
+                         size_t at) {
   double cost = measures[w->objective].data[at] +
                 w->tie_price * measures[EG_LAYOUT_MEMORY].data[at];
   cost *= w->objective_weight;
@@ -75,9 +76,9 @@ egraph_status eg_layout_weights_fill(const eg_layout_weights *weights,
   EG_TRY(eg_doubles_resize(strategy_cost, eg_layout_strategy_count(p)));
   EG_TRY(eg_doubles_resize(arc_cost, eg_layout_arc_count(p)));
   for (size_t s = 0; s < strategy_cost->len; s++)
-    strategy_cost->data[s] = weigh(weights, view->strategy_weight, s);
+    strategy_cost->data[s] = weigh_item(weights, view->strategy_weight, s);
   for (size_t i = 0; i < arc_cost->len; i++)
-    arc_cost->data[i] = weigh(weights, view->arc_weight, i);
+    arc_cost->data[i] = weigh_item(weights, view->arc_weight, i);
   return EGRAPH_OK;
 }
 

@@ -25,7 +25,7 @@
 #ifndef EG_EXTRACT_LAYOUT_LAYOUT_PROBLEM_H
 #define EG_EXTRACT_LAYOUT_LAYOUT_PROBLEM_H
 
-#include "extract/bits.h"
+#include "extract/containers.h"
 
 #define EG_LAYOUT_NONE UINT32_MAX
 

@@ -341,8 +341,8 @@ static bool same_group(const void *user, uint32_t id, const void *key) {
   return true;
 }
 
-static void pick(const uint16_t *row, const uint32_t *columns, uint32_t count,
-                 uint16_t *out) {
+static void pick_labels(const uint16_t *row, const uint32_t *columns, uint32_t count,
+                        uint16_t *out) {
   for (uint32_t i = 0; i < count; i++)
     out[i] = row[columns[i]];
 }
@@ -357,7 +357,7 @@ static egraph_status group_rows(eg_relation_maker *m, const joint *j, eg_flatmap
   for (uint32_t i = 0; i < rows; i++) {
     row_group groups = {j->b, j->common_b, m->first.data, j->common};
     uint32_t group;
-    pick(eg_relation_row(j->b, i), j->common_b, j->common, key);
+    pick_labels(eg_relation_row(j->b, i), j->common_b, j->common, key);
     uint64_t hash = hash_labels(key, j->common);
     m->next.data[i] = NONE;
     if (eg_flatmap_find(map, hash, key, same_group, &groups, &group)) {
@@ -412,7 +412,7 @@ static egraph_status join_rows(eg_relation_maker *m, const eg_label_costs *costs
       give_up(m);
       return EGRAPH_OK;
     }
-    pick(eg_relation_row(j->a, i), j->common_a, j->common, key);
+    pick_labels(eg_relation_row(j->a, i), j->common_a, j->common, key);
     if (!eg_flatmap_find(map, hash_labels(key, j->common), key, same_group, &groups,
                          &group))
       continue;
@@ -496,7 +496,7 @@ egraph_status eg_cost_network_add_var(eg_cost_network *n, uint32_t labels, doubl
 }
 
 /// Enters relation number `number` in the lists of its variables.
-static egraph_status enter(eg_cost_network *n, uint32_t number) {
+static egraph_status enter_relation(eg_cost_network *n, uint32_t number) {
   const eg_u32s *vars = &n->relations.data[number].vars;
   for (size_t i = 0; i < vars->len; i++) {
     EG_TRY(eg_u32s_push(&n->next, n->first.data[vars->data[i]]));
@@ -515,7 +515,7 @@ egraph_status eg_cost_network_add(eg_cost_network *n, eg_relation *relation) {
   }
   uint32_t number = (uint32_t)n->relations.len - 1;
   eg_relation_lower(&n->costs, &n->relations.data[number]);
-  return enter(n, number);
+  return enter_relation(n, number);
 }
 
 egraph_status eg_cost_network_begin(eg_cost_network *n, const uint32_t *vars,
@@ -532,13 +532,13 @@ egraph_status eg_cost_network_finish(eg_cost_network *n) {
   uint32_t number = (uint32_t)n->relations.len - 1;
   EG_TRY(eg_relation_finish(&n->maker));
   eg_relation_lower(&n->costs, &n->relations.data[number]);
-  return enter(n, number);
+  return enter_relation(n, number);
 }
 
 // ---- moving costs -------------------------------------------------------------------
 
 /// Moves the least cost of the rows with a label to the label.
-static egraph_status collect(eg_cost_network *n, eg_relation *r, size_t column) {
+static egraph_status collect_least(eg_cost_network *n, eg_relation *r, size_t column) {
   size_t width = r->vars.len, rows = eg_relation_rows(r);
   uint32_t var = r->vars.data[column];
   uint32_t labels = n->costs.begin.data[var + 1] - n->costs.begin.data[var];
@@ -560,7 +560,7 @@ static egraph_status collect(eg_cost_network *n, eg_relation *r, size_t column) 
 }
 
 /// Moves the least cost of all labels of a variable to the base.
-static void sink(eg_cost_network *n, uint32_t var) {
+static void sink_least(eg_cost_network *n, uint32_t var) {
   double *cost = eg_cost_network_costs(n, var), all = INFINITY;
   uint32_t labels = n->costs.begin.data[var + 1] - n->costs.begin.data[var];
   for (uint32_t l = 0; l < labels; l++)
@@ -572,7 +572,7 @@ static void sink(eg_cost_network *n, uint32_t var) {
 }
 
 /// A relation of no variables goes to the base.
-static void finish(eg_cost_network *n, uint32_t number) {
+static void move_to_base(eg_cost_network *n, uint32_t number) {
   eg_relation *r = &n->relations.data[number];
   n->used.data[number] = 1;
   if (eg_relation_rows(r) == 0) return;
@@ -582,10 +582,10 @@ static void finish(eg_cost_network *n, uint32_t number) {
 
 egraph_status eg_cost_network_settle(eg_cost_network *n, uint32_t number) {
   eg_relation *relation = &n->relations.data[number];
-  if (relation->vars.len == 0 && eg_relation_rows(relation) != 0) finish(n, number);
+  if (relation->vars.len == 0 && eg_relation_rows(relation) != 0) move_to_base(n, number);
   for (size_t i = 0; i < relation->vars.len; i++) {
-    EG_TRY(collect(n, relation, i));
-    sink(n, relation->vars.data[i]);
+    EG_TRY(collect_least(n, relation, i));
+    sink_least(n, relation->vars.data[i]);
   }
   return EGRAPH_OK;
 }
@@ -598,7 +598,8 @@ static bool goes_on(const eg_relation *r, uint32_t var, bool forward) {
 }
 
 /// Moves a part of the costs of labels to the rows that have them.
-static void hand_out(eg_cost_network *n, eg_relation *r, uint32_t var, double part) {
+static void hand_out_costs(eg_cost_network *n, eg_relation *r, uint32_t var,
+                           double part) {
   const double *cost = eg_cost_network_costs(n, var);
   const uint16_t *label = r->labels.data + column_of(r, var);
   for (size_t row = 0; row < eg_relation_rows(r); row++, label += r->vars.len)
@@ -613,15 +614,15 @@ static egraph_status diffuse_variable(eg_cost_network *n, uint32_t var, bool for
   for (uint32_t i = n->first.data[var]; i != NONE; i = n->next.data[i]) {
     eg_relation *r = &n->relations.data[n->entry.data[i]];
     if (n->used.data[n->entry.data[i]]) continue;
-    EG_TRY(collect(n, r, column_of(r, var)));
+    EG_TRY(collect_least(n, r, column_of(r, var)));
     later += goes_on(r, var, forward);
   }
-  sink(n, var);
+  sink_least(n, var);
   if (later == 0 || is_last) return EGRAPH_OK;
   for (uint32_t i = n->first.data[var]; i != NONE; i = n->next.data[i]) {
     eg_relation *r = &n->relations.data[n->entry.data[i]];
     if (!n->used.data[n->entry.data[i]] && goes_on(r, var, forward))
-      hand_out(n, r, var, 1.0 / later);
+      hand_out_costs(n, r, var, 1.0 / later);
   }
   double *cost = eg_cost_network_costs(n, var);
   for (uint32_t l = n->costs.begin.data[var]; l < n->costs.begin.data[var + 1];
@@ -646,7 +647,7 @@ static uint16_t only_label(const eg_cost_network *n, uint32_t var) {
 }
 
 /// Other labels have no room.
-static void fix(eg_cost_network *n, uint32_t var, uint16_t label) {
+static void fix_variable(eg_cost_network *n, uint32_t var, uint16_t label) {
   double *cost = eg_cost_network_costs(n, var);
   n->fixed.data[var] = label;
   for (uint32_t l = 0; l < n->costs.begin.data[var + 1] - n->costs.begin.data[var]; l++) {
@@ -660,7 +661,7 @@ static void fix(eg_cost_network *n, uint32_t var, uint16_t label) {
     if (n->used.data[number]) continue;
     eg_relation_fix(&n->maker, r, var, label);
     if (eg_relation_rows(r) == 0) n->is_empty = true;
-    if (r->vars.len == 0) finish(n, number);
+    if (r->vars.len == 0) move_to_base(n, number);
   }
   n->first.data[var] = NONE;
 }
@@ -669,7 +670,7 @@ static void fix_variables(eg_cost_network *n) {
   for (uint32_t v = 0; v < eg_cost_network_vars(n); v++) {
     if (n->first.data[v] == NONE) continue;
     uint16_t label = only_label(n, v);
-    if (label != EG_NETWORK_FREE) fix(n, v, label);
+    if (label != EG_NETWORK_FREE) fix_variable(n, v, label);
   }
 }
 

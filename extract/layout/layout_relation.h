@@ -11,7 +11,7 @@
 
 #include "base/flatmap.h"
 #include "base/vec.h"
-#include "extract/bits.h"
+#include "extract/containers.h"
 
 EG_VEC_DEFINE(eg_labels, uint16_t);
 

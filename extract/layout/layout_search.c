@@ -111,7 +111,7 @@ static bool is_excluded(const eg_layout_search *search) {
 }
 
 /// Cheaper; or as cheap as the cheapest there was, up to rounding, and of less memory.
-static bool is_better(const eg_layout_search *search) {
+static bool is_better_trial(const eg_layout_search *search) {
   int objective = (int)search->task->objective;
   const double *now = search->trial.sum, *best = search->best.sum;
   if (!search->has_best || now[objective] < best[objective]) return true;
@@ -130,7 +130,7 @@ static egraph_status check_bound(const eg_layout_search *search, double bound,
 
 static egraph_status keep_better(eg_layout_search *search, bool *out_ok) {
   *out_ok = keeps_limits(search) && !is_excluded(search);
-  if (!*out_ok || !is_better(search)) return EGRAPH_OK;
+  if (!*out_ok || !is_better_trial(search)) return EGRAPH_OK;
   int objective = (int)search->task->objective;
   double cost = search->trial.sum[objective];
   if (!search->has_best || cost < search->least) search->least = cost;
@@ -151,8 +151,8 @@ void eg_layout_search_take(eg_layout_search *search, const uint32_t *strategy) {
 
 /// *out_ends: the strategies are no solution with any arcs. Else *out_ok says whether
 /// these arcs make one within the limits.
-static egraph_status offer(eg_layout_search *search, const double *weight, bool *out_ends,
-                           bool *out_ok) {
+static egraph_status offer_with(eg_layout_search *search, const double *weight,
+                                bool *out_ends, bool *out_ok) {
   // Needed values and the arcs of each, a few times.
   eg_layout_search_work(search,
                         4 * (search->trial.strategy.len + search->trial.arc_used.len));
@@ -164,12 +164,12 @@ static egraph_status offer(eg_layout_search *search, const double *weight, bool 
 egraph_status eg_layout_search_offer_arcs(eg_layout_search *search, const double *weight,
                                           bool *out_ok) {
   bool ignored;
-  return offer(search, weight, &ignored, out_ok);
+  return offer_with(search, weight, &ignored, out_ok);
 }
 
 egraph_status eg_layout_search_offer(eg_layout_search *search, bool *out_ok) {
   bool ends, ignored;
-  EG_TRY(offer(search, search->arc_weight.data, &ends, out_ok));
+  EG_TRY(offer_with(search, search->arc_weight.data, &ends, out_ok));
   // Arcs of least objective may exceed a limit that others keep: then at a price, so high
   // that the limited measure decides.
   for (int m = 0; m < EG_LAYOUT_MEASURES && !ends && !*out_ok; m++) {
@@ -177,7 +177,7 @@ egraph_status eg_layout_search_offer(eg_layout_search *search, bool *out_ok) {
     for (size_t a = 0; a < search->arc_weight.len; a++) // infinite where not allowed
       search->arc_priced.data[a] =
           search->view->arc_weight[m].data[a] + 1e-6 * search->arc_weight.data[a];
-    EG_TRY(offer(search, search->arc_priced.data, &ignored, out_ok));
+    EG_TRY(offer_with(search, search->arc_priced.data, &ignored, out_ok));
   }
   return EGRAPH_OK;
 }

@@ -25,7 +25,7 @@ static bool same_members(const void *user, uint32_t id, const void *key) {
   return s->members.data[id] == *(const eg_layout_set *)key;
 }
 
-static bool find(const eg_layout_sets *s, eg_layout_set set, uint32_t *out) {
+static bool find_set(const eg_layout_sets *s, eg_layout_set set, uint32_t *out) {
   return eg_flatmap_find(&s->index, eg_hash_mix(set), &set, same_members, s, out);
 }
 
@@ -40,12 +40,12 @@ static eg_layout_set part_of(eg_layout_set set, uint32_t positions) {
   return part;
 }
 
-static double *ways(const eg_layout_sets *s, size_t set) {
+static double *ways_of(const eg_layout_sets *s, size_t set) {
   return s->way.data + set * s->layouts;
 }
 
 /// Ways to a set begin with any arc.
-static void relax(const eg_layout_sets *s, double *way) {
+static void relax_set_ways(const eg_layout_sets *s, double *way) {
   for (bool changed = true; changed;) {
     changed = false;
     for (uint32_t a = 0; a < s->arcs; a++) {
@@ -61,9 +61,10 @@ static void relax(const eg_layout_sets *s, double *way) {
 static bool join_parts(const eg_layout_sets *s, eg_layout_set set, double *way) {
   uint32_t all = (UINT32_C(1) << eg_layout_set_count(set)) - 1, a, b;
   for (uint32_t part = 2; part < all; part += 2) { // the first member is in the rest
-    if (!find(s, part_of(set, part), &a) || !find(s, part_of(set, all ^ part), &b))
+    if (!find_set(s, part_of(set, part), &a) ||
+        !find_set(s, part_of(set, all ^ part), &b))
       return false;
-    const double *one = ways(s, a), *other = ways(s, b);
+    const double *one = ways_of(s, a), *other = ways_of(s, b);
     for (uint32_t l = 0; l < s->layouts; l++)
       if (one[l] + other[l] < way[l]) way[l] = one[l] + other[l];
   }
@@ -80,9 +81,9 @@ static double least_cost(const eg_layout_sets *s, eg_layout_set set, const doubl
 }
 
 /// Keeps a set that has room; *out_full: there are too many.
-static egraph_status keep(eg_layout_sets *s, eg_layout_set members, bool *out_full) {
+static egraph_status keep_set(eg_layout_sets *s, eg_layout_set members, bool *out_full) {
   size_t set = s->members.len;
-  double least = least_cost(s, members, ways(s, set));
+  double least = least_cost(s, members, ways_of(s, set));
   if (!(least <= s->room)) {
     s->lost = fmin(s->lost, least);
     return EGRAPH_OK;
@@ -96,7 +97,7 @@ static egraph_status keep(eg_layout_sets *s, eg_layout_set members, bool *out_fu
 
 static egraph_status add_set(eg_layout_sets *s, eg_layout_set set, uint32_t target,
                              bool *out_full) {
-  double *way = ways(s, s->members.len);
+  double *way = ways_of(s, s->members.len);
   bool is_single = set >> 8 == 0;
   for (uint32_t l = 0; l < s->layouts; l++)
     way[l] = INFINITY;
@@ -104,12 +105,12 @@ static egraph_status add_set(eg_layout_sets *s, eg_layout_set set, uint32_t targ
     way[s->targets[target]] = 0;
   else if (!join_parts(s, set, way))
     return EGRAPH_OK;
-  relax(s, way);
-  return keep(s, set, out_full);
+  relax_set_ways(s, way);
+  return keep_set(s, set, out_full);
 }
 
 /// All sets that have one more target, behind its last one.
-static egraph_status extend(eg_layout_sets *s, size_t at, bool *out_full) {
+static egraph_status extend_set(eg_layout_sets *s, size_t at, bool *out_full) {
   eg_layout_set set = s->members.data[at];
   uint32_t count = eg_layout_set_count(set);
   uint32_t next = count == 0 ? 0 : eg_layout_set_member(set, count - 1) + 1;
@@ -127,15 +128,15 @@ egraph_status eg_layout_sets_find(eg_layout_sets *s) {
   EG_TRY(eg_doubles_resize(&s->way, s->layouts));
   for (uint32_t l = 0; l < s->layouts; l++)
     s->way.data[l] = 0;
-  EG_TRY(keep(s, 0, &full));          // the empty set
+  EG_TRY(keep_set(s, 0, &full));      // the empty set
   for (; at < s->members.len; at++) { // smaller ones first
     if (eg_layout_set_count(s->members.data[at]) == s->size) break;
-    EG_TRY(extend(s, at, &full));
+    EG_TRY(extend_set(s, at, &full));
     if (full) break;
   }
   // Sets that were not reached have one that was not extended whole as a part.
   for (; full && at < s->members.len; at++)
-    s->lost = fmin(s->lost, least_cost(s, s->members.data[at], ways(s, at)));
+    s->lost = fmin(s->lost, least_cost(s, s->members.data[at], ways_of(s, at)));
   return EGRAPH_OK;
 }
 
@@ -144,7 +145,7 @@ uint32_t eg_layout_sets_without(const eg_layout_sets *s, uint32_t set,
   eg_layout_set members = s->members.data[set];
   eg_layout_set below = members & ((UINT64_C(1) << 8 * position) - 1);
   uint32_t without = 0;
-  (void)find(s, below | (members >> 8 * position >> 8) << 8 * position, &without);
+  (void)find_set(s, below | (members >> 8 * position >> 8) << 8 * position, &without);
   return without;
 }
 

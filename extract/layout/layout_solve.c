@@ -27,8 +27,10 @@ void eg_layout_solution_deinit(eg_layout_solution *solution) {
 }
 
 /// A copy of a choice whose cost and memory the certificate confirms.
-static egraph_status certify(egraph_allocator alloc, const eg_layout_problem *problem,
-                             const eg_layout_choice *choice, eg_layout_solution *out) {
+static egraph_status copy_certified(egraph_allocator alloc,
+                                    const eg_layout_problem *problem,
+                                    const eg_layout_choice *choice,
+                                    eg_layout_solution *out) {
   EG_TRY(eg_u32s_append(&out->strategy, choice->strategy.data, choice->strategy.len));
   EG_TRY(eg_bytes_append(&out->arc_used, choice->arc_used.data, choice->arc_used.len));
   EG_TRY(eg_layout_certify(alloc, problem, out->strategy.data, out->arc_used.data,
@@ -46,7 +48,7 @@ static egraph_status fill_solution(egraph_allocator alloc,
                                    const eg_layout_choice *choice,
                                    eg_layout_solution *out) {
   EG_INIT_MEMBERS(out, alloc, (eg_u32s, strategy), (eg_bytes, arc_used))
-  egraph_status status = certify(alloc, problem, choice, out);
+  egraph_status status = copy_certified(alloc, problem, choice, out);
   if (status != EGRAPH_OK) eg_layout_solution_deinit(out);
   return status;
 }
@@ -63,7 +65,7 @@ typedef struct solver {
   double bound;
 } solver;
 
-static egraph_status minimize(solver *s, eg_layout_search *search) {
+static egraph_status minimize_measure(solver *s, eg_layout_search *search) {
   if (s->has_best && search->task->objective != EG_LAYOUT_COST)
     EG_TRY(eg_layout_search_adopt(search, &s->best));
   if (s->options->incumbent != NULL) {
@@ -80,7 +82,7 @@ static egraph_status minimize(solver *s, eg_layout_search *search) {
 }
 
 // One pass; its solution, if any, goes to s->best.
-static egraph_status run_pass(solver *s, const eg_layout_task *task) {
+static egraph_status run_layout_pass(solver *s, const eg_layout_task *task) {
   eg_layout_search search;
   EG_TRY(eg_layout_search_init(&search, s->alloc, &s->view, task, &s->clock));
   if (task->objective == EG_LAYOUT_COST) {
@@ -89,12 +91,12 @@ static egraph_status run_pass(solver *s, const eg_layout_task *task) {
     search.late_work = s->options->late_work;
   }
   search.ceiling = s->options->ceiling;
-  egraph_status status = minimize(s, &search);
+  egraph_status status = minimize_measure(s, &search);
   eg_layout_search_deinit(&search);
   return status;
 }
 
-static egraph_status report(solver *s) {
+static egraph_status report_solution(solver *s) {
   eg_layout_solution solution = {.bound = s->bound, .is_proven = s->closed};
   EG_TRY(fill_solution(s->alloc, s->problem, &s->best, &solution));
   // The proof has a tolerance, and so has the choice among solutions of equal cost.
@@ -115,11 +117,11 @@ static egraph_status find_solutions(solver *s) {
     task.limit[EG_LAYOUT_ROW + r] = s->problem->memory_limit[r];
   for (uint32_t i = 0; i < s->options->solutions; i++) {
     s->has_best = false;
-    EG_TRY(run_pass(s, &task));
+    EG_TRY(run_layout_pass(s, &task));
     if (i == 0) s->result->bound = s->bound;
     s->result->is_complete = s->closed && !s->has_best && isinf(s->bound);
     if (!s->has_best) break;
-    EG_TRY(report(s));
+    EG_TRY(report_solution(s));
     if (s->clock.stopped) break;
   }
   return EGRAPH_OK;
@@ -167,7 +169,7 @@ static egraph_status minimize_rows(solver *s, least_rise *least, bool *out_any) 
   for (uint32_t r = 0; r < s->problem->memory_rows && *out_any; r++) {
     if (!is_limited(s, r)) continue;
     eg_layout_task task = eg_layout_task_of((eg_layout_measure)(EG_LAYOUT_ROW + r));
-    EG_TRY(run_pass(s, &task));
+    EG_TRY(run_layout_pass(s, &task));
     *out_any = s->has_best;
     if (!s->has_best) break;
     EG_TRY(keep_least(s, least));
@@ -184,7 +186,7 @@ static egraph_status try_rise(solver *s, double rise, least_rise *least,
   for (uint32_t r = 0; r < s->problem->memory_rows; r++)
     if (r != row && is_limited(s, r))
       task.limit[EG_LAYOUT_ROW + r] = s->problem->memory_limit[r] + rise;
-  EG_TRY(run_pass(s, &task));
+  EG_TRY(run_layout_pass(s, &task));
   bool none = s->has_best ? s->bound - s->problem->memory_limit[row] > rise : s->closed;
   double before = least->known;
   if (s->has_best) EG_TRY(keep_least(s, least));
@@ -218,7 +220,7 @@ static egraph_status find_least_memory(solver *s) {
 
 // ---- the whole ----------------------------------------------------------------------
 
-static egraph_status conclude(solver *s) {
+static egraph_status conclude_result(solver *s) {
   eg_layout_result *result = s->result;
   if (result->solutions.len == 0) {
     if (!result->is_complete) return EGRAPH_OK;
@@ -274,7 +276,7 @@ egraph_status eg_layout_solve(egraph_allocator alloc, const eg_layout_problem *p
   egraph_status status = eg_layout_view_init(&s.view, alloc, problem);
   if (status == EGRAPH_OK) {
     status = find_solutions(&s);
-    if (status == EGRAPH_OK) status = conclude(&s);
+    if (status == EGRAPH_OK) status = conclude_result(&s);
     eg_layout_view_deinit(&s.view);
   }
   eg_layout_choice_deinit(&s.best);

@@ -13,7 +13,7 @@
 enum { ROUNDING_PERIOD = 16 };
 static const double INTEGRALITY = 1e-6;
 
-static bool stop(void *user) { return eg_layout_search_stop(user); }
+static bool on_program_progress(void *user) { return eg_layout_search_stop(user); }
 
 // ---- S-cuts -------------------------------------------------------------------------
 //
@@ -61,8 +61,8 @@ static egraph_status find_cycles(eg_layout_cuts *cuts) {
   return status;
 }
 
-static egraph_status load(eg_layout_cuts *cuts, const eg_layout_model *model,
-                          eg_reduced *reduced) {
+static egraph_status load_cuts(eg_layout_cuts *cuts, const eg_layout_model *model,
+                               eg_reduced *reduced) {
   uint32_t values = eg_layout_value_count(model->view->problem);
   eg_reduced_clear(reduced, values);
   EG_TRY(add_nodes(cuts, model, reduced));
@@ -92,7 +92,7 @@ static egraph_status cuts_init(eg_layout_cuts *cuts, egraph_allocator alloc,
   EG_INIT_MEMBERS(cuts, alloc, (eg_doubles, node_x), (eg_u32s, node_op))
   egraph_status status = eg_reduced_init(&reduced, alloc);
   if (status == EGRAPH_OK) {
-    status = load(cuts, model, &reduced);
+    status = load_cuts(cuts, model, &reduced);
     eg_reduced_deinit(&reduced);
   }
   if (status != EGRAPH_OK) cuts_deinit(cuts);
@@ -166,7 +166,7 @@ static egraph_status prepare_tree(eg_layout_tree *tree) {
   EG_TRY(cuts_init(&tree->cuts, search->alloc, &tree->model));
   tree->has_cuts = true;
   EG_TRY(eg_lp_create(search->alloc, columns, tree->model.cost.data, &tree->lp));
-  eg_lp_interrupt(tree->lp, stop, search);
+  eg_lp_interrupt(tree->lp, on_program_progress, search);
   return eg_lp_add_rows(tree->lp, &tree->model.rows);
 }
 
@@ -384,7 +384,7 @@ static bool is_in(const eg_layout_tree *tree, const candidate *c, uint32_t s) {
   return false;
 }
 
-static double sum_of(const splitter *s, const candidate *c) {
+static double sum_of_set(const splitter *s, const candidate *c) {
   const eg_layout_tree *tree = s->tree;
   const eg_layout_view *view = tree->search->view;
   double sum = 0;
@@ -416,7 +416,7 @@ static void consider(splitter *s, candidate c) {
 
 static void consider_set(splitter *s, set_kind kind, uint32_t key, uint32_t value) {
   candidate c = {.kind = kind, .key = key, .value = value};
-  c.fraction = sum_of(s, &c);
+  c.fraction = sum_of_set(s, &c);
   consider(s, c);
 }
 
@@ -498,8 +498,8 @@ static egraph_status fill_sides(eg_layout_tree *tree, const candidate *c) {
 }
 
 // Bound of one side after a few iterations.
-static egraph_status probe(eg_layout_tree *tree, const eg_layout_fixes *side,
-                           double *out_bound) {
+static egraph_status probe_side(eg_layout_tree *tree, const eg_layout_fixes *side,
+                                double *out_bound) {
   eg_layout_fixes *undo = &tree->extra;
   size_t from = undo->len;
   bool conflict = false;
@@ -536,8 +536,8 @@ static egraph_status probe_all(splitter *s, uint32_t *out_best, bool *in_first) 
   for (uint32_t i = 0; status == EGRAPH_OK && i < s->count; i++) {
     double in = 0, out = 0;
     status = fill_sides(tree, &s->best[i]);
-    if (status == EGRAPH_OK) status = probe(tree, &tree->in, &in);
-    if (status == EGRAPH_OK) status = probe(tree, &tree->out, &out);
+    if (status == EGRAPH_OK) status = probe_side(tree, &tree->in, &in);
+    if (status == EGRAPH_OK) status = probe_side(tree, &tree->out, &out);
     double most = isfinite(room) ? room : 1e3 * (1 + fabs(base));
     double score = gain(in < base + most ? in : base + most, base) *
                    gain(out < base + most ? out : base + most, base);
@@ -575,7 +575,7 @@ static egraph_status split_node(eg_layout_tree *tree, bool *out_found, bool *in_
 
 // ---- nodes -------------------------------------------------------------------------
 
-static egraph_status activate(eg_layout_tree *tree, uint32_t at) {
+static egraph_status activate_node(eg_layout_tree *tree, uint32_t at) {
   uint32_t columns = eg_layout_model_columns(&tree->model);
   memset(tree->next_low.data, 0, columns);
   memset(tree->next_high.data, 1, columns);
@@ -606,11 +606,11 @@ static egraph_status add_child(eg_layout_tree *tree, uint32_t parent,
 }
 
 // Solves a node and splits it; *out_next is the child to go on with, or NONE.
-static egraph_status visit(eg_layout_tree *tree, uint32_t at, uint32_t *out_next,
-                           eg_layout_outcome *outcome) {
+static egraph_status visit_tree_node(eg_layout_tree *tree, uint32_t at,
+                                     uint32_t *out_next, eg_layout_outcome *outcome) {
   *out_next = EG_LAYOUT_NONE;
   *outcome = EG_LAYOUT_PRUNED;
-  EG_TRY(activate(tree, at));
+  EG_TRY(activate_node(tree, at));
   if (tree->bound >= eg_layout_search_cut(tree->search) || isinf(tree->bound))
     return EGRAPH_OK;
   EG_TRY(eg_layout_tree_solve(tree, at == 0 ? 2 : 1, outcome));
@@ -653,7 +653,7 @@ egraph_status eg_layout_tree_run(eg_layout_tree *tree, bool *out_closed) {
     if (next == EG_LAYOUT_NONE) next = eg_cost_heap_take(&tree->open).item;
     uint32_t child;
     eg_layout_outcome outcome;
-    EG_TRY(visit(tree, next, &child, &outcome));
+    EG_TRY(visit_tree_node(tree, next, &child, &outcome));
     if (outcome == EG_LAYOUT_STOPPED) return EGRAPH_OK;
     next = child;
   }

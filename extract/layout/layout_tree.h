@@ -3,7 +3,7 @@
 #ifndef EG_EXTRACT_LAYOUT_LAYOUT_TREE_H
 #define EG_EXTRACT_LAYOUT_LAYOUT_TREE_H
 
-#include "extract/cost_heap.h"
+#include "extract/containers.h"
 #include "extract/layout/layout_model.h"
 #include "extract/layout/layout_search.h"
 #include "extract/search/separate.h"

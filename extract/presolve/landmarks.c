@@ -40,7 +40,7 @@ typedef struct finder {
 } finder;
 EG_OWNER_DEFINE_STATIC(finder, (eg_u32s, component, queue), (eg_bytes, queued))
 
-static bool is_late(finder *f) {
+static bool finder_is_late(finder *f) {
   enum { ASK_EVERY = 1 << 15 };
   if (f->to->sets.steps - f->asked < ASK_EVERY && f->asked != 0) return f->late;
   f->asked = f->to->sets.steps + 1;
@@ -107,14 +107,14 @@ static uint32_t dequeue(finder *f) {
   return class;
 }
 
-static bool is_within(const finder *f, uint32_t class, uint32_t other) {
+static bool is_same_part(const finder *f, uint32_t class, uint32_t other) {
   return f->component.data[class] == f->component.data[other];
 }
 
 static bool leaves_part(const finder *f, uint32_t node) {
   uint32_t class = f->problem->node_class.data[node];
   EG_EACH_CHILD(f->problem, node, child) {
-    if (is_within(f, class, child)) return false;
+    if (is_same_part(f, class, child)) return false;
   }
   return true;
 }
@@ -149,7 +149,7 @@ static egraph_status shrink_part(finder *f, bool *out_done) {
   uint64_t stop = f->to->sets.steps + edges * f->limits.steps_per_edge;
   *out_done = true;
   while (f->waiting != 0) {
-    if (is_late(f)) return EGRAPH_OK;
+    if (finder_is_late(f)) return EGRAPH_OK;
     uint32_t class = dequeue(f), row = f->to->row.data[class];
     if (*out_done) EG_TRY(meet_class(f, class, &row));
     if (f->to->sets.steps > stop || f->full) *out_done = false;
@@ -157,7 +157,7 @@ static egraph_status shrink_part(finder *f, bool *out_done) {
     f->to->row.data[class] = row;
     EG_EACH_USER(f->index, class, node) {
       uint32_t user = f->problem->node_class.data[node];
-      if (is_within(f, class, user)) enqueue(f, user);
+      if (is_same_part(f, class, user)) enqueue(f, user);
     }
     EG_TRY(make_room(f));
   }
@@ -168,7 +168,7 @@ static egraph_status grow_part(finder *f) {
   EG_TRY(reset_part(f, false));
   f->full = false;
   for (int sweep = 0; sweep < SWEEPS; sweep++)
-    for (uint32_t at = f->first; at < f->last && !f->full && !is_late(f); at++) {
+    for (uint32_t at = f->first; at < f->last && !f->full && !finder_is_late(f); at++) {
       uint32_t class = f->to->order.data[at], row = everything(f);
       EG_TRY(meet_class(f, class, &row));
       f->to->row.data[class] = row;
@@ -220,13 +220,13 @@ static egraph_status prepare_finder(finder *f) {
   return eg_sets_range(&to->sets, classes, &to->row.data[classes]);
 }
 
-static egraph_status find_all(finder *f) {
+static egraph_status find_all_rows(finder *f) {
   EG_TRY(prepare_finder(f));
   uint32_t classes = f->problem->class_count;
   const uint32_t *order = f->to->order.data;
-  while (f->last < classes && !is_late(f)) {
+  while (f->last < classes && !finder_is_late(f)) {
     f->first = f->last++;
-    while (f->last < classes && is_within(f, order[f->first], order[f->last]))
+    while (f->last < classes && is_same_part(f, order[f->first], order[f->last]))
       f->last++;
     EG_TRY(find_part(f));
   }
@@ -246,7 +246,7 @@ static egraph_status find_sets(eg_landmark_sets *landmarks,
   f.problem = problem;
   f.index = index;
   f.limits = limits;
-  egraph_status status = find_all(&f);
+  egraph_status status = find_all_rows(&f);
   *out_done = !f.late;
   finder_deinit(&f);
   return status;
@@ -312,7 +312,7 @@ EG_OWNER_DEFINE_STATIC(fixpoint, (eg_u32s, component, queue), (eg_bytes, queued)
                        (eg_words, node_row, class_row))
 
 // Shrinks the row of `class` to what its nodes agree on; true when it changed.
-static bool shrink(fixpoint *f, uint32_t class) {
+static bool shrink_row(fixpoint *f, uint32_t class) {
   size_t words = f->landmarks->words;
   uint64_t *row = f->landmarks->rows.data + (size_t) class * words;
   uint64_t *meet = f->class_row.data;
@@ -345,7 +345,7 @@ static egraph_status prepare_fixpoint(fixpoint *f) {
   return eg_components_find(f->problem, f->index, &f->component, &f->queue);
 }
 
-static egraph_status iterate(fixpoint *f) {
+static egraph_status iterate_rows(fixpoint *f) {
   EG_TRY(prepare_fixpoint(f));
   size_t classes = f->problem->class_count, waiting = classes, head = 0;
   if (classes != 0) memset(f->queued.data, 1, classes);
@@ -356,7 +356,7 @@ static egraph_status iterate(fixpoint *f) {
     head = (head + 1) % classes;
     waiting--;
     f->queued.data[class] = 0;
-    if (!shrink(f, class)) continue;
+    if (!shrink_row(f, class)) continue;
     EG_EACH_USER(f->index, class, node) {
       uint32_t user = f->problem->node_class.data[node];
       if (f->queued.data[user]) continue;
@@ -379,7 +379,7 @@ static egraph_status find_dense(eg_landmarks *landmarks,
   f.problem = problem;
   f.index = index;
   f.patience = patience;
-  egraph_status status = iterate(&f);
+  egraph_status status = iterate_rows(&f);
   *out_done = !f.late;
   fixpoint_deinit(&f);
   return status;

@@ -1,5 +1,6 @@
-// The driver and what the passes share. Each stage costs more than all the ones before
-// it: landmarks are found anew for stage 1, dual ascents run in stage 2.
+// The table of passes, its driver, and statistics of the passes. Each stage costs more
+// than all the stages before it: landmarks are found anew for stage 1, dual ascents run
+// in stage 2. What the passes call is in presolve_state.c.
 // SPDX-License-Identifier: Apache-2.0
 #include "extract/presolve/presolve.h"
 
@@ -18,115 +19,6 @@ typedef struct pass_row {
 static const pass_row PASSES[] = {EG_EXTRACT_PASS_LIST(PASS_ROW)};
 #undef PASS_ROW
 
-egraph_status eg_presolve_init(eg_presolve *presolve, egraph_allocator alloc,
-                               eg_parts *parts) {
-  *presolve = (eg_presolve){.alloc = alloc,
-                            .parts = parts,
-                            .cutoff = INFINITY,
-                            .bound = -INFINITY,
-                            .deadline = INFINITY};
-  eg_class_index_init(&presolve->index, alloc);
-  eg_landmarks_init(&presolve->landmarks, alloc);
-  EG_TRY(eg_reduced_init(&presolve->model, alloc));
-  egraph_status status = eg_reduced_init(&presolve->spare, alloc);
-  if (status != EGRAPH_OK) eg_reduced_deinit(&presolve->model);
-  return status;
-}
-
-void eg_presolve_deinit(eg_presolve *presolve) {
-  eg_reduced_deinit(&presolve->spare);
-  eg_reduced_deinit(&presolve->model);
-  eg_landmarks_deinit(&presolve->landmarks);
-  eg_class_index_deinit(&presolve->index);
-}
-
-eg_patience eg_presolve_patience(const eg_presolve *presolve) {
-  return (eg_patience){presolve->deadline, presolve->incumbent};
-}
-
-bool eg_presolve_late(eg_presolve *presolve) {
-  enum { ASK_EVERY = 64 };
-  if (presolve->late || presolve->polls++ % ASK_EVERY != 0) return presolve->late;
-  eg_patience patience = eg_presolve_patience(presolve);
-  presolve->late = eg_patience_ended(&patience);
-  return presolve->late;
-}
-
-bool eg_presolve_late_now(eg_presolve *presolve) {
-  presolve->polls = 0;
-  return eg_presolve_late(presolve);
-}
-
-void eg_presolve_serve(eg_presolve *presolve, eg_incumbent *incumbent) {
-  presolve->incumbent = incumbent;
-  presolve->deadline = eg_incumbent_deadline(incumbent);
-  presolve->disabled = incumbent->options->disabled_passes;
-}
-
-egraph_status eg_presolve_load(eg_presolve *presolve, const eg_reduced *model) {
-  presolve->has_landmarks = presolve->closed = false;
-  presolve->bound = model->offset;
-  EG_TRY(eg_reduced_copy(&presolve->model, model));
-  return eg_class_index_build(&presolve->index, &presolve->model.problem);
-}
-
-egraph_status eg_presolve_swap(eg_presolve *presolve) {
-  eg_reduced filled = presolve->spare;
-  eg_u32s none = filled.cuts;
-  filled.cuts = presolve->model.cuts; // what held before a pass holds after it
-  presolve->model.cuts = none;
-  presolve->spare = presolve->model;
-  presolve->model = filled;
-  return eg_class_index_build(&presolve->index, &presolve->model.problem);
-}
-
-static egraph_status copy_kept(eg_presolve *presolve, uint32_t node,
-                               const uint8_t *drop_edge, eg_u32s *row) {
-  const eg_reduced *model = &presolve->model;
-  if (drop_edge == NULL)
-    return eg_reduced_copy_node(&presolve->spare, &model->problem, node,
-                                model->part.data[node]);
-  row->len = 0;
-  for (uint32_t i = model->problem.child_begin.data[node];
-       i < model->problem.child_begin.data[node + 1]; i++)
-    if (!drop_edge[i]) EG_TRY(eg_u32s_push(row, model->problem.children.data[i]));
-  return eg_reduced_add_node(&presolve->spare, model->problem.node_class.data[node],
-                             model->problem.cost.data[node], model->part.data[node],
-                             row->data, (uint32_t)row->len);
-}
-
-egraph_status eg_presolve_filter(eg_presolve *presolve, const uint8_t *drop_node,
-                                 const uint8_t *drop_edge) {
-  const eg_reduced *model = &presolve->model;
-  eg_reduced *next = &presolve->spare;
-  if (eg_presolve_late_now(presolve)) return EGRAPH_OK; // as it is, it is valid, too
-  eg_reduced_start(next, model, model->problem.class_count);
-  EG_TRY(eg_u32s_append(&next->problem.roots, model->problem.roots.data,
-                        model->problem.roots.len));
-  eg_u32s row;
-  eg_u32s_init(&row, presolve->alloc);
-  egraph_status status = EGRAPH_OK;
-  uint32_t nodes = eg_extract_node_count(&model->problem);
-  for (uint32_t n = 0; status == EGRAPH_OK && n < nodes; n++)
-    if (drop_node == NULL || !drop_node[n])
-      status = copy_kept(presolve, n, drop_edge, &row);
-  eg_u32s_deinit(&row);
-  if (status != EGRAPH_OK) return status;
-  return eg_presolve_swap(presolve);
-}
-
-egraph_status eg_presolve_need_landmarks(eg_presolve *presolve) {
-  if (presolve->has_landmarks) return EGRAPH_OK;
-  const eg_extract_problem *problem = &presolve->model.problem;
-  EG_TRY_IN_PART(eg_presolve_clock(presolve), EGRAPH_PART_LANDMARKS,
-                 eg_landmarks_find(&presolve->landmarks, problem, &presolve->index,
-                                   eg_presolve_patience(presolve),
-                                   &presolve->has_landmarks));
-  uint64_t words = presolve->landmarks.dense ? presolve->landmarks.words : 32;
-  eg_incumbent_count(presolve->incumbent, 8 * (1 + words) * problem->children.len);
-  return EGRAPH_OK;
-}
-
 static bool root_is_empty(const eg_presolve *presolve) {
   const eg_u32s *roots = &presolve->model.problem.roots;
   for (size_t i = 0; i < roots->len; i++)
@@ -134,7 +26,8 @@ static bool root_is_empty(const eg_presolve *presolve) {
   return false;
 }
 
-static egraph_status run_pass(eg_presolve *presolve, size_t which, bool *changed) {
+static egraph_status run_presolve_pass(eg_presolve *presolve, size_t which,
+                                       bool *changed) {
   if (presolve->closed || (presolve->disabled >> which) & 1) return EGRAPH_OK;
   if (eg_presolve_late_now(presolve)) return EGRAPH_OK;
   if (PASSES[which].stage == 1) {
@@ -151,7 +44,7 @@ static egraph_status run_pass(eg_presolve *presolve, size_t which, bool *changed
 
 static egraph_status run_stage(eg_presolve *presolve, int stage, bool *changed) {
   for (size_t which = 0; which < EG_PASS_COUNT; which++)
-    if (PASSES[which].stage == stage) EG_TRY(run_pass(presolve, which, changed));
+    if (PASSES[which].stage == stage) EG_TRY(run_presolve_pass(presolve, which, changed));
   return EGRAPH_OK;
 }
 
@@ -201,8 +94,8 @@ static sizes sizes_of(const eg_presolve *presolve) {
                  (int64_t)problem->children.len, (int64_t)problem->roots.len};
 }
 
-static egraph_status run_one(eg_presolve *presolve, uint32_t pass, uint32_t disabled,
-                             eg_pass_statistics *out, bool *changed) {
+static egraph_status run_one_pass(eg_presolve *presolve, uint32_t pass, uint32_t disabled,
+                                  eg_pass_statistics *out, bool *changed) {
   uint32_t bit = UINT32_C(1) << pass;
   if (presolve->closed || (disabled & bit) != 0) return EGRAPH_OK;
   sizes before = sizes_of(presolve);
@@ -219,20 +112,23 @@ static egraph_status run_one(eg_presolve *presolve, uint32_t pass, uint32_t disa
   return EGRAPH_OK;
 }
 
-static egraph_status sweep(eg_presolve *presolve, const eg_extract_options *options,
-                           eg_pass_statistics *out) {
+static egraph_status sweep_passes(eg_presolve *presolve,
+                                  const eg_extract_options *options,
+                                  eg_pass_statistics *out) {
   bool changed = true;
   for (int i = 0; changed && i < MAX_SWEEPS; i++) {
     changed = false;
     for (uint32_t pass = 0; pass < EG_PASS_COUNT; pass++)
-      EG_TRY(run_one(presolve, pass, options->disabled_passes, &out[pass], &changed));
+      EG_TRY(
+          run_one_pass(presolve, pass, options->disabled_passes, &out[pass], &changed));
     if (eg_clock_seconds() > presolve->deadline) break;
   }
   return EGRAPH_OK;
 }
 
-static egraph_status start(eg_presolve *presolve, const eg_extract_problem *problem,
-                           const eg_extract_options *options, double best_cost) {
+static egraph_status load_problem(eg_presolve *presolve,
+                                  const eg_extract_problem *problem,
+                                  const eg_extract_options *options, double best_cost) {
   EG_TRY(eg_reduced_from(&presolve->spare, problem));
   EG_TRY(eg_presolve_load(presolve, &presolve->spare));
   presolve->deadline = eg_clock_seconds() + options->time_limit_seconds;
@@ -257,8 +153,8 @@ egraph_status eg_pass_statistics_run(egraph_allocator alloc,
   eg_parts_init(&parts, alloc, eg_extract_node_count(problem));
   egraph_status status = eg_presolve_init(&presolve, alloc, &parts);
   if (status == EGRAPH_OK) {
-    status = start(&presolve, problem, options, best_cost);
-    if (status == EGRAPH_OK) status = sweep(&presolve, options, out);
+    status = load_problem(&presolve, problem, options, best_cost);
+    if (status == EGRAPH_OK) status = sweep_passes(&presolve, options, out);
     sizes left = sizes_of(&presolve);
     *out_nodes = (uint32_t)left.nodes;
     *out_classes = (uint32_t)left.classes;

@@ -34,7 +34,7 @@ egraph_status eg_parts_add_cut(eg_parts *parts, const uint32_t *cut, uint32_t co
   return eg_u32s_append(&parts->cut_parts, cut, count);
 }
 
-static egraph_status visit(eg_parts *parts, uint32_t part) {
+static egraph_status visit_part(eg_parts *parts, uint32_t part) {
   if (parts->seen.data[part]) return EGRAPH_OK;
   parts->seen.data[part] = 1;
   return eg_u32s_push(&parts->stack, part);
@@ -44,7 +44,7 @@ static egraph_status visit(eg_parts *parts, uint32_t part) {
 static egraph_status expand_part(eg_parts *parts, uint32_t part,
                                  const eg_extract_problem *original, uint32_t *choice) {
   parts->stack.len = 0;
-  if (part != EG_EXTRACT_NONE) EG_TRY(visit(parts, part));
+  if (part != EG_EXTRACT_NONE) EG_TRY(visit_part(parts, part));
   while (parts->stack.len != 0) {
     uint32_t top = eg_u32s_pop(&parts->stack);
     if (top < parts->leaf_count) {
@@ -52,8 +52,8 @@ static egraph_status expand_part(eg_parts *parts, uint32_t part,
       continue;
     }
     eg_part_pair pair = parts->pairs.data[top - parts->leaf_count];
-    EG_TRY(visit(parts, pair.left));
-    EG_TRY(visit(parts, pair.right));
+    EG_TRY(visit_part(parts, pair.left));
+    EG_TRY(visit_part(parts, pair.right));
   }
   return EGRAPH_OK;
 }
@@ -85,7 +85,7 @@ void eg_reduced_start(eg_reduced *reduced, const eg_reduced *from, uint32_t clas
   reduced->offset = from->offset;
 }
 
-static int compare(const void *a, const void *b) {
+static int compare_numbers(const void *a, const void *b) {
   uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
   return (x > y) - (x < y);
 }
@@ -101,7 +101,7 @@ egraph_status eg_reduced_add_node(eg_reduced *reduced, uint32_t class, double co
   EG_TRY(eg_extract_problem_add_node(problem, class, cost, children, count, NULL));
   EG_TRY(eg_u32s_push(&reduced->part, part));
   uint32_t *sorted = problem->children.data + first, kept = 0;
-  if (count > 1) qsort(sorted, count, sizeof *sorted, compare);
+  if (count > 1) qsort(sorted, count, sizeof *sorted, compare_numbers);
   for (uint32_t i = 0; i < count; i++)
     if (kept == 0 || sorted[kept - 1] != sorted[i]) sorted[kept++] = sorted[i];
   problem->children.len = first + kept;
@@ -199,7 +199,7 @@ static uint32_t cut_end(const eg_parts *parts, uint32_t cut) {
                                         : (uint32_t)parts->cut_parts.len;
 }
 
-static egraph_status mark(listing *l) {
+static egraph_status mark_cut_parts(listing *l) {
   const eg_parts *parts = l->parts;
   size_t count = parts->leaf_count + parts->pairs.len;
   EG_TRY(eg_u32s_resize(&l->first, count));
@@ -225,7 +225,7 @@ static egraph_status mark(listing *l) {
 }
 
 // Reports each cut that a part below `top` is in, perhaps more than once.
-static egraph_status walk(listing *l, uint32_t top, uint32_t node) {
+static egraph_status walk_parts(listing *l, uint32_t top, uint32_t node) {
   l->stack.len = 0;
   if (top != EG_EXTRACT_NONE) EG_TRY(eg_u32s_push(&l->stack, top));
   while (l->stack.len != 0) {
@@ -252,7 +252,7 @@ static int compare_entries(const void *a, const void *b) {
   return (p->node > q->node) - (p->node < q->node);
 }
 
-static egraph_status emit(const listing *l, eg_cuts *out) {
+static egraph_status emit_cuts(const listing *l, eg_cuts *out) {
   for (size_t i = 0; i < l->found.len; i++) {
     const entry *e = &l->found.data[i];
     bool fresh = i == 0 || e[-1].cut != e->cut;
@@ -264,14 +264,14 @@ static egraph_status emit(const listing *l, eg_cuts *out) {
   return EGRAPH_OK;
 }
 
-static egraph_status list(listing *l, eg_cuts *out) {
-  EG_TRY(mark(l));
-  EG_TRY(walk(l, l->reduced->fixed, EG_EXTRACT_NONE));
+static egraph_status list_cuts(listing *l, eg_cuts *out) {
+  EG_TRY(mark_cut_parts(l));
+  EG_TRY(walk_parts(l, l->reduced->fixed, EG_EXTRACT_NONE));
   for (uint32_t n = 0; n < l->reduced->part.len; n++)
-    EG_TRY(walk(l, l->reduced->part.data[n], n));
+    EG_TRY(walk_parts(l, l->reduced->part.data[n], n));
   if (l->found.len > 1)
     qsort(l->found.data, l->found.len, sizeof(entry), compare_entries);
-  return emit(l, out);
+  return emit_cuts(l, out);
 }
 
 egraph_status eg_reduced_list_cuts(const eg_reduced *reduced, const eg_parts *parts,
@@ -281,7 +281,7 @@ egraph_status eg_reduced_list_cuts(const eg_reduced *reduced, const eg_parts *pa
   listing_init(&l, reduced->part.alloc);
   l.reduced = reduced;
   l.parts = parts;
-  egraph_status status = list(&l, out);
+  egraph_status status = list_cuts(&l, out);
   listing_deinit(&l);
   return status;
 }

@@ -9,7 +9,7 @@
 #ifndef EG_EXTRACT_PRESOLVE_REDUCED_H
 #define EG_EXTRACT_PRESOLVE_REDUCED_H
 
-#include "extract/bits.h"
+#include "extract/containers.h"
 #include "extract/dual_ascent.h"
 #include "extract/problem.h"
 

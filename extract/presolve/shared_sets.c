@@ -27,18 +27,19 @@ egraph_status eg_sets_start(eg_sets *sets) {
 
 // ---- nodes -----------------------------------------------------------------------
 
-static uint64_t hash_of(eg_set_node node) {
+static uint64_t hash_set_node(eg_set_node node) {
   return eg_hash_combine(eg_hash_combine(node.code, node.left), node.right);
 }
 
-static bool is_node(const void *user, uint32_t id, const void *key) {
+static bool is_set_node(const void *user, uint32_t id, const void *key) {
   const eg_sets *sets = user;
   return memcmp(&sets->nodes.data[id], key, sizeof(eg_set_node)) == 0;
 }
 
 static egraph_status intern(eg_sets *sets, eg_set_node node, uint32_t *out) {
-  uint64_t hash = hash_of(node);
-  if (eg_flatmap_find(&sets->known, hash, &node, is_node, sets, out)) return EGRAPH_OK;
+  uint64_t hash = hash_set_node(node);
+  if (eg_flatmap_find(&sets->known, hash, &node, is_set_node, sets, out))
+    return EGRAPH_OK;
   uint32_t id = (uint32_t)sets->nodes.len;
   if (id >= INTERSECTION - 1)
     return EG_FAIL(EGRAPH_E_MEMORY, "more than 2^31 parts of landmark sets");
@@ -48,14 +49,15 @@ static egraph_status intern(eg_sets *sets, eg_set_node node, uint32_t *out) {
   return eg_flatmap_insert(&sets->known, hash, id);
 }
 
-static egraph_status leaf(eg_sets *sets, uint32_t code, uint64_t word, uint32_t *out) {
+static egraph_status intern_leaf(eg_sets *sets, uint32_t code, uint64_t word,
+                                 uint32_t *out) {
   *out = 0;
   if (word == 0) return EGRAPH_OK;
   return intern(sets, (eg_set_node){code, (uint32_t)word, (uint32_t)(word >> 32)}, out);
 }
 
-static egraph_status branch(eg_sets *sets, uint32_t code, uint32_t left, uint32_t right,
-                            uint32_t *out) {
+static egraph_status intern_branch(eg_sets *sets, uint32_t code, uint32_t left,
+                                   uint32_t right, uint32_t *out) {
   *out = left == 0 ? right : left;
   if (left == 0 || right == 0) return EGRAPH_OK;
   return intern(sets, (eg_set_node){code, left, right}, out);
@@ -80,10 +82,11 @@ static uint32_t highest_bit(uint32_t x) {
 }
 
 // Above two disjoint parts.
-static egraph_status join(eg_sets *sets, uint32_t a, uint32_t b, uint32_t *out) {
+static egraph_status join_disjoint(eg_sets *sets, uint32_t a, uint32_t b, uint32_t *out) {
   uint32_t x = sets->nodes.data[a].code, y = sets->nodes.data[b].code;
   uint32_t bit = highest_bit(x ^ y), code = (x & ~(2 * bit - 1)) | bit;
-  return x < y ? branch(sets, code, a, b, out) : branch(sets, code, b, a, out);
+  return x < y ? intern_branch(sets, code, a, b, out)
+               : intern_branch(sets, code, b, a, out);
 }
 
 // ---- operations ------------------------------------------------------------------
@@ -92,11 +95,11 @@ static eg_set_memo *memo_of(eg_sets *sets, uint32_t a, uint32_t b) {
   return &sets->memo.data[eg_hash_combine(a, b) % MEMO_ENTRIES];
 }
 
-static egraph_status unite(eg_sets *sets, uint32_t a, uint32_t b, uint32_t *out) {
+static egraph_status unite_sets(eg_sets *sets, uint32_t a, uint32_t b, uint32_t *out) {
   eg_set_node x = sets->nodes.data[a], y = sets->nodes.data[b];
   uint32_t left = x.left, right = x.right;
   if (x.code == y.code && eg_sets_is_leaf(&x))
-    return leaf(sets, x.code, eg_sets_word(&x) | eg_sets_word(&y), out);
+    return intern_leaf(sets, x.code, eg_sets_word(&x) | eg_sets_word(&y), out);
   if (x.code == y.code) {
     EG_TRY(eg_sets_union(sets, x.left, y.left, &left));
     EG_TRY(eg_sets_union(sets, x.right, y.right, &right));
@@ -108,9 +111,9 @@ static egraph_status unite(eg_sets *sets, uint32_t a, uint32_t b, uint32_t *out)
   } else if (holds(y.code, x.code)) {
     return eg_sets_union(sets, b, a, out);
   } else {
-    return join(sets, a, b, out);
+    return join_disjoint(sets, a, b, out);
   }
-  return branch(sets, x.code, left, right, out);
+  return intern_branch(sets, x.code, left, right, out);
 }
 
 egraph_status eg_sets_union(eg_sets *sets, uint32_t a, uint32_t b, uint32_t *out) {
@@ -123,21 +126,22 @@ egraph_status eg_sets_union(eg_sets *sets, uint32_t a, uint32_t b, uint32_t *out
     *out = memo->result;
     return EGRAPH_OK;
   }
-  EG_TRY(unite(sets, a, b, out));
+  EG_TRY(unite_sets(sets, a, b, out));
   *memo_of(sets, small, large) = (eg_set_memo){small, large, *out};
   return EGRAPH_OK;
 }
 
-static egraph_status intersect(eg_sets *sets, uint32_t a, uint32_t b, uint32_t *out) {
+static egraph_status intersect_sets(eg_sets *sets, uint32_t a, uint32_t b,
+                                    uint32_t *out) {
   eg_set_node x = sets->nodes.data[a], y = sets->nodes.data[b];
   *out = 0;
   if (x.code == y.code && eg_sets_is_leaf(&x))
-    return leaf(sets, x.code, eg_sets_word(&x) & eg_sets_word(&y), out);
+    return intern_leaf(sets, x.code, eg_sets_word(&x) & eg_sets_word(&y), out);
   if (x.code == y.code) {
     uint32_t left, right;
     EG_TRY(eg_sets_intersection(sets, x.left, y.left, &left));
     EG_TRY(eg_sets_intersection(sets, x.right, y.right, &right));
-    return branch(sets, x.code, left, right, out);
+    return intern_branch(sets, x.code, left, right, out);
   }
   if (holds(x.code, y.code))
     return eg_sets_intersection(sets, y.code < x.code ? x.left : x.right, b, out);
@@ -158,13 +162,13 @@ egraph_status eg_sets_intersection(eg_sets *sets, uint32_t a, uint32_t b, uint32
     *out = memo->result;
     return EGRAPH_OK;
   }
-  EG_TRY(intersect(sets, a, b, out));
+  EG_TRY(intersect_sets(sets, a, b, out));
   *memo_of(sets, small, large) = (eg_set_memo){small, large, *out};
   return EGRAPH_OK;
 }
 
 egraph_status eg_sets_single(eg_sets *sets, uint32_t member, uint32_t *out) {
-  return leaf(sets, 2 * (member / 64) + 1, UINT64_C(1) << (member % 64), out);
+  return intern_leaf(sets, 2 * (member / 64) + 1, UINT64_C(1) << (member % 64), out);
 }
 
 egraph_status eg_sets_range(eg_sets *sets, uint32_t count, uint32_t *out) {
@@ -172,7 +176,7 @@ egraph_status eg_sets_range(eg_sets *sets, uint32_t count, uint32_t *out) {
   for (uint32_t first = 0; first < count; first += 64) {
     uint64_t word = UINT64_MAX;
     if (count - first < 64) word = (UINT64_C(1) << (count - first)) - 1;
-    EG_TRY(leaf(sets, 2 * (first / 64) + 1, word, &part));
+    EG_TRY(intern_leaf(sets, 2 * (first / 64) + 1, word, &part));
     EG_TRY(eg_sets_union(sets, all, part, &all));
   }
   *out = all;
@@ -182,8 +186,8 @@ egraph_status eg_sets_range(eg_sets *sets, uint32_t count, uint32_t *out) {
 // ---- compaction ------------------------------------------------------------------
 
 // number[id] = 1 for what is a part of some set of ids.
-static void mark(const eg_sets *sets, const uint32_t *ids, size_t count,
-                 eg_u32s *number) {
+static void mark_parts(const eg_sets *sets, const uint32_t *ids, size_t count,
+                       eg_u32s *number) {
   for (size_t i = 0; i < count; i++)
     number->data[ids[i]] = 1;
   for (size_t id = sets->nodes.len; id-- > 1;) {
@@ -193,7 +197,7 @@ static void mark(const eg_sets *sets, const uint32_t *ids, size_t count,
   }
 }
 
-static egraph_status move_up(eg_sets *sets, eg_u32s *number) {
+static egraph_status renumber_sets(eg_sets *sets, eg_u32s *number) {
   uint32_t kept = 1;
   number->data[0] = 0;
   eg_flatmap_clear(&sets->known);
@@ -204,7 +208,7 @@ static egraph_status move_up(eg_sets *sets, eg_u32s *number) {
       node.left = number->data[node.left];
       node.right = number->data[node.right];
     }
-    EG_TRY(eg_flatmap_insert(&sets->known, hash_of(node), kept));
+    EG_TRY(eg_flatmap_insert(&sets->known, hash_set_node(node), kept));
     sets->nodes.data[kept] = node;
     number->data[id] = kept++;
   }
@@ -218,8 +222,8 @@ egraph_status eg_sets_compact(eg_sets *sets, uint32_t *ids, size_t count) {
   eg_u32s_init(&number, sets->nodes.alloc);
   egraph_status status = eg_u32s_resize(&number, sets->nodes.len);
   if (status == EGRAPH_OK) {
-    mark(sets, ids, count, &number);
-    status = move_up(sets, &number);
+    mark_parts(sets, ids, count, &number);
+    status = renumber_sets(sets, &number);
   }
   for (size_t i = 0; status == EGRAPH_OK && i < count; i++)
     ids[i] = number.data[ids[i]];

@@ -10,7 +10,7 @@
 #define EG_EXTRACT_PRESOLVE_SHARED_SETS_H
 
 #include "base/flatmap.h"
-#include "extract/bits.h"
+#include "extract/containers.h"
 
 /// A set is the id of its node; 0 is the empty set. Parts have smaller ids than what
 /// they are part of.

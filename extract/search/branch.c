@@ -5,7 +5,7 @@
 // becomes a root) or not (it goes, with its users); once every class is decided, on a
 // node of a class. The presolve does the propagation.
 // SPDX-License-Identifier: Apache-2.0
-#include "extract/search/branch.h"
+#include "extract/search/exact.h"
 
 #include <math.h>
 
@@ -94,7 +94,7 @@ static decision decide_node(const tree *t) {
   return best;
 }
 
-static decision decide(const tree *t) {
+static decision decide_split(const tree *t) {
   const eg_class_index *index = &t->presolve.index;
   decision best = {EG_EXTRACT_NONE, EG_EXTRACT_NONE};
   double score = 0;
@@ -142,10 +142,10 @@ static egraph_status report_split(tree *t, decision d) {
 
 // The likelier side is pushed last and explored first. Both inherit what the relaxation
 // has ruled out. Without a class the nodes that would derive or use it go.
-static egraph_status split(tree *t, eg_bytes *drop) {
+static egraph_status split_model(tree *t, eg_bytes *drop) {
   const eg_class_index *index = &t->presolve.index;
   const eg_bytes *ruled_out = &t->relax.drop;
-  decision d = decide(t);
+  decision d = decide_split(t);
   if (d.class == EG_EXTRACT_NONE && d.node == EG_EXTRACT_NONE) return EGRAPH_OK;
   EG_TRY(eg_bytes_append(drop, ruled_out->data, ruled_out->len));
   if (t->search->incumbent->proof != NULL) EG_TRY(report_split(t, d));
@@ -261,7 +261,7 @@ static egraph_status bound_current(tree *t, eg_relax_outcome *out) {
 }
 
 // Takes the top of the stack; false in *out_done when time ran out there.
-static egraph_status work(tree *t, bool *out_done) {
+static egraph_status work_on_top(tree *t, bool *out_done) {
   open_node node = t->open.data[--t->open.len];
   t->current = node.bound;
   egraph_status status = EGRAPH_OK;
@@ -278,7 +278,7 @@ static egraph_status work(tree *t, bool *out_done) {
   if (status == EGRAPH_OK && outcome == EG_RELAX_OPEN) {
     eg_bytes drop;
     eg_bytes_init(&drop, t->search->alloc);
-    status = split(t, &drop);
+    status = split_model(t, &drop);
     eg_bytes_deinit(&drop);
   }
   *out_done = outcome != EG_RELAX_STOPPED;
@@ -286,7 +286,7 @@ static egraph_status work(tree *t, bool *out_done) {
   return status;
 }
 
-static egraph_status explore(tree *t, bool *out_closed) {
+static egraph_status explore_tree(tree *t, bool *out_closed) {
   EG_TRY(eg_reduced_from(&t->presolve.spare, t->search->incumbent->problem));
   if (t->search->incumbent->cuts != NULL)
     EG_TRY(eg_reduced_load_cuts(&t->presolve.spare, &t->search->parts,
@@ -295,7 +295,7 @@ static egraph_status explore(tree *t, bool *out_closed) {
   uint32_t limit = t->search->incumbent->tree_limit;
   for (uint32_t nodes = 1; t->open.len != 0; nodes++) {
     bool done;
-    EG_TRY(work(t, &done));
+    EG_TRY(work_on_top(t, &done));
     update_bound(t);
     if (!done) return EGRAPH_OK;
     if (t->open.len != 0 && (nodes == limit || eg_incumbent_stop(t->search->incumbent)))
@@ -318,7 +318,7 @@ egraph_status eg_branch_run(egraph_allocator alloc, eg_incumbent *incumbent,
   egraph_status status = eg_presolve_init(&t.presolve, alloc, &search.parts);
   if (status == EGRAPH_OK) {
     eg_presolve_serve(&t.presolve, incumbent);
-    status = explore(&t, out_closed);
+    status = explore_tree(&t, out_closed);
     eg_presolve_deinit(&t.presolve);
   }
   for (size_t i = 0; i < t.open.len; i++)

@@ -5,7 +5,7 @@
 // (ilp_glpk.h), so they are valid whatever GLPK's tolerances; solutions are evaluated on
 // the original problem.
 // SPDX-License-Identifier: Apache-2.0
-#include "extract/search/branch_cut.h"
+#include "extract/search/exact.h"
 
 #include <float.h>
 #include <math.h>
@@ -13,7 +13,7 @@
 #include "base/hash.h"
 #include "base/owner.h"
 #include "extract/class_graph.h"
-#include "extract/cost_heap.h"
+#include "extract/containers.h"
 #include "extract/search/extract_search.h"
 #include "extract/search/formulation.h"
 #include "extract/search/greedy.h"
@@ -112,7 +112,7 @@ static egraph_status descend(descent *d) {
 }
 
 // Kicks that close a cycle are taken back.
-static egraph_status kick(descent *d) {
+static egraph_status kick_classes(descent *d) {
   memcpy(d->present.data, d->best.data, d->present.len * sizeof(uint32_t));
   EG_TRY(collect_movable(d));
   d->cost = d->best_cost;
@@ -134,7 +134,7 @@ static egraph_status kick(descent *d) {
 // Improves `choice` (a node for every class that may come to be needed) as long as one
 // changed class does, then changes a few at random and tries again until the budget is
 // used up. Every better choice goes to the incumbent.
-static egraph_status search(descent *d, eg_u32s *choice) {
+static egraph_status search_choices(descent *d, eg_u32s *choice) {
   EG_TRY(eg_u32s_append(&d->present, choice->data, choice->len));
   EG_TRY(eg_u32s_resize(&d->best, choice->len));
   EG_TRY(eg_u32s_resize(&d->trial, choice->len));
@@ -144,7 +144,7 @@ static egraph_status search(descent *d, eg_u32s *choice) {
   EG_TRY(descend(d));
   for (size_t failed = 0; !is_spent(d) && failed < PATIENCE * d->movable.len; failed++) {
     double before = d->best_cost;
-    EG_TRY(kick(d));
+    EG_TRY(kick_classes(d));
     EG_TRY(descend(d));
     if (d->best_cost < before) failed = 0;
   }
@@ -209,7 +209,7 @@ static void update_bound(solver *s) {
 
 // Local search; classes without a choice take the first candidate, so that others may
 // come to need them.
-static egraph_status improve(solver *s, uint64_t work) {
+static egraph_status improve_choice(solver *s, uint64_t work) {
   const eg_class_index *index = &s->model.index;
   for (uint32_t class = 0; class < s->choice.len; class ++)
     if (s->choice.data[class] == EG_EXTRACT_NONE &&
@@ -224,7 +224,7 @@ static egraph_status improve(solver *s, uint64_t work) {
   d.budget = work;
   d.best_cost = INFINITY;
   egraph_extract_part before = eg_part_enter(s->incumbent->clock, EGRAPH_PART_GREEDY);
-  egraph_status status = search(&d, &s->choice);
+  egraph_status status = search_choices(&d, &s->choice);
   eg_part_back(s->incumbent->clock, before);
   eg_incumbent_count(s->incumbent, work);
   descent_deinit(&d);
@@ -246,7 +246,7 @@ static egraph_status round_solution(solver *s, const double *x, uint64_t work) {
   for (uint32_t class = 0; class < problem->class_count; class ++)
     if (s->choice.data[class] != EG_EXTRACT_NONE)
       s->choice.data[class] = s->model.reduced.part.data[s->choice.data[class]];
-  return improve(s, work);
+  return improve_choice(s, work);
 }
 
 // The choice that an integral x is.
@@ -342,7 +342,7 @@ static egraph_status fix_by_reduced_costs(solver *s) {
 
 // ---- the tree --------------------------------------------------------------------
 
-static egraph_status enter(solver *s, uint32_t at) {
+static egraph_status enter_tree_node(solver *s, uint32_t at) {
   for (size_t i = 0; i < s->touched.len; i++) {
     uint32_t j = s->touched.data[i];
     EG_TRY(eg_lp_set_range(s->lp, j, s->low.data[j], s->high.data[j]));
@@ -389,7 +389,7 @@ static egraph_status push_child(solver *s, uint32_t parent, uint32_t column,
 }
 
 // Without a column left the node has one solution, which has been offered.
-static egraph_status split(solver *s, uint32_t at) {
+static egraph_status split_on_column(solver *s, uint32_t at) {
   const double *x = eg_lp_values(s->lp);
   uint32_t column = pick_column(s, x);
   if (column == EG_EXTRACT_NONE) return offer_integral(s, x);
@@ -400,10 +400,11 @@ static egraph_status split(solver *s, uint32_t at) {
   return push_child(s, at, column, likely);
 }
 
-static egraph_status work(solver *s, uint32_t at, uint32_t count, bool *out_done) {
+static egraph_status work_on_node(solver *s, uint32_t at, uint32_t count,
+                                  bool *out_done) {
   node_outcome outcome;
   *out_done = true;
-  EG_TRY(enter(s, at));
+  EG_TRY(enter_tree_node(s, at));
   EG_TRY(bound_node(s, at == EG_EXTRACT_NONE ? ROOT_ROUNDS : NODE_ROUNDS, &outcome));
   // Multiples of the unit, so that equal bounds make a dive.
   s->bound = eg_round_to_unit(s->bound, s->incumbent->unit);
@@ -413,20 +414,20 @@ static egraph_status work(solver *s, uint32_t at, uint32_t count, bool *out_done
   if (count % ROUNDING_EVERY == 0)
     EG_TRY(round_solution(s, eg_lp_values(s->lp), count == 0 ? FIRST_WORK : LATER_WORK));
   if (at == EG_EXTRACT_NONE) EG_TRY(fix_by_reduced_costs(s));
-  EG_TRY(split(s, at));
+  EG_TRY(split_on_column(s, at));
   if (eg_lp_row_count(s->lp) < s->base_rows + SPARE_ROWS) return EGRAPH_OK;
   return eg_lp_purge(s->lp, s->base_rows, 1e-3);
 }
 
-static egraph_status explore(solver *s) {
+static egraph_status explore_nodes(solver *s) {
   bool done;
-  EG_TRY(work(s, EG_EXTRACT_NONE, 0, &done));
+  EG_TRY(work_on_node(s, EG_EXTRACT_NONE, 0, &done));
   for (uint32_t count = 1; done && s->open.len != 0; count++) {
     if (eg_incumbent_stop(s->incumbent)) return EGRAPH_OK;
     eg_cost_entry entry = eg_cost_heap_take(&s->open);
     s->bound = entry.cost;
     if (s->bound >= cutoff(s)) break; // and so are all others
-    EG_TRY(work(s, EG_EXTRACT_NONE - 1 - entry.item, count, &done));
+    EG_TRY(work_on_node(s, EG_EXTRACT_NONE - 1 - entry.item, count, &done));
     if (!done) return EGRAPH_OK;
     s->bound = INFINITY;
     update_bound(s);
@@ -477,7 +478,7 @@ egraph_status eg_branch_cut_run(egraph_allocator alloc, eg_incumbent *incumbent,
     status = prepare_solver(&s, result);
     if (status == EGRAPH_OK)
       status = eg_u32s_append(&s.choice, incumbent->choice.data, incumbent->choice.len);
-    if (status == EGRAPH_OK) status = explore(&s);
+    if (status == EGRAPH_OK) status = explore_nodes(&s);
     eg_lp_rows_deinit(&s.rows);
   }
   eg_lp_destroy(s.lp);

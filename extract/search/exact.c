@@ -7,8 +7,8 @@
 // first, so that no large subproblem keeps the others from a good solution:
 //   0. a walk over few states of a frontier (frontier.h), which closes narrow ones;
 //   1. greedy; branch and bound, for larger subproblems only the root of the tree;
-//   2. walks over more states, then windows (lns.h) for large subproblems, each within a
-//      share of the time;
+//   2. walks over more states, then windows (local_search.h) for large subproblems,
+//      each within a share of the time;
 //   3. branch and bound to the end.
 // SPDX-License-Identifier: Apache-2.0
 #include "extract/search/exact.h"
@@ -16,10 +16,8 @@
 #include <math.h>
 
 #include "base/proof.h"
-#include "extract/presolve/reduced.h"
-#include "extract/search/branch.h"
+#include "extract/search/extract_search.h"
 #include "extract/search/frontier.h"
-#include "extract/search/lns.h"
 #include "extract/search/local_search.h"
 #include "extract/search/subproblems.h"
 
@@ -47,7 +45,7 @@ typedef struct exact {
 } exact;
 
 // Better choices in subproblems make a better choice of the whole.
-static egraph_status adopt(void *user) {
+static egraph_status adopt_subproblems(void *user) {
   exact *e = user;
   double cost;
   for (size_t i = 0; i < e->subproblems.len; i++)
@@ -94,7 +92,7 @@ static egraph_status improve_whole(exact *e, bool *out_closed) {
   return status;
 }
 
-static egraph_status improve(const exact *e, eg_subproblem *subproblem) {
+static egraph_status improve_subproblem(const exact *e, eg_subproblem *subproblem) {
   eg_greedy greedy = {e->search.alloc, &subproblem->problem, &subproblem->index,
                       DAG_MEMORY_BYTES};
   EG_TRY(eg_perturb_run(&greedy, &subproblem->incumbent, PERTURB_ROUNDS,
@@ -123,7 +121,7 @@ static egraph_status slide_windows(exact *e, eg_subproblem *subproblem) {
 }
 
 // Nothing is left of the subproblem.
-static void close(eg_subproblem *subproblem) {
+static void close_subproblem(eg_subproblem *subproblem) {
   eg_incumbent *incumbent = &subproblem->incumbent;
   bool better = incumbent->cost < subproblem->outer_cutoff;
   subproblem->state = better ? EG_SUBPROBLEM_SOLVED : EG_SUBPROBLEM_EXHAUSTED;
@@ -131,7 +129,8 @@ static void close(eg_subproblem *subproblem) {
 }
 
 // Branch and bound with at most `tree_limit` nodes, 0: all.
-static egraph_status branch(exact *e, eg_subproblem *subproblem, uint32_t tree_limit) {
+static egraph_status branch_on_subproblem(exact *e, eg_subproblem *subproblem,
+                                          uint32_t tree_limit) {
   eg_incumbent *incumbent = &subproblem->incumbent;
   uint32_t saved = incumbent->tree_limit;
   incumbent->tree_limit = tree_limit;
@@ -139,11 +138,11 @@ static egraph_status branch(exact *e, eg_subproblem *subproblem, uint32_t tree_l
   egraph_status status =
       eg_branch_run(e->search.alloc, incumbent, subproblem->outer_cutoff, 0, &closed);
   incumbent->tree_limit = saved;
-  if (status == EGRAPH_OK && closed) close(subproblem);
+  if (status == EGRAPH_OK && closed) close_subproblem(subproblem);
   return status;
 }
 
-static egraph_status phase_zero(void *user, eg_subproblem *subproblem) {
+static egraph_status phase_bound(void *user, eg_subproblem *subproblem) {
   const exact *e = user;
   if (e->subproblems.len > 1) return eg_subproblem_bound(subproblem);
   // Presolve's bound is right up to a share of the whole's cost, of which the subproblem
@@ -159,7 +158,7 @@ static egraph_status walk_subproblem(eg_subproblem *subproblem, uint64_t steps,
   bool closed;
   EG_TRY(walk_frontier(&subproblem->incumbent, &subproblem->index,
                        subproblem->outer_cutoff, steps, looks_ahead, &closed));
-  if (closed) close(subproblem);
+  if (closed) close_subproblem(subproblem);
   return EGRAPH_OK;
 }
 
@@ -176,22 +175,23 @@ static egraph_status phase_ahead(void *user, eg_subproblem *subproblem) {
       subproblem, share_of_work(&subproblem->incumbent, AHEAD_SHARE * share), true);
 }
 
-static egraph_status phase_one(void *user, eg_subproblem *subproblem) {
+static egraph_status phase_greedy(void *user, eg_subproblem *subproblem) {
   EG_TRY_IN_PART(subproblem->incumbent.clock, EGRAPH_PART_GREEDY,
-                 improve(user, subproblem));
+                 improve_subproblem(user, subproblem));
   return EGRAPH_OK;
 }
 
 static egraph_status phase_root(void *user, eg_subproblem *subproblem) {
   exact *e = user;
   uint32_t limit = e->search.incumbent->tree_limit;
-  if (limit != 0) return branch(e, subproblem, limit);
+  if (limit != 0) return branch_on_subproblem(e, subproblem, limit);
   if (subproblem->node_of.len > ROOT_NODES) return EGRAPH_OK;
-  return branch(e, subproblem, subproblem->node_of.len > WHOLE_TREE_NODES ? 1 : 0);
+  return branch_on_subproblem(e, subproblem,
+                              subproblem->node_of.len > WHOLE_TREE_NODES ? 1 : 0);
 }
 
 // Windows are themselves solved here; their tree limit ends them after phase one.
-static egraph_status phase_two(void *user, eg_subproblem *subproblem) {
+static egraph_status phase_windows(void *user, eg_subproblem *subproblem) {
   exact *e = user;
   if (e->search.incumbent->tree_limit != 0 || subproblem->node_of.len <= WHOLE_TREE_NODES)
     return EGRAPH_OK;
@@ -200,23 +200,23 @@ static egraph_status phase_two(void *user, eg_subproblem *subproblem) {
   return EGRAPH_OK;
 }
 
-static egraph_status phase_three(void *user, eg_subproblem *subproblem) {
+static egraph_status phase_tree(void *user, eg_subproblem *subproblem) {
   exact *e = user;
   if (e->search.incumbent->tree_limit != 0 || is_huge(subproblem)) return EGRAPH_OK;
-  return branch(e, subproblem, 0);
+  return branch_on_subproblem(e, subproblem, 0);
 }
 
 static egraph_status solve_subproblems(exact *e) {
-  static const eg_subproblem_step PHASES[] = {phase_zero,  phase_narrow, phase_one,
-                                              phase_ahead, phase_root,   phase_two,
-                                              phase_three};
+  static const eg_subproblem_step PHASES[] = {phase_bound, phase_narrow, phase_greedy,
+                                              phase_ahead, phase_root,   phase_windows,
+                                              phase_tree};
   eg_incumbent *whole = e->search.incumbent;
   eg_batches batches = {.alloc = e->search.alloc,
                         .subproblems = &e->subproblems,
                         .whole = whole,
                         .offset = e->presolve.model.offset,
                         .user = e,
-                        .adopt = adopt};
+                        .adopt = adopt_subproblems};
   for (size_t i = 0; i < e->subproblems.len; i++)
     EG_TRY(eg_subproblem_seed(&e->subproblems.data[i], &e->presolve.model.problem,
                               e->choice.data));

@@ -12,8 +12,6 @@
 #include "base/owner.h"
 #include "base/proof.h"
 #include "extract/presolve/landmarks.h"
-#include "extract/search/branch.h"
-#include "extract/search/branch_cut.h"
 #include "extract/search/exact.h"
 #include "extract/search/formulation.h"
 #include "extract/search/greedy.h"
@@ -67,7 +65,7 @@ static egraph_status prove_again(writer *w) {
 }
 
 // The largest bound that the text proves: all of it, or the best sum before any split.
-static double claim(writer *w) {
+static double claim_bound(writer *w) {
   eg_plain_proof *proof = &w->proof;
   double bound = w->result->bound;
   if (!proof->done || proof->failed) {
@@ -78,7 +76,7 @@ static double claim(writer *w) {
   return w->unit > 0 ? bound : bound - 2 * CLAIM_ROOM * fabs(bound);
 }
 
-static egraph_status write_head(const writer *w, eg_text *out) {
+static egraph_status write_certificate_head(const writer *w, eg_text *out) {
   uint32_t roots = 0;
   for (size_t class = 0; class < w->proof.needed_at.len; class ++)
     roots += w->proof.needed_at.data[class] == 1;
@@ -106,12 +104,12 @@ static egraph_status write_claims(const writer *w, eg_text *out, double bound) {
 
 static egraph_status write_certificate(writer *w, eg_text *out) {
   const eg_plain_proof *proof = &w->proof;
-  EG_TRY(write_head(w, out));
+  EG_TRY(write_certificate_head(w, out));
   w->result->certified = INFINITY;
   if (w->result->status == EG_EXTRACT_INFEASIBLE) return EGRAPH_OK;
   EG_TRY(prove_again(w));
   bool whole = proof->done && !proof->failed;
-  double bound = claim(w);
+  double bound = claim_bound(w);
   EG_TRY(write_claims(w, out, bound));
   EG_TRY(eg_text_append_bytes(out, proof->text.chars.data, proof->text.chars.len));
   w->result->certified = bound;
@@ -229,7 +227,7 @@ typedef struct link {
   eg_incumbent *outer, *inner;
 } link;
 
-static egraph_status adopt(void *user) {
+static egraph_status adopt_unshifted(void *user) {
   const link *l = user;
   double cost;
   return eg_incumbent_offer(l->outer, l->inner->choice.data, &cost);
@@ -248,7 +246,7 @@ static egraph_status solve_shifted(egraph_allocator alloc, eg_incumbent *outer,
   inner.clock = outer->clock;
   inner.bound = 0;
   egraph_status status = eg_incumbent_offer(&inner, outer->choice.data, &cost);
-  inner.on_better = adopt;
+  inner.on_better = adopt_unshifted;
   inner.on_better_user = &l;
   if (status == EGRAPH_OK) status = eg_exact_run(alloc, &inner, result);
   if (status == EGRAPH_OK)
@@ -354,8 +352,8 @@ done:
   return status;
 }
 
-static egraph_status prove(egraph_allocator alloc, eg_incumbent *incumbent,
-                           eg_extract_result *result) {
+static egraph_status prove_bound(egraph_allocator alloc, eg_incumbent *incumbent,
+                                 eg_extract_result *result) {
   bool done = false;
   if (!eg_extract_has_negative_cost(incumbent->problem))
     return eg_exact_run(alloc, incumbent, result);
@@ -363,9 +361,9 @@ static egraph_status prove(egraph_allocator alloc, eg_incumbent *incumbent,
   return done ? EGRAPH_OK : eg_branch_cut_run(alloc, incumbent, result);
 }
 
-static egraph_status search(egraph_allocator alloc, eg_incumbent *incumbent,
-                            const eg_extract_options *options,
-                            eg_extract_result *result) {
+static egraph_status search_problem(egraph_allocator alloc, eg_incumbent *incumbent,
+                                    const eg_extract_options *options,
+                                    eg_extract_result *result) {
   const eg_extract_problem *problem = incumbent->problem;
   eg_class_index index;
   eg_class_index_init(&index, alloc);
@@ -389,7 +387,7 @@ static egraph_status search(egraph_allocator alloc, eg_incumbent *incumbent,
   EG_TRY_GOTO(status, eg_perturb_run(&greedy, incumbent, PERTURB_ROUNDS, options->seed),
               done);
   eg_part_back(incumbent->clock, EGRAPH_PART_SEARCH);
-  if (!eg_incumbent_stop(incumbent)) status = prove(alloc, incumbent, result);
+  if (!eg_incumbent_stop(incumbent)) status = prove_bound(alloc, incumbent, result);
 done:
   eg_class_index_deinit(&index);
   return status;
@@ -397,8 +395,8 @@ done:
 
 // The solver's opinion of its own cost must be the certificate's. They may differ, and
 // the bound be above the cost, by what sums of this size are rounded to.
-static egraph_status conclude(egraph_allocator alloc, eg_incumbent *incumbent,
-                              eg_extract_result *result) {
+static egraph_status conclude_result(egraph_allocator alloc, eg_incumbent *incumbent,
+                                     eg_extract_result *result) {
   if (!isfinite(incumbent->cost)) {
     result->status = EG_EXTRACT_INFEASIBLE;
     return EGRAPH_OK;
@@ -432,9 +430,9 @@ egraph_status eg_extract_solve(egraph_allocator alloc, const eg_extract_problem 
   eg_part_clock clock = {.since = 0};
   incumbent.clock = &clock;
   eg_part_clock_start(&clock, EGRAPH_PART_GREEDY);
-  egraph_status status = search(alloc, &incumbent, options, result);
+  egraph_status status = search_problem(alloc, &incumbent, options, result);
   eg_part_back(&clock, EGRAPH_PART_SEARCH);
-  if (status == EGRAPH_OK) status = conclude(alloc, &incumbent, result);
+  if (status == EGRAPH_OK) status = conclude_result(alloc, &incumbent, result);
   (void)eg_part_clock_stop(&clock);
   result->seconds = eg_clock_seconds() - incumbent.start_seconds;
   result->work = incumbent.work.done;

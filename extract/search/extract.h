@@ -9,7 +9,7 @@
 
 /// Solves. `result` must be initialized by eg_extract_result_init; limits are results,
 /// not errors. Negative costs that cannot be shifted away go to branch and cut
-/// (branch_cut.h), without presolve.
+/// (branch_cut.c), without presolve.
 /// Fails with EGRAPH_E_ARGUMENT (malformed problem), EGRAPH_E_MEMORY, EGRAPH_E_INTERNAL
 /// (GLPK).
 egraph_status eg_extract_solve(egraph_allocator alloc, const eg_extract_problem *problem,

@@ -57,9 +57,9 @@ egraph_status eg_extract_search_offer(eg_extract_search *search, const eg_reduce
   return eg_incumbent_offer(search->incumbent, search->choice.data, out_cost);
 }
 
-static egraph_status run_kind(eg_extract_search *search, const eg_greedy *greedy,
-                              const eg_presolve *presolve, eg_greedy_kind kind,
-                              const double *cost) {
+static egraph_status run_greedy_kind(eg_extract_search *search, const eg_greedy *greedy,
+                                     const eg_presolve *presolve, eg_greedy_kind kind,
+                                     const double *cost) {
   uint32_t *choice = search->reduced_choice.data;
   double total;
   EG_TRY(eg_greedy_run_until(greedy, kind, cost, eg_incumbent_deadline(search->incumbent),
@@ -79,14 +79,14 @@ egraph_status eg_extract_search_greedy(eg_extract_search *search,
   eg_incumbent_count(search->incumbent, eg_greedy_steps(&greedy));
   if (eg_greedy_fits(&greedy))
     EG_TRY_IN_PART(search->incumbent->clock, EGRAPH_PART_GREEDY,
-                   run_kind(search, &greedy, presolve, EG_GREEDY_DAG, cost));
+                   run_greedy_kind(search, &greedy, presolve, EG_GREEDY_DAG, cost));
   EG_TRY_IN_PART(search->incumbent->clock, EGRAPH_PART_GREEDY,
-                 run_kind(search, &greedy, presolve, EG_GREEDY_TREE, cost));
+                 run_greedy_kind(search, &greedy, presolve, EG_GREEDY_TREE, cost));
   return EGRAPH_OK;
 }
 
-static egraph_status ascend(eg_extract_search *search, const eg_presolve *presolve,
-                            uint32_t rounds, eg_u32s *order, eg_doubles *price) {
+static egraph_status ascend_orders(eg_extract_search *search, const eg_presolve *presolve,
+                                   uint32_t rounds, eg_u32s *order, eg_doubles *price) {
   const eg_extract_problem *problem = &presolve->model.problem;
   eg_ascent_limits limits = {
       .max_cuts = ASCENT_CUTS, .max_work = ASCENT_WORK, .incumbent = search->incumbent};
@@ -115,7 +115,7 @@ egraph_status eg_extract_search_ascend(eg_extract_search *search,
   eg_doubles_init(&price, search->alloc);
   egraph_extract_part before =
       eg_part_enter(search->incumbent->clock, EGRAPH_PART_ASCENT);
-  egraph_status status = ascend(search, presolve, rounds, &order, &price);
+  egraph_status status = ascend_orders(search, presolve, rounds, &order, &price);
   eg_part_back(search->incumbent->clock, before);
   eg_doubles_deinit(&price);
   eg_u32s_deinit(&order);

@@ -24,7 +24,7 @@ void eg_formulation_deinit(eg_formulation *model) {
 
 // ---- what can be in a solution ---------------------------------------------------
 
-static egraph_status settle(uint32_t class, eg_bytes *done, eg_u32s *queue) {
+static egraph_status mark_class(uint32_t class, eg_bytes *done, eg_u32s *queue) {
   if (done->data[class]) return EGRAPH_OK;
   done->data[class] = 1;
   return eg_u32s_push(queue, class);
@@ -59,14 +59,14 @@ static egraph_status find_reached(const eg_extract_problem *problem,
   eg_u32s_init(&queue, reached->alloc);
   egraph_status status = eg_bytes_resize(reached, problem->class_count);
   for (size_t i = 0; status == EGRAPH_OK && i < problem->roots.len; i++)
-    status = settle(problem->roots.data[i], reached, &queue);
+    status = mark_class(problem->roots.data[i], reached, &queue);
   for (size_t done = 0; status == EGRAPH_OK && done < queue.len; done++) {
     uint32_t class = queue.data[done];
     EG_EACH_MEMBER(index, class, node) {
       if (!all_founded(problem, node, founded)) continue;
       for (uint32_t i = problem->child_begin.data[node];
            status == EGRAPH_OK && i < problem->child_begin.data[node + 1]; i++)
-        status = settle(problem->children.data[i], reached, &queue);
+        status = mark_class(problem->children.data[i], reached, &queue);
     }
   }
   eg_u32s_deinit(&queue);
@@ -81,13 +81,13 @@ static egraph_status find_paying(eg_formulation *model) {
   egraph_status status = eg_bytes_resize(&model->pays, problem->class_count);
   for (uint32_t n = 0; status == EGRAPH_OK && n < eg_extract_node_count(problem); n++)
     if (problem->cost.data[n] < 0)
-      status = settle(problem->node_class.data[n], &model->pays, &queue);
+      status = mark_class(problem->node_class.data[n], &model->pays, &queue);
   for (size_t done = 0; status == EGRAPH_OK && done < queue.len; done++) {
     uint32_t class = queue.data[done];
     for (uint32_t u = model->index.user_begin.data[class];
          status == EGRAPH_OK && u < model->index.user_begin.data[class + 1]; u++)
-      status = settle(problem->node_class.data[model->index.users.data[u]], &model->pays,
-                      &queue);
+      status = mark_class(problem->node_class.data[model->index.users.data[u]],
+                          &model->pays, &queue);
   }
   eg_u32s_deinit(&queue);
   return status;
@@ -205,12 +205,12 @@ static egraph_status collect_set(const eg_formulation *model, const double *x,
   const eg_extract_problem *problem = &model->reduced.problem;
   set->len = queue->len = 0;
   EG_TRY(eg_bytes_resize(set, problem->class_count));
-  EG_TRY(settle(class, set, queue));
+  EG_TRY(mark_class(class, set, queue));
   for (size_t done = 0; done < queue->len; done++)
     EG_EACH_MEMBER(&model->index, queue->data[done], node) {
       if (!(x[node] > IN_USE)) continue;
       EG_EACH_CHILD(problem, node, child) {
-        if (!founded[child]) EG_TRY(settle(child, set, queue));
+        if (!founded[child]) EG_TRY(mark_class(child, set, queue));
       }
     }
   return EGRAPH_OK;

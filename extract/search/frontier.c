@@ -65,8 +65,8 @@ static bool is_row(const void *user, uint32_t state, const void *key) {
 }
 
 /// The state w->row, unless it is there for less.
-static egraph_status add_state(walk *w, double cost, double rest, uint32_t before,
-                               uint32_t node) {
+static egraph_status add_next_state(walk *w, double cost, double rest, uint32_t before,
+                                    uint32_t node) {
   uint64_t hash = eg_hash_bytes(0, w->row.data, w->words * sizeof(uint64_t));
   uint32_t state;
   w->work += w->words + 8;
@@ -103,7 +103,7 @@ static void swap_states(walk *w) {
 
 /// The row of a state after it chose a node. A child that was looked at before is on a
 /// cycle: a solution may have it, but this order cannot say so.
-static bool choose(walk *w, uint32_t state, uint32_t class, uint32_t node) {
+static bool choose_node(walk *w, uint32_t state, uint32_t class, uint32_t node) {
   const eg_frontier *f = w->frontier;
   memcpy(w->row.data, bits_of(w, &w->now, state), w->words * sizeof(uint64_t));
   eg_bits_clear(w->row.data, f->slot.data[class]);
@@ -147,67 +147,67 @@ static egraph_status find_rest(walk *w, double *out) {
   return EGRAPH_OK;
 }
 
-static egraph_status look_at_state(walk *w, uint32_t class, uint32_t state) {
+static egraph_status expand_state(walk *w, uint32_t class, uint32_t state) {
   const eg_frontier *f = w->frontier;
   double cost = w->now.cost.data[state], rest = w->now.rest.data[state];
   uint32_t last = w->now.last.data[state];
   if (!eg_bits_has(bits_of(w, &w->now, state), f->slot.data[class])) {
     memcpy(w->row.data, bits_of(w, &w->now, state), w->words * sizeof(uint64_t));
-    return add_state(w, cost, rest, last, EG_EXTRACT_NONE);
+    return add_next_state(w, cost, rest, last, EG_EXTRACT_NONE);
   }
   EG_EACH_MEMBER(f->index, class, node) {
     double sum = cost + f->problem->cost.data[node];
-    if (!(sum < w->options->limit) || !choose(w, state, class, node)) continue;
+    if (!(sum < w->options->limit) || !choose_node(w, state, class, node)) continue;
     EG_TRY(find_rest(w, &rest));
-    if (sum + rest < w->options->limit) EG_TRY(add_state(w, sum, rest, last, node));
+    if (sum + rest < w->options->limit) EG_TRY(add_next_state(w, sum, rest, last, node));
   }
   return EGRAPH_OK;
 }
 
-static egraph_status look_at(walk *w, uint32_t class) {
+static egraph_status expand_class(walk *w, uint32_t class) {
   clear_next(w);
   hold_children(w, class);
   for (uint32_t s = 0; s < w->now.cost.len && !is_spent(w); s++)
-    EG_TRY(look_at_state(w, class, s));
+    EG_TRY(expand_state(w, class, s));
   if (!is_spent(w)) swap_states(w);
   return EGRAPH_OK;
 }
 
 // ---- fewer states ---------------------------------------------------------------------
 
-static int compare(const void *a, const void *b) {
+static int compare_ranked(const void *a, const void *b) {
   const ranked *p = a, *q = b;
   if (p->cost != q->cost) return p->cost < q->cost ? -1 : 1;
   return p->state < q->state ? -1 : 1;
 }
 
-static bool is_within(const uint64_t *a, const uint64_t *b, uint32_t words) {
+static bool is_subset(const uint64_t *a, const uint64_t *b, uint32_t words) {
   for (uint32_t i = 0; i < words; i++)
     if ((a[i] & ~b[i]) != 0) return false;
   return true;
 }
 
 /// Needs less, for less.
-static bool is_better(const walk *w, uint32_t state, uint32_t than) {
+static bool is_superseding(const walk *w, uint32_t state, uint32_t than) {
   return w->now.cost.data[state] <= w->now.cost.data[than] &&
-         is_within(bits_of(w, &w->now, state), bits_of(w, &w->now, than), w->words);
+         is_subset(bits_of(w, &w->now, state), bits_of(w, &w->now, than), w->words);
 }
 
 /// Cheapest first, without those that need all that a cheaper one needs, up to one more
 /// than may be kept.
-static egraph_status rank(walk *w) {
+static egraph_status rank_states(walk *w) {
   w->ranks.len = 0;
   for (uint32_t s = 0; s < w->now.cost.len; s++)
     EG_TRY(
         rankeds_push(&w->ranks, (ranked){w->now.cost.data[s] + w->now.rest.data[s], s}));
-  qsort(w->ranks.data, w->ranks.len, sizeof(ranked), compare);
+  qsort(w->ranks.data, w->ranks.len, sizeof(ranked), compare_ranked);
   size_t kept = 0;
   for (size_t i = 0; i < w->ranks.len && kept <= w->options->states; i++) {
     uint32_t state = w->ranks.data[i].state;
     bool is_worse = false;
     size_t k = 0;
     for (; k < kept && !is_worse; k++)
-      is_worse = is_better(w, w->ranks.data[k].state, state);
+      is_worse = is_superseding(w, w->ranks.data[k].state, state);
     w->work += k * (1 + w->words);
     if (!is_worse) w->ranks.data[kept++] = w->ranks.data[i];
   }
@@ -215,21 +215,21 @@ static egraph_status rank(walk *w) {
   return EGRAPH_OK;
 }
 
-static egraph_status keep(walk *w, const ranked *at) {
+static egraph_status keep_state(walk *w, const ranked *at) {
   memcpy(w->row.data, bits_of(w, &w->now, at->state), w->words * sizeof(uint64_t));
-  return add_state(w, w->now.cost.data[at->state], w->now.rest.data[at->state],
-                   w->now.last.data[at->state], EG_EXTRACT_NONE);
+  return add_next_state(w, w->now.cost.data[at->state], w->now.rest.data[at->state],
+                        w->now.last.data[at->state], EG_EXTRACT_NONE);
 }
 
 /// Drops the dearest states where there are too many.
-static egraph_status narrow(walk *w) {
+static egraph_status drop_dearest(walk *w) {
   size_t most = w->options->states;
   if (w->now.cost.len <= 2 * most) return EGRAPH_OK;
-  EG_TRY(rank(w));
+  EG_TRY(rank_states(w));
   w->is_complete = w->is_complete && w->ranks.len <= most;
   clear_next(w);
   for (size_t i = 0; i < w->ranks.len && i < most; i++)
-    EG_TRY(keep(w, &w->ranks.data[i]));
+    EG_TRY(keep_state(w, &w->ranks.data[i]));
   swap_states(w);
   return EGRAPH_OK;
 }
@@ -237,7 +237,7 @@ static egraph_status narrow(walk *w) {
 enum { RECORDS = 1 << 20 };
 
 /// Frees records that no state has come from.
-static egraph_status forget(walk *w, size_t *inout_limit) {
+static egraph_status drop_records(walk *w, size_t *inout_limit) {
   if (w->records.len < *inout_limit) return EGRAPH_OK;
   EG_TRY(eg_bytes_resize(&w->is_live, w->records.len));
   memset(w->is_live.data, 0, w->is_live.len);
@@ -268,7 +268,7 @@ static egraph_status forget(walk *w, size_t *inout_limit) {
 
 // ---- the walk -------------------------------------------------------------------------
 
-static egraph_status begin(walk *w) {
+static egraph_status begin_walk(walk *w) {
   const eg_frontier *f = w->frontier;
   w->words = (uint32_t)eg_bits_words(f->width == 0 ? 1 : f->width);
   w->is_complete = true;
@@ -281,12 +281,12 @@ static egraph_status begin(walk *w) {
     w->holder.data[f->slot.data[root]] = f->place.data[root];
   }
   EG_TRY(records_push(&w->records, (record){0, EG_EXTRACT_NONE}));
-  EG_TRY(add_state(w, 0, 0, 0, EG_EXTRACT_NONE));
+  EG_TRY(add_next_state(w, 0, 0, 0, EG_EXTRACT_NONE));
   swap_states(w);
   return EGRAPH_OK;
 }
 
-static egraph_status end(walk *w, eg_frontier_result *out) {
+static egraph_status end_walk(walk *w, eg_frontier_result *out) {
   out->has_ended = true;
   out->is_complete = w->is_complete;
   out->has_cycle = w->has_cycle;
@@ -306,20 +306,20 @@ static egraph_status walk_all(walk *w, eg_frontier_result *out) {
   enum { ASK_EVERY = 1 << 16 };
   const eg_frontier *f = w->frontier;
   size_t limit = RECORDS;
-  EG_TRY(begin(w));
+  EG_TRY(begin_walk(w));
   for (uint32_t i = 0; i < f->order.len && w->now.cost.len != 0; i++) {
     if (f->slot.data[f->order.data[i]] == EG_EXTRACT_NONE) continue;
-    EG_TRY(look_at(w, f->order.data[i]));
+    EG_TRY(expand_class(w, f->order.data[i]));
     if (is_spent(w)) return EGRAPH_OK;
-    EG_TRY(narrow(w));
-    EG_TRY(forget(w, &limit));
+    EG_TRY(drop_dearest(w));
+    EG_TRY(drop_records(w, &limit));
     if (w->options->ignores_cycles && !w->is_complete) return EGRAPH_OK;
     if (w->work - w->counted < ASK_EVERY) continue;
     eg_incumbent_count(w->incumbent, w->work - w->counted);
     w->counted = w->work;
     if (w->incumbent != NULL && eg_incumbent_stop(w->incumbent)) return EGRAPH_OK;
   }
-  return end(w, out);
+  return end_walk(w, out);
 }
 
 egraph_status eg_frontier_run(const eg_frontier *frontier, eg_incumbent *incumbent,
@@ -335,5 +335,157 @@ egraph_status eg_frontier_run(const eg_frontier *frontier, eg_incumbent *incumbe
   egraph_status status = walk_all(&w, out);
   eg_incumbent_count(incumbent, w.work - w.counted);
   walk_deinit(&w);
+  return status;
+}
+
+// ---- improving an incumbent ---------------------------------------------------------
+
+typedef struct improvement {
+  eg_frontier frontier;
+  eg_frontier_result result;
+  eg_lookahead ahead;
+  bool looks_ahead;
+  eg_incumbent *incumbent;
+  double outer_cutoff;
+  uint64_t until; // work that is to be left
+} improvement;
+EG_OWNER_DEFINE_STATIC(improvement, (eg_frontier, frontier), (eg_frontier_result, result),
+                       (eg_lookahead, ahead))
+
+static uint64_t steps_left(const improvement *i) {
+  uint64_t left = eg_incumbent_work_left(i->incumbent);
+  return left > i->until ? left - i->until : 0;
+}
+
+/// Only solutions below are of interest.
+static double limit_of(const improvement *i) {
+  return fmin(i->outer_cutoff, eg_incumbent_cutoff(i->incumbent));
+}
+
+/// Steps of a walk, about.
+static uint64_t steps_of(const improvement *i, uint32_t states) {
+  uint64_t words = eg_bits_words(i->frontier.width) + 8;
+  return words * 3 * states * i->frontier.order.len;
+}
+
+static egraph_status walk_states(improvement *i, uint32_t states, bool ignores_cycles) {
+  eg_frontier_options options = {.limit = limit_of(i),
+                                 .states = states,
+                                 .steps = steps_left(i),
+                                 .ignores_cycles = ignores_cycles,
+                                 .ahead = i->looks_ahead ? &i->ahead : NULL};
+  double cost;
+  EG_TRY(eg_frontier_run(&i->frontier, i->incumbent, &options, &i->result));
+  if (!i->result.has_ended || i->result.choice.len == 0) return EGRAPH_OK;
+  return eg_incumbent_offer(i->incumbent, i->result.choice.data, &cost);
+}
+
+// ---- more and more foresight ----------------------------------------------------------
+
+enum {
+  AHEAD_ALONE = 8,    // states that the first search from a class looks at
+  AHEAD_IN_PAIRS = 2, // and from a pair
+  AHEAD_MORE = 8,
+  AHEAD_WALK = 64,      // states of the walk after each
+  MOST_POOR = 2,        // gains one after the other
+  MOST_PAIRS = 1 << 24, // 128 MB
+};
+static const double AHEAD_GAIN = 0.125; // of the gap, to go on
+static const double AHEAD_HELPS = 0.5;  // of the limit, to walk
+static const double WALK_SHARE = 0.25;  // of what is left then
+
+/// Whichever kind is cheaper next; *out_fits: there is work for it, and for walks.
+static eg_lookahead_options *next_kind(const improvement *i, eg_lookahead_options *kinds,
+                                       bool *out_fits) {
+  uint64_t alone = eg_lookahead_steps(&i->ahead, &kinds[0]);
+  uint64_t in_pairs = eg_lookahead_steps(&i->ahead, &kinds[1]);
+  uint64_t pairs = (uint64_t)i->frontier.width * i->frontier.order.len;
+  bool is_pairs = pairs <= MOST_PAIRS && in_pairs < alone;
+  *out_fits = (is_pairs ? in_pairs : alone) < steps_left(i) / 2;
+  return &kinds[is_pairs];
+}
+
+/// Until the bounds reach the limit, or come no nearer to it. *out_helps: they are near
+/// enough to lead walks.
+static egraph_status look_ahead(improvement *i, bool *out_closed, bool *out_helps) {
+  eg_lookahead_options kinds[] = {{.states = AHEAD_ALONE},
+                                  {.states = AHEAD_IN_PAIRS, .in_pairs = true}};
+  double bound = 0, before = INFINITY;
+  *out_helps = false;
+  EG_TRY(eg_lookahead_build(&i->ahead, &i->frontier));
+  for (uint32_t poor = 0; poor < MOST_POOR;) {
+    bool fits;
+    eg_lookahead_options *kind = next_kind(i, kinds, &fits);
+    if (!fits || eg_incumbent_stop(i->incumbent)) return EGRAPH_OK;
+    kind->steps = steps_left(i);
+    EG_TRY(eg_lookahead_run(&i->ahead, i->incumbent, kind, &bound));
+    kind->states *= AHEAD_MORE;
+    *out_helps = bound >= AHEAD_HELPS * limit_of(i);
+    if (*out_helps) EG_TRY(walk_states(i, AHEAD_WALK, false));
+    *out_closed = bound >= limit_of(i);
+    if (isfinite(bound)) eg_incumbent_raise(i->incumbent, bound);
+    if (*out_closed) return EGRAPH_OK;
+    double gap = limit_of(i) - bound;
+    poor = gap > (1 - AHEAD_GAIN) * before ? poor + 1 : 0;
+    before = gap;
+  }
+  return EGRAPH_OK;
+}
+
+// ---- more and more states -------------------------------------------------------------
+
+enum { FEWEST_STATES = 16, MORE = 4, MOST_STATES = 1 << 16, NARROW = 16 };
+static const double NARROW_SHARE = 0.2; // of the work, where no more are open at a time
+
+/// Until no state is dropped; *out_states 0: there is not enough work for that.
+static egraph_status find_solutions(improvement *i, uint32_t *out_states) {
+  *out_states = 0;
+  for (uint32_t states = FEWEST_STATES; states <= MOST_STATES; states *= MORE) {
+    if (steps_of(i, states) > steps_left(i)) return EGRAPH_OK;
+    EG_TRY(walk_states(i, states, false));
+    if (!i->result.has_ended) return EGRAPH_OK;
+    if (i->result.is_complete) *out_states = states;
+    if (i->result.is_complete) return EGRAPH_OK;
+  }
+  return EGRAPH_OK;
+}
+
+/// What the order cannot say, because of cycles, gets a bound.
+static egraph_status improve_incumbent(improvement *i, const eg_class_index *index,
+                                       uint64_t steps, bool *out_closed) {
+  uint32_t states;
+  uint64_t left = eg_incumbent_work_left(i->incumbent);
+  EG_TRY(eg_frontier_find(&i->frontier, i->incumbent->problem, index));
+  uint64_t share = (uint64_t)(NARROW_SHARE * (double)left);
+  if (i->frontier.mean_width <= NARROW && share > steps) steps = share;
+  i->until = left > steps ? left - steps : 0;
+  if (i->looks_ahead) {
+    bool helps;
+    EG_TRY(look_ahead(i, out_closed, &helps));
+    if (*out_closed || !helps) return EGRAPH_OK;
+    i->until += (uint64_t)((1 - WALK_SHARE) * (double)steps_left(i));
+  }
+  EG_TRY(find_solutions(i, &states));
+  if (states == 0) return EGRAPH_OK;
+  *out_closed = !i->result.has_cycle;
+  if (*out_closed) return EGRAPH_OK;
+  EG_TRY(walk_states(i, states, true));
+  if (!i->result.has_ended) return EGRAPH_OK;
+  eg_incumbent_raise(i->incumbent, i->result.cost);
+  *out_closed = i->result.cost >= limit_of(i);
+  return EGRAPH_OK;
+}
+
+egraph_status eg_frontier_improve(eg_incumbent *incumbent, const eg_class_index *index,
+                                  double outer_cutoff, uint64_t steps, bool looks_ahead,
+                                  bool *out_closed) {
+  improvement i;
+  improvement_init(&i, incumbent->choice.alloc);
+  i.looks_ahead = looks_ahead;
+  i.incumbent = incumbent;
+  i.outer_cutoff = outer_cutoff;
+  *out_closed = false;
+  egraph_status status = improve_incumbent(&i, index, steps, out_closed);
+  improvement_deinit(&i);
   return status;
 }

@@ -14,7 +14,7 @@
 
 #include "base/clock.h"
 #include "base/owner.h"
-#include "extract/cost_heap.h"
+#include "extract/containers.h"
 
 typedef struct run {
   const eg_greedy *greedy;
@@ -44,7 +44,7 @@ static uint64_t *closure_of(const run *r, uint32_t class) {
 }
 
 // Adds the bits of `from` to `to`; returns the cost of those that were missing.
-static double unite(const run *r, uint64_t *to, const uint64_t *from) {
+static double unite_closures(const run *r, uint64_t *to, const uint64_t *from) {
   double added = 0;
   for (size_t w = 0; w < r->words; w++) {
     uint64_t fresh = from[w] & ~to[w];
@@ -75,7 +75,7 @@ static double dag_cost(run *r, uint32_t node) {
   sum += r->best.data[start];
   for (uint32_t i = first; i < last; i++)
     if (problem->children.data[i] != start)
-      sum += unite(r, r->scratch.data, closure_of(r, problem->children.data[i]));
+      sum += unite_closures(r, r->scratch.data, closure_of(r, problem->children.data[i]));
   return sum;
 }
 
@@ -97,7 +97,7 @@ static egraph_status consider(run *r, uint32_t node) {
   return eg_cost_heap_add(&r->heap, cost, node);
 }
 
-static egraph_status settle(run *r, uint32_t node) {
+static egraph_status settle_class(run *r, uint32_t node) {
   const eg_class_index *index = r->greedy->index;
   uint32_t class = r->greedy->problem->node_class.data[node];
   if (r->settled.data[class]) return EGRAPH_OK;
@@ -139,7 +139,7 @@ static egraph_status prepare_run(run *r) {
 }
 
 // Asks the clock now and then.
-static bool is_late(run *r, uint32_t step) {
+static bool run_is_late(run *r, uint32_t step) {
   uint32_t ask_every = r->kind == EG_GREEDY_DAG ? 64 : 4096;
   if (step % ask_every == 0 && isfinite(r->deadline))
     r->late = eg_clock_seconds() > r->deadline;
@@ -151,17 +151,17 @@ static egraph_status settle_all(run *r) {
   uint32_t nodes = eg_extract_node_count(r->greedy->problem);
   for (uint32_t n = 0; n < nodes; n++)
     if (r->waiting.data[n] == 0) EG_TRY(consider(r, n));
-  for (uint32_t step = 0; r->heap.len != 0 && !is_late(r, step); step++) {
+  for (uint32_t step = 0; r->heap.len != 0 && !run_is_late(r, step); step++) {
     uint32_t node = eg_cost_heap_take(&r->heap).item;
     if (r->choice[r->greedy->problem->node_class.data[node]] == node)
-      EG_TRY(settle(r, node));
+      EG_TRY(settle_class(r, node));
   }
   return EGRAPH_OK;
 }
 
-static egraph_status run_kind(const eg_greedy *greedy, eg_greedy_kind kind,
-                              const double *cost, double deadline, uint32_t *choice,
-                              bool *out_late) {
+static egraph_status run_one_kind(const eg_greedy *greedy, eg_greedy_kind kind,
+                                  const double *cost, double deadline, uint32_t *choice,
+                                  bool *out_late) {
   run r;
   run_init(&r, greedy->alloc);
   r.greedy = greedy;
@@ -179,15 +179,15 @@ egraph_status eg_greedy_run_until(const eg_greedy *greedy, eg_greedy_kind kind,
                                   const double *cost, double deadline, uint32_t *choice) {
   bool late;
   if (kind == EG_GREEDY_TREE || !eg_greedy_fits(greedy)) deadline = INFINITY;
-  EG_TRY(run_kind(greedy, kind, cost, deadline, choice, &late));
+  EG_TRY(run_one_kind(greedy, kind, cost, deadline, choice, &late));
   if (!late) return EGRAPH_OK;
-  return run_kind(greedy, EG_GREEDY_TREE, cost, INFINITY, choice, &late);
+  return run_one_kind(greedy, EG_GREEDY_TREE, cost, INFINITY, choice, &late);
 }
 
 egraph_status eg_greedy_run_some(const eg_greedy *greedy, const double *cost,
                                  double deadline, uint32_t *choice) {
   bool late;
-  return run_kind(greedy, EG_GREEDY_TREE, cost, deadline, choice, &late);
+  return run_one_kind(greedy, EG_GREEDY_TREE, cost, deadline, choice, &late);
 }
 
 egraph_status eg_greedy_run(const eg_greedy *greedy, eg_greedy_kind kind,

@@ -6,6 +6,7 @@
 #define EG_EXTRACT_SEARCH_LOCAL_SEARCH_H
 
 #include "base/hash.h"
+#include "extract/class_graph.h"
 #include "extract/incumbent.h"
 #include "extract/search/greedy.h"
 
@@ -21,5 +22,25 @@ egraph_status eg_local_search_run(const eg_greedy *greedy, eg_incumbent *incumbe
 /// nothing above 100,000 nodes. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_perturb_run(const eg_greedy *greedy, eg_incumbent *incumbent,
                              uint32_t rounds, uint64_t seed);
+
+// ---- windows ------------------------------------------------------------------------
+// Large neighbourhood search: solve a window of the problem exactly, the rest held as in
+// the best solution, and slide the window. The upper bounds of large, deep problems.
+
+typedef struct eg_lns_options {
+  uint64_t seed;
+  uint32_t window_classes; // first window; it adapts
+  uint32_t max_failures;   // windows in a row without improvement
+  uint64_t steps;          // of work, at most
+  /// Improves the incumbent of a window; *out_nodes tells how hard it was (nodes after
+  /// presolve).
+  egraph_status (*solve)(egraph_allocator alloc, eg_incumbent *window,
+                         uint32_t *out_nodes);
+} eg_lns_options;
+
+/// Improves the incumbent, which must hold a solution. Deterministic unless time runs
+/// out.
+egraph_status eg_lns_run(egraph_allocator alloc, eg_incumbent *incumbent,
+                         const eg_class_index *index, const eg_lns_options *options);
 
 #endif

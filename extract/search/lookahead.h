@@ -1,5 +1,33 @@
+// The order of a walk over states (frontier.h): parents before children but for cycles,
+// with few classes open at a time, which are those that one before needs and that are yet
+// to be looked at.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_EXTRACT_SEARCH_LOOKAHEAD_H
+#define EG_EXTRACT_SEARCH_LOOKAHEAD_H
+
+#include "extract/class_graph.h"
+#include "extract/incumbent.h"
+
+/// The order in which classes are looked at, and the bits that they have in a state.
+typedef struct eg_frontier {
+  const eg_extract_problem *problem; // borrowed, as the index
+  const eg_class_index *index;
+  eg_u32s order; // classes, parents first but for cycles
+  eg_u32s place; // [class] in order
+  eg_u32s slot;  // [class] its bit, or EG_EXTRACT_NONE: nothing before it needs it
+  uint32_t width, mean_width; // classes that are open at a time: bits; on average
+} eg_frontier;
+
+void eg_frontier_init(eg_frontier *frontier, egraph_allocator alloc);
+void eg_frontier_deinit(eg_frontier *frontier);
+/// Takes the order with the least open classes of a few. O(nodes + edges). Fails with
+/// EGRAPH_E_MEMORY.
+egraph_status eg_frontier_find(eg_frontier *frontier, const eg_extract_problem *problem,
+                               const eg_class_index *index);
+
+// ---- bounds -------------------------------------------------------------------------
 // Lower bounds of one class or two, by looking ahead. In the order of a frontier
-// (frontier_order.h) a set of classes costs at least what its dearest class, or pair of
+// a set of classes costs at least what its dearest class, or pair of
 // them, costs with all that is below. So from the last class up: a best-first search from
 // the set over the states of the frontier, which estimates what is open by the bounds
 // that it has of the classes there, ends after some states; the least estimate that is
@@ -10,12 +38,6 @@
 //
 // Haslum, Geffner 2000, "Admissible Heuristics for Optimal Planning" (h^m); the search
 // adds what few classes together cost before their ways part or join.
-// SPDX-License-Identifier: Apache-2.0
-#ifndef EG_EXTRACT_SEARCH_LOOKAHEAD_H
-#define EG_EXTRACT_SEARCH_LOOKAHEAD_H
-
-#include "extract/incumbent.h"
-#include "extract/search/frontier_order.h"
 
 /// Classes are named by their places in the order. Edges to earlier places ask for
 /// nothing, as on a walk that ignores cycles.

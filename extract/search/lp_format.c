@@ -134,7 +134,7 @@ static egraph_status prepare_printer(printer *p) {
   return EGRAPH_OK;
 }
 
-static egraph_status print(printer *p, double offset) {
+static egraph_status print_problem(printer *p, double offset) {
   EG_TRY(prepare_printer(p));
   EG_TRY(objective(p, offset));
   for (uint32_t class = 0; class < p->problem->class_count; class ++) {
@@ -153,7 +153,7 @@ egraph_status eg_lp_format_print(eg_text *text, const eg_extract_problem *proble
   printer_init(&p, text->chars.alloc);
   p.text = text;
   p.problem = problem;
-  egraph_status status = print(&p, offset);
+  egraph_status status = print_problem(&p, offset);
   printer_deinit(&p);
   return status;
 }

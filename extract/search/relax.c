@@ -97,7 +97,8 @@ static egraph_status add_cut_rows(cutting *c) {
 }
 
 // Dual ascent from c->price, which become reduced costs; its cuts become rows.
-static egraph_status ascend(cutting *c, uint32_t max_cuts, double *out_bound) {
+static egraph_status ascend_from_prices(cutting *c, uint32_t max_cuts,
+                                        double *out_bound) {
   eg_cuts_clear(&c->cuts);
   eg_ascent_limits limits = {.max_cuts = max_cuts, .incumbent = c->search->incumbent};
   EG_TRY_IN_PART(clock_of(c), EGRAPH_PART_ASCENT,
@@ -113,7 +114,7 @@ static egraph_status flush_rows(cutting *c) {
   return EGRAPH_OK;
 }
 
-static egraph_status build(cutting *c) {
+static egraph_status build_program(cutting *c) {
   const eg_extract_problem *problem = &c->presolve->model.problem;
   double room = c->presolve->cutoff - c->presolve->model.offset;
   c->scale = isfinite(room) && room > 0 ? SCALED_CUTOFF / room : 1.0;
@@ -132,7 +133,7 @@ static egraph_status build(cutting *c) {
   c->price.len = 0;
   EG_TRY(eg_doubles_append(&c->price, problem->cost.data, problem->cost.len));
   double bound;
-  EG_TRY(ascend(c, ASCENT_CUTS, &bound));
+  EG_TRY(ascend_from_prices(c, ASCENT_CUTS, &bound));
   return flush_rows(c);
 }
 
@@ -160,7 +161,7 @@ static egraph_status explain_rows(cutting *c) {
 
 // Reports the program's multipliers and, unless `price` is NULL, the cuts of the ascent
 // that began with those prices; the proof says which nodes go.
-static egraph_status explain(cutting *c, double *price) {
+static egraph_status explain_bound(cutting *c, double *price) {
   eg_plain_proof *proof = proof_of(c);
   const uint32_t *part = c->presolve->model.part.data;
   EG_TRY(eg_plain_proof_begin(proof));
@@ -179,17 +180,17 @@ static egraph_status explain(cutting *c, double *price) {
 // An explanation is as long as all rows in use, so it must be worth it.
 static egraph_status fix_in_proof(cutting *c, double *price) {
   double more = 0;
-  EG_TRY(ascend(c, ROUND_ASCENT_CUTS, &more));
+  EG_TRY(ascend_from_prices(c, ROUND_ASCENT_CUTS, &more));
   double base = eg_lp_bound(c->lp) / c->scale + more;
   size_t dropped = 0, left = c->price.len - c->relax->dropped;
   for (size_t n = 0; n < c->price.len; n++)
     dropped += !c->relax->drop.data[n] && base + c->price.data[n] >= c->presolve->cutoff;
   if (base < c->presolve->cutoff && dropped * PROOF_SHARE < left) return EGRAPH_OK;
-  return explain(c, price);
+  return explain_bound(c, price);
 }
 
 // Solves and takes over bound and x. False in *out_open: closed.
-static egraph_status solve(cutting *c, bool *out_open) {
+static egraph_status solve_relaxation(cutting *c, bool *out_open) {
   const eg_reduced *model = &c->presolve->model;
   double limit = (c->presolve->cutoff - model->offset) * c->scale * (1 + 1e-7);
   eg_lp_state state;
@@ -200,7 +201,7 @@ static egraph_status solve(cutting *c, bool *out_open) {
   c->relax->x.len = 0;
   EG_TRY(eg_doubles_append(&c->relax->x, eg_lp_values(c->lp), model->part.len));
   *out_open = state != EG_LP_INFEASIBLE && c->relax->bound < c->presolve->cutoff;
-  return *out_open || proof_of(c) == NULL ? EGRAPH_OK : explain(c, NULL);
+  return *out_open || proof_of(c) == NULL ? EGRAPH_OK : explain_bound(c, NULL);
 }
 
 // A dual ascent from the reduced costs: where the roots are not derivable for free, its
@@ -208,7 +209,7 @@ static egraph_status solve(cutting *c, bool *out_open) {
 // the program (separation alone can cut off one optimum after the other and never does:
 // ResNet-50 stood still at 0.059075 where this reaches 0.0596). Then nodes out of reach
 // of the cutoff are fixed, landmarks counted in.
-static egraph_status fix(cutting *c) {
+static egraph_status fix_nodes(cutting *c) {
   const eg_reduced *model = &c->presolve->model;
   const double *reduced = eg_lp_reduced_costs(c->lp);
   for (size_t n = 0; n < c->price.len; n++)
@@ -219,7 +220,7 @@ static egraph_status fix(cutting *c) {
     return fix_in_proof(c, c->cost.data);
   }
   double more = 0;
-  EG_TRY(ascend(c, ROUND_ASCENT_CUTS, &more));
+  EG_TRY(ascend_from_prices(c, ROUND_ASCENT_CUTS, &more));
   double base = model->offset + eg_lp_bound(c->lp) / c->scale + more;
   if (base > c->relax->bound) c->relax->bound = base;
   if (c->relax->bound >= c->presolve->cutoff) return EGRAPH_OK;
@@ -233,7 +234,7 @@ static egraph_status fix(cutting *c) {
 }
 
 // Greedy extraction where the relaxation makes nodes cheap: softly, then by rounding.
-static egraph_status guess(cutting *c) {
+static egraph_status guess_choices(cutting *c) {
   const eg_extract_problem *problem = &c->presolve->model.problem;
   for (int hard = 0; hard <= 1; hard++) {
     for (size_t n = 0; n < problem->cost.len; n++) {
@@ -248,7 +249,7 @@ static egraph_status guess(cutting *c) {
   return EGRAPH_OK;
 }
 
-static egraph_status separate(cutting *c, uint32_t *out_count) {
+static egraph_status separate_rows(cutting *c, uint32_t *out_count) {
   eg_separate_options options = {.presolve = c->presolve,
                                  .x = c->relax->x.data,
                                  .violation = 1e-3,
@@ -276,14 +277,14 @@ static egraph_status run_rounds(cutting *c, eg_relax_outcome *out) {
   size_t nodes = c->relax->drop.len;
   for (int round = 0; round < MAX_ROUNDS; round++) {
     bool open;
-    EG_TRY(solve(c, &open));
+    EG_TRY(solve_relaxation(c, &open));
     *out = EG_RELAX_CLOSED;
     if (!open && proof_of(c) != NULL && !proof_of(c)->closed) *out = EG_RELAX_OPEN;
     if (!open) return EGRAPH_OK;
     *out = EG_RELAX_STOPPED;
     if (eg_incumbent_stop(c->search->incumbent)) return EGRAPH_OK;
-    if (proof_of(c) == NULL && (round < 4 || round % 4 == 0)) EG_TRY(guess(c));
-    EG_TRY(fix(c));
+    if (proof_of(c) == NULL && (round < 4 || round % 4 == 0)) EG_TRY(guess_choices(c));
+    EG_TRY(fix_nodes(c));
     *out = EG_RELAX_CLOSED;
     if (c->relax->bound >= c->presolve->cutoff) return EGRAPH_OK;
     if (proof_of(c) != NULL && proof_of(c)->closed) return EGRAPH_OK;
@@ -296,7 +297,7 @@ static egraph_status run_rounds(cutting *c, eg_relax_outcome *out) {
     if (round % PURGE_EVERY == PURGE_EVERY - 1)
       EG_TRY(eg_lp_purge(c->lp, c->base_rows, 0.1));
     uint32_t found;
-    EG_TRY(separate(c, &found));
+    EG_TRY(separate_rows(c, &found));
     if (found == 0) return EGRAPH_OK;
   }
   return EGRAPH_OK;
@@ -309,7 +310,7 @@ static egraph_status prepare_cutting(cutting *c) {
   c->stall_bound = c->relax->bound;
   EG_TRY(eg_bytes_resize(&c->relax->drop, c->presolve->model.part.len));
   EG_TRY(eg_presolve_need_landmarks(c->presolve));
-  return build(c);
+  return build_program(c);
 }
 
 egraph_status eg_relax_run(eg_relax *relax, eg_extract_search *search,

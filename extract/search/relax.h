@@ -1,5 +1,5 @@
 // The linear relaxation of one presolved model: cutting planes, fixing by reduced costs,
-// and upper bounds that its solutions guide. A node of the search tree (branch.h) is
+// and upper bounds that its solutions guide. A node of the search tree (branch.c) is
 // bounded by it.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXTRACT_SEARCH_RELAX_H

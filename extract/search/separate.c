@@ -39,7 +39,7 @@ egraph_status eg_flow_add(eg_flow *flow, uint32_t from, uint32_t to, double capa
 
 // Breadth first from `start`; backwards: along arcs whose reverse has room. Fills via;
 // true when `goal` was reached (goal == start: explore everything).
-static bool explore(eg_flow *flow, uint32_t start, uint32_t goal, bool backwards) {
+static bool explore_arcs(eg_flow *flow, uint32_t start, uint32_t goal, bool backwards) {
   const eg_flow_arc *arcs = flow->arcs.data;
   memset(flow->via.data, 0, flow->via.len * sizeof(uint32_t));
   flow->queue.len = 0;
@@ -74,10 +74,10 @@ static void augment(eg_flow *flow, uint32_t source, uint32_t sink) {
 
 void eg_flow_min_cut(eg_flow *flow, uint32_t source, uint32_t sink, bool largest,
                      uint8_t *sink_side) {
-  while (explore(flow, source, sink, false))
+  while (explore_arcs(flow, source, sink, false))
     augment(flow, source, sink);
   uint32_t start = largest ? source : sink;
-  (void)explore(flow, start, start, !largest);
+  (void)explore_arcs(flow, start, start, !largest);
   for (uint32_t at = 0; at < flow->first.len; at++) {
     bool seen = at == start || flow->via.data[at] != 0;
     if (at != source) sink_side[at] = largest ? !seen : seen;
@@ -212,7 +212,7 @@ static double change_of(const separator *s, uint32_t class) {
   return threshold ? others - own : own - others;
 }
 
-static void flip(separator *s, uint32_t class) {
+static void flip_class(separator *s, uint32_t class) {
   s->in_set.data[class] = !s->in_set.data[class];
   uint32_t step = s->in_set.data[class] ? 1u : UINT32_MAX;
   EG_EACH_USER(&s->index, class, user) { s->inside.data[user] += step; }
@@ -243,7 +243,7 @@ static double tabu_search(separator *s) {
     double change = 0;
     uint32_t class = 0;
     if (!best_flip(s, step, &change, &class)) break;
-    flip(s, class);
+    flip_class(s, class);
     s->tabu.data[class] = step + TABU_TENURE;
     value += change;
     if (value >= best - 1e-9) continue;
@@ -341,7 +341,7 @@ static egraph_status usage_rows(separator *s) {
   return EGRAPH_OK;
 }
 
-static egraph_status separate(separator *s) {
+static egraph_status separate_all(separator *s) {
   EG_TRY(build_support(s));
   EG_TRY(estimate_reach(s));
   EG_TRY(usage_rows(s));
@@ -359,7 +359,7 @@ egraph_status eg_separate_run(egraph_allocator alloc, const eg_separate_options 
   s.options = options;
   s.rows = rows;
   EG_TRY(eg_extract_problem_init(&s.support, alloc));
-  egraph_status status = separate(&s);
+  egraph_status status = separate_all(&s);
   separator_deinit(&s);
   eg_extract_problem_deinit(&s.support);
   return status;

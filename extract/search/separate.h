@@ -11,7 +11,7 @@
 #define EG_EXTRACT_SEARCH_SEPARATE_H
 
 #include "base/hash.h"
-#include "extract/bits.h"
+#include "extract/containers.h"
 #include "extract/ilp_glpk.h"
 #include "extract/presolve/presolve.h"
 

@@ -10,7 +10,7 @@
 
 enum { ASCENT_CUTS = 20000, ASCENT_WORK = 50000000 };
 
-static uint32_t find(uint32_t *parent, uint32_t class) {
+static uint32_t find_representative(uint32_t *parent, uint32_t class) {
   while (parent[class] != class) {
     parent[class] = parent[parent[class]];
     class = parent[class];
@@ -19,21 +19,21 @@ static uint32_t find(uint32_t *parent, uint32_t class) {
 }
 
 // subproblem_of becomes the number of the subproblem of each class.
-static egraph_status label(const eg_extract_problem *model, eg_u32s *subproblem_of,
-                           uint32_t *out_count) {
+static egraph_status label_classes(const eg_extract_problem *model,
+                                   eg_u32s *subproblem_of, uint32_t *out_count) {
   EG_TRY(eg_u32s_resize(subproblem_of, model->class_count));
   uint32_t *parent = subproblem_of->data;
   for (uint32_t class = 0; class < model->class_count; class ++)
     parent[class] = class;
   for (uint32_t n = 0; n < eg_extract_node_count(model); n++)
     EG_EACH_CHILD(model, n, child) {
-      uint32_t a = find(parent, model->node_class.data[n]);
-      uint32_t b = find(parent, child);
+      uint32_t a = find_representative(parent, model->node_class.data[n]);
+      uint32_t b = find_representative(parent, child);
       if (a < b) parent[b] = a;
       if (b < a) parent[a] = b;
     }
   for (uint32_t class = 0; class < model->class_count; class ++)
-    parent[class] = find(parent, class);
+    parent[class] = find_representative(parent, class);
   // Representatives are the smallest of their subproblem, so they are numbered first.
   uint32_t count = 0;
   for (uint32_t class = 0; class < model->class_count; class ++)
@@ -44,7 +44,7 @@ static egraph_status label(const eg_extract_problem *model, eg_u32s *subproblem_
 
 #define SUBPROBLEM_MEMBERS (eg_class_index, index), (eg_u32s, class_of, node_of)
 
-static egraph_status start(eg_subproblems *subproblems, uint32_t count) {
+static egraph_status start_subproblems(eg_subproblems *subproblems, uint32_t count) {
   EG_TRY(eg_subproblems_reserve(subproblems, count));
   for (uint32_t i = 0; i < count; i++) {
     eg_subproblem subproblem = {.state = EG_SUBPROBLEM_OPEN};
@@ -109,8 +109,8 @@ static egraph_status fill_cuts(filling *f, const eg_cuts *cuts) {
 static egraph_status fill_subproblems(filling *f, const eg_cuts *cuts) {
   const eg_extract_problem *model = f->model;
   uint32_t count;
-  EG_TRY(label(model, &f->subproblem_of, &count));
-  EG_TRY(start(f->subproblems, count));
+  EG_TRY(label_classes(model, &f->subproblem_of, &count));
+  EG_TRY(start_subproblems(f->subproblems, count));
   EG_TRY(eg_u32s_resize(&f->number, model->class_count));
   for (uint32_t class = 0; class < model->class_count; class ++) {
     eg_subproblem *subproblem = subproblem_of(f, class);
@@ -127,7 +127,7 @@ static egraph_status fill_subproblems(filling *f, const eg_cuts *cuts) {
   return cuts == NULL ? EGRAPH_OK : fill_cuts(f, cuts);
 }
 
-static int compare(const void *a, const void *b) {
+static int compare_sizes(const void *a, const void *b) {
   const eg_subproblem *p = a, *q = b;
   size_t x = p->node_of.len, y = q->node_of.len;
   if (x != y) return x < y ? -1 : 1;
@@ -163,7 +163,7 @@ egraph_status eg_subproblems_split(eg_subproblems *subproblems,
   filling_deinit(&f);
   if (status != EGRAPH_OK) return status;
   if (subproblems->len > 1)
-    qsort(subproblems->data, subproblems->len, sizeof(eg_subproblem), compare);
+    qsort(subproblems->data, subproblems->len, sizeof(eg_subproblem), compare_sizes);
   return add_incumbents(subproblems, whole);
 }
 
@@ -250,7 +250,7 @@ typedef struct batch {
 } batch;
 
 // The next subproblems that are not solved; *inout_at is where to go on.
-static void gather(batch *w, size_t *inout_at) {
+static void gather_batch(batch *w, size_t *inout_at) {
   eg_subproblems *all = w->batches->subproblems;
   w->count = 0;
   for (; *inout_at < all->len && w->count < BATCH_SIZE; (*inout_at)++)
@@ -258,8 +258,8 @@ static void gather(batch *w, size_t *inout_at) {
       w->subproblems[w->count++] = &all->data[*inout_at];
 }
 
-static void brief(const batch *w, eg_subproblem *subproblem, double bounds,
-                  double costs) {
+static void brief_subproblem(const batch *w, eg_subproblem *subproblem, double bounds,
+                             double costs) {
   const eg_batches *batches = w->batches;
   eg_incumbent *incumbent = &subproblem->incumbent;
   double rest = batches->offset + bounds - incumbent->bound;
@@ -297,7 +297,7 @@ static egraph_status run_batch(batch *w) {
   for (size_t i = 0; i < w->batches->subproblems->len; i++)
     costs += w->batches->subproblems->data[i].incumbent.cost;
   for (size_t i = 0; i < w->count; i++)
-    brief(w, w->subproblems[i], bounds, costs);
+    brief_subproblem(w, w->subproblems[i], bounds, costs);
   eg_part_clock *clock = whole->clock;
   if (clock != NULL) (void)eg_part_clock_stop(clock); // subproblems count for themselves
   egraph_status status = eg_parallel_for(w->batches->alloc, whole->options->threads,
@@ -315,7 +315,7 @@ egraph_status eg_subproblems_run(eg_batches *batches, eg_subproblem_step step) {
   batch w = {.batches = batches, .step = step};
   atomic_init(&w.exhausted, false);
   for (size_t at = 0; !batches->exhausted && !eg_incumbent_stop(whole);) {
-    gather(&w, &at);
+    gather_batch(&w, &at);
     if (w.count == 0) break;
     EG_TRY(run_batch(&w));
     batches->exhausted = atomic_load(&w.exhausted);

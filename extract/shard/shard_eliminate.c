@@ -43,7 +43,7 @@ static egraph_status add_factor(eg_shard_elimination *x, const uint32_t *scope,
   return eg_shard_factors_push(&x->factors, factor);
 }
 
-static int64_t scaled(const eg_shard_elimination *x, int64_t entry) {
+static int64_t scale_entry(const eg_shard_elimination *x, int64_t entry) {
   if (entry >= x->model->cutoff - x->model->base) return EG_SHARD_CAP;
   return entry * (INT64_C(1) << x->prices.scale);
 }
@@ -60,7 +60,7 @@ static int64_t price_value(const eg_shard_elimination *x, uint32_t n, uint32_t v
     eg_shard_view view = eg_shard_view_of(model, half);
     int64_t entry =
         view.data[v * view.own_stride + x->fixed.data[other] * view.other_stride];
-    sum = eg_shard_capped(sum, scaled(x, entry));
+    sum = eg_shard_capped(sum, scale_entry(x, entry));
   }
   return sum;
 }
@@ -94,8 +94,8 @@ static egraph_status load_edge(eg_shard_elimination *x, uint32_t e) {
   int64_t *to = x->table.data + x->factors.data[factor].table;
   for (uint32_t w = 0; w < eg_shard_elimination_width(x, scope[1]); w++)
     for (uint32_t v = 0; v < eg_shard_elimination_width(x, scope[0]); v++)
-      *to++ =
-          scaled(x, view.data[own[v] * view.own_stride + other[w] * view.other_stride]);
+      *to++ = scale_entry(
+          x, view.data[own[v] * view.own_stride + other[w] * view.other_stride]);
   return EGRAPH_OK;
 }
 
@@ -111,7 +111,7 @@ typedef struct part {
 } part;
 
 // The union of two ascending scopes; false when it is too long or its table too large.
-static bool join(const eg_shard_elimination *x, part *p, uint32_t factor) {
+static bool join_factor(const eg_shard_elimination *x, part *p, uint32_t factor) {
   const eg_shard_factor *f = &x->factors.data[factor];
   const uint32_t *scope = x->scopes.data + f->scope;
   uint32_t merged[MAX_ARITY], count = 0, i = 0, j = 0;
@@ -247,13 +247,13 @@ static egraph_status list_bucket(eg_shard_elimination *x, uint32_t place) {
   return EGRAPH_OK;
 }
 
-static egraph_status eliminate(eg_shard_elimination *x, uint32_t place) {
+static egraph_status eliminate_place(eg_shard_elimination *x, uint32_t place) {
   EG_TRY(list_bucket(x, place));
   for (bool first = true; x->trial.len != 0 && !x->too_large; first = false) {
     part p = {.count = 0};
     size_t left = 0;
     for (size_t i = 0; i < x->trial.len; i++)
-      if (!join(x, &p, x->trial.data[i])) x->trial.data[left++] = x->trial.data[i];
+      if (!join_factor(x, &p, x->trial.data[i])) x->trial.data[left++] = x->trial.data[i];
     x->trial.len = left;
     if (!first || left != 0) x->exact = false;
     EG_TRY(reduce_part(x, &p));
@@ -275,7 +275,7 @@ egraph_status eg_shard_elimination_run(eg_shard_elimination *x) {
     if (!eg_shard_is_dead(&x->model->edges.data[e])) EG_TRY(load_edge(x, e));
   for (uint32_t i = 0; i < x->order.len && !x->too_large; i++) {
     EG_TRY(eg_u32s_push(&x->result_begin, (uint32_t)x->results.len));
-    EG_TRY(eliminate(x, i));
+    EG_TRY(eliminate_place(x, i));
   }
   EG_TRY(eg_u32s_push(&x->result_begin, (uint32_t)x->results.len));
   x->bound = x->constant - x->prices.capacity;
@@ -319,12 +319,12 @@ typedef struct ordering {
 } ordering;
 EG_OWNER_DEFINE_STATIC(ordering, (eg_u32s, node, number), (eg_doubles, size))
 
-static uint64_t *row_of(const ordering *o, uint32_t variable) {
+static uint64_t *graph_row(const ordering *o, uint32_t variable) {
   return o->x->graph.data + variable * o->words;
 }
 
-static double weigh(const ordering *o, uint32_t variable) {
-  const uint64_t *row = row_of(o, variable);
+static double weigh_variable(const ordering *o, uint32_t variable) {
+  const uint64_t *row = graph_row(o, variable);
   double weight = o->size.data[variable];
   EG_EACH_BIT(row, o->words, other) { weight += o->size.data[other]; }
   return weight;
@@ -363,20 +363,20 @@ static egraph_status find_neighbours(ordering *o) {
     if (eg_shard_is_dead(edge)) continue;
     uint32_t a = o->number.data[edge->ends[0]], b = o->number.data[edge->ends[1]];
     if (a == EG_SHARD_NONE || b == EG_SHARD_NONE) continue;
-    eg_bits_put(row_of(o, a), b);
-    eg_bits_put(row_of(o, b), a);
+    eg_bits_put(graph_row(o, a), b);
+    eg_bits_put(graph_row(o, b), a);
   }
   EG_TRY(eg_doubles_resize(&o->x->weight, o->node.len));
   for (uint32_t v = 0; v < o->node.len; v++)
-    o->x->weight.data[v] = weigh(o, v);
+    o->x->weight.data[v] = weigh_variable(o, v);
   return EGRAPH_OK;
 }
 
 // Takes a variable out; its neighbours become each other's, unless it is held.
 static void take_variable(ordering *o, uint32_t variable, bool join) {
-  uint64_t *row = row_of(o, variable);
+  uint64_t *row = graph_row(o, variable);
   EG_EACH_BIT(row, o->words, other) {
-    uint64_t *to = row_of(o, other);
+    uint64_t *to = graph_row(o, other);
     if (join) {
       for (size_t k = 0; k < o->words; k++)
         to[k] |= row[k];
@@ -384,13 +384,15 @@ static void take_variable(ordering *o, uint32_t variable, bool join) {
     }
     eg_bits_clear(to, variable);
   }
-  EG_EACH_BIT(row, o->words, other) { o->x->weight.data[other] = weigh(o, other); }
+  EG_EACH_BIT(row, o->words, other) {
+    o->x->weight.data[other] = weigh_variable(o, other);
+  }
   o->x->weight.data[variable] = INFINITY;
 }
 
 // The neighbour of `variable` with the most values and neighbours, to be held.
 static uint32_t widest_near(const ordering *o, uint32_t variable) {
-  const uint64_t *row = row_of(o, variable);
+  const uint64_t *row = graph_row(o, variable);
   uint32_t best = variable;
   EG_EACH_BIT(row, o->words, other) {
     if (o->x->weight.data[other] > o->x->weight.data[best]) best = other;
@@ -452,4 +454,191 @@ egraph_status eg_shard_elimination_order(eg_shard_elimination *x, eg_shard_model
   if (status == EGRAPH_OK) status = list_values(x, allowed);
   ordering_deinit(&o);
   return status;
+}
+
+// ---- search along an elimination ----------------------------------------------------
+// Variables are decided in the reverse order of their elimination. The bound of a partial
+// choice is the sum of all factors that are decided but not yet eliminated: deciding a
+// variable takes off what its elimination gave and adds its bucket. With tables that were
+// not split the bound is the exact minimum under prices, so that without memory rows the
+// first leaf is optimal and nothing else is visited.
+
+EG_OWNER_DEFINE(eg_shard_enumeration, (eg_shard_slack, slack),
+                (eg_i64s, cost, sum, charge, charged),
+                (eg_u32s, child, at, next, count, choice, found))
+
+// Largest scaled sum that is below the cutoff.
+static int64_t largest_sum(const eg_shard_elimination *tables) {
+  const eg_shard_model *model = tables->model;
+  return (model->cutoff - 1 - model->base) * (INT64_C(1) << tables->prices.scale) +
+         tables->prices.capacity;
+}
+
+// Lists the children of a place, cheapest first.
+static void open_place(eg_shard_enumeration *x, const eg_shard_elimination *tables,
+                       uint32_t place, int64_t most) {
+  uint32_t begin = tables->value_begin.data[place];
+  uint32_t width = eg_shard_elimination_width(tables, place), count = 0;
+  int64_t rest = x->sum.data[place + 1];
+  for (uint32_t i = tables->result_begin.data[place];
+       i < tables->result_begin.data[place + 1]; i++) {
+    const eg_shard_factor *f = &tables->factors.data[tables->results.data[i]];
+    const int64_t *line = eg_shard_factor_at(tables, f, x->at.data);
+    rest -= f->arity == 0 ? *line : line[x->at.data[tables->scopes.data[f->scope]]];
+  }
+  for (uint32_t v = 0; v < width; v++) {
+    int64_t cost = rest;
+    for (uint32_t f = tables->bucket.data[place]; f != EG_SHARD_NONE && cost <= most;
+         f = tables->factors.data[f].next)
+      cost = eg_shard_capped(
+          cost, eg_shard_factor_at(tables, &tables->factors.data[f], x->at.data)[v]);
+    if (cost > most) continue;
+    uint32_t to = count++;
+    for (; to > 0 && x->cost.data[begin + to - 1] > cost; to--) {
+      x->cost.data[begin + to] = x->cost.data[begin + to - 1];
+      x->child.data[begin + to] = x->child.data[begin + to - 1];
+    }
+    x->cost.data[begin + to] = cost;
+    x->child.data[begin + to] = v;
+  }
+  x->next.data[place] = 0;
+  x->count.data[place] = count;
+}
+
+// Without what memory adds the sum is the cost.
+static egraph_status offer_leaf(eg_shard_enumeration *x, eg_shard_elimination *tables,
+                                eg_shard_search *search, bool *out_better) {
+  int64_t least = largest_sum(tables) - tables->prices.capacity, cost;
+  bool fits, better;
+  if (x->sum.data[0] - x->charged.data[0] > least) return EGRAPH_OK;
+  for (uint32_t i = 0; i < tables->order.len; i++)
+    x->choice.data[tables->order.data[i]] =
+        tables->values.data[tables->value_begin.data[i] + x->at.data[i]];
+  EG_TRY(eg_shard_model_evaluate(tables->model, x->choice.data, &cost, &fits));
+  if (!fits || cost >= tables->model->cutoff) return EGRAPH_OK;
+  EG_TRY(eg_shard_search_offer(search, tables->model, x->choice.data, &better));
+  tables->model->cutoff = cost;
+  x->found.len = 0;
+  EG_TRY(eg_u32s_append(&x->found, x->choice.data, x->choice.len));
+  *out_better = true;
+  return EGRAPH_OK;
+}
+
+// What the prices add to the cost of a value that is not forbidden.
+static int64_t charge_of(const eg_shard_elimination *tables, uint32_t n, uint32_t v) {
+  const eg_shard_model *model = tables->model;
+  int64_t cost = model->cost.data[model->nodes.data[n].values + v];
+  int64_t sum = eg_shard_prices_of(&tables->prices, model, n, v, EG_SHARD_CAP);
+  return sum >= EG_SHARD_CAP ? 0 : sum - cost * (INT64_C(1) << tables->prices.scale);
+}
+
+static egraph_status find_charges(eg_shard_enumeration *x,
+                                  const eg_shard_elimination *tables) {
+  const eg_shard_model *model = tables->model;
+  size_t places = tables->order.len;
+  EG_TRY(eg_i64s_resize(&x->charge, tables->values.len));
+  EG_TRY(eg_i64s_resize(&x->charged, places + 1));
+  for (uint32_t i = 0; i < places; i++)
+    for (uint32_t v = tables->value_begin.data[i]; v < tables->value_begin.data[i + 1];
+         v++)
+      x->charge.data[v] =
+          charge_of(tables, tables->order.data[i], tables->values.data[v]);
+  int64_t sum = 0;
+  for (uint32_t n = 0; n < model->nodes.len; n++)
+    if (model->nodes.data[n].count != 0 && tables->place.data[n] == EG_SHARD_NONE)
+      sum = eg_shard_capped(sum, charge_of(tables, n, tables->fixed.data[n]));
+  x->charged.data[places] = sum;
+  return EGRAPH_OK;
+}
+
+static egraph_status start_enumeration(eg_shard_enumeration *x,
+                                       const eg_shard_elimination *tables) {
+  const eg_shard_model *model = tables->model;
+  size_t places = tables->order.len;
+  EG_TRY(eg_shard_slack_start(&x->slack, model));
+  EG_TRY(eg_i64s_resize(&x->cost, tables->values.len));
+  EG_TRY(eg_u32s_resize(&x->child, tables->values.len));
+  EG_TRY(eg_u32s_resize(&x->at, places));
+  EG_TRY(eg_u32s_resize(&x->next, places));
+  EG_TRY(eg_u32s_resize(&x->count, places));
+  EG_TRY(eg_i64s_resize(&x->sum, places + 1));
+  EG_TRY(eg_u32s_resize(&x->choice, model->nodes.len));
+  for (uint32_t n = 0; n < model->nodes.len; n++) {
+    if (model->nodes.data[n].count == 0 || tables->place.data[n] != EG_SHARD_NONE)
+      continue;
+    x->choice.data[n] = tables->fixed.data[n];
+    eg_shard_slack_value(&x->slack, model, n, tables->fixed.data[n], -1);
+  }
+  x->sum.data[places] = tables->constant;
+  return find_charges(x, tables);
+}
+
+static void charge_place(eg_shard_enumeration *x, const eg_shard_elimination *tables,
+                         uint32_t place, int64_t sign) {
+  uint32_t value =
+      tables->values.data[tables->value_begin.data[place] + x->at.data[place]];
+  eg_shard_slack_value(&x->slack, tables->model, tables->order.data[place], value, sign);
+}
+
+// Decides the next value of a place that fits; false when there is none.
+static bool advance_place(eg_shard_enumeration *x, const eg_shard_elimination *tables,
+                          uint32_t place, int64_t most) {
+  uint32_t begin = tables->value_begin.data[place];
+  while (x->next.data[place] < x->count.data[place]) {
+    uint32_t i = begin + x->next.data[place]++;
+    if (x->cost.data[i] > most) return false;
+    x->at.data[place] = x->child.data[i];
+    charge_place(x, tables, place, -1);
+    if (eg_shard_slack_fits(&x->slack)) {
+      x->sum.data[place] = x->cost.data[i];
+      x->charged.data[place] =
+          x->charged.data[place + 1] + x->charge.data[begin + x->at.data[place]];
+      return true;
+    }
+    charge_place(x, tables, place, 1);
+  }
+  return false;
+}
+
+// `place` is the one at work; those above it are decided.
+static egraph_status walk_places(eg_shard_enumeration *x, eg_shard_elimination *tables,
+                                 eg_shard_search *search, uint64_t limit,
+                                 bool *out_better, bool *out_complete) {
+  uint32_t places = (uint32_t)tables->order.len, place = places - 1;
+  int64_t most = largest_sum(tables);
+  open_place(x, tables, place, most);
+  for (uint64_t visited = 0;;) {
+    if (!advance_place(x, tables, place, most)) {
+      if (++place == places) break;
+      charge_place(x, tables, place, 1);
+      continue;
+    }
+    if (++visited >= limit) return EGRAPH_OK;
+    if (visited % 1024 == 0 && eg_shard_search_stop(search)) return EGRAPH_OK;
+    tables->work += 16;
+    if (place != 0) {
+      open_place(x, tables, --place, most);
+      continue;
+    }
+    EG_TRY(offer_leaf(x, tables, search, out_better));
+    most = largest_sum(tables);
+    charge_place(x, tables, place, 1);
+  }
+  *out_complete = true;
+  return EGRAPH_OK;
+}
+
+egraph_status eg_shard_enumerate(eg_shard_enumeration *x, eg_shard_elimination *tables,
+                                 eg_shard_search *search, uint64_t limit,
+                                 bool *out_better, bool *out_complete) {
+  *out_better = *out_complete = false;
+  if (tables->too_large) return EGRAPH_OK;
+  EG_TRY(start_enumeration(x, tables));
+  *out_complete =
+      tables->constant > largest_sum(tables) || !eg_shard_slack_fits(&x->slack);
+  if (*out_complete) return EGRAPH_OK;
+  if (tables->order.len != 0)
+    return walk_places(x, tables, search, limit, out_better, out_complete);
+  *out_complete = true;
+  return offer_leaf(x, tables, search, out_better);
 }

@@ -1,11 +1,13 @@
 // Elimination of nodes, one after the other: exact minima under the prices of memory, as
 // far as tables stay within a cap. The tables then guide a search that is exact for
-// memory too (shard_enumerate.h).
+// memory too.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXTRACT_SHARD_SHARD_ELIMINATE_H
 #define EG_EXTRACT_SHARD_SHARD_ELIMINATE_H
 
-#include "extract/shard/shard_bound.h"
+#include "extract/shard/shard_dual.h"
+#include "extract/shard/shard_model.h"
+#include "extract/shard/shard_search.h"
 
 /// More are not ordered: neighbourhoods take a bit per pair.
 #define EG_SHARD_MOST_VARIABLES 8000
@@ -81,5 +83,31 @@ static inline const int64_t *eg_shard_factor_at(const eg_shard_elimination *x,
 static inline int64_t eg_shard_capped(int64_t a, int64_t b) {
   return a + b < EG_SHARD_CAP ? a + b : EG_SHARD_CAP;
 }
+
+// ---- search along an elimination ----------------------------------------------------
+// Depth-first search along an elimination (shard_eliminate.h), exact for memory: it
+// closes small models, and solves blocks.
+
+typedef struct eg_shard_enumeration {
+  eg_shard_slack slack;
+  eg_i64s cost;            // of the children, like elimination->values
+  eg_u32s child;           // values in the order of their cost, likewise
+  eg_u32s at, next, count; // [place]
+  eg_i64s sum;             // [place + 1] bound of what is decided
+  eg_i64s charge;          // like elimination->values: what memory adds to the sum
+  eg_i64s charged;         // [place + 1] that of what is decided
+  eg_u32s choice;          // [node]
+  eg_u32s found;           // [node] the cheapest found, when better
+} eg_shard_enumeration;
+
+void eg_shard_enumeration_init(eg_shard_enumeration *x, egraph_allocator alloc);
+void eg_shard_enumeration_deinit(eg_shard_enumeration *x);
+/// Visits every choice whose bound by the elimination (which has run) stays below the
+/// model's cutoff and that fits, cheapest bound first. One that is cheaper goes to
+/// `found`, is offered to the search, and becomes the model's cutoff; *out_better is then
+/// set. *out_complete: all were visited, within `limit` visited values.
+egraph_status eg_shard_enumerate(eg_shard_enumeration *x, eg_shard_elimination *tables,
+                                 eg_shard_search *search, uint64_t limit,
+                                 bool *out_better, bool *out_complete);
 
 #endif

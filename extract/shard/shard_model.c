@@ -37,7 +37,8 @@ static int compare_events(const void *left, const void *right) {
   return a->node < b->node ? -1 : a->node > b->node;
 }
 
-static egraph_status sweep(eg_shard_model *model, int64_t limit, const events *list) {
+static egraph_status sweep_events(eg_shard_model *model, int64_t limit,
+                                  const events *list) {
   bool fresh = false;
   for (size_t i = 0; i < list->len; i++) {
     const event *e = &list->data[i];
@@ -69,13 +70,13 @@ static egraph_status build_rows(eg_shard_model *model, const eg_shard_problem *p
   }
   if (status == EGRAPH_OK && list.len != 0)
     qsort(list.data, list.len, sizeof *list.data, compare_events);
-  if (status == EGRAPH_OK) status = sweep(model, problem->limit, &list);
+  if (status == EGRAPH_OK) status = sweep_events(model, problem->limit, &list);
   events_deinit(&list);
   return status;
 }
 
-static egraph_status add_node(eg_shard_model *model, const eg_shard_problem *problem,
-                              uint32_t n) {
+static egraph_status add_problem_node(eg_shard_model *model,
+                                      const eg_shard_problem *problem, uint32_t n) {
   uint32_t begin = problem->strategy_begin.data[n];
   uint32_t count = problem->strategy_begin.data[n + 1] - begin;
   eg_shard_node node = {.count = count,
@@ -137,7 +138,7 @@ egraph_status eg_shard_model_build(eg_shard_model *model,
                                    const eg_shard_problem *problem) {
   uint32_t count = eg_shard_node_count(problem), edges = eg_shard_edge_count(problem);
   for (uint32_t n = 0; n < count; n++)
-    EG_TRY(add_node(model, problem, n));
+    EG_TRY(add_problem_node(model, problem, n));
   EG_TRY(eg_shard_model_size_marks(model));
   EG_TRY(build_rows(model, problem));
   int64_t total = 0;
@@ -167,7 +168,7 @@ void eg_shard_model_lift(const eg_shard_model *model, uint32_t *choice) {
   }
 }
 
-static bool fits(eg_shard_model *model, const uint32_t *choice) {
+static bool choice_fits(eg_shard_model *model, const uint32_t *choice) {
   int64_t *load = model->spare.data; // differences
   for (uint32_t n = 0; n < model->nodes.len; n++) {
     const eg_shard_node *node = &model->nodes.data[n];
@@ -203,7 +204,7 @@ egraph_status eg_shard_model_evaluate(eg_shard_model *model, const uint32_t *cho
   model->spare.len = 0;
   EG_TRY(eg_i64s_resize(&model->spare, model->capacity.len + 1));
   *out_cost = cost;
-  *out_fits = fits(model, choice);
+  *out_fits = choice_fits(model, choice);
   return EGRAPH_OK;
 }
 
@@ -231,8 +232,8 @@ egraph_status eg_shard_model_copy_items(eg_shard_model *to, const eg_shard_model
   return EGRAPH_OK;
 }
 
-static egraph_status copy_node(eg_shard_model *to, const eg_shard_model *from, uint32_t n,
-                               bool renumber) {
+static egraph_status copy_model_node(eg_shard_model *to, const eg_shard_model *from,
+                                     uint32_t n, bool renumber) {
   const eg_shard_node *old = &from->nodes.data[n];
   eg_shard_node node = {.count = old->count,
                         .half = EG_SHARD_NONE,
@@ -276,7 +277,7 @@ static egraph_status copy_nodes(eg_shard_model *to, const eg_shard_model *from,
     if (renumber && from->nodes.data[n].count == 0) continue;
     to->mark.data[n] = (uint32_t)to->nodes.len;
     if (renumber) EG_TRY(eg_u32s_push(old_node, n));
-    EG_TRY(copy_node(to, from, n, renumber));
+    EG_TRY(copy_model_node(to, from, n, renumber));
   }
   if (renumber) return EGRAPH_OK;
   EG_TRY(eg_shard_steps_append(&to->steps, from->steps.data, from->steps.len));
@@ -357,7 +358,7 @@ void eg_shard_kill_edge(eg_shard_model *model, uint32_t edge) {
 }
 
 // Unlinks dead edges, so that lists stay as short as they look.
-static void tidy(eg_shard_model *model, uint32_t node) {
+static void unlink_dead(eg_shard_model *model, uint32_t node) {
   uint32_t *at = &model->nodes.data[node].half;
   while ((*at = eg_shard_live_half(model, *at)) != EG_SHARD_NONE)
     at = &model->edges.data[*at >> 1].next[*at & 1];
@@ -383,7 +384,7 @@ static void add_tables(eg_shard_model *model, uint32_t to_half, uint32_t from_ha
 }
 
 egraph_status eg_shard_join_parallel(eg_shard_model *model, uint32_t node) {
-  tidy(model, node);
+  unlink_dead(model, node);
   EG_SHARD_EACH_HALF(model, node, half) {
     uint32_t other = eg_shard_other(model, half), earlier = model->mark.data[other];
     if (earlier == EG_SHARD_NONE) {
@@ -397,7 +398,7 @@ egraph_status eg_shard_join_parallel(eg_shard_model *model, uint32_t node) {
   EG_SHARD_EACH_HALF(model, node, half) {
     model->mark.data[eg_shard_other(model, half)] = EG_SHARD_NONE;
   }
-  tidy(model, node);
+  unlink_dead(model, node);
   return EGRAPH_OK;
 }
 
@@ -456,8 +457,8 @@ egraph_status eg_shard_keep_values(eg_shard_model *model, uint32_t n) {
   return eg_shard_touch(model, n);
 }
 
-static egraph_status record(eg_shard_model *model, uint32_t n, uint32_t gone,
-                            const uint32_t *of) {
+static egraph_status record_step(eg_shard_model *model, uint32_t n, uint32_t gone,
+                                 const uint32_t *of) {
   const eg_shard_node *node = &model->nodes.data[n];
   eg_shard_step step = {gone, {n, EG_SHARD_NONE}, 1, model->step_values.len};
   EG_TRY(eg_u32s_resize(&model->step_values, step.values + model->ids.data[n]));
@@ -531,7 +532,7 @@ static egraph_status move_items(eg_shard_model *model, uint32_t n, uint32_t gone
 static uint32_t find_half(eg_shard_model *model, uint32_t node, uint32_t other) {
   bool swap = model->nodes.data[other].degree < model->nodes.data[node].degree;
   uint32_t from = swap ? other : node, to = swap ? node : other;
-  tidy(model, from);
+  unlink_dead(model, from);
   EG_SHARD_EACH_HALF(model, from, half) {
     if (eg_shard_other(model, half) == to) return swap ? half ^ 1 : half;
   }
@@ -557,7 +558,7 @@ static egraph_status move_edges(eg_shard_model *model, uint32_t n, uint32_t gone
 
 egraph_status eg_shard_absorb(eg_shard_model *model, uint32_t n, uint32_t gone,
                               uint32_t edge, const uint32_t *of) {
-  EG_TRY(record(model, n, gone, of));
+  EG_TRY(record_step(model, n, gone, of));
   uint32_t half = 2 * edge + (model->edges.data[edge].ends[0] == n ? 0 : 1);
   eg_shard_view view = eg_shard_view_of(model, half);
   int64_t *cost = model->cost.data + model->nodes.data[n].values;
@@ -572,4 +573,58 @@ egraph_status eg_shard_absorb(eg_shard_model *model, uint32_t n, uint32_t gone,
   dead->count = dead->degree = 0;
   dead->half = dead->item = EG_SHARD_NONE;
   return eg_shard_touch(model, n);
+}
+
+// ---- memory left --------------------------------------------------------------------
+// A segment tree without pushing down: least[i] holds the minimum of the two below plus
+// added[i].
+
+#define NO_ROW (INT64_C(1) << 62)
+
+EG_OWNER_DEFINE(eg_shard_slack, (eg_i64s, least, added))
+
+static void pull(eg_shard_slack *slack, uint32_t i) {
+  int64_t left = slack->least.data[2 * i], right = slack->least.data[2 * i + 1];
+  slack->least.data[i] = (left < right ? left : right) + slack->added.data[i];
+}
+
+egraph_status eg_shard_slack_start(eg_shard_slack *slack, const eg_shard_model *model) {
+  uint32_t leaves = 1, rows = (uint32_t)model->capacity.len;
+  while (leaves < rows)
+    leaves *= 2;
+  slack->leaves = leaves;
+  slack->least.len = slack->added.len = 0;
+  EG_TRY(eg_i64s_resize(&slack->least, 2 * (size_t)leaves));
+  EG_TRY(eg_i64s_resize(&slack->added, 2 * (size_t)leaves));
+  for (uint32_t r = 0; r < leaves; r++)
+    slack->least.data[leaves + r] = r < rows ? model->capacity.data[r] : NO_ROW;
+  for (uint32_t i = leaves; i-- > 1;)
+    pull(slack, i);
+  return EGRAPH_OK;
+}
+
+static void apply_amount(eg_shard_slack *slack, uint32_t i, int64_t amount) {
+  slack->least.data[i] += amount;
+  slack->added.data[i] += amount;
+}
+
+void eg_shard_slack_add(eg_shard_slack *slack, uint32_t first, uint32_t last,
+                        int64_t amount) {
+  uint32_t left = first + slack->leaves, right = last - 1 + slack->leaves;
+  for (uint32_t a = left, b = right + 1; a < b; a >>= 1, b >>= 1) {
+    if (a & 1) apply_amount(slack, a++, amount);
+    if (b & 1) apply_amount(slack, --b, amount);
+  }
+  for (uint32_t i = left >> 1; i > 0; i >>= 1)
+    pull(slack, i);
+  for (uint32_t i = right >> 1; i > 0; i >>= 1)
+    pull(slack, i);
+}
+
+void eg_shard_slack_value(eg_shard_slack *slack, const eg_shard_model *model,
+                          uint32_t node, uint32_t value, int64_t sign) {
+  EG_SHARD_EACH_ITEM(model, node, item) {
+    int64_t usage = model->usage.data[item->usage + value];
+    if (usage != 0) eg_shard_slack_add(slack, item->first, item->last, sign * usage);
+  }
 }

@@ -49,7 +49,7 @@ static bool find_values(const eg_shard_model *model, const uint32_t *ids, uint32
   return true;
 }
 
-static egraph_status adopt(eg_shard_primal *primal, const uint32_t *ids) {
+static egraph_status adopt_ids(eg_shard_primal *primal, const uint32_t *ids) {
   int64_t cost;
   bool fits;
   if (!find_values(primal->model, ids, primal->best.data)) return EGRAPH_OK;
@@ -70,8 +70,9 @@ egraph_status eg_shard_primal_enter(eg_shard_primal *primal, eg_shard_model *mod
   EG_TRY(eg_bytes_resize(&primal->in_block, model->nodes.len));
   EG_TRY(eg_bytes_resize(&primal->allowed, model->cost.len));
   if (primal->search->cost < EG_SHARD_INFINITE)
-    EG_TRY(adopt(primal, primal->search->core_choice.data));
-  if (had && primal->cost >= EG_SHARD_INFINITE) EG_TRY(adopt(primal, primal->ids.data));
+    EG_TRY(adopt_ids(primal, primal->search->core_choice.data));
+  if (had && primal->cost >= EG_SHARD_INFINITE)
+    EG_TRY(adopt_ids(primal, primal->ids.data));
   return EGRAPH_OK;
 }
 
@@ -93,8 +94,8 @@ static egraph_status keep_choice(eg_shard_primal *primal, const uint32_t *choice
 
 // What value v of n costs by prices, by tables towards smaller numbers (which have
 // chosen), and by messages from the rest.
-static double see(const eg_shard_dual *dual, uint32_t n, uint32_t v,
-                  const uint32_t *choice) {
+static double price_against(const eg_shard_dual *dual, uint32_t n, uint32_t v,
+                            const uint32_t *choice) {
   const eg_shard_model *model = dual->model;
   const eg_shard_node *node = &model->nodes.data[n];
   double sum = dual->priced.data[node->values + v];
@@ -122,7 +123,7 @@ static void round_within(eg_shard_primal *primal, const eg_shard_dual *dual,
     choice[n] = 0;
     if (node->count == 0) continue;
     for (uint32_t v = 0; v < node->count; v++)
-      cost[v] = see(dual, n, v, choice);
+      cost[v] = price_against(dual, n, v, choice);
     for (uint32_t tries = 0; tries < node->count; tries++) {
       uint32_t best = 0;
       for (uint32_t v = 1; v < node->count; v++)
@@ -151,7 +152,7 @@ egraph_status eg_shard_primal_round(eg_shard_primal *primal, const eg_shard_dual
 }
 
 // Moves the prices towards what the minimum of the tables violates.
-static egraph_status steer(eg_shard_primal *primal, bool *out_moved) {
+static egraph_status steer_prices(eg_shard_primal *primal, bool *out_moved) {
   eg_shard_model *model = primal->model;
   size_t rows = model->capacity.len;
   *out_moved = false;
@@ -183,7 +184,7 @@ static egraph_status solve_priced(eg_shard_primal *primal, bool *out_better) {
     EG_TRY(eg_shard_enumerate(&primal->walk, &primal->tables, primal->search, VISITS,
                               out_better, &complete));
     if (complete || *out_better || eg_shard_search_stop(primal->search)) return EGRAPH_OK;
-    EG_TRY(steer(primal, &moved));
+    EG_TRY(steer_prices(primal, &moved));
   }
   return EGRAPH_OK;
 }

@@ -5,7 +5,7 @@
 #define EG_EXTRACT_SHARD_SHARD_PRIMAL_H
 
 #include "extract/shard/shard_dual.h"
-#include "extract/shard/shard_enumerate.h"
+#include "extract/shard/shard_eliminate.h"
 
 enum { EG_SHARD_POOL = 6, EG_SHARD_ARMS = 18 };
 

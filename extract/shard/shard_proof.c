@@ -133,8 +133,9 @@ int64_t eg_shard_proof_most(const eg_shard_problem *problem) {
   return sum;
 }
 
-static egraph_status write_head(const eg_shard_problem *problem, const uint32_t *choice,
-                                int64_t cost, int64_t bound, eg_text *head) {
+static egraph_status write_proof_head(const eg_shard_problem *problem,
+                                      const uint32_t *choice, int64_t cost, int64_t bound,
+                                      eg_text *head) {
   EG_TRY(eg_text_append(head, "egraph-certificate 1 sharding\n"));
   if (choice == NULL)
     EG_TRY(eg_text_append(head, "cost none\n"));
@@ -160,7 +161,7 @@ egraph_status eg_shard_proof_write(const eg_shard_proof *proof,
   }
   eg_text head;
   eg_text_init(&head, proof->text.chars.alloc);
-  egraph_status status = write_head(problem, choice, cost, *out_bound, &head);
+  egraph_status status = write_proof_head(problem, choice, cost, *out_bound, &head);
   if (status == EGRAPH_OK && size != 0)
     status = eg_text_append_bytes(&head, proof->text.chars.data, size);
   if (status == EGRAPH_OK) status = eg_text_append(&head, "end\n");

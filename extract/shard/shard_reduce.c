@@ -7,8 +7,8 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "extract/shard/shard_model.h"
 #include "extract/shard/shard_proof.h"
-#include "extract/shard/shard_slack.h"
 
 // ---- minima -----------------------------------------------------------------------
 
@@ -47,7 +47,7 @@ static void shift_node(eg_shard_model *model, uint32_t n) {
 }
 
 // Entries that would reach the cutoff all by themselves are forbidden.
-static egraph_status forbid(eg_shard_model *model) {
+static egraph_status forbid_entries(eg_shard_model *model) {
   int64_t limit = model->cutoff - model->base;
   for (uint32_t n = 0; n < model->nodes.len; n++) {
     const eg_shard_node *node = &model->nodes.data[n];
@@ -85,7 +85,7 @@ static egraph_status pass_shift(eg_shard_model *model, bool *changed) {
   for (uint32_t n = 0; n < model->nodes.len; n++)
     shift_node(model, n);
   // With a proof that is left to the filter, which writes it down.
-  return model->closed || model->proof != NULL ? EGRAPH_OK : forbid(model);
+  return model->closed || model->proof != NULL ? EGRAPH_OK : forbid_entries(model);
 }
 
 // ---- consistency ------------------------------------------------------------------
@@ -134,7 +134,7 @@ static egraph_status pass_consistency(eg_shard_model *model, bool *changed) {
 // the node (in practice a bijection, as between an operator and its elementwise user).
 
 // Fills of[] when the other end is a function of this one.
-static bool find_function(const eg_shard_model *model, uint32_t half, uint32_t *of) {
+static bool find_value_map(const eg_shard_model *model, uint32_t half, uint32_t *of) {
   eg_shard_view view = eg_shard_view_of(model, half);
   for (uint32_t v = 0; v < view.own_count; v++) {
     const int64_t *line = view.data + v * view.own_stride;
@@ -172,7 +172,7 @@ static egraph_status merge_at(eg_shard_model *model, uint32_t half, bool *merged
   eg_u32s of;
   eg_u32s_init(&of, model->alloc);
   egraph_status status = eg_u32s_resize(&of, count);
-  if (status == EGRAPH_OK && find_function(model, half, of.data)) {
+  if (status == EGRAPH_OK && find_value_map(model, half, of.data)) {
     status = eg_shard_absorb(model, n, other, half >> 1, of.data);
     if (status == EGRAPH_OK && model->proof != NULL)
       status = eg_shard_proof_merge(model->proof, n, other);
@@ -326,8 +326,8 @@ static egraph_status find_borders(const eg_shard_model *model, borders *list) {
 
 // Most that the load can fall, and can rise, across the border that list[begin] starts;
 // returns its end.
-static egraph_status step_of(eg_shard_model *model, const borders *list, size_t *inout,
-                             int64_t *fall, int64_t *rise) {
+static egraph_status measure_border(eg_shard_model *model, const borders *list,
+                                    size_t *inout, int64_t *fall, int64_t *rise) {
   size_t i = *inout;
   uint32_t at = list->data[i].at;
   *fall = *rise = 0;
@@ -360,12 +360,12 @@ static egraph_status mark_implied(eg_shard_model *model, const borders *list,
   size_t rows = model->capacity.len, next = 0;
   while (next < list->len && list->data[next].at == 0) {
     int64_t fall, rise;
-    EG_TRY(step_of(model, list, &next, &fall, &rise));
+    EG_TRY(measure_border(model, list, &next, &fall, &rise));
   }
   for (size_t r = 1; r < rows; r++) {
     int64_t fall = 0, rise = 0;
     if (next < list->len && list->data[next].at == r)
-      EG_TRY(step_of(model, list, &next, &fall, &rise));
+      EG_TRY(measure_border(model, list, &next, &fall, &rise));
     int64_t more = model->capacity.data[r] - model->capacity.data[r - 1];
     if (fall <= -more)
       keep[r - 1] = 0;
@@ -471,7 +471,7 @@ static egraph_status pass_rows(eg_shard_model *model, bool *changed) {
 // Only values that are still there count, so that of two equal ones one stays.
 
 // Most that w costs above v on this edge, at most EG_SHARD_INFINITE.
-static int64_t worst(const eg_shard_view *view, uint32_t v, uint32_t w) {
+static int64_t worst_excess(const eg_shard_view *view, uint32_t v, uint32_t w) {
   const int64_t *of_v = view->data + v * view->own_stride;
   const int64_t *of_w = view->data + w * view->own_stride;
   int64_t most = -EG_SHARD_INFINITE;
@@ -502,7 +502,7 @@ static bool beats(eg_shard_model *model, uint32_t n, uint32_t v, uint32_t w) {
   EG_SHARD_EACH_HALF(model, n, half) {
     eg_shard_view view = eg_shard_view_of(model, half);
     model->work += view.other_count;
-    int64_t most = worst(&view, v, w);
+    int64_t most = worst_excess(&view, v, w);
     if (most >= EG_SHARD_INFINITE) return false;
     if (most > 0 && extra > INT64_MAX - most) return false;
     if (extra < -EG_SHARD_INFINITE) extra = -EG_SHARD_INFINITE; // v is as good as gone
@@ -545,8 +545,8 @@ typedef struct replies {
   uint32_t count[2]; // 1 where there is no neighbour
 } replies;
 
-static int64_t reply(const eg_shard_model *model, uint32_t n, const replies *r,
-                     const uint32_t *at, uint32_t *out) {
+static int64_t find_reply(const eg_shard_model *model, uint32_t n, const replies *r,
+                          const uint32_t *at, uint32_t *out) {
   const eg_shard_node *node = &model->nodes.data[n];
   int64_t best = EG_SHARD_INFINITE;
   *out = 0;
@@ -585,7 +585,8 @@ static egraph_status tabulate(eg_shard_model *model, uint32_t n, const replies *
   for (at[0] = 0; at[0] < r->count[0]; at[0]++)
     for (at[1] = 0; at[1] < r->count[1]; at[1]++) {
       uint32_t value;
-      model->spare.data[at[0] * r->count[1] + at[1]] = reply(model, n, r, at, &value);
+      model->spare.data[at[0] * r->count[1] + at[1]] =
+          find_reply(model, n, r, at, &value);
       size_t place =
           (size_t)(id[0] ? id[0][at[0]] : 0) * ids[1] + (id[1] ? id[1][at[1]] : 0);
       model->step_values.data[step.values + place] = model->id.data[node->values + value];
@@ -612,7 +613,7 @@ static egraph_status deposit(eg_shard_model *model, const replies *r) {
   return eg_shard_join_parallel(model, r->other[0]);
 }
 
-static egraph_status eliminate(eg_shard_model *model, uint32_t n) {
+static egraph_status eliminate_node(eg_shard_model *model, uint32_t n) {
   replies r = {{EG_SHARD_NONE, EG_SHARD_NONE}, {0, 0}, {1, 1}};
   int sides = 0;
   EG_SHARD_EACH_HALF(model, n, half) {
@@ -650,7 +651,7 @@ static bool is_worth_it(const eg_shard_model *model, uint32_t n) {
 static egraph_status pass_degree(eg_shard_model *model, bool *changed) {
   for (uint32_t n = 0; n < model->nodes.len && !model->closed; n++) {
     if (!is_worth_it(model, n)) continue;
-    EG_TRY(eliminate(model, n));
+    EG_TRY(eliminate_node(model, n));
     *changed = true;
   }
   return EGRAPH_OK;

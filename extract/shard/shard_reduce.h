@@ -21,7 +21,7 @@ typedef enum eg_shard_pass {
 } eg_shard_pass;
 #undef EG_SHARD_PASS_ENUM
 
-/// Runs the passes but the last (which needs a dual solution: shard_bound.h) to a
+/// Runs the passes but the last (which needs a dual solution: shard_dual.h) to a
 /// fixpoint (or nearly, where the model is large), without those in `disabled` (bit 1 <<
 /// pass). The cutoff is that of the model. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_shard_reduce(eg_shard_model *model, uint32_t disabled);

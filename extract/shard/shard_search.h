@@ -1,7 +1,7 @@
 // What a solve knows at any moment: the best choice, certified, the bound, the work that
 // is done, and the clock.
 //
-// A search of a block (shard_block.h) has no problem of its own: its core is given, its
+// A search of a block (shard_branch.h) has no problem of its own: its core is given, its
 // choices are checked against that core.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXTRACT_SHARD_SHARD_SEARCH_H

@@ -5,7 +5,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "extract/shard/shard_solve.h"
 
-#include "extract/shard/shard_block.h"
 #include "extract/shard/shard_branch.h"
 #include "extract/shard/shard_proof.h"
 #include "extract/shard/shard_reduce.h"
@@ -50,7 +49,7 @@ typedef struct course {
 static const uint32_t weights[2][PHASES] = {{8, 1, 1}, {1, 1, 1}}; // branching; large
 
 // Message passing on the root, or open models one after the other.
-static egraph_status prove(course *c, uint64_t until) {
+static egraph_status prove_bound(course *c, uint64_t until) {
   static const eg_shard_effort more = {40, 1, 0, 0, true};
   eg_shard_search *search = c->search;
   if (c->large) {
@@ -90,7 +89,7 @@ static egraph_status improve_blocks(course *c, uint64_t until) {
 }
 
 // Better choices: by parts of the model, or by blocks.
-static egraph_status improve(course *c, phase p, uint64_t until) {
+static egraph_status improve_by_turns(course *c, phase p, uint64_t until) {
   eg_shard_tools *tools = &c->tools;
   uint64_t before = tools->dual.work;
   EG_TRY(eg_shard_dual_start(&tools->dual, &c->root));
@@ -122,7 +121,8 @@ static egraph_status go_on(course *c) {
     phase p = most_behind(c);
     uint64_t start = search->work.done;
     uint64_t share = quantum + 240 * (uint64_t)c->root.table.len;
-    EG_TRY(p == PROVE ? prove(c, start + quantum) : improve(c, p, start + share));
+    EG_TRY(p == PROVE ? prove_bound(c, start + quantum)
+                      : improve_by_turns(c, p, start + share));
     c->spent[p] += search->work.done - start + 1;
     if (!c->large && c->branch.open.len == 0) break;
   }
@@ -244,7 +244,7 @@ void eg_shard_result_deinit(eg_shard_result *result) {
   eg_shard_result_init(result, result->choice.alloc);
 }
 
-static egraph_status report(eg_shard_search *search, eg_shard_result *result) {
+static egraph_status report_result(eg_shard_search *search, eg_shard_result *result) {
   bool found = search->cost < EG_SHARD_INFINITE;
   bool closed = search->bound >= search->cost;
   result->status =
@@ -287,7 +287,7 @@ egraph_status eg_shard_solve_without(egraph_allocator alloc,
     if (status == EGRAPH_OK && search.checked > search.bound)
       status = eg_shard_search_raise(&search, search.checked);
   }
-  if (status == EGRAPH_OK) status = report(&search, result);
+  if (status == EGRAPH_OK) status = report_result(&search, result);
   eg_shard_search_deinit(&search);
   return status;
 }

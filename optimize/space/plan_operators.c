@@ -7,7 +7,7 @@
 
 #include "base/hash.h"
 #include "base/owner.h"
-#include "extract/bits.h"
+#include "extract/containers.h"
 #include "extract/presolve/landmarks.h"
 #include "optimize/price/plan_price.h"
 #include "optimize/price/predict.h"

@@ -24,7 +24,7 @@
 
 #include "base/clock.h"
 #include "base/parallel.h"
-#include "egraph/snapshot.h"
+#include "egraph/engine.h"
 #include "rewrites/saturation/scheduler.h"
 
 /// The rule at hand.

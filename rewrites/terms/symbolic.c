@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/owner.h"
-#include "egraph/snapshot.h"
+#include "egraph/engine.h"
 #include "rewrites/language/rule_forms.h"
 #include "rewrites/language/rule_reader.h"
 #include "rewrites/terms/symbolic_internal.h"

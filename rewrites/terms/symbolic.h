@@ -50,7 +50,7 @@ egraph_status eg_symbolic_smallest_each(const eg_symbolic *symbolic,
                                         void *user);
 
 /// Saves the terms, what is known of them, and which rules there are; see
-/// egraph/snapshot.h. pop drops the rules that came since; symbols keep their numbers.
+/// egraph/engine.h. pop drops the rules that came since; symbols keep their numbers.
 /// (The engine's own push and pop are not to be mixed with these.)
 egraph_status eg_symbolic_push(eg_symbolic *symbolic);
 egraph_status eg_symbolic_pop(eg_symbolic *symbolic);

@@ -306,9 +306,12 @@ egraph_status eg_symbolic_check_explanation(const egraph_allocator *allocator,
   eg_log_reader_init(&given.reader, eg_symbolic_engine_of(symbolic), given.explainer,
                      alloc);
   eg_ground_init(&given.terms, alloc);
-  eg_ground_copier_init(&given.of_log, eg_explainer_terms(given.explainer), &given.terms,
-                        alloc);
-  eg_ground_copier_init(&given.of_explanation, &explanation->terms, &given.terms, alloc);
+  eg_ground_copier_init(&given.of_log, alloc);
+  given.of_log.from = eg_explainer_terms(given.explainer);
+  given.of_log.to = &given.terms;
+  eg_ground_copier_init(&given.of_explanation, alloc);
+  given.of_explanation.from = &explanation->terms;
+  given.of_explanation.to = &given.terms;
   eg_u32s_init(&given.pairs, alloc);
   eg_flatmap_init(&given.map, alloc);
   eg_check_rules rules = {

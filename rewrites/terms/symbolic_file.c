@@ -11,8 +11,8 @@
 
 #include "base/egraph_json.h"
 #include "base/owner.h"
+#include "egraph/engine.h"
 #include "egraph/engine_file.h"
-#include "egraph/prune.h"
 #include "rewrites/terms/symbolic_internal.h"
 
 // ---- rules as text --------------------------------------------------------------------

@@ -7,10 +7,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <string.h>
 
+#include "egraph/engine.h"
 #include "egraph/engine_file.h"
 #include "egraph/engine_internal.h"
-#include "egraph/prune.h"
-#include "egraph/snapshot.h"
 #include "tests/fuzz/fuzz.h"
 
 enum { MAX_STEPS = 400, MAX_TERMS = 48, MAX_PUSHED = 4, ARITY = 2 };

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "extract/gym_json.h"
+#include "extract/problem.h"
 #include "extract/search/extract.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -1,7 +1,7 @@
 // IOPDDL files: any bytes are read or refused with a reason. What is read is a sound
 // problem; a small one is solved, and the result compared with all of its choices.
 // SPDX-License-Identifier: Apache-2.0
-#include "extract/shard/iopddl_json.h"
+#include "extract/shard/shard_problem.h"
 #include "extract/shard/shard_solve.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "base/text.h"
-#include "extract/gym_json.h"
+#include "extract/problem.h"
 #include "extract/search/extract.h"
 #include "tests/extract_brute.h"
 #include "tests/testing.h"

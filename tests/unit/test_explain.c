@@ -1,10 +1,9 @@
 // Explanations of ground equations and of engines: exact steps, long chains, deep and
 // exponential terms, the checker, states, allocations that fail.
 // SPDX-License-Identifier: Apache-2.0
+#include "egraph/engine.h"
 #include "egraph/explain_check.h"
 #include "egraph/explain_log.h"
-#include "egraph/prune.h"
-#include "egraph/snapshot.h"
 #include "tests/explain_classes.h"
 #include "tests/testing.h"
 

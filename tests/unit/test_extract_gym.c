@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #define _POSIX_C_SOURCE 200809L // mkstemp
 
-#include "extract/gym_json.h"
+#include "extract/problem.h"
 
 #include <math.h>
 #include <stdlib.h>

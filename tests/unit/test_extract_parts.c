@@ -3,12 +3,12 @@
 #include <math.h>
 
 #include "extract/class_graph.h"
-#include "extract/cost_heap.h"
+#include "extract/containers.h"
 #include "extract/dual_ascent.h"
 #include "extract/ilp_glpk.h"
 #include "extract/presolve/presolve.h"
-#include "extract/search/branch.h"
-#include "extract/search/lns.h"
+#include "extract/search/exact.h"
+#include "extract/search/local_search.h"
 #include "extract/search/separate.h"
 #include "tests/testing.h"
 

@@ -2,8 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/testing.h"
 
-#include "egraph/prune.h"
-#include "egraph/snapshot.h"
+#include "egraph/engine.h"
 #include "tests/unit/engine_steps.h"
 
 static eg_engine *create(egraph_allocator alloc, bool analysis, bool record) {

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "extract/shard/iopddl_json.h"
+#include "extract/shard/shard_problem.h"
 #include "tests/testing.h"
 
 #define NODES(text) "\"nodes\": {" text "}"

@@ -1,10 +1,10 @@
 // Parts of the sharding solver against naive versions, and the shared instances with
 // known optima.
 // SPDX-License-Identifier: Apache-2.0
-#include "extract/shard/iopddl_json.h"
 #include "extract/shard/shard_dual.h"
 #include "extract/shard/shard_eliminate.h"
-#include "extract/shard/shard_slack.h"
+#include "extract/shard/shard_model.h"
+#include "extract/shard/shard_problem.h"
 #include "extract/shard/shard_solve.h"
 #include "tests/testing.h"
 

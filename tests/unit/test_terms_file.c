@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "extract/gym_json.h"
+#include "extract/problem.h"
 #include "extract/search/extract.h"
 #include "rewrites/terms/symbolic_file.h"
 

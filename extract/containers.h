@@ -1,7 +1,8 @@
-// Bit rows over classes and nodes, byte flags, and a shuffle.
+// Containers of the solvers: bit rows over classes and nodes, byte flags, a shuffle, and
+// a heap of costs.
 // SPDX-License-Identifier: Apache-2.0
-#ifndef EG_EXTRACT_BITS_H
-#define EG_EXTRACT_BITS_H
+#ifndef EG_EXTRACT_CONTAINERS_H
+#define EG_EXTRACT_CONTAINERS_H
 
 #include <stdbool.h>
 
@@ -59,6 +60,52 @@ static inline void eg_shuffle(eg_rng *rng, uint32_t *items, size_t count) {
     items[i - 1] = items[j];
     items[j] = swapped;
   }
+}
+
+// ---- heap of costs --------------------------------------------------------------------
+
+/// Binary min-heap of (cost, item), ties by item: the order of every cheapest-first walk.
+typedef struct eg_cost_entry {
+  double cost;
+  uint32_t item;
+} eg_cost_entry;
+EG_VEC_DEFINE(eg_cost_heap, eg_cost_entry);
+
+static inline bool eg_cost_before(eg_cost_entry a, eg_cost_entry b) {
+  return a.cost < b.cost || (!(b.cost < a.cost) && a.item < b.item);
+}
+
+/// O(log n). Fails with EGRAPH_E_MEMORY.
+static inline egraph_status eg_cost_heap_add(eg_cost_heap *heap, double cost,
+                                             uint32_t item) {
+  EG_TRY(eg_cost_heap_push(heap, (eg_cost_entry){cost, item}));
+  size_t at = heap->len - 1;
+  eg_cost_entry entry = heap->data[at];
+  while (at > 0 && eg_cost_before(entry, heap->data[(at - 1) / 2])) {
+    heap->data[at] = heap->data[(at - 1) / 2];
+    at = (at - 1) / 2;
+  }
+  heap->data[at] = entry;
+  return EGRAPH_OK;
+}
+
+/// Removes and returns the cheapest entry; the heap is not empty. O(log n).
+static inline eg_cost_entry eg_cost_heap_take(eg_cost_heap *heap) {
+  assert(heap->len != 0);
+  eg_cost_entry least = heap->data[0];
+  eg_cost_entry last = heap->data[--heap->len];
+  size_t at = 0;
+  for (;;) {
+    size_t child = 2 * at + 1;
+    if (child >= heap->len) break;
+    if (child + 1 < heap->len && eg_cost_before(heap->data[child + 1], heap->data[child]))
+      child++;
+    if (!eg_cost_before(heap->data[child], last)) break;
+    heap->data[at] = heap->data[child];
+    at = child;
+  }
+  if (heap->len != 0) heap->data[at] = last;
+  return least;
 }
 
 #endif
