@@ -279,8 +279,8 @@ static void report_steps(eg_session *session, uint32_t repeats, const double *se
                          void (*report)(void *user, const egraph_step *step),
                          void *user) {
   const eg_graph *graph = eg_session_graph(session);
-  for (uint32_t i = 0; i < eg_session_step_count(session); i++) {
-    const eg_step_figures *step = eg_session_step_at(session, i);
+  for (uint32_t i = 0; i < eg_rank_program_step_count(eg_session_program(session)); i++) {
+    const eg_step_figures *step = eg_rank_program_step_at(eg_session_program(session), i);
     egraph_step public_step = {.node = "",
                                .op = "",
                                .kernel = step->kernel,
@@ -301,8 +301,9 @@ static egraph_status time_steps(eg_session *session, const eg_tensors *inputs,
                                 double *seconds) {
   for (uint64_t r = 0; r <= repeats; r++) {
     EG_TRY(eg_session_run(session, inputs->data, outputs->data));
-    for (uint32_t i = 0; r != 0 && i < eg_session_step_count(session); i++)
-      seconds[i] += eg_session_step_at(session, i)->seconds;
+    for (uint32_t i = 0;
+         r != 0 && i < eg_rank_program_step_count(eg_session_program(session)); i++)
+      seconds[i] += eg_rank_program_step_at(eg_session_program(session), i)->seconds;
   }
   return EGRAPH_OK;
 }
@@ -320,13 +321,14 @@ egraph_status egraph_session_steps(egraph_session *session, uint64_t seed,
   eg_tensors_init(&inputs, alloc);
   eg_tensors_init(&outputs, alloc);
   double *seconds = NULL;
-  uint32_t steps = eg_session_step_count(own), rounds = repeats != 0 ? repeats : 1;
+  uint32_t steps = eg_rank_program_step_count(eg_session_program(own)),
+           rounds = repeats != 0 ? repeats : 1;
   egraph_status status = eg_alloc(alloc, steps, sizeof *seconds, &seconds);
   if (status == EGRAPH_OK) status = eg_tensors_draw_inputs(graph, seed, &inputs);
   if (status == EGRAPH_OK) status = eg_tensors_make_outputs(graph, &outputs);
-  eg_session_set_timing(own, true);
+  eg_rank_program_set_timing(eg_session_program(own), true);
   if (status == EGRAPH_OK) status = time_steps(own, &inputs, &outputs, rounds, seconds);
-  eg_session_set_timing(own, false);
+  eg_rank_program_set_timing(eg_session_program(own), false);
   if (status == EGRAPH_OK) report_steps(own, rounds, seconds, report, user);
   eg_free(alloc, seconds, steps, sizeof *seconds);
   eg_tensors_free(&inputs);

@@ -96,8 +96,10 @@ static egraph_status run_timed(eg_session *session, const eg_tensor *inputs,
                                double *times) {
   for (uint64_t r = 0; r <= repeats; r++) {
     EG_TRY(eg_session_run(session, inputs, outputs));
-    for (uint32_t i = 0; r != 0 && i < eg_session_step_count(session); i++)
-      times[(size_t)i * repeats + r - 1] = eg_session_step_at(session, i)->seconds;
+    for (uint32_t i = 0;
+         r != 0 && i < eg_rank_program_step_count(eg_session_program(session)); i++)
+      times[(size_t)i * repeats + r - 1] =
+          eg_rank_program_step_at(eg_session_program(session), i)->seconds;
   }
   return EGRAPH_OK;
 }
@@ -105,22 +107,22 @@ static egraph_status run_timed(eg_session *session, const eg_tensor *inputs,
 static egraph_status measure(validation *v, eg_session *session, const eg_tensor *inputs,
                              const eg_tensor *outputs, uint32_t repeats) {
   double *times;
-  uint32_t steps = eg_session_step_count(session);
+  uint32_t steps = eg_rank_program_step_count(eg_session_program(session));
   size_t count = ((size_t)steps + FIGURES) * repeats;
   EG_TRY(eg_alloc(v->costs->alloc, count, sizeof *times, &times));
-  eg_session_set_timing(session, true);
+  eg_rank_program_set_timing(eg_session_program(session), true);
   egraph_status status = run_timed(session, inputs, outputs, repeats, times);
-  eg_session_set_timing(session, false);
+  eg_rank_program_set_timing(eg_session_program(session), false);
   double *whole = times + (size_t)steps * repeats, *transfers = whole + repeats;
   for (uint32_t r = 0; status == EGRAPH_OK && r < repeats; r++) { // of all steps together
     double start = eg_clock_seconds();
     status = eg_session_run(session, inputs, outputs);
-    whole[r] = eg_session_steps_seconds(session);
+    whole[r] = eg_rank_program_steps_seconds(eg_session_program(session));
     transfers[r] = eg_clock_seconds() - start - whole[r];
   }
   for (uint32_t i = 0; status == EGRAPH_OK && i < steps; i++) {
     double seconds = eg_median(times + (size_t)i * repeats, repeats);
-    uint32_t node = eg_session_step_at(session, i)->node.id;
+    uint32_t node = eg_rank_program_step_at(eg_session_program(session), i)->node.id;
     v->out->steps += seconds;
     if (node != UINT32_MAX) v->measured[node] = fmax(v->measured[node], 0) + seconds;
   }

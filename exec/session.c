@@ -58,27 +58,6 @@ egraph_status eg_session_run(eg_session *session, const eg_tensor *inputs,
   return EGRAPH_OK;
 }
 
-double eg_session_steps_seconds(const eg_session *session) {
-  return eg_rank_program_steps_seconds(session->program);
-}
-
-void eg_session_set_timing(eg_session *session, bool on) {
-  eg_rank_program_set_timing(session->program, on);
-}
-
-uint32_t eg_session_step_count(const eg_session *session) {
-  return eg_rank_program_step_count(session->program);
-}
-
-const eg_step_figures *eg_session_step_at(const eg_session *session, uint32_t index) {
-  return eg_rank_program_step_at(session->program, index);
-}
-
-size_t eg_session_arena_bytes(const eg_session *session) {
-  return eg_rank_program_memory(session->program).arena;
-}
-
-size_t eg_session_weight_bytes(const eg_session *session) {
-  eg_rank_memory memory = eg_rank_program_memory(session->program);
-  return memory.weights + memory.packed;
+eg_rank_program *eg_session_program(const eg_session *session) {
+  return session->program;
 }

@@ -29,13 +29,7 @@ const eg_graph *eg_session_graph(const eg_session *session);
 egraph_status eg_session_run(eg_session *session, const eg_tensor *inputs,
                              const eg_tensor *outputs);
 
-/// eg_rank_program_steps_seconds.
-double eg_session_steps_seconds(const eg_session *session);
-void eg_session_set_timing(eg_session *session, bool on);
-uint32_t eg_session_step_count(const eg_session *session);
-const eg_step_figures *eg_session_step_at(const eg_session *session, uint32_t index);
-/// Bytes of the arena of activations and scratch memory, and of the weights.
-size_t eg_session_arena_bytes(const eg_session *session);
-size_t eg_session_weight_bytes(const eg_session *session);
+/// The program that the session runs, for its figures; borrowed.
+eg_rank_program *eg_session_program(const eg_session *session);
 
 #endif

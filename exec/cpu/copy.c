@@ -77,12 +77,18 @@ static void advance_cursor(const eg_loop_nest *nest, copy_cursor *inout) {
   }
 }
 
-/// Pieces [begin, end), counted over all rows.
-static void copy_pieces(const copy_payload *p, void *const *addresses, int64_t begin,
-                        int64_t end) {
+typedef struct copy_work {
+  const copy_payload *payload;
+  void *const *addresses;
+} copy_work;
+
+/// Copies pieces [begin, end), counted over all rows.
+static void copy_pieces(const void *user, int64_t begin, int64_t end) {
+  const copy_work *work = user;
+  const copy_payload *p = work->payload;
   copy_cursor cursor;
   int64_t piece = begin % p->per_row;
-  enter_row(p, begin / p->per_row, addresses, &cursor);
+  enter_row(p, begin / p->per_row, work->addresses, &cursor);
   for (int64_t i = begin; i < end; i++) {
     int64_t at = piece * p->piece, left = p->length - at;
     copy_elements(p, cursor.to + at * p->to_stride, cursor.from + at * p->from_stride,
@@ -93,29 +99,11 @@ static void copy_pieces(const copy_payload *p, void *const *addresses, int64_t b
   }
 }
 
-typedef struct copy_work {
-  const copy_payload *payload;
-  void *const *addresses;
-  eg_parts parts;
-} copy_work;
-
-static void copy_parts(void *shared) {
-  copy_work *work = shared;
-  const copy_payload *p = work->payload;
-  uint32_t share = eg_parts_enter(&work->parts);
-  int64_t part;
-  while (eg_parts_take(&work->parts, &share, &part)) {
-    int64_t begin = part * p->step, left = p->pieces - begin;
-    copy_pieces(p, work->addresses, begin, begin + (left < p->step ? left : p->step));
-  }
-}
-
 // addresses: to, from.
 static egraph_status copy_run(const void *payload, void *const *addresses) {
   const copy_payload *p = payload;
-  copy_work work = {.payload = p, .addresses = addresses};
-  eg_parts_run(&work.parts, (p->pieces + p->step - 1) / p->step, copy_parts, &work,
-               p->threads);
+  const copy_work work = {.payload = p, .addresses = addresses};
+  eg_parts_each(p->pieces, p->step, p->threads, copy_pieces, &work);
   return EGRAPH_OK;
 }
 

@@ -414,26 +414,6 @@ egraph_status eg_cpu_add_binary(eg_cpu_builder *builder, dnnl_alg_kind_t alg, eg
   return add_merged(builder, alg, &nest, a.place, b.place, out.place, act);
 }
 
-static egraph_status add_in_place(eg_cpu_builder *builder, uint32_t operand,
-                                  const eg_eltwise_chain *act) {
-  const eg_node_spec *spec = builder->spec;
-  eg_placed out = {eg_place_result(0), &spec->results[0]};
-  eg_placed addend = {eg_cpu_read(builder, operand), &spec->inputs[operand]};
-  return eg_cpu_add_binary(builder, dnnl_binary_add, out, addend, out, act);
-}
-
-egraph_status eg_cpu_add_epilogue(eg_cpu_builder *builder, const eg_epilogue *epilogue) {
-  const eg_eltwise_chain none = {0}, *act = &epilogue->act;
-  bool fuses = epilogue->count != 0 && act->count != 0 && !eg_eltwise_has_loop(act);
-  for (uint32_t i = 0; i < epilogue->count; i++)
-    EG_TRY(add_in_place(builder, epilogue->addends[i],
-                        fuses && i + 1 == epilogue->count ? act : &none));
-  if (fuses || act->count == 0) return EGRAPH_OK;
-  int64_t elements = (int64_t)(eg_type_bytes(&builder->spec->results[0]) / sizeof(float));
-  return eg_cpu_add_eltwise(builder, act, elements, eg_place_result(0),
-                            eg_place_result(0));
-}
-
 static bool find_algorithm(eg_op op, dnnl_alg_kind_t *out) {
   static const struct {
     eg_op op;

@@ -63,13 +63,4 @@ typedef struct eg_placed {
 egraph_status eg_cpu_add_binary(eg_cpu_builder *builder, dnnl_alg_kind_t alg, eg_placed a,
                                 eg_placed b, eg_placed out, const eg_eltwise_chain *act);
 
-/// What follows a convolution or matmul that cannot fuse it: out = act(out + operands
-/// ...), in place.
-typedef struct eg_epilogue {
-  uint32_t addends[2]; // operand numbers
-  uint32_t count;
-  eg_eltwise_chain act;
-} eg_epilogue;
-egraph_status eg_cpu_add_epilogue(eg_cpu_builder *builder, const eg_epilogue *epilogue);
-
 #endif

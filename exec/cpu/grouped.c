@@ -25,8 +25,6 @@ typedef struct grouped_plan {
   uint32_t threads;
 } grouped_plan;
 
-static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
-
 bool eg_grouped_fits(const eg_image_conv *conv) {
   const eg_tile_set *set = eg_tile_set_at(0);
   return set != NULL && set->vector == BLOCK && conv->groups > 1 &&
@@ -52,7 +50,7 @@ static grouped_plan plan_groups(const eg_image_conv *conv) {
   p.line = p.pixels * BLOCK;
   p.packed = conv->groups * p.made * p.kernel;
   int64_t spare = CACHED / (p.line * p.blocks) - extent_of(conv, 0, 1);
-  p.band = spare < 0 ? 1 : least(conv->rows, 1 + spare / conv->strides[0]);
+  p.band = spare < 0 ? 1 : eg_lesser(conv->rows, 1 + spare / conv->strides[0]);
   p.bands = (conv->rows + p.band - 1) / p.band;
   p.band = (conv->rows + p.bands - 1) / p.bands;
   p.plane = extent_of(conv, 0, p.band) * p.line;
@@ -123,8 +121,8 @@ static void set_zeros(float *to, int64_t count) {
 }
 
 static void pad_row(const grouped_plan *p, const float *from, float *to) {
-  int64_t begin = least(p->conv.left * BLOCK, p->line);
-  int64_t end = least(begin + p->conv.width * BLOCK, p->line);
+  int64_t begin = eg_lesser(p->conv.left * BLOCK, p->line);
+  int64_t end = eg_lesser(begin + p->conv.width * BLOCK, p->line);
   set_zeros(to, begin);
   memcpy(to + begin, from, (size_t)(end - begin) * sizeof(float));
   set_zeros(to + end, p->line - end);
@@ -208,7 +206,7 @@ static void run_bands(void *shared) {
     grouped_band band = {.image = line / conv->groups,
                          .group = line % conv->groups,
                          .row = row,
-                         .rows = least(p->band, conv->rows - row),
+                         .rows = eg_lesser(p->band, conv->rows - row),
                          .padded = padded};
     pad_band(run, &band);
     for (int64_t block = 0; block < p->made; block++)

@@ -4,6 +4,7 @@
 #define _GNU_SOURCE // RTLD_DEFAULT
 #include "exec/cpu/kernel_threads.h"
 
+#include <assert.h>
 #include <dlfcn.h>
 #include <fenv.h>
 #include <stdatomic.h>
@@ -102,6 +103,31 @@ bool eg_parts_take(eg_parts *parts, uint32_t *share, int64_t *out) {
     *share = (*share + 1) % parts->shares;
   }
   return false;
+}
+
+typedef struct ranges {
+  eg_parts parts;
+  int64_t whole, step;
+  void (*body)(const void *user, int64_t begin, int64_t end);
+  const void *user;
+} ranges;
+
+static void run_ranges(void *shared) {
+  ranges *r = shared;
+  uint32_t share = eg_parts_enter(&r->parts);
+  int64_t part;
+  while (eg_parts_take(&r->parts, &share, &part)) {
+    int64_t begin = part * r->step, left = r->whole - begin;
+    r->body(r->user, begin, begin + (left < r->step ? left : r->step));
+  }
+}
+
+void eg_parts_each(int64_t whole, int64_t step, uint32_t threads,
+                   void (*body)(const void *user, int64_t begin, int64_t end),
+                   const void *user) {
+  ranges r = {.whole = whole, .step = step, .body = body, .user = user};
+  assert(step > 0);
+  eg_parts_run(&r.parts, (whole + step - 1) / step, run_ranges, &r, threads);
 }
 
 // ---- the flag "invalid operation" ---------------------------------------------------

@@ -72,6 +72,11 @@ void eg_parts_run(eg_parts *parts, int64_t count, void (*body)(void *), void *ar
 uint32_t eg_parts_enter(eg_parts *parts);
 /// Takes the next part; *share may become another thread's. False: none is left.
 bool eg_parts_take(eg_parts *parts, uint32_t *share, int64_t *out);
+/// Calls body(user, begin, end) for ranges of `step` units (the last may be shorter) that
+/// cover [0, whole), on at most `threads` threads.
+void eg_parts_each(int64_t whole, int64_t step, uint32_t threads,
+                   void (*body)(const void *user, int64_t begin, int64_t end),
+                   const void *user);
 
 // ---- the flag "invalid operation" ---------------------------------------------------
 

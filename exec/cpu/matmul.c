@@ -8,12 +8,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <string.h>
 
-#include "exec/cpu/eltwise.h"
 #include "exec/cpu/families.h"
+#include "exec/cpu/fused.h"
 #include "exec/cpu/kernel_threads.h"
 #include "exec/cpu/panels.h"
 
-enum { OPERAND_A, OPERAND_B, OPERAND_BIAS, OPERAND_Z };
+enum { OPERAND_A = EG_FUSED_X, OPERAND_B = EG_FUSED_W };
 
 typedef struct product {
   int64_t m, n, k;
@@ -23,12 +23,9 @@ typedef struct product {
 } product;
 
 typedef struct matmul_plan {
+  eg_fused_plan fused;
   product shape;
-  const_dnnl_memory_desc_t a, b, b_any, bias, result;
-  bool row_bias; // the bias is one row, as the primitive takes it
-  bool has_bias, has_z;
-  eg_eltwise_chain act;      // to be fused
-  eg_eltwise_chain act_pass; // or as a pass of its own
+  bool has_bias;
 } matmul_plan;
 
 // ---- shapes ---------------------------------------------------------------------
@@ -124,121 +121,21 @@ static egraph_status plan_descs(eg_descs *descs, matmul_plan *plan) {
   }
   dims_b[rank] = p->k;
   dims_b[rank + 1] = p->n;
-  EG_TRY(matrix_desc(descs, p->batch_a, rank, p->m, p->k, p->trans_a, &plan->a));
-  EG_TRY(matrix_desc(descs, p->batch_b, rank, p->k, p->n, p->trans_b, &plan->b));
-  EG_TRY(eg_dnnl_desc_any(descs, rank + 2, dims_b, &plan->b_any));
-  EG_TRY(matrix_desc(descs, ones, rank, 1, p->n, false, &plan->bias));
-  return matrix_desc(descs, batch, rank, p->m, p->n, false, &plan->result);
+  eg_fused_plan *fused = &plan->fused;
+  EG_TRY(matrix_desc(descs, p->batch_a, rank, p->m, p->k, p->trans_a, &fused->x));
+  EG_TRY(matrix_desc(descs, p->batch_b, rank, p->k, p->n, p->trans_b, &fused->weights));
+  EG_TRY(eg_dnnl_desc_any(descs, rank + 2, dims_b, &fused->any_weights));
+  EG_TRY(matrix_desc(descs, ones, rank, 1, p->n, false, &fused->bias));
+  return matrix_desc(descs, batch, rank, p->m, p->n, false, &fused->result);
 }
 
-// ---- primitive ------------------------------------------------------------------
-
-// A product as it will run. Not fused: the epilogue has to follow.
-typedef struct matmul_choice {
-  dnnl_primitive_desc_t primitive;
-  dnnl_primitive_desc_t again; // not fused, for b as packed; NULL: none is needed
-  bool is_fused, sums;         // sums: the result is laid over z
-} matmul_choice;
-
-static egraph_status describe(eg_cpu_builder *builder, const matmul_plan *plan,
-                              const_dnnl_memory_desc_t b,
-                              const_dnnl_primitive_attr_t attr,
-                              dnnl_primitive_desc_t *out) {
+static egraph_status describe_matmul(eg_cpu_builder *builder, const eg_fused_plan *plan,
+                                     const_dnnl_memory_desc_t weights,
+                                     const_dnnl_primitive_attr_t attr,
+                                     dnnl_primitive_desc_t *out) {
   dnnl_status_t made = dnnl_matmul_primitive_desc_create(
-      out, builder->engine, plan->a, b, plan->row_bias ? plan->bias : NULL, plan->result,
-      attr);
+      out, builder->engine, plan->x, weights, plan->bias, plan->result, attr);
   return eg_dnnl_own(&builder->descs, made, *out, "matmul");
-}
-
-static egraph_status describe_fused(eg_cpu_builder *builder, const matmul_plan *plan,
-                                    const_dnnl_memory_desc_t b, matmul_choice *choice) {
-  dnnl_primitive_attr_t attr;
-  EG_TRY(eg_cpu_attr_with_epilogue(plan->has_z ? plan->result : NULL, choice->sums,
-                                   &plan->act, &attr));
-  egraph_status status = describe(builder, plan, b, attr, &choice->primitive);
-  dnnl_primitive_attr_destroy(attr);
-  return status;
-}
-
-// What keeps the NaN that a fused activation loses.
-static egraph_status describe_again(eg_cpu_builder *builder, const matmul_plan *plan,
-                                    matmul_choice *choice) {
-  if (!eg_eltwise_loses_nan(&plan->act)) return EGRAPH_OK;
-  if (!eg_invalid_flag_works(eg_omp_threads()))
-    return EG_FAIL(EGRAPH_E_UNSUPPORTED, "matmul: what loses NaN goes unnoticed");
-  return describe(builder, plan, eg_dnnl_weights_of(choice->primitive), builder->plain,
-                  &choice->again);
-}
-
-// With fused post-ops where that is fast, otherwise without.
-static egraph_status choose(eg_cpu_builder *builder, const matmul_plan *plan,
-                            matmul_choice *choice) {
-  const_dnnl_memory_desc_t b =
-      eg_spec_is_weight(builder->spec, OPERAND_B) ? plan->b_any : plan->b;
-  choice->is_fused = !plan->has_bias || plan->row_bias;
-  // What is computed again needs z as it was.
-  choice->sums = choice->is_fused && plan->has_z &&
-                 eg_cpu_may_overlay(builder, OPERAND_Z) &&
-                 !eg_eltwise_loses_nan(&plan->act);
-  if (choice->is_fused) {
-    bool nothing_to_fuse = !plan->has_z && plan->act.count == 0;
-    egraph_status status = describe_fused(builder, plan, b, choice);
-    if (status == EGRAPH_OK) {
-      if (nothing_to_fuse) return EGRAPH_OK;
-      status = eg_cpu_fuses_well(choice->primitive)
-                   ? describe_again(builder, plan, choice)
-                   : EG_FAIL(EGRAPH_E_UNSUPPORTED, "matmul: fused, it would be slow");
-      if (status == EGRAPH_OK) return EGRAPH_OK;
-    }
-    if (status != EGRAPH_E_UNSUPPORTED || nothing_to_fuse) return status;
-  }
-  choice->is_fused = choice->sums = false;
-  return describe(builder, plan, b, builder->plain, &choice->primitive);
-}
-
-/// Appends the primitive; it takes z along with `adds_z`.
-static egraph_status add_stage(eg_cpu_builder *builder, const matmul_plan *plan,
-                               const_dnnl_primitive_desc_t primitive, eg_place b,
-                               bool adds_z) {
-  eg_stage_arg args[5] = {{DNNL_ARG_SRC, eg_cpu_read(builder, OPERAND_A), plan->a},
-                          {DNNL_ARG_WEIGHTS, b, eg_dnnl_weights_of(primitive)},
-                          {DNNL_ARG_DST, eg_place_result(0), plan->result}};
-  uint32_t count = 3;
-  if (plan->row_bias)
-    args[count++] =
-        (eg_stage_arg){DNNL_ARG_BIAS, eg_cpu_read(builder, OPERAND_BIAS), plan->bias};
-  if (adds_z)
-    args[count++] = (eg_stage_arg){DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1,
-                                   eg_cpu_read(builder, OPERAND_Z), plan->result};
-  return eg_cpu_add_primitive(builder, &builder->run, primitive, args, count);
-}
-
-// What the primitive did not do.
-static egraph_status add_rest(eg_cpu_builder *builder, const matmul_plan *plan,
-                              bool is_fused) {
-  eg_epilogue epilogue = {.act = plan->act_pass.count != 0 || is_fused ? plan->act_pass
-                                                                       : plan->act};
-  if (!is_fused && plan->has_bias && !plan->row_bias)
-    epilogue.addends[epilogue.count++] = OPERAND_BIAS;
-  if (!is_fused && plan->has_z) epilogue.addends[epilogue.count++] = OPERAND_Z;
-  return eg_cpu_add_epilogue(builder, &epilogue);
-}
-
-static egraph_status add_stages(eg_cpu_builder *builder, const matmul_plan *plan,
-                                const matmul_choice *choice) {
-  eg_place b;
-  EG_TRY(eg_cpu_read_as(builder, OPERAND_B, plan->b,
-                        eg_dnnl_weights_of(choice->primitive), &b));
-  EG_TRY(eg_cpu_name(builder, choice->primitive));
-  EG_TRY(add_stage(builder, plan, choice->primitive, b,
-                   plan->has_z && choice->is_fused && !choice->sums));
-  EG_TRY(add_rest(builder, plan, choice->is_fused));
-  if (choice->again == NULL) return EGRAPH_OK;
-  eg_cpu_exchange_lists(builder);
-  egraph_status status = add_stage(builder, plan, choice->again, b, false);
-  if (status == EGRAPH_OK) status = add_rest(builder, plan, false);
-  eg_cpu_exchange_lists(builder);
-  return status;
 }
 
 // ---- products with constant matrices ------------------------------------------------
@@ -249,12 +146,12 @@ static bool fits_panels(const eg_cpu_builder *builder, const matmul_plan *plan) 
   const product *p = &plan->shape;
   return eg_panels_work() && p->batch_rank == 0 && !p->trans_a && p->m >= FEWEST_ROWS &&
          p->k >= LEAST_DEPTH && eg_spec_is_weight(spec, OPERAND_B) &&
-         (!plan->has_bias || (plan->row_bias && eg_spec_is_weight(spec, OPERAND_BIAS)));
+         (!plan->has_bias ||
+          (!plan->fused.bias_follows && eg_spec_is_weight(spec, EG_FUSED_BIAS)));
 }
 
-/// Other functions than clips are a pass behind it.
 static egraph_status add_panels(eg_cpu_builder *builder, matmul_plan *plan) {
-  static const uint32_t operands[] = {OPERAND_A, OPERAND_B, OPERAND_BIAS, OPERAND_Z};
+  static const uint32_t operands[] = {OPERAND_A, OPERAND_B, EG_FUSED_BIAS, EG_FUSED_Z};
   const product *p = &plan->shape;
   eg_panel_product panels = {.rows = p->m,
                              .depth = p->k,
@@ -262,35 +159,42 @@ static egraph_status add_panels(eg_cpu_builder *builder, matmul_plan *plan) {
                              .b_row = p->trans_b ? 1 : p->n,
                              .b_column = p->trans_b ? p->k : 1,
                              .has_bias = plan->has_bias,
-                             .has_z = plan->has_z};
-  eg_epilogue epilogue = {.act = plan->act_pass.count != 0 ? plan->act_pass : plan->act};
-  eg_eltwise_take_clip(&epilogue.act, &panels.low, &panels.high);
-  if (plan->has_z && eg_cpu_may_overlay(builder, OPERAND_Z)) builder->overlay = OPERAND_Z;
+                             .has_z = plan->fused.has_z};
+  eg_epilogue epilogue =
+      eg_cpu_epilogue_of_own(builder, &plan->fused, &panels.low, &panels.high);
   EG_TRY(eg_cpu_add_panels(builder, &panels, operands));
   return eg_cpu_add_epilogue(builder, &epilogue);
 }
 
 static egraph_status compile_product(eg_cpu_builder *builder, matmul_plan *plan) {
   const eg_node_spec *spec = builder->spec;
+  eg_fused_plan *fused = &plan->fused;
   for (uint32_t i = 0; i < spec->input_count; i++)
     if (spec->inputs[i].dtype != EGRAPH_FLOAT32)
       return EG_FAIL(EGRAPH_E_UNSUPPORTED, "matmul: oneDNN kernels here take float32");
   collapse(&plan->shape);
   EG_TRY(plan_descs(&builder->descs, plan));
-  if (plan->has_bias) {
-    const eg_type *bias = &spec->inputs[OPERAND_BIAS];
-    plan->row_bias = bias->rank != 0 && eg_type_elements(bias) == plan->shape.n &&
-                     bias->dims[bias->rank - 1] == plan->shape.n;
+  fused->op = "matmul";
+  fused->describe = describe_matmul;
+  if (!eg_spec_is_weight(spec, OPERAND_B)) fused->any_weights = fused->weights;
+  if (plan->has_bias) { // the kernel takes a row
+    const eg_type *bias = &spec->inputs[EG_FUSED_BIAS];
+    fused->bias_follows = bias->rank == 0 || eg_type_elements(bias) != plan->shape.n ||
+                          bias->dims[bias->rank - 1] != plan->shape.n;
   }
-  if (eg_eltwise_is_slow(&plan->act) || eg_eltwise_loses_infinities(&plan->act)) {
-    plan->act_pass = plan->act;
-    plan->act.count = 0;
+  if (!plan->has_bias || fused->bias_follows) fused->bias = NULL;
+  if (eg_eltwise_is_slow(&fused->act) || eg_eltwise_loses_infinities(&fused->act)) {
+    fused->act_pass = fused->act;
+    fused->act.count = 0;
   }
   if (fits_panels(builder, plan)) return add_panels(builder, plan);
-  matmul_choice choice = {0};
-  EG_TRY(choose(builder, plan, &choice));
-  if (choice.sums) builder->overlay = OPERAND_Z;
-  return add_stages(builder, plan, &choice);
+  eg_fused_choice choice = {.is_fused = !fused->bias_follows};
+  // The kernel that computes again needs z as it was.
+  choice.sums = choice.is_fused && fused->has_z &&
+                eg_cpu_may_overlay(builder, EG_FUSED_Z) &&
+                !eg_eltwise_loses_nan(&fused->act);
+  EG_TRY(eg_fused_choose(builder, fused, &choice));
+  return eg_cpu_add_fused(builder, fused, &choice);
 }
 
 egraph_status eg_cpu_matmul(eg_cpu_builder *builder) {
@@ -300,18 +204,18 @@ egraph_status eg_cpu_matmul(eg_cpu_builder *builder) {
       .shape = shape_of_product(&spec->inputs[OPERAND_A], &spec->inputs[OPERAND_B],
                                 eg_attr_at(attrs, EG_A_MATMUL_TRANS_A)->i != 0,
                                 eg_attr_at(attrs, EG_A_MATMUL_TRANS_B)->i != 0),
-      .has_bias = spec->input_count > OPERAND_BIAS,
-      .has_z = spec->input_count > OPERAND_Z,
-      .act = eg_eltwise_of_act((eg_act)eg_attr_at(attrs, EG_A_MATMUL_ACT)->i,
-                               eg_attr_at(attrs, EG_A_MATMUL_ACT_ALPHA)->f,
-                               eg_attr_at(attrs, EG_A_MATMUL_ACT_BETA)->f)};
+      .has_bias = spec->input_count > EG_FUSED_BIAS,
+      .fused.has_z = spec->input_count > EG_FUSED_Z,
+      .fused.act = eg_eltwise_of_act((eg_act)eg_attr_at(attrs, EG_A_MATMUL_ACT)->i,
+                                     eg_attr_at(attrs, EG_A_MATMUL_ACT_ALPHA)->f,
+                                     eg_attr_at(attrs, EG_A_MATMUL_ACT_BETA)->f)};
   return compile_product(builder, &plan);
 }
 
 egraph_status eg_cpu_gemm(eg_cpu_builder *builder) {
   const eg_node_spec *spec = builder->spec;
   const eg_attrs *attrs = spec->attrs;
-  bool has_c = spec->input_count > OPERAND_BIAS;
+  bool has_c = spec->input_count > EG_FUSED_BIAS;
   if (eg_attr_at(attrs, EG_A_GEMM_ALPHA)->f != 1.0 ||
       (has_c && eg_attr_at(attrs, EG_A_GEMM_BETA)->f != 1.0))
     return EG_FAIL(EGRAPH_E_UNSUPPORTED, "gemm: only unit factors have a kernel");

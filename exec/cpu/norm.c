@@ -134,7 +134,6 @@ typedef struct column_work {
   const column_plan *plan;
   const float *x;
   float *y;
-  eg_parts parts;
 } column_work;
 
 static int64_t chunks_of(const column_plan *p) {
@@ -156,33 +155,29 @@ static eg_columns whole_columns(const column_plan *p) {
                       .period = p->inner};
 }
 
-static void run_chunk(const column_work *work, int64_t part) {
+static void run_chunks(const void *user, int64_t begin, int64_t end) {
+  const column_work *work = user;
   const column_plan *p = work->plan;
-  int64_t chunks = chunks_of(p), first = part % chunks * p->chunk;
-  int64_t count = p->inner - first < p->chunk ? p->inner - first : p->chunk;
-  int64_t at = part / chunks * p->axis * p->inner + first;
-  eg_columns columns = {.rows = p->axis,
-                        .stride = p->inner,
-                        .width = count,
-                        .last = count,
-                        .period = count};
-  if (chunks == 1) columns = whole_columns(p);
-  p->function(work->x + at, work->y + at, &columns);
-}
-
-static void run_chunks(void *shared) {
-  column_work *work = shared;
-  uint32_t share = eg_parts_enter(&work->parts);
-  int64_t part;
-  while (eg_parts_take(&work->parts, &share, &part))
-    run_chunk(work, part);
+  int64_t chunks = chunks_of(p);
+  for (int64_t part = begin; part < end; part++) {
+    int64_t first = part % chunks * p->chunk;
+    int64_t count = p->inner - first < p->chunk ? p->inner - first : p->chunk;
+    int64_t at = part / chunks * p->axis * p->inner + first;
+    eg_columns columns = {.rows = p->axis,
+                          .stride = p->inner,
+                          .width = count,
+                          .last = count,
+                          .period = count};
+    if (chunks == 1) columns = whole_columns(p);
+    p->function(work->x + at, work->y + at, &columns);
+  }
 }
 
 // addresses: y, x.
 static egraph_status run_columns(const void *payload, void *const *addresses) {
   const column_plan *p = payload;
-  column_work work = {.plan = p, .x = addresses[1], .y = addresses[0]};
-  eg_parts_run(&work.parts, p->outer * chunks_of(p), run_chunks, &work, p->threads);
+  const column_work work = {.plan = p, .x = addresses[1], .y = addresses[0]};
+  eg_parts_each(p->outer * chunks_of(p), 1, p->threads, run_chunks, &work);
   return EGRAPH_OK;
 }
 

@@ -11,10 +11,6 @@ enum {
   SMALL_WEIGHTS = 1 << 17 // elements of b that each thread may read
 };
 
-static int64_t quotient_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
-static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
-static int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
-
 /// The i-th of `count` shares of a whole, which differ by one at most.
 static int64_t share_begin(int64_t whole, int64_t count, int64_t i) {
   int64_t each = whole / count, more = whole % count;
@@ -36,13 +32,13 @@ eg_panels eg_panels_of_rows(int64_t depth, int64_t columns, int64_t rows) {
   eg_panels p = {.set = set,
                  .depth = depth,
                  .columns = columns,
-                 .vectors = quotient_up(columns, set->vector)};
+                 .vectors = eg_quotient_up(columns, set->vector)};
   int64_t widest = set->widest;
   while (widest < EG_TILE_WIDEST && rows <= set->heights[widest])
     widest++;
-  p.count = quotient_up(p.vectors, widest);
-  p.block = quotient_up(depth, quotient_up(depth, set->depth));
-  p.block = quotient_up(p.block, set->vector) * set->vector;
+  p.count = eg_quotient_up(p.vectors, widest);
+  p.block = eg_quotient_up(depth, eg_quotient_up(depth, set->depth));
+  p.block = eg_quotient_up(p.block, set->vector) * set->vector;
   return p;
 }
 
@@ -55,7 +51,7 @@ static int64_t first_vector(const eg_panels *p, int64_t panel) {
 }
 
 static int64_t depth_at(const eg_panels *p, int64_t from) {
-  return least(p->depth - from, p->block);
+  return eg_lesser(p->depth - from, p->block);
 }
 
 /// Where a panel of the block of rows from `from` on begins.
@@ -82,7 +78,7 @@ int64_t eg_panels_place(const eg_panels *p, int64_t row, int64_t column) {
 static int64_t bytes_ahead(const eg_panels *p, int64_t width, int64_t tiles) {
   enum { LINE = 64, MOST = 4 };
   int64_t bytes = 4 * width * p->set->vector * (int64_t)sizeof(float);
-  return LINE * least(quotient_up(bytes, LINE * tiles), MOST);
+  return LINE * eg_lesser(eg_quotient_up(bytes, LINE * tiles), MOST);
 }
 
 /// Rows [begin, end) times a panel of the block of depth from `from` on.
@@ -90,22 +86,22 @@ static void run_panel(const eg_panels *p, const eg_panel_operands *o, int64_t be
                       int64_t end, int64_t from, int64_t panel) {
   int64_t first = first_vector(p, panel), width = first_vector(p, panel + 1) - first;
   int64_t depth = depth_at(p, from), column = first * p->set->vector;
-  int64_t tiles = quotient_up(end - begin, p->set->heights[width - 1]);
+  int64_t tiles = eg_quotient_up(end - begin, p->set->heights[width - 1]);
   const float *b = o->packed + packed_at(p, from, panel);
   const float *next = b + depth * width * p->set->vector;
-  eg_tile t = {
-      .b = b,
-      .bias = o->bias != NULL ? o->bias + column : NULL,
-      .a_row = o->a_row,
-      .c_row = o->c_row,
-      .depth = depth,
-      .is_first = from == 0,
-      .is_last = from + depth == p->depth,
-      .low = o->low,
-      .high = o->high,
-      .last = least(p->columns - column - (width - 1) * p->set->vector, p->set->vector),
-      .ahead = (const char *)next,
-      .each = bytes_ahead(p, width, tiles)};
+  eg_tile t = {.b = b,
+               .bias = o->bias != NULL ? o->bias + column : NULL,
+               .a_row = o->a_row,
+               .c_row = o->c_row,
+               .depth = depth,
+               .is_first = from == 0,
+               .is_last = from + depth == p->depth,
+               .low = o->low,
+               .high = o->high,
+               .last = eg_lesser(p->columns - column - (width - 1) * p->set->vector,
+                                 p->set->vector),
+               .ahead = (const char *)next,
+               .each = bytes_ahead(p, width, tiles)};
   const char *asked = (const char *)(next + (next - b));
   for (int64_t i = 0; i < tiles; i++) {
     int64_t row = begin + share_begin(end - begin, tiles, i);
@@ -164,32 +160,26 @@ static egraph_status pad_bias(const void *payload, void *const *addresses) {
 typedef struct panel_work {
   const panel_plan *plan;
   eg_panel_operands operands;
-  eg_parts parts;
 } panel_work;
 
-/// A chunk of rows times a group of panels.
-static void run_part(const panel_work *work, int64_t part) {
+/// Parts [begin, end): each a chunk of rows times a group of panels.
+static void run_panel_parts(const void *user, int64_t begin, int64_t end) {
+  const panel_work *work = user;
   const panel_plan *p = work->plan;
-  int64_t group = part % p->groups, chunk = part / p->groups;
-  eg_panels_multiply(&p->panels, &work->operands,
-                     share_begin(p->product.rows, p->chunks, chunk),
-                     share_begin(p->product.rows, p->chunks, chunk + 1),
-                     share_begin(p->panels.count, p->groups, group),
-                     share_begin(p->panels.count, p->groups, group + 1));
-}
-
-static void run_panel_parts(void *shared) {
-  panel_work *work = shared;
-  uint32_t share = eg_parts_enter(&work->parts);
-  int64_t part;
-  while (eg_parts_take(&work->parts, &share, &part))
-    run_part(work, part);
+  for (int64_t part = begin; part < end; part++) {
+    int64_t group = part % p->groups, chunk = part / p->groups;
+    eg_panels_multiply(&p->panels, &work->operands,
+                       share_begin(p->product.rows, p->chunks, chunk),
+                       share_begin(p->product.rows, p->chunks, chunk + 1),
+                       share_begin(p->panels.count, p->groups, group),
+                       share_begin(p->panels.count, p->groups, group + 1));
+  }
 }
 
 static egraph_status run_panels(const void *payload, void *const *addresses) {
   const panel_plan *p = payload;
   const eg_panel_product *product = &p->product;
-  panel_work work = {
+  const panel_work work = {
       .plan = p,
       .operands = {.c = addresses[0],
                    .a = addresses[1],
@@ -200,7 +190,7 @@ static egraph_status run_panels(const void *payload, void *const *addresses) {
                    .c_row = product->columns,
                    .low = product->low,
                    .high = product->high}};
-  eg_parts_run(&work.parts, p->chunks * p->groups, run_panel_parts, &work, p->threads);
+  eg_parts_each(p->chunks * p->groups, 1, p->threads, run_panel_parts, &work);
   return EGRAPH_OK;
 }
 
@@ -209,17 +199,18 @@ static egraph_status run_panels(const void *payload, void *const *addresses) {
 static void divide(panel_plan *p) {
   const eg_panel_product *product = &p->product;
   int64_t wanted = p->threads <= 1 ? 1 : 2 * (int64_t)p->threads;
-  int64_t highest = most(quotient_up(product->rows, FEWEST_ROWS), 1);
+  int64_t highest = eg_greater(eg_quotient_up(product->rows, FEWEST_ROWS), 1);
   bool is_small = eg_panels_elements(&p->panels) <= SMALL_WEIGHTS;
   int64_t of_row = p->panels.block + (is_small ? product->columns : 0);
-  p->chunks =
-      quotient_up(product->rows, most(p->panels.set->cached / of_row, FEWEST_ROWS));
+  p->chunks = eg_quotient_up(product->rows,
+                             eg_greater(p->panels.set->cached / of_row, FEWEST_ROWS));
   p->groups = 1;
   if (p->chunks >= wanted) return;
-  if (is_small) p->chunks = most(p->chunks, least(wanted, highest));
+  if (is_small) p->chunks = eg_greater(p->chunks, eg_lesser(wanted, highest));
   if (p->chunks >= wanted) return;
-  p->groups = least(p->panels.count, quotient_up(wanted, p->chunks));
-  p->chunks = most(p->chunks, least(quotient_up(wanted, p->groups), highest));
+  p->groups = eg_lesser(p->panels.count, eg_quotient_up(wanted, p->chunks));
+  p->chunks =
+      eg_greater(p->chunks, eg_lesser(eg_quotient_up(wanted, p->groups), highest));
 }
 
 static panel_plan plan_product(const eg_panel_product *product) {

@@ -527,32 +527,23 @@ typedef struct shared_row {
   const row_payload *payload;
   const float *x;
   float *y;
-  eg_parts parts;
-  int64_t step; // elements of a part
 } shared_row;
 
-static void run_row_parts(void *shared) {
-  shared_row *s = shared;
+/// Lines [begin, end) of the row; the last line may be shorter.
+static void run_row_lines(const void *user, int64_t begin, int64_t end) {
+  const shared_row *s = user;
   const row_payload *p = s->payload;
-  uint32_t share = eg_parts_enter(&s->parts);
-  int64_t part;
-  while (eg_parts_take(&s->parts, &share, &part)) {
-    int64_t at = part * s->step, left = p->count - at;
-    p->row.function(s->x + at, p->row.parameters, s->y + at,
-                    left < s->step ? left : s->step);
-  }
+  int64_t at = begin * LINE, until = end * LINE < p->count ? end * LINE : p->count;
+  p->row.function(s->x + at, p->row.parameters, s->y + at, until - at);
 }
 
 // addresses: result, operand, and the function's own operand unless it is known.
 static egraph_status run_row(const void *payload, void *const *addresses) {
   const row_payload *p = payload;
   int64_t lines = (p->count + LINE - 1) / LINE;
-  shared_row shared = {.payload = p,
-                       .x = addresses[1],
-                       .y = addresses[0],
-                       .step = LINE * eg_parts_size(lines, PART / LINE, p->threads)};
-  eg_parts_run(&shared.parts, (p->count + shared.step - 1) / shared.step, run_row_parts,
-               &shared, p->threads);
+  const shared_row shared = {.payload = p, .x = addresses[1], .y = addresses[0]};
+  eg_parts_each(lines, eg_parts_size(lines, PART / LINE, p->threads), p->threads,
+                run_row_lines, &shared);
   return EGRAPH_OK;
 }
 static egraph_status run_row_of_two(const void *payload, void *const *addresses) {

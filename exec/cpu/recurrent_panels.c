@@ -52,10 +52,6 @@ typedef struct recurrent_plan {
   uint32_t threads;
 } recurrent_plan;
 
-static int64_t quotient_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
-static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
-static int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
-
 /// Gates whose sums R h is added to in the first product of a step.
 static int64_t first_gates(const recurrent_plan *p) {
   return p->is_linear || p->has_reset ? 2 : p->layer.gates;
@@ -108,12 +104,12 @@ static void divide(recurrent_plan *p) {
       if (layer->hidden % (i * LINE) == 0 &&
           layer->gates * layer->hidden / i * layer->hidden >= WORTH_WAITING)
         p->slices = i;
-  if (p->slices == 1) p->chunks = most(1, least(layer->batch, wanted));
+  if (p->slices == 1) p->chunks = eg_greater(1, eg_lesser(layer->batch, wanted));
   p->units = layer->hidden / p->slices;
   p->row = layer->gates * layer->hidden;
   int64_t of_a_step = layer->batch * p->row * layer->directions;
-  p->steps = most(CACHED / of_a_step, quotient_up(FEWEST_ROWS, layer->batch));
-  p->steps = quotient_up(layer->steps, quotient_up(layer->steps, p->steps));
+  p->steps = eg_greater(CACHED / of_a_step, eg_quotient_up(FEWEST_ROWS, layer->batch));
+  p->steps = eg_quotient_up(layer->steps, eg_quotient_up(layer->steps, p->steps));
 }
 
 /// Elements of whole vectors.
@@ -124,7 +120,7 @@ static int64_t padded(const eg_panels *panels) {
 static void lay_out(recurrent_plan *p) {
   slice_parts *parts = &p->parts;
   p->w = eg_panels_of(p->layer.inputs, p->layer.gates * p->units);
-  int64_t rows = quotient_up(p->layer.batch, p->chunks);
+  int64_t rows = eg_quotient_up(p->layer.batch, p->chunks);
   p->r = eg_panels_of_rows(p->layer.hidden, first_gates(p) * p->units, rows);
   p->last = eg_panels_of_rows(p->layer.hidden, p->units, rows);
   parts->r = parts->w + eg_panels_elements(&p->w);
@@ -134,7 +130,7 @@ static void lay_out(recurrent_plan *p) {
   parts->all = parts->last_bias + (has_last(p) ? padded(&p->last) : 0);
   int64_t slices = p->layer.directions * p->slices;
   p->groups =
-      p->threads == 1 ? 1 : least(p->w.count, quotient_up(2 * p->threads, slices));
+      p->threads == 1 ? 1 : eg_lesser(p->w.count, eg_quotient_up(2 * p->threads, slices));
 }
 
 static recurrent_plan plan_layer(const eg_attrs *attrs, const eg_recurrent *layer) {
@@ -252,7 +248,7 @@ static int64_t time_of(const recurrent_plan *p, int64_t direction, int64_t step)
 /// The first place in time of the block.
 static int64_t block_time(const recurrent_run *run, int64_t direction) {
   int64_t begin = time_of(run->plan, direction, run->first);
-  return least(begin, time_of(run->plan, direction, run->first + run->count - 1));
+  return eg_lesser(begin, time_of(run->plan, direction, run->first + run->count - 1));
 }
 
 /// Sums of a place in time: rows of the block lie as those of x.
@@ -291,12 +287,9 @@ static void project(const recurrent_run *run, int64_t part) {
   }
 }
 
-static void run_projections(void *shared) {
-  recurrent_run *run = shared;
-  uint32_t share = eg_parts_enter(&run->parts);
-  int64_t part;
-  while (eg_parts_take(&run->parts, &share, &part))
-    project(run, part);
+static void run_projections(const void *user, int64_t begin, int64_t end) {
+  for (int64_t part = begin; part < end; part++)
+    project(user, part);
 }
 
 // ---- a step -------------------------------------------------------------------------
@@ -415,11 +408,9 @@ static recurrent_part part_at(const recurrent_plan *p, int64_t index) {
 }
 
 /// Parts that do not wait for each other.
-static void run_apart(void *shared) {
-  recurrent_run *run = shared;
-  uint32_t share = eg_parts_enter(&run->parts);
-  int64_t index;
-  while (eg_parts_take(&run->parts, &share, &index)) {
+static void run_apart(const void *user, int64_t begin, int64_t end) {
+  const recurrent_run *run = user;
+  for (int64_t index = begin; index < end; index++) {
     recurrent_part part = part_at(run->plan, index);
     for (int64_t i = 0; i < run->count; i++)
       for (uint32_t phase = 0; phase < phases_of(run->plan); phase++)
@@ -463,12 +454,11 @@ static void run_slices(recurrent_run *run) {
 static void run_block(recurrent_run *run) {
   const recurrent_plan *p = run->plan;
   int64_t slices = p->layer.directions * p->slices;
-  eg_parts_run(&run->parts, slices * p->groups, run_projections, run, p->threads);
+  eg_parts_each(slices * p->groups, 1, p->threads, run_projections, run);
   if (p->slices != 1)
     run_slices(run);
   else
-    eg_parts_run(&run->parts, p->layer.directions * p->chunks, run_apart, run,
-                 p->threads);
+    eg_parts_each(p->layer.directions * p->chunks, 1, p->threads, run_apart, run);
 }
 
 static void begin_states(const recurrent_run *run) {
@@ -516,7 +506,7 @@ static egraph_status run_layer(const void *payload, void *const *addresses) {
   }
   begin_states(&run);
   for (; run.first < l->steps; run.first += p->steps) {
-    run.count = least(p->steps, l->steps - run.first);
+    run.count = eg_lesser(p->steps, l->steps - run.first);
     run_block(&run);
   }
   end_states(&run);

@@ -78,12 +78,11 @@ typedef struct resize_work {
   const resize_pass *pass;
   const float *x;
   float *y;
-  int64_t rows, step; // of all parts; of one
-  eg_parts parts;
 } resize_work;
 
 /// Rows are of the inner dimensions; where there are none, of the result's dimension.
-static void resize_rows(const resize_work *work, int64_t begin, int64_t end) {
+static void resize_rows(const void *user, int64_t begin, int64_t end) {
+  const resize_work *work = user;
   const resize_pass *p = work->pass;
   for (int64_t row = begin; row < end; row++)
     if (p->inner == 1)
@@ -93,16 +92,6 @@ static void resize_rows(const resize_work *work, int64_t begin, int64_t end) {
                work->y + row * p->inner);
 }
 
-static void run_resize_parts(void *shared) {
-  resize_work *work = shared;
-  uint32_t share = eg_parts_enter(&work->parts);
-  int64_t part;
-  while (eg_parts_take(&work->parts, &share, &part)) {
-    int64_t begin = part * work->step, end = begin + work->step;
-    resize_rows(work, begin, end < work->rows ? end : work->rows);
-  }
-}
-
 // addresses: y, x.
 static egraph_status run_resize_pass(const void *payload, void *const *addresses) {
   enum { PART = 1 << 13 }; // elements, or so
@@ -110,13 +99,9 @@ static egraph_status run_resize_pass(const void *payload, void *const *addresses
   int64_t rows = p->inner == 1 ? p->outer : p->outer * p->to;
   int64_t length = p->inner == 1 ? p->to : p->inner;
   int64_t some = PART / length + 1;
-  resize_work work = {.pass = p,
-                      .x = addresses[1],
-                      .y = addresses[0],
-                      .rows = rows,
-                      .step = eg_parts_size(rows, some, p->threads)};
-  eg_parts_run(&work.parts, (rows + work.step - 1) / work.step, run_resize_parts, &work,
-               p->threads);
+  const resize_work work = {.pass = p, .x = addresses[1], .y = addresses[0]};
+  eg_parts_each(rows, eg_parts_size(rows, some, p->threads), p->threads, resize_rows,
+                &work);
   return EGRAPH_OK;
 }
 

@@ -11,6 +11,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+static inline int64_t eg_lesser(int64_t a, int64_t b) { return a < b ? a : b; }
+static inline int64_t eg_greater(int64_t a, int64_t b) { return a > b ? a : b; }
+static inline int64_t eg_quotient_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
 enum { EG_TILE_MOST_ROWS = 12, EG_TILE_WIDEST = 4 };
 
 typedef struct eg_tile {

@@ -25,9 +25,6 @@ typedef struct winograd_plan {
   uint32_t threads;
 } winograd_plan;
 
-static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
-static int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
-
 bool eg_winograd_fits(const eg_image_conv *conv) {
   const eg_tile_set *set = eg_tile_set_at(0);
   return set != NULL && set->vector == BLOCK && conv->channels % BLOCK == 0 &&
@@ -42,7 +39,7 @@ static winograd_plan plan_patches(const eg_image_conv *conv) {
                      .threads = eg_omp_threads()};
   int64_t each = MATRICES * (conv->channels + conv->made);
   p.patches = conv->images * p.patch_rows * p.patch_columns;
-  p.chunk = least(p.patches, p.threads * most(CACHED / each, FEWEST));
+  p.chunk = eg_lesser(p.patches, p.threads * eg_greater(CACHED / each, FEWEST));
   int64_t chunks = (p.patches + p.chunk - 1) / p.chunk;
   p.chunk = (p.patches + chunks - 1) / chunks;
   p.in = p.chunk * conv->channels + APART;
@@ -100,7 +97,6 @@ typedef struct winograd_run {
   const float *x, *packed, *bias, *z;
   float *y, *in, *out;
   int64_t first, count; // patches of the chunk
-  eg_parts parts;
 } winograd_run;
 
 // Images of a patch: of x, or of the result.
@@ -115,10 +111,10 @@ static eg_patch patch_at(const winograd_plan *p, int64_t index,
   int64_t row = line % p->patch_rows * MADE - image->top;
   int64_t column = index % p->patch_columns * MADE - image->left;
   int64_t pixels = image->rows * image->columns;
-  return (eg_patch){.top = most(0, -row),
-                    .left = most(0, -column),
-                    .bottom = least(image->edge, image->rows - row),
-                    .right = least(image->edge, image->columns - column),
+  return (eg_patch){.top = eg_greater(0, -row),
+                    .left = eg_greater(0, -column),
+                    .bottom = eg_lesser(image->edge, image->rows - row),
+                    .right = eg_lesser(image->edge, image->columns - column),
                     .origin = number * pixels * image->channels +
                               (row * image->columns + column) * BLOCK,
                     .row = image->columns * BLOCK,
@@ -126,43 +122,22 @@ static eg_patch patch_at(const winograd_plan *p, int64_t index,
                     .channels = image->channels};
 }
 
-static void run_in(const winograd_run *run, int64_t patch) {
+static void run_ins(const void *user, int64_t begin, int64_t end) {
+  const winograd_run *run = user;
   const winograd_plan *p = run->plan;
   const eg_image_conv *conv = &p->conv;
   const patch_image image = {conv->height, conv->width, conv->channels,
                              EDGE,         conv->top,   conv->left};
-  eg_patch at = patch_at(p, run->first + patch, &image);
-  p->panels.set->patch_in(&at, run->x, run->in + patch * conv->channels, p->in);
+  for (int64_t patch = begin; patch < end; patch++) {
+    eg_patch at = patch_at(p, run->first + patch, &image);
+    p->panels.set->patch_in(&at, run->x, run->in + patch * conv->channels, p->in);
+  }
 }
 
-static void run_out(const winograd_run *run, int64_t patch) {
+static void run_products(const void *user, int64_t begin, int64_t end) {
+  const winograd_run *run = user;
   const winograd_plan *p = run->plan;
-  const eg_image_conv *conv = &p->conv;
-  const patch_image image = {conv->rows, conv->columns, conv->made, MADE, 0, 0};
-  eg_patch at = patch_at(p, run->first + patch, &image);
-  eg_patch_rest rest = {
-      .bias = run->bias, .z = run->z, .low = conv->low, .high = conv->high};
-  p->panels.set->patch_out(&at, run->out + patch * conv->made, p->out, &rest, run->y);
-}
-
-static void run_patches(winograd_run *run,
-                        void (*body)(const winograd_run *run, int64_t patch)) {
-  uint32_t share = eg_parts_enter(&run->parts);
-  int64_t part;
-  while (eg_parts_take(&run->parts, &share, &part))
-    for (int64_t i = part * TOGETHER; i < least(run->count, (part + 1) * TOGETHER); i++)
-      body(run, i);
-}
-
-static void run_ins(void *shared) { run_patches(shared, run_in); }
-static void run_outs(void *shared) { run_patches(shared, run_out); }
-
-static void run_products(void *shared) {
-  winograd_run *run = shared;
-  const winograd_plan *p = run->plan;
-  uint32_t share = eg_parts_enter(&run->parts);
-  int64_t i;
-  while (eg_parts_take(&run->parts, &share, &i)) {
+  for (int64_t i = begin; i < end; i++) {
     eg_panel_operands operands = {.a = run->in + i * p->in,
                                   .packed =
                                       run->packed + i * eg_panels_elements(&p->panels),
@@ -172,6 +147,19 @@ static void run_products(void *shared) {
                                   .low = -INFINITY,
                                   .high = INFINITY};
     eg_panels_multiply(&p->panels, &operands, 0, run->count, 0, p->panels.count);
+  }
+}
+
+static void run_outs(const void *user, int64_t begin, int64_t end) {
+  const winograd_run *run = user;
+  const winograd_plan *p = run->plan;
+  const eg_image_conv *conv = &p->conv;
+  const patch_image image = {conv->rows, conv->columns, conv->made, MADE, 0, 0};
+  const eg_patch_rest rest = {
+      .bias = run->bias, .z = run->z, .low = conv->low, .high = conv->high};
+  for (int64_t patch = begin; patch < end; patch++) {
+    eg_patch at = patch_at(p, run->first + patch, &image);
+    p->panels.set->patch_out(&at, run->out + patch * conv->made, p->out, &rest, run->y);
   }
 }
 
@@ -186,11 +174,10 @@ static egraph_status run_winograd(const void *payload, void *const *addresses) {
                       .bias = p->conv.has_bias ? addresses[5] : NULL,
                       .z = p->conv.has_z ? addresses[5 + p->conv.has_bias] : NULL};
   for (; run.first < p->patches; run.first += p->chunk) {
-    run.count = least(p->chunk, p->patches - run.first);
-    int64_t parts = (run.count + TOGETHER - 1) / TOGETHER;
-    eg_parts_run(&run.parts, parts, run_ins, &run, p->threads);
-    eg_parts_run(&run.parts, MATRICES, run_products, &run, p->threads);
-    eg_parts_run(&run.parts, parts, run_outs, &run, p->threads);
+    run.count = eg_lesser(p->chunk, p->patches - run.first);
+    eg_parts_each(run.count, TOGETHER, p->threads, run_ins, &run);
+    eg_parts_each(MATRICES, 1, p->threads, run_products, &run);
+    eg_parts_each(run.count, TOGETHER, p->threads, run_outs, &run);
   }
   return EGRAPH_OK;
 }

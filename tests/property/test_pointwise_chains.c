@@ -164,9 +164,10 @@ static uint32_t count_fused(const eg_graph *graph, size_t *out_arena) {
   uint32_t count = 0;
   assert_ok(eg_session_create(NULL, graph,
                               &(eg_session_options)EG_SESSION_OPTIONS_DEFAULT, &session));
-  for (uint32_t i = 0; i < eg_session_step_count(session); i++)
-    count += strcmp(eg_session_step_at(session, i)->kernel, "fused with the next") == 0;
-  *out_arena = eg_session_arena_bytes(session);
+  for (uint32_t i = 0; i < eg_rank_program_step_count(eg_session_program(session)); i++)
+    count += strcmp(eg_rank_program_step_at(eg_session_program(session), i)->kernel,
+                    "fused with the next") == 0;
+  *out_arena = eg_rank_program_memory(eg_session_program(session)).arena;
   eg_session_destroy(session);
   return count;
 }

@@ -25,8 +25,8 @@ static const eg_step_figures *step_named(const eg_session *session, const char *
                                          uint32_t *out_count) {
   const eg_step_figures *found = NULL;
   *out_count = 0;
-  for (uint32_t i = 0; i < eg_session_step_count(session); i++) {
-    const eg_step_figures *step = eg_session_step_at(session, i);
+  for (uint32_t i = 0; i < eg_rank_program_step_count(eg_session_program(session)); i++) {
+    const eg_step_figures *step = eg_rank_program_step_at(eg_session_program(session), i);
     if (strncmp(step->kernel, kernel, strlen(kernel)) != 0) continue;
     found = step;
     ++*out_count;
@@ -48,8 +48,9 @@ static void pointwise_chains_run_in_place(void **state) {
       "(egraph-graph 1)(input x \"float32[64,64]\")(let a (relu x))(let b (tanh a))"
       "(let c (abs b))(output c)",
       "cpu");
-  assert_int_equal(eg_session_arena_bytes(session), 64 * 64 * 4);
-  assert_int_equal(eg_session_step_count(session), 3);
+  assert_int_equal(eg_rank_program_memory(eg_session_program(session)).arena,
+                   64 * 64 * 4);
+  assert_int_equal(eg_rank_program_step_count(eg_session_program(session)), 3);
   close_text(session);
 }
 
@@ -84,7 +85,8 @@ static void a_value_read_later_is_not_overwritten(void **state) {
       open_text("(egraph-graph 1)(input x \"float32[64,64]\")(let a (relu x))"
                 "(let b (tanh a))(let c (add a b))(output c)",
                 "cpu");
-  assert_int_equal(eg_session_arena_bytes(session), 2 * 64 * 64 * 4);
+  assert_int_equal(eg_rank_program_memory(eg_session_program(session)).arena,
+                   2 * 64 * 64 * 4);
   close_text(session);
 }
 
@@ -95,7 +97,8 @@ static void concatenation_along_the_outermost_dimension_is_free(void **state) {
       "(let a (relu x))(let b (tanh y))(let c (concat :axis 1 a b))(output c)",
       "cpu");
   assert_int_equal(count_steps(session, "view"), 1);
-  assert_int_equal(eg_session_arena_bytes(session), 2 * 16 * 16 * 4);
+  assert_int_equal(eg_rank_program_memory(eg_session_program(session)).arena,
+                   2 * 16 * 16 * 4);
   close_text(session);
 }
 
@@ -119,7 +122,7 @@ static void splits_and_reshapes_are_views(void **state) {
       "(let y (relu s))(let z (tanh b))(output y)(output z)",
       "cpu");
   assert_int_equal(count_steps(session, "view"), 3);
-  assert_int_equal(eg_session_step_count(session), 5);
+  assert_int_equal(eg_rank_program_step_count(eg_session_program(session)), 5);
   close_text(session);
 }
 
@@ -134,7 +137,7 @@ static void packed_weights_are_held_once(void **state) {
                 "cpu");
   // Once, in blocks of up to 24 channels: 72 for 64. Not twice.
   size_t bytes = 64 * 64 * 9 * sizeof(float);
-  assert_in_range(eg_session_weight_bytes(session), bytes, bytes / 64 * 72 + 4096);
+  assert_in_range(weight_bytes(session), bytes, bytes / 64 * 72 + 4096);
   close_text(session);
 }
 
@@ -221,7 +224,7 @@ static void an_opaque_node_beside_the_outputs_is_ignored(void **state) {
                 "(let z (opaque LSTM x) :types [\"float32[1,2]\"] :record \"00\")"
                 "(let y (relu x))(output y)",
                 "cpu");
-  assert_int_equal(eg_session_step_count(session), 1);
+  assert_int_equal(eg_rank_program_step_count(eg_session_program(session)), 1);
   close_text(session);
 }
 
@@ -256,10 +259,10 @@ static void steps_are_timed_on_demand(void **state) {
   kit_outputs_alloc(graph, &outputs);
   assert_ok(eg_session_create(NULL, graph, &options, &session));
   assert_ok(eg_session_run(session, inputs.items, outputs.items));
-  assert_true(eg_session_step_at(session, 0)->seconds == 0);
-  eg_session_set_timing(session, true);
+  assert_true(eg_rank_program_step_at(eg_session_program(session), 0)->seconds == 0);
+  eg_rank_program_set_timing(eg_session_program(session), true);
   assert_ok(eg_session_run(session, inputs.items, outputs.items));
-  const eg_step_figures *step = eg_session_step_at(session, 0);
+  const eg_step_figures *step = eg_rank_program_step_at(eg_session_program(session), 0);
   assert_true(step->seconds > 0);
   assert_true(step->flops == 2.0 * 64 * 64 * 64);
   assert_true(step->bytes >= 3.0 * 64 * 64 * 4);
