@@ -1,6 +1,6 @@
-// What a back-end is: it owns device memory, compiles single nodes into programs, binds
-// programs to memory and runs them. The executor and the profiler see nothing else, so
-// what is measured is what runs.
+// A back-end owns device memory, compiles single nodes into programs, binds programs to
+// memory and runs them. Executor and profiler use nothing else, so that the profiler
+// measures what the executor runs.
 //
 //   node spec --compile--> program --bind(addresses)--> launch --run, run, run
 //                             '--prepare(weights)--> constants (packed once at load)
@@ -36,40 +36,40 @@ typedef struct eg_backend_options {
   uint32_t device;  // which of several, modulo their number
 } eg_backend_options;
 
-/// What the work of a back-end is put on, for others that work on its device memory.
+/// The queue that takes the work of a back-end, for other code that works on its device
+/// memory.
 typedef struct eg_device_queue {
   int32_t device; // as the driver counts
   void *stream;   // cudaStream_t
 } eg_device_queue;
 
-/// A node whose operand `operand` is the result of the node before it, and of which
-/// nobody else reads that.
+/// A node whose operand `operand` is the result of the node before it, and the only
+/// reader of that result.
 typedef struct eg_chain_link {
   const eg_node_spec *spec;
   uint32_t operand;
 } eg_chain_link;
 
-/// A node, or a chain of nodes of one result each. The operands of a chain's program are
-/// those of the first node, then those of each link without the result before it; its
-/// result is the last link's.
+/// A node, or a chain of nodes of one result each. A chain's program has the operands of
+/// the first node, then the operands of each link without the passed result; its result
+/// is the last link's.
 typedef struct eg_compile_request {
   const eg_node_spec *spec;
-  uint64_t dying; // bit i: result 0 may take over the memory of operand i, which nobody
-                  // reads afterwards
+  uint64_t dying; // bit i: result 0 may take over the memory of operand i, which has
+                  // no later reader
   const eg_chain_link *links;
   uint32_t link_count;
 } eg_compile_request;
 
-/// What a caller must know of a program. Constants are tensors derived from weight
-/// operands at load.
+/// The properties of a program. Constants are tensors derived from weight operands at
+/// load.
 typedef struct eg_program_info {
   const char *kernel; // "oneDNN brgconv:avx512_core", "reference"
-  bool native; // false: the reference kernel stands in for a missing kernel of the device
+  bool native;        // false: the device has no kernel, so the reference kernel runs
   int32_t overlay;   // operand whose memory result 0 must share, or -1: result 0 overlaps
                      // no operand
   uint64_t in_place; // bit r: result r may share the memory of operand r, of its type,
-                     // which nobody reads afterwards; where it does not, neither overlaps
-                     // anything
+                     // which has no later reader; otherwise neither overlaps anything
   uint64_t kept; // weight operands that a launch reads as they are; the others only feed
                  // prepare
   const size_t *constant_bytes;
@@ -215,7 +215,7 @@ egraph_status eg_reference_compile(egraph_allocator alloc, const eg_node_spec *s
 
 #define EG_CUDA_BACKEND_NAME "cuda" // a plugin (plugins.c)
 
-/// Whether `name` is that of the CUDA back-end, with or without a file.
+/// True when `name` is the CUDA back-end's, with or without a file.
 bool eg_cuda_plugin_is_asked(const char *name);
 /// Loads the CUDA back-end and checks that there is a device. Fails with
 /// EGRAPH_E_UNSUPPORTED, saying what is missing and what to do.

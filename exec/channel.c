@@ -98,7 +98,8 @@ static egraph_status check_collective(const eg_channel *channel,
 
 // ---- runs -------------------------------------------------------------------------
 
-/// Alone along the axis: what is sent arrives, but for neighbours, who are not there.
+/// Runs a collective in a group of one rank: it receives what it sends, and has no
+/// neighbours.
 static void run_alone(const eg_collective *what) {
   size_t bytes = what->count * eg_dtype_bytes(what->dtype);
   if (what->kind == EG_COLLECTIVE_BARRIER || what->kind == EG_COLLECTIVE_NEIGHBOURS)
@@ -177,8 +178,8 @@ static float half_at(egraph_dtype dtype, const void *data, size_t index) {
   return (float)eg_tensor_get_double(&tensor, (int64_t)index);
 }
 
-// Row: element type, that of sums (unsigned ones wrap, and have the bits of signed ones),
-// that of maxima.
+// Row: element type, type of sums (unsigned: they wrap, with the bits of signed sums),
+// type of maxima.
 #define DIRECT_LIST(X)                                                                   \
   X(FLOAT32, float, float)                                                               \
   X(FLOAT64, double, double)                                                             \

@@ -1,24 +1,24 @@
-// What the ranks of a mesh talk over. A channel belongs to one rank; along an axis it
-// reaches the ranks that differ in that coordinate only (the group, in the order of the
-// coordinate).
+// The ranks of a mesh exchange data over channels. A channel belongs to one rank; along
+// an axis it reaches the ranks that differ in that coordinate only (the group, in the
+// order of the coordinate).
 //
 //   mesh node=2,gpu=3     rank 4 = (1, 1)     group along gpu: 3 4 5     along node: 1 4
 //
-// Collectives work on contiguous buffers in host memory, or in that of a back-end. Every
-// rank of a group begins the same collectives in the same order. Where the channel is
-// ordered, reductions combine in the order of the group, so the result has the same bits
-// on every rank and in every run.
+// Collectives work on contiguous buffers in host memory, or in the memory of a back-end.
+// Every rank of a group begins the same collectives in the same order. Where the channel
+// is ordered, reductions combine in the order of the group, so the result has the same
+// bits on every rank and in every run.
 //
-// Nothing waits for ever: a rank that does not come within the deadline, and a rank that
-// aborts, end every pending and later collective of all ranks with one error. What all
-// ranks of a group have begun is finished by all of them, so buffers are free again when
-// a call returns, also when it fails (over processes the channel copies what it sends; a
+// No call waits for ever: a rank that does not come within the deadline, or that aborts,
+// ends every pending and later collective of all ranks with one error. A collective that
+// all ranks of a group have begun is finished by all of them, so buffers are free when a
+// call returns, also when it fails (over processes the channel copies what it sends; a
 // transport between devices is told to give up).
 //
-// A collective may lend instead: what others read of this rank's, its send buffer and the
-// result of an all-reduce, must then not be written, nor let go of, before the rank has
-// settled; or before it has begun another collective of the group, to which all come when
-// they have read. To settle is to wait only for those who read, so it never fails.
+// A collective may lend its buffers instead: the rank must then not write or free the
+// memory that others read (its send buffer, and the result of an all-reduce) before it
+// settles, or before it begins the next collective of the group, which the others join
+// after they have read. To settle is to wait for readers only, so it never fails.
 //
 // Thread-compatible: one thread at a time per channel.
 // SPDX-License-Identifier: Apache-2.0
@@ -75,7 +75,7 @@ typedef struct eg_channel_vtable {
   void (*settle)(eg_channel *channel); // optional: NULL means that nothing is ever lent
   /// required. Ends the channel for all ranks; the first end or missed deadline counts.
   void (*end)(eg_channel *channel, egraph_status status, const char *message);
-  /// required. Fails as the channel has ended, if it has; waits for nobody.
+  /// required. Fails if the channel has ended, with its error; never waits.
   egraph_status (*look)(eg_channel *channel);
 } eg_channel_vtable;
 
@@ -111,8 +111,8 @@ void eg_channel_destroy(eg_channel *channel); // NULL is allowed
 /// Runs a collective. Fails with EGRAPH_E_ARGUMENT when the ranks do not agree on it, and
 /// as the rank that ended the channel did: EGRAPH_E_CANCELLED for a missed deadline.
 egraph_status eg_channel_run(eg_channel *channel, const eg_collective *what);
-/// Waits until nobody reads what this rank has lent, whether or not the channel has
-/// ended.
+/// Waits until no rank reads memory that this rank has lent, whether or not the channel
+/// has ended.
 void eg_channel_settle(eg_channel *channel);
 egraph_status eg_channel_barrier(eg_channel *channel);
 /// Ends the channel for all ranks, because this one failed: with `status`, and the last
@@ -139,7 +139,7 @@ static inline uint32_t eg_group_rank(const eg_group *group, uint32_t place) {
 void eg_combine(egraph_dtype dtype, eg_combining combining, const void *const *parts,
                 uint32_t part_count, size_t count, void *out);
 
-/// Whether two ranks' collectives fit together.
+/// True when the collectives of two ranks match.
 bool eg_collective_matches(const eg_collective *a, const eg_collective *b);
 /// EGRAPH_E_ARGUMENT: "rank 1 begins all-gather of 3 float32 along 'gpu', rank 0 ...".
 egraph_status eg_collective_mismatch(const eg_channel *channel, uint32_t rank,

@@ -4,8 +4,8 @@
 //   start    the transport puts its part on the queue of the device
 //   finish   polls the transport, the control and the clock
 //
-// Of what goes wrong after the meeting every rank learns by itself (its transport fails,
-// or the deadline passes) or from the control, and gives up what it has begun.
+// After the meeting, each rank notices failures by itself (its transport fails, or the
+// deadline passes) or hears of them over the control, and gives up what it has begun.
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/device_channel.h"
 
@@ -14,7 +14,7 @@
 
 #include "base/clock.h"
 
-/// A collective as ranks tell each other.
+/// A collective as ranks send it to each other.
 typedef struct wish {
   int32_t kind, combining, dtype;
   uint32_t axis;
@@ -107,7 +107,8 @@ static egraph_status agree_on_collective(device_channel *channel, const eg_group
   return EGRAPH_OK;
 }
 
-/// Until what was begun along an axis is done, or a rank has failed, or the deadline.
+/// Waits until the work begun along an axis is done; fails when a rank has failed or the
+/// deadline has passed.
 static egraph_status wait_until_done(device_channel *channel, uint32_t axis,
                                      const char *what) {
   eg_transport *transport = channel->transport;
@@ -129,7 +130,7 @@ static egraph_status wait_until_done(device_channel *channel, uint32_t axis,
 
 // ---- work -------------------------------------------------------------------------
 
-/// How many elements a collective reads and writes.
+/// Counts the elements that a collective reads and writes.
 static void count_elements(const eg_group *group, const eg_collective *what,
                            size_t *out_send, size_t *out_recv) {
   bool sends_parts = what->kind == EG_COLLECTIVE_REDUCE_SCATTER ||
@@ -179,7 +180,8 @@ static egraph_status run_on_device(device_channel *channel, const eg_group *grou
   return wait_until_done(channel, what->axis, eg_collective_name(what->kind));
 }
 
-/// Alone along the axis: what is sent arrives, but for neighbours, who are not there.
+/// Runs a collective in a group of one rank: it receives what it sends, and has no
+/// neighbours.
 static egraph_status run_alone(device_channel *channel, const eg_collective *what) {
   size_t bytes = what->count * eg_dtype_bytes(what->dtype);
   if (what->kind == EG_COLLECTIVE_NEIGHBOURS || what->recv == what->send)
@@ -208,7 +210,7 @@ static egraph_status device_run(eg_channel *base, const eg_collective *what) {
 
 // ---- life -------------------------------------------------------------------------
 
-// Nobody lets go of the transport while another rank is still at work with it.
+// A rank destroys its transport only when all ranks have finished using theirs.
 static void device_destroy(eg_channel *base) {
   device_channel *channel = (device_channel *)base;
   egraph_allocator alloc = base->alloc;
@@ -227,7 +229,7 @@ static const eg_channel_vtable device_vtable = {.name = "device",
                                                 .run = device_run,
                                                 .end = device_end,
                                                 .look = device_look};
-// In the order of the control, which is that of the group.
+// Reductions combine in the control's order, which is the order of the group.
 static const eg_channel_vtable staged_vtable = {.name = "device through host memory",
                                                 .is_ordered = true,
                                                 .destroy = device_destroy,
@@ -235,7 +237,8 @@ static const eg_channel_vtable staged_vtable = {.name = "device through host mem
                                                 .end = device_end,
                                                 .look = device_look};
 
-/// The first member of every group names it, the others hear of it over the control.
+/// Joins all groups. The first member of a group makes its id and sends it to the others
+/// over the control.
 static egraph_status join_groups(device_channel *channel) {
   eg_transport *transport = channel->transport;
   const eg_mesh *mesh = &channel->base.mesh;

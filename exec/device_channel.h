@@ -1,8 +1,9 @@
 // Channels whose buffers lie in the memory of a back-end, over a channel between the same
 // ranks in host memory, the control.
 //
-//   control     every collective is met there first: who does not come is missed at the
-//               deadline and named, who runs something else is told, who fails ends all
+//   control     all ranks meet there before every collective: a missing rank is named at
+//               the deadline, a different collective is an error, a failure ends all
+//               ranks
 //   transport   carries the data from device to device once all have come
 //
 // Without a transport, and for what it does not carry, the data goes through host memory
@@ -19,21 +20,20 @@
 
 #include "exec/channel.h"
 
-/// All ranks together, with the same transport: a name, or NULL. Control
-/// and back-end are borrowed and outlive the channel; nobody else uses the control
-/// meanwhile. A failure ends the control for all ranks. Fails with EGRAPH_E_UNSUPPORTED
-/// when the plugin cannot run or several ranks are on one device, with
-/// EGRAPH_E_CANCELLED when a rank does not come.
+/// All ranks together, with the same transport: a name, or NULL. Control and back-end are
+/// borrowed and outlive the channel, which alone uses the control. A failure ends the
+/// control for all ranks. Fails with EGRAPH_E_UNSUPPORTED when the plugin cannot run or
+/// several ranks are on one device, with EGRAPH_E_CANCELLED when a rank does not come.
 egraph_status eg_device_channel_create(const egraph_allocator *alloc, eg_channel *control,
                                        eg_backend *backend, const char *transport,
                                        eg_channel **out);
 
 // ---- transports ---------------------------------------------------------------------
 
-// What carries collectives between devices without the host touching their data: NCCL's
-// place in a channel. A transport belongs to one rank, works on one device's queue, and
-// has a group per axis of the mesh. None of its functions waits for other ranks: the
-// channel above it polls, so that deadlines hold (device_channel.h).
+// A transport carries collectives between devices, without the host touching the data:
+// NCCL's place in a channel. A transport belongs to one rank, works on one device's
+// queue, and has a group per axis of the mesh. None of its functions waits for other
+// ranks: the channel above it polls, so that deadlines hold.
 
 enum { EG_TRANSPORT_ID_BYTES = 128 };
 
@@ -69,10 +69,9 @@ struct eg_transport {
   egraph_allocator alloc;
 };
 
-/// The transport of that name: "nccl", a plugin that is loaded once, or "nccl:FILE", the
-/// one in FILE. Fails with
-/// EGRAPH_E_ARGUMENT for other names, with EGRAPH_E_UNSUPPORTED when the plugin cannot
-/// run.
+/// Finds a transport: "nccl", a plugin that is loaded once, or "nccl:FILE", the plugin in
+/// FILE. Fails with EGRAPH_E_ARGUMENT for other names, with EGRAPH_E_UNSUPPORTED when the
+/// plugin cannot run.
 egraph_status eg_transport_find(const char *name, const eg_transport_vtable **out);
 
 #endif

@@ -1,9 +1,9 @@
-// A block is a few turns of computing and an exchange; what the same computing takes
-// alone, on all ranks at the same time, is taken off. The least of the blocks counts:
-// what others do only adds time.
+// A block is a few turns of computing and an exchange. Its seconds, less the seconds of
+// the same computing alone on all ranks at the same time, are the cost of the exchange.
+// The fastest block counts, because other programs only add time.
 //
-// The computing writes what is sent, as programs do: what others read then lies in the
-// cache of who made it.
+// The computing writes the data that is sent, as programs do: the other ranks then read
+// it from the cache of the rank that wrote it.
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/exchange_probe.h"
 
@@ -19,9 +19,9 @@
 
 // Bytes of the tensor that an exchange is about: each four times the last.
 enum { LEAST_BYTES = 256, MOST_BYTES = 16 << 20, BYTES_STEP = 4 };
-// Of a block: turns, less where they take long.
+// Turns of a block; fewer where a turn takes long.
 enum { MOST_TURNS = 8, TURN_BYTES = 1 << 19, BLOCKS = 21 };
-// Of the computing in a turn: about 0.1 ms, as between the exchanges of small models.
+// The computing in a turn: about 0.1 ms, as between the exchanges of small models.
 enum { CHUNK_FLOATS = 8 << 10, CHUNK_PASSES = 24 };
 
 typedef struct prober {
@@ -33,7 +33,7 @@ typedef struct prober {
 
 // ---- what is exchanged ----------------------------------------------------------------
 
-/// `bytes` are those of eg_exchange_point.
+/// Returns the collective of an exchange; `bytes` as in eg_exchange_point.
 static eg_collective exchange_of(const prober *p, uint32_t exchange, size_t bytes) {
   size_t n = p->group.size, count = bytes / sizeof(float);
   eg_collective what = {.axis = p->axis,
@@ -66,7 +66,7 @@ static size_t sent_floats(const eg_collective *what, uint32_t devices) {
 
 // ---- blocks ---------------------------------------------------------------------------
 
-/// The compiler may not leave it out: what it makes is sent.
+/// Computes for a while. The result is sent, so the compiler cannot drop the loop.
 static void compute_chunk(const prober *p, size_t sent) {
   for (int pass = 0; pass < CHUNK_PASSES; pass++)
     for (size_t i = 0; i < CHUNK_FLOATS; i++)
@@ -139,7 +139,8 @@ static egraph_status run_collective(void *user, const void *what, eg_channel *ch
   return eg_channel_run(channel, what);
 }
 
-/// Seconds of an exchange, of `chunks` of computing, or of both beside each other.
+/// Measures the seconds of an exchange, of `chunks` of computing, or of both at the same
+/// time.
 static egraph_status time_beside(const beside_probe *b, bool exchanges, int chunks,
                                  double *out) {
   uint32_t number = 0;
@@ -153,9 +154,9 @@ static egraph_status time_beside(const beside_probe *b, bool exchanges, int chun
   return EGRAPH_OK;
 }
 
-/// All ranks compute as long as an exchange takes. Where both take no longer than one,
-/// nothing slows down; where they take as long as one after the other, computing stands
-/// still.
+/// All ranks compute for as long as an exchange takes. Where both together take no longer
+/// than one alone, computing does not slow down; where they take as long as one after the
+/// other, computing stops.
 static egraph_status measure_beside(const beside_probe *b, double *out) {
   double exchange = INFINITY, chunk = INFINITY, alone = INFINITY, both = INFINITY;
   for (int i = 0; i < BLOCKS; i++) {
@@ -283,7 +284,8 @@ egraph_status eg_exchange_probe(egraph_allocator alloc, const char *channel,
   *out_beside = 0;
   if (ranks < 2)
     return EG_FAIL(EGRAPH_E_ARGUMENT, "%" PRIu32 " ranks have nobody to talk to", ranks);
-  // What a channel starts (MPI) lasts until the first one ends.
+  // MPI starts with the first channel and ends with it, so this channel outlives the
+  // others.
   EG_TRY(mesh_of(ranks, ranks, &whole));
   if (strcmp(channel, "local") != 0)
     EG_TRY(eg_channel_open(&alloc, channel, &whole, &options, &held));
@@ -294,8 +296,9 @@ egraph_status eg_exchange_probe(egraph_allocator alloc, const char *channel,
 
 // ---- latency and bandwidth of a link ------------------------------------------------
 
-// A small collective is its rounds; what a large one takes beyond that is its traffic.
-// Rounds are those of a tree, as the cheapest formula of sim/collective.h has them.
+// A small collective takes the time of its rounds, the levels of a tree as in the
+// cheapest formula of sim/collective.h; the additional time of a large one is its
+// traffic.
 
 enum {
   SMALL = 16,      // elements of a device
@@ -305,11 +308,11 @@ enum {
   MOST_REPEATS = 200,
   LEAST_REPEATS = 11 // and of large ones
 };
-// Of the times: others that use the processors, too, only make them longer.
+// Quantile of the measured times: other programs only add time.
 static const double QUANTILE = 0.25;
 
-/// `per_byte`: of the bytes that a collective is about, those that pass a device, times
-/// the size of the group.
+/// `per_byte`: bytes that pass through a device, per byte of the collective, times the
+/// size of the group.
 typedef struct link_collective {
   eg_collective_kind kind;
   bool is_whole;   // bytes: of the whole buffer, not of one device's part
@@ -342,8 +345,9 @@ static size_t choose_large(uint32_t group) {
   return whole / group > 2 * SMALL ? whole / group : 2 * SMALL;
 }
 
-/// Of traffic between ranks of this host the smaller of both clocks counts: the time for
-/// which others take the processor is not the message's. Of rounds, waiting is measured.
+/// Traffic between ranks of this host is measured by the smaller of wall clock and thread
+/// clock, because time for which other programs have the processor is not the message's.
+/// Rounds are measured by the wall clock, because waiting counts.
 static egraph_status time_kind(const link_prober *p, const link_collective *kind,
                                size_t count, bool is_traffic, int repeats, double *out) {
   double seconds[MOST_REPEATS];
@@ -391,7 +395,7 @@ static egraph_status probe_link(const link_prober *p, eg_link_figures *out) {
   return EGRAPH_OK;
 }
 
-/// Every rank has timed for itself.
+/// Gives all ranks the figures of rank 0.
 static egraph_status share_figures(const link_prober *p, eg_link_figures *figures) {
   double mine[2] = {figures->latency_seconds, figures->seconds_per_byte};
   double *all = (double *)(void *)p->recv;

@@ -1,6 +1,7 @@
-// Seconds of every kind of exchange by size, measured as programs run them: behind a
-// piece of computing, which all ranks do at the same time, so that what ranks wait for
-// each other, and for a processor that they share, counts.
+// Measures what messages cost: the seconds of every kind of exchange by size, and the
+// latency and bandwidth of a link. Exchanges are measured as programs run them: after a
+// piece of computing, which all ranks do at the same time, so that waiting for other
+// ranks and for a shared processor counts.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXEC_EXCHANGE_PROBE_H
 #define EG_EXEC_EXCHANGE_PROBE_H
@@ -8,17 +9,18 @@
 #include "exec/channel.h"
 #include "pcg/parallel/machine.h"
 
-/// The most that is told of how computing slows down beside an exchange: it stands still.
+/// The largest slowdown of computing during an exchange that is reported: computing
+/// stops.
 #define EG_MOST_BESIDE 1000.0
 
 /// Measures exchanges between `ranks` ranks over a channel: "local", threads of this
 /// process; or another that eg_channel_open takes, of which this process is one rank. All
 /// groups of n ranks for every n > 1 that divides the ranks, all at the same time.
-/// *out_rank is the rank of this process, 0 where all are in it; only rank 0 has points,
-/// in the order of devices, kinds and bytes. *out_beside says how many times as long a
-/// rank computes while an exchange of all ranks runs beside it (lane.h); 0: the channel
-/// does not let another thread use it. Fails with EGRAPH_E_ARGUMENT for fewer than
-/// two ranks, and as the channel does.
+/// *out_rank is the rank of this process, 0 where it has all ranks; only rank 0 has
+/// points, in the order of devices, kinds and bytes. *out_beside is the slowdown of a
+/// rank's computing while an exchange of all ranks runs (lane.h); 0: the channel does not
+/// let another thread use it. Fails with EGRAPH_E_ARGUMENT for fewer than two ranks, and
+/// as the channel does.
 egraph_status eg_exchange_probe(egraph_allocator alloc, const char *channel,
                                 uint32_t ranks, eg_exchange_points *out,
                                 double *out_beside, uint32_t *out_rank);

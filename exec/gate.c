@@ -8,9 +8,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-// Long enough for the next region of most networks, short beside the share of time that a
-// busy machine gives a thread (bench/busy.py). A spin that something interrupted for more
-// than LOST_NS had lost its processor: others want it.
+// Long enough to reach the next region of most networks, and short compared with the time
+// slice of a thread on a busy machine (bench/busy.py). A spin that was interrupted for
+// more than LOST_NS had lost its processor, so other threads need it.
 enum { SPIN_NS = 100000, LOST_NS = 20000, LOOKS = 8 };
 // A wait beyond LONG_NS is one for a processor, not for work; LEAST_NS is what spinning
 // may take where all waits are such.
@@ -52,8 +52,9 @@ static bool sleep_while(eg_gate *gate, uint32_t old, const struct timespec *unti
   return result == 0 || errno != ETIMEDOUT;
 }
 
-// A sleeper counts itself before it looks again, and who moves the gate looks for
-// sleepers afterwards: one of the two sees the other. The system looks once more.
+// A sleeper counts itself before it reads the value again, and a thread that moves the
+// gate reads the count afterwards: one of the two sees the other. The system checks the
+// value once more.
 static void sleep_until(eg_gate *gate, uint32_t old, const struct timespec *until) {
   bool is_early = true;
   atomic_fetch_add(&gate->sleepers, 1);

@@ -128,8 +128,8 @@ static void lane_settle(eg_channel *base) {
   lane->lends = false;
 }
 
-/// Behind what is at work, which other ranks come to, or the deadline ends; what is not
-/// begun is left out.
+/// Ends the channel after the exchange in progress, which the other ranks join or the
+/// deadline ends; exchanges not yet begun are dropped.
 static void lane_end(eg_channel *base, egraph_status status, const char *message) {
   eg_lane *lane = (eg_lane *)base;
   ending e = {status, message};

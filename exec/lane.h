@@ -1,13 +1,13 @@
 // A thread that runs the exchanges of a rank, in the order in which they are started,
-// while the rank computes. Its channel runs collectives behind those that were started
-// before, and waits: whoever has a lane uses the channel below it only while the lane has
-// nothing to do.
+// while the rank computes. Collectives on the lane's channel run after the exchanges
+// started before, and wait. The owner of a lane uses the channel below it only while the
+// lane is idle.
 //
 //   rank      start x   kernel   kernel   start y   kernel   wait y
 //   lane              [x .............]           [y .........]
 //
-// What fails in the lane fails whoever waits next; what stands behind it is not run. A
-// lane starts a thread when it is made, and allocates nothing later.
+// A failed exchange fails the next wait, and later exchanges are not run. A lane starts
+// its thread at creation, and allocates nothing later.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXEC_LANE_H
 #define EG_EXEC_LANE_H
@@ -15,7 +15,7 @@
 #include "exec/channel.h"
 
 typedef struct eg_lane eg_lane;
-/// What the lane runs, over the channel below it.
+/// The work of the lane, over the channel below it.
 typedef egraph_status (*eg_lane_work)(void *user, const void *what, eg_channel *channel);
 
 /// `below` is borrowed, in host memory. Fails with EGRAPH_E_UNSUPPORTED where only the

@@ -1,5 +1,6 @@
-// Plans on threads and processes. Outputs made in phase UPDATE are fetched after the last
-// step, the others in it, or in each when steps are reported, after their micro-batch.
+// Runs plans on threads and processes. Outputs of phase UPDATE are fetched after the last
+// step; other outputs are fetched after their micro-batch, in the last step or, when
+// steps are reported, in every step.
 // SPDX-License-Identifier: Apache-2.0
 #include "base/clock.h"
 #include "base/hash.h"
@@ -51,7 +52,7 @@ static egraph_status after_micro_batch(void *user, eg_rank_program *program,
   return status;
 }
 
-/// What is carried begins with what the first row of the inputs has.
+/// Sets the carried values to the first row of the inputs.
 static egraph_status put_carried(const run_rank *r, eg_rank_program *program) {
   const eg_plan *plan = r->job->plan;
   for (size_t i = 0; i < plan->carried.len; i += 2) {

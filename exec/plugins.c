@@ -1,11 +1,9 @@
-// The plugins (exec/plugin/plugin_abi.h): a back-end on CUDA devices, and what
-// eg_transport_find and eg_channel_open load. A plugin is asked for by its name, "cuda",
-// or with its file, "cuda:FILE". Without a file it is looked for in the folder of this
-// library or program, in the folder of libraries beside it, in the folder above, and
-// where the system looks. It stays loaded.
+// Loads plugins (exec/plugin/plugin_abi.h): the CUDA back-end, transports and channels. A
+// plugin is requested by its name, "cuda", or with its file, "cuda:FILE". Without a file
+// it is searched in the folder of this library or program, in the folder of libraries
+// next to that, in the folder above, and where the system searches. It stays loaded.
 //
-// Nothing is remembered here: dlopen counts, and finds a library that is loaded already
-// by its file.
+// No state is kept here: dlopen counts, and recognizes a loaded library by its file.
 // SPDX-License-Identifier: Apache-2.0
 #define _GNU_SOURCE // dladdr1, fileno
 
@@ -68,14 +66,14 @@ static void find_own_folder(char out[PATH_BYTES]) {
   out[slash == NULL ? 0 : slash + 1 - out] = '\0';
 }
 
-/// Whether `length` bytes at `offset` are within the first `size`.
+/// True when `length` bytes at `offset` lie within the first `size`.
 static bool fits_in_file(uint64_t offset, uint64_t length, uint64_t size) {
   return offset <= size && length <= size - offset;
 }
 
-/// Whether a library lacks its end, as after an interrupted copy: its tables, or a
-/// segment to load, go beyond the file. The loader would map what is not there and die of
-/// it. What is no library at all is left to the loader, which says so.
+/// True when the end of a library's file is missing, as after an interrupted copy: its
+/// tables or a segment reach beyond the file. The loader would map the missing part and
+/// crash. Files that are no library are left to the loader, which reports them.
 static bool is_cut_off(FILE *file) {
   ElfW(Ehdr) head;
   ElfW(Phdr) segment;

@@ -1,12 +1,11 @@
-// Outline: the node is compiled exactly as the executor does, with operands that die
-// there, and set up. It runs until both the repeats and the time are enough; the median
-// counts.
+// A node is compiled exactly as the executor does, with operands that die there. It runs
+// until both the repeats and the time are enough; the median counts.
 //
 // Weights rotate over enough copies to leave the caches between two runs, as in a network
-// whose other weights come in between. Data operands and results rotate over a few sets
-// that leave the second-level cache but not the third, as if other nodes had run since
-// they were written. Without rotation the sum over ResNet-50 is predicted 8 % too low,
-// with that of the weights 3 %, with both 2 %.
+// whose other weights are read in between. Data operands and results rotate over a few
+// sets that leave the second-level cache but not the third, as in a network that ran
+// other nodes since they were written. Without rotation the predicted sum over ResNet-50
+// is 8 % too low, with rotated weights 3 %, with both 2 %.
 //
 // A device replays a whole series of launches, so there a node is measured within one:
 // a batch of several runs that is replayed, with as many copies of the weights as leave
@@ -28,8 +27,7 @@
 
 EG_VEC_DEFINE(rig_blocks, eg_device_memory);
 
-/// One set of data operands and results. Entries of weights are those of the
-/// first set everywhere.
+/// One set of data operands and results. Its weights are the weights of the first set.
 typedef struct rig_set {
   void **operands, **results;
 } rig_set;
@@ -101,7 +99,7 @@ static void set_elements(const eg_tensor *tensor, double value) {
     eg_tensor_set_double(tensor, i, value);
 }
 
-/// Operands that are indices: 0 is one wherever there is anything.
+/// True for operands that are indices: 0 is a valid index of every tensor with elements.
 static bool is_index(const eg_node_spec *spec, uint32_t operand) {
   static const struct {
     eg_op op;
@@ -426,17 +424,17 @@ static uint32_t batch_for(const node_rig *rig, double seconds) {
   return batch < 2 ? 1 : (uint32_t)batch;
 }
 
-// On a device the time of kernels does not depend on values, so those that a result
-// overwrites may run away.
+// On a device the time of kernels does not depend on values, so an operand that each run
+// overwrites may grow without bound.
 static uint32_t device_batch_for(const node_rig *rig, double seconds) {
   double turns = ceil(device_batch_seconds / fmax(seconds, 1e-7) / rig->copy_count);
   double most = fmax(1, MOST_BATCH / rig->copy_count);
   return (uint32_t)(fmax(1, fmin(turns, most)) * rig->copy_count);
 }
 
-/// The last run of those that do not count. On a device the first run loads kernels,
-/// however long that takes, one turn of all copies tells how long one takes, and a batch
-/// is noted, then captured.
+/// Runs that do not count; returns the seconds of the last. On a device the first run
+/// loads kernels, however long that takes; a turn of all copies then gives the time of
+/// one run; then a batch is noted, and captured.
 static egraph_status warm_up(node_rig *rig, const eg_profiler_options *options,
                              uint32_t *out_batch, double *inout_total,
                              double *out_seconds) {
@@ -468,7 +466,8 @@ static egraph_status sample(node_rig *rig, const eg_profiler_options *options,
   return EGRAPH_OK;
 }
 
-/// Tasks that run on this machine but ours, per core; 0 where the system does not tell.
+/// Tasks of other programs that run on this machine, per core; 0 where the system does
+/// not report them.
 static double load_of_others(const eg_profiler *profiler) {
   FILE *file = fopen("/proc/loadavg", "r");
   unsigned running = 0;

@@ -37,8 +37,8 @@ egraph_status eg_profiler_measure(void *profiler, const eg_node_spec *spec,
 egraph_status eg_profiler_machine(const eg_profiler *profiler, eg_text *out);
 /// Memory formats worth considering on this machine (bit per eg_format).
 uint32_t eg_profiler_formats(const eg_profiler *profiler);
-/// Whether nodes run on a device with memory of its own; *out_bytes: of that memory, 0
-/// where it is not known.
+/// True when nodes run on a device with its own memory; *out_bytes: the size of that
+/// memory, 0 where it is not known.
 bool eg_profiler_is_device(const eg_profiler *profiler, size_t *out_bytes);
 
 #endif

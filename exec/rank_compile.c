@@ -1,8 +1,9 @@
-// What shares memory, programs, the memory plan. Views and concatenations are known to
-// the steps before them, so that these can write where the bytes are to lie.
+// Decides which values share memory, compiles programs, and plans the memory. Views and
+// concatenations are found before the steps are compiled, so that earlier steps can write
+// to the final place.
 //
-// Memory of what is carried is shared with nothing but its own exit: whatever else lay
-// over an entry could be overwritten when the exits are copied to their entries.
+// A carried value shares memory with its own exit only: any other value there would be
+// overwritten when exits are copied to their entries.
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/rank_program_internal.h"
 
@@ -82,7 +83,8 @@ static bool may_share(const eg_rank_program *p, uint32_t state) {
   return region_of(p, state) != EG_REGION_NONE && !p->states[state].is_carried;
 }
 
-/// What is made after its entry has been read for the last time is made there.
+/// Places an exit in its entry when the step that makes the exit runs after the last
+/// reader of the entry.
 static void place_exits(eg_rank_program *p) {
   for (size_t i = 0; i < p->carries.len; i++) {
     const eg_rank_carry *carry = &p->carries.data[i];
@@ -126,9 +128,9 @@ static bool share_view(eg_rank_program *p, const eg_rank_step *step,
   return true;
 }
 
-/// Number of operands from `first` on that lie one behind the other in a whole region,
-/// which they fill, and that can move: no exit lies there. One of its own, or what an
-/// earlier concatenation has put together; 0: there are none.
+/// Counts the operands from `first` on that lie one behind the other in one whole region,
+/// fill it, and can move with it: no exit lies there. The region is the operand's own, or
+/// the result of an earlier concatenation. 0: there are none.
 ///
 ///   a = concat(x, y), b = concat(x, y, z):   x and y fill a, which moves into b
 static uint32_t count_in_region(eg_rank_program *p, const eg_rank_step *step,
@@ -147,7 +149,7 @@ static uint32_t count_in_region(eg_rank_program *p, const eg_rank_step *step,
   return end == p->regions.data[root].bytes ? count : 0;
 }
 
-/// Whether all operands can move into the result. What is in one region moves at once.
+/// True when all operands can move into the result. Operands in one region move together.
 static bool can_gather(eg_rank_program *p, const eg_rank_step *step) {
   uint32_t count;
   for (uint32_t i = 0; i < step->operand_count; i += count) {
@@ -174,7 +176,7 @@ static bool share_concat(eg_rank_program *p, const eg_rank_step *step,
   return true;
 }
 
-/// What an exit is to be made in, its entry, is no part of anything else.
+/// True when a result lies in its entry, and thus in no other region.
 static bool makes_placed_exit(const eg_rank_program *p, const eg_rank_step *step) {
   for (uint32_t r = 0; r < step->result_count; r++)
     if (p->states[step->results[r]].is_placed) return true;
@@ -203,7 +205,7 @@ static bool works_in_place(const eg_relayout *move) {
          move->transition.kind == EG_TRANSITION_MASK;
 }
 
-/// What an exchange reads stays while it may be on its way.
+/// Keeps a region alive while an exchange may read it.
 static void keep_until(eg_rank_program *p, uint32_t region, uint32_t step) {
   if (region == EG_REGION_NONE || step == EG_PLAN_NONE) return;
   eg_region *root = &p->regions.data[eg_regions_find(&p->regions, region).root];
@@ -249,7 +251,8 @@ static uint64_t dying_operands(eg_rank_program *p, uint32_t index,
   return mask;
 }
 
-/// One tensor after another, then what the exchange takes.
+/// Allots scratch memory for the tensors with halos, one after another, then for the
+/// exchange.
 static egraph_status add_halos(eg_rank_program *p, const eg_rank_part *part,
                                eg_rank_step *step) {
   eg_halo_move *moves;
@@ -285,7 +288,8 @@ static void keep_constants(eg_rank_program *p, const eg_rank_step *step,
       p->states[step->operands[i]].is_kept = true;
 }
 
-/// Behind the scratch memory of kernels, of which the strips' is the step's, too.
+/// Allots scratch memory for strips behind the scratch memory of kernels, which strips
+/// and step share.
 static egraph_status add_strips(eg_rank_program *p, const eg_rank_part *part,
                                 eg_rank_step *step) {
   const eg_strips *strips = &part->strips;
@@ -314,7 +318,7 @@ static egraph_status add_strips(eg_rank_program *p, const eg_rank_part *part,
   return EGRAPH_OK;
 }
 
-/// What the kernel does not mind where it lies.
+/// Lays results over the operands that the kernel may overwrite.
 static void work_in_place(eg_rank_program *p, uint32_t index, const uint32_t *regions) {
   const eg_rank_step *step = &p->steps.data[index];
   const eg_program_info *info = &step->program->info;
@@ -325,7 +329,7 @@ static void work_in_place(eg_rank_program *p, uint32_t index, const uint32_t *re
       (void)eg_regions_join(&p->regions, region_of(p, step->results[r]), regions[r], 0);
 }
 
-/// The operations of all nodes; the bytes of what is read and written.
+/// Counts the operations of all nodes of a chain, and the bytes that it reads and writes.
 static void count_work(const eg_compile_request *request, eg_step_figures *out) {
   out->flops = eg_node_spec_flops(request->spec);
   out->bytes = eg_node_spec_bytes(request->spec);
@@ -338,8 +342,8 @@ static void count_work(const eg_compile_request *request, eg_step_figures *out) 
   }
 }
 
-/// Which of a step's operands are weights; of a chain's, those that are no memory of a
-/// run.
+/// Returns a bit for each operand that is a weight; for a chain, for each that has no
+/// memory in a run.
 static uint64_t weights_of(const eg_rank_program *p, uint32_t index) {
   const eg_rank_step *step = &p->steps.data[index];
   uint64_t weights = 0;
@@ -377,15 +381,16 @@ static egraph_status compile_program(eg_rank_program *p, uint32_t index) {
 
 // ---- steps that run as one ----------------------------------------------------------
 
-// Which steps run as one. Steps of a chain follow each other but for views, and each
-// value between them has one reader, so it needs no memory. The last step then does the
-// work of all and has the operands of all; the others do nothing.
+// Finds the steps that run as one kernel. Steps of a chain follow each other with only
+// views in between, and each value between them has one reader, so it needs no memory.
+// The last step then does the work of all and has the operands of all; the others do
+// nothing.
 //
 //   step 4   y = batch-normalization x s t m v        nothing
 //   step 5   z = relu y                               z = relu(batch-normalization x ...)
 //
-// What the back-end fuses is a question to it (`fuses` of backend.h). Costs know nothing
-// of it: the prediction of a chain is the sum of its nodes, which it does not exceed.
+// The back-end decides what it fuses (`fuses` of backend.h). Costs do not model this: the
+// predicted cost of a chain is the sum of its nodes, an upper bound.
 
 enum { MOST_LINKS = 8 };
 
@@ -420,7 +425,7 @@ static bool is_plain_node(const finder *f, uint32_t index) {
          p->states[step->results[0]].region != EG_REGION_NONE;
 }
 
-/// Whether a value is needed by its one reader only, and lies nowhere in particular.
+/// True when a value has one reader and no fixed place in memory.
 static bool is_passed_on(const finder *f, uint32_t state) {
   const eg_rank_state *s = &f->p->states[state];
   return f->reads[state] == 1 && !s->is_carried && !s->is_placed &&
@@ -435,7 +440,7 @@ static uint32_t next_step(const eg_rank_program *p, uint32_t index) {
   return index;
 }
 
-/// Adds the step behind the chain, if it can.
+/// Adds the next step to the chain, if the back-end fuses it.
 static bool extend(finder *f, chain *c) {
   const eg_rank_program *p = f->p;
   uint32_t last = c->steps[c->link_count], next = next_step(p, last), at = 0;
@@ -457,7 +462,7 @@ static bool extend(finder *f, chain *c) {
   return true;
 }
 
-/// Operands stay until the last step, where they are read.
+/// Keeps the operands of a step alive until the last step of the chain, which reads them.
 static void keep_operands(eg_rank_program *p, const eg_rank_step *step, uint32_t time) {
   for (uint32_t i = 0; i < step->operand_count; i++) {
     uint32_t region = p->states[step->operands[i]].region;
@@ -467,7 +472,8 @@ static void keep_operands(eg_rank_program *p, const eg_rank_step *step, uint32_t
   }
 }
 
-/// The operands of all steps but those that are passed on, in the order of the links.
+/// Lists the operands of all steps, without the values passed between them, in the order
+/// of the links.
 static egraph_status list_operands(eg_rank_program *p, const chain *c, uint32_t **out,
                                    uint32_t *out_count) {
   uint32_t count = 0;
@@ -542,7 +548,7 @@ static egraph_status compile_step(eg_rank_program *p, uint32_t index) {
   } else {
     EG_TRY(compile_program(p, index));
   }
-  // What a step takes while it runs is placed like a value of that step.
+  // The scratch memory of a step is placed like a value of that step.
   eg_rank_step *step = &p->steps.data[index];
   if (step->scratch_bytes == 0) return EGRAPH_OK;
   step->scratch_region = (uint32_t)p->regions.len;

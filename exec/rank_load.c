@@ -1,7 +1,8 @@
-// Memory, constants and launches. Steps are taken in order: each has the constants that
-// it reads loaded, packs them, and is bound to its memory. A constant goes as soon as its
-// last reader is done, so that packed weights are never held twice. What weights make is
-// computed in the order of the graph, as far as the step at hand needs.
+// Places memory, loads constants and binds launches. Steps are taken in order: each has
+// the constants that it reads loaded, packs them, and is bound to its memory. A constant
+// is freed after its last reader, so that packed weights are never held twice. Nodes that
+// only weights feed are computed in the order of the graph, as far as the current step
+// needs them.
 //
 //   value of the graph, whole  --all of it, or a part in the graph's data-->  state
 //                              --copied, in its memory format------------->  state
@@ -9,13 +10,13 @@
 #include "exec/rank_program_internal.h"
 #include "pcg/graph/weights.h"
 
-/// A constant value, whole, in the type of the graph.
+/// A whole constant value, in the type of the graph.
 typedef struct constant {
   const void *host;        // NULL: not there
   void *address;           // on the device; NULL: not there
   eg_device_memory memory; // of the address, owner NULL: it is in the graph's data
   void *own_host;          // what is on the host only because the device needs it
-  uint32_t readers;        // nodes and states that are still to be made of it
+  uint32_t readers;        // nodes and states that still need it
   bool is_kept;            // some state that is kept lies in it
 } constant;
 
@@ -43,7 +44,8 @@ static void *region_address(eg_rank_program *p, uint32_t region) {
   return base == NULL ? NULL : base + p->regions.data[place.root].offset + place.offset;
 }
 
-/// A run allocates nothing, so there is room for the largest block on its way.
+/// Allots room for the largest block on its way in or out, because a run allocates
+/// nothing.
 static egraph_status create_room(eg_rank_program *p) {
   size_t most = 0, bytes;
   for (uint32_t i = 0; i < eg_graph_input_count(p->plan->graph); i++) {
@@ -79,7 +81,7 @@ static void destroy_memory(loader *l, eg_device_memory *memory) {
   eg_device_memory_destroy(l->p->backend, memory);
 }
 
-/// For as long as the program lives.
+/// Gives memory to the program, which frees it at its end.
 static egraph_status keep_memory(loader *l, eg_device_memory *inout) {
   if (inout->owner == NULL) return EGRAPH_OK;
   EG_TRY(eg_memory_list_push(&l->p->constants, *inout));
@@ -103,7 +105,7 @@ static bool is_aligned(const void *data, const eg_type *type) {
   return (uintptr_t)data % eg_dtype_bytes(type->dtype) == 0;
 }
 
-/// Where the device computes on the host, a weight is drawn into its memory.
+/// Draws a weight: into memory of the device where that is host memory.
 static egraph_status draw_weight(loader *l, uint32_t value) {
   const eg_value_info *info = value_info(l, value);
   constant *c = &l->constants[value];
@@ -139,7 +141,7 @@ static egraph_status put_on_host(loader *l, uint32_t value) {
   return EGRAPH_OK;
 }
 
-/// The graph's data is read where it is, if it can be.
+/// Puts a value on the device. The graph's data is read in place, if it can be.
 static egraph_status put_on_device(loader *l, uint32_t value) {
   const eg_type *type = &value_info(l, value)->type;
   constant *c = &l->constants[value];
@@ -163,7 +165,7 @@ static void forget_constant(loader *l, constant *c, const eg_type *type) {
   c->host = NULL;
 }
 
-/// One reader less.
+/// Releases one reader's hold.
 static egraph_status release_constant(loader *l, uint32_t value) {
   constant *c = &l->constants[value];
   if (--c->readers != 0) return EGRAPH_OK;
@@ -286,7 +288,7 @@ static egraph_status fold_node(loader *l, const eg_graph_node_info *info) {
   return EGRAPH_OK;
 }
 
-/// Whether anything is made of a node's results.
+/// True when a constant is computed from a result of the node.
 static bool is_folded(const loader *l, const eg_graph_node_info *info) {
   for (uint32_t r = 0; r < info->result_count; r++)
     if (l->constants[info->results[r].id].readers != 0) return true;
@@ -305,8 +307,8 @@ static egraph_status compute_value(loader *l, uint32_t value) {
 
 // ---- constant states ----------------------------------------------------------------
 
-/// Whether a state needs no memory of its own: it is its value, or a part of it that lies
-/// in the graph's data.
+/// True when a state needs no memory of its own: it is its whole value, or a part that
+/// lies in the graph's data.
 static bool lies_in_value(const loader *l, uint32_t state, size_t *out_offset) {
   const eg_rank_program *p = l->p;
   const eg_plan_state *s = &p->plan->states.data[state];
@@ -322,7 +324,8 @@ static bool lies_in_value(const loader *l, uint32_t state, size_t *out_offset) {
          is_aligned(eg_buffer_data(info->data), &info->type);
 }
 
-/// From the value's format through row-major to the state's.
+/// Copies a block of a value: from the value's format through row-major to the state's
+/// format.
 static egraph_status copy_from_value(loader *l, uint32_t state, void *to) {
   uint32_t value = l->p->plan->states.data[state].value.id;
   const eg_type *type = &value_info(l, value)->type;
@@ -363,7 +366,7 @@ static egraph_status load_state(loader *l, uint32_t state) {
   return EGRAPH_OK;
 }
 
-/// One reader less.
+/// Releases one reader's hold.
 static egraph_status release_state(loader *l, uint32_t state) {
   eg_rank_state *s = &l->p->states[state];
   block *b = &l->blocks[state];
@@ -379,8 +382,8 @@ static egraph_status release_state(loader *l, uint32_t state) {
 
 // ---- launches -----------------------------------------------------------------------
 
-/// Where the operand lies that the halos are gathered into: behind the program's scratch
-/// memory, one tensor after another.
+/// Returns the place of the operand with halos: behind the program's scratch memory,
+/// after the tensors with fewer halos.
 static void *halo_address(const eg_rank_step *step) {
   size_t at = eg_rank_aligned(step->program->info.scratch_bytes);
   for (uint32_t h = 0; h + 1 < step->halo_count; h++)
@@ -444,7 +447,7 @@ static egraph_status bind_all(loader *l) {
 
 // ---- all ----------------------------------------------------------------------------
 
-/// Readers of states, then of values: of those that are needed only.
+/// Counts the readers of states, then of the values that are needed.
 static void count_readers(loader *l) {
   const eg_rank_program *p = l->p;
   for (uint32_t i = 0; i < p->steps.len; i++)

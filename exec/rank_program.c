@@ -9,7 +9,7 @@
 
 // ---- the program --------------------------------------------------------------------
 
-/// A failure here ends all ranks.
+/// Ends all ranks when this one has failed.
 static egraph_status end_all(eg_channel *channel, egraph_status status) {
   return status == EGRAPH_OK || channel == NULL ? status
                                                 : eg_channel_abort(channel, status);
@@ -25,7 +25,7 @@ static egraph_status check_plan(const eg_rank_program *p) {
   return EG_FAIL(EGRAPH_E_ARGUMENT, "the plan is for another mesh than the channel's");
 }
 
-/// On a device without host memory the channel given is only the control.
+/// Opens a channel for device memory over the given one, which then is its control.
 static egraph_status open_channel(eg_rank_program *p) {
   eg_channel *channel;
   if (p->channel == NULL) return EGRAPH_OK;
@@ -167,7 +167,8 @@ static egraph_status run_strip(eg_rank_program *p, const eg_rank_step *step,
                         &result);
 }
 
-/// The rows that lack a neighbour's are made twice.
+/// Runs a window over the block, then over strips, which compute the border rows again
+/// with the neighbours' rows.
 static egraph_status run_with_strips(eg_rank_program *p, const eg_rank_step *step) {
   eg_halo_rows rows;
   EG_TRY(step->launch->vtable->run(step->launch));
@@ -207,7 +208,8 @@ static egraph_status run_program_step(eg_rank_program *p, eg_rank_step *step) {
   return step->launch->vtable->run(step->launch);
 }
 
-/// What stands behind a step of the update counts on what that waits for, and ends.
+/// Skips a step of phase UPDATE: later steps may rely on its waits and settlements, so it
+/// does these.
 static egraph_status skip_step(eg_rank_program *p, eg_rank_step *step) {
   if (step->overlaps) step->ticket = p->last_ticket;
   if (step->settles || step->lends) eg_channel_settle(p->channel);
@@ -234,7 +236,8 @@ static egraph_status run_steps(eg_rank_program *p, uint32_t from, uint32_t to) {
   }
   if (p->lane != NULL && status == EGRAPH_OK)
     status = eg_lane_wait(p->lane, p->last_ticket);
-  if (p->channel != NULL) eg_channel_settle(p->channel); // what failed has lent, too
+  if (p->channel != NULL)
+    eg_channel_settle(p->channel); // a failed step may have lent memory
   return status;
 }
 
@@ -248,7 +251,7 @@ static egraph_status begin_sums(eg_rank_program *p) {
   return EGRAPH_OK;
 }
 
-/// What leaves becomes what enters, unless it was made there.
+/// Copies exits to their entries, unless the exit lies in its entry.
 static egraph_status carry(eg_rank_program *p, bool is_summed) {
   for (size_t i = 0; i < p->carries.len; i++) {
     const eg_rank_carry *c = &p->carries.data[i];

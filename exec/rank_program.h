@@ -1,5 +1,5 @@
-// What one rank runs of a plan: one straight line of kernels and moves over one block of
-// memory. A plan of one device (pcg/plan/plan_single.h) is run by the only rank there.
+// The program of one rank of a plan: one straight line of kernels and moves over one
+// block of memory. A plan of one device (pcg/plan/plan_single.h) is run by its only rank.
 //
 //   create   local parts of all nodes compiled, memory planned
 //   load     the rank's blocks of the constants, computed, packed as the kernels like
@@ -11,17 +11,17 @@
 // rows. A constant is held once, packed or not; one that the graph holds in host memory
 // is read where it lies.
 //
-// What the plan carries stays on the rank, in the memory of its entry. What leaves phase
-// UPDATE enters the next step. What leaves FORWARD or BACKWARD (a sum of gradients)
-// enters the next micro-batch, and begins each step as zeros. A run allocates nothing
-// (reference kernels, fetch with moves, and exchange through host memory may).
+// Carried values stay on the rank, in the memory of their entries. An exit of phase
+// UPDATE enters the next step. An exit of FORWARD or BACKWARD (a sum of gradients) enters
+// the next micro-batch, and begins each step as zeros. A run allocates nothing (reference
+// kernels, fetch with moves, and exchange through host memory may).
 //
-// With `overlaps` the steps of a micro-batch stand in the order of issue
-// (eg_plan_issued), in the last one with those of UPDATE among them; each ends, with its
-// exchanges, before the next one begins. An exchange is started in its
-// turn, and waited for where its result is read, where what it reads or writes would be
-// written over, and where a phase ends; its buffers are its own as long as it takes by
-// the seconds of the plan. The results have the same bits.
+// With `overlaps` the steps of a micro-batch run in the order of issue (eg_plan_issued);
+// in the last micro-batch the steps of UPDATE are among them. A micro-batch ends, with
+// its exchanges, before the next begins. An exchange is started in its turn. The rank
+// waits for it before its result is read, before memory that it reads or writes is
+// overwritten, and at the end of a phase; its buffers stay its own for the seconds that
+// the plan gives it. The results have the same bits.
 //
 // Calls of which a header says "all ranks" are collective. When a rank fails in any call
 // it aborts the channel, so that all fail with its error.
@@ -40,11 +40,11 @@ typedef struct eg_rank_options {
                          // host memory and the channel (device_channel.h)
   uint32_t threads;      // of this rank's kernels; 0: as many as the machine has
   uint64_t seed;         // of weights whose data is absent
-  bool overlaps; // exchanges run beside computing, on a thread of the rank's own (lane.h)
+  bool overlaps;  // exchanges run on a thread of the rank while it computes (lane.h)
   eg_issue issue; // the order of the steps then
-  /// Called after each micro-batch's BACKWARD phase, with `overlaps` of the last one
-  /// after UPDATE, too, on all ranks; NULL: nothing. Outputs made in FORWARD and BACKWARD
-  /// can be fetched there; later they are those of the last micro-batch.
+  /// Called on all ranks after each micro-batch's BACKWARD phase (with `overlaps`, for
+  /// the last micro-batch after UPDATE); NULL: nothing. Outputs of FORWARD and BACKWARD
+  /// can be fetched there; later they hold the last micro-batch's values.
   egraph_status (*after_micro_batch)(void *user, eg_rank_program *program,
                                      uint32_t index);
   void *user;
@@ -78,8 +78,8 @@ egraph_status eg_rank_program_run(eg_rank_program *program, const eg_tensor *inp
 egraph_status eg_rank_program_fetch(eg_rank_program *program, uint32_t output,
                                     const eg_tensor *out);
 
-/// What a program takes of its device, in bytes: at most what plan_life.h counts, but for
-/// the alignment of each storage, and what kernels take for themselves and make of
+/// The memory that a program takes on its device, in bytes: at most what plan_life.h
+/// counts, plus the alignment of each storage, the scratch memory of kernels and packed
 /// weights.
 typedef struct eg_rank_memory {
   size_t arena;       // of what is computed and carried, and of what steps need for that
@@ -91,7 +91,7 @@ typedef struct eg_rank_memory {
 /// O(n^2) in the values.
 eg_rank_memory eg_rank_program_memory(const eg_rank_program *program);
 
-/// What a step is on this rank, and what it took in the last run with timing on.
+/// A step on this rank, and its time in the last run with timing on.
 typedef struct eg_step_figures {
   const char *kernel; // "oneDNN brgconv:avx512_core", "reference", "view", "all-reduce",
                       // "fused with the next"
@@ -112,17 +112,17 @@ const eg_step_figures *eg_rank_program_step_at(const eg_rank_program *program,
 
 typedef struct eg_step_report {
   uint32_t step, rank; // of all steps, from 0; of this process or thread
-  double seconds;      // from when all ranks began until all had ended, without fetching
+  double seconds;      // from the begin of all ranks to the end of all, without fetching
   double busy_seconds; // of the processor, for this rank's thread in this time
 } eg_step_report;
 
 typedef struct eg_plan_run {
   eg_rank_options rank; // after_micro_batch is not read
   eg_channel_options channel;
-  /// Called after each step, in every process: by the only rank there, or by rank 0 of
-  /// several threads, while all others wait; may change the inputs of the next step. The
-  /// outputs that are not made in phase UPDATE are then those of this step; without it
-  /// only the last step's are fetched. A failure ends all ranks. NULL: nothing.
+  /// Called after each step, in every process, by its only rank or by rank 0 of several
+  /// threads, while all others wait; may change the inputs of the next step. Outputs of
+  /// FORWARD and BACKWARD are then fetched after every step; without it, after the last
+  /// step only. A failure ends all ranks. NULL: nothing.
   egraph_status (*on_step)(void *user, const eg_step_report *report);
   void *user;
   uint32_t steps;           // >= 1; the same inputs in each

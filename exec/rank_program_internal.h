@@ -58,25 +58,25 @@ typedef struct eg_rank_step {
   // any other move
   eg_relayout move;
   // of programs, then of the halos' or strips' tensors and exchange; of the relayout
-  size_t scratch_bytes, exchange; // where that of the exchange is
+  size_t scratch_bytes, exchange; // offset of the exchange's scratch memory
   uint32_t scratch_region;        // EG_REGION_NONE: none
   char *scratch;
 } eg_rank_step;
 EG_VEC_DEFINE(eg_rank_steps, eg_rank_step);
 EG_VEC_DEFINE(eg_memory_list, eg_device_memory);
 
-/// What a program is compiled from.
+/// The local node of a step.
 typedef struct eg_rank_part {
   eg_node_spec spec; // local; attrs NULL: a relayout
   eg_halo halos[EG_MAX_MESH_AXES];
   uint32_t halo_count;
-  eg_strips strips;          // used: the spec is that of the block
+  eg_strips strips;          // used: the spec describes the block
   const eg_node_spec *first; // of a chain that ends here (rank_compile.c); NULL: alone
   const eg_chain_link *links;
   uint32_t link_count;
 } eg_rank_part;
 
-/// What is carried: pairs of states.
+/// A carried value: its entry and exit states.
 typedef struct eg_rank_carry {
   uint32_t entry, exit;
   bool is_summed; // from micro-batch to micro-batch
@@ -152,20 +152,20 @@ static inline void *eg_rank_scratch(const eg_rank_step *step, size_t offset) {
   return step->scratch == NULL ? NULL : step->scratch + offset;
 }
 
-/// States, what is carried, lifetimes; local parts of the nodes.
+/// Describes states, carried values, lifetimes, and the local parts of nodes.
 egraph_status eg_rank_analyse(eg_rank_program *program);
-/// Shared memory, programs, the memory plan.
+/// Finds shared memory, compiles programs, plans memory.
 egraph_status eg_rank_compile(eg_rank_program *program);
-/// Which steps settle and lend, once memory is placed.
+/// Finds the steps that settle and lend, once memory is placed.
 void eg_rank_find_loans(eg_rank_program *program);
-/// Which exchange a step waits for, once memory is placed.
+/// Finds the exchange that each step waits for, once memory is placed.
 egraph_status eg_rank_find_waits(eg_rank_program *program);
-/// The memory of regions, and room for what enters and leaves.
+/// Allocates the memory of regions, and room for values that enter and leave.
 egraph_status eg_rank_place(eg_rank_program *program);
-/// Constants computed, cut and packed; launches.
+/// Computes, cuts and packs constants; binds launches.
 egraph_status eg_rank_bind(eg_rank_program *program);
 void eg_rank_unbind(eg_rank_program *program);
-/// "step 3, matmul 'fc1'" in front of the message of a failure.
+/// Puts "step 3, matmul 'fc1'" in front of the message of a failure.
 egraph_status eg_rank_blame(const eg_rank_program *program, uint32_t step,
                             egraph_status status);
 
@@ -209,11 +209,11 @@ egraph_status eg_rank_room_out(const eg_rank_program *program, uint32_t state,
 egraph_status eg_rank_load_carried(eg_rank_program *program);
 egraph_status eg_rank_put_value(eg_rank_program *program, eg_value value,
                                 const eg_tensor *tensor);
-/// Of one micro-batch: [graph inputs].
+/// Reads the inputs of one micro-batch: [graph inputs].
 egraph_status eg_rank_read_inputs(eg_rank_program *program, const eg_tensor *inputs);
 egraph_status eg_rank_gather(eg_rank_program *program, uint32_t output,
                              const eg_tensor *out);
-/// That a tensor has the type of an output, row-major, and data.
+/// Fails unless a tensor has the type of an output, is row-major, and has data.
 egraph_status eg_rank_check_output(const eg_rank_program *program, uint32_t output,
                                    const eg_tensor *tensor);
 

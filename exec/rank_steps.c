@@ -1,6 +1,6 @@
-// What the steps of a plan are on a rank: states and their lifetimes, what is carried,
-// the local part of each node; which exchanges run beside computing, what waits for them,
-// and what exchanges lend to other ranks.
+// Describes the steps of a plan on a rank: states and their lifetimes, carried values,
+// the local part of each node; which exchanges run while the rank computes, which steps
+// wait for them, and which memory exchanges lend to other ranks.
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/rank_program_internal.h"
 
@@ -20,7 +20,7 @@ static bool makes_update(const eg_rank_program *p, uint32_t state) {
   return p->given->steps.data[step].phase == EG_PHASE_UPDATE;
 }
 
-/// An exit that is its entry, unchanged, needs nothing.
+/// Pairs an entry and an exit. An exit that is its unchanged entry needs nothing.
 static egraph_status add_carry(eg_rank_program *p, uint32_t output, uint32_t value) {
   eg_rank_carry carry = {.entry = find_entry(p, value),
                          .exit = p->plan->output_states.data[output]};
@@ -54,7 +54,8 @@ static egraph_status make_states(eg_rank_program *p) {
   return EGRAPH_OK;
 }
 
-/// What a run reads; nothing where a value is carried, or is not used.
+/// Finds the states that inputs enter with; EG_PLAN_NONE where a value is carried or not
+/// used.
 static egraph_status find_inputs(eg_rank_program *p) {
   uint32_t count = eg_graph_input_count(p->plan->graph);
   EG_TRY(eg_arena_alloc(&p->arena, count, sizeof *p->inputs, &p->inputs));
@@ -98,7 +99,8 @@ static void set_last_uses(eg_rank_program *p) {
 
 // ---- steps --------------------------------------------------------------------------
 
-/// A move to what is there before a run has nothing to do, and nothing to read.
+/// Lists the states of each step. A move whose result exists before the run has nothing
+/// to do.
 static egraph_status list_states(eg_rank_program *p, const bool *is_ahead) {
   const eg_plan *plan = p->plan;
   EG_TRY(eg_rank_steps_resize(&p->steps, plan->steps.len));
@@ -139,7 +141,8 @@ static egraph_status describe_node(eg_rank_program *p, uint32_t index, eg_arena 
                          &out->spec);
 }
 
-/// On a device, where copies are fast and launches are not, halos are copied.
+/// Replaces a halo by strips. On a device, where copies are fast and launches are not,
+/// halos are copied.
 static egraph_status cut_strips(eg_rank_program *p, eg_rank_part *part) {
   if (part->halo_count != 1 || !p->backend->vtable->host_memory) return EGRAPH_OK;
   uint32_t axis = part->halos[0].axis;
@@ -197,11 +200,10 @@ static egraph_status list_all(eg_rank_program *p) {
 
 // ---- exchanges beside computing -----------------------------------------------------
 
-// Exchanges beside computing. Which ones: those with something to compute between them
-// and their first reader. Until when: to that reader, or until memory that they use is
-// needed otherwise, which is theirs as long as they take by the seconds of the plan. That
-// is found where memory is placed, by the bytes of the arena that a step reads and
-// writes, so that whatever shares memory is seen:
+// Exchanges overlap when a step computes between them and their first reader. An exchange
+// then holds its memory until that reader runs or, if another step needs the memory, for
+// the seconds that the plan gives it. Waits are found after memory is placed, by the
+// bytes of the arena that a step reads and writes, so that all sharing of memory is seen:
 //
 //   step            reads     writes
 //   exchange s      [0,4)     [4,8)      started
@@ -209,8 +211,8 @@ static egraph_status list_all(eg_rank_program *p) {
 //   kernel b        [4,8)     [16,20)    awaits s: it reads the result
 //   kernel c        [16,20)   [0,4)      would await s: it writes over what s reads
 //
-// Exchanges run one after the other, so an exchange waits for no other one, and who has
-// waited for one has waited for all that were started before it.
+// Exchanges run one after the other. So an exchange waits for no other, and a step that
+// has waited for one has waited for all that were started before it.
 
 // ---- which exchanges overlap
 // ----------------------------------------------------------------------------
@@ -221,8 +223,7 @@ static bool reads(const eg_rank_step *step, uint32_t state) {
   return false;
 }
 
-/// Local moves and views pass on what they read; the first step that does not run there
-/// is the reader.
+/// Decides whether an exchange overlaps. Local moves and views count as readers.
 static void find_overlap(eg_rank_program *p, uint32_t index) {
   eg_rank_step *step = &p->steps.data[index];
   uint32_t end = index < p->body ? p->body : (uint32_t)p->steps.len, at = index + 1;
@@ -235,8 +236,8 @@ static void find_overlap(eg_rank_program *p, uint32_t index) {
   if (computes) step->until = at;
 }
 
-/// When a step begins, and an exchange ends, by the seconds of the plan: computing waits
-/// for what it reads, exchanges for each other.
+/// When steps begin and exchanges end by the seconds of the plan: computing waits for its
+/// operands, exchanges for each other.
 typedef struct schedule {
   double *begins, *ends; // [steps]
   double clock, lane;    // when both are free
@@ -267,8 +268,8 @@ static void schedule_step(const eg_rank_program *p, uint32_t index, schedule *s)
   if (exchanges) s->lane = s->clock;
 }
 
-/// What an exchange uses is held as long as it takes, as the simulator has it, and no
-/// longer: who needs the memory then waits where it takes longer.
+/// Holds the memory of an exchange for its predicted time, as the simulator does, and no
+/// longer: a step that needs the memory waits if the exchange takes longer.
 static void shorten(eg_rank_program *p, uint32_t index, const schedule *s) {
   eg_rank_step *step = &p->steps.data[index];
   uint32_t at = index + 1;
@@ -346,11 +347,11 @@ egraph_status eg_rank_find_waits(eg_rank_program *p) {
 
 // ---- loans --------------------------------------------------------------------------
 
-// Which steps wait until other ranks have read what this one lent them (channel.h). A
-// collective lends what it sends from: operand, scratch, of an all-reduce the result. The
-// loan ends where the next collective along its axis begins, or where the rank settles;
-// before a step that would write over a loan, the program does. At the end of its last
-// step it does, too, so that nothing is lent between calls.
+// Loans: some steps wait until other ranks have read the memory that this rank lent them
+// (channel.h). A collective lends the memory it sends from: operand, scratch, and the
+// result of an all-reduce. The loan ends where the next collective along its axis begins,
+// or where the rank settles. The program settles before a step that would write over a
+// loan, and at the end of its last step, so that nothing is lent between calls.
 //
 //   step          writes          lent, in the arena
 //   halo of a     scratch [0,4)   [0,4)
@@ -378,7 +379,8 @@ static bool writes_over(eg_rank_program *p, const eg_rank_step *step,
   return is_lent(loans, eg_rank_scratch_span(p, step));
 }
 
-/// What a step lends replaces what was lent along the axis. Whether it lends anything.
+/// Replaces the loan along the axis by the loan of this step. False when it lends
+/// nothing.
 static bool lend(eg_rank_program *p, const eg_rank_step *step,
                  loan loans[EG_MAX_MESH_AXES]) {
   eg_rank_span scratch = eg_rank_scratch_span(p, step);

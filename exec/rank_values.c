@@ -1,4 +1,4 @@
-// What enters and leaves a rank: blocks of global tensors.
+// Blocks of global tensors that enter and leave a rank.
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/rank_program_internal.h"
 
@@ -46,7 +46,8 @@ static egraph_status check_tensor(const eg_tensor *tensor, const char *what,
 
 // ---- the way in -----------------------------------------------------------------------
 
-/// Whether the rank's block has to be copied together before it can go on.
+/// True when the rank's block does not lie together in the global tensor, and is copied
+/// first.
 static bool is_cut_out(const eg_rank_program *p, uint32_t state) {
   size_t offset;
   return !eg_block_find(&p->plan->mesh, eg_rank_number(p), &eg_rank_value(p, state)->type,
@@ -64,8 +65,8 @@ egraph_status eg_rank_room_in(const eg_rank_program *p, uint32_t state, size_t *
              : eg_rank_room_add(out, eg_type_bytes(stored));
 }
 
-/// Cut out of the tensor, reordered, uploaded: each where it is needed, the last one to
-/// `to`.
+/// Stores a tensor: cuts out the block, reorders and uploads it, each only where needed;
+/// the last of these writes to `to`.
 static egraph_status take_tensor(eg_rank_program *p, uint32_t state,
                                  const eg_tensor *tensor, char *room, void *to) {
   const eg_type *stored = &p->states[state].type;
@@ -158,7 +159,7 @@ egraph_status eg_rank_load_carried(eg_rank_program *p) {
 
 // ---- outputs ----------------------------------------------------------------------
 
-/// A move to the next sharding on the way to R on every axis; the finest axis goes first.
+/// Finds the next move towards sharding R on every axis; the finest axis goes first.
 static bool next_move(const eg_mesh *mesh, eg_layout *inout, eg_transition *out) {
   for (uint32_t a = mesh->axis_count; a-- > 0;) {
     if (inout->sharding[a] == EG_SHARD_R) continue;
@@ -189,7 +190,7 @@ egraph_status eg_rank_room_out(const eg_rank_program *p, uint32_t state, size_t 
                                  : eg_rank_room_add(out, eg_type_bytes(&plain));
 }
 
-/// The state, row-major, in host memory.
+/// Copies the state, row-major, to host memory.
 static egraph_status reorder_out(eg_rank_program *p, uint32_t state, void *to) {
   eg_tensor from = {.type = p->states[state].type, .data = p->states[state].address};
   eg_tensor plain = {.type = plain_of(&from.type), .data = to};
@@ -201,7 +202,7 @@ static egraph_status reorder_out(eg_rank_program *p, uint32_t state, void *to) {
   return eg_tensor_reorder(&from, &plain);
 }
 
-/// The state, row-major, in fresh memory of the device.
+/// Copies the state, row-major, to fresh memory of the device.
 static egraph_status plain_copy(eg_rank_program *p, uint32_t state,
                                 eg_device_memory *out) {
   const eg_type *stored = &p->states[state].type;

@@ -1,6 +1,6 @@
-// Outline: a program keeps its own copy of the spec. A launch holds one row-major host
-// tensor per operand and result; those stored in another memory format get a row-major
-// twin in the scratch memory.
+// A program keeps a copy of the spec. A launch has one row-major host tensor per operand
+// and result; a tensor in another memory format has a row-major twin in the scratch
+// memory.
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/backend.h"
 
@@ -142,8 +142,8 @@ static size_t twin_bytes(const eg_type *types, uint32_t count) {
   return bytes;
 }
 
-/// What a pointwise operator does to the elements as they are stored: where all have one
-/// format, and none of them is padding, that is what it does to rows of elements.
+/// True when a pointwise operator may run over the elements as they are stored: all
+/// tensors have one format, without padding.
 static bool is_flat(const eg_node_spec *spec) {
   const eg_type *made = &spec->results[0];
   bool is_pointwise =
@@ -172,7 +172,7 @@ static egraph_status flatten(eg_arena *arena, const eg_type *types, uint32_t cou
   return EGRAPH_OK;
 }
 
-/// The program's own spec, as its kernel is to see it.
+/// Copies the spec as the kernel reads it.
 static egraph_status keep_spec(reference_program *program, const eg_node_spec *spec) {
   eg_node_spec *own = &program->spec;
   EG_TRY(eg_spec_copy(&program->arena, spec, own));

@@ -1,6 +1,6 @@
-// Which values of a graph share memory. Every value starts as a region of its own, alive
-// from its definition to its last use; joining puts a region inside another one at an
-// offset, and the outer one then lives as long as both.
+// Regions: which values of a graph share memory. Every value starts as a region of its
+// own, alive from its definition to its last use; joining puts a region inside another
+// one at an offset, and the outer one then lives as long as both.
 //
 //   concat(a, b) -> c:          a at c + 0,  b at c + |a|
 //   relu(x) -> y in place:      y at x + 0
@@ -41,9 +41,9 @@ bool eg_regions_join(eg_regions *regions, uint32_t inner, uint32_t outer, size_t
 /// True when eg_regions_join(inner, outer, any offset) would lay inner, a whole
 /// root, into outer.
 bool eg_regions_is_whole(eg_regions *regions, uint32_t region);
-/// The operands of a node, a bit each, that its result may be laid over: nobody reads
-/// them after `time` or uses their memory for another operand, and one of both is whole.
-/// Regions of operands that have none are EG_REGION_NONE; operands past 63 have no bit.
+/// Returns a bit for each operand that the result may be laid over: it has no reader
+/// after `time`, no other operand shares its memory, and operand or result is whole.
+/// Operands without a region are EG_REGION_NONE; operands past 63 have no bit.
 uint64_t eg_regions_dying(eg_regions *regions, const uint32_t *operands, uint32_t count,
                           uint32_t result, uint32_t time);
 /// Places all roots in one block of memory of *out_bytes. From then on

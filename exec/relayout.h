@@ -56,13 +56,13 @@ egraph_status eg_halo_exchange(const eg_halo_move *move, eg_channel *channel,
 egraph_status eg_halo_move_run(const eg_halo_move *move, eg_channel *channel,
                                const void *from, void *to, void *scratch);
 
-/// Whether the block of `rank`, row-major, lies together in a row-major global tensor:
-/// *out_offset bytes from where that begins.
+/// True when the block of `rank`, row-major, lies together in a row-major global tensor:
+/// *out_offset bytes from its beginning.
 bool eg_block_find(const eg_mesh *mesh, uint32_t rank, const eg_type *type,
                    const eg_layout *layout, size_t *out_offset);
-/// Copies the block of `rank` out of a global tensor, both row-major. Of a partial sum
-/// the first rank along the axis holds the value, the others zero; of a maximum all hold
-/// it.
+/// Copies the block of `rank` out of a global tensor, both row-major. The first rank
+/// along the axis of a partial sum gets the value, the others zeros; all ranks of a
+/// partial maximum get it.
 void eg_block_read(const eg_mesh *mesh, uint32_t rank, const eg_type *type,
                    const eg_layout *layout, const void *global, void *local);
 

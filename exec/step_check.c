@@ -131,7 +131,8 @@ static void free_tensors(const eg_step_check *c, step_tensors *tensors) {
   step_tensors_deinit(tensors);
 }
 
-/// What is made in the update counts after the last micro-batch only.
+/// Adds tensors for the results of all micro-batches. Results of the update exist after
+/// the last one only.
 static egraph_status add_results(const eg_step_check *c, step_tensors *to) {
   for (uint32_t m = 0; m < c->rows; m++)
     for (uint32_t o = 0; o < c->output_count; o++) {
@@ -388,7 +389,8 @@ typedef struct adam_step {
   double first_share, second_share; // 1 - beta^step
 } adam_step;
 
-/// The update that made an output, where the plan's moments are there to repeat it.
+/// Finds the update that made an output, when the plan's moments are known, so that it
+/// can be repeated.
 static bool find_adam(const eg_step_check *c, uint32_t output, const eg_tensor *before,
                       const eg_tensor *last, adam_step *out) {
   const eg_graph *g = c->step;

@@ -1,9 +1,9 @@
-// Whether the steps of a plan are what one device computes, at the scale of rounding.
+// Checks that the steps of a plan compute what one device computes, within rounding.
 //
-// What differs between the two is rounding alone, or an error. How much rounding explains
-// is measured, not assumed: one device runs the step three times, twice on values that
-// are moved by up to 8 units of rounding each (2^-24 of a float32). Its results r and p
-// of an output x of the plan give
+// A difference between the two is rounding, or an error. The effect of rounding is
+// measured, not assumed: one device runs the step three times, twice on values that are
+// moved by up to 8 units of rounding each (2^-24 of a float32). Its results r and p of an
+// output x of the plan give
 //
 //   noise    s = the largest root mean square of p - r,   t = the largest |p - r|
 //   equal    rms(x - r) <= 4 s + 8 u sqrt(n) rms(r)
@@ -53,10 +53,10 @@ egraph_status eg_step_check_create(const egraph_allocator *alloc, const eg_graph
                                    const eg_session_options *options,
                                    uint32_t micro_batches, eg_step_check **out);
 void eg_step_check_destroy(eg_step_check *check);
-/// Compares one step. before[m * inputs + i]: input i of micro-batch m, what is carried
-/// in the first row, as it was before the step. after[m * outputs + o]: what the plan
-/// left; what is made once in the last row, all else in each; data NULL: not compared.
-/// Runs the step three times, and up to nine times where results differ.
+/// Compares one step. before[m * inputs + i]: input i of micro-batch m before the step,
+/// carried values in the first row. after[m * outputs + o]: the plan's outputs; outputs
+/// of the update in the last row, all others in each; data NULL: not compared. Runs the
+/// step three times, and up to nine times where results differ.
 egraph_status eg_step_check_run(eg_step_check *check, const eg_tensor *before,
                                 const eg_tensor *after, eg_step_verdict *out);
 

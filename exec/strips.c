@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/strips.h"
 
-// What a core computes while it copies a byte. Measured in nChw16c, with operands in the
-// caches: 3x3 depthwise on [1,96,56,112] a copy takes 48 us, a strip 2.5 us; 64 to 64
-// channels on [1,64,28,56] a copy 7.5 us, a strip 35 us.
+// Operations of a core in the time in which it copies a byte. Measured in nChw16c, with
+// operands in the caches: 3x3 depthwise on [1,96,56,112] a copy takes 48 us, a strip 2.5
+// us; 64 to 64 channels on [1,64,28,56] a copy 7.5 us, a strip 35 us.
 static const double FLOPS_PER_BYTE = 2;
 
 /// A convolution that mixes channels keeps its copy: measured, with strides and other
@@ -13,8 +13,8 @@ static bool is_depthwise(const eg_node_spec *spec) {
   return weight->dims[1] == 1 && weight->dims[0] == spec->inputs[0].dims[1];
 }
 
-/// The slot of padding; NULL for operators that do not run over strips: whose rows are
-/// not those of the result, or where a copy takes less.
+/// Returns the slot of padding; NULL for operators that do not run over strips: their
+/// rows are not the result's rows, or a copy takes less time.
 static const eg_attr *pads_of(const eg_node_spec *spec) {
   enum { CONV_OPERANDS = 3 }; // no further one, of rows like the result's
   switch ((int)spec->attrs->op) {

@@ -34,9 +34,8 @@ typedef struct eg_strips {
   eg_node_spec specs[EG_MOST_STRIPS];
 } eg_strips;
 
-/// What takes the place of a node, on a rank that has neighbours before and after it or
-/// not. `spec` is local, its operand 0 with the rows of the halo. Specs live in the
-/// arena.
+/// Replaces a node by strips, on a rank with or without neighbours before and after it.
+/// `spec` is local, its operand 0 with the rows of the halo. Specs live in the arena.
 egraph_status eg_strips_of(const eg_node_spec *spec, const eg_halo *halo, bool has_before,
                            bool has_after, eg_arena *arena, eg_strips *out);
 

@@ -1,4 +1,4 @@
-// What an operand of a stage is along the inner loop decides how the stage reads it:
+// A stage reads its operand according to the operand's strides along the inner loop:
 //
 //   nchw [1,64,56,56] + [64,1,1]   64 x 3136          one element for the inner loop
 //   nhwc [1,56,56,64] + [64]       200704             a row of 64, repeated
@@ -137,7 +137,7 @@ static bool add_softmax(chain *c, const eg_node_spec *spec) {
       c, (chain_stage){.row = eg_softmax_row_of(c->period), .operand = NO_OPERAND});
 }
 
-/// `place`: the operand that passes through; `given`: those of the nodes before.
+/// Adds a node. `place`: the operand that passes through; `is_head`: the first node.
 static bool add_chain_node(chain *c, const eg_node_spec *spec, uint32_t place,
                            bool is_head) {
   eg_op op = (eg_op)spec->attrs->op;
@@ -162,7 +162,8 @@ static uint32_t find_head(const chain *c, const eg_node_spec *spec) {
 
 // ---- loops --------------------------------------------------------------------------
 
-/// What an operand is along the loops from `outer` on; false: something else.
+/// Finds how an operand varies along the loops from `outer` on; false: in no supported
+/// way.
 static bool find_kind(const eg_loop_nest *nest, uint32_t tensor, uint32_t outer,
                       operand_kind *out, int64_t *out_period) {
   const int64_t *dense = nest->strides[0], *strides = nest->strides[tensor];
@@ -257,7 +258,7 @@ typedef struct chain_run {
   int64_t blocks, step;
 } chain_run;
 
-// What a thread has at hand of the row that it works on.
+// A thread's data for the row that it works on.
 typedef struct chain_row {
   int64_t index;
   const float *operands[MAX_OPERANDS]; // of the row's first element

@@ -4,21 +4,23 @@
 //   batch-normalization, relu      x -> x s -> (x s) + t -> max(0, .)     1 read, 1 write
 //   as separate kernels                                                   3 of each
 //
-// Each operator is a loop of ours (pointwise.h), so the bits are those of separate loops.
-// What chains consist of: operators with such a loop, add, sub, mul and div with tensors
-// that are broadcast along the chain, and batch normalization with constant statistics.
+// Each operator is one of egraph's loops (pointwise.h), so the bits are the same as with
+// separate loops. Chains consist of operators with such a loop, add, sub, mul and div
+// with tensors that are broadcast along the chain, softmax of short rows, and batch
+// normalization with constant statistics.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXEC_CPU_CHAIN_H
 #define EG_EXEC_CPU_CHAIN_H
 
 #include "exec/cpu/cpu_builder.h"
 
-/// Whether there is a pass for the node of a request and all that are linked to it.
+/// True when there is a pass for the node of a request and all linked nodes.
 bool eg_cpu_chain_fits(const eg_compile_request *request);
-/// The node of all of a chain's operands, that families ask for types and weights.
+/// Makes one node with all operands of a chain, from which families read types and
+/// weights.
 egraph_status eg_cpu_chain_spec(eg_arena *arena, const eg_compile_request *request,
                                 eg_node_spec *out);
-/// Appends the pass; builder->spec is that of eg_cpu_chain_spec. Fails with
+/// Appends the pass; builder->spec is made by eg_cpu_chain_spec. Fails with
 /// EGRAPH_E_UNSUPPORTED where there is none.
 egraph_status eg_cpu_chain(eg_cpu_builder *builder, const eg_compile_request *request);
 

@@ -5,15 +5,16 @@
 // by element: 0.9 ms become 6.8 ms on 64x56x56 -> 256 with sum and relu. There the
 // additions and the activation follow as one in-place pass of their own (0.1 ms).
 //
-// Winograd's minimal filtering (attribute `algorithm`) exists for nChw16c, 3x3,
-// stride 1; oneDNN never chooses it by itself. Over 414 shapes it takes 0.59 of the
-// time of the direct kernel; its rounding error is about ten times larger (1e-6 to
-// 1e-5 of the result's scale). Tiles of 2x2 results are oneDNN's first choice; tiles of
-// 4x4 take 0.63 to 0.9 of their time on most shapes, and up to 2.3 on some, so which is
-// a choice of the plan.
+// Winograd's minimal filtering (attribute `algorithm`) exists for nChw16c, 3x3, stride 1;
+// oneDNN never chooses it by itself. Over 414 shapes it takes 0.59 of the time of the
+// direct kernel; its rounding error is about ten times larger (1e-6 to 1e-5 of the
+// result's scale). oneDNN's first choice has tiles of 2x2 results. Tiles of 4x4 take 0.63
+// to 0.9 of their time on most shapes, and up to 2.3 on some, so the plan chooses the
+// tiles.
 //
-// In blocks of 8 channels, where oneDNN has no such kernel, that algorithm (with 4x4
-// results) is ours (winograd.c), and so are convolutions in groups (grouped.c).
+// In blocks of 8 channels, where oneDNN has no such kernel, egraph has one for this
+// algorithm with 4x4 results (winograd.c), and one for convolutions in groups
+// (grouped.c).
 //
 // SPDX-License-Identifier: Apache-2.0
 
@@ -118,8 +119,8 @@ static eg_conv_algorithm algorithm_of(const eg_node_spec *spec) {
   return (eg_conv_algorithm)eg_attr_at(spec->attrs, EG_A_CONV_ALGORITHM)->i;
 }
 
-// What is computed again needs z as it was, so the result must not be laid over it:
-// 0.70 ms instead of 0.63 on 64x56x56 -> 256 in nChw16c. In nhwc, oneDNN then takes
+// The kernel that computes again needs z unchanged, so the result must not be laid over
+// it: 0.70 ms instead of 0.63 on 64x56x56 -> 256 in nChw16c. In nhwc, oneDNN then takes
 // another kernel (0.92 ms instead of 0.70); there the activation is a pass of its own
 // (0.82 ms).
 static egraph_status choose_sum(eg_cpu_builder *builder, eg_fused_plan *plan,
@@ -163,7 +164,7 @@ static egraph_status choose_conv(eg_cpu_builder *builder, conv_plan *plan,
   return choose_kernel(builder, dnnl_convolution_direct, plan, choice);
 }
 
-// ---- kernels of ours ----------------------------------------------------------------
+// ---- egraph's kernels ---------------------------------------------------------------
 
 static bool are_all(eg_ints list, int64_t value) {
   for (uint32_t i = 0; i < list.len; i++)
@@ -215,7 +216,7 @@ static bool fits_grouped(const eg_node_spec *spec, const eg_image_conv *conv) {
          eg_spec_is_weight(spec, EG_FUSED_W) && eg_grouped_fits(conv);
 }
 
-/// Appends the convolution on a kernel of ours, and the passes behind it.
+/// Appends the convolution on one of egraph's kernels, and the passes behind it.
 static egraph_status add_own(eg_cpu_builder *builder, const eg_fused_plan *plan,
                              eg_image_conv *conv) {
   static const uint32_t operands[] = {EG_FUSED_X, EG_FUSED_W, EG_FUSED_BIAS, EG_FUSED_Z};

@@ -303,7 +303,7 @@ static egraph_status create_program(egraph_allocator alloc, dnnl_engine_t engine
 
 // ---- back-end -----------------------------------------------------------------------
 
-// What the calling thread was like before kernels were generated or run on it.
+// State of the calling thread before kernels were generated or run on it.
 typedef struct kernel_scope {
   eg_team *team;    // of parallel regions; NULL: the runtime's threads
   uint32_t threads; // of the runtime; 0: unknown
@@ -394,12 +394,12 @@ static void lend_threads(const cpu_backend *backend, const sigset_t *held,
   if (threads > 1) runtime.parallel(block_signals, (void *)held, threads, 0);
 }
 
-// Besides threads, signals: oneDNN's gemm kernels point the stack pointer into the heap
-// (its issue 4845; every 2.x), and the frame of a signal handler would overwrite what is
-// there. They are held back until the series of runs is over. Workers run the same
-// kernels: those of a team get none, the runtime's new ones inherit the mask, those that
-// earlier parallel regions left behind are told. There it stays; other threads serve
-// signals.
+// Signals are blocked besides: oneDNN's gemm kernels point the stack pointer into the
+// heap (its issue 4845; every 2.x), and the frame of a signal handler would overwrite
+// data there. Signals stay blocked until the series of runs is over, also for workers,
+// which run the same kernels: a team's workers get no signals, new threads of the runtime
+// inherit the mask, and threads of earlier parallel regions are asked to block them.
+// Those keep the mask; other threads serve signals.
 static void enter_kernels(const cpu_backend *backend, kernel_scope *former) {
   sigset_t held;
   eg_signals_asynchronous(&held);

@@ -1,18 +1,18 @@
 // The stages of a node program of the CPU back-end: two lists over numbered places.
 // `prepare` turns weight operands into constants once, `run` computes the results. A
-// stage is a oneDNN primitive or a function of ours.
+// stage is a oneDNN primitive or one of egraph's functions.
 //
 //   conv (plain):  prepare  reorder      operand 1 -> constant 0
 //                  run      convolution  operand 0, constant 0 -> result 0
 //                           binary       result 0, operand 3 -> result 0
 //
-// Some kernels of oneDNN make numbers of NaN. What they raise the flag for
-// (kernel_threads.h) is computed again, or mended, by a third list, which is empty where
-// kernels keep NaN:
+// Some kernels of oneDNN turn NaN into numbers. Where their floating-point flag says so
+// (kernel_threads.h), a third list computes the results again or corrects them; it is
+// empty where kernels keep NaN:
 //
 //   conv+relu (nhwc):  run    convolution, relu fused   operand 0, constant 0 -> result 0
 //                      again  convolution               operand 0, constant 0 -> result 0
-//                             relu, a loop of ours      result 0 -> result 0
+//                             relu, egraph's loop       result 0 -> result 0
 //
 // The builder is filled by one function per operator family (family files of this
 // folder). A family that has no kernel for a node returns EGRAPH_E_UNSUPPORTED; the node
@@ -49,8 +49,8 @@ typedef struct eg_stage_arg {
 
 enum { EG_MAX_STAGE_ARGS = 8 };
 
-/// A function of ours as a stage: `addresses` in the order of the places
-/// it was added with.
+/// One of egraph's functions as a stage: `addresses` in the order of the places it was
+/// added with.
 typedef egraph_status (*eg_stage_function)(const void *payload, void *const *addresses);
 
 /// An argument as the program keeps it.
@@ -133,15 +133,15 @@ void eg_cpu_exchange_lists(eg_cpu_builder *builder);
 /// Appends the reference kernel of the node to builder->run.
 egraph_status eg_cpu_add_reference(eg_cpu_builder *builder);
 
-/// Attributes with scratchpads of ours, as all primitives here have them; destroy with
-/// dnnl_primitive_attr_destroy.
+/// Makes attributes whose scratchpads the caller provides, as for all primitives here;
+/// destroy with dnnl_primitive_attr_destroy.
 egraph_status eg_cpu_attr_create(dnnl_primitive_attr_t *out);
 /// Name of the kernel oneDNN picked, "brgconv:avx512_core"; borrowed from the descriptor.
 const char *eg_cpu_kernel_of(const_dnnl_primitive_desc_t desc);
 /// True when oneDNN would run its own slow reference kernel.
 bool eg_cpu_is_slow(const_dnnl_primitive_desc_t desc);
-/// Whether a primitive with post-ops is as fast as without: its kernel is generated, and
-/// no product of matrices with a pass behind it.
+/// True when a primitive with post-ops is as fast as without: its kernel is generated,
+/// and is no product of matrices with a pass behind it.
 bool eg_cpu_fuses_well(const_dnnl_primitive_desc_t desc);
 /// Makes the kernel of this primitive the name of the program.
 egraph_status eg_cpu_name(eg_cpu_builder *builder, const_dnnl_primitive_desc_t desc);

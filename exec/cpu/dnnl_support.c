@@ -90,7 +90,7 @@ egraph_status eg_dnnl_next(eg_descs *descs, const_dnnl_primitive_desc_t primitiv
   return eg_dnnl_own(descs, made, *out, what);
 }
 
-// `status`: of the call that has made the descriptor of the cell.
+// Keeps a memory descriptor; `status` is the status of the call that made it.
 static egraph_status keep_memory(eg_descs *descs, eg_desc_cell *cell,
                                  dnnl_status_t status, const_dnnl_memory_desc_t *out) {
   EG_TRY(eg_dnnl_check(status, "memory descriptor"));

@@ -1,5 +1,5 @@
-// The seam to oneDNN, 2.6 to 3: status translation, memory descriptors. The folder is
-// written for oneDNN 3; dnnl_v2.h makes its calls of those of oneDNN 2.
+// Access to oneDNN, 2.6 to 3: status translation, memory descriptors. The folder is
+// written for oneDNN 3; dnnl_v2.h implements its calls with the calls of oneDNN 2.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXEC_CPU_DNNL_SUPPORT_H
 #define EG_EXEC_CPU_DNNL_SUPPORT_H
@@ -21,8 +21,8 @@ typedef struct eg_descs {
   struct eg_desc_cell *last;
 } eg_descs;
 void eg_descs_deinit(eg_descs *descs);
-/// Takes over a primitive descriptor as a call of oneDNN has made it: `status` is what
-/// the call has returned, `what` names it. Fails as eg_dnnl_check does.
+/// Takes over a primitive descriptor that a call of oneDNN has made: `status` is the
+/// status of the call, `what` names it. Fails as eg_dnnl_check does.
 egraph_status eg_dnnl_own(eg_descs *descs, dnnl_status_t status,
                           dnnl_primitive_desc_t primitive, const char *what);
 

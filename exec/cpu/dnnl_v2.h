@@ -1,5 +1,5 @@
-// oneDNN 3's calls, as far as this folder uses them, made of those of oneDNN 2, which
-// describes an operation first, and then a primitive. Nothing with oneDNN 3. Only
+// oneDNN 3's calls, as far as this folder uses them, implemented with oneDNN 2's calls,
+// which describe an operation first, and then a primitive. Empty with oneDNN 3. Only
 // dnnl_support.h includes this.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXEC_CPU_DNNL_V2_H
@@ -40,8 +40,8 @@ static inline dnnl_status_t dnnl_memory_desc_clone(dnnl_memory_desc_t *out,
              ? status                                                                    \
              : dnnl_primitive_desc_create(out, &operation, attr, engine, forward)
 
-/// The kernel behind that of `primitive` among those that oneDNN has for the operation,
-/// known by its name; dnnl_unimplemented: there is none.
+/// Finds the kernel after `primitive`'s in oneDNN's list of kernels for the operation;
+/// kernels are known by their names. dnnl_unimplemented: there is none.
 static inline dnnl_status_t dnnl_v2_next_impl(const_dnnl_primitive_desc_t primitive,
                                               dnnl_primitive_desc_t *out) {
   const_dnnl_op_desc_t operation;

@@ -179,7 +179,8 @@ static egraph_status check_factors(const eg_node_spec *spec) {
   return EGRAPH_OK;
 }
 
-/// What oneDNN does for each product of a batch takes longer than a small product does.
+/// True when the products are large enough: oneDNN's work for each product of a batch
+/// takes longer than a small product.
 static bool is_worth_while(const eg_einsum_groups *groups) {
   enum { LEAST = 64 }; // multiplications
   int64_t rows = groups->rows.size, columns = groups->columns.size;

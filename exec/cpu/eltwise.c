@@ -25,7 +25,8 @@ static void push_step(eg_eltwise_chain *chain, dnnl_alg_kind_t alg, double alpha
       (eg_eltwise){.alg = alg, .alpha = (float)alpha, .beta = (float)beta};
 }
 
-// oneDNN refuses infinite bounds: clips with one follow as a loop of ours.
+// oneDNN refuses infinite bounds: clips with an infinite bound follow as one of egraph's
+// loops.
 static eg_eltwise_chain clip_chain(double low, double high) {
   bool is_relu = low == 0 && isinf(high) && high > 0;
   return is_relu ? chain_of(dnnl_eltwise_relu, 0, 0)
@@ -76,9 +77,9 @@ static eg_eltwise_chain gelu_chain(const eg_attrs *attrs) {
   return chain_of(exact ? dnnl_eltwise_gelu_erf : dnnl_eltwise_gelu_tanh, 0, 0);
 }
 
-// Operators without attributes. Others are loops of ours (pointwise.c): oneDNN makes
-// numbers of NaN in relu, exp and clip, and of infinities where bounds are infinite; its
-// logarithm of 2 is not the closest float, its tanh is slow.
+// Operators without attributes. Other operators are egraph's loops (pointwise.c): oneDNN
+// turns NaN into numbers in relu, exp and clip, and infinities where bounds are infinite;
+// its logarithm of 2 is not the closest float, its tanh is slow.
 typedef struct simple_row {
   eg_op op;
   eg_eltwise step;
@@ -270,7 +271,7 @@ static double apply_at_zero(const eg_eltwise *step, double x) {
   case dnnl_eltwise_swish:
   case dnnl_eltwise_round:
   case dnnl_eltwise_hardswish: return x; // f(0) = 0
-  default: return 1;                     // not an enum of ours: everything else moves 0
+  default: return 1;                     // oneDNN's enum: every other function moves 0
   }
 }
 
@@ -299,12 +300,12 @@ egraph_status eg_cpu_eltwise(eg_cpu_builder *builder) {
 
 // ---- binary operators ---------------------------------------------------------------
 
-// Most are a pass of ours (chain.h). Otherwise, and for what follows a fused operator:
-// oneDNN's jitted binary kernel takes a full first operand and a second one that
-// repeats along few dimensions; other patterns fall to a kernel 500 times slower
-// (measured). So loops are merged first (loop_nest.h), a first operand that repeats is
-// swapped or expanded into the result, and a second one whose pattern stays slow is
-// expanded into scratch.
+// Most are one of egraph's passes (chain.h). The others, and the epilogues of fused
+// operators, run on oneDNN's binary kernel. It is generated for a full first operand and
+// a second one that repeats along few dimensions; other patterns fall to a kernel 500
+// times slower (measured). So loops are merged first (loop_nest.h), a first operand that
+// repeats is swapped or expanded into the result, and a second one whose pattern stays
+// slow is expanded into scratch.
 
 static bool repeats(const eg_loop_nest *nest, uint32_t tensor) {
   for (uint32_t d = 0; d < nest->rank; d++)

@@ -21,15 +21,15 @@ typedef struct eg_eltwise_chain {
 
 /// The fused activation of a node (act, act_alpha, act_beta).
 eg_eltwise_chain eg_eltwise_of_act(eg_act act, double alpha, double beta);
-/// True when oneDNN's function makes numbers of NaN: relu and clip. Its kernels raise the
-/// flag then (kernel_threads.h).
+/// True when oneDNN's function turns NaN into numbers: relu and clip. Its kernels raise
+/// the flag then (kernel_threads.h).
 bool eg_eltwise_loses_nan(const eg_eltwise_chain *chain);
 /// True when oneDNN's function makes NaN of infinities: it must not be fused.
 bool eg_eltwise_loses_infinities(const eg_eltwise_chain *chain);
-/// True when a loop of ours (pointwise.h) is faster than oneDNN's kernel with the threads
-/// there are; fusing such a function costs more than a pass of its own.
+/// True when egraph's loop (pointwise.h) is faster than oneDNN's kernel; fusing such a
+/// function costs more than a pass of its own.
 bool eg_eltwise_is_slow(const eg_eltwise_chain *chain);
-/// True when a pass of its own applies a loop of ours, for one of these reasons.
+/// True when a pass of its own runs egraph's loop, for one of these reasons.
 bool eg_eltwise_has_loop(const eg_eltwise_chain *chain);
 /// True when f(0) is 0, as padding channels demand.
 bool eg_eltwise_keeps_zero(const eg_eltwise_chain *chain);

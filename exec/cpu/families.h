@@ -1,5 +1,5 @@
-// Which family compiles which operator. Adding an operator to the CPU back-end is one
-// row in families.c.
+// The families of the CPU back-end, which compile operators. A new operator is one row in
+// families.c.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXEC_CPU_FAMILIES_H
 #define EG_EXEC_CPU_FAMILIES_H

@@ -56,8 +56,8 @@ typedef struct eg_epilogue {
   eg_eltwise_chain act;
 } eg_epilogue;
 egraph_status eg_cpu_add_epilogue(eg_cpu_builder *builder, const eg_epilogue *epilogue);
-/// The passes behind a kernel of ours, which adds bias and z and clips to *low and *high;
-/// its result may lie over z.
+/// The passes behind one of egraph's kernels, which adds bias and z and clips to *low and
+/// *high; its result may lie over z.
 eg_epilogue eg_cpu_epilogue_of_own(eg_cpu_builder *builder, const eg_fused_plan *plan,
                                    float *low, float *high);
 

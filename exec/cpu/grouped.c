@@ -33,7 +33,7 @@ bool eg_grouped_fits(const eg_image_conv *conv) {
          conv->strides[1] <= EG_MOST_STRIDE;
 }
 
-/// Elements that `results` beside each other read along an axis.
+/// Elements along an axis that `results` neighbouring results read.
 static int64_t extent_of(const eg_image_conv *conv, int axis, int64_t results) {
   return (results - 1) * conv->strides[axis] +
          (conv->kernel[axis] - 1) * conv->dilations[axis] + 1;
@@ -60,7 +60,8 @@ static grouped_plan plan_groups(const eg_image_conv *conv) {
 
 // ---- weights ------------------------------------------------------------------------
 
-/// Of a block of channels for a block of results: [tap, channel, result].
+/// Packs the weights of a block of channels for a block of results: [tap, channel,
+/// result].
 static float *pack_block(const grouped_plan *p, const float *w, float *to) {
   int64_t taps = p->conv.kernel[0] * p->conv.kernel[1];
   for (int64_t tap = 0; tap < taps; tap++)

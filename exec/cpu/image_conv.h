@@ -1,4 +1,4 @@
-// Convolutions of images on kernels of ours, in memory with blocks of 8 channels: by
+// Convolutions of images on egraph's kernels, in memory with blocks of 8 channels: by
 // Winograd's algorithm (winograd.c), and in groups (grouped.c).
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXEC_CPU_IMAGE_CONV_H

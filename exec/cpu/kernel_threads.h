@@ -1,10 +1,9 @@
-// The threads of oneDNN's kernels, and of ours beside them. oneDNN calls an OpenMP
-// runtime (GNU's, or LLVM's by the same names) whose threads spin for milliseconds where
-// they wait for each other: with a core less than threads every parallel region takes
-// that long. So where the linker's tables allow it, oneDNN asks us instead, and its
-// regions run on a team; for threads without a team, such as those of a host that uses
-// oneDNN itself, the call goes on to the runtime. Otherwise its regions run on the
-// runtime's threads.
+// The threads of kernels, oneDNN's and egraph's. oneDNN calls an OpenMP runtime (GNU's,
+// or LLVM's by the same names), whose threads spin for milliseconds when they wait: with
+// fewer processors than threads every parallel region takes that long. Once egraph
+// answers these calls (onednn_imports.c, on request), oneDNN's regions run on a team; on
+// threads without a team, such as a host program's that uses oneDNN itself, the call goes
+// on to the runtime. Otherwise all regions run on the runtime's threads.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXEC_CPU_KERNEL_THREADS_H
 #define EG_EXEC_CPU_KERNEL_THREADS_H
@@ -28,7 +27,7 @@ bool eg_omp_find(eg_omp_runtime *out);
 bool eg_function_find(const char *name, void *out);
 /// True when oneDNN's regions can run on teams; the first call sees to it.
 bool eg_omp_takes_teams(void);
-/// From here on regions of the calling thread run on `team`, or, NULL, on the runtime's
+/// From now on regions of the calling thread run on `team`, or, NULL, on the runtime's
 /// threads. Returns the team before.
 eg_team *eg_omp_lend(eg_team *team);
 /// The team that the calling thread's regions run on, or NULL.
@@ -37,16 +36,16 @@ eg_team *eg_omp_lent(void);
 uint32_t eg_omp_threads(void);
 /// Calls body(argument) `threads` times, at the same time on as many threads as are free.
 void eg_omp_run(void (*body)(void *), void *argument, uint32_t threads);
-/// Calls body(argument) once on each thread whose floating-point flags tell of the
+/// Calls body(argument) once on each thread whose floating-point flags belong to the
 /// calling thread's regions, of `threads` threads: the calling one, and the runtime's.
 void eg_omp_run_on_each(void (*body)(void *), void *argument, uint32_t threads);
 
 // ---- parts of a loop ----------------------------------------------------------------
 
-// Parts of a loop of ours that the threads of a region share. A thread begins with its
-// own share of them, one in a row as oneDNN's kernels divide their loops, so that much of
-// what it reads is in its own cache since the region before; then it takes what is left
-// of the others', whose threads may have no processor.
+// Parts of one of egraph's loops that the threads of a region share. A thread begins with
+// its own share of them, in a row as oneDNN's kernels divide their loops, so that most of
+// its data is in its own cache since the region before; then it takes the remaining parts
+// of other threads, which may have no processor.
 //
 //   parts       0 1 2 3 | 4 5 6 7
 //   thread 0    0 1 2 3         7
@@ -81,12 +80,12 @@ void eg_parts_each(int64_t whole, int64_t step, uint32_t threads,
 // ---- the flag "invalid operation" ---------------------------------------------------
 
 // The floating-point flag "invalid operation". On x86 every minimum, maximum and ordered
-// comparison with a NaN raises it, and so does every operation that makes a NaN of
-// numbers: a kernel that left it down met no NaN, and thus lost none. Reading it costs
-// nothing, where a look at the operands would be one more pass over memory.
+// comparison with a NaN raises it, and so does every operation that turns numbers into a
+// NaN: a kernel that did not raise it has read no NaN, and thus lost none. Reading the
+// flag costs nothing, whereas a check of the operands would be one more pass over memory.
 //
-// Each thread has a flag of its own. A team hands it to the thread that called; threads
-// of an OpenMP runtime are asked.
+// Each thread has its own flag. A team hands it to the calling thread; threads of an
+// OpenMP runtime are asked.
 
 /// True where kernels on `threads` threads (0: unknown) leave flags that can be read.
 bool eg_invalid_flag_works(uint32_t threads);

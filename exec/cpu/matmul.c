@@ -1,10 +1,9 @@
 // Matrix products: act(op(a) op(b) + bias + z), and the ONNX Gemm of unit factors.
 //
-// Everything is brought to the fewest dimensions first: batch dimensions of a that b does
-// not have become rows
-// ([1,128,768] x [768,3072] is one 128 x 768 x 3072 product), equal batches become one.
-// Transpositions are strides. A constant b is packed once into the format the kernel
-// prefers, or into panels for a kernel of ours (panels.h).
+// Shapes are reduced to the fewest dimensions first: batch dimensions of a that b does
+// not have become rows ([1,128,768] x [768,3072] is one 128 x 768 x 3072 product), equal
+// batches become one. Transpositions are strides. A constant b is packed once, into the
+// format that the kernel prefers, or into panels for egraph's kernel (panels.h).
 // SPDX-License-Identifier: Apache-2.0
 #include <string.h>
 

@@ -1,8 +1,8 @@
 // Normalizations.
 //
-// Batch normalization with constant statistics is x s + t per channel, one pass of ours
-// (chain.h); s and t are computed at load. oneDNN's ncsp_bnorm
-// takes 0.82 ms for 256x56x56 where two passes take 0.14.
+// Batch normalization with constant statistics is x s + t per channel, one of egraph's
+// passes (chain.h); s and t are computed at load. oneDNN's ncsp_bnorm takes 0.82 ms for
+// 256x56x56 where two passes take 0.14.
 // SPDX-License-Identifier: Apache-2.0
 #include <math.h>
 
@@ -117,9 +117,9 @@ egraph_status eg_cpu_lrn(eg_cpu_builder *builder) {
 // ---- softmax ------------------------------------------------------------------------
 
 // softmax and log-softmax over one axis, as [outer, axis, inner]. Softmax of short rows
-// is a pass of ours (chain.h), and so are both along columns, where inner is not 1:
-// oneDNN 2.6 has no fast kernel for these (coat_lite_tiny's [1,8,3136,8] over 3136 takes
-// 21 ms there).
+// is one of egraph's passes (chain.h), and so are both along columns, where inner is not
+// 1: oneDNN 2.6 has no fast kernel for these (coat_lite_tiny's [1,8,3136,8] over 3136
+// takes 21 ms there).
 
 // ---- columns --------------------------------------------------------------------------
 
@@ -209,8 +209,8 @@ static egraph_status add_columns(eg_cpu_builder *builder, const int64_t *dims,
 
 // ---- rows -----------------------------------------------------------------------------
 
-// Where oneDNN finds NaN, positive infinity or nothing but negative infinity in a row,
-// some of the row is NaN, and some may be numbers: in truth all of it is NaN.
+// Where a row has NaN, positive infinity, or nothing but negative infinity, oneDNN makes
+// some of the row NaN and may make numbers of the rest: the whole row has to be NaN.
 static egraph_status spread_nan(const void *payload, void *const *addresses) {
   const int64_t *dims = payload; // rows, length
   float *y = addresses[0];

@@ -24,7 +24,7 @@ typedef struct import {
   void (*function)(void); // what the object shall call instead
 } import;
 
-// What of an object's dynamic section is needed.
+// The used part of an object's dynamic section.
 typedef struct object {
   const ElfW(Sym) * symbols;
   const char *strings;
@@ -116,7 +116,7 @@ static bool write_entry(void *entry, void (*function)(void)) {
   return !p.is_fixed || mprotect(begin, page, PROT_READ) == 0;
 }
 
-/// What is called shall not be unloaded; the main program never is.
+/// Keeps the object of a function loaded; the main program always is.
 static bool stay_loaded(void (*function)(void)) {
   void *address;
   memcpy(&address, &function, sizeof address);
@@ -125,11 +125,11 @@ static bool stay_loaded(void (*function)(void)) {
                                RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE) != NULL;
 }
 
-/// Changes the imports of the object that the function `inside` belongs to, until the
-/// process ends; the object of `imports`' functions stays loaded as long. False, with
-/// nothing changed, when the object does not import the first one, or the system does
-/// not let its table be changed. Names that are not imported are left out. Calls under
-/// way in other threads go one way or the other. From one thread at a time.
+/// Changes the imports of the object that contains `inside`, until the process ends; the
+/// object of `imports`' functions stays loaded as long. False, with nothing changed, when
+/// the object does not import the first function, or the system does not let its table be
+/// changed. Functions that are not imported are left out. Concurrent calls of other
+/// threads go either way. From one thread at a time.
 static bool replace_imports(void *inside, const import *imports, unsigned count) {
   object o;
   struct link_map *map = map_of(inside);
@@ -146,7 +146,7 @@ static bool replace_imports(void *inside, const import *imports, unsigned count)
 
 // ---- in the runtime's place -------------------------------------------------------
 
-// What oneDNN calls.
+// The functions of the runtime that oneDNN calls.
 typedef struct omp_calls {
   void (*parallel)(void (*)(void *), void *, unsigned, unsigned);
   void (*barrier)(void);

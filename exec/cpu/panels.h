@@ -8,11 +8,12 @@
 //
 // A tile of rows of c is computed in registers (tiles.h), for all rows of a panel one
 // tile after the other. The first tile of a panel needs its numbers faster than memory
-// gives them, the others find them in the cache; so each tile asks for some of the next
-// panel ahead, while it computes. With BERT's products oneDNN takes a tenth longer (Intel
-// Xeon, family 6 model 167, one thread), with those of ViT and Swin two percent; with
-// AVX2 (AMD EPYC, family 25 model 1) with BERT's 1.4 times as long. Convolutions of one
-// pixel gained nothing, in rows of channels or in blocks, so they stay oneDNN's.
+// gives them, the others find them in the cache; so each tile prefetches a part of the
+// next panel while it computes. oneDNN takes a tenth longer for BERT's products (Intel
+// Xeon, family 6 model 167, one thread), two percent longer for the products of ViT and
+// Swin; with AVX2 (AMD EPYC, family 25 model 1) 1.4 times as long for BERT's.
+// Convolutions of one pixel gained nothing, in rows of channels or in blocks, so they
+// stay oneDNN's.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXEC_CPU_PANELS_H
 #define EG_EXEC_CPU_PANELS_H

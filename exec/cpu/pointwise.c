@@ -48,8 +48,8 @@ static inline float slope_near_zero(float r) {
 /// exp(r) for |r| <= ln(2) / 2.
 static inline float exp_near_zero(float r) { return slope_near_zero(r) * r + 1.0f; }
 
-/// 2^n exp(r) with |r| <= ln(2) / 2, in one or two units in the last place. 2^n is made
-/// of two factors, because it may be no normal number.
+/// exp(x) as 2^n exp(r) with |r| <= ln(2) / 2, within one or two units in the last place.
+/// 2^n is a product of two factors, because it may be no normal number.
 static inline float exp_of(float x) {
   const float magic = 12582912.0f; // 1.5 * 2^23: adding it rounds to a whole number
   float bounded = x < -104.0f ? -104.0f : x > 89.0f ? 89.0f : x == x ? x : 0.0f;
@@ -66,9 +66,9 @@ static inline float exp_of(float x) {
   return x > 88.73f ? INFINITY : x == x ? y : x;
 }
 
-/// log(m 2^k) = k ln(2) + log(m) with m in [sqrt(1/2), sqrt(2)), in one unit in the last
-/// place: that of powers of two is exact to rounding, because buckets of distances (T5)
-/// are cut there.
+/// log(m 2^k) = k ln(2) + log(m) with m in [sqrt(1/2), sqrt(2)), within one unit in the
+/// last place. Powers of two are exact to rounding, because buckets of distances (T5) are
+/// cut there.
 static inline float log_of(float x) {
   const float least = 1.17549435e-38f, scale = 8388608.0f; // 2^23
   float normal = x < least ? x * scale : x;
@@ -173,7 +173,7 @@ static uint32_t row_target(void) { return 0; }
   EG_AVX512 EG_UNARY_ROW(function, avx512)
 EG_UNARY_LIST(EG_UNARY_ROWS)
 
-// The same with the two attributes of the operator, which stand behind `operand`.
+// Functions with the two attributes of the operator, to which `operand` points.
 #define EG_PARAMETER_LIST(X)                                                             \
   X(CLIP, x[i]<p ? (p < q ? p : q) : x[i]> q ? q : x[i])                                 \
   X(HARD_SIGMOID, p *x[i] + q < 0 ? 0.0f : p * x[i] + q > 1 ? 1.0f : p * x[i] + q)
@@ -254,7 +254,8 @@ static EG_INLINE int64_t columns_at(const eg_columns *c, int64_t row) {
   return row + 1 < c->rows ? c->width : c->last;
 }
 
-/// What several places of a row have of one column becomes one number, in all of them.
+/// Joins the places of a row that belong to one column: all get their sum, or their
+/// maximum.
 static EG_INLINE void join_columns(const eg_columns *c, float *values, bool adds) {
   for (int64_t i = c->period; i < c->width; i++) {
     float *first = values + i % c->period;
@@ -301,7 +302,7 @@ static EG_INLINE void exponents_of_columns(const float *x, float *y, const eg_co
   join_columns(c, sums, true);
 }
 
-// Which rows become NaN: as above.
+// Columns become NaN as rows do above.
 #define EG_SOFTMAX_COLUMNS(suffix, target)                                               \
   target static void softmax_columns_##suffix(const float *x, float *y,                  \
                                               const eg_columns *c) {                     \

@@ -1,7 +1,7 @@
-// Pointwise functions as vectorizable loops of our own: those that oneDNN lacks (erf,
-// floor, ceil, sign, softsign, pow), those in which its code makes numbers of NaN or of
-// infinities (relu, exp, rsqrt, clip, hard-sigmoid), and those where it is slower (gelu).
-// Arithmetic on two operands is here for chains (chain.h).
+// Pointwise functions as egraph's own vectorizable loops: functions that oneDNN lacks
+// (erf, floor, ceil, sign, softsign, pow), functions in which its code turns NaN or
+// infinities into numbers (relu, exp, rsqrt, clip, hard-sigmoid), and functions where it
+// is slower (gelu). Arithmetic on two operands is here for chains (chain.h).
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXEC_CPU_POINTWISE_H
 #define EG_EXEC_CPU_POINTWISE_H
@@ -28,8 +28,8 @@ bool eg_row_keeps_zero(const eg_row *row);
 /// the operator (0 or 1), the loop's `operand` the other one: an element for each of x,
 /// or one for all.
 eg_row_function eg_binary_row_of(eg_op op, uint32_t place, bool is_one);
-/// Softmax of rows of `length` elements, at most 2^24; the loop's count is that of whole
-/// rows.
+/// Returns softmax of rows of `length` elements, at most 2^24; the loop's count must be
+/// whole rows.
 eg_row eg_softmax_row_of(int64_t length);
 
 enum { EG_MOST_COLUMNS = 512 };
@@ -45,8 +45,8 @@ typedef void (*eg_column_function)(const float *x, float *y, const eg_columns *c
 /// The loop for this processor.
 eg_column_function eg_softmax_columns_of(bool is_log);
 
-/// Units of a recurrent layer in one step of one sequence. Sums are those of all gates,
-/// of `units` each, one gate behind the other in the order of the operator.
+/// Units of a recurrent layer in one step of one sequence. Sums are the sums of all
+/// gates, of `units` each, one gate behind the other in the order of the operator.
 typedef struct eg_cell {
   const float *sums;
   const float *h; // the state before

@@ -1,6 +1,6 @@
 // Pooling and its gradients. oneDNN's gradient scatters by a record of its forward pass:
-// where each maximum was found. A node has no such record, so a gradient of maxima makes
-// them again.
+// the place of each maximum. A node has no such record, so a gradient of maxima runs the
+// forward pass again.
 // SPDX-License-Identifier: Apache-2.0
 #include <fenv.h>
 #include <float.h>
@@ -80,7 +80,7 @@ static egraph_status window_of(const eg_node_spec *spec, pool_window *out) {
   return EGRAPH_OK;
 }
 
-/// Whether a primitive has a kernel made for its shape.
+/// True when a primitive has a kernel generated for its shape.
 static bool is_jitted(const_dnnl_primitive_desc_t primitive) {
   return strncmp(eg_cpu_kernel_of(primitive), "jit", 3) == 0;
 }
@@ -120,9 +120,9 @@ static egraph_status add_look(eg_cpu_builder *builder, eg_stage_function look,
   return eg_cpu_add_function(builder, &builder->run, look, elements, &place, 1);
 }
 
-// oneDNN makes the lowest number of the maximum of negative infinities: a pass of ours
-// raises the invalid flag for it. Generated kernels raise the flag where they lose NaN;
-// others do not with every compiler, so that NaN is looked for.
+// oneDNN returns the lowest number as the maximum of negative infinities: one of egraph's
+// passes raises the invalid flag for it. Generated kernels raise the flag where they lose
+// NaN; others do not with every compiler, so a pass searches for NaN.
 static egraph_status add_again(eg_cpu_builder *builder, eg_place maxima, int64_t count) {
   EG_TRY(add_look(builder, flag_lowest, maxima, count));
   eg_cpu_exchange_lists(builder);

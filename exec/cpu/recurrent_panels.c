@@ -1,6 +1,6 @@
-// Recurrent layers with constant weights, on panels (panels.h). What comes from x is one
-// product for many steps; a step adds what comes from the state before to its rows of
-// that, and a loop over the units makes the next state (pointwise.h).
+// Recurrent layers with constant weights, on panels (panels.h). The products with x are
+// one product for many steps; a step adds the product with the state before to its rows,
+// and a loop over the units computes the next state (pointwise.h).
 //
 //   sums, of a block of steps     row of a step and sequence
 //   | x W + bias |                | i o f c of slice 0 | i o f c of slice 1 |
@@ -9,8 +9,8 @@
 //
 // Directions and sequences are independent, so threads take them. Where there are too
 // few, the units of a layer are divided into slices, and a step begins when all slices
-// have made the one before: each thread reads a part of R then, which stays in its cache.
-// The state before is read where the result has it.
+// have finished the step before: each thread then reads a part of R, which stays in its
+// cache. The state before is read from the result.
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/recurrent.h"
 
@@ -251,7 +251,7 @@ static int64_t block_time(const recurrent_run *run, int64_t direction) {
   return eg_lesser(begin, time_of(run->plan, direction, run->first + run->count - 1));
 }
 
-/// Sums of a place in time: rows of the block lie as those of x.
+/// Returns the rows of sums of a place in time; they lie like the rows of x.
 static rows_at sum_rows(const recurrent_run *run, int64_t t, int64_t direction,
                         int64_t sequence) {
   const recurrent_plan *p = run->plan;
@@ -262,7 +262,7 @@ static rows_at sum_rows(const recurrent_run *run, int64_t t, int64_t direction,
                    l->is_batch_first ? run->count * p->row : p->row};
 }
 
-/// What comes from x, in a group of panels of a slice.
+/// Multiplies x, for a group of panels of a slice.
 static void project(const recurrent_run *run, int64_t part) {
   const recurrent_plan *p = run->plan;
   const eg_recurrent *l = &p->layer;
@@ -418,8 +418,8 @@ static void run_apart(const void *user, int64_t begin, int64_t end) {
   }
 }
 
-/// Slices, phase by phase. A thread takes its own one first, then what nobody has begun:
-/// whoever has no processor is not waited for.
+/// Runs slices phase by phase. A thread takes its own slice first, then slices that no
+/// thread has begun, so no thread waits for one without a processor.
 static void run_together(void *shared) {
   recurrent_run *run = shared;
   const recurrent_plan *p = run->plan;

@@ -20,7 +20,7 @@ static bool is_reduced(eg_ints axes, uint32_t d, uint32_t rank) {
   return false;
 }
 
-/// What is left to reduce: dimensions as they are stored.
+/// The dimensions that remain to be reduced, as they are stored.
 typedef struct remainder {
   uint32_t rank;
   int64_t dims[EG_MAX_LOOPS];
@@ -42,8 +42,8 @@ static bool is_done(const remainder *left) {
   return true;
 }
 
-/// Takes the innermost reduced dimensions that are neighbours (those of length 1 do not
-/// count) as a pass.
+/// Takes the innermost neighbouring reduced dimensions (ignoring dimensions of length 1)
+/// as a pass.
 static shape3 take_pass(remainder *inout) {
   shape3 pass = {1, 1, 1};
   uint32_t d = inout->rank;
@@ -59,7 +59,7 @@ static shape3 take_pass(remainder *inout) {
   return pass;
 }
 
-/// One pass, from where to where, and what its result is multiplied with.
+/// One pass: its source, its target, and the factor of its result.
 typedef struct reduction_pass {
   shape3 shape;
   eg_place from, to;
@@ -171,7 +171,7 @@ static const reduction_row rows[] = {
     {EG_OP_REDUCE_PROD, EG_A_REDUCE_PROD_AXES, true},
 };
 
-/// What the sum of `reduced` elements is multiplied with.
+/// The factor of the sum of `reduced` elements.
 static float final_scale(const eg_attrs *attrs, int64_t reduced) {
   if (attrs->op != EG_OP_REDUCE_MEAN) return 1.0f;
   int64_t count = eg_attr_at(attrs, EG_A_REDUCE_MEAN_COUNT)->i;

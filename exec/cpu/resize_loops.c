@@ -9,8 +9,7 @@
 #include "exec/cpu/kernel_threads.h"
 #include "ops/kernels.h"
 
-/// Taps of all positions, those of one number side by side: tap k of position i is
-/// element k * to + i.
+/// Taps of all positions: tap k of position i is element k * to + i.
 typedef struct resize_pass {
   int64_t outer, from, to, inner;
   int64_t taps;
@@ -123,7 +122,8 @@ static egraph_status set_taps(eg_cpu_builder *builder, const eg_resize_axis *axi
   return EGRAPH_OK;
 }
 
-/// `dims`: of what is resized so far; dimension d becomes that of the result.
+/// Makes the pass along dimension d. `dims`: the dimensions so far; dimension d becomes
+/// the result's.
 static egraph_status new_pass(eg_cpu_builder *builder, uint32_t d, int64_t *dims,
                               resize_pass **out) {
   const eg_type *x = &builder->spec->inputs[0], *y = &builder->spec->results[0];

@@ -47,7 +47,7 @@ static uint64_t ticket_of(uint32_t region, uint32_t pieces, uint32_t begun) {
   return (uint64_t)region << 2 * COUNT_BITS | (uint64_t)pieces << COUNT_BITS | begun;
 }
 
-/// Takes a piece that nobody has begun. False: there is none.
+/// Takes a piece that no thread has begun. False: there is none.
 static bool take_piece(eg_team *team, eg_team_piece *out) {
   unsigned long long ticket = atomic_load(&team->ticket);
   do {

@@ -1,6 +1,6 @@
-// Threads that run parallel regions: the one that calls, and workers that last as long as
+// Threads that run parallel regions: the calling thread, and workers that last as long as
 // the team. A region has pieces, one for each of its threads. Workers begin a piece each;
-// whoever ends one takes the next that nobody has begun. So a worker that has no
+// a thread that ends one takes the next that no thread has begun. So a worker that has no
 // processor, because others are busy, is not waited for unless it stopped in the midst of
 // its piece: the caller runs the piece instead.
 //
@@ -8,9 +8,9 @@
 //   worker          .           .late        |piece 1|
 //
 // Pieces may wait for each other (eg_team_barrier, or by spinning as oneDNN does): each
-// that waits does so on a thread of its own, and for each that nobody has begun there is
-// a thread that has none, since a region has no more pieces than the team has threads.
-// That thread is awake, or is woken when the region begins; so all pieces begin.
+// waiting piece has a thread of its own, and for each piece that is not begun there is a
+// thread without one, since a region has no more pieces than the team has threads. That
+// thread is awake, or is woken when the region begins; so all pieces begin.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXEC_CPU_TEAM_H
 #define EG_EXEC_CPU_TEAM_H

@@ -30,7 +30,7 @@ typedef struct eg_tile {
 
 typedef void (*eg_tile_function)(const eg_tile *t);
 
-/// Points of Winograd's algorithm beside 0 and infinity: +-A and +-B.
+/// Points of Winograd's algorithm besides 0 and infinity: +-A and +-B.
 #define EG_WINOGRAD_A 0.625f
 #define EG_WINOGRAD_B 1.5f
 
@@ -48,7 +48,7 @@ typedef struct eg_patch {
 typedef void (*eg_patch_in)(const eg_patch *patch, const float *x, float *row,
                             int64_t matrix);
 
-/// What follows the sums: bias and z (NULL: none), then the clip.
+/// Operands added to the sums: bias and z (NULL: none), then the clip.
 typedef struct eg_patch_rest {
   const float *bias, *z;
   float low, high;
@@ -60,9 +60,9 @@ typedef void (*eg_patch_out)(const eg_patch *patch, const float *row, int64_t ma
 
 enum { EG_MOST_PIXELS = 14, EG_MOST_STRIDE = 2 };
 
-/// A few pixels beside each other, of a vector of channels, that a convolution makes:
-/// c = clip(sum of a b over blocks, lines and taps of the kernel + bias + z). Of b,
-/// [block, line, tap, channel, vector], lines may be left out at the ends.
+/// A few neighbouring pixels of a vector of channels, the results of a convolution: c =
+/// clip(sum of a b over blocks, lines and taps of the kernel + bias + z). Of b, [block,
+/// line, tap, channel, vector], lines may be left out at the ends.
 typedef struct eg_pixels {
   const float *a, *b, *bias, *z; // bias, z: NULL, none
   float *c;

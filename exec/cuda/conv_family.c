@@ -1,9 +1,9 @@
 // Convolutions: act(conv(x, w) + bias + z), transposed ones, and gradients of weights.
 // All three relate a large tensor, a weight and a small tensor, and differ in which is
-// the result. cuDNN computes it, or, where it has no engine, a kernel of ours; bias, z
-// and activation follow as pointwise stages. For cuDNN one spatial dimension becomes two,
-// and for nhwc data the weights are brought into the same order first, which is what the
-// engines want.
+// the result. cuDNN computes it, or, where it has no engine, one of egraph's kernels;
+// bias, z and activation follow as pointwise stages. For cuDNN one spatial dimension
+// becomes two, and for nhwc data the weights are brought into the same order first, as
+// the engines want.
 //
 // Addresses may be aligned to elements only (results that lie inside of a concatenation),
 // and cuDNN's choice depends on it: there is a plan for either case.
@@ -140,7 +140,7 @@ static egraph_status add_planned(eg_cuda_builder *builder, const conv_shape *sha
   return add_plan(builder, shape, &ordered);
 }
 
-// ---- kernels of ours ------------------------------------------------------------
+// ---- egraph's kernels -----------------------------------------------------------
 
 /// Strides with the spatial dimensions last of EG_POOL_RANK; those before them are 0.
 static void set_strides(const eg_type *type, int64_t *out) {

@@ -84,7 +84,7 @@ static egraph_status make_conv(const eg_conv_problem *p, descriptor *out) {
   return finalize(*out, "convolution");
 }
 
-/// What an operation and its attributes are called.
+/// cuDNN's names of an operation and its attributes.
 typedef struct operation_names {
   cudnnBackendDescriptorType_t operation;
   cudnnBackendAttributeName_t alpha, beta, conv, x, w, y;
@@ -247,7 +247,7 @@ static egraph_status try_config(cudnnHandle_t handle, descriptor device_properti
 static egraph_status find_plan(cudnnHandle_t handle, descriptor device_properties,
                                const eg_conv_problem *p, conv_parts *parts,
                                eg_conv_plan *out) {
-  // What may be slow, but needs little, comes second.
+  // Engines that may be slow, but need little memory, come second.
   static const cudnnBackendHeurMode_t modes[] = {CUDNN_HEUR_MODE_A,
                                                  CUDNN_HEUR_MODE_FALLBACK};
   EG_TRY(make_tensor(p, p->x, p->x_strides, ID_X, &parts->x));

@@ -121,7 +121,8 @@ static egraph_status read_cache(eg_backend *base, int ordinal) {
   return EGRAPH_OK;
 }
 
-/// What others have of it now is not subtracted: a plan is made once.
+/// Reads the size of the memory. Memory that others use now is not subtracted: a plan is
+/// made once.
 static egraph_status read_memory(eg_backend *base) {
   size_t unused;
   return eg_cuda_check(cudaMemGetInfo(&unused, &base->total_bytes), "size of the memory");
@@ -195,7 +196,7 @@ static void cuda_memory_destroy(eg_backend *base, eg_device_memory *memory) {
     (void)cudaFreeAsync(memory->address, backend->device.stream);
 }
 
-/// What was noted so far goes to the stream.
+/// Submits the noted launches to the stream.
 static egraph_status submit(cuda_backend *backend) {
   EG_TRY(use_device(&backend->device));
   return eg_series_flush(backend->series);

@@ -1,5 +1,5 @@
 // The stages of a node program of the CUDA back-end: a list over numbered places. A stage
-// is a call of a library or a kernel of ours, put on the back-end's stream.
+// is a call of a library or one of egraph's kernels, put on the back-end's stream.
 //
 //   matmul + gelu:  product    operands 0, 1 -> result 0    cuBLASLt, with bias
 //                   pointwise  result 0 -> result 0

@@ -1,4 +1,4 @@
-// What all files of the back-end use: its state on the device, and one translation of
+// Shared by all files of the back-end: its state on the device, and one translation of
 // status codes per library. The one place that includes the headers of the CUDA runtime,
 // cuBLASLt and cuDNN.
 // SPDX-License-Identifier: Apache-2.0

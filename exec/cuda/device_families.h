@@ -1,5 +1,5 @@
-// Which family compiles which operator. Adding an operator to the CUDA back-end is one
-// row in device_families.c.
+// The families of the CUDA back-end, which compile operators. A new operator is one row
+// in device_families.c.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXEC_DEVICE_FAMILIES_H
 #define EG_EXEC_DEVICE_FAMILIES_H

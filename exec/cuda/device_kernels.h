@@ -16,7 +16,7 @@ extern "C" {
 /// Dimensions of a loop nest after merging, and tensors it can step through.
 enum { EG_LOOP_RANK = 8, EG_LOOP_TENSORS = 4 };
 
-/// A loop nest; tensor t stands at sum of index[d] * strides[t][d].
+/// A loop nest; tensor t is at sum of index[d] * strides[t][d].
 typedef struct eg_device_loop {
   int32_t rank, tensors;
   int64_t count; // product of dims
@@ -95,8 +95,8 @@ cudaError_t eg_launch_softmax(const eg_axis_rows *work, int32_t is_log, void *re
 cudaError_t eg_launch_cum_sum(const eg_axis_rows *work, int32_t compute, void *result,
                               const void *operand, cudaStream_t stream);
 
-/// Contiguous rows, normalized; scale and shift of element i of row r stand at
-/// r % table_rows * table_step + i / spread. Reference: ops/kernel_norm.c.
+/// Contiguous rows, normalized; scale and shift of element i of row r are at r %
+/// table_rows * table_step + i / spread. Reference: ops/kernel_norm.c.
 typedef struct eg_norm_rows {
   int64_t rows, count, table_rows, table_step, spread;
   double epsilon;
@@ -140,7 +140,7 @@ typedef struct eg_pooling {
 cudaError_t eg_launch_pooling(const eg_pooling *work, void *result, const void *x,
                               cudaStream_t stream);
 
-/// Cotangent of what was pooled, from that of the result; reference:
+/// Cotangent of the pooled tensor, from the result's cotangent; reference:
 /// ops/kernel_gradient.c. The small tensor is the cotangent, the large ones are x (not
 /// read by averages) and the result.
 cudaError_t eg_launch_pool_grad(const eg_pooling *work, void *result, const void *x,
@@ -166,9 +166,9 @@ typedef struct eg_direct_conv {
 cudaError_t eg_launch_direct_conv(const eg_direct_conv *work, void *small, void *large,
                                   void *weight, cudaStream_t stream);
 
-/// result [outer, count, inner] from table [outer, size, inner], which is that of the
-/// entries from `first` on of `whole` ones: others are zero. An index outside of the
-/// whole sets *fault and reads nothing. Reference: ops/kernel_move.c.
+/// result [outer, count, inner] from table [outer, size, inner], which holds the entries
+/// from `first` on of `whole` entries; the others are zero. An index outside of the whole
+/// sets *fault and reads nothing. Reference: ops/kernel_move.c.
 typedef struct eg_gathering {
   int64_t outer, count, inner, size, whole, first;
   int32_t element_bytes, index_dtype;

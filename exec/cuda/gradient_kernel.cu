@@ -102,7 +102,7 @@ extern "C" cudaError_t eg_launch_norm_grad(const eg_norm_rows *work,
 
 // Updates of training steps. Reference: ops/kernel_gradient.c.
 
-// What is the same for all elements, computed in double.
+// The values that all elements share, computed in double.
 struct adam_numbers {
   double added, kept; // times the weight: in the gradient, of what is kept
   double rate;        // learning rate / (1 - beta1^step)

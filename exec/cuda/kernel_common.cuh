@@ -1,4 +1,4 @@
-// What the kernels share: element access by dtype, positions in a loop nest, folds of a
+// Shared by the kernels: element access by dtype, positions in a loop nest, folds of a
 // block. Every kernel is right for any number of blocks and any power of two of threads.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXEC_KERNEL_COMMON_CUH
@@ -140,7 +140,7 @@ __device__ static inline void store(void *to, int32_t dtype, int64_t i, T value)
   }
 }
 
-/// Where every tensor of the loop stands at point i.
+/// Finds the place of every tensor of the loop at point i.
 template <int TENSORS>
 __device__ static inline void locate(const eg_device_loop &loop, int64_t i, int64_t *at) {
   for (int t = 0; t < TENSORS; t++)

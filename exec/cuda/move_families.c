@@ -150,7 +150,7 @@ static egraph_status run_join(const eg_cuda_device *device, const void *payload,
   return eg_cuda_check(eg_launch_join(payload, addresses, device->stream), "copy kernel");
 }
 
-/// Of a tensor cut along an axis: bytes of what lies together of it.
+/// Bytes of a tensor that lie together when it is cut along an axis.
 static int64_t row_bytes(const eg_type *type, uint32_t axis) {
   int64_t strides[EGRAPH_MAX_RANK] = {0};
   eg_type_strides(type, strides);

@@ -5,8 +5,8 @@
 
 enum { SLOT_KERNEL, SLOT_STRIDES, SLOT_PADS, SLOT_DILATIONS };
 
-/// Windows of `large` that give `small`. Spatial dimensions stand last of EG_POOL_RANK;
-/// those before them are of size 1.
+/// Sets the windows of `large` whose results are `small`. The spatial dimensions are the
+/// last of EG_POOL_RANK; the dimensions before them have size 1.
 static void set_window(const eg_attr *slots, const eg_type *small, const eg_type *large,
                        eg_pooling *work) {
   uint32_t spatial = large->rank - 2, lead = EG_POOL_RANK - spatial;

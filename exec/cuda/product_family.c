@@ -13,7 +13,7 @@
 #include "exec/cuda/strided.h"
 #include "ops/einsum_groups.h"
 
-/// What is multiplied; steps and strides in elements.
+/// A product; steps and strides in elements.
 typedef struct device_product {
   int64_t m, n, k;
   bool trans_a, trans_b;
@@ -406,10 +406,10 @@ egraph_status eg_cuda_gemm(eg_cuda_builder *builder) {
 
 // ---- einsum -------------------------------------------------------------------------
 
-// Einsum. What two operands give is one batched matrix product (ops/einsum_groups.h).
+// Einsum. An einsum of two operands is one batched matrix product (ops/einsum_groups.h).
 // cuBLASLt wants the labels of a group to be one dimension, and rows or columns to lie
 // together. A tensor that does not lie so is copied: operands before the product, the
-// result after it. Other einsums run on a kernel of ours, which takes up to three
+// result after it. Other einsums run on egraph's kernel, which takes up to three
 // operands.
 
 _Static_assert((int)EG_EINSUM_TENSORS <= (int)EG_LOOP_TENSORS, "the kernel takes a nest");

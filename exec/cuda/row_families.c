@@ -163,7 +163,7 @@ static egraph_status run_norm_rows(const eg_cuda_device *device, const void *pay
                        "normalization kernel");
 }
 
-// Where there is no shift, its address is that of no operand: NULL.
+// Without a shift its address is NULL.
 static egraph_status run_norm_rows_unshifted(const eg_cuda_device *device,
                                              const void *payload,
                                              void *const *addresses) {

@@ -48,8 +48,8 @@ egraph_status eg_cuda_add_pointwise(eg_cuda_builder *builder, eg_op op,
 /// Appends result 0 = value.
 egraph_status eg_cuda_add_fill(eg_cuda_builder *builder, double value);
 
-/// What follows a contraction that did not take it along: result 0 = act(result 0 +
-/// scale * addend ...), stage by stage.
+/// Stages behind a contraction that did not include them: result 0 = act(result 0 + scale
+/// * addend ...), stage by stage.
 egraph_status eg_cuda_add_addend(eg_cuda_builder *builder, uint32_t operand);
 egraph_status eg_cuda_add_act(eg_cuda_builder *builder, eg_act act, double alpha,
                               double beta);

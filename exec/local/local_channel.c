@@ -2,18 +2,18 @@
 //
 //   begin       everyone posts what it wants; waits for the others, at most the deadline
 //   work        everyone reads the others' buffers and writes its own
-//   leave       everyone says that it has read; who lends goes on, who does not waits
-//               until all have left; nobody is missing here, so no deadline
+//   leave       everyone reports that it has read; a lender goes on, others wait until
+//   all
+//               have left; all members come here, so there is no deadline
 //
-// A missed deadline or an abort only ever strikes those who wait for a meeting to begin.
-// From there on all members copy memory and nothing else, so all leave, whatever fails.
-// Whether a meeting came about or failed is therefore decided once, by who changes the
-// value of its gate first.
+// A missed deadline or an abort only ends waits for a meeting to begin. After that all
+// members copy memory and nothing else, so all leave, whatever fails. The first thread
+// that changes the value of the gate decides whether a meeting begins or fails.
 //
-// What a rank lent in meeting k is its own again once all have left k: it waits for that
-// (settle), or it has passed the beginning of k + 1, to which all come from k. Until then
-// others also read what it posted for k, so a member posts in two places in turn: it
-// posts for k + 2 when k + 1 has begun, and nobody is in k any more.
+// A rank may write memory that it lent in meeting k once all have left k: it waits for
+// that (settle), or it has passed the beginning of k + 1, which all members join after k.
+// Until then others also read the collective that it posted for k, so a member posts in
+// two places in turn: it posts for k + 2 when k + 1 has begun, and all have left k.
 // SPDX-License-Identifier: Apache-2.0
 #define _POSIX_C_SOURCE 200809L // clock_gettime
 #include "exec/local/local_channel.h"
@@ -31,7 +31,7 @@
 /// failed.
 enum { FAILED = 1, TURN = 2 };
 
-/// What a member of a meeting has come to.
+/// The state of a member of a meeting.
 typedef struct member {
   atomic_uint posted;      // how often it has posted
   uint32_t begun;          // how many of these have begun; for itself only
@@ -68,14 +68,15 @@ struct eg_local_hub {
 
 // ---- failures ---------------------------------------------------------------------
 
-/// What the channel failed of. Who saw that it has may be ahead of who makes it fail.
+/// Fails with the channel's error. A thread that sees the failure may be ahead of the
+/// thread that writes its message, so it takes the lock first.
 static egraph_status fail_again(eg_local_hub *hub) {
   (void)pthread_mutex_lock(&hub->failing);
   (void)pthread_mutex_unlock(&hub->failing);
   return EG_FAIL(hub->failed, "%s", hub->message);
 }
 
-/// Ends the channel, with the lock held: nobody waits to arrive any more. The first
+/// Ends the channel, with the lock held: threads that wait to arrive go on. The first
 /// failure stays.
 static void end_hub(eg_local_hub *hub, egraph_status status, const char *message) {
   if (hub->failed != EGRAPH_OK) return;
@@ -133,7 +134,7 @@ static struct timespec time_after(double seconds) {
   return now;
 }
 
-/// Whether the turn that was at work when the gate was `seen` is over.
+/// True when the turn in progress at gate value `seen` is over.
 static bool has_turned(uint32_t value, uint32_t seen) {
   return value / TURN != seen / TURN;
 }
@@ -200,7 +201,7 @@ static egraph_status begin_meeting(local_channel *channel, meeting *m,
   return EGRAPH_OK;
 }
 
-/// Waits for all members, who are certain to come, whatever else has failed.
+/// Waits for all members, which always come, whatever else has failed.
 static void join_meeting(local_channel *channel, meeting *m) {
   uint32_t seen = m->turned.value;
   if (is_last(m)) {
@@ -214,7 +215,7 @@ static void join_meeting(local_channel *channel, meeting *m) {
 
 static void leave(meeting *m) {
   if (atomic_fetch_add(&m->leaving, 1) + 1 < m->size) return;
-  m->leaving = 0; // nobody leaves the next one before this one is at its beginning
+  m->leaving = 0; // no member leaves the next meeting before this one begins it
   atomic_fetch_add(&m->left.value, 1);
   eg_gate_wake(&m->left, m->size);
 }
@@ -288,8 +289,8 @@ static void reduce_part(const work *w) {
 }
 
 /// Each member combines a part of the elements, and all take the parts from each other.
-/// In place nobody overwrites what another one still reads: a part of a buffer is read by
-/// the member only whose part it is, until all are combined.
+/// In place, no member overwrites memory that another still reads: until all parts are
+/// combined, only one member reads a part of a buffer.
 static void reduce_all(const work *w) {
   uint32_t n = w->m->size;
   size_t part = (w->what->count + n - 1) / n;

@@ -15,7 +15,7 @@ void eg_local_hub_destroy(eg_local_hub *hub);
 /// Borrowed from the hub; destroying it does nothing.
 eg_channel *eg_local_hub_channel(eg_local_hub *hub, uint32_t rank);
 
-/// What a rank does. A failure aborts the channel.
+/// The work of a rank. A failure aborts the channel.
 typedef egraph_status (*eg_rank_body)(void *user, eg_channel *channel);
 /// Runs the body once per rank of the mesh, each on a thread of its own, and waits for
 /// all. Fails as the first rank did that failed: "rank 2 failed: ...". The allocator is

@@ -9,7 +9,7 @@
 //
 // Every collective is rounds of messages between pairs of ranks: the collective, then at
 // most a chunk of data. Pairs are enough for an order of reductions of our own, for
-// deadlines, and for naming who is missing; MPI's collectives have none of these.
+// deadlines, and for naming missing ranks; MPI's collectives have none of these.
 //
 //   span of a peer     what goes to it and what comes from it, in rounds
 //   slots              a message to and one from each peer; the channel's own memory, so
@@ -83,7 +83,7 @@ static void remember(mpi_channel *channel, egraph_status status, const char *mes
   snprintf(channel->message, sizeof channel->message, "%s", message);
 }
 
-/// Ends the channel here and tells all others; the first failure stays.
+/// Ends the channel here and notifies all other ranks; the first failure stays.
 // The note is short, so MPI takes it whether the receiver looks or not.
 static egraph_status fail_all(mpi_channel *channel, egraph_status status,
                               const char *message) {
@@ -162,7 +162,7 @@ static egraph_status post(mpi_channel *channel, const eg_group *group,
   return EGRAPH_OK;
 }
 
-// Who is late may be so because this process keeps its processor busy.
+// A rank may be late because this process keeps its processor busy.
 static void pause_after(uint32_t polls) {
   enum { IMPATIENT_POLLS = 2000 };
   if (polls < IMPATIENT_POLLS)
@@ -221,8 +221,8 @@ static void combine_round(mpi_channel *channel, const eg_group *group,
              bytes / eg_dtype_bytes(what->dtype), out + at);
 }
 
-/// Runs all rounds of channel->spans. With `out`, what comes is combined into it in the
-/// order of the group; own elements stand in the own span.
+/// Runs all rounds of channel->spans. With `out`, received elements are combined into it
+/// in the order of the group, with the own elements of the own span.
 static egraph_status exchange_spans(mpi_channel *channel, const eg_group *group,
                                     const eg_collective *what, char *out) {
   const mpi_span *own = &channel->spans[group->place];
@@ -330,7 +330,8 @@ static egraph_status (*const runs[EG_COLLECTIVE_BARRIER])(const run *) = {
     [EG_COLLECTIVE_NEIGHBOURS] = exchange_neighbours,
 };
 
-/// Who has met all along one axis has met those who met all along the axes before.
+/// A barrier: a rank that has met its group along an axis has met all ranks that these
+/// met along the axes before.
 static egraph_status meet_along_axes(mpi_channel *channel, const eg_collective *what) {
   eg_collective along = {.kind = EG_COLLECTIVE_ALL_GATHER};
   for (; along.axis < channel->base.mesh.axis_count; along.axis++) {
@@ -510,12 +511,12 @@ static egraph_status mpi_create(const egraph_allocator *alloc, const eg_mesh *me
   *out = &channel->base;
   return EGRAPH_OK;
 failed:
-  if (status == EGRAPH_E_CANCELLED) channel->failed = status; // nobody to finalize with
+  if (status == EGRAPH_E_CANCELLED) channel->failed = status; // no rank to finalize with
   mpi_destroy(&channel->base);
   return status;
 }
 
-// Whether MPI runs is known when a channel starts it.
+// MPI is checked when a channel starts it.
 static egraph_status plugin_open(const eg_plugin_host *host) {
   eg_plugin_host_set(host);
   return EGRAPH_OK;

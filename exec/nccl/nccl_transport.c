@@ -166,7 +166,7 @@ static egraph_status nccl_start(eg_transport *base, const eg_group *group,
 
 // ---- progress ---------------------------------------------------------------------
 
-/// Whether the last call on a communicator has come to its end.
+/// Asks whether the last call on a communicator has ended.
 static egraph_status ask_nccl(ncclComm_t comm, bool *out_is_done) {
   ncclResult_t state = ncclInProgress;
   EG_TRY(check_nccl(ncclCommGetAsyncError(comm, &state), comm, "state"));

@@ -1,7 +1,7 @@
-// What the core and its plugins know of each other. A plugin is a shared object of its
-// own, so that one library serves machines with and without a vendor's libraries; it uses
-// none of the library's symbols. What it must share with the core (the message of the
-// last error, the reference kernels) it gets as a table when it is opened.
+// The interface between the core and its plugins. A plugin is a shared object of its own,
+// so that one library serves machines with and without a vendor's libraries; it uses none
+// of the library's symbols. What it must share with the core (the message of the last
+// error, the reference kernels) it gets as a table when it is opened.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXEC_PLUGIN_ABI_H
 #define EG_EXEC_PLUGIN_ABI_H
@@ -25,11 +25,11 @@ typedef struct eg_plugin_host {
                                      eg_program **out);
 } eg_plugin_host;
 
-/// What a plugin exports, under one of the names below. It has a back-end, a transport or
-/// a channel between processes.
+/// The export of a plugin, under one of the names below. It has a back-end, a transport
+/// or a channel between processes.
 typedef struct eg_plugin_entry {
   uint64_t abi; // EG_PLUGIN_ABI of its build
-  /// Tells whether the machine can run it, and keeps `host`, which lives as long as the
+  /// Checks that the machine can run it, and keeps `host`, which lives as long as the
   /// process. Fails with EGRAPH_E_UNSUPPORTED: no driver, no device.
   egraph_status (*open)(const eg_plugin_host *host);
   const eg_backend_vtable *backend;
