@@ -22,6 +22,10 @@ typedef struct eg_launch eg_launch;
 
 /// Alignment of device memory and of everything the memory plan places, in bytes.
 enum { EG_DEVICE_ALIGNMENT = 64 };
+/// Bytes rounded up to that alignment.
+static inline size_t eg_device_aligned(size_t bytes) {
+  return (bytes + EG_DEVICE_ALIGNMENT - 1) & ~(size_t)(EG_DEVICE_ALIGNMENT - 1);
+}
 
 typedef struct eg_device_memory {
   void *address; // aligned to EG_DEVICE_ALIGNMENT; NULL when bytes is 0

@@ -80,17 +80,15 @@ egraph_status eg_collective_missed(const eg_channel *channel, uint32_t rank,
                  rank, words, channel->deadline_seconds);
 }
 
-static bool is_reduction(eg_collective_kind kind) {
-  return kind == EG_COLLECTIVE_REDUCE_SCATTER || kind == EG_COLLECTIVE_ALL_REDUCE;
-}
-
 static egraph_status check_collective(const eg_channel *channel,
                                       const eg_collective *what) {
   if (what->kind == EG_COLLECTIVE_BARRIER) return EGRAPH_OK;
   if (what->axis >= channel->mesh.axis_count)
     return EG_FAIL(EGRAPH_E_ARGUMENT, "%s along axis %u of a mesh with %u",
                    eg_collective_name(what->kind), what->axis, channel->mesh.axis_count);
-  if (is_reduction(what->kind) && what->dtype == EGRAPH_BOOL)
+  bool combines = what->kind == EG_COLLECTIVE_REDUCE_SCATTER ||
+                  what->kind == EG_COLLECTIVE_ALL_REDUCE;
+  if (combines && what->dtype == EGRAPH_BOOL)
     return EG_FAIL(EGRAPH_E_TYPE, "%s of bool: only numbers are combined",
                    eg_collective_name(what->kind));
   return EGRAPH_OK;

@@ -242,12 +242,6 @@ static egraph_status probe_rank(void *user, eg_channel *channel) {
   return probe_channel(channel, out->points, out->beside);
 }
 
-static egraph_status probe_threads(egraph_allocator alloc, const eg_mesh *mesh,
-                                   probed *out) {
-  const eg_channel_options options = EG_CHANNEL_OPTIONS_DEFAULT;
-  return eg_local_ranks_run(&alloc, mesh, &options, probe_rank, out);
-}
-
 static egraph_status probe_process(egraph_allocator alloc, const char *name,
                                    const eg_mesh *mesh, probed *out, uint32_t *out_rank) {
   const eg_channel_options options = EG_CHANNEL_OPTIONS_DEFAULT;
@@ -262,12 +256,13 @@ static egraph_status probe_process(egraph_allocator alloc, const char *name,
 /// Sizes of groups, the smallest first.
 static egraph_status probe_sizes(egraph_allocator alloc, const char *channel,
                                  uint32_t ranks, probed *out, uint32_t *out_rank) {
+  const eg_channel_options options = EG_CHANNEL_OPTIONS_DEFAULT;
   for (uint32_t devices = 2; devices <= ranks; devices++) {
     eg_mesh mesh;
     if (ranks % devices != 0) continue;
     EG_TRY(mesh_of(ranks, devices, &mesh));
     EG_TRY(strcmp(channel, "local") == 0
-               ? probe_threads(alloc, &mesh, out)
+               ? eg_local_ranks_run(&alloc, &mesh, &options, probe_rank, out)
                : probe_process(alloc, channel, &mesh, out, out_rank));
   }
   return EGRAPH_OK;

@@ -45,21 +45,16 @@ static bool spin_for(int64_t ns, const eg_gate *gate, uint32_t old) {
   return false;
 }
 
-/// False when the time is over; `until`: NULL, any time.
-static bool sleep_while(eg_gate *gate, uint32_t old, const struct timespec *until) {
-  long result = syscall(SYS_futex, &gate->value, FUTEX_WAIT_BITSET_PRIVATE, old, until,
-                        NULL, FUTEX_BITSET_MATCH_ANY);
-  return result == 0 || errno != ETIMEDOUT;
-}
-
 // A sleeper counts itself before it reads the value again, and a thread that moves the
 // gate reads the count afterwards: one of the two sees the other. The system checks the
 // value once more.
 static void sleep_until(eg_gate *gate, uint32_t old, const struct timespec *until) {
-  bool is_early = true;
+  bool is_early = true; // before `until`; NULL: any time
   atomic_fetch_add(&gate->sleepers, 1);
   while (is_early && atomic_load(&gate->value) == old)
-    is_early = sleep_while(gate, old, until);
+    is_early = syscall(SYS_futex, &gate->value, FUTEX_WAIT_BITSET_PRIVATE, old, until,
+                       NULL, FUTEX_BITSET_MATCH_ANY) == 0 ||
+               errno != ETIMEDOUT;
   atomic_fetch_sub(&gate->sleepers, 1);
 }
 
@@ -68,17 +63,13 @@ uint32_t eg_gate_wait(eg_gate *gate, uint32_t old) {
   return atomic_load(&gate->value);
 }
 
-static void learn(eg_spin *spin, int64_t waited) {
-  spin->ns = waited > LONG_NS ? spin->ns / 2 : 2 * spin->ns;
-  if (spin->ns < LEAST_NS) spin->ns = LEAST_NS;
-  if (spin->ns > spin->most) spin->ns = spin->most;
-}
-
 uint32_t eg_gate_wait_until(eg_gate *gate, uint32_t old, eg_spin *spin,
                             const struct timespec *until) {
   int64_t begin = now_ns();
   if (spin->most == 0 || !spin_for(spin->ns, gate, old)) sleep_until(gate, old, until);
-  learn(spin, now_ns() - begin);
+  spin->ns = now_ns() - begin > LONG_NS ? spin->ns / 2 : 2 * spin->ns;
+  if (spin->ns < LEAST_NS) spin->ns = LEAST_NS;
+  if (spin->ns > spin->most) spin->ns = spin->most;
   return atomic_load(&gate->value);
 }
 

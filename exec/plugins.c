@@ -118,12 +118,6 @@ static egraph_status open_file(const plugin *p, const char *path, const char *se
       p->what, p->name, why != NULL ? why : path, searched, p->needs, p->file, p->name);
 }
 
-/// The file behind the name; NULL: none is asked for.
-static const char *file_asked_for(const plugin *p, const char *asked) {
-  const char *rest = asked + strlen(p->name);
-  return rest[0] == ':' && rest[1] != '\0' ? rest + 1 : NULL;
-}
-
 static bool is_asked(const plugin *p, const char *asked) {
   size_t length = strlen(p->name);
   return strncmp(asked, p->name, length) == 0 &&
@@ -132,8 +126,8 @@ static bool is_asked(const plugin *p, const char *asked) {
 
 static egraph_status open_library(const plugin *p, const char *asked, void **out) {
   static const char *const tails[] = {"", "../" EG_LIBRARY_FOLDER "/", "../"};
-  const char *file = file_asked_for(p, asked);
-  if (file != NULL) return open_file(p, file, "", out);
+  const char *rest = asked + strlen(p->name);
+  if (rest[0] == ':' && rest[1] != '\0') return open_file(p, rest + 1, "", out);
   char folder[PATH_BYTES], path[PATH_BYTES + 64];
   find_own_folder(folder);
   for (size_t i = 0; folder[0] != '\0' && i < sizeof tails / sizeof *tails; i++) {

@@ -79,14 +79,13 @@ static egraph_status new_block(node_rig *rig, size_t bytes, void **out) {
 // Memory that rotates: from the lent block while that lasts, which saves touching fresh
 // pages for every node.
 static egraph_status rotating_block(node_rig *rig, size_t bytes, void **out) {
-  size_t mask = EG_DEVICE_ALIGNMENT - 1;
   if (bytes < SMALL_BYTES || bytes > rig->rotation_bytes - rig->rotation_used)
     return new_block(rig, bytes, out);
   if (rig->rotation->owner == NULL)
     EG_TRY(rig->backend->vtable->memory_create(rig->backend, rig->rotation_bytes,
                                                rig->rotation));
   *out = (char *)rig->rotation->address + rig->rotation_used;
-  rig->rotation_used += (bytes + mask) & ~mask;
+  rig->rotation_used += eg_device_aligned(bytes);
   if (rig->rotation_used > rig->rotation_bytes) rig->rotation_used = rig->rotation_bytes;
   return EGRAPH_OK;
 }
@@ -323,13 +322,6 @@ static egraph_status restore_operand(node_rig *rig) {
                            rig->original, rig->original_bytes);
 }
 
-// Runs the node once, on the next copy of its weights.
-static egraph_status run_rig(node_rig *rig) {
-  eg_launch *launch = rig->copies[rig->turn].launch;
-  rig->turn = (rig->turn + 1) % rig->copy_count;
-  return launch->vtable->run(launch);
-}
-
 // ---- the profiler ---------------------------------------------------------------------
 
 // Runs shorter than this are timed in batches, so that reading the clock does not count;
@@ -392,10 +384,6 @@ typedef struct stopwatch {
   double wall, cpu;
 } stopwatch;
 
-static stopwatch start_watch(void) {
-  return (stopwatch){.wall = eg_clock_seconds(), .cpu = eg_clock_cpu_seconds()};
-}
-
 static double read_watch(const eg_backend *backend, stopwatch start) {
   double cpu = eg_clock_cpu_seconds() - start.cpu;
   double wall = eg_clock_seconds() - start.wall;
@@ -410,9 +398,12 @@ static egraph_status run_batch(node_rig *rig, uint32_t batch, double *out_second
   eg_backend *backend = rig->backend;
   EG_TRY(restore_operand(rig));
   if (is_device(rig)) rig->turn = 0;
-  stopwatch start = start_watch();
-  for (uint32_t i = 0; i < batch; i++)
-    EG_TRY(run_rig(rig));
+  stopwatch start = {.wall = eg_clock_seconds(), .cpu = eg_clock_cpu_seconds()};
+  for (uint32_t i = 0; i < batch; i++) { // each run on the next copy of the weights
+    eg_launch *launch = rig->copies[rig->turn].launch;
+    rig->turn = (rig->turn + 1) % rig->copy_count;
+    EG_TRY(launch->vtable->run(launch));
+  }
   if (backend->vtable->wait != NULL) EG_TRY(backend->vtable->wait(backend));
   *out_seconds = read_watch(backend, start) / batch;
   return EGRAPH_OK;
@@ -481,23 +472,19 @@ static double load_of_others(const eg_profiler *profiler) {
 
 static egraph_status measure_rig(const eg_profiler *profiler, node_rig *rig,
                                  double *out_seconds, eg_evidence *out_evidence) {
-  eg_doubles samples;
-  eg_doubles_init(&samples, profiler->alloc);
+  EG_LOCAL(eg_doubles, samples, profiler->alloc);
   double load = load_of_others(profiler);
-  egraph_status status = sample(rig, &profiler->options, &samples);
+  EG_TRY(sample(rig, &profiler->options, &samples));
   load = (load + load_of_others(profiler)) / 2;
-  if (status == EGRAPH_OK) {
-    double *data = samples.data;
-    size_t count = samples.len;
-    *out_seconds = eg_median(data, count);
-    *out_evidence = (eg_evidence){
-        .samples = (uint32_t)count,
-        .spread = (eg_quantile(data, count, 0.75) - eg_quantile(data, count, 0.25)) / 2,
-        .load = load,
-        .date = (int64_t)time(NULL)};
-  }
-  eg_doubles_deinit(&samples);
-  return status;
+  double *data = samples.data;
+  size_t count = samples.len;
+  *out_seconds = eg_median(data, count);
+  *out_evidence = (eg_evidence){
+      .samples = (uint32_t)count,
+      .spread = (eg_quantile(data, count, 0.75) - eg_quantile(data, count, 0.25)) / 2,
+      .load = load,
+      .date = (int64_t)time(NULL)};
+  return EGRAPH_OK;
 }
 
 static egraph_status measure_on_rig(eg_profiler *profiler, const eg_node_spec *spec,

@@ -25,40 +25,26 @@ void eg_program_cache_deinit(eg_program_cache *cache) {
 
 egraph_status eg_program_cache_find(eg_program_cache *cache, eg_backend *backend,
                                     const eg_compile_request *request, eg_program **out) {
-  eg_text key;
-  eg_text_init(&key, cache->programs.alloc);
+  EG_LOCAL(eg_text, key, cache->programs.alloc);
   uint32_t index;
-  egraph_status status = eg_node_spec_print(&key, request->spec);
-  EG_TRY_GOTO(status, status, done);
+  EG_TRY(eg_node_spec_print(&key, request->spec));
   for (uint32_t i = 0; i < request->link_count; i++) {
-    EG_TRY_GOTO(status,
-                eg_text_printf(&key, " operand %u of ", request->links[i].operand), done);
-    EG_TRY_GOTO(status, eg_node_spec_print(&key, request->links[i].spec), done);
+    (void)eg_text_printf(&key, " operand %u of ", request->links[i].operand);
+    EG_TRY(eg_node_spec_print(&key, request->links[i].spec));
   }
-  EG_TRY_GOTO(status,
-              eg_text_printf(&key, " dying %llx", (unsigned long long)request->dying),
-              done);
+  EG_TRY(eg_text_printf(&key, " dying %llx", (unsigned long long)request->dying));
   if (eg_strmap_find(&cache->index, eg_text_of(&key), &index)) {
     *out = cache->programs.data[index];
-    goto done;
+    return EGRAPH_OK;
   }
   index = (uint32_t)cache->programs.len;
-  EG_TRY_GOTO(status, eg_program_refs_reserve(&cache->programs, index + 1u), done);
-  EG_TRY_GOTO(status, backend->vtable->compile(backend, request, out), done);
+  EG_TRY(eg_program_refs_reserve(&cache->programs, index + 1u));
+  EG_TRY(backend->vtable->compile(backend, request, out));
   cache->programs.data[cache->programs.len++] = *out;
-  status = eg_strmap_put(&cache->index, eg_text_of(&key), index);
-done:
-  eg_text_deinit(&key);
-  return status;
+  return eg_strmap_put(&cache->index, eg_text_of(&key), index);
 }
 
 // ---- steps --------------------------------------------------------------------------
-
-static const char *name_of_node(const eg_rank_program *p,
-                                const eg_graph_node_info *info) {
-  return info->name[0] != '\0' ? info->name
-                               : eg_graph_value(p->plan->graph, info->results[0])->name;
-}
 
 egraph_status eg_rank_blame(const eg_rank_program *p, uint32_t step,
                             egraph_status status) {
@@ -68,9 +54,11 @@ egraph_status eg_rank_blame(const eg_rank_program *p, uint32_t step,
                            eg_transition_name(s->transition.kind),
                            eg_rank_value(p, s->from)->name);
   eg_graph_node_info info = eg_graph_node_at(p->plan->graph, s->node);
+  const char *name = info.name[0] != '\0'
+                         ? info.name
+                         : eg_graph_value(p->plan->graph, info.results[0])->name;
   return eg_fail_context(status, "step %u, %s '%s'", step,
-                         eg_op_info_of((eg_op)info.attrs->op)->name,
-                         name_of_node(p, &info));
+                         eg_op_info_of((eg_op)info.attrs->op)->name, name);
 }
 
 // ---- shared memory ------------------------------------------------------------------
@@ -200,11 +188,6 @@ static void find_view(eg_rank_program *p, uint32_t index) {
 
 // ---- moves --------------------------------------------------------------------------
 
-static bool works_in_place(const eg_relayout *move) {
-  return move->transition.kind == EG_TRANSITION_ALL_REDUCE ||
-         move->transition.kind == EG_TRANSITION_MASK;
-}
-
 /// Keeps a region alive while an exchange may read it.
 static void keep_until(eg_rank_program *p, uint32_t region, uint32_t step) {
   if (region == EG_REGION_NONE || step == EG_PLAN_NONE) return;
@@ -219,8 +202,10 @@ static void compile_relayout(eg_rank_program *p, uint32_t index) {
   step->figures.kernel = eg_transition_name(step->move.transition.kind);
   step->scratch_bytes = step->move.scratch_bytes;
   step->move.lends = !step->overlaps;
+  eg_transition_kind kind = step->move.transition.kind;
+  bool works_in_place = kind == EG_TRANSITION_ALL_REDUCE || kind == EG_TRANSITION_MASK;
   p->states[from].is_kept = true;
-  if (may_share(p, from) && !makes_placed_exit(p, step) && works_in_place(&step->move) &&
+  if (may_share(p, from) && !makes_placed_exit(p, step) && works_in_place &&
       eg_regions_dying(&p->regions, &source, 1, target, index + 1) != 0)
     (void)eg_regions_join(&p->regions, target, source, 0);
   keep_until(p, source, step->until);
@@ -305,8 +290,8 @@ static egraph_status add_strips(eg_rank_program *p, const eg_rank_part *part,
     const eg_program_info *info = &strip->program->info;
     EG_TRY(count_constants(p, info));
     keep_constants(p, step, info, part->spec.weight_mask);
-    if (eg_rank_aligned(info->scratch_bytes) > step->scratch_bytes)
-      step->scratch_bytes = eg_rank_aligned(info->scratch_bytes);
+    if (eg_device_aligned(info->scratch_bytes) > step->scratch_bytes)
+      step->scratch_bytes = eg_device_aligned(info->scratch_bytes);
   }
   for (uint32_t i = 0; i < strips->count; i++) {
     eg_rank_strip *strip = &step->strips[i];
@@ -366,7 +351,7 @@ static egraph_status compile_program(eg_rank_program *p, uint32_t index) {
   const eg_program_info *info = &step->program->info;
   step->figures.kernel = info->kernel;
   count_work(&request, &step->figures);
-  step->scratch_bytes = eg_rank_aligned(info->scratch_bytes);
+  step->scratch_bytes = eg_device_aligned(info->scratch_bytes);
   EG_TRY(count_constants(p, info));
   keep_constants(p, step, info, weights_of(p, index));
   EG_TRY(add_strips(p, part, step));

@@ -385,9 +385,9 @@ static egraph_status release_state(loader *l, uint32_t state) {
 /// Returns the place of the operand with halos: behind the program's scratch memory,
 /// after the tensors with fewer halos.
 static void *halo_address(const eg_rank_step *step) {
-  size_t at = eg_rank_aligned(step->program->info.scratch_bytes);
+  size_t at = eg_device_aligned(step->program->info.scratch_bytes);
   for (uint32_t h = 0; h + 1 < step->halo_count; h++)
-    at += eg_rank_aligned(eg_type_bytes(&step->halos[h].to));
+    at += eg_device_aligned(eg_type_bytes(&step->halos[h].to));
   return eg_rank_scratch(step, at);
 }
 

@@ -142,14 +142,14 @@ egraph_status eg_rank_program_fetch(eg_rank_program *p, uint32_t output,
 
 static egraph_status run_halos(eg_rank_program *p, const eg_rank_step *step) {
   const void *from = step->halo_from;
-  size_t at = eg_rank_aligned(step->program->info.scratch_bytes);
+  size_t at = eg_device_aligned(step->program->info.scratch_bytes);
   for (uint32_t h = 0; h < step->halo_count; h++) {
     void *to = eg_rank_scratch(step, at);
     if (h != 0) eg_channel_settle(p->channel); // the same memory is sent from
     EG_TRY(eg_halo_move_run(&step->halos[h], p->channel, from, to,
                             eg_rank_scratch(step, step->exchange)));
     from = to;
-    at += eg_rank_aligned(eg_type_bytes(&step->halos[h].to));
+    at += eg_device_aligned(eg_type_bytes(&step->halos[h].to));
   }
   return EGRAPH_OK;
 }
@@ -179,17 +179,15 @@ static egraph_status run_with_strips(eg_rank_program *p, const eg_rank_step *ste
   return EGRAPH_OK;
 }
 
-static egraph_status run_relayout(eg_rank_program *p, const eg_rank_step *step) {
-  return eg_relayout_run(&step->move, p->channel, p->states[step->operands[0]].address,
-                         p->states[step->results[0]].address, step->scratch);
-}
-
-static egraph_status run_exchange(void *user, const void *what, eg_channel *channel) {
-  const eg_rank_program *p = user;
-  const eg_rank_step *step = what;
+static egraph_status run_relayout(const eg_rank_program *p, const eg_rank_step *step,
+                                  eg_channel *channel) {
   if (step->settles) eg_channel_settle(channel);
   return eg_relayout_run(&step->move, channel, p->states[step->operands[0]].address,
                          p->states[step->results[0]].address, step->scratch);
+}
+
+static egraph_status run_on_lane(void *user, const void *what, eg_channel *channel) {
+  return run_relayout(user, what, channel);
 }
 
 static egraph_status run_program_step(eg_rank_program *p, eg_rank_step *step) {
@@ -197,12 +195,12 @@ static egraph_status run_program_step(eg_rank_program *p, eg_rank_step *step) {
   if (step->awaits != EG_PLAN_NONE)
     EG_TRY(eg_lane_wait(p->lane, p->steps.data[step->awaits].ticket));
   if (step->overlaps) {
-    step->ticket = eg_lane_start(p->lane, run_exchange, p, step);
+    step->ticket = eg_lane_start(p->lane, run_on_lane, p, step);
     p->last_ticket = step->ticket;
     return EGRAPH_OK;
   }
+  if (step->program == NULL) return run_relayout(p, step, p->channel);
   if (step->settles) eg_channel_settle(p->channel);
-  if (step->program == NULL) return run_relayout(p, step);
   if (step->has_strips) return run_with_strips(p, step);
   if (step->halo_count != 0) EG_TRY(run_halos(p, step));
   return step->launch->vtable->run(step->launch);

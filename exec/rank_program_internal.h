@@ -132,9 +132,6 @@ static inline const eg_value_info *eg_rank_value(const eg_rank_program *program,
                                                  uint32_t state) {
   return eg_graph_value(program->plan->graph, program->plan->states.data[state].value);
 }
-static inline size_t eg_rank_aligned(size_t bytes) {
-  return (bytes + EG_DEVICE_ALIGNMENT - 1) & ~(size_t)(EG_DEVICE_ALIGNMENT - 1);
-}
 
 /// Adds the bytes of one more piece, aligned. Fails with EGRAPH_E_MEMORY where sums would
 /// wrap: a plan may have tensors of any size.
@@ -143,7 +140,7 @@ static inline egraph_status eg_rank_room_add(size_t *inout, size_t bytes) {
   if (bytes > limit || *inout > limit - bytes)
     return EG_FAIL(EGRAPH_E_MEMORY, "what a rank holds does not fit the address space; "
                                     "reduce the model or its batch size");
-  *inout += eg_rank_aligned(bytes);
+  *inout += eg_device_aligned(bytes);
   return EGRAPH_OK;
 }
 

@@ -175,16 +175,14 @@ static egraph_status describe_step(eg_rank_program *p, uint32_t index,
 }
 
 static egraph_status describe_steps(eg_rank_program *p) {
-  eg_arena scratch; // of one step
-  eg_arena_init(&scratch, p->alloc);
-  egraph_status status =
-      eg_arena_alloc(&p->part_arena, p->steps.len, sizeof *p->parts, &p->parts);
-  for (uint32_t i = 0; status == EGRAPH_OK && i < p->steps.len; i++) {
-    status = describe_step(p, i, &scratch);
-    if (status != EGRAPH_OK) status = eg_rank_blame(p, i, status);
-    eg_arena_deinit(&scratch);
+  EG_LOCAL(eg_arena, scratch, p->alloc); // of one step
+  EG_TRY(eg_arena_alloc(&p->part_arena, p->steps.len, sizeof *p->parts, &p->parts));
+  for (uint32_t i = 0; i < p->steps.len; i++) {
+    egraph_status status = describe_step(p, i, &scratch);
+    if (status != EGRAPH_OK) return eg_rank_blame(p, i, status);
+    eg_arena_clear(&scratch);
   }
-  return status;
+  return EGRAPH_OK;
 }
 
 static egraph_status list_all(eg_rank_program *p) {
@@ -330,19 +328,16 @@ static void find_wait(eg_rank_program *p, eg_rank_step *step, eg_u32s *started) 
 }
 
 egraph_status eg_rank_find_waits(eg_rank_program *p) {
-  eg_u32s started;
-  egraph_status status = EGRAPH_OK;
-  eg_u32s_init(&started, p->alloc);
-  for (uint32_t i = 0; status == EGRAPH_OK && i < p->steps.len; i++) {
+  EG_LOCAL(eg_u32s, started, p->alloc);
+  for (uint32_t i = 0; i < p->steps.len; i++) {
     eg_rank_step *step = &p->steps.data[i];
     if (i == p->body) started.len = 0; // all are waited for
     if (step->overlaps)
-      status = eg_u32s_push(&started, i);
+      EG_TRY(eg_u32s_push(&started, i));
     else if (!step->is_view && started.len != 0)
       find_wait(p, step, &started);
   }
-  eg_u32s_deinit(&started);
-  return status;
+  return EGRAPH_OK;
 }
 
 // ---- loans --------------------------------------------------------------------------

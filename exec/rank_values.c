@@ -76,7 +76,7 @@ static egraph_status take_tensor(eg_rank_program *p, uint32_t state,
   bool is_whole = eg_type_same_shape(&tensor->type, &whole);
   if (is_whole && is_cut_out(p, state)) {
     part.data = has_host_memory(p) && is_row_major(stored) ? to : (void *)room;
-    if (part.data == room) room += eg_rank_aligned(eg_type_bytes(&plain));
+    if (part.data == room) room += eg_device_aligned(eg_type_bytes(&plain));
     eg_block_read(&p->plan->mesh, eg_rank_number(p), &whole, state_layout(p, state),
                   tensor->data, part.data);
   } else if (is_whole && tensor->data != NULL) {
@@ -210,7 +210,7 @@ static egraph_status plain_copy(eg_rank_program *p, uint32_t state,
   size_t bytes = eg_type_bytes(&plain);
   EG_TRY(p->backend->vtable->memory_create(p->backend, bytes, out));
   if (has_host_memory(p)) return reorder_out(p, state, out->address);
-  char *room = p->room + eg_rank_aligned(eg_type_bytes(stored));
+  char *room = p->room + eg_device_aligned(eg_type_bytes(stored));
   EG_TRY(reorder_out(p, state, room));
   return eg_backend_upload(p->backend, out->address, room, bytes);
 }

@@ -54,11 +54,6 @@ static egraph_status launch_run(eg_launch *base) {
 static const eg_launch_vtable launch_vtable = {.destroy = launch_destroy,
                                                .run = launch_run};
 
-static size_t padded_bytes(const eg_type *type) {
-  size_t mask = EG_DEVICE_ALIGNMENT - 1;
-  return (eg_type_bytes(type) + mask) & ~mask;
-}
-
 // Pairs for `count` tensors; twins are taken from *inout_scratch.
 static egraph_status make_pairs(eg_arena *arena, const eg_type *types, uint32_t count,
                                 void *const *addresses, char **inout_scratch,
@@ -75,7 +70,7 @@ static egraph_status make_pairs(eg_arena *arena, const eg_type *types, uint32_t 
     pairs[i].plain = (eg_tensor){.type = plain, .data = addresses[i]};
     if (types[i].layout.format != EG_FORMAT_PLAIN) {
       pairs[i].plain.data = *inout_scratch;
-      *inout_scratch += padded_bytes(&plain);
+      *inout_scratch += eg_device_aligned(eg_type_bytes(&plain));
     }
     tensors[i] = pairs[i].plain;
   }
@@ -137,7 +132,8 @@ static size_t twin_bytes(const eg_type *types, uint32_t count) {
   size_t bytes = 0;
   for (uint32_t i = 0; i < count; i++) {
     eg_type plain = eg_type_plain(&types[i]);
-    if (types[i].layout.format != EG_FORMAT_PLAIN) bytes += padded_bytes(&plain);
+    if (types[i].layout.format != EG_FORMAT_PLAIN)
+      bytes += eg_device_aligned(eg_type_bytes(&plain));
   }
   return bytes;
 }
@@ -183,11 +179,6 @@ static egraph_status keep_spec(reference_program *program, const eg_node_spec *s
   return flatten(&program->arena, spec->results, 1, elements, &own->results);
 }
 
-static bool has_kernel(eg_op op) {
-  return op != EG_OP_INPUT && op != EG_OP_WEIGHT && op != EG_OP_PART &&
-         op != EG_OP_OPAQUE;
-}
-
 static uint64_t in_place(const eg_node_spec *spec) {
   uint64_t results = eg_op_in_place((eg_op)spec->attrs->op);
   for (uint32_t r = 0; r < spec->result_count; r++)
@@ -199,7 +190,7 @@ static uint64_t in_place(const eg_node_spec *spec) {
 egraph_status eg_reference_compile(egraph_allocator alloc, const eg_node_spec *spec,
                                    eg_program **out) {
   eg_op op = (eg_op)spec->attrs->op;
-  if (!has_kernel(op))
+  if (op == EG_OP_INPUT || op == EG_OP_WEIGHT || op == EG_OP_PART || op == EG_OP_OPAQUE)
     return EG_FAIL(EGRAPH_E_UNSUPPORTED, "%s cannot be executed: it has no kernel",
                    eg_op_info_of(op)->name);
   reference_program *program;

@@ -56,30 +56,6 @@ typedef struct moving {
   char *scratch;
 } moving;
 
-/// Sends, receives, and between them changes the order of the parts where it must.
-static egraph_status communicate(const moving *m, eg_collective what) {
-  const void *send = m->from;
-  void *recv = m->to;
-  char *scratch = m->scratch;
-  if (!eg_cut_is_packed(&m->cuts.packed)) {
-    EG_TRY(pack_parts(m->channel->backend, &m->cuts.packed, m->from, scratch));
-    send = scratch;
-    scratch += eg_type_bytes(&m->move->from);
-  }
-  if (!eg_cut_is_packed(&m->cuts.unpacked)) recv = scratch;
-  what.axis = m->move->transition.axis;
-  what.dtype = m->move->from.dtype;
-  what.combining =
-      m->move->transition.from == EG_SHARD_P_MAX ? EG_COMBINE_MAX : EG_COMBINE_SUM;
-  what.send = send;
-  what.recv = recv;
-  what.lends = m->move->lends;
-  EG_TRY(eg_channel_run(m->channel, &what));
-  return recv == m->to
-             ? EGRAPH_OK
-             : unpack_parts(m->channel->backend, &m->cuts.unpacked, recv, m->to);
-}
-
 static uint32_t own_place(const moving *m) {
   return eg_mesh_coordinate(&m->channel->mesh, m->channel->rank,
                             m->move->transition.axis);
@@ -102,39 +78,39 @@ static size_t count_stored(const eg_type *type) {
   return eg_type_bytes(type) / eg_dtype_bytes(type->dtype);
 }
 
-static egraph_status all_gather(const moving *m) {
-  size_t count = count_stored(&m->move->from);
-  return communicate(m,
-                     (eg_collective){.kind = EG_COLLECTIVE_ALL_GATHER, .count = count});
+/// Sends, receives, and between them changes the order of the parts where it must.
+static egraph_status communicate(const moving *m) {
+  static const eg_collective_kind kinds[EG_TRANSITION_KINDS] = {
+      [EG_TRANSITION_ALL_GATHER] = EG_COLLECTIVE_ALL_GATHER,
+      [EG_TRANSITION_REDUCE_SCATTER] = EG_COLLECTIVE_REDUCE_SCATTER,
+      [EG_TRANSITION_ALL_REDUCE] = EG_COLLECTIVE_ALL_REDUCE,
+      [EG_TRANSITION_ALL_TO_ALL] = EG_COLLECTIVE_ALL_TO_ALL};
+  const eg_relayout *move = m->move;
+  eg_transition_kind kind = move->transition.kind;
+  eg_collective what = {
+      .kind = kinds[kind],
+      .combining =
+          move->transition.from == EG_SHARD_P_MAX ? EG_COMBINE_MAX : EG_COMBINE_SUM,
+      .axis = move->transition.axis,
+      .dtype = move->from.dtype,
+      .count =
+          count_stored(kind == EG_TRANSITION_REDUCE_SCATTER ? &move->to : &move->from),
+      .send = m->from,
+      .recv = m->to,
+      .lends = move->lends};
+  char *scratch = m->scratch;
+  if (kind == EG_TRANSITION_ALL_TO_ALL) what.count /= m->cuts.packed.parts;
+  if (!eg_cut_is_packed(&m->cuts.packed)) {
+    EG_TRY(pack_parts(m->channel->backend, &m->cuts.packed, m->from, scratch));
+    what.send = scratch;
+    scratch += eg_type_bytes(&move->from);
+  }
+  if (!eg_cut_is_packed(&m->cuts.unpacked)) what.recv = scratch;
+  EG_TRY(eg_channel_run(m->channel, &what));
+  return what.recv == m->to
+             ? EGRAPH_OK
+             : unpack_parts(m->channel->backend, &m->cuts.unpacked, what.recv, m->to);
 }
-
-static egraph_status reduce_scatter(const moving *m) {
-  size_t count = count_stored(&m->move->to);
-  return communicate(
-      m, (eg_collective){.kind = EG_COLLECTIVE_REDUCE_SCATTER, .count = count});
-}
-
-static egraph_status all_reduce(const moving *m) {
-  size_t count = count_stored(&m->move->to);
-  return communicate(m,
-                     (eg_collective){.kind = EG_COLLECTIVE_ALL_REDUCE, .count = count});
-}
-
-static egraph_status all_to_all(const moving *m) {
-  size_t count = count_stored(&m->move->from) / m->cuts.packed.parts;
-  return communicate(m,
-                     (eg_collective){.kind = EG_COLLECTIVE_ALL_TO_ALL, .count = count});
-}
-
-/// A change of formats has no entry: it is a program (rank_program.h).
-static egraph_status (*const runs[EG_TRANSITION_KINDS])(const moving *) = {
-    [EG_TRANSITION_SLICE] = slice,
-    [EG_TRANSITION_MASK] = mask,
-    [EG_TRANSITION_ALL_GATHER] = all_gather,
-    [EG_TRANSITION_REDUCE_SCATTER] = reduce_scatter,
-    [EG_TRANSITION_ALL_REDUCE] = all_reduce,
-    [EG_TRANSITION_ALL_TO_ALL] = all_to_all,
-};
 
 egraph_status eg_relayout_run(const eg_relayout *move, eg_channel *channel,
                               const void *from, void *to, void *scratch) {
@@ -145,7 +121,10 @@ egraph_status eg_relayout_run(const eg_relayout *move, eg_channel *channel,
       .from = from,
       .to = to,
       .scratch = scratch};
-  return runs[move->transition.kind](&m);
+  // A change of formats does not come here: it is a program (rank_program.h).
+  return move->transition.kind == EG_TRANSITION_SLICE  ? slice(&m)
+         : move->transition.kind == EG_TRANSITION_MASK ? mask(&m)
+                                                       : communicate(&m);
 }
 
 // ---- halos ------------------------------------------------------------------------

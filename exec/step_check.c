@@ -40,22 +40,19 @@ static egraph_status terms_of_node(const eg_graph *graph, const eg_graph_node_in
 }
 
 egraph_status eg_sum_terms(const eg_graph *graph, egraph_allocator alloc, double *out) {
-  operand_types types;
-  egraph_status status = EGRAPH_OK;
-  operand_types_init(&types, alloc);
+  EG_LOCAL(operand_types, types, alloc);
   for (uint32_t v = 0; v < eg_graph_value_count(graph); v++)
     out[v] = 1;
-  for (uint32_t n = 0; n < eg_graph_node_count(graph) && status == EGRAPH_OK; n++) {
+  for (uint32_t n = 0; n < eg_graph_node_count(graph); n++) {
     eg_graph_node_info node = eg_graph_node_at(graph, (eg_graph_node){n});
     double most;
-    status = terms_of_node(graph, &node, &types, &most);
-    for (uint32_t i = 0; status == EGRAPH_OK && i < node.input_count; i++)
+    EG_TRY(terms_of_node(graph, &node, &types, &most));
+    for (uint32_t i = 0; i < node.input_count; i++)
       most = fmax(most, out[node.inputs[i].id]);
-    for (uint32_t r = 0; status == EGRAPH_OK && r < node.result_count; r++)
+    for (uint32_t r = 0; r < node.result_count; r++)
       out[node.results[r].id] = most;
   }
-  operand_types_deinit(&types);
-  return status;
+  return EGRAPH_OK;
 }
 
 enum { PERTURBED = 2, MOST_PERTURBED = 8, NONE = -1 };
@@ -92,12 +89,6 @@ static int32_t find_input(const eg_graph *step, const char *name) {
     if (strcmp(eg_graph_value(step, eg_graph_input(step, i))->name, name) == 0)
       return (int32_t)i;
   return NONE;
-}
-
-/// "w.sum" of a weight "w" that is carried, too.
-static bool ends_with_sum(const char *name) {
-  size_t length = strlen(name);
-  return length > 4 && strcmp(name + length - 4, ".sum") == 0;
 }
 
 static double unit_of(const eg_graph *step) {
@@ -155,12 +146,6 @@ static egraph_status find_orders(eg_step_check *c) {
   return status;
 }
 
-static bool is_second_moment(const eg_graph *step, eg_value value) {
-  const eg_value_info *info = eg_graph_value(step, value);
-  if (info->kind != EG_VALUE_COMPUTED || info->result != 2) return false;
-  return eg_graph_node_at(step, info->node).attrs->op == EG_OP_ADAM_UPDATE;
-}
-
 static egraph_status prepare_check(eg_step_check *c, const eg_session_options *options) {
   size_t results = (size_t)c->rows * c->output_count;
   EG_TRY(eg_alloc(c->alloc, c->output_count, sizeof *c->entry, &c->entry));
@@ -170,9 +155,15 @@ static egraph_status prepare_check(eg_step_check *c, const eg_session_options *o
   for (uint32_t o = 0; o < c->output_count; o++) {
     const char *name;
     eg_value value = eg_graph_output(c->step, o, &name);
+    const eg_value_info *info = eg_graph_value(c->step, value);
+    size_t length = strlen(name);
     c->entry[o] = find_input(c->step, name);
-    c->is_square[o] = is_second_moment(c->step, value);
-    c->is_sum[o] = c->entry[o] != NONE && ends_with_sum(name);
+    c->is_square[o] =
+        info->kind == EG_VALUE_COMPUTED && info->result == 2 &&
+        eg_graph_node_at(c->step, info->node).attrs->op == EG_OP_ADAM_UPDATE;
+    // "w.sum" of a weight "w" that is carried, too
+    c->is_sum[o] =
+        c->entry[o] != NONE && length > 4 && strcmp(name + length - 4, ".sum") == 0;
   }
   for (uint32_t i = 0; i < c->input_count; i++)
     EG_TRY(add_tensor(c, &c->inputs, eg_graph_value(c->step, eg_graph_input(c->step, i)),

@@ -73,20 +73,6 @@ static egraph_status add_deconv(eg_cpu_builder *builder, const deconv_plan *plan
   return eg_cpu_add_primitive(builder, &builder->run, primitive, args, count);
 }
 
-// Where oneDNN has no Winograd kernel the direct one computes the same.
-static egraph_status choose_deconv(eg_cpu_builder *builder, const deconv_plan *plan,
-                                   dnnl_primitive_desc_t *out) {
-  bool wants_winograd =
-      eg_attr_at(builder->spec->attrs, EG_A_CONV_TRANSPOSE_ALGORITHM)->i ==
-      EG_CONV_WINOGRAD;
-  if (wants_winograd) {
-    egraph_status status =
-        describe_deconv(builder, plan, dnnl_deconvolution_winograd, out);
-    if (status != EGRAPH_E_UNSUPPORTED) return status;
-  }
-  return describe_deconv(builder, plan, dnnl_deconvolution_direct, out);
-}
-
 egraph_status eg_cpu_conv_transpose(eg_cpu_builder *builder) {
   const eg_node_spec *spec = builder->spec;
   uint32_t spatial = spec->inputs[OPERAND_X].rank - 2;
@@ -100,7 +86,12 @@ egraph_status eg_cpu_conv_transpose(eg_cpu_builder *builder) {
   EG_TRY(plan_deconv_weights(builder, &plan));
   if (spec->input_count > OPERAND_BIAS)
     EG_TRY(eg_dnnl_desc(&builder->descs, &spec->inputs[OPERAND_BIAS], &plan.bias));
-  EG_TRY(choose_deconv(builder, &plan, &primitive));
+  egraph_status status = EGRAPH_E_UNSUPPORTED;
+  if (eg_attr_at(spec->attrs, EG_A_CONV_TRANSPOSE_ALGORITHM)->i == EG_CONV_WINOGRAD)
+    status = describe_deconv(builder, &plan, dnnl_deconvolution_winograd, &primitive);
+  if (status == EGRAPH_E_UNSUPPORTED) // the direct kernel computes the same
+    status = describe_deconv(builder, &plan, dnnl_deconvolution_direct, &primitive);
+  EG_TRY(status);
   return add_deconv(builder, &plan, primitive);
 }
 
@@ -197,20 +188,6 @@ static egraph_status add_gradient(eg_cpu_builder *builder, const gradient_plan *
                                            eg_place_result(0), plan->result);
 }
 
-// Where oneDNN has no Winograd kernel the direct one computes the same.
-static egraph_status choose_gradient(eg_cpu_builder *builder, const gradient_plan *plan,
-                                     dnnl_primitive_desc_t *out) {
-  bool wants_winograd =
-      eg_attr_at(builder->spec->attrs, EG_A_CONV_GRAD_WEIGHT_ALGORITHM)->i ==
-      EG_CONV_WINOGRAD;
-  if (wants_winograd) {
-    egraph_status status =
-        describe_gradient(builder, plan, dnnl_convolution_winograd, out);
-    if (status != EGRAPH_E_UNSUPPORTED) return status;
-  }
-  return describe_gradient(builder, plan, dnnl_convolution_direct, out);
-}
-
 egraph_status eg_cpu_conv_grad_weight(eg_cpu_builder *builder) {
   const eg_node_spec *spec = builder->spec;
   uint32_t spatial = spec->inputs[OPERAND_X].rank - 2;
@@ -220,6 +197,11 @@ egraph_status eg_cpu_conv_grad_weight(eg_cpu_builder *builder) {
   gradient_plan plan;
   dnnl_primitive_desc_t primitive = NULL;
   EG_TRY(plan_gradient(builder, &plan));
-  EG_TRY(choose_gradient(builder, &plan, &primitive));
+  egraph_status status = EGRAPH_E_UNSUPPORTED;
+  if (eg_attr_at(spec->attrs, EG_A_CONV_GRAD_WEIGHT_ALGORITHM)->i == EG_CONV_WINOGRAD)
+    status = describe_gradient(builder, &plan, dnnl_convolution_winograd, &primitive);
+  if (status == EGRAPH_E_UNSUPPORTED) // the direct kernel computes the same
+    status = describe_gradient(builder, &plan, dnnl_convolution_direct, &primitive);
+  EG_TRY(status);
   return add_gradient(builder, &plan, primitive);
 }

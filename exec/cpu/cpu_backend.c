@@ -59,27 +59,22 @@ static void *address_of_place(eg_place place, const eg_bindings *bindings) {
   return base == NULL ? NULL : base + place.offset;
 }
 
-static egraph_status bind_reference(const eg_program *program, eg_place scratch,
-                                    const eg_bindings *bindings, eg_launch **out) {
-  eg_bindings own = *bindings;
-  own.scratch = address_of_place(scratch, bindings);
-  return program->vtable->bind(program, &own, out);
-}
-
 static egraph_status bind_stage(cpu_launch *launch, dnnl_engine_t engine,
                                 const eg_stage *stage, const eg_bindings *bindings,
                                 bound_stage *out) {
   out->stage = stage;
   if (stage->count == 0) return EGRAPH_OK;
-  if (stage->reference != NULL)
-    return bind_reference(stage->reference, stage->operands[0].place, bindings,
-                          &out->reference);
+  if (stage->reference != NULL) {
+    eg_bindings own = *bindings;
+    own.scratch = address_of_place(stage->operands[0].place, bindings);
+    return stage->reference->vtable->bind(stage->reference, &own, &out->reference);
+  }
   EG_TRY(eg_arena_alloc(&launch->arena, stage->count, sizeof *out->addresses,
                         &out->addresses));
   if (stage->primitive != NULL)
     EG_TRY(eg_arena_alloc(&launch->arena, stage->count, sizeof *out->args, &out->args));
   for (uint32_t i = 0; i < stage->count; i++) {
-    const eg_stage_operand *operand = &stage->operands[i];
+    const eg_stage_arg *operand = &stage->operands[i];
     out->addresses[i] = address_of_place(operand->place, bindings);
     if (stage->primitive == NULL) continue;
     EG_TRY(eg_dnnl_check(dnnl_memory_create(&out->args[i].memory, operand->desc, engine,

@@ -3,14 +3,9 @@
 
 #include "exec/backend.h"
 
-static size_t align_up(size_t bytes) {
-  size_t mask = EG_DEVICE_ALIGNMENT - 1;
-  return (bytes + mask) & ~mask;
-}
-
 eg_place eg_cpu_scratch(eg_cpu_builder *builder, size_t bytes) {
   eg_place place = {.kind = EG_PLACE_SCRATCH, .offset = builder->scratch_bytes};
-  builder->scratch_bytes += align_up(bytes);
+  builder->scratch_bytes += eg_device_aligned(bytes);
   return place;
 }
 
@@ -52,9 +47,8 @@ static egraph_status append_stage(eg_cpu_builder *builder, eg_stage_list *list,
 
 static egraph_status add_operand(eg_cpu_builder *builder, eg_stage *stage,
                                  const eg_stage_arg *arg) {
-  eg_stage_operand *operand = &stage->operands[stage->count];
-  operand->name = arg->name;
-  operand->place = arg->place;
+  eg_stage_arg *operand = &stage->operands[stage->count];
+  *operand = *arg;
   EG_TRY(eg_dnnl_desc_copy(builder->stage_descs, arg->desc, &operand->desc));
   stage->count++;
   return EGRAPH_OK;

@@ -53,20 +53,13 @@ enum { EG_MAX_STAGE_ARGS = 8 };
 /// added with.
 typedef egraph_status (*eg_stage_function)(const void *payload, void *const *addresses);
 
-/// An argument as the program keeps it.
-typedef struct eg_stage_operand {
-  int name;
-  eg_place place;
-  const_dnnl_memory_desc_t desc;
-} eg_stage_operand;
-
 typedef struct eg_stage {
   struct eg_stage *next;
   dnnl_primitive_t primitive; // NULL: another kind
   eg_program *reference;      // NULL: another kind; places: its scratch memory
   eg_stage_function function;
   const void *payload;
-  eg_stage_operand *operands;
+  eg_stage_arg *operands;
   uint32_t count;
 } eg_stage;
 

@@ -55,28 +55,6 @@ static double float_attr(const eg_attrs *attrs, eg_attr_slot slot) {
   return eg_attr_at(attrs, slot)->f;
 }
 
-// selu(x) = gamma elu_alpha(x).
-static eg_eltwise_chain selu_chain(const eg_attrs *attrs) {
-  eg_eltwise_chain chain =
-      chain_of(dnnl_eltwise_elu, float_attr(attrs, EG_A_SELU_ALPHA), 0);
-  push_step(&chain, dnnl_eltwise_linear, float_attr(attrs, EG_A_SELU_GAMMA), 0);
-  return chain;
-}
-
-// celu_a(x) = a elu_1(x / a).
-static eg_eltwise_chain celu_chain(const eg_attrs *attrs) {
-  double alpha = float_attr(attrs, EG_A_CELU_ALPHA);
-  eg_eltwise_chain chain = chain_of(dnnl_eltwise_linear, 1 / alpha, 0);
-  push_step(&chain, dnnl_eltwise_elu, 1, 0);
-  push_step(&chain, dnnl_eltwise_linear, alpha, 0);
-  return chain;
-}
-
-static eg_eltwise_chain gelu_chain(const eg_attrs *attrs) {
-  bool exact = eg_attr_at(attrs, EG_A_GELU_APPROXIMATE)->i == 0;
-  return chain_of(exact ? dnnl_eltwise_gelu_erf : dnnl_eltwise_gelu_tanh, 0, 0);
-}
-
 // Operators without attributes. Other operators are egraph's loops (pointwise.c): oneDNN
 // turns NaN into numbers in relu, exp and clip, and infinities where bounds are infinite;
 // its logarithm of 2 is not the closest float, its tanh is slow.
@@ -104,18 +82,24 @@ static bool chain_of_op(const eg_attrs *attrs, eg_eltwise_chain *out) {
       *out = (eg_eltwise_chain){.step = {simple_rows[i].step}, .count = 1};
       return true;
     }
-  if (op == EG_OP_GELU)
-    *out = gelu_chain(attrs);
-  else if (op == EG_OP_SELU)
-    *out = selu_chain(attrs);
-  else if (op == EG_OP_CELU)
-    *out = celu_chain(attrs);
-  else if (op == EG_OP_LEAKY_RELU)
+  if (op == EG_OP_GELU) {
+    bool exact = eg_attr_at(attrs, EG_A_GELU_APPROXIMATE)->i == 0;
+    *out = chain_of(exact ? dnnl_eltwise_gelu_erf : dnnl_eltwise_gelu_tanh, 0, 0);
+  } else if (op == EG_OP_SELU) { // selu(x) = gamma elu_alpha(x)
+    *out = chain_of(dnnl_eltwise_elu, float_attr(attrs, EG_A_SELU_ALPHA), 0);
+    push_step(out, dnnl_eltwise_linear, float_attr(attrs, EG_A_SELU_GAMMA), 0);
+  } else if (op == EG_OP_CELU) { // celu_a(x) = a elu_1(x / a)
+    double alpha = float_attr(attrs, EG_A_CELU_ALPHA);
+    *out = chain_of(dnnl_eltwise_linear, 1 / alpha, 0);
+    push_step(out, dnnl_eltwise_elu, 1, 0);
+    push_step(out, dnnl_eltwise_linear, alpha, 0);
+  } else if (op == EG_OP_LEAKY_RELU) {
     *out = chain_of(dnnl_eltwise_relu, float_attr(attrs, EG_A_LEAKY_RELU_ALPHA), 0);
-  else if (op == EG_OP_ELU)
+  } else if (op == EG_OP_ELU) {
     *out = chain_of(dnnl_eltwise_elu, float_attr(attrs, EG_A_ELU_ALPHA), 0);
-  else
+  } else {
     return false;
+  }
   return true;
 }
 

@@ -13,10 +13,6 @@
 
 enum { OPERAND_X, OPERAND_SCALE, OPERAND_SHIFT, OPERAND_MEAN, OPERAND_VARIANCE };
 
-static double epsilon_of(const eg_cpu_builder *builder) {
-  return eg_attr_at(builder->spec->attrs, EG_A_BATCH_NORM_EPSILON)->f;
-}
-
 static egraph_status add_named(eg_cpu_builder *builder,
                                const_dnnl_primitive_desc_t primitive,
                                const eg_stage_arg *args, uint32_t count) {
@@ -33,8 +29,8 @@ static egraph_status add_batch_norm(eg_cpu_builder *builder, int64_t channels) {
   dnnl_primitive_desc_t primitive = NULL;
   dnnl_status_t made = dnnl_batch_normalization_forward_primitive_desc_create(
       &primitive, builder->engine, dnnl_forward_inference, x, x,
-      (float)epsilon_of(builder), dnnl_use_global_stats | dnnl_use_scale | dnnl_use_shift,
-      builder->plain);
+      (float)eg_attr_at(builder->spec->attrs, EG_A_BATCH_NORM_EPSILON)->f,
+      dnnl_use_global_stats | dnnl_use_scale | dnnl_use_shift, builder->plain);
   EG_TRY(eg_dnnl_own(&builder->descs, made, primitive, "batch normalization"));
   if (eg_cpu_may_overlay(builder, OPERAND_X)) builder->overlay = OPERAND_X;
   eg_stage_arg args[] = {{DNNL_ARG_SRC, eg_cpu_read(builder, OPERAND_X), x},

@@ -191,15 +191,10 @@ typedef struct staged_launch {
   size_t pointers, memory_bytes;
 } staged_launch;
 
-static size_t padded(size_t bytes) {
-  size_t mask = EG_DEVICE_ALIGNMENT - 1;
-  return (bytes + mask) & ~mask;
-}
-
 static size_t padded_total(const eg_type *types, uint32_t count) {
   size_t bytes = 0;
   for (uint32_t i = 0; i < count; i++)
-    bytes += padded(eg_type_bytes(&types[i]));
+    bytes += eg_device_aligned(eg_type_bytes(&types[i]));
   return bytes;
 }
 
@@ -243,7 +238,7 @@ static char *place_all(const eg_type *types, uint32_t count, void *const *device
   for (uint32_t i = 0; i < count; i++) {
     out[i] = device[i];
     out[count + i] = at;
-    at += padded(eg_type_bytes(&types[i]));
+    at += eg_device_aligned(eg_type_bytes(&types[i]));
   }
   return at;
 }
