@@ -8,11 +8,14 @@
 #include "api/require.h"
 #include "api/tensors.h"
 #include "base/quantile.h"
+#include "exec/backend.h"
 #include "exec/session.h"
 #include "pcg/graph/graph.h"
 #include "pcg/graph/weights.h"
 
 enum { DEFAULT_REPEATS = 10 };
+
+bool egraph_use_own_threads(void) { return eg_cpu_use_own_threads(); }
 
 struct egraph_session {
   eg_session *session;

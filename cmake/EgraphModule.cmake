@@ -7,8 +7,10 @@ target_include_directories(egraph_flags INTERFACE "${CMAKE_SOURCE_DIR}" "${CMAKE
 target_compile_options(egraph_flags INTERFACE
   -fvisibility=hidden -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wstrict-prototypes
   -Wmissing-prototypes -Wswitch-enum -Wvla)
-# Nothing here reads errno after a math function or floating-point exception flags; without these the
-# loops of the kernels could not become vector code.
+# Nothing here reads errno after a math function, nor the floating-point flags of an expression in C. Flags are read in
+# one place, exec/cpu/kernel_threads.c: "invalid operation", around kernels of oneDNN and around passes that raise it by
+# feraiseexcept (a flag too many computes a node once more). Without these options the loops of the kernels could not
+# become vector code.
 target_compile_options(egraph_flags INTERFACE -fno-math-errno -fno-trapping-math)
 target_compile_definitions(egraph_flags INTERFACE EG_CHECK_LEVEL=${EGRAPH_CHECK_LEVEL})
 if(EGRAPH_WERROR)

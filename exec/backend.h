@@ -210,6 +210,10 @@ void eg_launch_destroy(eg_launch *launch);    // NULL is allowed
 extern const eg_backend_vtable eg_reference_backend;
 /// oneDNN, with the reference kernels for what oneDNN lacks (cpu/).
 extern const eg_backend_vtable eg_cpu_backend;
+/// Lets CPU back-ends created from now on run kernels on teams of their own instead of
+/// the OpenMP runtime's threads (cpu/onednn_imports.c). False, with nothing changed,
+/// where oneDNN's imports cannot be changed. Lasts until the process ends.
+bool eg_cpu_use_own_threads(void);
 
 /// Compiles a node for host memory on its reference kernel; the fallback of host
 /// back-ends. Fails with EGRAPH_E_UNSUPPORTED for leaves that the caller owns and

@@ -2,6 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/rank_program.h"
 
+#include <assert.h>
+#include <fenv.h>
+
 #include "base/clock.h"
 #include "base/owner.h"
 #include "exec/device_channel.h"
@@ -13,6 +16,15 @@
 static egraph_status end_all(eg_channel *channel, egraph_status status) {
   return status == EGRAPH_OK || channel == NULL ? status
                                                 : eg_channel_abort(channel, status);
+}
+
+// Every public call puts back the floating-point environment of its thread: kernels and
+// copies raise flags that are not the host program's, and must not trap where it wants
+// traps.
+static egraph_status end_call(eg_channel *channel, const fenv_t *host,
+                              egraph_status status) {
+  (void)fesetenv(host);
+  return end_all(channel, status);
 }
 
 // ---- creation ---------------------------------------------------------------------
@@ -80,6 +92,7 @@ egraph_status eg_rank_program_create(const egraph_allocator *alloc, const eg_pla
                                      eg_rank_program **out) {
   egraph_allocator own = eg_allocator_or_heap(alloc);
   eg_rank_program *p;
+  fenv_t host;
   egraph_status status = eg_alloc(own, 1, sizeof *p, &p);
   if (status != EGRAPH_OK) return end_all(channel, status);
   *p = (eg_rank_program){
@@ -87,9 +100,9 @@ egraph_status eg_rank_program_create(const egraph_allocator *alloc, const eg_pla
   EG_INIT_MEMBERS(p, own, (eg_arena, arena, part_arena), (eg_program_cache, programs),
                   (eg_rank_steps, steps), (eg_rank_carries, carries),
                   (eg_regions, regions), (eg_memory_list, constants), (eg_plan, issued));
-  status = build_program(p);
+  (void)feholdexcept(&host);
+  status = end_call(channel, &host, build_program(p));
   if (status != EGRAPH_OK) {
-    status = end_all(channel, status);
     eg_rank_program_destroy(p);
     return status;
   }
@@ -121,21 +134,27 @@ void eg_rank_program_destroy(eg_rank_program *p) {
 // ---- values -----------------------------------------------------------------------
 
 egraph_status eg_rank_program_load(eg_rank_program *p) {
+  fenv_t host;
+  (void)feholdexcept(&host);
   egraph_status status = p->is_bound ? EGRAPH_OK : eg_rank_bind(p);
   if (status == EGRAPH_OK) status = eg_rank_load_carried(p);
   p->is_loaded = status == EGRAPH_OK;
-  return end_all(p->channel, status);
+  return end_call(p->channel, &host, status);
 }
 
 egraph_status eg_rank_program_put(eg_rank_program *p, eg_value value,
                                   const eg_tensor *tensor) {
-  return end_all(p->channel, eg_rank_put_value(p, value, tensor));
+  fenv_t host;
+  (void)feholdexcept(&host);
+  return end_call(p->channel, &host, eg_rank_put_value(p, value, tensor));
 }
 
 egraph_status eg_rank_program_fetch(eg_rank_program *p, uint32_t output,
                                     const eg_tensor *out) {
+  fenv_t host;
   assert(output < p->plan->output_states.len);
-  return end_all(p->channel, eg_rank_gather(p, output, out));
+  (void)feholdexcept(&host);
+  return end_call(p->channel, &host, eg_rank_gather(p, output, out));
 }
 
 // ---- runs -------------------------------------------------------------------------
@@ -292,7 +311,9 @@ static egraph_status run_program(eg_rank_program *p, const eg_tensor *inputs) {
 }
 
 egraph_status eg_rank_program_run(eg_rank_program *p, const eg_tensor *inputs) {
-  return end_all(p->channel, run_program(p, inputs));
+  fenv_t host;
+  (void)feholdexcept(&host);
+  return end_call(p->channel, &host, run_program(p, inputs));
 }
 
 // ---- figures ----------------------------------------------------------------------

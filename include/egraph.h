@@ -580,6 +580,17 @@ EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_costs_visit(
 
 // ---- execution ------------------------------------------------------------------
 
+/// Lets the kernels of back-end "cpu" run on threads of egraph instead of the threads of
+/// the OpenMP runtime that oneDNN calls. It holds for back-ends created from now on
+/// (sessions, costs, ranks), until the process ends. Use it where several ranks or busy
+/// programs share the processors: an OpenMP thread that waits spins for milliseconds.
+/// Results have the same bits. The change rewrites six entries of oneDNN's own table of
+/// imported functions
+/// ("GOMP_parallel" and others); calls of other objects stay as they are, and calls of
+/// oneDNN by threads that run no back-end of egraph go on to the runtime. False, with
+/// nothing changed, where the system or this build of oneDNN does not allow it.
+EGRAPH_API bool egraph_use_own_threads(void);
+
 /// A graph that is ready to run.
 typedef struct egraph_session egraph_session;
 
@@ -603,8 +614,10 @@ egraph_session_create(const egraph_allocator *alloc, const egraph_graph *graph,
 /// Frees it; NULL is allowed.
 EGRAPH_API void egraph_session_destroy(egraph_session *session);
 /// inputs[i] and outputs[i] are the i-th input and output, of their declared types.
-/// Allocates nothing; signals for the calling thread wait until it is done. Fails with
-/// ARGUMENT for a wrong count or absent data, TYPE for a tensor of another type.
+/// Allocates nothing; signals for the calling thread wait until it is done. The
+/// floating-point environment of the calling thread (flags, traps, rounding) is the same
+/// before and after. Fails with ARGUMENT for a wrong count or absent data, TYPE for a
+/// tensor of another type.
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_session_run(egraph_session *session,
                                                              const egraph_tensor *inputs,
                                                              uint32_t input_count,

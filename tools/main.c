@@ -277,6 +277,7 @@ static int command_help(int argc, char **argv) {
 }
 
 int main(int argc, char **argv) {
+  (void)egraph_use_own_threads(); // other processes may share the processors
   int outcome = run_command(argc - 1, argv + 1);
   if (fflush(stdout) == 0 && ferror(stdout) == 0) return outcome;
   fprintf(stderr, "egraph: standard output cannot be written; is the disk full?\n");

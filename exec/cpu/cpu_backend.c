@@ -300,10 +300,10 @@ static egraph_status create_program(egraph_allocator alloc, dnnl_engine_t engine
 
 // State of the calling thread before kernels were generated or run on it.
 typedef struct kernel_scope {
-  eg_team *team;    // of parallel regions; NULL: the runtime's threads
-  uint32_t threads; // of the runtime; 0: unknown
-  sigset_t signals; // blocked
-  fexcept_t flags;  // of floating-point operations: ours to clear (kernel_threads.h)
+  eg_team *team;      // of parallel regions; NULL: the runtime's threads
+  uint32_t threads;   // of the runtime; 0: unknown
+  sigset_t signals;   // blocked
+  fenv_t environment; // flags are cleared meanwhile (kernel_threads.h), traps are off
 } kernel_scope;
 
 typedef struct cpu_backend {
@@ -352,13 +352,16 @@ static egraph_status cpu_create(egraph_allocator alloc, const eg_backend_options
 /// name in the profile database, so that costs of older kernels are measured anew.
 enum { KERNELS_REVISION = 8 };
 
-static egraph_status cpu_describe(const eg_backend *backend, eg_text *out) {
+static egraph_status cpu_describe(const eg_backend *base, eg_text *out) {
+  const cpu_backend *backend = (const cpu_backend *)base;
   const dnnl_version_t *version = dnnl_version();
+  uint32_t threads = base->threads;
+  const char *runtime = threads != 1 && backend->team == NULL ? " of OpenMP" : "";
   EG_TRY(eg_host_describe(out));
   return eg_text_printf(
-      out, "; oneDNN %d.%d.%d isa %d, NaN kept, kernels %d; %u thread%s", version->major,
-      version->minor, version->patch, (int)dnnl_get_effective_cpu_isa(), KERNELS_REVISION,
-      backend->threads, backend->threads == 1 ? "" : "s");
+      out, "; oneDNN %d.%d.%d isa %d, NaN kept, kernels %d; %u thread%s%s",
+      version->major, version->minor, version->patch, (int)dnnl_get_effective_cpu_isa(),
+      KERNELS_REVISION, threads, threads == 1 ? "" : "s", runtime);
 }
 
 // Measured (exec/cpu/README.md): nhwc and the block of the vector width tie for first
@@ -399,7 +402,7 @@ static void enter_kernels(const cpu_backend *backend, kernel_scope *former) {
   sigset_t held;
   eg_signals_asynchronous(&held);
   (void)pthread_sigmask(SIG_BLOCK, &held, &former->signals);
-  (void)fegetexceptflag(&former->flags, FE_ALL_EXCEPT);
+  (void)feholdexcept(&former->environment);
   lend_threads(backend, &held, former);
 }
 
@@ -408,7 +411,7 @@ static void leave_kernels(const kernel_scope *former) {
   (void)eg_omp_lend(former->team);
   if (former->threads != 0 && eg_omp_find(&runtime))
     runtime.set_threads((int)former->threads);
-  (void)fesetexceptflag(&former->flags, FE_ALL_EXCEPT);
+  (void)fesetenv(&former->environment);
   (void)pthread_sigmask(SIG_SETMASK, &former->signals, NULL);
 }
 

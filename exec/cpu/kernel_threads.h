@@ -25,7 +25,7 @@ typedef struct eg_omp_runtime {
 bool eg_omp_find(eg_omp_runtime *out);
 /// Finds a function among the loaded objects; `out` is a function pointer variable.
 bool eg_function_find(const char *name, void *out);
-/// True when oneDNN's regions can run on teams; the first call sees to it.
+/// True when oneDNN's regions can run on teams: eg_cpu_use_own_threads has succeeded.
 bool eg_omp_takes_teams(void);
 /// From now on regions of the calling thread run on `team`, or, NULL, on the runtime's
 /// threads. Returns the team before.

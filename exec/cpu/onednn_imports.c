@@ -17,6 +17,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "exec/backend.h"
 #include "exec/cpu/kernel_threads.h"
 
 typedef struct import {
@@ -221,13 +222,16 @@ static bool take_place(void) {
          replace_imports(inside, imports, sizeof imports / sizeof *imports);
 }
 
-bool eg_omp_takes_teams(void) {
+static atomic_bool takes_teams;
+
+bool eg_omp_takes_teams(void) { return atomic_load(&takes_teams); }
+
+bool eg_cpu_use_own_threads(void) {
   static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-  static bool is_tried, takes;
+  static bool is_tried;
   (void)pthread_mutex_lock(&lock);
-  if (!is_tried) takes = take_place();
+  if (!is_tried) atomic_store(&takes_teams, take_place());
   is_tried = true;
-  bool result = takes;
   (void)pthread_mutex_unlock(&lock);
-  return result;
+  return eg_omp_takes_teams();
 }

@@ -1,7 +1,11 @@
 // Sessions: memory sharing, folding, errors, timing, random graphs against the reference,
 // failing allocations.
 // SPDX-License-Identifier: Apache-2.0
+#define _GNU_SOURCE // feenableexcept
 #include "exec/session.h"
+
+#include <fenv.h>
+
 #include "tests/testing.h"
 #include "tests/unit/session_kit.h"
 
@@ -137,7 +141,8 @@ static void packed_weights_are_held_once(void **state) {
                 "cpu");
   // Once, in blocks of up to 24 channels: 72 for 64. Not twice.
   size_t bytes = 64 * 64 * 9 * sizeof(float);
-  assert_in_range(weight_bytes(session), bytes, bytes / 64 * 72 + 4096);
+  eg_rank_memory memory = eg_rank_program_memory(eg_session_program(session));
+  assert_in_range(memory.weights + memory.packed, bytes, bytes / 64 * 72 + 4096);
   close_text(session);
 }
 
@@ -272,6 +277,59 @@ static void steps_are_timed_on_demand(void **state) {
   kit_tensors_deinit(&inputs);
   kit_tensors_deinit(&outputs);
   eg_graph_destroy(graph);
+}
+
+// ---- the floating-point environment of the host program ---------------------------
+
+// exp overflows, x / x is NaN at zero, relu compares with NaN, rounding is everywhere.
+static void run_with_flags(const char *backend, uint32_t threads, int flags, bool traps) {
+  eg_graph *graph =
+      kit_parse("flags", "(egraph-graph 1)(input x \"float32[4,4096]\")(let a (exp x))"
+                         "(let b (div x x))(let c (relu b))(let d (mul a c))(output d)");
+  eg_session_options options = {.backend = backend, .threads = threads, .seed = 7};
+  eg_session *session;
+  kit_tensors inputs, outputs;
+  kit_inputs_draw(graph, &inputs);
+  kit_outputs_alloc(graph, &outputs);
+  float *x = inputs.items[0].data;
+  x[0] = 0;
+  x[1] = 1e30f;
+  (void)feclearexcept(FE_ALL_EXCEPT);
+  (void)feraiseexcept(flags);
+  assert_ok(eg_session_create(NULL, graph, &options, &session));
+#ifdef __GLIBC__
+  if (traps) (void)feenableexcept(FE_INVALID | FE_DIVBYZERO | FE_OVERFLOW);
+#endif
+  egraph_status status = eg_session_run(session, inputs.items, outputs.items);
+  int after = fetestexcept(FE_ALL_EXCEPT);
+#ifdef __GLIBC__
+  int enabled = fedisableexcept(FE_ALL_EXCEPT);
+  assert_int_equal(enabled, traps ? FE_INVALID | FE_DIVBYZERO | FE_OVERFLOW : 0);
+#endif
+  assert_ok(status);
+  assert_int_equal(after, flags);
+  const float *d = outputs.items[0].data;
+  assert_true(isnan(d[0]) && isinf(d[1]));
+  eg_session_destroy(session);
+  kit_tensors_deinit(&inputs);
+  kit_tensors_deinit(&outputs);
+  eg_graph_destroy(graph);
+}
+
+static void the_host_keeps_its_floating_point_flags(void **state) {
+  (void)state;
+  static const char *const backends[] = {"cpu", "reference"};
+  static const int flags[] = {0, FE_DIVBYZERO, FE_INVALID | FE_UNDERFLOW};
+  for (size_t b = 0; b < 2; b++)
+    for (size_t f = 0; f < 3; f++)
+      for (uint32_t threads = 1; threads <= 2; threads++)
+        run_with_flags(backends[b], threads, flags[f], false);
+}
+
+static void runs_do_not_trap_where_the_host_wants_traps(void **state) {
+  (void)state;
+  run_with_flags("cpu", 1, 0, true);
+  run_with_flags("reference", 1, 0, true);
 }
 
 // ---- random graphs --------------------------------------------------------------
@@ -470,6 +528,8 @@ int main(void) {
       cmocka_unit_test(steps_are_timed_on_demand),
       cmocka_unit_test(random_graphs_agree_with_the_reference),
       cmocka_unit_test(creation_survives_failing_allocations),
+      cmocka_unit_test(the_host_keeps_its_floating_point_flags),
+      cmocka_unit_test(runs_do_not_trap_where_the_host_wants_traps),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
