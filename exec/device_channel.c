@@ -27,7 +27,7 @@ typedef struct device_channel {
   eg_transport *transport; // NULL: through host memory
   wish *wishes;            // [places]
   unsigned char *ids;      // [places][EG_TRANSPORT_ID_BYTES]
-  uint32_t places;         // of the largest group
+  eg_arena arena;          // of both
   char *host;              // for what goes through host memory; grows
   size_t host_bytes;
   egraph_status failed;
@@ -218,8 +218,7 @@ static void device_destroy(eg_channel *base) {
     if (channel->failed == EGRAPH_OK) (void)eg_channel_barrier(channel->control);
     channel->transport->vtable->destroy(channel->transport);
   }
-  eg_free(alloc, channel->wishes, channel->places, sizeof *channel->wishes);
-  eg_free(alloc, channel->ids, channel->places, EG_TRANSPORT_ID_BYTES);
+  eg_arena_deinit(&channel->arena);
   eg_free(alloc, channel->host, channel->host_bytes, 1);
   eg_free(alloc, channel, 1, sizeof *channel);
 }
@@ -271,13 +270,12 @@ static egraph_status open_transport(device_channel *channel, const char *name) {
 
 static egraph_status open_channel(device_channel *channel, const char *transport) {
   const eg_mesh *mesh = &channel->base.mesh;
-  egraph_allocator alloc = channel->base.alloc;
-  uint32_t places = 1;
+  uint32_t places = 1; // of the largest group
   for (uint32_t a = 0; a < mesh->axis_count; a++)
     if (mesh->axes[a].size > places) places = mesh->axes[a].size;
-  channel->places = places;
-  EG_TRY(eg_alloc(alloc, places, sizeof *channel->wishes, &channel->wishes));
-  EG_TRY(eg_alloc(alloc, places, EG_TRANSPORT_ID_BYTES, &channel->ids));
+  eg_arena *arena = &channel->arena;
+  EG_TRY(eg_arena_alloc(arena, places, sizeof *channel->wishes, &channel->wishes));
+  EG_TRY(eg_arena_alloc(arena, places, EG_TRANSPORT_ID_BYTES, &channel->ids));
   return open_transport(channel, transport);
 }
 
@@ -296,6 +294,7 @@ egraph_status eg_device_channel_create(const egraph_allocator *alloc, eg_channel
                .deadline_seconds = control->deadline_seconds,
                .backend = backend},
       .control = control};
+  eg_arena_init(&channel->arena, own);
   status = open_channel(channel, transport);
   if (status != EGRAPH_OK) {
     status = fail_all(channel, status);

@@ -391,42 +391,40 @@ static void *halo_address(const eg_rank_step *step) {
   return eg_rank_scratch(step, at);
 }
 
-static egraph_status bind_program(loader *l, eg_rank_step *step) {
+/// Binds a program to the states of a step, but for operand 0 and result 0 where these
+/// are given.
+static egraph_status bind_launch(loader *l, const eg_rank_step *step,
+                                 const eg_program *program, void *operand, void *result,
+                                 eg_launch **out) {
   eg_rank_program *p = l->p;
   addresses where;
-  EG_TRY(
-      list_addresses(l, step->operand_count, step->result_count, step->program, &where));
+  EG_TRY(list_addresses(l, step->operand_count, step->result_count, program, &where));
   for (uint32_t i = 0; i < step->operand_count; i++)
     where.operands[i] = p->states[step->operands[i]].address;
   for (uint32_t r = 0; r < step->result_count; r++)
     where.results[r] = p->states[step->results[r]].address;
-  if (step->halo_count != 0) step->halo_from = where.operands[0];
-  if (step->halo_count != 0 && !step->has_strips) where.operands[0] = halo_address(step);
-  EG_TRY(pack_constants(l, step->program, &p->constants, &where));
+  if (operand != NULL) where.operands[0] = operand;
+  if (result != NULL) where.results[0] = result;
+  EG_TRY(pack_constants(l, program, &p->constants, &where));
   eg_bindings bindings = {where.operands, where.results, where.constants, step->scratch};
-  return step->program->vtable->bind(step->program, &bindings, &step->launch);
-}
-
-static egraph_status bind_strip(loader *l, const eg_rank_step *step,
-                                eg_rank_strip *strip) {
-  eg_rank_program *p = l->p;
-  addresses where;
-  EG_TRY(list_addresses(l, step->operand_count, 1, strip->program, &where));
-  for (uint32_t i = 1; i < step->operand_count; i++)
-    where.operands[i] = p->states[step->operands[i]].address;
-  where.operands[0] = eg_rank_scratch(step, strip->operand);
-  where.results[0] = eg_rank_scratch(step, strip->result);
-  EG_TRY(pack_constants(l, strip->program, &p->constants, &where));
-  eg_bindings bindings = {where.operands, where.results, where.constants, step->scratch};
-  return strip->program->vtable->bind(strip->program, &bindings, &strip->launch);
+  return program->vtable->bind(program, &bindings, out);
 }
 
 static egraph_status bind_step(loader *l, eg_rank_step *step) {
   for (uint32_t i = 0; i < step->operand_count; i++)
     EG_TRY(load_state(l, step->operands[i]));
-  if (step->program != NULL) EG_TRY(bind_program(l, step));
-  for (uint32_t i = 0; i < step->strip_count; i++)
-    EG_TRY(bind_strip(l, step, &step->strips[i]));
+  if (step->program != NULL) {
+    bool has_halos = step->halo_count != 0;
+    if (has_halos) step->halo_from = l->p->states[step->operands[0]].address;
+    EG_TRY(bind_launch(l, step, step->program,
+                       has_halos && !step->has_strips ? halo_address(step) : NULL, NULL,
+                       &step->launch));
+  }
+  for (uint32_t i = 0; i < step->strip_count; i++) {
+    eg_rank_strip *strip = &step->strips[i];
+    EG_TRY(bind_launch(l, step, strip->program, eg_rank_scratch(step, strip->operand),
+                       eg_rank_scratch(step, strip->result), &strip->launch));
+  }
   for (uint32_t i = 0; i < step->operand_count; i++)
     EG_TRY(release_state(l, step->operands[i]));
   return EGRAPH_OK;

@@ -27,13 +27,6 @@ static egraph_status unpack_parts(eg_backend *memory, const eg_cut *c, const voi
   return EGRAPH_OK;
 }
 
-/// One part: [outer][bytes]
-static egraph_status take_part(eg_backend *memory, const eg_cut *c, size_t part,
-                               const void *from, void *to) {
-  return eg_backend_copy_rows(memory, to, c->bytes, (const char *)from + part * c->bytes,
-                              c->parts * c->bytes, c->bytes, c->outer);
-}
-
 // ---- transitions ------------------------------------------------------------------
 
 eg_relayout eg_relayout_of(const eg_mesh *mesh, const eg_type *type,
@@ -62,7 +55,10 @@ static uint32_t own_place(const moving *m) {
 }
 
 static egraph_status slice(const moving *m) {
-  return take_part(m->channel->backend, &m->cuts.packed, own_place(m), m->from, m->to);
+  const eg_cut *c = &m->cuts.packed; // [outer][parts][bytes] -> [outer][bytes]
+  return eg_backend_copy_rows(m->channel->backend, m->to, c->bytes,
+                              (const char *)m->from + own_place(m) * c->bytes,
+                              c->parts * c->bytes, c->bytes, c->outer);
 }
 
 static egraph_status mask(const moving *m) {

@@ -69,6 +69,7 @@ typedef struct spread {
 
 struct eg_step_check {
   egraph_allocator alloc;
+  eg_arena arena; // of all arrays
   const eg_graph *step;
   eg_session *session;
   uint32_t rows, input_count, output_count;
@@ -104,27 +105,18 @@ static double unit_of(const eg_graph *step) {
   return unit;
 }
 
-static egraph_status add_tensor(const eg_step_check *c, step_tensors *to,
+static egraph_status add_tensor(eg_step_check *c, step_tensors *to,
                                 const eg_value_info *info, bool is_wanted) {
   eg_tensor tensor = {.type = info->type};
   tensor.type.layout = (eg_layout){.format = EG_FORMAT_PLAIN};
-  if (is_wanted) EG_TRY(eg_alloc(c->alloc, eg_type_bytes(&tensor.type), 1, &tensor.data));
-  egraph_status status = step_tensors_push(to, tensor);
-  if (status != EGRAPH_OK)
-    eg_free(c->alloc, tensor.data, is_wanted ? eg_type_bytes(&tensor.type) : 0, 1);
-  return status;
-}
-
-static void free_tensors(const eg_step_check *c, step_tensors *tensors) {
-  for (size_t i = 0; i < tensors->len; i++)
-    if (tensors->data[i].data != NULL)
-      eg_free(c->alloc, tensors->data[i].data, eg_type_bytes(&tensors->data[i].type), 1);
-  step_tensors_deinit(tensors);
+  if (is_wanted)
+    EG_TRY(eg_arena_alloc(&c->arena, eg_type_bytes(&tensor.type), 1, &tensor.data));
+  return step_tensors_push(to, tensor);
 }
 
 /// Adds tensors for the results of all micro-batches. Results of the update exist after
 /// the last one only.
-static egraph_status add_results(const eg_step_check *c, step_tensors *to) {
+static egraph_status add_results(eg_step_check *c, step_tensors *to) {
   for (uint32_t m = 0; m < c->rows; m++)
     for (uint32_t o = 0; o < c->output_count; o++) {
       const eg_value_info *info =
@@ -137,21 +129,20 @@ static egraph_status add_results(const eg_step_check *c, step_tensors *to) {
 static egraph_status find_orders(eg_step_check *c) {
   uint32_t values = eg_graph_value_count(c->step);
   double *terms;
-  EG_TRY(eg_alloc(c->alloc, c->output_count, sizeof *c->order, &c->order));
-  EG_TRY(eg_alloc(c->alloc, values, sizeof *terms, &terms));
-  egraph_status status = eg_sum_terms(c->step, c->alloc, terms);
-  for (uint32_t o = 0; status == EGRAPH_OK && o < c->output_count; o++)
+  EG_TRY(eg_arena_alloc(&c->arena, c->output_count, sizeof *c->order, &c->order));
+  EG_TRY(eg_arena_alloc(&c->arena, values, sizeof *terms, &terms));
+  EG_TRY(eg_sum_terms(c->step, c->alloc, terms));
+  for (uint32_t o = 0; o < c->output_count; o++)
     c->order[o] = sqrt(terms[eg_graph_output(c->step, o, NULL).id]);
-  eg_free(c->alloc, terms, values, sizeof *terms);
-  return status;
+  return EGRAPH_OK;
 }
 
 static egraph_status prepare_check(eg_step_check *c, const eg_session_options *options) {
   size_t results = (size_t)c->rows * c->output_count;
-  EG_TRY(eg_alloc(c->alloc, c->output_count, sizeof *c->entry, &c->entry));
-  EG_TRY(eg_alloc(c->alloc, c->output_count, sizeof *c->is_sum, &c->is_sum));
-  EG_TRY(eg_alloc(c->alloc, c->output_count, sizeof *c->is_square, &c->is_square));
-  EG_TRY(eg_alloc(c->alloc, results, sizeof *c->spreads, &c->spreads));
+  EG_TRY(eg_arena_alloc(&c->arena, c->output_count, sizeof *c->entry, &c->entry));
+  EG_TRY(eg_arena_alloc(&c->arena, c->output_count, sizeof *c->is_sum, &c->is_sum));
+  EG_TRY(eg_arena_alloc(&c->arena, c->output_count, sizeof *c->is_square, &c->is_square));
+  EG_TRY(eg_arena_alloc(&c->arena, results, sizeof *c->spreads, &c->spreads));
   for (uint32_t o = 0; o < c->output_count; o++) {
     const char *name;
     eg_value value = eg_graph_output(c->step, o, &name);
@@ -186,6 +177,7 @@ egraph_status eg_step_check_create(const egraph_allocator *alloc, const eg_graph
                            .input_count = eg_graph_input_count(step),
                            .output_count = eg_graph_output_count(step),
                            .unit = unit_of(step)};
+  eg_arena_init(&check->arena, heap);
   step_tensors_init(&check->inputs, heap);
   step_tensors_init(&check->base, heap);
   step_tensors_init(&check->moved, heap);
@@ -199,16 +191,11 @@ egraph_status eg_step_check_create(const egraph_allocator *alloc, const eg_graph
 
 void eg_step_check_destroy(eg_step_check *check) {
   if (check == NULL) return;
-  size_t results = (size_t)check->rows * check->output_count;
   eg_session_destroy(check->session);
-  free_tensors(check, &check->moved);
-  free_tensors(check, &check->base);
-  free_tensors(check, &check->inputs);
-  eg_free(check->alloc, check->order, check->output_count, sizeof *check->order);
-  eg_free(check->alloc, check->spreads, results, sizeof *check->spreads);
-  eg_free(check->alloc, check->is_square, check->output_count, sizeof *check->is_square);
-  eg_free(check->alloc, check->is_sum, check->output_count, sizeof *check->is_sum);
-  eg_free(check->alloc, check->entry, check->output_count, sizeof *check->entry);
+  step_tensors_deinit(&check->moved);
+  step_tensors_deinit(&check->base);
+  step_tensors_deinit(&check->inputs);
+  eg_arena_deinit(&check->arena);
   eg_free(check->alloc, check, 1, sizeof *check);
 }
 
@@ -296,28 +283,19 @@ static double element_of(const eg_tensor *tensor, int64_t i, bool is_square) {
   return is_square ? sqrt(value) : value;
 }
 
+/// The distance of b from a; of a from zero without b, where only finite elements count.
 /// Infinite where one is finite and the other is not, or infinities differ.
 static distance distance_of(const eg_tensor *a, const eg_tensor *b, bool is_square) {
   double sum = 0, most = 0;
   int64_t count = eg_type_elements(&a->type);
   for (int64_t i = 0; i < count; i++) {
-    double x = element_of(a, i, is_square), y = element_of(b, i, is_square);
+    double x = element_of(a, i, is_square),
+           y = b != NULL ? element_of(b, i, is_square) : 0;
+    if (b == NULL && !isfinite(x)) continue;
     double off = x == y || (isnan(x) && isnan(y)) ? 0 : fabs(x - y);
     if (isnan(off)) off = INFINITY;
     sum += off * off;
     most = fmax(most, off);
-  }
-  return (distance){count != 0 ? sqrt(sum / (double)count) : 0, most};
-}
-
-static distance size_of(const eg_tensor *a, bool is_square) {
-  double sum = 0, most = 0;
-  int64_t count = eg_type_elements(&a->type);
-  for (int64_t i = 0; i < count; i++) {
-    double x = fabs(element_of(a, i, is_square));
-    if (!isfinite(x)) continue;
-    sum += x * x;
-    most = fmax(most, x);
   }
   return (distance){count != 0 ? sqrt(sum / (double)count) : 0, most};
 }
@@ -443,7 +421,8 @@ static void forget_noise(const eg_step_check *c) {
   for (size_t i = 0; i < (size_t)c->rows * c->output_count; i++) {
     c->spreads[i] = (spread){.rms = 0};
     if (c->base.data[i].data == NULL) continue;
-    distance size = size_of(&c->base.data[i], c->is_square[i % c->output_count]);
+    distance size =
+        distance_of(&c->base.data[i], NULL, c->is_square[i % c->output_count]);
     c->spreads[i].result_rms = size.rms;
     c->spreads[i].result_most = size.most;
   }

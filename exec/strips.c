@@ -74,23 +74,18 @@ static bool is_well_typed(const eg_node_spec *spec) {
 
 // ---- strips ---------------------------------------------------------------------------
 
-/// The rows of a result that read beyond the block, which has `held` rows.
-static int64_t count_before(const eg_halo *halo) {
-  return (halo->before + halo->stride - 1) / halo->stride;
-}
-static int64_t first_after(const eg_halo *halo, int64_t held) {
-  int64_t room = held + halo->before - halo->window;
-  return room < 0 ? 0 : room / halo->stride + 1;
-}
-
 /// False when the strip would need rows from both sides.
 static egraph_status add_strip(const eg_node_spec *spec, const eg_halo *halo,
                                bool is_after, eg_arena *arena, eg_strips *inout,
                                bool *out_fits) {
   int64_t held = spec->inputs[0].dims[halo->dim] - halo->before - halo->after;
   int64_t all = spec->results[0].dims[halo->dim];
-  int64_t from = is_after ? first_after(halo, held) : 0;
-  int64_t until = is_after ? all : count_before(halo);
+  // rows of the result that read beyond the block
+  int64_t room = held + halo->before - halo->window;
+  int64_t first_after = room < 0 ? 0 : room / halo->stride + 1;
+  int64_t count_before = (halo->before + halo->stride - 1) / halo->stride;
+  int64_t from = is_after ? first_after : 0;
+  int64_t until = is_after ? all : count_before;
   int64_t rows = (until - from - 1) * halo->stride + halo->window;
   int64_t own = rows - (is_after ? halo->after : halo->before);
   *out_fits = from < until && until - from < all && own > 0 && own <= held;

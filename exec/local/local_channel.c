@@ -56,7 +56,8 @@ typedef struct local_channel {
 
 struct eg_local_hub {
   egraph_allocator alloc;
-  uint32_t ranks, axes, meeting_count;
+  eg_arena arena; // of all arrays
+  uint32_t ranks, meeting_count;
   local_channel *channels; // [ranks]
   meeting *meetings;       // [meeting_count], axis by axis, the last one for all ranks
   member *members;         // [ranks * (axes + 1)]
@@ -171,18 +172,15 @@ static uint32_t give_up(local_channel *channel, meeting *m, uint32_t seen,
   return value;
 }
 
-static void post(member *self, const eg_collective *what) {
-  self->wishes[(self->begun + 1) % 2] = *what;
-  self->posted = self->begun + 1;
-}
-
 static egraph_status arrive(local_channel *channel, meeting *m, const eg_group *group,
                             const eg_collective *what) {
   eg_local_hub *hub = channel->hub;
   struct timespec until = time_after(channel->base.deadline_seconds);
   uint32_t seen = m->turned.value, value = seen;
   if ((seen & FAILED) != 0) return fail_again(hub);
-  post(&m->members[group->place], what);
+  member *self = &m->members[group->place];
+  self->wishes[(self->begun + 1) % 2] = *what;
+  self->posted = self->begun + 1;
   if (is_last(m)) {
     if (!atomic_compare_exchange_strong(&m->turned.value, &value, seen + TURN))
       return fail_again(hub);
@@ -192,13 +190,6 @@ static egraph_status arrive(local_channel *channel, meeting *m, const eg_group *
   value = eg_gate_wait_until(&m->turned, seen, &channel->spin, &until);
   if (value == seen) value = give_up(channel, m, seen, group, what);
   return has_turned(value, seen) ? EGRAPH_OK : fail_again(hub);
-}
-
-static egraph_status begin_meeting(local_channel *channel, meeting *m,
-                                   const eg_group *group, const eg_collective *what) {
-  EG_TRY(arrive(channel, m, group, what));
-  m->members[group->place].begun++;
-  return EGRAPH_OK;
 }
 
 /// Waits for all members, which always come, whatever else has failed.
@@ -313,15 +304,13 @@ static void exchange(const work *w) {
     copy_received(w, first, sent(w, w->place + 1, first), w->what->count_back);
 }
 
-static void rest(const work *w) { (void)w; }
-
 static void (*const works[EG_COLLECTIVE_KINDS])(const work *) = {
     [EG_COLLECTIVE_ALL_GATHER] = gather_elements,
     [EG_COLLECTIVE_REDUCE_SCATTER] = reduce_part,
     [EG_COLLECTIVE_ALL_REDUCE] = reduce_all,
     [EG_COLLECTIVE_ALL_TO_ALL] = transpose,
     [EG_COLLECTIVE_NEIGHBOURS] = exchange,
-    [EG_COLLECTIVE_BARRIER] = rest,
+    // NULL: a barrier has no work
 };
 
 /// All members see the same, so all work or none does.
@@ -342,11 +331,11 @@ static egraph_status local_run(eg_channel *base, const eg_collective *what) {
   eg_local_hub *hub = channel->hub;
   eg_group group = eg_group_of(base, what);
   meeting *m = meeting_of(hub, base, what, &group);
-  EG_TRY(begin_meeting(channel, m, &group, what));
-  uint32_t begun = m->members[group.place].begun;
+  EG_TRY(arrive(channel, m, &group, what));
+  uint32_t begun = ++m->members[group.place].begun;
   egraph_status status = check_wishes(channel, m, &group, begun);
   work w = {channel, m, what, group.place, begun, eg_dtype_bytes(what->dtype)};
-  if (status == EGRAPH_OK) works[what->kind](&w);
+  if (status == EGRAPH_OK && works[what->kind] != NULL) works[what->kind](&w);
   leave(m);
   channel->lends = channel->lends || what->lends;
   if (!what->lends) wait_until_left(channel, m, group.place);
@@ -401,12 +390,14 @@ static uint32_t count_meetings(const eg_mesh *mesh) {
 }
 
 static egraph_status init_hub(eg_local_hub *hub, const eg_mesh *mesh, double deadline) {
+  eg_arena *arena = &hub->arena;
   size_t n = hub->ranks;
-  EG_TRY(eg_alloc(hub->alloc, n, sizeof *hub->channels, &hub->channels));
-  EG_TRY(eg_alloc(hub->alloc, hub->meeting_count, sizeof *hub->meetings, &hub->meetings));
-  EG_TRY(eg_alloc(hub->alloc, n * (mesh->axis_count + 1u), sizeof *hub->members,
-                  &hub->members));
-  EG_TRY(eg_alloc(hub->alloc, n, n * sizeof *hub->parts, &hub->parts));
+  EG_TRY(eg_arena_alloc(arena, n, sizeof *hub->channels, &hub->channels));
+  EG_TRY(
+      eg_arena_alloc(arena, hub->meeting_count, sizeof *hub->meetings, &hub->meetings));
+  EG_TRY(eg_arena_alloc(arena, n, (mesh->axis_count + 1u) * sizeof *hub->members,
+                        &hub->members));
+  EG_TRY(eg_arena_alloc(arena, n, n * sizeof *hub->parts, &hub->parts));
   init_channels(hub, mesh, deadline);
   init_meetings(hub, mesh);
   return EGRAPH_OK;
@@ -420,12 +411,12 @@ egraph_status eg_local_hub_create(const egraph_allocator *alloc, const eg_mesh *
   EG_TRY(eg_alloc(own, 1, sizeof *hub, &hub));
   *hub = (eg_local_hub){.alloc = own,
                         .ranks = eg_mesh_devices(mesh),
-                        .axes = mesh->axis_count,
                         .meeting_count = count_meetings(mesh)};
   if (pthread_mutex_init(&hub->failing, NULL) != 0) {
     eg_free(own, hub, 1, sizeof *hub);
     return EG_FAIL(EGRAPH_E_MEMORY, "the system gives no mutex");
   }
+  eg_arena_init(&hub->arena, own);
   egraph_status status = init_hub(hub, mesh, options->deadline_seconds);
   if (status != EGRAPH_OK) {
     eg_local_hub_destroy(hub);
@@ -437,12 +428,8 @@ egraph_status eg_local_hub_create(const egraph_allocator *alloc, const eg_mesh *
 
 void eg_local_hub_destroy(eg_local_hub *hub) {
   if (hub == NULL) return;
-  size_t n = hub->ranks;
   (void)pthread_mutex_destroy(&hub->failing);
-  eg_free(hub->alloc, hub->parts, n, n * sizeof *hub->parts);
-  eg_free(hub->alloc, hub->members, n * (hub->axes + 1u), sizeof *hub->members);
-  eg_free(hub->alloc, hub->meetings, hub->meeting_count, sizeof *hub->meetings);
-  eg_free(hub->alloc, hub->channels, n, sizeof *hub->channels);
+  eg_arena_deinit(&hub->arena);
   eg_free(hub->alloc, hub, 1, sizeof *hub);
 }
 

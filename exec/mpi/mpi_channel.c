@@ -56,6 +56,7 @@ typedef struct mpi_channel {
   const void **parts;            // [places]
   MPI_Request *receives, *sends; // [places]
   MPI_Request *notes;            // [ranks]
+  eg_arena arena;                // of these arrays
   mpi_note own_note;             // what they send
   egraph_status failed;
   char message[EG_MESSAGE_BYTES];
@@ -388,19 +389,6 @@ static bool give_up_requests(mpi_channel *channel) {
   return received && sent && noted;
 }
 
-static void free_memory(mpi_channel *channel) {
-  egraph_allocator alloc = channel->base.alloc;
-  size_t n = channel->places;
-  eg_free(alloc, channel->outgoing, n, sizeof *channel->outgoing);
-  eg_free(alloc, channel->incoming, n, sizeof *channel->incoming);
-  eg_free(alloc, channel->spans, n, sizeof *channel->spans);
-  eg_free(alloc, channel->parts, n, sizeof *channel->parts);
-  eg_free(alloc, channel->receives, n, sizeof *channel->receives);
-  eg_free(alloc, channel->sends, n, sizeof *channel->sends);
-  eg_free(alloc, channel->notes, channel->ranks, sizeof *channel->notes);
-  eg_free(alloc, channel, 1, sizeof *channel);
-}
-
 // Memory that MPI may still write to is left to it: the process is about to end.
 static void mpi_destroy(eg_channel *base) {
   mpi_channel *channel = (mpi_channel *)base;
@@ -409,7 +397,10 @@ static void mpi_destroy(eg_channel *base) {
   if (channel->has_comm) is_idle = give_up_requests(channel);
   if (channel->has_comm && channel->failed == EGRAPH_OK)
     (void)MPI_Comm_free(&channel->comm);
-  if (is_idle) free_memory(channel);
+  if (is_idle) {
+    eg_arena_deinit(&channel->arena);
+    eg_free(base->alloc, channel, 1, sizeof *channel);
+  }
   if (ends_mpi) (void)MPI_Finalize();
 }
 
@@ -473,19 +464,19 @@ static egraph_status open_comm(mpi_channel *channel) {
 }
 
 static egraph_status alloc_memory(mpi_channel *channel) {
-  egraph_allocator alloc = channel->base.alloc;
+  eg_arena *arena = &channel->arena;
   const eg_mesh *mesh = &channel->base.mesh;
   channel->ranks = eg_mesh_devices(mesh);
   for (uint32_t a = 0; a < mesh->axis_count; a++)
     if (mesh->axes[a].size > channel->places) channel->places = mesh->axes[a].size;
   size_t n = channel->places;
-  EG_TRY(eg_alloc(alloc, n, sizeof *channel->outgoing, &channel->outgoing));
-  EG_TRY(eg_alloc(alloc, n, sizeof *channel->incoming, &channel->incoming));
-  EG_TRY(eg_alloc(alloc, n, sizeof *channel->spans, &channel->spans));
-  EG_TRY(eg_alloc(alloc, n, sizeof *channel->parts, &channel->parts));
-  EG_TRY(eg_alloc(alloc, n, sizeof *channel->receives, &channel->receives));
-  EG_TRY(eg_alloc(alloc, n, sizeof *channel->sends, &channel->sends));
-  EG_TRY(eg_alloc(alloc, channel->ranks, sizeof *channel->notes, &channel->notes));
+  EG_TRY(eg_arena_alloc(arena, n, sizeof *channel->outgoing, &channel->outgoing));
+  EG_TRY(eg_arena_alloc(arena, n, sizeof *channel->incoming, &channel->incoming));
+  EG_TRY(eg_arena_alloc(arena, n, sizeof *channel->spans, &channel->spans));
+  EG_TRY(eg_arena_alloc(arena, n, sizeof *channel->parts, &channel->parts));
+  EG_TRY(eg_arena_alloc(arena, n, sizeof *channel->receives, &channel->receives));
+  EG_TRY(eg_arena_alloc(arena, n, sizeof *channel->sends, &channel->sends));
+  EG_TRY(eg_arena_alloc(arena, channel->ranks, sizeof *channel->notes, &channel->notes));
   for (size_t i = 0; i < n; i++)
     channel->receives[i] = channel->sends[i] = MPI_REQUEST_NULL;
   for (uint32_t r = 0; r < channel->ranks; r++)
@@ -503,6 +494,7 @@ static egraph_status mpi_create(const egraph_allocator *alloc, const eg_mesh *me
                                .alloc = own,
                                .mesh = *mesh,
                                .deadline_seconds = options->deadline_seconds};
+  eg_arena_init(&channel->arena, own);
   egraph_status status;
   EG_TRY_GOTO(status, alloc_memory(channel), failed);
   EG_TRY_GOTO(status, start_mpi(channel), failed);
