@@ -133,6 +133,13 @@ void eg_device_memory_destroy(eg_backend *backend, eg_device_memory *memory) {
   *memory = (eg_device_memory){0};
 }
 
+egraph_status eg_program_prepare(const eg_program *program, void *const *operands,
+                                 void *const *constants) {
+  return program->vtable->prepare == NULL
+             ? EGRAPH_OK
+             : program->vtable->prepare(program, operands, constants);
+}
+
 void eg_program_destroy(eg_program *program) {
   if (program != NULL) program->vtable->destroy(program);
 }

@@ -92,8 +92,8 @@ typedef struct eg_bindings {
 
 typedef struct eg_program_vtable {
   void (*destroy)(eg_program *program); // required
-  /// required. Computes the constants from the weight operands (row-major, device
-  /// addresses; others NULL). Between begin and end of the back-end.
+  /// optional: NULL means no constants. Computes the constants from the weight operands
+  /// (row-major, device addresses; others NULL). Between begin and end of the back-end.
   egraph_status (*prepare)(const eg_program *program, void *const *operands,
                            void *const *constants);
   /// required. The launch borrows program and memory.
@@ -199,6 +199,8 @@ egraph_status eg_backend_fill(eg_backend *backend, void *to, egraph_dtype dtype,
 egraph_status eg_backend_begin(eg_backend *backend);
 egraph_status eg_backend_end(eg_backend *backend);
 void eg_device_memory_destroy(eg_backend *backend, eg_device_memory *memory);
+egraph_status eg_program_prepare(const eg_program *program, void *const *operands,
+                                 void *const *constants);
 void eg_program_destroy(eg_program *program); // NULL is allowed
 void eg_launch_destroy(eg_launch *launch);    // NULL is allowed
 

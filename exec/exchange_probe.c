@@ -58,12 +58,6 @@ static eg_collective exchange_of(const prober *p, uint32_t exchange, size_t byte
   return what;
 }
 
-static size_t sent_floats(const eg_collective *what, uint32_t devices) {
-  bool is_of_parts = what->kind == EG_COLLECTIVE_REDUCE_SCATTER ||
-                     what->kind == EG_COLLECTIVE_ALL_TO_ALL;
-  return is_of_parts ? what->count * devices : what->count + what->count_back;
-}
-
 // ---- blocks ---------------------------------------------------------------------------
 
 /// Computes for a while. The result is sent, so the compiler cannot drop the loop.
@@ -78,7 +72,10 @@ static void compute_chunk(const prober *p, size_t sent) {
 
 static egraph_status run_block(const prober *p, const eg_collective *what, int turns,
                                bool exchanges, double *out_seconds) {
-  size_t sent = sent_floats(what, p->group.size);
+  bool is_of_parts = what->kind == EG_COLLECTIVE_REDUCE_SCATTER ||
+                     what->kind == EG_COLLECTIVE_ALL_TO_ALL;
+  size_t sent =
+      is_of_parts ? what->count * p->group.size : what->count + what->count_back;
   EG_TRY(eg_channel_barrier(p->channel));
   double start = eg_clock_seconds();
   for (int t = 0; t < turns; t++) {
@@ -335,11 +332,6 @@ static int choose_repeats(uint32_t group) {
                                          : repeats);
 }
 
-static size_t choose_large(uint32_t group) {
-  size_t whole = HELD / group < WHOLE ? HELD / group : WHOLE;
-  return whole / group > 2 * SMALL ? whole / group : 2 * SMALL;
-}
-
 /// Traffic between ranks of this host is measured by the smaller of wall clock and thread
 /// clock, because time for which other programs have the processor is not the message's.
 /// Rounds are measured by the wall clock, because waiting counts.
@@ -408,7 +400,8 @@ egraph_status eg_channel_probe(eg_channel *channel, uint32_t axis, eg_link_figur
   const eg_collective along = {.kind = EG_COLLECTIVE_ALL_GATHER, .axis = axis};
   link_prober p = {
       .channel = channel, .group = eg_group_of(channel, &along), .axis = axis};
-  p.large = choose_large(p.group.size);
+  size_t whole = HELD / p.group.size < WHOLE ? HELD / p.group.size : WHOLE;
+  p.large = whole / p.group.size > 2 * SMALL ? whole / p.group.size : 2 * SMALL;
   size_t count = p.group.size * p.large;
   egraph_status status = eg_alloc(channel->alloc, count, sizeof *p.send, &p.send);
   if (status == EGRAPH_OK)

@@ -253,7 +253,7 @@ static egraph_status repeat_copy(node_rig *rig, const rig_copy *copy) {
   for (uint32_t i = 0; i < rig->spec->input_count; i++)
     if (reads_as_is(rig, i)) EG_TRY(draw_operand(rig, i, copy->operands[i]));
   if (!rig->backend->vtable->host_memory)
-    return rig->program->vtable->prepare(rig->program, copy->operands, copy->constants);
+    return eg_program_prepare(rig->program, copy->operands, copy->constants);
   for (uint32_t i = 0; i < info->constant_count; i++)
     memcpy(copy->constants[i], rig->copies[0].constants[i], info->constant_bytes[i]);
   return EGRAPH_OK;
@@ -265,7 +265,7 @@ static egraph_status add_copy(node_rig *rig, uint32_t index) {
   copy->set = &rig->sets[index % rig->set_count];
   EG_TRY(place_copy(rig, copy, index == 0));
   if (index == 0)
-    EG_TRY(vtable->prepare(rig->program, copy->operands, copy->constants));
+    EG_TRY(eg_program_prepare(rig->program, copy->operands, copy->constants));
   else
     EG_TRY(repeat_copy(rig, copy));
   eg_bindings bindings = {copy->operands, copy->set->results, copy->constants,

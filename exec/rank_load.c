@@ -200,7 +200,7 @@ static egraph_status pack_constants(loader *l, const eg_program *program,
     owner->len++;
     where->constants[i] = memory->address;
   }
-  return program->vtable->prepare(program, where->operands, where->constants);
+  return eg_program_prepare(program, where->operands, where->constants);
 }
 
 static egraph_status run_once(loader *l, const eg_program *program, addresses *where) {

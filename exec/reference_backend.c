@@ -119,14 +119,8 @@ static void program_destroy(eg_program *base) {
   eg_free(program->alloc, program, 1, sizeof *program);
 }
 
-static egraph_status program_prepare(const eg_program *base, void *const *operands,
-                                     void *const *constants) {
-  (void)base, (void)operands, (void)constants;
-  return EGRAPH_OK;
-}
-
-static const eg_program_vtable program_vtable = {
-    .destroy = program_destroy, .prepare = program_prepare, .bind = program_bind};
+static const eg_program_vtable program_vtable = {.destroy = program_destroy,
+                                                 .bind = program_bind};
 
 static size_t twin_bytes(const eg_type *types, uint32_t count) {
   size_t bytes = 0;

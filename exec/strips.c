@@ -6,22 +6,21 @@
 // us; 64 to 64 channels on [1,64,28,56] a copy 7.5 us, a strip 35 us.
 static const double FLOPS_PER_BYTE = 2;
 
-/// A convolution that mixes channels keeps its copy: measured, with strides and other
-/// pads on both sides it is slower by more than the copy takes.
-static bool is_depthwise(const eg_node_spec *spec) {
-  const eg_type *weight = &spec->inputs[1];
-  return weight->dims[1] == 1 && weight->dims[0] == spec->inputs[0].dims[1];
-}
-
 /// Returns the slot of padding; NULL for operators that do not run over strips: their
 /// rows are not the result's rows, or a copy takes less time.
 static const eg_attr *pads_of(const eg_node_spec *spec) {
   enum { CONV_OPERANDS = 3 }; // no further one, of rows like the result's
   switch ((int)spec->attrs->op) {
-  case EG_OP_CONV:
-    return spec->input_count <= CONV_OPERANDS && is_depthwise(spec)
+  case EG_OP_CONV: {
+    // A convolution that mixes channels keeps its copy: measured, with strides and other
+    // pads on both sides it is slower by more than the copy takes.
+    const eg_type *weight = &spec->inputs[1];
+    bool is_depthwise =
+        weight->dims[1] == 1 && weight->dims[0] == spec->inputs[0].dims[1];
+    return spec->input_count <= CONV_OPERANDS && is_depthwise
                ? eg_attr_at(spec->attrs, EG_A_CONV_PADS)
                : NULL;
+  }
   case EG_OP_MAX_POOL: return eg_attr_at(spec->attrs, EG_A_MAX_POOL_PADS);
   case EG_OP_AVERAGE_POOL: return eg_attr_at(spec->attrs, EG_A_AVERAGE_POOL_PADS);
   default: return NULL;

@@ -15,8 +15,9 @@
 #include "exec/cpu/pointwise.h"
 
 enum {
-  BLOCK = 1024, // elements: 4 kB for each tensor of a stage
-  PART = 8192,  // elements that a thread takes at once, at most
+  BLOCK = 1024,  // elements: 4 kB for each tensor of a stage
+  PART = 8192,   // elements that a thread takes at once, at most
+  SHORTEST = 16, // inner loops: shorter ones take longer to call than to run
   MAX_STAGES = 12,
   MAX_OPERANDS = EG_MAX_LOOP_TENSORS - 2
 };
@@ -155,11 +156,6 @@ static bool add_chain_node(chain *c, const eg_node_spec *spec, uint32_t place,
   return spec->input_count == 1 && add_unary(c, spec);
 }
 
-/// The operand of the first node that enters: it has the type of the result.
-static uint32_t find_head(const chain *c, const eg_node_spec *spec) {
-  return spec->input_count == 2 && !is_like(&spec->inputs[0], c);
-}
-
 // ---- loops --------------------------------------------------------------------------
 
 /// Finds how an operand varies along the loops from `outer` on; false: in no supported
@@ -223,23 +219,18 @@ static void pick_loops(chain *c) {
   }
 }
 
-/// Short inner loops take longer to call than to run.
-static bool is_worth_it(const chain *c) {
-  enum { SHORTEST = 16 };
-  return c->inner >= SHORTEST || c->rows == 1;
-}
-
 static bool make_chain(const eg_compile_request *request, chain *out) {
   const eg_node_spec *spec = request->spec;
   if (spec->result_count != 1 || spec->input_count == 0) return false;
   *out = (chain){.type = spec->results[0], .period = 1};
-  if (eg_type_elements(&out->type) == 0 ||
-      !add_chain_node(out, spec, find_head(out, spec), true))
+  // The operand that enters has the type of the result.
+  uint32_t head = spec->input_count == 2 && !is_like(&spec->inputs[0], out);
+  if (eg_type_elements(&out->type) == 0 || !add_chain_node(out, spec, head, true))
     return false;
   for (uint32_t i = 0; i < request->link_count; i++)
     if (!add_chain_node(out, request->links[i].spec, request->links[i].operand, false))
       return false;
-  if (!find_loops(out) || !is_worth_it(out)) return false;
+  if (!find_loops(out) || (out->inner < SHORTEST && out->rows != 1)) return false;
   pick_loops(out);
   return true;
 }
@@ -267,11 +258,6 @@ typedef struct chain_row {
   float between[BLOCK]; // from stage to stage
 } chain_row;
 
-static void repeat_row(const float *from, int64_t period, int64_t length, float *to) {
-  for (int64_t at = 0; at < length; at += period)
-    memcpy(to + at, from, (size_t)period * sizeof *to);
-}
-
 static int64_t period_of(const chain *c, uint32_t operand) {
   const eg_loop_nest *nest = &c->nest;
   int64_t period = 1;
@@ -296,7 +282,9 @@ static void enter_row(const chain_run *run, int64_t index, chain_row *row) {
       from += places[d] * c->nest.strides[i + 2][d];
     row->operands[i] = from;
     if (c->operands[i].kind != OPERAND_REPEATED || row->written[i] == from) continue;
-    repeat_row(from, period_of(c, i), c->block, row->blocks[i]);
+    int64_t period = period_of(c, i);
+    for (int64_t at = 0; at < c->block; at += period)
+      memcpy(row->blocks[i] + at, from, (size_t)period * sizeof *from);
     row->written[i] = from;
   }
 }

@@ -25,14 +25,6 @@ static void push_step(eg_eltwise_chain *chain, dnnl_alg_kind_t alg, double alpha
       (eg_eltwise){.alg = alg, .alpha = (float)alpha, .beta = (float)beta};
 }
 
-// oneDNN refuses infinite bounds: clips with an infinite bound follow as one of egraph's
-// loops.
-static eg_eltwise_chain clip_chain(double low, double high) {
-  bool is_relu = low == 0 && isinf(high) && high > 0;
-  return is_relu ? chain_of(dnnl_eltwise_relu, 0, 0)
-                 : chain_of(dnnl_eltwise_clip_v2, low, high);
-}
-
 eg_eltwise_chain eg_eltwise_of_act(eg_act act, double alpha, double beta) {
   switch (act) {
   case EG_ACT_RELU: return chain_of(dnnl_eltwise_relu, 0, 0);
@@ -42,7 +34,10 @@ eg_eltwise_chain eg_eltwise_of_act(eg_act act, double alpha, double beta) {
   case EG_ACT_GELU_TANH: return chain_of(dnnl_eltwise_gelu_tanh, 0, 0);
   case EG_ACT_SILU: return chain_of(dnnl_eltwise_swish, 1, 0);
   case EG_ACT_HARDSWISH: return chain_of(dnnl_eltwise_hardswish, 1.0 / 6, 0.5);
-  case EG_ACT_CLIP: return clip_chain(alpha, beta);
+  case EG_ACT_CLIP: // oneDNN refuses infinite bounds: these follow as egraph's loop
+    return alpha == 0 && isinf(beta) && beta > 0
+               ? chain_of(dnnl_eltwise_relu, 0, 0)
+               : chain_of(dnnl_eltwise_clip_v2, alpha, beta);
   case EG_ACT_LEAKY_RELU: return chain_of(dnnl_eltwise_relu, alpha, 0);
   case EG_ACT_ELU: return chain_of(dnnl_eltwise_elu, alpha, 0);
   case EG_ACT_NONE:

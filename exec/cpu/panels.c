@@ -74,19 +74,15 @@ int64_t eg_panels_place(const eg_panels *p, int64_t row, int64_t column) {
 
 // ---- the product --------------------------------------------------------------------
 
-/// Lines of the next panel that each tile asks for in four steps, in bytes.
-static int64_t bytes_ahead(const eg_panels *p, int64_t width, int64_t tiles) {
-  enum { LINE = 64, MOST = 4 };
-  int64_t bytes = 4 * width * p->set->vector * (int64_t)sizeof(float);
-  return LINE * eg_lesser(eg_quotient_up(bytes, LINE * tiles), MOST);
-}
-
 /// Rows [begin, end) times a panel of the block of depth from `from` on.
 static void run_panel(const eg_panels *p, const eg_panel_operands *o, int64_t begin,
                       int64_t end, int64_t from, int64_t panel) {
   int64_t first = first_vector(p, panel), width = first_vector(p, panel + 1) - first;
   int64_t depth = depth_at(p, from), column = first * p->set->vector;
   int64_t tiles = eg_quotient_up(end - begin, p->set->heights[width - 1]);
+  // lines of the next panel that each tile prefetches in four steps
+  enum { CACHE_LINE = 64, MOST_LINES = 4 };
+  int64_t bytes = 4 * width * p->set->vector * (int64_t)sizeof(float);
   const float *b = o->packed + packed_at(p, from, panel);
   const float *next = b + depth * width * p->set->vector;
   eg_tile t = {.b = b,
@@ -101,7 +97,8 @@ static void run_panel(const eg_panels *p, const eg_panel_operands *o, int64_t be
                .last = eg_lesser(p->columns - column - (width - 1) * p->set->vector,
                                  p->set->vector),
                .ahead = (const char *)next,
-               .each = bytes_ahead(p, width, tiles)};
+               .each = CACHE_LINE *
+                       eg_lesser(eg_quotient_up(bytes, CACHE_LINE * tiles), MOST_LINES)};
   const char *asked = (const char *)(next + (next - b));
   for (int64_t i = 0; i < tiles; i++) {
     int64_t row = begin + share_begin(end - begin, tiles, i);

@@ -171,13 +171,6 @@ static const reduction_row rows[] = {
     {EG_OP_REDUCE_PROD, EG_A_REDUCE_PROD_AXES, true},
 };
 
-/// The factor of the sum of `reduced` elements.
-static float final_scale(const eg_attrs *attrs, int64_t reduced) {
-  if (attrs->op != EG_OP_REDUCE_MEAN) return 1.0f;
-  int64_t count = eg_attr_at(attrs, EG_A_REDUCE_MEAN_COUNT)->i;
-  return (float)(1.0 / (double)(count == 0 ? reduced : count));
-}
-
 static egraph_status no_kernel(const eg_cpu_builder *builder) {
   return EG_FAIL(EGRAPH_E_UNSUPPORTED, "%s: no kernel for these axes",
                  eg_op_info_of((eg_op)builder->spec->attrs->op)->name);
@@ -194,6 +187,7 @@ static egraph_status add_pass(eg_cpu_builder *builder, const reduction_row *row,
 static egraph_status add_passes(eg_cpu_builder *builder, const reduction_row *row,
                                 remainder *left) {
   reduction_pass pass = {.from = eg_cpu_read(builder, 0), .scale = 1.0f};
+  const eg_attrs *attrs = builder->spec->attrs;
   int64_t reduced = 1;
   if (is_done(left)) return no_kernel(builder);
   while (!is_done(left)) {
@@ -202,7 +196,10 @@ static egraph_status add_passes(eg_cpu_builder *builder, const reduction_row *ro
     bool is_last = is_done(left);
     pass.to = is_last ? eg_place_result(0)
                       : scratch_for(builder, pass.shape.outer * pass.shape.inner);
-    if (is_last) pass.scale = final_scale(builder->spec->attrs, reduced);
+    if (is_last && attrs->op == EG_OP_REDUCE_MEAN) {
+      int64_t count = eg_attr_at(attrs, EG_A_REDUCE_MEAN_COUNT)->i;
+      pass.scale = (float)(1.0 / (double)(count == 0 ? reduced : count));
+    }
     EG_TRY(add_pass(builder, row, &pass));
     pass.from = pass.to;
   }

@@ -43,10 +43,6 @@ bool eg_team_piece_of_caller(eg_team_piece *out) {
 
 // ---- regions ----------------------------------------------------------------------
 
-static uint64_t ticket_of(uint32_t region, uint32_t pieces, uint32_t begun) {
-  return (uint64_t)region << 2 * COUNT_BITS | (uint64_t)pieces << COUNT_BITS | begun;
-}
-
 /// Takes a piece that no thread has begun. False: there is none.
 static bool take_piece(eg_team *team, eg_team_piece *out) {
   unsigned long long ticket = atomic_load(&team->ticket);
@@ -72,12 +68,6 @@ static void end_piece(eg_team *team) {
   if (atomic_fetch_sub(&team->left, 1) == 1) eg_gate_move(&team->ended, region, 1);
 }
 
-static void hand_over_flag(eg_team *team) {
-  if (fetestexcept(FE_INVALID) == 0) return;
-  atomic_store(&team->raised, true);
-  (void)feclearexcept(FE_INVALID);
-}
-
 static void *run_worker(void *argument) {
   eg_team *team = argument;
   (void)feclearexcept(FE_INVALID);
@@ -86,7 +76,10 @@ static void *run_worker(void *argument) {
     eg_team_piece piece;
     while (take_piece(team, &piece)) {
       run_piece(&piece);
-      hand_over_flag(team);
+      if (fetestexcept(FE_INVALID) != 0) { // hands the flag over
+        atomic_store(&team->raised, true);
+        (void)feclearexcept(FE_INVALID);
+      }
       end_piece(team);
     }
     region = eg_gate_wait(&team->begun, region);
@@ -99,7 +92,8 @@ static void post(eg_team *team, void (*body)(void *), void *argument, uint32_t p
   team->body = body;
   team->argument = argument;
   atomic_store(&team->left, pieces);
-  atomic_store(&team->ticket, ticket_of(region, pieces, 1));
+  atomic_store(&team->ticket,
+               (uint64_t)region << 2 * COUNT_BITS | (uint64_t)pieces << COUNT_BITS | 1);
   eg_gate_move(&team->begun, region, pieces - 1);
 }
 

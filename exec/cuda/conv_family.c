@@ -177,12 +177,9 @@ static eg_direct_conv direct_of(const conv_shape *shape) {
   return work;
 }
 
-static egraph_status run_direct(const eg_cuda_device *device, const void *payload,
-                                void *const *addresses) {
-  return eg_cuda_check(eg_launch_direct_conv(payload, addresses[0], addresses[1],
-                                             addresses[2], device->stream),
-                       "convolution kernel");
-}
+EG_DEVICE_STAGE(run_direct, "convolution kernel",
+                eg_launch_direct_conv(payload, addresses[0], addresses[1], addresses[2],
+                                      device->stream))
 
 static egraph_status add_direct(eg_cuda_builder *builder, const conv_shape *shape) {
   eg_compute compute;

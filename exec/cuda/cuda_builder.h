@@ -33,6 +33,13 @@ enum { EG_MAX_STAGE_PLACES = EG_MOST_JOINED + 1 };
 /// Puts the work on the device's stream; `addresses` in the order of the places.
 typedef egraph_status (*eg_device_function)(const eg_cuda_device *device,
                                             const void *payload, void *const *addresses);
+/// Defines such a function that launches a kernel; `launch` is an expression of device,
+/// payload and addresses, `what` the kernel's name in messages.
+#define EG_DEVICE_STAGE(name, what, launch)                                              \
+  static egraph_status name(const eg_cuda_device *device, const void *payload,           \
+                            void *const *addresses) {                                    \
+    return eg_cuda_check((launch), what);                                                \
+  }
 /// Releases what a payload holds outside of the arena.
 typedef void (*eg_device_release)(void *payload);
 

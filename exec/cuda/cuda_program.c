@@ -101,14 +101,8 @@ static void program_destroy(eg_program *base) {
   eg_free(program->alloc, program, 1, sizeof *program);
 }
 
-static egraph_status program_prepare(const eg_program *base, void *const *operands,
-                                     void *const *constants) {
-  (void)base, (void)operands, (void)constants; // weights are read as they are
-  return EGRAPH_OK;
-}
-
-static const eg_program_vtable program_vtable = {
-    .destroy = program_destroy, .prepare = program_prepare, .bind = program_bind};
+static const eg_program_vtable program_vtable = {.destroy = program_destroy,
+                                                 .bind = program_bind};
 
 static bool is_foreign(const eg_type *types, uint32_t count) {
   for (uint32_t i = 0; i < count; i++)
@@ -296,8 +290,8 @@ static void destroy_staged(eg_program *base) {
   eg_free(program->alloc, program, 1, sizeof *program);
 }
 
-static const eg_program_vtable staged_vtable = {
-    .destroy = destroy_staged, .prepare = program_prepare, .bind = bind_staged};
+static const eg_program_vtable staged_vtable = {.destroy = destroy_staged,
+                                                .bind = bind_staged};
 
 egraph_status eg_staged_program_create(egraph_allocator alloc,
                                        const eg_cuda_device *device, eg_series *series,

@@ -145,10 +145,8 @@ egraph_status eg_cuda_tile(eg_cuda_builder *builder) {
 
 // ---- joins ----------------------------------------------------------------------
 
-static egraph_status run_join(const eg_cuda_device *device, const void *payload,
-                              void *const *addresses) {
-  return eg_cuda_check(eg_launch_join(payload, addresses, device->stream), "copy kernel");
-}
+EG_DEVICE_STAGE(run_join, "copy kernel",
+                eg_launch_join(payload, addresses, device->stream))
 
 /// Bytes of a tensor that lie together when it is cut along an axis.
 static int64_t row_bytes(const eg_type *type, uint32_t axis) {
@@ -255,12 +253,9 @@ egraph_status eg_cuda_pad(eg_cuda_builder *builder) {
                           &from);
 }
 
-static egraph_status run_gather(const eg_cuda_device *device, const void *payload,
-                                void *const *addresses) {
-  return eg_cuda_check(eg_launch_gather(payload, addresses[0], addresses[1], addresses[2],
-                                        device->fault, device->stream),
-                       "gather kernel");
-}
+EG_DEVICE_STAGE(run_gather, "gather kernel",
+                eg_launch_gather(payload, addresses[0], addresses[1], addresses[2],
+                                 device->fault, device->stream))
 
 /// `size` is set; `whole` is the slot of that name, `first` is the next one.
 static void set_whole(const eg_attrs *attrs, eg_attr_slot whole, eg_gathering *inout) {
@@ -329,11 +324,8 @@ egraph_status eg_cuda_gather_grad(eg_cuda_builder *builder) {
 
 // ---- updates ------------------------------------------------------------------------
 
-static egraph_status run_adam(const eg_cuda_device *device, const void *payload,
-                              void *const *addresses) {
-  return eg_cuda_check(eg_launch_adam(payload, addresses, device->stream),
-                       "Adam's kernel");
-}
+EG_DEVICE_STAGE(run_adam, "Adam's kernel",
+                eg_launch_adam(payload, addresses, device->stream))
 
 egraph_status eg_cuda_adam_update(eg_cuda_builder *builder) {
   enum { RESULTS = 3, OPERANDS = 6 };

@@ -53,12 +53,8 @@ static egraph_status make_work(const eg_cuda_builder *builder, const eg_type *sm
   return EGRAPH_OK;
 }
 
-static egraph_status run_pooling(const eg_cuda_device *device, const void *payload,
-                                 void *const *addresses) {
-  return eg_cuda_check(
-      eg_launch_pooling(payload, addresses[0], addresses[1], device->stream),
-      "pooling kernel");
-}
+EG_DEVICE_STAGE(run_pooling, "pooling kernel",
+                eg_launch_pooling(payload, addresses[0], addresses[1], device->stream))
 
 egraph_status eg_cuda_pool(eg_cuda_builder *builder) {
   const eg_node_spec *spec = builder->spec;
@@ -73,12 +69,9 @@ egraph_status eg_cuda_pool(eg_cuda_builder *builder) {
 
 // ---- gradients ------------------------------------------------------------------
 
-static egraph_status run_pool_grad(const eg_cuda_device *device, const void *payload,
-                                   void *const *addresses) {
-  return eg_cuda_check(eg_launch_pool_grad(payload, addresses[0], addresses[1],
-                                           addresses[2], device->stream),
-                       "gradient of pooling kernel");
-}
+EG_DEVICE_STAGE(run_pool_grad, "gradient of pooling kernel",
+                eg_launch_pool_grad(payload, addresses[0], addresses[1], addresses[2],
+                                    device->stream))
 
 // The gradient of an average has no operand x.
 egraph_status eg_cuda_pool_grad(eg_cuda_builder *builder) {

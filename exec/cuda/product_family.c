@@ -513,11 +513,8 @@ static egraph_status add_as_product(eg_cuda_builder *builder, eg_einsum_nest n) 
 
 // ---- as a loop ------------------------------------------------------------------
 
-static egraph_status run_contraction(const eg_cuda_device *device, const void *payload,
-                                     void *const *addresses) {
-  return eg_cuda_check(eg_launch_contraction(payload, addresses, device->stream),
-                       "contraction kernel");
-}
+EG_DEVICE_STAGE(run_contraction, "contraction kernel",
+                eg_launch_contraction(payload, addresses, device->stream))
 
 static egraph_status add_loop(eg_cuda_builder *builder, const eg_einsum_nest *n) {
   const eg_type *result = &builder->spec->results[0];

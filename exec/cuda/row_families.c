@@ -12,12 +12,8 @@ static int64_t product_of_dims(const eg_type *type, uint32_t from, uint32_t to) 
 
 // ---- reductions -----------------------------------------------------------------
 
-static egraph_status run_reduction(const eg_cuda_device *device, const void *payload,
-                                   void *const *addresses) {
-  return eg_cuda_check(
-      eg_launch_reduction(payload, addresses[0], addresses[1], device->stream),
-      "reduction kernel");
-}
+EG_DEVICE_STAGE(run_reduction, "reduction kernel",
+                eg_launch_reduction(payload, addresses[0], addresses[1], device->stream))
 
 /// Folds the dimensions of operand 0 whose bit is set; `kept_strides` are the result's,
 /// in the operand's dimensions.
@@ -157,11 +153,8 @@ egraph_status eg_cuda_cum_sum(eg_cuda_builder *builder) {
 
 // ---- normalizations -------------------------------------------------------------
 
-static egraph_status run_norm_rows(const eg_cuda_device *device, const void *payload,
-                                   void *const *addresses) {
-  return eg_cuda_check(eg_launch_norm_rows(payload, addresses, device->stream),
-                       "normalization kernel");
-}
+EG_DEVICE_STAGE(run_norm_rows, "normalization kernel",
+                eg_launch_norm_rows(payload, addresses, device->stream))
 
 // Without a shift its address is NULL.
 static egraph_status run_norm_rows_unshifted(const eg_cuda_device *device,
@@ -229,11 +222,8 @@ static bool channel_loop(const eg_node_spec *spec, eg_device_loop *out) {
   return eg_loop_merge(&plan, out);
 }
 
-static egraph_status run_channel_norm(const eg_cuda_device *device, const void *payload,
-                                      void *const *addresses) {
-  return eg_cuda_check(eg_launch_channel_norm(payload, addresses, device->stream),
-                       "batch normalization kernel");
-}
+EG_DEVICE_STAGE(run_channel_norm, "batch normalization kernel",
+                eg_launch_channel_norm(payload, addresses, device->stream))
 
 egraph_status eg_cuda_batch_norm(eg_cuda_builder *builder) {
   const eg_node_spec *spec = builder->spec;
@@ -250,12 +240,9 @@ egraph_status eg_cuda_batch_norm(eg_cuda_builder *builder) {
   return eg_cuda_add(builder, run_channel_norm, &work, sizeof work, NULL, places, 6);
 }
 
-static egraph_status run_channel_window(const eg_cuda_device *device, const void *payload,
-                                        void *const *addresses) {
-  return eg_cuda_check(
-      eg_launch_channel_window(payload, addresses[0], addresses[1], device->stream),
-      "local response normalization kernel");
-}
+EG_DEVICE_STAGE(run_channel_window, "local response normalization kernel",
+                eg_launch_channel_window(payload, addresses[0], addresses[1],
+                                         device->stream))
 
 egraph_status eg_cuda_lrn(eg_cuda_builder *builder) {
   const eg_node_spec *spec = builder->spec;
@@ -278,11 +265,8 @@ egraph_status eg_cuda_lrn(eg_cuda_builder *builder) {
 
 // ---- gradients of normalizations ----------------------------------------------------
 
-static egraph_status run_norm_grad(const eg_cuda_device *device, const void *payload,
-                                   void *const *addresses) {
-  return eg_cuda_check(eg_launch_norm_grad(payload, addresses, device->stream),
-                       "gradient of a normalization kernel");
-}
+EG_DEVICE_STAGE(run_norm_grad, "gradient of a normalization kernel",
+                eg_launch_norm_grad(payload, addresses, device->stream))
 
 egraph_status eg_cuda_layer_norm_grad(eg_cuda_builder *builder) {
   enum { OPERAND_D, OPERAND_X, OPERAND_SCALE, SLOT_EPSILON = 1 };

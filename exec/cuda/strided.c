@@ -118,12 +118,9 @@ typedef struct pointwise_payload {
   eg_loop_plan plan;
 } pointwise_payload;
 
-static egraph_status run_pointwise(const eg_cuda_device *device, const void *payload,
-                                   void *const *addresses) {
-  const pointwise_payload *pointwise = payload;
-  return eg_cuda_check(eg_launch_pointwise(&pointwise->work, addresses, device->stream),
-                       "pointwise kernel");
-}
+EG_DEVICE_STAGE(run_pointwise, "pointwise kernel",
+                eg_launch_pointwise(&((const pointwise_payload *)payload)->work,
+                                    addresses, device->stream))
 
 /// Appends a tensor that broadcasts to the result, in the result's dimensions.
 static void add_tensor(pointwise_payload *payload, const eg_type *result,

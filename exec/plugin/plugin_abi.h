@@ -11,7 +11,7 @@
 /// Changes whenever an interface that crosses the border does: counted up by hand, and
 /// with the tables and structs that do.
 #define EG_PLUGIN_ABI                                                                    \
-  (UINT64_C(5) << 56 | (uint64_t)EG_OP_COUNT << 40 | (uint64_t)EG_A_COUNT << 24 |        \
+  (UINT64_C(6) << 56 | (uint64_t)EG_OP_COUNT << 40 | (uint64_t)EG_A_COUNT << 24 |        \
    (uint64_t)(sizeof(eg_backend_vtable) + sizeof(eg_program_info) + sizeof(eg_type) +    \
               sizeof(eg_transport_vtable) + sizeof(eg_channel_vtable) +                  \
               sizeof(eg_channel) + sizeof(eg_collective)))
