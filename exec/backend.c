@@ -3,6 +3,7 @@
 #define _DEFAULT_SOURCE // madvise
 #include "exec/backend.h"
 
+#include <assert.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -106,6 +107,7 @@ void eg_backend_destroy(eg_backend *backend) {
 
 egraph_status eg_backend_upload(eg_backend *backend, void *to, const void *from,
                                 size_t bytes) {
+  assert(backend != NULL);
   if (backend->vtable->upload != NULL)
     return backend->vtable->upload(backend, to, from, bytes);
   if (bytes != 0) memcpy(to, from, bytes);
@@ -114,6 +116,7 @@ egraph_status eg_backend_upload(eg_backend *backend, void *to, const void *from,
 
 egraph_status eg_backend_download(eg_backend *backend, void *to, const void *from,
                                   size_t bytes) {
+  assert(backend != NULL);
   if (backend->vtable->download != NULL)
     return backend->vtable->download(backend, to, from, bytes);
   if (bytes != 0) memcpy(to, from, bytes);
@@ -151,6 +154,7 @@ void eg_launch_destroy(eg_launch *launch) {
 egraph_status eg_backend_copy_rows(eg_backend *backend, void *to, size_t to_step,
                                    const void *from, size_t from_step, size_t bytes,
                                    size_t count) {
+  assert(count <= 1 || (to_step >= bytes && from_step >= bytes));
   char *target = to;
   const char *source = from;
   if (bytes == 0 || count == 0) return EGRAPH_OK;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 const char *eg_collective_name(eg_collective_kind kind) {
+  assert(kind < EG_COLLECTIVE_KINDS);
 #define NAME(id, name) name,
   static const char *const names[] = {EG_COLLECTIVE_LIST(NAME)};
 #undef NAME
@@ -27,6 +28,7 @@ void eg_channel_destroy(eg_channel *channel) {
 // ---- groups -----------------------------------------------------------------------
 
 eg_group eg_group_of(const eg_channel *channel, const eg_collective *what) {
+  assert(channel->rank < eg_mesh_devices(&channel->mesh));
   const eg_mesh *mesh = &channel->mesh;
   if (what->kind == EG_COLLECTIVE_BARRIER)
     return (eg_group){.stride = 1, .size = eg_mesh_devices(mesh), .place = channel->rank};
@@ -62,6 +64,7 @@ static void describe_collective(const eg_channel *channel, const eg_collective *
 egraph_status eg_collective_mismatch(const eg_channel *channel, uint32_t rank,
                                      const eg_collective *a, uint32_t other,
                                      const eg_collective *b) {
+  assert(!eg_collective_matches(a, b));
   char first[WORDS_BYTES], second[WORDS_BYTES];
   describe_collective(channel, a, first);
   describe_collective(channel, b, second);
@@ -106,6 +109,7 @@ static void run_alone(const eg_collective *what) {
 }
 
 egraph_status eg_channel_run(eg_channel *channel, const eg_collective *what) {
+  assert(channel != NULL && what->kind < EG_COLLECTIVE_KINDS);
   EG_TRY(check_collective(channel, what));
   if (channel->backend != NULL || eg_group_of(channel, what).size > 1)
     return channel->vtable->run(channel, what);

@@ -9,6 +9,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/device_channel.h"
 
+#include <assert.h>
 #include <sched.h>
 #include <string.h>
 
@@ -37,11 +38,13 @@ typedef struct device_channel {
 // ---- failures ---------------------------------------------------------------------
 
 static egraph_status fail_again(const device_channel *channel) {
+  assert(channel->failed != EGRAPH_OK);
   return EG_FAIL(channel->failed, "%s", channel->message);
 }
 
 /// Ends the channel here and for all ranks; the first failure stays.
 static egraph_status fail_all(device_channel *channel, egraph_status status) {
+  assert(status != EGRAPH_OK);
   if (channel->failed == EGRAPH_OK) {
     channel->failed = status;
     snprintf(channel->message, sizeof channel->message, "%s", egraph_last_error());
@@ -172,6 +175,7 @@ static egraph_status run_through_host(device_channel *channel, const eg_group *g
 
 static egraph_status run_on_device(device_channel *channel, const eg_group *group,
                                    const eg_collective *what) {
+  assert(channel->transport != NULL);
   eg_device_queue queue; // what was noted so far goes there first
   EG_TRY(agree_on_collective(channel, group, what));
   if (what->count + what->count_back == 0) return EGRAPH_OK;
@@ -282,6 +286,7 @@ static egraph_status open_channel(device_channel *channel, const char *transport
 egraph_status eg_device_channel_create(const egraph_allocator *alloc, eg_channel *control,
                                        eg_backend *backend, const char *transport,
                                        eg_channel **out) {
+  assert(control != NULL && backend != NULL);
   egraph_allocator own = eg_allocator_or_heap(alloc);
   device_channel *channel;
   egraph_status status = eg_alloc(own, 1, sizeof *channel, &channel);

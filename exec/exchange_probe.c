@@ -7,6 +7,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/exchange_probe.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -35,6 +36,7 @@ typedef struct prober {
 
 /// Returns the collective of an exchange; `bytes` as in eg_exchange_point.
 static eg_collective exchange_of(const prober *p, uint32_t exchange, size_t bytes) {
+  assert(exchange < EG_EXCHANGES && p->group.size > 1);
   size_t n = p->group.size, count = bytes / sizeof(float);
   eg_collective what = {.axis = p->axis,
                         .dtype = EGRAPH_FLOAT32,
@@ -326,6 +328,7 @@ typedef struct link_prober {
 } link_prober;
 
 static int choose_repeats(uint32_t group) {
+  assert(group > 1);
   uint32_t repeats = REPEATS / group;
   return (int)(repeats > MOST_REPEATS    ? MOST_REPEATS
                : repeats < LEAST_REPEATS ? LEAST_REPEATS
@@ -337,6 +340,7 @@ static int choose_repeats(uint32_t group) {
 /// Rounds are measured by the wall clock, because waiting counts.
 static egraph_status time_kind(const link_prober *p, const link_collective *kind,
                                size_t count, bool is_traffic, int repeats, double *out) {
+  assert(repeats <= MOST_REPEATS);
   double seconds[MOST_REPEATS];
   const eg_collective what = {.kind = kind->kind,
                               .axis = p->axis,

@@ -2,6 +2,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "exec/lane.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -76,6 +77,7 @@ static uint32_t push_task(eg_lane *lane, const task *t) {
 }
 
 uint32_t eg_lane_start(eg_lane *lane, eg_lane_work work, void *user, const void *what) {
+  assert(work != NULL);
   return push_task(lane, &(task){.work = work, .user = user, .what = what});
 }
 
@@ -166,6 +168,7 @@ static int start_thread(eg_lane *lane) {
 }
 
 egraph_status eg_lane_create(egraph_allocator alloc, eg_channel *below, eg_lane **out) {
+  assert(below->backend == NULL);
   eg_lane *lane;
   if (below->is_bound)
     return EG_FAIL(EGRAPH_E_UNSUPPORTED,

@@ -2,6 +2,8 @@
 // step; other outputs are fetched after their micro-batch, in the last step or, when
 // steps are reported, in every step.
 // SPDX-License-Identifier: Apache-2.0
+#include <assert.h>
+
 #include "base/clock.h"
 #include "base/hash.h"
 #include "exec/local/local_channel.h"
@@ -23,6 +25,7 @@ typedef struct run_rank {
 } run_rank;
 
 static bool is_updated(const eg_plan *plan, uint32_t output) {
+  assert(output < plan->output_states.len);
   uint32_t step = plan->states.data[plan->output_states.data[output]].step;
   return step != EG_PLAN_NONE && plan->steps.data[step].phase == EG_PHASE_UPDATE;
 }

@@ -14,6 +14,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "exec/profile.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <time.h>
@@ -79,6 +80,7 @@ static egraph_status new_block(node_rig *rig, size_t bytes, void **out) {
 // Memory that rotates: from the lent block while that lasts, which saves touching fresh
 // pages for every node.
 static egraph_status rotating_block(node_rig *rig, size_t bytes, void **out) {
+  assert(rig->rotation_used <= rig->rotation_bytes);
   if (bytes < SMALL_BYTES || bytes > rig->rotation_bytes - rig->rotation_used)
     return new_block(rig, bytes, out);
   if (rig->rotation->owner == NULL)
@@ -160,6 +162,7 @@ done:
 // ---- sets of data operands and results ------------------------------------------
 
 static egraph_status place_set(node_rig *rig, rig_set *set) {
+  assert(rig->set_count != 0);
   const eg_node_spec *spec = rig->spec;
   bool is_first = set == rig->sets;
   bool updates = (eg_op_info_of((eg_op)spec->attrs->op)->flags & EG_OPF_UPDATES) != 0;
@@ -395,6 +398,7 @@ static bool is_device(const node_rig *rig) { return !rig->backend->vtable->host_
 
 // Batches of one size are the same series of launches.
 static egraph_status run_batch(node_rig *rig, uint32_t batch, double *out_seconds) {
+  assert(batch != 0 && rig->turn < rig->copy_count);
   eg_backend *backend = rig->backend;
   EG_TRY(restore_operand(rig));
   if (is_device(rig)) rig->turn = 0;
@@ -472,6 +476,7 @@ static double load_of_others(const eg_profiler *profiler) {
 
 static egraph_status measure_rig(const eg_profiler *profiler, node_rig *rig,
                                  double *out_seconds, eg_evidence *out_evidence) {
+  assert(rig->copy_count != 0);
   EG_LOCAL(eg_doubles, samples, profiler->alloc);
   double load = load_of_others(profiler);
   EG_TRY(sample(rig, &profiler->options, &samples));

@@ -7,6 +7,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/rank_program_internal.h"
 
+#include <assert.h>
+
 #include "exec/regions.h"
 
 // ---- compiled programs by what they compute -----------------------------------------
@@ -48,6 +50,7 @@ egraph_status eg_program_cache_find(eg_program_cache *cache, eg_backend *backend
 
 egraph_status eg_rank_blame(const eg_rank_program *p, uint32_t step,
                             egraph_status status) {
+  assert(status != EGRAPH_OK && step < p->plan->steps.len);
   const eg_plan_step *s = &p->plan->steps.data[step];
   if (s->is_move)
     return eg_fail_context(status, "step %u, %s of '%s'", step,
@@ -64,6 +67,7 @@ egraph_status eg_rank_blame(const eg_rank_program *p, uint32_t step,
 // ---- shared memory ------------------------------------------------------------------
 
 static uint32_t region_of(const eg_rank_program *p, uint32_t state) {
+  assert(state < p->plan->states.len);
   return p->states[state].region;
 }
 
@@ -93,6 +97,7 @@ static bool is_slice_view(const eg_relayout *move) {
 }
 
 static bool share_slice(eg_rank_program *p, uint32_t index) {
+  assert(p->plan->steps.data[index].is_move);
   const eg_plan_step *from = &p->plan->steps.data[index];
   const eg_relayout *move = &p->steps.data[index].move;
   if (!is_slice_view(move) || !may_share(p, from->from)) return false;
@@ -196,6 +201,8 @@ static void keep_until(eg_rank_program *p, uint32_t region, uint32_t step) {
 }
 
 static void compile_relayout(eg_rank_program *p, uint32_t index) {
+  assert(p->steps.data[index].operand_count == 1 &&
+         p->steps.data[index].result_count == 1);
   eg_rank_step *step = &p->steps.data[index];
   uint32_t from = step->operands[0], source = region_of(p, from);
   uint32_t target = region_of(p, step->results[0]);
@@ -224,6 +231,7 @@ static egraph_status list_regions(eg_rank_program *p, const eg_rank_step *step,
 /// The operands that a result may be laid over.
 static uint64_t dying_operands(eg_rank_program *p, uint32_t index,
                                const uint32_t *regions, uint32_t result) {
+  assert(result < p->steps.data[index].result_count);
   const eg_rank_step *step = &p->steps.data[index];
   const eg_rank_state *made = &p->states[step->results[result]];
   if (made->is_placed) return 0;
@@ -240,6 +248,7 @@ static uint64_t dying_operands(eg_rank_program *p, uint32_t index,
 /// exchange.
 static egraph_status add_halos(eg_rank_program *p, const eg_rank_part *part,
                                eg_rank_step *step) {
+  assert(part->halo_count != 0 && part->halo_count <= EG_MAX_MESH_AXES);
   eg_halo_move *moves;
   size_t exchange = 0;
   eg_type type = p->states[step->operands[0]].type;
@@ -476,6 +485,7 @@ static egraph_status list_operands(eg_rank_program *p, const chain *c, uint32_t 
 }
 
 static egraph_status join_chain(eg_rank_program *p, const chain *c) {
+  assert(c->link_count != 0 && c->link_count <= MOST_LINKS);
   uint32_t last = c->steps[c->link_count], count, *operands;
   eg_chain_link *links;
   EG_TRY(list_operands(p, c, &operands, &count));
@@ -525,6 +535,7 @@ static egraph_status find_chains(eg_rank_program *p) {
 // ---- all ----------------------------------------------------------------------------
 
 static egraph_status compile_step(eg_rank_program *p, uint32_t index) {
+  assert(index < p->steps.len);
   if (p->steps.data[index].is_view) {
     if (p->steps.data[index].figures.kernel == NULL)
       p->steps.data[index].figures.kernel = "view";

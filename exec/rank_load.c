@@ -7,6 +7,8 @@
 //   value of the graph, whole  --all of it, or a part in the graph's data-->  state
 //                              --copied, in its memory format------------->  state
 // SPDX-License-Identifier: Apache-2.0
+#include <assert.h>
+
 #include "exec/rank_program_internal.h"
 #include "pcg/graph/weights.h"
 
@@ -132,6 +134,7 @@ static egraph_status download(loader *l, uint32_t value) {
 }
 
 static egraph_status put_on_host(loader *l, uint32_t value) {
+  assert(value < eg_graph_value_count(l->graph));
   const eg_value_info *info = value_info(l, value);
   constant *c = &l->constants[value];
   if (c->host != NULL) return EGRAPH_OK;
@@ -167,6 +170,7 @@ static void forget_constant(loader *l, constant *c, const eg_type *type) {
 
 /// Releases one reader's hold.
 static egraph_status release_constant(loader *l, uint32_t value) {
+  assert(l->constants[value].readers != 0);
   constant *c = &l->constants[value];
   if (--c->readers != 0) return EGRAPH_OK;
   if (c->is_kept) EG_TRY(keep_memory(l, &c->memory));
@@ -204,6 +208,7 @@ static egraph_status pack_constants(loader *l, const eg_program *program,
 }
 
 static egraph_status run_once(loader *l, const eg_program *program, addresses *where) {
+  assert(program->info.constant_count == 0 || where->constants != NULL);
   eg_memory_list packed;
   eg_memory_list_init(&packed, l->p->alloc);
   eg_device_memory scratch = {0};
@@ -344,6 +349,7 @@ static egraph_status copy_from_value(loader *l, uint32_t state, void *to) {
 }
 
 static egraph_status load_state(loader *l, uint32_t state) {
+  assert(state < l->p->plan->states.len);
   eg_rank_state *s = &l->p->states[state];
   uint32_t value = l->p->plan->states.data[state].value.id;
   block *b = &l->blocks[state];
@@ -396,6 +402,7 @@ static void *halo_address(const eg_rank_step *step) {
 static egraph_status bind_launch(loader *l, const eg_rank_step *step,
                                  const eg_program *program, void *operand, void *result,
                                  eg_launch **out) {
+  assert(step->result_count != 0);
   eg_rank_program *p = l->p;
   addresses where;
   EG_TRY(list_addresses(l, step->operand_count, step->result_count, program, &where));
@@ -488,6 +495,7 @@ static void close_loader(loader *l) {
 }
 
 egraph_status eg_rank_bind(eg_rank_program *p) {
+  assert(!p->is_bound);
   loader l = {.p = p, .graph = p->plan->graph};
   eg_arena_init(&l.scratch, p->alloc);
   egraph_status status = load_all(&l);

@@ -90,6 +90,7 @@ static egraph_status build_program(eg_rank_program *p) {
 egraph_status eg_rank_program_create(const egraph_allocator *alloc, const eg_plan *plan,
                                      eg_channel *channel, const eg_rank_options *options,
                                      eg_rank_program **out) {
+  assert(plan != NULL && options != NULL);
   egraph_allocator own = eg_allocator_or_heap(alloc);
   eg_rank_program *p;
   fenv_t host;
@@ -160,6 +161,7 @@ egraph_status eg_rank_program_fetch(eg_rank_program *p, uint32_t output,
 // ---- runs -------------------------------------------------------------------------
 
 static egraph_status run_halos(eg_rank_program *p, const eg_rank_step *step) {
+  assert(step->halo_count != 0);
   const void *from = step->halo_from;
   size_t at = eg_device_aligned(step->program->info.scratch_bytes);
   for (uint32_t h = 0; h < step->halo_count; h++) {
@@ -189,6 +191,7 @@ static egraph_status run_strip(eg_rank_program *p, const eg_rank_step *step,
 /// Runs a window over the block, then over strips, which compute the border rows again
 /// with the neighbours' rows.
 static egraph_status run_with_strips(eg_rank_program *p, const eg_rank_step *step) {
+  assert(step->halo_count == 1 && step->strip_count <= EG_MOST_STRIPS);
   eg_halo_rows rows;
   EG_TRY(step->launch->vtable->run(step->launch));
   EG_TRY(eg_halo_exchange(&step->halos[0], p->channel, step->halo_from,
@@ -200,6 +203,7 @@ static egraph_status run_with_strips(eg_rank_program *p, const eg_rank_step *ste
 
 static egraph_status run_relayout(const eg_rank_program *p, const eg_rank_step *step,
                                   eg_channel *channel) {
+  assert(step->program == NULL && !step->is_view);
   if (step->settles) eg_channel_settle(channel);
   return eg_relayout_run(&step->move, channel, p->states[step->operands[0]].address,
                          p->states[step->results[0]].address, step->scratch);
@@ -228,6 +232,7 @@ static egraph_status run_program_step(eg_rank_program *p, eg_rank_step *step) {
 /// Skips a step of phase UPDATE: later steps may rely on its waits and settlements, so it
 /// does these.
 static egraph_status skip_step(eg_rank_program *p, eg_rank_step *step) {
+  assert(step->is_update);
   if (step->overlaps) step->ticket = p->last_ticket;
   if (step->settles || step->lends) eg_channel_settle(p->channel);
   if (step->awaits == EG_PLAN_NONE) return EGRAPH_OK;
@@ -243,6 +248,7 @@ static egraph_status run_timed(eg_rank_program *p, eg_rank_step *step) {
 }
 
 static egraph_status run_steps(eg_rank_program *p, uint32_t from, uint32_t to) {
+  assert(from <= to && to <= p->steps.len);
   egraph_status status = EGRAPH_OK;
   for (uint32_t i = from; status == EGRAPH_OK && i < to; i++) {
     eg_rank_step *step = &p->steps.data[i];

@@ -4,6 +4,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/rank_program_internal.h"
 
+#include <assert.h>
+
 // ---- states -----------------------------------------------------------------------
 
 /// The state that a value enters with; EG_PLAN_NONE: nothing uses it.
@@ -22,6 +24,7 @@ static bool makes_update(const eg_rank_program *p, uint32_t state) {
 
 /// Pairs an entry and an exit. An exit that is its unchanged entry needs nothing.
 static egraph_status add_carry(eg_rank_program *p, uint32_t output, uint32_t value) {
+  assert(output < p->plan->output_states.len);
   eg_rank_carry carry = {.entry = find_entry(p, value),
                          .exit = p->plan->output_states.data[output]};
   if (carry.entry == EG_PLAN_NONE) return EGRAPH_OK;
@@ -81,6 +84,7 @@ static egraph_status add_regions(eg_rank_program *p, const bool *is_ahead) {
 // ---- lifetimes --------------------------------------------------------------------
 
 static void use_until(eg_rank_program *p, uint32_t state, uint32_t time) {
+  assert(state < p->plan->states.len);
   uint32_t region = p->states[state].region;
   if (region != EG_REGION_NONE && p->regions.data[region].last < time)
     p->regions.data[region].last = time;
@@ -131,6 +135,7 @@ static egraph_status list_states(eg_rank_program *p, const bool *is_ahead) {
 
 static egraph_status describe_node(eg_rank_program *p, uint32_t index, eg_arena *scratch,
                                    eg_rank_part *out) {
+  assert(!p->plan->steps.data[index].is_move);
   const eg_mesh *mesh = &p->plan->mesh;
   const eg_spread *spread;
   const eg_strategy *strategy;
@@ -223,6 +228,7 @@ static bool reads(const eg_rank_step *step, uint32_t state) {
 
 /// Decides whether an exchange overlaps. Local moves and views count as readers.
 static void find_overlap(eg_rank_program *p, uint32_t index) {
+  assert(index < p->steps.len && p->steps.data[index].result_count == 1);
   eg_rank_step *step = &p->steps.data[index];
   uint32_t end = index < p->body ? p->body : (uint32_t)p->steps.len, at = index + 1;
   bool computes = false;
@@ -243,6 +249,7 @@ typedef struct schedule {
 
 static void wait_for_operands(const eg_rank_program *p, const eg_rank_step *step,
                               schedule *s) {
+  assert(p->lane != NULL);
   for (uint32_t i = 0; i < step->operand_count; i++) {
     uint32_t by = p->plan->states.data[step->operands[i]].step;
     if (by != EG_PLAN_NONE && p->steps.data[by].overlaps && s->clock < s->ends[by])
@@ -269,6 +276,7 @@ static void schedule_step(const eg_rank_program *p, uint32_t index, schedule *s)
 /// Holds the memory of an exchange for its predicted time, as the simulator does, and no
 /// longer: a step that needs the memory waits if the exchange takes longer.
 static void shorten(eg_rank_program *p, uint32_t index, const schedule *s) {
+  assert(p->steps.data[index].overlaps);
   eg_rank_step *step = &p->steps.data[index];
   uint32_t at = index + 1;
   while (at < step->until && s->begins[at] < s->ends[index])
@@ -328,6 +336,7 @@ static void find_wait(eg_rank_program *p, eg_rank_step *step, eg_u32s *started) 
 }
 
 egraph_status eg_rank_find_waits(eg_rank_program *p) {
+  assert(p->lane != NULL);
   EG_LOCAL(eg_u32s, started, p->alloc);
   for (uint32_t i = 0; i < p->steps.len; i++) {
     eg_rank_step *step = &p->steps.data[i];
@@ -392,6 +401,7 @@ static bool lend(eg_rank_program *p, const eg_rank_step *step,
 }
 
 void eg_rank_find_loans(eg_rank_program *p) {
+  assert(p->plan->mesh.axis_count <= EG_MAX_MESH_AXES);
   loan loans[EG_MAX_MESH_AXES] = {0};
   for (uint32_t i = 0; i < p->steps.len; i++) {
     eg_rank_step *step = &p->steps.data[i];

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/rank_program_internal.h"
 
+#include <assert.h>
+
 #include "pcg/graph/weights.h"
 
 static bool has_host_memory(const eg_rank_program *p) {
@@ -30,6 +32,7 @@ static const char *const whats[] = {
 static egraph_status check_tensor(const eg_tensor *tensor, const char *what,
                                   const char *name, const eg_type *type,
                                   const eg_type *part) {
+  assert(tensor != NULL && name != NULL);
   const eg_type *have = &tensor->type;
   bool is_whole = eg_type_same_shape(have, type);
   bool is_part = part != NULL && eg_type_same_shape(have, part);
@@ -55,6 +58,7 @@ static bool is_cut_out(const eg_rank_program *p, uint32_t state) {
 }
 
 egraph_status eg_rank_room_in(const eg_rank_program *p, uint32_t state, size_t *out) {
+  assert(state < p->plan->states.len);
   const eg_type *stored = &p->states[state].type;
   eg_type plain = plain_of(stored);
   *out = 0;
@@ -218,6 +222,7 @@ static egraph_status plain_copy(eg_rank_program *p, uint32_t state,
 /// Runs a move into fresh memory, which takes the place of the former.
 static egraph_status move_on(eg_rank_program *p, const eg_relayout *move,
                              const void *from, eg_device_memory *inout) {
+  assert(move->transition.kind != EG_TRANSITION_REORDER);
   eg_device_memory to = {0}, scratch = {0};
   eg_backend *backend = p->backend;
   EG_TRY(backend->vtable->memory_create(backend, eg_type_bytes(&move->to), &to));
@@ -262,6 +267,7 @@ egraph_status eg_rank_check_output(const eg_rank_program *p, uint32_t output,
 }
 
 egraph_status eg_rank_gather(eg_rank_program *p, uint32_t output, const eg_tensor *out) {
+  assert(output < p->plan->output_states.len);
   uint32_t state = p->plan->output_states.data[output];
   const eg_rank_state *s = &p->states[state];
   if (out->data != NULL) EG_TRY(eg_rank_check_output(p, output, out));

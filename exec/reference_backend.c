@@ -4,6 +4,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/backend.h"
 
+#include <assert.h>
+
 #include "pcg/graph/node_spec.h"
 
 typedef struct reference_program {
@@ -153,6 +155,7 @@ static bool is_flat(const eg_node_spec *spec) {
 
 static egraph_status flatten(eg_arena *arena, const eg_type *types, uint32_t count,
                              int64_t elements, const eg_type **out) {
+  assert(elements >= 0);
   eg_type *flat;
   EG_TRY(eg_arena_alloc(arena, count, sizeof *flat, &flat));
   for (uint32_t i = 0; i < count; i++)

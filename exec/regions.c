@@ -57,6 +57,7 @@ static size_t best_offset(eg_plan_buffer *const *placed, uint32_t count,
 // Sums of sizes must not wrap: a model may declare values of any size.
 static egraph_status place(eg_plan_buffer *const *placed, uint32_t count,
                            eg_plan_buffer *buffer, size_t alignment, size_t *inout_end) {
+  assert(buffer->first <= buffer->last);
   size_t offset = best_offset(placed, count, buffer, alignment);
   size_t limit = PTRDIFF_MAX - (alignment - 1);
   if (buffer->bytes > limit || offset > limit - buffer->bytes)
@@ -119,6 +120,7 @@ egraph_status eg_memory_plan_check(const eg_plan_buffer *buffers, uint32_t count
 
 egraph_status eg_regions_add(eg_regions *regions, size_t bytes, uint32_t first,
                              uint32_t last) {
+  assert(first <= last);
   return eg_regions_push(regions, (eg_region){.bytes = bytes,
                                               .first = first,
                                               .last = last,
@@ -126,6 +128,7 @@ egraph_status eg_regions_add(eg_regions *regions, size_t bytes, uint32_t first,
 }
 
 eg_region_place eg_regions_find(eg_regions *regions, uint32_t region) {
+  assert(region < regions->len);
   eg_region *rows = regions->data;
   size_t offset = 0;
   uint32_t at = region;
@@ -143,6 +146,7 @@ eg_region_place eg_regions_find(eg_regions *regions, uint32_t region) {
 
 static void link_root(eg_regions *regions, uint32_t root, eg_region_place to,
                       size_t offset) {
+  assert(root != to.root);
   eg_region *inner = &regions->data[root], *outer = &regions->data[to.root];
   assert(to.offset + offset + inner->bytes <= outer->bytes);
   inner->parent = to.root;
@@ -152,12 +156,14 @@ static void link_root(eg_regions *regions, uint32_t root, eg_region_place to,
 }
 
 bool eg_regions_is_whole(eg_regions *regions, uint32_t region) {
+  assert(region < regions->len);
   eg_region_place place = eg_regions_find(regions, region);
   return place.offset == 0 &&
          regions->data[place.root].bytes == regions->data[region].bytes;
 }
 
 bool eg_regions_join(eg_regions *regions, uint32_t inner, uint32_t outer, size_t offset) {
+  assert(inner < regions->len && outer < regions->len);
   eg_region_place in = eg_regions_find(regions, inner);
   eg_region_place out = eg_regions_find(regions, outer);
   if (in.root == out.root) return false;
@@ -184,6 +190,7 @@ static bool dies_alone(eg_regions *regions, const uint32_t *operands, uint32_t c
 
 uint64_t eg_regions_dying(eg_regions *regions, const uint32_t *operands, uint32_t count,
                           uint32_t result, uint32_t time) {
+  assert(result < regions->len);
   uint64_t mask = 0;
   for (uint32_t i = 0; i < count && i < 64; i++) {
     if (operands[i] == EG_REGION_NONE ||
@@ -339,6 +346,7 @@ static bool transpose_view(const eg_node_spec *spec) {
 }
 
 bool eg_view_of(const eg_node_spec *spec, uint32_t index, size_t *out_offset) {
+  assert(index < spec->result_count);
   eg_op op = (eg_op)spec->attrs->op;
   *out_offset = 0;
   if (spec->input_count != 1) return false;

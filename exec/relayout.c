@@ -31,6 +31,8 @@ static egraph_status unpack_parts(eg_backend *memory, const eg_cut *c, const voi
 
 eg_relayout eg_relayout_of(const eg_mesh *mesh, const eg_type *type,
                            const eg_layout *layout, const eg_transition *transition) {
+  assert(transition->kind != EG_TRANSITION_REORDER &&
+         transition->axis < mesh->axis_count);
   eg_layout after = *layout;
   after.sharding[transition->axis] = transition->to;
   eg_relayout move = {.transition = *transition,
@@ -110,6 +112,7 @@ static egraph_status communicate(const moving *m) {
 
 egraph_status eg_relayout_run(const eg_relayout *move, eg_channel *channel,
                               const void *from, void *to, void *scratch) {
+  assert(move->transition.kind < EG_TRANSITION_KINDS);
   moving m = {
       .move = move,
       .channel = channel,
@@ -136,6 +139,7 @@ static eg_cut cut_into_rows(const eg_type *type, uint32_t dim) {
 egraph_status eg_rows_copy(eg_backend *memory, uint32_t dim, int64_t count,
                            const eg_rows *to, int64_t to_row, const eg_rows *from,
                            int64_t from_row) {
+  assert(to->type.dtype == from->type.dtype && dim < to->type.rank);
   if (count == 0) return EGRAPH_OK;
   eg_cut source = cut_into_rows(&from->type, dim), target = cut_into_rows(&to->type, dim);
   return eg_backend_copy_rows(
@@ -164,6 +168,7 @@ static size_t count_rows(const eg_rows *rows) {
 
 egraph_status eg_halo_exchange(const eg_halo_move *move, eg_channel *channel,
                                const void *from, void *scratch, eg_halo_rows *out) {
+  assert(move->halo.axis < channel->mesh.axis_count);
   const eg_halo *halo = &move->halo;
   eg_rows held = {.type = move->from};
   memcpy(&held.data, &from, sizeof from); // only read
@@ -221,6 +226,7 @@ egraph_status eg_halo_move_run(const eg_halo_move *move, eg_channel *channel,
 /// holds zeros.
 static bool find_block(const eg_mesh *mesh, uint32_t rank, const eg_layout *layout,
                        const eg_type *local, int64_t out_begin[EGRAPH_MAX_RANK]) {
+  assert(rank < eg_mesh_devices(mesh));
   int64_t block[EGRAPH_MAX_RANK] = {0};
   for (uint32_t a = 0; a < mesh->axis_count; a++) {
     uint8_t digit = layout->sharding[a];

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/session.h"
 
+#include <assert.h>
+
 #include "exec/rank_program_internal.h"
 #include "pcg/plan/plan_single.h"
 
@@ -49,6 +51,7 @@ const eg_graph *eg_session_graph(const eg_session *session) {
 
 egraph_status eg_session_run(eg_session *session, const eg_tensor *inputs,
                              const eg_tensor *outputs) {
+  assert(session->program != NULL);
   uint32_t count = (uint32_t)session->plan.output_states.len;
   for (uint32_t i = 0; i < count; i++)
     EG_TRY(eg_rank_check_output(session->program, i, &outputs[i]));

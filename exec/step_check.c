@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/step_check.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -168,6 +169,7 @@ static egraph_status prepare_check(eg_step_check *c, const eg_session_options *o
 egraph_status eg_step_check_create(const egraph_allocator *alloc, const eg_graph *step,
                                    const eg_session_options *options,
                                    uint32_t micro_batches, eg_step_check **out) {
+  assert(micro_batches != 0);
   egraph_allocator heap = eg_allocator_or_heap(alloc);
   eg_step_check *check;
   EG_TRY(eg_alloc(heap, 1, sizeof *check, &check));
@@ -255,6 +257,7 @@ static void set_inputs(const eg_step_check *c, const eg_tensor *before, uint32_t
 static egraph_status run_on_one_device(const eg_step_check *c, const eg_tensor *before,
                                        double size, uint64_t seed,
                                        step_tensors *results) {
+  assert(results->len == (size_t)c->rows * c->output_count);
   eg_rng rng = {.state = eg_hash_mix(seed)};
   const eg_tensor *last = results->data + (size_t)(c->rows - 1) * c->output_count;
   for (uint32_t m = 0; m < c->rows; m++) {
@@ -321,6 +324,7 @@ static void keep_worst(eg_step_verdict *out, const eg_step_verdict *one) {
 
 static void compare_result(const eg_step_check *c, size_t index, const char *name,
                            const eg_tensor *x, eg_step_verdict *out) {
+  assert(index < c->base.len);
   const spread *s = &c->spreads[index];
   uint32_t output = (uint32_t)(index % c->output_count);
   distance off = distance_of(&c->base.data[index], x, c->is_square[output]);

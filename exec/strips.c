@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/strips.h"
 
+#include <assert.h>
+
 // Operations of a core in the time in which it copies a byte. Measured in nChw16c, with
 // operands in the caches: 3x3 depthwise on [1,96,56,112] a copy takes 48 us, a strip 2.5
 // us; 64 to 64 channels on [1,64,28,56] a copy 7.5 us, a strip 35 us.
@@ -118,6 +120,7 @@ static bool is_worth_while(const eg_node_spec *spec, const eg_strips *strips) {
 
 egraph_status eg_strips_of(const eg_node_spec *spec, const eg_halo *halo, bool has_before,
                            bool has_after, eg_arena *arena, eg_strips *out) {
+  assert(spec->input_count != 0 && halo->dim < spec->inputs[0].rank);
   const eg_attr *pads = pads_of(spec);
   const bool has[] = {has_before && halo->before > 0, has_after && halo->after > 0};
   bool fits = pads != NULL && spec->result_count == 1;
@@ -140,6 +143,7 @@ egraph_status eg_strips_of(const eg_node_spec *spec, const eg_halo *halo, bool h
 
 egraph_status eg_strip_gather(const eg_strip *strip, eg_backend *memory,
                               const eg_rows *block, const eg_halo_rows *rows, void *to) {
+  assert(strip->own_count > 0);
   eg_rows operand = {.type = strip->operand, .data = to};
   const eg_rows *near = strip->is_after ? &rows->after : &rows->before;
   int64_t count = near->type.dims[strip->dim];

@@ -8,6 +8,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/cpu/chain.h"
 
+#include <assert.h>
 #include <math.h>
 
 #include "exec/cpu/kernel_threads.h"
@@ -178,6 +179,7 @@ static bool find_kind(const eg_loop_nest *nest, uint32_t tensor, uint32_t outer,
 /// The kinds of all operands with the inner loop from `outer` on. Of the lengths of
 /// repeated rows each divides the next, so that blocks fit them all.
 static bool set_kinds(chain *c, uint32_t outer) {
+  assert(outer <= c->nest.rank);
   int64_t period, common = c->period, inner = 1;
   for (uint32_t d = outer; d < c->nest.rank; d++)
     inner *= c->nest.dims[d];
@@ -303,6 +305,7 @@ static const float *operand_at(const chain *c, const chain_row *row, uint32_t op
 /// writes the result, which may lie over any tensor that is read.
 static void run_block(const chain *c, chain_row *row, int64_t at, int64_t count,
                       const float *x, float *y) {
+  assert(count > 0 && count <= c->block);
   for (uint32_t i = 0; i < c->stage_count; i++) {
     const chain_stage *stage = &c->stages[i];
     const float *operand = stage->operand == NO_OPERAND
@@ -342,6 +345,8 @@ static void run_chain_parts(void *shared) {
 }
 
 static egraph_status run_chain(const void *payload, void *const *addresses) {
+  assert(((const chain *)payload)->block > 0 &&
+         ((const chain *)payload)->stage_count != 0);
   const chain *c = payload;
   int64_t per_row = (c->inner + c->block - 1) / c->block;
   int64_t length = c->inner < c->block ? c->inner : c->block;

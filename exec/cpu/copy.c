@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/cpu/copy.h"
 
+#include <assert.h>
+
 #include "exec/cpu/families.h"
 #include "exec/cpu/kernel_threads.h"
 
@@ -121,6 +123,7 @@ static void cut_copy(copy_payload *p) {
 
 static egraph_status add_function(eg_cpu_builder *builder, const eg_loop_nest *nest,
                                   size_t element, eg_place from, eg_place to) {
+  assert(nest->rank != 0);
   copy_payload *payload;
   EG_TRY(eg_arena_alloc(builder->arena, 1, sizeof *payload, &payload));
   uint32_t last = nest->rank - 1;
@@ -221,6 +224,7 @@ static egraph_status add_part(eg_cpu_builder *builder, const eg_type *whole,
                               eg_place whole_place, const eg_type *part,
                               eg_place part_place, uint32_t axis, int64_t start,
                               bool to_whole) {
+  assert(axis < whole->rank && start >= 0);
   uint32_t loop;
   int64_t step;
   if (!axis_loop(whole, axis, &loop, &step) || !axis_loop(part, axis, &loop, &step) ||

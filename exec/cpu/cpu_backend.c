@@ -4,6 +4,7 @@
 #define _POSIX_C_SOURCE 200809L // pthread_sigmask
 #include "exec/backend.h"
 
+#include <assert.h>
 #include <fenv.h>
 #include <pthread.h>
 #include <signal.h>
@@ -109,6 +110,7 @@ static egraph_status run_stage(const bound_stage *bound, dnnl_stream_t stream) {
 }
 
 static egraph_status run_stages(const cpu_launch *launch, uint32_t from, uint32_t to) {
+  assert(from <= to && to <= launch->count);
   for (uint32_t s = from; s < to; s++)
     EG_TRY(run_stage(&launch->stages[s], launch->stream));
   return EGRAPH_OK;
@@ -136,6 +138,7 @@ static egraph_status bind_list(cpu_launch *launch, dnnl_engine_t engine,
 static egraph_status bind_lists(const cpu_program *program, const eg_stage_list *run,
                                 const eg_stage_list *again, const eg_bindings *bindings,
                                 eg_launch **out) {
+  assert(run->count != 0 || again->count == 0);
   cpu_launch *launch;
   EG_TRY(eg_alloc(program->alloc, 1, sizeof *launch, &launch));
   launch->base.vtable = &launch_vtable;

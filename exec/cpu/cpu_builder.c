@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/cpu/cpu_builder.h"
 
+#include <assert.h>
+
 #include "exec/backend.h"
 
 eg_place eg_cpu_scratch(eg_cpu_builder *builder, size_t bytes) {
@@ -17,11 +19,13 @@ egraph_status eg_cpu_constant(eg_cpu_builder *builder, size_t bytes, eg_place *o
 }
 
 eg_place eg_cpu_read(eg_cpu_builder *builder, uint32_t index) {
+  assert(index < builder->spec->input_count);
   builder->kept |= builder->spec->weight_mask & eg_operand_bit(index);
   return eg_place_operand(index);
 }
 
 bool eg_cpu_may_overlay(const eg_cpu_builder *builder, uint32_t index) {
+  assert(index < builder->spec->input_count);
   const eg_type *operand = &builder->spec->inputs[index];
   return (builder->dying & eg_operand_bit(index)) != 0 &&
          !eg_spec_is_weight(builder->spec, index) &&
@@ -76,6 +80,7 @@ egraph_status eg_cpu_add_primitive(eg_cpu_builder *builder, eg_stage_list *list,
 egraph_status eg_cpu_add_function(eg_cpu_builder *builder, eg_stage_list *list,
                                   eg_stage_function function, const void *payload,
                                   const eg_place *places, uint32_t count) {
+  assert(function != NULL && count != 0);
   eg_stage *stage;
   EG_TRY(append_stage(builder, list, count, &stage));
   stage->function = function;
@@ -131,6 +136,7 @@ egraph_status eg_cpu_add_reorder(eg_cpu_builder *builder, eg_stage_list *list,
 egraph_status eg_cpu_read_as(eg_cpu_builder *builder, uint32_t index,
                              const_dnnl_memory_desc_t have, const_dnnl_memory_desc_t want,
                              eg_place *out) {
+  assert(index < builder->spec->input_count);
   if (dnnl_memory_desc_equal(have, want)) {
     *out = eg_cpu_read(builder, index);
     return EGRAPH_OK;
@@ -147,6 +153,7 @@ egraph_status eg_cpu_read_as(eg_cpu_builder *builder, uint32_t index,
 }
 
 const char *eg_cpu_kernel_of(const_dnnl_primitive_desc_t desc) {
+  assert(desc != NULL);
   const char *name = "?";
   if (dnnl_primitive_desc_query(desc, dnnl_query_impl_info_str, 0, &name) != dnnl_success)
     return "?";

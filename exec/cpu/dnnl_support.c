@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/cpu/dnnl_support.h"
 
+#include <assert.h>
 #include <dnnl_debug.h>
 
 #include "base/status.h"

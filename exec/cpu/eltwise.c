@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/cpu/eltwise.h"
 
+#include <assert.h>
 #include <math.h>
 
 #include "exec/cpu/chain.h"
@@ -208,6 +209,7 @@ static eg_row loop_of_step(const eg_eltwise *step) {
 // computes something else.
 egraph_status eg_cpu_add_eltwise(eg_cpu_builder *builder, const eg_eltwise_chain *chain,
                                  int64_t elements, eg_place from, eg_place to) {
+  assert(elements > 0);
   const_dnnl_memory_desc_t flat;
   EG_TRY(eg_dnnl_desc_dims(&builder->descs, 1, &elements, &flat));
   for (uint32_t i = 0; i < chain->count; i++) {
@@ -255,6 +257,7 @@ static double apply_at_zero(const eg_eltwise *step, double x) {
 }
 
 bool eg_eltwise_keeps_zero(const eg_eltwise_chain *chain) {
+  assert(chain->count <= EG_MAX_ELTWISE_CHAIN);
   double x = 0;
   for (uint32_t i = 0; i < chain->count; i++) {
     x = apply_at_zero(&chain->step[i], x);
@@ -379,6 +382,7 @@ static void swap_operands(eg_loop_nest *nest, eg_place *a, eg_place *b) {
 
 egraph_status eg_cpu_add_binary(eg_cpu_builder *builder, dnnl_alg_kind_t alg, eg_placed a,
                                 eg_placed b, eg_placed out, const eg_eltwise_chain *act) {
+  assert(out.type->rank >= a.type->rank && out.type->rank >= b.type->rank);
   eg_loop_nest nest;
   eg_loop_nest_init(&nest, out.type);
   if (!eg_loop_nest_add(&nest, out.type, 1, a.type) ||

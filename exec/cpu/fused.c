@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/cpu/fused.h"
 
+#include <assert.h>
+
 #include "exec/cpu/kernel_threads.h"
 
 // ---- the choice -----------------------------------------------------------------------
 
 egraph_status eg_fused_describe(eg_cpu_builder *builder, const eg_fused_plan *plan,
                                 bool sums, dnnl_primitive_desc_t *out) {
+  assert(!sums || plan->has_z);
   dnnl_primitive_attr_t attr;
   EG_TRY(eg_cpu_attr_with_epilogue(plan->has_z ? plan->result : NULL, sums, &plan->act,
                                    &attr));
@@ -27,6 +30,7 @@ static egraph_status describe_again(eg_cpu_builder *builder, const eg_fused_plan
 
 egraph_status eg_fused_choose(eg_cpu_builder *builder, const eg_fused_plan *plan,
                               eg_fused_choice *inout) {
+  assert(plan->describe != NULL && plan->op != NULL);
   if (inout->is_fused) {
     bool nothing_to_fuse = !plan->has_z && plan->act.count == 0;
     egraph_status status =
@@ -77,6 +81,7 @@ static egraph_status add_passes(eg_cpu_builder *builder, const eg_fused_plan *pl
 
 egraph_status eg_cpu_add_fused(eg_cpu_builder *builder, const eg_fused_plan *plan,
                                const eg_fused_choice *choice) {
+  assert(choice->primitive != NULL && (!choice->sums || plan->has_z));
   eg_place weights;
   if (choice->sums) builder->overlay = EG_FUSED_Z;
   EG_TRY(eg_cpu_read_as(builder, EG_FUSED_W, plan->weights,
@@ -104,6 +109,7 @@ static egraph_status add_in_place(eg_cpu_builder *builder, uint32_t operand,
 }
 
 egraph_status eg_cpu_add_epilogue(eg_cpu_builder *builder, const eg_epilogue *epilogue) {
+  assert(epilogue->count <= 2);
   const eg_eltwise_chain none = {0}, *act = &epilogue->act;
   bool fuses = epilogue->count != 0 && act->count != 0 && !eg_eltwise_has_loop(act);
   for (uint32_t i = 0; i < epilogue->count; i++)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/cpu/image_conv.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -35,6 +36,7 @@ bool eg_grouped_fits(const eg_image_conv *conv) {
 
 /// Elements along an axis that `results` neighbouring results read.
 static int64_t extent_of(const eg_image_conv *conv, int axis, int64_t results) {
+  assert(results > 0);
   return (results - 1) * conv->strides[axis] +
          (conv->kernel[axis] - 1) * conv->dilations[axis] + 1;
 }
@@ -233,6 +235,7 @@ static egraph_status run_grouped(const void *payload, void *const *addresses) {
 
 egraph_status eg_cpu_add_grouped(eg_cpu_builder *builder, const eg_image_conv *conv,
                                  const uint32_t operands[4]) {
+  assert(eg_grouped_fits(conv));
   grouped_plan *p;
   EG_TRY(eg_arena_alloc(builder->arena, 1, sizeof *p, &p));
   *p = plan_groups(conv);

@@ -69,6 +69,7 @@ int64_t eg_parts_size(int64_t whole, int64_t most, uint32_t threads) {
 
 void eg_parts_run(eg_parts *parts, int64_t count, void (*body)(void *), void *argument,
                   uint32_t threads) {
+  assert(count >= 0);
   uint32_t used = count < (int64_t)threads ? (uint32_t)count : threads;
   if (used == 0) used = 1;
   parts->count = count;
@@ -93,6 +94,7 @@ static int64_t begin_of(const eg_parts *parts, uint32_t share) {
 }
 
 bool eg_parts_take(eg_parts *parts, uint32_t *share, int64_t *out) {
+  assert(*share < parts->shares);
   for (uint32_t i = 0; i < parts->shares; i++) {
     int64_t left = begin_of(parts, *share + 1) - begin_of(parts, *share);
     int64_t taken = atomic_fetch_add(&parts->taken[*share], 1);

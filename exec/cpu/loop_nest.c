@@ -92,6 +92,7 @@ static void move_loop(eg_loop_nest *nest, uint32_t from, uint32_t to) {
 }
 
 void eg_loop_nest_merge(eg_loop_nest *nest, uint32_t count) {
+  assert(count <= EG_MAX_LOOP_TENSORS && nest->rank <= EG_MAX_LOOPS);
   uint32_t kept = 0;
   for (uint32_t i = 0; i < nest->rank; i++) {
     if (nest->dims[i] == 1) continue;

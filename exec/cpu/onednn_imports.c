@@ -8,6 +8,7 @@
 // entries after it filled them (RELRO); they are opened for the change only.
 // SPDX-License-Identifier: Apache-2.0
 #define _GNU_SOURCE // RTLD_DEFAULT, dladdr1
+#include <assert.h>
 #include <dlfcn.h>
 #include <link.h>
 #include <pthread.h>
@@ -132,6 +133,7 @@ static bool stay_loaded(void (*function)(void)) {
 /// changed. Functions that are not imported are left out. Concurrent calls of other
 /// threads go either way. From one thread at a time.
 static bool replace_imports(void *inside, const import *imports, unsigned count) {
+  assert(count != 0);
   object o;
   struct link_map *map = map_of(inside);
   if (map == NULL || !read_object(map, &o)) return false;

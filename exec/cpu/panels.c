@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/cpu/panels.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -13,6 +14,7 @@ enum {
 
 /// The i-th of `count` shares of a whole, which differ by one at most.
 static int64_t share_begin(int64_t whole, int64_t count, int64_t i) {
+  assert(count > 0 && i >= 0 && i <= count);
   int64_t each = whole / count, more = whole % count;
   return each * i + (i < more ? i : more);
 }
@@ -65,6 +67,7 @@ int64_t eg_panels_elements(const eg_panels *p) {
 }
 
 int64_t eg_panels_place(const eg_panels *p, int64_t row, int64_t column) {
+  assert(row < p->depth && column < p->columns);
   int64_t from = row / p->block * p->block;
   int64_t panel = share_of(p->vectors, p->count, column / p->set->vector);
   int64_t first = first_vector(p, panel), width = first_vector(p, panel + 1) - first;
@@ -114,6 +117,7 @@ static void run_panel(const eg_panels *p, const eg_panel_operands *o, int64_t be
 
 void eg_panels_multiply(const eg_panels *p, const eg_panel_operands *operands,
                         int64_t begin, int64_t end, int64_t first, int64_t last) {
+  assert(begin <= end && first <= last && last <= p->count);
   for (int64_t from = 0; from < p->depth; from += p->block)
     for (int64_t panel = first; panel < last; panel++)
       run_panel(p, operands, begin, end, from, panel);

@@ -2,6 +2,7 @@
 // the place of each maximum. A node has no such record, so a gradient of maxima runs the
 // forward pass again.
 // SPDX-License-Identifier: Apache-2.0
+#include <assert.h>
 #include <fenv.h>
 #include <float.h>
 
@@ -114,6 +115,7 @@ static egraph_status flag_nan(const void *payload, void *const *addresses) {
 /// Adds a pass over `count` floats.
 static egraph_status add_look(eg_cpu_builder *builder, eg_stage_function look,
                               eg_place place, int64_t count) {
+  assert(count >= 0);
   int64_t *elements;
   EG_TRY(eg_arena_alloc(builder->arena, 1, sizeof *elements, &elements));
   *elements = count;

@@ -14,6 +14,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/recurrent.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -118,6 +119,7 @@ static int64_t padded(const eg_panels *panels) {
 }
 
 static void lay_out(recurrent_plan *p) {
+  assert(p->slices * p->units == p->layer.hidden);
   slice_parts *parts = &p->parts;
   p->w = eg_panels_of(p->layer.inputs, p->layer.gates * p->units);
   int64_t rows = eg_quotient_up(p->layer.batch, p->chunks);
@@ -384,6 +386,7 @@ static uint32_t phases_of(const recurrent_plan *p) { return p->has_reset ? 2 : 1
 
 static void run_phase(const recurrent_run *run, const recurrent_part *part, int64_t step,
                       uint32_t phase) {
+  assert(phase < phases_of(run->plan));
   const recurrent_plan *p = run->plan;
   recurrent_step s = step_at(run, part, step);
   if (phase == 0) {

@@ -6,6 +6,8 @@
 // a long dimension is cut into windows, whose results are a shorter one, because the
 // error grows with the terms of a sum.
 // SPDX-License-Identifier: Apache-2.0
+#include <assert.h>
+
 #include "exec/cpu/eltwise.h"
 #include "exec/cpu/families.h"
 #include "exec/cpu/loop_nest.h"
@@ -45,6 +47,7 @@ static bool is_done(const remainder *left) {
 /// Takes the innermost neighbouring reduced dimensions (ignoring dimensions of length 1)
 /// as a pass.
 static shape3 take_pass(remainder *inout) {
+  assert(inout->rank != 0);
   shape3 pass = {1, 1, 1};
   uint32_t d = inout->rank;
   for (; !inout->reduced[d - 1]; d--)
@@ -112,6 +115,7 @@ static egraph_status nhwc_desc(eg_descs *descs, const shape3 *shape, int64_t len
 /// Sums of `windows` windows along the middle dimension, the last one padded with zeros.
 static egraph_status sum_windows(eg_cpu_builder *builder, const reduction_pass *pass,
                                  int64_t windows) {
+  assert(windows > 0);
   const shape3 *shape = &pass->shape;
   eg_descs *descs = &builder->descs;
   int64_t length = (shape->reduced + windows - 1) / windows;

@@ -5,6 +5,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/resize.h"
 
+#include <assert.h>
+
 #include "exec/cpu/families.h"
 #include "exec/cpu/kernel_threads.h"
 #include "ops/kernels.h"
@@ -53,6 +55,7 @@ static void add_gathered_row(const float *x, const int32_t *places, const float 
 
 /// Position i of the result, of the block of x.
 static void sum_rows(const resize_pass *p, const float *x, int64_t i, float *y) {
+  assert(i >= 0 && i < p->to && p->taps > 0);
   const int32_t *places = p->places + i;
   const float *weights = p->weights + i;
   int64_t k = 1;

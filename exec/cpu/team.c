@@ -88,6 +88,7 @@ static void *run_worker(void *argument) {
 }
 
 static void post(eg_team *team, void (*body)(void *), void *argument, uint32_t pieces) {
+  assert(pieces > 1 && pieces <= team->size);
   uint32_t region = atomic_load(&team->begun.value) + 1;
   team->body = body;
   team->argument = argument;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/cpu/image_conv.h"
 
+#include <assert.h>
 #include <math.h>
 
 #include "exec/cpu/kernel_threads.h"
@@ -184,6 +185,7 @@ static egraph_status run_winograd(const void *payload, void *const *addresses) {
 
 egraph_status eg_cpu_add_winograd(eg_cpu_builder *builder, const eg_image_conv *conv,
                                   const uint32_t operands[4]) {
+  assert(eg_winograd_fits(conv) && conv->groups == 1);
   winograd_plan *p;
   EG_TRY(eg_arena_alloc(builder->arena, 1, sizeof *p, &p));
   *p = plan_patches(conv);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/cuda/conv_plan.h"
 
+#include <assert.h>
+
 enum { ID_X = 'x', ID_W = 'w', ID_Y = 'y', MOST_CONFIGS = 256, MOST_NOTES = 32 };
 
 typedef cudnnBackendDescriptor_t descriptor;
@@ -269,6 +271,7 @@ static egraph_status find_plan(cudnnHandle_t handle, descriptor device_propertie
 
 egraph_status eg_conv_plan_create(cudnnHandle_t handle, descriptor device_properties,
                                   const eg_conv_problem *problem, eg_conv_plan *out) {
+  assert(problem->rank == 4 || problem->rank == 5);
   conv_parts parts = {.x = NULL};
   egraph_status status = find_plan(handle, device_properties, problem, &parts, out);
   drop_configs(&parts);

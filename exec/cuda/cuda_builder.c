@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/cuda/cuda_builder.h"
 
+#include <assert.h>
 #include <string.h>
 
 eg_device_place eg_cuda_scratch(eg_cuda_builder *builder, size_t bytes) {
@@ -22,6 +23,7 @@ egraph_status eg_cuda_add(eg_cuda_builder *builder, eg_device_function function,
                           const void *payload, size_t payload_bytes,
                           eg_device_release release, const eg_device_place *places,
                           uint32_t count) {
+  assert(count <= EG_MAX_STAGE_PLACES && function != NULL);
   eg_device_stage *stage = NULL;
   EG_TRY(copy_stage(builder, payload, payload_bytes, &stage));
   stage->function = function;
@@ -48,6 +50,7 @@ void eg_cuda_rewind(eg_cuda_builder *builder, const eg_cuda_builder *mark) {
 }
 
 bool eg_cuda_may_overlay(const eg_cuda_builder *builder, uint32_t index) {
+  assert(index < builder->spec->input_count);
   const eg_node_spec *spec = builder->spec;
   return (builder->dying & eg_operand_bit(index)) != 0 &&
          eg_type_bytes(&spec->inputs[index]) == eg_type_bytes(&spec->results[0]);

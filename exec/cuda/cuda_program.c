@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/cuda/cuda_program.h"
 
+#include <assert.h>
+
 #include "exec/cuda/device_families.h"
 #include "exec/cuda/series.h"
 
@@ -30,6 +32,7 @@ typedef struct cuda_launch {
 // ---- launches -------------------------------------------------------------------
 
 static void *device_address(eg_device_place place, const eg_bindings *bindings) {
+  assert(bindings != NULL);
   char *base = NULL;
   switch (place.kind) {
   case EG_DEVICE_OPERAND: base = bindings->operands[place.index]; break;

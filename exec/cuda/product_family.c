@@ -10,6 +10,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/cuda/device_families.h"
 
+#include <assert.h>
+
 #include "exec/cuda/strided.h"
 #include "ops/einsum_groups.h"
 
@@ -250,6 +252,7 @@ static egraph_status run_product(const eg_cuda_device *device, const void *paylo
 static egraph_status append_product(eg_cuda_builder *builder,
                                     const device_product *product,
                                     const eg_device_place *places) {
+  assert(product->m > 0 && product->n > 0 && product->k > 0);
   product_payload payload = {.desc = NULL};
   uint32_t count = 3u + product->has_bias + product->has_z;
   egraph_status status = make_payload(builder, product, &payload);

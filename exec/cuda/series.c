@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/cuda/series.h"
 
+#include <assert.h>
+
 EG_VEC_DEFINE(eg_item_list, eg_series_item *);
 EG_VEC_DEFINE(eg_serial_list, uint64_t);
 
@@ -48,6 +50,7 @@ void eg_series_destroy(eg_series *series) {
 uint64_t eg_series_serial(eg_series *series) { return ++series->serials; }
 
 egraph_status eg_series_add(eg_series *series, eg_series_item *item) {
+  assert(item->submit != NULL);
   if (series->is_eager) return item->submit(item);
   return eg_item_list_push(&series->noted, item);
 }
@@ -119,6 +122,7 @@ static void capture(const eg_series *series, known_series *known) {
 
 // One launch is no series.
 static egraph_status submit_series(eg_series *series) {
+  assert(series->noted.len != 0);
   if (series->noted.len == 1) return submit_all(series);
   known_series *known = find_known(series);
   if (known == NULL) {

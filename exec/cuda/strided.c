@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/cuda/strided.h"
 
+#include <assert.h>
 #include <string.h>
 
 // ---- strides --------------------------------------------------------------------
 
 void eg_spread_strides(const eg_type *result, const eg_type *operand, int64_t *out) {
+  assert(operand->rank <= result->rank);
   int64_t own[EGRAPH_MAX_RANK] = {0};
   eg_type_strides(operand, own);
   uint32_t lead = result->rank - operand->rank;
@@ -14,6 +16,7 @@ void eg_spread_strides(const eg_type *result, const eg_type *operand, int64_t *o
 }
 
 void eg_loop_add(eg_loop_plan *plan, int64_t dim, const int64_t *strides) {
+  assert(plan->rank < 2 * EGRAPH_MAX_RANK && plan->tensors <= EG_LOOP_TENSORS);
   uint32_t d = plan->rank++;
   plan->dims[d] = dim;
   for (uint32_t t = 0; t < plan->tensors; t++)
@@ -101,6 +104,7 @@ static eg_device_place block_place(const eg_block *block, size_t element_bytes) 
 egraph_status eg_cuda_add_move(eg_cuda_builder *builder, uint32_t rank,
                                const int64_t *dims, size_t element_bytes,
                                const eg_block *to, const eg_block *from) {
+  assert(rank <= 2 * EGRAPH_MAX_RANK);
   eg_loop_plan plan = {.tensors = 2};
   for (uint32_t d = 0; d < rank; d++)
     eg_loop_add(&plan, dims[d], (int64_t[]){to->strides[d], from->strides[d]});
@@ -125,6 +129,7 @@ EG_DEVICE_STAGE(run_pointwise, "pointwise kernel",
 /// Appends a tensor that broadcasts to the result, in the result's dimensions.
 static void add_tensor(pointwise_payload *payload, const eg_type *result,
                        const eg_type *type) {
+  assert(payload->plan.tensors < EG_LOOP_TENSORS);
   int64_t strides[EGRAPH_MAX_RANK] = {0};
   uint32_t t = payload->plan.tensors++;
   eg_spread_strides(result, type, strides);

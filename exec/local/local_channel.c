@@ -72,6 +72,7 @@ struct eg_local_hub {
 /// Fails with the channel's error. A thread that sees the failure may be ahead of the
 /// thread that writes its message, so it takes the lock first.
 static egraph_status fail_again(eg_local_hub *hub) {
+  assert(hub != NULL);
   (void)pthread_mutex_lock(&hub->failing);
   (void)pthread_mutex_unlock(&hub->failing);
   return EG_FAIL(hub->failed, "%s", hub->message);
@@ -142,6 +143,7 @@ static bool has_turned(uint32_t value, uint32_t seen) {
 
 /// True for the member that is there last.
 static bool is_last(meeting *m) {
+  assert(m->size != 0);
   if (atomic_fetch_add(&m->arrived, 1) + 1 < m->size) return false;
   m->arrived = 0;
   return true;
@@ -174,6 +176,7 @@ static uint32_t give_up(local_channel *channel, meeting *m, uint32_t seen,
 
 static egraph_status arrive(local_channel *channel, meeting *m, const eg_group *group,
                             const eg_collective *what) {
+  assert(group->place < m->size);
   eg_local_hub *hub = channel->hub;
   struct timespec until = time_after(channel->base.deadline_seconds);
   uint32_t seen = m->turned.value, value = seen;
@@ -214,6 +217,7 @@ static void leave(meeting *m) {
 /// Waits until all have left the last meeting that this member has begun. All have left
 /// the one before.
 static void wait_until_left(local_channel *channel, meeting *m, uint32_t place) {
+  assert(place < m->size);
   uint32_t begun = m->members[place].begun;
   for (uint32_t left = m->left.value; left != begun;)
     left = eg_gate_wait_until(&m->left, left, &channel->spin, NULL);
@@ -244,6 +248,7 @@ static const eg_collective *wish_of(const meeting *m, uint32_t place, uint32_t b
 }
 
 static const char *sent(const work *w, uint32_t place, size_t element) {
+  assert(place < w->m->size);
   return (const char *)wish_of(w->m, place, w->begun)->send + element * w->bytes;
 }
 

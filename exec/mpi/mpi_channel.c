@@ -17,6 +17,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 #define _POSIX_C_SOURCE 200809L // nanosleep
+#include <assert.h>
 #include <mpi.h>
 #include <sched.h>
 #include <stddef.h>
@@ -76,6 +77,7 @@ static egraph_status check_mpi(int code, const char *what) {
 }
 
 static egraph_status fail_again(const mpi_channel *channel) {
+  assert(channel->failed != EGRAPH_OK);
   return EG_FAIL(channel->failed, "%s", channel->message);
 }
 
@@ -144,6 +146,7 @@ static size_t part_of(size_t bytes, size_t at) {
 
 static egraph_status post(mpi_channel *channel, const eg_group *group,
                           const eg_collective *what, size_t at) {
+  assert(group->size <= channel->places);
   for (uint32_t p = 0; p < group->size; p++) {
     const mpi_span *s = &channel->spans[p];
     int rank = (int)eg_group_rank(group, p);
@@ -258,6 +261,7 @@ typedef struct run {
 } run;
 
 static void set_span(const run *r, uint32_t place, mpi_span s) {
+  assert(place < r->group.size);
   s.is_peer = place != r->group.place;
   r->channel->spans[place] = s;
 }

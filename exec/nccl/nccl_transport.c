@@ -5,6 +5,7 @@
 //   idle -> joining -> idle -> starting -> running -> idle
 //
 // SPDX-License-Identifier: Apache-2.0
+#include <assert.h>
 #include <nccl.h>
 
 #include "exec/plugin/plugin_abi.h"
@@ -146,6 +147,7 @@ static ncclResult_t (*const starts[EG_COLLECTIVE_KINDS])(const start *) = {
 
 static egraph_status nccl_start(eg_transport *base, const eg_group *group,
                                 const eg_collective *what) {
+  assert(what->axis < EG_MAX_MESH_AXES && what->kind < EG_COLLECTIVE_BARRIER);
   nccl_transport *transport = (nccl_transport *)base;
   size_t element = eg_dtype_bytes(what->dtype);
   ncclComm_t comm = transport->comms[what->axis];
@@ -182,6 +184,7 @@ static egraph_status ask_event(const nccl_transport *transport, bool *out_is_don
 }
 
 static egraph_status nccl_poll(eg_transport *base, uint32_t axis, bool *out_is_done) {
+  assert(axis < EG_MAX_MESH_AXES);
   nccl_transport *transport = (nccl_transport *)base;
   phase *at = &transport->phases[axis];
   bool is_done = true;
@@ -232,6 +235,7 @@ static egraph_status nccl_make_id(eg_transport *base,
 
 static egraph_status nccl_join(eg_transport *base, uint32_t axis, const eg_group *group,
                                const unsigned char bytes[EG_TRANSPORT_ID_BYTES]) {
+  assert(axis < EG_MAX_MESH_AXES);
   nccl_transport *transport = (nccl_transport *)base;
   ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
   ncclUniqueId id;
