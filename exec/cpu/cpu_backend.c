@@ -367,7 +367,7 @@ static egraph_status cpu_describe(const eg_backend *base, eg_text *out) {
       KERNELS_REVISION, threads, threads == 1 ? "" : "s", runtime);
 }
 
-// Measured (exec/cpu/README.md): nhwc and the block of the vector width tie for first
+// Measured (exec/cpu/MEASURED.md): nhwc and the block of the vector width tie for first
 // place on convolutions, the other block is behind both everywhere, row-major is half as
 // fast.
 static uint32_t cpu_formats(const eg_backend *backend) {
