@@ -583,12 +583,13 @@ EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_costs_visit(
 /// Lets the kernels of back-end "cpu" run on threads of egraph instead of the threads of
 /// the OpenMP runtime that oneDNN calls. It holds for back-ends created from now on
 /// (sessions, costs, ranks), until the process ends. Use it where several ranks or busy
-/// programs share the processors: an OpenMP thread that waits spins for milliseconds.
-/// Results have the same bits. The change rewrites six entries of oneDNN's own table of
-/// imported functions
-/// ("GOMP_parallel" and others); calls of other objects stay as they are, and calls of
-/// oneDNN by threads that run no back-end of egraph go on to the runtime. False, with
-/// nothing changed, where the system or this build of oneDNN does not allow it.
+/// programs share the processors: an OpenMP thread that waits spins for milliseconds,
+/// unless OMP_WAIT_POLICY is "passive" in the environment. With one thread nothing
+/// changes. Results have the same bits. The change rewrites six entries of oneDNN's own
+/// table of imported functions ("GOMP_parallel" and others); calls of other objects stay
+/// as they are, and calls of oneDNN by threads that run no back-end of egraph go on to
+/// the runtime. False, with nothing changed, where the system or this build of oneDNN
+/// does not allow it.
 EGRAPH_API bool egraph_use_own_threads(void);
 
 /// A graph that is ready to run.

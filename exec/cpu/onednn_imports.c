@@ -224,15 +224,18 @@ static bool take_place(void) {
          replace_imports(inside, imports, sizeof imports / sizeof *imports);
 }
 
-static atomic_bool takes_teams;
+static atomic_bool *takes_teams(void) {
+  static atomic_bool takes;
+  return &takes;
+}
 
-bool eg_omp_takes_teams(void) { return atomic_load(&takes_teams); }
+bool eg_omp_takes_teams(void) { return atomic_load(takes_teams()); }
 
 bool eg_cpu_use_own_threads(void) {
   static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
   static bool is_tried;
   (void)pthread_mutex_lock(&lock);
-  if (!is_tried) atomic_store(&takes_teams, take_place());
+  if (!is_tried) atomic_store(takes_teams(), take_place());
   is_tried = true;
   (void)pthread_mutex_unlock(&lock);
   return eg_omp_takes_teams();
