@@ -1,9 +1,8 @@
-// A parsed rule, for this module and the rule verifier. Everything lies in the arena
-// of its eg_rules.
+// A parsed rule. Everything is in the arena of its eg_rules.
 //
-//   terms   children stand before their parents: a loop over a range builds bottom-up
+//   terms   children come before their parents: a loop over a range builds bottom-up
 //   exprs   conditions and computed attributes, children before parents too
-//   vars    class variables (kind TENSOR) and value variables, as they first occur
+//   vars    class variables (kind TENSOR) and value variables, in the order of occurrence
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_REWRITES_RULE_AST_H
 #define EG_REWRITES_RULE_AST_H
@@ -13,8 +12,8 @@
 #include "ops/ops.h"
 #include "pcg/parallel/parallel_op.h"
 
-// Kinds of values in rules: id, words for messages. The first ones are those of
-// attributes, in that order.
+// Kinds of values in rules: id, words for messages. The first seven are the kinds of
+// attributes, in their order.
 #define EG_RULE_KIND_LIST(X)                                                             \
   X(EG_RULE_INT, "an integer")                                                           \
   X(EG_RULE_INTS, "a list of integers")                                                  \
@@ -117,24 +116,24 @@ typedef struct eg_rule_root {
   uint32_t first_term, term;
 } eg_rule_root;
 
-/// Axes that a rule can speak of, and the largest degree of one.
+/// The most axes that a rule can name, and the largest degree of an axis.
 enum { EG_RULE_MAX_AXES = 3, EG_RULE_MAX_DEGREE = 1024 };
 
 /// A parallel operator around a term. It is no term of the rule: it says how the value
-/// lies on a mesh, which is verified (layout_check.h) and then of no consequence.
+/// lies on a mesh, which is verified (layout_check.h) and has no effect otherwise.
 typedef struct eg_rule_move {
   uint32_t term; // whose value it moves
   eg_parallel_kind kind;
   bool keeps_one;  // REPLICATE
   uint32_t dim;    // expression; EG_RULE_NONE where the operator has none
   uint32_t axis;   // of eg_rule.axes
-  uint32_t degree; // of the axis; 0: not said here
+  uint32_t degree; // of the axis; 0: not given here
   uint32_t line, column;
 } eg_rule_move;
 
-/// Devices that parallel operators speak of.
+/// An axis of the mesh that parallel operators name.
 typedef struct eg_rule_axis {
-  const char *name; // "" of the one without
+  const char *name; // "": no name is given
   uint32_t degree;  // 0: any
 } eg_rule_axis;
 
@@ -145,16 +144,16 @@ typedef struct eg_rule_schema eg_rule_schema;
 typedef struct eg_rule {
   const char *name, *source, *file;
   uint32_t line;
-  bool both_ways; // the form said so; the other direction is the next (or previous) rule
+  bool both_ways; // of such a form; the other direction is the next or previous rule
   bool reversed;  // this is the second direction
   bool enabled;
   bool is_shipped;  // with the library
-  egraph_math math; // the class that it declares, "associative" unless it says otherwise
-  bool spreads;     // associative, but NaN and infinities reach results that they did not
+  egraph_math math; // its class, "associative" unless the form declares another
+  bool spreads;     // associative, but NaN and infinities reach more results than before
   const char *key;  // canonical text with renamed variables: equal keys, equal rules
   const char *parallel_key; // the same with parallel operators, which `key` leaves out
   bool implied;             // without its parallel operators both sides are the same term
-  const char *known_as;     // or a rule that was there before, or NULL
+  const char *known_as;     // the rule that it is without them, if any, or NULL
   const eg_rule_var *vars;
   uint32_t var_count, pattern_var_count;
   const eg_rule_term *terms;
@@ -176,12 +175,11 @@ typedef struct eg_rule {
   const uint32_t *values;       // of the parameters, in this case
 } eg_rule;
 
-/// Layouts imply all that the rule says, or all that it adds to a rule that is there; or
-/// it is a shipped one.
+/// True for rules that are not applied (eg_rules_implied_count).
 static inline bool eg_rule_is_implied(const eg_rule *rule) {
   return rule->implied || rule->known_as != NULL;
 }
-/// The parallel operators around a term are the moves [*out_begin, result).
+/// Finds the parallel operators around a term, the moves [*out_begin, result).
 uint32_t eg_rule_moves_of(const eg_rule *rule, uint32_t term, uint32_t *out_begin);
 
 /// A `test` form.
@@ -224,7 +222,7 @@ typedef struct eg_rule_function_info {
 const eg_rule_function_info *eg_rule_function_info_of(eg_rule_function function);
 bool eg_rule_function_find(const char *name, eg_rule_function *out);
 
-/// "exact" and so on; NULL for another number.
+/// "exact" and so on; NULL for an unknown number.
 const char *eg_rule_class_name(egraph_math math);
 /// False when there is none of that name.
 bool eg_rule_class_find(const char *name, egraph_math *out);

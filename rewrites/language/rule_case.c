@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "base/number.h"
-#include "base/owner.h"
 #include "rewrites/language/rule_reader.h"
 
 // ---- spelling -------------------------------------------------------------------
@@ -68,7 +67,7 @@ eg_op eg_rule_spot_op(const eg_rule_spot *spot, const uint32_t *values) {
   return spot->parameter == EG_RULE_NONE ? spot->op : (eg_op)values[spot->parameter];
 }
 
-/// Whether a spot can have so many operands.
+/// True when the operator of a spot can have so many operands.
 static bool is_spot_legal(const eg_rule_schema *schema, const eg_rule_spot *spot,
                           const uint32_t *values) {
   const eg_op_info *info = eg_op_info_of(eg_rule_spot_op(spot, values));
@@ -126,7 +125,7 @@ typedef struct writing {
   const eg_rule_source_text *from;
   const eg_rule_schema *schema;
   const uint32_t *values;
-  uint32_t element; // of the `each` at hand, from 1; 0: outside
+  uint32_t element; // of the current `each`, from 1; 0: outside
 } writing;
 
 static uint32_t length_written(const writing *w, const eg_sexpr *expr) {
@@ -140,7 +139,7 @@ static uint32_t length_written(const writing *w, const eg_sexpr *expr) {
   return 0;
 }
 
-/// The text of `out` becomes two texts, joined.
+/// Sets the text of `out` to two texts, joined.
 static egraph_status write_joined(const writing *w, eg_sexpr *out, const char *first,
                                   size_t first_length, const char *second) {
   char text[512];
@@ -162,7 +161,7 @@ static const char *digits_of(uint32_t number, char digits[5]) {
   return at;
 }
 
-/// ?x... is ?x.1 ?x.2 and so on, in `each` the one of them.
+/// Writes ?x.1 ?x.2 and so on for ?x..., in `each` only the current one.
 static egraph_status write_elements(const writing *w, const eg_sexpr *from,
                                     expressions *out) {
   uint32_t first = w->element != 0 ? w->element : 1;
@@ -179,7 +178,7 @@ static egraph_status write_elements(const writing *w, const eg_sexpr *from,
 
 static egraph_status write_form(writing *w, const eg_sexpr *from, expressions *out);
 
-static bool gives(const eg_sexpr *term, const char *attribute) {
+static bool has_attribute(const eg_sexpr *term, const char *attribute) {
   for (uint32_t i = 1; i < term->count; i++)
     if (term->children[i].kind == EG_SEXPR_ATOM && term->children[i].text[0] == ':' &&
         strcmp(term->children[i].text + 1, attribute) == 0)
@@ -187,7 +186,7 @@ static bool gives(const eg_sexpr *term, const char *attribute) {
   return false;
 }
 
-/// (?f ...) is (gelu :approximate ?f.approximate ...).
+/// Writes (gelu :approximate ?f.approximate ...) for (?f ...).
 static egraph_status write_operator(const writing *w, const eg_sexpr *term,
                                     uint32_t parameter, expressions *out) {
   const eg_op_info *info = eg_op_info_of((eg_op)w->values[parameter]);
@@ -195,7 +194,7 @@ static egraph_status write_operator(const writing *w, const eg_sexpr *term,
   head.text = info->name;
   EG_TRY(expressions_push(out, head));
   for (uint16_t i = 0; i < info->attr_count; i++) {
-    if (gives(term, info->attrs[i].name)) continue;
+    if (has_attribute(term, info->attrs[i].name)) continue;
     const char *name = w->schema->parameters[parameter].name;
     EG_TRY(write_joined(w, &key, ":", 1, info->attrs[i].name));
     EG_TRY(write_joined(w, &value, name, strlen(name), "."));
@@ -215,30 +214,23 @@ static uint32_t operator_written(const writing *w, const eg_sexpr *head) {
 }
 
 static egraph_status write_children(writing *w, const eg_sexpr *from, eg_sexpr *out) {
-  expressions children;
-  expressions_init(&children, w->from->scratch);
-  uint32_t first = 0;
-  egraph_status status = EGRAPH_OK;
-  if (from->kind == EG_SEXPR_LIST && from->count != 0) {
-    uint32_t parameter = operator_written(w, &from->children[0]);
-    if (parameter != EG_RULE_NONE) {
-      status = write_operator(w, from, parameter, &children);
-      first = 1;
-    }
+  EG_LOCAL(expressions, children, w->from->scratch);
+  uint32_t first = 0, parameter = EG_RULE_NONE;
+  if (from->kind == EG_SEXPR_LIST && from->count != 0)
+    parameter = operator_written(w, &from->children[0]);
+  if (parameter != EG_RULE_NONE) {
+    EG_TRY(write_operator(w, from, parameter, &children));
+    first = 1;
   }
-  for (uint32_t i = first; i < from->count && status == EGRAPH_OK; i++)
+  for (uint32_t i = first; i < from->count; i++)
     if (!eg_rule_is_parameter_clause(&from->children[i]))
-      status = write_form(w, &from->children[i], &children);
+      EG_TRY(write_form(w, &from->children[i], &children));
   out->count = (uint32_t)children.len;
-  if (status == EGRAPH_OK)
-    status = eg_rule_keep_bytes(w->from->arena, children.data, children.len,
-                                sizeof *children.data, &out->children);
-  expressions_deinit(&children);
-  return status;
+  return EG_RULE_KEEP(w->from->arena, children, &out->children);
 }
 
-/// (count ?x...) and (index ?x...), also with what is added: (index ?x... 1).
-static bool is_number(const writing *w, const eg_sexpr *from, uint32_t *out) {
+/// Finds the number that (count ?x...) or (index ?x...) is; a third word is added to it.
+static bool find_number(const writing *w, const eg_sexpr *from, uint32_t *out) {
   bool is_count = eg_sexpr_is_form(from, "count");
   if (from->count < 2 || from->count > 3 || !eg_rule_is_sequence(&from->children[1]))
     return false;
@@ -261,13 +253,12 @@ static egraph_status write_form(writing *w, const eg_sexpr *from, expressions *o
   if (from->text != NULL) return expressions_push(out, made);
   if (eg_rule_is_each(from)) {
     uint32_t length = length_written(w, from);
-    egraph_status status = EGRAPH_OK;
-    for (w->element = 1; w->element <= length && status == EGRAPH_OK; w->element++)
-      status = write_form(w, &from->children[1], out);
+    for (w->element = 1; w->element <= length; w->element++)
+      EG_TRY(write_form(w, &from->children[1], out));
     w->element = 0;
-    return status;
+    return EGRAPH_OK;
   }
-  if (is_number(w, from, &number)) {
+  if (find_number(w, from, &number)) {
     made = (eg_sexpr){.kind = EG_SEXPR_ATOM, .line = from->line, .column = from->column};
     char digits[5];
     EG_TRY(write_joined(w, &made, "", 0, digits_of(number, digits)));
@@ -277,25 +268,26 @@ static egraph_status write_form(writing *w, const eg_sexpr *from, expressions *o
   return expressions_push(out, made);
 }
 
-static bool is_same(const eg_sexpr *a, const eg_sexpr *b) {
+static bool is_same_form(const eg_sexpr *a, const eg_sexpr *b) {
   if (a->kind != b->kind || a->count != b->count) return false;
   if (a->text != NULL) return strcmp(a->text, b->text) == 0;
   for (uint32_t i = 0; i < a->count; i++)
-    if (!is_same(&a->children[i], &b->children[i])) return false;
+    if (!is_same_form(&a->children[i], &b->children[i])) return false;
   return true;
 }
 
-/// What an element says of the first one is true of the first one itself.
+/// True for a condition that compares an expression with itself, as one on the elements
+/// of a sequence does when it is written for the first of them.
 static bool says_nothing(const eg_sexpr *condition) {
   bool is_likeness = eg_sexpr_is_form(condition, "=") ||
                      eg_sexpr_is_form(condition, "same-shape") ||
                      eg_sexpr_is_form(condition, "same-dtype") ||
                      eg_sexpr_is_form(condition, "same-type");
   return is_likeness && condition->count == 3 &&
-         is_same(&condition->children[1], &condition->children[2]);
+         is_same_form(&condition->children[1], &condition->children[2]);
 }
 
-/// Conditions that say nothing are left out, and the clause if there are no others.
+/// Removes conditions that say nothing, and the clause if there are no others.
 static void clear_conditions(eg_sexpr *form) {
   uint32_t kept = 0;
   for (uint32_t i = 0; i < form->count; i++) {
@@ -316,6 +308,7 @@ static void clear_conditions(eg_sexpr *form) {
 egraph_status eg_rule_case_read(const eg_rule_source_text *from,
                                 const eg_rule_schema *schema, const uint32_t *values,
                                 bool reversed, eg_rule *out) {
+  assert(schema->parameter_count <= EG_RULE_MAX_PARAMETERS);
   writing w = {.from = from, .schema = schema, .values = values};
   eg_sexpr form = *schema->form;
   uint32_t *kept;
@@ -348,7 +341,7 @@ static void set_counts(const eg_rule_schema *schema, uint32_t count, uint32_t *v
     if (schema->parameters[i].operators == NULL) values[i] = count;
 }
 
-/// With the first legal number of elements from `count` on.
+/// Adds a case with the first legal number of elements from `count` on.
 static egraph_status add_with_count(const eg_rule *rule, uint32_t count, uint32_t *values,
                                     eg_u32s *out) {
   for (uint32_t tries = 0; tries <= EG_RULE_SAMPLE_COUNT; tries++) {
@@ -359,8 +352,7 @@ static egraph_status add_with_count(const eg_rule *rule, uint32_t count, uint32_
   return add_sample(rule, values, out);
 }
 
-/// Every choice of operators, with a number of elements that differs from one to the
-/// next.
+/// Adds a case for every choice of operators; numbers of elements take turns.
 static egraph_status sample_operators(const eg_rule *rule, uint32_t parameter,
                                       uint32_t chosen, uint32_t *values, eg_u32s *out) {
   const eg_rule_schema *schema = rule->schema;
@@ -376,7 +368,7 @@ static egraph_status sample_operators(const eg_rule *rule, uint32_t parameter,
   return EGRAPH_OK;
 }
 
-/// All numbers up to two.
+/// Adds cases with all numbers of elements up to two.
 static egraph_status sample_counts(const eg_rule *rule, uint32_t parameter,
                                    uint32_t *values, eg_u32s *out) {
   const eg_rule_schema *schema = rule->schema;
@@ -391,8 +383,7 @@ static egraph_status sample_counts(const eg_rule *rule, uint32_t parameter,
   return EGRAPH_OK;
 }
 
-/// How many operands the operators that a spot can be have at most; UINT32_MAX: any
-/// number.
+/// The most operands of any operator that a spot can be; UINT32_MAX: any number.
 static uint32_t most_operands(const eg_rule_schema *schema, const eg_rule_spot *spot) {
   if (spot->parameter == EG_RULE_NONE)
     return (uint32_t)eg_op_info_of(spot->op)->max_inputs;
@@ -405,7 +396,7 @@ static uint32_t most_operands(const eg_rule_schema *schema, const eg_rule_spot *
   return most;
 }
 
-/// How many elements a sequence has at most, by the operators that have it as operands.
+/// The most elements that a sequence can have as operands of the operators around it.
 static uint32_t most_elements(const eg_rule_schema *schema, uint32_t parameter) {
   uint32_t most = UINT32_MAX;
   for (uint32_t i = 0; i < schema->spot_count && parameter != schema->sides; i++) {
@@ -432,7 +423,7 @@ static egraph_status add_all(const eg_rule *rule, uint32_t parameter, uint32_t *
   return EGRAPH_OK;
 }
 
-/// Nothing is appended, and *out_all is false, where they are too many.
+/// Appends all cases; if there are too many, none, and *out_all is false.
 static egraph_status list_all(const eg_rule *rule, eg_u32s *out, bool *out_all) {
   const eg_rule_schema *schema = rule->schema;
   uint32_t values[EG_RULE_MAX_PARAMETERS] = {0};
@@ -461,7 +452,8 @@ egraph_status eg_rule_cases_sample(const eg_rule *rule, eg_u32s *out, bool *out_
   return sample_operators(rule, 0, 0, values, out);
 }
 
-/// Numbers of elements beyond the usual ones: some, and those beside numbers of the rule.
+/// Lists large numbers of elements: 9 and 17, the numbers in the rule, and one more than
+/// each of these.
 static uint32_t large_counts(const eg_rule *rule, uint32_t *out) {
   uint32_t count = 0;
   out[count++] = 9;
@@ -507,7 +499,7 @@ static egraph_status check_cases(const eg_rule_source_text *from, const eg_rule 
   return EGRAPH_OK;
 }
 
-/// How many choices of operators there are, at most one more than EG_RULE_MAX_CASES.
+/// Counts the choices of operators, at most one more than EG_RULE_MAX_CASES.
 static uint32_t operator_choices(const eg_rule_schema *schema) {
   uint64_t choices = 1;
   for (uint32_t i = 0; i < schema->parameter_count && choices <= EG_RULE_MAX_CASES; i++)
@@ -524,31 +516,27 @@ egraph_status eg_rule_cases_check(const eg_rule *rule, egraph_allocator alloc) {
         "rule %s has more than %d choices of operators; split it, or use "
         "smaller sets",
         rule->name, EG_RULE_MAX_CASES);
-  eg_arena arena;
-  eg_u32s values;
-  eg_arena_init(&arena, alloc);
-  eg_u32s_init(&values, alloc);
+  EG_LOCAL(eg_arena, arena, alloc);
+  EG_LOCAL(eg_u32s, values, alloc);
   const eg_rule_source_text from = {
       .arena = &arena, .scratch = alloc, .file = rule->file, .is_of_case = true};
   bool is_all;
-  egraph_status status = eg_rule_cases_sample(rule, &values, &is_all);
-  if (status == EGRAPH_OK) status = check_cases(&from, rule, &values);
-  eg_u32s_deinit(&values);
-  eg_arena_deinit(&arena);
-  return status;
+  EG_TRY(eg_rule_cases_sample(rule, &values, &is_all));
+  return check_cases(&from, rule, &values);
 }
 
-// ---- of which rule another one is a case ---------------------------------------------
+// ---- comparing a rule with cases ---------------------------------------------
 
 typedef struct likeness {
   const eg_rule *whole, *rule;
   egraph_allocator alloc;
-  uint64_t operands[EG_OP_COUNT]; // bit n: one of the left side has n operands
+  uint64_t operands[EG_OP_COUNT]; // bit n: a term of the left side has n operands
   uint32_t most;
   uint32_t values[EG_RULE_MAX_PARAMETERS];
   bool found;
 } likeness;
 
+/// False when the case with these values cannot be the rule: it has other operators.
 static bool is_like(const likeness *l) {
   const eg_rule_schema *schema = l->whole->schema;
   uint32_t sides = schema->sides;
@@ -567,16 +555,14 @@ static bool is_like(const likeness *l) {
 }
 
 static egraph_status compare_case(likeness *l) {
-  eg_arena arena;
-  eg_rule made;
   if (!is_like(l)) return EGRAPH_OK;
-  eg_arena_init(&arena, l->alloc);
+  EG_LOCAL(eg_arena, arena, l->alloc);
+  eg_rule rule;
   const eg_rule_source_text from = {
       .arena = &arena, .scratch = l->alloc, .file = l->whole->file};
   egraph_status status =
-      eg_rule_case_read(&from, l->whole->schema, l->values, l->whole->reversed, &made);
-  l->found = status == EGRAPH_OK && strcmp(made.key, l->rule->key) == 0;
-  eg_arena_deinit(&arena);
+      eg_rule_case_read(&from, l->whole->schema, l->values, l->whole->reversed, &rule);
+  l->found = status == EGRAPH_OK && strcmp(rule.key, l->rule->key) == 0;
   return status == EGRAPH_E_PARSE ? EGRAPH_OK : status;
 }
 

@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#include "rewrites/language/rule_reader.h"
+
 enum { MOST_NAMES = 16, MOST_CHARACTERS = 4096 };
 
 typedef struct binding {
@@ -18,8 +20,8 @@ EG_VEC_DEFINE(expressions, eg_sexpr);
 typedef struct expansion {
   eg_arena *arena;
   const char *file;
-  expressions forms; // of the result
-  uint32_t made;     // expressions, of at most EG_RULE_FOR_MOST
+  expressions *forms; // of the result
+  uint32_t count;     // of expressions, at most EG_RULE_FOR_MOST
 } expansion;
 
 static size_t name_length(const char *text) { // of "$act-bias": 4
@@ -32,15 +34,16 @@ static bool is_name(const eg_sexpr *expr) {
 }
 
 static egraph_status count_one(expansion *e, const eg_sexpr *at, uint32_t depth) {
-  if (++e->made <= EG_RULE_FOR_MOST && depth <= EG_SEXPR_MAX_DEPTH) return EGRAPH_OK;
+  if (++e->count <= EG_RULE_FOR_MOST && depth <= EG_SEXPR_MAX_DEPTH) return EGRAPH_OK;
   return eg_sexpr_fail(e->file, at,
                        "the values of for make more than %d expressions, or nest them "
                        "deeper than %d; write fewer",
                        EG_RULE_FOR_MOST, EG_SEXPR_MAX_DEPTH);
 }
 
-static egraph_status find(const expansion *e, const binding *env, const eg_sexpr *at,
-                          const char *name, const eg_sexpr **out_value) {
+static egraph_status find_value(const expansion *e, const binding *env,
+                                const eg_sexpr *at, const char *name,
+                                const eg_sexpr **out_value) {
   size_t length = name_length(name);
   for (const binding *b = env; b != NULL; b = b->outer)
     if (strncmp(b->name->text, name, length) == 0 && b->name->text[length] == '\0') {
@@ -51,73 +54,64 @@ static egraph_status find(const expansion *e, const binding *env, const eg_sexpr
                        (int)length, name, (int)length, name);
 }
 
-/// "matmul$kind-$act" with the texts of the values.
+/// Copies a word such as "matmul$kind-$act" with the texts of the values.
 static egraph_status copy_text(expansion *e, const binding *env, const eg_sexpr *from,
                                eg_sexpr *out) {
-  eg_text text;
-  eg_text_init(&text, e->arena->alloc);
-  egraph_status status = EGRAPH_OK;
-  for (const char *c = from->text; *c != '\0' && status == EGRAPH_OK;) {
+  EG_LOCAL(eg_text, text, e->arena->alloc);
+  for (const char *c = from->text; *c != '\0';) {
     const eg_sexpr *value = NULL;
     size_t plain = strcspn(c, "$");
-    status = eg_text_append_bytes(&text, c, plain);
+    eg_text_append_bytes(&text, c, plain);
     c += plain;
-    if (*c == '\0' || status != EGRAPH_OK) break;
-    status = find(e, env, from, c, &value);
-    if (status == EGRAPH_OK && value->text == NULL)
-      status = eg_sexpr_fail(e->file, from,
-                             "%.*s is a list; only a word can be part of a word",
-                             (int)name_length(c), c);
-    if (status == EGRAPH_OK && text.chars.len > MOST_CHARACTERS)
-      status = eg_sexpr_fail(e->file, from,
-                             "the values of for make a word of more than %d characters",
-                             MOST_CHARACTERS);
-    if (status == EGRAPH_OK) status = eg_text_append(&text, value->text);
+    if (*c == '\0') break;
+    EG_TRY(find_value(e, env, from, c, &value));
+    if (value->text == NULL)
+      return eg_sexpr_fail(e->file, from,
+                           "%.*s is a list; only a word can be part of a word",
+                           (int)name_length(c), c);
+    if (text.chars.len > MOST_CHARACTERS)
+      return eg_sexpr_fail(e->file, from,
+                           "the values of for make a word of more than %d characters",
+                           MOST_CHARACTERS);
+    eg_text_append(&text, value->text);
     c += name_length(c);
   }
   *out = *from;
-  if (status == EGRAPH_OK)
-    status = eg_arena_string(e->arena, eg_text_of(&text), text.chars.len, &out->text);
-  eg_text_deinit(&text);
-  return status;
+  EG_TRY(eg_text_status(&text));
+  return eg_arena_string(e->arena, eg_text_of(&text), text.chars.len, &out->text);
 }
 
-static egraph_status copy(expansion *e, const binding *env, const eg_sexpr *from,
-                          uint32_t depth, expressions *out);
+static egraph_status copy_expression(expansion *e, const binding *env,
+                                     const eg_sexpr *from, uint32_t depth,
+                                     expressions *out);
 
-static egraph_status copy_list(expansion *e, const binding *env, const eg_sexpr *from,
-                               uint32_t depth, eg_sexpr *out) {
-  expressions children;
-  expressions_init(&children, e->arena->alloc);
-  egraph_status status = EGRAPH_OK;
-  for (uint32_t i = 0; i < from->count && status == EGRAPH_OK; i++)
-    status = copy(e, env, &from->children[i], depth + 1, &children);
+static egraph_status copy_children(expansion *e, const binding *env, const eg_sexpr *from,
+                                   uint32_t depth, eg_sexpr *out) {
+  EG_LOCAL(expressions, children, e->arena->alloc);
+  for (uint32_t i = 0; i < from->count; i++)
+    EG_TRY(copy_expression(e, env, &from->children[i], depth + 1, &children));
   *out = *from;
   out->count = (uint32_t)children.len;
-  if (status == EGRAPH_OK)
-    status = eg_arena_alloc(e->arena, children.len, sizeof *out, &out->children);
-  if (status == EGRAPH_OK && children.len != 0)
-    memcpy(out->children, children.data, children.len * sizeof *out);
-  expressions_deinit(&children);
-  return status;
+  return EG_RULE_KEEP(e->arena, children, &out->children);
 }
 
-/// Appends the copy of an expression; a name that stands for a list appends its elements.
-static egraph_status copy(expansion *e, const binding *env, const eg_sexpr *from,
-                          uint32_t depth, expressions *out) {
+/// Appends the copy of an expression; of a name with a list for a value its elements.
+static egraph_status copy_expression(expansion *e, const binding *env,
+                                     const eg_sexpr *from, uint32_t depth,
+                                     expressions *out) {
   eg_sexpr made = *from;
   EG_TRY(count_one(e, from, depth));
   if (from->text == NULL) {
-    EG_TRY(copy_list(e, env, from, depth, &made));
+    EG_TRY(copy_children(e, env, from, depth, &made));
   } else if (is_name(from)) {
     const eg_sexpr *value = NULL;
-    EG_TRY(find(e, env, from, from->text, &value));
+    EG_TRY(find_value(e, env, from, from->text, &value));
     bool is_list = value->kind == EG_SEXPR_LIST;
     for (uint32_t i = 0; is_list && i < value->count; i++) // copied when it was bound
-      EG_TRY(copy(e, NULL, &value->children[i], depth, out));
+      EG_TRY(copy_expression(e, NULL, &value->children[i], depth, out));
     if (is_list) return EGRAPH_OK;
     made = *value;
-    if (value->text == NULL) EG_TRY(copy_list(e, NULL, value, depth, &made));
+    if (value->text == NULL) EG_TRY(copy_children(e, NULL, value, depth, &made));
     made.line = from->line;
     made.column = from->column;
   } else if (strchr(from->text, '$') != NULL) {
@@ -172,11 +166,12 @@ static egraph_status check_tuple(const expansion *e, const eg_sexpr *names,
 
 static egraph_status expand_form(expansion *e, const binding *env, const eg_sexpr *form,
                                  uint32_t depth) {
-  if (!eg_sexpr_is_form(form, "for")) return copy(e, env, form, depth, &e->forms);
+  if (!eg_sexpr_is_form(form, "for"))
+    return copy_expression(e, env, form, depth, e->forms);
   EG_TRY(count_one(e, form, depth));
   EG_TRY(check_loop(e, form));
   eg_sexpr values;
-  EG_TRY(copy_list(e, env, &form->children[2], depth, &values));
+  EG_TRY(copy_children(e, env, &form->children[2], depth, &values));
   for (uint32_t i = 0; i < values.count; i++) {
     EG_TRY(check_tuple(e, &form->children[1], &values.children[i]));
     EG_TRY(expand_tuple(e, env, form, &values.children[i], 0, depth));
@@ -186,20 +181,14 @@ static egraph_status expand_form(expansion *e, const binding *env, const eg_sexp
 
 egraph_status eg_rule_expand(eg_arena *arena, const char *file, const eg_sexpr *text,
                              eg_sexpr *out) {
-  expansion e = {.arena = arena, .file = file};
-  expressions_init(&e.forms, arena->alloc);
-  egraph_status status = EGRAPH_OK;
-  for (uint32_t i = 0; i < text->count && status == EGRAPH_OK; i++) {
+  EG_LOCAL(expressions, forms, arena->alloc);
+  expansion e = {.arena = arena, .file = file, .forms = &forms};
+  for (uint32_t i = 0; i < text->count; i++) {
     const eg_sexpr *form = &text->children[i];
-    status = eg_sexpr_is_form(form, "for") ? expand_form(&e, NULL, form, 0)
-                                           : expressions_push(&e.forms, *form);
+    EG_TRY(eg_sexpr_is_form(form, "for") ? expand_form(&e, NULL, form, 0)
+                                         : expressions_push(&forms, *form));
   }
   *out = *text;
-  out->count = (uint32_t)e.forms.len;
-  if (status == EGRAPH_OK)
-    status = eg_arena_alloc(arena, e.forms.len, sizeof *out, &out->children);
-  if (status == EGRAPH_OK && e.forms.len != 0)
-    memcpy(out->children, e.forms.data, e.forms.len * sizeof *out);
-  expressions_deinit(&e.forms);
-  return status;
+  out->count = (uint32_t)forms.len;
+  return EG_RULE_KEEP(arena, forms, &out->children);
 }

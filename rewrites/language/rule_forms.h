@@ -1,4 +1,4 @@
-// The forms of a rule file: (rule ...) and (test ...).
+// The forms of a rule file, read and printed: (rule ...), (test ...) and (for ...).
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_REWRITES_RULE_FORMS_H
 #define EG_REWRITES_RULE_FORMS_H
@@ -10,7 +10,7 @@ typedef struct eg_rule_source_text {
   eg_arena *arena;          // receives what the rule keeps
   egraph_allocator scratch; // of working memory
   const char *file;
-  bool is_of_case; // of a rule with parameters: it needs no keys
+  bool is_of_case; // the form is a case: no keys are needed
 } eg_rule_source_text;
 
 /// Reads one direction of a rule form. Fails with EGRAPH_E_PARSE.
@@ -22,15 +22,14 @@ egraph_status eg_rule_read_plain(const eg_rule_source_text *from, const eg_sexpr
 egraph_status eg_rule_test_read(const eg_rule_source_text *from, const eg_sexpr *form,
                                 eg_rule_test *out);
 
-/// Appends the canonical text of the form that a rule comes from (call it for
-/// the first direction).
+/// Appends the canonical text of the form that a rule, the first direction, comes from.
 egraph_status eg_rule_print(eg_text *text, const eg_rule *rule);
 egraph_status eg_rule_test_print(eg_text *text, const eg_rule_test *test);
-/// Appends the text that decides whether two rules are equal: variables are renamed,
-/// names and sources left out, and parallel operators unless wanted.
+/// Appends the text by which rules are compared: with variables renamed, without names
+/// and sources; with parallel operators if `parallel`.
 egraph_status eg_rule_print_key(eg_text *text, const eg_rule *rule, bool parallel);
-/// Whether both sides are the same terms without their parallel operators. Overwrites
-/// `scratch`.
+/// Says whether both sides are the same terms without their parallel operators.
+/// Overwrites `scratch`.
 egraph_status eg_rule_same_sides(eg_text *scratch, const eg_rule *rule, bool *out);
 
 /// Replaces every top-level `for` of a rule file by its forms, once for each value

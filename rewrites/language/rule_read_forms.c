@@ -149,7 +149,7 @@ static egraph_status keep_keys(eg_rule_reader *reader, eg_rule *rule) {
   return EGRAPH_OK;
 }
 
-/// Parallel operators may stand around a variable, which nothing is left of then.
+/// A left side that is a variable inside parallel operators would match everything.
 static egraph_status check_patterns(const eg_rule_reader *reader, const eg_sexpr *side,
                                     const eg_rule *rule) {
   for (uint32_t i = 0; i < rule->root_count && !rule->implied; i++)
@@ -161,8 +161,8 @@ static egraph_status check_patterns(const eg_rule_reader *reader, const eg_sexpr
   return EGRAPH_OK;
 }
 
-static egraph_status read_rule(eg_rule_reader *reader, const eg_sexpr *form,
-                               const clauses *parts, eg_rule *rule) {
+static egraph_status read_direction(eg_rule_reader *reader, const eg_sexpr *form,
+                                    const clauses *parts, eg_rule *rule) {
   const eg_sexpr *left = rule->reversed ? parts->rhs : parts->lhs;
   reader->in_pattern = true;
   EG_TRY(eg_rule_read_roots(reader, left));
@@ -181,7 +181,8 @@ static egraph_status read_rule(eg_rule_reader *reader, const eg_sexpr *form,
 }
 
 /// (class NAME), or (class associative spreads).
-static egraph_status read_class(const char *file, const eg_sexpr *clause, eg_rule *rule) {
+static egraph_status read_rule_class(const char *file, const eg_sexpr *clause,
+                                     eg_rule *rule) {
   rule->math = EGRAPH_MATH_ASSOCIATIVE;
   if (clause == NULL) return EGRAPH_OK;
   bool is_named = clause->children[1].kind == EG_SEXPR_ATOM &&
@@ -206,13 +207,13 @@ egraph_status eg_rule_read_plain(const eg_rule_source_text *from, const eg_sexpr
                   .both_ways = parts.both_ways != NULL,
                   .reversed = reversed,
                   .enabled = true};
-  EG_TRY(read_class(from->file, parts.math, &rule));
+  EG_TRY(read_rule_class(from->file, parts.math, &rule));
   if (reversed) EG_TRY(eg_rule_reversed_name(from->arena, rule.name, &rule.name));
-  eg_rule_reader reader;
-  eg_rule_reader_init(&reader, from->arena, from->scratch, from->file);
-  egraph_status status = read_rule(&reader, form, &parts, &rule);
+  EG_LOCAL(eg_rule_reader, reader, from->scratch);
+  reader.arena = from->arena;
+  reader.file = from->file;
+  egraph_status status = read_direction(&reader, form, &parts, &rule);
   if (status == EGRAPH_OK && !from->is_of_case) status = keep_keys(&reader, &rule);
-  eg_rule_reader_deinit(&reader);
   if (status == EGRAPH_E_PARSE && reversed)
     return eg_sexpr_fail(
         from->file, parts.both_ways,
@@ -239,6 +240,8 @@ typedef struct test_reader {
   name_list rules;
   eg_rule_test *test;
 } test_reader;
+EG_OWNER_DEFINE_STATIC(test_reader, (eg_rule_reader, rule), (givens, given),
+                       (claims, claims), (name_list, rules))
 
 static egraph_status read_given(test_reader *reader, const eg_sexpr *form) {
   const char *file = reader->rule.file;
@@ -377,16 +380,11 @@ egraph_status eg_rule_test_read(const eg_rule_source_text *from, const eg_sexpr 
                        .line = form->line,
                        .iterations = 6,
                        .body = {.name = form->children[1].text, .file = from->file}};
-  test_reader reader = {.test = &test};
-  eg_rule_reader_init(&reader.rule, from->arena, from->scratch, from->file);
-  reader.rule.in_pattern = false;
-  givens_init(&reader.given, from->scratch);
-  claims_init(&reader.claims, from->scratch);
-  name_list_init(&reader.rules, from->scratch);
-  egraph_status status = read_test(&reader, form);
-  EG_DEINIT_MEMBERS(&reader, (eg_rule_reader, rule), (givens, given), (claims, claims),
-                    (name_list, rules));
-  EG_TRY(status);
+  EG_LOCAL(test_reader, reader, from->scratch);
+  reader.test = &test;
+  reader.rule.arena = from->arena;
+  reader.rule.file = from->file;
+  EG_TRY(read_test(&reader, form));
   *out = test;
   return EGRAPH_OK;
 }

@@ -33,6 +33,18 @@ static egraph_status find_op(eg_rule_reader *reader, const eg_sexpr *head, eg_op
   return EGRAPH_OK;
 }
 
+/// Fails because an operator has no attribute like `key`. `nearest` is the likely one, or
+/// NULL; `first` is any.
+static egraph_status fail_attr(const eg_rule_reader *reader, const eg_sexpr *key,
+                               const char *op, const char *nearest, const char *first) {
+  if (nearest != NULL)
+    return eg_sexpr_fail(reader->file, key,
+                         "%s has no attribute '%s'; did you mean ':%s'?", op,
+                         key->text + 1, nearest);
+  return eg_sexpr_fail(reader->file, key, "%s has no attribute '%s'; its first is ':%s'",
+                       op, key->text + 1, first);
+}
+
 static egraph_status find_attr(eg_rule_reader *reader, const eg_sexpr *key, eg_op op,
                                uint16_t *out) {
   const eg_op_info *info = eg_op_info_of(op);
@@ -45,11 +57,7 @@ static egraph_status find_attr(eg_rule_reader *reader, const eg_sexpr *key, eg_o
   eg_spelling spelling = eg_spelling_start(name);
   for (uint16_t i = 0; i < info->attr_count; i++)
     eg_spelling_offer(&spelling, info->attrs[i].name);
-  return eg_sexpr_fail(reader->file, key, "%s has no attribute '%s'; %s ':%s'%s",
-                       info->name, name,
-                       spelling.best != NULL ? "did you mean" : "its first is",
-                       spelling.best != NULL ? spelling.best : info->attrs[0].name,
-                       spelling.best != NULL ? "?" : "");
+  return fail_attr(reader, key, info->name, spelling.best, info->attrs[0].name);
 }
 
 // ---- attribute values -----------------------------------------------------------
@@ -67,8 +75,8 @@ static bool is_literal(const eg_sexpr *expr) {
   return true;
 }
 
-/// Canonical, as the pool of attributes has it: so it matches whatever indices are
-/// called.
+/// Makes an equation canonical, as the pool of attributes does, so that it matches
+/// whatever its indices are called.
 static egraph_status read_equation(eg_rule_reader *reader, eg_attr *inout) {
   char text[EG_EINSUM_TEXT];
   EG_TRY(eg_einsum_check(inout->text));
@@ -101,10 +109,7 @@ static egraph_status read_slot_var(eg_rule_reader *reader, const eg_sexpr *expr,
   uint32_t var = eg_rule_reader_find(reader, expr->text);
   out->form = EG_RULE_SLOT_VAR;
   if (var == EG_RULE_NONE) {
-    if (!reader->in_pattern)
-      return eg_sexpr_fail(reader->file, expr,
-                           "%s is not bound; bind it on the left side or by (let %s ...)",
-                           expr->text, expr->text);
+    if (!reader->in_pattern) return eg_rule_fail_unbound(reader, expr);
     return eg_rule_reader_declare(reader, expr->text, wanted, EG_RULE_VAR_MATCHED,
                                   &out->index);
   }
@@ -196,7 +201,7 @@ static egraph_status read_operands(eg_rule_reader *reader, const eg_sexpr *expr,
                                    node_parts *parts) {
   for (uint32_t i = 1; i < expr->count; i++) {
     const eg_sexpr *child = &expr->children[i];
-    if (child->kind != EG_SEXPR_ATOM || child->text[0] != ':') {
+    if (!eg_rule_is_key(child)) {
       EG_TRY(eg_rule_read_term(reader, child, &parts->children[parts->child_count++]));
       continue;
     }
@@ -208,8 +213,8 @@ static egraph_status read_operands(eg_rule_reader *reader, const eg_sexpr *expr,
   return EGRAPH_OK;
 }
 
-static egraph_status check_node(eg_rule_reader *reader, const eg_sexpr *expr,
-                                const node_parts *parts) {
+static egraph_status check_arity(eg_rule_reader *reader, const eg_sexpr *expr,
+                                 const node_parts *parts) {
   const eg_op_info *info = eg_op_info_of(parts->op);
   for (uint16_t i = 0; i < info->attr_count; i++) {
     if (parts->given[i] || info->attrs[i].default_text[0] != '\0') continue;
@@ -237,9 +242,9 @@ static bool has_negative(const eg_attr *attr) {
   return false;
 }
 
-/// Graphs count axes from the front, so a pattern with one that is counted from the end
-/// matches nothing. A right side is built with `axis` counted from the front; `axes` has
-/// no type there.
+/// Graphs count axes from the front, so a pattern with an axis that is counted from the
+/// end matches nothing. On a right side `axis` is recounted when the term is built, but
+/// not `axes`.
 static egraph_status check_axes(eg_rule_reader *reader, const eg_sexpr *expr,
                                 const node_parts *parts) {
   const eg_op_info *info = eg_op_info_of(parts->op);
@@ -267,7 +272,7 @@ static egraph_status read_node(eg_rule_reader *reader, const eg_sexpr *expr,
   node_parts parts = {.child_count = 0};
   EG_TRY(start_node(reader, expr, &parts));
   EG_TRY(read_operands(reader, expr, &parts));
-  EG_TRY(check_node(reader, expr, &parts));
+  EG_TRY(check_arity(reader, expr, &parts));
   EG_TRY(check_axes(reader, expr, &parts));
   eg_rule_term term = {.var = EG_RULE_NONE,
                        .op = parts.op,
@@ -282,9 +287,7 @@ static egraph_status read_class_var(eg_rule_reader *reader, const eg_sexpr *expr
                                     uint32_t *out_term) {
   uint32_t var = eg_rule_reader_find(reader, expr->text);
   if (var == EG_RULE_NONE && !reader->in_pattern)
-    return eg_sexpr_fail(reader->file, expr,
-                         "%s is not bound; bind it on the left side or by (let %s ...)",
-                         expr->text, expr->text);
+    return eg_rule_fail_unbound(reader, expr);
   if (var == EG_RULE_NONE)
     EG_TRY(eg_rule_reader_declare(reader, expr->text, EG_RULE_TENSOR, EG_RULE_VAR_MATCHED,
                                   &var));
@@ -293,9 +296,8 @@ static egraph_status read_class_var(eg_rule_reader *reader, const eg_sexpr *expr
     return eg_sexpr_fail(reader->file, expr,
                          "%s is %s, but an operand is a tensor; use another name",
                          expr->text, eg_rule_kind_words(known->kind));
-  eg_rule_term term = {.is_var = true, .var = var};
   *out_term = (uint32_t)reader->terms.len;
-  return eg_rule_terms_push(&reader->terms, term);
+  return eg_rule_terms_push(&reader->terms, (eg_rule_term){.is_var = true, .var = var});
 }
 
 static egraph_status read_as(eg_rule_reader *reader, const eg_sexpr *expr,
@@ -306,9 +308,7 @@ static egraph_status read_as(eg_rule_reader *reader, const eg_sexpr *expr,
         "(as ...) names what a pattern matched; on this side use (let ?v "
         "...)");
   if (expr->count != 3 || !eg_rule_is_variable(&expr->children[1]) ||
-      expr->children[2].kind != EG_SEXPR_LIST || expr->children[2].count == 0 ||
-      expr->children[2].children[0].kind != EG_SEXPR_ATOM ||
-      eg_sexpr_is_form(&expr->children[2], "as"))
+      !eg_rule_has_head(&expr->children[2]) || eg_sexpr_is_form(&expr->children[2], "as"))
     return eg_sexpr_fail(reader->file, expr,
                          "malformed; write (as ?name (operator ...))");
   const eg_sexpr *name = &expr->children[1];
@@ -326,14 +326,54 @@ static egraph_status read_as(eg_rule_reader *reader, const eg_sexpr *expr,
   return EGRAPH_OK;
 }
 
+// ---- operands of parallel operators ----------------------------------------------
+
+static bool find_move_kind(const eg_sexpr *expr, eg_parallel_kind *out) {
+  return eg_rule_has_head(expr) && eg_parallel_find(expr->children[0].text, out);
+}
+
+static bool is_move(const eg_sexpr *expr) {
+  eg_parallel_kind kind;
+  return find_move_kind(expr, &kind);
+}
+
+static egraph_status find_operand(const eg_rule_reader *reader, const eg_sexpr *expr,
+                                  const eg_sexpr **out) {
+  const char *name = expr->children[0].text;
+  *out = NULL;
+  for (uint32_t i = 1; i < expr->count; i++) {
+    const eg_sexpr *child = &expr->children[i];
+    if (eg_rule_is_key(child)) {
+      if (++i == expr->count)
+        return eg_sexpr_fail(reader->file, child, "%s has no value; write one after it",
+                             child->text);
+      continue;
+    }
+    if (*out != NULL)
+      return eg_sexpr_fail(reader->file, child, "%s takes 1 operand, not more", name);
+    *out = child;
+  }
+  if (*out != NULL) return EGRAPH_OK;
+  return eg_sexpr_fail(reader->file, expr, "%s takes 1 operand, not 0", name);
+}
+
+static egraph_status read_move(eg_rule_reader *reader, const eg_sexpr *expr,
+                               uint32_t *out_term) {
+  const eg_sexpr *operand;
+  EG_TRY(find_operand(reader, expr, &operand));
+  EG_TRY(eg_rule_read_term(reader, operand, out_term));
+  return eg_rule_late_moves_push(&reader->moves,
+                                 (eg_rule_late_move){.term = *out_term, .at = expr});
+}
+
+// ---- terms -----------------------------------------------------------------------
+
 egraph_status eg_rule_read_term(eg_rule_reader *reader, const eg_sexpr *expr,
                                 uint32_t *out_term) {
   if (eg_rule_is_variable(expr)) return read_class_var(reader, expr, out_term);
   if (eg_sexpr_is_form(expr, "as")) return read_as(reader, expr, out_term);
-  if (eg_rule_is_move(expr)) return eg_rule_read_move(reader, expr, out_term);
-  if (expr->kind == EG_SEXPR_LIST && expr->count > 0 &&
-      expr->children[0].kind == EG_SEXPR_ATOM)
-    return read_node(reader, expr, out_term);
+  if (is_move(expr)) return read_move(reader, expr, out_term);
+  if (eg_rule_has_head(expr)) return read_node(reader, expr, out_term);
   return eg_sexpr_fail(reader->file, expr,
                        "a term is wanted: a ?variable or (operator :attribute value ... "
                        "operand ...)");
@@ -356,7 +396,7 @@ egraph_status eg_rule_read_roots(eg_rule_reader *reader, const eg_sexpr *side) {
 
 // Some names are both an operator and a function (exp, max, shape): attributes, or
 // operands that are tensors, decide. shape as an operator needs :end.
-static bool looks_like_tensor(const eg_rule_reader *reader, const eg_sexpr *expr) {
+static bool is_tensor_variable(const eg_rule_reader *reader, const eg_sexpr *expr) {
   if (!eg_rule_is_variable(expr)) return false;
   uint32_t var = eg_rule_reader_find(reader, expr->text);
   return var != EG_RULE_NONE && reader->vars.data[var].kind == EG_RULE_TENSOR;
@@ -364,15 +404,14 @@ static bool looks_like_tensor(const eg_rule_reader *reader, const eg_sexpr *expr
 
 bool eg_rule_reads_as_term(const eg_rule_reader *reader, const eg_sexpr *expr) {
   for (;;) {
-    if (expr->kind != EG_SEXPR_LIST) return looks_like_tensor(reader, expr);
-    if (expr->count == 0 || expr->children[0].kind != EG_SEXPR_ATOM) return false;
+    if (expr->kind != EG_SEXPR_LIST) return is_tensor_variable(reader, expr);
+    if (!eg_rule_has_head(expr)) return false;
     eg_rule_function function;
     if (!eg_rule_function_find(expr->children[0].text, &function)) return true;
     eg_op op;
     if (!eg_op_find(expr->children[0].text, &op)) return false;
     for (uint32_t i = 1; i < expr->count; i++)
-      if (expr->children[i].kind == EG_SEXPR_ATOM && expr->children[i].text[0] == ':')
-        return true;
+      if (eg_rule_is_key(&expr->children[i])) return true;
     if (op == EG_OP_SHAPE || expr->count < 2) return false;
     expr = &expr->children[1];
   }
@@ -380,52 +419,6 @@ bool eg_rule_reads_as_term(const eg_rule_reader *reader, const eg_sexpr *expr) {
 
 EG_VEC_DEFINE(move_list, eg_rule_move);
 EG_VEC_DEFINE(axis_list, eg_rule_axis);
-
-// ---- operands ---------------------------------------------------------------------
-
-static bool kind_of(const eg_sexpr *expr, eg_parallel_kind *out) {
-  return expr->kind == EG_SEXPR_LIST && expr->count > 0 &&
-         expr->children[0].kind == EG_SEXPR_ATOM &&
-         eg_parallel_find(expr->children[0].text, out);
-}
-
-bool eg_rule_is_move(const eg_sexpr *expr) {
-  eg_parallel_kind kind;
-  return kind_of(expr, &kind);
-}
-
-static bool is_key(const eg_sexpr *expr) {
-  return expr->kind == EG_SEXPR_ATOM && expr->text[0] == ':';
-}
-
-static egraph_status find_operand(const eg_rule_reader *reader, const eg_sexpr *expr,
-                                  const eg_sexpr **out) {
-  const char *name = expr->children[0].text;
-  *out = NULL;
-  for (uint32_t i = 1; i < expr->count; i++) {
-    const eg_sexpr *child = &expr->children[i];
-    if (is_key(child)) {
-      if (++i == expr->count)
-        return eg_sexpr_fail(reader->file, child, "%s has no value; write one after it",
-                             child->text);
-      continue;
-    }
-    if (*out != NULL)
-      return eg_sexpr_fail(reader->file, child, "%s takes 1 operand, not more", name);
-    *out = child;
-  }
-  if (*out != NULL) return EGRAPH_OK;
-  return eg_sexpr_fail(reader->file, expr, "%s takes 1 operand, not 0", name);
-}
-
-egraph_status eg_rule_read_move(eg_rule_reader *reader, const eg_sexpr *expr,
-                                uint32_t *out_term) {
-  const eg_sexpr *operand;
-  EG_TRY(find_operand(reader, expr, &operand));
-  EG_TRY(eg_rule_read_term(reader, operand, out_term));
-  return eg_rule_late_moves_push(&reader->moves,
-                                 (eg_rule_late_move){.term = *out_term, .at = expr});
-}
 
 // ---- attributes -------------------------------------------------------------------
 
@@ -452,17 +445,14 @@ static egraph_status take_attr(const eg_rule_reader *reader, const char *name,
     *known[i].place = value;
     return EGRAPH_OK;
   }
-  return eg_sexpr_fail(
-      reader->file, key, "%s has no attribute '%s'; %s ':%s'%s", name, key->text + 1,
-      spelling.best != NULL ? "did you mean" : "its first is",
-      spelling.best != NULL ? spelling.best : "degree", spelling.best != NULL ? "?" : "");
+  return fail_attr(reader, key, name, spelling.best, "degree");
 }
 
 static egraph_status gather_attrs(const eg_rule_reader *reader, const eg_sexpr *expr,
                                   eg_parallel_kind kind, move_attrs *out) {
   const char *name = eg_parallel_name(kind);
   for (uint32_t i = 1; i < expr->count; i++)
-    if (is_key(&expr->children[i])) {
+    if (eg_rule_is_key(&expr->children[i])) {
       EG_TRY(take_attr(reader, name, &expr->children[i], &expr->children[i + 1], out));
       i++;
     }
@@ -487,7 +477,7 @@ static egraph_status gather_attrs(const eg_rule_reader *reader, const eg_sexpr *
 
 // ---- expressions ------------------------------------------------------------------
 
-/// Declares the variables that nothing else in the rule has.
+/// Declares the variables of an expression that occur nowhere else in the rule.
 static egraph_status declare_layout_vars(eg_rule_reader *reader, const eg_sexpr *expr) {
   if (eg_rule_is_variable(expr)) {
     uint32_t var;
@@ -500,11 +490,11 @@ static egraph_status declare_layout_vars(eg_rule_reader *reader, const eg_sexpr 
   return EGRAPH_OK;
 }
 
+/// Reads an expression that is an integer, of layout variables, too.
 static egraph_status read_int(eg_rule_reader *reader, const eg_sexpr *expr,
                               uint32_t *out) {
   EG_TRY(declare_layout_vars(reader, expr));
   EG_TRY(eg_rule_read_expr(reader, expr, out));
-  if (reader->exprs.data[*out].kind == EG_RULE_INT) return EGRAPH_OK;
   return eg_rule_want_kind(reader, expr, *out, EG_RULE_INT);
 }
 
@@ -546,7 +536,8 @@ static egraph_status read_axis(const eg_rule_reader *reader, const eg_sexpr *for
   return axis_list_push(inout, (eg_rule_axis){.name = name});
 }
 
-// ---- all of a rule ----------------------------------------------------------------
+// ---- all parallel operators of a rule
+// ----------------------------------------------------------------
 
 static egraph_status read_attrs(eg_rule_reader *reader, const eg_rule_late_move *late,
                                 axis_list *axes, eg_rule_move *out) {
@@ -554,7 +545,7 @@ static egraph_status read_attrs(eg_rule_reader *reader, const eg_rule_late_move 
   move_attrs attrs = {.dim = NULL};
   *out = (eg_rule_move){
       .term = late->term, .dim = EG_RULE_NONE, .line = at->line, .column = at->column};
-  (void)kind_of(at, &out->kind);
+  (void)find_move_kind(at, &out->kind);
   EG_TRY(gather_attrs(reader, at, out->kind, &attrs));
   if (attrs.dim != NULL) EG_TRY(read_int(reader, attrs.dim, &out->dim));
   if (attrs.degree != NULL) EG_TRY(read_degree(reader, attrs.degree, &out->degree));
@@ -572,28 +563,18 @@ static egraph_status set_degree(const eg_rule_reader *reader, const eg_sexpr *at
   return EGRAPH_OK;
 }
 
-static egraph_status read_all(eg_rule_reader *reader, move_list *moves, axis_list *axes,
-                              eg_rule *rule) {
-  for (size_t i = 0; i < reader->moves.len; i++) {
-    eg_rule_move move;
-    EG_TRY(read_attrs(reader, &reader->moves.data[i], axes, &move));
-    EG_TRY(set_degree(reader, reader->moves.data[i].at, move.degree,
-                      &axes->data[move.axis]));
-    EG_TRY(move_list_push(moves, move));
-  }
-  rule->move_count = (uint32_t)moves->len;
-  rule->axis_count = (uint32_t)axes->len;
-  EG_TRY(EG_RULE_KEEP(reader->arena, *moves, &rule->moves));
-  return EG_RULE_KEEP(reader->arena, *axes, &rule->axes);
-}
-
 egraph_status eg_rule_read_moves(eg_rule_reader *reader, eg_rule *rule) {
-  move_list moves;
-  axis_list axes;
-  move_list_init(&moves, reader->scratch.chars.alloc);
-  axis_list_init(&axes, reader->scratch.chars.alloc);
-  egraph_status status = read_all(reader, &moves, &axes, rule);
-  move_list_deinit(&moves);
-  axis_list_deinit(&axes);
-  return status;
+  EG_LOCAL(move_list, moves, reader->scratch.chars.alloc);
+  EG_LOCAL(axis_list, axes, reader->scratch.chars.alloc);
+  for (size_t i = 0; i < reader->moves.len; i++) {
+    const eg_rule_late_move *late = &reader->moves.data[i];
+    eg_rule_move move;
+    EG_TRY(read_attrs(reader, late, &axes, &move));
+    EG_TRY(set_degree(reader, late->at, move.degree, &axes.data[move.axis]));
+    EG_TRY(move_list_push(&moves, move));
+  }
+  rule->move_count = (uint32_t)moves.len;
+  rule->axis_count = (uint32_t)axes.len;
+  EG_TRY(EG_RULE_KEEP(reader->arena, moves, &rule->moves));
+  return EG_RULE_KEEP(reader->arena, axes, &rule->axes);
 }

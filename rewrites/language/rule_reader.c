@@ -9,18 +9,10 @@
 #include "base/owner.h"
 #include "base/spelling.h"
 
-#define OWNED                                                                            \
-  (eg_rule_vars, vars), (eg_rule_terms, terms), (eg_rule_exprs, exprs),                  \
-      (eg_rule_lets, lets), (eg_rule_roots, roots), (eg_rule_late_slots, late),          \
-      (eg_rule_late_moves, moves), (eg_u32s, conditions), (eg_text, scratch)
-
-void eg_rule_reader_init(eg_rule_reader *reader, eg_arena *arena,
-                         egraph_allocator scratch, const char *file) {
-  *reader = (eg_rule_reader){.arena = arena, .file = file, .in_pattern = true};
-  EG_INIT_MEMBERS(reader, scratch, OWNED);
-}
-
-void eg_rule_reader_deinit(eg_rule_reader *reader) { EG_DEINIT_MEMBERS(reader, OWNED); }
+EG_OWNER_DEFINE(eg_rule_reader, (eg_rule_vars, vars), (eg_rule_terms, terms),
+                (eg_rule_exprs, exprs), (eg_rule_lets, lets), (eg_rule_roots, roots),
+                (eg_rule_late_slots, late), (eg_rule_late_moves, moves),
+                (eg_u32s, conditions), (eg_text, scratch))
 
 uint32_t eg_rule_reader_find(const eg_rule_reader *reader, const char *name) {
   for (size_t i = 0; i < reader->vars.len; i++)
@@ -41,6 +33,21 @@ egraph_status eg_rule_reader_declare(eg_rule_reader *reader, const char *name,
 
 bool eg_rule_is_variable(const eg_sexpr *expr) {
   return expr->kind == EG_SEXPR_ATOM && expr->text[0] == '?' && expr->text[1] != '\0';
+}
+
+bool eg_rule_has_head(const eg_sexpr *expr) {
+  return expr->kind == EG_SEXPR_LIST && expr->count > 0 &&
+         expr->children[0].kind == EG_SEXPR_ATOM;
+}
+
+bool eg_rule_is_key(const eg_sexpr *expr) {
+  return expr->kind == EG_SEXPR_ATOM && expr->text[0] == ':';
+}
+
+egraph_status eg_rule_fail_unbound(const eg_rule_reader *reader, const eg_sexpr *var) {
+  return eg_sexpr_fail(reader->file, var,
+                       "%s is not bound; bind it on the left side or by (let %s ...)",
+                       var->text, var->text);
 }
 
 bool eg_rule_is_name(const eg_sexpr *expr) {
@@ -100,21 +107,23 @@ egraph_status eg_rule_reversed_name(eg_arena *arena, const char *name, const cha
 
 // ---- expressions -----------------------------------------------------------------
 
+static egraph_status push_expr(eg_rule_reader *reader, eg_rule_expr expr,
+                               uint32_t *out_expr) {
+  *out_expr = (uint32_t)reader->exprs.len;
+  return eg_rule_exprs_push(&reader->exprs, expr);
+}
+
 static egraph_status push_constant(eg_rule_reader *reader, eg_rule_value value,
                                    uint32_t *out_expr) {
   eg_rule_expr expr = {
       .form = EG_RULE_EXPR_CONSTANT, .kind = value.kind, .constant = value};
-  *out_expr = (uint32_t)reader->exprs.len;
-  return eg_rule_exprs_push(&reader->exprs, expr);
+  return push_expr(reader, expr, out_expr);
 }
 
 static egraph_status read_variable(eg_rule_reader *reader, const eg_sexpr *expr,
                                    uint32_t *out_expr) {
   uint32_t var = eg_rule_reader_find(reader, expr->text);
-  if (var == EG_RULE_NONE)
-    return eg_sexpr_fail(reader->file, expr,
-                         "%s is not bound; bind it on the left side or by (let %s ...)",
-                         expr->text, expr->text);
+  if (var == EG_RULE_NONE) return eg_rule_fail_unbound(reader, expr);
   const eg_rule_var *known = &reader->vars.data[var];
   if (known->origin == EG_RULE_VAR_LET_TERM)
     return eg_sexpr_fail(
@@ -123,8 +132,7 @@ static egraph_status read_variable(eg_rule_reader *reader, const eg_sexpr *expr,
         "what the left side binds, and values",
         expr->text);
   eg_rule_expr node = {.form = EG_RULE_EXPR_VAR, .kind = known->kind, .var = var};
-  *out_expr = (uint32_t)reader->exprs.len;
-  return eg_rule_exprs_push(&reader->exprs, node);
+  return push_expr(reader, node, out_expr);
 }
 
 static egraph_status read_atom(eg_rule_reader *reader, const eg_sexpr *expr,
@@ -139,30 +147,32 @@ static egraph_status read_atom(eg_rule_reader *reader, const eg_sexpr *expr,
   return push_constant(reader, value, out_expr);
 }
 
+/// Makes an element type of a symbol that is one's name. False for other expressions.
+static bool make_dtype(eg_rule_expr *node) {
+  egraph_dtype dtype;
+  if (node->form != EG_RULE_EXPR_CONSTANT || node->kind != EG_RULE_SYMBOL ||
+      !eg_dtype_find(node->constant.text, &dtype))
+    return false;
+  node->kind = EG_RULE_DTYPE;
+  node->constant = (eg_rule_value){.kind = EG_RULE_DTYPE, .i = (int64_t)dtype};
+  return true;
+}
+
 egraph_status eg_rule_want_kind(eg_rule_reader *reader, const eg_sexpr *at, uint32_t expr,
                                 eg_rule_kind kind) {
   eg_rule_expr *node = &reader->exprs.data[expr];
   if (node->kind == kind) return EGRAPH_OK;
   if (node->kind == EG_RULE_INT && kind == EG_RULE_FLOAT) return EGRAPH_OK;
-  egraph_dtype dtype;
-  if (node->form == EG_RULE_EXPR_CONSTANT && node->kind == EG_RULE_SYMBOL &&
-      kind == EG_RULE_DTYPE && eg_dtype_find(node->constant.text, &dtype)) {
-    node->kind = EG_RULE_DTYPE;
-    node->constant = (eg_rule_value){.kind = EG_RULE_DTYPE, .i = (int64_t)dtype};
-    return EGRAPH_OK;
-  }
+  if (kind == EG_RULE_DTYPE && make_dtype(node)) return EGRAPH_OK;
   return eg_sexpr_fail(reader->file, at, "this is %s where %s is wanted",
                        eg_rule_kind_words(node->kind), eg_rule_kind_words(kind));
 }
 
-static bool is_numeric(eg_rule_kind kind) {
-  return kind == EG_RULE_INT || kind == EG_RULE_FLOAT || kind == EG_RULE_INTS;
-}
-
-// Joins the kind of one more argument into *inout_kind; EG_RULE_BOOL there stands for
-// "none yet" of letters n and o.
+/// Joins the kind of one more argument into *inout_kind, EG_RULE_BOOL before the first.
+/// False when they have no kind in common. `lists`: lists and integers have one.
 static bool join_numbers(eg_rule_kind *inout_kind, eg_rule_kind kind, bool lists) {
-  if (!is_numeric(kind) || (kind == EG_RULE_INTS && !lists)) return false;
+  bool is_numeric = kind == EG_RULE_INT || kind == EG_RULE_FLOAT;
+  if (!is_numeric && !(kind == EG_RULE_INTS && lists)) return false;
   eg_rule_kind old = *inout_kind;
   if (old == EG_RULE_BOOL || old == kind) {
     *inout_kind = kind;
@@ -175,6 +185,7 @@ static bool join_numbers(eg_rule_kind *inout_kind, eg_rule_kind kind, bool lists
   return true;
 }
 
+/// Joins the kind of an argument of any kind; all of a call have one.
 static egraph_status join_any(eg_rule_reader *reader, const eg_sexpr *at, uint32_t expr,
                               bool first, eg_rule_kind *inout_kind) {
   eg_rule_kind kind = reader->exprs.data[expr].kind;
@@ -232,18 +243,11 @@ static eg_rule_kind result_kind(char letter, const joined *kinds) {
   }
 }
 
-// In (= dtype ?x's dtype) the literal may come first: give it the kind of what follows.
+/// Gives the first of two arguments the kind of the second, as in (= float32 (dtype ?x)).
 static void settle_first_symbol(eg_rule_reader *reader, const uint32_t *args,
                                 uint32_t count) {
-  if (count < 2) return;
-  eg_rule_expr *first = &reader->exprs.data[args[0]];
-  if (first->form != EG_RULE_EXPR_CONSTANT || first->kind != EG_RULE_SYMBOL) return;
-  egraph_dtype dtype;
-  if (reader->exprs.data[args[1]].kind == EG_RULE_DTYPE &&
-      eg_dtype_find(first->constant.text, &dtype)) {
-    first->kind = EG_RULE_DTYPE;
-    first->constant = (eg_rule_value){.kind = EG_RULE_DTYPE, .i = (int64_t)dtype};
-  }
+  if (count >= 2 && reader->exprs.data[args[1]].kind == EG_RULE_DTYPE)
+    (void)make_dtype(&reader->exprs.data[args[0]]);
 }
 
 static egraph_status check_count(eg_rule_reader *reader, const eg_sexpr *expr,
@@ -282,8 +286,7 @@ static egraph_status read_call(eg_rule_reader *reader, const eg_sexpr *expr,
                        .function = function,
                        .args = args,
                        .arg_count = count};
-  *out_expr = (uint32_t)reader->exprs.len;
-  return eg_rule_exprs_push(&reader->exprs, call);
+  return push_expr(reader, call, out_expr);
 }
 
 static egraph_status unknown_function(eg_rule_reader *reader, const eg_sexpr *head) {
@@ -311,7 +314,7 @@ egraph_status eg_rule_read_expr(eg_rule_reader *reader, const eg_sexpr *expr,
                      out_expr);
   case EG_SEXPR_LIST: break;
   }
-  if (expr->count == 0 || expr->children[0].kind != EG_SEXPR_ATOM)
+  if (!eg_rule_has_head(expr))
     return eg_sexpr_fail(reader->file, expr,
                          "an expression is wanted: a literal, a ?variable or (function "
                          "argument ...)");

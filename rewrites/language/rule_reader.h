@@ -1,5 +1,5 @@
-// Reads terms and expressions of rules from S-expressions, checking names, arities and
-// kinds on the way.
+// Reads terms and expressions of rules from S-expressions, and checks names, arities and
+// kinds on the way: rule_reader.c names and expressions, rule_read_terms.c terms.
 //
 // Recursion follows the nesting of the text, which base/sexpr.h limits to
 // EG_SEXPR_MAX_DEPTH.
@@ -15,7 +15,7 @@ EG_VEC_DEFINE(eg_rule_exprs, eg_rule_expr);
 EG_VEC_DEFINE(eg_rule_lets, eg_rule_let);
 EG_VEC_DEFINE(eg_rule_roots, eg_rule_root);
 
-/// A computed attribute of a pattern: read when every variable of the left side is known.
+/// A computed attribute of a pattern, read when every variable of the left side is known.
 typedef struct eg_rule_late_slot {
   eg_op op;
   uint16_t attr;
@@ -24,7 +24,7 @@ typedef struct eg_rule_late_slot {
 } eg_rule_late_slot;
 EG_VEC_DEFINE(eg_rule_late_slots, eg_rule_late_slot);
 
-/// A parallel operator: read when every variable of the rule is known.
+/// A parallel operator, read when every variable of the rule is known.
 typedef struct eg_rule_late_move {
   uint32_t term;
   const eg_sexpr *at;
@@ -47,8 +47,8 @@ typedef struct eg_rule_reader {
   eg_text scratch;
 } eg_rule_reader;
 
-void eg_rule_reader_init(eg_rule_reader *reader, eg_arena *arena,
-                         egraph_allocator scratch, const char *file);
+/// Set arena and file afterwards.
+void eg_rule_reader_init(eg_rule_reader *reader, egraph_allocator scratch);
 void eg_rule_reader_deinit(eg_rule_reader *reader);
 
 /// Variable by name, or EG_RULE_NONE.
@@ -59,27 +59,28 @@ egraph_status eg_rule_reader_declare(eg_rule_reader *reader, const char *name,
 /// True for an atom that spells a variable: '?' and at least one more character.
 bool eg_rule_is_variable(const eg_sexpr *expr);
 
+/// True for a list that begins with an atom, (word ...); for an atom :word.
+bool eg_rule_has_head(const eg_sexpr *expr);
+bool eg_rule_is_key(const eg_sexpr *expr);
+/// Fails because nothing binds a variable.
+egraph_status eg_rule_fail_unbound(const eg_rule_reader *reader, const eg_sexpr *var);
+
 /// Reads a pattern (reader->in_pattern) or a term.
 egraph_status eg_rule_read_term(eg_rule_reader *reader, const eg_sexpr *expr,
                                 uint32_t *out_term);
 /// Reads an expression of any kind.
 egraph_status eg_rule_read_expr(eg_rule_reader *reader, const eg_sexpr *expr,
                                 uint32_t *out_expr);
-/// Fails unless the expression has (or can be taken as) this kind.
+/// Fails unless the expression has this kind, or is a constant that can have it.
 egraph_status eg_rule_want_kind(eg_rule_reader *reader, const eg_sexpr *at, uint32_t expr,
                                 eg_rule_kind kind);
-/// True when the text after (let ?v is a term and not an expression.
+/// True when the value of a let is a term and no expression.
 bool eg_rule_reads_as_term(const eg_rule_reader *reader, const eg_sexpr *expr);
-/// Reads the computed attributes of patterns that were put off.
+/// Reads the postponed attributes of patterns.
 egraph_status eg_rule_read_late(eg_rule_reader *reader);
 
-/// Reads (partition ...) and the like up to its operand, whose term it returns.
-egraph_status eg_rule_read_move(eg_rule_reader *reader, const eg_sexpr *expr,
-                                uint32_t *out_term);
-/// True for a form with the name of a parallel operator.
-bool eg_rule_is_move(const eg_sexpr *expr);
-/// Reads the attributes of the parallel operators, which were put off, and sets the
-/// rule's. Variables that occur nowhere else become layout variables.
+/// Reads the postponed attributes of parallel operators, and sets those of the rule.
+/// Variables that occur nowhere else become layout variables.
 egraph_status eg_rule_read_moves(eg_rule_reader *reader, eg_rule *rule);
 
 /// True for an atom of small letters, digits and '-'.
@@ -97,8 +98,8 @@ egraph_status eg_rule_keep_bytes(eg_arena *arena, const void *data, size_t count
                                  size_t size, void *out_pointer);
 #define EG_RULE_KEEP(arena, vec, out)                                                    \
   eg_rule_keep_bytes((arena), (vec).data, (vec).len, sizeof *(vec).data, (out))
-/// Copies what was read into the arena and sets the arrays of the rule. The first
-/// root_count roots are its left sides.
+/// Copies everything that was read into the arena, and sets the arrays of the rule. The
+/// first root_count roots are its left sides.
 egraph_status eg_rule_keep(eg_rule_reader *reader, eg_rule *rule);
 
 #endif

@@ -1,16 +1,18 @@
-// Parameters are found first, then the operators of both sides.
+// Finds the parameters of a form first, then the operators of both sides, and reads the
+// first case.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/language/rule_schema.h"
 
 #include <string.h>
 
 #include "base/number.h"
+#include "base/owner.h"
 #include "base/spelling.h"
 #include "rewrites/language/rule_reader.h"
 
 // ---- operators -------------------------------------------------------------------
 
-/// Sets of operators: what rows of ops/op_table.def have.
+/// Sets of operators, by flags and operands in ops/op_table.def.
 static const struct {
   const char *name;
   unsigned flags;
@@ -23,11 +25,7 @@ static const struct {
 };
 enum { OPERATOR_SETS = sizeof operator_sets / sizeof *operator_sets };
 
-const char *eg_rule_operator_set_name(uint32_t index) {
-  return index < OPERATOR_SETS ? operator_sets[index].name : NULL;
-}
-
-/// An identity is its operand: other rules drop it.
+/// Other rules remove identities, so no set has them.
 static bool is_in_set(const eg_op_info *info, eg_op op, uint32_t set) {
   return (info->flags & operator_sets[set].flags) != 0 && op != EG_OP_IDENTITY &&
          info->min_inputs >= operator_sets[set].least &&
@@ -60,12 +58,14 @@ typedef struct scan {
   eg_rule_parameter parameters[EG_RULE_MAX_PARAMETERS];
   uint32_t parameter_count;
   const char *sequences[MOST_SEQUENCES];
-  uint32_t lengths[MOST_SEQUENCES]; // first the number of an as long one, then parameters
+  // First the number of another sequence of the same length, at the end a parameter.
+  uint32_t lengths[MOST_SEQUENCES];
   uint32_t sequence_count;
   spot_list spots;
   uint32_t sides;
   bool reversed;
 } scan;
+EG_OWNER_DEFINE_STATIC(scan, (spot_list, spots))
 
 static uint32_t find_operator(const scan *s, const eg_sexpr *expr) {
   if (expr->kind != EG_SEXPR_ATOM) return EG_RULE_NONE;
@@ -145,17 +145,13 @@ static egraph_status scan_operators(scan *s, const eg_sexpr *clause) {
     return eg_sexpr_fail(s->from->file, clause,
                          "malformed; write (operators ?f unary) with a new name");
   if (s->parameter_count == EG_RULE_MAX_PARAMETERS) return too_many(s, clause);
-  eg_rule_operators list, without;
-  eg_rule_operators_init(&list, s->from->scratch);
-  eg_rule_operators_init(&without, s->from->scratch);
-  egraph_status status = list_operators(s, clause, 2, &list);
-  for (uint32_t i = 2; i < clause->count && status == EGRAPH_OK; i++)
+  EG_LOCAL(eg_rule_operators, list, s->from->scratch);
+  EG_LOCAL(eg_rule_operators, without, s->from->scratch);
+  EG_TRY(list_operators(s, clause, 2, &list));
+  for (uint32_t i = 2; i < clause->count; i++)
     if (eg_sexpr_is_form(&clause->children[i], "without"))
-      status = list_operators(s, &clause->children[i], 1, &without);
-  if (status == EGRAPH_OK) status = keep_operators(s, clause, &list, &without);
-  eg_rule_operators_deinit(&list);
-  eg_rule_operators_deinit(&without);
-  return status;
+      EG_TRY(list_operators(s, &clause->children[i], 1, &without));
+  return keep_operators(s, clause, &list, &without);
 }
 
 /// Sequences in one `each` are as long as the first of them.
@@ -235,17 +231,17 @@ static uint32_t length_of(const scan *s, const eg_sexpr *expr) {
 
 // ---- operators of both sides --------------------------------------------------------
 
-/// Where a term stands.
+/// The place of a term.
 typedef struct position {
   bool is_left;
-  uint32_t each;  // the length of the `each` that it stands in, or EG_RULE_NONE
-  uint32_t above; // spot of what it is an operand of
+  uint32_t each;  // the length of the `each` around it, or EG_RULE_NONE
+  uint32_t above; // spot whose operand it is
   eg_rule_sum place;
 } position;
 
 static egraph_status scan_term(scan *s, const eg_sexpr *expr, position at);
 
-/// Operands of a term; its spot, whose number is `above`, may move meanwhile.
+/// Notes the operands of a term. Its spot, number `above`, may move meanwhile.
 static egraph_status scan_operands(scan *s, const eg_sexpr *expr, position at,
                                    uint32_t above) {
   eg_rule_sum operands = {.fixed = 0};
@@ -269,7 +265,7 @@ static egraph_status scan_operands(scan *s, const eg_sexpr *expr, position at,
   return EGRAPH_OK;
 }
 
-/// Notes the operators of a side. Unknown ones are passed over: reading a case says so.
+/// Notes the operators of a side. Skips unknown ones, which reading a case reports.
 static egraph_status scan_term(scan *s, const eg_sexpr *expr, position at) {
   if (expr->text != NULL) {
     if (find_operator(s, expr) == EG_RULE_NONE) return EGRAPH_OK;
@@ -311,7 +307,7 @@ static egraph_status scan_side(scan *s, const eg_sexpr *side, bool is_left) {
   return EGRAPH_OK;
 }
 
-/// What a search tells of parameters: operators and operands of the left side.
+/// A search binds operators and numbers of operands of the left side.
 static egraph_status check_bound(const scan *s, const eg_sexpr *form) {
   for (uint32_t i = 0; i < s->parameter_count; i++) {
     bool is_bound = i == s->sides;
@@ -368,41 +364,33 @@ static egraph_status keep_schema(const scan *s, const eg_sexpr *form,
   return EG_RULE_KEEP(arena, s->spots, &out->spots);
 }
 
-/// Keys of rules with parameters are no keys of others.
+/// Makes the key of a rule with parameters differ from the keys of all others.
 static egraph_status mark_key(const eg_rule_source_text *from, const char **inout_key) {
-  eg_text text;
-  eg_text_init(&text, from->scratch);
-  egraph_status status = eg_text_printf(&text, "cases of %s", *inout_key);
-  if (status == EGRAPH_OK)
-    status = eg_arena_string(from->arena, eg_text_of(&text), text.chars.len, inout_key);
-  eg_text_deinit(&text);
-  return status;
-}
-
-static egraph_status read_first_case(scan *s, const eg_sexpr *form, eg_rule *out) {
-  eg_rule_schema *schema;
-  uint32_t values[EG_RULE_MAX_PARAMETERS];
-  EG_TRY(scan_form(s, form));
-  EG_TRY(eg_arena_alloc(s->from->arena, 1, sizeof *schema, &schema));
-  EG_TRY(keep_schema(s, form, schema));
-  if (!eg_rule_case_choose(schema, values))
-    return eg_sexpr_fail(s->from->file, form,
-                         "none of its operators can have so many operands; write others");
-  EG_TRY(eg_rule_case_read(s->from, schema, values, s->reversed, out));
-  if (out->move_count != 0)
-    return eg_sexpr_fail(s->from->file, form,
-                         "parallel operators stand in no rule with parameters; write one "
-                         "rule for each case");
-  EG_TRY(mark_key(s->from, &out->key));
-  return mark_key(s->from, &out->parallel_key);
+  EG_LOCAL(eg_text, text, from->scratch);
+  EG_TRY(eg_text_printf(&text, "cases of %s", *inout_key));
+  return eg_arena_string(from->arena, eg_text_of(&text), text.chars.len, inout_key);
 }
 
 egraph_status eg_rule_read(const eg_rule_source_text *from, const eg_sexpr *form,
                            bool reversed, eg_rule *out) {
   if (!eg_rule_form_is_schema(form)) return eg_rule_read_plain(from, form, reversed, out);
-  scan s = {.from = from, .sides = EG_RULE_NONE, .reversed = reversed};
-  spot_list_init(&s.spots, from->scratch);
-  egraph_status status = read_first_case(&s, form, out);
-  spot_list_deinit(&s.spots);
-  return status;
+  EG_LOCAL(scan, s, from->scratch);
+  eg_rule_schema *schema;
+  uint32_t values[EG_RULE_MAX_PARAMETERS];
+  s.from = from;
+  s.sides = EG_RULE_NONE;
+  s.reversed = reversed;
+  EG_TRY(scan_form(&s, form));
+  EG_TRY(eg_arena_alloc(from->arena, 1, sizeof *schema, &schema));
+  EG_TRY(keep_schema(&s, form, schema));
+  if (!eg_rule_case_choose(schema, values))
+    return eg_sexpr_fail(from->file, form,
+                         "none of its operators can have so many operands; write others");
+  EG_TRY(eg_rule_case_read(from, schema, values, reversed, out));
+  if (out->move_count != 0)
+    return eg_sexpr_fail(from->file, form,
+                         "parallel operators stand in no rule with parameters; write one "
+                         "rule for each case");
+  EG_TRY(mark_key(from, &out->key));
+  return mark_key(from, &out->parallel_key);
 }

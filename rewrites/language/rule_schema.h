@@ -1,7 +1,9 @@
 // A rule with parameters: operators (`?f` of (operators ?f unary)) and numbers of
-// operands (`?x...`). It stands for a rule without them for every choice, its cases;
-// whatever matches, verifies, explains or replays sees cases. rewrites/rules/LANGUAGE.md
-// has the meaning.
+// operands (`?x...`). For every choice of these it stands for a rule without parameters,
+// a case. Whatever matches, verifies, explains or replays sees cases only.
+// rewrites/rules/LANGUAGE.md has the meaning.
+//
+// rule_schema.c finds the parameters in a form, rule_case.c writes and lists the cases.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_REWRITES_RULE_SCHEMA_H
 #define EG_REWRITES_RULE_SCHEMA_H
@@ -20,7 +22,7 @@ typedef struct eg_rule_parameter {
   uint32_t least; // elements
 } eg_rule_parameter;
 
-/// A number that depends on parameters: what is fixed, and how often each is added.
+/// A number that depends on parameters: `fixed`, plus each parameter some times.
 typedef struct eg_rule_sum {
   uint32_t fixed, times[EG_RULE_MAX_PARAMETERS];
 } eg_rule_sum;
@@ -28,12 +30,12 @@ typedef struct eg_rule_sum {
 /// An operator of one of the sides.
 typedef struct eg_rule_spot {
   bool is_left;
-  uint32_t parameter; // that it is; EG_RULE_NONE: `op`
+  uint32_t parameter; // the operator variable; EG_RULE_NONE: `op`
   eg_op op;
-  eg_rule_sum operands;
-  uint32_t above;    // whose operand it is, or EG_RULE_NONE
-  eg_rule_sum place; // which one; in `each` the first
-  uint32_t each;     // the length of the `each` that it stands in, or EG_RULE_NONE
+  eg_rule_sum operands; // how many it has
+  uint32_t above;       // spot whose operand it is, or EG_RULE_NONE
+  eg_rule_sum place;    // among the operands of that; in `each` the first
+  uint32_t each;        // the length of the `each` around it, or EG_RULE_NONE
 } eg_rule_spot;
 
 struct eg_rule_schema {
@@ -48,15 +50,15 @@ struct eg_rule_schema {
   uint32_t sides; // the parameter that is the number of left sides, or EG_RULE_NONE
 };
 
-/// Whether a rule form has parameters.
+/// True when a rule form has parameters.
 bool eg_rule_form_is_schema(const eg_sexpr *form);
-/// Whether all operators can have so many operands. values: per parameter the operator or
-/// the number.
+/// True when all operators can have so many operands. values: per parameter the operator
+/// or the number.
 bool eg_rule_case_is_legal(const eg_rule_schema *schema, const uint32_t *values);
-/// The number that a sum is in a case.
+/// The value of a sum in a case.
 uint32_t eg_rule_sum_of(const eg_rule_sum *sum, uint32_t parameter_count,
                         const uint32_t *values);
-/// Parameters that are lengths of sequences.
+/// Counts the parameters that are lengths of sequences.
 uint32_t eg_rule_length_count(const eg_rule_schema *schema);
 eg_op eg_rule_spot_op(const eg_rule_spot *spot, const uint32_t *values);
 
@@ -72,39 +74,37 @@ egraph_status eg_rule_cases_sample(const eg_rule *rule, eg_u32s *out, bool *out_
 enum { EG_RULE_LARGE_COUNTS = 8 };
 egraph_status eg_rule_cases_sample_large(const eg_rule *rule, eg_u32s *out);
 
-/// Whether another rule says what a case of a rule with parameters says. Fails with
+/// True when a rule says the same as a case of a rule with parameters. Fails with
 /// EGRAPH_E_MEMORY.
 egraph_status eg_rule_cases_have(const eg_rule *with_parameters, const eg_rule *rule,
                                  egraph_allocator alloc, bool *out);
-/// Reads those that stand for all. Fails as eg_rule_read, and where there are more than
-/// EG_RULE_MAX_CASES choices of operators.
+/// Reads the cases that stand for all. Fails as eg_rule_read, and where there are more
+/// than EG_RULE_MAX_CASES choices of operators.
 egraph_status eg_rule_cases_check(const eg_rule *rule, egraph_allocator alloc);
 
-/// A set of operators by name, as the operator table implies it, or one operator:
-/// appended. False when there is none of that name.
+/// Appends the operators of a named set, which the operator table implies, or a single
+/// operator. False when the name is unknown.
 EG_VEC_DEFINE(eg_rule_operators, eg_op);
 bool eg_rule_operators_find(const char *name, eg_rule_operators *out,
                             egraph_status *out_status);
-/// The names of sets, for messages: NULL past the last one.
-const char *eg_rule_operator_set_name(uint32_t index);
 
-/// An atom that spells a sequence, ?x...
+/// True for an atom that spells a sequence, ?x...
 bool eg_rule_is_sequence(const eg_sexpr *expr);
-/// (each ...), well-formed or not.
+/// True for (each ...), well-formed or not.
 bool eg_rule_is_each(const eg_sexpr *expr);
-/// Whether a sequence or (each ...) stands in it.
+/// True when it contains a sequence or (each ...).
 bool eg_rule_has_sequence(const eg_sexpr *expr);
-/// Number of a sequence, or EG_RULE_NONE.
+/// The number of a sequence, or EG_RULE_NONE.
 uint32_t eg_rule_find_sequence(const char *const *sequences, uint32_t count,
                                const char *name);
-/// (operators ...) or (least ...): no case has them.
+/// True for (operators ...) and (least ...), which no case has.
 bool eg_rule_is_parameter_clause(const eg_sexpr *clause);
 
 /// Reads a case, under the name of the form. Fails as eg_rule_read.
 egraph_status eg_rule_case_read(const eg_rule_source_text *from,
                                 const eg_rule_schema *schema, const uint32_t *values,
                                 bool reversed, eg_rule *out);
-/// The values of the first case. False when none is legal.
+/// Chooses the values of the first case. False when none is legal.
 bool eg_rule_case_choose(const eg_rule_schema *schema, uint32_t *out);
 
 #endif

@@ -1,4 +1,4 @@
-// A text is read completely before any of its rules is kept, so a failure adds none.
+// Rules of one text are added one by one, and taken out again when one of them fails.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/language/rules.h"
 
@@ -29,13 +29,13 @@ struct eg_rules {
   egraph_allocator alloc;
   eg_arena arena;
   rule_index rules;
-  rule_index implied; // kept for what they say of layouts
+  rule_index implied; // see eg_rules_implied_count
   eg_rule_tests tests;
   eg_flatmap test_names;
-  const struct eg_rule_checks *checks; // borrowed; NULL: none
-  bool is_builtin;                     // what is read now: tests have verified it
-  bool is_verified;                    // what is read of others
-  eg_u32s switched; // shipped rules that the text that is read has switched on
+  const eg_rule_checks *checks; // borrowed; NULL: none
+  bool is_builtin;              // the current text is shipped: tests have verified it
+  bool is_verified;             // other texts are verified
+  eg_u32s switched;             // shipped rules that the current text has switched on
 };
 
 // ---- the index ---------------------------------------------------------------
@@ -46,7 +46,7 @@ static uint64_t hash_text(const char *text) {
   return eg_hash_bytes(0, text, strlen(text));
 }
 
-static const char *key_of(const rule_index *index, const eg_rule *rule) {
+static const char *key_in_index(const rule_index *index, const eg_rule *rule) {
   return index->parallel ? rule->parallel_key : rule->key;
 }
 
@@ -57,16 +57,16 @@ static bool same_name(const void *user, uint32_t id, const void *key) {
 
 static bool same_key(const void *user, uint32_t id, const void *key) {
   const rule_index *index = user;
-  return strcmp(key_of(index, index->list.data[id]), key) == 0;
+  return strcmp(key_in_index(index, index->list.data[id]), key) == 0;
 }
 
 static bool find_name(const rule_index *index, const char *name, uint32_t *out) {
   return eg_flatmap_find(&index->names, hash_text(name), name, same_name, index, out);
 }
 
-// The rule that says the same up to names of variables.
+// Finds the rule that says the same up to names of variables.
 static bool find_equal(const rule_index *index, const eg_rule *rule, uint32_t *out) {
-  const char *key = key_of(index, rule);
+  const char *key = key_in_index(index, rule);
   return eg_flatmap_find(&index->keys, hash_text(key), key, same_key, index, out);
 }
 
@@ -81,17 +81,17 @@ static egraph_status add_to_index(rule_index *index, eg_arena *arena,
   uint32_t id = (uint32_t)index->list.len;
   EG_TRY(eg_rule_list_push(&index->list, kept));
   (void)eg_flatmap_insert(&index->names, hash_text(kept->name), id);
-  (void)eg_flatmap_insert(&index->keys, hash_text(key_of(index, kept)), id);
+  (void)eg_flatmap_insert(&index->keys, hash_text(key_in_index(index, kept)), id);
   return EGRAPH_OK;
 }
 
-// Takes the rules from `count` on out again.
+// Removes the rules from number `count` on.
 static void shrink_index(rule_index *index, size_t count) {
   while (index->list.len > count) {
     eg_rule *last = eg_rule_list_pop(&index->list);
     uint32_t id = (uint32_t)index->list.len;
     eg_flatmap_remove(&index->names, hash_text(last->name), id);
-    eg_flatmap_remove(&index->keys, hash_text(key_of(index, last)), id);
+    eg_flatmap_remove(&index->keys, hash_text(key_in_index(index, last)), id);
   }
 }
 
@@ -183,8 +183,9 @@ static egraph_status already_there(const eg_rule *rule, const eg_rule *first,
                        rule->name, first->name, first->file, first->line);
 }
 
-/// A user's rule that is shipped: a file of rules survives a release that ships the same.
-/// The shipped one is on then; the other is kept to be told, unless it has its name.
+/// Takes a rule of a user that says the same as a shipped rule, so that a file of rules
+/// survives a release that ships one of them: switches the shipped rule on, and keeps the
+/// other one to be printed, unless both have one name.
 static egraph_status note_shipped(eg_rules *rules, const eg_rule *rule, uint32_t shipped,
                                   const eg_sexpr *form) {
   eg_rule *first = rules->rules.list.data[shipped];
@@ -199,8 +200,8 @@ static egraph_status note_shipped(eg_rules *rules, const eg_rule *rule, uint32_t
   return add_to_index(&rules->implied, &rules->arena, &known);
 }
 
-/// The rule that says the same, or, with parameters, also that; EG_RULE_NONE: there is
-/// none.
+/// Finds the rule that says the same, itself or in one of its cases; EG_RULE_NONE: none
+/// does.
 static egraph_status find_saying(const eg_rules *rules, const eg_rule *rule,
                                  uint32_t *out) {
   bool is_there = find_equal(&rules->rules, rule, out);
@@ -241,7 +242,7 @@ static egraph_status add_implied(eg_rules *rules, const eg_rule *rule,
   return add_to_index(&rules->implied, &rules->arena, rule);
 }
 
-/// The rule, if one is there, to which parallel operators are all that a direction adds;
+/// Finds the name of the rule to which a direction adds nothing but parallel operators,
 /// or NULL. Fails with EGRAPH_E_MEMORY.
 static egraph_status find_known(const eg_rules *rules, const eg_rule *rule,
                                 const char **out_name) {
@@ -269,7 +270,7 @@ static egraph_status add_test(eg_rules *rules, const eg_rule_test *test,
   return EGRAPH_OK;
 }
 
-/// How far a text has been read.
+/// Numbers of rules and tests before a text is read.
 typedef struct rules_mark {
   size_t rules, implied, tests;
 } rules_mark;
@@ -280,7 +281,7 @@ static rules_mark mark_rules(const eg_rules *rules) {
                       .tests = rules->tests.len};
 }
 
-/// Takes back what a failed text had added.
+/// Removes what a failed text has added.
 static void shrink_rules(eg_rules *rules, rules_mark to) {
   for (size_t i = 0; i < rules->switched.len; i++)
     rules->rules.list.data[rules->switched.data[i]]->enabled = false;
@@ -335,21 +336,21 @@ egraph_status eg_rules_enable(eg_rules *rules, const char *name, bool on) {
 }
 
 egraph_status eg_rules_print(const eg_rules *rules, eg_text *out) {
-  EG_TRY(eg_text_append(out, "(egraph-rules 1)\n"));
+  eg_text_append(out, "(egraph-rules 1)\n");
   for (size_t i = 0; i < rules->rules.list.len; i++) {
     if (rules->rules.list.data[i]->reversed) continue;
-    EG_TRY(eg_text_append(out, "\n"));
-    EG_TRY(eg_rule_print(out, rules->rules.list.data[i]));
+    eg_text_append(out, "\n");
+    eg_rule_print(out, rules->rules.list.data[i]);
   }
   for (size_t i = 0; i < rules->implied.list.len; i++) {
-    EG_TRY(eg_text_append(out, "\n"));
-    EG_TRY(eg_rule_print(out, rules->implied.list.data[i]));
+    eg_text_append(out, "\n");
+    eg_rule_print(out, rules->implied.list.data[i]);
   }
   for (size_t i = 0; i < rules->tests.len; i++) {
-    EG_TRY(eg_text_append(out, "\n"));
-    EG_TRY(eg_rule_test_print(out, rules->tests.data[i]));
+    eg_text_append(out, "\n");
+    eg_rule_test_print(out, rules->tests.data[i]);
   }
-  return EGRAPH_OK;
+  return eg_text_status(out);
 }
 
 // ---- reading ---------------------------------------------------------------------
@@ -465,7 +466,7 @@ egraph_status eg_rules_load(eg_rules *rules, const char *path) {
   return status;
 }
 
-// Rules that only make variants, without a chance of gain by themselves.
+// True for rules that only make variants, and are no gain by themselves.
 static bool is_exploring(const eg_rule *rule) {
   return strncmp(rule->file, "explore-", strlen("explore-")) == 0;
 }
@@ -493,7 +494,7 @@ egraph_status eg_rules_add_builtin(eg_rules *rules) {
   return EGRAPH_OK;
 }
 
-// ---- cases that were asked for ------------------------------------------------------
+// ---- cases ------------------------------------------------------
 
 EG_VEC_DEFINE(case_list, const eg_rule *);
 
@@ -526,19 +527,15 @@ void eg_rule_cases_destroy(eg_rule_cases *cases) {
 size_t eg_rule_cases_bytes(const eg_rule_cases *cases) { return cases->arena.bytes; }
 
 static egraph_status name_case(eg_rule_cases *cases, eg_rule *rule) {
-  eg_text name;
-  eg_text_init(&name, cases->alloc);
-  egraph_status status = eg_text_append(&name, rule->name);
-  for (uint32_t i = 0; i < rule->schema->parameter_count && status == EGRAPH_OK; i++)
-    status =
-        rule->schema->parameters[i].operators != NULL
-            ? eg_text_printf(&name, ":%s", eg_op_info_of((eg_op)rule->values[i])->name)
-            : eg_text_printf(&name, ":%" PRIu32, rule->values[i]);
-  if (status == EGRAPH_OK)
-    status =
-        eg_arena_string(&cases->arena, eg_text_of(&name), name.chars.len, &rule->name);
-  eg_text_deinit(&name);
-  return status;
+  EG_LOCAL(eg_text, name, cases->alloc);
+  eg_text_append(&name, rule->name);
+  for (uint32_t i = 0; i < rule->schema->parameter_count; i++)
+    if (rule->schema->parameters[i].operators != NULL)
+      eg_text_printf(&name, ":%s", eg_op_info_of((eg_op)rule->values[i])->name);
+    else
+      eg_text_printf(&name, ":%" PRIu32, rule->values[i]);
+  EG_TRY(eg_text_status(&name));
+  return eg_arena_string(&cases->arena, eg_text_of(&name), name.chars.len, &rule->name);
 }
 
 egraph_status eg_rule_cases_get(eg_rule_cases *cases, uint32_t rule,
@@ -562,7 +559,7 @@ egraph_status eg_rule_cases_get(eg_rule_cases *cases, uint32_t rule,
   egraph_status status =
       eg_rule_case_read(&from, whole->schema, values, whole->reversed, made);
   *out = NULL;
-  if (status == EGRAPH_E_PARSE) return EGRAPH_OK; // there is no such case
+  if (status == EGRAPH_E_PARSE) return EGRAPH_OK; // no such case
   EG_TRY(status);
   EG_TRY(name_case(cases, made));
   made->key = made->parallel_key = made->name;
@@ -574,7 +571,7 @@ egraph_status eg_rule_cases_get(eg_rule_cases *cases, uint32_t rule,
   return case_list_push(&cases->list, made);
 }
 
-/// The values in "relu:3". False when they are none of the rule.
+/// Reads values as in "relu:3". False when they are no values of the parameters.
 static bool parse_values(const eg_rule_schema *schema, const char *text, uint32_t *out) {
   for (uint32_t i = 0; i < schema->parameter_count; i++) {
     char word[64];

@@ -13,10 +13,9 @@ typedef struct eg_rules eg_rules;
 egraph_status eg_rules_create(const egraph_allocator *alloc, eg_rules **out);
 void eg_rules_destroy(eg_rules *rules);
 egraph_allocator eg_rules_allocator(const eg_rules *rules);
-/// Rules with parallel operators (rules/LANGUAGE.md) that say nothing but what layouts
-/// imply: without those operators both sides are the same term, or the rule is one that
-/// is there; and rules of a user that are shipped. They are verified and printed, and
-/// nothing else is done with them.
+/// Implied rules are verified and printed, and never applied: rules with parallel
+/// operators (rules/LANGUAGE.md) whose sides are the same term without those operators,
+/// or that are then another rule of the set; and rules of a user that are shipped.
 uint32_t eg_rules_implied_count(const eg_rules *rules);
 
 /// One entry per direction: a `both-ways` rule counts as two, the
@@ -31,8 +30,8 @@ const eg_rule *eg_rules_at(const eg_rules *rules, uint32_t rule);
 const eg_rule *eg_rules_implied_at(const eg_rules *rules, uint32_t rule);
 uint32_t eg_rules_test_count(const eg_rules *rules);
 const eg_rule_test *eg_rules_test_at(const eg_rules *rules, uint32_t test);
-/// True when the rule is called `name`, is its reverse, or stands in the
-/// file with that stem.
+/// True when the rule is called `name`, is the reverse of the rule called so, or is in
+/// the file with that stem.
 bool eg_rule_answers_to(const eg_rule *rule, const char *name);
 /// Switches a rule on or off for saturation: both directions, or the second one by its
 /// own name, or all rules of a file by its stem. EGRAPH_E_ARGUMENT when unknown.
@@ -42,17 +41,17 @@ egraph_status eg_rules_print(const eg_rules *rules, eg_text *out);
 
 /// The checks of rules that are read and not shipped: rewrites/lab/rule_checks.h.
 typedef struct eg_rule_checks {
-  /// Of a rule with parallel operators: what it claims of layouts.
+  /// Checks what a rule with parallel operators claims of layouts.
   egraph_status (*layouts)(const egraph_allocator *alloc, const eg_rule *rule);
-  /// Of rules and tests, from these numbers on: whether they hold.
+  /// Checks that rules and tests, from these numbers on, hold.
   egraph_status (*hold)(const eg_rules *rules, uint32_t first_rule, uint32_t first_test);
 } eg_rule_checks;
-/// Borrows the checks. Without them (NULL, at first) no text with parallel operators is
-/// read but the shipped ones, and none is verified.
+/// Borrows the checks. Without them (NULL, as at first) only shipped texts may have
+/// parallel operators, and none is verified.
 void eg_rules_set_checks(eg_rules *rules, const eg_rule_checks *checks);
-/// Whether texts that are read from now on are verified, a few instances of each rule and
-/// all tests, milliseconds a rule; there must be checks. False at first. Returns what it
-/// was.
+/// Says whether texts that are read from now on are verified: a few instances of each
+/// rule and all tests, in milliseconds a rule. Without checks it must be false, as it is
+/// at first. Returns the value before.
 bool eg_rules_set_verified(eg_rules *rules, bool verified);
 /// Adds the rules of a text. Fails with EGRAPH_E_PARSE "file:line:col: what; remedy",
 /// verified ones with the counterexample, and then adds none of them.
@@ -63,19 +62,19 @@ egraph_status eg_rules_load(eg_rules *rules, const char *path);
 /// explore-*.rules are switched off: they only make variants.
 egraph_status eg_rules_add_builtin(eg_rules *rules);
 
-/// The cases of a set of rules that were asked for, each read once.
+/// The cases of a set of rules, each read when it is first needed.
 typedef struct eg_rule_cases eg_rule_cases;
 egraph_status eg_rule_cases_create(egraph_allocator alloc, const eg_rules *rules,
                                    eg_rule_cases **out);
 void eg_rule_cases_destroy(eg_rule_cases *cases); // NULL is allowed
 size_t eg_rule_cases_bytes(const eg_rule_cases *cases);
-/// The case of a rule of the set for legal values; of a rule without parameters itself.
-/// Its name is "NAME:relu:3". Lives as long as `cases`. *out is NULL where what it would
-/// say is no rule. Fails with EGRAPH_E_MEMORY.
+/// The case of a rule of the set for these values of its parameters, called
+/// "NAME:relu:3"; of a rule without parameters the rule itself. Lives as long as `cases`.
+/// *out is NULL where the case would be malformed. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_rule_cases_get(eg_rule_cases *cases, uint32_t rule,
                                 const uint32_t *values, const eg_rule **out);
-/// A rule, or a case, by name; *out_rule: its number in the set. *out is NULL when there
-/// is none.
+/// Finds a rule, or a case, by name; *out_rule: its number in the set. *out is NULL when
+/// there is none.
 egraph_status eg_rule_cases_find(eg_rule_cases *cases, const char *name,
                                  uint32_t *out_rule, const eg_rule **out);
 

@@ -1,5 +1,6 @@
 // A rule with a match limit (the back-off scheduler) is searched as a whole before any of
-// its matches is applied, because it may lose them all; its limit bounds what is held.
+// its matches is applied, because it may lose them all; its limit bounds the matches
+// held.
 //
 // In incremental search a rule that was searched completely in the iteration before needs
 // its fresh matches only: the others were applied then. With a match limit the old ones
@@ -7,7 +8,7 @@
 // fewer by unions, never more, so that their number then and the fresh ones now are a
 // bound. Where that is beyond the limit, all are looked for and counted.
 //
-// Budgets are looked at between turns and every POLL_EVERY batches of applied matches,
+// Budgets are checked between turns and every POLL_EVERY batches of applied matches,
 // because one explosive rule can take longer than all others together. A stop leaves the
 // rest of the iteration undone and rebuilds, so that the e-graph is always whole; with
 // options.rollback it goes back to the end of the iteration before, a saved state.
@@ -22,12 +23,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/saturation/driver.h"
 
+#include <assert.h>
+
 #include "base/clock.h"
 #include "base/parallel.h"
 #include "egraph/engine.h"
 #include "rewrites/saturation/scheduler.h"
 
-/// The rule at hand.
+/// The current rule.
 typedef struct driver_turn {
   uint32_t rule, words_per_match;
   const eg_matcher *const *matchers; // left sides
@@ -53,7 +56,7 @@ typedef struct lane_set {
   driver_turn turn;
   eg_parts parts;   // of the rule's search
   eg_u32s sides;    // per part: the left side that is searched
-  size_t next_part; // that no lane has had
+  size_t next_part; // the first that no lane has
   uint32_t count;   // at work, the first ones
   eg_lane all[EG_DRIVER_LANES];
 } lane_set;
@@ -84,7 +87,7 @@ static void deinit_lanes(lane_set *lanes) {
   eg_u32s_deinit(&lanes->sides);
 }
 
-// Words of the buffers.
+// Counts the words of all buffers.
 static size_t lane_words(const lane_set *lanes) {
   size_t words = 0;
   for (size_t i = 0; i < EG_DRIVER_LANES; i++)
@@ -92,13 +95,14 @@ static size_t lane_words(const lane_set *lanes) {
   return words;
 }
 
-// ---- what rules call ------------------------------------------------------------
+// ---- called by rules ------------------------------------------------------------
 
 void eg_lane_reject(eg_lane *lane) { lane->rejected++; }
 
 egraph_status eg_lane_take(eg_lane *lane, const eg_match *match, uint32_t **out_words,
                            bool *out_pause) {
   const driver_turn *turn = lane->turn;
+  assert(turn->found <= turn->limit);
   eg_u32s *words = &lane->words;
   if (words->cap - words->len < turn->words_per_match)
     EG_TRY(eg_u32s_reserve(words, words->len + turn->words_per_match));
@@ -171,8 +175,8 @@ static egraph_status run_lane(void *user, size_t index, uint32_t worker) {
   return EGRAPH_OK;
 }
 
-// Lets the lanes search until each is done with its part or pauses. *out_busy: the first
-// so many lanes have searched; 0: there was nothing left to do. Fails as eg_cursor_run.
+// Lets the lanes search until each has finished its part or pauses. *out_busy: the first
+// so many lanes have searched; 0: nothing was left to do. Fails as eg_cursor_run.
 static egraph_status search_lanes(lane_set *lanes, uint32_t *out_busy) {
   uint64_t candidates;
   EG_TRY(fill_lanes(lanes, out_busy, &candidates));
@@ -182,7 +186,7 @@ static egraph_status search_lanes(lane_set *lanes, uint32_t *out_busy) {
   return eg_parallel_for(lanes->alloc, threads, *out_busy, run_lane, lanes);
 }
 
-// Gives up what is not done.
+// Abandons the searches that are not done.
 static void stop_lanes(lane_set *lanes) {
   for (size_t i = 0; i < EG_DRIVER_LANES; i++) {
     eg_cursor_destroy(lanes->all[i].cursor);
@@ -215,7 +219,7 @@ typedef struct driver_state {
   eg_stop stop;
   bool *is_seen;   // per rule: searched and applied completely in the last iteration
   uint64_t *known; // per rule that is seen: at most so many matches were there
-  lane_set lanes;  // with the rule at hand
+  lane_set lanes;  // with the current rule
   eg_u32s held;    // matches of a rule with a limit
   eg_iteration_stats current;
 } driver_state;
@@ -226,15 +230,11 @@ static void stop_for(driver_state *driver, eg_stop reason) {
   driver->stop = reason;
 }
 
-static size_t bytes_held(const driver_state *driver) {
-  size_t words = driver->held.cap + lane_words(&driver->lanes);
-  return driver->rules->bytes(driver->rules->self) + words * sizeof(uint32_t);
-}
-
-static void look_at_budgets(driver_state *driver) {
+static void check_budgets(driver_state *driver) {
   const eg_saturation_options *options = driver->options;
   double now = eg_clock_seconds();
-  size_t bytes = bytes_held(driver);
+  size_t words = driver->held.cap + lane_words(&driver->lanes);
+  size_t bytes = driver->rules->bytes(driver->rules->self) + words * sizeof(uint32_t);
   if (bytes > driver->report->peak_bytes) driver->report->peak_bytes = bytes;
   if (now - driver->start >= options->time_limit_seconds)
     stop_for(driver, EG_STOP_TIME_LIMIT);
@@ -276,12 +276,13 @@ static egraph_status apply_batch(driver_state *driver, const uint32_t *words,
   eg_apply_result result = {0};
   EG_TRY(rules->apply(rules->self, driver->lanes.turn.rule, words, count, room(driver),
                       &result));
+  assert(result.applied <= count && result.held <= result.applied);
   count_applied(driver, &result, eg_engine_node_count(driver->engine) - before);
   if (result.applied < count) stop_for(driver, EG_STOP_NODE_LIMIT);
   return EGRAPH_OK;
 }
 
-/// Lets a rule that joins its matches do so.
+/// Lets a rule join the matches that it has kept.
 static egraph_status finish_rule(driver_state *driver) {
   const eg_driver_rules *rules = driver->rules;
   uint32_t before = eg_engine_node_count(driver->engine);
@@ -302,7 +303,7 @@ static egraph_status apply_all(driver_state *driver, const eg_u32s *words) {
     size_t batch = count - i < EG_DRIVER_BATCH ? count - i : EG_DRIVER_BATCH;
     EG_TRY(apply_batch(driver, words->data + i * driver->lanes.turn.words_per_match,
                        (uint32_t)batch));
-    if (++driver->polls % POLL_EVERY == 0) look_at_budgets(driver);
+    if (++driver->polls % POLL_EVERY == 0) check_budgets(driver);
   }
   return EGRAPH_OK;
 }
@@ -339,7 +340,7 @@ static egraph_status search_parts(driver_state *driver) {
     EG_TRY(empty_lanes(driver, busy));
     driver->current.search_seconds += middle - start;
     driver->current.apply_seconds += eg_clock_cpu_seconds() - middle;
-    look_at_budgets(driver);
+    check_budgets(driver);
     if (driver->stopped || turn->found > turn->limit) return EGRAPH_OK;
   }
 }
@@ -356,7 +357,7 @@ static egraph_status run_turn(driver_state *driver) {
   return status;
 }
 
-/// Limit and matches of a rule with old matches that were applied.
+/// Runs a rule whose old matches, at most `known`, were applied.
 static egraph_status run_seen_rule(driver_state *driver, uint64_t known) {
   driver_turn *turn = &driver->lanes.turn, all = *turn;
   turn->fresh_only = true;
@@ -378,6 +379,7 @@ static egraph_status run_rule(driver_state *driver, uint32_t rule,
                               const eg_matcher *const *matchers, uint32_t matcher_count) {
   const eg_driver_rules *rules = driver->rules;
   driver_turn *turn = &driver->lanes.turn;
+  assert(rule < rules->count);
   *turn = (driver_turn){
       .rule = rule,
       .matchers = matchers,
@@ -424,7 +426,7 @@ static egraph_status run_rules(driver_state *driver) {
 
 // ---- the loop -------------------------------------------------------------------
 
-static egraph_status rebuild(driver_state *driver) {
+static egraph_status rebuild_engine(driver_state *driver) {
   eg_engine_start_epoch(driver->engine);
   double start = eg_clock_cpu_seconds();
   EG_TRY(eg_engine_rebuild(driver->engine));
@@ -444,7 +446,7 @@ static egraph_status run_whole(driver_state *driver, bool *out_complete) {
     egraph_status popped = eg_engine_pop(driver->engine);
     return status != EGRAPH_OK ? status : popped;
   }
-  if (status == EGRAPH_OK) status = rebuild(driver);
+  if (status == EGRAPH_OK) status = rebuild_engine(driver);
   if (!saved) return status;
   driver->report->rolled_back = status != EGRAPH_OK;
   egraph_status dropped = status == EGRAPH_OK ? eg_engine_drop(driver->engine)
@@ -467,7 +469,7 @@ static egraph_status iterate(driver_state *driver) {
   EG_TRY(eg_engine_check(driver->engine));
 #endif
   driver->last_progress = 0; // the end of an iteration is always reported
-  look_at_budgets(driver);
+  check_budgets(driver);
   bool is_still = complete && !driver->changed;
   // An iteration that was done completely and changed nothing proves saturation, whatever
   // the clock says by now.
@@ -485,7 +487,7 @@ static egraph_status iterate(driver_state *driver) {
   return EGRAPH_OK;
 }
 
-/// Limits that depend on the nodes at the start.
+/// Sets the limits that depend on the number of nodes at the start.
 static void fit_limits(driver_state *driver) {
   const eg_saturation_options *options = driver->options;
   uint64_t nodes = eg_engine_node_count(driver->engine);
@@ -504,7 +506,7 @@ static egraph_status run_driver(driver_state *driver) {
   EG_TRY(eg_alloc(driver->alloc, count, sizeof *driver->known, &driver->known));
   if (!eg_engine_is_clean(driver->engine)) EG_TRY(eg_engine_rebuild(driver->engine));
   fit_limits(driver);
-  look_at_budgets(driver);
+  check_budgets(driver);
   while (!driver->stopped) {
     if (driver->iteration - driver->first_iteration >= driver->options->iteration_limit)
       stop_for(driver, EG_STOP_ITERATION_LIMIT);

@@ -3,7 +3,7 @@
 // and statistics; what a match is, only the rules know: to the loop it is a fixed number
 // of words per rule.
 //
-// Matches are applied while the search goes on (pattern.h tells why that is the same): in
+// Matches are applied while the search goes on (pattern.h says why that is the same): in
 // each turn of a rule some lanes look for matches, at the same time when there are
 // threads, until their buffers are full; then what they found is applied in the order of
 // the lanes. So memory does not grow with the number of matches, and nothing depends on
@@ -26,22 +26,23 @@ typedef struct eg_apply_result {
 
 enum { EG_DRIVER_LANES = 16, EG_DRIVER_BATCH = 64 };
 
-/// What one of the parallel searches has found.
+/// One of the parallel searches of a rule.
 typedef struct eg_lane eg_lane;
 
-/// What differs between kinds of rules. Nothing is optional.
+/// The callbacks of a kind of rules; all are required.
 typedef struct eg_driver_rules {
   void *self;
   uint32_t count;
-  /// The left sides of a rule, as they are in this iteration: more may come later, and no
-  /// one goes. *out_count 0: the rule is off. The words of a match begin with the number
+  /// The left sides of a rule in this iteration: later ones may be added, none is
+  /// removed. *out_count 0: the rule is off. The words of a match begin with the number
   /// of its left side where a rule can have several.
   egraph_status (*matchers)(void *self, uint32_t rule,
                             const eg_matcher *const **out_matchers, uint32_t *out_count);
-  uint32_t (*match_words)(void *self, uint32_t rule); // asked after `matchers`
-  /// True: conditions read what freshness does not tell; all matches are applied always.
+  uint32_t (*match_words)(void *self, uint32_t rule); // called after `matchers`
+  /// True: conditions depend on more than freshness tracks; all matches are applied
+  /// always.
   bool (*needs_all)(void *self, uint32_t rule);
-  /// True: every right side has fewer operators than its left side. Asked after
+  /// True: every right side has fewer operators than its left side. Called after
   /// `matchers`.
   bool (*shrinks)(void *self, uint32_t rule);
   /// Fills in the callbacks of a search for a left side; on_match calls eg_lane_take,
@@ -59,10 +60,10 @@ typedef struct eg_driver_rules {
   size_t (*bytes)(void *self);
 } eg_driver_rules;
 
-/// A candidate was ruled out by the conditions of the rule.
+/// Counts a candidate that the conditions of the rule exclude.
 void eg_lane_reject(eg_lane *lane);
-/// A match was found. *out_words is room for its words, as many as match_words says,
-/// which the caller fills in. Fails with EGRAPH_E_MEMORY.
+/// Counts a match. *out_words is room for its match_words words, which the caller fills
+/// in. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_lane_take(eg_lane *lane, const eg_match *match, uint32_t **out_words,
                            bool *out_pause);
 

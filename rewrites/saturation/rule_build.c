@@ -1,6 +1,6 @@
-// A plan needs no change of the e-graph: a term whose operands are all there is
-// looked up; the type of any other is inferred from the facts of its operands, stored
-// or inferred themselves.
+// A plan does not change the e-graph: a term whose operands all exist is looked up; the
+// type of any other term is inferred from the facts of its operands, which are stored or
+// inferred, too.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/saturation/rule_build.h"
 
@@ -108,7 +108,7 @@ static void plan_variable(eg_rule_builder *builder, eg_rule_env *env,
   out->fact = eg_tensor_egraph_fact(env->egraph, out->class);
 }
 
-// Looks the node up, or infers what it would be.
+// Looks the node up, or infers its facts.
 static egraph_status plan_node(eg_rule_builder *builder, eg_tensor_egraph *egraph,
                                const eg_rule_term *term, eg_built_term *out,
                                bool *out_ok) {
@@ -140,19 +140,18 @@ static egraph_status plan_node(eg_rule_builder *builder, eg_tensor_egraph *egrap
                                  out->fact, out_ok);
 }
 
-static void note_aliases(eg_rule_builder *builder, const eg_rule *rule) {
-  for (uint32_t i = 0; i < rule->let_count; i++)
-    if (rule->lets[i].is_term) builder->alias[rule->lets[i].var] = rule->lets[i].term;
-}
-
 egraph_status eg_rule_plan(eg_rule_builder *builder, eg_rule_env *env,
                            eg_tensor_egraph *egraph, uint32_t first, uint32_t end,
                            bool *out_ok, uint32_t *out_missing) {
-  note_aliases(builder, env->rule);
+  const eg_rule *rule = env->rule;
+  assert(first <= end && end <= rule->term_count &&
+         rule->term_count <= builder->term_cap);
+  for (uint32_t i = 0; i < rule->let_count; i++)
+    if (rule->lets[i].is_term) builder->alias[rule->lets[i].var] = rule->lets[i].term;
   *out_ok = true;
   *out_missing = 0;
   for (uint32_t i = first; i < end; i++) {
-    const eg_rule_term *term = &env->rule->terms[i];
+    const eg_rule_term *term = &rule->terms[i];
     eg_built_term *built = &builder->terms[i];
     if (term->is_var) {
       plan_variable(builder, env, term, built);

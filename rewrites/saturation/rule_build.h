@@ -1,5 +1,5 @@
-// Right sides: planned first (attributes, look-ups, types), added only when all of
-// it is well-typed.
+// Right sides: planned first (attributes, look-ups, types), added only when all terms are
+// well-typed.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_REWRITES_RULE_BUILD_H
 #define EG_REWRITES_RULE_BUILD_H
@@ -19,7 +19,7 @@ typedef struct eg_rule_builder {
   egraph_allocator alloc;
   eg_built_term *terms; // by term index
   uint32_t *alias;      // term that a let variable stands for, by variable
-  eg_class *classes;    // operands of the term at hand
+  eg_class *classes;    // operands of the current term
   const eg_tensor_fact **facts;
   uint32_t term_cap, var_cap, child_cap;
 } eg_rule_builder;
@@ -31,8 +31,8 @@ void eg_rule_builder_deinit(eg_rule_builder *builder);
 egraph_status eg_rule_builder_reserve(eg_rule_builder *builder, const eg_rule *rule);
 
 /// Plans the terms [first, end) of env->rule. *out_ok is false when one is ill-typed or a
-/// value is missing; then nothing was added. *out_missing counts the terms that would be
-/// new at most. Class variables must be bound in env.
+/// value is missing; then nothing was added. *out_missing is the most terms that would be
+/// new. Class variables must be bound in env.
 egraph_status eg_rule_plan(eg_rule_builder *builder, eg_rule_env *env,
                            eg_tensor_egraph *egraph, uint32_t first, uint32_t end,
                            bool *out_ok, uint32_t *out_missing);

@@ -1,8 +1,8 @@
 // Expressions are trees no deeper than the reader allows, so recursion is bounded. Kinds
-// were checked by the reader.
-// SPDX-License-Identifier: Apache-2.0
+// were checked by the reader. SPDX-License-Identifier: Apache-2.0
 #include "rewrites/saturation/rule_eval.h"
 
+#include <assert.h>
 #include <math.h>
 
 #define EG_RULE_FUNCTION(ID, NAME, MIN, MAX, ARGUMENTS, RESULT, EVAL) eg_rule_eval_##EVAL,
@@ -10,7 +10,7 @@ static eg_rule_evaluator *const evaluators[EG_RULE_FN_COUNT] = {
 #include "rewrites/language/rule_functions.def"
 };
 
-// and, or, if: operands only as far as they are needed.
+// Evaluates and, or, if: operands only as far as they are needed.
 static bool eval_lazily(eg_rule_env *env, const eg_rule_expr *expr, eg_rule_value *out) {
   if (expr->function == EG_RULE_FN_IF) {
     eg_rule_value condition;
@@ -25,13 +25,16 @@ static bool eval_lazily(eg_rule_env *env, const eg_rule_expr *expr, eg_rule_valu
   return true;
 }
 
+/// Marks functions that eval_lazily evaluates; never called.
 bool eg_rule_eval_lazy(eg_rule_env *env, const eg_rule_value *args, uint32_t count,
                        eg_rule_value *out) {
   (void)env, (void)args, (void)count, (void)out;
-  return false; // never called: eval_lazily stands in
+  assert(false && "eval_lazily evaluates these");
+  return false;
 }
 
-/// Finite numbers whose result is not: a constant that must not be folded.
+/// True when finite numbers have a result that is not finite: a constant that must not be
+/// folded.
 static bool overflows(const eg_rule_value *args, uint32_t count,
                       const eg_rule_value *result) {
   bool has_numbers = false;
@@ -60,6 +63,7 @@ static bool eval_call(eg_rule_env *env, const eg_rule_expr *expr, eg_rule_value 
 }
 
 bool eg_rule_eval(eg_rule_env *env, uint32_t index, eg_rule_value *out) {
+  assert(index < env->rule->expr_count);
   const eg_rule_expr *expr = &env->rule->exprs[index];
   switch (expr->form) {
   case EG_RULE_EXPR_CONSTANT: *out = expr->constant; return true;

@@ -1,8 +1,10 @@
-// Evaluates expressions of rules: conditions and computed attributes.
+// Evaluates expressions of rules: conditions and computed attributes. Evaluation
+// allocates nothing: lists and arguments are in fixed working memory. An expression that
+// does not fit, or that has no value for other reasons (index out of range, inexact
+// division), only keeps its rule from being applied.
 //
-// Evaluation allocates nothing: lists and arguments live in fixed working memory, and an
-// expression that does not fit, or that has no value for other reasons (index out of
-// range, inexact division), just makes its rule not apply.
+// rule_values.c compares and converts values, rule_eval_numbers.c and rule_eval_tensors.c
+// have the functions, rule_eval.c the table of these and the evaluation.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_REWRITES_RULE_EVAL_H
 #define EG_REWRITES_RULE_EVAL_H
@@ -19,8 +21,8 @@ typedef struct eg_rule_scratch {
   uint32_t int_count, value_count;
 } eg_rule_scratch;
 
-/// What expressions ask of the tensors that class variables stand for, where these are
-/// not the classes of an e-graph.
+/// Look-ups for the tensors that class variables stand for, where these are not classes
+/// of an e-graph.
 typedef struct eg_rule_tensors {
   const void *self;
   const eg_tensor_fact *(*fact)(const void *self, eg_class tensor);
@@ -30,23 +32,25 @@ typedef struct eg_rule_tensors {
 
 typedef struct eg_rule_env {
   const eg_tensor_egraph *egraph;
-  const eg_rule_tensors *tensors; // instead; NULL: the e-graph
+  const eg_rule_tensors *tensors; // used instead of the e-graph; NULL: the e-graph
   const eg_rule *rule;
   eg_rule_value *vars; // [rule->var_count]
   eg_rule_scratch *scratch;
 } eg_rule_env;
 
-/// False: no value.
+/// False when the expression has no value.
 bool eg_rule_eval(eg_rule_env *env, uint32_t expr, eg_rule_value *out);
-/// True when the condition has a value and that is true.
+/// True when the condition has the value true.
 bool eg_rule_holds(eg_rule_env *env, uint32_t expr);
 
-/// Whether `a`, of a type, is within one unit in the last place of what is wanted, as
-/// what was rounded may be; whole numbers, simple fractions (which no type rounds),
-/// infinities and NaN are wanted as they are.
+/// True when `a` is within one unit in the last place of `b`, which a type has rounded;
+/// whole numbers, simple fractions (which no type rounds), infinities and NaN must be the
+/// same.
 bool eg_rule_close(double a, double b, egraph_dtype dtype);
-/// Attributes are float32 in ONNX files, and so are numbers computed of them.
+/// Attributes are float32 in files of models, and so are numbers computed from them.
 #define EG_RULE_NUMBERS EGRAPH_FLOAT32
+/// True when an attribute has the value that a pattern spells.
+bool eg_rule_literal_fits(const eg_attr *literal, const eg_attr *found);
 bool eg_rule_values_equal(const eg_rule_env *env, const eg_rule_value *a,
                           const eg_rule_value *b);
 /// The same value exactly, as two occurrences of one variable must have. Not for tensors.
@@ -57,13 +61,26 @@ eg_rule_value eg_rule_value_of_attr(eg_op op, uint16_t slot, const eg_attr *attr
 bool eg_rule_attr_of_value(eg_op op, uint16_t slot, const eg_rule_value *value,
                            eg_attr *out);
 
-// ---- for rule_eval_*.c ----------------------------------------------------------
+// ---- for the functions ----------------------------------------------------------
 
 typedef bool eg_rule_evaluator(eg_rule_env *env, const eg_rule_value *args,
                                uint32_t count, eg_rule_value *out);
 #define EG_RULE_FUNCTION(ID, NAME, MIN, MAX, ARGUMENTS, RESULT, EVAL)                    \
   eg_rule_evaluator eg_rule_eval_##EVAL;
 #include "rewrites/language/rule_functions.def"
+
+/// The head of the evaluator of a function. Few of them read all parameters.
+#define EG_RULE_UNUSED __attribute__((unused))
+#define EG_RULE_EVALUATOR(name)                                                          \
+  bool eg_rule_eval_##name(EG_RULE_UNUSED eg_rule_env *env, const eg_rule_value *args,   \
+                           EG_RULE_UNUSED uint32_t count, eg_rule_value *out)
+/// An evaluator that is one expression.
+#define EG_RULE_ROW(name, expression)                                                    \
+  EG_RULE_EVALUATOR(name) { return expression; }
+static inline bool eg_rule_give(eg_rule_value value, eg_rule_value *out) {
+  *out = value;
+  return true;
+}
 
 /// Room for a list; NULL when the working memory is used up.
 int64_t *eg_rule_ints(eg_rule_env *env, uint32_t count);
@@ -73,10 +90,10 @@ eg_rule_value eg_rule_int(int64_t value);
 eg_rule_value eg_rule_float(double value);
 /// Index counted from the end when negative; false when out of range.
 bool eg_rule_index(int64_t index, uint32_t len, uint32_t *out);
-/// Whether two lists of sizes are the same; no value where they are at some sizes of open
-/// dimensions only.
+/// Decides if two lists of sizes are the same; no value where they are at some sizes of
+/// open dimensions only.
 bool eg_rule_decide_same(eg_ints a, eg_ints b, eg_rule_value *out);
-/// What is known of a tensor.
+/// The facts of a tensor.
 const eg_tensor_fact *eg_rule_fact(const eg_rule_env *env, eg_class tensor);
 /// Facts of a tensor with one known type, or NULL.
 const eg_tensor_fact *eg_rule_tensor(const eg_rule_env *env, const eg_rule_value *value);

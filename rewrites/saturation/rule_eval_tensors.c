@@ -5,55 +5,55 @@
 
 #include "rewrites/saturation/rule_eval.h"
 
-#define EVALUATOR(name)                                                                  \
-  bool eg_rule_eval_##name(eg_rule_env *env, const eg_rule_value *args, uint32_t count,  \
-                           eg_rule_value *out)
-
-static bool dims_of(eg_rule_env *env, const eg_rule_value *value, eg_ints *out) {
-  const eg_tensor_fact *fact = eg_rule_tensor(env, value);
-  if (fact == NULL) return false;
-  *out = (eg_ints){.data = fact->type.dims, .len = fact->type.rank};
-  return true;
+static const eg_type *type_of_operand(const eg_rule_env *env,
+                                      const eg_rule_value *operand) {
+  const eg_tensor_fact *fact = eg_rule_tensor(env, operand);
+  return fact != NULL ? &fact->type : NULL;
 }
 
-EVALUATOR(dim) {
-  (void)count;
-  eg_ints dims;
+// Functions of the one known type of a tensor, `type`, or of two, `a` and `b`; of what is
+// known of a class, `fact`. A tensor without one known type makes no value.
+#define OF_TYPE(name, result)                                                            \
+  EG_RULE_EVALUATOR(name) {                                                              \
+    const eg_type *type = type_of_operand(env, &args[0]);                                \
+    return type != NULL && (result);                                                     \
+  }
+#define OF_TYPES(name, result)                                                           \
+  EG_RULE_EVALUATOR(name) {                                                              \
+    const eg_type *a = type_of_operand(env, &args[0]);                                   \
+    const eg_type *b = type_of_operand(env, &args[1]);                                   \
+    return a != NULL && b != NULL && (result);                                           \
+  }
+#define OF_FACT(name, result)                                                            \
+  EG_RULE_EVALUATOR(name) {                                                              \
+    const eg_tensor_fact *fact = eg_rule_fact(env, args[0].tensor);                      \
+    return result;                                                                       \
+  }
+
+static bool give_bool(bool value, eg_rule_value *out) {
+  return eg_rule_give(eg_rule_bool(value), out);
+}
+
+// ---- shapes and element types
+// ---------------------------------------------------
+
+static eg_ints dims_of_type(const eg_type *type) {
+  return (eg_ints){.data = type->dims, .len = type->rank};
+}
+
+static bool give_dim(const eg_type *type, int64_t axis, eg_rule_value *out) {
   uint32_t index;
-  if (!dims_of(env, &args[0], &dims) || !eg_rule_index(args[1].i, dims.len, &index))
-    return false;
-  *out = eg_rule_int(dims.data[index]);
-  return true;
+  return eg_rule_index(axis, type->rank, &index) &&
+         eg_rule_give(eg_rule_int(type->dims[index]), out);
 }
 
-EVALUATOR(rank) {
-  (void)count;
-  eg_ints dims;
-  if (!dims_of(env, &args[0], &dims)) return false;
-  *out = eg_rule_int(dims.len);
-  return true;
-}
-
-EVALUATOR(axis) {
-  (void)count;
-  eg_ints dims;
+static bool give_axis(const eg_type *type, int64_t axis, eg_rule_value *out) {
   uint32_t index;
-  if (!dims_of(env, &args[0], &dims) || !eg_rule_index(args[1].i, dims.len, &index))
-    return false;
-  *out = eg_rule_int(index);
-  return true;
+  return eg_rule_index(axis, type->rank, &index) && eg_rule_give(eg_rule_int(index), out);
 }
 
-EVALUATOR(elements) {
-  (void)count;
-  const eg_tensor_fact *fact = eg_rule_tensor(env, &args[0]);
-  if (fact == NULL) return false;
-  *out = eg_rule_int(eg_type_elements(&fact->type));
-  return out->i != INT64_MAX;
-}
-
-// A copy, because facts move when the e-graph grows.
-static bool copy_list(eg_rule_env *env, eg_ints list, eg_rule_value *out) {
+/// Gives a copy, because facts move when the e-graph grows.
+static bool give_list(eg_rule_env *env, eg_ints list, eg_rule_value *out) {
   int64_t *data = eg_rule_ints(env, list.len);
   if (data == NULL) return false;
   if (list.len != 0) memcpy(data, list.data, list.len * sizeof *data);
@@ -61,195 +61,106 @@ static bool copy_list(eg_rule_env *env, eg_ints list, eg_rule_value *out) {
   return true;
 }
 
-EVALUATOR(shape) {
-  (void)count;
-  eg_ints dims;
-  return dims_of(env, &args[0], &dims) && copy_list(env, dims, out);
-}
-
-EVALUATOR(dtype) {
-  (void)count;
-  const eg_tensor_fact *fact = eg_rule_tensor(env, &args[0]);
-  if (fact == NULL) return false;
-  *out = (eg_rule_value){.kind = EG_RULE_DTYPE, .i = (int64_t)fact->type.dtype};
+static bool give_dtype(egraph_dtype dtype, eg_rule_value *out) {
+  *out = (eg_rule_value){.kind = EG_RULE_DTYPE, .i = (int64_t)dtype};
   return true;
 }
 
-// ---- broadcasting ---------------------------------------------------------------
-
-// Dimension i of `dims` counted from the last one, as if there were ones in front.
-static int64_t from_end(eg_ints dims, uint32_t i) {
-  return i < dims.len ? dims.data[dims.len - 1 - i] : 1;
-}
-
-static bool broadcast(eg_ints a, eg_ints b, int64_t out[EGRAPH_MAX_RANK],
-                      eg_ints *shape) {
-  uint32_t rank = a.len > b.len ? a.len : b.len;
-  if (rank > EGRAPH_MAX_RANK) return false;
-  for (uint32_t i = 0; i < rank; i++) {
-    int64_t x = from_end(a, i), y = from_end(b, i);
-    if (!eg_size_broadcast(x, y, &out[rank - 1 - i])) return false;
-  }
-  *shape = (eg_ints){.data = out, .len = rank};
-  return true;
-}
-
-EVALUATOR(broadcast_shape) {
-  (void)count;
-  eg_ints a, b, shape;
-  int64_t dims[EGRAPH_MAX_RANK];
-  return dims_of(env, &args[0], &a) && dims_of(env, &args[1], &b) &&
-         broadcast(a, b, dims, &shape) && copy_list(env, shape, out);
-}
-
-/// No value where some sizes of open dimensions broadcast and others do not.
-static bool broadcasts_to(eg_ints from, eg_ints to, eg_rule_value *out) {
-  bool holds = from.len <= to.len, fails = from.len > to.len;
-  for (uint32_t i = 0; !fails && i < from.len; i++) {
-    int64_t x = from_end(from, i), y = from_end(to, i);
-    holds = holds && eg_size_stretches_to(x, y);
-    fails = eg_size_differs(x, y) && eg_size_differs(x, 1);
-  }
-  *out = eg_rule_bool(holds && !fails);
-  return holds || fails;
-}
-
-EVALUATOR(broadcasts_to) {
-  (void)count;
-  eg_ints from, to;
-  return dims_of(env, &args[0], &from) && dims_of(env, &args[1], &to) &&
-         broadcasts_to(from, to, out);
-}
-
-EVALUATOR(broadcasts_to_shape) {
-  (void)count;
-  eg_ints from;
-  return dims_of(env, &args[0], &from) && broadcasts_to(from, args[1].ints, out);
-}
-
-// ---- conditions -----------------------------------------------------------------
-
-static bool dtype_test(eg_rule_env *env, const eg_rule_value *value,
-                       bool (*test)(egraph_dtype), eg_rule_value *out) {
-  const eg_tensor_fact *fact = eg_rule_tensor(env, value);
-  if (fact == NULL) return false;
-  *out = eg_rule_bool(test(fact->type.dtype));
-  return true;
-}
-
-static bool is_bool(egraph_dtype dtype) { return dtype == EGRAPH_BOOL; }
 static bool is_int(egraph_dtype dtype) {
-  return !is_bool(dtype) && !eg_dtype_is_float(dtype);
-}
-
-EVALUATOR(is_float) {
-  (void)count;
-  return dtype_test(env, &args[0], eg_dtype_is_float, out);
-}
-EVALUATOR(is_int) {
-  (void)count;
-  return dtype_test(env, &args[0], is_int, out);
-}
-EVALUATOR(is_bool) {
-  (void)count;
-  return dtype_test(env, &args[0], is_bool, out);
+  return dtype != EGRAPH_BOOL && !eg_dtype_is_float(dtype);
 }
 
 static bool decide_same_shape(const eg_type *a, const eg_type *b, eg_rule_value *out) {
-  // Only read through.
-  return eg_rule_decide_same((eg_ints){(int64_t *)(uintptr_t)a->dims, a->rank},
-                             (eg_ints){(int64_t *)(uintptr_t)b->dims, b->rank}, out);
+  return eg_rule_decide_same(dims_of_type(a), dims_of_type(b), out);
 }
 
-EVALUATOR(same_shape) {
-  (void)count;
-  const eg_tensor_fact *a = eg_rule_tensor(env, &args[0]);
-  const eg_tensor_fact *b = eg_rule_tensor(env, &args[1]);
-  if (a == NULL || b == NULL) return false;
-  return decide_same_shape(&a->type, &b->type, out);
+/// No value where the number of elements is too large to be one.
+static bool give_elements(const eg_type *type, eg_rule_value *out) {
+  *out = eg_rule_int(eg_type_elements(type));
+  return out->i != INT64_MAX;
 }
 
-EVALUATOR(same_type) {
-  (void)count;
-  const eg_tensor_fact *a = eg_rule_tensor(env, &args[0]);
-  const eg_tensor_fact *b = eg_rule_tensor(env, &args[1]);
-  if (a == NULL || b == NULL) return false;
-  *out = eg_rule_bool(false);
-  return a->type.dtype != b->type.dtype || decide_same_shape(&a->type, &b->type, out);
+OF_TYPE(dim, give_dim(type, args[1].i, out))
+OF_TYPE(axis, give_axis(type, args[1].i, out))
+OF_TYPE(rank, eg_rule_give(eg_rule_int(type->rank), out))
+OF_TYPE(elements, give_elements(type, out))
+OF_TYPE(shape, give_list(env, dims_of_type(type), out))
+OF_TYPE(dtype, give_dtype(type->dtype, out))
+OF_TYPE(is_float, give_bool(eg_dtype_is_float(type->dtype), out))
+OF_TYPE(is_int, give_bool(is_int(type->dtype), out))
+OF_TYPE(is_bool, give_bool(type->dtype == EGRAPH_BOOL, out))
+OF_TYPES(same_shape, decide_same_shape(a, b, out))
+OF_TYPES(same_type,
+         a->dtype == b->dtype ? decide_same_shape(a, b, out) : give_bool(false, out))
+OF_TYPES(same_dtype, give_bool(a->dtype == b->dtype, out))
+
+// ---- broadcasting
+// ---------------------------------------------------------------
+
+// Dimension i of `dims` counted from the last one, as if there were ones in front.
+static int64_t dim_from_end(eg_ints dims, uint32_t i) {
+  return i < dims.len ? dims.data[dims.len - 1 - i] : 1;
 }
 
-EVALUATOR(same_dtype) {
-  (void)count;
-  const eg_tensor_fact *a = eg_rule_tensor(env, &args[0]);
-  const eg_tensor_fact *b = eg_rule_tensor(env, &args[1]);
-  if (a == NULL || b == NULL) return false;
-  *out = eg_rule_bool(a->type.dtype == b->type.dtype);
-  return true;
+static bool give_broadcast(eg_rule_env *env, eg_ints a, eg_ints b, eg_rule_value *out) {
+  int64_t dims[EGRAPH_MAX_RANK];
+  uint32_t rank = a.len > b.len ? a.len : b.len;
+  if (rank > EGRAPH_MAX_RANK) return false;
+  for (uint32_t i = 0; i < rank; i++)
+    if (!eg_size_broadcast(dim_from_end(a, i), dim_from_end(b, i), &dims[rank - 1 - i]))
+      return false;
+  return give_list(env, (eg_ints){.data = dims, .len = rank}, out);
 }
 
-EVALUATOR(weight_only) {
-  (void)count;
-  *out = eg_rule_bool(eg_rule_fact(env, args[0].tensor)->weight_only);
-  return true;
-}
-
-EVALUATOR(is_splat) {
-  (void)count;
-  *out = eg_rule_bool(eg_rule_fact(env, args[0].tensor)->splat);
-  return true;
-}
-
-EVALUATOR(splat) {
-  (void)count;
-  const eg_tensor_fact *fact = eg_rule_fact(env, args[0].tensor);
-  *out = eg_rule_float(fact->splat_value);
-  return fact->splat && !isnan(fact->splat_value);
-}
-
-EVALUATOR(splat_is) {
-  (void)count;
-  const eg_tensor_fact *fact = eg_rule_fact(env, args[0].tensor);
-  *out = eg_rule_bool(
-      fact->splat &&
-      eg_rule_close(fact->splat_value, eg_rule_number(&args[1]), fact->type.dtype));
-  return true;
-}
-
-// ---- the e-graph itself ---------------------------------------------------------
-
-// Whether a class held a node of an operator at the last rebuild.
-static bool holds(eg_rule_env *env, const eg_rule_value *value, eg_op op,
-                  eg_rule_value *out) {
-  if (env->tensors != NULL) {
-    *out = eg_rule_bool(env->tensors->is_made_by(env->tensors->self, value->tensor, op));
-    return true;
+/// No value where some sizes of open dimensions broadcast and others do not.
+static bool decide_broadcasts_to(eg_ints from, eg_ints to, eg_rule_value *out) {
+  bool holds = from.len <= to.len, fails = from.len > to.len;
+  for (uint32_t i = 0; !fails && i < from.len; i++) {
+    int64_t x = dim_from_end(from, i), y = dim_from_end(to, i);
+    holds = holds && eg_size_stretches_to(x, y);
+    fails = eg_size_differs(x, y) && eg_size_differs(x, 1);
   }
+  return give_bool(holds && !fails, out) && (holds || fails);
+}
+
+OF_TYPES(broadcast_shape, give_broadcast(env, dims_of_type(a), dims_of_type(b), out))
+OF_TYPES(broadcasts_to, decide_broadcasts_to(dims_of_type(a), dims_of_type(b), out))
+OF_TYPE(broadcasts_to_shape, decide_broadcasts_to(dims_of_type(type), args[1].ints, out))
+
+// ---- constants
+// ------------------------------------------------------------------
+
+OF_FACT(weight_only, give_bool(fact->weight_only, out))
+OF_FACT(is_splat, give_bool(fact->splat, out))
+OF_FACT(splat, eg_rule_give(eg_rule_float(fact->splat_value), out) && fact->splat &&
+                   !isnan(fact->splat_value))
+OF_FACT(splat_is,
+        give_bool(fact->splat &&eg_rule_close(fact->splat_value, eg_rule_number(&args[1]),
+                                              fact->type.dtype),
+                  out))
+
+// ---- the e-graph itself
+// ---------------------------------------------------------
+
+/// True when a class contained a node of an operator at the last rebuild.
+static bool has_node_of(const eg_rule_env *env, eg_class class, eg_op op) {
+  if (env->tensors != NULL)
+    return env->tensors->is_made_by(env->tensors->self, class, op);
   const eg_engine *engine = eg_tensor_egraph_engine_of(env->egraph);
-  uint32_t nodes;
-  const eg_node *node = eg_engine_class_nodes(engine, value->tensor, &nodes);
-  bool found = false;
-  for (uint32_t i = 0; i < nodes && !found; i++)
-    found = eg_engine_term(engine, node[i]).op == op;
-  *out = eg_rule_bool(found);
-  return true;
+  uint32_t count;
+  const eg_node *nodes = eg_engine_class_nodes(engine, class, &count);
+  for (uint32_t i = 0; i < count; i++)
+    if (eg_engine_term(engine, nodes[i]).op == op) return true;
+  return false;
 }
 
-EVALUATOR(is_concat) {
-  (void)count;
-  return holds(env, &args[0], EG_OP_CONCAT, out);
-}
-EVALUATOR(is_conv) {
-  (void)count;
-  return holds(env, &args[0], EG_OP_CONV, out);
+/// An order of classes: symmetric rules match once instead of once per order. Matched
+/// classes are canonical as of the last rebuild.
+static bool is_before(const eg_rule_env *env, eg_class a, eg_class b) {
+  return env->tensors != NULL ? env->tensors->is_before(env->tensors->self, a, b)
+                              : a.id < b.id;
 }
 
-// An order of classes: symmetric rules match once instead of once per order. Matched
-// classes are canonical as of the last rebuild.
-EVALUATOR(before) {
-  (void)count;
-  eg_class a = args[0].tensor, b = args[1].tensor;
-  *out = eg_rule_bool(env->tensors != NULL
-                          ? env->tensors->is_before(env->tensors->self, a, b)
-                          : a.id < b.id);
-  return true;
-}
+EG_RULE_ROW(is_concat, give_bool(has_node_of(env, args[0].tensor, EG_OP_CONCAT), out))
+EG_RULE_ROW(is_conv, give_bool(has_node_of(env, args[0].tensor, EG_OP_CONV), out))
+EG_RULE_ROW(before, give_bool(is_before(env, args[0].tensor, args[1].tensor), out))

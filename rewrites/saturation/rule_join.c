@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/saturation/rule_join.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +12,7 @@
 #include "rewrites/language/rule_schema.h"
 #include "rewrites/saturation/rule_match.h"
 
-enum { PAIRED = 16 }; // elements of the largest set whose pairs are told
+enum { PAIRED = 16 }; // elements of the largest set whose pairs are applied
 
 #define OWNED                                                                            \
   (eg_rule_elements, elements), (eg_rule_sets, sets), (eg_flatmap, by_shared),           \
@@ -46,10 +47,10 @@ egraph_status eg_rule_join_add(eg_rule_join *join, const eg_rule *rule, uint32_t
 
 // ---- matches of several elements ---------------------------------------------------
 
-/// The case with `count` elements like one; mostly that of the call before.
-static egraph_status case_of(eg_rule_join *join, const eg_rule_joining *how,
-                             const eg_rule *element, uint32_t count,
-                             const eg_rule **out) {
+/// Finds the case with `count` elements like this one; mostly that of the call before.
+static egraph_status find_case(eg_rule_join *join, const eg_rule_joining *how,
+                               const eg_rule *element, uint32_t count,
+                               const eg_rule **out) {
   uint32_t values[EG_RULE_MAX_PARAMETERS];
   *out = join->last_case;
   if (join->last_element == element && join->last_count == count) return EGRAPH_OK;
@@ -121,12 +122,13 @@ static egraph_status check_conditions(eg_rule_join *join, const eg_rule_joining 
   return EGRAPH_OK;
 }
 
-/// Whether the rule matches the chosen elements; then join->match is the match.
+/// Finds out whether the rule matches the chosen elements; then join->match is the match.
 static egraph_status match_chosen(eg_rule_join *join, const eg_rule_joining *how,
                                   const eg_rule **out_rule, bool *out_fits) {
+  assert(join->chosen.len != 0);
   const eg_rule_element *first = &join->elements.data[join->chosen.data[0]];
   join->looked_at++;
-  EG_TRY(case_of(join, how, first->rule, (uint32_t)join->chosen.len, out_rule));
+  EG_TRY(find_case(join, how, first->rule, (uint32_t)join->chosen.len, out_rule));
   *out_fits = *out_rule != NULL;
   if (!*out_fits) return EGRAPH_OK;
   EG_TRY(write_match(join, *out_rule, out_fits));
@@ -178,7 +180,7 @@ static egraph_status find_shared(eg_rule_join *join, const eg_rule_joining *how,
                                  const eg_rule *element, bool *out_joins) {
   const eg_rule *pair;
   join->shared.len = 0;
-  EG_TRY(case_of(join, how, element, 2, &pair));
+  EG_TRY(find_case(join, how, element, 2, &pair));
   *out_joins = pair != NULL;
   for (uint32_t t = 0; *out_joins && t < element->pattern_term_count; t++) {
     const eg_rule_term *one = &pair->terms[pair->lhs[0].first_term + t];
@@ -207,7 +209,7 @@ static bool has_shared(const void *user, uint32_t set, const void *key) {
   return true;
 }
 
-/// Whether an element can be joined with the first one of a set.
+/// Finds out whether an element can be joined with the first one of a set.
 static egraph_status fits_set(eg_rule_join *join, const eg_rule_joining *how,
                               uint32_t set, uint32_t element, bool *out_fits) {
   const eg_rule *rule;
@@ -248,7 +250,7 @@ static egraph_status place_element(eg_rule_join *join, const eg_rule_joining *ho
 }
 
 static egraph_status find_sets(eg_rule_join *join, const eg_rule_joining *how) {
-  const eg_rule *rule = NULL; // of the elements at hand
+  const eg_rule *rule = NULL; // of the current elements
   bool joins = false;
   join->sets.len = join->next.len = 0;
   for (uint32_t i = 0; i < join->elements.len; i++) {

@@ -1,7 +1,7 @@
-// Rules whose left side is (each ...): what one element of it matches is searched; here
-// matches are joined. Those that are alike in what the elements share, and for which the
-// conditions hold, form a set. The rule is applied to each whole set, and to each pair of
-// a small one, so that a search for the cheapest graph has a choice.
+// Rules whose left side is (each ...): the search finds matches of one element, which are
+// joined here. Elements that agree in the shared variables, and for which the conditions
+// hold, form a set. The rule is applied to each whole set, and to each pair of a small
+// set, so that a search for the cheapest graph has a choice.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_REWRITES_RULE_JOIN_H
 #define EG_REWRITES_RULE_JOIN_H
@@ -31,16 +31,16 @@ typedef struct eg_rule_join {
   eg_rule_elements elements;
   eg_u32s words;  // of the elements
   eg_u32s next;   // per element the next of its set, or EG_RULE_NONE
-  eg_u32s shared; // places of the words that are the same in a set of the rule at hand
+  eg_u32s shared; // places of the words that are the same in a set of the current rule
   eg_rule_sets sets;
-  eg_flatmap by_shared; // the first set of those of the rule at hand
-  eg_u32s chosen;       // elements of the match at hand
+  eg_flatmap by_shared; // the first set of each kind, of the current rule
+  eg_u32s chosen;       // elements of the current match
   eg_u32s match;
-  const eg_rule *last_element, *last_case; // and how many of those it has
+  const eg_rule *last_element, *last_case; // with so many elements:
   uint32_t last_count;
   eg_rule_value *vars; // [var_cap]
   uint32_t var_cap;
-  uint64_t looked_at; // choices of elements, by the last join: its work
+  uint64_t looked_at; // choices of elements in the last join, its work
 } eg_rule_join;
 
 void eg_rule_join_init(eg_rule_join *join, egraph_allocator alloc);
@@ -50,7 +50,7 @@ size_t eg_rule_join_bytes(const eg_rule_join *join);
 egraph_status eg_rule_join_add(eg_rule_join *join, const eg_rule *rule, uint32_t depth,
                                const uint32_t *words, uint32_t count);
 
-/// Is told a case and a match of it, whose conditions hold.
+/// Takes a case and a match of it, whose conditions hold.
 typedef egraph_status eg_rule_joined(void *user, const eg_rule *rule, uint32_t depth,
                                      const uint32_t *match, bool *out_stop);
 typedef struct eg_rule_joining {

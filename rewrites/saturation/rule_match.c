@@ -1,7 +1,9 @@
-// The step of a variable is that of the first term that binds it; the step of an
-// expression, the last of its variables'.
+// A variable is known from the step of the first term that binds it on, an expression
+// from the last step of its variables on.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/saturation/rule_match.h"
+
+#include <assert.h>
 
 EG_VEC_DEFINE(check_list, eg_rule_check);
 
@@ -43,7 +45,7 @@ static uint32_t step_of_var(const planner *p, uint32_t var) {
   return 0;
 }
 
-// Arguments stand before their calls, and a let before what uses it.
+// Arguments come before their calls, and a let before its uses.
 static void note_expressions(planner *p) {
   for (uint32_t i = 0; i < p->rule->expr_count; i++) {
     const eg_rule_expr *expr = &p->rule->exprs[i];
@@ -85,7 +87,7 @@ static egraph_status add_checks(const planner *p, uint32_t step, check_list *out
   return EGRAPH_OK;
 }
 
-/// Whether a term stands below another one, itself or by its name.
+/// True when a term is an operand of another one, itself or by its name.
 static bool is_operand(const eg_rule *rule, uint32_t term) {
   uint32_t name = rule->terms[term].var;
   for (uint32_t i = 0; i < rule->pattern_term_count; i++)
@@ -125,11 +127,8 @@ egraph_status eg_rule_steps_plan(const eg_rule *rule, const eg_matcher *matcher,
   note_variables(&p);
   note_expressions(&p);
   *out = (eg_rule_steps){.step_count = p.step_count, .bound_at = p.bound_at};
-  check_list list;
-  check_list_init(&list, arena->alloc);
-  egraph_status status = plan_steps(&p, arena, &list, out);
-  check_list_deinit(&list);
-  return status;
+  EG_LOCAL(check_list, list, arena->alloc);
+  return plan_steps(&p, arena, &list, out);
 }
 
 // ---- checking --------------------------------------------------------------------
@@ -138,12 +137,12 @@ static bool is_typed(const eg_rule_env *env, eg_class class) {
   return eg_tensor_egraph_fact(env->egraph, class)->typed;
 }
 
-static const eg_attrs *attrs_of(const eg_rule_env *env, eg_node node) {
+static const eg_attrs *attrs_of_node(const eg_rule_env *env, eg_node node) {
   const eg_engine *engine = eg_tensor_egraph_engine_of(env->egraph);
   return eg_tensor_egraph_attrs_at(env->egraph, eg_engine_term(engine, node).payload);
 }
 
-// The class variables among the operands of a term, and the name of its class.
+// Binds the class variables among the operands of a term, and the name of its class.
 static bool bind_classes(const eg_rule_env *env, const eg_rule_term *term, eg_node node,
                          const eg_match *so_far) {
   const eg_rule *rule = env->rule;
@@ -161,10 +160,10 @@ static bool bind_classes(const eg_rule_env *env, const eg_rule_term *term, eg_no
   return is_typed(env, own);
 }
 
-// A value variable is set by the first slot of its step, and compared everywhere else.
+// Sets a value variable by the first slot of its step; compares it everywhere else.
 static bool bind_values(const eg_rule_steps *checks, eg_rule_env *env, uint32_t step,
                         const eg_rule_term *term, eg_node node) {
-  const eg_attrs *attrs = attrs_of(env, node);
+  const eg_attrs *attrs = attrs_of_node(env, node);
   for (uint16_t i = 0; i < attrs->count; i++) {
     const eg_rule_slot *slot = &term->slots[i];
     if (slot->form != EG_RULE_SLOT_VAR) continue;
@@ -184,7 +183,7 @@ static bool bind_values(const eg_rule_steps *checks, eg_rule_env *env, uint32_t 
 static bool slot_equals(eg_rule_env *env, uint32_t term_index, uint32_t slot,
                         eg_node node) {
   const eg_rule_term *term = &env->rule->terms[term_index];
-  const eg_attrs *attrs = attrs_of(env, node);
+  const eg_attrs *attrs = attrs_of_node(env, node);
   eg_rule_value wanted,
       found = eg_rule_value_of_attr(term->op, (uint16_t)slot, &attrs->slots[slot]);
   return eg_rule_eval(env, term->slots[slot].index, &wanted) &&
@@ -205,11 +204,12 @@ static bool make_check(const eg_rule_check *check, eg_rule_env *env,
   return false;
 }
 
-// marks[step]: working memory in use before that step.
+// marks[step] is the working memory in use before that step.
 bool eg_rule_steps_pass(const eg_rule_steps *checks, eg_rule_env *env, uint32_t *marks,
                         uint32_t step, const eg_match *so_far) {
+  assert(step < checks->step_count);
   const eg_rule_step *at = &checks->steps[step];
-  // Lists of earlier steps stay; those of an earlier candidate of this step are dropped.
+  // Keeps the lists of earlier steps, and drops those of other candidates of this step.
   env->scratch->value_count = 0;
   env->scratch->int_count = marks[step];
   const eg_rule_term *term = &env->rule->terms[at->term];
@@ -261,7 +261,8 @@ eg_class eg_rule_match_root(const eg_rule *rule, const uint32_t *words, uint32_t
 
 // ---- binding --------------------------------------------------------------------
 
-// A value variable is bound by the first term that has it; kind TENSOR means that it is
+/// Binds a value variable by the first slot that has it, and compares it in all others.
+/// Its kind is TENSOR before it is bound.
 static bool bind_slots(eg_rule_env *env, const eg_rule_term *term,
                        const eg_attrs *attrs) {
   for (uint16_t i = 0; i < attrs->count; i++) {
@@ -277,12 +278,6 @@ static bool bind_slots(eg_rule_env *env, const eg_rule_term *term,
   return true;
 }
 
-static const eg_attrs *attrs_of_node(const eg_rule_env *env, uint32_t node) {
-  const eg_engine *engine = eg_tensor_egraph_engine_of(env->egraph);
-  eg_term term = eg_engine_term(engine, (eg_node){.id = node});
-  return eg_tensor_egraph_attrs_at(env->egraph, term.payload);
-}
-
 static bool bind_nodes(eg_rule_env *env, const uint32_t *words) {
   const eg_engine *engine = eg_tensor_egraph_engine_of(env->egraph);
   const eg_rule *rule = env->rule;
@@ -290,9 +285,9 @@ static bool bind_nodes(eg_rule_env *env, const uint32_t *words) {
   for (uint32_t i = 0; i < rule->pattern_term_count; i++) {
     const eg_rule_term *term = &rule->terms[i];
     if (!eg_rule_match_keeps(term, keeps_all)) continue;
-    uint32_t node = *words++;
+    eg_node node = {.id = *words++};
     if (term->var != EG_RULE_NONE)
-      env->vars[term->var].tensor = eg_engine_class_of(engine, (eg_node){.id = node});
+      env->vars[term->var].tensor = eg_engine_class_of(engine, node);
     if (!bind_slots(env, term, attrs_of_node(env, node))) return false;
   }
   return true;

@@ -1,6 +1,6 @@
-// Checks of a left side, made as early as the search allows: when a pattern has
-// several roots, a condition on the first keeps all combinations with the others
-// from being tried.
+// Matches of left sides: the checks that the search makes as early as it can, and matches
+// as they are kept until they are applied. When a pattern has several roots, a condition
+// on the first of them rules out all combinations with the others.
 //
 //   step 0 matches (conv ... ?x ?w)   ?x ?w and the attributes are bound,
 //                                     (weight-only ?w) is checked
@@ -24,7 +24,7 @@ typedef struct eg_rule_check {
   uint32_t term, index;
 } eg_rule_check;
 
-/// What is to be done at one step of the search.
+/// The checks of one step of the search.
 typedef struct eg_rule_step {
   uint32_t term; // whose node was matched
   bool is_below; // it is an operand of another term
@@ -42,15 +42,20 @@ typedef struct eg_rule_steps {
 /// comes from the arena.
 egraph_status eg_rule_steps_plan(const eg_rule *rule, const eg_matcher *matcher,
                                  eg_arena *arena, eg_rule_steps *out);
-/// Binds what step `step` has matched and makes its checks; the steps before it must have
-/// passed. After the last step every variable of the left side and every value is bound,
-/// and the match fits. `marks` ([step_count], zero at first) belongs to the search, as
-/// env does.
+/// Binds the variables that step `step` has matched, and makes its checks; the steps
+/// before it must have passed. After the last step every variable of the left side and
+/// every value is bound, and the match fits. `marks` ([step_count], zero at first)
+/// belongs to the search, as env does.
 bool eg_rule_steps_pass(const eg_rule_steps *checks, eg_rule_env *env, uint32_t *marks,
                         uint32_t step, const eg_match *so_far);
 
-/// True when a kept match must say which node this term matched; of explained e-graphs
-/// all nodes are kept, because a node's attributes need not be those of the pattern.
+// ---- kept matches ---------------------------------------------------------------
+//
+// A kept match has the classes of the class variables, the classes of the roots, and the
+// nodes whose attributes or class the rule names. Values are read again from the nodes.
+
+/// True when a kept match has the node that this term matched. In explained e-graphs all
+/// nodes are kept, because the attributes of a node may differ from the pattern.
 bool eg_rule_match_keeps(const eg_rule_term *term, bool keeps_all);
 /// Words of a kept match, at most pattern_var_count + root_count + pattern_term_count.
 uint32_t eg_rule_match_words(const eg_rule *rule, bool keeps_all);

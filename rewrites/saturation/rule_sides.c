@@ -16,7 +16,7 @@ static bool has_guard(const eg_rule_term *term) {
   return false;
 }
 
-// Where the name of a sub-pattern occurs again, the pattern shares that sub-pattern.
+// Where the name of a sub-pattern occurs again, the pattern shares the sub-pattern.
 static uint32_t named_term(const eg_rule *rule, uint32_t index) {
   const eg_rule_term *term = &rule->terms[index];
   if (!term->is_var || rule->vars[term->var].origin != EG_RULE_VAR_AS) return index;
@@ -148,8 +148,8 @@ static egraph_status add_edge(eg_rule_census *census, const uint32_t *edge) {
   return EGRAPH_OK;
 }
 
-static egraph_status look_at_operand(eg_rule_census *census, const eg_engine *engine,
-                                     const eg_term *above, uint32_t place) {
+static egraph_status note_operand(eg_rule_census *census, const eg_engine *engine,
+                                  const eg_term *above, uint32_t place) {
   uint32_t count;
   const eg_node *nodes = eg_engine_class_nodes(
       engine, eg_engine_find(engine, above->children[place]), &count);
@@ -162,10 +162,10 @@ static egraph_status look_at_operand(eg_rule_census *census, const eg_engine *en
   return EGRAPH_OK;
 }
 
-/// Adds what stands below nodes of an operator, once an epoch: indexes do not change in
-/// it.
-static egraph_status look_below(eg_rule_census *census, const eg_engine *engine,
-                                uint32_t above) {
+/// Notes the operands of all nodes of an operator, once an epoch: indexes do not change
+/// within one.
+static egraph_status note_operands(eg_rule_census *census, const eg_engine *engine,
+                                   uint32_t above) {
   uint32_t count, epoch = eg_engine_epochs(engine) + 1;
   if (census->looked_in[above] == epoch) return EGRAPH_OK;
   census->looked_in[above] = epoch;
@@ -173,7 +173,7 @@ static egraph_status look_below(eg_rule_census *census, const eg_engine *engine,
   for (uint32_t i = 0; i < count; i++) {
     eg_term term = eg_engine_term(engine, (eg_node){list[i]});
     for (uint32_t place = 0; place < term.arity; place++)
-      EG_TRY(look_at_operand(census, engine, &term, place));
+      EG_TRY(note_operand(census, engine, &term, place));
   }
   return EGRAPH_OK;
 }
@@ -182,8 +182,8 @@ static bool has_pair(const eg_rule_census *census, uint32_t op, uint32_t operand
   return operands < 64 && (census->operands[op] >> operands & 1) != 0;
 }
 
-/// Adds what has come to an e-graph since it was last asked.
-static void look_at_heads(eg_rule_census *census, const eg_engine *engine) {
+/// Notes the operators that an e-graph has got since the last call.
+static void note_heads(eg_rule_census *census, const eg_engine *engine) {
   uint32_t count = eg_engine_head_count(engine), op, operands;
   for (; census->heads_seen < count; census->heads_seen++) {
     eg_engine_head_at(engine, census->heads_seen, &op, &operands);
@@ -207,11 +207,12 @@ typedef struct listing {
   uint32_t values[EG_RULE_MAX_PARAMETERS];
 } listing;
 
-static uint32_t sum_of(const listing *l, const eg_rule_sum *sum) {
+static uint32_t sum_in_case(const listing *l, const eg_rule_sum *sum) {
   return eg_rule_sum_of(sum, l->schema->parameter_count, l->values);
 }
 
-/// What stands below an operator that is a parameter is not asked for.
+/// True when the census knows what is in the place of a spot: an operand of an operator
+/// that is no parameter.
 static bool has_place(const eg_rule_schema *schema, const eg_rule_spot *spot) {
   return spot->is_left && spot->above != EG_RULE_NONE &&
          schema->spots[spot->above].parameter == EG_RULE_NONE &&
@@ -219,17 +220,19 @@ static bool has_place(const eg_rule_schema *schema, const eg_rule_spot *spot) {
 }
 
 static bool is_found(const listing *l, const eg_rule_spot *spot) {
-  uint32_t op = eg_rule_spot_op(spot, l->values), operands = sum_of(l, &spot->operands);
+  uint32_t op = eg_rule_spot_op(spot, l->values),
+           operands = sum_in_case(l, &spot->operands);
   if (spot->each != EG_RULE_NONE && l->values[spot->each] == 0) return true;
   if (!has_pair(l->census, op, operands)) return false;
   if (!has_place(l->schema, spot)) return true;
   const eg_rule_spot *above = &l->schema->spots[spot->above];
   const uint32_t edge[EDGE_WORDS] = {eg_rule_spot_op(above, l->values),
-                                     sum_of(l, &above->operands), sum_of(l, &spot->place),
-                                     op, operands};
+                                     sum_in_case(l, &above->operands),
+                                     sum_in_case(l, &spot->place), op, operands};
   return has_edge(l->census, edge);
 }
 
+/// True when the e-graph has every operator of the left side of the case.
 static bool can_match(const listing *l) {
   for (uint32_t i = 0; i < l->schema->spot_count; i++)
     if (l->schema->spots[i].is_left && !is_found(l, &l->schema->spots[i])) return false;
@@ -246,16 +249,17 @@ static egraph_status add_case(listing *l) {
   return eg_rule_sides_add(l->sides, rule, l->keeps_all, l->arena);
 }
 
-/// Whether no node has as many operands as a spot has already, with the values so far.
+/// True when no node has as many operands as a spot has with the values so far.
 static bool is_too_many(const listing *l) {
   for (uint32_t i = 0; i < l->schema->spot_count; i++)
-    if (l->schema->spots[i].is_left && sum_of(l, &l->schema->spots[i].operands) > l->most)
+    if (l->schema->spots[i].is_left &&
+        sum_in_case(l, &l->schema->spots[i].operands) > l->most)
       return true;
   return false;
 }
 
-/// All values of the parameters from `parameter` on: they are few. Those are 0 before and
-/// after.
+/// Adds the cases with all values of the parameters from `parameter` on, which are few.
+/// These values are 0 before and after.
 static egraph_status add_cases(listing *l, uint32_t parameter) {
   bool is_last = parameter == l->schema->parameter_count;
   if (is_last || parameter == EG_RULE_MAX_PARAMETERS) return add_case(l);
@@ -275,16 +279,16 @@ static egraph_status add_cases(listing *l, uint32_t parameter) {
   return EGRAPH_OK;
 }
 
-/// Looks for what the left side asks for. *out_asks: it asks for places.
-static egraph_status look_for(const eg_rule_schema *schema, eg_rule_census *census,
-                              const eg_engine *engine, bool *out_asks) {
+/// Updates the census with the operators of the left side. *out_asks: their places count.
+static egraph_status take_census(const eg_rule_schema *schema, eg_rule_census *census,
+                                 const eg_engine *engine, bool *out_asks) {
   *out_asks = false;
-  look_at_heads(census, engine);
+  note_heads(census, engine);
   for (uint32_t i = 0; i < schema->spot_count; i++) {
     const eg_rule_spot *spot = &schema->spots[i];
     if (!has_place(schema, spot)) continue;
     *out_asks = true;
-    EG_TRY(look_below(census, engine, schema->spots[spot->above].op));
+    EG_TRY(note_operands(census, engine, schema->spots[spot->above].op));
   }
   return EGRAPH_OK;
 }
@@ -295,7 +299,7 @@ egraph_status eg_rule_sides_extend(eg_rule_sides *sides, eg_rule_cases *cases,
                                    eg_arena *arena) {
   const eg_engine *engine = eg_tensor_egraph_engine_of(egraph);
   bool asks;
-  EG_TRY(look_for(schema, census, engine, &asks));
+  EG_TRY(take_census(schema, census, engine, &asks));
   size_t known = census->pair_count + (asks ? census->edges.len : 0);
   if (sides->known == known) return EGRAPH_OK;
   listing l = {.sides = sides,

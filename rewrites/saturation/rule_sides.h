@@ -1,5 +1,5 @@
-// The left sides that are searched: of a rule without parameters one; of one with
-// parameters a case for every operator and number of operands that the e-graph has.
+// The left sides that are searched: one for a rule without parameters; for a rule with
+// parameters one for each case whose operators and numbers of operands the e-graph has.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_REWRITES_RULE_SIDES_H
 #define EG_REWRITES_RULE_SIDES_H
@@ -9,19 +9,19 @@
 #include "rewrites/language/rules.h"
 #include "rewrites/saturation/rule_match.h"
 
-/// What nodes an e-graph has, or had: operators with numbers of operands; and, of some
-/// operators, what was found in which place below them. Cases are made for that only.
+/// The operators with numbers of operands that an e-graph has, or had; and, below some
+/// operators, those in each place. Only cases made of these are searched.
 typedef struct eg_rule_census {
   uint64_t operands[EG_OP_COUNT]; // bit n: of nodes with n operands, fewer than 64
   uint32_t heads_seen, pair_count;
   eg_u32s edges; // operator, operands, place, operator and operands in that place
   eg_flatmap edge_table;
-  uint32_t looked_in[EG_OP_COUNT]; // epoch + 1 in which was looked below; 0: none
+  uint32_t looked_in[EG_OP_COUNT]; // epoch + 1 of the last look below; 0: none
 } eg_rule_census;
 
 void eg_rule_census_init(eg_rule_census *census, egraph_allocator alloc);
 void eg_rule_census_deinit(eg_rule_census *census);
-/// Looks at all of the next e-graph anew.
+/// Starts anew with the next e-graph.
 void eg_rule_census_forget(eg_rule_census *census);
 
 typedef struct eg_rule_side {
@@ -34,9 +34,9 @@ EG_VEC_DEFINE(eg_matcher_list, const eg_matcher *);
 
 typedef struct eg_rule_sides {
   eg_rule_side_list list;
-  eg_matcher_list matchers; // those of the list
-  size_t known;             // of the census
-  uint32_t match_words;     // of a match of any of them, at most
+  eg_matcher_list matchers; // of the list
+  size_t known;             // size of the census when the cases were listed
+  uint32_t match_words;     // most words of a match of any of them
 } eg_rule_sides;
 
 void eg_rule_sides_init(eg_rule_sides *sides, egraph_allocator alloc);

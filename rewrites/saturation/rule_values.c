@@ -44,7 +44,8 @@ const eg_tensor_fact *eg_rule_tensor(const eg_rule_env *env, const eg_rule_value
   return fact->typed && fact->part_count == 0 ? fact : NULL;
 }
 
-/// Whole numbers, and fractions of at most eight binary digits: no type rounds them.
+/// True for whole numbers and fractions of at most eight binary digits: no type rounds
+/// them.
 static bool is_simple(double number) {
   enum { DIGITS = 8 };
   int exponent;
@@ -70,6 +71,12 @@ static bool same_ints(eg_ints a, eg_ints b) {
 static bool same_floats(eg_floats a, eg_floats b) {
   return a.len == b.len &&
          (a.len == 0 || memcmp(a.data, b.data, a.len * sizeof *a.data) == 0);
+}
+
+bool eg_rule_literal_fits(const eg_attr *literal, const eg_attr *found) {
+  return literal->kind == EG_ATTR_FLOAT
+             ? eg_rule_close(literal->f, found->f, EG_RULE_NUMBERS)
+             : eg_attr_same(literal, found);
 }
 
 bool eg_rule_values_identical(const eg_rule_value *a, const eg_rule_value *b) {

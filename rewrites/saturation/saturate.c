@@ -6,6 +6,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/saturation/saturate.h"
 
+#include <assert.h>
+
+#include "base/owner.h"
 #include "egraph/pattern.h"
 #include "rewrites/language/rule_schema.h"
 #include "rewrites/saturation/driver.h"
@@ -15,39 +18,22 @@
 #include "rewrites/saturation/rule_sides.h"
 #include "rewrites/saturation/tensor_explain.h"
 
-// ---- guards ---------------------------------------------------------------------
-
-static bool literal_fits(const eg_attr *wanted, const eg_attr *found) {
-  if (wanted->kind == EG_ATTR_FLOAT)
-    return eg_rule_close(wanted->f, found->f, EG_RULE_NUMBERS);
-  return eg_attr_same(wanted, found);
-}
-
-// Decides a guard: literal attributes of one term.
-static bool accepts_match(const eg_rule *rule, uint32_t guard, const eg_attrs *attrs) {
-  const eg_rule_slot *slots = rule->terms[guard].slots;
-  for (uint16_t i = 0; i < attrs->count; i++)
-    if (slots[i].form == EG_RULE_SLOT_LITERAL &&
-        !literal_fits(&slots[i].literal, &attrs->slots[i]))
-      return false;
-  return true;
-}
-
 // ---- state -----------------------------------------------------------------------
 
-/// What one search works with; applying has its own. Sized for any rule.
+/// Working memory of one search, or of applying. Sized for any rule.
 typedef struct context {
   eg_rule_value *vars;
   uint32_t *marks;
   eg_rule_scratch *scratch;
-  // of the rule that is searched
+  // Of the current rule:
   const struct tensor_rules *all;
   const eg_rule *rule;
   const eg_rule_steps *checks;
   uint32_t side;       // which left side it is
-  uint32_t ways;       // that were looked at from its first node
+  uint32_t ways;       // that were tried from its first node
   eg_lane *lane;       // NULL: any depth, for look_deeper
-  bool is_depth_bound; // a node was passed over for its depth
+  bool is_depth_bound; // a node was skipped for its depth
+  void *user;          // of searches without a lane
 } context;
 
 typedef struct tensor_rules {
@@ -60,14 +46,18 @@ typedef struct tensor_rules {
   eg_rule_census census; // of the e-graph, for rules with parameters
   eg_rule_sides *sides;  // [count], empty for rules that are off
   bool *is_on;           // [count]
-  eg_rule_join join;     // of the rule with (each ...) as its left side that is at work
+  eg_rule_join join;     // of the current rule with (each ...) as its left side
   uint32_t count;
   context lanes[EG_DRIVER_LANES], applying;
   uint32_t var_cap, step_cap; // most of any rule
   eg_rule_builder builder;
-  eg_u32s depths; // of nodes: rules with several left sides that stand behind them
-  eg_u32s note;   // of the match at hand, of an explained e-graph
+  eg_u32s depths; // of nodes: how many rules with several left sides led to them
+  eg_u32s note;   // of the current match, in an explained e-graph
 } tensor_rules;
+
+#define OWNED                                                                            \
+  (eg_arena, arena), (eg_rule_builder, builder), (eg_u32s, depths, note),                \
+      (eg_rule_census, census), (eg_rule_join, join)
 
 static bool keeps_all(const tensor_rules *all) {
   return eg_tensor_egraph_is_explained(all->egraph);
@@ -77,19 +67,20 @@ static bool is_joined(const eg_rule *rule) {
   return rule->schema != NULL && rule->schema->sides != EG_RULE_NONE;
 }
 
-/// Whether a rule has several left sides.
+/// True when a rule has several left sides.
 static bool is_multiple(const eg_rule *rule) {
   return rule->root_count > 1 || is_joined(rule);
 }
 
 enum { MATCH_SIDE, MATCH_DEPTH, MATCH_WORDS }; // what a match begins with
 
-static uint32_t words_of(void *self, uint32_t rule) {
+static uint32_t match_words(void *self, uint32_t rule) {
   const tensor_rules *all = self;
   return MATCH_WORDS + all->sides[rule].match_words;
 }
 
-// These look at the nodes of a class: a match is not fresh when its operand gains one.
+/// True when conditions read the nodes of a class: no match becomes fresh when an operand
+/// gains one.
 static bool needs_all(void *self, uint32_t index) {
   const tensor_rules *all = self;
   const eg_rule *rule = eg_rules_at(all->rules, index);
@@ -109,7 +100,8 @@ static uint32_t count_operators(const eg_rule *rule, uint32_t first, uint32_t en
   return count;
 }
 
-/// Sets of left sides are joined in more ways than one: none of those shrink for sure.
+/// False for rules that join left sides: they do so in several ways, not all of which
+/// shrink terms.
 static bool shrinks(void *self, uint32_t index) {
   const tensor_rules *all = self;
   const eg_rule_sides *sides = &all->sides[index];
@@ -122,7 +114,7 @@ static bool shrinks(void *self, uint32_t index) {
   return true;
 }
 
-static size_t bytes_of(void *self) {
+static size_t bytes_held(void *self) {
   const tensor_rules *all = self;
   return eg_tensor_egraph_bytes(all->egraph) + all->arena.bytes +
          (EG_DRIVER_LANES + 1) * sizeof(eg_rule_scratch) +
@@ -149,14 +141,14 @@ static egraph_status prepare_context(tensor_rules *all, context *c) {
   return EGRAPH_OK;
 }
 
-/// Makes what searches and applying work with large enough for every rule.
+/// Makes all contexts large enough for every rule.
 static egraph_status grow_contexts(tensor_rules *all) {
   for (uint32_t i = 0; i < EG_DRIVER_LANES; i++)
     EG_TRY(prepare_context(all, &all->lanes[i]));
   return prepare_context(all, &all->applying);
 }
 
-/// Room for a rule that is applied.
+/// Makes room for a rule that is applied.
 static egraph_status reserve_case(tensor_rules *all, const eg_rule *rule) {
   EG_TRY(eg_rule_builder_reserve(&all->builder, rule));
   if (rule->var_count <= all->var_cap) return EGRAPH_OK;
@@ -164,7 +156,7 @@ static egraph_status reserve_case(tensor_rules *all, const eg_rule *rule) {
   return grow_contexts(all);
 }
 
-/// Room for a left side that is searched; grow_contexts is due after it.
+/// Makes room for a left side that is searched; call grow_contexts afterwards.
 static egraph_status reserve_side(tensor_rules *all, const eg_rule_side *side) {
   uint32_t steps = side->checks.step_count + 1;
   if (steps > all->step_cap) all->step_cap = steps;
@@ -194,11 +186,17 @@ static egraph_status matchers_of(void *self, uint32_t rule,
 
 // ---- search ---------------------------------------------------------------------
 
-static bool accept(void *user, uint32_t guard, uint32_t op, uint32_t payload) {
-  (void)op;
+/// Decides a guard: literal attributes of one term.
+static bool accept_guard(void *user, uint32_t guard, uint32_t op, uint32_t payload) {
   const context *c = user;
-  return accepts_match(c->rule, guard,
-                       eg_tensor_egraph_attrs_at(c->all->egraph, payload));
+  const eg_rule_slot *slots = c->rule->terms[guard].slots;
+  const eg_attrs *attrs = eg_tensor_egraph_attrs_at(c->all->egraph, payload);
+  (void)op;
+  for (uint16_t i = 0; i < attrs->count; i++)
+    if (slots[i].form == EG_RULE_SLOT_LITERAL &&
+        !eg_rule_literal_fits(&slots[i].literal, &attrs->slots[i]))
+      return false;
+  return true;
 }
 
 static uint32_t depth_of_node(const tensor_rules *all, uint32_t node) {
@@ -214,7 +212,7 @@ static uint32_t depth_of(const context *c, const eg_match *match) {
   return depth;
 }
 
-/// Whether a node that stands below a root is of a class that is sealed.
+/// True when a node below a root is in a sealed class.
 static bool is_hidden(const context *c, uint32_t step, uint32_t node) {
   const eg_tensor_egraph *egraph = c->all->egraph;
   if (!c->checks->steps[step].is_below) return false;
@@ -223,19 +221,15 @@ static bool is_hidden(const context *c, uint32_t step, uint32_t node) {
   return eg_tensor_egraph_fact(egraph, class)->is_sealed;
 }
 
-/// Operands that each have several nodes of one form match in as many ways as their
-/// product: of sequences only the first ways are looked at, from each first node.
+/// Operands of a sequence that have several matching nodes each match in as many ways as
+/// the product of their numbers: only so many are tried from each first node.
 enum { MOST_WAYS = 256 };
 
-static bool is_one_way_more(context *c, uint32_t step) {
-  if (step == 0) c->ways = 0;
-  return c->rule->schema == NULL || c->rule->schema->sequence_count == 0 ||
-         ++c->ways <= MOST_WAYS;
-}
-
-static bool is_possible(void *user, uint32_t step, const eg_match *so_far) {
+static bool is_candidate_possible(void *user, uint32_t step, const eg_match *so_far) {
   context *c = user;
-  if (!is_one_way_more(c, step)) return false;
+  if (step == 0) c->ways = 0;
+  bool has_sequence = c->rule->schema != NULL && c->rule->schema->sequence_count != 0;
+  if (has_sequence && ++c->ways > MOST_WAYS) return false;
   eg_rule_env env = env_of(c->all, c->rule, c);
   uint32_t node = so_far->nodes[c->checks->steps[step].term].id;
   if (is_hidden(c, step, node)) return false;
@@ -259,9 +253,10 @@ static egraph_status on_match(void *user, const eg_match *match, bool *out_pause
   return EGRAPH_OK;
 }
 
-/// Makes a context one of a left side.
+/// Prepares a context for a left side.
 static void start_context(tensor_rules *all, uint32_t rule, uint32_t side, eg_lane *lane,
                           context *c) {
+  assert(rule < all->count && side < all->sides[rule].list.len);
   const eg_rule_side *searched = &all->sides[rule].list.data[side];
   c->all = all;
   c->rule = searched->rule;
@@ -271,14 +266,14 @@ static void start_context(tensor_rules *all, uint32_t rule, uint32_t side, eg_la
   c->marks[0] = 0;
 }
 
-static void search(void *self, uint32_t rule, uint32_t side, uint32_t number,
-                   eg_lane *lane, eg_search *out) {
+static void start_search(void *self, uint32_t rule, uint32_t side, uint32_t number,
+                         eg_lane *lane, eg_search *out) {
   tensor_rules *all = self;
   context *c = &all->lanes[number];
   start_context(all, rule, side, lane, c);
-  out->accept = accept;
+  out->accept = accept_guard;
   out->on_match = on_match;
-  out->is_possible = is_possible;
+  out->is_possible = is_candidate_possible;
   out->user = c;
 }
 
@@ -286,28 +281,24 @@ static void search(void *self, uint32_t rule, uint32_t side, uint32_t number,
 
 static egraph_status unsound(const tensor_rules *all, const eg_rule *rule,
                              const eg_tensor_fact *left, const eg_tensor_fact *right) {
-  eg_text text;
-  eg_text_init(&text, all->alloc);
-  egraph_status status = eg_tensor_fact_print(&text, left);
-  if (status == EGRAPH_OK) status = eg_text_append(&text, " with ");
-  if (status == EGRAPH_OK) status = eg_tensor_fact_print(&text, right);
-  if (status == EGRAPH_OK)
-    status = EG_FAIL(EGRAPH_E_TYPE,
-                     "%s:%u: rule %s is unsound: it would unite %s; add a condition that "
-                     "excludes this",
-                     rule->file, rule->line, rule->name, eg_text_of(&text));
-  eg_text_deinit(&text);
-  return status;
+  EG_LOCAL(eg_text, text, all->alloc);
+  eg_tensor_fact_print(&text, left);
+  eg_text_append(&text, " with ");
+  EG_TRY(eg_tensor_fact_print(&text, right));
+  return EG_FAIL(EGRAPH_E_TYPE,
+                 "%s:%u: rule %s is unsound: it would unite %s; add a condition that "
+                 "excludes this",
+                 rule->file, rule->line, rule->name, eg_text_of(&text));
 }
 
 static bool is_open_fact(const eg_tensor_fact *fact) {
   return fact->part_count == 0 && eg_type_is_open(&fact->type);
 }
 
-/// *out_ok is false where expressions of open sizes differ: the two may be the same at
-/// all sizes, which was not shown.
-static egraph_status check_types(const tensor_rules *all, const eg_rule *rule,
-                                 const uint32_t *match, bool *out_ok) {
+/// *out_ok is false where expressions of open sizes differ: they may be equal at all
+/// sizes, but no proof was found.
+static egraph_status check_root_types(const tensor_rules *all, const eg_rule *rule,
+                                      const uint32_t *match, bool *out_ok) {
   for (uint32_t i = 0; i < rule->root_count; i++) {
     const eg_tensor_fact *left =
         eg_tensor_egraph_fact(all->egraph, eg_rule_match_root(rule, match, i));
@@ -337,7 +328,7 @@ static egraph_status unite_roots(tensor_rules *all, const eg_rule *rule, uint32_
   return EGRAPH_OK;
 }
 
-/// What explains the unions of a match (tensor_explain.h), forgotten if there are none.
+/// Unites roots and notes what explains it (tensor_explain.h), unless nothing changed.
 static egraph_status unite_noted(tensor_rules *all, const eg_rule *rule, uint32_t index,
                                  const uint32_t *match, uint32_t *inout_unions) {
   eg_engine *engine = eg_tensor_egraph_engine(all->egraph);
@@ -359,8 +350,8 @@ static egraph_status unite_noted(tensor_rules *all, const eg_rule *rule, uint32_
   return EGRAPH_OK;
 }
 
-// Nodes from `first` on get the depth of the match that made them. What is past the end
-// of the list has depth 0.
+// Nodes from `first` on get the depth of the match that added them. Nodes past the end of
+// the list have depth 0.
 static egraph_status note_depths(tensor_rules *all, uint32_t first, uint32_t depth) {
   uint32_t limit = eg_engine_node_limit(eg_tensor_egraph_engine(all->egraph));
   if (depth == 0 || first == limit) return EGRAPH_OK;
@@ -376,35 +367,48 @@ typedef enum apply_outcome {
   NO_ROOM // it would exceed max_new_nodes; nothing was added
 } apply_outcome;
 
-/// A match of `rule`, which is number `index` or a case of it.
+/// Plans the right side of a match. *out_ok is false when the match does not fit.
+static egraph_status plan_match(tensor_rules *all, const eg_rule *rule,
+                                const uint32_t *match, bool *out_ok,
+                                uint32_t *out_missing) {
+  eg_rule_env env = env_of(all, rule, &all->applying);
+  *out_missing = 0;
+  *out_ok = eg_rule_match_bind(&env, match);
+  if (*out_ok)
+    EG_TRY(eg_rule_plan(&all->builder, &env, all->egraph, rule->pattern_term_count,
+                        rule->term_count, out_ok, out_missing));
+  return *out_ok ? check_root_types(all, rule, match, out_ok) : EGRAPH_OK;
+}
+
+/// Applies a match of `rule`, which is number `index` or a case of it.
 static egraph_status apply_match(tensor_rules *all, uint32_t index, const eg_rule *rule,
                                  uint32_t depth, const uint32_t *match,
                                  uint32_t max_new_nodes, uint32_t *inout_unions,
                                  apply_outcome *out) {
-  eg_rule_env env = env_of(all, rule, &all->applying);
-  bool ok = eg_rule_match_bind(&env, match);
-  uint32_t missing = 0, first = rule->pattern_term_count, end = rule->term_count;
-  if (ok)
-    EG_TRY(eg_rule_plan(&all->builder, &env, all->egraph, first, end, &ok, &missing));
-  if (ok) EG_TRY(check_types(all, rule, match, &ok));
+  bool ok;
+  uint32_t missing;
+  EG_TRY(plan_match(all, rule, match, &ok, &missing));
   *out = ok ? NO_ROOM : REJECTED;
   if (!ok || missing > max_new_nodes) return EGRAPH_OK;
   *out = APPLIED;
   uint32_t first_new = eg_engine_node_limit(eg_tensor_egraph_engine(all->egraph));
-  EG_TRY(eg_rule_commit(&all->builder, rule, all->egraph, first, end, index));
+  EG_TRY(eg_rule_commit(&all->builder, rule, all->egraph, rule->pattern_term_count,
+                        rule->term_count, index));
   EG_TRY(note_depths(all, first_new, depth));
   if (!keeps_all(all)) return unite_roots(all, rule, index, match, inout_unions);
   return unite_noted(all, rule, index, match, inout_unions);
 }
 
-static egraph_status apply(void *self, uint32_t rule, const uint32_t *matches,
-                           uint32_t count, uint32_t max_new_nodes, eg_apply_result *out) {
+static egraph_status apply_matches(void *self, uint32_t rule, const uint32_t *matches,
+                                   uint32_t count, uint32_t max_new_nodes,
+                                   eg_apply_result *out) {
   tensor_rules *all = self;
   const eg_engine *engine = eg_tensor_egraph_engine(all->egraph);
-  uint32_t before = eg_engine_node_count(engine), words = words_of(self, rule);
+  uint32_t before = eg_engine_node_count(engine), words = match_words(self, rule);
   for (; out->applied < count; out->applied++) {
     uint32_t added = eg_engine_node_count(engine) - before;
     const uint32_t *match = matches + (size_t)out->applied * words;
+    assert(match[MATCH_SIDE] < all->sides[rule].list.len);
     const eg_rule *side = all->sides[rule].list.data[match[MATCH_SIDE]].rule;
     if (is_joined(side)) {
       EG_TRY(eg_rule_join_add(&all->join, side, match[MATCH_DEPTH], match + MATCH_WORDS,
@@ -423,7 +427,7 @@ static egraph_status apply(void *self, uint32_t rule, const uint32_t *matches,
 
 // ---- left sides that are joined ----------------------------------------------------
 
-/// Applies what is joined.
+/// Applying the joined matches of a rule.
 typedef struct joining {
   tensor_rules *all;
   uint32_t rule, first_count, max_new_nodes;
@@ -459,8 +463,8 @@ static egraph_status join_all(tensor_rules *all, uint32_t rule, eg_rule_joined *
   return eg_rule_join_all(&all->join, &how);
 }
 
-static egraph_status finish(void *self, uint32_t rule, uint32_t max_new_nodes,
-                            eg_apply_result *out, bool *out_fits) {
+static egraph_status finish_joins(void *self, uint32_t rule, uint32_t max_new_nodes,
+                                  eg_apply_result *out, bool *out_fits) {
   tensor_rules *all = self;
   joining j = {.all = all,
                .rule = rule,
@@ -476,27 +480,27 @@ static egraph_status finish(void *self, uint32_t rule, uint32_t max_new_nodes,
   return EGRAPH_OK;
 }
 
-// ---- what the depth limit left out ----------------------------------------------
+// ---- matches beyond the depth limit ----------------------------------------------
 
-enum { DEEP_MATCHES = 1 << 16 }; // are looked at, at most
+enum { DEEP_MATCHES = 1 << 16 }; // are tried, at most
 
-/// The search for a match that only the depth limit kept from changing the e-graph.
+/// The search for a match that would change the e-graph but for the depth limit.
 typedef struct deep_search {
   context *context;
   tensor_rules *all;
-  eg_u32s packed; // the match at hand
-  uint32_t looked_at;
+  eg_u32s packed; // the current match
+  uint32_t tried;
   bool found;
 } deep_search;
+EG_OWNER_DEFINE_STATIC(deep_search, (eg_u32s, packed))
 
-static bool deep_accept(void *user, uint32_t guard, uint32_t op, uint32_t payload) {
-  const deep_search *s = user;
-  return accept(s->context, guard, op, payload);
-}
-
-static bool deep_is_possible(void *user, uint32_t step, const eg_match *so_far) {
-  const deep_search *s = user;
-  return is_possible(s->context, step, so_far);
+/// Packs a match into *out, or, of a rule that joins its matches, adds it to them.
+static egraph_status take_match(tensor_rules *all, const eg_rule *rule, uint32_t depth,
+                                const eg_match *match, eg_u32s *out) {
+  EG_TRY(eg_u32s_resize(out, eg_rule_match_words(rule, keeps_all(all))));
+  eg_rule_match_pack(rule, match, keeps_all(all), out->data);
+  if (!is_joined(rule)) return EGRAPH_OK;
+  return eg_rule_join_add(&all->join, rule, depth, out->data, (uint32_t)out->len);
 }
 
 static bool adds_nothing(tensor_rules *all, const eg_rule *rule, const uint32_t *match) {
@@ -509,19 +513,14 @@ static bool adds_nothing(tensor_rules *all, const eg_rule *rule, const uint32_t 
   return true;
 }
 
-/// Whether a match would change the e-graph.
-static egraph_status look_at_match(deep_search *s, const eg_rule *rule,
-                                   const uint32_t *match) {
-  tensor_rules *all = s->all;
-  eg_rule_env env = env_of(all, rule, &all->applying);
-  bool ok = eg_rule_match_bind(&env, match);
-  uint32_t missing = 0;
-  if (ok)
-    EG_TRY(eg_rule_plan(&all->builder, &env, all->egraph, rule->pattern_term_count,
-                        rule->term_count, &ok, &missing));
-  if (ok) EG_TRY(check_types(all, rule, match, &ok));
-  s->found = (ok && (missing != 0 || !adds_nothing(all, rule, match))) ||
-             ++s->looked_at == DEEP_MATCHES;
+/// Finds out whether a match would change the e-graph.
+static egraph_status try_match(deep_search *s, const eg_rule *rule,
+                               const uint32_t *match) {
+  bool ok;
+  uint32_t missing;
+  EG_TRY(plan_match(s->all, rule, match, &ok, &missing));
+  s->found = (ok && (missing != 0 || !adds_nothing(s->all, rule, match))) ||
+             ++s->tried == DEEP_MATCHES;
   return EGRAPH_OK;
 }
 
@@ -530,23 +529,19 @@ static egraph_status on_deep_joined(void *user, const eg_rule *rule, uint32_t de
   deep_search *s = user;
   if (depth < s->all->options->multi_depth) return EGRAPH_OK;
   EG_TRY(reserve_case(s->all, rule));
-  EG_TRY(look_at_match(s, rule, match));
+  EG_TRY(try_match(s, rule, match));
   *out_stop = s->found;
   return EGRAPH_OK;
 }
 
 static egraph_status on_deep_match(void *user, const eg_match *match, bool *out_pause) {
-  deep_search *s = user;
-  tensor_rules *all = s->all;
-  const eg_rule *rule = s->context->rule;
-  uint32_t depth = depth_of(s->context, match);
-  if (!is_joined(rule) && depth < all->options->multi_depth) return EGRAPH_OK;
-  EG_TRY(eg_u32s_resize(&s->packed, eg_rule_match_words(rule, keeps_all(all))));
-  eg_rule_match_pack(rule, match, keeps_all(all), s->packed.data);
-  if (is_joined(rule))
-    return eg_rule_join_add(&all->join, rule, depth, s->packed.data,
-                            (uint32_t)s->packed.len);
-  EG_TRY(look_at_match(s, rule, s->packed.data));
+  const context *c = user;
+  deep_search *s = c->user;
+  uint32_t depth = depth_of(c, match);
+  if (!is_joined(c->rule) && depth < s->all->options->multi_depth) return EGRAPH_OK;
+  EG_TRY(take_match(s->all, c->rule, depth, match, &s->packed));
+  if (is_joined(c->rule)) return EGRAPH_OK;
+  EG_TRY(try_match(s, c->rule, s->packed.data));
   *out_pause = s->found;
   return EGRAPH_OK;
 }
@@ -570,22 +565,23 @@ static egraph_status look_deeper_by(deep_search *s, uint32_t rule,
   return join_all(all, rule, on_deep_joined, s);
 }
 
-/// Whether rules with several left sides would change the saturated e-graph if nothing
-/// limited their depth. Taken for true when there is too much to look at.
+/// Finds out whether rules with several left sides would change the saturated e-graph if
+/// nothing limited their depth. *out_found is also true when there are too many matches
+/// to try.
 static egraph_status look_deeper(tensor_rules *all, bool *out_found) {
-  deep_search s = {.context = &all->lanes[0], .all = all};
-  eg_u32s_init(&s.packed, all->alloc);
-  eg_search search = {.accept = deep_accept,
-                      .on_match = on_deep_match,
-                      .is_possible = deep_is_possible,
-                      .user = &s};
-  egraph_status status = EGRAPH_OK;
-  for (uint32_t i = 0; i < all->count && !s.found && status == EGRAPH_OK; i++)
+  EG_LOCAL(deep_search, s, all->alloc);
+  s.context = &all->lanes[0];
+  s.all = all;
+  s.context->user = &s;
+  const eg_search search = {.accept = accept_guard,
+                            .on_match = on_deep_match,
+                            .is_possible = is_candidate_possible,
+                            .user = s.context};
+  for (uint32_t i = 0; i < all->count && !s.found; i++)
     if (all->is_on[i] && is_multiple(eg_rules_at(all->rules, i)))
-      status = look_deeper_by(&s, i, &search);
-  eg_u32s_deinit(&s.packed);
+      EG_TRY(look_deeper_by(&s, i, &search));
   *out_found = s.found;
-  return status;
+  return EGRAPH_OK;
 }
 
 // ---- set-up ---------------------------------------------------------------------
@@ -613,7 +609,7 @@ static egraph_status prepare_rules(tensor_rules *all) {
   return EGRAPH_OK;
 }
 
-static void release(tensor_rules *all) {
+static void deinit_rules(tensor_rules *all) {
   for (uint32_t i = 0; i < EG_DRIVER_LANES; i++)
     eg_free(all->alloc, all->lanes[i].scratch, 1, sizeof *all->lanes[i].scratch);
   eg_free(all->alloc, all->applying.scratch, 1, sizeof *all->applying.scratch);
@@ -621,12 +617,7 @@ static void release(tensor_rules *all) {
     eg_rule_sides_deinit(&all->sides[i]);
   eg_free(all->alloc, all->sides, all->count, sizeof *all->sides);
   if (all->options->cases == NULL) eg_rule_cases_destroy(all->cases);
-  eg_rule_census_deinit(&all->census);
-  eg_rule_join_deinit(&all->join);
-  eg_rule_builder_deinit(&all->builder);
-  eg_u32s_deinit(&all->depths);
-  eg_u32s_deinit(&all->note);
-  eg_arena_deinit(&all->arena);
+  EG_DEINIT_MEMBERS(all, OWNED);
 }
 
 egraph_status eg_saturate(eg_tensor_egraph *egraph, const eg_rules *rules,
@@ -639,22 +630,17 @@ egraph_status eg_saturate(eg_tensor_egraph *egraph, const eg_rules *rules,
                       .rules = rules,
                       .options = options,
                       .count = eg_rules_count(rules)};
-  eg_arena_init(&all.arena, heap);
-  eg_rule_builder_init(&all.builder, heap);
-  eg_u32s_init(&all.depths, heap);
-  eg_u32s_init(&all.note, heap);
-  eg_rule_census_init(&all.census, heap);
-  eg_rule_join_init(&all.join, heap);
+  EG_INIT_MEMBERS(&all, heap, OWNED);
   eg_driver_rules driver_rules = {.self = &all,
                                   .count = all.count,
                                   .matchers = matchers_of,
-                                  .match_words = words_of,
+                                  .match_words = match_words,
                                   .needs_all = needs_all,
                                   .shrinks = shrinks,
-                                  .search = search,
-                                  .apply = apply,
-                                  .finish = finish,
-                                  .bytes = bytes_of};
+                                  .search = start_search,
+                                  .apply = apply_matches,
+                                  .finish = finish_joins,
+                                  .bytes = bytes_held};
   egraph_status status = prepare_rules(&all);
   if (status == EGRAPH_OK)
     status = eg_driver_run(&heap, eg_tensor_egraph_engine(egraph), &driver_rules, options,
@@ -664,7 +650,7 @@ egraph_status eg_saturate(eg_tensor_egraph *egraph, const eg_rules *rules,
       is_depth_bound(&all))
     status = look_deeper(&all, &is_deeper);
   if (is_deeper) out_report->stop = EG_STOP_DEPTH_LIMIT;
-  release(&all);
+  deinit_rules(&all);
   return status;
 }
 
@@ -673,9 +659,9 @@ egraph_status eg_saturate(eg_tensor_egraph *egraph, const eg_rules *rules,
 struct eg_rewriter {
   tensor_rules all;
   eg_saturation_options options;
-  eg_u32s packed;   // the match at hand
-  eg_classes roots; // of it
-  uint32_t rule;    // that is searched
+  eg_u32s packed;   // the current match
+  eg_classes roots; // its classes
+  uint32_t rule;    // the current one
   bool is_stopped;  // by the visitor
   eg_rewrite_visitor visitor;
 };
@@ -690,12 +676,7 @@ egraph_status eg_rewriter_create(egraph_allocator alloc, const eg_rules *rules,
                           .rules = rules,
                           .options = &r->options,
                           .count = eg_rules_count(rules)};
-  eg_arena_init(&r->all.arena, alloc);
-  eg_rule_builder_init(&r->all.builder, alloc);
-  eg_u32s_init(&r->all.depths, alloc);
-  eg_u32s_init(&r->all.note, alloc);
-  eg_rule_census_init(&r->all.census, alloc);
-  eg_rule_join_init(&r->all.join, alloc);
+  EG_INIT_MEMBERS(&r->all, alloc, OWNED);
   eg_u32s_init(&r->packed, alloc);
   eg_classes_init(&r->roots, alloc);
   egraph_status status = prepare_rules(&r->all);
@@ -711,35 +692,29 @@ void eg_rewriter_destroy(eg_rewriter *rewriter) {
   egraph_allocator alloc = rewriter->all.alloc;
   eg_u32s_deinit(&rewriter->packed);
   eg_classes_deinit(&rewriter->roots);
-  release(&rewriter->all);
+  deinit_rules(&rewriter->all);
   eg_free(alloc, rewriter, 1, sizeof *rewriter);
 }
 
-static bool rewriter_accept(void *user, uint32_t guard, uint32_t op, uint32_t payload) {
-  eg_rewriter *r = user;
-  return accept(&r->all.lanes[0], guard, op, payload);
-}
-
-static bool rewriter_is_possible(void *user, uint32_t step, const eg_match *so_far) {
-  eg_rewriter *r = user;
-  bool is_possible_so_far = is_possible(&r->all.lanes[0], step, so_far);
-  if (r->visitor.stats != NULL) r->visitor.stats[r->rule].rejected += !is_possible_so_far;
+static bool is_rewrite_possible(void *user, uint32_t step, const eg_match *so_far) {
+  const context *c = user;
+  eg_rewriter *r = c->user;
+  bool is_possible = is_candidate_possible(user, step, so_far);
+  if (r->visitor.stats != NULL) r->visitor.stats[r->rule].rejected += !is_possible;
   *r->visitor.looked_at += 1;
-  return is_possible_so_far;
+  return is_possible;
 }
 
-static egraph_status tell(eg_rewriter *r, const eg_rule *rule, const uint32_t *match,
-                          bool *out_pause) {
+static egraph_status visit_rewrite(eg_rewriter *r, const eg_rule *rule,
+                                   const uint32_t *match, bool *out_pause) {
   tensor_rules *all = &r->all;
-  eg_rule_env env = env_of(all, rule, &all->applying);
-  bool ok = eg_rule_match_bind(&env, match);
-  uint32_t missing = 0;
-  if (ok)
-    EG_TRY(eg_rule_plan(&all->builder, &env, all->egraph, rule->pattern_term_count,
-                        rule->term_count, &ok, &missing));
-  if (ok) EG_TRY(check_types(all, rule, match, &ok));
-  if (r->visitor.stats != NULL) r->visitor.stats[r->rule].matches++;
-  if (!ok && r->visitor.stats != NULL) r->visitor.stats[r->rule].rejected++;
+  bool ok;
+  uint32_t missing;
+  EG_TRY(plan_match(all, rule, match, &ok, &missing));
+  if (r->visitor.stats != NULL) {
+    r->visitor.stats[r->rule].matches++;
+    r->visitor.stats[r->rule].rejected += !ok;
+  }
   if (!ok) return EGRAPH_OK;
   EG_TRY(eg_classes_resize(&r->roots, rule->root_count));
   for (uint32_t i = 0; i < rule->root_count; i++)
@@ -747,7 +722,7 @@ static egraph_status tell(eg_rewriter *r, const eg_rule *rule, const uint32_t *m
   const eg_rewrite rewrite = {.number = r->rule,
                               .rule = rule,
                               .roots = r->roots.data,
-                              .vars = env.vars,
+                              .vars = all->applying.vars,
                               .terms = all->builder.terms,
                               .alias = all->builder.alias};
   return r->visitor.visit(r->visitor.user, &rewrite, out_pause);
@@ -758,18 +733,15 @@ static egraph_status on_joined_rewrite(void *user, const eg_rule *rule, uint32_t
   eg_rewriter *r = user;
   (void)depth;
   EG_TRY(reserve_case(&r->all, rule));
-  return tell(r, rule, match, out_stop);
+  return visit_rewrite(r, rule, match, out_stop);
 }
 
 static egraph_status on_rewrite(void *user, const eg_match *match, bool *out_pause) {
-  eg_rewriter *r = user;
-  tensor_rules *all = &r->all;
-  const eg_rule *rule = all->lanes[0].rule;
-  EG_TRY(eg_u32s_resize(&r->packed, eg_rule_match_words(rule, keeps_all(all))));
-  eg_rule_match_pack(rule, match, keeps_all(all), r->packed.data);
-  if (is_joined(rule))
-    return eg_rule_join_add(&all->join, rule, 0, r->packed.data, (uint32_t)r->packed.len);
-  EG_TRY(tell(r, rule, r->packed.data, out_pause));
+  const context *c = user;
+  eg_rewriter *r = c->user;
+  EG_TRY(take_match(&r->all, c->rule, 0, match, &r->packed));
+  if (is_joined(c->rule)) return EGRAPH_OK;
+  EG_TRY(visit_rewrite(r, c->rule, r->packed.data, out_pause));
   r->is_stopped = *out_pause;
   return EGRAPH_OK;
 }
@@ -779,16 +751,19 @@ egraph_status eg_rewriter_visit(eg_rewriter *rewriter, eg_tensor_egraph *egraph,
   tensor_rules *all = &rewriter->all;
   const eg_matcher *const *matchers;
   uint32_t count;
+  assert(rule < all->count);
+  assert(eg_engine_is_clean(eg_tensor_egraph_engine(egraph)));
   all->egraph = egraph;
   eg_rule_census_forget(&all->census); // it may be another one
   rewriter->rule = rule;
   rewriter->visitor = *visitor;
   rewriter->is_stopped = false;
   EG_TRY(matchers_of(all, rule, &matchers, &count));
-  const eg_search search = {.accept = rewriter_accept,
+  all->lanes[0].user = rewriter;
+  const eg_search search = {.accept = accept_guard,
                             .on_match = on_rewrite,
-                            .is_possible = rewriter_is_possible,
-                            .user = rewriter};
+                            .is_possible = is_rewrite_possible,
+                            .user = &all->lanes[0]};
   for (uint32_t side = 0; side < count && !rewriter->is_stopped; side++) {
     start_context(all, rule, side, NULL, &all->lanes[0]);
     EG_TRY(eg_matcher_search(matchers[side], eg_tensor_egraph_engine(egraph), &search));

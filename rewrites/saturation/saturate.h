@@ -17,9 +17,9 @@ egraph_status eg_saturate(eg_tensor_egraph *egraph, const eg_rules *rules,
 
 // ---- one rewrite at a time --------------------------------------------------------
 
-/// A match of a rule whose conditions hold, with its right side, which is well-typed and
-/// not added. Borrowed during the call that tells of it. The e-graph may get attributes
-/// meanwhile, but no nodes.
+/// A match of a rule whose conditions hold, with its right side, which is well-typed but
+/// not added. Borrowed during the visit. The e-graph may get attributes meanwhile, but no
+/// nodes.
 typedef struct eg_rewrite {
   uint32_t number; // of the rule
   const eg_rule *rule;
@@ -32,17 +32,17 @@ typedef struct eg_rewrite {
 typedef struct eg_rewrite_visitor {
   egraph_status (*visit)(void *user, const eg_rewrite *rewrite, bool *out_stop);
   void *user;
-  eg_rule_stats *stats; // [rules] matches and rejected are added to; NULL: not wanted
+  eg_rule_stats *stats; // [rules] to add matches and rejected to; may be NULL
   uint64_t *looked_at;  // candidates are added: the work of the search
 } eg_rewrite_visitor;
 
-/// Rules that are on and of a class that `math` allows, compiled for e-graphs that are
-/// looked at one after the other.
+/// Rules that are on and of a class that `math` allows, compiled to search e-graphs one
+/// after the other.
 typedef struct eg_rewriter eg_rewriter;
 egraph_status eg_rewriter_create(egraph_allocator alloc, const eg_rules *rules,
                                  egraph_math math, eg_rewriter **out);
 void eg_rewriter_destroy(eg_rewriter *rewriter); // NULL is allowed
-/// Tells of every rewrite by a rule in a rebuilt e-graph, in a fixed order, until the
+/// Visits every rewrite by a rule in a rebuilt e-graph, in a fixed order, until the
 /// visitor stops it. Fails with EGRAPH_E_TYPE (an unsound rule), EGRAPH_E_MEMORY, or as
 /// the visitor does.
 egraph_status eg_rewriter_visit(eg_rewriter *rewriter, eg_tensor_egraph *egraph,

@@ -34,7 +34,7 @@ typedef enum eg_scheduler { EG_SCHEDULER_LIST(EG_SCHEDULER_ENUM) } eg_scheduler;
 /// The scheduler of a name. Fails with EGRAPH_E_ARGUMENT, which lists them.
 egraph_status eg_scheduler_find(const char *name, eg_scheduler *out);
 
-/// What the caller thinks of a rule.
+/// Priority and cost that the caller gives a rule.
 typedef struct eg_rule_policy {
   int32_t priority; // rules with more come first in every iteration
   double cost;      // > 0: a match counts as so many under a match limit

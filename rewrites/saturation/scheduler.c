@@ -83,8 +83,8 @@ static uint64_t doubled(uint32_t value, uint32_t times) {
   return times < 32 ? (uint64_t)value << times : UINT64_MAX / 2;
 }
 
-/// Nodes that the rule has added, in the mean of all rules; at least a sixteenth: what is
-/// held of a rule's matches has its limit.
+/// The nodes that a rule has added, divided by the mean of all rules; at least a
+/// sixteenth, because the matches held for a rule are limited.
 static double share_of_growth(const eg_schedule *schedule, uint32_t rule,
                               const eg_rule_stats *stats) {
   double all = 0;

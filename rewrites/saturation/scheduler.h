@@ -4,7 +4,7 @@
 // for ban_length << bans iterations. Before saturation is believed, every resting rule
 // gets its turn. As egg's BackoffScheduler (run.rs).
 //
-// Yield: as back-off, but matches are weighed by what the rule has made of them so far. A
+// Yield: as back-off, but matches are weighed by what the rule has added so far. A
 // rule that mostly finds terms which are there already, and unites their classes, is
 // cheap however often it matches; one that adds twice as many nodes as the mean of all
 // rules gets half the limit.
@@ -37,13 +37,13 @@ void eg_schedule_deinit(eg_schedule *schedule);
 bool eg_schedule_allows(const eg_schedule *schedule, uint32_t rule, uint64_t iteration);
 /// The rules, by falling priority: [count].
 const uint32_t *eg_schedule_order(const eg_schedule *schedule);
-/// Most matches the rule may have now; `stats` [count]: what all did so far.
+/// The most matches that the rule may have now; `stats` [count] are of all rules so far.
 uint64_t eg_schedule_limit(const eg_schedule *schedule, uint32_t rule,
                            const eg_rule_stats *stats);
-/// To be called when it has more.
+/// Call it when a rule has more matches than its limit.
 void eg_schedule_ban(eg_schedule *schedule, uint32_t rule, uint64_t iteration);
-/// Asked after an iteration without change: false when a rule rested in it; then the
-/// first of them may run next.
+/// Call it after an iteration without change. False when a rule rested in it; then the
+/// first one to wake may run in the next.
 bool eg_schedule_can_stop(eg_schedule *schedule, uint64_t iteration);
 
 #endif

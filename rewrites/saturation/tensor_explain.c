@@ -1,7 +1,6 @@
-// A note is a row of words: the rule; the values of its parameters, if it has some; per
-// class variable of the left side a class, or a
-// term that shows a fact (egraph's witnesses) with the highest bit; per operator of both
-// sides, in their order, its payload.
+// A note is a row of words: the rule; the values of its parameters, if it has any; per
+// class variable of the left side a class, or, with the highest bit, a term that shows a
+// fact (a witness of the e-graph); per operator of both sides, in order, its payload.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/saturation/tensor_explain.h"
 
@@ -15,7 +14,8 @@
 
 // ---- noting ----------------------------------------------------------------------
 
-static bool asks(const eg_rule *rule, uint32_t var, bool of_splats) {
+/// True when a condition asks if a variable is weight-only, or (`of_splats`) a splat.
+static bool is_fact_asked(const eg_rule *rule, uint32_t var, bool of_splats) {
   for (uint32_t i = 0; i < rule->expr_count; i++) {
     const eg_rule_expr *call = &rule->exprs[i];
     if (call->form != EG_RULE_EXPR_CALL || call->arg_count == 0) continue;
@@ -33,8 +33,9 @@ static bool asks(const eg_rule *rule, uint32_t var, bool of_splats) {
 static uint32_t tensor_word(const eg_tensor_egraph *egraph, const eg_rule *rule,
                             uint32_t var, eg_class class) {
   const eg_tensor_fact *fact = eg_tensor_egraph_fact(egraph, class);
-  if (fact->splat && asks(rule, var, true)) return (fact->splat_term - 1) | WITNESS_BIT;
-  if (fact->weight_only && asks(rule, var, false))
+  if (fact->splat && is_fact_asked(rule, var, true))
+    return (fact->splat_term - 1) | WITNESS_BIT;
+  if (fact->weight_only && is_fact_asked(rule, var, false))
     return (fact->weight_term - 1) | WITNESS_BIT;
   return class.id;
 }
@@ -72,7 +73,7 @@ struct eg_tensor_explainer {
   eg_log_reader log;
   eg_u32s witnesses;             // [witnesses of the e-graph] term + 1, or 0
   eg_u32s notes;                 // first word of each rewrite
-  eg_u32s vars, built, operands; // of the rewrite at hand
+  eg_u32s vars, built, operands; // of the current rewrite
   eg_u32s stack, marks;
   eg_reasons reasons;
 };
@@ -142,7 +143,7 @@ static egraph_status find_tensor(eg_tensor_explainer *e, uint32_t word, uint32_t
 
 // ---- rewrites --------------------------------------------------------------------
 
-/// The term that a name stands for: of a sub-pattern, or of a term behind `let`.
+/// The term that a name of a sub-pattern, or of a term behind `let`, stands for.
 static uint32_t named_term(const eg_rule *rule, uint32_t var) {
   for (uint32_t i = 0; i < rule->let_count; i++)
     if (rule->lets[i].is_term && rule->lets[i].var == var) return rule->lets[i].term;
@@ -176,8 +177,8 @@ static egraph_status rule_of(eg_tensor_explainer *e, const uint32_t *words,
 
 /// Builds the terms of both sides of the rewrite whose note begins at `words`; *out_end:
 /// behind it.
-static egraph_status build(eg_tensor_explainer *e, const eg_rule *rule,
-                           const uint32_t *words, const uint32_t **out_end) {
+static egraph_status build_sides(eg_tensor_explainer *e, const eg_rule *rule,
+                                 const uint32_t *words, const uint32_t **out_end) {
   words += 1 + (rule->schema != NULL ? rule->schema->parameter_count : 0);
   EG_TRY(eg_u32s_resize(&e->vars, rule->var_count));
   EG_TRY(eg_u32s_resize(&e->built, rule->term_count));
@@ -205,7 +206,7 @@ static egraph_status state_rewrites(eg_tensor_explainer *e) {
     uint32_t index = (uint32_t)e->notes.len;
     EG_TRY(rule_of(e, words, &rule));
     EG_TRY(eg_u32s_push(&e->notes, (uint32_t)(words - notes)));
-    EG_TRY(build(e, rule, words, &words));
+    EG_TRY(build_sides(e, rule, words, &words));
     for (uint32_t r = 0; r < rule->root_count; r++)
       EG_TRY(eg_explainer_state(e->closure, e->built.data[rule->lhs[r].term],
                                 e->built.data[rule->rhs[r].term], index));
@@ -222,7 +223,7 @@ static egraph_status state_identities(eg_tensor_explainer *e) {
   return EGRAPH_OK;
 }
 
-static egraph_status read_all(eg_tensor_explainer *e) {
+static egraph_status state_all(eg_tensor_explainer *e) {
   const eg_engine *engine = eg_tensor_egraph_engine(e->egraph);
   uint32_t classes = eg_engine_class_limit(engine), term;
   EG_TRY(eg_u32s_resize(&e->witnesses,
@@ -246,7 +247,7 @@ egraph_status eg_tensor_explainer_create(egraph_allocator alloc, eg_tensor_egrap
   egraph_status status = eg_explainer_create(&alloc, &e->closure);
   if (status == EGRAPH_OK) status = eg_rule_cases_create(alloc, rules, &e->cases);
   eg_log_reader_init(&e->log, engine, e->closure, alloc);
-  if (status == EGRAPH_OK) status = read_all(e);
+  if (status == EGRAPH_OK) status = state_all(e);
   if (status != EGRAPH_OK) {
     eg_tensor_explainer_destroy(e);
     return status;
@@ -264,7 +265,7 @@ void eg_tensor_explainer_destroy(eg_tensor_explainer *explainer) {
   eg_free(explainer->alloc, explainer, 1, sizeof *explainer);
 }
 
-// ---- what an equality needs ------------------------------------------------------
+// ---- rewrites behind an equality ------------------------------------------------------
 
 egraph_status eg_tensor_explainer_mark(eg_tensor_explainer *explainer, uint32_t a,
                                        uint32_t b) {
@@ -278,7 +279,7 @@ static egraph_status visit_one(eg_tensor_explainer *e, uint32_t index,
   const uint32_t *words = notes + e->notes.data[index], *end;
   const eg_rule *rule;
   EG_TRY(rule_of(e, words, &rule));
-  EG_TRY(build(e, rule, words, &end));
+  EG_TRY(build_sides(e, rule, words, &end));
   EG_TRY(eg_u32s_resize(&e->operands, rule->root_count));
   for (uint32_t r = 0; r < rule->root_count; r++)
     e->operands.data[r] = e->built.data[rule->lhs[r].term];

@@ -27,7 +27,8 @@ egraph_status eg_symbolic_create(const egraph_allocator *alloc, eg_symbolic **ou
   EG_TRY(eg_alloc(heap, 1, sizeof *symbolic, &symbolic));
   symbolic->alloc = heap;
   eg_arena_init(&symbolic->arena, heap);
-  eg_atoms_init(&symbolic->atoms, &symbolic->arena, heap);
+  eg_atoms_init(&symbolic->atoms, heap);
+  symbolic->atoms.arena = &symbolic->arena;
   symbolic_rules_init(&symbolic->rules, heap);
   eg_u32s_init(&symbolic->saved_rules, heap);
   egraph_status status = eg_engine_create(&heap, NULL, &symbolic->engine);
@@ -156,8 +157,8 @@ egraph_status eg_symbolic_add_rules(eg_symbolic *symbolic, const char *file,
 
 // ---- building --------------------------------------------------------------------
 
-static egraph_status add_terms(eg_symbolic *symbolic, const eg_symbolic_terms *terms,
-                               eg_classes *built, eg_classes *operands) {
+static egraph_status build_terms(eg_symbolic *symbolic, const eg_symbolic_terms *terms,
+                                 eg_classes *built, eg_classes *operands) {
   EG_TRY(eg_classes_resize(built, terms->terms.len));
   EG_TRY(eg_classes_resize(operands, terms->children.len));
   for (size_t i = 0; i < terms->terms.len; i++) {
@@ -170,87 +171,43 @@ static egraph_status add_terms(eg_symbolic *symbolic, const eg_symbolic_terms *t
   return EGRAPH_OK;
 }
 
-static egraph_status read_and_add(eg_symbolic *symbolic, const char *file,
-                                  const eg_sexpr *expr, eg_symbolic_terms *terms,
-                                  eg_class *out) {
-  uint32_t root;
-  EG_TRY(eg_symbolic_read_term(&symbolic->atoms, file, expr, EG_SYMBOLIC_NONE, terms,
-                               &root));
-  eg_classes built, operands;
-  eg_classes_init(&built, symbolic->alloc);
-  eg_classes_init(&operands, symbolic->alloc);
-  egraph_status status = add_terms(symbolic, terms, &built, &operands);
-  if (status == EGRAPH_OK) *out = built.data[root];
-  eg_classes_deinit(&built);
-  eg_classes_deinit(&operands);
-  return status;
-}
-
 egraph_status eg_symbolic_add_term(eg_symbolic *symbolic, const char *file,
                                    const char *text, size_t size, eg_class *out) {
-  eg_sexpr forms;
-  EG_TRY(eg_sexpr_parse(&symbolic->arena, file, text, size, &forms));
-  if (forms.count != 1)
-    return EG_FAIL(EGRAPH_E_PARSE, "%s: one term is wanted, but there are %u", file,
-                   forms.count);
-  eg_symbolic_terms terms;
-  eg_symbolic_terms_init(&terms, symbolic->alloc);
-  egraph_status status = read_and_add(symbolic, file, &forms.children[0], &terms, out);
-  eg_symbolic_terms_deinit(&terms);
-  return status;
-}
-
-// ---- patterns --------------------------------------------------------------------
-
-typedef struct reading {
-  eg_symbolic_pattern *pattern;
-  eg_symbolic *symbolic;
-  egraph_allocator alloc;
-  const char *file;
-  eg_atoms atoms;
-  eg_symbolic_terms terms;
-} reading;
-
-static egraph_status keep_names(reading *r) {
-  const char **names;
-  uint32_t count = (uint32_t)r->terms.names.len;
-  EG_TRY(eg_arena_alloc(&r->pattern->arena, count, sizeof *names, &names));
-  for (uint32_t i = 0; i < count; i++)
-    names[i] = r->terms.names.data[i].text;
-  r->pattern->names = names;
-  r->pattern->var_count = count;
+  EG_LOCAL(eg_symbolic_terms, terms, symbolic->alloc);
+  EG_LOCAL(eg_classes, built, symbolic->alloc);
+  EG_LOCAL(eg_classes, operands, symbolic->alloc);
+  uint32_t root;
+  EG_TRY(eg_symbolic_parse_term(&symbolic->atoms, &symbolic->arena, file, text, size,
+                                &terms, &root));
+  EG_TRY(build_terms(symbolic, &terms, &built, &operands));
+  *out = built.data[root];
   return EGRAPH_OK;
 }
 
-static egraph_status use_symbols_of_graph(reading *r) {
-  for (size_t i = 0; i < r->terms.terms.len; i++) {
-    eg_pattern_term *term = &r->terms.terms.data[i];
-    if (term->kind != EG_PATTERN_NODE) continue;
-    const char *text = r->atoms.list.data[term->op].text;
-    EG_TRY(eg_symbolic_symbol(r->symbolic, text, &term->op));
+// ---- patterns --------------------------------------------------------------------
+//
+// A pattern is read with numbers of its own for the symbols, which are then exchanged for
+// the numbers of the e-graph.
+
+static egraph_status use_symbols_of_graph(eg_symbolic *symbolic, const eg_atoms *atoms,
+                                          eg_symbolic_terms *inout) {
+  for (size_t i = 0; i < inout->terms.len; i++) {
+    eg_pattern_term *term = &inout->terms.data[i];
+    if (term->kind == EG_PATTERN_NODE)
+      EG_TRY(eg_symbolic_symbol(symbolic, atoms->list.data[term->op].text, &term->op));
   }
   return EGRAPH_OK;
 }
 
-static egraph_status compile(reading *r, const eg_sexpr *forms) {
-  if (forms->count == 0)
-    return eg_sexpr_fail(r->file, forms, "a pattern is wanted; (+ ?x ?y), for instance");
-  uint32_t *roots;
-  EG_TRY(eg_arena_alloc(&r->pattern->arena, forms->count, sizeof *roots, &roots));
-  for (uint32_t i = 0; i < forms->count; i++)
-    EG_TRY(eg_symbolic_read_term(&r->atoms, r->file, &forms->children[i],
-                                 EG_SYMBOLIC_BIND, &r->terms, &roots[i]));
-  EG_TRY(use_symbols_of_graph(r));
-  EG_TRY(keep_names(r));
-  r->pattern->root_count = forms->count;
-  eg_pattern pattern = {.terms = r->terms.terms.data,
-                        .term_count = (uint32_t)r->terms.terms.len,
-                        .children = r->terms.children.data,
-                        .child_count = (uint32_t)r->terms.children.len,
-                        .roots = roots,
-                        .root_count = forms->count,
-                        .var_count = r->pattern->var_count};
-  return eg_matcher_create(&r->alloc, &pattern, &r->pattern->matcher);
+static egraph_status keep_names(const eg_symbolic_terms *terms,
+                                eg_symbolic_pattern *out) {
+  const char **names;
+  out->var_count = (uint32_t)terms->names.len;
+  EG_TRY(eg_arena_alloc(&out->arena, out->var_count, sizeof *names, &names));
+  for (uint32_t i = 0; i < out->var_count; i++)
+    names[i] = terms->names.data[i].text;
+  out->names = names;
+  return EGRAPH_OK;
 }
 
 egraph_status eg_symbolic_pattern_init(eg_symbolic_pattern *pattern,
@@ -258,15 +215,29 @@ egraph_status eg_symbolic_pattern_init(eg_symbolic_pattern *pattern,
                                        const char *file, const char *text, size_t size) {
   *pattern = (eg_symbolic_pattern){.matcher = NULL};
   eg_arena_init(&pattern->arena, alloc);
+  EG_LOCAL(eg_atoms, atoms, alloc);
+  EG_LOCAL(eg_symbolic_terms, terms, alloc);
   eg_sexpr forms;
+  uint32_t *roots;
+  atoms.arena = &pattern->arena;
   EG_TRY(eg_sexpr_parse(&pattern->arena, file, text, size, &forms));
-  reading r = {.pattern = pattern, .symbolic = symbolic, .alloc = alloc, .file = file};
-  eg_atoms_init(&r.atoms, &pattern->arena, alloc);
-  eg_symbolic_terms_init(&r.terms, alloc);
-  egraph_status status = compile(&r, &forms);
-  eg_atoms_deinit(&r.atoms);
-  eg_symbolic_terms_deinit(&r.terms);
-  return status;
+  if (forms.count == 0)
+    return eg_sexpr_fail(file, &forms, "a pattern is wanted; (+ ?x ?y), for instance");
+  EG_TRY(eg_arena_alloc(&pattern->arena, forms.count, sizeof *roots, &roots));
+  for (uint32_t i = 0; i < forms.count; i++)
+    EG_TRY(eg_symbolic_read_term(&atoms, file, &forms.children[i], EG_SYMBOLIC_BIND,
+                                 &terms, &roots[i]));
+  EG_TRY(use_symbols_of_graph(symbolic, &atoms, &terms));
+  EG_TRY(keep_names(&terms, pattern));
+  pattern->root_count = forms.count;
+  const eg_pattern compiled = {.terms = terms.terms.data,
+                               .term_count = (uint32_t)terms.terms.len,
+                               .children = terms.children.data,
+                               .child_count = (uint32_t)terms.children.len,
+                               .roots = roots,
+                               .root_count = forms.count,
+                               .var_count = pattern->var_count};
+  return eg_matcher_create(&alloc, &compiled, &pattern->matcher);
 }
 
 void eg_symbolic_pattern_deinit(eg_symbolic_pattern *pattern) {

@@ -24,7 +24,7 @@ EG_VEC_DEFINE(frame_vec, frame);
 typedef struct printer {
   const eg_symbolic *symbolic;
   const eg_ground_terms *terms;
-  frame_vec stack;
+  frame_vec *stack;
   uint32_t nodes;
   eg_text *out;
 } printer;
@@ -37,35 +37,28 @@ static egraph_status open_term(printer *p, uint32_t term) {
   eg_ground ground = eg_ground_at(p->terms, term);
   const char *atom = eg_symbolic_atom(p->symbolic, ground.op);
   if (ground.arity == 0) return eg_text_append(p->out, atom);
-  EG_TRY(eg_text_append(p->out, "("));
-  EG_TRY(eg_text_append(p->out, atom));
-  return frame_vec_push(&p->stack, (frame){.term = term});
-}
-
-static egraph_status print(printer *p, uint32_t term) {
-  EG_TRY(open_term(p, term));
-  while (p->stack.len != 0) {
-    frame *top = &p->stack.data[p->stack.len - 1];
-    eg_ground ground = eg_ground_at(p->terms, top->term);
-    if (top->next == ground.arity) {
-      EG_TRY(eg_text_append(p->out, ")"));
-      p->stack.len--;
-      continue;
-    }
-    EG_TRY(eg_text_append(p->out, " "));
-    EG_TRY(open_term(p, ground.children[top->next++]));
-  }
-  return EGRAPH_OK;
+  EG_TRY(eg_text_printf(p->out, "(%s", atom));
+  return frame_vec_push(p->stack, (frame){.term = term});
 }
 
 egraph_status eg_symbolic_print_ground(const eg_symbolic *symbolic,
                                        const eg_ground_terms *terms, uint32_t term,
                                        eg_text *out) {
-  printer p = {.symbolic = symbolic, .terms = terms, .out = out};
-  frame_vec_init(&p.stack, out->chars.alloc);
-  egraph_status status = print(&p, term);
-  frame_vec_deinit(&p.stack);
-  return status;
+  EG_LOCAL(frame_vec, stack, out->chars.alloc);
+  printer p = {.symbolic = symbolic, .terms = terms, .out = out, .stack = &stack};
+  EG_TRY(open_term(&p, term));
+  while (stack.len != 0) {
+    frame *top = &stack.data[stack.len - 1];
+    eg_ground ground = eg_ground_at(terms, top->term);
+    if (top->next == ground.arity) {
+      eg_text_append(out, ")");
+      stack.len--;
+      continue;
+    }
+    eg_text_append(out, " ");
+    EG_TRY(open_term(&p, ground.children[top->next++]));
+  }
+  return eg_text_status(out);
 }
 
 enum { ROOT_SHIFT = 20, MAX_ROOTS = (1 << 11) - 1 };
@@ -123,10 +116,10 @@ void eg_symbolic_explainer_destroy(eg_symbolic_explainer *explainer) {
 
 // ---- terms -----------------------------------------------------------------------
 
-/// Makes the terms of a pattern; `vars` are the classes of its variables.
-static egraph_status build(eg_symbolic_explainer *explainer, const eg_pattern_term *terms,
-                           uint32_t count, const uint32_t *children,
-                           const uint32_t *vars) {
+/// Builds the terms of a pattern; `vars` are the classes of its variables.
+static egraph_status build_pattern(eg_symbolic_explainer *explainer,
+                                   const eg_pattern_term *terms, uint32_t count,
+                                   const uint32_t *children, const uint32_t *vars) {
   EG_TRY(eg_u32s_resize(&explainer->built, count));
   uint32_t *built = explainer->built.data;
   for (uint32_t i = 0; i < count; i++) {
@@ -146,34 +139,18 @@ static egraph_status build(eg_symbolic_explainer *explainer, const eg_pattern_te
   return EGRAPH_OK;
 }
 
-static egraph_status read_one(eg_symbolic_explainer *explainer, const char *file,
-                              const char *text, size_t size, eg_arena *arena,
-                              eg_symbolic_terms *terms, uint32_t *out_term) {
-  eg_sexpr forms;
-  uint32_t root;
-  EG_TRY(eg_sexpr_parse(arena, file, text, size, &forms));
-  if (forms.count != 1)
-    return EG_FAIL(EGRAPH_E_PARSE, "%s: one term is wanted, but there are %u", file,
-                   forms.count);
-  EG_TRY(eg_symbolic_read_term(eg_symbolic_atoms(explainer->symbolic), file,
-                               &forms.children[0], EG_SYMBOLIC_NONE, terms, &root));
-  EG_TRY(build(explainer, terms->terms.data, (uint32_t)terms->terms.len,
-               terms->children.data, NULL));
-  *out_term = explainer->built.data[root];
-  return EGRAPH_OK;
-}
-
 egraph_status eg_symbolic_explainer_read(eg_symbolic_explainer *explainer,
                                          const char *file, const char *text, size_t size,
                                          uint32_t *out_term) {
-  eg_arena arena;
-  eg_symbolic_terms terms;
-  eg_arena_init(&arena, explainer->alloc);
-  eg_symbolic_terms_init(&terms, explainer->alloc);
-  egraph_status status = read_one(explainer, file, text, size, &arena, &terms, out_term);
-  eg_symbolic_terms_deinit(&terms);
-  eg_arena_deinit(&arena);
-  return status;
+  EG_LOCAL(eg_arena, arena, explainer->alloc);
+  EG_LOCAL(eg_symbolic_terms, terms, explainer->alloc);
+  uint32_t root;
+  EG_TRY(eg_symbolic_parse_term(eg_symbolic_atoms(explainer->symbolic), &arena, file,
+                                text, size, &terms, &root));
+  EG_TRY(build_pattern(explainer, terms.terms.data, (uint32_t)terms.terms.len,
+                       terms.children.data, NULL));
+  *out_term = explainer->built.data[root];
+  return EGRAPH_OK;
 }
 
 egraph_status eg_symbolic_explainer_class(eg_symbolic_explainer *explainer,
@@ -190,7 +167,8 @@ static egraph_status state_application(eg_symbolic_explainer *explainer,
     return EG_FAIL(EGRAPH_E_UNSUPPORTED,
                    "explanations name at most 2^20 rules, with %d left sides each",
                    (int)MAX_ROOTS);
-  EG_TRY(build(explainer, rule->terms, rule->term_count, rule->children, words + 1));
+  EG_TRY(
+      build_pattern(explainer, rule->terms, rule->term_count, rule->children, words + 1));
   for (uint32_t root = 0; root < rule->root_count; root++)
     EG_TRY(eg_explainer_state(explainer->closure, explainer->built.data[rule->lhs[root]],
                               explainer->built.data[rule->rhs[root]],
@@ -228,7 +206,7 @@ typedef struct given_pairs {
   eg_ground_copier of_log, of_explanation;
   eg_u32s pairs; // of `terms`
   eg_flatmap map;
-  egraph_status status; // of what the checker cannot be told
+  egraph_status status; // of callbacks, which cannot return it to the checker
   bool is_made;
 } given_pairs;
 
@@ -253,7 +231,7 @@ static bool is_pair(const void *user, uint32_t index, const void *key) {
   return memcmp(given->pairs.data + 2 * index, key, 2 * sizeof(uint32_t)) == 0;
 }
 
-static egraph_status add_pair(given_pairs *given, eg_class a, eg_class b) {
+static egraph_status add_given_pair(given_pairs *given, eg_class a, eg_class b) {
   uint32_t made[2], pair[2];
   EG_TRY(eg_log_reader_term(&given->reader, a, &made[0]));
   EG_TRY(eg_log_reader_term(&given->reader, b, &made[1]));
@@ -271,7 +249,7 @@ static egraph_status make_pairs(given_pairs *given) {
   const eg_engine *engine = eg_symbolic_engine_of(given->symbolic);
   for (size_t i = 0; i < eg_engine_logged_count(engine); i++) {
     eg_union equation = eg_engine_logged_at(engine, i);
-    EG_TRY(add_pair(given, equation.a, equation.b));
+    EG_TRY(add_given_pair(given, equation.a, equation.b));
   }
   given->is_made = true;
   return EGRAPH_OK;

@@ -1,11 +1,11 @@
-// Why two plain terms are equal: as a sequence of rule applications that turns one into
+// Explains why two plain terms are equal: a sequence of rule applications turns one into
 // the other.
 //
-// On or off per e-graph. When on, an e-graph keeps which rule was applied with which
-// classes for its variables, wherever that changed something, and which term each class
-// was made by. An explainer replays that: every application is an equation between two
-// ground terms, the left and the right side of the rule. It ends with the first equations
-// that make the two terms equal.
+// It is on or off per e-graph. When on, the e-graph keeps which rule was applied with
+// which classes for its variables, wherever that changed something, and the term that
+// each class was created with. An explainer replays this: every application is an
+// equation between two ground terms, the left and the right side of the rule. It stops
+// when the equations make the two terms equal.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_REWRITES_SYMBOLIC_EXPLAIN_H
 #define EG_REWRITES_SYMBOLIC_EXPLAIN_H
@@ -32,7 +32,7 @@ void eg_symbolic_explainer_destroy(eg_symbolic_explainer *explainer);
 egraph_status eg_symbolic_explainer_read(eg_symbolic_explainer *explainer,
                                          const char *file, const char *text, size_t size,
                                          uint32_t *out_term);
-/// The number of the term that made a class.
+/// The number of the term that a class was created with.
 egraph_status eg_symbolic_explainer_class(eg_symbolic_explainer *explainer,
                                           eg_class class, uint32_t *out_term);
 /// As eg_explainer_explain; reasons are numbers for eg_symbolic_reason_of. O(what was

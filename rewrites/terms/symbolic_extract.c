@@ -2,6 +2,10 @@
 // each node again whenever an operand became cheaper. Sizes only fall and are integers,
 // so it ends; ties are won by the first node found, so it is deterministic.
 // SPDX-License-Identifier: Apache-2.0
+#include <assert.h>
+#include <string.h>
+
+#include "base/owner.h"
 #include "rewrites/terms/symbolic.h"
 
 EG_VEC_DEFINE(node_vec, eg_node);
@@ -12,14 +16,15 @@ typedef struct best {
 } best;
 EG_VEC_DEFINE(best_vec, best);
 
-typedef struct search {
+typedef struct size_search {
   const eg_engine *engine;
   best_vec best; // by class id
   node_vec queue;
   size_t next;
-} search;
+} size_search;
+EG_OWNER_DEFINE_STATIC(size_search, (best_vec, best), (node_vec, queue))
 
-static uint64_t size_of(const search *s, eg_node node) {
+static uint64_t size_of(const size_search *s, eg_node node) {
   eg_term term = eg_engine_term(s->engine, node);
   uint64_t total = 1;
   for (uint32_t i = 0; i < term.arity; i++) {
@@ -30,14 +35,14 @@ static uint64_t size_of(const search *s, eg_node node) {
   return total;
 }
 
-static egraph_status push_parents(search *s, eg_class class) {
+static egraph_status push_parents(size_search *s, eg_class class) {
   for (eg_parent p = eg_engine_parents(s->engine, class); p.node.id != EG_NODE_NONE.id;
        p = eg_engine_next_parent(s->engine, p))
     EG_TRY(node_vec_push(&s->queue, p.node));
   return EGRAPH_OK;
 }
 
-static egraph_status improve(search *s, eg_node node) {
+static egraph_status improve_class(size_search *s, eg_node node) {
   eg_class class = eg_engine_class_of(s->engine, node);
   best *known = &s->best.data[class.id];
   uint64_t size = size_of(s, node);
@@ -47,7 +52,7 @@ static egraph_status improve(search *s, eg_node node) {
 }
 
 // Drops the part of the queue that was read, when it is most of it.
-static void compact(search *s) {
+static void compact(size_search *s) {
   if (s->next < 1024 || s->next < s->queue.len / 2) return;
   memmove(s->queue.data, s->queue.data + s->next,
           (s->queue.len - s->next) * sizeof *s->queue.data);
@@ -55,16 +60,16 @@ static void compact(search *s) {
   s->next = 0;
 }
 
-static egraph_status find_sizes(search *s) {
+static egraph_status find_sizes(size_search *s) {
   uint32_t limit = eg_engine_class_limit(s->engine);
   EG_TRY(best_vec_resize(&s->best, limit));
   for (uint32_t i = 0; i < limit; i++)
     s->best.data[i] = (best){.size = UINT64_MAX, .node = EG_NODE_NONE};
   for (eg_node node = eg_engine_first_node(s->engine); node.id != EG_NODE_NONE.id;
        node = eg_engine_next_node(s->engine, node))
-    if (eg_engine_term(s->engine, node).arity == 0) EG_TRY(improve(s, node));
+    if (eg_engine_term(s->engine, node).arity == 0) EG_TRY(improve_class(s, node));
   while (s->next < s->queue.len) {
-    EG_TRY(improve(s, s->queue.data[s->next++]));
+    EG_TRY(improve_class(s, s->queue.data[s->next++]));
     compact(s);
   }
   return EGRAPH_OK;
@@ -78,7 +83,7 @@ typedef struct frame {
 } frame;
 EG_VEC_DEFINE(frame_vec, frame);
 
-static egraph_status open_class(const eg_symbolic *symbolic, const search *s,
+static egraph_status open_class(const eg_symbolic *symbolic, const size_search *s,
                                 eg_class class, frame_vec *stack, eg_text *out) {
   eg_node node = s->best.data[eg_engine_find(s->engine, class).id].node;
   eg_term term = eg_engine_term(s->engine, node);
@@ -89,65 +94,42 @@ static egraph_status open_class(const eg_symbolic *symbolic, const search *s,
 }
 
 // Terms can be deeper than any call stack, so the stack is a vector.
-static egraph_status print_best(const eg_symbolic *symbolic, const search *s,
+static egraph_status print_best(const eg_symbolic *symbolic, const size_search *s,
                                 eg_class class, frame_vec *stack, eg_text *out) {
   EG_TRY(open_class(symbolic, s, class, stack, out));
   while (stack->len > 0) {
     frame *top = &stack->data[stack->len - 1];
     eg_term term = eg_engine_term(s->engine, top->node);
     if (top->next == term.arity) {
-      EG_TRY(eg_text_append(out, ")"));
+      eg_text_append(out, ")");
       stack->len--;
       continue;
     }
-    EG_TRY(eg_text_append(out, " "));
+    eg_text_append(out, " ");
     EG_TRY(open_class(symbolic, s, term.children[top->next++], stack, out));
   }
-  return EGRAPH_OK;
-}
-
-static uint64_t size_of_class(const search *s, eg_class class) {
-  return s->best.data[eg_engine_find(s->engine, class).id].size;
-}
-
-static egraph_status print_class(const eg_symbolic *symbolic, const search *s,
-                                 eg_class class, eg_text *out) {
-  frame_vec stack;
-  frame_vec_init(&stack, s->best.alloc);
-  egraph_status status = print_best(symbolic, s, class, &stack, out);
-  frame_vec_deinit(&stack);
-  return status;
-}
-
-static egraph_status report_all(const eg_symbolic *symbolic, search *s,
-                                const eg_class *classes, size_t count,
-                                eg_smallest_report report, void *user, eg_text *text) {
-  EG_TRY(find_sizes(s));
-  for (size_t i = 0; i < count; i++) {
-    uint64_t size = size_of_class(s, classes[i]);
-    bool is_written = size <= EG_SYMBOLIC_MAX_PRINTED;
-    text->chars.len = 0;
-    if (is_written) EG_TRY(print_class(symbolic, s, classes[i], text));
-    report(user, i, is_written ? eg_text_of(text) : NULL, size);
-  }
-  return EGRAPH_OK;
+  return eg_text_status(out);
 }
 
 egraph_status eg_symbolic_smallest_each(const eg_symbolic *symbolic,
                                         egraph_allocator alloc, const eg_class *classes,
                                         size_t count, eg_smallest_report report,
                                         void *user) {
-  search s = {.engine = eg_symbolic_engine_of(symbolic)};
-  eg_text text;
   if (count == 0) return EGRAPH_OK;
-  best_vec_init(&s.best, alloc);
-  node_vec_init(&s.queue, alloc);
-  eg_text_init(&text, alloc);
-  egraph_status status = report_all(symbolic, &s, classes, count, report, user, &text);
-  eg_text_deinit(&text);
-  best_vec_deinit(&s.best);
-  node_vec_deinit(&s.queue);
-  return status;
+  EG_LOCAL(size_search, s, alloc);
+  EG_LOCAL(frame_vec, stack, alloc);
+  EG_LOCAL(eg_text, text, alloc);
+  s.engine = eg_symbolic_engine_of(symbolic);
+  assert(eg_engine_is_clean(s.engine));
+  EG_TRY(find_sizes(&s));
+  for (size_t i = 0; i < count; i++) {
+    uint64_t size = s.best.data[eg_engine_find(s.engine, classes[i]).id].size;
+    bool is_written = size <= EG_SYMBOLIC_MAX_PRINTED;
+    eg_text_clear(&text);
+    if (is_written) EG_TRY(print_best(symbolic, &s, classes[i], &stack, &text));
+    report(user, i, is_written ? eg_text_of(&text) : NULL, size);
+  }
+  return EGRAPH_OK;
 }
 
 typedef struct single_term {

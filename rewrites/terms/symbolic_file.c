@@ -18,36 +18,38 @@
 // ---- rules as text --------------------------------------------------------------------
 
 /// Recursion follows the nesting of the rule, which its reader limits.
-static egraph_status print_term(const eg_symbolic *symbolic, const eg_symbolic_rule *rule,
-                                uint32_t index, eg_text *out) {
+static void print_rule_term(const eg_symbolic *symbolic, const eg_symbolic_rule *rule,
+                            uint32_t index, eg_text *out) {
   const eg_pattern_term *term = &rule->terms[index];
-  if (term->kind == EG_PATTERN_VAR) return eg_text_printf(out, " ?v%u", term->var);
-  const char *head = eg_symbolic_atom(symbolic, term->op);
-  if (term->arity == 0) return eg_text_printf(out, " %s", head);
-  EG_TRY(eg_text_printf(out, " (%s", head));
+  if (term->kind == EG_PATTERN_VAR) {
+    eg_text_printf(out, " ?v%u", term->var);
+    return;
+  }
+  eg_text_printf(out, term->arity == 0 ? " %s" : " (%s",
+                 eg_symbolic_atom(symbolic, term->op));
   for (uint32_t i = 0; i < term->arity; i++)
-    EG_TRY(print_term(symbolic, rule, rule->children[term->children + i], out));
-  return eg_text_append(out, ")");
+    print_rule_term(symbolic, rule, rule->children[term->children + i], out);
+  if (term->arity != 0) eg_text_append(out, ")");
 }
 
-static egraph_status print_side(const eg_symbolic *symbolic, const eg_symbolic_rule *rule,
-                                const char *name, const uint32_t *roots, eg_text *out) {
-  EG_TRY(eg_text_printf(out, " (%s", name));
+static void print_side(const eg_symbolic *symbolic, const eg_symbolic_rule *rule,
+                       const char *name, const uint32_t *roots, eg_text *out) {
+  eg_text_printf(out, " (%s", name);
   for (uint32_t i = 0; i < rule->root_count; i++)
-    EG_TRY(print_term(symbolic, rule, roots[i], out));
-  return eg_text_append(out, ")");
+    print_rule_term(symbolic, rule, roots[i], out);
+  eg_text_append(out, ")");
 }
 
 egraph_status eg_symbolic_print_rules(const eg_symbolic *symbolic, eg_text *out) {
-  EG_TRY(eg_text_append(out, "(egraph-rules 1 symbolic)\n"));
+  eg_text_append(out, "(egraph-rules 1 symbolic)\n");
   for (uint32_t i = 0; i < eg_symbolic_rule_count(symbolic); i++) {
     const eg_symbolic_rule *rule = eg_symbolic_rule_at(symbolic, i);
-    EG_TRY(eg_text_printf(out, "(rule %s", rule->name));
-    EG_TRY(print_side(symbolic, rule, "lhs", rule->lhs, out));
-    EG_TRY(print_side(symbolic, rule, "rhs", rule->rhs, out));
-    EG_TRY(eg_text_append(out, ")\n"));
+    eg_text_printf(out, "(rule %s", rule->name);
+    print_side(symbolic, rule, "lhs", rule->lhs, out);
+    print_side(symbolic, rule, "rhs", rule->rhs, out);
+    eg_text_append(out, ")\n");
   }
-  return EGRAPH_OK;
+  return eg_text_status(out);
 }
 
 // ---- writing --------------------------------------------------------------------------
@@ -61,22 +63,18 @@ static egraph_status put_atoms(const eg_symbolic *symbolic, eg_chunk_writer *wri
   return eg_chunks_end(writer);
 }
 
-static egraph_status put_rules(const eg_symbolic *symbolic, eg_chunk_writer *writer,
-                               eg_text *text) {
-  EG_TRY(eg_symbolic_print_rules(symbolic, text));
+static egraph_status put_rules(const eg_symbolic *symbolic, eg_chunk_writer *writer) {
+  EG_LOCAL(eg_text, text, writer->bytes.alloc);
+  EG_TRY(eg_symbolic_print_rules(symbolic, &text));
   EG_TRY(eg_chunks_begin(writer, "RULE"));
-  EG_TRY(eg_chunks_put(writer, text->chars.data, text->chars.len));
+  EG_TRY(eg_chunks_put(writer, text.chars.data, text.chars.len));
   return eg_chunks_end(writer);
 }
 
 egraph_status eg_symbolic_put(const eg_symbolic *symbolic, eg_chunk_writer *writer) {
   EG_TRY(eg_engine_put(eg_symbolic_engine_of(symbolic), writer));
   EG_TRY(put_atoms(symbolic, writer));
-  eg_text text;
-  eg_text_init(&text, writer->bytes.alloc);
-  egraph_status status = put_rules(symbolic, writer, &text);
-  eg_text_deinit(&text);
-  return status;
+  return put_rules(symbolic, writer);
 }
 
 egraph_status eg_symbolic_pack(const eg_symbolic *symbolic, egraph_allocator alloc,
@@ -183,27 +181,27 @@ egraph_status eg_symbolic_load(const egraph_allocator *alloc, const char *path,
 
 // ---- writing --------------------------------------------------------------------------
 
-static egraph_status print_string(const char *text, eg_text *out) {
-  EG_TRY(eg_text_append(out, "\""));
+static void print_string(const char *text, eg_text *out) {
+  eg_text_append(out, "\"");
   for (; *text != '\0'; text++) {
-    if (*text == '"' || *text == '\\') EG_TRY(eg_text_append(out, "\\"));
-    EG_TRY(eg_text_append_bytes(out, text, 1));
+    if (*text == '"' || *text == '\\') eg_text_append(out, "\\");
+    eg_text_append_bytes(out, text, 1);
   }
-  return eg_text_append(out, "\"");
+  eg_text_append(out, "\"");
 }
 
-static egraph_status print_node(const eg_symbolic *symbolic, eg_class class,
-                                uint32_t index, eg_node node, eg_text *out) {
+static void print_json_node(const eg_symbolic *symbolic, eg_class class, uint32_t index,
+                            eg_node node, eg_text *out) {
   eg_term term = eg_engine_term(eg_symbolic_engine_of(symbolic), node);
-  EG_TRY(eg_text_printf(out, "\"%u.%u\": {\"op\": ", class.id, index));
-  EG_TRY(print_string(eg_symbolic_atom(symbolic, term.op), out));
-  EG_TRY(eg_text_append(out, ", \"children\": ["));
+  eg_text_printf(out, "\"%u.%u\": {\"op\": ", class.id, index);
+  print_string(eg_symbolic_atom(symbolic, term.op), out);
+  eg_text_append(out, ", \"children\": [");
   for (uint32_t i = 0; i < term.arity; i++)
-    EG_TRY(eg_text_printf(out, "%s\"%u.0\"", i == 0 ? "" : ", ", term.children[i].id));
-  return eg_text_printf(out, "], \"eclass\": \"%u\", \"cost\": 1.0}", class.id);
+    eg_text_printf(out, "%s\"%u.0\"", i == 0 ? "" : ", ", term.children[i].id);
+  eg_text_printf(out, "], \"eclass\": \"%u\", \"cost\": 1.0}", class.id);
 }
 
-static egraph_status print_nodes(const eg_symbolic *symbolic, eg_text *out) {
+static void print_nodes(const eg_symbolic *symbolic, eg_text *out) {
   const eg_engine *engine = eg_symbolic_engine_of(symbolic);
   const char *separator = "\n";
   for (eg_class c = eg_engine_first(engine); c.id != EG_CLASS_NONE.id;
@@ -211,12 +209,11 @@ static egraph_status print_nodes(const eg_symbolic *symbolic, eg_text *out) {
     uint32_t count;
     const eg_node *nodes = eg_engine_class_nodes(engine, c, &count);
     for (uint32_t i = 0; i < count; i++) {
-      EG_TRY(eg_text_append(out, separator));
-      EG_TRY(print_node(symbolic, c, i, nodes[i], out));
+      eg_text_append(out, separator);
+      print_json_node(symbolic, c, i, nodes[i], out);
       separator = ",\n";
     }
   }
-  return EGRAPH_OK;
 }
 
 egraph_status eg_symbolic_print_json(const eg_symbolic *symbolic, const eg_class *roots,
@@ -227,12 +224,12 @@ egraph_status eg_symbolic_print_json(const eg_symbolic *symbolic, const eg_class
   for (uint32_t i = 0; i < root_count; i++)
     if (!eg_engine_has_class(engine, roots[i]))
       return EG_FAIL(EGRAPH_E_ARGUMENT, "root %u: there is no class %u", i, roots[i].id);
-  EG_TRY(eg_text_append(out, "{\"nodes\": {"));
-  EG_TRY(print_nodes(symbolic, out));
-  EG_TRY(eg_text_append(out, "},\n\"root_eclasses\": ["));
+  eg_text_append(out, "{\"nodes\": {");
+  print_nodes(symbolic, out);
+  eg_text_append(out, "},\n\"root_eclasses\": [");
   for (uint32_t i = 0; i < root_count; i++)
-    EG_TRY(eg_text_printf(out, "%s\"%u\"", i == 0 ? "" : ", ",
-                          eg_engine_find(engine, roots[i]).id));
+    eg_text_printf(out, "%s\"%u\"", i == 0 ? "" : ", ",
+                   eg_engine_find(engine, roots[i]).id);
   return eg_text_append(out, "]}\n");
 }
 
@@ -283,7 +280,7 @@ static egraph_status on_node(void *user, const eg_egraph_json *json,
   return EGRAPH_OK;
 }
 
-static egraph_status read_file(reader *r) {
+static egraph_status read_nodes(reader *r) {
   eg_egraph_json_sink sink = {.user = r, .on_op = on_op, .on_node = on_node};
   EG_TRY(eg_u32s_push(&r->child_begin, 0));
   EG_TRY(eg_u32s_reserve(&r->children, 1)); // leaves alone have an offset in it, too
@@ -294,7 +291,7 @@ static egraph_status read_file(reader *r) {
 
 // ---- building -------------------------------------------------------------------------
 
-static bool is_no_placeholder(void *user, const eg_engine *engine, eg_node node) {
+static bool is_kept(void *user, const eg_engine *engine, eg_node node) {
   const reader *r = user;
   return eg_engine_term(engine, node).op != eg_symbolic_atom_count(r->symbolic);
 }
@@ -310,7 +307,7 @@ static egraph_status add_placeholders(reader *r, eg_engine *engine) {
   return EGRAPH_OK;
 }
 
-static egraph_status build(reader *r) {
+static egraph_status build_graph(reader *r) {
   eg_engine *engine = eg_symbolic_engine(r->symbolic);
   if (eg_symbolic_atom_count(r->symbolic) > EG_ENGINE_MAX_OP)
     return EG_FAIL(EGRAPH_E_UNSUPPORTED, "%s: more than %d different symbols", r->path,
@@ -328,12 +325,12 @@ static egraph_status build(reader *r) {
                             &changed));
   }
   EG_TRY(eg_engine_rebuild(engine));
-  return eg_engine_prune(engine, is_no_placeholder, r, NULL);
+  return eg_engine_prune(engine, is_kept, r, NULL);
 }
 
 static egraph_status read_and_build(reader *r, eg_classes *roots) {
-  EG_TRY(read_file(r));
-  EG_TRY(build(r));
+  EG_TRY(read_nodes(r));
+  EG_TRY(build_graph(r));
   const eg_engine *engine = eg_symbolic_engine_of(r->symbolic);
   for (size_t i = 0; i < r->roots.len; i++)
     EG_TRY(eg_classes_push(roots, eg_engine_find(engine, (eg_class){r->roots.data[i]})));
@@ -342,7 +339,7 @@ static egraph_status read_and_build(reader *r, eg_classes *roots) {
 
 #define OWNED (json_nodes, nodes), (eg_u32s, child_begin, children, roots)
 
-/// Takes the open file.
+/// Reads the open file, and closes it.
 static egraph_status read_open(reader *r, egraph_allocator alloc, eg_classes *roots,
                                eg_symbolic **out) {
   r->op = NO_OP;

@@ -10,14 +10,14 @@
 
 #define EG_SYMBOLIC_FILE_KIND "terms"
 
-/// Appends the rules as the text that eg_symbolic_add_rules reads; rules both ways stand
-/// there as two, and variables are named anew.
+/// Appends the rules as the text that eg_symbolic_add_rules reads; rules both ways become
+/// two, and variables get new names.
 egraph_status eg_symbolic_print_rules(const eg_symbolic *symbolic, eg_text *out);
 
 /// Writes a clean e-graph. Fails as eg_engine_put.
 egraph_status eg_symbolic_save(const eg_symbolic *symbolic, const char *path);
-/// Reads one without its rules, whose text is appended to `rules`: to be added by whoever
-/// keeps their names. Symbols and classes have the numbers that they had. Fails as
+/// Reads an e-graph without its rules, whose text is appended to `rules`: the caller, who
+/// keeps their names, adds them. Symbols and classes keep their numbers. Fails as
 /// eg_engine_get.
 egraph_status eg_symbolic_load(const egraph_allocator *alloc, const char *path,
                                eg_text *rules, eg_symbolic **out);
@@ -25,7 +25,7 @@ egraph_status eg_symbolic_load(const egraph_allocator *alloc, const char *path,
 egraph_status eg_symbolic_parse(const egraph_allocator *alloc, const char *name,
                                 const void *bytes, size_t size, eg_text *rules,
                                 eg_symbolic **out);
-/// The whole file in memory, in a writer that is deinitialized by the caller either way.
+/// Packs the whole file in memory, in a writer that the caller deinitializes either way.
 egraph_status eg_symbolic_pack(const eg_symbolic *symbolic, egraph_allocator alloc,
                                eg_chunk_writer *writer);
 /// The same as chunks.

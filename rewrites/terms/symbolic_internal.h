@@ -1,4 +1,4 @@
-// Reading rules and terms over plain symbols.
+// The inside of an eg_symbolic: its atoms and rules, and reading these and terms.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_REWRITES_SYMBOLIC_RULES_H
 #define EG_REWRITES_SYMBOLIC_RULES_H
@@ -19,11 +19,12 @@ typedef struct eg_atoms {
   eg_flatmap map;
 } eg_atoms;
 
-void eg_atoms_init(eg_atoms *atoms, eg_arena *arena, egraph_allocator alloc);
+/// Set `arena` afterwards.
+void eg_atoms_init(eg_atoms *atoms, egraph_allocator alloc);
 void eg_atoms_deinit(eg_atoms *atoms);
 egraph_status eg_atoms_add(eg_atoms *atoms, const char *text, uint32_t *out);
 
-/// Whether a text can be a symbol: no blanks, brackets, quotes or ;, no ?variable.
+/// True when a text can be a symbol: no blanks, brackets, quotes or ;, no ?variable.
 bool eg_symbolic_is_symbol(const char *text);
 
 EG_VEC_DEFINE(eg_pattern_terms, eg_pattern_term);
@@ -50,7 +51,12 @@ egraph_status eg_symbolic_read_term(eg_atoms *atoms, const char *file,
                                     const eg_sexpr *expr, eg_symbolic_variables variables,
                                     eg_symbolic_terms *inout, uint32_t *out_term);
 
-/// One direction of a rule. Arrays lie in the arena; terms [0, lhs_term_count)
+/// Reads a text of one term without variables. Fails with EGRAPH_E_PARSE.
+egraph_status eg_symbolic_parse_term(eg_atoms *atoms, eg_arena *arena, const char *file,
+                                     const char *text, size_t size,
+                                     eg_symbolic_terms *out, uint32_t *out_root);
+
+/// One direction of a rule. Arrays are in the arena; terms [0, lhs_term_count)
 /// are the left sides.
 typedef struct eg_symbolic_rule {
   const char *name;
@@ -70,7 +76,7 @@ const eg_symbolic_rule *eg_symbolic_rule_at(const eg_symbolic *symbolic, uint32_
 eg_atoms *eg_symbolic_atoms(eg_symbolic *symbolic);
 egraph_allocator eg_symbolic_allocator(const eg_symbolic *symbolic);
 uint32_t eg_symbolic_atom_count(const eg_symbolic *symbolic);
-/// Of its engine, and of its atoms and rules.
+/// Bytes of its engine, atoms and rules.
 size_t eg_symbolic_bytes(const eg_symbolic *symbolic);
 /// Takes an engine, whose operators are its atoms, in the place of its own, which is
 /// destroyed with the states that were pushed.

@@ -11,16 +11,7 @@
 
 // ---- atoms -----------------------------------------------------------------------
 
-void eg_atoms_init(eg_atoms *atoms, eg_arena *arena, egraph_allocator alloc) {
-  atoms->arena = arena;
-  eg_atom_vec_init(&atoms->list, alloc);
-  eg_flatmap_init(&atoms->map, alloc);
-}
-
-void eg_atoms_deinit(eg_atoms *atoms) {
-  eg_atom_vec_deinit(&atoms->list);
-  eg_flatmap_deinit(&atoms->map);
-}
+EG_OWNER_DEFINE(eg_atoms, (eg_atom_vec, list), (eg_flatmap, map))
 
 static bool same_atom(const void *user, uint32_t id, const void *key) {
   const eg_atoms *atoms = user;
@@ -104,6 +95,18 @@ egraph_status eg_symbolic_read_term(eg_atoms *atoms, const char *file,
     EG_TRY(eg_symbolic_read_term(atoms, file, &expr->children[i + 1], variables, inout,
                                  &children[i]));
   return push_node(atoms, expr->children[0].text, children, count, inout, out_term);
+}
+
+egraph_status eg_symbolic_parse_term(eg_atoms *atoms, eg_arena *arena, const char *file,
+                                     const char *text, size_t size,
+                                     eg_symbolic_terms *out, uint32_t *out_root) {
+  eg_sexpr forms;
+  EG_TRY(eg_sexpr_parse(arena, file, text, size, &forms));
+  if (forms.count != 1)
+    return EG_FAIL(EGRAPH_E_PARSE, "%s: one term is wanted, but there are %u", file,
+                   forms.count);
+  return eg_symbolic_read_term(atoms, file, &forms.children[0], EG_SYMBOLIC_NONE, out,
+                               out_root);
 }
 
 // ---- rules -----------------------------------------------------------------------
@@ -191,12 +194,9 @@ egraph_status eg_symbolic_read_rule(eg_atoms *atoms, egraph_allocator scratch,
   const char *name = form->children[1].text;
   EG_TRY(reversed ? eg_rule_reversed_name(atoms->arena, name, &rule.name)
                   : eg_arena_string(atoms->arena, name, strlen(name), &rule.name));
-  eg_symbolic_terms terms;
-  eg_symbolic_terms_init(&terms, scratch);
-  egraph_status status = read_both(atoms, file, reversed ? found.rhs : found.lhs,
-                                   reversed ? found.lhs : found.rhs, &terms, &rule);
-  eg_symbolic_terms_deinit(&terms);
-  EG_TRY(status);
+  EG_LOCAL(eg_symbolic_terms, terms, scratch);
+  EG_TRY(read_both(atoms, file, reversed ? found.rhs : found.lhs,
+                   reversed ? found.lhs : found.rhs, &terms, &rule));
   *out = rule;
   return EGRAPH_OK;
 }

@@ -29,14 +29,14 @@ static egraph_status matchers_of(void *self, uint32_t rule,
   return EGRAPH_OK;
 }
 
-static egraph_status finish(void *self, uint32_t rule, uint32_t max_new_nodes,
-                            eg_apply_result *out, bool *out_fits) {
+static egraph_status finish_rule(void *self, uint32_t rule, uint32_t max_new_nodes,
+                                 eg_apply_result *out, bool *out_fits) {
   (void)self, (void)rule, (void)max_new_nodes, (void)out;
   *out_fits = true;
   return EGRAPH_OK;
 }
 
-static uint32_t words_of(void *self, uint32_t rule) {
+static uint32_t match_words(void *self, uint32_t rule) {
   const saturation *all = self;
   const eg_symbolic_rule *r = eg_symbolic_rule_at(all->symbolic, rule);
   return r->var_count + r->root_count;
@@ -54,7 +54,7 @@ static bool shrinks(void *self, uint32_t rule) {
   return false; // terms have no limits that depend on it
 }
 
-static size_t bytes_of(void *self) {
+static size_t bytes_held(void *self) {
   const saturation *all = self;
   return eg_symbolic_bytes(all->symbolic);
 }
@@ -72,8 +72,8 @@ static egraph_status on_match(void *user, const eg_match *match, bool *out_pause
   return EGRAPH_OK;
 }
 
-static void search(void *self, uint32_t rule, uint32_t matcher, uint32_t number,
-                   eg_lane *lane, eg_search *out) {
+static void start_search(void *self, uint32_t rule, uint32_t matcher, uint32_t number,
+                         eg_lane *lane, eg_search *out) {
   (void)matcher; // a rule has one
   saturation *all = self;
   lane_context *context = &all->lanes[number];
@@ -88,22 +88,23 @@ static void search(void *self, uint32_t rule, uint32_t matcher, uint32_t number,
 // A batch of matches is applied term by term of the right side: row i of `built` has the
 // classes of term i, one per match.
 
-static eg_class *row_of(saturation *all, uint32_t term) {
+static eg_class *built_row(saturation *all, uint32_t term) {
   return all->built.data + (size_t)term * EG_DRIVER_BATCH;
 }
 
+/// Fills the row of a variable with the classes that the matches bind it to.
 static void fill_variable(saturation *all, const eg_symbolic_rule *rule, uint32_t index,
                           const uint32_t *matches, uint32_t count) {
   uint32_t var = rule->terms[index].var, words = rule->var_count + rule->root_count;
   for (uint32_t m = 0; m < count; m++)
-    row_of(all, index)[m].id = matches[m * words + var];
+    built_row(all, index)[m].id = matches[m * words + var];
 }
 
 static eg_term_batch batch_of(saturation *all, const eg_symbolic_rule *rule,
                               uint32_t index, uint32_t count) {
   const eg_pattern_term *term = &rule->terms[index];
   for (uint32_t k = 0; k < term->arity; k++) {
-    const eg_class *row = row_of(all, rule->children[term->children + k]);
+    const eg_class *row = built_row(all, rule->children[term->children + k]);
     for (uint32_t m = 0; m < count; m++)
       all->operands.data[m * term->arity + k] = row[m];
   }
@@ -132,7 +133,7 @@ static egraph_status apply_root(saturation *all, uint32_t index, uint32_t root,
   }
   for (uint32_t m = 0; m < count; m++) {
     bool changed;
-    EG_TRY(eg_engine_unite(engine, targets[m], row_of(all, term)[m], index, &changed));
+    EG_TRY(eg_engine_unite(engine, targets[m], built_row(all, term)[m], index, &changed));
     *inout_unions += changed;
   }
   return EGRAPH_OK;
@@ -146,7 +147,7 @@ static egraph_status apply_batch(saturation *all, uint32_t index, const uint32_t
       fill_variable(all, rule, i, matches, count);
     if (rule->terms[i].kind == EG_PATTERN_VAR || rule->is_root[i]) continue;
     eg_term_batch batch = batch_of(all, rule, i, count);
-    EG_TRY(eg_engine_add_batch(all->engine, &batch, index, row_of(all, i)));
+    EG_TRY(eg_engine_add_batch(all->engine, &batch, index, built_row(all, i)));
   }
   for (uint32_t root = 0; root < rule->root_count; root++)
     EG_TRY(apply_root(all, index, root, matches, count, inout_unions));
@@ -159,7 +160,7 @@ static uint32_t count_missing(saturation *all, const eg_symbolic_rule *rule,
   uint32_t missing = 0;
   for (uint32_t i = rule->lhs_term_count; i < rule->term_count; i++) {
     const eg_pattern_term *term = &rule->terms[i];
-    eg_class *place = row_of(all, i);
+    eg_class *place = built_row(all, i);
     if (term->kind == EG_PATTERN_VAR) {
       place->id = match[term->var];
       continue;
@@ -167,7 +168,7 @@ static uint32_t count_missing(saturation *all, const eg_symbolic_rule *rule,
     bool known = true;
     eg_class *operands = all->operands.data;
     for (uint32_t k = 0; k < term->arity; k++) {
-      operands[k] = *row_of(all, rule->children[term->children + k]);
+      operands[k] = *built_row(all, rule->children[term->children + k]);
       known = known && operands[k].id != EG_CLASS_NONE.id;
     }
     eg_term node = {.op = term->op, .arity = term->arity, .children = operands};
@@ -191,8 +192,9 @@ static egraph_status apply_noted(saturation *all, uint32_t index, const uint32_t
   return EGRAPH_OK;
 }
 
-static egraph_status apply(void *self, uint32_t index, const uint32_t *matches,
-                           uint32_t count, uint32_t max_new_nodes, eg_apply_result *out) {
+static egraph_status apply_matches(void *self, uint32_t index, const uint32_t *matches,
+                                   uint32_t count, uint32_t max_new_nodes,
+                                   eg_apply_result *out) {
   saturation *all = self;
   const eg_symbolic_rule *rule = eg_symbolic_rule_at(all->symbolic, index);
   const eg_engine *engine = all->engine;
@@ -205,7 +207,7 @@ static egraph_status apply(void *self, uint32_t index, const uint32_t *matches,
   // Near the limit, or with explanations: one by one.
   uint32_t limit = eg_engine_node_count(engine) + max_new_nodes;
   for (; out->applied < count; out->applied++) {
-    const uint32_t *match = matches + out->applied * words_of(self, index);
+    const uint32_t *match = matches + out->applied * match_words(self, index);
     uint32_t left = limit - eg_engine_node_count(engine);
     if (terms > left && count_missing(all, rule, match) > left) return EGRAPH_OK;
     EG_TRY(notes ? apply_noted(all, index, match, &out->unions)
@@ -242,7 +244,7 @@ static egraph_status prepare_rules(saturation *all,
   return EGRAPH_OK;
 }
 
-static void release(saturation *all) {
+static void deinit_saturation(saturation *all) {
   uint32_t count = eg_symbolic_rule_count(all->symbolic);
   for (uint32_t i = 0; all->matchers != NULL && i < count; i++)
     eg_matcher_destroy(all->matchers[i]);
@@ -263,16 +265,16 @@ egraph_status eg_symbolic_saturate(eg_symbolic *symbolic,
   eg_driver_rules rules = {.self = &all,
                            .count = eg_symbolic_rule_count(symbolic),
                            .matchers = matchers_of,
-                           .match_words = words_of,
+                           .match_words = match_words,
                            .needs_all = needs_all,
                            .shrinks = shrinks,
-                           .search = search,
-                           .apply = apply,
-                           .finish = finish,
-                           .bytes = bytes_of};
+                           .search = start_search,
+                           .apply = apply_matches,
+                           .finish = finish_rule,
+                           .bytes = bytes_held};
   egraph_status status = prepare_rules(&all, options);
   if (status == EGRAPH_OK)
     status = eg_driver_run(&all.alloc, all.engine, &rules, options, out_report);
-  release(&all);
+  deinit_saturation(&all);
   return status;
 }
