@@ -9,6 +9,7 @@
 #include "api/result.h"
 #include "api/trained.h"
 #include "baselines/algorithm.h"
+#include "onnx/sets/versions.h"
 
 // ---- options --------------------------------------------------------------------
 
@@ -241,8 +242,10 @@ egraph_status egraph_optimize(const egraph_allocator *alloc, const egraph_graph 
   egraph_result *result;
   option_groups own;
   eg_host_costs of_host;
-  eg_optimize_call call = {
-      .alloc = eg_allocator_or_heap(alloc), .graph = graph, .rules = rules};
+  eg_optimize_call call = {.alloc = eg_allocator_or_heap(alloc),
+                           .graph = graph,
+                           .rules = rules,
+                           .kernels = eg_onnx_loaded_types};
   const eg_algorithm *algorithm;
   EG_TRY(take_groups(options, &own, &call));
   EG_TRY(find_algorithm(&own, &algorithm));

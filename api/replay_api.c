@@ -5,6 +5,7 @@
 #include "api/require.h"
 #include "base/clock.h"
 #include "include/egraph.h"
+#include "onnx/record.h"
 #include "rewrites/replay/replay.h"
 
 static const size_t MAX_BYTES = (size_t)4 << 30; // as searches compute ahead, by default
@@ -22,7 +23,8 @@ egraph_status egraph_replay(const egraph_allocator *alloc, const egraph_graph *g
                                  .result = result,
                                  .rules = rules,
                                  .explained = &explained,
-                                 .max_bytes = MAX_BYTES};
+                                 .max_bytes = MAX_BYTES,
+                                 .is_same_record = eg_onnx_is_same_record};
   egraph_status status = eg_explained_init(&explained, heap);
   if (status == EGRAPH_OK)
     status = eg_explained_parse(&explained, file, explanation, strlen(explanation));

@@ -158,7 +158,8 @@ static egraph_status begin_search(eg_graph_search *search) {
   search->deadline = search->start + seconds;
   search->root_count = eg_graph_output_count(input->graph);
   EG_TRY(eg_term_store_init(&search->store, search->alloc, input->graph));
-  if (limits->loadable != 0) EG_TRY(eg_tensor_egraph_restrict(search->store.terms));
+  if (limits->loadable != 0 && input->kernels != NULL)
+    EG_TRY(eg_tensor_egraph_restrict(search->store.terms, input->kernels));
   eg_term_prices_init(&search->prices, &search->store, &costs);
   EG_TRY(eg_graph_rewrites_init(&search->rewrites, &search->store, input->rules,
                                 search->math, search->root_count));

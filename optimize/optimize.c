@@ -78,6 +78,7 @@ egraph_status eg_optimize_device(const eg_optimize_call *call, eg_optimized *out
       .measure_user = costs->progress_user,
       .formats = costs->formats,
       .search = call->search,
+      .kernels = call->kernels,
       .progress = call->progress,
       .user = call->user};
   const eg_graph_searcher *searcher = call->searcher;

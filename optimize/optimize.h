@@ -36,6 +36,7 @@ typedef struct eg_optimize_call {
   const egraph_target *target;             // NULL: one device of this host
   eg_training_options *training;           // NULL: the graph alone
   const egraph_search *search;             // not NULL
+  eg_kernel_types *kernels;                // eg_optimizer_input
   const eg_graph_searcher *searcher;       // of one device; NULL: the optimizer
   const eg_stage_searcher *stage_searcher; // instead of a plan; NULL: a plan
   const eg_plan_searcher *plan_searcher;   // of a plan; NULL: the product's own search

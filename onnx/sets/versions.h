@@ -30,10 +30,6 @@ static inline bool eg_onnx_sets_have(eg_onnx_sets sets, int64_t opset) {
 /// The sets in which an operator means what it means in this one, and takes what it takes
 /// here: all sets where the operator is not known.
 eg_onnx_sets eg_onnx_sets_of(const char *op_type, int64_t opset);
-/// The sets in which all nodes that a graph keeps mean what they meant, or else can be
-/// made to: a model is written in one of them. All sets where there is none, or a node is
-/// of no model. Fails with EGRAPH_E_MEMORY.
-egraph_status eg_onnx_kept_sets(const eg_graph *graph, eg_onnx_sets *out);
 /// Operator sets, and the nodes that none before the first and after the last suit (NULL:
 /// no node).
 typedef struct eg_onnx_span {
@@ -70,5 +66,11 @@ bool eg_onnx_is_loaded(const Onnx__NodeProto *node, const int *dtype, int64_t op
 /// one of these sets; of the first operand that is not bool, bool where all are. True for
 /// operators that no model has.
 bool eg_onnx_is_op_loaded(eg_op op, egraph_dtype dtype, eg_onnx_sets among);
+
+/// Per operator, the element types with which it is loaded in a model of a graph: bit
+/// `dtype` of out_types[op], [EG_OP_COUNT]. *out_is_loaded: every node of the graph is
+/// loaded in some set. Fails with EGRAPH_E_MEMORY. (write/export.c)
+egraph_status eg_onnx_loaded_types(const eg_graph *graph, uint32_t *out_types,
+                                   bool *out_is_loaded);
 
 #endif

@@ -372,11 +372,44 @@ static egraph_status sets_of_kept(const eg_graph *graph, bool converts,
   return status;
 }
 
-egraph_status eg_onnx_kept_sets(const eg_graph *graph, eg_onnx_sets *out) {
+/// The sets in which all nodes that a graph keeps mean what they meant, or else can be
+/// made to: a model is written in one of them. All sets where there is none, or a node is
+/// of no model.
+static egraph_status kept_sets(const eg_graph *graph, eg_onnx_sets *out) {
   egraph_status status = sets_of_kept(graph, false, out);
   if (status == EGRAPH_E_UNSUPPORTED) status = sets_of_kept(graph, true, out);
   if (status == EGRAPH_OK || status == EGRAPH_E_MEMORY) return status;
   *out = (eg_onnx_sets){FIRST_OPSET, eg_onnx_newest_opset()};
+  return EGRAPH_OK;
+}
+
+static bool is_node_loaded(const eg_graph *graph, const eg_graph_node_info *node) {
+  const eg_onnx_sets all = {1, eg_onnx_newest_opset()};
+  if (node->attrs->op == EG_OP_OPAQUE) return true;
+  for (uint32_t i = 0; i < node->input_count; i++) {
+    egraph_dtype dtype = eg_graph_value(graph, node->inputs[i])->type.dtype;
+    if (dtype != EGRAPH_BOOL || i + 1 == node->input_count)
+      return eg_onnx_is_op_loaded((eg_op)node->attrs->op, dtype, all);
+  }
+  return true;
+}
+
+egraph_status eg_onnx_loaded_types(const eg_graph *graph, uint32_t *out_types,
+                                   bool *out_is_loaded) {
+  _Static_assert(EGRAPH_DTYPE_COUNT <= 32, "a bit for each element type");
+  eg_onnx_sets sets;
+  *out_is_loaded = true;
+  for (uint32_t n = 0; n < eg_graph_node_count(graph) && *out_is_loaded; n++) {
+    eg_graph_node_info node = eg_graph_node_at(graph, (eg_graph_node){n});
+    *out_is_loaded = is_node_loaded(graph, &node);
+  }
+  EG_TRY(kept_sets(graph, &sets));
+  for (int op = 0; op < EG_OP_COUNT; op++) {
+    out_types[op] = 0;
+    for (int dtype = 0; dtype < EGRAPH_DTYPE_COUNT; dtype++)
+      if (eg_onnx_is_op_loaded((eg_op)op, (egraph_dtype)dtype, sets))
+        out_types[op] |= UINT32_C(1) << dtype;
+  }
   return EGRAPH_OK;
 }
 

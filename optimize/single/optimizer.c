@@ -178,7 +178,8 @@ static egraph_status saturate_round(run *r) {
   EG_TRY(r->explained != NULL
              ? eg_tensor_egraph_create_explained(&r->alloc, r->now.graph, &r->now.egraph)
              : eg_tensor_egraph_create(&r->alloc, r->now.graph, &r->now.egraph));
-  if (r->search->loadable != 0) EG_TRY(eg_tensor_egraph_restrict(r->now.egraph));
+  if (r->search->loadable != 0 && r->input->kernels != NULL)
+    EG_TRY(eg_tensor_egraph_restrict(r->now.egraph, r->input->kernels));
   EG_TRY(eg_saturate(r->now.egraph, r->input->rules, &options, &r->now.saturation));
   r->result->report.left_out += eg_tensor_egraph_left_out(r->now.egraph);
   count_saturation(r);

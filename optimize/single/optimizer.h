@@ -20,6 +20,7 @@ typedef struct eg_optimizer_input {
   void *measure_user;
   uint32_t formats; // bit mask of eg_format worth considering
   const egraph_search *search;
+  eg_kernel_types *kernels; // for option loadable; NULL: every node has one
   bool (*progress)(void *user, const char *phase, const char *line); // may be NULL
   void *user;
 } eg_optimizer_input;

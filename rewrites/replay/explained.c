@@ -53,7 +53,7 @@ const eg_attrs *eg_explained_attrs(const eg_explained *explained, uint32_t term)
 
 // ---- printing --------------------------------------------------------------------
 
-/// Numbers of the terms that are needed, from 1 in their order; 0 of others.
+/// Numbers the terms that are needed in their order, from 1; others get 0.
 static egraph_status number_terms(const eg_explained *e, eg_u32s *out) {
   uint32_t count = eg_ground_count(&e->terms), next = 0;
   EG_TRY(eg_u32s_resize(out, count));
@@ -71,45 +71,39 @@ static egraph_status number_terms(const eg_explained *e, eg_u32s *out) {
   return EGRAPH_OK;
 }
 
-static egraph_status print_numbers(const uint32_t *terms, size_t count,
-                                   const eg_u32s *numbers, eg_text *out) {
+static void print_numbers(const uint32_t *terms, size_t count, const eg_u32s *numbers,
+                          eg_text *out) {
   for (size_t i = 0; i < count; i++)
-    EG_TRY(eg_text_printf(out, " %u", numbers->data[terms[i]] - 1));
-  return eg_text_append(out, ")");
+    eg_text_printf(out, " %u", numbers->data[terms[i]] - 1);
+  eg_text_append(out, ")");
 }
 
-static egraph_status print_term(const eg_explained *e, uint32_t term,
-                                const eg_u32s *numbers, eg_text *out) {
+static void print_explained_term(const eg_explained *e, uint32_t term,
+                                 const eg_u32s *numbers, eg_text *out) {
   eg_ground ground = eg_ground_at(&e->terms, term);
   const eg_attrs *attrs = eg_explained_attrs(e, term);
-  EG_TRY(eg_text_printf(
-      out, "\n (%s", attrs == NULL ? "constant" : eg_op_info_of((eg_op)attrs->op)->name));
-  if (attrs != NULL) EG_TRY(eg_attrs_print(out, attrs));
-  return print_numbers(ground.children, ground.arity, numbers, out);
-}
-
-static egraph_status print(const eg_explained *e, const eg_u32s *numbers, eg_text *out) {
-  EG_TRY(eg_text_append(out, "(egraph-explanation 1)\n(terms"));
-  for (uint32_t t = 0; t < numbers->len; t++)
-    if (numbers->data[t] != 0) EG_TRY(print_term(e, t, numbers, out));
-  EG_TRY(eg_text_append(out, ")\n(steps"));
-  for (size_t i = 0; i < e->steps.len; i++) {
-    const eg_explained_step *step = &e->steps.data[i];
-    EG_TRY(eg_text_printf(out, "\n (%s", step->rule));
-    EG_TRY(print_numbers(e->roots.data + step->first, step->count, numbers, out));
-  }
-  EG_TRY(eg_text_append(out, ")\n(outputs"));
-  EG_TRY(print_numbers(e->outputs.data, e->outputs.len, numbers, out));
-  return eg_text_append(out, "\n");
+  eg_text_printf(out, "\n (%s",
+                 attrs == NULL ? "constant" : eg_op_info_of((eg_op)attrs->op)->name);
+  if (attrs != NULL) eg_attrs_print(out, attrs);
+  print_numbers(ground.children, ground.arity, numbers, out);
 }
 
 egraph_status eg_explained_print(const eg_explained *explained, eg_text *out) {
-  eg_u32s numbers;
-  eg_u32s_init(&numbers, explained->alloc);
-  egraph_status status = number_terms(explained, &numbers);
-  if (status == EGRAPH_OK) status = print(explained, &numbers, out);
-  eg_u32s_deinit(&numbers);
-  return status;
+  const eg_explained *e = explained;
+  EG_LOCAL(eg_u32s, numbers, e->alloc);
+  EG_TRY(number_terms(e, &numbers));
+  eg_text_append(out, "(egraph-explanation 1)\n(terms");
+  for (uint32_t t = 0; t < numbers.len; t++)
+    if (numbers.data[t] != 0) print_explained_term(e, t, &numbers, out);
+  eg_text_append(out, ")\n(steps");
+  for (size_t i = 0; i < e->steps.len; i++) {
+    const eg_explained_step *step = &e->steps.data[i];
+    eg_text_printf(out, "\n (%s", step->rule);
+    print_numbers(e->roots.data + step->first, step->count, &numbers, out);
+  }
+  eg_text_append(out, ")\n(outputs");
+  print_numbers(e->outputs.data, e->outputs.len, &numbers, out);
+  return eg_text_append(out, "\n");
 }
 
 // ---- reading ---------------------------------------------------------------------
@@ -119,12 +113,15 @@ typedef struct reader {
   const char *file;
   eg_arena arena;
   eg_u32s terms;    // of `out`, by number in the text
-  eg_u32s operands; // of the form at hand
+  eg_u32s operands; // of the current form
   eg_text text;
 } reader;
+EG_OWNER_DEFINE_STATIC(reader, (eg_arena, arena), (eg_u32s, terms, operands),
+                       (eg_text, text))
 
-/// Puts the place in front of a message of a function that knows none.
-static egraph_status at(const reader *r, const eg_sexpr *expr, egraph_status status) {
+/// Prefixes the message of a function that knows no places with the place.
+static egraph_status fail_at(const reader *r, const eg_sexpr *expr,
+                             egraph_status status) {
   if (status == EGRAPH_OK || status == EGRAPH_E_MEMORY) return status;
   (void)eg_fail_context(status, "%s:%u:%u", r->file, expr->line, expr->column);
   return EGRAPH_E_PARSE;
@@ -154,7 +151,7 @@ static egraph_status read_attr(reader *r, const eg_sexpr *expr, eg_op op, uint16
     return eg_sexpr_fail(r->file, expr, "expected the value of an attribute");
   eg_text_clear(&r->text);
   EG_TRY(eg_sexpr_print(&r->text, expr));
-  return at(r, expr, eg_attr_parse(&r->arena, op, slot, eg_text_of(&r->text), out));
+  return fail_at(r, expr, eg_attr_parse(&r->arena, op, slot, eg_text_of(&r->text), out));
 }
 
 /// Reads ":name value" pairs; *out_first: the first operand.
@@ -185,7 +182,7 @@ static egraph_status read_attrs(reader *r, const eg_sexpr *form, eg_attr_list *l
   return EGRAPH_OK;
 }
 
-static egraph_status read_term(reader *r, const eg_sexpr *form, uint32_t *out) {
+static egraph_status read_explained_term(reader *r, const eg_sexpr *form, uint32_t *out) {
   if (form->kind != EG_SEXPR_LIST || form->count == 0 ||
       form->children[0].kind != EG_SEXPR_ATOM)
     return eg_sexpr_fail(r->file, form, "expected (operator :attribute value terms ...)");
@@ -214,7 +211,7 @@ static egraph_status read_term(reader *r, const eg_sexpr *form, uint32_t *out) {
 static egraph_status read_terms(reader *r, const eg_sexpr *form) {
   for (uint32_t i = 1; i < form->count; i++) {
     uint32_t term;
-    EG_TRY(read_term(r, &form->children[i], &term));
+    EG_TRY(read_explained_term(r, &form->children[i], &term));
     EG_TRY(eg_u32s_push(&r->terms, term));
   }
   return EGRAPH_OK;
@@ -238,38 +235,31 @@ static egraph_status read_outputs(reader *r, const eg_sexpr *form) {
   return eg_u32s_append(&r->out->outputs, r->operands.data, r->operands.len);
 }
 
-static egraph_status read_file(reader *r, const char *text, size_t size) {
+egraph_status eg_explained_parse(eg_explained *explained, const char *file_name,
+                                 const char *text, size_t size) {
   static const struct {
     const char *name;
     egraph_status (*read)(reader *r, const eg_sexpr *form);
   } forms[] = {{"terms", read_terms}, {"steps", read_steps}, {"outputs", read_outputs}};
   enum { COUNT = sizeof forms / sizeof *forms };
+  EG_LOCAL(reader, r, explained->alloc);
+  r.out = explained;
+  r.file = file_name;
   eg_sexpr file;
-  EG_TRY(eg_sexpr_parse(&r->arena, r->file, text, size, &file));
+  EG_TRY(eg_sexpr_parse(&r.arena, r.file, text, size, &file));
   const eg_sexpr *head = file.count != 0 ? &file.children[0] : &file;
   if (file.count == 0 || !eg_sexpr_is_form(head, "egraph-explanation") ||
       head->count != 2 || !eg_sexpr_is_atom(&head->children[1], "1"))
-    return eg_sexpr_fail(r->file, head,
+    return eg_sexpr_fail(r.file, head,
                          "an explanation begins with (egraph-explanation 1); this is "
                          "none, or of a newer version");
   if (file.count != 1 + COUNT)
-    return eg_sexpr_fail(r->file, head, "expected (terms ...) (steps ...) (outputs ...)");
+    return eg_sexpr_fail(r.file, head, "expected (terms ...) (steps ...) (outputs ...)");
   for (uint32_t i = 0; i < COUNT; i++) {
     const eg_sexpr *form = &file.children[1 + i];
     if (!eg_sexpr_is_form(form, forms[i].name))
-      return eg_sexpr_fail(r->file, form, "expected (%s ...)", forms[i].name);
-    EG_TRY(forms[i].read(r, form));
+      return eg_sexpr_fail(r.file, form, "expected (%s ...)", forms[i].name);
+    EG_TRY(forms[i].read(&r, form));
   }
   return EGRAPH_OK;
-}
-
-#define READER (eg_arena, arena), (eg_u32s, terms, operands), (eg_text, text)
-
-egraph_status eg_explained_parse(eg_explained *explained, const char *file,
-                                 const char *text, size_t size) {
-  reader r = {.out = explained, .file = file};
-  EG_INIT_MEMBERS(&r, explained->alloc, READER);
-  egraph_status status = read_file(&r, text, size);
-  EG_DEINIT_MEMBERS(&r, READER);
-  return status;
 }

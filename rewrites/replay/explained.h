@@ -1,5 +1,5 @@
-// The explanation of an optimized graph: terms, the rewrites that make the outputs of one
-// graph equal to those of another, and what these are. Text form:
+// The explanation of an optimized graph: terms, and the rewrites that prove the outputs
+// of two graphs equal. Text form:
 //
 //   (egraph-explanation 1)
 //   (terms (input :name "x")               number 0
@@ -20,7 +20,7 @@
 #include "egraph/ground.h"
 #include "ops/ops.h"
 
-/// The operator of a weight that is given by a term of weights and fills.
+/// The operator of a weight with the value of a term over weights and fills.
 #define EG_EXPLAINED_CONSTANT EG_OP_COUNT
 
 typedef struct eg_explained_step {
@@ -50,7 +50,7 @@ egraph_status eg_explained_add_step(eg_explained *explained, const char *rule,
 /// Attributes of a term; NULL of a constant.
 const eg_attrs *eg_explained_attrs(const eg_explained *explained, uint32_t term);
 
-/// Appends the text: of the terms those that steps and outputs need.
+/// Appends the text, with the terms that steps and outputs need.
 egraph_status eg_explained_print(const eg_explained *explained, eg_text *out);
 /// Reads a text into an empty one. Fails with EGRAPH_E_PARSE "file:line:col: what", or
 /// EGRAPH_E_MEMORY.

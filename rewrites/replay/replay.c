@@ -11,13 +11,13 @@ typedef struct replay {
   eg_replay_terms terms;
   eg_u32s numbers;      // [terms of the explanation] terms
   eg_u32s equations;    // pairs of terms
-  eg_u32s roots, right; // of the step at hand
+  eg_u32s roots, right; // of the current step
   eg_u32s is_used;      // [rules]
   eg_rule_cases *cases;
   eg_replay_report *report;
 } replay;
 
-/// A failure that is of the explanation, not of the machine.
+/// Names the part of the explanation in a failure, unless the machine failed.
 static egraph_status refuse_at(egraph_status status, const char *what, size_t number,
                                const char *name) {
   if (status == EGRAPH_OK || status == EGRAPH_E_MEMORY) return status;
@@ -27,7 +27,7 @@ static egraph_status refuse_at(egraph_status status, const char *what, size_t nu
 
 // ---- terms -----------------------------------------------------------------------
 
-static egraph_status add_term(replay *r, uint32_t term) {
+static egraph_status add_explained_term(replay *r, uint32_t term) {
   const eg_explained *e = r->input->explained;
   const eg_attrs *attrs = eg_explained_attrs(e, term);
   eg_ground ground = eg_ground_at(&e->terms, term);
@@ -46,13 +46,13 @@ static egraph_status add_term(replay *r, uint32_t term) {
                               "it makes a number that its type does not hold");
 }
 
-static egraph_status add_terms(replay *r) {
+static egraph_status add_explained_terms(replay *r) {
   const eg_explained *e = r->input->explained;
   uint32_t count = eg_ground_count(&e->terms);
   EG_TRY(eg_u32s_resize(&r->numbers, count));
   for (uint32_t t = 0; t < count; t++) {
     const eg_attrs *attrs = eg_explained_attrs(e, t);
-    EG_TRY(refuse_at(add_term(r, t), "term", t,
+    EG_TRY(refuse_at(add_explained_term(r, t), "term", t,
                      attrs == NULL ? "constant" : eg_op_info_of((eg_op)attrs->op)->name));
   }
   return EGRAPH_OK;
@@ -84,16 +84,13 @@ static egraph_status take_step(replay *r, eg_replay_stepper *stepper,
 
 static egraph_status take_steps(replay *r) {
   const eg_explained_steps *steps = &r->input->explained->steps;
-  eg_replay_stepper stepper;
-  egraph_status status = eg_replay_stepper_init(&stepper, &r->terms);
-  if (status == EGRAPH_OK)
-    status = eg_rule_cases_create(r->terms.alloc, r->input->rules, &r->cases);
-  if (status == EGRAPH_OK)
-    status = eg_u32s_resize(&r->is_used, eg_rules_count(r->input->rules));
+  EG_LOCAL(eg_replay_stepper, stepper, r->terms.alloc);
+  stepper.terms = &r->terms;
+  EG_TRY(eg_rule_cases_create(r->terms.alloc, r->input->rules, &r->cases));
+  egraph_status status = eg_u32s_resize(&r->is_used, eg_rules_count(r->input->rules));
   for (size_t i = 0; status == EGRAPH_OK && i < steps->len; i++)
     status = refuse_at(take_step(r, &stepper, &steps->data[i]), "step", i + 1,
                        steps->data[i].rule);
-  eg_replay_stepper_deinit(&stepper);
   eg_rule_cases_destroy(r->cases);
   r->cases = NULL;
   return status;
@@ -113,15 +110,17 @@ static egraph_status state_all(replay *r, eg_replay_closure *closure) {
   return EGRAPH_OK;
 }
 
-static egraph_status compare_outputs(replay *r, eg_replay_closure *closure) {
+/// Checks that the outputs of the given graph are equal to the terms of the explanation.
+static egraph_status compare_given_outputs(replay *r) {
   const eg_graph *given = r->input->given;
   const eg_u32s *outputs = &r->input->explained->outputs;
-  EG_TRY(eg_replay_closure_init(closure, r->terms.alloc, &r->terms.ground));
-  EG_TRY(state_all(r, closure));
+  EG_LOCAL(eg_replay_closure, closure, r->terms.alloc);
+  EG_TRY(eg_replay_closure_start(&closure, &r->terms.ground));
+  EG_TRY(state_all(r, &closure));
   for (uint32_t i = 0; i < outputs->len; i++) {
     const char *name;
     eg_value value = eg_graph_output(given, i, &name);
-    if (!eg_replay_closure_are_equal(closure, r->terms.values.data[value.id],
+    if (!eg_replay_closure_are_equal(&closure, r->terms.values.data[value.id],
                                      r->numbers.data[outputs->data[i]]))
       return EG_FAIL(EGRAPH_E_ARGUMENT,
                      "output '%.200s' of the given model does not follow to be equal to "
@@ -139,38 +138,29 @@ static egraph_status check_outputs(replay *r) {
                    "the given model has %u outputs, the result %u, the explanation %zu",
                    count, eg_graph_output_count(result),
                    r->input->explained->outputs.len);
-  eg_replay_closure closure;
-  egraph_status status = compare_outputs(r, &closure);
-  eg_replay_closure_deinit(&closure);
-  EG_TRY(status);
+  EG_TRY(compare_given_outputs(r));
   EG_TRY(eg_u32s_resize(&r->roots, count));
   for (uint32_t i = 0; i < count; i++)
     r->roots.data[i] = r->numbers.data[r->input->explained->outputs.data[i]];
-  return eg_replay_follow(&r->terms, result, r->roots.data);
+  return eg_replay_follow(&r->terms, result, r->input->is_same_record, r->roots.data);
 }
 
 // ---- all -------------------------------------------------------------------------
 
-static egraph_status run(replay *r) {
-  EG_TRY(add_terms(r));
-  EG_TRY(take_steps(r));
-  EG_TRY(check_outputs(r));
-  r->report->steps = (uint32_t)r->input->explained->steps.len;
-  r->report->terms = eg_ground_count(&r->input->explained->terms);
-  return EGRAPH_OK;
-}
-
-#define OWNED (eg_u32s, numbers, equations, roots, right, is_used)
+EG_OWNER_DEFINE_STATIC(replay, (eg_replay_terms, terms),
+                       (eg_u32s, numbers, equations, roots, right, is_used))
 
 egraph_status eg_replay(egraph_allocator alloc, const eg_replay_input *input,
                         eg_replay_report *out) {
+  EG_LOCAL(replay, r, alloc);
   *out = (eg_replay_report){.math = EGRAPH_MATH_EXACT};
-  replay r = {.input = input, .report = out};
-  EG_INIT_MEMBERS(&r, alloc, OWNED);
-  egraph_status status =
-      eg_replay_terms_init(&r.terms, alloc, input->given, input->max_bytes);
-  if (status == EGRAPH_OK) status = run(&r);
-  eg_replay_terms_deinit(&r.terms);
-  EG_DEINIT_MEMBERS(&r, OWNED);
-  return status;
+  r.input = input;
+  r.report = out;
+  EG_TRY(eg_replay_terms_start(&r.terms, input->given, input->max_bytes));
+  EG_TRY(add_explained_terms(&r));
+  EG_TRY(take_steps(&r));
+  EG_TRY(check_outputs(&r));
+  out->steps = (uint32_t)input->explained->steps.len;
+  out->terms = eg_ground_count(&input->explained->terms);
+  return EGRAPH_OK;
 }

@@ -1,5 +1,5 @@
-// Replays the explanation of an optimized graph: whether the steps, and nothing else,
-// make the outputs of the given graph equal to those of the result.
+// Replays the explanation of an optimized graph: checks that the steps alone prove the
+// outputs of the given graph equal to the outputs of the result.
 //
 //   given graph ─────▶ terms ◀──────── explanation: terms, steps (rule, what it matches)
 //                        │ each step: match the left sides, check the conditions, build
@@ -16,17 +16,24 @@
 #include "rewrites/replay/explained.h"
 #include "rewrites/replay/replay_terms.h"
 
+/// Says whether two records of opaque nodes are of one operator. Fails with
+/// EGRAPH_E_MEMORY.
+typedef egraph_status eg_record_compare(egraph_allocator alloc, const void *a,
+                                        size_t a_size, const void *b, size_t b_size,
+                                        bool *out);
+
 typedef struct eg_replay_input {
   const eg_graph *given, *result;
   const eg_rules *rules; // switched off or not
   const eg_explained *explained;
-  size_t max_bytes; // that a constant may be computed with
+  size_t max_bytes;                  // that a constant may be computed with
+  eg_record_compare *is_same_record; // NULL: records with the same bytes are
 } eg_replay_input;
 
-/// What was replayed.
+/// Counts of a replay.
 typedef struct eg_replay_report {
   uint32_t steps, rules, terms, constants; // rules: different ones
-  egraph_math math;                        // the class of the rules that keeps least
+  egraph_math math;                        // the loosest class of any of the rules
 } eg_replay_report;
 
 /// Succeeds when the result is equal. Otherwise fails with EGRAPH_E_ARGUMENT, naming the
@@ -38,6 +45,7 @@ egraph_status eg_replay(egraph_allocator alloc, const eg_replay_input *input,
 /// Checks that the outputs of a graph are these terms, value by value. Fails as
 /// eg_replay. (replay_result.c)
 egraph_status eg_replay_follow(eg_replay_terms *terms, const eg_graph *result,
+                               eg_record_compare *is_same_record,
                                const uint32_t *outputs);
 
 #endif

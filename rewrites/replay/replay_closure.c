@@ -1,20 +1,20 @@
-// A term stands in the table under the representatives that its operands had when it was
-// entered; whenever one of these loses its class, the term is entered again, and what is
-// there with the same operands is equal to it.
+// A term is in the table under the representatives that its operands had when it was
+// entered. Whenever one of these loses its class, the term is entered again; a term that
+// is found there, with the same operands, is equal to it.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/replay/replay_closure.h"
+
+#include <assert.h>
 
 #include "base/hash.h"
 #include "base/owner.h"
 
 #define NONE UINT32_MAX
-#define OWNED (eg_u32s, up, uses, next, last, sizes, user, pending), (eg_flatmap, table)
 
-void eg_replay_closure_deinit(eg_replay_closure *closure) {
-  EG_DEINIT_MEMBERS(closure, OWNED);
-}
+EG_OWNER_DEFINE(eg_replay_closure, (eg_u32s, up, uses, next, last, sizes, user, pending),
+                (eg_flatmap, table))
 
-static uint32_t root_of(const eg_replay_closure *c, uint32_t term) {
+static uint32_t find_root(const eg_replay_closure *c, uint32_t term) {
   while (c->up.data[term] != term)
     term = c->up.data[term];
   return term;
@@ -22,13 +22,13 @@ static uint32_t root_of(const eg_replay_closure *c, uint32_t term) {
 
 bool eg_replay_closure_are_equal(const eg_replay_closure *closure, uint32_t a,
                                  uint32_t b) {
-  return root_of(closure, a) == root_of(closure, b);
+  return find_root(closure, a) == find_root(closure, b);
 }
 
-static uint64_t hash_of(const eg_replay_closure *c, const eg_ground *term) {
+static uint64_t hash_congruent(const eg_replay_closure *c, const eg_ground *term) {
   uint64_t hash = eg_hash_combine(term->op, (uint64_t)term->payload << 32 | term->arity);
   for (uint32_t i = 0; i < term->arity; i++)
-    hash = eg_hash_combine(hash, root_of(c, term->children[i]));
+    hash = eg_hash_combine(hash, find_root(c, term->children[i]));
   return hash;
 }
 
@@ -41,10 +41,10 @@ static bool is_congruent(const void *user, uint32_t id, const void *key) {
   return true;
 }
 
-/// Enters a term, or notes what it is equal to.
-static egraph_status enter(eg_replay_closure *c, uint32_t term) {
+/// Enters a term, or notes the term that it is equal to.
+static egraph_status enter_term(eg_replay_closure *c, uint32_t term) {
   eg_ground ground = eg_ground_at(c->terms, term);
-  uint64_t hash = hash_of(c, &ground);
+  uint64_t hash = hash_congruent(c, &ground);
   uint32_t pair[2] = {term};
   if (!eg_flatmap_find(&c->table, hash, &ground, is_congruent, c, &pair[1]))
     return eg_flatmap_insert(&c->table, hash, term);
@@ -59,7 +59,7 @@ static void add_use(eg_replay_closure *c, uint32_t term, uint32_t use) {
 }
 
 static egraph_status unite_two(eg_replay_closure *c, uint32_t a, uint32_t b) {
-  uint32_t keep = root_of(c, a), drop = root_of(c, b);
+  uint32_t keep = find_root(c, a), drop = find_root(c, b);
   if (keep == drop) return EGRAPH_OK;
   if (c->sizes.data[keep] < c->sizes.data[drop]) {
     uint32_t smaller = keep;
@@ -70,7 +70,7 @@ static egraph_status unite_two(eg_replay_closure *c, uint32_t a, uint32_t b) {
   c->up.data[drop] = keep;
   c->sizes.data[keep] += c->sizes.data[drop] + 1;
   for (uint32_t use = first; use != NONE; use = c->next.data[use])
-    EG_TRY(enter(c, c->user.data[use]));
+    EG_TRY(enter_term(c, c->user.data[use]));
   if (first == NONE) return EGRAPH_OK;
   c->next.data[c->last.data[drop]] = c->uses.data[keep];
   if (c->uses.data[keep] == NONE) c->last.data[keep] = c->last.data[drop];
@@ -92,12 +92,12 @@ egraph_status eg_replay_closure_unite(eg_replay_closure *closure, uint32_t a,
   return unite_pending(closure);
 }
 
-egraph_status eg_replay_closure_init(eg_replay_closure *closure, egraph_allocator alloc,
-                                     const eg_ground_terms *terms) {
+egraph_status eg_replay_closure_start(eg_replay_closure *closure,
+                                      const eg_ground_terms *terms) {
   eg_replay_closure *c = closure;
   uint32_t count = eg_ground_count(terms), operands = 0;
-  *c = (eg_replay_closure){.terms = terms};
-  EG_INIT_MEMBERS(c, alloc, OWNED);
+  assert(c->up.len == 0);
+  c->terms = terms;
   EG_TRY(eg_u32s_resize(&c->up, count));
   EG_TRY(eg_u32s_resize(&c->uses, count));
   EG_TRY(eg_u32s_resize(&c->last, count));
@@ -116,7 +116,7 @@ egraph_status eg_replay_closure_init(eg_replay_closure *closure, egraph_allocato
       c->user.data[operands] = t;
       add_use(c, ground.children[i], operands);
     }
-    EG_TRY(enter(c, t));
+    EG_TRY(enter_term(c, t));
   }
   return unite_pending(c);
 }

@@ -1,10 +1,9 @@
-// Values of the result and terms are followed together, from the outputs on. A value is
-// one term; a node that the operator table does not know, one node.
+// Follows values of the result and terms together, from the outputs on. A value is one
+// term; a node with an unknown operator is one node of the given graph.
 // SPDX-License-Identifier: Apache-2.0
 #include <string.h>
 
 #include "base/owner.h"
-#include "onnx/record.h"
 #include "rewrites/replay/replay.h"
 #include "rewrites/saturation/rule_eval.h"
 
@@ -13,21 +12,19 @@
 typedef struct follower {
   eg_replay_terms *terms;
   const eg_graph *given, *result;
+  eg_record_compare *is_same_record;
   eg_u32s term_of;  // [values] one more, or 0
   eg_u32s tuple_of; // [nodes] likewise: of nodes with several results
   eg_u32s node_of;  // [terms] one more: the opaque node that it is
   eg_u32s waiting;  // values
 } follower;
 
-static const char *name_of(const follower *f, eg_value value) {
-  return eg_graph_value(f->result, value)->name;
-}
-
 static egraph_status refuse_value(const follower *f, eg_value value, const char *what) {
-  return REFUSE("value '%.200s' of the result %s", name_of(f, value), what);
+  return REFUSE("value '%.200s' of the result %s", eg_graph_value(f->result, value)->name,
+                what);
 }
 
-static egraph_status push(follower *f, eg_value value, uint32_t term) {
+static egraph_status follow_later(follower *f, eg_value value, uint32_t term) {
   uint32_t *known = &f->term_of.data[value.id];
   if (*known == term + 1) return EGRAPH_OK;
   if (*known != 0) return refuse_value(f, value, "would be two terms");
@@ -62,8 +59,8 @@ static egraph_status follow_input(const follower *f, eg_value value, uint32_t te
   return EGRAPH_OK;
 }
 
-/// Small whole numbers that fills make are weights when a file is read: shapes are made
-/// of them.
+/// Follows a weight whose term is computed: reading a file turns fills of small whole
+/// numbers, as shapes have, into weights.
 static egraph_status follow_computed(const follower *f, eg_value value, uint32_t term) {
   const eg_value_info *info = eg_graph_value(f->result, value);
   const eg_tensor_fact *fact = eg_replay_terms_fact(f->terms, term);
@@ -130,8 +127,8 @@ static bool is_same_operator(const eg_attrs *a, const eg_attrs *b, egraph_dtype 
   return true;
 }
 
-/// Whether the results of an unknown operator are declared as they are given: nothing
-/// else says what they are.
+/// True when the results of an unknown operator have the declared types of the given
+/// ones, which nothing else determines.
 static bool has_same_results(const follower *f, eg_graph_node node, eg_graph_node given) {
   eg_graph_node_info mine = eg_graph_node_at(f->result, node);
   eg_graph_node_info other = eg_graph_node_at(f->given, given);
@@ -144,7 +141,7 @@ static bool has_same_results(const follower *f, eg_graph_node node, eg_graph_nod
   return is_same;
 }
 
-/// Whether an unknown operator is the given one, which stands in the result once.
+/// Says whether an unknown operator is the given one, which the result has once.
 static egraph_status is_same_opaque(follower *f, eg_graph_node node, uint32_t term,
                                     const eg_attrs *attrs, bool *out) {
   eg_graph_node given;
@@ -160,8 +157,11 @@ static egraph_status is_same_opaque(follower *f, eg_graph_node node, uint32_t te
   size_t size, given_size;
   const void *record = eg_graph_opaque_record(f->result, node, &size);
   const void *given_record = eg_graph_opaque_record(f->given, given, &given_size);
-  return eg_onnx_is_same_record(f->terms->alloc, record, size, given_record, given_size,
-                                out);
+  if (f->is_same_record != NULL)
+    return f->is_same_record(f->terms->alloc, record, size, given_record, given_size,
+                             out);
+  *out = size == given_size && (size == 0 || memcmp(record, given_record, size) == 0);
+  return EGRAPH_OK;
 }
 
 /// Follows the operands of a node that is a term, but for its results.
@@ -179,7 +179,7 @@ static egraph_status follow_node(follower *f, eg_value value, uint32_t term) {
   if (!is_same)
     return refuse_value(f, value, "is made by another operator than its term");
   for (uint32_t i = 0; i < ground.arity; i++)
-    EG_TRY(push(f, node.inputs[i], ground.children[i]));
+    EG_TRY(follow_later(f, node.inputs[i], ground.children[i]));
   return EGRAPH_OK;
 }
 
@@ -205,39 +205,37 @@ static egraph_status follow_value(follower *f, eg_value value) {
   if (info->kind == EG_VALUE_WEIGHT) return follow_weight(f, value, term);
   eg_graph_node_info node = eg_graph_node_at(f->result, info->node);
   // An identity, which is also how a memory format changes, is its operand.
-  if (node.attrs->op == EG_OP_IDENTITY) return push(f, node.inputs[0], term);
+  if (node.attrs->op == EG_OP_IDENTITY) return follow_later(f, node.inputs[0], term);
   return node.result_count == 1 ? follow_node(f, value, term)
                                 : follow_part(f, value, term);
 }
 
 // ---- all -------------------------------------------------------------------------
 
-static egraph_status follow(follower *f, const uint32_t *outputs) {
-  EG_TRY(eg_u32s_resize(&f->term_of, eg_graph_value_count(f->result)));
-  EG_TRY(eg_u32s_resize(&f->tuple_of, eg_graph_node_count(f->result)));
-  EG_TRY(eg_u32s_resize(&f->node_of, eg_ground_count(&f->terms->ground)));
-  for (uint32_t i = 0; i < eg_graph_output_count(f->result); i++) {
+EG_OWNER_DEFINE_STATIC(follower, (eg_u32s, term_of, tuple_of, node_of, waiting))
+
+egraph_status eg_replay_follow(eg_replay_terms *terms, const eg_graph *result,
+                               eg_record_compare *is_same_record,
+                               const uint32_t *outputs) {
+  EG_LOCAL(follower, f, terms->alloc);
+  f.terms = terms;
+  f.given = terms->given;
+  f.result = result;
+  f.is_same_record = is_same_record;
+  EG_TRY(eg_u32s_resize(&f.term_of, eg_graph_value_count(result)));
+  EG_TRY(eg_u32s_resize(&f.tuple_of, eg_graph_node_count(result)));
+  EG_TRY(eg_u32s_resize(&f.node_of, eg_ground_count(&terms->ground)));
+  for (uint32_t i = 0; i < eg_graph_output_count(result); i++) {
     const char *name, *given;
-    eg_value value = eg_graph_output(f->result, i, &name);
-    (void)eg_graph_output(f->given, i, &given);
+    eg_value value = eg_graph_output(result, i, &name);
+    (void)eg_graph_output(f.given, i, &given);
     if (strcmp(name, given) != 0)
       return REFUSE(
           "output %u is '%.100s' in the result, and '%.100s' in the given model", i + 1,
           name, given);
-    EG_TRY(push(f, value, outputs[i]));
+    EG_TRY(follow_later(&f, value, outputs[i]));
   }
-  while (f->waiting.len != 0)
-    EG_TRY(follow_value(f, (eg_value){eg_u32s_pop(&f->waiting)}));
+  while (f.waiting.len != 0)
+    EG_TRY(follow_value(&f, (eg_value){eg_u32s_pop(&f.waiting)}));
   return EGRAPH_OK;
-}
-
-#define OWNED (eg_u32s, term_of, tuple_of, node_of, waiting)
-
-egraph_status eg_replay_follow(eg_replay_terms *terms, const eg_graph *result,
-                               const uint32_t *outputs) {
-  follower f = {.terms = terms, .given = terms->given, .result = result};
-  EG_INIT_MEMBERS(&f, terms->alloc, OWNED);
-  egraph_status status = follow(&f, outputs);
-  EG_DEINIT_MEMBERS(&f, OWNED);
-  return status;
 }

@@ -1,31 +1,33 @@
-// Terms of a rule stand children first, so that matching is a loop from a root down, and
-// building one up.
+// Children come before their parents in the terms of a rule: matching is a loop from a
+// root down, building a loop up.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/replay/replay_step.h"
+
+#include <assert.h>
 
 #include "base/owner.h"
 #include "pcg/graph/attr_list.h"
 
 #define REFUSE(...) EG_FAIL(EGRAPH_E_ARGUMENT, __VA_ARGS__)
 
-// ---- what expressions ask --------------------------------------------------------
+// ---- look-ups of expressions --------------------------------------------------------
 
-static const eg_tensor_fact *fact_of(const void *self, eg_class tensor) {
+static const eg_tensor_fact *find_fact(const void *self, eg_class tensor) {
   const eg_replay_stepper *s = self;
   return eg_replay_terms_fact(s->terms, tensor.id);
 }
 
-// What only steers a search is no property of tensors: which of two comes first, and what
-// else is known to be equal to one. Either answer will do (condition_holds): a rule holds
-// for all tensors.
+// Some conditions only steer a search and are no property of tensors: which of two comes
+// first, and which operators are known to compute one. Either answer is right
+// (condition_holds), because a rule holds for all tensors.
 
-static bool is_before(const void *self, eg_class a, eg_class b) {
+static bool answer_before(const void *self, eg_class a, eg_class b) {
   const eg_replay_stepper *s = self;
   (void)a, (void)b;
   return s->answer;
 }
 
-static bool is_made_by(const void *self, eg_class tensor, eg_op op) {
+static bool answer_made_by(const void *self, eg_class tensor, eg_op op) {
   const eg_replay_stepper *s = self;
   (void)tensor, (void)op;
   return s->answer;
@@ -60,9 +62,7 @@ static bool slot_matches(eg_replay_stepper *s, const eg_rule_term *pattern, uint
   if (slot->form == EG_RULE_SLOT_VAR)
     return bind_value(s, slot->index, eg_rule_value_of_attr(pattern->op, i, attr));
   if (slot->form != EG_RULE_SLOT_LITERAL) return true; // expressions: later
-  return slot->literal.kind == EG_ATTR_FLOAT
-             ? eg_rule_close(slot->literal.f, attr->f, EG_RULE_NUMBERS)
-             : eg_attr_same(&slot->literal, attr);
+  return eg_rule_literal_fits(&slot->literal, attr);
 }
 
 static bool node_matches(eg_replay_stepper *s, const eg_rule_term *pattern,
@@ -101,7 +101,7 @@ static eg_rule_env env_of(eg_replay_stepper *s) {
       .tensors = &s->tensors, .rule = s->rule, .vars = s->vars, .scratch = s->scratch};
 }
 
-/// Attributes of the left side that are computed.
+/// Checks the computed attributes of the left side.
 static bool slots_hold(eg_replay_stepper *s, eg_rule_env *env) {
   for (uint32_t t = 0; t < s->rule->pattern_term_count; t++) {
     const eg_rule_term *pattern = &s->rule->terms[t];
@@ -189,10 +189,11 @@ static egraph_status build_node(eg_replay_stepper *s, const eg_rule_term *term,
 static uint32_t let_term(const eg_rule *rule, uint32_t var) {
   for (uint32_t i = 0; i < rule->let_count; i++)
     if (rule->lets[i].is_term && rule->lets[i].var == var) return rule->lets[i].term;
+  assert(false && "a name of a term is of a let");
   return 0;
 }
 
-static egraph_status build(eg_replay_stepper *s) {
+static egraph_status build_right_sides(eg_replay_stepper *s) {
   const eg_rule *rule = s->rule;
   for (uint32_t t = rule->pattern_term_count; t < rule->term_count; t++) {
     const eg_rule_term *term = &rule->terms[t];
@@ -211,13 +212,13 @@ static egraph_status build(eg_replay_stepper *s) {
 // ---- the step --------------------------------------------------------------------
 
 static egraph_status prepare(eg_replay_stepper *s, const eg_rule *rule) {
+  if (s->scratch == NULL) EG_TRY(eg_alloc(s->alloc, 1, sizeof *s->scratch, &s->scratch));
   s->rule = rule;
   s->bound.len = s->found.len = 0;
   EG_TRY(eg_u32s_resize(&s->bound, rule->var_count));
   EG_TRY(eg_u32s_resize(&s->found, rule->term_count));
   if (rule->var_count <= s->var_cap) return EGRAPH_OK;
-  EG_TRY(
-      eg_resize(s->terms->alloc, s->var_cap, rule->var_count, sizeof *s->vars, &s->vars));
+  EG_TRY(eg_resize(s->alloc, s->var_cap, rule->var_count, sizeof *s->vars, &s->vars));
   s->var_cap = rule->var_count;
   return EGRAPH_OK;
 }
@@ -233,7 +234,7 @@ egraph_status eg_replay_step(eg_replay_stepper *stepper, const eg_rule *rule,
     if (!matches(s, rule->lhs[r].first_term, rule->lhs[r].term, roots[r]))
       return REFUSE("its left side does not match the term");
   EG_TRY(check_conditions(s));
-  EG_TRY(build(s));
+  EG_TRY(build_right_sides(s));
   for (uint32_t r = 0; r < count; r++) {
     out_right[r] = s->found.data[rule->rhs[r].term] - 1;
     if (!eg_tensor_fact_same_type(eg_replay_terms_fact(s->terms, roots[r]),
@@ -245,19 +246,17 @@ egraph_status eg_replay_step(eg_replay_stepper *stepper, const eg_rule *rule,
 
 #define OWNED (eg_u32s, bound, found, operands)
 
-egraph_status eg_replay_stepper_init(eg_replay_stepper *stepper, eg_replay_terms *terms) {
-  *stepper = (eg_replay_stepper){.terms = terms,
+void eg_replay_stepper_init(eg_replay_stepper *stepper, egraph_allocator alloc) {
+  *stepper = (eg_replay_stepper){.alloc = alloc,
                                  .tensors = {.self = stepper,
-                                             .fact = fact_of,
-                                             .is_before = is_before,
-                                             .is_made_by = is_made_by}};
-  EG_INIT_MEMBERS(stepper, terms->alloc, OWNED);
-  return eg_alloc(terms->alloc, 1, sizeof *stepper->scratch, &stepper->scratch);
+                                             .fact = find_fact,
+                                             .is_before = answer_before,
+                                             .is_made_by = answer_made_by}};
+  EG_INIT_MEMBERS(stepper, alloc, OWNED);
 }
 
 void eg_replay_stepper_deinit(eg_replay_stepper *stepper) {
-  egraph_allocator alloc = stepper->terms->alloc;
   EG_DEINIT_MEMBERS(stepper, OWNED);
-  eg_free(alloc, stepper->vars, stepper->var_cap, sizeof *stepper->vars);
-  eg_free(alloc, stepper->scratch, 1, sizeof *stepper->scratch);
+  eg_free(stepper->alloc, stepper->vars, stepper->var_cap, sizeof *stepper->vars);
+  eg_free(stepper->alloc, stepper->scratch, 1, sizeof *stepper->scratch);
 }

@@ -1,7 +1,9 @@
-// A constant is computed operands first, by an explicit stack; what it was computed from
-// is let go, but for other constants.
+// A constant is computed operands first, with an explicit stack; intermediate results are
+// released, other constants kept.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/replay/replay_terms.h"
+
+#include <assert.h>
 
 #include "base/owner.h"
 #include "ops/tensor.h"
@@ -9,6 +11,12 @@
 #define OWNED                                                                            \
   (eg_ground, ground), (eg_replay_facts, facts), (eg_replay_buffers, buffers),           \
       (eg_u32s, values, data, made, stack, operands)
+
+void eg_replay_terms_init(eg_replay_terms *terms, egraph_allocator alloc) {
+  *terms = (eg_replay_terms){.alloc = alloc};
+  EG_INIT_MEMBERS(terms, alloc, OWNED);
+  eg_tensor_facts_init(&terms->of, alloc, NULL);
+}
 
 void eg_replay_terms_deinit(eg_replay_terms *terms) {
   for (size_t i = 0; i < terms->buffers.len; i++)
@@ -93,8 +101,8 @@ egraph_status eg_replay_terms_fit(const eg_replay_terms *terms, uint32_t term,
 
 // ---- the given graph -------------------------------------------------------------
 
-static egraph_status add_leaf(eg_replay_terms *terms, const eg_value_info *info,
-                              uint32_t *out) {
+static egraph_status add_given_leaf(eg_replay_terms *terms, const eg_value_info *info,
+                                    uint32_t *out) {
   eg_attr slot = {.kind = EG_ATTR_STRING, .text = info->name};
   const eg_attrs attrs = {.op = info->kind == EG_VALUE_INPUT ? EG_OP_INPUT : EG_OP_WEIGHT,
                           .count = 1,
@@ -102,8 +110,9 @@ static egraph_status add_leaf(eg_replay_terms *terms, const eg_value_info *info,
   return eg_replay_terms_add(terms, &attrs, NULL, 0, out);
 }
 
-/// The terms of a node's results: of several, parts of one.
-static egraph_status add_node(eg_replay_terms *terms, const eg_graph_node_info *node) {
+/// Adds the terms of a node: of several results, parts of one term.
+static egraph_status add_given_node(eg_replay_terms *terms,
+                                    const eg_graph_node_info *node) {
   uint32_t made;
   EG_TRY(eg_u32s_resize(&terms->operands, node->input_count));
   for (uint32_t i = 0; i < node->input_count; i++)
@@ -129,22 +138,22 @@ static egraph_status add_given(eg_replay_terms *terms) {
   for (uint32_t v = 0; v < count; v++) {
     const eg_value_info *info = eg_graph_value(terms->given, (eg_value){v});
     if (info->kind != EG_VALUE_COMPUTED) {
-      EG_TRY(add_leaf(terms, info, &terms->values.data[v]));
+      EG_TRY(add_given_leaf(terms, info, &terms->values.data[v]));
     } else if (info->result == 0) {
       eg_graph_node_info node = eg_graph_node_at(terms->given, info->node);
-      EG_TRY(add_node(terms, &node));
+      EG_TRY(add_given_node(terms, &node));
     }
   }
   terms->given_count = eg_ground_count(&terms->ground);
   return EGRAPH_OK;
 }
 
-egraph_status eg_replay_terms_init(eg_replay_terms *terms, egraph_allocator alloc,
-                                   const eg_graph *given, size_t max_bytes) {
-  *terms = (eg_replay_terms){.alloc = alloc, .given = given, .max_bytes = max_bytes};
-  EG_INIT_MEMBERS(terms, alloc, OWNED);
-  eg_tensor_facts_init(&terms->of, alloc, given);
-  EG_TRY(eg_attr_pool_create(&alloc, &terms->attrs));
+egraph_status eg_replay_terms_start(eg_replay_terms *terms, const eg_graph *given,
+                                    size_t max_bytes) {
+  terms->given = given;
+  terms->max_bytes = max_bytes;
+  terms->of.graph = given;
+  EG_TRY(eg_attr_pool_create(&terms->alloc, &terms->attrs));
   return add_given(terms);
 }
 
@@ -155,13 +164,14 @@ typedef struct computer {
   size_t bytes; // so far
 } computer;
 
-/// Notes the results of a term: the last `count` buffers.
-static egraph_status note(computer *c, uint32_t term, uint32_t count) {
+/// Notes the last `count` buffers as the results of a term.
+static egraph_status note_results(computer *c, uint32_t term, uint32_t count) {
   c->terms->data.data[term] = (uint32_t)(c->terms->buffers.len - count) + 1;
   return eg_u32s_push(&c->terms->made, term);
 }
 
 static eg_buffer *result_of(const eg_replay_terms *terms, uint32_t term, uint32_t index) {
+  assert(terms->data.data[term] != 0);
   return terms->buffers.data[terms->data.data[term] - 1 + index];
 }
 
@@ -170,7 +180,8 @@ static uint32_t result_count(const eg_replay_terms *terms, uint32_t term) {
   return parts != 0 ? parts : 1;
 }
 
-static const eg_type *type_of(const eg_replay_terms *terms, uint32_t term, uint32_t i) {
+static const eg_type *result_type(const eg_replay_terms *terms, uint32_t term,
+                                  uint32_t i) {
   const eg_tensor_fact *fact = eg_replay_terms_fact(terms, term);
   return fact->part_count != 0 ? &fact->parts[i] : &fact->type;
 }
@@ -182,7 +193,7 @@ static egraph_status push_retained(computer *c, eg_buffer *buffer) {
 
 static egraph_status make_room(computer *c, uint32_t term) {
   for (uint32_t i = 0; i < result_count(c->terms, term); i++) {
-    size_t size = eg_type_bytes(type_of(c->terms, term, i));
+    size_t size = eg_type_bytes(result_type(c->terms, term, i));
     eg_buffer *buffer;
     if (size > c->terms->max_bytes || c->bytes > c->terms->max_bytes - size)
       return EG_FAIL(EGRAPH_E_ARGUMENT, "a constant takes more than %zu bytes to compute",
@@ -195,7 +206,7 @@ static egraph_status make_room(computer *c, uint32_t term) {
   return EGRAPH_OK;
 }
 
-static egraph_status run(computer *c, uint32_t term, const eg_ground *ground) {
+static egraph_status run_kernel(computer *c, uint32_t term, const eg_ground *ground) {
   eg_replay_terms *terms = c->terms;
   uint32_t results = result_count(terms, term);
   EG_TRY(make_room(c, term));
@@ -204,12 +215,12 @@ static egraph_status run(computer *c, uint32_t term, const eg_ground *ground) {
   EG_TRY(eg_alloc(terms->alloc, count, sizeof *tensors, &tensors));
   // Kernels only read their operands, so that shared and mapped bytes are safe here.
   for (uint32_t i = 0; i < ground->arity; i++)
-    tensors[i] = (eg_tensor){.type = *type_of(terms, ground->children[i], 0),
+    tensors[i] = (eg_tensor){.type = *result_type(terms, ground->children[i], 0),
                              .data = (void *)(uintptr_t)eg_buffer_data(
                                  result_of(terms, ground->children[i], 0))};
   for (uint32_t i = 0; i < results; i++)
     tensors[ground->arity + i] =
-        (eg_tensor){.type = *type_of(terms, term, i),
+        (eg_tensor){.type = *result_type(terms, term, i),
                     .data = eg_buffer_writable(terms->buffers.data[first + i])};
   const eg_kernel_call call = {.attrs = eg_replay_terms_attrs(terms, term),
                                .inputs = tensors,
@@ -220,7 +231,7 @@ static egraph_status run(computer *c, uint32_t term, const eg_ground *ground) {
   egraph_status status = eg_op_run(&call);
   eg_free(terms->alloc, tensors, count, sizeof *tensors);
   EG_TRY(status);
-  return note(c, term, results);
+  return note_results(c, term, results);
 }
 
 static egraph_status take_weight(computer *c, uint32_t term, const eg_attrs *attrs) {
@@ -232,10 +243,10 @@ static egraph_status take_weight(computer *c, uint32_t term, const eg_attrs *att
     return EG_FAIL(EGRAPH_E_ARGUMENT,
                    "the data of weight '%.200s' are not in the given model", name);
   EG_TRY(push_retained(c, data));
-  return note(c, term, 1);
+  return note_results(c, term, 1);
 }
 
-/// Computes a term whose operands have been; puts those that have not on the stack.
+/// Computes a term whose operands are computed; puts others of them on the stack.
 static egraph_status compute_one(computer *c, uint32_t term) {
   eg_replay_terms *terms = c->terms;
   const eg_attrs *attrs = eg_replay_terms_attrs(terms, term);
@@ -247,13 +258,13 @@ static egraph_status compute_one(computer *c, uint32_t term) {
   if (terms->stack.len != waiting) return EGRAPH_OK;
   terms->stack.len--;
   if (attrs->op == EG_OP_WEIGHT) return take_weight(c, term, attrs);
-  if (attrs->op != EG_OP_PART) return run(c, term, &ground);
+  if (attrs->op != EG_OP_PART) return run_kernel(c, term, &ground);
   EG_TRY(push_retained(c, result_of(terms, ground.children[0],
                                     (uint32_t)eg_attr_at(attrs, EG_A_PART_INDEX)->i)));
-  return note(c, term, 1);
+  return note_results(c, term, 1);
 }
 
-static egraph_status compute(computer *c, uint32_t root) {
+static egraph_status compute_term(computer *c, uint32_t root) {
   eg_replay_terms *terms = c->terms;
   terms->stack.len = 0;
   EG_TRY(eg_u32s_push(&terms->stack, root));
@@ -267,9 +278,10 @@ static egraph_status compute(computer *c, uint32_t root) {
   return EGRAPH_OK;
 }
 
-/// Lets go of what was computed; *out_kept (may be NULL): of `root`, retained.
-static void let_go(eg_replay_terms *terms, size_t buffers, uint32_t root,
-                   eg_buffer **out_kept) {
+/// Releases what was computed; *out_kept (may be NULL) gets the result of `root`,
+/// retained.
+static void release_results(eg_replay_terms *terms, size_t buffers, uint32_t root,
+                            eg_buffer **out_kept) {
   if (out_kept != NULL) *out_kept = eg_buffer_retain(result_of(terms, root, 0));
   for (size_t i = 0; i < terms->made.len; i++)
     terms->data.data[terms->made.data[i]] = 0;
@@ -283,8 +295,8 @@ egraph_status eg_replay_terms_compute(eg_replay_terms *terms, uint32_t term,
   computer c = {.terms = terms};
   size_t buffers = terms->buffers.len;
   *out = NULL;
-  egraph_status status = compute(&c, term);
-  let_go(terms, buffers, term, status == EGRAPH_OK ? out : NULL);
+  egraph_status status = compute_term(&c, term);
+  release_results(terms, buffers, term, status == EGRAPH_OK ? out : NULL);
   return status;
 }
 

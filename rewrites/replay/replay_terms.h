@@ -1,5 +1,5 @@
-// Terms of a replay: each distinct one once, with what is known of it alone, from the
-// operator table and the data of the given graph. An identity is its operand.
+// Terms of a replay: each distinct term once, with the facts that follow from the
+// operator table and the data of the given graph alone. An identity is its operand.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_REWRITES_REPLAY_TERMS_H
 #define EG_REWRITES_REPLAY_TERMS_H
@@ -20,22 +20,24 @@ typedef struct eg_replay_terms {
   eg_tensor_facts of;
   eg_u32s values;       // [values of the given graph] terms
   uint32_t given_count; // terms of the given graph, which come first
-  // Of constants, and while one is computed: first results in `buffers`, one more.
-  eg_u32s data; // [terms]
+  // [terms] one more than the place of the first result in `buffers`, or 0: of constants,
+  // and of terms while a constant is computed.
+  eg_u32s data;
   eg_replay_buffers buffers;
   eg_u32s made, stack, operands; // scratch
 } eg_replay_terms;
 
-/// With the terms of a graph. Free it after a failure, too.
-egraph_status eg_replay_terms_init(eg_replay_terms *terms, egraph_allocator alloc,
-                                   const eg_graph *given, size_t max_bytes);
+void eg_replay_terms_init(eg_replay_terms *terms, egraph_allocator alloc);
+/// Adds the terms of a graph. Fails with EGRAPH_E_TYPE, EGRAPH_E_MEMORY.
+egraph_status eg_replay_terms_start(eg_replay_terms *terms, const eg_graph *given,
+                                    size_t max_bytes);
 void eg_replay_terms_deinit(eg_replay_terms *terms);
 /// The number of a term on operands that have one. Fails with EGRAPH_E_TYPE when it is
 /// ill-typed, or no such leaf of the given graph; EGRAPH_E_MEMORY.
 egraph_status eg_replay_terms_add(eg_replay_terms *terms, const eg_attrs *attrs,
                                   const uint32_t *operands, uint32_t count,
                                   uint32_t *out);
-/// A weight with the value of a term, which is computed by the reference kernels. Fails
+/// Adds a weight with the value of a term, which the reference kernels compute. Fails
 /// with EGRAPH_E_ARGUMENT when it needs more than weights with data and fills, or more
 /// than max_bytes; EGRAPH_E_UNSUPPORTED, EGRAPH_E_MEMORY.
 egraph_status eg_replay_terms_add_constant(eg_replay_terms *terms, uint32_t of,
@@ -44,7 +46,7 @@ egraph_status eg_replay_terms_add_constant(eg_replay_terms *terms, uint32_t of,
 /// Fails as eg_replay_terms_add_constant.
 egraph_status eg_replay_terms_compute(eg_replay_terms *terms, uint32_t term,
                                       eg_buffer **out);
-/// Whether a term that is not of the given graph keeps to constants that their types
+/// *out_fit: a term that is not of the given graph has only constants that their types
 /// hold, as right sides of rules must. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_replay_terms_fit(const eg_replay_terms *terms, uint32_t term,
                                   bool *out_fit);

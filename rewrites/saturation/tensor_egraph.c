@@ -105,16 +105,11 @@ static egraph_status contradiction(egraph_allocator alloc, const eg_tensor_fact 
     return EG_FAIL(EGRAPH_E_TYPE,
                    "tensors filled with %g and with %g cannot be equal; a rule is wrong",
                    a->splat_value, b->splat_value);
-  eg_text text;
-  eg_text_init(&text, alloc);
-  egraph_status status = eg_tensor_fact_print(&text, a);
-  if (status == EGRAPH_OK) status = eg_text_append(&text, " and ");
-  if (status == EGRAPH_OK) status = eg_tensor_fact_print(&text, b);
-  if (status == EGRAPH_OK)
-    status =
-        EG_FAIL(EGRAPH_E_TYPE, "%s cannot be equal; a rule is wrong", eg_text_of(&text));
-  eg_text_deinit(&text);
-  return status;
+  EG_LOCAL(eg_text, text, alloc);
+  eg_tensor_fact_print(&text, a);
+  eg_text_append(&text, " and ");
+  EG_TRY(eg_tensor_fact_print(&text, b));
+  return EG_FAIL(EGRAPH_E_TYPE, "%s cannot be equal; a rule is wrong", eg_text_of(&text));
 }
 
 static egraph_status join_facts(void *self, void *into_data, const void *from_data,
@@ -143,7 +138,7 @@ static egraph_status join_facts(void *self, void *into_data, const void *from_da
     into->splat_term = from->splat_term;
     changed = true;
   }
-  into->is_sealed = into->is_sealed || from->is_sealed; // of no use to terms above
+  into->is_sealed = into->is_sealed || from->is_sealed; // no fact of terms above
   *out_changed = changed;
   return EGRAPH_OK;
 }
@@ -223,7 +218,7 @@ static egraph_status seed(eg_tensor_egraph *egraph) {
   return eg_engine_rebuild(egraph->engine);
 }
 
-static egraph_status set_up(eg_tensor_egraph *egraph, bool is_seeded) {
+static egraph_status start_engine(eg_tensor_egraph *egraph, bool is_seeded) {
   EG_TRY(eg_attr_pool_create(&egraph->alloc, &egraph->attrs));
   const eg_analysis analysis = {.self = egraph,
                                 .data_size = sizeof(eg_tensor_fact),
@@ -235,8 +230,9 @@ static egraph_status set_up(eg_tensor_egraph *egraph, bool is_seeded) {
   return is_seeded ? seed(egraph) : EGRAPH_OK;
 }
 
-static egraph_status create(const egraph_allocator *alloc, const eg_graph *graph,
-                            bool is_seeded, bool is_explained, eg_tensor_egraph **out) {
+static egraph_status create_egraph(const egraph_allocator *alloc, const eg_graph *graph,
+                                   bool is_seeded, bool is_explained,
+                                   eg_tensor_egraph **out) {
   egraph_allocator heap = eg_allocator_or_heap(alloc);
   eg_tensor_egraph *egraph;
   EG_TRY(eg_alloc(heap, 1, sizeof *egraph, &egraph));
@@ -249,7 +245,7 @@ static egraph_status create(const egraph_allocator *alloc, const eg_graph *graph
   eg_classes_init(&egraph->values, heap);
   eg_classes_init(&egraph->scratch, heap);
   seed_entries_init(&egraph->seeds, heap);
-  egraph_status status = set_up(egraph, is_seeded);
+  egraph_status status = start_engine(egraph, is_seeded);
   if (status != EGRAPH_OK) {
     eg_tensor_egraph_destroy(egraph);
     return status;
@@ -260,19 +256,19 @@ static egraph_status create(const egraph_allocator *alloc, const eg_graph *graph
 
 egraph_status eg_tensor_egraph_create(const egraph_allocator *alloc,
                                       const eg_graph *graph, eg_tensor_egraph **out) {
-  return create(alloc, graph, true, false, out);
+  return create_egraph(alloc, graph, true, false, out);
 }
 
 egraph_status eg_tensor_egraph_create_explained(const egraph_allocator *alloc,
                                                 const eg_graph *graph,
                                                 eg_tensor_egraph **out) {
-  return create(alloc, graph, true, true, out);
+  return create_egraph(alloc, graph, true, true, out);
 }
 
 egraph_status eg_tensor_egraph_create_empty(const egraph_allocator *alloc,
                                             const eg_graph *graph,
                                             eg_tensor_egraph **out) {
-  return create(alloc, graph, false, false, out);
+  return create_egraph(alloc, graph, false, false, out);
 }
 
 void eg_tensor_egraph_destroy(eg_tensor_egraph *egraph) {
@@ -288,12 +284,9 @@ void eg_tensor_egraph_destroy(eg_tensor_egraph *egraph) {
   eg_free(egraph->alloc, egraph, 1, sizeof *egraph);
 }
 
-egraph_status eg_tensor_egraph_restrict(eg_tensor_egraph *egraph) {
-  bool is_loaded = true;
-  for (size_t i = 0; is_loaded && i < egraph->values.len; i++)
-    is_loaded = !eg_tensor_egraph_fact(egraph, egraph->values.data[i])->is_unloaded;
-  egraph->facts.is_restricted = is_loaded;
-  return eg_onnx_kept_sets(egraph->facts.graph, &egraph->facts.sets);
+egraph_status eg_tensor_egraph_restrict(eg_tensor_egraph *egraph,
+                                        eg_kernel_types *kernels) {
+  return kernels(egraph->graph, egraph->facts.kernels, &egraph->facts.is_restricted);
 }
 
 uint64_t eg_tensor_egraph_left_out(const eg_tensor_egraph *egraph) {

@@ -1,6 +1,5 @@
 // The e-graph of a tensor program: the engine with operators from the table, attribute
-// lists as payloads, and an analysis that knows every class's type, whether it needs
-// weights only, and splat values.
+// lists as payloads, and an analysis that keeps the facts of every class.
 //
 // Leaves are INPUT and WEIGHT nodes named after the graph's values; a node with several
 // results is a tuple class whose results are PART nodes. Every term is type-checked when
@@ -19,13 +18,13 @@ typedef struct eg_tensor_egraph eg_tensor_egraph;
 /// outputs, in order.
 egraph_status eg_tensor_egraph_create(const egraph_allocator *alloc,
                                       const eg_graph *graph, eg_tensor_egraph **out);
-/// The same, and it keeps what explains its equalities (tensor_explain.h): the log of the
-/// engine, rewrites as saturation notes them, and terms that show a fact.
+/// The same, with everything that explains its equalities (tensor_explain.h): the log of
+/// the engine, the rewrites that saturation notes, and terms that show a fact.
 egraph_status eg_tensor_egraph_create_explained(const egraph_allocator *alloc,
                                                 const eg_graph *graph,
                                                 eg_tensor_egraph **out);
-/// Without any node: to be filled by eg_tensor_egraph_add with terms whose leaves, and
-/// opaque nodes, are those of the graph (kept by reference, too). It has no roots.
+/// Creates one without nodes or roots. Terms that are added have the leaves and opaque
+/// nodes of the graph, which is kept by reference, too.
 egraph_status eg_tensor_egraph_create_empty(const egraph_allocator *alloc,
                                             const eg_graph *graph,
                                             eg_tensor_egraph **out);
@@ -44,28 +43,27 @@ const eg_tensor_fact *eg_tensor_egraph_fact(const eg_tensor_egraph *egraph,
 /// The class of the i-th graph output; of a graph value.
 eg_class eg_tensor_egraph_root(const eg_tensor_egraph *egraph, uint32_t output);
 eg_class eg_tensor_egraph_value_class(const eg_tensor_egraph *egraph, eg_value value);
-/// The value that an e-node of the seed stands for (the first one where the graph has
-/// equal nodes; of a tuple, its first result). False for what rules have made. O(log
-/// nodes).
+/// Finds the value that a node of the seed computes (the first one where the graph has
+/// equal nodes; of a tuple, its first result). False for nodes that rules have added.
+/// O(log nodes).
 bool eg_tensor_egraph_seed_value(const eg_tensor_egraph *egraph, eg_node node,
                                  eg_value *out);
-/// From now on patterns match a class as a root or as an operand, never below a root, so
-/// that no rule joins what makes the value with what uses it. What becomes equal to it is
-/// sealed, too. Rebuild afterwards. Fails with EGRAPH_E_MEMORY.
+/// From now on patterns match nodes of this class only as a root, so that no rule spans
+/// both the operators that produce the value and those that use it. Classes united with
+/// it are sealed, too. Rebuild afterwards. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_tensor_egraph_seal(eg_tensor_egraph *egraph, eg_class class);
-/// From now on no node enters that ONNX Runtime's CPU provider would not load in a
-/// written model (onnx/sets/versions.h), in a set that has what the seed keeps: a
-/// graph that it loads stays one. Nothing happens where a node of the seed is loaded in
-/// no set. Fails with EGRAPH_E_MEMORY.
-egraph_status eg_tensor_egraph_restrict(eg_tensor_egraph *egraph);
-/// How often a node was refused for that.
+/// From now on only nodes with kernels enter, so that whatever runs the graph runs every
+/// variant, too. Does nothing where a node of the graph itself has no kernel. Fails as
+/// `kernels`.
+egraph_status eg_tensor_egraph_restrict(eg_tensor_egraph *egraph,
+                                        eg_kernel_types *kernels);
+/// How often a node was refused for lack of a kernel.
 uint64_t eg_tensor_egraph_left_out(const eg_tensor_egraph *egraph);
 /// Adds an operator node (attributes are interned), checked by the analysis.
 egraph_status eg_tensor_egraph_add(eg_tensor_egraph *egraph, const eg_attrs *attrs,
                                    const eg_class *children, uint32_t count,
                                    uint32_t reason, eg_class *out);
-/// The fact that a node would have: what the analysis computes when it is added.
-/// Fails with EGRAPH_E_TYPE.
+/// The fact that a node would have if it were added. Fails with EGRAPH_E_TYPE.
 egraph_status eg_tensor_egraph_infer(eg_tensor_egraph *egraph, const eg_attrs *attrs,
                                      const eg_tensor_fact *const *children,
                                      uint32_t count, eg_tensor_fact *out);

@@ -14,8 +14,7 @@
 
 void eg_tensor_facts_init(eg_tensor_facts *facts, egraph_allocator alloc,
                           const eg_graph *graph) {
-  *facts = (eg_tensor_facts){
-      .alloc = alloc, .graph = graph, .sets = {1, eg_onnx_newest_opset()}};
+  *facts = (eg_tensor_facts){.alloc = alloc, .graph = graph};
   EG_INIT_MEMBERS(facts, alloc, OWNED);
 }
 
@@ -61,7 +60,7 @@ size_t eg_tensor_facts_bytes(const eg_tensor_facts *facts) {
 }
 
 enum { MAX_SPLAT_ELEMENTS = 1000000, INLINE_CHILDREN = 8 };
-/// Integers below this one are held by a double, and nothing else becomes them.
+/// A double holds integers of smaller magnitude exactly.
 #define MAX_SPLAT_INT 0x1p53
 
 // ---- unknown types --------------------------------------------------------------
@@ -88,7 +87,7 @@ void eg_tensor_facts_of_leaf(const eg_type *type, bool is_weight, eg_tensor_fact
   out->weight_only = is_weight;
 }
 
-/// Every element is this one, if that is a number that is known.
+/// Notes that every element is this one, unless it is an integer that a double rounds.
 static void note_splat(const eg_tensor *element, eg_tensor_fact *fact) {
   fact->splat_value = eg_tensor_get_double(element, 0);
   fact->splat =
@@ -188,7 +187,6 @@ static egraph_status part_fact(const eg_attrs *attrs, const eg_tensor_fact *tupl
                    (long long)index, tuple->part_count);
   set_type(out, &tuple->parts[index]);
   out->weight_only = tuple->weight_only;
-  out->is_unloaded = tuple->is_unloaded;
   out->splat = tuple->splat;
   out->splat_value = tuple->splat_value;
   return EGRAPH_OK;
@@ -254,13 +252,12 @@ static egraph_status set_results(eg_tensor_facts *facts, const eg_attrs *attrs,
   return EGRAPH_OK;
 }
 
-/// By the element type that kernels differ in: of the first operand that is not bool.
-static bool is_loaded(const eg_attrs *attrs, const eg_type *inputs, uint32_t count,
-                      eg_onnx_sets sets) {
+static bool has_kernel(const eg_tensor_facts *facts, eg_op op, const eg_type *inputs,
+                       uint32_t count) {
   uint32_t i = 0;
   while (i + 1 < count && inputs[i].dtype == EGRAPH_BOOL)
     i++;
-  return count == 0 || eg_onnx_is_op_loaded((eg_op)attrs->op, inputs[i].dtype, sets);
+  return count == 0 || (facts->kernels[op] >> inputs[i].dtype & 1) != 0;
 }
 
 static egraph_status operator_fact(eg_tensor_facts *facts, const eg_attrs *attrs,
@@ -278,11 +275,10 @@ static egraph_status operator_fact(eg_tensor_facts *facts, const eg_attrs *attrs
     weight_only = weight_only && children[i]->weight_only;
   }
   EG_TRY(set_results(facts, attrs, inputs, count, out));
-  out->is_unloaded = !is_loaded(attrs, inputs, count, facts->sets);
-  facts->left_out += facts->is_restricted && out->is_unloaded;
-  if (facts->is_restricted && out->is_unloaded)
-    return EG_FAIL(EGRAPH_E_TYPE, "%s: ONNX Runtime has no kernel for the element type",
-                   name);
+  if (facts->is_restricted && !has_kernel(facts, (eg_op)attrs->op, inputs, count)) {
+    facts->left_out++;
+    return EG_FAIL(EGRAPH_E_TYPE, "%s: there is no kernel for the element type", name);
+  }
   out->weight_only = weight_only;
   splat_of_operator(attrs, children, count, out);
   return EGRAPH_OK;
@@ -314,7 +310,7 @@ egraph_status eg_tensor_facts_of_node(eg_tensor_facts *facts, const eg_attrs *at
 
 // ---- constants ------------------------------------------------------------------
 
-/// A constant must be one of its type: none that rounds to infinity or to nothing.
+/// False for a finite number that the type rounds to infinity or to zero.
 static bool fill_fits(const eg_attrs *attrs) {
   double value = eg_attr_at(attrs, EG_A_FILL_VALUE)->f;
   return !isfinite(value) ||
@@ -371,10 +367,11 @@ egraph_status eg_tensor_fact_print(eg_text *text, const eg_tensor_fact *fact) {
   if (!fact->typed) return eg_text_append(text, "unknown");
   if (fact->part_count == 0) return eg_type_print(text, &fact->type);
   for (uint32_t i = 0; i < fact->part_count; i++) {
-    EG_TRY(eg_text_append(text, i == 0 ? "(" : ", "));
-    EG_TRY(eg_tensor_part_is_unknown(&fact->parts[i])
-               ? eg_text_append(text, "unknown")
-               : eg_type_print(text, &fact->parts[i]));
+    eg_text_append(text, i == 0 ? "(" : ", ");
+    if (eg_tensor_part_is_unknown(&fact->parts[i]))
+      eg_text_append(text, "unknown");
+    else
+      eg_type_print(text, &fact->parts[i]);
   }
   return eg_text_append(text, ")");
 }

@@ -1,19 +1,19 @@
-// What is known of a tensor from the operator that makes it and from what is known of its
-// operands: its type, whether it needs weights only, and splat values. Leaves and opaque
-// nodes are those of a graph.
+// Facts of a tensor, computed from the operator that produces it and the facts of its
+// operands: its type, whether it depends on weights only, and splat values. Leaves and
+// opaque nodes belong to a graph.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_REWRITES_TENSOR_FACTS_H
 #define EG_REWRITES_TENSOR_FACTS_H
 
 #include "base/flatmap.h"
-#include "onnx/sets/versions.h"
+#include "ops/ops.h"
 #include "pcg/graph/graph.h"
 
-/// What is known of a class or term. Types are plain in layout: memory formats are chosen
-/// by extraction. A node of split, top-k, or of an opaque operator with other than one
-/// result makes a tuple; PART nodes take its results.
+/// The facts of a class or term. Types are plain in layout: extraction chooses memory
+/// formats. A node of split, top-k, or of an opaque operator with other than one result
+/// makes a tuple; PART nodes take its results.
 typedef struct eg_tensor_fact {
-  bool typed;   // false: result of an opaque node that nobody knows; no rule applies
+  bool typed;   // false: result of an opaque node, of unknown type; no rule applies
   eg_type type; // typed, not a tuple
   // Tuple: [part_count], owned by the e-graph; equal lists have one address.
   const eg_type *parts;
@@ -21,10 +21,9 @@ typedef struct eg_tensor_fact {
   bool weight_only;    // computed from weights and fills alone
   bool splat; // every element (of every part) equals splat_value (known data or fill)
   double splat_value;
-  bool is_unloaded; // of a node of the seed: ONNX Runtime has no kernel for it
-  bool is_sealed;   // rules do not look into the class: eg_tensor_egraph_seal
-  // Where explanations are kept (eg_tensor_egraph_create_explained): one more than the
-  // number of a term of the class that is weight-only, or a splat, by itself.
+  bool is_sealed; // rules do not look into the class: eg_tensor_egraph_seal
+  // In an explained e-graph (eg_tensor_egraph_create_explained): one more than the number
+  // of a term of the class that is weight-only, or a splat, by itself.
   uint32_t weight_term, splat_term;
 } eg_tensor_fact;
 
@@ -38,14 +37,14 @@ typedef struct eg_type_list {
 } eg_type_list;
 EG_VEC_DEFINE(eg_type_list_vec, eg_type_list);
 
-/// What facts are computed from. They borrow from it.
+/// Whatever facts are computed from. Facts borrow from it.
 typedef struct eg_tensor_facts {
   egraph_allocator alloc;
   const eg_graph *graph;
-  bool is_restricted; // to nodes that ONNX Runtime loads
-  eg_onnx_sets sets;  // in one of these
-  uint64_t left_out;  // nodes that were refused for that
-  eg_arena arena;     // of type lists
+  bool is_restricted;            // to nodes with kernels
+  uint32_t kernels[EG_OP_COUNT]; // then: bits of element types, see eg_kernel_types
+  uint64_t left_out;             // nodes that were refused for that
+  eg_arena arena;                // of type lists
   eg_type_list_vec lists;
   eg_flatmap map; // hash of a list -> its place in `lists`
 } eg_tensor_facts;
@@ -54,20 +53,27 @@ void eg_tensor_facts_init(eg_tensor_facts *facts, egraph_allocator alloc,
                           const eg_graph *graph);
 void eg_tensor_facts_deinit(eg_tensor_facts *facts);
 size_t eg_tensor_facts_bytes(const eg_tensor_facts *facts);
-/// The fact of a node on operands of which facts are given. Fails with EGRAPH_E_TYPE.
+/// Says, per operator, for operands of which element types there is a kernel: bit `dtype`
+/// of out_types[op], for the dtype of the first operand that is not bool, bool where all
+/// are. *out_has_all: there is one for every node of the graph. Fails with
+/// EGRAPH_E_MEMORY.
+typedef egraph_status eg_kernel_types(const eg_graph *graph, uint32_t *out_types,
+                                      bool *out_has_all);
+
+/// The fact of a node on operands with these facts. Fails with EGRAPH_E_TYPE.
 egraph_status eg_tensor_facts_of_node(eg_tensor_facts *facts, const eg_attrs *attrs,
                                       const eg_tensor_fact *const *children,
                                       uint32_t count, eg_tensor_fact *out);
-/// Makes a fact that of an input, or of a weight of which no more is known.
+/// Sets the fact of an input, or of a weight without known data.
 void eg_tensor_facts_of_leaf(const eg_type *type, bool is_weight, eg_tensor_fact *out);
-/// Makes a fact that of a weight with this value in every element, as its type holds it.
+/// Sets the fact of a weight with this value in every element, rounded to its type.
 void eg_tensor_facts_of_splat(const eg_type *type, double value, eg_tensor_fact *out);
-/// Makes a fact that of a weight with these bytes (NULL: absent).
+/// Sets the fact of a weight with these bytes (NULL: absent).
 void eg_tensor_facts_of_data(const eg_type *type, const eg_buffer *data,
                              eg_tensor_fact *out);
-/// False where constants that are known numbers make one that is not finite, or no normal
-/// number, of finite ones; or where a fill is none of its type. `fact` is the node's.
-/// Fails with EGRAPH_E_MEMORY.
+/// *out_fit is false where a node on finite known constants yields a number that is not
+/// finite or not normal, or where a fill exceeds its type. `fact` is the fact of the
+/// node. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_tensor_constants_fit(egraph_allocator alloc, const eg_attrs *attrs,
                                       const eg_tensor_fact *const *children,
                                       uint32_t count, const eg_tensor_fact *fact,
@@ -78,7 +84,7 @@ bool eg_tensor_fact_same_type(const eg_tensor_fact *a, const eg_tensor_fact *b);
 /// Appends the type: "float32[2,3]", "(float32[1], int64[1])" for a tuple, or "unknown".
 egraph_status eg_tensor_fact_print(eg_text *text, const eg_tensor_fact *fact);
 
-/// Adds it, with its data. Fails as eg_graph_add_weight does.
+/// Adds a weight all of whose elements are one number. Fails as eg_graph_add_weight.
 egraph_status eg_graph_add_splat(eg_graph *graph, const char *name, const eg_type *type,
                                  double number, eg_value *out);
 

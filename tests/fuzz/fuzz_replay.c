@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <string.h>
 
+#include "onnx/record.h"
 #include "rewrites/lab/rule_checks.h"
 #include "rewrites/replay/replay.h"
 #include "tests/fuzz/fuzz.h"
@@ -67,7 +68,8 @@ static void replay(part given_text, part result_text, const eg_explained *explai
                                    .result = result,
                                    .rules = shipped(),
                                    .explained = explained,
-                                   .max_bytes = MAX_BYTES};
+                                   .max_bytes = MAX_BYTES,
+                                   .is_same_record = eg_onnx_is_same_record};
     egraph_status status = eg_replay(eg_allocator_heap(), &input, &report);
     if (status != EGRAPH_OK) fuzz_check_failure(status);
   }

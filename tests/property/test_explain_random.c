@@ -95,8 +95,8 @@ static bool is_side_pair(void *user, const eg_ground_terms *terms, uint32_t left
 /// The closure of replays, which shares nothing with the explainer.
 static void check_closure(const ground_problem *p) {
   eg_replay_closure closure;
-  assert_ok(eg_replay_closure_init(&closure, eg_allocator_heap(),
-                                   eg_explainer_terms(p->explainer)));
+  eg_replay_closure_init(&closure, eg_allocator_heap());
+  assert_ok(eg_replay_closure_start(&closure, eg_explainer_terms(p->explainer)));
   for (uint32_t i = 0; i < p->equations; i++)
     assert_ok(eg_replay_closure_unite(&closure, p->sides[i][0], p->sides[i][1]));
   for (uint32_t a = 0; a < p->count; a++)
