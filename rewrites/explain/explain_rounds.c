@@ -1,7 +1,9 @@
-// Graphs are walked value by value into two sets of terms: those of the round's explainer
-// (over leaves of the graph that it starts from), and those of the whole explanation.
+// Walks graphs value by value into two sets of terms: of the explainer of the round (over
+// leaves of the graph that the round starts from), and of the whole explanation.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/explain/explain_rounds.h"
+
+#include <assert.h>
 
 #include "base/owner.h"
 #include "rewrites/saturation/tensor_explain.h"
@@ -15,6 +17,8 @@ typedef struct walk {
   eg_u32s translated; // [terms of the explainer] one more than those of the explanation
   eg_u32s stack, operands, roots;
 } walk;
+EG_OWNER_DEFINE_STATIC(walk, (eg_u32s, started, emitted, found, translated, stack,
+                              operands, roots))
 
 /// Adds a term to one of the two sets.
 typedef egraph_status add_term(walk *w, const eg_attrs *attrs, const uint32_t *operands,
@@ -38,7 +42,7 @@ static egraph_status missing(const char *name) {
 
 // ---- nodes -----------------------------------------------------------------------
 
-/// The opaque node that the start has under the name of a result.
+/// Finds the opaque node of the start that has a result of this name.
 static egraph_status find_opaque(const walk *w, const char *name,
                                  eg_graph_node_info *out) {
   eg_value value;
@@ -49,7 +53,7 @@ static egraph_status find_opaque(const walk *w, const char *name,
   return out->attrs->op == EG_OP_OPAQUE ? EGRAPH_OK : missing(name);
 }
 
-/// Its attributes in the explanation: the key that the given graph has for it.
+/// The attributes of an opaque node in the explanation, with the key of the given graph.
 static const eg_attrs *given_opaque(const walk *w, const eg_graph_node_info *node) {
   const eg_explained *e = &w->rounds->explained;
   uint32_t term = w->rounds->values.data[node->results[0].id];
@@ -126,7 +130,7 @@ static egraph_status walk_graph(walk *w, const eg_graph *graph, add_term *add,
 
 // ---- from the explainer to the explanation ---------------------------------------
 
-/// A weight of the start is what it is there; an opaque node has the given graph's key.
+/// A weight of the start is the term that it has there.
 static egraph_status translate_leaf(walk *w, const eg_attrs *attrs, uint32_t *out_term,
                                     bool *out_is_term) {
   eg_value value;
@@ -148,7 +152,7 @@ static egraph_status translate_opaque(const walk *w, const eg_attrs **inout_attr
   return EGRAPH_OK;
 }
 
-/// Translates a term whose operands have been, or puts these on the stack.
+/// Translates a term whose operands are translated; puts others of them on the stack.
 static egraph_status translate_one(walk *w, uint32_t term) {
   eg_ground ground = eg_ground_at(eg_tensor_explainer_terms(w->explainer), term);
   const eg_attrs *attrs = eg_tensor_egraph_attrs_at(w->round->egraph, ground.payload);
@@ -214,7 +218,7 @@ static egraph_status take_rewrite(void *user, const eg_rule *rule, const uint32_
   return eg_explained_add_step(&w->rounds->explained, rule->name, w->roots.data, count);
 }
 
-/// A weight of the graph that was found: one of the start, or a value computed ahead.
+/// Adds a weight of the found graph: a weight of the start, or a value computed ahead.
 static egraph_status found_weight(walk *w, const eg_value_info *info, uint32_t *out) {
   eg_value value;
   uint32_t term;
@@ -251,19 +255,18 @@ static egraph_status add_round(walk *w) {
   return note_outputs(rounds, round->found);
 }
 
-#define OWNED (eg_u32s, started, emitted, found, translated, stack, operands, roots)
-
 egraph_status eg_explained_rounds_add(eg_explained_rounds *rounds,
                                       const eg_explained_round *round) {
   egraph_allocator alloc = rounds->explained.alloc;
-  walk w = {
-      .rounds = rounds, .round = round, .start = eg_tensor_egraph_graph(round->egraph)};
-  EG_INIT_MEMBERS(&w, alloc, OWNED);
+  EG_LOCAL(walk, w, alloc);
+  w.rounds = rounds;
+  w.round = round;
+  w.start = eg_tensor_egraph_graph(round->egraph);
+  assert(eg_graph_value_count(w.start) == rounds->values.len);
   egraph_status status =
       eg_tensor_explainer_create(alloc, round->egraph, round->rules, &w.explainer);
   if (status == EGRAPH_OK) status = add_round(&w);
   eg_tensor_explainer_destroy(w.explainer);
-  EG_DEINIT_MEMBERS(&w, OWNED);
   return status;
 }
 
@@ -272,12 +275,11 @@ egraph_status eg_explained_rounds_init(eg_explained_rounds *rounds,
   *rounds = (eg_explained_rounds){.noted = 0};
   eg_u32s_init(&rounds->values, alloc);
   EG_TRY(eg_explained_init(&rounds->explained, alloc));
-  walk w = {.rounds = rounds, .start = given};
-  EG_INIT_MEMBERS(&w, alloc, OWNED);
-  egraph_status status = walk_graph(&w, given, add_explained, NULL, &rounds->values);
-  if (status == EGRAPH_OK) status = note_outputs(rounds, given);
-  EG_DEINIT_MEMBERS(&w, OWNED);
-  return status;
+  EG_LOCAL(walk, w, alloc);
+  w.rounds = rounds;
+  w.start = given;
+  EG_TRY(walk_graph(&w, given, add_explained, NULL, &rounds->values));
+  return note_outputs(rounds, given);
 }
 
 void eg_explained_rounds_deinit(eg_explained_rounds *rounds) {

@@ -15,16 +15,16 @@ typedef struct eg_explained_rounds {
   uint32_t noted;         // rewrites in the e-graphs of the rounds that were explained
 } eg_explained_rounds;
 
-/// The given graph: nothing to explain. Free it after a failure, too.
+/// Starts with the given graph. Free it after a failure, too.
 egraph_status eg_explained_rounds_init(eg_explained_rounds *rounds,
                                        egraph_allocator alloc, const eg_graph *given);
 void eg_explained_rounds_deinit(eg_explained_rounds *rounds);
 
-/// What a round made of the graph of its e-graph, which is the one that was found last.
+/// A round, which turns the graph of its e-graph, the one found last, into another.
 typedef struct eg_explained_round {
   eg_tensor_egraph *egraph; // an explained one (eg_tensor_egraph_create_explained)
   const eg_rules *rules;    // of its saturation
-  const eg_graph *emitted;  // as extraction left it
+  const eg_graph *emitted;  // by extraction
   const eg_graph *found;    // the same with weights computed ahead, by their names
 } eg_explained_round;
 /// Adds a round. Fails with EGRAPH_E_INTERNAL where an output is not known to be equal,

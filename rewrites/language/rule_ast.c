@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/language/rule_ast.h"
 
+#include <assert.h>
 #include <string.h>
 
 #define EG_RULE_FUNCTION(ID, NAME, MIN, MAX, ARGUMENTS, RESULT, EVAL)                    \
@@ -15,6 +16,7 @@ static const eg_rule_function_info functions[EG_RULE_FN_COUNT] = {
 static const char *const kind_words[] = {EG_RULE_KIND_LIST(EG_RULE_KIND_WORDS)};
 
 const eg_rule_function_info *eg_rule_function_info_of(eg_rule_function function) {
+  assert(function < EG_RULE_FN_COUNT);
   return &functions[function];
 }
 
@@ -57,6 +59,7 @@ bool eg_rule_class_find(const char *name, egraph_math *out) {
 // ---- parallel operators ------------------------------------------------------------
 
 uint32_t eg_rule_moves_of(const eg_rule *rule, uint32_t term, uint32_t *out_begin) {
+  assert(term < rule->term_count);
   uint32_t low = 0, high = rule->move_count;
   while (low < high) {
     uint32_t middle = low + (high - low) / 2;

@@ -26,7 +26,8 @@ bool eg_rule_has_sequence(const eg_sexpr *expr) {
   return has;
 }
 
-bool eg_rule_is_parameter_clause(const eg_sexpr *clause) {
+/// True for (operators ...) and (least ...), which no case has.
+static bool is_parameter_clause(const eg_sexpr *clause) {
   return eg_sexpr_is_form(clause, "operators") || eg_sexpr_is_form(clause, "least");
 }
 
@@ -42,7 +43,7 @@ bool eg_rule_is_each(const eg_sexpr *expr) { return eg_sexpr_is_form(expr, "each
 bool eg_rule_form_is_schema(const eg_sexpr *form) {
   bool is_schema = eg_rule_has_sequence(form);
   for (uint32_t i = 0; i < form->count && !is_schema; i++)
-    is_schema = eg_rule_is_parameter_clause(&form->children[i]);
+    is_schema = is_parameter_clause(&form->children[i]);
   return is_schema;
 }
 
@@ -51,12 +52,14 @@ bool eg_rule_form_is_schema(const eg_sexpr *form) {
 uint32_t eg_rule_sum_of(const eg_rule_sum *sum, uint32_t parameter_count,
                         const uint32_t *values) {
   uint32_t total = sum->fixed;
+  assert(parameter_count <= EG_RULE_MAX_PARAMETERS);
   for (uint32_t i = 0; i < parameter_count; i++)
     if (sum->times[i] != 0) total += sum->times[i] * values[i];
   return total;
 }
 
-uint32_t eg_rule_length_count(const eg_rule_schema *schema) {
+/// Counts the parameters that are lengths of sequences.
+static uint32_t count_lengths(const eg_rule_schema *schema) {
   uint32_t count = 0;
   for (uint32_t i = 0; i < schema->parameter_count; i++)
     count += schema->parameters[i].operators == NULL;
@@ -64,6 +67,7 @@ uint32_t eg_rule_length_count(const eg_rule_schema *schema) {
 }
 
 eg_op eg_rule_spot_op(const eg_rule_spot *spot, const uint32_t *values) {
+  assert(spot->parameter == EG_RULE_NONE || values[spot->parameter] < EG_OP_COUNT);
   return spot->parameter == EG_RULE_NONE ? spot->op : (eg_op)values[spot->parameter];
 }
 
@@ -104,7 +108,7 @@ static bool choose_operator(const eg_rule_schema *schema, uint32_t parameter,
 
 bool eg_rule_case_choose(const eg_rule_schema *schema, uint32_t *out) {
   static const uint32_t one[] = {2, 1, 3, 0, 4, 5}, several[] = {1, 2, 3, 0, 4, 5};
-  const uint32_t *counts = eg_rule_length_count(schema) > 1 ? several : one;
+  const uint32_t *counts = count_lengths(schema) > 1 ? several : one;
   for (size_t k = 0; k < sizeof one / sizeof *one; k++) {
     bool is_legal = true;
     for (uint32_t i = 0; i < schema->parameter_count; i++)
@@ -130,9 +134,12 @@ typedef struct writing {
 
 static uint32_t length_written(const writing *w, const eg_sexpr *expr) {
   const eg_rule_schema *schema = w->schema;
-  if (eg_rule_is_sequence(expr))
-    return w->values[schema->lengths[eg_rule_find_sequence(
-        schema->sequences, schema->sequence_count, expr->text)]];
+  if (eg_rule_is_sequence(expr)) {
+    uint32_t sequence =
+        eg_rule_find_sequence(schema->sequences, schema->sequence_count, expr->text);
+    assert(sequence < schema->sequence_count && "the schema has all of its form");
+    return w->values[schema->lengths[sequence]];
+  }
   for (uint32_t i = 0; i < expr->count; i++)
     if (eg_rule_has_sequence(&expr->children[i]))
       return length_written(w, &expr->children[i]);
@@ -189,6 +196,7 @@ static bool has_attribute(const eg_sexpr *term, const char *attribute) {
 /// Writes (gelu :approximate ?f.approximate ...) for (?f ...).
 static egraph_status write_operator(const writing *w, const eg_sexpr *term,
                                     uint32_t parameter, expressions *out) {
+  assert(w->schema->parameters[parameter].operators != NULL);
   const eg_op_info *info = eg_op_info_of((eg_op)w->values[parameter]);
   eg_sexpr head = term->children[0], key = head, value = head;
   head.text = info->name;
@@ -223,7 +231,7 @@ static egraph_status write_children(writing *w, const eg_sexpr *from, eg_sexpr *
     first = 1;
   }
   for (uint32_t i = first; i < from->count; i++)
-    if (!eg_rule_is_parameter_clause(&from->children[i]))
+    if (!is_parameter_clause(&from->children[i]))
       EG_TRY(write_form(w, &from->children[i], &children));
   out->count = (uint32_t)children.len;
   return EG_RULE_KEEP(w->from->arena, children, &out->children);
@@ -437,6 +445,7 @@ static egraph_status list_all(const eg_rule *rule, eg_u32s *out, bool *out_all) 
 }
 
 egraph_status eg_rule_cases_sample(const eg_rule *rule, eg_u32s *out, bool *out_all) {
+  assert(rule->schema != NULL && rule->values != NULL);
   const eg_rule_schema *schema = rule->schema;
   uint32_t values[EG_RULE_MAX_PARAMETERS];
   EG_TRY(list_all(rule, out, out_all));
@@ -582,6 +591,7 @@ static egraph_status compare_cases(likeness *l, uint32_t parameter) {
 
 egraph_status eg_rule_cases_have(const eg_rule *with_parameters, const eg_rule *rule,
                                  egraph_allocator alloc, bool *out) {
+  assert(with_parameters->schema != NULL && rule->schema == NULL);
   likeness l = {.whole = with_parameters, .rule = rule, .alloc = alloc};
   for (uint32_t i = 0; i < rule->pattern_term_count; i++) {
     const eg_rule_term *term = &rule->terms[i];

@@ -21,6 +21,7 @@ typedef struct printer {
 } printer;
 
 static void print_var(printer *p, uint32_t var) {
+  assert(var < p->rule->var_count);
   if (p->numbers == NULL) {
     eg_text_append(p->text, p->rule->vars[var].name);
     return;
@@ -46,6 +47,7 @@ static void print_constant(eg_text *text, const eg_rule_value *value) {
 }
 
 static void print_expr(printer *p, uint32_t index) {
+  assert(index < p->rule->expr_count);
   const eg_rule_expr *expr = &p->rule->exprs[index];
   switch (expr->form) {
   case EG_RULE_EXPR_CONSTANT: print_constant(p->text, &expr->constant); return;
@@ -106,6 +108,7 @@ static void print_bare_term(printer *p, uint32_t index) {
 }
 
 static void print_move(printer *p, const eg_rule_move *move) {
+  assert(move->axis < p->rule->axis_count);
   eg_text_printf(p->text, "(%s", eg_parallel_name(move->kind));
   if (move->dim != EG_RULE_NONE) {
     eg_text_append(p->text, " :dim ");
@@ -118,6 +121,7 @@ static void print_move(printer *p, const eg_rule_move *move) {
 }
 
 static void print_term(printer *p, uint32_t index) {
+  assert(index < p->rule->term_count);
   uint32_t begin, end = eg_rule_moves_of(p->rule, index, &begin);
   if (!p->parallel) end = begin;
   for (uint32_t i = end; i > begin; i--)

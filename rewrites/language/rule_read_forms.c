@@ -6,6 +6,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/language/rule_forms.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -164,6 +165,7 @@ static egraph_status check_patterns(const eg_rule_reader *reader, const eg_sexpr
 static egraph_status read_direction(eg_rule_reader *reader, const eg_sexpr *form,
                                     const clauses *parts, eg_rule *rule) {
   const eg_sexpr *left = rule->reversed ? parts->rhs : parts->lhs;
+  assert(reader->terms.len == 0 && parts->lhs != NULL && parts->rhs != NULL);
   reader->in_pattern = true;
   EG_TRY(eg_rule_read_roots(reader, left));
   EG_TRY(eg_rule_read_late(reader));
@@ -360,6 +362,7 @@ static egraph_status read_test(test_reader *reader, const eg_sexpr *form) {
                          test->name);
   eg_arena *arena = reader->rule.arena;
   uint32_t root_count = test->body.root_count;
+  assert(reader->rule.roots.len == root_count);
   test->body.root_count = 0; // a test has no left side: every root is a right side
   EG_TRY(eg_rule_keep(&reader->rule, &test->body));
   test->body.root_count = root_count;

@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/language/rule_reader.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <string.h>
 
@@ -133,6 +134,7 @@ static egraph_status read_slot_expr(eg_rule_reader *reader, const eg_sexpr *expr
 }
 
 egraph_status eg_rule_read_late(eg_rule_reader *reader) {
+  assert(reader->in_pattern);
   for (size_t i = 0; i < reader->late.len; i++) {
     eg_rule_late_slot late = reader->late.data[i];
     EG_TRY(read_slot_expr(reader, late.at, late.op, late.attr, late.slot));
@@ -332,11 +334,6 @@ static bool find_move_kind(const eg_sexpr *expr, eg_parallel_kind *out) {
   return eg_rule_has_head(expr) && eg_parallel_find(expr->children[0].text, out);
 }
 
-static bool is_move(const eg_sexpr *expr) {
-  eg_parallel_kind kind;
-  return find_move_kind(expr, &kind);
-}
-
 static egraph_status find_operand(const eg_rule_reader *reader, const eg_sexpr *expr,
                                   const eg_sexpr **out) {
   const char *name = expr->children[0].text;
@@ -372,7 +369,8 @@ egraph_status eg_rule_read_term(eg_rule_reader *reader, const eg_sexpr *expr,
                                 uint32_t *out_term) {
   if (eg_rule_is_variable(expr)) return read_class_var(reader, expr, out_term);
   if (eg_sexpr_is_form(expr, "as")) return read_as(reader, expr, out_term);
-  if (is_move(expr)) return read_move(reader, expr, out_term);
+  eg_parallel_kind kind;
+  if (find_move_kind(expr, &kind)) return read_move(reader, expr, out_term);
   if (eg_rule_has_head(expr)) return read_node(reader, expr, out_term);
   return eg_sexpr_fail(reader->file, expr,
                        "a term is wanted: a ?variable or (operator :attribute value ... "
@@ -545,7 +543,9 @@ static egraph_status read_attrs(eg_rule_reader *reader, const eg_rule_late_move 
   move_attrs attrs = {.dim = NULL};
   *out = (eg_rule_move){
       .term = late->term, .dim = EG_RULE_NONE, .line = at->line, .column = at->column};
-  (void)find_move_kind(at, &out->kind);
+  bool is_move = find_move_kind(at, &out->kind);
+  assert(is_move);
+  (void)is_move;
   EG_TRY(gather_attrs(reader, at, out->kind, &attrs));
   if (attrs.dim != NULL) EG_TRY(read_int(reader, attrs.dim, &out->dim));
   if (attrs.degree != NULL) EG_TRY(read_degree(reader, attrs.degree, &out->degree));

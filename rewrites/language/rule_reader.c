@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/language/rule_reader.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <string.h>
 
@@ -23,6 +24,7 @@ uint32_t eg_rule_reader_find(const eg_rule_reader *reader, const char *name) {
 egraph_status eg_rule_reader_declare(eg_rule_reader *reader, const char *name,
                                      eg_rule_kind kind, eg_rule_var_origin origin,
                                      uint32_t *out_var) {
+  assert(eg_rule_reader_find(reader, name) == EG_RULE_NONE);
   eg_rule_var var = {
       .name = name, .kind = kind, .origin = origin, .pattern_var = EG_RULE_NONE};
   if (kind == EG_RULE_TENSOR && origin == EG_RULE_VAR_MATCHED)
@@ -77,6 +79,7 @@ egraph_status eg_rule_keep_bytes(eg_arena *arena, const void *data, size_t count
 
 egraph_status eg_rule_keep(eg_rule_reader *reader, eg_rule *out) {
   eg_arena *arena = reader->arena;
+  assert(out->root_count <= reader->roots.len && reader->late.len == 0);
   EG_TRY(EG_RULE_KEEP(arena, reader->vars, &out->vars));
   EG_TRY(EG_RULE_KEEP(arena, reader->terms, &out->terms));
   EG_TRY(EG_RULE_KEEP(arena, reader->exprs, &out->exprs));
@@ -160,6 +163,7 @@ static bool make_dtype(eg_rule_expr *node) {
 
 egraph_status eg_rule_want_kind(eg_rule_reader *reader, const eg_sexpr *at, uint32_t expr,
                                 eg_rule_kind kind) {
+  assert(expr < reader->exprs.len);
   eg_rule_expr *node = &reader->exprs.data[expr];
   if (node->kind == kind) return EGRAPH_OK;
   if (node->kind == EG_RULE_INT && kind == EG_RULE_FLOAT) return EGRAPH_OK;
@@ -275,6 +279,7 @@ static egraph_status read_call(eg_rule_reader *reader, const eg_sexpr *expr,
   for (uint32_t i = 0; i < count; i++)
     EG_TRY(eg_rule_read_expr(reader, &arg_exprs[i], &args[i]));
   size_t letters = strlen(info->arguments);
+  assert(letters != 0 || count == 0);
   if (info->arguments[0] == 'a') settle_first_symbol(reader, args, count);
   joined kinds = {.number = EG_RULE_BOOL, .any = EG_RULE_BOOL};
   for (uint32_t i = 0; i < count; i++) {

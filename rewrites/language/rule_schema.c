@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/language/rule_schema.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/number.h"
@@ -32,20 +33,23 @@ static bool is_in_set(const eg_op_info *info, eg_op op, uint32_t set) {
          info->max_inputs <= operator_sets[set].most && info->max_inputs > 0;
 }
 
-bool eg_rule_operators_find(const char *name, eg_rule_operators *out,
-                            egraph_status *out_status) {
+EG_VEC_DEFINE(operator_list, eg_op);
+
+/// Appends the operators of a named set, or a single operator. *out_found is false when
+/// the name is unknown.
+static egraph_status add_operators(const char *name, operator_list *out,
+                                   bool *out_found) {
   eg_op op;
-  *out_status = EGRAPH_OK;
+  *out_found = true;
   for (uint32_t set = 0; set < OPERATOR_SETS; set++) {
     if (strcmp(operator_sets[set].name, name) != 0) continue;
-    for (int i = 0; i < EG_OP_COUNT && *out_status == EGRAPH_OK; i++)
+    for (int i = 0; i < EG_OP_COUNT; i++)
       if (is_in_set(eg_op_info_of((eg_op)i), (eg_op)i, set))
-        *out_status = eg_rule_operators_push(out, (eg_op)i);
-    return true;
+        EG_TRY(operator_list_push(out, (eg_op)i));
+    return EGRAPH_OK;
   }
-  if (!eg_op_find(name, &op)) return false;
-  *out_status = eg_rule_operators_push(out, op);
-  return true;
+  *out_found = eg_op_find(name, &op);
+  return *out_found ? operator_list_push(out, op) : EGRAPH_OK;
 }
 
 // ---- parameters -------------------------------------------------------------------
@@ -91,27 +95,26 @@ static egraph_status unknown_operators(const scan *s, const eg_sexpr *at) {
 }
 
 static egraph_status list_operators(const scan *s, const eg_sexpr *names, uint32_t first,
-                                    eg_rule_operators *out) {
+                                    operator_list *out) {
   for (uint32_t i = first; i < names->count; i++) {
     const eg_sexpr *name = &names->children[i];
-    egraph_status status;
     if (eg_sexpr_is_form(name, "without")) continue;
-    if (name->kind != EG_SEXPR_ATOM || !eg_rule_operators_find(name->text, out, &status))
-      return unknown_operators(s, name);
-    EG_TRY(status);
+    bool is_found = name->kind == EG_SEXPR_ATOM;
+    if (is_found) EG_TRY(add_operators(name->text, out, &is_found));
+    if (!is_found) return unknown_operators(s, name);
   }
   return EGRAPH_OK;
 }
 
-static bool has_operator(const eg_rule_operators *list, eg_op op) {
+static bool has_operator(const operator_list *list, eg_op op) {
   for (size_t i = 0; i < list->len; i++)
     if (list->data[i] == op) return true;
   return false;
 }
 
 static egraph_status keep_operators(scan *s, const eg_sexpr *clause,
-                                    const eg_rule_operators *list,
-                                    const eg_rule_operators *without) {
+                                    const operator_list *list,
+                                    const operator_list *without) {
   eg_op *kept;
   uint32_t count = 0;
   EG_TRY(eg_arena_alloc(s->from->arena, list->len, sizeof *kept, &kept));
@@ -125,6 +128,7 @@ static egraph_status keep_operators(scan *s, const eg_sexpr *clause,
     return eg_sexpr_fail(s->from->file, clause,
                          "no operator is left; write fewer after "
                          "without");
+  assert(s->parameter_count < EG_RULE_MAX_PARAMETERS);
   s->parameters[s->parameter_count++] = (eg_rule_parameter){
       .name = clause->children[1].text, .operators = kept, .operator_count = count};
   return EGRAPH_OK;
@@ -145,8 +149,8 @@ static egraph_status scan_operators(scan *s, const eg_sexpr *clause) {
     return eg_sexpr_fail(s->from->file, clause,
                          "malformed; write (operators ?f unary) with a new name");
   if (s->parameter_count == EG_RULE_MAX_PARAMETERS) return too_many(s, clause);
-  EG_LOCAL(eg_rule_operators, list, s->from->scratch);
-  EG_LOCAL(eg_rule_operators, without, s->from->scratch);
+  EG_LOCAL(operator_list, list, s->from->scratch);
+  EG_LOCAL(operator_list, without, s->from->scratch);
   EG_TRY(list_operators(s, clause, 2, &list));
   for (uint32_t i = 2; i < clause->count; i++)
     if (eg_sexpr_is_form(&clause->children[i], "without"))
@@ -217,6 +221,7 @@ static egraph_status scan_least(scan *s, const eg_sexpr *clause) {
                          EG_RULE_MAX_COUNT);
   uint32_t sequence =
       eg_rule_find_sequence(s->sequences, s->sequence_count, clause->children[2].text);
+  assert(sequence < s->sequence_count && "scan_sequences saw the clause, too");
   s->parameters[s->lengths[sequence]].least = (uint32_t)least;
   return EGRAPH_OK;
 }

@@ -58,8 +58,6 @@ bool eg_rule_case_is_legal(const eg_rule_schema *schema, const uint32_t *values)
 /// The value of a sum in a case.
 uint32_t eg_rule_sum_of(const eg_rule_sum *sum, uint32_t parameter_count,
                         const uint32_t *values);
-/// Counts the parameters that are lengths of sequences.
-uint32_t eg_rule_length_count(const eg_rule_schema *schema);
 eg_op eg_rule_spot_op(const eg_rule_spot *spot, const uint32_t *values);
 
 /// Appends the values of cases that stand for all, parameter_count words each. *out_all:
@@ -82,12 +80,6 @@ egraph_status eg_rule_cases_have(const eg_rule *with_parameters, const eg_rule *
 /// than EG_RULE_MAX_CASES choices of operators.
 egraph_status eg_rule_cases_check(const eg_rule *rule, egraph_allocator alloc);
 
-/// Appends the operators of a named set, which the operator table implies, or a single
-/// operator. False when the name is unknown.
-EG_VEC_DEFINE(eg_rule_operators, eg_op);
-bool eg_rule_operators_find(const char *name, eg_rule_operators *out,
-                            egraph_status *out_status);
-
 /// True for an atom that spells a sequence, ?x...
 bool eg_rule_is_sequence(const eg_sexpr *expr);
 /// True for (each ...), well-formed or not.
@@ -97,8 +89,6 @@ bool eg_rule_has_sequence(const eg_sexpr *expr);
 /// The number of a sequence, or EG_RULE_NONE.
 uint32_t eg_rule_find_sequence(const char *const *sequences, uint32_t count,
                                const char *name);
-/// True for (operators ...) and (least ...), which no case has.
-bool eg_rule_is_parameter_clause(const eg_sexpr *clause);
 
 /// Reads a case, under the name of the form. Fails as eg_rule_read.
 egraph_status eg_rule_case_read(const eg_rule_source_text *from,

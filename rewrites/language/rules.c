@@ -74,6 +74,9 @@ static bool find_equal(const rule_index *index, const eg_rule *rule, uint32_t *o
 static egraph_status add_to_index(rule_index *index, eg_arena *arena,
                                   const eg_rule *rule) {
   eg_rule *kept;
+  uint32_t known;
+  assert(!find_name(index, rule->name, &known) && !find_equal(index, rule, &known));
+  (void)known;
   EG_TRY(eg_arena_alloc(arena, 1, sizeof *kept, &kept));
   *kept = *rule;
   EG_TRY(eg_flatmap_reserve_one(&index->names));
@@ -283,6 +286,8 @@ static rules_mark mark_rules(const eg_rules *rules) {
 
 /// Removes what a failed text has added.
 static void shrink_rules(eg_rules *rules, rules_mark to) {
+  assert(to.rules <= rules->rules.list.len && to.implied <= rules->implied.list.len);
+  assert(to.tests <= rules->tests.len);
   for (size_t i = 0; i < rules->switched.len; i++)
     rules->rules.list.data[rules->switched.data[i]]->enabled = false;
   shrink_index(&rules->rules, to.rules);
@@ -399,13 +404,6 @@ static egraph_status read_rule_form(eg_rules *rules, const eg_rule_source_text *
   return rule.both_ways ? add_rule(rules, &reverse, form) : EGRAPH_OK;
 }
 
-static egraph_status read_test_form(eg_rules *rules, const eg_rule_source_text *from,
-                                    const eg_sexpr *form) {
-  eg_rule_test test;
-  EG_TRY(eg_rule_test_read(from, form, &test));
-  return add_test(rules, &test, form);
-}
-
 static egraph_status check_header(const char *file, const eg_sexpr *text) {
   eg_sexpr start = {.line = 1, .column = 1};
   const eg_sexpr *header = text->count > 0 ? &text->children[0] : &start;
@@ -429,9 +427,11 @@ static egraph_status read_forms(eg_rules *rules, const eg_rule_source_text *from
     const eg_sexpr *form = &forms.children[i];
     if (eg_sexpr_is_form(form, "rule"))
       EG_TRY(read_rule_form(rules, from, form));
-    else if (eg_sexpr_is_form(form, "test"))
-      EG_TRY(read_test_form(rules, from, form));
-    else
+    else if (eg_sexpr_is_form(form, "test")) {
+      eg_rule_test test;
+      EG_TRY(eg_rule_test_read(from, form, &test));
+      EG_TRY(add_test(rules, &test, form));
+    } else
       return eg_sexpr_fail(
           from->file, form,
           "unknown form; write (rule name ...), (test name ...) or (for $name "
@@ -543,6 +543,7 @@ egraph_status eg_rule_cases_get(eg_rule_cases *cases, uint32_t rule,
   const eg_rule *whole = eg_rules_at(cases->rules, rule);
   *out = whole;
   if (whole->schema == NULL) return EGRAPH_OK;
+  assert(values != NULL && cases->list.len == cases->numbers.len);
   size_t bytes = whole->schema->parameter_count * sizeof *values;
   for (size_t i = 0; i < cases->list.len; i++)
     if (cases->numbers.data[i] == rule &&

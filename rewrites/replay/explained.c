@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/replay/explained.h"
 
+#include <assert.h>
+
 #include "base/owner.h"
 #include "base/sexpr.h"
 #include "pcg/graph/attr_list.h"
@@ -73,8 +75,10 @@ static egraph_status number_terms(const eg_explained *e, eg_u32s *out) {
 
 static void print_numbers(const uint32_t *terms, size_t count, const eg_u32s *numbers,
                           eg_text *out) {
-  for (size_t i = 0; i < count; i++)
+  for (size_t i = 0; i < count; i++) {
+    assert(numbers->data[terms[i]] != 0 && "a needed term has a number");
     eg_text_printf(out, " %u", numbers->data[terms[i]] - 1);
+  }
   eg_text_append(out, ")");
 }
 

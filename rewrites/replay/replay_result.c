@@ -1,6 +1,7 @@
 // Follows values of the result and terms together, from the outputs on. A value is one
 // term; a node with an unknown operator is one node of the given graph.
 // SPDX-License-Identifier: Apache-2.0
+#include <assert.h>
 #include <string.h>
 
 #include "base/owner.h"
@@ -201,6 +202,7 @@ static egraph_status follow_part(follower *f, eg_value value, uint32_t term) {
 static egraph_status follow_value(follower *f, eg_value value) {
   const eg_value_info *info = eg_graph_value(f->result, value);
   uint32_t term = f->term_of.data[value.id] - 1;
+  assert(term < eg_ground_count(&f->terms->ground));
   if (info->kind == EG_VALUE_INPUT) return follow_input(f, value, term);
   if (info->kind == EG_VALUE_WEIGHT) return follow_weight(f, value, term);
   eg_graph_node_info node = eg_graph_node_at(f->result, info->node);

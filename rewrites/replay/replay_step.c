@@ -36,6 +36,7 @@ static bool answer_made_by(const void *self, eg_class tensor, eg_op op) {
 // ---- matching --------------------------------------------------------------------
 
 static bool bind_tensor(eg_replay_stepper *s, uint32_t var, uint32_t term) {
+  assert(var < s->bound.len);
   eg_rule_value *value = &s->vars[var];
   if (s->bound.data[var] != 0) return value->tensor.id == term;
   s->bound.data[var] = 1;
@@ -51,6 +52,7 @@ static bool bind_value(eg_replay_stepper *s, uint32_t var, eg_rule_value found) 
 }
 
 static bool find_child(eg_replay_stepper *s, uint32_t child, uint32_t term) {
+  assert(child < s->found.len);
   uint32_t *slot = &s->found.data[child];
   if (*slot == 0) *slot = term + 1;
   return *slot == term + 1;

@@ -78,6 +78,7 @@ egraph_status eg_replay_terms_add(eg_replay_terms *terms, const eg_attrs *attrs,
   EG_TRY(eg_replay_facts_reserve(&terms->facts, terms->facts.len + 1));
   EG_TRY(eg_u32s_reserve(&terms->data, terms->data.len + 1));
   EG_TRY(eg_ground_add(&terms->ground, &ground, out));
+  assert(terms->facts.len == terms->data.len && *out <= terms->facts.len);
   if (*out < terms->facts.len) return EGRAPH_OK;
   EG_TRY(eg_replay_facts_push(&terms->facts, fact));
   return eg_u32s_push(&terms->data, 0);

@@ -299,6 +299,7 @@ static egraph_status finish_rule(driver_state *driver) {
 
 static egraph_status apply_all(driver_state *driver, const eg_u32s *words) {
   size_t count = words->len / driver->lanes.turn.words_per_match;
+  assert(words->len % driver->lanes.turn.words_per_match == 0);
   for (size_t i = 0; i < count && !driver->stopped; i += EG_DRIVER_BATCH) {
     size_t batch = count - i < EG_DRIVER_BATCH ? count - i : EG_DRIVER_BATCH;
     EG_TRY(apply_batch(driver, words->data + i * driver->lanes.turn.words_per_match,

@@ -174,6 +174,8 @@ egraph_status eg_rule_plan(eg_rule_builder *builder, eg_rule_env *env,
 egraph_status eg_rule_commit(eg_rule_builder *builder, const eg_rule *rule,
                              eg_tensor_egraph *egraph, uint32_t first, uint32_t end,
                              uint32_t reason) {
+  assert(first <= end && end <= rule->term_count &&
+         rule->term_count <= builder->term_cap);
   for (uint32_t i = first; i < end; i++) {
     const eg_rule_term *term = &rule->terms[i];
     eg_built_term *built = &builder->terms[i];
@@ -182,8 +184,10 @@ egraph_status eg_rule_commit(eg_rule_builder *builder, const eg_rule *rule,
       built->class = builder->terms[builder->alias[term->var]].class;
       continue;
     }
-    for (uint32_t c = 0; c < term->child_count; c++)
+    for (uint32_t c = 0; c < term->child_count; c++) {
       builder->classes[c] = builder->terms[term->children[c]].class;
+      assert(builder->classes[c].id != EG_CLASS_NONE.id);
+    }
     eg_term node = {.op = built->op,
                     .payload = built->payload,
                     .arity = term->child_count,

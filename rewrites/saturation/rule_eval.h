@@ -70,10 +70,9 @@ typedef bool eg_rule_evaluator(eg_rule_env *env, const eg_rule_value *args,
 #include "rewrites/language/rule_functions.def"
 
 /// The head of the evaluator of a function. Few of them read all parameters.
-#define EG_RULE_UNUSED __attribute__((unused))
 #define EG_RULE_EVALUATOR(name)                                                          \
-  bool eg_rule_eval_##name(EG_RULE_UNUSED eg_rule_env *env, const eg_rule_value *args,   \
-                           EG_RULE_UNUSED uint32_t count, eg_rule_value *out)
+  bool eg_rule_eval_##name(EG_MAYBE_UNUSED eg_rule_env *env, const eg_rule_value *args,  \
+                           EG_MAYBE_UNUSED uint32_t count, eg_rule_value *out)
 /// An evaluator that is one expression.
 #define EG_RULE_ROW(name, expression)                                                    \
   EG_RULE_EVALUATOR(name) { return expression; }

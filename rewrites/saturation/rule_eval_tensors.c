@@ -156,11 +156,11 @@ static bool has_node_of(const eg_rule_env *env, eg_class class, eg_op op) {
 
 /// An order of classes: symmetric rules match once instead of once per order. Matched
 /// classes are canonical as of the last rebuild.
-static bool is_before(const eg_rule_env *env, eg_class a, eg_class b) {
+static bool comes_before(const eg_rule_env *env, eg_class a, eg_class b) {
   return env->tensors != NULL ? env->tensors->is_before(env->tensors->self, a, b)
                               : a.id < b.id;
 }
 
 EG_RULE_ROW(is_concat, give_bool(has_node_of(env, args[0].tensor, EG_OP_CONCAT), out))
 EG_RULE_ROW(is_conv, give_bool(has_node_of(env, args[0].tensor, EG_OP_CONV), out))
-EG_RULE_ROW(before, give_bool(is_before(env, args[0].tensor, args[1].tensor), out))
+EG_RULE_ROW(before, give_bool(comes_before(env, args[0].tensor, args[1].tensor), out))

@@ -18,6 +18,7 @@ typedef struct planner {
 // ---- planning --------------------------------------------------------------------
 
 static void bind_at(planner *p, uint32_t var, uint32_t step) {
+  assert(var < p->rule->var_count && step < p->step_count);
   if (step < p->bound_at[var]) p->bound_at[var] = step;
 }
 
@@ -223,7 +224,9 @@ bool eg_rule_steps_pass(const eg_rule_steps *checks, eg_rule_env *env, uint32_t 
   return true;
 }
 
-bool eg_rule_match_keeps(const eg_rule_term *term, bool keeps_all) {
+/// True when a kept match has the node that this term matched. In explained e-graphs all
+/// nodes are kept, because the attributes of a node may differ from the pattern.
+static bool keeps_node(const eg_rule_term *term, bool keeps_all) {
   if (term->is_var) return false;
   if (keeps_all) return true;
   if (term->var != EG_RULE_NONE) return true;
@@ -240,7 +243,7 @@ bool eg_rule_match_keeps(const eg_rule_term *term, bool keeps_all) {
 uint32_t eg_rule_match_words(const eg_rule *rule, bool keeps_all) {
   uint32_t words = rule->pattern_var_count + rule->root_count;
   for (uint32_t i = 0; i < rule->pattern_term_count; i++)
-    words += eg_rule_match_keeps(&rule->terms[i], keeps_all);
+    words += keeps_node(&rule->terms[i], keeps_all);
   return words;
 }
 
@@ -251,11 +254,11 @@ void eg_rule_match_pack(const eg_rule *rule, const eg_match *match, bool keeps_a
   for (uint32_t i = 0; i < rule->root_count; i++)
     *out_words++ = match->roots[i].id;
   for (uint32_t i = 0; i < rule->pattern_term_count; i++)
-    if (eg_rule_match_keeps(&rule->terms[i], keeps_all))
-      *out_words++ = match->nodes[i].id;
+    if (keeps_node(&rule->terms[i], keeps_all)) *out_words++ = match->nodes[i].id;
 }
 
 eg_class eg_rule_match_root(const eg_rule *rule, const uint32_t *words, uint32_t root) {
+  assert(root < rule->root_count);
   return (eg_class){.id = words[rule->pattern_var_count + root]};
 }
 
@@ -284,7 +287,7 @@ static bool bind_nodes(eg_rule_env *env, const uint32_t *words) {
   bool keeps_all = eg_tensor_egraph_is_explained(env->egraph);
   for (uint32_t i = 0; i < rule->pattern_term_count; i++) {
     const eg_rule_term *term = &rule->terms[i];
-    if (!eg_rule_match_keeps(term, keeps_all)) continue;
+    if (!keeps_node(term, keeps_all)) continue;
     eg_node node = {.id = *words++};
     if (term->var != EG_RULE_NONE)
       env->vars[term->var].tensor = eg_engine_class_of(engine, node);

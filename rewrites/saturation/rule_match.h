@@ -54,9 +54,6 @@ bool eg_rule_steps_pass(const eg_rule_steps *checks, eg_rule_env *env, uint32_t 
 // A kept match has the classes of the class variables, the classes of the roots, and the
 // nodes whose attributes or class the rule names. Values are read again from the nodes.
 
-/// True when a kept match has the node that this term matched. In explained e-graphs all
-/// nodes are kept, because the attributes of a node may differ from the pattern.
-bool eg_rule_match_keeps(const eg_rule_term *term, bool keeps_all);
 /// Words of a kept match, at most pattern_var_count + root_count + pattern_term_count.
 uint32_t eg_rule_match_words(const eg_rule *rule, bool keeps_all);
 void eg_rule_match_pack(const eg_rule *rule, const eg_match *match, bool keeps_all,

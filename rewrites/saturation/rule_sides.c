@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/saturation/rule_sides.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/hash.h"
@@ -87,6 +88,7 @@ void eg_rule_sides_deinit(eg_rule_sides *sides) {
 
 egraph_status eg_rule_sides_add(eg_rule_sides *sides, const eg_rule *rule, bool keeps_all,
                                 eg_arena *arena) {
+  assert(sides->list.len == sides->matchers.len);
   egraph_allocator alloc = sides->list.alloc;
   eg_pattern pattern;
   eg_rule_side side = {.rule = rule};

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/saturation/rule_eval.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -21,6 +22,7 @@ double eg_rule_number(const eg_rule_value *value) {
 
 int64_t *eg_rule_ints(eg_rule_env *env, uint32_t count) {
   eg_rule_scratch *scratch = env->scratch;
+  assert(scratch->int_count <= EG_RULE_SCRATCH_INTS);
   if (count > EG_RULE_SCRATCH_INTS - scratch->int_count) return NULL;
   int64_t *ints = scratch->ints + scratch->int_count;
   scratch->int_count += count;
@@ -110,6 +112,7 @@ bool eg_rule_values_equal(const eg_rule_env *env, const eg_rule_value *a,
 // ---- attributes -----------------------------------------------------------------
 
 eg_rule_value eg_rule_value_of_attr(eg_op op, uint16_t slot, const eg_attr *attr) {
+  assert(slot < eg_op_info_of(op)->attr_count);
   eg_rule_value value = {.kind = (eg_rule_kind)attr->kind};
   switch (attr->kind) {
   case EG_ATTR_INT:
@@ -136,6 +139,7 @@ static bool symbol_index(const char *const *symbols, const char *text, int64_t *
 
 bool eg_rule_attr_of_value(eg_op op, uint16_t slot, const eg_rule_value *value,
                            eg_attr *out) {
+  assert(slot < eg_op_info_of(op)->attr_count);
   const eg_attr_info *info = &eg_op_info_of(op)->attrs[slot];
   *out = (eg_attr){.kind = info->kind};
   switch (info->kind) {

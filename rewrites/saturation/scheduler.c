@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/saturation/scheduler.h"
 
+#include <assert.h>
 #include <string.h>
 
 #define SCHEDULER_NAME(id, name) name,
@@ -76,6 +77,7 @@ void eg_schedule_deinit(eg_schedule *schedule) {
 const uint32_t *eg_schedule_order(const eg_schedule *schedule) { return schedule->order; }
 
 bool eg_schedule_allows(const eg_schedule *schedule, uint32_t rule, uint64_t iteration) {
+  assert(rule < schedule->count);
   return iteration >= schedule->entries[rule].banned_until;
 }
 
@@ -96,6 +98,7 @@ static double share_of_growth(const eg_schedule *schedule, uint32_t rule,
 
 uint64_t eg_schedule_limit(const eg_schedule *schedule, uint32_t rule,
                            const eg_rule_stats *stats) {
+  assert(rule < schedule->count);
   if (schedule->kind == EG_SCHEDULER_SIMPLE) return UINT64_MAX;
   const eg_schedule_entry *entry = &schedule->entries[rule];
   uint64_t limit = doubled(schedule->match_limit, entry->bans);
@@ -108,6 +111,7 @@ uint64_t eg_schedule_limit(const eg_schedule *schedule, uint32_t rule,
 }
 
 void eg_schedule_ban(eg_schedule *schedule, uint32_t rule, uint64_t iteration) {
+  assert(rule < schedule->count);
   eg_schedule_entry *entry = &schedule->entries[rule];
   entry->banned_until = iteration + doubled(schedule->ban_length, entry->bans);
   entry->bans++;

@@ -31,15 +31,21 @@ struct eg_tensor_egraph {
 
 // ---- the analysis ---------------------------------------------------------------
 
-/// Adds the term that shows a fact: of operands that show it themselves up to `shown`,
-/// and of the terms that made the classes of the others.
+/// One more than the number of the term by which an operand shows a fact, or 0. A splat
+/// is moved by its first operand.
+static uint32_t shown_by(const eg_tensor_fact *fact, uint32_t operand, bool of_splat) {
+  if (!of_splat) return fact->weight_term;
+  return operand == 0 ? fact->splat_term : 0;
+}
+
+/// Adds the term that shows a fact: over the terms of operands that show it, too, and the
+/// terms that created the classes of the others.
 static egraph_status add_witness(eg_tensor_egraph *egraph, const eg_term *term,
-                                 uint32_t (*shown)(const eg_tensor_fact *, uint32_t),
-                                 uint32_t *out) {
+                                 bool of_splat, uint32_t *out) {
   EG_TRY(eg_u32s_resize(&egraph->operands, term->arity));
   for (uint32_t i = 0; i < term->arity; i++) {
     const eg_tensor_fact *fact = eg_engine_data(egraph->engine, term->children[i]);
-    uint32_t known = shown(fact, i), *operand = &egraph->operands.data[i];
+    uint32_t known = shown_by(fact, i, of_splat), *operand = &egraph->operands.data[i];
     const eg_ground made = {.op = EG_WITNESS_CLASS, .payload = term->children[i].id};
     if (known != 0)
       *operand = known - 1;
@@ -55,20 +61,10 @@ static egraph_status add_witness(eg_tensor_egraph *egraph, const eg_term *term,
   return EGRAPH_OK;
 }
 
-static uint32_t weight_term_of(const eg_tensor_fact *fact, uint32_t operand) {
-  (void)operand;
-  return fact->weight_term;
-}
-/// A splat is moved by its first operand.
-static uint32_t splat_term_of(const eg_tensor_fact *fact, uint32_t operand) {
-  return operand == 0 ? fact->splat_term : 0;
-}
-
 static egraph_status note_witnesses(eg_tensor_egraph *egraph, const eg_term *term,
                                     eg_tensor_fact *fact) {
-  if (fact->weight_only)
-    EG_TRY(add_witness(egraph, term, weight_term_of, &fact->weight_term));
-  if (fact->splat) EG_TRY(add_witness(egraph, term, splat_term_of, &fact->splat_term));
+  if (fact->weight_only) EG_TRY(add_witness(egraph, term, false, &fact->weight_term));
+  if (fact->splat) EG_TRY(add_witness(egraph, term, true, &fact->splat_term));
   return EGRAPH_OK;
 }
 
@@ -116,6 +112,7 @@ static egraph_status join_facts(void *self, void *into_data, const void *from_da
                                 bool *out_changed) {
   eg_tensor_fact *into = into_data;
   const eg_tensor_fact *from = from_data;
+  assert(into->part_count == 0 || into->parts != NULL);
   if (!eg_tensor_fact_same_type(into, from) ||
       (into->splat && from->splat && !splats_agree(into->splat_value, from->splat_value)))
     return contradiction(((eg_tensor_egraph *)self)->alloc, into, from);
@@ -168,6 +165,7 @@ static egraph_status add_seed(eg_tensor_egraph *egraph, eg_value value,
   uint32_t next = eg_engine_node_limit(egraph->engine);
   EG_TRY(eg_tensor_egraph_add(egraph, attrs, children, count, EG_REASON_SEED, out));
   if (eg_engine_node_limit(egraph->engine) == next) return EGRAPH_OK; // it was there
+  assert(egraph->seeds.len == 0 || egraph->seeds.data[egraph->seeds.len - 1].node < next);
   return seed_entries_push(&egraph->seeds, (seed_entry){.node = next, .value = value});
 }
 
@@ -178,13 +176,6 @@ static egraph_status seed_leaf(eg_tensor_egraph *egraph, eg_value value,
                     .count = 1,
                     .slots = &slot};
   return add_seed(egraph, value, &attrs, NULL, 0, &egraph->values.data[value.id]);
-}
-
-static egraph_status seed_part(eg_tensor_egraph *egraph, eg_class tuple, uint32_t index,
-                               eg_value value) {
-  eg_attr slot = {.kind = EG_ATTR_INT, .i = index};
-  eg_attrs attrs = {.op = EG_OP_PART, .count = 1, .slots = &slot};
-  return add_seed(egraph, value, &attrs, &tuple, 1, &egraph->values.data[value.id]);
 }
 
 static egraph_status seed_node(eg_tensor_egraph *egraph, eg_graph_node node) {
@@ -199,8 +190,12 @@ static egraph_status seed_node(eg_tensor_egraph *egraph, eg_graph_node node) {
     egraph->values.data[info.results[0].id] = class;
     return EGRAPH_OK;
   }
-  for (uint32_t i = 0; i < info.result_count; i++)
-    EG_TRY(seed_part(egraph, class, i, info.results[i]));
+  for (uint32_t i = 0; i < info.result_count; i++) {
+    eg_attr slot = {.kind = EG_ATTR_INT, .i = i};
+    eg_attrs part = {.op = EG_OP_PART, .count = 1, .slots = &slot};
+    eg_value value = info.results[i];
+    EG_TRY(add_seed(egraph, value, &part, &class, 1, &egraph->values.data[value.id]));
+  }
   return EGRAPH_OK;
 }
 

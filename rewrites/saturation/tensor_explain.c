@@ -4,6 +4,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/saturation/tensor_explain.h"
 
+#include <assert.h>
+
 #include "base/owner.h"
 #include "rewrites/language/rule_schema.h"
 #include "rewrites/language/rules.h"
@@ -43,6 +45,7 @@ static uint32_t tensor_word(const eg_tensor_egraph *egraph, const eg_rule *rule,
 egraph_status eg_tensor_rewrite_note(eg_tensor_egraph *egraph, const eg_rule *rule,
                                      const eg_tensor_rewrite *rewrite,
                                      size_t *out_words) {
+  assert(eg_tensor_egraph_is_explained(egraph));
   eg_engine *engine = eg_tensor_egraph_engine(egraph);
   size_t before, after;
   (void)eg_engine_notes(engine, &before);
@@ -128,6 +131,7 @@ static egraph_status find_tensor(eg_tensor_explainer *e, uint32_t word, uint32_t
   if ((word & WITNESS_BIT) == 0)
     return eg_log_reader_term(&e->log, (eg_class){word}, out);
   uint32_t witness = word & ~WITNESS_BIT;
+  assert(witness < e->witnesses.len);
   e->stack.len = 0;
   if (e->witnesses.data[witness] == 0) EG_TRY(eg_u32s_push(&e->stack, witness));
   while (e->stack.len != 0) {

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/saturation/tensor_facts.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -89,6 +90,7 @@ void eg_tensor_facts_of_leaf(const eg_type *type, bool is_weight, eg_tensor_fact
 
 /// Notes that every element is this one, unless it is an integer that a double rounds.
 static void note_splat(const eg_tensor *element, eg_tensor_fact *fact) {
+  assert(eg_type_elements(&element->type) == 1);
   fact->splat_value = eg_tensor_get_double(element, 0);
   fact->splat =
       eg_dtype_is_float(element->type.dtype) || fabs(fact->splat_value) < MAX_SPLAT_INT;
@@ -252,9 +254,10 @@ static egraph_status set_results(eg_tensor_facts *facts, const eg_attrs *attrs,
   return EGRAPH_OK;
 }
 
-static bool has_kernel(const eg_tensor_facts *facts, eg_op op, const eg_type *inputs,
-                       uint32_t count) {
+static bool has_kernel_for(const eg_tensor_facts *facts, eg_op op, const eg_type *inputs,
+                           uint32_t count) {
   uint32_t i = 0;
+  assert(op < EG_OP_COUNT && facts->is_restricted);
   while (i + 1 < count && inputs[i].dtype == EGRAPH_BOOL)
     i++;
   return count == 0 || (facts->kernels[op] >> inputs[i].dtype & 1) != 0;
@@ -275,7 +278,7 @@ static egraph_status operator_fact(eg_tensor_facts *facts, const eg_attrs *attrs
     weight_only = weight_only && children[i]->weight_only;
   }
   EG_TRY(set_results(facts, attrs, inputs, count, out));
-  if (facts->is_restricted && !has_kernel(facts, (eg_op)attrs->op, inputs, count)) {
+  if (facts->is_restricted && !has_kernel_for(facts, (eg_op)attrs->op, inputs, count)) {
     facts->left_out++;
     return EG_FAIL(EGRAPH_E_TYPE, "%s: there is no kernel for the element type", name);
   }

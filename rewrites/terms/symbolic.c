@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/terms/symbolic.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/owner.h"
@@ -97,6 +98,7 @@ egraph_status eg_symbolic_push(eg_symbolic *symbolic) {
 
 egraph_status eg_symbolic_pop(eg_symbolic *symbolic) {
   EG_TRY(eg_engine_pop(symbolic->engine));
+  assert(symbolic->saved_rules.len != 0);
   symbolic->rules.len = eg_u32s_pop(&symbolic->saved_rules);
   return EGRAPH_OK;
 }

@@ -8,6 +8,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/terms/symbolic_explain.h"
 
+#include <assert.h>
+
 #include "base/hash.h"
 #include "base/owner.h"
 #include "egraph/explain_check.h"
@@ -162,6 +164,7 @@ egraph_status eg_symbolic_explainer_class(eg_symbolic_explainer *explainer,
 
 static egraph_status state_application(eg_symbolic_explainer *explainer,
                                        const uint32_t *words) {
+  assert(words[0] < eg_symbolic_rule_count(explainer->symbolic));
   const eg_symbolic_rule *rule = eg_symbolic_rule_at(explainer->symbolic, words[0]);
   if (words[0] >> ROOT_SHIFT != 0 || rule->root_count > MAX_ROOTS)
     return EG_FAIL(EGRAPH_E_UNSUPPORTED,

@@ -71,7 +71,7 @@ static egraph_status put_rules(const eg_symbolic *symbolic, eg_chunk_writer *wri
   return eg_chunks_end(writer);
 }
 
-egraph_status eg_symbolic_put(const eg_symbolic *symbolic, eg_chunk_writer *writer) {
+static egraph_status put_symbolic(const eg_symbolic *symbolic, eg_chunk_writer *writer) {
   EG_TRY(eg_engine_put(eg_symbolic_engine_of(symbolic), writer));
   EG_TRY(put_atoms(symbolic, writer));
   return put_rules(symbolic, writer);
@@ -80,7 +80,7 @@ egraph_status eg_symbolic_put(const eg_symbolic *symbolic, eg_chunk_writer *writ
 egraph_status eg_symbolic_pack(const eg_symbolic *symbolic, egraph_allocator alloc,
                                eg_chunk_writer *writer) {
   EG_TRY(eg_chunks_start(writer, alloc, EG_SYMBOLIC_FILE_KIND));
-  EG_TRY(eg_symbolic_put(symbolic, writer));
+  EG_TRY(put_symbolic(symbolic, writer));
   return eg_chunks_finish(writer);
 }
 
@@ -88,7 +88,7 @@ egraph_status eg_symbolic_save(const eg_symbolic *symbolic, const char *path) {
   eg_chunk_writer writer;
   egraph_status status =
       eg_chunks_start(&writer, eg_symbolic_allocator(symbolic), EG_SYMBOLIC_FILE_KIND);
-  if (status == EGRAPH_OK) status = eg_symbolic_put(symbolic, &writer);
+  if (status == EGRAPH_OK) status = put_symbolic(symbolic, &writer);
   if (status == EGRAPH_OK) status = eg_chunks_save(&writer, path);
   eg_chunk_writer_deinit(&writer);
   return status;
@@ -280,7 +280,7 @@ static egraph_status on_node(void *user, const eg_egraph_json *json,
   return EGRAPH_OK;
 }
 
-static egraph_status read_nodes(reader *r) {
+static egraph_status read_json_nodes(reader *r) {
   eg_egraph_json_sink sink = {.user = r, .on_op = on_op, .on_node = on_node};
   EG_TRY(eg_u32s_push(&r->child_begin, 0));
   EG_TRY(eg_u32s_reserve(&r->children, 1)); // leaves alone have an offset in it, too
@@ -291,7 +291,7 @@ static egraph_status read_nodes(reader *r) {
 
 // ---- building -------------------------------------------------------------------------
 
-static bool is_kept(void *user, const eg_engine *engine, eg_node node) {
+static bool is_no_placeholder(void *user, const eg_engine *engine, eg_node node) {
   const reader *r = user;
   return eg_engine_term(engine, node).op != eg_symbolic_atom_count(r->symbolic);
 }
@@ -325,11 +325,11 @@ static egraph_status build_graph(reader *r) {
                             &changed));
   }
   EG_TRY(eg_engine_rebuild(engine));
-  return eg_engine_prune(engine, is_kept, r, NULL);
+  return eg_engine_prune(engine, is_no_placeholder, r, NULL);
 }
 
 static egraph_status read_and_build(reader *r, eg_classes *roots) {
-  EG_TRY(read_nodes(r));
+  EG_TRY(read_json_nodes(r));
   EG_TRY(build_graph(r));
   const eg_engine *engine = eg_symbolic_engine_of(r->symbolic);
   for (size_t i = 0; i < r->roots.len; i++)

@@ -1,6 +1,13 @@
 // E-graphs of plain terms in binary files: the engine (egraph/engine_file.h), and
 //
 //   ATOM  symbols by number, each with a NUL      RULE  the rules as text
+//
+// and as egraph-serialize JSON, the format of extraction-gym, in which children are named
+// by any node of their class (ours by its first):
+//
+//   {"nodes": {"3.0": {"op": "+", "children": ["1.0", "2.0"], "eclass": "3",
+//   "cost": 1.0},
+//              ...}, "root_eclasses": ["3"]}
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_REWRITES_SYMBOLIC_FILE_H
 #define EG_REWRITES_SYMBOLIC_FILE_H
@@ -28,8 +35,7 @@ egraph_status eg_symbolic_parse(const egraph_allocator *alloc, const char *name,
 /// Packs the whole file in memory, in a writer that the caller deinitializes either way.
 egraph_status eg_symbolic_pack(const eg_symbolic *symbolic, egraph_allocator alloc,
                                eg_chunk_writer *writer);
-/// The same as chunks.
-egraph_status eg_symbolic_put(const eg_symbolic *symbolic, eg_chunk_writer *writer);
+/// Reads the e-graph from the chunks of an open file.
 egraph_status eg_symbolic_get(const eg_chunk_reader *reader, egraph_allocator alloc,
                               eg_text *rules, eg_symbolic **out);
 

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/terms/symbolic_internal.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/hash.h"
@@ -68,6 +69,7 @@ static egraph_status read_variable(const char *file, const eg_sexpr *expr,
 static egraph_status push_node(eg_atoms *atoms, const char *head,
                                const uint32_t *children, uint32_t count,
                                eg_symbolic_terms *inout, uint32_t *out_term) {
+  assert(atoms->arena != NULL);
   eg_pattern_term node = {.kind = EG_PATTERN_NODE,
                           .guard = EG_PATTERN_ANY_PAYLOAD,
                           .arity = count,

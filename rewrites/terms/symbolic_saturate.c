@@ -2,8 +2,10 @@
 // anything of it is added, so that a budget is never exceeded by half of one.
 // SPDX-License-Identifier: Apache-2.0
 #include "egraph/explain_log.h"
+
 #include "rewrites/saturation/driver.h"
 #include "rewrites/terms/symbolic_internal.h"
+#include <assert.h>
 
 /// What one lane of the search works with.
 typedef struct lane_context {
@@ -89,6 +91,7 @@ static void start_search(void *self, uint32_t rule, uint32_t matcher, uint32_t n
 // classes of term i, one per match.
 
 static eg_class *built_row(saturation *all, uint32_t term) {
+  assert((size_t)term * EG_DRIVER_BATCH < all->built.len);
   return all->built.data + (size_t)term * EG_DRIVER_BATCH;
 }
 
@@ -102,6 +105,7 @@ static void fill_variable(saturation *all, const eg_symbolic_rule *rule, uint32_
 
 static eg_term_batch batch_of(saturation *all, const eg_symbolic_rule *rule,
                               uint32_t index, uint32_t count) {
+  assert(count <= EG_DRIVER_BATCH);
   const eg_pattern_term *term = &rule->terms[index];
   for (uint32_t k = 0; k < term->arity; k++) {
     const eg_class *row = built_row(all, rule->children[term->children + k]);
