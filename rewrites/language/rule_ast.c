@@ -1,4 +1,4 @@
-// Tables that a parsed rule refers to: functions, kinds of values, classes; look-up in
+// The tables behind a parsed rule: functions, kinds of values, classes; and look-up in
 // it.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/language/rule_ast.h"

@@ -140,7 +140,7 @@ typedef struct eg_rule_axis {
 /// Parameters of a rule (rule_schema.h).
 typedef struct eg_rule_schema eg_rule_schema;
 
-/// One direction of a `rule` form. One with parameters is its first case.
+/// One direction of a `rule` form; of a form with parameters, its first case.
 typedef struct eg_rule {
   const char *name, *source, *file;
   uint32_t line;
@@ -224,7 +224,7 @@ bool eg_rule_function_find(const char *name, eg_rule_function *out);
 
 /// "exact" and so on; NULL for an unknown number.
 const char *eg_rule_class_name(egraph_math math);
-/// False when there is none of that name.
+/// False when the name is unknown.
 bool eg_rule_class_find(const char *name, egraph_math *out);
 
 /// Appends an expression of a rule.

@@ -1,6 +1,6 @@
-// A case of a rule with parameters is its form with values written in the place of the
-// parameters, read like any other form; which cases there are, which of them stand for
-// all, and whether another rule is one of them.
+// A case of a rule with parameters is its form with values in place of the parameters,
+// read like any other form. This file writes cases, lists them, or some that stand for
+// all, and compares them with other rules.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/language/rule_schema.h"
 
@@ -158,7 +158,7 @@ static egraph_status write_joined(const writing *w, eg_sexpr *out, const char *f
   return eg_arena_string(w->from->arena, text, first_length + second_length, &out->text);
 }
 
-/// At most four digits.
+/// Returns at most four digits of a number.
 static const char *digits_of(uint32_t number, char digits[5]) {
   char *at = digits + 4;
   *at = '\0';
@@ -360,7 +360,8 @@ static egraph_status add_with_count(const eg_rule *rule, uint32_t count, uint32_
   return add_sample(rule, values, out);
 }
 
-/// Adds a case for every choice of operators; numbers of elements take turns.
+/// Adds a case for every choice of operators; numbers of elements go round from one case
+/// to the next.
 static egraph_status sample_operators(const eg_rule *rule, uint32_t parameter,
                                       uint32_t chosen, uint32_t *values, eg_u32s *out) {
   const eg_rule_schema *schema = rule->schema;
@@ -376,17 +377,19 @@ static egraph_status sample_operators(const eg_rule *rule, uint32_t parameter,
   return EGRAPH_OK;
 }
 
-/// Adds cases with all numbers of elements up to two.
-static egraph_status sample_counts(const eg_rule *rule, uint32_t parameter,
-                                   uint32_t *values, eg_u32s *out) {
+/// Adds the cases in which each parameter from `parameter` on takes its first choices; a
+/// parameter with 0 choices keeps its value.
+static egraph_status add_product(const eg_rule *rule, const uint32_t *choices,
+                                 uint32_t parameter, uint32_t *values, eg_u32s *out) {
   const eg_rule_schema *schema = rule->schema;
   if (parameter == schema->parameter_count || parameter == EG_RULE_MAX_PARAMETERS)
     return add_sample(rule, values, out);
-  if (schema->parameters[parameter].operators != NULL)
-    return sample_counts(rule, parameter + 1, values, out);
-  for (uint32_t count = 0; count <= 2; count++) {
-    values[parameter] = count;
-    EG_TRY(sample_counts(rule, parameter + 1, values, out));
+  if (choices[parameter] == 0)
+    return add_product(rule, choices, parameter + 1, values, out);
+  const eg_op *operators = schema->parameters[parameter].operators;
+  for (uint32_t i = 0; i < choices[parameter]; i++) {
+    values[parameter] = operators != NULL ? (uint32_t)operators[i] : i;
+    EG_TRY(add_product(rule, choices, parameter + 1, values, out));
   }
   return EGRAPH_OK;
 }
@@ -416,42 +419,30 @@ static uint32_t most_elements(const eg_rule_schema *schema, uint32_t parameter) 
   return most;
 }
 
-static egraph_status add_all(const eg_rule *rule, uint32_t parameter, uint32_t *values,
-                             eg_u32s *out) {
-  const eg_rule_schema *schema = rule->schema;
-  if (parameter == schema->parameter_count || parameter == EG_RULE_MAX_PARAMETERS)
-    return add_sample(rule, values, out);
-  const eg_rule_parameter *p = &schema->parameters[parameter];
-  uint32_t count =
-      p->operators != NULL ? p->operator_count : most_elements(schema, parameter) + 1;
-  for (uint32_t i = 0; i < count; i++) {
-    values[parameter] = p->operators != NULL ? p->operators[i] : i;
-    EG_TRY(add_all(rule, parameter + 1, values, out));
+/// Sets the number of choices of each parameter, of a sequence all numbers of elements.
+/// Returns their product, or more than EG_RULE_MAX_CASES.
+static uint64_t count_choices(const eg_rule_schema *schema, uint32_t *out) {
+  uint64_t product = 1;
+  for (uint32_t i = 0; i < schema->parameter_count && product <= EG_RULE_MAX_CASES; i++) {
+    uint64_t own = schema->parameters[i].operators != NULL
+                       ? schema->parameters[i].operator_count
+                       : (uint64_t)most_elements(schema, i) + 1;
+    product *= own;
+    out[i] = (uint32_t)own;
   }
-  return EGRAPH_OK;
-}
-
-/// Appends all cases; if there are too many, none, and *out_all is false.
-static egraph_status list_all(const eg_rule *rule, eg_u32s *out, bool *out_all) {
-  const eg_rule_schema *schema = rule->schema;
-  uint32_t values[EG_RULE_MAX_PARAMETERS] = {0};
-  uint64_t choices = 1;
-  for (uint32_t i = 0; i < schema->parameter_count && choices <= EG_RULE_MAX_CASES; i++)
-    choices *= schema->parameters[i].operators != NULL
-                   ? schema->parameters[i].operator_count
-                   : (uint64_t)most_elements(schema, i) + 1;
-  *out_all = choices <= EG_RULE_MAX_CASES;
-  return *out_all ? add_all(rule, 0, values, out) : EGRAPH_OK;
+  return product;
 }
 
 egraph_status eg_rule_cases_sample(const eg_rule *rule, eg_u32s *out, bool *out_all) {
   assert(rule->schema != NULL && rule->values != NULL);
   const eg_rule_schema *schema = rule->schema;
-  uint32_t values[EG_RULE_MAX_PARAMETERS];
-  EG_TRY(list_all(rule, out, out_all));
-  if (*out_all) return EGRAPH_OK;
+  uint32_t values[EG_RULE_MAX_PARAMETERS], choices[EG_RULE_MAX_PARAMETERS] = {0};
   memcpy(values, rule->values, schema->parameter_count * sizeof *values);
-  EG_TRY(sample_counts(rule, 0, values, out));
+  *out_all = count_choices(schema, choices) <= EG_RULE_MAX_CASES;
+  if (*out_all) return add_product(rule, choices, 0, values, out);
+  for (uint32_t i = 0; i < schema->parameter_count; i++)
+    choices[i] = schema->parameters[i].operators != NULL ? 0 : 3;
+  EG_TRY(add_product(rule, choices, 0, values, out));
   for (uint32_t i = 0; i < schema->parameter_count; i++) {
     if (schema->parameters[i].operators != NULL) continue;
     set_counts(schema, 1, values);

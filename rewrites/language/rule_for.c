@@ -95,7 +95,8 @@ static egraph_status copy_children(expansion *e, const binding *env, const eg_se
   return EG_RULE_KEEP(e->arena, children, &out->children);
 }
 
-/// Appends the copy of an expression; of a name with a list for a value its elements.
+/// Appends the copy of an expression, or the elements of the list that a name is bound
+/// to.
 static egraph_status copy_expression(expansion *e, const binding *env,
                                      const eg_sexpr *from, uint32_t depth,
                                      expressions *out) {

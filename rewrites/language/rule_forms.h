@@ -33,9 +33,9 @@ egraph_status eg_rule_print_key(eg_text *text, const eg_rule *rule, bool paralle
 egraph_status eg_rule_same_sides(eg_text *scratch, const eg_rule *rule, bool *out);
 
 /// Replaces every top-level `for` of a rule file by its forms, once for each value
-/// (rewrites/rules/LANGUAGE.md). *out shares the other expressions with `text`. Positions
-/// are those of the text. Fails with EGRAPH_E_PARSE: malformed, a name that no `for`
-/// binds, more than EG_RULE_FOR_MOST expressions.
+/// (rewrites/rules/LANGUAGE.md). *out shares the other expressions with `text`.
+/// Expressions keep the positions of the text. Fails with EGRAPH_E_PARSE: malformed, a
+/// name that no `for` binds, more than EG_RULE_FOR_MOST expressions.
 egraph_status eg_rule_expand(eg_arena *arena, const char *file, const eg_sexpr *text,
                              eg_sexpr *out);
 

@@ -14,7 +14,7 @@
 typedef struct printer {
   eg_text *text;
   const eg_rule *rule;
-  // For a key the number of each variable, EG_RULE_NONE before it appeared; else NULL.
+  // For keys: the number of each variable, EG_RULE_NONE before it appears; else NULL.
   uint32_t *numbers;
   uint32_t next;
   bool parallel; // with parallel operators

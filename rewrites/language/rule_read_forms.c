@@ -1,4 +1,4 @@
-// (rule ...): clauses may stand in any order; the left side is read first, then lets,
+// (rule ...): clauses may come in any order; the left side is read first, then lets,
 // right side and conditions. The second direction of a both-ways rule is read from the
 // same text with the sides exchanged.
 //

@@ -392,14 +392,15 @@ egraph_status eg_rule_read_roots(eg_rule_reader *reader, const eg_sexpr *side) {
   return EGRAPH_OK;
 }
 
-// Some names are both an operator and a function (exp, max, shape): attributes, or
-// operands that are tensors, decide. shape as an operator needs :end.
 static bool is_tensor_variable(const eg_rule_reader *reader, const eg_sexpr *expr) {
   if (!eg_rule_is_variable(expr)) return false;
   uint32_t var = eg_rule_reader_find(reader, expr->text);
   return var != EG_RULE_NONE && reader->vars.data[var].kind == EG_RULE_TENSOR;
 }
 
+// Some names are both an operator and a function (exp, max, shape): with attributes, or a
+// tensor as the innermost first operand, it is the operator. The operator shape needs
+// :end.
 bool eg_rule_reads_as_term(const eg_rule_reader *reader, const eg_sexpr *expr) {
   for (;;) {
     if (expr->kind != EG_SEXPR_LIST) return is_tensor_variable(reader, expr);
@@ -488,7 +489,7 @@ static egraph_status declare_layout_vars(eg_rule_reader *reader, const eg_sexpr 
   return EGRAPH_OK;
 }
 
-/// Reads an expression that is an integer, of layout variables, too.
+/// Reads an integer expression, which may have layout variables.
 static egraph_status read_int(eg_rule_reader *reader, const eg_sexpr *expr,
                               uint32_t *out) {
   EG_TRY(declare_layout_vars(reader, expr));
@@ -534,8 +535,7 @@ static egraph_status read_axis(const eg_rule_reader *reader, const eg_sexpr *for
   return axis_list_push(inout, (eg_rule_axis){.name = name});
 }
 
-// ---- all parallel operators of a rule
-// ----------------------------------------------------------------
+// ---- all parallel operators of a rule -------------------------------------------
 
 static egraph_status read_attrs(eg_rule_reader *reader, const eg_rule_late_move *late,
                                 axis_list *axes, eg_rule_move *out) {

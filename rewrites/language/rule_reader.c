@@ -1,5 +1,5 @@
-// Variables, names and expressions of rules, and the arrays of a rule that was read.
-// Kinds are checked here, so that evaluation only meets values of the right kind.
+// Reads variables, names and expressions of rules, and keeps the arrays of a rule. Kinds
+// are checked here, so that evaluation only meets values of the right kind.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/language/rule_reader.h"
 
@@ -150,7 +150,7 @@ static egraph_status read_atom(eg_rule_reader *reader, const eg_sexpr *expr,
   return push_constant(reader, value, out_expr);
 }
 
-/// Makes an element type of a symbol that is one's name. False for other expressions.
+/// Turns a symbol that names an element type into the type. False for other expressions.
 static bool make_dtype(eg_rule_expr *node) {
   egraph_dtype dtype;
   if (node->form != EG_RULE_EXPR_CONSTANT || node->kind != EG_RULE_SYMBOL ||

@@ -51,7 +51,7 @@ typedef struct eg_rule_reader {
 void eg_rule_reader_init(eg_rule_reader *reader, egraph_allocator scratch);
 void eg_rule_reader_deinit(eg_rule_reader *reader);
 
-/// Variable by name, or EG_RULE_NONE.
+/// The number of a variable, or EG_RULE_NONE.
 uint32_t eg_rule_reader_find(const eg_rule_reader *reader, const char *name);
 egraph_status eg_rule_reader_declare(eg_rule_reader *reader, const char *name,
                                      eg_rule_kind kind, eg_rule_var_origin origin,
@@ -59,8 +59,9 @@ egraph_status eg_rule_reader_declare(eg_rule_reader *reader, const char *name,
 /// True for an atom that spells a variable: '?' and at least one more character.
 bool eg_rule_is_variable(const eg_sexpr *expr);
 
-/// True for a list that begins with an atom, (word ...); for an atom :word.
+/// True for a list that begins with an atom, (word ...).
 bool eg_rule_has_head(const eg_sexpr *expr);
+/// True for an atom :word.
 bool eg_rule_is_key(const eg_sexpr *expr);
 /// Fails because nothing binds a variable.
 egraph_status eg_rule_fail_unbound(const eg_rule_reader *reader, const eg_sexpr *var);
@@ -85,7 +86,7 @@ egraph_status eg_rule_read_moves(eg_rule_reader *reader, eg_rule *rule);
 
 /// True for an atom of small letters, digits and '-'.
 bool eg_rule_is_name(const eg_sexpr *expr);
-/// Fails unless the form's second word is a name; `what` is its first one.
+/// Fails unless the second word of the form is a name; `what` is the first word.
 egraph_status eg_rule_check_name(const char *file, const eg_sexpr *form,
                                  const char *what);
 /// The name of the second direction of a rule.

@@ -141,7 +141,7 @@ static egraph_status too_many(const scan *s, const eg_sexpr *at) {
                        EG_RULE_MAX_PARAMETERS, MOST_SEQUENCES);
 }
 
-/// (operators ?f NAME ... (without NAME ...))
+/// Reads (operators ?f NAME ... (without NAME ...)).
 static egraph_status scan_operators(scan *s, const eg_sexpr *clause) {
   if (clause->count < 3 || !eg_rule_is_variable(&clause->children[1]) ||
       eg_rule_is_sequence(&clause->children[1]) ||
@@ -158,7 +158,7 @@ static egraph_status scan_operators(scan *s, const eg_sexpr *clause) {
   return keep_operators(s, clause, &list, &without);
 }
 
-/// Sequences in one `each` are as long as the first of them.
+/// Numbers the sequences. Sequences in one `each` have the length of the first of them.
 static egraph_status scan_sequences(scan *s, const eg_sexpr *expr, bool in_each,
                                     uint32_t *inout_first) {
   if (eg_rule_is_sequence(expr)) {
@@ -190,7 +190,7 @@ static egraph_status scan_sequences(scan *s, const eg_sexpr *expr, bool in_each,
   return EGRAPH_OK;
 }
 
-/// Lengths become parameters, in the order of their first sequences.
+/// Makes lengths parameters, in the order of their first sequences.
 static egraph_status number_lengths(scan *s, const eg_sexpr *form) {
   uint32_t parameter_of[MOST_SEQUENCES];
   for (uint32_t i = 0; i < s->sequence_count; i++) {
@@ -209,7 +209,7 @@ static egraph_status number_lengths(scan *s, const eg_sexpr *form) {
   return EGRAPH_OK;
 }
 
-/// (least 2 ?x...)
+/// Reads (least 2 ?x...).
 static egraph_status scan_least(scan *s, const eg_sexpr *clause) {
   int64_t least;
   bool is_whole = clause->count == 3 && clause->children[1].kind == EG_SEXPR_ATOM &&
@@ -312,7 +312,7 @@ static egraph_status scan_side(scan *s, const eg_sexpr *side, bool is_left) {
   return EGRAPH_OK;
 }
 
-/// A search binds operators and numbers of operands of the left side.
+/// Checks that the left side binds every parameter, as an operator or by operands.
 static egraph_status check_bound(const scan *s, const eg_sexpr *form) {
   for (uint32_t i = 0; i < s->parameter_count; i++) {
     bool is_bound = i == s->sides;

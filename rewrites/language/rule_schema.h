@@ -61,10 +61,10 @@ uint32_t eg_rule_sum_of(const eg_rule_sum *sum, uint32_t parameter_count,
 eg_op eg_rule_spot_op(const eg_rule_spot *spot, const uint32_t *values);
 
 /// Appends the values of cases that stand for all, parameter_count words each. *out_all:
-/// these are all, because there are at most EG_RULE_MAX_CASES choices; a sequence has few
-/// only where an operator that always stands there bounds it. Otherwise: with the first
-/// operators all numbers up to two, and one number up to EG_RULE_SAMPLE_COUNT; and every
-/// choice of operators with some number. Illegal cases, and `rule` itself, are left out.
+/// these are all, because there are at most EG_RULE_MAX_CASES choices, which requires
+/// that some operator bounds each sequence. Otherwise: with the first operators all
+/// numbers up to two, and one number up to EG_RULE_SAMPLE_COUNT; and every choice of
+/// operators with some number. Illegal cases, and `rule` itself, are left out.
 enum { EG_RULE_SAMPLE_COUNT = 5, EG_RULE_MAX_CASES = 2000 };
 egraph_status eg_rule_cases_sample(const eg_rule *rule, eg_u32s *out, bool *out_all);
 /// Appends, for each sequence that may be longer, cases with 9 and 17 elements, and with

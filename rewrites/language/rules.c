@@ -373,8 +373,6 @@ bool eg_rules_set_verified(eg_rules *rules, bool verified) {
   return before;
 }
 
-// ---- reading --------------------------------------------------------------------
-
 static egraph_status check_layouts(const eg_rules *rules, const eg_rule *rule,
                                    const eg_sexpr *form) {
   if (rule->move_count == 0 || rules->is_builtin) return EGRAPH_OK;
@@ -439,8 +437,6 @@ static egraph_status read_forms(eg_rules *rules, const eg_rule_source_text *from
   }
   return EGRAPH_OK;
 }
-
-// ---- the whole ----------------------------------------------------------------------
 
 egraph_status eg_rules_parse(eg_rules *rules, const char *file, const char *text,
                              size_t size) {

@@ -1,6 +1,6 @@
-// A set of rewrite rules: what is in it, by number and by name; switching on and off;
-// reading files of them, printing; and the cases of those with parameters. The grammar is
-// in rewrites/rules/LANGUAGE.md.
+// A set of rewrite rules: looking them up, switching them on and off, reading files of
+// rules, printing; and the cases of rules with parameters. The grammar is in
+// rewrites/rules/LANGUAGE.md.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_REWRITES_RULES_H
 #define EG_REWRITES_RULES_H
@@ -58,8 +58,8 @@ bool eg_rules_set_verified(eg_rules *rules, bool verified);
 egraph_status eg_rules_parse(eg_rules *rules, const char *file, const char *text,
                              size_t size);
 egraph_status eg_rules_load(eg_rules *rules, const char *path);
-/// The rule files shipped with the library (embedded at build time). Those called
-/// explore-*.rules are switched off: they only make variants.
+/// Adds the rule files shipped with the library (embedded at build time). Rules of
+/// explore-*.rules are off: they only make variants.
 egraph_status eg_rules_add_builtin(eg_rules *rules);
 
 /// The cases of a set of rules, each read when it is first needed.

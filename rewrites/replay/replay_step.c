@@ -98,7 +98,7 @@ static bool matches(eg_replay_stepper *s, uint32_t first, uint32_t root, uint32_
 
 // ---- conditions ------------------------------------------------------------------
 
-static eg_rule_env env_of(eg_replay_stepper *s) {
+static eg_rule_env step_env(eg_replay_stepper *s) {
   return (eg_rule_env){
       .tensors = &s->tensors, .rule = s->rule, .vars = s->vars, .scratch = s->scratch};
 }
@@ -110,11 +110,8 @@ static bool slots_hold(eg_replay_stepper *s, eg_rule_env *env) {
     if (pattern->is_var || pattern->op == EG_OP_IDENTITY) continue;
     const eg_attrs *attrs = eg_replay_terms_attrs(s->terms, s->found.data[t] - 1);
     for (uint16_t i = 0; i < attrs->count; i++) {
-      eg_rule_value wanted,
-          found = eg_rule_value_of_attr(pattern->op, i, &attrs->slots[i]);
-      if (pattern->slots[i].form != EG_RULE_SLOT_EXPR) continue;
-      if (!eg_rule_eval(env, pattern->slots[i].index, &wanted) ||
-          !eg_rule_values_equal(env, &wanted, &found))
+      if (pattern->slots[i].form == EG_RULE_SLOT_EXPR &&
+          !eg_rule_slot_equals(env, pattern, i, &attrs->slots[i]))
         return false;
     }
   }
@@ -129,7 +126,7 @@ static bool condition_holds(eg_replay_stepper *s, eg_rule_env *env, uint32_t con
 }
 
 static egraph_status check_conditions(eg_replay_stepper *s) {
-  eg_rule_env env = env_of(s);
+  eg_rule_env env = step_env(s);
   s->scratch->int_count = s->scratch->value_count = 0;
   for (uint32_t i = 0; i < s->rule->let_count; i++) {
     const eg_rule_let *let = &s->rule->lets[i];
@@ -145,28 +142,15 @@ static egraph_status check_conditions(eg_replay_stepper *s) {
 
 // ---- right sides -----------------------------------------------------------------
 
-static bool slot_value(eg_replay_stepper *s, const eg_rule_term *term, uint16_t i,
-                       eg_attr *out) {
-  const eg_rule_slot *slot = &term->slots[i];
-  eg_rule_env env = env_of(s);
-  eg_rule_value value;
-  if (slot->form == EG_RULE_SLOT_LITERAL) *out = slot->literal;
-  if (slot->form == EG_RULE_SLOT_LITERAL) return true;
-  if (slot->form == EG_RULE_SLOT_VAR)
-    value = s->vars[slot->index];
-  else if (slot->form != EG_RULE_SLOT_EXPR || !eg_rule_eval(&env, slot->index, &value))
-    return false;
-  return eg_rule_attr_of_value(term->op, i, &value, out);
-}
-
 static egraph_status build_node(eg_replay_stepper *s, const eg_rule_term *term,
                                 uint32_t *out) {
   eg_attr slots[EG_MAX_SLOTS];
   const eg_op_info *op = eg_op_info_of(term->op);
   const eg_attrs attrs = {
       .op = (uint16_t)term->op, .count = op->attr_count, .slots = slots};
+  eg_rule_env env = step_env(s);
   for (uint16_t i = 0; i < attrs.count; i++)
-    if (!slot_value(s, term, i, &slots[i]))
+    if (!eg_rule_eval_slot(&env, term, i, &slots[i]))
       return REFUSE("attribute %s of its %s has no value", op->attrs[i].name, op->name);
   EG_TRY(eg_u32s_resize(&s->operands, term->child_count));
   for (uint32_t i = 0; i < term->child_count; i++)
@@ -187,7 +171,7 @@ static egraph_status build_node(eg_replay_stepper *s, const eg_rule_term *term,
              : REFUSE("its %s makes a number that the type does not hold", op->name);
 }
 
-/// The term of the rule that a name of a term stands for.
+/// The term of the rule that a name behind `let` stands for.
 static uint32_t let_term(const eg_rule *rule, uint32_t var) {
   for (uint32_t i = 0; i < rule->let_count; i++)
     if (rule->lets[i].is_term && rule->lets[i].var == var) return rule->lets[i].term;

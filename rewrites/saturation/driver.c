@@ -14,7 +14,7 @@
 // options.rollback it goes back to the end of the iteration before, a saved state.
 //
 // In an e-graph that is large for its node limit, rules that shrink terms saturate first
-// (options.shrink_first_below), so that a limit that binds leaves what they gain.
+// (options.shrink_first_below), so that a limit that binds does not cost their gain.
 //
 // Lanes are the searches of one rule that run side by side. The parts of the search are
 // given to idle lanes; a lane pauses when its buffer is full, and its matches are taken,
@@ -288,7 +288,7 @@ static egraph_status finish_rule(driver_state *driver) {
   uint32_t before = eg_engine_node_count(driver->engine);
   eg_apply_result result = {0};
   bool fits = true;
-  if (driver->stopped) return EGRAPH_OK;
+  if (driver->stopped || rules->finish == NULL) return EGRAPH_OK;
   EG_TRY(
       rules->finish(rules->self, driver->lanes.turn.rule, room(driver), &result, &fits));
   driver->report->rules[driver->lanes.turn.rule].matches += result.applied;
@@ -311,7 +311,7 @@ static egraph_status apply_all(driver_state *driver, const eg_u32s *words) {
 
 // ---- rules ----------------------------------------------------------------------
 
-/// Counts what the lanes found, and holds it or applies it.
+/// Counts the matches of the lanes, and holds or applies them.
 static egraph_status empty_lanes(driver_state *driver, uint32_t busy) {
   driver_turn *turn = &driver->lanes.turn;
   eg_rule_stats *stats = &driver->report->rules[turn->rule];
@@ -401,8 +401,9 @@ static egraph_status run_rule(driver_state *driver, uint32_t rule,
     EG_TRY(apply_all(driver, &driver->held));
     EG_TRY(finish_rule(driver));
     driver->known[rule] = turn->found;
-    driver->is_seen[rule] = !driver->stopped && !driver->options->naive &&
-                            !rules->needs_all(rules->self, rule);
+    driver->is_seen[rule] =
+        !driver->stopped && !driver->options->naive &&
+        !(rules->needs_all != NULL && rules->needs_all(rules->self, rule));
   }
   driver->report->rules[rule].seconds += eg_clock_seconds() - start;
   return EGRAPH_OK;
@@ -416,7 +417,8 @@ static egraph_status run_rules(driver_state *driver) {
     uint32_t matcher_count;
     EG_TRY(rules->matchers(rules->self, rule, &matchers, &matcher_count));
     if (matcher_count == 0) continue;
-    if (driver->only_shrinking && !rules->shrinks(rules->self, rule)) continue;
+    bool shrinks = rules->shrinks != NULL && rules->shrinks(rules->self, rule);
+    if (driver->only_shrinking && !shrinks) continue;
     if (eg_schedule_allows(driver->schedule, rule, driver->iteration))
       EG_TRY(run_rule(driver, rule, matchers, matcher_count));
     else
@@ -435,8 +437,8 @@ static egraph_status rebuild_engine(driver_state *driver) {
   return EGRAPH_OK;
 }
 
-/// Runs the rules and rebuilds; *out_complete: nothing of the iteration is left undone.
-/// With options.rollback an iteration that is not complete is taken back.
+/// Runs the rules and rebuilds; *out_complete: nothing of the iteration is missing.
+/// With options.rollback an incomplete iteration is undone.
 static egraph_status run_whole(driver_state *driver, bool *out_complete) {
   bool saved = driver->options->rollback;
   if (saved) EG_TRY(eg_engine_push(driver->engine));

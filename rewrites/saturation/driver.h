@@ -1,11 +1,11 @@
 // The saturation loop, for any kind of rules: search all, apply all, rebuild, until
 // nothing changes or a budget ends it. It knows iterations, schedulers, limits, threads
-// and statistics; what a match is, only the rules know: to the loop it is a fixed number
-// of words per rule.
+// and statistics; only the rules know matches: to the loop a match is a number of words,
+// fixed per rule.
 //
 // Matches are applied while the search goes on (pattern.h says why that is the same): in
 // each turn of a rule some lanes look for matches, at the same time when there are
-// threads, until their buffers are full; then what they found is applied in the order of
+// threads, until their buffers are full; then these matches are applied in the order of
 // the lanes. So memory does not grow with the number of matches, and nothing depends on
 // the number of threads.
 // SPDX-License-Identifier: Apache-2.0
@@ -29,7 +29,7 @@ enum { EG_DRIVER_LANES = 16, EG_DRIVER_BATCH = 64 };
 /// One of the parallel searches of a rule.
 typedef struct eg_lane eg_lane;
 
-/// The callbacks of a kind of rules; all are required.
+/// The callbacks of a kind of rules; needs_all, shrinks and finish may be NULL.
 typedef struct eg_driver_rules {
   void *self;
   uint32_t count;
@@ -38,12 +38,14 @@ typedef struct eg_driver_rules {
   /// of its left side where a rule can have several.
   egraph_status (*matchers)(void *self, uint32_t rule,
                             const eg_matcher *const **out_matchers, uint32_t *out_count);
-  uint32_t (*match_words)(void *self, uint32_t rule); // called after `matchers`
-  /// True: conditions depend on more than freshness tracks; all matches are applied
-  /// always.
+  uint32_t (*match_words)(
+      void *self, uint32_t rule); // called after `matchers`
+                                  /// True: conditions depend on more than freshness
+                                  /// tracks; all matches are applied always.
+  /// NULL: no rule does.
   bool (*needs_all)(void *self, uint32_t rule);
   /// True: every right side has fewer operators than its left side. Called after
-  /// `matchers`.
+  /// `matchers`. NULL: unknown of any rule.
   bool (*shrinks)(void *self, uint32_t rule);
   /// Fills in the callbacks of a search for a left side; on_match calls eg_lane_take,
   /// is_possible may call eg_lane_reject. Searches on different lanes (number <

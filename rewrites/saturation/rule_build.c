@@ -62,21 +62,6 @@ egraph_status eg_rule_builder_reserve(eg_rule_builder *builder, const eg_rule *r
 
 // ---- planning -------------------------------------------------------------------
 
-static bool slot_value(eg_rule_env *env, eg_op op, uint16_t attr,
-                       const eg_rule_slot *slot, eg_attr *out) {
-  eg_rule_value value;
-  switch (slot->form) {
-  case EG_RULE_SLOT_LITERAL: *out = slot->literal; return true;
-  case EG_RULE_SLOT_VAR:
-    return eg_rule_attr_of_value(op, attr, &env->vars[slot->index], out);
-  case EG_RULE_SLOT_EXPR:
-    return eg_rule_eval(env, slot->index, &value) &&
-           eg_rule_attr_of_value(op, attr, &value, out);
-  case EG_RULE_SLOT_ANY: break;
-  }
-  return false;
-}
-
 static egraph_status plan_attrs(const eg_rule_builder *builder, eg_rule_env *env,
                                 eg_tensor_egraph *egraph, const eg_rule_term *term,
                                 bool *out_ok, eg_attrs_id *out) {
@@ -84,7 +69,7 @@ static egraph_status plan_attrs(const eg_rule_builder *builder, eg_rule_env *env
   uint16_t count = eg_op_info_of(term->op)->attr_count;
   assert(count <= EG_RULE_MAX_ATTRS && "enlarge EG_RULE_MAX_ATTRS with the table");
   for (uint16_t i = 0; i < count; i++) {
-    *out_ok = slot_value(env, term->op, i, &term->slots[i], &slots[i]);
+    *out_ok = eg_rule_eval_slot(env, term, i, &slots[i]);
     if (!*out_ok) return EGRAPH_OK;
   }
   if (term->child_count != 0) {

@@ -77,3 +77,25 @@ bool eg_rule_holds(eg_rule_env *env, uint32_t expr) {
   eg_rule_value value;
   return eg_rule_eval(env, expr, &value) && value.i != 0;
 }
+
+bool eg_rule_eval_slot(eg_rule_env *env, const eg_rule_term *term, uint16_t attr,
+                       eg_attr *out) {
+  const eg_rule_slot *slot = &term->slots[attr];
+  eg_rule_value value;
+  switch (slot->form) {
+  case EG_RULE_SLOT_LITERAL: *out = slot->literal; return true;
+  case EG_RULE_SLOT_VAR: value = env->vars[slot->index]; break;
+  case EG_RULE_SLOT_EXPR:
+    if (!eg_rule_eval(env, slot->index, &value)) return false;
+    break;
+  case EG_RULE_SLOT_ANY: return false;
+  }
+  return eg_rule_attr_of_value(term->op, attr, &value, out);
+}
+
+bool eg_rule_slot_equals(eg_rule_env *env, const eg_rule_term *term, uint16_t attr,
+                         const eg_attr *found) {
+  eg_rule_value wanted, value = eg_rule_value_of_attr(term->op, attr, found);
+  return eg_rule_eval(env, term->slots[attr].index, &wanted) &&
+         eg_rule_values_equal(env, &wanted, &value);
+}

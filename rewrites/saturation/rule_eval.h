@@ -42,6 +42,12 @@ typedef struct eg_rule_env {
 bool eg_rule_eval(eg_rule_env *env, uint32_t expr, eg_rule_value *out);
 /// True when the condition has the value true.
 bool eg_rule_holds(eg_rule_env *env, uint32_t expr);
+/// The value of an attribute of a right side; false when it has none.
+bool eg_rule_eval_slot(eg_rule_env *env, const eg_rule_term *term, uint16_t attr,
+                       eg_attr *out);
+/// True when an attribute has the value of the expression that a left side has for it.
+bool eg_rule_slot_equals(eg_rule_env *env, const eg_rule_term *term, uint16_t attr,
+                         const eg_attr *found);
 
 /// True when `a` is within one unit in the last place of `b`, which a type has rounded;
 /// whole numbers, simple fractions (which no type rounds), infinities and NaN must be the

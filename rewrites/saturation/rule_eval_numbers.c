@@ -241,8 +241,7 @@ EG_RULE_ROW(even, decide_rest(args[0].i, 2, 0, out))
 EG_RULE_ROW(odd, decide_rest(args[0].i, 2, 1, out))
 EG_RULE_ROW(divides, decide_rest(args[1].i, args[0].i, 0, out))
 
-// ---- lists
-// ------------------------------------------------------------------------
+// ---- lists ----------------------------------------------------------------------
 
 // Makes a new list of `len` items the result. NULL when it does not fit.
 static int64_t *new_list(eg_rule_env *env, int64_t len, eg_rule_value *out) {
@@ -394,8 +393,7 @@ EG_RULE_EVALUATOR(sort) {
   return true;
 }
 
-// ---- permutations
-// ---------------------------------------------------------------
+// ---- permutations ---------------------------------------------------------------
 
 EG_RULE_EVALUATOR(perm_apply) {
   uint32_t len = args[0].ints.len;
@@ -437,8 +435,7 @@ EG_RULE_EVALUATOR(perm_swap) {
   return true;
 }
 
-// ---- conditions
-// -----------------------------------------------------------------
+// ---- conditions -----------------------------------------------------------------
 
 /// Decides if all items pass a test. No value where some pass at some sizes of open
 /// dimensions only.

@@ -1,4 +1,4 @@
-// What is known of matched tensors: shapes, element types, constants.
+// Functions of matched tensors: shapes, element types, constants.
 // SPDX-License-Identifier: Apache-2.0
 #include <math.h>
 #include <string.h>
@@ -11,8 +11,8 @@ static const eg_type *type_of_operand(const eg_rule_env *env,
   return fact != NULL ? &fact->type : NULL;
 }
 
-// Functions of the one known type of a tensor, `type`, or of two, `a` and `b`; of what is
-// known of a class, `fact`. A tensor without one known type makes no value.
+// Functions of the one known type of a tensor, `type`, or of two, `a` and `b`; and of the
+// facts of a class, `fact`. A tensor without one known type makes no value.
 #define OF_TYPE(name, result)                                                            \
   EG_RULE_EVALUATOR(name) {                                                              \
     const eg_type *type = type_of_operand(env, &args[0]);                                \
@@ -34,8 +34,7 @@ static bool give_bool(bool value, eg_rule_value *out) {
   return eg_rule_give(eg_rule_bool(value), out);
 }
 
-// ---- shapes and element types
-// ---------------------------------------------------
+// ---- shapes and element types ---------------------------------------------------
 
 static eg_ints dims_of_type(const eg_type *type) {
   return (eg_ints){.data = type->dims, .len = type->rank};
@@ -94,8 +93,7 @@ OF_TYPES(same_type,
          a->dtype == b->dtype ? decide_same_shape(a, b, out) : give_bool(false, out))
 OF_TYPES(same_dtype, give_bool(a->dtype == b->dtype, out))
 
-// ---- broadcasting
-// ---------------------------------------------------------------
+// ---- broadcasting ---------------------------------------------------------------
 
 // Dimension i of `dims` counted from the last one, as if there were ones in front.
 static int64_t dim_from_end(eg_ints dims, uint32_t i) {
@@ -127,8 +125,7 @@ OF_TYPES(broadcast_shape, give_broadcast(env, dims_of_type(a), dims_of_type(b), 
 OF_TYPES(broadcasts_to, decide_broadcasts_to(dims_of_type(a), dims_of_type(b), out))
 OF_TYPE(broadcasts_to_shape, decide_broadcasts_to(dims_of_type(type), args[1].ints, out))
 
-// ---- constants
-// ------------------------------------------------------------------
+// ---- constants ------------------------------------------------------------------
 
 OF_FACT(weight_only, give_bool(fact->weight_only, out))
 OF_FACT(is_splat, give_bool(fact->splat, out))
@@ -139,8 +136,7 @@ OF_FACT(splat_is,
                                               fact->type.dtype),
                   out))
 
-// ---- the e-graph itself
-// ---------------------------------------------------------
+// ---- the e-graph itself ---------------------------------------------------------
 
 /// True when a class contained a node of an operator at the last rebuild.
 static bool has_node_of(const eg_rule_env *env, eg_class class, eg_op op) {

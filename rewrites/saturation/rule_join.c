@@ -1,5 +1,6 @@
-// A match of the case with n elements has the pattern of one element n times, with the
-// shared variables in common: its words come from those of the elements, term by term.
+// The pattern of the case with n elements is n times the pattern of one element, with the
+// shared variables in common: the words of its match are copied from the elements, term
+// by term.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/saturation/rule_join.h"
 
@@ -47,7 +48,7 @@ egraph_status eg_rule_join_add(eg_rule_join *join, const eg_rule *rule, uint32_t
 
 // ---- matches of several elements ---------------------------------------------------
 
-/// Finds the case with `count` elements like this one; mostly that of the call before.
+/// Finds the case with `count` elements like this one, mostly the same as the last time.
 static egraph_status find_case(eg_rule_join *join, const eg_rule_joining *how,
                                const eg_rule *element, uint32_t count,
                                const eg_rule **out) {
@@ -63,7 +64,7 @@ static egraph_status find_case(eg_rule_join *join, const eg_rule_joining *how,
   return EGRAPH_OK;
 }
 
-/// Sets the classes of the variables of one root from those of an element. False when a
+/// Copies the classes of the variables of one root from an element. False when a
 /// shared one is another class.
 static bool take_classes(const eg_rule *rule, uint32_t root,
                          const eg_rule_element *element, uint32_t *words) {
@@ -224,8 +225,8 @@ static egraph_status begin_set(eg_rule_join *join, uint32_t element) {
   return eg_rule_sets_push(&join->sets, set);
 }
 
-/// An element belongs to the first set that it fits, or begins one; only those with the
-/// same shared words are looked at.
+/// Places an element in the first set that it fits, of those with the same shared words,
+/// or in a new one.
 static egraph_status place_element(eg_rule_join *join, const eg_rule_joining *how,
                                    uint32_t element) {
   const eg_rule_element *it = &join->elements.data[element];

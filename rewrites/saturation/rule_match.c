@@ -181,25 +181,18 @@ static bool bind_values(const eg_rule_steps *checks, eg_rule_env *env, uint32_t 
   return true;
 }
 
-static bool slot_equals(eg_rule_env *env, uint32_t term_index, uint32_t slot,
-                        eg_node node) {
-  const eg_rule_term *term = &env->rule->terms[term_index];
-  const eg_attrs *attrs = attrs_of_node(env, node);
-  eg_rule_value wanted,
-      found = eg_rule_value_of_attr(term->op, (uint16_t)slot, &attrs->slots[slot]);
-  return eg_rule_eval(env, term->slots[slot].index, &wanted) &&
-         eg_rule_values_equal(env, &wanted, &found);
-}
-
 static bool make_check(const eg_rule_check *check, eg_rule_env *env,
                        const eg_match *so_far) {
   const eg_rule_let *let;
+  const eg_attr *attr;
   switch (check->kind) {
   case EG_RULE_CHECK_LET:
     let = &env->rule->lets[check->index];
     return eg_rule_eval(env, let->expr, &env->vars[let->var]);
   case EG_RULE_CHECK_SLOT:
-    return slot_equals(env, check->term, check->index, so_far->nodes[check->term]);
+    attr = &attrs_of_node(env, so_far->nodes[check->term])->slots[check->index];
+    return eg_rule_slot_equals(env, &env->rule->terms[check->term],
+                               (uint16_t)check->index, attr);
   case EG_RULE_CHECK_CONDITION: return eg_rule_holds(env, check->index);
   }
   return false;
@@ -210,7 +203,8 @@ bool eg_rule_steps_pass(const eg_rule_steps *checks, eg_rule_env *env, uint32_t 
                         uint32_t step, const eg_match *so_far) {
   assert(step < checks->step_count);
   const eg_rule_step *at = &checks->steps[step];
-  // Keeps the lists of earlier steps, and drops those of other candidates of this step.
+  // Keeps the lists of earlier steps, and drops the lists of other candidates of this
+  // step.
   env->scratch->value_count = 0;
   env->scratch->int_count = marks[step];
   const eg_rule_term *term = &env->rule->terms[at->term];
@@ -223,6 +217,8 @@ bool eg_rule_steps_pass(const eg_rule_steps *checks, eg_rule_env *env, uint32_t 
   if (step + 1 < checks->step_count) marks[step + 1] = env->scratch->int_count;
   return true;
 }
+
+// ---- kept matches ---------------------------------------------------------------
 
 /// True when a kept match has the node that this term matched. In explained e-graphs all
 /// nodes are kept, because the attributes of a node may differ from the pattern.
@@ -237,8 +233,6 @@ static bool keeps_node(const eg_rule_term *term, bool keeps_all) {
       return true;
   return false;
 }
-
-// ---- kept matches ---------------------------------------------------------------
 
 uint32_t eg_rule_match_words(const eg_rule *rule, bool keeps_all) {
   uint32_t words = rule->pattern_var_count + rule->root_count;

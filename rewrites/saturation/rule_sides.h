@@ -45,7 +45,7 @@ void eg_rule_sides_deinit(eg_rule_sides *sides);
 egraph_status eg_rule_sides_add(eg_rule_sides *sides, const eg_rule *rule, bool keeps_all,
                                 eg_arena *arena);
 /// Adds the cases of rule number `rule` whose operators are all in the census, once each.
-/// Of (each ...) as the whole left side the case with one element is a side.
+/// Where (each ...) is the whole left side, only the case with one element is added.
 egraph_status eg_rule_sides_extend(eg_rule_sides *sides, eg_rule_cases *cases,
                                    const eg_rule_schema *schema, uint32_t rule,
                                    eg_rule_census *census, const eg_tensor_egraph *egraph,

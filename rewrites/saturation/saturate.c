@@ -1,8 +1,7 @@
 // Tensor rules under the saturation loop. Left sides become patterns of the engine, which
 // matches modulo equality; attributes, types and conditions are checked here.
 //
-// A match is two words, the number of its left side and its depth, and what rule_match.h
-// keeps of it.
+// A match is the number of its left side, its depth, and its words by rule_match.h.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/saturation/saturate.h"
 
@@ -427,7 +426,7 @@ static egraph_status apply_matches(void *self, uint32_t rule, const uint32_t *ma
 
 // ---- left sides that are joined ----------------------------------------------------
 
-/// Applying the joined matches of a rule.
+/// The state of applying joined matches of a rule.
 typedef struct joining {
   tensor_rules *all;
   uint32_t rule, first_count, max_new_nodes;

@@ -7,8 +7,8 @@
 
 // Why saturation ended: id, spelling in reports, words behind "saturation". After
 // "saturated" the e-graph holds all variants that the rules derive from its terms; after
-// anything else, those that were reached. "depth-limit": nothing is left to do but for
-// rules with several left sides, which multi_depth kept from building upon each other.
+// anything else, the variants reached. "depth-limit": only rules with several left sides
+// have matches left, which multi_depth forbids to build upon each other.
 #define EG_STOP_LIST(X)                                                                  \
   X(EG_STOP_SATURATED, "saturated", "ended")                                             \
   X(EG_STOP_NODE_LIMIT, "node-limit", "stopped at its node limit")                       \
@@ -31,7 +31,7 @@ typedef enum eg_stop { EG_STOP_LIST(EG_STOP_ENUM) } eg_stop;
 typedef enum eg_scheduler { EG_SCHEDULER_LIST(EG_SCHEDULER_ENUM) } eg_scheduler;
 #undef EG_SCHEDULER_ENUM
 
-/// The scheduler of a name. Fails with EGRAPH_E_ARGUMENT, which lists them.
+/// Finds a scheduler by name. Fails with EGRAPH_E_ARGUMENT, listing the names.
 egraph_status eg_scheduler_find(const char *name, eg_scheduler *out);
 
 /// Priority and cost that the caller gives a rule.
@@ -56,8 +56,8 @@ typedef struct eg_saturation_options {
   uint32_t match_limit_share;
   /// Where the node limit is below this many times the nodes at the start, rules whose
   /// right sides have fewer operators than their left sides first run alone, for up to
-  /// iteration_limit iterations of their own and without match limits: what other rules
-  /// add cannot take their room. 0: never.
+  /// iteration_limit iterations of their own and without match limits: other rules
+  /// cannot take their room. 0: never.
   uint32_t shrink_first_below;
   double time_limit_seconds;
   uint64_t work_limit; // steps (base/work.h); 0: none
@@ -81,9 +81,9 @@ typedef struct eg_saturation_options {
   /// depends on the order of its matches).
   bool naive;
   uint32_t threads; // of the search; 0: 1. The e-graph does not depend on it
-  /// An iteration that a limit, a cancellation or a failure ends in the middle is taken
-  /// back: the e-graph is as it was at the end of the one before. A copy of the e-graph
-  /// is held during each iteration for that; its bytes count.
+  /// An iteration that a limit, a cancellation or a failure interrupts is undone: the
+  /// e-graph is as it was at the end of the iteration before. A copy of the e-graph is
+  /// held during each iteration for that; its bytes count.
   bool rollback;
   egraph_math math; // classes of rules to use: this one and those before it
   /// Which rules to use besides their own switch; may be NULL: all.
@@ -129,8 +129,8 @@ void eg_saturation_report_deinit(eg_saturation_report *report);
 const char *eg_stop_name(eg_stop stop);
 /// Completes "saturation ...": "stopped at its node limit".
 const char *eg_stop_words(eg_stop stop);
-/// What a bound on the e-graph's terms holds for: "all variants" (that the rules derive)
-/// after saturation, otherwise "variants reached".
+/// The scope of a bound on the terms of the e-graph: "all variants" (that the rules
+/// derive) after saturation, otherwise "variants reached".
 const char *eg_proven_over(eg_stop stop);
 
 #endif

@@ -1,4 +1,4 @@
-// Which rules are searched in an iteration, and how many matches each may have.
+// Decides which rules are searched in an iteration, and how many matches each may have.
 //
 // Back-off: a rule with more than match_limit << bans matches loses them all and rests
 // for ban_length << bans iterations. Before saturation is believed, every resting rule
@@ -31,7 +31,7 @@ typedef struct eg_schedule {
 
 egraph_status eg_schedule_init(eg_schedule *schedule, egraph_allocator alloc,
                                const eg_saturation_options *options, uint32_t count);
-/// The match limit becomes at least this.
+/// Raises the match limit to at least this.
 void eg_schedule_raise(eg_schedule *schedule, uint32_t match_limit);
 void eg_schedule_deinit(eg_schedule *schedule);
 bool eg_schedule_allows(const eg_schedule *schedule, uint32_t rule, uint64_t iteration);

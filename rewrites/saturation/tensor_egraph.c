@@ -1,11 +1,13 @@
-// Seeds an e-graph with a graph, computes the facts of nodes from those of their operands
-// (tensor_facts.h), and looks up.
+// Seeds an e-graph with a graph, and has the engine compute the facts of nodes from the
+// facts of their operands (tensor_facts.h).
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/saturation/tensor_egraph.h"
 
 #include <assert.h>
 #include <math.h>
 #include <string.h>
+
+#include "base/owner.h"
 
 enum { INLINE_CHILDREN = 8 };
 
@@ -28,6 +30,10 @@ struct eg_tensor_egraph {
   eg_ground_terms witnesses; // terms that show a fact; EG_WITNESS_CLASS: made the class
   eg_u32s operands;          // of a witness
 };
+
+#define OWNED                                                                            \
+  (eg_ground, witnesses), (eg_u32s, operands), (eg_classes, values, scratch),            \
+      (seed_entries, seeds)
 
 // ---- the analysis ---------------------------------------------------------------
 
@@ -158,7 +164,7 @@ egraph_status eg_tensor_egraph_add(eg_tensor_egraph *egraph, const eg_attrs *att
 
 // ---- seeding --------------------------------------------------------------------
 
-/// Adds a node of the graph and notes which value it stands for.
+/// Adds a node of the graph and notes the value that it computes.
 static egraph_status add_seed(eg_tensor_egraph *egraph, eg_value value,
                               const eg_attrs *attrs, const eg_class *children,
                               uint32_t count, eg_class *out) {
@@ -235,11 +241,7 @@ static egraph_status create_egraph(const egraph_allocator *alloc, const eg_graph
   egraph->graph = graph;
   egraph->is_explained = is_explained;
   eg_tensor_facts_init(&egraph->facts, heap, graph);
-  eg_ground_init(&egraph->witnesses, heap);
-  eg_u32s_init(&egraph->operands, heap);
-  eg_classes_init(&egraph->values, heap);
-  eg_classes_init(&egraph->scratch, heap);
-  seed_entries_init(&egraph->seeds, heap);
+  EG_INIT_MEMBERS(egraph, heap, OWNED);
   egraph_status status = start_engine(egraph, is_seeded);
   if (status != EGRAPH_OK) {
     eg_tensor_egraph_destroy(egraph);
@@ -271,11 +273,7 @@ void eg_tensor_egraph_destroy(eg_tensor_egraph *egraph) {
   eg_engine_destroy(egraph->engine);
   eg_attr_pool_destroy(egraph->attrs);
   eg_tensor_facts_deinit(&egraph->facts);
-  eg_ground_deinit(&egraph->witnesses);
-  eg_u32s_deinit(&egraph->operands);
-  eg_classes_deinit(&egraph->values);
-  eg_classes_deinit(&egraph->scratch);
-  seed_entries_deinit(&egraph->seeds);
+  EG_DEINIT_MEMBERS(egraph, OWNED);
   eg_free(egraph->alloc, egraph, 1, sizeof *egraph);
 }
 

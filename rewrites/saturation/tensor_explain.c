@@ -104,7 +104,8 @@ egraph_status eg_tensor_explainer_add(eg_tensor_explainer *explainer,
   return eg_explainer_add(explainer->closure, &ground, out);
 }
 
-/// Adds the term of a witness whose operands were added, or puts these on the stack.
+/// Adds the term of a witness whose operands were added; puts others of them on the
+/// stack.
 static egraph_status add_witness(eg_tensor_explainer *e, uint32_t witness) {
   eg_ground ground = eg_ground_at(eg_tensor_egraph_witnesses(e->egraph), witness);
   size_t waiting = e->stack.len;

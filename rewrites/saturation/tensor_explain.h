@@ -1,11 +1,12 @@
-// Why terms of a tensor e-graph are equal: which rewrites made them so.
+// Explains why terms of a tensor e-graph are equal: by which rewrites.
 //
 // An explained e-graph (eg_tensor_egraph_create_explained) notes every rewrite that
 // united something: the rule, the tensors of its variables, the attributes of all nodes
-// of both sides. A tensor is the term that made its class; or, where the rule asks what
-// is known of it, a term that shows that by itself. So a noted rewrite is an equation
-// between two terms that holds by its rule alone, whatever else is in the e-graph; the
-// explainer (egraph/explain.h) states them all, and says which ones an equality needs.
+// of both sides. A tensor is the term that created its class; or, where the rule has a
+// condition on a fact, a term that shows the fact by itself. So a noted rewrite is an
+// equation between two terms that holds by its rule alone, whatever else is in the
+// e-graph; the explainer (egraph/explain.h) states them all, and says which ones an
+// equality needs.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_REWRITES_TENSOR_EXPLAIN_H
 #define EG_REWRITES_TENSOR_EXPLAIN_H
@@ -13,15 +14,15 @@
 #include "rewrites/language/rules.h"
 #include "rewrites/saturation/tensor_egraph.h"
 
-/// A rewrite to be noted.
+/// A rewrite that is noted.
 typedef struct eg_tensor_rewrite {
   uint32_t rule;
   const uint32_t *classes;  // [pattern_var_count] that were matched, as they were then
   const uint32_t *payloads; // [term_count] of those that are operators
 } eg_tensor_rewrite;
 
-/// Notes a rewrite in the log of the engine; *out_words: what eg_engine_forget_notes
-/// takes back. Fails with EGRAPH_E_MEMORY.
+/// Notes a rewrite in the log of the engine; *out_words is for eg_engine_forget_notes.
+/// Fails with EGRAPH_E_MEMORY.
 egraph_status eg_tensor_rewrite_note(eg_tensor_egraph *egraph, const eg_rule *rule,
                                      const eg_tensor_rewrite *rewrite, size_t *out_words);
 
@@ -34,8 +35,8 @@ egraph_status eg_tensor_explainer_create(egraph_allocator alloc, eg_tensor_egrap
                                          const eg_rules *rules,
                                          eg_tensor_explainer **out);
 void eg_tensor_explainer_destroy(eg_tensor_explainer *explainer); // NULL is allowed
-/// The number of a term on operands that have one. An identity is its operand, everywhere
-/// but in what the e-graph has of them. Fails with EGRAPH_E_MEMORY; then the explainer
+/// Adds a term over numbered operands. An identity is its operand, except in the terms of
+/// the e-graph. Fails with EGRAPH_E_MEMORY; then the explainer
 /// can only be destroyed.
 egraph_status eg_tensor_explainer_add(eg_tensor_explainer *explainer,
                                       const eg_attrs *attrs, const uint32_t *operands,
@@ -47,13 +48,13 @@ const eg_ground_terms *eg_tensor_explainer_terms(const eg_tensor_explainer *expl
 /// are not known to be.
 egraph_status eg_tensor_explainer_mark(eg_tensor_explainer *explainer, uint32_t a,
                                        uint32_t b);
-/// Tells of the marked rewrites, in the order in which they were made: the rule, or the
+/// Visits the marked rewrites in the order in which they were applied: the rule, or the
 /// case of one, and the terms that its left sides matched.
 typedef egraph_status eg_tensor_rewrite_visit(void *user, const eg_rule *rule,
                                               const uint32_t *roots, uint32_t count);
 egraph_status eg_tensor_explainer_visit(eg_tensor_explainer *explainer,
                                         eg_tensor_rewrite_visit *visit, void *user);
-/// Rewrites that were noted.
+/// Counts the rewrites that were noted.
 uint32_t eg_tensor_explainer_count(const eg_tensor_explainer *explainer);
 
 #endif

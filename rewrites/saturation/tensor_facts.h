@@ -30,14 +30,14 @@ typedef struct eg_tensor_fact {
 /// True for a result of an opaque tuple whose type is not known.
 bool eg_tensor_part_is_unknown(const eg_type *part);
 
-/// Lists of types of the results of nodes with several, equal ones once.
+/// The types of the results of a node with several results; equal lists are kept once.
 typedef struct eg_type_list {
   const eg_type *types;
   uint32_t count;
 } eg_type_list;
 EG_VEC_DEFINE(eg_type_list_vec, eg_type_list);
 
-/// Whatever facts are computed from. Facts borrow from it.
+/// The state from which facts are computed. Facts borrow from it.
 typedef struct eg_tensor_facts {
   egraph_allocator alloc;
   const eg_graph *graph;

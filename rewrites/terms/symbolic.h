@@ -49,9 +49,9 @@ egraph_status eg_symbolic_smallest_each(const eg_symbolic *symbolic,
                                         size_t count, eg_smallest_report report,
                                         void *user);
 
-/// Saves the terms, what is known of them, and which rules there are; see
-/// egraph/engine.h. pop drops the rules that came since; symbols keep their numbers.
-/// (The engine's own push and pop are not to be mixed with these.)
+/// Save the terms, their equalities, and the number of rules; see egraph/engine.h. pop
+/// drops the rules added since; symbols keep their numbers. (Do not mix them with push
+/// and pop of the engine.)
 egraph_status eg_symbolic_push(eg_symbolic *symbolic);
 egraph_status eg_symbolic_pop(eg_symbolic *symbolic);
 egraph_status eg_symbolic_drop(eg_symbolic *symbolic);
@@ -72,7 +72,7 @@ typedef struct eg_symbolic_pattern {
   uint32_t var_count, root_count;
 } eg_symbolic_pattern;
 
-/// Reads one pattern or several. Deinit follows whatever it returns. Fails with
+/// Reads one pattern or several. Deinit it after a failure, too. Fails with
 /// EGRAPH_E_PARSE "file:line:col: what; remedy".
 egraph_status eg_symbolic_pattern_init(eg_symbolic_pattern *pattern,
                                        eg_symbolic *symbolic, egraph_allocator alloc,

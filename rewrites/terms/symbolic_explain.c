@@ -1,10 +1,10 @@
-// Replaying goes through the applications once, in their order. Each makes both sides of
-// its rule from the terms of the classes that its variables had; what the search knew to
-// be equal to the left side then follows by congruence from the applications before.
+// Replaying goes through the applications once, in their order. Each builds both sides of
+// its rule from the terms of the classes of its variables; equalities that the search
+// used follow by congruence from the applications before.
 //
 // The checker gets the rules as equations, and the unions of the caller as pairs
 // of ground terms in one set with the terms of the explanation, so that equal terms have
-// equal numbers; the set is made when the first such step comes.
+// equal numbers; the set is built at the first such step.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/terms/symbolic_explain.h"
 

@@ -41,8 +41,8 @@ egraph_status eg_symbolic_explainer_explain(eg_symbolic_explainer *explainer,
                                             uint32_t from, uint32_t to, size_t max_words,
                                             eg_explanation *out);
 
-/// The rule of a reason, and which of its left sides. False: the terms were united by the
-/// caller.
+/// The rule of a reason, and the number of its left side. False: the caller has united
+/// the terms.
 bool eg_symbolic_reason_of(uint32_t reason, uint32_t *out_rule, uint32_t *out_root);
 /// Replays an explanation with the checker of egraph/explain_check.h: every step is an
 /// instance of its rule, or a union of the log. Fails with EGRAPH_E_INTERNAL otherwise.

@@ -1,5 +1,5 @@
-// In binary files rules are stored as text, so that a file is read with the checks of the
-// rule reader, and symbols before them, so that the numbers of both are what they were.
+// Binary files store rules as text, so that the rule reader checks them, and symbols
+// before them, so that both keep their numbers.
 //
 // In JSON nodes may name children that come later, and classes may lie on cycles. So
 // every class begins with a placeholder, a leaf that is nothing else; when all nodes are

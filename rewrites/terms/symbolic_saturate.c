@@ -7,7 +7,7 @@
 #include "rewrites/terms/symbolic_internal.h"
 #include <assert.h>
 
-/// What one lane of the search works with.
+/// The state of one lane of the search.
 typedef struct lane_context {
   const eg_symbolic_rule *rule;
   eg_lane *lane;
@@ -31,29 +31,10 @@ static egraph_status matchers_of(void *self, uint32_t rule,
   return EGRAPH_OK;
 }
 
-static egraph_status finish_rule(void *self, uint32_t rule, uint32_t max_new_nodes,
-                                 eg_apply_result *out, bool *out_fits) {
-  (void)self, (void)rule, (void)max_new_nodes, (void)out;
-  *out_fits = true;
-  return EGRAPH_OK;
-}
-
 static uint32_t match_words(void *self, uint32_t rule) {
   const saturation *all = self;
   const eg_symbolic_rule *r = eg_symbolic_rule_at(all->symbolic, rule);
   return r->var_count + r->root_count;
-}
-
-static bool needs_all(void *self, uint32_t rule) {
-  (void)self;
-  (void)rule;
-  return false;
-}
-
-static bool shrinks(void *self, uint32_t rule) {
-  (void)self;
-  (void)rule;
-  return false; // terms have no limits that depend on it
 }
 
 static size_t bytes_held(void *self) {
@@ -183,7 +164,7 @@ static uint32_t count_missing(saturation *all, const eg_symbolic_rule *rule,
   return missing;
 }
 
-/// Notes what an application changes, before it does: a failure may leave half of it.
+/// Notes an application before it changes anything: a failure may leave half of it.
 static egraph_status apply_noted(saturation *all, uint32_t index, const uint32_t *match,
                                  uint32_t *inout_unions) {
   eg_engine *engine = all->engine;
@@ -270,11 +251,8 @@ egraph_status eg_symbolic_saturate(eg_symbolic *symbolic,
                            .count = eg_symbolic_rule_count(symbolic),
                            .matchers = matchers_of,
                            .match_words = match_words,
-                           .needs_all = needs_all,
-                           .shrinks = shrinks,
                            .search = start_search,
                            .apply = apply_matches,
-                           .finish = finish_rule,
                            .bytes = bytes_held};
   egraph_status status = prepare_rules(&all, options);
   if (status == EGRAPH_OK)
