@@ -209,42 +209,45 @@ typedef struct joined {
   bool has_any;
 } joined;
 
+/// The kind that a letter of rule_functions.def stands for. False for letters of several.
+static bool find_letter(char letter, eg_rule_kind *out) {
+  static const struct {
+    char letter;
+    eg_rule_kind kind;
+  } letters[] = {{'i', EG_RULE_INT},   {'l', EG_RULE_INTS},   {'f', EG_RULE_FLOAT},
+                 {'b', EG_RULE_BOOL},  {'s', EG_RULE_SYMBOL}, {'d', EG_RULE_DTYPE},
+                 {'t', EG_RULE_TENSOR}};
+  for (size_t i = 0; i < sizeof letters / sizeof *letters; i++) {
+    if (letters[i].letter != letter) continue;
+    *out = letters[i].kind;
+    return true;
+  }
+  return false;
+}
+
 static egraph_status check_argument(eg_rule_reader *reader, const eg_sexpr *at,
                                     uint32_t arg, char letter, joined *inout) {
-  eg_rule_kind kind = reader->exprs.data[arg].kind;
-  switch (letter) {
-  case 'i': return eg_rule_want_kind(reader, at, arg, EG_RULE_INT);
-  case 'l': return eg_rule_want_kind(reader, at, arg, EG_RULE_INTS);
-  case 'f': return eg_rule_want_kind(reader, at, arg, EG_RULE_FLOAT);
-  case 'b': return eg_rule_want_kind(reader, at, arg, EG_RULE_BOOL);
-  case 't': return eg_rule_want_kind(reader, at, arg, EG_RULE_TENSOR);
-  case 'n':
-  case 'o':
-    if (join_numbers(&inout->number, kind, letter == 'n')) return EGRAPH_OK;
-    return eg_sexpr_fail(reader->file, at,
-                         "this is %s, which does not fit here; numbers of one kind%s are "
-                         "wanted",
-                         eg_rule_kind_words(kind),
-                         letter == 'n' ? ", or lists and integers," : "");
-  default: {
+  eg_rule_kind kind;
+  if (find_letter(letter, &kind)) return eg_rule_want_kind(reader, at, arg, kind);
+  if (letter == 'a') {
     bool first = !inout->has_any;
     inout->has_any = true;
     return join_any(reader, at, arg, first, &inout->any);
   }
-  }
+  assert(letter == 'n' || letter == 'o');
+  kind = reader->exprs.data[arg].kind;
+  if (join_numbers(&inout->number, kind, letter == 'n')) return EGRAPH_OK;
+  return eg_sexpr_fail(reader->file, at,
+                       "this is %s, which does not fit here; numbers of one kind%s are "
+                       "wanted",
+                       eg_rule_kind_words(kind),
+                       letter == 'n' ? ", or lists and integers," : "");
 }
 
 static eg_rule_kind result_kind(char letter, const joined *kinds) {
-  switch (letter) {
-  case 'i': return EG_RULE_INT;
-  case 'l': return EG_RULE_INTS;
-  case 'f': return EG_RULE_FLOAT;
-  case 's': return EG_RULE_SYMBOL;
-  case 'd': return EG_RULE_DTYPE;
-  case 'n': return kinds->number;
-  case 'a': return kinds->any;
-  default: return EG_RULE_BOOL;
-  }
+  eg_rule_kind kind;
+  if (find_letter(letter, &kind)) return kind;
+  return letter == 'n' ? kinds->number : kinds->any;
 }
 
 /// Gives the first of two arguments the kind of the second, as in (= float32 (dtype ?x)).

@@ -14,8 +14,8 @@ void eg_rule_builder_deinit(eg_rule_builder *builder) {
   egraph_allocator alloc = builder->alloc;
   eg_free(alloc, builder->terms, builder->term_cap, sizeof *builder->terms);
   eg_free(alloc, builder->alias, builder->var_cap, sizeof *builder->alias);
-  eg_free(alloc, builder->classes, builder->child_cap, sizeof *builder->classes);
-  eg_free(alloc, builder->facts, builder->child_cap, sizeof *builder->facts);
+  eg_free(alloc, builder->classes, builder->class_cap, sizeof *builder->classes);
+  eg_free(alloc, builder->facts, builder->fact_cap, sizeof *builder->facts);
   eg_rule_builder_init(builder, alloc);
 }
 
@@ -26,38 +26,22 @@ static uint32_t most_children(const eg_rule *rule) {
   return most;
 }
 
-// Both arrays of one capacity grow together, or neither does.
-static egraph_status grow_children(eg_rule_builder *builder, uint32_t count) {
-  eg_class *classes;
-  const eg_tensor_fact **facts;
-  EG_TRY(eg_alloc(builder->alloc, count, sizeof *classes, &classes));
-  egraph_status status = eg_alloc(builder->alloc, count, sizeof *facts, &facts);
-  if (status != EGRAPH_OK) {
-    eg_free(builder->alloc, classes, count, sizeof *classes);
-    return status;
-  }
-  eg_free(builder->alloc, builder->classes, builder->child_cap, sizeof *classes);
-  eg_free(builder->alloc, builder->facts, builder->child_cap, sizeof *facts);
-  builder->classes = classes;
-  builder->facts = facts;
-  builder->child_cap = count;
+static egraph_status grow_array(egraph_allocator alloc, uint32_t count, size_t size,
+                                uint32_t *inout_cap, void *inout_array) {
+  if (count <= *inout_cap) return EGRAPH_OK;
+  EG_TRY(eg_resize(alloc, *inout_cap, count, size, inout_array));
+  *inout_cap = count;
   return EGRAPH_OK;
 }
 
 egraph_status eg_rule_builder_reserve(eg_rule_builder *builder, const eg_rule *rule) {
-  if (rule->term_count > builder->term_cap) {
-    EG_TRY(eg_resize(builder->alloc, builder->term_cap, rule->term_count,
-                     sizeof *builder->terms, &builder->terms));
-    builder->term_cap = rule->term_count;
-  }
-  if (rule->var_count > builder->var_cap) {
-    EG_TRY(eg_resize(builder->alloc, builder->var_cap, rule->var_count,
-                     sizeof *builder->alias, &builder->alias));
-    builder->var_cap = rule->var_count;
-  }
+  eg_rule_builder *b = builder;
   uint32_t children = most_children(rule);
-  if (children <= builder->child_cap) return EGRAPH_OK;
-  return grow_children(builder, children);
+  EG_TRY(
+      grow_array(b->alloc, rule->term_count, sizeof *b->terms, &b->term_cap, &b->terms));
+  EG_TRY(grow_array(b->alloc, rule->var_count, sizeof *b->alias, &b->var_cap, &b->alias));
+  EG_TRY(grow_array(b->alloc, children, sizeof *b->classes, &b->class_cap, &b->classes));
+  return grow_array(b->alloc, children, sizeof *b->facts, &b->fact_cap, &b->facts);
 }
 
 // ---- planning -------------------------------------------------------------------

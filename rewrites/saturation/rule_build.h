@@ -21,7 +21,7 @@ typedef struct eg_rule_builder {
   uint32_t *alias;      // term that a let variable stands for, by variable
   eg_class *classes;    // operands of the current term
   const eg_tensor_fact **facts;
-  uint32_t term_cap, var_cap, child_cap;
+  uint32_t term_cap, var_cap, class_cap, fact_cap;
 } eg_rule_builder;
 
 enum { EG_RULE_MAX_ATTRS = 16 };
