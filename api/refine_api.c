@@ -4,8 +4,7 @@
 #include "api/require.h"
 #include "rewrites/lab/correct/correct.h"
 #include "rewrites/lab/guards/guards.h"
-#include "rewrites/lab/import/found.h"
-#include "rewrites/lab/import/minimize.h"
+#include "rewrites/lab/import/implied.h"
 
 typedef struct guard_listener {
   void (*report)(void *user, const egraph_rule_guard *guard);

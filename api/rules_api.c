@@ -9,8 +9,6 @@
 #include "rewrites/lab/import/import.h"
 #include "rewrites/lab/prove/prove.h"
 #include "rewrites/lab/rule_checks.h"
-#include "rewrites/lab/rule_choice.h"
-#include "rewrites/lab/verify/rule_tests.h"
 #include "rewrites/lab/verify/verify.h"
 #include "rewrites/language/rule_ast.h"
 #include "rewrites/language/rules.h"

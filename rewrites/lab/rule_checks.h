@@ -1,4 +1,5 @@
-// Sets of rules whose texts are checked when they are read.
+// Sets of rules whose texts are checked when they are read, and rules over the operators
+// of another one.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_REWRITES_LAB_RULE_CHECKS_H
 #define EG_REWRITES_LAB_RULE_CHECKS_H
@@ -8,5 +9,13 @@
 /// A set whose texts are checked: what they claim of layouts, and, after
 /// eg_rules_set_verified, whether they hold. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_rules_create_checked(const egraph_allocator *alloc, eg_rules **out);
+
+/// A copy of a set of rules, all of them switched on. Fails with EGRAPH_E_MEMORY.
+egraph_status eg_rules_copy_all_on(const eg_rules *rules, egraph_allocator alloc,
+                                   eg_rules **out);
+/// Whether `other`, or one of its cases, has only operators of `rule`, or `with_parts` of
+/// those that take values apart and put them together. Others seldom help, and fill the
+/// e-graph.
+bool eg_rule_is_over(const eg_rule *rule, const eg_rule *other, bool with_parts);
 
 #endif

@@ -5,10 +5,9 @@
 #ifndef EG_TESTS_FUZZ_SUBSTITUTIONS_H
 #define EG_TESTS_FUZZ_SUBSTITUTIONS_H
 
-#include "rewrites/lab/import/canonical.h"
-#include "rewrites/lab/import/substitution_file.h"
-#include "rewrites/lab/import/tensor_text.h"
-#include "rewrites/lab/import/unity_text.h"
+#include "rewrites/lab/import/substitution.h"
+#include "rewrites/lab/import/tensor_form.h"
+#include "rewrites/lab/import/unity.h"
 #include "rewrites/lab/rule_checks.h"
 #include "tests/fuzz/fuzz.h"
 

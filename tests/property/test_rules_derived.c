@@ -4,7 +4,6 @@
 #include "rewrites/lab/derive/derive.h"
 #include "rewrites/lab/prove/prove.h"
 #include "rewrites/lab/rule_checks.h"
-#include "rewrites/lab/rule_choice.h"
 #include "tests/testing.h"
 
 enum { EACH = 6, MOST_DERIVED = 2 }; // every sixth of 300 wrong rules

@@ -2,7 +2,6 @@
 // these match, and what is refused.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/lab/rule_checks.h"
-#include "rewrites/lab/verify/rule_tests.h"
 #include "rewrites/lab/verify/verify.h"
 #include "rewrites/language/rule_schema.h"
 #include "rewrites/language/rules.h"

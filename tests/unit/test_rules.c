@@ -3,7 +3,7 @@
 #include "rewrites/lab/rule_checks.h"
 #include "rewrites/language/rules.h"
 
-#include "rewrites/lab/verify/rule_tests.h"
+#include "rewrites/lab/verify/verify.h"
 #include "rewrites/language/rule_ast.h"
 #include "tests/testing.h"
 

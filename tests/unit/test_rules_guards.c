@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "include/egraph.h"
 #include "rewrites/lab/guards/guards.h"
-#include "rewrites/lab/import/minimize.h"
+#include "rewrites/lab/import/implied.h"
 #include "rewrites/lab/rule_checks.h"
 #include "tests/testing.h"
 

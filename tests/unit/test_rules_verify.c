@@ -4,7 +4,6 @@
 #include "rewrites/lab/rule_checks.h"
 #include "rewrites/lab/verify/verify.h"
 
-#include "rewrites/lab/verify/rule_tests.h"
 #include "tests/testing.h"
 
 /// The command takes EG_VERIFY_INSTANCES.

@@ -1,7 +1,7 @@
 // Saturation of tensor e-graphs: what rules mean, budgets, schedulers, statistics.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/lab/rule_checks.h"
-#include "rewrites/lab/verify/rule_tests.h"
+#include "rewrites/lab/verify/verify.h"
 #include "tests/unit/saturate_kit.h"
 
 // ---- what rules mean ------------------------------------------------------------

@@ -1,18 +1,19 @@
 // Forms are tried in the order of the table, each with all numbers in all places. A form
 // that is wrong for an instance is left at once, so nearly all of them take one step.
 // SPDX-License-Identifier: Apache-2.0
-#include "rewrites/lab/correct/border.h"
+#include "rewrites/lab/correct/partial.h"
 
+#include <assert.h>
 #include <string.h>
 
-// Numbers beyond these are of no tensor, and their products overflow nothing.
-enum { MOST_NUMBER = 1 << 20, PLACES = 3, FORM_BYTES = 512 };
+// No tensor has larger numbers, and products of smaller ones do not overflow.
+enum { MOST_NUMBER = 1 << 20, PLACES = 3 };
 
 static int64_t floor_div(int64_t a, int64_t b) {
   return a / b - (a % b != 0 && (a < 0) != (b < 0));
 }
 
-// Name of the form, numbers it has, what it is, its text: A, B, C stand for numbers.
+// Name, count of numbers, value, text; A, B, C are the numbers.
 #define FORMS(X)                                                                         \
   X(zero, 0, 0, "0")                                                                     \
   X(number, 1, a, "A")                                                                   \
@@ -53,27 +54,27 @@ typedef struct search {
   const eg_partial *partial;
   uint32_t axis;
   bool is_end;
-  uint32_t form, place[PLACES]; // at hand
+  uint32_t form, place[PLACES]; // being tried
   uint32_t best_form, best_place[PLACES];
   bool found, is_exact;
   int64_t best_slack;
 } search;
 
-static int64_t wanted(const search *s, size_t row) {
+static int64_t border_of_row(const search *s, size_t row) {
   const eg_partial_row *r = &s->partial->rows.data[row];
   return s->is_end ? r->to[s->axis] : r->from[s->axis];
 }
 
 /// False: the form has no value for the row.
-static bool evaluate(const search *s, uint32_t form, const uint32_t *place, size_t row,
-                     int64_t *out) {
+static bool value_of_form(const search *s, uint32_t form, const uint32_t *place,
+                          size_t row, int64_t *out) {
   const int64_t *atoms = s->partial->rows.data[row].atoms;
   int64_t at[PLACES] = {0};
   for (uint32_t i = 0; i < forms[form].count; i++) {
     at[i] = atoms[place[i]];
     if (at[i] > MOST_NUMBER || at[i] < -MOST_NUMBER) return false;
   }
-  // What is divided by stands in place 1 or 2, and is no 0.
+  // The divisor, at place 1 or 2, must not be 0.
   bool divides = strstr(forms[form].text, "floor-div") != NULL;
   if (divides && at[forms[form].count - 1] <= 0) return false;
   if (divides && forms[form].count == 3 && at[1] == 0) return false;
@@ -83,16 +84,17 @@ static bool evaluate(const search *s, uint32_t form, const uint32_t *place, size
   return true;
 }
 
-/// How far the form keeps within the boxes, all rows together, and what its numbers cost;
-/// negative: it does not, or another one does better.
+/// The sum over all rows of the distance between the form and the border, plus a price
+/// for its numbers. Negative: the form leaves a box, or another form is better.
 static int64_t slack_of(const search *s) {
   int64_t slack = 0;
   uint32_t kept = 0;
   for (size_t row = 0; row < s->partial->rows.len; row++) {
     const eg_partial_row *r = &s->partial->rows.data[row];
     int64_t value;
-    if (!evaluate(s, s->form, s->place, row, &value)) return -1;
-    int64_t within = s->is_end ? wanted(s, row) - value : value - wanted(s, row);
+    if (!value_of_form(s, s->form, s->place, row, &value)) return -1;
+    int64_t within =
+        s->is_end ? border_of_row(s, row) - value : value - border_of_row(s, row);
     if (within < 0 || (s->found && slack + within >= s->best_slack)) return -1;
     slack += within;
     kept += s->is_end ? value > r->from[s->axis] : value < r->to[s->axis];
@@ -122,30 +124,27 @@ static bool next_places(search *s) {
   return false;
 }
 
-static egraph_status print_form(const search *s, eg_text *text) {
-  const char *low = s->is_end ? "min" : "max";
-  EG_TRY(eg_text_printf(text, "(%s ", low));
+static void print_form(const search *s, eg_text *text) {
   if (s->is_end)
-    EG_TRY(eg_text_printf(text, "%s ", s->partial->atoms.data[s->axis]));
+    eg_text_printf(text, "(min %s ", s->partial->atoms.data[s->axis]);
   else
-    EG_TRY(eg_text_append(text, "0 "));
-  for (const char *at = forms[s->best_form].text; *at != '\0'; at++) {
-    char letter[2] = {*at, '\0'};
-    bool is_place = *at >= 'A' && *at <= 'C';
-    EG_TRY(eg_text_append(
-        text, is_place ? s->partial->atoms.data[s->best_place[*at - 'A']] : letter));
-  }
-  return eg_text_append(text, ")");
+    eg_text_append(text, "(max 0 ");
+  for (const char *at = forms[s->best_form].text; *at != '\0'; at++)
+    if (*at >= 'A' && *at <= 'C')
+      eg_text_append(text, s->partial->atoms.data[s->best_place[*at - 'A']]);
+    else
+      eg_text_append_bytes(text, at, 1);
+  eg_text_append(text, ")");
 }
 
-static egraph_status tell(const search *s, eg_partial *partial, eg_border *out) {
-  eg_text text;
+static egraph_status describe_border(const search *s, eg_partial *partial,
+                                     eg_border *out) {
   int64_t *values;
   size_t rows = partial->rows.len;
   EG_TRY(eg_arena_alloc(&partial->arena, rows, sizeof *values, &values));
   bool is_clamped = false;
   for (size_t row = 0; row < rows; row++) {
-    (void)evaluate(s, s->best_form, s->best_place, row, &values[row]);
+    (void)value_of_form(s, s->best_form, s->best_place, row, &values[row]);
     const int64_t *atoms = partial->rows.data[row].atoms;
     int64_t at[PLACES] = {0};
     for (uint32_t i = 0; i < forms[s->best_form].count; i++)
@@ -155,20 +154,18 @@ static egraph_status tell(const search *s, eg_partial *partial, eg_border *out) 
   }
   out->is_exact = s->is_exact;
   out->values = values;
-  eg_text_init(&text, partial->arena.alloc);
-  egraph_status status = print_form(s, &text);
+  EG_LOCAL(eg_text, text, partial->arena.alloc);
+  print_form(s, &text);
+  EG_TRY(eg_text_status(&text));
   const char *whole = eg_text_of(&text);
   size_t length = text.chars.len;
-  if (status == EGRAPH_OK && !is_clamped) { // without "(max 0 " and ")"
+  if (!is_clamped) { // without "(max 0 " and ")"
     size_t skip = s->is_end ? strlen("(min  ") + strlen(partial->atoms.data[s->axis])
                             : strlen("(max 0 ");
     whole += skip;
     length -= skip + 1;
   }
-  if (status == EGRAPH_OK)
-    status = eg_arena_string(&partial->arena, whole, length, &out->text);
-  eg_text_deinit(&text);
-  return status;
+  return eg_arena_string(&partial->arena, whole, length, &out->text);
 }
 
 egraph_status eg_border_find(eg_partial *partial, uint32_t axis, bool is_end,
@@ -181,5 +178,6 @@ egraph_status eg_border_find(eg_partial *partial, uint32_t axis, bool is_end,
     while (!s.is_exact && next_places(&s));
   }
   *out_found = s.found;
-  return s.found ? tell(&s, partial, out) : EGRAPH_OK;
+  assert(axis < partial->rank);
+  return s.found ? describe_border(&s, partial, out) : EGRAPH_OK;
 }

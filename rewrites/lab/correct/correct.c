@@ -1,12 +1,205 @@
+// Corrected rules of a pair that is equal on a box of its result: the right side inside
+// of the box, the left side outside of it, put together.
+//
+//      0   from  to  size            (concat :axis 0
+//   0  +----------------+              LEFT[0, from)
+//      |      left      |              (concat :axis 1 LEFT (slice RIGHT) LEFT)
+//      +----+-----+-----+              LEFT[to, size))
+//      |left|right|left |
+//      +----+-----+-----+            One rule for each set of sides that have a left
+//      part. |      left      |
+//      +----------------+
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/lab/correct/correct.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-#include "rewrites/lab/correct/corrected.h"
+#include "base/sexpr.h"
+#include "rewrites/lab/correct/region.h"
 #include "rewrites/lab/rule_checks.h"
 #include "rewrites/lab/verify/verify.h"
+
+/// The borders of a box, by dimension of the result.
+typedef struct eg_box {
+  eg_border from[EGRAPH_MAX_RANK], to[EGRAPH_MAX_RANK];
+} eg_box;
+
+enum { EG_MOST_CORRECTED = 4 };
+
+/// Which sides of the box have a left part, two bits a dimension: before, behind. The
+/// sets that instances have, the one that most have first; those of few are left out.
+typedef struct eg_box_sides {
+  uint32_t count, sides[EG_MOST_CORRECTED];
+} eg_box_sides;
+
+// Of the instances with a box, the share that a set of sides must have to have a rule.
+enum { LEAST_SHARE = 20, MOST_SETS = 64 };
+
+typedef struct assembly {
+  eg_region_writer writer;
+  const eg_partial *partial;
+  const eg_box *box;
+  uint32_t sides;
+  const eg_sexpr *right;
+  const char *from[EGRAPH_MAX_RANK], *to[EGRAPH_MAX_RANK]; // borders by name
+  const char *whole;
+  eg_text *text;
+} assembly;
+
+static uint32_t before_bit(uint32_t d) { return 1U << (2 * d); }
+static uint32_t behind_bit(uint32_t d) { return 2U << (2 * d); }
+
+// ---- sides ----------------------------------------------------------------------------
+
+/// False: the box of the row is empty as the borders have it.
+static bool sides_of_row(const eg_partial *partial, const eg_box *box, size_t row,
+                         uint32_t *out) {
+  *out = 0;
+  for (uint32_t d = 0; d < partial->rank; d++) {
+    int64_t from = box->from[d].values[row], to = box->to[d].values[row];
+    if (from >= to) return false;
+    if (from > 0) *out |= before_bit(d);
+    if (to < partial->rows.data[row].size[d]) *out |= behind_bit(d);
+  }
+  return true;
+}
+
+/// The sets of sides that instances have, the one that most have first; those of few are
+/// left out.
+static eg_box_sides box_sides_of(const eg_partial *partial, const eg_box *box) {
+  uint32_t sets[MOST_SETS], counts[MOST_SETS] = {0}, set_count = 0, all = 0;
+  eg_box_sides out = {.count = 0};
+  for (size_t row = 0; row < partial->rows.len; row++) {
+    uint32_t sides, at = 0;
+    if (!sides_of_row(partial, box, row, &sides)) continue;
+    while (at < set_count && sets[at] != sides)
+      at++;
+    if (at == MOST_SETS) continue;
+    if (at == set_count) sets[set_count++] = sides;
+    counts[at]++;
+    all++;
+  }
+  while (out.count < EG_MOST_CORRECTED) {
+    uint32_t best = MOST_SETS;
+    for (uint32_t i = 0; i < set_count; i++)
+      if (counts[i] * LEAST_SHARE >= all && counts[i] > 0 &&
+          (best == MOST_SETS || counts[i] > counts[best]))
+        best = i;
+    if (best == MOST_SETS) break;
+    out.sides[out.count++] = sets[best];
+    counts[best] = 0;
+  }
+  return out;
+}
+
+// ---- the right side -------------------------------------------------------------------
+
+static egraph_status print_left(assembly *a, const eg_region *region) {
+  eg_text_append(a->text, " ");
+  return eg_region_term(&a->writer, a->partial->rule->lhs[0].term, region, a->text);
+}
+
+static egraph_status print_right(assembly *a, const eg_region *region) {
+  EG_LOCAL(eg_text, right, a->text->chars.alloc);
+  EG_TRY(eg_sexpr_print(&right, a->right));
+  eg_text_append(a->text, " ");
+  eg_region_slice(a->text, a->partial->rank, region, a->whole, eg_text_of(&right));
+  return eg_text_status(a->text);
+}
+
+/// The part of the result where the dimensions before `d` are within the box.
+static egraph_status assemble(assembly *a, uint32_t d, eg_region *region) {
+  while (d < a->partial->rank && (a->sides & (before_bit(d) | behind_bit(d))) == 0)
+    d++;
+  if (d == a->partial->rank) return print_right(a, region);
+  const char *size;
+  EG_TRY(eg_region_name(&a->writer, &size, "(dim %s %" PRIu32 ")", a->whole, d));
+  eg_text_printf(a->text, " (concat :axis %" PRIu32, d);
+  if ((a->sides & before_bit(d)) != 0) {
+    region->from[d] = "0";
+    region->to[d] = a->from[d];
+    EG_TRY(print_left(a, region));
+  }
+  region->from[d] = (a->sides & before_bit(d)) != 0 ? a->from[d] : "0";
+  region->to[d] = (a->sides & behind_bit(d)) != 0 ? a->to[d] : size;
+  EG_TRY(assemble(a, d + 1, region));
+  if ((a->sides & behind_bit(d)) != 0) {
+    region->from[d] = a->to[d];
+    region->to[d] = size;
+    EG_TRY(print_left(a, region));
+  }
+  region->from[d] = region->to[d] = NULL;
+  return eg_text_append(a->text, ")");
+}
+
+// ---- the rule -------------------------------------------------------------------------
+
+/// Appends all clauses of a kind, or (`inner`) their contents.
+static egraph_status copy_clauses(const eg_sexpr *form, const char *head, bool inner,
+                                  eg_text *text) {
+  for (uint32_t i = 0; i < form->count; i++) {
+    const eg_sexpr *child = &form->children[i];
+    if (!eg_sexpr_is_form(child, head)) continue;
+    if (!inner) {
+      eg_text_append(text, "  ");
+      EG_TRY(eg_sexpr_print(text, child));
+      eg_text_append(text, "\n");
+    }
+    for (uint32_t k = 1; inner && k < child->count; k++) {
+      eg_text_append(text, " ");
+      EG_TRY(eg_sexpr_print(text, &child->children[k]));
+    }
+  }
+  return eg_text_status(text);
+}
+
+/// Names the borders, and says which sides of the box the rule is for.
+static egraph_status name_borders(assembly *a) {
+  eg_text *conditions = &a->writer.conditions;
+  for (uint32_t d = 0; d < a->partial->rank; d++) {
+    const eg_border *from = &a->box->from[d], *to = &a->box->to[d];
+    const char *size = a->partial->atoms.data[d];
+    bool is_cut = (a->sides & (before_bit(d) | behind_bit(d))) != 0;
+    bool may_begin = strcmp(from->text, "0") != 0, may_end = strcmp(to->text, size) != 0;
+    a->from[d] = "0";
+    a->to[d] = size;
+    if (may_begin) EG_TRY(eg_region_name(&a->writer, &a->from[d], "%s", from->text));
+    if (may_end) EG_TRY(eg_region_name(&a->writer, &a->to[d], "%s", to->text));
+    if (may_begin)
+      eg_text_printf(conditions, " (%s %s 0)",
+                     (a->sides & before_bit(d)) != 0 ? ">" : "<=", a->from[d]);
+    if (may_end)
+      eg_text_printf(conditions, " (%s %s %s)",
+                     (a->sides & behind_bit(d)) != 0 ? "<" : ">=", a->to[d], size);
+    if (is_cut) eg_text_printf(conditions, " (< %s %s)", a->from[d], a->to[d]);
+  }
+  return eg_text_status(conditions);
+}
+
+/// Appends the rule for a set of sides. `form` is the pair as it is printed.
+static egraph_status print_rule(assembly *a, uint32_t number, const eg_sexpr *form,
+                                eg_text *out) {
+  const eg_rule *rule = a->partial->rule;
+  eg_region region = {{NULL}, {NULL}};
+  EG_TRY(eg_region_class(&a->writer, rule->lhs[0].term, &a->whole));
+  eg_text_printf(out, "(rule %s-corrected", rule->name);
+  if (number != 0) eg_text_printf(out, "-%" PRIu32, number + 1);
+  eg_text_append(out, "\n");
+  EG_TRY(copy_clauses(form, "source", false, out));
+  eg_text_append(out, "  (class associative spreads)\n  (lhs ");
+  EG_TRY(eg_region_pattern(&a->writer, rule->lhs[0].term, out));
+  eg_text_append(out, ")\n");
+  EG_TRY(copy_clauses(form, "let", false, out));
+  EG_TRY(name_borders(a));
+  EG_TRY(assemble(a, 0, &region));
+  EG_TRY(eg_text_status(&a->writer.lets));
+  eg_text_append(out, eg_text_of(&a->writer.lets));
+  eg_text_printf(out, "  (rhs%s)\n  (when", eg_text_of(a->text));
+  EG_TRY(copy_clauses(form, "when", true, out));
+  EG_TRY(eg_text_status(&a->writer.conditions));
+  return eg_text_printf(out, "%s))\n", eg_text_of(&a->writer.conditions));
+}
 
 typedef struct correcting {
   egraph_allocator alloc;
@@ -19,6 +212,17 @@ typedef struct correcting {
   bool is_whole;
 } correcting;
 
+static void correcting_init(correcting *c, egraph_allocator alloc) {
+  *c = (correcting){.alloc = alloc};
+  eg_arena_init(&c->arena, alloc);
+  eg_text_init(&c->detail, alloc);
+}
+
+static void correcting_deinit(correcting *c) {
+  eg_text_deinit(&c->detail);
+  eg_arena_deinit(&c->arena);
+}
+
 static const char *const reasons[] = {
     [EG_PARTIAL_EVERYWHERE] =
         "the sides agree everywhere: it is a rule, and needs no correction",
@@ -29,67 +233,70 @@ static const char *const reasons[] = {
 
 // ---- verifying ------------------------------------------------------------------------
 
+static const char file_head[] = "(egraph-rules 1)\n";
+
 // A border that fits the instances that were drawn may be wrong for others.
 enum { SEEDS = 3 };
 
 typedef struct verdict {
   eg_text *reason;
-  egraph_status status;
   uint32_t instances;
 } verdict;
 
 static void on_evidence(void *user, const egraph_rule_evidence *evidence) {
   verdict *to = user;
   to->instances += evidence->instances;
-  if (!evidence->is_accepted && to->status == EGRAPH_OK)
-    to->status = eg_text_append(to->reason, evidence->detail);
+  if (!evidence->is_accepted) eg_text_append(to->reason, evidence->detail);
 }
 
-/// Reads one rule, and verifies it with several seeds; why it is none is appended to
+/// Verifies a file of rules with several seeds; the reason of a rejection is appended to
 /// `reason`.
-static egraph_status verify_text(correcting *c, const char *text, eg_text *reason,
-                                 bool *out_holds) {
-  eg_rules *rules;
+static egraph_status verify_rules(correcting *c, eg_rules *rules, const eg_text *file,
+                                  eg_text *reason, bool *out_holds) {
   uint32_t rejected = 0;
-  eg_text file;
   verdict to = {.reason = reason};
   eg_verify_options options = {
       .instances = EG_VERIFY_INSTANCES, .evidence = on_evidence, .evidence_user = &to};
-  *out_holds = false;
-  EG_TRY(eg_rules_create_checked(&c->alloc, &rules));
-  eg_text_init(&file, c->alloc);
-  egraph_status status = eg_text_printf(&file, "(egraph-rules 1)\n%s", text);
-  if (status == EGRAPH_OK)
-    status = eg_rules_parse(rules, "corrected", eg_text_of(&file), file.chars.len);
-  for (uint32_t i = 0; i < SEEDS && status == EGRAPH_OK && rejected == 0; i++) {
+  egraph_status status =
+      eg_rules_parse(rules, "corrected", eg_text_of(file), file->chars.len);
+  if (status == EGRAPH_E_PARSE) // the pair uses a name that is written
+    return eg_text_append(reason, egraph_last_error());
+  EG_TRY(status);
+  for (uint32_t i = 0; i < SEEDS && rejected == 0; i++) {
     options.seed = c->seed + i;
-    status = eg_rules_verify(rules, &options, NULL, NULL, &rejected);
+    EG_TRY(eg_rules_verify(rules, &options, NULL, NULL, &rejected));
   }
-  *out_holds = status == EGRAPH_OK && rejected == 0;
-  if (status == EGRAPH_E_PARSE) // a name of the pair is one of those that are written
-    status = eg_text_append(reason, egraph_last_error());
-  eg_text_deinit(&file);
-  eg_rules_destroy(rules);
+  *out_holds = rejected == 0;
   c->verified = to.instances;
-  return status == EGRAPH_OK ? to.status : status;
+  return eg_text_status(reason);
 }
 
 static egraph_status write_rule(correcting *c, const eg_partial *partial,
                                 const eg_box *box, uint32_t sides, const eg_sexpr *form,
                                 eg_text *reason) {
-  eg_text text;
-  bool holds = false, is_whole;
-  eg_text_init(&text, c->alloc);
-  egraph_status status =
-      eg_corrected_print(partial, box, sides, c->rules, form, &text, &is_whole);
-  if (status == EGRAPH_OK) status = verify_text(c, eg_text_of(&text), reason, &holds);
-  if (status == EGRAPH_OK && holds) {
-    c->rules++;
-    c->is_whole = c->is_whole || is_whole;
-    status = eg_text_printf(c->out, "\n%s", eg_text_of(&text));
-  }
-  eg_text_deinit(&text);
-  return status;
+  eg_rules *rules;
+  bool holds = false;
+  EG_LOCAL(eg_text, body, c->alloc);
+  EG_LOCAL(eg_text, text, c->alloc);
+  assembly a = {.partial = partial, .box = box, .sides = sides, .text = &body};
+  for (uint32_t i = 0; i < form->count; i++)
+    if (eg_sexpr_is_form(&form->children[i], "rhs") && form->children[i].count == 2)
+      a.right = &form->children[i].children[1];
+  if (a.right == NULL)
+    return EG_FAIL(EGRAPH_E_INTERNAL, "a printed rule has no right side");
+  eg_text_append(&text, file_head);
+  eg_region_writer_init(&a.writer, partial, c->alloc);
+  egraph_status status = print_rule(&a, c->rules, form, &text);
+  eg_region_writer_deinit(&a.writer);
+  EG_TRY(status);
+  EG_TRY(eg_rules_create_checked(&c->alloc, &rules));
+  status = verify_rules(c, rules, &text, reason, &holds);
+  eg_rules_destroy(rules);
+  EG_TRY(status);
+  if (!holds) return EGRAPH_OK;
+  c->rules++;
+  c->is_whole = c->is_whole || a.writer.is_whole;
+  return eg_text_printf(c->out, "\n%s", eg_text_of(&text) + strlen(file_head));
 }
 
 // ---- one pair -------------------------------------------------------------------------
@@ -117,9 +324,9 @@ static egraph_status print_box(const eg_partial *partial, const eg_box *box,
     const eg_border *from = &box->from[d], *to = &box->to[d];
     if (strcmp(from->text, "0") == 0 && strcmp(to->text, partial->atoms.data[d]) == 0)
       continue;
-    EG_TRY(eg_text_printf(text, "%s dimension %" PRIu32 " from %s to %s%s",
-                          is_first ? "equal within" : ",", d, from->text, to->text,
-                          from->is_exact && to->is_exact ? "" : " (or further)"));
+    eg_text_printf(text, "%s dimension %" PRIu32 " from %s to %s%s",
+                   is_first ? "equal within" : ",", d, from->text, to->text,
+                   from->is_exact && to->is_exact ? "" : " (or further)");
     is_first = false;
   }
   return eg_text_printf(text, ", as %zu of %" PRIu32 " instances have it",
@@ -133,26 +340,20 @@ static egraph_status write_rules(correcting *c, eg_partial *partial,
   EG_TRY(find_borders(partial, &box, &c->detail, &found));
   if (!found) return EGRAPH_OK;
   EG_TRY(print_box(partial, &box, &c->detail));
-  eg_box_sides sides = eg_box_sides_of(partial, &box);
-  eg_text reason;
-  eg_text_init(&reason, c->alloc);
-  egraph_status status = EGRAPH_OK;
+  eg_box_sides sides = box_sides_of(partial, &box);
+  EG_LOCAL(eg_text, reason, c->alloc);
   uint32_t least = UINT32_MAX;
-  for (uint32_t i = 0; i < sides.count && status == EGRAPH_OK; i++) {
+  for (uint32_t i = 0; i < sides.count; i++) {
     uint32_t before = c->rules;
     eg_text_clear(&reason);
-    status = write_rule(c, partial, &box, sides.sides[i], form, &reason);
+    EG_TRY(write_rule(c, partial, &box, sides.sides[i], form, &reason));
     if (c->rules != before && c->verified < least) least = c->verified;
   }
-  if (status == EGRAPH_OK && c->rules == 0)
-    status = eg_text_printf(&c->detail, "; the corrected rule is refused: %s",
-                            eg_text_of(&reason));
-  if (status == EGRAPH_OK && c->rules != 0)
-    status =
-        eg_text_printf(&c->detail, "; verified on %" PRIu32 " instances%s", least,
-                       c->is_whole ? "; the left side is computed whole beside it" : "");
-  eg_text_deinit(&reason);
-  return status;
+  if (c->rules == 0)
+    return eg_text_printf(&c->detail, "; the corrected rule is refused: %s",
+                          eg_text_of(&reason));
+  return eg_text_printf(&c->detail, "; verified on %" PRIu32 " instances%s", least,
+                        c->is_whole ? "; the left side is computed whole beside it" : "");
 }
 
 static const eg_sexpr *form_of(const correcting *c, const char *name) {
@@ -165,63 +366,43 @@ static const eg_sexpr *form_of(const correcting *c, const char *name) {
   return NULL;
 }
 
-static const char *whole_name(const eg_rule *rule) {
-  uint32_t var = rule->terms[rule->lhs[0].term].var;
-  return var == EG_RULE_NONE ? "?whole" : rule->vars[var].name;
-}
-
 static egraph_status correct_one(correcting *c, const eg_rule *rule) {
-  eg_partial partial;
+  uint32_t var = rule->terms[rule->lhs[0].term].var;
+  const char *whole = var == EG_RULE_NONE ? "?whole" : rule->vars[var].name;
   eg_partial_outcome outcome;
   const eg_sexpr *form = form_of(c, rule->name);
   if (form == NULL) return EG_FAIL(EGRAPH_E_INTERNAL, "a rule is not among the printed");
   c->rules = 0;
   c->is_whole = false;
   eg_text_clear(&c->detail);
-  eg_partial_init(&partial, rule, c->alloc);
-  egraph_status status = eg_partial_find(&partial, whole_name(rule), c->seed, &outcome);
-  bool is_told = outcome == EG_PARTIAL_UNFIT;
-  if (status == EGRAPH_OK && outcome == EG_PARTIAL_BOXES)
-    status = write_rules(c, &partial, form);
-  else if (status == EGRAPH_OK)
-    status =
-        eg_text_append(&c->detail, is_told ? eg_text_of(&partial.why) : reasons[outcome]);
-  eg_partial_deinit(&partial);
-  return status;
-}
-
-static egraph_status correct_all(correcting *c, const eg_rules *rules,
-                                 void (*report)(void *user, const eg_correction *found),
-                                 void *user) {
-  eg_text printed;
-  eg_text_init(&printed, c->alloc);
-  egraph_status status = eg_rules_print(rules, &printed);
-  if (status == EGRAPH_OK)
-    status = eg_sexpr_parse(&c->arena, "rules", eg_text_of(&printed), printed.chars.len,
-                            &c->forms);
-  if (status == EGRAPH_OK) status = eg_text_append(c->out, "(egraph-rules 1)\n");
-  for (uint32_t i = 0; i < eg_rules_count(rules) && status == EGRAPH_OK; i++) {
-    const eg_rule *rule = eg_rules_at(rules, i);
-    if (rule->reversed) continue;
-    status = correct_one(c, rule);
-    const eg_correction found = {.rule = rule->name,
-                                 .is_corrected = c->rules != 0,
-                                 .detail = eg_text_of(&c->detail),
-                                 .rules = c->rules};
-    if (status == EGRAPH_OK && report != NULL) report(user, &found);
-  }
-  eg_text_deinit(&printed);
-  return status;
+  EG_LOCAL(eg_partial, partial, c->alloc);
+  partial.rule = rule;
+  EG_TRY(eg_partial_find(&partial, whole, c->seed, &outcome));
+  if (outcome == EG_PARTIAL_BOXES) return write_rules(c, &partial, form);
+  return eg_text_append(&c->detail, outcome == EG_PARTIAL_UNFIT ? eg_text_of(&partial.why)
+                                                                : reasons[outcome]);
 }
 
 egraph_status eg_rules_correct(const eg_rules *rules, uint64_t seed,
                                void (*report)(void *user, const eg_correction *found),
                                void *user, eg_text *out) {
-  correcting c = {.alloc = eg_rules_allocator(rules), .seed = seed, .out = out};
-  eg_arena_init(&c.arena, c.alloc);
-  eg_text_init(&c.detail, c.alloc);
-  egraph_status status = correct_all(&c, rules, report, user);
-  eg_text_deinit(&c.detail);
-  eg_arena_deinit(&c.arena);
-  return status;
+  EG_LOCAL(correcting, c, eg_rules_allocator(rules));
+  c.seed = seed;
+  c.out = out;
+  EG_LOCAL(eg_text, printed, c.alloc);
+  EG_TRY(eg_rules_print(rules, &printed));
+  EG_TRY(eg_sexpr_parse(&c.arena, "rules", eg_text_of(&printed), printed.chars.len,
+                        &c.forms));
+  eg_text_append(out, file_head);
+  for (uint32_t i = 0; i < eg_rules_count(rules); i++) {
+    const eg_rule *rule = eg_rules_at(rules, i);
+    if (rule->reversed) continue;
+    EG_TRY(correct_one(&c, rule));
+    const eg_correction found = {.rule = rule->name,
+                                 .is_corrected = c.rules != 0,
+                                 .detail = eg_text_of(&c.detail),
+                                 .rules = c.rules};
+    if (report != NULL) report(user, &found);
+  }
+  return eg_text_status(out);
 }

@@ -1,12 +1,13 @@
 // Both sides are evaluated on whole numbers, which float64 holds exactly; an element
-// differs when it does for one of several draws. The box of an instance is the largest
-// one that grows, axis by axis, of an element that agrees. Sums of products of numbers
-// that are drawn from two thousand agree by chance in one of some hundred draws at most,
-// and hardly for several (Schwartz-Zippel). More elements may agree than those of the
-// box: windows at the corners of an image, say.
+// differs when its values differ for one of several draws. The box of an instance is the
+// largest box that grows, axis by axis, from an element that agrees. Sums of products of
+// numbers drawn from two thousand agree by chance in one of a hundred draws at most, and
+// hardly ever in several (Schwartz-Zippel). Elements outside of the box may agree, too:
+// windows at the corners of an image, for example.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/lab/correct/partial.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "rewrites/lab/claims/rank_run.h"
@@ -54,8 +55,8 @@ typedef struct finder {
   uint32_t everywhere, nowhere, small; // instances; small: without a large box
 } finder;
 
-void eg_partial_init(eg_partial *partial, const eg_rule *rule, egraph_allocator alloc) {
-  *partial = (eg_partial){.rule = rule};
+void eg_partial_init(eg_partial *partial, egraph_allocator alloc) {
+  *partial = (eg_partial){0};
   eg_arena_init(&partial->arena, alloc);
   eg_partial_atoms_init(&partial->atoms, alloc);
   eg_partial_rows_init(&partial->rows, alloc);
@@ -69,15 +70,9 @@ void eg_partial_deinit(eg_partial *partial) {
   eg_arena_deinit(&partial->arena);
 }
 
-// ---- whether a pair is looked at ------------------------------------------------------
+// ---- which pairs are compared ---------------------------------------------------------
 
-static bool is_linear(eg_op op) {
-  for (size_t i = 0; i < sizeof linear_ops / sizeof *linear_ops; i++)
-    if (linear_ops[i] == op) return true;
-  return false;
-}
-
-/// Appends why a pair is not looked at, or nothing.
+/// Appends the reason when a pair cannot be compared.
 static egraph_status check_fit(eg_partial *to) {
   const eg_rule *rule = to->rule;
   if (rule->root_count != 1)
@@ -88,7 +83,10 @@ static egraph_status check_fit(eg_partial *to) {
     return eg_text_append(&to->why, "it has parameters; write out one case");
   for (uint32_t t = 0; t < rule->term_count; t++) {
     const eg_rule_term *term = &rule->terms[t];
-    if (term->is_var || is_linear(term->op)) continue;
+    bool is_linear = term->is_var;
+    for (size_t i = 0; i < sizeof linear_ops / sizeof *linear_ops; i++)
+      is_linear = is_linear || linear_ops[i] == term->op;
+    if (is_linear) continue;
     return eg_text_printf(&to->why,
                           "%s is neither linear in each operand nor data movement; "
                           "leave it out of both sides",
@@ -99,7 +97,7 @@ static egraph_status check_fit(eg_partial *to) {
 
 // ---- one instance ---------------------------------------------------------------------
 
-static egraph_status new_tensor(finder *f, const eg_type *type, eg_tensor *out) {
+static egraph_status alloc_tensor(finder *f, const eg_type *type, eg_tensor *out) {
   size_t bytes = eg_type_bytes(type);
   out->type = *type;
   return eg_arena_alloc(&f->arena, bytes > 0 ? bytes : 1, 1, &out->data);
@@ -110,12 +108,10 @@ static egraph_status fill_leaves(finder *f, const eg_verify_instance *instance,
   const eg_rule *rule = f->to->rule;
   for (uint32_t v = 0; v < rule->var_count; v++) {
     const eg_verify_leaf *leaf = &instance->leaves[v];
-    if (rule->vars[v].kind != EG_RULE_TENSOR ||
-        rule->vars[v].origin != EG_RULE_VAR_MATCHED)
-      continue;
+    if (!eg_verify_is_leaf(rule, v)) continue;
     eg_type type = leaf->type;
     type.dtype = EGRAPH_FLOAT64;
-    EG_TRY(new_tensor(f, &type, &out[v]));
+    EG_TRY(alloc_tensor(f, &type, &out[v]));
     int64_t count = eg_type_elements(&type);
     for (int64_t i = 0; i < count; i++) {
       double drawn = (double)eg_rng_below(&f->rng, 2 * LARGEST + 1) - LARGEST;
@@ -147,7 +143,7 @@ static egraph_status run_terms(finder *f, const eg_verify_instance *instance,
     for (uint32_t i = 0; i < term->child_count; i++)
       inputs[i] = values[term->children[i]][0];
     for (uint32_t i = 0; i < terms[t].type_count; i++)
-      EG_TRY(new_tensor(f, &terms[t].types[i], &values[t][i]));
+      EG_TRY(alloc_tensor(f, &terms[t].types[i], &values[t][i]));
     const eg_kernel_call call = {.attrs = terms[t].attrs,
                                  .inputs = inputs,
                                  .input_count = term->child_count,
@@ -161,8 +157,8 @@ static egraph_status run_terms(finder *f, const eg_verify_instance *instance,
 }
 
 /// Marks the elements that differ for one draw of numbers.
-static egraph_status compare(finder *f, const eg_verify_instance *instance,
-                             const eg_claim_term *terms) {
+static egraph_status mark_differences(finder *f, const eg_verify_instance *instance,
+                                      const eg_claim_term *terms) {
   const eg_rule *rule = f->to->rule;
   eg_tensor *vars, **values;
   EG_TRY(eg_arena_alloc(&f->arena, rule->var_count, sizeof *vars, &vars));
@@ -206,8 +202,8 @@ static int64_t count_box(const finder *f, const eg_type *type, const grown *box)
 }
 
 /// Whether the plane before or behind a box agrees; the box has it then.
-static bool grow(const finder *f, const eg_type *type, uint32_t d, bool is_behind,
-                 grown *box) {
+static bool grow_by_plane(const finder *f, const eg_type *type, uint32_t d,
+                          bool is_behind, grown *box) {
   grown plane = *box;
   if (is_behind ? box->to[d] == type->dims[d] : box->from[d] == 0) return false;
   plane.from[d] = is_behind ? box->to[d] : box->from[d] - 1;
@@ -227,9 +223,9 @@ static grown grow_from(const finder *f, const eg_type *type, const int64_t *elem
   }
   for (uint32_t k = 0; k < type->rank; k++) {
     uint32_t d = (first + k) % type->rank;
-    while (grow(f, type, d, false, &box))
+    while (grow_by_plane(f, type, d, false, &box))
       ;
-    while (grow(f, type, d, true, &box))
+    while (grow_by_plane(f, type, d, true, &box))
       ;
   }
   return box;
@@ -266,24 +262,19 @@ static bool find_box(const finder *f, const eg_type *type, eg_partial_row *out) 
 
 // ---- numbers of instances -------------------------------------------------------------
 
+/// Adds a number by its name: "?n", or "(dim ?x 2)" where there is a function.
 static egraph_status push_atom(finder *f, const char *name, const char *function,
                                uint32_t index) {
-  eg_text text;
   const char *kept;
-  eg_text_init(&text, f->arena.alloc);
-  egraph_status status = function == NULL
-                             ? eg_text_append(&text, name)
-                             : eg_text_printf(&text, "(%s %s %u)", function, name, index);
-  if (status == EGRAPH_OK)
-    status = eg_arena_string(&f->to->arena, eg_text_of(&text), text.chars.len, &kept);
-  if (status == EGRAPH_OK && f->to->atoms.len < MOST_ATOMS)
-    status = eg_partial_atoms_push(&f->to->atoms, kept);
-  eg_text_deinit(&text);
-  return status;
-}
-
-static const eg_rule_value *value_of(const eg_verify_instance *instance, uint32_t v) {
-  return &instance->env->vars[v];
+  EG_LOCAL(eg_text, text, f->arena.alloc);
+  if (function == NULL)
+    eg_text_append(&text, name);
+  else
+    eg_text_printf(&text, "(%s %s %u)", function, name, index);
+  EG_TRY(eg_text_status(&text));
+  EG_TRY(eg_arena_string(&f->to->arena, eg_text_of(&text), text.chars.len, &kept));
+  return f->to->atoms.len < MOST_ATOMS ? eg_partial_atoms_push(&f->to->atoms, kept)
+                                       : EGRAPH_OK;
 }
 
 /// How many numbers a variable has that every instance has; the rank of a tensor may not
@@ -291,7 +282,7 @@ static const eg_rule_value *value_of(const eg_verify_instance *instance, uint32_
 static uint32_t numbers_of(const finder *f, const eg_verify_instance *instance,
                            uint32_t v) {
   const eg_rule_var *var = &f->to->rule->vars[v];
-  const eg_rule_value *value = value_of(instance, v);
+  const eg_rule_value *value = &instance->env->vars[v];
   if (var->origin == EG_RULE_VAR_LAYOUT || var->origin == EG_RULE_VAR_LET_TERM) return 0;
   if (var->kind == EG_RULE_INT) return 1;
   if (var->kind == EG_RULE_INTS)
@@ -300,11 +291,11 @@ static uint32_t numbers_of(const finder *f, const eg_verify_instance *instance,
   return instance->leaves[v].type.rank;
 }
 
-static int64_t number_of(const finder *f, const eg_verify_instance *instance, uint32_t v,
-                         uint32_t k) {
+static int64_t instance_number(const finder *f, const eg_verify_instance *instance,
+                               uint32_t v, uint32_t k) {
   eg_rule_kind kind = f->to->rule->vars[v].kind;
-  if (kind == EG_RULE_INT) return value_of(instance, v)->i;
-  if (kind == EG_RULE_INTS) return value_of(instance, v)->ints.data[k];
+  if (kind == EG_RULE_INT) return instance->env->vars[v].i;
+  if (kind == EG_RULE_INTS) return instance->env->vars[v].ints.data[k];
   return instance->leaves[v].type.dims[k];
 }
 
@@ -338,17 +329,18 @@ static egraph_status push_row(finder *f, const eg_verify_instance *instance,
     atoms[count++] = type->dims[d];
   for (uint32_t v = 0; v < f->to->rule->var_count; v++)
     for (uint32_t k = 0; k < f->lens[v] && count < MOST_ATOMS; k++)
-      atoms[count++] = number_of(f, instance, v, k);
+      atoms[count++] = instance_number(f, instance, v, k);
   row->atoms = atoms;
   return eg_partial_rows_push(&f->to->rows, *row);
 }
 
+/// True when ranks and lengths of lists are as in the first instance.
 static bool is_like_first(const finder *f, const eg_verify_instance *instance,
                           const eg_type *type) {
-  if (type->rank != f->to->rank) return false;
+  bool is_like = type->rank == f->to->rank;
   for (uint32_t v = 0; v < f->to->rule->var_count; v++)
-    if (numbers_of(f, instance, v) != f->lens[v]) return false;
-  return true;
+    is_like = is_like && numbers_of(f, instance, v) == f->lens[v];
+  return is_like;
 }
 
 static void note_terms(finder *f, const eg_claim_term *terms) {
@@ -363,12 +355,6 @@ static void note_terms(finder *f, const eg_claim_term *terms) {
         f->to->same_shape[t] = false;
   }
   f->is_first = false;
-}
-
-static bool is_small(const eg_type *type) {
-  for (uint32_t d = 0; d < type->rank; d++)
-    if (type->dims[d] > 1 << 10) return false;
-  return eg_type_elements(type) > 0 && eg_type_elements(type) <= MOST_ELEMENTS;
 }
 
 static egraph_status note_instance(finder *f, const eg_verify_instance *instance,
@@ -390,20 +376,24 @@ static egraph_status note_instance(finder *f, const eg_verify_instance *instance
   return is_large ? push_row(f, instance, type, &row) : EGRAPH_OK;
 }
 
-static egraph_status look_at(finder *f, const eg_verify_instance *instance,
-                             bool *out_has_types) {
+static egraph_status compare_instance(finder *f, const eg_verify_instance *instance,
+                                      bool *out_has_types) {
   const eg_rule *rule = f->to->rule;
   eg_claim_term *terms;
   *out_has_types = true;
   EG_TRY(eg_rank_terms(instance, &f->arena, &terms));
   for (uint32_t v = 0; v < rule->var_count; v++)
-    if (rule->vars[v].kind == EG_RULE_TENSOR &&
-        rule->vars[v].origin == EG_RULE_VAR_MATCHED &&
+    if (eg_verify_is_leaf(rule, v) &&
         (!eg_dtype_is_float(instance->leaves[v].type.dtype) || instance->leaves[v].splat))
       return EGRAPH_OK;
   EG_TRY(eg_rank_widen(rule, &f->arena, terms));
-  for (uint32_t t = 0; t < rule->term_count; t++)
-    if (!is_small(&terms[t].types[0])) return EGRAPH_OK;
+  for (uint32_t t = 0; t < rule->term_count; t++) {
+    const eg_type *type = &terms[t].types[0];
+    for (uint32_t d = 0; d < type->rank; d++)
+      if (type->dims[d] > 1 << 10) return EGRAPH_OK;
+    if (eg_type_elements(type) == 0 || eg_type_elements(type) > MOST_ELEMENTS)
+      return EGRAPH_OK;
+  }
   const eg_claim_term *left = &terms[rule->lhs[0].term],
                       *right = &terms[rule->rhs[0].term];
   if (left->type_count != 1 || right->type_count != 1 ||
@@ -416,7 +406,7 @@ static egraph_status look_at(finder *f, const eg_verify_instance *instance,
   EG_TRY(eg_arena_alloc(&f->arena, (size_t)f->elements, sizeof *f->differs, &f->differs));
   EG_TRY(eg_arena_alloc(&f->arena, (size_t)f->elements, sizeof *f->says, &f->says));
   for (int d = 0; d < DATA; d++) {
-    egraph_status status = compare(f, instance, terms);
+    egraph_status status = mark_differences(f, instance, terms);
     if (status == EGRAPH_E_UNSUPPORTED || status == EGRAPH_E_ARGUMENT) return EGRAPH_OK;
     EG_TRY(status);
   }
@@ -432,7 +422,8 @@ static eg_partial_outcome outcome_of(const finder *f) {
   return f->small >= ENOUGH_ROWS ? EG_PARTIAL_NO_BOX : EG_PARTIAL_FEW;
 }
 
-static egraph_status draw(finder *f, eg_verify_draws *draws, eg_partial_outcome *out) {
+static egraph_status draw_instances(finder *f, eg_verify_draws *draws,
+                                    eg_partial_outcome *out) {
   // Dimensions that instances have half of the time, so that some are larger than
   // windows.
   static const int64_t preferred[] = {0, 5, 7, 9, 11, 13, 15, 12};
@@ -442,7 +433,7 @@ static egraph_status draw(finder *f, eg_verify_draws *draws, eg_partial_outcome 
     eg_verify_prefer_dim(draws, preferred[i % (sizeof preferred / sizeof *preferred)]);
     EG_TRY(eg_verify_draw(draws, &found, &typed, &instance));
     if (!found || !typed) continue;
-    egraph_status status = look_at(f, &instance, &has_types);
+    egraph_status status = compare_instance(f, &instance, &has_types);
     eg_arena_deinit(&f->arena);
     EG_TRY(status);
     *out = EG_PARTIAL_UNFIT;
@@ -458,6 +449,7 @@ egraph_status eg_partial_find(eg_partial *inout, const char *whole, uint64_t see
   eg_verify_draws *draws;
   egraph_allocator alloc = inout->arena.alloc;
   uint32_t terms = inout->rule->term_count;
+  assert(inout->rule != NULL);
   *out = EG_PARTIAL_UNFIT;
   EG_TRY(check_fit(inout));
   if (inout->why.chars.len != 0) return EGRAPH_OK;
@@ -469,7 +461,7 @@ egraph_status eg_partial_find(eg_partial *inout, const char *whole, uint64_t see
     return eg_text_append(&inout->why, egraph_last_error());
   EG_TRY(status);
   eg_arena_init(&f.arena, alloc);
-  status = draw(&f, draws, out);
+  status = draw_instances(&f, draws, out);
   eg_arena_deinit(&f.arena);
   eg_verify_draws_destroy(draws);
   return status;

@@ -44,11 +44,28 @@ typedef struct eg_partial {
   eg_text why;
 } eg_partial;
 
-void eg_partial_init(eg_partial *partial, const eg_rule *rule, egraph_allocator alloc);
+/// The rule is to be set afterwards.
+void eg_partial_init(eg_partial *partial, egraph_allocator alloc);
 void eg_partial_deinit(eg_partial *partial);
 /// Draws instances and compares their sides. `whole`: the name of the left side's result.
 /// Equal seeds, equal boxes. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_partial_find(eg_partial *inout, const char *whole, uint64_t seed,
                               eg_partial_outcome *out);
+
+// ---- borders (border.c) ---------------------------------------------------------------
+
+// Borders of boxes as expressions of sizes and attributes: of a closed table of forms,
+// the first one that gives the border of every instance, or else one that keeps every
+// instance within its box.
+typedef struct eg_border {
+  const char *text;      // an expression, in the arena of the pair
+  bool is_exact;         // it is the border of every instance
+  const int64_t *values; // by row
+} eg_border;
+
+/// Where the box begins (`is_end`: ends) along an axis. False in *out_found: no form
+/// fits.
+egraph_status eg_border_find(eg_partial *partial, uint32_t axis, bool is_end,
+                             eg_border *out, bool *out_found);
 
 #endif

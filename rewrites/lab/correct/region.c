@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/lab/correct/region.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -29,7 +30,7 @@ void eg_region_writer_deinit(eg_region_writer *writer) {
 
 // ---- names ----------------------------------------------------------------------------
 
-/// Formatted text in the arena of the writer.
+/// Keeps formatted text in the arena of the writer.
 static egraph_status keep_args(eg_region_writer *w, const char **out, const char *format,
                                va_list args) {
   char *room;
@@ -37,7 +38,7 @@ static egraph_status keep_args(eg_region_writer *w, const char **out, const char
   va_copy(again, args);
   int length = vsnprintf(NULL, 0, format, again);
   va_end(again);
-  if (length < 0) return EG_FAIL(EGRAPH_E_INTERNAL, "a text has no length");
+  assert(length >= 0);
   EG_TRY(eg_arena_alloc(&w->arena, (size_t)length + 1, 1, &room));
   (void)vsnprintf(room, (size_t)length + 1, format, args);
   *out = room;
@@ -98,18 +99,15 @@ static egraph_status print_slot(const eg_region_writer *w, uint32_t term, uint16
   return eg_text_printf(text, "?any%" PRIu32 "-%u", term, slot);
 }
 
-/// The value of an attribute as text.
+/// The value of an attribute as text; NULL when the operator has no such attribute.
 static egraph_status slot_text(eg_region_writer *w, uint32_t term, const char *name,
                                const char **out) {
   uint16_t slot;
-  eg_text text;
   *out = NULL;
   if (!eg_op_find_attr(w->partial->rule->terms[term].op, name, &slot)) return EGRAPH_OK;
-  eg_text_init(&text, w->arena.alloc);
-  egraph_status status = print_slot(w, term, slot, &text);
-  if (status == EGRAPH_OK) status = keep(w, out, "%s", eg_text_of(&text));
-  eg_text_deinit(&text);
-  return status;
+  EG_LOCAL(eg_text, text, w->arena.alloc);
+  EG_TRY(print_slot(w, term, slot, &text));
+  return keep(w, out, "%s", eg_text_of(&text));
 }
 
 /// Whether an attribute is written as this integer, or left out where it is the default.
@@ -132,7 +130,7 @@ static egraph_status print_slots(const eg_region_writer *w, uint32_t term,
     for (size_t k = 0; but != NULL && but[k] != NULL; k++)
       is_left_out = is_left_out || strcmp(but[k], info->attrs[i].name) == 0;
     if (is_left_out) continue;
-    EG_TRY(eg_text_printf(text, " :%s ", info->attrs[i].name));
+    eg_text_printf(text, " :%s ", info->attrs[i].name);
     EG_TRY(print_slot(w, term, i, text));
   }
   return EGRAPH_OK;
@@ -143,10 +141,10 @@ egraph_status eg_region_pattern(eg_region_writer *w, uint32_t term, eg_text *tex
   const char *name;
   EG_TRY(eg_region_class(w, term, &name));
   if (node->is_var) return eg_text_append(text, name);
-  EG_TRY(eg_text_printf(text, "(as %s (%s", name, eg_op_info_of(node->op)->name));
+  eg_text_printf(text, "(as %s (%s", name, eg_op_info_of(node->op)->name);
   EG_TRY(print_slots(w, term, NULL, text));
   for (uint32_t i = 0; i < node->child_count; i++) {
-    EG_TRY(eg_text_append(text, " "));
+    eg_text_append(text, " ");
     EG_TRY(eg_region_pattern(w, node->children[i], text));
   }
   return eg_text_append(text, "))");
@@ -160,25 +158,28 @@ static bool is_all(const eg_region *region, uint32_t rank) {
   return true;
 }
 
-egraph_status eg_region_slice(eg_text *text, uint32_t rank, const eg_region *region,
-                              const char *sized, const char *of) {
-  if (is_all(region, rank)) return eg_text_append(text, of);
-  EG_TRY(eg_text_append(text, "(slice :starts ["));
-  for (uint32_t d = 0; d < rank; d++)
-    EG_TRY(eg_text_printf(text, "%s%s", d == 0 ? "" : " ",
-                          region->from[d] == NULL ? "0" : region->from[d]));
-  EG_TRY(eg_text_append(text, "] :ends ["));
-  for (uint32_t d = 0; d < rank; d++) {
-    EG_TRY(eg_text_append(text, d == 0 ? "" : " "));
-    if (region->from[d] == NULL)
-      EG_TRY(eg_text_printf(text, "(dim %s %" PRIu32 ")", sized, d));
-    else
-      EG_TRY(eg_text_append(text, region->to[d]));
+void eg_region_slice(eg_text *text, uint32_t rank, const eg_region *region,
+                     const char *sized, const char *of) {
+  if (is_all(region, rank)) {
+    eg_text_append(text, of);
+    return;
   }
-  EG_TRY(eg_text_append(text, "] :steps ["));
+  eg_text_append(text, "(slice :starts [");
   for (uint32_t d = 0; d < rank; d++)
-    EG_TRY(eg_text_append(text, d == 0 ? "1" : " 1"));
-  return eg_text_printf(text, "] %s)", of);
+    eg_text_printf(text, "%s%s", d == 0 ? "" : " ",
+                   region->from[d] == NULL ? "0" : region->from[d]);
+  eg_text_append(text, "] :ends [");
+  for (uint32_t d = 0; d < rank; d++) {
+    eg_text_append(text, d == 0 ? "" : " ");
+    if (region->from[d] == NULL)
+      eg_text_printf(text, "(dim %s %" PRIu32 ")", sized, d);
+    else
+      eg_text_append(text, region->to[d]);
+  }
+  eg_text_append(text, "] :steps [");
+  for (uint32_t d = 0; d < rank; d++)
+    eg_text_append(text, d == 0 ? "1" : " 1");
+  eg_text_printf(text, "] %s)", of);
 }
 
 /// Of the class that the pattern has matched: nothing is computed again.
@@ -188,7 +189,8 @@ static egraph_status slice_class(eg_region_writer *w, uint32_t term,
   EG_TRY(eg_region_class(w, term, &name));
   bool is_var = w->partial->rule->terms[term].is_var;
   if (!is_var && !is_all(region, w->partial->ranks[term])) w->is_whole = true;
-  return eg_region_slice(text, w->partial->ranks[term], region, name, name);
+  eg_region_slice(text, w->partial->ranks[term], region, name, name);
+  return eg_text_status(text);
 }
 
 // ---- windows --------------------------------------------------------------------------
@@ -252,14 +254,14 @@ static egraph_status transposed_part(eg_region_writer *w, const window *of, uint
                         *out_before, *out_after);
 }
 
-static egraph_status print_pads(const char *const *before, const char *const *after,
-                                uint32_t axes, eg_text *text) {
-  EG_TRY(eg_text_append(text, " :pads ["));
+static void print_pads(const char *const *before, const char *const *after, uint32_t axes,
+                       eg_text *text) {
+  eg_text_append(text, " :pads [");
   for (uint32_t k = 0; k < axes; k++)
-    EG_TRY(eg_text_printf(text, "%s%s", k == 0 ? "" : " ", before[k]));
+    eg_text_printf(text, "%s%s", k == 0 ? "" : " ", before[k]);
   for (uint32_t k = 0; k < axes; k++)
-    EG_TRY(eg_text_printf(text, " %s", after[k]));
-  return eg_text_append(text, "]");
+    eg_text_printf(text, " %s", after[k]);
+  eg_text_append(text, "]");
 }
 
 static egraph_status describe_window(eg_region_writer *w, uint32_t term, window *out) {
@@ -286,7 +288,7 @@ static egraph_status print_filters(eg_region_writer *w, uint32_t term,
     uint32_t d = i == 1 && is_transposed ? 1 : 0;
     part.from[d] = region->from[1];
     part.to[d] = region->to[1];
-    EG_TRY(eg_text_append(text, " "));
+    eg_text_append(text, " ");
     EG_TRY(eg_region_term(w, node->children[i], &part, text));
   }
   return EGRAPH_OK;
@@ -322,16 +324,16 @@ static egraph_status print_window(eg_region_writer *w, uint32_t term,
     EG_TRY((is_transposed ? transposed_part : window_part)(w, &of, k, &operand, from, to,
                                                            &before[k], &after[k]));
   }
-  EG_TRY(eg_text_printf(text, "(%s", eg_op_info_of(node->op)->name));
+  eg_text_printf(text, "(%s", eg_op_info_of(node->op)->name);
   EG_TRY(print_slots(w, term, but, text));
-  EG_TRY(print_pads(before, after, of.axes, text));
+  print_pads(before, after, of.axes, text);
   if (is_transposed) {
-    EG_TRY(eg_text_append(text, " :output_padding ["));
+    eg_text_append(text, " :output_padding [");
     for (uint32_t k = 0; k < of.axes; k++)
-      EG_TRY(eg_text_append(text, k == 0 ? "0" : " 0"));
-    EG_TRY(eg_text_append(text, "]"));
+      eg_text_append(text, k == 0 ? "0" : " 0");
+    eg_text_append(text, "]");
   }
-  EG_TRY(eg_text_append(text, " "));
+  eg_text_append(text, " ");
   EG_TRY(eg_region_term(w, node->children[0], &operand, text));
   EG_TRY(print_filters(w, term, region, text));
   return eg_text_append(text, ")");
@@ -339,33 +341,22 @@ static egraph_status print_window(eg_region_writer *w, uint32_t term,
 
 // ---- other operators ------------------------------------------------------------------
 
-static egraph_status print_pointwise(eg_region_writer *w, uint32_t term,
-                                     const eg_region *region, eg_text *text) {
+/// Appends the operator, its attributes, operand 0 on one region and the others on
+/// another.
+static egraph_status print_node(eg_region_writer *w, uint32_t term,
+                                const eg_region *first, const eg_region *others,
+                                eg_text *text) {
   const eg_rule_term *node = &w->partial->rule->terms[term];
-  EG_TRY(eg_text_printf(text, "(%s", eg_op_info_of(node->op)->name));
+  eg_text_printf(text, "(%s", eg_op_info_of(node->op)->name);
   EG_TRY(print_slots(w, term, NULL, text));
   for (uint32_t i = 0; i < node->child_count; i++) {
-    EG_TRY(eg_text_append(text, " "));
-    EG_TRY(eg_region_term(w, node->children[i], region, text));
+    eg_text_append(text, " ");
+    EG_TRY(eg_region_term(w, node->children[i], i == 0 ? first : others, text));
   }
   return eg_text_append(text, ")");
 }
 
-/// Rows of the first factor, columns of the second one; both are matrices.
-static egraph_status print_product(eg_region_writer *w, uint32_t term,
-                                   const eg_region *region, eg_text *text) {
-  const eg_rule_term *node = &w->partial->rule->terms[term];
-  const eg_region rows = {{region->from[0]}, {region->to[0]}};
-  const eg_region columns = {{NULL, region->from[1]}, {NULL, region->to[1]}};
-  EG_TRY(eg_text_append(text, "(matmul"));
-  EG_TRY(print_slots(w, term, NULL, text));
-  EG_TRY(eg_text_append(text, " "));
-  EG_TRY(eg_region_term(w, node->children[0], &rows, text));
-  EG_TRY(eg_text_append(text, " "));
-  EG_TRY(eg_region_term(w, node->children[1], &columns, text));
-  return eg_text_append(text, ")");
-}
-
+/// True for a window whose part can be computed from parts of the operands.
 static bool is_window(const eg_region_writer *w, uint32_t term) {
   const eg_rule_term *node = &w->partial->rule->terms[term];
   bool is_conv = node->op == EG_OP_CONV || node->op == EG_OP_CONV_TRANSPOSE;
@@ -376,6 +367,7 @@ static bool is_window(const eg_region_writer *w, uint32_t term) {
   return is_pool && slot_is(w, term, "ceil_mode", 0);
 }
 
+/// True for a product of two matrices that are not transposed.
 static bool is_product(const eg_region_writer *w, uint32_t term) {
   const eg_rule_term *node = &w->partial->rule->terms[term];
   if (node->op != EG_OP_MATMUL || node->child_count != 2) return false;
@@ -392,7 +384,9 @@ egraph_status eg_region_term(eg_region_writer *w, uint32_t term, const eg_region
   bool is_pointwise = (eg_op_info_of(node->op)->flags & EG_OPF_POINTWISE) != 0;
   if (is_window(w, term)) return print_window(w, term, region, text);
   if (is_pointwise && w->partial->same_shape[term])
-    return print_pointwise(w, term, region, text);
-  if (is_product(w, term)) return print_product(w, term, region, text);
-  return slice_class(w, term, region, text);
+    return print_node(w, term, region, region, text);
+  if (!is_product(w, term)) return slice_class(w, term, region, text);
+  const eg_region rows = {{region->from[0]}, {region->to[0]}};
+  const eg_region columns = {{NULL, region->from[1]}, {NULL, region->to[1]}};
+  return print_node(w, term, &rows, &columns, text);
 }

@@ -13,12 +13,12 @@ typedef struct eg_region {
   const char *from[EGRAPH_MAX_RANK], *to[EGRAPH_MAX_RANK];
 } eg_region;
 
-/// What is written beside the terms of a rule.
+/// The clauses of a rule that go with its terms.
 typedef struct eg_region_writer {
   const eg_partial *partial;
   eg_arena arena;
-  eg_text lets, conditions; // what the terms stand on
-  eg_partial_atoms named;   // expressions with a variable, by its number
+  eg_text lets, conditions; // that the terms need
+  eg_partial_atoms named;   // expressions that have a name, by its number
   bool is_whole;            // some operator is computed whole
 } eg_region_writer;
 
@@ -35,9 +35,9 @@ egraph_status eg_region_term(eg_region_writer *writer, uint32_t term,
 /// Names an expression by a `let`, once: "?c7". A text without brackets stays as it is.
 egraph_status eg_region_name(eg_region_writer *writer, const char **out,
                              const char *format, ...) EG_PRINTF(3, 4);
-/// Appends a slice of what `of` says, whose sizes are those of `sized`.
-egraph_status eg_region_slice(eg_text *text, uint32_t rank, const eg_region *region,
-                              const char *sized, const char *of);
+/// Appends a slice of the term `of`; `sized` names a class of the same sizes.
+void eg_region_slice(eg_text *text, uint32_t rank, const eg_region *region,
+                     const char *sized, const char *of);
 /// The name of the class of a term of the left side: "?x", "?whole", "?inner3".
 egraph_status eg_region_class(eg_region_writer *writer, uint32_t term, const char **out);
 

@@ -5,8 +5,7 @@
 #include <string.h>
 
 #include "rewrites/explain/explain_rounds.h"
-#include "rewrites/lab/derive/instance_graphs.h"
-#include "rewrites/lab/rule_choice.h"
+#include "rewrites/lab/rule_checks.h"
 #include "rewrites/language/rules.h"
 #include "rewrites/replay/replay.h"
 #include "rewrites/saturation/saturate.h"
@@ -25,17 +24,29 @@ typedef struct derivation {
   const eg_axioms *axioms;
   const eg_rule *rule;
   egraph_allocator alloc;
-  bool *is_used; // [rules] in the stage at hand
+  eg_arena arena;
+  bool *is_used; // [rules] in the current stage
   eg_rule_sides kept[INSTANCES];
   uint32_t merits[INSTANCES], count;
   eg_derivation_verdict *out;
   eg_text *names;
 } derivation;
 
+static void derivation_init(derivation *d, egraph_allocator alloc) {
+  *d = (derivation){.alloc = alloc};
+  eg_arena_init(&d->arena, alloc);
+}
+
+static void derivation_deinit(derivation *d) {
+  for (uint32_t i = 0; i < d->count; i++)
+    eg_rule_sides_destroy(&d->kept[i]);
+  eg_arena_deinit(&d->arena);
+}
+
 // ---- instances ------------------------------------------------------------------------
 
 /// Keeps the best ones in order, and after them the first ones of any kind.
-static egraph_status offer(derivation *d, const eg_verify_instance *instance) {
+static egraph_status offer_instance(derivation *d, const eg_verify_instance *instance) {
   eg_rule_sides sides;
   egraph_status status = eg_rule_sides_make(d->alloc, instance, &sides);
   if (status == EGRAPH_E_TYPE) return EGRAPH_OK; // a graph has no such value
@@ -61,7 +72,7 @@ static egraph_status offer(derivation *d, const eg_verify_instance *instance) {
   return EGRAPH_OK;
 }
 
-static egraph_status draw(derivation *d, uint64_t seed) {
+static egraph_status draw_instances(derivation *d, uint64_t seed) {
   eg_verify_draws *draws;
   egraph_status status = eg_verify_draws_create(&d->alloc, d->rule, seed, &draws);
   if (status == EGRAPH_E_UNSUPPORTED) return EGRAPH_OK; // too many variables
@@ -70,7 +81,7 @@ static egraph_status draw(derivation *d, uint64_t seed) {
     bool found, typed;
     eg_verify_instance instance;
     status = eg_verify_draw(draws, &found, &typed, &instance);
-    if (status == EGRAPH_OK && found && typed) status = offer(d, &instance);
+    if (status == EGRAPH_OK && found && typed) status = offer_instance(d, &instance);
   }
   eg_verify_draws_destroy(draws);
   return status;
@@ -85,7 +96,17 @@ typedef struct union_of_sides {
   eg_u32s classes; // [values of the right side]
 } union_of_sides;
 
-static egraph_status add_leaf(union_of_sides *u, uint32_t value) {
+static void union_of_sides_init(union_of_sides *u, egraph_allocator alloc) {
+  *u = (union_of_sides){0};
+  eg_u32s_init(&u->classes, alloc);
+}
+
+static void union_of_sides_deinit(union_of_sides *u) {
+  eg_tensor_egraph_destroy(u->egraph);
+  eg_u32s_deinit(&u->classes);
+}
+
+static egraph_status find_leaf_class(union_of_sides *u, uint32_t value) {
   const eg_value_info *info = eg_graph_value(u->sides->right, (eg_value){value});
   eg_value same;
   if (!eg_graph_find_value(u->sides->left, info->name, &same))
@@ -94,7 +115,7 @@ static egraph_status add_leaf(union_of_sides *u, uint32_t value) {
   return EGRAPH_OK;
 }
 
-static egraph_status add_node(union_of_sides *u, eg_graph_node id) {
+static egraph_status add_right_node(union_of_sides *u, eg_graph_node id) {
   eg_graph_node_info node = eg_graph_node_at(u->sides->right, id);
   eg_class operands[256], made;
   if (node.input_count > 256)
@@ -121,9 +142,9 @@ static egraph_status add_right(union_of_sides *u) {
   for (uint32_t v = 0; v < count; v++) {
     const eg_value_info *info = eg_graph_value(right, (eg_value){v});
     if (info->kind != EG_VALUE_COMPUTED)
-      EG_TRY(add_leaf(u, v));
+      EG_TRY(find_leaf_class(u, v));
     else if (info->result == 0)
-      EG_TRY(add_node(u, info->node));
+      EG_TRY(add_right_node(u, info->node));
   }
   return eg_engine_rebuild(eg_tensor_egraph_engine(u->egraph));
 }
@@ -141,7 +162,8 @@ static bool are_equal(const union_of_sides *u) {
 
 static bool uses_rule(void *user, uint32_t rule) { return ((bool *)user)[rule]; }
 
-static egraph_status saturate(derivation *d, eg_tensor_egraph *egraph, uint32_t stage) {
+static egraph_status saturate_sides(derivation *d, eg_tensor_egraph *egraph,
+                                    uint32_t stage) {
   eg_saturation_options options = EG_SATURATION_OPTIONS_DEFAULT;
   options.node_limit = stages[stage].nodes;
   options.iteration_limit = stages[stage].iterations;
@@ -174,21 +196,22 @@ static egraph_status name_axioms(derivation *d, const eg_explained *explained) {
   return EGRAPH_OK;
 }
 
-/// The explanation of the equality, checked by those who do not know the e-graph.
-static egraph_status replay(derivation *d, const union_of_sides *u) {
-  eg_explained_rounds rounds;
+/// Explains the equality, and replays the explanation, which shares no code with the
+/// e-graph.
+static egraph_status replay_equality(derivation *d, const union_of_sides *u) {
   const eg_explained_round round = {.egraph = u->egraph,
                                     .rules = d->axioms->rules,
                                     .emitted = u->sides->right,
                                     .found = u->sides->right};
+  eg_explained_rounds rounds;
+  eg_replay_report report;
+  egraph_status status = eg_explained_rounds_init(&rounds, d->alloc, u->sides->left);
+  if (status == EGRAPH_OK) status = eg_explained_rounds_add(&rounds, &round);
   const eg_replay_input input = {.given = u->sides->left,
                                  .result = u->sides->right,
                                  .rules = d->axioms->rules,
                                  .explained = &rounds.explained,
                                  .max_bytes = MAX_BYTES};
-  eg_replay_report report;
-  egraph_status status = eg_explained_rounds_init(&rounds, d->alloc, u->sides->left);
-  if (status == EGRAPH_OK) status = eg_explained_rounds_add(&rounds, &round);
   if (status == EGRAPH_OK) status = eg_replay(d->alloc, &input, &report);
   if (status == EGRAPH_OK) status = name_axioms(d, &rounds.explained);
   if (status == EGRAPH_OK) d->out->steps += report.steps;
@@ -199,36 +222,30 @@ static egraph_status replay(derivation *d, const union_of_sides *u) {
   return status;
 }
 
-/// *out_same: the sides are the same terms already, which says nothing of the rule.
+/// *out_same: both sides are the same terms, which says nothing about the rule.
 static egraph_status derive_instance(derivation *d, const eg_rule_sides *sides,
                                      uint32_t stage, bool *out_same, bool *out_equal) {
-  union_of_sides u = {.sides = sides};
+  EG_LOCAL(union_of_sides, u, d->alloc);
+  u.sides = sides;
   *out_same = *out_equal = false;
-  eg_u32s_init(&u.classes, d->alloc);
-  egraph_status status =
-      eg_tensor_egraph_create_explained(&d->alloc, sides->left, &u.egraph);
-  if (status == EGRAPH_OK) status = add_right(&u);
-  if (status == EGRAPH_OK) *out_same = are_equal(&u);
-  if (status == EGRAPH_OK && !*out_same) status = saturate(d, u.egraph, stage);
-  if (status == EGRAPH_OK && !*out_same) *out_equal = are_equal(&u);
-  if (*out_equal) status = replay(d, &u);
-  eg_tensor_egraph_destroy(u.egraph);
-  eg_u32s_deinit(&u.classes);
-  return status;
+  EG_TRY(eg_tensor_egraph_create_explained(&d->alloc, sides->left, &u.egraph));
+  EG_TRY(add_right(&u));
+  *out_same = are_equal(&u);
+  if (*out_same) return EGRAPH_OK;
+  EG_TRY(saturate_sides(d, u.egraph, stage));
+  *out_equal = are_equal(&u);
+  return *out_equal ? replay_equality(d, &u) : EGRAPH_OK;
 }
 
 // ---- a rule ---------------------------------------------------------------------------
 
-static bool holds_backwards(const derivation *d, uint32_t axiom) {
-  return d->rule->math == EGRAPH_MATH_FAST || d->axioms->both_ways == NULL ||
-         d->axioms->both_ways[axiom];
-}
-
 static void choose_axioms(derivation *d, uint32_t stage) {
-  for (uint32_t i = 0; i < eg_rules_count(d->axioms->rules); i++)
-    d->is_used[i] = d->axioms->is_axiom[i] && holds_backwards(d, i) &&
+  const eg_axioms *axioms = d->axioms;
+  bool any_way = d->rule->math == EGRAPH_MATH_FAST || axioms->both_ways == NULL;
+  for (uint32_t i = 0; i < eg_rules_count(axioms->rules); i++)
+    d->is_used[i] = axioms->is_axiom[i] && (any_way || axioms->both_ways[i]) &&
                     (!stages[stage].is_filtered ||
-                     eg_rule_is_over(d->rule, eg_rules_at(d->axioms->rules, i), true));
+                     eg_rule_is_over(d->rule, eg_rules_at(axioms->rules, i), true));
 }
 
 static egraph_status derive_kept(derivation *d) {
@@ -258,20 +275,19 @@ static egraph_status derive_kept(derivation *d) {
 egraph_status eg_rule_derive(const eg_axioms *axioms, const eg_rule *rule,
                              egraph_allocator alloc, uint64_t seed,
                              eg_derivation_verdict *out, eg_text *names) {
-  derivation d = {
-      .axioms = axioms, .rule = rule, .alloc = alloc, .out = out, .names = names};
-  uint32_t count = eg_rules_count(axioms->rules);
   *out = (eg_derivation_verdict){.is_derived = false};
   eg_text_clear(names);
   if (rule->move_count != 0) {
     (void)snprintf(out->reason, sizeof out->reason, "it has parallel operators");
     return EGRAPH_OK;
   }
-  EG_TRY(eg_alloc(alloc, count, sizeof *d.is_used, &d.is_used));
-  egraph_status status = draw(&d, seed);
-  if (status == EGRAPH_OK) status = derive_kept(&d);
-  for (uint32_t i = 0; i < d.count; i++)
-    eg_rule_sides_destroy(&d.kept[i]);
-  eg_free(alloc, d.is_used, count, sizeof *d.is_used);
-  return status;
+  EG_LOCAL(derivation, d, alloc);
+  d.axioms = axioms;
+  d.rule = rule;
+  d.out = out;
+  d.names = names;
+  EG_TRY(eg_arena_alloc(&d.arena, eg_rules_count(axioms->rules), sizeof *d.is_used,
+                        &d.is_used));
+  EG_TRY(draw_instances(&d, seed));
+  return derive_kept(&d);
 }

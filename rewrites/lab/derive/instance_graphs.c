@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "rewrites/lab/derive/instance_graphs.h"
+#include "rewrites/lab/derive/derive.h"
 
 #include "rewrites/saturation/tensor_facts.h"
 
@@ -14,19 +14,15 @@ typedef struct side {
   eg_value **vars;  // [var_count] of leaves, and of parts of the left side with a name
 } side;
 
-/// A variable of the left side that is no name of one of its parts.
-static bool is_leaf(const eg_rule *rule, uint32_t var) {
-  for (uint32_t i = 0; i < rule->pattern_term_count; i++)
-    if (rule->terms[i].is_var && rule->terms[i].var == var) return true;
-  return false;
-}
-
 static egraph_status add_leaves(side *s) {
   const eg_rule *rule = s->instance->rule;
   for (uint32_t i = 0; i < rule->var_count; i++) {
     const eg_verify_leaf *leaf = &s->instance->leaves[i];
     const char *name = rule->vars[i].name + 1;
-    if (!is_leaf(rule, i)) continue;
+    bool is_leaf = false; // and no name of a part of the left side
+    for (uint32_t t = 0; t < rule->pattern_term_count; t++)
+      is_leaf = is_leaf || (rule->terms[t].is_var && rule->terms[t].var == i);
+    if (!is_leaf) continue;
     EG_TRY(eg_arena_alloc(s->arena, 1, sizeof **s->vars, &s->vars[i]));
     if (leaf->splat)
       EG_TRY(
@@ -39,7 +35,7 @@ static egraph_status add_leaves(side *s) {
   return EGRAPH_OK;
 }
 
-static egraph_status add_node(side *s, uint32_t index, const eg_attrs *attrs) {
+static egraph_status add_term_node(side *s, uint32_t index, const eg_attrs *attrs) {
   const eg_rule_term *term = &s->instance->rule->terms[index];
   eg_value *operands;
   if (term->op == EG_OP_PART) {
@@ -64,7 +60,7 @@ static egraph_status add_left(side *s) {
       s->terms[i] = s->vars[term->var];
       continue;
     }
-    EG_TRY(add_node(s, i, s->instance->attrs[i]));
+    EG_TRY(add_term_node(s, i, s->instance->attrs[i]));
     if (term->var != EG_RULE_NONE) s->vars[term->var] = s->terms[i];
   }
   return EGRAPH_OK;
@@ -81,49 +77,37 @@ static egraph_status add_right(side *s) {
     else if (term->is_var)
       s->terms[i] = s->vars[term->var];
     else
-      EG_TRY(add_node(
-          s, i,
-          eg_tensor_egraph_attrs_at(s->instance->egraph, builder->terms[i].payload)));
+      EG_TRY(add_term_node(s, i, eg_verify_attrs_of(s->instance, i)));
   }
   return EGRAPH_OK;
 }
 
-static egraph_status fill(side *s, bool is_right) {
-  const eg_rule *rule = s->instance->rule;
+static egraph_status build_side(const eg_verify_instance *instance, bool is_right,
+                                eg_graph *graph) {
+  const eg_rule *rule = instance->rule;
   const eg_rule_root *roots = is_right ? rule->rhs : rule->lhs;
-  EG_TRY(eg_arena_alloc(s->arena, rule->term_count, sizeof *s->terms, &s->terms));
-  EG_TRY(eg_arena_alloc(s->arena, rule->var_count, sizeof *s->vars, &s->vars));
-  EG_TRY(add_leaves(s));
-  EG_TRY(add_left(s));
-  if (is_right) EG_TRY(add_right(s));
+  EG_LOCAL(eg_arena, arena, eg_graph_allocator(graph));
+  side s = {.instance = instance, .graph = graph, .arena = &arena};
+  EG_TRY(eg_arena_alloc(&arena, rule->term_count, sizeof *s.terms, &s.terms));
+  EG_TRY(eg_arena_alloc(&arena, rule->var_count, sizeof *s.vars, &s.vars));
+  EG_TRY(add_leaves(&s));
+  EG_TRY(add_left(&s));
+  if (is_right) EG_TRY(add_right(&s));
   for (uint32_t i = 0; i < rule->root_count; i++) {
     char name[16];
     (void)snprintf(name, sizeof name, "out%u", i);
-    EG_TRY(eg_graph_add_output(s->graph, name, s->terms[roots[i].term][0]));
+    EG_TRY(eg_graph_add_output(graph, name, s.terms[roots[i].term][0]));
   }
   return EGRAPH_OK;
-}
-
-static egraph_status make_side(egraph_allocator alloc, const eg_verify_instance *instance,
-                               bool is_right, eg_graph **out) {
-  eg_arena arena;
-  side s = {.instance = instance, .arena = &arena};
-  EG_TRY(eg_graph_create(&alloc, &s.graph));
-  eg_arena_init(&arena, alloc);
-  egraph_status status = fill(&s, is_right);
-  eg_arena_deinit(&arena);
-  if (status == EGRAPH_OK)
-    *out = s.graph;
-  else
-    eg_graph_destroy(s.graph);
-  return status;
 }
 
 egraph_status eg_rule_sides_make(egraph_allocator alloc,
                                  const eg_verify_instance *instance, eg_rule_sides *out) {
   *out = (eg_rule_sides){.left = NULL};
-  egraph_status status = make_side(alloc, instance, false, &out->left);
-  if (status == EGRAPH_OK) status = make_side(alloc, instance, true, &out->right);
+  egraph_status status = eg_graph_create(&alloc, &out->left);
+  if (status == EGRAPH_OK) status = eg_graph_create(&alloc, &out->right);
+  if (status == EGRAPH_OK) status = build_side(instance, false, out->left);
+  if (status == EGRAPH_OK) status = build_side(instance, true, out->right);
   if (status != EGRAPH_OK) eg_rule_sides_destroy(out);
   return status;
 }

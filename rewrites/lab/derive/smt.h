@@ -20,7 +20,7 @@
 #define EG_REWRITES_EXPLAIN_SMT_H
 
 #include "base/text.h"
-#include "rewrites/lab/derive/instance_graphs.h"
+#include "rewrites/lab/derive/derive.h"
 
 typedef struct eg_smt_question {
   bool is_decisive;  // no such function, and no constant that may be a rounded one

@@ -1,9 +1,11 @@
 // Conditions by the kinds of the variables in them: $a and $b stand for two variables, $x
 // for a class variable.
 // SPDX-License-Identifier: Apache-2.0
-#include "rewrites/lab/guards/guard_list.h"
+#include "rewrites/lab/guards/guards.h"
 
 #include <string.h>
+
+#include "rewrites/language/rule_ast.h"
 
 // Letters: t tensor, r result of an operator, i whole number, l list, f number.
 static const char *const of_one[][2] = {
@@ -186,7 +188,7 @@ typedef struct lister {
   eg_guard_texts *out;
 } lister;
 
-static char letter_of(const eg_rule_var *var) {
+static char kind_letter(const eg_rule_var *var) {
   if (var->origin == EG_RULE_VAR_AS) return 'r';
   if (var->origin != EG_RULE_VAR_MATCHED) return '\0';
   switch (var->kind) {
@@ -204,7 +206,8 @@ static char letter_of(const eg_rule_var *var) {
 }
 
 /// `names` of $a, $b, $x.
-static egraph_status add(lister *l, const char *pattern, const char *const names[3]) {
+static egraph_status add_text(lister *l, const char *pattern,
+                              const char *const names[3]) {
   char text[GUARD_BYTES];
   size_t used = 0;
   if (l->out->len >= MAX_GUARDS) return EGRAPH_OK;
@@ -232,8 +235,8 @@ static egraph_status add_symbols(lister *l, uint32_t var) {
         continue;
       for (uint32_t k = 0; op->attrs[i].symbols[k] != NULL; k++) {
         const char *names[3] = {rule->vars[var].name, op->attrs[i].symbols[k], ""};
-        EG_TRY(add(l, "(!= $a $b)", names));
-        EG_TRY(add(l, "(= $a $b)", names));
+        EG_TRY(add_text(l, "(!= $a $b)", names));
+        EG_TRY(add_text(l, "(= $a $b)", names));
       }
       return EGRAPH_OK;
     }
@@ -243,46 +246,46 @@ static egraph_status add_symbols(lister *l, uint32_t var) {
 
 static egraph_status add_of_one(lister *l, uint32_t var) {
   const char *names[3] = {l->rule->vars[var].name, "", ""};
-  char letter = letter_of(&l->rule->vars[var]);
+  char letter = kind_letter(&l->rule->vars[var]);
   if (letter == 's') return add_symbols(l, var);
   for (size_t i = 0; i < sizeof of_one / sizeof *of_one; i++)
-    if (of_one[i][0][0] == letter) EG_TRY(add(l, of_one[i][1], names));
+    if (of_one[i][0][0] == letter) EG_TRY(add_text(l, of_one[i][1], names));
   return EGRAPH_OK;
 }
 
 static egraph_status add_of_two(lister *l, uint32_t a, uint32_t b) {
   const char *names[3] = {l->rule->vars[a].name, l->rule->vars[b].name, ""};
-  char first = letter_of(&l->rule->vars[a]), second = letter_of(&l->rule->vars[b]);
+  char first = kind_letter(&l->rule->vars[a]), second = kind_letter(&l->rule->vars[b]);
   for (size_t i = 0; i < sizeof of_two / sizeof *of_two; i++) {
     const char *letters = of_two[i][0];
     bool is_unordered = letters[0] == letters[1];
     if (letters[0] == first && letters[1] == second && (!is_unordered || a < b))
-      EG_TRY(add(l, of_two[i][1], names));
+      EG_TRY(add_text(l, of_two[i][1], names));
   }
   return EGRAPH_OK;
 }
 
 static egraph_status add_of_axes(lister *l, uint32_t axis) {
   const eg_rule_var *vars = l->rule->vars;
-  if (letter_of(&vars[axis]) != 'i') return EGRAPH_OK;
+  if (kind_letter(&vars[axis]) != 'i') return EGRAPH_OK;
   for (uint32_t x = 0; x < l->rule->var_count; x++)
     for (uint32_t y = x + 1; y < l->rule->var_count; y++) {
-      if (letter_of(&vars[x]) != 't' || letter_of(&vars[y]) != 't') continue;
+      if (kind_letter(&vars[x]) != 't' || kind_letter(&vars[y]) != 't') continue;
       const char *names[3] = {vars[axis].name, vars[y].name, vars[x].name};
       for (size_t i = 0; i < sizeof of_axes / sizeof *of_axes; i++)
-        EG_TRY(add(l, of_axes[i], names));
+        EG_TRY(add_text(l, of_axes[i], names));
     }
   return EGRAPH_OK;
 }
 
 static egraph_status add_of_two_axes(lister *l, uint32_t a, uint32_t b) {
   const eg_rule_var *vars = l->rule->vars;
-  if (letter_of(&vars[a]) != 'i' || letter_of(&vars[b]) != 'i') return EGRAPH_OK;
+  if (kind_letter(&vars[a]) != 'i' || kind_letter(&vars[b]) != 'i') return EGRAPH_OK;
   for (uint32_t x = 0; x < l->rule->var_count; x++) {
     const char *names[3] = {vars[a].name, vars[b].name, vars[x].name};
-    if (letter_of(&vars[x]) != 't') continue;
+    if (kind_letter(&vars[x]) != 't') continue;
     for (size_t i = 0; i < sizeof of_two_axes / sizeof *of_two_axes; i++)
-      EG_TRY(add(l, of_two_axes[i], names));
+      EG_TRY(add_text(l, of_two_axes[i], names));
   }
   return EGRAPH_OK;
 }
@@ -291,11 +294,12 @@ static egraph_status add_of_three(lister *l, uint32_t a, uint32_t b) {
   const eg_rule_var *vars = l->rule->vars;
   for (size_t i = 0; i < sizeof of_three / sizeof *of_three; i++) {
     const char *letters = of_three[i][0];
-    if (letters[0] != letter_of(&vars[a]) || letters[1] != letter_of(&vars[b])) continue;
+    if (letters[0] != kind_letter(&vars[a]) || letters[1] != kind_letter(&vars[b]))
+      continue;
     for (uint32_t x = 0; x < l->rule->var_count; x++) {
       const char *names[3] = {vars[a].name, vars[b].name, vars[x].name};
-      if (x != a && x != b && letters[2] == letter_of(&vars[x]))
-        EG_TRY(add(l, of_three[i][1], names));
+      if (x != a && x != b && letters[2] == kind_letter(&vars[x]))
+        EG_TRY(add_text(l, of_three[i][1], names));
     }
   }
   return EGRAPH_OK;

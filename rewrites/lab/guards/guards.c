@@ -4,10 +4,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/lab/guards/guards.h"
 
-#include <inttypes.h>
+#include <assert.h>
 
+#include "base/owner.h"
 #include "base/sexpr.h"
-#include "rewrites/lab/guards/guard_list.h"
 #include "rewrites/lab/instances/instance_draw.h"
 #include "rewrites/lab/rule_checks.h"
 #include "rewrites/lab/verify/verify.h"
@@ -37,7 +37,6 @@ typedef struct search {
   condition *list;
   uint32_t count, own; // own: those of the rule that are not left out
   uint32_t seen[2];    // instances: on which the rule holds not, and holds
-  egraph_status status;
 } search;
 
 const char *eg_guard_outcome_name(eg_guard_outcome outcome) {
@@ -47,54 +46,47 @@ const char *eg_guard_outcome_name(eg_guard_outcome outcome) {
 
 // ---- variants of a rule ---------------------------------------------------------------
 
-/// The rule without the conditions that are left out, and with others.
+/// Writes the rule without the conditions that are left out, and with others.
 static egraph_status write_variant(const search *s, const char *const *more,
                                    uint32_t count, eg_text *out) {
   const eg_sexpr *when = NULL;
-  eg_text_clear(out);
-  EG_TRY(eg_text_append(out, "(egraph-rules 1) ("));
+  eg_text_append(out, "(egraph-rules 1) (");
   for (uint32_t i = 0; i < s->form->count; i++) {
     const eg_sexpr *part = &s->form->children[i];
     if (eg_sexpr_is_form(part, "when")) when = part;
     if (part == when) continue;
-    EG_TRY(eg_text_append(out, " "));
+    eg_text_append(out, " ");
     EG_TRY(eg_sexpr_print(out, part));
   }
-  EG_TRY(eg_text_append(out, " (when (= 0 0)"));
+  eg_text_append(out, " (when (= 0 0)");
   for (uint32_t i = 0; i < s->rule->condition_count; i++) {
     if (s->is_left_out[i]) continue;
-    EG_TRY(eg_text_append(out, " "));
+    eg_text_append(out, " ");
     EG_TRY(eg_sexpr_print(out, &when->children[i + 1]));
   }
   for (uint32_t i = 0; i < count; i++)
-    EG_TRY(eg_text_printf(out, " %s", more[i]));
+    eg_text_printf(out, " %s", more[i]);
   return eg_text_append(out, "))");
 }
 
-/// NULL when it cannot be read.
+/// *out is NULL when the variant cannot be read.
 static egraph_status read_variant(const search *s, const char *const *more,
                                   uint32_t count, eg_rules **out) {
-  eg_text text;
-  eg_text_init(&text, s->alloc);
+  EG_LOCAL(eg_text, text, s->alloc);
   *out = NULL;
-  egraph_status status = write_variant(s, more, count, &text);
-  if (status == EGRAPH_OK) status = eg_rules_create_checked(&s->alloc, out);
-  if (status == EGRAPH_OK)
-    status =
-        eg_rules_parse(*out, s->rule->file, eg_text_of(&text), strlen(eg_text_of(&text)));
-  if (status == EGRAPH_OK && eg_rules_count(*out) == 0) status = EGRAPH_E_PARSE;
-  eg_text_deinit(&text);
-  if (status != EGRAPH_OK) {
-    eg_rules_destroy(*out);
-    *out = NULL;
-  }
+  EG_TRY(write_variant(s, more, count, &text));
+  EG_TRY(eg_rules_create_checked(&s->alloc, out));
+  egraph_status status =
+      eg_rules_parse(*out, s->rule->file, eg_text_of(&text), text.chars.len);
+  if (status == EGRAPH_OK && eg_rules_count(*out) > 0) return EGRAPH_OK;
+  eg_rules_destroy(*out);
+  *out = NULL;
   return status == EGRAPH_E_PARSE ? EGRAPH_OK : status;
 }
 
 typedef struct judgement {
   bool is_rejected;
   eg_text *detail; // of the first rejection; may be NULL
-  egraph_status status;
 } judgement;
 
 static void note_verdict(void *user, const char *rule, bool accepted,
@@ -103,13 +95,13 @@ static void note_verdict(void *user, const char *rule, bool accepted,
   (void)rule;
   if (accepted || found->is_rejected) return;
   found->is_rejected = true;
-  if (found->detail != NULL && found->status == EGRAPH_OK)
-    found->status = eg_text_append(found->detail, detail);
+  if (found->detail != NULL) eg_text_append(found->detail, detail);
 }
 
-/// Whether the rule holds with such conditions, by verification.
-static egraph_status verify(const search *s, const char *const *more, uint32_t count,
-                            uint32_t seeds, eg_text *detail, bool *out_holds) {
+/// Verifies the rule with these conditions.
+static egraph_status verify_variant(const search *s, const char *const *more,
+                                    uint32_t count, uint32_t seeds, eg_text *detail,
+                                    bool *out_holds) {
   eg_rules *rules;
   judgement found = {.detail = detail};
   *out_holds = false;
@@ -123,7 +115,7 @@ static egraph_status verify(const search *s, const char *const *more, uint32_t c
   }
   *out_holds = !found.is_rejected;
   eg_rules_destroy(rules);
-  return status != EGRAPH_OK ? status : found.status;
+  return status != EGRAPH_OK || detail == NULL ? status : eg_text_status(detail);
 }
 
 // ---- instances ------------------------------------------------------------------------
@@ -173,23 +165,24 @@ static egraph_status make_list(search *s, const eg_guard_texts *texts) {
   return EGRAPH_OK;
 }
 
-/// `beside` (may be NULL): a condition that stands first in the list.
-static egraph_status draw(search *s, const char *beside) {
-  eg_guard_texts texts;
-  eg_guard_texts_init(&texts, s->alloc);
+/// Draws instances of the rule, and notes which conditions keep which. `beside` (may be
+/// NULL): the condition that comes first in the list.
+static egraph_status draw_instances(search *s, const char *beside) {
+  EG_LOCAL(eg_guard_texts, texts, s->alloc);
   eg_rules *rules = NULL;
-  egraph_status status = beside != NULL ? eg_guard_texts_push(&texts, beside) : EGRAPH_OK;
-  if (status == EGRAPH_OK) status = eg_guard_list(s->rule, &s->arena, &texts);
-  if (status == EGRAPH_OK) status = read_list(s, &texts, &rules);
-  if (status == EGRAPH_OK && rules != NULL) status = make_list(s, &texts);
-  if (status == EGRAPH_OK && rules != NULL) {
+  if (beside != NULL) EG_TRY(eg_guard_texts_push(&texts, beside));
+  EG_TRY(eg_guard_list(s->rule, &s->arena, &texts));
+  EG_TRY(read_list(s, &texts, &rules));
+  if (rules == NULL) return EGRAPH_OK;
+  egraph_status status = make_list(s, &texts);
+  if (status == EGRAPH_OK) {
     eg_rule limited = *eg_rules_at(rules, 0);
     const eg_verify_options options = {.seed = s->seed, .instances = EG_VERIFY_INSTANCES};
+    assert(limited.condition_count >= s->count);
     limited.condition_count -= s->count;
     status = eg_rule_witness(s->alloc, &limited, &options, on_instance, s);
   }
   eg_rules_destroy(rules);
-  eg_guard_texts_deinit(&texts);
   return status;
 }
 
@@ -214,13 +207,15 @@ static uint32_t count_kept(const search *s, const guard *g, int holds) {
   return count;
 }
 
-/// A condition more is worth while where the guard keeps more instances with it.
-static double worth_of(const guard *g) { return (double)g->keeps / (8 + g->part_count); }
+/// Grows with the instances that a guard keeps, and falls with its conditions.
+static double value_of_guard(const guard *g) {
+  return (double)g->keeps / (8 + g->part_count);
+}
 
 /// Keeps the best ones in order; of equal ones the first.
-static void offer(guard *best, uint32_t *inout_count, guard found) {
+static void offer_guard(guard *best, uint32_t *inout_count, guard found) {
   uint32_t at = *inout_count;
-  while (at > 0 && worth_of(&best[at - 1]) < worth_of(&found))
+  while (at > 0 && value_of_guard(&best[at - 1]) < value_of_guard(&found))
     at--;
   if (at == TRIALS || found.keeps == 0) return;
   if (*inout_count < TRIALS) ++*inout_count;
@@ -233,26 +228,25 @@ static uint32_t choose_single(const search *s, uint32_t first, guard *best) {
   uint32_t count = 0;
   for (uint32_t i = first; i < s->count; i++)
     if (s->list[i].count[0] == 0)
-      offer(best, &count,
-            (guard){.parts = {i}, .part_count = 1, .keeps = s->list[i].count[1]});
+      offer_guard(best, &count,
+                  (guard){.parts = {i}, .part_count = 1, .keeps = s->list[i].count[1]});
   return count;
 }
 
-/// How much a condition is worth beside another one: what it drops that must go, and
-/// keeps that may stay, in shares of both.
-static double worth(const search *s, const condition *c) {
+/// The share of good instances that a condition keeps, less the share of bad ones.
+static double value_of_condition(const search *s, const condition *c) {
   if (s->seen[0] == 0 || s->seen[1] == 0) return 0;
   return (double)c->count[1] / s->seen[1] - (double)c->count[0] / s->seen[0];
 }
 
-/// The FEW conditions of most worth.
+/// The FEW conditions of most value.
 static uint32_t choose_few(const search *s, uint32_t few[FEW]) {
   uint32_t count = 0;
   for (uint32_t i = 0; i < s->count; i++) {
-    double own = worth(s, &s->list[i]);
+    double own = value_of_condition(s, &s->list[i]);
     if (own <= 0) continue;
     uint32_t at = count;
-    while (at > 0 && worth(s, &s->list[few[at - 1]]) < own)
+    while (at > 0 && value_of_condition(s, &s->list[few[at - 1]]) < own)
       at--;
     if (at == FEW) continue;
     if (count < FEW) count++;
@@ -271,7 +265,7 @@ static void offer_sets(const search *s, const uint32_t *few, uint32_t few_count,
   if (part.part_count == size) {
     if (count_kept(s, &part, 0) != 0) return;
     part.keeps = count_kept(s, &part, 1);
-    offer(best, inout_count, part);
+    offer_guard(best, inout_count, part);
     return;
   }
   for (uint32_t i = from; i < few_count; i++) {
@@ -281,29 +275,20 @@ static void offer_sets(const search *s, const uint32_t *few, uint32_t few_count,
   }
 }
 
-/// Adds the best ones of two or three conditions.
-static void choose_sets(const search *s, guard *best, uint32_t *inout_count) {
-  uint32_t few[FEW], found = choose_few(s, few);
-  for (uint32_t size = 2; size <= SET_PARTS; size++)
-    offer_sets(s, few, found, 0, size, (guard){.part_count = 0}, best, inout_count);
-}
-
 static egraph_status print_guard(const search *s, const guard *g, eg_text *out) {
   for (uint32_t i = 0; i < g->part_count; i++)
-    EG_TRY(eg_text_printf(out, "%s%s", eg_text_of(out)[0] == '\0' ? "" : " ",
-                          s->list[g->parts[i]].text));
-  return EGRAPH_OK;
+    eg_text_printf(out, "%s%s", out->chars.len == 0 ? "" : " ",
+                   s->list[g->parts[i]].text);
+  return eg_text_status(out);
 }
 
-static egraph_status is_wanted(const search *s, const guard *g, bool *out) {
+/// Asks the caller whether a guard may be used.
+static egraph_status ask_caller(const search *s, const guard *g, bool *out) {
   *out = true;
   if (s->how == NULL || s->how->wants == NULL) return EGRAPH_OK;
-  eg_text text;
-  eg_text_init(&text, s->alloc);
-  egraph_status status = print_guard(s, g, &text);
-  if (status == EGRAPH_OK) status = s->how->wants(s->how->user, eg_text_of(&text), out);
-  eg_text_deinit(&text);
-  return status;
+  EG_LOCAL(eg_text, text, s->alloc);
+  EG_TRY(print_guard(s, g, &text));
+  return s->how->wants(s->how->user, eg_text_of(&text), out);
 }
 
 /// The first of the guards that is wanted and that verification confirms.
@@ -315,8 +300,8 @@ static egraph_status confirm(search *s, const guard *best, uint32_t count,
     bool holds;
     for (uint32_t k = 0; k < best[i].part_count; k++)
       texts[k] = s->list[best[i].parts[k]].text;
-    EG_TRY(is_wanted(s, &best[i], &holds));
-    if (holds) EG_TRY(verify(s, texts, best[i].part_count, SEEDS, NULL, &holds));
+    EG_TRY(ask_caller(s, &best[i], &holds));
+    if (holds) EG_TRY(verify_variant(s, texts, best[i].part_count, SEEDS, NULL, &holds));
     if (holds) *out = &best[i];
   }
   return EGRAPH_OK;
@@ -340,26 +325,23 @@ static uint32_t choose_next(const search *s, const guard *g, const bool *is_pass
   return next;
 }
 
-/// A guard of more conditions, one after the other, each of which is wanted.
-static egraph_status choose_one_by_one(const search *s, guard *out, uint32_t *out_count) {
+/// A guard of more conditions, one after the other, each of which the caller accepts.
+static egraph_status choose_one_by_one(search *s, guard *out, uint32_t *out_count) {
   guard g = {.part_count = 0};
   bool *is_passed_over;
   *out_count = 0;
-  EG_TRY(eg_alloc(s->alloc, s->count, sizeof *is_passed_over, &is_passed_over));
-  egraph_status status = EGRAPH_OK;
-  while (status == EGRAPH_OK && count_kept(s, &g, 0) != 0 && g.part_count < MAX_PARTS) {
+  EG_TRY(eg_arena_alloc(&s->arena, s->count, sizeof *is_passed_over, &is_passed_over));
+  while (count_kept(s, &g, 0) != 0 && g.part_count < MAX_PARTS) {
     uint32_t next = choose_next(s, &g, is_passed_over);
     if (next == NONE) break;
-    bool holds;
+    bool is_accepted;
     is_passed_over[next] = true;
     g.parts[g.part_count++] = next;
-    status = is_wanted(s, &g, &holds);
-    if (!holds) g.part_count--;
+    EG_TRY(ask_caller(s, &g, &is_accepted));
+    if (!is_accepted) g.part_count--;
   }
-  eg_free(s->alloc, is_passed_over, s->count, sizeof *is_passed_over);
-  EG_TRY(status);
   g.keeps = count_kept(s, &g, 1);
-  if (count_kept(s, &g, 0) == 0) offer(out, out_count, g);
+  if (count_kept(s, &g, 0) == 0) offer_guard(out, out_count, g);
   return EGRAPH_OK;
 }
 
@@ -409,7 +391,7 @@ static egraph_status print_others(const search *s, const guard *g, eg_text *out)
     const condition *other = choose_other(s, covered);
     bool holds;
     if (other == NULL) return EGRAPH_OK;
-    EG_TRY(verify(s, &other->text, 1, SEEDS, NULL, &holds));
+    EG_TRY(verify_variant(s, &other->text, 1, SEEDS, NULL, &holds));
     if (holds) EG_TRY(eg_text_printf(out, " %s", other->text));
     for (uint32_t i = 0; i < WORDS; i++)
       covered[i] |= other->kept[1][i];
@@ -417,22 +399,16 @@ static egraph_status print_others(const search *s, const guard *g, eg_text *out)
   return EGRAPH_OK;
 }
 
-/// The guard, or (or GUARD CONDITION ...) where others may stand for it.
+/// The guard, or (or GUARD CONDITION ...) where other conditions can replace it.
 static egraph_status print_with_others(const search *s, const guard *g, eg_text *out) {
   if (s->how == NULL || !speaks_of_tensors(s, g)) return print_guard(s, g, out);
-  eg_text own, others;
-  eg_text_init(&own, s->alloc);
-  eg_text_init(&others, s->alloc);
-  egraph_status status = print_guard(s, g, &own);
-  if (status == EGRAPH_OK) status = print_others(s, g, &others);
-  bool is_alone = eg_text_of(&others)[0] == '\0';
-  if (status == EGRAPH_OK && is_alone) status = eg_text_append(out, eg_text_of(&own));
-  if (status == EGRAPH_OK && !is_alone)
-    status = eg_text_printf(out, g->part_count > 1 ? "(or (and %s)%s)" : "(or %s%s)",
-                            eg_text_of(&own), eg_text_of(&others));
-  eg_text_deinit(&own);
-  eg_text_deinit(&others);
-  return status;
+  EG_LOCAL(eg_text, own, s->alloc);
+  EG_LOCAL(eg_text, others, s->alloc);
+  EG_TRY(print_guard(s, g, &own));
+  EG_TRY(print_others(s, g, &others));
+  if (others.chars.len == 0) return eg_text_append(out, eg_text_of(&own));
+  return eg_text_printf(out, g->part_count > 1 ? "(or (and %s)%s)" : "(or %s%s)",
+                        eg_text_of(&own), eg_text_of(&others));
 }
 
 // ---- a rule that does not hold --------------------------------------------------------
@@ -450,9 +426,11 @@ static egraph_status find_guard(search *s, uint32_t share, eg_text *text, eg_tex
                                 bool *out) {
   guard best[TRIALS];
   const guard *found;
-  EG_TRY(draw(s, NULL));
+  EG_TRY(draw_instances(s, NULL));
   uint32_t count = choose_single(s, 0, best);
-  choose_sets(s, best, &count);
+  uint32_t few[FEW], few_count = choose_few(s, few);
+  for (uint32_t size = 2; size <= SET_PARTS; size++)
+    offer_sets(s, few, few_count, 0, size, (guard){.part_count = 0}, best, &count);
   EG_TRY(confirm(s, best, drop_narrow(s, best, count, share), &found));
   if (found == NULL && s->how != NULL) {
     EG_TRY(choose_one_by_one(s, best, &count));
@@ -494,10 +472,10 @@ static egraph_status weaken(search *s, uint32_t at, const char *own, eg_text *te
   const guard *found;
   *out_weaker = false;
   s->is_left_out[at] = true;
-  EG_TRY(draw(s, own));
+  EG_TRY(draw_instances(s, own));
   if (s->count == 0 || s->seen[1] == 0) return EGRAPH_OK;
   if (s->seen[0] == 0) {
-    EG_TRY(verify(s, NULL, 0, SEEDS, NULL, out_weaker));
+    EG_TRY(verify_variant(s, NULL, 0, SEEDS, NULL, out_weaker));
     return EGRAPH_OK;
   }
   uint32_t count = choose_single(s, 1, best);
@@ -508,57 +486,53 @@ static egraph_status weaken(search *s, uint32_t at, const char *own, eg_text *te
   return found != NULL ? print_guard(s, found, text) : EGRAPH_OK;
 }
 
-/// One condition after the other; what was left out, or replaced, by then stays so.
+/// Weakens one condition after the other; earlier replacements stay.
 static egraph_status weaken_all(search *s, eg_text *guard_text, eg_text *detail,
                                 bool *out_weaker) {
-  eg_text own, text;
-  eg_text_init(&own, s->alloc);
-  eg_text_init(&text, s->alloc);
-  egraph_status status = EGRAPH_OK;
   *out_weaker = false;
-  for (uint32_t i = 0; i < s->rule->condition_count && status == EGRAPH_OK; i++) {
+  for (uint32_t i = 0; i < s->rule->condition_count; i++) {
     bool is_weaker;
     if (is_steering(s->rule, s->rule->conditions[i])) continue;
-    eg_text_clear(&own);
-    eg_text_clear(&text);
-    status = eg_rule_print_expr(&own, s->rule, s->rule->conditions[i]);
-    if (status == EGRAPH_OK) status = weaken(s, i, eg_text_of(&own), &text, &is_weaker);
-    if (status != EGRAPH_OK) break;
-    bool is_dropped = is_weaker && eg_text_of(&text)[0] == '\0';
+    EG_LOCAL(eg_text, own, s->alloc);
+    EG_LOCAL(eg_text, text, s->alloc);
+    EG_TRY(eg_rule_print_expr(&own, s->rule, s->rule->conditions[i]));
+    EG_TRY(weaken(s, i, eg_text_of(&own), &text, &is_weaker));
+    bool is_dropped = is_weaker && text.chars.len == 0;
     s->is_left_out[i] = is_dropped;
     if (!is_weaker) continue;
-    status = eg_text_printf(detail, is_dropped ? "%s%s is not needed" : "%s%s may be %s",
-                            *out_weaker ? "; " : "", eg_text_of(&own), eg_text_of(&text));
-    if (status == EGRAPH_OK && !is_dropped)
-      status =
-          eg_text_printf(guard_text, "%s%s", *out_weaker ? " " : "", eg_text_of(&text));
+    eg_text_printf(detail, is_dropped ? "%s%s is not needed" : "%s%s may be %s",
+                   *out_weaker ? "; " : "", eg_text_of(&own), eg_text_of(&text));
+    if (!is_dropped)
+      eg_text_printf(guard_text, "%s%s", *out_weaker ? " " : "", eg_text_of(&text));
     *out_weaker = true;
   }
-  eg_text_deinit(&own);
-  eg_text_deinit(&text);
-  return status;
+  EG_TRY(eg_text_status(guard_text));
+  return eg_text_status(detail);
 }
 
 // ---- one rule -------------------------------------------------------------------------
 
-static egraph_status begin(search *s, const eg_rule *from) {
-  eg_text text;
+static void search_init(search *s, egraph_allocator alloc) {
+  *s = (search){.alloc = alloc};
+  eg_arena_init(&s->arena, alloc);
+}
+
+static void search_deinit(search *s) { eg_arena_deinit(&s->arena); }
+
+/// Reads the first case of the rule as it is printed.
+static egraph_status set_rule(search *s, const eg_rule *from) {
   eg_sexpr *forms;
   eg_rule *rule;
   EG_TRY(eg_arena_alloc(&s->arena, 1, sizeof *rule, &rule));
   *rule = *from;
-  rule->schema = NULL; // its first case
+  rule->schema = NULL;
   s->rule = rule;
   EG_TRY(eg_arena_alloc(&s->arena, 1, sizeof *forms, &forms));
   EG_TRY(eg_arena_alloc(&s->arena, (size_t)rule->condition_count + 1,
                         sizeof *s->is_left_out, &s->is_left_out));
-  eg_text_init(&text, s->alloc);
-  egraph_status status = eg_rule_print(&text, rule);
-  if (status == EGRAPH_OK)
-    status = eg_sexpr_parse(&s->arena, rule->file, eg_text_of(&text),
-                            strlen(eg_text_of(&text)), forms);
-  eg_text_deinit(&text);
-  EG_TRY(status);
+  EG_LOCAL(eg_text, text, s->alloc);
+  EG_TRY(eg_rule_print(&text, rule));
+  EG_TRY(eg_sexpr_parse(&s->arena, rule->file, eg_text_of(&text), text.chars.len, forms));
   s->form = &forms->children[0];
   return EGRAPH_OK;
 }
@@ -568,87 +542,57 @@ typedef struct answer {
   eg_text guard, detail;
 } answer;
 
-static egraph_status look_at(search *s, const eg_rule *rule, answer *out) {
+EG_OWNER_DEFINE_STATIC(answer, (eg_text, guard, detail))
+
+static egraph_status check_rule(egraph_allocator alloc, const eg_rule *rule,
+                                uint64_t seed, answer *out) {
+  EG_LOCAL(search, s, alloc);
   bool holds, found = false;
-  EG_TRY(begin(s, rule));
-  EG_TRY(verify(s, NULL, 0, 1, &out->detail, &holds));
+  s.seed = seed;
+  EG_TRY(set_rule(&s, rule));
+  EG_TRY(verify_variant(&s, NULL, 0, 1, &out->detail, &holds));
   if (holds) {
-    EG_TRY(weaken_all(s, &out->guard, &out->detail, &found));
+    EG_TRY(weaken_all(&s, &out->guard, &out->detail, &found));
     out->outcome = found ? EG_GUARD_WEAKER : EG_GUARD_HOLDS;
     return EGRAPH_OK;
   }
-  eg_text why;
-  eg_text_init(&why, s->alloc);
-  egraph_status status = find_guard(s, INSTANCES, &out->guard, &why, &found);
+  EG_LOCAL(eg_text, why, alloc);
+  EG_TRY(find_guard(&s, INSTANCES, &out->guard, &why, &found));
   out->outcome = found ? EG_GUARD_HOLDS_IF : EG_GUARD_REFUTED;
-  if (status == EGRAPH_OK && found) {
-    eg_text_clear(&out->detail);
-    status = eg_text_append(&out->detail, eg_text_of(&why));
-  }
-  eg_text_deinit(&why);
-  return status;
-}
-
-static egraph_status check_one(egraph_allocator alloc, const eg_rule *rule, uint64_t seed,
-                               answer *out) {
-  search s = {.alloc = alloc, .seed = seed};
-  eg_arena_init(&s.arena, alloc);
-  egraph_status status = look_at(&s, rule, out);
-  eg_arena_deinit(&s.arena);
-  return status;
-}
-
-/// What was found of a rule with parameters says that it speaks of one case.
-static egraph_status report_to(egraph_allocator alloc, const eg_rule *rule,
-                               const answer *found,
-                               void (*report)(void *, const eg_guard_finding *),
-                               void *user) {
-  const char *detail = eg_text_of(&found->detail);
-  eg_text text;
-  eg_text_init(&text, alloc);
-  egraph_status status;
-  if (rule->schema != NULL)
-    status = eg_text_printf(&text, "its first case%s%s", detail[0] == '\0' ? "" : ": ",
-                            detail);
-  else
-    status = eg_text_append(&text, detail);
-  const eg_guard_finding finding = {.rule = rule->name,
-                                    .outcome = found->outcome,
-                                    .guard = eg_text_of(&found->guard),
-                                    .detail = eg_text_of(&text)};
-  if (status == EGRAPH_OK) report(user, &finding);
-  eg_text_deinit(&text);
-  return status;
+  if (!found) return EGRAPH_OK;
+  eg_text_clear(&out->detail);
+  return eg_text_append(&out->detail, eg_text_of(&why));
 }
 
 egraph_status eg_guards_check(const eg_rules *rules, uint64_t seed,
                               void (*report)(void *user, const eg_guard_finding *finding),
                               void *user) {
   egraph_allocator alloc = eg_rules_allocator(rules);
-  egraph_status status = EGRAPH_OK;
-  for (uint32_t i = 0; i < eg_rules_count(rules) && status == EGRAPH_OK; i++) {
+  for (uint32_t i = 0; i < eg_rules_count(rules); i++) {
     const eg_rule *rule = eg_rules_at(rules, i);
     if (rule->reversed || rule->move_count != 0) continue;
-    answer found = {.outcome = EG_GUARD_HOLDS};
-    eg_text_init(&found.guard, alloc);
-    eg_text_init(&found.detail, alloc);
-    status = check_one(alloc, rule, seed, &found);
-    if (status == EGRAPH_OK) status = report_to(alloc, rule, &found, report, user);
-    eg_text_deinit(&found.guard);
-    eg_text_deinit(&found.detail);
+    EG_LOCAL(answer, found, alloc);
+    EG_LOCAL(eg_text, text, alloc);
+    EG_TRY(check_rule(alloc, rule, seed, &found));
+    bool has_detail = found.detail.chars.len > 0;
+    if (rule->schema != NULL) // of a rule with parameters, one case was checked
+      eg_text_append(&text, has_detail ? "its first case: " : "its first case");
+    EG_TRY(eg_text_append(&text, eg_text_of(&found.detail)));
+    report(user, &(eg_guard_finding){.rule = rule->name,
+                                     .outcome = found.outcome,
+                                     .guard = eg_text_of(&found.guard),
+                                     .detail = eg_text_of(&text)});
   }
-  return status;
+  return EGRAPH_OK;
 }
 
 egraph_status eg_guard_find(egraph_allocator alloc, const eg_rule *rule,
                             const eg_guard_search *how, eg_text *guard_text,
                             bool *out_found) {
-  search s = {.alloc = alloc, .seed = how->seed, .how = how};
-  eg_arena_init(&s.arena, alloc);
+  EG_LOCAL(search, s, alloc);
+  s.seed = how->seed;
+  s.how = how;
   *out_found = false;
-  egraph_status status = begin(&s, rule);
-  if (status == EGRAPH_OK)
-    status = find_guard(&s, how->share, guard_text, NULL, out_found);
-  eg_arena_deinit(&s.arena);
-  return status;
+  EG_TRY(set_rule(&s, rule));
+  return find_guard(&s, how->share, guard_text, NULL, out_found);
 }

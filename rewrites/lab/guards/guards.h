@@ -5,6 +5,7 @@
 #ifndef EG_REWRITES_GUARDS_H
 #define EG_REWRITES_GUARDS_H
 
+#include "base/text.h"
 #include "rewrites/language/rules.h"
 
 typedef enum eg_guard_outcome {
@@ -45,5 +46,13 @@ typedef struct eg_guard_search {
 /// is one, which is appended to `guard` then.
 egraph_status eg_guard_find(egraph_allocator alloc, const eg_rule *rule,
                             const eg_guard_search *how, eg_text *guard, bool *out_found);
+
+// ---- the closed list (guard_list.c) ---------------------------------------------------
+
+EG_VEC_DEFINE(eg_guard_texts, const char *);
+
+/// Appends the conditions that speak of what the left side of the rule binds, of one
+/// variable before those of two. The texts are in the arena.
+egraph_status eg_guard_list(const eg_rule *rule, eg_arena *arena, eg_guard_texts *out);
 
 #endif

@@ -1,7 +1,7 @@
 // The least text over all names of the variables. A sum is the sorted list of its
 // summands, however it is nested; a product of matrices the list of its factors.
 // SPDX-License-Identifier: Apache-2.0
-#include "rewrites/lab/import/canonical.h"
+#include "rewrites/lab/import/substitution.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -39,7 +39,7 @@ static void add_variables(canon *c, const eg_subst_side *side) {
     add_variable(c, side->results[i].op);
 }
 
-static uint32_t name_of(const canon *c, int32_t variable) {
+static uint32_t name_of_variable(const canon *c, int32_t variable) {
   uint32_t i = 0;
   while (c->variables[i] != variable)
     i++;
@@ -68,8 +68,8 @@ static bool next_names(canon *c) {
 
 // ---- terms ----------------------------------------------------------------------------
 
-static egraph_status print(canon *c, const eg_subst_side *side, eg_subst_tensor tensor,
-                           eg_text *out);
+static egraph_status print_tensor(canon *c, const eg_subst_side *side,
+                                  eg_subst_tensor tensor, eg_text *out);
 
 static bool is_commutative(const eg_subst_op *op) {
   return op->kind == EG_SUBST_ADD || op->kind == EG_SUBST_MUL;
@@ -81,30 +81,36 @@ static bool is_associative(const canon *c, const eg_subst_op *op) {
   return c->by_laws && (is_commutative(op) || is_product);
 }
 
-static bool same_law(const eg_subst_op *op, const eg_subst_op *other) {
-  return op->kind == other->kind && op->parameter[EG_SUBST_PM_ACTIVATION] ==
-                                        other->parameter[EG_SUBST_PM_ACTIVATION];
-}
-
 typedef struct parts {
   eg_text items[MAX_PARTS];
   uint32_t count;
 } parts;
 
+static void parts_init(parts *list, egraph_allocator alloc) {
+  list->count = 0;
+  for (uint32_t i = 0; i < MAX_PARTS; i++)
+    eg_text_init(&list->items[i], alloc);
+}
+
+static void parts_deinit(parts *list) {
+  for (uint32_t i = 0; i < MAX_PARTS; i++)
+    eg_text_deinit(&list->items[i]);
+}
+
 /// The operands, those of nested operators of the same law among them.
 static egraph_status add_parts(canon *c, const eg_subst_side *side, const eg_subst_op *op,
-                               eg_text *like, parts *list) {
+                               parts *list) {
   for (uint32_t i = 0; i < op->input_count; i++) {
     int32_t from = op->inputs[i].op;
-    if (from >= 0 && is_associative(c, op) && same_law(op, &side->ops[from])) {
-      EG_TRY(add_parts(c, side, &side->ops[from], like, list));
+    if (from >= 0 && is_associative(c, op) && op->kind == side->ops[from].kind &&
+        op->parameter[EG_SUBST_PM_ACTIVATION] ==
+            side->ops[from].parameter[EG_SUBST_PM_ACTIVATION]) {
+      EG_TRY(add_parts(c, side, &side->ops[from], list));
       continue;
     }
     c->is_too_large = c->is_too_large || list->count == MAX_PARTS;
     if (c->is_too_large) return EGRAPH_OK;
-    eg_text *item = &list->items[list->count++];
-    eg_text_init(item, like->chars.alloc);
-    EG_TRY(print(c, side, op->inputs[i], item));
+    EG_TRY(print_tensor(c, side, op->inputs[i], &list->items[list->count++]));
   }
   return EGRAPH_OK;
 }
@@ -113,86 +119,64 @@ static int compare_texts(const void *a, const void *b) {
   return strcmp(eg_text_of(a), eg_text_of(b));
 }
 
-static egraph_status print_parameters(const eg_subst_op *op, eg_text *out) {
-  static const int32_t told[] = {EG_SUBST_PM_ACTIVATION, EG_SUBST_PM_AXIS,
-                                 EG_SUBST_PM_STRIDE_H,   EG_SUBST_PM_STRIDE_W,
-                                 EG_SUBST_PM_PAD,        EG_SUBST_PM_PARALLEL_DIM,
-                                 EG_SUBST_PM_DEGREE,     EG_SUBST_PM_PERM};
-  for (size_t i = 0; i < sizeof told / sizeof *told; i++)
-    if (op->parameter[told[i]] != 0)
-      EG_TRY(
-          eg_text_printf(out, ".%" PRId32 "=%" PRId32, told[i], op->parameter[told[i]]));
-  if (op->kind == EG_SUBST_CONV)
-    return EGRAPH_OK; // does not depend on what it was found on
-  return eg_text_printf(out, ".%" PRId32 "x%" PRId32, op->parameter[EG_SUBST_PM_KERNEL_H],
-                        op->parameter[EG_SUBST_PM_KERNEL_W]);
+static void print_parameters(const eg_subst_op *op, eg_text *out) {
+  static const int32_t printed[] = {EG_SUBST_PM_ACTIVATION, EG_SUBST_PM_AXIS,
+                                    EG_SUBST_PM_STRIDE_H,   EG_SUBST_PM_STRIDE_W,
+                                    EG_SUBST_PM_PAD,        EG_SUBST_PM_PARALLEL_DIM,
+                                    EG_SUBST_PM_DEGREE,     EG_SUBST_PM_PERM};
+  for (size_t i = 0; i < sizeof printed / sizeof *printed; i++)
+    if (op->parameter[printed[i]] != 0)
+      eg_text_printf(out, ".%" PRId32 "=%" PRId32, printed[i], op->parameter[printed[i]]);
+  if (op->kind != EG_SUBST_CONV) // whose kernel is an operand
+    eg_text_printf(out, ".%" PRId32 "x%" PRId32, op->parameter[EG_SUBST_PM_KERNEL_H],
+                   op->parameter[EG_SUBST_PM_KERNEL_W]);
 }
 
-static egraph_status print_op(canon *c, const eg_subst_side *side, eg_subst_tensor tensor,
-                              parts *list, eg_text *out) {
-  const eg_subst_op *op = &side->ops[tensor.op];
-  EG_TRY(add_parts(c, side, op, out, list));
-  if (is_commutative(op))
-    qsort(list->items, list->count, sizeof *list->items, compare_texts);
-  EG_TRY(eg_text_printf(out, "(%" PRId32 ":%" PRId32, op->kind, tensor.output));
-  EG_TRY(print_parameters(op, out));
-  for (uint32_t i = 0; i < list->count; i++) {
-    EG_TRY(eg_text_append(out, " "));
-    EG_TRY(eg_text_append(out, eg_text_of(&list->items[i])));
-  }
-  return eg_text_append(out, ")");
-}
-
-// Recursion ends after EG_SUBST_OPS; the length of the text ends what is shared too
-// often.
-static egraph_status print(canon *c, const eg_subst_side *side, eg_subst_tensor tensor,
-                           eg_text *out) {
+// Recursion ends after EG_SUBST_OPS; the length of the text limits terms that are shared
+// too often.
+static egraph_status print_tensor(canon *c, const eg_subst_side *side,
+                                  eg_subst_tensor tensor, eg_text *out) {
   c->is_too_large = c->is_too_large || out->chars.len > MAX_TEXT;
   if (c->is_too_large) return EGRAPH_OK;
-  if (tensor.op < 0) return eg_text_printf(out, "%" PRIu32, name_of(c, tensor.op));
-  parts list = {.count = 0};
-  egraph_status status = print_op(c, side, tensor, &list, out);
+  if (tensor.op < 0)
+    return eg_text_printf(out, "%" PRIu32, name_of_variable(c, tensor.op));
+  const eg_subst_op *op = &side->ops[tensor.op];
+  EG_LOCAL(parts, list, out->chars.alloc);
+  EG_TRY(add_parts(c, side, op, &list));
+  if (is_commutative(op))
+    qsort(list.items, list.count, sizeof *list.items, compare_texts);
+  eg_text_printf(out, "(%" PRId32 ":%" PRId32, op->kind, tensor.output);
+  print_parameters(op, out);
   for (uint32_t i = 0; i < list.count; i++)
-    eg_text_deinit(&list.items[i]);
-  c->is_too_large = c->is_too_large || out->chars.len > MAX_TEXT;
-  return status;
+    eg_text_printf(out, " %s", eg_text_of(&list.items[i]));
+  c->is_too_large = c->is_too_large || out->chars.len >= MAX_TEXT;
+  return eg_text_append(out, ")");
 }
 
 // ---- substitutions --------------------------------------------------------------------
 
 /// The results as "left = right", in order; with the sides exchanged if is_flipped.
-static egraph_status print_flipped(canon *c, bool is_flipped, parts *list, eg_text *out,
-                                   bool *out_are_same) {
+static egraph_status print_named(canon *c, bool is_flipped, eg_text *out,
+                                 bool *out_are_same) {
   const eg_subst_side *left = is_flipped ? &c->subst->right : &c->subst->left;
   const eg_subst_side *right = is_flipped ? &c->subst->left : &c->subst->right;
+  EG_LOCAL(parts, list, out->chars.alloc);
   *out_are_same = true;
   for (uint32_t i = 0; i < c->subst->result_count; i++) {
-    eg_text *item = &list->items[list->count++];
-    eg_text_init(item, out->chars.alloc);
-    EG_TRY(print(c, left, left->results[i], item));
+    eg_text *item = &list.items[list.count++];
+    EG_TRY(print_tensor(c, left, left->results[i], item));
     size_t length = item->chars.len;
     EG_TRY(eg_text_append(item, "="));
-    EG_TRY(print(c, right, right->results[i], item));
+    EG_TRY(print_tensor(c, right, right->results[i], item));
     const char *text = eg_text_of(item);
     if (item->chars.len != 2 * length + 1 || memcmp(text, text + length + 1, length) != 0)
       *out_are_same = false;
   }
-  qsort(list->items, list->count, sizeof *list->items, compare_texts);
+  qsort(list.items, list.count, sizeof *list.items, compare_texts);
   eg_text_clear(out);
-  for (uint32_t i = 0; i < list->count; i++) {
-    EG_TRY(eg_text_append(out, eg_text_of(&list->items[i])));
-    EG_TRY(eg_text_append(out, ";"));
-  }
-  return EGRAPH_OK;
-}
-
-static egraph_status print_named(canon *c, bool is_flipped, eg_text *out,
-                                 bool *out_are_same) {
-  parts list = {.count = 0};
-  egraph_status status = print_flipped(c, is_flipped, &list, out, out_are_same);
   for (uint32_t i = 0; i < list.count; i++)
-    eg_text_deinit(&list.items[i]);
-  return status;
+    eg_text_printf(out, "%s;", eg_text_of(&list.items[i]));
+  return eg_text_status(out);
 }
 
 static egraph_status print_least(canon *c, eg_text *text, eg_text *out,
@@ -212,26 +196,18 @@ static egraph_status print_least(canon *c, eg_text *text, eg_text *out,
   return EGRAPH_OK;
 }
 
-static egraph_status print_canonical(canon *c, eg_text *text, eg_text *out) {
-  bool are_same;
-  c->by_laws = true;
-  EG_TRY(print_least(c, text, out, &are_same));
-  if (c->is_too_large || !are_same) return EGRAPH_OK;
-  c->by_laws = false;
-  return print_least(c, text, out, &are_same);
-}
-
 egraph_status eg_subst_canonical(const eg_substitution *subst, egraph_allocator alloc,
                                  eg_text *out) {
   canon c = {.subst = subst, .is_too_large = subst->is_too_large};
-  eg_text text;
+  bool are_same = true;
+  EG_LOCAL(eg_text, text, alloc);
   eg_text_clear(out);
   add_variables(&c, &subst->left);
   add_variables(&c, &subst->right);
-  if (c.is_too_large) return EGRAPH_OK;
-  eg_text_init(&text, alloc);
-  egraph_status status = print_canonical(&c, &text, out);
-  eg_text_deinit(&text);
+  for (int by_laws = 1; by_laws >= 0 && are_same && !c.is_too_large; by_laws--) {
+    c.by_laws = by_laws == 1;
+    EG_TRY(print_least(&c, &text, out, &are_same));
+  }
   if (c.is_too_large) eg_text_clear(out);
-  return status;
+  return EGRAPH_OK;
 }

@@ -8,7 +8,6 @@
 
 #include "rewrites/lab/instances/instance_draw.h"
 #include "rewrites/lab/rule_checks.h"
-#include "rewrites/lab/rule_choice.h"
 #include "rewrites/saturation/saturate.h"
 #include "rewrites/saturation/tensor_facts.h"
 
@@ -20,10 +19,11 @@ enum {
   INSTANCES = 2,
   MOST_INSTANCES = 8,
   MAX_DISTINCT = 32,
-  MAX_VARIABLES = 64
+  MAX_VARIABLES = 64,
+  MAX_ROOTS = 16
 };
 
-/// Rules of a stage by their operators: those of the rule at hand, and some that take
+/// Rules of a stage by their operators: those of the rule, with or without some that take
 /// values apart and put them together, or any.
 typedef enum stage_filter {
   OWN_OPERATORS,
@@ -115,18 +115,20 @@ typedef struct check {
   const eg_rule *rule;
   eg_arena arena;
   sample samples[MOST_INSTANCES];
-  uint32_t sample_count;
+  uint32_t sample_count, most; // samples, and how many are wanted
   bool is_kernel[MAX_VARIABLES];
   const stage *stage;
   bool *is_used;            // [rules] of those that may be used
-  eg_rule_value *vars;      // [var_count] of the trial at hand
-  eg_rule_scratch *scratch; // of the trial at hand
+  eg_rule_value *vars;      // [var_count] of the current trial
+  eg_rule_scratch *scratch; // of the current trial
 } check;
 
-static bool is_tensor(const eg_rule *rule, uint32_t var) {
-  return rule->vars[var].kind == EG_RULE_TENSOR &&
-         rule->vars[var].origin == EG_RULE_VAR_MATCHED;
+static void check_init(check *c, egraph_allocator alloc) {
+  *c = (check){0};
+  eg_arena_init(&c->arena, alloc);
 }
+
+static void check_deinit(check *c) { eg_arena_deinit(&c->arena); }
 
 /// Variables of which the left side makes kernels of convolutions.
 static void mark_kernels(check *c) {
@@ -158,7 +160,7 @@ static uint32_t merit_of(const eg_verify_instance *instance) {
   bool is_ordinary = true;
   for (uint32_t i = 0; i < rule->var_count; i++) {
     const eg_verify_leaf *leaf = &instance->leaves[i];
-    if (!is_tensor(rule, i)) continue;
+    if (!eg_verify_is_leaf(rule, i)) continue;
     is_ordinary = is_ordinary && leaf->type.dtype == EGRAPH_FLOAT64;
     for (uint32_t d = 0; d < leaf->type.rank; d++) {
       uint32_t at = 0;
@@ -192,8 +194,8 @@ static egraph_status keep_attrs(check *c, const eg_attrs *from, eg_attrs *to) {
   return EGRAPH_OK;
 }
 
-static egraph_status keep(check *c, const eg_verify_instance *instance, uint32_t merit,
-                          sample *to) {
+static egraph_status keep_sample(check *c, const eg_verify_instance *instance,
+                                 uint32_t merit, sample *to) {
   uint32_t count = c->rule->var_count;
   EG_TRY(eg_arena_alloc(&c->arena, count, sizeof *to->leaves, &to->leaves));
   EG_TRY(eg_arena_alloc(&c->arena, count, sizeof *to->values, &to->values));
@@ -211,21 +213,16 @@ static egraph_status keep(check *c, const eg_verify_instance *instance, uint32_t
   return EGRAPH_OK;
 }
 
-static uint32_t instances_of(const check *c) {
-  return c->checker->is_alone ? MOST_INSTANCES : INSTANCES;
-}
-
 /// Keeps the best ones in order.
-static egraph_status offer(check *c, const eg_verify_instance *instance) {
+static egraph_status offer_sample(check *c, const eg_verify_instance *instance) {
   uint32_t merit = merit_of(instance), at = c->sample_count;
   while (at > 0 && c->samples[at - 1].merit < merit)
     at--;
-  uint32_t most = instances_of(c);
-  if (merit == 0 || at == most) return EGRAPH_OK;
-  for (uint32_t i = most - 1; i > at; i--)
+  if (merit == 0 || at == c->most) return EGRAPH_OK;
+  for (uint32_t i = c->most - 1; i > at; i--)
     c->samples[i] = c->samples[i - 1];
-  if (c->sample_count < most) c->sample_count++;
-  return keep(c, instance, merit, &c->samples[at]);
+  if (c->sample_count < c->most) c->sample_count++;
+  return keep_sample(c, instance, merit, &c->samples[at]);
 }
 
 static egraph_status draw_samples(check *c) {
@@ -234,11 +231,11 @@ static egraph_status draw_samples(check *c) {
   if (status == EGRAPH_E_UNSUPPORTED) return EGRAPH_OK; // too many variables
   EG_TRY(status);
   for (uint32_t i = 0; status == EGRAPH_OK && i < MOST_DRAWS; i++) {
-    if (i >= DRAWS && c->sample_count == instances_of(c)) break;
+    if (i >= DRAWS && c->sample_count == c->most) break;
     bool found, typed;
     eg_verify_instance instance;
     status = eg_verify_draw(draws, &found, &typed, &instance);
-    if (status == EGRAPH_OK && found && typed) status = offer(c, &instance);
+    if (status == EGRAPH_OK && found && typed) status = offer_sample(c, &instance);
   }
   eg_verify_draws_destroy(draws);
   return status;
@@ -253,7 +250,7 @@ typedef struct trial {
   eg_tensor_egraph *egraph;
   eg_rule_env env;
   eg_rule_builder builder;
-  eg_class roots[2][16];
+  eg_class roots[2][MAX_ROOTS];
   bool *was_useful; // [rules] those that did something; NULL: not wanted
 } trial;
 
@@ -263,7 +260,7 @@ static egraph_status declare_leaves(trial *t) {
   for (uint32_t i = 0; i < rule->var_count; i++) {
     eg_value value;
     const char *name = rule->vars[i].name + 1;
-    if (!is_tensor(rule, i)) continue;
+    if (!eg_verify_is_leaf(rule, i)) continue;
     const eg_verify_leaf *leaf = &t->sample->leaves[i];
     if (leaf->splat)
       EG_TRY(eg_graph_add_splat(t->graph, name, &leaf->type, leaf->splat_value, &value));
@@ -275,7 +272,7 @@ static egraph_status declare_leaves(trial *t) {
   return EGRAPH_OK;
 }
 
-static egraph_status set_up(trial *t) {
+static egraph_status build_instance(trial *t) {
   const eg_rule *rule = t->check->rule;
   uint32_t seen = 0;
   EG_TRY(declare_leaves(t));
@@ -287,7 +284,7 @@ static egraph_status set_up(trial *t) {
                          .scratch = t->check->scratch};
   for (uint32_t i = 0; i < rule->var_count; i++) {
     t->env.vars[i] = t->sample->values[i];
-    if (!is_tensor(rule, i)) continue;
+    if (!eg_verify_is_leaf(rule, i)) continue;
     eg_value value = {.id = seen++}; // values were added in this order
     t->env.vars[i] = (eg_rule_value){
         .kind = EG_RULE_TENSOR, .tensor = eg_tensor_egraph_value_class(t->egraph, value)};
@@ -327,7 +324,8 @@ static egraph_status add_left(trial *t) {
 }
 
 /// Terms [first, end) of the right side, one by one.
-static egraph_status add_terms(trial *t, uint32_t first, uint32_t end, bool *out_ok) {
+static egraph_status add_right_terms(trial *t, uint32_t first, uint32_t end,
+                                     bool *out_ok) {
   const eg_rule *rule = t->check->rule;
   *out_ok = true;
   for (uint32_t i = first; i < end && *out_ok; i++) {
@@ -358,7 +356,7 @@ static bool are_equal(const trial *t) {
 
 static bool uses_rule(void *user, uint32_t rule) { return ((bool *)user)[rule]; }
 
-static egraph_status saturate(trial *t) {
+static egraph_status saturate_trial(trial *t) {
   eg_saturation_options options = EG_SATURATION_OPTIONS_DEFAULT;
   options.node_limit = t->check->stage->node_limit;
   options.iteration_limit = t->check->stage->iteration_limit;
@@ -381,16 +379,16 @@ static egraph_status run_trial(trial *t, uint32_t most, uint32_t *out_level) {
   const eg_rule *rule = t->check->rule;
   bool ok;
   *out_level = 2;
-  EG_TRY(set_up(t));
+  EG_TRY(build_instance(t));
   EG_TRY(add_left(t));
   note_roots(t, rule->lhs, t->roots[0]);
-  EG_TRY(saturate(t));
-  EG_TRY(add_terms(t, rule->pattern_term_count, rule->term_count, &ok));
+  EG_TRY(saturate_trial(t));
+  EG_TRY(add_right_terms(t, rule->pattern_term_count, rule->term_count, &ok));
   if (!ok) return EGRAPH_OK;
   note_roots(t, rule->rhs, t->roots[1]);
   if (are_equal(t)) *out_level = 0;
   if (*out_level == 0 || most == 0) return EGRAPH_OK;
-  EG_TRY(saturate(t));
+  EG_TRY(saturate_trial(t));
   if (are_equal(t)) *out_level = 1;
   return EGRAPH_OK;
 }
@@ -462,16 +460,15 @@ static egraph_status list_useful(check *c, uint32_t level, eg_u32s *list) {
   return EGRAPH_OK;
 }
 
+/// Appends the names of rules of which none can be left out.
 static egraph_status name_rules(check *c, uint32_t level, eg_text *names) {
-  eg_u32s list;
-  eg_u32s_init(&list, c->checker->alloc);
-  egraph_status status = list_useful(c, level, &list);
-  if (status == EGRAPH_OK) status = leave_out_all(c, level, &list);
-  for (size_t i = 0; status == EGRAPH_OK && i < list.len; i++)
-    status = eg_text_printf(names, "%s%s", i == 0 ? "" : ", ",
-                            eg_rule_name(c->checker->rules, list.data[i]));
-  eg_u32s_deinit(&list);
-  return status;
+  EG_LOCAL(eg_u32s, list, c->checker->alloc);
+  EG_TRY(list_useful(c, level, &list));
+  EG_TRY(leave_out_all(c, level, &list));
+  for (size_t i = 0; i < list.len; i++)
+    eg_text_printf(names, "%s%s", i == 0 ? "" : ", ",
+                   eg_rule_name(c->checker->rules, list.data[i]));
+  return eg_text_status(names);
 }
 
 static void choose_rules(check *c, const stage *s) {
@@ -485,33 +482,28 @@ static void choose_rules(check *c, const stage *s) {
   }
 }
 
-static egraph_status run_check(check *c, eg_implied *out, eg_text *names) {
-  const eg_rules *rules = c->checker->rules;
-  uint32_t count = eg_rules_count(rules), level;
-  mark_kernels(c);
-  EG_TRY(eg_arena_alloc(&c->arena, count, sizeof *c->is_used, &c->is_used));
-  EG_TRY(eg_arena_alloc(&c->arena, c->rule->var_count, sizeof *c->vars, &c->vars));
-  EG_TRY(eg_arena_alloc(&c->arena, 1, sizeof *c->scratch, &c->scratch));
-  EG_TRY(draw_samples(c));
-  for (uint32_t i = 0; i < STAGES; i++) {
-    if (c->checker->is_alone ? stages[i].is_exploring : stages[i].is_of_sets) continue;
-    choose_rules(c, &stages[i]);
-    EG_TRY(try_samples(c, &level));
-    if (level == 2) continue;
-    *out = (eg_implied)(2 * stages[i].is_exploring + level);
-    return name_rules(c, level, names);
-  }
-  return EGRAPH_OK;
-}
-
 egraph_status eg_implied_check(const eg_implied_checker *checker, const eg_rule *rule,
                                eg_implied *out, eg_text *names) {
-  check c = {.checker = checker, .rule = rule};
+  uint32_t count = eg_rules_count(checker->rules), level;
   *out = EG_IMPLIED_NOT;
   eg_text_clear(names);
-  if (rule->var_count > MAX_VARIABLES || rule->root_count > 16) return EGRAPH_OK;
-  eg_arena_init(&c.arena, checker->alloc);
-  egraph_status status = run_check(&c, out, names);
-  eg_arena_deinit(&c.arena);
-  return status;
+  if (rule->var_count > MAX_VARIABLES || rule->root_count > MAX_ROOTS) return EGRAPH_OK;
+  EG_LOCAL(check, c, checker->alloc);
+  c.checker = checker;
+  c.rule = rule;
+  c.most = checker->is_alone ? MOST_INSTANCES : INSTANCES;
+  mark_kernels(&c);
+  EG_TRY(eg_arena_alloc(&c.arena, count, sizeof *c.is_used, &c.is_used));
+  EG_TRY(eg_arena_alloc(&c.arena, rule->var_count, sizeof *c.vars, &c.vars));
+  EG_TRY(eg_arena_alloc(&c.arena, 1, sizeof *c.scratch, &c.scratch));
+  EG_TRY(draw_samples(&c));
+  for (uint32_t i = 0; i < STAGES; i++) {
+    if (checker->is_alone ? stages[i].is_exploring : stages[i].is_of_sets) continue;
+    choose_rules(&c, &stages[i]);
+    EG_TRY(try_samples(&c, &level));
+    if (level == 2) continue;
+    *out = (eg_implied)(2 * stages[i].is_exploring + level);
+    return name_rules(&c, level, names);
+  }
+  return EGRAPH_OK;
 }

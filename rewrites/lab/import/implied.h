@@ -41,4 +41,22 @@ void eg_implied_checker_deinit(eg_implied_checker *checker);
 egraph_status eg_implied_check(const eg_implied_checker *checker, const eg_rule *rule,
                                eg_implied *out, eg_text *names);
 
+// ---- sets (implied_sets.c)
+// -------------------------------------------------------------
+
+/// Finds a small subset of a set of rules that implies the others, and appends its rule
+/// file; `report` (may be NULL) is told of each
+/// rule once, in order. Rules with parallel operators are kept. Equal sets, equal
+/// answers. Fails with EGRAPH_E_MEMORY.
+egraph_status eg_rules_minimize(egraph_allocator alloc, const eg_rules *rules,
+                                void (*report)(void *user, const egraph_rule_need *need),
+                                void *user, eg_text *out);
+
+/// Looks for every rule of `of` (both directions of one are one) among what the sets `by`
+/// imply together. Rules that stand in several of them are one.
+egraph_status eg_rules_found(egraph_allocator alloc, const eg_rules *of,
+                             const eg_rules *const *by, size_t by_count,
+                             void (*report)(void *user, const egraph_rule_found *found),
+                             void *user);
+
 #endif

@@ -6,7 +6,7 @@
 #include "base/strmap.h"
 #include "rewrites/lab/import/implied.h"
 #include "rewrites/lab/import/import.h"
-#include "rewrites/lab/import/substitution_file.h"
+#include "rewrites/lab/import/substitution.h"
 
 enum { EG_IMPORT_INSTANCES = 64, EG_IMPORT_NAME = 96 };
 
@@ -17,7 +17,7 @@ typedef struct eg_importer {
   const eg_subst_file *file;
   eg_implied_checker checker;
   eg_strmap known; // canonical texts: number of the first one
-  // The substitution at hand.
+  // The current substitution.
   uint32_t number;
   const eg_substitution *subst;
   char name[EG_IMPORT_NAME]; // of its rule
@@ -26,13 +26,16 @@ typedef struct eg_importer {
   eg_text detail;
 } eg_importer;
 
-/// What became of a text.
+/// The outcome of a trial.
 typedef enum eg_import_trial {
   EG_TRIAL_HOLDS,
   EG_TRIAL_NO_RULE,     // it is no rule: `detail` has the message
   EG_TRIAL_DIFFERENT,   // `detail` has the counterexample
   EG_TRIAL_NO_INSTANCES // too few tensors fit it
 } eg_import_trial;
+
+// ---- trials (import_trial.c)
+// -----------------------------------------------------------
 
 /// Reads the text into a set of its own and verifies it on so many instances. *out_trial
 /// (may be NULL) is the set, to be destroyed, when it holds.
@@ -44,7 +47,7 @@ egraph_status eg_import_add(eg_importer *in, eg_import_outcome outcome);
 egraph_status eg_import_decide(eg_importer *in, eg_import_outcome outcome,
                                const char *detail);
 
-/// The substitution at hand.
+/// Decide what becomes of the current substitution.
 egraph_status eg_import_unity(eg_importer *in);
 egraph_status eg_import_tensors(eg_importer *in);
 

@@ -2,7 +2,7 @@
 // names instead of numbers.
 // SPDX-License-Identifier: Apache-2.0
 #include "base/json_fields.h"
-#include "rewrites/lab/import/substitution_file.h"
+#include "rewrites/lab/import/substitution.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
@@ -19,7 +19,6 @@ static const json_name op_names[] = {
 
 static const json_name parameter_names[] = {
 #define EG_SUBST_PM(ID, NUMBER, JSON) {JSON, NUMBER},
-#include "rewrites/lab/import/subst_ops.def"
 #undef EG_SUBST_PM
 };
 
@@ -84,6 +83,12 @@ READ_INT(read_left_output, result_record, left_output)
 READ_INT(read_right, result_record, right)
 READ_INT(read_right_output, result_record, right_output)
 
+/// A function that reads an array, an object per element.
+#define READ_ARRAY(function, read_element)                                               \
+  static egraph_status function(eg_json_fields_reader *reader, void *record) {           \
+    return eg_json_fields_array(reader, read_element, record);                           \
+  }
+
 static egraph_status read_key(eg_json_fields_reader *reader, void *record) {
   return read_name(reader, parameter_names, COUNT(parameter_names),
                    &((parameter_record *)record)->key);
@@ -117,15 +122,10 @@ static egraph_status read_type(eg_json_fields_reader *reader, void *record) {
   return read_name(reader, op_names, COUNT(op_names), &((json_file *)record)->op.kind);
 }
 
-static egraph_status read_inputs(eg_json_fields_reader *reader, void *record) {
-  return eg_json_fields_array(reader, read_input, record);
-}
+READ_ARRAY(read_inputs, read_input)
+READ_ARRAY(read_parameters, read_parameter)
 
-static egraph_status read_parameters(eg_json_fields_reader *reader, void *record) {
-  return eg_json_fields_array(reader, read_parameter, record);
-}
-
-static egraph_status read_op(eg_json_fields_reader *reader, void *record) {
+static egraph_status read_node(eg_json_fields_reader *reader, void *record) {
   static const eg_json_field fields[] = {{"_t", false, skip},
                                          {"type", true, read_type},
                                          {"input", true, read_inputs},
@@ -142,13 +142,13 @@ static egraph_status read_op(eg_json_fields_reader *reader, void *record) {
 static egraph_status read_left_side(eg_json_fields_reader *reader, void *record) {
   json_file *json = record;
   json->side = &json->rule->left;
-  return eg_json_fields_array(reader, read_op, json);
+  return eg_json_fields_array(reader, read_node, json);
 }
 
 static egraph_status read_right_side(eg_json_fields_reader *reader, void *record) {
   json_file *json = record;
   json->side = &json->rule->right;
-  return eg_json_fields_array(reader, read_op, json);
+  return eg_json_fields_array(reader, read_node, json);
 }
 
 // ---- substitutions --------------------------------------------------------------------
@@ -167,11 +167,9 @@ static egraph_status read_result(eg_json_fields_reader *reader, void *record) {
   return EGRAPH_OK;
 }
 
-static egraph_status read_results(eg_json_fields_reader *reader, void *record) {
-  return eg_json_fields_array(reader, read_result, record);
-}
+READ_ARRAY(read_results, read_result)
 
-static egraph_status read_rule(eg_json_fields_reader *reader, void *record) {
+static egraph_status read_substitution(eg_json_fields_reader *reader, void *record) {
   static const eg_json_field fields[] = {{"_t", false, skip},
                                          {"name", false, skip},
                                          {"srcOp", true, read_left_side},
@@ -191,13 +189,12 @@ static egraph_status read_rule(eg_json_fields_reader *reader, void *record) {
   return eg_substitutions_push(&json->file->list, rule);
 }
 
-static egraph_status read_rules(eg_json_fields_reader *reader, void *record) {
-  return eg_json_fields_array(reader, read_rule, record);
-}
+READ_ARRAY(read_substitutions, read_substitution)
 
 egraph_status eg_subst_read_json(const char *name, const char *bytes, size_t size,
                                  eg_subst_file *out) {
-  static const eg_json_field fields[] = {{"_t", false, skip}, {"rule", true, read_rules}};
+  static const eg_json_field fields[] = {{"_t", false, skip},
+                                         {"rule", true, read_substitutions}};
   egraph_allocator alloc = out->list.alloc;
   json_file json = {.file = out};
   eg_json_fields_reader reader;

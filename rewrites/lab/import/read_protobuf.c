@@ -1,7 +1,7 @@
 // Protocol buffers, read by hand: numbers and messages are all that these files have.
 // TASO and FlexFlow share the messages, and give operators above 25 to different numbers.
 // SPDX-License-Identifier: Apache-2.0
-#include "rewrites/lab/import/substitution_file.h"
+#include "rewrites/lab/import/substitution.h"
 
 /// A stretch of the file: a message.
 typedef struct span {
@@ -52,7 +52,7 @@ static bool read_numbers(span message, int32_t *out, uint32_t count) {
   return are_small;
 }
 
-static bool read_op(span message, eg_subst_op *out, bool *out_too_large) {
+static bool read_node(span message, eg_subst_op *out, bool *out_too_large) {
   *out = (eg_subst_op){.kind = 0};
   while (message.at != message.end) {
     field f;
@@ -72,7 +72,7 @@ static bool read_op(span message, eg_subst_op *out, bool *out_too_large) {
 
 static bool add_op(span message, eg_substitution *rule, eg_subst_side *side) {
   eg_subst_op op;
-  return read_op(message, &op, &rule->is_too_large) && eg_subst_add_op(rule, side, &op);
+  return read_node(message, &op, &rule->is_too_large) && eg_subst_add_op(rule, side, &op);
 }
 
 /// Left operator and result, then right ones: fields 1, 3, 2, 4.
@@ -84,7 +84,7 @@ static bool add_result(span message, eg_substitution *inout) {
   return true;
 }
 
-static bool read_rule(span message, eg_substitution *out) {
+static bool read_substitution(span message, eg_substitution *out) {
   *out = (eg_substitution){.result_count = 0};
   while (message.at != message.end) {
     field f;
@@ -142,7 +142,7 @@ egraph_status eg_subst_read_protobuf(const char *name, const char *bytes, size_t
   while (s.at != s.end) {
     field f;
     eg_substitution rule;
-    if (!read_field(&s, &f) || f.number != 1 || !read_rule(f.message, &rule))
+    if (!read_field(&s, &f) || f.number != 1 || !read_substitution(f.message, &rule))
       return fail(name);
     if (out->list.len == EG_SUBST_MOST)
       return EG_FAIL(EGRAPH_E_PARSE, "%s: more than %d substitutions; split the file",

@@ -7,29 +7,55 @@
 // In a file of rules with two results every two equations are one rule: a right side has
 // variables there which its left side lacks, and which the other one has.
 // SPDX-License-Identifier: Apache-2.0
-#include "rewrites/lab/import/substitution_file.h"
+#include "rewrites/lab/import/substitution.h"
 
 enum { MAX_DEPTH = 64, MAX_NUMBERS = 6, MAX_NAME = 32 };
 
 typedef struct text_op {
   const char *name;
   int32_t kind;
-  uint32_t operands, least;
-  int32_t parameters[MAX_NUMBERS]; // 0, which no text has, ends them
+  uint32_t operands, least;        // operands; numbers at least
+  int32_t parameters[MAX_NUMBERS]; // of the numbers, in order; 0, which no text has, ends
 } text_op;
 
-#define KEYS_6(a, b, c, d, e, f, ...)                                                    \
-  {                                                                                      \
-    EG_SUBST_PM_##a, EG_SUBST_PM_##b, EG_SUBST_PM_##c, EG_SUBST_PM_##d, EG_SUBST_PM_##e, \
-        EG_SUBST_PM_##f                                                                  \
-  }
-#define KEYS(...)                                                                        \
-  KEYS_6(__VA_ARGS__, OP_TYPE, OP_TYPE, OP_TYPE, OP_TYPE, OP_TYPE, OP_TYPE)
+#define PM(ID) EG_SUBST_PM_##ID
 static const text_op text_ops[] = {
-#define TEXT_OP(NAME, KIND, OPERANDS, LEAST, ...)                                        \
-  {NAME, EG_SUBST_##KIND, OPERANDS, LEAST, KEYS(__VA_ARGS__)},
-#include "rewrites/lab/import/text_ops.def"
+    {"matmul", EG_SUBST_MATMUL, 2, 0, {PM(ACTIVATION)}},
+    {"conv2d",
+     EG_SUBST_CONV,
+     2,
+     4,
+     {PM(STRIDE_H), PM(STRIDE_W), PM(PAD), PM(ACTIVATION)}},
+    {"poolavg",
+     EG_SUBST_AVERAGE_POOL,
+     1,
+     5,
+     {PM(KERNEL_H), PM(KERNEL_W), PM(STRIDE_H), PM(STRIDE_W), PM(PAD), PM(ACTIVATION)}},
+    {"poolmax",
+     EG_SUBST_MAX_POOL,
+     1,
+     5,
+     {PM(KERNEL_H), PM(KERNEL_W), PM(STRIDE_H), PM(STRIDE_W), PM(PAD), PM(ACTIVATION)}},
+    {"concat", EG_SUBST_CONCAT, 2, 1, {PM(AXIS), PM(RANK)}},
+    {"split", EG_SUBST_SPLIT, 1, 1, {PM(AXIS)}},
+    {"enlarge", EG_SUBST_ENLARGE, 1, 2, {PM(KERNEL_H), PM(KERNEL_W)}},
+    {"merge", EG_SUBST_MERGE_GCONV, 1, 1, {PM(MERGE_COUNT)}},
+    {"transpose", EG_SUBST_TRANSPOSE, 1, 0, {PM(PERM), PM(SHUFFLE)}},
+    {"smul", EG_SUBST_SCALE, 2, 0, {0}},
+    {"ewadd", EG_SUBST_ADD, 2, 0, {0}},
+    {"ewmul", EG_SUBST_MUL, 2, 0, {0}},
+    {"relu", EG_SUBST_RELU, 1, 0, {0}},
+    {"sigmoid", EG_SUBST_SIGMOID, 1, 0, {0}},
+    {"tanh", EG_SUBST_TANH, 1, 0, {0}},
+    {"dropout", EG_SUBST_DROPOUT, 1, 0, {0}},
+    {"batchnorm", EG_SUBST_BATCH_NORM, 5, 0, {0}},
+    {"reshape", EG_SUBST_RESHAPE, 1, 0, {0}},
+    {"Cpool", EG_SUBST_POOL_KERNEL, 0, 2, {PM(KERNEL_H), PM(KERNEL_W)}},
+    {"Iconv", EG_SUBST_CONV_ONE, 0, 2, {PM(KERNEL_H), PM(KERNEL_W)}},
+    {"Imatmul", EG_SUBST_MATMUL_ONE, 0, 0, {0}},
+    {"Iewmul", EG_SUBST_MUL_ONE, 0, 0, {0}},
 };
+#undef PM
 
 typedef struct text_reader {
   const char *name; // of the file
@@ -72,10 +98,6 @@ static bool take(text_reader *r, char c) {
 
 static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-static bool is_name_character(char c) {
-  return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-}
-
 static bool take_word(text_reader *r, const char *word) {
   size_t length = strlen(word);
   if ((size_t)(r->end - r->at) < length || memcmp(r->at, word, length) != 0) return false;
@@ -83,7 +105,7 @@ static bool take_word(text_reader *r, const char *word) {
   return true;
 }
 
-static egraph_status read_number(text_reader *r, int32_t *out) {
+static egraph_status read_whole(text_reader *r, int32_t *out) {
   if (r->at == r->end || !is_digit(*r->at)) return fail(r, "a number is missing here");
   for (*out = 0; r->at < r->end && is_digit(*r->at); r->at++) {
     *out = *out * 10 + (*r->at - '0');
@@ -106,7 +128,7 @@ static egraph_status add_op(text_reader *r, const eg_subst_op *op, int32_t outpu
   return EGRAPH_OK;
 }
 
-static egraph_status read_term(text_reader *r, uint32_t depth, text_term *out);
+static egraph_status read_text_term(text_reader *r, uint32_t depth, text_term *out);
 
 /// The numbers and operands of an operator, up to the bracket that ends them.
 static egraph_status read_arguments(text_reader *r, uint32_t depth, bool has_commas,
@@ -115,7 +137,7 @@ static egraph_status read_arguments(text_reader *r, uint32_t depth, bool has_com
     text_term argument;
     if (has_commas && (op->input_count != 0 || *count != 0) && !take(r, ','))
       return fail(r, "a comma or a bracket is missing here");
-    EG_TRY(read_term(r, depth + 1, &argument));
+    EG_TRY(read_text_term(r, depth + 1, &argument));
     if (!argument.is_number && !eg_subst_add_input(op, argument.tensor))
       return fail(r, "an operator with too many operands");
     if (argument.is_number && op->input_count != 0)
@@ -161,25 +183,22 @@ static egraph_status end_op(text_reader *r, const text_op *kind, eg_subst_op *op
   return add_op(r, op, 0, out);
 }
 
-static const text_op *find_op(const char *name) {
-  for (size_t i = 0; i < sizeof text_ops / sizeof *text_ops; i++)
-    if (strcmp(text_ops[i].name, name) == 0) return &text_ops[i];
-  return NULL;
-}
-
 static egraph_status read_name(text_reader *r, char name[MAX_NAME]) {
   uint32_t length = 0;
   skip_blanks(r);
-  while (r->at < r->end && is_name_character(*r->at)) {
+  for (; r->at < r->end; r->at++) {
+    char c = *r->at;
+    bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+    if (!is_letter && !is_digit(c) && c != '_') break;
     if (length + 1 == MAX_NAME) return fail(r, "a name this long is that of no operator");
-    name[length++] = *r->at++;
+    name[length++] = c;
   }
   name[length] = '\0';
   return length != 0 ? EGRAPH_OK : fail(r, "a term is missing here");
 }
 
-static egraph_status read_op(text_reader *r, uint32_t depth, bool is_list,
-                             text_term *out) {
+static egraph_status read_operator(text_reader *r, uint32_t depth, bool is_list,
+                                   text_term *out) {
   char name[MAX_NAME];
   int32_t numbers[MAX_NUMBERS];
   uint32_t count = 0;
@@ -190,8 +209,9 @@ static egraph_status read_op(text_reader *r, uint32_t depth, bool is_list,
     EG_TRY(read_arguments(r, depth, !is_list, &op, numbers, &count));
   if (strcmp(name, "split_0") == 0 || strcmp(name, "split_1") == 0)
     return end_part(r, &op, name[6] - '0', numbers, count, out);
-  const text_op *kind = find_op(name);
-  if (kind != NULL) return end_op(r, kind, &op, numbers, count, out);
+  for (size_t i = 0; i < sizeof text_ops / sizeof *text_ops; i++)
+    if (strcmp(text_ops[i].name, name) == 0)
+      return end_op(r, &text_ops[i], &op, numbers, count, out);
   return EG_FAIL(EGRAPH_E_PARSE, "%s:%u: %s is no operator of Tensat's texts", r->name,
                  r->line, name);
 }
@@ -205,19 +225,19 @@ static bool take_constant(text_reader *r, eg_subst_op *out) {
   return out->kind >= 0;
 }
 
-static egraph_status read_term(text_reader *r, uint32_t depth, text_term *out) {
+static egraph_status read_text_term(text_reader *r, uint32_t depth, text_term *out) {
   *out = (text_term){.is_number = false};
-  if (take(r, '(')) return read_op(r, depth, true, out);
+  if (take(r, '(')) return read_operator(r, depth, true, out);
   (void)take(r, '?');
   if (r->at < r->end && is_digit(*r->at)) {
     out->is_number = true;
-    return read_number(r, &out->number);
+    return read_whole(r, &out->number);
   }
   eg_subst_op constant = {.kind = -1};
   if (take_constant(r, &constant)) return add_op(r, &constant, 0, out);
-  if (!take_word(r, "input_")) return read_op(r, depth, false, out);
+  if (!take_word(r, "input_")) return read_operator(r, depth, false, out);
   int32_t variable;
-  EG_TRY(read_number(r, &variable));
+  EG_TRY(read_whole(r, &variable));
   if (variable == 0) return fail(r, "variables count from input_1");
   out->tensor.op = -variable;
   return EGRAPH_OK;
@@ -229,7 +249,7 @@ static egraph_status read_side(text_reader *r, eg_subst_side *side,
                                eg_subst_tensor *out) {
   text_term term;
   r->side = side;
-  EG_TRY(read_term(r, 0, &term));
+  EG_TRY(read_text_term(r, 0, &term));
   if (term.is_number) return fail(r, "a side is a term, not a number");
   *out = term.tensor;
   return EGRAPH_OK;
@@ -297,7 +317,7 @@ static eg_subst_tensor join_side(eg_substitution *into, eg_subst_side *side,
   return moved(other->results[0], places);
 }
 
-static void join(eg_substitution *into, const eg_substitution *other) {
+static void join_substitution(eg_substitution *into, const eg_substitution *other) {
   into->is_too_large = into->is_too_large || other->is_too_large;
   if (into->is_too_large) return;
   eg_subst_tensor left = join_side(into, &into->left, &other->left);
@@ -307,7 +327,7 @@ static void join(eg_substitution *into, const eg_substitution *other) {
 
 static void join_pairs(eg_substitutions *list) {
   for (size_t i = 0; i + 1 < list->len; i += 2) {
-    join(&list->data[i], &list->data[i + 1]);
+    join_substitution(&list->data[i], &list->data[i + 1]);
     list->data[i / 2] = list->data[i];
   }
   list->len /= 2;

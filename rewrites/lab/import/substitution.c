@@ -4,22 +4,15 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-typedef struct kind_name {
-  int32_t number;
-  const char *name;
-} kind_name;
-
-static const kind_name kind_names[] = {
-#define EG_SUBST_OP(ID, NUMBER, WORDS, JSON) {NUMBER, WORDS},
+const char *eg_subst_kind_name(int32_t kind, char buffer[32]) {
+  switch (kind) {
+#define EG_SUBST_OP(ID, NUMBER, WORDS, JSON)                                             \
+  case NUMBER:                                                                           \
+    return WORDS;
 #include "rewrites/lab/import/subst_ops.def"
 #undef EG_SUBST_OP
-};
-
-const char *eg_subst_kind_name(int32_t kind, char buffer[32]) {
-  for (size_t i = 0; i < sizeof kind_names / sizeof *kind_names; i++)
-    if (kind_names[i].number == kind) return kind_names[i].name;
-  (void)snprintf(buffer, 32, "operator %" PRId32, kind);
-  return buffer;
+  default: (void)snprintf(buffer, 32, "operator %" PRId32, kind); return buffer;
+  }
 }
 
 void eg_subst_set(eg_subst_op *op, int32_t parameter, int32_t value) {
@@ -54,15 +47,15 @@ void eg_subst_add_result(eg_substitution *subst, eg_subst_tensor left,
   subst->right.results[subst->result_count++] = right;
 }
 
-static bool exists(const eg_subst_side *side, eg_subst_tensor tensor) {
+static bool has_tensor(const eg_subst_side *side, eg_subst_tensor tensor) {
   return tensor.op < (int32_t)side->op_count && tensor.output >= 0;
 }
 
 bool eg_subst_is_complete(const eg_substitution *subst) {
   if (subst->is_too_large) return true;
   for (uint32_t i = 0; i < subst->result_count; i++)
-    if (!exists(&subst->left, subst->left.results[i]) ||
-        !exists(&subst->right, subst->right.results[i]))
+    if (!has_tensor(&subst->left, subst->left.results[i]) ||
+        !has_tensor(&subst->right, subst->right.results[i]))
       return false;
   return subst->result_count != 0;
 }
@@ -75,3 +68,26 @@ bool eg_subst_side_has(const eg_subst_side *side, uint32_t results, int32_t vari
       if (side->ops[i].inputs[k].op == variable) return true;
   return false;
 }
+
+// ---- files ----------------------------------------------------------------------------
+
+static const struct {
+  const char *words, *prefix;
+} origins[EG_SUBST_ORIGINS] = {[EG_SUBST_FROM_TASO] = {"TASO (SOSP'19)", "taso"},
+                               [EG_SUBST_FROM_UNITY] = {"Unity (OSDI'22)", "unity"},
+                               [EG_SUBST_FROM_TENSAT] = {"Tensat (MLSys'21)", "tensat"}};
+
+const char *eg_subst_origin_words(eg_subst_origin origin) {
+  return origins[origin].words;
+}
+
+const char *eg_subst_origin_prefix(eg_subst_origin origin) {
+  return origins[origin].prefix;
+}
+
+void eg_subst_file_init(eg_subst_file *file, egraph_allocator alloc) {
+  file->origin = EG_SUBST_FROM_TASO;
+  eg_substitutions_init(&file->list, alloc);
+}
+
+void eg_subst_file_deinit(eg_subst_file *file) { eg_substitutions_deinit(&file->list); }

@@ -45,19 +45,19 @@ static const op_shape op_shapes[] = {
     {EG_SUBST_MUL_ONE, 0, 0, 0},
 };
 
-static const op_shape *shape_of(int32_t kind) {
+static const op_shape *op_shape_of(int32_t kind) {
   for (size_t i = 0; i < sizeof op_shapes / sizeof *op_shapes; i++)
     if (op_shapes[i].kind == kind) return &op_shapes[i];
   return NULL;
 }
 
-static bool is_small(int32_t value, int32_t least, int32_t most) {
+static bool is_from_to(int32_t value, int32_t least, int32_t most) {
   return value >= least && value <= most;
 }
 
 /// Why an operator has no meaning, or NULL.
 static const char *fault_of(const eg_subst_op *op, char buffer[96]) {
-  const op_shape *shape = shape_of(op->kind);
+  const op_shape *shape = op_shape_of(op->kind);
   const int32_t *p = op->parameter;
   char name[32];
   const char *what = NULL;
@@ -65,11 +65,11 @@ static const char *fault_of(const eg_subst_op *op, char buffer[96]) {
     what = "is no operator of a rule over tensors";
   else if (op->input_count != shape->operands)
     what = "has an unknown number of operands";
-  else if (!is_small(p[EG_SUBST_PM_ACTIVATION], 0, EG_SUBST_ACT_TANH))
+  else if (!is_from_to(p[EG_SUBST_PM_ACTIVATION], 0, EG_SUBST_ACT_TANH))
     what = "has an unknown activation";
-  else if (!is_small(p[EG_SUBST_PM_PAD], EG_SUBST_SAME, EG_SUBST_VALID))
+  else if (!is_from_to(p[EG_SUBST_PM_PAD], EG_SUBST_SAME, EG_SUBST_VALID))
     what = "has an unknown padding";
-  else if (!is_small(p[EG_SUBST_PM_AXIS], 0, EGRAPH_MAX_RANK - 1))
+  else if (!is_from_to(p[EG_SUBST_PM_AXIS], 0, EGRAPH_MAX_RANK - 1))
     what = "has an axis out of range";
   else if (op->kind == EG_SUBST_CONCAT && p[EG_SUBST_PM_INPUTS] > 2)
     what = "says that it has more operands";
@@ -80,27 +80,19 @@ static const char *fault_of(const eg_subst_op *op, char buffer[96]) {
   return buffer;
 }
 
-static bool has_window(int32_t kind) {
-  return kind == EG_SUBST_CONV || kind == EG_SUBST_MAX_POOL ||
-         kind == EG_SUBST_AVERAGE_POOL;
-}
-
-static bool has_kernel(int32_t kind) {
-  return kind == EG_SUBST_MAX_POOL || kind == EG_SUBST_AVERAGE_POOL ||
-         kind == EG_SUBST_ENLARGE || kind == EG_SUBST_CONV_ONE ||
-         kind == EG_SUBST_POOL_KERNEL;
-}
-
+/// The same for strides and kernels.
 static const char *fault_of_numbers(const eg_subst_op *op, char buffer[96]) {
   const int32_t *p = op->parameter;
   char name[32];
-  bool is_good = true;
-  if (has_window(op->kind))
-    is_good = is_small(p[EG_SUBST_PM_STRIDE_H], 1, 16) &&
-              is_small(p[EG_SUBST_PM_STRIDE_W], 1, 16);
-  if (has_kernel(op->kind))
-    is_good = is_good && is_small(p[EG_SUBST_PM_KERNEL_H], 1, 64) &&
-              is_small(p[EG_SUBST_PM_KERNEL_W], 1, 64);
+  bool is_pool = op->kind == EG_SUBST_MAX_POOL || op->kind == EG_SUBST_AVERAGE_POOL;
+  bool has_window = is_pool || op->kind == EG_SUBST_CONV;
+  bool has_kernel = is_pool || op->kind == EG_SUBST_ENLARGE ||
+                    op->kind == EG_SUBST_CONV_ONE || op->kind == EG_SUBST_POOL_KERNEL;
+  bool is_good = !has_window || (is_from_to(p[EG_SUBST_PM_STRIDE_H], 1, 16) &&
+                                 is_from_to(p[EG_SUBST_PM_STRIDE_W], 1, 16));
+  if (has_kernel)
+    is_good = is_good && is_from_to(p[EG_SUBST_PM_KERNEL_H], 1, 64) &&
+              is_from_to(p[EG_SUBST_PM_KERNEL_W], 1, 64);
   if (is_good) return NULL;
   (void)snprintf(buffer, 96, "%s has a stride or kernel out of range",
                  eg_subst_kind_name(op->kind, name));
@@ -135,8 +127,8 @@ uint32_t eg_tensor_form_variable(const eg_tensor_form *form, int32_t variable) {
 }
 
 /// Whether every variable of a side is one of the other side.
-static bool is_within(const eg_tensor_form *form, const eg_subst_side *side,
-                      const eg_subst_side *other) {
+static bool uses_variables_of(const eg_tensor_form *form, const eg_subst_side *side,
+                              const eg_subst_side *other) {
   for (uint32_t i = 0; i < form->variable_count; i++)
     if (eg_subst_side_has(side, form->subst->result_count, form->variables[i]) &&
         !eg_subst_side_has(other, form->subst->result_count, form->variables[i]))
@@ -148,7 +140,7 @@ static bool can_be_left(const eg_tensor_form *form, const eg_subst_side *left,
                         const eg_subst_side *right) {
   for (uint32_t i = 0; i < form->subst->result_count; i++)
     if (left->results[i].op < 0) return false;
-  return is_within(form, right, left);
+  return uses_variables_of(form, right, left);
 }
 
 static void exchange_sides(eg_tensor_form *form) {
@@ -214,28 +206,28 @@ static void unify_ranks(rank_state *state, int8_t *a, int8_t *b) {
 
 /// One of Iewmul's is a number, which goes with every shape; the other operand of a
 /// product with a number is one, too.
-static bool is_number(const eg_subst_side *side, eg_subst_tensor tensor) {
+static bool is_number_term(const eg_subst_side *side, eg_subst_tensor tensor) {
   if (tensor.op < 0) return false;
   const eg_subst_op *op = &side->ops[tensor.op];
-  if (op->kind == EG_SUBST_SCALE) return is_number(side, op->inputs[0]);
+  if (op->kind == EG_SUBST_SCALE) return is_number_term(side, op->inputs[0]);
   return op->kind == EG_SUBST_MUL_ONE;
 }
 
 static void rank_op(eg_tensor_form *form, const eg_subst_side *side, uint32_t index,
                     rank_state *state) {
   const eg_subst_op *op = &side->ops[index];
-  const op_shape *shape = shape_of(op->kind);
+  const op_shape *shape = op_shape_of(op->kind);
   eg_subst_tensor self = {.op = (int32_t)index};
   int8_t *result = rank_at(form, side, self), stated = shape->rank;
   if (op->kind == EG_SUBST_CONCAT && (op->said >> EG_SUBST_PM_RANK & 1) != 0)
     stated = (int8_t)op->parameter[EG_SUBST_PM_RANK];
-  if (is_number(side, self)) stated = 0;
+  if (is_number_term(side, self)) stated = 0;
   set_rank(state, result, stated);
   for (uint32_t k = 0; k < op->input_count; k++) {
     int8_t *operand = rank_at(form, side, op->inputs[k]);
     if (op->kind == EG_SUBST_SCALE && k == 1)
       set_rank(state, operand, 0);
-    else if (!is_number(side, op->inputs[k]))
+    else if (!is_number_term(side, op->inputs[k]))
       unify_ranks(state, operand, result);
   }
 }
@@ -300,7 +292,7 @@ static void note_side(eg_tensor_form *form, const eg_subst_side *side) {
   for (uint32_t i = 0; i < side->op_count; i++) {
     const eg_subst_op *op = &side->ops[i];
     bool has_act = op->kind == EG_SUBST_CONV || op->kind == EG_SUBST_MATMUL;
-    form->possible |= shape_of(op->kind)->frees;
+    form->possible |= op_shape_of(op->kind)->frees;
     if (has_act && op->parameter[EG_SUBST_PM_ACTIVATION] == EG_SUBST_ACT_NONE)
       form->possible |= BIT(EG_FREE_NO_ACT);
     if (has_act && op->parameter[EG_SUBST_PM_ACTIVATION] == EG_SUBST_ACT_RELU)

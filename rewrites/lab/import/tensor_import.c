@@ -5,10 +5,10 @@
 // need (rewrites/lab/guards). What holds is made general: one
 // attribute after the other becomes a variable, if the rule still holds then.
 // SPDX-License-Identifier: Apache-2.0
+#include "base/owner.h"
 #include "rewrites/lab/guards/guards.h"
 #include "rewrites/lab/import/import_internal.h"
 #include "rewrites/lab/import/tensor_form.h"
-#include "rewrites/lab/import/tensor_text.h"
 #include "rewrites/lab/rule_checks.h"
 #include "rewrites/lab/verify/verify.h"
 
@@ -22,10 +22,12 @@ enum { NAMED_GUARDS = 16, GUARD_INSTANCES = 24, GUARD_SHARE = 4 };
 typedef struct attempt {
   eg_importer *in;
   eg_tensor_form form;
-  eg_text why; // the first trial does not hold
-  eg_text condition;
+  eg_text why;       // the first trial does not hold
+  eg_text condition; // that form.condition points to
   eg_import_trial base;
 } attempt;
+
+EG_OWNER_DEFINE_STATIC(attempt, (eg_text, why, condition))
 
 // ---- trials ---------------------------------------------------------------------------
 
@@ -35,32 +37,25 @@ static bool is_guarded(const attempt *a) {
 
 static egraph_status write_guards(const attempt *a, eg_text *out) {
   for (uint32_t i = 0; i < a->form.guard_count; i++)
-    EG_TRY(eg_guard_write(&a->form, &a->form.guards[i], out));
-  return a->form.condition == NULL ? EGRAPH_OK
-                                   : eg_text_printf(out, " %s", a->form.condition);
+    eg_guard_write(&a->form, &a->form.guards[i], out);
+  if (a->form.condition != NULL) eg_text_printf(out, " %s", a->form.condition);
+  return eg_text_status(out);
 }
 
-/// "Tensat (MLSys'21), file.txt, substitution 17; holds if (= ?g0 1)"
-static egraph_status write_source(attempt *a, eg_text *source) {
+/// Writes the rule, with a source such as
+/// "Tensat (MLSys'21), file.txt, substitution 17; holds if (= ?g0 1)".
+static egraph_status write_form(attempt *a, const char **out_fault) {
   const eg_importer *in = a->in;
   const char *name = in->path;
   for (const char *c = in->path; *c != '\0'; c++)
     if (*c == '/') name = c + 1;
-  EG_TRY(eg_text_print_names(source, "%s, %s, substitution %" PRIu32,
-                             eg_subst_origin_words(in->file->origin), name, in->number));
-  if (is_guarded(a)) EG_TRY(eg_text_append(source, "; holds if"));
-  return write_guards(a, source);
-}
-
-static egraph_status write_form(attempt *a, const char **out_fault) {
-  eg_text source;
-  eg_text_init(&source, a->in->alloc);
-  egraph_status status = write_source(a, &source);
-  if (status == EGRAPH_OK)
-    status = eg_tensor_form_write(&a->form, a->in->name, eg_text_of(&source),
-                                  &a->in->text, out_fault);
-  eg_text_deinit(&source);
-  return status;
+  EG_LOCAL(eg_text, source, in->alloc);
+  eg_text_print_names(&source, "%s, %s, substitution %" PRIu32,
+                      eg_subst_origin_words(in->file->origin), name, in->number);
+  if (is_guarded(a)) eg_text_append(&source, "; holds if");
+  EG_TRY(write_guards(a, &source));
+  return eg_tensor_form_write(&a->form, in->name, eg_text_of(&source), &a->in->text,
+                              out_fault);
 }
 
 static egraph_status try_form(attempt *a, uint32_t instances, uint64_t seed,
@@ -163,16 +158,15 @@ static egraph_status find_class(attempt *a, eg_import_trial *out) {
 
 // ---- verdicts -------------------------------------------------------------------------
 
-static egraph_status describe(attempt *a, eg_text *out) {
+static egraph_status describe_form(attempt *a, eg_text *out) {
   EG_TRY(write_guards(a, out));
   const char *comma = is_guarded(a) ? "; " : "";
   for (uint32_t i = 0; i < EG_FREEDOMS; i++) {
     if ((a->form.freedoms >> i & 1) == 0) continue;
-    EG_TRY(eg_text_append(out, comma));
-    EG_TRY(eg_text_append(out, eg_freedom_words((eg_freedom)i)));
+    eg_text_printf(out, "%s%s", comma, eg_freedom_words((eg_freedom)i));
     comma = ", ";
   }
-  return EGRAPH_OK;
+  return eg_text_status(out);
 }
 
 /// As in the file, in the operators that our rules are written with: what it says beyond
@@ -193,15 +187,15 @@ static egraph_status check_implied(attempt *a, eg_implied *out, eg_text *names) 
   return status;
 }
 
-static egraph_status tell_implied(attempt *a, eg_implied how, const char *names) {
+static egraph_status report_implied(attempt *a, eg_implied how, const char *names) {
   eg_importer *in = a->in;
   in->outcome = EG_IMPORT_IMPLIED;
   eg_text_clear(&in->detail);
-  EG_TRY(eg_text_printf(&in->detail, "%s: %s", eg_implied_words(how),
-                        names[0] != '\0' ? names : "the same term"));
-  if (a->form.guard_count == 0) return EGRAPH_OK;
-  EG_TRY(eg_text_append(&in->detail, "; holds if"));
-  return describe(a, &in->detail);
+  eg_text_printf(&in->detail, "%s: %s", eg_implied_words(how),
+                 names[0] != '\0' ? names : "the same term");
+  if (a->form.guard_count == 0) return eg_text_status(&in->detail);
+  eg_text_append(&in->detail, "; holds if");
+  return describe_form(a, &in->detail);
 }
 
 static egraph_status add_general(attempt *a) {
@@ -221,46 +215,33 @@ static egraph_status add_general(attempt *a) {
   if (in->outcome != EG_IMPORT_GUARDED && in->outcome != EG_IMPORT_TESTED)
     return EGRAPH_OK;
   eg_text_clear(&in->detail);
-  return describe(a, &in->detail);
+  return describe_form(a, &in->detail);
 }
 
 static egraph_status judge_true(attempt *a) {
   eg_implied how;
-  eg_text names;
+  EG_LOCAL(eg_text, names, a->in->alloc);
   EG_TRY(generalize(a, 0, EG_FREE_STRIDE));
-  eg_text_init(&names, a->in->alloc);
-  egraph_status status = check_implied(a, &how, &names);
-  if (status == EGRAPH_OK)
-    status =
-        how == EG_IMPLIED_NOT ? add_general(a) : tell_implied(a, how, eg_text_of(&names));
-  eg_text_deinit(&names);
-  return status;
-}
-
-static egraph_status judge(attempt *a) {
-  eg_importer *in = a->in;
-  bool found = false;
-  EG_TRY(try_form(a, EG_VERIFY_INSTANCES, 1, &a->base));
-  if (a->base == EG_TRIAL_NO_INSTANCES && eg_tensor_form_flip(&a->form))
-    EG_TRY(try_form(a, EG_VERIFY_INSTANCES, 1, &a->base)); // the other side may be easier
-  if (a->base == EG_TRIAL_HOLDS) return judge_true(a);
-  EG_TRY(eg_text_append(&a->why, eg_text_of(&in->detail)));
-  if (a->base != EG_TRIAL_DIFFERENT)
-    return eg_import_decide(in, EG_IMPORT_FOREIGN, eg_text_of(&a->why));
-  EG_TRY(find_guard(a, &found));
-  if (found) return judge_true(a);
-  return eg_import_decide(in, EG_IMPORT_REFUTED, eg_text_of(&a->why));
+  EG_TRY(check_implied(a, &how, &names));
+  return how == EG_IMPLIED_NOT ? add_general(a)
+                               : report_implied(a, how, eg_text_of(&names));
 }
 
 egraph_status eg_import_tensors(eg_importer *in) {
   char buffer[96];
-  attempt a = {.in = in};
+  bool found = false;
+  EG_LOCAL(attempt, a, in->alloc);
+  a.in = in;
   const char *fault = eg_tensor_form_read(in->subst, &a.form, buffer);
   if (fault != NULL) return eg_import_decide(in, EG_IMPORT_FOREIGN, fault);
-  eg_text_init(&a.why, in->alloc);
-  eg_text_init(&a.condition, in->alloc);
-  egraph_status status = judge(&a);
-  eg_text_deinit(&a.condition);
-  eg_text_deinit(&a.why);
-  return status;
+  EG_TRY(try_form(&a, EG_VERIFY_INSTANCES, 1, &a.base));
+  if (a.base == EG_TRIAL_NO_INSTANCES && eg_tensor_form_flip(&a.form))
+    EG_TRY(try_form(&a, EG_VERIFY_INSTANCES, 1, &a.base)); // the other side may be easier
+  if (a.base == EG_TRIAL_HOLDS) return judge_true(&a);
+  EG_TRY(eg_text_append(&a.why, eg_text_of(&in->detail)));
+  if (a.base != EG_TRIAL_DIFFERENT)
+    return eg_import_decide(in, EG_IMPORT_FOREIGN, eg_text_of(&a.why));
+  EG_TRY(find_guard(&a, &found));
+  if (found) return judge_true(&a);
+  return eg_import_decide(in, EG_IMPORT_REFUTED, eg_text_of(&a.why));
 }

@@ -1,7 +1,7 @@
 // Terms that are shared are written out; the first operand of a sum on the left is named
 // (as ?t0 ...), because sums are of equal shapes in the files and broadcast with us.
 // SPDX-License-Identifier: Apache-2.0
-#include "rewrites/lab/import/tensor_text.h"
+#include "rewrites/lab/import/tensor_form.h"
 
 #include <inttypes.h>
 

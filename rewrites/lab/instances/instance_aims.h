@@ -1,4 +1,5 @@
-// A class that instances of a rule may be in, and a node that may be.
+// Classes of instances, of which a rule is compared on each that its conditions allow:
+// the table (instance_classes.def), and the ones that a rule has.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_REWRITES_INSTANCE_AIMS_H
 #define EG_REWRITES_INSTANCE_AIMS_H
@@ -45,5 +46,49 @@ typedef struct eg_instance_node {
   const eg_type *types; // of its operands
   uint32_t count;
 } eg_instance_node;
+
+/// True for a class variable of the left side, which has a leaf.
+static inline bool eg_verify_is_leaf(const eg_rule *rule, uint32_t var) {
+  return rule->vars[var].kind == EG_RULE_TENSOR &&
+         rule->vars[var].origin == EG_RULE_VAR_MATCHED;
+}
+
+/// Whether an attribute is 0 or 1, and nothing else.
+bool eg_instance_is_flag(const char *name);
+/// Appends the classes that the left side of a rule leaves open.
+egraph_status eg_instance_aims_of(const eg_rule *rule, eg_instance_aims *out);
+/// ATTR, KERNEL, OPERANDS, VALUE, NAMED: whether the node is in the class.
+bool eg_instance_node_is_in(const eg_instance_aim *aim, const eg_instance_node *node);
+/// Numbers of attributes that the left side leaves open, but those that are small by
+/// their nature.
+bool eg_instance_is_open_number(const eg_rule *rule, uint32_t term, uint16_t slot);
+uint32_t eg_instance_open_numbers(const eg_rule *rule);
+/// BETWEEN: whether the numbers of all terms are.
+bool eg_instance_are_between(const eg_rule *rule, const eg_attrs *const *attrs);
+/// DIMS, RANK: whether the type is.
+bool eg_instance_type_is_in(const eg_instance_aim *aim, const eg_type *type);
+/// DIMS, RANK: whether its instances are many times as large as others.
+bool eg_instance_is_large(const eg_instance_aim *aim);
+/// Whether it is of operands without elements, which differ between element types.
+bool eg_instance_is_empty(const eg_instance_aim *aim);
+/// ATTR: whether some instances of it are enough, because other classes have many.
+bool eg_instance_is_fine(const eg_instance_aim *aim);
+/// Appends "stride 3 of max-pool" or "rank 2 of ?x".
+egraph_status eg_instance_aim_print(eg_text *text, const eg_rule *rule,
+                                    const eg_instance_aim *aim);
+
+/// Prepares a choice of the term, or of a leaf, for the class: dimensions, rank, windows.
+void eg_instance_prepare(const eg_instance_aim *aim, eg_verify_choice *choice);
+/// Puts the attribute into the class if it is not set: once operand 0 is known, but for
+/// what operand 0 is chosen by.
+void eg_instance_put(const eg_instance_aim *aim, eg_verify_choice *choice);
+/// OPERANDS, DIMS, RANK: puts the operand into the class. Often, where others may have to
+/// follow.
+void eg_instance_fit(const eg_instance_aim *aim, eg_verify_choice *choice,
+                     uint32_t operand);
+/// RANK: the least and the largest of the row, and one of it.
+uint32_t eg_instance_least_rank(const eg_instance_aim *aim);
+uint32_t eg_instance_most_rank(const eg_instance_aim *aim);
+uint32_t eg_instance_rank(const eg_instance_aim *aim, eg_verify_choice *choice);
 
 #endif

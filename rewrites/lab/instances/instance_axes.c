@@ -1,24 +1,17 @@
 // Classes of permutations and of axes: what they test, and one drawn of each.
 // SPDX-License-Identifier: Apache-2.0
-#include "rewrites/lab/instances/instance_axes.h"
-
 #include "rewrites/lab/instances/instance_tests.h"
 
 // ---- permutations -------------------------------------------------------------------
 
-/// Where position i comes from.
-static int64_t twice(eg_ints perm, uint32_t i) {
-  int64_t once = perm.data[i];
-  return once >= 0 && once < perm.len ? perm.data[once] : -1;
-}
-
-/// How many positions are not moved; `is_own`: the permutation is its own inverse.
+/// Counts positions that are not moved; `is_own`: the permutation is its own inverse.
 static uint32_t kept_of(eg_ints perm, bool *is_own) {
   uint32_t kept = 0;
   *is_own = true;
   for (uint32_t i = 0; i < perm.len; i++) {
-    kept += perm.data[i] == i;
-    *is_own = *is_own && twice(perm, i) == i;
+    int64_t once = perm.data[i];
+    kept += once == i;
+    *is_own = *is_own && once >= 0 && once < perm.len && perm.data[once] == i;
   }
   return kept;
 }
@@ -152,31 +145,24 @@ static eg_ints draw_axes(eg_axis_kind kind, uint32_t rank, eg_verify_choice *cho
 
 // ---- what classes test --------------------------------------------------------------
 
-static bool holds_permutation(const eg_instance_class *row, const eg_instance_node *node,
-                              const eg_attr *attr) {
-  (void)node;
+EG_CLASS_HOLDS(holds_permutation) {
   return attr->ints.len >= row->high && perm_is((eg_perm_kind)row->low, attr->ints);
 }
 
-static void put_permutation(const eg_instance_class *row, eg_verify_choice *choice,
-                            eg_attr *attr) {
-  attr->ints = draw_perm((eg_perm_kind)row->low, choice);
-}
+EG_CLASS_PUT(put_permutation) { attr->ints = draw_perm((eg_perm_kind)row->low, choice); }
 
 /// One axis, or a list of them.
 static eg_ints axes_of(const eg_attr *attr) {
   return attr->kind == EG_ATTR_INTS ? attr->ints : (eg_ints){.data = &attr->i, .len = 1};
 }
 
-static bool holds_axes(const eg_instance_class *row, const eg_instance_node *node,
-                       const eg_attr *attr) {
+EG_CLASS_HOLDS(holds_axes) {
   uint32_t rank = node->types[0].rank;
   return rank >= row->high && axes_are((eg_axis_kind)row->low, axes_of(attr), rank);
 }
 
 /// Axes that are removed or put in depend on the sizes.
-static void put_axes(const eg_instance_class *row, eg_verify_choice *choice,
-                     eg_attr *attr) {
+EG_CLASS_PUT(put_axes) {
   uint32_t rank = choice->types[0].rank;
   if (choice->op == EG_OP_SQUEEZE || choice->op == EG_OP_UNSQUEEZE) return;
   eg_ints axes = draw_axes((eg_axis_kind)row->low, rank, choice);
@@ -186,29 +172,22 @@ static void put_axes(const eg_instance_class *row, eg_verify_choice *choice,
     attr->i = axes.data[0] - (eg_verify_chance(choice, 50) ? (int64_t)rank : 0);
 }
 
-static bool is_reduced(eg_ints axes, uint32_t rank, uint32_t dim) {
-  for (uint32_t i = 0; i < axes.len; i++)
-    if (axes.data[i] == dim || axes.data[i] + rank == dim) return true;
-  return false;
-}
-
 /// Every result is of no element.
-static bool holds_empty_axes(const eg_instance_class *row, const eg_instance_node *node,
-                             const eg_attr *attr) {
-  (void)row;
+EG_CLASS_HOLDS(holds_empty_axes) {
   const eg_type *x = &node->types[0];
   bool is_empty = false, has_result = true;
   for (uint32_t i = 0; i < x->rank; i++) {
-    bool is_one = is_reduced(axes_of(attr), x->rank, i);
+    eg_ints axes = axes_of(attr);
+    bool is_one = false;
+    for (uint32_t k = 0; k < axes.len; k++)
+      is_one = is_one || axes.data[k] == i || axes.data[k] + x->rank == i;
     is_empty = is_empty || (x->dims[i] == 0 && is_one);
     has_result = has_result && (x->dims[i] != 0 || is_one);
   }
   return is_empty && has_result;
 }
 
-static void put_empty_axes(const eg_instance_class *row, eg_verify_choice *choice,
-                           eg_attr *attr) {
-  (void)row;
+EG_CLASS_PUT(put_empty_axes) {
   const eg_type *x = &choice->types[0];
   int64_t *axes = eg_verify_list(choice, x->rank + 1);
   uint32_t len = 0;
@@ -217,6 +196,22 @@ static void put_empty_axes(const eg_instance_class *row, eg_verify_choice *choic
   if (len > 0) attr->ints = (eg_ints){.data = axes, .len = len};
 }
 
-const eg_class_test eg_test_PERMUTATION = {holds_permutation, put_permutation};
-const eg_class_test eg_test_AXES = {holds_axes, put_axes};
-const eg_class_test eg_test_EMPTY_AXES = {holds_empty_axes, put_empty_axes};
+/// Half of the dimensions are equal, so that only data show where each one went.
+static void prepare_many_dims(const eg_instance_class *row, eg_verify_choice *choice) {
+  if (row->high <= 0) return;
+  choice->rank = (uint32_t)row->high + eg_verify_below(choice, 3);
+  if (eg_verify_chance(choice, 50)) choice->same_dim = 2;
+}
+
+static void prepare_empty_axes(const eg_instance_class *row, eg_verify_choice *choice) {
+  (void)row;
+  choice->dims[choice->dim_count++] = 0;
+  choice->dims[choice->dim_count++] = 2;
+}
+
+const eg_class_test eg_test_PERMUTATION = {
+    .holds = holds_permutation, .put = put_permutation, .prepare = prepare_many_dims};
+const eg_class_test eg_test_AXES = {
+    .holds = holds_axes, .put = put_axes, .prepare = prepare_many_dims};
+const eg_class_test eg_test_EMPTY_AXES = {
+    .holds = holds_empty_axes, .put = put_empty_axes, .prepare = prepare_empty_axes};

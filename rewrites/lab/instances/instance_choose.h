@@ -74,7 +74,7 @@ typedef struct eg_verify_choice {
 /// Fills in every slot and type that is not set.
 void eg_verify_choose(eg_verify_choice *choice);
 
-// ---- for instance_choose*.c -------------------------------------------------------
+// ---- a choice under way (instance_choice.c) -------------------------------------------
 
 uint32_t eg_verify_below(eg_verify_choice *choice, uint32_t bound);
 bool eg_verify_chance(eg_verify_choice *choice, uint32_t percent);
@@ -87,6 +87,9 @@ double *eg_verify_floats(eg_verify_choice *choice, uint32_t count);
 /// Slot with this name, or NULL when the operator has none or (`missing`) it is set.
 const eg_attr *eg_verify_known(const eg_verify_choice *choice, const char *name);
 eg_attr *eg_verify_missing(eg_verify_choice *choice, const char *name);
+
+// ---- attributes (instance_choose_attrs.c) ---------------------------------------------
+
 /// Slots that are not set; operand 0 has a type.
 void eg_verify_choose_attrs(eg_verify_choice *choice);
 /// Entries of a table along its axis, along each of its axes where tuples point at them,
@@ -94,5 +97,33 @@ void eg_verify_choose_attrs(eg_verify_choice *choice);
 int64_t eg_verify_entries(const eg_verify_choice *choice);
 /// The slot with this name, if there is one that is not set.
 void eg_verify_choose_slot(eg_verify_choice *choice, const char *name);
+const char *eg_default_activations(eg_op op);
+/// Activations of a recurrent layer: the default, or others.
+const char *eg_activations_draw(eg_verify_choice *choice, bool is_default);
+/// A number for each of the activations, which are drawn now where they are not set, or
+/// none.
+void eg_activation_numbers_draw(eg_verify_choice *choice, bool is_default, eg_attr *attr);
+
+// ---- equations (instance_equations.c) -------------------------------------------------
+
+enum { EG_EQUATION_BYTES = 96 };
+
+typedef enum eg_equation_kind {
+  EG_EQUATION_IN_ORDER, // the result has its letters in the order of the operands,
+  EG_EQUATION_SWAP,     // in one that is its own reverse,
+  EG_EQUATION_CYCLE,    // or in one that is not
+  EG_EQUATION_SUM,      // over a letter of one operand
+  EG_EQUATION_DIAGONAL, // a letter twice in an operand
+  EG_EQUATION_DOTS,
+  EG_EQUATION_PRODUCTS_SUMMED, // over a letter of several operands
+  EG_EQUATION_BATCH,           // a letter of several operands in the result
+  EG_EQUATION_OUTER            // letters of one operand each in the result
+} eg_equation_kind;
+
+/// True when a well-formed equation with "->" is of the kind.
+bool eg_equation_is(eg_equation_kind kind, const char *equation);
+/// Draws an equation of so many operands, the first of which is `first` (NULL: any).
+void eg_equation_draw(eg_verify_choice *choice, uint32_t operands, const eg_type *first,
+                      char out[EG_EQUATION_BYTES]);
 
 #endif

@@ -3,14 +3,14 @@
 #include <math.h>
 #include <string.h>
 
+#include "ops/recurrent.h"
 #include "ops/resize.h"
 #include "rewrites/lab/instances/instance_choose.h"
-#include "rewrites/lab/instances/instance_special.h"
-#include "rewrites/lab/instances/instance_texts.h"
+#include "rewrites/lab/instances/instance_numbers.h"
 
-enum { MOST_SMALL = 1 << 20, MOST_SIZE = 1 << 30 };
+enum { MOST_SMALL = 1 << 20, MOST_SIZE = 1 << 30, MOST_ACTIVATIONS = 16 };
 
-static void put(eg_attr *attr, const int64_t *list, uint32_t len) {
+static void set_list(eg_attr *attr, const int64_t *list, uint32_t len) {
   attr->ints = (eg_ints){.data = list, .len = len};
 }
 
@@ -77,7 +77,7 @@ static void choose_axes(eg_verify_choice *choice, eg_attr *attr) {
   bool several = len == 0;
   for (uint32_t i = 0; several && i < rank; i++)
     if (may_take_axis(choice, i) && eg_verify_chance(choice, 60)) axes[len++] = i;
-  put(attr, axes, len);
+  set_list(attr, axes, len);
 }
 
 static void choose_perm(eg_verify_choice *choice, eg_attr *attr) {
@@ -95,7 +95,7 @@ static void choose_perm(eg_verify_choice *choice, eg_attr *attr) {
     perm[a] = perm[b];
     perm[b] = kept;
   }
-  put(attr, perm, rank);
+  set_list(attr, perm, rank);
 }
 
 // ---- windows --------------------------------------------------------------------
@@ -115,7 +115,7 @@ static void choose_pads(eg_verify_choice *choice, eg_attr *attr) {
     pads[i] = begin;
     pads[i + half] = end;
   }
-  put(attr, pads, 2 * half);
+  set_list(attr, pads, 2 * half);
 }
 
 static void choose_steps(eg_verify_choice *choice, eg_attr *attr, uint32_t one_percent,
@@ -125,7 +125,7 @@ static void choose_steps(eg_verify_choice *choice, eg_attr *attr, uint32_t one_p
   bool ones = eg_verify_chance(choice, one_percent);
   for (uint32_t i = 0; i < len; i++)
     list[i] = ones ? 1 : 1 + eg_verify_below(choice, most);
-  put(attr, list, len);
+  set_list(attr, list, len);
 }
 
 /// Below the stride, where that is known.
@@ -139,7 +139,7 @@ static void choose_output_padding(eg_verify_choice *choice, eg_attr *attr) {
     bool is_some = most > 1 && eg_verify_chance(choice, 40);
     list[i] = is_some ? 1 + eg_verify_below(choice, (uint32_t)most - 1) : 0;
   }
-  put(attr, list, len);
+  set_list(attr, list, len);
 }
 
 static void choose_kernel(eg_verify_choice *choice, eg_attr *attr) {
@@ -153,7 +153,7 @@ static void choose_kernel(eg_verify_choice *choice, eg_attr *attr) {
     else
       list[i] = 1 + eg_verify_below(choice, choice->is_roomy ? 5 : 3);
   }
-  put(attr, list, len);
+  set_list(attr, list, len);
 }
 
 static void choose_group(eg_verify_choice *choice, eg_attr *attr) {
@@ -189,7 +189,7 @@ static void choose_reshape(eg_verify_choice *choice, eg_attr *attr) {
     }
     if (kind >= 80 && len < 5 && eg_verify_chance(choice, 40)) shape[len++] = 1;
   }
-  put(attr, shape, len);
+  set_list(attr, shape, len);
 }
 
 // A shape that operand 0 broadcasts to, or the same one.
@@ -202,7 +202,7 @@ static void choose_expand(eg_verify_choice *choice, eg_attr *attr) {
     shape[len++] = eg_verify_dim(choice);
   for (uint32_t i = 0; i < x->rank; i++)
     shape[len++] = !same && x->dims[i] == 1 ? eg_verify_dim(choice) : x->dims[i];
-  put(attr, shape, len);
+  set_list(attr, shape, len);
 }
 
 // Images mostly keep batch and channels.
@@ -217,7 +217,7 @@ static void choose_resize(eg_verify_choice *choice, eg_attr *attr) {
     if (kind < 45) shape[i] *= 2 + eg_verify_below(choice, 2);
     if (kind >= 45) shape[i] = 1 + eg_verify_below(choice, 2 * (uint32_t)x->dims[i] + 1);
   }
-  put(attr, shape, x->rank);
+  set_list(attr, shape, x->rank);
 }
 
 /// Of every dimension, beside that of the sizes: what is cut off counts as well.
@@ -260,7 +260,7 @@ static void choose_fresh_shape(eg_verify_choice *choice, eg_attr *attr) {
   int64_t *shape = eg_verify_list(choice, len);
   for (uint32_t i = 0; i < len; i++)
     shape[i] = eg_verify_dim(choice);
-  put(attr, shape, len);
+  set_list(attr, shape, len);
 }
 
 static int64_t number_at(const eg_verify_choice *choice, const char *name, uint32_t i) {
@@ -285,7 +285,7 @@ static void choose_unpooled(eg_verify_choice *choice, eg_attr *attr) {
   int64_t *shape = eg_verify_list(choice, x->rank);
   for (uint32_t i = 0; i < x->rank; i++)
     shape[i] = i < 2 ? x->dims[i] : unwindowed(choice, "kernel_shape", i - 2, x->dims[i]);
-  put(attr, shape, x->rank);
+  set_list(attr, shape, x->rank);
 }
 
 static void choose_spatial(eg_verify_choice *choice, eg_attr *attr) {
@@ -293,7 +293,7 @@ static void choose_spatial(eg_verify_choice *choice, eg_attr *attr) {
   int64_t *shape = eg_verify_list(choice, len);
   for (uint32_t i = 0; i < len; i++)
     shape[i] = unwindowed(choice, "kernel_shape", i, choice->types[0].dims[i + 2]);
-  put(attr, shape, len);
+  set_list(attr, shape, len);
 }
 
 /// One of 1 to 4 that divides the number.
@@ -311,7 +311,7 @@ static void choose_block(eg_verify_choice *choice, eg_attr *attr) {
     block[i] = some_divisor(choice, channels);
     channels /= block[i];
   }
-  put(attr, block, len);
+  set_list(attr, block, len);
 }
 
 /// Has a place for each column.
@@ -328,7 +328,7 @@ static void choose_image(eg_verify_choice *choice, eg_attr *attr) {
     image[i] = unwindowed(choice, "block_shape", i, here);
     if (!is_last) places /= here;
   }
-  put(attr, image, len);
+  set_list(attr, image, len);
 }
 
 static void choose_shape(eg_verify_choice *choice, eg_attr *attr) {
@@ -358,7 +358,7 @@ static void choose_sizes(eg_verify_choice *choice, eg_attr *attr) {
     left -= sizes[i];
   }
   sizes[len - 1] = left;
-  put(attr, sizes, len);
+  set_list(attr, sizes, len);
 }
 
 // ---- slices ---------------------------------------------------------------------
@@ -394,9 +394,9 @@ static void choose_ranges(eg_verify_choice *choice) {
         is_whole ? -1 : (int64_t)eg_verify_below(choice, (uint32_t)starts[i] + 1) - 1;
   }
   eg_attr *attr;
-  if ((attr = eg_verify_missing(choice, "starts")) != NULL) put(attr, starts, rank);
-  if ((attr = eg_verify_missing(choice, "ends")) != NULL) put(attr, ends, rank);
-  if ((attr = eg_verify_missing(choice, "steps")) != NULL) put(attr, steps, rank);
+  if ((attr = eg_verify_missing(choice, "starts")) != NULL) set_list(attr, starts, rank);
+  if ((attr = eg_verify_missing(choice, "ends")) != NULL) set_list(attr, ends, rank);
+  if ((attr = eg_verify_missing(choice, "steps")) != NULL) set_list(attr, steps, rank);
 }
 
 static void choose_repeats(eg_verify_choice *choice, eg_attr *attr) {
@@ -407,7 +407,7 @@ static void choose_repeats(eg_verify_choice *choice, eg_attr *attr) {
     repeats[i] = ones                          ? 1
                  : eg_verify_chance(choice, 4) ? 0
                                                : 1 + eg_verify_below(choice, 3);
-  put(attr, repeats, rank);
+  set_list(attr, repeats, rank);
 }
 
 // ---- numbers and symbols --------------------------------------------------------
@@ -487,6 +487,43 @@ static int64_t choose_end(eg_verify_choice *choice) {
   int64_t rank = rank_of(choice), start = known_int(choice, "start");
   if (start < 0 || start > rank || eg_verify_chance(choice, 60)) return rank;
   return start + eg_verify_below(choice, (uint32_t)(rank - start) + 1);
+}
+
+// ---- activations ----------------------------------------------------------------------
+
+const char *eg_default_activations(eg_op op) {
+  uint16_t slot;
+  return eg_op_find_attr(op, "activations", &slot)
+             ? eg_op_info_of(op)->attrs[slot].default_text
+             : "";
+}
+
+/// As many as the layer has by default; half of them take numbers.
+const char *eg_activations_draw(eg_verify_choice *choice, bool is_default) {
+  static const char *const others[][2] = {
+      {"Relu", "HardSigmoid"},
+      {"Relu Sigmoid", "LeakyRelu HardSigmoid"},
+      {"Sigmoid Relu Softsign", "HardSigmoid Elu HardSigmoid"}};
+  if (is_default) return eg_default_activations(choice->op);
+  return others[eg_recurrent_activations(choice->op) - 1][eg_verify_below(choice, 2)];
+}
+
+static uint32_t count_words(const char *text) {
+  uint32_t count = *text != '\0';
+  for (; *text != '\0' && count < MOST_ACTIVATIONS; text++)
+    count += *text == ' ';
+  return count;
+}
+
+void eg_activation_numbers_draw(eg_verify_choice *choice, bool is_default,
+                                eg_attr *attr) {
+  eg_verify_choose_slot(choice, "activations");
+  const eg_attr *names = eg_verify_known(choice, "activations");
+  uint32_t count = is_default || names == NULL ? 0 : count_words(names->text);
+  double *numbers = eg_verify_floats(choice, count);
+  for (uint32_t i = 0; i < count; i++)
+    numbers[i] = (1 + eg_verify_below(choice, 6)) / 4.0;
+  attr->floats = (eg_floats){.data = numbers, .len = count};
 }
 
 static int64_t choose_int(eg_verify_choice *choice, const char *name) {

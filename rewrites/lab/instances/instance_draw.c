@@ -6,195 +6,17 @@
 // alone: only a left side that is complete is added to an e-graph.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/lab/instances/instance_draw_internal.h"
-#include "rewrites/lab/instances/instance_special.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "base/type_messages.h"
+#include "rewrites/lab/instances/instance_numbers.h"
 
 // PART_AXES: parts may differ on one of so many dimensions, counted from the last one.
-// MAX_AGE: the e-graph is dropped and a new one begun after so many draws, which keeps it
-// small.
-enum {
-  TRIES_PER_TERM = 24,
-  DTYPE_TRIES = 8,
-  PART_AXES = 4,
-  MAX_AGE = 256,
-  NAME_BYTES = 24
-};
+enum { TRIES_PER_TERM = 24, DTYPE_TRIES = 8, PART_AXES = 4 };
 
-// ---- tensors of a walk ----------------------------------------------------------------
-
-static eg_class tensor_of_var(uint32_t var) { return (eg_class){var}; }
-
-static eg_class tensor_of_term(const eg_verify_draws *draws, uint32_t term) {
-  return (eg_class){draws->rule->var_count + term};
-}
-
-eg_class eg_verify_operand_of(const eg_verify_draws *draws, const eg_rule_term *term,
-                              uint32_t operand) {
-  const eg_rule_term *child = &draws->rule->terms[term->children[operand]];
-  return child->is_var ? draws->env.vars[child->var].tensor
-                       : draws->classes[term->children[operand]];
-}
-
-static const eg_tensor_fact *fact_of(const void *self, eg_class tensor) {
-  const eg_verify_draws *draws = self;
-  return &draws->facts[tensor.id];
-}
-
-/// What only steers a search is no property of tensors: draws take turns with the order.
-static bool is_before(const void *self, eg_class a, eg_class b) {
-  const eg_verify_draws *draws = self;
-  return draws->age % 2 == 0 ? a.id < b.id : a.id > b.id;
-}
-
-static bool is_made_by(const void *self, eg_class tensor, eg_op op) {
-  (void)self, (void)tensor, (void)op;
-  return false;
-}
-
-// ---- set-up ---------------------------------------------------------------------
-
-static egraph_status set_up(eg_verify_draws *draws) {
-  const eg_rule *rule = draws->rule;
-  eg_arena *arena = &draws->arena;
-  EG_TRY(eg_verify_read_hints(rule, arena, &draws->hints));
-  EG_TRY(eg_arena_alloc(arena, rule->var_count, sizeof *draws->leaves, &draws->leaves));
-  EG_TRY(
-      eg_arena_alloc(arena, rule->var_count, sizeof *draws->env.vars, &draws->env.vars));
-  EG_TRY(eg_arena_alloc(arena, 1, sizeof *draws->env.scratch, &draws->env.scratch));
-  EG_TRY(eg_arena_alloc(arena, (size_t)rule->var_count + rule->pattern_term_count,
-                        sizeof *draws->facts, &draws->facts));
-  EG_TRY(eg_arena_alloc(arena, rule->pattern_term_count, sizeof *draws->attrs,
-                        &draws->attrs));
-  size_t operands = (size_t)rule->pattern_term_count * EG_VERIFY_MAX_OPERANDS;
-  if (draws->hints.has_layers) {
-    EG_TRY(eg_arena_alloc(arena, operands, sizeof *draws->layers, &draws->layers));
-    EG_TRY(eg_arena_alloc(arena, rule->pattern_term_count, sizeof *draws->equations,
-                          &draws->equations));
-    EG_TRY(eg_arena_alloc(arena, rule->pattern_term_count, sizeof *draws->drawn_equations,
-                          &draws->drawn_equations));
-  }
-  EG_TRY(eg_arena_alloc(arena, rule->pattern_term_count, sizeof *draws->classes,
-                        &draws->classes));
-  EG_TRY(eg_arena_alloc(arena, rule->pattern_term_count, sizeof *draws->ill_typed,
-                        &draws->ill_typed));
-  EG_TRY(eg_arena_alloc(arena, rule->condition_count, sizeof *draws->refusals,
-                        &draws->refusals));
-  return eg_rule_builder_reserve(&draws->builder, rule);
-}
-
-egraph_status eg_verify_draws_create(const egraph_allocator *alloc, const eg_rule *rule,
-                                     uint64_t seed, eg_verify_draws **out) {
-  egraph_allocator heap = eg_allocator_or_heap(alloc);
-  eg_verify_draws *draws;
-  EG_TRY(eg_alloc(heap, 1, sizeof *draws, &draws));
-  draws->alloc = heap;
-  draws->rule = rule;
-  draws->env.rule = rule;
-  // By name, so that adding a rule does not change what others are tested on.
-  draws->rng.state = eg_hash_bytes(seed, rule->name, strlen(rule->name));
-  eg_arena_init(&draws->arena, heap);
-  eg_rule_builder_init(&draws->builder, heap);
-  draws->tensors = (eg_rule_tensors){
-      .self = draws, .fact = fact_of, .is_before = is_before, .is_made_by = is_made_by};
-  egraph_status status = set_up(draws);
-  if (status != EGRAPH_OK) {
-    eg_verify_draws_destroy(draws);
-    return status;
-  }
-  *out = draws;
-  return EGRAPH_OK;
-}
-
-static void drop_egraph(eg_verify_draws *draws) {
-  eg_tensor_egraph_destroy(draws->egraph);
-  eg_graph_destroy(draws->graph);
-  draws->egraph = NULL;
-  draws->graph = NULL;
-}
-
-void eg_verify_draws_destroy(eg_verify_draws *draws) {
-  if (draws == NULL) return;
-  drop_egraph(draws);
-  eg_rule_builder_deinit(&draws->builder);
-  eg_arena_deinit(&draws->arena);
-  eg_free(draws->alloc, draws, 1, sizeof *draws);
-}
-
-static egraph_status renew_egraph(eg_verify_draws *draws) {
-  if (draws->egraph != NULL && ++draws->age < MAX_AGE) return EGRAPH_OK;
-  drop_egraph(draws);
-  draws->age = 0;
-  EG_TRY(eg_graph_create(&draws->alloc, &draws->graph));
-  EG_TRY(eg_tensor_egraph_create(&draws->alloc, draws->graph, &draws->egraph));
-  draws->env.egraph = draws->egraph;
-  return EGRAPH_OK;
-}
-
-// ---- leaves ---------------------------------------------------------------------
-
-static egraph_status splat_data(eg_verify_draws *draws, const eg_verify_leaf *leaf,
-                                eg_buffer **out) {
-  eg_buffer *buffer;
-  EG_TRY(eg_buffer_create(&draws->alloc, eg_type_bytes(&leaf->type), &buffer));
-  eg_tensor tensor = {.type = leaf->type, .data = eg_buffer_writable(buffer)};
-  int64_t count = eg_type_elements(&leaf->type);
-  for (int64_t i = 0; i < count; i++)
-    eg_tensor_set_double(&tensor, i, leaf->splat_value);
-  *out = buffer;
-  return EGRAPH_OK;
-}
-
-/// An input or weight of the graph, by a name of its own.
-static egraph_status declare_leaf(eg_verify_draws *draws, const eg_verify_leaf *leaf,
-                                  const char *name) {
-  eg_value value;
-  if (!leaf->weight) return eg_graph_add_input(draws->graph, name, &leaf->type, &value);
-  eg_buffer *data = NULL;
-  if (leaf->splat) EG_TRY(splat_data(draws, leaf, &data));
-  egraph_status status =
-      eg_graph_add_weight(draws->graph, name, &leaf->type, data, &value);
-  eg_buffer_release(data);
-  return status;
-}
-
-static egraph_status add_leaf(eg_verify_draws *draws, uint32_t var) {
-  const eg_verify_leaf *leaf = &draws->leaves[var];
-  char name[NAME_BYTES];
-  (void)snprintf(name, sizeof name, "x%u", eg_graph_value_count(draws->graph));
-  EG_TRY(declare_leaf(draws, leaf, name));
-  eg_attr slot = {.kind = EG_ATTR_STRING, .text = name};
-  eg_attrs attrs = {
-      .op = leaf->weight ? EG_OP_WEIGHT : EG_OP_INPUT, .count = 1, .slots = &slot};
-  return eg_tensor_egraph_add(draws->egraph, &attrs, NULL, 0, EG_REASON_SEED,
-                              &draws->env.vars[var].tensor);
-}
-
-void eg_verify_bind_leaf(eg_verify_draws *draws, uint32_t var) {
-  eg_verify_leaf *leaf = &draws->leaves[var];
-  if (leaf->splat && eg_dtype_is_float(leaf->type.dtype))
-    leaf->splat_value = eg_special_zero(&draws->rng, leaf->splat_value);
-  draws->env.vars[var] =
-      (eg_rule_value){.kind = EG_RULE_TENSOR, .tensor = tensor_of_var(var)};
-  if (leaf->splat)
-    eg_tensor_facts_of_splat(&leaf->type, leaf->splat_value, &draws->facts[var]);
-  else
-    eg_tensor_facts_of_leaf(&leaf->type, leaf->weight, &draws->facts[var]);
-}
-
-// ---- choosing one term ----------------------------------------------------------
-
-bool eg_verify_is_bound(const eg_verify_draws *draws, uint32_t var) {
-  return (draws->bound >> var & 1) != 0;
-}
-
-bool eg_verify_can_eval(const eg_verify_draws *draws, uint32_t expr) {
-  return (draws->hints.needs[expr] & ~draws->bound) == 0;
-}
+// ---- choosing one term
+// ------------------------------------------------------------------
 
 static bool eval(eg_verify_draws *draws, uint32_t expr, eg_rule_value *out) {
   return eg_verify_can_eval(draws, expr) && eg_rule_eval(&draws->env, expr, out);
@@ -262,13 +84,6 @@ static bool fits_operands(eg_verify_draws *draws, const eg_rule_term *term) {
   return term == aimed || (term->op == aimed->op && eg_rng_below(&draws->rng, 4) != 0);
 }
 
-/// The type of the leaf at the same place of the first part, or NULL.
-static const eg_type *part_beside(const eg_verify_draws *draws, uint32_t var) {
-  uint32_t like = draws->hints.vars[var].like;
-  bool is_known = like != EG_RULE_NONE && eg_verify_is_bound(draws, like);
-  return is_known ? &draws->leaves[like].type : NULL;
-}
-
 static void set_known_types(eg_verify_draws *draws, const eg_rule_term *term) {
   eg_verify_choice *choice = &draws->choice;
   choice->count = term->child_count;
@@ -278,7 +93,9 @@ static void set_known_types(eg_verify_draws *draws, const eg_rule_term *term) {
     bool fresh = child->is_var && !eg_verify_is_bound(draws, child->var);
     choice->type_set[i] = !fresh;
     choice->fit_aim[i] = NULL;
-    choice->like[i] = fresh ? part_beside(draws, child->var) : NULL;
+    uint32_t like = fresh ? draws->hints.vars[child->var].like : EG_RULE_NONE;
+    bool has_like = like != EG_RULE_NONE && eg_verify_is_bound(draws, like);
+    choice->like[i] = has_like ? &draws->leaves[like].type : NULL;
     choice->wanted[i] = fresh ? eg_verify_operand_of_layer(draws, child->var) : NULL;
     choice->min_rank[i] = fresh ? draws->hints.vars[child->var].min_rank : 0;
     choice->max_rank[i] =
@@ -288,7 +105,7 @@ static void set_known_types(eg_verify_draws *draws, const eg_rule_term *term) {
     if (fresh) aim_at_leaf(draws, child->var, i);
     if (fresh && fits_operands(draws, term)) choice->fit_aim[i] = draws->aim;
     if (fresh) continue;
-    choice->types[i] = fact_of(draws, eg_verify_operand_of(draws, term, i))->type;
+    choice->types[i] = draws->facts[eg_verify_operand_of(draws, term, i).id].type;
   }
 }
 
@@ -428,28 +245,17 @@ static void settle_slots(eg_verify_draws *draws, const eg_rule_term *term) {
   }
 }
 
-static void bind_slots(eg_verify_draws *draws, const eg_rule_term *term,
-                       const eg_attrs *attrs) {
-  for (uint16_t i = 0; i < attrs->count; i++) {
-    const eg_rule_slot *slot = &term->slots[i];
-    if (slot->form != EG_RULE_SLOT_VAR || eg_verify_is_bound(draws, slot->index))
-      continue;
-    draws->env.vars[slot->index] = eg_rule_value_of_attr(term->op, i, &attrs->slots[i]);
-    draws->bound |= UINT64_C(1) << slot->index;
-  }
-}
-
 /// *out_ok is false when the node as chosen has no type.
 static egraph_status infer_node(eg_verify_draws *draws, uint32_t index, bool *out_ok) {
   const eg_rule_term *term = &draws->rule->terms[index];
   const eg_verify_choice *choice = &draws->choice;
   const eg_tensor_fact *operands[EG_VERIFY_MAX_OPERANDS];
   for (uint32_t i = 0; i < term->child_count; i++)
-    operands[i] = fact_of(draws, eg_verify_operand_of(draws, term, i));
+    operands[i] = &draws->facts[eg_verify_operand_of(draws, term, i).id];
   eg_attrs attrs = {.op = (uint16_t)term->op,
                     .count = choice->info->attr_count,
                     .slots = choice->slots};
-  eg_class tensor = tensor_of_term(draws, index);
+  eg_class tensor = eg_verify_tensor_of_term(draws, index);
   egraph_status status = eg_tensor_egraph_infer(
       draws->egraph, &attrs, operands, term->child_count, &draws->facts[tensor.id]);
   *out_ok = status == EGRAPH_OK;
@@ -462,15 +268,6 @@ static egraph_status infer_node(eg_verify_draws *draws, uint32_t index, bool *ou
 }
 
 // ---- conditions -----------------------------------------------------------------
-
-static bool bind_lets(eg_verify_draws *draws) {
-  for (uint32_t i = 0; i < draws->rule->let_count; i++) {
-    const eg_rule_let *let = &draws->rule->lets[i];
-    if (let->is_term || !eg_verify_can_eval(draws, let->expr)) continue;
-    if (!eg_rule_eval(&draws->env, let->expr, &draws->env.vars[let->var])) return false;
-  }
-  return true;
-}
 
 // The slot must be what its expression says, once that can be known.
 static bool slots_agree(eg_verify_draws *draws, uint32_t index) {
@@ -489,7 +286,7 @@ static bool slots_agree(eg_verify_draws *draws, uint32_t index) {
 }
 
 static bool conditions_hold(eg_verify_draws *draws, uint32_t index) {
-  if (!bind_lets(draws)) return false;
+  if (!eg_verify_bind_lets(draws)) return false;
   for (uint32_t i = 0; i <= index; i++)
     if (!draws->rule->terms[i].is_var && !slots_agree(draws, i)) return false;
   for (uint32_t i = 0; i < draws->rule->condition_count; i++)
@@ -559,7 +356,7 @@ static egraph_status try_term(eg_verify_draws *draws, uint32_t index, bool *out_
   EG_TRY(infer_node(draws, index, out_ok));
   if (!*out_ok) return EGRAPH_OK;
   bound_index(draws, term);
-  bind_slots(draws, term, draws->attrs[index]);
+  eg_verify_bind_slots(draws, term, draws->attrs[index]->slots);
   if (term->var != EG_RULE_NONE) {
     draws->env.vars[term->var] =
         (eg_rule_value){.kind = EG_RULE_TENSOR, .tensor = draws->classes[index]};
@@ -581,12 +378,6 @@ static egraph_status draw_term(eg_verify_draws *draws, uint32_t index, bool *out
     if (!*out_ok) eg_verify_note_obstacle(draws, index);
   }
   return EGRAPH_OK;
-}
-
-static bool is_root(const eg_rule *rule, uint32_t index) {
-  for (uint32_t i = 0; i < rule->root_count; i++)
-    if (rule->lhs[i].term == index) return true;
-  return false;
 }
 
 // A left side that is a bare variable, as rules about layouts have it: any tensor.
@@ -617,7 +408,10 @@ static bool try_variable(eg_verify_draws *draws, uint32_t index) {
 
 static bool draw_variable(eg_verify_draws *draws, uint32_t index) {
   uint32_t var = draws->rule->terms[index].var;
-  if (!is_root(draws->rule, index)) return true;
+  bool is_root = false;
+  for (uint32_t i = 0; i < draws->rule->root_count; i++)
+    is_root = is_root || draws->rule->lhs[i].term == index;
+  if (!is_root) return true;
   if (eg_verify_is_bound(draws, var)) return conditions_hold(draws, index);
   bool found = false;
   for (uint32_t i = 0; i < TRIES_PER_TERM && !found; i++) {
@@ -687,38 +481,24 @@ static egraph_status draw_left(eg_verify_draws *draws, bool *out_found) {
   return EGRAPH_OK;
 }
 
-/// Leaves and nodes, which variables and terms then stand for.
-static egraph_status add_left(eg_verify_draws *draws) {
+egraph_status eg_verify_draw(eg_verify_draws *draws, bool *out_found, bool *out_typed,
+                             eg_verify_instance *out) {
   const eg_rule *rule = draws->rule;
-  eg_class operands[EG_VERIFY_MAX_OPERANDS];
-  draws->env.tensors = NULL;
-  for (uint32_t i = 0; i < rule->var_count; i++)
-    if (rule->vars[i].kind == EG_RULE_TENSOR &&
-        rule->vars[i].origin == EG_RULE_VAR_MATCHED)
-      EG_TRY(add_leaf(draws, i));
-  for (uint32_t i = 0; i < rule->pattern_term_count; i++) {
-    const eg_rule_term *term = &rule->terms[i];
-    if (term->is_var) continue;
-    for (uint32_t k = 0; k < term->child_count; k++)
-      operands[k] = eg_verify_operand_of(draws, term, k);
-    EG_TRY(eg_tensor_egraph_add(draws->egraph, draws->attrs[i], operands,
-                                term->child_count, EG_REASON_SEED, &draws->classes[i]));
-    if (term->var != EG_RULE_NONE) draws->env.vars[term->var].tensor = draws->classes[i];
-  }
-  return EGRAPH_OK;
-}
-
-static egraph_status draw(eg_verify_draws *draws, bool *out_found, bool *out_typed,
-                          eg_verify_instance *out) {
-  const eg_rule *rule = draws->rule;
-  *out_typed = false;
-  EG_TRY(renew_egraph(draws));
-  EG_TRY(draw_left(draws, out_found));
-  if (!*out_found) return EGRAPH_OK;
-  EG_TRY(add_left(draws));
   uint32_t missing;
-  EG_TRY(eg_rule_plan(&draws->builder, &draws->env, draws->egraph,
-                      rule->pattern_term_count, rule->term_count, out_typed, &missing));
+  *out_typed = false;
+  EG_TRY(eg_verify_renew_egraph(draws));
+  bool before = eg_type_messages_enable(false); // many draws have no type
+  egraph_status status = draw_left(draws, out_found);
+  if (status == EGRAPH_OK && *out_found) {
+    status = eg_verify_add_left(draws);
+    if (status == EGRAPH_OK)
+      status =
+          eg_rule_plan(&draws->builder, &draws->env, draws->egraph,
+                       rule->pattern_term_count, rule->term_count, out_typed, &missing);
+  }
+  (void)eg_type_messages_enable(before);
+  EG_TRY(status);
+  if (!*out_found) return EGRAPH_OK;
   *out = (eg_verify_instance){.rule = rule,
                               .leaves = draws->leaves,
                               .attrs = draws->attrs,
@@ -730,12 +510,4 @@ static egraph_status draw(eg_verify_draws *draws, bool *out_found, bool *out_typ
   if (special != EG_SPECIAL_NONE && eg_verify_has_special(out, special))
     out->special = special;
   return EGRAPH_OK;
-}
-
-egraph_status eg_verify_draw(eg_verify_draws *draws, bool *out_found, bool *out_typed,
-                             eg_verify_instance *out) {
-  bool before = eg_type_messages_enable(false); // many draws have no type
-  egraph_status status = draw(draws, out_found, out_typed, out);
-  (void)eg_type_messages_enable(before);
-  return status;
 }

@@ -4,7 +4,7 @@
 #ifndef EG_REWRITES_VERIFY_DRAW_H
 #define EG_REWRITES_VERIFY_DRAW_H
 
-#include "rewrites/lab/instances/instance_classes.h"
+#include "rewrites/lab/instances/instance_aims.h"
 #include "rewrites/saturation/rule_build.h"
 
 typedef struct eg_verify_draws eg_verify_draws;
@@ -19,7 +19,7 @@ typedef struct eg_verify_leaf {
   bool constant;       // the rule asks for weights here: folded, so always finite
 } eg_verify_leaf;
 
-/// The instance at hand, borrowed until the next draw.
+/// The current instance, borrowed until the next draw.
 typedef struct eg_verify_instance {
   const eg_rule *rule;
   const eg_verify_leaf *leaves;   // by variable; of class variables of the left side
@@ -30,6 +30,12 @@ typedef struct eg_verify_instance {
   eg_tensor_egraph *egraph;       // holds the left side
   eg_special special;             // that a constant is, which the draw was steered to
 } eg_verify_instance;
+
+/// Attributes of a term of either side, which is no variable.
+const eg_attrs *eg_verify_attrs_of(const eg_verify_instance *instance, uint32_t term);
+/// Types of the operands of a pattern term; at most EG_VERIFY_MAX_OPERANDS.
+void eg_verify_operand_types(const eg_verify_instance *instance, uint32_t term,
+                             eg_type *out);
 
 /// The rule is kept by reference. Equal seeds draw equal instances.
 egraph_status eg_verify_draws_create(const egraph_allocator *alloc, const eg_rule *rule,

@@ -3,9 +3,7 @@
 #ifndef EG_REWRITES_INSTANCE_DRAW_INTERNAL_H
 #define EG_REWRITES_INSTANCE_DRAW_INTERNAL_H
 
-#include "rewrites/lab/instances/instance_classes.h"
 #include "rewrites/lab/instances/instance_draw.h"
-#include "rewrites/lab/instances/instance_texts.h"
 
 // What the conditions of a rule say about its variables, so that draws are likely to
 // satisfy them. Only conditions that must all hold are read; alternatives (or) are left
@@ -79,15 +77,52 @@ struct eg_verify_draws {
   uint32_t *refusals, *ill_typed;
 };
 
-bool eg_verify_is_bound(const eg_verify_draws *draws, uint32_t var);
-bool eg_verify_can_eval(const eg_verify_draws *draws, uint32_t expr);
+// ---- the state of a walk --------------------------------------------------------------
+
+/// Tensors of a walk are numbered: variables, then terms.
+static inline eg_class eg_verify_tensor_of_term(const eg_verify_draws *draws,
+                                                uint32_t term) {
+  return (eg_class){draws->rule->var_count + term};
+}
+
+static inline eg_class eg_verify_operand_of(const eg_verify_draws *draws,
+                                            const eg_rule_term *term, uint32_t operand) {
+  const eg_rule_term *child = &draws->rule->terms[term->children[operand]];
+  return child->is_var ? draws->env.vars[child->var].tensor
+                       : draws->classes[term->children[operand]];
+}
+
+static inline bool eg_verify_is_bound(const eg_verify_draws *draws, uint32_t var) {
+  return (draws->bound >> var & 1) != 0;
+}
+
+/// True when all variables that the expression needs are bound.
+static inline bool eg_verify_can_eval(const eg_verify_draws *draws, uint32_t expr) {
+  return (draws->hints.needs[expr] & ~draws->bound) == 0;
+}
+
+// ---- instance_walk.c ------------------------------------------------------------------
+
+/// Begins a new e-graph after some draws, which keeps it small.
+egraph_status eg_verify_renew_egraph(eg_verify_draws *draws);
+/// Adds leaves and nodes of a complete left side to the e-graph; variables and terms then
+/// stand for classes of the e-graph.
+egraph_status eg_verify_add_left(eg_verify_draws *draws);
+/// Binds the variables of attributes that are not bound yet.
+void eg_verify_bind_slots(eg_verify_draws *draws, const eg_rule_term *term,
+                          const eg_attr *slots);
+/// Evaluates the values that conditions name, as far as variables are bound. False: one
+/// has no value, and its value of an earlier try is gone.
+bool eg_verify_bind_lets(eg_verify_draws *draws);
 /// Binds a variable to its leaf, which has changed.
 void eg_verify_bind_leaf(eg_verify_draws *draws, uint32_t var);
 
-eg_class eg_verify_operand_of(const eg_verify_draws *draws, const eg_rule_term *term,
-                              uint32_t operand);
+// ---- operands that are drawn together (instance_layers.c) -----------------------------
 
-// ---- instance_draw_layers.c ---------------------------------------------------------
+/// True when operands of the term are drawn together: few drawn shapes fit its operator.
+bool eg_is_layer(const eg_rule *rule, const eg_rule_term *term);
+/// The slot of the equation, of an einsum; what a rule computes has no equation yet.
+bool eg_equation_slot(const eg_rule_term *term, uint16_t *out);
 
 /// Operands and equations of all layers, before any of them is chosen.
 void eg_verify_draw_layers(eg_verify_draws *draws);
@@ -99,7 +134,7 @@ void eg_verify_set_equation(eg_verify_draws *draws, const eg_rule_term *term);
 /// Of a fresh variable, mostly; NULL leaves the operand to chance.
 const eg_type *eg_verify_operand_of_layer(eg_verify_draws *draws, uint32_t var);
 
-// ---- other files ----------------------------------------------------------------------
+// ---- instance_steer.c, instance_repair.c ----------------------------------------------
 
 /// The rank of a first operand that has the axis of the class that is aimed at, or 0:
 /// any.

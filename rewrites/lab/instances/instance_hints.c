@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "rewrites/lab/instances/instance_draw_internal.h"
-#include "rewrites/lab/instances/instance_layers.h"
 #include "rewrites/lab/instances/instance_ways.h"
 
 static const eg_rule_expr *call_of(const eg_rule *rule, uint32_t expr,
@@ -313,16 +312,4 @@ egraph_status eg_verify_read_hints(const eg_rule *rule, eg_arena *arena,
   for (uint32_t i = 0; i < rule->expr_count; i++)
     read_number(&rule->exprs[i], out);
   return EGRAPH_OK;
-}
-
-// ---- axes -----------------------------------------------------------------------------
-
-uint32_t eg_verify_axis_rank(eg_verify_draws *draws) {
-  const eg_instance_aim *aim = draws->aim;
-  if (aim == NULL || aim->subject != EG_INSTANCE_NAMED) return 0;
-  const eg_op_info *op = eg_op_info_of(draws->rule->terms[aim->term].op);
-  if (strcmp(op->attrs[aim->slot].name, "axis") != 0) return 0;
-  double axis = aim->number + (double)aim->value, least = axis < 0 ? -axis : axis + 1;
-  uint32_t rank = least <= EGRAPH_MAX_RANK ? (uint32_t)least : EGRAPH_MAX_RANK;
-  return rank < EGRAPH_MAX_RANK ? rank + eg_verify_below(&draws->choice, 2) : rank;
 }

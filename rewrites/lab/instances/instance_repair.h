@@ -1,5 +1,5 @@
-// One repair of a term, for instance_repair*.c: values that an expression should have are
-// passed down to its operands until a variable gets one.
+// One repair of a term: conditions (instance_repair.c), and expressions that should have
+// a value (instance_solve.c).
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_REWRITES_INSTANCE_REPAIR_H
 #define EG_REWRITES_INSTANCE_REPAIR_H
@@ -12,29 +12,26 @@ typedef struct repair {
   uint64_t before; // variables bound before this term
 } repair;
 
-typedef bool solver(repair *r, const eg_rule_expr *call, const eg_rule_value *value);
-
 /// Gives the expression that value, by one attribute or one leaf of the term.
 bool eg_repair_solve(repair *r, uint32_t expr, const eg_rule_value *value);
+
+/// The same for a list; false when `data` is NULL.
+bool eg_repair_solve_list(repair *r, uint32_t expr, const int64_t *data, uint32_t len);
 
 bool eg_repair_value_of(repair *r, uint32_t expr, eg_rule_value *out);
 bool eg_repair_int_of(repair *r, uint32_t expr, int64_t *out);
 int64_t *eg_repair_copy(repair *r, eg_ints list, uint32_t len);
 eg_rule_value eg_repair_list(const int64_t *data, uint32_t len);
-/// Gives a leaf that the term has drawn another rank.
-bool eg_repair_set_rank(repair *r, uint32_t var, int64_t rank);
-
+/// Combines numbers, lists, or a list and a number. False: no exact or finite result.
 typedef enum arithmetic { PLUS, MINUS, TIMES, OVER } arithmetic;
-/// False: no exact result.
-bool eg_repair_combine(arithmetic how, int64_t a, int64_t b, int64_t *out);
-
-// ---- of lists (instance_repair_lists.c) ---------------------------------------------
-
-solver eg_solve_at, eg_solve_take, eg_solve_drop, eg_solve_list, eg_solve_sum,
-    eg_solve_product, eg_solve_len, eg_solve_index_of, eg_solve_reverse, eg_solve_set_at,
-    eg_solve_perm_inverse, eg_solve_perm_apply, eg_solve_perm_compose;
-/// A permutation that has the numbers in which `list` differs from `perm`, as far as one
-/// can; NULL: `perm` is none.
-const int64_t *eg_repair_perm(repair *r, eg_ints perm, eg_ints list);
+bool eg_repair_combine(repair *r, arithmetic how, const eg_rule_value *a,
+                       const eg_rule_value *b, eg_rule_value *out);
+/// The leaf of a class variable that this term has drawn and `expr` names, or NULL.
+eg_verify_leaf *eg_repair_leaf(repair *r, uint32_t expr, uint32_t *out_var);
+/// Gives such a leaf another type.
+bool eg_repair_set_type(repair *r, uint32_t expr, const eg_type *type);
+/// The type of the tensor that `expr` names, or NULL.
+const eg_type *eg_repair_type_of(repair *r, uint32_t expr);
+uint32_t eg_repair_below(repair *r, uint32_t bound);
 
 #endif

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/lab/instances/instance_tests.h"
 
-static bool holds_same_sizes(const eg_instance_class *row, const eg_instance_node *node,
-                             const eg_attr *attr) {
-  (void)row;
+#include <string.h>
+
+EG_CLASS_HOLDS(holds_same_sizes) {
   const eg_type *x = &node->types[0];
   bool same = attr->ints.len == x->rank;
   for (uint32_t i = 0; same && i < x->rank; i++)
@@ -12,17 +12,14 @@ static bool holds_same_sizes(const eg_instance_class *row, const eg_instance_nod
   return same;
 }
 
-static void put_same_sizes(const eg_instance_class *row, eg_verify_choice *choice,
-                           eg_attr *attr) {
-  (void)row;
+EG_CLASS_PUT(put_same_sizes) {
   attr->ints = (eg_ints){.data = choice->types[0].dims, .len = choice->types[0].rank};
   (void)eg_own_list(choice, attr);
 }
 
 /// Some dimension is larger than the operand's (low > 0), or smaller. The last dimensions
 /// stand against each other.
-static bool holds_sizes(const eg_instance_class *row, const eg_instance_node *node,
-                        const eg_attr *attr) {
+EG_CLASS_HOLDS(holds_sizes) {
   const eg_type *x = &node->types[0];
   if (attr->ints.len < x->rank) return false;
   uint32_t shift = attr->ints.len - x->rank;
@@ -33,8 +30,7 @@ static bool holds_sizes(const eg_instance_class *row, const eg_instance_node *no
   return false;
 }
 
-static void put_sizes(const eg_instance_class *row, eg_verify_choice *choice,
-                      eg_attr *attr) {
+EG_CLASS_PUT(put_sizes) {
   put_same_sizes(row, choice, attr);
   const eg_type *x = &choice->types[0];
   int64_t *list = eg_own_list(choice, attr);
@@ -49,13 +45,11 @@ static void put_sizes(const eg_instance_class *row, eg_verify_choice *choice,
   }
 }
 
-static bool holds_more_dims(const eg_instance_class *row, const eg_instance_node *node,
-                            const eg_attr *attr) {
+EG_CLASS_HOLDS(holds_more_dims) {
   return eg_is_between(row, (double)attr->ints.len - (double)node->types[0].rank);
 }
 
-static void put_more_dims(const eg_instance_class *row, eg_verify_choice *choice,
-                          eg_attr *attr) {
+EG_CLASS_PUT(put_more_dims) {
   const eg_type *x = &choice->types[0];
   int64_t *list = eg_verify_list(choice, x->rank + 1);
   uint32_t len = 0;
@@ -86,8 +80,7 @@ static bool is_beside_size(const eg_instance_node *node, eg_floats scales) {
   return false;
 }
 
-static bool holds_scales(const eg_instance_class *row, const eg_instance_node *node,
-                         const eg_attr *attr) {
+EG_CLASS_HOLDS(holds_scales) {
   int kind = attr->floats.len == 0                ? SCALES_NONE
              : is_beside_size(node, attr->floats) ? SCALES_BESIDE
                                                   : SCALES_EXACT;
@@ -95,8 +88,7 @@ static bool holds_scales(const eg_instance_class *row, const eg_instance_node *n
 }
 
 /// What is cut off may be up to one element.
-static void put_scales(const eg_instance_class *row, eg_verify_choice *choice,
-                       eg_attr *attr) {
+EG_CLASS_PUT(put_scales) {
   static const double beside[] = {0.25, 0.5, 0.75, -0.25};
   const eg_type *x = &choice->types[0];
   eg_verify_choose_slot(choice, "shape");
@@ -120,9 +112,7 @@ static const struct {
 } rounded_sizes[] = {{22, 13}, {14, 31}, {22, 29}, {11, 13}, {13, 7}};
 enum { ROUNDED_SIZES = sizeof rounded_sizes / sizeof *rounded_sizes };
 
-static bool holds_rounded_size(const eg_instance_class *row, const eg_instance_node *node,
-                               const eg_attr *attr) {
-  (void)row;
+EG_CLASS_HOLDS(holds_rounded_size) {
   const eg_type *x = &node->types[0];
   for (uint32_t i = 0; i < x->rank && i < attr->ints.len; i++) {
     volatile float scale = (float)attr->ints.data[i] / (float)x->dims[i];
@@ -132,8 +122,7 @@ static bool holds_rounded_size(const eg_instance_class *row, const eg_instance_n
   return false;
 }
 
-static void put_rounded_size(const eg_instance_class *row, eg_verify_choice *choice,
-                             eg_attr *attr) {
+EG_CLASS_PUT(put_rounded_size) {
   put_same_sizes(row, choice, attr);
   const eg_type *x = &choice->types[0];
   int64_t *list = eg_own_list(choice, attr);
@@ -145,7 +134,8 @@ static void put_rounded_size(const eg_instance_class *row, eg_verify_choice *cho
     }
 }
 
-void eg_prepare_rounded_size(eg_verify_choice *choice) {
+static void prepare_rounded_size(const eg_instance_class *row, eg_verify_choice *choice) {
+  (void)row;
   uint32_t at = eg_verify_below(choice, ROUNDED_SIZES);
   choice->dims[choice->dim_count++] = rounded_sizes[at].from;
   choice->dims[choice->dim_count++] = 1;
@@ -154,9 +144,7 @@ void eg_prepare_rounded_size(eg_verify_choice *choice) {
 
 // ---- dimensions of a class variable: a list, too -------------------------------------
 
-static bool holds_equal(const eg_instance_class *row, const eg_instance_node *node,
-                        const eg_attr *attr) {
-  (void)node;
+EG_CLASS_HOLDS(holds_equal) {
   for (uint32_t i = 0; i < attr->ints.len; i++)
     for (uint32_t k = 0; k < i; k++)
       if (attr->ints.data[i] == attr->ints.data[k] &&
@@ -165,9 +153,7 @@ static bool holds_equal(const eg_instance_class *row, const eg_instance_node *no
   return false;
 }
 
-static bool holds_different(const eg_instance_class *row, const eg_instance_node *node,
-                            const eg_attr *attr) {
-  (void)node;
+EG_CLASS_HOLDS(holds_different) {
   for (uint32_t i = 0; i < attr->ints.len; i++)
     for (uint32_t k = 0; k < i; k++)
       if (attr->ints.data[i] == attr->ints.data[k]) return false;
@@ -180,20 +166,213 @@ static bool is_prime(int64_t n) {
   return n > 1;
 }
 
-static bool holds_prime(const eg_instance_class *row, const eg_instance_node *node,
-                        const eg_attr *attr) {
-  (void)node;
+EG_CLASS_HOLDS(holds_prime) {
   for (uint32_t i = 0; i < attr->ints.len; i++)
     if (eg_is_between(row, (double)attr->ints.data[i]) && is_prime(attr->ints.data[i]))
       return true;
   return false;
 }
 
-const eg_class_test eg_test_SAME_SIZES = {holds_same_sizes, put_same_sizes};
-const eg_class_test eg_test_SIZES = {holds_sizes, put_sizes};
-const eg_class_test eg_test_MORE_DIMS = {holds_more_dims, put_more_dims};
-const eg_class_test eg_test_EQUAL = {holds_equal, NULL};
-const eg_class_test eg_test_DIFFERENT = {holds_different, NULL};
-const eg_class_test eg_test_PRIME = {holds_prime, NULL};
-const eg_class_test eg_test_SCALES = {holds_scales, put_scales};
-const eg_class_test eg_test_ROUNDED_SIZE = {holds_rounded_size, put_rounded_size};
+// ---- operands that broadcast ----------------------------------------------------------
+
+/// The operand that is stretched: 0, 1, or both.
+enum { BOTH_OPERANDS = 2 };
+
+/// Dimension `i` of the broadcast shape of rank `rank`; a missing one is 1.
+static int64_t aligned(const eg_type *type, uint32_t rank, uint32_t i) {
+  uint32_t missing = rank - type->rank;
+  return i < missing ? 1 : type->dims[i - missing];
+}
+
+/// Whether broadcasting with the other one makes it larger.
+static bool is_stretched(const eg_type *type, const eg_type *by) {
+  uint32_t rank = type->rank > by->rank ? type->rank : by->rank;
+  bool is = rank > type->rank;
+  for (uint32_t i = 0; i < rank; i++)
+    is = is || (aligned(type, rank, i) == 1 && aligned(by, rank, i) != 1);
+  return is;
+}
+
+/// True when operand `which` is stretched and, if `is_empty`, has no elements.
+static bool are_stretched(const eg_type *types, uint32_t which, bool is_empty) {
+  bool is[2] = {is_stretched(&types[0], &types[1]), is_stretched(&types[1], &types[0])};
+  if (which == BOTH_OPERANDS) return is[0] && is[1];
+  return is[which] && (!is_empty || eg_type_elements(&types[which]) == 0);
+}
+
+/// Returns the batch dimensions of a factor of a matrix product.
+static eg_type batch_of(const eg_type *type) {
+  eg_type batch = *type;
+  batch.rank = type->rank > 2 ? type->rank - 2 : 0;
+  return batch;
+}
+
+/// Makes `other` larger than `like` in one dimension: where that is 1, or in a new one.
+static void stretch(eg_verify_choice *choice, const eg_type *like, eg_type *other) {
+  uint32_t ones[EGRAPH_MAX_RANK], count = 0;
+  for (uint32_t i = 0; i < other->rank; i++)
+    if (aligned(like, like->rank > other->rank ? like->rank : other->rank, i) == 1)
+      ones[count++] = i;
+  int64_t size = 2 + eg_verify_below(choice, 3);
+  if (count > 0 && !eg_verify_chance(choice, 30)) {
+    other->dims[ones[eg_verify_below(choice, count)]] = size;
+  } else if (other->rank < EGRAPH_MAX_RANK) {
+    memmove(other->dims + 1, other->dims, other->rank * sizeof *other->dims);
+    other->dims[0] = size;
+    other->rank++;
+  }
+}
+
+/// Makes `type` smaller than the other operand in one dimension, or leaves some out.
+static void shrink(eg_verify_choice *choice, eg_type *type) {
+  if (type->rank == 0) return;
+  uint32_t at = eg_verify_below(choice, type->rank);
+  if (eg_verify_chance(choice, 60)) {
+    type->dims[at] = 1;
+    return;
+  }
+  memmove(type->dims, type->dims + at + 1, (type->rank - at - 1) * sizeof *type->dims);
+  type->rank -= at + 1;
+}
+
+/// True when the operand is one of the first two and the other one is known.
+static bool has_other(const eg_verify_choice *choice, uint32_t operand) {
+  return operand < 2 && (operand > 0 || choice->type_set[1]);
+}
+
+/// Keeps the matrices of a factor, and changes its batch next to that of the other
+/// factor.
+static void fit_stretched_batch(const eg_instance_class *row, eg_verify_choice *choice,
+                                uint32_t operand) {
+  if (!has_other(choice, operand)) return;
+  eg_type *type = &choice->types[operand];
+  const eg_type *beside = &choice->types[operand == 0];
+  if (type->rank < 2 || beside->rank > EGRAPH_MAX_RANK - 1) return;
+  const eg_type other = batch_of(beside);
+  eg_type batch = other;
+  if ((uint32_t)row->low == operand)
+    shrink(choice, &batch);
+  else
+    stretch(choice, &other, &batch);
+  const int64_t rows = type->dims[type->rank - 2], columns = type->dims[type->rank - 1];
+  memcpy(type->dims, batch.dims, batch.rank * sizeof *type->dims);
+  type->dims[batch.rank] = rows;
+  type->dims[batch.rank + 1] = columns;
+  type->rank = batch.rank + 2;
+}
+
+static void fit_one_shape(const eg_instance_class *row, eg_verify_choice *choice,
+                          uint32_t operand) {
+  (void)row;
+  if (!has_other(choice, operand)) return;
+  egraph_dtype dtype = choice->types[operand].dtype;
+  choice->types[operand] = choice->types[operand == 0];
+  choice->types[operand].dtype = dtype;
+}
+
+static void fit_stretched(const eg_instance_class *row, eg_verify_choice *choice,
+                          uint32_t operand) {
+  uint32_t which = (uint32_t)row->low, other = operand == 0;
+  if (!has_other(choice, operand)) return;
+  fit_one_shape(row, choice, operand);
+  if (which != operand) stretch(choice, &choice->types[other], &choice->types[operand]);
+  if (which != other) shrink(choice, &choice->types[operand]);
+}
+
+/// Makes the summed dimension of a factor empty, and no other one.
+static void fit_empty_sum(const eg_instance_class *row, eg_verify_choice *choice,
+                          uint32_t operand) {
+  (void)row;
+  if (operand > 1 || choice->op == EG_OP_EINSUM) return;
+  eg_type *type = &choice->types[operand];
+  const eg_attr *flag = eg_verify_known(choice, operand == 0 ? "transA" : "transB");
+  bool is_last = (flag != NULL && flag->i != 0) != (operand == 0);
+  uint32_t summed = type->rank > 1 && !is_last ? type->rank - 2 : type->rank - 1;
+  for (uint32_t i = 0; i < type->rank; i++)
+    if (i == summed)
+      type->dims[i] = 0;
+    else if (type->dims[i] == 0)
+      type->dims[i] = 1 + eg_verify_below(choice, 3);
+}
+
+EG_CLASS_HOLDS(holds_one_shape) {
+  return eg_type_same_shape(&node->types[0], &node->types[1]);
+}
+
+EG_CLASS_HOLDS(holds_stretched) {
+  return are_stretched(node->types, (uint32_t)row->low, row->high > 0);
+}
+
+EG_CLASS_HOLDS(holds_stretched_batch) {
+  const eg_type batches[2] = {batch_of(&node->types[0]), batch_of(&node->types[1])};
+  return are_stretched(batches, (uint32_t)row->low, false);
+}
+
+/// Every result is a sum of nothing.
+EG_CLASS_HOLDS(holds_no_sum) {
+  bool is_empty = false;
+  eg_type result;
+  for (uint32_t i = 0; i < node->count; i++)
+    is_empty = is_empty || eg_type_elements(&node->types[i]) == 0;
+  eg_attrs attrs = {.op = (uint16_t)node->op,
+                    .count = eg_op_info_of(node->op)->attr_count,
+                    .slots = node->slots};
+  return is_empty &&
+         eg_op_infer(&attrs, node->types, node->count, &result) == EGRAPH_OK &&
+         eg_type_elements(&result) > 0;
+}
+
+// ---- preparing a choice ---------------------------------------------------------------
+
+static void prepare_primes(const eg_instance_class *row, eg_verify_choice *choice) {
+  static const int64_t primes[] = {5, 7, 11, 13};
+  (void)row;
+  memcpy(choice->dims, primes, sizeof primes);
+  choice->dim_count = 4;
+}
+
+static void prepare_different(const eg_instance_class *row, eg_verify_choice *choice) {
+  static const int64_t few[] = {2, 3, 4, 5, 6};
+  (void)row;
+  memcpy(choice->dims, few, sizeof few);
+  choice->dim_count = 5;
+}
+
+static void prepare_equal(const eg_instance_class *row, eg_verify_choice *choice) {
+  (void)row;
+  choice->dims[0] = 2 + eg_verify_below(choice, 4);
+  choice->dim_count = 1;
+}
+
+/// Room to stretch, and no elements where the class asks for none.
+static void prepare_stretched(const eg_instance_class *row, eg_verify_choice *choice) {
+  choice->dims[choice->dim_count++] = 1;
+  if (row->high > 0) choice->dims[choice->dim_count++] = 0;
+}
+
+static void prepare_empty_sum(const eg_instance_class *row, eg_verify_choice *choice) {
+  (void)row;
+  choice->dims[choice->dim_count++] = 0;
+  choice->dims[choice->dim_count++] = 2;
+}
+
+const eg_class_test eg_test_SAME_SIZES = {.holds = holds_same_sizes,
+                                          .put = put_same_sizes};
+const eg_class_test eg_test_SIZES = {.holds = holds_sizes, .put = put_sizes};
+const eg_class_test eg_test_MORE_DIMS = {.holds = holds_more_dims, .put = put_more_dims};
+const eg_class_test eg_test_EQUAL = {.holds = holds_equal, .prepare = prepare_equal};
+const eg_class_test eg_test_DIFFERENT = {.holds = holds_different,
+                                         .prepare = prepare_different};
+const eg_class_test eg_test_PRIME = {.holds = holds_prime, .prepare = prepare_primes};
+const eg_class_test eg_test_SCALES = {.holds = holds_scales, .put = put_scales};
+const eg_class_test eg_test_ROUNDED_SIZE = {.holds = holds_rounded_size,
+                                            .put = put_rounded_size,
+                                            .prepare = prepare_rounded_size};
+const eg_class_test eg_test_ONE_SHAPE = {.holds = holds_one_shape, .fit = fit_one_shape};
+const eg_class_test eg_test_STRETCHED = {
+    .holds = holds_stretched, .prepare = prepare_stretched, .fit = fit_stretched};
+const eg_class_test eg_test_STRETCHED_BATCH = {.holds = holds_stretched_batch,
+                                               .prepare = prepare_stretched,
+                                               .fit = fit_stretched_batch};
+const eg_class_test eg_test_NO_SUM = {
+    .holds = holds_no_sum, .prepare = prepare_empty_sum, .fit = fit_empty_sum};

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "rewrites/lab/instances/instance_draw_internal.h"
-#include "rewrites/lab/instances/instance_special.h"
+#include "rewrites/lab/instances/instance_numbers.h"
 #include "rewrites/lab/instances/instance_ways.h"
 
 static bool is_of_term(const eg_instance_aim *aim) {
@@ -96,10 +96,6 @@ eg_special eg_verify_special_of(const eg_instance_aim *aim) {
   return eg_instance_is_empty(aim) ? EG_SPECIAL_NOT_FINITE : EG_SPECIAL_NONE;
 }
 
-static bool is_leaf(const eg_rule_var *var) {
-  return var->kind == EG_RULE_TENSOR && var->origin == EG_RULE_VAR_MATCHED;
-}
-
 static bool has_special_attr(const eg_verify_instance *instance, uint32_t term,
                              eg_special kind) {
   const eg_rule *rule = instance->rule;
@@ -116,7 +112,7 @@ bool eg_verify_has_special(const eg_verify_instance *instance, eg_special kind) 
   const eg_rule *rule = instance->rule;
   for (uint32_t i = 0; i < rule->var_count; i++) {
     const eg_verify_leaf *leaf = &instance->leaves[i];
-    if (is_leaf(&rule->vars[i]) && leaf->splat && eg_special_is_constant(rule, i) &&
+    if (eg_verify_is_leaf(rule, i) && leaf->splat && eg_special_is_constant(rule, i) &&
         eg_special_is(leaf->splat_value, kind, leaf->type.dtype))
       return true;
   }
@@ -165,7 +161,7 @@ eg_verify_obstacle eg_verify_obstacle_of(const eg_verify_draws *draws) {
 static bool has_integers(const eg_verify_instance *instance) {
   const eg_rule *rule = instance->rule;
   for (uint32_t i = 0; i < rule->var_count; i++)
-    if (is_leaf(&rule->vars[i]) && eg_dtype_is_float(instance->leaves[i].type.dtype))
+    if (eg_verify_is_leaf(rule, i) && eg_dtype_is_float(instance->leaves[i].type.dtype))
       return false;
   return true;
 }
@@ -173,7 +169,7 @@ static bool has_integers(const eg_verify_instance *instance) {
 static bool leaves_are_in(const eg_verify_instance *instance, egraph_dtype dtype) {
   const eg_rule *rule = instance->rule;
   for (uint32_t i = 0; i < rule->var_count; i++)
-    if (is_leaf(&rule->vars[i]) && instance->leaves[i].index_bound == 0 &&
+    if (eg_verify_is_leaf(rule, i) && instance->leaves[i].index_bound == 0 &&
         instance->leaves[i].type.dtype == dtype)
       return true;
   return false;
@@ -192,13 +188,18 @@ bool eg_verify_is_in(const eg_verify_instance *instance, const eg_instance_aim *
     return eg_instance_type_is_in(aim, &instance->leaves[aim->var].type);
   const eg_rule_term *term = &instance->rule->terms[aim->term];
   eg_type types[EG_VERIFY_MAX_OPERANDS];
-  for (uint32_t i = 0; i < term->child_count; i++) {
-    const eg_rule_term *child = &instance->rule->terms[term->children[i]];
-    eg_class class = child->is_var ? instance->env->vars[child->var].tensor
-                                   : instance->classes[term->children[i]];
-    types[i] = eg_tensor_egraph_fact(instance->egraph, class)->type;
-  }
+  eg_verify_operand_types(instance, aim->term, types);
   eg_instance_node node = {term->op, instance->attrs[aim->term]->slots, types,
                            term->child_count};
   return eg_instance_node_is_in(aim, &node);
+}
+
+uint32_t eg_verify_axis_rank(eg_verify_draws *draws) {
+  const eg_instance_aim *aim = draws->aim;
+  if (aim == NULL || aim->subject != EG_INSTANCE_NAMED) return 0;
+  const eg_op_info *op = eg_op_info_of(draws->rule->terms[aim->term].op);
+  if (strcmp(op->attrs[aim->slot].name, "axis") != 0) return 0;
+  double axis = aim->number + (double)aim->value, least = axis < 0 ? -axis : axis + 1;
+  uint32_t rank = least <= EGRAPH_MAX_RANK ? (uint32_t)least : EGRAPH_MAX_RANK;
+  return rank < EGRAPH_MAX_RANK ? rank + eg_verify_below(&draws->choice, 2) : rank;
 }

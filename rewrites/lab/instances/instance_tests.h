@@ -1,17 +1,23 @@
-// What the rows of instance_classes.def test, for instance_classes.c and the files of
-// tests.
+// Tests of the rows of instance_classes.def: each one recognizes members of a class and
+// turns a choice into a member.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_REWRITES_INSTANCE_TESTS_H
 #define EG_REWRITES_INSTANCE_TESTS_H
 
 #include "rewrites/lab/instances/instance_aims.h"
 
-/// `holds` tells whether a value is in the class; `put` changes one until it is, or
-/// leaves it where the operand has no room for that.
 typedef struct eg_class_test {
+  /// True when the attribute of the node is in the class. Of operands, `attr` is NULL;
+  /// of a class variable, it is the list of its dimensions and `node` is NULL.
   bool (*holds)(const eg_instance_class *row, const eg_instance_node *node,
                 const eg_attr *attr);
+  /// Changes an attribute so that it is in the class, or leaves it where the operand has
+  /// no room for that. NULL: attributes are drawn with the operands of their term.
   void (*put)(const eg_instance_class *row, eg_verify_choice *choice, eg_attr *attr);
+  /// Prepares a choice before operands are drawn. NULL: nothing to prepare.
+  void (*prepare)(const eg_instance_class *row, eg_verify_choice *choice);
+  /// Changes an operand so that the operands are in the class. For classes of operands.
+  void (*fit)(const eg_instance_class *row, eg_verify_choice *choice, uint32_t operand);
 } eg_class_test;
 
 struct eg_instance_class {
@@ -24,26 +30,60 @@ struct eg_instance_class {
   bool is_flag; // one of the two numbers of a flag
 };
 
-bool eg_is_between(const eg_instance_class *row, double value);
-int64_t eg_whole_between(const eg_instance_class *row, eg_verify_choice *choice);
-/// A copy of a list that may be changed.
-int64_t *eg_own_list(eg_verify_choice *choice, eg_attr *attr);
+// Heads of functions `holds` and `put` of a test: few of them read all parameters.
+#define EG_CLASS_HOLDS(name)                                                             \
+  static bool name(EG_MAYBE_UNUSED const eg_instance_class *row,                         \
+                   EG_MAYBE_UNUSED const eg_instance_node *node,                         \
+                   EG_MAYBE_UNUSED const eg_attr *attr)
+#define EG_CLASS_PUT(name)                                                               \
+  static void name(EG_MAYBE_UNUSED const eg_instance_class *row,                         \
+                   eg_verify_choice *choice, eg_attr *attr)
 
-// ---- instance_shapes.c --------------------------------------------------------------
+// ---- numbers, lists, windows and texts (instance_lists.c) ----------------------------
+
+bool eg_is_between(const eg_instance_class *row, double value);
+/// A whole number from `low` to `high`.
+int64_t eg_whole_between(const eg_instance_class *row, eg_verify_choice *choice);
+/// Replaces a list by a copy that may be changed.
+int64_t *eg_own_list(eg_verify_choice *choice, eg_attr *attr);
+/// True when the window of the operator is given by its weight.
+bool eg_has_weight_window(eg_op op);
+
+extern const eg_class_test eg_test_NUMBER, eg_test_ALL, eg_test_SOME, eg_test_LENGTH,
+    eg_test_BESIDE_KERNEL, eg_test_BESIDE_IMAGE, eg_test_UNEVEN, eg_test_GROUP,
+    eg_test_EQUATION, eg_test_ACTIVATIONS, eg_test_ACTIVATION_NUMBERS;
+
+// ---- shapes and operands that broadcast (instance_shapes.c) ---------------------------
 
 extern const eg_class_test eg_test_SAME_SIZES, eg_test_SIZES, eg_test_MORE_DIMS,
-    eg_test_SCALES, eg_test_ROUNDED_SIZE, eg_test_EQUAL, eg_test_DIFFERENT, eg_test_PRIME;
-/// Dimensions that have one of the sizes.
-void eg_prepare_rounded_size(eg_verify_choice *choice);
+    eg_test_SCALES, eg_test_ROUNDED_SIZE, eg_test_EQUAL, eg_test_DIFFERENT, eg_test_PRIME,
+    eg_test_ONE_SHAPE, eg_test_STRETCHED, eg_test_STRETCHED_BATCH, eg_test_NO_SUM;
 
-// ---- instance_axes.c ----------------------------------------------------------------
+// ---- permutations and axes (instance_axes.c) ------------------------------------------
+
+// "Cycles" are permutations that differ from their inverses.
+typedef enum eg_perm_kind {
+  EG_PERM_NONE,
+  EG_PERM_SWAP, // is its own inverse
+  EG_PERM_CYCLE,
+  EG_PERM_ADJACENT, // two neighbours change places
+  EG_PERM_ROTATION,
+  EG_PERM_REVERSAL,
+  EG_PERM_SWAPS, // several pairs
+  EG_PERM_FIRST_KEPT,
+  EG_PERM_LAST_KEPT,
+  EG_PERM_ENDS_KEPT,
+  EG_PERM_ALL_MOVED
+} eg_perm_kind;
+
+typedef enum eg_axis_kind {
+  EG_AXIS_FIRST,
+  EG_AXIS_LAST,
+  EG_AXIS_BETWEEN,
+  EG_AXES_ADJACENT, // several, without a gap
+  EG_AXES_APART
+} eg_axis_kind;
 
 extern const eg_class_test eg_test_PERMUTATION, eg_test_AXES, eg_test_EMPTY_AXES;
-
-// ---- instance_texts.c -----------------------------------------------------------
-
-/// An equation is drawn with the operands of its term, none is changed.
-extern const eg_class_test eg_test_EQUATION, eg_test_ACTIVATIONS,
-    eg_test_ACTIVATION_NUMBERS;
 
 #endif

@@ -14,6 +14,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/lab/verify/compare.h"
 
+#include <assert.h>
 #include <fenv.h>
 #include <float.h>
 #include <inttypes.h>
@@ -30,7 +31,7 @@ enum {
   MAX_ELEMENTS = 1 << 18, // of a tensor; rules may ask for any shape
   MAX_PRODUCTS = 1 << 26, // of elements of a result and an operand
   MAX_PLACES = 1 << 21,   // of windows of all elements of a result
-  BLOCK = 256             // numbers that are looked at together
+  BLOCK = 256             // numbers that are read together
 };
 
 // How often the numbers move, and how many times the movement of an element the sides
@@ -105,7 +106,7 @@ static inline uint64_t bits_of_size(double value) {
   return bits & INT64_MAX;
 }
 
-static double number_of(uint64_t bits) {
+static double number_of_bits(uint64_t bits) {
   double value;
   memcpy(&value, &bits, sizeof value);
   return value;
@@ -159,8 +160,8 @@ static void note_numbers(evaluation *run, const eg_tensor *tensor, egraph_dtype 
     see_sizes(values, some, &seen);
     if (run->exact) see_fractions(values, some, p->parts, &seen);
   }
-  double largest = number_of(seen.largest),
-         smallest = number_of(seen.smallest_less_1 + 1);
+  double largest = number_of_bits(seen.largest),
+         smallest = number_of_bits(seen.smallest_less_1 + 1);
   if (smallest < eg_dtype_normal(tensor->type.dtype)) run->is_subnormal = true;
   if (largest > run->scale) run->scale = largest;
   if (tensor->type.dtype != EGRAPH_FLOAT64) run->is_narrow = true;
@@ -183,7 +184,7 @@ static egraph_dtype widened(const evaluation *run, egraph_dtype dtype) {
   return run->is_widened && eg_dtype_is_float(dtype) ? EGRAPH_FLOAT64 : dtype;
 }
 
-static egraph_status new_tensor(evaluation *run, const eg_type *type, eg_tensor *out) {
+static egraph_status alloc_tensor(evaluation *run, const eg_type *type, eg_tensor *out) {
   *out = (eg_tensor){.type = *type};
   out->type.dtype = widened(run, type->dtype);
   run->is_beyond = eg_type_elements(type) > MAX_ELEMENTS;
@@ -198,8 +199,8 @@ static egraph_status new_value(evaluation *run, const eg_tensor_fact *fact,
   out->count = fact->part_count > 0 ? fact->part_count : 1;
   EG_TRY(eg_arena_alloc(run->arena, out->count, sizeof *out->parts, &out->parts));
   for (uint32_t i = 0; i < out->count; i++)
-    EG_TRY(new_tensor(run, fact->part_count > 0 ? &fact->parts[i] : &fact->type,
-                      &out->parts[i]));
+    EG_TRY(alloc_tensor(run, fact->part_count > 0 ? &fact->parts[i] : &fact->type,
+                        &out->parts[i]));
   return EGRAPH_OK;
 }
 
@@ -252,7 +253,7 @@ static egraph_status fill_leaf(evaluation *run, uint32_t var) {
   term_value *value = &run->vars[var];
   value->count = 1;
   EG_TRY(eg_arena_alloc(run->arena, 1, sizeof *value->parts, &value->parts));
-  EG_TRY(new_tensor(run, &leaf->type, value->parts));
+  EG_TRY(alloc_tensor(run, &leaf->type, value->parts));
   eg_tensor drawn = *value->parts;
   int64_t count = eg_type_elements(&leaf->type);
   if (drawn.type.dtype != leaf->type.dtype) { // the same numbers, rounded to its own type
@@ -291,22 +292,23 @@ static egraph_status widen_attrs(evaluation *run, const eg_attrs *attrs,
   return EGRAPH_OK;
 }
 
-/// Whether windows have too many places, within the operand or beyond it.
-static bool has_many_places(const eg_attrs *attrs, int64_t elements) {
-  uint16_t slot;
-  double places = (double)elements;
-  if (!eg_op_find_attr((eg_op)attrs->op, "kernel_shape", &slot)) return false;
-  for (uint32_t i = 0; i < attrs->slots[slot].ints.len; i++)
-    places *= (double)attrs->slots[slot].ints.data[i];
-  return places > MAX_PLACES;
+/// True for kernels that may sum elements of operands.
+static bool sums_operands(const eg_kernel_call *call) {
+  unsigned flags = eg_op_info_of((eg_op)call->attrs->op)->flags;
+  return (flags & (EG_OPF_POINTWISE | EG_OPF_MOVES)) == 0;
 }
 
-/// Kernels that sum products read an operand for each element of the result at most.
+/// Kernels that sum products read an operand at most once for each element of the result.
+/// Windows have too many places, whether they are in the operand or beyond it.
 static egraph_status check_work(evaluation *run, const eg_kernel_call *call) {
-  unsigned flags = eg_op_info_of((eg_op)call->attrs->op)->flags;
   int64_t elements = eg_type_elements(&call->outputs[0].type);
-  run->is_beyond = run->is_beyond || has_many_places(call->attrs, elements);
-  if ((flags & (EG_OPF_POINTWISE | EG_OPF_MOVES)) != 0) return EGRAPH_OK;
+  double places = (double)elements;
+  uint16_t slot;
+  bool has_kernel = eg_op_find_attr((eg_op)call->attrs->op, "kernel_shape", &slot);
+  for (uint32_t i = 0; has_kernel && i < call->attrs->slots[slot].ints.len; i++)
+    places *= (double)call->attrs->slots[slot].ints.data[i];
+  run->is_beyond = run->is_beyond || (has_kernel && places > MAX_PLACES);
+  if (!sums_operands(call)) return EGRAPH_OK;
   for (uint32_t i = 0; i < call->input_count; i++)
     run->is_beyond = run->is_beyond ||
                      elements * eg_type_elements(&call->inputs[i].type) > MAX_PRODUCTS;
@@ -317,9 +319,8 @@ static egraph_status check_work(evaluation *run, const eg_kernel_call *call) {
 
 /// The smallest operand has all numbers that a kernel sums for an element, or more.
 static void note_sums(evaluation *run, const eg_kernel_call *call) {
-  unsigned flags = eg_op_info_of((eg_op)call->attrs->op)->flags;
   int64_t least = INT64_MAX;
-  if ((flags & (EG_OPF_POINTWISE | EG_OPF_MOVES)) != 0 || call->input_count == 0) return;
+  if (!sums_operands(call) || call->input_count == 0) return;
   for (uint32_t i = 0; i < call->input_count; i++) {
     int64_t elements = eg_type_elements(&call->inputs[i].type);
     if (elements < least) least = elements;
@@ -343,11 +344,6 @@ static bool is_of_float32(eg_op op) {
   return op == EG_OP_QUANTIZE_LINEAR || op == EG_OP_DEQUANTIZE_LINEAR ||
          op == EG_OP_DYNAMIC_QUANTIZE_LINEAR || op == EG_OP_QLINEAR_MATMUL ||
          op == EG_OP_QLINEAR_CONV;
-}
-
-static egraph_dtype rounds_as(eg_op op, const eg_tensor *result) {
-  bool is_wide = result->type.dtype == EGRAPH_FLOAT64;
-  return is_wide && is_of_float32(op) ? EGRAPH_FLOAT32 : result->type.dtype;
 }
 
 static egraph_status run_node(evaluation *run, uint32_t index, const eg_attrs *attrs,
@@ -384,7 +380,8 @@ static egraph_status run_node(evaluation *run, uint32_t index, const eg_attrs *a
       run->nudge != NULL && (eg_op_info_of(term->op)->flags & EG_OPF_MOVES) == 0;
   double least = is_moved && rounds_inside(attrs) ? run->scale : 0;
   for (uint32_t i = 0; i < out->count; i++) {
-    egraph_dtype like = rounds_as(term->op, &out->parts[i]);
+    egraph_dtype like = out->parts[i].type.dtype;
+    if (like == EGRAPH_FLOAT64 && is_of_float32(term->op)) like = EGRAPH_FLOAT32;
     if (is_moved) nudge(run->nudge, &out->parts[i], like, least);
     note_numbers(run, &out->parts[i], like);
   }
@@ -418,8 +415,7 @@ static egraph_status run_right(evaluation *run) {
           is_let ? run->terms[instance->builder->alias[term->var]] : run->vars[term->var];
       continue;
     }
-    EG_TRY(run_node(run, i, eg_tensor_egraph_attrs_at(instance->egraph, built->payload),
-                    built->fact));
+    EG_TRY(run_node(run, i, eg_verify_attrs_of(instance, i), built->fact));
   }
   return EGRAPH_OK;
 }
@@ -445,17 +441,13 @@ typedef struct comparison {
   bool finite;  // something finite was compared
   int64_t elements;
   bool differ;
-  egraph_math math; // of the element at hand
+  egraph_math math; // of the current element
   disagreement worst;
 } comparison;
 
 static double element(const eg_tensor *tensor, int64_t i) {
   return tensor->type.dtype == EGRAPH_FLOAT64 ? ((const double *)tensor->data)[i]
                                               : eg_tensor_get_double(tensor, i);
-}
-
-static bool same_bits(double x, double y) {
-  return (isnan(x) && isnan(y)) || (x == y && signbit(x) == signbit(y));
 }
 
 /// How far element i of a side moved from x, at most.
@@ -503,31 +495,29 @@ static void set_bounds(comparison *state, egraph_dtype dtype) {
 
 /// Whether sides must have equal numbers. What is made with a constant that is not finite
 /// decides the class alone, as such data do.
-static bool is_plain(const evaluation *run) {
+static bool has_plain_data(const evaluation *run) {
   return eg_verify_is_plain(run->source.data) &&
          run->instance->special != EG_SPECIAL_NOT_FINITE;
 }
 
 /// Plain numbers with which intermediate results may overflow, or lose digits.
 static bool is_sized(const evaluation *run) {
-  return is_plain(run) && (run->source.data != EG_VERIFY_ORDINARY ||
-                           run->instance->special == EG_SPECIAL_EXTREME);
-}
-
-static bool is_given(const eg_rule_term *term) {
-  return term->is_var || (eg_op_info_of(term->op)->flags & EG_OPF_LEAF) != 0;
+  return has_plain_data(run) && (run->source.data != EG_VERIFY_ORDINARY ||
+                                 run->instance->special == EG_SPECIAL_EXTREME);
 }
 
 /// Of leaves and constants, or of what is computed.
 static bool find_infinity(const evaluation *run, bool of_leaves) {
-  for (uint32_t i = 0; i < run->rule->term_count; i++)
-    for (uint32_t k = 0;
-         is_given(&run->rule->terms[i]) == of_leaves && k < run->terms[i].count; k++) {
+  for (uint32_t i = 0; i < run->rule->term_count; i++) {
+    const eg_rule_term *term = &run->rule->terms[i];
+    bool is_leaf = term->is_var || (eg_op_info_of(term->op)->flags & EG_OPF_LEAF) != 0;
+    for (uint32_t k = 0; is_leaf == of_leaves && k < run->terms[i].count; k++) {
       const eg_tensor *part = &run->terms[i].parts[k];
       int64_t count = eg_type_elements(&part->type);
       for (int64_t e = 0; eg_dtype_is_float(part->type.dtype) && e < count; e++)
         if (isinf(element(part, e))) return true;
     }
+  }
   return false;
 }
 
@@ -544,7 +534,8 @@ static bool has_short_overflow(comparison *state) {
 
 /// The class that a rule is in at best which makes y of x, element i.
 static egraph_math class_of_change(comparison *state, int64_t i, double x, double y) {
-  if (same_bits(x, y)) return EGRAPH_MATH_EXACT;
+  if ((isnan(x) && isnan(y)) || (x == y && signbit(x) == signbit(y)))
+    return EGRAPH_MATH_EXACT;
   if (is_sized(state->run)) // they are no numbers where something overflows: of no class
     return isfinite(x) && isfinite(y) ? EGRAPH_MATH_ASSOCIATIVE : EGRAPH_MATH_EXACT;
   if (state->data == EG_VERIFY_EXTREME) return EGRAPH_MATH_ASSOCIATIVE;
@@ -560,7 +551,7 @@ static egraph_math class_of_change(comparison *state, int64_t i, double x, doubl
 /// that is too small, and NaN what became of them.
 static bool may_have_left_range(comparison *state) {
   const evaluation *run = state->run;
-  if (is_plain(run) && !is_sized(run)) return false;
+  if (has_plain_data(run) && !is_sized(run)) return false;
   for (uint32_t i = 0; state->limit == NOT_LOOKED_FOR && i < run->rule->term_count; i++)
     for (uint32_t k = 0; !run->rule->terms[i].is_var && k < run->terms[i].count; k++)
       if (has_limit(&run->terms[i].parts[k])) state->limit = FOUND;
@@ -588,7 +579,7 @@ static bool elements_agree(const eg_tensor *a, const eg_tensor *b, int64_t i,
   }
   double x = element(a, i), y = element(b, i);
   state->math = class_of_change(state, i, x, y);
-  if (!is_plain(state->run)) return true;
+  if (!has_plain_data(state->run)) return true;
   if (!isfinite(x) || !isfinite(y))
     return (!isfinite(x) && !isfinite(y)) || may_have_left_range(state) ||
            may_differ(state) || has_short_overflow(state);
@@ -626,13 +617,6 @@ static void compare_tensors(const eg_tensor *left, const eg_tensor *right, uint3
   }
 }
 
-static egraph_status print_disagreement(const disagreement *d, eg_text *text) {
-  eg_text_clear(text);
-  return eg_text_printf(
-      text, "result %u, element %" PRId64 ": left %.17g, right %.17g (bound %g)", d->root,
-      d->element, d->left, d->right, d->bound);
-}
-
 /// Beyond it rounding leaves little to compare. A rule that names a larger number is
 /// compared beyond that, too.
 static bool is_beyond_scale(const evaluation *run) {
@@ -657,7 +641,7 @@ static egraph_status compare_roots(evaluation *run, eg_verify_comparison *out,
     }
   }
   out->dtype = run->terms[run->rule->lhs[0].term].parts[0].type.dtype;
-  bool is_special = !is_plain(run);
+  bool is_special = !has_plain_data(run);
   out->is_empty = !is_special && state.elements == 0;
   bool vacuous =
       ((is_sized(run) || !run->is_narrow) && run->is_subnormal) ||
@@ -667,40 +651,37 @@ static egraph_status compare_roots(evaluation *run, eg_verify_comparison *out,
                  : run->exact   ? EG_VERIFY_EXACT
                                 : EG_VERIFY_EQUAL;
   if (vacuous) out->math = EGRAPH_MATH_EXACT;
-  bool is_told = out->verdict == EG_VERIFY_DIFFERENT || out->math > run->rule->math;
-  return is_told ? print_disagreement(&state.worst, text) : EGRAPH_OK;
+  if (out->verdict != EG_VERIFY_DIFFERENT && out->math <= run->rule->math)
+    return EGRAPH_OK;
+  const disagreement *d = &state.worst;
+  eg_text_clear(text);
+  return eg_text_printf(
+      text, "result %u, element %" PRId64 ": left %.17g, right %.17g (bound %g)", d->root,
+      d->element, d->left, d->right, d->bound);
 }
 
-static egraph_status begin(evaluation *run) {
+static egraph_status alloc_values(evaluation *run) {
   const eg_rule *rule = run->rule;
   EG_TRY(eg_arena_alloc(run->arena, rule->term_count, sizeof *run->terms, &run->terms));
   return eg_arena_alloc(run->arena, rule->var_count, sizeof *run->vars, &run->vars);
 }
 
-/// Evaluates both sides again with numbers that have moved. The same draws.
+/// Evaluates both sides again on the same draws, with numbers that have moved.
 static egraph_status move_numbers(evaluation *run, eg_verify_source source, eg_rng *rng) {
   evaluation again = *run;
   again.source = source;
   again.nudge = rng;
-  EG_TRY(begin(&again));
-  egraph_status status = run_left(&again);
-  if (status == EGRAPH_OK) status = run_right(&again);
-  EG_TRY(status);
+  EG_TRY(alloc_values(&again));
+  EG_TRY(run_left(&again));
+  EG_TRY(run_right(&again));
+  assert(run->moved_count < NUDGES);
   run->moved[run->moved_count++] = again.terms;
   return EGRAPH_OK;
 }
 
-/// What the right side cannot compute is a difference, whatever the data are.
-static egraph_status print_failure(eg_verify_comparison *out, eg_text *text) {
-  out->verdict = EG_VERIFY_DIFFERENT;
-  eg_text_clear(text);
-  return eg_text_printf(text, "the right side fails where the left side does not: %s",
-                        egraph_last_error());
-}
-
 static egraph_status evaluate(evaluation *run, eg_verify_comparison *out, eg_text *text) {
   const eg_verify_source source = run->source;
-  EG_TRY(begin(run));
+  EG_TRY(alloc_values(run));
   (void)feclearexcept(FE_OVERFLOW | FE_UNDERFLOW);
   egraph_status status = run_left(run);
   bool is_defined = status == EGRAPH_OK;
@@ -708,7 +689,12 @@ static egraph_status evaluate(evaluation *run, eg_verify_comparison *out, eg_tex
   run->raised = fetestexcept(FE_OVERFLOW | FE_UNDERFLOW);
   *out = (eg_verify_comparison){.verdict = EG_VERIFY_VACUOUS, .math = EGRAPH_MATH_EXACT};
   out->is_large = run->is_beyond;
-  if (is_defined && status == EGRAPH_E_ARGUMENT) return print_failure(out, text);
+  if (is_defined && status == EGRAPH_E_ARGUMENT) { // a difference, whatever the data are
+    out->verdict = EG_VERIFY_DIFFERENT;
+    eg_text_clear(text);
+    return eg_text_printf(text, "the right side fails where the left side does not: %s",
+                          egraph_last_error());
+  }
   // The kernel does not have this dtype, or an operand is empty that must not be.
   if (status == EGRAPH_E_UNSUPPORTED || status == EGRAPH_E_ARGUMENT) return EGRAPH_OK;
   EG_TRY(status);

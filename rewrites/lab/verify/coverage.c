@@ -1,27 +1,22 @@
-// Counts instances by class, and says in words what kept a rule from a class.
+// Counts instances by class, and describes what kept a rule from a class.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/lab/verify/coverage.h"
-
-#include <string.h>
 
 #include "rewrites/language/rules.h"
 
 egraph_status eg_coverage_init(eg_coverage *coverage, const eg_rule *rule,
                                egraph_allocator alloc) {
-  eg_instance_aims aims;
   *coverage = (eg_coverage){.rule = rule};
   eg_arena_init(&coverage->arena, alloc);
-  eg_instance_aims_init(&aims, alloc);
-  egraph_status status = eg_instance_aims_of(rule, &aims);
-  if (status == EGRAPH_OK)
-    status = eg_arena_alloc(&coverage->arena, aims.len, sizeof *coverage->rows,
-                            &coverage->rows);
-  for (size_t i = 0; status == EGRAPH_OK && i < aims.len; i++)
+  EG_LOCAL(eg_instance_aims, aims, alloc);
+  EG_TRY(eg_instance_aims_of(rule, &aims));
+  EG_TRY(eg_arena_alloc(&coverage->arena, aims.len, sizeof *coverage->rows,
+                        &coverage->rows));
+  for (size_t i = 0; i < aims.len; i++)
     coverage->rows[i] =
         (eg_coverage_row){.aim = aims.data[i], .obstacle = {EG_RULE_NONE, EG_RULE_NONE}};
-  coverage->count = status == EGRAPH_OK ? (uint32_t)aims.len : 0;
-  eg_instance_aims_deinit(&aims);
-  return status;
+  coverage->count = (uint32_t)aims.len;
+  return EGRAPH_OK;
 }
 
 void eg_coverage_deinit(eg_coverage *coverage) {
@@ -62,28 +57,24 @@ static egraph_status print_reason(const eg_coverage *coverage, const eg_coverage
 }
 
 static egraph_status class_of_row(eg_coverage *coverage, const eg_coverage_row *row,
-                                  eg_text *text, egraph_rule_class *out) {
-  eg_text_clear(text);
+                                  egraph_rule_class *out) {
+  EG_LOCAL(eg_text, text, coverage->arena.alloc);
   out->instances = row->compared;
-  EG_TRY(eg_instance_aim_print(text, coverage->rule, &row->aim));
-  EG_TRY(eg_arena_string(&coverage->arena, eg_text_of(text), strlen(eg_text_of(text)),
-                         &out->name));
+  EG_TRY(eg_instance_aim_print(&text, coverage->rule, &row->aim));
+  EG_TRY(
+      eg_arena_string(&coverage->arena, eg_text_of(&text), text.chars.len, &out->name));
   if (row->compared > 0) return EGRAPH_OK;
-  eg_text_clear(text);
-  EG_TRY(print_reason(coverage, row, text));
-  size_t length = strlen(eg_text_of(text));
-  if (length == 0) return EGRAPH_OK;
-  return eg_arena_string(&coverage->arena, eg_text_of(text), length, &out->reason);
+  eg_text_clear(&text);
+  EG_TRY(print_reason(coverage, row, &text));
+  if (text.chars.len == 0) return EGRAPH_OK;
+  return eg_arena_string(&coverage->arena, eg_text_of(&text), text.chars.len,
+                         &out->reason);
 }
 
 egraph_status eg_coverage_classes(eg_coverage *coverage, egraph_rule_class **out) {
   EG_TRY(
       eg_arena_alloc(&coverage->arena, (size_t)coverage->count + 1, sizeof **out, out));
-  eg_text text;
-  eg_text_init(&text, coverage->arena.alloc);
-  egraph_status status = EGRAPH_OK;
-  for (uint32_t i = 0; i < coverage->count && status == EGRAPH_OK; i++)
-    status = class_of_row(coverage, &coverage->rows[i], &text, &(*out)[i]);
-  eg_text_deinit(&text);
-  return status;
+  for (uint32_t i = 0; i < coverage->count; i++)
+    EG_TRY(class_of_row(coverage, &coverage->rows[i], &(*out)[i]));
+  return EGRAPH_OK;
 }

@@ -1,6 +1,6 @@
 // Draws the numbers of leaves.
 // SPDX-License-Identifier: Apache-2.0
-#include "rewrites/lab/verify/data.h"
+#include "rewrites/lab/verify/compare.h"
 
 #include <math.h>
 
@@ -19,25 +19,17 @@ static void add_near(eg_verify_source *source, double number) {
   source->near[source->near_count++] = number;
 }
 
-static void add_attrs(eg_verify_source *source, const eg_attrs *attrs) {
-  for (uint16_t i = 0; i < attrs->count; i++)
-    if (attrs->slots[i].kind == EG_ATTR_FLOAT) add_near(source, attrs->slots[i].f);
-}
-
 static void add_numbers(eg_verify_source *source, const eg_verify_instance *instance) {
   const eg_rule *rule = instance->rule;
   for (uint32_t i = 0; i < rule->var_count; i++)
-    if (rule->vars[i].origin == EG_RULE_VAR_MATCHED &&
-        rule->vars[i].kind == EG_RULE_TENSOR && instance->leaves[i].splat)
+    if (eg_verify_is_leaf(rule, i) && instance->leaves[i].splat)
       add_near(source, instance->leaves[i].splat_value);
-  for (uint32_t i = 0; i < rule->term_count; i++)
-    if (rule->terms[i].is_var)
-      continue;
-    else if (i < rule->pattern_term_count)
-      add_attrs(source, instance->attrs[i]);
-    else
-      add_attrs(source, eg_tensor_egraph_attrs_at(instance->egraph,
-                                                  instance->builder->terms[i].payload));
+  for (uint32_t i = 0; i < rule->term_count; i++) {
+    if (rule->terms[i].is_var) continue;
+    const eg_attrs *attrs = eg_verify_attrs_of(instance, i);
+    for (uint16_t k = 0; k < attrs->count; k++)
+      if (attrs->slots[k].kind == EG_ATTR_FLOAT) add_near(source, attrs->slots[k].f);
+  }
   for (uint32_t i = 0; i < rule->expr_count; i++)
     if (rule->exprs[i].form == EG_RULE_EXPR_CONSTANT &&
         rule->exprs[i].kind == EG_RULE_FLOAT)
@@ -48,10 +40,6 @@ double eg_verify_largest_number(const eg_verify_instance *instance) {
   eg_verify_source source = {.largest = 0};
   add_numbers(&source, instance);
   return source.largest;
-}
-
-bool eg_verify_has_numbers(const eg_verify_instance *instance) {
-  return eg_verify_largest_number(instance) > 0;
 }
 
 eg_verify_source eg_verify_source_of(const eg_verify_instance *instance,
@@ -237,7 +225,7 @@ static int64_t extreme_int(eg_verify_source *source, egraph_dtype dtype) {
 }
 
 /// A whole number of any size up to 120, negative ones where the type has them.
-static double whole(eg_verify_source *source, egraph_dtype dtype) {
+static double whole_number(eg_verify_source *source, egraph_dtype dtype) {
   double size = floor(pow(120, eg_rng_unit(&source->rng)));
   bool may = !eg_dtype_is_unsigned(dtype);
   return may && eg_rng_below(&source->rng, 2) == 0 ? -size : size;
@@ -265,7 +253,8 @@ static double leaf_number(eg_verify_source *source, const eg_verify_leaf *leaf) 
            (double)leaf->index_bound;
   if (leaf->type.dtype == EGRAPH_BOOL) return (double)eg_rng_below(&source->rng, 2);
   bool is_float = eg_dtype_is_float(leaf->type.dtype);
-  if (!is_float && source->data == EG_VERIFY_WIDE) return whole(source, leaf->type.dtype);
+  if (!is_float && source->data == EG_VERIFY_WIDE)
+    return whole_number(source, leaf->type.dtype);
   bool is_near = source->data == EG_VERIFY_NEAR && source->near_count > 0;
   if (!is_float && is_near) return near_whole(source, leaf->type.dtype);
   bool has_sign = !eg_dtype_is_unsigned(leaf->type.dtype);

@@ -1,12 +1,15 @@
 // A test becomes a graph of its given tensors, an e-graph of that, and terms
 // added to the e-graph.
 // SPDX-License-Identifier: Apache-2.0
-#include "rewrites/lab/verify/rule_tests.h"
+#include "rewrites/lab/verify/verify.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "rewrites/saturation/rule_build.h"
 #include "rewrites/saturation/saturate.h"
+#include "rewrites/saturation/tensor_facts.h"
 
 typedef struct test_run {
   egraph_allocator alloc;
@@ -21,47 +24,30 @@ typedef struct test_run {
   eg_rule_builder builder;
 } test_run;
 
-static egraph_status fail_at(test_run *run, uint32_t line, const char *what) {
+static egraph_status EG_PRINTF(3, 4)
+    fail_at(test_run *run, uint32_t line, const char *format, ...) {
+  char what[512];
+  va_list args;
+  va_start(args, format);
+  (void)vsnprintf(what, sizeof what, format, args);
+  va_end(args);
   run->failed = true;
   return eg_text_printf(run->failures, "%s:%u: test %s: %s\n", run->test->file, line,
                         run->test->name, what);
 }
 
-// An error that the test's text or rules caused is a failure of the test.
-static egraph_status absorb(test_run *run, egraph_status status) {
-  if (status != EGRAPH_E_TYPE && status != EGRAPH_E_ARGUMENT) return status;
-  char what[512];
-  (void)snprintf(what, sizeof what, "%s", egraph_last_error());
-  return fail_at(run, run->test->line, what);
-}
-
 // ---- given tensors --------------------------------------------------------------
-
-static egraph_status make_data(test_run *run, const eg_rule_given *given,
-                               eg_buffer **out) {
-  eg_buffer *buffer;
-  EG_TRY(eg_buffer_create(&run->alloc, eg_type_bytes(&given->type), &buffer));
-  eg_tensor tensor = {.type = given->type, .data = eg_buffer_writable(buffer)};
-  int64_t count = eg_type_elements(&given->type);
-  for (int64_t i = 0; i < count; i++)
-    eg_tensor_set_double(&tensor, i, given->value);
-  *out = buffer;
-  return EGRAPH_OK;
-}
 
 static egraph_status add_given(test_run *run, const eg_rule_given *given) {
   const char *name = given->name + 1;
   eg_value value;
   if (!given->weight) return eg_graph_add_input(run->graph, name, &given->type, &value);
-  eg_buffer *data = NULL;
-  if (given->filled) EG_TRY(make_data(run, given, &data));
-  egraph_status status =
-      eg_graph_add_weight(run->graph, name, &given->type, data, &value);
-  eg_buffer_release(data);
-  return status;
+  return given->filled
+             ? eg_graph_add_splat(run->graph, name, &given->type, given->value, &value)
+             : eg_graph_add_weight(run->graph, name, &given->type, NULL, &value);
 }
 
-static egraph_status set_up(test_run *run) {
+static egraph_status build_given(test_run *run) {
   const eg_rule *body = &run->test->body;
   EG_TRY(eg_graph_create(&run->alloc, &run->graph));
   for (uint32_t i = 0; i < run->test->given_count; i++)
@@ -99,15 +85,13 @@ static egraph_status check_rule_names(test_run *run) {
     for (uint32_t rule = 0; !found && rule < eg_rules_count(run->rules); rule++)
       found = eg_rule_answers_to(eg_rules_at(run->rules, rule), run->test->rules[i]);
     if (found) continue;
-    char what[256];
-    (void)snprintf(what, sizeof what, "there is no rule and no rule file %s",
-                   run->test->rules[i]);
-    EG_TRY(fail_at(run, run->test->line, what));
+    EG_TRY(fail_at(run, run->test->line, "there is no rule and no rule file %s",
+                   run->test->rules[i]));
   }
   return EGRAPH_OK;
 }
 
-static egraph_status saturate(test_run *run) {
+static egraph_status saturate_test(test_run *run) {
   eg_saturation_options options = EG_SATURATION_OPTIONS_DEFAULT;
   options.iteration_limit = run->test->iterations;
   options.time_limit_seconds = 60; // the iterations are to end a test, not the clock
@@ -129,11 +113,7 @@ static egraph_status add_root(test_run *run, const eg_rule_root *root, uint32_t 
   run->env.scratch->int_count = 0;
   EG_TRY(eg_rule_plan(&run->builder, &run->env, run->egraph, root->first_term, end, &ok,
                       &missing));
-  if (!ok) {
-    char what[512];
-    (void)snprintf(what, sizeof what, "a term is ill-typed: %s", egraph_last_error());
-    return fail_at(run, line, what);
-  }
+  if (!ok) return fail_at(run, line, "a term is ill-typed: %s", egraph_last_error());
   EG_TRY(eg_rule_commit(&run->builder, run->env.rule, run->egraph, root->first_term, end,
                         EG_REASON_SEED));
   *out = run->builder.terms[root->term].class;
@@ -147,18 +127,16 @@ static egraph_status add_roots(test_run *run, const eg_rule_root *roots, uint32_
   return EGRAPH_OK;
 }
 
-static egraph_status compare(test_run *run, const eg_rule_claim *claim,
-                             const eg_class *terms, const eg_class *others) {
+static egraph_status compare_roots(test_run *run, const eg_rule_claim *claim,
+                                   const eg_class *terms, const eg_class *others) {
   const eg_engine *engine = eg_tensor_egraph_engine_of(run->egraph);
   for (uint32_t i = 0; i < run->test->body.root_count; i++) {
     bool same = eg_class_same(eg_engine_find(engine, terms[i]),
                               eg_engine_find(engine, others[i]));
     if (same == claim->equal) continue;
-    char what[128];
-    (void)snprintf(what, sizeof what, "term %u %s", i + 1,
+    EG_TRY(fail_at(run, claim->line, "term %u %s", i + 1,
                    same ? "was found equal to the one that must differ"
-                        : "was not found equal");
-    EG_TRY(fail_at(run, claim->line, what));
+                        : "was not found equal"));
   }
   return EGRAPH_OK;
 }
@@ -171,19 +149,19 @@ static egraph_status check_claim(test_run *run, const eg_rule_claim *claim,
   EG_TRY(
       eg_arena_alloc(&run->arena, run->test->body.root_count, sizeof *others, &others));
   EG_TRY(add_roots(run, claim->roots, claim->line, others));
-  if (!claim->equal && !run->failed) EG_TRY(saturate(run));
+  if (!claim->equal && !run->failed) EG_TRY(saturate_test(run));
   if (run->failed) return EGRAPH_OK;
-  return compare(run, claim, terms, others);
+  return compare_roots(run, claim, terms, others);
 }
 
 static egraph_status run_body(test_run *run) {
   eg_class *terms;
   EG_TRY(check_rule_names(run));
-  EG_TRY(set_up(run));
+  EG_TRY(build_given(run));
   EG_TRY(eg_arena_alloc(&run->arena, run->test->body.root_count, sizeof *terms, &terms));
   EG_TRY(add_roots(run, run->test->body.rhs, run->test->line, terms));
   if (run->failed) return EGRAPH_OK;
-  EG_TRY(saturate(run));
+  EG_TRY(saturate_test(run));
   for (int equal = 1; equal >= 0; equal--)
     for (uint32_t i = 0; i < run->test->claim_count; i++)
       if (run->test->claims[i].equal == (equal == 1))
@@ -194,12 +172,14 @@ static egraph_status run_body(test_run *run) {
 static egraph_status run_test(test_run *run) {
   eg_arena_init(&run->arena, run->alloc);
   eg_rule_builder_init(&run->builder, run->alloc);
-  egraph_status status = absorb(run, run_body(run));
+  egraph_status status = run_body(run);
   eg_rule_builder_deinit(&run->builder);
   eg_arena_deinit(&run->arena);
   eg_tensor_egraph_destroy(run->egraph);
   eg_graph_destroy(run->graph);
-  return status;
+  // An error that the test's text or rules caused is a failure of the test.
+  if (status != EGRAPH_E_TYPE && status != EGRAPH_E_ARGUMENT) return status;
+  return fail_at(run, run->test->line, "%s", egraph_last_error());
 }
 
 egraph_status eg_rules_run_tests(const eg_rules *rules, uint32_t first,

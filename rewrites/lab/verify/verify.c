@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/lab/verify/verify.h"
 
+#include <assert.h>
 #include <inttypes.h>
 
 #include "base/hash.h"
@@ -40,7 +41,7 @@ enum { HOPELESS = 24, HOPELESS_OPERANDS = 80, HOPELESS_RANK = 12, HOPELESS_EXCLU
 
 typedef struct verification {
   const eg_rule *rule;
-  eg_rule as_claimed; // the rule where another class than its own is looked at
+  eg_rule as_claimed; // the rule with the class that is verified
   eg_verify_draws *draws;
   eg_arena arena; // of a comparison
   eg_verify_options options;
@@ -54,7 +55,7 @@ typedef struct verification {
   egraph_math math; // found so far
   eg_coverage coverage;
   eg_rank_evidence ranks; // of rules with parallel operators
-  eg_text layouts;        // what is told of them
+  eg_text layouts;        // what was found about their layouts
   bool rejected;
   bool is_of_other_class;     // rejected for what another class allows
   bool is_unseen;             // rejected for want of instances
@@ -63,61 +64,66 @@ typedef struct verification {
   void *user;
 } verification;
 
+static void verification_init(verification *run, egraph_allocator alloc) {
+  *run = (verification){.math = EGRAPH_MATH_EXACT};
+  eg_text_init(&run->text, alloc);
+  eg_text_init(&run->layouts, alloc);
+  eg_text_init(&run->ranks.no_backward, alloc);
+}
+
+static void verification_deinit(verification *run) {
+  eg_coverage_deinit(&run->coverage);
+  eg_text_deinit(&run->ranks.no_backward);
+  eg_text_deinit(&run->layouts);
+  eg_text_deinit(&run->text);
+}
+
 // ---- counterexamples ------------------------------------------------------------
 
-static egraph_status print_floats(eg_text *text, eg_floats floats) {
-  EG_TRY(eg_text_append(text, "["));
-  for (uint32_t i = 0; i < floats.len; i++) {
-    if (i > 0) EG_TRY(eg_text_append(text, " "));
-    EG_TRY(eg_text_double(text, floats.data[i]));
-  }
-  return eg_text_append(text, "]");
-}
-
-static egraph_status print_value(eg_text *text, const eg_rule_value *value) {
+static void print_value(eg_text *text, const eg_rule_value *value) {
+  const char *separator = "[";
   switch (value->kind) {
   case EG_RULE_INT:
-  case EG_RULE_BOOL: return eg_text_printf(text, "%lld", (long long)value->i);
-  case EG_RULE_FLOAT: return eg_text_double(text, value->f);
+  case EG_RULE_BOOL: eg_text_printf(text, "%lld", (long long)value->i); return;
+  case EG_RULE_FLOAT: eg_text_double(text, value->f); return;
   case EG_RULE_SYMBOL:
-  case EG_RULE_STRING: return eg_text_append(text, value->text);
-  case EG_RULE_DTYPE: return eg_text_append(text, eg_dtype_name((egraph_dtype)value->i));
-  case EG_RULE_INTS: break;
-  case EG_RULE_FLOATS: return print_floats(text, value->floats);
-  case EG_RULE_TENSOR: return EGRAPH_OK;
+  case EG_RULE_STRING: eg_text_append(text, value->text); return;
+  case EG_RULE_DTYPE: eg_text_append(text, eg_dtype_name((egraph_dtype)value->i)); return;
+  case EG_RULE_TENSOR: return;
+  case EG_RULE_INTS:
+    for (uint32_t i = 0; i < value->ints.len; i++, separator = " ")
+      eg_text_printf(text, "%s%lld", separator, (long long)value->ints.data[i]);
+    break;
+  case EG_RULE_FLOATS:
+    for (uint32_t i = 0; i < value->floats.len; i++, separator = " ") {
+      eg_text_append(text, separator);
+      eg_text_double(text, value->floats.data[i]);
+    }
   }
-  EG_TRY(eg_text_append(text, "["));
-  for (uint32_t i = 0; i < value->ints.len; i++)
-    EG_TRY(eg_text_printf(text, "%s%lld", i == 0 ? "" : " ",
-                          (long long)value->ints.data[i]));
-  return eg_text_append(text, "]");
-}
-
-static egraph_status print_leaf(eg_text *text, const eg_verify_leaf *leaf) {
-  EG_TRY(eg_type_print(text, &leaf->type));
-  if (leaf->splat) {
-    EG_TRY(eg_text_append(text, " all "));
-    return eg_text_double(text, leaf->splat_value);
-  }
-  return eg_text_append(text, leaf->weight ? " weight" : "");
+  eg_text_append(text, *separator == '[' ? "[]" : "]");
 }
 
 static egraph_status print_instance(eg_text *text, const eg_verify_instance *instance) {
   const eg_rule *rule = instance->rule;
   for (uint32_t i = 0; i < rule->var_count; i++) {
+    const eg_verify_leaf *leaf = &instance->leaves[i];
     if (rule->vars[i].origin != EG_RULE_VAR_MATCHED) continue;
-    EG_TRY(eg_text_printf(text, "; %s ", rule->vars[i].name));
-    if (rule->vars[i].kind == EG_RULE_TENSOR)
-      EG_TRY(print_leaf(text, &instance->leaves[i]));
-    else
-      EG_TRY(print_value(text, &instance->env->vars[i]));
+    eg_text_printf(text, "; %s ", rule->vars[i].name);
+    if (rule->vars[i].kind != EG_RULE_TENSOR) {
+      print_value(text, &instance->env->vars[i]);
+      continue;
+    }
+    EG_TRY(eg_type_print(text, &leaf->type));
+    eg_text_append(text, leaf->splat ? " all " : leaf->weight ? " weight" : "");
+    if (leaf->splat) eg_text_double(text, leaf->splat_value);
   }
-  return EGRAPH_OK;
+  return eg_text_status(text);
 }
 
 // ---- one instance ---------------------------------------------------------------
 
-static egraph_status check_types(verification *run, const eg_verify_instance *instance) {
+static egraph_status compare_types(verification *run,
+                                   const eg_verify_instance *instance) {
   const eg_rule *rule = run->rule;
   for (uint32_t i = 0; i < rule->root_count; i++) {
     const eg_tensor_fact *left =
@@ -125,20 +131,12 @@ static egraph_status check_types(verification *run, const eg_verify_instance *in
     const eg_tensor_fact *right = instance->builder->terms[rule->rhs[i].term].fact;
     if (eg_tensor_fact_same_type(left, right)) continue;
     run->rejected = true;
-    EG_TRY(eg_text_printf(&run->text, "result %u: the left side is ", i));
+    eg_text_printf(&run->text, "result %u: the left side is ", i);
     EG_TRY(eg_tensor_fact_print(&run->text, left));
-    EG_TRY(eg_text_append(&run->text, ", the right side "));
+    eg_text_append(&run->text, ", the right side ");
     return eg_tensor_fact_print(&run->text, right);
   }
   return EGRAPH_OK;
-}
-
-static void count(verification *run, const eg_verify_comparison *result) {
-  run->vacuous += result->verdict == EG_VERIFY_VACUOUS;
-  run->large += result->is_large;
-  run->equal += result->verdict == EG_VERIFY_EQUAL;
-  run->exact += result->verdict == EG_VERIFY_EXACT;
-  run->dtypes[result->dtype] += result->verdict != EG_VERIFY_VACUOUS;
 }
 
 /// The text says what is different; a class that the rule does not declare is no mistake.
@@ -158,28 +156,27 @@ static egraph_status check_data(verification *run, const eg_verify_instance *ins
   run->near += data == EG_VERIFY_NEAR;
   EG_TRY(eg_verify_compare(&run->arena, instance, &source, out, &run->text));
   eg_verify_comparison result = *out;
-  if (data == EG_VERIFY_ORDINARY) count(run, &result);
+  if (data == EG_VERIFY_ORDINARY) {
+    run->vacuous += result.verdict == EG_VERIFY_VACUOUS;
+    run->large += result.is_large;
+    run->equal += result.verdict == EG_VERIFY_EQUAL;
+    run->exact += result.verdict == EG_VERIFY_EXACT;
+    run->dtypes[result.dtype] += result.verdict != EG_VERIFY_VACUOUS;
+  }
   if (result.math > run->math) run->math = result.math;
   bool is_out = result.math > run->rule->math;
   run->rejected = is_out || result.verdict == EG_VERIFY_DIFFERENT;
   run->is_of_other_class = is_out && result.verdict != EG_VERIFY_DIFFERENT;
-  if (!run->rejected) {
-    eg_text_clear(&run->text);
-    return EGRAPH_OK;
-  }
-  eg_text where;
-  eg_text_init(&where, run->text.chars.alloc);
-  egraph_status status = eg_text_append(&where, eg_text_of(&run->text));
+  EG_LOCAL(eg_text, where, run->text.chars.alloc);
+  EG_TRY(eg_text_append(&where, eg_text_of(&run->text)));
   eg_text_clear(&run->text);
-  if (status == EGRAPH_OK && result.verdict != EG_VERIFY_DIFFERENT)
-    status = eg_text_printf(
-        &run->text, "its sides differ as only class %s allows, but it claims class %s, ",
-        eg_rule_class_name(result.math), eg_rule_class_name(run->rule->math));
-  if (status == EGRAPH_OK && data != EG_VERIFY_ORDINARY)
-    status = eg_text_append(&run->text, names[data]);
-  if (status == EGRAPH_OK) status = eg_text_append(&run->text, eg_text_of(&where));
-  eg_text_deinit(&where);
-  return status;
+  if (!run->rejected) return EGRAPH_OK;
+  if (result.verdict != EG_VERIFY_DIFFERENT)
+    eg_text_printf(&run->text,
+                   "its sides differ as only class %s allows, but it claims class %s, ",
+                   eg_rule_class_name(result.math), eg_rule_class_name(run->rule->math));
+  if (data != EG_VERIFY_ORDINARY) eg_text_append(&run->text, names[data]);
+  return eg_text_append(&run->text, eg_text_of(&where));
 }
 
 /// Kinds of data beside the ordinary ones, one pair after the other. Constants at the
@@ -189,13 +186,11 @@ typedef struct data_kinds {
   uint32_t count;
 } data_kinds;
 
-/// Infinity times nothing is NaN, and nothing else tells of it.
+/// Infinity times an empty sum is NaN, which no other data show.
 static bool has_empty_leaf(const eg_verify_instance *instance) {
   const eg_rule *rule = instance->rule;
   for (uint32_t i = 0; i < rule->var_count; i++)
-    if (rule->vars[i].kind == EG_RULE_TENSOR &&
-        rule->vars[i].origin == EG_RULE_VAR_MATCHED &&
-        eg_type_elements(&instance->leaves[i].type) == 0)
+    if (eg_verify_is_leaf(rule, i) && eg_type_elements(&instance->leaves[i].type) == 0)
       return true;
   return false;
 }
@@ -212,9 +207,10 @@ static data_kinds other_data(const verification *run,
   static const eg_verify_data exact[] = {EG_VERIFY_WIDE, EG_VERIFY_TIES, EG_VERIFY_TINY,
                                          EG_VERIFY_TIES, EG_VERIFY_NEAR, EG_VERIFY_TIES};
   bool is_exact = run->rule->math == EGRAPH_MATH_EXACT;
-  eg_verify_data second = is_exact                          ? exact[run->found % 6]
-                          : eg_verify_has_numbers(instance) ? named[run->found % 6]
-                                                            : plain[run->found % 4];
+  eg_verify_data second = is_exact ? exact[run->found % 6]
+                          : eg_verify_largest_number(instance) > 0
+                              ? named[run->found % 6]
+                              : plain[run->found % 4];
   if (instance->special == EG_SPECIAL_NOT_FINITE)
     return (data_kinds){{EG_VERIFY_NOT_FINITE, EG_VERIFY_TIES}, 2};
   eg_verify_data third =
@@ -250,12 +246,7 @@ static bool is_left_legal(const eg_verify_instance *instance) {
   for (uint32_t i = 0; i < rule->pattern_term_count; i++) {
     const eg_rule_term *term = &rule->terms[i];
     if (term->is_var) continue;
-    for (uint32_t k = 0; k < term->child_count; k++) {
-      const eg_rule_term *child = &rule->terms[term->children[k]];
-      eg_class class = child->is_var ? instance->env->vars[child->var].tensor
-                                     : instance->classes[term->children[k]];
-      types[k] = eg_tensor_egraph_fact(instance->egraph, class)->type;
-    }
+    eg_verify_operand_types(instance, i, types);
     if (!is_taken(term->op, types, term->child_count, &operand)) return false;
   }
   return true;
@@ -285,24 +276,15 @@ static egraph_status check_legal(verification *run, const eg_verify_instance *in
 }
 
 /// What is beyond these was not compared.
-static void note_sizes(verification *run, const eg_verify_instance *instance) {
+static void note_largest_sizes(verification *run, const eg_verify_instance *instance) {
   const eg_rule *rule = run->rule;
   for (uint32_t i = 0; i < rule->var_count; i++) {
-    if (rule->vars[i].kind != EG_RULE_TENSOR ||
-        rule->vars[i].origin != EG_RULE_VAR_MATCHED)
-      continue;
+    if (!eg_verify_is_leaf(rule, i)) continue;
     const eg_type *type = &instance->leaves[i].type;
     if (type->rank > run->largest_rank) run->largest_rank = type->rank;
     for (uint32_t d = 0; d < type->rank; d++)
       if (type->dims[d] > run->largest_dim) run->largest_dim = type->dims[d];
   }
-}
-
-/// A node whose results are not defined, only their multiset is.
-static bool is_unordered(const eg_attrs *attrs) {
-  uint16_t slot;
-  return attrs->op == EG_OP_TOP_K && eg_op_find_attr(EG_OP_TOP_K, "sorted", &slot) &&
-         attrs->slots[slot].i == 0;
 }
 
 /// The reference kernel sorts always, others need not: sides that differ in that are not
@@ -311,13 +293,11 @@ static egraph_status check_order(verification *run, const eg_verify_instance *in
   const eg_rule *rule = run->rule;
   uint32_t count[2] = {0, 0};
   for (uint32_t i = 0; i < rule->term_count; i++) {
-    bool is_left = i < rule->pattern_term_count;
-    if (rule->terms[i].is_var) continue;
-    const eg_attrs *attrs =
-        is_left ? instance->attrs[i]
-                : eg_tensor_egraph_attrs_at(instance->egraph,
-                                            instance->builder->terms[i].payload);
-    count[is_left] += is_unordered(attrs);
+    uint16_t slot;
+    bool may_sort = !rule->terms[i].is_var && rule->terms[i].op == EG_OP_TOP_K &&
+                    eg_op_find_attr(EG_OP_TOP_K, "sorted", &slot);
+    count[i < rule->pattern_term_count] +=
+        may_sort && eg_verify_attrs_of(instance, i)->slots[slot].i == 0;
   }
   run->rejected = (count[0] == 0) != (count[1] == 0);
   if (!run->rejected) return EGRAPH_OK;
@@ -342,13 +322,13 @@ static egraph_status check_instance(verification *run, const eg_verify_instance 
                                     bool typed) {
   eg_instance_outcome outcome = EG_INSTANCE_UNBUILT;
   if (typed) {
-    EG_TRY(check_types(run, instance));
+    EG_TRY(compare_types(run, instance));
     if (!run->rejected) EG_TRY(check_legal(run, instance));
     if (!run->rejected) EG_TRY(check_order(run, instance));
     if (!run->rejected) EG_TRY(check_values(run, instance, &outcome));
     if (run->witness != NULL) give_witness(run, instance, &outcome);
     if (run->rejected) return print_instance(&run->text, instance);
-    if (outcome == EG_INSTANCE_COMPARED) note_sizes(run, instance);
+    if (outcome == EG_INSTANCE_COMPARED) note_largest_sizes(run, instance);
   }
   eg_coverage_note(&run->coverage, instance, outcome);
   return EGRAPH_OK;
@@ -416,30 +396,31 @@ static egraph_status verify_classes(verification *run) {
 // ---- one rule -------------------------------------------------------------------
 
 static egraph_status print_acceptance(verification *run) {
-  EG_TRY(eg_text_append(&run->text, eg_text_of(&run->layouts)));
-  EG_TRY(eg_text_printf(&run->text, "%u instances, %u of them exact (",
-                        run->equal + run->exact, run->exact));
+  eg_text *text = &run->text;
+  eg_text_append(text, eg_text_of(&run->layouts));
+  eg_text_printf(text, "%u instances, %u of them exact (", run->equal + run->exact,
+                 run->exact);
   const char *comma = "";
   for (int i = 0; i < EGRAPH_DTYPE_COUNT; i++) {
     if (run->dtypes[i] == 0) continue;
-    EG_TRY(eg_text_printf(&run->text, "%s%u %s", comma, run->dtypes[i],
-                          eg_dtype_name((egraph_dtype)i)));
+    eg_text_printf(text, "%s%u %s", comma, run->dtypes[i],
+                   eg_dtype_name((egraph_dtype)i));
     comma = ", ";
   }
-  EG_TRY(eg_text_append(&run->text, ")"));
-  if (run->large != 0)
-    EG_TRY(eg_text_printf(&run->text, ", %u more too large to compute", run->large));
-  EG_TRY(eg_text_printf(&run->text,
-                        ", %u of %u classes of instances, ranks to %u, dimensions to "
-                        "%" PRId64 "; class %s",
-                        eg_coverage_reached(&run->coverage), run->coverage.count,
-                        run->largest_rank, run->largest_dim,
-                        eg_rule_class_name(run->rule->math)));
-  if (run->math == run->rule->math) return EGRAPH_OK;
-  return eg_text_printf(&run->text, ", found %s", eg_rule_class_name(run->math));
+  eg_text_append(text, ")");
+  if (run->large != 0) eg_text_printf(text, ", %u more too large to compute", run->large);
+  eg_text_printf(
+      text,
+      ", %u of %u classes of instances, ranks to %u, dimensions to %" PRId64 "; class %s",
+      eg_coverage_reached(&run->coverage), run->coverage.count, run->largest_rank,
+      run->largest_dim, eg_rule_class_name(run->rule->math));
+  if (run->math != run->rule->math)
+    eg_text_printf(text, ", found %s", eg_rule_class_name(run->math));
+  return eg_text_status(text);
 }
 
-static egraph_status judge(verification *run) {
+/// Rejects a rule of which too few instances were found to judge.
+static egraph_status judge_draws(verification *run) {
   uint32_t accepted = run->equal + run->exact;
   if (run->rejected) return EGRAPH_OK;
   run->rejected = accepted == 0 || accepted < run->options.instances / LEAST_SHARE;
@@ -461,7 +442,7 @@ static egraph_status verify_rule(verification *run) {
          !run->rejected)
     EG_TRY(verify_draw(run));
   if (!run->rejected && !run->is_large_case) EG_TRY(verify_classes(run));
-  return judge(run);
+  return judge_draws(run);
 }
 
 /// An implied rule has no values to compare: its sides are the same, or those of a rule
@@ -494,114 +475,89 @@ static egraph_status verify_values(verification *run, egraph_allocator alloc) {
   return status;
 }
 
-/// Whether nothing is said of the first case because its conditions never hold; others
-/// may have instances.
-static bool is_left_to_cases(const verification *run) {
-  return run->rule->schema != NULL && run->rule->condition_count != 0 && run->found == 0;
-}
-
 static egraph_status verify_one(verification *run, egraph_allocator alloc) {
   if (run->rule->move_count != 0) EG_TRY(verify_layouts(run, alloc));
   if (run->rejected || eg_rule_is_implied(run->rule)) return EGRAPH_OK;
   return verify_values(run, alloc);
 }
 
-static void claim(verification *run, const eg_rule *rule, egraph_math math) {
+static void claim_class(verification *run, const eg_rule *rule, egraph_math math) {
   run->as_claimed = *rule;
   run->as_claimed.math = math;
   run->rule = &run->as_claimed;
 }
 
-/// What is spent on a case of a rule beside its first one, as on a rule that is loaded.
+/// Verifies a case of a rule other than its first one, with as many draws as for a rule
+/// that is loaded.
 static egraph_status verify_case(verification *run, const eg_rule *rule, bool is_large,
                                  eg_text *unreached) {
   egraph_allocator alloc = run->text.chars.alloc;
-  verification one = {.options = run->options, .math = EGRAPH_MATH_EXACT};
-  claim(&one, rule, run->rule->math);
+  EG_LOCAL(verification, one, alloc);
+  one.options = run->options;
+  claim_class(&one, rule, run->rule->math);
   one.options.is_loading = true;
   one.is_large_case = is_large;
   uint32_t most = is_large ? LARGE_INSTANCES : EG_VERIFY_LOAD_INSTANCES;
   if (one.options.instances > most) one.options.instances = most;
-  eg_text_init(&one.text, alloc);
-  eg_text_init(&one.layouts, alloc);
-  egraph_status status = verify_one(&one, alloc);
-  if (status == EGRAPH_OK && !one.rejected && one.equal + one.exact == 0)
-    status = eg_text_printf(unreached, " %s", rule->name);
-  if (status == EGRAPH_OK && one.rejected) {
+  EG_TRY(verify_one(&one, alloc));
+  if (!one.rejected && one.equal + one.exact == 0)
+    eg_text_printf(unreached, " %s", rule->name);
+  if (one.rejected) {
     run->rejected = true;
     run->is_of_other_class = one.is_of_other_class;
     eg_text_clear(&run->text);
-    status = eg_text_printf(&run->text, "case %s: %s", rule->name, eg_text_of(&one.text));
+    eg_text_printf(&run->text, "case %s: %s", rule->name, eg_text_of(&one.text));
   }
   run->equal += one.equal;
   run->exact += one.exact;
   if (one.math > run->math) run->math = one.math;
-  eg_coverage_deinit(&one.coverage);
-  eg_text_deinit(&one.layouts);
-  eg_text_deinit(&one.text);
-  return status;
+  return eg_text_status(&run->text);
 }
 
-/// The cases that stand for all of a rule with parameters.
-static egraph_status verify_cases(verification *run, const eg_rules *rules,
-                                  uint32_t number) {
+/// Verifies the cases that represent a rule with parameters.
+static egraph_status verify_sample(verification *run, eg_rule_cases *cases,
+                                   uint32_t number) {
   const eg_rule_schema *schema = run->rule->schema;
   egraph_allocator alloc = run->text.chars.alloc;
-  eg_rule_cases *cases = NULL;
-  eg_u32s values;
-  eg_text unreached;
-  eg_u32s_init(&values, alloc);
-  eg_text_init(&unreached, alloc);
   bool is_all = false;
-  egraph_status status = eg_rule_cases_create(alloc, rules, &cases);
-  if (status == EGRAPH_OK) status = eg_rule_cases_sample(run->rule, &values, &is_all);
+  EG_LOCAL(eg_u32s, values, alloc);
+  EG_LOCAL(eg_text, unreached, alloc);
+  EG_TRY(eg_rule_cases_sample(run->rule, &values, &is_all));
   size_t usual = values.len;
-  if (status == EGRAPH_OK && !is_all)
-    status = eg_rule_cases_sample_large(run->rule, &values);
-  for (size_t i = 0; i < values.len && status == EGRAPH_OK && !run->rejected;
-       i += schema->parameter_count) {
+  if (!is_all) EG_TRY(eg_rule_cases_sample_large(run->rule, &values));
+  for (size_t i = 0; i < values.len && !run->rejected; i += schema->parameter_count) {
     const eg_rule *rule;
-    status = eg_rule_cases_get(cases, number, values.data + i, &rule);
-    if (status == EGRAPH_OK && rule != NULL)
-      status = verify_case(run, rule, i >= usual, &unreached);
+    EG_TRY(eg_rule_cases_get(cases, number, values.data + i, &rule));
+    if (rule != NULL) EG_TRY(verify_case(run, rule, i >= usual, &unreached));
   }
-  if (status == EGRAPH_OK && !run->rejected)
-    status = eg_text_printf(&run->text, "; %zu cases more",
-                            values.len / schema->parameter_count);
-  if (status == EGRAPH_OK && !run->rejected && unreached.chars.len != 0)
-    status =
-        eg_text_printf(&run->text, ", without an instance:%s", eg_text_of(&unreached));
+  if (run->rejected) return EGRAPH_OK;
+  eg_text_printf(&run->text, "; %zu cases more", values.len / schema->parameter_count);
+  if (unreached.chars.len != 0)
+    eg_text_printf(&run->text, ", without an instance:%s", eg_text_of(&unreached));
+  return eg_text_status(&run->text);
+}
+
+static egraph_status verify_cases(verification *run, const eg_rules *rules,
+                                  uint32_t number) {
+  eg_rule_cases *cases = NULL;
+  EG_TRY(eg_rule_cases_create(run->text.chars.alloc, rules, &cases));
+  egraph_status status = verify_sample(run, cases, number);
   eg_rule_cases_destroy(cases);
-  eg_text_deinit(&unreached);
-  eg_u32s_deinit(&values);
   return status;
-}
-
-static void begin(verification *run, const eg_verify_options *options,
-                  egraph_allocator alloc) {
-  *run = (verification){.options = *options, .math = EGRAPH_MATH_EXACT};
-  eg_text_init(&run->text, alloc);
-  eg_text_init(&run->layouts, alloc);
-  eg_text_init(&run->ranks.no_backward, alloc);
-}
-
-static void end(verification *run) {
-  eg_coverage_deinit(&run->coverage);
-  eg_text_deinit(&run->ranks.no_backward);
-  eg_text_deinit(&run->layouts);
-  eg_text_deinit(&run->text);
 }
 
 /// Whether rule `number`, implied ones after the others, holds as of that class.
 static egraph_status verify_as(verification *run, const eg_rules *rules, uint32_t number,
                                egraph_math math) {
   uint32_t count = eg_rules_count(rules);
-  claim(run,
-        number < count ? eg_rules_at(rules, number)
-                       : eg_rules_implied_at(rules, number - count),
-        math);
+  claim_class(run,
+              number < count ? eg_rules_at(rules, number)
+                             : eg_rules_implied_at(rules, number - count),
+              math);
   EG_TRY(verify_one(run, eg_rules_allocator(rules)));
-  bool is_left = run->rejected && is_left_to_cases(run);
+  // The first case may have no instances because its conditions never hold.
+  bool is_left = run->rejected && run->rule->schema != NULL &&
+                 run->rule->condition_count != 0 && run->found == 0;
   if (is_left) run->rejected = run->is_unseen = false;
   if (!run->rejected && run->rule->schema != NULL)
     EG_TRY(verify_cases(run, rules, number));
@@ -609,33 +565,28 @@ static egraph_status verify_as(verification *run, const eg_rules *rules, uint32_
   return EGRAPH_OK;
 }
 
-static const char *verdict_of(const verification *run) {
-  return !run->rejected ? "tested" : run->is_unseen ? "untested" : "refuted";
-}
-
 /// A rule that is not of the class it declares may hold as one of another, or not at all;
-/// then the text becomes why.
+/// A rule that is not of the class it declares may hold in another class, or not at all;
+/// then the text becomes the reason.
 static egraph_status find_class(verification *run, const eg_rules *rules, uint32_t number,
                                 egraph_rule_evidence *inout) {
-  egraph_status status = EGRAPH_OK;
   bool is_open = run->rejected && run->is_of_other_class;
-  for (egraph_math found = run->math; is_open && status == EGRAPH_OK;) {
-    verification again;
-    begin(&again, &run->options, run->text.chars.alloc);
-    status = verify_as(&again, rules, number, found);
+  for (egraph_math found = run->math; is_open;) {
+    EG_LOCAL(verification, again, run->text.chars.alloc);
+    again.options = run->options;
+    EG_TRY(verify_as(&again, rules, number, found));
     is_open = again.rejected && again.is_of_other_class;
     if (!again.rejected) {
       inout->verdict = "holds-as";
       inout->math = found;
-    } else if (!is_open && status == EGRAPH_OK) {
+    } else if (!is_open) {
       eg_text_clear(&run->text);
-      status = eg_text_append(&run->text, eg_text_of(&again.text));
+      EG_TRY(eg_text_append(&run->text, eg_text_of(&again.text)));
     }
     found = again.math;
-    end(&again);
   }
   inout->detail = eg_text_of(&run->text);
-  return status;
+  return EGRAPH_OK;
 }
 
 static egraph_status report_evidence(verification *run, const eg_rules *rules,
@@ -650,7 +601,9 @@ static egraph_status report_evidence(verification *run, const eg_rules *rules,
                                    .largest_rank = run->largest_rank,
                                    .largest_dim = run->largest_dim,
                                    .rank_run_count = run->ranks.count,
-                                   .verdict = verdict_of(run),
+                                   .verdict = !run->rejected   ? "tested"
+                                              : run->is_unseen ? "untested"
+                                                               : "refuted",
                                    .math = run->rule->math};
   egraph_rank_runs runs[EG_LAYOUT_DEGREES];
   for (uint32_t i = 0; i < run->ranks.count; i++)
@@ -672,39 +625,32 @@ static egraph_status report_evidence(verification *run, const eg_rules *rules,
 egraph_status eg_rules_verify(const eg_rules *rules, const eg_verify_options *options,
                               eg_verify_report *report, void *user,
                               uint32_t *out_rejected) {
-  egraph_status status = EGRAPH_OK;
   uint32_t rejected = 0, count = eg_rules_count(rules);
   uint32_t implied = options->is_loading ? 0 : eg_rules_implied_count(rules);
-  for (uint32_t i = options->first; i < count + implied && status == EGRAPH_OK; i++) {
-    verification run;
-    begin(&run, options, eg_rules_allocator(rules));
+  assert(options->instances > 0);
+  for (uint32_t i = options->first; i < count + implied; i++) {
+    EG_LOCAL(verification, run, eg_rules_allocator(rules));
+    run.options = *options;
     egraph_math math = i < count ? eg_rules_at(rules, i)->math
                                  : eg_rules_implied_at(rules, i - count)->math;
-    status = verify_as(&run, rules, i, math);
-    if (status == EGRAPH_OK && report != NULL)
+    EG_TRY(verify_as(&run, rules, i, math));
+    if (report != NULL)
       report(user, run.rule->name, !run.rejected, eg_text_of(&run.text));
-    if (status == EGRAPH_OK) status = report_evidence(&run, rules, i);
+    EG_TRY(report_evidence(&run, rules, i));
     rejected += run.rejected;
-    end(&run);
   }
-  if (status == EGRAPH_OK && out_rejected != NULL) *out_rejected = rejected;
-  return status;
+  if (out_rejected != NULL) *out_rejected = rejected;
+  return EGRAPH_OK;
 }
 
 egraph_status eg_rule_witness(egraph_allocator alloc, const eg_rule *rule,
                               const eg_verify_options *options,
                               eg_verify_witness *witness, void *user) {
-  verification run = {.options = *options,
-                      .math = EGRAPH_MATH_EXACT,
-                      .rule = rule,
-                      .witness = witness,
-                      .user = user};
   if (rule->move_count != 0) return EGRAPH_OK;
-  eg_text_init(&run.text, alloc);
-  eg_text_init(&run.layouts, alloc);
-  egraph_status status = verify_values(&run, alloc);
-  eg_coverage_deinit(&run.coverage);
-  eg_text_deinit(&run.layouts);
-  eg_text_deinit(&run.text);
-  return status;
+  EG_LOCAL(verification, run, alloc);
+  run.options = *options;
+  run.rule = rule;
+  run.witness = witness;
+  run.user = user;
+  return verify_values(&run, alloc);
 }

@@ -4,6 +4,7 @@
 #ifndef EG_REWRITES_VERIFY_H
 #define EG_REWRITES_VERIFY_H
 
+#include "base/text.h"
 #include "rewrites/language/rules.h"
 
 typedef struct eg_verify_options {
@@ -50,5 +51,18 @@ typedef void eg_verify_witness(void *user, const eg_verify_instance *instance,
 egraph_status eg_rule_witness(egraph_allocator alloc, const eg_rule *rule,
                               const eg_verify_options *options,
                               eg_verify_witness *witness, void *user);
+
+// ---- tests of rule files (rule_tests.c) -----------------------------------------------
+
+typedef struct eg_rule_test_summary {
+  uint32_t run, failed;
+} eg_rule_test_summary;
+
+/// Runs the tests from number `first` on; every failure appends a line "file:line: test
+/// name: what" to `failures`. Failing tests are a result, not an error; fails with
+/// EGRAPH_E_MEMORY only.
+egraph_status eg_rules_run_tests(const eg_rules *rules, uint32_t first,
+                                 const egraph_allocator *alloc, eg_text *failures,
+                                 eg_rule_test_summary *out);
 
 #endif

@@ -1,15 +1,12 @@
 // An equation is drawn operand by operand: each dimension is a letter that is new, or one
 // of an operand before it, seldom one of the same operand. The result has some of them.
 // SPDX-License-Identifier: Apache-2.0
-#include "rewrites/lab/instances/instance_texts.h"
+#include "rewrites/lab/instances/instance_choose.h"
 
 #include <string.h>
 
-#include "ops/recurrent.h"
-#include "rewrites/lab/instances/instance_tests.h"
-
 // MOST_RANK: of an operand that is drawn. MOST_OPERANDS: whose letters fit the text.
-enum { LETTERS = 26, MOST_RANK = 4, MOST_OPERANDS = 6, MOST_ACTIVATIONS = 16 };
+enum { LETTERS = 26, MOST_RANK = 4, MOST_OPERANDS = 6 };
 
 // ---- what an equation is ------------------------------------------------------------
 
@@ -44,23 +41,20 @@ static void read_letters(const char *equation, equation_letters *out) {
       out->result[out->count++] = (uint32_t)(*at - 'a');
 }
 
-static bool is_in_result(const equation_letters *all, uint32_t letter) {
+/// Counts letters of one operand, or of several, that are in the result, or are not.
+static uint32_t count_letters(const equation_letters *all, bool of_several,
+                              bool in_result) {
+  uint32_t count = 0, result = 0; // bits of the letters of the result
   for (uint32_t i = 0; i < all->count; i++)
-    if (all->result[i] == letter) return true;
-  return false;
-}
-
-/// Letters of at least, or exactly one, operand that are in the result, or are not.
-static uint32_t count_of(const equation_letters *all, bool of_several, bool in_result) {
-  uint32_t count = 0;
+    result |= UINT32_C(1) << all->result[i];
   for (uint32_t i = 0; i < LETTERS; i++)
     count += all->operands[i] > 0 && (all->operands[i] > 1) == of_several &&
-             is_in_result(all, i) == in_result;
+             ((result >> i & 1) != 0) == in_result;
   return count;
 }
 
 /// How many letters of the result come before this one in the operands.
-static uint32_t place_of(const equation_letters *all, uint32_t i) {
+static uint32_t result_place(const equation_letters *all, uint32_t i) {
   uint32_t place = 0;
   for (uint32_t k = 0; k < all->count; k++)
     place += all->first[all->result[k]] < all->first[all->result[i]];
@@ -70,8 +64,8 @@ static uint32_t place_of(const equation_letters *all, uint32_t i) {
 static eg_equation_kind order_of(const equation_letters *all) {
   eg_equation_kind order = EG_EQUATION_IN_ORDER;
   for (uint32_t i = 0; i < all->count; i++) {
-    uint32_t place = place_of(all, i);
-    if (place_of(all, place) != i) return EG_EQUATION_CYCLE;
+    uint32_t place = result_place(all, i);
+    if (result_place(all, place) != i) return EG_EQUATION_CYCLE;
     if (place != i) order = EG_EQUATION_SWAP;
   }
   return order;
@@ -81,26 +75,18 @@ bool eg_equation_is(eg_equation_kind kind, const char *equation) {
   equation_letters all;
   read_letters(equation, &all);
   switch (kind) {
-  case EG_EQUATION_SUM: return count_of(&all, false, false) > 0;
+  case EG_EQUATION_SUM: return count_letters(&all, false, false) > 0;
   case EG_EQUATION_DIAGONAL: return all.is_twice;
   case EG_EQUATION_DOTS: return strchr(equation, '.') != NULL;
-  case EG_EQUATION_PRODUCTS_SUMMED: return count_of(&all, true, false) > 0;
-  case EG_EQUATION_BATCH: return count_of(&all, true, true) > 0;
-  case EG_EQUATION_OUTER: return count_of(&all, false, true) > 1;
+  case EG_EQUATION_PRODUCTS_SUMMED: return count_letters(&all, true, false) > 0;
+  case EG_EQUATION_BATCH: return count_letters(&all, true, true) > 0;
+  case EG_EQUATION_OUTER: return count_letters(&all, false, true) > 1;
   case EG_EQUATION_IN_ORDER:
   case EG_EQUATION_SWAP:
   case EG_EQUATION_CYCLE: break;
   }
   return order_of(&all) == kind;
 }
-
-static bool holds_equation(const eg_instance_class *row, const eg_instance_node *node,
-                           const eg_attr *attr) {
-  (void)node;
-  return eg_equation_is((eg_equation_kind)row->low, attr->text);
-}
-
-const eg_class_test eg_test_EQUATION = {holds_equation, NULL};
 
 // ---- one at random --------------------------------------------------------------------
 
@@ -186,66 +172,3 @@ void eg_equation_draw(eg_verify_choice *choice, uint32_t operands, const eg_type
   }
   draw_result(&draw);
 }
-
-// ---- activations ----------------------------------------------------------------------
-
-static const char *default_activations(eg_op op) {
-  uint16_t slot;
-  return eg_op_find_attr(op, "activations", &slot)
-             ? eg_op_info_of(op)->attrs[slot].default_text
-             : "";
-}
-
-/// As many as the layer has by default; half of them take numbers.
-const char *eg_activations_draw(eg_verify_choice *choice, bool is_default) {
-  static const char *const others[][2] = {
-      {"Relu", "HardSigmoid"},
-      {"Relu Sigmoid", "LeakyRelu HardSigmoid"},
-      {"Sigmoid Relu Softsign", "HardSigmoid Elu HardSigmoid"}};
-  if (is_default) return default_activations(choice->op);
-  return others[eg_recurrent_activations(choice->op) - 1][eg_verify_below(choice, 2)];
-}
-
-static bool holds_activations(const eg_instance_class *row, const eg_instance_node *node,
-                              const eg_attr *attr) {
-  bool is_default = strcmp(attr->text, default_activations(node->op)) == 0;
-  return is_default == (row->low == 0);
-}
-
-static void put_activations(const eg_instance_class *row, eg_verify_choice *choice,
-                            eg_attr *attr) {
-  attr->text = eg_activations_draw(choice, row->low == 0);
-}
-
-const eg_class_test eg_test_ACTIVATIONS = {holds_activations, put_activations};
-
-static uint32_t count_words(const char *text) {
-  uint32_t count = *text != '\0';
-  for (; *text != '\0' && count < MOST_ACTIVATIONS; text++)
-    count += *text == ' ';
-  return count;
-}
-
-void eg_activation_numbers_draw(eg_verify_choice *choice, bool is_default,
-                                eg_attr *attr) {
-  eg_verify_choose_slot(choice, "activations");
-  const eg_attr *names = eg_verify_known(choice, "activations");
-  uint32_t count = is_default || names == NULL ? 0 : count_words(names->text);
-  double *numbers = eg_verify_floats(choice, count);
-  for (uint32_t i = 0; i < count; i++)
-    numbers[i] = (1 + eg_verify_below(choice, 6)) / 4.0;
-  attr->floats = (eg_floats){.data = numbers, .len = count};
-}
-
-static bool holds_numbers(const eg_instance_class *row, const eg_instance_node *node,
-                          const eg_attr *attr) {
-  (void)node;
-  return (attr->floats.len == 0) == (row->low == 0);
-}
-
-static void put_numbers(const eg_instance_class *row, eg_verify_choice *choice,
-                        eg_attr *attr) {
-  eg_activation_numbers_draw(choice, row->low == 0, attr);
-}
-
-const eg_class_test eg_test_ACTIVATION_NUMBERS = {holds_numbers, put_numbers};

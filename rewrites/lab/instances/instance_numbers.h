@@ -1,0 +1,43 @@
+// Numbers that decide: those that a rule names next to the variable of an attribute, and
+// special constants that a rule binds (numbers of `splat?` operands, and of attributes).
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_REWRITES_INSTANCE_NUMBERS_H
+#define EG_REWRITES_INSTANCE_NUMBERS_H
+
+#include "rewrites/lab/instances/instance_choose.h"
+#include "rewrites/language/rule_ast.h"
+
+// ---- numbers that a rule names --------------------------------------------------------
+
+// LARGEST_DIM: up to which operands have dimensions as large as the number.
+enum { EG_NAMED_NUMBERS = 4, EG_NAMED_LARGEST_DIM = 130 };
+
+/// Collects the numbers that expressions and conditions of the rule compare with the
+/// value variable of an attribute, but for small ones, which have classes of their own.
+/// At most EG_NAMED_NUMBERS; returns how many.
+uint32_t eg_named_numbers(const eg_rule *rule, uint32_t var, const eg_attr_info *info,
+                          double *out);
+/// Makes room for dimensions as large as the number, or a little larger.
+void eg_named_prepare(double number, eg_verify_choice *choice);
+/// Returns the number (side 0), a whole one next to it, or one that is a little or much
+/// farther away.
+double eg_named_draw(double number, int64_t side, bool is_whole,
+                     eg_verify_choice *choice);
+
+// ---- special constants ----------------------------------------------------------------
+
+/// True when the rule asks for the number of all elements of a leaf.
+bool eg_special_is_constant(const eg_rule *rule, uint32_t var);
+/// Draws a number of the kind; for integers, one at the ends of their range.
+double eg_special_draw(eg_rng *rng, eg_special kind, egraph_dtype dtype);
+/// Draws such a number for an attribute next to operands of this type: a float32; no NaN
+/// for a bound, and no bound of integers beyond their range.
+double eg_special_draw_attr(eg_rng *rng, eg_special kind, egraph_dtype dtype,
+                            const char *name);
+/// Draws the sign of a zero; another number stays as it is.
+double eg_special_zero(eg_rng *rng, double number);
+bool eg_special_is(double number, eg_special kind, egraph_dtype dtype);
+/// False for a bound that bounds nothing, such as a least number of -inf.
+bool eg_special_is_of_attr(double number, eg_special kind, const char *name);
+
+#endif
