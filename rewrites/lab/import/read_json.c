@@ -19,6 +19,7 @@ static const json_name op_names[] = {
 
 static const json_name parameter_names[] = {
 #define EG_SUBST_PM(ID, NUMBER, JSON) {JSON, NUMBER},
+#include "rewrites/lab/import/subst_ops.def"
 #undef EG_SUBST_PM
 };
 

@@ -25,6 +25,7 @@ enum { EG_SUBST_FLEXFLOW = 100 };
 
 typedef enum eg_subst_parameter {
 #define EG_SUBST_PM(ID, NUMBER, JSON) EG_SUBST_PM_##ID = NUMBER,
+#include "rewrites/lab/import/subst_ops.def"
 #undef EG_SUBST_PM
 } eg_subst_parameter;
 
